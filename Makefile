@@ -63,10 +63,9 @@ CC_tsan := $(CC)
 CC_arm64 := aarch64-linux-gnu-gcc
 VARIANTS := obj asan fuzz debug tsan arm64
 
-# Folder of each library, and what it may use (the include table of CONTRIBUTING.md), in link order.
-LIBRARIES := base host proto emulation stackdeltas interpreters symbols reporter viewer tracing runtimes processes walks agent collector
-dir_base := agent/base
-dir_host := agent/host
+# Folder of each library with its subfolders (the groups of CONTRIBUTING.md), and what it may use, in link order.
+LIBRARIES := lib proto emulation stackdeltas interpreters symbols reporter viewer tracing runtimes processes unwind agent collector
+dir_lib := lib
 dir_proto := build/proto
 dir_emulation := ebpf/host
 dir_stackdeltas := stackdeltas
@@ -77,24 +76,23 @@ dir_viewer := viewer
 dir_tracing := agent/tracing
 dir_runtimes := agent/runtimes
 dir_processes := agent/processes
-dir_walks := agent/walks
+dir_unwind := agent/unwind
 dir_agent := agent
 dir_collector := integration/collector
-uses_base := base
-uses_host := host base
+uses_lib := lib
 uses_proto := proto
-uses_emulation := emulation base
-uses_stackdeltas := stackdeltas host base
-uses_interpreters := interpreters host base
-uses_symbols := symbols host base
-uses_reporter := reporter proto base
-uses_viewer := viewer reporter proto base
-uses_tracing := tracing base
-uses_runtimes := runtimes stackdeltas interpreters host base
-uses_processes := processes runtimes stackdeltas interpreters symbols reporter host proto base
-uses_walks := walks processes runtimes stackdeltas interpreters symbols emulation host base
-uses_agent := agent walks processes runtimes stackdeltas interpreters symbols viewer reporter tracing emulation host proto base
-uses_collector := collector base
+uses_emulation := emulation lib
+uses_stackdeltas := stackdeltas lib
+uses_interpreters := interpreters lib
+uses_symbols := symbols lib
+uses_reporter := reporter proto lib
+uses_viewer := viewer reporter proto lib
+uses_tracing := tracing lib
+uses_runtimes := runtimes stackdeltas interpreters lib
+uses_processes := processes runtimes stackdeltas interpreters symbols reporter proto lib
+uses_unwind := unwind processes runtimes stackdeltas interpreters symbols emulation lib
+uses_agent := agent unwind processes runtimes stackdeltas interpreters symbols viewer reporter tracing emulation proto lib
+uses_collector := collector lib
 
 # Each program is linked with those of them that it uses: gRPC's come with the collector's transport.
 LDLIBS_ALL := -Wl,--as-needed -lbpf -lcrypto -lxxhash -lprotobuf-c -lgrpc -lgpr -lmicrohttpd -ljansson -liberty -ldw -lelf -llzma -lzstd -ldeflate -lz -lm
@@ -171,10 +169,10 @@ SKELETON := $(if $(wildcard ebpf/allframes.bpf.c),build/ebpf/allframes.skel.h)
 USES_SKELETON := $(wildcard agent/tracing/*.c agent/tracing/*/*.c)
 
 # --- libraries ---
-# The languages have a folder each, and are one library; so is a part of processes/.
-languages := $(filter-out tests fuzz tools,$(patsubst interpreters/%/,%,$(wildcard interpreters/*/)))
-folders_of = $(dir_$(1)) $(if $(filter interpreters,$(1)),$(languages:%=interpreters/%)) \
-	$(if $(filter processes,$(1)),agent/processes/runtimes)
+# A library has the sources of its folder and of the folders in it, other than those that are libraries themselves.
+subfolders = $(patsubst %/,%,$(wildcard $(1)/*/))
+folders_of = $(dir_$(1)) $(filter-out %/tests %/fuzz %/tools %/assets %/page %/node_modules $(foreach l,$(LIBRARIES),$(dir_$(l))), \
+	$(call subfolders,$(dir_$(1))))
 sources_of = $(filter-out %/main.c,$(foreach d,$(folders_of),$(wildcard $(d)/*.c))) \
 	$(if $(filter proto,$(1)),$(PROTO_SOURCES))
 
@@ -201,7 +199,7 @@ build/$(1)/%_test.o: %_test.c build/$(1)/flags | $$(GENERATED)
 	$$(Q)$$(CC_$(1)) $$(CPPFLAGS_ALL) $$(CFLAGS_ALL) $$(FLAGS_$(1)) $$(FLAGS_of_test) -MMD -MP -c $$< -o $$@
 $$(USES_SKELETON:%.c=build/$(1)/%.o): | $$(SKELETON)
 build/$(1)/agent/tracing/tests/verifier_test.o: | $$(SKELETON) build/ebpf/allframes_arm64.skel.h
-build/$(1)/reporter/flame_page.o: viewer/assets/export.html
+build/$(1)/viewer/flame_page.o: viewer/assets/export.html
 build/$(1)/viewer/assets.o: $$(wildcard viewer/assets/*)
 build/$(1)/build/proto/%.o: build/proto/%.c build/$(1)/flags | $$(PROTO_HEADERS)
 	$$(call say,CC,$$@)
@@ -233,12 +231,16 @@ build/collector: build/obj/integration/collector/main.o $(call archives,obj,coll
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(CFLAGS) -o $@ $^ -lgrpc -lgpr -lxxhash -lz
 
-define folder_programs # library
-$(1)_tools := $$(patsubst $$(dir_$(1))/tools/%.c,build/%,$$(wildcard $$(dir_$(1))/tools/*.c))
-$$($(1)_tools): build/%: build/obj/$$(dir_$(1))/tools/%.o $$(call archives,obj,$(1))
+define folder_tools # library, folder
+$(2)_tools := $$(patsubst $(2)/tools/%.c,build/%,$$(wildcard $(2)/tools/*.c))
+$$($(2)_tools): build/%: build/obj/$(2)/tools/%.o $$(call archives,obj,$(1))
 	$$(call say,LD,$$@)
 	$$(Q)$$(CC) $$(CFLAGS_ALL) $$(CFLAGS) -o $$@ $$^ $$(LDLIBS_ALL)
-TOOLS += $$($(1)_tools)
+TOOLS += $$($(2)_tools)
+endef
+
+define folder_programs # library
+$$(foreach d,$$(call folders_of,$(1)),$$(eval $$(call folder_tools,$(1),$$(d))))
 
 $(1)_fuzzers := $$(patsubst %.c,build/fuzz/%,$$(foreach d,$$(call folders_of,$(1)),$$(wildcard $$(d)/fuzz/*_fuzz.c)))
 $$($(1)_fuzzers): %: %.o $$(call archives,fuzz,$(1))
@@ -276,8 +278,8 @@ build/obj/arm64/emulated_walk.o: ebpf/host/emulated_walk.c build/obj/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(CFLAGS) -D__TARGET_ARCH_arm64 -MMD -MP -c $< -o $@
 
-build/walk_core_arm64: build/obj/arm64/emulated_walk.o build/obj/agent/walks/tools/walk_core.o \
-		$(call archives,obj,walks)
+build/walk_core_arm64: build/obj/arm64/emulated_walk.o build/obj/agent/unwind/tools/walk_core.o \
+		$(call archives,obj,unwind)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(CFLAGS) -o $@ $^ $(LDLIBS_ALL)
 TOOLS += build/walk_core_arm64
@@ -289,7 +291,7 @@ $(ARM64_FETCHED):
 
 build/arm64/flags: | $(ARM64_FETCHED)
 
-build/arm64/walk_core: build/arm64/agent/walks/tools/walk_core.o $(call archives,arm64,walks)
+build/arm64/walk_core: build/arm64/agent/unwind/tools/walk_core.o $(call archives,arm64,unwind)
 	$(call say,LD,$@)
 	$(Q)$(CC_arm64) $(CFLAGS_ALL) $(LDFLAGS_arm64) -o $@ $^ -lcrypto -lxxhash -liberty -llzma -lzstd -ldeflate -lz
 

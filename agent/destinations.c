@@ -7,15 +7,16 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/base/hanging_processes.h"
-#include "agent/base/log.h"
-#include "agent/base/metrics.h"
 #include "agent/collector_transport.h"
 #include "build/version.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/model/hanging_processes.h"
+#include "lib/model/metrics.h"
 #include "symbols/uploaded_ranges.h"
+#include "viewer/flame_page.h"
 
 enum {
 	HOST_ATTRIBUTE_COUNT = 4,
@@ -120,6 +121,7 @@ static int init_outputs(struct destinations *destinations)
 		return error;
 	destinations->outputs.otlp = &destinations->otlp_options;
 	destinations->outputs.with_lines = options->with_lines;
+	destinations->outputs.write_page = flame_page_write;
 	store_options.keeps_times = output_files_need_times(&destinations->outputs);
 	store_options.keeps_cpus = store_options.keeps_times && options->collector.with_cpu;
 	destinations->samples = sample_store_create(&store_options);

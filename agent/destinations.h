@@ -9,19 +9,19 @@
 #include <stdint.h>
 #include <sys/utsname.h>
 
-#include "agent/base/symbol_lookup.h"
-#include "agent/base/text_builder.h"
 #include "agent/doctor.h"
-#include "agent/host/host_identity.h"
 #include "agent/native_names.h"
 #include "agent/options.h"
+#include "lib/base/text_builder.h"
+#include "lib/host/host_identity.h"
+#include "lib/model/symbol_lookup.h"
 #include "reporter/grpc_transport.h"
 #include "reporter/otlp_reporter.h"
 #include "reporter/output_files.h"
 #include "reporter/sample_store.h"
 #include "reporter/sample_totals.h"
 #include "symbols/go_symbols.h"
-#include "viewer/receiver.h"
+#include "viewer/receive/receiver.h"
 #include "viewer/viewer.h"
 
 /* Owner: struct agent. Zeroed, it can be taken down. */

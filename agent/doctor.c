@@ -8,14 +8,14 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/base/languages.h"
-#include "agent/base/vector.h"
 #include "agent/processes/runtimes/unsupported_runtime.h"
 #include "agent/tracing/kernel_check.h"
 #include "build/version.h"
 #include "interpreters/languages.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/base/vector.h"
+#include "lib/model/languages.h"
 #include "viewer/quality_text.h"
 
 enum {

@@ -6,8 +6,8 @@
 #ifndef AGENT_DOCTOR_H
 #define AGENT_DOCTOR_H
 
-#include "agent/base/text_builder.h"
 #include "agent/processes/runtimes/runtime_list.h"
+#include "lib/base/text_builder.h"
 #include "reporter/summary.h"
 #include "viewer/api.h"
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/error.h"
-#include "agent/walks/user_walk.h"
+#include "agent/unwind/user_walk.h"
+#include "lib/base/error.h"
 
 struct first_walk {
 	struct first_unwinder unwinder;

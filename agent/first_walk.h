@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The first_unwinder of the agent: walks the stack copy of a first sample with the kernel side's own
- * unwinder (agent/walks/user_walk.h).
+ * unwinder (agent/unwind/user_walk.h).
  */
 #ifndef AGENT_FIRST_WALK_H
 #define AGENT_FIRST_WALK_H

@@ -4,9 +4,9 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include "agent/base/error.h"
-#include "agent/base/log.h"
 #include "agent/tracing/bpf_loader.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
 
 static void *run(void *context)
 {

@@ -4,10 +4,6 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
-#include "agent/base/child_process.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/base/log.h"
 #include "agent/options.h"
 #include "agent/process_setup.h"
 #include "agent/runtimes/file_host.h"
@@ -16,8 +12,12 @@
 #include "agent/show_file.h"
 #include "agent/upload_symbols.h"
 #include "build/version.h"
+#include "lib/base/child_process.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
 #include "reporter/grpc_library.h"
-#include "symbols/range_maker.h"
+#include "symbols/build/range_maker.h"
 
 /* What -help and -version print must arrive, or scripts take half of it for the whole. */
 static int finish_output(void)

@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-#include "agent/host/cpu_times.h"
+#include "lib/host/cpu_times.h"
 
 /** Where the time of each CPU went while sampling was on. Not thread-safe. */
 struct tick_clock {

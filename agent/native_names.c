@@ -9,12 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/base/hash_map.h"
-#include "agent/base/log.h"
 #include "agent/processes/local_devices.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/hash_map.h"
+#include "lib/base/log.h"
 #include "symbols/debuginfod.h"
 #include "symbols/range_store.h"
 #include "symbols/symbol_store.h"

@@ -9,8 +9,8 @@
 
 #include <stdint.h>
 
-#include "agent/base/symbol_lookup.h"
 #include "agent/options.h"
+#include "lib/model/symbol_lookup.h"
 #include "reporter/sample_store.h"
 
 struct path_judge;

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
 #include "agent/option_setters.h"
 #include "agent/option_values.h"
+#include "lib/base/cleanup.h"
 
 enum {
 	/* Registered for OTLP over gRPC. */

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
 #include "agent/option_values.h"
 #include "ebpf/abi/slab.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
 
 int option_out_of_memory(void)
 {

@@ -8,8 +8,8 @@
 
 #include <stdbool.h>
 
-#include "agent/base/error.h"
 #include "agent/option_table.h"
+#include "lib/base/error.h"
 
 #define NS_PER_HOUR (3600 * NS_PER_SECOND)
 

@@ -10,11 +10,6 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/base/languages.h"
-#include "agent/base/text_builder.h"
 #include "agent/option_collector.h"
 #include "agent/option_setters.h"
 #include "agent/option_tags.h"
@@ -22,6 +17,11 @@
 #include "ebpf/abi/config.h"
 #include "ebpf/abi/slab.h"
 #include "interpreters/registry.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/text_builder.h"
+#include "lib/model/languages.h"
 
 enum {
 	OUTPUT_MAX_COUNT = 16,

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
 #include "agent/option_setters.h"
+#include "lib/base/cleanup.h"
 
 enum {
 	TAG_MAX_COUNT = 64,

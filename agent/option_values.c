@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 
 /* Reads the digits at *@text and moves it behind them. */
 static int take_digits(const char **text, uint64_t *number)

@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
 #include "agent/option_collector.h"
 #include "agent/option_table.h"
 #include "agent/otel_environment.h"
 #include "interpreters/languages.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
 
 enum {
 	HELP_INDENT = 8,

@@ -16,8 +16,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "agent/base/log.h"
 #include "ebpf/abi/process.h"
+#include "lib/base/log.h"
 #include "reporter/otlp_profile.h"
 #include "reporter/transport_header.h"
 

@@ -7,12 +7,12 @@
 #include <string.h>
 #include <strings.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/base/text.h"
 #include "agent/option_collector.h"
 #include "agent/option_values.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/text.h"
 
 enum {
 	VARIABLE_BYTES = 64,

@@ -4,7 +4,7 @@
 
 #include <sys/random.h>
 
-#include "agent/base/clock.h"
+#include "lib/base/clock.h"
 
 /* splitmix64, by Sebastiano Vigna (public domain): each state gives an independent-looking word. */
 static uint64_t next_random(uint64_t *state)

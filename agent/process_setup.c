@@ -7,7 +7,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "agent/base/error.h"
+#include "lib/base/error.h"
 
 enum {
 	/** Programs, maps and links, rings, outputs, connections, and some files that are mapped. */

@@ -6,13 +6,13 @@
 #include <string.h>
 
 #include "agent/agent.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/base/log.h"
 #include "agent/stop_signal.h"
 #include "build/version.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
 #include "reporter/sample_totals.h"
-#include "viewer/open_file.h"
+#include "viewer/open/open_file.h"
 #include "viewer/viewer.h"
 
 enum {

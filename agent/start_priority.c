@@ -4,7 +4,7 @@
 #include <sched.h>
 #include <unistd.h>
 
-#include "agent/base/monotonic_condition.h"
+#include "lib/base/monotonic_condition.h"
 
 enum {
 	/* Above common threads is enough. */

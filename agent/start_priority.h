@@ -13,7 +13,7 @@
 #include <sys/types.h>
 #include <time.h>
 
-#include "agent/base/clock.h"
+#include "lib/base/clock.h"
 
 /** With what the urgent threads use meanwhile (base/urgent_thread.h), all is less than a second. */
 #define START_PRIORITY_NS (600 * NS_PER_MS)

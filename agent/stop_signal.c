@@ -8,8 +8,8 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
 
 /* True under nohup. */
 static bool is_hangup_ignored(void)

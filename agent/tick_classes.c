@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/base/metrics.h"
 #include "agent/tracing/bpf_metrics.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/model/metrics.h"
 
 static int count_missed_ticks(const struct bpf_fds *fds, struct perf_sampler *sampler,
 			      const struct tick_clock *clock, uint32_t samples_per_second)

@@ -11,20 +11,20 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/base/hash128.h"
-#include "agent/base/log.h"
 #include "agent/collector_transport.h"
-#include "agent/host/elf_notes.h"
-#include "agent/host/file_id.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/hash128.h"
+#include "lib/base/log.h"
+#include "lib/elf/elf_notes.h"
+#include "lib/host/file_id.h"
 #include "reporter/grpc_transport.h"
-#include "symbols/range_file.h"
-#include "symbols/range_maker.h"
-#include "symbols/scratch_file.h"
+#include "symbols/build/range_maker.h"
+#include "symbols/cache/range_file.h"
+#include "symbols/cache/scratch_file.h"
 #include "symbols/uploaded_ranges.h"
-#include "viewer/symbol_upload.h"
+#include "viewer/receive/symbol_upload.h"
 
 enum {
 	/* How often a piece is sent where nobody answers, and a file where the receiver has lost it. */

@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness import ROOT, Tap
 from otlp_collector import (BROKEN_RULES_STATUS, COLLECTOR, Certificates, Collector, read_requests)
 
-SEED = os.path.join(ROOT, "integration/collector/fuzz/otlp_message_seeds/all_tables")
+SEED = os.path.join(ROOT, "testdata/seeds/otlp_message/all_tables")
 
 
 def run(*words):

@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "agent/base/error.h"
 #include "interpreters/unbound_call.h"
+#include "lib/base/error.h"
 
 struct value value_number(uint64_t number, bool is_immediate)
 {

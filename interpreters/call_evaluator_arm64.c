@@ -9,8 +9,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "agent/base/error.h"
-#include "agent/host/arm64_bits.h"
+#include "lib/base/error.h"
+#include "lib/isa/arm64_bits.h"
 
 enum { SP = 31, SLOT_REGISTER = 16, INSTRUCTION_BYTES = 4 };
 

@@ -2,7 +2,7 @@
 /*
  * Instructions of x86-64 (Intel SDM volume 2) that small functions are made of: moves, sums,
  * shifts, comparisons and jumps of general registers. Of all others only the length and the
- * registers that they write are known, by agent/host/x86_decode.h.
+ * registers that they write are known, by lib/isa/x86_decode.h.
  */
 #include "interpreters/call_evaluator_x86.h"
 
@@ -10,8 +10,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "agent/base/error.h"
-#include "agent/host/x86_decode.h"
+#include "lib/base/error.h"
+#include "lib/isa/x86_decode.h"
 
 enum {
 	/** fs:0 and, in glibc, fs:0x10 hold the thread pointer itself. */

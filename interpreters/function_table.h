@@ -8,8 +8,8 @@
 
 #include <stdint.h>
 
-#include "agent/base/flag_ranges.h"
-#include "agent/host/elf_image.h"
+#include "lib/elf/elf_image.h"
+#include "lib/model/flag_ranges.h"
 
 /** The image is borrowed. Nothing to free. */
 struct function_table {

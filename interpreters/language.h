@@ -20,14 +20,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/flag_ranges.h"
-#include "agent/base/languages.h"
-#include "agent/base/program_facts.h"
-#include "agent/base/stack_deltas.h"
-#include "agent/host/elf_image.h"
-#include "agent/host/remote_memory.h"
 #include "ebpf/abi/frame.h"
 #include "ebpf/abi/runtime.h"
+#include "lib/elf/elf_image.h"
+#include "lib/host/remote_memory.h"
+#include "lib/model/flag_ranges.h"
+#include "lib/model/languages.h"
+#include "lib/model/program_facts.h"
+#include "lib/model/stack_deltas.h"
 
 enum {
 	LOOP_RANGES_MAX = 8,

@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "agent/host/remote_memory.h"
+#include "lib/host/remote_memory.h"
 
 enum {
 	/** A power of two, and no more than a page, so that all of a window is there or nothing. */

@@ -6,11 +6,11 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
 #include "interpreters/call_evaluator_arm64.h"
 #include "interpreters/call_evaluator_x86.h"
 #include "interpreters/unbound_call.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
 
 enum { X86_ARGUMENT = 7, X86_STACK_POINTER = 4, X86_RESULT = 0, ARM64_STACK_POINTER = 31 };
 

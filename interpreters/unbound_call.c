@@ -6,9 +6,9 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/host/elf_dynamic.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/elf/elf_dynamic.h"
 
 enum { SLOTS_AT_ONCE = 64, NAME_MAX_BYTES = 128 };
 

@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "agent/base/error.h"
+#include "lib/base/error.h"
 
 int x86_code_init(struct x86_code *code, const struct elf_image *image, struct code_range range,
 		  uint64_t limit)

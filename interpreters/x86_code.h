@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/flag_ranges.h"
-#include "agent/host/elf_image.h"
-#include "agent/host/x86_decode.h"
+#include "lib/elf/elf_image.h"
+#include "lib/isa/x86_decode.h"
+#include "lib/model/flag_ranges.h"
 
 /** Addresses are ELF virtual addresses. Copies borrow the bytes. */
 struct x86_code {

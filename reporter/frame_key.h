@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/base/trace.h"
+#include "lib/model/trace.h"
 
 /** To be compared and hashed as bytes: no padding. */
 struct frame_key {

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/text.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
 #include "reporter/grpc_message.h"
 #include "reporter/otlp_answer.h"
 

@@ -7,9 +7,9 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/log.h"
-#include "agent/base/text.h"
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/base/text.h"
 
 /* A stop waits so long for what has nothing more to do but to end. */
 #define END_TIMEOUT_NS (200 * NS_PER_MS)

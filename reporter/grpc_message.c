@@ -9,9 +9,9 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/base/vector.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/base/vector.h"
 
 enum {
 	/* zlib's: any window, and a gzip or a zlib header as there is. */

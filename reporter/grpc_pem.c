@@ -8,9 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/base/hash128.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/base/hash128.h"
 
 enum {
 	PEM_MAX_BYTES = 8 << 20,

@@ -16,10 +16,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/base/monotonic_condition.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/monotonic_condition.h"
 #include "reporter/grpc_answer.h"
 #include "reporter/grpc_channel.h"
 #include "reporter/grpc_library.h"

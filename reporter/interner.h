@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/vector.h"
+#include "lib/base/vector.h"
 #include "reporter/free_numbers.h"
 #include "reporter/number_index.h"
 

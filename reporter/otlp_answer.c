@@ -4,13 +4,13 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/base/text.h"
-#include "agent/base/text_builder.h"
 #include "build/proto/otlp_collector.pb-c.h"
 #include "build/proto/rpc_status.pb-c.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/text.h"
+#include "lib/base/text_builder.h"
 
 /* protobuf-c makes names of the whole package. */
 #define COLLECTOR_(name) opentelemetry__proto__collector__profiles__v1development__##name

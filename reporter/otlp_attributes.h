@@ -25,7 +25,7 @@
 #ifndef REPORTER_OTLP_ATTRIBUTES_H
 #define REPORTER_OTLP_ATTRIBUTES_H
 
-#include "agent/base/languages.h"
+#include "lib/model/languages.h"
 #include "reporter/otlp_dictionary.h"
 #include "reporter/otlp_profile.h"
 

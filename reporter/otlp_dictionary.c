@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/base/text.h"
+#include "lib/base/text.h"
 
 enum {
 	ATTRIBUTE_WORDS = 4,

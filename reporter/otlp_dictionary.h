@@ -16,7 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/text_builder.h"
+#include "lib/base/text_builder.h"
 #include "reporter/sequence_counts.h"
 
 enum {

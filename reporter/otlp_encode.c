@@ -11,9 +11,9 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/hash128.h"
 #include "build/proto/otlp_profiles.pb-c.h"
+#include "lib/base/clock.h"
+#include "lib/base/hash128.h"
 
 #define MESSAGE(name) Opentelemetry__Proto__Profiles__V1development__##name
 #define DESCRIPTOR(name) (&opentelemetry__proto__profiles__v1development__##name##__descriptor)

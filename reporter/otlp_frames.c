@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "agent/base/languages.h"
+#include "lib/model/languages.h"
 #include "reporter/frame_key.h"
 #include "reporter/stack_text.h"
 

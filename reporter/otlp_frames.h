@@ -20,9 +20,9 @@
 #ifndef REPORTER_OTLP_FRAMES_H
 #define REPORTER_OTLP_FRAMES_H
 
-#include "agent/base/hash_map.h"
-#include "agent/base/symbol_lookup.h"
-#include "agent/base/trace.h"
+#include "lib/base/hash_map.h"
+#include "lib/model/symbol_lookup.h"
+#include "lib/model/trace.h"
 #include "reporter/otlp_dictionary.h"
 
 /** Owner: the thread that builds. Remembers traces and binaries by address: they must live on. */

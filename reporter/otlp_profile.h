@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/symbol_lookup.h"
+#include "lib/model/symbol_lookup.h"
 #include "reporter/sample_store.h"
 
 /** Which samples share a resource, and so which attributes stand there and not on each sample. */

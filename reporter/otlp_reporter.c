@@ -6,13 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/base/log.h"
-#include "agent/base/metrics.h"
-#include "agent/base/monotonic_condition.h"
-#include "agent/base/random_state.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/monotonic_condition.h"
+#include "lib/base/random_state.h"
+#include "lib/model/metrics.h"
 #include "reporter/sample_store.h"
 
 /* Owner of the interval's fields: the report thread; of the others, what is said. */

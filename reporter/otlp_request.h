@@ -6,8 +6,8 @@
 #ifndef REPORTER_OTLP_REQUEST_H
 #define REPORTER_OTLP_REQUEST_H
 
-#include "agent/base/clock.h"
-#include "agent/base/origins.h"
+#include "lib/base/clock.h"
+#include "lib/model/origins.h"
 #include "reporter/otlp_attributes.h"
 #include "reporter/otlp_dictionary.h"
 #include "reporter/otlp_profile.h"

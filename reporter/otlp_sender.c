@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/metrics.h"
-#include "agent/base/random_state.h"
+#include "lib/base/clock.h"
+#include "lib/base/random_state.h"
+#include "lib/model/metrics.h"
 
 enum {
 	/* The back-off doubles this often. */

@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/base/log.h"
+#include "lib/base/log.h"
 #include "reporter/request_queue.h"
 #include "reporter/transport.h"
 

@@ -15,15 +15,13 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/base/log.h"
-#include "agent/base/text.h"
-#include "reporter/flame_page.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/text.h"
 #include "reporter/folded.h"
 #include "reporter/otlp_file.h"
-#include "reporter/stack_counts.h"
 #include "reporter/stack_table.h"
 
 enum {
@@ -227,7 +225,7 @@ static int write_format(struct output_job *job, enum output_format format, FILE 
 		job->has_counts = true;
 	}
 	if (format == OUTPUT_PAGE)
-		return flame_page_write(out, &job->counts);
+		return job->files->write_page(out, &job->counts);
 	if (format == OUTPUT_FOLDED)
 		folded_write(out, &job->counts);
 	else

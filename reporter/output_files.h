@@ -9,11 +9,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 
-#include "agent/base/symbol_lookup.h"
+#include "lib/model/symbol_lookup.h"
 #include "reporter/otlp_profile.h"
 #include "reporter/pprof.h"
 #include "reporter/sample_store.h"
+#include "reporter/stack_counts.h"
 
 enum output_format {
 	OUTPUT_PPROF,
@@ -40,6 +42,11 @@ struct output_files {
 	const struct otlp_options *otlp;
 	/** Folded stacks and stack table have source lines; set by who made the files. */
 	bool with_lines;
+	/**
+	 * Writes the stacks as a page (.html), 0 or -errno; failed writes stay in @out. The page belongs to the viewer, so
+	 * whoever made the files sets this.
+	 */
+	int (*write_page)(FILE *out, const struct stack_counts *counts);
 };
 
 /**

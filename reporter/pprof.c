@@ -12,13 +12,13 @@
 #include <string.h>
 #include <zlib.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/hash_map.h"
-#include "agent/base/languages.h"
-#include "agent/base/origins.h"
-#include "agent/base/text.h"
-#include "agent/base/vector.h"
 #include "build/proto/profile.pb-c.h"
+#include "lib/base/clock.h"
+#include "lib/base/hash_map.h"
+#include "lib/base/text.h"
+#include "lib/base/vector.h"
+#include "lib/model/languages.h"
+#include "lib/model/origins.h"
 #include "reporter/frame_key.h"
 #include "reporter/sequence_counts.h"
 #include "reporter/stack_text.h"

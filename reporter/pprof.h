@@ -19,7 +19,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "agent/base/symbol_lookup.h"
+#include "lib/model/symbol_lookup.h"
 #include "reporter/sample_store.h"
 
 /** What is told of a profile as a whole. Strings are borrowed. */

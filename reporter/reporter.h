@@ -6,7 +6,7 @@
 #ifndef REPORTER_REPORTER_H
 #define REPORTER_REPORTER_H
 
-#include "agent/base/sample.h"
+#include "lib/model/sample.h"
 
 struct reporter;
 

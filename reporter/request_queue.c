@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "agent/base/error.h"
+#include "lib/base/error.h"
 
 int request_queue_init(struct request_queue *queue, uint32_t max_count, size_t max_bytes)
 {

@@ -9,7 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "agent/base/vector.h"
+#include "lib/base/vector.h"
 #include "reporter/kept_bytes.h"
 #include "reporter/packed_numbers.h"
 #include "reporter/sample_table.h"

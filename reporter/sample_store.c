@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/log.h"
-#include "agent/base/metrics.h"
+#include "lib/base/log.h"
+#include "lib/model/metrics.h"
 #include "reporter/sample_contents.h"
 
 struct sample_store {

@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/metrics.h"
-#include "agent/base/process_info.h"
+#include "lib/model/metrics.h"
+#include "lib/model/process_info.h"
 #include "reporter/reporter.h"
 
 enum {

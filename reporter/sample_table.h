@@ -7,9 +7,9 @@
 #ifndef REPORTER_SAMPLE_TABLE_H
 #define REPORTER_SAMPLE_TABLE_H
 
-#include "agent/base/hash_map.h"
-#include "agent/base/sample.h"
-#include "agent/base/vector.h"
+#include "lib/base/hash_map.h"
+#include "lib/base/vector.h"
+#include "lib/model/sample.h"
 #include "reporter/free_numbers.h"
 #include "reporter/interner.h"
 #include "reporter/number_index.h"

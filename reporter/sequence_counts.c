@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-#include "agent/base/hash128.h"
+#include "lib/base/hash128.h"
 
 struct sequence_key {
 	struct hash128 hash;

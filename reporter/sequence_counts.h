@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/hash_map.h"
-#include "agent/base/vector.h"
+#include "lib/base/hash_map.h"
+#include "lib/base/vector.h"
 
 /** A sequence: @length numbers from item @first of the table's numbers. */
 struct counted_sequence {

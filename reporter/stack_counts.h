@@ -12,7 +12,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-#include "agent/base/symbol_lookup.h"
+#include "lib/model/symbol_lookup.h"
 #include "reporter/sample_store.h"
 #include "reporter/sequence_counts.h"
 #include "reporter/stack_text.h"

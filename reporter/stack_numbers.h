@@ -6,8 +6,8 @@
 #ifndef REPORTER_STACK_NUMBERS_H
 #define REPORTER_STACK_NUMBERS_H
 
-#include "agent/base/symbol_lookup.h"
-#include "agent/base/trace.h"
+#include "lib/model/symbol_lookup.h"
+#include "lib/model/trace.h"
 #include "reporter/sequence_counts.h"
 #include "reporter/stack_text.h"
 

@@ -3,7 +3,7 @@
 
 #include "reporter/stack_text.h"
 
-#include "agent/base/languages.h"
+#include "lib/model/languages.h"
 
 /* That of a source file whose code is native, by the file's name; 0 for others. */
 static uint8_t native_language(const char *file)

@@ -22,9 +22,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/base/symbol_lookup.h"
-#include "agent/base/text_builder.h"
-#include "agent/base/trace.h"
+#include "lib/base/text_builder.h"
+#include "lib/model/symbol_lookup.h"
+#include "lib/model/trace.h"
 
 enum {
 	/** Inlined functions at one place, the physical function included. */

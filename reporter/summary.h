@@ -7,8 +7,8 @@
 
 #include <stdint.h>
 
-#include "agent/base/metrics.h"
-#include "agent/base/text_builder.h"
+#include "lib/base/text_builder.h"
+#include "lib/model/metrics.h"
 #include "reporter/sample_totals.h"
 
 /** Ticks of the sampling events: each is in exactly one of busy samples, idle, unselected, stolen and lost_*. */

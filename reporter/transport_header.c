@@ -9,9 +9,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/base/text.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/base/text.h"
 
 enum { SHOWN_BYTES = 64 };
 

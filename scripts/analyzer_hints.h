@@ -6,7 +6,7 @@
 #ifndef SCRIPTS_ANALYZER_HINTS_H
 #define SCRIPTS_ANALYZER_HINTS_H
 
-#include "agent/base/error.h"
+#include "lib/base/error.h"
 
 #define fail(code, ...) ((void)sizeof(#__VA_ARGS__), (code))
 #define fail_errno(code, ...) ((void)sizeof(#__VA_ARGS__), (code))

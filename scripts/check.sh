@@ -41,14 +41,14 @@ check_format() {
 
 # User-space code that is ours to analyse: no tests, no kernel programs.
 analysed_sources() {
-	sources 'agent/*.c' 'ebpf/host/*.c' 'stackdeltas/*.c' 'interpreters/*.c' 'symbols/*.c' 'reporter/*.c' \
+	sources 'lib/*.c' 'agent/*.c' 'ebpf/host/*.c' 'stackdeltas/*.c' 'interpreters/*.c' 'symbols/*.c' 'reporter/*.c' \
 		'integration/collector/*.c' |
 		grep -zv -e '/tests/' -e '/fuzz/'
 }
 
 # shellcheck disable=SC2086,SC2016 # flags are lists of words; $@ is the inner shell's
 check_clang_tidy() {
-	analysed_sources | grep -zv '^agent/base/error\.c$' | xargs -0 -P"$jobs" -n4 sh -c '
+	analysed_sources | grep -zv '^lib/base/error\.c$' | xargs -0 -P"$jobs" -n4 sh -c '
 		clang-tidy --quiet "$@" -- $CPPFLAGS -std=gnu11 \
 			-include scripts/analyzer_hints.h 2>/dev/null' sh
 }

@@ -14,29 +14,32 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 MAX_LINES = 1000
 MANY_LINES = 700
 
-# What a folder may include beside itself, agent/base and ebpf/abi. The longest match of a path
-# counts; a path that ends in .h allows that header only.
-ALLOWED = {
-    "agent/base": [],
-    "agent/host": [],
-    "agent/tracing": ["build/ebpf"],
-    "agent/runtimes": ["agent/host", "stackdeltas", "interpreters"],
-    "agent/processes": ["agent/host", "agent/runtimes", "stackdeltas", "interpreters", "symbols",
-                        "reporter/reporter.h"],
-    "agent/walks": ["ebpf/host", "agent/host", "agent/processes", "agent/runtimes", "stackdeltas",
-                    "interpreters", "symbols"],
-    "agent": ["agent/walks", "agent/host", "agent/tracing", "agent/processes", "agent/runtimes",
-              "stackdeltas",
-              "interpreters", "symbols", "reporter", "viewer", "build/version.h"],
-    "stackdeltas": ["agent/host"],
-    "symbols": ["agent/host"],
-    "interpreters": ["agent/host"],
-    "reporter": ["build/proto"],
-    "viewer": ["reporter", "build/proto"],
-    "ebpf": ["build/ebpf/language_%s.h" % part for part in ("labels", "programs", "states", "steps")],
-    "ebpf/abi": [],
-    "bench": ["build/proto"],
-    "integration/collector": [],
+# Groups of folders, in order: a folder includes from itself and from the groups before its own, so members of a
+# group never include each other. A folder has its subfolders with it, except those that are listed themselves. What
+# stands in tests/, fuzz/ and tools/ may include all of its trade, which is the first folder of its path.
+GROUPS = [
+    ["ebpf/abi"],
+    ["lib/base"],
+    ["lib/model"],
+    ["lib/host", "lib/isa"],
+    ["lib/elf", "build/proto", "build/version.h"],
+    ["interpreters", "stackdeltas/code", "symbols/cache"],
+    ["interpreters/*", "stackdeltas", "symbols/dwarf"],
+    ["symbols/build"],
+    ["reporter", "symbols"],
+    ["viewer", "viewer/open"],
+    ["viewer/receive"],
+    ["ebpf", "build/ebpf"],
+    ["agent/runtimes", "agent/tracing"],
+    ["agent/processes"],
+    ["agent/unwind"],
+    ["agent"],
+]
+# Folders that may include less than that: only these folders, beside themselves.
+NARROWER = {
+    "ebpf": ["ebpf/abi", "build/ebpf"],
+    "integration/collector": ["lib/base"],
+    "bench": ["ebpf/abi", "lib/base", "build/proto"],
 }
 
 # One home per library: a header matched by the pattern may be included by these paths only.
@@ -44,20 +47,19 @@ LIBRARY_HOMES = [
     (r"bpf/(libbpf|bpf|btf|libbpf_legacy)\.h|linux/perf_event\.h",
      ["agent/tracing/", "ebpf/tests/", "bench/"]),
     (r"bpf/.*", ["agent/tracing/", "ebpf/", "bench/"]),
-    (r"libelf\.h|gelf\.h", ["symbols/dwarf_", "stackdeltas/tests/"]),
-    (r"elfutils/.*|dwarf\.h", ["symbols/dwarf_", "symbols/tests/", "stackdeltas/tests/"]),
+    (r"libelf\.h|gelf\.h", ["symbols/dwarf/", "stackdeltas/tests/"]),
+    (r"elfutils/.*|dwarf\.h", ["symbols/dwarf/", "symbols/tests/", "stackdeltas/tests/"]),
     (r"libiberty/.*", ["symbols/demangle."]),
-    (r"grpc/.*", ["reporter/grpc_", "reporter/tests/grpc_", "integration/collector/"]),
-    (r"protobuf-c/.*|build/proto/.*", ["reporter/otlp_", "reporter/pprof", "reporter/tests/", "viewer/decode_budget",
-                                         "viewer/open_", "viewer/symbol_upload", "bench/otlp_"]),
-    (r"openssl/.*", ["agent/host/file_id"]),
-    (r"xxhash\.h", ["agent/base/hash128."]),
+    (r"grpc/.*", ["reporter/grpc_", "reporter/tests/grpc_", "viewer/receive/", "integration/collector/"]),
+    (r"protobuf-c/.*|build/proto/.*", ["reporter/otlp_", "reporter/pprof", "reporter/tests/", "viewer/open/", "viewer/receive/", "bench/otlp_"]),
+    (r"openssl/.*", ["lib/host/file_id"]),
+    (r"xxhash\.h", ["lib/base/hash128."]),
     (r"microhttpd\.h|jansson\.h", ["viewer/"]),
-    (r"zlib\.h", ["agent/host/debug_file", "agent/host/tests/",
-                  "symbols/tests/", "reporter/", "viewer/http_server", "viewer/gunzip",
-                  "viewer/tests/", "integration/collector/", "bench/otlp_"]),
-    (r"libdeflate\.h", ["agent/host/decompress", "agent/host/tests/"]),
-    (r"zstd.*\.h|lzma.*\.h", ["agent/host/decompress", "agent/host/tests/"]),
+    (r"zlib\.h", ["lib/elf/debug_file", "lib/host/tests/", "lib/elf/tests/",
+                  "symbols/tests/", "symbols/dwarf/tests/", "reporter/", "viewer/http_server", "viewer/open/gunzip",
+                  "viewer/tests/", "viewer/open/tests/", "integration/collector/", "bench/otlp_"]),
+    (r"libdeflate\.h", ["lib/host/decompress", "lib/host/tests/", "lib/elf/tests/"]),
+    (r"zstd.*\.h|lzma.*\.h", ["lib/host/decompress", "lib/host/tests/", "lib/elf/tests/"]),
 ]
 
 SOURCE_SUFFIXES = {".c", ".h", ".py", ".sh", ".proto", ".rs", ".cpp", ".go", ".S"}
@@ -73,24 +75,35 @@ def list_files():
     return [name for name in names if (ROOT / name).is_file()]
 
 
+LISTED = {folder: rank for rank, group in enumerate(GROUPS) for folder in group}
+ASIDE = {"tests", "fuzz", "tools"}
+
+
 def folder_of(name):
-    """The entry of ALLOWED that file @name belongs to; None if there is none."""
-    matches = [folder for folder in ALLOWED if name.startswith(folder + "/")]
+    """The listed folder that file @name belongs to; None if there is none."""
+    parts = name.split("/")
+    if parts[0] == "interpreters" and len(parts) > 2 and parts[1] not in ASIDE:
+        return "/".join(parts[:2])
+    matches = [folder for folder in [*LISTED, *NARROWER]
+               if name == folder or name.startswith(folder + "/")]
     return max(matches, key=len, default=None)
+
+
+def rank_of(folder):
+    is_language = folder.startswith("interpreters/")
+    return LISTED.get("interpreters/*" if is_language else folder, len(GROUPS))
 
 
 def may_include(name, included):
     folder = folder_of(name)
-    if folder is None:
+    other = folder_of(included) or included
+    if folder is None or other == folder:
         return True
-    own = folder_of(included) or included
-    if own in (folder, "agent/base", "ebpf/abi"):
-        return folder != "ebpf" and folder != "ebpf/abi" or own.startswith("ebpf")
-    for allowed in ALLOWED[folder]:
-        if included == allowed or (not allowed.endswith(".h") and
-                                   included.startswith(allowed + "/")):
-            return True
-    return False
+    if folder in NARROWER:
+        return other in NARROWER[folder]
+    if ASIDE & set(name.split("/")) and name.split("/")[0] == included.split("/")[0]:
+        return True
+    return rank_of(other) < rank_of(folder)
 
 
 def check_includes(name, lines, includes):
@@ -177,7 +190,7 @@ def check_names(name, names):
     path = pathlib.PurePath(name)
     if path.suffix != ".c" or folder_of(name) in (None, "bench") or name.endswith(".bpf.c"):
         return
-    if path.name == "main.c" or {"tests", "fuzz", "tools"} & set(path.parts):
+    if path.name == "main.c" or ASIDE & set(path.parts):
         return
     if str(path.with_suffix(".h")) not in names:
         yield f"{name}: has no header of its name"

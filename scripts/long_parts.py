@@ -21,7 +21,7 @@ PART_SECONDS = 3600
 # A part is a list of tests: of those whose path begins so, or one script with arguments. What is in no
 # part is in the part `rest`.
 PARTS = {
-    "units": ["agent/", "ebpf/", "interpreters/", "reporter/", "viewer/", "docker/",
+    "units": ["lib/", "agent/", "ebpf/", "interpreters/", "reporter/", "viewer/", "docker/",
               "integration/collector/"],
     "stackdeltas": ["stackdeltas/"],
     "symbols": ["symbols/", "integration/symbolize", "integration/debuginfod"],

@@ -8,7 +8,7 @@
 Without a program it runs those of all FOLDER/fuzz/NAME_fuzz.c, which must have been built. The
 output is TAP, with what was covered as comments.
 
-A fuzzer starts from the files in FOLDER/fuzz/NAME_seeds/, if there are any. With --seconds it starts
+A fuzzer starts from the files in testdata/seeds/NAME/, if there are any. With --seconds it starts
 from the inputs of earlier runs, too (build/fuzz/FOLDER/fuzz/NAME_fuzz.corpus), and keeps new ones
 there. With --runs it executes N inputs from a fixed start of its random numbers and keeps none:
 neither the machine's speed nor an earlier run decides what it covers.
@@ -59,8 +59,7 @@ def covered_files(program):
 
 def fuzz(program, corpus, limits):
     """Runs fuzzer @program, new inputs go to @corpus: (is clean, the end of its output)."""
-    source = ROOT / pathlib.PurePath(*program.parts[2:-1])
-    seeds = source / (program.name.removesuffix("_fuzz") + "_seeds")
+    seeds = ROOT / "testdata" / "seeds" / program.name.removesuffix("_fuzz")
     command = [ROOT / program, *limits, f"-max_len={MAX_INPUT_BYTES}", f"-timeout={INPUT_LIMIT_S}",
                f"-rss_limit_mb={MEMORY_LIMIT_MB}", "-print_final_stats=1",
                f"-artifact_prefix={ROOT / program}.", corpus]

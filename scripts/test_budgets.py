@@ -7,6 +7,7 @@ run side by side. The tests of a language, wherever they are, are one row.
 
 # A test belongs to the row with the longest beginning of its path.
 BUDGET_SECONDS = {
+    "lib": (30, ["lib/"]),
     "agent": (60, ["agent/"]),
     "ebpf": (40, ["ebpf/"]),
     "interpreters": (10, ["interpreters/"]),
@@ -20,7 +21,7 @@ BUDGET_SECONDS = {
     "scripts": (150, ["scripts/", "docker/"]),
     "integration": (300, ["integration/"]),
     "go": (60, ["interpreters/go/", "integration/go_"]),
-    "java": (60, ["interpreters/java/", "integration/java_", "agent/walks/tests/java_",
+    "java": (60, ["interpreters/java/", "integration/java_", "agent/unwind/tests/java_",
                   "ebpf/host/tests/java_"]),
     "javascript": (60, ["interpreters/javascript/", "integration/javascript_"]),
     "php": (60, ["interpreters/php/", "integration/php_"]),

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "agent/base/vector.h"
+#include "lib/base/vector.h"
 
 VECTOR_DEFINE(address_vector, uint64_t)
 

@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/host/elf_image.h"
-#include "agent/host/elf_symbols.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/elf/elf_image.h"
+#include "lib/elf/elf_symbols.h"
 #include "stackdeltas/fde_table.h"
 #include "stackdeltas/go_code.h"
 #include "stackdeltas/unwind_input.h"

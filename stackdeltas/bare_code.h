@@ -14,7 +14,7 @@
 #include <stdint.h>
 
 #include "stackdeltas/address_vector.h"
-#include "stackdeltas/code_analysis.h"
+#include "stackdeltas/code/code_analysis.h"
 
 struct elf_image;
 struct fde_table;

@@ -6,8 +6,8 @@
 
 #include <string.h>
 
-#include "agent/base/byte_reader.h"
-#include "stackdeltas/dwarf_constants.h"
+#include "lib/base/byte_reader.h"
+#include "lib/elf/dwarf_constants.h"
 
 enum {
 	PLT_RIP = DW_OP_breg0 + DWARF_X86_RIP,

@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/base/error.h"
-#include "stackdeltas/dwarf_constants.h"
+#include "lib/base/error.h"
+#include "lib/elf/dwarf_constants.h"
 #include "stackdeltas/eh_pointer.h"
 
 enum {

@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/byte_reader.h"
-#include "agent/base/vector.h"
+#include "lib/base/byte_reader.h"
+#include "lib/base/vector.h"
 
 enum {
 	/** Compilers nest once: these need no memory of their own. */

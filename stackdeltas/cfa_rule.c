@@ -4,8 +4,8 @@
 
 #include <elf.h>
 
+#include "lib/elf/dwarf_constants.h"
 #include "stackdeltas/cfa_expression.h"
-#include "stackdeltas/dwarf_constants.h"
 
 enum {
 	/* General registers, the ones that the kernel side can know. */

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/base/error.h"
+#include "lib/base/error.h"
 
 /* What the analysis tells its rows to. */
 struct collector {

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "agent/base/vector.h"
+#include "lib/base/vector.h"
 #include "stackdeltas/bare_code.h"
 #include "stackdeltas/delta_builder.h"
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/error.h"
+#include "lib/base/error.h"
 
 enum {
 	FIRST_SLOT_COUNT = 1024,

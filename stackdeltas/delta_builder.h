@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/stack_deltas.h"
-#include "agent/base/vector.h"
+#include "lib/base/vector.h"
+#include "lib/model/stack_deltas.h"
 
 enum {
 	/** Rules that are always there: CFA_NONE and CFA_UNSUPPORTED. */

@@ -17,10 +17,10 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/base/file_cache.h"
-#include "agent/base/read_exactly.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/base/file_cache.h"
+#include "lib/base/read_exactly.h"
 #include "stackdeltas/extract_deltas.h"
 
 enum {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The disk cache of stack deltas (agent/base/file_cache.h), so that a restarted agent need not parse
+ * The disk cache of stack deltas (lib/base/file_cache.h), so that a restarted agent need not parse
  * again what runs. A file that is damaged, of another version or of another key is removed and counts
  * as missing.
  *
@@ -11,8 +11,8 @@
 
 #include <stdint.h>
 
-#include "agent/base/hash128.h"
-#include "agent/base/stack_deltas.h"
+#include "lib/base/hash128.h"
+#include "lib/model/stack_deltas.h"
 #include "stackdeltas/unwind_input.h"
 
 struct delta_cache;

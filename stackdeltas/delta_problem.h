@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "stackdeltas/code_analysis.h"
+#include "stackdeltas/code/code_analysis.h"
 
 /* name, text. Up to OVERLAP they are of CIEs and FDEs, the others of single rows. */
 #define DELTA_PROBLEMS(X)                                                                          \

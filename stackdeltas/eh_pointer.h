@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/base/byte_reader.h"
+#include "lib/base/byte_reader.h"
 
 enum eh_pointer_encoding {
 	EH_POINTER_ABSOLUTE = 0x00,

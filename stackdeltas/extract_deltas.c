@@ -12,7 +12,7 @@
 #include <elf.h>
 #include <errno.h>
 
-#include "agent/base/error.h"
+#include "lib/base/error.h"
 #include "stackdeltas/bare_code.h"
 #include "stackdeltas/cfa_program.h"
 #include "stackdeltas/cfa_rule.h"

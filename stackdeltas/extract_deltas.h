@@ -8,7 +8,7 @@
 #ifndef STACKDELTAS_EXTRACT_DELTAS_H
 #define STACKDELTAS_EXTRACT_DELTAS_H
 
-#include "agent/base/stack_deltas.h"
+#include "lib/model/stack_deltas.h"
 #include "stackdeltas/delta_problem.h"
 #include "stackdeltas/unwind_input.h"
 

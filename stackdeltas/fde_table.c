@@ -10,9 +10,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "stackdeltas/dwarf_constants.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/elf/dwarf_constants.h"
 
 enum {
 	NO_CIE = UINT32_MAX,

@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/hash_map.h"
-#include "agent/base/vector.h"
+#include "lib/base/hash_map.h"
+#include "lib/base/vector.h"
 #include "stackdeltas/cfa_program.h"
 #include "stackdeltas/delta_problem.h"
 #include "stackdeltas/eh_frame.h"

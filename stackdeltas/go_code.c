@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/host/go_function.h"
-#include "agent/host/x86_decode.h"
 #include "ebpf/abi/go.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/elf/go_function.h"
+#include "lib/isa/x86_decode.h"
 #include "stackdeltas/go_arm64.h"
 #include "stackdeltas/go_rules.h"
 

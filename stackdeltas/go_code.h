@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Rows of Go's functions, from the sizes of frames in Go's own table (agent/host/go_table.h): Go programs
+ * Rows of Go's functions, from the sizes of frames in Go's own table (lib/elf/go_table.h): Go programs
  * have no other unwind tables, and compiled code keeps a frame pointer only in part. What the table
  * does not say is known by name: functions that end a stack, and those of the runtime that go from one
  * stack to another (ebpf/abi/go.h).
@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#include "agent/host/go_table.h"
+#include "lib/elf/go_table.h"
 #include "stackdeltas/delta_builder.h"
 
 /** Neighbouring functions of which the table knows the frames: ELF virtual addresses, indexes. */

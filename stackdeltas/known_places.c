@@ -5,8 +5,8 @@
 #include <elf.h>
 #include <string.h>
 
-#include "agent/host/elf_image.h"
-#include "stackdeltas/dwarf_constants.h"
+#include "lib/elf/dwarf_constants.h"
+#include "lib/elf/elf_image.h"
 #include "stackdeltas/fde_table.h"
 
 enum {

@@ -12,7 +12,7 @@
 #include <elf.h>
 #include <string.h>
 
-#include "stackdeltas/dwarf_constants.h"
+#include "lib/elf/dwarf_constants.h"
 
 enum {
 	OFFSET_BITS = 24,

@@ -5,7 +5,7 @@
 #include <elf.h>
 #include <stdio.h>
 
-#include "agent/base/languages.h"
+#include "lib/model/languages.h"
 
 enum { PART_MAX_BYTES = 48 };
 

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/host/debug_file.h"
-#include "agent/host/elf_image.h"
-#include "agent/host/go_program.h"
 #include "ebpf/abi/frame.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/elf/debug_file.h"
+#include "lib/elf/elf_image.h"
+#include "lib/elf/go_program.h"
 #include "stackdeltas/eh_frame.h"
 #include "stackdeltas/eh_frame_hdr.h"
 #include "stackdeltas/fde_table.h"

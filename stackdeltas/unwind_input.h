@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * stackdeltas/ makes stack deltas (agent/base/stack_deltas.h) out of unwind tables. This is its
+ * stackdeltas/ makes stack deltas (lib/model/stack_deltas.h) out of unwind tables. This is its
  * input: everything of an ELF file that decides what the rows are, and nothing else. The same input
  * gives the same rows on every host, so its hash is the key under which rows are shared and cached.
  * But for Go's table: that stays in the file (go_code.h), and an input with one has no key.
@@ -14,7 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/hash128.h"
+#include "lib/base/hash128.h"
 #include "stackdeltas/bare_code.h"
 #include "stackdeltas/delta_problem.h"
 #include "stackdeltas/known_places.h"

@@ -9,10 +9,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/host/decompress.h"
-#include "agent/host/elf_symbols.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/elf/elf_symbols.h"
+#include "lib/host/decompress.h"
 
 static int read_section(const struct elf_image *image, const char *name, uint8_t kind,
 			struct unwind_source *source)

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/host/elf_image.h"
+#include "lib/elf/elf_image.h"
 #include "stackdeltas/address_vector.h"
 #include "stackdeltas/eh_frame.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbols/cpu_share.h"
 
-#include "agent/base/clock.h"
+#include "lib/base/clock.h"
 
 void cpu_share_init(struct cpu_share *share, uint64_t burst_ns, uint32_t divisor, uint64_t now_ns)
 {

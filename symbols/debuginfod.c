@@ -13,13 +13,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/base/child_process.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/base/hash_map.h"
-#include "agent/base/log.h"
-#include "agent/base/metrics.h"
+#include "lib/base/child_process.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/hash_map.h"
+#include "lib/base/log.h"
+#include "lib/model/metrics.h"
 
 struct debuginfod {
 	struct debuginfod_options options;

@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/binary.h"
+#include "lib/model/binary.h"
 
 enum {
 	DEBUGINFOD_MAX_WAITING = 1024,

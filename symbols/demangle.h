@@ -8,7 +8,7 @@
 
 #include <stdbool.h>
 
-#include "agent/base/text_builder.h"
+#include "lib/base/text_builder.h"
 
 enum {
 	/** Longer linkage names, and those that would become longer than this, stay as they are. */

@@ -8,15 +8,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/byte_reader.h"
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/host/elf_notes.h"
-#include "agent/host/elf_symbols.h"
-#include "agent/host/file_id.h"
-#include "agent/host/go_program.h"
-#include "agent/host/go_table.h"
-#include "symbols/common_file.h"
+#include "lib/base/byte_reader.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/elf/elf_notes.h"
+#include "lib/elf/elf_symbols.h"
+#include "lib/elf/go_program.h"
+#include "lib/elf/go_table.h"
+#include "lib/host/file_id.h"
+#include "symbols/dwarf/common_file.h"
 
 enum {
 	/* In front of the length of a unit of 64-bit DWARF. */

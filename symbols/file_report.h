@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "agent/host/debug_file.h"
+#include "lib/elf/debug_file.h"
 
 enum {
 	/** Of .debug_info, unpacked. */

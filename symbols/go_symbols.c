@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/base/log.h"
-#include "agent/base/lru_cache.h"
-#include "agent/host/binary_file.h"
-#include "agent/host/go_frames.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/lru_cache.h"
+#include "lib/elf/go_frames.h"
+#include "lib/host/binary_file.h"
 
 enum {
 	TABLES_MAX = 1024,

@@ -15,7 +15,7 @@
 
 #include <stdbool.h>
 
-#include "agent/base/symbol_lookup.h"
+#include "lib/model/symbol_lookup.h"
 
 enum {
 	/** Tables of which something is in memory, 1 MiB of each at most. */

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/metrics.h"
+#include "lib/base/cleanup.h"
+#include "lib/model/metrics.h"
 
 static void release_mapped(void *context, const void *key, void *value)
 {

@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/hash_map.h"
-#include "agent/base/lru_cache.h"
-#include "symbols/mapped_ranges.h"
+#include "lib/base/hash_map.h"
+#include "lib/base/lru_cache.h"
+#include "symbols/cache/mapped_ranges.h"
 
 /** A range file: of all whose files have the same bytes. */
 struct made_file {

@@ -3,9 +3,9 @@
 
 #include <errno.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/metrics.h"
-#include "agent/host/binary_file.h"
+#include "lib/base/clock.h"
+#include "lib/host/binary_file.h"
+#include "lib/model/metrics.h"
 
 enum {
 	/* How many processes are asked for a root, after the first one. */

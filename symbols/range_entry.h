@@ -7,9 +7,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "agent/base/binary.h"
+#include "lib/model/binary.h"
+#include "symbols/build/make_ranges.h"
 #include "symbols/made_ranges.h"
-#include "symbols/make_ranges.h"
 #include "symbols/range_retry.h"
 
 enum {

@@ -3,9 +3,9 @@
 
 #include <stdlib.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/base/log.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
 
 /* How long a job that waits keeps a file that is in the way. */
 #define FILE_MAX_NS (NS_PER_SECOND / 2)

@@ -5,8 +5,8 @@
 
 #include <sys/types.h>
 
-#include "agent/base/binary.h"
-#include "agent/host/binary_file.h"
+#include "lib/host/binary_file.h"
+#include "lib/model/binary.h"
 #include "symbols/range_source.h"
 
 struct range_job {
@@ -31,13 +31,13 @@ void range_jobs_push(struct range_job_queue *queue, struct range_job *job);
 /** NULL if there is none; the caller's. */
 struct range_job *range_jobs_pop(struct range_job_queue *queue);
 
-/** Gives back files of jobs that have waited for long, where they are in the way (agent/host/binary_file.h). */
+/** Gives back files of jobs that have waited for long, where they are in the way (lib/host/binary_file.h). */
 void range_jobs_return_files(struct range_job_queue *queue, uint64_t now_ns);
 
 /** NULL without memory. Takes a reference on @binary. */
 struct range_job *range_job_create(struct binary *binary, pid_t pid, enum range_depth depth);
 
-/** Says why it has failed (agent/base/error.h), unless many do. Any thread, one at a time. */
+/** Says why it has failed (lib/base/error.h), unless many do. Any thread, one at a time. */
 void range_job_log_failed(const struct range_job *job);
 
 void range_job_destroy(struct range_job *job);

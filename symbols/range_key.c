@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "symbols/go_functions.h"
-#include "symbols/range_file.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "symbols/build/go_functions.h"
+#include "symbols/cache/range_file.h"
 
 enum {
 	/* Raise it whenever the same bytes would give other ranges. */

@@ -6,9 +6,9 @@
 #ifndef SYMBOLS_RANGE_KEY_H
 #define SYMBOLS_RANGE_KEY_H
 
-#include "agent/base/hash128.h"
-#include "agent/host/elf_image.h"
-#include "symbols/make_ranges.h"
+#include "lib/base/hash128.h"
+#include "lib/elf/elf_image.h"
+#include "symbols/build/make_ranges.h"
 
 /** Of the sections read of a file and of its debug file. */
 #define RANGE_KEY_MAX_BYTES (4ULL << 30)

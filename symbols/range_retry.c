@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "agent/base/clock.h"
+#include "lib/base/clock.h"
 
 #define FIRST_WAIT_NS NS_PER_SECOND
 enum {

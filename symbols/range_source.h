@@ -3,9 +3,9 @@
 #ifndef SYMBOLS_RANGE_SOURCE_H
 #define SYMBOLS_RANGE_SOURCE_H
 
-#include "agent/base/binary.h"
-#include "symbols/make_ranges.h"
-#include "symbols/mapped_ranges.h"
+#include "lib/model/binary.h"
+#include "symbols/build/make_ranges.h"
+#include "symbols/cache/mapped_ranges.h"
 
 struct range_source;
 

@@ -17,13 +17,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/base/lru_cache.h"
-#include "agent/base/metrics.h"
-#include "agent/base/monotonic_condition.h"
-#include "agent/host/binary_file.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/lru_cache.h"
+#include "lib/base/monotonic_condition.h"
+#include "lib/host/binary_file.h"
+#include "lib/model/metrics.h"
 #include "symbols/cpu_share.h"
 #include "symbols/range_entry.h"
 #include "symbols/range_jobs.h"

@@ -14,12 +14,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/base/metrics.h"
-#include "symbols/go_functions.h"
-#include "symbols/scratch_file.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/model/metrics.h"
+#include "symbols/build/go_functions.h"
+#include "symbols/cache/scratch_file.h"
 
 enum {
 	/* Of symbols and their names: some times as much memory for a moment. */

@@ -6,11 +6,11 @@
 #ifndef SYMBOLS_RANGE_WORK_H
 #define SYMBOLS_RANGE_WORK_H
 
-#include "agent/base/file_cache.h"
-#include "agent/host/binary_file.h"
-#include "symbols/mapped_ranges.h"
+#include "lib/base/file_cache.h"
+#include "lib/host/binary_file.h"
+#include "symbols/build/range_maker.h"
+#include "symbols/cache/mapped_ranges.h"
 #include "symbols/range_key.h"
-#include "symbols/range_maker.h"
 
 struct range_work_options {
 	/** "/proc", or a test's. */

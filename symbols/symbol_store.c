@@ -11,14 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/base/log.h"
-#include "agent/base/lru_cache.h"
-#include "agent/base/text.h"
-#include "agent/host/binary_file.h"
-#include "agent/host/elf_symbols.h"
-#include "agent/host/function_start.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/lru_cache.h"
+#include "lib/base/text.h"
+#include "lib/elf/elf_symbols.h"
+#include "lib/elf/function_start.h"
+#include "lib/host/binary_file.h"
 #include "symbols/demangle.h"
 #include "symbols/go_symbols.h"
 #include "symbols/range_source.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * symbols/ names native code on the host. The symbol store answers a struct symbol_lookup
- * (agent/base/symbol_lookup.h) from the binary's open file, so that exited processes and deleted files
+ * (lib/model/symbol_lookup.h) from the binary's open file, so that exited processes and deleted files
  * have names too: code of Go by Go's own table (go_symbols.h), all else, and what that table does not
  * name, from ranges (range_file.h): functions, what is inlined into them, files and lines. Until there are
  * any, or without a source of them, names come from .symtab and .dynsym.
@@ -15,9 +15,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "agent/base/symbol_lookup.h"
-#include "agent/host/judged_path.h"
-#include "symbols/make_ranges.h"
+#include "lib/host/judged_path.h"
+#include "lib/model/symbol_lookup.h"
+#include "symbols/build/make_ranges.h"
 
 struct range_source;
 

@@ -14,10 +14,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/base/file_cache.h"
-#include "agent/base/lru_cache.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/base/file_cache.h"
+#include "lib/base/lru_cache.h"
 
 enum {
 	/* Ids that were asked for, and files that are mapped. */

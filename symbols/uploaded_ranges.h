@@ -11,8 +11,8 @@
 #ifndef SYMBOLS_UPLOADED_RANGES_H
 #define SYMBOLS_UPLOADED_RANGES_H
 
-#include "agent/base/clock.h"
-#include "agent/base/upload_piece.h"
+#include "lib/base/clock.h"
+#include "lib/model/upload_piece.h"
 #include "symbols/range_source.h"
 
 enum {

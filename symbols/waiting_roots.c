@@ -5,7 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/clock.h"
+#include "lib/base/clock.h"
 
 void waiting_roots_add(struct waiting_roots *waiting, uint64_t executable_id, int fd,
 		       uint64_t now_ns)

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
 #include "reporter/stack_text.h"
 #include "viewer/api_export.h"
 #include "viewer/api_facets.h"

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/hanging_processes.h"
-#include "agent/base/symbol_lookup.h"
+#include "lib/model/hanging_processes.h"
+#include "lib/model/symbol_lookup.h"
 #include "viewer/history.h"
 
 /** What the answers say of the agent beside its samples. */

@@ -7,16 +7,16 @@
 #include <string.h>
 #include <time.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "reporter/flame_page.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
 #include "reporter/folded.h"
 #include "reporter/otlp_file.h"
 #include "reporter/pprof.h"
 #include "reporter/sort_times.h"
 #include "reporter/stack_counts.h"
 #include "viewer/api_stacks.h"
+#include "viewer/flame_page.h"
 
 enum {
 	/* Of one file: distinct samples, and samples whose times are written; each takes memory while it is made. */

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/hash128.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/hash128.h"
 
 enum {
 	/* Of each list. */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "viewer/api_quality.h"
 
-#include "agent/base/cleanup.h"
-#include "agent/base/languages.h"
-#include "agent/base/text_builder.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/text_builder.h"
+#include "lib/model/languages.h"
 #include "viewer/quality.h"
 
 /* Of each list. */

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "agent/base/cleanup.h"
+#include "lib/base/cleanup.h"
 
 enum {
 	BUCKETS = 600,

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
 
 enum {
 	TOP_ROWS = 500,

@@ -12,10 +12,10 @@
 #include <sys/eventfd.h>
 #include <zlib.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/base/hash128.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/hash128.h"
 #include "viewer/assets.h"
 #include "viewer/http_guard.h"
 

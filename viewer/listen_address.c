@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
 
 enum {
 	ADDRESS_MAX_BYTES = 256,

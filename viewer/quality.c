@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/languages.h"
+#include "lib/model/languages.h"
 
 void quality_deinit(struct quality *quality)
 {

@@ -3,8 +3,8 @@
 #ifndef VIEWER_QUALITY_H
 #define VIEWER_QUALITY_H
 
-#include "agent/base/hash_map.h"
-#include "agent/base/vector.h"
+#include "lib/base/hash_map.h"
+#include "lib/base/vector.h"
 #include "viewer/question.h"
 
 enum {

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
+#include "lib/base/cleanup.h"
 #include "viewer/quality.h"
 
 enum {

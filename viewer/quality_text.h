@@ -3,7 +3,7 @@
 #ifndef VIEWER_QUALITY_TEXT_H
 #define VIEWER_QUALITY_TEXT_H
 
-#include "agent/base/text_builder.h"
+#include "lib/base/text_builder.h"
 #include "viewer/api.h"
 
 /** Appends processes and binaries, those with most to mend first. -ENOMEM. */

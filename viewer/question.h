@@ -8,8 +8,8 @@
 
 #include <jansson.h>
 
-#include "reporter/flame_tree.h"
 #include "viewer/api.h"
+#include "viewer/flame_tree.h"
 #include "viewer/selection.h"
 #include "viewer/stack_names.h"
 

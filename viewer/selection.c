@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/error.h"
+#include "lib/base/error.h"
 #include "reporter/stack_text.h"
 
 static const char *const selector_names[SELECTOR_COUNT] = {

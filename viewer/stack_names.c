@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/base/hash128.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/base/hash128.h"
 
 enum {
 	/* What an entry of a map takes, about. */

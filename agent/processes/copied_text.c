@@ -7,12 +7,12 @@
 
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/host/binary_file.h"
-#include "agent/host/proc_info.h"
-#include "agent/host/remote_memory.h"
 #include "agent/processes/executable_cache.h"
 #include "ebpf/abi/frame.h"
+#include "lib/base/cleanup.h"
+#include "lib/host/binary_file.h"
+#include "lib/host/proc_info.h"
+#include "lib/host/remote_memory.h"
 
 bool copied_text_find(const struct process_mapping *known, uint32_t count, uint64_t start,
 		      uint64_t end, struct copied_text *text)

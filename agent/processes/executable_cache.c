@@ -11,18 +11,18 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/base/hash128.h"
-#include "agent/base/metrics.h"
-#include "agent/base/urgent_thread.h"
-#include "agent/host/binary_file.h"
-#include "agent/host/remote_memory.h"
 #include "agent/processes/executable_file.h"
 #include "agent/processes/executable_rows.h"
 #include "agent/processes/runtimes/executable_runtime.h"
 #include "ebpf/abi/frame.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/hash128.h"
+#include "lib/base/urgent_thread.h"
+#include "lib/host/binary_file.h"
+#include "lib/host/remote_memory.h"
+#include "lib/model/metrics.h"
 
 enum { VDSO_MAX_BYTES = 64 << 10 };
 

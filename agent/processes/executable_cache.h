@@ -19,15 +19,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/base/binary.h"
-#include "agent/base/clock.h"
-#include "agent/base/hash_map.h"
-#include "agent/base/lru_cache.h"
-#include "agent/base/map_writer.h"
-#include "agent/base/stack_deltas.h"
-#include "agent/base/vector.h"
-#include "agent/host/elf_image.h"
-#include "agent/host/mapped_file.h"
+#include "lib/base/clock.h"
+#include "lib/base/hash_map.h"
+#include "lib/base/lru_cache.h"
+#include "lib/base/vector.h"
+#include "lib/elf/elf_image.h"
+#include "lib/host/mapped_file.h"
+#include "lib/model/binary.h"
+#include "lib/model/map_writer.h"
+#include "lib/model/stack_deltas.h"
 
 struct delta_cache;
 struct runtime_file;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading executable files. All parsing is in agent/host and stackdeltas, which bound what they
+ * Reading executable files. All parsing is in lib/ and stackdeltas/, which bound what they
  * read; this puts the pieces together.
  */
 #include "agent/processes/executable_file.h"
@@ -11,15 +11,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/base/sealed_file.h"
-#include "agent/host/debug_file.h"
-#include "agent/host/elf_notes.h"
-#include "agent/host/file_id.h"
 #include "agent/processes/local_devices.h"
 #include "interpreters/registry.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/sealed_file.h"
+#include "lib/elf/debug_file.h"
+#include "lib/elf/elf_notes.h"
+#include "lib/host/file_id.h"
 #include "stackdeltas/delta_cache.h"
 #include "stackdeltas/unwind_input.h"
 

@@ -11,9 +11,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "agent/base/binary.h"
-#include "agent/base/stack_deltas.h"
-#include "agent/host/elf_image.h"
+#include "lib/elf/elf_image.h"
+#include "lib/model/binary.h"
+#include "lib/model/stack_deltas.h"
 
 struct delta_cache;
 

@@ -6,14 +6,14 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/log.h"
-#include "agent/base/metrics.h"
-#include "agent/host/binary_file.h"
 #include "agent/processes/executable_file.h"
 #include "agent/processes/executable_rows.h"
 #include "agent/processes/load_queue.h"
 #include "agent/processes/runtimes/executable_runtime.h"
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/host/binary_file.h"
+#include "lib/model/metrics.h"
 
 enum {
 	/** A load is quick if it takes no longer than so much .eh_frame, some 10 ms. */

@@ -9,12 +9,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/base/log.h"
-#include "agent/base/metrics.h"
 #include "agent/processes/executable_file.h"
 #include "ebpf/abi/frame.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/model/metrics.h"
 
 enum {
 	/** Rows kept in memory for the walks of first samples, if that is wanted at all. */

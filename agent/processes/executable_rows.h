@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/base/stack_deltas.h"
 #include "agent/processes/executable_cache.h"
+#include "lib/model/stack_deltas.h"
 
 /** Rows in memory that somebody reads. */
 struct kept_rows;

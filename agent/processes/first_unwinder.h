@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/base/stack_deltas.h"
 #include "ebpf/abi/sample.h"
+#include "lib/model/stack_deltas.h"
 
 struct runtime;
 

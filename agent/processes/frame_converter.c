@@ -10,13 +10,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/error.h"
-#include "agent/base/hash_map.h"
-#include "agent/host/file_id.h"
-#include "agent/host/kernel_symbols.h"
 #include "agent/processes/executable_cache.h"
+#include "agent/processes/kernel_symbols.h"
 #include "agent/processes/perf_maps.h"
 #include "agent/processes/runtimes/interpreted_names.h"
+#include "lib/base/error.h"
+#include "lib/base/hash_map.h"
+#include "lib/host/file_id.h"
 
 enum {
 	/** A trace of TRACE_MAX_WORDS one-word frames. What is inlined comes on top: then it may be cut. */

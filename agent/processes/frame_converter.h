@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/base/trace.h"
+#include "lib/model/trace.h"
 
 struct executable_cache;
 struct frame_converter;

@@ -7,14 +7,14 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/base/log.h"
-#include "agent/base/metrics.h"
-#include "agent/host/binary_file.h"
 #include "agent/processes/mapping_identity.h"
 #include "agent/processes/process_attributes.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/host/binary_file.h"
+#include "lib/model/metrics.h"
 
 /* By so much the times of files may be behind: they are those of the last tick. */
 #define FILE_TIME_STEP_NS (10 * NS_PER_MS)

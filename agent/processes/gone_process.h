@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/base/file_key.h"
 #include "agent/processes/process.h"
+#include "lib/model/file_key.h"
 
 struct process_sync;
 

@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "agent/base/urgent_thread.h"
+#include "lib/base/urgent_thread.h"
 
 int load_queue_init(struct load_queue *queue)
 {

@@ -10,13 +10,13 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/base/log.h"
-#include "agent/base/urgent_thread.h"
-#include "agent/host/proc_info.h"
 #include "agent/processes/executable_load.h"
 #include "agent/processes/executable_rows.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/urgent_thread.h"
+#include "lib/host/proc_info.h"
 
 enum {
 	REMOTE_LOADS_BYTES = 256 << 10,

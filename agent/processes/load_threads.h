@@ -19,14 +19,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "agent/base/bounded_queue.h"
-#include "agent/host/proc_maps.h"
 #include "agent/processes/executable_cache.h"
 #include "agent/processes/load_queue.h"
 #include "agent/processes/perf_maps.h"
 #include "agent/processes/runtimes/attachments.h"
 #include "agent/runtimes/file_home.h"
 #include "ebpf/abi/process.h"
+#include "lib/base/bounded_queue.h"
+#include "lib/host/proc_maps.h"
 
 /** Where an answer belongs: the mapping of which the file was asked for. */
 struct file_request {

@@ -14,9 +14,9 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/host/line_reader.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/host/line_reader.h"
 
 enum {
 	DEVICES_MAX = 1 << 14,

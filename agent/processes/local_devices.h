@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "agent/base/hash_map.h"
+#include "lib/base/hash_map.h"
 
 /** Not thread-safe: one of sync, and one of the threads that make names, under a lock of theirs. */
 struct local_devices {

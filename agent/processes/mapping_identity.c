@@ -9,14 +9,14 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/base/log.h"
-#include "agent/host/judged_path.h"
-#include "agent/host/proc_info.h"
 #include "agent/processes/copied_text.h"
 #include "ebpf/abi/frame.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/host/judged_path.h"
+#include "lib/host/proc_info.h"
 
 enum {
 	/* At anonymous memory in the place of a file's text. */

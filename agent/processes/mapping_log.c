@@ -11,12 +11,12 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/base/hash128.h"
-#include "agent/base/urgent_thread.h"
-#include "agent/base/vector.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/hash128.h"
+#include "lib/base/urgent_thread.h"
+#include "lib/base/vector.h"
 
 enum {
 	/** Mappings of one program that are looked at; who has more lives long enough to be read. */

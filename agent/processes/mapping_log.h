@@ -13,9 +13,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/base/events.h"
-#include "agent/base/hash_map.h"
-#include "agent/host/proc_maps.h"
+#include "lib/base/hash_map.h"
+#include "lib/host/proc_maps.h"
+#include "lib/model/events.h"
 
 enum {
 	/** A busy build maps some thousand files a second. Powers of two. */

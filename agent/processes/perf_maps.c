@@ -13,13 +13,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/base/hash_map.h"
-#include "agent/base/log.h"
-#include "agent/host/jitdump_file.h"
-#include "agent/host/perf_map.h"
-#include "agent/host/proc_info.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/base/hash_map.h"
+#include "lib/base/log.h"
+#include "lib/host/jitdump_file.h"
+#include "lib/host/perf_map.h"
+#include "lib/host/proc_info.h"
 
 enum {
 	READ_BYTES = JITDUMP_READ_BYTES,

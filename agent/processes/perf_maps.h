@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Names of code that processes which were sampled in anonymous code made at run time, from their
- * perf maps (agent/host/perf_map.h) and jitdump files (agent/host/jitdump.h), which say more and go
+ * perf maps (lib/host/perf_map.h) and jitdump files (lib/host/jitdump.h), which say more and go
  * first. Names are put on when a sample is converted, since the memory of such code is used again;
  * files are read by other processes for load_remote (agent/runtimes/file_hosts.h), because a process can put them on a
  * file system that hangs. So a sample gets the names that were there at the last reading, and asks for the next one: files are
@@ -16,11 +16,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/base/clock.h"
-#include "agent/host/jitdump.h"
 #include "agent/runtimes/file_home.h"
 #include "agent/runtimes/proc_home.h"
 #include "ebpf/abi/process.h"
+#include "lib/base/clock.h"
+#include "lib/host/jitdump.h"
 
 enum {
 	PERF_MAPS_MAX_BYTES = 16 << 20,

@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/urgent_thread.h"
 #include "agent/processes/runtimes/process_runtime.h"
 #include "ebpf/abi/frame.h"
+#include "lib/base/urgent_thread.h"
 
 enum {
 	NEWS_MAX = 1 << 15,

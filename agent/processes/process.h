@@ -15,12 +15,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/hash_map.h"
-#include "agent/base/lru_cache.h"
-#include "agent/base/process_info.h"
 #include "agent/processes/mapping_table.h"
 #include "ebpf/abi/process.h"
+#include "lib/base/clock.h"
+#include "lib/base/hash_map.h"
+#include "lib/base/lru_cache.h"
+#include "lib/model/process_info.h"
 
 struct executable;
 struct process_attachments;

@@ -4,9 +4,9 @@
 
 #include <string.h>
 
-#include "agent/host/container_id.h"
-#include "agent/host/proc_info.h"
 #include "agent/processes/executable_cache.h"
+#include "lib/host/container_id.h"
+#include "lib/host/proc_info.h"
 
 static void set_info(struct process_table *table, struct process *process,
 		     const struct process_info *values)

@@ -9,8 +9,8 @@
 #ifndef AGENT_PROCESSES_PROCESS_ATTRIBUTES_H
 #define AGENT_PROCESSES_PROCESS_ATTRIBUTES_H
 
-#include "agent/host/proc_maps.h"
 #include "agent/processes/process.h"
+#include "lib/host/proc_maps.h"
 
 /**
  * Reads them, unless they are known; a few system calls. @service_name was read with the maps. @mappings has what each

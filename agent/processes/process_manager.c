@@ -13,13 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/base/bounded_queue.h"
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/base/hanging_processes.h"
-#include "agent/base/log.h"
-#include "agent/base/metrics.h"
-#include "agent/base/urgent_thread.h"
 #include "agent/processes/executable_cache.h"
 #include "agent/processes/executable_rows.h"
 #include "agent/processes/load_threads.h"
@@ -33,6 +26,13 @@
 #include "agent/processes/sample_loop.h"
 #include "agent/processes/sync_loop.h"
 #include "agent/processes/trace_handler.h"
+#include "lib/base/bounded_queue.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/urgent_thread.h"
+#include "lib/model/hanging_processes.h"
+#include "lib/model/metrics.h"
 
 enum {
 	EVENTS_MAX = 1 << 14,

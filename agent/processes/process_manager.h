@@ -19,9 +19,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/base/events.h"
-#include "agent/base/map_writer.h"
 #include "agent/processes/first_unwinder.h"
+#include "lib/model/events.h"
+#include "lib/model/map_writer.h"
 #include "reporter/reporter.h"
 
 struct delta_cache;

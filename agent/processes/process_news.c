@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/processes/process_news.h"
 
-#include "agent/base/clock.h"
-#include "agent/base/metrics.h"
+#include "lib/base/clock.h"
+#include "lib/model/metrics.h"
 
 /* Without a sample a program is looked at when it has run for so long. */
 #define NEW_PROGRAM_NS (60 * NS_PER_MS)

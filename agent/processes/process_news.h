@@ -8,11 +8,11 @@
 
 #include <stdint.h>
 
-#include "agent/base/events.h"
 #include "agent/processes/mapping_log.h"
 #include "agent/processes/new_programs.h"
 #include "agent/processes/process.h"
 #include "agent/processes/sync_loop.h"
+#include "lib/model/events.h"
 
 /** Used by the ring thread. */
 struct process_news {

@@ -10,19 +10,19 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/base/log.h"
-#include "agent/base/metrics.h"
-#include "agent/base/vector.h"
-#include "agent/host/own_vdso.h"
-#include "agent/host/proc_info.h"
 #include "agent/processes/executable_rows.h"
 #include "agent/processes/gone_process.h"
 #include "agent/processes/mapping_identity.h"
 #include "agent/processes/process_attributes.h"
 #include "ebpf/abi/frame.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/vector.h"
+#include "lib/host/own_vdso.h"
+#include "lib/host/proc_info.h"
+#include "lib/model/metrics.h"
 
 enum {
 	PUBLISH_MAX_TRIES = 8,

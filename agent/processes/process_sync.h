@@ -13,8 +13,6 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/base/map_writer.h"
-#include "agent/host/proc_maps.h"
 #include "agent/processes/executable_cache.h"
 #include "agent/processes/gone_process.h"
 #include "agent/processes/local_devices.h"
@@ -22,6 +20,8 @@
 #include "agent/processes/process.h"
 #include "agent/processes/runtimes/attachments.h"
 #include "agent/runtimes/proc_home.h"
+#include "lib/host/proc_maps.h"
+#include "lib/model/map_writer.h"
 
 struct process_sync {
 	struct map_writer *writer;

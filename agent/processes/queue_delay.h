@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#include "agent/base/bounded_queue.h"
+#include "lib/base/bounded_queue.h"
 
 struct queue_delay {
 	/** Borrowed. */

@@ -3,10 +3,10 @@
 
 #include <errno.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/log.h"
-#include "agent/base/metrics.h"
 #include "agent/processes/trace_handler.h"
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
+#include "lib/model/metrics.h"
 
 enum {
 	/** Several seconds of samples at 99 Hz on a large host. */

@@ -11,9 +11,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/bounded_queue.h"
 #include "agent/processes/queue_delay.h"
 #include "ebpf/abi/sample.h"
+#include "lib/base/bounded_queue.h"
 
 struct trace_handler;
 

@@ -12,12 +12,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "agent/base/log.h"
-#include "agent/base/metrics.h"
-#include "agent/base/vector.h"
-#include "agent/host/proc_info.h"
 #include "agent/processes/executable_rows.h"
 #include "agent/processes/runtimes/executable_runtime.h"
+#include "lib/base/log.h"
+#include "lib/base/vector.h"
+#include "lib/host/proc_info.h"
+#include "lib/model/metrics.h"
 
 enum {
 	/** Ended ones included. */

@@ -21,10 +21,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/base/clock.h"
 #include "agent/processes/process_sync.h"
 #include "agent/processes/sync_schedule.h"
 #include "ebpf/abi/process.h"
+#include "lib/base/clock.h"
 
 /**
  * From an exec to the first look: what it takes until the next sample may come, within these limits. It waits on by so

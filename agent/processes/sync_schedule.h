@@ -11,8 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/hash_map.h"
-#include "agent/base/vector.h"
+#include "lib/base/hash_map.h"
+#include "lib/base/vector.h"
 
 /** Why a process is to be synced; bits. */
 enum sync_reason {

@@ -10,16 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/error.h"
-#include "agent/base/hash128.h"
-#include "agent/base/lru_cache.h"
-#include "agent/base/metrics.h"
-#include "agent/base/trace.h"
-#include "agent/host/kernel_symbols.h"
 #include "agent/processes/executable_rows.h"
 #include "agent/processes/first_samples.h"
 #include "agent/processes/frame_converter.h"
+#include "agent/processes/kernel_symbols.h"
 #include "agent/processes/perf_maps.h"
+#include "lib/base/error.h"
+#include "lib/base/hash128.h"
+#include "lib/base/lru_cache.h"
+#include "lib/model/metrics.h"
+#include "lib/model/trace.h"
 
 enum {
 	/* Executables whose rows one walk may look at. */

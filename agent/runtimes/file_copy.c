@@ -8,10 +8,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/base/sealed_file.h"
-#include "agent/host/elf_image.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/base/sealed_file.h"
+#include "lib/elf/elf_image.h"
 
 enum {
 	PIECE_BYTES = 256 << 10,

@@ -9,9 +9,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "agent/base/file_key.h"
-#include "agent/base/held_file.h"
-#include "agent/host/proc_maps.h"
+#include "lib/host/proc_maps.h"
+#include "lib/model/file_key.h"
+#include "lib/model/held_file.h"
 
 struct file_home;
 

@@ -10,12 +10,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/confinement.h"
-#include "agent/base/error.h"
 #include "agent/runtimes/file_protocol.h"
 #include "agent/runtimes/file_room.h"
 #include "agent/runtimes/host_entry.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/confinement.h"
+#include "lib/base/error.h"
 
 enum {
 	EXIT_USAGE = 2,

@@ -11,17 +11,17 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/base/hanging_processes.h"
-#include "agent/base/log.h"
-#include "agent/base/metrics.h"
-#include "agent/base/sealed_file.h"
-#include "agent/base/vector.h"
 #include "agent/runtimes/file_copies.h"
 #include "agent/runtimes/file_protocol.h"
 #include "agent/runtimes/host_pool.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/sealed_file.h"
+#include "lib/base/vector.h"
+#include "lib/model/hanging_processes.h"
+#include "lib/model/metrics.h"
 
 /* A server on a network may take some seconds to come back. */
 #define HANG_NS (5 * NS_PER_SECOND)

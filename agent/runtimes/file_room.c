@@ -4,11 +4,11 @@
 #include <errno.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/host/mapped_file.h"
-#include "agent/host/perf_map_file.h"
 #include "agent/runtimes/file_copy.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/host/mapped_file.h"
+#include "lib/host/perf_map_file.h"
 
 void file_room_deinit(struct file_room *room)
 {

@@ -9,8 +9,8 @@
 
 #include <stdint.h>
 
-#include "agent/base/hash_map.h"
 #include "agent/runtimes/file_home.h"
+#include "lib/base/hash_map.h"
 
 enum {
 	FILE_ROOM_MAX = 4096,

@@ -11,10 +11,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/base/heap.h"
 #include "agent/runtimes/message_socket.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/base/heap.h"
 
 enum {
 	/* The memory that is shared, and the descriptor. */

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/confinement.h"
+#include "lib/base/confinement.h"
 
 enum {
 	/**

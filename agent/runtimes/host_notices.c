@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
 #include "agent/runtimes/message_socket.h"
+#include "lib/base/cleanup.h"
 
 void host_notices_init(struct host_notices *notices)
 {

@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/base/vector.h"
 #include "agent/runtimes/host_protocol.h"
+#include "lib/base/vector.h"
 
 struct host_notice {
 	enum host_request_kind kind;

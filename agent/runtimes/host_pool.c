@@ -5,10 +5,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/base/log.h"
-#include "agent/base/urgent_thread.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/urgent_thread.h"
 
 /* A host that was lost counts against its user for so long. */
 #define LOST_COUNTS_NS (60 * NS_PER_SECOND)

@@ -20,11 +20,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/base/thread_state.h"
 #include "agent/runtimes/message_socket.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/thread_state.h"
 
 enum {
 	LOOK_MS = 50,

@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/child_process.h"
 #include "agent/runtimes/host_entry.h"
 #include "agent/runtimes/host_turn.h"
+#include "lib/base/child_process.h"
 
 /** The kinds of such processes, and how errors speak of them. */
 struct host_kind {

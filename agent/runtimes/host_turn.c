@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/base/clock.h"
+#include "lib/base/clock.h"
 
 _Static_assert(sizeof(struct host_turn) == 64, "a cache line");
 

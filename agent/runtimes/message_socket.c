@@ -7,7 +7,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
-#include "agent/base/clock.h"
+#include "lib/base/clock.h"
 
 /* From the first to the last packet of a message. */
 #define RECEIVE_MAX_NS (5 * NS_PER_SECOND)

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/vector.h"
 #include "interpreters/language.h"
+#include "lib/base/vector.h"
 
 enum {
 	/** Questions at a time. */

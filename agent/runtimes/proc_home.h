@@ -16,10 +16,10 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/file_key.h"
-#include "agent/host/proc_maps.h"
-#include "agent/host/process_environment.h"
+#include "lib/base/clock.h"
+#include "lib/host/proc_maps.h"
+#include "lib/host/process_environment.h"
+#include "lib/model/file_key.h"
 
 struct proc_home;
 

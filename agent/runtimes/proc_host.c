@@ -16,15 +16,15 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/confinement.h"
-#include "agent/base/error.h"
-#include "agent/base/urgent_thread.h"
-#include "agent/host/mapped_file.h"
 #include "agent/runtimes/host_entry.h"
 #include "agent/runtimes/message_socket.h"
 #include "agent/runtimes/proc_protocol.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/confinement.h"
+#include "lib/base/error.h"
+#include "lib/base/urgent_thread.h"
+#include "lib/host/mapped_file.h"
 
 enum {
 	EXIT_USAGE = 2,

@@ -10,15 +10,15 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/base/hanging_processes.h"
-#include "agent/base/log.h"
-#include "agent/base/metrics.h"
-#include "agent/host/proc_info.h"
 #include "agent/runtimes/host_pool.h"
 #include "agent/runtimes/message_socket.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/host/proc_info.h"
+#include "lib/model/hanging_processes.h"
+#include "lib/model/metrics.h"
 
 /* For the maps of a large process on a busy machine. */
 #define ANSWER_MAX_NS (60 * NS_PER_SECOND)

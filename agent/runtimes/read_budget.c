@@ -4,8 +4,8 @@
 
 #include <errno.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
 
 void read_budget_begin_stack(struct read_budget *budget, uint64_t now_ns)
 {

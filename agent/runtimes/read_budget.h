@@ -10,7 +10,7 @@
 
 #include <stdint.h>
 
-#include "agent/host/remote_memory.h"
+#include "lib/host/remote_memory.h"
 
 enum {
 	/** A read took as long as 440 bytes of a line table that is read and looked through. */

@@ -5,12 +5,12 @@
 #include <elf.h>
 #include <errno.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "stackdeltas/arm64_step.h"
-#include "stackdeltas/code_analysis.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "stackdeltas/code/arm64_step.h"
+#include "stackdeltas/code/code_analysis.h"
+#include "stackdeltas/code/x86_step.h"
 #include "stackdeltas/delta_builder.h"
-#include "stackdeltas/x86_step.h"
 
 enum {
 	/* A guess; HotSpot's stubs have a row in 45 to 90 bytes. */

@@ -6,8 +6,8 @@
 #ifndef AGENT_RUNTIMES_RUNTIME_CODE_H
 #define AGENT_RUNTIMES_RUNTIME_CODE_H
 
-#include "agent/base/stack_deltas.h"
 #include "interpreters/language.h"
+#include "lib/model/stack_deltas.h"
 
 /** As attach_target.analyse; any thread. The caller deinits @deltas. */
 int runtime_code_analyse(uint16_t machine, const struct runtime_code *code, size_t count,

@@ -31,7 +31,7 @@ struct host_target {
 	uint32_t pid;
 	uint64_t executable_id;
 	const char *path;
-	/** The runtime's file, and the process's memory: /proc/PID/task/PID/stat (agent/host/remote_memory.h). */
+	/** The runtime's file, and the process's memory: /proc/PID/task/PID/stat (lib/host/remote_memory.h). */
 	int file;
 	int memory;
 	uint64_t bias;

@@ -14,17 +14,17 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/confinement.h"
-#include "agent/base/error.h"
-#include "agent/base/hash_map.h"
-#include "agent/host/elf_image.h"
-#include "agent/host/remote_memory.h"
 #include "agent/runtimes/host_entry.h"
 #include "agent/runtimes/host_protocol.h"
 #include "agent/runtimes/message_socket.h"
 #include "interpreters/registry.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/confinement.h"
+#include "lib/base/error.h"
+#include "lib/base/hash_map.h"
+#include "lib/elf/elf_image.h"
+#include "lib/host/remote_memory.h"
 
 enum {
 	EXIT_USAGE = 2,

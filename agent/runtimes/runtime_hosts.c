@@ -9,15 +9,15 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/base/hanging_processes.h"
-#include "agent/base/log.h"
-#include "agent/base/metrics.h"
 #include "agent/runtimes/host_notices.h"
 #include "agent/runtimes/host_pool.h"
 #include "agent/runtimes/host_questions.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/model/hanging_processes.h"
+#include "lib/model/metrics.h"
 
 /* How long a read waits for another one, or for an attach. */
 #define READ_WAIT_NS (20 * NS_PER_MS)

@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "agent/base/error.h"
-#include "agent/base/hash_map.h"
-#include "agent/host/remote_memory.h"
 #include "agent/runtimes/read_budget.h"
 #include "agent/runtimes/runtime_code.h"
+#include "lib/base/error.h"
+#include "lib/base/hash_map.h"
+#include "lib/host/remote_memory.h"
 
 struct room_memory {
 	struct remote_memory *memory;

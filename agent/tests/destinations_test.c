@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "agent/base/metrics.h"
 #include "agent/destinations.h"
+#include "lib/model/metrics.h"
 
 #include <cmocka.h>
 

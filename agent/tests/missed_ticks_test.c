@@ -6,9 +6,9 @@
 
 #include <cmocka.h>
 
-#include "agent/base/clock.h"
-#include "agent/host/tests/proc_fixture.h"
 #include "agent/missed_ticks.h"
+#include "lib/base/clock.h"
+#include "lib/host/tests/proc_fixture.h"
 
 enum { RATE = 100 };
 

@@ -6,9 +6,9 @@
 #include <sys/statfs.h>
 #include <unistd.h>
 
-#include "agent/base/clock.h"
 #include "ebpf/abi/config.h"
 #include "interpreters/registry.h"
+#include "lib/base/clock.h"
 
 static void outputs_add_up(void **state)
 {

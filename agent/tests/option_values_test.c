@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "agent/base/clock.h"
 #include "agent/option_values.h"
+#include "lib/base/clock.h"
 
 static void numbers_are_decimal_digits(void **state)
 {

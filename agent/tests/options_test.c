@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/tests/parse_options.h"
 
-#include "agent/base/clock.h"
+#include "lib/base/clock.h"
 
 static void without_arguments_the_defaults_hold(void **state)
 {

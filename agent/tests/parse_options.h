@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 /* Before cmocka.h, whose macro fail() would break its declarations. */
-#include "agent/base/error.h"
 #include "agent/options.h"
+#include "lib/base/error.h"
 
 #include <cmocka.h>
 

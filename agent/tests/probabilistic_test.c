@@ -7,8 +7,8 @@
 
 #include <cmocka.h>
 
-#include "agent/base/clock.h"
 #include "agent/probabilistic.h"
+#include "lib/base/clock.h"
 
 static uint32_t count_on(uint32_t threshold, uint64_t seed, uint32_t interval_count)
 {

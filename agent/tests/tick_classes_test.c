@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "agent/base/metrics.h"
+#include "lib/model/metrics.h"
 
 static void assert_unread(uint64_t unsent, uint64_t unread)
 {

@@ -12,15 +12,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/base/text.h"
 #include "agent/tools/report_file.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/base/text.h"
 #include "reporter/output_files.h"
 #include "reporter/sample_store.h"
 #include "viewer/api.h"
+#include "viewer/flame_page.h"
 #include "viewer/history.h"
-#include "viewer/open_file.h"
+#include "viewer/open/open_file.h"
 
 enum {
 	PARAMETERS_MAX = 16,
@@ -119,6 +120,7 @@ static void write_outputs(const struct report_file *file, const char *folder,
 	check(output_files_init(&files, pointers, count), "outputs");
 	files.with_lines = with_lines;
 	files.otlp = otlp;
+	files.write_page = flame_page_write;
 	check(output_files_write(&files, snapshot, &info, (struct symbol_lookup *)&file->lookup),
 	      "outputs");
 }

@@ -23,9 +23,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/label_set.h"
-#include "agent/base/sample.h"
-#include "agent/base/symbol_lookup.h"
+#include "lib/model/label_set.h"
+#include "lib/model/sample.h"
+#include "lib/model/symbol_lookup.h"
 
 enum {
 	REPORT_FIELDS_MAX = 64,

@@ -13,12 +13,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/base/log.h"
 #include "ebpf/abi/config.h"
 #include "ebpf/abi/programs.h"
 #include "ebpf/abi/slab.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
 
 /* Generated; needs struct agent_config. */
 #include "build/ebpf/allframes.skel.h"

@@ -8,12 +8,12 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 
-#include "agent/base/error.h"
-#include "agent/base/hash_map.h"
-#include "agent/base/log.h"
 #include "agent/tracing/slab_space.h"
 #include "ebpf/abi/frame.h"
 #include "ebpf/abi/runtime.h"
+#include "lib/base/error.h"
+#include "lib/base/hash_map.h"
+#include "lib/base/log.h"
 
 enum {
 	DESCRIPTORS_BYTES = EXECUTABLE_SLOT_COUNT * sizeof(struct executable_descriptor),

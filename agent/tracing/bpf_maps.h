@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The map_writer (agent/base/map_writer.h) over the real BPF maps: lays unwind tables, mapping
+ * The map_writer (lib/model/map_writer.h) over the real BPF maps: lays unwind tables, mapping
  * tables and what is known of interpreters into the slabs, publishes and retires them in the orders
  * of ebpf/abi/slab.h and process.h. Slabs come into being when cells in them are first taken, and
  * go when they are empty.
@@ -11,8 +11,8 @@
 #ifndef AGENT_TRACING_BPF_MAPS_H
 #define AGENT_TRACING_BPF_MAPS_H
 
-#include "agent/base/map_writer.h"
 #include "agent/tracing/bpf_loader.h"
+#include "lib/model/map_writer.h"
 
 struct bpf_maps;
 

@@ -5,9 +5,9 @@
 #include <bpf/libbpf.h>
 #include <errno.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/base/metrics.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/model/metrics.h"
 
 int bpf_metrics_cpu_count(void)
 {

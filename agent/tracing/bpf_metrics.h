@@ -8,7 +8,7 @@
 #include "agent/tracing/bpf_loader.h"
 #include "ebpf/abi/counters.h"
 
-/** Sets every metric_of_counter() (agent/base/metrics.h). 0 or -errno. For any thread. */
+/** Sets every metric_of_counter() (lib/model/metrics.h). 0 or -errno. For any thread. */
 int bpf_metrics_update(const struct bpf_fds *fds);
 
 /** CPUs that there can be, online or not; -errno. */

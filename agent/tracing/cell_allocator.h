@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "agent/base/vector.h"
+#include "lib/base/vector.h"
 
 struct cell_run {
 	uint32_t first;

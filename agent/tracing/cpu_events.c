@@ -3,10 +3,10 @@
 
 #include <errno.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/log.h"
 #include "agent/tracing/perf_event.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/log.h"
 
 /* A running event whose time stood still for this long is dead. */
 #define DEAD_EVENT_NS (NS_PER_SECOND / 2)

@@ -12,8 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/base/vector.h"
 #include "agent/tracing/cpu_list.h"
+#include "lib/base/vector.h"
 
 struct cpu_event {
 	uint32_t cpu;

@@ -5,8 +5,8 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
 
 /* 8192 CPUs, every second one online, take some 20 KB. */
 enum { ONLINE_TEXT_BYTES = 32768 };

@@ -10,14 +10,14 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/base/label_set.h"
-#include "agent/base/log.h"
-#include "agent/base/metrics.h"
-#include "agent/base/urgent_thread.h"
 #include "agent/tracing/read_pace.h"
 #include "agent/tracing/ring_reader.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/base/urgent_thread.h"
+#include "lib/model/label_set.h"
+#include "lib/model/metrics.h"
 
 enum {
 	/** Pause behind each round, so that a flood of events costs at most 1,000 wake-ups/s. */

@@ -11,9 +11,9 @@
 #ifndef AGENT_TRACING_EVENT_READER_H
 #define AGENT_TRACING_EVENT_READER_H
 
-#include "agent/base/events.h"
 #include "agent/tracing/bpf_loader.h"
 #include "agent/tracing/side_band.h"
+#include "lib/model/events.h"
 
 struct event_reader;
 

@@ -11,8 +11,8 @@
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
 #include "agent/tracing/perf_event.h"
+#include "lib/base/cleanup.h"
 
 enum {
 	LINE_BYTES = 256,

@@ -5,7 +5,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/base/error.h"
+#include "lib/base/error.h"
 
 int perf_event_open_on_cpu(struct perf_event_attr *attributes, uint32_t cpu)
 {

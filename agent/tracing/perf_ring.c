@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "agent/base/error.h"
+#include "lib/base/error.h"
 
 int perf_ring_init(struct perf_ring *ring, int event_fd, size_t data_bytes)
 {

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
 #include "agent/tracing/cpu_events.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
 
 struct perf_sampler {
 	struct cpu_events events;

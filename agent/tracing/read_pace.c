@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/tracing/read_pace.h"
 
-#include "agent/base/clock.h"
+#include "lib/base/clock.h"
 
 enum {
 	/* A function missed now and then is not worth it: one in so many samples. */

@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "agent/base/error.h"
+#include "lib/base/error.h"
 
 int ring_reader_init(struct ring_reader *reader, int map_fd)
 {

@@ -8,12 +8,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/base/metrics.h"
 #include "agent/tracing/cpu_events.h"
 #include "agent/tracing/perf_ring.h"
 #include "agent/tracing/side_band_record.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/model/metrics.h"
 
 /*
  * A busy build maps a few thousand files per second and CPU, at some 130 bytes each: enough for a

@@ -13,7 +13,7 @@
 
 #include <stdint.h>
 
-#include "agent/base/events.h"
+#include "lib/model/events.h"
 
 struct side_band;
 

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "agent/base/error.h"
+#include "lib/base/error.h"
 
 /* Behind the header; the time, which is last, is not listed. */
 struct mmap2_record {

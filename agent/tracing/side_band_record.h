@@ -9,7 +9,7 @@
 #include <linux/perf_event.h>
 #include <stdint.h>
 
-#include "agent/base/events.h"
+#include "lib/model/events.h"
 
 /**
  * Fills @event, whose path is borrowed from @record, and *@lost_count with the number of records

@@ -9,8 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/base/error.h"
-#include "agent/base/log.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
 
 struct slab {
 	/* -1: there is none. */

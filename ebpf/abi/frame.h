@@ -86,7 +86,7 @@ enum {
 /**
  * Why a walk ended before the thread's entry, or what it lacks. Each value is counted
  * (abi/counters.h) and shown to users; the texts are in the table of unwind errors in
- * agent/base/trace.h.
+ * lib/model/trace.h.
  */
 enum unwind_error {
 	UNWIND_OK = 0,

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
 
 enum {
 	STATUS_RESOURCE_EXHAUSTED = 8,

@@ -22,7 +22,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/vector.h"
+#include "lib/base/vector.h"
 
 enum answer_kind {
 	ANSWER_OK,

@@ -3,7 +3,7 @@
 
 #include "integration/collector/check_dictionary.h"
 
-#include "agent/base/hash_map.h"
+#include "lib/base/hash_map.h"
 
 enum table {
 	TABLE_MAPPING,

@@ -5,10 +5,10 @@
 
 #include <inttypes.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/hash_map.h"
 #include "integration/collector/check_dictionary.h"
 #include "integration/collector/check_frames.h"
+#include "lib/base/clock.h"
+#include "lib/base/hash_map.h"
 
 /* Clocks of two hosts differ a little. */
 #define FUTURE_MAX_NS (60 * NS_PER_SECOND)

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <zlib.h>
 
-#include "agent/base/cleanup.h"
+#include "lib/base/cleanup.h"
 
 enum {
 	GZIP_ONLY = 16,

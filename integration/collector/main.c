@@ -13,13 +13,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
 #include "integration/collector/gunzip.h"
 #include "integration/collector/print.h"
 #include "integration/collector/received.h"
 #include "integration/collector/server.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
 
 enum {
 	STEP_MS = 10,

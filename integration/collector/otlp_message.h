@@ -7,8 +7,8 @@
 #ifndef INTEGRATION_COLLECTOR_OTLP_MESSAGE_H
 #define INTEGRATION_COLLECTOR_OTLP_MESSAGE_H
 
-#include "agent/base/vector.h"
 #include "integration/collector/wire_reader.h"
+#include "lib/base/vector.h"
 
 /** Items @first to @first + @count - 1 of an array. */
 struct range {

@@ -6,7 +6,7 @@
 #include <inttypes.h>
 #include <time.h>
 
-#include "agent/base/clock.h"
+#include "lib/base/clock.h"
 
 static void print_clean(FILE *out, const struct text_builder *text)
 {

@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "agent/base/hash128.h"
 #include "integration/collector/check_profiles.h"
+#include "lib/base/hash128.h"
 
 void received_deinit(struct received *received)
 {

@@ -17,8 +17,8 @@
 #include <string.h>
 #include <sys/socket.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
 
 enum {
 	/* Over the limit that is checked, so that the check sees it. */

@@ -15,9 +15,9 @@
 
 #include <stdio.h>
 
-#include "agent/base/hash_map.h"
-#include "agent/base/text_builder.h"
 #include "integration/collector/otlp_message.h"
+#include "lib/base/hash_map.h"
+#include "lib/base/text_builder.h"
 
 /**
  * Names of native locations that come without, from a message that has them: the agent's

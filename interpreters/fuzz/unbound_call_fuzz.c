@@ -11,7 +11,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "agent/host/fuzz/made_elf.h"
+#include "lib/elf/fuzz/made_elf.h"
 
 enum { MODULES = 2, NAMES = 4, MODULE_BYTES = 0x100000 };
 

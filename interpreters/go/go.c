@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/host/go_function.h"
-#include "agent/host/go_program.h"
 #include "interpreters/go/go_runtime_code.h"
 #include "interpreters/go/goroutine_layout.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/elf/go_function.h"
+#include "lib/elf/go_program.h"
 
 enum {
 	/* Of the longest name, with its NUL. */

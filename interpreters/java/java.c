@@ -10,16 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/base/lru_cache.h"
-#include "agent/base/text.h"
-#include "agent/host/elf_dynamic.h"
 #include "interpreters/java/java_attach.h"
 #include "interpreters/java/java_stub_names.h"
 #include "interpreters/java/java_stubs.h"
 #include "interpreters/java/java_symbolize.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/lru_cache.h"
+#include "lib/base/text.h"
+#include "lib/elf/elf_dynamic.h"
 
 struct java_file {
 	struct runtime_file file;

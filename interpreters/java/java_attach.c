@@ -5,9 +5,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/base/error.h"
 #include "interpreters/java/java_counters.h"
 #include "interpreters/java/java_fields.h"
+#include "lib/base/error.h"
 
 enum {
 	/** Of the text that says which kind of HotSpot it is; that stands near its beginning. */

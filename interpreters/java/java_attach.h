@@ -3,10 +3,10 @@
 #ifndef INTERPRETERS_JAVA_JAVA_ATTACH_H
 #define INTERPRETERS_JAVA_JAVA_ATTACH_H
 
-#include "agent/host/remote_memory.h"
 #include "ebpf/abi/java.h"
 #include "interpreters/java/java_code.h"
 #include "interpreters/java/java_layout.h"
+#include "lib/host/remote_memory.h"
 
 /**
  * Reads where code is, now that the JVM has set itself up. -EAGAIN: it has not yet; -EOPNOTSUPP: a

@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/base/error.h"
 #include "interpreters/java/java_fields.h"
+#include "lib/base/error.h"
 
 enum {
 	/** Of a heap's segments; they are 64 bytes (8), 128, or a page at most. */

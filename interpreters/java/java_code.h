@@ -15,8 +15,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/host/remote_memory.h"
 #include "interpreters/java/java_layout.h"
+#include "lib/host/remote_memory.h"
 
 enum {
 	/** One or three, or some more in versions to come. */

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
 
 enum {
 	/* 0xcafec0c0, and 1 for little endian. */

@@ -10,8 +10,8 @@
 
 #include <stdint.h>
 
-#include "agent/host/remote_memory.h"
 #include "interpreters/java/java_layout.h"
+#include "lib/host/remote_memory.h"
 
 /**
  * The address in the process of the 64 bits of counter @name; 0 if there is none such, for now or ever. -ESRCH,

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-#include "agent/base/error.h"
+#include "lib/base/error.h"
 
 int java_field_read(struct remote_memory *memory, uint64_t object, struct vm_place place,
 		    uint64_t *value)

@@ -5,8 +5,8 @@
 
 #include <stdint.h>
 
-#include "agent/host/remote_memory.h"
 #include "interpreters/java/java_layout.h"
+#include "lib/host/remote_memory.h"
 
 /** Reads a number without sign; -EOPNOTSUPP: the version has no such field, or one of another kind. */
 int java_field_read(struct remote_memory *memory, uint64_t object, struct vm_place place,

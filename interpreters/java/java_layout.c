@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "agent/base/error.h"
 #include "ebpf/abi/java.h"
+#include "lib/base/error.h"
 
 enum {
 	FIRST_VERSION = 8,

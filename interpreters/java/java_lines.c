@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
 #include "interpreters/java/compressed_stream.h"
 #include "interpreters/java/java_fields.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
 
 enum {
 	/** Of an entry: two numbers follow. */

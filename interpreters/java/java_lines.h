@@ -11,9 +11,9 @@
 
 #include <stdint.h>
 
-#include "agent/host/remote_memory.h"
 #include "interpreters/java/java_layout.h"
 #include "interpreters/java/java_names.h"
+#include "lib/host/remote_memory.h"
 
 enum {
 	/** Of a table; the largest methods have 64 KiB of bytecodes. */

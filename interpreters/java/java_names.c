@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/base/error.h"
-#include "agent/base/text.h"
 #include "interpreters/java/java_fields.h"
+#include "lib/base/error.h"
+#include "lib/base/text.h"
 
 /* Of a Method's class file. */
 struct method_parts {

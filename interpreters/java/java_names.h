@@ -15,9 +15,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/host/remote_memory.h"
 #include "interpreters/java/java_layout.h"
 #include "interpreters/language.h"
+#include "lib/host/remote_memory.h"
 
 /** A name with its NUL. */
 typedef char java_text[FRAME_NAME_MAX_BYTES + 1];

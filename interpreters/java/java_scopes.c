@@ -4,9 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/base/error.h"
 #include "interpreters/java/compressed_stream.h"
 #include "interpreters/java/java_fields.h"
+#include "lib/base/error.h"
 
 enum {
 	/** Of the beginning of a scope: three numbers. */

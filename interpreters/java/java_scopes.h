@@ -23,10 +23,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/host/remote_memory.h"
 #include "interpreters/java/java_code.h"
 #include "interpreters/java/java_layout.h"
 #include "interpreters/language.h"
+#include "lib/host/remote_memory.h"
 
 enum {
 	/** Deeper inlining is cut: the outermost scopes are left out, and the compiled method put last. */

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
 #include "interpreters/read_windows.h"
+#include "lib/base/cleanup.h"
 
 enum {
 	WINDOW_BYTES = 1 << 16,

@@ -10,12 +10,12 @@
 #ifndef INTERPRETERS_JAVA_JAVA_STUB_NAMES_H
 #define INTERPRETERS_JAVA_JAVA_STUB_NAMES_H
 
-#include "agent/base/text_builder.h"
-#include "agent/base/vector.h"
-#include "agent/host/elf_image.h"
 #include "interpreters/java/java_code.h"
 #include "interpreters/java/java_layout.h"
 #include "interpreters/java/java_stubs.h"
+#include "lib/base/text_builder.h"
+#include "lib/base/vector.h"
+#include "lib/elf/elf_image.h"
 
 enum {
 	/** Of a list; there are up to 400. */

@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/base/vector.h"
 #include "interpreters/java/java_fields.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/base/vector.h"
 
 enum {
 	/* Blocks that are looked at; stubs are among the first ones. */

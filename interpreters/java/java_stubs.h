@@ -10,12 +10,12 @@
 #ifndef INTERPRETERS_JAVA_JAVA_STUBS_H
 #define INTERPRETERS_JAVA_JAVA_STUBS_H
 
-#include "agent/host/elf_image.h"
 #include "ebpf/abi/java.h"
 #include "interpreters/java/java_code.h"
 #include "interpreters/java/java_layout.h"
 #include "interpreters/java/java_names.h"
 #include "interpreters/language.h"
+#include "lib/elf/elf_image.h"
 
 enum {
 	/** Segments of libjvm.so that can be written; it has one or two. */

@@ -9,13 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
 #include "ebpf/abi/java.h"
 #include "interpreters/java/java_code.h"
 #include "interpreters/java/java_fields.h"
 #include "interpreters/java/java_lines.h"
 #include "interpreters/read_windows.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
 
 enum { ENTRY_BYTES = 64 };
 

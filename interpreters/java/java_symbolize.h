@@ -11,13 +11,13 @@
 #ifndef INTERPRETERS_JAVA_JAVA_SYMBOLIZE_H
 #define INTERPRETERS_JAVA_JAVA_SYMBOLIZE_H
 
-#include "agent/base/clock.h"
-#include "agent/base/lru_cache.h"
-#include "agent/base/text_builder.h"
 #include "interpreters/java/java_layout.h"
 #include "interpreters/java/java_names.h"
 #include "interpreters/java/java_scopes.h"
 #include "interpreters/language.h"
+#include "lib/base/clock.h"
+#include "lib/base/lru_cache.h"
+#include "lib/base/text_builder.h"
 
 enum {
 	/** A compiler of Java has some 12,000 in its first half minute, of 200 bytes each. */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/error.h"
+#include "lib/base/error.h"
 
 int remote_pages_init(struct remote_pages *pages, struct remote_memory *memory, uint64_t max_bytes)
 {

@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/host/remote_memory.h"
+#include "lib/host/remote_memory.h"
 
 enum {
 	REMOTE_PAGE_BYTES = 4096,

@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/host/elf_dynamic.h"
 #include "interpreters/java/remote_pages.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/elf/elf_dynamic.h"
 
 static const char *const symbol_names[VM_SYMBOL_COUNT] = {
 	[VM_STRUCTS] = "gHotSpotVMStructs",

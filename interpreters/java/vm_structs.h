@@ -18,8 +18,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/host/elf_image.h"
-#include "agent/host/remote_memory.h"
+#include "lib/elf/elf_image.h"
+#include "lib/host/remote_memory.h"
 
 enum {
 	/** Of each table; the largest has 837. */

@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
 #include "interpreters/javascript/javascript_describe.h"
 #include "interpreters/javascript/javascript_symbolize.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
 
 struct javascript_file {
 	struct runtime_file file;

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "agent/base/error.h"
+#include "lib/base/error.h"
 
 enum {
 	/** So much of the interpreter is looked at. */

@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/base/text.h"
 #include "interpreters/javascript/v8_function.h"
 #include "interpreters/javascript/v8_lines.h"
 #include "interpreters/read_windows.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/base/text.h"
 
 #define NO_NAME "(anonymous)"
 #define NO_TEXT UINT32_MAX

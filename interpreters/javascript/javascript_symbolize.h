@@ -3,12 +3,12 @@
 #ifndef INTERPRETERS_JAVASCRIPT_JAVASCRIPT_SYMBOLIZE_H
 #define INTERPRETERS_JAVASCRIPT_JAVASCRIPT_SYMBOLIZE_H
 
-#include "agent/base/clock.h"
-#include "agent/base/lru_cache.h"
-#include "agent/base/text_builder.h"
 #include "interpreters/javascript/v8_builtins.h"
 #include "interpreters/javascript/v8_frames.h"
 #include "interpreters/language.h"
+#include "lib/base/clock.h"
+#include "lib/base/lru_cache.h"
+#include "lib/base/text_builder.h"
 
 enum {
 	/** Of one process. */

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/base/text.h"
-#include "agent/host/elf_symbols.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/base/text.h"
+#include "lib/elf/elf_symbols.h"
 
 #define SYMBOL_PREFIX "Builtins_"
 /* The handler of the first bytecode; all others lie behind it, and nothing else does. */

@@ -12,8 +12,8 @@
 
 #include <stdint.h>
 
-#include "agent/host/elf_image.h"
 #include "ebpf/abi/javascript.h"
+#include "lib/elf/elf_image.h"
 
 enum {
 	V8_BUILTIN_NAME_BYTES = 128,

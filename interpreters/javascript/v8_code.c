@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
 
 enum {
 	/** Of a page that has a list of its code (up to 11.3). */

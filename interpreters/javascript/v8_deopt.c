@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/base/byte_reader.h"
-#include "agent/base/error.h"
+#include "lib/base/byte_reader.h"
+#include "lib/base/error.h"
 
 enum {
 	/** Of a safepoint table's configuration. */

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
 #include "interpreters/javascript/v8_function.h"
 #include "interpreters/javascript/v8_positions.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
 
 enum {
 	/** Elements of an entry of deoptimization data, and which of them is the translation's index. */

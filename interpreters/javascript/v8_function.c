@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "agent/base/error.h"
 #include "interpreters/javascript/v8_string.h"
+#include "lib/base/error.h"
 
 enum {
 	/** Bits of a ScopeInfo's flags. */

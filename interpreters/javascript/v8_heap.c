@@ -5,7 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "agent/base/error.h"
+#include "lib/base/error.h"
 
 int v8_field(const struct v8_heap *heap, uint64_t object, int32_t offset, uint64_t *word)
 {

@@ -12,9 +12,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/host/elf_image.h"
-#include "agent/host/remote_memory.h"
 #include "interpreters/javascript/v8_layout.h"
+#include "lib/elf/elf_image.h"
+#include "lib/host/remote_memory.h"
 
 /** One thread's. Both are borrowed. */
 struct v8_heap {

@@ -13,8 +13,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/base/error.h"
-#include "agent/host/elf_dynamic.h"
+#include "lib/base/error.h"
+#include "lib/elf/elf_dynamic.h"
 
 enum {
 	NAME_BYTES = 160,

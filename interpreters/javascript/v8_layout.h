@@ -14,7 +14,7 @@
 
 #include <stdint.h>
 
-#include "agent/host/elf_image.h"
+#include "lib/elf/elf_image.h"
 
 enum {
 	/** The version has no such field or number. */

@@ -4,10 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/base/vector.h"
 #include "interpreters/javascript/v8_string.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/base/vector.h"
 
 enum {
 	LINE_SEPARATOR = 0x2028,

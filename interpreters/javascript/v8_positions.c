@@ -4,8 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/base/byte_reader.h"
-#include "agent/base/error.h"
+#include "lib/base/byte_reader.h"
+#include "lib/base/error.h"
 
 enum {
 	/** Bytecodes that make the operands of the next one 2 or 4 bytes wide; each has a twin for debuggers. */

@@ -5,9 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/base/text.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/base/text.h"
 
 int v8_is_string(const struct v8_heap *heap, uint64_t object, bool *is_string)
 {

@@ -5,8 +5,8 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "agent/base/error.h"
 #include "interpreters/javascript/v8_function.h"
+#include "lib/base/error.h"
 
 enum {
 	WORD = sizeof(uint64_t),

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/error.h"
 #include "interpreters/php/php_names.h"
 #include "interpreters/php/php_probe.h"
+#include "lib/base/error.h"
 
 struct php_attached {
 	struct runtime process;

@@ -7,11 +7,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
 #include "interpreters/function_table.h"
 #include "interpreters/php/code_graph.h"
 #include "interpreters/x86_code.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
 
 enum {
 	/** From where execute_ex() takes its registers back to its end. */

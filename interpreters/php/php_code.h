@@ -11,10 +11,10 @@
 #ifndef INTERPRETERS_PHP_PHP_CODE_H
 #define INTERPRETERS_PHP_PHP_CODE_H
 
-#include "agent/base/flag_ranges.h"
-#include "agent/host/elf_image.h"
 #include "ebpf/abi/php.h"
 #include "interpreters/language.h"
+#include "lib/elf/elf_image.h"
+#include "lib/model/flag_ranges.h"
 
 enum {
 	/** Larger functions are refused: execute_ex() of 8.4 has 43 KB. */

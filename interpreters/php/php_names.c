@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/error.h"
-#include "agent/base/hash128.h"
-#include "agent/base/text.h"
+#include "lib/base/error.h"
+#include "lib/base/hash128.h"
+#include "lib/base/text.h"
 
 enum {
 	ENTRY_BYTES = 64,

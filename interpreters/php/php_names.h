@@ -10,10 +10,10 @@
 #ifndef INTERPRETERS_PHP_PHP_NAMES_H
 #define INTERPRETERS_PHP_PHP_NAMES_H
 
-#include "agent/base/lru_cache.h"
 #include "ebpf/abi/php.h"
 #include "interpreters/language.h"
 #include "interpreters/php/php_layout.h"
+#include "lib/base/lru_cache.h"
 
 enum {
 	PHP_NAMES_MAX_ENTRIES = 512,

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/host/elf_dynamic.h"
 #include "interpreters/x86_code.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/elf/elf_dynamic.h"
 
 enum {
 	/** Read-only data, in which the version stands. */

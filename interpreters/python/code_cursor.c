@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/error.h"
-#include "agent/host/arm64_bits.h"
-#include "agent/host/x86_decode.h"
+#include "lib/base/error.h"
+#include "lib/isa/arm64_bits.h"
+#include "lib/isa/x86_decode.h"
 
 enum {
 	ARM64_INSTRUCTION_BYTES = 4,

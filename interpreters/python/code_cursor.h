@@ -13,8 +13,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/flag_ranges.h"
-#include "agent/host/elf_image.h"
+#include "lib/elf/elf_image.h"
+#include "lib/model/flag_ranges.h"
 
 enum {
 	/** Larger functions are no loop of any version. */

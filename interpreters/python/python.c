@@ -9,11 +9,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
 #include "interpreters/python/python_code.h"
 #include "interpreters/python/python_probe.h"
 #include "interpreters/thread_local.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
 
 enum {
 	/** Tags of _PyStackRef. */

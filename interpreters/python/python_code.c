@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/base/hash128.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/base/hash128.h"
 
 /** A code object as it is kept: one block of memory. */
 struct python_code {

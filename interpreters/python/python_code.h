@@ -7,10 +7,10 @@
 #ifndef INTERPRETERS_PYTHON_PYTHON_CODE_H
 #define INTERPRETERS_PYTHON_PYTHON_CODE_H
 
-#include "agent/base/lru_cache.h"
 #include "ebpf/abi/python.h"
 #include "interpreters/python/python_layouts.h"
 #include "interpreters/python/python_strings.h"
+#include "lib/base/lru_cache.h"
 
 enum {
 	PYTHON_CODE_CACHE_MAX_ENTRIES = 512,

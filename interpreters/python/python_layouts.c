@@ -8,7 +8,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/base/error.h"
+#include "lib/base/error.h"
 
 enum {
 	/** _ob_next and _ob_prev before an object's own head. */

@@ -5,7 +5,7 @@
  */
 #include "interpreters/python/python_lines.h"
 
-#include "agent/base/byte_reader.h"
+#include "lib/base/byte_reader.h"
 
 enum {
 	/** Of 3.10: the range has no line. */

@@ -8,10 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/error.h"
-#include "agent/host/x86_decode.h"
 #include "interpreters/function_table.h"
 #include "interpreters/python/code_cursor.h"
+#include "lib/base/error.h"
+#include "lib/isa/x86_decode.h"
 
 enum {
 	/** Of a function's beginning, up to where it makes room for its variables. */

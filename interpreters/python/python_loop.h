@@ -6,8 +6,8 @@
 #ifndef INTERPRETERS_PYTHON_PYTHON_LOOP_H
 #define INTERPRETERS_PYTHON_PYTHON_LOOP_H
 
-#include "agent/host/elf_image.h"
 #include "interpreters/language.h"
+#include "lib/elf/elf_image.h"
 
 enum {
 	/** Other functions that the loop jumps to and are looked at; no more bytes in all than of one. */

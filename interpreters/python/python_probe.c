@@ -7,13 +7,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/host/elf_dynamic.h"
-#include "agent/host/x86_decode.h"
 #include "interpreters/python/python_layouts.h"
 #include "interpreters/python/python_loop.h"
 #include "interpreters/python/python_unpushed.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/elf/elf_dynamic.h"
+#include "lib/isa/x86_decode.h"
 
 /** From Py_Version: PY_VERSION_HEX of patchlevel.h. */
 enum { HEX_MAJOR_MINOR_SHIFT = 16 };

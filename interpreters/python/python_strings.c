@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/error.h"
-#include "agent/base/text.h"
+#include "lib/base/error.h"
+#include "lib/base/text.h"
 
 enum {
 	/** The largest header of a str: not compact, with the list of objects of a debug build. */

@@ -9,10 +9,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/host/elf_image.h"
-#include "agent/host/remote_memory.h"
 #include "interpreters/language.h"
 #include "interpreters/python/python_layouts.h"
+#include "lib/elf/elf_image.h"
+#include "lib/host/remote_memory.h"
 
 /** What a string takes, its NUL counted in. */
 typedef char python_text[FRAME_NAME_MAX_BYTES + 1];

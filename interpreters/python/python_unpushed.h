@@ -6,10 +6,10 @@
 #ifndef INTERPRETERS_PYTHON_PYTHON_UNPUSHED_H
 #define INTERPRETERS_PYTHON_PYTHON_UNPUSHED_H
 
-#include "agent/base/flag_ranges.h"
-#include "agent/host/elf_image.h"
 #include "ebpf/abi/python.h"
 #include "interpreters/python/python_layouts.h"
+#include "lib/elf/elf_image.h"
+#include "lib/model/flag_ranges.h"
 
 /**
  * python_process.unpushed of a loop of @layout that is entered at @start, in @ranges; none where they

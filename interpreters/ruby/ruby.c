@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
 #include "ebpf/abi/frame.h"
 #include "interpreters/ruby/ruby_names.h"
 #include "interpreters/ruby/ruby_probe.h"
 #include "interpreters/thread_local.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
 
 struct ruby_attached {
 	struct runtime process;

@@ -7,8 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/base/error.h"
 #include "ebpf/abi/ruby.h"
+#include "lib/base/error.h"
 
 enum {
 	/** Of a method entry, behind its flags: defined_class, def, called_id, owner. */

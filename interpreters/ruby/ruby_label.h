@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/host/remote_memory.h"
 #include "interpreters/ruby/ruby_layout.h"
 #include "interpreters/ruby/ruby_strings.h"
+#include "lib/host/remote_memory.h"
 
 /** Sequences around one that are looked at. */
 enum { RUBY_LABEL_MAX_SEQUENCES = 128 };

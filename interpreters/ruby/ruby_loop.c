@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
 #include "interpreters/function_table.h"
 #include "interpreters/x86_code.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
 
 enum {
 	/** Of a small function, or of the beginning of one. */

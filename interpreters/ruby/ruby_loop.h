@@ -9,10 +9,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/host/elf_image.h"
 #include "ebpf/abi/ruby.h"
 #include "interpreters/language.h"
 #include "interpreters/ruby/ruby_layout.h"
+#include "lib/elf/elf_image.h"
 
 enum {
 	/** Of one function, vm_exec() or smaller. */

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/base/hash128.h"
 #include "interpreters/ruby/ruby_lines.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/base/hash128.h"
 
 enum {
 	ENTRY_BYTES = 64,

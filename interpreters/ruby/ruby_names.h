@@ -6,11 +6,11 @@
 #ifndef INTERPRETERS_RUBY_RUBY_NAMES_H
 #define INTERPRETERS_RUBY_RUBY_NAMES_H
 
-#include "agent/base/lru_cache.h"
 #include "ebpf/abi/ruby.h"
 #include "interpreters/ruby/ruby_label.h"
 #include "interpreters/ruby/ruby_layout.h"
 #include "interpreters/ruby/ruby_strings.h"
+#include "lib/base/lru_cache.h"
 
 enum {
 	RUBY_NAMES_MAX_ENTRIES = 512,

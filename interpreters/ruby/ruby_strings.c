@@ -5,8 +5,8 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "agent/base/error.h"
-#include "agent/base/text.h"
+#include "lib/base/error.h"
+#include "lib/base/text.h"
 
 enum {
 	/** ruby_value_type, the low bits of an object's flags. */

@@ -9,9 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/host/remote_memory.h"
 #include "interpreters/language.h"
 #include "interpreters/ruby/ruby_layout.h"
+#include "lib/host/remote_memory.h"
 
 /** What a string takes, its NUL counted in. */
 typedef char ruby_text[FRAME_NAME_MAX_BYTES + 1];

@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/error.h"
+#include "lib/base/error.h"
 
 #include <cmocka.h>
 
@@ -19,8 +19,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/host/elf_dynamic.h"
 #include "interpreters/thread_local.h"
+#include "lib/elf/elf_dynamic.h"
 
 /** An ELF file as the memory of a process, at its own addresses. */
 struct file_memory {

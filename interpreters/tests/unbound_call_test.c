@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/error.h"
+#include "lib/base/error.h"
 
 #include <cmocka.h>
 
@@ -18,9 +18,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "agent/base/clock.h"
-#include "agent/host/fuzz/made_elf.h"
 #include "interpreters/thread_local.h"
+#include "lib/base/clock.h"
+#include "lib/elf/fuzz/made_elf.h"
 
 #define CALLER_BIAS 0x200000ULL
 #define EXPORTER_BIAS 0x400000ULL

@@ -23,14 +23,14 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/base/vector.h"
-#include "agent/host/core_file.h"
-#include "agent/host/proc_maps.h"
 #include "interpreters/javascript/v8_function.h"
 #include "interpreters/javascript/v8_lines.h"
 #include "interpreters/javascript/v8_walk.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/base/vector.h"
+#include "lib/host/core_file.h"
+#include "lib/host/proc_maps.h"
 
 enum {
 	/** Of DWARF on x86-64 and on arm64. */

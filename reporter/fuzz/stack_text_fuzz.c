@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/byte_reader.h"
+#include "lib/base/byte_reader.h"
 #include "reporter/tests/whole_stack.h"
 
 enum {

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/clock.h"
+#include "lib/base/clock.h"
 #include "reporter/transport.h"
 
 enum { FAKE_KEPT_BYTES = 8192 };

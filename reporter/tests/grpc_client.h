@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/clock.h"
+#include "lib/base/clock.h"
 #include "reporter/grpc_transport.h"
 #include "reporter/tests/grpc_server.h"
 

@@ -10,7 +10,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "agent/base/error.h"
+#include "lib/base/error.h"
 #include "reporter/grpc_transport.h"
 #include "reporter/otlp_answer.h"
 

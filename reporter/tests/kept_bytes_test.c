@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/hash128.h"
+#include "lib/base/hash128.h"
 
 static uint32_t keep(struct kept_bytes *kept, const void *bytes, size_t count)
 {

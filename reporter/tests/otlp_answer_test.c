@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "agent/base/clock.h"
+#include "lib/base/clock.h"
 #include "reporter/otlp_answer.h"
 
 #include <cmocka.h>

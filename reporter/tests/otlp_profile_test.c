@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <inttypes.h>
 
-#include "agent/base/clock.h"
+#include "lib/base/clock.h"
 #include "reporter/tests/otlp_samples.h"
 
 /* Threads of a few processes over common stacks, with addresses and names that @seed draws. */

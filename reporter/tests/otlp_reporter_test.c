@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/metrics.h"
 #include "build/proto/otlp_collector.pb-c.h"
+#include "lib/base/clock.h"
+#include "lib/model/metrics.h"
 #include "reporter/otlp_reporter.h"
 
 #include <cmocka.h>

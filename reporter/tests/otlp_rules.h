@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/hash_map.h"
-#include "agent/base/text_builder.h"
 #include "build/proto/otlp_profiles.pb-c.h"
+#include "lib/base/hash_map.h"
+#include "lib/base/text_builder.h"
 #include "reporter/otlp_profile.h"
 
 #define PROFILES(name) Opentelemetry__Proto__Profiles__V1development__##name

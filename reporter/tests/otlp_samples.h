@@ -6,7 +6,7 @@
 #ifndef REPORTER_TESTS_OTLP_SAMPLES_H
 #define REPORTER_TESTS_OTLP_SAMPLES_H
 
-#include "agent/base/vector.h"
+#include "lib/base/vector.h"
 #include "reporter/tests/fixture.h"
 #include "reporter/tests/otlp_rules.h"
 

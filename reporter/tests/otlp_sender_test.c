@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/metrics.h"
+#include "lib/model/metrics.h"
 #include "reporter/otlp_sender.h"
 
 #include <cmocka.h>

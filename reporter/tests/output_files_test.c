@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-/* cmocka has a macro of the name of a function in agent/base/error.h. */
+/* cmocka has a macro of the name of a function in lib/base/error.h. */
 #undef fail
 #include <dirent.h>
 #include <errno.h>
@@ -18,10 +18,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/base/log.h"
 #include "build/proto/otlp_profiles.pb-c.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
 #include "reporter/tests/fixture.h"
 
 static const struct profile_info info = { .samples_per_second = 99 };

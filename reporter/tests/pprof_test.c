@@ -11,9 +11,9 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/hash_map.h"
 #include "build/proto/profile.pb-c.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/hash_map.h"
 #include "reporter/folded.h"
 #include "reporter/tests/fixture.h"
 

@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "agent/base/log.h"
-#include "agent/base/metrics.h"
+#include "lib/base/log.h"
+#include "lib/model/metrics.h"
 #include "reporter/tests/fixture.h"
 
 static const struct sample_event plain_event = {

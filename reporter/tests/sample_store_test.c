@@ -9,8 +9,8 @@
 #include <cmocka.h>
 #include <pthread.h>
 
-#include "agent/base/log.h"
-#include "agent/base/metrics.h"
+#include "lib/base/log.h"
+#include "lib/model/metrics.h"
 #include "reporter/tests/fake_transport.h"
 #include "reporter/tests/fixture.h"
 

@@ -15,10 +15,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/heap.h"
-#include "agent/base/log.h"
-#include "agent/base/metrics.h"
+#include "lib/base/clock.h"
+#include "lib/base/heap.h"
+#include "lib/base/log.h"
+#include "lib/model/metrics.h"
 #include "reporter/otlp_reporter.h"
 
 enum {

@@ -14,8 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/byte_reader.h"
-#include "agent/host/elf_image.h"
+#include "lib/base/byte_reader.h"
+#include "lib/elf/elf_image.h"
 #include "stackdeltas/eh_frame_hdr.h"
 #include "stackdeltas/extract_deltas.h"
 #include "stackdeltas/rule_text.h"

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/byte_reader.h"
-#include "agent/host/tests/go_table_example.h"
 #include "ebpf/abi/go.h"
+#include "lib/base/byte_reader.h"
+#include "lib/elf/tests/go_table_example.h"
 #include "stackdeltas/extract_deltas.h"
 #include "stackdeltas/go_code.h"
 #include "stackdeltas/go_rules.h"

@@ -12,9 +12,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/byte_reader.h"
-#include "agent/host/elf_image.h"
-#include "stackdeltas/dwarf_constants.h"
+#include "lib/base/byte_reader.h"
+#include "lib/elf/dwarf_constants.h"
+#include "lib/elf/elf_image.h"
 #include "stackdeltas/extract_deltas.h"
 
 enum {

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "agent/host/tests/elf_builder.h"
+#include "lib/elf/tests/elf_builder.h"
 #include "stackdeltas/fde_table.h"
 #include "stackdeltas/unwind_input.h"
 

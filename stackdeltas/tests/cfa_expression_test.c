@@ -8,8 +8,8 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "lib/elf/dwarf_constants.h"
 #include "stackdeltas/cfa_expression.h"
-#include "stackdeltas/dwarf_constants.h"
 
 #define RSP (DW_OP_breg0 + DWARF_X86_RSP)
 #define RBP (DW_OP_breg0 + DWARF_X86_RBP)

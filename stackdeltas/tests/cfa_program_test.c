@@ -10,8 +10,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "lib/elf/dwarf_constants.h"
 #include "stackdeltas/cfa_program.h"
-#include "stackdeltas/dwarf_constants.h"
 #include "stackdeltas/eh_pointer.h"
 
 enum { START = 0x1000, END = 0x1100 };

@@ -24,16 +24,16 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/vector.h"
-#include "stackdeltas/arm64_step.h"
-#include "stackdeltas/code_analysis.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/vector.h"
+#include "stackdeltas/code/arm64_step.h"
+#include "stackdeltas/code/code_analysis.h"
+#include "stackdeltas/code/x86_step.h"
 #include "stackdeltas/rule_text.h"
 #include "stackdeltas/tests/code_proof.h"
 #include "stackdeltas/tests/oracle_files.h"
 #include "stackdeltas/tests/oracle_frame.h"
 #include "stackdeltas/tests/oracle_sections.h"
-#include "stackdeltas/x86_step.h"
 
 enum {
 	SHOWN_DIFFERENCES = 3,

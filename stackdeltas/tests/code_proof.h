@@ -16,8 +16,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "stackdeltas/arm64_step.h"
-#include "stackdeltas/code_analysis.h"
+#include "stackdeltas/code/arm64_step.h"
+#include "stackdeltas/code/code_analysis.h"
 #include "stackdeltas/tests/oracle_frame.h"
 
 enum {

@@ -25,10 +25,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/hash_map.h"
-#include "agent/base/vector.h"
-#include "stackdeltas/code_analysis.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/hash_map.h"
+#include "lib/base/vector.h"
+#include "stackdeltas/code/code_analysis.h"
 #include "stackdeltas/rule_text.h"
 #include "stackdeltas/tests/oracle_frame.h"
 

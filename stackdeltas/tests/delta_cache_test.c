@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
+#include "lib/base/cleanup.h"
 #include "stackdeltas/delta_cache.h"
 #include "stackdeltas/extract_deltas.h"
 #include "stackdeltas/go_code.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "stackdeltas/dwarf_constants.h"
+#include "lib/elf/dwarf_constants.h"
 
 enum {
 	/** Where the section lies, and the text, in ELF virtual addresses. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/host/tests/go_table_builder.h"
+#include "lib/elf/tests/go_table_builder.h"
 #include "stackdeltas/extract_deltas.h"
 #include "stackdeltas/go_code.h"
 #include "stackdeltas/go_rules.h"

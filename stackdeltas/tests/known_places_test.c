@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/host/elf_image.h"
+#include "lib/base/cleanup.h"
+#include "lib/elf/elf_image.h"
 #include "stackdeltas/extract_deltas.h"
 #include "stackdeltas/rule_text.h"
 #include "stackdeltas/unwind_input.h"

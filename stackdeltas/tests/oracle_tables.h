@@ -12,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/host/debug_file.h"
-#include "agent/host/decompress.h"
-#include "agent/host/elf_image.h"
+#include "lib/base/cleanup.h"
+#include "lib/elf/debug_file.h"
+#include "lib/elf/elf_image.h"
+#include "lib/host/decompress.h"
 #include "stackdeltas/unwind_source.h"
 
 enum {

@@ -24,10 +24,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/host/debug_file.h"
-#include "agent/host/elf_image.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/elf/debug_file.h"
+#include "lib/elf/elf_image.h"
 #include "stackdeltas/extract_deltas.h"
 #include "stackdeltas/rule_text.h"
 #include "stackdeltas/tests/oracle_files.h"

@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "stackdeltas/dwarf_constants.h"
+#include "lib/base/cleanup.h"
+#include "lib/elf/dwarf_constants.h"
 #include "stackdeltas/plain_program.h"
 
 enum plain_comparison {

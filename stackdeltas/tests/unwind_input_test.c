@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/host/elf_image.h"
+#include "lib/base/cleanup.h"
+#include "lib/elf/elf_image.h"
 #include "stackdeltas/extract_deltas.h"
 #include "stackdeltas/fde_table.h"
 #include "stackdeltas/unwind_input.h"

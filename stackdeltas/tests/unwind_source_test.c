@@ -11,7 +11,7 @@
 #include <errno.h>
 #include <stdio.h>
 
-#include "agent/host/tests/elf_builder.h"
+#include "lib/elf/tests/elf_builder.h"
 #include "stackdeltas/tests/extraction.h"
 
 static void other_sources_and_code_fill_what_eh_frame_leaves_out(void **state)

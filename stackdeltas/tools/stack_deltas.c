@@ -25,11 +25,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/host/debug_file.h"
-#include "agent/host/elf_image.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/elf/debug_file.h"
+#include "lib/elf/elf_image.h"
 #include "stackdeltas/delta_cache.h"
 #include "stackdeltas/extract_deltas.h"
 #include "stackdeltas/rule_text.h"

@@ -39,7 +39,7 @@ import fetch_readers
 import pythons
 
 SYMBOLS = os.path.join(ROOT, "build/symbols")
-SOURCES = os.path.join(ROOT, "symbols/tests/addr2line_sources")
+SOURCES = os.path.join(ROOT, "testdata/addr2line")
 IS_LONG = os.environ.get("ALLFRAMES_LONG") == "1"
 DEBUG_FILES = "/usr/lib/debug"
 ADDRESSES = 10000 if IS_LONG else 1000

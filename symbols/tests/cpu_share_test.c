@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "agent/base/clock.h"
+#include "lib/base/clock.h"
 
 #define BURST_NS (60 * NS_PER_SECOND)
 enum { DIVISOR = 4 };

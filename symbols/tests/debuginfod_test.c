@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/base/clock.h"
+#include "lib/base/clock.h"
 #include "symbols/debuginfod.h"
 
 enum { PATH_BYTES = 128 };

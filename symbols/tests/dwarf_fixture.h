@@ -11,8 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/host/tests/elf_builder.h"
-#include "symbols/varint.h"
+#include "lib/elf/tests/elf_builder.h"
+#include "symbols/cache/varint.h"
 
 enum {
 	CODE = BUILT_ADDRESS + 0x100,

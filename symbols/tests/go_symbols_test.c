@@ -10,7 +10,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "agent/host/tests/go_table_example.h"
+#include "lib/elf/tests/go_table_example.h"
 #include "symbols/go_symbols.h"
 #include "symbols/symbol_store.h"
 

@@ -19,8 +19,8 @@
 #include <unistd.h>
 #include <zlib.h>
 
+#include "symbols/build/tests/range_maker_fixture.h"
 #include "symbols/tests/dwarf_fixture.h"
-#include "symbols/tests/range_maker_fixture.h"
 
 enum {
 	NESTED_DIES = 1000000,

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <errno.h>
 
-#include "agent/base/clock.h"
+#include "lib/base/clock.h"
 
 static void what_the_file_is_to_blame_for_is_not_tried_again(void **state)
 {

@@ -14,7 +14,7 @@
 #include <link.h>
 #include <string.h>
 
-#include "agent/base/clock.h"
+#include "lib/base/clock.h"
 #include "symbols/range_store.h"
 
 enum { PATH_BYTES = 256 };

@@ -17,10 +17,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/metrics.h"
-#include "agent/host/binary_file.h"
-#include "agent/host/tests/elf_builder.h"
+#include "lib/base/clock.h"
+#include "lib/elf/tests/elf_builder.h"
+#include "lib/host/binary_file.h"
+#include "lib/model/metrics.h"
 #include "symbols/range_store.h"
 #include "symbols/tests/range_store_fixture.h"
 

@@ -18,8 +18,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "agent/host/proc_maps.h"
-#include "agent/host/tests/find_mapping.h"
+#include "lib/host/proc_maps.h"
+#include "lib/host/tests/find_mapping.h"
 #include "symbols/range_source.h"
 #include "symbols/symbol_store.h"
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/error.h"
+#include "lib/base/error.h"
 
 #include <cmocka.h>
 
@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/host/elf_symbols.h"
+#include "lib/elf/elf_symbols.h"
 #include "symbols/uploaded_ranges.h"
 
 enum { PIECE_BYTES = 1000 };

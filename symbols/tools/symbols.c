@@ -35,14 +35,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/host/go_frames.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/elf/go_frames.h"
+#include "symbols/build/range_maker.h"
 #include "symbols/demangle.h"
-#include "symbols/dwarf_problem.h"
+#include "symbols/dwarf/dwarf_problem.h"
 #include "symbols/file_report.h"
-#include "symbols/range_maker.h"
 
 enum {
 	FRAMES_MAX = RANGE_FILE_MAX_DEPTH,

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Records core files, with the files that their processes ran, and how build/walk_core walks them: what
-agent/walks/tests/stored_cores_test.py compares. Kept to say where the recordings come from, and to make them anew: all
+agent/unwind/tests/stored_cores_test.py compares. Kept to say where the recordings come from, and to make them anew: all
 of them, since they share files.pages.xz. Needs the runtimes below on the machine, gcore and strace.
 
     testdata/walks/record.py

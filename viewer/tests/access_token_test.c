@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "viewer/access_token.h"
 
-#include "agent/base/error.h"
+#include "lib/base/error.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "agent/base/languages.h"
+#include "lib/model/languages.h"
 #include "viewer/tests/asking.h"
 
 static void the_time_line_and_the_heat_map_have_all_samples(void **state)

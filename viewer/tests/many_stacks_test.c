@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "agent/base/clock.h"
+#include "lib/base/clock.h"
 #include "viewer/tests/asking.h"
 
 enum {

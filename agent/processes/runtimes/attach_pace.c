@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/processes/runtimes/attach_pace.h"
 
-#include "agent/base/clock.h"
+#include "lib/base/clock.h"
 
 /* Mappings that change again and again must not cause a try each time, and less and less often. */
 #define TRY_MIN_NS (50 * NS_PER_MS)

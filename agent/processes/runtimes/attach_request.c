@@ -6,11 +6,11 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/host/proc_info.h"
-#include "agent/host/remote_memory.h"
 #include "agent/processes/runtimes/executable_runtime.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/host/proc_info.h"
+#include "lib/host/remote_memory.h"
 
 enum {
 	/* Remote files that are shown to the languages at a time. */

@@ -6,11 +6,11 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/host/binary_file.h"
 #include "agent/processes/executable_cache.h"
 #include "agent/processes/process.h"
 #include "agent/processes/runtimes/process_runtime.h"
 #include "interpreters/language.h"
+#include "lib/host/binary_file.h"
 
 enum {
 	/** More files of a process are not shown to the languages. */

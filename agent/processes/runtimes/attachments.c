@@ -9,10 +9,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/metrics.h"
 #include "agent/processes/runtimes/attach_pace.h"
 #include "agent/processes/runtimes/executable_runtime.h"
+#include "lib/base/clock.h"
+#include "lib/model/metrics.h"
 
 /* An answer may never come: load_remote can hang. */
 #define ASK_AGAIN_NS (60 * NS_PER_SECOND)

@@ -17,12 +17,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/base/map_writer.h"
 #include "agent/processes/executable_cache.h"
 #include "agent/processes/process.h"
 #include "agent/processes/runtimes/attach_request.h"
 #include "agent/processes/runtimes/process_runtime.h"
 #include "agent/processes/sync_schedule.h"
+#include "lib/model/map_writer.h"
 
 enum { ATTACHMENTS_MAX = 1024 };
 

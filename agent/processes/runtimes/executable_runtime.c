@@ -6,14 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/clock.h"
-#include "agent/base/error.h"
-#include "agent/base/flag_ranges.h"
-#include "agent/base/log.h"
-#include "agent/base/metrics.h"
-#include "agent/host/binary_file.h"
 #include "interpreters/language.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/host/binary_file.h"
+#include "lib/model/flag_ranges.h"
+#include "lib/model/metrics.h"
 
 void executable_runtime_release(const struct runtime_file *file)
 {

@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/hash128.h"
-#include "agent/base/metrics.h"
 #include "ebpf/abi/sample.h"
 #include "interpreters/registry.h"
+#include "lib/base/hash128.h"
+#include "lib/model/metrics.h"
 
 enum {
 	CHUNK_BYTES = 16 << 10,

@@ -14,10 +14,10 @@
 
 #include <stdint.h>
 
-#include "agent/base/lru_cache.h"
-#include "agent/base/trace.h"
-#include "agent/base/vector.h"
 #include "agent/processes/runtimes/process_runtime.h"
+#include "lib/base/lru_cache.h"
+#include "lib/base/vector.h"
+#include "lib/model/trace.h"
 
 enum {
 	/** Of one stack; further frames have no name. A stack in the trace cache is smaller. */

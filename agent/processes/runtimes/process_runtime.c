@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/base/error.h"
-#include "agent/host/remote_memory.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/host/remote_memory.h"
 
 /* Of the slots of a runtime's objects, those that an object may have; a cache line of them. */
 enum { SET_SLOTS = 4 };

@@ -10,12 +10,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/base/clock.h"
 #include "agent/processes/executable_cache.h"
 #include "agent/processes/executable_load.h"
 #include "agent/processes/executable_rows.h"
 #include "agent/processes/load_queue.h"
 #include "ebpf/abi/frame.h"
+#include "lib/base/clock.h"
 
 struct fixture {
 	struct fake_writer writer;

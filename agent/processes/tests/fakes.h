@@ -22,8 +22,8 @@
 
 #include <cmocka.h>
 
-#include "agent/base/map_writer.h"
 #include "ebpf/abi/runtime.h"
+#include "lib/model/map_writer.h"
 #include "reporter/reporter.h"
 
 enum {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/processes/tests/fakes.h"
 
-#include "agent/host/kernel_symbols.h"
 #include "agent/processes/executable_cache.h"
 #include "agent/processes/frame_converter.h"
+#include "agent/processes/kernel_symbols.h"
 
 struct fixture {
 	struct fake_writer writer;

@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "agent/base/clock.h"
 #include "ebpf/abi/frame.h"
+#include "lib/base/clock.h"
 
 static void a_process_that_is_gone_keeps_what_it_had(void **state)
 {

@@ -10,13 +10,13 @@
 
 #include <fcntl.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/metrics.h"
 #include "agent/processes/executable_load.h"
 #include "agent/processes/executable_rows.h"
 #include "agent/processes/process.h"
 #include "agent/runtimes/tests/fake_language.h"
 #include "agent/runtimes/tests/local_home.h"
+#include "lib/base/clock.h"
+#include "lib/model/metrics.h"
 
 struct language_fixture {
 	struct fake_writer writer;

@@ -4,8 +4,8 @@
 #include <sys/mman.h>
 #include <sys/sysmacros.h>
 
-#include "agent/base/clock.h"
 #include "agent/processes/local_devices.h"
+#include "lib/base/clock.h"
 
 static bool parse(const char *line, uint64_t *device, bool *is_local)
 {

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "agent/base/clock.h"
+#include "lib/base/clock.h"
 
 /* Times below are milliseconds after the log was made. */
 struct fixture {

@@ -5,12 +5,12 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
-#include "agent/base/clock.h"
 #include "agent/processes/perf_maps.h"
 #include "agent/processes/trace_handler.h"
 #include "agent/runtimes/tests/local_files.h"
 #include "agent/runtimes/tests/local_proc.h"
 #include "ebpf/abi/frame.h"
+#include "lib/base/clock.h"
 
 struct fixture {
 	struct fake_proc proc;

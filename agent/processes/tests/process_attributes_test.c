@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/host/process_environment.h"
 #include "agent/processes/process_attributes.h"
+#include "lib/host/process_environment.h"
 
 #include "agent/processes/executable_cache.h"
 #include "agent/processes/tests/fakes.h"

@@ -5,12 +5,12 @@
 #include <sys/wait.h>
 #include <time.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/metrics.h"
 #include "agent/processes/process_manager.h"
 #include "agent/runtimes/tests/local_files.h"
 #include "agent/runtimes/tests/local_home.h"
 #include "agent/runtimes/tests/local_proc.h"
+#include "lib/base/clock.h"
+#include "lib/model/metrics.h"
 
 struct fixture {
 	struct fake_writer writer;

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "agent/base/clock.h"
+#include "lib/base/clock.h"
 
 struct fixture {
 	struct process_table table;

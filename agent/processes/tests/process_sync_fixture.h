@@ -7,10 +7,10 @@
 
 #include <sys/sysmacros.h>
 
-#include "agent/base/clock.h"
 #include "agent/processes/process_sync.h"
 #include "agent/runtimes/tests/local_home.h"
 #include "agent/runtimes/tests/local_proc.h"
+#include "lib/base/clock.h"
 
 struct fixture {
 	struct fake_writer writer;

@@ -8,10 +8,10 @@
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 
-#include "agent/base/clock.h"
-#include "agent/host/tests/proc_fixture.h"
 #include "agent/processes/mapping_identity.h"
 #include "ebpf/abi/frame.h"
+#include "lib/base/clock.h"
+#include "lib/host/tests/proc_fixture.h"
 
 static void neighbours_of_one_file_are_one_row(void **state)
 {

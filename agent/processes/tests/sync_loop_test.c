@@ -6,11 +6,11 @@
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/metrics.h"
 #include "agent/processes/sync_loop.h"
 #include "agent/runtimes/tests/local_proc.h"
 #include "ebpf/abi/frame.h"
+#include "lib/base/clock.h"
+#include "lib/model/metrics.h"
 
 struct fixture {
 	struct fake_writer writer;

@@ -10,11 +10,11 @@
 
 #include <fcntl.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/metrics.h"
 #include "agent/processes/executable_load.h"
 #include "agent/processes/executable_rows.h"
 #include "agent/processes/trace_handler.h"
+#include "lib/base/clock.h"
+#include "lib/model/metrics.h"
 
 struct fixture {
 	struct fake_writer writer;

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/base/text.h"
 #include "interpreters/language.h"
+#include "lib/base/text.h"
 
 enum { FAKE_KIND = FRAME_FIRST_INTERPRETED + 7 };
 

@@ -14,10 +14,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "agent/base/sealed_file.h"
-#include "agent/host/elf_image.h"
 #include "agent/runtimes/file_copies.h"
 #include "agent/runtimes/file_copy.h"
+#include "lib/base/sealed_file.h"
+#include "lib/elf/elf_image.h"
 
 enum { PIECE = 64 << 10 };
 

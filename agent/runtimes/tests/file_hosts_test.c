@@ -18,11 +18,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/sealed_file.h"
 #include "agent/runtimes/file_hosts.h"
 #include "agent/runtimes/host_pool.h"
 #include "agent/runtimes/tests/live_hosts.h"
+#include "lib/base/clock.h"
+#include "lib/base/sealed_file.h"
 
 enum { USER = 1000, OTHER_USER = 1001 };
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "agent/host/remote_memory.h"
+#include "lib/host/remote_memory.h"
 
 /**
  * The file that stands for /proc/PID/stat, from the address 0 on. An empty one is that of

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "agent/base/clock.h"
+#include "lib/base/clock.h"
 
 enum { TURNS = 1000 };
 

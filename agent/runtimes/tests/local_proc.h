@@ -5,8 +5,8 @@
 
 #include <errno.h>
 
-#include "agent/host/mapped_file.h"
 #include "agent/runtimes/proc_home.h"
+#include "lib/host/mapped_file.h"
 
 struct local_proc {
 	struct proc_home home;

@@ -5,7 +5,7 @@
  */
 #include "agent/runtimes/proc_hosts.h"
 
-#include "agent/base/error.h"
+#include "lib/base/error.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,10 +21,10 @@
 
 #include <cmocka.h>
 
-#include "agent/base/hanging_processes.h"
-#include "agent/host/tests/proc_fixture.h"
 #include "agent/runtimes/host_pool.h"
 #include "agent/runtimes/tests/live_hosts.h"
+#include "lib/host/tests/proc_fixture.h"
+#include "lib/model/hanging_processes.h"
 
 #define LINE "1000-3000 r-xp 00000000 08:01 7 /bin/it\n"
 

@@ -8,8 +8,8 @@
 
 #include <errno.h>
 
-#include "agent/base/clock.h"
 #include "agent/runtimes/read_budget.h"
+#include "lib/base/clock.h"
 
 static uint32_t source_reads;
 

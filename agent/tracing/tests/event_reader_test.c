@@ -10,10 +10,10 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/metrics.h"
 #include "agent/tracing/perf_sampler.h"
 #include "agent/tracing/tests/live_programs.h"
+#include "lib/base/clock.h"
+#include "lib/model/metrics.h"
 
 enum { RATE = 997, LOG_MAX = 200000 };
 

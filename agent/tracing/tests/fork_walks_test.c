@@ -15,11 +15,11 @@
 #include <sys/mman.h>
 #include <sys/resource.h>
 
-#include "agent/base/clock.h"
 #include "agent/tracing/event_reader.h"
 #include "agent/tracing/perf_sampler.h"
 #include "agent/tracing/tests/live_programs.h"
 #include "ebpf/abi/frame.h"
+#include "lib/base/clock.h"
 
 enum {
 	RATE = 1999,

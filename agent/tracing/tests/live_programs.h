@@ -17,9 +17,9 @@
 #include <unistd.h>
 
 /* Before cmocka.h, which has a macro fail(). */
-#include "agent/base/error.h"
 #include "agent/tracing/bpf_loader.h"
 #include "agent/tracing/task_list.h"
+#include "lib/base/error.h"
 
 #include <cmocka.h>
 

@@ -4,11 +4,11 @@
 
 #include <time.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/metrics.h"
 #include "agent/tracing/bpf_metrics.h"
 #include "agent/tracing/cpu_list.h"
 #include "agent/tracing/tests/live_programs.h"
+#include "lib/base/clock.h"
+#include "lib/model/metrics.h"
 
 enum { RATE = 997 };
 

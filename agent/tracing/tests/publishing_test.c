@@ -11,12 +11,12 @@
 #include <stdbool.h>
 #include <sys/mman.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/stack_deltas.h"
 #include "agent/tracing/event_reader.h"
 #include "agent/tracing/perf_sampler.h"
 #include "agent/tracing/tests/live_programs.h"
 #include "ebpf/abi/frame.h"
+#include "lib/base/clock.h"
+#include "lib/model/stack_deltas.h"
 
 enum {
 	RATE = 1999,

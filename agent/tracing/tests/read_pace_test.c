@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "agent/base/clock.h"
+#include "lib/base/clock.h"
 
 static void samples_may_wait_while_all_functions_are_named(void **state)
 {

@@ -22,7 +22,7 @@
 
 #include <cmocka.h>
 
-#include "agent/base/clock.h"
+#include "lib/base/clock.h"
 
 enum { LOG_EVENTS = 65536, MAPPED_BYTES = 3 * 4096 };
 

@@ -20,9 +20,9 @@
 
 #include <cmocka.h>
 
-#include "agent/base/cleanup.h"
 #include "ebpf/abi/config.h"
 #include "ebpf/abi/languages.h"
+#include "lib/base/cleanup.h"
 
 /* Generated; they need struct agent_config. */
 #include "build/ebpf/allframes.skel.h"

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "agent/base/clock.h"
+#include "lib/base/clock.h"
 
 /* The next answers to @schedule, as texts parted by `;`. */
 static void assert_answers(const char *schedule, unsigned int count, const char *expected)

@@ -15,11 +15,11 @@
 #include <string.h>
 
 /* Before cmocka, whose macro fail() it would meet. */
-#include "agent/base/error.h"
+#include "lib/base/error.h"
 
 #include <cmocka.h>
 
-#include "agent/base/clock.h"
+#include "lib/base/clock.h"
 
 enum { TEXT_BYTES = 256 };
 

@@ -3,8 +3,8 @@
  * What the programs of this folder begin with: the core files that qemu-user writes do not name the
  * files that were mapped, so a copy of the maps is left beside them.
  */
-#ifndef READY_H
-#define READY_H
+#ifndef INTEGRATION_TARGETS_ARM64_READY_H
+#define INTEGRATION_TARGETS_ARM64_READY_H
 
 #include <fcntl.h>
 #include <unistd.h>

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/error.h"
+#include "lib/base/error.h"
 
 #include <cmocka.h>
 
@@ -15,9 +15,9 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/host/tests/go_table_builder.h"
 #include "ebpf/abi/go.h"
 #include "interpreters/go/tests/runtime_bytes.h"
+#include "lib/elf/tests/go_table_builder.h"
 
 enum {
 	FUNCTION_BYTES = 128,

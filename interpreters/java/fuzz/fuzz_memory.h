@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "agent/host/remote_memory.h"
+#include "lib/host/remote_memory.h"
 
 enum { FUZZ_MEMORY_MAX_READ_BYTES = 1 << 19 };
 

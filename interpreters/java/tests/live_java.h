@@ -15,13 +15,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/base/error.h"
-#include "agent/host/elf_image.h"
-#include "agent/host/mapped_file.h"
-#include "agent/host/proc_maps.h"
-#include "agent/host/remote_memory.h"
 #include "interpreters/java/java.h"
 #include "interpreters/java/vm_structs.h"
+#include "lib/base/error.h"
+#include "lib/elf/elf_image.h"
+#include "lib/host/mapped_file.h"
+#include "lib/host/proc_maps.h"
+#include "lib/host/remote_memory.h"
 
 /** Another program may be set before this is included. */
 #ifndef LIVE_JAVA_SOURCE

@@ -8,8 +8,8 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "agent/host/remote_memory.h"
 #include "interpreters/java/vm_structs.h"
+#include "lib/host/remote_memory.h"
 
 enum {
 	MADE_VM_BYTES = 1 << 16,

@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "agent/host/fuzz/made_elf.h"
 #include "interpreters/java/tests/made_vm.h"
+#include "lib/elf/fuzz/made_elf.h"
 
 static struct made_vm vm;
 

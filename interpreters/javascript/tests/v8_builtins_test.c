@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-#include "agent/host/tests/elf_builder.h"
+#include "lib/elf/tests/elf_builder.h"
 
 /* A file whose only section of code has symbols @names, 64 bytes each. */
 static void make_file(struct elf_builder *builder, const char *const *names, uint32_t count)

@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/host/elf_image.h"
 #include "interpreters/php/php_code.h"
+#include "lib/elf/elf_image.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/error.h"
+#include "lib/base/error.h"
 
 #include <cmocka.h>
 
@@ -16,10 +16,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/base/cleanup.h"
-#include "agent/host/elf_image.h"
 #include "interpreters/php/php.h"
 #include "interpreters/php/php_probe.h"
+#include "lib/base/cleanup.h"
+#include "lib/elf/elf_image.h"
 
 /* The program of Debian's @suite, opened; skips the test if it is not there. */
 static int open_program(const char *suite, const char *name)

@@ -11,8 +11,8 @@
 
 #include <errno.h>
 
-#include "agent/host/fuzz/made_elf.h"
 #include "interpreters/python/python_unpushed.h"
+#include "lib/elf/fuzz/made_elf.h"
 
 enum {
 	FUNCTIONS_MAX = 12,

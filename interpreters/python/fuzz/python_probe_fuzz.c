@@ -9,9 +9,9 @@
 
 #include <errno.h>
 
-#include "agent/host/fuzz/made_elf.h"
 #include "interpreters/python/python.h"
 #include "interpreters/python/python_layouts.h"
+#include "lib/elf/fuzz/made_elf.h"
 
 enum {
 	/* Of the content. */

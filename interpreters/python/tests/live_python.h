@@ -17,12 +17,12 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/host/elf_image.h"
-#include "agent/host/mapped_file.h"
-#include "agent/host/proc_maps.h"
-#include "agent/host/remote_memory.h"
 #include "ebpf/abi/python.h"
 #include "interpreters/registry.h"
+#include "lib/elf/elf_image.h"
+#include "lib/host/mapped_file.h"
+#include "lib/host/proc_maps.h"
+#include "lib/host/remote_memory.h"
 
 struct live_python {
 	pid_t pid;

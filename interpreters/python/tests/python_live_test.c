@@ -8,14 +8,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/error.h"
+#include "lib/base/error.h"
 
 #include <cmocka.h>
 
 #include <errno.h>
 
-#include "agent/base/text.h"
 #include "interpreters/python/tests/live_python.h"
+#include "lib/base/text.h"
 
 static const char script[] = "interpreters/python/tests/python_target.py";
 

@@ -12,7 +12,7 @@
 #include <elf.h>
 #include <string.h>
 
-#include "agent/host/tests/elf_builder.h"
+#include "lib/elf/tests/elf_builder.h"
 
 enum { LOOP_BYTES = 256 };
 

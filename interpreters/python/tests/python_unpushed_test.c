@@ -11,8 +11,8 @@
 #include <errno.h>
 #include <string.h>
 
-#include "agent/host/tests/elf_builder.h"
 #include "interpreters/python/python_unpushed.h"
+#include "lib/elf/tests/elf_builder.h"
 
 enum { X0, X1, X2, X19 = 19, X20, SP = 31 };
 

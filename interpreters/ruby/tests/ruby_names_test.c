@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/base/error.h"
+#include "lib/base/error.h"
 
 #include <cmocka.h>
 

@@ -5,8 +5,8 @@
 
 #include <cmocka.h>
 
-#include "agent/base/clock.h"
 #include "agent/processes/runtimes/attach_pace.h"
+#include "lib/base/clock.h"
 
 static void pauses_become_longer_up_to_a_minute(void **state)
 {

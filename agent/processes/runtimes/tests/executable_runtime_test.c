@@ -3,12 +3,12 @@
 
 #include <fcntl.h>
 
-#include "agent/base/clock.h"
-#include "agent/base/metrics.h"
 #include "agent/processes/executable_load.h"
 #include "agent/processes/executable_rows.h"
 #include "agent/processes/runtimes/executable_runtime.h"
 #include "agent/runtimes/tests/fake_language.h"
+#include "lib/base/clock.h"
+#include "lib/model/metrics.h"
 #include "stackdeltas/delta_cache.h"
 
 enum { CACHE_BYTES = 64 << 20 };

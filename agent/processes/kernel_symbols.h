@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Names of kernel functions from /proc/kallsyms: the kernel itself, modules and BPF programs, with
+ * the modules' places from /proc/modules and the build ids from /sys. Followed as modules load by
+ * kernel_symbols_refresh().
+ *
+ * Owner: one thread (the one that converts traces). What lookups give is borrowed until the next
+ * refresh.
+ */
+#ifndef AGENT_PROCESSES_KERNEL_SYMBOLS_H
+#define AGENT_PROCESSES_KERNEL_SYMBOLS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/model/binary.h"
+
+enum {
+	KERNEL_MODULE_NAME_BYTES = 64,
+};
+
+/** The kernel ("vmlinux"), a module, or a pretended one such as "bpf". */
+struct kernel_module {
+	char name[KERNEL_MODULE_NAME_BYTES];
+	/** Text; 0, 0 where it is not known ("bpf" and other pretended modules). */
+	uint64_t start;
+	uint64_t end;
+	uint8_t build_id[BUILD_ID_MAX_BYTES];
+	/** 0 without a build id; then the file id is made of the name. */
+	uint32_t build_id_bytes;
+	struct file_id file_id;
+};
+
+struct kernel_symbol {
+	/** NULL where only the module is known. */
+	const char *name;
+	const struct kernel_module *module;
+	uint64_t offset;
+};
+
+struct kernel_symbols;
+
+/**
+ * Reads everything below @proc_root and @sys_root ("/proc", "/sys"), which are copied. -EACCES with
+ * a text that says what to do if addresses are hidden (kptr_restrict), -EBADMSG, -ENOMEM.
+ */
+int kernel_symbols_create(struct kernel_symbols **symbols, const char *proc_root,
+			  const char *sys_root);
+void kernel_symbols_destroy(struct kernel_symbols *symbols);
+
+/** 0, or -ENOENT if the address lies in no module and no function. */
+int kernel_symbols_lookup(struct kernel_symbols *symbols, uint64_t address,
+			  struct kernel_symbol *symbol);
+
+/**
+ * Reads again if modules came or went, or if lookups met BPF programs or addresses without a name,
+ * since BPF programs come and go unseen. To be called often: it looks at the clock @now_ns first,
+ * at the list of modules once a second at most, and reads anew for BPF programs once in 30 s at
+ * most. On errors it keeps what it has and tries again later. *@generation, which is set in any
+ * case, changes whenever a name may have changed: frames converted under an older one are stale.
+ */
+int kernel_symbols_refresh(struct kernel_symbols *symbols, uint64_t now_ns, uint64_t *generation);
+
+#endif

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Threads may come and go until all that are listed are stopped; a list that holds none but stopped
+ * ones is the whole process, for only a running thread can make another.
+ */
+#include "agent/unwind/stopped_process.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+
+#include "ebpf/host/emulated_walk.h"
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/host/mapped_file.h"
+#include "lib/host/proc_info.h"
+#include "lib/host/proc_maps.h"
+
+enum {
+	ROUNDS_MAX = 100,
+};
+
+static bool is_stopped(const struct stopped_process *process, pid_t tid)
+{
+	for (size_t i = 0; i < process->threads.count; i++)
+		if (process->threads.items[i].tid == tid)
+			return true;
+	return false;
+}
+
+static int read_registers(struct stopped_thread *thread)
+{
+	uint8_t bytes[REGISTER_SET_MAX_BYTES];
+	struct iovec vector = { .iov_base = bytes, .iov_len = sizeof(bytes) };
+
+	if (ptrace(PTRACE_GETREGSET, thread->tid, (void *)NT_PRSTATUS, &vector))
+		return fail_errno(-errno, "registers of thread %d", thread->tid);
+	return register_set_read(&thread->set, emulated_machine(), bytes, vector.iov_len);
+}
+
+/*
+ * -ESRCH if the thread is gone. What stops it first is a signal, if one comes in between: then it
+ * is given to the thread when that is let go.
+ */
+static int stop_thread(struct stopped_process *process, pid_t tid)
+{
+	struct stopped_thread thread = { .tid = tid };
+	int status = 0, err;
+
+	if (stopped_threads_reserve(&process->threads, process->threads.count + 1))
+		return fail(-ENOMEM, "no memory for threads");
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
+		return fail_errno(-errno, "thread %d", tid);
+	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) || waitpid(tid, &status, __WALL) != tid)
+		err = -errno;
+	else
+		err = WIFSTOPPED(status) ? 0 : -ESRCH;
+	if (err)
+		return fail_errno(err, "stopping thread %d", tid);
+	if (status >> 16 != PTRACE_EVENT_STOP)
+		thread.signal = WSTOPSIG(status);
+	stopped_threads_push(&process->threads, thread);
+	return read_registers(&process->threads.items[process->threads.count - 1]);
+}
+
+/* Stops the threads that are listed and run; *@found says whether there were any. */
+static int stop_listed(struct stopped_process *process, bool *found)
+{
+	_cleanup_(pid_list_deinit) struct pid_list threads = { 0 };
+	int err;
+
+	*found = false;
+	err = proc_list_threads("/proc", process->pid, &threads);
+	for (uint32_t i = 0; i < threads.count && !err; i++) {
+		if (is_stopped(process, threads.pids[i]))
+			continue;
+		err = stop_thread(process, threads.pids[i]);
+		/* Gone, or a leader that has exited before its threads. */
+		if (err == -ESRCH || (err == -EPERM && process->threads.count))
+			err = 0;
+		else
+			*found = true;
+	}
+	return err;
+}
+
+static int stop_all(struct stopped_process *process)
+{
+	bool found = true;
+	int err = 0;
+
+	for (int i = 0; i < ROUNDS_MAX && found && !err; i++)
+		err = stop_listed(process, &found);
+	if (err)
+		return err;
+	if (found)
+		return fail(-EAGAIN, "process %d makes threads too fast", process->pid);
+	if (!process->threads.count)
+		return fail(-ESRCH, "process %d is gone", process->pid);
+	return 0;
+}
+
+static int add_mapping(struct stopped_process *process, const struct proc_mapping *row)
+{
+	const struct space_mapping mapping = { row->start, row->end, row->offset, row->path };
+	struct file_key key;
+	int fd, err;
+
+	if (!strcmp(row->path, "[vsyscall]"))
+		return 0;
+	if (!strcmp(row->path, "[vdso]"))
+		return address_space_add_vdso(&process->space, &mapping, &process->memory.memory);
+	if (!strcmp(row->path, "[uprobes]"))
+		return address_space_add_special(&process->space, &mapping, EXECUTABLE_ID_UPROBES);
+	if (!row->inode)
+		return address_space_add_special(&process->space, &mapping,
+						 EXECUTABLE_ID_ANONYMOUS);
+	err = mapped_file_open("/proc", process->pid, row, &fd, &key);
+	if (err == -EOPNOTSUPP)
+		return address_space_add_special(&process->space, &mapping,
+						 EXECUTABLE_ID_ANONYMOUS);
+	if (err)
+		return err;
+	return address_space_add_file(&process->space, &mapping, fd);
+}
+
+static int read_space(struct stopped_process *process)
+{
+	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
+	int err;
+
+	err = process_memory_init(&process->memory, "/proc", process->pid);
+	if (!err)
+		err = address_space_init(&process->space, 0);
+	if (!err)
+		err = proc_maps_read(&maps, "/proc", process->pid, PROC_MAPS_EXECUTABLE);
+	for (uint32_t i = 0; i < maps.count && !err; i++) {
+		err = add_mapping(process, &maps.rows[i]);
+		if (!err || err == -ENOMEM)
+			continue;
+		/* Walks say what is missing there: no mapping. */
+		log_warn("process %d: %s: %s", process->pid, maps.rows[i].path, error_text());
+		err = 0;
+	}
+	return err;
+}
+
+int stopped_process_init(struct stopped_process *process, pid_t pid)
+{
+	struct stopped_process created = { .pid = pid };
+	int err;
+
+	err = stop_all(&created);
+	if (!err)
+		err = read_space(&created);
+	if (err) {
+		stopped_process_deinit(&created);
+		return err;
+	}
+	*process = created;
+	return 0;
+}
+
+void stopped_process_deinit(struct stopped_process *process)
+{
+	for (size_t i = 0; i < process->threads.count; i++)
+		ptrace(PTRACE_DETACH, process->threads.items[i].tid, NULL,
+		       (void *)(uintptr_t)process->threads.items[i].signal);
+	stopped_threads_deinit(&process->threads);
+	process_memory_deinit(&process->memory);
+	address_space_deinit(&process->space);
+}
+
+int stopped_process_read(void *context, uint64_t address, void *bytes, size_t size)
+{
+	struct stopped_process *process = context;
+
+	return remote_memory_read(&process->memory.memory, address, bytes, size);
+}

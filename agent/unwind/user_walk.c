@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Tables in user space as slabs. */
+#include "agent/unwind/user_walk.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "interpreters/language.h"
+#include "lib/base/error.h"
+
+enum {
+	/* Executables in one walk; further ones are not loaded, as far as it can see. */
+	EXECUTABLES_MAX = 256,
+	HEADER_CELLS = sizeof(struct unwind_header) / CELL_BYTES,
+	/* The headers lie in slab 0, whose first cell is never used. */
+	HEADER_SLAB = 0,
+	FIRST_FREE_SLAB = 1,
+};
+
+struct user_walk {
+	/* Of the present walk. */
+	const struct first_tables *tables;
+	user_walk_read_function *read;
+	void *read_context;
+	struct cell *slabs[SLAB_MAX_COUNT];
+	uint32_t slab_count;
+	struct unwind_header headers[1 + EXECUTABLES_MAX];
+	struct runtime_row runtimes[RUNTIMES_MAX];
+	struct executable_descriptor descriptors[EXECUTABLES_MAX];
+	uint32_t slots[EXECUTABLES_MAX];
+	uint32_t executable_count;
+};
+
+/* Gives @table slabs of its own; *@cell gets its first cell. False without room. */
+static bool add_table(struct user_walk *walk, const void *table, size_t bytes, uint32_t *cell)
+{
+	size_t count = (bytes + SLAB_BYTES - 1) / SLAB_BYTES;
+
+	if (count > SLAB_MAX_COUNT - walk->slab_count)
+		return false;
+	*cell = walk->slab_count << SLAB_SHIFT;
+	for (size_t i = 0; i < count; i++)
+		walk->slabs[walk->slab_count++] =
+			(struct cell *)((uint8_t *)table + i * SLAB_BYTES);
+	return true;
+}
+
+static bool add_deltas(struct user_walk *walk, const struct stack_deltas *deltas,
+		       struct unwind_header *header)
+{
+	*header = (struct unwind_header){
+		.text_start = deltas->text_start,
+		.page_count = deltas->page_count,
+		.row_count = deltas->row_count,
+		.rule_count = deltas->rule_count,
+	};
+	return add_table(walk, deltas->page_index,
+			 (deltas->page_count + 1ULL) * sizeof(*deltas->page_index),
+			 &header->page_index_cell) &&
+	       add_table(walk, deltas->rows, stack_deltas_row_bytes(deltas->row_count),
+			 &header->row_cell) &&
+	       add_table(walk, deltas->rules, (size_t)deltas->rule_count * sizeof(*deltas->rules),
+			 &header->rule_cell);
+}
+
+/* *@cell gets the runtime table's first cell, 0 if there are no runtimes. */
+static bool add_runtimes(struct user_walk *walk, const struct first_tables *tables, uint32_t *cell)
+{
+	struct runtime_row *rows = walk->runtimes;
+
+	*cell = 0;
+	if (!tables->runtime_count)
+		return true;
+	if (!add_table(walk, rows, sizeof(walk->runtimes), cell))
+		return false;
+	memset(rows, 0, sizeof(walk->runtimes));
+	for (uint32_t i = 0; i < tables->runtime_count && i < RUNTIMES_MAX; i++) {
+		const struct runtime *process = tables->runtimes[i].process;
+
+		rows[i] = (struct runtime_row){
+			.executable_id = tables->runtimes[i].executable_id,
+			.language = runtime_row_language(process->language->id->kind),
+		};
+		if (!add_table(walk, process->data, process->data_bytes, &rows[i].cell))
+			return false;
+	}
+	return true;
+}
+
+/* The id of the executable in @slot: of all that the process has mapped, at most one is there. */
+static uint64_t executable_in_slot(const struct first_tables *tables, uint32_t slot)
+{
+	for (uint32_t i = 0; i < tables->row_count; i++) {
+		uint64_t id = tables->rows[i].executable_id;
+
+		if (id >= EXECUTABLE_ID_FIRST && (id & (EXECUTABLE_SLOT_COUNT - 1)) == slot)
+			return id;
+	}
+	return 0;
+}
+
+static struct cell *find_slab(void *context, uint32_t index)
+{
+	struct user_walk *walk = context;
+
+	return index < walk->slab_count ? walk->slabs[index] : NULL;
+}
+
+static struct executable_descriptor *find_executable(void *context, uint32_t slot)
+{
+	struct user_walk *walk = context;
+	uint32_t index = walk->executable_count;
+	const struct stack_deltas *deltas;
+	uint64_t id;
+
+	for (uint32_t i = 0; i < index; i++)
+		if (walk->slots[i] == slot)
+			return &walk->descriptors[i];
+	id = executable_in_slot(walk->tables, slot);
+	if (!id || index == EXECUTABLES_MAX)
+		return NULL;
+	deltas = walk->tables->find_deltas(walk->tables->context, id);
+	if (!deltas || !add_deltas(walk, deltas, &walk->headers[1 + index]))
+		return NULL;
+	walk->slots[index] = slot;
+	walk->descriptors[index].word = descriptor_word(id, HEADER_CELLS * (1 + index));
+	walk->executable_count++;
+	return &walk->descriptors[index];
+}
+
+static int read_user(void *context, uint64_t address, void *bytes, size_t size)
+{
+	const struct user_walk *walk = context;
+
+	return walk->read(walk->read_context, address, bytes, size);
+}
+
+int user_walk_run(struct user_walk *walk, const struct first_tables *tables,
+		  user_walk_read_function *read, void *read_context, struct emulated_start *start,
+		  struct emulated_trace *trace)
+{
+	const struct emulated_memory memory = {
+		.context = walk,
+		.slab = find_slab,
+		.executable = find_executable,
+		.read_user = read_user,
+	};
+
+	walk->tables = tables;
+	walk->read = read;
+	walk->read_context = read_context;
+	walk->executable_count = 0;
+	walk->slabs[HEADER_SLAB] = (struct cell *)walk->headers;
+	walk->slab_count = FIRST_FREE_SLAB;
+	start->mapping_count = tables->row_count;
+	if (!add_table(walk, tables->rows, tables->row_count * sizeof(*tables->rows),
+		       &start->mapping_cell))
+		return fail(-E2BIG, "%u mappings", tables->row_count);
+	if (!add_runtimes(walk, tables, &start->runtime_cell))
+		return fail(-E2BIG, "no room for runtimes");
+	emulated_walk(&memory, start, trace);
+	return 0;
+}
+
+int user_walk_create(struct user_walk **walk)
+{
+	struct user_walk *created = calloc(1, sizeof(*created));
+
+	if (!created)
+		return fail(-ENOMEM, "no memory for walks in user space");
+	*walk = created;
+	return 0;
+}
+
+void user_walk_destroy(struct user_walk *walk)
+{
+	free(walk);
+}

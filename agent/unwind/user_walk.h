@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * agent/unwind walks user stacks in user space: first samples, core files and stopped processes. All
+ * of them go by the kernel side's own unwinder (ebpf/host).
+ *
+ * A user_walk shows that unwinder tables in user memory as if they lay in slabs. Nothing is copied:
+ * each table is a slab, or several neighbouring ones, of its own. The tables were checked when they
+ * were made, and the unwinder keeps to their counts, so a slab that is shorter than others is never
+ * read past its end. One thread at a time.
+ */
+#ifndef AGENT_UNWIND_USER_WALK_H
+#define AGENT_UNWIND_USER_WALK_H
+
+#include "agent/processes/first_unwinder.h"
+#include "ebpf/host/emulated_walk.h"
+
+struct user_walk;
+
+/** Copies @size bytes of the process's memory; nonzero if not all can be had. */
+typedef int user_walk_read_function(void *context, uint64_t address, void *bytes, size_t size);
+
+/** -ENOMEM. */
+int user_walk_create(struct user_walk **walk);
+void user_walk_destroy(struct user_walk *walk);
+
+/**
+ * Walks from @start, of which the places of the mapping table and the runtime table are set
+ * here, and fills @trace. -E2BIG: the tables do not fit the space of slabs. Everything is borrowed
+ * for the call.
+ */
+int user_walk_run(struct user_walk *walk, const struct first_tables *tables,
+		  user_walk_read_function *read, void *read_context, struct emulated_start *start,
+		  struct emulated_trace *trace);
+
+#endif

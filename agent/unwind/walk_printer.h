@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Prints stacks as text, for build/walk_core and build/walk_process. Per thread, fields parted by
+ * tabs:
+ *
+ *	thread	TID
+ *	#0	PC	ADDRESS	FILE	FUNCTION	FLAGS
+ *	...
+ *	end	  or  error	PC	WHY
+ *
+ * and between them, where interpreted frames were asked for,
+ *
+ *	#1	LANGUAGE	LINE	FILE	FUNCTION	FLAGS
+ *	missing	PC	WHY
+ *
+ * of which the second says that those are missing that the native frame behind it runs. Where functions
+ * that are inlined were asked for (with_inlined), there are, before a frame's line,
+ *
+ *	#1	-	-	FILE	FUNCTION	inlined
+ *
+ * and the same of interpreted functions, in lines like theirs.
+ *
+ * PC is the address in the process, ADDRESS the file's ELF virtual address; both are 16 hexadecimal
+ * digits. What is not known is `-`. FLAGS are of `return` (PC is a return address) and `guess`, and
+ * with_inlined of `inlined` and of what the function is to Go's stacks (`wrapper`, `panic`:
+ * lib/model/symbol_lookup.h), parted by commas. Of interpreted frames they are of `guess`, `inlined`
+ * and `approximate` (interpreters/language.h).
+ */
+#ifndef AGENT_UNWIND_WALK_PRINTER_H
+#define AGENT_UNWIND_WALK_PRINTER_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "agent/unwind/address_space.h"
+#include "agent/unwind/space_runtimes.h"
+#include "agent/unwind/user_walk.h"
+#include "lib/host/register_set.h"
+
+struct symbol_store;
+
+struct walk_printer {
+	/** Borrowed. */
+	FILE *file;
+	struct user_walk *walk;
+	/** NULL where names are not wanted. */
+	struct symbol_store *symbols;
+	/** Borrowed; NULL: native frames only. */
+	const struct space_runtimes *runtimes;
+	/** Set by the owner, as runtimes is. */
+	bool with_inlined;
+	struct emulated_trace trace;
+};
+
+/** -ENOMEM. */
+int walk_printer_init(struct walk_printer *printer, FILE *file, bool with_names);
+void walk_printer_deinit(struct walk_printer *printer);
+
+/** Walks and prints the thread @tid from its registers; -E2BIG: too much is mapped. */
+int walk_printer_print(struct walk_printer *printer, uint32_t tid, const struct register_set *set,
+		       struct address_space *space, user_walk_read_function *read,
+		       void *read_context);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Starting another program without a shell, beside the agent's threads. */
+#ifndef LIB_BASE_CHILD_PROCESS_H
+#define LIB_BASE_CHILD_PROCESS_H
+
+#include <sys/types.h>
+
+struct child_process {
+	pid_t pid;
+	/** Becomes readable at its end; the caller's. */
+	int pid_fd;
+};
+
+/**
+ * Starts @program, a path or a name to be found in PATH, with @arguments and our environment, in a process group
+ * of its own, with no signal blocked or ignored; all its standard streams are /dev/null. @given, if that is not
+ * -1, is its descriptor @number, which is above those. The caller waits for it. As posix_spawn() says.
+ */
+int child_process_start(const char *program, char *const arguments[], int given, int number,
+			struct child_process *child);
+
+/**
+ * The same for a program of others, which gets no descriptor and is killed when the thread that starts it, or
+ * the whole agent, has ended, whatever the reason.
+ */
+int child_process_start_bound(const char *program, char *const arguments[],
+			      struct child_process *child);
+
+/** At the begin of main(): does not return in a process that is to become such a program. */
+void child_process_enter(int argument_count, char **arguments);
+
+#endif

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Log lines. Each is put together on the stack and written by one write(2), so that lines of
+ * several threads never mix. A line that cannot be written is lost: there is nobody to tell.
+ */
+
+#include "lib/base/log.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { LOG_LINE_BYTES = 1024 };
+
+static enum log_level current_level = LOG_INFO;
+
+void log_set_level(enum log_level level)
+{
+	__atomic_store_n(&current_level, level, __ATOMIC_RELAXED);
+}
+
+enum log_level log_get_level(void)
+{
+	return __atomic_load_n(&current_level, __ATOMIC_RELAXED);
+}
+
+/* C0 controls, DEL, and C1 controls as UTF-8 writes them: terminals obey all of these. */
+static void mask_controls(char *text, size_t bytes)
+{
+	for (size_t i = 0; i < bytes; i++) {
+		unsigned char byte = text[i];
+		unsigned char next = i + 1 < bytes ? text[i + 1] : 0;
+
+		if (byte < 0x20 || byte == 0x7f) {
+			text[i] = '?';
+		} else if (byte == 0xc2 && next >= 0x80 && next < 0xa0) {
+			text[i] = '?';
+			text[i + 1] = '?';
+		}
+	}
+}
+
+void log_write(enum log_level level, const char *format, ...)
+{
+	static const char *const names[] = {
+		[LOG_ERROR] = "error",
+		[LOG_WARN] = "warn",
+		[LOG_INFO] = "info",
+		[LOG_DEBUG] = "debug",
+	};
+	static const char cut_mark[] = "...";
+	char line[LOG_LINE_BYTES];
+	int saved_errno = errno;
+	va_list arguments;
+	size_t bytes;
+	int text_bytes;
+
+	if (level > log_get_level())
+		return;
+	bytes = snprintf(line, sizeof(line), "%s: ", names[level]);
+	va_start(arguments, format);
+	text_bytes = vsnprintf(line + bytes, sizeof(line) - bytes, format, arguments);
+	va_end(arguments);
+	if (text_bytes < 0)
+		return;
+	bytes += text_bytes;
+	if (bytes >= sizeof(line)) {
+		bytes = sizeof(line) - 1;
+		memcpy(line + bytes - strlen(cut_mark), cut_mark, strlen(cut_mark));
+	}
+	mask_controls(line, bytes);
+	line[bytes++] = '\n';
+	while (write(STDERR_FILENO, line, bytes) < 0 && errno == EINTR)
+		;
+	errno = saved_errno;
+}
+
+/*
+ * tokens_time_ns is the time at which the bucket is full again. A line costs one interval; it may
+ * be written while the bucket lacks less than all of its tokens.
+ */
+int log_limit_allow(struct log_limit *limit, uint64_t now_ns, uint64_t *suppressed)
+{
+	uint64_t burst = limit->burst ? limit->burst : 1;
+	uint64_t full_ns = __atomic_load_n(&limit->tokens_time_ns, __ATOMIC_RELAXED);
+	uint64_t from_ns, held_back;
+
+	do {
+		from_ns = full_ns > now_ns ? full_ns : now_ns;
+		if (from_ns - now_ns > (burst - 1) * limit->interval_ns) {
+			__atomic_fetch_add(&limit->suppressed, 1, __ATOMIC_RELAXED);
+			return 0;
+		}
+	} while (!__atomic_compare_exchange_n(&limit->tokens_time_ns, &full_ns,
+					      from_ns + limit->interval_ns, false, __ATOMIC_RELAXED,
+					      __ATOMIC_RELAXED));
+	held_back = __atomic_exchange_n(&limit->suppressed, 0, __ATOMIC_RELAXED);
+	if (suppressed)
+		*suppressed = held_back;
+	return 1;
+}

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "lib/base/random_state.h"
+
+#include <stdint.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "lib/base/clock.h"
+
+void random_state_init(unsigned short state[RANDOM_STATE_WORDS])
+{
+	const size_t bytes = RANDOM_STATE_WORDS * sizeof(*state);
+	uint64_t mixed;
+
+	if (getrandom(state, bytes, GRND_NONBLOCK) == (ssize_t)bytes)
+		return;
+	/* The pid goes where the clock's seconds hardly change. */
+	mixed = clock_realtime_ns() ^ (uint64_t)getpid() << 32;
+	memcpy(state, &mixed, bytes);
+}

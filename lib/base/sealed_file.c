@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "lib/base/sealed_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "lib/base/error.h"
+
+enum { SEALS = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL };
+
+int sealed_file_create(const char *name, int *fd)
+{
+	*fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	return *fd < 0 ? fail_errno(-errno, "memfd_create for %s", name) : 0;
+}
+
+int sealed_file_write(int fd, const void *bytes, size_t size, uint64_t offset)
+{
+	for (size_t done = 0; done < size;) {
+		ssize_t written =
+			pwrite(fd, (const char *)bytes + done, size - done, (off_t)(offset + done));
+
+		if (written < 0 && errno == EINTR)
+			continue;
+		if (written <= 0)
+			return fail_errno(written ? -errno : -EIO, "writing a file in memory");
+		done += (size_t)written;
+	}
+	return 0;
+}
+
+int sealed_file_seal(int fd, uint64_t size)
+{
+	return ftruncate(fd, (off_t)size) || fcntl(fd, F_ADD_SEALS, SEALS) ?
+		       fail_errno(-errno, "sealing a file in memory") :
+		       0;
+}
+
+bool sealed_file_is_one(int fd)
+{
+	return fcntl(fd, F_GET_SEALS) == SEALS;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Small questions about text, and small changes to it. Nothing is allocated. */
+#ifndef LIB_BASE_TEXT_H
+#define LIB_BASE_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	/** Of a character. */
+	TEXT_UTF8_MAX_BYTES = 4,
+	/** What stands for what is no character. */
+	TEXT_REPLACEMENT = 0xfffd,
+};
+
+bool text_starts_with(const char *text, const char *prefix);
+bool text_ends_with(const char *text, const char *suffix);
+
+/** 0 to 15 for a hexadecimal digit of either case, else -1. */
+int text_hex_value(char c);
+
+/** Moves both ends of the text from *@start to *@end inwards, past spaces and tabs. */
+void text_trim(const char **start, const char **end);
+
+/**
+ * Takes percent-encoding (%41 is A, RFC 3986) back, from the text from @from to @end to at most
+ * @capacity bytes at @to, without a NUL; what is behind these is not looked at. @to may be @from or
+ * before it. False, with anything at @to, if a % is not followed by two hexadecimal digits or stands
+ * for a NUL.
+ */
+bool text_decode_percents(const char *from, const char *end, char *to, size_t capacity,
+			  size_t *length);
+
+/** The length of @text, cut to at most @max_bytes, but not within a character of UTF-8. */
+size_t text_cut_length(const char *text, size_t length, size_t max_bytes);
+
+/**
+ * Writes @character as UTF-8, without a NUL; the number of bytes. TEXT_REPLACEMENT for what is none:
+ * half a surrogate pair, a NUL, a number over U+10FFFF.
+ */
+size_t text_encode_utf8(uint32_t character, char to[TEXT_UTF8_MAX_BYTES]);
+
+/**
+ * The character that begins at @bytes, of which @left > 0 are there, and how many of them it takes. A byte that begins none
+ * is TEXT_REPLACEMENT by itself.
+ */
+uint32_t text_decode_utf8(const uint8_t *bytes, size_t left, size_t *length);
+
+#endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * lib/elf reads ELF files and the tables in them. All of it is hostile: whoever owns a process under profile chooses
+ * the bytes.
+ *
+ * An ELF image: headers of one 64-bit little-endian file for x86-64 or aarch64, read from a file
+ * descriptor by pread (a mapping would kill the agent when somebody truncates the file) or, for
+ * tests and fuzzers, from bytes in memory. Only the header tables are kept; contents are read when asked for, so
+ * a file of many gigabytes costs no more than a small one. The format: System V gABI, chapters
+ * "ELF Header", "Sections", "Program Header"; <elf.h>.
+ *
+ * libelf is not used: it reads or maps the whole file where this needs a few ranges, and its zstd
+ * support depends on how the distribution built it.
+ */
+#ifndef LIB_ELF_ELF_IMAGE_H
+#define LIB_ELF_ELF_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/model/binary.h"
+
+enum {
+	ELF_MAX_SEGMENTS = 256,
+	ELF_MAX_SECTIONS = 1 << 16,
+};
+
+/** A program header. offset + file_bytes and address + memory_bytes do not overflow. */
+struct elf_segment {
+	/** PT_..., PF_... of <elf.h> */
+	uint32_t type;
+	uint32_t flags;
+	uint64_t offset;
+	uint64_t address;
+	uint64_t file_bytes;
+	uint64_t memory_bytes;
+};
+
+/** A section header. Offset and size are as the file says, checked when contents are read. */
+struct elf_section {
+	/** Borrowed from the image, "" if the file's name is damaged. */
+	const char *name;
+	/** SHT_..., SHF_... of <elf.h> */
+	uint32_t type;
+	uint64_t flags;
+	uint64_t address;
+	uint64_t offset;
+	uint64_t size;
+	uint32_t link;
+	uint64_t entry_bytes;
+};
+
+/** How the contents of a section stand in the file. */
+enum elf_encoding {
+	ELF_ENCODING_PLAIN,
+	/** SHF_COMPRESSED: a header, then zlib or zstd (gABI, "Section Compression"). */
+	ELF_ENCODING_COMPRESSED,
+	/** Sections named .zdebug_...: "ZLIB", the size in 8 big-endian bytes, then zlib. */
+	ELF_ENCODING_ZDEBUG,
+};
+
+/** Contents that were read: owned, freed by elf_bytes_deinit(). */
+struct elf_bytes {
+	uint8_t *data;
+	size_t size;
+};
+
+void elf_bytes_deinit(struct elf_bytes *bytes);
+
+/** Read-only after init, so threads may share it. */
+struct elf_image {
+	/** Borrowed: the caller keeps it open, or -1 and memory is set. */
+	int fd;
+	const uint8_t *memory;
+	/** Of the file when it was opened. */
+	uint64_t size;
+	/** EM_... of <elf.h> */
+	uint16_t machine;
+	uint64_t entry;
+	uint32_t segment_count;
+	/** 0 as well if the section table is damaged, which is no error of the image. */
+	uint32_t section_count;
+	struct elf_segment *segments;
+	struct elf_section *sections;
+	char *section_names;
+};
+
+/**
+ * Reads the header tables. -EOPNOTSUPP for what is no 64-bit little-endian ELF of x86-64 or
+ * aarch64, -EBADMSG for damaged headers, -E2BIG over ELF_MAX_SEGMENTS, or what pread says.
+ */
+int elf_image_init_fd(struct elf_image *image, int fd);
+
+/** As above, from @size bytes that are borrowed for the life of the image. */
+int elf_image_init_memory(struct elf_image *image, const void *bytes, size_t size);
+
+/** Frees the tables; leaves the descriptor alone. Takes an image of zeroes. */
+void elf_image_deinit(struct elf_image *image);
+
+/** Reads exactly @bytes bytes at file offset @offset; -EBADMSG if the file ends before. */
+int elf_image_read(const struct elf_image *image, uint64_t offset, void *buffer, size_t bytes);
+
+/** Reads exactly @bytes bytes at ELF virtual address @address; -EBADMSG if no PT_LOAD has them. */
+int elf_image_read_address(const struct elf_image *image, uint64_t address, void *buffer,
+			   size_t bytes);
+
+/**
+ * Where in the file the byte at ELF virtual address @address stands, and how many bytes of its PT_LOAD
+ * follow from there on, it included; -EBADMSG if no PT_LOAD has it in the file. The file may be shorter.
+ */
+int elf_image_address_offset(const struct elf_image *image, uint64_t address, uint64_t *offset,
+			     uint64_t *bytes);
+
+/** Bytes of file behind ELF virtual address @address up to the end of its PT_LOAD; 0 if none. */
+uint64_t elf_image_bytes_at_address(const struct elf_image *image, uint64_t address);
+
+/** Reads a range of the file into fresh memory; -E2BIG over @limit. */
+int elf_image_load_range(const struct elf_image *image, uint64_t offset, uint64_t size,
+			 uint64_t limit, struct elf_bytes *bytes);
+
+/** The first section of that name, NULL if there is none. Borrowed. */
+const struct elf_section *elf_image_find_section(const struct elf_image *image, const char *name);
+
+enum elf_encoding elf_section_encoding(const struct elf_section *section);
+
+/** Whether it is one of DWARF's, by its name. */
+bool elf_section_is_debug_data(const struct elf_section *section);
+
+/** Reads a section as it stands in the file; -ENOENT for SHT_NOBITS, -E2BIG over @limit, -EBADMSG. */
+int elf_image_load_raw_section(const struct elf_image *image, const struct elf_section *section,
+			       uint64_t limit, struct elf_bytes *raw);
+
+/**
+ * What a section that is not ELF_ENCODING_PLAIN claims to become; only its header is read.
+ * -EOPNOTSUPP, -EBADMSG, -ENOENT as when it is loaded.
+ */
+int elf_image_unpacked_bytes(const struct elf_image *image, const struct elf_section *section,
+			     uint64_t *bytes);
+
+/**
+ * Decompresses @raw into fresh memory. Not for ELF_ENCODING_PLAIN. -E2BIG over @limit, -EOPNOTSUPP
+ * for another compression than zlib and zstd, -EBADMSG.
+ */
+int elf_decode(enum elf_encoding encoding, const struct elf_bytes *raw, uint64_t limit,
+	       struct elf_bytes *bytes);
+
+/** The same into @output, which @bytes must fill exactly: else -EBADMSG, and @output holds rubbish. */
+int elf_decode_into(enum elf_encoding encoding, const struct elf_bytes *raw, void *output,
+		    uint64_t bytes);
+
+/**
+ * Both in one: a section's contents, decompressed if need be, in fresh memory. @limit holds for
+ * both, and errors are theirs.
+ */
+int elf_image_load_section(const struct elf_image *image, const struct elf_section *section,
+			   uint64_t limit, struct elf_bytes *bytes);
+
+/** The first segment of that type (PT_GNU_EH_FRAME, ...), NULL if there is none. Borrowed. */
+const struct elf_segment *elf_image_find_segment(const struct elf_image *image, uint32_t type);
+
+/**
+ * The ELF virtual address of the first byte of a mapping of @length bytes from file offset @offset,
+ * so that mapping start - *@address is the bias. Executable segments come before others, and the
+ * one that shares most bytes with the mapping before the rest. -ENOENT if none shares any.
+ */
+int elf_image_mapping_address(const struct elf_image *image, uint64_t offset, uint64_t length,
+			      uint64_t *address);
+
+#endif

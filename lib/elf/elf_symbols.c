@@ -1,0 +1,375 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One pass over each symbol table in pieces, a sort, and a pass that settles which of several
+ * symbols at one place stays. Symbol tables are chosen by whoever made the file, and in a sparse
+ * file cost nothing: the symbols that are kept and those that are looked at are bounded, offsets are
+ * checked when a name is read.
+ */
+#include "lib/elf/elf_symbols.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "lib/base/vector.h"
+
+enum {
+	SYMBOLS_PER_PIECE = 1024,
+	/* Of a table: half of it may be of other kinds than functions. */
+	SYMBOLS_READ_MAX = 2 * ELF_SYMBOLS_MAX,
+	NAME_PIECE_BYTES = 128,
+	SIZE_MAX_BYTES = (1 << 29) - 1,
+	NAME_OFFSET_MAX = INT32_MAX,
+	/* Of nested functions the innermost counts; deeper nesting than this is not real. */
+	NESTING_MAX = 32,
+	RANK_LABEL = 4,
+	/* Executable sections and segments that are looked at: linked files have a handful. */
+	RANGES_MAX = 64,
+};
+
+VECTOR_DEFINE(symbol_vector, struct elf_symbol)
+
+struct range {
+	uint64_t start;
+	uint64_t end;
+};
+
+struct range_list {
+	struct range ranges[RANGES_MAX];
+	uint32_t count;
+};
+
+/* What the passes share: the image, where its code is, and which table is being read. */
+struct collector {
+	const struct elf_image *image;
+	struct range_list segments;
+	struct range_list sections;
+	struct symbol_vector symbols;
+	struct elf_string_table names;
+	bool is_dynamic;
+	bool is_full;
+};
+
+static void add_range(struct range_list *list, uint64_t start, uint64_t bytes)
+{
+	uint64_t end;
+
+	if (list->count == RANGES_MAX || !bytes || __builtin_add_overflow(start, bytes, &end))
+		return;
+	list->ranges[list->count++] = (struct range){ .start = start, .end = end };
+}
+
+static const struct range *find_range(const struct range_list *list, uint64_t address)
+{
+	for (uint32_t i = 0; i < list->count; i++)
+		if (address >= list->ranges[i].start && address < list->ranges[i].end)
+			return &list->ranges[i];
+	return NULL;
+}
+
+static void find_code(struct collector *collector)
+{
+	const struct elf_image *image = collector->image;
+
+	for (uint32_t i = 0; i < image->segment_count; i++)
+		if (image->segments[i].type == PT_LOAD && image->segments[i].flags & PF_X)
+			add_range(&collector->segments, image->segments[i].address,
+				  image->segments[i].memory_bytes);
+	for (uint32_t i = 0; i < image->section_count; i++)
+		if (image->sections[i].flags & SHF_EXECINSTR)
+			add_range(&collector->sections, image->sections[i].address,
+				  image->sections[i].size);
+}
+
+/* A label must lie in the section that it says it is in: there are labels of data in text, too. */
+static bool in_own_executable_section(const struct elf_image *image, const Elf64_Sym *raw)
+{
+	const struct elf_section *section;
+
+	if (raw->st_shndx >= image->section_count)
+		return false;
+	section = &image->sections[raw->st_shndx];
+	return section->flags & SHF_EXECINSTR && raw->st_value >= section->address &&
+	       raw->st_value - section->address < section->size;
+}
+
+/* arm64 marks where code and data begin with local symbols $x and $d, which name nothing. */
+static bool is_mapping_symbol(const struct collector *collector, const Elf64_Sym *raw)
+{
+	char first;
+
+	if (collector->image->machine != EM_AARCH64 || ELF64_ST_BIND(raw->st_info) != STB_LOCAL)
+		return false;
+	return raw->st_name >= collector->names.size ||
+	       elf_image_read(collector->image, collector->names.offset + raw->st_name, &first,
+			      1) ||
+	       first == '$';
+}
+
+static uint32_t binding_rank(uint8_t binding)
+{
+	switch (binding) {
+	case STB_GLOBAL:
+	case STB_GNU_UNIQUE:
+		return 0;
+	case STB_WEAK:
+		return 1;
+	default:
+		return 2;
+	}
+}
+
+static int collect_symbol(struct collector *collector, const Elf64_Sym *raw)
+{
+	uint8_t type = ELF64_ST_TYPE(raw->st_info);
+	bool is_function = type == STT_FUNC || type == STT_GNU_IFUNC;
+	struct elf_symbol symbol = {
+		.address = raw->st_value,
+		.size = raw->st_size < SIZE_MAX_BYTES ? raw->st_size : SIZE_MAX_BYTES,
+		.rank = binding_rank(ELF64_ST_BIND(raw->st_info)),
+		.name = raw->st_name,
+		.is_dynamic = collector->is_dynamic,
+	};
+
+	if (!is_function && type != STT_NOTYPE)
+		return 0;
+	if (raw->st_shndx == SHN_UNDEF || raw->st_shndx == SHN_ABS || !raw->st_name ||
+	    raw->st_name > NAME_OFFSET_MAX)
+		return 0;
+	if (is_function) {
+		if (!find_range(&collector->segments, raw->st_value))
+			return 0;
+	} else {
+		if (!in_own_executable_section(collector->image, raw) ||
+		    is_mapping_symbol(collector, raw))
+			return 0;
+		symbol.rank += RANK_LABEL;
+	}
+	if (collector->symbols.count == ELF_SYMBOLS_MAX) {
+		collector->is_full = true;
+		return 0;
+	}
+	if (symbol_vector_push(&collector->symbols, symbol))
+		return fail(-ENOMEM, "no memory for symbols");
+	return 0;
+}
+
+static int collect_table(struct collector *collector, const struct elf_section *section)
+{
+	const struct elf_image *image = collector->image;
+	Elf64_Sym raw[SYMBOLS_PER_PIECE];
+	uint64_t count = section->size / sizeof(Elf64_Sym);
+
+	if (section->entry_bytes != sizeof(Elf64_Sym) || section->link >= image->section_count ||
+	    image->sections[section->link].type != SHT_STRTAB)
+		return fail(-EBADMSG, "section %s is no symbol table", section->name);
+	if (section->offset > image->size || section->size > image->size - section->offset)
+		return fail(-EBADMSG, "section %s lies outside of the file", section->name);
+	collector->names = (struct elf_string_table){
+		.offset = image->sections[section->link].offset,
+		.size = image->sections[section->link].size,
+	};
+	if (count > SYMBOLS_READ_MAX)
+		count = SYMBOLS_READ_MAX;
+	for (uint64_t i = 0; i < count && !collector->is_full; i += SYMBOLS_PER_PIECE) {
+		uint64_t piece = count - i < SYMBOLS_PER_PIECE ? count - i : SYMBOLS_PER_PIECE;
+		int err;
+
+		err = elf_image_read(image, section->offset + i * sizeof(raw[0]), raw,
+				     piece * sizeof(raw[0]));
+		if (err)
+			return err;
+		for (uint64_t k = 0; k < piece; k++) {
+			err = collect_symbol(collector, &raw[k]);
+			if (err)
+				return err;
+		}
+	}
+	return 0;
+}
+
+/*
+ * By address, and at one address the best first. .dynsym goes before .symtab, where names may have
+ * a version behind them (memcpy@@GLIBC_2.14).
+ */
+static int compare_symbols(const void *left, const void *right)
+{
+	const struct elf_symbol *a = left, *b = right;
+
+	if (a->address != b->address)
+		return a->address < b->address ? -1 : 1;
+	if (a->rank != b->rank)
+		return a->rank < b->rank ? -1 : 1;
+	if (!a->size != !b->size)
+		return a->size ? -1 : 1;
+	if (a->is_dynamic != b->is_dynamic)
+		return a->is_dynamic ? -1 : 1;
+	return a->name < b->name ? -1 : a->name > b->name;
+}
+
+/* Keeps one symbol per address, and no label inside a function. */
+static void remove_rivals(struct symbol_vector *symbols)
+{
+	uint64_t functions_end = 0;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < symbols->count; i++) {
+		struct elf_symbol symbol = symbols->items[i];
+		bool is_label = symbol.rank >= RANK_LABEL;
+
+		if (kept && symbols->items[kept - 1].address == symbol.address)
+			continue;
+		if (is_label && symbol.address < functions_end)
+			continue;
+		if (!is_label && symbol.address + symbol.size > functions_end)
+			functions_end = symbol.address + symbol.size;
+		symbols->items[kept++] = symbol;
+	}
+	symbols->count = kept;
+}
+
+static void set_missing_sizes(struct collector *collector)
+{
+	struct symbol_vector *symbols = &collector->symbols;
+
+	for (size_t i = 0; i < symbols->count; i++) {
+		struct elf_symbol *symbol = &symbols->items[i];
+		const struct range *range;
+		uint64_t end, size;
+
+		if (symbol->size)
+			continue;
+		range = find_range(&collector->sections, symbol->address);
+		if (!range)
+			range = find_range(&collector->segments, symbol->address);
+		end = range ? range->end : symbol->address;
+		if (i + 1 < symbols->count && symbols->items[i + 1].address < end)
+			end = symbols->items[i + 1].address;
+		size = end - symbol->address;
+		symbol->size = size < SIZE_MAX_BYTES ? size : SIZE_MAX_BYTES;
+	}
+}
+
+static const struct elf_section *find_table(const struct elf_image *image, uint32_t type)
+{
+	for (uint32_t i = 0; i < image->section_count; i++)
+		if (image->sections[i].type == type)
+			return &image->sections[i];
+	return NULL;
+}
+
+int elf_symbols_init(struct elf_symbols *symbols, const struct elf_image *image)
+{
+	static const uint32_t types[] = { SHT_SYMTAB, SHT_DYNSYM };
+	struct elf_symbols result = { 0 };
+	struct collector collector = { .image = image };
+	int damaged = 0;
+
+	find_code(&collector);
+	for (uint32_t i = 0; i < 2; i++) {
+		const struct elf_section *section = find_table(image, types[i]);
+		int err;
+
+		if (!section)
+			continue;
+		collector.is_dynamic = i;
+		err = collect_table(&collector, section);
+		result.names[i] = collector.names;
+		if (err == -ENOMEM) {
+			symbol_vector_deinit(&collector.symbols);
+			return err;
+		}
+		if (err)
+			damaged = err;
+	}
+	if (!collector.symbols.count) {
+		symbol_vector_deinit(&collector.symbols);
+		return damaged ? damaged : fail(-ENOENT, "no function symbols");
+	}
+	qsort(collector.symbols.items, collector.symbols.count, sizeof(struct elf_symbol),
+	      compare_symbols);
+	remove_rivals(&collector.symbols);
+	set_missing_sizes(&collector);
+	result.count = collector.symbols.count;
+	result.symbols =
+		vector_shrink(collector.symbols.items, result.count * sizeof(struct elf_symbol));
+	*symbols = result;
+	return 0;
+}
+
+void elf_symbols_deinit(struct elf_symbols *symbols)
+{
+	free(symbols->symbols);
+	*symbols = (struct elf_symbols){ 0 };
+}
+
+const struct elf_symbol *elf_symbols_lookup(const struct elf_symbols *symbols, uint64_t address)
+{
+	uint32_t low = 0, high = symbols->count;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (symbols->symbols[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	/* low is the number of symbols that begin at or below the address. */
+	for (uint32_t i = 0; i < NESTING_MAX && i < low; i++) {
+		const struct elf_symbol *symbol = &symbols->symbols[low - 1 - i];
+
+		if (address - symbol->address < symbol->size)
+			return symbol;
+	}
+	return NULL;
+}
+
+int elf_symbols_name(const struct elf_symbols *symbols, const struct elf_image *image,
+		     const struct elf_symbol *symbol, char *name, size_t capacity)
+{
+	const struct elf_string_table *table = &symbols->names[symbol->is_dynamic];
+	char text[ELF_SYMBOL_NAME_MAX_BYTES];
+	size_t length = 0, limit = capacity < sizeof(text) ? capacity : sizeof(text);
+	const char *end = NULL;
+
+	if (symbol->name >= table->size)
+		return fail(-EBADMSG, "a symbol's name lies outside of the string table");
+	if (limit > table->size - symbol->name)
+		limit = table->size - symbol->name;
+	while (!end && length < limit) {
+		size_t piece = limit - length < NAME_PIECE_BYTES ? limit - length :
+								   NAME_PIECE_BYTES;
+		int err = elf_image_read(image, table->offset + symbol->name + length,
+					 text + length, piece);
+
+		if (err)
+			return err;
+		end = memchr(text + length, '\0', piece);
+		length += piece;
+	}
+	if (end)
+		length = end - text;
+	else if (length == table->size - symbol->name)
+		return fail(-EBADMSG, "a symbol's name does not end within the string table");
+	else if (length)
+		length--;
+	if (!length)
+		return fail(-ENOENT, "a symbol without a name");
+	memcpy(name, text, length);
+	name[length] = '\0';
+	return 0;
+}
+
+bool elf_symbols_is_entry(const struct elf_symbols *symbols, const struct elf_image *image,
+			  const struct elf_symbol *symbol)
+{
+	char name[ELF_SYMBOL_NAME_MAX_BYTES];
+
+	return symbol->rank < RANK_LABEL &&
+	       (elf_symbols_name(symbols, image, symbol, name, sizeof(name)) ||
+		!strstr(name, ".cold"));
+}

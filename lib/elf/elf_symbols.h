@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Function symbols of an ELF image: .symtab and .dynsym merged and sorted by address. 16 bytes a
+ * symbol; the names stay in the file and are read for the few symbols that are looked up.
+ *
+ * Taken are STT_FUNC and STT_GNU_IFUNC in executable segments, and STT_NOTYPE in executable
+ * sections where no function covers the place (assembler labels). Of several at one address a
+ * function goes before a label, global before weak before local, and then the file's order.
+ */
+#ifndef LIB_ELF_ELF_SYMBOLS_H
+#define LIB_ELF_ELF_SYMBOLS_H
+
+#include <stdbool.h>
+
+#include "lib/elf/elf_image.h"
+
+enum {
+	/** 64 MiB; files with more symbols lose those that come last. */
+	ELF_SYMBOLS_MAX = 1 << 22,
+	/** Longer names are cut. */
+	ELF_SYMBOL_NAME_MAX_BYTES = 4096,
+};
+
+struct elf_symbol {
+	uint64_t address;
+	/** A symbol without a size reaches to the next one or the end of its section. */
+	uint32_t size : 29;
+	/** Lower is better. */
+	uint32_t rank : 3;
+	/** Offset into the string table of .symtab or, if is_dynamic, .dynsym. */
+	uint32_t name : 31;
+	uint32_t is_dynamic : 1;
+};
+
+struct elf_string_table {
+	uint64_t offset;
+	uint64_t size;
+};
+
+/** Read-only after init. */
+struct elf_symbols {
+	/** Sorted by address, no two equal. Owned. */
+	struct elf_symbol *symbols;
+	uint32_t count;
+	/** Of .symtab and .dynsym. */
+	struct elf_string_table names[2];
+};
+
+/**
+ * Reads the symbol tables of @image. A damaged table counts as absent unless both are:
+ * -EBADMSG. -ENOENT without any function symbol; -ENOMEM.
+ */
+int elf_symbols_init(struct elf_symbols *symbols, const struct elf_image *image);
+void elf_symbols_deinit(struct elf_symbols *symbols);
+
+/**
+ * Whether a function is entered at @symbol of @image: not at an assembler's label, and not at a cold
+ * part, which compilers put elsewhere and name so (foo.cold), and to which its function jumps.
+ */
+bool elf_symbols_is_entry(const struct elf_symbols *symbols, const struct elf_image *image,
+			  const struct elf_symbol *symbol);
+
+/** The innermost symbol whose range holds ELF virtual address @address; NULL if there is none. */
+const struct elf_symbol *elf_symbols_lookup(const struct elf_symbols *symbols, uint64_t address);
+
+/**
+ * Reads the name of @symbol from @image, the one it came from, into @name (NUL-terminated, cut to
+ * fit @capacity). -EBADMSG if the string table is damaged, -ENOENT if the name is empty.
+ */
+int elf_symbols_name(const struct elf_symbols *symbols, const struct elf_image *image,
+		     const struct elf_symbol *symbol, char *name, size_t capacity);
+
+#endif

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A line is "hierarchy:controllers:/path/of/groups" (cgroups(7)). Shapes of a group, seen with the
+ * cgroup drivers "systemd" and "cgroupfs" of each:
+ *
+ *	docker-ID.scope, cri-containerd-ID.scope, crio-ID.scope, libpod-ID.scope, nerdctl-ID.scope,
+ *	ID, crio-ID, libpod-ID, SLICE:cri-containerd:ID		ID: 64 hexadecimal digits
+ *	TASK-NUMBER						Amazon ECS: 32 digits, a number
+ *	machine-NAME.scope, systemd-nspawn@NAME.service		NAME escaped as systemd does
+ *	lxc.payload.NAME, lxc/NAME, lxc.payload/NAME
+ *	garden/NAME, and an UUID without the last 8 digits
+ *
+ * Monitors of containers (crio-conmon-ID, libpod-conmon-ID, lxc.monitor.NAME) are outside of them.
+ */
+#include "lib/host/container_id.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lib/base/cleanup.h"
+#include "lib/base/text.h"
+
+enum {
+	/* Of the file: a dozen hierarchies of cgroups version 1 with long paths. */
+	CGROUP_MAX_BYTES = 16 << 10,
+	ID_DIGITS = 64,
+	TASK_DIGITS = 32,
+};
+
+/* A part of a text, not terminated. */
+struct part {
+	const char *text;
+	size_t length;
+};
+
+static bool starts_with(struct part part, const char *prefix)
+{
+	return part.length >= strlen(prefix) && !memcmp(part.text, prefix, strlen(prefix));
+}
+
+/* Cuts @prefix off, if @part has it and something behind it. */
+static bool cut_prefix(struct part *part, const char *prefix)
+{
+	size_t length = strlen(prefix);
+
+	if (part->length == length || !starts_with(*part, prefix))
+		return false;
+	part->text += length;
+	part->length -= length;
+	return true;
+}
+
+static bool cut_suffix(struct part *part, const char *suffix)
+{
+	size_t length = strlen(suffix);
+
+	if (part->length <= length || memcmp(part->text + part->length - length, suffix, length))
+		return false;
+	part->length -= length;
+	return true;
+}
+
+static bool equals(struct part part, const char *text)
+{
+	return part.length == strlen(text) && !memcmp(part.text, text, part.length);
+}
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_hex_digit(char c)
+{
+	return is_digit(c) || (c >= 'a' && c <= 'f');
+}
+
+static size_t count_hex_digits(struct part part)
+{
+	size_t count = 0;
+
+	while (count < part.length && is_hex_digit(part.text[count]))
+		count++;
+	return count;
+}
+
+/* --- shapes --- */
+
+/* The 64 digits at the end, alone or behind the name of the engine. */
+static bool find_digits(struct part group, struct part *id)
+{
+	struct part before = group;
+
+	if (group.length < ID_DIGITS)
+		return false;
+	before.length -= ID_DIGITS;
+	*id = (struct part){ group.text + before.length, ID_DIGITS };
+	if (count_hex_digits(*id) < ID_DIGITS)
+		return false;
+	if (!before.length)
+		return true;
+	return !cut_suffix(&before, "conmon-") &&
+	       (cut_suffix(&before, "-") || cut_suffix(&before, ":"));
+}
+
+static bool is_task(struct part group)
+{
+	size_t digits = TASK_DIGITS + 1;
+
+	if (group.length <= digits || count_hex_digits(group) != TASK_DIGITS ||
+	    group.text[TASK_DIGITS] != '-')
+		return false;
+	while (digits < group.length && is_digit(group.text[digits]))
+		digits++;
+	return digits == group.length;
+}
+
+/* 8-4-4-4-4 digits. */
+static bool is_garden_handle(struct part group)
+{
+	static const char shape[] = "xxxxxxxx-xxxx-xxxx-xxxx-xxxx";
+
+	if (group.length != sizeof(shape) - 1)
+		return false;
+	for (size_t i = 0; i < group.length; i++)
+		if (shape[i] == '-' ? group.text[i] != '-' : !is_hex_digit(group.text[i]))
+			return false;
+	return true;
+}
+
+static bool is_named_by_parent(struct part parent)
+{
+	return equals(parent, "lxc") || equals(parent, "lxc.payload") || equals(parent, "garden");
+}
+
+static bool find_name(struct part group, struct part parent, struct part *id)
+{
+	bool is_scope = cut_suffix(&group, ".scope");
+
+	*id = group;
+	/* Machines are containers and virtual ones; those of QEMU are not containers. */
+	if (is_scope)
+		return cut_prefix(id, "machine-") && !starts_with(*id, "qemu");
+	if (cut_prefix(id, "systemd-nspawn@"))
+		return cut_suffix(id, ".service");
+	return cut_prefix(id, "lxc.payload.") || is_named_by_parent(parent) || is_task(group) ||
+	       is_garden_handle(group);
+}
+
+/* --- groups and lines --- */
+
+/* Copies @name and takes systemd's escapes (\x2d) back; false if it cannot be an id. */
+static bool copy_name(struct part name, char id[CONTAINER_ID_MAX_BYTES])
+{
+	char copy[CONTAINER_ID_MAX_BYTES];
+	size_t count = 0;
+
+	for (size_t i = 0; i < name.length; i++) {
+		struct part rest = { name.text + i, name.length - i };
+		char c = name.text[i];
+
+		if (cut_prefix(&rest, "\\x") && rest.length >= 2 && is_hex_digit(rest.text[0]) &&
+		    is_hex_digit(rest.text[1])) {
+			c = text_hex_value(rest.text[0]) << 4 | text_hex_value(rest.text[1]);
+			i += 3;
+		}
+		if (c <= ' ' || c > '~' || count == CONTAINER_ID_MAX_BYTES - 1)
+			return false;
+		copy[count++] = c;
+	}
+	memcpy(id, copy, count);
+	id[count] = '\0';
+	return count;
+}
+
+static bool take_group(struct part group, struct part parent, char id[CONTAINER_ID_MAX_BYTES])
+{
+	struct part bare = group, found;
+
+	if (!cut_suffix(&bare, ".scope"))
+		cut_suffix(&bare, ".service");
+	return (find_digits(bare, &found) || find_name(group, parent, &found)) &&
+	       copy_name(found, id);
+}
+
+/* Cuts the last group off @path and gives it; its text is empty behind the first. */
+static struct part cut_last_group(struct part *path)
+{
+	struct part group = { path->text + path->length, 0 };
+
+	while (path->length && group.text[-1] != '/') {
+		group.text--;
+		group.length++;
+		path->length--;
+	}
+	if (path->length)
+		path->length--;
+	return group;
+}
+
+static bool take_path(struct part path, char id[CONTAINER_ID_MAX_BYTES])
+{
+	struct part group, parent;
+
+	/* A group that was removed while the process was in it. */
+	cut_suffix(&path, " (deleted)");
+	group = cut_last_group(&path);
+	while (group.length || path.length) {
+		parent = cut_last_group(&path);
+		if (take_group(group, parent, id))
+			return true;
+		group = parent;
+	}
+	return false;
+}
+
+void container_id_parse(const char *text, size_t size, char id[CONTAINER_ID_MAX_BYTES])
+{
+	const char *end = text + size;
+
+	id[0] = '\0';
+	while (text < end) {
+		const char *line_end = memchr(text, '\n', end - text);
+		const char *colon = memchr(text, ':', (line_end ? line_end : end) - text);
+
+		if (!line_end)
+			line_end = end;
+		if (colon)
+			colon = memchr(colon + 1, ':', line_end - colon - 1);
+		if (colon && take_path((struct part){ colon + 1, line_end - colon - 1 }, id))
+			return;
+		text = line_end + 1;
+	}
+}
+
+void container_id_read(const char *proc_root, pid_t pid, char id[CONTAINER_ID_MAX_BYTES])
+{
+	char path[PATH_MAX], text[CGROUP_MAX_BYTES];
+	_cleanup_(close_fd) int fd = -1;
+	ssize_t size;
+
+	id[0] = '\0';
+	snprintf(path, sizeof(path), "%s/%d/cgroup", proc_root, pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	size = fd < 0 ? -1 : read(fd, text, sizeof(text));
+	if (size <= 0)
+		return;
+	/* A line that was cut ends nobody knows where. */
+	if (size == sizeof(text)) {
+		const char *last = memrchr(text, '\n', size);
+
+		size = last ? last - text : 0;
+	}
+	container_id_parse(text, size, id);
+}

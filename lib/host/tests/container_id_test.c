@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <string.h>
+
+#include "lib/host/container_id.h"
+#include "lib/host/tests/proc_fixture.h"
+
+#define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+#define OTHER "fedcba9876543210fedcba9876543210fedcba9876543210fedcba9876543210"
+
+static void assert_id(const char *text, const char *expected)
+{
+	char id[CONTAINER_ID_MAX_BYTES];
+
+	memset(id, 'x', sizeof(id));
+	container_id_parse(text, strlen(text), id);
+	if (strcmp(id, expected) != 0)
+		fail_msg("%s: \"%s\", not \"%s\"", text, id, expected);
+}
+
+/* The one line of cgroups version 2. */
+static void assert_path(const char *path, const char *expected)
+{
+	char line[1024];
+
+	snprintf(line, sizeof(line), "0::%s\n", path);
+	assert_id(line, expected);
+}
+
+static void engines_are_known_by_the_names_of_their_groups(void **state)
+{
+	static const char *const paths[] = {
+		"/system.slice/docker-" ID ".scope",
+		"/docker/" ID,
+		"/system.slice/nerdctl-" ID ".scope",
+		"/default/" ID,
+		"/kubepods.slice/kubepods-burstable.slice/kubepods-burstable-pod1b2c_3d.slice/"
+		"cri-containerd-" ID ".scope",
+		"/kubepods/besteffort/pod1b2c-3d/" ID,
+		"/kubepods-besteffort-pod1b2c.slice:cri-containerd:" ID,
+		"/kubepods.slice/kubepods-pod1b2c_3d.slice/crio-" ID ".scope",
+		"/kubepods/pod1b2c-3d/crio-" ID,
+		"/kubepods.slice/kubepods-pod1b2c_3d.slice/crio-" ID ".scope/container",
+		"/machine.slice/libpod-" ID ".scope",
+		"/machine.slice/libpod-" ID ".scope/container",
+		"/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" ID
+		".scope/container",
+		"/user.slice/podman.service/libpod-payload-" ID,
+		"/libpod_parent/libpod-" ID,
+		"/../../docker-" ID ".scope",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		assert_path(paths[i], ID);
+}
+
+static void containers_without_digits_are_known_by_name(void **state)
+{
+	(void)state;
+	assert_path("/machine.slice/machine-web.scope", "web");
+	assert_path("/machine.slice/machine-web\\x2d1.scope/payload", "web-1");
+	assert_path("/machine.slice/systemd-nspawn@db.service/payload", "db");
+	assert_path("/lxc.payload.web/system.slice/cron.service", "web");
+	assert_path("/lxc.payload/web", "web");
+	assert_path("/lxc/web-1/init.scope", "web-1");
+	assert_path("/system.slice/garden.service/garden/any-name", "any-name");
+	assert_path("/garden/good/6f265890-5165-7fab-6b52-18d1", "6f265890-5165-7fab-6b52-18d1");
+	assert_path("/ecs/93a1/0123456789abcdef0123456789abcdef-3623178273",
+		    "0123456789abcdef0123456789abcdef-3623178273");
+}
+
+static void what_is_no_container_has_no_id(void **state)
+{
+	static const char *const paths[] = {
+		"/",
+		"",
+		"//",
+		"/init.scope",
+		"/system.slice/ssh.service",
+		"/user.slice/user-0.slice/session-3.scope",
+		"/user.slice/user-1000.slice/user@1000.service/app.slice",
+		/* Outside, and watch. */
+		"/kubepods.slice/crio-conmon-" ID ".scope",
+		"/machine.slice/libpod-conmon-" ID ".scope",
+		"/lxc.monitor.web",
+		"/machine.slice/machine-qemu\\x2d1\\x2dvm.scope/libvirt/emulator",
+		/* Names that nearly are. */
+		"/docker/" ID "0",
+		"/docker/0" ID,
+		"/docker/0123456789ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef",
+		"/docker/0123456789abcdef",
+		"/machine.slice/machine-.scope",
+		"/machine.slice/machine-\\x00.scope",
+		"/machine.slice/machine-a\\x0ab.scope",
+		"/machine.slice/systemd-nspawn@.service",
+		"/machine.slice/systemd-nspawn@db",
+		"/lxc/",
+		"/lxc.payload.",
+		"/lxc/\xc3\xa4",
+		"/garden/",
+		"/6f265890-5165-7fab-6b52-18dx",
+		"/6f265890-5165-7fab-6b52018d1",
+		"/0123456789abcdef0123456789abcdef-",
+		"/0123456789abcdef0123456789abcdef-1a",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+		assert_path(paths[i], "");
+}
+
+static void the_innermost_container_counts(void **state)
+{
+	(void)state;
+	assert_path("/docker/" OTHER "/docker/" ID "/init.scope", ID);
+	assert_path("/machine.slice/machine-web.scope/payload/system.slice/docker-" ID ".scope",
+		    ID);
+	assert_path("/docker/" ID "/system.slice/crio-conmon-" OTHER ".scope", ID);
+}
+
+static void the_lines_of_version_1_are_looked_through(void **state)
+{
+	(void)state;
+	assert_id("12:pids:/user.slice\n"
+		  "4:cpu,cpuacct:/docker/" ID "\n"
+		  "1:name=systemd:/docker/" OTHER "\n"
+		  "0::/\n",
+		  ID);
+	/* A path may hold colons, and the last line lack its end. */
+	assert_id("11:memory:/\n1:name=systemd:/a:b:c/docker/" ID, ID);
+}
+
+static void rubbish_is_no_container(void **state)
+{
+	char name[CONTAINER_ID_MAX_BYTES + 64], text[CONTAINER_ID_MAX_BYTES + 128];
+
+	(void)state;
+	assert_id("", "");
+	assert_id("\n\n:\n::\n:::", "");
+	assert_id("docker/" ID "\n0:docker/" ID "\n", "");
+	memset(name, 'n', sizeof(name));
+	name[CONTAINER_ID_MAX_BYTES] = '\0';
+	snprintf(text, sizeof(text), "0::/lxc/%s\n", name);
+	assert_id(text, "");
+	name[CONTAINER_ID_MAX_BYTES - 1] = '\0';
+	snprintf(text, sizeof(text), "0::/lxc/%s\n", name);
+	assert_id(text, name);
+	assert_path("/docker/" ID " (deleted)", ID);
+}
+
+static void it_is_read_from_the_process(void **state)
+{
+	char folder[] = "/tmp/container_id_test_XXXXXX", id[CONTAINER_ID_MAX_BYTES];
+	static char large[20000];
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	write_fake_file(folder, "7/cgroup", "0::/docker/" ID "\n");
+	container_id_read(folder, 7, id);
+	assert_string_equal(id, ID);
+	container_id_read(folder, 8, id);
+	assert_string_equal(id, "");
+	/* What was cut off might have been the container. */
+	memset(large, 'x', sizeof(large));
+	memcpy(large, "1:a:/docker/", 12);
+	memcpy(large + 16384 - 64, ID, 64);
+	large[16384 - 65] = '/';
+	write_fake_bytes(folder, "9/cgroup", large, sizeof(large));
+	container_id_read(folder, 9, id);
+	assert_string_equal(id, "");
+	remove_folder(folder);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(engines_are_known_by_the_names_of_their_groups),
+		cmocka_unit_test(containers_without_digits_are_known_by_name),
+		cmocka_unit_test(what_is_no_container_has_no_id),
+		cmocka_unit_test(the_innermost_container_counts),
+		cmocka_unit_test(the_lines_of_version_1_are_looked_through),
+		cmocka_unit_test(rubbish_is_no_container),
+		cmocka_unit_test(it_is_read_from_the_process),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Instructions of x86-64: how long they are, what they do to the stack and to control flow, and
+ * which general registers all others write (Intel SDM volume 2: legacy, REX, VEX and EVEX maps).
+ *
+ * Register numbers are the hardware's: rax rcx rdx rbx rsp rbp rsi rdi r8 ... r15.
+ */
+#ifndef LIB_ISA_X86_DECODE_H
+#define LIB_ISA_X86_DECODE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum {
+	X86_MAX_INSTRUCTION_BYTES = 15,
+	X86_NO_REGISTER = 255,
+	/** General registers, by the hardware's numbers. */
+	X86_RAX = 0,
+	X86_RCX = 1,
+	X86_RDX = 2,
+	X86_RBX = 3,
+	X86_RSP = 4,
+	X86_RBP = 5,
+	X86_RSI = 6,
+	X86_RDI = 7,
+	X86_R11 = 11,
+	X86_R12 = 12,
+};
+
+enum x86_kind {
+	/** Writes the registers in `writes`, and memory perhaps. */
+	X86_OTHER,
+	/** Does nothing: padding. */
+	X86_NOP,
+	/** 8 bytes: `reg`, or X86_NO_REGISTER for what is no whole register. */
+	X86_PUSH,
+	X86_POP,
+	/** reg = base, all of 64 bits, as in the next four */
+	X86_MOVE,
+	/** reg = *(base + displacement) */
+	X86_LOAD,
+	/** *(base + displacement) = reg */
+	X86_STORE,
+	/** reg = base + displacement; `add $n,%reg` too, with reg as the base */
+	X86_ADD,
+	/** reg &= immediate */
+	X86_AND,
+	/** compares reg with base */
+	X86_COMPARE,
+	X86_LEAVE,
+	/** Direct: to the next instruction + displacement. */
+	X86_CALL,
+	X86_CALL_INDIRECT,
+	X86_JUMP,
+	X86_JUMP_INDIRECT,
+	X86_BRANCH,
+	/** Drops `displacement` bytes of the caller's. */
+	X86_RETURN,
+	X86_SYSCALL,
+	/** Goes nowhere: ud2, hlt, int3, zeroes. */
+	X86_STOP,
+};
+
+struct x86_instruction {
+	uint8_t length;
+	/** enum x86_kind */
+	uint8_t kind;
+	uint8_t reg;
+	/** X86_NO_REGISTER: relative to the pc, absolute, or with an index. */
+	uint8_t base;
+	/** A bit per general register. */
+	uint16_t writes;
+	/** X86_BRANCH: jne. */
+	bool is_not_equal;
+	int64_t displacement;
+};
+
+/**
+ * Decodes the instruction at @bytes, of which @size are there. False: it is cut, not valid in 64-bit
+ * mode, or not known.
+ */
+bool x86_decode(const uint8_t *bytes, size_t size, struct x86_instruction *instruction);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * What the kernel tells: agent/tracing reads it, processes/ acts on it, agent.c connects the two.
+ * All calls come from the ring thread and must not block; what is borrowed is so for the call.
+ * What the kernel wrote on the side-band or as a notice before it took a sample arrives before that
+ * sample.
+ */
+#ifndef LIB_MODEL_EVENTS_H
+#define LIB_MODEL_EVENTS_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ebpf/abi/process.h"
+#include "ebpf/abi/sample.h"
+
+enum side_band_type {
+	/** An executable mapping was made or changed. */
+	SIDE_BAND_MAPPING,
+	/** Records of unknown processes were lost: sync all. */
+	SIDE_BAND_LOST,
+};
+
+struct side_band_event {
+	enum side_band_type type;
+	/** CLOCK_MONOTONIC, ns, as in samples: of the change (of the loss, for SIDE_BAND_LOST). */
+	uint64_t time_ns;
+	/** The rest is of SIDE_BAND_MAPPING: where in which process, and what; inode 0: no file. */
+	uint32_t pid;
+	uint32_t device_major;
+	uint32_t device_minor;
+	uint64_t start;
+	uint64_t length;
+	uint64_t offset;
+	uint64_t inode;
+	/** As the process would call it, or a word in place of a path ("//anon"); borrowed. */
+	const char *path;
+};
+
+struct event_handler {
+	void *context;
+	/** @bytes is the whole size of the record (abi/sample.h). */
+	void (*sample)(void *context, const struct trace_record *record, size_t bytes);
+	void (*notice)(void *context, const struct process_notice *notice);
+	/** All notices and side-band events of what happened before @time_ns have been handed out; samples come next. */
+	void (*news_end)(void *context, uint64_t time_ns);
+	void (*side_band)(void *context, const struct side_band_event *event);
+};
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef LIB_MODEL_FILE_KEY_H
+#define LIB_MODEL_FILE_KEY_H
+
+#include <stdint.h>
+
+/** The internal key of files: it differs between two states of a file. */
+struct file_key {
+	uint64_t device;
+	uint64_t inode;
+	uint64_t size;
+	int64_t mtime_ns;
+	int64_t ctime_ns;
+};
+
+#endif

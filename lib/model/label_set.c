@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The texts of labels are the process's: any bytes, of which only the lengths were checked. They are
+ * cleaned here, before anything compares them, so that outputs can rely on keys that differ.
+ */
+#include "lib/model/label_set.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/model/languages.h"
+
+enum {
+	CHARACTER_MAX_BYTES = 4,
+};
+
+bool labels_are_well_formed(const void *labels, size_t bytes)
+{
+	const struct sample_label *label = labels;
+	const size_t count = bytes / sizeof(*label);
+
+	if (bytes % sizeof(*label) || count > LABEL_SLOTS_MAX)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		if (label[i].key_bytes > LABEL_KEY_MAX_BYTES ||
+		    label[i].value_bytes > LABEL_VALUE_MAX_BYTES)
+			return false;
+		if (!label[i].key_bytes && label[i].value_bytes != sizeof(uint64_t))
+			return false;
+	}
+	return true;
+}
+
+/* How long the character is that begins with @byte, as far as that tells. */
+static size_t announced_bytes(unsigned char byte)
+{
+	if (byte < 0xc0)
+		return 1;
+	return byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
+}
+
+/* @bytes, less what there is of a character that was begun at the end and not ended. */
+static size_t whole_characters(const char *text, size_t bytes)
+{
+	for (size_t back = 1; back < CHARACTER_MAX_BYTES && back <= bytes; back++) {
+		unsigned char byte = text[bytes - back];
+
+		if ((byte & 0xc0) != 0x80)
+			return announced_bytes(byte) > back ? bytes - back : bytes;
+	}
+	return bytes;
+}
+
+/* Appends the text and a NUL; returns where in @scratch it is. */
+static size_t add_clean(struct text_builder *scratch, const char *text, size_t bytes, size_t max)
+{
+	char copy[LABEL_VALUE_MAX_BYTES + 1];
+	size_t place = scratch->length;
+
+	/* A longer text may have been cut. */
+	if (bytes == max)
+		bytes = whole_characters(text, bytes);
+	for (size_t i = 0; i < bytes; i++)
+		/* As any other control character. */
+		copy[i] = text[i] ? text[i] : '\x01';
+	copy[bytes] = '\0';
+	text_builder_append_name(scratch, copy);
+	text_builder_append_bytes(scratch, "", 1);
+	return place;
+}
+
+/* By value too, so that it does not depend on the program which of two labels stays. */
+static int compare_labels(const void *a, const void *b)
+{
+	const struct label *label_a = a, *label_b = b;
+	int order = strcmp(label_a->key, label_b->key);
+
+	return order ? order : strcmp(label_a->value, label_b->value);
+}
+
+static char *put_text(char *to, const char *text)
+{
+	return stpcpy(to, text) + 1;
+}
+
+static void put_labels(struct label_set *set, const struct label *labels, uint32_t count)
+{
+	char *end = set->texts;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (i && !strcmp(labels[i].key, labels[i - 1].key))
+			continue;
+		end = put_text(put_text(end, labels[i].key), labels[i].value);
+		set->label_count++;
+	}
+	while ((end - set->texts) % 8)
+		*end++ = '\0';
+	set->text_bytes = end - set->texts;
+}
+
+bool label_set_fill(struct label_set *set, const struct sample_label *labels, uint32_t count,
+		    struct text_builder *scratch)
+{
+	size_t keys[LABELS_MAX], values[LABELS_MAX];
+	struct label clean[LABELS_MAX];
+	uint32_t clean_count = 0;
+
+	memset(set, 0, offsetof(struct label_set, texts));
+	text_builder_clear(scratch);
+	for (uint32_t i = 0; i < count; i++) {
+		const struct sample_label *label = &labels[i];
+
+		if (!label->key_bytes) {
+			/* A language whose numbers have no name: there is nothing to tell. */
+			if (!language_number((uint8_t)label->key[0]))
+				continue;
+			memcpy(&set->task_number, label->value, sizeof(set->task_number));
+			set->task_language = (uint8_t)label->key[0];
+		} else if (clean_count < LABELS_MAX) {
+			keys[clean_count] = add_clean(scratch, label->key, label->key_bytes,
+						      LABEL_KEY_MAX_BYTES);
+			values[clean_count++] = add_clean(scratch, label->value, label->value_bytes,
+							  LABEL_VALUE_MAX_BYTES);
+		}
+	}
+	if (scratch->failed)
+		return false;
+	for (uint32_t i = 0; i < clean_count; i++)
+		clean[i] = (struct label){ scratch->text + keys[i], scratch->text + values[i] };
+	qsort(clean, clean_count, sizeof(*clean), compare_labels);
+	put_labels(set, clean, clean_count);
+	return set->label_count || set->task_language;
+}
+
+struct label label_set_next(const char **at)
+{
+	struct label label = { .key = *at };
+
+	label.value = label.key + strlen(label.key) + 1;
+	*at = label.value + strlen(label.value) + 1;
+	return label;
+}

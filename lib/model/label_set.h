@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The labels of a sample (ebpf/abi/sample.h): what a program says of the work at hand, such as Go's
+ * pprof.Do(), and the number that its runtime has given to the work (a goroutine's). Part of what tells samples apart, not of a trace.
+ */
+#ifndef LIB_MODEL_LABEL_SET_H
+#define LIB_MODEL_LABEL_SET_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ebpf/abi/sample.h"
+#include "lib/base/text_builder.h"
+
+enum {
+	/** Key and value of each, with NULs, and zeros up to the next multiple of 8. */
+	LABEL_SET_TEXT_MAX_BYTES =
+		LABELS_MAX * (LABEL_KEY_MAX_BYTES + 1 + LABEL_VALUE_MAX_BYTES + 1),
+};
+
+_Static_assert(LABEL_SET_TEXT_MAX_BYTES % 8 == 0, "the texts are whole words");
+
+/**
+ * Plain bytes without padding: two sets are equal if label_set_bytes() of them are. Copies are cut
+ * behind text_bytes of texts.
+ */
+struct label_set {
+	/** What the runtime calls the work at hand; 0 without task_language. */
+	uint64_t task_number;
+	uint32_t label_count;
+	/** A multiple of 8. */
+	uint16_t text_bytes;
+	/** enum frame_kind of the language that has numbers (language_number()); 0: there is none. */
+	uint8_t task_language;
+	uint8_t reserved;
+	/**
+	 * A key and a value for each label, ended by NULs: valid UTF-8 without control characters,
+	 * sorted by key. No key is empty or there twice; values may be empty.
+	 */
+	char texts[LABEL_SET_TEXT_MAX_BYTES];
+};
+
+_Static_assert(offsetof(struct label_set, texts) == 16, "struct label_set has no padding");
+
+struct label {
+	const char *key;
+	const char *value;
+};
+
+static inline size_t label_set_bytes(const struct label_set *set)
+{
+	return offsetof(struct label_set, texts) + set->text_bytes;
+}
+
+/** Whether @bytes bytes at @labels, a multiple of 8, are labels as a record has them. */
+bool labels_are_well_formed(const void *labels, size_t bytes);
+
+/**
+ * Fills *@set from the @count labels of a record, which are well-formed. Texts are cleaned as names
+ * are; one that was cut within a character loses the rest of it. Of labels whose keys are the same
+ * then, one stays. @scratch keeps its memory for the next call. False if there is nothing to tell, or
+ * no memory.
+ */
+bool label_set_fill(struct label_set *set, const struct sample_label *labels, uint32_t count,
+		    struct text_builder *scratch);
+
+/** The label at *@at, which is set->texts for the first; moves *@at to the next. */
+struct label label_set_next(const char **at);
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** The names, types and keys of each language (ebpf/abi/languages.h), for all of user space. */
+#ifndef LIB_MODEL_LANGUAGES_H
+#define LIB_MODEL_LANGUAGES_H
+
+#include <stdint.h>
+
+#include "ebpf/abi/frame.h"
+
+struct language_id {
+	/** enum frame_kind */
+	uint8_t kind;
+	enum language_frames frames;
+	/** As users write it: "python". */
+	const char *name;
+	/** Its frames' profile.frame.type in OTLP. */
+	const char *otlp_type;
+	/** Ends of names of its source files, with blanks between. */
+	const char *files;
+};
+
+/** By enum language_index. */
+extern const struct language_id language_ids[LANGUAGE_COUNT];
+
+/** NULL if there is none. */
+const struct language_id *language_by_kind(uint8_t kind);
+const struct language_id *language_by_otlp_type(const char *type);
+/** By the end of the name of a source file. */
+const struct language_id *language_by_file(const char *file);
+
+/**
+ * Numbers that runtimes give to the work of a thread, and marks of whole stacks: NAME, key in OTLP, key in pprof. Most
+ * languages have none.
+ */
+#define LANGUAGE_NUMBERS(X) X(GO, "go.goroutine.id", "goroutine")
+/* True of a virtual thread, whose carrier the thread is. */
+#define LANGUAGE_MARKS(X) X(JAVA, "allframes.jvm.thread.virtual", "virtual_thread")
+
+struct language_key {
+	uint8_t kind;
+	const char *otlp;
+	const char *pprof;
+};
+
+enum {
+#define X(NAME, otlp, pprof) LANGUAGE_NUMBER_##NAME,
+	LANGUAGE_NUMBERS(X)
+#undef X
+		LANGUAGE_NUMBER_COUNT,
+};
+
+enum {
+#define X(NAME, otlp, pprof) LANGUAGE_MARK_##NAME,
+	LANGUAGE_MARKS(X)
+#undef X
+		LANGUAGE_MARK_COUNT,
+};
+
+extern const struct language_key language_numbers[LANGUAGE_NUMBER_COUNT];
+extern const struct language_key language_marks[LANGUAGE_MARK_COUNT];
+
+/** They return the key that the language @kind has, or NULL. */
+const struct language_key *language_number(uint8_t kind);
+const struct language_key *language_mark(uint8_t kind);
+
+/** A set of languages has a bit for each kind. */
+static inline uint32_t language_bit(uint8_t kind)
+{
+	return 1U << (kind - FRAME_FIRST_INTERPRETED);
+}
+
+/** ", python" for each, in the order of the rows: for texts that list them. */
+#define LANGUAGE_NAMES_LISTED LANGUAGES(LANGUAGE_NAME_LISTED)
+#define LANGUAGE_NAME_LISTED(kind, NAME, name, type, frames, files) ", " #name
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The one table of metrics: what the agent counts, with name, unit and meaning. The first
+ * COUNTER_COUNT are the kernel side's (ebpf/abi/counters.h, unwind errors included), which
+ * agent/tracing sets from the BPF map; the rest are counted here. It feeds the exit summary.
+ *
+ * All functions are thread-safe and lock-free. A new metric is one line in USER_METRICS.
+ */
+#ifndef LIB_MODEL_METRICS_H
+#define LIB_MODEL_METRICS_H
+
+#include <stdint.h>
+
+#include "ebpf/abi/counters.h"
+
+/* name, unit, meaning */
+#define USER_METRICS(X)                                                                            \
+	X(SAMPLES_SKIPPED, "samples", "ticks for which the kernel did not run the program")        \
+	X(IDLE_UNSEEN, "samples", "ticks kept back by idle CPUs, by the time they were idle")      \
+	X(TICKS_STOLEN, "samples", "ticks gone while a hypervisor had the CPU, at most")           \
+	X(SAMPLES_UNSENT, "samples",                                                               \
+	  "runs of the sampling program that should have sent a sample")                           \
+	X(SAMPLES_UNREAD, "samples", "samples that still lay in their ring at the end")            \
+	X(SAMPLES_RECEIVED, "samples", "records read from the ring of samples")                    \
+	X(SAMPLES_DROPPED, "samples", "samples dropped because a queue was full")                  \
+	X(SAMPLES_UNSTORED, "samples", "samples dropped because the sample store was full")        \
+	X(SAMPLES_MALFORMED, "samples", "records whose shape made no sense")                       \
+	X(OLDEST_SAMPLE_AGE, "ms",                                                                 \
+	  "age of the oldest sample that the work thread is not done with")                        \
+	X(OLDEST_EVENT_AGE, "ms",                                                                  \
+	  "how long the oldest process event has waited for the sync thread")                      \
+	X(PROCESSES_HANGING, "processes",                                                          \
+	  "processes whose memory or files did not answer within the last minute")                 \
+	X(TRACE_CACHE_HITS, "samples", "samples whose trace was in the cache")                     \
+	X(TRACES_CONVERTED, "traces", "raw traces converted")                                      \
+	X(NOTICES_RECEIVED, "notices", "process notices read")                                     \
+	X(SIDE_BAND_EVENTS, "events", "mapping records read")                                      \
+	X(SIDE_BAND_LOST, "events", "side-band records that the kernel reported lost")             \
+	X(MAPPINGS_REPLACED, "events", "those of them where another file had been")                \
+	X(PROCESSES, "processes", "processes known now")                                           \
+	X(PROCESS_SYNCS, "syncs", "times the mappings of a process were read")                     \
+	X(PROCESSES_REPLAYED, "processes",                                                         \
+	  "processes gone whose mappings came from the side-band")                                 \
+	X(PROCESS_SYNCS_FAILED, "syncs", "times the mappings of a process could not be read")      \
+	X(EXECUTABLES, "files", "executables known now")                                           \
+	X(EXECUTABLES_LOADED, "files", "executables whose unwind rows were loaded")                \
+	X(EXECUTABLES_FAILED, "files", "executables whose unwind rows could not be made")          \
+	X(MAP_BYTES, "bytes", "of slabs in use by tables of processes and executables")            \
+	X(EXECUTABLES_EVICTED, "files", "executables unloaded for lack of map memory")             \
+	X(INTERPRETERS_REFUSED, "files", "runtimes of a version or make that is not known")        \
+	X(INTERPRETERS_ATTACHED, "runtimes", "runtimes in processes attached to now")              \
+	X(INTERPRETERS_DETACHED, "runtimes", "runtimes let go since there were too many")          \
+	X(RUNTIME_HOSTS_LOST, "processes", "processes that held runtimes, and hang or have ended") \
+	X(FILE_HOSTS_LOST, "processes", "processes that read files, and hang or have ended")       \
+	X(PROC_HOSTS_LOST, "processes", "processes that read maps, and hang or have ended")        \
+	X(FRAMES_NAMED, "frames", "interpreted frames named, once per converted trace")            \
+	X(FRAMES_UNNAMED, "frames", "interpreted frames whose function was gone or unreadable")    \
+	X(STACKS_REPLACED, "stacks", "those cut off since another file had been mapped meanwhile") \
+	X(FRAMES_GONE, "frames", "those whose function was freed before it was read")              \
+	X(RANGES_MADE, "files", "range files made of symbols and debug data")                      \
+	X(RANGES_CACHED, "files", "range files found in the disk cache")                           \
+	X(RANGES_FAILED, "files", "files of which no range file could be made")                    \
+	X(FILES_GONE, "files", "files that were gone before their names or lines were read")       \
+	X(RANGES_DROPPED, "files", "range files without a name dropped for lack of room")          \
+	X(DEBUG_FILES_FETCHED, "files", "debug files that debuginfod's client brought")            \
+	X(OTLP_REQUESTS_SENT, "requests", "requests that the collector took")                      \
+	X(OTLP_SAMPLES_SENT, "samples", "samples in the requests that the collector took")         \
+	X(OTLP_REQUESTS_DROPPED, "requests", "requests that waited too long or were refused")      \
+	X(OTLP_SAMPLES_DROPPED, "samples", "samples dropped on their way to the collector")        \
+	X(OTLP_RETRIES, "calls", "calls to the collector made because one had failed")             \
+	X(OTLP_PROFILES_REJECTED, "profiles", "profiles that the collector rejected")
+
+/* clang-format takes the table for a call that goes on. */
+/* clang-format off */
+enum metric {
+	METRIC_FIRST_USER = COUNTER_COUNT,
+	METRIC_BEFORE_USER = METRIC_FIRST_USER - 1,
+#define X(name, unit, meaning) METRIC_##name,
+	USER_METRICS(X)
+#undef X
+	METRIC_COUNT,
+};
+/* clang-format on */
+
+/** The metric of a kernel-side counter (COUNTER_RUNS, COUNTER_ERRORS + UNWIND_NO_INFO ...). */
+static inline enum metric metric_of_counter(uint32_t counter)
+{
+	return (enum metric)counter;
+}
+
+struct metric_description {
+	/** Lower case with underscores; the kernel side's begin with "bpf_". */
+	const char *name;
+	const char *unit;
+	const char *meaning;
+};
+
+/** Static; @metric is below METRIC_COUNT. */
+const struct metric_description *metric_describe(enum metric metric);
+
+void metrics_add(enum metric metric, uint64_t count);
+
+/** For what is a state, not a sum, and for counters kept elsewhere (the BPF map). */
+void metrics_set(enum metric metric, uint64_t value);
+
+uint64_t metrics_read(enum metric metric);
+
+struct metrics_snapshot {
+	uint64_t values[METRIC_COUNT];
+};
+
+/** Each value is whole, but they are read one after the other while others may count on. */
+void metrics_take_snapshot(struct metrics_snapshot *snapshot);
+
+/** Sets all to 0: for tests. */
+void metrics_reset(void);
+
+#endif

@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * A converted trace: what processes/ makes of a raw one and reporters store and send.
+ */
+#ifndef LIB_MODEL_TRACE_H
+#define LIB_MODEL_TRACE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ebpf/abi/sample.h"
+#include "lib/base/hash128.h"
+#include "lib/model/binary.h"
+
+/** Beside those of enum frame_flag. */
+enum user_frame_flag {
+	/** An interpreted frame says that its language's mark holds for the whole stack (language_mark()). */
+	FRAME_MARKS_TRACE = 1 << 4,
+	/** Of an interpreted frame, or one that carries its name: the function is inlined into that of the next frame. */
+	FRAME_INLINED = 1 << 5,
+	/** Of an interpreted frame: the nearest one that its runtime knows of. It is no guess of the walk. */
+	FRAME_APPROXIMATE = 1 << 6,
+	/** Put by outputs: what it calls has generated functions around it shown (enum function_trait). */
+	FRAME_SHOWS_GENERATED = 1 << 7,
+};
+
+/** A frame as converters make it and trace_frame() gives it. */
+struct frame {
+	/** enum frame_kind, enum frame_flag and user_frame_flag; of an error frame, error is set. */
+	uint8_t kind;
+	uint8_t flags;
+	/** enum unwind_error of an error frame, else 0. */
+	uint8_t error;
+	uint32_t line;
+	/** ELF virtual address; kernel: address in memory. With FRAME_RETURN_ADDRESS, look up -1. */
+	uint64_t address;
+	/** NULL for anonymous code, errors, and kernel code outside of every known module. */
+	struct binary *binary;
+	/**
+	 * Kernel and interpreted frames, and anonymous code; NULL where there is no name. Native frames with a
+	 * binary have it only if somebody else has named them: then nobody looks it up.
+	 */
+	const char *function;
+	/** Source file, or a kernel frame's module ("vmlinux", "ext4", "bpf"); NULL if unknown. */
+	const char *file;
+};
+
+/** False for frames whose name is looked up by file and address. */
+static inline bool frame_carries_name(const struct frame *frame)
+{
+	return frame->kind != FRAME_NATIVE || !frame->binary || frame->function;
+}
+
+/**
+ * Immutable once made, shared by reference count (atomic). One allocation: outputs keep many
+ * thousands of traces, so frames are packed, and read by trace_frame().
+ */
+struct trace {
+	struct hash128 hash;
+	/**
+	 * hash64 of the frames' executable ids. File ids can be forged, and copies of a file share
+	 * theirs: only traces that are equal here too ran in the very same files.
+	 */
+	uint64_t executables_hash;
+	unsigned int references;
+	/** Reached the thread's entry without a guess or an error, or a kernel thread. */
+	bool is_complete;
+	/** Of a kernel thread, whose stack has no user frames. */
+	bool is_kernel_thread;
+	/** Holds a frame that is a guess. */
+	bool has_guess;
+	/** enum frame_kind of a frame with FRAME_MARKS_TRACE; 0: there is none. */
+	uint8_t mark;
+	uint16_t binary_count;
+	uint16_t shape_count;
+	/** Bit e: holds an error frame of enum unwind_error e. */
+	uint32_t error_mask;
+	uint32_t frame_count;
+	/** Size of the allocation: what it costs to keep the trace. */
+	uint32_t bytes;
+};
+
+/**
+ * Copies @frames with their strings, takes a reference on every binary, and hashes: kind, flags,
+ * error, file id, address; for interpreted frames, for kernel frames outside of every module's text
+ * (BPF programs) and for anonymous code, whose memory is used again, the function, file and line as
+ * well. NULL without memory, and for more than UINT16_MAX frames.
+ */
+struct trace *trace_create(const struct frame *frames, uint32_t frame_count, bool is_complete,
+			   bool is_kernel_thread);
+struct trace *trace_ref(struct trace *trace);
+void trace_unref(struct trace *trace);
+
+/**
+ * Frame @index, the leaf being 0; it is below frame_count. What the frame points to is borrowed
+ * from the trace.
+ */
+struct frame trace_frame(const struct trace *trace, uint32_t index);
+
+/** The trace's binaries, binary_count of them, borrowed; one may stand there twice. */
+struct binary **trace_binaries(const struct trace *trace);
+
+/** The address to look up for @frame: that of the call for a return address. */
+static inline uint64_t frame_lookup_address(const struct frame *frame)
+{
+	return frame->flags & FRAME_RETURN_ADDRESS ? frame->address - 1 : frame->address;
+}
+
+/** Short text for users, such as "stack unreadable"; "unknown error" for other values. */
+const char *unwind_error_text(enum unwind_error error);
+
+/** The same as one lower-case word with underscores, for metrics; "unknown" for other values. */
+const char *unwind_error_name(enum unwind_error error);
+
+#endif

@@ -1,0 +1,599 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The walk over blocks. It starts with the functions that are known, goes on with what their tables
+ * of jumps may lead to, and ends with what stands behind ends of code and was not reached: mostly
+ * functions that are called through pointers only.
+ */
+#include "stackdeltas/code/code_flow.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/error.h"
+#include "stackdeltas/code/code_hotspot.h"
+#include "stackdeltas/code/code_start.h"
+#include "stackdeltas/code/known_code.h"
+
+enum {
+	/* Functions with tables of jumps are searched this far for what those lead to. */
+	TABLE_SEARCH_BYTES = 1 << 16,
+	NO_OFFSET = UINT32_MAX,
+	/*
+	 * Compilers' blocks have 12 bytes and more on average. What has less than this is no code, and
+	 * would need much memory.
+	 */
+	MIN_BLOCK_BYTES = 4,
+	MAX_DENSE_LEADERS = 4096,
+};
+
+/* How a path comes to a block. */
+enum edge {
+	EDGE_JUMP,
+	EDGE_FALL,
+	/* Behind a call, with nothing but padding between. */
+	EDGE_RETURN,
+};
+
+/* A path through a block. */
+struct walk {
+	struct code_state state;
+	uint32_t function;
+	uint32_t region;
+	uint32_t offset;
+	/* Nothing but no-ops since a call came back. */
+	bool is_after_call;
+	/* What the call led to; CODE_NO_CALLEE if not known. */
+	uint32_t callee;
+	bool sp_was_compared;
+	/* Where a new thread begins. */
+	uint32_t child;
+};
+
+static void queue_block(struct code_flow *flow, uint32_t index, enum edge edge)
+{
+	struct code_block *block = &flow->blocks[index];
+
+	if (block->is_queued)
+		return;
+	block->is_queued = true;
+	if (code_queue_add(&flow->queue, index, edge == EDGE_RETURN))
+		flow->error = -ENOMEM;
+}
+
+static uint16_t number_of_rule(struct code_flow *flow, const struct unwind_rule *rule)
+{
+	uint16_t number;
+	int error = code_rules_number(&flow->rules, rule, &number);
+
+	if (error)
+		flow->error = error;
+	return number;
+}
+
+static void distrust(struct code_flow *flow, uint32_t function)
+{
+	flow->functions.items[function].is_distrusted = true;
+}
+
+static void doubt(struct code_flow *flow, uint32_t function, uint32_t region, uint32_t other_region)
+{
+	const struct code_doubt doubt = { function, region, other_region };
+
+	if (code_doubt_vector_push(&flow->doubts, doubt))
+		flow->error = -ENOMEM;
+}
+
+/*
+ * A path comes to @block with another stack. Where no path leads to the start of one of the two
+ * functions, that is what is wrong: it is behind an instruction that traps, or a jump by a table
+ * leads there.
+ */
+static void doubt_both(struct code_flow *flow, const struct walk *walk,
+		       const struct code_block *block)
+{
+	const struct code_function *functions = flow->functions.items;
+
+	doubt(flow, walk->function, walk->region, block->region);
+	if (functions[walk->function].is_known || !functions[block->function].is_known)
+		doubt(flow, block->function, walk->region, block->region);
+}
+
+/* The last call of @walk did not return. */
+static void note_noreturn(struct code_flow *flow, const struct walk *walk)
+{
+	if (walk->callee != CODE_NO_CALLEE &&
+	    code_regions_set_callee(&flow->regions, walk->callee, false))
+		flow->error = -ENOMEM;
+}
+
+/* A path leaves its function, and should find the stack as at the entry. */
+static void judge_exit(struct code_flow *flow, const struct walk *walk)
+{
+	struct code_function *function = &flow->functions.items[walk->function];
+
+	if (walk->state.is_outermost)
+		return;
+	if (code_hotspot_is_entry(flow->piece, &walk->state)) {
+		function->has_good_exit = true;
+		code_regions_prove(&flow->regions, walk->region);
+	} else if (!code_hotspot_is_exit(flow->piece, &walk->state)) {
+		doubt(flow, walk->function, walk->region, walk->region);
+	}
+}
+
+/*
+ * A path leads out of what is seen. Within a frame that tells nothing; but where more is given back
+ * than was there at the entry, there was more: _dl_runtime_resolve() starts with two words pushed.
+ */
+static void leave_piece(struct code_flow *flow, const struct walk *walk)
+{
+	struct code_state entry;
+
+	code_state_init(&entry, flow->piece->machine);
+	if (code_hotspot_is_entry(flow->piece, &walk->state))
+		code_regions_prove(&flow->regions, walk->region);
+	else if (walk->state.sp.kind == CODE_FROM_CFA && walk->state.sp.offset > entry.sp.offset &&
+		 !walk->state.is_outermost && !code_hotspot_is_exit(flow->piece, &walk->state))
+		distrust(flow, walk->function);
+}
+
+/* A path comes to the start of a function. */
+static void reach_start(struct code_flow *flow, const struct walk *walk, enum edge edge)
+{
+	if (edge == EDGE_RETURN)
+		note_noreturn(flow, walk);
+	else
+		judge_exit(flow, walk);
+}
+
+/* A path comes to the block at @offset, a leader. */
+static void reach_block(struct code_flow *flow, const struct walk *walk, uint32_t offset,
+			enum edge edge)
+{
+	uint32_t index = code_marks_rank(&flow->marks, offset);
+	struct code_block *block = &flow->blocks[index];
+	const struct code_function *owner;
+	int change;
+
+	if (flow->marks.marks[offset] & CODE_MARK_START &&
+	    offset != flow->functions.items[walk->function].offset) {
+		if (edge != EDGE_FALL || code_hotspot_starts(flow->piece, &walk->state)) {
+			reach_start(flow, walk, edge);
+			return;
+		}
+		flow->marks.marks[offset] &= ~CODE_MARK_START;
+	}
+	if (block->function == CODE_NO_FUNCTION) {
+		block->function = walk->function;
+		block->region = walk->region;
+		block->offset = offset;
+		block->state = walk->state;
+		block->is_weak = edge == EDGE_RETURN;
+		queue_block(flow, index, edge);
+		return;
+	}
+	change = code_hotspot_merge(flow->piece, &block->state, &walk->state);
+	if (change < 0 && edge == EDGE_RETURN) {
+		note_noreturn(flow, walk);
+		return;
+	}
+	if (change < 0 && block->is_weak) {
+		block->state = walk->state;
+		block->function = walk->function;
+		block->region = walk->region;
+		change = 1;
+	}
+	if (change < 0) {
+		doubt_both(flow, walk, block);
+		return;
+	}
+	if (code_regions_connect(&flow->regions, walk->region, block->region))
+		flow->error = -ENOMEM;
+	owner = &flow->functions.items[block->function];
+	if (block->function != walk->function && !owner->is_distrusted &&
+	    (owner->has_good_exit ||
+	     code_hotspot_proves(flow->piece, owner->is_known, &block->state)))
+		flow->functions.items[walk->function].has_good_exit = true;
+	if (edge != EDGE_RETURN)
+		block->is_weak = false;
+	if (change)
+		queue_block(flow, index, EDGE_JUMP);
+}
+
+/* A jump or branch of @walk to @distance from its instruction. */
+static void jump(struct code_flow *flow, struct walk *walk, int64_t distance)
+{
+	int64_t target = walk->offset + distance;
+	struct walk path = *walk;
+
+	/* A tail call, or a part of the function that lies elsewhere. */
+	if (target < 0 || target >= flow->piece->size) {
+		leave_piece(flow, walk);
+		return;
+	}
+	if (!code_marks_is_leader(&flow->marks, target)) {
+		distrust(flow, walk->function);
+		return;
+	}
+	if (target == walk->child)
+		path.state.is_outermost = 1;
+	reach_block(flow, &path, target, EDGE_JUMP);
+}
+
+static void jump_indirectly(struct code_flow *flow, const struct walk *walk)
+{
+	struct code_function *function = &flow->functions.items[walk->function];
+
+	if (walk->state.is_outermost)
+		return;
+	/* A tail call, most likely; a table of jumps would lead to code that is the same for both. */
+	leave_piece(flow, walk);
+	function->has_good_exit |= code_hotspot_is_good_exit(flow->piece, &walk->state);
+	if (code_hotspot_is_entry(flow->piece, &walk->state) ||
+	    code_hotspot_is_exit(flow->piece, &walk->state))
+		return;
+	if (!function->has_table_jump) {
+		function->has_table_jump = true;
+		function->table_state = walk->state;
+		function->table_region = walk->region;
+		return;
+	}
+	if (code_state_merge(&function->table_state, &walk->state) < 0)
+		function->tables_differ = true;
+}
+
+static uint32_t add_region(struct code_flow *flow, uint32_t caller, uint32_t callee)
+{
+	uint32_t region = 0;
+	int error = code_regions_add(&flow->regions, caller, callee, &region);
+
+	if (error)
+		flow->error = error;
+	return region;
+}
+
+/* What begins behind a call of @step. */
+static void call(struct code_flow *flow, struct walk *walk, const struct code_step *step)
+{
+	int64_t target = walk->offset + step->target;
+	uint32_t next = walk->offset + step->length;
+	bool is_hotspot = flow->piece->is_hotspot;
+
+	/* glibc's _start for arm64 ends with a call of abort(), behind that of what calls main(). */
+	if (walk->state.is_outermost && walk->is_after_call && flow->piece->machine == EM_AARCH64)
+		return;
+	walk->callee = CODE_NO_CALLEE;
+	if (step->flow == CODE_FLOW_CALL) {
+		if (step->target == step->length) {
+			distrust(flow, walk->function);
+			return;
+		}
+		/* Callees elsewhere are kept by the low half of their distance. */
+		walk->callee = target;
+		if (!is_hotspot && code_regions_is_noreturn(&flow->regions, walk->callee))
+			return;
+	}
+	if (next >= flow->piece->size)
+		return;
+	if (!is_hotspot && code_start_follows(flow->piece, &flow->marks, next)) {
+		note_noreturn(flow, walk);
+		return;
+	}
+	code_state_call(&walk->state, flow->piece->machine);
+	if (!code_marks_is_leader(&flow->marks, next)) {
+		distrust(flow, walk->function);
+		return;
+	}
+	if (!is_hotspot &&
+	    flow->blocks[code_marks_rank(&flow->marks, next)].function == CODE_NO_FUNCTION)
+		walk->region = add_region(flow, walk->region, walk->callee);
+	reach_block(flow, walk, next, is_hotspot ? EDGE_JUMP : EDGE_RETURN);
+}
+
+/* A rule that stands for an instruction by what it is known to be. */
+static void set_known_rule(struct code_flow *flow, uint32_t offset)
+{
+	const struct unwind_rule rule = { .cfa = CFA_SIGNAL };
+
+	flow->rule_numbers[offset] = number_of_rule(flow, &rule);
+	flow->marks.marks[offset] |= CODE_MARK_INSTRUCTION | CODE_MARK_VISITED;
+}
+
+/*
+ * The trampoline is found as a return address is, by the byte before it: a no-op that was put there
+ * for this, or a byte within an instruction, where no program stands.
+ */
+static void set_trampoline(struct code_flow *flow, uint32_t first, uint32_t last)
+{
+	const uint8_t *bytes = flow->piece->bytes;
+
+	set_known_rule(flow, first);
+	set_known_rule(flow, last);
+	if (first && (flow->piece->machine == EM_AARCH64 || bytes[first - 1] == 0x90))
+		set_known_rule(flow, first - 1);
+}
+
+/* False if the path ends here. */
+static bool system_call(struct code_flow *flow, struct walk *walk)
+{
+	size_t place;
+
+	switch (known_code_syscall(flow->piece->machine, flow->piece->bytes, flow->piece->size,
+				   walk->offset, &place)) {
+	case KNOWN_SYSCALL_EXIT:
+		return false;
+	case KNOWN_SYSCALL_SIGNAL_RETURN:
+		set_trampoline(flow, place, walk->offset);
+		return false;
+	case KNOWN_SYSCALL_CLONE:
+		walk->child = place;
+		return true;
+	default:
+		return true;
+	}
+}
+
+/* What follows from the flow of @step. False if the path goes no further in this block. */
+static bool follow(struct code_flow *flow, struct walk *walk, const struct code_step *step)
+{
+	switch (step->flow) {
+	case CODE_FLOW_NOP:
+	case CODE_FLOW_NEXT:
+		return true;
+	case CODE_FLOW_BRANCH:
+		jump(flow, walk, step->target);
+		if (walk->sp_was_compared && step->is_not_equal)
+			code_state_move_sp(&walk->state, walk->state.other);
+		return true;
+	case CODE_FLOW_SYSCALL:
+		return system_call(flow, walk);
+	case CODE_FLOW_CALL:
+	case CODE_FLOW_CALL_INDIRECT:
+		call(flow, walk, step);
+		return false;
+	case CODE_FLOW_JUMP:
+		jump(flow, walk, step->target);
+		return false;
+	case CODE_FLOW_JUMP_INDIRECT:
+		jump_indirectly(flow, walk);
+		return false;
+	case CODE_FLOW_RETURN:
+		judge_exit(flow, walk);
+		return false;
+	case CODE_FLOW_STOP:
+		return false;
+	default:
+		distrust(flow, walk->function);
+		return false;
+	}
+}
+
+static void mark_instruction(struct code_flow *flow, uint32_t offset, uint32_t length,
+			     uint16_t rule_number)
+{
+	uint8_t *marks = flow->marks.marks + offset;
+
+	flow->rule_numbers[offset] = rule_number;
+	marks[0] |= CODE_MARK_INSTRUCTION;
+	for (uint32_t i = 0; i < length; i++)
+		marks[i] |= CODE_MARK_VISITED;
+}
+
+static void walk_block(struct code_flow *flow, uint32_t index)
+{
+	struct code_block *block = &flow->blocks[index];
+	const struct code_piece *piece = flow->piece;
+	struct walk walk = {
+		.state = block->state,
+		.function = block->function,
+		.region = block->region,
+		.offset = block->offset,
+		.is_after_call = block->is_weak,
+		.callee = CODE_NO_CALLEE,
+		.child = NO_OFFSET,
+	};
+	struct code_state last = { 0 };
+	uint16_t rule_number = 0;
+
+	block->is_queued = false;
+	for (;;) {
+		struct code_step step;
+		struct unwind_rule rule;
+
+		if (walk.offset == walk.child)
+			walk.state.is_outermost = 1;
+		if (memcmp(&last, &walk.state, sizeof(last)) != 0) {
+			code_state_rule(&walk.state, piece->machine, &rule);
+			rule_number = number_of_rule(flow, &rule);
+			last = walk.state;
+		}
+		piece->step(piece->bytes + walk.offset, piece->size - walk.offset, &walk.state,
+			    &step);
+		code_hotspot_amend(piece, walk.offset, &last, &walk.state);
+		if (step.flow == CODE_FLOW_BAD ||
+		    code_hotspot_is_data(piece, &flow->marks, walk.offset, step.length)) {
+			distrust(flow, walk.function);
+			return;
+		}
+		mark_instruction(flow, walk.offset, step.length, rule_number);
+		if (!follow(flow, &walk, &step) || flow->error)
+			return;
+		walk.sp_was_compared = step.compares_sp;
+		walk.is_after_call &= step.flow == CODE_FLOW_NOP;
+		walk.offset += step.length;
+		if (walk.offset >= piece->size) {
+			distrust(flow, walk.function);
+			return;
+		}
+		if (code_marks_is_leader(&flow->marks, walk.offset)) {
+			reach_block(flow, &walk, walk.offset,
+				    walk.is_after_call ? EDGE_RETURN : EDGE_FALL);
+			return;
+		}
+	}
+}
+
+static void walk_queued(struct code_flow *flow)
+{
+	uint32_t block;
+
+	while (!flow->error && code_queue_take(&flow->queue, &block))
+		walk_block(flow, block);
+}
+
+static bool is_unreached_end(const struct code_flow *flow, uint32_t offset)
+{
+	return flow->marks.marks[offset] & CODE_MARK_AFTER_END &&
+	       flow->blocks[code_marks_rank(&flow->marks, offset)].function == CODE_NO_FUNCTION;
+}
+
+/* The places behind ends of the function that no path reached: its tables of jumps lead there. */
+static void follow_tables(struct code_flow *flow, uint32_t index)
+{
+	struct code_function function = flow->functions.items[index];
+	struct walk walk = {
+		.state = function.table_state,
+		.function = index,
+		.callee = CODE_NO_CALLEE,
+		.child = NO_OFFSET,
+	};
+	uint32_t offset = function.offset + 1, end = function.offset + TABLE_SEARCH_BYTES;
+
+	if (!function.has_table_jump || function.tables_differ || function.is_distrusted)
+		return;
+	for (offset = code_marks_next_leader(&flow->marks, offset);
+	     offset < flow->piece->size && offset < end;
+	     offset = code_marks_next_leader(&flow->marks, offset + 1)) {
+		if (flow->marks.marks[offset] & CODE_MARK_START)
+			return;
+		if (!is_unreached_end(flow, offset))
+			continue;
+		if (code_start_is_likely(flow->piece, offset))
+			return;
+		/* Or it is a function without frame, which then never leaves ours. */
+		walk.region = add_region(flow, function.table_region, CODE_NO_CALLEE);
+		reach_block(flow, &walk, offset, EDGE_JUMP);
+		walk_queued(flow);
+	}
+}
+
+static void walk_function(struct code_flow *flow, uint32_t offset, bool is_known, bool is_entry)
+{
+	uint32_t index = code_marks_rank(&flow->marks, offset);
+	struct code_block *block = &flow->blocks[index];
+	struct code_function function = { .offset = offset, .is_known = is_known };
+
+	if (flow->error || block->function != CODE_NO_FUNCTION)
+		return;
+	if (code_function_vector_push(&flow->functions, function)) {
+		flow->error = -ENOMEM;
+		return;
+	}
+	block->offset = offset;
+	block->function = flow->functions.count - 1;
+	block->region = add_region(flow, CODE_NO_CALLER, CODE_NO_CALLEE);
+	if (flow->error)
+		return;
+	code_state_init(&block->state, flow->piece->machine);
+	code_hotspot_enter(flow->piece, offset, &block->state);
+	block->state.is_outermost = is_entry;
+	queue_block(flow, index, EDGE_JUMP);
+	walk_queued(flow);
+	follow_tables(flow, flow->functions.count - 1);
+}
+
+static void walk_all(struct code_flow *flow, uint64_t entry)
+{
+	const struct code_marks *marks = &flow->marks;
+	uint32_t size = flow->piece->size, offset;
+
+	for (offset = code_marks_next_leader(marks, 0); offset < size;
+	     offset = code_marks_next_leader(marks, offset + 1))
+		if (marks->marks[offset] & CODE_MARK_START)
+			walk_function(flow, offset, true, flow->piece->address + offset == entry);
+	/* What is called by pointer only, such as a main() that does not return. */
+	for (offset = code_marks_next_leader(marks, 0); offset < size;
+	     offset = code_marks_next_leader(marks, offset + 1))
+		if (marks->marks[offset] & CODE_MARK_TAKEN && is_unreached_end(flow, offset))
+			walk_function(flow, offset, true, false);
+	for (offset = code_marks_next_leader(marks, 0); offset < size;
+	     offset = code_marks_next_leader(marks, offset + 1))
+		if (is_unreached_end(flow, offset))
+			walk_function(flow, offset, false, false);
+}
+
+/*
+ * What was found behind calls that do not come back tells nothing of a function that is left
+ * elsewhere as it should be.
+ */
+static void settle_doubts(struct code_flow *flow)
+{
+	for (size_t i = 0; i < flow->doubts.count; i++) {
+		const struct code_doubt *doubt = &flow->doubts.items[i];
+
+		if (!flow->functions.items[doubt->function].has_good_exit ||
+		    (code_regions_is_trusted(&flow->regions, doubt->region) &&
+		     code_regions_is_trusted(&flow->regions, doubt->other_region)))
+			distrust(flow, doubt->function);
+	}
+}
+
+/* What calls come back from, by what all paths have shown. */
+static int prove_regions(struct code_flow *flow)
+{
+	int error = 0;
+
+	for (size_t i = 0; !error && i < flow->functions.count; i++) {
+		const struct code_function *function = &flow->functions.items[i];
+
+		if (function->has_good_exit && !function->is_distrusted)
+			error = code_regions_set_callee(&flow->regions, function->offset, true);
+	}
+	if (!error)
+		error = code_regions_resolve(&flow->regions);
+	if (!error)
+		settle_doubts(flow);
+	return error;
+}
+
+int code_flow_init(struct code_flow *flow, const struct code_piece *piece, const uint64_t *starts,
+		   size_t start_count, uint64_t entry)
+{
+	int error;
+
+	memset(flow, 0, sizeof(*flow));
+	flow->piece = piece;
+	error = code_marks_init(&flow->marks, piece, starts, start_count, entry);
+	if (error)
+		return error;
+	if (flow->marks.leader_count > MAX_DENSE_LEADERS &&
+	    flow->marks.leader_count > piece->size / MIN_BLOCK_BYTES)
+		code_marks_clear_leaders(&flow->marks, piece);
+	flow->blocks = calloc(flow->marks.leader_count + 1, sizeof(*flow->blocks));
+	flow->rule_numbers = calloc(piece->size, sizeof(*flow->rule_numbers));
+	if (!flow->blocks || !flow->rule_numbers || code_rules_init(&flow->rules))
+		return fail(-ENOMEM, "no memory to analyse %u bytes of code", piece->size);
+	for (uint32_t i = 0; i < flow->marks.leader_count; i++)
+		flow->blocks[i] = (struct code_block){ .function = CODE_NO_FUNCTION };
+	walk_all(flow, entry);
+	if (!flow->error)
+		flow->error = prove_regions(flow);
+	if (flow->error)
+		return fail(flow->error, "no memory to analyse %u bytes of code", piece->size);
+	return 0;
+}
+
+void code_flow_deinit(struct code_flow *flow)
+{
+	free(flow->blocks);
+	free(flow->rule_numbers);
+	code_marks_deinit(&flow->marks);
+	code_rules_deinit(&flow->rules);
+	code_function_vector_deinit(&flow->functions);
+	code_doubt_vector_deinit(&flow->doubts);
+	code_queue_deinit(&flow->queue);
+	code_regions_deinit(&flow->regions);
+	memset(flow, 0, sizeof(*flow));
+}

@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The ways of HotSpot's stubs; for all other code as compilers have it. */
+#include "stackdeltas/code/code_hotspot.h"
+
+#include <elf.h>
+#include <string.h>
+
+#include "lib/elf/dwarf_constants.h"
+
+enum {
+	WORD_BYTES = 8,
+	STACK_ALIGNMENT = 16,
+	/* From the CFA. */
+	RA_SLOT = -8,
+	FP_SLOT = -16,
+	/* Of the two instructions by which the return address comes from the thread to the stack. */
+	X86_RETURN_BYTES = 11,
+	/* All registers, those of vectors as well, are saved by less. */
+	MAX_SAVING_BYTES = 2048,
+};
+
+/* mov rsp, [r15 + d32]; a barrier to which frames return begins with it, on that stack already. */
+static const char GO_TO_ENTRY[] = "\x49\x8b\xa7";
+/* push rbx */
+static const char MAKE_ROOM[] = "\x53";
+
+bool code_hotspot_is_entry(const struct code_piece *piece, const struct code_state *state)
+{
+	struct code_state compared = *state;
+
+	compared.rbx_is_callers |= piece->is_hotspot;
+	/* A result may come back in rbp: what calls such a stub has a frame that is found by its size. */
+	if (piece->is_hotspot && compared.fp.kind == CODE_UNKNOWN)
+		compared.fp.kind = CODE_CALLERS;
+	return code_state_is_entry(&compared, piece->machine);
+}
+
+bool code_hotspot_is_exit(const struct code_piece *piece, const struct code_state *state)
+{
+	bool is_anew = state->sp.kind == CODE_UNKNOWN;
+	bool has_popped = piece->machine == EM_X86_64 && state->sp.kind == CODE_FROM_CFA &&
+			  !state->sp.offset;
+
+	return piece->is_hotspot && (is_anew || has_popped);
+}
+
+bool code_hotspot_is_good_exit(const struct code_piece *piece, const struct code_state *state)
+{
+	return piece->is_hotspot && state->sp.kind == CODE_FROM_CFA && !state->sp.offset &&
+	       state->fp.kind == CODE_CALLERS && state->ra_register != CODE_NO_REGISTER;
+}
+
+bool code_hotspot_starts(const struct code_piece *piece, const struct code_state *state)
+{
+	return !piece->is_hotspot || code_hotspot_is_entry(piece, state);
+}
+
+static bool is_at(const struct code_piece *piece, uint32_t offset, const char *bytes,
+		  uint32_t count)
+{
+	return piece->size - offset >= count && !memcmp(piece->bytes + offset, bytes, count);
+}
+
+/* The stack of the continuation's entry: it has frames of its own behind it, and no return address. */
+static void go_to_entry(const struct code_piece *piece, struct code_state *state)
+{
+	code_state_init(state, piece->machine);
+	state->sp.offset = 0;
+	state->ra_slot = 0;
+	state->fp.kind = CODE_UNKNOWN;
+	state->rbx_is_callers = 0;
+	state->continuation = CODE_AT_ENTRY;
+}
+
+/*
+ * How many bytes at @offset bring the return address from the thread to the stack, and its @place there; 0: they
+ * do something else.
+ */
+static uint32_t return_from_thread(const struct code_piece *piece, uint32_t offset, int32_t *place)
+{
+	const uint8_t *bytes = piece->bytes + offset;
+	uint32_t words[2];
+
+	if (piece->machine == EM_X86_64) {
+		/* mov reg, [r15 + d32]; mov [rbp + 8], reg */
+		if (piece->size - offset < X86_RETURN_BYTES || memcmp(bytes, "\x49\x8b", 2) ||
+		    (bytes[2] & 0xc7) != 0x87 || memcmp(bytes + 7, "\x48\x89", 2) ||
+		    bytes[9] != (bytes[2] & 0x38) + 0x45 || bytes[10] != WORD_BYTES)
+			return 0;
+		memcpy(place, bytes + 3, sizeof(*place));
+		return X86_RETURN_BYTES;
+	}
+	/* ldr reg, [x28, #n]; str reg, [x29, #8] */
+	if (offset % sizeof(words[0]) || piece->size - offset < sizeof(words))
+		return 0;
+	memcpy(words, bytes, sizeof(words));
+	if ((words[0] & 0xffc003e0) != 0xf9400380 || words[1] != (0xf90007a0 | (words[0] & 31)))
+		return 0;
+	*place = (int32_t)(words[0] >> 10 & 0xfff) * WORD_BYTES;
+	return sizeof(words);
+}
+
+/*
+ * A poll in a method goes on here, as if it had called: only the thread has where that was, until all registers
+ * are saved and it is stored into the frame, SharedRuntime::generate_handler_blob().
+ */
+static bool enter_at_poll(const struct code_piece *piece, struct code_state *state)
+{
+	bool makes_room = piece->is_thrown_to && is_at(piece, 0, MAKE_ROOM, 1);
+	int32_t place = 0;
+
+	if (piece->machine == EM_X86_64 && !makes_room)
+		return false;
+	for (uint32_t i = 0; i < piece->size && i < MAX_SAVING_BYTES && !place; i++)
+		return_from_thread(piece, i, &place);
+	if (!place && !makes_room)
+		return false;
+	state->sp.offset = 0;
+	state->ra_slot = 0;
+	state->ra_register = CODE_NO_REGISTER;
+	state->ra_in_thread = place;
+	return true;
+}
+
+void code_hotspot_enter(const struct code_piece *piece, uint32_t offset, struct code_state *state)
+{
+	bool is_first = piece->is_hotspot && !offset;
+
+	if (is_first && enter_at_poll(piece, state))
+		return;
+	is_first = is_first && piece->machine == EM_X86_64;
+	if (piece->is_hotspot && is_at(piece, offset, GO_TO_ENTRY, 3)) {
+		go_to_entry(piece, state);
+	} else if (is_first && piece->is_thrown_to) {
+		state->sp.offset = 0;
+		state->ra_slot = 0;
+		state->ra_register = DWARF_X86_RDX;
+	} else if (is_first && piece->frame_bytes >= -FP_SLOT &&
+		   piece->frame_bytes <= CODE_MAX_OFFSET) {
+		state->sp.offset = -(int32_t)piece->frame_bytes;
+		state->fp = (struct code_value){ CODE_FROM_CFA, FP_SLOT };
+		state->fp_slot = state->fp;
+	}
+}
+
+bool code_hotspot_is_data(const struct code_piece *piece, const struct code_marks *marks,
+			  uint32_t offset, uint32_t length)
+{
+	for (uint32_t i = 1; piece->is_hotspot && i < length; i++)
+		if (marks->marks[offset + i] & CODE_MARK_GIVEN)
+			return true;
+	return false;
+}
+
+/* The stack has been made anew: nothing leads to a CFA. */
+static bool is_anew(const struct code_state *state)
+{
+	return state->sp.kind == CODE_UNKNOWN && state->fp.kind < CODE_FROM_CFA &&
+	       state->other.kind != CODE_FROM_CFA && !state->is_outermost && !state->continuation;
+}
+
+int code_hotspot_merge(const struct code_piece *piece, struct code_state *into,
+		       const struct code_state *from)
+{
+	if (!piece->is_hotspot || is_anew(into) == is_anew(from))
+		return code_state_merge(into, from);
+	if (is_anew(into))
+		return 0;
+	*into = *from;
+	return 1;
+}
+
+bool code_hotspot_proves(const struct code_piece *piece, bool is_known,
+			 const struct code_state *state)
+{
+	return piece->is_hotspot && is_known && !is_anew(state);
+}
+
+/* What a stub stores where the return address was is where its caller goes on. */
+static void keep_return(const struct code_state *last, struct code_state *state)
+{
+	bool is_given_back = state->sp.kind == CODE_FROM_CFA && state->sp.offset > last->ra_slot;
+
+	if (!state->ra_slot && !is_given_back)
+		state->ra_slot = last->ra_slot;
+}
+
+/* The second of the two instructions that store it has been executed. */
+static void take_return_from_thread(const struct code_piece *piece, uint32_t offset,
+				    const struct code_state *last, struct code_state *state)
+{
+	uint32_t load_bytes = piece->machine == EM_X86_64 ? 7 : 4;
+	int32_t place;
+
+	if (!last->ra_in_thread || last->fp.kind != CODE_FROM_CFA || offset < load_bytes ||
+	    !return_from_thread(piece, offset - load_bytes, &place))
+		return;
+	state->ra_slot = last->fp.offset + WORD_BYTES;
+	state->ra_in_thread = 0;
+}
+
+/* The frame of a function that has begun so: push rbp; mov rbp, rsp. */
+static void make_frame(struct code_state *state)
+{
+	state->sp = (struct code_value){ CODE_FROM_CFA, FP_SLOT };
+	state->fp = state->sp;
+	state->fp_slot = state->sp;
+	state->ra_slot = RA_SLOT;
+}
+
+/* Above frames that were brought back: the innermost one's return address and frame pointer lie below the CFA. */
+static void know_thawed(struct code_state *state, struct code_value sp)
+{
+	state->sp = sp;
+	state->fp.kind = CODE_UNKNOWN;
+	state->fp_slot = (struct code_value){ CODE_FROM_CFA, FP_SLOT };
+	state->ra_slot = RA_SLOT;
+}
+
+/* The return address has been taken away with arguments above it, and is put back. */
+static bool pushes_return(const struct code_piece *piece, uint32_t offset,
+			  const struct code_state *last, const struct code_state *state)
+{
+	return last->sp.kind == CODE_FROM_CFA && last->sp.offset > 0 && !last->ra_slot &&
+	       state->sp.offset == last->sp.offset - WORD_BYTES && last->fp.kind == CODE_CALLERS &&
+	       last->ra_register == DWARF_X86_RAX && is_at(piece, offset, "\x50", 1);
+}
+
+/*
+ * The stubs that bring frames of a continuation back to the stack, StubGenerator::generate_cont_thaw(): they
+ * go to the stack on which it is entered, make room there, and go to the frames that were put there.
+ */
+static void follow_continuation(const struct code_piece *piece, uint32_t offset,
+				const struct code_state *last, struct code_state *state)
+{
+	/* pop rcx; mov rdi, r15, by which it begins */
+	if (code_hotspot_is_entry(piece, last) && is_at(piece, offset, "\x59\x49\x8b\xff", 4))
+		state->continuation = CODE_AT_ENTRY;
+	/* Behind an aligned stack pointer the same gives the own one back, and the frame is known by rbp. */
+	if (is_at(piece, offset, GO_TO_ENTRY, 3) && last->fp.kind != CODE_FROM_CFA)
+		go_to_entry(piece, state);
+	/* sub rsp, rbx */
+	if (last->continuation == CODE_AT_ENTRY && !last->sp.offset &&
+	    is_at(piece, offset, "\x48\x2b\xe3", 3)) {
+		state->sp = (struct code_value){ CODE_FROM_BASE, 0 };
+		state->continuation = CODE_BELOW_ENTRY;
+	}
+	/* mov rbx, rax */
+	if (last->continuation == CODE_BELOW_ENTRY && is_at(piece, offset, "\x48\x8b\xd8", 3)) {
+		know_thawed(state, (struct code_value){ CODE_UNKNOWN, 0 });
+		state->other = (struct code_value){ CODE_FROM_CFA, 0 };
+		state->other_register = DWARF_X86_RBX;
+		state->continuation = CODE_NO_CONTINUATION;
+	}
+	/* mov rsp, rbx; sub rsp, 16 */
+	if (last->sp.kind == CODE_UNKNOWN && last->other.kind == CODE_FROM_CFA &&
+	    is_at(piece, offset, "\x48\x8b\xe3\x48\x83\xec\x10", 7))
+		know_thawed(state, (struct code_value){ CODE_FROM_CFA, 0 });
+}
+
+void code_hotspot_amend(const struct code_piece *piece, uint32_t offset,
+			const struct code_state *last, struct code_state *state)
+{
+	uint8_t rbx_is_callers = state->rbx_is_callers;
+
+	if (!piece->is_hotspot)
+		return;
+	keep_return(last, state);
+	take_return_from_thread(piece, offset, last, state);
+	if (piece->machine != EM_X86_64)
+		return;
+	/* Frames of Java's are aligned: nothing happens, and nothing else keeps the stack pointer. */
+	if (state->sp.kind == CODE_FROM_BASE && last->sp.kind == CODE_FROM_CFA &&
+	    last->sp.offset % STACK_ALIGNMENT == 0 && last->fp.kind != CODE_FROM_CFA)
+		*state = *last;
+	/* mov rdx, [r15 + d32]: where an exception was thrown, as the thread has kept it. */
+	if (last->ra_register == DWARF_X86_RDX && is_at(piece, offset, "\x49\x8b\x97", 3))
+		state->ra_register = DWARF_X86_RDX;
+	if (pushes_return(piece, offset, last, state)) {
+		code_state_init(state, piece->machine);
+		state->rbx_is_callers = rbx_is_callers;
+	}
+	follow_continuation(piece, offset, last, state);
+	if (last->sp.kind == CODE_UNKNOWN && offset &&
+	    is_at(piece, offset - 1, "\x55\x48\x8b\xec", 4))
+		make_frame(state);
+	/* leave, behind the restoring of all registers: the own frame pointer was one of them. */
+	if (is_at(piece, offset, "\xc9", 1) && last->fp.kind == CODE_UNKNOWN &&
+	    last->own_fp_at.kind == CODE_UNKNOWN && last->sp.kind == CODE_FROM_CFA &&
+	    last->fp_slot.kind == CODE_FROM_CFA && last->fp_slot.offset == FP_SLOT &&
+	    last->ra_slot == RA_SLOT) {
+		state->sp = (struct code_value){ CODE_FROM_CFA, RA_SLOT };
+		state->fp = (struct code_value){ CODE_CALLERS, 0 };
+		state->fp_slot = (struct code_value){ CODE_UNKNOWN, 0 };
+		state->ra_slot = RA_SLOT;
+	}
+}

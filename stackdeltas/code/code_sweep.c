@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Compilers put nothing but code into text, and so decoding one instruction behind the other finds
+ * nearly all of them. Where data stand between, the sweep is off until the next known start; blocks
+ * that it overlooks cost their functions the belief, no more.
+ */
+#include "stackdeltas/code/code_sweep.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/error.h"
+#include "stackdeltas/code/code_start.h"
+#include "stackdeltas/code/known_code.h"
+
+enum {
+	/* REX.W, opcode, ModRM, displacement */
+	LEA_PC_BYTES = 7,
+};
+
+struct sweep {
+	const struct code_piece *piece;
+	struct code_marks *marks;
+	const uint64_t *starts;
+	size_t start_count;
+	size_t next_start;
+	/* Behind an end, only padding since. */
+	bool is_after_end;
+};
+
+static void add_leader(struct code_marks *marks, uint32_t offset)
+{
+	marks->leader_bits[offset / 64] |= (uint64_t)1 << offset % 64;
+}
+
+static void add_start(struct code_marks *marks, uint32_t offset)
+{
+	add_leader(marks, offset);
+	marks->marks[offset] |= CODE_MARK_START;
+}
+
+/* The offset that @step leads to; false if that is not in the piece. */
+static bool find_target(const struct code_piece *piece, uint32_t offset,
+			const struct code_step *step, uint32_t *target)
+{
+	int64_t sum = offset + step->target;
+
+	if (sum < 0 || sum >= piece->size)
+		return false;
+	*target = sum;
+	return true;
+}
+
+/* What linkers and assemblers fill up with: no-ops, int3, udf, zeros. */
+static bool is_padding(const struct code_piece *piece, uint32_t offset, struct code_step *step)
+{
+	if (step->flow == CODE_FLOW_NOP || step->flow == CODE_FLOW_STOP)
+		return true;
+	if (piece->machine != EM_X86_64 || piece->bytes[offset])
+		return false;
+	step->length = 1;
+	return true;
+}
+
+/* `lea n(%rip),%reg`: how functions that are called by pointer come by their name. */
+static void mark_taken(struct sweep *sweep, uint32_t offset, uint32_t length)
+{
+	const struct code_piece *piece = sweep->piece;
+	const uint8_t *bytes = piece->bytes + offset;
+	int32_t displacement;
+	int64_t target;
+
+	if (piece->machine != EM_X86_64 || length != LEA_PC_BYTES || (bytes[0] & 0xfb) != 0x48 ||
+	    bytes[1] != 0x8d || (bytes[2] & 0xc7) != 0x05)
+		return;
+	memcpy(&displacement, bytes + 3, sizeof(displacement));
+	target = (int64_t)offset + length + displacement;
+	if (target >= 0 && target < piece->size)
+		sweep->marks->marks[target] |= CODE_MARK_TAKEN;
+}
+
+static void mark_step(struct sweep *sweep, uint32_t offset, struct code_step *step)
+{
+	struct code_marks *marks = sweep->marks;
+	uint32_t target, next = offset + step->length;
+	size_t place;
+
+	if (sweep->is_after_end && !(marks->marks[offset] & CODE_MARK_START)) {
+		if (is_padding(sweep->piece, offset, step)) {
+			for (uint32_t i = 0; i < step->length; i++)
+				marks->marks[offset + i] |= CODE_MARK_PADDING;
+			return;
+		}
+		add_leader(marks, offset);
+		marks->marks[offset] |= CODE_MARK_AFTER_END;
+	}
+	sweep->is_after_end = false;
+	switch (step->flow) {
+	case CODE_FLOW_CALL:
+		if (find_target(sweep->piece, offset, step, &target) && target != next)
+			add_start(marks, target);
+		/* fall through */
+	case CODE_FLOW_CALL_INDIRECT:
+		if (next < sweep->piece->size)
+			add_leader(marks, next);
+		break;
+	case CODE_FLOW_JUMP:
+	case CODE_FLOW_BRANCH:
+		if (find_target(sweep->piece, offset, step, &target))
+			add_leader(marks, target);
+		sweep->is_after_end = step->flow == CODE_FLOW_JUMP;
+		break;
+	case CODE_FLOW_JUMP_INDIRECT:
+	case CODE_FLOW_RETURN:
+	case CODE_FLOW_STOP:
+		sweep->is_after_end = true;
+		break;
+	case CODE_FLOW_SYSCALL:
+		sweep->is_after_end = known_code_syscall(sweep->piece->machine, sweep->piece->bytes,
+							 sweep->piece->size, offset,
+							 &place) == KNOWN_SYSCALL_EXIT;
+		break;
+	default:
+		mark_taken(sweep, offset, step->length);
+		break;
+	}
+}
+
+static void sweep_all(struct sweep *sweep)
+{
+	const struct code_piece *piece = sweep->piece;
+	struct code_step step;
+
+	sweep->is_after_end = true;
+	for (uint32_t offset = 0; offset < piece->size; offset += step.length) {
+		uint32_t limit = piece->size;
+
+		while (sweep->next_start < sweep->start_count &&
+		       sweep->starts[sweep->next_start] - piece->address <= offset)
+			sweep->next_start++;
+		/* No instruction runs over a known start. */
+		if (sweep->next_start < sweep->start_count)
+			limit = sweep->starts[sweep->next_start] - piece->address;
+		piece->step(piece->bytes + offset, limit - offset, NULL, &step);
+		if (step.flow == CODE_FLOW_BAD && step.length > limit - offset)
+			step.length = limit - offset;
+		mark_step(sweep, offset, &step);
+	}
+}
+
+/*
+ * Where an address was taken and a function is likely to start, one does: what stands before it is
+ * then the call of a function that does not return.
+ */
+static void mark_taken_starts(const struct code_piece *piece, struct code_marks *marks)
+{
+	for (uint32_t offset = 0; offset < piece->size; offset++) {
+		if (!(marks->marks[offset] & CODE_MARK_TAKEN))
+			continue;
+		if (code_start_is_likely(piece, offset)) {
+			add_leader(marks, offset);
+			marks->marks[offset] |= CODE_MARK_AFTER_END;
+		} else {
+			marks->marks[offset] &= ~CODE_MARK_TAKEN;
+		}
+	}
+}
+
+static void count_ranks(struct code_marks *marks, uint32_t words)
+{
+	for (uint32_t i = 0; i < words; i++) {
+		marks->leader_ranks[i] = marks->leader_count;
+		marks->leader_count += __builtin_popcountll(marks->leader_bits[i]);
+	}
+}
+
+int code_marks_init(struct code_marks *marks, const struct code_piece *piece,
+		    const uint64_t *starts, size_t start_count, uint64_t entry)
+{
+	struct sweep sweep = {
+		.piece = piece,
+		.marks = marks,
+		.starts = starts,
+		.start_count = start_count,
+	};
+	uint32_t words = piece->size / 64 + 1;
+
+	memset(marks, 0, sizeof(*marks));
+	marks->size = piece->size;
+	marks->marks = calloc(piece->size + 1, sizeof(*marks->marks));
+	marks->leader_bits = calloc(words, sizeof(*marks->leader_bits));
+	marks->leader_ranks = calloc(words, sizeof(*marks->leader_ranks));
+	if (!marks->marks || !marks->leader_bits || !marks->leader_ranks)
+		return fail(-ENOMEM, "no memory to analyse %u bytes of code", piece->size);
+	for (size_t i = 0; i < start_count; i++) {
+		add_start(marks, starts[i] - piece->address);
+		marks->marks[starts[i] - piece->address] |= CODE_MARK_GIVEN;
+	}
+	if (entry >= piece->address && entry - piece->address < piece->size)
+		add_start(marks, entry - piece->address);
+	sweep_all(&sweep);
+	mark_taken_starts(piece, marks);
+	count_ranks(marks, words);
+	return 0;
+}
+
+void code_marks_clear_leaders(struct code_marks *marks, const struct code_piece *piece)
+{
+	uint32_t words = piece->size / 64 + 1;
+
+	memset(marks->leader_bits, 0, words * sizeof(*marks->leader_bits));
+	memset(marks->leader_ranks, 0, words * sizeof(*marks->leader_ranks));
+	marks->leader_count = 0;
+}
+
+uint32_t code_marks_next_leader(const struct code_marks *marks, uint32_t offset)
+{
+	while (offset < marks->size) {
+		uint64_t word = marks->leader_bits[offset / 64] >> offset % 64;
+
+		if (word)
+			return offset + __builtin_ctzll(word);
+		offset = (offset / 64 + 1) * 64;
+	}
+	return marks->size;
+}
+
+void code_marks_deinit(struct code_marks *marks)
+{
+	free(marks->marks);
+	free(marks->leader_bits);
+	free(marks->leader_ranks);
+	memset(marks, 0, sizeof(*marks));
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The first pass over a piece of code: every instruction one after the other, without belief, to
+ * learn where blocks may begin. What follows paths then needs memory for blocks only.
+ */
+#ifndef STACKDELTAS_CODE_CODE_SWEEP_H
+#define STACKDELTAS_CODE_CODE_SWEEP_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "stackdeltas/code/code_step.h"
+
+/** Consecutive bytes that are analysed together. */
+struct code_piece {
+	uint16_t machine;
+	code_step_function *step;
+	/** ELF virtual address of the first byte. */
+	uint64_t address;
+	const uint8_t *bytes;
+	uint32_t size;
+	/** As code_analysis_input has them. */
+	bool is_hotspot;
+	bool is_thrown_to;
+	uint32_t frame_bytes;
+};
+
+enum code_mark {
+	/** A function starts here: it was given, is called, or was found. */
+	CODE_MARK_START = 1 << 0,
+	/**
+	 * Comes behind an instruction that has no next one, and its padding; or is likely to, being the
+	 * start of a function that is called by pointer.
+	 */
+	CODE_MARK_AFTER_END = 1 << 1,
+	CODE_MARK_PADDING = 1 << 2,
+	/** Set by code_flow: the first byte of an instruction of a path, and any byte of one. */
+	CODE_MARK_INSTRUCTION = 1 << 3,
+	CODE_MARK_VISITED = 1 << 4,
+	/** x86-64: an instruction takes the address, and a function is likely to start there. */
+	CODE_MARK_TAKEN = 1 << 5,
+	/** A start that was given. */
+	CODE_MARK_GIVEN = 1 << 6,
+};
+
+/** Bytes of the piece, and which of them may begin a block. */
+struct code_marks {
+	/** enum code_mark of each byte. */
+	uint8_t *marks;
+	/** A bit for each byte that may begin a block, and how many there are before each word. */
+	uint64_t *leader_bits;
+	uint32_t *leader_ranks;
+	uint32_t leader_count;
+	/** Of the piece. */
+	uint32_t size;
+};
+
+/**
+ * Sweeps @piece. @starts: @start_count addresses, sorted, all in the piece; @entry is one more, if it
+ * lies in the piece. -ENOMEM. The caller deinits in any case.
+ */
+int code_marks_init(struct code_marks *marks, const struct code_piece *piece,
+		    const uint64_t *starts, size_t start_count, uint64_t entry);
+/** Nothing begins a block: nothing will be analysed. */
+void code_marks_clear_leaders(struct code_marks *marks, const struct code_piece *piece);
+void code_marks_deinit(struct code_marks *marks);
+
+/** The first leader at or behind @offset; the size of the piece if there is none. */
+uint32_t code_marks_next_leader(const struct code_marks *marks, uint32_t offset);
+
+static inline bool code_marks_is_leader(const struct code_marks *marks, uint32_t offset)
+{
+	return marks->leader_bits[offset / 64] >> offset % 64 & 1;
+}
+
+/** The number of leaders before @offset: the index of the one at it. */
+static inline uint32_t code_marks_rank(const struct code_marks *marks, uint32_t offset)
+{
+	uint64_t below = ((uint64_t)1 << offset % 64) - 1;
+
+	return marks->leader_ranks[offset / 64] +
+	       __builtin_popcountll(marks->leader_bits[offset / 64] & below);
+}
+
+#endif

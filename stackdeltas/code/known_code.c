@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Patterns of bytes around system calls. */
+#include "stackdeltas/code/known_code.h"
+
+#include <elf.h>
+#include <string.h>
+
+enum {
+	X86_SYSCALL_BYTES = 2,
+	/* How far before its system call __clone loads the number; it has 33 bytes between. */
+	CLONE_MAX_BYTES = 64,
+	ARM64_BYTES = 4,
+	ARM64_CBZ_TARGET_SHIFT = 5,
+	ARM64_CBZ_TARGET_MASK = 0x7ffff,
+};
+
+/* True if @pattern stands at @offset. */
+static bool stands_at(const uint8_t *bytes, size_t size, size_t offset, const void *pattern,
+		      size_t pattern_bytes)
+{
+	return offset <= size && pattern_bytes <= size - offset &&
+	       !memcmp(bytes + offset, pattern, pattern_bytes);
+}
+
+/* True if @pattern ends at @offset. */
+static bool ends_at(const uint8_t *bytes, size_t offset, const void *pattern, size_t pattern_bytes)
+{
+	return pattern_bytes <= offset &&
+	       !memcmp(bytes + offset - pattern_bytes, pattern, pattern_bytes);
+}
+
+static bool x86_number_is_clone(const uint8_t *bytes, size_t offset)
+{
+	static const uint8_t number[] = { 0x31, 0xc0, 0xb0, 0x38 }; /* xor eax,eax; mov $56,al */
+
+	for (size_t back = 0; back < CLONE_MAX_BYTES && back < offset; back++)
+		if (ends_at(bytes, offset - back, number, sizeof(number)))
+			return true;
+	return false;
+}
+
+static enum known_syscall x86_syscall(const uint8_t *bytes, size_t size, size_t offset,
+				      size_t *place)
+{
+	static const uint8_t exits[][5] = {
+		{ 0xb8, 0x3c, 0, 0, 0 }, /* mov $60,eax */
+		{ 0xb8, 0xe7, 0, 0, 0 }, /* mov $231,eax */
+	};
+	static const uint8_t short_exit[] = { 0x31, 0xc0, 0xb0, 0x3c }; /* xor; mov $60,al */
+	static const uint8_t signal_return[] = { 0x48, 0xc7, 0xc0, 15, 0, 0, 0 }; /* mov $15,rax */
+	static const uint8_t test[] = { 0x85, 0xc0, 0x75 }; /* test eax,eax; jne */
+	static const uint8_t child[] = { 0x31, 0xed }; /* xor ebp,ebp: psABI, the outermost frame */
+	size_t next = offset + X86_SYSCALL_BYTES;
+
+	if (ends_at(bytes, offset, exits[0], sizeof(exits[0])) ||
+	    ends_at(bytes, offset, exits[1], sizeof(exits[1])) ||
+	    ends_at(bytes, offset, short_exit, sizeof(short_exit)))
+		return KNOWN_SYSCALL_EXIT;
+	if (ends_at(bytes, offset, signal_return, sizeof(signal_return))) {
+		*place = offset - sizeof(signal_return);
+		return KNOWN_SYSCALL_SIGNAL_RETURN;
+	}
+	if (stands_at(bytes, size, next, test, sizeof(test)) &&
+	    stands_at(bytes, size, next + sizeof(test) + 1, child, sizeof(child)) &&
+	    x86_number_is_clone(bytes, offset)) {
+		*place = next + sizeof(test) + 1;
+		return KNOWN_SYSCALL_CLONE;
+	}
+	return KNOWN_SYSCALL_NONE;
+}
+
+static uint32_t word_at(const uint8_t *bytes, size_t offset)
+{
+	return bytes[offset] | bytes[offset + 1] << 8 | bytes[offset + 2] << 16 |
+	       (uint32_t)bytes[offset + 3] << 24;
+}
+
+static enum known_syscall arm64_syscall(const uint8_t *bytes, size_t size, size_t offset,
+					size_t *place)
+{
+	uint32_t before, after;
+
+	if (offset < ARM64_BYTES)
+		return KNOWN_SYSCALL_NONE;
+	before = word_at(bytes, offset - ARM64_BYTES);
+	switch (before) {
+	/* mov x8, #93 or #94; mov w8 */
+	case 0xd2800ba8:
+	case 0xd2800bc8:
+	case 0x52800ba8:
+	case 0x52800bc8:
+		return KNOWN_SYSCALL_EXIT;
+	/* mov x8, #139 */
+	case 0xd2801168:
+		*place = offset - ARM64_BYTES;
+		return KNOWN_SYSCALL_SIGNAL_RETURN;
+	/* mov x8, #220, and behind the call: cbz x0 (or w0), forward; ret */
+	case 0xd2801b88:
+		if (size - offset < 3 * ARM64_BYTES)
+			return KNOWN_SYSCALL_NONE;
+		after = word_at(bytes, offset + ARM64_BYTES);
+		if ((after & 0x7f80001f) != 0x34000000 ||
+		    word_at(bytes, offset + 2 * ARM64_BYTES) != 0xd65f03c0)
+			return KNOWN_SYSCALL_NONE;
+		*place = offset + ARM64_BYTES +
+			 (after >> ARM64_CBZ_TARGET_SHIFT & ARM64_CBZ_TARGET_MASK) * ARM64_BYTES;
+		return KNOWN_SYSCALL_CLONE;
+	default:
+		return KNOWN_SYSCALL_NONE;
+	}
+}
+
+bool known_code_is_landing(uint16_t machine, const uint8_t *bytes, size_t size, size_t offset)
+{
+	static const uint8_t endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	static const uint8_t paciasp[] = { 0x3f, 0x23, 0x03, 0xd5 };
+	static const uint8_t bti_c[] = { 0x5f, 0x24, 0x03, 0xd5 };
+
+	if (machine == EM_X86_64)
+		return stands_at(bytes, size, offset, endbr64, sizeof(endbr64));
+	return stands_at(bytes, size, offset, paciasp, sizeof(paciasp)) ||
+	       stands_at(bytes, size, offset, bti_c, sizeof(bti_c));
+}
+
+enum known_syscall known_code_syscall(uint16_t machine, const uint8_t *bytes, size_t size,
+				      size_t offset, size_t *place)
+{
+	if (machine == EM_X86_64)
+		return x86_syscall(bytes, size, offset, place);
+	return arm64_syscall(bytes, size, offset, place);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "symbols/cache/scope_bytes.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/base/error.h"
+#include "symbols/cache/big_bytes.h"
+
+enum {
+	/* Four numbers of 32 bits. */
+	SCOPE_MAX_BYTES = 4 * 5,
+};
+
+int scope_bytes_add(struct byte_vector *bytes, const struct range_scope *scope, uint32_t *number)
+{
+	uint64_t distance;
+
+	if (bytes->count >= SCOPE_BYTES_MAX - SCOPE_MAX_BYTES)
+		return fail(-E2BIG, "more than %d bytes of functions", SCOPE_BYTES_MAX);
+	if (big_bytes_reserve(bytes, bytes->count + 1 + 4 * VARINT_MAX_BYTES))
+		return fail(-ENOMEM, "no memory for functions");
+	/* No scope has the number 0. */
+	if (!bytes->count)
+		bytes->items[bytes->count++] = 0;
+	*number = bytes->count;
+	distance = scope->outer ? bytes->count - scope->outer : 0;
+	put_uleb128(bytes, distance << 1 | scope->is_plain);
+	put_uleb128(bytes, scope->name);
+	if (scope->outer) {
+		put_uleb128(bytes, scope->call_file);
+		put_uleb128(bytes, scope->call_line);
+	}
+	return 0;
+}
+
+/* As byte_reader_uleb128() where it is known that a number of 32 bits ends before the bytes do. */
+static inline uint32_t read_uleb128(const uint8_t **position)
+{
+	uint32_t value = 0;
+
+	for (uint32_t shift = 0; shift < 32; shift += 7) {
+		uint8_t byte = *(*position)++;
+
+		value |= (uint32_t)(byte & 0x7f) << shift;
+		if (byte < 0x80)
+			break;
+	}
+	return value;
+}
+
+bool scope_bytes_read(const uint8_t *bytes, size_t count, uint32_t number,
+		      struct range_scope *scope)
+{
+	uint8_t last[SCOPE_MAX_BYTES] = { 0 };
+	const uint8_t *position;
+	uint32_t head;
+
+	if (!number || number >= count)
+		return false;
+	position = bytes + number;
+	if (count - number < SCOPE_MAX_BYTES) {
+		memcpy(last, position, count - number);
+		position = last;
+	}
+	head = read_uleb128(&position);
+	*scope = (struct range_scope){ .is_plain = head & 1, .name = read_uleb128(&position) };
+	if (head >> 1 >= number)
+		return false;
+	if (head >> 1) {
+		scope->outer = number - (head >> 1);
+		scope->call_file = read_uleb128(&position);
+		scope->call_line = read_uleb128(&position);
+	}
+	return true;
+}

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "symbols/dwarf/dwarf_names.h"
+
+#include <dwarf.h>
+#include <errno.h>
+#include <string.h>
+
+#include "lib/base/error.h"
+
+enum {
+	/* From a function to its abstract instance, and from there to its declaration: 2 in real files. */
+	REFERENCES_MAX = 16,
+	KNOWN_MAX = 1 << 20,
+};
+
+void dwarf_names_deinit(struct dwarf_names *names)
+{
+	hash_map_deinit(&names->known);
+}
+
+void dwarf_names_clear(struct dwarf_names *names)
+{
+	hash_map_deinit(&names->known);
+}
+
+/* The same languages as in binutils 2.40, bfd/dwarf2.c, mangle_style(). */
+bool dwarf_names_is_plain_language(Dwarf_Die *unit)
+{
+	switch (dwarf_srclang(unit)) {
+	case DW_LANG_C89:
+	case DW_LANG_C:
+	case DW_LANG_C99:
+	case DW_LANG_C11:
+	case DW_LANG_Cobol74:
+	case DW_LANG_Cobol85:
+	case DW_LANG_Fortran77:
+	case DW_LANG_Pascal83:
+	case DW_LANG_PLI:
+	case DW_LANG_UPC:
+	case DW_LANG_Mips_Assembler:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* What the attributes of a function, and of those that it refers to, say. */
+struct found {
+	const char *linkage_name;
+	const char *name;
+};
+
+/* @attributes are those of a DIE, and of others afterwards. */
+static void look(struct dwarf_attributes *attributes, struct found *found)
+{
+	for (int i = 0; i < REFERENCES_MAX; i++) {
+		Dwarf_Attribute *linkage = dwarf_attributes_find(attributes, DWARF_LINKAGE_NAME);
+		Dwarf_Attribute *name = dwarf_attributes_find(attributes, DWARF_NAME);
+		Dwarf_Attribute *next = dwarf_attributes_find(attributes, DWARF_ABSTRACT_ORIGIN);
+		Dwarf_Die die;
+
+		if (!linkage)
+			linkage = dwarf_attributes_find(attributes, DWARF_MIPS_LINKAGE_NAME);
+		if (linkage)
+			found->linkage_name = dwarf_formstring(linkage);
+		if (!found->name && name)
+			found->name = dwarf_formstring(name);
+		if (!next)
+			next = dwarf_attributes_find(attributes, DWARF_SPECIFICATION);
+		if (found->linkage_name || !next || !dwarf_attributes_die(next, &die))
+			return;
+		dwarf_attributes_read(attributes, &die);
+	}
+}
+
+static int add_name(struct dwarf_names *names, struct dwarf_attributes *attributes,
+		    bool is_plain_language, struct dwarf_name *name)
+{
+	struct found found = { 0 };
+	const char *text;
+
+	look(attributes, &found);
+	text = found.linkage_name ? found.linkage_name : found.name;
+	name->is_plain = !found.linkage_name && (!is_plain_language || !found.name);
+	if (!text) {
+		name->number = 0;
+		return 0;
+	}
+	return string_table_add(names->strings, text, strlen(text), &name->number);
+}
+
+/* Instances of one function refer to it and have no names of their own: its place is the key. */
+static bool find_origin(Dwarf_Die *die, struct dwarf_attributes *attributes, Dwarf_Die *origin)
+{
+	Dwarf_Attribute *attribute = dwarf_attributes_find(attributes, DWARF_ABSTRACT_ORIGIN);
+
+	return dwarf_tag(die) == DW_TAG_inlined_subroutine && attribute &&
+	       dwarf_attributes_die(attribute, origin);
+}
+
+int dwarf_names_find(struct dwarf_names *names, Dwarf_Die *die, struct dwarf_attributes *attributes,
+		     bool is_plain_language, struct dwarf_name *name)
+{
+	Dwarf_Die origin;
+	bool has_origin = find_origin(die, attributes, &origin);
+	uint64_t key = (uintptr_t)(has_origin ? origin.addr : die->addr), known;
+	struct dwarf_attributes looked_at;
+	struct dwarf_name found;
+	int err;
+
+	if (hash_map_find(&names->known, key, &known)) {
+		*name = (struct dwarf_name){ .number = known >> 1, .is_plain = known & 1 };
+		return 0;
+	}
+	if (has_origin)
+		dwarf_attributes_read(&looked_at, &origin);
+	else
+		looked_at = *attributes;
+	err = add_name(names, &looked_at, is_plain_language, &found);
+	if (err)
+		return err;
+	if (names->known.count >= KNOWN_MAX)
+		dwarf_names_clear(names);
+	if (hash_map_set(&names->known, key, (uint64_t)found.number << 1 | found.is_plain))
+		return fail(-ENOMEM, "no memory for names");
+	*name = found;
+	return 0;
+}

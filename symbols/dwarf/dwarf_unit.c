@@ -1,0 +1,487 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libdw bounds every read by its section; what is bounded here is how often it reads: DIEs by the
+ * bytes of the unit, since each has one at least, depth, and ranges of all units together.
+ */
+#include "symbols/dwarf/dwarf_unit.h"
+
+#include <dwarf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/error.h"
+#include "symbols/dwarf/dwarf_problem.h"
+
+enum {
+	DEPTH_MAX = 512,
+	RANGES_MAX = 1 << 27,
+	RANGES_PER_FUNCTION_MAX = 1 << 16,
+	UNKNOWN_FILE = UINT32_MAX,
+	/* Abbreviations that are remembered; a large unit has some hundred. */
+	ABBREVIATIONS_MAX = 2048,
+};
+
+/* What a function is by its abbreviation, without a look at its attributes: most have no code. */
+enum function_kind {
+	FUNCTION_UNKNOWN,
+	FUNCTION_WITH_CODE,
+	/* Such as one that is inlined elsewhere; functions in it may have code. */
+	FUNCTION_ABSTRACT,
+	/* Its entries are parameters. */
+	FUNCTION_DECLARATION,
+};
+
+/* The unit that is walked. */
+struct walk {
+	struct dwarf_reader *reader;
+	Dwarf_Files *files;
+	size_t file_count;
+	uint64_t dies_left;
+	uint32_t order;
+	bool is_plain_language;
+	/* enum function_kind by the abbreviation's code. */
+	uint8_t kinds[ABBREVIATIONS_MAX];
+};
+
+void dwarf_reader_deinit(struct dwarf_reader *reader)
+{
+	dwarf_names_deinit(&reader->names);
+	interval_vector_deinit(&reader->intervals);
+	interval_vector_deinit(&reader->parts);
+	offset_vector_deinit(&reader->files);
+	text_builder_deinit(&reader->path);
+}
+
+/* What libdw could not read is left out, but not what there was no memory for: its text alone tells. */
+static int check_memory(Dwarf_Die *unit, const char *what)
+{
+	const char *text = dwarf_errmsg(dwarf_errno());
+
+	if (text && !strcmp(text, "out of memory"))
+		return fail(-ENOMEM, "libdw: %s", text);
+	/* Units of types, and what dwz has moved, may have none. */
+	if (text && dwarf_hasattr(unit, DW_AT_stmt_list))
+		dwarf_problem_note("%s: %s", what, text);
+	return 0;
+}
+
+/* Before the files of a unit are asked for: all are unknown. */
+static int forget_files(struct dwarf_reader *reader, size_t count)
+{
+	if (count > UINT32_MAX || offset_vector_reserve(&reader->files, count))
+		return fail(-ENOMEM, "no memory for %zu file names", count);
+	reader->files.count = count;
+	for (size_t i = 0; i < count; i++)
+		reader->files.items[i] = UNKNOWN_FILE;
+	return 0;
+}
+
+static int add_path(struct dwarf_reader *reader, const char *path, uint32_t *number)
+{
+	struct text_builder *text = &reader->path;
+
+	text_builder_clear(text);
+	if (path[0] != '/' && reader->folder) {
+		text_builder_append(text, reader->folder);
+		text_builder_append(text, "/");
+	}
+	text_builder_append(text, path);
+	if (text->failed)
+		return fail(-ENOMEM, "no memory for a path");
+	return string_table_add(&reader->writer->strings, text->text, text->length, number);
+}
+
+/* The string of file @i, 0 if there is none. */
+static int find_file(struct dwarf_reader *reader, Dwarf_Files *files, uint64_t i, uint32_t *number)
+{
+	uint32_t *known;
+
+	*number = 0;
+	if (i >= reader->files.count)
+		return 0;
+	known = &reader->files.items[i];
+	if (*known == UNKNOWN_FILE) {
+		const char *path = dwarf_filesrc(files, i, NULL, NULL);
+		int err = path && *path ? add_path(reader, path, number) : 0;
+
+		if (err)
+			return err;
+		*known = *number;
+	}
+	*number = *known;
+	return 0;
+}
+
+/* Linkers leave functions that they throw away at 0 or near it, or (lld) at the end of all addresses. */
+static bool is_thrown_away(const struct range_writer *writer, uint64_t address)
+{
+	return address < writer->first_address ||
+	       (writer->end_address && address >= writer->end_address);
+}
+
+/* --- functions --- */
+
+static uint64_t number_attribute(struct dwarf_attributes *attributes, enum dwarf_attribute wanted)
+{
+	Dwarf_Attribute *attribute = dwarf_attributes_find(attributes, wanted);
+	Dwarf_Word value;
+
+	return attribute && !dwarf_formudata(attribute, &value) ? value : 0;
+}
+
+static int add_range(struct walk *walk, uint64_t start, uint64_t end, uint32_t scope)
+{
+	struct dwarf_reader *reader = walk->reader;
+	struct interval interval = {
+		.start = start, .end = end, .value = scope, .order = walk->order
+	};
+
+	if (++reader->range_count > RANGES_MAX)
+		return fail(-E2BIG, "more than %d ranges", RANGES_MAX);
+	if (is_thrown_away(reader->writer, start) || start >= end)
+		return 0;
+	if (interval_vector_push(&reader->intervals, interval))
+		return fail(-ENOMEM, "no memory for ranges");
+	return 0;
+}
+
+/* The range of a function that has one. Its end is an address, or its length. */
+static bool find_range(struct dwarf_attributes *attributes, Dwarf_Addr *start, Dwarf_Addr *end)
+{
+	Dwarf_Attribute *low = dwarf_attributes_find(attributes, DWARF_LOW_PC);
+	Dwarf_Attribute *high = dwarf_attributes_find(attributes, DWARF_HIGH_PC);
+	Dwarf_Word length;
+
+	if (!low || !high || dwarf_formaddr(low, start))
+		return false;
+	if (!dwarf_formaddr(high, end))
+		return true;
+	if (dwarf_formudata(high, &length))
+		return false;
+	*end = *start + length;
+	return true;
+}
+
+static int add_ranges(struct walk *walk, Dwarf_Die *die, struct dwarf_attributes *attributes,
+		      uint32_t scope)
+{
+	Dwarf_Addr base, start, end;
+	ptrdiff_t offset = 0;
+
+	if (find_range(attributes, &start, &end))
+		return add_range(walk, start, end, scope);
+	if (!dwarf_attributes_find(attributes, DWARF_RANGES))
+		return 0;
+	for (int i = 0; i < RANGES_PER_FUNCTION_MAX; i++) {
+		int err;
+
+		offset = dwarf_ranges(die, offset, &base, &start, &end);
+		if (offset <= 0)
+			return 0;
+		err = add_range(walk, start, end, scope);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+static bool has_code(struct dwarf_attributes *attributes)
+{
+	return dwarf_attributes_find(attributes, DWARF_LOW_PC) ||
+	       dwarf_attributes_find(attributes, DWARF_RANGES);
+}
+
+static int add_function(struct walk *walk, Dwarf_Die *die, struct dwarf_attributes *attributes,
+			uint32_t outer, uint32_t *number)
+{
+	struct dwarf_reader *reader = walk->reader;
+	struct range_scope scope = { .outer = outer };
+	struct dwarf_name name;
+	int err = dwarf_names_find(&reader->names, die, attributes, walk->is_plain_language, &name);
+
+	if (err)
+		return err;
+	scope.name = name.number;
+	scope.is_plain = name.is_plain;
+	if (outer) {
+		err = find_file(reader, walk->files, number_attribute(attributes, DWARF_CALL_FILE),
+				&scope.call_file);
+		if (err)
+			return err;
+		scope.call_line = number_attribute(attributes, DWARF_CALL_LINE);
+	}
+	err = range_writer_add_scope(reader->writer, &scope, number);
+	if (err)
+		return err;
+	walk->order++;
+	return add_ranges(walk, die, attributes, *number);
+}
+
+static enum function_kind find_kind(Dwarf_Die *die)
+{
+	Dwarf_Attribute declaration;
+
+	if (dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges))
+		return FUNCTION_WITH_CODE;
+	/* A flag that has a value may be different in each that has this abbreviation. */
+	if (dwarf_attr(die, DW_AT_declaration, &declaration) &&
+	    dwarf_whatform(&declaration) == DW_FORM_flag_present)
+		return FUNCTION_DECLARATION;
+	return FUNCTION_ABSTRACT;
+}
+
+/* dwarf_tag() has found the abbreviation of @die. */
+static enum function_kind kind_of(struct walk *walk, Dwarf_Die *die)
+{
+	unsigned int code = dwarf_getabbrevcode(die->abbrev);
+
+	if (code >= ABBREVIATIONS_MAX)
+		return find_kind(die);
+	if (walk->kinds[code] == FUNCTION_UNKNOWN)
+		walk->kinds[code] = find_kind(die);
+	return walk->kinds[code];
+}
+
+/* Not in add_die(), which recurses. */
+static __attribute__((noinline)) int add_if_code(struct walk *walk, Dwarf_Die *die, uint32_t outer,
+						 uint32_t *scope)
+{
+	struct dwarf_attributes attributes;
+
+	dwarf_attributes_read(&attributes, die);
+	/* Damage may have hidden what the abbreviation has. */
+	if (!outer && !has_code(&attributes))
+		return 0;
+	return add_function(walk, die, &attributes, outer, scope);
+}
+
+static int add_children(struct walk *walk, Dwarf_Die *die, uint32_t outer, uint32_t depth);
+
+/* @outer: the function that @die lies in, 0 outside of all. */
+static int add_die(struct walk *walk, Dwarf_Die *die, uint32_t outer, uint32_t depth)
+{
+	enum function_kind kind;
+	uint32_t scope = 0;
+	int err = 0;
+
+	switch (dwarf_tag(die)) {
+	case DW_TAG_subprogram:
+		kind = kind_of(walk, die);
+		if (kind == FUNCTION_DECLARATION)
+			return 0;
+		if (kind == FUNCTION_WITH_CODE)
+			err = add_if_code(walk, die, 0, &scope);
+		break;
+	case DW_TAG_inlined_subroutine:
+		if (!outer)
+			return 0;
+		err = add_if_code(walk, die, outer, &scope);
+		break;
+	case DW_TAG_lexical_block:
+	case DW_TAG_try_block:
+	case DW_TAG_catch_block:
+	case DW_TAG_with_stmt:
+		scope = outer;
+		break;
+	case DW_TAG_namespace:
+	case DW_TAG_module:
+	case DW_TAG_class_type:
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
+	case DW_TAG_interface_type:
+		break;
+	default:
+		return 0;
+	}
+	return err ? err : add_children(walk, die, scope, depth + 1);
+}
+
+static int add_children(struct walk *walk, Dwarf_Die *die, uint32_t outer, uint32_t depth)
+{
+	Dwarf_Die child;
+	int err, more;
+
+	if (depth > DEPTH_MAX || dwarf_child(die, &child))
+		return 0;
+	do {
+		if (!walk->dies_left--)
+			return fail(-EBADMSG, "a unit with more entries than bytes");
+		err = add_die(walk, &child, outer, depth);
+		if (err)
+			return err;
+		more = dwarf_siblingof(&child, &child);
+	} while (!more);
+	return 0;
+}
+
+/* A unit has fewer DIEs than bytes. */
+static uint64_t unit_bytes(Dwarf_Die *unit)
+{
+	Dwarf_Off start = dwarf_dieoffset(unit) - dwarf_cuoffset(unit), next;
+
+	if (dwarf_next_unit(dwarf_cu_getdwarf(unit->cu), start, &next, NULL, NULL, NULL, NULL, NULL,
+			    NULL, NULL))
+		return 0;
+	return next > start ? next - start : 0;
+}
+
+static int add_functions(struct dwarf_reader *reader, Dwarf_Die *unit)
+{
+	struct walk walk = {
+		.reader = reader,
+		.dies_left = unit_bytes(unit),
+		.is_plain_language = dwarf_names_is_plain_language(unit),
+	};
+	int err;
+
+	if (dwarf_getsrcfiles(unit, &walk.files, &walk.file_count)) {
+		walk.file_count = 0;
+		err = check_memory(unit, "files");
+		if (err)
+			return err;
+	}
+	err = forget_files(reader, walk.file_count);
+	if (!err)
+		err = add_children(&walk, unit, 0, 0);
+	if (err && err != -EBADMSG)
+		return err;
+	err = range_writer_add_intervals(reader->writer, RANGE_SCOPES, &reader->intervals);
+	reader->intervals.count = 0;
+	return err;
+}
+
+/* --- lines --- */
+
+static int compare_parts(const void *left, const void *right)
+{
+	const struct interval *a = left, *b = right;
+
+	return a->start < b->start ? -1 : a->start > b->start;
+}
+
+static int find_parts(struct dwarf_reader *reader, Dwarf_Die *unit)
+{
+	struct interval_vector *parts = &reader->parts;
+	Dwarf_Addr base, start, end;
+	ptrdiff_t offset = 0;
+
+	parts->count = 0;
+	while ((offset = dwarf_ranges(unit, offset, &base, &start, &end)) > 0) {
+		if (++reader->range_count > RANGES_MAX)
+			return fail(-E2BIG, "more than %d ranges", RANGES_MAX);
+		if (start >= end)
+			continue;
+		if (interval_vector_push(parts, (struct interval){ .start = start, .end = end }))
+			return fail(-ENOMEM, "no memory for ranges");
+	}
+	if (parts->count)
+		qsort(parts->items, parts->count, sizeof(parts->items[0]), compare_parts);
+	return 0;
+}
+
+/* Where the rows of a unit are on their way through it. */
+struct line_pass {
+	struct dwarf_reader *reader;
+	/* The part that the last row lay in, or one behind. */
+	size_t part;
+	/* Within what a linker has thrown away. */
+	bool is_left_out;
+};
+
+static int end_run(struct dwarf_reader *reader, uint64_t address)
+{
+	struct address_runs *runs = &reader->writer->runs[RANGE_LINES];
+
+	return address_runs_add(runs, (struct address_row){ .address = address });
+}
+
+/*
+ * Ends what the part of the last row does not have, and says whether @address lies in a part. libdw
+ * sorts the end of a sequence before a row at its address, and such a row would last up to the next.
+ */
+static int enter_part(struct line_pass *pass, uint64_t address, bool *is_inside)
+{
+	const struct interval_vector *parts = &pass->reader->parts;
+	struct address_runs *runs = &pass->reader->writer->runs[RANGE_LINES];
+
+	while (pass->part < parts->count && parts->items[pass->part].end <= address) {
+		uint64_t end = parts->items[pass->part++].end;
+		int err = runs->is_open && end >= runs->last.address ? end_run(pass->reader, end) :
+								       0;
+
+		if (err)
+			return err;
+	}
+	*is_inside = !parts->count ||
+		     (pass->part < parts->count && parts->items[pass->part].start <= address);
+	return 0;
+}
+
+static int add_row(struct line_pass *pass, Dwarf_Line *line)
+{
+	struct dwarf_reader *reader = pass->reader;
+	struct address_row row = { 0 };
+	bool is_end = false, is_inside;
+	Dwarf_Files *files;
+	int number = 0, err;
+	size_t i;
+
+	if (dwarf_lineaddr(line, &row.address) || dwarf_lineendsequence(line, &is_end))
+		return 0;
+	err = enter_part(pass, row.address, &is_inside);
+	if (err)
+		return err;
+	/* As with functions: all of what a linker has thrown away. */
+	if (is_thrown_away(reader->writer, row.address))
+		pass->is_left_out = true;
+	if (!pass->is_left_out && !is_end && is_inside) {
+		if (dwarf_line_file(line, &files, &i))
+			return 0;
+		err = find_file(reader, files, i, &row.value.first);
+		if (err)
+			return err;
+		row.value.second = dwarf_lineno(line, &number) ? 0 : (uint32_t)number;
+	}
+	if (is_end)
+		pass->is_left_out = false;
+	return address_runs_add(&reader->writer->runs[RANGE_LINES], row);
+}
+
+static int add_lines(struct dwarf_reader *reader, Dwarf_Die *unit)
+{
+	struct address_runs *runs = &reader->writer->runs[RANGE_LINES];
+	struct line_pass pass = { .reader = reader };
+	size_t count, file_count;
+	Dwarf_Files *files;
+	Dwarf_Lines *lines;
+	int err;
+
+	if (dwarf_getsrclines(unit, &lines, &count) || dwarf_getsrcfiles(unit, &files, &file_count))
+		return check_memory(unit, "lines");
+	reader->line_count += count;
+	err = forget_files(reader, file_count);
+	if (!err)
+		err = find_parts(reader, unit);
+	for (size_t i = 0; i < count && !err; i++)
+		err = add_row(&pass, dwarf_onesrcline(lines, i));
+	/* A table that does not end its last sequence says nothing of where it ends. */
+	if (!err && runs->is_open)
+		err = end_run(reader, runs->last.address);
+	return err;
+}
+
+int dwarf_reader_add_unit(struct dwarf_reader *reader, Dwarf_Die *unit, Dwarf_Die *split)
+{
+	Dwarf_Attribute attribute;
+	int err, damaged;
+
+	reader->folder = NULL;
+	if (dwarf_attr(unit, DW_AT_comp_dir, &attribute))
+		reader->folder = dwarf_formstring(&attribute);
+	damaged = add_functions(reader, split ? split : unit);
+	if (damaged && damaged != -EBADMSG)
+		return damaged;
+	err = add_lines(reader, unit);
+	return err ? err : damaged;
+}

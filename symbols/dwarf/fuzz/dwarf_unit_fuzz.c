@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads the DWARF of an ELF file that is the input, looks up in what was made of it, and reports what is known of
+ * the file: nothing of ours crashes, and the range file is one that can be read.
+ *
+ * covers: dwarf_unit.c dwarf_names.c dwarf_ranges.c dwarf_attributes.c dwarf_problem.c common_file.c ../file_report.c
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "symbols/build/make_ranges.h"
+#include "symbols/cache/range_file.h"
+#include "symbols/file_report.h"
+
+enum {
+	FRAMES = 8,
+};
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void look_up(int fd)
+{
+	size_t size = lseek(fd, 0, SEEK_END);
+	void *bytes = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+	struct range_frame frames[FRAMES];
+	struct range_file file;
+
+	if (bytes == MAP_FAILED || range_file_init(&file, bytes, size))
+		abort();
+	for (uint32_t i = 0; i < file.blocks.count; i++)
+		(void)range_file_lookup(&file,
+					file.blocks.base + address_index_at(&file.blocks.index, i),
+					frames, FRAMES);
+	munmap(bytes, size);
+}
+
+static void report(const struct elf_image *image)
+{
+	static const struct debug_file_search search = { .proc_root = "/proc" };
+	static FILE *nowhere;
+
+	if (!nowhere)
+		nowhere = fopen("/dev/null", "we");
+	file_report_print(nowhere, "input", image, NULL, &search);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	int input = memfd_create("input", MFD_CLOEXEC), output;
+	struct range_writer writer = { 0 };
+	struct elf_image image;
+
+	if (write(input, data, size) == (ssize_t)size && !elf_image_init_fd(&image, input)) {
+		output = memfd_create("ranges", MFD_CLOEXEC);
+		if (!make_ranges_of(&image, NULL, RANGE_DEPTH_FULL, &writer) &&
+		    !range_writer_finish(&writer, (struct hash128){ 0 }, output))
+			look_up(output);
+		range_writer_deinit(&writer);
+		report(&image);
+		elf_image_deinit(&image);
+		close(output);
+	}
+	close(input);
+	return 0;
+}

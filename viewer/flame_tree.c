@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stacks are brought into the order of their ranks: then each has its first frames in common with the one before
+ * it, and nodes come in the order in which they are wanted. The whole tree can have many times the nodes that are
+ * wanted: it is walked twice, for what its nodes weigh and for those that weigh enough, and never made.
+ */
+#include "viewer/flame_tree.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+#include "reporter/sequence_counts.h"
+
+static int compare_stacks(const void *a, const void *b, void *context)
+{
+	const struct flame_stack *first = a, *second = b;
+	const uint32_t *ranks = context;
+
+	for (size_t i = 0; i < first->length && i < second->length; i++) {
+		uint32_t one = ranks[first->numbers[i]], other = ranks[second->numbers[i]];
+
+		if (one != other)
+			return one < other ? -1 : 1;
+	}
+	return (first->length > second->length) - (first->length < second->length);
+}
+
+/* --- the walk --- */
+
+/* Goes through the nodes of the tree as stacks in their order have them. */
+struct walk {
+	/* From the root to where the last stack ended: counted up as far as the walk has come. */
+	struct flame_node_vector path;
+	/* What is done with a node on the way down and, when it is counted up, on the way back. */
+	int (*enter)(struct walk *walk, const struct flame_node *node);
+	int (*leave)(struct walk *walk, const struct flame_node *node);
+	struct node_weights *weights;
+	struct tree_builder *builder;
+};
+
+static int enter_node(struct walk *walk, uint32_t number)
+{
+	struct flame_node node = { .number = number };
+	int err = flame_node_vector_push(&walk->path, node);
+
+	return err || !walk->enter ? err : walk->enter(walk, &node);
+}
+
+/* Leaves nodes until @left are there. */
+static int leave_nodes(struct walk *walk, size_t left)
+{
+	struct flame_node *nodes = walk->path.items;
+	int err = 0;
+
+	while (walk->path.count > left && !err) {
+		struct flame_node *node = &nodes[--walk->path.count];
+
+		node->total += node->self;
+		node->base_total += node->base_self;
+		if (walk->path.count) {
+			node[-1].total += node->total;
+			node[-1].base_total += node->base_total;
+		}
+		err = walk->leave(walk, node);
+	}
+	return err;
+}
+
+static int walk_stack(struct walk *walk, const struct flame_stack *stack)
+{
+	struct flame_node *end;
+	size_t common = 0;
+	int err;
+
+	while (common + 1 < walk->path.count && common < stack->length &&
+	       walk->path.items[common + 1].number == stack->numbers[common])
+		common++;
+	err = leave_nodes(walk, common + 1);
+	for (size_t i = common; i < stack->length && !err; i++)
+		err = enter_node(walk, stack->numbers[i]);
+	if (err)
+		return err;
+	end = &walk->path.items[walk->path.count - 1];
+	end->self += stack->count;
+	end->base_self += stack->base_count;
+	return 0;
+}
+
+static int walk_stacks(struct walk *walk, const struct flame_stack_vector *stacks)
+{
+	int err = enter_node(walk, FLAME_ROOT_NUMBER);
+
+	for (size_t i = 0; i < stacks->count && !err; i++)
+		err = walk_stack(walk, &stacks->items[i]);
+	if (!err)
+		err = leave_nodes(walk, 0);
+	flame_node_vector_deinit(&walk->path);
+	return err;
+}
+
+/* --- how much a node must weigh --- */
+
+enum { SMALL_WEIGHTS = 4096 };
+
+VECTOR_DEFINE(weight_vector, uint64_t)
+
+struct node_weights {
+	size_t nodes;
+	/* How many nodes have each weight below, and the weights of all others. */
+	uint64_t small[SMALL_WEIGHTS];
+	struct weight_vector large;
+};
+
+static uint64_t weight(const struct flame_node *node)
+{
+	return node->total + node->base_total;
+}
+
+static int note_weight(struct walk *walk, const struct flame_node *node)
+{
+	struct node_weights *weights = walk->weights;
+
+	weights->nodes++;
+	if (weight(node) >= SMALL_WEIGHTS)
+		return weight_vector_push(&weights->large, weight(node));
+	weights->small[weight(node)]++;
+	return 0;
+}
+
+static int compare_weights(const void *a, const void *b)
+{
+	uint64_t one = *(const uint64_t *)a, other = *(const uint64_t *)b;
+
+	return (one < other) - (one > other);
+}
+
+/* The weight that so many nodes exceed at most. */
+static uint64_t least_weight(struct node_weights *weights, size_t max_nodes)
+{
+	uint64_t above = weights->large.count;
+
+	if (above > max_nodes) {
+		qsort(weights->large.items, above, sizeof(uint64_t), compare_weights);
+		return weights->large.items[max_nodes];
+	}
+	for (uint64_t each = SMALL_WEIGHTS; each-- > 0;) {
+		above += weights->small[each];
+		if (above > max_nodes)
+			return each;
+	}
+	return 0;
+}
+
+/* --- the nodes that are kept --- */
+
+struct tree_builder {
+	struct flame_tree *tree;
+	/* Places in the tree of the nodes on the path. */
+	struct number_vector places;
+	bool prunes;
+	uint64_t least;
+};
+
+static int add_node(struct walk *walk, const struct flame_node *node)
+{
+	struct tree_builder *builder = walk->builder;
+	struct number_vector *places = &builder->places;
+	struct flame_node added = *node;
+	int err = number_vector_push(places, (uint32_t)builder->tree->nodes.count);
+
+	if (places->count > 1)
+		added.parent = places->items[places->count - 2];
+	return err ? err : flame_node_vector_push(&builder->tree->nodes, added);
+}
+
+/* What it calls weighs no more: where it is left out, it is the last one that there is. */
+static int keep_or_prune(struct walk *walk, const struct flame_node *node)
+{
+	struct tree_builder *builder = walk->builder;
+	uint32_t place = builder->places.items[--builder->places.count];
+	struct flame_node *added = &builder->tree->nodes.items[place];
+	uint32_t parent = added->parent;
+
+	if (builder->prunes && place && weight(node) <= builder->least) {
+		builder->tree->nodes.count = place;
+		builder->tree->pruned_nodes++;
+		builder->tree->pruned_samples += node->self;
+		return 0;
+	}
+	*added = *node;
+	added->parent = parent;
+	return 0;
+}
+
+static int build_tree(struct flame_tree *tree, const struct flame_stack_vector *stacks,
+		      size_t max_nodes)
+{
+	struct node_weights weights = { 0 };
+	struct tree_builder builder = { .tree = tree };
+	struct walk weighing = { .leave = note_weight, .weights = &weights };
+	struct walk building = { .enter = add_node, .leave = keep_or_prune, .builder = &builder };
+	int err = walk_stacks(&weighing, stacks);
+
+	builder.prunes = weights.nodes > max_nodes;
+	if (!err && builder.prunes)
+		builder.least = least_weight(&weights, max_nodes);
+	weight_vector_deinit(&weights.large);
+	if (!err)
+		err = walk_stacks(&building, stacks);
+	number_vector_deinit(&builder.places);
+	return err;
+}
+
+int flame_tree_init(struct flame_tree *tree, struct flame_stack_vector *stacks,
+		    const uint32_t *ranks, size_t max_nodes)
+{
+	struct flame_tree made = { 0 };
+	int err;
+
+	if (stacks->count)
+		qsort_r(stacks->items, stacks->count, sizeof(stacks->items[0]), compare_stacks,
+			(void *)ranks);
+	err = build_tree(&made, stacks, max_nodes);
+	if (err) {
+		flame_tree_deinit(&made);
+		return err;
+	}
+	*tree = made;
+	return 0;
+}
+
+void flame_tree_deinit(struct flame_tree *tree)
+{
+	flame_node_vector_deinit(&tree->nodes);
+}

@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Profiles of any bytes: pprof, OTLP, folded stacks. All that is read can be handed on, and is as many samples as it
+ * says; names have neither marks nor texts out of bounds.
+ *
+ * covers: open_pprof.c open_otlp.c open_folded.c opened_frame.c opened_name.c opened_labels.c opened_identity.c
+ * covers: opened_samples.c decode_budget.c
+ */
+#include "viewer/open/open_file.h"
+#include "viewer/open/open_otlp.h"
+
+#include <assert.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
+
+enum {
+	RECEIVED_MAX_BYTES = 64 << 10,
+	RECEIVED_SAMPLES_MAX = 1000,
+};
+
+static uint64_t reported;
+
+static void report(struct reporter *reporter, const struct sample_event *event)
+{
+	const struct trace *trace = event->sample.trace;
+
+	(void)reporter;
+	assert(trace->frame_count <= OPENED_FRAMES_MAX);
+	assert(strlen(event->sample.process_comm) + strlen(event->sample.thread_comm) < 1024);
+	reported++;
+	/* What comes often is looked at once. */
+	if (reported > 1000)
+		return;
+	for (uint32_t i = 0; i < trace->frame_count; i++) {
+		struct frame frame = trace_frame(trace, i);
+
+		assert(frame.kind != FRAME_ERROR || frame.error < UNWIND_ERROR_COUNT);
+		assert(!frame.function || *frame.function);
+	}
+}
+
+/* As if somebody had sent it. */
+static void open_received(const uint8_t *bytes, size_t count)
+{
+	struct opened_samples opened = {
+		.max_bytes = RECEIVED_MAX_BYTES,
+		.max_samples = RECEIVED_SAMPLES_MAX,
+	};
+
+	if (!open_otlp(bytes, count, 16 * RECEIVED_MAX_BYTES, &opened))
+		assert(opened.total <= RECEIVED_SAMPLES_MAX &&
+		       opened_samples_bytes(&opened) <= RECEIVED_MAX_BYTES);
+	opened_samples_free(&opened);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
+{
+	static const struct reporter_ops ops = { .report = report };
+	struct reporter reporter = { .ops = &ops };
+	struct opened_samples opened = { 0 };
+	char *copy = malloc(count + 1);
+
+	if (count)
+		memcpy(copy, bytes, count);
+	reported = 0;
+	if (!open_bytes(copy, count, &opened) && opened.total < 100000) {
+		assert(opened_samples_report(&opened, &reporter) == opened.total);
+		assert(reported == opened.total);
+	}
+	opened_samples_free(&opened);
+	free(copy);
+	open_received(bytes, count);
+	return 0;
+}

@@ -1,0 +1,540 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Indices may be any numbers: what they refer to may not be there, and is left out then. */
+#include "viewer/open/open_otlp.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "build/proto/otlp_collector.pb-c.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/model/languages.h"
+#include "lib/model/origins.h"
+#include "viewer/open/decode_budget.h"
+#include "viewer/open/opened_frame.h"
+#include "viewer/open/opened_identity.h"
+
+enum {
+	/* Without a mark, and with each. */
+	TRACE_SETS = 1 + LANGUAGE_MARK_COUNT,
+	/* So many bytes of text may be looked at as one may be kept. */
+	TEXTS_PER_KEPT = 8,
+};
+
+#define REQUEST_DESCRIPTOR                                                                         \
+	opentelemetry__proto__collector__profiles__v1development__export_profiles_service_request__descriptor
+
+typedef Opentelemetry__Proto__Collector__Profiles__V1development__ExportProfilesServiceRequest
+	request_message;
+typedef Opentelemetry__Proto__Profiles__V1development__ProfilesDictionary dictionary_message;
+typedef Opentelemetry__Proto__Profiles__V1development__ResourceProfiles resource_message;
+typedef Opentelemetry__Proto__Profiles__V1development__Profile profile_message;
+typedef Opentelemetry__Proto__Profiles__V1development__Sample sample_message;
+typedef Opentelemetry__Proto__Profiles__V1development__Location location_message;
+typedef Opentelemetry__Proto__Profiles__V1development__Mapping mapping_message;
+typedef Opentelemetry__Proto__Profiles__V1development__Function function_message;
+typedef Opentelemetry__Proto__Profiles__V1development__Line line_message;
+typedef Opentelemetry__Proto__Profiles__V1development__ValueType value_type_message;
+
+/* What is said of a whole location. */
+struct location_traits {
+	uint8_t kind;
+	/* enum opened_mark */
+	uint8_t marks;
+};
+
+struct otlp_reader {
+	const dictionary_message *dictionary;
+	struct opened_samples *opened;
+	struct opened_names names;
+	/* By index; and the one of locations without. */
+	struct opened_mapping *places;
+	struct opened_mapping nowhere;
+	struct location_traits *traits;
+	struct opened_stack stack;
+	/* Of its frames, each time: what it takes to compare and to hash them. */
+	size_t text_bytes;
+	/* By number of the stack, twice: of virtual threads those behind. NULL: not made yet. */
+	struct trace **traces;
+	struct opened_identities identities;
+	/* Of the profile that is read: how much of a value is one sample. */
+	uint64_t unit;
+};
+
+/* --- values --- */
+
+static struct opened_value value_of(const struct otlp_reader *reader,
+				    const Opentelemetry__Proto__Common__V1__AnyValue *value)
+{
+	if (!value)
+		return (struct opened_value){ .text = "" };
+	switch (value->value_case) {
+	case OPENTELEMETRY__PROTO__COMMON__V1__ANY_VALUE__VALUE_STRING_VALUE:
+		return (struct opened_value){ .text = value->string_value };
+	case OPENTELEMETRY__PROTO__COMMON__V1__ANY_VALUE__VALUE_STRING_VALUE_STRINDEX:
+		return (struct opened_value){
+			.text = opened_names_text(&reader->names,
+						  (uint64_t)value->string_value_strindex),
+		};
+	case OPENTELEMETRY__PROTO__COMMON__V1__ANY_VALUE__VALUE_INT_VALUE:
+		return (struct opened_value){ .text = "", .number = value->int_value };
+	case OPENTELEMETRY__PROTO__COMMON__V1__ANY_VALUE__VALUE_BOOL_VALUE:
+		return (struct opened_value){ .text = "", .number = value->bool_value };
+	default:
+		return (struct opened_value){ .text = "" };
+	}
+}
+
+/* The attribute of number @index; its key is "" if there is none. */
+static const char *attribute_at(const struct otlp_reader *reader, int32_t index,
+				struct opened_value *value)
+{
+	*value = (struct opened_value){ .text = "" };
+	if (index < 0 || (size_t)index >= reader->dictionary->n_attribute_table)
+		return "";
+	*value = value_of(reader, reader->dictionary->attribute_table[index]->value);
+	return opened_names_text(
+		&reader->names, (uint64_t)reader->dictionary->attribute_table[index]->key_strindex);
+}
+
+/* --- the tables --- */
+
+static void read_mapping_attribute(const char *key, const char *text, struct binary *values)
+{
+	struct binary file_id = { 0 };
+
+	if (!strcmp(key, "process.executable.build_id.gnu"))
+		opened_build_id(text, values);
+	if (strcmp(key, "process.executable.build_id.htlhash"))
+		return;
+	opened_build_id(text, &file_id);
+	if (file_id.build_id_bytes == sizeof(values->file_id))
+		memcpy(&values->file_id, file_id.build_id, sizeof(values->file_id));
+}
+
+static int make_place(struct otlp_reader *reader, const mapping_message *mapping,
+		      struct opened_mapping *place)
+{
+	struct binary values = {
+		.path = (char *)opened_names_text(&reader->names,
+						  (uint64_t)mapping->filename_strindex),
+		.memory_start = mapping->memory_start,
+		.memory_limit = mapping->memory_limit,
+		.file_offset = mapping->file_offset,
+	};
+
+	for (size_t i = 0; i < mapping->n_attribute_indices; i++) {
+		struct opened_value value;
+		const char *key = attribute_at(reader, mapping->attribute_indices[i], &value);
+
+		read_mapping_attribute(key, value.text, &values);
+	}
+	return opened_mapping_init(place, &values, reader->opened);
+}
+
+static int make_places(struct otlp_reader *reader)
+{
+	const dictionary_message *dictionary = reader->dictionary;
+	int err = opened_mapping_init_nowhere(&reader->nowhere, reader->opened);
+
+	if (dictionary->n_mapping_table > OPENED_MAPPINGS_MAX)
+		return fail(-EBADMSG, "it names more than %d files", OPENED_MAPPINGS_MAX);
+	reader->places = calloc(dictionary->n_mapping_table + 1, sizeof(*reader->places));
+	if (!reader->places)
+		return -ENOMEM;
+	for (size_t i = 1; i < dictionary->n_mapping_table && !err; i++)
+		err = make_place(reader, dictionary->mapping_table[i], &reader->places[i]);
+	return err;
+}
+
+/* Frames of a language whose code is native are native ones. */
+static uint8_t kind_of(const char *type)
+{
+	const struct language_id *language = language_by_otlp_type(type);
+
+	if (!strcmp(type, "kernel"))
+		return FRAME_KERNEL;
+	if (!strcmp(type, "abort-marker"))
+		return FRAME_ERROR;
+	return language && language->frames != LANGUAGE_NATIVE ? language->kind : FRAME_NATIVE;
+}
+
+static struct location_traits traits_of(const struct otlp_reader *reader,
+					const location_message *location)
+{
+	struct location_traits traits = { .kind = FRAME_NATIVE };
+
+	for (size_t i = 0; i < location->n_attribute_indices; i++) {
+		struct opened_value value;
+		const char *key = attribute_at(reader, location->attribute_indices[i], &value);
+
+		if (!strcmp(key, "profile.frame.type"))
+			traits.kind = kind_of(value.text);
+		else if (!strcmp(key, "allframes.frame.guess") && value.number)
+			traits.marks |= OPENED_GUESS;
+		else if (!strcmp(key, "allframes.frame.approximate") && value.number)
+			traits.marks |= OPENED_APPROXIMATE;
+	}
+	return traits;
+}
+
+/* Once for each, however often stacks refer to it. */
+static int read_traits(struct otlp_reader *reader)
+{
+	const dictionary_message *dictionary = reader->dictionary;
+
+	reader->traits = calloc(dictionary->n_location_table + 1, sizeof(*reader->traits));
+	if (!reader->traits)
+		return -ENOMEM;
+	for (size_t i = 1; i < dictionary->n_location_table; i++)
+		reader->traits[i] = traits_of(reader, dictionary->location_table[i]);
+	return 0;
+}
+
+/* --- stacks --- */
+
+static const struct opened_mapping *place_of(const struct otlp_reader *reader, int32_t index)
+{
+	return index > 0 && (size_t)index < reader->dictionary->n_mapping_table ?
+		       &reader->places[index] :
+		       &reader->nowhere;
+}
+
+static int push_frame(struct otlp_reader *reader, const location_message *location,
+		      const struct location_traits *traits, const line_message *line,
+		      bool is_inlined)
+{
+	const dictionary_message *dictionary = reader->dictionary;
+	struct opened_name name = { .marks = line ? 0 : OPENED_NAMELESS };
+	const char *function = "", *file = "";
+	struct frame frame;
+
+	if (line && line->function_index > 0 &&
+	    (size_t)line->function_index < dictionary->n_function_table) {
+		const function_message *entry = dictionary->function_table[line->function_index];
+
+		function = opened_names_name(&reader->names, (uint64_t)entry->name_strindex, &name);
+		file = opened_names_text(&reader->names, (uint64_t)entry->filename_strindex);
+	}
+	name.marks |= traits->marks;
+	if (traits->kind == FRAME_ERROR && !(name.marks & OPENED_ERROR)) {
+		/* Somebody else's reason. */
+		name.marks |= OPENED_ERROR;
+		name.error = UNWIND_NO_INFO;
+	}
+	reader->text_bytes += strlen(function) + strlen(file);
+	frame = opened_frame_make(place_of(reader, location->mapping_index), traits->kind, function,
+				  &name, file, line ? line->line : 0);
+	/* Where there was no name its text may say where the function begins. */
+	if (frame.kind != FRAME_ERROR && (!line || !(name.marks & OPENED_NAMELESS)))
+		frame.address = location->address;
+	if (is_inlined)
+		frame.flags |= FRAME_INLINED;
+	return opened_stack_push(&reader->stack, &frame);
+}
+
+static int push_location(struct otlp_reader *reader, int32_t index)
+{
+	const location_message *location = reader->dictionary->location_table[index];
+	struct location_traits traits = reader->traits[index];
+	int err = 0;
+
+	if (!location->n_lines)
+		return push_frame(reader, location, &traits, NULL, false);
+	for (size_t i = 0; i < location->n_lines && !err && !opened_stack_is_full(&reader->stack);
+	     i++) {
+		err = push_frame(reader, location, &traits, location->lines[i],
+				 i + 1 < location->n_lines);
+		/* It is said of the innermost one. */
+		traits.marks &= ~OPENED_APPROXIMATE;
+	}
+	return err;
+}
+
+static int push_stack(struct otlp_reader *reader, int32_t index)
+{
+	const dictionary_message *dictionary = reader->dictionary;
+	const Opentelemetry__Proto__Profiles__V1development__Stack *stack;
+	int err = 0;
+
+	if (index < 0 || (size_t)index >= dictionary->n_stack_table)
+		return 0;
+	stack = dictionary->stack_table[index];
+	for (size_t i = 0;
+	     i < stack->n_location_indices && !err && !opened_stack_is_full(&reader->stack); i++) {
+		int32_t location = stack->location_indices[i];
+
+		if (location > 0 && (size_t)location < dictionary->n_location_table)
+			err = push_location(reader, location);
+	}
+	return err;
+}
+
+/* Stacks with a mark are others than those without: which part of reader->traces they are. */
+static size_t set_of(uint8_t mark)
+{
+	const struct language_key *key = language_mark(mark);
+
+	return key ? 1 + (size_t)(key - language_marks) : 0;
+}
+
+/*
+ * The trace of the stack that was pushed, shared with the samples if it is there already. Its bytes count again then:
+ * making it took time.
+ */
+static int finish_stack(struct otlp_reader *reader, struct trace **trace)
+{
+	struct trace *made = opened_stack_finish(&reader->stack);
+	struct trace *known = made ? interner_find(&reader->opened->table.traces, made) : NULL;
+
+	if (!known) {
+		*trace = made;
+		return made ? 0 : -ENOMEM;
+	}
+	trace_unref(made);
+	*trace = trace_ref(known);
+	return opened_samples_spend(reader->opened, known->bytes);
+}
+
+/* The trace of stack @index, borrowed from the reader. */
+static int find_trace(struct otlp_reader *reader, int32_t index, uint8_t mark, struct trace **trace)
+{
+	size_t count = reader->dictionary->n_stack_table;
+	size_t place = index < 0 || (size_t)index >= count ? count : (size_t)index;
+	struct trace **kept = &reader->traces[place + set_of(mark) * (count + 1)];
+	int err;
+
+	if (!*kept) {
+		reader->text_bytes = 0;
+		err = push_stack(reader, index);
+		if (!err)
+			err = opened_samples_spend(reader->opened,
+						   reader->text_bytes / TEXTS_PER_KEPT);
+		if (err)
+			return err;
+		if (mark)
+			opened_stack_set_mark(&reader->stack, mark);
+		err = finish_stack(reader, kept);
+		if (err)
+			return err;
+	}
+	*trace = *kept;
+	return 0;
+}
+
+/* --- samples --- */
+
+static uint64_t count_at(const struct otlp_reader *reader, const sample_message *sample, size_t i)
+{
+	int64_t value = i < sample->n_values ? sample->values[i] : 0;
+
+	return value > 0 ? ((uint64_t)value + reader->unit / 2) / reader->unit : 0;
+}
+
+static int add_moments(struct otlp_reader *reader, const profile_message *profile,
+		       const sample_message *sample)
+{
+	int err = 0;
+
+	if (!sample->n_timestamps_unix_nano) {
+		for (size_t i = 0; i < sample->n_values && !err; i++)
+			err = opened_samples_add(reader->opened, profile->time_unix_nano,
+						 count_at(reader, sample, i));
+		return err;
+	}
+	for (size_t i = 0; i < sample->n_timestamps_unix_nano && !err; i++)
+		err = opened_samples_add(reader->opened, sample->timestamps_unix_nano[i],
+					 sample->n_values ? count_at(reader, sample, i) : 1);
+	return err;
+}
+
+static int read_sample(struct otlp_reader *reader, const struct opened_identity *resource,
+		       const profile_message *profile, const sample_message *sample)
+{
+	struct opened_identity identity = *resource;
+	struct sample wanted;
+	struct trace *trace;
+	int err;
+
+	opened_identities_begin(&reader->identities);
+	for (size_t i = 0; i < sample->n_attribute_indices; i++) {
+		struct opened_value value;
+		const char *key = attribute_at(reader, sample->attribute_indices[i], &value);
+
+		opened_identities_set(&reader->identities, &identity, key, &value);
+	}
+	err = find_trace(reader, sample->stack_index, identity.mark, &trace);
+	if (err)
+		return err;
+	err = opened_identities_sample(&reader->identities, &identity, trace, &wanted);
+	if (!err)
+		err = opened_samples_begin(reader->opened, &wanted);
+	return err ? err : add_moments(reader, profile, sample);
+}
+
+static bool has_unit(const struct otlp_reader *reader, const value_type_message *type,
+		     const char *unit)
+{
+	return type &&
+	       !strcmp(opened_names_text(&reader->names, (uint64_t)type->unit_strindex), unit);
+}
+
+/* Others are of bytes, of time without a period, and so on. */
+static bool counts_samples(const struct otlp_reader *reader, const profile_message *profile)
+{
+	const value_type_message *type = profile->sample_type;
+
+	return !type || has_unit(reader, type, "") || has_unit(reader, type, "count") ||
+	       (profile->period > 0 && profile->period_type &&
+		type->unit_strindex == profile->period_type->unit_strindex);
+}
+
+static void read_facts(struct otlp_reader *reader, const profile_message *profile)
+{
+	struct opened_samples *opened = reader->opened;
+	uint64_t start_ns = profile->time_unix_nano, end_ns;
+
+	reader->unit = 1;
+	if (profile->sample_type && profile->period_type && profile->period > 0 &&
+	    profile->sample_type->unit_strindex == profile->period_type->unit_strindex)
+		reader->unit = (uint64_t)profile->period;
+	if (has_unit(reader, profile->period_type, "nanoseconds") && profile->period > 0 &&
+	    profile->period <= (int64_t)NS_PER_SECOND)
+		opened->samples_per_second =
+			(NS_PER_SECOND + (uint64_t)profile->period / 2) / (uint64_t)profile->period;
+	if (!start_ns)
+		return;
+	end_ns = profile->duration_nano < UINT64_MAX - start_ns ?
+			 start_ns + profile->duration_nano :
+			 UINT64_MAX;
+	if (!opened->start_ns || start_ns < opened->start_ns) {
+		if (opened->start_ns)
+			opened->duration_ns += opened->start_ns - start_ns;
+		opened->start_ns = start_ns;
+	}
+	if (end_ns - opened->start_ns > opened->duration_ns)
+		opened->duration_ns = end_ns - opened->start_ns;
+}
+
+/* The agent's own profiles of other origins than the clock: the page does not show them. */
+static bool is_of_other_origin(const struct otlp_reader *reader, const profile_message *profile)
+{
+	const value_type_message *type = profile->sample_type;
+
+	for (uint32_t i = ORIGIN_CLOCK + 1; type && i < ORIGIN_COUNT; i++)
+		if (has_unit(reader, type, origin_types[i].unit) &&
+		    !strcmp(opened_names_text(&reader->names, (uint64_t)type->type_strindex),
+			    origin_types[i].type))
+			return true;
+	return false;
+}
+
+static int read_profile(struct otlp_reader *reader, const struct opened_identity *resource,
+			const profile_message *profile)
+{
+	int err = 0;
+
+	if (is_of_other_origin(reader, profile) ||
+	    (reader->opened->max_samples && !counts_samples(reader, profile))) {
+		reader->opened->skipped_profiles++;
+		return 0;
+	}
+	read_facts(reader, profile);
+	for (size_t i = 0; i < profile->n_samples && !err; i++)
+		err = read_sample(reader, resource, profile, profile->samples[i]);
+	return err;
+}
+
+static void read_resource(struct otlp_reader *reader,
+			  const Opentelemetry__Proto__Resource__V1__Resource *resource,
+			  struct opened_identity *identity)
+{
+	for (size_t i = 0; resource && i < resource->n_attributes; i++) {
+		const Opentelemetry__Proto__Common__V1__KeyValue *attribute =
+			resource->attributes[i];
+		const char *key = *attribute->key ?
+					  attribute->key :
+					  opened_names_text(&reader->names,
+							    (uint64_t)attribute->key_strindex);
+		struct opened_value value = value_of(reader, attribute->value);
+
+		opened_identities_set(&reader->identities, identity, key, &value);
+	}
+}
+
+static int read_resource_profiles(struct otlp_reader *reader, const resource_message *profiles)
+{
+	struct opened_identity identity = { .host_name = reader->opened->unnamed_host };
+	int err = 0;
+
+	opened_identities_begin(&reader->identities);
+	read_resource(reader, profiles->resource, &identity);
+	if (identity.host_name && !*reader->opened->host)
+		snprintf(reader->opened->host, sizeof(reader->opened->host), "%s",
+			 identity.host_name);
+	for (size_t i = 0; i < profiles->n_scope_profiles && !err; i++)
+		for (size_t j = 0; j < profiles->scope_profiles[i]->n_profiles && !err; j++)
+			err = read_profile(reader, &identity,
+					   profiles->scope_profiles[i]->profiles[j]);
+	return err;
+}
+
+static int read_request(struct otlp_reader *reader, const request_message *request)
+{
+	int err = opened_names_init(&reader->names, reader->dictionary->string_table,
+				    reader->dictionary->n_string_table);
+
+	if (!err)
+		err = make_places(reader);
+	if (!err)
+		err = read_traits(reader);
+	reader->traces = calloc(TRACE_SETS * (reader->dictionary->n_stack_table + 1),
+				sizeof(*reader->traces));
+	if (!reader->traces)
+		return -ENOMEM;
+	for (size_t i = 0; i < request->n_resource_profiles && !err; i++)
+		err = read_resource_profiles(reader, request->resource_profiles[i]);
+	return err;
+}
+
+static void otlp_reader_deinit(struct otlp_reader *reader)
+{
+	for (size_t i = 0; reader->places && i < reader->dictionary->n_mapping_table; i++)
+		opened_mapping_deinit(&reader->places[i]);
+	free(reader->places);
+	free(reader->traits);
+	for (size_t i = 0;
+	     reader->traces && i < TRACE_SETS * (reader->dictionary->n_stack_table + 1); i++)
+		if (reader->traces[i])
+			trace_unref(reader->traces[i]);
+	free(reader->traces);
+	opened_mapping_deinit(&reader->nowhere);
+	opened_names_deinit(&reader->names);
+	opened_stack_deinit(&reader->stack);
+	opened_identities_deinit(&reader->identities);
+}
+
+int open_otlp(const void *bytes, size_t count, size_t max_bytes, struct opened_samples *opened)
+{
+	static const dictionary_message empty =
+		OPENTELEMETRY__PROTO__PROFILES__V1DEVELOPMENT__PROFILES_DICTIONARY__INIT;
+	struct otlp_reader reader = { .opened = opened, .identities.opened = opened };
+	struct decode_budget budget;
+	ProtobufCMessage *message;
+	const request_message *request;
+	int err;
+
+	opened_samples_init(opened);
+	decode_budget_init(&budget, max_bytes);
+	message = protobuf_c_message_unpack(&REQUEST_DESCRIPTOR, &budget.allocator, count, bytes);
+	if (!message)
+		return fail(-EBADMSG, "it is no OTLP profile, is damaged or too large");
+	request = (const request_message *)message;
+	reader.dictionary = request->dictionary ? request->dictionary : &empty;
+	err = read_request(&reader, request);
+	otlp_reader_deinit(&reader);
+	protobuf_c_message_free_unpacked(message, &budget.allocator);
+	return err;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Reads OTLP profiles (proto/otlp_collector.proto): the agent's as what they were, others as far as they tell. */
+#ifndef VIEWER_OPEN_OPEN_OTLP_H
+#define VIEWER_OPEN_OPEN_OTLP_H
+
+#include <stddef.h>
+
+#include "viewer/open/opened_samples.h"
+
+/**
+ * Adds the samples of one ExportProfilesServiceRequest. -EBADMSG with a text for users for what is none or needs over
+ * @max_bytes to unpack, -ENOMEM, -E2BIG.
+ */
+int open_otlp(const void *bytes, size_t count, size_t max_bytes, struct opened_samples *opened);
+
+#endif

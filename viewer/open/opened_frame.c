@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "viewer/open/opened_frame.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "lib/base/hash128.h"
+#include "lib/base/text.h"
+
+/* The path of no file. */
+#define NOWHERE "[unknown]"
+/* The agent's own numbers are below. */
+#define OPENED_EXECUTABLE_IDS (1ULL << 62)
+
+static enum opened_place place_of(const char *path)
+{
+	if (!*path || !strcmp(path, "[anonymous]") || text_starts_with(path, "//anon"))
+		return OPENED_ANONYMOUS;
+	if (text_starts_with(path, "[kernel") || !strcmp(path, "vmlinux"))
+		return OPENED_IN_KERNEL;
+	return OPENED_FILE;
+}
+
+/* "[kernel.ext4]" -> "ext4", cut in place. */
+static const char *module_of(char *path)
+{
+	char *dot = strchr(path, '.'), *end = path + strlen(path) - 1;
+
+	if (*path != '[' || !dot || *end != ']')
+		return path;
+	*end = '\0';
+	return !strcmp(dot + 1, "kallsyms") ? "vmlinux" : dot + 1;
+}
+
+static uint64_t hash_values(const struct binary *values)
+{
+	struct {
+		uint64_t path;
+		uint64_t build_id;
+		uint64_t start;
+		struct file_id file_id;
+	} key = {
+		.path = hash64_bytes(values->path, strlen(values->path)),
+		.build_id = hash64_bytes(values->build_id, values->build_id_bytes),
+		.start = values->memory_start,
+		.file_id = values->file_id,
+	};
+
+	return hash64_bytes(&key, sizeof(key)) | OPENED_EXECUTABLE_IDS;
+}
+
+int opened_mapping_init_nowhere(struct opened_mapping *mapping, struct opened_samples *opened)
+{
+	return opened_mapping_init(mapping, &(struct binary){ .path = (char *)NOWHERE }, opened);
+}
+
+int opened_mapping_init(struct opened_mapping *mapping, const struct binary *values,
+			struct opened_samples *opened)
+{
+	struct binary complete = *values;
+	int err;
+
+	*mapping = (struct opened_mapping){ .place = place_of(values->path) };
+	if (mapping->place == OPENED_ANONYMOUS)
+		return 0;
+	complete.fd = -1;
+	complete.is_elsewhere = true;
+	complete.is_kernel = mapping->place == OPENED_IN_KERNEL;
+	complete.executable_id = hash_values(values);
+	if (complete.is_kernel)
+		/* Not to be told apart by addresses, which others may leave out. */
+		complete.memory_start = complete.memory_limit = complete.file_offset = 0;
+	err = opened_samples_spend(opened, sizeof(complete) + strlen(complete.path) + 1);
+	if (err)
+		return err;
+	mapping->binary = binary_create(&complete);
+	if (!mapping->binary)
+		return -ENOMEM;
+	if (complete.is_kernel)
+		mapping->module = module_of(mapping->binary->path);
+	return 0;
+}
+
+void opened_mapping_deinit(struct opened_mapping *mapping)
+{
+	if (mapping->binary)
+		binary_unref(mapping->binary);
+}
+
+void opened_build_id(const char *text, struct binary *values)
+{
+	size_t length = strnlen(text, 2 * sizeof(values->build_id) + 1);
+
+	if (length % 2 || length > 2 * sizeof(values->build_id))
+		return;
+	for (size_t i = 0; i < length; i += 2) {
+		int high = text_hex_value(text[i]), low = text_hex_value(text[i + 1]);
+
+		if (high < 0 || low < 0)
+			return;
+		values->build_id[i / 2] = high << 4 | low;
+	}
+	values->build_id_bytes = length / 2;
+}
+
+static uint8_t flags_of(const struct opened_name *name)
+{
+	return (name->marks & OPENED_GUESS ? FRAME_GUESS : 0) |
+	       (name->marks & OPENED_APPROXIMATE ? FRAME_APPROXIMATE : 0) |
+	       (name->marks & OPENED_INLINED ? FRAME_INLINED : 0);
+}
+
+static struct frame kernel_frame(const struct opened_mapping *mapping, struct frame frame)
+{
+	frame.kind = FRAME_KERNEL;
+	if (mapping->place == OPENED_IN_KERNEL) {
+		frame.binary = mapping->binary;
+		frame.file = mapping->module;
+	} else if (mapping->place == OPENED_FILE && strcmp(mapping->binary->path, NOWHERE)) {
+		/* A module. */
+		frame.file = binary_name(mapping->binary);
+	}
+	return frame;
+}
+
+struct frame opened_frame_make(const struct opened_mapping *mapping, uint8_t kind,
+			       const char *function, const struct opened_name *name,
+			       const char *file, int64_t line)
+{
+	struct frame frame = { .kind = kind, .flags = flags_of(name) };
+
+	if (name->marks & OPENED_ERROR)
+		return (struct frame){ .kind = FRAME_ERROR, .error = name->error };
+	if (name->marks & OPENED_NAMELESS)
+		frame.address = name->address;
+	else if (*function)
+		frame.function = function;
+	if (mapping->place == OPENED_IN_KERNEL || name->marks & OPENED_KERNEL ||
+	    kind == FRAME_KERNEL)
+		return kernel_frame(mapping, frame);
+	if (frame.kind == FRAME_NATIVE && !(name->marks & OPENED_JIT))
+		frame.binary = mapping->binary;
+	if (*file)
+		frame.file = file;
+	if (line > 0 && line <= UINT32_MAX)
+		frame.line = line;
+	return frame;
+}

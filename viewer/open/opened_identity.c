@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "viewer/open/opened_identity.h"
+
+#include <errno.h>
+#include <stddef.h>
+#include <string.h>
+
+#include "lib/base/text.h"
+#include "lib/model/languages.h"
+
+#define LABEL_KEY_PREFIX "process.context.label."
+#define UNKNOWN_SERVICE "unknown_service:"
+
+static const struct {
+	const char *key;
+	size_t offset;
+} texts[] = {
+	{ "service.name", offsetof(struct opened_identity, service_name) },
+	{ "container.id", offsetof(struct opened_identity, container_id) },
+	{ "process.executable.name", offsetof(struct opened_identity, executable_name) },
+	{ "process.executable.path", offsetof(struct opened_identity, executable_path) },
+	{ "host.name", offsetof(struct opened_identity, host_name) },
+};
+
+static void drop_process(struct opened_identities *identities)
+{
+	process_info_unref(identities->process);
+	identities->process = NULL;
+}
+
+void opened_identities_begin(struct opened_identities *identities)
+{
+	opened_labels_clear(&identities->labels);
+}
+
+/* Texts that a language says of a process (language_ops.describe), by their keys. */
+static bool is_of_process(const char *key)
+{
+	return text_starts_with(key, "process.runtime.") || text_starts_with(key, "allframes.");
+}
+
+static void set_attribute(struct opened_identity *identity, const char *key, const char *text)
+{
+	uint32_t i = 0;
+
+	while (i < identity->attribute_count && strcmp(identity->attributes[i].key, key))
+		i++;
+	if (i == PROCESS_ATTRIBUTES_MAX)
+		return;
+	identity->attributes[i] = (struct attribute){ key, text };
+	if (i == identity->attribute_count)
+		identity->attribute_count++;
+}
+
+/* Nothing if the key is of no attribute of samples. */
+static void set_sample_attribute(struct sample *sample, const char *key, const char *text,
+				 int64_t number)
+{
+	for (uint32_t i = 0; i < SAMPLE_ATTRIBUTE_COUNT; i++) {
+		if (!*key || strcmp(key, sample_attributes[i].otlp))
+			continue;
+		if (sample_attributes[i].kind == ATTRIBUTE_NUMBER)
+			sample_set_number(sample, i, (uint32_t)number);
+		else if (text)
+			sample_set_text(sample, i, text);
+	}
+}
+
+void opened_identities_set(struct opened_identities *identities, struct opened_identity *identity,
+			   const char *key, const struct opened_value *value)
+{
+	bool is_too_long = strnlen(value->text, OPENED_ATTRIBUTE_MAX_BYTES + 1) >
+			   OPENED_ATTRIBUTE_MAX_BYTES;
+
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (!strcmp(key, texts[i].key) && !is_too_long)
+			*(const char **)((char *)identity + texts[i].offset) = value->text;
+	set_sample_attribute(&identity->sample, key, is_too_long ? NULL : value->text,
+			     value->number);
+	for (uint32_t i = 0; i < LANGUAGE_MARK_COUNT; i++)
+		if (!strcmp(key, language_marks[i].otlp))
+			identity->mark = value->number ? language_marks[i].kind : 0;
+	for (uint32_t i = 0; i < LANGUAGE_NUMBER_COUNT; i++)
+		if (!strcmp(key, language_numbers[i].otlp))
+			opened_labels_set_number(&identities->labels, language_numbers[i].kind,
+						 (uint64_t)value->number);
+	if (text_starts_with(key, LABEL_KEY_PREFIX))
+		opened_labels_add(&identities->labels, key + strlen(LABEL_KEY_PREFIX), value->text);
+	else if (is_of_process(key) && *value->text && !is_too_long)
+		set_attribute(identity, key, value->text);
+}
+
+static bool is_set(const char *text)
+{
+	return text && *text;
+}
+
+/* Nobody asks OTLP for the comm: what comes nearest to it. */
+static const char *comm_of(const struct opened_identity *identity, const struct trace *trace)
+{
+	const char *service = identity->service_name;
+
+	if (is_set(identity->executable_name))
+		return identity->executable_name;
+	if (trace->is_kernel_thread && is_set(identity->sample.thread_comm))
+		return identity->sample.thread_comm;
+	if (!is_set(service))
+		return "";
+	return text_starts_with(service, UNKNOWN_SERVICE) ? service + strlen(UNKNOWN_SERVICE) :
+							    service;
+}
+
+/* The process of @identity; none if there are too many others. */
+static int make_process(struct opened_identities *identities,
+			const struct opened_identity *identity)
+{
+	const struct interner *known = &identities->opened->table.processes;
+	const char *service = identity->service_name;
+	const struct process_info values = {
+		.pid = identity->sample.pid,
+		.executable_path = identity->executable_path,
+		.container_id = identity->container_id,
+		.host_name = identity->host_name,
+		.service_name = service && !text_starts_with(service, UNKNOWN_SERVICE) ? service :
+											 NULL,
+		.attributes = identity->attributes,
+		.attribute_count = identity->attribute_count,
+	};
+
+	identities->process = process_info_create(&values);
+	if (!identities->process)
+		return -ENOMEM;
+	if (interner_count(known) >= OPENED_PROCESSES_MAX &&
+	    !interner_find(known, identities->process))
+		drop_process(identities);
+	return 0;
+}
+
+int opened_identities_sample(struct opened_identities *identities,
+			     const struct opened_identity *identity, struct trace *trace,
+			     struct sample *sample)
+{
+	int err = 0;
+
+	drop_process(identities);
+	/* Of kernel threads there is nothing to tell but where they run. */
+	if (!trace->is_kernel_thread || is_set(identity->host_name))
+		err = make_process(identities, identity);
+	if (err)
+		return err;
+	*sample = identity->sample;
+	sample->trace = trace;
+	sample->process = identities->process;
+	sample->labels = opened_labels_finish(&identities->labels);
+	sample->process_comm = comm_of(identity, trace);
+	if (!is_set(sample->thread_comm))
+		sample->thread_comm = sample->process_comm;
+	return 0;
+}
+
+void opened_identities_deinit(struct opened_identities *identities)
+{
+	drop_process(identities);
+	opened_labels_deinit(&identities->labels);
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "viewer/receive/symbol_upload.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "build/proto/symbol_upload.pb-c.h"
+#include "lib/base/error.h"
+#include "viewer/open/decode_budget.h"
+
+typedef Allframes__Symbols__V1__UploadRequest upload_message;
+
+enum {
+	/* A piece, and what belongs to it: no more memory is there, however many fields are unknown or repeated. */
+	UNPACKED_MAX_BYTES = SYMBOL_UPLOAD_PIECE_BYTES + (64 << 10),
+};
+
+void *symbol_upload_pack(const struct upload_piece *piece, size_t *request_bytes)
+{
+	upload_message message = ALLFRAMES__SYMBOLS__V1__UPLOAD_REQUEST__INIT;
+	void *request;
+
+	message.upload_id = piece->upload_id;
+	message.build_id =
+		(ProtobufCBinaryData){ piece->build_id_bytes, (uint8_t *)piece->build_id };
+	if (piece->file_id)
+		message.file_id =
+			(ProtobufCBinaryData){ sizeof(*piece->file_id), (uint8_t *)piece->file_id };
+	message.size = piece->size;
+	message.offset = piece->offset;
+	message.content = (ProtobufCBinaryData){ piece->count, (uint8_t *)piece->bytes };
+	*request_bytes = allframes__symbols__v1__upload_request__get_packed_size(&message);
+	request = malloc(*request_bytes + 1);
+	if (request)
+		allframes__symbols__v1__upload_request__pack(&message, request);
+	return request;
+}
+
+static int take_message(const upload_message *message,
+			int (*take)(void *context, const struct upload_piece *piece), void *context)
+{
+	struct upload_piece piece = {
+		.upload_id = message->upload_id,
+		.build_id = message->build_id.data,
+		.build_id_bytes = message->build_id.len,
+		.size = message->size,
+		.offset = message->offset,
+		.bytes = message->content.data,
+		.count = message->content.len,
+	};
+
+	if (message->file_id.len == sizeof(*piece.file_id))
+		piece.file_id = (const struct file_id *)message->file_id.data;
+	else if (message->file_id.len)
+		return fail(-EBADMSG, "a file id has %zu bytes", sizeof(*piece.file_id));
+	return take(context, &piece);
+}
+
+int symbol_upload_read(const void *bytes, size_t count,
+		       int (*take)(void *context, const struct upload_piece *piece), void *context)
+{
+	struct decode_budget budget;
+	upload_message *message;
+	int err;
+
+	decode_budget_init(&budget, UNPACKED_MAX_BYTES);
+	message = allframes__symbols__v1__upload_request__unpack(&budget.allocator, count, bytes);
+	if (!message)
+		return fail(-EBADMSG, "this is no request to upload symbols");
+	err = take_message(message, take, context);
+	allframes__symbols__v1__upload_request__free_unpacked(message, &budget.allocator);
+	return err;
+}
