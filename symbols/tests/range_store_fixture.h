@@ -15,6 +15,7 @@
 #include <string.h>
 
 #include "lib/base/clock.h"
+#include "symbols/build/tests/range_maker_program.h"
 #include "symbols/range_store.h"
 
 enum { PATH_BYTES = 256 };

@@ -15,6 +15,7 @@
 
 #include "lib/base/clock.h"
 #include "symbols/build/range_maker.h"
+#include "symbols/build/tests/range_maker_program.h"
 
 /** No test meets these. */
 static const struct range_maker_limits wide = {

@@ -251,12 +251,6 @@ static void sections_that_claim_to_be_huge_are_refused(void **state)
 	}
 }
 
-/* A process that makes ranges is this program, started again: see scripts/unit_tests.c. */
-void unit_tests_enter(int argc, char **argv)
-{
-	range_maker_enter(argc, argv);
-}
-
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
