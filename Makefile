@@ -126,7 +126,9 @@ build/proto/%.pb-c.c build/proto/%.pb-c.h: proto/%.proto
 # The kernel side of each language (ebpf/abi/languages.h, whose rows are read here) is in a folder of its own, and is
 # included by files with a line for each. NAME_labels.bpf.h need not be there: then there are none.
 LANGUAGES := $(shell sed -n 's/^\tX.[0-9]*, [A-Z0-9_]*, \([a-z0-9_]*\),.*/\1/p' ebpf/abi/languages.h)
-LANGUAGE_INCLUDES := $(addprefix build/ebpf/language_,labels.h programs.h states.h steps.h)
+# The entry program of each origin of samples (ebpf/abi/origins.h).
+ORIGIN_ENTRIES := $(shell sed -n 's/^\tX.[A-Z0-9_]*, [a-z0-9_]*, [A-Z_]*, \([a-z0-9_]*\), [A-Z]*,.*/\1/p' ebpf/abi/origins.h)
+LISTED_INCLUDES := $(addprefix build/ebpf/,language_labels.h language_programs.h language_states.h language_steps.h origin_programs.h)
 
 build/ebpf/language_programs.h: FORCE
 	$(call keep_lines,$(foreach l,$(LANGUAGES),'#include "ebpf/$(l)/$(l)_unwind.bpf.c"'))
@@ -137,7 +139,10 @@ build/ebpf/language_labels.h: FORCE
 build/ebpf/language_steps.h: FORCE
 	$(call keep_lines,$(foreach l,$(LANGUAGES),'#include "ebpf/$(l)/$(l)_step.bpf.h"'))
 
-BPF_SOURCES := $(wildcard ebpf/*.bpf.c ebpf/*.bpf.h ebpf/*/*.bpf.c ebpf/*/*.bpf.h ebpf/abi/*.h) $(LANGUAGE_INCLUDES)
+build/ebpf/origin_programs.h: FORCE
+	$(call keep_lines,$(foreach e,$(ORIGIN_ENTRIES),'#include "ebpf/$(e).bpf.c"'))
+
+BPF_SOURCES := $(wildcard ebpf/*.bpf.c ebpf/*.bpf.h ebpf/*/*.bpf.c ebpf/*/*.bpf.h ebpf/abi/*.h) $(LISTED_INCLUDES)
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Werror -I. \
 	-I/usr/include/$(ARCH)-linux-gnu -D__TARGET_ARCH_$(BPF_ARCH)
 
@@ -164,7 +169,7 @@ build/version.h: FORCE
 	$(call keep,#define AGENT_VERSION "$(VERSION)")
 
 # Order-only: the first build needs them before any object, later ones know by -MMD who includes them.
-GENERATED := $(PROTO_HEADERS) $(LANGUAGE_INCLUDES) build/version.h
+GENERATED := $(PROTO_HEADERS) $(LISTED_INCLUDES) build/version.h
 SKELETON := $(if $(wildcard ebpf/allframes.bpf.c),build/ebpf/allframes.skel.h)
 USES_SKELETON := $(wildcard agent/tracing/*.c agent/tracing/*/*.c)
 

@@ -14,15 +14,16 @@
 #include "ebpf/state.bpf.h"
 
 /*
- * One element for each CPU that there can be, as the loader says: values of a per-CPU array are too
- * small. Programs of perf events run in interrupts, so that a sample stays on its CPU.
+ * Each origin has its own, made by the loader, since the programs of one may interrupt those of another. One element for
+ * each CPU that there can be, as the loader says: values of a per-CPU array are too small. An origin's programs must
+ * not be interrupted by themselves, and stay on their CPU.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
 	__type(value, struct walk_state);
-} clock_state SEC(".maps");
+} states SEC(".maps");
 
 enum {
 	/** Of a chain: the kernel allows 32 tail calls, one into it, one out of it, one to spare. */
@@ -34,11 +35,11 @@ struct walk_context {
 	struct walk_state *state;
 };
 
-static __always_inline struct walk_state *clock_state_get(void)
+static __always_inline struct walk_state *state_get(void)
 {
 	__u32 key = bpf_get_smp_processor_id();
 
-	return bpf_map_lookup_elem(&clock_state, &key);
+	return bpf_map_lookup_elem(&states, &key);
 }
 
 /* Returns only if the call did not happen. */

@@ -29,7 +29,7 @@ static __always_inline long unwind_step(void *context, __u32 language, language_
 static __always_inline void unwind_language(void *ctx, __u32 language, __u32 steps_max,
 					    long (*callback)(__u32 index, void *context))
 {
-	struct walk_context context = { .state = clock_state_get() };
+	struct walk_context context = { .state = state_get() };
 
 	if (!context.state)
 		return;
@@ -42,7 +42,7 @@ static __always_inline void unwind_language(void *ctx, __u32 language, __u32 ste
 static __always_inline void unwind_language_run(void *ctx, __u32 language, int count,
 						language_step *step)
 {
-	struct walk_state *state = clock_state_get();
+	struct walk_state *state = state_get();
 
 	if (!state)
 		return;

@@ -4,13 +4,13 @@
  * the unwind tables are in tables.bpf.h). The sizes of the rings are set by the loader.
  *
  *	map              written by                      read by
- *	processes        user space (abi/process.h)      sample_entry
+ *	processes        user space (abi/process.h)      programs of origins
  *	notified         programs; deleted by user space programs
- *	samples          unwind_stop, sample_entry       user space
+ *	samples          unwind_stop, entries            user space
  *	notices          all programs                    user space
  *	counters         programs                        user space
  *	unwinders        user space, once                all programs
- *	selected_*       user space, once                sample_entry
+ *	selected_*       user space, once                programs of origins
  */
 #ifndef EBPF_MAPS_BPF_H
 #define EBPF_MAPS_BPF_H

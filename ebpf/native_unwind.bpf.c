@@ -30,7 +30,7 @@ static long walk_frame_callback(__u32 index, void *context)
 SEC("perf_event")
 int native_unwind(void *ctx)
 {
-	struct walk_context context = { .state = clock_state_get() };
+	struct walk_context context = { .state = state_get() };
 
 	if (!context.state)
 		return 0;
@@ -54,7 +54,7 @@ static __always_inline void walk_frames(struct walk_state *state)
 SEC("perf_event")
 int native_unwind_chain(void *ctx)
 {
-	struct walk_state *state = clock_state_get();
+	struct walk_state *state = state_get();
 
 	if (!state)
 		return 0;

@@ -23,7 +23,7 @@ static __always_inline void tell_unknown_address(const struct walk_state *state)
 SEC("perf_event")
 int unwind_stop(void *ctx)
 {
-	struct walk_state *state = clock_state_get();
+	struct walk_state *state = state_get();
 
 	if (!state)
 		return 0;

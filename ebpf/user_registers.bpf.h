@@ -260,15 +260,19 @@ static __always_inline enum unwind_error take_saved_registers(const volatile __u
 	return settle_stack_pointer(state->registers);
 }
 
-/** Sets the state to the innermost user frame of @task, the current one. */
+/**
+ * Sets the state to the innermost user frame of @task, the current one. @has_registers: those of the context count if the
+ * CPU was in user mode.
+ */
 static __always_inline enum unwind_error find_user_registers(void *ctx, struct task_struct *task,
-							     struct walk_state *state)
+							     struct walk_state *state,
+							     bool has_registers)
 {
 	__u64 saved[SAVED_WORDS];
 	enum unwind_error error = UNWIND_OK;
 	__u64 mode;
 
-	if (context_in_user_mode(ctx)) {
+	if (has_registers && context_in_user_mode(ctx)) {
 		mode = context_word(ctx, MODE_WORD);
 #define X(word, number) state->registers[number] = context_word(ctx, word);
 		SAVED_REGISTERS(X)

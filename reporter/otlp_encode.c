@@ -347,6 +347,11 @@ static void add_samples(struct encoder *encoder, const struct otlp_draft_profile
 							&sample->n_attribute_indices);
 		sample->n_timestamps_unix_nano = samples[i].time_count;
 		sample->timestamps_unix_nano = encoder->draft->times.items + samples[i].first_time;
+		if (sample_origins[from->origin].has_values) {
+			sample->n_values = samples[i].time_count;
+			sample->values =
+				(int64_t *)encoder->draft->values.items + samples[i].first_value;
+		}
 	}
 }
 

@@ -44,8 +44,9 @@ struct build {
 	struct sequence_counts identities;
 	struct piece_vector pieces;
 	struct otlp_draft draft;
-	/* Of the samples that are one. */
+	/* The times of the samples that are one, and their values if the origin has them. */
 	struct otlp_time_vector times;
+	struct otlp_time_vector values;
 };
 
 /* --- identities --- */
@@ -130,6 +131,7 @@ static void add_sample(struct build *build, uint32_t resource, struct otlp_draft
 		size_t taken = otlp_draft_add(&build->draft, resource, sample);
 
 		sample->times += taken;
+		sample->values += sample->values ? taken : 0;
 		sample->time_count -= taken;
 		if (sample->time_count && !build->dictionary.err)
 			finish_request(build);
@@ -141,6 +143,8 @@ static void append_times(struct build *build, const struct stored_sample *sample
 	for (uint64_t i = 0; i < sample->count && !build->dictionary.err; i++)
 		build->dictionary.err = otlp_time_vector_push(
 			&build->times, otlp_realtime(build->window, sample->times_ns[i]));
+	for (uint64_t i = 0; sample->values && i < sample->count && !build->dictionary.err; i++)
+		build->dictionary.err = otlp_time_vector_push(&build->values, sample->values[i]);
 }
 
 /* Adds the sample that @count pieces are. */
@@ -157,14 +161,18 @@ static void add_pieces(struct build *build, const struct piece *pieces, size_t c
 	};
 
 	build->times.count = 0;
+	build->values.count = 0;
 	for (size_t i = 0; i < count; i++)
 		append_times(build, &build->snapshot->samples[pieces[i].sample]);
 	if (build->dictionary.err)
 		return;
-	if (count > 1)
-		sort_times(build->times.items, build->times.count);
 	sample.times = build->times.items;
 	sample.time_count = build->times.count;
+	if (build->values.count)
+		sample.values = build->values.items;
+	if (count > 1)
+		sort_times(build->times.items, sample.values ? build->values.items : NULL,
+			   build->times.count);
 	add_sample(build, pieces[0].resource, &sample);
 }
 
@@ -204,6 +212,7 @@ int otlp_build_requests(const struct sample_snapshot *snapshot, const struct otl
 	err = build.dictionary.err;
 	otlp_draft_deinit(&build.draft);
 	otlp_time_vector_deinit(&build.times);
+	otlp_time_vector_deinit(&build.values);
 	piece_vector_deinit(&build.pieces);
 	sequence_counts_deinit(&build.identities);
 	otlp_attributes_deinit(&build.attributes);

@@ -21,6 +21,7 @@ enum {
 	PROFILE_BYTES = (2 + 2) + (2 + 2) + 9 + 11 + 11 + (2 + OTLP_PROFILE_ID_BYTES),
 	TYPE_REFERENCES = 4,
 	TIME_BYTES = 8,
+	VALUE_MAX_BYTES = 10,
 };
 
 void otlp_draft_init(struct otlp_draft *draft, struct otlp_dictionary *dictionary,
@@ -37,10 +38,10 @@ void otlp_draft_init(struct otlp_draft *draft, struct otlp_dictionary *dictionar
 	};
 	for (uint32_t i = 0; i < ORIGIN_COUNT; i++)
 		draft->types[i] = (struct otlp_draft_types){
-			.type = otlp_add_text(dictionary, origin_types[i].type),
-			.unit = otlp_add_text(dictionary, origin_types[i].unit),
-			.period_type = otlp_add_text(dictionary, origin_types[i].period_type),
-			.period_unit = otlp_add_text(dictionary, origin_types[i].period_unit),
+			.type = otlp_add_text(dictionary, sample_origins[i].type),
+			.unit = otlp_add_text(dictionary, sample_origins[i].unit),
+			.period_type = otlp_add_text(dictionary, sample_origins[i].period_type),
+			.period_unit = otlp_add_text(dictionary, sample_origins[i].period_unit),
 		};
 }
 
@@ -49,6 +50,7 @@ void otlp_draft_deinit(struct otlp_draft *draft)
 	otlp_draft_profile_vector_deinit(&draft->profiles);
 	otlp_draft_sample_vector_deinit(&draft->samples);
 	otlp_time_vector_deinit(&draft->times);
+	otlp_time_vector_deinit(&draft->values);
 }
 
 static size_t resource_bytes(const struct otlp_draft *draft, uint32_t resource)
@@ -90,7 +92,8 @@ static void use_types(struct otlp_draft *draft, uint32_t origin)
 static size_t sample_bytes(const struct otlp_draft_sample *sample, size_t time_count)
 {
 	size_t bytes = 1 + otlp_packed_header_bytes(sample->attribute_count) +
-		       otlp_field_bytes(time_count * TIME_BYTES);
+		       otlp_field_bytes(time_count * TIME_BYTES) +
+		       (sample->values ? otlp_field_bytes(time_count * VALUE_MAX_BYTES) : 0);
 
 	return otlp_message_bytes(bytes, 1 + sample->attribute_count);
 }
@@ -147,15 +150,24 @@ static int append_sample(struct otlp_draft *draft, const struct otlp_draft_sampl
 	int err;
 
 	copy.times = NULL;
+	copy.values = NULL;
 	copy.first_time = draft->times.count;
+	copy.first_value = draft->values.count;
 	copy.time_count = time_count;
 	err = otlp_time_vector_reserve(&draft->times, draft->times.count + time_count);
+	if (!err && sample->values)
+		err = otlp_time_vector_reserve(&draft->values, draft->values.count + time_count);
 	if (!err)
 		err = otlp_draft_sample_vector_push(&draft->samples, copy);
 	if (err)
 		return err;
 	memcpy(draft->times.items + draft->times.count, sample->times, time_count * TIME_BYTES);
 	draft->times.count += time_count;
+	if (sample->values) {
+		memcpy(draft->values.items + draft->values.count, sample->values,
+		       time_count * sizeof(*sample->values));
+		draft->values.count += time_count;
+	}
 	profile->sample_count++;
 	if (sample->times[0] < profile->start)
 		profile->start = sample->times[0];
@@ -208,6 +220,7 @@ int otlp_draft_finish(struct otlp_draft *draft, struct otlp_request *request)
 	draft->profiles.count = 0;
 	draft->samples.count = 0;
 	draft->times.count = 0;
+	draft->values.count = 0;
 	draft->bytes = 0;
 	return err;
 }

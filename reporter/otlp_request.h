@@ -30,9 +30,12 @@ struct otlp_draft_sample {
 	uint32_t attribute_count;
 	/** Borrowed. */
 	const uint32_t *attributes;
-	/** ns since 1970, ascending; in the draft the place of the first in times. */
+	/** ns since 1970, ascending; in the draft the index of the first in times. */
 	const uint64_t *times;
 	size_t first_time;
+	/** One for each time, NULL if the origin has none; in the draft the index of the first in values. */
+	const uint64_t *values;
+	size_t first_value;
 	size_t time_count;
 };
 
@@ -50,7 +53,7 @@ struct otlp_draft_profile {
 
 VECTOR_DEFINE(otlp_draft_profile_vector, struct otlp_draft_profile)
 
-/** Ids of the texts of an origin (struct origin_types). */
+/** Ids of the texts of an origin (struct sample_origin). */
 struct otlp_draft_types {
 	uint32_t type;
 	uint32_t unit;
@@ -72,6 +75,7 @@ struct otlp_draft {
 	struct otlp_draft_profile_vector profiles;
 	struct otlp_draft_sample_vector samples;
 	struct otlp_time_vector times;
+	struct otlp_time_vector values;
 	/** Of all but the dictionary and what refers to it, at most. */
 	size_t bytes;
 };

@@ -45,7 +45,7 @@ enum {
 	LABEL_ENTRIES_MAX = OWN_LABELS + LABEL_SLOTS_MAX,
 };
 
-/* An origin counts, and what it counts may have a period. */
+/* An origin counts, and what it counts may have a period or a value. */
 enum {
 	COLUMNS_MAX = 2 * ORIGIN_COUNT,
 };
@@ -392,8 +392,8 @@ static void merge_sample(struct pprof_writer *writer, const struct stored_sample
 			push_number(writer, add_location(writer, &place));
 	}
 	if (!writer->err)
-		writer->err =
-			sequence_counts_add(&writer->samples, &writer->sequence, sample->count);
+		writer->err = sequence_counts_add(&writer->samples, &writer->sequence,
+						  sample->count, sample->value_sum);
 }
 
 struct label_list {
@@ -465,14 +465,16 @@ static void push_attributes(const int64_t *keys, const uint32_t *numbers, struct
 	}
 }
 
-static void fill_values(const struct pprof_writer *writer, uint32_t origin, uint64_t count,
-			uint64_t period_ns, int64_t values[COLUMNS_MAX])
+static void fill_values(const struct pprof_writer *writer, const struct counted_sequence *counted,
+			uint32_t origin, uint64_t period_ns, int64_t values[COLUMNS_MAX])
 {
 	int64_t *value = &values[writer->first_columns[origin]];
 
-	*value = (int64_t)count;
-	if (*origin_types[origin].period_type)
-		value[1] = (int64_t)(count * period_ns);
+	*value = (int64_t)counted->count;
+	if (sample_origins[origin].has_values)
+		value[1] = (int64_t)counted->value;
+	else if (*sample_origins[origin].period_type)
+		value[1] = (int64_t)(counted->count * period_ns);
 }
 
 static void write_sample(struct pprof_writer *writer, const struct counted_sequence *counted,
@@ -486,7 +488,7 @@ static void write_sample(struct pprof_writer *writer, const struct counted_seque
 	Pprof__Sample *entry = &sample;
 	Pprof__Profile profile = PPROF__PROFILE__INIT;
 
-	fill_values(writer, numbers[SEQUENCE_ORIGIN], counted->count, period_ns, values);
+	fill_values(writer, counted, numbers[SEQUENCE_ORIGIN], period_ns, values);
 	push_attributes(keys, numbers, &list);
 	if (numbers[SEQUENCE_LABELS])
 		push_program_labels(writer, writer->label_sets.items[numbers[SEQUENCE_LABELS] - 1],
@@ -541,7 +543,10 @@ static void add_column(struct pprof_writer *writer, const char *type, const char
 	column->unit = add_literal(writer, unit);
 }
 
-/* The columns of each origin that has samples, and of the clock. */
+/*
+ * The columns of each origin that has samples, and of the clock. An origin with values has its name for how many there
+ * are, and its type for their sum.
+ */
 static void add_columns(struct pprof_writer *writer, const struct sample_snapshot *snapshot,
 			Pprof__ValueType types[COLUMNS_MAX])
 {
@@ -550,13 +555,15 @@ static void add_columns(struct pprof_writer *writer, const struct sample_snapsho
 	for (size_t i = 0; i < snapshot->count; i++)
 		is_there[snapshot->samples[i].sample.origin] = true;
 	for (uint32_t i = 0; i < ORIGIN_COUNT; i++) {
-		const struct origin_types *origin = &origin_types[i];
+		const struct sample_origin *origin = &sample_origins[i];
 
 		if (!is_there[i])
 			continue;
 		writer->first_columns[i] = writer->column_count;
+		if (origin->has_values)
+			add_column(writer, origin->name, "count", types);
 		add_column(writer, origin->type, origin->unit, types);
-		if (*origin->period_type)
+		if (!origin->has_values && *origin->period_type)
 			add_column(writer, origin->period_type, origin->period_unit, types);
 	}
 }

@@ -10,15 +10,18 @@
 #include <stdlib.h>
 
 #include "lib/base/vector.h"
+#include "lib/model/origins.h"
 #include "reporter/kept_bytes.h"
 #include "reporter/packed_numbers.h"
 #include "reporter/sample_table.h"
 #include "reporter/sort_times.h"
 
 enum {
-	/* A number and a difference, and an end mark. */
-	TIME_ENTRY_MAX_BYTES = PACKED_32_MAX_BYTES + PACKED_64_MAX_BYTES + 1,
+	/* A number, a difference and a value, and an end mark. */
+	TIME_ENTRY_MAX_BYTES = PACKED_32_MAX_BYTES + 2 * PACKED_64_MAX_BYTES + 1,
 };
+
+VECTOR_DEFINE(value_vector, uint64_t)
 
 struct sample_contents {
 	struct sample_store_options options;
@@ -26,13 +29,15 @@ struct sample_contents {
 	struct sample_table table;
 	/* What the times take. */
 	size_t time_bytes;
-	/* Entries of number and time; a chunk's last one is followed by a 0. */
+	/* Sums of values by number of sample, up to the last sample of an origin that has values. */
+	struct value_vector value_sums;
+	/* Entries of number and time, and value if the origin has them; a chunk's last one is followed by a 0. */
 	struct chunk_vector time_chunks;
 	uint8_t *time_end;
 	size_t time_room;
 	uint64_t last_time_ns;
 	uint64_t time_count;
-	/* Once they are prepared: room for the samples, their times and an order of numbers. */
+	/* Once they are prepared: room for the samples, their times, the values if there are any, and an order of numbers. */
 	void *block;
 };
 
@@ -58,13 +63,20 @@ void sample_contents_destroy(struct sample_contents *contents)
 		return;
 	sample_table_deinit(&contents->table);
 	chunks_free(&contents->time_chunks);
+	value_vector_deinit(&contents->value_sums);
 	free(contents->block);
 	free(contents);
 }
 
+static bool has_values(const struct sample *sample)
+{
+	return sample_origins[sample->origin].has_values;
+}
+
 static size_t used_bytes(const struct sample_contents *contents)
 {
-	return contents->table.bytes + contents->time_bytes;
+	return contents->table.bytes + contents->time_bytes +
+	       contents->value_sums.count * sizeof(uint64_t);
 }
 
 /* --- times --- */
@@ -89,20 +101,44 @@ static int reserve_time(struct sample_contents *contents)
  * Samples come nearly in the order of their times, so that the difference to the one before is
  * small.
  */
-static void add_time(struct sample_contents *contents, uint32_t number, uint64_t time_ns)
+static void add_time(struct sample_contents *contents, uint32_t number,
+		     const struct sample_event *event)
 {
 	uint8_t *end = packed_put(contents->time_end, (uint64_t)number + 1);
-	size_t bytes;
+	size_t bytes, snapshot_bytes = sizeof(event->time_ns);
 
-	end = packed_put(end, packed_difference(time_ns - contents->last_time_ns));
+	end = packed_put(end, packed_difference(event->time_ns - contents->last_time_ns));
+	if (has_values(&event->sample)) {
+		end = packed_put(end, event->value);
+		snapshot_bytes += sizeof(event->value);
+	}
 	*end = 0;
 	bytes = end - contents->time_end;
-	/* In the snapshot it takes 8. */
-	contents->time_bytes += bytes > sizeof(time_ns) ? bytes : sizeof(time_ns);
+	contents->time_bytes += bytes > snapshot_bytes ? bytes : snapshot_bytes;
 	contents->time_room -= bytes;
 	contents->time_end = end;
-	contents->last_time_ns = time_ns;
+	contents->last_time_ns = event->time_ns;
 	contents->time_count++;
+}
+
+/* Makes room for the sum of the sample with the next new number, and of all before. */
+static int reserve_sum(struct sample_contents *contents)
+{
+	size_t more = contents->table.used + 1 - contents->value_sums.count;
+
+	if (contents->value_sums.count > contents->table.used)
+		return 0;
+	if (used_bytes(contents) + more * sizeof(uint64_t) > contents->options.max_bytes)
+		return -E2BIG;
+	return value_vector_reserve(&contents->value_sums, contents->table.used + 1);
+}
+
+/* There is room. */
+static void add_value(struct sample_contents *contents, uint32_t number, uint64_t value)
+{
+	while (contents->value_sums.count <= number)
+		(void)value_vector_push(&contents->value_sums, 0);
+	contents->value_sums.items[number] += value;
 }
 
 int sample_contents_add(struct sample_contents *contents, const struct sample_event *event)
@@ -117,11 +153,17 @@ int sample_contents_add(struct sample_contents *contents, const struct sample_ev
 	contents->table.max_bytes = contents->options.max_bytes - contents->time_bytes;
 	/* First, so that no sample comes to be without a time. */
 	err = contents->options.keeps_times ? reserve_time(contents) : 0;
+	if (!err && has_values(&sample))
+		err = reserve_sum(contents);
 	if (!err)
 		err = sample_table_add(&contents->table, &sample, &number, &is_new);
-	if (!err && contents->options.keeps_times)
-		add_time(contents, number, event->time_ns);
-	return err;
+	if (err)
+		return err;
+	if (contents->options.keeps_times)
+		add_time(contents, number, event);
+	if (has_values(&sample))
+		add_value(contents, number, event->value);
+	return 0;
 }
 
 bool sample_contents_are_half_full(const struct sample_contents *contents)
@@ -155,8 +197,9 @@ uint64_t sample_contents_count(const struct sample_contents *contents)
 
 int sample_contents_prepare(struct sample_contents *contents)
 {
+	size_t arrays = contents->value_sums.count ? 2 : 1;
 	size_t bytes = contents->table.used * (sizeof(struct stored_sample) + sizeof(uint32_t)) +
-		       contents->time_count * sizeof(uint64_t);
+		       arrays * contents->time_count * sizeof(uint64_t);
 
 	free(contents->block);
 	contents->block = malloc(bytes + 1);
@@ -183,8 +226,8 @@ static void rank_samples(struct sample_contents *contents, uint32_t *order)
 		qsort_r(order, contents->table.used, sizeof(*order), compare_counts, contents);
 }
 
-/* Each sample's times; the index of the first one stands in its uses now. */
-static void unpack_times(struct sample_contents *contents, uint64_t *times)
+/* Each sample's times, and values if there are any; the index of the first one stands in its uses now. */
+static void unpack_times(struct sample_contents *contents, uint64_t *times, uint64_t *values)
 {
 	uint64_t time_ns = 0;
 
@@ -193,8 +236,13 @@ static void unpack_times(struct sample_contents *contents, uint64_t *times)
 		uint64_t number;
 
 		while ((number = packed_get(&from))) {
+			struct sample_entry *entry = entry_at(contents, number - 1);
+
 			time_ns += unpacked_difference(packed_get(&from));
-			times[entry_at(contents, number - 1)->uses++] = time_ns;
+			times[entry->uses] = time_ns;
+			if (has_values(&entry->sample))
+				values[entry->uses] = packed_get(&from);
+			entry->uses++;
 		}
 	}
 }
@@ -203,7 +251,9 @@ void sample_contents_finish(struct sample_contents *contents, struct sample_snap
 {
 	struct stored_sample *samples = contents->block;
 	uint64_t *times = (uint64_t *)(samples + contents->table.used);
-	uint32_t *order = (uint32_t *)(times + contents->time_count);
+	uint64_t *values = contents->value_sums.count ? times + contents->time_count : NULL;
+	uint32_t *order = (uint32_t *)((values ? values : times) + contents->time_count);
+	bool keeps_times = contents->options.keeps_times;
 	uint64_t first_time = 0;
 
 	rank_samples(contents, order);
@@ -213,15 +263,21 @@ void sample_contents_finish(struct sample_contents *contents, struct sample_snap
 		samples[i] = (struct stored_sample){
 			.sample = entry->sample,
 			.count = entry->uses,
-			.times_ns = contents->options.keeps_times ? times + first_time : NULL,
+			.times_ns = keeps_times ? times + first_time : NULL,
 		};
+		if (has_values(&entry->sample)) {
+			samples[i].value_sum = contents->value_sums.items[order[i]];
+			samples[i].values = keeps_times ? values + first_time : NULL;
+		}
 		entry->uses = first_time;
 		first_time += samples[i].count;
 	}
-	unpack_times(contents, times);
-	for (uint32_t i = 0; contents->options.keeps_times && i < contents->table.used; i++) {
-		sort_times(times, samples[i].count);
-		times += samples[i].count;
+	unpack_times(contents, times, values);
+	first_time = 0;
+	for (uint32_t i = 0; keeps_times && i < contents->table.used; i++) {
+		sort_times(times + first_time, samples[i].values ? values + first_time : NULL,
+			   samples[i].count);
+		first_time += samples[i].count;
 	}
 	*snapshot = (struct sample_snapshot){
 		.samples = samples,

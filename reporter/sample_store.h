@@ -48,6 +48,10 @@ struct stored_sample {
 	uint64_t count;
 	/** CLOCK_MONOTONIC of each of the count samples, ascending; NULL unless the store keeps times. */
 	const uint64_t *times_ns;
+	/** The sum of the values; 0 where the origin has none. */
+	uint64_t value_sum;
+	/** The value at each time; NULL where the origin has none, or the store keeps no times. */
+	const uint64_t *values;
 };
 
 struct sample_store;

@@ -75,12 +75,14 @@ int sequence_counts_place(struct sequence_counts *counts, const struct number_ve
 }
 
 int sequence_counts_add(struct sequence_counts *counts, const struct number_vector *sequence,
-			uint64_t count)
+			uint64_t count, uint64_t value)
 {
 	size_t place;
 	int err = sequence_counts_place(counts, sequence, &place);
 
-	if (!err)
-		counts->sequences.items[place].count += count;
-	return err;
+	if (err)
+		return err;
+	counts->sequences.items[place].count += count;
+	counts->sequences.items[place].value += value;
+	return 0;
 }

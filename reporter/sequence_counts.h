@@ -15,6 +15,8 @@
 /** A sequence: @length numbers from item @first of the table's numbers. */
 struct counted_sequence {
 	uint64_t count;
+	/** The sum of the values of what was counted. */
+	uint64_t value;
 	size_t first;
 	size_t length;
 };
@@ -30,9 +32,9 @@ struct sequence_counts {
 
 void sequence_counts_deinit(struct sequence_counts *counts);
 
-/** Adds @count to the sequence with the numbers of @sequence, which is copied. -ENOMEM. */
+/** Adds @count and @value to the sequence with the numbers of @sequence, which is copied. -ENOMEM. */
 int sequence_counts_add(struct sequence_counts *counts, const struct number_vector *sequence,
-			uint64_t count);
+			uint64_t count, uint64_t value);
 
 /** The item of sequences that @sequence has; a new one, with a count of 0, if need be. -ENOMEM. */
 int sequence_counts_place(struct sequence_counts *counts, const struct number_vector *sequence,

@@ -87,7 +87,7 @@ static int merge_sample(struct merge *merge, const struct stored_sample *sample)
 	if (err)
 		return err;
 	merge->counts->total += sample->count;
-	return sequence_counts_add(&merge->counts->stacks, &merge->stack, sample->count);
+	return sequence_counts_add(&merge->counts->stacks, &merge->stack, sample->count, 0);
 }
 
 static int compare_stacks(const void *a, const void *b, void *context)

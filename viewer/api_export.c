@@ -143,7 +143,8 @@ static int collect_times(struct question *question, struct export_content *conte
 	for (size_t i = 0; i < content->stored.count && !err; i++) {
 		const struct stored_sample *stored = &content->stored.items[i];
 
-		sort_times(content->times + (stored->times_ns - content->times), stored->count);
+		sort_times(content->times + (stored->times_ns - content->times), NULL,
+			   stored->count);
 	}
 	return err;
 }

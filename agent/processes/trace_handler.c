@@ -236,6 +236,7 @@ static void report(struct trace_handler *handler, const struct trace_record *rec
 	char thread_comm[COMM_BYTES], process_comm[COMM_BYTES];
 	struct sample_event event = {
 		.time_ns = record->time_ns,
+		.value = record->value,
 		.sample.trace = trace,
 		.sample.pid = record->pid,
 		.sample.tid = record->tid,

@@ -14,11 +14,13 @@
 #include <unistd.h>
 
 #include "ebpf/abi/config.h"
+#include "ebpf/abi/origins.h"
 #include "ebpf/abi/programs.h"
 #include "ebpf/abi/slab.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
+#include "lib/model/origins.h"
 
 /* Generated; needs struct agent_config. */
 #include "build/ebpf/allframes.skel.h"
@@ -54,7 +56,13 @@ struct pid_namespace {
 struct feature_set;
 
 struct bpf_loader {
-	struct allframes *skeleton;
+	/*
+	 * By enum origin, NULL if the kernel refuses the origin's programs. The clock's has the maps that all share, the programs
+	 * of processes and the task iterator.
+	 */
+	struct allframes *skeletons[ORIGIN_COUNT];
+	/* What the entries are attached by; the clock's is the sampler's. */
+	struct bpf_link *entry_links[ORIGIN_COUNT];
 	/* The features that it was loaded with. */
 	const struct feature_set *features;
 	struct bpf_fds fds;
@@ -110,12 +118,31 @@ static const struct unwinder_pair unwinder_pairs[] = {
 #undef X
 };
 
+struct origin_programs {
+	enum bpf_prog_type type;
+	/* Offset of the field of the skeleton's struct that holds the entry. */
+	size_t entry;
+};
+
+static const struct origin_programs origin_programs[ORIGIN_COUNT] = {
+#define X(NAME, name, programs, entry, ...)                                                        \
+	[ORIGIN_##NAME] = { BPF_PROG_TYPE_##programs, offsetof(struct allframes, progs.entry) },
+	ORIGINS(X)
+#undef X
+};
+
+/* An origin's own maps: its programs may interrupt those of others, and a program array takes one type. */
+static const char *const own_maps[] = { "states", "unwinders", "counters" };
+
+static struct bpf_program *program_at(const struct allframes *skeleton, size_t offset)
+{
+	return *(struct bpf_program *const *)((const char *)skeleton + offset);
+}
+
 static struct bpf_program *pair_program(const struct allframes *skeleton,
 					const struct unwinder_pair *pair, bool has_loop)
 {
-	size_t offset = has_loop ? pair->loop : pair->chain;
-
-	return *(struct bpf_program *const *)((const char *)skeleton + offset);
+	return program_at(skeleton, has_loop ? pair->loop : pair->chain);
 }
 
 static int print_to_log(enum libbpf_print_level level, const char *format, va_list arguments)
@@ -333,8 +360,7 @@ static int configure(struct allframes *skeleton, const struct bpf_loader_options
 		strncpy(config->comm, options->comm, sizeof(config->comm) - 1);
 	err = bpf_map__set_max_entries(skeleton->maps.slabs, (uint32_t)slab_count);
 	if (!err)
-		err = bpf_map__set_max_entries(skeleton->maps.clock_state,
-					       (uint32_t)cpu_number_count);
+		err = bpf_map__set_max_entries(skeleton->maps.states, (uint32_t)cpu_number_count);
 	if (!err)
 		err = bpf_map__set_max_entries(skeleton->maps.samples,
 					       ring_bytes(samples_bytes, SAMPLES_MIN_BYTES,
@@ -354,6 +380,10 @@ static int configure(struct allframes *skeleton, const struct bpf_loader_options
 			err = bpf_program__set_autoload(pair_program(skeleton, pair, false),
 							is_native && !features->has_loop);
 	}
+	/* Their tail calls go to unwinders of their own. */
+	for (uint32_t i = ORIGIN_CLOCK + 1; i < ORIGIN_COUNT && !err; i++)
+		err = bpf_program__set_autoload(program_at(skeleton, origin_programs[i].entry),
+						false);
 	return err ? fail_errno(err, "configuring the BPF programs") : 0;
 }
 
@@ -385,6 +415,7 @@ static bool is_worth_trying(const struct feature_set *features)
 
 static int load(struct bpf_loader *loader, const struct bpf_loader_options *options)
 {
+	struct allframes **skeleton = &loader->skeletons[ORIGIN_CLOCK];
 	const size_t set_count = sizeof(feature_sets) / sizeof(feature_sets[0]);
 	struct pid_namespace namespace = { 0 };
 	int err = find_pid_namespace(&namespace);
@@ -394,18 +425,18 @@ static int load(struct bpf_loader *loader, const struct bpf_loader_options *opti
 	for (size_t i = 0; i < set_count; i++) {
 		if (!is_worth_trying(&feature_sets[i]))
 			continue;
-		loader->skeleton = allframes__open();
-		if (!loader->skeleton)
+		*skeleton = allframes__open();
+		if (!*skeleton)
 			return fail_errno(-errno, "opening the BPF programs");
-		err = configure(loader->skeleton, options, &namespace, &feature_sets[i]);
+		err = configure(*skeleton, options, &namespace, &feature_sets[i]);
 		if (err)
 			return err;
-		err = allframes__load(loader->skeleton);
+		err = allframes__load(*skeleton);
 		loader->features = &feature_sets[i];
 		if (!err)
 			return 0;
-		allframes__destroy(loader->skeleton);
-		loader->skeleton = NULL;
+		allframes__destroy(*skeleton);
+		*skeleton = NULL;
 		if (err == -EPERM || err == -ENOMEM)
 			break;
 		log_debug("the BPF programs do not load %s bpf_loop, %s bpf_task_pt_regs, %s "
@@ -417,10 +448,10 @@ static int load(struct bpf_loader *loader, const struct bpf_loader_options *opti
 	return load_error(err);
 }
 
-static int set_unwinder(const struct bpf_loader *loader, uint32_t unwinder,
+static int set_unwinder(const struct allframes *skeleton, uint32_t unwinder,
 			const struct bpf_program *program)
 {
-	int map = bpf_map__fd(loader->skeleton->maps.unwinders);
+	int map = bpf_map__fd(skeleton->maps.unwinders);
 	int fd = bpf_program__fd(program);
 
 	if (bpf_map_update_elem(map, &unwinder, &fd, BPF_ANY))
@@ -429,21 +460,28 @@ static int set_unwinder(const struct bpf_loader *loader, uint32_t unwinder,
 	return 0;
 }
 
-static int fill_unwinders(const struct bpf_loader *loader)
+static int fill_unwinders(const struct bpf_loader *loader, const struct allframes *skeleton)
 {
-	const struct allframes *skeleton = loader->skeleton;
 	const struct bpf_program *native =
 		pair_program(skeleton, &unwinder_pairs[0], loader->features->has_loop);
-	int err = set_unwinder(loader, UNWINDER_STOP, skeleton->progs.unwind_stop);
+	int err = set_unwinder(skeleton, UNWINDER_STOP, skeleton->progs.unwind_stop);
 
 	/* It stands in for the languages' until those are there. */
 	for (size_t i = 0; i < sizeof(unwinder_pairs) / sizeof(unwinder_pairs[0]) && !err; i++)
-		err = set_unwinder(loader, unwinder_pairs[i].unwinder, native);
+		err = set_unwinder(skeleton, unwinder_pairs[i].unwinder, native);
 	return err;
 }
 
-/* Has @skeleton use the maps of the loader, and make none. */
-static int share_maps(const struct bpf_loader *loader, struct allframes *skeleton)
+static bool is_own_map(const char *name)
+{
+	for (size_t i = 0; i < sizeof(own_maps) / sizeof(own_maps[0]); i++)
+		if (!strcmp(name, own_maps[i]))
+			return true;
+	return false;
+}
+
+/* Has @skeleton use the maps of @from instead of new ones; @with_own: those that each origin has for itself, too. */
+static int share_maps(const struct allframes *from, struct allframes *skeleton, bool with_own)
 {
 	const struct bpf_map *shared;
 	struct bpf_map *map;
@@ -451,15 +489,15 @@ static int share_maps(const struct bpf_loader *loader, struct allframes *skeleto
 
 	bpf_object__for_each_map(map, skeleton->obj)
 	{
-		shared = bpf_object__find_map_by_name(loader->skeleton->obj, bpf_map__name(map));
-		if (!err)
+		shared = bpf_object__find_map_by_name(from->obj, bpf_map__name(map));
+		if (!err && (with_own || !is_own_map(bpf_map__name(map))))
 			err = shared ? bpf_map__reuse_fd(map, bpf_map__fd(shared)) : -ENOENT;
 	}
 	return err;
 }
 
-static int load_unwinder(const struct bpf_loader *loader, const struct unwinder_pair *pair,
-			 bool has_loop)
+static int load_unwinder(const struct bpf_loader *loader, enum origin origin,
+			 const struct unwinder_pair *pair, bool has_loop)
 {
 	_cleanup_(destroy_skeleton) struct allframes *skeleton = allframes__open();
 	struct bpf_program *program, *wanted;
@@ -470,37 +508,120 @@ static int load_unwinder(const struct bpf_loader *loader, const struct unwinder_
 	wanted = pair_program(skeleton, pair, has_loop);
 	bpf_object__for_each_program(program, skeleton->obj)
 		bpf_program__set_autoload(program, program == wanted);
-	err = share_maps(loader, skeleton);
+	err = bpf_program__set_type(wanted, origin_programs[origin].type);
+	if (!err)
+		err = share_maps(loader->skeletons[origin], skeleton, true);
 	if (err)
 		return fail_errno(err, "sharing the BPF maps");
 	err = allframes__load(skeleton);
-	return err ? load_error(err) : set_unwinder(loader, pair->unwinder, wanted);
+	return err ? load_error(err) :
+		     set_unwinder(loader->skeletons[origin], pair->unwinder, wanted);
 }
 
 /* A kernel that refuses the program with bpf_loop() may take it as a chain of tail calls. */
-static int load_language(const struct bpf_loader *loader, const struct unwinder_pair *pair)
+static int load_language(const struct bpf_loader *loader, enum origin origin,
+			 const struct unwinder_pair *pair)
 {
-	int err = load_unwinder(loader, pair, loader->features->has_loop);
+	int err = load_unwinder(loader, origin, pair, loader->features->has_loop);
 
-	return err && loader->features->has_loop ? load_unwinder(loader, pair, false) : err;
+	return err && loader->features->has_loop ? load_unwinder(loader, origin, pair, false) : err;
 }
 
 int bpf_loader_load_languages(struct bpf_loader *loader, const bool *is_stopping)
 {
+	const size_t pair_count = sizeof(unwinder_pairs) / sizeof(unwinder_pairs[0]);
 	int first_err = 0;
 
-	for (size_t i = 1; i < sizeof(unwinder_pairs) / sizeof(unwinder_pairs[0]); i++) {
-		bool is_stopped = __atomic_load_n(is_stopping, __ATOMIC_ACQUIRE);
-		int err = is_stopped ? 0 : load_language(loader, &unwinder_pairs[i]);
+	for (uint32_t origin = 0; origin < ORIGIN_COUNT; origin++) {
+		for (size_t i = 1; i < pair_count && loader->skeletons[origin]; i++) {
+			bool is_stopped = __atomic_load_n(is_stopping, __ATOMIC_ACQUIRE);
+			int err = is_stopped ? 0 :
+					       load_language(loader, origin, &unwinder_pairs[i]);
 
-		first_err = first_err ? first_err : err;
+			first_err = first_err ? first_err : err;
+		}
 	}
 	return first_err;
 }
 
+/* Of a new @skeleton: which programs @origin needs at once, their type, and maps of its own. */
+static int configure_origin(const struct bpf_loader *loader, enum origin origin,
+			    struct allframes *skeleton)
+{
+	const struct allframes *clock = loader->skeletons[ORIGIN_CLOCK];
+	const struct bpf_program *needed[] = {
+		program_at(skeleton, origin_programs[origin].entry),
+		pair_program(skeleton, &unwinder_pairs[0], loader->features->has_loop),
+		skeleton->progs.unwind_stop,
+	};
+	struct bpf_program *program;
+	int err = 0;
+
+	bpf_object__for_each_program(program, skeleton->obj)
+	{
+		bool is_needed = program == needed[0] || program == needed[1] ||
+				 program == needed[2];
+
+		if (!err)
+			err = bpf_program__set_autoload(program, is_needed);
+		if (!err && is_needed)
+			err = bpf_program__set_type(program, origin_programs[origin].type);
+	}
+	if (!err)
+		err = share_maps(clock, skeleton, false);
+	if (!err)
+		err = bpf_map__set_max_entries(skeleton->maps.states,
+					       bpf_map__max_entries(clock->maps.states));
+	return err ? fail_errno(err, "configuring the BPF programs") : 0;
+}
+
+/* Perf events run their program as soon as they are opened, so their entries are not attached here. */
+static int attach_entry(struct bpf_loader *loader, enum origin origin,
+			const struct allframes *skeleton)
+{
+	const struct origin_programs *programs = &origin_programs[origin];
+
+	if (programs->type == BPF_PROG_TYPE_PERF_EVENT)
+		return 0;
+	loader->entry_links[origin] = bpf_program__attach(program_at(skeleton, programs->entry));
+	return loader->entry_links[origin] ? 0 : fail_errno(-errno, "attaching the BPF program");
+}
+
+static int load_origin(struct bpf_loader *loader, enum origin origin)
+{
+	_cleanup_(destroy_skeleton) struct allframes *skeleton = allframes__open();
+	int err;
+
+	if (!skeleton)
+		return fail_errno(-errno, "opening the BPF programs");
+	err = configure_origin(loader, origin, skeleton);
+	if (err)
+		return err;
+	err = allframes__load(skeleton);
+	if (err)
+		return load_error(err);
+	err = fill_unwinders(loader, skeleton);
+	if (!err)
+		err = attach_entry(loader, origin, skeleton);
+	if (err)
+		return err;
+	loader->skeletons[origin] = skeleton;
+	skeleton = NULL;
+	return 0;
+}
+
+/* The clock's samples do not depend on the others. */
+static void load_other_origins(struct bpf_loader *loader)
+{
+	for (uint32_t i = ORIGIN_CLOCK + 1; i < ORIGIN_COUNT; i++)
+		if (load_origin(loader, i))
+			log_warn("no samples of the origin %s: %s", sample_origins[i].name,
+				 error_text());
+}
+
 static int fill_selection(const struct bpf_loader *loader, const struct bpf_loader_options *options)
 {
-	const struct allframes *skeleton = loader->skeleton;
+	const struct allframes *skeleton = loader->skeletons[ORIGIN_CLOCK];
 	const uint8_t selected = 1;
 	const uint32_t first = 0;
 
@@ -520,7 +641,7 @@ static int fill_selection(const struct bpf_loader *loader, const struct bpf_load
 
 static int attach(struct bpf_loader *loader)
 {
-	struct allframes *skeleton = loader->skeleton;
+	struct allframes *skeleton = loader->skeletons[ORIGIN_CLOCK];
 
 	skeleton->links.process_exec = bpf_program__attach(skeleton->progs.process_exec);
 	if (skeleton->links.process_exec)
@@ -532,7 +653,7 @@ static int attach(struct bpf_loader *loader)
 
 static void find_fds(struct bpf_loader *loader)
 {
-	const struct allframes *skeleton = loader->skeleton;
+	const struct allframes *skeleton = loader->skeletons[ORIGIN_CLOCK];
 
 	loader->fds = (struct bpf_fds){
 		.sample_entry = bpf_program__fd(skeleton->progs.sample_entry),
@@ -542,9 +663,12 @@ static void find_fds(struct bpf_loader *loader)
 		.notified = bpf_map__fd(skeleton->maps.notified),
 		.samples = bpf_map__fd(skeleton->maps.samples),
 		.notices = bpf_map__fd(skeleton->maps.notices),
-		.counters = bpf_map__fd(skeleton->maps.counters),
 		.slab_count = bpf_map__max_entries(skeleton->maps.slabs),
 	};
+	for (uint32_t i = 0; i < ORIGIN_COUNT; i++)
+		loader->fds.counters[i] = loader->skeletons[i] ?
+						  bpf_map__fd(loader->skeletons[i]->maps.counters) :
+						  -1;
 }
 
 int bpf_loader_create(const struct bpf_loader_options *options, struct bpf_loader **out)
@@ -561,7 +685,7 @@ int bpf_loader_create(const struct bpf_loader_options *options, struct bpf_loade
 		return -ENOMEM;
 	err = load(loader, options);
 	if (!err)
-		err = fill_unwinders(loader);
+		err = fill_unwinders(loader, loader->skeletons[ORIGIN_CLOCK]);
 	if (!err)
 		err = fill_selection(loader, options);
 	if (!err)
@@ -570,6 +694,7 @@ int bpf_loader_create(const struct bpf_loader_options *options, struct bpf_loade
 		bpf_loader_destroy(loader);
 		return err;
 	}
+	load_other_origins(loader);
 	find_fds(loader);
 	*out = loader;
 	return 0;
@@ -579,7 +704,10 @@ void bpf_loader_destroy(struct bpf_loader *loader)
 {
 	if (!loader)
 		return;
-	allframes__destroy(loader->skeleton);
+	for (uint32_t i = ORIGIN_COUNT; i-- > 0;) {
+		bpf_link__destroy(loader->entry_links[i]);
+		allframes__destroy(loader->skeletons[i]);
+	}
 	free(loader);
 }
 
@@ -595,5 +723,5 @@ const struct bpf_fds *bpf_loader_fds(const struct bpf_loader *loader)
 
 int bpf_loader_open_task_iterator(struct bpf_loader *loader)
 {
-	return open_task_iterator(loader->skeleton);
+	return open_task_iterator(loader->skeletons[ORIGIN_CLOCK]);
 }

@@ -5,6 +5,10 @@
  * the agent is, however it ends. agent/tracing is the only home of libbpf; the rest of the folder
  * works on the descriptors that this file hands out.
  *
+ * Each origin of samples (ebpf/abi/origins.h) has its own instance of the entry and the unwinders, of its own program type,
+ * with a state, a program array and counters of its own; all other maps are shared. An origin other than the clock that
+ * the kernel refuses is a warning.
+ *
  * The unwinders of languages take the kernel several times as long to verify as all else, and come later:
  * nothing waits for them.
  *
@@ -16,6 +20,8 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+
+#include "ebpf/abi/origins.h"
 
 struct bpf_loader;
 
@@ -46,7 +52,8 @@ struct bpf_fds {
 	int notified;
 	int samples;
 	int notices;
-	int counters;
+	/** By enum origin; -1 for one whose programs the kernel refuses. */
+	int counters[ORIGIN_COUNT];
 	/** Elements of `slabs`: the map budget in slabs. */
 	uint32_t slab_count;
 };

@@ -72,8 +72,12 @@ static void on_sample(void *context, const void *bytes, size_t count)
 	struct event_reader *reader = context;
 	const struct trace_record *record = bytes;
 
-	metrics_add(METRIC_SAMPLES_RECEIVED, 1);
-	if (!event_reader_is_well_formed(record, count)) {
+	bool is_well_formed = event_reader_is_well_formed(record, count);
+
+	/* Ticks are counted by what is received, so it is the clock's samples only. */
+	if (!is_well_formed || record->origin == ORIGIN_CLOCK)
+		metrics_add(METRIC_SAMPLES_RECEIVED, 1);
+	if (!is_well_formed) {
 		metrics_add(METRIC_SAMPLES_MALFORMED, 1);
 		return;
 	}

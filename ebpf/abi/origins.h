@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * Where samples come from: the one list of origins, of which the outputs make their types. A new row goes to the end.
+ * The one list of origins of samples. A new row goes to the end; it stands on one line, since the Makefile reads it.
  *
- *	NAME		for identifiers; its number is the one in records
- *	type, unit	of what is counted, in pprof and OTLP
+ *	NAME, name	for identifiers and texts; the number in records is that of the row
+ *	programs	the type of the origin's kernel programs (BPF_PROG_TYPE_...), its unwinders included
+ *	entry		its program, in ebpf/ENTRY.bpf.c, which calls take_sample() (ebpf/take_sample.bpf.h)
+ *	values		COUNTED: each sample is one. VALUED: each has a value in the unit
+ *	type, unit	of what is counted, or of the value, in pprof and OTLP
  *	period type	and unit, of the time between two samples at the clock's rate; "" without
  */
 #ifndef EBPF_ABI_ORIGINS_H
@@ -11,8 +14,13 @@
 
 /* clang-format off */
 #define ORIGINS(X) \
-	X(CLOCK, "samples", "count", "cpu", "nanoseconds")
+	X(CLOCK, clock, PERF_EVENT, sample_entry, COUNTED, "samples", "count", "cpu", "nanoseconds")
 /* clang-format on */
+
+enum origin_values {
+	ORIGIN_COUNTED,
+	ORIGIN_VALUED,
+};
 
 enum origin {
 #define X(NAME, ...) ORIGIN_##NAME,

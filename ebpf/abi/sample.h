@@ -85,6 +85,8 @@ enum first_unknown {
 struct trace_record {
 	/** CLOCK_MONOTONIC, ns. */
 	__u64 time_ns;
+	/** In the unit of the origin; 1 if that is ORIGIN_COUNTED. */
+	__u64 value;
 	__u32 pid;
 	__u32 tid;
 	struct process_stamp stamp;
@@ -103,7 +105,7 @@ struct trace_record {
 	char process_comm[COMM_BYTES];
 };
 
-_Static_assert(sizeof(struct trace_record) == 80, "the record header is 80 bytes");
+_Static_assert(sizeof(struct trace_record) == 88, "the record header is 88 bytes");
 
 /**
  * What the program says of the work at hand (Go's pprof.Do()). Bytes behind the lengths mean nothing; the
@@ -142,7 +144,7 @@ struct first_sample {
 	__u8 stack[FIRST_STACK_MAX_BYTES];
 };
 
-_Static_assert(sizeof(struct first_sample) == 80 + 640 * 8 + 33 * 8 + 8 + 16384,
+_Static_assert(sizeof(struct first_sample) == 88 + 640 * 8 + 33 * 8 + 8 + 16384,
 	       "struct first_sample is ABI");
 
 /** Room for any record. */

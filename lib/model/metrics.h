@@ -21,7 +21,9 @@
 	X(SAMPLES_UNSENT, "samples",                                                               \
 	  "runs of the sampling program that should have sent a sample")                           \
 	X(SAMPLES_UNREAD, "samples", "samples that still lay in their ring at the end")            \
-	X(SAMPLES_RECEIVED, "samples", "records read from the ring of samples")                    \
+	X(SAMPLES_RECEIVED, "samples", "the clock's records read from the ring of samples")        \
+	X(OTHER_SAMPLES, "samples", "samples of other origins put on the ring")                    \
+	X(OTHER_SAMPLES_LOST, "samples", "those lost because the ring was full")                   \
 	X(SAMPLES_DROPPED, "samples", "samples dropped because a queue was full")                  \
 	X(SAMPLES_UNSTORED, "samples", "samples dropped because the sample store was full")        \
 	X(SAMPLES_MALFORMED, "samples", "records whose shape made no sense")                       \

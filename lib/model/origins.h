@@ -3,9 +3,14 @@
 #ifndef LIB_MODEL_ORIGINS_H
 #define LIB_MODEL_ORIGINS_H
 
+#include <stdbool.h>
+
 #include "ebpf/abi/origins.h"
 
-struct origin_types {
+struct sample_origin {
+	const char *name;
+	/** Each sample has a value; else it counts as one. */
+	bool has_values;
 	const char *type;
 	const char *unit;
 	/** "" for none. */
@@ -14,6 +19,6 @@ struct origin_types {
 };
 
 /** By enum origin. */
-extern const struct origin_types origin_types[ORIGIN_COUNT];
+extern const struct sample_origin sample_origins[ORIGIN_COUNT];
 
 #endif

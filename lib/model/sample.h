@@ -112,6 +112,8 @@ struct sample_event {
 	struct sample sample;
 	/** CLOCK_MONOTONIC. */
 	uint64_t time_ns;
+	/** In the unit of its origin; not read where the origin has no values. */
+	uint64_t value;
 	/** The process was known when the sample was taken. */
 	bool was_known;
 };

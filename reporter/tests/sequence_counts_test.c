@@ -14,7 +14,7 @@ static void add(struct sequence_counts *counts, uint32_t length, uint32_t step, 
 
 	for (uint32_t i = 0; i < length; i++)
 		assert_int_equal(number_vector_push(&sequence, i * step), 0);
-	assert_int_equal(sequence_counts_add(counts, &sequence, count), 0);
+	assert_int_equal(sequence_counts_add(counts, &sequence, count, 10 * count), 0);
 	number_vector_deinit(&sequence);
 }
 

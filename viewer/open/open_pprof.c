@@ -251,7 +251,7 @@ static bool is_type(const struct pprof_reader *reader, const Pprof__ValueType *t
 static void choose_value(struct pprof_reader *reader)
 {
 	const Pprof__Profile *profile = reader->profile;
-	const struct origin_types *origin = &origin_types[ORIGIN_CLOCK];
+	const struct sample_origin *origin = &sample_origins[ORIGIN_CLOCK];
 
 	reader->unit = 1;
 	for (size_t i = 0; i < profile->n_sample_type; i++) {

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/**
+ * What the entry program of every origin of samples (abi/origins.h) does: the current task's record and kernel frames, and
+ * the way into the unwinders.
+ */
+#ifndef EBPF_TAKE_SAMPLE_BPF_H
+#define EBPF_TAKE_SAMPLE_BPF_H
+
+#include "ebpf/dispatch.bpf.h"
+#include "ebpf/first_sample.bpf.h"
+#include "ebpf/process_notices.bpf.h"
+#include "ebpf/task.bpf.h"
+#include "ebpf/user_registers.bpf.h"
+
+/* Forks are known within milliseconds; one that is older and without an entry has lost it. */
+#define FORK_NEW_NS 1000000000ULL
+
+static __always_inline bool is_selected(struct task_struct *leader, __u32 pid)
+{
+	char comm[COMM_BYTES] = {};
+
+	if (!pid)
+		return false;
+	if (config.select_pids && !bpf_map_lookup_elem(&selected_pids, &pid))
+		return false;
+	if (config.select_cgroup && bpf_current_task_under_cgroup(&selected_cgroup, 0) != 1)
+		return false;
+	if (config.select_comm) {
+		BPF_CORE_READ_INTO(&comm, leader, comm);
+		for (int i = 0; i < COMM_BYTES; i++) {
+			if (comm[i] != config.comm[i])
+				return false;
+			if (!comm[i])
+				break;
+		}
+	}
+	return true;
+}
+
+/* Sets the header of the record; its type, flags and frames follow. */
+static __always_inline void begin_record(struct walk_state *state, struct task_struct *task,
+					 struct task_struct *leader, __u32 pid, __u8 origin,
+					 __u64 value)
+{
+	struct trace_record *record = &state->record;
+
+	record->time_ns = bpf_ktime_get_ns();
+	record->value = value;
+	record->pid = pid;
+	record->tid = current_thread_number(task);
+	record->stamp.start_time_ns = TASK_READ(leader, start_time);
+	record->stamp.exec_id = TASK_READ(leader, self_exec_id);
+	record->cpu = bpf_get_smp_processor_id();
+	record->word_count = 0;
+	record->label_bytes = 0;
+	record->type = RECORD_TRACE;
+	record->origin = origin;
+	record->flags = 0;
+	record->reserved = 0;
+	record->kernel_word_count = 0;
+	read_current_comm(task, record->comm);
+	if (leader == task)
+		__builtin_memcpy(record->process_comm, record->comm, COMM_BYTES);
+	else
+		BPF_CORE_READ_INTO(&record->process_comm, leader, comm);
+}
+
+/* The kernel's frames, as they come: their addresses are words of frames (abi/frame.h). */
+static __always_inline void add_kernel_frames(void *ctx, struct walk_state *state)
+{
+	__u64 *words = &state->record_words[RECORD_HEADER_WORDS];
+	long bytes = bpf_get_stack(ctx, words, KERNEL_FRAMES_MAX * sizeof(*words), 0);
+	__u32 frame_count = bytes > 0 ? bytes / sizeof(*words) : 0;
+
+	state->record.word_count = frame_count;
+	state->record.kernel_word_count = frame_count;
+	count_more(COUNTER_KERNEL_FRAMES, frame_count);
+}
+
+/* True if there is an entry of process @pid and it is of the very program that @stamp is of. */
+static __always_inline bool find_process(struct walk_state *state, __u32 pid,
+					 const struct process_stamp *stamp)
+{
+	struct process_entry *shared, entry;
+
+	shared = bpf_map_lookup_elem(&processes, &pid);
+	if (!shared)
+		return false;
+	/* User space may be replacing it: what counts is the copy. */
+	__builtin_memcpy(&entry, shared, sizeof(entry));
+	barrier();
+	if (entry.checksum != process_entry_checksum(&entry)) {
+		count(COUNTER_TORN_ENTRIES);
+		return false;
+	}
+	if (entry.pid != pid || !stamp_equal(&entry.stamp, stamp))
+		return false;
+	state->mapping_cell = entry.mapping_cell;
+	state->mapping_count = entry.mapping_count;
+	state->runtime_cell = entry.runtime_cell;
+	return true;
+}
+
+/* True if the process is a new fork and its parent's entry will do for it, of which user space makes certain. */
+static __always_inline bool find_parent(struct walk_state *state, struct task_struct *task,
+					struct task_struct *leader)
+{
+	struct task_struct *parent;
+	struct process_stamp stamp;
+
+	if (state->record.time_ns - state->record.stamp.start_time_ns > FORK_NEW_NS)
+		return false;
+	parent = TASK_READ(leader, real_parent);
+	if (!is_fork_of(task, leader, parent))
+		return false;
+	stamp = leader_stamp(BPF_CORE_READ(parent, group_leader));
+	if (!find_process(state, task_process_number(parent), &stamp))
+		return false;
+	state->record.flags |= RECORD_PARENT_ENTRY;
+	return true;
+}
+
+/*
+ * True while the kernel sets up a new program: the old one's memory is gone, its registers are
+ * still there, and the stamp is the new program's. It has no user frames yet. A child that was
+ * forked by a program not known yet, and is still in front of its exec, is told by its flag.
+ */
+static __always_inline bool is_between_programs(struct task_struct *task, __u32 task_flags)
+{
+	if (task_flags & TASK_FORKED_WITHOUT_EXEC || !bpf_core_field_exists(task->in_execve))
+		return false;
+	return BPF_CORE_READ_BITFIELD_PROBED(task, in_execve);
+}
+
+/*
+ * Sets the state to the innermost user frame, and the type of the record: with what is known of the
+ * process it can be walked here, else its first sample has to be walked in user space. A task that has
+ * given up its memory, since it exits or is between two programs, has no user frames: it is at its end.
+ */
+static __always_inline enum unwind_error find_user_frame(void *ctx, struct walk_state *state,
+							 struct task_struct *task,
+							 struct task_struct *leader,
+							 __u32 task_flags, bool has_registers)
+{
+	struct process_stamp stamp = state->record.stamp;
+	enum unwind_error error;
+	bool known;
+
+	if (!TASK_READ(task, mm)) {
+		state->at_end = 1;
+		return UNWIND_OK;
+	}
+	known = find_process(state, state->record.pid, &stamp);
+	if (!known && is_between_programs(task, task_flags)) {
+		state->at_end = 1;
+		return UNWIND_OK;
+	}
+	if (!known) {
+		send_notice_once(task, NOTICE_UNKNOWN_PROCESS, state->record.pid, &stamp, 0);
+		known = find_parent(state, task, leader);
+	}
+	error = find_user_registers(ctx, task, state, has_registers);
+	if (!known && !error)
+		state->record.type = RECORD_FIRST;
+	return error;
+}
+
+/**
+ * Takes a sample of the current task for @origin; @value as in struct trace_record. @has_registers is a constant: the context is
+ * that of a perf event, whose first words are the interrupted registers. Else the task is in the kernel. Leaves by a tail call, or
+ * returns 0 if there is no sample.
+ */
+static __always_inline int take_sample(void *ctx, __u8 origin, __u64 value, bool has_registers)
+{
+	struct task_struct *task, *leader;
+	struct walk_state *state;
+	__u32 pid, task_flags;
+	bool in_kernel, is_kernel;
+
+	count(COUNTER_RUNS);
+	if ((__u32)bpf_get_current_pid_tgid() == 0) {
+		count(COUNTER_IDLE);
+		return 0;
+	}
+	task = current_task();
+	leader = TASK_READ(task, group_leader);
+	pid = current_process_number(task);
+	if (!is_selected(leader, pid)) {
+		count(COUNTER_UNSELECTED);
+		return 0;
+	}
+	state = state_get();
+	if (!state)
+		return 0;
+	state_begin(state);
+	begin_record(state, task, leader, pid, origin, value);
+	in_kernel = !has_registers || !context_in_user_mode(ctx);
+	if (in_kernel)
+		state->record.flags |= RECORD_IN_KERNEL;
+	task_flags = TASK_READ(task, flags);
+	is_kernel = is_kernel_thread(task_flags);
+	if (is_kernel) {
+		state->record.flags |= RECORD_KERNEL_THREAD;
+		state->at_end = 1;
+		count(COUNTER_KERNEL_THREAD);
+	} else {
+		state->error = find_user_frame(ctx, state, task, leader, task_flags, has_registers);
+	}
+	if (in_kernel)
+		add_kernel_frames(ctx, state);
+	if (state->record.type == RECORD_FIRST) {
+		begin_first_sample(state);
+		count(COUNTER_FIRST);
+		state->at_end = 1;
+	} else if (!state->at_end && !state->error) {
+		state->uprobe_task = (__u64)TASK_READ(task, utask);
+		enter_unwinder(ctx, UNWINDER_NATIVE);
+	}
+	leave_walk(ctx, state);
+	return 0;
+}
+
+#endif
