@@ -405,6 +405,7 @@ static int stop_sampling(struct agent *agent)
 {
 	int error = perf_sampler_disable(agent->sampler);
 
+	bpf_loader_stop_origins(agent->loader);
 	log_tick_clock(tick_clock_stop(&agent->tick_clock));
 	return error;
 }
@@ -418,6 +419,7 @@ static int switch_sampling(struct agent *agent)
 			 is_on ? "on" : "off");
 	if (!is_on)
 		return stop_sampling(agent);
+	bpf_loader_start_origins(agent->loader);
 	log_tick_clock(tick_clock_start(&agent->tick_clock));
 	return perf_sampler_enable(agent->sampler);
 }

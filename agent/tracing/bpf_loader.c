@@ -61,7 +61,7 @@ struct bpf_loader {
 	 * of processes and the task iterator.
 	 */
 	struct allframes *skeletons[ORIGIN_COUNT];
-	/* What the entries are attached by; the clock's is the sampler's. */
+	/* The entries of origins other than the clock, while they are attached. */
 	struct bpf_link *entry_links[ORIGIN_COUNT];
 	/* The features that it was loaded with. */
 	const struct feature_set *features;
@@ -575,18 +575,6 @@ static int configure_origin(const struct bpf_loader *loader, enum origin origin,
 	return err ? fail_errno(err, "configuring the BPF programs") : 0;
 }
 
-/* Perf events run their program as soon as they are opened, so their entries are not attached here. */
-static int attach_entry(struct bpf_loader *loader, enum origin origin,
-			const struct allframes *skeleton)
-{
-	const struct origin_programs *programs = &origin_programs[origin];
-
-	if (programs->type == BPF_PROG_TYPE_PERF_EVENT)
-		return 0;
-	loader->entry_links[origin] = bpf_program__attach(program_at(skeleton, programs->entry));
-	return loader->entry_links[origin] ? 0 : fail_errno(-errno, "attaching the BPF program");
-}
-
 static int load_origin(struct bpf_loader *loader, enum origin origin)
 {
 	_cleanup_(destroy_skeleton) struct allframes *skeleton = allframes__open();
@@ -601,8 +589,6 @@ static int load_origin(struct bpf_loader *loader, enum origin origin)
 	if (err)
 		return load_error(err);
 	err = fill_unwinders(loader, skeleton);
-	if (!err)
-		err = attach_entry(loader, origin, skeleton);
 	if (err)
 		return err;
 	loader->skeletons[origin] = skeleton;
@@ -704,11 +690,31 @@ void bpf_loader_destroy(struct bpf_loader *loader)
 {
 	if (!loader)
 		return;
-	for (uint32_t i = ORIGIN_COUNT; i-- > 0;) {
-		bpf_link__destroy(loader->entry_links[i]);
+	bpf_loader_stop_origins(loader);
+	for (uint32_t i = 0; i < ORIGIN_COUNT; i++)
 		allframes__destroy(loader->skeletons[i]);
-	}
 	free(loader);
+}
+
+void bpf_loader_start_origins(struct bpf_loader *loader)
+{
+	for (uint32_t i = ORIGIN_CLOCK + 1; i < ORIGIN_COUNT; i++) {
+		if (!loader->skeletons[i] || loader->entry_links[i])
+			continue;
+		loader->entry_links[i] = bpf_program__attach(
+			program_at(loader->skeletons[i], origin_programs[i].entry));
+		if (!loader->entry_links[i])
+			log_warn("no samples of the origin %s: its program was not attached: %s",
+				 sample_origins[i].name, strerror(errno));
+	}
+}
+
+void bpf_loader_stop_origins(struct bpf_loader *loader)
+{
+	for (uint32_t i = 0; i < ORIGIN_COUNT; i++) {
+		bpf_link__destroy(loader->entry_links[i]);
+		loader->entry_links[i] = NULL;
+	}
 }
 
 const char *bpf_loader_features(const struct bpf_loader *loader)

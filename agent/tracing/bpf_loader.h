@@ -59,8 +59,7 @@ struct bpf_fds {
 };
 
 /**
- * Loads and attaches everything but the perf events, which the sampler opens: from then on notices
- * arrive. Errors, with error_text() fit for users:
+ * Loads everything and attaches the programs of processes: from then on notices arrive. The sampler opens the perf events. Errors, with error_text() fit for users:
  *
  *	-EPERM		privileges are missing
  *	-EOPNOTSUPP	the kernel lacks something that the agent needs (bpf(), BTF, ring buffers ...)
@@ -75,6 +74,13 @@ void bpf_loader_destroy(struct bpf_loader *loader);
  * *@is_stopping (atomic) is set. The first error, as above, when all were tried.
  */
 int bpf_loader_load_languages(struct bpf_loader *loader, const bool *is_stopping);
+
+/**
+ * Attaches the entries of origins other than the clock, whose samples come with perf events, and detaches them. One that
+ * cannot be attached is a warning. For the thread that starts and stops the sampler.
+ */
+void bpf_loader_start_origins(struct bpf_loader *loader);
+void bpf_loader_stop_origins(struct bpf_loader *loader);
 
 /** What the kernel has of what the programs would use, as words for users. */
 const char *bpf_loader_features(const struct bpf_loader *loader);

@@ -29,6 +29,7 @@ static void equal_sequences_share_a_count(void **state)
 	add(&counts, 3, 1, 2);
 	assert_int_equal(counts.sequences.count, 3);
 	assert_int_equal(counts.sequences.items[0].count, 7);
+	assert_int_equal(counts.sequences.items[0].value, 70);
 	assert_int_equal(counts.sequences.items[1].count, 7);
 	assert_int_equal(counts.sequences.items[2].count, 1);
 	assert_int_equal(counts.sequences.items[2].length, 4);

@@ -15,8 +15,8 @@ FOLDER = ROOT / "testdata" / "demo"
 # Files of the tree that each changes; all others are new.
 CHANGES = {
     "attribute.patch": ["agent/processes/trace_handler.c", "docs/output.md", "ebpf/abi/sample.h",
-                        "ebpf/kernel_types.bpf.h", "ebpf/sample_entry.bpf.c", "lib/model/sample.h"],
-    "origin.patch": ["docs/output.md", "ebpf/abi/origins.h", "ebpf/kernel_types.bpf.h", "ebpf/sample_entry.bpf.c"],
+                        "ebpf/kernel_types.bpf.h", "ebpf/take_sample.bpf.h", "lib/model/sample.h"],
+    "origin.patch": ["docs/output.md", "ebpf/abi/origins.h"],
     "language.patch": ["ebpf/abi/languages.h", "interpreters/languages.h"],
 }
 
