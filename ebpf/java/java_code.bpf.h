@@ -130,12 +130,14 @@ static __always_inline enum unwind_error java_read_blob(struct java_walk *walk, 
 	const struct java_process *process = &walk->process;
 	/* 1 to JAVA_HEAD_MAX_BYTES, as all verifiers see. */
 	__u32 bytes = ((process->head_bytes - 1) & (JAVA_HEAD_MAX_BYTES - 1)) + 1;
+	__u64 head[JAVA_HEAD_MAX_BYTES / 8] = { 0 };
 	__u64 complete, code_end;
 	__s32 words;
 
-	if (bpf_probe_read_user(walk->head, bytes,
-				(const void *)(walk->blob - process->block_bytes)) ||
-	    !java_head_field(walk, process->block_used, 1))
+	if (bpf_probe_read_user(head, bytes, (const void *)(walk->blob - process->block_bytes)))
+		return UNWIND_NO_INFO;
+	__builtin_memcpy(walk->head, head, sizeof(head));
+	if (!java_head_field(walk, process->block_used, 1))
 		return UNWIND_NO_INFO;
 	words = java_blob_field(walk, process->blob_frame_size, 4);
 	complete =

@@ -113,11 +113,13 @@ java_read_const_method(struct java_walk *walk, __u64 const_method, __u64 *consta
 {
 	__u32 place = walk->process.const_method_code_size - walk->process.const_method_constants;
 	__u32 shift = 8 * (place % 8);
+	__u64 words[JAVA_CONST_METHOD_MAX_BYTES / 8];
 
 	if (place > JAVA_CONST_METHOD_MAX_BYTES - 8 ||
-	    bpf_probe_read_user(walk->head, JAVA_CONST_METHOD_MAX_BYTES,
+	    bpf_probe_read_user(words, sizeof(words),
 				(const void *)(const_method + walk->process.const_method_constants)))
 		return UNWIND_NO_INFO;
+	__builtin_memcpy(walk->head, words, sizeof(words));
 	*constants = walk->head[0];
 	*sizes = java_head_field(walk, place, 8);
 	if (shift)
@@ -133,11 +135,13 @@ static __always_inline void java_read_class(struct java_walk *walk, __u64 consta
 					    __u32 *version)
 {
 	__u32 place = walk->process.constants_version - walk->process.constants_holder;
+	__u64 words[JAVA_CONSTANTS_BYTES / 8];
 
 	if (!walk->process.constants_version || place > JAVA_CONSTANTS_BYTES - sizeof(*version) ||
-	    bpf_probe_read_user(walk->head, JAVA_CONSTANTS_BYTES,
+	    bpf_probe_read_user(words, sizeof(words),
 				(const void *)(constants + walk->process.constants_holder)))
 		return;
+	__builtin_memcpy(walk->head, words, sizeof(words));
 	*holder = walk->head[0];
 	*version = java_head_field(walk, place, 4);
 }
