@@ -436,8 +436,29 @@ static void add_resource(struct encoder *encoder, uint32_t number,
 	}
 }
 
+/* The first of @profiles from @first on that is of another resource. */
+static size_t end_of_resource(const struct otlp_draft_profile_vector *profiles, size_t first)
+{
+	size_t end = first + 1;
+
+	while (end < profiles->count &&
+	       profiles->items[end].resource == profiles->items[first].resource)
+		end++;
+	return end;
+}
+
+static size_t count_resources(const struct otlp_draft_profile_vector *profiles)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < profiles->count; i = end_of_resource(profiles, i))
+		count++;
+	return count;
+}
+
+/* @from and those behind it, @count in all, are of one resource: a profile for each origin. */
 static void fill_resource_profiles(struct encoder *encoder, const struct otlp_draft_profile *from,
-				   ResourceProfilesMessage *profiles)
+				   size_t count, ResourceProfilesMessage *profiles)
 {
 	ScopeProfilesMessage *scope;
 
@@ -448,23 +469,30 @@ static void fill_resource_profiles(struct encoder *encoder, const struct otlp_dr
 	profiles->n_scope_profiles = 1;
 	scope = profiles->scope_profiles[0];
 	scope->scope = new_scope(encoder);
-	scope->profiles = new_messages(&encoder->arena, DESCRIPTOR(profile), 1);
+	scope->profiles = new_messages(&encoder->arena, DESCRIPTOR(profile), count);
 	if (!scope->profiles)
 		return;
-	scope->n_profiles = 1;
-	fill_profile(encoder, from, scope->profiles[0]);
+	scope->n_profiles = count;
+	for (size_t i = 0; i < count; i++)
+		fill_profile(encoder, &from[i], scope->profiles[i]);
 }
 
 /* What was left out for lack of memory is known by the arena's mark. */
 static void build_message(struct encoder *encoder, ProfilesDataMessage *data)
 {
 	const struct otlp_draft_profile_vector *profiles = &encoder->draft->profiles;
+	size_t count = count_resources(profiles), first = 0;
 
 	data->resource_profiles =
-		new_messages(&encoder->arena, DESCRIPTOR(resource_profiles), profiles->count);
-	data->n_resource_profiles = data->resource_profiles ? profiles->count : 0;
-	for (size_t i = 0; i < data->n_resource_profiles; i++)
-		fill_resource_profiles(encoder, &profiles->items[i], data->resource_profiles[i]);
+		new_messages(&encoder->arena, DESCRIPTOR(resource_profiles), count);
+	data->n_resource_profiles = data->resource_profiles ? count : 0;
+	for (size_t i = 0; i < data->n_resource_profiles; i++) {
+		size_t end = end_of_resource(profiles, first);
+
+		fill_resource_profiles(encoder, &profiles->items[first], end - first,
+				       data->resource_profiles[i]);
+		first = end;
+	}
 	data->dictionary = new_dictionary(encoder);
 }
 
