@@ -48,15 +48,21 @@ enum {
 	JAVASCRIPT_CODE_MASK = 7,
 	JAVASCRIPT_PLACE_MASK = (1 << JAVASCRIPT_CODE_SHIFT) - 1,
 	JAVASCRIPT_NO_PLACE = JAVASCRIPT_PLACE_MASK,
-	JAVASCRIPT_BUILTIN_RANGES_MAX = 26,
+	/** A power of two: they are searched by halves. */
+	JAVASCRIPT_BUILTIN_RANGES_MAX = 32,
 	/** An object's tagged pointer minus its address. */
 	JAVASCRIPT_TAG = 1,
 	/** The length is here in arrays of all kinds, bytecodes too. It is a Smi. */
 	JAVASCRIPT_ARRAY_LENGTH = 8,
 	/** The elements of an array of words begin here. */
 	JAVASCRIPT_ARRAY_DATA = 16,
-	/** So much of a Code object is read at once, from its beginning. */
+	/** So much of a Code object is read at once, from its beginning, and of a function. */
 	JAVASCRIPT_CODE_BYTES = 64,
+	JAVASCRIPT_FUNCTION_BYTES = 40,
+	/** And of a SharedFunctionInfo, from shared_script on: the numbers of the function are behind that. */
+	JAVASCRIPT_SHARED_BYTES = 32,
+	/** The same where there is no shared_unique_id. */
+	JAVASCRIPT_SHARED_SHORT_BYTES = 24,
 };
 
 /** Whose frames those of a builtin are. */
@@ -143,7 +149,7 @@ struct javascript_process {
 	__u32 dispatch_table;
 };
 
-_Static_assert(sizeof(struct javascript_process) == 304, "struct javascript_process is 19 cells");
+_Static_assert(sizeof(struct javascript_process) == 352, "struct javascript_process is 22 cells");
 
 /**
  * Makes the fingerprint of a function. @ids: its number in its script (low half) and in its isolate. @script_id: the word

@@ -77,7 +77,7 @@ static __always_inline bool javascript_load_process(struct walk_state *state)
 	return true;
 }
 
-/** The field of @bytes bytes at @offset of what was read last of a Code object. */
+/** The field of @bytes bytes at @offset of what was read last of an object. */
 static __always_inline __u64 javascript_head_field(const struct javascript_walk *walk, __u32 offset,
 						   __u32 bytes)
 {
@@ -274,15 +274,16 @@ static __always_inline enum javascript_builtin_class
 javascript_builtin_class(const struct javascript_walk *walk, __u64 address)
 {
 	__u64 offset = address - walk->process.builtins_start;
-	__u32 found = JAVASCRIPT_BUILTIN_OTHER;
+	__u32 found = 0;
 
-	for (int i = 0; i < JAVASCRIPT_BUILTIN_RANGES_MAX; i++) {
-		__u64 is_before = (walk->process.ranges[i].start - offset - 1) >> 63;
-
+	for (__u32 step = JAVASCRIPT_BUILTIN_RANGES_MAX / 2; step; step /= 2) {
 		/* Without a branch, each of which the verifier would follow on both ways. */
-		found = is_before ? walk->process.ranges[i].builtin_class : found;
+		__u32 next = (found + step) % JAVASCRIPT_BUILTIN_RANGES_MAX;
+		__u64 is_before = (walk->process.ranges[next].start - offset - 1) >> 63;
+
+		found += is_before * step;
 	}
-	return found;
+	return walk->process.ranges[found % JAVASCRIPT_BUILTIN_RANGES_MAX].builtin_class;
 }
 
 /* The numbers of the function at tagged walk->shared, as javascript_function_fingerprint() has them. */
@@ -290,18 +291,22 @@ static __always_inline bool javascript_read_ids(struct javascript_walk *walk, __
 						__u64 *script)
 {
 	const struct javascript_process *process = &walk->process;
-	__u64 shared = walk->shared - JAVASCRIPT_TAG;
-	__u32 literal = 0, unique = 0;
+	const void *from = (const void *)(walk->shared - JAVASCRIPT_TAG + process->shared_script);
+	__u64 words[JAVASCRIPT_SHARED_BYTES / 8] = { 0 };
+	__u64 unique = 0;
 
-	if (bpf_probe_read_user(&literal, sizeof(literal),
-				(const void *)(shared + process->shared_literal_id)) ||
-	    read_word(shared + process->shared_script, script))
+	/* The object may be the last one before memory that is not there, so no more of it is read than it has. */
+	if (process->shared_unique_id ?
+		    bpf_probe_read_user(words, JAVASCRIPT_SHARED_BYTES, from) :
+		    bpf_probe_read_user(words, JAVASCRIPT_SHARED_SHORT_BYTES, from))
 		return false;
-	if (process->shared_unique_id &&
-	    bpf_probe_read_user(&unique, sizeof(unique),
-				(const void *)(shared + process->shared_unique_id)))
-		return false;
-	*ids = (__u64)unique << 32 | literal;
+	__builtin_memcpy(walk->head, words, sizeof(words));
+	*script = words[0];
+	*ids = javascript_head_field(walk, process->shared_literal_id - process->shared_script, 4);
+	if (process->shared_unique_id)
+		unique = javascript_head_field(
+			walk, process->shared_unique_id - process->shared_script, 4);
+	*ids |= unique << 32;
 	return true;
 }
 

@@ -10,6 +10,8 @@ enum {
 	JAVASCRIPT_CODE_WORDS = JAVASCRIPT_CODE_BYTES / 8,
 	/** What is known of code and functions, kept between walks; a power of two. */
 	JAVASCRIPT_KEPT_COUNT = 256,
+	/** Maps of functions that a walk has met; a power of two. */
+	JAVASCRIPT_MAPS_COUNT = 4,
 };
 
 /** Words of a frame, from its frame pointer. */
@@ -86,7 +88,10 @@ struct javascript_walk {
 	/** Of a search in a map of V8's: what was found. */
 	__u64 node_key;
 	__u64 node_value;
+	/** What was read last of an object. */
 	__u64 head[JAVASCRIPT_CODE_WORDS];
+	/** Maps that are functions': there are few, and functions of one map mostly call each other. */
+	__u64 function_maps[JAVASCRIPT_MAPS_COUNT];
 	struct javascript_process process;
 	/** No two processes that ever run have the same. */
 	__u64 process_key;
@@ -102,6 +107,8 @@ static __always_inline void javascript_state_begin(struct javascript_walk *walk)
 	walk->bytecode_offset = 0;
 	walk->is_before = 0;
 	walk->is_behind_leaf = 0;
+	for (int i = 0; i < JAVASCRIPT_MAPS_COUNT; i++)
+		walk->function_maps[i] = 0;
 }
 
 /** Forgets what is kept from walk to walk. */

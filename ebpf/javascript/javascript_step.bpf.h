@@ -86,15 +86,25 @@ static __always_inline enum unwind_error javascript_push(struct walk_state *stat
 	return error;
 }
 
-/* The same of the JSFunction at tagged walk->function. */
+/* Reads the JSFunction at tagged @object: its map, which is returned, and walk->shared; 0: there is none. */
+static __always_inline __u64 javascript_read_function(struct javascript_walk *walk, __u64 object)
+{
+	__u64 words[JAVASCRIPT_FUNCTION_BYTES / 8];
+
+	if (bpf_probe_read_user(words, sizeof(words), (const void *)(object - JAVASCRIPT_TAG)))
+		return 0;
+	__builtin_memcpy(walk->head, words, sizeof(words));
+	walk->shared = javascript_head_field(walk, walk->process.function_shared, 8);
+	return words[0];
+}
+
+/* The same of the JSFunction that was read last. */
 static __always_inline enum unwind_error
 javascript_push_function(struct walk_state *state, __u32 flags, __u32 code, __u64 place)
 {
 	struct javascript_walk *walk = &state->javascript;
 
-	if (read_word(walk->function - JAVASCRIPT_TAG + walk->process.function_shared,
-		      &walk->shared) ||
-	    !javascript_find_fingerprint(walk))
+	if (!javascript_find_fingerprint(walk))
 		return push_interpreter_error(state, UNWIND_INTERPRETER_FRAMES);
 	return javascript_push(state, flags, walk->shared, code, place);
 }
@@ -217,41 +227,49 @@ static __always_inline enum unwind_error javascript_release(struct walk_state *s
 	return UNWIND_OK;
 }
 
-/* True if the object at tagged @object has the SharedFunctionInfo of a function that was met before. */
-static __always_inline bool javascript_is_known_function(const struct javascript_walk *walk,
-							 __u64 object)
+/* True if walk->shared is the SharedFunctionInfo of a function that was met before. */
+static __always_inline bool javascript_is_known_function(const struct javascript_walk *walk)
 {
-	const struct javascript_kept_function *kept;
-	__u64 shared = 0;
+	const struct javascript_kept_function *kept =
+		&walk->kept_functions[javascript_kept_index(walk->shared)];
 
-	if (read_word(object - JAVASCRIPT_TAG + walk->process.function_shared, &shared))
+	return kept->process_key == walk->process_key && kept->shared == walk->shared;
+}
+
+/* True if objects with the map at tagged @map are functions. */
+static __always_inline bool javascript_is_function_map(struct javascript_walk *walk, __u64 map)
+{
+	__u32 index = map / 8;
+	__u16 type = 0;
+
+	/* The verifier has to see that it is in range, which the compiler may think that it knows. */
+	barrier_var(index);
+	index %= JAVASCRIPT_MAPS_COUNT;
+	if (map && walk->function_maps[index] == map)
+		return true;
+	if (bpf_probe_read_user(
+		    &type, sizeof(type),
+		    (const void *)(map - JAVASCRIPT_TAG + walk->process.map_instance_type)) ||
+	    (__u16)(type - walk->process.type_function) >= walk->process.type_function_count)
 		return false;
-	kept = &walk->kept_functions[javascript_kept_index(shared)];
-	return kept->process_key == walk->process_key && kept->shared == shared;
+	walk->function_maps[index] = map;
+	return true;
 }
 
 /*
- * True if the object at tagged @object is a JSFunction. While the collector moves it, its first word says where to; all
- * others are as they were. V8 writes that word before it copies anything to the new place
- * (heap/scavenger-inl.h, MigrateObject).
+ * True if the object at tagged @object is a JSFunction; then it is the one that was read last. While the collector moves
+ * it, its first word says where to; all others are as they were. V8 writes that word before it copies anything to the
+ * new object (heap/scavenger-inl.h, MigrateObject).
  */
-static __always_inline bool javascript_is_function(const struct javascript_walk *walk, __u64 object)
+static __always_inline bool javascript_is_function(struct javascript_walk *walk, __u64 object)
 {
-	__u64 map = 0;
-	__u16 type = 0;
-	bool is_moved;
+	__u64 map = javascript_read_function(walk, object);
+	bool is_moved = map && !(map & JAVASCRIPT_TAG);
 
-	if (read_word(object - JAVASCRIPT_TAG, &map))
+	if (!map || (is_moved && read_word(map, &map)))
 		return false;
-	is_moved = !(map & JAVASCRIPT_TAG);
-	if (is_moved && read_word(map, &map))
-		return false;
-	if (!bpf_probe_read_user(
-		    &type, sizeof(type),
-		    (const void *)(map - JAVASCRIPT_TAG + walk->process.map_instance_type)) &&
-	    (__u16)(type - walk->process.type_function) < walk->process.type_function_count)
-		return true;
-	return is_moved && javascript_is_known_function(walk, object);
+	return javascript_is_function_map(walk, map) ||
+	       (is_moved && javascript_is_known_function(walk));
 }
 
 /* The held frame of a leaf is not made yet, or not there any more. */
@@ -432,9 +450,12 @@ static __always_inline enum unwind_error javascript_push_code(struct walk_state 
 	__u64 place = state->pc - walk->code_start;
 	__u64 address = state->pc - (state->frame_flags & FRAME_RETURN_ADDRESS);
 
-	if (walk->kind == walk->process.kind_baseline)
+	if (walk->kind == walk->process.kind_baseline) {
+		if (!javascript_read_function(walk, walk->function))
+			return push_interpreter_error(state, UNWIND_INTERPRETER_FRAMES);
 		return javascript_push_function(state, state->frame_flags, JAVASCRIPT_BASELINE,
 						place);
+	}
 	if (!javascript_find_code_fingerprint(walk, address))
 		return push_interpreter_error(state, UNWIND_INTERPRETER_FRAMES);
 	return javascript_push(state, state->frame_flags, walk->code, JAVASCRIPT_OPTIMIZED, place);

@@ -78,6 +78,27 @@ static int check_code(const struct v8_layout *layout)
 	return 0;
 }
 
+/* The kernel side reads them at once. */
+static int check_functions(const struct v8_layout *layout)
+{
+	int32_t bytes = layout->shared_unique_id == V8_ABSENT ? JAVASCRIPT_SHARED_SHORT_BYTES :
+								JAVASCRIPT_SHARED_BYTES;
+	int32_t literal = layout->shared_literal_id - layout->shared_script;
+	int32_t unique = layout->shared_unique_id == V8_ABSENT ?
+				 literal :
+				 layout->shared_unique_id - layout->shared_script;
+
+	if (literal < 8 || literal % 4 || literal > bytes - 4 || unique < 8 || unique % 4 ||
+	    unique > bytes - 4)
+		return fail(-EOPNOTSUPP, "functions with their numbers at %d and %d",
+			    layout->shared_literal_id, layout->shared_unique_id);
+	if (layout->function_shared < 8 || layout->function_shared % 8 ||
+	    layout->function_shared > JAVASCRIPT_FUNCTION_BYTES - 8)
+		return fail(-EOPNOTSUPP, "functions with what they share at %d",
+			    layout->function_shared);
+	return 0;
+}
+
 int javascript_find_dispatch_table(const struct elf_image *image,
 				   const struct v8_builtins *builtins, uint32_t *offset)
 {
@@ -109,6 +130,8 @@ int javascript_describe(const struct v8_layout *layout, const struct v8_builtins
 {
 	int err = check_code(layout);
 
+	if (!err)
+		err = check_functions(layout);
 	*process = (struct javascript_process){
 		.jit_pages = layout->trusted_data ? layout->trusted_data + V8_TRUSTED_JIT_PAGES : 0,
 		.page_registry = number(layout->page_registry),
