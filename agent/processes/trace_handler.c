@@ -174,10 +174,10 @@ static struct trace *convert(struct trace_handler *handler, const struct trace_r
 	return trace;
 }
 
-/* A reference for the caller; NULL without memory. */
+/* A reference for the caller; NULL without memory. *@is_new is set if the trace was made now. */
 static struct trace *find_trace(struct trace_handler *handler, const struct trace_record *record,
 				const struct process_view *view, const struct raw_stack *stack,
-				uint64_t names_state, bool is_lasting)
+				uint64_t names_state, bool is_lasting, bool *is_new)
 {
 	bool has_kernel = stack->word_count && frame_kind(stack->words[0]) == FRAME_KERNEL;
 	const struct trace_identity identity = {
@@ -201,6 +201,7 @@ static struct trace *find_trace(struct trace_handler *handler, const struct trac
 	if (!trace)
 		return NULL;
 	metrics_add(METRIC_TRACES_CONVERTED, 1);
+	*is_new = true;
 	if (!is_lasting || !is_named)
 		return trace;
 	trace_ref(trace);
@@ -231,7 +232,8 @@ static const struct label_set *read_labels(struct trace_handler *handler,
 }
 
 static void report(struct trace_handler *handler, const struct trace_record *record,
-		   const struct process_view *view, struct trace *trace, bool was_known)
+		   const struct process_view *view, struct trace *trace, bool is_new,
+		   bool was_known)
 {
 	char thread_comm[COMM_BYTES], process_comm[COMM_BYTES];
 	struct sample_event event = {
@@ -246,6 +248,7 @@ static void report(struct trace_handler *handler, const struct trace_record *rec
 		.sample.process = view->info,
 		.sample.labels = read_labels(handler, record, view),
 		.was_known = was_known,
+		.has_new_trace = is_new,
 	};
 
 	memcpy(thread_comm, record->comm, COMM_BYTES);
@@ -279,7 +282,7 @@ static void handle_stack(struct trace_handler *handler, const struct trace_recor
 	struct stack_shape shape;
 	uint64_t names_state = 0;
 	struct trace *trace;
-	bool was_known;
+	bool was_known, is_new = false;
 
 	if (look_at(words, count, view, &shape)) {
 		metrics_add(METRIC_SAMPLES_MALFORMED, 1);
@@ -304,12 +307,12 @@ static void handle_stack(struct trace_handler *handler, const struct trace_recor
 					    handler->now_ns);
 	/* Stacks that end where rows are not loaded yet are soon longer: not worth keeping. */
 	trace = find_trace(handler, record, view, &stack, names_state,
-			   shape.error != UNWIND_NOT_LOADED);
+			   shape.error != UNWIND_NOT_LOADED, &is_new);
 	if (!trace) {
 		metrics_add(METRIC_SAMPLES_DROPPED, 1);
 		return;
 	}
-	report(handler, record, view, trace, was_known);
+	report(handler, record, view, trace, is_new, was_known);
 	trace_unref(trace);
 }
 
