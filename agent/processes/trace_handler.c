@@ -73,6 +73,8 @@ struct trace_handler {
 	/* Of the sample at hand, and what they are made with. */
 	struct label_set labels;
 	struct text_builder label_texts;
+	/* Names for the stack that is converted. */
+	struct stack_code code;
 	/* Rows lent to the walk of a first sample. */
 	struct lent_rows {
 		uint64_t executable_id;
@@ -120,6 +122,7 @@ void trace_handler_destroy(struct trace_handler *handler)
 	first_samples_deinit(&handler->first);
 	lru_cache_deinit(&handler->traces);
 	text_builder_deinit(&handler->label_texts);
+	stack_code_deinit(&handler->code);
 	frame_converter_destroy(handler->converter);
 	free(handler);
 }
@@ -159,19 +162,18 @@ static int look_at(const uint64_t *words, uint32_t count, const struct process_v
 	return 0;
 }
 
+/* Nothing may be locked here, since conversion may wait until memory of the process is read. */
 static struct trace *convert(struct trace_handler *handler, const struct trace_record *record,
 			     const struct raw_stack *stack, bool has_names, bool *is_lasting)
 {
-	struct perf_maps *perf_maps = handler->config.perf_maps;
 	struct raw_stack named = *stack;
-	struct trace *trace;
 
-	if (!has_names)
-		return frame_converter_convert(handler->converter, stack, is_lasting);
-	named.names = perf_maps_lock(perf_maps, record->pid, &record->stamp);
-	trace = frame_converter_convert(handler->converter, &named, is_lasting);
-	perf_maps_unlock(perf_maps);
-	return trace;
+	if (has_names) {
+		perf_maps_copy(handler->config.perf_maps, record->pid, &record->stamp, stack->words,
+			       stack->word_count, &handler->code);
+		named.code = &handler->code;
+	}
+	return frame_converter_convert(handler->converter, &named, is_lasting);
 }
 
 /* A reference for the caller; NULL without memory. *@is_new is set if the trace was made now. */
