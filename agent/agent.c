@@ -54,7 +54,7 @@ enum {
 };
 
 #define TICK_NS NS_PER_SECOND
-#define NOTICE_NS (NS_PER_SECOND / 5)
+#define NAMES_NS (NS_PER_SECOND / 5)
 /* How long the start line waits for the processes that run already: less where somebody looks on. */
 #define LOAD_TIMEOUT_NS (10 * NS_PER_SECOND)
 #define PAGE_LOAD_TIMEOUT_NS (1500 * NS_PER_MS)
@@ -453,11 +453,11 @@ static int start_sampling(struct agent *agent)
 /* Keeps the time until the duration is over or a signal comes. */
 static int keep_time(struct agent *agent)
 {
-	uint64_t next_tick_ns, next_notice_ns, next_trim_ns, now_ns;
+	uint64_t next_tick_ns, next_names_ns, next_trim_ns, now_ns;
 	int error;
 
 	now_ns = next_tick_ns = next_trim_ns = clock_monotonic_ns();
-	next_notice_ns = now_ns + NOTICE_NS;
+	next_names_ns = now_ns + NAMES_NS;
 	while (now_ns < agent->deadline_ns) {
 		uint64_t wake_ns;
 
@@ -474,18 +474,17 @@ static int keep_time(struct agent *agent)
 			next_tick_ns = now_ns + TICK_NS;
 		}
 		/* Often: names are made before the files of programs that have ended are closed. */
-		if (now_ns >= next_notice_ns) {
-			destinations_notice(&agent->destinations, agent->names);
+		if (now_ns >= next_names_ns) {
 			native_names_tick(agent->names);
-			next_notice_ns = now_ns + NOTICE_NS;
+			next_names_ns = now_ns + NAMES_NS;
 		}
 		heap_trim(now_ns, &next_trim_ns);
 		if (next_tick_ns < wake_ns)
 			wake_ns = next_tick_ns;
 		if (agent->deadline_ns < wake_ns)
 			wake_ns = agent->deadline_ns;
-		if (next_notice_ns < wake_ns)
-			wake_ns = next_notice_ns;
+		if (next_names_ns < wake_ns)
+			wake_ns = next_names_ns;
 		if (agent->probabilistic.next_draw_ns < wake_ns)
 			wake_ns = agent->probabilistic.next_draw_ns;
 		if (stop_signal_wait(&agent->stop, wake_ns))
@@ -570,10 +569,8 @@ static int report(struct agent *agent)
 	int error;
 
 	destinations_begin_stop(&agent->destinations, agent->end_ns + SEND_TIMEOUT_NS);
-	if (agent->destinations.samples || agent->destinations.doctor) {
-		destinations_notice(&agent->destinations, agent->names);
+	if (agent->destinations.samples || agent->destinations.doctor)
 		native_names_wait(agent->names, agent->end_ns + NAMES_TIMEOUT_NS);
-	}
 	if (agent->destinations.doctor)
 		return print_diagnosis(agent);
 	error = destinations_finish(&agent->destinations, &period,

@@ -20,7 +20,6 @@
 
 enum {
 	HOST_ATTRIBUTE_COUNT = 4,
-	LISTED_AT_ONCE = 256,
 };
 
 /* What is told of every sample; a tag of the same key counts more. */
@@ -69,9 +68,11 @@ static int init_go_names(struct destinations *destinations, const struct native_
 	return error;
 }
 
-static void notice_taken(void *context, const struct sample_snapshot *snapshot)
+/* Each of the samples was reported to @context before it came into the snapshot. */
+static void wait_for_symbols(void *context, const struct sample_snapshot *snapshot)
 {
-	native_names_notice_taken(context, snapshot);
+	(void)snapshot;
+	native_names_wait_symbols(context);
 }
 
 static int init_collector(struct destinations *destinations, struct native_names *names)
@@ -91,7 +92,7 @@ static int init_collector(struct destinations *destinations, struct native_names
 
 	destinations->otlp_options.lookup = native_names_sent(names);
 	if (destinations->otlp_options.lookup) {
-		config.taken = notice_taken;
+		config.taken = wait_for_symbols;
 		config.context = names;
 	} else {
 		error = init_go_names(destinations, names);
@@ -244,6 +245,9 @@ int destinations_init(struct destinations *destinations, const struct options *o
 	sample_counter_init(&destinations->counter);
 	sample_counter_init(&destinations->received);
 	host_identity_read(&destinations->host, "/");
+	/* It comes before the stores, so that whatever is in a store has been reported to it. */
+	if (native_names_reporter(names))
+		sample_counter_add(&destinations->counter, native_names_reporter(names));
 	error = make_attributes(destinations);
 	if (!error && options_have_page(options))
 		error = init_viewer(destinations, names);
@@ -274,29 +278,6 @@ void destinations_deinit(struct destinations *destinations)
 struct reporter *destinations_reporter(struct destinations *destinations)
 {
 	return &destinations->counter.reporter;
-}
-
-static void notice_shown(struct destinations *destinations, struct native_names *names)
-{
-	struct listed_trace traces[LISTED_AT_ONCE];
-	uint32_t count;
-
-	while ((count = history_list(destinations->history, traces, LISTED_AT_ONCE)) > 0) {
-		native_names_notice_listed(names, traces, count);
-		for (uint32_t i = 0; i < count; i++)
-			trace_unref(traces[i].trace);
-	}
-}
-
-void destinations_notice(struct destinations *destinations, struct native_names *names)
-{
-	if (destinations->history)
-		notice_shown(destinations, names);
-	if (destinations->samples)
-		native_names_notice(names, destinations->samples, &destinations->noticed);
-	else if (destinations->otlp)
-		native_names_notice(names, otlp_reporter_samples(destinations->otlp),
-				    &destinations->noticed);
 }
 
 void destinations_describe(const struct destinations *destinations, struct text_builder *text)

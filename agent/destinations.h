@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Where the samples of a run go: counted first, then to the page and into the store for the local outputs, if there
- * are any, and to the collector, if there is one.
+ * Where the samples of a run go: counted first, then to native_names.h, if names are wanted, to the page and into the
+ * store for the local outputs, if there are any, and to the collector, if there is one.
  */
 #ifndef AGENT_DESTINATIONS_H
 #define AGENT_DESTINATIONS_H
@@ -51,8 +51,6 @@ struct destinations {
 	struct grpc_transport_options transport_options;
 	struct grpc_transport *transport;
 	struct otlp_reporter *otlp;
-	/* What has been noticed of the samples of either. */
-	struct sample_cursor noticed;
 };
 
 /**
@@ -66,9 +64,6 @@ void destinations_deinit(struct destinations *destinations);
 
 /** The reporter to hand every sample to. */
 struct reporter *destinations_reporter(struct destinations *destinations);
-
-/** Tells @names of the binaries in samples that are new since the last call. */
-void destinations_notice(struct destinations *destinations, struct native_names *names);
 
 /** Appends what the start line says: "a.folded, collector host:4317 (TLS)". */
 void destinations_describe(const struct destinations *destinations, struct text_builder *text);

@@ -9,11 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "agent/new_binaries.h"
 #include "agent/processes/local_devices.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
-#include "lib/base/hash_map.h"
 #include "lib/base/log.h"
 #include "symbols/debuginfod.h"
 #include "symbols/range_store.h"
@@ -25,11 +25,6 @@ enum {
 	/* For as long as the agent runs. */
 	SHOWN_TABLES_MAX_BYTES = 24 << 20,
 	RANGE_FILES_MAX_BYTES = 512 << 20,
-	LISTED_AT_ONCE = 256,
-	/* Executables of processes that are known to be wanted; beyond it all are told of again. */
-	SEEN_MAX = 2 * RANGE_STORE_MAX_BINARIES,
-	/* Of the kernel's PID_MAX_LIMIT. */
-	PID_BITS = 22,
 };
 
 #define RANGE_CACHE_MAX_BYTES (2ULL << 30)
@@ -40,6 +35,8 @@ enum {
 struct native_names {
 	/* NULL: no names are wanted. */
 	struct range_store *ranges;
+	/* Binaries whose ranges are to be made; zeroed without ranges. */
+	struct new_binaries binaries;
 	/* NULL: nothing is fetched. */
 	struct debuginfod *debuginfod;
 	char fetched[PATH_MAX];
@@ -55,9 +52,6 @@ struct native_names {
 	struct path_judge judge;
 	pthread_mutex_t devices_lock;
 	struct local_devices devices;
-	pthread_mutex_t lock;
-	/* executable id and process -> 1, under the lock. */
-	struct hash_map seen;
 };
 
 static bool is_local(void *context, pid_t pid, uint32_t major, uint32_t minor)
@@ -197,6 +191,8 @@ static int create_stores(const struct options *options, struct native_names *nam
 			       RANGE_DEPTH_FULL :
 			       RANGE_DEPTH_SYMBOLS;
 	error = create_ranges(options, names);
+	if (!error)
+		error = new_binaries_init(&names->binaries, RANGE_STORE_MAX_WAITING);
 	if (!error && options->receive.address && options->cache_dir)
 		error = uploaded_ranges_create(options->cache_dir, &names->uploaded);
 	if (!error && has_local)
@@ -222,7 +218,6 @@ int native_names_create(const struct options *options, struct native_names **nam
 		return fail(-ENOMEM, "no memory for names");
 	local_devices_init(&created->devices);
 	pthread_mutex_init(&created->devices_lock, NULL);
-	pthread_mutex_init(&created->lock, NULL);
 	created->judge = (struct path_judge){ .may_read = is_local, .context = created };
 	error = create_stores(options, created);
 	if (error) {
@@ -241,7 +236,7 @@ void native_names_destroy(struct native_names *names)
 	symbol_store_destroy(names->shown);
 	symbol_store_destroy(names->sent);
 	uploaded_ranges_destroy(names->uploaded);
-	hash_map_deinit(&names->seen);
+	new_binaries_deinit(&names->binaries);
 	/* Each has been told of the other. */
 	debuginfod_stop(names->debuginfod);
 	/* A thread that is left behind uses the devices, and wants debug files. */
@@ -250,7 +245,6 @@ void native_names_destroy(struct native_names *names)
 	debuginfod_destroy(names->debuginfod);
 	local_devices_deinit(&names->devices);
 	pthread_mutex_destroy(&names->devices_lock);
-	pthread_mutex_destroy(&names->lock);
 	free(names);
 }
 
@@ -274,85 +268,43 @@ struct symbol_lookup *native_names_sent(struct native_names *names)
 	return names->sent ? symbol_store_lookup(names->sent) : NULL;
 }
 
-/* True once for each executable of a process: another one may have a root in which there is a debug file. */
-static bool is_new(struct native_names *names, uint64_t executable_id, uint32_t pid)
+struct reporter *native_names_reporter(struct native_names *names)
 {
-	uint64_t key = executable_id << PID_BITS ^ pid;
-	bool is_seen;
-
-	pthread_mutex_lock(&names->lock);
-	is_seen = hash_map_find(&names->seen, key, NULL);
-	if (names->seen.count >= SEEN_MAX)
-		hash_map_deinit(&names->seen);
-	/* Without memory it is told of again. */
-	if (!is_seen)
-		(void)hash_map_set(&names->seen, key, 1);
-	pthread_mutex_unlock(&names->lock);
-	return !is_seen;
+	return names->ranges ? &names->binaries.reporter : NULL;
 }
 
-static void notice_trace(struct native_names *names, const struct trace *trace, uint32_t pid)
+static void want_new(struct native_names *names)
 {
-	struct binary *last = NULL;
+	struct new_binary item;
 
-	for (uint32_t i = 0; i < trace->frame_count; i++) {
-		struct frame frame = trace_frame(trace, i);
-
-		if (frame.kind != FRAME_NATIVE || !frame.binary || frame.binary == last)
-			continue;
-		last = frame.binary;
-		if (!last->is_elsewhere && is_new(names, last->executable_id, pid))
-			range_store_want(names->ranges, last, (pid_t)pid, names->depth);
+	while (new_binaries_take(&names->binaries, &item)) {
+		range_store_want(names->ranges, item.binary, (pid_t)item.pid, names->depth);
+		binary_unref(item.binary);
 	}
 }
 
-void native_names_notice_listed(struct native_names *names, const struct listed_trace *traces,
-				uint32_t count)
+void native_names_tick(struct native_names *names)
 {
-	for (uint32_t i = 0; names->ranges && i < count; i++)
-		notice_trace(names, traces[i].trace, traces[i].pid);
-}
-
-void native_names_notice(struct native_names *names, struct sample_store *store,
-			 struct sample_cursor *cursor)
-{
-	struct listed_trace traces[LISTED_AT_ONCE];
-	uint32_t count;
-
 	if (!names->ranges)
 		return;
-	while ((count = sample_store_list(store, cursor, traces, LISTED_AT_ONCE)) > 0) {
-		native_names_notice_listed(names, traces, count);
-		for (uint32_t i = 0; i < count; i++)
-			trace_unref(traces[i].trace);
-	}
+	want_new(names);
+	range_store_tick(names->ranges);
 }
 
 /*
  * A binary's first samples would otherwise go without names, and those that follow with them: two stacks for
  * a collector. On a host where symbols take longer it is left at that for a while.
  */
-static void wait_for_symbols(struct native_names *names)
+void native_names_wait_symbols(struct native_names *names)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 
-	if (!range_store_wait_symbols(names->ranges, now_ns + SYMBOLS_WAIT_NS))
+	if (!names->ranges)
+		return;
+	want_new(names);
+	if (now_ns >= names->no_wait_ns &&
+	    !range_store_wait_symbols(names->ranges, now_ns + SYMBOLS_WAIT_NS))
 		names->no_wait_ns = now_ns + NO_WAIT_NS;
-}
-
-void native_names_notice_taken(struct native_names *names, const struct sample_snapshot *snapshot)
-{
-	for (size_t i = 0; names->ranges && i < snapshot->count; i++)
-		notice_trace(names, snapshot->samples[i].sample.trace,
-			     snapshot->samples[i].sample.pid);
-	if (names->ranges && clock_monotonic_ns() >= names->no_wait_ns)
-		wait_for_symbols(names);
-}
-
-void native_names_tick(struct native_names *names)
-{
-	if (names->ranges)
-		range_store_tick(names->ranges);
 }
 
 void native_names_progress(struct native_names *names, uint64_t *pending, uint64_t *changes)
@@ -371,6 +323,7 @@ void native_names_wait(struct native_names *names, uint64_t deadline_ns)
 {
 	if (!names->ranges)
 		return;
+	want_new(names);
 	if (!range_store_wait(names->ranges, deadline_ns))
 		log_warn(
 			"no time to read the debug data of all files until the stop; some functions "

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Names of native code for the outputs: the ranges that all of them share, and a symbol store for each
- * thread that looks names up. Binaries are told of as soon as samples of them lie in a sample store, so
- * that their debug data is read while the agent samples.
+ * thread that looks names up. It is one of the reporters: the binaries of a trace that is new are queued, and their
+ * debug data is read while the agent samples.
  */
 #ifndef AGENT_NATIVE_NAMES_H
 #define AGENT_NATIVE_NAMES_H
@@ -11,7 +11,7 @@
 
 #include "agent/options.h"
 #include "lib/model/symbol_lookup.h"
-#include "reporter/sample_store.h"
+#include "reporter/reporter.h"
 
 struct path_judge;
 struct uploaded_ranges;
@@ -40,22 +40,20 @@ struct symbol_lookup *native_names_shown(struct native_names *names);
 /** For the report thread; NULL if nothing is to be sent but names of Go. Borrowed. */
 struct symbol_lookup *native_names_sent(struct native_names *names);
 
-/** Has names made for what came into @store since @cursor, if any are wanted. Any thread. */
-void native_names_notice(struct native_names *names, struct sample_store *store,
-			 struct sample_cursor *cursor);
+/**
+ * The reporter that queues the binaries of new traces; NULL if nobody wants names. It has to come before the reporters
+ * that keep samples. For the work thread. Borrowed.
+ */
+struct reporter *native_names_reporter(struct native_names *names);
 
-/** The same for @count traces of @traces. */
-void native_names_notice_listed(struct native_names *names, const struct listed_trace *traces,
-				uint32_t count);
+/** Several times a second: has names made for the binaries that came since, and housekeeping. Any thread. */
+void native_names_tick(struct native_names *names);
 
 /**
- * The same for what was taken, of which some may have come since; and waits for symbols of binaries that are new, for
- * one second and a half at most. For the report thread.
+ * Has names made for the binaries that came since, and waits for symbols of those that are new, for one second and a
+ * half at most. For the report thread.
  */
-void native_names_notice_taken(struct native_names *names, const struct sample_snapshot *snapshot);
-
-/** Housekeeping, several times a second. Any thread. */
-void native_names_tick(struct native_names *names);
+void native_names_wait_symbols(struct native_names *names);
 
 /**
  * How many binaries' debug data is still to be read, and a number that grows when names may have got better. Any
@@ -64,7 +62,7 @@ void native_names_tick(struct native_names *names);
 void native_names_progress(struct native_names *names, uint64_t *pending, uint64_t *changes);
 
 /**
- * Waits until names are there for all that was noticed, until @deadline_ns (CLOCK_MONOTONIC) at most. From
+ * Waits until names are there for all that was reported, until @deadline_ns (CLOCK_MONOTONIC) at most. From
  * then on they stay as they are.
  */
 void native_names_wait(struct native_names *names, uint64_t deadline_ns);

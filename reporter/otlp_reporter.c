@@ -113,11 +113,6 @@ struct reporter *otlp_reporter_door(struct otlp_reporter *reporter)
 	return sample_store_reporter(reporter->store);
 }
 
-struct sample_store *otlp_reporter_samples(struct otlp_reporter *reporter)
-{
-	return reporter->store;
-}
-
 static void wake_threads(struct otlp_reporter *reporter)
 {
 	pthread_mutex_lock(&reporter->lock);

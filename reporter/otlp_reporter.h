@@ -49,9 +49,6 @@ int otlp_reporter_create(const struct otlp_reporter_config *config,
 /** The reporter to hand samples to; borrowed. */
 struct reporter *otlp_reporter_door(struct otlp_reporter *reporter);
 
-/** What waits for the next interval; borrowed. */
-struct sample_store *otlp_reporter_samples(struct otlp_reporter *reporter);
-
 /** Starts the threads, and the first interval anew. */
 int otlp_reporter_start(struct otlp_reporter *reporter);
 

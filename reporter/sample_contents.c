@@ -145,18 +145,18 @@ int sample_contents_add(struct sample_contents *contents, const struct sample_ev
 {
 	struct sample sample = event->sample;
 	uint32_t number;
-	bool is_new;
 	int err;
 
 	if (!contents->options.keeps_cpus)
 		sample.cpu = SAMPLE_NO_NUMBER;
-	contents->table.max_bytes = contents->options.max_bytes - contents->time_bytes;
+	contents->table.max_bytes =
+		contents->options.max_bytes - (used_bytes(contents) - contents->table.bytes);
 	/* First, so that no sample comes to be without a time. */
 	err = contents->options.keeps_times ? reserve_time(contents) : 0;
 	if (!err && has_values(&sample))
 		err = reserve_sum(contents);
 	if (!err)
-		err = sample_table_add(&contents->table, &sample, &number, &is_new);
+		err = sample_table_add(&contents->table, &sample, &number, NULL);
 	if (err)
 		return err;
 	if (contents->options.keeps_times)
@@ -169,19 +169,6 @@ int sample_contents_add(struct sample_contents *contents, const struct sample_ev
 bool sample_contents_are_half_full(const struct sample_contents *contents)
 {
 	return used_bytes(contents) >= contents->options.max_bytes / 2;
-}
-
-uint32_t sample_contents_list(const struct sample_contents *contents, uint32_t first,
-			      struct listed_trace *traces, uint32_t capacity)
-{
-	uint32_t count = 0;
-
-	for (; count < capacity && first + count < contents->table.used; count++) {
-		const struct sample *sample = &entry_at(contents, first + count)->sample;
-
-		traces[count] = (struct listed_trace){ trace_ref(sample->trace), sample->pid };
-	}
-	return count;
 }
 
 uint64_t sample_contents_count(const struct sample_contents *contents)

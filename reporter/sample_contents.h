@@ -21,10 +21,6 @@ bool sample_contents_are_half_full(const struct sample_contents *contents);
 /** How many were counted; not once they are finished. */
 uint64_t sample_contents_count(const struct sample_contents *contents);
 
-/** Fills at most @capacity entries of @traces, from the distinct sample @first on; how many. */
-uint32_t sample_contents_list(const struct sample_contents *contents, uint32_t first,
-			      struct listed_trace *traces, uint32_t capacity);
-
 /**
  * Allocates all that sample_contents_finish() needs, so that it cannot fail. It takes no time, since
  * nothing is written. To be called again if something was added. 0 or -ENOMEM.

@@ -18,7 +18,6 @@ struct sample_store {
 	pthread_mutex_t lock;
 	/* Below here: under the lock. */
 	struct sample_contents *contents;
-	uint64_t takings;
 	bool has_warned;
 	bool has_told_half_full;
 };
@@ -100,20 +99,6 @@ uint64_t sample_store_count(struct sample_store *store)
 	return count;
 }
 
-uint32_t sample_store_list(struct sample_store *store, struct sample_cursor *cursor,
-			   struct listed_trace *traces, uint32_t capacity)
-{
-	uint32_t count;
-
-	pthread_mutex_lock(&store->lock);
-	if (cursor->takings != store->takings)
-		*cursor = (struct sample_cursor){ .takings = store->takings };
-	count = sample_contents_list(store->contents, cursor->next, traces, capacity);
-	cursor->next += count;
-	pthread_mutex_unlock(&store->lock);
-	return count;
-}
-
 int sample_store_take(struct sample_store *store, struct sample_snapshot *snapshot)
 {
 	struct sample_contents *fresh = sample_contents_create(&store->options);
@@ -127,7 +112,6 @@ int sample_store_take(struct sample_store *store, struct sample_snapshot *snapsh
 	err = sample_contents_prepare(taken);
 	if (!err) {
 		store->contents = fresh;
-		store->takings++;
 		store->has_warned = false;
 		store->has_told_half_full = false;
 	}

@@ -67,25 +67,6 @@ struct reporter *sample_store_reporter(struct sample_store *store);
 /** How many samples are in it. */
 uint64_t sample_store_count(struct sample_store *store);
 
-/** How far somebody has seen what came into a store; zeroes are the beginning. */
-struct sample_cursor {
-	uint64_t takings;
-	uint32_t next;
-};
-
-struct listed_trace {
-	/** A reference, the caller's. */
-	struct trace *trace;
-	uint32_t pid;
-};
-
-/**
- * Lists the traces of distinct samples that came since @cursor, which moves on; those that were taken
- * meanwhile are left out, and a trace may come again. Their number, @capacity at most; 0: that is all.
- */
-uint32_t sample_store_list(struct sample_store *store, struct sample_cursor *cursor,
-			   struct listed_trace *traces, uint32_t capacity);
-
 /** What was in a store at one moment. Owner: the thread that took it. */
 struct sample_snapshot {
 	/** Most frequent first; those of one count in the order in which they first came. */

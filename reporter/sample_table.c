@@ -370,7 +370,8 @@ int sample_table_add(struct sample_table *table, const struct sample *sample, ui
 		return err;
 	sample_table_at(table->blocks.items, found)->uses++;
 	*number = found;
-	*is_new = !is_known;
+	if (is_new)
+		*is_new = !is_known;
 	return 0;
 }
 

@@ -52,8 +52,8 @@ void sample_table_init(struct sample_table *table, size_t max_bytes, bool counts
 void sample_table_deinit(struct sample_table *table);
 
 /**
- * One use more of the sample that is equal to @sample, which is made if need be: its *@number, and whether it *@is_new.
- * -E2BIG over the limit, -ENOMEM; then no sample has changed.
+ * One use more of the sample that is equal to @sample, which is made if need be: its *@number, and whether it *@is_new,
+ * which may be NULL. -E2BIG over the limit, -ENOMEM; then no sample has changed.
  */
 int sample_table_add(struct sample_table *table, const struct sample *sample, uint32_t *number,
 		     bool *is_new);

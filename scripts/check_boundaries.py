@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks what CONTRIBUTING.md says of files: who may include whom, licences, names and sizes.
+"""Checks what CONTRIBUTING.md says of files: who may include whom, licences, names and sizes; and the list of mutexes.
 
 Prints one line per fault; exit status 1 if there was one.
 """
@@ -198,6 +198,27 @@ def check_user_reads(name, text):
             yield f"{name}:{line}: reads user memory into a map value: read it to the BPF stack first"
 
 
+# Mutexes as variables and members; parameters and pointers are none.
+MUTEX = re.compile(r"^\s*(?:static\s+)?pthread_mutex_t \w+(?:\[\w+\])?(?: = \w+)?;", re.M)
+LISTED_MUTEX = re.compile(r"^\| `([\w/]+\.[ch])`(?: \((\d+)\))? \|", re.M)
+
+
+def check_mutexes(names):
+    """ARCHITECTURE.md lists the files with mutexes, and how many there are in each."""
+    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    section = re.search(r"^### Locks\n(.*?)^#", text, re.M | re.S)
+    listed = {name: int(count or 1) for name, count in LISTED_MUTEX.findall(section[1] if section else "")}
+    found = {}
+    for name in names:
+        if name.endswith((".c", ".h")) and name.split("/")[0] not in ("bench", "integration") and not ASIDE & set(name.split("/")):
+            count = len(MUTEX.findall((ROOT / name).read_text(encoding="utf-8")))
+            if count:
+                found[name] = count
+    for name in sorted(found.keys() | listed.keys()):
+        if found.get(name, 0) != listed.get(name, 0):
+            yield "%s: has %d mutexes, and ARCHITECTURE.md lists %d" % (name, found.get(name, 0), listed.get(name, 0))
+
+
 def check_names(name, names):
     path = pathlib.PurePath(name)
     if path.suffix != ".c" or folder_of(name) in (None, "bench") or name.endswith(".bpf.c"):
@@ -230,6 +251,7 @@ def main():
                 print(f"warning: {name}: {len(lines)} lines; does it have two jobs?")
     faults += check_cycles(includes)
     faults += check_languages(set(names))
+    faults += check_mutexes(names)
     print("\n".join(faults), end="\n" if faults else "")
     return 1 if faults else 0
 

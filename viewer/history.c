@@ -21,8 +21,6 @@ enum {
 	/* What is kept goes in so many steps: of time, and of what new keys take. */
 	CHUNKS_PER_RETENTION = 60,
 	CHUNKS_PER_BUDGET = 32,
-	/* Keys that nobody has asked for yet. */
-	NEW_KEYS_MAX = 8192,
 	/* While there is a view nothing can go; this part of max_bytes more is allowed then. */
 	EXCESS_DIVISOR = 8,
 };
@@ -74,10 +72,6 @@ struct history {
 	uint64_t samples;
 	uint64_t dropped;
 	uint64_t changes;
-	/* A ring of those whose traces nobody has been told of. */
-	uint32_t new_keys[NEW_KEYS_MAX];
-	uint32_t new_first;
-	uint32_t new_count;
 };
 
 /* --- columns --- */
@@ -239,15 +233,6 @@ static int reserve_sample(struct history *history, uint64_t time_ns)
 	return begin_chunk(history, time_ns);
 }
 
-static void note_new_key(struct history *history, uint32_t number)
-{
-	history->new_keys[(history->new_first + history->new_count) % NEW_KEYS_MAX] = number;
-	if (history->new_count < NEW_KEYS_MAX)
-		history->new_count++;
-	else
-		history->new_first++;
-}
-
 static void write_sample(struct history *history, uint32_t key, const struct sample_event *event)
 {
 	struct chunk *chunk = newest_chunk(history);
@@ -271,7 +256,6 @@ static int add(struct history *history, const struct sample_event *event)
 	size_t max_bytes = history->options.max_bytes;
 	struct sample sample = event->sample;
 	uint32_t key;
-	bool is_new;
 	int err;
 
 	if (used_bytes(history) > max_bytes + max_bytes / EXCESS_DIVISOR)
@@ -281,11 +265,9 @@ static int add(struct history *history, const struct sample_event *event)
 	/* First, so that no key comes to be without a sample. */
 	err = reserve_sample(history, event->time_ns);
 	if (!err)
-		err = sample_table_add(&history->keys, &sample, &key, &is_new);
+		err = sample_table_add(&history->keys, &sample, &key, NULL);
 	if (err)
 		return err;
-	if (is_new)
-		note_new_key(history, key);
 	write_sample(history, key, event);
 	history->samples++;
 	history->changes++;
@@ -362,24 +344,6 @@ bool history_is_paused(struct history *history)
 	is_paused = history->is_paused;
 	pthread_mutex_unlock(&history->lock);
 	return is_paused;
-}
-
-uint32_t history_list(struct history *history, struct listed_trace *traces, uint32_t capacity)
-{
-	uint32_t count = 0;
-
-	pthread_mutex_lock(&history->lock);
-	while (count < capacity && history->new_count) {
-		uint32_t number = history->new_keys[history->new_first++ % NEW_KEYS_MAX];
-		const struct sample *key =
-			&sample_table_at(history->keys.blocks.items, number)->sample;
-
-		history->new_count--;
-		if (key->trace)
-			traces[count++] = (struct listed_trace){ trace_ref(key->trace), key->pid };
-	}
-	pthread_mutex_unlock(&history->lock);
-	return count;
 }
 
 void history_facts(struct history *history, struct history_facts *facts)

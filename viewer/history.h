@@ -12,7 +12,6 @@
 #include <stdint.h>
 
 #include "reporter/reporter.h"
-#include "reporter/sample_store.h"
 #include "reporter/sample_table.h"
 
 enum {
@@ -40,12 +39,6 @@ struct reporter *history_reporter(struct history *history);
 /** While it is paused it takes no samples. Any thread. */
 void history_pause(struct history *history, bool is_paused);
 bool history_is_paused(struct history *history);
-
-/**
- * Lists traces that are new since the last call: their number, @capacity at most; 0: that is all. For one
- * thread; if it does not ask for long some are left out.
- */
-uint32_t history_list(struct history *history, struct listed_trace *traces, uint32_t capacity);
 
 struct history_facts {
 	uint64_t samples;

@@ -41,8 +41,6 @@ struct frame_converter {
 	/** struct kernel_binary_key -> struct binary, one reference each. */
 	struct hash_map kernel_binaries;
 	struct interpreted_names names;
-	/* Of the stack that is converted: bytes of names of code made at run time. */
-	size_t code_name_bytes;
 	/** The last frames of the process that fit stand for several, and one behind them says that it is cut. */
 	struct frame frames[FRAMES_MAX + INTERPRETED_FRAMES_MAX];
 };
@@ -174,33 +172,25 @@ static struct binary *native_binary(struct frame_converter *converter, uint64_t 
 	}
 }
 
-/* A stack has as many names as it may have of interpreted functions: they come from the process, too. */
-static void name_code(struct frame_converter *converter, const struct code_place *place,
-		      struct frame *frame, bool *is_lasting)
+static void name_code(const struct raw_stack *stack, uint32_t word, struct frame *frame)
 {
-	size_t bytes = strlen(place->function) + (place->file ? strlen(place->file) : 0);
-
-	if (converter->code_name_bytes + bytes > INTERPRETED_NAMES_MAX_BYTES) {
-		*is_lasting = false;
-		return;
-	}
-	converter->code_name_bytes += bytes;
-	frame->function = place->function;
-	frame->file = place->file;
-	frame->line = place->line;
-}
-
-static void convert_native_frame(struct frame_converter *converter, const uint64_t *words,
-				 const struct named_code *names, const struct frame *previous,
-				 struct frame *frame, bool *is_lasting)
-{
-	uint64_t executable_id = words[1];
 	struct code_place place;
 
-	frame->address = frame_address(words[0]);
-	if (executable_id == EXECUTABLE_ID_ANONYMOUS && names &&
-	    named_code_find(names, frame_lookup_address(frame), &place))
-		name_code(converter, &place, frame, is_lasting);
+	if (!stack->code || !stack_code_find(stack->code, word, &place))
+		return;
+	frame->function = place.function;
+	frame->file = place.file;
+	frame->line = place.line;
+}
+
+static void convert_native_frame(struct frame_converter *converter, const struct raw_stack *stack,
+				 uint32_t word, const struct frame *previous, struct frame *frame)
+{
+	uint64_t executable_id = stack->words[word + 1];
+
+	frame->address = frame_address(stack->words[word]);
+	if (executable_id == EXECUTABLE_ID_ANONYMOUS)
+		name_code(stack, word, frame);
 	if (previous && previous->kind == FRAME_NATIVE && previous->binary &&
 	    previous->binary->executable_id == executable_id)
 		frame->binary = binary_ref(previous->binary);
@@ -257,8 +247,7 @@ static uint32_t convert_frame(struct frame_converter *converter, const struct ra
 		return 1;
 	case FRAME_NATIVE:
 		frames[0].flags = frame_flags(words[0]);
-		convert_native_frame(converter, words, stack->names, is_first ? NULL : frames - 1,
-				     frames, is_lasting);
+		convert_native_frame(converter, stack, word, is_first ? NULL : frames - 1, frames);
 		return 1;
 	case FRAME_ERROR:
 		frames[0].error = frame_flags(words[0]);
@@ -300,14 +289,13 @@ struct trace *frame_converter_convert(struct frame_converter *converter,
 	bool is_kernel_thread = stack->flags & RECORD_KERNEL_THREAD;
 	bool is_whole = is_kernel_thread || (stack->flags & RECORD_REACHED_END);
 	struct trace *trace;
-	bool is_named = true;
+	bool is_named = !stack->code || !stack->code->is_cut;
 	uint32_t count;
 
 	if (converter->kernel_binaries.count > KERNEL_BINARIES_MAX)
 		forget_kernel_binaries(converter);
 	interpreted_names_begin(&converter->names, stack->runtimes, stack->words,
 				stack->word_count);
-	converter->code_name_bytes = 0;
 	count = convert_frames(converter, stack, &is_whole, &is_named);
 	if (converter->config.fold_runtime_frames && stack->runtimes)
 		count = fold_runtimes(converter, count, stack->runtimes);

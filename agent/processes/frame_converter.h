@@ -15,8 +15,8 @@
 struct executable_cache;
 struct frame_converter;
 struct kernel_symbols;
-struct named_code;
 struct runtime_set;
+struct stack_code;
 
 /** What the record says of its stack beside the frames. */
 struct raw_stack {
@@ -25,8 +25,8 @@ struct raw_stack {
 	uint32_t word_count;
 	/** enum record_flag */
 	uint8_t flags;
-	/** Of the process's anonymous code, borrowed for the call; NULL if there are none. */
-	const struct named_code *names;
+	/** Names of its anonymous code, borrowed for the call; NULL if there are none. */
+	const struct stack_code *code;
 	/** Of the process, borrowed for the call; NULL if it has none. */
 	const struct runtime_set *runtimes;
 };

@@ -13,6 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "ebpf/abi/frame.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/error.h"
 #include "lib/base/hash_map.h"
@@ -20,6 +21,7 @@
 #include "lib/host/jitdump_file.h"
 #include "lib/host/perf_map.h"
 #include "lib/host/proc_info.h"
+#include "lib/model/trace.h"
 
 enum {
 	READ_BYTES = JITDUMP_READ_BYTES,
@@ -38,6 +40,7 @@ enum source {
 	SOURCE_COUNT,
 };
 
+/* The names of one process. */
 struct named_code {
 	struct jitdump jitdump;
 	struct code_names perf_map;
@@ -231,22 +234,9 @@ uint64_t perf_maps_ask(struct perf_maps *maps, uint32_t pid, const struct proces
 	return state;
 }
 
-const struct named_code *perf_maps_lock(struct perf_maps *maps, uint32_t pid,
-					const struct process_stamp *stamp)
-{
-	const struct named_process *process;
+/* --- copies --- */
 
-	pthread_mutex_lock(&maps->lock);
-	process = find(maps, pid, stamp);
-	return process && process->state ? &process->code : NULL;
-}
-
-void perf_maps_unlock(struct perf_maps *maps)
-{
-	pthread_mutex_unlock(&maps->lock);
-}
-
-bool named_code_find(const struct named_code *code, uint64_t address, struct code_place *place)
+static bool find_name(const struct named_code *code, uint64_t address, struct code_place *place)
 {
 	const struct code_function *function;
 
@@ -257,6 +247,100 @@ bool named_code_find(const struct named_code *code, uint64_t address, struct cod
 		return false;
 	*place = (struct code_place){ .function = code_names_text(&code->perf_map, function) };
 	return true;
+}
+
+/* There is room for it. Returns where it begins. */
+static uint32_t append_text(struct code_text *text, const char *string, size_t bytes)
+{
+	uint32_t start = (uint32_t)text->count;
+
+	memcpy(text->items + start, string, bytes);
+	text->count += bytes;
+	return start;
+}
+
+/* -E2BIG, -ENOMEM. */
+static int copy_name(struct stack_code *code, uint32_t word, const struct code_place *place)
+{
+	size_t function_bytes = strlen(place->function) + 1;
+	size_t file_bytes = place->file ? strlen(place->file) + 1 : 0;
+	size_t bytes = code->text.count + function_bytes + file_bytes;
+	struct copied_name name = {
+		.word = word,
+		.line = place->line,
+		.has_file = place->file,
+	};
+	int err = bytes > STACK_CODE_MAX_BYTES ? -E2BIG : code_text_reserve(&code->text, bytes);
+
+	if (!err)
+		err = copied_name_vector_reserve(&code->names, code->names.count + 1);
+	if (err)
+		return err;
+	name.function = append_text(&code->text, place->function, function_bytes);
+	if (place->file)
+		name.file = append_text(&code->text, place->file, file_bytes);
+	return copied_name_vector_push(&code->names, name);
+}
+
+static void copy_names(const struct named_code *from, const uint64_t *words, uint32_t count,
+		       struct stack_code *code)
+{
+	for (uint32_t i = 0; i < count; i += frame_word_count(words[i])) {
+		struct frame frame = { .flags = frame_flags(words[i]),
+				       .address = frame_address(words[i]) };
+		struct code_place place;
+
+		if (frame_kind(words[i]) == FRAME_NATIVE &&
+		    words[i + 1] == EXECUTABLE_ID_ANONYMOUS &&
+		    find_name(from, frame_lookup_address(&frame), &place) &&
+		    copy_name(code, i, &place))
+			code->is_cut = true;
+	}
+}
+
+void perf_maps_copy(struct perf_maps *maps, uint32_t pid, const struct process_stamp *stamp,
+		    const uint64_t *words, uint32_t count, struct stack_code *code)
+{
+	const struct named_process *process;
+
+	code->names.count = 0;
+	code->text.count = 0;
+	code->is_cut = false;
+	pthread_mutex_lock(&maps->lock);
+	process = find(maps, pid, stamp);
+	if (process && process->state)
+		copy_names(&process->code, words, count, code);
+	pthread_mutex_unlock(&maps->lock);
+}
+
+bool stack_code_find(const struct stack_code *code, uint32_t word, struct code_place *place)
+{
+	size_t low = 0, high = code->names.count;
+	const struct copied_name *name;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (code->names.items[middle].word < word)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == code->names.count || code->names.items[low].word != word)
+		return false;
+	name = &code->names.items[low];
+	*place = (struct code_place){
+		.function = code->text.items + name->function,
+		.file = name->has_file ? code->text.items + name->file : NULL,
+		.line = name->line,
+	};
+	return true;
+}
+
+void stack_code_deinit(struct stack_code *code)
+{
+	copied_name_vector_deinit(&code->names);
+	code_text_deinit(&code->text);
 }
 
 void perf_maps_expire(struct perf_maps *maps, uint64_t now_ns)

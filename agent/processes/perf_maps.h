@@ -7,6 +7,9 @@
  * file system that hangs. So a sample gets the names that were there at the last reading, and asks for the next one: files are
  * looked at every PERF_MAP_MIN_NS while they grow, and ever more rarely while they do not.
  *
+ * The names of a stack are copied before it is converted, so that nothing is locked while memory of the process is read for
+ * its interpreted frames (agent/processes/runtimes/interpreted_names.h).
+ *
  * Memory is bounded by PERF_MAPS_MAX_BYTES; beyond it the names go that were asked for longest ago.
  * A process that has more functions than code_names.h keeps has names for some of them.
  */
@@ -20,6 +23,7 @@
 #include "agent/runtimes/proc_home.h"
 #include "ebpf/abi/process.h"
 #include "lib/base/clock.h"
+#include "lib/base/vector.h"
 #include "lib/host/jitdump.h"
 
 enum {
@@ -27,6 +31,8 @@ enum {
 	PERF_MAPS_MAX_PROCESSES = 1024,
 	/** Of all files together; what is beyond is read later. */
 	PERF_MAPS_BYTES_PER_SECOND = 4 << 20,
+	/** Limit of the copied texts of one stack; interpreted functions have the same one. */
+	STACK_CODE_MAX_BYTES = 1 << 20,
 };
 
 /** Between two looks at the files of a process, where one grows, none does, and none is there. */
@@ -37,8 +43,27 @@ enum {
 #define PERF_MAP_KEEP_NS (60 * NS_PER_SECOND)
 
 struct perf_maps;
-/** The names of one process. */
-struct named_code;
+
+/** The name of the frame at a word of a stack. */
+struct copied_name {
+	uint32_t word;
+	uint32_t line;
+	/** Offsets in the text. */
+	uint32_t function;
+	uint32_t file;
+	bool has_file;
+};
+
+VECTOR_DEFINE(copied_name_vector, struct copied_name)
+
+/** Copies of the names of code made at run time, for one stack. All bytes zero is empty. Owner: the work thread. */
+struct stack_code {
+	/** Ascending by word. */
+	struct copied_name_vector names;
+	struct code_text text;
+	/** Some names are missing, since the texts are at their limit or there is no memory. */
+	bool is_cut;
+};
 
 struct perf_maps_config {
 	/** Borrowed. */
@@ -63,15 +88,15 @@ uint64_t perf_maps_ask(struct perf_maps *maps, uint32_t pid, const struct proces
 		       uint64_t now_ns);
 
 /**
- * Work. The names of the process, NULL if there are none; in both cases nothing changes until
- * perf_maps_unlock().
+ * Work. Replaces the names in @code by those that frames in anonymous code have now. @words are @count words of whole
+ * frames.
  */
-const struct named_code *perf_maps_lock(struct perf_maps *maps, uint32_t pid,
-					const struct process_stamp *stamp);
-void perf_maps_unlock(struct perf_maps *maps);
+void perf_maps_copy(struct perf_maps *maps, uint32_t pid, const struct process_stamp *stamp,
+		    const uint64_t *words, uint32_t count, struct stack_code *code);
 
-/** Work, between lock and unlock. False if there is no name at @address. */
-bool named_code_find(const struct named_code *code, uint64_t address, struct code_place *place);
+/** The name of the frame at @word; its texts last until @code changes. False if it has none. */
+bool stack_code_find(const struct stack_code *code, uint32_t word, struct code_place *place);
+void stack_code_deinit(struct stack_code *code);
 
 /** Work, now and then. Forgets what was not asked for. */
 void perf_maps_expire(struct perf_maps *maps, uint64_t now_ns);

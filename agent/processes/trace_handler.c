@@ -73,6 +73,8 @@ struct trace_handler {
 	/* Of the sample at hand, and what they are made with. */
 	struct label_set labels;
 	struct text_builder label_texts;
+	/* Names for the stack that is converted. */
+	struct stack_code code;
 	/* Rows lent to the walk of a first sample. */
 	struct lent_rows {
 		uint64_t executable_id;
@@ -120,6 +122,7 @@ void trace_handler_destroy(struct trace_handler *handler)
 	first_samples_deinit(&handler->first);
 	lru_cache_deinit(&handler->traces);
 	text_builder_deinit(&handler->label_texts);
+	stack_code_deinit(&handler->code);
 	frame_converter_destroy(handler->converter);
 	free(handler);
 }
@@ -159,25 +162,24 @@ static int look_at(const uint64_t *words, uint32_t count, const struct process_v
 	return 0;
 }
 
+/* Nothing may be locked here, since conversion may wait until memory of the process is read. */
 static struct trace *convert(struct trace_handler *handler, const struct trace_record *record,
 			     const struct raw_stack *stack, bool has_names, bool *is_lasting)
 {
-	struct perf_maps *perf_maps = handler->config.perf_maps;
 	struct raw_stack named = *stack;
-	struct trace *trace;
 
-	if (!has_names)
-		return frame_converter_convert(handler->converter, stack, is_lasting);
-	named.names = perf_maps_lock(perf_maps, record->pid, &record->stamp);
-	trace = frame_converter_convert(handler->converter, &named, is_lasting);
-	perf_maps_unlock(perf_maps);
-	return trace;
+	if (has_names) {
+		perf_maps_copy(handler->config.perf_maps, record->pid, &record->stamp, stack->words,
+			       stack->word_count, &handler->code);
+		named.code = &handler->code;
+	}
+	return frame_converter_convert(handler->converter, &named, is_lasting);
 }
 
-/* A reference for the caller; NULL without memory. */
+/* A reference for the caller; NULL without memory. *@is_new is set if the trace was made now. */
 static struct trace *find_trace(struct trace_handler *handler, const struct trace_record *record,
 				const struct process_view *view, const struct raw_stack *stack,
-				uint64_t names_state, bool is_lasting)
+				uint64_t names_state, bool is_lasting, bool *is_new)
 {
 	bool has_kernel = stack->word_count && frame_kind(stack->words[0]) == FRAME_KERNEL;
 	const struct trace_identity identity = {
@@ -201,6 +203,7 @@ static struct trace *find_trace(struct trace_handler *handler, const struct trac
 	if (!trace)
 		return NULL;
 	metrics_add(METRIC_TRACES_CONVERTED, 1);
+	*is_new = true;
 	if (!is_lasting || !is_named)
 		return trace;
 	trace_ref(trace);
@@ -231,7 +234,8 @@ static const struct label_set *read_labels(struct trace_handler *handler,
 }
 
 static void report(struct trace_handler *handler, const struct trace_record *record,
-		   const struct process_view *view, struct trace *trace, bool was_known)
+		   const struct process_view *view, struct trace *trace, bool is_new,
+		   bool was_known)
 {
 	char thread_comm[COMM_BYTES], process_comm[COMM_BYTES];
 	struct sample_event event = {
@@ -247,6 +251,7 @@ static void report(struct trace_handler *handler, const struct trace_record *rec
 		.sample.process = view->info,
 		.sample.labels = read_labels(handler, record, view),
 		.was_known = was_known,
+		.has_new_trace = is_new,
 	};
 
 	memcpy(thread_comm, record->comm, COMM_BYTES);
@@ -280,7 +285,7 @@ static void handle_stack(struct trace_handler *handler, const struct trace_recor
 	struct stack_shape shape;
 	uint64_t names_state = 0;
 	struct trace *trace;
-	bool was_known;
+	bool was_known, is_new = false;
 
 	if (look_at(words, count, view, &shape)) {
 		metrics_add(METRIC_SAMPLES_MALFORMED, 1);
@@ -305,12 +310,12 @@ static void handle_stack(struct trace_handler *handler, const struct trace_recor
 					    handler->now_ns);
 	/* Stacks that end where rows are not loaded yet are soon longer: not worth keeping. */
 	trace = find_trace(handler, record, view, &stack, names_state,
-			   shape.error != UNWIND_NOT_LOADED);
+			   shape.error != UNWIND_NOT_LOADED, &is_new);
 	if (!trace) {
 		metrics_add(METRIC_SAMPLES_DROPPED, 1);
 		return;
 	}
-	report(handler, record, view, trace, was_known);
+	report(handler, record, view, trace, is_new, was_known);
 	trace_unref(trace);
 }
 

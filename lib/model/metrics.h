@@ -62,6 +62,7 @@
 	X(RANGES_MADE, "files", "range files made of symbols and debug data")                      \
 	X(RANGES_CACHED, "files", "range files found in the disk cache")                           \
 	X(RANGES_FAILED, "files", "files of which no range file could be made")                    \
+	X(NAMES_UNASKED, "files", "files whose names were not asked for since a queue was full")   \
 	X(FILES_GONE, "files", "files that were gone before their names or lines were read")       \
 	X(RANGES_DROPPED, "files", "range files without a name dropped for lack of room")          \
 	X(DEBUG_FILES_FETCHED, "files", "debug files that debuginfod's client brought")            \

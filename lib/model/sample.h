@@ -116,6 +116,8 @@ struct sample_event {
 	uint64_t value;
 	/** The process was known when the sample was taken. */
 	bool was_known;
+	/** The trace was made for this sample; later samples of the same stack come with it as long as it is cached. */
+	bool has_new_trace;
 };
 
 /** Whether the frames and the files that they are of are equal. */

@@ -85,11 +85,10 @@ int opened_samples_spend(struct opened_samples *opened, size_t bytes)
 
 static int add_sample(struct opened_samples *opened, const struct sample *sample)
 {
-	bool is_new;
 	int err;
 
 	opened->table.max_bytes = max_bytes(opened) - opened->other_bytes;
-	err = sample_table_add(&opened->table, sample, &opened->current, &is_new);
+	err = sample_table_add(&opened->table, sample, &opened->current, NULL);
 	return err == -E2BIG ? refuse_size(opened) : err;
 }
 

@@ -37,13 +37,7 @@ static int read_certificate(const struct grpc_certificate *certificate,
 /* Whether it was not said before that those of @state cannot be used. */
 static bool note_refused(struct grpc_certificate *certificate, uint64_t state)
 {
-	bool is_new;
-
-	pthread_mutex_lock(&certificate->lock);
-	is_new = state != certificate->refused_state;
-	certificate->refused_state = state;
-	pthread_mutex_unlock(&certificate->lock);
-	return is_new;
+	return atomic_exchange(&certificate->refused_state, state) != state;
 }
 
 /* For each new connection; those that cannot be used leave the old ones in place, and are tried again. */
@@ -52,21 +46,15 @@ reload_certificate(void *context, grpc_ssl_server_certificate_config **config)
 {
 	struct grpc_certificate *certificate = context;
 	uint64_t state = files_state(certificate);
-	bool is_new;
 
-	pthread_mutex_lock(&certificate->lock);
-	is_new = state != certificate->files_state;
-	pthread_mutex_unlock(&certificate->lock);
-	if (!is_new)
+	if (state == certificate->files_state)
 		return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
 	if (read_certificate(certificate, config)) {
 		if (note_refused(certificate, state))
 			log_warn("%s: the one before stays in use", error_text());
 		return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_FAIL;
 	}
-	pthread_mutex_lock(&certificate->lock);
 	certificate->files_state = state;
-	pthread_mutex_unlock(&certificate->lock);
 	return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_NEW;
 }
 
@@ -98,10 +86,4 @@ void grpc_certificate_init(struct grpc_certificate *certificate, const char *tls
 			   const char *tls_key)
 {
 	*certificate = (struct grpc_certificate){ .tls_cert = tls_cert, .tls_key = tls_key };
-	pthread_mutex_init(&certificate->lock, NULL);
-}
-
-void grpc_certificate_deinit(struct grpc_certificate *certificate)
-{
-	pthread_mutex_destroy(&certificate->lock);
 }

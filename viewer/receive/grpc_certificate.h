@@ -5,24 +5,21 @@
 
 #include <grpc/grpc.h>
 #include <grpc/grpc_security.h>
-#include <pthread.h>
+#include <stdatomic.h>
 #include <stdint.h>
 
 struct grpc_certificate {
 	/* Borrowed; NULL, both: plain text. */
 	const char *tls_cert;
 	const char *tls_key;
-	/* For the C core's threads. */
-	pthread_mutex_t lock;
-	/* Of the files, when they were read. */
-	uint64_t files_state;
-	/* Of those that could not be used, and that was said. */
-	uint64_t refused_state;
+	/* The state of the files when they were read. It is atomic, since threads of the C core ask for it. */
+	atomic_uint_fast64_t files_state;
+	/* The state of files that could not be used, once that was said. */
+	atomic_uint_fast64_t refused_state;
 };
 
 void grpc_certificate_init(struct grpc_certificate *certificate, const char *tls_cert,
 			   const char *tls_key);
-void grpc_certificate_deinit(struct grpc_certificate *certificate);
 
 /**
  * Credentials for a server, the caller's; @certificate lives as long as it, and is for one server at a time. -EINVAL

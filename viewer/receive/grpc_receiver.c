@@ -592,7 +592,6 @@ void grpc_receiver_destroy(struct grpc_receiver *receiver)
 		       .type != GRPC_QUEUE_SHUTDOWN)
 		;
 	grpc_completion_queue_destroy(receiver->queue);
-	grpc_certificate_deinit(&receiver->certificate);
 	pthread_mutex_destroy(&receiver->server_lock);
 	free(receiver);
 	grpc_library_deinit();

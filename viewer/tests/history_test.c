@@ -309,25 +309,6 @@ static void a_paused_history_takes_nothing(void **state)
 	history_destroy(history);
 }
 
-static void new_traces_are_listed_once(void **state)
-{
-	struct history *history = make_history(10 * SECOND_NS, 0);
-	struct listed_trace traces[4];
-
-	(void)state;
-	report_stack(history, "a", &(struct told){ .pid = 3, .time_ns = SECOND_NS });
-	report_stack(history, "a", &(struct told){ .pid = 3, .time_ns = SECOND_NS });
-	report_stack(history, "b", &(struct told){ .pid = 4, .time_ns = SECOND_NS });
-	assert_int_equal(history_list(history, traces, 1), 1);
-	assert_int_equal(traces[0].pid, 3);
-	trace_unref(traces[0].trace);
-	assert_int_equal(history_list(history, traces, 4), 1);
-	assert_string_equal(trace_frame(traces[0].trace, 0).function, "b");
-	trace_unref(traces[0].trace);
-	assert_int_equal(history_list(history, traces, 4), 0);
-	history_destroy(history);
-}
-
 static void equal_parts_are_the_same_pointers(void **state)
 {
 	struct history *history = make_history(10 * SECOND_NS, 0);
@@ -394,7 +375,6 @@ int main(void)
 		cmocka_unit_test(processes_and_binaries_count_once_and_go_with_their_samples),
 		cmocka_unit_test(while_it_is_looked_at_nothing_goes),
 		cmocka_unit_test(a_paused_history_takes_nothing),
-		cmocka_unit_test(new_traces_are_listed_once),
 		cmocka_unit_test(equal_parts_are_the_same_pointers),
 		cmocka_unit_test(one_thread_reads_while_another_writes),
 	};

@@ -101,21 +101,29 @@ static bool ask(struct fixture *fixture, uint32_t pid, uint64_t now_ns, uint64_t
 	return true;
 }
 
+/* The name of a stack's only frame, copied to @code; NULL if it has none. */
+static const char *copy_name(struct fixture *fixture, uint32_t pid, uint8_t flags, uint64_t address,
+			     struct stack_code *code)
+{
+	const uint64_t words[] = { frame_word(FRAME_NATIVE, flags, address),
+				   EXECUTABLE_ID_ANONYMOUS };
+	struct code_place place;
+
+	perf_maps_copy(fixture->maps, pid, &fixture->stamp, words, 2, code);
+	return stack_code_find(code, 0, &place) ? place.function : NULL;
+}
+
 static void check_name(struct fixture *fixture, uint32_t pid, uint64_t address,
 		       const char *expected)
 {
-	const struct named_code *code = perf_maps_lock(fixture->maps, pid, &fixture->stamp);
-	struct code_place place = { 0 };
-	const char *name = NULL;
-
-	if (code && named_code_find(code, address, &place))
-		name = place.function;
+	struct stack_code code = { 0 };
+	const char *name = copy_name(fixture, pid, 0, address, &code);
 
 	if (expected)
 		assert_string_equal(name, expected);
 	else
 		assert_null(name);
-	perf_maps_unlock(fixture->maps);
+	stack_code_deinit(&code);
 }
 
 static void names_are_read_as_the_file_grows(void **state)
@@ -264,8 +272,10 @@ static void over_the_limit_of_all_the_names_asked_for_longest_ago_go(void **stat
 			ask(fixture, pid, pid * 2 * NS_PER_SECOND + i * PERF_MAP_MIN_NS, NULL);
 	}
 	for (uint32_t pid = 10; pid < 16; pid++) {
-		with_names += !!perf_maps_lock(fixture->maps, pid, &fixture->stamp);
-		perf_maps_unlock(fixture->maps);
+		struct stack_code code = { 0 };
+
+		with_names += !!copy_name(fixture, pid, 0, 0x1000, &code);
+		stack_code_deinit(&code);
 	}
 	assert_in_range(with_names, 1, 4);
 	check_name(fixture, 15, 0x1000,
@@ -291,6 +301,96 @@ static void a_process_with_too_many_names_keeps_what_there_is_room_for(void **st
 	check_name(fixture, 7, 0x200000, "new");
 	snprintf(name, sizeof(name), "%060u", (0x180000 - 0x1000) / 16);
 	check_name(fixture, 7, 0x180000, name);
+}
+
+/* --- copies --- */
+
+static void copied_names_stay_what_they_are(void **state)
+{
+	struct fixture *fixture = *state;
+	struct stack_code code = { 0 };
+	const char *name;
+
+	write_names(fixture, 7, "w", "1000 10 one\n1010 10 two\n");
+	assert_true(ask(fixture, 7, NS_PER_SECOND, NULL));
+	name = copy_name(fixture, 7, 0, 0x1010, &code);
+	assert_string_equal(name, "two");
+	write_names(fixture, 7, "a", "1010 10 other\n");
+	assert_true(ask(fixture, 7, 2 * NS_PER_SECOND, NULL));
+	check_name(fixture, 7, 0x1010, "other");
+	perf_maps_expire(fixture->maps, 2 * NS_PER_SECOND + PERF_MAP_KEEP_NS + 1);
+	check_name(fixture, 7, 0x1010, NULL);
+	assert_string_equal(name, "two");
+	/* The next copy replaces them; a return address belongs to the function before it. */
+	write_names(fixture, 7, "w", "1000 10 one\n1010 10 two\n");
+	assert_true(ask(fixture, 7, 200 * NS_PER_SECOND, NULL));
+	assert_string_equal(copy_name(fixture, 7, FRAME_RETURN_ADDRESS, 0x1010, &code), "one");
+	assert_int_equal(code.names.count, 1);
+	stack_code_deinit(&code);
+}
+
+static void only_frames_in_anonymous_code_get_names(void **state)
+{
+	const uint64_t words[] = {
+		frame_word(FRAME_NATIVE, 0, 0x1000),
+		EXECUTABLE_ID_FIRST,
+		frame_word(FRAME_NATIVE, 0, 0x1000),
+		EXECUTABLE_ID_ANONYMOUS,
+		frame_word(FRAME_NATIVE, 0, 0x5000),
+		EXECUTABLE_ID_ANONYMOUS,
+		frame_word(FRAME_NATIVE, 0, 0x2000),
+		EXECUTABLE_ID_ANONYMOUS,
+		frame_word(FRAME_ERROR, UNWIND_NO_INFO, 0x1000),
+	};
+	struct fixture *fixture = *state;
+	struct stack_code code = { 0 };
+	struct code_place place;
+
+	write_names(fixture, 7, "w", "1000 10 one\n2000 10 two\n");
+	assert_true(ask(fixture, 7, NS_PER_SECOND, NULL));
+	perf_maps_copy(fixture->maps, 7, &fixture->stamp, words, 9, &code);
+	assert_false(code.is_cut);
+	assert_int_equal(code.names.count, 2);
+	assert_false(stack_code_find(&code, 0, &place));
+	assert_true(stack_code_find(&code, 2, &place));
+	assert_string_equal(place.function, "one");
+	assert_null(place.file);
+	assert_false(stack_code_find(&code, 4, &place));
+	assert_true(stack_code_find(&code, 6, &place));
+	assert_string_equal(place.function, "two");
+	assert_false(stack_code_find(&code, 8, &place));
+	stack_code_deinit(&code);
+}
+
+static void the_names_of_one_stack_are_bounded(void **state)
+{
+	enum { FRAMES = 3000 };
+	struct fixture *fixture = *state;
+	uint64_t words[2 * FRAMES];
+	struct stack_code code = { 0 };
+	struct code_place place;
+	char name[512];
+
+	memset(name, 'n', sizeof(name) - 1);
+	memcpy(name, "1000 10 ", 8);
+	name[sizeof(name) - 2] = '\n';
+	name[sizeof(name) - 1] = '\0';
+	write_names(fixture, 7, "w", name);
+	assert_true(ask(fixture, 7, NS_PER_SECOND, NULL));
+	for (int i = 0; i < FRAMES; i++) {
+		words[2 * i] = frame_word(FRAME_NATIVE, 0, 0x1000);
+		words[2 * i + 1] = EXECUTABLE_ID_ANONYMOUS;
+	}
+	perf_maps_copy(fixture->maps, 7, &fixture->stamp, words, 2 * FRAMES, &code);
+	assert_true(code.is_cut);
+	assert_true(code.text.count <= STACK_CODE_MAX_BYTES);
+	assert_true(code.text.count > STACK_CODE_MAX_BYTES - sizeof(name));
+	assert_true(stack_code_find(&code, 0, &place));
+	assert_false(stack_code_find(&code, 2 * FRAMES - 2, &place));
+	perf_maps_copy(fixture->maps, 7, &fixture->stamp, words, 2, &code);
+	assert_false(code.is_cut);
+	assert_true(stack_code_find(&code, 0, &place));
+	stack_code_deinit(&code);
 }
 
 /* --- jitdump files --- */
@@ -473,6 +573,9 @@ int main(void)
 		TEST(a_long_file_is_read_bit_by_bit),
 		TEST(over_the_limit_of_all_the_names_asked_for_longest_ago_go),
 		TEST(a_process_with_too_many_names_keeps_what_there_is_room_for),
+		TEST(copied_names_stay_what_they_are),
+		TEST(only_frames_in_anonymous_code_get_names),
+		TEST(the_names_of_one_stack_are_bounded),
 		TEST(a_jitdump_file_goes_before_a_perf_map_and_is_read_on),
 		TEST(the_jitdump_file_of_another_process_is_none),
 		TEST(a_broken_jitdump_file_has_no_names),

@@ -40,13 +40,16 @@ static void the_same_stack_is_converted_once(void **state)
 	push_native(&record, 0x4000, fixture->ls->id);
 	handle(fixture, &record);
 	first = fixture->reporter.last;
+	assert_true(fixture->reporter.event.has_new_trace);
 	handle(fixture, &record);
 	assert_ptr_equal(fixture->reporter.last, first);
+	assert_false(fixture->reporter.event.has_new_trace);
 	assert_int_equal(metrics_read(METRIC_TRACES_CONVERTED), 1);
 	assert_int_equal(metrics_read(METRIC_TRACE_CACHE_HITS), 1);
 	record.words[0]++;
 	handle(fixture, &record);
 	assert_int_equal(metrics_read(METRIC_TRACES_CONVERTED), 2);
+	assert_true(fixture->reporter.event.has_new_trace);
 	process_table_remove(&fixture->table, process);
 }
 

@@ -28,6 +28,9 @@ struct local_home {
 	/** Questions for names. */
 	uint32_t round_count;
 	uint32_t query_count;
+	/** Called before names are given; may be NULL. */
+	void (*asked)(void *context);
+	void *asked_context;
 	/** Memories and runtimes that live in it. */
 	uint32_t memory_count;
 	uint32_t runtime_count;
@@ -134,6 +137,8 @@ static inline int local_home_name(struct runtime_home *home, const struct hosted
 
 	local->round_count++;
 	local->query_count += query_count;
+	if (local->asked)
+		local->asked(local->asked_context);
 	name_answers_clear(answers);
 	if (local_home_is_lost(home, runtime))
 		return -ENOTCONN;

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Hands over the binaries in traces that are new: each one once for every process that has it, since another process
+ * may have a root in which there is a debug file. It is a struct reporter, called by the work thread, with a queue from
+ * which any thread takes. A sample whose trace is known costs a look at one flag.
+ *
+ * When the queue is full the oldest binary goes and is counted; the next new trace that has it hands it over again.
+ */
+#ifndef AGENT_NEW_BINARIES_H
+#define AGENT_NEW_BINARIES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/bounded_queue.h"
+#include "lib/base/hash_map.h"
+#include "lib/model/binary.h"
+#include "reporter/reporter.h"
+
+struct new_binary {
+	/** A reference. */
+	struct binary *binary;
+	uint32_t pid;
+};
+
+/** Owned by the work thread, but for the queue, which locks. */
+struct new_binaries {
+	struct reporter reporter;
+	struct bounded_queue queue;
+	size_t max_count;
+	/** Keys of the binaries that were handed over, each with its process. */
+	struct hash_map seen;
+	/** The binary that went for the one that is being pushed; NULL if none did. */
+	struct new_binary dropped;
+};
+
+/** @max_count binaries wait at most, and twice as many are remembered. -ENOMEM. */
+int new_binaries_init(struct new_binaries *binaries, size_t max_count);
+
+/** Takes a zeroed one. No thread may use it any more. */
+void new_binaries_deinit(struct new_binaries *binaries);
+
+/** Takes the binary that has waited longest, with its reference; false if none waits. Any thread. */
+bool new_binaries_take(struct new_binaries *binaries, struct new_binary *taken);
+
+#endif
