@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/option_setters.h"
 #include "agent/option_values.h"
 #include "lib/base/cleanup.h"
 

@@ -11,8 +11,6 @@
 #include <unistd.h>
 
 #include "agent/option_collector.h"
-#include "agent/option_setters.h"
-#include "agent/option_tags.h"
 #include "agent/option_values.h"
 #include "ebpf/abi/config.h"
 #include "ebpf/abi/slab.h"

@@ -1,12 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/option_values.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "ebpf/abi/slab.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
+#include "lib/base/error.h"
+
+enum {
+	TAG_MAX_COUNT = 64,
+	TAG_KEY_MAX_BYTES = 63,
+	TAG_VALUE_MAX_BYTES = 255,
+};
+
+/* --- texts to numbers --- */
 
 /* Reads the digits at *@text and moves it behind them. */
 static int take_digits(const char **text, uint64_t *number)
@@ -173,5 +184,190 @@ int option_parse_list(const char *text, bool allow_ranges, uint32_t minimum, uin
 	}
 	*numbers = take_pointer(found);
 	*count = unique_count;
+	return 0;
+}
+
+/* --- setters --- */
+
+int option_out_of_memory(void)
+{
+	return fail(-ENOMEM, "out of memory while the options are read");
+}
+
+static void *field_of(struct options *options, const struct setting *setting)
+{
+	return (char *)options + setting->option->offset;
+}
+
+int option_set_number(struct options *options, const struct setting *setting)
+{
+	const struct option *option = setting->option;
+	uint64_t number;
+
+	if (option_parse_number(setting->text, &number) || number < option->minimum ||
+	    number > option->maximum)
+		return option_refuse(setting, "give a number from %llu to %llu",
+				     (unsigned long long)option->minimum,
+				     (unsigned long long)option->maximum);
+	*(uint32_t *)field_of(options, setting) = number;
+	return 0;
+}
+
+int option_set_duration(struct options *options, const struct setting *setting)
+{
+	const struct option *option = setting->option;
+	bool in_seconds = option->minimum % NS_PER_SECOND == 0;
+	uint64_t duration_ns;
+
+	if (option_parse_duration(setting->text, &duration_ns))
+		return option_refuse(setting, "give a duration such as 100ms, 5s, 2m30s or 1h");
+	if (duration_ns < option->minimum || duration_ns > option->maximum)
+		return option_refuse(setting, "give a duration from %llu%s to %lluh",
+				     (unsigned long long)(option->minimum /
+							  (in_seconds ? NS_PER_SECOND : NS_PER_MS)),
+				     in_seconds ? "s" : "ms",
+				     (unsigned long long)(option->maximum / NS_PER_HOUR));
+	*(uint64_t *)field_of(options, setting) = duration_ns;
+	return 0;
+}
+
+int option_set_size(struct options *options, const struct setting *setting)
+{
+	const struct option *option = setting->option;
+	uint64_t bytes;
+
+	if (option_parse_size(setting->text, &bytes) || bytes < option->minimum ||
+	    bytes > option->maximum)
+		return option_refuse(setting, "give a size from %lluM to %lluM, such as 256M",
+				     (unsigned long long)(option->minimum >> 20),
+				     (unsigned long long)(option->maximum >> 20));
+	*(uint64_t *)field_of(options, setting) = bytes - bytes % SLAB_BYTES;
+	return 0;
+}
+
+int option_read_flag(const struct setting *setting, bool *flag)
+{
+	const char *text = setting->text;
+
+	if (strcmp(text, "true") == 0 || strcmp(text, "1") == 0)
+		*flag = true;
+	else if (strcmp(text, "false") == 0 || strcmp(text, "0") == 0)
+		*flag = false;
+	else
+		return option_refuse(setting, "give true or false, or the option without a value");
+	return 0;
+}
+
+int option_set_path(struct options *options, const struct setting *setting)
+{
+	char **field = field_of(options, setting);
+	char *path;
+
+	if (!*setting->text)
+		return option_refuse(setting, "give a path");
+	path = strdup(setting->text);
+	if (!path)
+		return option_out_of_memory();
+	free(*field);
+	*field = path;
+	return 0;
+}
+
+int option_set_switch(struct options *options, const struct setting *setting)
+{
+	return option_read_flag(setting, field_of(options, setting));
+}
+
+int option_set_fraction(struct options *options, const struct setting *setting)
+{
+	if (option_parse_fraction(setting->text, field_of(options, setting)))
+		return option_refuse(setting, "give a number from 0 to 1, such as 0.2");
+	return 0;
+}
+
+/* --- -tags --- */
+
+static bool is_tag_key(const char *key)
+{
+	size_t length = strlen(key);
+
+	if (length > TAG_KEY_MAX_BYTES || !isalnum((unsigned char)key[0]))
+		return false;
+	for (size_t i = 0; i < length; i++) {
+		if (!isalnum((unsigned char)key[i]) && !strchr("._-/", key[i]))
+			return false;
+	}
+	return true;
+}
+
+static bool is_tag_value(const char *value)
+{
+	size_t length = strlen(value);
+
+	for (size_t i = 0; i < length; i++) {
+		if (iscntrl((unsigned char)value[i]))
+			return false;
+	}
+	return length > 0 && length <= TAG_VALUE_MAX_BYTES;
+}
+
+/* Adds `key:value`, which is cut in two in place. */
+static int add_tag(struct options *options, const struct setting *setting, char *pair)
+{
+	struct option_tag *tag = &options->tags[options->tag_count];
+	char *value = strchr(pair, ':');
+	size_t key_bytes;
+	size_t value_bytes;
+
+	if (!value)
+		return option_refuse(setting, "'%.32s' is not of the form key:value", pair);
+	*value++ = '\0';
+	if (!is_tag_key(pair))
+		return option_refuse(
+			setting,
+			"give keys of letters, digits and ._-/ that start with a letter or "
+			"digit, %d bytes at most",
+			TAG_KEY_MAX_BYTES);
+	if (!is_tag_value(value))
+		return option_refuse(setting,
+				     "give values of 1 to %d bytes without control characters",
+				     TAG_VALUE_MAX_BYTES);
+	for (uint32_t i = 0; i < options->tag_count; i++) {
+		if (strcmp(options->tags[i].key, pair) == 0)
+			return option_refuse(setting, "key %s given twice; give each key once",
+					     pair);
+	}
+	key_bytes = strlen(pair) + 1;
+	value_bytes = strlen(value) + 1;
+	tag->key = malloc(key_bytes + value_bytes);
+	if (!tag->key)
+		return option_out_of_memory();
+	memcpy(tag->key, pair, key_bytes);
+	tag->value = tag->key + key_bytes;
+	memcpy(tag->value, value, value_bytes);
+	options->tag_count++;
+	return 0;
+}
+
+int option_set_tags(struct options *options, const struct setting *setting)
+{
+	_cleanup_(free_pointer) char *text = strdup(setting->text);
+	char *rest = text;
+	char *pair;
+
+	options_free_tags(options);
+	options->tag_count = 0;
+	options->tags = calloc(TAG_MAX_COUNT, sizeof(*options->tags));
+	if (!text || !options->tags)
+		return option_out_of_memory();
+	while ((pair = strsep(&rest, ","))) {
+		int error;
+
+		if (options->tag_count == TAG_MAX_COUNT)
+			return option_refuse(setting, "give at most %d tags", TAG_MAX_COUNT);
+		error = add_tag(options, setting, pair);
+		if (error)
+			return error;
+	}
 	return 0;
 }

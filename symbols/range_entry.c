@@ -10,7 +10,40 @@
 enum {
 	/* How many processes are asked for a root, after the first one. */
 	ROOT_TRIES_MAX = 8,
+	WAIT_FACTOR = 4,
+	TRIES_MAX = 7,
 };
+
+#define FIRST_WAIT_NS NS_PER_SECOND
+
+static bool is_temporary(int err)
+{
+	switch (err) {
+	case -ENOMEM:
+	case -EMFILE:
+	case -ENFILE:
+	case -ENOSPC:
+	case -EDQUOT:
+	case -EIO:
+	case -EINTR:
+	case -EAGAIN:
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool range_retry_note(struct range_retry *retry, int err)
+{
+	uint64_t wait_ns = FIRST_WAIT_NS;
+
+	if (!is_temporary(err) || ++retry->tries == TRIES_MAX)
+		return false;
+	for (uint32_t i = 1; i < retry->tries; i++)
+		wait_ns *= WAIT_FACTOR;
+	retry->time_ns = clock_monotonic_ns() + wait_ns;
+	return true;
+}
 
 bool range_entry_is_to_be_made(const struct range_entry *entry, const struct binary *binary,
 			       enum range_depth depth)

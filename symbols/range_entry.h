@@ -10,7 +10,6 @@
 #include "lib/model/binary.h"
 #include "symbols/build/make_ranges.h"
 #include "symbols/made_ranges.h"
-#include "symbols/range_retry.h"
 
 enum {
 	RANGE_DEPTH_COUNT = RANGE_DEPTH_FULL + 1,
@@ -28,6 +27,13 @@ enum range_state {
 	RANGES_STALE,
 };
 
+/** When to try again what the system could not do, which tells nothing of the file. All zero is fresh. */
+struct range_retry {
+	/** CLOCK_MONOTONIC: not before. */
+	uint64_t time_ns;
+	uint32_t tries;
+};
+
 struct range_entry {
 	/** A process that was told of. */
 	pid_t pid;
@@ -42,6 +48,9 @@ struct range_entry {
 	/** It is counted in METRIC_FILES_GONE. */
 	bool is_gone;
 };
+
+/** True if what failed with @err is to be tried again: a few times, each time later. */
+bool range_retry_note(struct range_retry *retry, int err);
 
 bool range_entry_is_to_be_made(const struct range_entry *entry, const struct binary *binary,
 			       enum range_depth depth);

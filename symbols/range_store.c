@@ -14,24 +14,25 @@
 #include <pthread.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "lib/base/log.h"
 #include "lib/base/lru_cache.h"
 #include "lib/base/monotonic_condition.h"
 #include "lib/host/binary_file.h"
 #include "lib/model/metrics.h"
 #include "symbols/cpu_share.h"
 #include "symbols/range_entry.h"
-#include "symbols/range_jobs.h"
-#include "symbols/waiting_roots.h"
 
 enum {
 	/* A tenth of a CPU that others want, also of the processes that read DWARF. */
 	NICE_VALUE = 10,
+	WAITING_ROOTS_MAX = 256,
 };
 
 /*
@@ -43,6 +44,43 @@ enum { SHARE = 4 };
 
 /* How long the end waits for a file that is being read. */
 #define LEAVE_NS (200 * NS_PER_MS)
+
+/* How long a job that waits keeps a file that is in the way. */
+#define FILE_MAX_NS (NS_PER_SECOND / 2)
+
+/* A binary whose ranges are to be made. */
+struct range_job {
+	struct range_job *next;
+	/* A reference. */
+	struct binary *binary;
+	pid_t pid;
+	enum range_depth depth;
+	/* So that symbols, which take little time, are there also of files that are closed or deleted meanwhile. */
+	struct borrowed_file file;
+	uint64_t since_ns;
+};
+
+/* Jobs in the order in which they came. All zero is empty. */
+struct range_job_queue {
+	struct range_job *first;
+	struct range_job *last;
+};
+
+/*
+ * The root of a process that ran a binary whose DWARF waits to be read: the process may be gone by then. It is held
+ * for a second only, since its file system cannot be unmounted meanwhile.
+ */
+struct waiting_root {
+	uint64_t executable_id;
+	uint64_t since_ns;
+	int fd;
+};
+
+/* The oldest first. All bytes zero: none. */
+struct waiting_roots {
+	struct waiting_root roots[WAITING_ROOTS_MAX];
+	size_t count;
+};
 
 /* A thread, which does the jobs of one depth. */
 struct worker {
@@ -77,6 +115,120 @@ struct range_store {
 	struct lru_cache entries;
 	struct made_ranges made;
 };
+
+/* --- jobs --- */
+
+static void range_jobs_push(struct range_job_queue *queue, struct range_job *job)
+{
+	job->next = NULL;
+	if (queue->last)
+		queue->last->next = job;
+	else
+		queue->first = job;
+	queue->last = job;
+}
+
+/* NULL if there is none; the caller's. */
+static struct range_job *range_jobs_pop(struct range_job_queue *queue)
+{
+	struct range_job *job = queue->first;
+
+	if (!job)
+		return NULL;
+	queue->first = job->next;
+	if (!queue->first)
+		queue->last = NULL;
+	return job;
+}
+
+/* Gives back files of jobs that have waited for long, where they are in the way (lib/host/binary_file.h). */
+static void range_jobs_return_files(struct range_job_queue *queue, uint64_t now_ns)
+{
+	for (struct range_job *job = queue->first; job; job = job->next)
+		if (now_ns > job->since_ns + FILE_MAX_NS && binary_file_is_in_the_way(job->binary))
+			binary_file_return(&job->file);
+}
+
+/* NULL without memory. Takes a reference on @binary. */
+static struct range_job *range_job_create(struct binary *binary, pid_t pid, enum range_depth depth)
+{
+	struct range_job *job = malloc(sizeof(*job));
+
+	if (!job)
+		return NULL;
+	*job = (struct range_job){ .binary = binary_ref(binary),
+				   .pid = pid,
+				   .depth = depth,
+				   .file = { .fd = -1 },
+				   .since_ns = clock_monotonic_ns() };
+	if (depth == RANGE_DEPTH_SYMBOLS)
+		job->file = binary_file_borrow(binary);
+	return job;
+}
+
+/* Says why it has failed (lib/base/error.h), unless many do. With the lock. */
+static void range_job_log_failed(const struct range_job *job)
+{
+	static struct log_limit limit = { .interval_ns = NS_PER_SECOND, .burst = 20 };
+	uint64_t suppressed;
+
+	if (log_limit_allow(&limit, clock_monotonic_ns(), &suppressed))
+		log_debug("no %s of %s: %s", job->depth == RANGE_DEPTH_FULL ? "lines" : "symbols",
+			  job->binary->path, error_text());
+}
+
+static void range_job_destroy(struct range_job *job)
+{
+	binary_file_return(&job->file);
+	binary_unref(job->binary);
+	free(job);
+}
+
+/* --- roots; with the lock --- */
+
+/* Keeps a copy of @fd, if there is room. */
+static void waiting_roots_add(struct waiting_roots *waiting, uint64_t executable_id, int fd,
+			      uint64_t now_ns)
+{
+	int copy;
+
+	if (waiting->count == WAITING_ROOTS_MAX)
+		return;
+	copy = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+	if (copy < 0)
+		return;
+	waiting->roots[waiting->count++] = (struct waiting_root){
+		.executable_id = executable_id,
+		.since_ns = now_ns,
+		.fd = copy,
+	};
+}
+
+static int remove_root(struct waiting_roots *waiting, size_t i)
+{
+	int fd = waiting->roots[i].fd;
+
+	waiting->count--;
+	memmove(&waiting->roots[i], &waiting->roots[i + 1],
+		(waiting->count - i) * sizeof(waiting->roots[0]));
+	return fd;
+}
+
+/* The caller's; -1 if there is none. */
+static int waiting_roots_take(struct waiting_roots *waiting, uint64_t executable_id)
+{
+	for (size_t i = 0; i < waiting->count; i++)
+		if (waiting->roots[i].executable_id == executable_id)
+			return remove_root(waiting, i);
+	return -1;
+}
+
+/* Closes those that were added more than a second before. */
+static void waiting_roots_close_old(struct waiting_roots *waiting, uint64_t now_ns)
+{
+	while (waiting->count && now_ns > waiting->roots[0].since_ns + NS_PER_SECOND)
+		close(remove_root(waiting, 0));
+}
 
 /* --- entries; all with the lock --- */
 

@@ -17,17 +17,32 @@
 
 /** Rows in memory that somebody reads. */
 struct kept_rows;
-
-/** Rows that could not be made for want of memory or the like are tried again after this. */
-#define EXECUTABLE_RETRY_NS (10 * NS_PER_SECOND)
+struct load_request;
 
 /** As for executable_cache_create(), which calls them. */
 void executable_rows_init(struct executable_cache *cache);
 void executable_rows_deinit(struct executable_cache *cache);
 
-/** Leaves the state of a load that came to its end. With the lock held. */
-void executable_rows_set_state(struct executable_cache *cache, struct executable *executable,
-			       enum executable_state state);
+/** Load threads. Parses the file; the rows wait for executable_rows_publish(). */
+void executable_load(struct executable_cache *cache, uint64_t executable_id);
+
+/** The same of what takes some milliseconds at most; false if this would take longer, and nothing was done. */
+bool executable_load_quick(struct executable_cache *cache, uint64_t executable_id);
+
+/**
+ * The same for a file that no sample asked for: what takes longer than some milliseconds is put off until one does, unless
+ * it is a runtime, or mapped with one (executable_rows_need()).
+ */
+void executable_load_unwanted(struct executable_cache *cache, uint64_t executable_id);
+
+/**
+ * Any thread. Fills in what is known of a load before it is done: bytes, is_wanted and is_heavy of a request, which is
+ * for its executable_id.
+ */
+void executable_load_size_up(struct executable_cache *cache, struct load_request *request);
+
+/** Any thread. A request_load() was lost: it may be asked for again later. */
+void executable_load_dropped(struct executable_cache *cache, uint64_t executable_id);
 
 /** Sync. Publishes what was loaded; evicts for it if need be. */
 void executable_rows_publish(struct executable_cache *cache, uint64_t now_ns);

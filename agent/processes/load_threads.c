@@ -10,7 +10,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "agent/processes/executable_load.h"
 #include "agent/processes/executable_rows.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"

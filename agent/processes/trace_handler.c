@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "agent/processes/executable_rows.h"
-#include "agent/processes/first_samples.h"
 #include "agent/processes/frame_converter.h"
 #include "agent/processes/kernel_symbols.h"
 #include "agent/processes/perf_maps.h"
@@ -24,6 +23,8 @@
 enum {
 	/* Executables whose rows one walk may look at. */
 	LENT_ROWS_MAX = 256,
+	/* About 6 MB, if every one has a whole stack copy; 12, if they are forks with 3,000 frames. */
+	FIRST_SAMPLES_MAX = 256,
 	/* Walks that go on may wait while there are no more of all, and of their process. */
 	RESUMED_SAMPLES_MAX = FIRST_SAMPLES_MAX / 2,
 	RESUMED_OF_PROCESS_MAX = 16,
@@ -58,6 +59,25 @@ struct stack_shape {
 	bool has_anonymous;
 };
 
+/*
+ * The waiting room of first samples, of whatever type: they arrive before the maps of their process have been read, and
+ * wait here for a bounded time, in order, until they can be walked or used. They are copies on the heap, since they are
+ * rare next to others, and of very different sizes. All bytes zero is an empty room.
+ */
+struct first_samples {
+	/* A ring of copies, the oldest at start. */
+	struct waiting_sample {
+		struct trace_record *record;
+		/* Its process has to be known by then, and all else by the deadline. */
+		uint64_t known_by_ns;
+		uint64_t deadline_ns;
+		/* An executable without whose rows another try is of no use; 0: none. */
+		uint64_t awaited_id;
+	} waiting[FIRST_SAMPLES_MAX];
+	uint32_t start;
+	uint32_t count;
+};
+
 struct trace_handler {
 	struct trace_handler_config config;
 	struct frame_converter *converter;
@@ -83,6 +103,68 @@ struct trace_handler {
 	} lent[LENT_ROWS_MAX];
 	uint32_t lent_count;
 };
+
+/* --- first samples that wait --- */
+
+static void first_samples_deinit(struct first_samples *samples)
+{
+	for (uint32_t i = 0; i < samples->count; i++)
+		free(samples->waiting[(samples->start + i) % FIRST_SAMPLES_MAX].record);
+	samples->count = 0;
+}
+
+/* Copies @sample and the @bytes bytes of its record. -ENOSPC if the room is full, -ENOMEM. */
+static int first_samples_add(struct first_samples *samples, const struct waiting_sample *sample,
+			     size_t bytes)
+{
+	struct waiting_sample *place;
+	struct trace_record *copy;
+
+	if (samples->count == FIRST_SAMPLES_MAX)
+		return -ENOSPC;
+	copy = malloc(bytes);
+	if (!copy)
+		return -ENOMEM;
+	memcpy(copy, sample->record, bytes);
+	place = &samples->waiting[(samples->start + samples->count++) % FIRST_SAMPLES_MAX];
+	*place = *sample;
+	place->record = copy;
+	return 0;
+}
+
+/* How many of them are samples of @pid. */
+static uint32_t first_samples_count_of(const struct first_samples *samples, uint32_t pid)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = 0; i < samples->count; i++)
+		count += samples->waiting[(samples->start + i) % FIRST_SAMPLES_MAX].record->pid ==
+			 pid;
+	return count;
+}
+
+/* Calls @try_sample for each one, the oldest first; those for which it returns true leave. */
+static void first_samples_try(struct first_samples *samples, uint64_t now_ns,
+			      bool (*try_sample)(void *context, struct waiting_sample *sample,
+						 uint64_t now_ns),
+			      void *context)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < samples->count; i++) {
+		uint32_t index = (samples->start + i) % FIRST_SAMPLES_MAX;
+		struct waiting_sample waiting = samples->waiting[index];
+
+		if (try_sample(context, &waiting, now_ns)) {
+			free(waiting.record);
+			continue;
+		}
+		samples->waiting[(samples->start + kept++) % FIRST_SAMPLES_MAX] = waiting;
+	}
+	samples->count = kept;
+}
+
+/* --- the handler --- */
 
 static void release_trace(void *context, const void *key, void *value)
 {

@@ -24,13 +24,38 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
-#include "lib/base/thread_state.h"
 
 enum {
 	LOOK_MS = 50,
 	/* For the rest of a message whose first packet has come. */
 	PACKET_TIMEOUT_SECONDS = 5,
 };
+
+/*
+ * Whether thread @tid of process @pid has a CPU or waits for one, and how often it has given one up: a thread that does not
+ * run, and whose count stays, waits for the same thing all the time. -ESRCH: it has ended; other -errno.
+ */
+static int thread_state_read(pid_t pid, pid_t tid, bool *is_running, uint64_t *switch_count)
+{
+	_cleanup_(close_file) FILE *status = NULL;
+	unsigned long long count, sum = 0;
+	char path[64], line[256], state = 'R';
+
+	snprintf(path, sizeof(path), "/proc/%d/task/%d/status", pid, tid);
+	status = fopen(path, "re");
+	if (!status)
+		return errno == ENOENT || errno == ESRCH ? -ESRCH : -errno;
+	while (fgets(line, sizeof(line), status)) {
+		if (sscanf(line, "voluntary_ctxt_switches: %llu", &count) == 1 ||
+		    sscanf(line, "nonvoluntary_ctxt_switches: %llu", &count) == 1)
+			sum += count;
+		else
+			(void)sscanf(line, "State: %c", &state);
+	}
+	*is_running = state == 'R';
+	*switch_count = sum;
+	return 0;
+}
 
 /* Where in the kernel the thread waits, for the log. */
 static int hanging_error(const struct host_process *process, int32_t tid)

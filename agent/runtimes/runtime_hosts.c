@@ -9,18 +9,38 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "agent/runtimes/host_notices.h"
 #include "agent/runtimes/host_pool.h"
+#include "agent/runtimes/host_protocol.h"
 #include "agent/runtimes/host_questions.h"
+#include "agent/runtimes/message_socket.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
+#include "lib/base/vector.h"
 #include "lib/model/hanging_processes.h"
 #include "lib/model/metrics.h"
 
 /* How long a read waits for another one, or for an attach. */
 #define READ_WAIT_NS (20 * NS_PER_MS)
+
+struct host_notice {
+	enum host_request_kind kind;
+	uint64_t id;
+	/* HOST_REQUEST_ADD_MEMORY: the notices own it; else -1. */
+	int fd;
+};
+
+VECTOR_DEFINE(host_notice_vector, struct host_notice)
+
+/*
+ * Requests without an answer to a process that holds runtimes: they are sent before its next question for names, in
+ * their order, and whoever makes one never waits. Any thread.
+ */
+struct host_notices {
+	pthread_mutex_t lock;
+	struct host_notice_vector waiting;
+};
 
 struct runtime_host {
 	struct pooled_host pooled;
@@ -43,6 +63,67 @@ static const struct host_kind runtime_host_kind = {
 	.fault = "memory that does not answer",
 	.subject = "its memory or a file of it",
 };
+
+/* --- requests without an answer --- */
+
+static void host_notices_init(struct host_notices *notices)
+{
+	*notices = (struct host_notices){ 0 };
+	pthread_mutex_init(&notices->lock, NULL);
+}
+
+static void host_notices_deinit(struct host_notices *notices)
+{
+	for (size_t i = 0; i < notices->waiting.count; i++)
+		close_fd(&notices->waiting.items[i].fd);
+	host_notice_vector_deinit(&notices->waiting);
+	pthread_mutex_destroy(&notices->lock);
+}
+
+/* -ENOMEM; then the descriptor is still the caller's. */
+static int host_notices_add(struct host_notices *notices, struct host_notice notice)
+{
+	int err;
+
+	pthread_mutex_lock(&notices->lock);
+	err = host_notice_vector_push(&notices->waiting, notice);
+	pthread_mutex_unlock(&notices->lock);
+	return err;
+}
+
+/* Takes out the first @count. */
+static void remove_first(struct host_notice_vector *waiting, size_t count)
+{
+	if (count && count < waiting->count)
+		memmove(waiting->items, waiting->items + count,
+			(waiting->count - count) * sizeof(waiting->items[0]));
+	waiting->count -= count;
+}
+
+/* Whoever may not wait leaves for the next time what does not fit into @socket. One thread at a time. */
+static void host_notices_send(struct host_notices *notices, int socket, bool may_wait)
+{
+	int (*send)(int socket, const void *bytes, size_t size, const int *fds, int fd_count) =
+		may_wait ? message_send : message_try_send;
+	size_t sent = 0;
+
+	pthread_mutex_lock(&notices->lock);
+	for (; sent < notices->waiting.count; sent++) {
+		struct host_notice *notice = &notices->waiting.items[sent];
+		const struct host_request request = {
+			.kind = notice->kind,
+			.runtime_id = notice->id,
+			.memory_ids = { notice->id },
+		};
+
+		if (send(socket, &request, sizeof(request), &notice->fd, notice->fd >= 0) ==
+		    -EAGAIN)
+			break;
+		close_fd(&notice->fd);
+	}
+	remove_first(&notices->waiting, sent);
+	pthread_mutex_unlock(&notices->lock);
+}
 
 /* --- a host --- */
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
-
-#include <cmocka.h>
-#include <errno.h>
 #include <stdlib.h>
 
+/* Before cmocka.h, whose macro fail() would break its declarations. */
 #include "agent/option_values.h"
 #include "lib/base/clock.h"
+
+#include <cmocka.h>
 
 static void numbers_are_decimal_digits(void **state)
 {

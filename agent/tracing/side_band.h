@@ -3,7 +3,8 @@
  * News of mappings from perf's side-band: one PERF_COUNT_SW_DUMMY event with its own mmapped ring per
  * online CPU. It reports every new executable mapping, so that a library
  * replaced at the same address is noticed; munmap and mremap are not reported by the kernel.
- * Record formats: perf_event_open(2), include/uapi/linux/perf_event.h.
+ * Record formats: perf_event_open(2), include/uapi/linux/perf_event.h, with sample_id_all and
+ * PERF_SAMPLE_TIME: the last 8 bytes of every record are its time.
  *
  * Owned by the ring thread once an event reader has it. Counts what it reads in
  * METRIC_SIDE_BAND_EVENTS, what was lost in METRIC_SIDE_BAND_LOST.
@@ -11,6 +12,7 @@
 #ifndef AGENT_TRACING_SIDE_BAND_H
 #define AGENT_TRACING_SIDE_BAND_H
 
+#include <linux/perf_event.h>
 #include <stdint.h>
 
 #include "lib/model/events.h"
@@ -36,5 +38,13 @@ uint32_t side_band_drain(struct side_band *side_band, const struct event_handler
  * has no ring yet; it is tried again.
  */
 int side_band_tick(struct side_band *side_band, const struct event_handler *handler);
+
+/**
+ * Fills @event, whose path is borrowed from @record, and *@lost_count with the number of records
+ * that a PERF_RECORD_LOST stands for, else 0. Returns 0; -ENOENT for records that nobody asks for
+ * (mappings of data, tasks outside the agent's pid namespace); -EBADMSG for one that is too short.
+ */
+int side_band_record_parse(const struct perf_event_header *record, struct side_band_event *event,
+			   uint64_t *lost_count);
 
 #endif

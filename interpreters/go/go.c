@@ -5,13 +5,13 @@
  */
 #include "interpreters/go/go.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "interpreters/go/go_runtime_code.h"
-#include "interpreters/go/goroutine_layout.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/error.h"
 #include "lib/elf/go_function.h"
@@ -20,6 +20,31 @@
 enum {
 	/* Of the longest name, with its NUL. */
 	NAME_BYTES = 40,
+	/* Later ones may have moved what is in struct g. */
+	LAST_KNOWN_MINOR = 27,
+	ARM64_BYTES = 4,
+	/* str of 8 bytes with an offset of 12 bits, in words. */
+	ARM64_STORE_MASK = 0xffc00000,
+	ARM64_STORE = 0xf9000000,
+	ARM64_OFFSET_SHIFT = 10,
+	ARM64_OFFSET_MASK = 0xfff,
+};
+
+/* The function that sets labels, by its name in Go's table: programs that set none lack it. */
+#define GOROUTINE_LABEL_FUNCTION "runtime/pprof.runtime_setProfLabel"
+
+/*
+ * Where struct g has a goroutine's labels and its number, by version: offsets from the debug information
+ * of programs that each version made, equal on x86-64 and arm64.
+ * Source: runtime/runtime2.go and runtime/pprof/label.go of Go 1.15 to 1.27.
+ */
+struct goroutine_layout {
+	/* The first Go that has it: 27 for 1.27. */
+	uint32_t minor;
+	uint16_t labels;
+	uint16_t id;
+	/* A slice; before, a map. */
+	bool has_label_slice;
 };
 
 struct go_file {
@@ -42,6 +67,46 @@ struct search {
 	const struct goroutine_layout *layout;
 	bool has_labels;
 };
+
+/* The newest first. */
+static const struct goroutine_layout layouts[] = {
+	{ .minor = 26, .labels = 352, .id = 152, .has_label_slice = true },
+	{ .minor = 25, .labels = 344, .id = 152, .has_label_slice = true },
+	{ .minor = 24, .labels = 352, .id = 160, .has_label_slice = true },
+	{ .minor = 23, .labels = 352, .id = 160 },
+	{ .minor = 21, .labels = 344, .id = 152 },
+	{ .minor = 17, .labels = 360, .id = 152 },
+	{ .minor = 15, .labels = 344, .id = 152 },
+};
+
+/* The layout of Go 1.@minor; NULL if it is not known. */
+static const struct goroutine_layout *goroutine_layout_find(uint32_t minor)
+{
+	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
+		if (minor >= layouts[i].minor && minor <= LAST_KNOWN_MINOR)
+			return &layouts[i];
+	return NULL;
+}
+
+/*
+ * Whether the function GOROUTINE_LABEL_FUNCTION, whose code is @code, stores where @layout says: the
+ * table was made of programs as the Go project builds them.
+ */
+static bool goroutine_layout_fits(const struct goroutine_layout *layout, uint16_t machine,
+				  const uint8_t *code, size_t size)
+{
+	uint32_t labels = layout->labels, word;
+
+	if (machine == EM_X86_64)
+		return memmem(code, size, &labels, sizeof(labels)) != NULL;
+	for (size_t at = 0; at + ARM64_BYTES <= size; at += ARM64_BYTES) {
+		memcpy(&word, code + at, sizeof(word));
+		if ((word & ARM64_STORE_MASK) == ARM64_STORE &&
+		    (word >> ARM64_OFFSET_SHIFT & ARM64_OFFSET_MASK) * 8 == labels)
+			return true;
+	}
+	return false;
+}
 
 /* The code of @function, as far as there is room; the number of bytes, 0 if they cannot be read. */
 static size_t read_code(struct go_table *table, const struct go_function *function,

@@ -13,7 +13,6 @@
 
 #include "lib/base/error.h"
 #include "stackdeltas/code/code_hotspot.h"
-#include "stackdeltas/code/code_start.h"
 #include "stackdeltas/code/known_code.h"
 
 enum {
@@ -26,6 +25,7 @@ enum {
 	 */
 	MIN_BLOCK_BYTES = 4,
 	MAX_DENSE_LEADERS = 4096,
+	MAX_RULES = 1 << 16,
 };
 
 /* How a path comes to a block. */
@@ -50,6 +50,99 @@ struct walk {
 	/* Where a new thread begins. */
 	uint32_t child;
 };
+
+static int heap_push(struct code_block_list *heap, uint32_t block)
+{
+	size_t i = heap->count;
+	int error = code_block_list_push(heap, block);
+
+	if (error)
+		return error;
+	for (; i && heap->items[(i - 1) / 2] > block; i = (i - 1) / 2)
+		heap->items[i] = heap->items[(i - 1) / 2];
+	heap->items[i] = block;
+	return 0;
+}
+
+static uint32_t heap_pop(struct code_block_list *heap)
+{
+	uint32_t first = heap->items[0], last = heap->items[--heap->count];
+	size_t i = 0, child;
+
+	while ((child = 2 * i + 1) < heap->count) {
+		if (child + 1 < heap->count && heap->items[child + 1] < heap->items[child])
+			child++;
+		if (heap->items[child] >= last)
+			break;
+		heap->items[i] = heap->items[child];
+		i = child;
+	}
+	heap->items[i] = last;
+	return first;
+}
+
+/* @block: a number that is greater at greater addresses. -ENOMEM. */
+static int code_queue_add(struct code_queue *queue, uint32_t block, bool is_behind_call)
+{
+	return is_behind_call ? heap_push(&queue->returned, block) :
+				code_block_list_push(&queue->jumped, block);
+}
+
+/* False if there is none. */
+static bool code_queue_take(struct code_queue *queue, uint32_t *block)
+{
+	if (queue->jumped.count)
+		*block = queue->jumped.items[--queue->jumped.count];
+	else if (queue->returned.count)
+		*block = heap_pop(&queue->returned);
+	else
+		return false;
+	return true;
+}
+
+/* -ENOMEM; code_flow_deinit() frees what there is. */
+static int code_rules_init(struct code_rules *rules)
+{
+	const struct unwind_rule none = { .cfa = CFA_NONE };
+
+	memset(rules, 0, sizeof(*rules));
+	return code_rule_vector_push(&rules->rules, none);
+}
+
+static uint16_t *cache_place(struct code_rules *rules, const struct unwind_rule *rule)
+{
+	uint64_t words[2], mixed;
+
+	memcpy(words, rule, sizeof(words));
+	mixed = (words[0] ^ words[1] * 0x9e3779b97f4a7c15ULL) * 0xff51afd7ed558ccdULL;
+	return &rules->cache[mixed >> 32 & (CODE_RULE_CACHE - 1)];
+}
+
+/* The number of @rule, also if it is new. -ENOMEM. */
+static int code_rules_number(struct code_rules *rules, const struct unwind_rule *rule,
+			     uint16_t *number)
+{
+	uint16_t *cached = cache_place(rules, rule);
+	uint64_t found;
+	int error;
+
+	*number = *cached;
+	if (!memcmp(&rules->rules.items[*cached], rule, sizeof(*rule)))
+		return 0;
+	if (!hash_map_find_bytes(&rules->index, rule, sizeof(*rule), &found)) {
+		*number = 0;
+		if (rules->rules.count == MAX_RULES)
+			return 0;
+		found = rules->rules.count;
+		error = code_rule_vector_push(&rules->rules, *rule);
+		if (!error)
+			error = hash_map_set_bytes(&rules->index, rule, sizeof(*rule), found);
+		if (error)
+			return error;
+	}
+	*number = *cached = (uint16_t)found;
+	return 0;
+}
 
 static void queue_block(struct code_flow *flow, uint32_t index, enum edge edge)
 {
@@ -590,10 +683,12 @@ void code_flow_deinit(struct code_flow *flow)
 	free(flow->blocks);
 	free(flow->rule_numbers);
 	code_marks_deinit(&flow->marks);
-	code_rules_deinit(&flow->rules);
+	code_rule_vector_deinit(&flow->rules.rules);
+	hash_map_deinit(&flow->rules.index);
 	code_function_vector_deinit(&flow->functions);
 	code_doubt_vector_deinit(&flow->doubts);
-	code_queue_deinit(&flow->queue);
+	code_block_list_deinit(&flow->queue.jumped);
+	code_block_list_deinit(&flow->queue.returned);
 	code_regions_deinit(&flow->regions);
 	memset(flow, 0, sizeof(*flow));
 }

@@ -11,15 +11,19 @@
 #ifndef STACKDELTAS_CODE_CODE_FLOW_H
 #define STACKDELTAS_CODE_CODE_FLOW_H
 
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "ebpf/abi/slab.h"
+#include "lib/base/hash_map.h"
 #include "lib/base/vector.h"
-#include "stackdeltas/code/code_queue.h"
 #include "stackdeltas/code/code_regions.h"
-#include "stackdeltas/code/code_rules.h"
 #include "stackdeltas/code/code_state.h"
 #include "stackdeltas/code/code_sweep.h"
 
 enum {
 	CODE_NO_FUNCTION = UINT32_MAX,
+	CODE_RULE_CACHE = 1024,
 };
 
 struct code_block {
@@ -56,8 +60,29 @@ struct code_doubt {
 	uint32_t other_region;
 };
 
+VECTOR_DEFINE(code_block_list, uint32_t)
+VECTOR_DEFINE(code_rule_vector, struct unwind_rule)
 VECTOR_DEFINE(code_function_vector, struct code_function)
 VECTOR_DEFINE(code_doubt_vector, struct code_doubt)
+
+/**
+ * Blocks that are still to be walked: those that a jump or the instruction before leads to, the last
+ * one first; when there are none of these, those behind calls, the one at the lowest address first.
+ * Zeroed: none.
+ */
+struct code_queue {
+	struct code_block_list jumped;
+	/** A heap. */
+	struct code_block_list returned;
+};
+
+/** The different rules of a piece of code, numbered, so that an instruction's takes two bytes. */
+struct code_rules {
+	/** By number; rule 0 is CFA_NONE, which stands for those that are too many as well. */
+	struct code_rule_vector rules;
+	struct hash_map index;
+	uint16_t cache[CODE_RULE_CACHE];
+};
 
 /** Lives while one piece is analysed. */
 struct code_flow {

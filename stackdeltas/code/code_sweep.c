@@ -12,12 +12,13 @@
 #include <string.h>
 
 #include "lib/base/error.h"
-#include "stackdeltas/code/code_start.h"
 #include "stackdeltas/code/known_code.h"
 
 enum {
 	/* REX.W, opcode, ModRM, displacement */
 	LEA_PC_BYTES = 7,
+	/* Compilers that optimise align functions to this. */
+	FUNCTION_ALIGNMENT = 16,
 };
 
 struct sweep {
@@ -29,6 +30,43 @@ struct sweep {
 	/* Behind an end, only padding since. */
 	bool is_after_end;
 };
+
+bool code_start_is_likely(const struct code_piece *piece, uint32_t offset)
+{
+	struct code_state state, entry;
+	struct code_step step;
+
+	if (known_code_is_landing(piece->machine, piece->bytes, piece->size, offset))
+		return true;
+	if (piece->machine == EM_X86_64 && (piece->address + offset) % FUNCTION_ALIGNMENT)
+		return false;
+	code_state_init(&entry, piece->machine);
+	state = entry;
+	piece->step(piece->bytes + offset, piece->size - offset, &state, &step);
+	if (step.flow == CODE_FLOW_RETURN)
+		return code_state_is_entry(&state, piece->machine);
+	return state.sp.kind == CODE_FROM_CFA && state.sp.offset < entry.sp.offset;
+}
+
+bool code_start_follows(const struct code_piece *piece, const struct code_marks *marks,
+			uint32_t next)
+{
+	uint32_t offset = next;
+	struct code_step step;
+
+	while (offset < piece->size && offset - next < FUNCTION_ALIGNMENT) {
+		piece->step(piece->bytes + offset, piece->size - offset, NULL, &step);
+		if (step.flow != CODE_FLOW_NOP)
+			break;
+		offset += step.length;
+	}
+	if (offset == next || offset >= piece->size)
+		return false;
+	/* Within a function only what paths jump to is aligned. */
+	if (!code_marks_is_leader(marks, offset))
+		return (piece->address + offset) % FUNCTION_ALIGNMENT == 0;
+	return code_start_is_likely(piece, offset);
+}
 
 static void add_leader(struct code_marks *marks, uint32_t offset)
 {

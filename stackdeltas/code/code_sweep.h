@@ -2,6 +2,9 @@
 /**
  * The first pass over a piece of code: every instruction one after the other, without belief, to
  * learn where blocks may begin. What follows paths then needs memory for blocks only.
+ *
+ * Also where functions are likely to start, by what stands there and before: for code that is called
+ * by pointer only, and for what stands behind calls that do not come back.
  */
 #ifndef STACKDELTAS_CODE_CODE_SWEEP_H
 #define STACKDELTAS_CODE_CODE_SWEEP_H
@@ -82,5 +85,15 @@ static inline uint32_t code_marks_rank(const struct code_marks *marks, uint32_t 
 	return marks->leader_ranks[offset / 64] +
 	       __builtin_popcountll(marks->leader_bits[offset / 64] & below);
 }
+
+/**
+ * True if a function starts at @offset, and no block of the one before: it begins to make a frame, or
+ * returns at once; a block first has to leave the frame that was made before it.
+ */
+bool code_start_is_likely(const struct code_piece *piece, uint32_t offset);
+
+/** True if only padding stands between the call before @next and the start of another function. */
+bool code_start_follows(const struct code_piece *piece, const struct code_marks *marks,
+			uint32_t next);
 
 #endif

@@ -15,7 +15,7 @@
 #include "lib/model/origins.h"
 #include "viewer/open/decode_budget.h"
 #include "viewer/open/opened_frame.h"
-#include "viewer/open/opened_labels.h"
+#include "viewer/open/opened_identity.h"
 
 struct pprof_reader {
 	const Pprof__Profile *profile;

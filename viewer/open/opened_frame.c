@@ -2,15 +2,173 @@
 #include "viewer/open/opened_frame.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/hash128.h"
 #include "lib/base/text.h"
+#include "lib/model/languages.h"
 
 /* The path of no file. */
 #define NOWHERE "[unknown]"
 /* The agent's own numbers are below. */
 #define OPENED_EXECUTABLE_IDS (1ULL << 62)
+
+enum {
+	ADDRESS_MAX_DIGITS = 16,
+	LINE_MAX_DIGITS = 9,
+	TEXT_MAX_BYTES = 4096,
+};
+
+static const struct {
+	const char *text;
+	uint8_t mark;
+} suffixes[] = {
+	{ "_[?]", OPENED_GUESS },  { "_[~]", OPENED_APPROXIMATE }, { "_[i]", OPENED_INLINED },
+	{ "_[k]", OPENED_KERNEL }, { "_[j]", OPENED_JIT },
+};
+
+static uint8_t cut_suffix(char *text)
+{
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+		if (text_ends_with(text, suffixes[i].text)) {
+			text[strlen(text) - strlen(suffixes[i].text)] = '\0';
+			return suffixes[i].mark;
+		}
+	}
+	return 0;
+}
+
+static bool parse_error(const char *text, uint8_t *error)
+{
+	static const char start[] = "[error: ";
+	size_t length = strlen(text);
+
+	if (!strcmp(text, "[truncated]")) {
+		*error = UNWIND_TRUNCATED;
+		return true;
+	}
+	if (!text_starts_with(text, start) || text[length - 1] != ']')
+		return false;
+	for (uint8_t i = 1; i < UNWIND_ERROR_COUNT; i++) {
+		const char *reason = unwind_error_text(i);
+
+		if (strlen(reason) + strlen(start) + 1 == length &&
+		    !strncmp(text + strlen(start), reason, strlen(reason))) {
+			*error = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* "libc.so.6+0x26d70" */
+static bool cut_address(char *text, uint64_t *address)
+{
+	char *plus = strrchr(text, '+');
+	size_t digits;
+
+	if (!plus || plus == text || plus[1] != '0' || plus[2] != 'x')
+		return false;
+	digits = strspn(plus + 3, "0123456789abcdef");
+	if (!digits || digits > ADDRESS_MAX_DIGITS || plus[3 + digits])
+		return false;
+	*address = strtoull(plus + 3, NULL, 16);
+	*plus = '\0';
+	return true;
+}
+
+struct opened_name opened_name_parse(char *text)
+{
+	struct opened_name name = { .marks = cut_suffix(text) };
+
+	if (parse_error(text, &name.error))
+		name.marks |= OPENED_ERROR;
+	else if (cut_address(text, &name.address))
+		name.marks |= OPENED_NAMELESS;
+	return name;
+}
+
+/* A path and perhaps a line: at least it has a dot or a slash, as source files do. */
+static bool is_place(const char *text, size_t length)
+{
+	return memchr(text, '.', length) || memchr(text, '/', length);
+}
+
+void opened_name_cut_line(char *text, const char **file, uint32_t *line)
+{
+	size_t length = strlen(text), digits = 0;
+	char *open, *colon;
+
+	*file = NULL;
+	*line = 0;
+	if (!length || text[length - 1] != ')')
+		return;
+	open = strrchr(text, '(');
+	if (!open || open < text + 2 || open[-1] != ' ' ||
+	    !is_place(open + 1, text + length - open - 2))
+		return;
+	text[length - 1] = '\0';
+	open[-1] = '\0';
+	*file = open + 1;
+	colon = strrchr(open + 1, ':');
+	if (colon)
+		digits = strspn(colon + 1, "0123456789");
+	if (digits && digits <= LINE_MAX_DIGITS && !colon[1 + digits]) {
+		*line = strtoul(colon + 1, NULL, 10);
+		*colon = '\0';
+	}
+}
+
+int opened_names_init(struct opened_names *names, char **texts, size_t count)
+{
+	*names = (struct opened_names){
+		.texts = texts,
+		.count = count,
+		.names = calloc(count ? count : 1, sizeof(*names->names)),
+	};
+	if (!names->names)
+		return -ENOMEM;
+	/* They are copied for whoever refers to them. */
+	for (size_t i = 0; i < count; i++)
+		if (strnlen(texts[i], TEXT_MAX_BYTES + 1) > TEXT_MAX_BYTES)
+			texts[i][text_cut_length(texts[i], TEXT_MAX_BYTES + 1, TEXT_MAX_BYTES)] =
+				'\0';
+	return 0;
+}
+
+void opened_names_deinit(struct opened_names *names)
+{
+	free(names->names);
+}
+
+const char *opened_names_text(const struct opened_names *names, uint64_t index)
+{
+	return index < names->count ? names->texts[index] : "";
+}
+
+const char *opened_names_name(struct opened_names *names, uint64_t index, struct opened_name *name)
+{
+	char *text;
+
+	*name = (struct opened_name){ 0 };
+	if (index >= names->count)
+		return "";
+	text = names->texts[index];
+	if (!(names->names[index].marks & OPENED_PARSED)) {
+		names->names[index] = opened_name_parse(text);
+		names->names[index].marks |= OPENED_PARSED;
+	}
+	*name = names->names[index];
+	return text;
+}
+
+uint8_t opened_kind_of_file(const char *file)
+{
+	const struct language_id *language = file ? language_by_file(file) : NULL;
+
+	return language && language->frames != LANGUAGE_NATIVE ? language->kind : FRAME_NATIVE;
+}
 
 static enum opened_place place_of(const char *path)
 {

@@ -1,14 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Whose samples they are, out of the attributes of OTLP (reporter/otlp_attributes.h). */
+/** Whose samples they are, out of the attributes of OTLP (reporter/otlp_attributes.h), and the labels of samples. */
 #ifndef VIEWER_OPEN_OPENED_IDENTITY_H
 #define VIEWER_OPEN_OPENED_IDENTITY_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "lib/model/label_set.h"
 #include "lib/model/sample.h"
-#include "viewer/open/opened_labels.h"
 #include "viewer/open/opened_samples.h"
+
+/** The labels of a sample that is read, as the agent keeps them: the first of them, of bounded length. Zeroed: none. */
+struct opened_labels {
+	struct sample_label labels[LABEL_SLOTS_MAX];
+	uint32_t count;
+	struct text_builder scratch;
+	struct label_set set;
+};
+
+void opened_labels_clear(struct opened_labels *labels);
+void opened_labels_add(struct opened_labels *labels, const char *key, const char *value);
+/** Adds the number by which the runtime of the language @kind knows the work. */
+void opened_labels_set_number(struct opened_labels *labels, uint8_t kind, uint64_t number);
+
+/** The labels that were added; NULL if there are none. Borrowed until the next set is made. */
+const struct label_set *opened_labels_finish(struct opened_labels *labels);
+void opened_labels_deinit(struct opened_labels *labels);
 
 struct opened_value {
 	/** "" if it is no text. */

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "agent/processes/executable_cache.h"
-#include "agent/processes/executable_load.h"
 #include "agent/processes/executable_rows.h"
 #include "agent/processes/load_queue.h"
 #include "ebpf/abi/frame.h"

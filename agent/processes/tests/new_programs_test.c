@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/processes/new_programs.h"
+#include "agent/processes/process_news.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -10,7 +10,6 @@
 
 #include <fcntl.h>
 
-#include "agent/processes/executable_load.h"
 #include "agent/processes/executable_rows.h"
 #include "agent/processes/trace_handler.h"
 #include "lib/base/clock.h"

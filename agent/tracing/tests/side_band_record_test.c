@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/tracing/side_band_record.h"
+#include "agent/tracing/side_band.h"
 
 #include <errno.h>
 #include <setjmp.h>

@@ -7,8 +7,8 @@
  * are starts of functions (each twice its value from the first byte of code), the third is the entry
  * point in the same way.
  *
- * covers: code_analysis.c code_flow.c code_hotspot.c code_queue.c code_rules.c code_state.c
- * covers: code_sweep.c known_code.c x86_step.c arm64_step.c
+ * covers: code_analysis.c code_flow.c code_hotspot.c code_state.c code_sweep.c
+ * covers: known_code.c x86_step.c arm64_step.c
  * covers: ../../lib/isa/x86_decode.c ../../lib/isa/x86_opcode.c
  */
 #include <elf.h>

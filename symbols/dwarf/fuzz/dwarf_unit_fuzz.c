@@ -3,7 +3,7 @@
  * Reads the DWARF of an ELF file that is the input, looks up in what was made of it, and reports what is known of
  * the file: nothing of ours crashes, and the range file is one that can be read.
  *
- * covers: dwarf_unit.c dwarf_names.c dwarf_ranges.c dwarf_attributes.c dwarf_problem.c common_file.c ../file_report.c
+ * covers: dwarf_unit.c dwarf_names.c dwarf_ranges.c dwarf_problem.c common_file.c ../file_report.c
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * Profiles of any bytes: pprof, OTLP, folded stacks. All that is read can be handed on, and is as many samples as it
  * says; names have neither marks nor texts out of bounds.
  *
- * covers: open_pprof.c open_otlp.c open_folded.c opened_frame.c opened_name.c opened_labels.c opened_identity.c
- * covers: opened_samples.c decode_budget.c
+ * covers: open_pprof.c open_otlp.c open_folded.c opened_frame.c opened_identity.c opened_samples.c
+ * covers: decode_budget.c
  */
 #include "viewer/open/open_file.h"
 #include "viewer/open/open_otlp.h"

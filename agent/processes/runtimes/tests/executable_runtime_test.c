@@ -3,7 +3,6 @@
 
 #include <fcntl.h>
 
-#include "agent/processes/executable_load.h"
 #include "agent/processes/executable_rows.h"
 #include "agent/processes/runtimes/executable_runtime.h"
 #include "agent/runtimes/tests/fake_language.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "symbols/range_retry.h"
+#include "symbols/range_entry.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
