@@ -249,8 +249,8 @@ static void decode_memory(uint32_t word, struct arm64_instruction *instruction)
 	} else if ((word & 0x3b200c00) == 0x38200800) {
 		decode_index(word, instruction);
 	} else if (bits(word, 26, 1)) {
-		/* Vectors of structures, with write-back of the base. */
-		if (bits(word, 23, 1))
+		/* Vectors of structures, behind which the base changes; literals have none. */
+		if ((word & 0x3e800000) == 0x0c800000)
 			instruction->writes = 1U << instruction->rn;
 	} else {
 		/* Those that only store are taken to write the register too. */

@@ -307,6 +307,12 @@ static void other_accesses_tell_only_the_registers_that_they_write(void **state)
 	expect_write(0x4c407020, ARM64_OTHER, 0); /* ld1 {v0.16b}, [x1] */
 }
 
+static void a_vector_that_is_a_literal_has_no_base(void **state)
+{
+	(void)state;
+	expect_write(0x5cffffa0, ARM64_OTHER, 0); /* ldr d0, .-12 */
+}
+
 static void vectors_may_write_a_general_register(void **state)
 {
 	(void)state;
@@ -400,6 +406,7 @@ int main(void)
 		cmocka_unit_test(a_prefetch_writes_nothing),
 		cmocka_unit_test(pairs_have_two_registers_and_a_scaled_offset),
 		cmocka_unit_test(other_accesses_tell_only_the_registers_that_they_write),
+		cmocka_unit_test(a_vector_that_is_a_literal_has_no_base),
 		cmocka_unit_test(vectors_may_write_a_general_register),
 		cmocka_unit_test(direct_branches_have_a_target),
 		cmocka_unit_test(branches_to_a_register_may_check_a_signature),
