@@ -5,61 +5,62 @@
 #include <string.h>
 
 #include "ebpf/abi/go.h"
+#include "lib/isa/arm64_decode.h"
 #include "stackdeltas/go_rules.h"
 
-enum {
-	INSTRUCTION_BYTES = 4,
-	RETURN = 0xd65f03c0,
-	REGISTER_SHIFT = 5,
-	REGISTER_MASK = 0x1f,
-	STACK_POINTER = 31,
-	FRAME_POINTER = 29,
-	LINK = 30,
-	PAIR_OFFSET_SHIFT = 15,
-	PAIR_OFFSET_MASK = 0x7f,
-	WORD_OFFSET_SHIFT = 10,
-	WORD_OFFSET_MASK = 0xfff,
-};
+enum { WORD_BYTES = 8 };
 
-static uint32_t instruction_at(const uint8_t *code, size_t at)
+static struct arm64_instruction instruction_at(const uint8_t *code, size_t at)
 {
+	struct arm64_instruction instruction;
 	uint32_t word;
 
 	memcpy(&word, code + at, sizeof(word));
-	return word;
+	/* No target is looked at. */
+	arm64_decode(word, 0, &instruction);
+	return instruction;
 }
 
-/* mov sp,xN. What only says that it writes to it moves it to itself. */
-static bool sets_sp(uint32_t word)
+/* mov sp,xN. The assembler has moves of sp to itself, which are none. */
+static bool sets_sp(const struct arm64_instruction *instruction)
 {
-	return (word & 0xfffffc1f) == 0x9100001f &&
-	       (word >> REGISTER_SHIFT & REGISTER_MASK) != STACK_POINTER;
-}
-
-/* bl */
-static bool calls(uint32_t word)
-{
-	return (word & 0xfc000000) == 0x94000000;
+	return instruction->operation == ARM64_ADD && instruction->operand == ARM64_IMMEDIATE &&
+	       instruction->bytes == WORD_BYTES && !instruction->sets_flags &&
+	       !instruction->immediate && instruction->rd == ARM64_SP &&
+	       instruction->rn != ARM64_SP;
 }
 
 /* blr xN */
-static bool calls_register(uint32_t word)
+static bool calls_register(const struct arm64_instruction *instruction)
 {
-	return (word & 0xfffffc1f) == 0xd63f0000;
+	return instruction->operation == ARM64_CALL_REGISTER && !instruction->is_authenticated;
 }
 
 /* ldr x30,[sp],#N */
-static bool pops_link(uint32_t word)
+static bool pops_link(const struct arm64_instruction *instruction)
 {
-	return (word & 0xffe00fff) == 0xf84007fe;
+	return instruction->operation == ARM64_LOAD && instruction->mode == ARM64_POST_INDEX &&
+	       !instruction->is_vector && instruction->bytes == WORD_BYTES &&
+	       instruction->rd == ARM64_LR && instruction->rn == ARM64_SP;
+}
+
+static bool returns(const uint8_t *code, size_t at)
+{
+	struct arm64_instruction instruction = instruction_at(code, at);
+
+	return instruction.operation == ARM64_RETURN && instruction.rn == ARM64_LR;
 }
 
 /* The first instruction of [@from, @bytes) that is as wanted; @bytes if there is none. */
-static size_t find(const uint8_t *code, size_t from, size_t bytes, bool (*is_wanted)(uint32_t))
+static size_t find(const uint8_t *code, size_t from, size_t bytes,
+		   bool (*is_wanted)(const struct arm64_instruction *))
 {
-	for (size_t at = from; at < bytes; at += INSTRUCTION_BYTES)
-		if (is_wanted(instruction_at(code, at)))
+	for (size_t at = from; at < bytes; at += ARM64_INSTRUCTION_BYTES) {
+		struct arm64_instruction instruction = instruction_at(code, at);
+
+		if (is_wanted(&instruction))
 			return at;
+	}
 	return bytes;
 }
 
@@ -77,8 +78,8 @@ static uint32_t find_calls(uint32_t role, uint64_t address, const uint8_t *code,
 
 		if (back == bytes)
 			break;
-		at = back + INSTRUCTION_BYTES;
-		there += INSTRUCTION_BYTES;
+		at = back + ARM64_INSTRUCTION_BYTES;
+		there += ARM64_INSTRUCTION_BYTES;
 		if (role == GO_SWITCH_ASMCGOCALL)
 			parts[count++] = (struct go_arm64_part){ .start = address + there,
 								 .end = address + call,
@@ -96,15 +97,14 @@ static uint32_t find_calls(uint32_t role, uint64_t address, const uint8_t *code,
 static uint32_t find_popped(uint64_t address, uint64_t end, const uint8_t *code, size_t bytes,
 			    struct go_arm64_part *part)
 {
-	size_t at = 0;
+	size_t next = 0;
 
-	while (at + INSTRUCTION_BYTES < bytes &&
-	       (!pops_link(instruction_at(code, at)) ||
-		instruction_at(code, at + INSTRUCTION_BYTES) == RETURN))
-		at += INSTRUCTION_BYTES;
-	if (at + INSTRUCTION_BYTES >= bytes)
+	do
+		next = find(code, next, bytes, pops_link) + ARM64_INSTRUCTION_BYTES;
+	while (next < bytes && returns(code, next));
+	if (next >= bytes)
 		return 0;
-	*part = (struct go_arm64_part){ .start = address + at + INSTRUCTION_BYTES,
+	*part = (struct go_arm64_part){ .start = address + next,
 					.end = end,
 					.kind = GO_ARM64_POPPED };
 	return 1;
@@ -121,8 +121,8 @@ static uint32_t find_leaving(uint32_t role, uint64_t address, uint64_t end, cons
 	uint64_t start = address;
 	uint32_t count = 0;
 
-	for (size_t at = 0; at < there; at += INSTRUCTION_BYTES)
-		if (calls(instruction_at(code, at)))
+	for (size_t at = 0; at < there; at += ARM64_INSTRUCTION_BYTES)
+		if (instruction_at(code, at).operation == ARM64_CALL)
 			last = at;
 	start += last;
 	if (there == bytes || last == there)
@@ -136,19 +136,23 @@ static uint32_t find_leaving(uint32_t role, uint64_t address, uint64_t end, cons
 	return count;
 }
 
-/* Whether @word stores or loads x30 at an offset from sp, which *@offset gets, and x29 just below. */
-static bool accesses_link(uint32_t word, bool is_load, int32_t *offset)
+/*
+ * Whether the instruction at @at stores or loads x30 at an offset from sp, which *@offset gets, and
+ * x29 just below.
+ */
+static bool accesses_link(const uint8_t *code, size_t at, bool is_load, int32_t *offset)
 {
-	uint32_t pair = 0xa9000000 | STACK_POINTER << REGISTER_SHIFT | LINK << WORD_OFFSET_SHIFT |
-			FRAME_POINTER;
-	uint32_t single = 0xf9000000 | STACK_POINTER << REGISTER_SHIFT | LINK;
+	struct arm64_instruction instruction = instruction_at(code, at);
+	uint8_t operation = instruction.operation;
 
-	pair |= is_load ? 1 << 22 : 0;
-	single |= is_load ? 1 << 22 : 0;
-	if ((word & ~(uint32_t)(PAIR_OFFSET_MASK << PAIR_OFFSET_SHIFT)) == pair)
-		*offset = 8 * (int32_t)(word >> PAIR_OFFSET_SHIFT & PAIR_OFFSET_MASK);
-	else if ((word & ~(uint32_t)(WORD_OFFSET_MASK << WORD_OFFSET_SHIFT)) == single)
-		*offset = 8 * (int32_t)(word >> WORD_OFFSET_SHIFT & WORD_OFFSET_MASK) - 8;
+	if (instruction.mode != ARM64_OFFSET || instruction.rn != ARM64_SP ||
+	    instruction.is_vector || instruction.bytes != WORD_BYTES)
+		return false;
+	if (operation == (is_load ? ARM64_LOAD_PAIR : ARM64_STORE_PAIR) &&
+	    instruction.rd == ARM64_FP && instruction.second == ARM64_LR)
+		*offset = (int32_t)instruction.immediate;
+	else if (operation == (is_load ? ARM64_LOAD : ARM64_STORE) && instruction.rd == ARM64_LR)
+		*offset = (int32_t)instruction.immediate - WORD_BYTES;
 	else
 		return false;
 	return *offset >= 0;
@@ -160,17 +164,17 @@ static uint32_t find_saved(uint64_t address, const uint8_t *code, size_t bytes,
 	int32_t offset = 0, loaded = -1;
 	size_t stored = 0, at;
 
-	while (stored < bytes && !accesses_link(instruction_at(code, stored), false, &offset))
-		stored += INSTRUCTION_BYTES;
-	for (at = stored; at < bytes; at += INSTRUCTION_BYTES)
-		if (accesses_link(instruction_at(code, at), true, &loaded) && loaded == offset)
+	while (stored < bytes && !accesses_link(code, stored, false, &offset))
+		stored += ARM64_INSTRUCTION_BYTES;
+	for (at = stored; at < bytes; at += ARM64_INSTRUCTION_BYTES)
+		if (accesses_link(code, at, true, &loaded) && loaded == offset)
 			break;
 	if (at >= bytes)
 		return 0;
 	/* What the load reads stays there. */
 	parts[0] = (struct go_arm64_part){
-		.start = address + stored + INSTRUCTION_BYTES,
-		.end = address + at + INSTRUCTION_BYTES,
+		.start = address + stored + ARM64_INSTRUCTION_BYTES,
+		.end = address + at + ARM64_INSTRUCTION_BYTES,
 		.kind = GO_ARM64_SAVED,
 		.offset = (int16_t)offset,
 	};
@@ -182,7 +186,7 @@ uint32_t go_arm64_find_parts(uint32_t role, uint64_t address, uint64_t end, cons
 {
 	uint32_t count;
 
-	bytes -= bytes % INSTRUCTION_BYTES;
+	bytes -= bytes % ARM64_INSTRUCTION_BYTES;
 	switch (role) {
 	case GO_SWITCH_SYSTEMSTACK:
 		count = find_calls(role, address, code, bytes, parts);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* arm64: Arm ARM C4.1. What is not told apart is taken to write its lowest register. */
+/* An instruction of arm64 that is not told apart is taken to write its lowest register. */
 #include "interpreters/python/code_cursor.h"
 
 #include <elf.h>
@@ -9,16 +9,10 @@
 #include <string.h>
 
 #include "lib/base/error.h"
-#include "lib/isa/arm64_bits.h"
+#include "lib/isa/arm64_decode.h"
 #include "lib/isa/x86_decode.h"
 
-enum {
-	ARM64_INSTRUCTION_BYTES = 4,
-	ARM64_SP = 31,
-	ARM64_FP = 29,
-	WORD_BYTES = 8,
-	SIB_ONLY_RSP = 0x24
-};
+enum { WORD_BYTES = 8, SIB_ONLY_RSP = 0x24 };
 
 static const struct code_registers registers_x86 = {
 	.stack_pointer = X86_RSP,
@@ -160,139 +154,116 @@ static uint32_t decode_x86(const uint8_t *bytes, size_t size, struct code_instru
 
 /* --- arm64 --- */
 
-/* As a bit; the zero register is none. */
-static uint32_t register_bit(uint32_t number)
+/* Loads and stores of one register and of pairs, at an address that is told from a register on. */
+static void decode_arm64_access(const struct arm64_instruction *arm64,
+				struct code_instruction *instruction)
 {
-	return number == ARM64_SP ? 0 : 1U << number;
-}
+	bool is_pair = arm64->operation == ARM64_LOAD_PAIR || arm64->operation == ARM64_STORE_PAIR;
+	bool is_load = arm64->operation == ARM64_LOAD || arm64->operation == ARM64_LOAD_PAIR;
+	bool is_whole = !arm64->is_vector && arm64->bytes == WORD_BYTES;
 
-/* b, bl, b.cond, cbz, tbz, br, blr, ret, brk and their like; false for others. */
-static bool decode_arm64_branch(uint32_t word, struct code_instruction *instruction)
-{
-	if (arm64_bits(word, 26, 3) != 5)
-		return false;
-	if (arm64_bits(word, 26, 5) == 5)
-		instruction->kind = arm64_bits(word, 31, 1) ? CODE_CALL : CODE_JUMP;
-	else if ((word & 0xff000010) == 0x54000000 || (word & 0x7c000000) == 0x34000000)
-		instruction->kind = CODE_BRANCH;
-	else if ((word & 0xfe1ff000) == 0xd61f0000)
-		instruction->kind = arm64_bits(word, 21, 3) == 2 ? CODE_RETURN :
-				    arm64_bits(word, 21, 3) == 1 ? CODE_CALL_INDIRECT :
-								   CODE_STOP;
-	else if ((word & 0xffc00000) == 0xd5000000)
-		/* Hints and system registers; mrs writes one. */
-		instruction->writes =
-			arm64_bits(word, 21, 1) ? register_bit(arm64_bits(word, 0, 5)) : 0;
-	else
-		instruction->kind = CODE_STOP;
-	return true;
-}
-
-/* ldp, stp and their like, of all sizes. */
-static void decode_arm64_pair(uint32_t word, struct code_instruction *instruction)
-{
-	bool is_vector = arm64_bits(word, 26, 1), is_load = arm64_bits(word, 22, 1);
-	/* 1: behind it base changes, 3: before, 0 and 2: not. */
-	uint32_t mode = arm64_bits(word, 23, 2), base = arm64_bits(word, 5, 5),
-		 size = arm64_bits(word, 30, 2);
-	uint8_t bytes = is_vector ? (uint8_t)(4U << size) : size == 2 ? 8 : 4;
-	uint32_t loaded = register_bit(arm64_bits(word, 0, 5)) |
-			  register_bit(arm64_bits(word, 10, 5));
-
-	instruction->writes = is_load && !is_vector ? loaded : 0;
-	if (mode & 1)
-		instruction->writes |= 1U << base;
-	if (is_load && base == ARM64_SP)
+	if (is_load && arm64->rn == ARM64_SP)
 		instruction->kind = CODE_RESTORE;
-	if (mode & 1 || (is_load && (is_vector || bytes != WORD_BYTES)))
-		return;
-	if (!is_load || base != ARM64_SP)
-		instruction->kind = is_load ? CODE_LOAD : CODE_STORE;
-	instruction->base = (uint8_t)base;
-	instruction->displacement = arm64_signed_bits(word, 15, 7) * bytes;
-	instruction->stored_bytes = is_load ? 0 : 2 * bytes;
-	if (!is_vector && bytes == WORD_BYTES) {
-		instruction->reg = (uint8_t)arm64_bits(word, 0, 5);
-		instruction->second = (uint8_t)arm64_bits(word, 10, 5);
-	}
-}
-
-/* Loads and stores of one register. */
-static void decode_arm64_single(uint32_t word, struct code_instruction *instruction)
-{
-	bool is_vector = arm64_bits(word, 26, 1), has_unsigned = arm64_bits(word, 24, 1);
-	uint32_t size = arm64_bits(word, 30, 2), operation = arm64_bits(word, 22, 2);
-	uint32_t base = arm64_bits(word, 5, 5), mode = arm64_bits(word, 10, 2);
-	uint32_t shift = is_vector && operation & 2 ? 4 : size;
-	bool is_load = is_vector ? operation & 1 : operation;
-
-	instruction->writes = is_load && !is_vector ? register_bit(arm64_bits(word, 0, 5)) : 0;
-	/* A prefetch. */
-	if (!is_vector && size == 3 && operation == 2) {
-		instruction->writes = 0;
-		return;
-	}
-	if (!has_unsigned && arm64_bits(word, 21, 1) && mode != 2 && !is_vector)
-		/* Atomic, which loads too; mode 2 is an index. */
-		instruction->writes = register_bit(arm64_bits(word, 0, 5));
-	else if (!has_unsigned && mode & 1)
-		instruction->writes |= 1U << base;
-	if (is_load && base == ARM64_SP)
-		instruction->kind = CODE_RESTORE;
-	if ((!has_unsigned && (mode || arm64_bits(word, 21, 1))) ||
-	    (is_load && (is_vector || size != 3)))
+	if (arm64->mode != ARM64_OFFSET || (is_load && !is_whole))
 		return;
 	/* Its own stack is where a function keeps registers, and values as well. */
-	instruction->kind = is_load ? CODE_LOAD : CODE_STORE;
-	instruction->base = (uint8_t)base;
-	instruction->displacement = has_unsigned ? (int64_t)arm64_bits(word, 10, 12) << shift :
-						   arm64_signed_bits(word, 12, 9);
-	instruction->stored_bytes = is_load ? 0 : (uint8_t)(1U << shift);
-	if (!is_vector && size == 3)
-		instruction->reg = (uint8_t)arm64_bits(word, 0, 5);
-}
-
-static void decode_arm64_other(uint32_t word, struct code_instruction *instruction)
-{
-	uint32_t to = arm64_bits(word, 0, 5);
-
-	instruction->writes = register_bit(to);
-	if ((word & 0xbf800000) == 0x91000000) {
-		int64_t number = (int64_t)arm64_bits(word, 10, 12)
-				 << (arm64_bits(word, 22, 1) ? 12 : 0);
-
-		instruction->kind = CODE_ADD;
-		instruction->reg = (uint8_t)to;
-		instruction->writes = 1U << to;
-		instruction->base = (uint8_t)arm64_bits(word, 5, 5);
-		instruction->displacement = arm64_bits(word, 30, 1) ? -number : number;
-	} else if ((word & 0xffe0ffe0) == 0xaa0003e0 && to != ARM64_SP &&
-		   arm64_bits(word, 16, 5) != ARM64_SP) {
-		instruction->kind = CODE_MOVE;
-		instruction->reg = (uint8_t)to;
-		instruction->base = (uint8_t)arm64_bits(word, 16, 5);
+	if (!is_pair || !is_load || arm64->rn != ARM64_SP)
+		instruction->kind = is_load ? CODE_LOAD : CODE_STORE;
+	instruction->base = arm64->rn;
+	instruction->displacement = arm64->immediate;
+	instruction->stored_bytes = is_load ? 0 : (is_pair ? 2 : 1) * arm64->bytes;
+	if (is_whole) {
+		instruction->reg = arm64->rd;
+		instruction->second = is_pair ? arm64->second : CODE_NO_REGISTER;
 	}
 }
 
-static void decode_arm64(uint32_t word, struct code_instruction *instruction)
+/* add and sub with an immediate; mov */
+static void decode_arm64_sum(const struct arm64_instruction *arm64,
+			     struct code_instruction *instruction)
 {
+	bool is_subtraction = arm64->operation == ARM64_SUBTRACT;
+
+	if (arm64->bytes != WORD_BYTES || arm64->sets_flags)
+		return;
+	if (arm64->operation == ARM64_OR) {
+		if (arm64->operand != ARM64_SHIFTED || arm64->shift_kind || arm64->shift ||
+		    arm64->rn != ARM64_ZERO || arm64->rm == ARM64_ZERO || arm64->rd == ARM64_ZERO)
+			return;
+		instruction->kind = CODE_MOVE;
+		instruction->reg = arm64->rd;
+		instruction->base = arm64->rm;
+	} else if (arm64->operand == ARM64_IMMEDIATE) {
+		instruction->kind = CODE_ADD;
+		instruction->reg = arm64->rd;
+		instruction->base = arm64->rn;
+		instruction->displacement = is_subtraction ? -arm64->immediate : arm64->immediate;
+	}
+}
+
+static uint8_t kind_of_arm64(uint8_t operation)
+{
+	switch (operation) {
+	case ARM64_JUMP:
+		return CODE_JUMP;
+	case ARM64_BRANCH:
+	case ARM64_BRANCH_ZERO:
+	case ARM64_BRANCH_BIT:
+		return CODE_BRANCH;
+	case ARM64_CALL:
+		return CODE_CALL;
+	case ARM64_CALL_REGISTER:
+		return CODE_CALL_INDIRECT;
+	case ARM64_RETURN:
+		return CODE_RETURN;
+	case ARM64_JUMP_REGISTER:
+	case ARM64_SYSCALL:
+	case ARM64_STOP:
+	case ARM64_UNALLOCATED:
+		return CODE_STOP;
+	default:
+		return CODE_OTHER;
+	}
+}
+
+static void decode_arm64(uint32_t word, uint64_t address, struct code_instruction *instruction)
+{
+	struct arm64_instruction arm64;
+
+	arm64_decode(word, address, &arm64);
 	*instruction = (struct code_instruction){
-		.kind = CODE_OTHER,
+		.kind = kind_of_arm64(arm64.operation),
 		.reg = CODE_NO_REGISTER,
 		.second = CODE_NO_REGISTER,
 		.base = CODE_NO_REGISTER,
+		.writes = arm64.writes,
 	};
-	/* udf, and what is reserved. */
-	if (!arm64_bits(word, 25, 4))
-		instruction->kind = CODE_STOP;
-	else if (decode_arm64_branch(word, instruction))
-		return;
-	else if ((word & 0x3a000000) == 0x28000000)
-		decode_arm64_pair(word, instruction);
-	else if ((word & 0x3a000000) == 0x38000000)
-		decode_arm64_single(word, instruction);
-	else
-		decode_arm64_other(word, instruction);
+	switch (arm64.operation) {
+	case ARM64_JUMP:
+	case ARM64_BRANCH:
+	case ARM64_BRANCH_ZERO:
+	case ARM64_BRANCH_BIT:
+		instruction->displacement =
+			(int64_t)(arm64.target - address - ARM64_INSTRUCTION_BYTES);
+		break;
+	case ARM64_LOAD:
+	case ARM64_STORE:
+	case ARM64_LOAD_PAIR:
+	case ARM64_STORE_PAIR:
+		decode_arm64_access(&arm64, instruction);
+		break;
+	case ARM64_ADD:
+	case ARM64_SUBTRACT:
+	case ARM64_OR:
+		decode_arm64_sum(&arm64, instruction);
+		break;
+	case ARM64_OTHER:
+		if (arm64.rd != ARM64_ZERO)
+			instruction->writes |= 1U << arm64.rd;
+		break;
+	default:
+		break;
+	}
 }
 
 /* --- both --- */
@@ -316,7 +287,7 @@ bool code_cursor_next(struct code_cursor *cursor)
 		if (left < ARM64_INSTRUCTION_BYTES)
 			return false;
 		memcpy(&word, bytes, sizeof(word));
-		decode_arm64(word, &cursor->instruction);
+		decode_arm64(word, cursor->address, &cursor->instruction);
 		cursor->length = ARM64_INSTRUCTION_BYTES;
 	}
 	return true;
@@ -336,20 +307,9 @@ bool code_cursor_has(const struct code_cursor *cursor, uint64_t address)
 bool code_cursor_target(const struct code_cursor *cursor, uint64_t *target)
 {
 	const struct code_instruction *instruction = &cursor->instruction;
-	uint32_t word;
 
 	if (instruction->kind != CODE_JUMP && instruction->kind != CODE_BRANCH)
 		return false;
-	if (cursor->machine == EM_X86_64) {
-		*target = cursor->address + cursor->length + (uint64_t)instruction->displacement;
-		return true;
-	}
-	memcpy(&word, (const uint8_t *)cursor->code.data + cursor->offset, sizeof(word));
-	if (instruction->kind == CODE_JUMP)
-		*target = cursor->address + (uint64_t)(arm64_signed_bits(word, 0, 26) * 4);
-	else if ((word & 0x7e000000) == 0x36000000)
-		*target = cursor->address + (uint64_t)(arm64_signed_bits(word, 5, 14) * 4);
-	else
-		*target = cursor->address + (uint64_t)(arm64_signed_bits(word, 5, 19) * 4);
+	*target = cursor->address + cursor->length + (uint64_t)instruction->displacement;
 	return true;
 }

@@ -56,6 +56,7 @@ struct code_instruction {
 	uint8_t stored_bytes;
 	/** A bit per general register. */
 	uint32_t writes;
+	/** CODE_JUMP, CODE_BRANCH: from the next instruction to the target. */
 	int64_t displacement;
 };
 

@@ -13,6 +13,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/error.h"
 #include "lib/elf/elf_dynamic.h"
+#include "lib/isa/arm64_decode.h"
 #include "lib/isa/x86_decode.h"
 
 /** From Py_Version: PY_VERSION_HEX of patchlevel.h. */
@@ -85,12 +86,13 @@ static bool find_version_text_x86(const struct prober *prober, const uint8_t *co
 	return false;
 }
 
-/* Where the page is that the adrp @word at @address gives. */
-static uint64_t arm64_page(uint32_t word, uint64_t address)
+static void decode_arm64(const uint8_t *code, uint64_t address,
+			 struct arm64_instruction *instruction)
 {
-	int64_t pages_away = (int64_t)((uint64_t)(word >> 5 & 0x7ffff) << 45) >> 43;
+	uint32_t word;
 
-	return (address & ~4095ULL) + (uint64_t)((pages_away | (word >> 29 & 3)) * 4096);
+	memcpy(&word, code, sizeof(word));
+	arm64_decode(word, address, instruction);
 }
 
 /* adrp and the add that follows somewhere for the same register. */
@@ -99,17 +101,17 @@ static bool find_version_text_arm64(const struct prober *prober, const uint8_t *
 {
 	uint64_t pages[32] = { 0 };
 
-	for (size_t i = 0; i + 4 <= size; i += 4) {
-		uint32_t word;
+	for (size_t i = 0; i + ARM64_INSTRUCTION_BYTES <= size; i += ARM64_INSTRUCTION_BYTES) {
+		struct arm64_instruction arm64;
 
-		memcpy(&word, code + i, sizeof(word));
-		if ((word & 0x9f000000) == 0x90000000) {
-			pages[word & 31] = arm64_page(word, address + i);
-		} else if ((word & 0xffc00000) == 0x91000000 && pages[word >> 5 & 31] &&
-			   try_version_text(prober, pages[word >> 5 & 31] + (word >> 10 & 0xfff),
-					    file)) {
+		decode_arm64(code + i, address + i, &arm64);
+		if (arm64.operation == ARM64_ADRP)
+			pages[arm64.rd] = arm64.target;
+		else if (arm64.operation == ARM64_ADD && arm64.operand == ARM64_IMMEDIATE &&
+			 arm64.bytes == 8 && !arm64.sets_flags && pages[arm64.rn] &&
+			 try_version_text(prober, pages[arm64.rn] + (uint64_t)arm64.immediate,
+					  file))
 			return true;
-		}
 	}
 	return false;
 }
@@ -135,15 +137,16 @@ static uint64_t find_head_x86(const uint8_t *code, size_t size, uint64_t address
 /* adrp and a load from that page. */
 static uint64_t find_head_arm64(const uint8_t *code, size_t size, uint64_t address)
 {
-	uint32_t words[2];
+	for (size_t i = 0; i + 2 * ARM64_INSTRUCTION_BYTES <= size; i += ARM64_INSTRUCTION_BYTES) {
+		struct arm64_instruction page, load;
 
-	for (size_t i = 0; i + sizeof(words) <= size; i += 4) {
-		memcpy(words, code + i, sizeof(words));
+		decode_arm64(code + i, address + i, &page);
+		decode_arm64(code + i + ARM64_INSTRUCTION_BYTES, 0, &load);
 		/* ldr x0, [register of the adrp, number] */
-		if ((words[0] & 0x9f000000) == 0x90000000 &&
-		    (words[1] & 0xffc0001f) == 0xf9400000 &&
-		    (words[1] >> 5 & 31) == (words[0] & 31))
-			return arm64_page(words[0], address + i) + (words[1] >> 10 & 0xfff) * 8;
+		if (page.operation == ARM64_ADRP && load.operation == ARM64_LOAD &&
+		    load.mode == ARM64_OFFSET && !load.is_vector && load.bytes == 8 && !load.rd &&
+		    load.rn == page.rd)
+			return page.target + (uint64_t)load.immediate;
 	}
 	return 0;
 }

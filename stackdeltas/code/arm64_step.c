@@ -10,13 +10,14 @@
 
 #include "lib/base/byte_reader.h"
 #include "lib/elf/dwarf_constants.h"
-#include "lib/isa/arm64_bits.h"
+#include "lib/isa/arm64_decode.h"
 
 enum {
-	INSTRUCTION_BYTES = 4,
 	WORD_BYTES = 8,
-	/* In most places register 31 is the zero register. */
-	ZERO_REGISTER = 31,
+	/* Larger constants of one instruction are no sizes of frames. */
+	MAX_RUN_OF_ONES = (1 << 27) - 1,
+	/* The conditions from here on always hold: al, nv. */
+	ALWAYS = 14,
 };
 
 static const struct code_value unknown = { CODE_UNKNOWN, 0 };
@@ -24,7 +25,7 @@ static const struct code_value unknown = { CODE_UNKNOWN, 0 };
 /* A register that is not the stack pointer is written. */
 static void set(struct code_state *state, uint8_t number, struct code_value value)
 {
-	if (number == ZERO_REGISTER)
+	if (number == ARM64_ZERO)
 		return;
 	if (value.kind == CODE_CALLERS)
 		value = unknown;
@@ -44,17 +45,25 @@ static struct code_value get(const struct code_state *state, uint8_t number)
 	return code_state_get(state, EM_AARCH64, number);
 }
 
-/* One register of a load or store, at @place. */
-static void transfer(struct code_state *state, uint8_t number, bool is_load, bool is_whole,
-		     struct code_value place)
+/* The registers of a set of bits get values that are not known. */
+static void write_all(struct code_state *state, uint32_t registers)
 {
-	if (number == ZERO_REGISTER)
+	for (uint8_t number = 0; registers; number++, registers >>= 1)
+		if (registers & 1)
+			set_or_sp(state, number, unknown);
+}
+
+/* One register of a load or store, at @slot. */
+static void transfer(struct code_state *state, uint8_t number, bool is_load, bool is_whole,
+		     struct code_value slot)
+{
+	if (number == ARM64_ZERO)
 		return;
 	if (!is_load) {
 		if (is_whole)
-			code_state_store(state, EM_AARCH64, number, place);
+			code_state_store(state, EM_AARCH64, number, slot);
 	} else if (is_whole) {
-		code_state_load(state, EM_AARCH64, number, place);
+		code_state_load(state, EM_AARCH64, number, slot);
 	} else {
 		set(state, number, unknown);
 	}
@@ -64,21 +73,21 @@ static void transfer(struct code_state *state, uint8_t number, bool is_load, boo
 struct access {
 	uint8_t base;
 	bool writes_back;
-	struct code_value place;
+	struct code_value slot;
 	struct code_value base_after;
 };
 
-/* @mode as in bits 24 and 23 of pairs: 1 post-index, 3 pre-index, else only an offset. */
-static struct access make_access(const struct code_state *state, uint8_t base, uint32_t mode,
-				 int64_t offset)
+static struct access make_access(const struct code_state *state,
+				 const struct arm64_instruction *instruction)
 {
-	struct code_value value = get(state, base);
-	struct code_value moved = code_value_add(value, offset);
+	struct code_value value = get(state, instruction->rn);
+	struct code_value moved = code_value_add(value, instruction->immediate);
+	bool is_post_index = instruction->mode == ARM64_POST_INDEX;
 
 	return (struct access){
-		.base = base,
-		.writes_back = mode == 1 || mode == 3,
-		.place = mode == 1 ? code_value_add(value, 0) : moved,
+		.base = instruction->rn,
+		.writes_back = is_post_index || instruction->mode == ARM64_PRE_INDEX,
+		.slot = is_post_index ? code_value_add(value, 0) : moved,
 		.base_after = moved,
 	};
 }
@@ -96,285 +105,197 @@ static void end_access(struct code_state *state, const struct access *access, bo
 		set_or_sp(state, access->base, access->base_after);
 }
 
-static void pair(struct code_state *state, uint32_t word)
+static void pair(struct code_state *state, const struct arm64_instruction *instruction)
 {
-	uint32_t opc = arm64_bits(word, 30, 2);
-	bool is_vector = arm64_bits(word, 26, 1), is_load = arm64_bits(word, 22, 1);
-	int scale = is_vector ? 2 + opc : opc == 2 ? 3 : 2;
-	struct access access = make_access(state, arm64_bits(word, 5, 5), arm64_bits(word, 23, 2),
-					   arm64_signed_bits(word, 15, 7) * (1 << scale));
+	bool is_load = instruction->operation == ARM64_LOAD_PAIR;
+	bool is_whole = instruction->bytes == WORD_BYTES;
+	struct access access = make_access(state, instruction);
 
 	begin_access(state, &access, is_load);
-	if (!is_vector) {
-		transfer(state, arm64_bits(word, 0, 5), is_load, opc == 2, access.place);
-		transfer(state, arm64_bits(word, 10, 5), is_load, opc == 2,
-			 code_value_add(access.place, WORD_BYTES));
+	if (!instruction->is_vector) {
+		transfer(state, instruction->rd, is_load, is_whole, access.slot);
+		transfer(state, instruction->second, is_load, is_whole,
+			 code_value_add(access.slot, WORD_BYTES));
 	}
 	end_access(state, &access, is_load);
 }
 
-/* Loads and stores of one register with an immediate offset. */
-static void single(struct code_state *state, uint32_t word)
+/* Loads and stores of one register. */
+static void single(struct code_state *state, const struct arm64_instruction *instruction)
 {
-	uint32_t size = arm64_bits(word, 30, 2), opc = arm64_bits(word, 22, 2);
-	bool is_vector = arm64_bits(word, 26, 1), is_scaled = arm64_bits(word, 24, 1);
-	bool is_load = is_vector ? opc & 1 : opc != 0;
-	int scale = is_vector && opc & 2 ? 4 : (int)size;
-	/* Not scaled: bits 11 and 10 are 1 post-index, 3 pre-index, 0 or 2 neither. */
-	struct access access = make_access(state, arm64_bits(word, 5, 5),
-					   is_scaled ? 0 : arm64_bits(word, 10, 2),
-					   is_scaled ? (int64_t)arm64_bits(word, 10, 12) << scale :
-						       arm64_signed_bits(word, 12, 9));
+	bool is_load = instruction->operation == ARM64_LOAD;
+	bool is_whole = instruction->bytes == WORD_BYTES;
+	struct access access;
 
+	if (instruction->mode == ARM64_INDEX) {
+		write_all(state, instruction->writes);
+		return;
+	}
+	access = make_access(state, instruction);
 	begin_access(state, &access, is_load);
-	/* prfm loads nothing */
-	if (!is_vector && !(size == 3 && opc == 2))
-		transfer(state, arm64_bits(word, 0, 5), is_load, size == 3, access.place);
+	if (!instruction->is_vector)
+		transfer(state, instruction->rd, is_load, is_whole, access.slot);
 	end_access(state, &access, is_load);
 }
 
-static void loads_and_stores(struct code_state *state, uint32_t word)
+static struct code_value sum_of(const struct arm64_instruction *instruction, struct code_value left,
+				int64_t right)
 {
-	bool is_vector = arm64_bits(word, 26, 1);
-
-	if ((word & 0x3a000000) == 0x28000000) {
-		pair(state, word);
-	} else if ((word & 0x3b000000) == 0x39000000 || (word & 0x3b200000) == 0x38000000) {
-		single(state, word);
-	} else if (is_vector) {
-		/* Vectors of structures, with write-back of the base. */
-		if (arm64_bits(word, 23, 1))
-			set_or_sp(state, arm64_bits(word, 5, 5), unknown);
-	} else {
-		/*
-		 * Literal, with a register as the offset, exclusive, atomic: those that only store
-		 * are taken to write the register too, except the commonest.
-		 */
-		bool is_store = (word & 0x3b200c00) == 0x38200800 && !arm64_bits(word, 22, 2);
-
-		if (!is_store)
-			set(state, arm64_bits(word, 0, 5), unknown);
-		/* ldxp, casp and stxr's status */
-		if ((word & 0x3f000000) == 0x08000000) {
-			set(state, arm64_bits(word, 16, 5), unknown);
-			if (arm64_bits(word, 21, 1))
-				set(state, arm64_bits(word, 10, 5), unknown);
-		}
-	}
+	return code_value_add(left, instruction->operation == ARM64_SUBTRACT ? -right : right);
 }
 
 /* add and sub with an immediate: `mov x29, sp` too */
-static void add_immediate(struct code_state *state, uint32_t word)
+static void add_immediate(struct code_state *state, const struct arm64_instruction *instruction)
 {
-	int64_t value = (int64_t)arm64_bits(word, 10, 12) << (arm64_bits(word, 22, 1) ? 12 : 0);
-	bool is_wide = arm64_bits(word, 31, 1), sets_flags = arm64_bits(word, 29, 1);
 	struct code_value sum = unknown;
-	uint8_t target = arm64_bits(word, 0, 5);
 
-	if (is_wide)
-		sum = code_value_add(get(state, arm64_bits(word, 5, 5)),
-				     arm64_bits(word, 30, 1) ? -value : value);
-	if (sets_flags)
-		set(state, target, sum);
+	if (instruction->bytes == WORD_BYTES)
+		sum = sum_of(instruction, get(state, instruction->rn), instruction->immediate);
+	if (instruction->sets_flags)
+		set(state, instruction->rd, sum);
 	else
-		set_or_sp(state, target, sum);
+		set_or_sp(state, instruction->rd, sum);
 }
 
-/* movz, movn, movk: sizes of large frames */
-static void move_wide(struct code_state *state, uint32_t word)
+/* add and sub of sp and a register, extended or not; of others only the register is found */
+static void add_extended(struct code_state *state, const struct arm64_instruction *instruction)
 {
-	uint8_t target = arm64_bits(word, 0, 5);
-	uint32_t opc = arm64_bits(word, 29, 2), shift = arm64_bits(word, 21, 2) * 16;
-	struct code_value old = get(state, target), value = unknown;
-	uint64_t part = (uint64_t)arm64_bits(word, 5, 16) << shift;
-	uint64_t sum = part;
+	struct code_value amount = get(state, instruction->rm), sum = unknown;
+	uint8_t target = instruction->rd, source = instruction->rn;
 
-	if (opc == 3) {
-		sum = ((uint64_t)(int64_t)old.offset & ~(0xffffULL << shift)) | part;
-		if (old.kind != CODE_CONSTANT)
-			sum = UINT64_MAX;
+	if (instruction->bytes != WORD_BYTES || instruction->sets_flags ||
+	    (target != DWARF_ARM64_SP && source != DWARF_ARM64_SP)) {
+		set(state, target, unknown);
+		return;
 	}
-	if (opc == 0)
-		sum = ~part;
-	if ((opc == 2 || opc == 3) && sum <= CODE_MAX_OFFSET)
-		value = (struct code_value){ CODE_CONSTANT, sum };
-	set(state, target, value);
+	if (amount.kind == CODE_CONSTANT && !instruction->shift)
+		sum = sum_of(instruction, get(state, source), amount.offset);
+	set_or_sp(state, target, sum);
 }
 
-/* orr with zero: a constant that is a run of ones (C6.2 DecodeBitMasks), of plain form. */
-static void logical_immediate(struct code_state *state, uint32_t word)
+static void add(struct code_state *state, const struct arm64_instruction *instruction)
 {
-	uint8_t target = arm64_bits(word, 0, 5), source = arm64_bits(word, 5, 5);
-	uint32_t opc = arm64_bits(word, 29, 2), ones = arm64_bits(word, 10, 6) + 1,
-		 turn = arm64_bits(word, 16, 6);
+	if (instruction->operand == ARM64_IMMEDIATE)
+		add_immediate(state, instruction);
+	else if (instruction->operand == ARM64_EXTENDED)
+		add_extended(state, instruction);
+	else
+		set(state, instruction->rd, unknown);
+}
+
+/* movz, movk: sizes of large frames */
+static void move_wide(struct code_state *state, const struct arm64_instruction *instruction)
+{
+	struct code_value old = get(state, instruction->rd), value = unknown;
+	uint64_t number = instruction->immediate;
+
+	if (instruction->operation == ARM64_MOVK) {
+		number |= (uint64_t)(int64_t)old.offset & ~(0xffffULL << instruction->shift);
+		if (old.kind != CODE_CONSTANT)
+			number = UINT64_MAX;
+	}
+	if (number <= CODE_MAX_OFFSET)
+		value = (struct code_value){ CODE_CONSTANT, number };
+	set(state, instruction->rd, value);
+}
+
+/* orr with zero is a constant; `and` aligns the stack pointer. */
+static void logical_immediate(struct code_state *state, const struct arm64_instruction *instruction)
+{
+	uint64_t number = instruction->immediate;
 	struct code_value value = unknown;
 
-	if (opc == 1 && source == ZERO_REGISTER && arm64_bits(word, 22, 1) &&
-	    ones + (64 - turn) % 64 < 28)
-		value = (struct code_value){ CODE_CONSTANT, ((1 << ones) - 1) << (64 - turn) % 64 };
-	if (opc == 3)
-		set(state, target, value);
-	else if (target != DWARF_ARM64_SP)
-		set(state, target, value);
-	else if (opc == 0)
+	if (instruction->operation == ARM64_OR && instruction->rn == ARM64_ZERO &&
+	    instruction->bytes == WORD_BYTES && number <= MAX_RUN_OF_ONES)
+		value = (struct code_value){ CODE_CONSTANT, number };
+	if (instruction->sets_flags || instruction->rd != DWARF_ARM64_SP)
+		set(state, instruction->rd, value);
+	else if (instruction->operation == ARM64_AND)
 		code_state_align_sp(state);
 	else
 		code_state_move_sp(state, value);
 }
 
-static void immediates(struct code_state *state, uint32_t word)
+static void logical(struct code_state *state, const struct arm64_instruction *instruction)
 {
-	switch (arm64_bits(word, 23, 3)) {
-	case 2:
-		add_immediate(state, word);
-		break;
-	case 4:
-		logical_immediate(state, word);
-		break;
-	case 5:
-		move_wide(state, word);
-		break;
-	/* adr, adrp, bit fields, extr; addg and subg are of no compiler */
-	default:
-		set(state, arm64_bits(word, 0, 5), unknown);
-		break;
-	}
-}
+	bool is_move = instruction->operation == ARM64_OR && instruction->rn == ARM64_ZERO &&
+		       instruction->bytes == WORD_BYTES && !instruction->shift_kind &&
+		       !instruction->shift;
 
-/* add and sub of sp and a register, extended or not */
-static bool add_to_sp(struct code_state *state, uint32_t word)
-{
-	struct code_value amount = get(state, arm64_bits(word, 16, 5));
-	struct code_value sum = unknown;
-	uint8_t target = arm64_bits(word, 0, 5), source = arm64_bits(word, 5, 5);
-
-	if ((word & 0xbfe00000) != 0x8b200000 ||
-	    (target != DWARF_ARM64_SP && source != DWARF_ARM64_SP))
-		return false;
-	if (amount.kind == CODE_CONSTANT && !arm64_bits(word, 10, 3))
-		sum = code_value_add(get(state, source), arm64_bits(word, 30, 1) ?
-								 -(int64_t)amount.offset :
-								 amount.offset);
-	set_or_sp(state, target, sum);
-	return true;
-}
-
-static void registers(struct code_state *state, uint32_t word)
-{
-	uint8_t source = arm64_bits(word, 16, 5);
-
-	if (add_to_sp(state, word))
-		return;
-	/* mov: orr with zero; the stack pointer is never meant */
-	if ((word & 0xffe0ffe0) == 0xaa0003e0 && source != ZERO_REGISTER)
-		set(state, arm64_bits(word, 0, 5), get(state, source));
+	/* The stack pointer is never meant. */
+	if (instruction->operand == ARM64_IMMEDIATE)
+		logical_immediate(state, instruction);
+	else if (is_move && instruction->rm != ARM64_ZERO)
+		set(state, instruction->rd, get(state, instruction->rm));
 	else
-		set(state, arm64_bits(word, 0, 5), unknown);
+		set(state, instruction->rd, unknown);
 }
 
-/* SVE (C4.1.66 to 82): those that write a general register. */
-static void scalable_vectors(struct code_state *state, uint32_t word)
+static void apply(struct code_state *state, const struct arm64_instruction *instruction)
 {
-	uint8_t target = arm64_bits(word, 0, 5);
-
-	/* addvl, addpl: how far they move the stack pointer depends on the machine */
-	if ((word & 0xffa0f000) == 0x04205000)
-		set_or_sp(state, target, unknown);
-	/* rdvl; cntb, incb, sqdecd, ...; lasta, lastb; clasta, clastb; cntp; incp, sqdecp, ... */
-	else if ((word & 0xffa0f000) == 0x04a05000 || (word & 0xff20e000) == 0x0420e000 ||
-		 (word & 0xff2ee000) == 0x0520a000 || (word & 0xff3fc000) == 0x25208000 ||
-		 (word & 0xff38f800) == 0x25288800)
-		set(state, target, unknown);
-}
-
-/* Everything that is no branch. */
-static void apply(struct code_state *state, uint32_t word)
-{
-	switch (arm64_bits(word, 25, 4)) {
-	case 2:
-		scalable_vectors(state, word);
+	switch (instruction->operation) {
+	case ARM64_ADD:
+	case ARM64_SUBTRACT:
+		add(state, instruction);
 		break;
-	case 8:
-	case 9:
-		immediates(state, word);
+	case ARM64_AND:
+	case ARM64_OR:
+	case ARM64_XOR:
+		logical(state, instruction);
 		break;
-	case 4:
-	case 6:
-	case 12:
-	case 14:
-		loads_and_stores(state, word);
+	case ARM64_MOVZ:
+	case ARM64_MOVK:
+		move_wide(state, instruction);
 		break;
-	case 5:
-	case 13:
-		registers(state, word);
+	case ARM64_LOAD:
+	case ARM64_STORE:
+		single(state, instruction);
 		break;
-	case 7:
-	case 15:
-		/* fmov, fcvt*, umov, smov to a general register; some of the others are meant too. */
-		if ((word & 0x5f200000) == 0x1e200000 && !arm64_bits(word, 10, 6))
-			set(state, arm64_bits(word, 0, 5), unknown);
-		if ((word & 0xbfe0fc00) == 0x0e003c00 || (word & 0xbfe0fc00) == 0x0e002c00)
-			set(state, arm64_bits(word, 0, 5), unknown);
+	case ARM64_LOAD_PAIR:
+	case ARM64_STORE_PAIR:
+		pair(state, instruction);
 		break;
 	default:
+		write_all(state, instruction->writes);
 		break;
 	}
 }
 
-/* Branches to a register: br, blr, ret, and those that authenticate. */
-static enum code_step_flow register_branch(uint32_t word)
+static enum code_step_flow flow_of(const struct arm64_instruction *instruction)
 {
-	switch (arm64_bits(word, 21, 4)) {
-	case 0:
-	case 8:
-		return CODE_FLOW_JUMP_INDIRECT;
-	case 1:
-	case 9:
-		return CODE_FLOW_CALL_INDIRECT;
-	case 2:
-		/* Through another register than x30 it is a jump. */
-		return arm64_bits(word, 5, 5) == DWARF_ARM64_LR || arm64_bits(word, 11, 1) ?
-			       CODE_FLOW_RETURN :
-			       CODE_FLOW_JUMP_INDIRECT;
-	default:
-		return CODE_FLOW_STOP;
-	}
-}
-
-/* Branches, exceptions, system. */
-static enum code_step_flow branch(uint32_t word, struct code_state *state, int64_t *target)
-{
-	if ((word & 0x7c000000) == 0x14000000) {
-		*target = arm64_signed_bits(word, 0, 26) * INSTRUCTION_BYTES;
-		return arm64_bits(word, 31, 1) ? CODE_FLOW_CALL : CODE_FLOW_JUMP;
-	}
-	/* cbz, cbnz; b.cond, bc.cond */
-	if ((word & 0x7e000000) == 0x34000000 || (word & 0xff000000) == 0x54000000) {
-		*target = arm64_signed_bits(word, 5, 19) * INSTRUCTION_BYTES;
-		/* b.al */
-		return (word & 0xff00000e) == 0x5400000e ? CODE_FLOW_JUMP : CODE_FLOW_BRANCH;
-	}
-	if ((word & 0x7e000000) == 0x36000000) {
-		*target = arm64_signed_bits(word, 5, 14) * INSTRUCTION_BYTES;
+	switch (instruction->operation) {
+	case ARM64_UNALLOCATED:
+		return CODE_FLOW_BAD;
+	case ARM64_JUMP:
+		return CODE_FLOW_JUMP;
+	case ARM64_CALL:
+		return CODE_FLOW_CALL;
+	case ARM64_BRANCH:
+		return instruction->condition >= ALWAYS ? CODE_FLOW_JUMP : CODE_FLOW_BRANCH;
+	case ARM64_BRANCH_ZERO:
+	case ARM64_BRANCH_BIT:
 		return CODE_FLOW_BRANCH;
-	}
-	if ((word & 0xfe000000) == 0xd6000000)
-		return register_branch(word);
-	if ((word & 0xffe0001f) == 0xd4000001)
+	case ARM64_JUMP_REGISTER:
+		return CODE_FLOW_JUMP_INDIRECT;
+	case ARM64_CALL_REGISTER:
+		return CODE_FLOW_CALL_INDIRECT;
+	/* Through another register than x30 it is a jump. */
+	case ARM64_RETURN:
+		return instruction->rn == ARM64_LR ? CODE_FLOW_RETURN : CODE_FLOW_JUMP_INDIRECT;
+	case ARM64_SYSCALL:
 		return CODE_FLOW_SYSCALL;
-	/* brk, hlt, hvc, smc, dcps */
-	if ((word & 0xff000000) == 0xd4000000)
+	case ARM64_STOP:
 		return CODE_FLOW_STOP;
-	if (word == 0xd503201f)
+	case ARM64_NOP:
 		return CODE_FLOW_NOP;
-	/* mrs, sysl */
-	if (state && (word & 0xffe00000) == 0xd5200000)
-		set(state, arm64_bits(word, 0, 5), unknown);
-	return (word & 0xff000000) == 0xd5000000 ? CODE_FLOW_NEXT : CODE_FLOW_BAD;
+	default:
+		return CODE_FLOW_NEXT;
+	}
 }
 
 void arm64_step(const uint8_t *bytes, size_t size, struct code_state *state, struct code_step *step)
 {
+	struct arm64_instruction instruction;
 	struct byte_reader reader;
 	uint32_t word;
 
@@ -383,24 +304,11 @@ void arm64_step(const uint8_t *bytes, size_t size, struct code_state *state, str
 	word = byte_reader_u32(&reader);
 	if (byte_reader_failed(&reader))
 		return;
-	step->length = INSTRUCTION_BYTES;
-	switch (arm64_bits(word, 25, 4)) {
-	/* udf; not allocated; SME */
-	case 0:
-		if (word >> 16 == 0)
-			step->flow = CODE_FLOW_STOP;
-		break;
-	case 1:
-	case 3:
-		break;
-	case 10:
-	case 11:
-		step->flow = branch(word, state, &step->target);
-		break;
-	default:
-		step->flow = CODE_FLOW_NEXT;
-		if (state)
-			apply(state, word);
-		break;
-	}
+	/* At address 0 targets are as far away as they are. */
+	arm64_decode(word, 0, &instruction);
+	step->length = ARM64_INSTRUCTION_BYTES;
+	step->flow = flow_of(&instruction);
+	step->target = (int64_t)instruction.target;
+	if (state)
+		apply(state, &instruction);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/elf/dwarf_constants.h"
+#include "lib/isa/arm64_decode.h"
 
 enum {
 	WORD_BYTES = 8,
@@ -17,6 +18,8 @@ enum {
 	X86_RETURN_BYTES = 11,
 	/* All registers, those of vectors as well, are saved by less. */
 	MAX_SAVING_BYTES = 2048,
+	/* arm64's register of the thread. */
+	ARM64_THREAD = 28,
 };
 
 /* mov rsp, [r15 + d32]; a barrier to which frames return begins with it, on that stack already. */
@@ -72,6 +75,13 @@ static void go_to_entry(const struct code_piece *piece, struct code_state *state
 	state->continuation = CODE_AT_ENTRY;
 }
 
+/* A load or store of 8 bytes at a fixed distance from register @base of arm64. */
+static bool is_word_at(const struct arm64_instruction *instruction, uint8_t base)
+{
+	return instruction->mode == ARM64_OFFSET && !instruction->is_vector &&
+	       instruction->bytes == WORD_BYTES && instruction->rn == base;
+}
+
 /*
  * How many bytes at @offset bring the return address from the thread to the stack, and its @place there; 0: they
  * do something else.
@@ -79,6 +89,7 @@ static void go_to_entry(const struct code_piece *piece, struct code_state *state
 static uint32_t return_from_thread(const struct code_piece *piece, uint32_t offset, int32_t *place)
 {
 	const uint8_t *bytes = piece->bytes + offset;
+	struct arm64_instruction load, store;
 	uint32_t words[2];
 
 	if (piece->machine == EM_X86_64) {
@@ -94,9 +105,13 @@ static uint32_t return_from_thread(const struct code_piece *piece, uint32_t offs
 	if (offset % sizeof(words[0]) || piece->size - offset < sizeof(words))
 		return 0;
 	memcpy(words, bytes, sizeof(words));
-	if ((words[0] & 0xffc003e0) != 0xf9400380 || words[1] != (0xf90007a0 | (words[0] & 31)))
+	arm64_decode(words[0], 0, &load);
+	arm64_decode(words[1], 0, &store);
+	if (load.operation != ARM64_LOAD || !is_word_at(&load, ARM64_THREAD) ||
+	    store.operation != ARM64_STORE || !is_word_at(&store, ARM64_FP) ||
+	    store.immediate != WORD_BYTES || store.rd != load.rd || load.immediate < 0)
 		return 0;
-	*place = (int32_t)(words[0] >> 10 & 0xfff) * WORD_BYTES;
+	*place = (int32_t)load.immediate;
 	return sizeof(words);
 }
 

@@ -5,13 +5,18 @@
 #include <elf.h>
 #include <string.h>
 
+#include "lib/isa/arm64_decode.h"
+
 enum {
 	X86_SYSCALL_BYTES = 2,
 	/* How far before its system call __clone loads the number; it has 33 bytes between. */
 	CLONE_MAX_BYTES = 64,
-	ARM64_BYTES = 4,
-	ARM64_CBZ_TARGET_SHIFT = 5,
-	ARM64_CBZ_TARGET_MASK = 0x7ffff,
+	/* Where arm64 has the number of a system call, and those numbers. */
+	ARM64_NUMBER = 8,
+	ARM64_EXIT = 93,
+	ARM64_EXIT_GROUP = 94,
+	ARM64_RT_SIGRETURN = 139,
+	ARM64_CLONE = 220,
 };
 
 /* True if @pattern stands at @offset. */
@@ -69,45 +74,52 @@ static enum known_syscall x86_syscall(const uint8_t *bytes, size_t size, size_t 
 	return KNOWN_SYSCALL_NONE;
 }
 
-static uint32_t word_at(const uint8_t *bytes, size_t offset)
+static struct arm64_instruction arm64_at(const uint8_t *bytes, size_t offset)
 {
-	return bytes[offset] | bytes[offset + 1] << 8 | bytes[offset + 2] << 16 |
-	       (uint32_t)bytes[offset + 3] << 24;
+	struct arm64_instruction instruction;
+	uint32_t word = bytes[offset] | bytes[offset + 1] << 8 | bytes[offset + 2] << 16 |
+			(uint32_t)bytes[offset + 3] << 24;
+
+	/* At address 0 targets are as far away as they are. */
+	arm64_decode(word, 0, &instruction);
+	return instruction;
+}
+
+/* cbz x0 (or w0), forward; ret */
+static bool arm64_child_branches(const uint8_t *bytes, size_t offset, size_t *place)
+{
+	struct arm64_instruction branch = arm64_at(bytes, offset);
+	struct arm64_instruction next = arm64_at(bytes, offset + ARM64_INSTRUCTION_BYTES);
+
+	if (branch.operation != ARM64_BRANCH_ZERO || branch.is_opposite || branch.rd ||
+	    (int64_t)branch.target < 0 || next.operation != ARM64_RETURN || next.rn != ARM64_LR)
+		return false;
+	*place = offset + branch.target;
+	return true;
 }
 
 static enum known_syscall arm64_syscall(const uint8_t *bytes, size_t size, size_t offset,
 					size_t *place)
 {
-	uint32_t before, after;
+	struct arm64_instruction before;
 
-	if (offset < ARM64_BYTES)
+	if (offset < ARM64_INSTRUCTION_BYTES)
 		return KNOWN_SYSCALL_NONE;
-	before = word_at(bytes, offset - ARM64_BYTES);
-	switch (before) {
-	/* mov x8, #93 or #94; mov w8 */
-	case 0xd2800ba8:
-	case 0xd2800bc8:
-	case 0x52800ba8:
-	case 0x52800bc8:
+	before = arm64_at(bytes, offset - ARM64_INSTRUCTION_BYTES);
+	if (before.operation != ARM64_MOVZ || before.rd != ARM64_NUMBER)
+		return KNOWN_SYSCALL_NONE;
+	if (before.immediate == ARM64_EXIT || before.immediate == ARM64_EXIT_GROUP)
 		return KNOWN_SYSCALL_EXIT;
-	/* mov x8, #139 */
-	case 0xd2801168:
-		*place = offset - ARM64_BYTES;
-		return KNOWN_SYSCALL_SIGNAL_RETURN;
-	/* mov x8, #220, and behind the call: cbz x0 (or w0), forward; ret */
-	case 0xd2801b88:
-		if (size - offset < 3 * ARM64_BYTES)
-			return KNOWN_SYSCALL_NONE;
-		after = word_at(bytes, offset + ARM64_BYTES);
-		if ((after & 0x7f80001f) != 0x34000000 ||
-		    word_at(bytes, offset + 2 * ARM64_BYTES) != 0xd65f03c0)
-			return KNOWN_SYSCALL_NONE;
-		*place = offset + ARM64_BYTES +
-			 (after >> ARM64_CBZ_TARGET_SHIFT & ARM64_CBZ_TARGET_MASK) * ARM64_BYTES;
-		return KNOWN_SYSCALL_CLONE;
-	default:
+	if (before.bytes != 8)
 		return KNOWN_SYSCALL_NONE;
+	if (before.immediate == ARM64_RT_SIGRETURN) {
+		*place = offset - ARM64_INSTRUCTION_BYTES;
+		return KNOWN_SYSCALL_SIGNAL_RETURN;
 	}
+	if (before.immediate == ARM64_CLONE && size - offset >= 3 * ARM64_INSTRUCTION_BYTES &&
+	    arm64_child_branches(bytes, offset + ARM64_INSTRUCTION_BYTES, place))
+		return KNOWN_SYSCALL_CLONE;
+	return KNOWN_SYSCALL_NONE;
 }
 
 bool known_code_is_landing(uint16_t machine, const uint8_t *bytes, size_t size, size_t offset)

@@ -9,7 +9,7 @@
  *
  * covers: code_analysis.c code_flow.c code_hotspot.c code_state.c code_sweep.c
  * covers: known_code.c x86_step.c arm64_step.c
- * covers: ../../lib/isa/x86_decode.c ../../lib/isa/x86_opcode.c
+ * covers: ../../lib/isa/x86_decode.c ../../lib/isa/x86_opcode.c ../../lib/isa/arm64_decode.c
  */
 #include <elf.h>
 #include <stdint.h>
