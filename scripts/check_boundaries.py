@@ -204,9 +204,9 @@ LISTED_MUTEX = re.compile(r"^\| `([\w/]+\.[ch])`(?: \((\d+)\))? \|", re.M)
 
 
 def check_mutexes(names):
-    """ARCHITECTURE.md lists the files with mutexes, and how many there are in each."""
-    text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
-    section = re.search(r"^### Locks\n(.*?)^#", text, re.M | re.S)
+    """agent/NOTES.md lists the files with mutexes, and how many there are in each."""
+    text = (ROOT / "agent/NOTES.md").read_text(encoding="utf-8")
+    section = re.search(r"^## Locks\n(.*)", text, re.M | re.S)
     listed = {name: int(count or 1) for name, count in LISTED_MUTEX.findall(section[1] if section else "")}
     found = {}
     for name in names:
@@ -216,7 +216,7 @@ def check_mutexes(names):
                 found[name] = count
     for name in sorted(found.keys() | listed.keys()):
         if found.get(name, 0) != listed.get(name, 0):
-            yield "%s: has %d mutexes, and ARCHITECTURE.md lists %d" % (name, found.get(name, 0), listed.get(name, 0))
+            yield "%s: has %d mutexes, and agent/NOTES.md lists %d" % (name, found.get(name, 0), listed.get(name, 0))
 
 
 def check_names(name, names):
