@@ -178,8 +178,8 @@ static void markers_are_twice_the_type_of_the_frame(void **state)
 	}
 }
 
-/* The kernel side reads the first bytes of a Code object, as words. */
-static void code_whose_fields_are_not_read_at_once_is_refused(void **state)
+/* The kernel side reads the first bytes of a Code object and of a function, and part of what functions share, as words. */
+static void objects_whose_fields_are_not_read_at_once_are_refused(void **state)
 {
 	static const struct {
 		size_t member;
@@ -192,6 +192,12 @@ static void code_whose_fields_are_not_read_at_once_is_refused(void **state)
 		{ offsetof(struct v8_layout, code_data), 12 },
 		{ offsetof(struct v8_layout, code_start), 44 },
 		{ offsetof(struct v8_layout, code_start), JAVASCRIPT_CODE_BYTES },
+		{ offsetof(struct v8_layout, function_shared), JAVASCRIPT_FUNCTION_BYTES },
+		{ offsetof(struct v8_layout, function_shared), 28 },
+		{ offsetof(struct v8_layout, shared_literal_id), V8_ABSENT },
+		{ offsetof(struct v8_layout, shared_literal_id), 40 + JAVASCRIPT_SHARED_BYTES },
+		{ offsetof(struct v8_layout, shared_unique_id), 40 + JAVASCRIPT_SHARED_BYTES },
+		{ offsetof(struct v8_layout, shared_unique_id), 41 + 8 },
 	};
 
 	(void)state;
@@ -213,7 +219,7 @@ int main(void)
 		cmocka_unit_test(fields_that_a_version_lacks_are_0),
 		cmocka_unit_test(kinds_that_a_version_lacks_are_of_no_code),
 		cmocka_unit_test(markers_are_twice_the_type_of_the_frame),
-		cmocka_unit_test(code_whose_fields_are_not_read_at_once_is_refused),
+		cmocka_unit_test(objects_whose_fields_are_not_read_at_once_are_refused),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
