@@ -12,66 +12,21 @@
 
 #include "lib/base/error.h"
 #include "lib/isa/x86_decode.h"
+#include "lib/isa/x86_opcode.h"
 
 enum {
 	/** fs:0 and, in glibc, fs:0x10 hold the thread pointer itself. */
 	TCB_SELF = 0,
 	TCB_SELF_OF_GLIBC = 0x10,
-	NO_INDEX = 4,
 };
 
 struct instruction {
-	const uint8_t *bytes;
-	/** Behind prefixes and opcode, later behind the operands. */
-	size_t at;
-	uint8_t rex;
-	bool is_of_thread;
-	/** Of operands: 1, 2, 4, 8. */
-	uint8_t operand_bytes;
-	uint8_t opcode;
-	/** The opcode follows 0f. */
-	bool is_extended;
+	struct x86_operands operands;
+	/** Of the next one. */
 	uint64_t next;
-
-	bool is_memory;
-	uint8_t reg;
-	uint8_t rm;
+	/** Of an operand in memory. */
 	struct value address;
 };
-
-static int32_t immediate32(const uint8_t *bytes)
-{
-	int32_t value;
-
-	memcpy(&value, bytes, sizeof(value));
-	return value;
-}
-
-static void parse_prefixes(struct instruction *instruction)
-{
-	const uint8_t *bytes = instruction->bytes;
-	bool has_66 = false;
-
-	for (;; instruction->at++) {
-		uint8_t byte = bytes[instruction->at];
-
-		if (byte == 0x64)
-			instruction->is_of_thread = true;
-		else if (byte == 0x66)
-			has_66 = true;
-		else if (byte != 0x2e && byte != 0x3e && byte != 0x65 && byte != 0xf2 &&
-			 byte != 0xf3)
-			break;
-	}
-	if ((bytes[instruction->at] & 0xf0) == 0x40)
-		instruction->rex = bytes[instruction->at++];
-	instruction->operand_bytes = instruction->rex & 8 ? 8 : has_66 ? 2 : 4;
-	if (bytes[instruction->at] == 0x0f) {
-		instruction->is_extended = true;
-		instruction->at++;
-	}
-	instruction->opcode = bytes[instruction->at++];
-}
 
 static struct value scaled(struct value value, unsigned int shift)
 {
@@ -81,49 +36,24 @@ static struct value scaled(struct value value, unsigned int shift)
 	return value;
 }
 
-/* ModRM, SIB and displacement; @immediate_bytes follow, by which pc-relative addresses move. */
-static void parse_operands(const struct evaluator *evaluator, struct instruction *instruction)
+static struct value address_of(const struct evaluator *evaluator,
+			       const struct instruction *instruction)
 {
-	const uint8_t *bytes = instruction->bytes;
-	uint8_t modrm = bytes[instruction->at++];
-	uint8_t mode = modrm >> 6;
-	struct value address;
-	int64_t displacement = 0;
-	bool has_base = true;
+	const struct x86_operands *operands = &instruction->operands;
+	struct value address = value_number(operands->is_pc_relative ? instruction->next : 0, true);
 
-	instruction->reg = (modrm >> 3 & 7) | (instruction->rex & 4) << 1;
-	instruction->rm = (modrm & 7) | (instruction->rex & 1) << 3;
-	instruction->is_memory = mode != 3;
-	if (mode == 3)
-		return;
-	if ((modrm & 7) == 4) {
-		uint8_t sib = bytes[instruction->at++];
-		uint8_t base = (sib & 7) | (instruction->rex & 1) << 3;
-		uint8_t index = (sib >> 3 & 7) | (instruction->rex & 2) << 2;
-
-		has_base = (sib & 7) != 5 || mode != 0;
-		address = has_base ? evaluator->registers[base] : value_number(0, true);
-		if (index != NO_INDEX)
-			address = value_add(address, scaled(evaluator->registers[index], sib >> 6));
-	} else if ((modrm & 7) == 5 && mode == 0) {
-		has_base = false;
-		address = value_number(instruction->next, true);
-	} else {
-		address = evaluator->registers[instruction->rm];
-	}
-	if (mode == 1) {
-		displacement = (int8_t)bytes[instruction->at++];
-	} else if (mode == 2 || !has_base) {
-		displacement = immediate32(bytes + instruction->at);
-		instruction->at += 4;
-	}
-	address = value_add(address, value_number(displacement, true));
-	if (instruction->is_of_thread) {
+	if (operands->base != X86_NO_REGISTER)
+		address = evaluator->registers[operands->base];
+	if (operands->index != X86_NO_REGISTER)
+		address = value_add(address,
+				    scaled(evaluator->registers[operands->index], operands->scale));
+	address = value_add(address, value_number(operands->displacement, true));
+	if (operands->is_of_fs) {
 		struct value thread = { .kind = VALUE_THREAD };
 
 		address = value_add(thread, address);
 	}
-	instruction->address = address;
+	return address;
 }
 
 static int load_operand(struct evaluator *evaluator, const struct instruction *instruction,
@@ -131,11 +61,11 @@ static int load_operand(struct evaluator *evaluator, const struct instruction *i
 {
 	const struct value *address = &instruction->address;
 
-	if (!instruction->is_memory) {
-		*value = value_cut(evaluator->registers[instruction->rm], bytes);
+	if (!instruction->operands.is_memory) {
+		*value = value_cut(evaluator->registers[instruction->operands.rm], bytes);
 		return 0;
 	}
-	if (instruction->is_of_thread && address->kind == VALUE_THREAD && !address->depth &&
+	if (instruction->operands.is_of_fs && address->kind == VALUE_THREAD && !address->depth &&
 	    (address->number == TCB_SELF || address->number == TCB_SELF_OF_GLIBC)) {
 		*value = (struct value){ .kind = VALUE_THREAD };
 		return 0;
@@ -153,10 +83,12 @@ static void set_register(struct evaluator *evaluator, uint8_t number, uint8_t by
 static void store_operand(struct evaluator *evaluator, const struct instruction *instruction,
 			  struct value value)
 {
-	if (instruction->is_memory)
-		evaluator_store(evaluator, instruction->address, instruction->operand_bytes, value);
+	if (instruction->operands.is_memory)
+		evaluator_store(evaluator, instruction->address, instruction->operands.bytes,
+				value);
 	else
-		set_register(evaluator, instruction->rm, instruction->operand_bytes, value);
+		set_register(evaluator, instruction->operands.rm, instruction->operands.bytes,
+			     value);
 }
 
 static void set_flags(struct evaluator *evaluator, struct value left, struct value right,
@@ -213,21 +145,21 @@ static bool calculate(struct evaluator *evaluator, uint8_t operation, struct val
 
 static int step_arithmetic(struct evaluator *evaluator, struct instruction *instruction)
 {
-	uint8_t opcode = instruction->opcode, operation = opcode >> 3 & 7;
-	uint8_t bytes = opcode & 1 ? instruction->operand_bytes : 1;
+	uint8_t opcode = instruction->operands.opcode, operation = opcode >> 3 & 7;
+	uint8_t bytes = opcode & 1 ? instruction->operands.bytes : 1;
 	struct value left, right, result;
 	bool is_to_register = opcode & 2;
 	int err;
 
 	if ((opcode & 7) > 3)
 		return -ENOENT;
-	parse_operands(evaluator, instruction);
 	err = load_operand(evaluator, instruction, bytes, &left);
 	if (err)
 		return err;
-	right = value_cut(evaluator->registers[instruction->reg], bytes);
-	if (operation == XOR && !instruction->is_memory && instruction->reg == instruction->rm) {
-		set_register(evaluator, instruction->rm, bytes, value_number(0, true));
+	right = value_cut(evaluator->registers[instruction->operands.reg], bytes);
+	if (operation == XOR && !instruction->operands.is_memory &&
+	    instruction->operands.reg == instruction->operands.rm) {
+		set_register(evaluator, instruction->operands.rm, bytes, value_number(0, true));
 		return 0;
 	}
 	if (is_to_register) {
@@ -239,7 +171,7 @@ static int step_arithmetic(struct evaluator *evaluator, struct instruction *inst
 	if (!calculate(evaluator, operation, left, right, bytes, &result))
 		return 0;
 	if (is_to_register)
-		set_register(evaluator, instruction->reg, bytes, result);
+		set_register(evaluator, instruction->operands.reg, bytes, result);
 	else
 		store_operand(evaluator, instruction, result);
 	return 0;
@@ -248,20 +180,15 @@ static int step_arithmetic(struct evaluator *evaluator, struct instruction *inst
 /* 80, 81, 83: with an immediate. */
 static int step_group1(struct evaluator *evaluator, struct instruction *instruction)
 {
-	uint8_t bytes = instruction->opcode & 1 ? instruction->operand_bytes : 1;
+	uint8_t bytes = instruction->operands.opcode & 1 ? instruction->operands.bytes : 1;
 	struct value left, result;
-	int64_t immediate;
 	int err;
 
-	if (instruction->opcode == 0x81 && bytes == 2)
+	if (instruction->operands.opcode == 0x81 && bytes == 2)
 		return -ENOENT;
-	parse_operands(evaluator, instruction);
-	immediate = instruction->opcode == 0x81 ?
-			    immediate32(instruction->bytes + instruction->at) :
-			    (int8_t)instruction->bytes[instruction->at];
 	err = load_operand(evaluator, instruction, bytes, &left);
-	if (!err && calculate(evaluator, instruction->reg & 7, left, value_number(immediate, true),
-			      bytes, &result))
+	if (!err && calculate(evaluator, instruction->operands.reg & 7, left,
+			      value_number(instruction->operands.immediate, true), bytes, &result))
 		store_operand(evaluator, instruction, result);
 	return err;
 }
@@ -273,42 +200,39 @@ static int step_shift(struct evaluator *evaluator, struct instruction *instructi
 	uint32_t count;
 	struct value value;
 
-	parse_operands(evaluator, instruction);
-	count = instruction->opcode == 0xc1 ? instruction->bytes[instruction->at] & 63 : 1;
-	operation = instruction->reg & 7;
-	value = evaluator->registers[instruction->rm];
-	if (instruction->is_memory || (operation != 4 && operation != 5) ||
-	    instruction->operand_bytes < 4)
+	count = instruction->operands.opcode == 0xc1 ? instruction->operands.immediate & 63 : 1;
+	operation = instruction->operands.reg & 7;
+	value = evaluator->registers[instruction->operands.rm];
+	if (instruction->operands.is_memory || (operation != 4 && operation != 5) ||
+	    instruction->operands.bytes < 4)
 		return -ENOENT;
 	evaluator->flags.bytes = 0;
-	value = value_cut(value, instruction->operand_bytes);
+	value = value_cut(value, instruction->operands.bytes);
 	if (value.kind != VALUE_NUMBER)
 		value = (struct value){ 0 };
 	else
 		value.number = operation == 4 ? value.number << count : value.number >> count;
-	set_register(evaluator, instruction->rm, instruction->operand_bytes, value);
+	set_register(evaluator, instruction->operands.rm, instruction->operands.bytes, value);
 	return 0;
 }
 
 /* 84, 85, and /0 of f6, f7. */
 static int step_test(struct evaluator *evaluator, struct instruction *instruction)
 {
-	uint8_t bytes = instruction->opcode & 1 ? instruction->operand_bytes : 1;
-	bool has_immediate = instruction->opcode >= 0xf6;
+	uint8_t bytes = instruction->operands.opcode & 1 ? instruction->operands.bytes : 1;
+	bool has_immediate = instruction->operands.opcode >= 0xf6;
 	struct value left, right, result;
 	int err;
 
-	parse_operands(evaluator, instruction);
-	if (has_immediate && ((instruction->reg & 7) > 1 || bytes == 2))
+	if (has_immediate && ((instruction->operands.reg & 7) > 1 || bytes == 2))
 		return -ENOENT;
-	right = !has_immediate ? value_cut(evaluator->registers[instruction->reg], bytes) :
-		bytes == 1     ? value_number((int8_t)instruction->bytes[instruction->at], true) :
-			     value_number(immediate32(instruction->bytes + instruction->at), true);
+	right = has_immediate ? value_number(instruction->operands.immediate, true) :
+				value_cut(evaluator->registers[instruction->operands.reg], bytes);
 	err = load_operand(evaluator, instruction, bytes, &left);
 	if (err)
 		return err;
-	if (left.kind == VALUE_THREAD && !has_immediate && !instruction->is_memory &&
-	    instruction->reg == instruction->rm)
+	if (left.kind == VALUE_THREAD && !has_immediate && !instruction->operands.is_memory &&
+	    instruction->operands.reg == instruction->operands.rm)
 		set_flags(evaluator, left, value_number(0, true), bytes, true);
 	else
 		calculate(evaluator, AND, left, right, bytes, &result);
@@ -370,7 +294,7 @@ static int bind_target(struct evaluator *evaluator, const struct instruction *in
 	size_t at;
 	int err;
 
-	if (!instruction->is_memory || target->kind != VALUE_NUMBER)
+	if (!instruction->operands.is_memory || target->kind != VALUE_NUMBER)
 		return 0;
 	err = remote_memory_read(evaluator->memory, target->number, code, sizeof(code));
 	if (err)
@@ -386,11 +310,10 @@ static int step_group5(struct evaluator *evaluator, struct instruction *instruct
 	struct value target;
 	int err;
 
-	parse_operands(evaluator, instruction);
 	err = load_operand(evaluator, instruction, 8, &target);
 	if (err)
 		return err;
-	switch (instruction->reg & 7) {
+	switch (instruction->operands.reg & 7) {
 	case 2:
 		err = bind_target(evaluator, instruction, &target);
 		return err ? err : call(evaluator, target, instruction->next);
@@ -407,12 +330,11 @@ static int step_group5(struct evaluator *evaluator, struct instruction *instruct
 
 static int step_move(struct evaluator *evaluator, struct instruction *instruction)
 {
-	uint8_t bytes = instruction->operand_bytes;
+	uint8_t bytes = instruction->operands.bytes;
 	struct value value;
 	int err = 0;
 
-	parse_operands(evaluator, instruction);
-	switch (instruction->opcode) {
+	switch (instruction->operands.opcode) {
 	case 0x63: /* movslq */
 		err = load_operand(evaluator, instruction, 4, &value);
 		if (!err && value.kind == VALUE_NUMBER)
@@ -424,53 +346,51 @@ static int step_move(struct evaluator *evaluator, struct instruction *instructio
 	case 0x8d:
 		value = instruction->address;
 		/* An address of the thread's own segment is none. */
-		if (!instruction->is_memory || instruction->is_of_thread)
+		if (!instruction->operands.is_memory || instruction->operands.is_of_fs)
 			value = (struct value){ 0 };
 		break;
 	case 0x89:
 		store_operand(evaluator, instruction,
-			      value_cut(evaluator->registers[instruction->reg], bytes));
+			      value_cut(evaluator->registers[instruction->operands.reg], bytes));
 		return 0;
 	default: /* 0xc7 */
 		if (bytes == 2)
 			return -ENOENT;
 		store_operand(evaluator, instruction,
-			      value_number(immediate32(instruction->bytes + instruction->at),
-					   true));
+			      value_number(instruction->operands.immediate, true));
 		return 0;
 	}
 	if (!err)
-		set_register(evaluator, instruction->reg, bytes, value);
+		set_register(evaluator, instruction->operands.reg, bytes, value);
 	return err;
 }
 
 /* movzx of b6 and b7; what only hints, and branches. */
 static int step_extended(struct evaluator *evaluator, struct instruction *instruction)
 {
-	uint8_t opcode = instruction->opcode;
+	uint8_t opcode = instruction->operands.opcode;
 	struct value value;
 	int err;
 
 	if ((opcode & 0xf0) == 0x80)
 		return branch(evaluator, opcode & 15,
-			      instruction->next +
-				      immediate32(instruction->bytes + instruction->at));
+			      instruction->next + (uint64_t)instruction->operands.immediate);
 	if (opcode != 0xb6 && opcode != 0xb7)
 		return -ENOENT;
-	parse_operands(evaluator, instruction);
-	if (!instruction->is_memory && opcode == 0xb6 && !instruction->rex && instruction->rm >= 4)
+	if (!instruction->operands.is_memory && opcode == 0xb6 && !instruction->operands.has_rex &&
+	    instruction->operands.rm >= 4)
 		return -ENOENT;
 	err = load_operand(evaluator, instruction, opcode == 0xb6 ? 1 : 2, &value);
 	if (!err)
-		set_register(evaluator, instruction->reg, instruction->operand_bytes, value);
+		set_register(evaluator, instruction->operands.reg, instruction->operands.bytes,
+			     value);
 	return err;
 }
 
 static int step_plain(struct evaluator *evaluator, struct instruction *instruction)
 {
-	const uint8_t *rest = instruction->bytes + instruction->at;
-	uint8_t opcode = instruction->opcode;
-	uint8_t low = (opcode & 7) | (instruction->rex & 1) << 3;
+	uint64_t target = instruction->next + (uint64_t)instruction->operands.immediate;
+	uint8_t opcode = instruction->operands.opcode, low = instruction->operands.low;
 	int err;
 
 	if (opcode < 0x40)
@@ -482,9 +402,10 @@ static int step_plain(struct evaluator *evaluator, struct instruction *instructi
 	if ((opcode & 0xf8) == 0x58)
 		return pop(evaluator, &evaluator->registers[low]);
 	if ((opcode & 0xf0) == 0x70)
-		return branch(evaluator, opcode & 15, instruction->next + (int8_t)rest[0]);
-	if ((opcode & 0xf8) == 0xb8 && instruction->operand_bytes == 4) {
-		set_register(evaluator, low, 4, value_number((uint32_t)immediate32(rest), true));
+		return branch(evaluator, opcode & 15, target);
+	if ((opcode & 0xf8) == 0xb8 && instruction->operands.bytes == 4) {
+		set_register(evaluator, low, 4,
+			     value_number((uint32_t)instruction->operands.immediate, true));
 		return 0;
 	}
 	switch (opcode) {
@@ -516,13 +437,10 @@ static int step_plain(struct evaluator *evaluator, struct instruction *instructi
 		err = pop(evaluator, &evaluator->registers[X86_RBP]);
 		return err;
 	case 0xe8:
-		return call(evaluator, value_number(instruction->next + immediate32(rest), true),
-			    instruction->next);
+		return call(evaluator, value_number((int64_t)target, true), instruction->next);
 	case 0xe9:
-		evaluator->pc = instruction->next + immediate32(rest);
-		return 0;
 	case 0xeb:
-		evaluator->pc = instruction->next + (int8_t)rest[0];
+		evaluator->pc = target;
 		return 0;
 	case 0xff:
 		return step_group5(evaluator, instruction);
@@ -559,9 +477,7 @@ static int step_over(struct evaluator *evaluator, const struct x86_instruction *
 
 int evaluator_step_x86(struct evaluator *evaluator)
 {
-	struct instruction instruction = { 0 };
-	/* Longer than any: what is parsed ends within, whatever it is. */
-	uint8_t bytes[2 * X86_MAX_INSTRUCTION_BYTES + 2] = { 0 };
+	struct instruction instruction;
 	struct x86_instruction decoded;
 	const uint8_t *code;
 	size_t count;
@@ -571,17 +487,21 @@ int evaluator_step_x86(struct evaluator *evaluator)
 	if (err)
 		return err;
 	count = count < X86_MAX_INSTRUCTION_BYTES ? count : X86_MAX_INSTRUCTION_BYTES;
-	memcpy(bytes, code, count);
-	if (!x86_decode(bytes, count, &decoded))
+	if (!x86_decode(code, count, &decoded) ||
+	    !x86_decode_operands(code, count, &instruction.operands))
 		return fail(-EOPNOTSUPP, "an instruction at %#" PRIx64 " that is not known",
 			    evaluator->pc);
-	instruction.bytes = bytes;
 	instruction.next = evaluator->pc + decoded.length;
+	instruction.address = address_of(evaluator, &instruction);
 	evaluator->pc = instruction.next;
 	if (decoded.kind == X86_NOP)
 		return 0;
-	parse_prefixes(&instruction);
-	err = instruction.is_extended ? step_extended(evaluator, &instruction) :
-					step_plain(evaluator, &instruction);
+	err = -ENOENT;
+	if (instruction.operands.is_vector || instruction.operands.has_67)
+		return step_over(evaluator, &decoded);
+	if (instruction.operands.map == MAP_ONE_BYTE)
+		err = step_plain(evaluator, &instruction);
+	else if (instruction.operands.map == MAP_0F)
+		err = step_extended(evaluator, &instruction);
 	return err == -ENOENT ? step_over(evaluator, &decoded) : err;
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "lib/base/error.h"
+#include "lib/isa/x86_opcode.h"
 
 int x86_code_init(struct x86_code *code, const struct elf_image *image, struct code_range range,
 		  uint64_t limit)
@@ -79,13 +80,12 @@ bool x86_code_is_jump(const struct x86_code *code)
 
 uint64_t x86_code_relative(const struct x86_code *code, bool is_wide, uint8_t opcode)
 {
-	const uint8_t *bytes = x86_code_bytes(code);
-	size_t at = is_wide || (bytes[0] & 0xf0) == 0x40;
-	int32_t distance;
+	struct x86_operands operands;
 
-	if (code->x86.length != at + 6 || (is_wide && (bytes[0] & 0xf8) != 0x48) ||
-	    bytes[at] != opcode || (bytes[at + 1] & 0xc7) != 0x05)
+	if (!x86_decode_operands(x86_code_bytes(code), code->x86.length, &operands) ||
+	    operands.map != MAP_ONE_BYTE || operands.opcode != opcode || !operands.is_pc_relative ||
+	    operands.has_66 || operands.has_67 || operands.is_of_fs ||
+	    (is_wide && operands.bytes != 8))
 		return 0;
-	memcpy(&distance, bytes + at + 2, sizeof(distance));
-	return code->next + (uint64_t)(int64_t)distance;
+	return code->next + (uint64_t)operands.displacement;
 }

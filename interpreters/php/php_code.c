@@ -20,7 +20,6 @@ enum {
 	CALL_MAX_DISTANCE = 6,
 	/** lea to r15, relative to the next instruction, and the distance. */
 	LEA_R15_BYTES = 7,
-	X86_R15 = 15,
 	HEAD_BYTES = 96,
 };
 
@@ -82,8 +81,7 @@ static bool is_store(const struct finder *finder, const struct x86_code *code)
 static bool is_halt(const struct finder *finder, const struct x86_code *code)
 {
 	return code->address == finder->halt_label ||
-	       (finder->halt_op && code->x86.length == LEA_R15_BYTES &&
-		x86_code_bytes(code)[0] == 0x4c && x86_code_bytes(code)[2] == 0x3d &&
+	       (finder->halt_op && code->x86.length == LEA_R15_BYTES && code->x86.reg == X86_R15 &&
 		x86_code_relative(code, true, 0x8d) == finder->halt_op);
 }
 
@@ -157,8 +155,7 @@ static int find_halt(struct finder *finder, struct code_range range)
 
 	while (!err && x86_code_next_known(&code)) {
 		uint64_t operand = x86_code_relative(&code, true, 0x8d);
-		uint8_t operand_reg =
-			code.x86.length == LEA_R15_BYTES ? x86_code_bytes(&code)[2] & 0x38 : 0;
+		uint8_t operand_reg = code.x86.reg;
 
 		if (operand && x86_code_has(&code, operand) &&
 		    leads_to_return(code, operand, &end)) {

@@ -11,8 +11,9 @@
 #include "lib/base/error.h"
 #include "lib/isa/arm64_decode.h"
 #include "lib/isa/x86_decode.h"
+#include "lib/isa/x86_opcode.h"
 
-enum { WORD_BYTES = 8, SIB_ONLY_RSP = 0x24 };
+enum { WORD_BYTES = 8 };
 
 static const struct code_registers registers_x86 = {
 	.stack_pointer = X86_RSP,
@@ -99,33 +100,18 @@ static uint8_t kind_of_x86(uint8_t kind)
 static void find_wide_store(const uint8_t *bytes, uint32_t length,
 			    struct code_instruction *instruction)
 {
-	uint32_t at = bytes[0] == 0x66 || bytes[0] == 0xf3;
-	int32_t displacement = 0;
-	uint8_t mode, base;
+	struct x86_operands operands;
 
-	/* With REX.B the base is another register. */
-	if (at < length && (bytes[at] & 0xf0) == 0x40 && bytes[at++] & 1)
+	if (!x86_decode_operands(bytes, length, &operands) || operands.map != MAP_0F ||
+	    operands.is_vector || operands.repeat == 0xf2 ||
+	    (operands.opcode != 0x29 && operands.opcode != 0x11 && operands.opcode != 0x7f))
 		return;
-	if (at + 3 > length || bytes[at] != 0x0f ||
-	    (bytes[at + 1] != 0x29 && bytes[at + 1] != 0x11 && bytes[at + 1] != 0x7f))
+	if (!operands.is_memory || operands.is_of_fs || operands.has_67 ||
+	    operands.base == X86_NO_REGISTER || operands.index != X86_NO_REGISTER)
 		return;
-	at += 2;
-	mode = bytes[at] >> 6;
-	base = bytes[at] & 7;
-	/* From the pc on, or with an index. */
-	if (mode == 3 || (!mode && base == X86_RBP) ||
-	    (base == X86_RSP && (at + 2 > length || bytes[at + 1] != SIB_ONLY_RSP)))
-		return;
-	at += base == X86_RSP ? 2 : 1;
-	if (at + (mode == 1 ? 1U : mode == 2 ? 4U : 0U) > length)
-		return;
-	if (mode == 1)
-		displacement = (int8_t)bytes[at];
-	else if (mode == 2)
-		memcpy(&displacement, bytes + at, sizeof(displacement));
 	instruction->kind = CODE_STORE;
-	instruction->base = base;
-	instruction->displacement = displacement;
+	instruction->base = operands.base;
+	instruction->displacement = operands.displacement;
 	instruction->stored_bytes = 2 * WORD_BYTES;
 }
 

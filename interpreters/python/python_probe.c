@@ -120,16 +120,14 @@ static bool find_version_text_arm64(const struct prober *prober, const uint8_t *
 static uint64_t find_head_x86(const uint8_t *code, size_t size, uint64_t address)
 {
 	struct x86_instruction x86;
-	int32_t distance;
+	struct x86_operands operands;
 
 	for (size_t i = 0; i < size; i += x86.length) {
 		if (!x86_decode(code + i, size - i, &x86) || x86.kind >= X86_CALL)
 			return 0;
-		if (x86.length != 7 || code[i] != 0x48 || code[i + 1] != 0x8b ||
-		    code[i + 2] != 0x05)
-			continue;
-		memcpy(&distance, code + i + 3, sizeof(distance));
-		return address + i + x86.length + (uint64_t)(int64_t)distance;
+		if (x86.kind == X86_LOAD && x86.reg == X86_RAX &&
+		    x86_decode_operands(code + i, size - i, &operands) && operands.is_pc_relative)
+			return address + i + x86.length + (uint64_t)x86.displacement;
 	}
 	return 0;
 }

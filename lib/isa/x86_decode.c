@@ -30,6 +30,7 @@ struct parts {
 	const uint8_t *start;
 	struct x86_opcode code;
 	bool has_67;
+	bool is_of_fs;
 	bool has_rex;
 	bool is_wide;
 	/* Bits 3 of the register numbers, in place. */
@@ -44,6 +45,11 @@ struct parts {
 	uint8_t reg;
 	/* The register, or memory's base; X86_NO_REGISTER as in the struct of the header. */
 	uint8_t rm;
+	/* Of memory. */
+	bool is_pc_relative;
+	uint8_t base;
+	uint8_t index;
+	uint8_t scale;
 	int64_t displacement;
 	int64_t immediate;
 };
@@ -87,11 +93,13 @@ static bool read_prefixes(struct parts *parts, uint8_t *opcode)
 		case 0xf3:
 			parts->code.repeat = byte;
 			continue;
+		case 0x64:
+			parts->is_of_fs = true;
+			continue;
 		case 0x26:
 		case 0x2e:
 		case 0x36:
 		case 0x3e:
-		case 0x64:
 		case 0x65:
 		case 0xf0:
 			continue;
@@ -190,14 +198,18 @@ static void read_modrm(struct parts *parts)
 		return;
 	if (rm == RM_SIB) {
 		uint8_t sib = next_u8(parts);
+		uint8_t index = (sib >> 3 & 7) | parts->index_bit;
 
 		base = sib & 7;
-		parts->rm = base | parts->base_bit;
-		if (((sib >> 3 & 7) | parts->index_bit) != RM_SIB)
-			parts->rm = X86_NO_REGISTER;
+		parts->index = index == RM_SIB ? X86_NO_REGISTER : index;
+		parts->scale = sib >> 6;
 	}
-	if (parts->mode == 0 && base == RM_DISPLACEMENT)
-		parts->rm = X86_NO_REGISTER;
+	parts->base = base | parts->base_bit;
+	if (parts->mode == 0 && base == RM_DISPLACEMENT) {
+		parts->base = X86_NO_REGISTER;
+		parts->is_pc_relative = rm != RM_SIB;
+	}
+	parts->rm = parts->index == X86_NO_REGISTER ? parts->base : X86_NO_REGISTER;
 	if (parts->mode == 1)
 		parts->displacement = (int8_t)next_u8(parts);
 	else if (parts->mode == 2 || base == RM_DISPLACEMENT)
@@ -492,12 +504,17 @@ static void classify_two_byte(const struct parts *parts, struct x86_instruction 
 	}
 }
 
-/* Of an instruction that begins at parts->position, behind which READ_AHEAD bytes can be read. */
-static bool decode(struct parts *parts, size_t size, struct x86_instruction *instruction)
+/* Of an instruction of at most @size bytes that begins at @bytes, behind which READ_AHEAD bytes can be read. */
+static bool take_apart(struct parts *parts, const uint8_t *bytes, size_t size)
 {
 	uint8_t first;
 
-	parts->start = parts->position;
+	*parts = (struct parts){
+		.position = bytes,
+		.start = bytes,
+		.base = X86_NO_REGISTER,
+		.index = X86_NO_REGISTER,
+	};
 	if (!read_prefixes(parts, &first))
 		return false;
 	read_opcode(parts, first);
@@ -507,16 +524,25 @@ static bool decode(struct parts *parts, size_t size, struct x86_instruction *ins
 	if (parts->properties & INVALID)
 		return false;
 	read_immediate(parts);
-	if ((size_t)(parts->position - parts->start) > size ||
-	    parts->position - parts->start > X86_MAX_INSTRUCTION_BYTES)
-		return false;
+	return (size_t)(parts->position - parts->start) <= size &&
+	       parts->position - parts->start <= X86_MAX_INSTRUCTION_BYTES;
+}
+
+static bool is_filling(const struct parts *parts)
+{
+	return parts->code.map == MAP_ONE_BYTE && !parts->code.is_vector && !parts->code.opcode &&
+	       !parts->start[1];
+}
+
+static bool classify(const struct parts *parts, struct x86_instruction *instruction)
+{
 	memset(instruction, 0, sizeof(*instruction));
 	instruction->length = parts->position - parts->start;
 	instruction->reg = X86_NO_REGISTER;
 	instruction->base = X86_NO_REGISTER;
 	instruction->writes = written_registers(parts);
 	/* 0, 0 would be an addition; it is what linkers fill up with. */
-	if (parts->properties & STOP || (first == 0 && !parts->start[1]))
+	if (parts->properties & STOP || is_filling(parts))
 		instruction->kind = X86_STOP;
 	else if (parts->code.is_vector)
 		instruction->kind = X86_OTHER;
@@ -532,21 +558,56 @@ static bool decode(struct parts *parts, size_t size, struct x86_instruction *ins
 	return true;
 }
 
-/* Near the end of the bytes: a copy has room behind it. */
-static bool decode_last(const uint8_t *bytes, size_t size, struct x86_instruction *instruction)
+static bool decode(const uint8_t *bytes, size_t size, struct x86_instruction *instruction)
 {
-	uint8_t padded[READ_AHEAD] = { 0 };
-	struct parts parts = { .position = padded };
+	struct parts parts;
 
-	memcpy(padded, bytes, size);
-	return decode(&parts, size, instruction);
+	return take_apart(&parts, bytes, size) && classify(&parts, instruction);
 }
 
 bool x86_decode(const uint8_t *bytes, size_t size, struct x86_instruction *instruction)
 {
-	struct parts parts = { .position = bytes };
+	uint8_t padded[READ_AHEAD] = { 0 };
 
-	if (size < READ_AHEAD)
-		return decode_last(bytes, size, instruction);
-	return decode(&parts, X86_MAX_INSTRUCTION_BYTES, instruction);
+	if (size >= READ_AHEAD)
+		return decode(bytes, X86_MAX_INSTRUCTION_BYTES, instruction);
+	memcpy(padded, bytes, size);
+	return decode(padded, size, instruction);
+}
+
+bool x86_decode_operands(const uint8_t *bytes, size_t size, struct x86_operands *operands)
+{
+	uint8_t padded[READ_AHEAD] = { 0 };
+	struct parts parts;
+
+	if (size > X86_MAX_INSTRUCTION_BYTES)
+		size = X86_MAX_INSTRUCTION_BYTES;
+	memcpy(padded, bytes, size);
+	if (!take_apart(&parts, padded, size))
+		return false;
+	*operands = (struct x86_operands){
+		.length = parts.position - parts.start,
+		.map = parts.code.map,
+		.opcode = parts.code.opcode,
+		.repeat = parts.code.repeat,
+		.has_66 = parts.code.has_66,
+		.has_67 = parts.has_67,
+		.is_of_fs = parts.is_of_fs,
+		.has_rex = parts.has_rex,
+		.is_vector = parts.code.is_vector,
+		.bytes = parts.is_wide	   ? 8 :
+			 parts.code.has_66 ? 2 :
+					     4,
+		.low = (parts.code.opcode & 7) | parts.base_bit,
+		.reg = parts.reg,
+		.is_memory = parts.has_modrm && parts.mode != MODE_REGISTER,
+		.rm = parts.rm,
+		.is_pc_relative = parts.is_pc_relative,
+		.base = parts.base,
+		.index = parts.index,
+		.scale = parts.scale,
+		.displacement = parts.displacement,
+		.immediate = parts.immediate,
+	};
+	return true;
 }

@@ -26,6 +26,7 @@ enum {
 	X86_RDI = 7,
 	X86_R11 = 11,
 	X86_R12 = 12,
+	X86_R15 = 15,
 };
 
 enum x86_kind {
@@ -76,10 +77,44 @@ struct x86_instruction {
 	int64_t displacement;
 };
 
+/** An instruction as its bytes say it, for those who follow what it calculates. */
+struct x86_operands {
+	uint8_t length;
+	/** enum x86_opcode_map (x86_opcode.h) */
+	uint8_t map;
+	uint8_t opcode;
+	/** The last of the prefixes f2 and f3, or 0; of VEX and EVEX what stands for it. */
+	uint8_t repeat;
+	/** The prefixes 66, 67 and 64; REX; VEX or EVEX in place of it. */
+	bool has_66;
+	bool has_67;
+	bool is_of_fs;
+	bool has_rex;
+	bool is_vector;
+	/** Of operands: 8, 4 or 2. The opcode says where it is 1. */
+	uint8_t bytes;
+	/** The register in the low bits of an opcode. */
+	uint8_t low;
+	/** ModRM.reg, a register or a part of the opcode; 0 without ModRM, as all that follows. */
+	uint8_t reg;
+	/** The other operand: in memory, or the register rm. */
+	bool is_memory;
+	uint8_t rm;
+	/** The address: base + index << scale + displacement, X86_NO_REGISTER for none; or that of the next instruction + displacement. */
+	bool is_pc_relative;
+	uint8_t base;
+	uint8_t index;
+	uint8_t scale;
+	int64_t displacement;
+	/** With its sign; that of `mov $n,%reg` of 8 bytes is left out. */
+	int64_t immediate;
+};
+
 /**
  * Decodes the instruction at @bytes, of which @size are there. False: it is cut, not valid in 64-bit
  * mode, or not known.
  */
 bool x86_decode(const uint8_t *bytes, size_t size, struct x86_instruction *instruction);
+bool x86_decode_operands(const uint8_t *bytes, size_t size, struct x86_operands *operands);
 
 #endif

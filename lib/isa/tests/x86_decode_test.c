@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "lib/isa/x86_decode.h"
+#include "lib/isa/x86_opcode.h"
 
 #define DECODE(...)                                                                                \
 	decode((const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }))
@@ -151,6 +152,74 @@ static void an_instruction_that_is_cut_or_not_valid_is_refused(void **state)
 	assert_false(x86_decode(push_es, sizeof(push_es), &instruction));
 }
 
+static struct x86_operands operands_of(const uint8_t *bytes, size_t size)
+{
+	struct x86_operands operands;
+
+	assert_true(x86_decode_operands(bytes, size, &operands));
+	assert_int_equal(operands.length, size);
+	return operands;
+}
+
+#define OPERANDS(...)                                                                              \
+	operands_of((const uint8_t[]){ __VA_ARGS__ }, sizeof((const uint8_t[]){ __VA_ARGS__ }))
+
+static void operands_in_memory_have_base_index_and_scale(void **state)
+{
+	struct x86_operands operands;
+
+	(void)state;
+	/* mov 0x10(%r12,%r9,8),%rax */
+	operands = OPERANDS(0x4b, 0x8b, 0x44, 0xcc, 0x10);
+	assert_true(operands.is_memory && operands.has_rex && !operands.is_pc_relative);
+	assert_int_equal(operands.map, MAP_ONE_BYTE);
+	assert_int_equal(operands.opcode, 0x8b);
+	assert_int_equal(operands.bytes, 8);
+	assert_int_equal(operands.reg, X86_RAX);
+	assert_int_equal(operands.base, X86_R12);
+	assert_int_equal(operands.index, 9);
+	assert_int_equal(operands.scale, 3);
+	assert_int_equal(operands.displacement, 0x10);
+	/* cmpl $-1,0x8(%rsp) */
+	operands = OPERANDS(0x83, 0x7c, 0x24, 0x08, 0xff);
+	assert_int_equal(operands.base, X86_RSP);
+	assert_int_equal(operands.index, X86_NO_REGISTER);
+	assert_int_equal(operands.reg, 7);
+	assert_int_equal(operands.bytes, 4);
+	assert_int_equal(operands.immediate, -1);
+	/* mov %fs:0x0,%rax: absolute */
+	operands = OPERANDS(0x64, 0x48, 0x8b, 0x04, 0x25, 0x00, 0x00, 0x00, 0x00);
+	assert_true(operands.is_of_fs && operands.is_memory && !operands.is_pc_relative);
+	assert_int_equal(operands.base, X86_NO_REGISTER);
+	/* movw $0x1234,0x100(%rip) */
+	operands = OPERANDS(0x66, 0xc7, 0x05, 0x00, 0x01, 0x00, 0x00, 0x34, 0x12);
+	assert_true(operands.is_pc_relative && operands.has_66);
+	assert_int_equal(operands.bytes, 2);
+	assert_int_equal(operands.displacement, 0x100);
+	assert_int_equal(operands.immediate, 0x1234);
+}
+
+static void operands_in_registers_have_numbers(void **state)
+{
+	struct x86_operands operands;
+
+	(void)state;
+	/* movzbl %r8b,%r15d */
+	operands = OPERANDS(0x45, 0x0f, 0xb6, 0xf8);
+	assert_false(operands.is_memory);
+	assert_int_equal(operands.map, MAP_0F);
+	assert_int_equal(operands.reg, X86_R15);
+	assert_int_equal(operands.rm, 8);
+	/* push %r12 */
+	operands = OPERANDS(0x41, 0x54);
+	assert_int_equal(operands.low, X86_R12);
+	/* vmovdqu %ymm0,(%rdi) */
+	operands = OPERANDS(0xc5, 0xfe, 0x7f, 0x07);
+	assert_true(operands.is_vector && operands.is_memory);
+	assert_int_equal(operands.repeat, 0xf3);
+	assert_int_equal(operands.base, X86_RDI);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -163,6 +232,8 @@ int main(void)
 		cmocka_unit_test(returns_say_what_they_drop),
 		cmocka_unit_test(some_end_a_path_or_do_nothing),
 		cmocka_unit_test(others_tell_which_registers_they_write),
+		cmocka_unit_test(operands_in_memory_have_base_index_and_scale),
+		cmocka_unit_test(operands_in_registers_have_numbers),
 		cmocka_unit_test(an_instruction_that_is_cut_or_not_valid_is_refused),
 	};
 
