@@ -158,15 +158,15 @@ static bool read_x86_nanotime(struct go_runtime_code *runtime, const uint8_t *co
 }
 
 /* An instruction of arm64: its bits, but for those of an offset that may be anything. */
-struct arm64_instruction {
+struct arm64_pattern {
 	uint32_t bits;
 	bool has_offset;
 	bool is_any;
 };
 
 /* The first place of the @count @instructions; their offsets, in bytes, go to @fields. */
-static bool find_arm64(const struct arm64_instruction *instructions, size_t count,
-		       const uint8_t *code, size_t size, int32_t fields[MAX_FIELDS])
+static bool find_arm64(const struct arm64_pattern *instructions, size_t count, const uint8_t *code,
+		       size_t size, int32_t fields[MAX_FIELDS])
 {
 	for (size_t at = 0; at + count * ARM64_BYTES <= size; at += ARM64_BYTES) {
 		size_t i = 0, field = 0;
@@ -192,7 +192,7 @@ static bool find_arm64(const struct arm64_instruction *instructions, size_t coun
 static bool read_arm64_systemstack(struct go_runtime_code *runtime, const uint8_t *code,
 				   size_t size)
 {
-	static const struct arm64_instruction instructions[] = {
+	static const struct arm64_pattern instructions[] = {
 		{ .bits = 0xf9401b84 }, /* ldr x4,[x28,#g_m] */
 		{ .bits = 0xf9400085, .has_offset = true }, /* ldr x5,[x4,#m_gsignal] */
 		{ .bits = 0xeb1c00bf }, /* cmp x5,x28 */
@@ -211,7 +211,7 @@ static bool read_arm64_systemstack(struct go_runtime_code *runtime, const uint8_
 
 static bool read_arm64_asmcgocall(struct go_runtime_code *runtime, const uint8_t *code, size_t size)
 {
-	static const struct arm64_instruction instructions[] = {
+	static const struct arm64_pattern instructions[] = {
 		{ .bits = 0xf90003e4 }, /* str x4,[sp] */
 		{ .bits = 0xf9400484 }, /* ldr x4,[x4,#8] */
 		{ .bits = 0xcb020084 }, /* sub x4,x4,x2 */
@@ -227,7 +227,7 @@ static bool read_arm64_asmcgocall(struct go_runtime_code *runtime, const uint8_t
 
 static bool read_arm64_nanotime(struct go_runtime_code *runtime, const uint8_t *code, size_t size)
 {
-	static const struct arm64_instruction instructions[] = {
+	static const struct arm64_pattern instructions[] = {
 		{ .bits = 0xf9401b95 }, /* ldr x21,[x28,#g_m] */
 		{ .bits = 0xf94002a2, .has_offset = true }, /* ldr x2,[x21,#m_vdsoPC] */
 		{ .bits = 0xf94002a3, .has_offset = true }, /* ldr x3,[x21,#m_vdsoSP] */
@@ -244,7 +244,7 @@ static bool read_arm64_nanotime(struct go_runtime_code *runtime, const uint8_t *
 
 static bool read_arm64_mcall(struct go_runtime_code *runtime, const uint8_t *code, size_t size)
 {
-	static const struct arm64_instruction instructions[] = {
+	static const struct arm64_pattern instructions[] = {
 		{ .bits = 0xf900239e }, /* str x30,[x28,#g_sched+gobuf_pc] */
 		{ .bits = 0xf900039f, .has_offset = true }, /* str xzr,[x28,#g_sched+gobuf_lr] */
 	};
