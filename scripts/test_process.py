@@ -102,10 +102,12 @@ def _collect(pid, options):
 def _children():
     own = os.getpid()
     found = set()
-    for path in pathlib.Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
+    # Not by glob(), which asks for the status of each file: that fails if a process ends meanwhile.
+    for name in os.listdir("/proc"):
+        with contextlib.suppress(OSError, ValueError):
+            pid = int(name)
             # The name in parentheses may hold anything.
-            parent = path.read_bytes().rsplit(b")", 1)[1].split()[1]
+            parent = pathlib.Path("/proc", name, "stat").read_bytes().rsplit(b")", 1)[1].split()[1]
             if int(parent) == own:
-                found.add(int(path.parent.name))
+                found.add(pid)
     return found
