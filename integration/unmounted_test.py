@@ -51,9 +51,14 @@ def unmount(path):
 
 
 def has_names(stacks):
-    """Whether most of @stacks, texts with their counts, have the functions of the target."""
-    named = sum(count for stack, count in stacks.items() if all(name in str(stack) for name in FUNCTIONS))
-    return named > 0.9 * sum(stacks.values()) > 0
+    """Whether nearly all of @stacks, texts with their counts, have names only, and most have the functions of the target.
+
+    It spends up to a tenth of its time in outer() itself, so not every stack has all of them.
+    """
+    total = sum(stacks.values())
+    named = sum(count for stack, count in stacks.items() if "main" in str(stack) and "+0x" not in str(stack))
+    whole = sum(count for stack, count in stacks.items() if all(name in str(stack) for name in FUNCTIONS))
+    return named > 0.9 * total > 0 and whole > 0.5 * total
 
 
 def run_program(path, agents, is_deleted):

@@ -202,12 +202,12 @@ static int step_shift(struct evaluator *evaluator, struct instruction *instructi
 
 	count = instruction->operands.opcode == 0xc1 ? instruction->operands.immediate & 63 : 1;
 	operation = instruction->operands.reg & 7;
-	value = evaluator->registers[instruction->operands.rm];
 	if (instruction->operands.is_memory || (operation != 4 && operation != 5) ||
 	    instruction->operands.bytes < 4)
 		return -ENOENT;
 	evaluator->flags.bytes = 0;
-	value = value_cut(value, instruction->operands.bytes);
+	value = value_cut(evaluator->registers[instruction->operands.rm],
+			  instruction->operands.bytes);
 	if (value.kind != VALUE_NUMBER)
 		value = (struct value){ 0 };
 	else

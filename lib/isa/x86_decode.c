@@ -601,7 +601,7 @@ bool x86_decode_operands(const uint8_t *bytes, size_t size, struct x86_operands 
 		.low = (parts.code.opcode & 7) | parts.base_bit,
 		.reg = parts.reg,
 		.is_memory = parts.has_modrm && parts.mode != MODE_REGISTER,
-		.rm = parts.rm,
+		.rm = parts.has_modrm && parts.mode == MODE_REGISTER ? parts.rm : 0,
 		.is_pc_relative = parts.is_pc_relative,
 		.base = parts.base,
 		.index = parts.index,

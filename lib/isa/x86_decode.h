@@ -97,7 +97,7 @@ struct x86_operands {
 	uint8_t low;
 	/** ModRM.reg, a register or a part of the opcode; 0 without ModRM, as all that follows. */
 	uint8_t reg;
-	/** The other operand: in memory, or the register rm. */
+	/** The other operand: in memory, or the register rm, which is 0 then. */
 	bool is_memory;
 	uint8_t rm;
 	/** The address: base + index << scale + displacement, X86_NO_REGISTER for none; or that of the next instruction + displacement. */
