@@ -90,7 +90,7 @@ static const struct goroutine_layout *goroutine_layout_find(uint32_t minor)
 
 /*
  * True if GOROUTINE_LABEL_FUNCTION, whose code is @code, stores at the offset that @layout has for labels. The
- * check is needed because the layouts come from programs of the Go project's own releases.
+ * layouts come from the Go project's own builds, and other builds of Go may differ.
  */
 static bool goroutine_layout_fits(const struct goroutine_layout *layout, uint16_t machine,
 				  const uint8_t *code, size_t size)
@@ -151,7 +151,7 @@ static void take_layout(const struct search *search)
 	process->has_label_slice = search->layout->has_label_slice;
 }
 
-/* -ENOENT: the file has no runtime, as a plugin. */
+/* -ENOENT: the file has no runtime; plugins have none. */
 static int read_runtime(struct go_table *table, struct go_file *file)
 {
 	struct search search = {

@@ -322,7 +322,7 @@ static void read_source(struct javascript_symbolizer *symbolizer, const struct v
 		function->line = place.line;
 }
 
-/* Makes the name of the function if it is the builtin at offset @place. */
+/* Makes the name of the builtin at offset @place whose function is named @function. */
 static void name_builtin(const struct javascript_symbolizer *symbolizer, uint32_t place,
 			 const char *function, char *name, size_t capacity)
 {

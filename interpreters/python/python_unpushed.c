@@ -115,7 +115,7 @@ static uint64_t return_after(const struct code_cursor *cursor, uint64_t address)
 	return 0;
 }
 
-/* True if code after the pop of a frame continues after an instruction of this kind. */
+/* False for instructions that cannot follow the pop of a frame: code after it runs on to the exit of the function. */
 static bool goes_on(uint8_t kind)
 {
 	return kind != CODE_CALL_INDIRECT && kind != CODE_STOP;

@@ -30,7 +30,7 @@ enum {
 	LEAST_METHODS = 100,
 };
 
-/* What was found in a process, and counts of what was compared with the target's output. */
+/* The state of a check of a process, and counts of the objects that were compared with the target's output. */
 struct check {
 	struct live_java java;
 	struct java_layout layout;

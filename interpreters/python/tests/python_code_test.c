@@ -170,7 +170,7 @@ static void the_frame_between_a_class_and_its_init_is_no_function(void **state)
 	put(&fake, CODE + layout.code.qualified_name, NAME);
 	assert_int_equal(python_code_read_fingerprint(&cache, &fake.memory, CODE, &fingerprint), 0);
 	assert_int_equal(symbolize(&cache, &fake, fingerprint, 0, &frame), -ENOENT);
-	/* Of a module, at most the name and the file name are the same string. */
+	/* With another string as the file name, it is code of the program. */
 	put(&fake, CODE + layout.code.filename, FILENAME);
 	put(&fake, CODE + layout.code.first_line, 5);
 	assert_int_equal(python_code_read_fingerprint(&cache, &fake.memory, CODE, &fingerprint), 0);
