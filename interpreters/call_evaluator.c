@@ -42,7 +42,7 @@ struct value value_cut(struct value value, uint8_t bytes)
 {
 	if (bytes >= 8)
 		return value;
-	/* A small number of the thread's is as good as what it was loaded from; see decide. */
+	/* A thread-local value that is cut can still be compared; see evaluator_decide(). */
 	if (value.kind == VALUE_NUMBER)
 		value.number &= (UINT64_C(1) << bytes * 8) - 1;
 	else if (value.kind != VALUE_THREAD || !value.depth || value.number)
@@ -60,7 +60,7 @@ const uint8_t *evaluator_fetch(struct evaluator *evaluator, size_t wanted, size_
 		evaluator->code_bytes = 0;
 		*err = remote_memory_read(evaluator->memory, evaluator->pc, evaluator->code, bytes);
 		if (*err == -EFAULT) {
-			/* At the end of a mapping; instructions of x86-64 are short ones there. */
+			/* The mapping ends. Read up to the end of the page, or a single byte. */
 			bytes = 4096 - (evaluator->pc & 4095);
 			bytes = bytes < EVALUATOR_FETCH_BYTES ? bytes : 1;
 			*err = remote_memory_read(evaluator->memory, evaluator->pc, evaluator->code,
@@ -77,7 +77,7 @@ const uint8_t *evaluator_fetch(struct evaluator *evaluator, size_t wanted, size_
 	return evaluator->code + offset;
 }
 
-/* The word of the stack at @address; NULL if that is none of ours. */
+/* The word of the stack at @address; NULL if the stack has no such word. */
 static struct value *stack_word(struct evaluator *evaluator, struct value address)
 {
 	uint64_t below = -address.number;
@@ -91,7 +91,7 @@ static int load_from_thread(struct value address, uint8_t bytes, struct value *v
 {
 	int64_t offset = (int64_t)address.number;
 
-	/* Parts of words cannot be the pointer, but may be compared with something. */
+	/* A part of a word cannot be the pointer, but it may be compared. */
 	if (address.depth == THREAD_LOCAL_MAX_LOADS || offset != (int32_t)offset) {
 		*value = (struct value){ 0 };
 		return 0;
@@ -145,7 +145,7 @@ static int64_t sign_extended(uint64_t number, uint8_t bytes)
 	return (int64_t)(number << shift) >> shift;
 }
 
-/* True if the number is one that stands for "nothing here" in code: 0 or -1. */
+/* True for an immediate that means "nothing here": 0 or -1. */
 static bool is_nothing(const struct value *value, uint8_t bytes)
 {
 	int64_t number = sign_extended(value->number, bytes);
@@ -163,7 +163,7 @@ int evaluator_decide(const struct evaluator *evaluator, enum condition condition
 		return fail(-EOPNOTSUPP, "a branch at %#" PRIx64 " by what is not known",
 			    evaluator->pc);
 	if (flags->left.kind != VALUE_NUMBER || flags->right.kind != VALUE_NUMBER) {
-		/* By what the thread has: it is there, and its checks succeed. */
+		/* A comparison of a thread-local value: the value is there, and its checks succeed. */
 		if (condition != CONDITION_EQUAL)
 			return fail(-EOPNOTSUPP, "an inequality of the thread's at %#" PRIx64,
 				    evaluator->pc);
@@ -225,7 +225,7 @@ int evaluator_bind(const struct evaluator *evaluator, struct value slot, struct 
 	if (!evaluator->target || slot.kind != VALUE_NUMBER)
 		return fail(-EOPNOTSUPP, "a call at %#" PRIx64 " that is not bound", evaluator->pc);
 	err = unbound_call_find(evaluator->target, slot.number, evaluator->deadline_ns, &function);
-	/* What would have it may not be mapped yet, while the program is being loaded. */
+	/* While the program is being loaded, the module that exports it may not be mapped yet. */
 	if (err)
 		return err == -ENOENT ? -EAGAIN : err;
 	*target = value_number(function, false);

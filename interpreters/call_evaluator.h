@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The machine on which thread_local.h follows instructions: registers, flags and a piece of stack
- * that hold numbers, thread-local words, or what is not known. Parts of x86-64 and arm64 are in
- * files of their own. Everything is bounded: steps, calls, stack.
+ * The virtual machine that thread_local.h uses to follow instructions: registers, flags and a piece of
+ * stack. Each value is a number, a thread-local word, or unknown. The instructions of x86-64 and arm64
+ * are in files of their own. Steps, calls and stack are bounded.
  */
 #ifndef INTERPRETERS_CALL_EVALUATOR_H
 #define INTERPRETERS_CALL_EVALUATOR_H
@@ -26,7 +26,7 @@ enum value_kind {
 	VALUE_UNKNOWN,
 	/** A number: `number`. */
 	VALUE_NUMBER,
-	/** What `depth` loads from the thread pointer on give, plus `number`. */
+	/** The result of `depth` loads that start at the thread pointer, plus `number`. */
 	VALUE_THREAD,
 	/** The stack pointer of the call, plus `number`. */
 	VALUE_STACK,
@@ -35,7 +35,7 @@ enum value_kind {
 struct value {
 	uint8_t kind;
 	uint8_t depth;
-	/** An immediate of the code, and not read from memory. */
+	/** The number is an immediate of the code; it was not read from memory. */
 	bool is_immediate;
 	int32_t offsets[THREAD_LOCAL_MAX_LOADS];
 	uint64_t number;
@@ -46,15 +46,15 @@ struct comparison {
 	struct value left;
 	struct value right;
 	uint8_t bytes;
-	/** As by `test` and `and`: is `left` 0? */
+	/** `left` is compared with 0, as by `test` and `and`. */
 	bool is_test;
 };
 
 struct evaluator {
 	struct remote_memory *memory;
-	/** Whose modules tell where unbound calls lead; NULL: none. */
+	/** Its modules are searched for the targets of unbound calls. NULL: unbound calls are not followed. */
 	const struct attach_target *target;
-	/** Of the thread's CPU time, for unbound calls. */
+	/** Limit for unbound calls, on the clock of the thread's CPU time. */
 	uint64_t deadline_ns;
 	uint64_t pc;
 	struct value registers[EVALUATOR_REGISTERS];
@@ -65,7 +65,7 @@ struct evaluator {
 	uint32_t call_count;
 	/** The call has returned. */
 	bool is_done;
-	/** Bytes of code that were read last. */
+	/** The bytes of code that were read last, at address code_start. */
 	uint8_t code[EVALUATOR_FETCH_BYTES];
 	uint64_t code_start;
 	uint32_t code_bytes;
@@ -82,32 +82,32 @@ enum condition {
 
 struct value value_number(uint64_t number, bool is_immediate);
 
-/** Sums and differences keep what is reached from the thread or the stack. */
+/** A number added to or subtracted from a value of the thread or the stack keeps its kind. */
 struct value value_add(struct value left, struct value right);
 struct value value_subtract(struct value left, struct value right);
 
-/** The lower @bytes bytes; a pointer that is cut is not known. */
+/** Keeps the lower @bytes bytes; a pointer becomes unknown. */
 struct value value_cut(struct value value, uint8_t bytes);
 
-/** At least @wanted bytes of code at pc, NULL after an error in *@err. *@count: those there are. */
+/** Returns at least @wanted bytes of code at pc, and their number in *@count; NULL and *@err on error. */
 const uint8_t *evaluator_fetch(struct evaluator *evaluator, size_t wanted, size_t *count, int *err);
 
-/** Loads @bytes (1, 2, 4, 8) from what @address is. */
+/** Loads @bytes (1, 2, 4, 8) bytes at @address. */
 int evaluator_load(struct evaluator *evaluator, struct value address, uint8_t bytes,
 		   struct value *value);
 
-/** Stores go to the stack, or nowhere. */
+/** Stores to the stack; any other store is dropped. */
 void evaluator_store(struct evaluator *evaluator, struct value address, uint8_t bytes,
 		     struct value value);
 
-/** Whether @condition holds after the last comparison; -EOPNOTSUPP if that cannot be told. */
+/** Decides whether @condition holds after the last comparison; -EOPNOTSUPP if that is unknown. */
 int evaluator_decide(const struct evaluator *evaluator, enum condition condition, bool *holds);
 
-/** To @target, to come back to @return_address; -EOPNOTSUPP beyond EVALUATOR_MAX_CALLS. */
+/** Calls @target, which returns to @return_address; -EOPNOTSUPP beyond EVALUATOR_MAX_CALLS. */
 int evaluator_call(struct evaluator *evaluator, struct value target, uint64_t return_address);
 int evaluator_jump(struct evaluator *evaluator, struct value target);
 
-/** Where the function that @slot stands for is, in place of the binding of it; -EAGAIN if nowhere. */
+/** Finds the function that the dynamic linker would bind to @slot; -EAGAIN if no module has it. */
 int evaluator_bind(const struct evaluator *evaluator, struct value slot, struct value *target);
 
 void evaluator_return(struct evaluator *evaluator);

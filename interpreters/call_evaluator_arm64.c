@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Instructions of arm64 (Arm ARM, C4.1 and C6.2) that small functions are made of. All others that
- * write a register are refused, except those whose result is only not known.
+ * Instructions of arm64 (Arm ARM, C4.1 and C6.2) that small functions consist of. Others that write a
+ * register are refused, except those whose only effect is an unknown result.
  */
 #include "interpreters/call_evaluator_arm64.h"
 
@@ -15,8 +15,8 @@
 enum { SLOT_REGISTER = 16 };
 
 /*
- * stp x16, x30, [sp, #-16]!: what calls between libraries that are not bound yet lead to, with their
- * slot in x16 (ELF for the Arm 64-bit Architecture, procedure linkage table).
+ * stp x16, x30, [sp, #-16]!: the instruction that a call between libraries reaches while it is not bound.
+ * x16 has the address of the call's slot (ELF for the Arm 64-bit Architecture, procedure linkage table).
  */
 #define BINDER_BEGIN 0xa9bf7bf0
 
@@ -52,7 +52,7 @@ static struct value shifted(struct value value, uint32_t kind, uint32_t count, u
 	return value_cut(value, bytes);
 }
 
-/* uxtb, uxth, uxtw, uxtx and their signed ones, then a shift to the left. */
+/* uxtb, uxth, uxtw, uxtx and their signed forms, then a shift to the left. */
 static struct value extended(struct value value, uint32_t option, uint32_t shift)
 {
 	uint8_t bytes = (uint8_t)(1U << (option & 3));
@@ -87,7 +87,7 @@ static struct value bitfield(struct value value, const struct arm64_instruction 
 	return value_cut(value, instruction->bytes);
 }
 
-/* The last operand of sums and of operations on bits. */
+/* The last operand of a sum or of a bitwise operation. */
 static struct value operand(const struct evaluator *evaluator,
 			    const struct arm64_instruction *instruction)
 {
@@ -108,7 +108,7 @@ static struct value operand(const struct evaluator *evaluator,
 static void set_result(struct evaluator *evaluator, const struct arm64_instruction *instruction,
 		       struct value result)
 {
-	/* Only to the stack pointer all bits are written, whatever the size. */
+	/* The stack pointer is written with all bits, whatever the size of the operands. */
 	if (instruction->rd == ARM64_SP && instruction->writes)
 		evaluator->registers[ARM64_SP] = result;
 	else
@@ -184,7 +184,7 @@ static bool changes_base(const struct arm64_instruction *instruction)
 	return instruction->mode == ARM64_POST_INDEX || instruction->mode == ARM64_PRE_INDEX;
 }
 
-/* Where memory is accessed. *@moved: the base register after it. */
+/* The address that is accessed. *@moved: the base register afterwards. */
 static struct value access_address(const struct evaluator *evaluator,
 				   const struct arm64_instruction *instruction, struct value *moved)
 {
@@ -201,7 +201,7 @@ static struct value access_address(const struct evaluator *evaluator,
 	return instruction->mode == ARM64_POST_INDEX ? base : sum;
 }
 
-/* Pairs, with or without a change of the base register. */
+/* Loads and stores of pairs, with or without a change of the base register. */
 static int step_pair(struct evaluator *evaluator, const struct arm64_instruction *instruction)
 {
 	uint8_t registers[2] = { instruction->rd, instruction->second };
@@ -228,7 +228,7 @@ static int step_pair(struct evaluator *evaluator, const struct arm64_instruction
 	return 0;
 }
 
-/* One register: at an offset, before or behind a change of the base, or with an index. */
+/* Loads and stores of one register: at an offset, before or after a change of the base, or with an index. */
 static int step_single(struct evaluator *evaluator, const struct arm64_instruction *instruction)
 {
 	uint8_t bytes = instruction->bytes;
@@ -243,7 +243,7 @@ static int step_single(struct evaluator *evaluator, const struct arm64_instructi
 		err = evaluator_load(evaluator, address, bytes, &value);
 		if (err)
 			return err;
-		/* Signed ones: of words only, and of numbers. */
+		/* The result of a load with sign extension is unknown. */
 		if (instruction->is_signed)
 			value = (struct value){ 0 };
 		set(evaluator, instruction->rd, 8, value);
@@ -255,7 +255,7 @@ static int step_single(struct evaluator *evaluator, const struct arm64_instructi
 
 static int branch_by(struct evaluator *evaluator, const struct arm64_instruction *instruction)
 {
-	/* eq, cs, mi, vs, hi, ge, gt; the odd ones are their opposites. */
+	/* Odd codes are the opposites of the even ones: eq, cs, mi, vs, hi, ge, gt. */
 	static const struct {
 		uint8_t condition;
 		bool is_opposite;
@@ -299,7 +299,7 @@ static int branch_by_zero(struct evaluator *evaluator, const struct arm64_instru
 	return err;
 }
 
-/* Branches to a register. pc is that of the next instruction already. */
+/* Branches to the address in a register. pc is already at the next instruction. */
 static int step_register_branch(struct evaluator *evaluator,
 				const struct arm64_instruction *instruction)
 {
@@ -318,7 +318,7 @@ static int step_register_branch(struct evaluator *evaluator,
 		       evaluator_jump(evaluator, value);
 }
 
-/* pc is that of the next instruction already. */
+/* pc is already at the next instruction. */
 static int step(struct evaluator *evaluator, const struct arm64_instruction *instruction)
 {
 	switch (instruction->operation) {
@@ -343,7 +343,7 @@ static int step(struct evaluator *evaluator, const struct arm64_instruction *ins
 		set(evaluator, instruction->rd, instruction->bytes,
 		    bitfield(get(evaluator, instruction->rn, instruction->bytes), instruction));
 		return 0;
-	/* csel, and others of a condition or of two sources, are not followed. */
+	/* csel and other instructions with a condition or two sources: the result is unknown. */
 	case ARM64_DATA:
 		set(evaluator, instruction->rd, 8, (struct value){ 0 });
 		return 0;

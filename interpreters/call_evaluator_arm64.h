@@ -5,7 +5,7 @@
 
 #include "interpreters/call_evaluator.h"
 
-/** Follows the instruction at pc; -EOPNOTSUPP for what is not followed, -EFAULT, -ESRCH. */
+/** Follows the instruction at pc; -EOPNOTSUPP if it cannot be followed, -EFAULT, -ESRCH. */
 int evaluator_step_arm64(struct evaluator *evaluator);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Instructions of x86-64 (Intel SDM volume 2) that small functions are made of: moves, sums,
- * shifts, comparisons and jumps of general registers. Of all others only the length and the
- * registers that they write are known, by lib/isa/x86_decode.h.
+ * Instructions of x86-64 (Intel SDM volume 2) that small functions consist of: moves, sums, shifts,
+ * comparisons and jumps of general registers. For all others lib/isa/x86_decode.h gives only the length
+ * and the registers that they write.
  */
 #include "interpreters/call_evaluator_x86.h"
 
@@ -15,16 +15,16 @@
 #include "lib/isa/x86_opcode.h"
 
 enum {
-	/** fs:0 and, in glibc, fs:0x10 hold the thread pointer itself. */
+	/** The thread pointer itself is stored at fs:0 and, in glibc, at fs:0x10. */
 	TCB_SELF = 0,
 	TCB_SELF_OF_GLIBC = 0x10,
 };
 
 struct instruction {
 	struct x86_operands operands;
-	/** Of the next one. */
+	/** Address of the next instruction. */
 	uint64_t next;
-	/** Of an operand in memory. */
+	/** Address of the operand in memory. */
 	struct value address;
 };
 
@@ -76,7 +76,7 @@ static int load_operand(struct evaluator *evaluator, const struct instruction *i
 static void set_register(struct evaluator *evaluator, uint8_t number, uint8_t bytes,
 			 struct value value)
 {
-	/* Words and bytes leave the rest of the register. */
+	/* A write of 1 or 2 bytes keeps the rest of the register, so the result is unknown. */
 	evaluator->registers[number] = bytes < 4 ? (struct value){ 0 } : value_cut(value, bytes);
 }
 
@@ -101,10 +101,10 @@ static void set_flags(struct evaluator *evaluator, struct value left, struct val
 	};
 }
 
-/** As in the opcodes 00 to 3f and in group 1. */
+/** Numbered as in the opcodes 00 to 3f and in group 1. */
 enum arithmetic { ADD = 0, OR = 1, AND = 4, SUBTRACT = 5, XOR = 6, COMPARE = 7 };
 
-/* True, and *result, unless only flags are written. */
+/* Sets *result and returns true, unless the operation writes only flags. */
 static bool calculate(struct evaluator *evaluator, uint8_t operation, struct value left,
 		      struct value right, uint8_t bytes, struct value *result)
 {
@@ -126,7 +126,7 @@ static bool calculate(struct evaluator *evaluator, uint8_t operation, struct val
 			*result = value_number(left.number | right.number, false);
 		break;
 	case AND:
-		/* The stack is aligned at every call of ours. */
+		/* The stack is assumed to be aligned, so that aligning it changes nothing. */
 		if (left.kind == VALUE_STACK)
 			*result = left;
 		else if (are_numbers)
@@ -177,7 +177,7 @@ static int step_arithmetic(struct evaluator *evaluator, struct instruction *inst
 	return 0;
 }
 
-/* 80, 81, 83: with an immediate. */
+/* Opcodes 80, 81, 83: arithmetic with an immediate. */
 static int step_group1(struct evaluator *evaluator, struct instruction *instruction)
 {
 	uint8_t bytes = instruction->operands.opcode & 1 ? instruction->operands.bytes : 1;
@@ -193,7 +193,7 @@ static int step_group1(struct evaluator *evaluator, struct instruction *instruct
 	return err;
 }
 
-/* c1, d1: by an immediate or by 1. */
+/* Opcodes c1, d1: shifts by an immediate or by 1. */
 static int step_shift(struct evaluator *evaluator, struct instruction *instruction)
 {
 	uint8_t operation;
@@ -216,7 +216,7 @@ static int step_shift(struct evaluator *evaluator, struct instruction *instructi
 	return 0;
 }
 
-/* 84, 85, and /0 of f6, f7. */
+/* Opcodes 84, 85, and /0 of f6, f7: test. */
 static int step_test(struct evaluator *evaluator, struct instruction *instruction)
 {
 	uint8_t bytes = instruction->operands.opcode & 1 ? instruction->operands.bytes : 1;
@@ -275,7 +275,7 @@ static int branch(struct evaluator *evaluator, uint8_t condition, uint64_t targe
 	return err;
 }
 
-/* Calls keep a word of the stack, so that pushes and pops fit together; it is never read. */
+/* A call pushes a word, so that pushes and pops match; the word is never read. */
 static int call(struct evaluator *evaluator, struct value target, uint64_t next)
 {
 	push(evaluator, (struct value){ 0 });
@@ -283,8 +283,8 @@ static int call(struct evaluator *evaluator, struct value target, uint64_t next)
 }
 
 /*
- * A slot that is not bound leads to the next instructions of the PLT: endbr64 perhaps, a push of the
- * relocation's number and a jump.
+ * A slot that is not bound points to the next instructions of the PLT: perhaps endbr64, then a push of the
+ * relocation's index and a jump.
  */
 static int bind_target(struct evaluator *evaluator, const struct instruction *instruction,
 		       struct value *target)
@@ -345,7 +345,7 @@ static int step_move(struct evaluator *evaluator, struct instruction *instructio
 		break;
 	case 0x8d:
 		value = instruction->address;
-		/* An address of the thread's own segment is none. */
+		/* lea ignores the segment, so an operand with fs gives no address. */
 		if (!instruction->operands.is_memory || instruction->operands.is_of_fs)
 			value = (struct value){ 0 };
 		break;
@@ -365,7 +365,7 @@ static int step_move(struct evaluator *evaluator, struct instruction *instructio
 	return err;
 }
 
-/* movzx of b6 and b7; what only hints, and branches. */
+/* Two-byte opcodes: movzx (b6, b7), hints, and branches. */
 static int step_extended(struct evaluator *evaluator, struct instruction *instruction)
 {
 	uint8_t opcode = instruction->operands.opcode;
@@ -449,7 +449,7 @@ static int step_plain(struct evaluator *evaluator, struct instruction *instructi
 	}
 }
 
-/* What an instruction that is not followed leaves. */
+/* Applies the effects of an instruction that is not followed: the registers that it writes become unknown. */
 static int step_over(struct evaluator *evaluator, const struct x86_instruction *decoded)
 {
 	switch (decoded->kind) {

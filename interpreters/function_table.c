@@ -6,7 +6,7 @@
 #include <string.h>
 
 enum {
-	/** .eh_frame_hdr with a table of pairs of 4 bytes from the section's beginning on. */
+	/** Encoding of .eh_frame_hdr: pairs of 4-byte offsets from the start of the section. */
 	HEADER_VERSION = 1,
 	TABLE_ENCODING = 0x3b,
 	COUNT_ENCODING = 0x03,
@@ -36,7 +36,7 @@ int function_table_init(struct function_table *table, const struct elf_image *im
 	return 0;
 }
 
-/* Entry @index: where a function begins, and its FDE. */
+/* Reads entry @index: the addresses of a function and of its FDE. */
 static int function_table_entry(const struct function_table *table, uint32_t index, uint64_t *start,
 				uint64_t *fde)
 {
@@ -57,7 +57,7 @@ int function_table_find(const struct function_table *table, uint64_t address,
 {
 	uint32_t low = 0, high = table->count;
 	uint64_t start, fde;
-	/* Length, CIE, beginning and size, as pc-relative pointers of 4 bytes. */
+	/* The FDE's length, CIE, start (relative to the field) and size, 4 bytes each. */
 	int32_t words[4];
 	int err;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The functions of an executable, stripped or not, by the search table of .eh_frame_hdr (Linux Standard Base 5.0,
- * "Exception Frames"). Compilers emit a description (FDE) for each function, and one of its own for a cold part.
+ * The functions of an executable, stripped or not, from the search table of .eh_frame_hdr (Linux Standard Base 5.0,
+ * "Exception Frames"). Compilers emit a description (FDE) for each function, and another one for its cold part.
  */
 #ifndef INTERPRETERS_FUNCTION_TABLE_H
 #define INTERPRETERS_FUNCTION_TABLE_H
@@ -18,10 +18,10 @@ struct function_table {
 	uint32_t count;
 };
 
-/** -ENOENT if there is no table, or one of another form than linkers write; -EBADMSG. */
+/** -ENOENT if there is no table, or not in the form that linkers write; -EBADMSG. */
 int function_table_init(struct function_table *table, const struct elf_image *image);
 
-/** The range of the FDE that @address lies in; -ENOENT if it lies in none, -EBADMSG. */
+/** Finds the range of the FDE that covers @address; -ENOENT if none does, -EBADMSG. */
 int function_table_find(const struct function_table *table, uint64_t address,
 			struct code_range *range);
 

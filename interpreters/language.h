@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * interpreters/ knows language runtimes: how the kernel side finds the frames of their functions,
- * and what those are called. One folder a language; this is the contract that all of them keep.
+ * interpreters/ supports language runtimes: it gives the kernel side the data to find the frames of their
+ * functions, and it names those frames. Each language has a folder; this is the interface of all of them.
  *
- *	probe		once per executable: is it the runtime? which version, where is its loop?
- *	attach		once per process that maps it: what the kernel side needs there
- *	symbolize	a frame that the kernel side sent -> functions, inlined ones too, file, line
+ *	probe		once per executable: is it the runtime, which version, where is its eval loop?
+ *	attach		once per process that maps it: reads the data that the kernel side needs
+ *	symbolize	a frame from the kernel side -> functions (inlined ones too), file, line
  *	detach		the process is gone
  *
- * Files and memory belong to the processes under profile: every byte read is hostile, every length
- * and pointer bounded. A version that is not known is refused (-EOPNOTSUPP), never guessed; its
- * processes keep their native frames.
+ * Files and memory belong to the profiled processes: every byte is hostile, and every length and
+ * pointer is bounded. An unknown version is refused (-EOPNOTSUPP), never guessed; its processes keep
+ * their native frames.
  */
 #ifndef INTERPRETERS_LANGUAGE_H
 #define INTERPRETERS_LANGUAGE_H
@@ -33,28 +33,28 @@ enum {
 	LOOP_RANGES_MAX = 8,
 	/** Longer names and file names are cut. */
 	FRAME_NAME_MAX_BYTES = 4096,
-	/** Of a language's data for the kernel side, with tables. */
+	/** Limit of a runtime's data for the kernel side, tables included. */
 	RUNTIME_DATA_MAX_BYTES = 1 << 20,
-	/** Functions that one frame stands for; HotSpot inlines 100 deep at most. */
+	/** Limit of functions in one frame; HotSpot inlines 100 deep at most. */
 	INTERPRETED_FRAMES_MAX = 128,
 };
 
 /**
- * What probe found in an executable. Immutable from then on, so threads may share it. The languages put it
- * first into a struct of their own; freed by language_ops.release.
+ * The result of probing an executable. It is immutable, so threads may share it. Each language has it as the
+ * first member of a struct of its own; language_ops.release frees it.
  */
 struct runtime_file {
 	const struct language *language;
-	/** Such as "CPython 3.13 (free-threaded)", for the log. */
+	/** Text for the log, such as "CPython 3.13 (free-threaded)". */
 	char version[64];
-	/** Code whose rows get RULE_LOOP: the loop with its cold parts. Sorted. */
+	/** Code whose rows get RULE_LOOP: the eval loop with its cold parts. Sorted. */
 	struct code_range ranges[LOOP_RANGES_MAX];
 	uint32_t range_count;
-	/** The language's step on the kernel side finds the callers of that code where it has no rules. */
+	/** Where that code has no unwind rules, the language's step on the kernel side finds the caller. */
 	bool steps_without_rules;
-	/** attach reads neither memory, which is NULL then, nor files, so it need not wait for a load thread. */
+	/** attach reads neither memory (which is NULL then) nor files, so it need not wait for a load thread. */
 	bool attaches_at_once;
-	/** Names of methods are to have the types of arguments and result, where a language overloads them. */
+	/** Where a language overloads methods, their names include the types of arguments and result. */
 	bool with_signatures;
 };
 
@@ -67,68 +67,69 @@ struct attach_module {
 	uint64_t bias;
 };
 
-/** Machine code that a runtime has made for itself, of which no table tells. All borrowed. */
+/** Machine code that a runtime has generated for itself and that no table describes. All borrowed. */
 struct runtime_code {
-	/** Of the first byte, in the process. */
+	/** Address of the first byte, in the process. */
 	uint64_t address;
 	const uint8_t *bytes;
 	size_t size;
-	/** Sorted: where functions are known to start in it. */
+	/** Known starts of functions in it, sorted. */
 	const uint64_t *starts;
 	size_t start_count;
-	/** Nothing in it moves the stack pointer: it is not looked at. */
+	/** No instruction of it moves the stack pointer, so it is not analysed. */
 	bool is_flat;
 	/**
-	 * Nothing calls its first byte; where it goes back to is in a register there (x86-64: rdx), or in what the
-	 * JVM has of the thread, if it begins with the push of another register.
+	 * Its first byte is not called. The return address is in a register there (x86-64: rdx). If the code begins
+	 * with the push of another register, it is in the JVM's data of the thread.
 	 */
 	bool is_thrown_to;
-	/** Its first byte is jumped to from within a frame of this size, kept by rbp; 0: it is called. */
+	/** Its first byte is jumped to from within a frame of this size, which rbp points to; 0: it is called. */
 	uint32_t frame_bytes;
 };
 
 /**
- * Of the direct jumps and branches from the instruction at @bytes on, of @size, the first that goes to @low to
- * @high, both counted from @bytes and below 0: where it goes, counted so. 0: there is none before a place that
- * nothing goes on behind, or that is not known. @machine is EM_X86_64 or EM_AARCH64. Any thread.
+ * Finds the first direct jump or branch in the @size bytes at @bytes whose target is from @low to @high, and returns
+ * that target. All three are offsets from @bytes, and negative. Returns 0 if there is none before an instruction that
+ * is unknown or does not continue to the next one. @machine is EM_X86_64 or EM_AARCH64. Any thread may call it.
  */
 typedef int64_t runtime_find_jump(uint16_t machine, const uint8_t *bytes, size_t size, int64_t low,
 				  int64_t high);
 
-/** The process to attach to. All borrowed for the call, but functions. */
+/** The process to attach to. All of it is borrowed for the call, except the functions. */
 struct attach_target {
 	uint32_t pid;
 	struct remote_memory *memory;
-	/** Of the executable that was probed. */
+	/** Bias of the executable that was probed. */
 	uint64_t bias;
-	/** All files with executable mappings, the probed one among them. */
+	/** All files with executable mappings, including the probed one. */
 	const struct attach_module *modules;
 	uint32_t module_count;
 	/**
-	 * Makes rows, by addresses in the process, of @count pieces of code, sorted and not overlapping,
-	 * by their instructions; what is not believed is flagged as a guess or has none. -ENOMEM, -E2BIG.
-	 * NULL: nobody can. HotSpot's ways are assumed (code_analysis.h). @machine is EM_X86_64 or EM_AARCH64.
+	 * Makes unwind rows for @count pieces of code from their instructions. Addresses are those of the process;
+	 * the pieces are sorted and do not overlap. An uncertain row is flagged as a guess or left out. HotSpot's
+	 * conventions are assumed (code_analysis.h). @machine is EM_X86_64 or EM_AARCH64. -ENOMEM, -E2BIG.
+	 * NULL: not available.
 	 */
 	int (*analyse)(uint16_t machine, const struct runtime_code *code, size_t count,
 		       struct stack_deltas *deltas);
-	/** NULL: nobody can. */
+	/** NULL: not available. */
 	runtime_find_jump *find_jump;
 };
 
 /**
- * A runtime in a process. The languages put it first into a struct of their own; freed by
- * language_ops.detach. Owned by one thread at a time, but data never changes.
+ * A runtime in a process. Each language has it as the first member of a struct of its own;
+ * language_ops.detach frees it. One thread at a time owns it, but the data never changes.
  */
 struct runtime {
 	const struct language *language;
-	/** For the kernel side (ebpf/abi), a multiple of CELL_BYTES; the language's own, as this is. */
+	/** Data for the kernel side (ebpf/abi); its size is a multiple of CELL_BYTES. The language owns it. */
 	uint32_t data_bytes;
 	const void *data;
-	/** While the runtime starts there may be more to find: it is attached to again a few times. */
+	/** The runtime is still starting and there may be more to find, so attach is repeated a few times. */
 	bool may_grow;
 };
 
-/** What a frame is called. */
+/** The name and source position of a function in a frame. */
 struct interpreted_frame {
 	/** UTF-8; never NULL. */
 	const char *function;
@@ -136,19 +137,19 @@ struct interpreted_frame {
 	const char *file;
 	/** 0 if unknown. */
 	uint32_t line;
-	/** Into the next one. */
+	/** The function is inlined into the next one. */
 	bool is_inlined;
 	/**
-	 * The runtime knows of no such place: the frame is that of the nearest one of which it does, in the
-	 * same physical function. What calls that is not in doubt, so the stack is as good as any.
+	 * The runtime has no record for this pc. The frame is from the nearest pc with a record, in the same
+	 * physical function. The callers of that function are certain, so the stack is as good as any other.
 	 */
 	bool is_approximate;
-	/** The whole stack is what the language's mark says (language_mark()): what it calls is a virtual thread's. */
+	/** The language's mark (language_mark()) applies to the whole stack: the callees are a virtual thread's. */
 	bool marks_trace;
 };
 
 /**
- * The functions that a frame of the kernel side stands for. Strings are borrowed from the
+ * The functions that a frame of the kernel side represents. Strings are borrowed from the
  * runtime until its next call.
  */
 struct interpreted_frames {
@@ -157,7 +158,7 @@ struct interpreted_frames {
 	struct interpreted_frame items[INTERPRETED_FRAMES_MAX];
 };
 
-/** True of what another try may have: such an error is no answer that something is not there. */
+/** True for an error that may pass when the call is retried; it does not mean that something is missing. */
 static inline bool is_passing(int err)
 {
 	return err == -EAGAIN || err == -ESRCH || err == -ENOMEM;
@@ -165,32 +166,32 @@ static inline bool is_passing(int err)
 
 struct language_ops {
 	/**
-	 * -ENOENT: not this runtime, the normal case, which must be cheap; -EOPNOTSUPP: it is, but of a
-	 * version that is not known; -EBADMSG, -ENOMEM.
+	 * -ENOENT: not this runtime, which is the normal case and must be cheap; -EOPNOTSUPP: this runtime, but
+	 * an unknown version; -EBADMSG, -ENOMEM.
 	 */
 	int (*probe)(const struct elf_image *image, const char *path, struct runtime_file **file);
 	void (*release)(struct runtime_file *file);
 	/**
-	 * Adds what the file of a program says of itself to *@facts. Asked of every executable when it is met, whatever
-	 * -tracers says: it refuses by the names of sections, and takes some ten us otherwise. NULL: it says nothing.
+	 * Adds facts from the program's file to *@facts. Called for every executable when it is first seen, whatever
+	 * -tracers says. It refuses by the names of sections, and takes some ten us otherwise. NULL: no facts.
 	 */
 	void (*describe)(const struct elf_image *image, struct program_facts *facts);
 	/**
-	 * -EAGAIN: the runtime has not set itself up yet, try again later; -EOPNOTSUPP: what is in
-	 * memory is not what the file said, or a C library that is not known; -ESRCH, -EFAULT, -ENOMEM.
+	 * -EAGAIN: the runtime has not initialized itself yet, retry later; -EOPNOTSUPP: the memory does not
+	 * match the file, or the C library is unknown; -ESRCH, -EFAULT, -ENOMEM.
 	 */
 	int (*attach)(const struct runtime_file *file, const struct attach_target *target,
 		      struct runtime **process);
 	/**
-	 * Names the frame of @words, two or three as frame_word_count() says of the first, reading from @memory, that of
-	 * the process or of a fork of it, what is not in the cache yet. -ENOENT: the frame is the runtime's own, of no
-	 * function of the program, and is to be left out; -ESTALE: the function's object is not there
-	 * any more (the fingerprint is another one); -ESRCH, -EFAULT, -EBADMSG, -ENOMEM.
+	 * Names the frame of @words: two or three words, see frame_word_count(). What is not cached is read from
+	 * @memory, the memory of the process or of a fork of it. -ENOENT: the frame belongs to the runtime and not to
+	 * the program, and must be left out; -ESTALE: the function's object is gone (its fingerprint has changed);
+	 * -ESRCH, -EFAULT, -EBADMSG, -ENOMEM.
 	 *
-	 * Forks that make objects apart from each other make different ones of the same words. So
-	 * *@object, if not 0, is what an earlier call for these words and the same process left there
-	 * (also with -ENOENT); with 0 nothing in the cache is believed before @memory was looked at. What is
-	 * said with an object holds for all later calls with these words and the same process.
+	 * Forks of a process may create different objects with the same words. *@object tells them apart: it is 0,
+	 * or the value that an earlier call for the same words and process left there (also with -ENOENT). With 0 the
+	 * cache is used only after a check against @memory. An answer with an object holds for all later calls
+	 * with the same words and process.
 	 *
 	 * NULL for a language without frames of its own (LANGUAGE_NATIVE).
 	 */
@@ -201,10 +202,10 @@ struct language_ops {
 };
 
 /**
- * A language. If its functions are run by a loop (LANGUAGE_LOOP), native frames of the runtime's executable that stand
- * between its interpreted ones only run these, and -fold-runtime-frames leaves them out. Not so of Java: libjvm.so is
- * between Java's frames where it works for the program (classes are loaded, exceptions filled, methods called from
- * C), and what runs these lies in memory of its own.
+ * A language. If an eval loop runs its functions (LANGUAGE_LOOP), native frames of the runtime's executable between
+ * interpreted frames only run those, and -fold-runtime-frames leaves them out. Java is different: libjvm.so is
+ * between Java frames where it works for the program (it loads classes, fills exceptions, calls methods from C), and
+ * the code that runs Java's methods lies in memory of its own.
  */
 struct language {
 	const struct language_id *id;

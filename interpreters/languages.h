@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What people are told of each language (ebpf/abi/languages.h). There is a row for each, in any order.
+ * Texts that users read about each language of ebpf/abi/languages.h. There is a row for each, in any order.
  *
- *	NAME	that of its row there
+ *	NAME	the name of its row there
  *	shown	the language's name as people write it
- *	parts	what -doctor says of a runtime whose frames are found
+ *	parts	the text of -doctor for a runtime whose frames are found
  */
 #ifndef INTERPRETERS_LANGUAGES_H
 #define INTERPRETERS_LANGUAGES_H
@@ -21,7 +21,7 @@
 	X(RUBY, "Ruby", "Ruby frames, methods in C among them; names, lines")
 /* clang-format on */
 
-/** ", Python" for each. */
+/** Names of all languages, each as ", Python". */
 #define LANGUAGES_SHOWN LANGUAGE_TEXTS(LANGUAGE_SHOWN)
 #define LANGUAGE_SHOWN(NAME, shown, parts) ", " shown
 
@@ -30,7 +30,7 @@ struct language_texts {
 	const char *parts;
 };
 
-/** By enum language_index. */
+/** Indexed by enum language_index. */
 extern const struct language_texts language_texts[LANGUAGE_COUNT];
 
 #endif

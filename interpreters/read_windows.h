@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Memory of which small neighbouring pieces are read, one after the other: a field of an object, and then
- * the next one. Each read goes on to the end of a window, which answers those that follow. For one look at
- * what is then checked to be as it was, by the memory itself.
+ * A cache for reads of small neighbouring pieces of memory, such as one field of an object after the other.
+ * A read fetches a whole window, which serves the reads that follow. Use it for one short look only; the
+ * caller then checks with the memory itself that nothing has changed.
  */
 #ifndef INTERPRETERS_READ_WINDOWS_H
 #define INTERPRETERS_READ_WINDOWS_H
@@ -12,7 +12,7 @@
 #include "lib/host/remote_memory.h"
 
 enum {
-	/** A power of two, and no more than a page, so that all of a window is there or nothing. */
+	/** A power of two and at most a page, so that a window is readable as a whole or not at all. */
 	READ_WINDOW_BYTES = 512,
 	READ_WINDOW_COUNT = 16,
 };
@@ -23,17 +23,17 @@ struct read_window {
 	uint8_t bytes[READ_WINDOW_BYTES];
 };
 
-/** One thread's. */
+/** Owned by one thread. */
 struct read_windows {
 	struct remote_memory memory;
 	/** Borrowed. */
 	struct remote_memory *source;
-	/** Of those that were filled. */
+	/** Number of windows that were filled. */
 	uint32_t filled;
 	struct read_window windows[READ_WINDOW_COUNT];
 };
 
-/** What is larger than a window, or lies in two, is read from @source, which is borrowed. */
+/** @source is borrowed. A read that does not fit into one window goes to it directly. */
 void read_windows_init(struct read_windows *windows, struct remote_memory *source);
 
 #endif

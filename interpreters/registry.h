@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** The languages there are. */
+/** All languages. */
 #ifndef INTERPRETERS_REGISTRY_H
 #define INTERPRETERS_REGISTRY_H
 
 #include "interpreters/language.h"
 
-/** A set of languages: bit i is the i-th of language_at(). */
+/** The set of all languages: bit i is language_at(i). */
 #define LANGUAGES_ALL (LANGUAGES_WITH_SIGNATURES - 1)
-/** Beside the languages of a set: names of methods have their types (runtime_file.with_signatures). */
+/** A flag in a set of languages: names of methods include their types (runtime_file.with_signatures). */
 #define LANGUAGES_WITH_SIGNATURES (1U << 31)
 
-/** The language of that index or name; NULL if there is none. */
+/** The language with that index or name; NULL if there is none. */
 const struct language *language_at(uint32_t index);
 const struct language *language_by_name(const char *name);
 
 /**
- * The runtime that @image is, of the set @selected; -ENOENT if it is none, and else
- * as language_ops.probe.
+ * Probes @image for the languages in @selected. -ENOENT: it is none of their runtimes; other errors as
+ * language_ops.probe.
  */
 int languages_probe(uint32_t selected, const struct elf_image *image, const char *path,
 		    struct runtime_file **file);
 
-/** What @image says of itself to all languages that ask (language_ops.describe); false if that is nothing. */
+/** Collects the facts about @image from all languages (language_ops.describe); false if there are none. */
 bool languages_describe(const struct elf_image *image, struct program_facts *facts);
 
 #endif

@@ -33,7 +33,7 @@ static int read_name(const struct elf_dynamic *dynamic, const struct elf_image *
 	return name[0] && memchr(name, 0, NAME_MAX_BYTES) ? 0 : -ENOENT;
 }
 
-/* The name that the slot at ELF address @slot is for. */
+/* The name in the relocation of the slot at ELF address @slot. */
 static int find_name(const struct elf_dynamic *dynamic, const struct elf_image *image,
 		     uint64_t slot, char name[NAME_MAX_BYTES])
 {
@@ -57,7 +57,7 @@ static int find_name(const struct elf_dynamic *dynamic, const struct elf_image *
 	return -ENOENT;
 }
 
-/* The name of the slot, if it is of this module. */
+/* The name of the slot, if the slot belongs to this module. */
 static int name_in_module(const struct attach_module *module, uint64_t slot,
 			  char name[NAME_MAX_BYTES])
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Calls between libraries that the dynamic linker has not bound yet, since none was made: which
- * function the first one will reach. As it does, by the relocation of the slot that is jumped
- * through (R_X86_64_JUMP_SLOT and its like), and the first module that exports the name.
+ * Finds the function that a call between libraries will reach when the dynamic linker has not bound it yet.
+ * The search is the linker's own: the relocation of the slot that the call jumps through
+ * (R_X86_64_JUMP_SLOT and its like) names the function, and the first module that exports the name has it.
  */
 #ifndef INTERPRETERS_UNBOUND_CALL_H
 #define INTERPRETERS_UNBOUND_CALL_H
@@ -11,18 +11,18 @@
 
 #include "interpreters/language.h"
 
-/** How many slots of one module are looked through. */
+/** Limit of slots that are searched in one module. */
 enum { UNBOUND_CALL_MAX_SLOTS = 1 << 16 };
 
 /**
- * CPU time for all calls that are followed for one function. A hundred modules take some ms; hostile
- * ones could take any time, each and together.
+ * Limit of CPU time for all unbound calls of one function that is followed. A hundred modules take some ms;
+ * hostile ones could take any time, each and together.
  */
 #define UNBOUND_CALL_MAX_CPU_NS 500000000ULL
 
 /**
- * The address of the function for which the word at @slot stands, in one of @target's modules.
- * -ENOENT if no relocation is for it, or nothing exports what it names; -EOPNOTSUPP once the thread's
+ * Finds the address of the function that belongs in the slot at @slot, in one of @target's modules. -ENOENT if
+ * the slot has no relocation, or no module exports the name; -EOPNOTSUPP once the thread's
  * clock_thread_cpu_ns() is over @deadline_ns; -EBADMSG, -ENOMEM.
  */
 int unbound_call_find(const struct attach_target *target, uint64_t slot, uint64_t deadline_ns,

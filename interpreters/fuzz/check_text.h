@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** What fuzzers ask of the texts that a language gives. */
+/** Checks of the texts that a language returns, for fuzzers. */
 #ifndef INTERPRETERS_FUZZ_CHECK_TEXT_H
 #define INTERPRETERS_FUZZ_CHECK_TEXT_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Following hostile code of both machines: it ends, stays within its memory, and what it gives is a
+ * Follows hostile code of both machines: the evaluator ends, stays within its memory, and returns a valid
  * path. Byte 0 chooses the machine; the rest is code and data at one address.
  *
  * covers: call_evaluator.c call_evaluator_x86.c call_evaluator_arm64.c thread_local.c

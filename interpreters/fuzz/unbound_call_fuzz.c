@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Slots that the dynamic linker has not bound yet, in modules whose tables are right or damaged: a
- * function that is found is one that a module exports by the name of the slot, and nothing crashes or
- * takes long. Byte 0 chooses the slot that is asked for, byte 1 which module exports which name; the
- * rest is damage, first of one module and then of the other.
+ * Slots that the dynamic linker has not bound yet, in modules with right or damaged tables: a function
+ * that is found is exported by a module under the name of the slot, and nothing crashes or takes long.
+ * Byte 0 chooses the slot, byte 1 which module exports which name; the rest is damage, first of one
+ * module and then of the other.
  */
 #include "interpreters/unbound_call.h"
 
@@ -42,7 +42,7 @@ static void make_module(struct made_elf *elf, uint32_t module, uint8_t exported)
 	}
 }
 
-/* One file of each module for all runs: making them would be most of the time. */
+/* Each module has one file for all runs, since making a file takes most of the time. */
 static int file_of(const struct made_elf *elf, uint32_t module)
 {
 	static int fds[MODULES] = { -1, -1 };

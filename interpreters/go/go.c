@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Probing reads a few functions of the runtime; attaching, three words of the process at most, and
- * none where the linker has set the place of g.
+ * Probing reads a few functions of the runtime. Attaching reads at most three words of the process, and none
+ * if the linker has set the offset of g.
  */
 #include "interpreters/go/go.h"
 
@@ -18,32 +18,32 @@
 #include "lib/elf/go_program.h"
 
 enum {
-	/* Of the longest name, with its NUL. */
+	/* Size of the longest name, with its NUL. */
 	NAME_BYTES = 40,
-	/* Later ones may have moved what is in struct g. */
+	/* Later versions may have moved the fields of struct g. */
 	LAST_KNOWN_MINOR = 27,
 	ARM64_BYTES = 4,
-	/* str of 8 bytes with an offset of 12 bits, in words. */
+	/* str of 8 bytes; its offset has 12 bits and counts words. */
 	ARM64_STORE_MASK = 0xffc00000,
 	ARM64_STORE = 0xf9000000,
 	ARM64_OFFSET_SHIFT = 10,
 	ARM64_OFFSET_MASK = 0xfff,
 };
 
-/* The function that sets labels, by its name in Go's table: programs that set none lack it. */
+/* Name in Go's table of the function that sets labels; programs that set none lack it. */
 #define GOROUTINE_LABEL_FUNCTION "runtime/pprof.runtime_setProfLabel"
 
 /*
- * Where struct g has a goroutine's labels and its number, by version: offsets from the debug information
- * of programs that each version made, equal on x86-64 and arm64.
+ * Offsets in struct g of a goroutine's labels and number, by version. They come from the debug information of
+ * programs that each version built, and are equal on x86-64 and arm64.
  * Source: runtime/runtime2.go and runtime/pprof/label.go of Go 1.15 to 1.27.
  */
 struct goroutine_layout {
-	/* The first Go that has it: 27 for 1.27. */
+	/* First version with this layout: 27 for Go 1.27. */
 	uint32_t minor;
 	uint16_t labels;
 	uint16_t id;
-	/* A slice; before, a map. */
+	/* Labels are a slice; older versions have a map. */
 	bool has_label_slice;
 };
 
@@ -59,16 +59,16 @@ struct go_attached {
 
 _Static_assert(sizeof(struct go_process) % CELL_BYTES == 0, "whole cells");
 
-/* What is looked for in a file. */
+/* State of the search for functions in a file. */
 struct search {
 	struct go_table *table;
 	struct go_file *file;
-	/** NULL: not known. */
+	/** NULL: the version is unknown. */
 	const struct goroutine_layout *layout;
 	bool has_labels;
 };
 
-/* The newest first. */
+/* Newest first. */
 static const struct goroutine_layout layouts[] = {
 	{ .minor = 26, .labels = 352, .id = 152, .has_label_slice = true },
 	{ .minor = 25, .labels = 344, .id = 152, .has_label_slice = true },
@@ -79,7 +79,7 @@ static const struct goroutine_layout layouts[] = {
 	{ .minor = 15, .labels = 344, .id = 152 },
 };
 
-/* The layout of Go 1.@minor; NULL if it is not known. */
+/* The layout of Go 1.@minor; NULL if it is unknown. */
 static const struct goroutine_layout *goroutine_layout_find(uint32_t minor)
 {
 	for (size_t i = 0; i < sizeof(layouts) / sizeof(layouts[0]); i++)
@@ -89,8 +89,8 @@ static const struct goroutine_layout *goroutine_layout_find(uint32_t minor)
 }
 
 /*
- * Whether the function GOROUTINE_LABEL_FUNCTION, whose code is @code, stores where @layout says: the
- * table was made of programs as the Go project builds them.
+ * True if GOROUTINE_LABEL_FUNCTION, whose code is @code, stores at the offset that @layout has for labels. The
+ * layouts come from the Go project's own builds, and other builds of Go may differ.
  */
 static bool goroutine_layout_fits(const struct goroutine_layout *layout, uint16_t machine,
 				  const uint8_t *code, size_t size)
@@ -108,7 +108,7 @@ static bool goroutine_layout_fits(const struct goroutine_layout *layout, uint16_
 	return false;
 }
 
-/* The code of @function, as far as there is room; the number of bytes, 0 if they cannot be read. */
+/* Reads the code of @function, up to the size of @code; returns its size, 0 if it cannot be read. */
 static size_t read_code(struct go_table *table, const struct go_function *function,
 			uint8_t code[GO_RUNTIME_CODE_BYTES])
 {
@@ -119,7 +119,7 @@ static size_t read_code(struct go_table *table, const struct go_function *functi
 	return elf_pages_read_address(&table->pages, function->start, code, size) ? 0 : size;
 }
 
-/* Reads the function if its name is one of those that are wanted. */
+/* Reads the function if its name is wanted. */
 static void look_at(struct search *search, const struct go_function *function)
 {
 	uint16_t machine = search->table->pages.image->machine;
@@ -151,7 +151,7 @@ static void take_layout(const struct search *search)
 	process->has_label_slice = search->layout->has_label_slice;
 }
 
-/* -ENOENT: a file without a runtime, such as a plugin. */
+/* -ENOENT: the file has no runtime; plugins have none. */
 static int read_runtime(struct go_table *table, struct go_file *file)
 {
 	struct search search = {
@@ -211,7 +211,7 @@ static void release(struct runtime_file *file)
 	free(file);
 }
 
-/* Whether the thread's g is in memory; in a register without C, on arm64. */
+/* Reads the flag that says whether the program has C. On arm64 without C, g is only in a register. */
 static int find_c(const struct go_runtime_code *code, const struct attach_target *target,
 		  uint8_t *has_c)
 {
@@ -222,7 +222,7 @@ static int find_c(const struct go_runtime_code *code, const struct attach_target
 		err = remote_memory_read(target->memory, address, &address, sizeof(address));
 	if (err)
 		return err;
-	/* The dynamic linker is not there yet. */
+	/* The dynamic linker has not set the word yet. */
 	if (!address)
 		return fail(-EAGAIN, "Go's variables have no place yet");
 	return remote_memory_read(target->memory, address, has_c, sizeof(*has_c));
@@ -242,7 +242,7 @@ static int find_g(const struct go_runtime_code *code, const struct attach_target
 					 sizeof(offset));
 		if (err)
 			return err;
-		/* The dynamic linker is not there yet. */
+		/* The dynamic linker has not set the slot yet. */
 		if (!offset)
 			return fail(-EAGAIN, "Go's thread-local storage has no place yet");
 	}

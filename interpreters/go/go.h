@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Go. Its functions are native frames, walked by rows and named by the outputs; what is known here is
- * how stacks go on where the runtime changes them (ebpf/abi/go.h). There is nothing to symbolize.
+ * Go. Its functions are native frames: unwind rows find them and the outputs name them, so there is nothing to
+ * symbolize here. This module finds where a stack continues when the runtime switches stacks (ebpf/abi/go.h).
  */
 #ifndef INTERPRETERS_GO_GO_H
 #define INTERPRETERS_GO_GO_H

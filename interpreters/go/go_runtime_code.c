@@ -7,7 +7,7 @@
 enum {
 	MAX_FIELDS = 4,
 	ARM64_BYTES = 4,
-	/* Of a load or store of 8 bytes with an offset: 12 bits of it, in words. */
+	/* A load or store of 8 bytes has an offset of 12 bits that counts words. */
 	ARM64_OFFSET_SHIFT = 10,
 	ARM64_OFFSET_MASK = 0xfff,
 };
@@ -41,8 +41,8 @@ static uint8_t hex_digit(char digit)
 }
 
 /*
- * True if @pattern stands at the beginning of @code: bytes in hexadecimal, B and D for signed fields of
- * one and four bytes, which go to @fields. *@length: its bytes.
+ * True if @code begins with @pattern: bytes in hexadecimal, and B and D for signed fields of one and four
+ * bytes, which are stored to @fields. *@length: the number of bytes that match.
  */
 static bool matches(const char *pattern, const uint8_t *code, size_t size,
 		    int32_t fields[MAX_FIELDS], size_t *length)
@@ -73,7 +73,7 @@ static bool matches(const char *pattern, const uint8_t *code, size_t size,
 	return true;
 }
 
-/* The first place of @pattern in @code: its offset, or @size if there is none. */
+/* The offset of the first match of @pattern in @code, or @size if there is none. */
 static size_t find(const char *pattern, const uint8_t *code, size_t size,
 		   int32_t fields[MAX_FIELDS], size_t *length)
 {
@@ -106,7 +106,7 @@ static bool read_x86_systemstack(struct go_runtime_code *runtime, uint64_t addre
 		{ "48 c7 c1 D 64 48 8b 01", GO_G_AT_OFFSET },
 		{ "48 8b 0d D 64 48 8b 01", GO_G_AT_SLOT },
 	};
-	/* Behind the displacement that is relative to it. */
+	/* The displacement is relative to the end of the instruction. */
 	const size_t slot_instruction_bytes = 7;
 	int32_t fields[MAX_FIELDS];
 	size_t length, ignored;
@@ -157,14 +157,14 @@ static bool read_x86_nanotime(struct go_runtime_code *runtime, const uint8_t *co
 	       set_offset(fields[1], &runtime->process.m_vdso_sp);
 }
 
-/* An instruction of arm64: its bits, but for those of an offset that may be anything. */
+/* An instruction of arm64: its bits, except those of an offset, which may be anything. */
 struct arm64_pattern {
 	uint32_t bits;
 	bool has_offset;
 	bool is_any;
 };
 
-/* The first place of the @count @instructions; their offsets, in bytes, go to @fields. */
+/* Finds the first match of the @count @instructions; their offsets, in bytes, are stored to @fields. */
 static bool find_arm64(const struct arm64_pattern *instructions, size_t count, const uint8_t *code,
 		       size_t size, int32_t fields[MAX_FIELDS])
 {
@@ -263,7 +263,7 @@ struct arm64_reader {
 	size_t at;
 };
 
-/* The next instruction, if its bits but for those of @fields are @bits. */
+/* Reads the next instruction if its bits, except those in the mask @fields, are @bits. */
 static bool take_arm64(struct arm64_reader *reader, uint32_t bits, uint32_t fields, uint32_t *word)
 {
 	if (reader->size - reader->at < ARM64_BYTES)
@@ -293,7 +293,7 @@ static bool take_page(struct arm64_reader *reader, uint64_t *page)
 	return true;
 }
 
-/* Loads a byte to x0: ldrsb x0,[x27,#flag], or ldrsb x0,[x27] behind add x27 or ldr x27. */
+/* The load of the flag to x0: ldrsb x0,[x27,#flag], or ldrsb x0,[x27] after add x27 or ldr x27. */
 static bool take_c_flag(struct arm64_reader *reader, struct go_runtime_code *runtime)
 {
 	enum { OFFSET = ARM64_OFFSET_MASK << ARM64_OFFSET_SHIFT };
@@ -315,7 +315,7 @@ static bool take_c_flag(struct arm64_reader *reader, struct go_runtime_code *run
 	return take_arm64(reader, 0x39800360, 0, &word);
 }
 
-/* x27: the offset of g as the linker has set it, in one or two instructions, or out of a slot. */
+/* The offset of g in x27: an immediate in one or two instructions, or loaded from a slot. */
 static bool take_g_offset(struct arm64_reader *reader, struct go_runtime_code *runtime)
 {
 	enum { VALUE_SHIFT = 5, VALUE = 0xffff << VALUE_SHIFT };

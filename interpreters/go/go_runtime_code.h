@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Where Go's runtime keeps what ebpf/go/go_step.bpf.h needs, out of the instructions of those functions
- * that use it. No version is named: offsets in struct m moved in nearly each, and these functions,
- * assembly of a few lines, hardly at all. Where one does not look as it should, nothing is guessed.
+ * Finds the offsets that ebpf/go/go_step.bpf.h needs in the instructions of runtime functions that use them. No
+ * version is looked up: nearly each version moves the fields of struct m, but these functions, a few lines of
+ * assembly, hardly change. A function with unexpected instructions is refused; nothing is guessed.
  *
  * Source: systemstack(), mcall() and asmcgocall() in runtime/asm_{amd64,arm64}.s, nanotime1() in
  * runtime/sys_linux_{amd64,arm64}.s, load_g() in runtime/tls_arm64.s, of Go 1.16 to 1.27.
@@ -21,11 +21,11 @@ enum {
 	GO_RUNTIME_CODE_BYTES = 512,
 };
 
-/** Where a thread has its g. */
+/** Where a thread keeps its g. */
 enum go_g_place {
 	/** At an offset from the thread pointer: `offset`. */
 	GO_G_AT_OFFSET = 1,
-	/** The same, and the offset is in a word of the file's, which the linker sets: `slot`. */
+	/** The same, but the offset is in a word of the file that the linker sets: `slot`. */
 	GO_G_AT_SLOT,
 };
 
@@ -35,14 +35,14 @@ struct go_runtime_code {
 	/** ELF virtual address. */
 	uint64_t slot;
 	/**
-	 * arm64, ELF virtual address: of a byte that is set where the program has C, or of a word that
-	 * leads there. Only then g is there, for C has other uses for its register.
+	 * arm64: ELF virtual address of a byte that is set if the program has C, or of a pointer to that byte
+	 * (has_c_flag_slot). g is in memory only in such a program, because C uses g's register otherwise.
 	 */
 	uint64_t c_flag;
 	bool has_c_flag_slot;
-	/** All but g. */
+	/** All fields except g are set. */
 	struct go_process process;
-	/** Which functions were read: a bit for each value of enum go_runtime_function. */
+	/** The functions that were read: a bit for each value of enum go_runtime_function. */
 	uint32_t found;
 };
 
@@ -58,12 +58,12 @@ enum go_runtime_function {
 /** The function's name in Go's table. */
 const char *go_runtime_function_name(enum go_runtime_function function);
 
-/** Functions without which nothing can be said, as bits of `found`. */
+/** The functions that are required, as bits of `found`. */
 uint32_t go_runtime_needed(uint16_t machine);
 
 /**
- * Reads @function, whose code, @size bytes at ELF virtual address @address, is @code. True if it looks as
- * it should; a wrapper of the same name does not.
+ * Reads @function from its @size bytes of @code at ELF virtual address @address. True if it has the expected
+ * instructions; a wrapper of the same name does not.
  */
 bool go_runtime_code_read(struct go_runtime_code *runtime, uint16_t machine,
 			  enum go_runtime_function function, uint64_t address, const uint8_t *code,

@@ -3,9 +3,9 @@
 
 enum {
 	MAX_BYTES = 5,
-	/** Bits of each byte but the first. */
+	/** Bits in each byte except the first. */
 	BITS = 6,
-	/** Bytes that do not end a number, the last ones. */
+	/** The highest byte values do not end a number; this is their count. */
 	HIGH_BYTES = 1 << BITS,
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * HotSpot's compressed numbers (UNSIGNED5): 1 to 5 bytes, of which the low ones end a number. Up to 19
- * all bytes were in use, from 20 on 0 is not.
+ * HotSpot's compressed numbers (UNSIGNED5) of 1 to 5 bytes. A byte with a low value ends a number. Java up to
+ * 19 uses all byte values; from 20 on, 0 is not used.
  *
  * Source: share/code/compressedStream.hpp of OpenJDK 8 to 17, share/utilities/unsigned5.hpp of 21.
  */
@@ -14,14 +14,14 @@
 
 enum { COMPRESSED_FIRST_WITHOUT_ZERO = 20 };
 
-/** Borrows its bytes, which are hostile: what is not there reads as 0, with is_at_end. */
+/** Borrows its bytes, which are hostile: a read beyond the end gives 0 and sets is_at_end. */
 struct compressed_stream {
 	const uint8_t *bytes;
 	size_t size;
 	size_t offset;
-	/** Of Java. */
+	/** Version of Java. */
 	uint32_t version;
-	/** Something was read from behind the end, or is no number. */
+	/** A read went beyond the end, or found no number. */
 	bool is_at_end;
 };
 

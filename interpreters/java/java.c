@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The symbols of the tables are looked for in the file, the tables are read from the process, and all
- * that follows is where those say.
+ * The symbols of the tables are found in the file, and the tables are read from the process. They have the
+ * addresses and offsets of everything else.
  */
 #include "interpreters/java/java.h"
 
@@ -29,18 +29,18 @@ struct java_file {
 
 struct java_attached {
 	struct runtime process;
-	/** What `process` has as its data. */
+	/** The data of `process`. */
 	void *data;
 	struct java_heaps heaps;
 	struct java_symbolizer symbolizer;
 	struct java_stub_names stub_names;
-	/** struct named_stub by place. */
+	/** Address -> struct named_stub. */
 	struct lru_cache stubs;
 };
 
-/* What a place in a stub is called. */
+/* The name for an address in a stub. */
 struct named_stub {
-	/* When that was so. */
+	/* Time of the look-up. */
 	uint64_t looked_ns;
 	bool marks_trace;
 	char name[];
@@ -49,11 +49,11 @@ struct named_stub {
 enum {
 	STUBS_MAX_ENTRIES = 256,
 	STUBS_MAX_BYTES = 64 << 10,
-	/* What an entry takes beside its name. */
+	/* Size of an entry without its name. */
 	STUB_BYTES = 64,
 };
 
-/* Java that is not HotSpot's; its frames stay native ones. */
+/* Refuses a Java that is not HotSpot; its frames stay native. */
 static int refuse_others(const struct elf_image *image)
 {
 	struct elf_dynamic_symbol symbol;
@@ -140,13 +140,13 @@ static int attach(const struct runtime_file *probed, const struct attach_target 
 	made->process.language = &java_language;
 	made->process.data = rows;
 	made->process.data_bytes = bytes;
-	/* Compilers make their stubs in threads of their own. */
+	/* The compilers' threads may still be creating their stubs. */
 	made->process.may_grow = true;
 	*process = &made->process;
 	return 0;
 }
 
-/* Where a virtual thread's frames are in part in the heap, and where they come from there. */
+/* Stubs below which a part of a virtual thread's frames is still in the heap, and which fetch them from there. */
 #define CONTINUATION_STUBS "[stub: StubRoutines (continuation"
 
 static int read_stub(struct java_attached *attached, struct remote_memory *memory, uint64_t address,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Java: HotSpot, found by the tables that its libjvm.so exports (vm_structs.h). How its frames are
- * walked by what is attached stands in ebpf/java/java_step.bpf.h. Of a compiled frame the method that was
- * compiled is named; those that were inlined into it are not yet.
+ * Java: HotSpot, whose layout comes from tables that libjvm.so exports (vm_structs.h).
+ * ebpf/java/java_step.bpf.h describes how the kernel side unwinds its frames with the data of attach.
  */
 #ifndef INTERPRETERS_JAVA_JAVA_H
 #define INTERPRETERS_JAVA_JAVA_H

@@ -10,13 +10,13 @@
 #include "lib/base/error.h"
 
 enum {
-	/** Of the text that says which kind of HotSpot it is; that stands near its beginning. */
+	/** Bytes to read of the vm_info text; the kind of HotSpot is near its beginning. */
 	VM_INFO_BYTES = 48,
 	MAX_INTERPRETER_BYTES = 1 << 24,
 	STACK_ALIGNMENT = 16,
 	/*
-	 * interpreter_frame_bcp_offset of frame_x86.hpp and frame_aarch64.hpp, negative and in words. Since
-	 * 9 there is a mirror in the frame, on arm64 with a word more that keeps it aligned.
+	 * interpreter_frame_bcp_offset of frame_x86.hpp and frame_aarch64.hpp, negated, in words. Since 9 the
+	 * frame has a mirror too, and on arm64 one more word for alignment.
 	 */
 	BCP_SLOT_X86 = 8,
 	BCP_SLOT_X86_OF_8 = 7,
@@ -27,14 +27,14 @@ enum {
 _Static_assert((int)JAVA_MAX_HEAPS == (int)JAVA_CODE_HEAPS_MAX, "all heaps are published");
 _Static_assert((int)JAVA_FREE_SEGMENT == (int)JAVA_SEGMENT_FREE, "both sides read the same maps");
 
-/* A HotSpot that interprets bytecodes in C++ never makes any code: there is nothing to wait for. */
+/* Refuses Zero, a HotSpot that interprets bytecodes in C++: it never makes code, so waiting is useless. */
 static int refuse_zero(const struct java_layout *layout, struct remote_memory *memory)
 {
 	char text[VM_INFO_BYTES + 1] = "";
 	uint64_t address = 0;
 	int err = remote_memory_read(memory, layout->vm_info, &address, sizeof(address));
 
-	/* The last bytes of the page may be those of the string, which then is too short to be it. */
+	/* -EFAULT: the string is at the end of its page, and too short to be the one that is wanted. */
 	if (!err && address)
 		err = remote_memory_read(memory, address, text, VM_INFO_BYTES);
 	if (err && err != -EFAULT)
@@ -44,7 +44,7 @@ static int refuse_zero(const struct java_layout *layout, struct remote_memory *m
 	return 0;
 }
 
-/* Heaps are parts of one reserved space, so there is nothing between them. */
+/* All heaps are parts of one reserved range, so nothing else lies between them. */
 static void take_code(struct java_process *process)
 {
 	uint64_t low = UINT64_MAX, high = 0;
@@ -91,7 +91,10 @@ static int read_interpreter(const struct java_layout *layout, struct remote_memo
 				  &process->call_stub_return, sizeof(process->call_stub_return));
 }
 
-/* Widens what is read of a block and its CodeBlob to @place; false if it is no field of one of two sizes. */
+/*
+ * Extends the part of a block and its CodeBlob that is read, so that it includes @place. False if the size of
+ * @place is not one of the two.
+ */
 static bool take_field(struct vm_place place, uint8_t bytes, uint8_t other_bytes,
 		       struct java_process *process, uint16_t *offset)
 {
@@ -133,7 +136,7 @@ static int take_blob(const struct java_layout *layout, struct java_process *proc
 	return 0;
 }
 
-/* Whether @place of @bytes is read together with which compilation the nmethod is. */
+/* True if @place has @bytes bytes and is read together with the nmethod's compile id. */
 static bool is_beside_compile_id(const struct java_layout *layout, struct vm_place place,
 				 uint8_t bytes)
 {
@@ -144,7 +147,7 @@ static bool is_beside_compile_id(const struct java_layout *layout, struct vm_pla
 	       (place.offset - start) % bytes == 0 && end - start <= JAVA_IDENTITY_MAX_BYTES;
 }
 
-/* Where that is not told, or not where it is read, frames that were given up are at their handler. */
+/* If the fields are unknown or not in the part that is read, a deoptimized frame shows its handler as its pc. */
 static void take_deopt_handlers(const struct java_layout *layout, struct java_process *process)
 {
 	struct vm_place handler = layout->nmethod_deopt_handler;
@@ -174,7 +177,7 @@ static int take_methods(const struct java_layout *layout, struct java_process *p
 	    layout->const_method_code_size.offset + 8 - layout->const_method_constants.offset >
 		    JAVA_CONST_METHOD_MAX_BYTES)
 		return fail(-EOPNOTSUPP, "HotSpot's methods have other fields");
-	/* gen_continuation_enter() aligns it. */
+	/* gen_continuation_enter() aligns the size. */
 	process->continuation_bytes = (layout->continuation_entry_bytes + STACK_ALIGNMENT - 1) &
 				      -STACK_ALIGNMENT;
 	process->blob_oop_maps = layout->blob_oop_maps.offset;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** What the kernel side is told of HotSpot in a process (ebpf/abi/java.h), out of its layout. */
+/** Makes the kernel side's data for HotSpot in a process (ebpf/abi/java.h) from its layout. */
 #ifndef INTERPRETERS_JAVA_JAVA_ATTACH_H
 #define INTERPRETERS_JAVA_JAVA_ATTACH_H
 
@@ -9,9 +9,9 @@
 #include "lib/host/remote_memory.h"
 
 /**
- * Reads where code is, now that the JVM has set itself up. -EAGAIN: it has not yet; -EOPNOTSUPP: a
- * version that lays its objects out as the kernel side cannot read them, or one that makes no code
- * (Zero); -EBADMSG, -E2BIG, -EFAULT, -ESRCH.
+ * Reads the addresses of the JVM's code. -EAGAIN: the JVM has not initialized itself yet; -EOPNOTSUPP: the
+ * kernel side cannot read this version's objects, or the JVM makes no code (Zero); -EBADMSG, -E2BIG, -EFAULT,
+ * -ESRCH.
  */
 int java_attach_read(const struct java_layout *layout, struct remote_memory *memory,
 		     struct java_heaps *heaps, struct java_process *process);

@@ -8,23 +8,23 @@
 #include "lib/base/error.h"
 
 enum {
-	/** Of a heap's segments; they are 64 bytes (8), 128, or a page at most. */
+	/** Limits of the size of a segment: 64 bytes (Java 8), 128, or at most a page. */
 	MIN_LOG2_SEGMENT_SIZE = 4,
 	MAX_LOG2_SEGMENT_SIZE = 16,
-	/** Of all code: what calls and jumps reach. */
+	/** Limit of all code: the range of calls and jumps. */
 	MAX_HEAP_BYTES = INT32_MAX,
-	/** Of what is read of a segment map at once. */
+	/** Bytes of a segment map that are read at once. */
 	MAP_WINDOW_BYTES = 256,
 };
 
-/* The value at a static field; 0: it has none yet. */
+/* The value of a static field; 0: it is not set yet. */
 static int read_static(struct remote_memory *memory, uint64_t address, uint64_t *value)
 {
 	*value = 0;
 	return address ? remote_memory_read(memory, address, value, sizeof(*value)) : 0;
 }
 
-/* A part of an object that is an object: a VirtualSpace of a CodeHeap. */
+/* The address of an object within an object, such as the VirtualSpace of a CodeHeap. */
 static uint64_t part_of(uint64_t object, struct vm_place place)
 {
 	return object + place.offset;
@@ -60,7 +60,7 @@ static int read_heap(const struct java_layout *layout, struct remote_memory *mem
 	return 0;
 }
 
-/* The addresses of the CodeHeaps. */
+/* Reads the addresses of the CodeHeaps. */
 static int read_heap_list(const struct java_layout *layout, struct remote_memory *memory,
 			  uint64_t addresses[JAVA_MAX_HEAPS], uint32_t *count)
 {
@@ -87,7 +87,7 @@ static int read_heap_list(const struct java_layout *layout, struct remote_memory
 	return remote_memory_read(memory, data, addresses, length * sizeof(addresses[0]));
 }
 
-/* True once the JVM has made call_stub and its interpreter, for which it needs all heaps. */
+/* Succeeds once the JVM has made call_stub and its interpreter, since all heaps exist by then. */
 static int check_is_set_up(const struct java_layout *layout, struct remote_memory *memory)
 {
 	uint64_t call_stub, interpreter;
@@ -127,12 +127,12 @@ static const struct java_heap *heap_of(const struct java_heaps *heaps, uint64_t 
 	return NULL;
 }
 
-/* The first segment of the block that @segment is of. */
+/* Finds the first segment of the block that contains @segment. */
 static int find_first_segment(const struct java_heap *heap, struct remote_memory *memory,
 			      uint64_t segment, uint64_t *first)
 {
 	uint8_t window[MAP_WINDOW_BYTES];
-	/* The segment behind the window: nothing was read yet. */
+	/* The segments that the window has; it is empty at first. */
 	uint64_t window_start = 0, window_end = 0;
 
 	for (int hop = 0; hop < JAVA_MAX_HOPS; hop++) {
@@ -206,7 +206,7 @@ static int read_blob(const struct java_layout *layout, struct remote_memory *mem
 	if (err)
 		return err;
 	blob->is_nmethod = header_size == layout->nmethod_bytes;
-	/* Some without a frame have -1. */
+	/* Some blobs without a frame have -1. */
 	blob->frame_bytes = frame_words > 0 && frame_words < MAX_HEAP_BYTES / JAVA_POINTER_BYTES ?
 				    (uint32_t)frame_words * JAVA_POINTER_BYTES :
 				    0;
@@ -264,7 +264,7 @@ int java_blob_name(const struct java_layout *layout, struct remote_memory *memor
 		name[JAVA_BLOB_NAME_BYTES - 1] = '\0';
 		return 0;
 	}
-	/* A byte at a time: it may be the last string of its page. */
+	/* Reads a byte at a time, because the string may be at the end of its page. */
 	for (size_t i = 0; i < JAVA_BLOB_NAME_BYTES && !err; i++) {
 		err = remote_memory_read(memory, address + i, &name[i], 1);
 		if (!err && !name[i])

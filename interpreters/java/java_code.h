@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * HotSpot's code cache: which piece of code (CodeBlob) an address lies in. Code lies in up to a few
- * heaps; each has a map with a byte for each segment of some 64 to 128 bytes, which leads back to the
- * first segment of a block. The kernel side looks code up in the same way (ebpf/).
+ * Finds the piece of code (CodeBlob) of an address in HotSpot's code cache. The code cache has one or a few
+ * heaps. Each heap has a segment map with a byte for each segment of some 64 to 128 bytes; the bytes lead back
+ * to the first segment of a block. The kernel side looks code up in the same way (ebpf/).
  *
  * Source: share/memory/heap.cpp (CodeHeap::find_block_for) and share/code/codeBlob.hpp, nmethod.hpp
  * of OpenJDK 8 to 27.
  *
- * It is read while the program runs and changes it, and may be forged: any bytes are fine.
+ * The program changes the code cache while it is read, and may forge it: any bytes are accepted.
  */
 #ifndef INTERPRETERS_JAVA_JAVA_CODE_H
 #define INTERPRETERS_JAVA_JAVA_CODE_H
@@ -19,22 +19,22 @@
 #include "lib/host/remote_memory.h"
 
 enum {
-	/** One or three, or some more in versions to come. */
+	/** HotSpot has one or three; later versions may have more. */
 	JAVA_MAX_HEAPS = 8,
-	/** An entry leads back by at most that; 255 stands for a segment without code. */
+	/** Most segments that one entry leads back; 255 marks a segment without code. */
 	JAVA_MAX_HOP = 254,
 	JAVA_FREE_SEGMENT = 255,
-	/** Of the way back in a map: blocks of 4 MiB are found. */
+	/** Limit of entries to follow back in a map; enough for blocks of 4 MiB. */
 	JAVA_MAX_HOPS = 512,
 	JAVA_BLOB_NAME_BYTES = 64,
 };
 
-/** What stays the same while the process runs; addresses in it. */
+/** Addresses of a heap in the process. They stay the same while the process runs, except `committed`. */
 struct java_heap {
-	/** Reserved: [low, high); what is committed grows within. */
+	/** The reserved range [low, high), within which the committed part grows. */
 	uint64_t low;
 	uint64_t high;
-	/** Where what had been committed of it ended when this was read. */
+	/** End of the committed part at the time of reading. */
 	uint64_t committed;
 	uint64_t segment_map;
 	uint32_t log2_segment_size;
@@ -45,27 +45,27 @@ struct java_heaps {
 	uint32_t count;
 };
 
-/** A piece of code: of a compiled method (nmethod), or of the runtime's. */
+/** A piece of code: a compiled method (nmethod), or code of the runtime. */
 struct java_blob {
 	uint64_t address;
-	/** What executes: instructions, then stubs of theirs. */
+	/** The executable part: instructions, then their stubs. */
 	uint64_t code_start;
 	uint64_t code_end;
-	/** Of the frame, the return address counted in; 0: it has none, or each stub its own. */
+	/** Size of the frame, including the return address; 0: no frame, or each stub has its own. */
 	uint32_t frame_bytes;
-	/** From code_start: where the frame has been made; negative or very large: never. */
+	/** Offset from code_start at which the frame is complete; negative or very large: never. */
 	int32_t frame_complete;
 	bool is_nmethod;
 };
 
 struct java_nmethod {
-	/** Of a Method. */
+	/** Address of the Method. */
 	uint64_t method;
-	/** Unique among methods that were compiled, but counted apart for OSR if the JVM is told to. */
+	/** Unique among compiled methods, except that an option of the JVM counts OSR apart. */
 	uint32_t compile_id;
-	/** -1 if it was entered at its beginning, else where in its bytecodes (OSR). */
+	/** -1 for an entry at the method's start, else the bytecode index of the entry (OSR). */
 	int32_t entry_bci;
-	/** 1 to 3: C1; 4: C2 */
+	/** 1 to 3: C1; 4: C2. */
 	uint32_t comp_level;
 	int32_t state;
 };
@@ -78,15 +78,15 @@ int java_heaps_read(const struct java_layout *layout, struct remote_memory *memo
 int java_blob_find(const struct java_layout *layout, const struct java_heaps *heaps,
 		   struct remote_memory *memory, uint64_t address, struct java_blob *blob);
 
-/** The one that begins at @address, as such an address was found before. */
+/** Reads the blob that begins at @address, which an earlier call has found. */
 int java_blob_find_at(const struct java_layout *layout, struct remote_memory *memory,
 		      uint64_t address, struct java_blob *blob);
 
-/** The name that the runtime gave it, cut: "nmethod", "Interpreter", "StubRoutines (1)", ... */
+/** Reads the runtime's name of the blob, cut to size: "nmethod", "Interpreter", "StubRoutines (1)", ... */
 int java_blob_name(const struct java_layout *layout, struct remote_memory *memory,
 		   const struct java_blob *blob, char name[JAVA_BLOB_NAME_BYTES]);
 
-/** Of a blob that is one. */
+/** Reads the nmethod at @blob, which must be one. */
 int java_nmethod_read(const struct java_layout *layout, struct remote_memory *memory,
 		      const struct java_blob *blob, struct java_nmethod *nmethod);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The process may write to the memory while it is read, and is not trusted: every number is checked. */
+/* The process may write to the memory while it is read, and it is not trusted, so every number is checked. */
 #include "interpreters/java/java_counters.h"
 
 #include <errno.h>
@@ -32,7 +32,7 @@ struct prologue {
 	uint32_t entry_count;
 };
 
-/* The name and the data are counted from its beginning on. */
+/* The offsets of the name and of the data start at the entry. */
 struct entry {
 	uint32_t bytes;
 	uint32_t name_offset;
@@ -58,7 +58,7 @@ static bool is_counter(const uint8_t *bytes, const struct entry *entry, const ch
 	       !memcmp(bytes + entry->name_offset, name, name_bytes);
 }
 
-/* Where the counter is in @used bytes; 0: nowhere. */
+/* The offset of the counter in @used bytes; 0: it is not there. */
 static uint32_t find_in(const uint8_t *bytes, uint32_t used, uint32_t offset, const char *name)
 {
 	struct entry entry;
@@ -74,7 +74,7 @@ static uint32_t find_in(const uint8_t *bytes, uint32_t used, uint32_t offset, co
 	return 0;
 }
 
-/* -ENODATA: there is none. */
+/* -ENODATA: there is no such counter. */
 static int find_counter(struct remote_memory *memory, uint64_t start, const char *name,
 			uint64_t *address)
 {

@@ -14,8 +14,8 @@
 #include "lib/host/remote_memory.h"
 
 /**
- * The address in the process of the 64 bits of counter @name; 0 if there is none such, for now or ever. -ESRCH,
- * -ENOMEM.
+ * Finds the address in the process of counter @name, a word of 64 bits; 0 if there is no such counter, for now or
+ * ever. -ESRCH, -ENOMEM.
  */
 int java_counter_find(const struct java_layout *layout, struct remote_memory *memory,
 		      const char *name, uint64_t *address);

@@ -11,42 +11,42 @@
 enum {
 	FIRST_VERSION = 8,
 	/*
-	 * Later ones are refused: nobody has looked at what their fields mean. JDKs of 8, 11, 17, 21 and 25 to
-	 * 27 are run by the tests. Of those between the source was read, and where it does not say when a field
-	 * was moved, both places are asked for.
+	 * Later versions are refused, because nobody has checked the meaning of their fields. Tests run JDKs 8, 11, 17,
+	 * 21 and 25 to 27. The versions between are known from their source; where it is unclear when a field was
+	 * moved, both of its names are looked up.
 	 */
 	LAST_VERSION = 27,
 	/**
-	 * Which no table of 21 tells, but the frame of its enterSpecial(), which has 10 words, 2 of them a call's. The
-	 * first word is never written: it may be an address of code.
+	 * No table of 21 has this size. It follows from the frame of enterSpecial(), which has 10 words, 2 of them for
+	 * the call. The first word is never written, so it may be an address of code.
 	 */
 	CONTINUATION_ENTRY_BYTES_OF_21 = 64,
-	/** HotSpot of Java 8 has versions of its own, the last one 25. */
+	/** HotSpot of Java 8 has version numbers of its own; the last one is 25. */
 	HOTSPOT_OF_JAVA_8 = 25,
 };
 
 /*
- * What there is to know, and in which versions it may be there: of those for a member that the version
- * may have, one has to be.
+ * A fact is an entry of HotSpot's tables that sets a member of struct java_layout, with the versions that may
+ * have it. If a version may have facts for a member, at least one of them must be found.
  */
 enum fact_kind {
-	/** To a struct vm_place. */
+	/** Sets a struct vm_place. */
 	FACT_PLACE,
-	/** To a uint64_t: the address of a static field. */
+	/** Sets a uint64_t to the address of a static field. */
 	FACT_STATIC,
-	/** To a uint16_t. */
+	/** Sets a uint16_t. */
 	FACT_SIZE,
-	/** To a uint32_t. */
+	/** Sets a uint32_t. */
 	FACT_CONSTANT,
 };
 
 struct fact {
 	enum fact_kind kind;
-	/** Of struct java_layout. */
+	/** Offset of the member in struct java_layout. */
 	uint16_t member;
 	uint8_t first_version;
 	uint8_t last_version;
-	/** It may be missing, since another member has the same. */
+	/** The fact may be missing, since another member has the same information. */
 	bool is_optional;
 	const char *type;
 	const char *name;
@@ -170,7 +170,7 @@ static const struct fact facts[] = {
 
 enum {
 	FACT_COUNT = sizeof(facts) / sizeof(facts[0]),
-	/** Behind the answers to the facts: which version it is. */
+	/** The question for the version follows those for the facts. */
 	QUESTION_MAJOR_VERSION = FACT_COUNT,
 	QUESTION_COUNT,
 };
@@ -209,7 +209,7 @@ static int take_fact(const struct fact *fact, const struct vm_answer *answer,
 	return 0;
 }
 
-/* Java 8 is called 25, and so is 25; only the former has one heap for all code. */
+/* Java 8 and Java 25 both have the number 25; only Java 8 has a single heap for all code. */
 static int find_version(const struct vm_answer *answers, struct remote_memory *memory,
 			uint32_t *version)
 {
@@ -224,7 +224,7 @@ static int find_version(const struct vm_answer *answers, struct remote_memory *m
 		return err;
 	if (!number)
 		return fail(-EAGAIN, "HotSpot has no version yet");
-	/* The first fact: CodeCache::_heap. */
+	/* The first fact is CodeCache::_heap. */
 	if (number == HOTSPOT_OF_JAVA_8 && answers[0].is_found)
 		number = 8;
 	if (number < FIRST_VERSION || number > LAST_VERSION)
@@ -271,7 +271,7 @@ static bool is_of_version(const struct fact *fact, uint32_t version)
 	return fact->first_version <= version && version <= fact->last_version;
 }
 
-/* The version need not have the fact: it has another one for the member. */
+/* True if the fact may be missing: it is optional, or another fact for the member was found. */
 static bool is_dispensable(const struct fact *fact, const struct vm_answer *answers,
 			   uint32_t version)
 {
@@ -300,9 +300,9 @@ static int take_facts(const struct vm_answer *answers, struct java_layout *layou
 }
 
 /*
- * ConstantPool::_saved, a number of 4 bytes that is in no table, stands behind _length: the version, or of the
- * JVM's archive of classes another number, which does not change. Source: oops/constantPool.hpp of 8 to 27. It is
- * read together with the class.
+ * ConstantPool::_saved, a number of 4 bytes that is in no table, follows _length. It is the version of the class; for
+ * a class of the JVM's archive it is another number, which does not change. It is read together with the class.
+ * Source: oops/constantPool.hpp of 8 to 27.
  */
 static void take_saved(struct java_layout *layout)
 {

@@ -10,12 +10,12 @@
 #include "lib/base/error.h"
 
 enum {
-	/** Of an entry: two numbers follow. */
+	/** First byte of an entry that has two numbers after it. */
 	ESCAPE = 0xff,
 	LINE_BITS = 3,
 };
 
-/* Where the table is, and at most how long: up to the end of the ConstMethod. */
+/* Finds the table and its largest possible size, which ends with the ConstMethod. */
 static int find_table(const struct java_layout *layout, struct remote_memory *memory,
 		      uint64_t method, uint64_t *address, size_t *size)
 {
@@ -43,7 +43,7 @@ static int find_table(const struct java_layout *layout, struct remote_memory *me
 	return 0;
 }
 
-/* The line of the entry at @bci, else of the nearest one before it, as the JVM decides. */
+/* Finds the line of the entry at @bci, or of the nearest entry before it, as the JVM does. */
 static int find_line(struct compressed_stream *table, uint32_t bci, uint32_t *line)
 {
 	int64_t at = 0, number = 0, best = -1, best_line = 0;

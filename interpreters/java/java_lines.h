@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Where a Method of HotSpot is in its source: the file, and the line of a bytecode, from the compressed
- * table behind the bytecodes.
+ * The source position of a Method of HotSpot: its file, and the line of a bytecode, from the compressed table that
+ * follows the bytecodes.
  *
  * Source: share/oops/method.cpp (Method::line_number_from_bci, CompressedLineNumberReadStream) and
  * constMethod.hpp of OpenJDK 8 to 27.
@@ -16,18 +16,18 @@
 #include "lib/host/remote_memory.h"
 
 enum {
-	/** Of a table; the largest methods have 64 KiB of bytecodes. */
+	/** Limit of a table's size; the largest methods have 64 KiB of bytecodes. */
 	JAVA_LINES_MAX_BYTES = 1 << 17,
 };
 
 /**
- * The line of the bytecode at @bci of the Method at @method; -ENOENT: it has no lines; -EBADMSG, -E2BIG,
- * -EFAULT, -ESRCH, -ENOMEM.
+ * Finds the line of the bytecode at @bci of the Method at @method; -ENOENT: the Method has no lines; -EBADMSG,
+ * -E2BIG, -EFAULT, -ESRCH, -ENOMEM.
  */
 int java_line_of(const struct java_layout *layout, struct remote_memory *memory, uint64_t method,
 		 uint32_t bci, uint32_t *line);
 
-/** The name of its file; -ENOENT: it has none; -EBADMSG, -EFAULT, -ESRCH. */
+/** Reads the name of the Method's source file; -ENOENT: it has none; -EBADMSG, -EFAULT, -ESRCH. */
 int java_source_file(const struct java_layout *layout, struct remote_memory *memory,
 		     uint64_t method, java_text text);
 

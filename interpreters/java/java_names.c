@@ -8,7 +8,7 @@
 #include "lib/base/error.h"
 #include "lib/base/text.h"
 
-/* Of a Method's class file. */
+/* Parts of a Method that come from its class file. */
 struct method_parts {
 	uint64_t constants;
 	uint64_t constant_count;
@@ -26,7 +26,7 @@ static bool is_next(uint8_t byte)
 	return (byte & 0xc0) == 0x80;
 }
 
-/* The code unit of UTF-16 at @bytes, and its length; TEXT_REPLACEMENT for what is none. @left > 0. */
+/* The code unit of UTF-16 at @bytes, and its length; TEXT_REPLACEMENT for an invalid one. @left > 0. */
 static uint32_t decode_unit(const uint8_t *bytes, size_t left, size_t *length)
 {
 	*length = 1;
@@ -43,7 +43,7 @@ static uint32_t decode_unit(const uint8_t *bytes, size_t left, size_t *length)
 	return TEXT_REPLACEMENT;
 }
 
-/* The same for a character, of which two units make one beyond U+FFFF. */
+/* The same for a character; beyond U+FFFF it has two units. */
 static uint32_t decode_character(const uint8_t *bytes, size_t left, size_t *length)
 {
 	uint32_t first = decode_unit(bytes, left, length), second;
@@ -95,7 +95,7 @@ static int read_symbol(const struct java_layout *layout, struct remote_memory *m
 	return remote_memory_read(memory, symbol + layout->symbol_body.offset, bytes, length);
 }
 
-/* Without what a hidden class's name ends with: "+0x" and digits, 16 or, out of an archive, fewer. */
+/* Cuts the end of a hidden class's name: "+0x" and 16 digits, or fewer if the class is from an archive. */
 static size_t cut_hidden_suffix(const uint8_t *bytes, size_t size)
 {
 	size_t start = size;
@@ -105,7 +105,7 @@ static size_t cut_hidden_suffix(const uint8_t *bytes, size_t size)
 	return start < size && start > 3 && !memcmp(bytes + start - 3, "+0x", 3) ? start - 3 : size;
 }
 
-/* The name of the class that the constants are of, with dots. */
+/* Appends the name of the class that has the constants, with dots. */
 static int put_class(const struct java_layout *layout, struct remote_memory *memory,
 		     const struct method_parts *parts, struct text_writer *writer)
 {
@@ -128,7 +128,7 @@ static int put_class(const struct java_layout *layout, struct remote_memory *mem
 	return 0;
 }
 
-/* A text among the constants. */
+/* Appends the text of a constant. */
 static int put_constant(const struct java_layout *layout, struct remote_memory *memory,
 			const struct method_parts *parts, uint64_t index,
 			struct text_writer *writer)

@@ -9,37 +9,37 @@
 #include "lib/base/error.h"
 
 enum {
-	/** Of the beginning of a scope: three numbers. */
+	/** Largest size of the three numbers that a scope begins with. */
 	SCOPE_BYTES = 15,
-	/** Of scopes in each other; compilers stop long before. */
+	/** Limit of nested scopes; compilers stop long before. */
 	MAX_STEPS = 1024,
-	/** Of an nmethod; each record is of some instruction. */
+	/** Limit of records of an nmethod; each record belongs to an instruction. */
 	MAX_RECORDS = 1 << 20,
-	/** Offset of scopes that says that there is none. */
+	/** Offset that means "no scope". */
 	NO_SCOPE = 0,
-	/** What is stored of a place in the bytecodes is more by that. */
+	/** A stored bytecode index is larger by this. */
 	BCI_BIAS = 1,
-	/** Of no scope, at both ends. */
+	/** Number of records without a scope: one at each end. */
 	END_RECORDS = 2,
-	/** Of a barrier's code: ZGC's saves all registers, and fetches them back. */
+	/** Limit of a barrier's code; ZGC's saves and restores all registers. */
 	MAX_BARRIER_BYTES = 1024,
-	/** No compiler has made the code that calls them (CompLevel_none). */
+	/** Level of the code that calls native methods, which no compiler has made (CompLevel_none). */
 	LEVEL_OF_NATIVE_METHODS = 0,
 };
 
-/* Of a place in the code, from its beginning on, and where its scope is in the data. */
+/* A record of debug information: offset of the pc in the code, and offset of its scope in the data. */
 struct record {
 	int32_t place;
 	int32_t scope;
 };
 
-/* Addresses of what there is about the code of an nmethod. */
+/* Addresses of the debug information of an nmethod. */
 struct debug_info {
 	uint64_t records;
 	uint32_t record_count;
-	/** Of the scopes' data. */
+	/** Address of the scopes' data. */
 	uint64_t scopes;
-	/** Of the pointers to the methods that scopes name, from number 1 on. */
+	/** Address of the pointers to methods; scopes refer to them by index, which starts at 1. */
 	uint64_t metadata;
 };
 
@@ -88,7 +88,7 @@ static int read_debug_info(const struct java_layout *layout, struct remote_memor
 			    (unsigned long long)end);
 	info->records = base + start;
 	info->record_count = (uint32_t)((end - start) / layout->pc_desc_bytes);
-	/* A pointer, or an offset. */
+	/* The field is a pointer or an offset. */
 	info->scopes = layout->nmethod_scopes_data.bytes == JAVA_POINTER_BYTES ? scopes :
 										 base + scopes;
 	return 0;
@@ -104,13 +104,13 @@ static int read_record(const struct java_layout *layout, struct remote_memory *m
 		     java_field_read_signed(memory, address, layout->pc_desc_scope, &record->scope);
 }
 
-/* Both ends have a record of no scope. */
+/* False for the records at both ends, which have no scope. */
 static bool is_of_scope(const struct record *record)
 {
 	return record->place >= 0 && record->scope > NO_SCOPE;
 }
 
-/* The first record at or behind @offset, and the one before it; both may be of no scope. */
+/* Finds the first record at or after @offset, and the one before it; either may have no scope. */
 static int find_records(const struct java_layout *layout, struct remote_memory *memory,
 			const struct debug_info *info, uint32_t offset, struct record *before,
 			struct record *behind)
@@ -139,8 +139,9 @@ static int find_records(const struct java_layout *layout, struct remote_memory *
 }
 
 /*
- * The records are those of DebugNonSafepoints, too: all others have a map of the pointers to objects. It can
- * be switched on while the JVM runs, for what is compiled from then on.
+ * Finds out whether the nmethod was compiled with DebugNonSafepoints. It has more records then, because each of the
+ * others has a map of pointers to objects. The option can be switched on while the JVM runs, and applies to later
+ * compilations.
  */
 static int describes_all_code(const struct java_layout *layout, struct remote_memory *memory,
 			      uint64_t nmethod, const struct debug_info *info, bool *answer)
@@ -155,7 +156,7 @@ static int describes_all_code(const struct java_layout *layout, struct remote_me
 	return err;
 }
 
-/* Reads the scope at @offset of the data, and where that is into which it was inlined. */
+/* Reads the scope at @offset of the data, and the offset of the scope that it is inlined into. */
 static int read_scope(const struct java_layout *layout, struct remote_memory *memory,
 		      const struct debug_info *info, uint32_t offset, struct java_scope *scope,
 		      uint32_t *sender)
@@ -172,7 +173,7 @@ static int read_scope(const struct java_layout *layout, struct remote_memory *me
 	*sender = compressed_stream_unsigned(&stream);
 	method = compressed_stream_unsigned(&stream);
 	scope->bci = (int32_t)compressed_stream_unsigned(&stream) - BCI_BIAS;
-	/* Scopes are written behind those that they are inlined into. */
+	/* A scope is stored after the one that it is inlined into. */
 	if (stream.is_at_end || !method || *sender >= offset)
 		return fail(-EBADMSG, "a scope at %u of %u in %u", offset, method, *sender);
 	return remote_memory_read(memory, info->metadata + (method - 1ULL) * JAVA_POINTER_BYTES,
@@ -195,7 +196,7 @@ static int read_chain(const struct java_layout *layout, struct remote_memory *me
 	return 0;
 }
 
-/* What is inlined in the same way at both places: the last one, of the compiled method, is in any case. */
+/* Keeps the scopes that are inlined in the same way at both pcs; the last one, the compiled method, always is. */
 static void keep_common(const struct java_scopes *other, bool is_other_nearer,
 			struct java_scopes *scopes)
 {
@@ -213,7 +214,7 @@ static void keep_common(const struct java_scopes *other, bool is_other_nearer,
 		scopes->scopes[0].bci = theirs->bci;
 }
 
-/* Between two records: before the first one, the method is at its beginning. */
+/* Reads the scopes of a pc between two records. Before the first record the method is at its start. */
 static int read_between(const struct java_layout *layout, struct remote_memory *memory,
 			const struct debug_info *info, uint32_t offset, const struct record *before,
 			const struct record *behind, struct java_scopes *scopes)
@@ -250,8 +251,9 @@ static int take_compiled_method(const struct java_layout *layout, struct remote_
 }
 
 /*
- * Behind all that is described: the record of the place that the code at @offset goes back to, where what it was
- * left from ends (share/gc/shared/c2/barrierSetC2.cpp, BarrierStubC2). @behind stays if none is found.
+ * For a pc after all described code: finds the record of the pc that the code at @offset jumps back to, which is the
+ * end of the code that had jumped out (share/gc/shared/c2/barrierSetC2.cpp, BarrierStubC2). If there is none,
+ * @behind does not change.
  */
 static int find_left_record(const struct java_layout *layout, struct remote_memory *memory,
 			    const struct java_blob *blob, const struct debug_info *info,
@@ -285,7 +287,7 @@ int java_scopes_read(const struct java_layout *layout, struct remote_memory *mem
 	int err = read_debug_info(layout, memory, blob->address, &info);
 
 	scopes->count = 0;
-	/* What was called at a return address has been; the record of an interrupted place is behind it. */
+	/* A return address has a record of its own. The record of an interrupted instruction is after its pc. */
 	if (!err)
 		err = find_records(layout, memory, &info, offset + !is_return_address, &before,
 				   &behind);

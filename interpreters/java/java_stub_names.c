@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A list is believed by its entries, each by itself: two printable texts, and an address range within one
- * block of code that is of no method. Of several lists the longest counts: a variable may point into its
- * midst.
+ * Each entry of a list is checked by itself: it must have two printable texts, and an address range within one
+ * block of code that belongs to no method. Of several lists the longest is used, because a variable may point into
+ * the middle of a list.
  */
 #include "interpreters/java/java_stub_names.h"
 
@@ -16,15 +16,15 @@
 
 enum {
 	WINDOW_BYTES = 1 << 16,
-	/* Variables that are looked at, and entries of all lists; 7,000 may point to an entry. */
+	/* Limits of variables that are checked and of entries of all lists; 7,000 variables may point to an entry. */
 	MAX_LOOKS = 1 << 15,
 	MAX_ENTRIES = 4 * JAVA_STUB_NAMES_MAX,
-	/* What malloc() returns is aligned so, and not in the first page. */
+	/* malloc() returns addresses with this alignment, and none in the first page. */
 	ENTRY_ALIGNMENT = 16,
 	FIRST_ADDRESS = 4096,
 	/*
-	 * Of an entry, by words: the next one, the group's and the entry's own name, and then the addresses;
-	 * up to 8 a number stands before those.
+	 * Words of an entry: address of the next one, names of the group and of the entry, and then the addresses of
+	 * the code. Up to Java 8 a number precedes those.
 	 */
 	NEXT = 0,
 	GROUP = 1,
@@ -46,13 +46,13 @@ struct entry {
 struct search {
 	const struct java_layout *layout;
 	const struct java_heaps *heaps;
-	/* Where libjvm.so is. */
+	/* Address range of libjvm.so. */
 	uint64_t library_start;
 	uint64_t library_end;
 	struct read_windows windows;
 	uint32_t looks_left;
 	uint32_t entries_left;
-	/* The block that was asked for last: neighbours share theirs. */
+	/* The block that was looked up last; neighbours are in the same block. */
 	struct java_blob block;
 	struct java_stub_names found;
 };
@@ -91,7 +91,7 @@ static bool is_in_heap(const struct search *search, uint64_t address)
 	return false;
 }
 
-/* What @entry gets may be read on from, whatever it is. */
+/* Reads the entry at @address; false if it is invalid. entry->next can be followed in either case. */
 static bool read_entry(struct search *search, uint64_t address, struct entry *entry)
 {
 	uint64_t words[ENTRY_WORDS];
@@ -112,7 +112,7 @@ static bool read_entry(struct search *search, uint64_t address, struct entry *en
 	       entry->next % ENTRY_ALIGNMENT == 0;
 }
 
-/* One block that is of no method has all of it. */
+/* True if the whole routine is in one block that belongs to no method. */
 static bool is_routine(struct search *search, const struct entry *entry)
 {
 	struct java_blob *block = &search->block;
@@ -126,7 +126,7 @@ static bool is_routine(struct search *search, const struct entry *entry)
 	return !block->is_nmethod && entry->end <= block->code_end;
 }
 
-/* A text of printable ASCII, with its NUL. */
+/* Reads a text of printable ASCII, with its NUL. */
 static bool read_text(struct search *search, uint64_t address, char text[JAVA_STUB_NAME_BYTES])
 {
 	size_t length = 0;
@@ -167,7 +167,7 @@ static int add_name(struct search *search, const struct entry *entry, struct jav
 	return names->texts.failed ? -ENOMEM : 0;
 }
 
-/* The list that begins at @address is kept if it is longer than the one before. */
+/* Reads the list that begins at @address, and keeps it if it is longer than the best one so far. */
 static int read_list(struct search *search, uint64_t address)
 {
 	_cleanup_(java_stub_names_deinit) struct java_stub_names names = { 0 };
@@ -178,7 +178,7 @@ static int read_list(struct search *search, uint64_t address)
 		struct entry entry = { 0 };
 		bool is_entry = read_entry(search, address, &entry);
 
-		/* Most of what is looked at is no list. */
+		/* Most variables do not point to a list. */
 		if (!is_entry && !i)
 			return 0;
 		search->entries_left--;
@@ -230,7 +230,7 @@ static int compare_names(const void *a, const void *b)
 	return (first->start > second->start) - (first->start < second->start);
 }
 
-/* Sorts, and drops all that overlap: of those it is not told which one a place is of. */
+/* Sorts the names and drops those that overlap, since an address in them is ambiguous. */
 static void tidy(struct java_stub_name_vector *names)
 {
 	struct java_stub_name *items = names->items;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The code cache is hostile and changes while it is read: blocks, bytes of code and pointers are counted,
- * and what is found wrong is passed over. Rows of code that is not there any more do no harm, since the
- * kernel side asks for the block first.
+ * The code cache is hostile and changes while it is read: blocks, bytes of code and pointers are limited, and
+ * invalid ones are skipped. Rows of code that has been freed do no harm, since the kernel side looks up the block
+ * first.
  */
 #include "interpreters/java/java_stubs.h"
 
@@ -18,37 +18,37 @@
 #include "lib/base/vector.h"
 
 enum {
-	/* Blocks that are looked at; stubs are among the first ones. */
+	/* Limit of blocks to read; stubs are among the first ones. */
 	MAX_BLOCKS = 4096,
-	/* A heap whose first blocks in use are so many compiled methods has no stubs. */
+	/* If the first blocks in use of a heap are so many compiled methods, the heap has no stubs. */
 	FIRST_BLOCKS = 64,
 	MAX_STUBS = 512,
 	MAX_STUB_BYTES = 1 << 19,
 	MAX_CODE_BYTES = 1 << 20,
-	/* From the first stub to the last one's end: a page of the index has 256 bytes. */
+	/* Limit from the first stub to the end of the last one: each 256 bytes are a page of the index. */
 	MAX_SPAN_BYTES = 32 << 20,
 	MAX_STARTS = 1 << 14,
 	MAP_BYTES = 4096,
 	DATA_WINDOW_BYTES = 1 << 16,
-	/* Of StubRoutines; what is not aligned is a place within one. */
+	/* Alignment of the starts of StubRoutines; other pointers point into a routine. */
 	START_ALIGNMENT = 16,
-	/* It has about 250. */
+	/* Limit of call_stub's size; it has about 250 bytes. */
 	CALL_STUB_MAX_BYTES = 1024,
 	/*
-	 * On x86-64 push rdx, push rbx: where an exception was thrown, and in handlers of safepoints, where nothing
-	 * was called. The first is the return address, the other makes room for it.
+	 * x86-64: the first instruction of blocks that are not called. Exception handlers begin with push rdx, which
+	 * pushes the return address. Safepoint handlers begin with push rbx, which makes room for it.
 	 */
 	PUSH_RDX = 0x52,
 	PUSH_RBX = 0x53,
 };
 
 enum stub_kind {
-	/* Made for a while, or of no use here. */
+	/* The code is temporary or not useful here. */
 	STUB_NONE,
 	STUB_ANALYSED,
-	/* Filled bit by bit, with code that leaves the stack alone. */
+	/* The block is filled over time, with code that does not move the stack pointer. */
 	STUB_FLAT,
-	/* Others jump there from within their frame. */
+	/* Other code jumps to it from within a frame. */
 	STUB_GOES_ON,
 };
 
@@ -56,7 +56,7 @@ struct stub {
 	struct java_blob blob;
 	enum stub_kind kind;
 	uint8_t *bytes;
-	/* Of `starts`: the first, and how many. */
+	/* Range in `starts`. */
 	size_t first_start;
 	size_t start_count;
 };
@@ -72,7 +72,7 @@ struct stubs {
 	struct start_vector starts;
 	uint32_t blocks_left;
 	size_t bytes_left;
-	/* The last name that told that a blob is of no use: adapters have one for all. */
+	/* Address of the last name of a useless blob; all adapters have the same. */
 	uint64_t useless_name;
 };
 
@@ -115,17 +115,17 @@ static enum stub_kind kind_of(const char *name)
 	for (size_t i = 0; i < sizeof(flat) / sizeof(flat[0]); i++)
 		if (!strcmp(name, flat[i]))
 			return STUB_FLAT;
-	/* C1's; that of StubRoutines has no block of its own. */
+	/* C1's has a block of its own; the one of StubRoutines has none. */
 	if (strstr(name, "forward_exception"))
 		return STUB_GOES_ON;
-	/* Adapters pop their return address first of all; code buffers are not executed. */
+	/* Adapters pop their return address first; code buffers are not executed. */
 	if (!*name || begins_with(name, "I2C/C2I") || !strcmp(name, "adapters") ||
 	    strstr(name, "uffer") || strstr(name, "pcall"))
 		return STUB_NONE;
 	return STUB_ANALYSED;
 }
 
-/* STUB_NONE as well for what cannot be read. */
+/* The kind of the blob; STUB_NONE too if it cannot be read. */
 static enum stub_kind find_kind(struct stubs *stubs, const struct java_blob *blob)
 {
 	char name[JAVA_BLOB_NAME_BYTES];
@@ -168,7 +168,7 @@ static int add_stub(struct stubs *stubs, const struct java_blob *blob, enum stub
 	return err;
 }
 
-/* Counts what is in use: between those lie blocks that were freed. */
+/* Takes the block if it is in use, and counts it; freed blocks lie between those in use. */
 static int take_block(struct stubs *stubs, uint64_t block, uint32_t *blocks, uint32_t *methods)
 {
 	struct java_blob blob;
@@ -186,7 +186,7 @@ static int take_block(struct stubs *stubs, uint64_t block, uint32_t *blocks, uin
 	return kind == STUB_NONE ? 0 : add_stub(stubs, &blob, kind);
 }
 
-/* A segment map's entry of 0 is the first segment of a block. */
+/* Visits the blocks of a heap: each begins at a segment whose entry in the segment map is 0. */
 static int walk_heap(struct stubs *stubs, const struct java_heap *heap)
 {
 	uint64_t count = (heap->committed - heap->low) >> heap->log2_segment_size;
@@ -216,7 +216,7 @@ static int walk_heap(struct stubs *stubs, const struct java_heap *heap)
 	return 0;
 }
 
-/* First the heap of the interpreter, which stubs are in: others may have more blocks than are looked at. */
+/* Visits the heap of the interpreter first, since it has the stubs; others may have more blocks than the limit. */
 static int walk_heaps(struct stubs *stubs, const struct java_heaps *heaps)
 {
 	uint64_t interpreter = stubs->process->interpreter_start;
@@ -248,7 +248,7 @@ static int compare_starts(const void *a, const void *b)
 	return (*first > *second) - (*first < *second);
 }
 
-/* Sorts the stubs, and drops those that overlap others or lie too far behind the first one. */
+/* Sorts the stubs, and drops those that overlap others or are too far from the first one. */
 static void tidy_stubs(struct stubs *stubs)
 {
 	struct stub *items = stubs->stubs.items;
@@ -288,7 +288,7 @@ static int add_start(struct stubs *stubs, uint64_t address)
 	return stubs->starts.count < MAX_STARTS ? start_vector_push(&stubs->starts, address) : 0;
 }
 
-/* Of blocks with a frame the beginning is known already. */
+/* True if @address may be the start of a stub. In blocks with a frame only the beginning is, which is known. */
 static bool is_start(const struct stubs *stubs, uint64_t address)
 {
 	const struct stub *stub = NULL;
@@ -298,7 +298,7 @@ static bool is_start(const struct stubs *stubs, uint64_t address)
 	return stub && !stub->blob.frame_bytes;
 }
 
-/* All words of the JVM's variables that point to where a stub may start. */
+/* Adds all words of the JVM's variables that point to a possible start of a stub. */
 static int find_pointers(struct stubs *stubs, uint64_t address, uint64_t bytes)
 {
 	_cleanup_(free_pointer) uint64_t *window = malloc(DATA_WINDOW_BYTES);
@@ -316,7 +316,7 @@ static int find_pointers(struct stubs *stubs, uint64_t address, uint64_t bytes)
 	return err;
 }
 
-/* Of blocks with a frame: an exception goes on in its handler, and so does a poll. */
+/* True for a block with a frame that execution enters without a call: a handler of exceptions or of polls. */
 static bool is_thrown_to(const struct stub *stub, uint16_t machine)
 {
 	return machine == EM_X86_64 && stub->blob.frame_bytes &&
@@ -353,7 +353,7 @@ static int find_starts(struct stubs *stubs, const struct java_data_ranges *range
 	return 0;
 }
 
-/* call_stub, in which Java is called, lies between two starts. */
+/* Finds call_stub, which calls Java: it lies between two starts. */
 static void find_call_stub(const struct stubs *stubs, struct java_process *process)
 {
 	const struct stub *stub = stub_of(stubs, process->call_stub_return);
@@ -407,7 +407,7 @@ static uint32_t whole_cells(size_t bytes)
 	return (uint32_t)((bytes + CELL_BYTES - 1) / CELL_BYTES);
 }
 
-/* @process and behind it the tables of @deltas, of which there may be none. */
+/* Makes the data: @process, followed by the tables of @deltas, which may be empty. */
 static int make_data(const struct java_process *process, const struct stack_deltas *deltas,
 		     void **data, uint32_t *bytes)
 {

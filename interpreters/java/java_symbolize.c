@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The JVM runs while it is read: what is read between two looks at the code's fingerprint is of that code,
- * and everything else is thrown away.
+ * The JVM runs while it is read. The code's fingerprint is checked before and after a read; the result is used only
+ * if it is the same both times.
  */
 #include "interpreters/java/java_symbolize.h"
 
@@ -21,25 +21,25 @@ enum { ENTRY_BYTES = 64 };
 
 _Static_assert((int)JAVA_MAX_SCOPES <= (int)INTERPRETED_FRAMES_MAX, "all scopes become frames");
 
-/* Whose the code is: a Method, and of one that is interpreted the name of its class. */
+/* The identity of code: its Method, and for an interpreted one the name of its class. */
 struct identity {
 	uint64_t method;
 	uint64_t class_name;
 };
 
-/* As it is kept: one block of memory, with the texts behind the methods. */
+/* A cached frame. It is one block of memory, in which the texts follow the methods. */
 struct java_place {
 	struct identity identity;
-	/* When that was so. */
+	/* Time of the last check of the identity. */
 	uint64_t looked_ns;
 	uint32_t count;
 	bool is_exact;
 	struct place_method {
-		/* Offsets of texts. */
+		/* Offset of the text. */
 		uint32_t name;
-		/* NO_TEXT: not known. */
+		/* Offset of the text; NO_TEXT: unknown. */
 		uint32_t file;
-		/* 0: not known. */
+		/* 0: unknown. */
 		uint32_t line;
 		bool mounts_virtual_thread;
 	} methods[];
@@ -47,7 +47,7 @@ struct java_place {
 
 #define NO_TEXT UINT32_MAX
 
-/* Bytes that places of all processes take; atomic, for detach may be another thread's. */
+/* Bytes of the cached frames of all processes. Atomic, because detach may run on another thread. */
 static size_t total_bytes;
 
 static void release_place(void *context, const void *key, void *value)
@@ -69,7 +69,7 @@ void java_symbolizer_init(struct java_symbolizer *symbolizer, const struct java_
 		       JAVA_PLACES_MAX_BYTES, release_place, NULL);
 }
 
-/* The sum over all processes, with what has become of this one's places. */
+/* Updates the sum over all processes with the current size of this cache, and returns it. */
 static size_t count_bytes(struct java_symbolizer *symbolizer)
 {
 	size_t change = symbolizer->places.bytes - symbolizer->counted_bytes;
@@ -88,8 +88,9 @@ void java_symbolizer_deinit(struct java_symbolizer *symbolizer)
 }
 
 /*
- * The frame is of @method if that has fingerprint @fingerprint. Classes of one form that are made and freed
- * again and again, as for lambdas, may have all of that at the same places: so the name of the class counts.
+ * Checks that the frame belongs to @method, which must have the fingerprint @fingerprint. Classes of one form that are
+ * created and freed again and again, such as those of lambdas, may have all of that at the same addresses. So the name
+ * of the class is part of the identity.
  */
 static int check_method(const struct java_symbolizer *symbolizer, struct remote_memory *memory,
 			uint64_t method, uint32_t fingerprint, struct identity *identity)
@@ -130,7 +131,7 @@ static int check_nmethod(const struct java_symbolizer *symbolizer, struct remote
 	int err = java_field_read(memory, address - layout->block_bytes, layout->block_used,
 				  &is_used);
 
-	/* It goes before the methods that are inlined in it. */
+	/* The block is freed before the methods that are inlined into it. */
 	if (!err && !is_used)
 		return fail(-ESTALE, "code that was freed");
 	if (!err)
@@ -154,7 +155,7 @@ static int check(const struct java_symbolizer *symbolizer, struct remote_memory 
 		       check_method(symbolizer, memory, address, fingerprint, identity);
 }
 
-/* By the memory as it is now. */
+/* Checks with the memory itself and not with windows that were read before. */
 static int check_now(const struct java_symbolizer *symbolizer, struct remote_memory *memory,
 		     const uint64_t words[2], struct identity *identity)
 {
@@ -212,8 +213,8 @@ static uint32_t keep_text(struct java_symbolizer *symbolizer)
 }
 
 /*
- * What a virtual thread does is called by it; where a part of that is still in the heap, the stub that
- * fetches it stands there instead. With types or without.
+ * True for the method that calls the frames of a virtual thread. While a part of them is still in the heap, the stack
+ * has the stub that fetches them instead. @method may have types or not.
  */
 static bool mounts_virtual_thread(const char *method)
 {
@@ -246,7 +247,7 @@ static int read_method(struct java_symbolizer *symbolizer, struct remote_memory 
 	return is_passing(err) ? err : 0;
 }
 
-/* Makes a place of what was read. */
+/* Makes a cached frame from the methods and texts that were read. */
 static int make_place(struct java_symbolizer *symbolizer, const struct identity *identity,
 		      const struct place_method *methods, uint64_t now_ns,
 		      struct java_place **place, size_t *bytes)
@@ -291,7 +292,7 @@ static int read_place(struct java_symbolizer *symbolizer, struct remote_memory *
 		err = read_method(symbolizer, &windows.memory, &scopes->scopes[i], &methods[i]);
 	if (is_passing(err))
 		return err;
-	/* Whatever was read may have been freed meanwhile. */
+	/* The objects may have been freed while they were read. */
 	changed = check_now(symbolizer, memory, words, &again);
 	if (changed)
 		return changed;
@@ -302,7 +303,7 @@ static int read_place(struct java_symbolizer *symbolizer, struct remote_memory *
 		       fail(-ESTALE, "other code");
 }
 
-/* Whether @place still is what the words say. */
+/* Checks whether the cached @place is still right for the words. */
 static int look_again(struct java_symbolizer *symbolizer, struct remote_memory *memory,
 		      const uint64_t words[2], uint64_t now_ns, struct java_place *place,
 		      bool *is_valid)
@@ -323,7 +324,7 @@ static int look_again(struct java_symbolizer *symbolizer, struct remote_memory *
 	return 0;
 }
 
-/* How large the cache may be: what all processes have over their sum goes from who puts something in. */
+/* The limit of this cache. If all processes together are over theirs, the one that adds an entry evicts some. */
 static size_t limit_bytes(struct java_symbolizer *symbolizer)
 {
 	size_t total = count_bytes(symbolizer), bytes = symbolizer->places.bytes;
@@ -347,7 +348,7 @@ static void keep_place(struct java_symbolizer *symbolizer, const uint64_t words[
 	count_bytes(symbolizer);
 }
 
-/* Owned by the cache, or by symbolizer->uncached. */
+/* Finds or reads the frame. The cache owns *@place, or symbolizer->uncached does. */
 static int get_place(struct java_symbolizer *symbolizer, struct remote_memory *memory,
 		     const uint64_t words[2], uint64_t now_ns, struct java_place **place)
 {

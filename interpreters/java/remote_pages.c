@@ -32,7 +32,7 @@ static int find_page(struct remote_pages *pages, uint64_t index, const uint8_t *
 		if (pages->bytes_left < REMOTE_PAGE_BYTES)
 			return fail(-E2BIG, "too much of the process's memory to read");
 		page->number = 0;
-		/* What fails costs as much. */
+		/* A failed read costs as much as one that succeeds. */
 		pages->bytes_left -= REMOTE_PAGE_BYTES;
 		err = remote_memory_read(pages->memory, index * REMOTE_PAGE_BYTES, page->bytes,
 					 REMOTE_PAGE_BYTES);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Memory of a process that is read in many small pieces: pages of it are kept, so that a piece costs
- * no call of the system. For the short time of one look at what does not change meanwhile, or may.
+ * A page cache for reads of many small pieces of a process's memory, so that most reads need no system call. Use
+ * it for one short look only, at memory that does not change meanwhile, or whose changes do not matter.
  */
 #ifndef INTERPRETERS_JAVA_REMOTE_PAGES_H
 #define INTERPRETERS_JAVA_REMOTE_PAGES_H
@@ -13,7 +13,7 @@
 
 enum {
 	REMOTE_PAGE_BYTES = 4096,
-	/** A power of two; half a MiB in all. */
+	/** A power of two; half a MiB in total. */
 	REMOTE_PAGE_COUNT = 128,
 };
 
@@ -23,11 +23,11 @@ struct remote_page {
 	uint8_t bytes[REMOTE_PAGE_BYTES];
 };
 
-/** One thread's. */
+/** Owned by one thread. */
 struct remote_pages {
 	/** Borrowed. */
 	struct remote_memory *memory;
-	/** What may still be read of the process. */
+	/** Number of bytes that may still be read from the process. */
 	uint64_t bytes_left;
 	struct remote_page *pages;
 };
@@ -36,7 +36,7 @@ struct remote_pages {
 int remote_pages_init(struct remote_pages *pages, struct remote_memory *memory, uint64_t max_bytes);
 void remote_pages_deinit(struct remote_pages *pages);
 
-/** Reads exactly @bytes bytes; -EFAULT, -ESRCH, -E2BIG over what may be read. */
+/** Reads exactly @bytes bytes; -EFAULT, -ESRCH, -E2BIG over the limit. */
 int remote_pages_read(struct remote_pages *pages, uint64_t address, void *buffer, size_t bytes);
 
 /** Reads a string with its NUL into @size bytes; -E2BIG if it is longer. */

@@ -28,12 +28,12 @@ static const char *const symbol_names[VM_SYMBOL_COUNT] = {
 	[VM_INT_CONSTANT_STRIDE] = "gHotSpotVMIntConstantEntryArrayStride",
 };
 
-/* Types of fields that have a size of their own. */
+/* Sizes of the types of fields. */
 static const struct {
 	const char *name;
 	uint8_t bytes;
 } field_types[] = {
-	/* An enum of one byte, in the versions that call it by its name. */
+	/* An enum of one byte, in the versions that have it under this name. */
 	{ "CompLevel", 1 },
 	{ "address", 8 },
 	{ "bool", 1 },
@@ -57,11 +57,11 @@ static const struct {
 	{ "volatile unsigned char", 1 },
 };
 
-/* A table, with the values of its symbols. */
+/* A table, by the values of its symbols. */
 struct table {
 	uint64_t address;
 	uint64_t stride;
-	/** Of the string that entries are found by: the type, or the constant's name. */
+	/** Offset in an entry of the string that is looked up: the name of the type or of the constant. */
 	uint64_t name;
 };
 
@@ -71,7 +71,7 @@ struct reading {
 	const struct vm_question *questions;
 	size_t count;
 	struct vm_answer *answers;
-	/** The string that was read last: neighbours share theirs. */
+	/** The string that was read last; neighbouring entries share theirs. */
 	uint64_t name_address;
 	char name[VM_STRUCTS_NAME_BYTES];
 };
@@ -111,7 +111,7 @@ static int read_values(struct reading *reading, const struct vm_symbols *symbols
 	return 0;
 }
 
-/* Constructors set the strides, and all but one offset of a table is not 0. */
+/* Checks a table. Constructors of libjvm.so set the stride and the offsets, all but one of which are not 0. */
 static int check_table(const struct reading *reading, enum vm_symbol first, enum vm_symbol stride,
 		       struct table *table)
 {
@@ -146,7 +146,7 @@ static uint32_t half_of(const uint8_t *entry, uint64_t offset)
 	return half;
 }
 
-/* The string at @address as reading->name; an empty one for what is none. */
+/* Reads the string at @address to reading->name, which becomes empty if it is none. */
 static int read_name(struct reading *reading, uint64_t address)
 {
 	int err;
@@ -159,7 +159,7 @@ static int read_name(struct reading *reading, uint64_t address)
 	if (!err)
 		return 0;
 	reading->name[0] = '\0';
-	/* One bad string is no reason to give up; a process that is gone is. */
+	/* A bad string is ignored; other errors, such as a process that is gone, are not. */
 	return err == -EFAULT || (err == -E2BIG && reading->pages.bytes_left >= REMOTE_PAGE_BYTES) ?
 		       0 :
 		       err;
@@ -192,7 +192,7 @@ static int answer_field(struct reading *reading, const uint8_t *entry, struct vm
 	return 0;
 }
 
-/* An entry of gHotSpotVMStructs, whose type's name is reading->name: is it asked for? */
+/* Answers the questions for an entry of gHotSpotVMStructs, whose type's name is reading->name. */
 static int take_field(struct reading *reading, const uint8_t *entry)
 {
 	uint64_t field = word_of(entry, reading->values[VM_STRUCT_FIELD_NAME]);
@@ -239,7 +239,7 @@ static int take_constant(struct reading *reading, const uint8_t *entry)
 	return 0;
 }
 
-/* Hands each entry of a table to @take, with its name in reading->name. */
+/* Calls @take for each entry of a table, with its name in reading->name. */
 static int read_table(struct reading *reading, enum vm_symbol first, enum vm_symbol stride,
 		      int (*take)(struct reading *reading, const uint8_t *entry))
 {

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * HotSpot's description of itself: tables of its types, of the places of their fields, and of
- * constants, which libjvm.so exports for the serviceability agent. Read from a process, where the
- * dynamic linker has put in the addresses. Only what is asked for is kept: the tables have 1,300 to
- * 2,100 entries.
+ * HotSpot's description of itself: tables of its types, of the offsets of their fields, and of
+ * constants, which libjvm.so exports for the serviceability agent. They are read from a process, where the
+ * dynamic linker has filled in the addresses. The tables have 1,300 to 2,100 entries; only requested ones are kept.
  *
- * Source: share/runtime/vmStructs.hpp and vmStructs.cpp of OpenJDK 8 to 27; where an entry has what is
+ * Source: share/runtime/vmStructs.hpp and vmStructs.cpp of OpenJDK 8 to 27. The offsets within an entry are
  * exported as well (gHotSpotVMStructEntryTypeNameOffset, ...), so no layout is assumed here.
  *
- * The tables are hostile: entries, strides, strings and the time to read them are bounded, and what
- * they say is for the caller to check.
+ * The tables are hostile: entries, strides, strings and the time to read them are bounded, and the caller
+ * checks the values.
  */
 #ifndef INTERPRETERS_JAVA_VM_STRUCTS_H
 #define INTERPRETERS_JAVA_VM_STRUCTS_H
@@ -22,17 +21,17 @@
 #include "lib/host/remote_memory.h"
 
 enum {
-	/** Of each table; the largest has 837. */
+	/** Limit for each table; the largest has 837. */
 	VM_STRUCTS_MAX_ENTRIES = 4096,
-	/** Of an entry; they have 16 to 48. */
+	/** Limit of an entry's size in bytes; entries have 16 to 48. */
 	VM_STRUCTS_MAX_STRIDE = 128,
-	/** Of names, with their NUL; entries with longer ones are passed over. */
+	/** Limit of a name with its NUL; entries with longer names are skipped. */
 	VM_STRUCTS_NAME_BYTES = 128,
-	/** What one reading may take from the process. */
+	/** Limit of bytes that one call reads from the process. */
 	VM_STRUCTS_MAX_READ_BYTES = 8 << 20,
 };
 
-/** What libjvm.so exports, 8 bytes each. */
+/** Symbols that libjvm.so exports; each is a word of 8 bytes. */
 enum vm_symbol {
 	VM_STRUCTS,
 	VM_STRUCT_TYPE_NAME,
@@ -53,22 +52,22 @@ enum vm_symbol {
 	VM_SYMBOL_COUNT,
 };
 
-/** ELF virtual addresses by enum vm_symbol. */
+/** ELF virtual addresses, indexed by enum vm_symbol. */
 struct vm_symbols {
 	/** EM_X86_64 or EM_AARCH64. */
 	uint16_t machine;
 	uint64_t addresses[VM_SYMBOL_COUNT];
 };
 
-/** -ENOENT: not HotSpot; -EOPNOTSUPP: it is, without some of the tables; -EBADMSG. */
+/** -ENOENT: not HotSpot; -EOPNOTSUPP: HotSpot without some of the tables; -EBADMSG. */
 int vm_symbols_find(const struct elf_image *image, struct vm_symbols *symbols);
 
 enum vm_question_kind {
-	/** The offset of the field, or the address in the process of a static one. */
+	/** The offset of the field @name of @type, or for a static field its address in the process. */
 	VM_FIELD,
 	/** The size of @type. */
 	VM_SIZE,
-	/** The constant @name; no type. */
+	/** The value of the constant @name; @type is not used. */
 	VM_CONSTANT,
 };
 
@@ -80,17 +79,17 @@ struct vm_question {
 
 struct vm_answer {
 	bool is_found;
-	/** Of a field. */
+	/** Valid for a field. */
 	bool is_static;
-	/** Of a field: how many bytes it has, as its type says; 0: a struct, or a type not known here. */
+	/** For a field, the size of its type in bytes; 0: a struct, or a type that is not known here. */
 	uint8_t bytes;
 	uint64_t value;
 };
 
 /**
- * Answers @count questions from the process's tables, whose symbols lie @bias above @symbols. What
- * the tables do not have is not found, which is no error. -EAGAIN: the tables have not been set up yet;
- * -EBADMSG: they are none; -EFAULT, -ESRCH, -ENOMEM.
+ * Answers @count questions from the process's tables, whose symbols are at @symbols plus @bias. An entry that the
+ * tables lack is not found, which is no error. -EAGAIN: the tables are not initialized yet; -EBADMSG: they are
+ * invalid; -EFAULT, -ESRCH, -ENOMEM.
  */
 int vm_structs_read(const struct vm_symbols *symbols, uint64_t bias, struct remote_memory *memory,
 		    const struct vm_question *questions, size_t count, struct vm_answer *answers);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All that is known of a V8 comes from its file. The kernel side and symbolize check what they find in the process, each
- * time, so attach does not look at it.
+ * All data about a V8 comes from its file. The kernel side and symbolize check what they read from the process each
+ * time, so attach does not read it.
  */
 #include "interpreters/javascript/javascript.h"
 
@@ -20,7 +20,7 @@ struct javascript_file {
 	struct v8_layout layout;
 	struct v8_builtins builtins;
 	struct javascript_process process;
-	/** The file's own, and one for each process that is attached to. */
+	/** One reference for the file, and one for each attached process. */
 	uint32_t references;
 };
 
@@ -117,7 +117,7 @@ static int attach(const struct runtime_file *probed, const struct attach_target 
 	return 0;
 }
 
-/* Nothing forks a V8 that runs: @object is not needed. */
+/* @object is not needed, since a running V8 is not forked. */
 static int symbolize(struct runtime *process, struct remote_memory *memory, const uint64_t words[2],
 		     uint32_t *object, struct interpreted_frames *frames)
 {

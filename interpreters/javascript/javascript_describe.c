@@ -8,29 +8,29 @@
 #include "lib/base/error.h"
 
 enum {
-	/** So much of the interpreter is looked at. */
+	/** Number of bytes of the interpreter that are searched. */
 	INTERPRETER_BYTES = 512,
 };
 
-/* What a version does not have is 0. */
+/* The value, or 0 if the version has none. */
 static uint16_t number(int32_t value)
 {
 	return value == V8_ABSENT ? 0 : (uint16_t)value;
 }
 
-/* No code is of the kind of a tier that a version does not have. */
+/* The kind of code, or a value that no code has if the version lacks the tier. */
 static uint16_t kind(int32_t value)
 {
 	return value == V8_ABSENT ? UINT16_MAX : (uint16_t)value;
 }
 
-/* What a frame of @type has in place of a context. */
+/* The word that a frame of @type has instead of a context; 0 if the version has no such type. */
 static uint16_t marker(int32_t type)
 {
 	return type == V8_ABSENT ? 0 : (uint16_t)(type << 1);
 }
 
-/* Neighbours of one class are one range. */
+/* Describes the builtins; neighbours of one class become one range. */
 static int describe_builtins(const struct v8_builtins *builtins, struct javascript_process *process)
 {
 	uint32_t count = 0;
@@ -54,7 +54,7 @@ static int describe_builtins(const struct v8_builtins *builtins, struct javascri
 	return 0;
 }
 
-/* Whether the kernel side has a field of @bytes bytes in the words of a Code object that it reads. */
+/* True if a field of @bytes bytes is within the words of a Code object that the kernel side reads. */
 static bool fits_code(int32_t offset, int32_t bytes)
 {
 	return offset >= 0 && offset % bytes == 0 && offset <= JAVASCRIPT_CODE_BYTES - bytes;
@@ -78,7 +78,7 @@ static int check_code(const struct v8_layout *layout)
 	return 0;
 }
 
-/* The kernel side reads them at once. */
+/* Checks that the fields of functions are near enough to each other for the kernel side, which reads them at once. */
 static int check_functions(const struct v8_layout *layout)
 {
 	int32_t bytes = layout->shared_unique_id == V8_ABSENT ? JAVASCRIPT_SHARED_SHORT_BYTES :

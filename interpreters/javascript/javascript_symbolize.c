@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * V8 runs while it is read: what is read between two looks at a frame's fingerprint is of that frame, and everything
- * else is thrown away. What was read once holds for all frames with the same words, since V8 gives no number twice.
+ * V8 runs while it is read. A frame's fingerprint is checked before and after a read; the result is used only if it is
+ * right both times. A result holds for all frames with the same words, since V8 uses no number twice.
  */
 #include "interpreters/javascript/javascript_symbolize.h"
 
@@ -22,14 +22,14 @@
 
 enum {
 	ENTRY_BYTES = 64,
-	/* "Array.prototype.", or more, in front of a name; and "new " in front of that. */
+	/* A name may get a prefix such as "Array.prototype.", and then "new " before that. */
 	BUILTIN_NAME_BYTES = V8_NAME_BYTES + V8_BUILTIN_NAME_BYTES + 16,
 	NEW_NAME_BYTES = BUILTIN_NAME_BYTES + 8,
 };
 
 _Static_assert((int)V8_INLINED_MAX <= (int)INTERPRETED_FRAMES_MAX, "all functions become frames");
 
-/* The words of a frame, taken apart. */
+/* The decoded words of a frame. */
 struct frame_parts {
 	uint64_t object;
 	uint32_t code;
@@ -39,29 +39,29 @@ struct frame_parts {
 	bool is_return_address;
 };
 
-/* What a frame is of. */
+/* The function and the code that a frame belongs to. */
 struct identity {
-	/* Tagged, a SharedFunctionInfo. */
+	/* Tagged: a SharedFunctionInfo. */
 	uint64_t shared;
-	/* Of compiled code. */
+	/* Set for optimized code. */
 	struct v8_code code;
 };
 
-/* As it is kept: one block of memory, with the texts behind the functions. */
+/* A cached frame. It is one block of memory, in which the texts follow the functions. */
 struct javascript_place {
 	uint32_t count;
 	bool is_approximate;
 	struct place_function {
-		/* Offsets of texts. */
+		/* Offset of the text. */
 		uint32_t name;
-		/* NO_TEXT: not known. */
+		/* Offset of the text; NO_TEXT: unknown. */
 		uint32_t file;
-		/* 0: not known. */
+		/* 0: unknown. */
 		uint32_t line;
 	} functions[];
 };
 
-/* Whose lines they are. Of another script that comes to lie there the number is another one. */
+/* Key of a script's cached lines: its address, and its number, because another script may take the address. */
 struct script_key {
 	uint64_t script;
 	uint64_t id;
@@ -117,8 +117,8 @@ static struct frame_parts take_apart(const uint64_t words[2])
 }
 
 /*
- * The fingerprint of the function at tagged @shared, of the same words as the kernel side takes: what stands in place
- * of a script is not asked what it is, and what cannot be read is 0.
+ * Computes the fingerprint of the function at tagged @shared from the same words as the kernel side. The object in the
+ * script's field is not checked to be a Script, and fields of it that cannot be read count as 0.
  */
 static int read_fingerprint(const struct v8_heap *heap, uint64_t shared, uint32_t *fingerprint)
 {
@@ -146,7 +146,7 @@ static int read_fingerprint(const struct v8_heap *heap, uint64_t shared, uint32_
 	return 0;
 }
 
-/* Whether what lies at @frame's object is what the kernel side saw there; -ESTALE: it is not. */
+/* Checks that @frame's object is still the one that the kernel side saw; -ESTALE: it is not. */
 static int check(const struct v8_heap *heap, const struct frame_parts *frame,
 		 struct identity *identity)
 {
@@ -169,11 +169,11 @@ static int check(const struct v8_heap *heap, const struct frame_parts *frame,
 		fingerprint = javascript_code_fingerprint(fingerprint, (uint32_t)optimization);
 	if (!err && fingerprint != frame->fingerprint)
 		err = fail(-ESTALE, "another function");
-	/* What is no function any more was one. */
+	/* An object that is no function now was one when the kernel side saw it. */
 	return err && !is_passing(err) ? -ESTALE : err;
 }
 
-/* The same by the memory as it is now. */
+/* The same with the memory itself and not with windows that were read before. */
 static int check_now(const struct v8_heap *heap, struct remote_memory *memory,
 		     const struct frame_parts *frame)
 {
@@ -186,7 +186,7 @@ static int check_now(const struct v8_heap *heap, struct remote_memory *memory,
 	return check(&now, frame, &identity);
 }
 
-/* The frame as user space's readers have it. A function that has just been entered is at its first bytecode. */
+/* Converts the frame for v8_frame_places(). A function that has just been entered is at its first bytecode. */
 static int make_frame(const struct v8_heap *heap, const struct frame_parts *parts,
 		      const struct identity *identity, struct v8_frame *frame)
 {
@@ -220,8 +220,8 @@ static int make_frame(const struct v8_heap *heap, const struct frame_parts *part
 }
 
 /*
- * The frame's own function at its first bytecode: no table tells of the instruction, as of those that come before a
- * function's first one.
+ * Finds the frame's own function at its first bytecode. Used if no table has the instruction, such as one before a
+ * function's first bytecode.
  */
 static int find_entry(struct javascript_symbolizer *symbolizer, const struct v8_heap *heap,
 		      const struct identity *identity)
@@ -242,15 +242,15 @@ static int find_entry(struct javascript_symbolizer *symbolizer, const struct v8_
 }
 
 /*
- * Whether the functions that were found have a place. The beginning of the script is none: V8 has it for instructions
- * that it has made up.
+ * True if a source position was found. Offset 0, the beginning of the script, does not count, because V8 uses it for
+ * instructions that it has generated itself.
  */
 static bool has_place(const struct v8_function_places *functions)
 {
 	return functions->count > 1 || functions->items[0].script_offset > 0;
 }
 
-/* The functions of a frame. */
+/* Finds the functions of a frame. */
 static int find_functions(struct javascript_symbolizer *symbolizer, const struct v8_heap *heap,
 			  const struct frame_parts *parts, const struct identity *identity,
 			  bool *is_approximate)
@@ -277,7 +277,7 @@ static uint32_t keep_text(struct javascript_symbolizer *symbolizer, const char *
 	return place;
 }
 
-/* The lines of the script at tagged @script; NULL if they cannot be had. */
+/* The lines of the script at tagged @script; NULL if they are not available. */
 static const struct v8_lines *find_lines(struct javascript_symbolizer *symbolizer,
 					 const struct v8_heap *heap, uint64_t script)
 {
@@ -292,7 +292,7 @@ static const struct v8_lines *find_lines(struct javascript_symbolizer *symbolize
 	lines = calloc(1, sizeof(*lines));
 	if (!lines)
 		return NULL;
-	/* Also that there are none. */
+	/* An empty result is cached as well. */
 	v8_lines_read(heap, script, lines);
 	if (lru_cache_put_capped(&symbolizer->scripts, &key, lines,
 				 lines->count * sizeof(lines->ends[0]) + ENTRY_BYTES)) {
@@ -303,7 +303,7 @@ static const struct v8_lines *find_lines(struct javascript_symbolizer *symbolize
 	return lines;
 }
 
-/* File and line of a function's place. */
+/* Reads file and line of a function. */
 static void read_source(struct javascript_symbolizer *symbolizer, const struct v8_heap *heap,
 			const struct v8_function_place *from, struct place_function *function)
 {
@@ -322,7 +322,7 @@ static void read_source(struct javascript_symbolizer *symbolizer, const struct v
 		function->line = place.line;
 }
 
-/* What the function of @shared is called where it is the builtin at @place. */
+/* Makes the name of the builtin at offset @place whose function is named @function. */
 static void name_builtin(const struct javascript_symbolizer *symbolizer, uint32_t place,
 			 const char *function, char *name, size_t capacity)
 {
@@ -377,7 +377,7 @@ static int read_functions(struct javascript_symbolizer *symbolizer, const struct
 	return err;
 }
 
-/* Makes a place of what was read. */
+/* Makes a cached frame from the functions and texts that were read. */
 static int make_place(const struct javascript_symbolizer *symbolizer,
 		      const struct place_function *functions, bool is_approximate,
 		      struct javascript_place **place, size_t *bytes)
@@ -420,7 +420,7 @@ static int read_place(struct javascript_symbolizer *symbolizer, struct remote_me
 		err = read_functions(symbolizer, &heap, parts, functions);
 	if (is_passing(err))
 		return err;
-	/* Whatever was read may have been freed meanwhile. */
+	/* The objects may have been freed while they were read. */
 	changed = check_now(&heap, memory, parts);
 	if (changed)
 		return changed;
@@ -450,7 +450,7 @@ static int get_place(struct javascript_symbolizer *symbolizer, struct remote_mem
 	return err;
 }
 
-/* Code of no function; false: it is one's. */
+/* Names code that belongs to no function; false if it belongs to one. */
 static bool name_other(uint32_t code, struct interpreted_frames *frames)
 {
 	if (code != JAVASCRIPT_REGEXP && code != JAVASCRIPT_WASM)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** From a frame that the kernel side sent (ebpf/abi/javascript.h) to functions, files and lines. */
+/** Finds the functions, files and lines of a frame from the kernel side (ebpf/abi/javascript.h), and caches them. */
 #ifndef INTERPRETERS_JAVASCRIPT_JAVASCRIPT_SYMBOLIZE_H
 #define INTERPRETERS_JAVASCRIPT_JAVASCRIPT_SYMBOLIZE_H
 
@@ -11,19 +11,19 @@
 #include "lib/base/text_builder.h"
 
 enum {
-	/** Of one process. */
+	/** Limit for one process. */
 	JAVASCRIPT_PLACES_MAX_ENTRIES = 1 << 15,
-	/** With the entries' own 64 bytes. */
+	/** Includes 64 bytes of overhead for each entry. */
 	JAVASCRIPT_PLACES_MAX_BYTES = 4 << 20,
 	JAVASCRIPT_SCRIPTS_MAX_ENTRIES = 256,
-	/** What is known of lines. */
+	/** Limit of cached lines. */
 	JAVASCRIPT_SCRIPTS_MAX_BYTES = 4 << 20,
 };
 
-/** Places and lines that were not asked for so long are let go, when others are asked for. */
+/** Cached frames and lines that were not used for so long are dropped when others are looked up. */
 #define JAVASCRIPT_PLACES_AGE_NS (120 * NS_PER_SECOND)
 
-/** Of one process; one thread at a time. */
+/** State for one process; one thread at a time uses it. */
 struct javascript_symbolizer {
 	/** Both are borrowed. */
 	const struct v8_layout *layout;
@@ -33,7 +33,7 @@ struct javascript_symbolizer {
 	/** struct script_key -> struct v8_lines. */
 	struct lru_cache scripts;
 	uint64_t next_age_ns;
-	/** For reading. */
+	/** Buffers for reading. */
 	struct v8_function_places functions;
 	struct text_builder texts;
 };

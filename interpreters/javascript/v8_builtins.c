@@ -13,16 +13,16 @@
 #include "lib/elf/elf_symbols.h"
 
 #define SYMBOL_PREFIX "Builtins_"
-/* The handler of the first bytecode; all others lie behind it, and nothing else does. */
+/* The handler of the first bytecode; the other handlers follow it, and nothing else does. */
 #define FIRST_HANDLER "WideHandler"
 #define PROTOTYPE "Prototype"
 
 enum {
-	/** Of .strtab; that of Node.js has 12 MB. */
+	/** Limit of the size of .strtab; Node.js has 12 MB. */
 	STRINGS_MAX_BYTES = 128 << 20,
 };
 
-/* NULL: it is not the name of a builtin. */
+/* The name of the builtin; NULL if the symbol is no builtin. */
 static const char *builtin_name(const struct elf_bytes *strings, const struct elf_symbol *symbol)
 {
 	const char *name = (const char *)strings->data + symbol->name;
@@ -37,7 +37,7 @@ static const char *builtin_name(const struct elf_bytes *strings, const struct el
 
 static enum javascript_builtin_class class_by_name(const char *name)
 {
-	/* InterpreterEntryTrampoline, and its like that continue in the midst of a function. */
+	/* InterpreterEntryTrampoline, and similar builtins that continue in the middle of a function. */
 	if (text_starts_with(name, "InterpreterEnt") ||
 	    text_starts_with(name, "BaselineOrInterpreterEnter"))
 		return JAVASCRIPT_BUILTIN_INTERPRETER;
@@ -47,13 +47,13 @@ static enum javascript_builtin_class class_by_name(const char *name)
 		return JAVASCRIPT_BUILTIN_LEAVE;
 	if (text_starts_with(name, "DeoptimizationEntry"))
 		return JAVASCRIPT_BUILTIN_DEOPTIMIZER;
-	/* The way from JavaScript to wasm. */
+	/* Calls from JavaScript to wasm. */
 	if (text_starts_with(name, "JSToWasm") || text_starts_with(name, "GenericJSToWasm"))
 		return JAVASCRIPT_BUILTIN_NO_FUNCTION;
 	return JAVASCRIPT_BUILTIN_OTHER;
 }
 
-/* The builtins among @symbols with their names where @strings has them, *@bytes in all. */
+/* Collects the builtins among @symbols. Their names are borrowed from @strings, and have *@bytes bytes in total. */
 static int collect(struct v8_builtins *builtins, const struct elf_symbols *symbols,
 		   const struct elf_bytes *strings, size_t *bytes)
 {
@@ -89,7 +89,7 @@ static int collect(struct v8_builtins *builtins, const struct elf_symbols *symbo
 	return builtins->count ? 0 : fail(-ENOENT, "no builtins");
 }
 
-/* Gives the builtins memory of their own, of the size that they need. */
+/* Copies the builtins and their names to memory of exactly the size that they need. */
 static int keep(struct v8_builtins *builtins, size_t bytes)
 {
 	struct v8_builtin *items;
@@ -159,7 +159,7 @@ const struct v8_builtin *v8_builtins_find(const struct v8_builtins *builtins, ui
 	return low && offset < builtins->items[low - 1].end ? &builtins->items[low - 1] : NULL;
 }
 
-/* Where the function's name begins in the builtin's, with a capital; NULL: nowhere. */
+/* The start of the function's name, capitalized, in the builtin's name; NULL if it is not there. */
 static const char *find_function(const char *builtin, const char *function)
 {
 	size_t length = strlen(function);
@@ -171,7 +171,7 @@ static const char *find_function(const char *builtin, const char *function)
 	return NULL;
 }
 
-/* Functions of Array itself; all others of builtins Array... are its prototype's. */
+/* True for functions of Array itself; other builtins Array... belong to its prototype. */
 static bool is_of_array_itself(const char *function)
 {
 	static const char *const names[] = { "from", "fromAsync", "isArray", "of" };
@@ -186,7 +186,7 @@ void v8_builtin_function_name(const char *builtin, const char *function, char *n
 			      size_t capacity)
 {
 	const char *prototype = strstr(builtin, PROTOTYPE);
-	/* Where what stands before the function ends. */
+	/* End of the part before the function's name. */
 	const char *end = find_function(builtin, function);
 	size_t length;
 	bool is_of_prototype;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * V8's builtins: machine code that is part of the file (the embedded blob), by the symbols Builtins_* of .symtab. An
- * address may lie in the file's mapping or in a second one that V8 makes near its own code; both are mappings of the
- * file, so an ELF virtual address is all that is needed here. Files without .symtab are refused.
+ * V8's builtins: machine code that is part of the file (the embedded blob), found by the symbols Builtins_* of .symtab.
+ * An address may be in the file's mapping or in a second one that V8 makes near its own code. Both are mappings of the
+ * file, so an ELF virtual address is enough here. Files without .symtab are refused.
  *
  * Source: snapshot/embedded/embedded-file-writer.cc, builtins/builtins-definitions.h, execution/frames.cc
  * (ComputeBuiltinFrameType) @ V8 9.4 to 14.6.
@@ -22,34 +22,35 @@ enum {
 };
 
 struct v8_builtin {
-	/** In bytes from v8_builtins.start. */
+	/** Range in bytes, relative to v8_builtins.start. */
 	uint32_t start;
 	uint32_t end;
 	enum javascript_builtin_class builtin_class;
-	/** As V8 has it: "ArrayMap". */
+	/** V8's name: "ArrayMap". */
 	const char *name;
 };
 
 /** Read-only after init. */
 struct v8_builtins {
-	/** ELF virtual address of the first one. */
+	/** ELF virtual address of the first builtin. */
 	uint64_t start;
-	/** Sorted by start. Owned, as their names are. */
+	/** Sorted by start. Owned, and so are the names. */
 	struct v8_builtin *items;
 	uint32_t count;
 	char *names;
 };
 
-/** -ENOENT: no symbols of builtins; or as elf_symbols_init() says. */
+/** -ENOENT: there are no symbols of builtins; other errors as elf_symbols_init(). */
 int v8_builtins_init(struct v8_builtins *builtins, const struct elf_image *image);
 void v8_builtins_deinit(struct v8_builtins *builtins);
 
-/** The builtin at ELF virtual @address; NULL: there is none. */
+/** The builtin at ELF virtual address @address; NULL: there is none. */
 const struct v8_builtin *v8_builtins_find(const struct v8_builtins *builtins, uint64_t address);
 
 /**
- * What a program calls the function named @function that is the builtin @builtin: "Array.prototype.map" of "ArrayMap"
- * and "map". @function where the two do not fit together, and @builtin without one. Cut to fit @capacity bytes.
+ * Makes the name that programs use for the builtin @builtin whose function is named @function: "Array.prototype.map"
+ * from "ArrayMap" and "map". The result is @function if the two names do not match, and @builtin if @function is empty.
+ * It is cut to fit @capacity bytes.
  */
 void v8_builtin_function_name(const char *builtin, const char *function, char *name,
 			      size_t capacity);

@@ -9,21 +9,21 @@
 #include "lib/base/error.h"
 
 enum {
-	/** Of a page that has a list of its code (up to 11.3). */
+	/** Size of a page that has a list of its code (up to 11.3). */
 	PAGE_BYTES = 1 << 18,
-	/** An object has 32 bytes at least. */
+	/** An object has at least 32 bytes. */
 	PAGE_MAX_OBJECTS = PAGE_BYTES / 32,
-	/** Instructions of one object. */
+	/** Limit of the instructions of one object. */
 	CODE_MAX_BYTES = 1 << 28,
 
-	/** Of a std::map: the root node. */
+	/** Offset in a std::map of the root node. */
 	MAP_ROOT = 16,
-	/** Of its nodes. */
+	/** Offsets in a node. */
 	NODE_LEFT = 16,
 	NODE_RIGHT = 24,
 	NODE_KEY = 32,
 	NODE_VALUE = 40,
-	/** A red-black tree of 2^31 nodes is not deeper. */
+	/** Depth of a red-black tree with 2^31 nodes. */
 	MAP_MAX_DEPTH = 64,
 };
 
@@ -32,7 +32,7 @@ struct map_node {
 	uint64_t left;
 	uint64_t right;
 	uint64_t key;
-	/** Of a page: its JitPage; of an allocation: its size. */
+	/** The JitPage of a page, or the size of an allocation. */
 	uint64_t value;
 };
 _Static_assert(offsetof(struct map_node, value) == NODE_VALUE - NODE_LEFT, "nodes are read whole");
@@ -44,7 +44,7 @@ static int read_word(const struct v8_heap *heap, uint64_t address, uint64_t *wor
 	return remote_memory_read(heap->memory, address, word, sizeof(*word));
 }
 
-/* The node with the largest key that is not above @key, in the std::map at @map. */
+/* Finds the node with the largest key up to @key in the std::map at @map. */
 static int find_node(const struct v8_heap *heap, uint64_t map, uint64_t key, struct map_node *node)
 {
 	struct map_node at = { 0 };
@@ -69,7 +69,7 @@ static int find_node(const struct v8_heap *heap, uint64_t map, uint64_t key, str
 	return err;
 }
 
-/* The start of the object at @pc by the map of the process. */
+/* Finds the start of the object at @pc in the maps of the process. */
 static int find_in_maps(const struct v8_heap *heap, uint64_t bias, uint64_t pc, uint64_t *start)
 {
 	const struct v8_layout *layout = heap->layout;
@@ -90,7 +90,7 @@ static int find_in_maps(const struct v8_heap *heap, uint64_t bias, uint64_t pc, 
 	return err;
 }
 
-/* By the list of the page, which V8 sorts when it looks something up: it may not be sorted now. */
+/* Finds it in the list of the page. V8 sorts the list only when it searches it, so it may not be sorted now. */
 static int find_in_page(const struct v8_heap *heap, uint64_t pc, uint64_t *start)
 {
 	const uint64_t page = pc & ~(uint64_t)(PAGE_BYTES - 1);
@@ -135,7 +135,7 @@ static enum v8_tier tier_of(const struct v8_layout *layout, int32_t flags)
 					       V8_TIER_OTHER;
 }
 
-/* The code whose object in the code page is tagged @stream. */
+/* Reads the code whose object in the code page is tagged @stream. */
 static int read_stream(const struct v8_heap *heap, uint64_t stream, struct v8_code *code)
 {
 	const struct v8_layout *layout = heap->layout;
@@ -184,7 +184,7 @@ int v8_code_find(const struct v8_heap *heap, uint64_t bias, uint64_t pc, struct 
 
 	if (!err)
 		err = read_stream(heap, start + V8_TAG, &found);
-	/* The address behind the last instruction may be one that a call returns to. */
+	/* The address after the last instruction may be a return address. */
 	if (!err && (pc < found.start || pc - found.start > found.size))
 		err = fail(-ENOENT, "%#" PRIx64 " is not among the instructions", pc);
 	if (!err)

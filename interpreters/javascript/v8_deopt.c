@@ -8,7 +8,7 @@
 #include "lib/base/error.h"
 
 enum {
-	/** Of a safepoint table's configuration. */
+	/** Bits of a safepoint table's configuration. */
 	HAS_DEOPT = 1,
 	REGISTERS_SHIFT = 1,
 	PC_SHIFT = 4,
@@ -17,15 +17,15 @@ enum {
 	NUMBER_MAX_BYTES = 4,
 };
 
-/** How the entries of a safepoint table stand in it. */
+/** Format of the entries of a safepoint table. */
 struct safepoint_format {
 	uint32_t count;
 	uint32_t pc_bytes;
 	uint32_t deopt_bytes;
 	bool has_deopt;
-	/** Deoptimization index and trampoline are one more than they are, so that 0 is none. */
+	/** Deoptimization index and trampoline are stored plus one, so that 0 means none. */
 	bool is_biased;
-	/** Behind these. */
+	/** Bytes after these fields. */
 	uint32_t rest_bytes;
 };
 
@@ -39,7 +39,7 @@ static int read_safepoint_format(enum v8_line line, bool is_maglev, struct byte_
 	format->count = byte_reader_u32(reader);
 	configuration = byte_reader_u32(reader);
 	if (line == V8_9_4) {
-		/* That was the size of what comes behind all entries. */
+		/* In 9.4 that word is the size of the data after all entries. */
 		format->pc_bytes = format->deopt_bytes = NUMBER_MAX_BYTES;
 		format->has_deopt = true;
 		format->is_biased = false;
@@ -53,7 +53,7 @@ static int read_safepoint_format(enum v8_line line, bool is_maglev, struct byte_
 	format->rest_bytes = (configuration >> REGISTERS_SHIFT & BYTES_MASK) + is_maglev;
 	format->pc_bytes = configuration >> PC_SHIFT & BYTES_MASK;
 	format->deopt_bytes = configuration >> DEOPT_SHIFT & BYTES_MASK;
-	/* Entries without a byte would not end. */
+	/* Entries of 0 bytes would never end. */
 	if (byte_reader_failed(reader) || format->pc_bytes > NUMBER_MAX_BYTES ||
 	    (format->count && !format->pc_bytes) || format->deopt_bytes > NUMBER_MAX_BYTES)
 		return fail(-EBADMSG, "a safepoint table with numbers of %u and %u bytes",
@@ -104,13 +104,13 @@ int v8_safepoint_find(enum v8_line line, bool is_maglev, const uint8_t *table, s
 	return err ? err : fail(-ENOENT, "no safepoint at %u", pc_offset);
 }
 
-/* What an operation of a translation is for. */
+/* The purposes of a translation's operations. */
 enum operation {
 	OPERATION_VALUE = '.',
 	OPERATION_BEGIN = 'B',
 	/** Continues with operations of another translation. */
 	OPERATION_MATCH = 'M',
-	/** Frames: a function's, a constructor call's, a builtin's that continues in JavaScript, and others. */
+	/** Frames: of a function, of a constructor call, of a builtin that continues in JavaScript, and others. */
 	OPERATION_INTERPRETED = 'I',
 	OPERATION_CONSTRUCT = 'C',
 	OPERATION_BUILTIN = 'J',
@@ -118,8 +118,8 @@ enum operation {
 };
 
 /*
- * TRANSLATION_OPCODE_LIST: for each operation the number of its operands, and what it is for. Opcodes are the places
- * in the list.
+ * TRANSLATION_OPCODE_LIST: the number of operands and the purpose of each operation. An opcode is the index in the
+ * list.
  */
 static const char *const operations[V8_LINE_COUNT] = {
 	[V8_9_4] = "2F1.0.3B1.1.3F1.3C1.1.1.1.1.1.1.1.1.5I3J3J4F1.1.1.1.1.2.",
@@ -135,17 +135,17 @@ static const char *const operations[V8_LINE_COUNT] = {
 		"6I4I3J3J2C1C3F4F3F3F3F1.0.0.3B3B1.1.1.0.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.1.0.1.1.1.1.1.2.1M",
 };
 
-/** Reads operations, from a translation and where that says so from the one it is based on. */
+/** Reads the operations of a translation; some are taken from the previous one that it is based on. */
 struct translation {
 	const char *operations;
 	uint32_t operation_count;
-	/** Opcodes are signed numbers, and nothing is based on others (up to 10.2). */
+	/** Opcodes are signed numbers, and no translation is based on another one (up to 10.2). */
 	bool is_plain;
 	struct byte_reader reader;
 	struct byte_reader previous;
-	/** Operations that still come from the previous one, the current one counted. */
+	/** Operations that still come from the previous translation, including the current one. */
 	uint32_t left_of_previous;
-	/** Operations since its place was kept up. */
+	/** Operations by which the previous translation is behind this one. */
 	uint32_t since_previous;
 };
 
@@ -165,7 +165,7 @@ static uint32_t read_operand(struct translation *translation)
 		translation->left_of_previous ? &translation->previous : &translation->reader);
 }
 
-/* The sign is the low bit. */
+/* Reads a number whose sign is the low bit. */
 static int32_t read_signed(struct translation *translation)
 {
 	uint32_t number = read_operand(translation);
@@ -185,7 +185,7 @@ static uint32_t read_previous_opcode(struct translation *translation)
 	return opcode;
 }
 
-/* Moves the previous translation on to where this one has come to. */
+/* Advances the previous translation to the position of this one, and reads an opcode from it. */
 static uint32_t match_previous(struct translation *translation)
 {
 	for (; translation->since_previous && !byte_reader_failed(&translation->previous);
@@ -210,7 +210,7 @@ static uint32_t read_opcode(struct translation *translation)
 	if (translation->left_of_previous)
 		return read_previous_opcode(translation);
 	opcode = byte_reader_u8(&translation->reader);
-	/* The most frequent operation has its operand in its opcode. */
+	/* The opcode of the most frequent operation includes its operand. */
 	if (opcode >= translation->operation_count) {
 		translation->left_of_previous = opcode - translation->operation_count;
 		return match_previous(translation);
@@ -229,7 +229,7 @@ static bool has_failed(const struct translation *translation)
 	       byte_reader_failed(&translation->previous);
 }
 
-/* The operation that begins a translation; the number of its frames. */
+/* Reads the operation that begins a translation, and the number of frames from it. */
 static int read_beginning(struct translation *translation, uint32_t *frame_count)
 {
 	const size_t start = byte_reader_offset(&translation->reader);
@@ -245,7 +245,7 @@ static int read_beginning(struct translation *translation, uint32_t *frame_count
 	if (back > start)
 		return fail(-EBADMSG, "a translation based on one %u bytes before %zu", back,
 			    start);
-	/* Without one there is nothing to continue with. */
+	/* Without a previous translation this reader is not used. */
 	byte_reader_seek(&translation->previous, back ? start - back : 0);
 	count = read_signed(translation);
 	for (uint32_t i = translation->is_plain ? 1 : 2; i < operand_count(translation, opcode);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Two tables that optimized code has for the deoptimizer, and which say exactly which functions are inlined at a
- * call: the safepoint table, from pc offsets to deoptimization entries, and translations, programs that describe the
- * frames which one optimized frame stands for.
+ * Two tables that optimized code has for the deoptimizer. They give the exact functions that are inlined at a call: the
+ * safepoint table maps pc offsets to deoptimization entries, and translations are programs that describe the frames in
+ * an optimized frame.
  *
  * Source: codegen/safepoint-table.h, codegen/maglev-safepoint-table.h; deoptimizer/translation-opcode.h,
  * translation-array.cc, from 12.4 on objects/deoptimization-data.cc (DeoptTranslationIterator::NextOpcode); base/vlq.h
@@ -18,26 +18,26 @@
 #include "interpreters/javascript/v8_layout.h"
 
 enum {
-	/** V8 inlines less deep (--max-inlined-bytecode-size-cumulative, --max-turbolev-...). */
+	/** Limit of depth; V8's own limits are lower (--max-inlined-bytecode-size-cumulative, --max-turbolev-...). */
 	V8_INLINED_MAX = 128,
 };
 
 struct v8_safepoint {
-	/** Of the return address, from the start of the instructions. */
+	/** Offset of the return address from the start of the instructions. */
 	uint32_t pc_offset;
-	/** -1: nothing is known for the deoptimizer. */
+	/** Index of the deoptimization entry; -1: there is none. */
 	int32_t deopt_index;
 };
 
 /**
- * The entry of @table of the return address @pc_offset. The deoptimizer may have put another one in its place on the
- * stack, into code behind the instructions (the entry's trampoline), which is found as well. -ENOENT, -EBADMSG.
+ * Finds the entry of @table for the return address @pc_offset. The deoptimizer may have replaced the return address on
+ * the stack by the entry's trampoline, which is after the instructions; its entry is found as well. -ENOENT, -EBADMSG.
  */
 int v8_safepoint_find(enum v8_line line, bool is_maglev, const uint8_t *table, size_t size,
 		      uint32_t pc_offset, struct v8_safepoint *safepoint);
 
 struct v8_translated_frame {
-	/** Of a builtin that continues in JavaScript: not a bytecode's. */
+	/** A frame of a builtin that continues in JavaScript; it has no bytecodes. */
 	bool is_builtin;
 	/** It was called by `new`. */
 	bool is_construct;

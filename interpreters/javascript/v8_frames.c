@@ -12,16 +12,16 @@
 #include "lib/base/error.h"
 
 enum {
-	/** Elements of an entry of deoptimization data, and which of them is the translation's index. */
+	/** Number of elements in an entry of deoptimization data, and position of the translation's index in it. */
 	DEOPT_ENTRY_ELEMENTS = 3,
 	DEOPT_ENTRY_TRANSLATION = 1,
 	/** An inlining position: a packed position, then the literal of the inlined function, then padding. */
 	INLINING_BYTES = 16,
-	/** The low half of a weak pointer to what is gone. */
+	/** Low half of a weak pointer whose object is gone. */
 	CLEARED_WEAK = 3,
 };
 
-/* Where in its script the bytecode at @offset of the BytecodeArray is from; -1 without a table. */
+/* Finds the offset in the script of the bytecode at @offset of the BytecodeArray; -1 without a table. */
 static int find_bytecode_place(const struct v8_heap *heap, uint64_t bytecodes, int32_t offset,
 			       int32_t *script_offset)
 {
@@ -36,7 +36,7 @@ static int find_bytecode_place(const struct v8_heap *heap, uint64_t bytecodes, i
 	if (err)
 		return err;
 	*script_offset = -1;
-	/* An embedder may have V8 collect positions only when it is asked for them. */
+	/* An embedder may let V8 collect positions only on demand. */
 	err = v8_bytes_read(heap, word, V8_TABLE_MAX_BYTES, &table);
 	if (err)
 		return err == -EBADMSG ? 0 : err;
@@ -52,7 +52,7 @@ static int read_interpreted(const struct v8_heap *heap, const struct v8_frame *f
 	const int32_t before = heap->layout->bytecodes_data - V8_TAG;
 	int32_t offset = 0;
 
-	/* The offset counts from the tagged pointer. */
+	/* The offset is relative to the tagged pointer. */
 	if (!v8_smi(frame->bytecode_offset, &offset) || offset < before)
 		return fail(-EBADMSG, "%#" PRIx64 " is no bytecode offset", frame->bytecode_offset);
 	return find_bytecode_place(heap, frame->bytecodes, offset - before,
@@ -99,7 +99,7 @@ static int read_baseline(const struct v8_heap *heap, const struct v8_frame *fram
 	return err;
 }
 
-/* The entry of the call that the frame is in; -ENOENT without one. */
+/* Finds the safepoint of the frame's call; -ENOENT if there is none. */
 static int find_safepoint(const struct v8_heap *heap, const struct v8_frame *frame,
 			  struct v8_safepoint *safepoint)
 {
@@ -122,7 +122,7 @@ static int find_safepoint(const struct v8_heap *heap, const struct v8_frame *fra
 				       safepoint);
 }
 
-/* The SharedFunctionInfo at element @index of the array at element @array of the deoptimization data. */
+/* Reads the SharedFunctionInfo at element @index of the literals of the deoptimization data. */
 static int read_literal(const struct v8_heap *heap, const struct v8_code *code, int32_t index,
 			uint64_t *shared)
 {
@@ -184,7 +184,7 @@ static int read_translation(const struct v8_heap *heap, const struct v8_code *co
 					 frames);
 }
 
-/* The BytecodeArray of a translated frame. */
+/* Finds the BytecodeArray of a translated frame. */
 static int find_bytecodes(const struct v8_heap *heap, const struct v8_code *code,
 			  const struct v8_translated_frame *frame, uint64_t shared,
 			  uint64_t *bytecodes)
@@ -236,7 +236,7 @@ static int read_by_translation(const struct v8_heap *heap, const struct v8_frame
 	return err;
 }
 
-/* The position of the call into the inlined function @id, and that function. */
+/* Reads the inlined function @id, and the position of the call to it. */
 static int read_inlining(const struct v8_heap *heap, const struct v8_frame *frame,
 			 const struct elf_bytes *inlining, int32_t id, uint64_t *shared,
 			 struct v8_position *position)
@@ -250,7 +250,7 @@ static int read_inlining(const struct v8_heap *heap, const struct v8_frame *fram
 	memcpy(&literal, inlining->data + (size_t)id * INLINING_BYTES + sizeof(packed),
 	       sizeof(literal));
 	*position = v8_position_decode(packed);
-	/* A function that calls itself. */
+	/* The function is inlined into itself. */
 	return literal == -1 ? v8_optimized_function(heap, &frame->code, shared) :
 			       read_literal(heap, &frame->code, literal, shared);
 }
@@ -270,7 +270,7 @@ static int read_by_positions(const struct v8_heap *heap, const struct v8_frame *
 		return fail(-EBADMSG, "a pc outside of its code");
 	err = find_safepoint(heap, frame, &safepoint);
 
-	/* Only to see through what the deoptimizer has done; not each call has an entry. */
+	/* The safepoint only undoes a return address that the deoptimizer has replaced; not every call has one. */
 	if (!err || err == -ENOENT || err == -EBADMSG)
 		err = v8_bytes_read(heap, frame->code.positions, V8_TABLE_MAX_BYTES, &table);
 	if (err == -EBADMSG)
@@ -302,7 +302,7 @@ static int read_by_positions(const struct v8_heap *heap, const struct v8_frame *
 	return err;
 }
 
-/* The frame's own function alone, without a place. */
+/* Sets the result to the frame's own function alone, without an offset. */
 static void be_one_place(const struct v8_frame *frame, struct v8_function_places *places)
 {
 	places->count = 1;
@@ -317,7 +317,7 @@ static int read_optimized(const struct v8_heap *heap, const struct v8_frame *fra
 
 	if (source != V8_INLINING_POSITIONS)
 		err = read_by_translation(heap, frame, places);
-	/* A version's tables may have more than is known here: the other table is as good. */
+	/* A version may have unknown operations in its translations; then the other table is used. */
 	if (source == V8_INLINING_POSITIONS ||
 	    (source == V8_INLINING_BEST && (err == -ENOENT || err == -EBADMSG)))
 		err = read_by_positions(heap, frame, places);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * From a JavaScript frame to the functions that it stands for, each with its place in its script: one for interpreted
- * code and Sparkplug's, several for optimized code that has others inlined.
+ * Finds the functions of a JavaScript frame, each with its offset in its script: one for interpreted code and
+ * Sparkplug's, several for optimized code with inlined functions.
  *
- * Of optimized code two tables tell. The deoptimizer's translations are exact at calls, and know builtins and `new`
- * among what was inlined; there is none between calls. The position table, which V8's own CPU profiler reads, has an
- * entry for most instructions, and may be empty: Maglev's is in Node.js 24.0, others' where nobody asked V8 for
- * detailed positions.
+ * Optimized code has two tables. The deoptimizer's translations are exact at calls, and include inlined builtins and
+ * `new`; between calls there are none. The position table, which V8's own CPU profiler reads, has an entry for most
+ * instructions. It may be empty: always for Maglev of Node.js 24.0, for others if V8 was not told to make detailed
+ * positions.
  *
  * Source: execution/frames.cc (Summarize), profiler/profiler-listener.cc (CodeCreateEvent), objects/code.cc
  * (SourcePosition::InliningStack), objects/deoptimization-data.h @ V8 9.4 to 14.6.
@@ -18,19 +18,19 @@
 #include "interpreters/javascript/v8_deopt.h"
 
 enum {
-	/** What is read of one table, or of a function's bytecodes. */
+	/** Limit of the size of a table or of a function's bytecodes. */
 	V8_TABLE_MAX_BYTES = 1 << 20,
 };
 
-/** A frame of a function, as it stands on the stack. */
+/** A frame of a function on the stack. */
 struct v8_frame {
-	/** Of the code, from its start, if it is not interpreted. */
+	/** Set if the function is not interpreted. */
 	struct v8_code code;
 	enum v8_tier tier;
 	uint64_t pc;
-	/** Else the pc is the innermost one, of an instruction that is not done. */
+	/** If not, the frame is the innermost one, and the instruction at pc is not done. */
 	bool is_return_address;
-	/** Tagged: the function's SharedFunctionInfo, its BytecodeArray, and the bytecode offset of interpreted code. */
+	/** Tagged: the SharedFunctionInfo, the BytecodeArray, and for interpreted code the bytecode offset. */
 	uint64_t shared;
 	uint64_t bytecodes;
 	uint64_t bytecode_offset;
@@ -39,11 +39,11 @@ struct v8_frame {
 struct v8_function_place {
 	/** Tagged, a SharedFunctionInfo. */
 	uint64_t shared;
-	/** In UTF-16 units; -1: not known. */
+	/** Offset in the script, in UTF-16 units; -1: unknown. */
 	int32_t script_offset;
-	/** A function of V8's own that continues in what was inlined. */
+	/** A builtin that continues in inlined code. */
 	bool is_builtin;
-	/** Called by `new` from the code that it is inlined into. */
+	/** The code that it is inlined into calls it by `new`. */
 	bool is_construct;
 };
 
@@ -53,9 +53,9 @@ struct v8_function_places {
 	struct v8_function_place items[V8_INLINED_MAX];
 };
 
-/** Which table of optimized code is read. */
+/** The table of optimized code to read. */
 enum v8_inlining_source {
-	/** The translations, and the positions where there is none. */
+	/** The translations, or the positions where there is no translation. */
 	V8_INLINING_BEST,
 	V8_INLINING_TRANSLATIONS,
 	V8_INLINING_POSITIONS,
@@ -65,9 +65,9 @@ enum v8_inlining_source {
 int v8_optimized_function(const struct v8_heap *heap, const struct v8_code *code, uint64_t *shared);
 
 /**
- * The functions of @frame. Where no table tells of a frame of optimized code, its own function alone, without a
- * place. -ENOENT: the table of @source has nothing there; -EBADMSG, -E2BIG, -ENOMEM, -EFAULT, -ESRCH; @places is
- * undefined then.
+ * Finds the functions of @frame. If no table has a frame of optimized code, the result is its own function alone,
+ * without an offset. -ENOENT: the table of @source has no entry; -EBADMSG, -E2BIG, -ENOMEM, -EFAULT, -ESRCH. @places
+ * is undefined after an error.
  */
 int v8_frame_places(const struct v8_heap *heap, const struct v8_frame *frame,
 		    enum v8_inlining_source source, struct v8_function_places *places);

@@ -14,10 +14,10 @@ enum {
 	SCOPE_HAS_SAVED_CLASS_VARIABLE = 1 << 10,
 	SCOPE_FUNCTION_VARIABLE_SHIFT = 12,
 	SCOPE_HAS_INFERRED_NAME = 1 << 14,
-	/** Of the receiver and of the function's variable: one that is on the stack, or a local of the context. */
+	/** Mask of the allocation of the receiver and of the function's variable: on the stack, or a context local. */
 	VARIABLE_MASK = 3,
 	VARIABLE_UNUSED = 3,
-	/** More locals are a lie. */
+	/** Limit of locals; a larger number is forged. */
 	SCOPE_MAX_LOCALS = 1 << 20,
 };
 
@@ -40,7 +40,7 @@ int v8_function_shared(const struct v8_heap *heap, uint64_t function, uint64_t *
 	return err;
 }
 
-/* The string at @word, "" if it is another object, or no string is there. */
+/* Reads the string at @word; "" if it is no string. */
 static int read_name(const struct v8_heap *heap, uint64_t word, v8_text name)
 {
 	bool is_string = false;
@@ -56,17 +56,17 @@ static int read_name(const struct v8_heap *heap, uint64_t word, v8_text name)
 	return v8_string_read(heap, word, name, V8_NAME_BYTES, &length);
 }
 
-/** Where the words of names are in a ScopeInfo, from its start; 0: it has none. */
+/** Offsets of the words with names in a ScopeInfo, from its start; 0: there is none. */
 struct scope_names {
 	int32_t function;
 	int32_t inferred;
 };
 
-/* objects/scope-info.tq: which words there are depends on flags, in their order. */
+/* objects/scope-info.tq: flags decide which words a ScopeInfo has, in the order of the flags. */
 static int find_scope_names(const struct v8_heap *heap, uint64_t scope, struct scope_names *names)
 {
 	const struct v8_layout *layout = heap->layout;
-	/* A Smi of them up to 12.4, then 32 bits of their own: the low half, which is 0 in a Smi. */
+	/* Up to 12.4 the flags are a Smi, in the high half of the word; later they are 32 bits in the low half. */
 	const bool has_smi_flags = layout->line <= V8_12_4;
 	const int32_t flags_at = V8_TAGGED_BYTES + (has_smi_flags ? 4 : 0);
 	int32_t flags = 0, locals = 0, at, receiver;
@@ -121,7 +121,7 @@ static int read_scope_name(const struct v8_heap *heap, uint64_t scope, v8_text n
 	return err;
 }
 
-/* What a function that has not been compiled (any more) keeps of its name. */
+/* Reads the inferred name of a function that is not compiled (any more). */
 static int read_uncompiled_name(const struct v8_heap *heap, uint64_t shared, v8_text name)
 {
 	const struct v8_layout *layout = heap->layout;
@@ -148,7 +148,7 @@ int v8_shared_name(const struct v8_heap *heap, uint64_t shared, v8_text name)
 	name[0] = '\0';
 	if (!err)
 		err = v8_field(heap, shared, layout->shared_name, &word);
-	/* A Smi: there is no shared name. */
+	/* A Smi means that there is no shared name. */
 	if (!err && v8_is_object(word)) {
 		err = v8_instance_type(heap, &word, &type);
 		if (!err)
@@ -169,7 +169,7 @@ int v8_shared_script(const struct v8_heap *heap, uint64_t shared, uint64_t *scri
 
 	if (!err)
 		err = v8_instance_type(heap, &found, &type);
-	/* The inspector has put its own there. */
+	/* The inspector has replaced the Script by a DebugInfo. */
 	if (!err && layout->debug_info_script != V8_ABSENT && type == layout->type_debug_info) {
 		err = v8_field(heap, found, layout->debug_info_script, &found);
 		if (!err)
@@ -214,7 +214,7 @@ int v8_shared_bytecodes(const struct v8_heap *heap, uint64_t shared, uint64_t *b
 	uint16_t type = 0;
 	int err = v8_field(heap, shared, layout->shared_data, &data);
 
-	/* Sparkplug's code may have an InterpreterData in its place. */
+	/* Sparkplug's code may have an InterpreterData instead of bytecodes. */
 	for (int step = 0; !err && step < 3; step++) {
 		if (!v8_is_object(data))
 			break;

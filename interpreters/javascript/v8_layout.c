@@ -18,21 +18,21 @@
 
 enum {
 	NAME_BYTES = 160,
-	/** In a column of the table: only the export tells. */
+	/** In a column of the table: the value comes only from the export. */
 	EXPORTED = -2,
 	NONE = V8_ABSENT,
-	/** Larger values are no offsets and no types. */
+	/** Limit of offsets and types. */
 	VALUE_MAX = UINT16_MAX,
-	/** Of a row that belongs to no field: the export is only checked. */
+	/** Member of a row that belongs to no field; its export is only checked. */
 	CHECKED = UINT16_MAX,
 };
 
 struct fact {
-	/** Exports that tell it, without "v8dbg_", with | in between: the first that is there counts. NULL: none does. */
+	/** Names of exports without "v8dbg_", separated by |; the first one that exists is used. NULL: none. */
 	const char *exports;
-	/** By enum v8_line. */
+	/** Indexed by enum v8_line. */
 	int32_t values[V8_LINE_COUNT];
-	/** Of struct v8_layout. */
+	/** Offset of the member in struct v8_layout. */
 	uint16_t member;
 };
 
@@ -218,7 +218,7 @@ static const struct {
 	[V8_13_6] = { 13, 6 }, [V8_14_1] = { 14, 1 }, [V8_14_6] = { 14, 6 },
 };
 
-/* An int of the file's data, 0 in memory that the file has no bytes for. */
+/* Reads an int of the file's data; it is 0 in memory without bytes in the file. */
 static int read_int(const struct elf_image *image, uint64_t address, int32_t *value)
 {
 	for (uint32_t i = 0; i < image->segment_count; i++) {
@@ -243,7 +243,7 @@ static int read_symbol(const struct elf_dynamic *dynamic, const struct elf_image
 	return err ? err : read_int(image, symbol.address, value);
 }
 
-/* The first of @exports that the file has; -ENOENT. */
+/* Reads the first of @exports that the file has; -ENOENT if there is none. */
 static int read_export(const struct elf_dynamic *dynamic, const struct elf_image *image,
 		       const char *exports, int32_t *value)
 {
@@ -324,7 +324,7 @@ int v8_layout_read(const struct elf_image *image, struct v8_layout *layout)
 	int32_t tagged_bytes = 0;
 	int err = elf_dynamic_init(&dynamic, image);
 
-	/* Not every program that has a V8 in it exports this. */
+	/* Not every program with a V8 exports this. */
 	if (!err)
 		err = read_symbol(&dynamic, image, "v8dbg_TaggedSize", &tagged_bytes);
 	if (!err)

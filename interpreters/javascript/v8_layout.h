@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Where V8 keeps what a reader from outside needs, by its version: offsets of fields, instance types, numbers of
- * kinds and of frame types. node and libnode.so export much of it as v8dbg_* symbols (ints in their data, made by
- * tools/gen-postmortem-metadata.py); the rest is in one table, with a column for each version of V8 that a line of
- * Node.js has, and with the source file of each row. What is exported and in the table must agree. A version without
- * a column is refused, and so is a file that lacks an export which no table replaces.
+ * The layout of V8's objects by version: offsets of fields, instance types, numbers of code kinds and of frame types.
+ * node and libnode.so export much of it as v8dbg_* symbols (ints in their data, made by
+ * tools/gen-postmortem-metadata.py). The rest is in one table, which has a column for the V8 of each release line of
+ * Node.js, and the source file of each row. A value that is both exported and in the table must agree. A version
+ * without a column is refused, and so is a file that lacks an export which the table does not replace.
  *
- * Offsets are in bytes from an object's start, which is its tagged pointer minus V8_TAG. Pointer compression, the
- * sandbox and 32-bit Smis in a word of 64 bits are part of what is checked: V8_TAGGED_BYTES, V8_SMI_SHIFT.
+ * Offsets are in bytes from an object's start, which is its tagged pointer minus V8_TAG. V8_TAGGED_BYTES and
+ * V8_SMI_SHIFT are checked, so builds with pointer compression, the sandbox or other Smis are refused.
  */
 #ifndef INTERPRETERS_JAVASCRIPT_V8_LAYOUT_H
 #define INTERPRETERS_JAVASCRIPT_V8_LAYOUT_H
@@ -23,15 +23,15 @@ enum {
 	/** Low bit of a pointer to an object on V8's heap; a Smi has a 0 there. */
 	V8_TAG = 1,
 	V8_TAG_MASK = 3,
-	/** A weak pointer, as literals of optimized code have it. */
+	/** Tag of a weak pointer, as in the literals of optimized code. */
 	V8_WEAK_TAG = 3,
 	V8_SMI_SHIFT = 32,
-	/** From the frame pointer: context, or twice the type of a frame that is not a function's. */
+	/** Offsets from the frame pointer. A frame that is no function's has twice its type instead of a context. */
 	V8_FRAME_CONTEXT = -8,
 	V8_FRAME_FUNCTION = -16,
 	V8_FRAME_BYTECODES = -32,
 	V8_FRAME_BYTECODE_OFFSET = -40,
-	/** Of ThreadIsolation::trusted_data_: a pointer to the map of code pages (common/code-memory-access.h). */
+	/** Offset in ThreadIsolation::trusted_data_ of a pointer to the map of pages (common/code-memory-access.h). */
 	V8_TRUSTED_JIT_PAGES = 24,
 	/** Bits of a string's instance type. */
 	V8_STRING_REPRESENTATION = 7,
@@ -41,11 +41,11 @@ enum {
 	V8_STRING_SLICED = 3,
 	V8_STRING_THIN = 5,
 	V8_STRING_ONE_BYTE = 8,
-	/** An external string without a pointer to its characters. */
+	/** The bit of an external string that has no pointer to its characters. */
 	V8_STRING_UNCACHED = 16,
 };
 
-/** The versions of V8 that have a column, by Node.js 16, 18, 20, 22, 24, 25 and 26. */
+/** The versions of V8 that have a column; they belong to Node.js 16, 18, 20, 22, 24, 25 and 26. */
 enum v8_line {
 	V8_9_4,
 	V8_10_2,
@@ -57,7 +57,7 @@ enum v8_line {
 	V8_LINE_COUNT,
 };
 
-/** Read-only after it was read. All that is int32_t comes from exports or the table, and may be V8_ABSENT. */
+/** Read-only once read. Each int32_t comes from exports or the table, and may be V8_ABSENT. */
 struct v8_layout {
 	enum v8_line line;
 	/** EM_X86_64 or EM_AARCH64. */
@@ -66,16 +66,16 @@ struct v8_layout {
 	uint32_t minor;
 	uint32_t build;
 	uint32_t patch;
-	/** ELF virtual address of ThreadIsolation::trusted_data_; 0 where pages know their own code (up to 11.3). */
+	/** ELF virtual address of ThreadIsolation::trusted_data_; 0 up to 11.3, where pages list their own code. */
 	uint64_t trusted_data;
 
-	/** Of a Map. */
+	/** Offset in a Map. */
 	int32_t map_instance_type;
-	/** Of arrays of words and of bytes: a Smi, then the elements. */
+	/** Offsets in arrays of words and of bytes: the length, a Smi, then the elements. */
 	int32_t array_length;
 	int32_t array_data;
 
-	/** int32_t, in characters. */
+	/** Offset of an int32_t: the number of characters. */
 	int32_t string_length;
 	int32_t string_characters;
 	int32_t cons_first;
@@ -83,23 +83,23 @@ struct v8_layout {
 	int32_t sliced_parent;
 	int32_t sliced_offset;
 	int32_t thin_actual;
-	/** A plain pointer. */
+	/** Offset of an untagged pointer. */
 	int32_t external_data;
 
 	int32_t function_shared;
 	int32_t shared_data;
 	int32_t shared_name;
-	/** A Script, or up to 11.3 a DebugInfo in its place. */
+	/** Offset of a Script; up to 11.3 it may be a DebugInfo instead. */
 	int32_t shared_script;
 	int32_t debug_info_script;
-	/** int32_t: a function's number in its script. */
+	/** Offset of an int32_t: the function's number in its script. */
 	int32_t shared_literal_id;
-	/** uint32_t: a function's number in its isolate (from 12.4 on). */
+	/** Offset of a uint32_t: the function's number in its isolate (from 12.4 on). */
 	int32_t shared_unique_id;
-	/** Of a SharedFunctionInfoWrapper. */
+	/** Offset in a SharedFunctionInfoWrapper. */
 	int32_t wrapper_shared;
 	int32_t interpreter_data_bytecodes;
-	/** Of a BaselineData, which 9.4 has for a function with Sparkplug's code: that, and bytecodes or an InterpreterData. */
+	/** Offsets in a BaselineData, which 9.4 has: Sparkplug's code, and bytecodes or an InterpreterData. */
 	int32_t baseline_data_code;
 	int32_t baseline_data_bytecodes;
 	int32_t uncompiled_inferred_name;
@@ -109,16 +109,16 @@ struct v8_layout {
 	int32_t script_line_offset;
 	int32_t script_column_offset;
 	int32_t script_line_ends;
-	/** A Smi: a script's number in its heap. */
+	/** Offset of a Smi: the script's number in its heap. */
 	int32_t script_id;
 	int32_t script_source_url;
 
-	/** Of a ScopeInfo, in words behind the map: its number of context locals, and what follows the fixed part. */
+	/** Offsets in a ScopeInfo, in words after the map: number of context locals, and end of the fixed part. */
 	int32_t scope_local_count;
 	int32_t scope_variable_part;
-	/** The scope type that has one more word in front; V8_ABSENT: none has. */
+	/** The scope type that has one more word in front; V8_ABSENT: there is none. */
 	int32_t scope_module_type;
-	/** From so many locals on their names are in a hash table; V8_ABSENT: never. */
+	/** Number of locals from which their names are in a hash table; V8_ABSENT: never. */
 	int32_t scope_table_locals;
 	/** 1: a receiver that is a local or on the stack has a word of its own. */
 	int32_t scope_has_receiver_word;
@@ -127,19 +127,19 @@ struct v8_layout {
 	int32_t bytecodes_positions;
 	int32_t bytecodes_data;
 
-	/** Of the object in a code page: where its instructions begin, and its Code object if that is another one. */
+	/** Offsets in an object of a code page: its instructions, and the Code object if that is another one. */
 	int32_t code_header;
 	int32_t code_object;
-	/** Of the Code object: deoptimization data, and in Sparkplug's code bytecodes or an InterpreterData. */
+	/** Offset in the Code object of deoptimization data; in Sparkplug's, of bytecodes or an InterpreterData. */
 	int32_t code_data;
 	int32_t code_positions;
-	/** A plain pointer. */
+	/** Offset of an untagged pointer. */
 	int32_t code_start;
 	int32_t code_flags;
 	int32_t code_size;
 	int32_t code_metadata_size;
 
-	/** The low bits of the flags. */
+	/** Mask of the kind in the low bits of the flags. */
 	int32_t kind_mask;
 	int32_t kind_regexp;
 	int32_t kind_wasm;
@@ -147,20 +147,20 @@ struct v8_layout {
 	int32_t kind_maglev;
 	int32_t kind_turbofan;
 
-	/** Elements of deoptimization data. */
+	/** Indexes of elements of deoptimization data. */
 	int32_t deopt_translations;
 	int32_t deopt_protected_literals;
 	int32_t deopt_literals;
-	/** A Smi: the number of the compilation in its isolate. */
+	/** Index of a Smi: the number of the compilation in its isolate. */
 	int32_t deopt_optimization_id;
 	int32_t deopt_shared;
 	int32_t deopt_inlining;
-	/** Three elements each: bytecode offset, index of the translation, pc offset of the exit. */
+	/** Entries of three elements: bytecode offset, index of the translation, pc offset of the exit. */
 	int32_t deopt_entries;
 
-	/** Of a code page's header: a pointer to its list of code objects (up to 11.3). */
+	/** Offset in a code page's header of the pointer to its list of code objects (up to 11.3). */
 	int32_t page_registry;
-	/** Of a JitPage: its map of allocations (from 12.4 on). */
+	/** Offset in a JitPage of its map of allocations (from 12.4 on). */
 	int32_t jit_page_allocations;
 
 	int32_t frame_entry;
@@ -174,10 +174,10 @@ struct v8_layout {
 	int32_t frame_js_continuation_with_catch;
 	int32_t frame_wasm;
 
-	/** Strings have lower instance types, all other objects this or higher ones. */
+	/** First instance type that is no string; strings have lower ones. */
 	int32_t type_first_nonstring;
 	int32_t type_function;
-	/** Functions have so many instance types, the first one counted. */
+	/** Number of instance types of functions, from type_function on. */
 	int32_t type_function_count;
 	int32_t type_shared;
 	int32_t type_wrapper;
@@ -190,7 +190,7 @@ struct v8_layout {
 	int32_t type_runtime_data;
 	int32_t type_baseline_data;
 	int32_t type_code;
-	/** Of the object in a code page. */
+	/** Instance type of the object in a code page. */
 	int32_t type_stream;
 	int32_t type_byte_array;
 	int32_t type_trusted_byte_array;
@@ -198,8 +198,8 @@ struct v8_layout {
 };
 
 /**
- * Reads the layout of the V8 in @image. -ENOENT: there is none; -EOPNOTSUPP: of a version that is not known, without
- * an export that is needed, or with one that contradicts the table; -EBADMSG.
+ * Reads the layout of the V8 in @image. -ENOENT: there is no V8; -EOPNOTSUPP: its version is unknown, or an export is
+ * missing or contradicts the table; -EBADMSG.
  */
 int v8_layout_read(const struct elf_image *image, struct v8_layout *layout);
 

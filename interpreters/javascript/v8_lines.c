@@ -25,7 +25,7 @@ static int push_end(struct line_ends *ends, uint32_t offset)
 	return line_ends_push(ends, offset);
 }
 
-/* \r\n is one terminator, and ends its line at \n. */
+/* Counts the lines in the source. \r\n is one terminator, and ends its line at \n. */
 static int count_lines(struct v8_string_reader *reader, struct line_ends *ends)
 {
 	uint32_t offset = 0, count = 0;
@@ -64,7 +64,7 @@ static int count_in_source(const struct v8_heap *heap, uint64_t source, struct l
 	return err ? err : count_lines(reader, ends);
 }
 
-/* A FixedArray of Smis. */
+/* Reads the ends from a FixedArray of Smis. */
 static int read_line_ends(const struct v8_heap *heap, uint64_t array, struct line_ends *ends)
 {
 	const uint64_t data = array - V8_TAG + heap->layout->array_data;
@@ -99,7 +99,7 @@ static int find_ends(const struct v8_heap *heap, uint64_t script, struct line_en
 
 	if (err)
 		return err;
-	/* Before the lines were asked for, undefined or the Smi 0. */
+	/* The field is undefined or the Smi 0 until V8 itself needs the lines. */
 	if (v8_is_object(array) && !v8_check_type(heap, &array, layout->type_fixed_array) &&
 	    !read_line_ends(heap, array, ends) && ends->count)
 		return 0;
@@ -142,7 +142,7 @@ int v8_lines_place(const struct v8_lines *lines, uint32_t offset, struct v8_plac
 {
 	uint32_t low = 0, high = lines->count, column;
 
-	/* The first line that does not end before. */
+	/* Finds the first line that ends at or after @offset. */
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 

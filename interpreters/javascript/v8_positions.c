@@ -8,13 +8,13 @@
 #include "lib/base/error.h"
 
 enum {
-	/** Bytecodes that make the operands of the next one 2 or 4 bytes wide; each has a twin for debuggers. */
+	/** Prefix bytecodes: operands of the next bytecode have 2 or 4 bytes. Each has a variant for debuggers. */
 	BYTECODE_WIDE,
 	BYTECODE_EXTRA_WIDE,
 	BYTECODE_DEBUG_BREAK_WIDE,
 	BYTECODE_DEBUG_BREAK_EXTRA_WIDE,
 
-	/** Of a packed position. */
+	/** Bits of a packed position. */
 	OFFSET_SHIFT = 1,
 	OFFSET_MASK = (1 << 30) - 1,
 	INLINING_SHIFT = 31,
@@ -23,9 +23,8 @@ enum {
 };
 
 /*
- * Two digits for each bytecode: its bytes with operands that are one byte wide, itself counted, and how many of its
- * operands get wider. Bytecodes::kBytecodeSizes of Node.js 16.20.2, 18.20.8, 20.20.2, 22.23.3, 24.21.0, 25.9.0 and
- * 26.10.0.
+ * Two digits for each bytecode: its size with operands of one byte, and the number of operands that a prefix widens.
+ * Source: Bytecodes::kBytecodeSizes of Node.js 16.20.2, 18.20.8, 20.20.2, 22.23.3, 24.21.0, 25.9.0 and 26.10.0.
  */
 static const char *const bytecode_sizes[V8_LINE_COUNT] = {
 	[V8_9_4] =
@@ -75,7 +74,7 @@ static const char *const bytecode_sizes[V8_LINE_COUNT] = {
 struct v8_position v8_position_decode(uint64_t packed)
 {
 	return (struct v8_position){
-		/* An external one is a line of another file, in code that V8 is made of. */
+		/* An external position is a line of another file, in V8's own code. */
 		.script_offset = packed & IS_EXTERNAL ?
 					 -1 :
 					 (int32_t)(packed >> OFFSET_SHIFT & OFFSET_MASK) - 1,
@@ -83,22 +82,22 @@ struct v8_position v8_position_decode(uint64_t packed)
 	};
 }
 
-/* The signed number whose sign is in the low bit. */
+/* Decodes a signed number whose sign is in the low bit. */
 static int64_t decode_signed(uint64_t number)
 {
 	return (int64_t)(number >> 1 ^ -(number & 1));
 }
 
-/* How far the next entry is behind the last one. */
+/* Reads the distance in the code from the last entry to the next one. */
 static int64_t read_code_delta(enum v8_line line, struct byte_reader *reader)
 {
 	uint64_t number = byte_reader_uleb128(reader);
 	int64_t delta;
 
-	/* Two bits say whether a statement begins here, and whether a debugger may stop. */
+	/* The two low bits are flags: a statement begins here, and a debugger may stop here. */
 	if (line >= V8_14_1)
 		return (int64_t)(number >> 2);
-	/* Negative for what is no statement. */
+	/* The number is negative if the entry is no statement. */
 	delta = decode_signed(number);
 	return delta >= 0 ? delta : -(delta + 1);
 }
@@ -106,7 +105,7 @@ static int64_t read_code_delta(enum v8_line line, struct byte_reader *reader)
 int v8_positions_find(enum v8_line line, const uint8_t *table, size_t size, int32_t code_offset,
 		      struct v8_position *position)
 {
-	/* The entry of the function itself is at -1. */
+	/* The entry of the function itself has the offset -1. */
 	int64_t at = -1;
 	uint64_t packed = 0, found = 0;
 	bool is_found = false;
@@ -131,7 +130,7 @@ int v8_positions_find(enum v8_line line, const uint8_t *table, size_t size, int3
 	return 0;
 }
 
-/* The bytes of the bytecode @bytecode whose operands are 1, 2 or 4 bytes wide; 0: there is none. */
+/* The size of @bytecode with operands of @width bytes (1, 2 or 4); 0: there is no such bytecode. */
 static uint32_t bytecode_bytes_of(enum v8_line line, uint8_t bytecode, uint32_t width)
 {
 	const char *sizes = bytecode_sizes[line];
@@ -142,7 +141,7 @@ static uint32_t bytecode_bytes_of(enum v8_line line, uint8_t bytecode, uint32_t 
 	       (width - 1) * (uint32_t)(sizes[2 * bytecode + 1] - '0');
 }
 
-/* Moves behind the bytecode at *@offset, with its prefix. */
+/* Moves *@offset to the end of the bytecode there, including its prefix. */
 static int skip_bytecode(enum v8_line line, const uint8_t *bytecodes, size_t size, size_t *offset)
 {
 	size_t at = *offset;
@@ -173,7 +172,7 @@ int v8_baseline_offset(enum v8_line line, const uint8_t *table, size_t size,
 		       const uint8_t *bytecodes, size_t bytecode_bytes, uint32_t pc_offset,
 		       bool is_return_address, int32_t *bytecode_offset)
 {
-	/* Where the instructions end of what is before the first bytecode, and then of each. */
+	/* End of the instructions of the current bytecode; at first, of the code before the first bytecode. */
 	uint64_t end;
 	int32_t found = -1;
 	bool is_found;
@@ -196,7 +195,7 @@ int v8_baseline_offset(enum v8_line line, const uint8_t *table, size_t size,
 			found = start;
 		}
 	}
-	/* A table for other bytecodes would have another length. */
+	/* A table for other bytecodes has another length. */
 	if (byte_reader_failed(&reader) || byte_reader_left(&reader) || !is_found)
 		return fail(-EBADMSG, "a table that does not fit its bytecodes");
 	*bytecode_offset = found;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * V8's tables from places in code to places in the source. A table of a BytecodeArray is by bytecode offset, one of
- * optimized code by pc offset; Sparkplug's code has one from pc offsets to bytecode offsets.
+ * V8's tables that map code to positions in the source. The table of a BytecodeArray is by bytecode offset, that of
+ * optimized code by pc offset. Sparkplug's code has a table that maps pc offsets to bytecode offsets.
  *
  * Source: codegen/source-position-table.cc (DecodeEntry), codegen/source-position.h, base/vlq.h,
  * baseline/bytecode-offset-iterator.h, interpreter/bytecodes.h (BYTECODE_LIST) @ V8 9.4 to 14.6. All numbers are
@@ -17,25 +17,26 @@
 #include "interpreters/javascript/v8_layout.h"
 
 struct v8_position {
-	/** In the script of the function that it is of, in UTF-16 units; -1: not known. */
+	/** Offset in the script of its function, in UTF-16 units; -1: unknown. */
 	int32_t script_offset;
 	/** Index into the inlining positions; -1: the function that was compiled. */
 	int32_t inlining_id;
 };
 
-/** What is packed into 64 bits, in tables and in the inlining positions of optimized code. */
+/** Decodes a position that is packed into 64 bits, as in tables and in the inlining positions of optimized code. */
 struct v8_position v8_position_decode(uint64_t packed);
 
 /**
- * The position of @code_offset in a table of @line: that of the last entry which is not behind it. -ENOENT: there is
- * none; -EBADMSG.
+ * Finds the position of @code_offset in a table of @line: that of the last entry at or before it. -ENOENT: there is no
+ * such entry; -EBADMSG.
  */
 int v8_positions_find(enum v8_line line, const uint8_t *table, size_t size, int32_t code_offset,
 		      struct v8_position *position);
 
 /**
- * The offset of the bytecode that Sparkplug's instruction at @pc_offset is of; of a return address as it is.
- * @bytecodes are all of the function's. -1: before the first one. -EBADMSG: the table does not fit the bytecodes.
+ * Finds the offset of the bytecode for Sparkplug's instruction at @pc_offset; a return address is passed as it is.
+ * @bytecodes has all bytecodes of the function. -1: the instruction is before the first one. -EBADMSG: the table does
+ * not match the bytecodes.
  */
 int v8_baseline_offset(enum v8_line line, const uint8_t *table, size_t size,
 		       const uint8_t *bytecodes, size_t bytecode_bytes, uint32_t pc_offset,

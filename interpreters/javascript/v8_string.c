@@ -19,7 +19,7 @@ int v8_is_string(const struct v8_heap *heap, uint64_t object, bool *is_string)
 	return err;
 }
 
-/* Instance type and length of a string, to which *@string is moved if the collector has moved it. */
+/* Reads instance type and length of a string. If the collector has moved it, *@string is set to the new address. */
 static int read_header(const struct v8_heap *heap, uint64_t *string, uint16_t *type,
 		       uint32_t *length)
 {
@@ -49,7 +49,7 @@ static int push_part(struct v8_string_reader *reader, uint64_t string, uint32_t 
 	return 0;
 }
 
-/* The first string has as many characters as it says, whatever the whole one says. */
+/* Splits a cons string. The length of the first string is its own, whatever the length of the whole is. */
 static int push_cons(struct v8_string_reader *reader, const struct v8_string_part *part)
 {
 	const struct v8_layout *layout = reader->heap->layout;
@@ -116,7 +116,7 @@ static int find_characters(struct v8_string_reader *reader, const struct v8_stri
 	return 0;
 }
 
-/* Takes the next part apart, or finds its characters. */
+/* Splits the next part, or finds its characters. */
 static int take_part(struct v8_string_reader *reader)
 {
 	struct v8_string_part part = reader->parts[--reader->part_count];
@@ -129,7 +129,7 @@ static int take_part(struct v8_string_reader *reader)
 	err = read_header(reader->heap, &part.string, &type, &length);
 	if (err)
 		return err;
-	/* Its own length counts, which may be less than the one that is made of it. */
+	/* The string's own length may be less than the range that refers to it. */
 	if (part.from >= length)
 		return 0;
 	if (part.count > length - part.from)
@@ -204,12 +204,12 @@ static bool is_low_half(uint32_t unit)
 	return unit >= 0xdc00 && unit < 0xe000;
 }
 
-/** UTF-8 that grows up to a limit. */
+/** A UTF-8 text that grows up to a limit. */
 struct utf8_text {
 	char *text;
 	size_t capacity;
 	size_t length;
-	/** The first half of a pair whose second half is to come; 0: there is none. */
+	/** A high surrogate that waits for its low one; 0: there is none. */
 	uint32_t high;
 	bool is_full;
 };

@@ -10,13 +10,13 @@
 
 enum {
 	WORD = sizeof(uint64_t),
-	/** From the frame pointer of an entry into V8's code: that of the exit before. */
+	/** Offset from the frame pointer of an entry frame of the word with the previous exit's frame pointer. */
 	NEXT_EXIT_X86_64 = -64,
 	NEXT_EXIT_AARCH64 = -24,
 	SCAN_WORDS = 512,
-	/** Words that a frame is known by: type, frame pointer, return address. */
+	/** Number of words that are checked to recognize a frame: type, frame pointer, return address. */
 	LINK_WORDS = 3,
-	/** Words that look like an exit; looking up code takes reads. */
+	/** Limit of words that look like an exit, since each look-up of code costs reads. */
 	CANDIDATES_MAX = 256,
 };
 
@@ -26,7 +26,7 @@ struct slots {
 	uint64_t bytecodes;
 	uint64_t argument_count;
 	uint64_t function;
-	/** Or a type. */
+	/** A context or a type. */
 	uint64_t context;
 	uint64_t caller_fp;
 	uint64_t return_address;
@@ -39,14 +39,14 @@ _Static_assert(offsetof(struct slots, function) - offsetof(struct slots, caller_
 		       (size_t)V8_FRAME_FUNCTION,
 	       "as on the stack");
 
-/** A walk on its way. */
+/** The current frame of a walk. */
 struct position {
 	uint64_t pc;
 	uint64_t fp;
 	struct slots slots;
 };
 
-/* Whether the frame has @type, where the layout's version has one. */
+/* True if the frame has @type; false if the layout's version has no such type. */
 static bool has_type(uint64_t context, int32_t type)
 {
 	return type != V8_ABSENT && context == (uint64_t)(uint32_t)type << 1;
@@ -67,7 +67,7 @@ static bool is_in_v8(const struct v8_walk *walk, uint64_t pc)
 	       !v8_code_find(walk->heap, walk->bias, pc, &code);
 }
 
-/* The innermost frame by which V8's code has called C++. */
+/* Finds the innermost frame by which V8's code has called C++. */
 static int find_exit(const struct v8_walk *walk, uint64_t sp, uint64_t stack_end, uint64_t *fp)
 {
 	uint64_t words[SCAN_WORDS];
@@ -133,7 +133,7 @@ static int emit_function(const struct v8_walk *walk, const struct position *at,
 {
 	frame->frame.pc = at->pc;
 	frame->frame.is_return_address = true;
-	/* Without one it has no name. */
+	/* Without a SharedFunctionInfo the frame has no name. */
 	if (v8_function_shared(walk->heap, at->slots.function, &frame->frame.shared))
 		frame->frame.shared = 0;
 	frame->frame.bytecodes = at->slots.bytecodes;
@@ -167,7 +167,7 @@ static int emit_in_code(const struct v8_walk *walk, const struct position *at,
 	case V8_TIER_BASELINE:
 	case V8_TIER_MAGLEV:
 	case V8_TIER_TURBOFAN:
-		/* Else it has called the runtime before it has made its own frame. */
+		/* If the word is no context, the code has called the runtime before it has made its own frame. */
 		if (!v8_is_object(at->slots.context))
 			return 0;
 		frame->kind = V8_WALK_FUNCTION;
@@ -184,7 +184,7 @@ static int emit_in_code(const struct v8_walk *walk, const struct position *at,
 	}
 }
 
-/* What the frame is, by its pc; frames of V8 itself are not shown. */
+/* Emits the frame according to the code at its pc; frames of V8 itself are left out. */
 static int emit_frame(const struct v8_walk *walk, const struct position *at)
 {
 	struct v8_walk_frame frame = { .builtin = walk->find_builtin(walk->context, at->pc) };
@@ -200,13 +200,13 @@ static int emit_frame(const struct v8_walk *walk, const struct position *at)
 		frame.kind = V8_WALK_WASM;
 		return walk->emit(walk->context, &frame);
 	}
-	/* So are the wrappers around it, which have a type. */
+	/* The same holds for the wrappers around it, which have a type and are left out. */
 	if (!(at->slots.context & V8_TAG))
 		return 0;
 	return err == -ENOENT ? fail(-EBADMSG, "no code at %#" PRIx64, at->pc) : err;
 }
 
-/* From an entry into V8's code to the exit before; *is_last without one. */
+/* Moves from an entry into V8's code to the previous exit; *@is_last is set if there is none. */
 static int cross_cpp(const struct v8_walk *walk, uint64_t stack_end, struct position *at,
 		     bool *is_last)
 {

@@ -15,7 +15,7 @@ static bool has_address(const struct code_graph *graph, uint64_t address)
 	return false;
 }
 
-/* Adds the part that the compiler has moved away and that is jumped into at @target; one that begins there is a function. */
+/* Adds the cold part that is jumped into at @target. A range that begins there is another function. */
 static void add_part(struct code_graph *graph, const struct function_table *table, uint64_t target)
 {
 	struct code_range part;
@@ -26,7 +26,7 @@ static void add_part(struct code_graph *graph, const struct function_table *tabl
 	graph->parts[graph->part_count++] = part;
 }
 
-/** The code of each part, read once: the file may change. */
+/** The code of each part. It is read once, because the file may change. */
 struct parts {
 	struct x86_code codes[CODE_GRAPH_PARTS_MAX];
 	uint32_t count;
@@ -38,7 +38,7 @@ static void parts_deinit(struct parts *parts)
 		x86_code_deinit(&parts->codes[i]);
 }
 
-/* Reads the parts, which are found one by another, and counts their instructions. */
+/* Reads the parts and counts their instructions. Jumps in one part lead to the next one. */
 static int read_parts(struct code_graph *graph, struct parts *parts, const struct elf_image *image,
 		      const struct function_table *table, uint64_t limit, uint32_t *node_count)
 {
@@ -133,14 +133,14 @@ static void count_before(struct code_graph *graph, int32_t node)
 		graph->first[node + 1]++;
 }
 
-/* Puts @from before @node; first[node + 1] is where the next one of @node goes. */
+/* Adds @from to the predecessors of @node; first[node + 1] is the index for the next one. */
 static void add_before(struct code_graph *graph, int32_t node, uint32_t from)
 {
 	if (node != CODE_GRAPH_NONE)
 		graph->before[graph->first[node]++] = from;
 }
 
-/* Turns the graph around. */
+/* Makes the lists of predecessors. */
 static int link_before(struct code_graph *graph)
 {
 	graph->first = calloc(graph->count + 2, sizeof(graph->first[0]));
@@ -158,7 +158,7 @@ static int link_before(struct code_graph *graph)
 		add_before(graph, graph->nodes[i].next, i);
 		add_before(graph, graph->nodes[i].target, i);
 	}
-	/* Each is now where the next node's begin. */
+	/* Each index is now the start of the next node's list. */
 	for (uint32_t i = graph->count; i > 0; i--)
 		graph->first[i] = graph->first[i - 1];
 	graph->first[0] = 0;
@@ -199,7 +199,7 @@ void code_graph_deinit(struct code_graph *graph)
 	*graph = (struct code_graph){ 0 };
 }
 
-/* Marks the node, if it is one and is not marked; it is to be gone on from unless it has one of the flags @until. */
+/* Marks the node, if there is one without the mark, and queues it unless it has a flag of @until. */
 static void mark_node(struct code_graph *graph, int32_t node, uint8_t mark, uint8_t until,
 		      uint32_t *queued)
 {

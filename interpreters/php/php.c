@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attaching: the version in memory is compared with the file's. All else the probe has found. */
+/* Attaching compares the version in memory with the file's. The probe has found everything else. */
 #include "interpreters/php/php.h"
 
 #include <errno.h>
@@ -33,7 +33,10 @@ static void release(struct runtime_file *file)
 	php_file_release((struct php_file *)file);
 }
 
-/* The file may have been another one when it was probed. The engine makes a copy of the text when it starts. */
+/*
+ * Compares the version, because the file may have been replaced since it was probed. The engine copies the text when it
+ * starts.
+ */
 static int check_version(const struct php_file *file, const struct attach_target *target)
 {
 	char text[PHP_VERSION_TEXT_BYTES];

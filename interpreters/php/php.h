@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * PHP as a language (interpreters/language.h), interpreted: programs that have it built in. What the kernel side is told is
- * in ebpf/abi/php.h.
+ * PHP as a language (interpreters/language.h), interpreted: programs with an embedded PHP. The data for the kernel side
+ * is in ebpf/abi/php.h.
  */
 #ifndef INTERPRETERS_PHP_PHP_H
 #define INTERPRETERS_PHP_PHP_H

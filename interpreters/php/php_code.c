@@ -14,30 +14,30 @@
 #include "lib/base/error.h"
 
 enum {
-	/** From where execute_ex() takes its registers back to its end. */
+	/** Limit of the epilogue of execute_ex(), from the restored registers to its end. */
 	END_MAX_BYTES = 64,
-	/** Instructions from one that reads zend_execute_ex to the call. */
+	/** Limit of instructions from the read of zend_execute_ex to the call. */
 	CALL_MAX_DISTANCE = 6,
-	/** lea to r15, relative to the next instruction, and the distance. */
+	/** Size of a pc-relative lea to r15. */
 	LEA_R15_BYTES = 7,
 	HEAD_BYTES = 96,
 };
 
-/** What instructions are: flags of nodes. */
+/** Flags of nodes: kinds of instructions. */
 enum {
-	/** Code of the function does not go on behind it. */
+	/** Leaves the function. */
 	IS_EXIT = 1 << 0,
 	/** Stores to EG(current_execute_data). */
 	IS_STORE = 1 << 1,
-	/** From here on execute_ex() returns. */
+	/** Begins the return of execute_ex(). */
 	IS_HALT = 1 << 2,
 	/** Calls execute_ex() through zend_execute_ex. */
 	IS_LOOP_CALL = 1 << 3,
-	/** Calls what puts an execute_data into the list. */
+	/** Calls a function that puts an execute_data into the list. */
 	IS_INIT = 1 << 4,
 };
 
-/** Answers: marks of nodes. */
+/** Marks of nodes: answers to questions. */
 enum {
 	MAY_EXIT = 1 << 0,
 	MAY_HALT = 1 << 1,
@@ -48,15 +48,15 @@ enum {
 	IS_BEFORE_STORE = 1 << 6,
 };
 
-/** What is known while code is looked at. */
+/** State of the search in code. */
 struct finder {
 	const struct elf_image *image;
 	const struct php_symbols *symbols;
 	struct function_table table;
-	/** Where execute_ex() returns, and the instruction that has it do so. */
+	/** Addresses of the code by which execute_ex() returns, and of hybrid_halt_op. */
 	uint64_t halt_label;
 	uint64_t halt_op;
-	/** Instructions since one that read zend_execute_ex; more than CALL_MAX_DISTANCE: there was none. */
+	/** Number of instructions since zend_execute_ex was read; more than CALL_MAX_DISTANCE: it was not. */
 	uint32_t call_distance;
 	struct php_code *code;
 	uint32_t left_count;
@@ -127,7 +127,7 @@ static int find_function(const struct finder *finder, uint64_t address, struct c
 		       fail(-EOPNOTSUPP, "no function begins at %#" PRIx64, address);
 }
 
-/* Whether code goes straight on from @address to a return; *@end is behind that. */
+/* True if the code at @address leads straight to a return; *@end is the address after it. */
 static bool leads_to_return(struct x86_code code, uint64_t address, uint64_t *end)
 {
 	code.next = address;
@@ -135,7 +135,7 @@ static bool leads_to_return(struct x86_code code, uint64_t address, uint64_t *en
 		*end = code.next;
 		if (code.x86.kind == X86_RETURN)
 			return true;
-		/* The branch is where the stack is found to be overwritten. */
+		/* The branch belongs to the check for an overwritten stack. */
 		if (code.x86.kind >= X86_CALL && code.x86.kind != X86_BRANCH)
 			return false;
 	}
@@ -143,8 +143,8 @@ static bool leads_to_return(struct x86_code code, uint64_t address, uint64_t *en
 }
 
 /*
- * execute_ex() stores the address of its label for the end as the handler of hybrid_halt_op, when it is called for the first
- * time: a lea, and a mov of the same register.
+ * Finds the code by which execute_ex() returns. When execute_ex() is called for the first time, it stores the address
+ * of that label as the handler of hybrid_halt_op: a lea, and a mov of the same register.
  */
 static int find_halt(struct finder *finder, struct code_range range)
 {
@@ -174,7 +174,7 @@ static int find_halt(struct finder *finder, struct code_range range)
 	return err ? err : fail(-EOPNOTSUPP, "execute_ex() returns in a way that is not known");
 }
 
-/* Adds the return addresses of the calls that are made when the last execute_data has been taken away. */
+/* Adds the return addresses of the calls that are made after the last execute_data was removed. */
 static int add_left(struct finder *finder, struct code_graph *graph)
 {
 	code_graph_mark_before(graph, IS_EXIT, IS_HALT, MAY_EXIT);
@@ -219,7 +219,7 @@ static int look_at_loop(struct finder *finder)
 	return add_left(finder, &graph);
 }
 
-/** Parts of functions that were looked at. */
+/** Parts of functions that were searched. */
 struct seen_parts {
 	struct code_range ranges[PHP_CODE_MAX_LEAVING * CODE_GRAPH_PARTS_MAX];
 	uint32_t count;
@@ -233,7 +233,7 @@ static bool is_seen(const struct seen_parts *seen, uint64_t address)
 	return false;
 }
 
-/* Looks at the function that has an instruction at @address by which execute_ex() is left. */
+/* Searches the function whose instruction at @address makes execute_ex() return. */
 static int look_at_leaving(struct finder *finder, struct seen_parts *seen, uint64_t address)
 {
 	_cleanup_(code_graph_deinit) struct code_graph graph = { 0 };
@@ -252,7 +252,7 @@ static int look_at_leaving(struct finder *finder, struct seen_parts *seen, uint6
 	return add_left(finder, &graph);
 }
 
-/* Looks at all functions that leave hybrid_halt_op in r15. */
+/* Searches all functions that leave hybrid_halt_op in r15. */
 static int look_at_text(struct finder *finder, struct seen_parts *seen, struct code_range text)
 {
 	static const uint8_t lea_r15[] = { 0x4c, 0x8d, 0x3d };
@@ -297,7 +297,7 @@ static int look_at_leaving_functions(struct finder *finder)
 	return err;
 }
 
-/* Adds what of the graph has all of @marks, runs of instructions as one range. */
+/* Adds the instructions that have all of @marks; adjacent ones become one range. */
 static int add_ranges(const struct code_graph *graph, uint8_t marks, struct php_code_range *ranges,
 		      uint32_t *count, uint32_t limit)
 {
@@ -319,7 +319,7 @@ static int add_ranges(const struct code_graph *graph, uint8_t marks, struct php_
 	return 0;
 }
 
-/* Adds the function: it has another execute_data in VM code's register. */
+/* Adds the function, since it has another execute_data in the register of VM code. */
 static int add_preparing(struct finder *finder, const struct code_graph *graph)
 {
 	for (uint32_t i = 0; i < graph->part_count; i++) {
@@ -334,8 +334,8 @@ static int add_preparing(struct finder *finder, const struct code_graph *graph)
 }
 
 /*
- * The function at @address calls execute_ex(): what is between that and where an execute_data is put into the list, and for
- * generators, whose execute_data stay in it, where it is taken away.
+ * Searches the function at @address, which calls execute_ex(). Adds the code between the insertion of an execute_data
+ * into the list and that call; for generators, also the code between the call and the removal of the execute_data.
  */
 static int look_at_calling(struct finder *finder, uint64_t address)
 {
@@ -365,7 +365,7 @@ static int look_at_calling(struct finder *finder, uint64_t address)
 			  &finder->resumed_count, PHP_RESUMED_MAX);
 }
 
-/* The function at @address puts an execute_data into the list: from there to its end. */
+/* Searches the function at @address, which puts an execute_data into the list. Adds the code from there to its end. */
 static int look_at_init(struct finder *finder, uint64_t address)
 {
 	_cleanup_(code_graph_deinit) struct code_graph graph = { 0 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Reads from PHP's code what no symbol says: where execute_ex() and its cold parts are, and where the list of
- * execute_data and the native frames of execute_ex() do not agree (ebpf/abi/php.h).
+ * Finds in PHP's code what no symbol has: the ranges of execute_ex() and its cold parts, and the instructions at which
+ * the list of execute_data and the native frames of execute_ex() do not agree (ebpf/abi/php.h).
  *
- * execute_ex() of a HYBRID VM returns at one place, which is where the handler of a made-up instruction, hybrid_halt_op, is
- * (Zend/zend_vm_execute.skl, ZEND_VM_RETURN()). Functions that it calls have it return by leaving that instruction in r15.
- * When execute_ex() is about to return, it runs code from which all ways lead to that place. In that code the calls are
- * found that come after a store to EG(current_execute_data).
+ * execute_ex() of a HYBRID VM has a single return, at the handler of an artificial instruction, hybrid_halt_op
+ * (Zend/zend_vm_execute.skl, ZEND_VM_RETURN()). A function that it calls makes it return by leaving that instruction in
+ * r15. Before execute_ex() returns, it runs code from which all paths lead to that handler. The calls in that code that
+ * come after a store to EG(current_execute_data) are the ones to find.
  */
 #ifndef INTERPRETERS_PHP_PHP_CODE_H
 #define INTERPRETERS_PHP_PHP_CODE_H
@@ -17,14 +17,14 @@
 #include "lib/model/flag_ranges.h"
 
 enum {
-	/** Larger functions are refused: execute_ex() of 8.4 has 43 KB. */
+	/** Limit of a function's size; execute_ex() of 8.4 has 43 KB. */
 	PHP_CODE_MAX_BYTES = 128 << 10,
 	PHP_CODE_MAX_TEXT_BYTES = 64 << 20,
-	/** Functions by which execute_ex() is left. */
+	/** Limit of functions that make execute_ex() return. */
 	PHP_CODE_MAX_LEAVING = 64,
 };
 
-/** Addresses of the file's symbols, ELF virtual ones. */
+/** ELF virtual addresses of the file's symbols. */
 struct php_symbols {
 	uint64_t execute;
 	/** The variable zend_execute_ex. */
@@ -33,7 +33,7 @@ struct php_symbols {
 	uint64_t init[2];
 	/** zend_call_function() and zend_execute(), which call execute_ex() through the variable. */
 	uint64_t calling[2];
-	/** zend_generator_resume(), which does so for generators. */
+	/** zend_generator_resume(), which does the same for generators. */
 	uint64_t resume;
 	/** The offset of EG(current_execute_data). */
 	uint16_t current;
@@ -50,11 +50,11 @@ struct php_code {
 	uint32_t left[PHP_LEFT_MAX];
 };
 
-/** -EOPNOTSUPP if the code is of another shape, -EBADMSG, -ENOENT, -ENOMEM. */
+/** -EOPNOTSUPP if the code has another shape, -EBADMSG, -ENOENT, -ENOMEM. */
 int php_code_find(const struct elf_image *image, const struct php_symbols *symbols,
 		  struct php_code *code);
 
-/** Whether the beginning of the function at @address has an instruction with the bytes @bytes. */
+/** True if the beginning of the function at @address has an instruction with the bytes @bytes. */
 bool php_code_has_bytes(const struct elf_image *image, uint64_t address, const uint8_t *bytes,
 			size_t size);
 

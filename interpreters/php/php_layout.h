@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Where things lie in the structs of each version of PHP that is known. From Zend/zend_compile.h, zend_globals.h and
- * zend_generators.h of each version (7.4.33, 8.2.32, 8.4.27, 8.5.7), by offsetof() of a program compiled with them. What all
- * versions have in common is in ebpf/abi/php.h.
+ * Offsets in the structs of each known version of PHP. They come from offsetof() in a program that was compiled with
+ * Zend/zend_compile.h, zend_globals.h and zend_generators.h of each version (7.4.33, 8.2.32, 8.4.27, 8.5.7). Offsets
+ * that are equal in all versions are in ebpf/abi/php.h.
  */
 #ifndef INTERPRETERS_PHP_PHP_LAYOUT_H
 #define INTERPRETERS_PHP_PHP_LAYOUT_H
@@ -13,7 +13,7 @@
 
 /** Offsets in bytes. */
 struct php_layout {
-	/** Version of the Zend Engine: 3.4 is that of PHP 7.4, 4.2 that of 8.2. */
+	/** Version of the Zend Engine: PHP 7.4 has 3.4, 8.2 has 4.2. */
 	uint16_t engine;
 	const char *version;
 
@@ -23,7 +23,7 @@ struct php_layout {
 	/** zend_op_array: last, filename */
 	uint16_t last;
 	uint16_t file;
-	/** num_dynamic_func_defs, dynamic_func_defs, which are the closures that it has; 0 before 8.1, where it has none. */
+	/** num_dynamic_func_defs and dynamic_func_defs: the function's closures; 0 before 8.1, which lacks them. */
 	uint16_t closure_count;
 	uint16_t closures;
 	/** zend_generator: execute_data, the type of values, node.parent, execute_fake */
@@ -33,7 +33,7 @@ struct php_layout {
 	uint16_t generator_fake;
 };
 
-/** The layout of a version of the engine, PHP_ENGINE_VERSION(); NULL if it is not known. */
+/** The layout of a version of the engine, PHP_ENGINE_VERSION(); NULL if it is unknown. */
 const struct php_layout *php_layout_of(uint16_t engine);
 
 #endif

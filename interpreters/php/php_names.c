@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The process runs while it is read: what is read between two equal fingerprints is of one function, and everything else is
- * thrown away. All pointers are hostile; they are only ever read by.
+ * The process runs while it is read. The fingerprint is read before and after the function; the result is used only if
+ * both are equal. All pointers are hostile; they are only used to read memory of the process.
  */
 #include "interpreters/php/php_names.h"
 
@@ -18,26 +18,26 @@ enum {
 	ENTRY_BYTES = 64,
 };
 
-/** In place of the address of a class: what the function says itself. Closures get theirs when they are made. */
+/** Instead of the address of a class: use the function's own class. A closure gets its class when it is created. */
 #define OWN_SCOPE UINT64_MAX
 
-/** File names of functions in C. */
+/** The file name of functions in C. */
 static const char internal_file[] = "<internal>";
 
-/** Names of code without one, by enum php_include. */
+/** Names of code without a name of its own, indexed by enum php_include. */
 static const char *const include_names[PHP_INCLUDE_COUNT] = {
 	"{main}", "eval", "include", "include_once", "require", "require_once",
 };
 
-/** A name as it is kept: one block of memory. */
+/** A cached name. It is one block of memory. */
 struct php_name {
-	/** Where the file begins in the text; 0: there is no name, and the text is the file. */
+	/** Offset of the file in the text; 0: there is no name, and the text is the file. */
 	uint32_t file;
 	uint32_t text_bytes;
 	char text[];
 };
 
-/** ZEND_ACC_CLOSURE of 8.0 and later, and of 7.4, in which the other is something else of functions that are not freed. */
+/** ZEND_ACC_CLOSURE of 8.0 and later, and of 7.4, which uses the other bit only for functions that are not freed. */
 enum {
 	IS_CLOSURE = 1 << 22 | 1 << 20,
 };
@@ -45,25 +45,25 @@ enum {
 struct name_key {
 	uint64_t address;
 	uint32_t fingerprint;
-	/** hash_name(); 0: not looked at yet. */
+	/** hash_name(); 0: not computed yet. */
 	uint32_t object;
-	/** The address is that of the name of a file. */
+	/** The address is that of a file name. */
 	uint64_t is_file;
 };
 
-/** What is freed while the program runs is known by what it is, not by where it lies. */
+/** Key of names of objects that are freed while the program runs. It has the fingerprint and not the address. */
 struct freed_key {
 	uint32_t fingerprint;
 	uint32_t is_file;
 };
 
-/** A function as it was read. */
+/** The fields that were read of a function. */
 struct function {
 	uint8_t type;
 	uint32_t flags;
 	uint64_t name;
 	uint64_t scope;
-	/** 0 for one in C. */
+	/** 0 for a function in C. */
 	uint64_t file;
 	uint64_t class_name;
 };
@@ -109,7 +109,7 @@ void php_names_describe(const struct php_layout *layout, struct php_process *pro
 	process->file = layout->file;
 }
 
-/* Mixes the text of the zend_string at @string in; 0: there is none. */
+/* Mixes the text of the zend_string at @string into @sum; a @string of 0 is empty. */
 static int mix_text(struct remote_memory *memory, uint64_t string, uint64_t *sum)
 {
 	uint64_t words[PHP_TEXT_WORDS] = { 0 }, length;
@@ -130,7 +130,7 @@ static int mix_text(struct remote_memory *memory, uint64_t string, uint64_t *sum
 	return err;
 }
 
-/* Mixes in the fields that only functions in PHP have. */
+/* Mixes the fields that only functions in PHP have into @sum. */
 static int read_code(const struct php_process *process, struct remote_memory *memory,
 		     uint64_t address, struct function *function, uint64_t *sum)
 {
@@ -149,7 +149,7 @@ static int read_code(const struct php_process *process, struct remote_memory *me
 	return mix_text(memory, function->file, sum);
 }
 
-/* Reads the function at @address, and its fingerprint as the kernel side makes it if it is of the class @scope. */
+/* Reads the function at @address, and computes its fingerprint as the kernel side does for the class @scope. */
 static int read_function(const struct php_process *process, struct remote_memory *memory,
 			 uint64_t address, uint64_t scope, struct function *function,
 			 uint32_t *fingerprint)
@@ -180,7 +180,7 @@ static int read_function(const struct php_process *process, struct remote_memory
 	return err;
 }
 
-/* The same of code that has no name, of the file whose name is at @address. */
+/* The same for code without a name, from the file whose name is at @address. */
 static int read_file(struct remote_memory *memory, uint64_t address, struct function *function,
 		     uint32_t *fingerprint)
 {
@@ -193,7 +193,7 @@ static int read_file(struct remote_memory *memory, uint64_t address, struct func
 	return err;
 }
 
-/* Either of them; -ESTALE if it is not the one that the kernel side saw. */
+/* Reads the function or the file of @key; -ESTALE if it is not the one that the kernel side saw. */
 static int check_function(const struct php_names *names, struct remote_memory *memory,
 			  const struct name_key *key, struct function *function)
 {
@@ -208,8 +208,8 @@ static int check_function(const struct php_names *names, struct remote_memory *m
 }
 
 /*
- * Appends the text of the zend_string at @string as UTF-8, up to a NUL (behind which names of anonymous classes have their
- * place), while there are at most @limit bytes.
+ * Appends the text of the zend_string at @string as UTF-8, up to @limit bytes and up to a NUL. In the name of an
+ * anonymous class a NUL precedes the location of the class.
  */
 static int append_text(struct remote_memory *memory, uint64_t string, size_t limit, char *text,
 		       size_t *length)
@@ -258,7 +258,7 @@ static int read_function_name(struct php_names *names, struct remote_memory *mem
 static struct php_name *make_name(const struct php_names *names, size_t name_length,
 				  size_t file_length)
 {
-	/* Of what has no name there is only the file. */
+	/* Code without a name has only the file. */
 	size_t file = name_length ? name_length + 1 : 0;
 	struct php_name *made = malloc(sizeof(*made) + file + file_length + 1);
 
@@ -293,7 +293,7 @@ static int read_name(struct php_names *names, struct remote_memory *memory,
 	return *name ? 0 : -ENOMEM;
 }
 
-/* Never 0. */
+/* The hash of the contents; never 0. */
 static uint32_t hash_name(const struct php_name *name)
 {
 	uint64_t sum = fingerprint_mix(hash64_bytes(name->text, name->text_bytes), name->file);
@@ -303,7 +303,8 @@ static uint32_t hash_name(const struct php_name *name)
 }
 
 /*
- * Puts @made into the cache, unless it is there; borrowed until the next call. NULL if it is not the function that it was.
+ * Puts @made into the cache, unless it is there. The result is borrowed until the next call. NULL if it is another
+ * function than the one in @key.
  */
 static const struct php_name *keep_name(struct php_names *names, struct name_key *key,
 					struct php_name *made)
@@ -336,7 +337,7 @@ static struct php_name *get_freed(struct php_names *names, const struct name_key
 	return lru_cache_get(&names->freed, &freed);
 }
 
-/* Keeps a copy of the name of what may be gone the next time. */
+/* Caches a copy of the name of an object that may be freed before the next call. */
 static void keep_freed(struct php_names *names, const struct name_key *key,
 		       const struct php_name *name)
 {
@@ -350,7 +351,7 @@ static void keep_freed(struct php_names *names, const struct name_key *key,
 		free(copy);
 }
 
-/* The closure whose function is at @address, of the class @scope: keeps its name. */
+/* Caches the name of the closure whose function is at @address, for the class @scope. */
 static int learn_closure(struct php_names *names, struct remote_memory *memory, uint64_t address,
 			 uint64_t scope)
 {
@@ -372,7 +373,10 @@ static int learn_closure(struct php_names *names, struct remote_memory *memory, 
 	return err;
 }
 
-/* Learns the closures that the function at @address has, which last as long as it does, and theirs: *@left at most. */
+/*
+ * Caches the names of the closures that the function at @address declares, and of theirs, at most *@left. The
+ * declarations exist as long as the function does.
+ */
 static void learn_closures(struct php_names *names, struct remote_memory *memory, uint64_t address,
 			   uint64_t scope, uint32_t depth, uint32_t *left)
 {
@@ -392,7 +396,7 @@ static void learn_closures(struct php_names *names, struct remote_memory *memory
 			learn_closures(names, memory, closures[i], scope, depth + 1, left);
 }
 
-/* Reads the name of @key; owned by the caller. */
+/* Reads the name of @key; the caller owns it. */
 static int read_whole_name(struct php_names *names, struct remote_memory *memory,
 			   const struct name_key *key, struct php_name **name)
 {
@@ -404,7 +408,7 @@ static int read_whole_name(struct php_names *names, struct remote_memory *memory
 	if (err)
 		return err;
 	err = read_name(names, memory, &function, &made);
-	/* Whatever was read, it is nothing if the function went meanwhile. */
+	/* The result is useless if the function was freed while it was read. */
 	if (err != -ESRCH && err != -ENOMEM)
 		changed = check_function(names, memory, key, &again);
 	if (err || changed) {
@@ -419,7 +423,7 @@ static int read_whole_name(struct php_names *names, struct remote_memory *memory
 	return 0;
 }
 
-/* The name of @key, from the cache or read; borrowed until the next call. */
+/* Finds the name of @key in the cache, or reads it. The result is borrowed until the next call. */
 static int get_name(struct php_names *names, struct remote_memory *memory, struct name_key *key,
 		    const struct php_name **name)
 {
@@ -459,7 +463,7 @@ int php_names_symbolize(struct php_names *names, struct remote_memory *memory,
 	if (err)
 		return err;
 	*object = key.object;
-	/* What runs when a fiber begins. */
+	/* The function that runs at the start of a fiber has no name. */
 	if (!name->file && position & PHP_IS_INTERNAL)
 		return -ENOENT;
 	frame->function = name->file ? name->text : include_names[include];

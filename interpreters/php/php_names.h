@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Names of functions, and a cache of them. A function is known by its address and fingerprint (abi/php.h), and by what was
- * read of it: what forks make apart from each other can agree in the rest. Lines are in the frames.
+ * Finds names of functions, and caches them. A function is identified by its address and fingerprint (abi/php.h), and by
+ * a hash of its contents, because forks of a process may create different functions with the same address and
+ * fingerprint. Lines are in the frames.
  *
- * A closure has a copy of its function in its object, and is often gone before it is named; so is the name of the file of
- * evaluated code. Then they have the name of another one with the same fingerprint, which covers all that makes the name, and
- * not where the function lies: one that was there, or the one that the function has in which the closure stands.
+ * A closure has a copy of its function in its object, which is often freed before the frame is named; so is the file
+ * name of evaluated code. Such a frame gets the name of another object with the same fingerprint, which covers
+ * everything in the name but not the address: a closure that was read earlier, or the original in the function that
+ * declares it.
  */
 #ifndef INTERPRETERS_PHP_PHP_NAMES_H
 #define INTERPRETERS_PHP_PHP_NAMES_H
@@ -17,27 +19,27 @@
 
 enum {
 	PHP_NAMES_MAX_ENTRIES = 512,
-	/** With the entries' own bytes. */
+	/** Includes the overhead of entries. */
 	PHP_NAMES_MAX_BYTES = 128 << 10,
-	/** The same of what is freed while the program runs. */
+	/** The same limits for closures and file names, which are freed while the program runs. */
 	PHP_FREED_MAX_ENTRIES = 256,
 	PHP_FREED_MAX_BYTES = 64 << 10,
-	/** More closures of a function are not looked at, those within them counted in, nor such that are deeper in each other. */
+	/** Limits of the closures of a function that are read, nested ones included, and of their nesting. */
 	PHP_CLOSURES_MAX = 64,
 	PHP_CLOSURES_MAX_DEPTH = 3,
 };
 
-/** Of one process; one thread at a time. */
+/** State for one process; one thread at a time uses it. */
 struct php_names {
 	const struct php_layout *layout;
-	/** What the kernel side makes fingerprints of. */
+	/** Describes the words that the kernel side makes fingerprints of. */
 	struct php_process process;
 	struct lru_cache cache;
-	/** Names of closures and of files without functions, by struct freed_key. */
+	/** struct freed_key -> name of a closure, or of a file without a function. */
 	struct lru_cache freed;
-	/** What is too large for the cache; NULL or the answer of the last call. */
+	/** The answer of the last call if it was too large for the cache, else NULL. */
 	struct php_name *uncached;
-	/** The name and the file that are being read. */
+	/** Buffers for reading name and file. */
 	char name[FRAME_NAME_MAX_BYTES + 1];
 	char file[FRAME_NAME_MAX_BYTES + 1];
 };
@@ -47,10 +49,10 @@ void php_names_init(struct php_names *names, const struct php_layout *layout,
 		    const struct php_process *process);
 void php_names_deinit(struct php_names *names);
 
-/** Fills the fields of @process that the kernel side reads functions by. */
+/** Fills the fields of @process that the kernel side needs to read functions. */
 void php_names_describe(const struct php_layout *layout, struct php_process *process);
 
-/** As language_ops.symbolize, but of the one frame: name, file and line. */
+/** As language_ops.symbolize, for a single frame: name, file and line. */
 int php_names_symbolize(struct php_names *names, struct remote_memory *memory,
 			const uint64_t words[2], uint32_t *object, struct interpreted_frame *frame);
 

@@ -13,7 +13,7 @@
 #include "lib/elf/elf_dynamic.h"
 
 enum {
-	/** Read-only data, in which the version stands. */
+	/** Limit of the read-only data that is searched for the version. */
 	DATA_MAX_BYTES = 64 << 20,
 	/** ZEND_VM_KIND_HYBRID */
 	KIND_HYBRID = 4,
@@ -36,7 +36,7 @@ static uint64_t find_address(const struct prober *prober, const char *name)
 										  symbol.address;
 }
 
-/* Finds the text with the version in a segment that is only read. */
+/* Finds the text with the version in a read-only segment. */
 static int find_text(const struct prober *prober, const struct elf_segment *segment,
 		     char text[PHP_VERSION_TEXT_BYTES])
 {
@@ -90,7 +90,7 @@ static int find_version(const struct prober *prober, struct php_file *file)
 	return 0;
 }
 
-/* zend_vm_kind() returns a constant. */
+/* Checks the kind of VM, a constant that zend_vm_kind() returns. */
 static int check_kind(const struct prober *prober, const struct php_file *file)
 {
 	const uint8_t move_to_eax[] = { 0xb8, KIND_HYBRID, 0, 0, 0, 0xc3 };
@@ -102,7 +102,7 @@ static int check_kind(const struct prober *prober, const struct php_file *file)
 	return 0;
 }
 
-/* Whether the function @name has an instruction of @opcode with a register and the displacement @offset. */
+/* True if the function @name has an instruction with @opcode, a base register and the displacement @offset. */
 static bool has_operand(const struct prober *prober, const char *name, uint8_t opcode,
 			uint8_t extension, uint16_t offset)
 {
@@ -121,7 +121,10 @@ static bool has_operand(const struct prober *prober, const char *name, uint8_t o
 	return false;
 }
 
-/* zend_is_executing() compares EG(current_execute_data) with NULL; zend_get_executed_filename_ex() loads the file's name. */
+/*
+ * Checks the layout: zend_is_executing() compares EG(current_execute_data) with NULL, and
+ * zend_get_executed_filename_ex() loads the file's name.
+ */
 static int check_layout(const struct prober *prober, const struct php_layout *layout)
 {
 	enum { COMPARE = 0x83, COMPARE_EXTENSION = 7, LOAD = 0x8b };
@@ -136,7 +139,7 @@ static int check_layout(const struct prober *prober, const struct php_layout *la
 	return 0;
 }
 
-/* get_zend_version() loads the variable. */
+/* Finds the variable with the version, which get_zend_version() loads. */
 static int find_version_pointer(const struct prober *prober, struct php_file *file)
 {
 	_cleanup_(x86_code_deinit) struct x86_code code = { 0 };
@@ -202,7 +205,7 @@ int php_probe(const struct language *language, const struct elf_image *image,
 	struct prober prober = { .image = image };
 	int err;
 
-	/* A file whose tables are damaged is none of ours to report. */
+	/* A file with damaged tables is not reported here. */
 	if (elf_dynamic_init(&prober.dynamic, image) || !find_address(&prober, "zend_vm_kind") ||
 	    !find_address(&prober, "execute_ex"))
 		return -ENOENT;

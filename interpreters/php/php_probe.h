@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Is a file PHP, and what attach has to know of it: the programs php, php-fpm, php-cgi. A file is PHP if it exports
- * execute_ex() and zend_vm_kind(), as all do for their extensions; for others a few small reads say no.
+ * Recognizes PHP in a file, and finds what attach needs: the programs php, php-fpm, php-cgi. A file is PHP if it
+ * exports execute_ex() and zend_vm_kind(), as all do for extensions; a few small reads exclude other files.
  *
- * The version is that of the Zend Engine, in a text of the file (get_zend_version()). Layouts are checked against code.
+ * The version of the Zend Engine is in a text of the file (get_zend_version()). Layouts are checked against code.
  */
 #ifndef INTERPRETERS_PHP_PHP_PROBE_H
 #define INTERPRETERS_PHP_PHP_PROBE_H
@@ -13,7 +13,7 @@
 #include "interpreters/php/php_layout.h"
 
 enum {
-	/** What is compared of the text with the version, such as "Zend Engine v4.2.32, Copyright". */
+	/** Bytes of the text with the version to compare; an example is "Zend Engine v4.2.32, Copyright". */
 	PHP_VERSION_TEXT_BYTES = 24,
 };
 
@@ -24,7 +24,7 @@ struct php_file {
 	char version_text[PHP_VERSION_TEXT_BYTES];
 	/** A variable with a pointer to the same text in the process. */
 	uint64_t version_pointer;
-	/** The struct executor_globals. */
+	/** Address of the struct executor_globals. */
 	uint64_t globals;
 	struct php_code code;
 };

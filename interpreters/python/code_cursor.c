@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An instruction of arm64 that is not told apart is taken to write its lowest register. */
+/* An unknown instruction of arm64 is assumed to write the register in its lowest bits. */
 #include "interpreters/python/code_cursor.h"
 
 #include <elf.h>
@@ -96,7 +96,7 @@ static uint8_t kind_of_x86(uint8_t kind)
 	}
 }
 
-/* movaps, movups, movdqa, movdqu of 16 bytes to what is told from rsp or another register on. */
+/* Recognizes stores of 16 bytes (movaps, movups, movdqa, movdqu) at an offset from rsp or another register. */
 static void find_wide_store(const uint8_t *bytes, uint32_t length,
 			    struct code_instruction *instruction)
 {
@@ -115,7 +115,7 @@ static void find_wide_store(const uint8_t *bytes, uint32_t length,
 	instruction->stored_bytes = 2 * WORD_BYTES;
 }
 
-/* The length. */
+/* Decodes an instruction and returns its length. */
 static uint32_t decode_x86(const uint8_t *bytes, size_t size, struct code_instruction *instruction)
 {
 	struct x86_instruction x86;
@@ -140,7 +140,7 @@ static uint32_t decode_x86(const uint8_t *bytes, size_t size, struct code_instru
 
 /* --- arm64 --- */
 
-/* Loads and stores of one register and of pairs, at an address that is told from a register on. */
+/* Loads and stores of one register and of pairs, at an offset from a register. */
 static void decode_arm64_access(const struct arm64_instruction *arm64,
 				struct code_instruction *instruction)
 {
@@ -152,7 +152,7 @@ static void decode_arm64_access(const struct arm64_instruction *arm64,
 		instruction->kind = CODE_RESTORE;
 	if (arm64->mode != ARM64_OFFSET || (is_load && !is_whole))
 		return;
-	/* Its own stack is where a function keeps registers, and values as well. */
+	/* Loads of pairs from the stack restore registers; any other access may be of values. */
 	if (!is_pair || !is_load || arm64->rn != ARM64_SP)
 		instruction->kind = is_load ? CODE_LOAD : CODE_STORE;
 	instruction->base = arm64->rn;
@@ -164,7 +164,7 @@ static void decode_arm64_access(const struct arm64_instruction *arm64,
 	}
 }
 
-/* add and sub with an immediate; mov */
+/* add and sub with an immediate; mov. */
 static void decode_arm64_sum(const struct arm64_instruction *arm64,
 			     struct code_instruction *instruction)
 {

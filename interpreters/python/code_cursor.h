@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Machine code of CPython's loop, instruction by instruction: what of x86-64 and arm64 is needed to
- * follow a few values through it, in the same terms. Code is decoded from its beginning on, which
- * the compilers' output allows: there is no data between. What cannot be decoded is stepped over.
+ * Steps through the machine code of CPython's eval loop. Instructions of x86-64 and arm64 are described in the same
+ * terms, as far as needed to follow a few values through the code. Code is decoded from its beginning, which works
+ * because compilers put no data between instructions. Unknown bytes are skipped.
  *
- * The bytes are hostile; any are fine.
+ * The bytes are hostile; any are accepted.
  */
 #ifndef INTERPRETERS_PYTHON_CODE_CURSOR_H
 #define INTERPRETERS_PYTHON_CODE_CURSOR_H
@@ -17,56 +17,56 @@
 #include "lib/model/flag_ranges.h"
 
 enum {
-	/** Larger functions are no loop of any version. */
+	/** Limit of the code; no version has a larger eval loop. */
 	CODE_CURSOR_MAX_BYTES = 4 << 20,
 	CODE_REGISTERS = 32,
 	CODE_NO_REGISTER = 255,
 };
 
 enum code_kind {
-	/** Writes the registers in `writes`, and memory perhaps; compares; does nothing. */
+	/** Any other instruction: it may write the registers in `writes` and memory. */
 	CODE_OTHER,
-	/** reg = base, all of 64 bits, as in the next three */
+	/** reg = base; 64 bits wide, as the next three. */
 	CODE_MOVE,
-	/** reg = *(base + displacement); second = the word behind it */
+	/** reg = *(base + displacement); second = the next word. */
 	CODE_LOAD,
-	/** *(base + displacement) = reg, and second behind it; `stored_bytes` in all */
+	/** *(base + displacement) = reg, and second to the next word; `stored_bytes` in total. */
 	CODE_STORE,
-	/** reg = base + displacement */
+	/** reg = base + displacement. */
 	CODE_ADD,
-	/** Takes saved registers, or all of the frame, from the stack. */
+	/** Restores saved registers or pops the whole frame. */
 	CODE_RESTORE,
 	CODE_CALL,
 	CODE_CALL_INDIRECT,
-	/** Direct. */
+	/** A direct jump. */
 	CODE_JUMP,
 	CODE_BRANCH,
 	CODE_RETURN,
-	/** Leads to what is not known, or nowhere. */
+	/** Does not continue, or its target is unknown. */
 	CODE_STOP,
 };
 
 struct code_instruction {
-	/** enum code_kind */
+	/** enum code_kind. */
 	uint8_t kind;
-	/** CODE_NO_REGISTER where there is none, or it is none of the general ones. */
+	/** CODE_NO_REGISTER if there is none, or it is no general register. */
 	uint8_t reg;
 	uint8_t second;
 	uint8_t base;
 	uint8_t stored_bytes;
-	/** A bit per general register. */
+	/** One bit for each general register. */
 	uint32_t writes;
-	/** CODE_JUMP, CODE_BRANCH: from the next instruction to the target. */
+	/** For CODE_JUMP and CODE_BRANCH: distance from the next instruction to the target. */
 	int64_t displacement;
 };
 
-/** By the hardware's numbers; 31 is arm64's stack pointer. */
+/** Registers by the hardware's numbers; 31 is arm64's stack pointer. */
 struct code_registers {
 	uint8_t stack_pointer;
 	uint8_t frame_pointer;
 	/** The first two arguments of a function. */
 	uint8_t arguments[2];
-	/** A bit for each one that functions keep. */
+	/** One bit for each register that functions must preserve. */
 	uint32_t saved;
 };
 
@@ -83,20 +83,20 @@ struct code_cursor {
 	struct code_instruction instruction;
 };
 
-/** Copies the code of @range out of @image; -EBADMSG if it is too large or not there, -ENOMEM. */
+/** Copies the code of @range from @image; -EBADMSG if it is too large or missing, -ENOMEM. */
 int code_cursor_init(struct code_cursor *cursor, const struct elf_image *image,
 		     struct code_range range);
 void code_cursor_deinit(struct code_cursor *cursor);
 
-/** To the next instruction, at first the first one; false behind the last. */
+/** Moves to the next instruction, at first to the first one; false after the last one. */
 bool code_cursor_next(struct code_cursor *cursor);
 
-/** The next one will be at @address, in the code. */
+/** Makes code_cursor_next() continue at @address, which must be in the code. */
 void code_cursor_go(struct code_cursor *cursor, uint64_t address);
 
 bool code_cursor_has(const struct code_cursor *cursor, uint64_t address);
 
-/** Where the last instruction jumps to, with or without a condition, if that stands in it. */
+/** The target of the last instruction, if it is a direct jump or branch. */
 bool code_cursor_target(const struct code_cursor *cursor, uint64_t *target);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Attaching: the version in memory is compared with the file's, offsets come from the runtime's own
- * table where it has one, and the place of the thread state from the runtime's own instructions.
+ * Attaching compares the version in memory with the file's. Offsets come from the runtime's own table if it has one.
+ * The location of the thread state comes from the runtime's instructions.
  */
 #include "interpreters/python/python.h"
 
@@ -43,7 +43,7 @@ static void release(struct runtime_file *file)
 	python_file_release((struct python_file *)file);
 }
 
-/* The file may have been another one when it was probed, and the process patched. */
+/* Compares the version, because the file may have been replaced since it was probed, or the process patched. */
 static int check_version(const struct python_file *file, const struct attach_target *target)
 {
 	char text[PYTHON_VERSION_TEXT_BYTES];
@@ -79,7 +79,7 @@ static int find_thread_state(const struct python_file *file, const struct attach
 
 	if (err)
 		return err;
-	/* What a thread attached that has no other: a help, and not needed. */
+	/* The thread state of a thread that has no other one; it is optional. */
 	if (file->current_thread_state_function &&
 	    thread_local_path_of_call(target, file->machine,
 				      target->bias + file->current_thread_state_function, 0,
@@ -96,7 +96,7 @@ static enum python_chain chain_of(uint16_t version)
 						 PYTHON_CURRENT_FRAME;
 }
 
-/* Whether all fields of a frame lie in [@start, @end), and can be told from there on. */
+/* True if all fields of a frame are in [@start, @end), and their offsets from @start can be stored. */
 static bool frame_is_within(const struct python_frame_layout *frame, uint32_t start, uint32_t end,
 			    uint32_t instruction_bytes)
 {
@@ -108,7 +108,7 @@ static bool frame_is_within(const struct python_frame_layout *frame, uint32_t st
 		(frame->copy_index >= start && frame->copy_index + 4U <= end));
 }
 
-/* The frame_ fields: from the first that is needed to behind the last. */
+/* Sets the frame_ fields: the part of a frame from the first needed field to the end of the last one. */
 static int describe_frame(const struct python_layout *layout, struct python_process *process)
 {
 	const struct python_frame_layout *frame = &layout->frame;

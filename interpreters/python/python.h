@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * CPython 2.7 and 3.6 to 3.15 as a language (interpreters/language.h): debug and free-threaded
- * builds, shared, static and embedded. What the kernel side is told is in ebpf/abi/python.h.
+ * builds, shared, static and embedded. The data for the kernel side is in ebpf/abi/python.h.
  */
 #ifndef INTERPRETERS_PYTHON_PYTHON_H
 #define INTERPRETERS_PYTHON_PYTHON_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The process runs while it is read: what is read between two equal fingerprints is of one object,
- * and everything else is thrown away. All pointers are hostile; they are only ever read by.
+ * The process runs while it is read. The fingerprint is read before and after the object; the result is used only if
+ * both are equal. All pointers are hostile; they are only used to read memory of the process.
  */
 #include "interpreters/python/python_code.h"
 
@@ -14,37 +14,37 @@
 #include "lib/base/error.h"
 #include "lib/base/hash128.h"
 
-/** A code object as it is kept: one block of memory. */
+/** A cached code object. It is one block of memory. */
 struct python_code {
 	int32_t first_line;
 	uint32_t filename;
 	uint32_t line_table;
 	uint32_t line_table_bytes;
 	uint64_t instruction_bytes;
-	/** Where a table that is too large to be kept lies; else 0. */
+	/** Address of a line table that is too large for the cache; else 0. */
 	uint64_t large_line_table;
-	/** Of no function (_Py_InitCleanup). */
+	/** The object belongs to no function (_Py_InitCleanup). */
 	bool is_of_runtime;
-	/** The function's name, and from the offsets above on the file's and the table. */
+	/** The function's name; at the offsets above the file name and the table. */
 	char bytes[];
 };
 
 struct code_key {
 	uint64_t address;
 	uint32_t fingerprint;
-	/** hash_code(); 0: not looked at yet. */
+	/** hash_code(); 0: not computed yet. */
 	uint32_t object;
 };
 
 enum {
 	ENTRY_BYTES = 48,
-	/* More than frames and functions that any program has of one code object. */
+	/* More than the frames and functions that any program has of one code object. */
 	REFERENCES_MAX = 1 << 22,
-	/* Of those in 3.11 that are part of the program. */
+	/* Count of objects of 3.11 that are static data of the program. */
 	REFERENCES_STATIC = 999999999,
 };
 
-/* _Py_REF_DEFERRED: on top of the counts of objects that only the collector frees. */
+/* _Py_REF_DEFERRED, which is added to the counts of objects that only the collector frees. */
 #define REFERENCES_DEFERRED (INT64_MAX / 8)
 
 static void release_code(void *context, const void *key, void *value)
@@ -72,7 +72,7 @@ void python_code_cache_deinit(struct python_code_cache *cache)
 	cache->uncached = NULL;
 }
 
-/* The 8-byte word that a field of 4 bytes lies in. */
+/* The offset of the 8-byte word that contains a field of 4 bytes. */
 static uint16_t word_of(uint16_t offset)
 {
 	return offset & ~7U;
@@ -82,7 +82,7 @@ int python_code_describe(const struct python_layout *layout, struct python_proce
 {
 	const struct python_code_layout *code = &layout->code;
 	bool has_version = layout->version >= PYTHON_VERSION(3, 12);
-	/* The version stands 24 bytes behind the first line, behind co_nfreevars. */
+	/* The version is 24 bytes after the first line, and follows co_nfreevars. */
 	uint16_t words[PYTHON_CODE_WORDS + 1] = {
 		word_of(code->first_line),
 		code->line_table,
@@ -106,7 +106,7 @@ int python_code_describe(const struct python_layout *layout, struct python_proce
 		process->code_words[i] = (uint8_t)(words[i] - start);
 	process->code_name = PYTHON_NO_OFFSET;
 	if (!has_version) {
-		/* The hash of names is known before the code object is made, which interns them. */
+		/* The hash of a name exists before the code object, which interns its names when it is created. */
 		process->code_name = (uint8_t)(code->name - start);
 		process->name_hash = (uint8_t)(layout->string.is_bytes ? layout->bytes.size :
 									 layout->string.length) +
@@ -145,7 +145,7 @@ static int check_fingerprint(const struct python_code_cache *cache, struct remot
 	uint32_t fingerprint;
 	int err = python_code_read_fingerprint(cache, memory, address, &fingerprint);
 
-	/* Where the object was, memory may have been given back. */
+	/* -EFAULT: the memory of the object may have been unmapped. */
 	if (err == -EFAULT || (!err && fingerprint != expected))
 		return fail(-ESTALE, "no such code object at %#" PRIx64 " any more", address);
 	return err;
@@ -160,8 +160,8 @@ static uint64_t code_pointer(const uint8_t *bytes, uint16_t offset)
 }
 
 /*
- * From 3.13 on a class that is called has a frame of the runtime's own between its caller and
- * __init__. Its code object has one string for name, qualified name and file; no compiler makes such.
+ * From 3.13 on, a call of a class has a frame of the runtime itself between the caller and __init__. Its code object
+ * has the same string for name, qualified name and file, which no compiler makes.
  */
 static bool is_of_runtime(const struct python_code_layout *layout, const uint8_t *bytes)
 {
@@ -171,9 +171,9 @@ static bool is_of_runtime(const struct python_code_layout *layout, const uint8_t
 	       code_pointer(bytes, layout->filename) == name;
 }
 
-/* What the count of references says of an object. */
+/* The state of an object, according to its count of references. */
 enum object_state {
-	/* The count is 0, or the allocator's link to the next free block. */
+	/* Freed: the count is 0, or the allocator's link to the next free block. */
 	OBJECT_FREED,
 	OBJECT_COUNTED,
 	/* Never freed. */
@@ -184,7 +184,7 @@ static enum object_state state_of_count(uint16_t version, uint64_t count)
 {
 	bool is_immortal = false;
 
-	/* Since 3.14 flags of the object have the highest 16 bits. */
+	/* Since 3.14 the highest 16 bits are flags of the object. */
 	count &= (1ULL << 48) - 1;
 	if (count <= REFERENCES_MAX)
 		return count ? OBJECT_COUNTED : OBJECT_FREED;
@@ -205,13 +205,13 @@ static int read_state(const struct python_layout *layout, struct remote_memory *
 	int err = remote_memory_read(memory, address + layout->references, &count, sizeof(count));
 
 	if (!err && layout->is_free_threaded) {
-		/* Two counts, of 4 and 8 bytes, the second with two flags. */
+		/* There are two counts, of 4 and 8 bytes; the second one has two flags. */
 		count &= UINT32_MAX;
 		err = remote_memory_read(memory, address + layout->references + 4, &shared,
 					 sizeof(shared));
 		if (!err && !count) {
 			count = shared >> 2 > 0 ? (uint64_t)(shared >> 2) : 0;
-			/* Threads count some of theirs apart, so that it may be below. */
+			/* Threads count some references elsewhere, so this count may be lower. */
 			if (count > REFERENCES_DEFERRED - REFERENCES_MAX)
 				count = 1;
 		}
@@ -221,7 +221,7 @@ static int read_state(const struct python_layout *layout, struct remote_memory *
 	return err;
 }
 
-/* -ESTALE if the code object at @address was freed. */
+/* Returns -ESTALE if the code object at @address was freed. */
 static int check_alive(const struct python_layout *layout, struct remote_memory *memory,
 		       uint64_t address)
 {
@@ -240,14 +240,14 @@ static bool line_table_fits(const struct python_code_cache *cache, const struct 
 				code->instruction_bytes);
 }
 
-/* Of the code object of which @bytes were read; 0 if it cannot be told. */
+/* The size of the instructions of the code object in @bytes; 0 if it is unknown. */
 static uint64_t instruction_bytes(const struct python_code_cache *cache,
 				  struct remote_memory *memory, const uint8_t *bytes)
 {
 	const struct python_layout *layout = &cache->layout;
 	uint64_t size;
 
-	/* As of all objects of varying size; of code objects it counts units of two bytes. */
+	/* ob_size, as in all objects of variable size; for code objects it counts units of two bytes. */
 	if (layout->version >= PYTHON_VERSION(3, 11))
 		return code_pointer(bytes, layout->bytes.size) * 2;
 	if (remote_memory_read(memory,
@@ -258,9 +258,8 @@ static uint64_t instruction_bytes(const struct python_code_cache *cache,
 }
 
 /*
- * -ESTALE unless the string at @address is the one that a code object had which was freed. A string
- * that was freed with it keeps its characters. One that others refer to may be a new one in the same
- * memory.
+ * Returns -ESTALE unless the string at @address is still the one of a freed code object. A string that was freed with
+ * it keeps its characters. A string that is referred to may be a new one in the same memory.
  */
 static int check_string_of_freed(const struct python_layout *layout, struct remote_memory *memory,
 				 uint64_t address)
@@ -275,10 +274,9 @@ static int check_string_of_freed(const struct python_layout *layout, struct remo
 }
 
 /*
- * Checks what was read of the code object at @address: its fields (@bytes), and its strings and its
- * @table (NULL: too large) in @code. All of it is right if the object lives still. A code object that
- * was freed keeps its fields, and so its fingerprint, until its memory is used again, but the memory
- * of its strings and its table may have become another's before: -ESTALE.
+ * Checks what was read of the code object at @address: its fields in @bytes, its strings in @code and its @table (NULL:
+ * too large). All of it is right if the object is still alive. A freed code object keeps its fields, and so its
+ * fingerprint, until its memory is reused. The memory of its strings and its table may be reused before that: -ESTALE.
  */
 static int check_code(const struct python_code_cache *cache, struct remote_memory *memory,
 		      uint64_t address, const uint8_t *bytes, const struct python_code *code,
@@ -300,7 +298,7 @@ static int check_code(const struct python_code_cache *cache, struct remote_memor
 	return err;
 }
 
-/* Reads the code object at @address; *@code is the caller's. */
+/* Reads the code object at @address; the caller owns *@code. */
 static int read_code(struct python_code_cache *cache, struct remote_memory *memory,
 		     uint64_t address, struct python_code **code, size_t *code_bytes)
 {
@@ -350,7 +348,7 @@ static int read_code(struct python_code_cache *cache, struct remote_memory *memo
 	memcpy(made->bytes + made->filename, cache->text, file_length + 1);
 	if (table.size)
 		memcpy(made->bytes + made->line_table, table.data, table.size);
-	/* What is no line table any more may be of any size. */
+	/* The size of a line table that was freed may be anything. check_code() finds out. */
 	err = check_code(cache, memory, address, bytes, made, err ? NULL : &table);
 	if (err) {
 		free(made);
@@ -361,7 +359,7 @@ static int read_code(struct python_code_cache *cache, struct remote_memory *memo
 	return 0;
 }
 
-/* Never 0. */
+/* The hash of the contents; never 0. */
 static uint32_t hash_code(const struct python_code *code)
 {
 	uint64_t sum = hash64_bytes(code->bytes, code->line_table + code->line_table_bytes);
@@ -375,8 +373,8 @@ static uint32_t hash_code(const struct python_code *code)
 }
 
 /*
- * Puts @made into the cache, unless it is there; borrowed until the next call. NULL if it is not the
- * object that it was.
+ * Puts @made into the cache, unless it is there. The result is borrowed until the next call. NULL if it is another
+ * object than the one in @key.
  */
 static const struct python_code *keep_code(struct python_code_cache *cache, struct code_key *key,
 					   struct python_code *made, size_t bytes)
@@ -395,7 +393,7 @@ static const struct python_code *keep_code(struct python_code_cache *cache, stru
 	return kept || key->object != object ? kept : made;
 }
 
-/* The code object of @key, from the cache or read; borrowed until the next call. */
+/* Finds the code object of @key in the cache, or reads it. The result is borrowed until the next call. */
 static int get_code(struct python_code_cache *cache, struct remote_memory *memory,
 		    struct code_key *key, const struct python_code **code)
 {
@@ -412,7 +410,7 @@ static int get_code(struct python_code_cache *cache, struct remote_memory *memor
 		return err;
 	err = read_code(cache, memory, key->address, &made, &bytes);
 	if (err != -ESRCH && err != -ENOMEM) {
-		/* Whatever was read, it is nothing if the object went meanwhile. */
+		/* The result is useless if the object was freed while it was read. */
 		int changed = check_fingerprint(cache, memory, key->address, key->fingerprint);
 
 		if (changed) {
@@ -463,7 +461,7 @@ int python_code_symbolize(struct python_code_cache *cache, struct remote_memory 
 	struct code_key key = { .address = frame_address(words[0]),
 				.fingerprint = (uint32_t)words[1],
 				.object = *object };
-	/* Positions below 0 stand before the first instruction. */
+	/* Negative positions are before the first instruction. */
 	int64_t offset = (int64_t)(int32_t)(words[1] >> 32) * cache->layout.position_bytes;
 	const struct python_code *code;
 	uint32_t line;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Names and lines of code objects, and a cache of them. A code object is known by its address and
- * fingerprint (abi/python.h), so that one that took the place of another has its own entry, and by
- * what was read of it: what forks make apart from each other can agree in all of the rest.
+ * Finds names and lines of code objects, and caches them. A code object is identified by its address and fingerprint
+ * (abi/python.h), so another object at the same address has an entry of its own. A hash of its contents is part of the
+ * identity too, because forks of a process may create different objects with the same address and fingerprint.
  */
 #ifndef INTERPRETERS_PYTHON_PYTHON_CODE_H
 #define INTERPRETERS_PYTHON_PYTHON_CODE_H
@@ -14,42 +14,41 @@
 
 enum {
 	PYTHON_CODE_CACHE_MAX_ENTRIES = 512,
-	/** With the entries' own 48 bytes. */
+	/** Includes 48 bytes of overhead for each entry. */
 	PYTHON_CODE_CACHE_MAX_BYTES = 128 << 10,
 	/** Larger line tables are read again for each frame. */
 	PYTHON_LINE_TABLE_CACHED_BYTES = 16 << 10,
 	PYTHON_LINE_TABLE_MAX_BYTES = 1 << 20,
 };
 
-/** Of one process; one thread at a time. */
+/** State for one process; one thread at a time uses it. */
 struct python_code_cache {
 	struct python_layout layout;
-	/** What the kernel side makes fingerprints of: the code_ fields. */
+	/** The code_ fields give the words that the kernel side makes fingerprints of. */
 	struct python_process process;
 	struct lru_cache codes;
-	/** What is too large for the cache; NULL or the answer of the last call. */
+	/** The answer of the last call if it was too large for the cache, else NULL. */
 	struct python_code *uncached;
-	/** Of the last name; for reading. */
+	/** Buffer for reading names. */
 	python_text text;
 };
 
-/** Borrows nothing: both structs are copied. */
+/** Copies both structs. */
 void python_code_cache_init(struct python_code_cache *cache, const struct python_layout *layout,
 			    const struct python_process *process);
 void python_code_cache_deinit(struct python_code_cache *cache);
 
 /**
- * Fills the code_ fields of @process that the fingerprint is made by; -EOPNOTSUPP if they lie too
- * far apart.
+ * Fills the code_ fields of @process, which describe the fingerprint; -EOPNOTSUPP if the words are too far apart.
  */
 int python_code_describe(const struct python_layout *layout, struct python_process *process);
 
-/** The fingerprint of the code object at @address as the kernel side makes it. */
+/** Computes the fingerprint of the code object at @address as the kernel side does. */
 int python_code_read_fingerprint(const struct python_code_cache *cache,
 				 struct remote_memory *memory, uint64_t address,
 				 uint32_t *fingerprint);
 
-/** As language_ops.symbolize, but of the one frame: name, file and line. */
+/** As language_ops.symbolize, for a single frame: name, file and line. */
 int python_code_symbolize(struct python_code_cache *cache, struct remote_memory *memory,
 			  const uint64_t words[2], uint32_t *object,
 			  struct interpreted_frame *frame);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A version that is not here is refused. Offsets of a process's own table are hostile: they are
+ * A version that is not listed here is refused. The offsets in a process's own table are hostile: they are
  * bounded, and what is read with them is checked as if they were wrong.
  */
 #include "interpreters/python/python_layouts.h"
@@ -11,15 +11,15 @@
 #include "lib/base/error.h"
 
 enum {
-	/** _ob_next and _ob_prev before an object's own head. */
+	/** Size of _ob_next and _ob_prev, which precede an object's header. */
 	OBJECT_LIST_BYTES = 16,
-	/* Behind the owner's id, a lock and flags. */
+	/* Offset of the counts, after the owner's id, a lock and flags. */
 	FREE_THREADED_REFERENCES = 12,
-	/** Of offsets in objects that the runtime states. */
+	/** Limit of offsets in the runtime's table. */
 	OFFSET_MAX = 16384,
 };
 
-/* str from PEP 393 (3.3) on; the old interface went with 3.12. */
+/* str from PEP 393 (3.3) on; 3.12 removed the old interface. */
 #define STRING_UNTIL_3_11                                                                          \
 	{                                                                                          \
 		.length = 16, .state = 32, .kind_shift = 2, .ascii_bytes = 48,                     \
@@ -200,7 +200,7 @@ bool python_version_is_known(uint16_t version)
 	return false;
 }
 
-/* Moves the fields of all objects behind a longer head. */
+/* Moves the fields of all objects by @bytes, for a longer header. */
 static void move_fields(struct python_layout *layout, uint16_t bytes)
 {
 	uint16_t *const fields[] = {
@@ -241,7 +241,7 @@ int python_layout_init(struct python_layout *layout, uint16_t version, bool has_
 	return fail(-EOPNOTSUPP, "CPython %u.%u", version >> 8, version & 0xff);
 }
 
-/** Members of _Py_DebugOffsets, as numbers of their words. */
+/** Indexes of the words of members in _Py_DebugOffsets. */
 struct debug_offsets {
 	uint8_t thread_next;
 	uint8_t thread_interpreter;
@@ -336,7 +336,7 @@ static const struct debug_offsets offsets_of_3_15 = {
 	.unicode_ascii_bytes = 92,
 };
 
-/** Words at the beginning of _Py_DebugOffsets in all versions. */
+/** Indexes of the first words of _Py_DebugOffsets, equal in all versions. */
 enum {
 	WORD_COOKIE = 0,
 	WORD_VERSION = 1,
@@ -346,7 +346,7 @@ enum {
 	WORD_INTERPRETER_THREADS = 9,
 };
 
-/* Word @index as an offset; one that is too large makes *@is_bad true. 0: has none. */
+/* Word @index as an offset; sets *@is_bad if it is too large. @index 0: there is no such word. */
 static uint16_t offset_at(const uint8_t *bytes, uint8_t index, bool *is_bad)
 {
 	uint64_t value;
@@ -361,7 +361,7 @@ static uint16_t offset_at(const uint8_t *bytes, uint8_t index, bool *is_bad)
 	return (uint16_t)value;
 }
 
-/* That what the runtime says has the order that all versions have. */
+/* Checks that the fields of the runtime's table have the order that all versions have. */
 static bool layout_makes_sense(const struct python_layout *layout)
 {
 	const struct python_code_layout *code = &layout->code;
@@ -435,9 +435,9 @@ int python_layout_init_offsets(struct python_layout *layout, uint16_t version,
 			.id = offset_at(offsets, at->thread_id, &is_bad),
 		},
 	};
-	/* utf8_length and utf8 stand between (PyCompactUnicodeObject). */
+	/* PyCompactUnicodeObject adds utf8_length and utf8. */
 	made.string.compact_bytes = made.string.ascii_bytes + 16;
-	/* The flags of a string have a byte of their own before them there. */
+	/* In that build another byte precedes the flags of a string. */
 	made.string.kind_shift = made.is_free_threaded && version >= PYTHON_VERSION(3, 14) ? 8 : 2;
 	if (made.is_free_threaded) {
 		made.references = FREE_THREADED_REFERENCES;

@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lines are added up without a sign, so that hostile tables wrap around and nothing more; what is
- * no line in the end becomes 0.
+ * Lines are summed as unsigned numbers, so that hostile tables only wrap around; an invalid result becomes 0.
  */
 #include "interpreters/python/python_lines.h"
 
 #include "lib/base/byte_reader.h"
 
 enum {
-	/** Of 3.10: the range has no line. */
+	/** 3.10: the range has no line. */
 	RANGE_WITHOUT_LINE = -128,
 	CODE_UNIT_BYTES = 2,
 };
 
-/** enum _PyCodeLocationInfoKind of cpython/code.h; below are those with columns only. */
+/** enum _PyCodeLocationInfoKind of cpython/code.h; lower kinds have only columns. */
 enum location_kind {
 	LOCATION_ONE_LINE_0 = 10,
 	LOCATION_ONE_LINE_1 = 11,
@@ -58,7 +57,7 @@ static uint32_t range_line(const uint8_t *table, size_t size, uint32_t line, uin
 	return 0;
 }
 
-/* Six bits a byte, the least significant first; bit 6 says that there are more. */
+/* Reads a number of six bits a byte, the least significant first; bit 6 means that more bytes follow. */
 static uint32_t read_varint(struct byte_reader *reader)
 {
 	uint32_t value = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the tables of the file say of functions is checked against the code. */
+/* The ranges of functions in the file's tables are checked against the code. */
 #include "interpreters/python/python_loop.h"
 
 #include <elf.h>
@@ -14,9 +14,9 @@
 #include "lib/isa/x86_decode.h"
 
 enum {
-	/** Of a function's beginning, up to where it makes room for its variables. */
+	/** Limit of a function's prologue, up to the allocation of its variables. */
 	PROLOGUE_BYTES = 128,
-	/** The return address, rbx, rbp, r12 to r15. */
+	/** Size of the return address and rbx, rbp, r12 to r15. */
 	PUSHED_MAX_BYTES = 7 * 8,
 };
 
@@ -25,7 +25,7 @@ static bool range_has(struct code_range range, uint64_t address)
 	return address >= range.start && address < range.end;
 }
 
-/* Whether code in @part jumps into the midst of @function. */
+/* Finds out whether code in @part jumps into the middle of @function. */
 static int jumps_back(const struct elf_image *image, struct code_range part,
 		      struct code_range function, bool *result)
 {
@@ -65,7 +65,7 @@ static void add_candidate(const struct function_table *table, uint64_t target,
 		if (range_has(ranges[i], target))
 			return;
 	}
-	/* What is found in no function is not remembered. */
+	/* Targets without a function are not cached. */
 	if (candidates->count < PYTHON_LOOP_MAX_CANDIDATES &&
 	    candidates->lookup_count++ < PYTHON_LOOP_MAX_LOOKUPS &&
 	    !function_table_find(table, target, &ranges[candidates->count]))
@@ -95,7 +95,7 @@ static bool overlaps(struct code_range range, const struct code_range *ranges, u
 	return false;
 }
 
-/* Adds those of @candidates that are parts of ranges[0]. */
+/* Adds the candidates that are parts of ranges[0]. */
 static void add_parts(const struct elf_image *image, const struct candidates *candidates,
 		      struct code_range ranges[LOOP_RANGES_MAX], uint32_t *count)
 {
@@ -122,7 +122,7 @@ int python_loop_find_ranges(const struct elf_image *image, uint64_t start, uint6
 	uint32_t found = 1;
 	int err;
 
-	/* A symbol without a size: what its FDE says. */
+	/* If the symbol has no size, the FDE has it. */
 	err = function_table_init(&table, image);
 	if (!err && start == end)
 		err = function_table_find(&table, start, &function);
@@ -132,7 +132,7 @@ int python_loop_find_ranges(const struct elf_image *image, uint64_t start, uint6
 		err = 0;
 	if (err)
 		return err == -ENOENT ? fail(-EBADMSG, "the loop has no size") : err;
-	/* Without a table nothing of it was read yet. */
+	/* Without a table the range is not checked yet. */
 	if (function.end <= function.start ||
 	    function.end - function.start > elf_image_bytes_at_address(image, function.start))
 		return fail(-EBADMSG, "a loop that ends at %#" PRIx64, function.end);

@@ -16,7 +16,7 @@
 #include "lib/isa/arm64_decode.h"
 #include "lib/isa/x86_decode.h"
 
-/** From Py_Version: PY_VERSION_HEX of patchlevel.h. */
+/** Py_Version is PY_VERSION_HEX of patchlevel.h. */
 enum { HEX_MAJOR_MINOR_SHIFT = 16 };
 
 struct prober {
@@ -32,7 +32,7 @@ static uint64_t find_address(const struct prober *prober, const char *name)
 										  symbol.address;
 }
 
-/* "3.10.13" and the like, as a version; 0 if the text is none. */
+/* Parses a version such as "3.10.13"; 0 if the text is none. */
 static uint16_t parse_version(const char *text)
 {
 	unsigned int major, minor, patch;
@@ -44,7 +44,7 @@ static uint16_t parse_version(const char *text)
 	return (uint16_t)PYTHON_VERSION(major, minor);
 }
 
-/* Whether the text at @address is a version. */
+/* Takes the text at @address if it is a version. */
 static bool try_version_text(const struct prober *prober, uint64_t address,
 			     struct python_file *file)
 {
@@ -68,8 +68,8 @@ static bool try_version_text(const struct prober *prober, uint64_t address,
 }
 
 /*
- * Up to 3.10 the version stands only in the text of it, to which Py_GetVersion() has a pointer: any
- * number in its code that leads to such a text is it.
+ * Up to 3.10 only a text has the version, and Py_GetVersion() has a pointer to it. Any number in its code that leads
+ * to such a text is accepted as the pointer.
  */
 static bool find_version_text_x86(const struct prober *prober, const uint8_t *code, size_t size,
 				  uint64_t address, struct python_file *file)
@@ -78,7 +78,7 @@ static bool find_version_text_x86(const struct prober *prober, const uint8_t *co
 		int32_t number;
 
 		memcpy(&number, code + i, sizeof(number));
-		/* Relative to the next instruction, and absolute in a program at a fixed address. */
+		/* The number is relative to the next instruction, or absolute in a program at a fixed address. */
 		if (try_version_text(prober, address + i + 4 + (uint64_t)(int64_t)number, file) ||
 		    try_version_text(prober, (uint32_t)number, file))
 			return true;
@@ -95,7 +95,7 @@ static void decode_arm64(const uint8_t *code, uint64_t address,
 	arm64_decode(word, address, instruction);
 }
 
-/* adrp and the add that follows somewhere for the same register. */
+/* The pointer is made by an adrp and a later add to the same register. */
 static bool find_version_text_arm64(const struct prober *prober, const uint8_t *code, size_t size,
 				    uint64_t address, struct python_file *file)
 {
@@ -116,7 +116,7 @@ static bool find_version_text_arm64(const struct prober *prober, const uint8_t *
 	return false;
 }
 
-/* mov interp_head(%rip),%rax behind what a function may begin with; 0: it is not that. */
+/* The operand of mov interp_head(%rip),%rax after instructions that a function may begin with; 0: there is none. */
 static uint64_t find_head_x86(const uint8_t *code, size_t size, uint64_t address)
 {
 	struct x86_instruction x86;
@@ -132,7 +132,7 @@ static uint64_t find_head_x86(const uint8_t *code, size_t size, uint64_t address
 	return 0;
 }
 
-/* adrp and a load from that page. */
+/* The address of a load from the page of an adrp. */
 static uint64_t find_head_arm64(const uint8_t *code, size_t size, uint64_t address)
 {
 	for (size_t i = 0; i + 2 * ARM64_INSTRUCTION_BYTES <= size; i += ARM64_INSTRUCTION_BYTES) {
@@ -191,7 +191,7 @@ static int find_version(const struct prober *prober, struct python_file *file)
 	return is_found ? 0 : fail(-EOPNOTSUPP, "CPython of a version that it does not tell");
 }
 
-/* The loop's own symbol; in 2.7 by its old name. */
+/* Finds the loop's symbol, which has another name in 2.7. */
 static int find_loop(const struct prober *prober, struct elf_dynamic_symbol *loop)
 {
 	int err =
@@ -262,7 +262,7 @@ int python_probe(const struct language *language, const struct elf_image *image,
 	struct elf_dynamic_symbol loop;
 	int err;
 
-	/* A file whose tables are damaged is none of ours to report. */
+	/* A file with damaged tables is not reported here. */
 	if (elf_dynamic_init(&prober.dynamic, image) || find_loop(&prober, &loop))
 		return -ENOENT;
 	made = calloc(1, sizeof(*made));

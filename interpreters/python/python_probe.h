@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Is a file CPython, and what attach has to know of it: libpython, a python linked statically, or a
- * program that has one built in. It is one if it exports the loop, as all of them do for their
- * extension modules; for others a few small reads say no. Debug information and .symtab are not
- * looked at.
+ * Recognizes CPython in a file, and finds what attach needs: libpython, a statically linked python, or a program with
+ * an embedded one. A file is CPython if it exports the eval loop, as all of them do for extension modules; a few small
+ * reads exclude other files. Debug information and .symtab are not read.
  */
 #ifndef INTERPRETERS_PYTHON_PYTHON_PROBE_H
 #define INTERPRETERS_PYTHON_PYTHON_PROBE_H
@@ -12,7 +11,7 @@
 #include "interpreters/language.h"
 
 enum {
-	/** Text of a version, such as "3.10.13+", with its NUL. */
+	/** Limit of the text of a version, such as "3.10.13+", with its NUL. */
 	PYTHON_VERSION_TEXT_BYTES = 16,
 	/** Py_GetVersion() is a small function. */
 	PYTHON_GET_VERSION_MAX_BYTES = 256,
@@ -26,21 +25,21 @@ struct python_file {
 	uint16_t machine;
 	/** As PYTHON_VERSION(). */
 	uint16_t version;
-	/** What stands at version_address in the file, and has to in the process. */
+	/** The bytes at version_address in the file; the process must have the same. */
 	uint64_t version_address;
 	char version_text[PYTHON_VERSION_TEXT_BYTES];
 	uint32_t version_bytes;
-	/** Py_TRACE_REFS. */
+	/** The build has Py_TRACE_REFS. */
 	bool has_object_list;
 	uint64_t runtime;
-	/** Before _PyRuntime: the pointer to the first interpreter, which PyInterpreterState_Head() gives. */
+	/** Without _PyRuntime: the pointer to the first interpreter, which PyInterpreterState_Head() returns. */
 	uint64_t first_interpreter;
 	/** PyGILState_GetThisThreadState(), _PyThreadState_GetCurrent(). */
 	uint64_t thread_state_function;
 	uint64_t current_thread_state_function;
 	/** _Py_InitCleanup. */
 	uint64_t hidden_code;
-	/** Of versions without _Py_DebugOffsets. */
+	/** Set for versions without _Py_DebugOffsets. */
 	struct python_code_range unpushed[PYTHON_MAX_RANGES];
 	uint8_t saved_bytes;
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Lengths and pointers are hostile: no more is read than a name may have, whatever they say.
+ * Lengths and pointers are hostile: no more than the limit of a name is read, whatever they are.
  */
 #include "interpreters/python/python_strings.h"
 
@@ -14,19 +14,19 @@
 #include "lib/base/text.h"
 
 enum {
-	/** The largest header of a str: not compact, with the list of objects of a debug build. */
+	/** The largest header of a str: not compact, in a debug build with the list of objects. */
 	HEADER_MAX_BYTES = 128,
-	/** Read at once. */
+	/** Number of characters that are read at once. */
 	CHUNK_CHARACTERS = 1024,
 };
 
-/** Where the characters of a string lie. */
+/** The location of a string's characters. */
 struct characters {
 	uint64_t address;
 	uint64_t count;
 	/** 1, 2 or 4. */
 	uint32_t width;
-	/** Bytes of 2.7 that are UTF-8 by custom, and not characters. */
+	/** The string has bytes, as in 2.7; by convention they are UTF-8. */
 	bool is_encoded;
 };
 
@@ -46,7 +46,7 @@ static uint32_t character_at(const uint8_t *bytes, uint32_t width)
 	return character;
 }
 
-/* Appends what fits of @bytes of @size; false once the text is full. */
+/* Appends as much of @bytes as fits; false once the text is full. */
 static bool append_characters(const struct characters *characters, const uint8_t *bytes,
 			      size_t size, char *text, size_t *length)
 {
@@ -71,7 +71,7 @@ static int read_characters(struct remote_memory *memory, const struct characters
 			   char *text, size_t *length)
 {
 	uint8_t chunk[CHUNK_CHARACTERS * 4];
-	/* Encoded characters must not be cut by the border of a chunk. */
+	/* A chunk must not end within an encoded character. */
 	uint64_t at_once = characters->is_encoded ? sizeof(chunk) : CHUNK_CHARACTERS;
 	uint64_t address = characters->address, left = characters->count;
 
@@ -98,7 +98,7 @@ static int check_characters(const struct characters *characters)
 	return 0;
 }
 
-/* PEP 393; @header is that of the object at @address. */
+/* Finds the characters according to PEP 393; @header is the header of the object at @address. */
 static int find_characters(const struct python_string_layout *layout, uint64_t address,
 			   const uint8_t *header, struct characters *characters)
 {
@@ -111,7 +111,7 @@ static int find_characters(const struct python_string_layout *layout, uint64_t a
 	is_ascii = state >> (layout->kind_shift + 4) & 1;
 	characters->is_encoded = false;
 	if (kind == 0 && !is_compact && layout->wide) {
-		/* Up to 3.11, made by the old interface and not used yet. */
+		/* Up to 3.11: the old interface has made the string, and it was not used yet. */
 		characters->width = 4;
 		characters->address = header_u64(header, layout->wide);
 		characters->count = header_u64(header, layout->wide_length);
@@ -147,11 +147,11 @@ int python_string_read(struct remote_memory *memory, const struct python_layout 
 			.is_encoded = true,
 		};
 		err = check_characters(&characters);
-		/* One read, so that no character is cut but the last. */
+		/* One read, so that only the last character may be cut. */
 		if (characters.count > FRAME_NAME_MAX_BYTES)
 			characters.count = FRAME_NAME_MAX_BYTES;
 	} else {
-		/* An ASCII string may end where its page does, so that no more than its header is there. */
+		/* An ASCII string may be at the end of its page, so only its header can be read for sure. */
 		err = remote_memory_read(memory, address, header, string->ascii_bytes);
 		if (err)
 			return err;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values are followed through registers from instruction to instruction, whatever is jumped over. */
+/* Values are followed through registers in the order of instructions; jumps are ignored. */
 #include "interpreters/python/python_unpushed.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "interpreters/python/code_cursor.h"
 
 enum {
-	/* Instructions between what belongs together. */
+	/* Limits of instructions between those that belong together. */
 	END_MAX_INSTRUCTIONS = 48,
 	BEGIN_MAX_INSTRUCTIONS = 256,
 	RETURN_MAX_INSTRUCTIONS = 16,
@@ -15,7 +15,7 @@ enum {
 	WORD_BYTES = 8,
 };
 
-/** python_process.unpushed while it is made. */
+/** python_process.unpushed under construction. */
 struct unpushed {
 	struct python_code_range *ranges;
 	uint32_t count;
@@ -39,7 +39,7 @@ static bool is_in(uint32_t set, uint8_t reg)
 	return reg < CODE_REGISTERS && set & 1U << reg;
 }
 
-/* Whether a register of @set is stored at @displacement of what is not the stack. */
+/* True if a register of @set is stored at @displacement from a register other than the stack pointer. */
 static bool stores(const struct code_cursor *cursor, uint32_t set, int64_t displacement)
 {
 	const struct code_instruction *instruction = &cursor->instruction;
@@ -53,7 +53,7 @@ static bool stores(const struct code_cursor *cursor, uint32_t set, int64_t displ
 		instruction->displacement + WORD_BYTES == displacement);
 }
 
-/* The registers into which the word at @displacement of what is not the stack is loaded. */
+/* The registers that are loaded with the word at @displacement from a register other than the stack pointer. */
 static uint32_t loads(const struct code_cursor *cursor, int64_t displacement)
 {
 	const struct code_instruction *instruction = &cursor->instruction;
@@ -70,7 +70,7 @@ static uint32_t loads(const struct code_cursor *cursor, int64_t displacement)
 	return 0;
 }
 
-/* From the beginning to behind the store of the frame, an argument, to tstate->frame. */
+/* Adds the code from the beginning to the end of the store of the frame, an argument, to tstate->frame. */
 static void find_push(struct code_cursor *cursor, const struct python_layout *layout,
 		      struct unpushed *unpushed)
 {
@@ -93,7 +93,7 @@ static void find_push(struct code_cursor *cursor, const struct python_layout *la
 	}
 }
 
-/* The end of the return that code at @address of the same function goes straight to; 0: it does not. */
+/* The end of the return to which the code at @address leads without a branch; 0: it does not. */
 static uint64_t return_after(const struct code_cursor *cursor, uint64_t address)
 {
 	struct code_cursor copy = *cursor;
@@ -115,13 +115,13 @@ static uint64_t return_after(const struct code_cursor *cursor, uint64_t address)
 	return 0;
 }
 
-/* Code that is run behind the pop of a frame: to no other place. */
+/* False for instructions that cannot follow the pop of a frame: code after it runs on to the exit of the function. */
 static bool goes_on(uint8_t kind)
 {
 	return kind != CODE_CALL_INDIRECT && kind != CODE_STOP;
 }
 
-/* What begins at @popped ends with the jump at hand, if that leaves the function. */
+/* Adds the code from @popped to the end of the current jump, if the jump leaves the function. */
 static void leave_by_jump(const struct code_cursor *cursor, uint64_t popped,
 			  struct unpushed *unpushed)
 {
@@ -139,8 +139,8 @@ static void leave_by_jump(const struct code_cursor *cursor, uint64_t popped,
 }
 
 /*
- * From behind each `tstate->frame = f->f_back` to where the function is left. Two moves that look
- * like it are told by what follows: code that goes straight to a return, or to another function.
+ * Adds the code from the end of each `tstate->frame = f->f_back` to the exit of the function. Other pairs of moves look
+ * the same; the right one is followed by code that leads straight to a return or to another function.
  */
 static void find_pops(struct code_cursor *cursor, const struct python_layout *layout,
 		      struct unpushed *unpushed)
@@ -175,13 +175,13 @@ static void find_pops(struct code_cursor *cursor, const struct python_layout *la
 	}
 }
 
-/** A place on the stack: from that register on. base CODE_NO_REGISTER: none. */
+/** A stack slot, relative to a register. base CODE_NO_REGISTER: none. */
 struct stack_place {
 	uint8_t base;
 	int64_t displacement;
 };
 
-/* Where the registers point to on the stack, as far as it is known, behind the instruction. */
+/* Updates the stack slots that registers point to, as far as they are known, after the instruction. */
 static void follow_places(const struct code_cursor *cursor, struct stack_place *places)
 {
 	const struct code_instruction *instruction = &cursor->instruction;
@@ -190,7 +190,7 @@ static void follow_places(const struct code_cursor *cursor, struct stack_place *
 		if (instruction->writes & 1U << i)
 			places[i].base = CODE_NO_REGISTER;
 	}
-	/* The frame pointer may be any other pointer as well. */
+	/* The frame pointer may also hold any other pointer. */
 	if (instruction->kind == CODE_ADD && instruction->reg < CODE_REGISTERS &&
 	    instruction->reg != instruction->base &&
 	    (instruction->base == cursor->registers->stack_pointer ||
@@ -199,7 +199,7 @@ static void follow_places(const struct code_cursor *cursor, struct stack_place *
 			(struct stack_place){ instruction->base, instruction->displacement };
 }
 
-/* Whether the word at @place is written. */
+/* True if the instruction writes the word at @place. */
 static bool writes_place(const struct code_cursor *cursor, struct stack_place place)
 {
 	const struct code_instruction *instruction = &cursor->instruction;
@@ -209,7 +209,7 @@ static bool writes_place(const struct code_cursor *cursor, struct stack_place pl
 	       place.displacement < instruction->displacement + instruction->stored_bytes;
 }
 
-/* Between `tstate->cframe = &cframe` and the store to cframe.current_frame. */
+/* Adds the code between `tstate->cframe = &cframe` and the store to cframe.current_frame. */
 static void find_cframe(struct code_cursor *cursor, const struct python_layout *layout,
 			struct unpushed *unpushed)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The few instructions of CPython's loop at which the chain of frames does not yet, or no more, have
- * the frame that is run.
+ * Finds the few instructions of CPython's eval loop at which the running frame is not yet, or not any more, in the
+ * chain of frames.
  */
 #ifndef INTERPRETERS_PYTHON_PYTHON_UNPUSHED_H
 #define INTERPRETERS_PYTHON_PYTHON_UNPUSHED_H
@@ -12,8 +12,8 @@
 #include "lib/model/flag_ranges.h"
 
 /**
- * python_process.unpushed of a loop of @layout that is entered at @start, in @ranges; none where they
- * are not known or not needed. -EBADMSG if there is no such code, -ENOMEM.
+ * Finds python_process.unpushed for the loop with @layout and @ranges that starts at @start. The result is empty if it
+ * is unknown or not needed. -EBADMSG if there is no such code, -ENOMEM.
  */
 int python_unpushed_find(const struct elf_image *image, const struct python_layout *layout,
 			 uint64_t start, const struct code_range *ranges, uint32_t count,

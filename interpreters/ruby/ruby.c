@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Attaching: the version in memory is compared with the file's, and the thread's execution context comes from code. */
+/* Attaching compares the version in memory with the file's, and finds the thread's execution context in code. */
 #include "interpreters/ruby/ruby.h"
 
 #include <errno.h>
@@ -36,7 +36,7 @@ static void release(struct runtime_file *file)
 	ruby_file_release((struct ruby_file *)file);
 }
 
-/* The file may have been another one when it was probed, and the process patched. */
+/* Compares the version, because the file may have been replaced since it was probed, or the process patched. */
 static int check_version(const struct ruby_file *file, const struct attach_target *target)
 {
 	char text[RUBY_VERSION_TEXT_BYTES];
@@ -51,7 +51,7 @@ static int check_version(const struct ruby_file *file, const struct attach_targe
 
 /*
  * rb_thread_current() loads the execution context of the thread, from that its rb_thread_t, and from that the object.
- * What it does behind the first is the layout's.
+ * The offsets of the second and the third load must be those of the layout.
  */
 static int find_context(const struct ruby_file *file, const struct attach_target *target,
 			struct thread_local_path *path)
@@ -72,7 +72,7 @@ static int find_context(const struct ruby_file *file, const struct attach_target
 	return 0;
 }
 
-/* Where the process has the pointer; 0: not known. */
+/* The address of the pointer in the process; 0: unknown. */
 static int find_pointer(const struct ruby_pointer *found, const struct attach_target *target,
 			__u64 *address)
 {

@@ -11,10 +11,10 @@
 #include "lib/base/error.h"
 
 enum {
-	/** Of a method entry, behind its flags: defined_class, def, called_id, owner. */
+	/** Offset of `owner` in a method entry; after the flags come defined_class, def, called_id, owner. */
 	ENTRY_OWNER = 8 * RUBY_METHOD_WORDS,
 	CLASS_IS_LASTING = 1,
-	/** A body is read up to there. */
+	/** Number of bytes of a body that are read. */
 	BODY_BYTES = 192,
 	PREFIX_BYTES = 40,
 };
@@ -31,12 +31,12 @@ struct sequence {
 	uint64_t address;
 	uint32_t type;
 	uint64_t label;
-	/** The one around it, and the one of the method, class or file that it is part of. */
+	/** The sequence around it, and the sequence of the method, class or file that it is part of. */
 	uint64_t parent;
 	uint64_t local;
 };
 
-/* The path of the class at @address, whose flags are @flags; none if it has no lasting one. */
+/* Reads the path of the class at @address with the flags @flags; empty if it has no permanent one. */
 static int read_path(struct remote_memory *memory, const struct ruby_layout *layout,
 		     uint64_t address, uint64_t flags, struct ruby_owner *owner)
 {
@@ -81,7 +81,7 @@ int ruby_owner_read(struct remote_memory *memory, const struct ruby_layout *layo
 	return err;
 }
 
-/* Puts @bytes before the text; false: it would be too long. */
+/* Puts @bytes bytes before the text; false if it would be too long. */
 static bool prepend(const char *added, size_t bytes, ruby_text text, size_t *length)
 {
 	if (*length + bytes > FRAME_NAME_MAX_BYTES)
@@ -131,7 +131,7 @@ static int read_sequence(struct remote_memory *memory, const struct ruby_layout 
 	return err;
 }
 
-/* Goes to the sequence around this one, of the same method: that may have been freed, and be another by now. */
+/* Moves to the sequence around this one. It must belong to the same method; a freed one may have been replaced. */
 static int go_out(struct remote_memory *memory, const struct ruby_layout *layout,
 		  struct sequence *sequence)
 {
@@ -156,7 +156,10 @@ static bool is_block(uint32_t type)
 	return type == SEQUENCE_BLOCK || type == SEQUENCE_PLAIN;
 }
 
-/* Goes out to the sequence that has the name. *@level: how many blocks that takes; *@is_in_block: one at least is left. */
+/*
+ * Moves outwards to the sequence that has the name. *@level: the number of blocks on the way; *@is_in_block: there was
+ * at least one.
+ */
 static int find_named(struct remote_memory *memory, const struct ruby_layout *layout,
 		      struct sequence *sequence, uint32_t *level, bool *is_in_block)
 {

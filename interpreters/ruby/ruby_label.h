@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Names as Ruby 3.4 and later show them, which are put together from an instruction sequence, those around it, and the class
+ * Makes names as Ruby 3.4 and later show them, from an instruction sequence, the sequences around it, and the class
  * that has the method: `Integer#times`, `block in Thing.of_class` (vm_backtrace.c, calculate_iseq_label() and
- * gen_method_name()). A class without a lasting name is left out, and so is what is no class.
+ * gen_method_name()). A class without a permanent name is left out, and so is an object that is no class.
  */
 #ifndef INTERPRETERS_RUBY_RUBY_LABEL_H
 #define INTERPRETERS_RUBY_RUBY_LABEL_H
@@ -14,27 +14,27 @@
 #include "interpreters/ruby/ruby_strings.h"
 #include "lib/host/remote_memory.h"
 
-/** Sequences around one that are looked at. */
+/** Limit of nested sequences that are read. */
 enum { RUBY_LABEL_MAX_SEQUENCES = 128 };
 
 /** The class that has a method. */
 struct ruby_owner {
 	ruby_text path;
 	size_t length;
-	/** Between the path and the name; 0: there is no path. */
+	/** The character between the path and the name; 0: there is no path. */
 	char separator;
 };
 
-/** The owner of the method entry at @entry, which may have no name. -EBADMSG, -EFAULT, -ESRCH. */
+/** Reads the owner of the method entry at @entry; the owner may have no name. -EBADMSG, -EFAULT, -ESRCH. */
 int ruby_owner_read(struct remote_memory *memory, const struct ruby_layout *layout, uint64_t entry,
 		    struct ruby_owner *owner);
 
-/** Puts the owner before the name of a method; a name that would be too long stays as it is. */
+/** Puts the owner before the name of a method, unless the name would be too long. */
 void ruby_owner_add(const struct ruby_owner *owner, ruby_text name, size_t *length);
 
 /**
- * What is shown of the sequence at @address, which runs for a method of @owner. -EBADMSG if the sequences around it are
- * none, or too many; -EFAULT, -ESRCH.
+ * Makes the label of the sequence at @address, which runs for a method of @owner. -EBADMSG if the sequences around it
+ * are invalid or too many; -EFAULT, -ESRCH.
  */
 int ruby_label_read(struct remote_memory *memory, const struct ruby_layout *layout,
 		    uint64_t address, const struct ruby_owner *owner, ruby_text label,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Where things lie in the structs of each version of Ruby. From vm_core.h, method.h, eval_intern.h and
- * include/ruby/internal/core/ of each version (2.7.4, 3.1.2, 3.3.8), by offsetof() of a program compiled with them; of 3.4
- * from the code and the memory of 3.4.11, which has what 3.3 has in the same places.
+ * Offsets in the structs of each version of Ruby. They come from offsetof() in a program that was compiled with
+ * vm_core.h, method.h, eval_intern.h and include/ruby/internal/core/ of each version (2.7.4, 3.1.2, 3.3.8). For 3.4
+ * they come from the code and the memory of 3.4.11, in which the fields of 3.3 have the same offsets.
  */
 #ifndef INTERPRETERS_RUBY_RUBY_LAYOUT_H
 #define INTERPRETERS_RUBY_RUBY_LAYOUT_H
@@ -21,7 +21,7 @@ struct ruby_layout {
 	uint16_t context_frame;
 	uint16_t context_tag;
 	uint16_t context_thread;
-	/** rb_thread_t: self; thread_id, where all threads share one pointer to an execution context; ractor */
+	/** rb_thread_t: self; thread_id, if all threads share one pointer to an execution context; ractor */
 	uint16_t thread_self;
 	uint16_t thread_native;
 	uint16_t thread_ractor;
@@ -53,7 +53,7 @@ struct ruby_layout {
 	uint16_t body_path;
 	uint16_t body_label;
 	uint16_t body_first_line;
-	/** parent_iseq, local_iseq: for versions whose names have classes. */
+	/** parent_iseq, local_iseq; set for versions whose names have classes. */
 	uint16_t body_parent;
 	uint16_t body_local;
 	/** insns_info: body, size, succ_index_table */
@@ -71,22 +71,22 @@ struct ruby_layout {
 	uint16_t id_last_operator;
 
 	/**
-	 * A class with its rb_classext_t: whose singleton class it is, the byte that says by its lowest bit whether the path
-	 * is lasting, the path. 0 where names have no classes.
+	 * A class with its rb_classext_t: the object whose singleton class it is; the byte whose lowest bit means that
+	 * the path is permanent; the path. 0 in versions whose names have no classes.
 	 */
 	uint16_t class_attached;
 	uint16_t class_permanent;
 	uint16_t class_path;
 
-	/** struct RString: length, pointer, and where the bytes are of one that is embedded. */
+	/** struct RString: length, pointer, and the bytes of an embedded string. */
 	uint16_t string_length;
 	uint16_t string_pointer;
 	uint16_t string_embedded;
-	/** The length of one that is embedded is in its flags. */
+	/** The length of an embedded string is in its flags. */
 	uint16_t string_length_in_flags;
 };
 
-/** The layout of a version, RUBY_VERSION(); NULL if it is not known. */
+/** The layout of a version, RUBY_VERSION(); NULL if it is unknown. */
 const struct ruby_layout *ruby_layout_of(uint16_t version);
 
 #endif

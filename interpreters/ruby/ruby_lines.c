@@ -7,7 +7,7 @@ enum {
 	IMMEDIATE_IN_WORD = 9,
 	IMMEDIATE_BITS = 7,
 	IMMEDIATE_MASK = 0x7f,
-	/** struct succ_dict_block: the count before it, counts of 9 bits before each of its words but the first, bits. */
+	/** struct succ_dict_block: count before the block, counts of 9 bits before each word but the first, bits. */
 	BLOCK_POSITIONS = 512,
 	BLOCK_WORDS = 10,
 	BLOCK_BITS = 2,
@@ -24,7 +24,7 @@ uint32_t ruby_lines_index_words(uint32_t positions)
 		       BLOCK_WORDS;
 }
 
-/* How many entries begin at or before a position of the first ones. */
+/* The number of entries that begin at or before @position, one of the first IMMEDIATE_POSITIONS. */
 static uint32_t count_immediate(const struct ruby_lines *lines, uint32_t position)
 {
 	uint32_t word = position / IMMEDIATE_IN_WORD;

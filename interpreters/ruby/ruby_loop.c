@@ -13,15 +13,15 @@
 #include "lib/base/error.h"
 
 enum {
-	/** Of a small function, or of the beginning of one. */
+	/** Limit of a small function, or of the beginning of one. */
 	HEAD_BYTES = 192,
-	/** From the call of vm_exec_core() to where the tag is taken away. */
+	/** Limit of instructions from the call of vm_exec_core() to the removal of the tag. */
 	RETURNING_MAX_STEPS = 32,
-	/** From where all ways out of vm_exec_core() meet to its end. */
+	/** Limit of the code from the point where all exits of vm_exec_core() meet to its end. */
 	EXIT_MAX_BYTES = 96,
-	/** Of the linker's stub for a function that is exported. */
+	/** Size of the linker's stub for an exported function. */
 	STUB_BYTES = 16,
-	/** ids stands there in ruby_global_symbols, which begins with last_id. */
+	/** Offset of ids in ruby_global_symbols, which begins with last_id. */
 	SYMBOLS_IDS = 16,
 };
 
@@ -30,7 +30,7 @@ static int code_init(struct x86_code *code, const struct elf_image *image, struc
 	return x86_code_init(code, image, range, RUBY_LOOP_MAX_BYTES);
 }
 
-/* The beginning of the function at @address. */
+/* Reads the beginning of the function at @address. */
 static int code_init_head(struct x86_code *code, const struct elf_image *image, uint64_t address)
 {
 	return x86_code_init_head(code, image, address, HEAD_BYTES);
@@ -65,7 +65,7 @@ static int compare_ranges(const void *left, const void *right)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* Adds the part that the compiler has moved away and the loop jumps to at @target: its midst, or all of it. */
+/* Adds the cold part that the loop jumps into at @target. A range that begins there is another function. */
 static void add_part(const struct function_table *table, uint64_t target, struct ruby_loop *loop)
 {
 	struct code_range part;
@@ -131,7 +131,7 @@ int ruby_loop_check(const struct elf_image *image, const struct ruby_loop *loop,
 	return err ? err : fail(-EOPNOTSUPP, "vm_exec_core() keeps its control frame elsewhere");
 }
 
-/* je, on which the state is 0 if it is taken; else jne. False for other branches. */
+/* True for je and jne. *@is_taken: the state is 0 if the branch is taken, as for je. */
 static bool is_zero_branch(const struct x86_code *code, bool *is_taken)
 {
 	const uint8_t *bytes = x86_code_bytes(code);
@@ -147,14 +147,14 @@ static bool takes_tag_away(const struct x86_code *code, const struct ruby_layout
 	       code->x86.base != X86_RBP && code->x86.displacement == layout->context_tag;
 }
 
-/** Ranges that are found, of which one may be known already. */
+/** A set of found ranges; the same range may be found again. */
 struct found_ranges {
 	struct ruby_code_range *ranges;
 	uint32_t count;
 	uint32_t limit;
 };
 
-/* False if there is no room, or the file is too large for it. */
+/* Adds a range. False if the set is full, or an address does not fit into 32 bits. */
 static bool add_range(struct found_ranges *found, uint64_t start, uint64_t end)
 {
 	for (uint32_t i = 0; i < found->count; i++)
@@ -167,7 +167,7 @@ static bool add_range(struct found_ranges *found, uint64_t start, uint64_t end)
 	return true;
 }
 
-/* Follows the code behind a call of vm_exec_core() to where the tag is taken away. */
+/* Follows the code after a call of vm_exec_core() to the removal of the tag. */
 static int follow_return(struct x86_code code, const struct ruby_layout *layout,
 			 struct found_ranges *returning)
 {
@@ -194,7 +194,7 @@ static int follow_return(struct x86_code code, const struct ruby_layout *layout,
 	return fail(-EOPNOTSUPP, "vm_exec() returns in a way that is not known");
 }
 
-/* Whether the code from @address on leads straight to the return at @end, but for a check of the stack. */
+/* True if the code at @address leads straight to the return at @end, except for a check of the stack. */
 static bool leads_to_return(struct x86_code code, uint64_t address, uint64_t end)
 {
 	uint32_t branch_count = 0;
@@ -208,7 +208,7 @@ static bool leads_to_return(struct x86_code code, uint64_t address, uint64_t end
 	return code.address == end;
 }
 
-/* Where the one return of vm_exec_core() is; 0: there is not one. */
+/* The address of the only return of vm_exec_core(); 0 if there is none or more than one. */
 static uint64_t find_only_return(struct x86_code code)
 {
 	uint64_t found = 0;
@@ -223,7 +223,7 @@ static uint64_t find_only_return(struct x86_code code)
 	return found;
 }
 
-/* Where what ends with the return at @end begins: the first place that something jumps to. */
+/* The start of the code that ends with the return at @end: the first jump target that leads straight there. */
 static uint64_t find_exit(struct x86_code code, uint64_t end)
 {
 	const struct x86_code whole = code;
@@ -240,8 +240,8 @@ static uint64_t find_exit(struct x86_code code, uint64_t end)
 }
 
 /*
- * In vm_exec_core(): its end, and the branches to that which follow the store that pops a control frame, some by an
- * instruction.
+ * Adds the end of vm_exec_core(), and the code from each store that pops a control frame to the following branch to that
+ * end.
  */
 static int find_exits(const struct x86_code *core, const struct ruby_layout *layout,
 		      struct found_ranges *returning)
@@ -281,7 +281,7 @@ int ruby_loop_find_returning(const struct elf_image *image, const struct ruby_lo
 	return err ? err : find_exits(&core, layout, &returning);
 }
 
-/* The next place from code->next on with a direct call or jump to @target, decoded or not; false: there is none. */
+/* Finds the next direct call or jump to @target from code->next on, in all bytes without decoding; false: none. */
 static bool next_call(struct x86_code *code, uint64_t target)
 {
 	const uint8_t *bytes = code->bytes.data;
@@ -353,7 +353,7 @@ int ruby_loop_find_entering(const struct elf_image *image, uint64_t called, stru
 	}
 	if (!err && !found.count)
 		err = fail(-EOPNOTSUPP, "nothing calls vm_exec()");
-	/* What the linker puts between is no longer, or the beginning of vm_exec(), which pushes nothing. */
+	/* Covers the linker's stub, or the beginning of vm_exec(), which pushes nothing. */
 	if (!err && !add_range(&found, called, called + STUB_BYTES))
 		err = fail(-EOPNOTSUPP, "vm_exec() is called by too many functions");
 	return err ? err : find_pushers(image, &table, eval, &found);
@@ -377,7 +377,10 @@ bool ruby_loop_has_loads(const struct elf_image *image, uint64_t address, const 
 	return found == count && code.x86.kind == X86_RETURN;
 }
 
-/* cmp with last_id, then mov of ids; what comes before may return. Stops at a jump, and where there are both. */
+/*
+ * Finds a cmp with last_id, then a mov of ids; a return may come before them. Stops at a jump, and after both are
+ * found.
+ */
 static uint64_t find_symbols_in(struct x86_code *code, uint64_t *last_id)
 {
 	uint64_t operand;
@@ -408,7 +411,7 @@ int ruby_loop_find_symbols(const struct elf_image *image, uint64_t address, uint
 	return *symbols ? 0 : fail(-EOPNOTSUPP, "the table of symbols was not found");
 }
 
-/* The byte at an offset from rax of which bit 5 becomes the result; false: the instruction is another one. */
+/* Finds the offset from rax of the byte whose bit 5 becomes the result; false for other instructions. */
 static bool reads_flag(const struct x86_code *code, uint16_t *offset)
 {
 	/* movzbl offset(%rax),%eax; shr $5,%al */
@@ -425,16 +428,16 @@ static bool reads_flag(const struct x86_code *code, uint16_t *offset)
 
 enum { GLOBAL_LOADS_MAX = 3 };
 
-/* What a small function loads: from the address that it begins with, and from each result. */
+/* The loads of a small function: the first one from a global address, each other one from the last result. */
 struct global_loads {
 	uint64_t address;
-	/** The first one is that of the address's own word. */
+	/** The function loads the word at the address; else it takes the address itself. */
 	bool is_word;
 	int64_t offsets[GLOBAL_LOADS_MAX];
 	uint32_t count;
 };
 
-/* False if there are more, or odd ones. */
+/* Adds the instruction if it is a load. False if there are too many loads, or an offset is invalid. */
 static bool add_load(const struct x86_code *code, struct global_loads *loads)
 {
 	uint64_t address = x86_code_relative(code, true, 0x8d);
@@ -454,7 +457,7 @@ static bool add_load(const struct x86_code *code, struct global_loads *loads)
 	return true;
 }
 
-/* The pointer of which @count words are loaded, one from the other: it is the address's own word, or that has its address. */
+/* Finds the pointer from which @count words are loaded in turn: the word at the address, or one that it points to. */
 static bool take_pointer_of(const struct global_loads *loads, uint32_t count,
 			    struct ruby_pointer *pointer)
 {
@@ -517,7 +520,7 @@ static bool code_starts_with(const struct x86_code *code, uint64_t offset, const
 bool ruby_loop_saves_registers(const struct elf_image *image, uint64_t address)
 {
 	static const uint8_t endbr[] = { 0xf3, 0x0f, 0x1e, 0xfa };
-	/* push %rbp, %rbx, %r12 to %r15; or sub $48,%rsp; mov of each. Then mov %rsp,(%rdi). */
+	/* push of %rbp, %rbx, %r12 to %r15, or sub $48,%rsp and a mov of each; then mov %rsp,(%rdi). */
 	static const uint8_t pushes[] = { 0x55, 0x53, 0x41, 0x54, 0x41, 0x55, 0x41,
 					  0x56, 0x41, 0x57, 0x48, 0x89, 0x27 };
 	static const uint8_t moves[] = { 0x48, 0x83, 0xec, 0x30, 0x48, 0x89, 0x6c, 0x24, 0x28,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The process runs while it is read: what is read between two equal fingerprints is of one object, and everything else is
- * thrown away. All pointers are hostile; they are only ever read by.
+ * The process runs while it is read. The fingerprint is read before and after the object; the result is used only if
+ * both are equal. All pointers are hostile; they are only used to read memory of the process.
  */
 #include "interpreters/ruby/ruby_names.h"
 
@@ -20,10 +20,10 @@ enum {
 	BODY_BYTES = 8 * (RUBY_BODY_WORDS + 8),
 };
 
-/** File names of methods in C, as rb_profile_frame_path() has them. */
+/** The file name of methods in C, as in rb_profile_frame_path(). */
 static const char c_file[] = "<cfunc>";
 
-/** A name as it is kept: one block of memory. */
+/** A cached name. It is one block of memory. */
 struct ruby_name {
 	uint32_t first_line;
 	uint32_t file;
@@ -38,14 +38,14 @@ struct ruby_name {
 struct name_key {
 	uint64_t address;
 	uint32_t fingerprint;
-	/** hash_name(); 0: not looked at yet. */
+	/** hash_name(); 0: not computed yet. */
 	uint32_t object;
 	uint64_t is_method;
 	/** The method entry that a sequence runs for; 0: there is none. */
 	uint64_t owner;
 };
 
-/** The tables of lines of a sequence, as they were read. */
+/** The tables of lines that were read for a sequence. */
 struct tables {
 	uint32_t *lines;
 	uint64_t *index;
@@ -120,7 +120,7 @@ void ruby_names_describe(const struct ruby_layout *layout, struct ruby_process *
 	process->class_path = layout->class_path;
 }
 
-/* The first words of the object at @address, whose kind is checked: one that was freed is another's, or nobody's. */
+/* Reads the first words of the object at @address, and checks its kind, since it may have been freed or replaced. */
 static int read_object(struct remote_memory *memory, uint64_t address, uint64_t kind,
 		       uint64_t words[1 + RUBY_METHOD_WORDS])
 {
@@ -139,7 +139,7 @@ static uint64_t mix_words(uint64_t sum, const uint64_t *words, size_t count)
 	return sum;
 }
 
-/* Mixes the words of the String or Array at @address in. *@first is the first of them. */
+/* Mixes the words of the String or Array at @address into @sum. *@first: the first word. */
 static int mix_text(struct remote_memory *memory, uint64_t address, uint64_t *first, uint64_t *sum)
 {
 	uint64_t words[RUBY_TEXT_WORDS];
@@ -152,7 +152,7 @@ static int mix_text(struct remote_memory *memory, uint64_t address, uint64_t *fi
 	return 0;
 }
 
-/* The same of a path, and of the String that an Array with it begins with. */
+/* The same for a path; if it is an Array, also for the String that is its first element. */
 static int mix_path(struct remote_memory *memory, uint64_t address, uint64_t *sum)
 {
 	uint64_t flags, first;
@@ -165,7 +165,7 @@ static int mix_path(struct remote_memory *memory, uint64_t address, uint64_t *su
 	return err;
 }
 
-/* As the kernel side's ruby_mix_class(). */
+/* The same as the kernel side's ruby_mix_class(). */
 static int mix_class(const struct ruby_process *process, struct remote_memory *memory,
 		     uint64_t class, uint64_t *sum)
 {
@@ -229,7 +229,7 @@ static int sequence_fingerprint(const struct ruby_names *names, struct remote_me
 	return err;
 }
 
-/* The fingerprint of the object at @key as the kernel side makes it. */
+/* Computes the fingerprint of the object of @key as the kernel side does. */
 static int read_fingerprint(const struct ruby_names *names, struct remote_memory *memory,
 			    const struct name_key *key, uint32_t *fingerprint)
 {
@@ -275,7 +275,7 @@ static uint32_t body_half_word(const uint8_t *body, uint16_t offset)
 	return word;
 }
 
-/* The lines of @count entries at @address. */
+/* Reads the lines of @count entries at @address. */
 static int read_lines(struct remote_memory *memory, uint64_t address, uint32_t count,
 		      uint32_t entry_bytes, struct tables *tables)
 {
@@ -307,7 +307,7 @@ static int read_index(struct remote_memory *memory, uint64_t address, uint32_t w
 	return err;
 }
 
-/* The tables of the sequence that has @body; none if they are too large. */
+/* Reads the tables of the sequence with @body; they are empty if they are too large. */
 static int read_tables(const struct ruby_layout *layout, struct remote_memory *memory,
 		       const uint8_t *body, struct tables *tables)
 {
@@ -345,14 +345,14 @@ static struct ruby_name *make_name(const struct ruby_name *header, const struct 
 	return made;
 }
 
-/* The owner of the method entry at @entry, if there is one, into names->owner. */
+/* Reads the owner of the method entry at @entry, if there is one, to names->owner. */
 static int read_owner(struct ruby_names *names, struct remote_memory *memory, uint64_t entry)
 {
 	names->owner.separator = 0;
 	return entry ? ruby_owner_read(memory, names->layout, entry, &names->owner) : 0;
 }
 
-/* The name of a sequence, whose own label is at @label. */
+/* Reads the name of a sequence whose own label is at @label. */
 static int read_label(struct ruby_names *names, struct remote_memory *memory,
 		      const struct name_key *key, uint64_t label, size_t *length)
 {
@@ -431,7 +431,7 @@ static int read_method(struct ruby_names *names, struct remote_memory *memory, u
 	return *name ? 0 : -ENOMEM;
 }
 
-/* Never 0. */
+/* The hash of the contents; never 0. */
 static uint32_t hash_name(const struct ruby_name *name)
 {
 	uint64_t sum = hash64_bytes(name->words, name_bytes(name) - sizeof(*name));
@@ -444,7 +444,8 @@ static uint32_t hash_name(const struct ruby_name *name)
 }
 
 /*
- * Puts @made into the cache, unless it is there; borrowed until the next call. NULL if it is not the object that it was.
+ * Puts @made into the cache, unless it is there. The result is borrowed until the next call. NULL if it is another
+ * object than the one in @key.
  */
 static const struct ruby_name *keep_name(struct ruby_names *names, struct name_key *key,
 					 struct ruby_name *made)
@@ -464,7 +465,7 @@ static const struct ruby_name *keep_name(struct ruby_names *names, struct name_k
 	return kept || key->object != object ? kept : made;
 }
 
-/* The name of @key, from the cache or read; borrowed until the next call. */
+/* Finds the name of @key in the cache, or reads it. The result is borrowed until the next call. */
 static int get_name(struct ruby_names *names, struct remote_memory *memory, struct name_key *key,
 		    const struct ruby_name **name)
 {
@@ -480,7 +481,7 @@ static int get_name(struct ruby_names *names, struct remote_memory *memory, stru
 		return err;
 	err = key->is_method ? read_method(names, memory, key->address, &made) :
 			       read_sequence(names, memory, key, &made);
-	/* Whatever was read, it is nothing if the object went meanwhile. */
+	/* The result is useless if the object was freed while it was read. */
 	if (err != -ESRCH && err != -ENOMEM)
 		changed = check_fingerprint(names, memory, key);
 	if (err || changed) {
@@ -497,13 +498,13 @@ static uint32_t line_at(const struct ruby_name *name, uint32_t position)
 					  .count = name->line_count,
 					  .index = name->words,
 					  .index_words = name->index_words };
-	/* The pc is behind the instruction, or at the first one. */
+	/* The pc is after the instruction, or at the first one. */
 	uint32_t line = ruby_line(&lines, position ? position - 1 : 0);
 
 	return line ? line : name->first_line;
 }
 
-/* What the garbage collector does. */
+/* Names the phase of the garbage collector. */
 static int name_collector(const uint64_t *words, uint32_t *object, struct interpreted_frame *frame)
 {
 	static const char *const names[] = {

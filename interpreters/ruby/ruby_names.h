@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Names and lines of instruction sequences and methods in C, and a cache of them. An object is known by its address and
- * fingerprint (abi/ruby.h), and by what was read of it: what forks make apart from each other can agree in the rest.
+ * Finds names and lines of instruction sequences and methods in C, and caches them. An object is identified by its
+ * address and fingerprint (abi/ruby.h), and by a hash of its contents, because forks of a process may create different
+ * objects with the same address and fingerprint.
  */
 #ifndef INTERPRETERS_RUBY_RUBY_NAMES_H
 #define INTERPRETERS_RUBY_RUBY_NAMES_H
@@ -14,23 +15,23 @@
 
 enum {
 	RUBY_NAMES_MAX_ENTRIES = 512,
-	/** With the entries' own bytes. A table that does not fit is read again for each frame. */
+	/** Includes the overhead of entries. A table that does not fit is read again for each frame. */
 	RUBY_NAMES_MAX_BYTES = 128 << 10,
 };
 
 struct ruby_name;
 
-/** Of one process; one thread at a time. */
+/** State for one process; one thread at a time uses it. */
 struct ruby_names {
 	const struct ruby_layout *layout;
-	/** What the kernel side makes fingerprints of. */
+	/** Describes the words that the kernel side makes fingerprints of. */
 	struct ruby_process process;
-	/** ruby_global_symbols in the process. */
+	/** Address of ruby_global_symbols in the process. */
 	uint64_t symbols;
 	struct lru_cache cache;
-	/** What is too large for the cache; NULL or the answer of the last call. */
+	/** The answer of the last call if it was too large for the cache, else NULL. */
 	struct ruby_name *uncached;
-	/** Of the last name and file; for reading. */
+	/** Buffers for reading name and file. */
 	ruby_text name;
 	ruby_text path;
 	struct ruby_owner owner;
@@ -41,10 +42,10 @@ void ruby_names_init(struct ruby_names *names, const struct ruby_layout *layout,
 		     const struct ruby_process *process, uint64_t symbols);
 void ruby_names_deinit(struct ruby_names *names);
 
-/** Fills the fields of @process that the kernel side reads sequences by. */
+/** Fills the fields of @process that the kernel side needs to read sequences. */
 void ruby_names_describe(const struct ruby_layout *layout, struct ruby_process *process);
 
-/** As language_ops.symbolize, but of the one frame: name, file and line. */
+/** As language_ops.symbolize, for a single frame: name, file and line. */
 int ruby_names_symbolize(struct ruby_names *names, struct remote_memory *memory,
 			 const uint64_t *words, uint32_t *object, struct interpreted_frame *frame);
 

@@ -16,7 +16,7 @@ struct prober {
 	struct elf_dynamic dynamic;
 };
 
-/* The exported function or object @name; -ENOENT. */
+/* Finds the exported function or object @name; -ENOENT. */
 static int find_symbol(const struct prober *prober, const char *name,
 		       struct elf_dynamic_symbol *symbol)
 {
@@ -51,8 +51,8 @@ static int find_version(const struct prober *prober, struct ruby_file *file)
 }
 
 /*
- * The loop's own symbol where it is exported, else what rb_iseq_eval() ends with: that calls the loop, or what the linker
- * has put between.
+ * Finds the loop by its symbol if it is exported, else by the final jump of rb_iseq_eval(). Callers reach the loop
+ * directly or through the linker's stub.
  */
 static int find_loop(const struct prober *prober, struct ruby_file *file, struct ruby_loop *loop)
 {
@@ -72,7 +72,7 @@ static int find_loop(const struct prober *prober, struct ruby_file *file, struct
 	return err;
 }
 
-/* Whether rb_iseq_label() finds a sequence's body and its label where the layout has them. */
+/* Checks that rb_iseq_label() loads a sequence's body and its label at the offsets of the layout. */
 static int check_layout(const struct prober *prober, const struct ruby_layout *layout)
 {
 	const int64_t expected[] = { layout->sequence_body, layout->body_label };
@@ -111,7 +111,7 @@ static int fill(const struct prober *prober, struct ruby_file *file)
 					     file->layout, &file->context);
 	if (err)
 		return err;
-	/* Without it nothing is said of the garbage collector. */
+	/* Without it there are no frames of the garbage collector. */
 	if (ruby_loop_find_collector(prober->image, find_address(prober, "rb_during_gc"),
 				     &file->collector))
 		file->collector.vm.address = 0;
@@ -132,7 +132,7 @@ int ruby_probe(const struct language *language, const struct elf_image *image,
 	struct prober prober = { .image = image };
 	int err;
 
-	/* A file whose tables are damaged is none of ours to report. */
+	/* A file with damaged tables is not reported here. */
 	if (elf_dynamic_init(&prober.dynamic, image) || !find_address(&prober, "ruby_version") ||
 	    !find_address(&prober, "rb_iseq_eval") || !find_address(&prober, "rb_thread_current"))
 		return -ENOENT;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Is a file Ruby, and what attach has to know of it: libruby, or a ruby that is linked statically. It is one if it
- * exports ruby_version and rb_iseq_eval(), as all do for their extensions; for others a few small reads say no.
+ * Recognizes Ruby in a file, and finds what attach needs: libruby, or a statically linked ruby. A file is Ruby if it
+ * exports ruby_version and rb_iseq_eval(), as all do for extensions; a few small reads exclude other files.
  *
- * The loop is found from code, since 3.2 and later export it no more: rb_iseq_eval() ends with a jump to vm_exec(), of
- * which the largest function that it calls executes instructions. Layouts are checked against code as well.
+ * The loop is found in code, since 3.2 and later do not export it: rb_iseq_eval() ends with a jump to vm_exec(), and
+ * the largest function that vm_exec() calls executes instructions. Layouts are checked against code as well.
  */
 #ifndef INTERPRETERS_RUBY_RUBY_PROBE_H
 #define INTERPRETERS_RUBY_RUBY_PROBE_H
@@ -15,7 +15,7 @@
 #include "interpreters/ruby/ruby_loop.h"
 
 enum {
-	/** Such as "3.3.8", with its NUL. */
+	/** Limit of the text of a version, such as "3.3.8", with its NUL. */
 	RUBY_VERSION_TEXT_BYTES = 16,
 };
 
@@ -24,18 +24,18 @@ struct ruby_file {
 	struct runtime_file file;
 	uint16_t machine;
 	const struct ruby_layout *layout;
-	/** What stands there in the file, and has to in the process. */
+	/** The text at version_address in the file; the process must have the same. */
 	uint64_t version_address;
 	char version_text[RUBY_VERSION_TEXT_BYTES];
 	/** rb_thread_current() */
 	uint64_t thread_function;
 	/** ruby_global_symbols: last_id, a table, ids. */
 	uint64_t symbols;
-	/** The pointer to the execution context, where all threads share one. */
+	/** The pointer to the execution context, in versions whose threads share one. */
 	struct ruby_pointer context;
-	/** Its pointer is not known if rb_during_gc() is of another shape. */
+	/** Its pointer is unknown if rb_during_gc() has another shape. */
 	struct ruby_collector collector;
-	/** coroutine_transfer() is as struct ruby_process takes it for granted. */
+	/** coroutine_transfer() saves registers as struct ruby_process assumes. */
 	bool saves_registers;
 	/** As in struct ruby_process. */
 	struct ruby_code_range core;

@@ -13,15 +13,15 @@ enum {
 	TYPE_MASK = 0x1f,
 	TYPE_STRING = 5,
 	TYPE_ARRAY = 7,
-	/** Of a String (RSTRING_NOEMBED), and of an Array (RARRAY_EMBED_FLAG). */
+	/** Flags of a String (RSTRING_NOEMBED) and of an Array (RARRAY_EMBED_FLAG). */
 	STRING_IS_SEPARATE = 1 << 13,
 	ARRAY_IS_EMBEDDED = 1 << 13,
-	/** The length of what is embedded. */
+	/** Bits of the length of an embedded String or Array. */
 	EMBEDDED_STRING_SHIFT = 14,
 	EMBEDDED_STRING_MASK = 0x1f,
 	EMBEDDED_ARRAY_SHIFT = 15,
 	EMBEDDED_ARRAY_MASK = 0x7f,
-	/** struct RString and RArray are read up to there. */
+	/** Number of bytes of struct RString and RArray that are read. */
 	HEADER_BYTES = 40,
 	ARRAY_EMBEDDED = 16,
 	ARRAY_LENGTH = 16,
@@ -40,7 +40,7 @@ static uint64_t word_at(const uint8_t *bytes, uint32_t offset)
 	return word;
 }
 
-/* The header of the object at @address, which has to be of @type. */
+/* Reads the header of the object at @address, which must be of @type. */
 static int read_header(struct remote_memory *memory, uint64_t address, uint32_t type,
 		       uint8_t header[HEADER_BYTES])
 {

@@ -39,7 +39,7 @@ static void neighbours_come_out_of_one_read(void **state)
 	for (uint32_t i = 0; i < READ_WINDOW_BYTES; i += 8)
 		read_is_what_is_there(READ_WINDOW_BYTES + i, 8);
 	assert_int_equal(vm.reads, 1);
-	/* All that there is room for, and not the first any more. */
+	/* All windows are filled, and the first one is evicted. */
 	for (uint32_t i = 0; i < READ_WINDOW_COUNT; i++)
 		read_is_what_is_there((3 + i) * READ_WINDOW_BYTES, 4);
 	for (uint32_t i = 0; i < READ_WINDOW_COUNT; i++)

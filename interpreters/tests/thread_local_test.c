@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The functions of real C libraries: pthread_getspecific() of this one, in this process, and of the
- * cross compiler's for arm64, as a file; and small ones of our own.
+ * Functions of real C libraries: pthread_getspecific() of this process's library, and of the cross
+ * compiler's library for arm64, as a file; and small functions of our own.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,7 +34,7 @@ static int read_file(struct remote_memory *memory, uint64_t address, void *buffe
 
 	if (!elf_image_read_address(&file->image, address, buffer, bytes))
 		return 0;
-	/* Zeroed memory behind the file's. */
+	/* Zeroed memory that follows the file's. */
 	for (uint32_t i = 0; i < file->image.segment_count; i++) {
 		const struct elf_segment *segment = &file->image.segments[i];
 
@@ -131,7 +131,7 @@ static void the_words_of_keys_are_found_in_a_c_library_of_arm64(void **state)
 							   &far),
 				 0);
 		assert_int_equal(far.depth, 2);
-		/* Behind the first block stand the pointers to the others. */
+		/* The pointers to the other blocks follow the first block. */
 		assert_int_equal(far.offsets[0] - first.offsets[0], 32 * 16 + 2 * 8 - 8);
 		assert_int_equal(far.offsets[1], 6 * 16 + 8);
 	}
@@ -144,7 +144,7 @@ static void the_words_of_keys_are_found_in_a_c_library_of_arm64(void **state)
 }
 
 #ifdef __x86_64__
-/** Instructions at an address of their own. */
+/** Instructions at an address of their choice. */
 struct code_memory {
 	struct remote_memory memory;
 	const uint8_t *code;
@@ -218,7 +218,7 @@ static void what_is_no_word_of_the_thread_is_refused(void **state)
 	assert_int_equal(EVALUATE(&path, 0xeb, 0xfe), -EOPNOTSUPP);
 	/* call itself */
 	assert_int_equal(EVALUATE(&path, 0xe8, 0xfb, 0xff, 0xff, 0xff), -EOPNOTSUPP);
-	/* syscall; jmp *%rax; cpuid and a branch by what it gives */
+	/* syscall; jmp *%rax; cpuid and a branch on its result */
 	assert_int_equal(EVALUATE(&path, 0x0f, 0x05), -EOPNOTSUPP);
 	assert_int_equal(EVALUATE(&path, 0xff, 0xe0), -EOPNOTSUPP);
 	assert_int_equal(EVALUATE(&path, 0x0f, 0xa2, 0x85, 0xc0, 0x74, 0x00, 0xc3), -EOPNOTSUPP);

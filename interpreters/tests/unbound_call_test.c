@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A call that the dynamic linker has not bound: of a module that has a slot for `wanted` to another
- * one that exports it, both made here, and the code of both machines that jumps through the slot.
+ * A call that the dynamic linker has not bound, from a module with a slot for `wanted` to a module that
+ * exports it. Both modules are made here, and so is the code of both machines that jumps through the slot.
  */
 #include "interpreters/unbound_call.h"
 
@@ -31,10 +31,10 @@
 enum {
 	CODE = 0x1000,
 	CODE_BYTES = 256,
-	/* In CODE: the next instructions of the PLT, to which the slot leads still. */
+	/* Offset in CODE of the next instructions of the PLT, which the slot still points to. */
 	BINDER = 0x80,
 	THREAD_OFFSET = -0x28,
-	/* More than can be looked at in the time that there is. */
+	/* More than can be searched within the limit of CPU time. */
 	MANY_MODULES = 3000000,
 };
 
@@ -115,7 +115,7 @@ static struct code_memory code_of_x86(void)
 	return code;
 }
 
-/* x16 = SLOT; the beginning of the PLT, where calls that are not bound come to. */
+/* x16 = SLOT; then the beginning of the PLT, which calls that are not bound reach. */
 static struct code_memory code_of_arm64(void)
 {
 	const uint32_t words[] = { 0xd2800010 | (uint32_t)(SLOT & 0xffff) << 5,
@@ -188,7 +188,7 @@ static void a_deadline_of_cpu_time_is_kept(void **state)
 	assert_int_equal(function, FUNCTION);
 }
 
-/* What is over is not "not yet": it would be tried for ever. */
+/* Being over the limit is not -EAGAIN, which would be retried for ever. */
 static void modules_that_take_too_long_are_refused(void **state)
 {
 	struct attach_module *many = calloc(MANY_MODULES, sizeof(*many));

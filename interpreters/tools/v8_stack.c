@@ -2,13 +2,14 @@
 /*
  * build/v8_stack [-translations|-positions] PID|CORE
  *
- * Prints the JavaScript frames of each thread of a Node.js process, or of a core file of one, that waits in C++, as
- * interpreters/javascript reads them; the process is not stopped. For tests, and for finding errors.
+ * Prints the JavaScript frames of each thread that waits in C++, of a Node.js process or its core file, as
+ * interpreters/javascript reads them. The process is not stopped. For tests and for finding errors.
  *
- * A line "thread TID", then one for each frame, innermost first, with tabs in between: tier, function, FILE:LINE:COLUMN
- * (empty without a script), "inlined", "new" or both, and the ids by which V8 tells functions from each other
- * ("script=N literal=N", "unique=N" from 12.4 on, "optimization=N" for optimized code). -translations and -positions
- * read that table of optimized code alone, and say "[error: ...]" as the function where it does not tell.
+ * Each thread has a line "thread TID" and then a line for each frame, innermost first, with these fields between tabs:
+ * tier, function, FILE:LINE:COLUMN (empty without a script), "inlined", "new" or both, and the ids by which V8
+ * distinguishes functions ("script=N literal=N", "unique=N" from 12.4 on, "optimization=N" for optimized code).
+ * -translations and -positions read only that table of optimized code, and print "[error: ...]" as the function where
+ * the table has no answer.
  *
  * Exit status: 0, 1 if the process cannot be read, 2 wrong usage.
  */
@@ -33,7 +34,7 @@
 #include "lib/host/proc_maps.h"
 
 enum {
-	/** Of DWARF on x86-64 and on arm64. */
+	/** DWARF register numbers of the stack pointer. */
 	SP_X86_64 = 7,
 	SP_AARCH64 = 31,
 	PATH_BYTES = 64,
@@ -55,7 +56,7 @@ struct thread {
 
 struct script {
 	uint64_t address;
-	/** Without lines if they could not be read. */
+	/** Has no lines if they could not be read. */
 	struct v8_lines lines;
 };
 
@@ -65,10 +66,10 @@ VECTOR_DEFINE(scripts, struct script)
 
 /** A process or a core file, and the V8 in it. */
 struct target {
-	/** What is read of it: that of the process or the core file, then of V8's file. */
+	/** Reads `source` first, then V8's file. */
 	struct remote_memory memory;
 	struct remote_memory *source;
-	/** One of them. */
+	/** The one in use is chosen by is_core. */
 	struct process_memory process;
 	struct core_file core;
 	bool is_core;
@@ -86,7 +87,7 @@ struct target {
 	struct v8_function_places places;
 };
 
-/* Core files have not what a file still has. */
+/* Memory that a core file lacks is read from V8's file. */
 static int read_memory(struct remote_memory *memory, uint64_t address, void *buffer, size_t bytes)
 {
 	struct target *target = (struct target *)memory;
@@ -124,7 +125,7 @@ static const struct v8_builtin *find_builtin(void *context, uint64_t pc)
 	return NULL;
 }
 
-/* NULL without memory. */
+/* NULL if memory ran out. */
 static const struct v8_lines *lines_of(struct target *target, uint64_t script)
 {
 	struct script made = { .address = script };
@@ -156,7 +157,7 @@ static void print_place(struct target *target, uint64_t shared, int32_t script_o
 		printf(":%u:%u", place.line, place.column);
 }
 
-/* A function's name by V8's profiler, which is "" without one. */
+/* The function's name as V8's profiler has it, "" if it has none. */
 static void print_function(struct target *target, uint64_t shared)
 {
 	v8_text name;
@@ -167,7 +168,7 @@ static void print_function(struct target *target, uint64_t shared)
 		printf("%s", name);
 }
 
-/* The end of a function's line. */
+/* Prints the last field of a function's line. */
 static void print_ids(struct target *target, uint64_t shared, const struct v8_code *code)
 {
 	struct v8_function_ids ids;
@@ -247,7 +248,7 @@ static int print_frame(void *context, const struct v8_walk_frame *frame)
 	return 0;
 }
 
-/* Where the memory ends that the stack at @sp lies in. */
+/* The end of the mapping that has the stack at @sp. */
 static uint64_t find_stack_end(const struct target *target, uint64_t sp)
 {
 	if (target->is_core) {
@@ -278,7 +279,7 @@ static void print_thread(struct target *target, const struct thread *thread)
 		printf("error\t%s\t\t\t\n", error_text());
 }
 
-/* The file at @path as V8's; -ENOENT if it is not. */
+/* Opens the mapped file as V8's; -ENOENT if it is not. */
 static int open_v8(struct target *target, const struct mapping *mapping)
 {
 	_cleanup_(close_fd) int fd = open(mapping->path, O_RDONLY | O_CLOEXEC);
@@ -305,7 +306,7 @@ static int open_v8(struct target *target, const struct mapping *mapping)
 	return err == -ENOENT ? fail(-EOPNOTSUPP, "%s has no symbols", mapping->path) : err;
 }
 
-/* Mappings of a file lie in the order of its contents, but for the one that V8 itself makes. */
+/* Mappings of a file follow one another in the order of its contents, except the one that V8 itself makes. */
 static int find_v8(struct target *target)
 {
 	const char *last = "";
@@ -449,7 +450,7 @@ static void deinit(struct target *target)
 int main(int argc, char **argv)
 {
 	static const struct remote_memory_ops ops = { .read = read_memory };
-	/* Large. */
+	/* Static because it is large. */
 	static struct target target;
 	const char *name = argv[argc - 1];
 	char *end;

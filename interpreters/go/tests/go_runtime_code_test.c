@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is read out of the runtime's functions of some versions, cut and damaged. */
+/* Reads functions of Go's runtime in some versions, whole, cut and damaged. */
 #include "interpreters/go/go_runtime_code.h"
 
 #include <setjmp.h>
@@ -17,18 +17,18 @@
 
 enum {
 	ADDRESS = 0x6d0c0,
-	/* Of no function of the table below. */
+	/* The value for no function of the table below. */
 	NOTHING = GO_RUNTIME_FUNCTION_COUNT,
 };
 
 static const struct known {
 	const uint8_t *code;
 	size_t size;
-	/* So many of them decide. */
+	/* The number of bytes that are needed for a match. */
 	size_t needed;
 	uint16_t machine;
 	enum go_runtime_function function;
-	/* What is found: place, offset and slot of g; fields of struct go_process. */
+	/* Expected results: location, offset and slot of g; fields of struct go_process. */
 	enum go_g_place place;
 	int32_t offset;
 	uint64_t slot;
@@ -99,7 +99,7 @@ static const struct known {
 	{ BYTES(arm64_load_g_27_plugin), 32, EM_AARCH64, GO_RUNTIME_LOAD_G, 0, 0, 0, { 0 } },
 };
 
-/* What arm64's load_g() tells, where each of them was; the program's symbols and slots say the same. */
+/* Expected results for arm64's load_g() at the original addresses; the programs' symbols and slots agree. */
 static const struct known_g {
 	const uint8_t *code;
 	size_t size;
@@ -119,7 +119,7 @@ static const struct known_g {
 
 enum { KNOWN_COUNT = sizeof(known) / sizeof(known[0]), CODE_MAX_BYTES = 128 };
 
-/* From memory of the very size, so that reading beyond it shows. */
+/* Reads from an allocation of exactly @size bytes, so that the sanitizer sees a read beyond it. */
 static bool read_code(struct go_runtime_code *runtime, const struct known *of, size_t size)
 {
 	uint8_t *code = malloc(size + !size);
@@ -181,7 +181,7 @@ static void load_g_tells_where_g_is_with_c(void **state)
 	}
 }
 
-/* adrp and a pair of movz and movk with values of all their bits. */
+/* adrp and a pair of movz and movk whose values use all their bits. */
 static void numbers_in_load_g_have_all_their_bits(void **state)
 {
 	uint32_t words[8];
@@ -189,7 +189,7 @@ static void numbers_in_load_g_have_all_their_bits(void **state)
 
 	(void)state;
 	memcpy(words, arm64_load_g_27_pie, sizeof(words));
-	/* 0x1001 pages back, and far ahead */
+	/* The targets are 0x1001 pages before the code, and far after it. */
 	words[0] = 0xf0ff7fdb;
 	words[4] |= 0x1234 << 5;
 	words[5] = 0xf280001b | 0x5678 << 5;
@@ -221,7 +221,7 @@ static void functions_may_begin_otherwise(void **state)
 		struct known later = known[i];
 		struct go_runtime_code runtime;
 
-		/* Instructions of arm64 do not begin just anywhere. */
+		/* Instructions of arm64 are aligned. */
 		for (size_t lead = 1; lead < 9; lead++) {
 			bool is_whole = known[i].machine == EM_X86_64 || lead % 4 == 0;
 
@@ -275,7 +275,7 @@ static void a_wrapper_is_none_of_them(void **state)
 	}
 }
 
-/* @bytes at @at of code @index are @value: is it still read? */
+/* True if code @index is still read after its @bytes bytes at @at are set to @value. */
 static bool is_read_with(int index, size_t at, uint32_t value, size_t bytes)
 {
 	uint8_t code[CODE_MAX_BYTES];
@@ -310,7 +310,7 @@ static void offsets_that_cannot_be_are_refused(void **state)
 	assert_false(is_read_with(ARM64_SYSTEMSTACK_27, 48, 0xf9400086, 4));
 }
 
-/* Each of them but those that may be anything: offsets, and how far jumps go. */
+/* All bytes are compared, except offsets and the distances of jumps. */
 static void instructions_are_compared_whole(void **state)
 {
 	(void)state;
@@ -319,7 +319,7 @@ static void instructions_are_compared_whole(void **state)
 
 		for (size_t at = 0; at < known[i].needed; at++)
 			refused += !is_read_with(i, at, known[i].code[at] ^ 1, 1);
-		/* 8 bytes of arm64's mcall(); of the others more. */
+		/* arm64's mcall() has the fewest: 8 bytes. */
 		assert_true(refused >= 6);
 	}
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The runtime is found in files that have little more than its functions, and where g is in processes. */
+/* Finds the runtime in files that have little more than its functions, and g in processes. */
 #include "interpreters/go/go.h"
 
 #include <setjmp.h>
@@ -21,7 +21,7 @@
 
 enum {
 	FUNCTION_BYTES = 128,
-	/* The slot's place, as the code of the c-shared file leads to it from its place here. */
+	/* Distance from the code of the c-shared file to the slot that it refers to. */
 	TEXT = MADE_GO_ADDRESS + MADE_GO_TEXT,
 	SYSTEMSTACK_SLOT = 0x87ed8 + 16,
 	BIAS = 0x10000,
@@ -98,7 +98,7 @@ struct made_process {
 	struct remote_memory memory;
 	int64_t slot;
 	int error;
-	/* arm64: where the flag of C is, or where a word is that leads there; g's slot. */
+	/* arm64: address of the flag of C, or of the pointer to it. Then address of g's slot. */
 	uint64_t flag_address;
 	uint64_t flag_slot_address;
 	uint64_t slot_address;
@@ -175,7 +175,7 @@ static void the_linker_says_where_a_shared_object_has_g(void **state)
 
 	(void)state;
 	assert_int_equal(probe(EM_X86_64, shared, 3, &file), 0);
-	/* It has not been there yet. */
+	/* The dynamic linker has not set the slot yet. */
 	assert_int_equal(attach(file, &made, &data), -EAGAIN);
 	assert_int_equal(data.m_curg, 1);
 	made.slot = -0x78;
@@ -196,7 +196,7 @@ static void the_linker_says_where_a_shared_object_has_g(void **state)
 	go_language.ops->release(file);
 }
 
-/* Where adrp of @pages, in the function number @index, leads. */
+/* The result of adrp with @pages in function @index. */
 static uint64_t page_from(uint32_t index, uint32_t pages)
 {
 	uint64_t address = TEXT + index * FUNCTION_BYTES;
@@ -225,7 +225,7 @@ static void arm64_without_c_has_g_in_a_register(void **state)
 	made.error = -ESRCH;
 	assert_int_equal(attach(file, &made, &data), -ESRCH);
 	go_language.ops->release(file);
-	/* Its morestack() needs what mcall() tells. */
+	/* Frames of arm64's morestack() need the offset from mcall(). */
 	assert_int_equal(probe(EM_AARCH64, arm64, 4, &file), -EOPNOTSUPP);
 }
 
@@ -239,7 +239,7 @@ static void a_plugin_of_arm64_is_told_all_places(void **state)
 	made.flag_slot_address = BIAS + page_from(0, 0xb7) + 0x628;
 	made.slot_address = BIAS + page_from(0, 0xb7) + 0x578;
 	assert_int_equal(probe(EM_AARCH64, arm64_plugin, 5, &file), 0);
-	/* The linker has not been there. */
+	/* The dynamic linker has not set the words yet. */
 	assert_int_equal(attach(file, &made, &data), -EAGAIN);
 	made.flag_slot = made.flag_address = 0x7f0012345678;
 	assert_int_equal(attach(file, &made, &data), 0);
@@ -260,7 +260,7 @@ static void a_runtime_that_is_not_known_is_refused(void **state)
 
 	(void)state;
 	assert_int_equal(probe(EM_X86_64, executable, 3, &file), -EOPNOTSUPP);
-	/* A name that goes on is another one. */
+	/* A longer name is another function. */
 	memcpy(codes, executable, sizeof(codes));
 	codes[3].name = "runtime.nanotime1x";
 	assert_int_equal(probe(EM_X86_64, codes, 4, &file), -EOPNOTSUPP);
@@ -277,7 +277,7 @@ static void files_without_a_runtime_are_none(void **state)
 
 	(void)state;
 	assert_int_equal(probe(EM_X86_64, codes, 1, &file), -ENOENT);
-	/* Nothing says that it is of Go: it is not searched. */
+	/* A file without Go's section is not searched. */
 	assert_int_equal(probe(EM_X86_64, executable, 4, &file), 0);
 	go_language.ops->release(file);
 	memcpy(memmem(go.bytes, sizeof(go.bytes), ".gopclntab", 10), ".something", 10);

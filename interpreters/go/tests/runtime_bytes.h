@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Functions of Go's runtime as each of these versions has them, beyond the instructions that are looked
- * for; of programs that Go itself has linked, if nothing else is said.
+ * Functions of Go's runtime in several versions, a little longer than the instructions that are searched for. They
+ * come from programs that Go itself has linked, unless noted.
  */
 #ifndef INTERPRETERS_GO_TESTS_RUNTIME_BYTES_H
 #define INTERPRETERS_GO_TESTS_RUNTIME_BYTES_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** A process's memory that is a fuzzer's input: every address is somewhere in it. */
+/** The memory of a process, which is a fuzzer's input: every address leads into it. */
 #ifndef INTERPRETERS_JAVA_FUZZ_FUZZ_MEMORY_H
 #define INTERPRETERS_JAVA_FUZZ_FUZZ_MEMORY_H
 
@@ -15,12 +15,12 @@ struct fuzz_memory {
 	struct remote_memory memory;
 	const uint8_t *data;
 	size_t size;
-	/** Of an address, what says where it is. */
+	/** Mask of the bits of an address that are the offset in the input. */
 	uint64_t mask;
 	uint32_t reads;
-	/** More would take too long. */
+	/** Limit of reads; more would take too long. */
 	uint32_t max_reads;
-	/** With this read the process is gone. */
+	/** Number of the read that finds the process gone. */
 	uint32_t ends_at;
 };
 

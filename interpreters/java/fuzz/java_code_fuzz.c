@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A code cache, and names, scopes and lines of methods, in hostile memory. Every address is somewhere in the input: its
- * lower 16 bits say where, as the made code cache of the tests has them.
+ * A code cache, and names, scopes and lines of methods, in hostile memory. The lower 16 bits of an address are its
+ * offset in the input, as in the made code cache of the tests.
  *
  * covers: java_stubs.c java_code.c java_fields.c java_names.c java_scopes.c java_lines.c compressed_stream.c java_symbolize.c ../read_windows.c
  */
@@ -26,7 +26,7 @@ enum { MAX_READS = 1 << 16 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Anywhere that is asked for. */
+/* Finds a jump to an offset in the given range that the input chooses. */
 static int64_t find_jump(uint16_t machine, const uint8_t *bytes, size_t size, int64_t low,
 			 int64_t high)
 {
@@ -56,7 +56,7 @@ static void look_at_scopes(const struct java_layout *layout, struct fuzz_memory 
 		check_text(text);
 }
 
-/* As it is, and out of the cache; @is_compiled: the words of an nmethod, else of a method. */
+/* Names the frame twice, the second time from the cache. @is_compiled: the words of an nmethod, else of a method. */
 static void name_frame(const struct java_layout *layout, struct fuzz_memory *memory,
 		       const struct java_nmethod *nmethod, uint64_t nmethod_address,
 		       uint32_t offset, bool is_compiled)
@@ -103,7 +103,7 @@ static void name_frame(const struct java_layout *layout, struct fuzz_memory *mem
 	java_symbolizer_deinit(&symbolizer);
 }
 
-/* Sorted, apart from each other, and their starts in them; one row for the first. */
+/* Checks that the pieces are sorted and do not overlap, and that starts are within them. Makes one row. */
 static int check_pieces(uint16_t machine, const struct runtime_code *code, size_t count,
 			struct stack_deltas *deltas)
 {
@@ -187,14 +187,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memory = fuzz_memory_make(data + 4, size - 4, UINT16_MAX, MAX_READS);
 	memory.ends_at = data[0];
-	/* As in 8, and with a pointer to the code, as in 11. */
+	/* The layout of 8; the next one has a pointer to the code, as 11 has. */
 	if (data[1] & 1) {
 		layout.heap = layout.heaps + 8;
 		layout.heaps = 0;
 	}
 	if (data[1] & 2)
 		layout.blob_code_begin = (struct vm_place){ 56, 8 };
-	/* As in 25. */
+	/* The layout of 25. */
 	if (data[1] & 4) {
 		layout.version = 25;
 		layout.nmethod_immutable_data = (struct vm_place){ 80, 8 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The JVM's list of its routines in hostile memory. Every address is somewhere in the input, by its lower
- * 12 bits: variables at 0, the map of a code heap at 0x800, its blocks of 128 bytes where they are.
- * Names are texts, and of places that are in order and apart.
+ * The JVM's list of its routines in hostile memory. The lower 12 bits of an address are its offset in the input:
+ * variables at 0, the map of a code heap at 0x800, its blocks of 128 bytes at their own addresses. Names must be
+ * valid texts, and their ranges sorted and not overlapping.
  */
 #include "interpreters/java/java_stub_names.h"
 

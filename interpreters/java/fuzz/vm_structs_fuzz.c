@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * HotSpot's tables in hostile memory: whatever the bytes are, nothing crashes or takes long. The words
- * that the symbols are of come first, then the rest of the memory; pointers that lead out of it lead
- * into it.
+ * HotSpot's tables in hostile memory: whatever the bytes are, nothing crashes or takes long. The words of the
+ * symbols come first, then the rest of the memory. Pointers out of the memory wrap around into it.
  *
  * covers: vm_structs.c remote_pages.c java_layout.c
  */
@@ -14,7 +13,7 @@
 #include "interpreters/java/java_layout.h"
 
 enum {
-	/** As make_vm_structs_seeds.py has it. */
+	/** The same address as in make_vm_structs_seeds.py. */
 	BASE = 0x10000,
 	BIAS = 0x1000,
 	MAX_READS = 2 * VM_STRUCTS_MAX_READ_BYTES / 4096,

@@ -9,9 +9,9 @@
 #include <cmocka.h>
 
 /*
- * As the JVM writes it: while the rest is too large for a byte that ends a number, one of the 64 high
- * bytes that has its low 6 bits. @excluded: 0 up to 19, then 1. (CompressedWriteStream::write_int_mb() of
- * 17, UNSIGNED5::write_uint() of 21.)
+ * Encodes a number as the JVM does: while the rest is too large for a byte that ends a number, it writes one of the
+ * 64 highest bytes, with the low 6 bits of the rest. @excluded: 0 up to Java 19, then 1.
+ * (CompressedWriteStream::write_int_mb() of 17, UNSIGNED5::write_uint() of 21.)
  */
 static size_t encode(uint32_t value, uint32_t excluded, uint8_t bytes[5])
 {
@@ -51,7 +51,7 @@ static void numbers_of_all_lengths_are_read(void **state)
 	check_number(UINT32_MAX);
 }
 
-/* Of sources' comments: 192 is the first number of two bytes up to 19, 191 from 20 on. */
+/* From comments in the sources: the first number of two bytes is 192 up to 19, and 191 from 20 on. */
 static void single_numbers_are_as_written_down(void **state)
 {
 	static const uint8_t bytes[] = { 0xbf, 0xc0, 0x00, 0xc0, 0x01 };
@@ -63,7 +63,7 @@ static void single_numbers_are_as_written_down(void **state)
 	assert_int_equal(compressed_stream_unsigned(&old), 192);
 	assert_int_equal(compressed_stream_unsigned(&old), 256);
 	assert_int_equal(compressed_stream_unsigned(&new), 190);
-	/* A byte of 0 is in no number. */
+	/* No number has a byte of 0. */
 	assert_int_equal(compressed_stream_unsigned(&new), 0);
 	assert_true(new.is_at_end);
 }

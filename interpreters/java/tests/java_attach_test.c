@@ -53,7 +53,7 @@ static void what_is_read_of_a_blob_holds_all_that_is_wanted(void **state)
 {
 	(void)state;
 	assert_int_equal(attach(), 0);
-	/* The last is where the code begins, 4 bytes at 28. */
+	/* The last field is the offset of the code, 4 bytes at 28. */
 	assert_int_equal(process.head_bytes, MADE_BLOCK_BYTES + 32);
 	assert_int_equal(process.blob_code, 28);
 	assert_int_equal(process.code_is_address, 0);
@@ -137,7 +137,7 @@ static void frames_that_were_given_up_are_known_by_their_nmethod_s_handlers(void
 		{ { 184, 8 }, { 192, 8 }, { 200, 4 }, 8 },
 		{ { 64, 4 }, { 60, 4 }, { 200, 4 }, 4 },
 		{ { 196, 4 }, { JAVA_NO_PLACE, 0 }, { 200, 4 }, 4 },
-		/* Not told, or not where it is read. */
+		/* The fields are unknown, or not in the part that is read. */
 		{ { 184, 8 }, { 192, 8 }, { JAVA_NO_PLACE, 0 }, 0 },
 		{ { JAVA_NO_PLACE, 0 }, { 192, 8 }, { 200, 4 }, 0 },
 		{ { 184, 8 }, { 192, 4 }, { 200, 4 }, 0 },
@@ -164,7 +164,7 @@ static void frames_that_were_given_up_are_known_by_their_nmethod_s_handlers(void
 							    rows[i].handler.offset);
 		assert_int_equal(process.nmethod_original_pc, rows[i].original_pc.offset);
 	}
-	/* More than is read. */
+	/* The fields are farther apart than the part that is read. */
 	layout.nmethod_deopt_handler = (struct vm_place){ 184, 8 };
 	layout.nmethod_deopt_mh_handler = (struct vm_place){ 192, 8 };
 	layout.nmethod_original_pc = (struct vm_place){ 200, 4 };
@@ -188,7 +188,7 @@ static void a_jvm_without_code_of_its_own_is_refused_in_words(void **state)
 	(void)state;
 	made_vm_put(&vm, MADE_STATICS_AT + 24, made_vm_string(&vm, "OpenJDK 64-Bit Zero VM (25)"),
 		    8);
-	/* Where others would be waited for. */
+	/* The state in which other kinds of HotSpot would be retried. */
 	made_vm_put(&vm, MADE_STATICS_AT + 8, 0, 8);
 	assert_int_equal(attach(), -EOPNOTSUPP);
 	assert_non_null(strstr(error_text(), "Zero"));

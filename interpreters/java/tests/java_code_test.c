@@ -14,7 +14,7 @@ static struct made_vm vm;
 
 static const uint64_t blob_address = MADE_VM_BASE + MADE_BLOB_AT;
 
-/* Looks up what stands @offset behind the blob's beginning. */
+/* Looks up the address at @offset from the blob's beginning. */
 static int find(uint64_t offset, struct java_blob *blob)
 {
 	const struct java_layout layout = made_code_layout();
@@ -70,7 +70,7 @@ static void what_is_no_instruction_leads_nowhere(void **state)
 	assert_int_equal(find(0, &blob), -ENOENT);
 	assert_int_equal(find(MADE_BLOB_CODE - 1, &blob), -ENOENT);
 	assert_int_equal(find(MADE_BLOB_DATA, &blob), -ENOENT);
-	/* A segment without code, and outside of the heap. */
+	/* A segment without code, and addresses outside of the heap. */
 	assert_int_equal(find(0x2000, &blob), -ENOENT);
 	assert_int_equal(find(MADE_CODE_BYTES, &blob), -ENOENT);
 	assert_int_equal(find(MADE_CODE_AT - MADE_BLOB_AT - 1, &blob), -ENOENT);
@@ -94,7 +94,7 @@ static void other_headers_are_of_the_runtimes_code(void **state)
 	assert_int_equal(blob.frame_complete, -2);
 }
 
-/* In steps of many sizes. */
+/* The entries of the map lead back by many different counts. */
 static void ways_back_in_the_map_are_followed_to_their_start(void **state)
 {
 	struct java_blob blob;
@@ -108,7 +108,7 @@ static void ways_back_in_the_map_are_followed_to_their_start(void **state)
 		segment += step;
 		made_code_set_segment(&vm, segment, (uint8_t)step);
 	}
-	/* Behind two windows. */
+	/* The segment is more than two windows after the first one. */
 	assert_true(segment > 256 + MADE_BLOCK_SEGMENT);
 	assert_int_equal(
 		find((segment << MADE_LOG2_SEGMENT_SIZE) + MADE_CODE_AT - MADE_BLOB_AT, &blob), 0);
@@ -120,11 +120,11 @@ static void forged_maps_end(void **state)
 	struct java_blob blob;
 
 	(void)state;
-	/* Out of the heap. */
+	/* An entry that leads out of the heap. */
 	made_code_init(&vm);
 	made_code_set_segment(&vm, MADE_BLOCK_SEGMENT, MADE_BLOCK_SEGMENT + 1);
 	assert_int_equal(find(MADE_BLOB_CODE, &blob), -EBADMSG);
-	/* All steps are of one segment. */
+	/* Every entry leads back by one segment. */
 	made_code_init(&vm);
 	memset(vm.bytes + MADE_MAP_AT, 1, MADE_CODE_BYTES >> MADE_LOG2_SEGMENT_SIZE);
 	assert_int_equal(find(MADE_CODE_BYTES - (MADE_BLOB_AT - MADE_CODE_AT) - 1, &blob),

@@ -90,7 +90,7 @@ static void where_there_are_no_counters_none_is_found(void **state)
 	assert_int_equal(find("x"), 0);
 }
 
-/* Each damage hides the entry that has it, or all behind it. */
+/* Each damage hides its own entry, or all later ones too. */
 static void sizes_that_cannot_be_are_not_followed(void **state)
 {
 	static const struct {

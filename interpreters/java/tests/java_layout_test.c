@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which version it is, and what happens to those that are not known; java_live_test.c has the rest. */
+/* Finds the version, and refuses unknown ones; java_live_test.c tests the rest. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -41,7 +41,7 @@ static void java_8_is_told_from_25_by_its_one_heap(void **state)
 	const char *text;
 
 	(void)state;
-	/* They go on to what the made tables do not have. */
+	/* The error names the first entry that the made tables lack. */
 	assert_int_equal(read_version(25, "_heap", &text), -EOPNOTSUPP);
 	assert_non_null(strstr(text, "Java 8 does not tell StubRoutines::"));
 	assert_int_equal(read_version(25, "_heaps", &text), -EOPNOTSUPP);
@@ -97,7 +97,7 @@ static void an_offset_out_of_all_objects_is_refused(void **state)
 	assert_non_null(strstr(error_text(), "GrowableArrayBase::_len at 4097"));
 }
 
-/* What java_layout_read() misses when @type has the length of an array. */
+/* The error text of java_layout_read() if @type has the field for the length of an array. */
 static const char *missed(uint32_t version, const char *type)
 {
 	struct java_layout layout;
@@ -118,7 +118,7 @@ static void between_two_known_versions_a_field_is_in_the_place_of_either(void **
 	assert_non_null(strstr(missed(14, "GenericGrowableArray"), next));
 	assert_non_null(strstr(missed(14, "GrowableArrayBase"), next));
 	assert_non_null(strstr(missed(14, NULL), "Java 14 does not tell GenericGrowableArray::"));
-	/* Not in those that are known. */
+	/* Versions whose source is known accept only their own type. */
 	assert_non_null(strstr(missed(11, "GrowableArrayBase"), "tell GenericGrowableArray::_len"));
 	assert_non_null(strstr(missed(17, "GenericGrowableArray"), "tell GrowableArrayBase::_len"));
 }
@@ -134,7 +134,7 @@ static void versions_between_those_that_are_tested_go_by_their_tables(void **sta
 				       next));
 }
 
-/* A JVM's memory in which its version is another one. */
+/* The memory of a JVM with another version number. */
 struct forged_memory {
 	struct remote_memory memory;
 	struct remote_memory *source;
@@ -152,7 +152,7 @@ static int read_forged(struct remote_memory *memory, uint64_t address, void *buf
 	return err;
 }
 
-/* Those in which fields are as in @version, by the sources; 0 ends. */
+/* Versions with the same fields as @version, according to the sources; ends with 0. */
 static const uint8_t *versions_like(uint32_t version)
 {
 	static const struct {
@@ -199,7 +199,7 @@ static bool check_neighbours(const char *path, const void *context)
 		}
 		assert_int_equal(other.version, *at);
 		other.version = layout.version;
-		/* It is in no table. */
+		/* This size is in no table of 21. */
 		if (layout.version == 21) {
 			assert_int_not_equal(layout.continuation_entry_bytes, 0);
 			assert_int_equal(other.continuation_entry_bytes, 0);

@@ -45,7 +45,7 @@ static uint32_t line_of(uint32_t bci)
 	return line;
 }
 
-/* Line 10 at 0, 12 at 4, 300 at 20, 11 at 22: the last two by escapes. */
+/* Line 10 at 0, 12 at 4, 300 at 20, 11 at 22. The last two entries use an escape. */
 static const uint8_t table[] = { 0xff, 0, 20, 4 << 3 | 2, 0xff, 32, 0xc0, 6, 0xff, 4, 0xc1, 6, 0 };
 
 static void a_line_goes_on_to_the_next_entry(void **state)
@@ -72,14 +72,14 @@ static void before_the_first_entry_there_is_no_line(void **state)
 	assert_int_equal(line_of(5), 7);
 }
 
-/* As javac makes them for loops: entries that go back. */
+/* Entries whose bytecode index goes back, as javac makes them for loops. */
 static void of_entries_that_go_back_the_nearest_one_counts(void **state)
 {
 	static const uint8_t back[] = { 0xff, 20, 10, 0xff, 15, 2, 0xff, 4, 2, 0 };
 
 	(void)state;
 	make_method(back, sizeof(back));
-	/* 5 at 10, 6 at 2, 7 at 4. */
+	/* Line 5 at 10, 6 at 2, 7 at 4. */
 	assert_int_equal(line_of(2), 6);
 	assert_int_equal(line_of(3), 6);
 	assert_int_equal(line_of(4), 7);
@@ -108,7 +108,7 @@ static void forged_sizes_are_refused(void **state)
 	made_vm_put(&vm, CONST_METHOD_AT + 24, UINT32_MAX, 4);
 	assert_int_equal(java_line_of(&layout, &vm.memory, MADE_VM_BASE + METHOD_AT, 0, &line),
 			 -E2BIG);
-	/* A table without an end, and numbers that are none. */
+	/* A table without an end, and invalid numbers. */
 	make_method(table, sizeof(table));
 	memset(vm.bytes + TABLE_AT, 0xff, WORDS * 8 - 48 - CODE_BYTES);
 	assert_int_equal(line_of(5), 0);

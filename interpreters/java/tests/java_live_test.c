@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every JVM at hand runs JavaTarget, which says what the JVM knows of itself: its version, the size of
- * its code heaps, and each method that it has compiled. The same is read from outside.
+ * Every JVM of the machine runs JavaTarget, which prints what the JVM reports about itself: its version, the size of
+ * its code heaps, and each compiled method. The test reads the same from outside.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,16 +21,16 @@
 #include "interpreters/java/tests/live_java.h"
 
 enum {
-	/** Of a method's code, between places that are looked at; of the target's each place is. */
+	/** Distance between the pcs that are checked in a method's code; in the target's methods all pcs are. */
 	STEP_BYTES = 16,
-	/** Of the methods that are not the target's, the short tier looks at the places of each so many-th one. */
+	/** In the short tier only one of so many methods that are not the target's is checked. */
 	SHORT_METHODS = 8,
 	LINE_BYTES = 16384,
-	/** Of a JVM that compiles: fewer would be no test. */
+	/** A JVM that compiles has at least so many compiled methods; fewer would be no test. */
 	LEAST_METHODS = 100,
 };
 
-/* What was found in a process, and how much of it the target has spoken of. */
+/* The state of a check of a process, and counts of the objects that were compared with the target's output. */
 struct check {
 	struct live_java java;
 	struct java_layout layout;
@@ -39,15 +39,15 @@ struct check {
 	const char *path;
 	uint32_t heap_count;
 	uint32_t method_count;
-	/** Methods whose places could have been looked at. */
+	/** Methods that are not the target's, checked or left out. */
 	uint32_t scopes_count;
-	/** Places in their code with a record, and of what was inlined of JavaTarget into itself. */
+	/** Number of pcs with a record, and of methods of JavaTarget that are inlined into each other. */
 	uint32_t exact_count;
 	uint32_t inlined_count;
-	/** What the target told of a stack, and how often the same was read. */
+	/** The stack that the target has printed, and how often the same stack was read. */
 	char chain[256];
 	uint32_t chain_count;
-	/** Places where no call returns to, of which the JVM has told as well: with DebugNonSafepoints. */
+	/** Number of pcs with a record that are no return addresses; only DebugNonSafepoints makes them. */
 	uint32_t described_count;
 };
 
@@ -70,7 +70,7 @@ static void check_version(struct check *check, const char *line)
 	assert_string_equal(told, release);
 }
 
-/* The JVM rounds a heap's size when it tells of it, by less than a page. */
+/* The JVM rounds the size of a heap that it prints, by less than a page. */
 static void check_heap(struct check *check, const char *line)
 {
 	long size, used;
@@ -85,7 +85,7 @@ static void check_heap(struct check *check, const char *line)
 	check->heap_count++;
 }
 
-/* A name as Java's own lists have it, without what is left out of hidden classes' names. */
+/* Cuts from a name of Java's own lists the suffix of hidden classes, as the names of samples do. */
 static void cut_hidden(char *name)
 {
 	char *suffix = strstr(name, "/0x");
@@ -111,8 +111,8 @@ static void check_frame(struct check *check, const struct java_blob *blob, uint6
 }
 
 /*
- * A compiled method has a return address and the frame pointer at least. Those of method handles, which
- * only pass arguments on, have no frame.
+ * The frame of a compiled method has at least the return address and the frame pointer. Methods of method handles,
+ * which only pass arguments on, have no frame.
  */
 static void check_frame_size(const struct check *check, const struct java_blob *blob,
 			     const char *name)
@@ -129,7 +129,7 @@ static void check_frame_size(const struct check *check, const struct java_blob *
 	assert_true(blob->frame_complete >= 0 && blob->frame_complete < size);
 }
 
-/* Whether that line of the target's source has @text. */
+/* True if line @line of the target's source contains @text. */
 static bool source_has(uint32_t line, const char *text)
 {
 	FILE *file = fopen("interpreters/java/tests/JavaTarget.java", "r");
@@ -143,7 +143,7 @@ static bool source_has(uint32_t line, const char *text)
 	return strstr(buffer, text) != NULL;
 }
 
-/* A method that was inlined, and the one into which: both of the target, which calls it in that line. */
+/* Checks a method of the target and the one that it is inlined into: the line of the latter must have the call. */
 static void check_inlined(struct check *check, const struct java_scope *callee,
 			  const struct java_scope *caller)
 {
@@ -177,7 +177,7 @@ static bool is_described(struct check *check, const struct java_blob *blob, uint
 	return scopes.is_exact;
 }
 
-/* What the debug information says of places in a method's code has to fit together. */
+/* Checks that the debug information of the pcs in a method's code is consistent. */
 static void check_scopes(struct check *check, const struct java_blob *blob, uint64_t method)
 {
 	struct remote_memory *memory = &check->java.memory.memory;
@@ -207,7 +207,7 @@ static void check_scopes(struct check *check, const struct java_blob *blob, uint
 					 0);
 			err = java_line_of(&check->layout, memory, scope->method,
 					   scope->bci > 0 ? (uint32_t)scope->bci : 0, &line);
-			/* Methods that the runtime makes have no lines. */
+			/* Methods that the runtime generates have no lines. */
 			assert_true(err == 0 || err == -ENOENT);
 			if (i + 1 < scopes.count)
 				check_inlined(check, scope, scope + 1);
@@ -215,7 +215,7 @@ static void check_scopes(struct check *check, const struct java_blob *blob, uint
 	}
 }
 
-/* The frames of the place @offset behind the beginning of the nmethod's code. */
+/* Reads the frames of the pc at @offset in the nmethod's code. */
 static int read_frames(struct check *check, const struct java_blob *blob,
 		       const struct java_nmethod *nmethod, uint32_t offset, uint8_t flags,
 		       struct interpreted_frames *frames)
@@ -231,8 +231,8 @@ static int read_frames(struct check *check, const struct java_blob *blob,
 }
 
 /*
- * The physical frame of the nmethod has the name, at any place, of a call or interrupted; with another compile
- * id there is none.
+ * Checks that the physical frame of the nmethod has the name at any pc, of a call or interrupted, and that there is no
+ * frame with another compile id.
  */
 static void check_symbol(struct check *check, const struct java_blob *blob,
 			 const struct java_nmethod *nmethod, const char *name)
@@ -257,7 +257,7 @@ static void check_symbol(struct check *check, const struct java_blob *blob,
 			 -ESTALE);
 }
 
-/* Whether they are those of the target's line "chain", innermost first. */
+/* True if the frames are those of the target's line "chain", innermost first. */
 static bool are_chain(const struct check *check, const struct interpreted_frames *frames)
 {
 	char text[LINE_BYTES] = "";
@@ -276,8 +276,8 @@ static bool are_chain(const struct check *check, const struct interpreted_frames
 }
 
 /*
- * Where deep() returns from where() it has five methods inlined, with the lines that Java has told: if not
- * in each version that was compiled, then in one.
+ * At the return from where(), deep() has five inlined methods, with the lines that Java has printed. At least one of
+ * its compiled versions must have them.
  */
 static void look_for_chain(struct check *check, const struct java_blob *blob,
 			   const struct java_nmethod *nmethod)
@@ -291,7 +291,7 @@ static void look_for_chain(struct check *check, const struct java_blob *blob,
 	}
 }
 
-/* Where the callees of its frames return if they are given up is known, in its code: native wrappers have none. */
+/* Checks that the deoptimization handler is known and in the method's code; native wrappers have none. */
 static void check_handler(struct check *check, const struct java_blob *blob, const char *name)
 {
 	const struct java_process *data = (const struct java_process *)check->attached->data;
@@ -308,7 +308,7 @@ static void check_handler(struct check *check, const struct java_blob *blob, con
 			 !strcmp(name, "nmethod"));
 }
 
-/* "ID LEVEL STATE NAME [HEADER, CODE - END]", as CodeCache::print_codelist() says it. */
+/* Checks a line "ID LEVEL STATE NAME [HEADER, CODE - END]", as CodeCache::print_codelist() prints it. */
 static void check_method(struct check *check, const char *line)
 {
 	struct remote_memory *memory = &check->java.memory.memory;
@@ -338,7 +338,7 @@ static void check_method(struct check *check, const char *line)
 	assert_int_equal(java_nmethod_read(&check->layout, memory, &blob, &nmethod), 0);
 	assert_int_equal(nmethod.compile_id, id);
 	assert_int_equal(nmethod.comp_level, level);
-	/* It may have been given up since the list was made. */
+	/* It may have been deoptimized since the list was made. */
 	assert_true(nmethod.state >= state);
 	assert_true(nmethod.entry_bci >= -1 && nmethod.entry_bci <= UINT16_MAX);
 	check_frame(check, &blob, nmethod.method, name);
@@ -348,8 +348,8 @@ static void check_method(struct check *check, const char *line)
 }
 
 /*
- * Of those that were compiled, how many @name has: each segment of each heap is looked at. The short
- * tier looks at one of each blob, and at those outside of blobs.
+ * Counts the compiled methods named @name in all segments of all heaps. The short tier checks one segment of each
+ * blob, and those outside of blobs.
  */
 static uint32_t count_compiled(struct check *check, const char *name)
 {
@@ -384,7 +384,7 @@ static uint32_t count_compiled(struct check *check, const char *name)
 			count += !strcmp(text, name);
 			if (!strcmp(text, "JavaTarget.deep"))
 				look_for_chain(check, &blob, &nmethod);
-			/* Which has no list of them. */
+			/* 8 prints no list of compiled methods. */
 			if (check->layout.version == 8)
 				check_scopes(check, &blob, nmethod.method);
 		}
@@ -401,7 +401,7 @@ static uint64_t word_at(struct check *check, uint64_t address)
 	return word;
 }
 
-/* What the runtime has made for itself. */
+/* Checks the code that the runtime has generated for itself. */
 static void check_runtime_code(struct check *check)
 {
 	struct remote_memory *memory = &check->java.memory.memory;
@@ -421,7 +421,7 @@ static void check_runtime_code(struct check *check)
 	assert_int_equal(java_blob_find(&check->layout, &check->heaps, memory, buffer, &blob), 0);
 	assert_int_equal(java_blob_name(&check->layout, memory, &blob, name), 0);
 	assert_string_equal(name, "Interpreter");
-	/* It may lie in the reserved part of another heap, whose segment map has no memory for it yet. */
+	/* The address may be in the reserved part of another heap, whose segment map has no memory for it yet. */
 	err = java_blob_find(&check->layout, &check->heaps, memory, check->heaps.heaps[0].low - 1,
 			     &blob);
 	assert_true(err == -ENOENT || err == -EFAULT);
@@ -437,7 +437,7 @@ static int attach(struct check *check)
 	return java_language.ops->attach(check->java.file, &target, &check->attached);
 }
 
-/* What the kernel side is told is what was read here, and where the runtime's own code is. */
+/* Checks the data for the kernel side: it must agree with the heaps read here, and with the runtime's own code. */
 static void check_data(const struct check *check)
 {
 	const struct java_process *data = (const struct java_process *)check->attached->data;
@@ -445,7 +445,7 @@ static void check_data(const struct check *check)
 	char name[JAVA_BLOB_NAME_BYTES];
 	struct java_blob blob;
 
-	/* Nobody makes rows here. */
+	/* The test makes no unwind rows. */
 	assert_int_equal(check->attached->data_bytes, sizeof(*data));
 	assert_int_equal(data->stubs.page_count, 0);
 	for (uint32_t i = 0; i < JAVA_MAX_HEAPS; i++) {
@@ -511,7 +511,7 @@ static void check_java(const char *path, const char *const *options, bool is_all
 		"%s: Java %u, %u heaps, %u methods, %u exact places, %u inlined, chain %u, described %u\n",
 		path, check.layout.version, check.heaps.count, check.method_count,
 		check.exact_count, check.inlined_count, check.chain_count, check.described_count);
-	/* 8 has no command for a list. */
+	/* 8 has no command that prints the list. */
 	if (check.layout.version > 8)
 		assert_true(check.method_count >= LEAST_METHODS);
 	assert_true(check.exact_count > 0);

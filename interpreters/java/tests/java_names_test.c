@@ -82,7 +82,7 @@ static void places_in_memory_are_cut_off_names_of_hidden_classes(void **state)
 	(void)state;
 	check_class("a/B$$Lambda+0x00007f3c2c000a00", "a.B$$Lambda.f");
 	check_class("a/B$$Lambda$17+0x800000025", "a.B$$Lambda$17.f");
-	/* Names that only look like it. */
+	/* Names that only look like those of hidden classes. */
 	check_class("a/B+0x", "a.B+0x.f");
 	check_class("a/B+0x12g", "a.B+0x12g.f");
 	check_class("a/B0x12", "a.B0x12.f");
@@ -106,11 +106,11 @@ static void modified_utf8_becomes_utf8(void **state)
 	(void)state;
 	check_decoded("gr\xc3\xb6\xc3\x9f\x65", "gr\xc3\xb6\xc3\x9f\x65");
 	check_decoded("\xe2\x82\xac", "\xe2\x82\xac");
-	/* U+1F600 as two halves of three bytes. */
+	/* U+1F600 as two surrogates of three bytes. */
 	check_decoded("\xed\xa0\xbd\xed\xb8\x80", "\xf0\x9f\x98\x80");
 	/* A NUL as two bytes, which no name may have. */
 	check_decoded("a\xc0\x80z", "a\xef\xbf\xbdz");
-	/* Halves alone, UTF-8 of four bytes, and parts of characters. */
+	/* Single surrogates, UTF-8 of four bytes, and parts of characters. */
 	check_decoded("\xed\xa0\xbdx", "\xef\xbf\xbdx");
 	check_decoded("\xed\xb8\x80x", "\xef\xbf\xbdx");
 	check_decoded("\x80\xff", "\xef\xbf\xbd\xef\xbf\xbd");

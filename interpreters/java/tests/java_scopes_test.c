@@ -12,7 +12,7 @@
 #include "interpreters/java/tests/made_code.h"
 
 enum {
-	/** Of the memory. */
+	/** Offsets in the memory. */
 	MAPS_AT = 0xc000,
 	CODE_AT = 0xd000,
 	CODE_BYTES = 60,
@@ -23,7 +23,7 @@ enum {
 
 static struct made_vm vm;
 
-/* A method with another in it, which has one in it; records at 10, 20 and 30, and of both ends. */
+/* Makes a method with an inlined one, which has another inlined one, and records at 10, 20, 30 and at both ends. */
 static void make_code(void)
 {
 	static const uint64_t methods[] = { OUTER, MIDDLE, INNER };
@@ -39,7 +39,7 @@ static void make_code(void)
 	made_code_put_scope(&vm, 1, 0, 1, 5);
 	made_code_put_scope(&vm, 7, 1, 2, 6);
 	made_code_put_scope(&vm, 13, 7, 3, JAVA_BCI_OF_ENTRY);
-	/* All are of places of which the JVM has to know. */
+	/* All three have a map of pointers to objects, so the code was compiled without DebugNonSafepoints. */
 	made_vm_put(&vm, MADE_BLOB_AT + 56, MADE_VM_BASE + MAPS_AT, 8);
 	made_vm_put(&vm, MAPS_AT, 3, 4);
 	made_code_put_record(&vm, 0, -1, 0);
@@ -49,7 +49,7 @@ static void make_code(void)
 	made_code_put_record(&vm, 4, INT32_MAX, 0);
 }
 
-/* To where the code's first byte says, if that is allowed. */
+/* The jump that the first byte of the code encodes, if its target is in the range. */
 static int64_t find_jump(uint16_t machine, const uint8_t *bytes, size_t size, int64_t low,
 			 int64_t high)
 {
@@ -100,7 +100,7 @@ static void scopes_come_from_the_inside_out(void **state)
 	assert_int_equal(scopes.count, 2);
 }
 
-/* The records: the outer method; middle and inner in it; middle in it. */
+/* The records have: the outer method; middle and inner inlined into it; middle inlined into it. */
 static void between_records_what_both_have_is_taken(void **state)
 {
 	static const struct {
@@ -119,7 +119,7 @@ static void between_records_what_both_have_is_taken(void **state)
 		{ 20, false, 2, 6, false },
 		{ 24, true, 2, 6, false },
 		{ 30, true, 2, 6, true },
-		/* Behind the last one that there is, and behind the end. */
+		/* After the last record, and after the end of the code. */
 		{ 31, true, 1, 5, false },
 		{ 30, false, 1, 5, false },
 		{ INT32_MAX, true, 1, 5, false },
@@ -139,7 +139,7 @@ static void between_records_what_both_have_is_taken(void **state)
 	}
 }
 
-/* The same two methods in each other, from two places in the outer one. */
+/* The same method is inlined at two different calls in the outer one. */
 static void methods_behind_different_calls_are_not_the_same(void **state)
 {
 	struct java_scopes scopes;
@@ -152,11 +152,11 @@ static void methods_behind_different_calls_are_not_the_same(void **state)
 	assert_int_equal(read_place(22, false, &scopes), 0);
 	assert_int_equal(scopes.count, 1);
 	check_scope(&scopes.scopes[0], OUTER, 5);
-	/* The line is that of the nearer one. */
+	/* The bytecode index comes from the nearer record. */
 	assert_int_equal(read_place(28, false, &scopes), 0);
 	assert_int_equal(scopes.count, 1);
 	check_scope(&scopes.scopes[0], OUTER, 9);
-	/* Where the call is the same, what it leads to may be elsewhere in it. */
+	/* With the same call, the bytecode index in the callee may differ. */
 	made_code_put_scope(&vm, 31, 7, 3, 2);
 	made_code_put_record(&vm, 3, 30, 31);
 	assert_int_equal(read_place(28, false, &scopes), 0);
@@ -179,7 +179,7 @@ static void with_records_of_all_code_the_one_behind_a_place_is_of_it(void **stat
 	assert_int_equal(read_place(15, true, &scopes), 0);
 	assert_int_equal(scopes.count, 3);
 	assert_true(scopes.is_exact);
-	/* Behind the last one nothing is known. */
+	/* Code after the last record is not described. */
 	assert_int_equal(read_place(30, false, &scopes), 0);
 	assert_int_equal(scopes.count, 1);
 	assert_false(scopes.is_exact);
@@ -189,7 +189,7 @@ static void with_records_of_all_code_the_one_behind_a_place_is_of_it(void **stat
 	assert_false(scopes.is_exact);
 }
 
-/* It goes back to where the record ends of what it was left from. */
+/* The code jumps back to the end of the part that it was reached from, and gets the record of that part. */
 static void what_stands_behind_all_records_is_of_the_place_that_it_goes_back_to(void **state)
 {
 	static const struct {
@@ -203,7 +203,7 @@ static void what_stands_behind_all_records_is_of_the_place_that_it_goes_back_to(
 		{ 40, -10, 2 },
 		{ 59, -39, 3 },
 	}, unknown[] = {
-		/* To no such place, and from no code. */
+		/* Jumps to a wrong target or to none, and a pc after the code. */
 		{ 40, -9, 1 },
 		{ 40, -41, 1 },
 		{ 40, 0, 1 },
@@ -239,7 +239,7 @@ static void without_records_it_is_the_compiled_method(void **state)
 	make_code();
 	made_code_put_record(&vm, 1, INT32_MAX, 0);
 	made_vm_put(&vm, MAPS_AT, 0, 4);
-	/* There are those of the ends, or none. What no compiler has made is a native method's. */
+	/* Only the records of the ends, or none at all. Level 0 is a native method's. */
 	for (uint32_t level = 0; level <= 4; level += 4) {
 		for (uint32_t count = 0; count <= 2; count += 2) {
 			made_vm_put(&vm, MADE_BLOB_AT + 44, level, 1);
@@ -257,13 +257,13 @@ static void forged_scopes_are_refused(void **state)
 	struct java_scopes scopes;
 
 	(void)state;
-	/* One in itself, and in one behind it. */
+	/* A scope inlined into itself, and one inlined into a later one. */
 	make_code();
 	made_code_put_scope(&vm, 13, 13, 3, 0);
 	assert_int_equal(read_scopes(20, &scopes), -EBADMSG);
 	made_code_put_scope(&vm, 13, 20, 3, 0);
 	assert_int_equal(read_scopes(20, &scopes), -EBADMSG);
-	/* Of no method, and of one that is nowhere. */
+	/* A scope without a method, and one whose method cannot be read. */
 	make_code();
 	made_code_put_scope(&vm, 13, 7, 0, 0);
 	assert_int_equal(read_scopes(20, &scopes), -EBADMSG);
@@ -276,7 +276,7 @@ static void forged_scopes_are_refused(void **state)
 	assert_int_equal(read_scopes(20, &scopes), -EBADMSG);
 }
 
-/* Each is in the one a byte before it: all bytes are numbers of the version that a scope is made of. */
+/* Each scope is inlined into the one that starts a byte before it: every byte is a number of a scope. */
 static void chains_that_are_too_long_are_refused(void **state)
 {
 	struct java_scopes scopes;
@@ -286,7 +286,7 @@ static void chains_that_are_too_long_are_refused(void **state)
 	make_code();
 	made_vm_put(&vm, MADE_BLOB_AT + 72, start, 4);
 	made_code_put_record(&vm, 2, 20, 0x2ff1);
-	/* Two bytes for the sender, one for the method, one for the place. */
+	/* Two bytes for the sender, one for the method, one for the bytecode index. */
 	for (uint32_t offset = 0x2ff1; offset > 4; offset -= 4) {
 		uint8_t *at = vm.bytes + MADE_BLOB_AT + start + offset;
 		uint32_t rest = offset - 4 - 192;
@@ -301,11 +301,11 @@ static void chains_that_are_too_long_are_refused(void **state)
 	vm.reads = 0;
 	assert_int_equal(read_scopes(20, &scopes), -EBADMSG);
 	assert_int_equal(scopes.count, JAVA_MAX_SCOPES);
-	/* Of 2,800 scopes, with two reads each. */
+	/* There are 2,800 scopes, and each that is read takes two reads. */
 	assert_in_range(vm.reads, 1024, 2200);
 }
 
-/* All scopes of the place that has three are found. */
+/* Checks that all three scopes of the pc at 20 are found. */
 static void check_with(const struct java_layout *layout)
 {
 	const struct java_blob blob = { .address = MADE_VM_BASE + MADE_BLOB_AT };
@@ -328,7 +328,7 @@ static void from_25_on_the_information_is_elsewhere(void **state)
 	layout.nmethod_metadata = (struct vm_place){ JAVA_NO_PLACE, 0 };
 	layout.blob_mutable_data = (struct vm_place){ 88, 8 };
 	layout.blob_relocation_size = (struct vm_place){ 96, 4 };
-	/* The same places, from other beginnings. */
+	/* The same addresses, relative to other bases. */
 	made_vm_put(&vm, MADE_BLOB_AT + 80, MADE_VM_BASE + MADE_BLOB_AT + MADE_SCOPES - 8, 8);
 	made_vm_put(&vm, MADE_BLOB_AT + 64, MADE_RECORDS - MADE_SCOPES + 8, 4);
 	made_vm_put(&vm, MADE_BLOB_AT + 68, MADE_RECORDS - MADE_SCOPES + 8 + 5 * 16, 4);

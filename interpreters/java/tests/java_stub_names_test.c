@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A list that is made here, and of each JVM at hand the one that it prints itself (PrintStubCode). */
+/* A list that is made here, and the list of each JVM of the machine compared with its own output (PrintStubCode). */
 #include "interpreters/java/java_stub_names.h"
 
 #include <elf.h>
@@ -17,12 +17,12 @@
 #include "interpreters/java/tests/made_code.h"
 
 enum {
-	/* What libjvm.so's variables are here. */
+	/* Offset of the made variables of libjvm.so. */
 	DATA_AT = 0x300,
 	DATA_BYTES = 64,
 	ENTRIES_AT = 0xd000,
 	ENTRY_BYTES = 48,
-	/* A block of stubs, in segments of 64 bytes behind the method that is made. */
+	/* A block of stubs, in segments of 64 bytes after the made method. */
 	STUB_SEGMENT = 48,
 	STUB_CODE = 0x40,
 	STUB_DATA = 0x200,
@@ -47,7 +47,7 @@ static uint64_t entry_address(uint32_t index)
 	return MADE_VM_BASE + ENTRIES_AT + ENTRY_BYTES * index;
 }
 
-/* Entry @index, behind which @next is. */
+/* Writes entry @index, whose next entry is at @next. */
 static void put_entry(uint32_t index, uint64_t next, const char *name, uint64_t start, uint64_t end)
 {
 	uint32_t at = ENTRIES_AT + ENTRY_BYTES * index;
@@ -122,7 +122,7 @@ static void routines_are_called_as_the_jvm_calls_them(void **state)
 	assert_name(0, "[stub: StubRoutines::forward exception]");
 	assert_name(0x1f, "[stub: StubRoutines::forward exception]");
 	assert_name(0x20, "[stub: StubRoutines::call_stub]");
-	/* Behind the end of one, and of all. */
+	/* Addresses after the end of a routine, and after all of them. */
 	assert_name(0x60, NULL);
 	assert_name(0x7f, NULL);
 	assert_name(0x80, "[stub: StubRoutines::sha256_implCompress]");
@@ -152,7 +152,7 @@ static void of_lists_the_longest_counts(void **state)
 	made_vm_put(&vm, DATA_AT + 16, entry_address(2), 8);
 	read_names();
 	assert_int_equal(names.names.count, 3);
-	/* What has no variable is not found. */
+	/* An entry that no variable points to is not found. */
 	made_vm_put(&vm, DATA_AT + 8, 0, 8);
 	read_names();
 	assert_int_equal(names.names.count, 2);
@@ -161,7 +161,7 @@ static void of_lists_the_longest_counts(void **state)
 static void entries_that_are_none_are_passed_over(void **state)
 {
 	(void)state;
-	/* One that is being made; of a method; no text; longer than its block. */
+	/* Entries that are incomplete, in a method, without a text, and longer than their block. */
 	put_entry(1, entry_address(2), "call_stub", code_at(0x20), 0);
 	put_entry(2, entry_address(3), "method", MADE_VM_BASE + MADE_BLOB_AT + MADE_BLOB_CODE,
 		  MADE_VM_BASE + MADE_BLOB_AT + MADE_BLOB_CODE + 16);
@@ -190,7 +190,7 @@ static void a_list_without_an_end_has_one(void **state)
 	(void)state;
 	put_entry(2, entry_address(0), "forward exception", code_at(0), code_at(0x20));
 	read_names();
-	/* All stand there many times. */
+	/* The list is circular, so each entry was read many times. */
 	assert_int_equal(names.names.count, 0);
 	/* No variables, or none that can be read. */
 	library.data.ranges[0].address += MADE_VM_BYTES;
@@ -200,7 +200,7 @@ static void a_list_without_an_end_has_one(void **state)
 	assert_null(java_stub_names_find(&names, code_at(0)));
 }
 
-/* More entries than there are windows, each in one of its own, so that each look at one is a read. */
+/* More entries than windows, each in a window of its own, so that every look at an entry is a read. */
 static void many_lists_without_an_end_take_no_long_time(void **state)
 {
 	enum { ENTRIES = 20, WINDOW = 512 };
@@ -216,7 +216,7 @@ static void many_lists_without_an_end_take_no_long_time(void **state)
 	}
 	vm.reads = 0;
 	read_names();
-	/* Of eight lists as much is read as four have. */
+	/* The limit of entries ends the search after four of the eight lists. */
 	assert_in_range(vm.reads, 4 * JAVA_STUB_NAMES_MAX, 5 * JAVA_STUB_NAMES_MAX);
 }
 
@@ -238,7 +238,7 @@ static void a_library_reaches_from_its_first_segment_to_its_last(void **state)
 	assert_int_equal(found.data.count, 1);
 }
 
-/* "GROUP::NAME [0xSTART, 0xEND] (N bytes)"; true if the line is one, and it was found. */
+/* Checks a line "GROUP::NAME [0xSTART, 0xEND] (N bytes)"; true if the line has this form and the routine was found. */
 static bool check_line(const struct live_java *java, struct runtime *attached, const char *line)
 {
 	struct remote_memory *memory = (struct remote_memory *)&java->memory.memory;
@@ -251,7 +251,7 @@ static bool check_line(const struct live_java *java, struct runtime *attached, c
 		return false;
 	snprintf(name, sizeof(name), "[stub: %.*s]", (int)(range - line), line);
 	for (int i = 0; i < 3; i++) {
-		/* The first instruction, one, and a call behind which nothing is. */
+		/* The first instruction, one in the middle, and a call that ends the routine. */
 		uint64_t address = i == 0 ? start : i == 1 ? (start + end) / 2 : end;
 		uint8_t flags = i == 2 ? FRAME_RETURN_ADDRESS : 0;
 		uint64_t words[2] = { frame_word(FRAME_JAVA, flags, address),
@@ -263,7 +263,7 @@ static bool check_line(const struct live_java *java, struct runtime *attached, c
 			java_language.ops->symbolize(attached, memory, words, &object, &frames), 0);
 		assert_int_equal(frames.count, 1);
 		assert_string_equal(frames.items[0].function, name);
-		/* Its name from 21 on; that of the other one goes on. */
+		/* The first name is from 21 on; in the other one more text follows. */
 		if (strstr(name, "eturnBarrier") || strstr(name, "return barrier"))
 			assert_true(frames.items[0].marks_trace);
 		if (strstr(name, "call_stub"))

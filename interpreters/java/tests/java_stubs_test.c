@@ -15,16 +15,16 @@
 #include "interpreters/java/tests/made_code.h"
 
 enum {
-	/* What libjvm.so's variables are here. */
+	/* Offset of the made variables of libjvm.so. */
 	DATA_AT = 0x300,
 	DATA_BYTES = 64,
 	NAMES_AT = 0xf000,
-	/* A stub's block, blob and code, in segments of 64 bytes behind the method that is made. */
+	/* A stub's block, blob and code, in segments of 64 bytes after the made method. */
 	STUB_SEGMENT = 48,
 	STUB_CODE = 0x40,
 	STUB_DATA = 0x100,
 	MAX_CALLS = 8,
-	/* Behind all code that is made. */
+	/* Offset after all made code. */
 	ZEROES_AT = 0x8000,
 };
 
@@ -36,7 +36,7 @@ static struct java_data_ranges ranges;
 static void *data;
 static uint32_t data_bytes;
 
-/* What the analysis was asked for. */
+/* Arguments of the calls of the analysis. */
 static struct {
 	uint32_t count;
 	int err;
@@ -100,7 +100,7 @@ static void add_stub(uint32_t segment, const char *name, uint32_t frame_words, u
 	vm.bytes[blob + STUB_CODE] = first_byte;
 }
 
-/* What is code of it, from the blob's beginning on. */
+/* Sets the end of the stub's code, as an offset from the blob's beginning. */
 static void put_stub_end(uint32_t segment, uint32_t end)
 {
 	uint32_t blob = MADE_CODE_AT + (segment << MADE_LOG2_SEGMENT_SIZE) + MADE_BLOCK_BYTES;
@@ -179,7 +179,7 @@ static void stubs_start_where_the_jvms_variables_point_to(void **state)
 	made_vm_put(&vm, DATA_AT, code + 0x40, 8);
 	made_vm_put(&vm, DATA_AT + 8, code + 0x20, 8);
 	made_vm_put(&vm, DATA_AT + 16, code + 0x40, 8);
-	/* Within one, outside of code, in no variable's place, and behind the data. */
+	/* A pointer into a routine, one outside of code, one that is not aligned, and one after the data. */
 	made_vm_put(&vm, DATA_AT + 24, code + 0x34, 8);
 	made_vm_put(&vm, DATA_AT + 32, code + 0x1000, 8);
 	made_vm_put(&vm, DATA_AT + 44, code + 0x50, 8);
@@ -205,14 +205,14 @@ static void what_is_entered_otherwise_says_so(void **state)
 	assert_int_equal(asked.count, 4);
 	assert_int_equal(asked.code[0].start_count, 1);
 	assert_int_equal(asked.starts[0][0], code);
-	/* By what it makes room, and by a register. */
+	/* Begins with push rbx, which makes room for the return address; the next one with push rdx, which has it. */
 	assert_true(asked.code[0].is_thrown_to);
 	assert_int_equal(asked.starts[1][0], stub_code(STUB_SEGMENT + 8));
 	assert_true(asked.code[1].is_thrown_to);
 	assert_int_equal(asked.code[1].frame_bytes, 0);
 	assert_int_equal(asked.starts[2][0], stub_code(STUB_SEGMENT + 16));
 	assert_false(asked.code[2].is_thrown_to);
-	/* From within a frame. */
+	/* It is jumped to from within a frame. */
 	assert_int_equal(asked.code[3].frame_bytes, 64);
 	layout.machine = EM_AARCH64;
 	assert_int_equal(read_stubs(), 0);
@@ -237,16 +237,16 @@ static void call_stub_lies_between_two_starts(void **state)
 
 	(void)state;
 	add_stub(STUB_SEGMENT, "StubRoutines (1)", 0, 0x55);
-	/* Nothing but its block is known. */
+	/* Only its block is known. */
 	assert_call_stub(0x48, 0x48, STUB_DATA - STUB_CODE);
 	made_vm_put(&vm, DATA_AT, code + 0x20, 8);
 	made_vm_put(&vm, DATA_AT + 8, code + 0x80, 8);
 	assert_call_stub(0x48, 0x28, 0x60);
-	/* The first and the last one of the block; where one starts nothing has returned to the other. */
+	/* The first and the last routine of the block. A return address is never at the start of a routine. */
 	assert_call_stub(0x10, 0x10, 0x20);
 	assert_call_stub(0x20, 0, 0x60);
 	assert_call_stub(0x90, 0x10, STUB_DATA - STUB_CODE - 0x80);
-	/* A start in the next block is no end of it. */
+	/* A start in the next block does not end the routine. */
 	add_stub(STUB_SEGMENT + 8, "StubRoutines (2)", 0, 0x55);
 	made_vm_put(&vm, DATA_AT + 16, stub_code(STUB_SEGMENT + 8) + 0x20, 8);
 	assert_call_stub(0x90, 0x10, STUB_DATA - STUB_CODE - 0x80);
@@ -257,7 +257,7 @@ static void a_call_stub_that_is_in_no_stub_or_too_long_is_none(void **state)
 	(void)state;
 	add_stub(STUB_SEGMENT, "StubRoutines (1)", 0, 0x55);
 	assert_call_stub(0x1000, 0, 0);
-	/* 1,024 bytes are the most. */
+	/* 1,024 bytes are the limit. */
 	put_stub_end(STUB_SEGMENT, STUB_CODE + 1024);
 	assert_call_stub(0x48, 0x48, 1024);
 	put_stub_end(STUB_SEGMENT, STUB_CODE + 1025);
@@ -271,7 +271,7 @@ static void blocks_that_are_no_stubs_are_left_out(void **state)
 	add_stub(STUB_SEGMENT + 8, "C1 temporary CodeBuffer", 0, 0x55);
 	add_stub(STUB_SEGMENT + 16, "vtable chunks", 0, 0);
 	add_stub(STUB_SEGMENT + 24, "slow_subtype_check Runtime1 stub", 0, 0x57);
-	/* Not in use. */
+	/* A block that is not in use. */
 	add_stub(STUB_SEGMENT + 32, "StubRoutines (1)", 0, 0x55);
 	vm.bytes[MADE_CODE_AT + ((STUB_SEGMENT + 32) << MADE_LOG2_SEGMENT_SIZE) + 8] = 0;
 	assert_int_equal(read_stubs(), 0);
@@ -279,7 +279,7 @@ static void blocks_that_are_no_stubs_are_left_out(void **state)
 	assert_true(asked.code[0].is_flat);
 	assert_int_equal(asked.code[0].address, stub_code(STUB_SEGMENT + 16));
 	assert_false(asked.code[1].is_flat);
-	/* The heap's memory ends before them. */
+	/* The committed part of the heap ends before the stubs. */
 	heaps.heaps[0].committed = heaps.heaps[0].low + (STUB_SEGMENT << MADE_LOG2_SEGMENT_SIZE);
 	assert_int_equal(read_stubs(), 0);
 	assert_int_equal(asked.count, 0);
@@ -287,7 +287,7 @@ static void blocks_that_are_no_stubs_are_left_out(void **state)
 	assert_int_equal(data_bytes, sizeof(process));
 }
 
-/* A block in each segment, of which none can be read. */
+/* Each segment has a block that cannot be read. */
 static void stubs_are_found_behind_any_number_of_methods(void **state)
 {
 	(void)state;
@@ -305,7 +305,7 @@ static void stubs_are_found_behind_any_number_of_methods(void **state)
 	assert_int_equal(asked.code[0].address, stub_code(STUB_SEGMENT));
 }
 
-/* Whether some of them were freed or not. */
+/* The rule holds even if some of the methods were freed. */
 static void a_heap_that_begins_with_methods_has_no_stubs(void **state)
 {
 	enum { FIRST = 200, COUNT = 128 };
@@ -327,7 +327,7 @@ static void a_heap_that_begins_with_methods_has_no_stubs(void **state)
 	heaps.count++;
 	assert_int_equal(read_stubs(), 0);
 	assert_int_equal(asked.count, 0);
-	/* One less. */
+	/* One method less than the limit. */
 	vm.bytes[MADE_CODE_AT + ((FIRST + 1) << MADE_LOG2_SEGMENT_SIZE) + 8] = 0;
 	assert_int_equal(read_stubs(), 0);
 	assert_int_equal(asked.count, 1);
@@ -344,7 +344,7 @@ static void without_rows_there_is_the_rest(void **state)
 	assert_int_equal(((const struct java_process *)data)->stubs.page_count, 0);
 	asked.err = -ENOMEM;
 	assert_int_equal(read_stubs(), -ENOMEM);
-	/* A map and variables that are not there. */
+	/* The segment map and the variables cannot be read. */
 	asked.err = 0;
 	ranges.ranges[0].address += MADE_VM_BYTES;
 	assert_int_equal(read_stubs(), 0);
@@ -359,7 +359,7 @@ static void forged_blocks_overlap_nothing(void **state)
 	(void)state;
 	add_stub(STUB_SEGMENT, "StubRoutines (1)", 0, 0x55);
 	add_stub(STUB_SEGMENT + 8, "StubRoutines (2)", 0, 0x55);
-	/* The first one's code runs over the second one's. */
+	/* The code of the first stub overlaps the second one. */
 	made_vm_put(&vm,
 		    MADE_CODE_AT + (STUB_SEGMENT << MADE_LOG2_SEGMENT_SIZE) + MADE_BLOCK_BYTES + 8,
 		    0x600, 4);
@@ -384,7 +384,7 @@ static void a_stub_is_called_as_the_jvm_calls_it(void **state)
 	assert_int_equal(java_stub_name(&layout, &heaps, &vm.memory, stub_code(STUB_SEGMENT + 8),
 					text),
 			 -EBADMSG);
-	/* A method, and nothing. */
+	/* An address in a method, and one without code. */
 	assert_int_equal(java_stub_name(&layout, &heaps, &vm.memory,
 					MADE_VM_BASE + MADE_BLOB_AT + MADE_BLOB_CODE, text),
 			 -ENOENT);

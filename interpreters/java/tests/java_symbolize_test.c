@@ -12,13 +12,13 @@
 #include "interpreters/java/tests/made_code.h"
 
 enum {
-	/** Of the memory. */
+	/** Offsets in the memory. */
 	MAPS_AT = 0xc000,
 	DEEP_SCOPES_AT = 0xc100,
 	UNLOADS_AT = 0xf000,
 	METHODS_AT = 0xd000,
 	METHOD_BYTES = 0x400,
-	/** From a method on: the parts that belong to it. */
+	/** Offsets from a method of the parts that belong to it. */
 	CONST_METHOD = 0x40,
 	CONSTANTS = 0x100,
 	KLASS = 0x200,
@@ -27,7 +27,7 @@ enum {
 	COMPILE_ID = 77,
 };
 
-/* Each is inlined into the one before it. */
+/* Each method is inlined into the one before it. */
 enum { OUTER, MIDDLE, INNER, METHOD_COUNT };
 
 static struct made_vm vm;
@@ -46,7 +46,7 @@ static uint64_t make_symbol(uint32_t at, const char *text)
 	return MADE_VM_BASE + at;
 }
 
-/* Bytecode b of it is in line @line + b. */
+/* Makes a method whose bytecode b is in line @line + b. */
 static void make_method(int method, const char *class_name, const char *name, uint32_t line)
 {
 	uint32_t at = method_at(method), table = at + CONST_METHOD + 48 + CODE_BYTES;
@@ -59,7 +59,7 @@ static void make_method(int method, const char *class_name, const char *name, ui
 	made_vm_put(&vm, at + CONST_METHOD + 20, 2, 2);
 	made_vm_put(&vm, at + CONST_METHOD + 24, 20, 4);
 	made_vm_put(&vm, at + CONST_METHOD + 28, 1, 2);
-	/* The first entry leads to the line, the others a byte and a line on. */
+	/* The first entry sets the line; each other one advances by a byte and a line. */
 	vm.bytes[table++] = 0xff;
 	vm.bytes[table++] = 0;
 	vm.bytes[table++] = (uint8_t)(2 * line);
@@ -73,7 +73,7 @@ static void make_method(int method, const char *class_name, const char *name, ui
 	made_vm_put(&vm, at + KLASS + 16, make_symbol(symbols + 192, class_name), 8);
 }
 
-/* Records at 10, of the outer method, and at 20, of the innermost one. */
+/* Makes records at 10 for the outer method and at 20 for the innermost one. */
 static int set_up(void **state)
 {
 	const struct java_layout layout = made_code_layout();
@@ -130,7 +130,7 @@ static int name_compiled(uint32_t offset, uint8_t flags, struct interpreted_fram
 	return name_compiled_by(&symbolizer, offset, flags, frames);
 }
 
-/* Sampled when @unloads classes had been unloaded, of the version that its class has now. */
+/* Names a frame that was sampled when @unloads classes had been unloaded and the class had its current version. */
 static int name_interpreted_at(struct java_symbolizer *by, uint64_t unloads, int method,
 			       uint32_t bci, struct interpreted_frames *frames)
 {
@@ -170,7 +170,7 @@ static void all_methods_that_are_inlined_have_names_and_lines(void **state)
 	struct interpreted_frames frames;
 
 	(void)state;
-	/* Read, and out of the cache. */
+	/* Read at first, then cached. */
 	for (int i = 0; i < 2; i++) {
 		assert_int_equal(name_compiled(20, FRAME_RETURN_ADDRESS, &frames), 0);
 		assert_int_equal(frames.count, 3);
@@ -212,7 +212,7 @@ static void between_the_places_that_the_jvm_knows_names_are_approximate(void **s
 	check_frame(&frames.items[0], "a.Outer.run", 14);
 	assert_true(frames.items[0].is_approximate);
 	assert_false(frames.items[0].is_inlined);
-	/* The same place, as one that something returns to, is another. */
+	/* The same pc is another frame if it is a return address. */
 	assert_int_equal(name_compiled(10, 0, &frames), 0);
 	assert_true(frames.items[0].is_approximate);
 	assert_int_equal(name_compiled(10, FRAME_RETURN_ADDRESS, &frames), 0);
@@ -234,7 +234,7 @@ static void a_frame_of_the_interpreter_is_one_method(void **state)
 	check_frame(&frames.items[0], "a.Middle.call", 0);
 }
 
-/* Numbers of compilations are not used again: what was freed since had the same name. */
+/* Compile ids are not reused, so the cached name stays right after the code is freed. */
 static void nothing_is_read_for_compiled_code_that_is_known(void **state)
 {
 	struct interpreted_frames frames;
@@ -248,7 +248,7 @@ static void nothing_is_read_for_compiled_code_that_is_known(void **state)
 	assert_int_equal(frames.count, 3);
 	check_frame(&frames.items[0], "a.Inner$1.get", 36);
 	assert_int_equal(vm.reads, 0);
-	/* What is not known of it cannot be had any more. */
+	/* Other pcs of freed code cannot be named any more. */
 	assert_int_equal(name_compiled(10, FRAME_RETURN_ADDRESS, &frames), -ESTALE);
 	made_vm_put(&vm, MADE_BLOB_AT + 40, COMPILE_ID, 4);
 	made_vm_put(&vm, MADE_BLOB_AT - MADE_BLOCK_BYTES + 8, 0, 1);
@@ -286,12 +286,12 @@ static void a_class_of_the_same_form_in_the_place_of_another_has_its_own_name(vo
 	now_ns += JAVA_LOOK_NS;
 	assert_int_equal(name_interpreted(INNER, 1, &frames), 0);
 	check_frame(&frames.items[0], "a.Other.get", 31);
-	/* While that cannot be read, the old name is wrong. */
+	/* While the class cannot be read, the old name is not used. */
 	made_vm_put(&vm, method_at(INNER) + KLASS + 16, 8, 8);
 	now_ns += JAVA_LOOK_NS;
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(name_interpreted(INNER, 1, &frames), -EFAULT);
-	/* One of another form is not the one that was sampled. */
+	/* A method of another form is not the one that was sampled. */
 	made_vm_put(&vm, method_at(INNER) + CONST_METHOD + 8, MADE_VM_BASE + method_at(OUTER), 8);
 	now_ns += JAVA_LOOK_NS;
 	assert_int_equal(name_interpreted(INNER, 1, &frames), -ESTALE);
@@ -309,12 +309,12 @@ static void where_unloaded_classes_are_counted_names_are_of_the_class_that_was_s
 	assert_int_equal(name_interpreted_at(&counting, 4, INNER, 1, &frames), -ESTALE);
 	assert_int_equal(name_interpreted_at(&counting, 5, INNER, 1, &frames), 0);
 	check_frame(&frames.items[0], "a.Inner$1.get", 31);
-	/* Another class comes in its place. */
+	/* Another class takes its address. */
 	made_vm_put(&vm, UNLOADS_AT, 6, 8);
 	made_vm_put(&vm, method_at(INNER) + KLASS + 16, make_symbol(symbol, "a/Other"), 8);
 	assert_int_equal(name_interpreted_at(&counting, 6, INNER, 1, &frames), 0);
 	check_frame(&frames.items[0], "a.Other.get", 31);
-	/* What was sampled before and not named then cannot be named, what was named is known. */
+	/* A frame from before that was not named then cannot be named now; a cached one can. */
 	assert_int_equal(name_interpreted_at(&counting, 5, INNER, 2, &frames), -ESTALE);
 	vm.reads = 0;
 	now_ns += 2 * JAVA_LOOK_NS;
@@ -338,7 +338,7 @@ static void redefined_classes_have_the_lines_of_the_version_that_was_sampled(voi
 		assert_int_equal(name_interpreted_at(&counting, 5, INNER, 1, &frames), 0);
 		check_frame(&frames.items[0], "a.Inner$1.get", 31 + version);
 	}
-	/* What was named of an old version is known. */
+	/* A cached frame of an old version is still known. */
 	made_vm_put(&vm, method_at(INNER) + CONSTANTS, 1, 4);
 	vm.reads = 0;
 	assert_int_equal(name_interpreted_at(&counting, 5, INNER, 1, &frames), 0);
@@ -354,7 +354,7 @@ static void deep_chains_keep_the_innermost_and_the_physical_method(void **state)
 
 	(void)state;
 	made_vm_put(&vm, MADE_BLOB_AT + 72, DEEP_SCOPES_AT - MADE_BLOB_AT, 4);
-	/* Four bytes each; from 192 on a number has two. */
+	/* Each scope has four bytes; numbers from 192 on have two. */
 	for (uint32_t i = 1; i <= DEPTH; i++) {
 		uint8_t *at = vm.bytes + DEEP_SCOPES_AT + 4 * i;
 		uint32_t sender = 4 * (i - 1);
@@ -376,7 +376,7 @@ static void deep_chains_keep_the_innermost_and_the_physical_method(void **state)
 	assert_false(frames.items[JAVA_MAX_SCOPES - 1].is_inlined);
 }
 
-/* Without them, the compiled method alone; methods that are forged have no names. */
+/* Forged scopes leave the compiled method alone; forged methods have no names. */
 static void forged_debug_information_leaves_the_compiled_method(void **state)
 {
 	struct interpreted_frames frames;
@@ -391,7 +391,7 @@ static void forged_debug_information_leaves_the_compiled_method(void **state)
 	assert_int_equal(name_compiled(10, FRAME_RETURN_ADDRESS, &frames), -EFAULT);
 }
 
-/* Fails from a read on, or has the code be another one from then on. */
+/* Memory that fails from a certain read on, or changes the code at that read. */
 struct passing_memory {
 	struct remote_memory memory;
 	uint32_t reads;
@@ -442,7 +442,7 @@ static void what_is_read_in_part_is_no_answer_and_not_kept(void **state)
 			assert_int_equal(symbolizer.places.count, 0);
 		}
 		assert_int_equal(symbolizer.places.count, 1);
-		/* Each of the three methods took some. */
+		/* Each of the three methods took some reads. */
 		assert_in_range(until, 6, 60);
 	}
 }
@@ -489,14 +489,14 @@ static void all_processes_together_have_so_many_places(void **state)
 		java_symbolizer_init(&filled[i], &layout, 0, false, NULL);
 		fill(&filled[i]);
 	}
-	/* The first ones have all that one may have, the others what each has. */
+	/* The first processes have the limit of one process, the others the minimum. */
 	for (int i = 0; i < 2; i++)
 		assert_in_range(filled[i].places.bytes, JAVA_PLACES_MAX_BYTES * 3 / 4,
 				JAVA_PLACES_MAX_BYTES);
 	for (int i = 2; i < COUNT; i++)
 		assert_in_range(filled[i].places.bytes, JAVA_PLACES_MIN_BYTES * 3 / 4,
 				JAVA_PLACES_MIN_BYTES * 5 / 4);
-	/* Who has more gives what is over, and no more than that. */
+	/* A process over its limit drops only the excess. */
 	assert_int_equal(name_compiled_by(&filled[0], 20, FRAME_RETURN_ADDRESS, &frames), 0);
 	assert_in_range(filled[0].places.bytes, JAVA_PLACES_MAX_BYTES / 2,
 			JAVA_PLACES_MAX_BYTES * 7 / 8);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What else than HotSpot is found in files, which a compiler makes here; tests with running JVMs have the rest. */
+/* Probes files that are not HotSpot, which a compiler makes here; tests with running JVMs cover the rest. */
 #include "interpreters/java/java.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 
 #include <cmocka.h>
 
-/* What probe() says of a library made of @source. */
+/* The result of probe() for a library that is compiled from @source. */
 static int probe_library(const char *source)
 {
 	char path[] = "/tmp/allframes-java-XXXXXX", command[512];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Running JVMs for tests: a program under one of those at hand, its symbols found. Behind cmocka.h. */
+/** Running JVMs for tests: starts a program on a JVM of this machine, and finds its symbols. Include after cmocka.h. */
 #ifndef INTERPRETERS_JAVA_TESTS_LIVE_JAVA_H
 #define INTERPRETERS_JAVA_TESTS_LIVE_JAVA_H
 
@@ -23,7 +23,7 @@
 #include "lib/host/proc_maps.h"
 #include "lib/host/remote_memory.h"
 
-/** Another program may be set before this is included. */
+/** The default program; define another one before including this header. */
 #ifndef LIVE_JAVA_SOURCE
 #define LIVE_JAVA_SOURCE "interpreters/java/tests/JavaTarget.java"
 #define LIVE_JAVA_CLASS "JavaTarget"
@@ -33,17 +33,17 @@ enum { LIVE_JAVA_MAX_OPTIONS = 12 };
 
 struct live_java {
 	pid_t pid;
-	/** What the target writes; it ends when its input does. */
+	/** The output of the target, which ends when its input does. */
 	FILE *output;
 	int input;
 	struct process_memory memory;
 	struct vm_symbols symbols;
 	uint64_t bias;
-	/** What was found in the file. */
+	/** The result of probing libjvm.so. */
 	struct runtime_file *file;
 };
 
-/** Where the target's classes are: compiled once for each test program; NULL: there is no compiler. */
+/** The directory of the target's classes, compiled once for each test program; NULL: there is no compiler. */
 static inline const char *live_java_classes(void)
 {
 	static char directory[] = "/tmp/allframes-java-XXXXXX", command[512];
@@ -53,7 +53,7 @@ static inline const char *live_java_classes(void)
 		return made;
 	if (!mkdtemp(directory))
 		return NULL;
-	/* Roots of other suites have /tmp in common with this one. */
+	/* Roots of other suites share /tmp with this one. */
 	snprintf(command, sizeof(command),
 		 "javac -encoding UTF-8 --release 8 -Xlint:-options -d %s " LIVE_JAVA_SOURCE,
 		 directory);
@@ -93,7 +93,7 @@ static inline void find_javas(glob_t *found)
 	glob(fetched, GLOB_APPEND, NULL, found);
 }
 
-/* Of a JVM that is found by its own: a link to its folder. */
+/* True if the path goes through a link to the folder of a JVM that is found by its own name. */
 static inline bool is_other_name(const char *path)
 {
 	const char *end = strstr(path, "/bin/java");
@@ -107,8 +107,8 @@ static inline bool is_other_name(const char *path)
 }
 
 /**
- * Calls @check with each JVM at hand: the machine's, and in the long tier what scripts/fetch_javas.py
- * brought. Skips the test if there is none, or no compiler. Returns how many were not fine.
+ * Calls @check with each JVM of the machine, and in the long tier also with those of scripts/fetch_javas.py. Skips the
+ * test if there is none, or no compiler. Returns the number of failures.
  */
 static inline uint32_t check_javas(bool (*check)(const char *path, const void *context),
 				   const void *context)

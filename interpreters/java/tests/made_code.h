@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * A code cache made by a test: one heap, a block in it, and a layout of its own, in which each object
- * has its fields one behind the other.
+ * A code cache made by a test: one heap, a block in it, and a layout of its own, in which the fields of an
+ * object follow one another.
  */
 #ifndef INTERPRETERS_JAVA_TESTS_MADE_CODE_H
 #define INTERPRETERS_JAVA_TESTS_MADE_CODE_H
@@ -20,7 +20,7 @@ enum {
 	MADE_CODE_AT = 0x4000,
 	MADE_CODE_BYTES = 0x8000,
 	MADE_LOG2_SEGMENT_SIZE = 6,
-	/** Of the block: header, blob, code. */
+	/** Parts of the block: header, blob, code. */
 	MADE_BLOCK_SEGMENT = 16,
 	MADE_BLOCK_BYTES = 16,
 	MADE_BLOB_AT =
@@ -29,11 +29,11 @@ enum {
 	MADE_BLOB_CODE = 0xa0,
 	MADE_BLOB_DATA = 0x400,
 	MADE_BLOB_BYTES = 0x500,
-	/** Of the blob: where tests put its debug information. */
+	/** Offsets in the blob at which tests put its debug information. */
 	MADE_METADATA = 0x400,
 	MADE_SCOPES = 0x440,
 	MADE_RECORDS = 0x480,
-	/** From the beginning of the code on. */
+	/** Offset from the beginning of the code. */
 	MADE_INTERPRETER = 0x4000,
 	MADE_INTERPRETER_BYTES = 0x1000,
 };
@@ -109,7 +109,7 @@ static inline struct java_layout made_code_layout(void)
 	};
 }
 
-/** Sets what segment @segment's entry of the map is. */
+/** Sets the entry of segment @segment in the map. */
 static inline void made_code_set_segment(struct made_vm *vm, uint32_t segment, uint8_t value)
 {
 	vm->bytes[MADE_MAP_AT + segment] = value;
@@ -153,7 +153,7 @@ static inline void made_code_init(struct made_vm *vm)
 	made_vm_put(vm, blob + 48, (uint32_t)-1, 4);
 }
 
-/** Record @index: of the place, whose scope is there. */
+/** Sets record @index: the pc at offset @place has the scope at @scope. */
 static inline void made_code_put_record(struct made_vm *vm, uint32_t index, int32_t place,
 					uint32_t scope)
 {
@@ -163,7 +163,7 @@ static inline void made_code_put_record(struct made_vm *vm, uint32_t index, int3
 	made_vm_put(vm, at + 4, scope, 4);
 }
 
-/** A scope at that offset; numbers below 192 are themselves, up to 19. @method counts from 1 on. */
+/** Writes a scope at @offset. Up to Java 19 numbers below 192 are single bytes. @method counts from 1. */
 static inline void made_code_put_scope(struct made_vm *vm, uint32_t offset, uint8_t sender,
 				       uint8_t method, int32_t bci)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** A process's memory made by a test, with HotSpot's tables in it. */
+/** The memory of a process with HotSpot's tables, made by a test. */
 #ifndef INTERPRETERS_JAVA_TESTS_MADE_VM_H
 #define INTERPRETERS_JAVA_TESTS_MADE_VM_H
 
@@ -14,12 +14,12 @@
 enum {
 	MADE_VM_BYTES = 1 << 16,
 	MADE_VM_BASE = 0x7000000,
-	/** What the symbols lie above their addresses. */
+	/** Address of a symbol in the process minus its ELF virtual address. */
 	MADE_VM_BIAS = 0x1000000,
 	MADE_FIELD_STRIDE = 48,
 	MADE_TYPE_STRIDE = 40,
 	MADE_CONSTANT_STRIDE = 16,
-	/** Where the parts of the memory begin; entries of the tables follow their starts. */
+	/** Offsets of the parts of the memory; the entries of a table begin at its offset. */
 	MADE_FIELDS_AT = 0x1000,
 	MADE_TYPES_AT = 0x4000,
 	MADE_CONSTANTS_AT = 0x5000,
@@ -28,7 +28,7 @@ enum {
 
 struct made_vm {
 	struct remote_memory memory;
-	/** Reads at MADE_VM_BASE + offset; others fail. */
+	/** Memory from MADE_VM_BASE on; other reads fail. */
 	uint8_t bytes[MADE_VM_BYTES];
 	struct vm_symbols symbols;
 	uint32_t strings_end;
@@ -65,7 +65,7 @@ static inline uint64_t made_vm_string(struct made_vm *vm, const char *text)
 	return address;
 }
 
-/** Sets the word that a symbol is of. */
+/** Sets the word of a symbol. */
 static inline void made_vm_set_symbol(struct made_vm *vm, enum vm_symbol symbol, uint64_t value)
 {
 	made_vm_put(vm, 8 * symbol, value, 8);

@@ -25,7 +25,7 @@ static int ask_field(const char *type, const char *name, struct vm_answer *answe
 	return ask(&question, answer);
 }
 
-/* Some of each table, as 17 has them. */
+/* Makes some entries of each table, as in 17. */
 static void make_tables(void)
 {
 	made_vm_init(&vm);
@@ -48,9 +48,9 @@ static void what_is_asked_for_is_found_in_each_table(void **state)
 		{ VM_FIELD, "CodeCache", "_heaps" },
 		{ VM_FIELD, "Symbol", "_body" },
 		{ VM_FIELD, "nmethod", "_state" },
-		/* Twice. */
+		/* The same question twice. */
 		{ VM_FIELD, "Symbol", "_length" },
-		/* Of another type, and of none. */
+		/* A field of another type, and of none. */
 		{ VM_FIELD, "Klass", "_length" },
 		{ VM_SIZE, "Symbol", NULL },
 		{ VM_CONSTANT, NULL, "Klass" },
@@ -85,7 +85,7 @@ static void the_order_of_an_entrys_words_is_the_tables_own_affair(void **state)
 
 	(void)state;
 	make_tables();
-	/* Field and type change places. */
+	/* Field and type are swapped. */
 	made_vm_set_symbol(&vm, VM_STRUCT_TYPE_NAME, 8);
 	made_vm_set_symbol(&vm, VM_STRUCT_FIELD_NAME, 0);
 	assert_int_equal(ask_field("_name", "Klass", &answer), 0);
@@ -133,7 +133,7 @@ static void a_table_without_an_end_is_left(void **state)
 
 	(void)state;
 	make_tables();
-	/* Constants of 8 bytes, all memory long: it ends at the most that there may be. */
+	/* A table of constants of 8 bytes that never ends: the limit of entries ends it. */
 	made_vm_set_symbol(&vm, VM_INT_CONSTANTS, MADE_VM_BASE + MADE_STRINGS_AT);
 	made_vm_set_symbol(&vm, VM_INT_CONSTANT_STRIDE, 8);
 	made_vm_set_symbol(&vm, VM_INT_CONSTANT_VALUE, 0);
@@ -147,7 +147,7 @@ static void names_that_are_none_are_passed_over(void **state)
 
 	(void)state;
 	make_tables();
-	/* Where nothing is mapped, and a string without an end. */
+	/* A string at an address that is not mapped, and one without an end. */
 	made_vm_put(&vm, MADE_FIELDS_AT, 16, 8);
 	made_vm_put(&vm, MADE_FIELDS_AT + MADE_FIELD_STRIDE, MADE_VM_BASE + vm.strings_end, 8);
 	memset(vm.bytes + vm.strings_end, 'x', VM_STRUCTS_NAME_BYTES);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Frames of the kernel side in hostile memory: byte 0 the version of a made process, byte 1 which frame of it is asked
- * for, bytes 2 to 4 its place and flags, then changes to the process, 5 bytes each: where, to what, and how. The
- * fingerprint is that of the memory as it is then, since no input would find it; and memory may change once more while
- * it is read.
+ * Frames of the kernel side in hostile memory. Byte 0: version of a made process; byte 1: the frame to look up; bytes 2
+ * to 4: its position and flags; then changes to the process, 5 bytes each: offset, source and kind. The fingerprint is
+ * computed from the changed memory, since no input would find it. Memory may change once more while it is read.
  *
  * covers: javascript_symbolize.c v8_frames.c v8_lines.c
  */
@@ -27,7 +26,7 @@ enum {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/** A process of each version, as it was made and as it is changed. */
+/** A process of each version: in its original and in its changed state. */
 struct process {
 	struct made_process made;
 	uint8_t bytes[MADE_HEAP_BYTES];
@@ -36,7 +35,7 @@ struct process {
 	/** Tagged: the Code of optimized code. */
 	uint64_t code;
 	uint32_t reads;
-	/** The change at this read; 0: none. */
+	/** Number of the read at which memory changes; 0: never. */
 	uint32_t change_at;
 	const uint8_t *change;
 };
@@ -58,7 +57,7 @@ static uint64_t word_at(const struct made_heap *made, uint64_t address)
 	return word;
 }
 
-/* A place of the heap or of the code page. */
+/* The offset of a word in the heap or in the code page that the input chooses. */
 static uint32_t place_of(const struct made_process *process, const uint8_t *bytes)
 {
 	const uint32_t code_bytes = (uint32_t)(process->page.next - made_code_page_start());
@@ -68,7 +67,7 @@ static uint32_t place_of(const struct made_process *process, const uint8_t *byte
 	return at < process->made.used ? at : MADE_HEAP_CODE_AT + (at - process->made.used);
 }
 
-/* Words become others that the process has, since few numbers are addresses. */
+/* Changes a word, mostly to another word of the process, since few numbers are addresses. */
 static void change(struct process *process, const uint8_t *bytes)
 {
 	struct made_heap *made = &process->made.made;
@@ -131,7 +130,7 @@ static void make(struct process *process, enum v8_line line)
 	process->is_made = true;
 }
 
-/* What the kernel side makes of the function at tagged @shared. */
+/* The fingerprint that the kernel side computes of the function at tagged @shared. */
 static uint32_t function_fingerprint(const struct v8_heap *heap, uint64_t shared)
 {
 	const struct v8_layout *layout = heap->layout;
@@ -176,7 +175,7 @@ static void check_frames(const struct interpreted_frames *frames)
 	}
 }
 
-/* As it is, and out of the cache. */
+/* Names the frame twice, the second time from the cache. */
 static void name_frame(struct process *process, const uint64_t words[2])
 {
 	struct made_heap *made = &process->made.made;
@@ -237,7 +236,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	current->reads = 0;
 	for (size_t i = 0; i < count; i++)
 		change(current, changes + i * CHANGE_BYTES);
-	/* The first one is made a second time, which mostly makes something else of it. */
+	/* The first change is applied a second time while memory is read; the result is mostly another word. */
 	current->change = count ? changes : none;
 	look_at(current, data);
 	memcpy(current->made.made.bytes, current->bytes, sizeof(current->bytes));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Safepoint tables and translations, hostile: byte 0 the version, 1 whether it is Maglev's, 2 and 3 a place. */
+/* Hostile safepoint tables and translations. Byte 0: version; 1: for Maglev or not; 2 and 3: pc offset or index. */
 #include "interpreters/javascript/v8_deopt.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The exports of a Node.js in a file that is hostile: byte 0 the version of the made file, then changes to it, 6 bytes
- * each: a place and a value.
+ * The exports of a Node.js in a hostile file. Byte 0: version of the made file; then changes to it, 6 bytes each: an
+ * offset and a value.
  */
 #include "interpreters/javascript/v8_layout.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables of positions and of Sparkplug's code, hostile: byte 0 the version, 1 and 2 a place, 3 how much is bytecodes. */
+/* Hostile tables of positions and of Sparkplug's code. Byte 0: version; 1 and 2: code offset; 3: bytes of bytecodes. */
 #include "interpreters/javascript/v8_positions.h"
 
 #include <stdlib.h>

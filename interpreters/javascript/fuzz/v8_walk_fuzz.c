@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stack, and all that its frames lead to, in hostile memory: byte 0 the version of a made process, then changes to
- * it, 5 bytes each: where, to what, and how. Words become others that the process has, since few numbers are addresses.
+ * A stack, and all objects of its frames, in hostile memory. Byte 0: version of a made process; then changes to it, 5
+ * bytes each: offset, source and kind. A word mostly becomes another word of the process, since few numbers are
+ * addresses.
  *
  * covers: v8_walk.c v8_frames.c v8_code.c v8_heap.c v8_string.c v8_function.c v8_lines.c
  */
@@ -20,7 +21,7 @@ enum {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/** A process of each version as it was made, and what was changed in it. */
+/** A process of each version in its original state, and the changes to it. */
 struct process {
 	struct made_process made;
 	bool is_made;
@@ -87,7 +88,7 @@ static int look_at_frame(void *context, const struct v8_walk_frame *frame)
 	return 0;
 }
 
-/* Changes word @offset, and keeps what it was. */
+/* Changes the word at @offset, and saves the old one. */
 static void change(struct process *process, uint32_t offset, uint32_t source, uint8_t how)
 {
 	struct made_heap *made = &process->made.made;
@@ -126,7 +127,7 @@ static void change(struct process *process, uint32_t offset, uint32_t source, ui
 	memcpy(made->bytes + offset, &word, sizeof(word));
 }
 
-/* A place of the heap or of the code page. */
+/* The offset of a word in the heap or in the code page that the input chooses. */
 static uint32_t place_of(const struct made_process *process, const uint8_t *bytes)
 {
 	const uint32_t code_bytes = (uint32_t)(process->page.next - made_code_page_start());

@@ -16,7 +16,7 @@ enum { BUILTINS_MAX = 64, BUILTIN_BYTES = 32 };
 static struct v8_builtin items[BUILTINS_MAX];
 static struct javascript_process process;
 
-/* Builtins side by side, of the classes in @classes. */
+/* Makes adjacent builtins with the classes in @classes. */
 static struct v8_builtins make_builtins(const uint8_t *classes, uint32_t count)
 {
 	assert_true(count <= BUILTINS_MAX);
@@ -152,7 +152,7 @@ static void kinds_that_a_version_lacks_are_of_no_code(void **state)
 	assert_int_equal(describe(&layout), 0);
 	assert_int_not_equal(process.kind_maglev & process.kind_mask, process.kind_maglev);
 	assert_int_equal(process.kind_baseline, layout.kind_baseline);
-	/* 0 is a kind of code. */
+	/* 0 is a valid kind of code. */
 	layout.kind_regexp = 0;
 	assert_int_equal(describe(&layout), 0);
 	assert_int_equal(process.kind_regexp, 0);
@@ -172,13 +172,13 @@ static void markers_are_twice_the_type_of_the_frame(void **state)
 		assert_int_equal(process.marker_continuation_with_catch,
 				 2 * layout.frame_js_continuation_with_catch);
 		assert_int_equal(process.marker_wasm, 2 * layout.frame_wasm);
-		/* From 12.4 on. */
+		/* The type exists from 12.4 on. */
 		assert_int_equal(process.marker_fast_construct,
 				 line < V8_12_4 ? 0 : 2 * layout.frame_fast_construct);
 	}
 }
 
-/* The kernel side reads the first bytes of a Code object and of a function, and part of what functions share, as words. */
+/* The kernel side reads, as words, the first bytes of Code objects and functions, and a part of SharedFunctionInfos. */
 static void objects_whose_fields_are_not_read_at_once_are_refused(void **state)
 {
 	static const struct {

@@ -16,7 +16,7 @@ enum {
 	UNIQUE = 90,
 	SCRIPT_ID = 7,
 	OPTIMIZATION = 12,
-	/* "one\ntwo\r\nthree" */
+	/* Length of "one\ntwo\r\nthree". */
 	SOURCE_LENGTH = 14,
 	BUILTIN_BYTES = 64,
 	/* Words of the made stack: functions, and return addresses in their code. */
@@ -37,7 +37,7 @@ static struct v8_builtin builtin_items[] = {
 };
 static const struct v8_builtins builtins = { .start = 0x1000, .items = builtin_items, .count = 2 };
 
-/* Counts reads. One of them fails, or is made behind a change. */
+/* Counts reads. One of them fails, or memory is changed before it. */
 struct counting_memory {
 	struct remote_memory memory;
 	uint32_t reads;
@@ -205,7 +205,7 @@ static void an_interpreted_function_has_a_name_a_file_and_a_line(void **state)
 		assert_false(frames.items[0].is_inlined || frames.items[0].is_approximate);
 		assert_int_equal(symbolize(interpreted_words(1)), 0);
 		check_frame(0, "name", "a.js", 3);
-		/* It has just been entered. */
+		/* The function has just been entered. */
 		assert_int_equal(symbolize(interpreted_words(JAVASCRIPT_NO_PLACE)), 0);
 		check_frame(0, "name", "a.js", 2);
 		assert_false(frames.items[0].is_approximate);
@@ -217,7 +217,7 @@ static void an_earlier_bytecode_is_approximate(void **state)
 	(void)state;
 	for (enum v8_line line = 0; line < V8_LINE_COUNT; line++) {
 		make_process(line);
-		/* Read, and out of the cache. */
+		/* Read at first, then cached. */
 		for (int i = 0; i < 2; i++) {
 			assert_int_equal(symbolize(make_words(outer, 0,
 							      JAVASCRIPT_INTERPRETED_BEFORE, 1,
@@ -234,7 +234,7 @@ static void the_bytecode_of_sparkplug_s_code_is_found_by_its_pc(void **state)
 	(void)state;
 	for (enum v8_line line = 0; line < V8_LINE_COUNT; line++) {
 		make_process(line);
-		/* The prologue has 10 bytes, as has each bytecode. */
+		/* The prologue and the code of each bytecode have 10 bytes. */
 		assert_int_equal(symbolize(make_words(inner, FRAME_RETURN_ADDRESS,
 						      JAVASCRIPT_BASELINE, 20,
 						      fingerprint(INNER_LITERAL))),
@@ -294,7 +294,7 @@ static void what_new_has_called_is_shown_so(void **state)
 		words.words[1] |= (uint64_t)JAVASCRIPT_NEW << 32;
 		assert_int_equal(symbolize(words), 0);
 		check_frame(0, "new name", "a.js", 2);
-		/* The function that has the frame, and none that is inlined into it. */
+		/* `new` is shown for the function that has the frame, not for one that is inlined into it. */
 		words = optimized_words(0);
 		words.words[1] |= (uint64_t)JAVASCRIPT_NEW << 32;
 		assert_int_equal(symbolize(words), 0);
@@ -332,7 +332,7 @@ static void a_builtin_is_called_as_programs_call_it(void **state)
 		uint32_t print;
 
 		make_process(line);
-		/* V8's own functions have no script: what is there is no object, and what is read of it is 0. */
+		/* V8's own functions have no script: the field is no object, and its fields count as 0. */
 		shared = made_shared(&made.made, made_text(&made.made, "map"), made_smi(0));
 		set_ids(shared, 6);
 		print = javascript_function_fingerprint(made.made.layout.shared_unique_id ==
@@ -344,12 +344,12 @@ static void a_builtin_is_called_as_programs_call_it(void **state)
 				 0);
 		assert_int_equal(frames.count, 1);
 		check_frame(0, "Array.prototype.map", NULL, 0);
-		/* A return address may be behind the last instruction. */
+		/* A return address may be after the last instruction. */
 		assert_int_equal(symbolize(make_words(shared, FRAME_RETURN_ADDRESS,
 						      JAVASCRIPT_BUILTIN, BUILTIN_BYTES, print)),
 				 0);
 		check_frame(0, "Array.prototype.map", NULL, 0);
-		/* There is no builtin, so the function's own name is all. */
+		/* There is no builtin at that offset, so the function's own name is used. */
 		assert_int_equal(symbolize(make_words(shared, 0, JAVASCRIPT_BUILTIN,
 						      2 * BUILTIN_BYTES, print)),
 				 0);
@@ -369,7 +369,7 @@ static void every_function_is_called_something(void **state)
 	check_frame(0, "(anonymous)", NULL, 0);
 }
 
-/* Characters of three bytes each, one byte more in front of them, and more of them than a name may have. */
+/* The name has more characters than the limit, of three bytes each, after one of a single byte. */
 static void long_names_are_cut_behind_a_whole_character(void **state)
 {
 	static uint16_t characters[2048];
@@ -439,7 +439,7 @@ static void another_function_in_its_place_is_stale(void **state)
 static void what_is_no_function_any_more_is_stale(void **state)
 {
 	(void)state;
-	/* Memory that is not there, what is no code, and what is no object at all. */
+	/* An address that cannot be read, an object that is no code, and a word that is no object. */
 	assert_int_equal(symbolize(make_words(MADE_HEAP_BASE + MADE_HEAP_BYTES + 1, 0,
 					      JAVASCRIPT_INTERPRETED, 0,
 					      fingerprint(OUTER_LITERAL))),
@@ -457,7 +457,7 @@ static void what_was_named_once_is_not_read_again(void **state)
 	(void)state;
 	assert_int_equal(symbolize_from(&memory, optimized_words(0)), 0);
 	assert_in_range(memory.reads, 2, 200);
-	/* Not if the process is gone, either. */
+	/* The cache is used even if the process is gone. */
 	memory = (struct counting_memory){ .err = -ESRCH };
 	set_ids(outer, 99);
 	assert_int_equal(symbolize_from(&memory, optimized_words(0)), 0);
@@ -465,7 +465,7 @@ static void what_was_named_once_is_not_read_again(void **state)
 	check_frame(0, "ame", "a.js", 2);
 	check_frame(1, "name", "a.js", 1);
 	assert_int_equal(memory.reads, 0);
-	/* Another place in it is. */
+	/* Another offset in the same code is read. */
 	assert_int_equal(symbolize_from(&memory, optimized_words(FRAME_RETURN_ADDRESS)), -ESRCH);
 	assert_int_equal(memory.reads, 1);
 }
@@ -475,7 +475,7 @@ static void lines_of_a_script_are_read_once(void **state)
 	(void)state;
 	assert_int_equal(symbolize(interpreted_words(0)), 0);
 	assert_int_equal(symbolizer.scripts.count, 1);
-	/* No line ends any more, which nobody sees. */
+	/* The line ends are removed from the source, but the lines are cached. */
 	memset(made.made.bytes + (source - V8_TAG + 16 - MADE_HEAP_BASE), 'x', SOURCE_LENGTH);
 	assert_int_equal(symbolize(interpreted_words(1)), 0);
 	check_frame(0, "name", "a.js", 3);
@@ -487,7 +487,7 @@ static void be_another_function(void)
 	made_int(&made.made, source, made.made.layout.string_length, SOURCE_LENGTH - 1);
 }
 
-/* Fails at read @until, or makes the function another one before it; how many reads it took. */
+/* Fails at read @until, or replaces the function before it; returns the number of reads. */
 static uint32_t try_until(struct words words, uint32_t until, int err, int *result)
 {
 	struct counting_memory memory = { .reads_until = until, .err = err };

@@ -27,11 +27,11 @@ enum {
 
 static const struct language_ops *ops;
 
-/** A made node, behind which come what a linker adds for itself: sections, with symbols of builtins. */
+/** A made node, followed by sections as a linker adds them, with symbols of builtins. */
 struct file {
 	_Alignas(16) uint8_t bytes[FILE_BYTES];
 	struct made_node node;
-	/* Its interpreter loads the table of handlers. */
+	/* The interpreter loads the table of handlers. */
 	bool loads_table;
 };
 
@@ -40,7 +40,7 @@ static struct file file;
 /* nop; mov r15, [r13 + 0x4798] */
 static const uint8_t load_table[] = { 0x90, 0x4d, 0x8b, 0xbd, 0x98, 0x47, 0, 0 };
 
-/* Sections behind the node's bytes: code, symbols, their names. */
+/* Adds sections after the node's bytes: code, symbols, their names. */
 static void add_builtins(void)
 {
 	static const char names[] = "\0Builtins_ArrayMap\0Builtins_InterpreterEntryTrampoline\0"
@@ -166,7 +166,7 @@ static void other_files_are_none(void **state)
 {
 	(void)state;
 	make_file(V8_12_4, true);
-	/* Without what it exports. */
+	/* A file without exports. */
 	file.node.dynamic[0].d_tag = DT_NULL;
 	assert_int_equal(probe_error(), -ENOENT);
 }
@@ -191,7 +191,7 @@ static void attaching_adds_the_bias_to_what_lies_in_the_process(void **state)
 		make_file(line, true);
 		assert_int_equal(probe(&probed), 0);
 		assert_int_equal(ops->attach(probed, &target, &process), 0);
-		/* 0 stays 0: pages have lists. */
+		/* 0 stays 0 if pages have lists. */
 		assert_int_equal(data_of(process)->jit_pages,
 				 line < V8_12_4 ? 0 : layout.trusted_data + 24 + BIAS);
 		/* Native frames have ELF virtual addresses. */
@@ -233,7 +233,7 @@ static void a_file_may_be_let_go_while_a_process_is_attached_to(void **state)
 		assert_int_equal(ops->attach(probed, &targets[i], &processes[i]), 0);
 	ops->release(probed);
 	for (int i = 0; i < 2; i++) {
-		/* The layout and the builtins are still there. */
+		/* The layout and the builtins still exist. */
 		assert_int_equal(ops->symbolize(processes[i], &memory, interpreted, &object,
 						&frames),
 				 -ESRCH);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Code of V8 in a made heap: a code page, and the lists or maps by which its objects are found. */
+/** V8's code in a made heap: a code page, and the list or the maps that its objects are found by. */
 #ifndef INTERPRETERS_JAVASCRIPT_TESTS_MADE_CODE_H
 #define INTERPRETERS_JAVASCRIPT_TESTS_MADE_CODE_H
 
@@ -9,7 +9,7 @@
 enum {
 	MADE_CODE_MAX = 8,
 	MADE_CODE_NODE_BYTES = 56,
-	/** Of ThreadIsolation::trusted_data_ and of a std::map; as v8_code.c has them. */
+	/** Offsets in ThreadIsolation::trusted_data_ and in a std::map, as in v8_code.c. */
 	MADE_TRUSTED_PAGES = 24,
 	MADE_MAP_ROOT = 16,
 	MADE_NODE_LEFT = 16,
@@ -18,10 +18,10 @@ enum {
 	MADE_NODE_VALUE = 40,
 };
 
-/** What a code object is to have. */
+/** Contents of a code object to make. */
 struct made_code {
 	int32_t kind;
-	/** Of the instructions, and of what is behind them. */
+	/** Size of the instructions, and the table that follows them. */
 	uint32_t size;
 	const struct made_table *safepoints;
 	/** Tagged. */
@@ -29,12 +29,12 @@ struct made_code {
 	uint64_t positions;
 };
 
-/** The code page of a made heap; its objects ascend. */
+/** The code page of a made heap; its objects are in ascending order. */
 struct made_code_page {
 	struct made_heap *made;
-	/** Untagged: the next object. */
+	/** Untagged: address of the next object. */
 	uint64_t next;
-	/** Of objects (up to 11.3), or the last node. */
+	/** The list of objects (up to 11.3), or the last node. */
 	uint64_t list;
 	uint64_t registry;
 	uint32_t count;
@@ -48,7 +48,7 @@ static inline uint64_t made_code_page_start(void)
 	return MADE_HEAP_BASE + MADE_HEAP_CODE_AT;
 }
 
-/** A node of a std::map. */
+/** Makes a node of a std::map. */
 static inline uint64_t made_node_of_map(struct made_heap *made, uint64_t key, uint64_t value)
 {
 	uint64_t node = made_room(made, MADE_CODE_NODE_BYTES);
@@ -94,7 +94,7 @@ static inline void made_code_list(struct made_code_page *page, uint64_t object, 
 	} else {
 		uint64_t node = made_node_of_map(made, object, bytes);
 
-		/* No tree that a std::map would make, but one that is looked up alike. */
+		/* The tree is a chain; a std::map would balance it, but look-ups are the same. */
 		made_put(made,
 			 page->count ? page->list + MADE_NODE_RIGHT :
 				       page->allocations + MADE_MAP_ROOT,
@@ -104,7 +104,7 @@ static inline void made_code_list(struct made_code_page *page, uint64_t object, 
 	page->count++;
 }
 
-/** Adds code to the page; the address of its first instruction. */
+/** Adds code to the page; returns the address of its first instruction. */
 static inline uint64_t made_code_add(struct made_code_page *page, const struct made_code *code)
 {
 	struct made_heap *made = page->made;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** A process's memory made by a test, with V8's objects in it. */
+/** The memory of a process with V8's objects, made by a test. */
 #ifndef INTERPRETERS_JAVASCRIPT_TESTS_MADE_HEAP_H
 #define INTERPRETERS_JAVASCRIPT_TESTS_MADE_HEAP_H
 
@@ -12,7 +12,7 @@ enum {
 	/** Two code pages of V8 up to 11.3. */
 	MADE_HEAP_BYTES = 1 << 19,
 	MADE_HEAP_BASE = 0x40000000,
-	/** Code is put from here on. */
+	/** Offset from which code is put. */
 	MADE_HEAP_CODE_AT = 1 << 18,
 	MADE_HEAP_MAPS = 64,
 	MADE_MAP_BYTES = 80,
@@ -22,10 +22,10 @@ struct made_heap {
 	struct remote_memory memory;
 	struct v8_layout layout;
 	struct v8_heap heap;
-	/** Reads at MADE_HEAP_BASE + offset; others fail. */
+	/** Memory from MADE_HEAP_BASE on; other reads fail. */
 	uint8_t bytes[MADE_HEAP_BYTES];
 	uint32_t used;
-	/** Tagged, with the instance types that they are of. */
+	/** Tagged Maps, and their instance types. */
 	uint64_t maps[MADE_HEAP_MAPS];
 	int32_t map_types[MADE_HEAP_MAPS];
 	uint32_t map_count;
@@ -62,7 +62,7 @@ static inline void made_put(struct made_heap *made, uint64_t address, const void
 	memcpy(made->bytes + (address - MADE_HEAP_BASE), bytes, count);
 }
 
-/** Writes a field of the object at tagged @object; nothing where the layout has none. */
+/** Writes a field of the object at tagged @object, if the layout has the field. */
 static inline void made_word(struct made_heap *made, uint64_t object, int32_t offset, uint64_t word)
 {
 	if (offset != V8_ABSENT)
@@ -79,7 +79,7 @@ static inline uint64_t made_smi(int32_t value)
 	return (uint64_t)(uint32_t)value << V8_SMI_SHIFT;
 }
 
-/** Untagged room of zeroes. */
+/** Allocates zeroed memory; the address is untagged. */
 static inline uint64_t made_room(struct made_heap *made, size_t bytes)
 {
 	uint64_t address = MADE_HEAP_BASE + made->used;
@@ -109,7 +109,7 @@ static inline uint64_t made_map(struct made_heap *made, int32_t type)
 	return made->maps[i];
 }
 
-/** A tagged object of @type and @bytes. */
+/** Makes an object of @type with @bytes bytes; returns it tagged. */
 static inline uint64_t made_object(struct made_heap *made, int32_t type, size_t bytes)
 {
 	uint64_t map = made_map(made, type);
@@ -119,7 +119,7 @@ static inline uint64_t made_object(struct made_heap *made, int32_t type, size_t 
 	return object;
 }
 
-/** A sequential string of @count characters, one or two bytes each. */
+/** Makes a sequential string of @count characters, one or two bytes each. */
 static inline uint64_t made_string(struct made_heap *made, const void *characters, uint32_t count,
 				   bool is_one_byte)
 {
@@ -147,7 +147,7 @@ static inline uint64_t made_cons(struct made_heap *made, uint64_t first, uint64_
 	return string;
 }
 
-/** A ByteArray, or a TrustedByteArray where the version has them. */
+/** Makes a ByteArray, or a TrustedByteArray if the version has them. */
 static inline uint64_t made_bytes(struct made_heap *made, const void *bytes, size_t count)
 {
 	const struct v8_layout *layout = &made->layout;
@@ -161,7 +161,7 @@ static inline uint64_t made_bytes(struct made_heap *made, const void *bytes, siz
 	return array;
 }
 
-/** A FixedArray of @count words. */
+/** Makes a FixedArray of @count words. */
 static inline uint64_t made_array(struct made_heap *made, const uint64_t *words, size_t count)
 {
 	uint64_t array = made_object(made, made->layout.type_fixed_array, 16 + count * 8);
@@ -171,7 +171,7 @@ static inline uint64_t made_array(struct made_heap *made, const uint64_t *words,
 	return array;
 }
 
-/** A Script whose source and name are the tagged strings. */
+/** Makes a Script with the tagged strings @source and @name. */
 static inline uint64_t made_script(struct made_heap *made, uint64_t source, uint64_t name)
 {
 	uint64_t script = made_object(made, made->layout.type_script, 128);
@@ -181,7 +181,7 @@ static inline uint64_t made_script(struct made_heap *made, uint64_t source, uint
 	return script;
 }
 
-/** A SharedFunctionInfo with a name, or a scope, and a script. */
+/** Makes a SharedFunctionInfo with a name or a scope, and a script. */
 static inline uint64_t made_shared(struct made_heap *made, uint64_t name, uint64_t script)
 {
 	uint64_t shared = made_object(made, made->layout.type_shared, 72);
@@ -199,7 +199,7 @@ static inline uint64_t made_function(struct made_heap *made, uint64_t shared)
 	return function;
 }
 
-/** A BytecodeArray of @count bytes, and a table of positions. */
+/** Makes a BytecodeArray of @count bytes with a table of positions. */
 static inline uint64_t made_bytecodes(struct made_heap *made, const uint8_t *bytes, size_t count,
 				      uint64_t positions)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The file of a Node.js, as far as V8's layout is in it: a small ELF file that exports what those of 16.20.2, 18.20.8,
- * 20.20.2, 22.23.3, 24.21.0, 25.9.0 and 26.10.0 do, of which the layout needs it.
+ * The file of a Node.js, as far as V8's layout needs it: a small ELF file with those exports of Node.js 16.20.2,
+ * 18.20.8, 20.20.2, 22.23.3, 24.21.0, 25.9.0 and 26.10.0 that the layout uses.
  */
 #ifndef INTERPRETERS_JAVASCRIPT_TESTS_MADE_NODE_H
 #define INTERPRETERS_JAVASCRIPT_TESTS_MADE_NODE_H
@@ -16,14 +16,14 @@ enum {
 	MADE_NODE_SYMBOLS = 96,
 	MADE_NODE_STRINGS_BYTES = 8192,
 	MADE_NODE_START = 0x400000,
-	/** Behind the file's bytes: what reads as 0. */
+	/** Size of the zeroed memory after the file's bytes. */
 	MADE_NODE_ZERO_BYTES = 64,
 	MADE_NODE_VERSION_PARTS = 4,
 };
 
 struct made_export {
 	const char *name;
-	/** By enum v8_line; V8_ABSENT: it has none. */
+	/** Indexed by enum v8_line; V8_ABSENT: not exported. */
 	int32_t values[V8_LINE_COUNT];
 };
 
@@ -89,13 +89,13 @@ struct made_node {
 	Elf64_Ehdr header;
 	Elf64_Phdr segments[2];
 	Elf64_Dyn dynamic[5];
-	/** The first one is nothing. */
+	/** The first symbol is empty. */
 	Elf64_Sym symbols[MADE_NODE_SYMBOLS + 1];
 	char strings[MADE_NODE_STRINGS_BYTES];
 	/** DT_HASH of one bucket: counts, the bucket, a chain through all. */
 	uint32_t hash[3 + MADE_NODE_SYMBOLS + 1];
 	int32_t values[MADE_NODE_SYMBOLS + 1];
-	/** These are not in the file. */
+	/** These fields are not part of the file. */
 	uint32_t symbol_count;
 	uint32_t string_bytes;
 };
@@ -115,7 +115,7 @@ static inline void made_node_export(struct made_node *node, const char *name, in
 		.st_name = node->string_bytes,
 		.st_info = ELF64_ST_INFO(STB_GLOBAL, STT_OBJECT),
 		.st_shndx = 1,
-		/* Compilers put a 0 where the file has no bytes. */
+		/* Compilers put zeroes into memory without bytes in the file. */
 		.st_value = value ? MADE_NODE_ADDRESS(values) + index * sizeof(int32_t) :
 				    MADE_NODE_START + MADE_NODE_BYTES,
 		.st_size = sizeof(int32_t),
@@ -127,7 +127,7 @@ static inline void made_node_export(struct made_node *node, const char *name, in
 	node->hash[2] = index;
 }
 
-/** The symbol called @name; NULL without one. */
+/** The symbol named @name; NULL if there is none. */
 static inline Elf64_Sym *made_node_symbol(struct made_node *node, const char *name)
 {
 	for (uint32_t i = 1; i <= node->symbol_count; i++)
@@ -136,7 +136,7 @@ static inline Elf64_Sym *made_node_symbol(struct made_node *node, const char *na
 	return NULL;
 }
 
-/** Gives the export @name another value than 0. */
+/** Sets the export @name to a value other than 0. */
 static inline void made_node_set(struct made_node *node, const char *name, int32_t value)
 {
 	Elf64_Sym *symbol = made_node_symbol(node, name);
@@ -191,7 +191,7 @@ static inline void made_node_init(struct made_node *node, enum v8_line line)
 		made_node_export(node, "_ZN2v88internal15ThreadIsolation13trusted_data_E", 1);
 }
 
-/** What v8_layout_read() makes of it. */
+/** Calls v8_layout_read() for the made file. */
 static inline int made_node_read(const struct made_node *node, struct v8_layout *layout)
 {
 	struct elf_image image;

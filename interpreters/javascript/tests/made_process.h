@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * A process's memory with a stack on which a function is interpreted, in Sparkplug's code and in optimized code that
- * has another one inlined, called from a builtin and across C++.
+ * The memory of a process whose stack has interpreted functions, Sparkplug's code and optimized code with an inlined
+ * function, with calls from a builtin and across C++.
  */
 #ifndef INTERPRETERS_JAVASCRIPT_TESTS_MADE_PROCESS_H
 #define INTERPRETERS_JAVASCRIPT_TESTS_MADE_PROCESS_H
@@ -16,7 +16,7 @@ enum {
 	MADE_DEOPT_WORDS = 16,
 };
 
-/** Builtins are at addresses that no memory has. */
+/** The addresses of builtins are outside of the made memory. */
 #define MADE_INTERPRETER 0x100001ULL
 #define MADE_ARRAY_MAP 0x100002ULL
 #define MADE_STUB 0x100003ULL
@@ -45,7 +45,7 @@ static inline void made_stack_word(struct made_process *process, uint32_t index,
 	made_put(&process->made, process->stack + index * sizeof(uint64_t), &word, sizeof(word));
 }
 
-/** A frame whose frame pointer is word @index. */
+/** Writes a frame whose frame pointer points to word @index. */
 static inline void made_frame(struct made_process *process, uint32_t index,
 			      uint64_t context_or_type, uint64_t function, uint32_t caller,
 			      uint64_t caller_pc)
@@ -56,11 +56,11 @@ static inline void made_frame(struct made_process *process, uint32_t index,
 	made_stack_word(process, index + 1, caller_pc);
 }
 
-/** Deoptimization data: with @inner inlined into @outer at character 60, by positions and a translation of 13.6. */
+/** Makes deoptimization data: positions and a translation of 13.6 have @inner inlined into @outer at character 60. */
 static inline uint64_t made_deopt_data(struct made_heap *made, uint64_t outer, uint64_t inner,
 				       uint64_t bytecodes)
 {
-	/* BEGIN of three frames, not based on another; two functions at bytecode 1, and `new` between them. */
+	/* BEGIN of three frames, not based on another translation; two functions at bytecode 1, and `new` between. */
 	static const uint8_t translation[] = { 14, 0, 6, 4, 1, 2, 2, 0, 0, 4, 0, 1, 1, 2, 0, 0, 0 };
 	const struct v8_layout *layout = &made->layout;
 	const uint64_t literals[] = { inner, (outer & ~(uint64_t)V8_TAG_MASK) | V8_WEAK_TAG };
@@ -84,12 +84,12 @@ static inline uint64_t made_deopt_data(struct made_heap *made, uint64_t outer, u
 	return made_array(made, words, MADE_DEOPT_WORDS);
 }
 
-/** A name that is a scope's, where @is_scope, else a string of parts. */
+/** Makes a name: with @is_scope a scope that has it, else a string of parts. */
 static inline uint64_t made_name(struct made_heap *made, bool is_scope)
 {
 	const struct v8_layout *layout = &made->layout;
 	uint64_t parts = made_cons(made, made_text(made, "na"), made_text(made, "me"), 4), slice;
-	/* A function's scope with a name of its own, and an inferred one. */
+	/* A function's scope with its own name and an inferred one. */
 	const int32_t flags = 1 << 12 | 1 << 14;
 
 	if (!is_scope) {
@@ -163,7 +163,7 @@ static inline void made_process_init(struct made_process *process, enum v8_line 
 	made_stack_word(process, 16, bytecodes);
 	made_frame(process, 28, context, functions[0], 40, MADE_STUB);
 	made_frame(process, 40, (uint64_t)layout->frame_entry << 1, 0, 0, 0);
-	/* The exit before, by which C++ was called that has called JavaScript. */
+	/* The previous exit, which has called the C++ that calls JavaScript. */
 	made_stack_word(process, 32, process->stack + 46 * sizeof(uint64_t));
 	made_frame(process, 46, (uint64_t)layout->frame_exit << 1, 0, 52, MADE_ARRAY_MAP);
 	made_frame(process, 52, context, functions[1], 62, MADE_STUB);

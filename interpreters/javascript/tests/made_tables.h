@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** V8's tables of positions, safepoints and translations, written by a test. */
+/** Writers of V8's tables of positions, safepoints and translations, for tests. */
 #ifndef INTERPRETERS_JAVASCRIPT_TESTS_MADE_TABLES_H
 #define INTERPRETERS_JAVASCRIPT_TESTS_MADE_TABLES_H
 
@@ -14,7 +14,7 @@ enum { MADE_TABLE_BYTES = 512 };
 struct made_table {
 	uint8_t bytes[MADE_TABLE_BYTES];
 	size_t size;
-	/** Of the last position; 0 before the first one. */
+	/** Code offset of the last position plus one; 0 before the first one. */
 	int64_t behind_code_offset;
 	int64_t packed;
 };
@@ -26,7 +26,7 @@ static inline void made_byte(struct made_table *table, uint8_t byte)
 	table->bytes[table->size++] = byte;
 }
 
-/** An unsigned number of 7 bits a byte. */
+/** Appends an unsigned number, 7 bits a byte. */
 static inline void made_number(struct made_table *table, uint64_t number)
 {
 	for (; number >= 0x80; number >>= 7)
@@ -34,19 +34,19 @@ static inline void made_number(struct made_table *table, uint64_t number)
 	made_byte(table, (uint8_t)number);
 }
 
-/** The sign in the low bit, of two's complement (positions). */
+/** Appends a signed number as zigzag: the sign in the low bit of two's complement (positions). */
 static inline void made_zigzag(struct made_table *table, int64_t number)
 {
 	made_number(table, (uint64_t)number << 1 ^ (uint64_t)(number >> 63));
 }
 
-/** The sign in the low bit, behind the magnitude (translations). */
+/** Appends a signed number: the sign in the low bit, the magnitude above it (translations). */
 static inline void made_signed(struct made_table *table, int32_t number)
 {
 	made_number(table, (uint64_t)(number < 0 ? -(int64_t)number : number) << 1 | (number < 0));
 }
 
-/** A word of @bytes bytes. */
+/** Appends a number of @bytes bytes. */
 static inline void made_fixed(struct made_table *table, uint32_t number, uint32_t bytes)
 {
 	for (uint32_t i = 0; i < bytes; i++)
@@ -58,12 +58,12 @@ static inline uint64_t made_packed(int32_t script_offset, int32_t inlining_id)
 	return (uint64_t)(script_offset + 1) << 1 | (uint64_t)(inlining_id + 1) << 31;
 }
 
-/** The next entry of a table of positions; code offsets ascend. */
+/** Appends an entry to a table of positions; code offsets ascend. */
 static inline void made_position(struct made_table *table, enum v8_line line, int32_t code_offset,
 				 int32_t script_offset, int32_t inlining_id, bool is_statement)
 {
 	const int64_t packed = (int64_t)made_packed(script_offset, inlining_id);
-	/* Both begin at -1. */
+	/* Code offsets begin at -1. */
 	const int64_t delta = code_offset + 1 - table->behind_code_offset;
 
 	if (line >= V8_14_1)

@@ -12,7 +12,7 @@
 
 #include "lib/elf/tests/elf_builder.h"
 
-/* A file whose only section of code has symbols @names, 64 bytes each. */
+/* Makes a file whose only section of code has the symbols @names, of 64 bytes each. */
 static void make_file(struct elf_builder *builder, const char *const *names, uint32_t count)
 {
 	static const uint8_t code[64 * 8];
@@ -81,7 +81,7 @@ static void builtins_are_found_by_their_symbols(void **state)
 	for (uint32_t i = 0; i < NAMES; i++) {
 		const struct v8_builtin *builtin = v8_builtins_find(&builtins, code + 64 * i + 5);
 
-		/* A function of C++ is none, and behind the end there is none. */
+		/* A C++ function is no builtin, and there is none after the end. */
 		assert_null(v8_builtins_find(&builtins, code + 64 * i + 50));
 		if (i == 1) {
 			assert_null(builtin);
@@ -131,7 +131,7 @@ static void builtins_are_called_as_programs_call_them(void **state)
 	assert_name("JsonParse", "parse", "JSON.parse");
 	assert_name("ReflectApply", "apply", "Reflect.apply");
 	assert_name("ObjectKeys", "keys", "Object.keys");
-	/* What does not fit together. */
+	/* Names that do not match. */
 	assert_name("HandleApiCall", "wait", "wait");
 	assert_name("Prototype", "x", "x");
 	assert_name("Map", "map", "map");

@@ -87,7 +87,7 @@ static void kinds_of_other_code_are_no_tiers(void **state)
 	}
 }
 
-/* The error, or the id. */
+/* Returns the error or the id. */
 static int optimization_id(uint64_t pc)
 {
 	struct v8_code code;
@@ -159,7 +159,7 @@ static void forged_lists_are_refused(void **state)
 	list[1] = page.list + 12;
 	made_put(&made, page.registry, list, sizeof(list));
 	assert_int_equal(find_error(start), -EBADMSG);
-	/* An object of another page. */
+	/* An object in another page. */
 	list[0] = list[1] = page.list + 8;
 	made_put(&made, page.registry, list, sizeof(list));
 	assert_int_equal(find_error(start), -ENOENT);
@@ -189,7 +189,7 @@ static void what_is_found_must_be_code_itself(void **state)
 		start = made_code_add(&page, &(struct made_code){ .kind = 11, .size = 40 });
 		stream = start - made.layout.code_header + V8_TAG;
 		assert_int_equal(find_error(start), 0);
-		/* Other sizes. */
+		/* Sizes that the code cannot have. */
 		memcpy(&object, made.bytes + (stream - V8_TAG + 8 - MADE_HEAP_BASE),
 		       sizeof(object));
 		if (line == V8_10_2)
@@ -200,14 +200,14 @@ static void what_is_found_must_be_code_itself(void **state)
 		made_int(&made, object, made.layout.code_metadata_size, -1);
 		assert_int_equal(find_error(start), -EBADMSG);
 		made_int(&made, object, made.layout.code_metadata_size, 0);
-		/* Code that says it begins elsewhere. */
+		/* Code whose start is another address. */
 		if (line == V8_11_3) {
 			made_word(&made, object, made.layout.code_start, start + 8);
 			assert_int_equal(find_error(start), -EBADMSG);
 			made_word(&made, object, made.layout.code_start, start);
 		}
 		assert_int_equal(find_error(start), 0);
-		/* Another object. */
+		/* An object of another type. */
 		made_word(&made, stream, 0, made_map(&made, made.layout.type_script));
 		assert_int_equal(find_error(start), -EBADMSG);
 	}
@@ -237,7 +237,7 @@ static void a_code_object_leads_to_its_instructions(void **state)
 		assert_int_equal(code.metadata_size, 16);
 		assert_int_equal(code.data, 5);
 		assert_int_equal(code.tier, V8_TIER_TURBOFAN);
-		/* Other objects, and none. */
+		/* An object of another type, and a word that is no object. */
 		assert_int_equal(v8_code_read(&made.heap, made_text(&made, "code"), &code),
 				 -EBADMSG);
 		assert_int_equal(v8_code_read(&made.heap, made_smi(7), &code), -EBADMSG);
@@ -246,7 +246,7 @@ static void a_code_object_leads_to_its_instructions(void **state)
 	}
 }
 
-/* From 11.3 on the two are objects apart, each of which has to lead to the other. */
+/* From 11.3 on code and instructions are separate objects, which must refer to each other. */
 static void instructions_of_other_code_are_refused(void **state)
 {
 	(void)state;
@@ -264,7 +264,7 @@ static void instructions_of_other_code_are_refused(void **state)
 		made_word(&made, codes[0].object, made.layout.code_start, second);
 		assert_int_equal(v8_code_read(&made.heap, codes[0].object, &code), -EBADMSG);
 		assert_int_equal(v8_code_read(&made.heap, codes[1].object, &code), 0);
-		/* Instructions that are nowhere. */
+		/* Instructions at an address that cannot be read. */
 		made_word(&made, codes[0].object, made.layout.code_start, 0x1000);
 		assert_int_equal(v8_code_read(&made.heap, codes[0].object, &code), -EFAULT);
 	}

@@ -27,12 +27,12 @@ enum {
 	UPDATE_FEEDBACK = 43,
 	MATCH_PREVIOUS = 44,
 	OPERATIONS_13_6 = 45,
-	/** Of 9.4. */
+	/** Operations of 9.4. */
 	BEGIN_9_4 = 3,
 	CONSTRUCT_9_4 = 8,
 	INTERPRETED_9_4 = 18,
 	REGISTER_9_4 = 23,
-	/** Of 11.3. */
+	/** Operations of 11.3. */
 	BEGIN_11_3 = 2,
 	INTERPRETED_11_3 = 24,
 };
@@ -50,7 +50,7 @@ static void begin_safepoints(struct made_table *table, enum v8_line line, bool i
 		made_fixed(table, 6, 4);
 }
 
-/* -1: none. */
+/* Adds an entry; a @deopt_index or @trampoline of -1 means none. */
 static void add_safepoint(struct made_table *table, enum v8_line line, bool is_maglev, uint32_t pc,
 			  int32_t deopt_index, int32_t trampoline)
 {
@@ -63,7 +63,7 @@ static void add_safepoint(struct made_table *table, enum v8_line line, bool is_m
 	made_fixed(table, pc, 2);
 	made_fixed(table, (uint32_t)deopt_index + 1, 1);
 	made_fixed(table, (uint32_t)trampoline + 1, 2);
-	/* Registers, and Maglev's spills. */
+	/* Registers, and for Maglev spills. */
 	made_fixed(table, 0xff, 1);
 	if (is_maglev)
 		made_byte(table, 1);
@@ -98,7 +98,7 @@ static void a_call_has_its_entry_in_all_versions(void **state)
 						   &safepoint),
 				 0);
 		assert_int_equal(safepoint.deopt_index, -1);
-		/* The deoptimizer has put another address in its place. */
+		/* The deoptimizer has replaced the return address by the trampoline. */
 		assert_int_equal(v8_safepoint_find(line, is_maglev, table.bytes, table.size, 910,
 						   &safepoint),
 				 0);
@@ -107,7 +107,7 @@ static void a_call_has_its_entry_in_all_versions(void **state)
 		assert_int_equal(v8_safepoint_find(line, is_maglev, table.bytes, table.size, 301,
 						   &safepoint),
 				 -ENOENT);
-		/* Entries that are not there. */
+		/* The table is cut, so that entries are missing. */
 		assert_int_equal(v8_safepoint_find(line, is_maglev, table.bytes, table.size - 3,
 						   411, &safepoint),
 				 -EBADMSG);
@@ -156,7 +156,7 @@ static void begin_13_6(struct made_table *table, uint32_t back, int32_t frames)
 	made_signed(table, frames);
 }
 
-/* A function's frame: with a value to return to it. */
+/* Adds the frame of a function that receives a return value. */
 static void add_function(struct made_table *table, int32_t offset, int32_t literal,
 			 int32_t bytecodes)
 {
@@ -175,7 +175,7 @@ static void frames_are_read_past_their_values(void **state)
 	struct made_table table = { 0 };
 
 	(void)state;
-	/* Not at the beginning of the bytes. */
+	/* The translation does not start at the beginning of the bytes. */
 	made_byte(&table, LITERAL);
 	made_signed(&table, 1);
 	begin_13_6(&table, 0, 4);
@@ -210,12 +210,12 @@ static void frames_are_read_past_their_values(void **state)
 	assert_true(frames.items[2].is_builtin);
 	assert_false(frames.items[2].is_construct);
 	assert_int_equal(frames.items[2].literal, 7);
-	/* Where none begins. */
+	/* Indexes at which no translation begins. */
 	assert_int_equal(v8_translation_read(V8_13_6, table.bytes, table.size, 3, &frames),
 			 -EBADMSG);
 	assert_int_equal(v8_translation_read(V8_13_6, table.bytes, table.size, table.size, &frames),
 			 -EBADMSG);
-	/* Cut. */
+	/* The translation is cut. */
 	assert_int_equal(v8_translation_read(V8_13_6, table.bytes, table.size - 2, 2, &frames),
 			 -EBADMSG);
 }
@@ -234,7 +234,7 @@ static void a_translation_may_continue_in_another_one(void **state)
 		made_signed(&table, 9);
 		add_function(&table, 20, 2, 1);
 		second = table.size;
-		/* The first frame is another one; then two operations are as before, and then its own again. */
+		/* The first frame differs, two operations come from the previous translation, the rest is its own. */
 		begin_13_6(&table, (uint32_t)second, 3);
 		add_function(&table, 15, 1, 0);
 		if (is_short) {
@@ -251,7 +251,7 @@ static void a_translation_may_continue_in_another_one(void **state)
 		assert_int_equal(frames.items[1].bytecode_offset, 20);
 		assert_int_equal(frames.items[1].literal, 2);
 		assert_int_equal(frames.items[2].bytecode_offset, 30);
-		/* Based on what lies before the bytes. */
+		/* The translation is based on one before the first byte. */
 		table.bytes[second + 1]++;
 		assert_int_equal(v8_translation_read(V8_13_6, table.bytes, table.size, second,
 						     &frames),
@@ -265,7 +265,7 @@ static void older_versions_have_other_operations(void **state)
 	struct made_table table = { 0 };
 
 	(void)state;
-	/* All are signed numbers, opcodes too. */
+	/* All numbers are signed, opcodes too. */
 	made_signed(&table, BEGIN_9_4);
 	made_signed(&table, 3);
 	made_signed(&table, 2);
@@ -315,7 +315,7 @@ static void frames_without_an_end_are_refused(void **state)
 	(void)state;
 	begin_13_6(&table, 0, 1000);
 	memcpy(bytes, table.bytes, table.size);
-	/* All others are 0: functions' frames of zeroes. */
+	/* All other bytes are 0, which are frames of functions. */
 	assert_int_equal(v8_translation_read(V8_13_6, bytes, sizeof(bytes), 0, &frames), -E2BIG);
 	table = (struct made_table){ 0 };
 	begin_13_6(&table, 0, -1);

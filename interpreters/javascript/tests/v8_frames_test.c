@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Made frames; integration/javascript_stack_test.py has real ones. */
+/* Frames that are made here; integration/javascript_stack_test.py has real ones. */
 #include "interpreters/javascript/v8_frames.h"
 
 #include <setjmp.h>
@@ -27,13 +27,13 @@ static struct made_heap made;
 static struct made_code_page page;
 static struct v8_function_places places;
 
-/* Functions of one script: the outer one, and one that is inlined into it. */
+/* Two functions of one script: the outer one, and one that is inlined into it. */
 static uint64_t script, outer, inner, outer_code, inner_code;
 
-/* A BytecodeArray of plain bytecodes, of which the one at 3 is at character @offset. */
+/* Makes a BytecodeArray of plain bytecodes; the one at 3 has the script offset @offset. */
 static uint64_t make_bytecodes(int32_t offset)
 {
-	/* Each of one byte, in all versions. */
+	/* These bytecodes have one byte in all versions. */
 	static const uint8_t bytecodes[] = { 4, 4, 4, 4, 4 };
 	struct made_table table = { 0 };
 
@@ -78,7 +78,7 @@ static void an_interpreted_frame_knows_its_bytecode(void **state)
 		frame.bytecode_offset = made_smi(made.layout.bytecodes_data - V8_TAG + 1);
 		assert_int_equal(read_places(&frame, V8_INLINING_BEST), 0);
 		assert_int_equal(places.items[0].script_offset, 1);
-		/* Before the first one. */
+		/* An offset before the first bytecode. */
 		frame.bytecode_offset = made_smi(3);
 		assert_int_equal(read_places(&frame, V8_INLINING_BEST), -EBADMSG);
 		frame.bytecode_offset = outer;
@@ -129,7 +129,7 @@ static void a_frame_of_sparkplug_knows_its_bytecode_by_its_pc(void **state)
 	}
 }
 
-/* Deoptimization data of 13.6, whose translation says that `new inner` is called in outer. */
+/* Makes deoptimization data of 13.6 whose translation has a call of `new inner` in outer. */
 static uint64_t make_deopt_data(void)
 {
 	const uint64_t literals[] = { inner, (outer & ~3ULL) | V8_WEAK_TAG };
@@ -169,7 +169,7 @@ static uint64_t make_deopt_data(void)
 	return made_array(&made, words, DEOPT_WORDS);
 }
 
-/* Optimized code that calls at RETURN_OFFSET, with or without a table of positions. */
+/* Makes optimized code with a call that returns to RETURN_OFFSET, with or without a table of positions. */
 static void make_optimized(struct v8_frame *frame, bool has_positions)
 {
 	struct made_table safepoints = { 0 }, positions = { 0 };
@@ -218,7 +218,7 @@ static void a_translation_tells_what_is_inlined_at_a_call(void **state)
 	assert_inner_in_outer(90, 70);
 	assert_true(places.items[0].is_construct);
 	assert_false(places.items[1].is_construct);
-	/* The deoptimizer has put its own address in the place of the return address. */
+	/* The deoptimizer has replaced the return address by its own. */
 	frame.pc = frame.code.start + TRAMPOLINE_OFFSET;
 	assert_int_equal(read_places(&frame, V8_INLINING_BEST), 0);
 	assert_inner_in_outer(90, 70);
@@ -235,7 +235,7 @@ static void positions_tell_it_at_all_instructions(void **state)
 	frame.pc = frame.code.start + TRAMPOLINE_OFFSET;
 	assert_int_equal(read_places(&frame, V8_INLINING_POSITIONS), 0);
 	assert_inner_in_outer(80, 60);
-	/* The innermost pc: its instruction is not done. */
+	/* The innermost pc, whose instruction is not done. */
 	frame.is_return_address = false;
 	frame.pc = frame.code.start + RETURN_OFFSET;
 	assert_int_equal(read_places(&frame, V8_INLINING_BEST), 0);
@@ -306,7 +306,7 @@ static void optimized_code_leads_to_the_function_that_was_compiled(void **state)
 		data = code.data = made_array(&made, words, DEOPT_WORDS);
 		assert_int_equal(v8_optimized_function(&made.heap, &code, &found), 0);
 		assert_int_equal(found, outer);
-		/* A script, the function without a wrapper where one is due, and no object. */
+		/* A script, the function without its wrapper if the version has them, and a word that is no object. */
 		made_word(&made, data, layout->array_data + 8 * layout->deopt_shared, script);
 		assert_int_equal(optimized_function_error(data), -EBADMSG);
 		if (layout->wrapper_shared != V8_ABSENT) {

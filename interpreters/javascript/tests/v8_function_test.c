@@ -37,7 +37,7 @@ static void add_word(struct scope *scope, uint64_t word)
 	scope->next += V8_TAGGED_BYTES;
 }
 
-/* The words up to the names of @local_count variables, and these with what they are. */
+/* Writes the words up to the names of @local_count variables, then the names and their properties. */
 static struct scope begin_scope(int32_t flags, int32_t local_count)
 {
 	const bool is_new = made.layout.line >= V8_13_6;
@@ -63,7 +63,7 @@ static struct scope begin_scope(int32_t flags, int32_t local_count)
 	return scope;
 }
 
-/* The name of a function with @scope. */
+/* Checks the name of a function with the name or scope @name_or_scope. */
 static void assert_name(uint64_t name_or_scope, const char *expected)
 {
 	uint64_t shared = made_shared(&made, name_or_scope, made_smi(0));
@@ -100,7 +100,7 @@ static void a_function_has_its_own_name_or_the_inferred_one(void **state)
 
 		scope = begin_scope(type, 2);
 		assert_name(scope.object, "");
-		/* Without a scope. */
+		/* Functions without a scope. */
 		assert_name(made_text(&made, "shared"), "shared");
 		assert_name(made_smi(0), "");
 	}
@@ -114,7 +114,7 @@ static void words_that_only_some_scopes_have_are_skipped(void **state)
 		struct scope scope;
 
 		made_heap_init(&made, line);
-		/* So many names are in a table from 10.2 on. */
+		/* From 10.2 on so many names are in a hash table. */
 		scope = begin_scope(FUNCTION_SCOPE | INFERRED_NAME, 80);
 		add_word(&scope, made_text(&made, "many"));
 		assert_name(scope.object, "many");
@@ -183,9 +183,9 @@ static void a_function_leads_to_its_script(void **state)
 	assert_int_equal(found, script);
 	assert_int_equal(v8_script_name(&made.heap, script, name), 0);
 	assert_string_equal(name, "/a/b.js");
-	/* What is no function. */
+	/* An object that is no function. */
 	assert_int_equal(v8_function_shared(&made.heap, shared, &found), -EBADMSG);
-	/* Of V8's own. */
+	/* One of V8's own functions. */
 	made_word(&made, shared, made.layout.shared_script, made_text(&made, ""));
 	assert_int_equal(v8_shared_script(&made.heap, shared, &found), -ENOENT);
 }
@@ -239,7 +239,7 @@ static void functions_have_the_ids_of_script_source_and_isolate(void **state)
 		assert_int_equal(ids.script, 77);
 		assert_int_equal(ids.literal, 5);
 		assert_int_equal(ids.unique, line >= V8_12_4 ? 1234 : 0);
-		/* No script has this id. */
+		/* An id that is no Smi. */
 		made_word(&made, script, made.layout.script_id, script);
 		assert_int_equal(v8_shared_ids(&made.heap, shared, &ids), -EBADMSG);
 		made_word(&made, shared, made.layout.shared_script, made_text(&made, "none"));
@@ -287,7 +287,7 @@ static void bytecodes_are_found_behind_what_is_in_their_place(void **state)
 	assert_int_equal(v8_shared_bytecodes(&made.heap, shared, &found), 0);
 	assert_int_equal(found, bytecodes);
 
-	/* Code that leads to itself, and a builtin's number. */
+	/* Code that refers to itself, and a builtin's number. */
 	made_word(&made, baseline, made.layout.code_data, baseline);
 	assert_int_equal(v8_shared_bytecodes(&made.heap, shared, &found), -ENOENT);
 	made_word(&made, shared, made.layout.shared_data, made_smi(700));
@@ -306,7 +306,7 @@ static void only_a_function_with_sparkplug_s_code_has_code_of_its_own(void **sta
 		made_word(&made, shared, made.layout.shared_data, code);
 		assert_int_equal(v8_shared_baseline(&made.heap, shared, &found), 0);
 		assert_int_equal(found, code);
-		/* Bytecodes, a builtin's number, and what is not there. */
+		/* Bytecodes, a builtin's number, and an address that cannot be read. */
 		made_word(&made, shared, made.layout.shared_data,
 			  made_object(&made, made.layout.type_bytecodes, 96));
 		assert_int_equal(v8_shared_baseline(&made.heap, shared, &found), -ENOENT);

@@ -79,13 +79,13 @@ static void a_type_is_read_through_the_map(void **state)
 	script = made_script(&made, text, text);
 	assert_int_equal(v8_check_type(&made.heap, &script, made.layout.type_script), 0);
 	assert_int_equal(v8_check_type(&made.heap, &text, made.layout.type_script), -EBADMSG);
-	/* The collector has moved it. */
+	/* The collector has moved the object. */
 	followed = text;
 	made_word(&made, text, 0, script - V8_TAG);
 	assert_int_equal(v8_instance_type(&made.heap, &followed, &type), 0);
 	assert_int_equal(followed, script);
 	assert_int_equal(type, made.layout.type_script);
-	/* Nothing is there yet. */
+	/* The object has no map yet. */
 	made_word(&made, text, 0, 0);
 	assert_int_equal(v8_instance_type(&made.heap, &text, &type), -EBADMSG);
 }

@@ -15,7 +15,7 @@
 
 static struct made_node node;
 
-/* What reading the file gives that was changed since it was made. */
+/* Reads the layout of the made file after it was changed. */
 static int read_changed(void)
 {
 	struct v8_layout layout;
@@ -34,7 +34,7 @@ static void each_version_of_the_table_is_read(void **state)
 		assert_int_equal(layout.line, line);
 		assert_int_equal(layout.machine, EM_X86_64);
 		assert_int_equal(layout.map_instance_type, 12);
-		/* The page has a list, or the process has a map. */
+		/* Either pages have lists, or the process has a map. */
 		assert_true((layout.page_registry == V8_ABSENT) ==
 			    (layout.jit_page_allocations != V8_ABSENT));
 		assert_true((layout.trusted_data != 0) == (line >= V8_12_4));
@@ -46,11 +46,11 @@ static void exports_and_the_table_come_together(void **state)
 	struct v8_layout layout = made_layout(V8_11_3);
 
 	(void)state;
-	/* Of exports alone, of the table alone, of both. */
+	/* Values from an export alone, from the table alone, and from both. */
 	assert_int_equal(layout.type_shared, 262);
 	assert_int_equal(layout.code_flags, 48);
 	assert_int_equal(layout.code_header, 16);
-	/* Of exports under another name in another version. */
+	/* Values from exports that have another name in another version. */
 	layout = made_layout(V8_10_2);
 	assert_int_equal(layout.code_header, 128);
 	assert_int_equal(layout.type_stream, layout.type_code);
@@ -86,11 +86,11 @@ static void an_export_that_contradicts_the_table_is_refused(void **state)
 	made_node_init(&node, V8_12_4);
 	made_node_set(&node, "v8dbg_class_Code__flags__uint32_t", 52);
 	assert_int_equal(read_changed(), -EOPNOTSUPP);
-	/* As with pointer compression. */
+	/* The value of a build with pointer compression. */
 	made_node_init(&node, V8_12_4);
 	made_node_set(&node, "v8dbg_TaggedSize", 4);
 	assert_int_equal(read_changed(), -EOPNOTSUPP);
-	/* Where it is to be 0. */
+	/* A value that must be 0. */
 	made_node_init(&node, V8_12_4);
 	made_node_set(&node, "v8dbg_class_HeapObject__map__Map", 8);
 	assert_int_equal(read_changed(), -EOPNOTSUPP);
@@ -102,11 +102,11 @@ static void an_export_that_the_table_does_not_replace_is_needed(void **state)
 	made_node_init(&node, V8_13_6);
 	made_node_symbol(&node, "v8dbg_type_Script__SCRIPT_TYPE")->st_shndx = SHN_UNDEF;
 	assert_int_equal(read_changed(), -EOPNOTSUPP);
-	/* The table replaces this one. */
+	/* The table replaces this export. */
 	made_node_init(&node, V8_13_6);
 	made_node_symbol(&node, "v8dbg_class_Code__flags__uint32_t")->st_shndx = SHN_UNDEF;
 	assert_int_equal(read_changed(), 0);
-	/* And without this nobody knows where code is. */
+	/* Without this export code cannot be found. */
 	made_node_init(&node, V8_13_6);
 	made_node_symbol(&node, "_ZN2v88internal15ThreadIsolation13trusted_data_E")->st_shndx =
 		SHN_UNDEF;

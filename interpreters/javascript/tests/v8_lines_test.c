@@ -18,7 +18,7 @@ static uint64_t make_script(uint64_t source)
 	return made_script(&made, source, made_text(&made, "a.js"));
 }
 
-/* The lines of @script, and that @offset is at line @line, column @column. */
+/* Reads the lines of @script, and checks that @offset is in line @line, column @column. */
 static void assert_place(uint64_t script, uint32_t offset, uint32_t line, uint32_t column)
 {
 	struct v8_lines lines;
@@ -42,11 +42,11 @@ static void lines_are_counted_in_the_source(void **state)
 	/* A line ends with its terminator. */
 	assert_place(script, 2, 1, 3);
 	assert_place(script, 3, 2, 1);
-	/* Of \r\n the second one. */
+	/* The second character of \r\n. */
 	assert_place(script, 5, 2, 3);
 	assert_place(script, 6, 2, 4);
 	assert_place(script, 7, 3, 1);
-	/* \r alone. */
+	/* A single \r. */
 	assert_place(script, 9, 3, 3);
 	assert_place(script, 10, 4, 1);
 	/* The end of the source. */
@@ -63,7 +63,7 @@ static void other_terminators_of_unicode_count(void **state)
 	script = make_script(made_string(&made, wide, 6, false));
 	assert_place(script, 2, 2, 1);
 	assert_place(script, 4, 3, 1);
-	/* The last character is one. */
+	/* The last character is a terminator. */
 	assert_place(script, 6, 4, 1);
 }
 
@@ -88,7 +88,7 @@ static void what_v8_has_counted_is_taken(void **state)
 
 	(void)state;
 	made_heap_init(&made, V8_10_2);
-	/* The source would say something else. */
+	/* The source has other line ends. */
 	script = make_script(made_text(&made, "a\nb\nc\nd\ne\n"));
 	made_word(&made, script, made.layout.script_line_ends, made_array(&made, ends, 2));
 	assert_place(script, 4, 1, 5);

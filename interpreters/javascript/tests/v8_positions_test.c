@@ -40,7 +40,7 @@ static void both_encodings_give_the_last_entry_before(void **state)
 		struct made_table table = { 0 };
 		struct v8_position position;
 
-		/* The last one is behind the one before in the code, but not in the source. */
+		/* The last entry is after the one before in the code, but not in the source. */
 		made_position(&table, lines[i], 0, 100, -1, true);
 		made_position(&table, lines[i], 7, 5000, 3, false);
 		made_position(&table, lines[i], 200, 12, 0, true);
@@ -73,7 +73,7 @@ static void a_place_in_the_source_of_v8_is_none(void **state)
 
 	(void)state;
 	assert_int_equal(position.script_offset, -1);
-	/* And unknown is not the first character. */
+	/* An unknown offset is not the first character. */
 	position = v8_position_decode(0);
 	assert_int_equal(position.script_offset, -1);
 	assert_int_equal(position.inlining_id, -1);
@@ -96,7 +96,7 @@ static void damaged_tables_are_refused(void **state)
 	assert_int_equal(v8_positions_find(V8_11_3, NULL, 0, 5, &position), -ENOENT);
 }
 
-/* Bytecodes at 0, 2, 6 and 14; instructions up to 10 for none, then to 13, 18, 200 and 202. */
+/* Bytecodes at 0, 2, 6 and 14. Instructions up to 10 belong to none; those of the bytecodes end at 13, 18, 200, 202. */
 static const uint8_t bytecodes[] = {
 	ONE_OPERAND, 7, WIDE, ONE_OPERAND, 1, 1, EXTRA_WIDE, THREE_OPERANDS, 1, 1, 1, 1, 1,
 	1,	     1, 1,    1,	   1, 1, 1,	     PLAIN
@@ -135,7 +135,7 @@ static void instructions_of_sparkplug_are_of_a_bytecode(void **state)
 	assert_int_equal(baseline_offset(18, false), 6);
 	assert_int_equal(baseline_offset(199, false), 6);
 	assert_int_equal(baseline_offset(200, false), 20);
-	/* A call that is the last instruction of its bytecode returns to the first one of the next. */
+	/* A call that is the last instruction of a bytecode returns to the first one of the next bytecode. */
 	assert_int_equal(baseline_offset(10, true), -1);
 	assert_int_equal(baseline_offset(13, true), 0);
 	assert_int_equal(baseline_offset(14, true), 2);
@@ -149,7 +149,7 @@ static void a_table_of_other_bytecodes_is_refused(void **state)
 
 	(void)state;
 	make_baseline_table(&table);
-	/* Behind the last instruction. */
+	/* A pc after the last instruction. */
 	assert_int_equal(v8_baseline_offset(V8_11_3, table.bytes, table.size, bytecodes,
 					    sizeof(bytecodes), 203, true, &offset),
 			 -EBADMSG);

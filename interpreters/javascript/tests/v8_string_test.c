@@ -63,7 +63,7 @@ static void sequential_strings_are_latin_1_or_utf_16(void **state)
 {
 	static const uint8_t latin[] = { 'n', 0xe9, 'e' };
 	static const uint16_t wide[] = { 0x65e5, 0xd83d, 0xde00, 'x' };
-	/* The second half first, the first half last. */
+	/* A low surrogate first, a high one last. */
 	static const uint16_t halves[] = { 0xde00, 'a', 0xd83d };
 
 	(void)state;
@@ -92,7 +92,7 @@ static void strings_of_parts_are_put_together(void **state)
 	assert_reads(make_slice(abc, 2, 3), "cde");
 	assert_reads(make_thin(abc, 6), "abcdef");
 	assert_reads(make_slice(make_thin(abc, 6), 1, 2), "bc");
-	/* One that V8 has flattened has all in its first part. */
+	/* A string that V8 has flattened has all characters in its first part. */
 	assert_reads(made_cons(&made, abc, made_text(&made, ""), 6), "abcdef");
 }
 
@@ -121,7 +121,7 @@ static void an_object_that_was_moved_is_followed_once(void **state)
 	old = made_text(&made, "other");
 	made_word(&made, old, 0, string - V8_TAG);
 	assert_reads(old, "moved");
-	/* To itself: that is no map. */
+	/* The object is its own forwarding address, which is no map. */
 	made_word(&made, old, 0, old - V8_TAG);
 	assert_int_equal(read_error(old), -EBADMSG);
 }
@@ -141,7 +141,7 @@ static void what_is_no_string_is_refused(void **state)
 	assert_false(is_string);
 	assert_int_equal(v8_is_string(&made.heap, made_text(&made, ""), &is_string), 0);
 	assert_true(is_string);
-	/* A representation that there is not. */
+	/* An invalid representation. */
 	odd = made_object(&made, 6, 32);
 	made_int(&made, odd, made.layout.string_length, 3);
 	assert_int_equal(read_error(odd), -EBADMSG);
@@ -161,7 +161,7 @@ static void strings_that_hold_themselves_end(void **state)
 	cons = made_cons(&made, abc, abc, 9);
 	made_word(&made, cons, made.layout.cons_second, cons);
 	assert_reads(cons, "abcabcabc");
-	/* The first part is. */
+	/* The first part is the string again. */
 	cons = made_cons(&made, abc, abc, 9);
 	made_word(&made, cons, made.layout.cons_first, cons);
 	assert_int_equal(read_error(cons), -E2BIG);
@@ -179,10 +179,10 @@ static void a_string_gives_no_more_than_it_says(void **state)
 	abc = made_text(&made, "abcdef");
 	thin = make_thin(abc, 3);
 	assert_reads(thin, "abc");
-	/* And no more than what it stands for has. */
+	/* A string has no more characters than the one that it refers to. */
 	made_int(&made, thin, made.layout.string_length, 100);
 	assert_reads(thin, "abcdef");
-	/* A slice that begins behind its parent's end. */
+	/* A slice that begins after the end of its parent. */
 	assert_reads(make_slice(abc, 7, 2), "");
 	made_int(&made, thin, made.layout.string_length, INT32_MAX);
 	assert_int_equal(read_error(thin), -EBADMSG);

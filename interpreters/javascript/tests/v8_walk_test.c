@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Made stacks; integration/javascript_stack_test.py has real ones. */
+/* Stacks that are made here; integration/javascript_stack_test.py has real ones. */
 #include "interpreters/javascript/v8_walk.h"
 
 #include <setjmp.h>
@@ -17,7 +17,7 @@ enum {
 	NEXT_EXIT = -64,
 };
 
-/* Builtins are at addresses that no memory has. */
+/* The addresses of builtins are outside of the made memory. */
 #define INTERPRETER 0x100001ULL
 #define ARRAY_MAP 0x100002ULL
 #define OTHER 0x100003ULL
@@ -26,7 +26,7 @@ static struct made_heap made;
 static struct made_code_page page;
 static uint64_t stack, context, shared, function, turbofan, regexp;
 
-/* What was emitted. */
+/* The frames that were emitted. */
 static struct v8_walk_frame frames[FRAMES_MAX];
 static uint32_t frame_count;
 
@@ -62,7 +62,7 @@ static void put_word(uint32_t index, uint64_t word)
 	made_put(&made, at_word(index), &word, sizeof(word));
 }
 
-/* A frame whose frame pointer is word @index, with the caller's, and where that goes on. */
+/* Writes a frame whose frame pointer points to word @index, with the caller's frame pointer and return address. */
 static void put_frame(uint32_t index, uint64_t context_or_type, uint32_t caller, uint64_t caller_pc)
 {
 	put_word(index - 2, function);
@@ -108,7 +108,7 @@ static int walk(void)
 	return walk_words(STACK_WORDS);
 }
 
-/* An exit at 10, entries at 60 and 120; frames of functions at 20, 30 and 70. */
+/* Makes a stack with an exit at 10, entries at 60 and 120, and frames of functions at 20, 30 and 70. */
 static void make_stack(void)
 {
 	put_frame(10, type(made.layout.frame_builtin_exit), 20, INTERPRETER);
@@ -146,7 +146,7 @@ static void frames_of_v8_itself_are_left_out(void **state)
 	(void)state;
 	make_process(V8_13_6);
 	make_stack();
-	/* A stub's between exit and function; a constructor's behind it. */
+	/* A stub's frame between exit and function, and a constructor's frame as the function's caller. */
 	put_frame(10, type(made.layout.frame_builtin_exit), 14, OTHER);
 	put_frame(14, type(made.layout.frame_construct + 20), 20, INTERPRETER);
 	put_frame(20, context, 25, OTHER);
@@ -169,7 +169,7 @@ static void regular_expressions_need_no_type(void **state)
 	make_process(V8_9_4);
 	make_stack();
 	put_frame(10, type(made.layout.frame_exit), 15, regexp + 3);
-	/* A string of the program's where others have a context. */
+	/* A string of the program instead of a context. */
 	put_frame(15, made_text(&made, "subject"), 20, INTERPRETER);
 	assert_int_equal(walk(), 0);
 	assert_int_equal(frame_count, 5);
@@ -195,7 +195,7 @@ static void words_that_look_like_an_exit_are_none(void **state)
 	(void)state;
 	make_process(V8_12_4);
 	make_stack();
-	/* Left over by other C++: a return address that is in no code, a frame that lies before. */
+	/* Left-over words of other C++: a return address in no code, and a frame that precedes. */
 	put_frame(5, type(made.layout.frame_exit), 20, 0x123456);
 	assert_int_equal(walk(), 0);
 	assert_int_equal(frame_count, 4);
@@ -234,11 +234,11 @@ static void hostile_stacks_end(void **state)
 	/* A frame that is its own caller. */
 	put_frame(30, context, 30, INTERPRETER);
 	assert_int_equal(walk(), -EBADMSG);
-	/* Code that there is not. */
+	/* An address without code. */
 	make_stack();
 	put_frame(20, context, 30, 0x123456);
 	assert_int_equal(walk(), -EBADMSG);
-	/* An entry whose exit is none. */
+	/* An entry whose saved exit is invalid. */
 	make_stack();
 	put_word(60 + NEXT_EXIT / 8, at_word(80));
 	assert_int_equal(walk(), -EBADMSG);

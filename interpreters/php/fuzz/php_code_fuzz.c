@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files that say that they are PHP: an image with any bytes, whose functions are where the input says. Nothing crashes or takes
- * long, and ranges are not turned round.
+ * Files that claim to be PHP: an image with any bytes, whose functions are at addresses that the input chooses. Nothing
+ * crashes or takes long, and no range ends before it starts.
  *
  * covers: php_code.c code_graph.c
  */

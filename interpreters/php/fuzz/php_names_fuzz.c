@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Functions, classes and texts in hostile memory: whatever the bytes are, nothing crashes or takes long, and names are UTF-8 of
- * bounded length. Byte 0 chooses the version, byte 1 the read at which the process changes, byte 2 the position; then comes
- * the memory, the function at its beginning.
+ * Functions, classes and texts in hostile memory: whatever the bytes are, nothing crashes or takes long, and names are
+ * UTF-8 of bounded length. Byte 0 chooses the version, byte 1 the read at which the process changes, byte 2 the
+ * position. Then comes the memory, with the function at its beginning.
  *
  * covers: php_names.c
  */
@@ -27,7 +27,7 @@ struct fuzz_memory {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Pointers of the fuzzer's making rarely point anywhere: their lower 12 bits are taken. */
+/* Random pointers rarely point into the memory, so only their lower 12 bits are used. */
 static int read_memory(struct remote_memory *memory, uint64_t address, void *buffer, size_t bytes)
 {
 	struct fuzz_memory *fuzz = (struct fuzz_memory *)memory;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of 8.4 laid by hand: what they are called, and what happens when they go. */
+/* Functions of 8.4 that are made here: their names, before and after they are freed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ enum {
 struct fake {
 	struct remote_memory memory;
 	uint8_t bytes[END];
-	/** At this read the name becomes another one; 0: never. */
+	/** Number of the read at which the name changes; 0: never. */
 	int changes_at;
 	int reads;
 	struct php_names names;
@@ -117,7 +117,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* As the kernel side does it. */
+/* Mixes a text as the kernel side does. */
 static uint64_t mix_text(const struct fake *fake, uint64_t sum, uint64_t string)
 {
 	uint64_t length = string ? get(fake, string + 16) : 0;
@@ -213,14 +213,14 @@ static void code_of_a_file_is_named_by_what_runs_it(void **state)
 			 -ESTALE);
 	fake->object = 0;
 	put_string(fake, FILE_NAME, "/srv/shop/lib/shop.php");
-	/* The text was known once. */
+	/* The text was cached before it changed. */
 	assert_int_equal(symbolize(fake, FILE_NAME, PHP_IS_FILE | LINE, print, &frame), 0);
 	assert_string_equal(frame.file, "/srv/shop/lib/cart.php");
 	assert_int_equal(symbolize(fake, FILE_NAME, PHP_IS_FILE | LINE, print + 1, &frame),
 			 -ESTALE);
 }
 
-/* One that is named keeps its name for those that are gone, of the same declaration. */
+/* The name of a closure is cached for closures of the same declaration that are freed. */
 static void a_closure_that_is_gone_has_the_name_of_another(void **state)
 {
 	struct interpreted_frame frame = { 0 };
@@ -234,7 +234,7 @@ static void a_closure_that_is_gone_has_the_name_of_another(void **state)
 	assert_string_equal(frame.function, "Shop\\Cart::method");
 	assert_int_equal(frame.line, LINE + 1);
 	assert_int_equal(symbolize(fake, FUNCTION + 0x100, LINE, print + 1, &frame), -ESTALE);
-	/* A function that is none is never freed while it runs. */
+	/* A function that is no closure is never freed while it runs. */
 	put(fake, FUNCTION, 2);
 	put(fake, FUNCTION + 104, OPCODES + 32);
 	print = fingerprint(fake, FUNCTION);
@@ -243,14 +243,14 @@ static void a_closure_that_is_gone_has_the_name_of_another(void **state)
 	assert_int_equal(symbolize(fake, FUNCTION + 0x100, LINE, print, &frame), -ESTALE);
 }
 
-/* The function in which it stands has been named. */
+/* The function that declares the closure was named. */
 static void a_closure_that_was_never_there_has_a_name(void **state)
 {
 	struct interpreted_frame frame = { 0 };
 	struct fake *fake = *state;
 	uint32_t print;
 
-	/* The function has a closure, which has no class yet, and that has one in it. */
+	/* The function declares a closure, which has no class yet and declares another one. */
 	memcpy(fake->bytes + CLOSURE, fake->bytes + FUNCTION, 256);
 	put(fake, CLOSURE + 8, CLOSURE_NAME);
 	put_string(fake, CLOSURE_NAME, "{closure}");
@@ -297,7 +297,7 @@ static void the_place_of_an_anonymous_class_is_no_part_of_its_name(void **state)
 	assert_string_equal(frame.function, "Base@anonymous::method");
 }
 
-/* Texts that differ in one byte, wherever that is, but for the midst of long ones. */
+/* Texts that differ in one byte, which may be anywhere except in the middle of long texts. */
 static void another_text_is_another_function(void **state)
 {
 	static const uint16_t texts[] = { NAME, FILE_NAME, CLASS_NAME };

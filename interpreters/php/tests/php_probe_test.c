@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of real programs, which scripts/fetch_phps.py brings; and of one whose bytes are not as they should be. */
+/* Probes real programs, which scripts/fetch_phps.py fetches, and one with changed bytes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/elf/elf_image.h"
 
-/* The program of Debian's @suite, opened; skips the test if it is not there. */
+/* Opens the program of Debian's @suite; skips the test if it is missing. */
 static int open_program(const char *suite, const char *name)
 {
 	char path[512];
@@ -45,7 +45,7 @@ static uint8_t byte_at(const struct elf_image *image, uint64_t address)
 	return elf_image_read_address(image, address, &byte, 1) ? 0 : byte;
 }
 
-/* The addresses are behind calls, of 5 bytes, or through a pointer. */
+/* Checks that the addresses follow calls: direct ones of 5 bytes, or calls through a pointer. */
 static void check_left(const struct elf_image *image, const struct php_code *code)
 {
 	uint32_t in_loop = 0, count = 0;
@@ -60,7 +60,7 @@ static void check_left(const struct elf_image *image, const struct php_code *cod
 			in_loop += address > code->ranges[i].start &&
 				   address <= code->ranges[i].end;
 	}
-	/* In execute_ex(), and in functions that it calls. */
+	/* Some are in execute_ex(), some in functions that it calls. */
 	assert_true(in_loop >= 4 && count >= in_loop + 4);
 }
 
@@ -83,7 +83,7 @@ static void check_file(const struct elf_image *image, const struct php_file *fil
 		loop_bytes += file->file.ranges[i].end - file->file.ranges[i].start;
 	assert_int_equal(file->file.range_count, 2);
 	assert_true(loop_bytes > 30000 && loop_bytes < 60000);
-	/* It ends with a return. */
+	/* The end is a return. */
 	assert_true(code->end.end - code->end.start < 64);
 	assert_int_equal(byte_at(image, code->end.end - 1), 0xc3);
 	assert_true(count_ranges(code->entering, PHP_ENTERING_MAX) >= 5);
@@ -139,7 +139,7 @@ static void other_files_are_no_php(void **state)
 	assert_int_equal(php_probe(&php_language, &image, &file), -ENOENT);
 }
 
-/* Probes @bytes, with what they say instead of what is wanted. */
+/* Probes @bytes, and expects an error whose text has @part. */
 static void expect_refusal(uint8_t *bytes, size_t size, const char *part)
 {
 	_cleanup_(elf_image_deinit) struct elf_image image = { 0 };
@@ -150,7 +150,7 @@ static void expect_refusal(uint8_t *bytes, size_t size, const char *part)
 	assert_non_null(strstr(error_text(), part));
 }
 
-/* Another VM, another layout, another version: each is told by a few bytes. */
+/* Another VM, another layout, another version: each differs in a few bytes. */
 static void what_is_not_as_in_the_version_is_refused(void **state)
 {
 	static const uint8_t kind[] = { 0xb8, 4, 0, 0, 0, 0xc3 };
@@ -181,7 +181,7 @@ static void what_is_not_as_in_the_version_is_refused(void **state)
 	expect_refusal(bytes, (size_t)size, "Zend Engine 4.9");
 }
 
-/* Overwrites the loop, a part after the other. */
+/* Overwrites one part of the loop after the other. */
 static void code_of_another_shape_is_refused(void **state)
 {
 	_cleanup_(close_fd) int fd = open_program("trixie", "php8.4");
@@ -206,7 +206,7 @@ static void code_of_another_shape_is_refused(void **state)
 		assert_int_equal(elf_image_init_memory(&changed, bytes, (size_t)size), 0);
 		err = php_probe(&php_language, &changed, &other);
 		assert_true(!err || err == -EOPNOTSUPP || err == -EBADMSG);
-		/* The end itself has to be there. */
+		/* The part with the end itself is required. */
 		assert_true(err || part != 4);
 		if (!err)
 			php_file_release(other);

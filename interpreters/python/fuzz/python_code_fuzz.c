@@ -20,14 +20,14 @@ struct fuzz_memory {
 	struct remote_memory memory;
 	const uint8_t *data;
 	size_t size;
-	/** From this read on the process has changed. */
+	/** The process changes at read number `changes_at`. */
 	uint32_t reads;
 	uint32_t changes_at;
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Pointers of the fuzzer's making rarely point anywhere: their lower 12 bits are taken. */
+/* Random pointers rarely point into the memory, so only their lower 12 bits are used. */
 static int read_memory(struct remote_memory *memory, uint64_t address, void *buffer, size_t bytes)
 {
 	struct fuzz_memory *fuzz = (struct fuzz_memory *)memory;

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Machine code of the loop and of functions around it: instructions that the analysis looks for, with
- * offsets that mean something to it, in any order, jumps from anywhere to anywhere, and bytes that
- * are no instruction; then damage to the whole file. Nothing crashes or takes long, ranges are sorted
- * and apart from each other, and what is told of their code lies in them.
+ * Machine code of the eval loop and of functions around it: instructions that the analysis searches for, in any order
+ * and with the offsets that it knows, jumps from anywhere to anywhere, and bytes that are no instruction; then damage
+ * to the whole file. Nothing crashes or takes long, ranges are sorted and do not overlap, and results lie within them.
  *
  * covers: python_loop.c python_unpushed.c code_cursor.c
  */
@@ -17,13 +16,13 @@
 enum {
 	FUNCTIONS_MAX = 12,
 	FDE_BYTES = 16,
-	/* Of the content: the table of functions, their FDEs, their code. */
+	/* Offsets in the content: the table of functions comes first, then their FDEs and their code. */
 	FDE_START = 256,
 	CODE_START = FDE_START + FUNCTIONS_MAX * FDE_BYTES,
 	CODE_BYTES = MADE_CONTENT_BYTES - CODE_START,
 };
 
-/* What stands in an instruction for a displacement, a place to jump to, a byte of the input. */
+/* Placeholders in an instruction: a displacement, a jump target of 4 bytes or 1, a byte of the input. */
 enum { D = 0x100, T, T1, B };
 
 struct code {
@@ -59,7 +58,7 @@ static uint8_t pick_displacement(struct code *code)
 	return choice < 224 ? displacements[choice % sizeof(displacements)] : choice;
 }
 
-/* A place in the code, as a distance from @from. */
+/* Picks an address in the code, as a distance from @from. */
 static int32_t pick_target(struct code *code, size_t from)
 {
 	return byte_reader_u8(code->reader) * 16 - (int32_t)from;
@@ -115,7 +114,7 @@ static void put_x86(struct code *code)
 
 static void put_arm64(struct code *code)
 {
-	/* Where the operand goes, below: a displacement, as 12 or 7 bits, or a place to jump to. */
+	/* Kinds of operand: a displacement of 12 or 7 bits, or a jump target. */
 	enum { NOTHING, OFFSET, PAIR_OFFSET, TO_26, TO_19, TO_14, ANY };
 	static const struct {
 		uint32_t word;
@@ -172,7 +171,7 @@ static void put_arm64(struct code *code)
 	put(code, word, 4);
 }
 
-/* .eh_frame_hdr, and FDEs of @count functions, which come from the input. */
+/* Makes .eh_frame_hdr and the FDEs of @count functions, which come from the input. */
 static void make_functions(struct made_elf *elf, uint32_t count, struct byte_reader *reader,
 			   struct code_range *functions)
 {

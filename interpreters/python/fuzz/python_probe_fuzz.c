@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files that export what CPython does, or some of it, with any version in them, and then with damage:
- * nothing crashes or takes long, and what is taken for a CPython has a version that is known, and
- * ranges of code in order. Byte 0 chooses the machine and the kind of hash table, bytes 1 and 2 what is
- * exported; then come the version as a number, as text, how code gets to it, and damage.
+ * Files with all or some of CPython's exports, any version, and damage: nothing crashes or takes long, and a file that
+ * is accepted has a known version and sorted ranges of code. Byte 0 chooses the machine and the kind of hash table,
+ * bytes 1 and 2 the exports. Then come the version as a number and as text, the code that refers to it, and damage.
  */
 #include "interpreters/python/python_probe.h"
 
@@ -14,12 +13,12 @@
 #include "lib/elf/fuzz/made_elf.h"
 
 enum {
-	/* Of the content. */
+	/* Offsets in the content. */
 	VERSION_AT = 256,
 	TEXT_AT = 264,
 	GET_VERSION_AT = 288,
 	GET_VERSION_BYTES = 64,
-	/* Of it, from the input. */
+	/* The part of that code that comes from the input. */
 	GIVEN_BYTES = 16,
 	LOOP_AT = 512,
 	LOOP_BYTES = 512,
@@ -56,7 +55,7 @@ static void export_symbols(struct made_elf *elf, uint16_t exported, uint32_t get
 	made_elf_set_symbols(elf, symbols, count, 4, has_gnu_hash);
 }
 
-/* Code that leads to the text of the version, or anything. */
+/* Writes code that refers to the text of the version, or any bytes. */
 static void put_get_version(struct made_elf *elf, uint8_t choice, struct byte_reader *reader)
 {
 	uint8_t *code = elf->content + GET_VERSION_AT;

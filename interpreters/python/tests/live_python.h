@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Running interpreters for tests: a script under one of them, attached to. */
+/** Running interpreters for tests: starts a script and attaches to it. */
 #ifndef INTERPRETERS_PYTHON_TESTS_LIVE_PYTHON_H
 #define INTERPRETERS_PYTHON_TESTS_LIVE_PYTHON_H
 
@@ -26,13 +26,13 @@
 
 struct live_python {
 	pid_t pid;
-	/** What the script writes, and its stdin. */
+	/** The script's output and its stdin. */
 	FILE *output;
 	int input;
 	struct process_memory memory;
 	struct runtime_file *file;
 	struct runtime *process;
-	/** What probe and attach took. */
+	/** Duration of probe and attach. */
 	double probe_ms;
 	double attach_ms;
 };
@@ -46,8 +46,8 @@ static inline double now_ms(void)
 }
 
 /**
- * The interpreters at hand: pyenv's, the system's, and those in ALLFRAMES_PYTHONS (with colons); only
- * the one in ALLFRAMES_ONLY_PYTHON if that is set.
+ * Finds the interpreters of the machine: pyenv's, the system's, and those in ALLFRAMES_PYTHONS (separated by colons);
+ * only the one in ALLFRAMES_ONLY_PYTHON if that is set.
  */
 static inline size_t find_pythons(glob_t *found)
 {
@@ -100,8 +100,8 @@ static inline int live_python_start(struct live_python *python, const char *path
 }
 
 /**
- * Opens its memory, probes what it maps, and attaches; the error of probe or attach, -ENOENT: no
- * runtime. It must have written something: in the middle of its exec it has no program (-ESRCH).
+ * Opens the process's memory, probes its mapped files, and attaches. Returns the error of probe or attach, -ENOENT if
+ * there is no runtime. The script must have written something: during its exec it has no program (-ESRCH).
  */
 static inline int live_python_attach(struct live_python *python)
 {
@@ -179,7 +179,7 @@ static inline uint64_t read_word(struct live_python *python, uint64_t address)
 	return word;
 }
 
-/** The fingerprint as the kernel side makes it, by what attach said. */
+/** Computes the fingerprint as the kernel side does with the data of attach. */
 static inline uint32_t live_fingerprint(struct live_python *python, uint64_t code)
 {
 	const struct python_process *data = (const void *)python->process->data;
@@ -193,7 +193,7 @@ static inline uint32_t live_fingerprint(struct live_python *python, uint64_t cod
 	return python_code_fingerprint((const __u64 *)words, hash);
 }
 
-/** The thread state of the process's main thread, by the paths that attach gave. */
+/** Reads the thread state of the process's main thread with a path of attach. */
 static inline uint64_t thread_state_of(struct live_python *python, size_t path_index)
 {
 	const struct python_process *data = (const void *)python->process->data;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A code object of 3.9 laid by hand: what happens when it is freed, or its memory is hostile. */
+/* A code object of 3.9 that is made here: it is freed, and its memory is hostile. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,12 +27,12 @@ enum {
 struct fake_memory {
 	struct remote_memory memory;
 	uint8_t bytes[END];
-	/** At this read the object changes; 0: never. */
+	/** Number of the read at which the object changes; 0: never. */
 	int changes_at;
-	/** At this read it is freed, and its file name's memory becomes another string; 0: never. */
+	/** Number of the read at which it is freed and its file name's memory gets another string; 0: never. */
 	int frees_at;
 	int reads;
-	/** What was said of the object of that fingerprint. */
+	/** The last value of `object`, and the fingerprint that it belongs to. */
 	uint32_t object;
 	uint32_t fingerprint;
 };
@@ -133,7 +133,7 @@ static void a_code_object_is_named(void **state)
 	assert_int_equal(frame.line, 11);
 	assert_int_equal(symbolize(&cache, &fake, fingerprint, 6, &frame), 0);
 	assert_int_equal(frame.line, 14);
-	/* What is kept needs no memory, nor the object. */
+	/* The cache needs neither the memory nor the object. */
 	memset(fake.bytes, 0, sizeof(fake.bytes));
 	fake.reads = 0;
 	assert_int_equal(symbolize(&cache, &fake, fingerprint, 0, &frame), 0);
@@ -156,7 +156,7 @@ static void the_frame_between_a_class_and_its_init_is_no_function(void **state)
 	assert_int_equal(python_layout_init(&layout, PYTHON_VERSION(3, 12), false), 0);
 	assert_int_equal(python_code_describe(&layout, &process), 0);
 	python_code_cache_init(&cache, &layout, &process);
-	/* A method of the name that the file has, as far as that goes. */
+	/* A method that has the same name as the file. */
 	put_string_of_3_12(&fake, NAME, "__init__");
 	put_string_of_3_12(&fake, FILENAME, "__init__");
 	put_string_of_3_12(&fake, QUALIFIED_NAME, "A.__init__");
@@ -170,7 +170,7 @@ static void the_frame_between_a_class_and_its_init_is_no_function(void **state)
 	put(&fake, CODE + layout.code.qualified_name, NAME);
 	assert_int_equal(python_code_read_fingerprint(&cache, &fake.memory, CODE, &fingerprint), 0);
 	assert_int_equal(symbolize(&cache, &fake, fingerprint, 0, &frame), -ENOENT);
-	/* A module's name is its file's at most. */
+	/* With another string as the file name, it is code of the program. */
 	put(&fake, CODE + layout.code.filename, FILENAME);
 	put(&fake, CODE + layout.code.first_line, 5);
 	assert_int_equal(python_code_read_fingerprint(&cache, &fake.memory, CODE, &fingerprint), 0);
@@ -190,14 +190,14 @@ static void another_object_at_the_same_place_is_told(void **state)
 	put_code(&fake);
 	cache_of_3_9(&cache);
 	assert_int_equal(python_code_read_fingerprint(&cache, &fake.memory, CODE, &fingerprint), 0);
-	/* The same pointers, and another name. */
+	/* The same pointers, but another name. */
 	put(&fake, NAME + 24, 5);
 	assert_int_equal(symbolize(&cache, &fake, fingerprint, 0, &frame), -ESTALE);
 	assert_null(frame.function);
 	assert_int_equal(python_code_read_fingerprint(&cache, &fake.memory, CODE, &other), 0);
 	assert_int_not_equal(other, fingerprint);
 	assert_int_equal(symbolize(&cache, &fake, other, 0, &frame), 0);
-	/* Its memory was given back; or it could not be read by the kernel side. */
+	/* The memory was freed, or the kernel side could not read the object. */
 	put(&fake, CODE + 112, UINT64_MAX - 4);
 	assert_int_equal(symbolize(&cache, &fake, fingerprint, 0, &frame), -ESTALE);
 	assert_int_equal(symbolize(&cache, &fake, 0, 0, &frame), -ESTALE);
@@ -219,7 +219,7 @@ static void forks_that_differ_are_told_apart(void **state)
 	}
 	assert_int_equal(python_code_read_fingerprint(&cache, &fakes[0].memory, CODE, &fingerprint),
 			 0);
-	/* Each of them, and again from the cache, without its memory. */
+	/* Both forks are named, and then again from the cache, without their memory. */
 	for (int i = 0; i < 4; i++) {
 		fakes[i & 1].reads = 0;
 		assert_int_equal(symbolize(&cache, &fakes[i & 1], fingerprint, 0, &frame), 0);
@@ -227,7 +227,7 @@ static void forks_that_differ_are_told_apart(void **state)
 		assert_true((i < 2) == (fakes[i & 1].reads > 0));
 	}
 	assert_int_not_equal(fakes[0].object, fakes[1].object);
-	/* Of one that is not in the cache any more another memory tells nothing. */
+	/* An object that is not cached any more cannot be read from the other fork's memory. */
 	python_code_cache_deinit(&cache);
 	cache_of_3_9(&cache);
 	fakes[0].object = fakes[1].object;
@@ -252,7 +252,7 @@ static void an_object_that_changes_while_it_is_read_has_no_name(void **state)
 	reads = fake.reads;
 	assert_true(reads > 4);
 	python_code_cache_deinit(&cache);
-	/* The last but one read is the code object's for the second time; then comes its name. */
+	/* The last read but one reads the code object for the second time; the last one reads its name. */
 	for (int i = 1; i < reads; i++) {
 		put_code(&fake);
 		cache_of_3_9(&cache);
@@ -262,7 +262,7 @@ static void an_object_that_changes_while_it_is_read_has_no_name(void **state)
 	}
 }
 
-/* With a line table of 6 bytes of instructions, and @instruction_bytes of them. */
+/* Names an object whose line table is for 6 bytes of instructions and that has @instruction_bytes of them. */
 static int symbolize_with_references(const struct python_layout *layout, uint64_t first,
 				     uint64_t second, uint64_t instruction_bytes)
 {
@@ -299,7 +299,7 @@ static void the_line_table_of_an_object_that_was_freed_has_to_fit(void **state)
 		{ PYTHON_VERSION(3, 14), 0xc0000000 },
 		{ PYTHON_VERSION(3, 14), 0x4000000000000001 },
 	};
-	/* 0, and links of lists of free blocks. */
+	/* Counts of freed objects: 0, and links of lists of free blocks. */
 	static const uint64_t freed[] = { 0,	      0x7f0123456780, 0x555500000010, 0x1a3c0b0,
 					  0x5a3c0b10, 0x7f0123456,    0x9a3c0b10,     0xffffffff };
 	struct python_layout layout;
@@ -313,16 +313,16 @@ static void the_line_table_of_an_object_that_was_freed_has_to_fit(void **state)
 	for (size_t i = 0; i < sizeof(alive) / sizeof(alive[0]); i++) {
 		struct python_layout other = layout;
 
-		/* No table fits the instructions, whose length is elsewhere from 3.11 on. */
+		/* The table does not match the instructions, whose length is elsewhere from 3.11 on. */
 		other.version = alive[i].version;
 		assert_int_equal(symbolize_with_references(&other, alive[i].count, 0, 6), 0);
 	}
-	/* Two counts, at other places: the owner's, and the others' above two flags. */
+	/* Two counts at other offsets: the owner's, and the other threads' above two flags. */
 	layout.is_free_threaded = true;
 	layout.references = 12;
 	assert_int_equal(symbolize_with_references(&layout, 1, 0, 6), 0);
 	assert_int_equal(symbolize_with_references(&layout, 0, 1 << 2 | 3, 6), 0);
-	/* References that are deferred, with some counted here and some less. */
+	/* Deferred references, with a few more and a few less. */
 	assert_int_equal(symbolize_with_references(&layout, 0, ((INT64_MAX / 8) + 2) << 2, 6), 0);
 	assert_int_equal(symbolize_with_references(&layout, 0, ((INT64_MAX / 8) - 2) << 2 | 3, 6),
 			 0);
@@ -333,7 +333,7 @@ static void the_line_table_of_an_object_that_was_freed_has_to_fit(void **state)
 
 static void a_file_name_of_an_object_that_was_freed_may_be_another_string(void **state)
 {
-	/* Links of lists of free blocks, and 0. */
+	/* Counts of freed objects: 0, and a link of a list of free blocks. */
 	static const uint64_t freed[] = { 0, 0x7f0123456780 };
 	static struct python_code_cache cache;
 	static struct fake_memory fake;
@@ -342,7 +342,7 @@ static void a_file_name_of_an_object_that_was_freed_may_be_another_string(void *
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(freed) / sizeof(freed[0]); i++) {
-		/* The object is freed with its file name, or lives: the name is right. */
+		/* The object is alive, or was freed with its file name: the name is right. */
 		for (int is_alive = 0; is_alive < 2; is_alive++) {
 			put_code(&fake);
 			cache_of_3_9(&cache);
@@ -357,7 +357,7 @@ static void a_file_name_of_an_object_that_was_freed_may_be_another_string(void *
 			assert_int_equal(frame.line, 11);
 			python_code_cache_deinit(&cache);
 		}
-		/* Its fields and its line table are there, and its file name's memory has another. */
+		/* Its fields and its line table are intact, but its file name's memory has another string. */
 		put_code(&fake);
 		cache_of_3_9(&cache);
 		assert_int_equal(
@@ -390,7 +390,7 @@ static void an_object_may_be_freed_while_it_is_read(void **state)
 		put_code(&fake);
 		cache_of_3_9(&cache);
 		fake.frees_at = i;
-		/* Either it was read before, or it has no name. */
+		/* Either the file name was read before the change, or there is no result. */
 		if (symbolize(&cache, &fake, fingerprint, 0, &frame))
 			assert_true(fake.reads >= i);
 		else
@@ -404,7 +404,7 @@ static void qualified_names_of_objects_that_were_freed_may_be_other_strings(void
 	static const struct {
 		uint16_t version;
 		bool is_free_threaded;
-		/* Of the qualified name. */
+		/* Counts of the qualified name. */
 		uint64_t first, second;
 		int expected;
 	} cases[] = {
@@ -443,7 +443,7 @@ static void qualified_names_of_objects_that_were_freed_may_be_other_strings(void
 			put_string_of_3_12(&fake, FILENAME, "a.py");
 		}
 		put(&fake, CODE, 0);
-		/* Instructions of 8 bytes, which the line table fits. */
+		/* 8 bytes of instructions, which the line table matches. */
 		put(&fake, CODE + layout.bytes.size, 4);
 		put(&fake, CODE + layout.code.name, NAME);
 		put(&fake, CODE + layout.code.filename, FILENAME);
@@ -461,7 +461,7 @@ static void qualified_names_of_objects_that_were_freed_may_be_other_strings(void
 		fake.fingerprint = 0;
 		assert_int_equal(symbolize(&cache, &fake, fingerprint, 0, &frame),
 				 cases[i].expected);
-		/* A living object's names are right whatever refers to them. */
+		/* The names of an object that is alive are right, whatever their counts are. */
 		put(&fake, CODE + layout.references, 1);
 		fake.object = 0;
 		assert_int_equal(symbolize(&cache, &fake, fingerprint, 0, &frame), 0);
@@ -470,7 +470,7 @@ static void qualified_names_of_objects_that_were_freed_may_be_other_strings(void
 	}
 }
 
-/* Of a live one it is what it is; of none that was freed a line is told, then or later. */
+/* The table of a live object is used; a freed object gets no line, now or later. */
 static void the_line_table_of_an_object_that_was_freed_may_seem_large(void **state)
 {
 	static const uint64_t sizes[] = { PYTHON_LINE_TABLE_CACHED_BYTES + 1,
@@ -517,7 +517,7 @@ static void hostile_strings_and_tables_are_refused(void **state)
 	put(&fake, NAME + 16, UINT64_MAX);
 	assert_int_equal(symbolize(&cache, &fake, fingerprint, 0, &frame), -EBADMSG);
 	put(&fake, NAME + 16, 1 << 20);
-	/* Cut, and what is behind is not read: the name's first 4096 characters are there. */
+	/* The name is cut, and only its first 4096 characters are read. */
 	assert_int_equal(symbolize(&cache, &fake, fingerprint, 0, &frame), 0);
 	assert_true(strlen(frame.function) == FRAME_NAME_MAX_BYTES || strlen(frame.function) > 4);
 	python_code_cache_deinit(&cache);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables of offsets as the versions have them, and such that lie. What is true of real runtimes is
- * tested with those (python_live_test.c).
+ * Tables of offsets of real versions, and forged ones. python_live_test.c tests with real runtimes.
  */
 #include "interpreters/python/python_layouts.h"
 
@@ -20,7 +19,7 @@
 enum {
 	WORDS = PYTHON_DEBUG_OFFSETS_BYTES / 8,
 	FREE_THREADED = 2,
-	/** Of the table of 3.13. */
+	/** Indexes in the table of 3.13. */
 	FRAME_OWNER = 33,
 	CODE_FILENAME = 35,
 	CODE_NAME,
@@ -37,7 +36,7 @@ enum {
 
 static const uint16_t version = PYTHON_VERSION(3, 13);
 
-/* Of 3.13.0 on x86-64, as far as it is read. */
+/* Makes the table of 3.13.0 on x86-64, as far as it is read. */
 static void make_table(uint64_t words[WORDS])
 {
 	static const uint16_t offsets[WORDS] = {
@@ -76,7 +75,7 @@ static int init(struct python_layout *layout, uint16_t of_version, const uint64_
 	return python_layout_init_offsets(layout, of_version, (const uint8_t *)words);
 }
 
-/* What comes of the table with one word changed. */
+/* Reads the table with one word changed. */
 static int init_with(int index, uint64_t value)
 {
 	struct python_layout layout;
@@ -118,12 +117,12 @@ static void a_table_of_another_version_is_refused(void **state)
 	(void)state;
 	make_table(words);
 	assert_int_equal(init(&layout, PYTHON_VERSION(3, 14), words), -EBADMSG);
-	/* Older ones have none, newer ones are not known. */
+	/* Older versions have no table, newer ones are unknown. */
 	assert_int_equal(init(&layout, PYTHON_VERSION(3, 12), words), -EOPNOTSUPP);
 	assert_int_equal(init(&layout, PYTHON_NEWEST + 1, words), -EOPNOTSUPP);
 	assert_int_equal(init_with(1, 0x030c00f0), -EBADMSG);
 	assert_int_equal(init_with(0, 1), -EBADMSG);
-	/* Not filled in yet. */
+	/* The table is not filled in yet. */
 	assert_int_equal(init_with(0, 0), -EAGAIN);
 }
 
@@ -136,7 +135,7 @@ static void an_offset_beyond_all_objects_is_refused(void **state)
 	for (size_t i = 0; i < sizeof(used); i++) {
 		assert_int_equal(init_with(used[i], 16385), -EBADMSG);
 		assert_int_equal(init_with(used[i], UINT64_MAX), -EBADMSG);
-		/* The lower half is what it should be. */
+		/* The lower half is valid. */
 		assert_int_equal(init_with(used[i], 1ULL << 32 | 72), -EBADMSG);
 	}
 }

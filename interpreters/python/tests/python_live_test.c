@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every interpreter at hand runs python_target.py, which says what it knows of a thousand code
- * objects: names, files, and the line of every instruction. The same is read from outside.
+ * Every interpreter of the machine runs python_target.py, which prints a thousand code objects: names, files, and
+ * the line of every instruction. The test reads the same from outside.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -40,7 +40,7 @@ static int name_of(struct live_python *python, uint64_t code, uint32_t fingerpri
 	return err;
 }
 
-/* Whether @text is what the script said in hexadecimal, or its beginning if that is too long. */
+/* Checks that @text is the script's text @hex, or the beginning of it if it is too long. */
 static void check_text(const char *text, const char *hex)
 {
 	size_t length = strlen(text), wanted = strcmp(hex, "-") ? strlen(hex) / 2 : 0;
@@ -57,13 +57,13 @@ static void check_text(const char *text, const char *hex)
 	}
 }
 
-/* Positions of @python as multiples of bytes. */
+/* The number of bytes in a unit of @python's positions. */
 static uint32_t position_bytes(const struct live_python *python)
 {
 	return strstr(python->file->version, " 3.10") ? 2 : 1;
 }
 
-/* The line of every instruction; how many there were. */
+/* Checks the line of every instruction; returns their number. */
 static size_t check_lines(struct live_python *python, uint64_t code, uint32_t fingerprint,
 			  const char *runs)
 {
@@ -73,7 +73,7 @@ static size_t check_lines(struct live_python *python, uint64_t code, uint32_t fi
 	int length;
 
 	for (; sscanf(runs, " %u*%u%n", &line, &count, &length) == 2; runs += length) {
-		/* Instructions of 3.6 and later are of two bytes. */
+		/* Instructions of 3.6 and later have two bytes. */
 		uint32_t step = count > 64 ? 64 : 2;
 
 		for (uint32_t i = 0; i < count; i += step) {
@@ -92,7 +92,7 @@ static size_t check_lines(struct live_python *python, uint64_t code, uint32_t fi
 	return checked;
 }
 
-/* Checks one line of the script's; the number of instructions. */
+/* Checks one line of the script's output; returns the number of instructions. */
 static size_t check_code(struct live_python *python, const char *line)
 {
 	static char name[HEX_MAX_BYTES * 8], file[HEX_MAX_BYTES * 8];
@@ -124,7 +124,7 @@ static uint64_t first_frame(struct live_python *python, uint64_t thread)
 	return read_word(python, thread + data->thread_frame);
 }
 
-/* The frames of the waiting thread, as the kernel side would walk them. */
+/* Reads the frames of the waiting thread as the kernel side does. */
 static size_t walk_frames(struct live_python *python, uint64_t thread, uint64_t words[][2])
 {
 	const struct python_process *data = (const void *)python->process->data;
@@ -173,12 +173,12 @@ static void check_frame(struct live_python *python, const uint64_t words[2], con
 			 0);
 	assert_int_equal(frames.count, 1);
 	assert_string_equal(frame->function, name);
-	/* The whole path from 3.9 on. */
+	/* From 3.9 on it is the whole path. */
 	assert_true(text_ends_with(frame->file, script));
 	assert_int_equal(frame->line, line);
 }
 
-/* What the script waits in: inner, a lambda of middle, middle, the module. */
+/* Checks the stack in which the script waits: inner, a lambda of middle, middle, the module. */
 static void check_chain(struct live_python *python, const char *line)
 {
 	bool has_qualified_names =
@@ -215,7 +215,7 @@ static void check_python(const char *path)
 	while (!is_complete && getline(&line, &capacity, python.output) > 0) {
 		if (!python.process) {
 			err = live_python_attach(&python);
-			/* Its keys are in a list of its own, which is not followed. */
+			/* 2.7 may keep its keys in a list of its own, which is not followed. */
 			if (err == -EOPNOTSUPP && python.file &&
 			    strstr(python.file->version, " 2.7")) {
 				print_message("%s: refused\n", path);
@@ -231,7 +231,7 @@ static void check_python(const char *path)
 			instructions += check_code(&python, line);
 			codes++;
 		} else if (!strncmp(line, "chain ", 6)) {
-			/* The script is about to read. */
+			/* Wait until the script reads its stdin. */
 			for (int i = 0; i < 100; i++) {
 				char state[64] = "";
 				FILE *file;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What loops save of their callers' registers, in beginnings as compilers write them. */
+/* The registers of callers that eval loops save, in prologues as compilers write them. */
 #include "interpreters/python/python_loop.h"
 
 #include <setjmp.h>
@@ -56,7 +56,7 @@ static void what_is_pushed_is_counted_with_the_return_address(void **state)
 	(void)state;
 	assert_int_equal(
 		SAVED(EM_X86_64, PUSH_RBP, MOV_RSP_RBP, PUSH_R15_TO_R12, PUSH_RBX, MAKE_ROOM), 56);
-	/* As 3.7 and 3.8 begin, and 3.6. */
+	/* Prologues of 3.7 and 3.8, and of 3.6. */
 	assert_int_equal(
 		SAVED(EM_X86_64, PUSH_R15_TO_R12, PUSH_RBP, PUSH_RBX, MOV_RDI_RBX, MAKE_ROOM), 56);
 	assert_int_equal(SAVED(EM_X86_64, PUSH_R15_TO_R12, PUSH_RBP, MOV_ESI_EBP, PUSH_RBX,
@@ -68,13 +68,13 @@ static void what_is_pushed_is_counted_with_the_return_address(void **state)
 static void a_beginning_that_is_not_understood_tells_nothing(void **state)
 {
 	(void)state;
-	/* Nothing is pushed; no room is made; control goes elsewhere before. */
+	/* Nothing is pushed; no variables are allocated; a return or branch comes before. */
 	assert_int_equal(SAVED(EM_X86_64, MAKE_ROOM), 0);
 	assert_int_equal(SAVED(EM_X86_64, PUSH_RBX), 0);
 	assert_int_equal(SAVED(EM_X86_64, PUSH_RBX, RETURN, MAKE_ROOM), 0);
 	assert_int_equal(SAVED(EM_X86_64, PUSH_RBX, 0xe8, 0, 0, 0, 0, MAKE_ROOM), 0);
 	assert_int_equal(SAVED(EM_X86_64, PUSH_RBX, 0x74, 0, MAKE_ROOM), 0);
-	/* More than there are registers to save. */
+	/* More pushes than registers to save. */
 	assert_int_equal(SAVED(EM_X86_64, PUSH_R15_TO_R12, PUSH_RBP, PUSH_RBX, PUSH_RBX, MAKE_ROOM),
 			 0);
 }

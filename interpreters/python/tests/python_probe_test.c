@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of 3.6, made here: where the first interpreter is, by what PyInterpreterState_Head() loads. */
+/* Files of 3.6, made here: finds the pointer to the first interpreter, which PyInterpreterState_Head() loads. */
 #include "interpreters/python/python_probe.h"
 
 #include <setjmp.h>
@@ -14,13 +14,13 @@
 #include "lib/elf/fuzz/made_elf.h"
 
 enum {
-	/** Of the content. */
+	/** Offsets in the content. */
 	TEXT_AT = 64,
 	GET_VERSION_AT = 128,
 	HEAD_AT = 256,
 	LOOP_AT = 512,
 	LOOP_BYTES = 64,
-	/** Of a word, in another page than the code. */
+	/** Offset of a word in another page than the code. */
 	LIST_AT = 5124,
 };
 
@@ -37,7 +37,7 @@ static uint32_t adrp(uint32_t reg, uint64_t from, uint64_t to)
 	return 0x90000000 | (pages & 3) << 29 | (pages >> 2 & 0x7ffff) << 5 | reg;
 }
 
-/* Py_GetVersion() leads to the text. */
+/* Writes Py_GetVersion(), which refers to the text. */
 static void put_get_version(struct made_elf *elf)
 {
 	const uint64_t code = content_address(GET_VERSION_AT), text = content_address(TEXT_AT);
@@ -52,7 +52,7 @@ static void put_get_version(struct made_elf *elf)
 		memcpy(elf->content + GET_VERSION_AT, words, sizeof(words));
 }
 
-/* What probe finds in a file with @code as PyInterpreterState_Head(), maybe one with a _PyRuntime. */
+/* Probes a file with @code as PyInterpreterState_Head(), and with a _PyRuntime if @has_runtime. */
 static uint64_t first_interpreter(uint16_t machine, const void *code, size_t size, bool has_runtime)
 {
 	static struct made_elf elf;
@@ -70,7 +70,7 @@ static uint64_t first_interpreter(uint16_t machine, const void *code, size_t siz
 	made_elf_init(&elf, machine);
 	made_elf_set_symbols(&elf, symbols, has_runtime ? 5 : 4, 3, true);
 	put_get_version(&elf);
-	/* What is behind the function's end is never run. */
+	/* The bytes after the function's end are never run. */
 	memset(elf.content + HEAD_AT, machine == EM_X86_64 ? 0xcc : 0, PYTHON_HEAD_BYTES);
 	memcpy(elf.content + HEAD_AT, code, size);
 	assert_int_equal(elf_image_init_memory(&image, &elf, MADE_ELF_BYTES), 0);
@@ -86,7 +86,7 @@ static uint64_t first_interpreter(uint16_t machine, const void *code, size_t siz
 	first_interpreter(machine, (const uint8_t[]){ __VA_ARGS__ },                               \
 			  sizeof((const uint8_t[]){ __VA_ARGS__ }), false)
 
-/* The distance of the list from behind an instruction at @offset of the function, byte by byte. */
+/* The bytes of the distance to the list from @offset in the function, the end of an instruction. */
 #define DISTANCE(offset)                                                                           \
 	((LIST_AT - HEAD_AT - (offset)) & 0xff), (LIST_AT - HEAD_AT - (offset)) >> 8, 0, 0
 #define ENDBR64 0xf3, 0x0f, 0x1e, 0xfa
@@ -108,7 +108,7 @@ static void the_load_of_x86_is_found(void **state)
 static void other_code_of_x86_is_not_taken_for_it(void **state)
 {
 	(void)state;
-	/* Of another register, by another one, behind a call, a jump, a return; and as a number. */
+	/* To another register; from another register; after a call, a jump, a return; and an immediate. */
 	assert_int_equal(FIRST_INTERPRETER(EM_X86_64, 0x48, 0x8b, 0x0d, DISTANCE(7), 0xc3), 0);
 	assert_int_equal(FIRST_INTERPRETER(EM_X86_64, 0x48, 0x8b, 0x83, DISTANCE(7), 0xc3), 0);
 	assert_int_equal(
@@ -142,7 +142,7 @@ static void the_load_of_arm64_is_found(void **state)
 	assert_int_equal(list % 8, 0);
 	assert_int_equal(first_interpreter_arm64(adrp(0, code, list), load(0, 0), ret), list);
 	assert_int_equal(first_interpreter_arm64(nop, adrp(5, code + 4, list), load(0, 5)), list);
-	/* By another register than the page is in; into another one; not next to each other. */
+	/* From another register than the one with the page; to another register; not adjacent. */
 	assert_int_equal(first_interpreter_arm64(adrp(1, code, list), load(0, 2), ret), 0);
 	assert_int_equal(first_interpreter_arm64(adrp(1, code, list), load(1, 1), ret), 0);
 	assert_int_equal(first_interpreter_arm64(adrp(0, code, list), nop, load(0, 0)), 0);

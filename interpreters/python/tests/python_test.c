@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Attaching to a process that is nothing but a table of offsets and a function: what the kernel side
- * is told of frames, and which tables are refused because it cannot be told.
+ * Attaches to a process that has only a table of offsets and a function. Checks the kernel side's data about frames,
+ * and that tables which this data cannot express are refused.
  */
 #include "interpreters/python/python.h"
 
@@ -54,7 +54,7 @@ static void put_word(struct made_process *process, int index, uint64_t value)
 	memcpy(process->bytes + RUNTIME + 8 * index, &value, sizeof(value));
 }
 
-/* CPython 3.13.0, as far as attach looks at it. */
+/* Makes CPython 3.13.0, as far as attach reads it. */
 static struct made_process make_process(void)
 {
 	static const struct remote_memory_ops ops = { .read = read_made };
@@ -135,10 +135,10 @@ static void frames_that_cannot_be_told_are_refused(void **state)
 		int index;
 		uint16_t last_good, first_bad;
 	} cases[] = {
-		/* What is read of a frame ends at 128 bytes. */
+		/* At most 128 bytes of a frame are read. */
 		{ FRAME_OWNER, 127, 128 },
 		{ FRAME_INSTRUCTION, 120, 121 },
-		/* Behind all that is read. */
+		/* Offsets after the part that is read. */
 		{ FRAME_PREVIOUS, 63, 64 },
 		{ FRAME_EXECUTABLE, 63, 64 },
 	};
@@ -150,7 +150,7 @@ static void frames_that_cannot_be_told_are_refused(void **state)
 		assert_int_equal(attach_with(cases[i].index, cases[i].last_good), 0);
 		assert_int_equal(attach_with(cases[i].index, cases[i].first_bad), -EOPNOTSUPP);
 	}
-	/* Not near the struct's beginning, where other fields are left; and all of them. */
+	/* Some fields are far from the struct's beginning, where others remain; then all of them are. */
 	put_word(&made, FRAME_EXECUTABLE, 300);
 	put_word(&made, FRAME_PREVIOUS, 308);
 	assert_int_equal(attach(&made, &data), -EOPNOTSUPP);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Small loops of both machines, as compilers write them; real ones are walked by the core file tests. */
+/* Small loops of both machines, as compilers write them; the core file tests unwind real ones. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,7 +43,7 @@ static void find(struct loop *loop, uint16_t machine, uint16_t version, const vo
 	elf_image_deinit(&loop->image);
 }
 
-/* @start and @end: from the loop's beginning on. */
+/* Checks a range; @start and @end are offsets from the loop's beginning. */
 static void expect(const struct loop *loop, uint32_t index, uint64_t start, uint64_t end)
 {
 	assert_int_equal(loop->unpushed[index].start, loop->range.start + start);
@@ -92,12 +92,12 @@ static void arm64_frames_are_pushed_and_popped(void **state)
 	const uint32_t code[] = {
 		STP_PUSH,
 		store_pair(X19, X20, SP, 16),
-		/* Its own stack is no thread state. */
+		/* A store to the function's own stack is no push. */
 		store(X1, SP, thread_frame),
 		move(X19, X0),
 		move(X20, X1),
 		CALL,
-		/* x1 has not lived through the call. */
+		/* The call has not preserved x1. */
 		store(X1, X19, thread_frame),
 		store(X20, X19, thread_frame),
 		NOP,
@@ -135,21 +135,21 @@ static void a_pop_is_one_only_if_the_function_is_left_after_it(void **state)
 {
 	struct loop loop;
 	const uint32_t code[] = {
-		/* To the next instruction of Python. */
+		/* Continues with the next instruction of Python. */
 		load(X0, X20, 24),
 		store(X0, X19, 24),
 		JUMP_REGISTER,
-		/* Overwritten in between. */
+		/* The loaded value is overwritten before the store. */
 		load(X0, X20, 24),
 		move(X0, X2),
 		store(X0, X19, 24),
 		RETURN,
-		/* To another function. */
+		/* Jumps to another function. */
 		load(X0, X20, 24),
 		store(X0, X19, 24),
 		LDP_SAVED,
 		JUMP_OUT,
-		/* To an end that others share. */
+		/* Jumps to a shared end of the function. */
 		load(X0, X20, 24),
 		store(X0, X19, 24),
 		JUMP_OVER,
@@ -177,7 +177,7 @@ static void arm64_cframes_are_filled_after_they_are_installed(void **state)
 	(void)state;
 	assert_int_equal(python_layout_init(&loop.layout, PYTHON_VERSION(3, 11), false), 0);
 	code[3] = store(X0, X19, loop.layout.frame.thread_cframe);
-	/* The second of the two. */
+	/* The second register of the pair is the one to find. */
 	code[5] = store_pair(X1, X2, SP, 64 + loop.layout.frame.cframe_frame - 8);
 	find(&loop, EM_AARCH64, PYTHON_VERSION(3, 11), code, sizeof(code));
 	expect(&loop, 0, 4 * 4, 6 * 4);

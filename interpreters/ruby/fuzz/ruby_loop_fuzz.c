@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files that say that they are Ruby: an image with any bytes, probed, and all that is found in its code asked for at
- * addresses that the input chooses. Nothing crashes or takes long, and ranges are not turned round.
+ * Files that claim to be Ruby: an image with any bytes is probed, and every search in its code runs at addresses that
+ * the input chooses. Nothing crashes or takes long, and no range ends before it starts.
  *
  * covers: ruby_loop.c
  */

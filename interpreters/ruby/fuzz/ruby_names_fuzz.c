@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sequences, method entries, classes, strings, symbols and tables of lines in hostile memory: whatever the bytes are, nothing
- * crashes or takes long, and names are UTF-8 of bounded length. Byte 0 chooses the version, byte 1 the read at which the
- * process changes, byte 2 the position; then comes the memory, the object at its beginning, and the method entry that a
- * sequence runs for at a fixed place.
+ * Sequences, method entries, classes, strings, symbols and tables of lines in hostile memory: whatever the bytes are,
+ * nothing crashes or takes long, and names are UTF-8 of bounded length. Byte 0 chooses the version, byte 1 the read at
+ * which the process changes, byte 2 the position. Then comes the memory: the object is at its beginning, and the method
+ * entry that a sequence runs for is at a fixed offset.
  *
  * covers: ruby_names.c ruby_strings.c ruby_lines.c ruby_label.c
  */
@@ -31,7 +31,7 @@ struct fuzz_memory {
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* Pointers of the fuzzer's making rarely point anywhere: their lower 12 bits are taken. */
+/* Random pointers rarely point into the memory, so only their lower 12 bits are used. */
 static int read_memory(struct remote_memory *memory, uint64_t address, void *buffer, size_t bytes)
 {
 	struct fuzz_memory *fuzz = (struct fuzz_memory *)memory;
@@ -100,7 +100,7 @@ static uint32_t sequence_fingerprint(struct fuzz_memory *memory, const struct ru
 	return fingerprint_end(sum);
 }
 
-/* The frame of a method, of a sequence, or of one that runs for a method. */
+/* Makes the frame of a method, of a sequence, or of a sequence that runs for a method. */
 static void make_frame(struct fuzz_memory *memory, const struct ruby_process *process,
 		       uint32_t number, uint32_t position, uint64_t words[3])
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sequences within each other, as Ruby 3.4 shows them, laid by hand; the names are what caller_locations says of such. */
+/* Nested sequences of Ruby 3.4 that are made here; the expected names come from caller_locations. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -56,7 +56,7 @@ static int read_fake(struct remote_memory *memory, uint64_t address, void *buffe
 	return 0;
 }
 
-/* The sequence @number, in @parent and of @local. */
+/* Writes the sequence @number with the parent @parent and the local sequence @local. */
 static void put_sequence(struct fake *fake, int number, int type, int parent, int local,
 			 const char *label)
 {
@@ -122,7 +122,7 @@ static void a_label_has_the_owner_before_the_name_of_the_method(void **state)
 	put_sequence(fake, 2, BLOCK, 1, 0, "block (2 levels) in foo");
 	put_sequence(fake, 3, RESCUE, 2, 0, "rescue in block (2 levels) in foo");
 	put_sequence(fake, 4, ENSURE, 0, 0, "ensure in foo");
-	/* Text that is evaluated in the ensure, and a block in that. */
+	/* Text that is evaluated in the ensure, and blocks in that text. */
 	put_sequence(fake, 5, EVAL, 4, 0, "<compiled>");
 	put_sequence(fake, 6, BLOCK, 5, 0, "block in <compiled>");
 	put_sequence(fake, 7, BLOCK, 6, 0, "block (2 levels) in <compiled>");
@@ -154,12 +154,12 @@ static void sequences_that_do_not_belong_together_are_refused(void **state)
 	struct fake *fake = *state;
 	ruby_text label;
 
-	/* Its parent is of another method by now. */
+	/* The parent was replaced by a sequence of another method. */
 	put_sequence(fake, 0, METHOD, NOBODY, 0, "foo");
 	put_sequence(fake, 1, BLOCK, 2, 0, "block in foo");
 	put_sequence(fake, 2, BLOCK, 0, 3, "block in bar");
 	assert_int_equal(read_label(fake, 1, label), -EBADMSG);
-	/* Two around each other. */
+	/* Two sequences that are each other's parent. */
 	put_sequence(fake, 1, BLOCK, 2, 0, "block in foo");
 	put_sequence(fake, 2, BLOCK, 1, 0, "block in foo");
 	assert_int_equal(read_label(fake, 1, label), -EBADMSG);

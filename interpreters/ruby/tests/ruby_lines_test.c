@@ -10,7 +10,7 @@
 
 enum { POSITIONS = 1500 };
 
-/* The bit vector of entries at @positions as succ_index_table_create() makes it, by its definition. */
+/* Makes the bit vector of entries at @positions, as the definition of succ_index_table_create() has it. */
 static void make_index(const uint32_t *positions, uint32_t count, uint64_t *index)
 {
 	for (uint32_t position = 0; position < 54; position++) {

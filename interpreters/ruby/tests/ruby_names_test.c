@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A sequence and a method of 3.3 laid by hand: what they are called, and what happens when they go. */
+/* A sequence and a method of 3.3 that are made here: their names, before and after they are freed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,7 +54,7 @@ enum {
 struct fake {
 	struct remote_memory memory;
 	uint8_t bytes[END];
-	/** At this read the label becomes another one; 0: never. */
+	/** Number of the read at which the label changes; 0: never. */
 	int changes_at;
 	int reads;
 	struct ruby_names names;
@@ -101,7 +101,7 @@ static void put_sequence(struct fake *fake)
 	put(fake, PATHS, EMBEDDED_ARRAY | 2 << 15);
 	put(fake, PATHS + 16, PATH);
 	put_string(fake, PATH, "a.rb");
-	/* Entries of 12 bytes: from position 0 on line 11, from position 5 on line 13. */
+	/* Entries of 12 bytes: line 11 from position 0 on, line 13 from position 5 on. */
 	put(fake, LINES, 11);
 	put(fake, LINES + 12, 13);
 	for (uint32_t position = 0; position < 20; position++) {
@@ -113,7 +113,7 @@ static void put_sequence(struct fake *fake)
 	}
 }
 
-/* Of 3.4: Foo::Bar, and its singleton class. */
+/* Writes classes of 3.4: Foo::Bar and its singleton class. */
 static void put_classes(struct fake *fake)
 {
 	put(fake, METHOD + 32, CLASS);
@@ -121,7 +121,7 @@ static void put_classes(struct fake *fake)
 	put(fake, CLASS + 144, 1ULL << 40);
 	put(fake, CLASS + 152, CLASS_PATH);
 	put_string(fake, CLASS_PATH, "Foo::Bar");
-	/* The sequence is a block in a method's. */
+	/* The sequence is a block in a method. */
 	put(fake, BODY, 20ULL << 32 | 2);
 	put(fake, BODY + 160, OUTER);
 	put(fake, BODY + 168, OUTER);
@@ -195,7 +195,7 @@ static void use_version(struct fake *fake, uint16_t version)
 	fake->object = 0;
 }
 
-/* As the kernel side makes it, of a class that has a path. */
+/* Computes the fingerprint of a method as the kernel side does, if its class has a path. */
 static uint32_t method_fingerprint(const struct fake *fake)
 {
 	uint64_t sum = mix(fake, 0, METHOD + 8, 4);
@@ -205,7 +205,7 @@ static uint32_t method_fingerprint(const struct fake *fake)
 	return fingerprint_end(mix(fake, sum, CLASS_PATH + 16, 3));
 }
 
-/* As the kernel side makes it. */
+/* Computes the fingerprint of a sequence as the kernel side does. */
 static uint32_t sequence_fingerprint(const struct fake *fake)
 {
 	static const uint32_t words[] = { 0, 8, 64, 80, 88 };
@@ -377,7 +377,7 @@ static void a_label_that_became_another_is_not_shown(void **state)
 
 	put_string(fake, LABEL, "block in bar");
 	assert_int_equal(symbolize(fake, SEQUENCE, 1, fingerprint, &frame), -ESTALE);
-	/* While it is read, at any time. */
+	/* The object changes at any read. */
 	for (int read = 1; read < 20; read++) {
 		int err;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Of real libraries, which scripts/fetch_rubies.py brings; and of one whose bytes are not as they should be. */
+/* Probes real libraries, which scripts/fetch_rubies.py fetches, and one with changed bytes. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +21,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/elf/elf_image.h"
 
-/* The library of Debian's @suite, opened; skips the test if it is not there. */
+/* Opens the library of Debian's @suite; skips the test if it is missing. */
 static int open_library(const char *suite, const char *name)
 {
 	char path[512];
@@ -48,7 +48,7 @@ static void check_file(const struct ruby_file *file)
 	assert_int_not_equal(file->collector.vm.address, 0);
 	assert_true(file->saves_registers);
 	assert_true(file->collector.vm_collector > 256 && file->collector.flags < 64);
-	/* Ways out of the loop, and functions into it. */
+	/* Exits of the loop, and functions that enter it. */
 	assert_int_not_equal(file->returning[1].end, 0);
 	assert_int_not_equal(file->entering[10].end, 0);
 	for (size_t i = 0; i < RUBY_RETURNING_MAX; i++)
@@ -64,7 +64,7 @@ static void probe_library(const char *suite, const char *name, const char *versi
 	assert_int_equal(elf_image_init_fd(&image, fd), 0);
 	assert_int_equal(ruby_probe(&ruby_language, &image, &file), 0);
 	assert_string_equal(file->file.version, version);
-	/* Others have a context for each thread. */
+	/* Other versions have a context for each thread. */
 	assert_int_equal(file->context.address != 0, !strcmp(version, "Ruby 2.7"));
 	check_file(file);
 	ruby_file_release(file);
@@ -129,7 +129,7 @@ static void other_files_are_no_ruby(void **state)
 	assert_int_equal(ruby_probe(&ruby_language, &image, &file), -ENOENT);
 }
 
-/* Overwrites what the probe looks at, a part after the other, and all of it with each of some bytes. */
+/* Overwrites the code that the probe reads: one part after the other, and all of it with several byte values. */
 static void code_of_another_shape_is_refused(void **state)
 {
 	_cleanup_(close_fd) int fd = open_library("trixie", "libruby-3.3.so.3.3");
