@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Which attributes of a sample go on its resource and which on the sample itself:
+ * The attributes of samples; each goes on the sample's resource or on the sample itself:
  *
  *	attribute			container	process		service
  *	service.name			resource	resource	resource

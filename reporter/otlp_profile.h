@@ -15,8 +15,8 @@
 #include "reporter/sample_store.h"
 
 /**
- * Which samples share a resource, and so which attributes go on the resource instead of each
- * sample.
+ * Decides which samples share a resource, and so which attributes go on the resource instead of
+ * each sample.
  */
 enum resource_grouping {
 	/** One resource per container and service. */
