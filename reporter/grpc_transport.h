@@ -5,8 +5,8 @@
  * there is no connection. Certificates that are renewed on disk are read again after a failure. A
  * collector's answer is limited to OTLP_ANSWER_MAX_BYTES, decompressed, and not trusted.
  *
- *  The C core has its own threads; block the signals that they must not receive before it starts.
- *  Its output on standard error goes to the log as debug lines.
+ * The C core has its own threads; block the signals that they must not receive before it starts.
+ * Its output on standard error goes to the log as debug lines.
  */
 #ifndef REPORTER_GRPC_TRANSPORT_H
 #define REPORTER_GRPC_TRANSPORT_H

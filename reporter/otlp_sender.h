@@ -5,9 +5,9 @@
  * collector asks for, or it is dropped and counted. The sender has no thread and no clock of its
  * own.
  *
- *  Retried: CANCELLED, DEADLINE_EXCEEDED, ABORTED, OUT_OF_RANGE, UNAVAILABLE, DATA_LOSS, and
- *  RESOURCE_EXHAUSTED with RetryInfo (opentelemetry.io/docs/specs/otlp, "Failures"). A partial
- *  success is a success. If a collector does not answer, the queue fills up to its limit.
+ * Retried: CANCELLED, DEADLINE_EXCEEDED, ABORTED, OUT_OF_RANGE, UNAVAILABLE, DATA_LOSS, and
+ * RESOURCE_EXHAUSTED with RetryInfo (opentelemetry.io/docs/specs/otlp, "Failures"). A partial
+ * success is a success. If a collector does not answer, the queue fills up to its limit.
  */
 #ifndef REPORTER_OTLP_SENDER_H
 #define REPORTER_OTLP_SENDER_H
