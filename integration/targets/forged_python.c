@@ -84,7 +84,7 @@ struct thread_state {
 	uint64_t more[16];
 };
 
-/* All that is shaken. */
+/* All memory that is shaken. */
 struct world {
 	struct thread_state thread;
 	struct frame frames[OBJECTS];
@@ -153,7 +153,7 @@ static void make_objects(int is_long)
 		snprintf(name->text, sizeof(name->text), "forged_%d", i);
 		name->length = is_long ? 1ULL << 60 : strlen(name->text);
 		name->state = is_long ? STATE_WIDE : STATE_ASCII;
-		/* References. */
+		/* The reference count. */
 		code->head[0] = 1;
 		code->first_line = i + 1;
 		code->version[2] = i + 1;
@@ -168,7 +168,7 @@ static void make_objects(int is_long)
 			(is_long ? 2 * TABLE_BYTES - 4096 - 2 * i : 2 * (i % 16));
 	}
 	world->line_table.size = is_long ? TABLE_BYTES - sizeof(struct bytes) : 64;
-	/* One entry for each byte, of the same line. */
+	/* One entry for each byte, all of the same line. */
 	memset(world->line_table_data, 0x80, TABLE_BYTES);
 }
 

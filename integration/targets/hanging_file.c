@@ -55,7 +55,7 @@ static struct fuse_attr attributes_of(uint64_t node)
 		.mode = node == FOLDER ? S_IFDIR | 0755 : S_IFREG | 0755,
 		.nlink = 1,
 		.size = FILE_BYTES,
-		/* No process is younger. */
+		/* Newer than any process. */
 		.mtime = start + 3600,
 	};
 	struct stat status;
@@ -118,7 +118,7 @@ static int read_file(const struct fuse_in_header *request, struct answer *answer
 	return count < 0 ? 0 : (int)count;
 }
 
-/* The bytes of the answer behind its head; -1: there is none. */
+/* The bytes of the answer after its header; -1: no answer. */
 static int answer_to(const struct fuse_in_header *request, struct answer *answer)
 {
 	const struct fuse_init_in *init = (const void *)(request + 1);

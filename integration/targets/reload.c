@@ -24,7 +24,7 @@ FRAME void swap(run_function *run, unsigned long ms)
 	NO_TAIL_CALL();
 }
 
-/* A fresh file with the bytes of @path: another inode, the same program text. */
+/* Makes a new file with the bytes of @path: another inode with the same program text. */
 static void copy_to(const char *path, const char *copy)
 {
 	int in = open(path, O_RDONLY);

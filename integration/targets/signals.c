@@ -110,7 +110,7 @@ int main(void)
 		begin(NULL);
 		return 1;
 	}
-	/* Before there is a timer: the first thread would be in the handler otherwise. */
+	/* Blocked before there is a timer: otherwise the first thread would be in the handler. */
 	set_alarm_mask(SIG_BLOCK);
 	pthread_attr_init(&attributes);
 	pthread_attr_setstack(&attributes, low_stack, sizeof(low_stack));

@@ -31,7 +31,7 @@ FRAME unsigned long outer(unsigned long n)
 	return middle(n) + work(5);
 }
 
-/* The program itself comes first: stores the second mapping's distance from the first. */
+/* The program's own mapping comes first; stores the second mapping's distance from the first. */
 static int map_again(struct dl_phdr_info *info, size_t size, void *distance)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);

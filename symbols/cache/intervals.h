@@ -18,7 +18,7 @@ struct interval {
 	/** Not 0. */
 	uint32_t value;
 	/**
-	 * Of several intervals at one address the highest order counts: inner ones have a higher
+	 * If several intervals contain an address, the highest order counts: inner ones have a higher
 	 * order than outer ones.
 	 */
 	uint32_t order;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which entries of a unit are functions; tests with compilers check the names. */
+/* Tests which entries of a unit are functions; tests with compilers check the names. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
