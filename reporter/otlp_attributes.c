@@ -43,7 +43,7 @@ struct process_key {
 	uint64_t attributes[SAMPLE_ATTRIBUTE_COUNT];
 };
 
-/* --- attributes that the options have --- */
+/* --- attributes of the options --- */
 
 static void append_id(struct otlp_attributes *attributes, struct number_vector *ids, uint32_t id)
 {

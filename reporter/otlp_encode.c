@@ -112,7 +112,7 @@ static void *new_message(struct arena *arena, const ProtobufCMessageDescriptor *
 	return messages ? messages[0] : NULL;
 }
 
-/* --- what an encoding has --- */
+/* --- state of an encoding --- */
 
 struct encoder {
 	const struct otlp_draft *draft;

@@ -5,7 +5,7 @@
  *	frame		profile.frame.type	mapping			lines
  *	native		native			the file		by lookup, else none
  *	native, of Go	go			the file		by lookup, else none
- *	made at run	native			[anonymous]		the function, if it has a name
+ *	run-time code	native			[anonymous]		the function, if it has a name
  *	kernel		kernel			vmlinux, the module	the function, if it has a name
  *	interpreted	cpython, jvm		none			function, file and line
  *	error		abort-marker		none			[error: why], [truncated]

@@ -55,7 +55,7 @@ int output_format_of_path(const char *path, enum output_format *format)
 		path);
 }
 
-/* --- a stream that remembers why it failed --- */
+/* --- a stream that records its error --- */
 
 /*
  * stdio records that a write failed, but not why: when the result is read, errno may be that of

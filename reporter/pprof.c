@@ -543,7 +543,7 @@ static void write_samples(struct pprof_writer *writer, uint64_t period_ns)
 	free(location_ids);
 }
 
-/* --- the whole --- */
+/* --- the profile --- */
 
 static void add_column(struct pprof_writer *writer, const char *type, const char *unit,
 		       Pprof__ValueType types[COLUMNS_MAX])

@@ -2,16 +2,16 @@
 /**
  * The text of a frame in the outputs. The format is that of FlameGraph's folded stacks:
  *
- *	function		native code, that of Go too, and interpreted functions
- *	file+0xaddress		without a name: of where it begins, if the lookup gives that for a name
+ *	function		native code, including Go, and interpreted functions
+ *	file+0xaddress		no name: the function's start, if the lookup has it, else the address
  *	function_[k]		kernel
  *	function_[i]		inlined into the next outer frame
- *	function_[~]		the same, where the runtime knows only that it is so nearby; with lines, the
- *				frame that it is inlined into as well
- *	function_[j]		code made at run time
- *	function_[?]		a guess, whatever else it is
- *	[error: why]		the walk could not go on from here
- *	[truncated]		the walk was cut
+ *	function_[~]		inlined, but only at a nearby address according to the runtime; with
+ *				lines, also the frame that it is inlined into
+ *	function_[j]		code generated at run time
+ *	function_[?]		a guess, of whatever kind
+ *	[error: why]		the unwind failed here
+ *	[truncated]		the stack was cut
  *
  * Stacks are written root first. An unwind that did not reach the root ends in its error frame,
  * which therefore takes the root's position.

@@ -60,7 +60,7 @@ int debuginfod_directory(char *path, size_t size)
 	return length < (int)size ? 0 : -E2BIG;
 }
 
-/* --- what is wanted --- */
+/* --- requests --- */
 
 void debuginfod_want(struct debuginfod *debuginfod, struct binary *binary)
 {

@@ -194,7 +194,7 @@ static void range_job_destroy(struct range_job *job)
 	free(job);
 }
 
-/* --- roots; with the lock --- */
+/* --- roots; called with the lock held --- */
 
 /* Stores a copy of @fd, if there is room. */
 static void waiting_roots_add(struct waiting_roots *waiting, uint64_t executable_id, int fd,
@@ -240,7 +240,7 @@ static void waiting_roots_close_old(struct waiting_roots *waiting, uint64_t now_
 		close(remove_root(waiting, 0));
 }
 
-/* --- entries; all with the lock --- */
+/* --- entries; all called with the lock held --- */
 
 static void release_entry(void *context, const void *key, void *value)
 {
@@ -537,7 +537,7 @@ static void *run_thread(void *argument)
 	return NULL;
 }
 
-/* --- those who wait; with the lock --- */
+/* --- waiting; called with the lock held --- */
 
 static size_t busy_count(const struct range_store *store)
 {

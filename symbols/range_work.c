@@ -156,7 +156,7 @@ void range_work_deinit(struct range_work *work)
 	binary_file_return(&work->file);
 }
 
-/* --- the file that is written --- */
+/* --- the output file --- */
 
 static uint64_t symbol_bytes(const struct elf_image *image)
 {

@@ -118,7 +118,7 @@ static int answer_status(struct question *question, json_t *object)
 	return 0;
 }
 
-/* --- the outside --- */
+/* --- the interface --- */
 
 static const struct {
 	const char *path;

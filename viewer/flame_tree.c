@@ -26,7 +26,7 @@ static int compare_stacks(const void *a, const void *b, void *context)
 	return (first->length > second->length) - (first->length < second->length);
 }
 
-/* --- the walk --- */
+/* --- visiting the nodes --- */
 
 /* Visits the nodes of the tree in the order of the sorted stacks. */
 struct walk {
@@ -99,7 +99,7 @@ static int walk_stacks(struct walk *walk, const struct flame_stack_vector *stack
 	return err;
 }
 
-/* --- how much a node must weigh --- */
+/* --- the weight that a node needs --- */
 
 enum { SMALL_WEIGHTS = 4096 };
 

@@ -133,7 +133,7 @@ static void move_columns(struct chunk *chunk, uint8_t *data)
 	chunk->capacity = start;
 }
 
-/* --- what goes --- */
+/* --- dropping samples --- */
 
 static void drop_oldest_chunk(struct history *history)
 {
@@ -175,7 +175,7 @@ static void drop_old(struct history *history)
 	}
 }
 
-/* --- what comes --- */
+/* --- adding samples --- */
 
 static struct chunk *newest_chunk(struct history *history)
 {

@@ -224,7 +224,7 @@ static enum MHD_Result send_asset(struct MHD_Connection *connection, const struc
 	return send_reply(connection, &reply);
 }
 
-/* --- questions --- */
+/* --- requests --- */
 
 struct parameters {
 	struct api_parameter items[PARAMETERS_MAX];
@@ -323,7 +323,7 @@ static enum MHD_Result answer_question(struct http_server *server,
 	return result;
 }
 
-/* --- who asks --- */
+/* --- access checks --- */
 
 /*
  * Moves the token from the URL into a cookie, so that it stays neither in the address bar nor in
@@ -441,7 +441,7 @@ static void ignore_log(void *context, const char *format, va_list arguments)
 	(void)arguments;
 }
 
-/* --- its thread --- */
+/* --- the server thread --- */
 
 /* Waits until a connection has work, or for @ms; false if the thread should end. */
 static bool wait_for_clients(const struct http_server *server, uint64_t ms)

@@ -56,7 +56,7 @@ static int listen_where_asked(struct viewer *viewer)
 	return 0;
 }
 
-/* --- the door --- */
+/* --- the viewer --- */
 
 static int init(struct viewer *viewer)
 {

@@ -6,10 +6,10 @@
  *	late=2s			taken, answered after that time
  *	status=N[:TEXT]		gRPC status N
  *	retry-info=D[:N]	status N (8, RESOURCE_EXHAUSTED) with RetryInfo of D; 14 is UNAVAILABLE
- *	partial=N[:TEXT]	taken but for N profiles; 0 is a warning only
- *	hang			never
+ *	partial=N[:TEXT]	taken except for N profiles; 0 is only a warning
+ *	hang			no answer
  *	reset			the connection is shut down
- *	garbage			taken, with bytes that are no response
+ *	garbage			taken, with bytes that are not a response
  *	random:SEED:PERCENT	one of the above in PERCENT of the requests, else ok
  *
  * A schedule is a list of answers, separated by commas; `*N` after an answer repeats it, `*`
@@ -74,7 +74,7 @@ void answer_describe(const struct answer *answer, char *text, size_t size);
 /** True if a request with this answer counts as delivered. */
 bool answer_is_taken(const struct answer *answer);
 
-/* --- what goes over the wire --- */
+/* --- messages on the wire --- */
 
 enum { ANSWER_MESSAGE_MAX_BYTES = 512 };
 

@@ -57,7 +57,7 @@ static void cut_text(char *to, const void *bytes, size_t count)
 	to[count] = '\0';
 }
 
-/* The entry of @key at @place, made if there is room; NULL if not. */
+/* Finds the entry of @key for @place, or adds it; *@use is NULL if there is no room. */
 static int find_use(struct received *received, const char *place, struct span key,
 		    struct attribute_use **use)
 {

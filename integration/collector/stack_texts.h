@@ -3,11 +3,11 @@
  * Stacks as folded text, in the format of the agent's -output x.folded, but without the process's
  * name: frames from the root to the leaf, separated by `;`.
  *
- *	name			a line's function; native, kernel and interpreted ones alike
+ *	name			the function of a line; native, kernel or interpreted
  *	file+0xaddress		a location without lines: last part of its mapping's file name
- *	..._[k] _[i] _[j]	kernel; inlined into the one before; code made at run time
- *	..._[~]			inlined, by attribute allframes.frame.approximate: there or nearby
- *	..._[?]			a guess: by its name or by attribute allframes.frame.guess
+ *	..._[k] _[i] _[j]	kernel; inlined into the previous one; code generated at run time
+ *	..._[~]			inlined here or nearby (attribute allframes.frame.approximate)
+ *	..._[?]			a guess, by its name or by the attribute allframes.frame.guess
  *	[error: why]		an abort-marker, by its name
  */
 #ifndef INTEGRATION_COLLECTOR_STACK_TEXTS_H

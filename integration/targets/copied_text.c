@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * At SIGUSR1 it copies its own text to anonymous memory and puts that in the place of the file's
- * mapping, as programs do that want their text in huge pages.
+ * At SIGUSR1 it copies its own text to anonymous memory and maps that over the file's mapping, as
+ * programs do that want their text in huge pages.
  */
 #include <signal.h>
 #include <stdio.h>

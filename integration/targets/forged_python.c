@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `forged_python MODE [SEED]`: says that it is CPython 3.13, and is none. What it exports, and what lies
- * behind that in its memory, is made up:
+ * `forged_python MODE [SEED]`: claims to be CPython 3.13, and is not. Its exported symbols, and the
+ * memory that they refer to, are forged:
  *
- *	right	frames and code objects as they should be: that the agent takes it for CPython
+ *	right	correct frames and code objects: the agent must accept it as CPython
  *	ring	a frame that is its own caller
- *	long	as many frames as it has, each of a function of its own, with names that have no end and
- *		line tables as large as they may be
- *	shaken	as right, while another thread changes any of it, and takes memory away and gives it back
- *	offsets	offsets that mean nothing; another try every 50 ms, by exec
+ *	long	all frames, each with a different function, with names that have no end and line tables
+ *		of the maximal size
+ *	shaken	like right, while another thread changes any of it, and unmaps and maps memory
+ *	offsets	offsets without meaning; another try every 50 ms, by exec
  */
 #include <limits.h>
 #include <pthread.h>
@@ -34,7 +34,7 @@ enum {
 	WORDS = 128,
 };
 
-/* The structs of CPython as its table of offsets will tell of them. */
+/* The structs of CPython, as described by its table of offsets. */
 struct frame {
 	void *code;
 	struct frame *previous;
@@ -108,7 +108,7 @@ FRAME struct thread_state *PyGILState_GetThisThreadState(void)
 	return current;
 }
 
-/* Runs frames up to @last as the loop does: its own frame lies on its stack, behind them. */
+/* Runs frames up to @last like the eval loop: its own frame is on its stack, after them. */
 FRAME unsigned long _PyEval_EvalFrameDefault(struct frame *last, unsigned long rounds)
 {
 	struct frame own = { .owner = OWNER_LOOP };

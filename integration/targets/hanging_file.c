@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file system at the folder of argument 1, as FUSE mounts it for the user of argument 2, with one file, "file", of 1 MB:
- * reads of it never get an answer. With an argument 3 it has the files of that folder instead, "perf.map" for each
- * process, and everybody may look; from SIGUSR1 on no request gets an answer, and writing never gets one. When this
- * program ends the kernel answers them with an error; the caller unmounts.
+ * A FUSE file system mounted at the directory of argument 1 for the user of argument 2. It has one file, "file", of 1 MB;
+ * reads of it are never answered. With an argument 3 it has the files of that directory instead, "perf.map" for each
+ * process, and every user may access it; after SIGUSR1 no request is answered, and writes are never answered. When this
+ * program ends, the kernel fails the pending requests with an error; the caller unmounts.
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A busy signal handler, on top of a function that is interrupted at any instruction. ALTERNATE
- * puts the handler on a stack of its own: 1 below the interrupted one, 2 above it (the interrupted
- * thread runs in .bss, its alternate stack lies near the shared libraries).
+ * puts the handler on its own stack: 1 below the interrupted one, 2 above it (the interrupted thread
+ * runs in .bss, its alternate stack is near the shared libraries).
  *
  * chain: BEGIN > interrupted (leaf_plain|leaf_saved)
  * chain: BEGIN RESTORE > handler handler_leaf

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maps its own text a second time, as just-in-time compilers and sanitizers do, and runs in both
- * places by turns. What runs there needs nothing but itself.
+ * Maps its own text a second time, as just-in-time compilers and sanitizers do, and runs alternately
+ * at both addresses. The code that runs there needs no other code or data.
  *
  * chain: START main > outer middle leaf
  */

@@ -46,7 +46,7 @@ static void add_random(struct samples *s, uint32_t count, uint32_t seed)
 		process_info_unref(processes[i]);
 }
 
-/* --- the whole --- */
+/* --- complete requests --- */
 
 static void every_rule_holds_for_every_kind_of_frame(void **state)
 {

@@ -123,7 +123,7 @@ static int start(struct maker *maker)
 				   &maker->child);
 }
 
-/* --- what it says --- */
+/* --- messages --- */
 
 static void open_for(struct maker *maker, const struct range_maker_message *message)
 {

@@ -5,13 +5,14 @@
  * ever, or all memory. So each file is read by a separate process, which is this program started
  * again with a hidden argument:
  *
- *	range_maker_run		starts the process, gives it the file, its debug file and the output
+ *	range_maker_run		starts the process, and sends it the file, its debug file and the output
  *		> REQUEST, with the files
- *	range_maker_enter	gives up all but memory, time and these files (symbols/build/sandbox.h); make_ranges
- *		< OPEN path	of a .dwo or .dwp file, or the common file of dwz: opened below the roots of the search,
- *		> OPENED	regular files only
- *		< OPEN_SCRATCH	for sections that are compressed
- *		< OPEN_BIG_BYTES for what is collected (symbols/cache/big_bytes.h)
+ *	range_maker_enter	enters the sandbox, which leaves it memory, time and these files
+ *				(symbols/build/sandbox.h), and calls make_ranges
+ *		< OPEN path	a .dwo or .dwp file, or the common file of dwz; only regular files below
+ *		> OPENED	the search roots are opened
+ *		< OPEN_SCRATCH	for decompressed sections
+ *		< OPEN_BIG_BYTES for collected data (symbols/cache/big_bytes.h)
  *		> OPENED
  *		< RESULT
  *

@@ -140,7 +140,7 @@ static int ask_path(const char *path)
 	return ask(&message);
 }
 
-/* --- sections that are compressed --- */
+/* --- compressed sections --- */
 
 /* The decompressed copy of the current file; its path is that of the original. */
 static struct {

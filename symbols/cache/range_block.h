@@ -9,13 +9,13 @@
  * A block starts with three bytes, the numbers of its rows (1 to 192), scopes and files, and a byte
  * of widths: 1 if addresses take 4 bytes and not 2, plus 2 times the bytes of a line (0 to 4), plus
  * 16 times those of the line of a call. Then follow
- *	of each row but the first its address, less the block's
- *	of each row its innermost scope, if there are scopes; 0 is none, else they count from 1
- *	of each row its file, if there are files, as above
- *	of each row its line
- *	of each file its name, of 4 bytes
- *	of each scope its name, of 4 bytes; the scope around it, which stands before it, and is 0 for a function by
- *		itself; file and line of the call
+ *	for each row but the first: its address minus the block's
+ *	for each row: its innermost scope, if there are scopes; 0 is none, scopes are numbered from 1
+ *	for each row: its file, if there are files; numbered like scopes
+ *	for each row: its line
+ *	for each file: its name, in 4 bytes
+ *	for each scope: its name, in 4 bytes; the enclosing scope, which has a lower number, or 0 for
+ *		a function; file and line of the call
  * A scope whose name has the bit 2^30 refers to a scope of symbols/cache/scope_bytes.h; the other
  * bits are its offset. For calls that are inlined more than RANGE_BLOCK_DEPTH deep, a block has
  * only the innermost. Numbers are little endian. The last four bytes of a block are unused, so that

@@ -8,10 +8,12 @@
  *
  * Numbers are little endian. A header has the offsets of the parts, which are multiples of 64, and
  * a hash of each part:
- *	strings		each with a NUL behind it; a string is meant by its offset, 0 is none
- *	blocks		(symbols/cache/range_block.h) functions with what is inlined into them, files and lines; and before
- *			them their index (symbols/cache/address_index.h). Where DWARF has no linkage name, symbols name
- *	scopes		(symbols/cache/scope_bytes.h) functions and calls around those that are inlined too deeply for a block
+ *	strings		each with a NUL; a string's number is its offset, 0 is none
+ *	index		the index of the blocks (symbols/cache/address_index.h)
+ *	blocks		functions, inlined calls, files and lines (symbols/cache/range_block.h); functions
+ *			without a linkage name in DWARF are named by symbols
+ *	scopes		functions and calls that enclose calls which are inlined too deeply for a block
+ *			(symbols/cache/scope_bytes.h)
  *
  * The reader trusts nothing: the hashes detect damage, and undetected damage leads to wrong names,
  * but never outside of the bytes or into an endless loop.

@@ -183,7 +183,7 @@ static int find_part(const struct split_package *package, uint32_t row, const ch
 	return 0;
 }
 
-/* --- the file that is made --- */
+/* --- the output file --- */
 
 /* A file that is being made: section headers and their names. */
 struct output {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Debug files in the root of a process that is gone when they are looked for: of a store that is given a /proc of the
- * test's.
+ * Debug files in the root directory of a process that is gone when they are searched for. The store
+ * uses a /proc made by the test.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -60,8 +60,8 @@ static bool wait_at_gate(void *context, pid_t pid, uint32_t major, uint32_t mino
 }
 
 /*
- * A binary of the container is wanted while the thread for DWARF is busy; the process has gone when it
- * is not any more. @is_root_kept: it had lived until its symbols were made.
+ * Requests a binary of the container while the thread for DWARF is busy; the process is gone when the
+ * thread is free again. @is_root_kept: the process lived until its symbols were made.
  */
 static void find_debug_file(bool is_root_kept)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Debug data that are made to keep a reader busy for ever or to take all memory: each file ends in an error or
- * a result within the limits, and another file is named all the same. The limits are near those of the agent;
- * the processes that read are this very program.
+ * Debug data made to keep a reader busy for ever or to use all memory. Each file must give an error
+ * or a result within the limits, and another file must still get names. The limits are near those of
+ * the agent; the reading processes are this program itself.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -42,7 +42,7 @@ static struct range_maker_limits limits = {
 /* The divisor of all sizes. */
 static int part = 1;
 
-/* --- what becomes of them --- */
+/* --- the results --- */
 
 static void expect_another_is_named(void)
 {

@@ -9,17 +9,17 @@
  * uses Go's own table.
  *	-a		the address, in a line before them
  *	-f		functions, each in a line before its file and line
- *	-i		what is inlined there, innermost first; else only the innermost
- *	-C		names as they were written, and not as linkers see them
+ *	-i		inlined functions, innermost first; without -i only the innermost
+ *	-C		demangled names
  *	-symtab		symbols only, no DWARF
- *	-limited	the file gets the memory and the CPU time that the agent would give it
- *	-here		the file is read by this process, not by one of its own with limits: for debuggers
- *	-o RANGEFILE	keeps the range file
- *	-stats		seconds, memory and bytes that the range file takes, and its rows, alone
- *	-bench		nanoseconds for a look-up at random, too, and for one of 1,000 addresses
+ *	-limited	limits memory and CPU time of the file as the agent does
+ *	-here		reads the file in this process, not in a separate one with limits: for debuggers
+ *	-o RANGEFILE	stores the range file
+ *	-stats		prints only the range file's seconds, memory and bytes, and its rows
+ *	-bench		also prints nanoseconds per look-up of a random address, and of one of 1,000
  *
- * A file that says nothing of its code, such as one whose tables are cut off, is said so on stderr; and why DWARF was
- * not read, or not all of it.
+ * Prints on stderr if a file has no data about its code, for example because its tables are truncated, and the
+ * reason why DWARF was not read, or not completely.
  *
  * Exit status: 0, 1 if a file could not be read, 2 wrong usage.
  */
@@ -284,7 +284,7 @@ static void print_addresses(const struct range_file *ranges, struct source *sour
 	}
 }
 
-/* --- what it costs --- */
+/* --- costs --- */
 
 /*
  * Nanoseconds per look-up of @count random addresses, which are looked up repeatedly; also sets the

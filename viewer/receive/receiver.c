@@ -207,7 +207,7 @@ static void take(void *context, const char *method, const void *bytes, size_t co
 		take_profiles(context, bytes, count, answer);
 }
 
-/* --- the door --- */
+/* --- listening --- */
 
 /* gRPC gives no reason when it cannot listen. */
 static int try_address(struct listen_address *place, const char *address)

@@ -131,7 +131,7 @@ static void a_sandwich_has_callees_of_the_outermost_and_callers_of_the_innermost
 	assert_int_equal(ask_number(asked, "sandwich?of=none%FF", "samples"), 0);
 }
 
-/* --- against sums made by hand --- */
+/* --- compared with sums made by hand --- */
 
 enum {
 	RANDOM_STACKS = 400,
@@ -216,7 +216,7 @@ static void pruning_leaves_totals_as_they_are(void **state)
 	json_decref(pruned);
 }
 
-/* --- what is chosen --- */
+/* --- selections --- */
 
 static void different_parameters_narrow_and_the_same_one_widens(void **state)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * For tests of what makes range files in processes: these are the test's program, which begins with
- * range_maker_enter(), and a function of which is known. Included once, behind cmocka.
+ * For tests that make range files in separate processes. The processes are the test program itself,
+ * which begins with range_maker_enter() and has a known function. Include it once, after cmocka.
  */
 #ifndef SYMBOLS_BUILD_TESTS_RANGE_MAKER_FIXTURE_H
 #define SYMBOLS_BUILD_TESTS_RANGE_MAKER_FIXTURE_H

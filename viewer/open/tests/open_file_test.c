@@ -59,7 +59,7 @@ static void report_interpreted(struct fixture *f)
 		       .kind = FRAME_PYTHON, .function = "<module>", .file = "/srv/app.py" });
 }
 
-/* --- what is written --- */
+/* --- writing profiles --- */
 
 static char *folded_of(const struct sample_snapshot *snapshot, struct symbol_lookup *lookup,
 		       bool with_lines)
@@ -112,7 +112,7 @@ static char *otlp_of(struct fixture *f, size_t *bytes)
 	return text;
 }
 
-/* --- what is read --- */
+/* --- reading them back --- */
 
 static char *write_temporary(const void *bytes, size_t count)
 {
@@ -296,7 +296,7 @@ static void a_profile_without_a_time_is_of_its_file_s(void **state)
 	opened_samples_free(&opened);
 }
 
-/* --- what others write --- */
+/* --- files of other tools --- */
 
 static void stacks_of_other_tools_are_read(void **state)
 {
@@ -324,7 +324,7 @@ static void more_samples_than_are_kept_are_scaled_down(void **state)
 	sample_store_destroy(store);
 }
 
-/* --- what is refused --- */
+/* --- refused files --- */
 
 static void assert_refused(const void *bytes, size_t count, const char *why)
 {
