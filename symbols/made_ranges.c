@@ -28,7 +28,7 @@ static void release_file(void *context, const void *key, void *value)
 	struct made_file *file = value;
 
 	(void)key;
-	/* The last reference may have gone. */
+	/* Closed already with its last reference: this is not counted as dropped. */
 	if (file->fd < 0)
 		return;
 	drop_file(context, file);

@@ -499,7 +499,7 @@ static struct mapped_ranges *open_named(struct uploaded_ranges *uploaded, struct
 	return mapped;
 }
 
-/* With the lock. Without memory it is looked up again. */
+/* Called with the lock held. Without memory the id is looked up again later. */
 static void put_found(struct uploaded_ranges *uploaded, struct hash128 name,
 		      struct mapped_ranges *mapped)
 {
@@ -533,7 +533,10 @@ static struct mapped_ranges *find_named(struct uploaded_ranges *uploaded, struct
 	return mapped;
 }
 
-/* The very file, if somebody had it; else what has its build id, such as its debug file. */
+/*
+ * The ranges of the file itself, if they were uploaded; else those of a file with its build id, such
+ * as its debug file.
+ */
 static struct mapped_ranges *get(struct range_source *source, struct binary *binary,
 				 enum range_depth depth)
 {

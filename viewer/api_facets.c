@@ -155,7 +155,7 @@ static int add_keys(struct facets *facets)
 		if (!facets->counts[i])
 			continue;
 		for (enum facet_kind list = 0; list < FACET_COUNT && !err; list++) {
-			/* The kind was determined when the key was counted. */
+			/* misses[i] is known since the key was counted. */
 			if (!(question->misses[i] & ~own_selectors[list]))
 				err = add_key(facets, list, i, facets->counts[i]);
 		}

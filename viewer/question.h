@@ -23,7 +23,10 @@ struct question {
 	const struct api_request *request;
 	struct selection selection;
 	struct history_view view;
-	/** Per key number: the result of selection_misses(), and MISSES_UNKNOWN. */
+	/**
+	 * Indexed by key number: bits like those of selection_misses(), with those for names in the
+	 * stack too; MISSES_UNKNOWN until they are needed.
+	 */
 	uint16_t *misses;
 	/** The range of samples in milliseconds: the oldest, and the end after the newest. */
 	uint64_t first_ms;

@@ -42,8 +42,8 @@ struct opened_name {
 struct opened_name opened_name_parse(char *text);
 
 /**
- * Cuts " (file:line)" off the end of @text, in place; call it before the marks are cut. *@file is
- * NULL if there is none.
+ * Cuts " (file:line)" off the end of @text, in place, after opened_name_parse() has cut the marks.
+ * *@file is NULL if there is none.
  */
 void opened_name_cut_line(char *text, const char **file, uint32_t *line);
 
