@@ -2,9 +2,9 @@
 /**
  * Range files that other machines have uploaded for files that are not on this machine, found by
  * build id and by file id: a source for the binaries of received samples. They are stored in the
- * cache directory, named by a hash of their contents; for each id a second file has that name.
- * Uploads arrive in pieces. Their contents are not trusted more than by the reader (range_file.h);
- * the last upload for an id replaces earlier ones.
+ * cache directory, named by a hash of their contents; for each id a second file contains that name.
+ * Uploads arrive in pieces. Their contents are trusted no further than the reader trusts any range
+ * file (range_file.h). The last upload for an id replaces earlier ones.
  *
  * On disk: UPLOADS_KEPT_MAX_BYTES of files, UPLOAD_MAX_BYTES of incomplete files, and
  * UPLOAD_NAMES_MAX ids with a block each.

@@ -320,7 +320,7 @@ static void dwarf_that_takes_long_holds_up_no_symbols(void **state)
 	/* The other one is still being read. */
 	range_store_progress(store, &waiting, &changes);
 	assert_int_equal(waiting, 2);
-	/* The cost is charged to the file itself. */
+	/* Only the slow file fails. */
 	assert_true(range_store_wait(store, clock_monotonic_ns() + 4 * WAIT_NS));
 	assert_int_equal(metrics_read(METRIC_RANGES_FAILED), 1);
 	expect_local(get(store, small, RANGE_DEPTH_FULL), true);

@@ -210,7 +210,7 @@ static void a_file_is_found_by_both_ids(void **state)
 		assert_string_equal(name_of(f, &by_file_id), "uploaded_function");
 		assert_string_equal(name_of(f, &by_build_id), "uploaded_function");
 		assert_string_equal(name_of(f, &unknown), "");
-		/* A later process finds it too. */
+		/* A store that is opened later finds it too. */
 		uploaded_ranges_destroy(f->uploaded);
 		open_store(f);
 	}
