@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** What tells frames apart, for formats in which equal ones are one location. */
+/** A key under which equal frames are one location, for output formats that share locations. */
 #ifndef REPORTER_FRAME_KEY_H
 #define REPORTER_FRAME_KEY_H
 
@@ -8,12 +8,12 @@
 
 #include "lib/model/trace.h"
 
-/** To be compared and hashed as bytes: no padding. */
+/** Compared and hashed as bytes; no padding. */
 struct frame_key {
-	/** Number of the format's own for the file or mapping that the frame lies in. */
+	/** The output format's number for the frame's file or mapping. */
 	uint64_t place;
 	uint64_t address;
-	/** For frames that carry their name with them, numbers of texts; else 0. */
+	/** For frames that carry their name, numbers of texts; else 0. */
 	uint64_t function;
 	uint64_t file;
 	uint32_t line;
@@ -25,7 +25,7 @@ struct frame_key {
 
 _Static_assert(sizeof(struct frame_key) == 40, "struct frame_key has no padding");
 
-/** All but function and file, which are the caller's to set where frame_carries_name(). */
+/** Makes a key without function and file. The caller sets these two if frame_carries_name(). */
 static inline struct frame_key frame_key_make(const struct frame *frame, uint64_t place)
 {
 	struct frame_key key = {
@@ -36,7 +36,7 @@ static inline struct frame_key frame_key_make(const struct frame *frame, uint64_
 	};
 
 	if (frame->kind == FRAME_ERROR)
-		/* One location per reason: where it happened is in the frame before it. */
+		/* One location per reason: the previous frame shows where the error happened. */
 		key.error = frame->error;
 	else
 		key.address = frame_lookup_address(frame);

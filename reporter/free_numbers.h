@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * A list of the numbers of items that are free. The links of the list lie in the free items, which their user keeps; so
- * freeing a number needs no memory. All bytes zero: none. Not thread-safe.
+ * A list of the numbers of free items. Its links are stored in the free items themselves, so
+ * freeing a number needs no memory. All bytes zero is an empty list. Not thread-safe.
  */
 #ifndef REPORTER_FREE_NUMBERS_H
 #define REPORTER_FREE_NUMBERS_H
@@ -19,13 +19,13 @@ static inline bool free_numbers_are_empty(const struct free_numbers *numbers)
 	return !numbers->first;
 }
 
-/** The number that is taken next. There is one. */
+/** The number that is taken next. The list must not be empty. */
 static inline uint32_t free_numbers_next(const struct free_numbers *numbers)
 {
 	return numbers->first - 1;
 }
 
-/** Takes free_numbers_next(), whose item has @link. */
+/** Takes free_numbers_next(). @link is the link of that item. */
 static inline void free_numbers_take(struct free_numbers *numbers, uint32_t link)
 {
 	numbers->first = link;

@@ -38,12 +38,12 @@ static void read_response(struct transport_answer *answer, grpc_byte_buffer *res
 const char grpc_unusable_certificates[] =
 	"the CA file, or the client certificate and its key, cannot be used";
 
-/* What the C core says then: it has no address for which it could make a connection. */
+/* The C core's text when it has no address to connect to. */
 static const char no_connector[] = "empty address list";
 
-/* Each is the beginning of a sentence about the collector. */
+/* Each text is the beginning of a sentence about the collector. */
 static const struct cause {
-	/** In what the C core says of a connection that could not be made. */
+	/** Part of the C core's text about a failed connection. */
 	const char *part;
 	enum { ANY, PLAIN, TLS } when;
 	const char *text;
@@ -65,8 +65,8 @@ static const struct cause {
 };
 
 /*
- * What a TLS peer ends a handshake with (RFC 8446, section 6.2), as OpenSSL words it: "tlsv13 alert
- * certificate required". Alerts about certificates can only be about ours.
+ * The reason for which a TLS peer ended a handshake (RFC 8446, section 6.2), in OpenSSL's words:
+ * "tlsv13 alert certificate required". Alerts about certificates can only be about ours.
  */
 static const char *alert_cause(const char *details, char *text, size_t text_bytes)
 {
@@ -90,8 +90,8 @@ static const char *alert_cause(const char *details, char *text, size_t text_byte
 }
 
 /*
- * Why there was no connection, in @text if it is not one of the causes above; NULL if @details is
- * about something else.
+ * The reason why there was no connection. It is put into @text if it is not one of the causes
+ * above. NULL if @details is about something else.
  */
 static const char *connection_cause(const char *details, bool is_plain, char *text,
 				    size_t text_bytes)
@@ -114,7 +114,7 @@ static const char *connection_cause(const char *details, bool is_plain, char *te
 	return NULL;
 }
 
-/* What a status means here, to be followed by the collector's own text. */
+/* The meaning of each status; the collector's own text follows it. */
 static const char *const status_texts[] = {
 	[RPC_CANCELLED] = "it or the agent cancelled the call",
 	[RPC_UNKNOWN] = "it failed for an unknown reason",

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** The end of a gRPC call to an answer: status, RetryInfo, response, and a text for people. */
+/**
+ * Turns the end of a gRPC call into an answer: status, RetryInfo, response, and a text for people.
+ */
 #ifndef REPORTER_GRPC_ANSWER_H
 #define REPORTER_GRPC_ANSWER_H
 
@@ -8,13 +10,13 @@
 
 #include "reporter/transport.h"
 
-/** The message of an answer when OpenSSL does not take the certificates of the options. */
+/** The answer's message when OpenSSL rejects the configured certificates. */
 extern const char grpc_unusable_certificates[];
 
 /**
- * Fills @answer, which is zeroed but for retry_delay_ns. @response may be NULL; all is borrowed. A
- * response that cannot be understood leaves the status as it is, with a message that says so: the
- * collector has taken the profiles.
+ * Fills @answer, which is zeroed except for retry_delay_ns. @response may be NULL; all arguments
+ * are borrowed. If the response cannot be parsed, the status stays as it is, because the collector
+ * has taken the profiles; the message says so.
  */
 void grpc_read_answer(struct transport_answer *answer, grpc_status_code status, grpc_slice details,
 		      const grpc_metadata_array *trailers, grpc_byte_buffer *response,

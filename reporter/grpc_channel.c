@@ -14,16 +14,16 @@
 
 enum {
 	/*
-	 * Servers close connections that are pinged more often than every 5 minutes. The timeout is
-	 * also for how long sent bytes may stay unacknowledged (TCP_USER_TIMEOUT).
+	 * Servers close connections that are pinged more often than every 5 minutes. The timeout
+	 * also limits how long sent bytes may stay unacknowledged (TCP_USER_TIMEOUT).
 	 */
 	KEEPALIVE_MS = 5 * 60 * 1000,
 	KEEPALIVE_TIMEOUT_MS = 20 * 1000,
-	/* A connection that failed is tried again by the channel, and at each call of ours. */
+	/* The channel retries a failed connection by itself, and at each of our calls. */
 	RECONNECT_MAX_MS = 30 * 1000,
 };
 
-/* Where distributions keep the CAs: Debian, Fedora, SUSE, older Red Hat, Alpine, gRPC's own. */
+/* Paths of the CA bundles: Debian, Fedora, SUSE, older Red Hat, Alpine, gRPC's own. */
 static const char *const system_ca_paths[] = {
 	"/etc/ssl/certs/ca-certificates.crt",
 	"/etc/pki/tls/certs/ca-bundle.crt",
@@ -109,8 +109,8 @@ int grpc_open_channel(const struct grpc_transport_options *options, const char *
 		number_argument(GRPC_COMPRESSION_CHANNEL_DEFAULT_ALGORITHM,
 				options->no_compression ? GRPC_COMPRESS_NONE : GRPC_COMPRESS_GZIP),
 		/*
-		 * Answers are unpacked by us, since the C core does so without a bound; and it must
-		 * not let the collector ask for large windows.
+		 * We decompress answers ourselves, because the C core does so without a limit. It
+		 * must not let the collector ask for large windows either.
 		 */
 		number_argument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0),
 		number_argument(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, OTLP_ANSWER_MAX_BYTES),
@@ -118,7 +118,10 @@ int grpc_open_channel(const struct grpc_transport_options *options, const char *
 		number_argument(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, RECONNECT_MAX_MS),
 		number_argument(GRPC_ARG_KEEPALIVE_TIME_MS, KEEPALIVE_MS),
 		number_argument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, KEEPALIVE_TIMEOUT_MS),
-		/* Trying again is the sender's, and the collector's DNS has no say in it. */
+		/*
+		 * The sender retries, not the C core, and the collector's DNS cannot configure the
+		 * channel.
+		 */
 		number_argument(GRPC_ARG_ENABLE_RETRIES, 0),
 		number_argument(GRPC_ARG_SERVICE_CONFIG_DISABLE_RESOLUTION, 1),
 		number_argument(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1),

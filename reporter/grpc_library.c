@@ -11,7 +11,7 @@
 #include "lib/base/log.h"
 #include "lib/base/text.h"
 
-/* A stop waits so long for what has nothing more to do but to end. */
+/* How long a stop waits for threads whose work is done. */
 #define END_TIMEOUT_NS (200 * NS_PER_MS)
 
 static atomic_uint_fast64_t accept_failures;
@@ -19,7 +19,7 @@ static atomic_bool is_left;
 
 static void log_line(gpr_log_func_args *line)
 {
-	/* As of 1.51, whose listener ends then; later ones go on. */
+	/* The listener of 1.51 ends then; later versions go on. */
 	if (text_starts_with(line->message, "Failed accept4"))
 		accept_failures++;
 	log_debug("grpc: %s", line->message);
@@ -33,7 +33,7 @@ uint64_t grpc_library_accept_failures(void)
 void grpc_library_init(void)
 {
 	gpr_set_log_function(log_line);
-	/* The system's own way to find hosts; c-ares knows less of them, and leaks in each look-up. */
+	/* The system's resolver. c-ares finds fewer hosts, and leaks memory in each look-up. */
 	setenv("GRPC_DNS_RESOLVER", "native", 0);
 	grpc_init();
 }

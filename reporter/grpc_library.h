@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** gRPC's C core, as those who send and those who receive want it. */
+/** gRPC's C core, set up for the sender and the receiver. */
 #ifndef REPORTER_GRPC_LIBRARY_H
 #define REPORTER_GRPC_LIBRARY_H
 
@@ -7,24 +7,28 @@
 #include <stdint.h>
 
 /**
- * Starts it, or counts one user more; grpc_library_deinit() ends each. What it would write on standard error goes to the log
- * as debug lines, and hosts are found by the system's own way.
+ * Starts the C core, or counts one more user; each user calls grpc_library_deinit(). The C core's
+ * output on standard error goes to the log as debug lines, and host names are resolved by the
+ * system's resolver.
  */
 void grpc_library_init(void);
 
 /**
- * The last one ends its threads, which takes the C core 10 s where a peer does not read what is written to it. They are
- * left behind after a short while (grpc_library_is_left()).
+ * The last user's call ends the threads of the C core. This takes 10 s if a peer does not read what
+ * is written to it, so the threads are left running after a short while (grpc_library_is_left()).
  */
 void grpc_library_deinit(void);
 
-/** For a user with a call that does not end: in the place of grpc_library_deinit(). */
+/** Replaces grpc_library_deinit() for a user with a call that does not end. */
 void grpc_library_leave(void);
 
-/** Whether threads of the C core may still run: the process is to be ended by _exit(), which does not destroy what they use. */
+/**
+ * True if threads of the C core may still run. The process must then end by _exit(), which does not
+ * destroy what they use.
+ */
 bool grpc_library_is_left(void);
 
-/** How often a listener of it found no descriptor for a connection, and ended. */
+/** How many times a listener of the C core found no free descriptor for a connection and ended. */
 uint64_t grpc_library_accept_failures(void);
 
 #endif

@@ -14,9 +14,9 @@
 #include "lib/base/vector.h"
 
 enum {
-	/* zlib's: any window, and a gzip or a zlib header as there is. */
+	/* For zlib: any window size, gzip or zlib header. */
 	ANY_HEADER_WINDOW_BITS = 32 + 15,
-	/* For which there is always room, to be unpacked to. */
+	/* Free room in the output buffer before each step. */
 	STEP_BYTES = 64 << 10,
 };
 
@@ -33,7 +33,7 @@ static int too_large(size_t max_bytes)
 	return fail(-EBADMSG, "the message has more than %zu MiB", max_bytes >> 20);
 }
 
-/* All of what @stream has now; *@status becomes zlib's. */
+/* Inflates all that @stream has; *@status becomes zlib's. */
 static int inflate_slice(struct unpacking *unpacking, grpc_slice slice, int *status)
 {
 	z_stream *stream = &unpacking->stream;
@@ -50,7 +50,10 @@ static int inflate_slice(struct unpacking *unpacking, grpc_slice slice, int *sta
 		out->count += STEP_BYTES - stream->avail_out;
 		if (out->count > unpacking->max_bytes)
 			return too_large(unpacking->max_bytes);
-		/* Without an end all of it is taken in, or zlib says why not. */
+		/*
+		 * If the stream has not ended, either all input was consumed or zlib returned an
+		 * error.
+		 */
 	} while (*status == Z_OK && (stream->avail_in || !stream->avail_out));
 	return 0;
 }

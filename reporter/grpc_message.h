@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** A message of gRPC as its bytes, unpacked within a bound: the C core itself has none. */
+/**
+ * Reads the bytes of a gRPC message and decompresses them within a limit, which the C core does not
+ * have.
+ */
 #ifndef REPORTER_GRPC_MESSAGE_H
 #define REPORTER_GRPC_MESSAGE_H
 
@@ -7,8 +10,9 @@
 #include <stddef.h>
 
 /**
- * Reads @message, which may be NULL, into *@bytes, which the caller frees; there is room for a NUL behind them. gzip and
- * deflate are unpacked. -EBADMSG with a text for the peer for none, a damaged one, and one of over @max_bytes; -ENOMEM.
+ * Reads @message, which may be NULL, into *@bytes, which the caller frees; the buffer has room for
+ * a NUL after them. Decompresses gzip and deflate. -EBADMSG with a text for the peer if the message
+ * is missing, damaged or larger than @max_bytes; -ENOMEM.
  */
 int grpc_message_read(grpc_byte_buffer *message, size_t max_bytes, char **bytes, size_t *count);
 

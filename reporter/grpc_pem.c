@@ -42,7 +42,7 @@ int grpc_pem_read(const char *path, const char *kind, char **text)
 	return 0;
 }
 
-/* Its members alone: what lies between them may be anything. */
+/* Hashes only the members: the padding between them is undefined. */
 static uint64_t add_state(uint64_t state, const struct stat *file)
 {
 	const uint64_t facts[] = {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * One call at a time on a completion queue of its own. A thread waits on the queue, so that a call can be left behind
- * with it: the C core ends a cancelled call only when what it has written is taken, 20 s later where the collector
- * reads nothing, and does not come back from the queue while a collector floods it with frames.
+ * Makes one call at a time on its own completion queue. A thread waits on the queue, so that a call
+ * can be leaked together with the queue. This is needed because the C core ends a cancelled call
+ * only when its written bytes are taken (20 s later if the collector reads nothing), and does not
+ * return from the queue while a collector floods it with frames.
  */
 #include "reporter/grpc_transport.h"
 
@@ -27,36 +28,36 @@
 
 #define EXPORT_METHOD "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"
 
-/* A stop waits so long for a cancelled call, or for the queue's end. */
+/* How long a stop waits for a cancelled call, or for the end of the queue. */
 #define CANCEL_TIMEOUT_NS (100 * NS_PER_MS)
 
-/* Owner: the thread that sends; the lock is for what cancel() and the queue's thread touch. */
+/* Owner: the sending thread. The lock guards what cancel() and the queue's thread also use. */
 struct grpc_transport {
 	struct transport base;
 	const struct grpc_transport_options *options;
 	grpc_completion_queue *queue;
-	/* NULL: to be opened by the next call. */
+	/* NULL: the next call opens it. */
 	grpc_channel *channel;
-	/* grpc_channel_files_state() when it was opened. */
+	/* grpc_channel_files_state() when the channel was opened. */
 	uint64_t files_state;
 	pthread_t queue_thread;
 	bool has_queue_thread;
-	/* The queue's thread has not ended the last call: nothing is freed then. */
+	/* The queue's thread has not ended the last call, so nothing may be freed. */
 	bool is_left;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	/* The one under way. */
+	/* The current call. */
 	grpc_call *call;
 	bool is_cancelled;
-	/* Until when a cancelled call may end. */
+	/* The time until which a cancelled call may end. */
 	uint64_t give_up_ns;
-	/* A batch is on its way, which the queue's thread waits for. */
+	/* A batch is in progress, and the queue's thread waits for it. */
 	bool has_batch;
 	bool is_ending;
 	bool is_queue_ended;
 };
 
-/* What one call works on, until it has ended; all of it is taken down again by call_destroy(). */
+/* The state of one call until it has ended; call_destroy() frees all of it. */
 struct call_state {
 	grpc_call *call;
 	grpc_metadata headers[TRANSPORT_HEADER_MAX_COUNT];
@@ -106,7 +107,7 @@ static int read_headers(struct call_state *state, const struct transport_headers
 	return 0;
 }
 
-/* Makes the call that cancel() can reach; false if all sending is cancelled. */
+/* Makes the call and publishes it for cancel(); false if all sending is cancelled. */
 static bool publish_call(struct grpc_transport *transport, struct call_state *state,
 			 uint64_t timeout_ns)
 {
@@ -137,13 +138,13 @@ static void retract_call(struct grpc_transport *transport)
 	pthread_mutex_unlock(&transport->lock);
 }
 
-/* With the lock; false when @until_ns is over. */
+/* Called with the lock held; false after @until_ns. */
 static bool wait_for_change(struct grpc_transport *transport, uint64_t until_ns)
 {
 	return monotonic_condition_wait(&transport->changed, &transport->lock, until_ns);
 }
 
-/* Polls while there is a call, and at the end. */
+/* Polls the queue during a call and at the end. */
 static void *run_queue_thread(void *argument)
 {
 	struct grpc_transport *transport = argument;
@@ -168,7 +169,7 @@ static void *run_queue_thread(void *argument)
 	return NULL;
 }
 
-/* -ETIMEDOUT: it is cancelled and does not end. */
+/* -ETIMEDOUT: the batch is cancelled and does not end. */
 static int wait_for_batch(struct grpc_transport *transport)
 {
 	int error = 0;
@@ -187,8 +188,9 @@ static int wait_for_batch(struct grpc_transport *transport)
 }
 
 /*
- * Runs the call to its end, which its deadline or a cancel() brings if the collector does not. -EINVAL: it cannot be
- * begun; -ETIMEDOUT: it was cancelled and does not end, and @state is the C core's for ever.
+ * Runs the call until it ends, at the latest by its deadline or by cancel(). -EINVAL: the call
+ * cannot be started. -ETIMEDOUT: it was cancelled and does not end; the C core then uses @state for
+ * ever.
  */
 static int run_call(struct grpc_transport *transport, struct call_state *state)
 {
@@ -240,8 +242,9 @@ static bool is_connected(const struct grpc_transport *transport)
 }
 
 /*
- * A channel connects again by itself, with the certificates that it was opened with. New ones want a
- * new channel; it is not made anew for every failure, since what OpenSSL keeps of the CAs is large.
+ * A channel reconnects by itself, but with the certificates that it was opened with. New
+ * certificates need a new channel. The channel is not replaced after every failure, because
+ * OpenSSL's memory for the CAs is large.
  */
 static void close_outdated_channel(struct grpc_transport *transport)
 {
@@ -302,7 +305,9 @@ static void grpc_transport_send(struct transport *base, const void *bytes, size_
 		return fail_locally(answer, RPC_INTERNAL, "gRPC refuses the call");
 	grpc_read_answer(answer, state->status, state->details, &state->trailing_metadata,
 			 state->response, transport->options->is_plain);
-	/* By the next call it is known if there is a connection then. */
+	/*
+	 * Reconnect at once, so that the next call finds the connection if the collector is back.
+	 */
 	if (answer->status != RPC_OK && !is_connected(transport))
 		grpc_channel_reset_connect_backoff(transport->channel);
 }
@@ -321,8 +326,9 @@ static void grpc_transport_cancel(struct transport *base)
 }
 
 /*
- * OpenSSL sees the certificates only when a connection is to be made. So there is a call to where
- * nobody can be, which goes to no network and fails, in the one way or the other.
+ * OpenSSL reads the certificates only when a connection is made. This makes a call to an address
+ * where nobody can listen: it uses no network, and the way in which it fails shows whether the
+ * certificates are usable.
  */
 static int check_certificates(struct grpc_transport *transport)
 {
@@ -390,7 +396,7 @@ int grpc_transport_create(const struct grpc_transport_options *options,
 	return 0;
 }
 
-/* No call is under way. False: the queue's thread does not come back. */
+/* No call is in progress. False: the queue's thread does not return. */
 static bool end_queue(struct grpc_transport *transport)
 {
 	uint64_t until_ns = clock_monotonic_ns() + CANCEL_TIMEOUT_NS;

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The transport over gRPC's C core: unary calls, gzip, one at a time. It
- * connects at the first call; a connection that fails is tried again by each call and in between, so
- * that a call fails at once where there is none. Certificates that are renewed on disk are read
- * again after a failure. What a collector answers is bounded to OTLP_ANSWER_MAX_BYTES, unpacked, and
- * trusted in nothing.
+ * The transport over gRPC's C core: unary calls, gzip, one at a time. It connects at the first
+ * call. A failed connection is retried by each call and in between, so a call fails at once while
+ * there is no connection. Certificates that are renewed on disk are read again after a failure. A
+ * collector's answer is limited to OTLP_ANSWER_MAX_BYTES, decompressed, and not trusted.
  *
- * The C core has threads of its own; signals that they must not take are to be blocked before.
- * What it would write on standard error goes to the log as debug lines.
+ * The C core has its own threads; block the signals that they must not receive before it starts.
+ * Its output on standard error goes to the log as debug lines.
  */
 #ifndef REPORTER_GRPC_TRANSPORT_H
 #define REPORTER_GRPC_TRANSPORT_H
@@ -23,7 +22,7 @@ struct grpc_transport_options {
 	const char *method;
 	/** `host:port`, `1.2.3.4:port` or `[::1]:port`. */
 	const char *address;
-	/** No TLS; the three paths are not used then. */
+	/** No TLS; the three paths are then unused. */
 	bool is_plain;
 	/** PEM file of CAs; NULL: the system's. */
 	const char *tls_ca;
@@ -46,8 +45,8 @@ int grpc_transport_create(const struct grpc_transport_options *options,
 			  struct grpc_transport **transport);
 
 /**
- * No send may be under way. A call that does not end when it is cancelled is left behind with its memory, and the C
- * core's threads with it (grpc_library_is_left()).
+ * No send may be in progress. A call that does not end when it is cancelled is leaked with its
+ * memory, and the C core's threads are left running (grpc_library_is_left()).
  */
 void grpc_transport_destroy(struct grpc_transport *transport);
 

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 enum {
-	/* What malloc adds to a block. */
+	/* Overhead of malloc per block. */
 	BLOCK_OVERHEAD_BYTES = 16,
 };
 
@@ -36,7 +36,7 @@ static size_t item_cost(const struct interner *interner, const void *item)
 	       NUMBER_INDEX_ENTRY_BYTES;
 }
 
-/* Makes sure that a slot is free. */
+/* Ensures that there is a free slot. */
 static int reserve_slot(struct interner *interner)
 {
 	int err;

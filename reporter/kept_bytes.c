@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names and labels of samples: they are many, small, and go all at once. */
+/* Stores names and labels of samples: many small strings that are all freed at once. */
 
 #include "reporter/kept_bytes.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Linear probing over a power of two of slots, at most three quarters full. A slot keeps half of the
- * hash, which finds its place when the table grows, and spares most comparisons.
+ * Linear probing over a power of two of slots, at most three quarters full. A slot keeps half of
+ * the hash, which gives its position when the table grows and avoids most comparisons.
  */
 
 #include "reporter/number_index.h"
@@ -12,7 +12,7 @@
 
 enum { FIRST_CAPACITY = 16 };
 
-/* 0 is an empty slot; else the half hash, and the number and 1. */
+/* 0 is an empty slot; otherwise half of the hash, and the number + 1. */
 static uint64_t make_slot(uint32_t half, uint32_t number)
 {
 	return (uint64_t)half << 32 | (number + 1);
@@ -68,7 +68,10 @@ void number_index_add(struct number_index *index, uint64_t hash, uint32_t number
 	index->count++;
 }
 
-/* Moves what follows without a gap towards its own slots, so that no search ends too early. */
+/*
+ * Moves the following slots up to the next gap towards their home slots, so that no search ends too
+ * early.
+ */
 void number_index_remove(struct number_index *index, uint64_t hash, uint32_t number)
 {
 	uint64_t removed = make_slot(hash >> 32, number), *slots = index->slots;
@@ -79,7 +82,7 @@ void number_index_remove(struct number_index *index, uint64_t hash, uint32_t num
 	for (size_t i = (gap + 1) & mask; slots[i]; i = (i + 1) & mask) {
 		size_t home = slot_half(slots[i]) & mask;
 
-		/* It may not lie in front of its own slot. */
+		/* An entry may not be before its home slot. */
 		if (((i - home) & mask) < ((i - gap) & mask))
 			continue;
 		slots[gap] = slots[i];

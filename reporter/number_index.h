@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * An index over things that lie elsewhere and are known by a number: a hash table of 8 bytes a slot,
- * half of it the number. Its user hashes the things (seeded: hash64_bytes()), and compares them. All
- * bytes zero is an empty index. Not thread-safe; the user bounds the count.
+ * A hash table of numbered items that are stored elsewhere. A slot has 8 bytes, half of them the
+ * number. The user hashes the items (seeded: hash64_bytes()) and compares them. All bytes zero is
+ * an empty index. Not thread-safe; the user limits the count.
  */
 #ifndef REPORTER_NUMBER_INDEX_H
 #define REPORTER_NUMBER_INDEX_H
@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 enum {
-	/** What an entry takes at most, once there are a few. */
+	/** Most memory that an entry takes, once there are a few entries. */
 	NUMBER_INDEX_ENTRY_BYTES = 22,
 };
 
@@ -24,16 +24,16 @@ struct number_index {
 
 void number_index_deinit(struct number_index *index);
 
-/** Makes room for one more entry, so that the next add cannot fail. 0 or -ENOMEM. */
+/** Adds @number, below UINT32_MAX. Its item has @hash and is not in the index yet. */
 int number_index_reserve(struct number_index *index);
 
 /** Adds @number, below UINT32_MAX, whose thing has @hash and is not there yet. */
 void number_index_add(struct number_index *index, uint64_t hash, uint32_t number);
 
-/** Removes @number, which was added with @hash. */
+/** True if the item with @number is the one that @key describes. */
 void number_index_remove(struct number_index *index, uint64_t hash, uint32_t number);
 
-/** Whether the thing with @number is the one that @key describes. */
+/** True if the item with @hash that @key describes is in the index; *@number is then its number. */
 typedef bool (*number_equals_fn)(const void *context, uint32_t number, const void *key);
 
 /** True and *@number if the thing with @hash that @key describes is there. */

@@ -12,7 +12,7 @@
 #include "lib/base/text.h"
 #include "lib/base/text_builder.h"
 
-/* protobuf-c makes names of the whole package. */
+/* protobuf-c prefixes names with the whole package. */
 #define COLLECTOR_(name) opentelemetry__proto__collector__profiles__v1development__##name
 
 typedef Opentelemetry__Proto__Collector__Profiles__V1development__ExportProfilesServiceResponse
@@ -30,7 +30,10 @@ static const char retry_info_type[] = "google.rpc.RetryInfo";
 void otlp_answer_set_message(struct transport_answer *answer, const char *text)
 {
 	_cleanup_(text_builder_deinit) struct text_builder clean = { 0 };
-	/* Cleaning makes no text longer: this fills the message, up to a whole last character. */
+	/*
+	 * Cleaning never makes a text longer, so this fills the message up to the last whole
+	 * character.
+	 */
 	_cleanup_(free_pointer) char *head = strndup(text, sizeof(answer->message) + 3);
 	size_t length;
 
@@ -88,7 +91,7 @@ static uint64_t duration_ns(const Google__Rpc__Duration *duration)
 	return ns;
 }
 
-/* The type stands behind the last slash of the URL. */
+/* The type follows the last slash of the URL. */
 static int is_retry_info(const char *type_url)
 {
 	const char *slash = strrchr(type_url, '/');

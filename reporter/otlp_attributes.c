@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a process says is put together once, and what a set of labels says; of a sample there remain
- * the thread and the CPU. Texts of processes and threads may hold anything, and are cleaned by the dictionary.
+ * The attributes of a process and of a set of labels are collected once; per sample only the thread
+ * and the CPU are left. Texts of processes and threads may hold any bytes; the dictionary cleans
+ * them.
  */
 
 #include "reporter/otlp_attributes.h"
@@ -31,18 +32,18 @@ static const enum otlp_key attribute_keys[SAMPLE_ATTRIBUTE_COUNT] = {
 #undef X
 };
 
-/* No key of ours begins with it, so a program cannot say in our name what it likes. */
+/* None of our keys has this prefix, so a program cannot forge our attributes. */
 #define LABEL_KEY_PREFIX "process.context.label."
 
-/* What a process's part depends on. No padding. */
+/* Everything that the attributes of a process depend on. No padding. */
 struct process_key {
 	uint64_t process;
 	uint64_t is_kernel_thread;
-	/* Numbers, and ids of texts; 0 for attributes that are not the process's. */
+	/* Numbers, and ids of texts; 0 for attributes that do not belong to the process. */
 	uint64_t attributes[SAMPLE_ATTRIBUTE_COUNT];
 };
 
-/* --- attributes that the options have --- */
+/* --- attributes of the options --- */
 
 static void append_id(struct otlp_attributes *attributes, struct number_vector *ids, uint32_t id)
 {
@@ -126,7 +127,7 @@ static bool is_on_resource(enum resource_grouping grouping, enum otlp_key key)
 	}
 }
 
-/* Nothing for an empty text, and for a key that is not ours any more. */
+/* Skips an empty text, and a key that the options have replaced. */
 static void append(struct otlp_attributes *attributes, enum otlp_key key, enum otlp_value_kind kind,
 		   int64_t value, struct number_vector *ids)
 {
@@ -140,7 +141,10 @@ static void append(struct otlp_attributes *attributes, enum otlp_key key, enum o
 		append_id(attributes, ids, otlp_add_attribute(attributes->dictionary, &attribute));
 }
 
-/* To the process's resource, which is in attributes->sequence, or to its samples' attributes. */
+/*
+ * Adds an attribute to the process's resource, which is in attributes->sequence, or to the
+ * process's attributes for samples.
+ */
 static void place(struct otlp_attributes *attributes, enum otlp_key key, enum otlp_value_kind kind,
 		  int64_t value)
 {
@@ -175,14 +179,16 @@ static void place_service_name(struct otlp_attributes *attributes,
 	      otlp_add_built_text(attributes->dictionary));
 }
 
-/* Where the attributes of a process go that stand on its resource only if that is one process. */
+/*
+ * The list for process attributes that go on the resource only if the resource is a single process.
+ */
 static struct number_vector *process_ids(struct otlp_attributes *attributes)
 {
 	return attributes->grouping == GROUP_BY_PROCESS ? &attributes->sequence :
 							  &attributes->process_attributes;
 }
 
-/* Appends the attributes of the sample that @owner has. */
+/* Appends the sample attributes that belong to @owner. */
 static void append_owned(struct otlp_attributes *attributes, const struct sample *sample,
 			 enum sample_attribute_owner owner, struct number_vector *ids)
 {
@@ -198,7 +204,7 @@ static void append_owned(struct otlp_attributes *attributes, const struct sample
 	}
 }
 
-/* Whether the options have an attribute with the text @key. */
+/* True if the options have an attribute with the key @key, a text's id. */
 static bool is_common(const struct otlp_attributes *attributes, uint32_t key)
 {
 	for (size_t i = 0; i < attributes->common.count; i++)
@@ -207,7 +213,7 @@ static bool is_common(const struct otlp_attributes *attributes, uint32_t key)
 	return false;
 }
 
-/* What a language says of the process, unless the options say it. */
+/* Adds an attribute that a language gives for the process, unless the options set it. */
 static void place_attribute(struct otlp_attributes *attributes, const struct attribute *attribute)
 {
 	struct otlp_dictionary *dictionary = attributes->dictionary;
@@ -280,7 +286,7 @@ static struct process_key process_key_of(struct otlp_attributes *attributes,
 	return key;
 }
 
-/* The place in attributes->processes of what @sample's process says. */
+/* The index in attributes->processes of @sample's process, which is added if it is new. */
 static uint64_t find_process(struct otlp_attributes *attributes, const struct stored_sample *sample)
 {
 	struct otlp_dictionary *dictionary = attributes->dictionary;

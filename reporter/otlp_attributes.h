@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Which attributes of a sample stand on its resource and which on the sample itself:
+ * The attributes of samples; each goes on the sample's resource or on the sample itself:
  *
  *	attribute			container	process		service
  *	service.name			resource	resource	resource
@@ -15,12 +15,14 @@
  *	allframes.jvm.thread.virtual	sample		sample		sample
  *	those of the options		resource	resource	resource
  *
- * Labels are what the program gave to its work under KEY (whose value may be empty); they and the number of
- * the goroutine have no names in the conventions yet (semantic-conventions issue 2561); these are what
- * OpenTelemetry's own profiler uses, and what its proposal for event attributes has. The last one is true
- * for a virtual thread of Java, whose carrier thread.name and thread.id are, and is left out else. What is not known is left out, but for service.name, which is then unknown_service:EXECUTABLE (of
- * kernel threads: kernel). A key of the options replaces ours wherever that would stand. Samples
- * whose resources read the same share one.
+ * A label is a key and a value, which may be empty, that the program set for its work. Labels and
+ * the goroutine's number have no names in the semantic conventions yet (issue 2561). The names here
+ * are those of OpenTelemetry's own profiler and of its proposal for event attributes.
+ * allframes.jvm.thread.virtual is true for a virtual thread of Java, and absent otherwise;
+ * thread.name and thread.id are then those of its carrier. Unknown attributes are left out, except
+ * service.name, which is then unknown_service:EXECUTABLE (kernel threads: kernel). A key of the
+ * options replaces ours, whether ours is on the resource or on the sample. Samples whose resources
+ * have equal attributes share one resource.
  */
 #ifndef REPORTER_OTLP_ATTRIBUTES_H
 #define REPORTER_OTLP_ATTRIBUTES_H
@@ -29,7 +31,9 @@
 #include "reporter/otlp_dictionary.h"
 #include "reporter/otlp_profile.h"
 
-/* The keys of the attributes of samples that one owner has. */
+/*
+ * Keys of the sample attributes that belong to the process, and of those that belong to the sample.
+ */
 #define OTLP_PROCESS_KEY_OF_PROCESS(NAME) OTLP_##NAME,
 #define OTLP_PROCESS_KEY_OF_SAMPLE(NAME)
 #define OTLP_SAMPLE_KEY_OF_PROCESS(NAME)
@@ -37,18 +41,18 @@
 #define OTLP_PROCESS_KEY(NAME, field, kind, owner, ...) OTLP_PROCESS_KEY_OF_##owner(NAME)
 #define OTLP_SAMPLE_KEY(NAME, field, kind, owner, ...) OTLP_SAMPLE_KEY_OF_##owner(NAME)
 
-/** Our keys. Among strings of equal use their order is that of the output. */
+/** Our attribute keys. Strings that are used equally often are written in this order. */
 enum otlp_key {
 	OTLP_SERVICE_NAME,
 	OTLP_CONTAINER_ID,
-	/** Of samples that others sent, in place of what the options have. */
+	/** Set only on samples from other machines, where it replaces the options' host.name. */
 	OTLP_HOST_NAME,
 	SAMPLE_ATTRIBUTES(OTLP_PROCESS_KEY)
 	/** The program's file. */
 	OTLP_EXECUTABLE_NAME,
 	OTLP_EXECUTABLE_PATH,
 	SAMPLE_ATTRIBUTES(OTLP_SAMPLE_KEY)
-	/** Those of numbers that languages have, and behind them of their marks. */
+	/** Keys of the languages' numbers, and after them of the languages' marks. */
 	OTLP_FIRST_NUMBER,
 	OTLP_FIRST_MARK = OTLP_FIRST_NUMBER + LANGUAGE_NUMBER_COUNT,
 	OTLP_KEY_COUNT = OTLP_FIRST_MARK + LANGUAGE_MARK_COUNT,
@@ -61,17 +65,17 @@ enum otlp_key {
 #undef OTLP_PROCESS_KEY
 #undef OTLP_SAMPLE_KEY
 
-/** A process's part: its resource, and its attributes that stand on the samples. */
+/** The attributes of a process: its resource, and those that go on its samples. */
 struct otlp_process {
 	uint32_t resource;
-	/** In process_attributes. */
+	/** Range in process_attributes. */
 	uint32_t attribute_count;
 	size_t first_attribute;
 };
 
 VECTOR_DEFINE(otlp_process_vector, struct otlp_process)
 
-/** The attributes that a set of labels is, in label_attributes. */
+/** The attributes of a set of labels, as a range in label_attributes. */
 struct otlp_label_set {
 	uint32_t attribute_count;
 	size_t first_attribute;
@@ -79,7 +83,9 @@ struct otlp_label_set {
 
 VECTOR_DEFINE(otlp_label_set_vector, struct otlp_label_set)
 
-/** Owner: the thread that builds. Remembers processes and labels by address: they must live on. */
+/**
+ * Owner: the thread that builds. Caches processes and labels by address: they must outlive this.
+ */
 struct otlp_attributes {
 	/** Borrowed. */
 	struct otlp_dictionary *dictionary;
@@ -88,7 +94,7 @@ struct otlp_attributes {
 	uint32_t keys[OTLP_KEY_COUNT];
 	/** The options' attributes, no key twice. */
 	struct number_vector common;
-	/** Each the ids of its attributes, by number from 0. */
+	/** The ids of each resource's attributes, by resource number from 0. */
 	struct sequence_counts resources;
 	struct otlp_process_vector processes;
 	struct number_vector process_attributes;
@@ -104,8 +110,8 @@ void otlp_attributes_init(struct otlp_attributes *attributes, struct otlp_dictio
 void otlp_attributes_deinit(struct otlp_attributes *attributes);
 
 /**
- * Returns the number of @sample's resource and appends the ids of its own attributes to @ids.
- * Failure is in the dictionary.
+ * Returns the number of @sample's resource and appends the ids of the sample's own attributes to
+ * @ids. Errors are kept in the dictionary.
  */
 uint32_t otlp_attributes_append(struct otlp_attributes *attributes,
 				const struct stored_sample *sample, struct number_vector *ids);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Entries are kept as sequences of numbers, laid out as the functions that add and read them say.
- * What a request uses is counted, entry by entry; a sample that turns out to be too much is taken
- * back, and so no request has an entry that nothing refers to.
+ * Entries are stored as sequences of numbers, laid out as the functions that add and read them
+ * show. The uses of each entry in a request are counted. A sample that turns out to be too large is
+ * taken back, so a request has no entry without references.
  */
 
 #include "reporter/otlp_dictionary.h"
@@ -19,7 +19,7 @@ enum {
 	FUNCTION_WORDS = 2,
 	LOCATION_WORDS = 4,
 	LINE_WORDS = 2,
-	/* The zero values: one for each table, links too, with a tag and a length. */
+	/* The zero values: a tag and a length for each table, the link table included. */
 	ZERO_ENTRIES_BYTES = 7 * 2,
 };
 
@@ -150,7 +150,7 @@ static uint32_t add_entry(struct otlp_dictionary *dictionary, enum otlp_table ta
 	return dictionary->err ? 0 : id;
 }
 
-/* What was pushed. */
+/* Adds the entry whose numbers were pushed. */
 static uint32_t add_pushed(struct otlp_dictionary *dictionary, enum otlp_table table)
 {
 	uint32_t id = add_entry(dictionary, table, &dictionary->sequence);
@@ -362,7 +362,7 @@ static size_t use_stack(struct otlp_dictionary *dictionary, uint32_t id)
 	return otlp_message_bytes(otlp_packed_header_bytes(count), count);
 }
 
-/* Uses what the entry refers to and returns its bytes. */
+/* Counts a use of each entry that this one refers to, and returns the bytes of this one. */
 static size_t use_entry(struct otlp_dictionary *dictionary, enum otlp_table table, uint32_t id)
 {
 	switch (table) {
@@ -395,7 +395,7 @@ void otlp_dictionary_use(struct otlp_dictionary *dictionary, enum otlp_table tab
 		return;
 	entries->references++;
 	if (!entries->uses.items[id].count++) {
-		/* Counts other entries, too. */
+		/* This also counts other entries. */
 		size_t bytes = use_entry(dictionary, table, id);
 
 		dictionary->entry_bytes += bytes;
@@ -439,7 +439,7 @@ size_t otlp_dictionary_bytes(const struct otlp_dictionary *dictionary)
 	return otlp_field_bytes(bytes);
 }
 
-/* Hottest first; among equals the first that was added, so that equal input gives equal bytes. */
+/* Most used first. Equal ones in the order of adding, so that equal input gives equal bytes. */
 static int compare_heat(const void *a, const void *b, void *context)
 {
 	const struct otlp_entry_use *uses = context;

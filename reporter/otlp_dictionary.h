@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The tables of an OTLP request (ProfilesDictionary): what samples share. Every entry is kept once
- * for as long as the dictionary lives and has an id that stays; the requests made from it one after
- * the other each use some of the entries, and number these afresh, the hottest first, so that the
- * numbers that are written most often are short.
+ * The tables of an OTLP request (ProfilesDictionary): the data that samples share. Every entry is
+ * stored once, and its id is stable while the dictionary lives. Each request uses some of the
+ * entries and numbers them anew, the most used first, so that the numbers that are written most
+ * often are short.
  *
  * Id 0 of each table is its zero value, "none", which is in every request and needs no use.
  *
- * The first failure is kept in err, and later calls do nothing and give 0: ask once at the end.
- * Owner: the thread that builds. The input bounds its size.
+ * The first error is kept in err. Later calls do nothing and return 0, so it is enough to check err
+ * once at the end. Owner: the thread that builds. The input limits its size.
  */
 #ifndef REPORTER_OTLP_DICTIONARY_H
 #define REPORTER_OTLP_DICTIONARY_H
@@ -20,13 +20,16 @@
 #include "reporter/sequence_counts.h"
 
 enum {
-	/** Longer texts are cut, never within a character. */
+	/** Longer texts are cut at a character boundary. */
 	OTLP_TEXT_MAX_BYTES = 16384,
-	/** Longest varint of a reference: for lengths that are not known before the numbers. */
+	/**
+	 * Longest varint of a reference. Used for lengths that must be known before the numbers
+	 * are.
+	 */
 	OTLP_REFERENCE_MAX_BYTES = 5,
 };
 
-/** The link table is not among them: it is the same in all requests. */
+/** The link table is missing here because it is the same in all requests. */
 enum otlp_table {
 	OTLP_STRINGS,
 	OTLP_ATTRIBUTES,
@@ -51,10 +54,10 @@ enum otlp_value_kind {
 };
 
 struct otlp_attribute_entry {
-	/** Id of a text. */
+	/** Id of the key's text. */
 	uint32_t key;
 	enum otlp_value_kind kind;
-	/** Of OTLP_VALUE_TEXT the id, of OTLP_VALUE_NUMBER the number; else 0. */
+	/** The text's id for OTLP_VALUE_TEXT, the number for OTLP_VALUE_NUMBER; else 0. */
 	int64_t value;
 };
 
@@ -78,15 +81,15 @@ struct otlp_location_entry {
 	uint32_t attribute_count;
 	const uint32_t *attributes;
 	uint32_t line_count;
-	/** Of each line the function and the line number. */
+	/** Pairs of function and line number. */
 	const uint32_t *lines;
 };
 
-/** In the request that is being made. */
+/** An entry's use in the request that is being built. */
 struct otlp_entry_use {
 	/** References to the entry in the request's bytes. */
 	uint32_t count;
-	/** Its place in the request's table, after otlp_dictionary_number(). */
+	/** Index in the request's table, valid after otlp_dictionary_number(). */
 	uint32_t number;
 };
 
@@ -94,10 +97,13 @@ VECTOR_DEFINE(otlp_text_vector, struct otlp_text)
 VECTOR_DEFINE(otlp_use_vector, struct otlp_entry_use)
 
 struct otlp_entries {
-	/** By id; of OTLP_STRINGS, the texts are it. */
+	/** Contents by id; for OTLP_STRINGS the dictionary's texts are used instead. */
 	struct sequence_counts contents;
 	struct otlp_use_vector uses;
-	/** Ids of those in use: in the order of use, later in that of their numbers. */
+	/**
+	 * Ids of the entries in use: first in the order of use, after otlp_dictionary_number() by
+	 * number.
+	 */
 	struct number_vector used;
 	/** References to entries of this table in the request's bytes. */
 	size_t references;
@@ -112,12 +118,12 @@ VECTOR_DEFINE(otlp_reference_vector, struct otlp_reference)
 
 struct otlp_dictionary {
 	struct otlp_entries tables[OTLP_TABLE_COUNT];
-	/** Texts are strings of the table and values of attributes. */
+	/** The strings of the table and the text values of attributes. */
 	struct otlp_text_vector texts;
 	struct hash_map text_ids;
-	/** Bytes of the entries in use without their references, at most. */
+	/** Upper bound of the bytes of all entries in use, without their references. */
 	size_t entry_bytes;
-	/** What to take back: uses since the mark, and how things stood there. */
+	/** For otlp_dictionary_take_back(): uses since the mark, and the sizes at the mark. */
 	struct otlp_reference_vector since_mark;
 	size_t marked_entry_bytes;
 	size_t marked_used[OTLP_TABLE_COUNT];
@@ -126,15 +132,18 @@ struct otlp_dictionary {
 	int err;
 };
 
-/** For a zeroed one; failure is in err. Deinit in any case. */
+/** @dictionary is zeroed. Errors are kept in err; deinit in any case. */
 void otlp_dictionary_init(struct otlp_dictionary *dictionary);
 void otlp_dictionary_deinit(struct otlp_dictionary *dictionary);
 
-/* --- entries: each gives the id of the entry that is equal, made if need be --- */
+/* --- entries: each function returns the id of the equal entry, and adds it if it is new --- */
 
-/** Cleans @name, which may hold anything (text_builder_append_name()), and cuts it if too long. */
+/**
+ * Cleans @name, which may hold any bytes (text_builder_append_name()), and cuts it if it is too
+ * long.
+ */
 uint32_t otlp_add_text(struct otlp_dictionary *dictionary, const char *name);
-/** What stands in dictionary->text, which must be valid UTF-8 and is empty then. */
+/** Adds dictionary->text, which must be valid UTF-8, and empties it. */
 uint32_t otlp_add_built_text(struct otlp_dictionary *dictionary);
 uint32_t otlp_add_attribute(struct otlp_dictionary *dictionary,
 			    const struct otlp_attribute_entry *attribute);
@@ -149,7 +158,7 @@ uint32_t otlp_add_location(struct otlp_dictionary *dictionary,
 /** @locations: leaf first. */
 uint32_t otlp_add_stack(struct otlp_dictionary *dictionary, const struct number_vector *locations);
 
-/* --- their content; arrays are borrowed until the next entry is added --- */
+/* --- contents of entries; arrays are borrowed until the next entry is added --- */
 
 const struct otlp_text *otlp_text(const struct otlp_dictionary *dictionary, uint32_t id);
 struct otlp_attribute_entry otlp_attribute(const struct otlp_dictionary *dictionary, uint32_t id);
@@ -160,28 +169,28 @@ struct otlp_location_entry otlp_location(const struct otlp_dictionary *dictionar
 uint32_t otlp_stack(const struct otlp_dictionary *dictionary, uint32_t id,
 		    const uint32_t **locations);
 
-/* --- one request after the other --- */
+/* --- requests, one after the other --- */
 
 /**
- * Puts a reference to the entry into the request: the entry goes into its table, and all that it
- * refers to.
+ * Counts a reference to the entry in the request. The entry and all that it refers to go into the
+ * request's tables.
  */
 void otlp_dictionary_use(struct otlp_dictionary *dictionary, enum otlp_table table, uint32_t id);
 
-/** Uses up to here stay; otlp_dictionary_take_back() undoes those that come after. */
+/** Marks the current uses; otlp_dictionary_take_back() undoes all later ones. */
 void otlp_dictionary_mark(struct otlp_dictionary *dictionary);
 void otlp_dictionary_take_back(struct otlp_dictionary *dictionary);
 
 /**
- * At most so many bytes will the ProfilesDictionary have, its tag and length included, and all
- * references to it, wherever in the request they stand.
+ * Upper bound of the bytes of the ProfilesDictionary, with its tag and length, and of all
+ * references to it in the rest of the request.
  */
 size_t otlp_dictionary_bytes(const struct otlp_dictionary *dictionary);
 
-/** Gives the used entries their numbers in the request. Then no use may come until the next. */
+/** Numbers the used entries for the request. No use may be added until the request has ended. */
 void otlp_dictionary_number(struct otlp_dictionary *dictionary);
 
-/** The place in the request's table of an entry that is in use; 0 for id 0. */
+/** The index in the request's table of an entry in use; 0 for id 0. */
 uint32_t otlp_number(const struct otlp_dictionary *dictionary, enum otlp_table table, uint32_t id);
 
 /** Ends the request: nothing is in use. */
@@ -195,21 +204,21 @@ static inline size_t otlp_varint_bytes(uint64_t value)
 	return (70 - (size_t)__builtin_clzll(value | 1)) / 7;
 }
 
-/** Bytes of a field whose number is below 16 and whose value has a length and @bytes bytes. */
+/** Bytes of a length-delimited field with @bytes bytes whose field number is below 16. */
 static inline size_t otlp_field_bytes(size_t bytes)
 {
 	return 1 + otlp_varint_bytes(bytes) + bytes;
 }
 
-/** Bytes of the tag and the length of a packed field of @count references, at most. */
+/** Upper bound of the bytes of the tag and the length of a packed field of @count references. */
 static inline size_t otlp_packed_header_bytes(size_t count)
 {
 	return count ? 1 + otlp_varint_bytes(count * OTLP_REFERENCE_MAX_BYTES) : 0;
 }
 
 /**
- * Bytes of a submessage, its field included, that has @bytes bytes and @references references, at
- * most; the references themselves are counted by the dictionary.
+ * Upper bound of the bytes of a submessage, with its tag and length, that has @bytes bytes and
+ * @references references. The references themselves are not included: the dictionary counts them.
  */
 static inline size_t otlp_message_bytes(size_t bytes, size_t references)
 {
@@ -218,7 +227,7 @@ static inline size_t otlp_message_bytes(size_t bytes, size_t references)
 	return otlp_field_bytes(bytes + reference_bytes) - reference_bytes;
 }
 
-/** Bytes of an AnyValue with the attribute's value, its field included. */
+/** Bytes of an AnyValue field with the attribute's value. */
 size_t otlp_value_field_bytes(const struct otlp_dictionary *dictionary,
 			      const struct otlp_attribute_entry *attribute);
 

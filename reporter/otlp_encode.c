@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The messages are built in an arena, a few large arrays of them, and packed at once. Names of the
- * generated code are long, since they hold the protocol's packages: macros make them short.
+ * Messages are built in an arena of a few large arrays and packed at once. The names of the
+ * generated code contain the protocol's packages and are long: macros shorten them.
  */
 
 #include "reporter/otlp_encode.h"
@@ -48,7 +48,7 @@ struct block {
 
 struct arena {
 	struct block *blocks;
-	/* Once an allocation has failed, all fail. */
+	/* After one failed allocation, all fail. */
 	bool failed;
 };
 
@@ -62,7 +62,7 @@ static void arena_deinit(struct arena *arena)
 	}
 }
 
-/* Zeroed; NULL after a failure. */
+/* Zeroed memory; NULL after a failure. */
 static void *arena_take(struct arena *arena, size_t bytes)
 {
 	struct block *block = arena->blocks;
@@ -88,7 +88,7 @@ static void *arena_take(struct arena *arena, size_t bytes)
 	return taken;
 }
 
-/* @count empty messages, and pointers to them as the generated code wants them. */
+/* @count empty messages, and an array of pointers to them as the generated code needs it. */
 static void *new_messages(struct arena *arena, const ProtobufCMessageDescriptor *descriptor,
 			  size_t count)
 {
@@ -112,7 +112,7 @@ static void *new_message(struct arena *arena, const ProtobufCMessageDescriptor *
 	return messages ? messages[0] : NULL;
 }
 
-/* --- what an encoding has --- */
+/* --- state of an encoding --- */
 
 struct encoder {
 	const struct otlp_draft *draft;
@@ -130,7 +130,7 @@ static char *text_of(const struct encoder *encoder, uint32_t id)
 	return otlp_text(encoder->dictionary, id)->bytes;
 }
 
-/* The numbers of every @step-th of @ids; 0 of them if there is no memory. */
+/* The numbers of every @step-th of @ids; *@count is 0 without memory. */
 static int32_t *new_numbers(struct encoder *encoder, enum otlp_table table, const uint32_t *ids,
 			    size_t *count)
 {
@@ -177,8 +177,8 @@ static AnyValueMessage *new_value(struct encoder *encoder,
 /* --- the dictionary --- */
 
 /*
- * Messages for the used entries of @table behind the zero entry; their ids go to *@ids, of which
- * messages[i + 1] is for ids[i]. The number of messages goes to *@count, 0 without memory.
+ * Messages for the zero entry and then the used entries of @table. *@ids are the entries' ids:
+ * messages[i + 1] belongs to ids[i]. *@count is the number of messages, 0 without memory.
  */
 static void *new_table(struct encoder *encoder, enum otlp_table table,
 		       const ProtobufCMessageDescriptor *descriptor, const uint32_t **ids,
@@ -321,7 +321,7 @@ static ProfilesDictionaryMessage *new_dictionary(struct encoder *encoder)
 	add_functions(encoder, tables);
 	add_locations(encoder, tables);
 	add_stacks(encoder, tables);
-	/* Of links only the zero value, with ids of no bytes: samples have no trace. */
+	/* The link table has only its zero value, with empty ids: our samples have no trace. */
 	tables->link_table = new_messages(&encoder->arena, DESCRIPTOR(link), 1);
 	tables->n_link_table = tables->link_table ? 1 : 0;
 	return tables;
@@ -366,7 +366,7 @@ static ValueTypeMessage *new_type(struct encoder *encoder, uint32_t type, uint32
 	return value_type;
 }
 
-/* Random, so that no two are the same on any host. */
+/* Random, so that ids are unique over all hosts. */
 static void fill_profile_id(struct encoder *encoder, ProfileMessage *profile)
 {
 	uint8_t *id = arena_take(&encoder->arena, OTLP_PROFILE_ID_BYTES);
@@ -375,7 +375,10 @@ static void fill_profile_id(struct encoder *encoder, ProfileMessage *profile)
 
 	if (!id)
 		return;
-	/* The kernel's pool may not be ready when the agent starts with the host: never wait. */
+	/*
+	 * The kernel's random pool may not be ready when the agent starts with the host: never
+	 * wait.
+	 */
 	if (getrandom(id, OTLP_PROFILE_ID_BYTES, GRND_NONBLOCK) != OTLP_PROFILE_ID_BYTES) {
 		numbers[0] = clock_realtime_ns();
 		numbers[1] = clock_monotonic_ns();
@@ -436,7 +439,7 @@ static void add_resource(struct encoder *encoder, uint32_t number,
 	}
 }
 
-/* The first of @profiles from @first on that is of another resource. */
+/* The index of the first profile at or after @first that has another resource. */
 static size_t end_of_resource(const struct otlp_draft_profile_vector *profiles, size_t first)
 {
 	size_t end = first + 1;
@@ -456,7 +459,9 @@ static size_t count_resources(const struct otlp_draft_profile_vector *profiles)
 	return count;
 }
 
-/* @from and those behind it, @count in all, are of one resource: a profile for each origin. */
+/*
+ * @from and the profiles after it, @count in all, have one resource: one profile for each origin.
+ */
 static void fill_resource_profiles(struct encoder *encoder, const struct otlp_draft_profile *from,
 				   size_t count, ResourceProfilesMessage *profiles)
 {
@@ -477,7 +482,7 @@ static void fill_resource_profiles(struct encoder *encoder, const struct otlp_dr
 		fill_profile(encoder, &from[i], scope->profiles[i]);
 }
 
-/* What was left out for lack of memory is known by the arena's mark. */
+/* Missing memory leaves parts out; the arena's `failed` records it. */
 static void build_message(struct encoder *encoder, ProfilesDataMessage *data)
 {
 	const struct otlp_draft_profile_vector *profiles = &encoder->draft->profiles;

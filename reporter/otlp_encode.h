@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** A draft to bytes: the one place that knows the generated code of the OTLP messages. */
+/** Encodes a draft. Only this file uses the generated code of the OTLP messages. */
 #ifndef REPORTER_OTLP_ENCODE_H
 #define REPORTER_OTLP_ENCODE_H
 
@@ -10,8 +10,8 @@
 enum { OTLP_PROFILE_ID_BYTES = 16 };
 
 /**
- * Encodes @draft, whose dictionary has its numbers, as ProfilesData. Every profile gets an id of its
- * own. -ENOMEM.
+ * Encodes @draft, whose dictionary has been numbered, as ProfilesData. Every profile gets its own
+ * id. -ENOMEM.
  */
 int otlp_encode(const struct otlp_draft *draft, struct otlp_request *request);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One request, however large, straight to the file. */
+/* Writes one request of any size directly to the file. */
 
 #include "reporter/otlp_file.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * All samples of a run as one OTLP message in a file: ProfilesData (proto/otlp_profiles.proto),
- * uncompressed; the bytes are those of a request to a collector. Without samples the file is empty,
- * which is the message without anything.
+ * Writes all samples of a run to a file as one OTLP message: ProfilesData
+ * (proto/otlp_profiles.proto), uncompressed. A request to a collector has the same bytes. Without
+ * samples the file is empty, which is the encoding of an empty message.
  */
 #ifndef REPORTER_OTLP_FILE_H
 #define REPORTER_OTLP_FILE_H
@@ -12,8 +12,8 @@
 #include "reporter/otlp_profile.h"
 
 /**
- * Writes the message: that of otlp_build_requests() with @options and whatever their limit is. 0 or
- * its -errno; write errors stay in @out (ferror()).
+ * Writes the message that otlp_build_requests() builds with @options but without a limit. Returns
+ * its result; write errors stay in @out (ferror()).
  */
 int otlp_file_write(FILE *out, const struct sample_snapshot *snapshot,
 		    const struct otlp_window *window, const struct otlp_options *options);

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two frames can differ for us and read the same for others: copies of a file in two containers. So
- * what tells frames apart is only a short cut to an entry, and the dictionary has the last word on
- * which entries are equal.
+ * Frames that differ for us can be equal in the output, as copies of a file in two containers. So a
+ * frame's key is only a shortcut to an entry; the dictionary decides which entries are equal.
  */
 
 #include "reporter/otlp_frames.h"
@@ -114,7 +113,7 @@ static uint32_t add_binary_mapping(struct otlp_frames *frames, const struct bina
 	return otlp_add_mapping(frames->dictionary, &mapping);
 }
 
-/* The entry of frames->binaries. */
+/* The value in frames->binaries, added if it is new. */
 static uint64_t find_binary(struct otlp_frames *frames, const struct binary *binary)
 {
 	uint64_t entry;
@@ -138,7 +137,7 @@ static uint32_t add_mapping(struct otlp_frames *frames, const struct frame *fram
 		return 0;
 	if (frame->binary)
 		return find_binary(frames, frame->binary);
-	/* Code made at run time: of a process, or a BPF program. */
+	/* Code generated at run time by a process, or a BPF program. */
 	nameless.filename = otlp_add_text(frames->dictionary, frame->kind == FRAME_NATIVE ?
 								      "[anonymous]" :
 							      frame->file ? frame->file :
@@ -154,7 +153,7 @@ static uint32_t find_type_attribute(struct otlp_frames *frames, uint8_t kind)
 				      add_type_attribute(frames, frame_type(kind));
 }
 
-/* The function's system name stays empty: the name is not a mangled one. */
+/* The function's system name stays empty because the name is not mangled. */
 static uint32_t add_function(struct otlp_frames *frames, const struct named_frame *name)
 {
 	struct otlp_dictionary *dictionary = frames->dictionary;
@@ -174,7 +173,10 @@ static void push_number(struct otlp_frames *frames, struct number_vector *number
 		frames->dictionary->err = number_vector_push(numbers, number);
 }
 
-/* Functions and line numbers of the place, in frames->lines. Returns what its type is of: native code's language, else the frame's kind. */
+/*
+ * Puts the functions and line numbers of the frames into frames->lines. Returns the kind for the
+ * frame type: the language of native code, else the frame's kind.
+ */
 static uint8_t add_lines(struct otlp_frames *frames, const struct shown_place *place)
 {
 	struct named_frame names[FRAME_MAX_NAMES];
@@ -185,7 +187,10 @@ static uint8_t add_lines(struct otlp_frames *frames, const struct shown_place *p
 	for (uint32_t i = 0; i < count; i++) {
 		bool is_named = names[i].function && *names[i].function;
 
-		/* What stands for a name elsewhere, the file and the address, is there anyway. */
+		/*
+		 * The substitute for a missing name would be the file and the address, which the
+		 * location has anyway.
+		 */
 		if (!is_named && frame->kind != FRAME_ERROR &&
 		    !frame_kind_is_interpreted(frame->kind))
 			continue;
@@ -222,7 +227,7 @@ static uint32_t add_location_by_key(struct otlp_frames *frames, const struct sho
 	struct frame_key key = frame_key_make(frame, (uintptr_t)frame->binary);
 	uint64_t id;
 
-	/* Traces are remembered as a whole, and the dictionary knows equal ones. */
+	/* Traces are cached as a whole, and the dictionary finds equal locations. */
 	if (place->count > 1)
 		return add_new_location(frames, place);
 	if (frame_carries_name(frame)) {
@@ -240,10 +245,11 @@ static uint32_t add_location_by_key(struct otlp_frames *frames, const struct sho
 }
 
 /*
- * Most frames lie in a file, the kernel or a module, where an address has one name: the number of
- * the binary and the address, which has FRAME_ADDRESS_BITS that tell, are one number then. True if
- * they are, and it goes to *@key. Not so in a pretended module, such as that of all BPF programs,
- * whose memory is used again, where a name came with the frame, nor where a panic shows more.
+ * True if the frame's key fits into one number, *@key. Most frames are in a file, the kernel or a
+ * module, where an address has one name: the key is then the number of the binary and the low
+ * FRAME_ADDRESS_BITS of the address. Exceptions: pseudo modules, such as that of all BPF programs,
+ * whose memory is reused; frames that carry their name; and frames that are shown because of a
+ * panic.
  */
 static bool short_key(struct otlp_frames *frames, const struct frame *frame, uint64_t *key)
 {

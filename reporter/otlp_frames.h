@@ -5,17 +5,18 @@
  *	frame		profile.frame.type	mapping			lines
  *	native		native			the file		by lookup, else none
  *	native, of Go	go			the file		by lookup, else none
- *	made at run	native			[anonymous]		the function, if it has a name
+ *	run-time code	native			[anonymous]		the function, if it has a name
  *	kernel		kernel			vmlinux, the module	the function, if it has a name
  *	interpreted	cpython, jvm		none			function, file and line
  *	error		abort-marker		none			[error: why], [truncated]
  *
- * An address is an ELF virtual address (of the kernel: in memory), that of the call for a caller.
- * A frame that is a guess has `_[?]` behind its function's name; one without a name has the
- * attribute allframes.frame.guess = true. The functions that are inlined at an address, or into an
- * interpreted function, are lines of one location, innermost first; where those and the lines are only the
- * nearest ones that the runtime knows of, it has the attribute allframes.frame.approximate = true. Files are told by process.executable.build_id.gnu and .htlhash of their
- * mapping, both in hexadecimal, and those of Go by .go, which is a text.
+ * An address is an ELF virtual address (for the kernel: an address in memory). For a caller it is
+ * the address of the call. The function name of a guessed frame ends in `_[?]`; a guessed frame
+ * without a name has the attribute allframes.frame.guess = true. Functions that are inlined at an
+ * address, or into an interpreted function, are lines of one location, innermost first. If the
+ * runtime knows only the nearest functions and lines, the location has the attribute
+ * allframes.frame.approximate = true. Files are identified by process.executable.build_id.gnu and
+ * .htlhash of their mapping, both in hexadecimal, and Go's files by .go, which is a text.
  */
 #ifndef REPORTER_OTLP_FRAMES_H
 #define REPORTER_OTLP_FRAMES_H
@@ -25,23 +26,23 @@
 #include "lib/model/trace.h"
 #include "reporter/otlp_dictionary.h"
 
-/** Owner: the thread that builds. Remembers traces and binaries by address: they must live on. */
+/** Owner: the thread that builds. Caches traces and binaries by address: they must outlive this. */
 struct otlp_frames {
-	/** Borrowed, as is lookup, which may be NULL. */
+	/** Borrowed, like lookup, which may be NULL. */
 	struct otlp_dictionary *dictionary;
 	struct symbol_lookup *lookup;
-	/** Address of a trace -> id of its stack. */
+	/** Maps the address of a trace to the id of its stack. */
 	struct hash_map stacks;
-	/** Address of a binary -> its number here, from 0, << 32 | id of its mapping. */
+	/** Maps the address of a binary to its number (from 0) << 32 | the id of its mapping. */
 	struct hash_map binaries;
-	/** What tells frames apart, as a number if that is enough -> id of the location. */
+	/** Maps a frame's key, a number if that is enough, to the id of its location. */
 	struct hash_map locations;
-	/** The last one that was asked for, and its entry. */
+	/** The binary of the last look-up, and its entry. */
 	const struct binary *last_binary;
 	uint64_t last_binary_entry;
 	struct number_vector stack;
 	struct number_vector lines;
-	/** Ids of texts and attributes that come again and again. */
+	/** Ids of texts and attributes that are used often. */
 	uint32_t type_key;
 	uint32_t native_type;
 	uint32_t kernel_type;
@@ -55,7 +56,7 @@ void otlp_frames_init(struct otlp_frames *frames, struct otlp_dictionary *dictio
 		      struct symbol_lookup *lookup);
 void otlp_frames_deinit(struct otlp_frames *frames);
 
-/** The id of the stack of @trace; failure is in the dictionary. */
+/** The id of the stack of @trace. Errors are kept in the dictionary. */
 uint32_t otlp_frames_stack(struct otlp_frames *frames, const struct trace *trace);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * First all samples are given their identity (resource, origin, stack, attributes) in numbers, and put in
- * the order of these: equal ones are neighbours then and are merged, and a resource is in one piece, an origin after the other.
- * Then they go, one after the other, into requests.
+ * First every sample gets its identity (resource, origin, stack, attributes) as numbers, and
+ * samples are sorted by them. Then equal samples are adjacent and are merged, and a resource is
+ * contiguous, with its origins one after the other. Finally the samples are added to requests in
+ * this order.
  */
 
 #include "reporter/otlp_profile.h"
@@ -14,7 +15,7 @@
 #include "reporter/otlp_request.h"
 #include "reporter/sort_times.h"
 
-/* Numbers at the start of an identity, before the ids of the attributes. */
+/* Numbers at the start of an identity; the ids of the attributes follow. */
 enum identity_number {
 	IDENTITY_RESOURCE,
 	IDENTITY_ORIGIN,
@@ -38,13 +39,13 @@ struct build {
 	const struct otlp_window *window;
 	otlp_request_fn take;
 	void *context;
-	/* Keeps the first failure until the end. */
+	/* Keeps the first error until the end. */
 	struct otlp_dictionary dictionary;
 	struct otlp_attributes attributes;
 	struct sequence_counts identities;
 	struct piece_vector pieces;
 	struct otlp_draft draft;
-	/* The times of the samples that are one, and their values if the origin has them. */
+	/* The times of merged samples, and their values if the origin has values. */
 	struct otlp_time_vector times;
 	struct otlp_time_vector values;
 };
@@ -106,7 +107,10 @@ static void identify_all(struct build *build, struct symbol_lookup *lookup)
 	if (lookup && lookup->ops->rest)
 		lookup->ops->rest(lookup);
 	number_vector_deinit(&identity);
-	/* By stacks that were met one after the other: their numbers, and so the bytes, are alike. */
+	/*
+	 * Sorted by stacks, which were numbered in the order in which they were met: neighbours
+	 * have similar bytes.
+	 */
 	if (build->pieces.count)
 		qsort(build->pieces.items, build->pieces.count, sizeof(*build->pieces.items),
 		      compare_pieces);
@@ -147,7 +151,7 @@ static void append_times(struct build *build, const struct stored_sample *sample
 		build->dictionary.err = otlp_time_vector_push(&build->values, sample->values[i]);
 }
 
-/* Adds the sample that @count pieces are. */
+/* Adds the sample that @count equal pieces form. */
 static void add_pieces(struct build *build, const struct piece *pieces, size_t count)
 {
 	const struct counted_sequence *identity =

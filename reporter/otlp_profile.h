@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Samples to OTLP: messages ExportProfilesServiceRequest (the same bytes as ProfilesData) of the
- * OpenTelemetry protocol 1.10, as the .proto files in proto/ describe them. One request holds its
- * own dictionary; what does not fit one goes on in the next.
+ * OpenTelemetry protocol 1.10, as the .proto files in proto/ describe them. Each request has its
+ * own dictionary. Samples that do not fit go into the next request.
  */
 #ifndef REPORTER_OTLP_PROFILE_H
 #define REPORTER_OTLP_PROFILE_H
@@ -14,7 +14,10 @@
 #include "lib/model/symbol_lookup.h"
 #include "reporter/sample_store.h"
 
-/** Which samples share a resource, and so which attributes stand there and not on each sample. */
+/**
+ * Decides which samples share a resource, and so which attributes go on the resource instead of
+ * each sample.
+ */
 enum resource_grouping {
 	/** One resource per container and service. */
 	GROUP_BY_CONTAINER,
@@ -23,7 +26,7 @@ enum resource_grouping {
 	GROUP_BY_SERVICE,
 };
 
-/** A key and its value, both texts of the user or of the host. */
+/** Key and value are texts from the user or the host. */
 struct otlp_attribute {
 	const char *key;
 	const char *value;
@@ -35,14 +38,20 @@ struct otlp_options {
 	uint32_t samples_per_second;
 	/** Version of the agent, for the scope; NULL is "". */
 	const char *agent_version;
-	/** host.name, host.id, host.arch, os.type, -tags: on every resource; a later one wins. */
+	/**
+	 * host.name, host.id, host.arch, os.type, -tags: set on every resource; of equal keys the
+	 * last wins.
+	 */
 	const struct otlp_attribute *attributes;
 	size_t attribute_count;
-	/** Names of native frames; what it does not name goes as file and address, for the backend. */
+	/**
+	 * Names of native frames; a frame without one is sent as file and address, which the
+	 * backend names.
+	 */
 	struct symbol_lookup *lookup;
 	/**
-	 * Bound on the uncompressed bytes of one request; SIZE_MAX: all in one. Only a stack that
-	 * is larger by itself goes over it, alone in its request.
+	 * Limit of the uncompressed bytes of one request; SIZE_MAX: everything in one request. Only
+	 * a stack that is larger by itself exceeds it, alone in its request.
 	 */
 	size_t max_request_bytes;
 };
@@ -57,20 +66,21 @@ struct otlp_window {
 };
 
 struct otlp_request {
-	/** malloc'ed, of the one that holds the request. */
+	/** malloc'ed; owned by the holder of the request. */
 	uint8_t *bytes;
 	size_t byte_count;
 	uint64_t sample_count;
-	/** How often it was sent so far. */
+	/** How often it has been sent. */
 	uint32_t try_count;
 };
 
-/** Takes over @request->bytes, whatever it returns; anything but 0 ends the building. */
+/** Takes over @request->bytes in any case; any result but 0 stops the building. */
 typedef int (*otlp_request_fn)(void *context, struct otlp_request *request);
 
 /**
- * Builds the requests for all of @snapshot, whose samples have times, and hands each to @take; none
- * if there are no samples. 0, -ENOMEM, -EINVAL where times are missing, or what @take returned.
+ * Builds the requests for all of @snapshot, whose samples have times, and passes each to @take.
+ * Builds none if there are no samples. Returns 0, -ENOMEM, -EINVAL if times are missing, or the
+ * result of @take.
  */
 int otlp_build_requests(const struct sample_snapshot *snapshot, const struct otlp_window *window,
 			const struct otlp_options *options, otlp_request_fn take, void *context);

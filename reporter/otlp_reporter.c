@@ -15,7 +15,10 @@
 #include "lib/model/metrics.h"
 #include "reporter/sample_store.h"
 
-/* Owner of the interval's fields: the report thread; of the others, what is said. */
+/*
+ * Owner of the interval's fields: the report thread. The comments name the owners of the other
+ * fields.
+ */
 struct otlp_reporter {
 	struct otlp_reporter_config config;
 	struct sample_store *store;
@@ -24,18 +27,18 @@ struct otlp_reporter {
 	uint64_t next_tick_ns;
 	unsigned short random_state[3];
 
-	/* Of what follows. */
+	/* Guards the fields below. */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	/* Goes up with everything that a waiting thread must look at. */
+	/* Incremented by everything that a waiting thread must react to. */
 	uint64_t change_count;
 	bool is_stopping;
-	/* The store: an interval that fills it ends early. */
+	/* Set by the store: an interval that fills half of it ends early. */
 	bool is_half_full;
 	uint64_t deadline_ns;
 	bool is_sending_done;
 
-	/* The agent's. */
+	/* Owned by the agent's thread. */
 	pthread_t report_thread;
 	pthread_t send_thread;
 	bool has_report_thread;
@@ -43,7 +46,7 @@ struct otlp_reporter {
 	bool is_rest_counted;
 };
 
-/* The length of the next interval. */
+/* Draws the length of the next interval. */
 static uint64_t draw_interval_ns(struct otlp_reporter *reporter)
 {
 	double part = 2 * erand48(reporter->random_state) - 1;
@@ -121,21 +124,21 @@ static void wake_threads(struct otlp_reporter *reporter)
 	pthread_mutex_unlock(&reporter->lock);
 }
 
-/* What building an interval's requests has handed over so far. */
+/* State of building an interval's requests. */
 struct handed_over {
 	struct otlp_reporter *reporter;
 	uint64_t sample_count;
 };
 
-/* With the lock; false when @until_ns is over. */
+/* Called with the lock held; false after @until_ns. */
 static bool wait_for_change(struct otlp_reporter *reporter, uint64_t until_ns)
 {
 	return monotonic_condition_wait(&reporter->changed, &reporter->lock, until_ns);
 }
 
 /*
- * Requests are built far faster than sent: those of one interval must not push each other out while
- * the collector takes them. -ETIMEDOUT: the stop's deadline is over.
+ * Requests are built far faster than they are sent. The requests of one interval must not push each
+ * other out while the collector takes them. -ETIMEDOUT: the deadline of the stop has passed.
  */
 static int wait_for_room(struct otlp_reporter *reporter, const struct otlp_request *request)
 {
@@ -172,9 +175,9 @@ static int hand_over(void *context, struct otlp_request *request)
 }
 
 /*
- * Empties the store into requests for the sender. Samples that took their time through the queues can
- * be from before the interval; their profiles begin earlier then. -ENOMEM: they are in the store
- * still.
+ * Empties the store into requests for the sender. Samples that were queued for long can be older
+ * than the interval; their profiles then begin earlier. -ENOMEM: the samples are still in the
+ * store.
  */
 static int collect(struct otlp_reporter *reporter, uint64_t end_ns)
 {
@@ -208,7 +211,7 @@ static int collect(struct otlp_reporter *reporter, uint64_t end_ns)
 	return 0;
 }
 
-/* What is in the store at the end will never be sent. */
+/* Counts the samples that are left in the store at the end, which are never sent. */
 static void count_rest(struct otlp_reporter *reporter)
 {
 	uint64_t count = reporter->is_rest_counted ? 0 : sample_store_count(reporter->store);
@@ -287,7 +290,9 @@ static void *run_send_thread(void *argument)
 		seen = reporter->change_count;
 		pthread_mutex_unlock(&reporter->lock);
 		next_ns = otlp_reporter_send(reporter);
-		/* There may be room now. Not counted: this thread itself has nothing to look at. */
+		/*
+		 * There may be room now. change_count stays: this thread itself needs no wake-up.
+		 */
 		pthread_mutex_lock(&reporter->lock);
 		pthread_cond_broadcast(&reporter->changed);
 		pthread_mutex_unlock(&reporter->lock);
@@ -331,7 +336,7 @@ void otlp_reporter_begin_stop(struct otlp_reporter *reporter, uint64_t deadline_
 	pthread_mutex_unlock(&reporter->lock);
 }
 
-/* A call that began before the stop has a timeout of its own: at the deadline it is cancelled. */
+/* A call that began before the stop has its own timeout: it is cancelled at the deadline. */
 static void cancel_at_deadline(struct otlp_reporter *reporter)
 {
 	struct transport *transport = reporter->config.sender.transport;

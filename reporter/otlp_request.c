@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bound is exact but for the lengths of messages that hold references, and for what the hottest
- * entries save by their small numbers: it is 5 to 15 per cent too high.
+ * The bound is exact except for the lengths of messages that hold references, and for the bytes
+ * that the most used entries save by their small numbers. It is 5 to 15 per cent too high.
  */
 
 #include "reporter/otlp_request.h"
@@ -12,11 +12,11 @@
 #include "reporter/otlp_encode.h"
 
 enum {
-	/* Tag and longest length of a message that has no other bound. */
+	/* Tag and longest length of a message without another bound. */
 	HEADER_MAX_BYTES = 1 + 5,
 	/*
-	 * Of a Profile without its samples and references: sample_type, period_type (each a
-	 * message of two tags), time_unix_nano, duration_nano, period, profile_id.
+	 * A Profile without samples and references: sample_type, period_type (each a message of two
+	 * tags), time_unix_nano, duration_nano, period, profile_id.
 	 */
 	PROFILE_BYTES = (2 + 2) + (2 + 2) + 9 + 11 + 11 + (2 + OTLP_PROFILE_ID_BYTES),
 	TYPE_REFERENCES = 4,
@@ -69,7 +69,7 @@ static size_t resource_bytes(const struct otlp_draft *draft, uint32_t resource)
 	return otlp_field_bytes(bytes);
 }
 
-/* Of a ResourceProfiles with its one ScopeProfiles and its one Profile, without samples. */
+/* Bytes of a ResourceProfiles with one ScopeProfiles and one Profile, without samples. */
 static size_t profile_bytes(const struct otlp_draft *draft, uint32_t resource)
 {
 	size_t scope = otlp_field_bytes(strlen(OTLP_SCOPE_NAME)) +
@@ -98,7 +98,7 @@ static size_t sample_bytes(const struct otlp_draft_sample *sample, size_t time_c
 	return otlp_message_bytes(bytes, 1 + sample->attribute_count);
 }
 
-/* As many of @sample's times as a request of @bytes has room for; at least one. */
+/* How many of @sample's times fit in a request of @bytes; at least one. */
 static size_t fitting_times(const struct otlp_draft *draft, const struct otlp_draft_sample *sample,
 			    size_t bytes)
 {
@@ -116,7 +116,7 @@ static size_t fitting_times(const struct otlp_draft *draft, const struct otlp_dr
 	return low;
 }
 
-/* Whether a sample of the resource and the origin does not go into the profile that was begun last. */
+/* True if a sample of the resource and the origin does not belong to the last profile. */
 static bool begins_profile(const struct otlp_draft *draft, uint32_t resource, uint32_t origin)
 {
 	const struct otlp_draft_profile *last;
@@ -141,7 +141,7 @@ static int start_profile(struct otlp_draft *draft, uint32_t resource, uint32_t o
 	return otlp_draft_profile_vector_push(&draft->profiles, profile);
 }
 
-/* With the first @time_count of its times. */
+/* Appends @sample with its first @time_count times. */
 static int append_sample(struct otlp_draft *draft, const struct otlp_draft_sample *sample,
 			 size_t time_count)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * One OTLP request in the making: it is filled sample by sample while it stays below its limit, by
- * an upper bound of its bytes that is kept all the while, and then encoded.
+ * An OTLP request that is being built. Samples are added while an upper bound of its size stays
+ * below the limit; then it is encoded.
  */
 #ifndef REPORTER_OTLP_REQUEST_H
 #define REPORTER_OTLP_REQUEST_H
@@ -12,7 +12,9 @@
 #include "reporter/otlp_dictionary.h"
 #include "reporter/otlp_profile.h"
 
-/** ns since 1970, cut to the millisecond: what is finer costs a quarter of the compressed bytes. */
+/**
+ * ns since 1970, cut to the millisecond: a finer time would cost a quarter of the compressed bytes.
+ */
 static inline uint64_t otlp_realtime(const struct otlp_window *window, uint64_t monotonic_ns)
 {
 	uint64_t realtime_ns = monotonic_ns + (uint64_t)window->realtime_offset_ns;
@@ -22,7 +24,7 @@ static inline uint64_t otlp_realtime(const struct otlp_window *window, uint64_t 
 
 VECTOR_DEFINE(otlp_time_vector, uint64_t)
 
-/** Ids are the dictionary's. */
+/** Ids are those of the dictionary. */
 struct otlp_draft_sample {
 	uint32_t stack;
 	/** enum origin. */
@@ -30,10 +32,16 @@ struct otlp_draft_sample {
 	uint32_t attribute_count;
 	/** Borrowed. */
 	const uint32_t *attributes;
-	/** ns since 1970, ascending; in the draft the index of the first in times. */
+	/**
+	 * ns since 1970, ascending. In the draft: first_time is the index of the first one in
+	 * times.
+	 */
 	const uint64_t *times;
 	size_t first_time;
-	/** One for each time, NULL if the origin has none; in the draft the index of the first in values. */
+	/**
+	 * One per time, NULL if the origin has none. In the draft: first_value is the index of the
+	 * first one in values.
+	 */
 	const uint64_t *values;
 	size_t first_value;
 	size_t time_count;
@@ -41,7 +49,7 @@ struct otlp_draft_sample {
 
 VECTOR_DEFINE(otlp_draft_sample_vector, struct otlp_draft_sample)
 
-/** The profile of one resource and origin; its samples are next to each other. */
+/** The profile of one resource and origin; its samples are adjacent. */
 struct otlp_draft_profile {
 	uint32_t resource;
 	uint32_t origin;
@@ -53,7 +61,7 @@ struct otlp_draft_profile {
 
 VECTOR_DEFINE(otlp_draft_profile_vector, struct otlp_draft_profile)
 
-/** Ids of the texts of an origin (struct sample_origin). */
+/** Ids of an origin's texts (struct sample_origin). */
 struct otlp_draft_types {
 	uint32_t type;
 	uint32_t unit;
@@ -63,12 +71,12 @@ struct otlp_draft_types {
 
 /** Owner: the thread that builds. */
 struct otlp_draft {
-	/** Borrowed; failures are kept in the dictionary. */
+	/** Borrowed; errors are kept in the dictionary. */
 	struct otlp_dictionary *dictionary;
 	const struct otlp_attributes *attributes;
 	const struct otlp_options *options;
 	const char *agent_version;
-	/** ns since 1970: at least this is in the bounds of every profile. */
+	/** ns since 1970: the bounds of every profile include this window. */
 	uint64_t window_start;
 	uint64_t window_end;
 	struct otlp_draft_types types[ORIGIN_COUNT];
@@ -76,7 +84,7 @@ struct otlp_draft {
 	struct otlp_draft_sample_vector samples;
 	struct otlp_time_vector times;
 	struct otlp_time_vector values;
-	/** Of all but the dictionary and what refers to it, at most. */
+	/** Upper bound of the bytes of everything but the dictionary and the references to it. */
 	size_t bytes;
 };
 
@@ -86,14 +94,14 @@ void otlp_draft_init(struct otlp_draft *draft, struct otlp_dictionary *dictionar
 void otlp_draft_deinit(struct otlp_draft *draft);
 
 /**
- * Adds @sample, and returns how many of its times the draft has taken: all; or, if the draft was
- * empty, as many as fit, and one in any case; or 0, and then the draft is what it was. Samples of
- * one resource come one after the other. 0 after a failure as well.
+ * Adds @sample and returns how many of its times were added: all; or, if the draft was empty, as
+ * many as fit, but at least one; or 0, which leaves the draft unchanged. Samples of one resource
+ * must be added one after the other. Also 0 after an error.
  */
 size_t otlp_draft_add(struct otlp_draft *draft, uint32_t resource,
 		      const struct otlp_draft_sample *sample);
 
-/** Encodes the request and empties the draft. -ENOMEM; the draft is empty all the same. */
+/** Encodes the request and empties the draft. -ENOMEM; the draft is emptied in that case too. */
 int otlp_draft_finish(struct otlp_draft *draft, struct otlp_request *request);
 
 #endif

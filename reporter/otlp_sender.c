@@ -11,7 +11,7 @@
 #include "lib/model/metrics.h"
 
 enum {
-	/* The back-off doubles this often. */
+	/* How many times the back-off doubles. */
 	BACK_OFF_MAX_SHIFT = 5,
 	LOSS_LOG_BURST = 4,
 	NAME_MAX_BYTES = 128,
@@ -19,7 +19,7 @@ enum {
 
 #define FIRST_BACK_OFF_NS (1 * NS_PER_SECOND)
 #define FIRST_DRAIN_BACK_OFF_NS (250 * NS_PER_MS)
-/* However long the collector asks for. */
+/* Limit of the delay that the collector can ask for. */
 #define RETRY_DELAY_MAX_NS (300 * NS_PER_SECOND)
 #define LOSS_LOG_INTERVAL_NS (600 * NS_PER_SECOND)
 #define REFUSAL_LOG_INTERVAL_NS (3600 * NS_PER_SECOND)
@@ -50,14 +50,14 @@ int otlp_sender_init(struct otlp_sender *sender, const struct otlp_sender_config
 			.interval_ns = REFUSAL_LOG_INTERVAL_NS,
 			.burst = 1,
 		};
-	/* The agents of a fleet must not knock in step. */
+	/* The agents of a fleet must not send at the same moments. */
 	random_state_init(made.random_state);
 	*sender = made;
 	pthread_mutex_init(&sender->lock, NULL);
 	return 0;
 }
 
-/* Brings what the queue has dropped into the metrics. */
+/* Adds the requests that the queue has dropped to the metrics. */
 static void count_drops(struct otlp_sender *sender)
 {
 	struct request_queue *queue = &sender->queue;
@@ -144,7 +144,7 @@ static bool is_retryable(const struct transport_answer *answer)
 	}
 }
 
-/* Half to all of @ns. */
+/* A random time from half of @ns to @ns. */
 static uint64_t spread_down(struct otlp_sender *sender, uint64_t ns)
 {
 	uint64_t half_ns = ns / 2;
@@ -153,8 +153,8 @@ static uint64_t spread_down(struct otlp_sender *sender, uint64_t ns)
 }
 
 /*
- * How long to wait after failure_count failures. A collector that asks for no time at all gets our
- * shortest, so that it cannot have us turn in circles.
+ * The delay after failure_count failures. If the collector asks for no delay, ours is the shortest
+ * back-off, so that it cannot make us loop.
  */
 static uint64_t next_delay_ns(struct otlp_sender *sender, uint64_t wanted_ns)
 {
@@ -172,7 +172,7 @@ static uint64_t next_delay_ns(struct otlp_sender *sender, uint64_t wanted_ns)
 	return wanted_ns + (uint64_t)((double)wanted_ns / 10 * erand48(sender->random_state));
 }
 
-/* " (and N such before)", for lines that were held back. */
+/* " (and N such before)", for suppressed lines. */
 static const char *held_back_text(uint64_t held_back, char *text, size_t bytes)
 {
 	text[0] = '\0';
@@ -181,7 +181,7 @@ static const char *held_back_text(uint64_t held_back, char *text, size_t bytes)
 	return text;
 }
 
-/* Once when the collector is lost, and once when the reason becomes another. */
+/* Logs once when the collector is lost, and again when the reason changes. */
 static void log_loss(struct otlp_sender *sender, const struct transport_answer *answer)
 {
 	bool is_news = !sender->is_loss_logged || strcmp(sender->logged_loss, answer->message);
@@ -246,7 +246,7 @@ static bool is_past_stop(const struct otlp_sender *sender)
 	return sender->is_draining && otlp_sender_now_ns(sender) >= sender->drain_deadline_ns;
 }
 
-/* @request is to be sent again, if there is time for it. */
+/* Retries @request, if there is time left. */
 static void handle_failure(struct otlp_sender *sender, struct otlp_request *request,
 			   const struct transport_answer *answer)
 {
@@ -287,7 +287,7 @@ static void handle_answer(struct otlp_sender *sender, struct otlp_request *reque
 	request_queue_release(&sender->queue, request);
 }
 
-/* Sends @request, which was taken, without the lock. */
+/* Sends @request, which was taken from the queue. Called without the lock. */
 static void send_request(struct otlp_sender *sender, struct otlp_request *request,
 			 uint64_t timeout_ns)
 {
@@ -302,7 +302,9 @@ static void send_request(struct otlp_sender *sender, struct otlp_request *reques
 	handle_answer(sender, request, &answer);
 }
 
-/* The stop's deadline is over. Of a loss the log has told already; the summary has the samples. */
+/*
+ * The deadline of the stop has passed. The log has the loss already; the summary has the samples.
+ */
 static void give_up(struct otlp_sender *sender)
 {
 	uint64_t dropped_before = sender->queue.dropped_samples;

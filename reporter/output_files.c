@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Writing of output files. The agent is root and the place may be anybody's directory: the file
- * beside the place is always a new one (O_EXCL), and rename() replaces links instead of following
- * them.
+ * Writes output files. The agent is root and the directory may belong to anybody: the temporary
+ * file is always new (O_EXCL), and rename() replaces links instead of following them.
  */
 
 #include "reporter/output_files.h"
@@ -26,7 +25,7 @@
 
 enum {
 	STREAM_BUFFER_BYTES = 1 << 16,
-	/* Attempts at a file name that nobody has. */
+	/* Tries to find an unused file name. */
 	TEMPORARY_ATTEMPTS = 16,
 };
 
@@ -56,10 +55,11 @@ int output_format_of_path(const char *path, enum output_format *format)
 		path);
 }
 
-/* --- a stream that remembers why it failed --- */
+/* --- a stream that records its error --- */
 
 /*
- * stdio keeps that a write failed, but not why: by the time somebody asks, errno is another call's.
+ * stdio records that a write failed, but not why: when the result is read, errno may be that of
+ * another call.
  */
 struct output_stream {
 	int fd;
@@ -85,8 +85,8 @@ static ssize_t stream_write(void *cookie, const char *bytes, size_t count)
 /* --- files --- */
 
 /*
- * A new file in the directory of @path. Its name goes to *@temporary, which the caller frees; on
- * failure that stays NULL and -errno is returned.
+ * Creates a file in the directory of @path. *@temporary is its name, which the caller frees; on
+ * failure it stays NULL and -errno is returned.
  */
 static int open_beside(const char *path, char **temporary)
 {
@@ -127,7 +127,10 @@ static int check_writable(const char *path)
 	if (!temporary)
 		return fail(-EINVAL, "-output %s: no file can be made there: %s", path,
 			    strerror(-fd));
-	/* The real one is made at the end: an agent that is killed shall leave nothing behind. */
+	/*
+	 * The output file itself is created at the end, so that a killed agent leaves nothing
+	 * behind.
+	 */
 	close(fd);
 	unlink(temporary);
 	return 0;
@@ -183,7 +186,7 @@ bool output_files_need_times(const struct output_files *files)
 
 /* --- writing --- */
 
-/* What the formats share: texts are merged once, when the first of them wants it. */
+/* State that the formats share: texts are merged once, for the first format that needs them. */
 struct output_job {
 	const struct output_files *files;
 	const struct sample_snapshot *snapshot;
@@ -233,7 +236,7 @@ static int write_format(struct output_job *job, enum output_format format, FILE 
 	return 0;
 }
 
-/* Writes all of the format to @fd, which stays open. */
+/* Writes the whole output to @fd, which stays open. */
 static int write_descriptor(struct output_job *job, enum output_format format, int fd)
 {
 	const cookie_io_functions_t functions = { .write = stream_write };
@@ -245,7 +248,7 @@ static int write_descriptor(struct output_job *job, enum output_format format, i
 		return -ENOMEM;
 	setvbuf(out, NULL, _IOFBF, STREAM_BUFFER_BYTES);
 	err = write_format(job, format, out);
-	/* Flushes; whether that failed is in the stream. */
+	/* Flushes; a failure is in stream.err. */
 	fclose(out);
 	return err ? err : stream.err;
 }

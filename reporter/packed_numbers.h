@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Numbers in groups of 7 bits, the lowest first, each but the last group marked: for what is written and read by
- * this process alone, so that reading asks for no bounds.
+ * Varints: groups of 7 bits, the lowest first, each group but the last marked. Only this process
+ * writes and reads them, so reading checks no bounds.
  */
 #ifndef REPORTER_PACKED_NUMBERS_H
 #define REPORTER_PACKED_NUMBERS_H
@@ -13,7 +13,7 @@ enum {
 	PACKED_64_MAX_BYTES = 10,
 };
 
-/** Returns the place behind. */
+/** Returns the position after the written bytes. */
 static inline uint8_t *packed_put(uint8_t *to, uint64_t number)
 {
 	for (; number > 0x7f; number >>= 7)
@@ -36,7 +36,10 @@ static inline uint64_t packed_get(const uint8_t **from)
 	return number;
 }
 
-/** A difference as a small number if it is near 0 on either side: the sign goes to the lowest bit. */
+/**
+ * Encodes a difference of either sign as a small number if it is near 0: the sign becomes the
+ * lowest bit.
+ */
 static inline uint64_t packed_difference(uint64_t difference)
 {
 	return difference << 1 ^ (difference >> 63 ? UINT64_MAX : 0);

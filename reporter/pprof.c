@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The profile is written message by message: a Profile with one element, again and again, is the
- * same as one Profile with all of them (protocol buffers merge on concatenation), and needs no copy
- * of the whole in memory. Strings, functions, mappings and locations go out when they are first
- * met, samples at the end, when they are merged.
+ * The profile is written as many Profile messages of one element each. Concatenated they equal one
+ * Profile with all elements (protocol buffers merge on concatenation), and no copy of the whole is
+ * needed in memory. Strings, functions, mappings and locations are written when they are first met,
+ * samples at the end, when they are merged.
  */
 
 #include "reporter/pprof.h"
@@ -25,32 +25,38 @@
 
 enum {
 	COMPRESSED_BYTES = 16384,
-	/* windowBits of zlib: the largest window, with a gzip header. */
+	/* zlib's windowBits: the largest window, with a gzip header. */
 	GZIP_WINDOW_BITS = 15 + 16,
 	ZLIB_MEMORY_LEVEL = 8,
 };
 
-/* Numbers at the start of a sample's sequence, before its locations: first its attributes, 0 for those without a key. */
+/*
+ * Numbers at the start of a sample's sequence, before its locations. Attributes come first;
+ * attributes without a key are 0.
+ */
 enum sequence_number {
-	/* The number of its labels in label_sets; 0 for none. */
+	/* The number of the sample's labels in label_sets; 0 for none. */
 	SEQUENCE_LABELS = SAMPLE_ATTRIBUTE_COUNT,
 	SEQUENCE_MARK,
 	SEQUENCE_ORIGIN,
 	SEQUENCE_FIRST_LOCATION,
 };
 
-/* A sample has our labels, those of the program, the number that its runtime has for the work, and a mark. */
+/*
+ * A sample has our labels, those of the program, its runtime's number for the work (such as a
+ * goroutine), and a mark.
+ */
 enum {
 	OWN_LABELS = SAMPLE_ATTRIBUTE_COUNT + 2,
 	LABEL_ENTRIES_MAX = OWN_LABELS + LABEL_SLOTS_MAX,
 };
 
-/* An origin counts, and what it counts may have a period or a value. */
+/* An origin has a count, and a period or value of what it counts. */
 enum {
 	COLUMNS_MAX = 2 * ORIGIN_COUNT,
 };
 
-/* What a key of ours that the program uses as well, or one like this, gets in front. */
+/* Prefix for a program's label whose key is one of ours, with or without this prefix. */
 #define FOREIGN_KEY_PREFIX "label."
 
 VECTOR_DEFINE(label_set_vector, const struct label_set *)
@@ -60,22 +66,25 @@ struct pprof_writer {
 	struct symbol_lookup *lookup;
 	z_stream stream;
 	unsigned char compressed[COMPRESSED_BYTES];
-	/* The columns of values, and the first one of each origin. */
+	/* The value columns, and the index of each origin's first column. */
 	uint32_t first_columns[ORIGIN_COUNT];
 	uint32_t column_count;
-	/* The first failure; everything after it does nothing. */
+	/* The first error; after it everything is a no-op. */
 	int err;
-	/* One packed message. */
+	/* Buffer of one packed message. */
 	uint8_t *packed;
 	size_t packed_capacity;
-	/* Text -> index; keys below -> id. An id is the number of entries before it and 1. */
+	/*
+	 * strings maps a text to its index; the other maps map a key below to an id. An id is the
+	 * number of earlier entries + 1.
+	 */
 	struct hash_map strings;
 	struct hash_map mappings;
-	/* Address of a struct binary -> id of its mapping, so that frames need not name it again. */
+	/* Maps the address of a struct binary to the id of its mapping. */
 	struct hash_map binary_mappings;
 	struct hash_map functions;
 	struct hash_map locations;
-	/* By number from 1; borrowed from the snapshot, in which equal ones are the same. */
+	/* Numbered from 1; borrowed from the snapshot, in which equal sets are the same pointer. */
 	struct label_set_vector label_sets;
 	struct hash_map label_numbers;
 	struct sequence_counts samples;
@@ -83,10 +92,10 @@ struct pprof_writer {
 	struct text_builder text;
 };
 
-/* What makes two mappings and functions the same; for locations, their struct frame_keys. No padding. */
+/* Keys under which mappings and functions are equal; locations use struct frame_key. No padding. */
 struct mapping_key {
 	uint64_t executable_id;
-	/* Tells a kernel module from the same one loaded again elsewhere. */
+	/* Differs when a kernel module is loaded again at another address. */
 	uint64_t memory_start;
 	uint64_t filename;
 	uint64_t build_id;
@@ -137,8 +146,8 @@ static void write_profile(struct pprof_writer *writer, const Pprof__Profile *pro
 /* --- the tables --- */
 
 /*
- * True if @key is new in @table: then *@id is its number, the table's first being @first, and the
- * caller writes the entry. False if it is there, or after a failure.
+ * True if @key is new in @table: *@id is then its number, counted from @first, and the caller
+ * writes the entry. False if the key is known, or after an error.
  */
 static bool add_to_table(struct pprof_writer *writer, struct hash_map *table, const void *key,
 			 size_t key_bytes, uint64_t first, uint64_t *id)
@@ -165,13 +174,13 @@ static int64_t add_string(struct pprof_writer *writer, const char *string, size_
 	return (int64_t)index;
 }
 
-/* For the texts of this file. */
+/* For constant texts of this file. */
 static int64_t add_literal(struct pprof_writer *writer, const char *string)
 {
 	return add_string(writer, string, strlen(string));
 }
 
-/* What stands in writer->text, which is then empty. */
+/* Adds writer->text, and empties it. */
 static int64_t add_text(struct pprof_writer *writer)
 {
 	int64_t index;
@@ -183,7 +192,7 @@ static int64_t add_text(struct pprof_writer *writer)
 	return index;
 }
 
-/* For names from outside: protocol buffers want UTF-8. */
+/* For names from outside: protocol buffers need UTF-8. */
 static int64_t add_name(struct pprof_writer *writer, const char *name)
 {
 	text_builder_append_name(&writer->text, name ? name : "");
@@ -239,7 +248,10 @@ static uint64_t add_new_mapping(struct pprof_writer *writer, const struct frame 
 	}
 	mapping.filename = (int64_t)key.filename;
 	mapping.build_id = (int64_t)key.build_id;
-	/* All that is known is here: tools shall not look up names in whatever now has this path. */
+	/*
+	 * All known names are in the profile: tools must not look up names in whatever file now has
+	 * this path.
+	 */
 	mapping.has_functions = true;
 	mapping.has_filenames = true;
 	mapping.has_line_numbers = true;
@@ -250,7 +262,7 @@ static uint64_t add_new_mapping(struct pprof_writer *writer, const struct frame 
 	return id;
 }
 
-/* 0, for none, for errors and interpreted frames. */
+/* 0 (no mapping) for errors and interpreted frames. */
 static uint64_t add_mapping(struct pprof_writer *writer, const struct frame *frame)
 {
 	uint64_t binary = (uintptr_t)frame->binary;
@@ -269,8 +281,8 @@ static uint64_t add_mapping(struct pprof_writer *writer, const struct frame *fra
 }
 
 /*
- * system_name stays empty: where it is the same as the name, pprof takes both for raw symbols and
- * cuts the parameters off C++ names, so that functions fall into one that are not.
+ * system_name stays empty. If it equals the name, pprof treats both as raw symbols and cuts the
+ * parameters off C++ names, so that different functions are merged.
  */
 static uint64_t add_function(struct pprof_writer *writer, const struct named_frame *name)
 {
@@ -331,7 +343,7 @@ static uint64_t add_location(struct pprof_writer *writer, const struct shown_pla
 		const struct frame *frame = &place->frames[i];
 
 		keys[i] = frame_key_make(frame, add_mapping(writer, frame));
-		/* Said of what is inlined (doubt_suffix()). */
+		/* Only inlined functions show this flag (doubt_suffix()). */
 		if (!(frame->flags & FRAME_INLINED))
 			keys[i].flags &= ~FRAME_APPROXIMATE;
 		if (frame_carries_name(frame)) {
@@ -413,7 +425,7 @@ static void push_label(struct label_list *list, int64_t key, int64_t text, int64
 	list->entries[list->count++] = label;
 }
 
-/* Whether @key is one of ours, behind any number of prefixes: so no two keys become the same. */
+/* True if @key is one of ours after any number of prefixes, so that no two keys become equal. */
 static bool is_taken(const char *key)
 {
 	static const char *const of_languages[] = {
@@ -452,7 +464,7 @@ static void push_program_labels(struct pprof_writer *writer, const struct label_
 			   0, (int64_t)labels->task_number);
 }
 
-/* @keys has the key of each attribute, @numbers the value. */
+/* @keys has the key of each attribute, @numbers its value. */
 static void push_attributes(const int64_t *keys, const uint32_t *numbers, struct label_list *list)
 {
 	for (uint32_t i = 0; i < SAMPLE_ATTRIBUTE_COUNT; i++) {
@@ -531,7 +543,7 @@ static void write_samples(struct pprof_writer *writer, uint64_t period_ns)
 	free(location_ids);
 }
 
-/* --- the whole --- */
+/* --- the profile --- */
 
 static void add_column(struct pprof_writer *writer, const char *type, const char *unit,
 		       Pprof__ValueType types[COLUMNS_MAX])
@@ -544,8 +556,8 @@ static void add_column(struct pprof_writer *writer, const char *type, const char
 }
 
 /*
- * The columns of each origin that has samples, and of the clock. An origin with values has its name for how many there
- * are, and its type for their sum.
+ * Adds the columns of each origin that has samples, and of the clock. An origin with values has two
+ * columns: its name for the count, and its type for the sum of the values.
  */
 static void add_columns(struct pprof_writer *writer, const struct sample_snapshot *snapshot,
 			Pprof__ValueType types[COLUMNS_MAX])
@@ -574,14 +586,14 @@ static void write_header(struct pprof_writer *writer, const struct sample_snapsh
 	Pprof__ValueType types[COLUMNS_MAX], *pointers[COLUMNS_MAX];
 	Pprof__Profile profile = PPROF__PROFILE__INIT;
 
-	/* The first string must be the empty one. */
+	/* The first string must be empty. */
 	add_literal(writer, "");
 	add_columns(writer, snapshot, types);
 	for (uint32_t i = 0; i < writer->column_count; i++)
 		pointers[i] = &types[i];
 	profile.n_sample_type = writer->column_count;
 	profile.sample_type = pointers;
-	/* The clock's: behind its samples. */
+	/* The clock's type, which follows its sample count. */
 	profile.period_type = pointers[1];
 	profile.period = (int64_t)period_ns;
 	profile.time_nanos = (int64_t)info->start_time_ns;

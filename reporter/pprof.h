@@ -2,15 +2,16 @@
 /**
  * Profiles for pprof (https://github.com/google/pprof, proto/profile.proto), compressed by gzip.
  *
- * Sample types are samples/count and cpu/nanoseconds; labels are comm, pid, thread and tid, those that
- * the program has given (Go's pprof.Do()) under the same keys, goroutine, its number, and virtual_thread,
- * "true" for one of Java's, whose carrier the thread is. A program's label with a key of ours gets
- * `label.` in front, and one that begins so and ends in one, another. A
- * location is one address of one binary: the ELF virtual address of the instruction (of the call,
- * for callers), inside a mapping given in ELF virtual addresses, too. Kernel frames belong to
- * mappings [kernel.kallsyms] and [kernel.MODULE]. Functions have the names of stack_text.h without
- * suffixes, but guesses keep theirs, and an error is a function `[error: why]` where the root would
- * be. Strings, functions, locations and mappings are never doubled.
+ * Sample types are samples/count and cpu/nanoseconds; labels are comm, pid, thread, tid, goroutine
+ * (its number), virtual_thread ("true" for a virtual thread of Java; thread and tid are then its
+ * carrier's), and those that the program has set (Go's pprof.Do()) under their own keys. If a
+ * program's key is equal to one of ours, or to `label.` (once or more) followed by one, it is
+ * prefixed with `label.`. A location is one address of one binary: the ELF virtual address of the
+ * instruction (for callers: of the call), inside a mapping that is also given in ELF virtual
+ * addresses. Kernel frames belong to mappings [kernel.kallsyms] and [kernel.MODULE]. Functions have
+ * the names of stack_text.h without suffixes, except that guesses keep theirs. An error is a
+ * function `[error: why]` in the position of the root. Strings, functions, locations and mappings
+ * have no duplicates.
  */
 #ifndef REPORTER_PPROF_H
 #define REPORTER_PPROF_H
@@ -22,14 +23,14 @@
 #include "lib/model/symbol_lookup.h"
 #include "reporter/sample_store.h"
 
-/** What is told of a profile as a whole. Strings are borrowed. */
+/** Facts about the profile as a whole. Strings are borrowed. */
 struct profile_info {
 	/** CLOCK_REALTIME and CLOCK_MONOTONIC of the start, ns. */
 	uint64_t start_time_ns;
 	uint64_t start_monotonic_ns;
 	uint64_t duration_ns;
 	uint32_t samples_per_second;
-	/** The -tags, each `key:value`: comments of the profile. */
+	/** The -tags, each `key:value`; they become comments of the profile. */
 	const char *const *tags;
 	size_t tag_count;
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * reporter/ turns converted traces into what users and backends read. This is its door: processes/
- * hands every sample to one struct reporter; the sample store behind it is the only shared state.
+ * reporter/ turns converted traces into outputs for users and backends. Its interface is struct
+ * reporter: processes/ passes every sample to one; the sample store behind it is the only shared
+ * state.
  */
 #ifndef REPORTER_REPORTER_H
 #define REPORTER_REPORTER_H
@@ -12,8 +13,8 @@ struct reporter;
 
 struct reporter_ops {
 	/**
-	 * Counts one sample; the reporter references the trace and the process if it keeps them, and
-	 * copies the rest. Never blocks on I/O; called by the work thread.
+	 * Counts one sample. References the trace and the process if it keeps them, and copies the
+	 * rest. Never blocks on I/O; called by the work thread.
 	 */
 	void (*report)(struct reporter *reporter, const struct sample_event *event);
 };

@@ -56,7 +56,7 @@ static void drop_oldest(struct request_queue *queue)
 
 bool request_queue_has_room(const struct request_queue *queue, size_t request_bytes)
 {
-	/* A place in the ring and its bytes are kept for the one that is out. */
+	/* A slot of the ring and the bytes of the taken request stay reserved. */
 	return queue->count < queue->max_count - queue->is_taken &&
 	       request_bytes <= queue->max_bytes - queue->bytes;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of samples, and their times: these are written one behind the other as they come, a few bytes
- * each, and sorted by sample at the end. A sample that is there already costs one look-up and no allocation.
+ * The table of samples, and their times. Times are appended as they come, a few bytes each, and
+ * sorted by sample at the end. A known sample costs one look-up and no allocation.
  */
 
 #include "reporter/sample_contents.h"
@@ -25,19 +25,28 @@ VECTOR_DEFINE(value_vector, uint64_t)
 
 struct sample_contents {
 	struct sample_store_options options;
-	/* The uses of a sample are its count; while the snapshot is made, the place of its next time. */
+	/*
+	 * The uses of a sample are its count. While the snapshot is made, they are the index of its
+	 * next time.
+	 */
 	struct sample_table table;
-	/* What the times take. */
+	/* Memory of the times. */
 	size_t time_bytes;
-	/* Sums of values by number of sample, up to the last sample of an origin that has values. */
+	/* Sums of values by sample number, up to the last sample of an origin that has values. */
 	struct value_vector value_sums;
-	/* Entries of number and time, and value if the origin has them; a chunk's last one is followed by a 0. */
+	/*
+	 * Entries of number and time, and value if the origin has values; a 0 follows the last
+	 * entry of a chunk.
+	 */
 	struct chunk_vector time_chunks;
 	uint8_t *time_end;
 	size_t time_room;
 	uint64_t last_time_ns;
 	uint64_t time_count;
-	/* Once they are prepared: room for the samples, their times, the values if there are any, and an order of numbers. */
+	/*
+	 * The prepared memory: the samples, their times, the values if there are any, and an order
+	 * of numbers.
+	 */
 	void *block;
 };
 
@@ -81,7 +90,7 @@ static size_t used_bytes(const struct sample_contents *contents)
 
 /* --- times --- */
 
-/* Room for one more entry and the mark behind it, as far as the limit goes too. */
+/* Reserves room for one more entry and its end mark, within the memory limit. */
 static int reserve_time(struct sample_contents *contents)
 {
 	if (used_bytes(contents) + TIME_ENTRY_MAX_BYTES > contents->options.max_bytes)
@@ -98,8 +107,7 @@ static int reserve_time(struct sample_contents *contents)
 }
 
 /*
- * Samples come nearly in the order of their times, so that the difference to the one before is
- * small.
+ * Samples come nearly in the order of their times, so the difference to the previous time is small.
  */
 static void add_time(struct sample_contents *contents, uint32_t number,
 		     const struct sample_event *event)
@@ -121,7 +129,7 @@ static void add_time(struct sample_contents *contents, uint32_t number,
 	contents->time_count++;
 }
 
-/* Makes room for the sum of the sample with the next new number, and of all before. */
+/* Reserves the sums up to that of the next new number. */
 static int reserve_sum(struct sample_contents *contents)
 {
 	size_t more = contents->table.used + 1 - contents->value_sums.count;
@@ -133,7 +141,7 @@ static int reserve_sum(struct sample_contents *contents)
 	return value_vector_reserve(&contents->value_sums, contents->table.used + 1);
 }
 
-/* There is room. */
+/* The room was reserved. */
 static void add_value(struct sample_contents *contents, uint32_t number, uint64_t value)
 {
 	while (contents->value_sums.count <= number)
@@ -151,7 +159,7 @@ int sample_contents_add(struct sample_contents *contents, const struct sample_ev
 		sample.cpu = SAMPLE_NO_NUMBER;
 	contents->table.max_bytes =
 		contents->options.max_bytes - (used_bytes(contents) - contents->table.bytes);
-	/* First, so that no sample comes to be without a time. */
+	/* Reserved first, so that no sample is added without its time. */
 	err = contents->options.keeps_times ? reserve_time(contents) : 0;
 	if (!err && has_values(&sample))
 		err = reserve_sum(contents);
@@ -204,7 +212,7 @@ static int compare_counts(const void *a, const void *b, void *context)
 	return number_a < number_b ? -1 : number_a > number_b;
 }
 
-/* The numbers of all samples, most frequent first. */
+/* Sorts the numbers of all samples, most frequent first. */
 static void rank_samples(struct sample_contents *contents, uint32_t *order)
 {
 	for (uint32_t i = 0; i < contents->table.used; i++)
@@ -213,7 +221,10 @@ static void rank_samples(struct sample_contents *contents, uint32_t *order)
 		qsort_r(order, contents->table.used, sizeof(*order), compare_counts, contents);
 }
 
-/* Each sample's times, and values if there are any; the index of the first one stands in its uses now. */
+/*
+ * Unpacks each sample's times, and values if there are any. A sample's uses are now the index of
+ * its first time.
+ */
 static void unpack_times(struct sample_contents *contents, uint64_t *times, uint64_t *values)
 {
 	uint64_t time_ns = 0;

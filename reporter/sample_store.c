@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The lock, and what changes hands under it: the work is in sample_contents.c. */
+/* The lock, and the pointer that is exchanged under it; the work is in sample_contents.c. */
 
 #include "reporter/sample_store.h"
 
@@ -16,7 +16,7 @@ struct sample_store {
 	struct reporter reporter;
 	struct sample_store_options options;
 	pthread_mutex_t lock;
-	/* Below here: under the lock. */
+	/* Guarded by the lock: */
 	struct sample_contents *contents;
 	bool has_warned;
 	bool has_told_half_full;

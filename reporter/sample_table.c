@@ -98,7 +98,7 @@ static bool labels_equal(const void *a, const void *b)
 	return label_sets_equal(a, b);
 }
 
-/* Copies are cut behind their texts (struct label_set). */
+/* Copies are cut after their texts (struct label_set). */
 static void *labels_keep(const void *item)
 {
 	void *copy = malloc(label_set_bytes(item));
@@ -115,7 +115,10 @@ static const struct interner_ops label_ops = { labels_hash, labels_equal, labels
 					       free };
 
 enum {
-	/* Beside a binary: the map's entry, and what malloc adds to its two blocks. */
+	/*
+	 * Memory besides the binary itself: the map's entry, and malloc's overhead for its two
+	 * blocks.
+	 */
 	BINARY_ENTRY_BYTES = 80,
 };
 
@@ -163,7 +166,7 @@ static bool entry_equals(const void *context, uint32_t number, const void *key)
 	return sample_equal(&sample_table_at(table->blocks.items, number)->sample, key);
 }
 
-/* What the next new entry takes: one that was used before has been counted already. */
+/* Memory of the next new entry; a reused entry has been counted already. */
 static size_t entry_cost(const struct sample_table *table)
 {
 	return free_numbers_are_empty(&table->free) ?
@@ -171,7 +174,7 @@ static size_t entry_cost(const struct sample_table *table)
 		       0;
 }
 
-/* Room for one more entry. */
+/* Reserves room for one more entry. */
 static int reserve_entry(struct sample_table *table)
 {
 	struct sample_entry *block;
@@ -238,7 +241,7 @@ static void uncount_binaries(struct sample_table *table, const struct trace *tra
 
 		hash_map_find(&table->binaries, (uintptr_t)binary, &users);
 		if (users > 1) {
-			/* It is there: that takes no memory. */
+			/* The key exists, so this needs no memory. */
 			(void)hash_map_set(&table->binaries, (uintptr_t)binary, users - 1);
 			continue;
 		}
@@ -247,7 +250,7 @@ static void uncount_binaries(struct sample_table *table, const struct trace *tra
 	}
 }
 
-/* Counts those of a trace that is new; nothing of it if that fails. */
+/* Counts the binaries of a new trace; on failure none of them is counted. */
 static int count_binaries(struct sample_table *table, const struct trace *trace)
 {
 	for (uint32_t i = 0; i < trace->binary_count; i++) {
@@ -293,7 +296,7 @@ static void drop_trace(struct sample_table *table, struct trace *kept)
 	trace_unref(kept);
 }
 
-/* Takes a sample of which only some parts are there, too. */
+/* Drops the parts of @sample; some may be missing. */
 static void drop_parts(struct sample_table *table, const struct sample *sample)
 {
 	drop_trace(table, sample->trace);

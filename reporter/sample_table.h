@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Distinct samples, once each, by number, with how often each is used. Equal traces, processes, texts and labels are one
- * pointer within a table, which owns them: a reference on each trace and process, and copies of the rest. Entries never
- * move; a number is used again after its last use went. Not thread-safe.
+ * Distinct samples, each stored once, with numbers and use counts. Equal traces, processes, texts
+ * and labels are one pointer within a table. The table owns a reference on each trace and process,
+ * and copies of the rest. Entries never move; a number is reused after its last use is removed. Not
+ * thread-safe.
  */
 #ifndef REPORTER_SAMPLE_TABLE_H
 #define REPORTER_SAMPLE_TABLE_H
@@ -17,7 +18,7 @@
 struct sample_entry {
 	/** Its trace is NULL if the number is free. */
 	struct sample sample;
-	/** A free number has its link here (struct free_numbers). */
+	/** The link (struct free_numbers) if the number is free. */
 	uint64_t uses;
 };
 
@@ -31,7 +32,7 @@ VECTOR_DEFINE(sample_block_vector, struct sample_entry *)
 
 struct sample_table {
 	struct sample_block_vector blocks;
-	/** Numbers below have been used. */
+	/** Numbers below this have been used. */
 	uint32_t used;
 	struct free_numbers free;
 	struct number_index index;
@@ -39,29 +40,30 @@ struct sample_table {
 	struct interner processes;
 	struct interner texts;
 	struct interner labels;
-	/** Of the traces, by address: how many traces have it. Only if binaries count. */
+	/** If set, binaries maps a binary's address to the number of traces that have it. */
 	bool counts_binaries;
 	struct hash_map binaries;
-	/** What all of it takes, nearly; and how much that may be, which the user may change. */
+	/** The approximate memory of the table, and its limit, which the user may change. */
 	size_t bytes;
 	size_t max_bytes;
 };
 
-/** With @counts_binaries the binaries of the traces count as memory of the table, too. */
+/** With @counts_binaries, the binaries of the traces count as memory of the table, too. */
 void sample_table_init(struct sample_table *table, size_t max_bytes, bool counts_binaries);
 void sample_table_deinit(struct sample_table *table);
 
 /**
- * One use more of the sample that is equal to @sample, which is made if need be: its *@number, and whether it *@is_new,
- * which may be NULL. -E2BIG over the limit, -ENOMEM; then no sample has changed.
+ * Adds a use of the sample that is equal to @sample, and the sample itself if it is new. *@number
+ * is its number; *@is_new says whether it is new (@is_new may be NULL). -E2BIG over the limit,
+ * -ENOMEM; then no sample has changed.
  */
 int sample_table_add(struct sample_table *table, const struct sample *sample, uint32_t *number,
 		     bool *is_new);
 
-/** One use less; the sample goes with the last one. */
+/** Removes a use, and the sample with its last use. */
 void sample_table_remove(struct sample_table *table, uint32_t number);
 
-/** Frees entries and indexes for good; what the samples point to stays until the table goes. */
+/** Frees entries and indexes for good; the memory that the samples point to stays until deinit. */
 void sample_table_freeze(struct sample_table *table);
 
 /** @number is below `used`. */

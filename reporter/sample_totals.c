@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nothing is kept of a sample but the sums, so nothing can be full. */
+/* Only sums are kept, so nothing can be full. */
 
 #include "reporter/sample_totals.h"
 
@@ -7,13 +7,16 @@
 #include <stddef.h>
 #include <string.h>
 
-/* One thread adds, others may read meanwhile. */
+/* One thread adds; others may read at the same time. */
 static void add(uint64_t *sum, uint64_t count)
 {
 	__atomic_store_n(sum, *sum + count, __ATOMIC_RELAXED);
 }
 
-/* A kernel thread has none, nor has a task that has given up its memory: the kernel is all there is. */
+/*
+ * Kernel threads have no user stack, and neither have tasks that have released their memory: their
+ * stack is the kernel's only.
+ */
 static bool has_user_stack(const struct trace *trace)
 {
 	return !trace->is_kernel_thread && trace->frame_count &&
@@ -41,7 +44,7 @@ static void report(struct reporter *reporter, const struct sample_event *event)
 {
 	struct sample_counter *counter = (struct sample_counter *)reporter;
 
-	/* They are compared with the clock's ticks. */
+	/* The totals are compared with the ticks of the clock. */
 	if (event->sample.origin == ORIGIN_CLOCK)
 		add_to_totals(&counter->totals, event);
 	for (uint32_t i = 0; i < counter->next_count; i++)

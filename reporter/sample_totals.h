@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Sums over all samples of the run, and the reporter in front of the others: it counts each sample
- * and hands it on. So the sums stand whatever becomes of the samples behind it.
+ * Sums over all samples of the run. The counter is a reporter in front of the others: it counts
+ * each sample and passes it on. So the sums do not depend on what the other reporters do with the
+ * samples.
  */
 #ifndef REPORTER_SAMPLE_TOTALS_H
 #define REPORTER_SAMPLE_TOTALS_H
@@ -15,23 +16,24 @@ enum { SAMPLE_COUNTER_MAX_NEXT = 4 };
 struct sample_totals {
 	uint64_t samples;
 	uint64_t complete;
-	/** With at least one frame that is a guess. */
+	/** Samples with at least one guessed frame. */
 	uint64_t guesses;
-	/** Whose walk ended in an error frame, by reason. */
+	/** Samples whose unwind ended in an error frame, by reason. */
 	uint64_t errors[UNWIND_ERROR_COUNT];
-	/** Taken before the agent knew the process. */
+	/** Samples that were taken before the agent knew the process. */
 	uint64_t before_known;
 	/**
-	 * Of known processes that have a user stack: neither kernel threads nor tasks that gave up
-	 * their memory to exit; and how many of these are complete.
+	 * Samples of known processes that have a user stack (neither kernel threads nor exiting
+	 * tasks that have released their memory), and how many of them are complete.
 	 */
 	uint64_t known_user;
 	uint64_t known_user_complete;
 };
 
 /**
- * Owned by the agent; report() is one thread's: the work thread's, or of samples that others send the
- * receiver's. Totals are read when that has ended, or by sample_counter_read().
+ * Owned by the agent. report() is called by one thread: the work thread, or for samples from other
+ * machines the receiver's thread. The totals may be read when that thread has ended, or by
+ * sample_counter_read().
  */
 struct sample_counter {
 	struct reporter reporter;
@@ -43,10 +45,16 @@ struct sample_counter {
 
 void sample_counter_init(struct sample_counter *counter);
 
-/** The sums of samples, complete, guesses and errors, while samples come; the others are 0. */
+/**
+ * Reads the sums of samples, complete, guesses and errors while samples are being counted; the
+ * other sums are 0.
+ */
 void sample_counter_read(const struct sample_counter *counter, struct sample_totals *totals);
 
-/** Hands every sample to @next too. At most SAMPLE_COUNTER_MAX_NEXT; before the first sample. */
+/**
+ * Passes every sample on to @next too. At most SAMPLE_COUNTER_MAX_NEXT calls, before the first
+ * sample.
+ */
 void sample_counter_add(struct sample_counter *counter, struct reporter *next);
 
 #endif

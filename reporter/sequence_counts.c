@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A hash map from a hash of the sequence to its place in the list. A key of the numbers themselves
- * would double the memory: instead it is so long that no two sequences share theirs, and half
- * seeded, so that nobody can make two that do.
+ * A hash map from a hash of the sequence to its index in the list. Keys of the numbers themselves
+ * would double the memory. The hash is long enough that no two sequences share one, and half of it
+ * is seeded, so that nobody can forge two that do.
  */
 
 #include "reporter/sequence_counts.h"

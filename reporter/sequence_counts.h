@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Counts per sequence of numbers: stacks whose frames have been given numbers. All sequences lie in
- * one array. All bytes zero is an empty table. Not thread-safe; the input bounds its size.
+ * Counts per sequence of numbers, such as stacks of numbered frames. All sequences are stored in
+ * one array. All bytes zero is an empty table. Not thread-safe; the input limits its size.
  */
 #ifndef REPORTER_SEQUENCE_COUNTS_H
 #define REPORTER_SEQUENCE_COUNTS_H
@@ -12,10 +12,10 @@
 #include "lib/base/hash_map.h"
 #include "lib/base/vector.h"
 
-/** A sequence: @length numbers from item @first of the table's numbers. */
+/** A sequence: @length numbers from index @first of the table's numbers. */
 struct counted_sequence {
 	uint64_t count;
-	/** The sum of the values of what was counted. */
+	/** The sum of the counted values. */
 	uint64_t value;
 	size_t first;
 	size_t length;
@@ -32,11 +32,13 @@ struct sequence_counts {
 
 void sequence_counts_deinit(struct sequence_counts *counts);
 
-/** Adds @count and @value to the sequence with the numbers of @sequence, which is copied. -ENOMEM. */
+/**
+ * Adds @count and @value to the sequence with the numbers of @sequence, which is copied. -ENOMEM.
+ */
 int sequence_counts_add(struct sequence_counts *counts, const struct number_vector *sequence,
 			uint64_t count, uint64_t value);
 
-/** The item of sequences that @sequence has; a new one, with a count of 0, if need be. -ENOMEM. */
+/** The index in sequences of @sequence, which is added with a count of 0 if it is new. -ENOMEM. */
 int sequence_counts_place(struct sequence_counts *counts, const struct number_vector *sequence,
 			  size_t *place);
 

@@ -27,7 +27,7 @@ static void swap(uint64_t *numbers, size_t i, size_t j)
 	numbers[j] = kept;
 }
 
-/* Moves item @at of a heap of @count, the latest time on top, below those that are later. */
+/* Moves item @at of a heap of @count, the latest time on top, below all later items. */
 static void sift_down(uint64_t *times, uint64_t *values, size_t at, size_t count)
 {
 	size_t child;

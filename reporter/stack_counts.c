@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Merging by text without ever building the text of a whole stack: texts of frames hold no `;`, so
- * two stacks read the same just if their lists of texts are the same.
+ * Merges by text without building the text of a whole stack. Frame texts contain no `;`, so two
+ * stacks have the same text exactly if their lists of texts are equal.
  */
 
 #include "reporter/stack_counts.h"
@@ -12,18 +12,18 @@
 #include "reporter/stack_numbers.h"
 #include "reporter/stack_text.h"
 
-/* State of the merge, gone when it is done. */
+/* State of the merge; freed when it is done. */
 struct merge {
 	struct stack_counts *counts;
 	bool with_lines;
-	/* Text -> number. */
+	/* Maps a text to its number. */
 	struct hash_map text_numbers;
 	struct stack_numbers numbers;
 	struct number_vector stack;
 	struct text_builder text;
 };
 
-/* The number of the text in merge->text, which is of @trait if it is a new one. */
+/* The number of merge->text. A new text gets @trait. */
 static int number_text(struct merge *merge, struct text_trait trait, uint32_t *number)
 {
 	struct text_vector *texts = &merge->counts->texts;
@@ -120,7 +120,7 @@ int stack_counts_init(struct stack_counts *counts, const struct sample_snapshot 
 	int err = 0;
 
 	for (size_t i = 0; i < snapshot->count && !err; i++) {
-		/* Counts of different origins do not add up. */
+		/* Counts of different origins cannot be added. */
 		if (snapshot->samples[i].sample.origin != ORIGIN_CLOCK)
 			continue;
 		err = merge_sample(&merge, &snapshot->samples[i]);
@@ -135,7 +135,7 @@ int stack_counts_init(struct stack_counts *counts, const struct sample_snapshot 
 		stack_counts_deinit(&fresh);
 		return err;
 	}
-	/* The order of the list changes now: its index would point to wrong places. */
+	/* The list is sorted now, so the indexes in the map would be wrong. */
 	hash_map_deinit(&fresh.stacks.indexes);
 	if (fresh.stacks.sequences.count)
 		qsort_r(fresh.stacks.sequences.items, fresh.stacks.sequences.count,

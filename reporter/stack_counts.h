@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Samples merged by the text of their stacks, over processes, threads and addresses: what the
- * folded file and the stack table print. Every text of a frame is kept once, a stack is a list of
- * their numbers, and native frames are looked up once per address.
+ * Samples merged by the text of their stacks, over processes, threads and addresses, for the folded
+ * file and the stack table. Every frame text is stored once, a stack is a list of text numbers, and
+ * native frames are looked up once per address.
  */
 #ifndef REPORTER_STACK_COUNTS_H
 #define REPORTER_STACK_COUNTS_H
@@ -19,23 +19,26 @@
 
 VECTOR_DEFINE(text_vector, char *)
 
-/** Each is that of the first frame that had the text. */
+/** The traits of each text: those of the first frame that had it. */
 VECTOR_DEFINE(text_trait_vector, struct text_trait)
 
 struct stack_counts {
-	/** Texts of comm, root, ..., leaf by number; most frequent first, equals in text order. */
+	/**
+	 * The text numbers of comm, root, ..., leaf; most frequent first, equal counts in text
+	 * order.
+	 */
 	struct sequence_counts stacks;
 	struct text_vector texts;
-	/** By number of the text. */
+	/** Indexed by text number. */
 	struct text_trait_vector traits;
 	/** Sum of the counts. */
 	uint64_t total;
 };
 
 /**
- * Looks up all names and merges; stacks that differ in lines only are different ones @with_lines.
- * @lookup may be NULL. -ENOMEM; -E2BIG when the lists of numbers take more than @max_bytes: a frame can have many
- * names.
+ * Looks up all names and merges the samples. @with_lines keeps stacks apart that differ in lines
+ * only. @lookup may be NULL. -ENOMEM; -E2BIG if the lists of numbers take more than @max_bytes: a
+ * frame can have many names.
  */
 int stack_counts_init(struct stack_counts *counts, const struct sample_snapshot *snapshot,
 		      struct symbol_lookup *lookup, bool with_lines, size_t max_bytes);

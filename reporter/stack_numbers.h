@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Stacks as lists of numbers: whoever lists them says what number a function at its place has, and is asked once
- * for each address of native code.
+ * Turns stacks into lists of numbers. A callback gives the number of each function; it is called
+ * once per address of native code.
  */
 #ifndef REPORTER_STACK_NUMBERS_H
 #define REPORTER_STACK_NUMBERS_H
@@ -11,14 +11,16 @@
 #include "reporter/sequence_counts.h"
 #include "reporter/stack_text.h"
 
-/** All zero but the first three is fresh. */
+/** Initialize with zeros and set the first three fields. */
 struct stack_numbers {
 	/** May be NULL. */
 	struct symbol_lookup *lookup;
 	/** -ENOMEM. @name is borrowed for the call. */
 	int (*number)(void *context, const struct named_frame *name, uint32_t *number);
 	void *context;
-	/** Of a native frame: first << 8 | count of its numbers in expansions. */
+	/**
+	 * Maps a native frame to the index of its first number in expansions << 8 | their count.
+	 */
 	struct hash_map native_frames;
 	struct number_vector expansions;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The stack table, for people: `42.5% comm;root;...;leaf`, most frequent first. The shares are of
- * all busy samples in it.
+ * all busy samples in the table.
  */
 #ifndef REPORTER_STACK_TABLE_H
 #define REPORTER_STACK_TABLE_H

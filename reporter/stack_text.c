@@ -5,7 +5,7 @@
 
 #include "lib/model/languages.h"
 
-/* That of a source file whose code is native, by the file's name; 0 for others. */
+/* The language of native code by its source file's name; 0 for other files. */
 static uint8_t native_language(const char *file)
 {
 	const struct language_id *language = language_by_file(file);
@@ -43,7 +43,7 @@ uint32_t name_frame(const struct frame *frame, struct symbol_lookup *lookup,
 		.is_inlined = frame->flags & FRAME_INLINED,
 		.is_approximate = frame->flags & FRAME_APPROXIMATE,
 	};
-	/* In a kernel frame the field holds the module. */
+	/* The field is the module for a kernel frame. */
 	if (frame->kind != FRAME_KERNEL) {
 		names[0].file = frame->file;
 		names[0].line = frame->line;
@@ -53,7 +53,7 @@ uint32_t name_frame(const struct frame *frame, struct symbol_lookup *lookup,
 	return 1;
 }
 
-/* None where the frame carries its name, and of files that no language tells of. */
+/* No traits if the frame carries its name, or if no language has traits for the file. */
 static uint32_t traits_of(const struct frame *frame, struct symbol_lookup *lookup)
 {
 	if (frame_carries_name(frame) || !frame->binary->facts || !frame->binary->facts->languages)
@@ -96,7 +96,7 @@ void trace_shown_place(const struct trace *trace, uint32_t *index, struct symbol
 	while (is_shown && is_inlined_name(&place->frames[place->count - 1]) &&
 	       place->count < FRAME_MAX_NAMES && *index < trace->frame_count) {
 		caller = trace_frame(trace, *index);
-		/* It may have many names, and room is for one each. */
+		/* The caller may have many names, and there is only room for one per frame. */
 		if (!frame_carries_name(&caller))
 			break;
 		place->frames[place->count++] = caller;
@@ -114,7 +114,7 @@ uint32_t name_place(const struct shown_place *place, struct symbol_lookup *looku
 	return count;
 }
 
-/* What comes before +0xaddress where a frame has no function. */
+/* The text before +0xaddress of a frame without a function. */
 static const char *place_text(const struct frame *frame)
 {
 	if (frame->kind == FRAME_KERNEL)
@@ -196,7 +196,7 @@ static enum text_kind kind_of(const struct named_frame *name)
 struct text_trait frame_trait(const struct named_frame *name)
 {
 	bool is_guess = name->frame->flags & FRAME_GUESS;
-	/* The method that has the code is what it is; only its line is a nearby one. */
+	/* An approximate frame has the right method; only its line is approximate. */
 	bool is_approximate = name->is_approximate && name->is_inlined;
 
 	return (struct text_trait){
@@ -221,7 +221,7 @@ static const char *suffix_of(const struct named_frame *name, bool with_lines)
 	return is_made_at_run_time(frame) ? "_[j]" : "";
 }
 
-/* `;` parts the frames of a line. */
+/* `;` separates the frames of a line. */
 static void replace_semicolons(struct text_builder *text, size_t from)
 {
 	for (size_t i = from; i < text->length; i++) {

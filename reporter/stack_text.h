@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * How a frame reads in the outputs. The format is that of FlameGraph's folded stacks:
+ * The text of a frame in the outputs. The format is that of FlameGraph's folded stacks:
  *
- *	function		native code, that of Go too, and interpreted functions
- *	file+0xaddress		without a name: of where it begins, if the lookup gives that for a name
+ *	function		native code, including Go, and interpreted functions
+ *	file+0xaddress		no name: the function's start, if the lookup has it, else the address
  *	function_[k]		kernel
  *	function_[i]		inlined into the next outer frame
- *	function_[~]		the same, where the runtime knows only that it is so nearby; with lines, the
- *				frame that it is inlined into as well
- *	function_[j]		code made at run time
- *	function_[?]		a guess, whatever else it is
- *	[error: why]		the walk could not go on from here
- *	[truncated]		the walk was cut
+ *	function_[~]		inlined, but only at a nearby address according to the runtime; with
+ *				lines, also the frame that it is inlined into
+ *	function_[j]		code generated at run time
+ *	function_[?]		a guess, of whatever kind
+ *	[error: why]		the unwind failed here
+ *	[truncated]		the stack was cut
  *
- * Stacks read root first. A walk that did not reach the root ends in its error frame, which
- * therefore stands where the root would.
+ * Stacks are written root first. An unwind that did not reach the root ends in its error frame,
+ * which therefore takes the root's position.
  */
 #ifndef REPORTER_STACK_TEXT_H
 #define REPORTER_STACK_TEXT_H
@@ -27,67 +27,76 @@
 #include "lib/model/trace.h"
 
 enum {
-	/** Inlined functions at one place, the physical function included. */
+	/** Inlined functions at one address, the physical function included. */
 	FRAME_MAX_NAMES = 128,
 };
 
 /** One of the functions that a frame stands for. Strings belong to the trace or the lookup. */
 struct named_frame {
 	const struct frame *frame;
-	/** NULL where there is no name. */
+	/** NULL if there is no name. */
 	const char *function;
-	/** Source file; NULL and 0 where it is not known. */
+	/** Source file and line; NULL and 0 if unknown. */
 	const char *file;
 	uint32_t line;
-	/** A function inlined into the next one. */
+	/** True if the function is inlined into the next one. */
 	bool is_inlined;
-	/** Of an interpreted one: the nearest that is known. */
+	/** The inlining and the line are only the nearest that the runtime knows. */
 	bool is_approximate;
-	/** enum frame_kind of the native code's language: as the lookup says, or by its source file where the frame
-	 *  carries its name; or 0. */
+	/**
+	 * The language of native code (enum frame_kind) from the lookup, or from the source file if
+	 * the frame carries its name; or 0.
+	 */
 	uint8_t language;
-	/** There is no name: the function is the file, and where in it that begins. */
+	/**
+	 * There is no name: the text is the file and the offset in it where the function begins.
+	 */
 	bool is_place;
 };
 
 /**
- * Fills at least 1 and at most FRAME_MAX_NAMES functions for @frame, which trace_shown_frame() gave,
- * innermost first, and returns their number. Native frames are looked up by @lookup, which may be NULL.
+ * Fills @names with at least 1 and at most FRAME_MAX_NAMES functions for @frame, which
+ * trace_shown_frame() returned, innermost first, and returns their number. @lookup names native
+ * frames and may be NULL.
  */
 uint32_t name_frame(const struct frame *frame, struct symbol_lookup *lookup,
 		    struct named_frame *names);
 
 /**
- * trace_frame(), with FRAME_SHOWS_GENERATED where that is so. False: it is left out of what is shown, a function that
- * a compiler generated: a wrapper in Go, as runtime.Callers() leaves it out unless a panic came from it.
+ * Like trace_frame(), but sets FRAME_SHOWS_GENERATED if it applies. False if the frame is not shown
+ * because a compiler generated its function, such as a wrapper in Go. runtime.Callers() leaves
+ * these out too, unless a panic came from them.
  */
 bool trace_shown_frame(const struct trace *trace, uint32_t index, struct symbol_lookup *lookup,
 		       struct frame *frame);
 
 /**
- * The frames of a trace that are one place in the code: one, or that of an interpreted function and before it
- * those of what is inlined there.
+ * The frames of a trace that share one code location: a single frame, or an interpreted function's
+ * frame and before it the frames that are inlined there.
  */
 struct shown_place {
 	struct frame frames[FRAME_MAX_NAMES];
-	/** 0: the frame is left out. */
+	/** 0: the frame is not shown. */
 	uint32_t count;
 };
 
-/** The place of frame *@index, by trace_shown_frame(); *@index goes to the one behind it. */
+/**
+ * Collects the frames that start at *@index, by trace_shown_frame(), and advances *@index past
+ * them.
+ */
 void trace_shown_place(const struct trace *trace, uint32_t *index, struct symbol_lookup *lookup,
 		       struct shown_place *place);
 
-/** name_frame() of all its frames: still FRAME_MAX_NAMES at most. */
+/** name_frame() for all frames of @place: still FRAME_MAX_NAMES at most. */
 uint32_t name_place(const struct shown_place *place, struct symbol_lookup *lookup,
 		    struct named_frame *names);
 
-/** Of code that the process made, such as a JIT's. */
+/** True for code that the process generated, such as a JIT's. */
 bool is_made_at_run_time(const struct frame *frame);
 
 /*
- * Languages stand in two places of enum text_kind: native code beside the native kinds, so that a language has the
- * number that it has had.
+ * Languages are in two parts of enum text_kind. Native languages follow the native kinds, so that
+ * the numbers of languages stay the same.
  */
 #define TEXT_IF_NATIVE_NATIVE(kind) kind,
 #define TEXT_IF_NATIVE_LOOP(kind)
@@ -96,7 +105,7 @@ bool is_made_at_run_time(const struct frame *frame);
 #define TEXT_IF_OTHER_LOOP(kind) kind,
 #define TEXT_IF_OTHER_OWN_CODE(kind) kind,
 
-/** What a text is of. */
+/** The kind of thing that a text names. */
 enum text_kind {
 	TEXT_PROCESS,
 	TEXT_THREAD,
@@ -110,12 +119,14 @@ enum text_kind {
 #define X(kind, NAME, name, type, frames, files) TEXT_IF_OTHER_##frames(TEXT_##NAME)
 	LANGUAGES(X)
 #undef X
-	/** An error, or where a stack was cut. */
+	/** An error, or the point where a stack was cut. */
 	TEXT_ERROR,
 	TEXT_KIND_COUNT,
 };
 
-/** How users write a kind: "java"; "root" for TEXT_KIND_COUNT, what stands above all. */
+/**
+ * The name that users write for a kind: "java". TEXT_KIND_COUNT is "root", the top of all stacks.
+ */
 const char *text_kind_name(uint8_t kind);
 
 enum text_flag {
@@ -132,19 +143,22 @@ struct text_trait {
 
 struct text_trait frame_trait(const struct named_frame *name);
 
-/** The mark that outputs put behind a name that does not tell by itself how sure it is, or "". */
+/**
+ * The suffix that outputs add to a name that is uncertain and does not show it by itself, or "".
+ */
 const char *doubt_suffix(const struct named_frame *name);
 
-/** Appends the function's name or what stands for it, without a suffix. */
+/** Appends the function's name, or its substitute, without a suffix. */
 void append_frame_name(struct text_builder *text, const struct named_frame *name);
 
 /**
- * Appends the frame as above, with its suffix, every `;` in it as `:`. With @with_lines, ` (file:line)`
- * stands before the suffix where the source file is known, ` (file)` where its line is not.
+ * Appends the frame as described above, with its suffix, and with `;` replaced by `:`. @with_lines
+ * adds ` (file:line)` before the suffix if the source file is known, or ` (file)` if its line is
+ * not.
  */
 void append_frame_text(struct text_builder *text, const struct named_frame *name, bool with_lines);
 
-/** Appends a process's comm as folded stacks have it: `;` as `:`, "[unknown]" for none. */
+/** Appends a process's comm as in folded stacks: `;` becomes `:`, an empty comm "[unknown]". */
 void append_comm_text(struct text_builder *text, const char *comm);
 
 #endif

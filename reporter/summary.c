@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers to one line of text. */
+/* Turns the numbers into one line of text. */
 
 #include "reporter/summary.h"
 

@@ -11,28 +11,35 @@
 #include "lib/model/metrics.h"
 #include "reporter/sample_totals.h"
 
-/** Ticks of the sampling events: each is in exactly one of busy samples, idle, unselected, stolen and lost_*. */
+/**
+ * Ticks of the sampling events. Each tick is in exactly one class: busy samples, idle, unselected,
+ * stolen and lost_*.
+ */
 struct run_summary {
-	/** Counted busy samples; of them the complete ones and so on. */
+	/** Counted busy samples, and how many of them are complete, guessed and so on. */
 	struct sample_totals samples;
 	uint64_t idle;
 	uint64_t unselected;
-	/** Gone while a hypervisor had the CPU. */
+	/** Ticks during which a hypervisor had the CPU. */
 	uint64_t stolen;
 	/**
-	 * Lost: ring full; the kernel skipped the program; the record never came, came malformed, or our
-	 * queue was full or the time over before its turn.
+	 * Lost ticks: the ring was full; the kernel skipped the program; or the record never
+	 * arrived, was malformed, or could not be processed because our queue was full or the time
+	 * was over.
 	 */
 	uint64_t lost_ring_full;
 	uint64_t lost_skipped;
 	uint64_t lost_dropped;
-	/** No ticks of their own, but some of the busy samples: those that the store of the outputs had no room for. */
+	/**
+	 * Not ticks of their own but a part of the busy samples: those that the store of the
+	 * outputs had no room for.
+	 */
 	uint64_t unstored;
-	/** No ticks: files that were gone before their names or lines were read. */
+	/** Not ticks: files that were deleted before their names or lines were read. */
 	uint64_t files_gone;
 };
 
-/** Puts the numbers together from the totals of all samples and the metrics. */
+/** Fills @summary from the totals of all samples and the metrics. */
 void run_summary_collect(struct run_summary *summary, const struct sample_totals *totals,
 			 const struct metrics_snapshot *metrics);
 

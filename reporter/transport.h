@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * How a finished request gets to a collector: one call, its deadline and its answer. The reporter
- * decides what to send and when to try again; a transport sends. gRPC is the one there is
- * (reporter/grpc_transport.h); tests put a fake in.
+ * decides what to send and when to retry; a transport sends. The only one is gRPC
+ * (reporter/grpc_transport.h); tests use a fake.
  */
 #ifndef REPORTER_TRANSPORT_H
 #define REPORTER_TRANSPORT_H
@@ -37,7 +37,7 @@ struct transport_answer {
 	enum rpc_status status;
 	/** RetryInfo: how long to wait before the next try; UINT64_MAX if there was none. */
 	uint64_t retry_delay_ns;
-	/** Of a partial success; 0 if there was none, or a warning only. */
+	/** Rejected profiles of a partial success; 0 if there was none, or only a warning. */
 	int64_t rejected_profiles;
 	/** The status's or the partial success's text, cleaned for a log line; "" if there is none. */
 	char message[TRANSPORT_MESSAGE_BYTES];
@@ -47,13 +47,16 @@ struct transport;
 
 struct transport_ops {
 	/**
-	 * Sends one request (an ExportProfilesServiceRequest, if it is no transport of another method) and
-	 * waits for the answer, @timeout_ns at most. Always
-	 * fills *@answer: what fails on the way is a status too.
+	 * Sends one request (an ExportProfilesServiceRequest, unless the transport is for another
+	 * method) and waits at most @timeout_ns for the answer. Always fills *@answer: local
+	 * failures become a status too.
 	 */
 	void (*send)(struct transport *transport, const void *bytes, size_t byte_count,
 		     uint64_t timeout_ns, struct transport_answer *answer);
-	/** Any thread: ends a send that waits, at once, with RPC_CANCELLED, and all later ones. */
+	/**
+	 * Ends a waiting send at once with RPC_CANCELLED, and all later sends too. Any thread may
+	 * call it.
+	 */
 	void (*cancel)(struct transport *transport);
 };
 

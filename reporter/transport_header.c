@@ -53,7 +53,7 @@ static int check_value(const char *key, const char *value)
 int transport_header_read(const struct transport_header *header, char *text)
 {
 	_cleanup_(close_fd) int fd = -1;
-	/* One more than a value may have, and the line end that editors put. */
+	/* One more byte than a value may have, and the line end that editors add. */
 	char bytes[TRANSPORT_HEADER_MAX_BYTES + 4];
 	ssize_t count;
 	int error;
@@ -70,7 +70,7 @@ int transport_header_read(const struct transport_header *header, char *text)
 				  SHOWN_BYTES, header->key);
 	while (count && (bytes[count - 1] == '\n' || bytes[count - 1] == '\r'))
 		count--;
-	/* Somebody is about to write it anew: the call is made again. */
+	/* Somebody is about to rewrite the file; the call is retried. */
 	if (!count)
 		return fail(-EINVAL, "%s is empty; header %.*s needs a value", header->path,
 			    SHOWN_BYTES, header->key);

@@ -25,16 +25,16 @@ struct debuginfod {
 	struct debuginfod_options options;
 	pthread_t thread;
 	bool has_thread;
-	/* Readable from the stop on. */
+	/* Becomes readable at the stop. */
 	int stop_fd;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
-	/* All below: under the lock. */
+	/* Guarded by the lock: */
 	bool is_stopping;
 	struct binary *waiting[DEBUGINFOD_MAX_WAITING];
 	size_t first;
 	size_t count;
-	/* Build id -> 1 */
+	/* The requested build ids; the value is 1. */
 	struct hash_map asked;
 };
 
@@ -48,7 +48,7 @@ int debuginfod_directory(char *path, size_t size)
 	if (cache && *cache)
 		length = snprintf(path, size, "%s", cache);
 	else if (home && *home) {
-		/* That of older clients goes before, if it is there. */
+		/* The directory of older clients is used if it exists. */
 		length = snprintf(path, size, "%s/.debuginfod_client_cache", home);
 		if (length < (int)size && stat(path, &status))
 			length = xdg && *xdg ?
@@ -60,7 +60,7 @@ int debuginfod_directory(char *path, size_t size)
 	return length < (int)size ? 0 : -E2BIG;
 }
 
-/* --- what is wanted --- */
+/* --- requests --- */
 
 void debuginfod_want(struct debuginfod *debuginfod, struct binary *binary)
 {
@@ -73,7 +73,7 @@ void debuginfod_want(struct debuginfod *debuginfod, struct binary *binary)
 	    !hash_map_find_bytes(asked, binary->build_id, binary->build_id_bytes, NULL)) {
 		if (asked->count >= DEBUGINFOD_MAX_ASKED)
 			hash_map_deinit(asked);
-		/* Without memory it is asked for again. */
+		/* Without memory the build id is requested again. */
 		(void)hash_map_set_bytes(asked, binary->build_id, binary->build_id_bytes, 1);
 		debuginfod->waiting[(debuginfod->first + debuginfod->count++) %
 				    DEBUGINFOD_MAX_WAITING] = binary_ref(binary);
@@ -82,7 +82,7 @@ void debuginfod_want(struct debuginfod *debuginfod, struct binary *binary)
 	pthread_mutex_unlock(&debuginfod->lock);
 }
 
-/* NULL: it is to end. */
+/* NULL: the thread must end. */
 static struct binary *next_wanted(struct debuginfod *debuginfod)
 {
 	struct binary *binary = NULL;
@@ -101,7 +101,7 @@ static struct binary *next_wanted(struct debuginfod *debuginfod)
 
 /* --- the client --- */
 
-/* Until it ends, or is not to go on. */
+/* Waits until the client ends, or until it must be ended. */
 static void wait_for_end(const struct debuginfod *debuginfod, int pid_fd)
 {
 	uint64_t deadline_ns = clock_monotonic_ns() + debuginfod->options.timeout_ns;
@@ -136,7 +136,7 @@ static bool fetch(const struct debuginfod *debuginfod, const struct binary *bina
 	}
 	wait_for_end(debuginfod, child.pid_fd);
 	close(child.pid_fd);
-	/* It does nothing to one that has ended. */
+	/* This has no effect on a client that has ended. */
 	kill(child.pid, SIGKILL);
 	while (waitpid(child.pid, &status, 0) < 0)
 		if (errno != EINTR)

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Debug files from servers (debuginfod), by the client that elfutils has: `debuginfod-find debuginfo BUILDID`, a
- * process of its own, one at a time, which knows the servers by DEBUGINFOD_URLS and keeps what it gets in its usual
- * cache. What it brings is a hostile file as any other, and looked at where all of them are (debug_file.h).
+ * Fetches debug files from servers (debuginfod) with the client of elfutils: `debuginfod-find
+ * debuginfo BUILDID`, a separate process, one at a time. It finds the servers by DEBUGINFOD_URLS
+ * and stores files in its usual cache. A fetched file is as hostile as any other; it is read where
+ * debug files are searched for (debug_file.h).
  */
 #ifndef SYMBOLS_DEBUGINFOD_H
 #define SYMBOLS_DEBUGINFOD_H
@@ -15,16 +16,16 @@
 
 enum {
 	DEBUGINFOD_MAX_WAITING = 1024,
-	/** Build ids that were asked for; beyond it some are asked for again. */
+	/** Build ids that have been requested; above this limit some are requested again. */
 	DEBUGINFOD_MAX_ASKED = 1 << 14,
 };
 
 struct debuginfod_options {
-	/** A path, or a name to be found in PATH. */
+	/** A path, or a name that is searched for in PATH. */
 	const char *program;
-	/** For one file. */
+	/** Limit for one file. */
 	uint64_t timeout_ns;
-	/** Called by the thread when a debug file has come for @binary. */
+	/** Called by the thread when a debug file for @binary has arrived. */
 	void (*came)(void *context, struct binary *binary);
 	void *context;
 };
@@ -35,17 +36,20 @@ struct debuginfod;
 /** Starts the thread. @options is copied. -ENOMEM. */
 int debuginfod_create(const struct debuginfod_options *options, struct debuginfod **debuginfod);
 
-/** Ends a client that is at work, and the thread; what is wanted from then on is not fetched. Takes NULL. */
+/** Ends a running client and the thread; later requests are ignored. Takes NULL. */
 void debuginfod_stop(struct debuginfod *debuginfod);
-/** Stops as well. Takes NULL. */
+/** Calls debuginfod_stop() first. Takes NULL. */
 void debuginfod_destroy(struct debuginfod *debuginfod);
 
-/** Has the debug file of @binary fetched, if it has a build id for which that was not tried yet. Never waits. */
+/**
+ * Requests the debug file of @binary, if it has a build id that has not been tried yet. Never
+ * waits.
+ */
 void debuginfod_want(struct debuginfod *debuginfod, struct binary *binary);
 
 /**
- * Where the client keeps files, as debuginfod-find(1) says of DEBUGINFOD_CACHE_PATH, XDG_CACHE_HOME and HOME.
- * -ENOENT: none of these is set, -E2BIG.
+ * The client's cache directory, from DEBUGINFOD_CACHE_PATH, XDG_CACHE_HOME and HOME as in
+ * debuginfod-find(1). -ENOENT: none of these is set, -E2BIG.
  */
 int debuginfod_directory(char *path, size_t size);
 

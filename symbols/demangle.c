@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libiberty hands out a name piece by piece, and a name of some hundred bytes can mean one of
- * gigabytes. It has no way to be stopped but by leaving it: it has its memory on the stack.
+ * libiberty delivers a name piece by piece, and a linkage name of some hundred bytes can stand for
+ * gigabytes. The only way to stop it is to jump out of it; its memory is on the stack.
  */
 #include "symbols/demangle.h"
 
@@ -30,7 +30,7 @@ static bool run(const char *name, struct output *output)
 
 	if (setjmp(output->stop))
 		return false;
-	/* Of Rust's older names C++'s rules would make something, too. */
+	/* Rust first: C++'s rules would demangle Rust's legacy names too. */
 	if (rust_demangle_callback(name, options, put, output))
 		return true;
 	text_builder_clear(output->text);

@@ -19,10 +19,10 @@
 #include "symbols/dwarf/common_file.h"
 
 enum {
-	/* In front of the length of a unit of 64-bit DWARF. */
+	/* Precedes the length of a unit in 64-bit DWARF. */
 	LONG_UNIT = 0xffffffff,
 	UNIT_SKELETON = 4,
-	/* ELFCOMPRESS_ZSTD, which older <elf.h> do not have. */
+	/* ELFCOMPRESS_ZSTD, which older <elf.h> do not define. */
 	PACKED_BY_ZSTD = 2,
 };
 
@@ -59,7 +59,7 @@ static const struct elf_section *find_info(const struct elf_image *image)
 	return section ? section : elf_image_find_section(image, ".zdebug_info");
 }
 
-/* How a section is packed, "" for not at all. */
+/* The compression of a section, "" for none. */
 static const char *packed_by(const struct elf_image *image, const struct elf_section *section)
 {
 	uint32_t type = 0;
@@ -161,7 +161,7 @@ static void print_units(FILE *output, const struct elf_image *image, const char 
 		fputs("  some are split: the rest is in .dwo files or a .dwp\n", output);
 }
 
-/* What dwz has moved from several files. */
+/* Reports the common file of dwz. */
 static void print_common_file(FILE *output, const struct elf_image *image,
 			      const struct debug_file_search *search)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What a file has for names, in lines for people: its ids, its debug file, symbols, units of DWARF by version,
- * and what these lead to: dwz's common file, split units. Of DWARF only the heads of units are read, by a reader
- * of our own, so that hostile files cost no more than their bytes.
+ * The sources of names in a file, as lines for people: its ids, its debug file, symbols, units of
+ * DWARF by version, and the files that these refer to: dwz's common file, split units. Only the
+ * headers of DWARF units are read, by our own reader, so the cost of a hostile file is limited by
+ * its size.
  */
 #ifndef SYMBOLS_FILE_REPORT_H
 #define SYMBOLS_FILE_REPORT_H
@@ -12,27 +13,27 @@
 #include "lib/elf/debug_file.h"
 
 enum {
-	/** Of .debug_info, unpacked. */
+	/** Limit of .debug_info, decompressed. */
 	FILE_REPORT_MAX_BYTES = 1 << 30,
 	DWARF_VERSION_MAX = 5,
 };
 
 /** Units in .debug_info. */
 struct unit_counts {
-	/** By version; 0: of others. */
+	/** Units by version; 0: other versions. */
 	uint64_t of_version[DWARF_VERSION_MAX + 1];
-	/** Of them, of DWARF 5, that are skeletons of split ones. */
+	/** How many of them are skeletons of split units (DWARF 5). */
 	uint64_t skeletons;
-	/** What lies behind these cannot be read. */
+	/** The units after these cannot be read. */
 	bool is_damaged;
 };
 
-/** Counts units by their heads (DWARF 5, section 7.5.1). @bytes: .debug_info. */
+/** Counts units by their headers (DWARF 5, section 7.5.1). @bytes: .debug_info. */
 void unit_counts_read(struct unit_counts *counts, const void *bytes, size_t size);
 
 /**
- * Prints of @image and of @debug, its debug file, or NULL. @path: of the file, as a user wrote it; @search: where
- * what debug data name may be.
+ * Prints a report about @image and @debug, its debug file or NULL. @path is the file's path as
+ * given by the user; @search says where files that debug data refers to may be.
  */
 void file_report_print(FILE *output, const char *path, const struct elf_image *image,
 		       const struct elf_image *debug, const struct debug_file_search *search);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Three caches: tables by executable id, which are small without their pages; of these, those that
- * have pages; and answers by executable id and address. Ids are never used again, so nothing in them
+ * Three caches: tables by executable id, which are small without their pages; the tables that have
+ * pages; and answers by executable id and address. Executable ids are never reused, so no entry
  * becomes wrong.
  */
 #include "symbols/go_symbols.h"
@@ -21,13 +21,16 @@
 enum {
 	TABLES_MAX = 1024,
 	ANSWERS_MAX = 65536,
-	/* Of an answer in the cache: key, links, and the head of an allocation. */
+	/*
+	 * Memory of a cached answer besides its contents: key, links, and the overhead of an
+	 * allocation.
+	 */
 	ANSWER_OVERHEAD_BYTES = 64,
 };
 
 /*
- * CPU time for look-ups, in one file and in all: what can be saved up, and which part of the time that
- * goes by is added. Large programs take 30 to 55 us for an address at random.
+ * CPU time for look-ups, in one file and in total: what can be saved up, and the fraction of
+ * elapsed time that is added. A look-up of a random address in a large program takes 30 to 55 us.
  */
 #define FILE_BURST_NS (2 * NS_PER_SECOND)
 #define ALL_BURST_NS (5 * NS_PER_SECOND)
@@ -41,7 +44,7 @@ struct allowance {
 struct table {
 	struct elf_image image;
 	struct go_table go;
-	/* Not 0: what is wrong with it. */
+	/* Not 0: the error of the table. */
 	int err;
 	struct allowance allowance;
 };
@@ -52,7 +55,7 @@ struct answer_key {
 };
 
 struct answer_name {
-	/* In the text behind the names. */
+	/* Offsets in the texts after the names. */
 	uint32_t function;
 	uint32_t file;
 	uint32_t line;
@@ -60,7 +63,7 @@ struct answer_name {
 	bool is_wrapper;
 };
 
-/* Names, and the texts behind them; no names: there are none, or the table is damaged here. */
+/* Names, followed by their texts. Without names there are none, or the table is damaged here. */
 struct answer {
 	uint32_t count;
 	/* enum function_trait */
@@ -72,10 +75,10 @@ struct go_symbols {
 	struct symbol_lookup lookup;
 	bool reads_remote;
 	const struct path_judge *judge;
-	/* executable id -> struct table; and the same ones, if they have pages. */
+	/* Map an executable id to a struct table; open has those with pages. */
 	struct lru_cache tables;
 	struct lru_cache open;
-	/* struct answer_key -> struct answer */
+	/* Maps a struct answer_key to a struct answer. */
 	struct lru_cache answers;
 	struct go_frames frames;
 	struct allowance allowance;
@@ -115,12 +118,12 @@ static void log_refused(const struct binary *binary)
 	static struct log_limit limit = { .interval_ns = NS_PER_SECOND, .burst = 20 };
 	uint64_t suppressed;
 
-	/* Whoever makes the unwind rows of the file has said so above debug. */
+	/* The code that makes the file's unwind rows has already logged this above debug. */
 	if (log_limit_allow(&limit, clock_monotonic_ns(), &suppressed))
 		log_debug("no names of Go in %s: %s", binary->path, error_text());
 }
 
-/* NULL without memory, and if the file is gone; what cannot be read has an err. */
+/* NULL without memory, or if the file is gone; a table that cannot be read has an err. */
 static struct table *read_table(const struct go_symbols *symbols, const struct binary *binary)
 {
 	_cleanup_(binary_file_return) struct borrowed_file file =
@@ -190,7 +193,7 @@ static int find_frames(struct go_symbols *symbols, struct table *table, const st
 	if (!may_spend(&table->allowance, FILE_BURST_NS, FILE_SHARE, now_ns) ||
 	    !may_spend(&symbols->allowance, ALL_BURST_NS, ALL_SHARE, now_ns))
 		return fail(-EAGAIN, "look-ups take too long");
-	/* Pages come with the first read, so it counts as open from here on. */
+	/* The first read brings pages, so the table counts as open from here on. */
 	if (!lru_cache_get(&symbols->open, &binary->executable_id) &&
 	    lru_cache_put(&symbols->open, &binary->executable_id, table, 0))
 		return fail(-ENOMEM, "no memory for Go's table");
@@ -217,13 +220,13 @@ static void release_answer(void *context, const void *key, void *value)
 	free(value);
 }
 
-/* Go's own linker enters C into the table, too, of which it knows nothing but names. */
+/* Go's own linker enters C functions into the table too, but only with their names. */
 static bool is_c(const struct go_function *function)
 {
 	return !function->pcsp && !function->pcfile && !(function->flags & GO_FUNCTION_ASSEMBLY);
 }
 
-/* The outermost of @frames has the code; @answer has the names of those that are shown. */
+/* The outermost of @frames has the code; @answer has the names of the shown ones. */
 static uint32_t traits_of(const struct go_frame_vector *frames, const struct answer *answer)
 {
 	if (!frames->count)
@@ -242,7 +245,7 @@ static uint32_t traits_of(const struct go_frame_vector *frames, const struct ans
 	return answer->count == 1 ? FUNCTION_IS_GENERATED : FUNCTION_BEGINS_GENERATED;
 }
 
-/* What symbols->frames has. NULL without memory. */
+/* Makes an answer from symbols->frames. NULL without memory. */
 static struct answer *make_answer(const struct go_symbols *symbols, size_t *bytes)
 {
 	const struct go_frame_vector *frames = &symbols->frames.frames;
@@ -280,7 +283,7 @@ static bool is_in_go(const struct table *table, uint64_t address)
 	return !table->err && address >= table->go.first_address && address < table->go.end_address;
 }
 
-/* NULL outside of Go's code, and for what may be known another time. */
+/* NULL outside of Go's code, and for what may be found later. */
 static const struct answer *find_answer(struct go_symbols *symbols, const struct binary *binary,
 					uint64_t address)
 {
@@ -310,7 +313,7 @@ static const struct answer *find_answer(struct go_symbols *symbols, const struct
 	return answer;
 }
 
-/* Of more than there is room for, the innermost ones and the one that has the code. */
+/* If there is not enough room: the innermost ones, and the one that has the code. */
 static uint32_t give(const struct answer *answer, struct symbol *symbols, uint32_t capacity)
 {
 	const char *text = (const char *)&answer->names[answer->count];
@@ -322,7 +325,7 @@ static uint32_t give(const struct answer *answer, struct symbol *symbols, uint32
 
 		symbols[i] = (struct symbol){
 			.function = text + name->function,
-			/* The runtime says "?" where nothing is known. */
+			/* The runtime uses "?" for an unknown file. */
 			.file = strcmp(text + name->file, "?") ? text + name->file : NULL,
 			.line = name->line,
 			.language = FRAME_GO,
@@ -401,7 +404,7 @@ void go_symbols_destroy(struct go_symbols *symbols)
 {
 	if (!symbols)
 		return;
-	/* Takes them out of the open ones. */
+	/* Also removes them from symbols->open. */
 	lru_cache_deinit(&symbols->tables);
 	lru_cache_deinit(&symbols->open);
 	lru_cache_deinit(&symbols->answers);

@@ -14,7 +14,7 @@ static void release_mapped(void *context, const void *key, void *value)
 	mapped_ranges_unref(value);
 }
 
-/* Leaves it to those who refer to it, without a file. */
+/* Closes the file; the struct stays for its references. */
 static void drop_file(struct made_ranges *made, struct made_file *file)
 {
 	hash_map_remove_bytes(&made->made, &file->key, sizeof(file->key), NULL);
@@ -28,7 +28,7 @@ static void release_file(void *context, const void *key, void *value)
 	struct made_file *file = value;
 
 	(void)key;
-	/* Not so if the last reference has gone. */
+	/* Closed already with its last reference: this is not counted as dropped. */
 	if (file->fd < 0)
 		return;
 	drop_file(context, file);
@@ -94,7 +94,7 @@ struct mapped_ranges *made_ranges_map(struct made_ranges *made, struct made_file
 {
 	struct mapped_ranges *mapped = lru_cache_get(&made->mapped, &file->key);
 
-	/* Used now. */
+	/* Marks the file as recently used. */
 	lru_cache_get(&made->files, &file->key);
 	if (mapped)
 		return mapped_ranges_ref(mapped);

@@ -8,7 +8,7 @@
 #include "lib/model/metrics.h"
 
 enum {
-	/* How many processes are asked for a root, after the first one. */
+	/* How many further processes are tried for a root directory. */
 	ROOT_TRIES_MAX = 8,
 	WAIT_FACTOR = 4,
 	TRIES_MAX = 7,

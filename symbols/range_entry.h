@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** The state of one binary's ranges at each depth: made, on the way, or why they are not there. */
+/** The state of one binary's ranges at each depth: made, in progress, or why they are missing. */
 #ifndef SYMBOLS_RANGE_ENTRY_H
 #define SYMBOLS_RANGE_ENTRY_H
 
@@ -21,44 +21,53 @@ enum range_state {
 	RANGES_MADE,
 	/** There are none, or they cannot be made. */
 	RANGES_NONE,
-	/** The system could not do it: to be tried again when somebody asks, after a while. */
+	/** The system had an error: retry after a while, when they are requested. */
 	RANGES_LATER,
-	/** The file is not there: to be tried again when a process runs it. */
+	/** The file is missing: retry when a process runs it. */
 	RANGES_STALE,
 };
 
-/** When to try again what the system could not do, which tells nothing of the file. All zero is fresh. */
+/**
+ * When to retry after an error of the system, which says nothing about the file. Initialize with
+ * zeros.
+ */
 struct range_retry {
-	/** CLOCK_MONOTONIC: not before. */
+	/** CLOCK_MONOTONIC: not before this time. */
 	uint64_t time_ns;
 	uint32_t tries;
 };
 
 struct range_entry {
-	/** A process that was told of. */
+	/** A known process that runs the binary. */
 	pid_t pid;
-	/** There was none any more when debug data was looked for; and how often that was done again. */
+	/**
+	 * True if that process was gone when debug data was searched for, and how many other
+	 * processes were tried.
+	 */
 	bool is_rootless;
 	uint32_t root_tries;
 	enum range_state states[RANGE_DEPTH_COUNT];
 	/** References. */
 	struct made_file *made[RANGE_DEPTH_COUNT];
-	/** Of RANGES_LATER. */
+	/** For RANGES_LATER. */
 	struct range_retry retries[RANGE_DEPTH_COUNT];
-	/** It is counted in METRIC_FILES_GONE. */
+	/** The file is counted in METRIC_FILES_GONE. */
 	bool is_gone;
 };
 
-/** True if what failed with @err is to be tried again: a few times, each time later. */
+/** True if the failure @err is to be retried: a few times, with growing delays. */
 bool range_retry_note(struct range_retry *retry, int err);
 
 bool range_entry_is_to_be_made(const struct range_entry *entry, const struct binary *binary,
 			       enum range_depth depth);
 
-/** Process @pid runs the binary, too: it may have a root still, in which there is a debug file. */
+/** Process @pid runs the binary too: it may still have a root directory with a debug file. */
 void range_entry_note_process(struct range_entry *entry, pid_t pid);
 
-/** Ranges could not be made: @err says why, @is_rootless that there was no root to look for debug data in. */
+/**
+ * Ranges could not be made because of @err. @is_rootless: there was no root directory in which to
+ * search for debug data.
+ */
 void range_entry_note_failed(struct range_entry *entry, enum range_depth depth, int err,
 			     bool is_rootless);
 

@@ -12,28 +12,28 @@
 #include "symbols/cache/range_file.h"
 
 enum {
-	/* Raise it whenever the same bytes would give other ranges. */
+	/* Increment this whenever the same bytes would give different ranges. */
 	MAKER_VERSION = 4,
 	PIECE_BYTES = 256 << 10,
-	/* Of a section's name, what is looked at: many may have one long name. */
+	/* Limit of a section's name for the key, since many sections may share one long name. */
 	SECTION_NAME_MAX_BYTES = 256,
 	ABBREVIATIONS_MAX_BYTES = 64 << 20,
 };
 
-/* A hash over pieces: of what came before, and of the next one. */
+/* A chained hash over pieces: of the previous hash and the next piece. */
 struct chain {
 	struct hash128 hash;
 	uint64_t left_bytes;
 	uint8_t *piece;
 };
 
-/* What begins each piece, so that no two sequences of pieces read the same. */
+/* The head of each piece, so that different sequences of pieces have different bytes. */
 struct piece_head {
 	struct hash128 before;
 	uint64_t bytes;
 };
 
-/* @bytes of chain->piece, behind the head. */
+/* Adds @bytes bytes of chain->piece, which follow the head. */
 static void add_piece(struct chain *chain, size_t bytes)
 {
 	const struct piece_head head = { chain->hash, bytes };
@@ -75,7 +75,7 @@ static bool is_read(const struct elf_image *image, const struct elf_section *sec
 		return false;
 	if (section->type == SHT_SYMTAB || section->type == SHT_DYNSYM)
 		return true;
-	/* Names of symbols, but not those of sections. */
+	/* Symbol names, but not section names. */
 	for (uint32_t i = 0; section->type == SHT_STRTAB && i < image->section_count; i++) {
 		const struct elf_section *user = &image->sections[i];
 
@@ -96,7 +96,7 @@ static void add_segment(struct chain *chain, const struct elf_segment *segment)
 	add_bytes(chain, numbers, sizeof(numbers));
 }
 
-/* Sizes and places of all sections tell which symbols are code, and where they end. */
+/* Sizes and addresses of all sections decide which symbols are code, and where they end. */
 static void add_section_header(struct chain *chain, const struct elf_section *section)
 {
 	const uint64_t numbers[] = { section->type, section->flags, section->address,
@@ -125,8 +125,8 @@ static int add_image(struct chain *chain, const struct elf_image *image, enum ra
 }
 
 /*
- * Whether an abbreviation has DW_AT_dwo_name or DW_AT_GNU_dwo_name, as bytes: other ones can look the
- * same, and cost that file the cache.
+ * True if an abbreviation has DW_AT_dwo_name or DW_AT_GNU_dwo_name. Only bytes are compared; a
+ * false match merely keeps the file out of the cache.
  */
 static bool names_dwo(const struct elf_bytes *abbreviations)
 {

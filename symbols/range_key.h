@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The key under which ranges are shared and kept: a hash over the very bytes that they are made of. Not
- * the build id, which anybody can copy into another file.
+ * The key under which ranges are shared and cached: a hash over the bytes from which they are made.
+ * The build id is not used because anybody can copy it into another file.
  */
 #ifndef SYMBOLS_RANGE_KEY_H
 #define SYMBOLS_RANGE_KEY_H
@@ -10,21 +10,22 @@
 #include "lib/elf/elf_image.h"
 #include "symbols/build/make_ranges.h"
 
-/** Of the sections read of a file and of its debug file. */
+/** Limit of the sections that are read of a file and of its debug file. */
 #define RANGE_KEY_MAX_BYTES (4ULL << 30)
 
 struct range_key {
 	struct hash128 hash;
 	/**
-	 * DWARF lies in further files (.dwo, what dwz has moved): the key does not tell of them, so ranges may
-	 * be used only for the file that they were made of.
+	 * There is DWARF in other files (.dwo, dwz's common file), which the key does not cover.
+	 * Ranges may then be used only for the file from which they were made.
 	 */
 	bool is_partial;
 };
 
 /**
- * @debug: the debug file, NULL if there is none. Same bytes, same key, on every host. -E2BIG for more than
- * RANGE_KEY_MAX_BYTES, which sparse files can have, -EBADMSG for sections that are not in the file, -ENOMEM.
+ * @debug: the debug file, NULL if there is none. Equal bytes give equal keys on every host. -E2BIG
+ * for more than RANGE_KEY_MAX_BYTES, which sparse files can have, -EBADMSG for sections that are
+ * not in the file, -ENOMEM.
  */
 int range_key_make(const struct elf_image *image, const struct elf_image *debug,
 		   enum range_depth depth, struct range_key *key);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Where a symbol store gets ranges from: symbols/range_store.h, or a test's. */
+/**
+ * Interface through which a symbol store gets ranges: symbols/range_store.h, or a fake in tests.
+ */
 #ifndef SYMBOLS_RANGE_SOURCE_H
 #define SYMBOLS_RANGE_SOURCE_H
 
@@ -11,8 +13,8 @@ struct range_source;
 
 struct range_source_ops {
 	/**
-	 * The best ranges of @binary that are there now, of @depth at most; NULL if there are none. A
-	 * reference, the caller's. Any thread, never waits.
+	 * The best current ranges of @binary, up to @depth; NULL if there are none. Returns a
+	 * reference, which the caller owns. Any thread may call it; it never waits.
 	 */
 	struct mapped_ranges *(*get)(struct range_source *source, struct binary *binary,
 				     enum range_depth depth);

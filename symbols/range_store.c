@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A thread for symbols and one for DWARF, with CPU time of their own: a file whose DWARF takes for ever holds
- * up that of others, and never a symbol.
+ * There is a thread for symbols and one for DWARF, each with its own CPU time: a file whose DWARF
+ * takes for ever delays the DWARF of others, but never a symbol.
  *
- * Two steps from a binary to its ranges: by executable id, which is never used again, to what was made
- * for each depth, and from there by its key to the mapping. Whoever looks something up holds a
- * reference on the mapping, so it may go from the cache of mappings meanwhile.
+ * A look-up has two steps: the executable id, which is never reused, gives the range file of each
+ * depth, and its key gives the mapping. The caller has a reference on the mapping, so the mapping
+ * may be dropped from its cache at any time.
  */
 #include "symbols/range_store.h"
 
@@ -30,22 +30,22 @@
 #include "symbols/range_entry.h"
 
 enum {
-	/* A tenth of a CPU that others want, also of the processes that read DWARF. */
+	/* A tenth of a CPU that others want too; also for the processes that read DWARF. */
 	NICE_VALUE = 10,
 	WAITING_ROOTS_MAX = 256,
 };
 
 /*
- * Of the CPU time of each thread's work, which anybody can make more: what can be saved up, and which part of
- * the time that goes by is added. A debug file of 1 GB takes 8 s.
+ * CPU time of each thread's work, which users can cause: what can be saved up, and the fraction of
+ * elapsed time that is added. A debug file of 1 GB takes 8 s.
  */
 #define BURST_NS (60 * NS_PER_SECOND)
 enum { SHARE = 4 };
 
-/* How long the end waits for a file that is being read. */
+/* How long the stop waits for a file that is being read. */
 #define LEAVE_NS (200 * NS_PER_MS)
 
-/* How long a job that waits keeps a file that is in the way. */
+/* How long a waiting job keeps a file that somebody else needs. */
 #define FILE_MAX_NS (NS_PER_SECOND / 2)
 
 /* A binary whose ranges are to be made. */
@@ -55,20 +55,24 @@ struct range_job {
 	struct binary *binary;
 	pid_t pid;
 	enum range_depth depth;
-	/* So that symbols, which take little time, are there also of files that are closed or deleted meanwhile. */
+	/*
+	 * Held open so that symbols, which are read soon, are available also for files that are
+	 * closed or deleted.
+	 */
 	struct borrowed_file file;
 	uint64_t since_ns;
 };
 
-/* Jobs in the order in which they came. All zero is empty. */
+/* Jobs in the order of arrival. Initialize with zeros. */
 struct range_job_queue {
 	struct range_job *first;
 	struct range_job *last;
 };
 
 /*
- * The root of a process that ran a binary whose DWARF waits to be read: the process may be gone by then. It is held
- * for a second only, since its file system cannot be unmounted meanwhile.
+ * The root directory of a process that ran a binary whose DWARF is still to be read: the process
+ * may be gone by then. It is held for only a second, since its file system cannot be unmounted
+ * until then.
  */
 struct waiting_root {
 	uint64_t executable_id;
@@ -76,7 +80,7 @@ struct waiting_root {
 	int fd;
 };
 
-/* The oldest first. All bytes zero: none. */
+/* Oldest first. All bytes zero: none. */
 struct waiting_roots {
 	struct waiting_root roots[WAITING_ROOTS_MAX];
 	size_t count;
@@ -87,9 +91,9 @@ struct worker {
 	struct range_store *store;
 	enum range_depth depth;
 	pthread_t thread;
-	/* Of the thread. */
+	/* Used by the thread only. */
 	struct cpu_share share;
-	/* Under the lock. */
+	/* Guarded by the lock. */
 	struct range_job_queue queue;
 	bool is_busy;
 	bool is_done;
@@ -101,17 +105,17 @@ struct range_store {
 	struct worker workers[RANGE_DEPTH_COUNT];
 	uint32_t worker_count;
 
-	/* Of all below, and of what is marked so above. */
+	/* Guards everything below, and the fields above that say so. */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	bool is_stopping;
 	bool is_hurried;
-	/* What comes now is not put into the entries. */
+	/* New results are no longer stored in entries. */
 	bool is_frozen;
 	size_t waiting_count;
 	struct waiting_roots roots;
 	uint64_t change_count;
-	/* executable id -> struct range_entry */
+	/* Maps an executable id to a struct range_entry. */
 	struct lru_cache entries;
 	struct made_ranges made;
 };
@@ -128,7 +132,7 @@ static void range_jobs_push(struct range_job_queue *queue, struct range_job *job
 	queue->last = job;
 }
 
-/* NULL if there is none; the caller's. */
+/* NULL if there is none; the caller owns the job. */
 static struct range_job *range_jobs_pop(struct range_job_queue *queue)
 {
 	struct range_job *job = queue->first;
@@ -141,7 +145,10 @@ static struct range_job *range_jobs_pop(struct range_job_queue *queue)
 	return job;
 }
 
-/* Gives back files of jobs that have waited for long, where they are in the way (lib/host/binary_file.h). */
+/*
+ * Closes files of jobs that have waited for too long, if somebody else needs them
+ * (lib/host/binary_file.h).
+ */
 static void range_jobs_return_files(struct range_job_queue *queue, uint64_t now_ns)
 {
 	for (struct range_job *job = queue->first; job; job = job->next)
@@ -166,7 +173,10 @@ static struct range_job *range_job_create(struct binary *binary, pid_t pid, enum
 	return job;
 }
 
-/* Says why it has failed (lib/base/error.h), unless many do. With the lock. */
+/*
+ * Logs the reason of a failure (lib/base/error.h), unless many jobs fail. Called with the lock
+ * held.
+ */
 static void range_job_log_failed(const struct range_job *job)
 {
 	static struct log_limit limit = { .interval_ns = NS_PER_SECOND, .burst = 20 };
@@ -184,9 +194,9 @@ static void range_job_destroy(struct range_job *job)
 	free(job);
 }
 
-/* --- roots; with the lock --- */
+/* --- roots; called with the lock held --- */
 
-/* Keeps a copy of @fd, if there is room. */
+/* Stores a copy of @fd, if there is room. */
 static void waiting_roots_add(struct waiting_roots *waiting, uint64_t executable_id, int fd,
 			      uint64_t now_ns)
 {
@@ -214,7 +224,7 @@ static int remove_root(struct waiting_roots *waiting, size_t i)
 	return fd;
 }
 
-/* The caller's; -1 if there is none. */
+/* The caller owns the descriptor; -1 if there is none. */
 static int waiting_roots_take(struct waiting_roots *waiting, uint64_t executable_id)
 {
 	for (size_t i = 0; i < waiting->count; i++)
@@ -223,14 +233,14 @@ static int waiting_roots_take(struct waiting_roots *waiting, uint64_t executable
 	return -1;
 }
 
-/* Closes those that were added more than a second before. */
+/* Closes those that were added more than a second ago. */
 static void waiting_roots_close_old(struct waiting_roots *waiting, uint64_t now_ns)
 {
 	while (waiting->count && now_ns > waiting->roots[0].since_ns + NS_PER_SECOND)
 		close(remove_root(waiting, 0));
 }
 
-/* --- entries; all with the lock --- */
+/* --- entries; all called with the lock held --- */
 
 static void release_entry(void *context, const void *key, void *value)
 {
@@ -332,7 +342,7 @@ static struct mapped_ranges *get(struct range_source *source, struct binary *bin
 	if (!is_read(binary))
 		return NULL;
 	pthread_mutex_lock(&store->lock);
-	/* Of which nobody knows a process: range_store_want() comes first. */
+	/* No process is known for these: range_store_want() comes first. */
 	entry = lru_cache_get(&store->entries, &binary->executable_id);
 	for (int each = depth; entry && each >= 0 && !mapped; each--) {
 		struct made_file *made = entry->made[each];
@@ -354,8 +364,9 @@ static struct mapped_ranges *get(struct range_source *source, struct binary *bin
 /* --- the threads --- */
 
 /*
- * The root of a job's process: that of its entry, else as it is now; -1 if it has none of its own. The
- * process may be gone before its DWARF is read: the thread for symbols, which has less to do, leaves the root to it.
+ * The root directory of a job's process: the stored one, else the current one; -1 if the process
+ * has none of its own. The process may be gone before its DWARF is read, so the symbol thread,
+ * which is less busy, stores the root for the DWARF thread.
  */
 static int get_root(struct range_store *store, const struct range_job *job, bool *is_rootless)
 {
@@ -379,7 +390,7 @@ static int get_root(struct range_store *store, const struct range_job *job, bool
 	return take_fd(root_fd);
 }
 
-/* What was made, or there already, with a reference. A frozen store keeps what it has. */
+/* Stores the new or found file, and returns it with a reference. A frozen store does not change. */
 static int keep(struct range_store *store, const struct range_work *work,
 		const struct range_file_made *file, struct made_file **made)
 {
@@ -392,7 +403,7 @@ static int keep(struct range_store *store, const struct range_work *work,
 	return *made ? 0 : -ENOMEM;
 }
 
-/* *@made is a reference. -ENOENT: there is nothing. Without the lock. */
+/* @made is a reference. -ENOENT: there is nothing. Called without the lock. */
 static int do_job(struct worker *worker, const struct range_job *job, int root_fd,
 		  struct made_file **made)
 {
@@ -413,13 +424,13 @@ static int do_job(struct worker *worker, const struct range_job *job, int root_f
 	cpu_share_spend(&worker->share, work.process_cpu_ns);
 	if (err)
 		metrics_add(METRIC_RANGES_FAILED, 1);
-	/* That a file has none is known by now. */
+	/* It is known by now that the file has none. */
 	if (err == -ENOENT)
 		err = -EBADMSG;
 	return err ? err : keep(store, &work, &file, made);
 }
 
-/* With the lock. The entry may have gone meanwhile. */
+/* Called with the lock held. The entry may be gone. */
 static void put_result(struct range_store *store, const struct range_job *job,
 		       struct made_file *made, int err, bool is_rootless)
 {
@@ -449,7 +460,7 @@ static void wait_until(struct range_store *store, uint64_t until_ns)
 	monotonic_condition_wait(&store->changed, &store->lock, until_ns);
 }
 
-/* With the lock. NULL: the store ends, or stays as it is. */
+/* Called with the lock held. NULL: the store ends or is frozen. */
 static struct range_job *next_job(struct worker *worker)
 {
 	struct range_store *store = worker->store;
@@ -474,7 +485,7 @@ static struct range_job *next_job(struct worker *worker)
 	return NULL;
 }
 
-/* With the lock, which is let go meanwhile. */
+/* Called with the lock held, which is released during the work. */
 static void run_job(struct worker *worker, struct range_job *job)
 {
 	struct range_store *store = worker->store;
@@ -526,7 +537,7 @@ static void *run_thread(void *argument)
 	return NULL;
 }
 
-/* --- those who wait; with the lock --- */
+/* --- waiting; called with the lock held --- */
 
 static size_t busy_count(const struct range_store *store)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A key is taken before the work and again after it: the file may be somebody's who changes it
- * meanwhile, and what is kept under a key is believed for every file that has the same bytes.
+ * The key is computed before the work and again after it. The owner of the file may change it
+ * during the work, and a result is used for every file that has the same key.
  */
 #include "symbols/range_work.h"
 
@@ -22,14 +22,17 @@
 #include "symbols/cache/scratch_file.h"
 
 enum {
-	/* Of symbols and their names: some times as much memory for a moment. */
+	/*
+	 * Limit of symbols and their names; reading them takes some times as much memory for a
+	 * moment.
+	 */
 	SYMBOLS_HERE_MAX_BYTES = 4 << 20,
 	MINI_HERE_MAX_BYTES = 512 << 10,
-	/* The bytes of the names that are made. */
+	/* Limit of the names that are made. */
 	NAMES_HERE_MAX_BYTES = 32 << 20,
 };
 
-/* Other files' symbols wait meanwhile. The million of the largest programs take a second. */
+/* Other files' symbols wait for this. The million symbols of the largest programs take a second. */
 #define SYMBOLS_CPU_NS (5 * NS_PER_SECOND)
 
 static bool has_dwarf(const struct elf_image *image)
@@ -56,7 +59,7 @@ static int take_key(const struct range_work *work, struct range_key *key)
 	int err = range_key_make(&work->image, work->debug.fd >= 0 ? &work->debug : NULL,
 				 work->depth, key);
 
-	/* Known by this one file only. */
+	/* The key is valid for this one file only. */
 	if (!err && key->is_partial) {
 		const struct {
 			struct hash128 hash;
@@ -72,7 +75,7 @@ static bool is_same_place(int one_fd, int other_fd)
 {
 	struct statx one, other;
 
-	/* DONT_SYNC: no server of a file system is asked. */
+	/* DONT_SYNC: network file systems are not queried. */
 	return !statx(one_fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &one) &&
 	       !statx(other_fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_INO, &other) &&
 	       one.stx_ino == other.stx_ino && one.stx_dev_major == other.stx_dev_major &&
@@ -95,7 +98,10 @@ int range_work_open_root(const struct range_work_options *options, pid_t pid, in
 	return 0;
 }
 
-/* DWARF of a file that is in the way: better no lines than a file system that cannot be unmounted. */
+/*
+ * True for the DWARF of a file that somebody else may need: it is better to have no lines than a
+ * file system that cannot be unmounted.
+ */
 static bool is_read_for_long(const struct binary *binary, enum range_depth depth)
 {
 	return depth == RANGE_DEPTH_FULL && binary_file_is_in_the_way(binary);
@@ -150,7 +156,7 @@ void range_work_deinit(struct range_work *work)
 	binary_file_return(&work->file);
 }
 
-/* --- the file that is written --- */
+/* --- the output file --- */
 
 static uint64_t symbol_bytes(const struct elf_image *image)
 {
@@ -204,7 +210,7 @@ static int make(struct range_work *work, bool is_unnamed, int fd)
 		limits.output_bytes = work->options->unnamed_bytes;
 	if (is_small(work))
 		err = make_symbols(work, fd);
-	/* A small file may have names that are much larger than it is. */
+	/* A small file may have names that are much larger than the file. */
 	if (err == -E2BIG)
 		err = range_maker_run(&files, work->options->proc_root ? &work->search : NULL,
 				      work->depth, work->key, &limits, &work->process_cpu_ns);
@@ -271,7 +277,7 @@ static int make_kept(struct range_work *work, int *fd)
 	return err;
 }
 
-/* Whether it is for the disk that a file could not be kept. */
+/* True if the error is one of the disk that has the cache. */
 static bool is_of_disk(int err)
 {
 	return err == -ENOSPC || err == -EDQUOT || err == -EIO || err == -EROFS || err == -EACCES;
@@ -283,7 +289,7 @@ static int make_new(struct range_work *work, int *fd)
 
 	if (work->options->cache && !work->is_partial)
 		err = make_kept(work, fd);
-	/* A disk that cannot be written to is no reason to do without names. */
+	/* Without a writable disk there are still names. */
 	return is_of_disk(err) ? make_unnamed(work, fd) : err;
 }
 

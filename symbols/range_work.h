@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Makes the range file of one file, or finds it in the cache. Symbols are read here, by readers that are
- * bounded; DWARF, and symbols in great number, by range_maker_run().
+ * Makes the range file of one file, or finds it in the cache. Symbols are read here, by readers
+ * with limits; DWARF, and symbols in great number, are read by range_maker_run().
  */
 #ifndef SYMBOLS_RANGE_WORK_H
 #define SYMBOLS_RANGE_WORK_H
@@ -13,11 +13,11 @@
 #include "symbols/range_key.h"
 
 struct range_work_options {
-	/** "/proc", or a test's. */
+	/** "/proc", or a directory of a test. */
 	const char *proc_root;
-	/** NULL: range files have no name, and are gone with their descriptor. */
+	/** NULL: range files are unnamed, and deleted when their descriptor is closed. */
 	struct file_cache *cache;
-	/** Of one range file without a name. */
+	/** Limit of one unnamed range file. */
 	uint64_t unnamed_bytes;
 	struct range_maker_limits limits;
 	/** As in struct debug_file_search. */
@@ -27,19 +27,22 @@ struct range_work_options {
 
 /** A process that has mapped the file. */
 struct range_process {
-	/** 0: none is known. */
+	/** 0: unknown. */
 	pid_t pid;
-	/** Its root, with O_PATH, that was taken while it lived; -1: it has to be looked for. Borrowed. */
+	/**
+	 * Its root directory (O_PATH), opened while the process lived; -1: to be opened. Borrowed.
+	 */
 	int root_fd;
 };
 
 /**
- * Takes the root of process @pid, if it may be read and is not the host's: else *@fd stays as it is. -ESRCH if
- * there is none any more. The caller owns *@fd. May wait for a file system, as range_work_init() may.
+ * Opens the root directory of process @pid, if it may be read and is not the host's; otherwise *@fd
+ * is unchanged. -ESRCH if the process is gone. The caller owns *@fd. May wait for a file system,
+ * like range_work_init().
  */
 int range_work_open_root(const struct range_work_options *options, pid_t pid, int *fd);
 
-/** Used by one thread. Borrows options, binary and the process's root. */
+/** Used by one thread. Borrows the options, the binary and the process's root. */
 struct range_work {
 	const struct range_work_options *options;
 	const struct binary *binary;
@@ -51,7 +54,7 @@ struct range_work {
 	struct elf_image debug;
 	struct hash128 key;
 	bool is_partial;
-	/** CPU time of the processes that were started. */
+	/** CPU time of the started processes. */
 	uint64_t process_cpu_ns;
 };
 
@@ -62,15 +65,18 @@ struct range_file_made {
 };
 
 /**
- * Opens what there is and takes its key. -ESTALE if the file is not there, -ENOENT if
- * at this depth nothing more is known than of symbols. The caller deinits, also after a failure.
+ * Opens the file and its debug file, and computes the key. -ESTALE if the file is missing, -ENOENT
+ * if this depth gives no more than symbols. The caller deinits, also after an error.
  */
 int range_work_init(struct range_work *work, const struct range_work_options *options,
 		    const struct binary *binary, const struct range_process *process,
 		    enum range_depth depth);
 void range_work_deinit(struct range_work *work);
 
-/** Finds or makes the file. Errors as of range_maker_run(); -EAGAIN: the file was changed meanwhile. */
+/**
+ * Finds or makes the range file. Errors of range_maker_run(); -EAGAIN: the file was changed during
+ * the work.
+ */
 int range_work_do(struct range_work *work, struct range_file_made *made);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Symbol tables by executable id are dropped and read again as memory allows. Files are hostile;
- * host/elf_symbols bounds what they cost. A file that cannot be read has an empty table, so it is tried
- * once.
+ * Symbol tables are cached by executable id, dropped above the memory limit, and read again. Files
+ * are hostile; host/elf_symbols limits their cost. A file that cannot be read has an empty table,
+ * so it is tried only once.
  */
 #include "symbols/symbol_store.h"
 
@@ -25,12 +25,12 @@
 
 enum {
 	TABLES_MAX = 4096,
-	/* At one address: more are not asked for. */
+	/* Most frames that are requested for an address. */
 	FRAMES_MAX = RANGE_FILE_MAX_DEPTH,
 };
 
 struct symbol_table {
-	/* Of the file, which names are read from when they are asked for. */
+	/* Size of the file, from which names are read when needed. */
 	uint64_t file_bytes;
 	struct elf_symbols symbols;
 };
@@ -39,19 +39,19 @@ struct symbol_store {
 	struct symbol_lookup lookup;
 	struct symbol_store_options options;
 	struct go_symbols *go;
-	/* executable id -> struct symbol_table */
+	/* Maps an executable id to a struct symbol_table. */
 	struct lru_cache tables;
-	/* What the last answer is from. */
+	/* The ranges of the last answer, whose strings it uses. */
 	struct mapped_ranges *ranges;
-	/* The file in which the start of a function was last looked for; 0: none. */
+	/* The file in which a function's start was last searched for; 0: none. */
 	uint64_t image_id;
 	struct elf_image image;
 	char name[ELF_SYMBOL_NAME_MAX_BYTES];
-	/* Names of the last answer that were demangled, with their NULs; and one of them. */
+	/* All demangled names of the last answer, with their NULs, and a buffer for one name. */
 	struct text_builder names;
 	struct text_builder demangled;
 	struct range_frame frames[FRAMES_MAX];
-	/* Where in @names the frame's is, and 1; 0: it is not there. */
+	/* Offset of each frame's name in @names, plus 1; 0: not demangled. */
 	size_t name_offsets[FRAMES_MAX];
 };
 
@@ -75,7 +75,7 @@ static size_t table_bytes(const struct symbol_table *table)
 	return sizeof(*table) + table->symbols.count * sizeof(struct elf_symbol);
 }
 
-/* NULL without memory, and if the file is gone; what cannot be read is an empty table. */
+/* NULL without memory, or if the file is gone; a file that cannot be read gives an empty table. */
 static struct symbol_table *read_table(const struct symbol_store *store,
 				       const struct binary *binary)
 {
@@ -115,7 +115,7 @@ static struct symbol_table *find_table(struct symbol_store *store, const struct 
 	return table;
 }
 
-/* From the file's own table. */
+/* Looks up in the file's own symbol table. */
 static uint32_t find_symbol(struct symbol_store *store, const struct binary *binary,
 			    uint64_t address)
 {
@@ -157,7 +157,7 @@ static uint32_t find_frames(struct symbol_store *store, struct binary *binary, u
 	return reads_file(store, binary) ? find_symbol(store, binary, address) : 0;
 }
 
-/* Addresses without a name come in runs of one file: its headers are kept. */
+/* Consecutive addresses without a name are often in one file, so its headers are kept. */
 static bool find_start(struct symbol_store *store, const struct binary *binary, uint64_t address,
 		       uint64_t *start)
 {
@@ -169,7 +169,7 @@ static bool find_start(struct symbol_store *store, const struct binary *binary, 
 		elf_image_deinit(&store->image);
 		store->image = (struct elf_image){ .fd = -1 };
 		store->image_id = binary->executable_id;
-		/* It has no segments then. */
+		/* On failure the image has no segments. */
 		if (file.fd >= 0)
 			(void)elf_image_init_fd(&store->image, file.fd);
 	}
@@ -180,7 +180,7 @@ static bool find_start(struct symbol_store *store, const struct binary *binary, 
 	return !err;
 }
 
-/* What stands for the name of the function that has the code. */
+/* The substitute for the name of the function that has the code. */
 static uint32_t name_start(struct symbol_store *store, const struct binary *binary,
 			   uint64_t address, uint32_t count)
 {
@@ -198,7 +198,7 @@ static uint32_t name_start(struct symbol_store *store, const struct binary *bina
 	return count;
 }
 
-/* glibc's second names for its own use, which are there only where its debug file is. */
+/* Removes the prefix of glibc's internal aliases, which are present only in its debug file. */
 static const char *without_alias_prefix(const char *function)
 {
 	static const char prefix[] = "__GI_";
@@ -206,7 +206,7 @@ static const char *without_alias_prefix(const char *function)
 	return text_starts_with(function, prefix) ? function + sizeof(prefix) - 1 : function;
 }
 
-/* The names stay where they are where they mean nothing else. */
+/* Names that are not mangled stay where they are. */
 static void demangle_frames(struct symbol_store *store, uint32_t count)
 {
 	text_builder_clear(&store->names);
@@ -238,7 +238,7 @@ static uint32_t resolve(struct symbol_lookup *lookup, struct binary *binary, uin
 	uint32_t count = 0;
 	bool is_place;
 
-	/* The names of kernel functions come with their frames. */
+	/* Kernel frames already have their function names. */
 	if (!capacity || binary->is_kernel)
 		return 0;
 	if (binary_file_is_known(binary))

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * symbols/ names native code on the host. The symbol store answers a struct symbol_lookup
- * (lib/model/symbol_lookup.h) from the binary's open file, so that exited processes and deleted files
- * have names too: code of Go by Go's own table (go_symbols.h), all else, and what that table does not
- * name, from ranges (range_file.h): functions, what is inlined into them, files and lines. Until there are
- * any, or without a source of them, names come from .symtab and .dynsym.
+ * symbols/ names native code on the host. The symbol store implements a struct symbol_lookup
+ * (lib/model/symbol_lookup.h) with the binary's open file, so that exited processes and deleted
+ * files have names too. Go's code is named by Go's own table (go_symbols.h). All other code, and Go
+ * code that the table does not name, is named by ranges (range_file.h): functions, inlined
+ * functions, files and lines. As long as there are no ranges, or without a source of them, names
+ * come from .symtab and .dynsym.
  *
- * Symbol tables are read when a binary is first asked for, and the least recently used ones are
- * dropped above a limit of bytes. Strings that are given out are valid until the next call.
+ * Symbol tables are read when a binary is first looked up, and the least recently used ones are
+ * dropped above a limit of bytes. Returned strings are valid until the next call.
  */
 #ifndef SYMBOLS_SYMBOL_STORE_H
 #define SYMBOLS_SYMBOL_STORE_H
@@ -25,24 +26,27 @@ struct symbol_store_options {
 	/** Borrowed; NULL: no ranges. */
 	struct range_source *ranges;
 	enum range_depth depth;
-	/** Of binaries that are elsewhere. Borrowed; NULL: they have no names. */
+	/** Ranges of binaries of other machines. Borrowed; NULL: they have no names. */
 	struct range_source *uploaded;
 	/**
-	 * Of the symbol tables that are kept; one table may exceed it for itself. Names of Go take
-	 * GO_SYMBOLS_MAX_BYTES of it, or are on top of it if it is not larger than that. 0: names of
-	 * other code come from ranges alone, and no file is read but Go's.
+	 * Limit of the cached symbol tables; a single table may exceed it. Names of Go use
+	 * GO_SYMBOLS_MAX_BYTES of it; if it is not larger than that, they use additional memory. 0:
+	 * names of other code come only from ranges, and only Go's files are read.
 	 */
 	size_t table_limit_bytes;
-	/** Reads files whose file system may never answer, too. */
+	/** Also reads files whose file system may never answer. */
 	bool reads_remote;
-	/** For files that no process runs any more, by their paths. Borrowed; NULL: those are not read. */
+	/**
+	 * For opening files by path that no process runs any more. Borrowed; NULL: those are not
+	 * read.
+	 */
 	const struct path_judge *judge;
 	/**
-	 * Where there is no name, what stands for it is "file+0x" and the address at which the function begins,
-	 * if .eh_frame tells. Only where files are read.
+	 * For code without a name, uses "file+0x" and the address at which the function begins, if
+	 * .eh_frame has it. Only where files are read.
 	 */
 	bool names_starts;
-	/** Names as they were written (demangle.h; glibc's without __GI_), and not as linkers see them. */
+	/** Returns demangled names (demangle.h; glibc's without __GI_) instead of linkage names. */
 	bool demangles;
 };
 
@@ -52,7 +56,7 @@ struct symbol_store;
 int symbol_store_create(const struct symbol_store_options *options, struct symbol_store **store);
 void symbol_store_destroy(struct symbol_store *store);
 
-/** The store as outputs see it. Borrowed: it lives as long as the store. */
+/** The store as a lookup. Borrowed; valid while the store exists. */
 struct symbol_lookup *symbol_store_lookup(struct symbol_store *store);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an upload costs (to write, check and hash it) is paid by the thread that brings it, without the lock; what is
- * in a file that was there before by who first asks for it. The lock is for two tables: of ids, with what they name,
- * and of files that are mapped, by content.
+ * The thread that brings an upload pays for writing, checking and hashing it, without the lock.
+ * Checking an older file is paid by the first caller that asks for it. The lock guards two tables:
+ * ids with their files, and mapped files by content.
  */
 #include "symbols/uploaded_ranges.h"
 
@@ -20,25 +20,25 @@
 #include "lib/base/lru_cache.h"
 
 enum {
-	/* Ids that were asked for, and files that are mapped. */
+	/* Limits of looked-up ids and of mapped files. */
 	FOUND_MAX = 8192,
 	MAPPED_MAX = 1024,
-	/* Uploads that are done, and whose last piece may come again. */
+	/* Finished uploads whose last piece may be repeated. */
 	FINISHED_MAX = 64,
 	/* Ids are files of 16 bytes; each takes a block of 4 KiB. */
 	NAME_BYTES = sizeof(struct hash128),
 };
 
-/* Range files that are uploaded are known by their content. */
+/* Uploaded range files are identified by their content instead. */
 static const struct hash128 no_key;
 
 struct upload {
-	/* 0: there is none. */
+	/* 0: unused. */
 	uint64_t id;
 	struct new_file file;
 	uint64_t size;
 	uint64_t received;
-	/* Where the last piece began. */
+	/* Offset of the last piece. */
 	uint64_t last_offset;
 	uint64_t last_ns;
 };
@@ -52,16 +52,19 @@ struct finished_upload {
 struct uploaded_ranges {
 	struct range_source source;
 	struct file_cache *files;
-	/* By the hash of an id: the key of the file. */
+	/* Maps the hash of an id to the key of a file. */
 	struct file_cache *names;
-	/* Of the thread that brings them. */
+	/* Used only by the thread that brings the pieces. */
 	struct upload uploads[UPLOADS_MAX];
 	struct finished_upload finished[FINISHED_MAX];
 	size_t next_finished;
 	uint64_t evicted;
 	atomic_uint_fast64_t changes;
 	pthread_mutex_t lock;
-	/* Under the lock: hash of an id -> struct found, and key of a file -> struct mapped_ranges. */
+	/*
+	 * Guarded by the lock; found maps the hash of an id to a struct found, mapped the key of a
+	 * file to a struct mapped_ranges.
+	 */
 	struct lru_cache found;
 	struct lru_cache mapped;
 };
@@ -148,7 +151,7 @@ static void deinit_tables(struct uploaded_ranges *uploaded)
 	lru_cache_deinit(&uploaded->mapped);
 }
 
-/* With the lock. Without memory it is mapped again. */
+/* Called with the lock held. Without memory the file is mapped again later. */
 static void put_mapped(struct uploaded_ranges *uploaded, struct hash128 key,
 		       struct mapped_ranges *mapped)
 {
@@ -175,7 +178,7 @@ static struct upload *find_upload(struct uploaded_ranges *uploaded, uint64_t id)
 	return NULL;
 }
 
-/* The one that has rested for longest; NULL: there is none. */
+/* The upload that has been idle longest; NULL: there is none. */
 static struct upload *least_recent(struct uploaded_ranges *uploaded)
 {
 	struct upload *least = NULL;
@@ -198,7 +201,7 @@ static uint64_t unfinished_bytes(const struct uploaded_ranges *uploaded)
 	return bytes;
 }
 
-/* A place for an upload of @size bytes; those that rest make way. */
+/* Makes room for an upload of @size bytes, if needed by ending idle ones, and finds a free slot. */
 static int make_place(struct uploaded_ranges *uploaded, uint64_t size, uint64_t now_ns,
 		      struct upload **place)
 {
@@ -282,7 +285,7 @@ static int write_piece(struct upload *upload, const struct upload_piece *piece, 
 	return 0;
 }
 
-/* All of it is there: checks it, and takes its key. */
+/* The upload is complete: checks it and computes its key. */
 static int check_file(const struct upload *upload, struct mapped_ranges **mapped,
 		      struct hash128 *key)
 {
@@ -301,7 +304,10 @@ static void release_ranges(struct mapped_ranges **mapped)
 	mapped_ranges_unref(*mapped);
 }
 
-/* Of a file that is mapped already the one on disk stays, since it would go on to take its room. */
+/*
+ * If the file is mapped already, the one on disk stays, because while mapped it would keep using
+ * its space.
+ */
 static int keep_file(struct uploaded_ranges *uploaded, const struct upload *upload,
 		     struct hash128 key, struct mapped_ranges *mapped)
 {
@@ -314,7 +320,7 @@ static int keep_file(struct uploaded_ranges *uploaded, const struct upload *uplo
 	} else {
 		err = file_cache_keep(uploaded->files, key, &upload->file);
 		evicted = file_cache_evicted(uploaded->files);
-		/* What is mapped takes its room, too. */
+		/* Mapped files use disk space too. */
 		if (evicted != uploaded->evicted) {
 			deinit_tables(uploaded);
 			init_tables(uploaded);
@@ -349,7 +355,7 @@ static int name_file(struct uploaded_ranges *uploaded, const struct upload_piece
 	if (piece->file_id)
 		names[count++] = name_key(FILE_ID, piece->file_id, sizeof(*piece->file_id));
 	err = write_names(uploaded, names, count, key);
-	/* First, so that who has found the old one does not put it back. */
+	/* Incremented first, so that a concurrent look-up does not store the old file. */
 	uploaded->changes++;
 	pthread_mutex_lock(&uploaded->lock);
 	for (size_t i = 0; i < count; i++)
@@ -380,7 +386,7 @@ static int finish_upload(struct uploaded_ranges *uploaded, struct upload *upload
 	return err;
 }
 
-/* Whether it was taken before, and last. */
+/* True if this piece was already taken as the last one. */
 static bool is_repeated(struct uploaded_ranges *uploaded, const struct upload_piece *piece)
 {
 	const struct upload *upload = find_upload(uploaded, piece->upload_id);
@@ -437,7 +443,7 @@ uint64_t uploaded_ranges_changes(struct uploaded_ranges *uploaded)
 
 /* --- the source --- */
 
-/* A reference; NULL if it is not mapped. */
+/* Returns a reference; NULL if it is not mapped. */
 static struct mapped_ranges *get_mapped(struct uploaded_ranges *uploaded, struct hash128 key)
 {
 	struct mapped_ranges *mapped;
@@ -450,7 +456,7 @@ static struct mapped_ranges *get_mapped(struct uploaded_ranges *uploaded, struct
 	return mapped;
 }
 
-/* What may have been damaged since goes, if no new one has come in its place. */
+/* Removes a file that has been damaged, unless a new one has replaced it. */
 static void remove_damaged(struct uploaded_ranges *uploaded, struct hash128 key)
 {
 	pthread_mutex_lock(&uploaded->lock);
@@ -493,7 +499,7 @@ static struct mapped_ranges *open_named(struct uploaded_ranges *uploaded, struct
 	return mapped;
 }
 
-/* With the lock. Without memory it is looked up again. */
+/* Called with the lock held. Without memory the id is looked up again later. */
 static void put_found(struct uploaded_ranges *uploaded, struct hash128 name,
 		      struct mapped_ranges *mapped)
 {
@@ -527,7 +533,10 @@ static struct mapped_ranges *find_named(struct uploaded_ranges *uploaded, struct
 	return mapped;
 }
 
-/* The very file, if somebody had it; else what has its build id, such as its debug file. */
+/*
+ * The ranges of the file itself, if they were uploaded; else those of a file with its build id, such
+ * as its debug file.
+ */
 static struct mapped_ranges *get(struct range_source *source, struct binary *binary,
 				 enum range_depth depth)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Range files of files that are not on this machine, as others uploaded them, found by build id and by file id: a
- * source for the binaries of received samples. They lie in the cache directory, by a hash of what is in them, and
- * beside them, by the id, which of them it names. What is uploaded comes in pieces and is believed only as far as its
- * reader believes anything (range_file.h); the last upload for an id wins.
+ * Range files that other machines have uploaded for files that are not on this machine, found by
+ * build id and by file id: a source for the binaries of received samples. They are stored in the
+ * cache directory, named by a hash of their contents; for each id a second file contains that name.
+ * Uploads arrive in pieces. Their contents are trusted no further than the reader trusts any range
+ * file (range_file.h). The last upload for an id replaces earlier ones.
  *
- * On disk: UPLOADS_KEPT_MAX_BYTES of files, UPLOAD_MAX_BYTES of what is not whole yet, and UPLOAD_NAMES_MAX ids with
- * a block each.
+ * On disk: UPLOADS_KEPT_MAX_BYTES of files, UPLOAD_MAX_BYTES of incomplete files, and
+ * UPLOAD_NAMES_MAX ids with a block each.
  */
 #ifndef SYMBOLS_UPLOADED_RANGES_H
 #define SYMBOLS_UPLOADED_RANGES_H
@@ -16,40 +17,44 @@
 #include "symbols/range_source.h"
 
 enum {
-	/** Uploads at once. */
+	/** Simultaneous uploads. */
 	UPLOADS_MAX = 4,
 	UPLOAD_NAMES_MAX = 16 << 10,
 };
 
-/** Of one range file, and of all that are not whole yet together. */
+/** Limit of one range file, and of all incomplete ones together. */
 #define UPLOAD_MAX_BYTES (512ULL << 20)
 #define UPLOADS_KEPT_MAX_BYTES (1536ULL << 20)
-/** One that has rested for so long gives its place to another; and it ends. */
+/**
+ * An upload that was idle for UPLOAD_IDLE_NS may be replaced by another; after UPLOAD_END_NS it is
+ * dropped.
+ */
 #define UPLOAD_IDLE_NS (30 * NS_PER_SECOND)
 #define UPLOAD_END_NS (90 * NS_PER_SECOND)
 
-/** Pieces come from one thread, the source is for all. */
+/** Pieces are added by one thread; any thread may use the source. */
 struct uploaded_ranges;
 
-/** @directory: as of file_cache_create(), and its errors. */
+/** @directory and errors are those of file_cache_create(). */
 int uploaded_ranges_create(const char *directory, struct uploaded_ranges **uploaded);
 
 /** Takes NULL. */
 void uploaded_ranges_destroy(struct uploaded_ranges *uploaded);
 
 /**
- * Takes a piece, at @now_ns of CLOCK_MONOTONIC; with the last one the file is there. A piece that was taken is taken
- * again: its sender may not have heard. -EBADMSG for what is no range file, -E2BIG for more than UPLOAD_MAX_BYTES,
- * -EINVAL for a piece that makes no sense, -EAGAIN if it is not the next one: the upload is to begin anew, -EBUSY if
- * others have all places; each with a text for the sender. Others as the system calls say.
+ * Takes a piece at time @now_ns (CLOCK_MONOTONIC); with the last piece the file becomes available.
+ * A repeated piece is accepted again, because its sender may not have received the answer. -EBADMSG
+ * if it is not a range file, -E2BIG for more than UPLOAD_MAX_BYTES, -EINVAL for an invalid piece,
+ * -EAGAIN if it is not the next piece, so that the upload must be restarted, -EBUSY if other
+ * uploads use all slots; each with a text for the sender. Others are errors of system calls.
  */
 int uploaded_ranges_add(struct uploaded_ranges *uploaded, const struct upload_piece *piece,
 			uint64_t now_ns);
 
-/** For binaries of other machines. Waits for no upload. Borrowed. */
+/** The source for binaries of other machines. It never waits for an upload. Borrowed. */
 struct range_source *uploaded_ranges_source(struct uploaded_ranges *uploaded);
 
-/** A number that grows with each file that came. Any thread. */
+/** A number that grows with each complete upload. Any thread. */
 uint64_t uploaded_ranges_changes(struct uploaded_ranges *uploaded);
 
 #endif

@@ -62,7 +62,7 @@ static json_t *totals_json(const struct api_totals *totals)
 	return object;
 }
 
-/* The ages of what waits, and the processes that do not answer. */
+/* The ages of what waits, and the processes that do not respond. */
 static json_t *delays_json(const struct api_totals *totals)
 {
 	json_t *object = json_object(), *pids = json_array();
@@ -118,7 +118,7 @@ static int answer_status(struct question *question, json_t *object)
 	return 0;
 }
 
-/* --- the outside --- */
+/* --- the interface --- */
 
 static const struct {
 	const char *path;

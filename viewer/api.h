@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What the page asks for, answered from the history as viewer/page/API.md has it: no HTTP here. One thread.
+ * Answers the page's requests from the history, as viewer/page/API.md describes. There is no HTTP
+ * here. One thread.
  */
 #ifndef VIEWER_API_H
 #define VIEWER_API_H
@@ -13,7 +14,7 @@
 #include "lib/model/symbol_lookup.h"
 #include "viewer/history.h"
 
-/** What the answers say of the agent beside its samples. */
+/** Facts about the agent, apart from its samples. */
 struct api_totals {
 	uint64_t samples;
 	uint64_t idle;
@@ -21,13 +22,19 @@ struct api_totals {
 	uint64_t complete;
 	uint64_t guesses;
 	uint64_t errors;
-	/** How old, in ms, what waits longest is: of samples, and of news of processes. 0: nothing waits. */
+	/**
+	 * Age in ms of the oldest waiting sample and of the oldest waiting process event. 0:
+	 * nothing waits.
+	 */
 	uint64_t oldest_sample_ms;
 	uint64_t oldest_event_ms;
-	/** Processes whose memory or files do not answer. */
+	/** Processes whose memory or files do not respond. */
 	uint32_t hanging_count;
 	uint32_t hanging_pids[HANGING_PROCESSES_MAX];
-	/** Binaries whose debug data is still to be read, and a number that grows when names get better. */
+	/**
+	 * Binaries whose debug data is still to be read, and a number that grows when names get
+	 * better.
+	 */
 	uint64_t names_pending;
 	uint64_t names_generation;
 };
@@ -35,7 +42,9 @@ struct api_totals {
 /** Strings are borrowed. */
 struct api_config {
 	struct history *history;
-	/** Native names; NULL for none. For the thread that asks alone. */
+	/**
+	 * Names of native frames; NULL for none. Used only by the thread that calls api_answer().
+	 */
 	struct symbol_lookup *lookup;
 	/** Fills *@totals, which is zeroed. May be NULL. */
 	void (*read_totals)(void *context, struct api_totals *totals);
@@ -43,27 +52,27 @@ struct api_config {
 	const char *version;
 	const char *host;
 	const char *kernel;
-	/** "this machine", or the file that is shown. */
+	/** "this machine", or the name of the opened file. */
 	const char *source;
 	bool is_live;
 	bool token_needed;
 	uint32_t samples_per_second;
 	uint32_t cpu_count;
-	/** 0: without end. */
+	/** 0: unlimited. */
 	uint64_t retention_ns;
-	/** The same moment by both clocks: the history's time 0. */
+	/** The history's time 0 by both clocks. */
 	uint64_t epoch_realtime_ns;
 	uint64_t epoch_monotonic_ns;
 };
 
-/** Decoded by who speaks HTTP; may hold any byte but NUL. */
+/** Decoded by the HTTP server; may hold any byte but NUL. */
 struct api_parameter {
 	const char *name;
 	const char *value;
 };
 
 struct api_request {
-	/** Behind "/api/". */
+	/** The path after "/api/". */
 	const char *path;
 	const struct api_parameter *parameters;
 	size_t parameter_count;
@@ -71,13 +80,13 @@ struct api_request {
 };
 
 struct api_answer {
-	/** Of HTTP. */
+	/** The HTTP status. */
 	unsigned int status;
 	const char *content_type;
-	/** The caller's, to be freed; NULL only without memory. */
+	/** The caller frees it; NULL only without memory. */
 	char *body;
 	size_t bytes;
-	/** Of a download, else "". */
+	/** File name of a download, else "". */
 	char file_name[128];
 };
 
@@ -87,10 +96,10 @@ struct api;
 int api_create(const struct api_config *config, struct api **api);
 void api_destroy(struct api *api);
 
-/** To be called now and then, also while nobody asks: lets go of what the history no longer has. */
+/** Frees what the history no longer has. Call it regularly, also while there are no requests. */
 void api_tidy(struct api *api);
 
-/** Fills *@answer, whatever is asked for. */
+/** Fills *@answer for any request. */
 void api_answer(struct api *api, const struct api_request *request, struct api_answer *answer);
 
 #endif

@@ -19,13 +19,16 @@
 #include "viewer/flame_page.h"
 
 enum {
-	/* Of one file: distinct samples, and samples whose times are written; each takes memory while it is made. */
+	/*
+	 * Limits of one file: distinct samples, and samples that are written with their times; both
+	 * need memory while the file is made.
+	 */
 	EXPORT_DISTINCT_MAX = 512 << 10,
 	EXPORT_TIMES_MAX = 2 << 20,
 	EXPORT_MAX_BYTES = 256 << 20,
-	/* What the lists of folded stacks may take. */
+	/* Memory limit of the lists for folded stacks. */
 	EXPORT_LISTS_MAX_BYTES = 128 << 20,
-	/* Of the page: more than it shows of a live one. */
+	/* Limit of the exported page; a live page shows fewer nodes. */
 	PAGE_NODES = 20000,
 	CPU_BITS = 32,
 };
@@ -33,10 +36,10 @@ enum {
 VECTOR_DEFINE(stored_sample_vector, struct stored_sample)
 
 struct export_content {
-	/* By key and CPU: places in stored. */
+	/* Maps key and CPU to an index in stored. */
 	struct hash_map places;
 	struct stored_sample_vector stored;
-	/* Those of the first one, of the second, ...; NULL if they are not wanted. */
+	/* Times of the first stored sample, of the second, ...; NULL if times are not wanted. */
 	uint64_t *times;
 	uint64_t samples;
 };
@@ -84,7 +87,7 @@ static int count_sample(struct question *question, const struct history_sample *
 	return 0;
 }
 
-/* Goes through the samples that are selected; without @keeps_cpus they are all of none. */
+/* Calls a function for each selected sample. Without @keeps_cpus the samples have no CPU. */
 static int each_sample(struct question *question, bool keeps_cpus, struct export_content *content,
 		       int (*take)(struct question *question, const struct history_sample *sample,
 				   struct export_content *content))
@@ -107,7 +110,7 @@ static int each_sample(struct question *question, bool keeps_cpus, struct export
 	return more;
 }
 
-/* Puts its time behind those that its stored sample has already: `count` grows anew. */
+/* Appends the time to those of its stored sample. `count` starts again from 0 for this. */
 static int put_time(struct question *question, const struct history_sample *sample,
 		    struct export_content *content)
 {
@@ -158,7 +161,7 @@ static int compare_counts(const void *a, const void *b)
 	return (one->times_ns > other->times_ns) - (one->times_ns < other->times_ns);
 }
 
-/* All that is selected, the most frequent first. */
+/* Collects all selected samples, the most frequent first. */
 static int collect(struct question *question, bool keeps_cpus, bool keeps_times,
 		   struct export_content *content)
 {
@@ -192,7 +195,7 @@ static int write_folded(struct question *question, const struct sample_snapshot 
 	return 0;
 }
 
-/* The flame graph that the page shows. */
+/* Writes the flame graph that the page shows. */
 static int write_page(struct question *question, const struct sample_snapshot *snapshot, FILE *out)
 {
 	_cleanup_(free_pointer) char *text = NULL;
@@ -226,7 +229,7 @@ static uint64_t start_ns(const struct question *question)
 	return (from > question->first_ms ? from : question->first_ms) * NS_PER_MS;
 }
 
-/* Of a file that does not say. */
+/* 1 for an opened file without a sampling rate. */
 static uint32_t samples_per_second(const struct api_config *config)
 {
 	return config->samples_per_second ? config->samples_per_second : 1;
@@ -283,7 +286,7 @@ static const struct format {
 
 enum { FORMAT_COUNT = sizeof(formats) / sizeof(formats[0]) };
 
-/* Letters, digits, dots and dashes only: it goes into a header. */
+/* Only letters, digits, dots and dashes, because the name goes into a header. */
 static void name_file(const struct question *question, const char *suffix,
 		      struct api_answer *answer)
 {
@@ -310,9 +313,9 @@ static void name_file(const struct question *question, const char *suffix,
 VECTOR_DEFINE(char_vector, char)
 
 struct body {
-	/* A zero behind them. */
+	/* Ends with a NUL. */
 	struct char_vector bytes;
-	/* More was to be written than may be. */
+	/* True if the limit was exceeded. */
 	bool is_full;
 };
 
@@ -321,7 +324,7 @@ static void body_deinit(struct body *body)
 	char_vector_deinit(&body->bytes);
 }
 
-/* Of fopencookie(): 0 is an error. */
+/* A write function for fopencookie(), which takes 0 as an error. */
 static ssize_t body_append(void *cookie, const char *bytes, size_t count)
 {
 	struct body *body = cookie;
@@ -336,7 +339,7 @@ static ssize_t body_append(void *cookie, const char *bytes, size_t count)
 	return (ssize_t)count;
 }
 
-/* Has @format write it, all or nothing. */
+/* Lets @format write the body, completely or not at all. */
 static int write_body(struct question *question, const struct format *format,
 		      const struct sample_snapshot *snapshot, struct body *body)
 {

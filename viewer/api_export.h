@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** What is selected, as the files that -output writes. */
+/** Exports the selected samples in the formats that -output writes. */
 #ifndef VIEWER_API_EXPORT_H
 #define VIEWER_API_EXPORT_H
 

@@ -10,13 +10,13 @@
 #include "lib/base/hash128.h"
 
 enum {
-	/* Of each list. */
+	/* Limit of each list. */
 	ENTRIES_MAX = 200,
 	CPUS_MAX = 8192,
 };
 
 struct facet_entry {
-	/* A key of the history that has it; of CPUs their number. */
+	/* A key of the history that has the entry; for CPUs the CPU's number. */
 	uint32_t number;
 	uint64_t count;
 };
@@ -40,12 +40,12 @@ enum facet_kind {
 struct facets {
 	struct question *question;
 	struct facet lists[FACET_COUNT];
-	/* By number of a key, with the CPUs that are chosen. */
+	/* Samples by key number, limited to the selected CPUs. */
 	uint64_t *counts;
 	uint64_t *cpus;
 };
 
-/* The selectors that choose from each list. */
+/* The selectors that belong to each list. */
 static const unsigned int own_selectors[FACET_COUNT] = {
 	[FACET_PROCESSES] = 1U << SELECT_PID | 1U << SELECT_COMM,
 	[FACET_THREADS] = 1U << SELECT_TID | 1U << SELECT_THREAD,
@@ -54,7 +54,10 @@ static const unsigned int own_selectors[FACET_COUNT] = {
 	[FACET_KINDS] = 1U << SELECT_KIND,
 };
 
-/* What entries are told apart by; equal texts of a history are the same pointers, but for hosts. No padding. */
+/*
+ * Entries with equal keys are merged. Equal texts of a history are the same pointers, except for
+ * hosts. No padding.
+ */
 struct entry_key {
 	uint64_t text;
 	uint64_t host_hash;
@@ -117,7 +120,7 @@ static int add_key(struct facets *facets, enum facet_kind list, uint32_t number,
 		return add_entry(facet, text, strlen(text) + 1, number, count);
 	default:
 		err = leaf_kind(facets, key, &kind);
-		/* A stack without a frame is of no kind. */
+		/* A stack without a frame has no kind. */
 		if (err || kind == TEXT_KIND_COUNT)
 			return err;
 		return add_entry(facet, &kind, sizeof(kind), kind, count);
@@ -152,7 +155,7 @@ static int add_keys(struct facets *facets)
 		if (!facets->counts[i])
 			continue;
 		for (enum facet_kind list = 0; list < FACET_COUNT && !err; list++) {
-			/* Known since it was counted. */
+			/* misses[i] is known since the key was counted. */
 			if (!(question->misses[i] & ~own_selectors[list]))
 				err = add_key(facets, list, i, facets->counts[i]);
 		}
@@ -220,7 +223,7 @@ static void put_list(struct facets *facets, enum facet_kind list, const char *na
 	put_number(object, total_name, entries->count);
 }
 
-/* In the order of their numbers: they stand in a row. */
+/* CPUs are sorted by number: the page shows them in a row. */
 static void put_cpus(const struct facets *facets, json_t *object)
 {
 	json_t *array = json_array();

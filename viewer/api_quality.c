@@ -6,7 +6,7 @@
 #include "lib/model/languages.h"
 #include "viewer/quality.h"
 
-/* Of each list. */
+/* Limit of each list. */
 enum { ROWS_MAX = 200 };
 
 static void put_reason(json_t *object, const uint64_t reasons[REASON_COUNT])
@@ -18,7 +18,9 @@ static void put_reason(json_t *object, const uint64_t reasons[REASON_COUNT])
 	put_text(object, "mend", reason.mend);
 }
 
-/* What the process says of itself, else what its frames do: "python, java". */
+/*
+ * The runtime that the process's attributes name, else the languages of its frames: "python, java".
+ */
 static void put_runtime(json_t *object, const struct process_quality *row)
 {
 	_cleanup_(text_builder_deinit) struct text_builder text = { 0 };

@@ -38,7 +38,7 @@ static const char *const column_names[COLUMN_COUNT] = {
 	[COLUMN_BASE_SELF] = "base_self", [COLUMN_BASE_TOTAL] = "base_total",
 };
 
-/* Texts that the tree has, once each. */
+/* The texts in the tree, each once. */
 struct shown_texts {
 	json_t *array;
 	struct hash_map places;
@@ -52,7 +52,7 @@ static json_int_t place_text(struct shown_texts *shown, const struct stack_names
 	if (hash_map_find(&shown->places, text, &place))
 		return (json_int_t)place;
 	json_array_append_new(shown->array, json_string(stack_names_text(names, text)));
-	/* Without memory it stands there twice. */
+	/* If there is no memory, the text is added again the next time. */
 	hash_map_set(&shown->places, text, place);
 	return (json_int_t)place;
 }
@@ -60,7 +60,7 @@ static json_int_t place_text(struct shown_texts *shown, const struct stack_names
 struct tree_writer {
 	const struct stack_names *names;
 	const struct asked_stacks *asked;
-	/* The root's. */
+	/* Name of the root. */
 	const char *name;
 	struct shown_texts texts;
 	struct shown_texts files;
@@ -96,7 +96,7 @@ static void put_function(struct tree_writer *writer, const struct flame_node *no
 	put(writer, COLUMN_FLAGS, function->flags);
 }
 
-/* The name stands first among the texts, under the number of none. */
+/* The root's name is text 0, which is no function's. */
 static void put_root(struct tree_writer *writer)
 {
 	json_array_append_new(writer->texts.array, text_json(writer->name));
@@ -108,7 +108,7 @@ static void put_root(struct tree_writer *writer)
 	put(writer, COLUMN_FLAGS, 0);
 }
 
-/* @root: what the shares of the tree are of. */
+/* @root has the totals for the shares of the tree. */
 static void put_counts(struct tree_writer *writer, const struct flame_node *node,
 		       const struct flame_node *root)
 {
@@ -174,7 +174,10 @@ static json_t *tree_json(const struct question *question, const struct asked_sta
 
 /* --- stacks of numbers --- */
 
-/* Stacks whose numbers lie one behind the other; until they are laid out, they say where. */
+/*
+ * Stacks whose numbers are stored one after the other. `starts` has their offsets until the stacks
+ * get pointers.
+ */
 struct numbered_stacks {
 	struct number_vector numbers;
 	struct flame_stack_vector stacks;
@@ -210,7 +213,7 @@ static int push_place(struct numbered_stacks *numbered, const struct asked_stack
 	return number_vector_push(&numbered->numbers, asked_number(asked, question, place));
 }
 
-/* The tree of all of them, as @key of @object. */
+/* Sets @key of @object to the tree of all stacks. */
 static int put_tree(const struct question *question, const struct asked_stacks *asked,
 		    struct numbered_stacks *numbered, size_t max_nodes, const char *name,
 		    json_t *object, const char *key)
@@ -231,7 +234,7 @@ static int put_tree(const struct question *question, const struct asked_stacks *
 	return err;
 }
 
-/* Of many stacks growth by doubling would take twice the memory. */
+/* For many stacks, growing by doubling would need twice the memory. */
 static int reserve_stacks(struct numbered_stacks *numbered, const struct asked_stacks *asked)
 {
 	size_t count = 0;
@@ -288,7 +291,7 @@ int answer_flame(struct question *question, json_t *object)
 
 struct sandwich {
 	const char *name;
-	/* NULL: any. */
+	/* NULL: any kind. */
 	const char *kind;
 	uint64_t self;
 	uint64_t samples;

@@ -5,11 +5,11 @@
 
 #include "viewer/question.h"
 
-/** Fills @object, as viewer/page/API.md says. -EINVAL, -ENOMEM. */
+/** Fills @object as in viewer/page/API.md. -EINVAL, -ENOMEM. */
 int answer_flame(struct question *question, json_t *object);
 int answer_sandwich(struct question *question, json_t *object);
 
-/** The same as answer_flame(), with so many nodes at most. */
+/** Like answer_flame(), with at most @max_nodes nodes. */
 int flame_json(struct question *question, size_t max_nodes, json_t *object);
 
 #endif

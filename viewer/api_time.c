@@ -15,7 +15,7 @@ enum {
 	MS_PER_SECOND = 1000,
 };
 
-/* From @from_ms on, so many cells as there are counts. */
+/* Consecutive time ranges from @from_ms, one per count. */
 struct cells {
 	uint64_t from_ms;
 	uint64_t to_ms;
@@ -23,7 +23,7 @@ struct cells {
 	size_t count;
 };
 
-/* The range that is asked for, as far as there are samples in it. */
+/* Sets the requested range, clipped to the samples. */
 static void clip_range(const struct question *question, struct cells *cells)
 {
 	cells->from_ms = question->selection.from_ms;
@@ -45,7 +45,7 @@ static json_t *counts_json(const struct cells *cells)
 	return array;
 }
 
-/* Counts the samples that the question selects; @cell_of says where, by milliseconds since cells->from_ms. */
+/* Counts the selected samples; @cell_of maps milliseconds since cells->from_ms to a cell. */
 static int count_cells(struct question *question, struct cells *cells,
 		       size_t (*cell_of)(const void *context, uint64_t ms), const void *context)
 {
@@ -83,7 +83,7 @@ int answer_timeline(struct question *question, json_t *object)
 
 	if (err)
 		return err;
-	/* What is asked for, samples or not, so that the page's axis is that. */
+	/* The requested range, with or without samples, so that it becomes the page's axis. */
 	clip_range(question, &cells);
 	if (question->selection.from_ms)
 		cells.from_ms = question->selection.from_ms;

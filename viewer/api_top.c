@@ -14,13 +14,13 @@ enum {
 };
 
 struct top_row {
-	/* Of a function, or with lines of a place. */
+	/* The number of a function, or with lines of a code location. */
 	uint32_t number;
 	uint64_t self;
 	uint64_t total;
 	uint64_t base_self;
 	uint64_t base_total;
-	/* The last stack that was counted, from 1 on: a recursive function counts once. */
+	/* The last stack that was counted, from 1: a recursive function counts once per stack. */
 	size_t counted;
 };
 
@@ -104,7 +104,7 @@ static bool is_wanted(const struct question *question, const struct asked_stacks
 	       strcasestr(stack_names_text(names, names->functions.items[function].name), text);
 }
 
-/* Sorts @rows, @count of which there may be, and puts the first @limit of those that there are, with @text. */
+/* Sorts @rows, of which there are @count, and writes the first @limit that match @text. */
 static void put_rows(const struct question *question, const struct asked_stacks *asked,
 		     struct top_row *rows, size_t count, uint64_t limit, bool by_self,
 		     json_t *object)

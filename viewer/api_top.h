@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Functions by their samples. Errors have a text for users. */
+/** Functions by their number of samples. Errors have a text for users. */
 #ifndef VIEWER_API_TOP_H
 #define VIEWER_API_TOP_H
 
 #include "viewer/question.h"
 
-/** Fills @object, as viewer/page/API.md says. -EINVAL, -ENOMEM. */
+/** Fills @object as in viewer/page/API.md. -EINVAL, -ENOMEM. */
 int answer_top(struct question *question, json_t *object);
 
 #endif

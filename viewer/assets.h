@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** The page's files, inside the program: viewer/assets/, as `make page` builds them. */
+/** The page's files, compiled into the program: viewer/assets/, which `make page` builds. */
 #ifndef VIEWER_ASSETS_H
 #define VIEWER_ASSETS_H
 
@@ -13,7 +13,7 @@ struct asset {
 	size_t count;
 };
 
-/** That of a path of a URL, "/" being the page; NULL if there is none. */
+/** The asset for a URL's path ("/" is the page); NULL if there is none. */
 const struct asset *asset_find(const char *path);
 
 #endif

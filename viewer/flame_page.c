@@ -9,17 +9,20 @@
 #include "lib/base/cleanup.h"
 #include "viewer/flame_tree.h"
 
-/* The page, as it is built by `make page` and committed. */
+/* The page, built by `make page` and committed. */
 __asm__(".pushsection .rodata\n"
 	"flame_page: .incbin \"viewer/assets/export.html\"\n"
 	"flame_page_end: .byte 0\n"
 	".popsection\n");
 extern const char flame_page[], flame_page_end[];
 
-/* Behind it stands what the page draws. */
+/* The profile is inserted after this tag. */
 static const char place[] = "<script type=\"application/json\" id=\"profile\">";
 
-/* Valid UTF-8, as all texts of frames are. `<` could begin the end of the element. */
+/*
+ * Writes @text, valid UTF-8 like all frame texts. `<` is escaped, because it could start the
+ * element's end tag.
+ */
 static void put_string(FILE *out, const char *text, size_t length)
 {
 	putc('"', out);
@@ -36,7 +39,7 @@ static void put_string(FILE *out, const char *text, size_t length)
 	putc('"', out);
 }
 
-/* The marks at the end of a text say what its kind and flags say, too: "_[k]". */
+/* Cuts the suffix of a text, such as "_[k]", which kind and flags express already. */
 static size_t name_length(const char *text, uint8_t kind, uint8_t flags)
 {
 	size_t length = strlen(text);
@@ -113,7 +116,9 @@ static int compare_texts(const void *a, const void *b, void *context)
 		      counts->texts.items[*(const uint32_t *)b]);
 }
 
-/* By number of a text: its place among all in their order. The caller's; NULL without memory. */
+/*
+ * The rank of each text in text order, indexed by number. The caller frees it; NULL without memory.
+ */
 static uint32_t *rank_texts(const struct stack_counts *counts)
 {
 	size_t count = counts->texts.count;
@@ -151,7 +156,10 @@ static int make_tree(const struct stack_counts *counts, struct flame_tree *tree)
 	return err ? err : flame_tree_init(tree, &stacks, ranks, FLAME_PAGE_MAX_NODES);
 }
 
-/* What stands in the page behind the place for the profile; NULL if it has none. */
+/*
+ * Writes the page up to the profile and returns the rest; NULL if the page has no tag for a
+ * profile.
+ */
 static const char *begin_page(FILE *out)
 {
 	const char *behind = strstr(flame_page, place);
@@ -174,7 +182,7 @@ int flame_page_write_json(FILE *out, const char *json)
 
 	if (!behind)
 		return -EINVAL;
-	/* It stands in strings only. */
+	/* `<` occurs only in JSON strings. */
 	for (const char *c = json; *c; c++) {
 		if (*c == '<')
 			fputs("\\u003c", out);

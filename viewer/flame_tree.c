@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks are brought into the order of their ranks: then each has its first frames in common with the one before
- * it, and nodes come in the order in which they are wanted. The whole tree can have many times the nodes that are
- * wanted: it is walked twice, for what its nodes weigh and for those that weigh enough, and never made.
+ * Stacks are sorted by rank. Each stack then shares its first frames with the previous one, and
+ * nodes come in the wanted order. The complete tree can have many times the wanted number of nodes,
+ * so it is never built. Instead it is walked twice: first to find the weights of its nodes, then to
+ * keep the nodes that are heavy enough.
  */
 #include "viewer/flame_tree.h"
 
@@ -25,13 +26,13 @@ static int compare_stacks(const void *a, const void *b, void *context)
 	return (first->length > second->length) - (first->length < second->length);
 }
 
-/* --- the walk --- */
+/* --- visiting the nodes --- */
 
-/* Goes through the nodes of the tree as stacks in their order have them. */
+/* Visits the nodes of the tree in the order of the sorted stacks. */
 struct walk {
-	/* From the root to where the last stack ended: counted up as far as the walk has come. */
+	/* The nodes from the root to the end of the last stack, with the counts so far. */
 	struct flame_node_vector path;
-	/* What is done with a node on the way down and, when it is counted up, on the way back. */
+	/* Called for a node on the way down, and on the way back when its counts are complete. */
 	int (*enter)(struct walk *walk, const struct flame_node *node);
 	int (*leave)(struct walk *walk, const struct flame_node *node);
 	struct node_weights *weights;
@@ -46,7 +47,7 @@ static int enter_node(struct walk *walk, uint32_t number)
 	return err || !walk->enter ? err : walk->enter(walk, &node);
 }
 
-/* Leaves nodes until @left are there. */
+/* Leaves nodes until @left remain. */
 static int leave_nodes(struct walk *walk, size_t left)
 {
 	struct flame_node *nodes = walk->path.items;
@@ -98,7 +99,7 @@ static int walk_stacks(struct walk *walk, const struct flame_stack_vector *stack
 	return err;
 }
 
-/* --- how much a node must weigh --- */
+/* --- the weight that a node needs --- */
 
 enum { SMALL_WEIGHTS = 4096 };
 
@@ -106,7 +107,7 @@ VECTOR_DEFINE(weight_vector, uint64_t)
 
 struct node_weights {
 	size_t nodes;
-	/* How many nodes have each weight below, and the weights of all others. */
+	/* The number of nodes with each small weight, and a list of the larger weights. */
 	uint64_t small[SMALL_WEIGHTS];
 	struct weight_vector large;
 };
@@ -134,7 +135,7 @@ static int compare_weights(const void *a, const void *b)
 	return (one < other) - (one > other);
 }
 
-/* The weight that so many nodes exceed at most. */
+/* The smallest weight that at most @max_nodes nodes exceed. */
 static uint64_t least_weight(struct node_weights *weights, size_t max_nodes)
 {
 	uint64_t above = weights->large.count;
@@ -155,7 +156,7 @@ static uint64_t least_weight(struct node_weights *weights, size_t max_nodes)
 
 struct tree_builder {
 	struct flame_tree *tree;
-	/* Places in the tree of the nodes on the path. */
+	/* Indexes in the tree of the nodes on the path. */
 	struct number_vector places;
 	bool prunes;
 	uint64_t least;
@@ -173,7 +174,9 @@ static int add_node(struct walk *walk, const struct flame_node *node)
 	return err ? err : flame_node_vector_push(&builder->tree->nodes, added);
 }
 
-/* What it calls weighs no more: where it is left out, it is the last one that there is. */
+/*
+ * A node's callees are never heavier than the node, so a pruned node is the last one in the tree.
+ */
 static int keep_or_prune(struct walk *walk, const struct flame_node *node)
 {
 	struct tree_builder *builder = walk->builder;

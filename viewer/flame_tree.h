@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Merged stacks as a tree, as flame graphs draw it: below the root the frames from the outermost on, each once below
- * its caller. Two sets of samples can be in one tree, to be compared.
+ * Merged stacks as the tree of a flame graph: below the root the outermost frames, and each frame
+ * once below its caller. A tree can hold two sets of samples, for comparison.
  */
 #ifndef VIEWER_FLAME_TREE_H
 #define VIEWER_FLAME_TREE_H
@@ -13,11 +13,11 @@
 
 #define FLAME_ROOT_NUMBER UINT32_MAX
 
-/** A stack: numbers of what its frames are, borrowed, those of the outermost first. */
+/** A stack as borrowed numbers of its frames, outermost first. */
 struct flame_stack {
 	const uint32_t *numbers;
 	size_t length;
-	/** Samples, and those of the set that they are compared with. */
+	/** Samples, and samples of the base set that they are compared with. */
 	uint64_t count;
 	uint64_t base_count;
 };
@@ -25,11 +25,11 @@ struct flame_stack {
 VECTOR_DEFINE(flame_stack_vector, struct flame_stack)
 
 struct flame_node {
-	/** Nodes by number; of the root 0, too. */
+	/** Index of the parent node; 0 for the root too. */
 	uint32_t parent;
-	/** FLAME_ROOT_NUMBER for the root. */
+	/** The frame's number; FLAME_ROOT_NUMBER for the root. */
 	uint32_t number;
-	/** Samples that end here, and with all that is called. */
+	/** Samples that end in this node, and samples that include its callees. */
 	uint64_t self;
 	uint64_t total;
 	uint64_t base_self;
@@ -38,17 +38,18 @@ struct flame_node {
 
 VECTOR_DEFINE(flame_node_vector, struct flame_node)
 
-/** Nodes in depth-first order, the root first; the children of a node in the order of their ranks. */
+/** Nodes in depth-first order, the root first; the children of a node are ordered by rank. */
 struct flame_tree {
 	struct flame_node_vector nodes;
-	/** What was left out. */
+	/** Nodes that were left out, and their samples. */
 	uint64_t pruned_nodes;
 	uint64_t pruned_samples;
 };
 
 /**
- * Makes the tree of @stacks, which it sorts; @ranks has the place of each number in their order. Where it has more
- * than @max_nodes nodes, those with the fewest samples are left out, which stay in the totals of their callers. -ENOMEM.
+ * Makes the tree of @stacks, which it sorts; @ranks has each number's position in the order. If
+ * there are more than @max_nodes nodes, those with the fewest samples are left out; their samples
+ * still count in the totals of their callers. -ENOMEM.
  */
 int flame_tree_init(struct flame_tree *tree, struct flame_stack_vector *stacks,
 		    const uint32_t *ranks, size_t max_nodes);

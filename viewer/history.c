@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Samples lie in chunks of three columns, the newest of which is written to. A full one never changes, so that a view
- * needs a copy of the newest only; as long as there is a view no chunk goes, and no key.
+ * Samples are stored in chunks of three columns; new ones are added to the newest chunk. A full
+ * chunk never changes, so a view copies only the newest. While there is a view, no chunk and no key
+ * is dropped.
  */
 #include "viewer/history.h"
 
@@ -13,19 +14,22 @@
 #include "reporter/packed_numbers.h"
 
 enum {
-	/* Of a chunk that is written to: as they share it where a key takes two or three bytes, a time three. */
+	/* Room in the newest chunk, divided for keys of two or three bytes and times of three. */
 	KEYS_MAX_BYTES = 24 << 10,
 	TIMES_MAX_BYTES = 28 << 10,
 	CPUS_MAX_BYTES = 12 << 10,
 	CHUNK_MAX_BYTES = KEYS_MAX_BYTES + TIMES_MAX_BYTES + CPUS_MAX_BYTES,
-	/* What is kept goes in so many steps: of time, and of what new keys take. */
+	/* Dropping happens in steps: fractions of the retention, and of the memory for new keys. */
 	CHUNKS_PER_RETENTION = 60,
 	CHUNKS_PER_BUDGET = 32,
-	/* While there is a view nothing can go; this part of max_bytes more is allowed then. */
+	/*
+	 * While there is a view nothing can be dropped; this fraction of max_bytes may then be
+	 * exceeded.
+	 */
 	EXCESS_DIVISOR = 8,
 };
 
-/* Packed numbers, one a sample. */
+/* Packed numbers, one per sample. */
 struct column {
 	uint32_t start;
 	uint32_t bytes;
@@ -34,19 +38,19 @@ struct column {
 
 enum {
 	KEYS,
-	/* Differences: each one to the sample before, in ns. */
+	/* Differences to the previous sample, in ns. */
 	TIMES,
 	CPUS,
 	COLUMN_COUNT,
 };
 
 struct chunk {
-	/* The columns, one behind the other. */
+	/* The columns, one after the other. */
 	uint8_t *data;
 	struct column columns[COLUMN_COUNT];
 	uint32_t capacity;
 	uint32_t samples;
-	/* What the first sample's difference is to. */
+	/* The time before the first sample, to which its difference refers. */
 	uint64_t base_ns;
 	uint64_t least_ns;
 	uint64_t greatest_ns;
@@ -58,15 +62,15 @@ struct history {
 	struct reporter reporter;
 	struct history_options options;
 	pthread_mutex_t lock;
-	/* Below here: under the lock. */
+	/* Guarded by the lock: */
 	bool is_paused;
 	bool has_view;
 	struct sample_table keys;
-	/* The oldest first; the last one is written to. */
+	/* Oldest first; new samples go into the last. */
 	struct history_chunk_vector chunks;
 	size_t chunk_bytes;
 	uint64_t last_in_chunk_ns;
-	/* Of the keys, when the newest chunk was begun. */
+	/* Memory of the keys when the newest chunk was started. */
 	size_t keys_before_chunk;
 	uint64_t newest_ns;
 	uint64_t samples;
@@ -109,7 +113,10 @@ static uint32_t bytes_in(const struct chunk *chunk)
 	return bytes;
 }
 
-/* To @data, of bytes_in(): the chunk's own or another, without room between them. */
+/*
+ * Moves the columns to @data, which has bytes_in() bytes, without gaps. @data may be the chunk's
+ * own memory.
+ */
 static void move_columns(struct chunk *chunk, uint8_t *data)
 {
 	uint32_t start = 0;
@@ -126,7 +133,7 @@ static void move_columns(struct chunk *chunk, uint8_t *data)
 	chunk->capacity = start;
 }
 
-/* --- what goes --- */
+/* --- dropping samples --- */
 
 static void drop_oldest_chunk(struct history *history)
 {
@@ -147,7 +154,7 @@ static size_t used_bytes(const struct history *history)
 	return history->chunk_bytes + history->keys.bytes;
 }
 
-/* The time from which on samples are kept. */
+/* Samples from this time on are kept. */
 static uint64_t oldest_kept(const struct history *history)
 {
 	uint64_t retention = history->options.retention_ns;
@@ -168,14 +175,14 @@ static void drop_old(struct history *history)
 	}
 }
 
-/* --- what comes --- */
+/* --- adding samples --- */
 
 static struct chunk *newest_chunk(struct history *history)
 {
 	return &history->chunks.items[history->chunks.count - 1];
 }
 
-/* Nothing comes into it any more: what it does not need goes back. */
+/* Completes the newest chunk and frees its unused memory. */
 static void seal(struct history *history)
 {
 	struct chunk *chunk = newest_chunk(history);
@@ -260,9 +267,9 @@ static int add(struct history *history, const struct sample_event *event)
 
 	if (used_bytes(history) > max_bytes + max_bytes / EXCESS_DIVISOR)
 		return -E2BIG;
-	/* CPUs are a column. */
+	/* CPUs have their own column. */
 	sample.cpu = SAMPLE_NO_NUMBER;
-	/* First, so that no key comes to be without a sample. */
+	/* Reserved first, so that no key is added without a sample. */
 	err = reserve_sample(history, event->time_ns);
 	if (!err)
 		err = sample_table_add(&history->keys, &sample, &key, NULL);
@@ -279,7 +286,7 @@ static void report(struct reporter *reporter, const struct sample_event *event)
 {
 	struct history *history = (struct history *)reporter;
 
-	/* The page shows shares of the CPUs' time. */
+	/* The page shows shares of CPU time, so it needs only the clock's samples. */
 	if (event->sample.origin != ORIGIN_CLOCK)
 		return;
 	pthread_mutex_lock(&history->lock);
@@ -306,7 +313,7 @@ struct history *history_create(const struct history_options *options)
 	history->options = *options;
 	if (!history->options.max_bytes)
 		history->options.max_bytes = HISTORY_DEFAULT_MAX_BYTES;
-	/* The history itself drops the oldest. */
+	/* The table has no limit of its own: the history drops the oldest samples. */
 	sample_table_init(&history->keys, SIZE_MAX, true);
 	return history;
 }
@@ -437,7 +444,7 @@ void history_view_seek(struct history_view *view, uint64_t from_ns, uint64_t to_
 	view->samples_left = 0;
 }
 
-/* The next chunk with times that are wanted. */
+/* Enters the next chunk with samples in the time range. */
 static bool enter_chunk(struct history_view *view)
 {
 	while (view->next_chunk < view->chunk_count) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The samples of the last while, in memory, for the page: columns of the numbers of their keys, the times since the
- * sample before and the CPUs, packed: about six bytes a sample. It is a struct reporter, which the work thread fills;
- * the viewer's thread reads by views. One lock, held to add a sample, and to let the oldest go, a few thousand at once.
+ * The recent samples in memory, for the page: columns of the numbers of their keys, the times since
+ * the previous sample, and the CPUs, packed into about six bytes a sample. It is a struct reporter,
+ * which the work thread fills; the viewer's thread reads it through views. One lock is held to add
+ * a sample, and to drop the oldest, a few thousand at once.
  */
 #ifndef VIEWER_HISTORY_H
 #define VIEWER_HISTORY_H
@@ -21,9 +22,15 @@ enum {
 #define HISTORY_WITHOUT_END UINT64_MAX
 
 struct history_options {
-	/** Samples that are older than the newest one by more go; HISTORY_WITHOUT_END: none does. */
+	/**
+	 * Samples that are older than the newest one by more than this are dropped;
+	 * HISTORY_WITHOUT_END: none.
+	 */
 	uint64_t retention_ns;
-	/** Of all that is kept, traces and all; beyond it the oldest go. 0 takes the default. */
+	/**
+	 * Limit of all memory, traces included; over it the oldest samples are dropped. 0: the
+	 * default.
+	 */
 	size_t max_bytes;
 };
 
@@ -33,10 +40,10 @@ struct history;
 struct history *history_create(const struct history_options *options);
 void history_destroy(struct history *history);
 
-/** The reporter to hand samples to; borrowed from @history. */
+/** The reporter that takes samples; borrowed from @history. */
 struct reporter *history_reporter(struct history *history);
 
-/** While it is paused it takes no samples. Any thread. */
+/** A paused history ignores new samples. Any thread may call these. */
 void history_pause(struct history *history, bool is_paused);
 bool history_is_paused(struct history *history);
 
@@ -45,29 +52,31 @@ struct history_facts {
 	/** CLOCK_MONOTONIC; 0 without samples. */
 	uint64_t first_ns;
 	uint64_t last_ns;
-	/** Samples that there was no room for, and that went before their time for others. */
+	/** Samples that there was no room for, and samples that were dropped early to make room. */
 	uint64_t dropped;
 	size_t bytes;
-	/** Grows with every sample that comes or goes. */
+	/** Incremented for every sample that is added or dropped. */
 	uint64_t changes;
 };
 
 void history_facts(struct history *history, struct history_facts *facts);
 
-/** One moment of a history; until it is closed nothing goes. One at a time, for one thread. */
+/**
+ * A snapshot of a history; nothing is dropped until it is closed. One at a time, for one thread.
+ */
 struct history_view {
 	struct history *history;
 	struct chunk *chunks;
 	size_t chunk_count;
 	struct sample_entry **blocks;
 	uint32_t key_count;
-	/** Samples before are not seen: those that are too old already. */
+	/** Samples before this time are skipped: they are too old already. */
 	uint64_t first_ns;
-	/** Where it reads: between these times, the second excluded. */
+	/** The time range that is read; to_ns is excluded. */
 	uint64_t from_ns;
 	uint64_t to_ns;
 	size_t next_chunk;
-	/** In each column of its chunk. */
+	/** Read positions in the columns of the current chunk. */
 	const uint8_t *keys;
 	const uint8_t *times;
 	const uint8_t *cpus;
@@ -76,24 +85,27 @@ struct history_view {
 };
 
 struct history_sample {
-	/** Below history_view_key_count(). */
+	/** Below key_count. */
 	uint32_t key;
 	uint32_t cpu;
 	uint64_t time_ns;
 };
 
-/** -ENOMEM. The caller closes it. */
+/** The caller must close it. -ENOMEM. */
 int history_view_open(struct history *history, struct history_view *view);
-/** Takes a zeroed one. */
+/** Accepts a zeroed view. */
 void history_view_close(struct history_view *view);
 
-/** Starts again with the samples of times from @from_ns on, before @to_ns. */
+/** Restarts reading, with the samples from @from_ns until before @to_ns. */
 void history_view_seek(struct history_view *view, uint64_t from_ns, uint64_t to_ns);
 
-/** The next sample, nearly in the order of times; false at the end. */
+/** Reads the next sample, in nearly ascending order of time; false at the end. */
 bool history_view_next(struct history_view *view, struct history_sample *sample);
 
-/** The key of a sample that the view gave, without a CPU; NULL for a number that is free. As long as the view. */
+/**
+ * The sample fields of a key that the view returned, without a CPU; NULL for a free number. Valid
+ * while the view is open.
+ */
 static inline const struct sample *history_view_key(const struct history_view *view,
 						    uint32_t number)
 {

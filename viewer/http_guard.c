@@ -18,7 +18,7 @@ static bool is_ip_literal(const char *host)
 	return inet_pton(AF_INET, host, &address) == 1;
 }
 
-/* Of an address in brackets. */
+/* True for an IPv6 address in brackets. */
 static bool is_ip6_literal(const char *host)
 {
 	size_t length = strlen(host);
@@ -32,7 +32,7 @@ static bool is_ip6_literal(const char *host)
 	return inet_pton(AF_INET6, text, &address) == 1;
 }
 
-/* A port at the end of @host is cut off; @port is what is left out. */
+/* Cuts the port off the end of @host; true if it is @port. A host without a port means HTTP's. */
 static bool cut_port(char *host, uint16_t port)
 {
 	char *colon = strrchr(host, ':');

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Who may ask: a page of another site, whose name leads to this machine or not, may not (DNS rebinding, cross-site
- * requests). Pure functions of a request's headers, which come from anybody.
+ * Decides which requests are allowed. A page of another site is not, even if its name resolves to
+ * this machine (DNS rebinding, cross-site requests). Pure functions of a request's headers, which
+ * are untrusted.
  */
 #ifndef VIEWER_HTTP_GUARD_H
 #define VIEWER_HTTP_GUARD_H
@@ -10,14 +11,14 @@
 #include <stdint.h>
 
 struct guarded_request {
-	/** Headers; NULL where there are none. */
+	/** Header values; NULL if missing. */
 	const char *host;
 	const char *origin;
 	const char *fetch_site;
-	/** X-Allframes: what pages of other sites cannot send. */
+	/** X-Allframes, which pages of other sites cannot send. */
 	const char *mark;
 	bool is_post;
-	/** Of the page itself, which may be linked to from elsewhere. */
+	/** A request for the page itself, to which other sites may link. */
 	bool is_page;
 };
 
@@ -28,7 +29,8 @@ enum guard_verdict {
 };
 
 /**
- * @port is the one that is listened on; @host_name the machine's own name, which is a host as well; NULL: it is not.
+ * @port is the port that the server listens on. @host_name is the machine's own name, which is
+ * allowed as a host; NULL: it is not.
  */
 enum guard_verdict http_guard_judge(const struct guarded_request *request, uint16_t port,
 				    const char *host_name);

@@ -20,26 +20,29 @@
 #include "viewer/http_guard.h"
 
 enum {
-	/* Beyond it new ones wait until others end. */
+	/* Above this limit new connections wait until others end. */
 	CONNECTIONS_MAX = 1024,
-	/* The same of one address, where there is a token: other machines can connect. Browsers have 6. */
+	/*
+	 * Limit per address if there is a token, because other machines can then connect. Browsers
+	 * use 6.
+	 */
 	CONNECTIONS_PER_ADDRESS = 64,
-	/* Seconds that a client may do nothing. */
+	/* Seconds that a client may be idle. */
 	IDLE_SECONDS = 15,
-	/* Of a request, its headers and what is written at once. */
+	/* Memory per connection, for a request with its headers and for what is written at once. */
 	CONNECTION_BYTES = 32 << 10,
 	PARAMETERS_MAX = 512,
-	/* Of answers that clients have not read yet: beyond it questions are turned away. */
+	/* Limit of answers that clients have not read yet; above it requests are refused. */
 	UNREAD_MAX_BYTES = 32 << 20,
-	/* Below, compression is not worth it. */
+	/* Smaller answers are not compressed. */
 	COMPRESSED_MIN_BYTES = 1024,
 	COMPRESSION_LEVEL = 3,
-	/* windowBits of zlib: the largest window, with a gzip header. */
+	/* zlib's windowBits: the largest window, with a gzip header. */
 	GZIP_WINDOW_BITS = 15 + 16,
 	ZLIB_MEMORY_LEVEL = 8,
 	ETAG_BYTES = 24,
 	NS_PER_US = 1000,
-	/* What nobody asks for any more goes so often. */
+	/* How often data that is no longer used is freed. */
 	TIDY_MS = 10000,
 };
 
@@ -53,22 +56,22 @@ struct http_server {
 	struct http_server_options options;
 	struct MHD_Daemon *daemon;
 	pthread_t thread;
-	/* An eventfd: becomes readable when the thread should end. */
+	/* An eventfd that becomes readable when the thread should end. */
 	int stop_fd;
-	/* Atomic: what waits for an answer then gets none. */
+	/* Atomic. Waiting requests get no answer then. */
 	bool is_stopping;
-	/* Of answers on their way, without the one file that may be downloaded at a time. */
+	/* Bytes of answers in progress, without the one download that may run at a time. */
 	size_t unread_bytes;
 	bool has_download;
 };
 
-/* A request from its headers on, until its answer is read or the client gone. */
+/* A request from its headers until its answer is read or the client is gone. */
 struct request {
 	size_t unread_bytes;
 	bool is_download;
 };
 
-/* One answer on its way. */
+/* An answer in progress. */
 struct reply {
 	unsigned int status;
 	const char *content_type;
@@ -98,7 +101,7 @@ static bool accepts_gzip(struct MHD_Connection *connection)
 	return encodings && strstr(encodings, "gzip");
 }
 
-/* Exchanges the bytes of @reply for compressed ones; false, as it was, where that does not work. */
+/* Replaces the bytes of @reply by compressed ones. False, with @reply unchanged, on failure. */
 static bool compress_reply(struct reply *reply)
 {
 	z_stream stream = { 0 };
@@ -129,7 +132,7 @@ static bool compress_reply(struct reply *reply)
 	return true;
 }
 
-/* What the server's thread has taken up to here: of this answer the making, writing and compressing. */
+/* Adds the CPU time of the server's thread so far: making, writing and compressing this answer. */
 static void add_cpu_time(struct MHD_Response *response)
 {
 	char text[24];
@@ -165,7 +168,7 @@ static void add_headers(struct MHD_Response *response, const struct reply *reply
 
 static enum MHD_Result send_reply(struct MHD_Connection *connection, struct reply *reply)
 {
-	/* What is downloaded can be large, and goes to the same machine most often. */
+	/* Downloads can be large, and mostly go to the same machine. */
 	bool is_compressed = reply->count >= COMPRESSED_MIN_BYTES && reply->count < UINT32_MAX &&
 			     !reply->file_name && accepts_gzip(connection) && compress_reply(reply);
 	struct MHD_Response *response = MHD_create_response_from_buffer(
@@ -221,7 +224,7 @@ static enum MHD_Result send_asset(struct MHD_Connection *connection, const struc
 	return send_reply(connection, &reply);
 }
 
-/* --- questions --- */
+/* --- requests --- */
 
 struct parameters {
 	struct api_parameter items[PARAMETERS_MAX];
@@ -246,7 +249,7 @@ static enum MHD_Result take_parameter(void *context, enum MHD_ValueKind kind, co
 	return MHD_YES;
 }
 
-/* Clients that ask for much and read nothing may not make the agent keep it all. */
+/* Clients that request much and read nothing must not make the agent keep all of it. */
 static bool is_too_much(const struct http_server *server, const char *path)
 {
 	return server->unread_bytes > UNREAD_MAX_BYTES ||
@@ -320,9 +323,12 @@ static enum MHD_Result answer_question(struct http_server *server,
 	return result;
 }
 
-/* --- who asks --- */
+/* --- access checks --- */
 
-/* The token in the URL becomes a cookie, so that it stays neither in the address nor in the history. */
+/*
+ * Moves the token from the URL into a cookie, so that it stays neither in the address bar nor in
+ * the browser's history.
+ */
 static enum MHD_Result send_cookie(const struct http_server *server,
 				   struct MHD_Connection *connection)
 {
@@ -388,7 +394,7 @@ static enum MHD_Result answer_request(struct http_server *server, struct MHD_Con
 	    access_token_is(server->options.token, token))
 		return send_cookie(server, connection);
 	asset = is_post ? NULL : asset_find(path);
-	/* The page itself is no secret, and says that a token is needed. */
+	/* The page itself is not secret, and says that a token is needed. */
 	if (asset)
 		return send_asset(connection, asset);
 	if (!is_let_in(server, connection))
@@ -400,7 +406,7 @@ static enum MHD_Result answer_request(struct http_server *server, struct MHD_Con
 	return answer_question(server, connection, path + sizeof(api_prefix) - 1, is_post, begun);
 }
 
-/* Called with the headers, with pieces of a body, and when all is there. */
+/* Called with the headers, with pieces of a body, and at the end of the request. */
 static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url,
 			      const char *method, const char *version, const char *upload,
 			      size_t *upload_bytes, void **request)
@@ -419,7 +425,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 		*request = calloc(1, sizeof(struct request));
 		return *request ? MHD_YES : MHD_NO;
 	}
-	/* No question has a body. */
+	/* Our requests have no body. */
 	if (*upload_bytes) {
 		*upload_bytes = 0;
 		return MHD_YES;
@@ -427,7 +433,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 	return answer_request(server, connection, url, is_post, *request);
 }
 
-/* What clients do wrong is no matter of the log. */
+/* Errors of clients are not logged. */
 static void ignore_log(void *context, const char *format, va_list arguments)
 {
 	(void)context;
@@ -435,9 +441,9 @@ static void ignore_log(void *context, const char *format, va_list arguments)
 	(void)arguments;
 }
 
-/* --- its thread --- */
+/* --- the server thread --- */
 
-/* Until a connection wants something, or @ms are over; false: the thread should end. */
+/* Waits until a connection has work, or for @ms; false if the thread should end. */
 static bool wait_for_clients(const struct http_server *server, uint64_t ms)
 {
 	const union MHD_DaemonInfo *info =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The page and its answers over HTTP, by libmicrohttpd, in one thread: bounded in connections, in the bytes of a
- * request and of answers that nobody has read yet, and in the time that a client may do nothing.
+ * Serves the page and the API's answers over HTTP with libmicrohttpd, in one thread. Connections,
+ * the bytes of a request, the bytes of unread answers, and the idle time of a client are limited.
  */
 #ifndef VIEWER_HTTP_SERVER_H
 #define VIEWER_HTTP_SERVER_H
@@ -12,14 +12,14 @@
 #include "viewer/api.h"
 
 struct http_server_options {
-	/** Listening, of the server from http_server_start() on, if that succeeds. */
+	/** A listening socket; if http_server_start() succeeds, the server owns it. */
 	int fd;
 	uint16_t port;
-	/** Borrowed; asked by the server's thread alone. */
+	/** Borrowed; only the server's thread uses it. */
 	struct api *api;
-	/** NULL: everybody who can connect may ask. Borrowed. */
+	/** NULL: everybody who can connect may send requests. Borrowed. */
 	const struct access_token *token;
-	/** The machine's name, under which it may be asked, too; borrowed. */
+	/** The machine's name, which requests may use as host too; borrowed. */
 	const char *host_name;
 };
 
@@ -27,7 +27,7 @@ struct http_server;
 
 int http_server_start(const struct http_server_options *options, struct http_server **server);
 
-/** Ends all connections and the thread. Takes NULL. */
+/** Closes all connections and ends the thread. Takes NULL. */
 void http_server_stop(struct http_server *server);
 
 #endif

@@ -24,7 +24,7 @@ static bool is_port(const char *text)
 	return digits && !text[digits] && digits <= 5 && strtoul(text, NULL, 10) <= UINT16_MAX;
 }
 
-/* Cuts `host:port` or `[host]:port` in two, in place. */
+/* Splits `host:port` or `[host]:port` in place. */
 static int cut_address(const char *option, char *text, char **host, char **port)
 {
 	char *colon = strrchr(text, ':');
@@ -65,7 +65,7 @@ int listen_address_read(const char *option, const char *text, struct listen_addr
 	status = getaddrinfo(*host ? host : NULL, port, &hints, &found);
 	if (status)
 		return fail(-EINVAL, "%s %s: %s", option, text, gai_strerror(status));
-	/* One of them is enough. */
+	/* The first address is enough. */
 	memcpy(&address->socket, found->ai_addr, found->ai_addrlen);
 	address->bytes = found->ai_addrlen;
 	freeaddrinfo(found);
@@ -119,7 +119,7 @@ int listen_address_open(struct listen_address *address)
 
 	if (fd < 0)
 		return -errno;
-	/* What is left of an agent that has ended does not hold the port. */
+	/* Old connections of an agent that has ended must not block the port. */
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (bind(fd, (const struct sockaddr *)&address->socket, address->bytes) ||
 	    listen(fd, BACKLOG) ||

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** An address of this machine to listen on, as an option names it: `host:port`. Errors have a text for users. */
+/**
+ * An address of this machine to listen on, from an option `host:port`. Errors have a text for
+ * users.
+ */
 #ifndef VIEWER_LISTEN_ADDRESS_H
 #define VIEWER_LISTEN_ADDRESS_H
 
@@ -12,13 +15,13 @@ struct listen_address {
 	socklen_t bytes;
 };
 
-/** Of listen_address_text(). */
+/** Buffer size for listen_address_text(). */
 enum { LISTEN_ADDRESS_TEXT_BYTES = 64 };
 
-/** Reads the value of @option ("-viewer"): an IP address or a name, in brackets for IPv6. -EINVAL. */
+/** Reads the value of @option ("-viewer"): an IP address or a name, IPv6 in brackets. -EINVAL. */
 int listen_address_read(const char *option, const char *text, struct listen_address *address);
 
-/** Only this machine can ask there. */
+/** True if only this machine can connect to the address. */
 bool listen_address_is_loopback(const struct listen_address *address);
 
 void listen_address_set_port(struct listen_address *address, uint16_t port);
@@ -28,7 +31,10 @@ uint16_t listen_address_port(const struct listen_address *address);
 void listen_address_text(const struct listen_address *address,
 			 char text[LISTEN_ADDRESS_TEXT_BYTES]);
 
-/** A socket that listens there, and *@address as it is bound then: a port of 0 has become another. -errno. */
+/**
+ * Opens a listening socket and updates *@address to the bound address: a port of 0 becomes the
+ * assigned port. -errno.
+ */
 int listen_address_open(struct listen_address *address);
 
 #endif

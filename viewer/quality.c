@@ -92,11 +92,14 @@ static int frame_is_named(struct quality *quality, const struct frame *frame, bo
 	return hash_map_set_bytes(&quality->is_named, key, sizeof(key), *is_named);
 }
 
-/* One key's samples on their way to the rows. */
+/* The samples of one key while they are added to the rows. */
 struct counted_stack {
 	const struct trace *trace;
 	struct process_quality *process;
-	/* Of the frame before, towards the leaf: whose caller was looked for. Among the rows, from 1 on; 0: none. */
+	/*
+	 * The row, from 1, of the previous frame's binary (towards the leaf), whose caller was
+	 * looked for; 0: none.
+	 */
 	size_t callee;
 	uint64_t count;
 	uint64_t serial;
@@ -242,7 +245,7 @@ static const char *reason_text(int reason)
 	return reason == REASON_GUESS ? "a frame that is a guess" : unwind_error_text(reason);
 }
 
-/* The most frequent one; UNWIND_OK for none. */
+/* The most frequent reason; UNWIND_OK for none. */
 static int frequent_reason(const uint64_t reasons[REASON_COUNT])
 {
 	int most = UNWIND_OK;
@@ -281,7 +284,7 @@ struct quality_reason quality_names_reason(const struct binary_quality *binary)
 
 /* --- order --- */
 
-/* Those with the most that is not as it should be come first. */
+/* Processes with the most deficiencies come first. */
 static int compare_processes(const void *a, const void *b)
 {
 	const struct process_quality *one = a, *other = b;
@@ -292,7 +295,7 @@ static int compare_processes(const void *a, const void *b)
 	return (one->samples < other->samples) - (one->samples > other->samples);
 }
 
-/* Stacks that it did not let be walked, and frames without a name. */
+/* Failed unwinds at the binary's frames, and frames without a name. */
 static uint64_t gaps(const struct binary_quality *row)
 {
 	uint64_t count = row->frames - row->named;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** How good stacks and names are, by process and by binary, and what would mend those that are not. */
+/** How good stacks and names are, by process and by binary, and what would improve them. */
 #ifndef VIEWER_QUALITY_H
 #define VIEWER_QUALITY_H
 
@@ -8,7 +8,7 @@
 #include "viewer/question.h"
 
 enum {
-	/** Beside enum unwind_error: a stack that has a guess. */
+	/** A reason besides enum unwind_error: the stack has a guessed frame. */
 	REASON_GUESS = UNWIND_ERROR_COUNT,
 	REASON_COUNT,
 };
@@ -20,20 +20,20 @@ struct process_quality {
 	uint64_t frames;
 	uint64_t named;
 	uint64_t reasons[REASON_COUNT];
-	/** language_bit() of those that there are frames of. */
+	/** language_bit() of each language that has frames. */
 	uint32_t languages;
 };
 
 struct binary_quality {
 	const struct binary *binary;
-	/** Of stacks that have a frame of it, each once. */
+	/** Samples whose stacks have a frame of the binary, each counted once. */
 	uint64_t samples;
 	uint64_t complete;
 	uint64_t frames;
 	uint64_t named;
-	/** Of the walks that did not find the caller of a frame of it. */
+	/** Unwinds that failed at a frame of the binary, by reason. */
 	uint64_t reasons[REASON_COUNT];
-	/* The last key that was counted, from 1 on. */
+	/* The number of the last key that was counted, from 1. */
 	uint64_t counted;
 };
 
@@ -44,10 +44,10 @@ struct quality {
 	struct question *question;
 	uint64_t samples;
 	uint64_t complete;
-	/** Those with the most to mend come first. */
+	/** Rows with the most to improve come first. */
 	struct process_quality_vector processes;
 	struct binary_quality_vector binaries;
-	/* To places among the rows. */
+	/* Map to indexes of rows. */
 	struct hash_map process_places;
 	struct hash_map binary_places;
 	/* Whether a native frame has a name, by binary and address. */
@@ -55,21 +55,24 @@ struct quality {
 	uint64_t *counts;
 };
 
-/** Counts what @question, which is borrowed, selects. -ENOMEM. The caller deinits @quality in any case. */
+/**
+ * Counts the samples that @question selects; it is borrowed. -ENOMEM. The caller deinits @quality
+ * in any case.
+ */
 int quality_count(struct quality *quality, struct question *question);
 void quality_deinit(struct quality *quality);
 
-/** Why something is not as it should be; texts are "" for none. */
+/** The reason for a deficiency, and how to fix it; texts are "" if there is none. */
 struct quality_reason {
 	const char *text;
-	/** How often; 0 if it is not counted. */
+	/** How often it occurred; 0 if it is not counted. */
 	uint64_t count;
 	const char *mend;
 };
 
-/** The most frequent one. */
+/** The most frequent reason. */
 struct quality_reason quality_reason(const uint64_t reasons[REASON_COUNT]);
-/** Why frames of the binary have no name. */
+/** The reason why frames of the binary have no name. */
 struct quality_reason quality_names_reason(const struct binary_quality *binary);
 
 #endif

@@ -15,7 +15,7 @@ enum {
 
 static void append_share(struct text_builder *text, uint64_t part, uint64_t whole)
 {
-	/* A share that is not whole never reads as if it were. */
+	/* Rounding never makes an incomplete share look like 100 %. */
 	double percent = whole ? 100.0 * (double)part / (double)whole : 0;
 
 	if (!whole)
@@ -47,7 +47,7 @@ static void append_process(struct text_builder *text, const struct process_quali
 	append_reason(text, &reason);
 }
 
-/* Of a long path the end tells more. */
+/* The end of a long path tells more than its beginning. */
 static const char *end_of_path(const char *path)
 {
 	size_t length = strlen(path);
@@ -95,7 +95,7 @@ static void append_quality(struct text_builder *text, const struct quality *qual
 
 int quality_text_append(struct api *api, struct text_builder *text)
 {
-	/* Everything. */
+	/* A request that selects everything. */
 	const struct api_request request = { .path = "quality" };
 	_cleanup_(quality_deinit) struct quality quality = { 0 };
 	struct question question;

@@ -86,7 +86,7 @@ static bool list_has_function(const struct question *question, const struct plac
 	return false;
 }
 
-/* What the names of the key's stack decide. */
+/* Evaluates the selectors that depend on the names in the key's stack. */
 static int misses_by_stack(struct question *question, const struct sample *key,
 			   unsigned int *misses)
 {
@@ -166,7 +166,7 @@ static int parse_root(const struct api_request *request, enum root_level *root)
 	return 0;
 }
 
-/* By number of a key: its samples in a range. The caller's. */
+/* Counts the samples of each key in a range, indexed by key number. The caller frees @counts. */
 static int count_range(struct question *question, uint64_t from_ms, uint64_t to_ms,
 		       uint64_t **counts, uint64_t *total)
 {
@@ -187,7 +187,7 @@ static int count_range(struct question *question, uint64_t from_ms, uint64_t to_
 	return more;
 }
 
-/* What is one stack to the question: equal texts are the same pointers. No padding. */
+/* Stacks with equal keys are one stack. Equal texts are the same pointers. No padding. */
 struct stack_key {
 	uint64_t trace;
 	uint64_t process_comm;
@@ -196,7 +196,7 @@ struct stack_key {
 
 struct wanted_stack {
 	struct stack_key key;
-	/* Of a key of the history that has it. */
+	/* The number of a key in the history that has this stack. */
 	uint32_t number;
 };
 
@@ -225,7 +225,7 @@ static int compare_stacks(const void *a, const void *b)
 			    (one->number > other->number) - (one->number < other->number);
 }
 
-/* Those with samples: equal ones stand together. */
+/* Lists the stacks that have samples; equal ones are adjacent. */
 static int list_stacks(const struct question *question, const uint64_t *counts,
 		       const uint64_t *base_counts, enum root_level root,
 		       struct wanted_stack_vector *wanted)

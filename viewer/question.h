@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What the answers have in common: one request, a view of the history while it is answered, and which of its samples
- * it is about. Errors have a text for users (fail()).
+ * Shared by all answers: one request, a view of the history while the request is answered, and the
+ * selection of samples. Errors have a text for users (fail()).
  */
 #ifndef VIEWER_QUESTION_H
 #define VIEWER_QUESTION_H
@@ -23,33 +23,36 @@ struct question {
 	const struct api_request *request;
 	struct selection selection;
 	struct history_view view;
-	/** By number of a key: what selects otherwise (selection_misses()), and MISSES_UNKNOWN. */
+	/**
+	 * Indexed by key number: bits like those of selection_misses(), with those for names in the
+	 * stack too; MISSES_UNKNOWN until they are needed.
+	 */
 	uint16_t *misses;
-	/** Milliseconds of the oldest and behind the newest sample that there may be. */
+	/** The range of samples in milliseconds: the oldest, and the end after the newest. */
 	uint64_t first_ms;
 	uint64_t end_ms;
 };
 
 int question_init(struct question *question, struct api *api, const struct api_request *request);
-/** What was opened to find names is let go, too. */
+/** Also closes what was opened to find names. */
 void question_deinit(struct question *question);
 
-/** Starts with the samples from @from_ms on, before @to_ms. */
+/** Restarts reading, with the samples from @from_ms until before @to_ms. */
 void question_seek(struct question *question, uint64_t from_ms, uint64_t to_ms);
 
 /**
- * The next sample; *@misses has a bit for each selector that does not choose it, the CPU's too. 1, 0 at the end,
- * -ENOMEM.
+ * Reads the next sample; *@misses has a bit for each selector that excludes it, the CPU's included.
+ * 1, 0 at the end, -ENOMEM.
  */
 int question_next(struct question *question, struct history_sample *sample, unsigned int *misses);
 
 /** Milliseconds since the history's time 0. */
 uint64_t question_ms(const struct question *question, uint64_t time_ns);
 
-/** One stack as the question wants it, with what is above it, and how often it was there. */
+/** One stack in the form that the question asks for, with the levels above it, and its counts. */
 struct asked_stack {
 	struct place_list list;
-	/** Places. */
+	/** Code locations (struct stack_place) of the levels above the stack. */
 	uint32_t levels[2];
 	uint32_t level_count;
 	uint64_t count;
@@ -65,23 +68,29 @@ struct asked_stacks {
 	bool with_lines;
 };
 
-/** All that the question selects, of both ranges (FRAME OPTIONS and base_from of API.md). */
+/**
+ * Collects all stacks that the question selects, for both ranges (FRAME OPTIONS and base_from of
+ * API.md).
+ */
 int asked_stacks_init(struct asked_stacks *asked, struct question *question);
 void asked_stacks_deinit(struct asked_stacks *asked);
 
-/** What frames are told apart by: the place, or its function. */
+/** The number by which frames are merged: the code location's, or its function's. */
 uint32_t asked_number(const struct asked_stacks *asked, const struct question *question,
 		      uint32_t place);
 
-/** Sets @key of @object; no memory is seen when the whole is written. */
+/** Sets @key of @object. A lack of memory shows when the whole answer is written. */
 void put_number(json_t *object, const char *key, uint64_t number);
-/** @text may be any bytes: what is no UTF-8 is replaced. */
+/** @text may be any bytes: invalid UTF-8 is replaced. */
 json_t *text_json(const char *text);
 void put_text(json_t *object, const char *key, const char *text);
 
-/** How far the share of @count in @total is from that in the base, in standard deviations, to one decimal. */
+/**
+ * The difference between the share of @count in @total and that of the base, in standard
+ * deviations, to one decimal.
+ */
 double share_significance(uint64_t count, uint64_t total, uint64_t base_count, uint64_t base_total);
-/** Sets @key of @object to it. */
+/** Sets @key of @object to share_significance(). */
 void put_significance(json_t *object, const char *key, uint64_t count, uint64_t total,
 		      uint64_t base_count, uint64_t base_total);
 

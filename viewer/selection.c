@@ -23,7 +23,7 @@ static bool is_of_numbers(enum selector selector)
 	return selector < SELECT_CONTAINER && sample_attributes[selector].kind == ATTRIBUTE_NUMBER;
 }
 
-/* Decimal digits only. */
+/* Parses decimal digits only. */
 static int parse_number(const char *name, const char *text, uint64_t least, uint64_t most,
 			uint64_t *number)
 {
@@ -95,7 +95,7 @@ static int add_parameters(struct selection *selection, const struct api_request 
 	return err;
 }
 
-/* A range of milliseconds, which is not empty. */
+/* Parses a non-empty range of milliseconds. */
 static int parse_range(const struct api_request *request, const char *from_name,
 		       const char *to_name, uint64_t *from_ms, uint64_t *to_ms)
 {
@@ -167,7 +167,7 @@ unsigned int selection_misses(const struct selection *selection, const struct sa
 {
 	unsigned int misses = 0;
 
-	/* The CPU is in no key: the history has a column of it. */
+	/* Keys have no CPU: the history has a column for it. */
 	for (uint32_t i = 0; i < SAMPLE_ATTRIBUTE_COUNT; i++)
 		if (i != SAMPLE_CPU && !has_attribute(selection, key, i))
 			misses |= 1U << i;

@@ -10,13 +10,13 @@
 #include "lib/base/hash128.h"
 
 enum {
-	/* What an entry of a map takes, about. */
+	/* Approximate memory of a map entry. */
 	ENTRY_BYTES = 64,
 };
 
 _Static_assert(sizeof(struct function_identity) == 12, "struct function_identity has no padding");
 
-/* Holds the trace, so that its address stands for it. */
+/* References the trace, so that the trace's address identifies it. */
 struct kept_list {
 	struct trace *trace;
 	uint32_t count;
@@ -93,7 +93,7 @@ static int number_place(struct stack_names *names, const struct function_identit
 	return place_vector_push(&names->places, place);
 }
 
-/* Where a function is, as far as that is known. */
+/* The location of a function, as far as it is known. */
 static const char *file_text(const struct named_frame *name)
 {
 	const struct frame *frame = name->frame;
@@ -194,7 +194,7 @@ void stack_names_tidy(struct stack_names *names)
 	_cleanup_(free_pointer) struct kept_list **unused = calloc(capacity + 1, sizeof(*unused));
 	uint64_t value;
 
-	/* Without memory they stay for now. */
+	/* Without memory, the lists stay for now. */
 	while (unused && hash_map_next(&names->lists, &cursor, NULL, &value)) {
 		struct kept_list *kept = (struct kept_list *)(uintptr_t)value;
 
@@ -227,7 +227,9 @@ static int keep_list(struct stack_names *names, struct trace *trace, struct kept
 	if (err)
 		return err;
 	bytes = names->scratch.count * sizeof(uint32_t);
-	/* A frame can have many names: what the history has in 8 bytes may take hundreds here. */
+	/*
+	 * A frame can have many names: a sample of 8 bytes in the history may need hundreds here.
+	 */
 	if (names->bytes + bytes > STACK_NAMES_QUESTION_MAX * names->max_bytes)
 		return fail(-EINVAL,
 			    "these stacks are too large to be shown at once: choose a shorter "

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The functions that stacks consist of, by number, so that stacks can be added up without their texts: what the
- * page's questions have in common. A stack's list is made once and kept, as long as there is room and names do not
- * get better. For one thread.
+ * Turns stacks into lists of numbered functions, so that stacks can be summed without their texts.
+ * All of the page's requests use it. The list of a stack is cached while there is room and until
+ * names get better. For one thread.
  */
 #ifndef VIEWER_STACK_NAMES_H
 #define VIEWER_STACK_NAMES_H
@@ -13,10 +13,10 @@
 #include "reporter/kept_bytes.h"
 #include "reporter/stack_numbers.h"
 
-/** What a function is told apart by. Texts are numbers. */
+/** Equal functions have equal identities. Texts are numbers. */
 struct function_identity {
 	uint32_t name;
-	/** Source file, else the binary or module; that of no name at all is "". */
+	/** The source file, else the binary or module; "" if there is no name at all. */
 	uint32_t file;
 	/** enum text_kind, enum text_flag. */
 	uint8_t kind;
@@ -24,7 +24,7 @@ struct function_identity {
 	uint16_t reserved;
 };
 
-/** A function and a line in it, 0 if it is not known. */
+/** A code location: a function and a line in it, 0 if unknown. */
 struct stack_place {
 	uint32_t function;
 	uint32_t line;
@@ -33,7 +33,7 @@ struct stack_place {
 VECTOR_DEFINE(function_vector, struct function_identity)
 VECTOR_DEFINE(place_vector, struct stack_place)
 
-/** A list of places, those of the outermost function first. */
+/** A list of code locations, outermost first. */
 struct place_list {
 	const uint32_t *places;
 	size_t count;
@@ -50,7 +50,10 @@ struct stack_names {
 	struct kept_bytes texts;
 	struct function_vector functions;
 	struct place_vector places;
-	/** Of struct function_identity, of places, of traces to a struct kept_list. */
+	/**
+	 * Maps from struct function_identity, from code locations, and from traces to a struct
+	 * kept_list.
+	 */
 	struct hash_map function_numbers;
 	struct hash_map place_numbers;
 	struct hash_map lists;
@@ -62,22 +65,28 @@ struct stack_names {
 };
 
 /**
- * @lookup may be NULL. Between two questions at most @max_bytes are kept, as stack_names_begin() sees to; the lists
- * for one question may take STACK_NAMES_QUESTION_MAX times that.
+ * @lookup may be NULL. stack_names_begin() keeps the cache below @max_bytes between requests; the
+ * lists of one request may take STACK_NAMES_QUESTION_MAX times that.
  */
 void stack_names_init(struct stack_names *names, struct symbol_lookup *lookup, size_t max_bytes);
 void stack_names_deinit(struct stack_names *names);
 
-/** Forgets the lists of traces that nobody else has any more: that the history has let go. */
+/** Drops the lists of traces that have no other user, because the history has dropped them. */
 void stack_names_tidy(struct stack_names *names);
 
-/** Before each question: tidies; forgets everything if @generation is another one, or too much is kept. */
+/**
+ * Call it before each request. Tidies, and empties the cache if @generation has changed or the
+ * cache is too large.
+ */
 void stack_names_begin(struct stack_names *names, uint64_t generation);
 
 /** The list of @trace, borrowed until the next begin. -ENOMEM. */
 int stack_names_list(struct stack_names *names, struct trace *trace, struct place_list *list);
 
-/** The place of a level above the stacks: @name of a process or thread. -ENOMEM. */
+/**
+ * The code location that stands for a level above the stacks: @name of a process or thread.
+ * -ENOMEM.
+ */
 int stack_names_level(struct stack_names *names, enum text_kind kind, const char *name,
 		      uint32_t *place);
 
@@ -93,8 +102,8 @@ static inline const struct function_identity *stack_names_function(const struct 
 }
 
 /**
- * By number of a function, or @with_lines of a place: where it stands in the order of names. The caller's; NULL without
- * memory.
+ * The position of each function, or @with_lines of each code location, in the order of names;
+ * indexed by number. The caller frees it; NULL without memory.
  */
 uint32_t *stack_names_rank(const struct stack_names *names, bool with_lines);
 

@@ -56,7 +56,7 @@ static int listen_where_asked(struct viewer *viewer)
 	return 0;
 }
 
-/* --- the door --- */
+/* --- the viewer --- */
 
 static int init(struct viewer *viewer)
 {
@@ -111,7 +111,10 @@ struct history *viewer_history(struct viewer *viewer)
 	return viewer->history;
 }
 
-/* The first answer numbers all stacks, which of many takes a second: nobody waits for it yet. */
+/*
+ * The first answer numbers all stacks, which takes a second if there are many. This does it before
+ * anybody waits.
+ */
 static void number_stacks(struct api *api)
 {
 	const struct api_request request = { .path = "flame" };
@@ -121,7 +124,7 @@ static void number_stacks(struct api *api)
 	free(answer.body);
 }
 
-/* What comes from other machines can be as old as the oldest that is kept. */
+/* Samples from other machines can be as old as the retention allows. */
 static void set_epoch(struct api_config *config)
 {
 	uint64_t now_ns = clock_monotonic_ns();
@@ -157,7 +160,7 @@ int viewer_start(struct viewer *viewer)
 	server.api = viewer->api;
 	err = http_server_start(&server, &viewer->server);
 	if (!err)
-		/* It closes it. */
+		/* The caller closes it. */
 		viewer->fd = -1;
 	return err;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The door of viewer/: shows the samples of the last while as a page, to browsers. A struct reporter that keeps them,
- * and a thread that answers.
+ * The interface of viewer/: serves the recent samples as a page to browsers. It consists of a
+ * struct reporter that keeps the samples, and a thread that answers requests.
  */
 #ifndef VIEWER_VIEWER_H
 #define VIEWER_VIEWER_H
@@ -9,24 +9,24 @@
 #include "viewer/api.h"
 #include "viewer/history.h"
 
-/** Port of the default address; a free one if that is taken. */
+/** Port of the default address; if it is taken, a free port is used. */
 enum { VIEWER_DEFAULT_PORT = 7171 };
 
 struct viewer_options {
 	/** `host:port`, an IP address or localhost, in brackets for IPv6; NULL: the default. */
 	const char *address;
-	/** NULL: none, and then only addresses of this machine's own loopback can be listened on. */
+	/** NULL: no token; only loopback addresses are then accepted for listening. */
 	const char *token_file;
 	struct history_options history;
-	/** All but the history, the epoch and token_needed. */
+	/** Fill all but the history, the epoch and token_needed. */
 	struct api_config api;
 };
 
 struct viewer;
 
 /**
- * Listens, but answers nobody yet. What is borrowed lives longer. -EINVAL with a text for users for addresses and token
- * files that do not do, -EADDRINUSE, -ENOMEM.
+ * Listens, but answers nothing yet. Borrowed memory must outlive it. -EINVAL with a text for users
+ * if the address or the token file is unusable, -EADDRINUSE, -ENOMEM.
  */
 int viewer_create(const struct viewer_options *options, struct viewer **viewer);
 
@@ -38,10 +38,10 @@ const char *viewer_url(const struct viewer *viewer);
 
 struct history *viewer_history(struct viewer *viewer);
 
-/** Begins to answer. */
+/** Starts to answer. */
 int viewer_start(struct viewer *viewer);
 
-/** Answers nobody any more; nothing of what was borrowed is used any more. */
+/** Stops answering; borrowed memory is no longer used afterwards. */
 void viewer_stop(struct viewer *viewer);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The schedule, its reading, and the few messages that go back. */
+/* The schedule, its parser, and the few messages that are sent. */
 
 #include "integration/collector/answers.h"
 
@@ -18,7 +18,7 @@ enum {
 	ITEM_MAX_BYTES = 400,
 };
 
-/* `2s`, `100ms`, from *@at on, which moves behind it. */
+/* Parses `2s`, `100ms` at *@at, which advances. */
 static int parse_duration(const char **at, uint64_t *ns)
 {
 	char *end;
@@ -50,7 +50,7 @@ static int parse_number(const char **at, int64_t max, int64_t *number)
 	return 0;
 }
 
-/* What comes behind `NAME=`, up to a text. */
+/* Parses the values after `NAME=`, up to the text. */
 static int parse_values(struct answer *answer, const char **at)
 {
 	int err;
@@ -80,7 +80,7 @@ static int parse_values(struct answer *answer, const char **at)
 	}
 }
 
-/* The `*N` at the end of @item, which is cut off there. */
+/* Parses the `*N` at the end of @item, and cuts it off. */
 static int parse_repeat(char *item, uint64_t *repeat)
 {
 	char *star = strrchr(item, '*');
@@ -164,7 +164,7 @@ void answers_deinit(struct answers *answers)
 	answer_vector_deinit(&answers->list);
 }
 
-/* splitmix64 (Vigna, public domain constants): the same answers for the same seed everywhere. */
+/* splitmix64 (Vigna, public domain constants): equal seeds give equal answers everywhere. */
 static uint32_t draw(uint64_t *state, uint32_t bound)
 {
 	uint64_t mixed = *state += 0x9e3779b97f4a7c15ULL;
@@ -239,7 +239,7 @@ void answer_describe(const struct answer *answer, char *text, size_t size)
 
 bool answer_is_taken(const struct answer *answer)
 {
-	/* Status 0 is what says it, whatever the response reads. */
+	/* Status 0 counts, even if the response is garbage. */
 	return answer->kind == ANSWER_OK || answer->kind == ANSWER_LATE ||
 	       answer->kind == ANSWER_PARTIAL || answer->kind == ANSWER_GARBAGE;
 }
@@ -280,7 +280,7 @@ size_t answer_response(const struct answer *answer, uint8_t *bytes)
 	size_t count;
 
 	if (answer->kind == ANSWER_GARBAGE) {
-		/* A length that leads far beyond the end. */
+		/* A length far beyond the end. */
 		static const char garbage[] = "\x0a\xff\xff\xff\x7f no response";
 
 		memcpy(bytes, garbage, sizeof(garbage));

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * How the collector answers, request after request: good answers and every kind of bad ones.
+ * The collector's answers to successive requests: good ones and every kind of bad ones.
  *
  *	ok			taken
  *	late=2s			taken, answered after that time
  *	status=N[:TEXT]		gRPC status N
  *	retry-info=D[:N]	status N (8, RESOURCE_EXHAUSTED) with RetryInfo of D; 14 is UNAVAILABLE
- *	partial=N[:TEXT]	taken but for N profiles; 0 is a warning only
- *	hang			never
+ *	partial=N[:TEXT]	taken except for N profiles; 0 is only a warning
+ *	hang			no answer
  *	reset			the connection is shut down
- *	garbage			taken, with bytes that are no response
+ *	garbage			taken, with bytes that are not a response
  *	random:SEED:PERCENT	one of the above in PERCENT of the requests, else ok
  *
- * A schedule is a list of them, parted by commas; `*N` behind one repeats it, `*` for ever. After
- * the last all is ok. Durations as 2s, 100ms; a text holds no comma and no asterisk.
+ * A schedule is a list of answers, separated by commas; `*N` after an answer repeats it, `*`
+ * repeats it for ever. After the list all answers are ok. Durations are written as 2s, 100ms; a
+ * text may not contain a comma or an asterisk.
  */
 #ifndef INTEGRATION_COLLECTOR_ANSWERS_H
 #define INTEGRATION_COLLECTOR_ANSWERS_H
@@ -40,12 +41,15 @@ enum { ANSWER_TEXT_BYTES = 256 };
 
 struct answer {
 	enum answer_kind kind;
-	/** gRPC status; rejected profiles; of ANSWER_RANDOM the per cent. */
+	/** The gRPC status, the rejected profiles, or for ANSWER_RANDOM the per cent. */
 	int64_t number;
-	/** Of ANSWER_LATE and ANSWER_RETRY_INFO; of ANSWER_RANDOM the generator's state. */
+	/**
+	 * The delay of ANSWER_LATE and ANSWER_RETRY_INFO, or for ANSWER_RANDOM the state of the
+	 * generator.
+	 */
 	uint64_t delay_ns;
 	char text[ANSWER_TEXT_BYTES];
-	/** How often it comes; UINT64_MAX: for ever. */
+	/** How often it is given; UINT64_MAX: for ever. */
 	uint64_t repeat;
 };
 
@@ -57,30 +61,33 @@ struct answers {
 	uint64_t given;
 };
 
-/** -EINVAL with a text that says what is wrong, or -ENOMEM; @answers can be deinited anyway. */
+/** -EINVAL with a text about the error, or -ENOMEM; @answers may be deinited in any case. */
 int answers_init(struct answers *answers, const char *schedule);
 void answers_deinit(struct answers *answers);
 
 /** The answer to the next request; never ANSWER_RANDOM. */
 struct answer answers_next(struct answers *answers);
 
-/** As in the schedule: "ok", "status 14". */
+/** Describes the answer as in a schedule: "ok", "status 14". */
 void answer_describe(const struct answer *answer, char *text, size_t size);
 
-/** True if what came in the request counts as delivered by this answer. */
+/** True if a request with this answer counts as delivered. */
 bool answer_is_taken(const struct answer *answer);
 
-/* --- what goes over the wire --- */
+/* --- messages on the wire --- */
 
 enum { ANSWER_MESSAGE_MAX_BYTES = 512 };
 
 /**
- * The ExportProfilesServiceResponse of the answer, or its garbage; the number of bytes. @bytes has
- * room for ANSWER_MESSAGE_MAX_BYTES.
+ * Writes the ExportProfilesServiceResponse of the answer, or its garbage; returns the number of
+ * bytes. @bytes has room for ANSWER_MESSAGE_MAX_BYTES.
  */
 size_t answer_response(const struct answer *answer, uint8_t *bytes);
 
-/** The google.rpc.Status with RetryInfo of the answer, for grpc-status-details-bin; 0 for others. */
+/**
+ * Writes the answer's google.rpc.Status with RetryInfo, for grpc-status-details-bin; 0 bytes for
+ * other answers.
+ */
 size_t answer_status_details(const struct answer *answer, uint8_t *bytes);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One pass over everything that holds an index counts the references; the rest asks the counts. */
+/* One pass over everything that has an index counts the references; the checks use the counts. */
 
 #include "integration/collector/check_dictionary.h"
 
@@ -27,9 +27,9 @@ struct checker {
 	const struct otlp_message *message;
 	struct findings *findings;
 	size_t counts[TABLE_COUNT];
-	/* References to each element. */
+	/* Number of references to each element. */
 	uint32_t *uses[TABLE_COUNT];
-	/* By string: the number of the last list that had an attribute with this key. */
+	/* For each string: the number of the last list that had an attribute with this key. */
 	uint32_t *last_lists;
 	uint32_t list_count;
 };
@@ -58,7 +58,7 @@ static struct span element_bytes(const struct otlp_message *message, enum table 
 static bool use(struct checker *checker, enum table table, int32_t index, const char *where)
 {
 	if (index < 0 || (size_t)index >= checker->counts[table]) {
-		/* An index that is not written is 0, and the missing table is a finding of its own. */
+		/* A missing index is 0, and a missing table is a separate finding. */
 		if (index)
 			findings_add(checker->findings, RULE_RANGE, "%s: %d, and %s has %zu", where,
 				     index, table_names[table], checker->counts[table]);

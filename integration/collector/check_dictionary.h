@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The rules of the dictionary, RULE_TABLES to RULE_HOTTEST_FIRST but for those of resources.
+ * Checks the rules of the dictionary: RULE_TABLES to RULE_HOTTEST_FIRST, except those of resources.
  *
- * The references to an element are counted as they stand in the message: an index of a table's
- * element, of a sample or of a profile is one, so a stack of three samples has three and its
- * locations have one from it. In a table whose elements with most references come first, most
+ * References to an element are counted as they are in the message: each index in a table's element,
+ * a sample or a profile is one. So a stack of three samples has three references, and each of its
+ * locations has one from it. If the elements with most references come first in a table, most
  * indices take one byte.
  */
 #ifndef INTEGRATION_COLLECTOR_CHECK_DICTIONARY_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Indices that lead nowhere are check_dictionary()'s: here such an element counts as not there. */
+/* check_dictionary() reports indices out of range; here such an element counts as missing. */
 
 #include "integration/collector/check_frames.h"
 
@@ -57,20 +57,20 @@ static const struct otlp_mapping *mapping_of(const struct otlp_message *message,
 	return &message->mappings.items[location->mapping];
 }
 
-/* Of a file, and not of memory that the kernel or nobody provides ("[vdso]", "[anonymous]"). */
+/* True for a file, false for memory of the kernel or of no file ("[vdso]", "[anonymous]"). */
 static bool is_of_file(struct span filename)
 {
 	return filename.count && filename.bytes[0] != '[';
 }
 
-/* Code that belongs to no module: nobody knows its names. */
+/* Code that belongs to no module, whose names are unknown. */
 static bool is_outside_of_files(const struct otlp_message *message,
 				const struct otlp_mapping *mapping)
 {
 	return mapping && !is_of_file(otlp_message_string(message, mapping->filename));
 }
 
-/* Its first line has a function. */
+/* True if the first line has a function. */
 static bool has_name(const struct otlp_message *message, const struct otlp_location *location)
 {
 	return location->lines.count && message->lines.items[location->lines.first].function > 0;

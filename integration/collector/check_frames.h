@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** The rules of stacks and frames: RULE_STACKS to RULE_MEMORY_START. */
+/** Checks the rules of stacks and frames: RULE_STACKS to RULE_MEMORY_START. */
 #ifndef INTEGRATION_COLLECTOR_CHECK_FRAMES_H
 #define INTEGRATION_COLLECTOR_CHECK_FRAMES_H
 
 #include "integration/collector/otlp_message.h"
 
 enum frame_type {
-	/** The location does not say, or says something unknown. */
+	/** The location has no type, or an unknown one. */
 	FRAME_TYPE_UNKNOWN,
 	FRAME_TYPE_NATIVE,
 	FRAME_TYPE_KERNEL,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Indices that lead nowhere are check_dictionary()'s: here such an element counts as not there. */
+/* check_dictionary() reports indices out of range; here such an element counts as missing. */
 
 #include "integration/collector/check_profiles.h"
 
@@ -10,7 +10,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/hash_map.h"
 
-/* Clocks of two hosts differ a little. */
+/* Clocks of two hosts may differ a little. */
 #define FUTURE_MAX_NS (60 * NS_PER_SECOND)
 
 enum { MAX_SAMPLES_PER_SECOND = 10000 };
@@ -20,7 +20,7 @@ struct checker {
 	struct findings *findings;
 	uint64_t now_ns;
 	struct hash_map profile_ids;
-	/* By attribute: number + 1 of the last resource whose samples were seen to have it. */
+	/* For each attribute: number + 1 of the last resource that has samples with it. */
 	uint32_t *last_resources;
 };
 
@@ -29,7 +29,7 @@ static const void *key_bytes(struct span span)
 	return span.count ? (const void *)span.bytes : "";
 }
 
-/* The texts of a profile's sample_type or period_type. */
+/* True if the texts of a profile's sample_type or period_type are as given. */
 static bool is_value_type(const struct otlp_message *message, const struct otlp_value_type *type,
 			  const char *name, const char *unit)
 {
@@ -37,7 +37,7 @@ static bool is_value_type(const struct otlp_message *message, const struct otlp_
 	       span_is(otlp_message_string(message, type->unit), unit);
 }
 
-/* True for the period, in nanoseconds, of some whole number of samples per second. */
+/* True if @period, in nanoseconds, belongs to a whole number of samples per second. */
 static bool is_period_of_rate(int64_t period)
 {
 	int64_t rate;
@@ -204,7 +204,7 @@ static int check_profile(struct checker *checker, const struct otlp_profile *pro
 	return err ? err : check_samples_once(checker, profile);
 }
 
-/* None of @keys, those of resource @number, is the key of an attribute of @sample. */
+/* Checks that no key of @sample's attributes is in @keys, the keys of resource @number. */
 static void check_one_place(struct checker *checker, const struct otlp_sample *sample,
 			    const struct hash_map *keys, uint32_t number)
 {
@@ -225,7 +225,7 @@ static void check_one_place(struct checker *checker, const struct otlp_sample *s
 	}
 }
 
-/* Attributes of a resource or a scope; adds their keys to @keys. */
+/* Checks the attributes of a resource or a scope, and adds their keys to @keys. */
 static int check_key_values(struct checker *checker, struct range range, struct hash_map *keys)
 {
 	int err = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bounded in memory by the caller's limit and in time by GUNZIP_COUNT_MAX_BYTES. */
+/* Memory is limited by the caller, and time by GUNZIP_COUNT_MAX_BYTES. */
 
 #include "integration/collector/gunzip.h"
 
@@ -14,7 +14,7 @@ enum {
 	CHUNK_BYTES = 1 << 16,
 };
 
-/* Inflates to the end; what goes beyond @max_bytes is counted and thrown away. */
+/* Inflates to the end; output beyond @max_bytes is counted and discarded. */
 static int inflate_all(z_stream *stream, uint8_t *out, size_t max_bytes, size_t *count)
 {
 	static __thread uint8_t rest[CHUNK_BYTES];

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * build/collector: takes OTLP profiles over gRPC, checks them by the rules of rules.h, shows what
- * came, and answers as it is told. Or reads requests from files and does the same with them.
+ * build/collector: takes OTLP profiles over gRPC, checks them by the rules of rules.h, reports the
+ * received requests, and answers according to a schedule. It can also read requests from files and
+ * process them in the same way.
  */
 
 #include <errno.h>
@@ -90,7 +91,7 @@ static void handle_signal(int number)
 
 /* --- files --- */
 
-/* The whole file, with a NUL behind it. */
+/* Reads the whole file, and adds a NUL. */
 static int read_file(const char *path, char **content, size_t *size)
 {
 	_cleanup_(close_file) FILE *file = fopen(path, "re");
@@ -112,7 +113,7 @@ static int read_file(const char *path, char **content, size_t *size)
 	return 0;
 }
 
-/* Writes beside @path and renames, so that nobody reads half of it. */
+/* Writes a temporary file beside @path and renames it, so that nobody reads an incomplete file. */
 static int write_file(const char *path, void (*write)(struct collector *, FILE *),
 		      struct collector *collector)
 {
@@ -211,7 +212,7 @@ static struct answer take_message(void *context, const struct server_message *me
 			err = -E2BIG;
 	}
 	incoming.is_readable = !err;
-	/* As a real collector does, whatever the schedule says. */
+	/* A real collector answers like this too, whatever the schedule says. */
 	if (err) {
 		incoming.bytes = (struct span){ NULL, 0 };
 		incoming.answer =
@@ -376,7 +377,7 @@ static const struct option long_options[] = {
 	{ NULL, 0, NULL, 0 },
 };
 
-/* Ends the program for -help, -rules and what is wrong. */
+/* Ends the program for -help, -rules and invalid options. */
 static void parse_options(int count, char **words, struct options *options)
 {
 	const char **texts[] = {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decoding, a function per message type. The field numbers are those of OTLP 1.10
- * (opentelemetry-proto, profiles v1development); the structs' order is that of the tree.
+ * Decodes with one function per message type. The field numbers are those of OTLP 1.10
+ * (opentelemetry-proto, profiles v1development); the structs are in the order of the message tree.
  */
 
 #include "integration/collector/otlp_message.h"
@@ -78,7 +78,7 @@ FIELDS(any_value_type, "AnyValue", { 1, WIRE_STRING, WIRE_PRESENCE, "string_valu
 FIELDS(array_type, "ArrayValue", { 1, WIRE_MESSAGE, WIRE_REPEATED, "values" });
 FIELDS(map_type, "KeyValueList", { 1, WIRE_MESSAGE, WIRE_REPEATED, "values" });
 
-/* The first failure ends the decoding of the message, by each loop below. */
+/* The first failure ends the decoding of the message in all the loops below. */
 #define next_field(decoder, reader, value) (!(decoder)->err && wire_reader_next((reader), (value)))
 
 #define push(decoder, vector, type, item)                                                          \
@@ -112,7 +112,7 @@ static struct range decode_indices(struct decoder *decoder, struct wire_value va
 static struct key_value decode_key_value(struct decoder *decoder, struct span bytes,
 					 unsigned int depth);
 
-/* Arrays and maps are read for their wire format only. */
+/* Only the wire format of arrays and maps is checked. */
 static struct any_value decode_any_value(struct decoder *decoder, struct span bytes,
 					 unsigned int depth)
 {
@@ -170,7 +170,7 @@ static struct key_value decode_key_value(struct decoder *decoder, struct span by
 	return key_value;
 }
 
-/* The attributes, field @wanted, of a resource or a scope. */
+/* Decodes the attributes, field @wanted, of a resource or a scope. */
 static void decode_attributes(struct decoder *decoder, struct wire_reader *reader,
 			      unsigned int wanted, struct span *name, struct range *attributes)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * An ExportProfilesServiceRequest of OTLP 1.10, decoded. Nothing is checked but the wire format:
- * indices may lead anywhere. Repeated messages of one kind lie in one array for the whole request;
- * what owns a part of one says which by a range.
+ * A decoded ExportProfilesServiceRequest of OTLP 1.10. Only the wire format is checked: indices may
+ * be out of range. Repeated messages of one kind are in one array for the whole request; their
+ * owners have ranges of the array.
  */
 #ifndef INTEGRATION_COLLECTOR_OTLP_MESSAGE_H
 #define INTEGRATION_COLLECTOR_OTLP_MESSAGE_H
@@ -31,7 +31,7 @@ enum value_kind {
 
 struct any_value {
 	enum value_kind kind;
-	/** Of strings and bytes the value; else the encoded one. */
+	/** The value of strings and bytes; for other kinds the encoded value. */
 	struct span bytes;
 	uint64_t number;
 };
@@ -39,11 +39,11 @@ struct any_value {
 struct key_value {
 	struct span key;
 	struct any_value value;
-	/** The receive-only field key_strindex was there. */
+	/** True if the receive-only field key_strindex is present. */
 	bool has_key_index;
 };
 
-/** @bytes in the following is the encoded message. */
+/** In the following structs, bytes is the encoded message. */
 struct otlp_attribute_entry {
 	struct span bytes;
 	int32_t key;
@@ -57,7 +57,7 @@ struct otlp_mapping {
 	uint64_t memory_limit;
 	uint64_t file_offset;
 	int32_t filename;
-	/** Indices into attributes, as ranges of numbers. */
+	/** Range in numbers; the numbers are indices into attributes. */
 	struct range attributes;
 };
 
@@ -91,7 +91,7 @@ struct otlp_link {
 
 struct otlp_stack {
 	struct span bytes;
-	/** Of numbers: locations, leaf first. */
+	/** Range in numbers: locations, leaf first. */
 	struct range locations;
 };
 
@@ -99,7 +99,7 @@ struct otlp_sample {
 	int32_t stack;
 	int32_t link;
 	struct range attributes;
-	/** Of times. */
+	/** Range in times. */
 	struct range times;
 	size_t value_count;
 };
@@ -124,7 +124,7 @@ struct otlp_profile {
 struct otlp_scope {
 	bool has_scope;
 	struct span name;
-	/** Of key_values. */
+	/** Range in key_values. */
 	struct range attributes;
 	struct range profiles;
 };
@@ -133,7 +133,7 @@ struct otlp_resource {
 	bool has_resource;
 	/** The encoded resource, without its schema. */
 	struct span bytes;
-	/** Of key_values. */
+	/** Range in key_values. */
 	struct range attributes;
 	struct range scopes;
 };
@@ -154,7 +154,7 @@ VECTOR_DEFINE(profile_vector, struct otlp_profile)
 VECTOR_DEFINE(scope_vector, struct otlp_scope)
 VECTOR_DEFINE(resource_vector, struct otlp_resource)
 
-/** Borrows the bytes that it was decoded from. All bytes zero is an empty one. */
+/** Borrows the bytes that it was decoded from. Initialize with zeros. */
 struct otlp_message {
 	bool has_dictionary;
 	struct span_vector strings;
@@ -175,18 +175,16 @@ struct otlp_message {
 };
 
 /**
- * Decodes @bytes into a zeroed @message as far as it can be read; what is not well-formed is in
- * @findings. 0 or -ENOMEM. The memory is at most some 100 times that of the bytes.
+ * Decodes @bytes into a zeroed @message as far as possible; malformed parts are reported in
+ * @findings. 0 or -ENOMEM. Needs at most some 100 times the memory of the bytes.
  */
 int otlp_message_decode(struct otlp_message *message, struct span bytes, struct findings *findings);
 void otlp_message_deinit(struct otlp_message *message);
 
-/** Text @index of the string table; an empty one if there is none. */
+/** Text @index of the string table; empty if there is none. */
 struct span otlp_message_string(const struct otlp_message *message, int32_t index);
 
-/**
- * The attribute with @key among those that the numbers of @range stand for; NULL if there is none.
- */
+/** The attribute with @key among those in @range of numbers; NULL if there is none. */
 const struct otlp_attribute_entry *otlp_message_attribute(const struct otlp_message *message,
 							  struct range range, const char *key);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A request is decoded once more for its resources: this is for eyes, not for speed. */
+/* Decodes a request again for its resources: this output is for people, and need not be fast. */
 
 #include "integration/collector/print.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** What came in, for people: a line per request, its resources, and the rules that it breaks. */
+/**
+ * Prints received requests for people: a line per request, its resources, and the rules that it
+ * breaks.
+ */
 #ifndef INTEGRATION_COLLECTOR_PRINT_H
 #define INTEGRATION_COLLECTOR_PRINT_H
 
@@ -9,7 +12,7 @@
 void print_request(FILE *out, const char *source, const struct incoming *incoming,
 		   const struct request_entry *entry, const struct findings *findings);
 
-/** The sums, and every rule that was broken. */
+/** Prints the sums, and every rule that was broken. */
 void print_totals(FILE *out, const struct received *received);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counting. What a request says is clean of nothing: all text is cut and escaped on the way out. */
+/*
+ * Counts requests. Their contents are stored as received: all text is cut and escaped when it is
+ * written.
+ */
 
 #include "integration/collector/received.h"
 
@@ -54,7 +57,7 @@ static void cut_text(char *to, const void *bytes, size_t count)
 	to[count] = '\0';
 }
 
-/* The entry of @key at @place, made if there is room; NULL if not. */
+/* Finds the entry of @key for @place, or adds it; *@use is NULL if there is no room. */
 static int find_use(struct received *received, const char *place, struct span key,
 		    struct attribute_use **use)
 {
@@ -175,7 +178,7 @@ static int count_attributes(struct received *received, const struct otlp_message
 	return err;
 }
 
-/* Samples that an entry of the message stands for. */
+/* The number of samples in an entry of the message. */
 static uint64_t count_of(const struct otlp_sample *sample)
 {
 	return sample->times.count ? sample->times.count : sample->value_count;
@@ -223,7 +226,9 @@ static void add_sums(struct sample_sums *sums, uint64_t samples)
 	sums->samples += samples;
 }
 
-/* True if @id was not in @ids, which has it now; profiles without an id are never repeats. */
+/*
+ * Adds @id to @ids; *@first is true if it was not there. Profiles without an id are never repeats.
+ */
 static int is_first(struct hash_map *ids, struct span id, uint64_t hash, bool *first)
 {
 	*first = !id.count || !hash_map_find_bytes(ids, id.bytes, id.count, NULL);
@@ -318,7 +323,7 @@ int received_add(struct received *received, const struct incoming *incoming,
 
 /* --- the report --- */
 
-/* As a JSON string: what is no UTF-8 or a control character becomes `?`. */
+/* Writes a JSON string: invalid UTF-8 and control characters become `?`. */
 static void write_text(FILE *out, const char *text)
 {
 	struct text_builder clean = { 0 };

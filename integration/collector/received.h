@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Everything that the collector got: each request is checked by all rules and counted; stacks are
- * merged by their text. A profile whose profile_id was seen before is a repeat, and its samples
- * count once.
+ * All requests that the collector has received: each is checked by all rules and counted; stacks
+ * are merged by their text. A profile whose profile_id was seen before is a repeat, and its samples
+ * are counted once.
  */
 #ifndef INTEGRATION_COLLECTOR_RECEIVED_H
 #define INTEGRATION_COLLECTOR_RECEIVED_H
@@ -11,20 +11,20 @@
 #include "integration/collector/stack_texts.h"
 
 enum {
-	/** What a receiver must be sure to take, uncompressed. */
+	/** Uncompressed size that every receiver accepts. */
 	REQUEST_MAX_BYTES = 3670016,
-	/** What collectors take by default. */
+	/** Default limit of collectors. */
 	RECEIVE_MAX_BYTES = 4 << 20,
-	/** Bounds on what is kept for the report. */
+	/** Limits of the data that is kept for the report. */
 	REQUEST_LOG_MAX = 100000,
 	ATTRIBUTE_USES_MAX = 1000,
 	ATTRIBUTE_VALUES_MAX = 64,
 	ATTRIBUTE_TEXT_BYTES = 128,
 };
 
-/** One request as it came in. Borrowed. */
+/** A received request. Borrowed. */
 struct incoming {
-	/** Decompressed; none if it was over RECEIVE_MAX_BYTES or could not be decompressed. */
+	/** Decompressed; empty if it was over RECEIVE_MAX_BYTES or could not be decompressed. */
 	struct span bytes;
 	size_t raw_bytes;
 	size_t wire_bytes;
@@ -35,7 +35,7 @@ struct incoming {
 	struct answer answer;
 };
 
-/** What one request held. */
+/** Facts about one request. */
 struct request_entry {
 	uint64_t time_ns;
 	size_t wire_bytes;
@@ -51,7 +51,7 @@ struct request_entry {
 	char answer[64];
 };
 
-/** A key, the place where it stands, how often, and some of its values as text. */
+/** A key, the kind of thing that has it, how often it occurs, and some of its values as text. */
 struct attribute_use {
 	const char *place;
 	char key[ATTRIBUTE_TEXT_BYTES];
@@ -69,21 +69,27 @@ struct sample_sums {
 	uint64_t samples;
 };
 
-/** Owner: the server's thread. All bytes zero: nothing. */
+/** Owner: the server's thread. Initialize with zeros. */
 struct received {
 	struct findings findings;
 	uint64_t requests;
 	uint64_t wire_bytes;
 	uint64_t raw_bytes;
-	/** As they came; without repeats; and without repeats in requests that were taken. */
+	/**
+	 * All samples; those without repeats; and those without repeats in requests that were
+	 * taken.
+	 */
 	struct sample_sums all;
 	struct sample_sums once;
 	struct sample_sums taken;
-	/** CLOCK_REALTIME of the first and the last sample; 0 without any. */
+	/** CLOCK_REALTIME of the first and the last sample; 0 without samples. */
 	uint64_t first_time_ns;
 	uint64_t last_time_ns;
 	struct folded_stacks folded;
-	/** profile_id -> hash of its request; and those in requests that were taken. */
+	/**
+	 * Map a profile_id to the hash of its request; taken_ids has those in requests that were
+	 * taken.
+	 */
 	struct hash_map profile_ids;
 	struct hash_map taken_ids;
 	struct request_entry_vector log;
@@ -95,19 +101,17 @@ struct received {
 
 void received_deinit(struct received *received);
 
-/**
- * Checks and counts a request, into @findings and @entry as well. 0 or -ENOMEM.
- */
+/** Checks and counts a request; also fills @findings and @entry. 0 or -ENOMEM. */
 int received_add(struct received *received, const struct incoming *incoming,
 		 struct findings *findings, struct request_entry *entry);
 
-/** Counts metadata of a call. 0 or -ENOMEM. */
+/** Counts a metadata entry of a call. 0 or -ENOMEM. */
 int received_add_header(struct received *received, struct span key, struct span value);
 
-/** Writes all of it as one JSON object. */
+/** Writes everything as one JSON object. */
 void received_write_report(const struct received *received, FILE *out);
 
-/** The value as text, as the report and -print have it. */
+/** Appends the value as text, as in the report and with -print. */
 void append_value_text(struct text_builder *text, const struct any_value *value);
 
 #endif

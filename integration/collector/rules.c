@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts of broken rules. */
+/* Counts violations of rules. */
 
 #include "integration/collector/rules.h"
 

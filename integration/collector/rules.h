@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * integration/collector/ is a gRPC server for OTLP profiles that trusts nothing: it checks what an
- * agent sends by every rule that some receiver insists on, and says which are broken. It shares no
- * code with reporter/, which it checks, and reads messages by the wire format alone.
+ * integration/collector/ is a gRPC server for OTLP profiles that trusts nothing: it checks an
+ * agent's requests by every rule that some receiver insists on, and reports the broken ones. It
+ * shares no code with reporter/, which it checks, and decodes messages by the wire format alone.
  *
- * This header is the table of the rules. Their numbers are their names in every output, so a rule
- * that goes leaves a gap, and a new one goes to the end.
+ * This header has the table of the rules. Their numbers are their names in every output, so a
+ * removed rule leaves a gap, and a new one is added at the end.
  */
 #ifndef INTEGRATION_COLLECTOR_RULES_H
 #define INTEGRATION_COLLECTOR_RULES_H
@@ -77,7 +77,7 @@ enum rule {
 
 enum { RULE_EXAMPLE_BYTES = 200 };
 
-/** How often each rule was broken, and where first. All bytes zero: none was. */
+/** How often each rule was broken, and an example of the first time. Initialize with zeros. */
 struct findings {
 	struct {
 		uint64_t count;
@@ -85,14 +85,14 @@ struct findings {
 	} rules[RULE_COUNT];
 };
 
-/** The rule's text; "" for numbers that are none. */
+/** The rule's text; "" for unknown numbers. */
 const char *rule_text(enum rule rule);
 
-/** Counts one break of @rule; the text says where, and is kept if it is the first. */
+/** Counts a violation of @rule. The text says where it is; the first text is kept as example. */
 void findings_add(struct findings *findings, enum rule rule, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/** Adds the counts of @more, and its examples where there was none. */
+/** Adds the counts of @more, and its examples of rules that had none. */
 void findings_merge(struct findings *findings, const struct findings *more);
 
 /** Sum of all counts. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A call lives from grpc_server_request_call() until it has been closed and none of its batches is
- * under way any more. It is closed when the client has its answer, or has gone.
+ * A call exists from grpc_server_request_call() until it is closed and none of its batches is in
+ * progress. It is closed when the client has its answer, or is gone.
  */
 
 #include "integration/collector/server.h"
@@ -21,7 +21,7 @@
 #include "lib/base/error.h"
 
 enum {
-	/* Over the limit that is checked, so that the check sees it. */
+	/* Larger than the limit that is checked, so that the check sees larger messages. */
 	MESSAGE_MAX_BYTES = 64 << 20,
 	MAX_DESCRIPTORS = 65536,
 	STEP_MAX_MS = 10,
@@ -37,7 +37,7 @@ enum event {
 
 struct call;
 
-/* What a completion queue's tag points to. */
+/* The target of a completion queue's tag. */
 struct tag {
 	struct call *call;
 	enum event event;
@@ -54,7 +54,7 @@ struct call {
 	bool is_closed;
 	int is_cancelled;
 	struct answer answer;
-	/* CLOCK_MONOTONIC; 0: not waiting to be answered. */
+	/* CLOCK_MONOTONIC; 0: no answer is pending. */
 	uint64_t due_ns;
 	struct call *next;
 	struct call *previous;
@@ -64,7 +64,7 @@ struct server {
 	struct server_handler handler;
 	grpc_server *server;
 	grpc_completion_queue *queue;
-	/* All that live, but the one that waits to come in. */
+	/* All calls but the one that has not arrived yet. */
 	struct call *calls;
 };
 
@@ -87,7 +87,7 @@ static void free_call(struct call *call)
 	free(call);
 }
 
-/* Asks for the next call to come in. */
+/* Requests the next call from the core. */
 static void expect_call(struct server *server)
 {
 	struct call *call = calloc(1, sizeof(*call));
@@ -117,7 +117,7 @@ static struct span span_of(const grpc_slice *slice)
 	return (struct span){ GRPC_SLICE_START_PTR(*slice), GRPC_SLICE_LENGTH(*slice) };
 }
 
-/* A call came in: its metadata are there, its message is to be read. */
+/* A call has arrived: its metadata is complete; this reads its message. */
 static void open_call(struct call *call)
 {
 	struct server *server = call->server;
@@ -190,8 +190,8 @@ static unsigned int port_of(const struct sockaddr_storage *address)
 }
 
 /*
- * Shuts down the call's connection. The core has no way to do so: its socket is found by the port
- * of the peer.
+ * Shuts down the call's connection. The core has no function for it, so the socket is found by the
+ * peer's port.
  */
 static void reset_connection(struct call *call)
 {
@@ -309,7 +309,7 @@ int server_create(const struct server_options *options, const struct server_hand
 		{ .type = GRPC_ARG_INTEGER,
 		  .key = GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH,
 		  .value.integer = MESSAGE_MAX_BYTES },
-		/* Else a second server on the port would take a part of the calls. */
+		/* Otherwise a second server on the port would get some of the calls. */
 		{ .type = GRPC_ARG_INTEGER, .key = GRPC_ARG_ALLOW_REUSEPORT, .value.integer = 0 },
 	};
 	grpc_channel_args channel = { sizeof(arguments) / sizeof(arguments[0]), arguments };
@@ -361,7 +361,7 @@ static void handle_event(struct tag *tag, bool is_success)
 		free_call(call);
 }
 
-/* Gives those of the late answers that are due. */
+/* Sends the late answers that are due. */
 static void give_due_answers(struct server *server)
 {
 	uint64_t now_ns = clock_monotonic_ns();
@@ -391,7 +391,7 @@ void server_destroy(struct server *server)
 
 	if (!server)
 		return;
-	/* Its tag is NULL, as no call's is. */
+	/* The tag is NULL, which is not the tag of a call. */
 	grpc_server_shutdown_and_notify(server->server, server->queue, NULL);
 	grpc_server_cancel_all_calls(server->server);
 	do {

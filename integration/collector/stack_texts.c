@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Written from the format's description, and not after the code of the agent that it is checked by. */
+/* Written from the description of the format, not from the agent's code, which it checks. */
 
 #include "integration/collector/stack_texts.h"
 
@@ -10,7 +10,7 @@
 
 static const char guess_suffix[] = "_[?]";
 
-/* Appends @name as text of one frame: clean, and without `;`. */
+/* Appends @name as the text of one frame: cleaned, and without `;`. */
 static void append_name(struct text_builder *text, struct span name)
 {
 	char *copy = strndup(name.count ? (const char *)name.bytes : "", name.count);
@@ -101,7 +101,10 @@ static bool is_guess(const struct otlp_message *message, const struct otlp_locat
 	return has_flag(message, location, "allframes.frame.guess");
 }
 
-/* What tells a native location in every message: file, file id, address, and whether it is a guess. */
+/*
+ * Builds the key of a native location, which is the same in every message: file, file id, address,
+ * and whether it is a guess.
+ */
 static void build_key(struct text_builder *key, const struct otlp_message *message,
 		      const struct otlp_location *location)
 {
@@ -276,7 +279,7 @@ void folded_stacks_write(struct folded_stacks *folded, FILE *out)
 		sorted[i] = &folded->stacks.items[i];
 	if (sorted)
 		qsort(sorted, count, sizeof(*sorted), compare_stacks);
-	/* Without the memory for an order there is none. */
+	/* Without memory for sorting, the order is arbitrary. */
 	for (size_t i = 0; i < count; i++) {
 		const struct folded_stack *stack = sorted ? sorted[i] : &folded->stacks.items[i];
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Stacks as folded text, in the format of the agent's own -output x.folded, but without a process's
- * name in front: frames from the root to the leaf, parted by `;`.
+ * Stacks as folded text, in the format of the agent's -output x.folded, but without the process's
+ * name: frames from the root to the leaf, separated by `;`.
  *
- *	name			a line's function; native, kernel and interpreted ones alike
+ *	name			the function of a line; native, kernel or interpreted
  *	file+0xaddress		a location without lines: last part of its mapping's file name
- *	..._[k] _[i] _[j]	kernel; inlined into the one before; code made at run time
- *	..._[~]			inlined, by attribute allframes.frame.approximate: there or nearby
- *	..._[?]			a guess: by its name or by attribute allframes.frame.guess
+ *	..._[k] _[i] _[j]	kernel; inlined into the previous one; code generated at run time
+ *	..._[~]			inlined here or nearby (attribute allframes.frame.approximate)
+ *	..._[?]			a guess, by its name or by the attribute allframes.frame.guess
  *	[error: why]		an abort-marker, by its name
  */
 #ifndef INTEGRATION_COLLECTOR_STACK_TEXTS_H
@@ -20,21 +20,21 @@
 #include "lib/base/text_builder.h"
 
 /**
- * Names of native locations that come without, from a message that has them: the agent's
- * -output x.otlp. All bytes zero: none.
+ * Names for native locations that come without one, taken from a message that has them: the agent's
+ * -output x.otlp. Initialize with zeros.
  */
 struct location_names {
-	/** Mapping and address -> place in texts. */
+	/** Maps mapping and address to an offset in texts. */
 	struct hash_map places;
-	/** Texts, a NUL behind each. */
+	/** Texts, each with a NUL. */
 	struct text_builder texts;
 };
 
-/** Takes all names of native locations in @message. 0 or -ENOMEM. */
+/** Adds all names of native locations in @message. 0 or -ENOMEM. */
 int location_names_add(struct location_names *names, const struct otlp_message *message);
 void location_names_deinit(struct location_names *names);
 
-/** Appends the location's frames as above. @names may be NULL. */
+/** Appends the location's frames as described above. @names may be NULL. */
 void append_location_text(struct text_builder *text, const struct otlp_message *message,
 			  const struct otlp_location *location, const struct location_names *names);
 
@@ -49,7 +49,7 @@ struct folded_stack {
 
 VECTOR_DEFINE(folded_stack_vector, struct folded_stack)
 
-/** Counts per text. All bytes zero: none. */
+/** Counts per text. Initialize with zeros. */
 struct folded_stacks {
 	struct hash_map places;
 	struct folded_stack_vector stacks;
@@ -60,7 +60,9 @@ struct folded_stacks {
 int folded_stacks_add(struct folded_stacks *folded, const char *text, uint64_t count);
 void folded_stacks_deinit(struct folded_stacks *folded);
 
-/** Lines `text count`, most frequent first, equals in text order; errors stay in @out. */
+/**
+ * Writes lines `text count`, most frequent first, equal counts in text order; errors stay in @out.
+ */
 void folded_stacks_write(struct folded_stacks *folded, FILE *out);
 
 #endif

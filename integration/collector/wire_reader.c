@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The wire format. Nothing here trusts a length: all reads go through take_bytes() or a span. */
+/* Reads the wire format. No length is trusted: all reads go through take_bytes() or a span. */
 
 #include "integration/collector/wire_reader.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Wire types of the format itself. */
+/* Wire types of the format. */
 enum format_type {
 	FORMAT_VARINT = 0,
 	FORMAT_FIXED64 = 1,
@@ -26,7 +26,7 @@ void wire_reader_init(struct wire_reader *reader, const struct wire_message *mes
 	};
 }
 
-/* The first @count bytes of @left, which moves behind them; false if they are not all there. */
+/* Takes the first @count bytes of @left, which advances; false if there are fewer. */
 static bool take_bytes(struct span *left, size_t count, struct span *taken)
 {
 	if (count > left->count)
@@ -51,7 +51,10 @@ static bool take_fixed64(struct span *left, uint64_t *value)
 	return true;
 }
 
-/* False if it is cut off or has more than 64 bits; *@is_minimal: no shorter one has the value. */
+/*
+ * False if the varint is truncated or has more than 64 bits. *@is_minimal: no shorter one has the
+ * value.
+ */
 static bool take_varint(struct span *left, uint64_t *value, bool *is_minimal)
 {
 	uint64_t sum = 0;
@@ -88,7 +91,7 @@ static bool fits_type(uint64_t value, enum wire_type type)
 	}
 }
 
-/* A varint that must be minimal and fit @type. */
+/* Takes a varint, and checks that it is minimal and fits @type. */
 static bool take_number(struct span *left, enum wire_type type, const char *where, const char *name,
 			struct findings *findings, uint64_t *value)
 {
@@ -122,7 +125,7 @@ static enum format_type format_of(enum wire_type type)
 	}
 }
 
-/* Reads what follows a tag of @format, whatever field it is of. */
+/* Reads the value after a tag of @format, for any field. */
 static bool take_payload(struct wire_reader *reader, enum format_type format, const char *name,
 			 enum wire_type type, struct wire_value *value)
 {
@@ -166,7 +169,7 @@ static const struct wire_field *find_field(const struct wire_message *message, u
 	return field->number ? field : NULL;
 }
 
-/* What the value of a known field of the right wire type must hold beside that. */
+/* Checks the value of a known field with the right wire type. */
 static void check_value(struct wire_reader *reader, const struct wire_field *field,
 			const struct wire_value *value)
 {
@@ -250,7 +253,10 @@ bool wire_numbers_next(struct wire_value *value, const char *name, struct findin
 	return is_there;
 }
 
-/* Bytes of the character at @at, of which @left are there; 0 if it is none (Unicode, table 3-7). */
+/*
+ * Bytes of the character at @at, with @left bytes available; 0 if it is invalid (Unicode, table
+ * 3-7).
+ */
 static size_t character_bytes(const uint8_t *at, size_t left)
 {
 	size_t count = at[0] < 0x80		      ? 1 :
@@ -265,7 +271,7 @@ static size_t character_bytes(const uint8_t *at, size_t left)
 		if ((at[i] & 0xc0) != 0x80)
 			return 0;
 	}
-	/* Too long for what they say, surrogates, and beyond U+10FFFF. */
+	/* Overlong encodings, surrogates, and characters beyond U+10FFFF. */
 	if ((at[0] == 0xe0 && at[1] < 0xa0) || (at[0] == 0xed && at[1] > 0x9f) ||
 	    (at[0] == 0xf0 && at[1] < 0x90) || (at[0] == 0xf4 && at[1] > 0x8f))
 		return 0;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * COLOUR_run(ms), which calls COLOUR_outer > COLOUR_middle > COLOUR_leaf until the time is over:
- * a chain that shows when it was walked by another file's unwind rules, or named by another file's
- * symbols. Every word of every frame is bait, the address of COLOUR_bait, which nobody calls: a
- * wrong rule finds it as a return address. With REVERSED the functions lie in memory the other way
- * round. FRAME_BYTES, the size of a frame, changes no instruction's length: 16 * n + 8.
+ * a stack that shows when it was unwound with another file's unwind rules, or named by another
+ * file's symbols. Every word of every frame is bait, the address of COLOUR_bait, which nobody calls:
+ * a wrong rule finds it as a return address. REVERSED reverses the order of the functions in memory.
+ * FRAME_BYTES, the size of a frame, changes no instruction's length: 16 * n + 8.
  */
 #ifndef INTEGRATION_TARGETS_BAITED_H
 #define INTEGRATION_TARGETS_BAITED_H
@@ -22,7 +22,7 @@
 void BAITED_NAME(_outer)(void);
 void BAITED_NAME(_run)(unsigned long ms);
 
-/* A frame full of bait around what the function does. */
+/* A frame full of bait around the body of the function. */
 #define BAITED_FUNCTION(suffix, body)                                                                                                                                                                          \
 	__asm__(".text\n"                                                                                                                                                                                      \
 		".balign 16\n"                                                                                                                                                                                 \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Coroutines by makecontext and swapcontext, each on a stack of its own: one below the main stack on
- * the heap, one in .bss. Their walks end in the C library's start of a context.
+ * Coroutines by makecontext and swapcontext, each on its own stack: one on the heap below the main
+ * stack, one in .bss. Their stacks end in the C library's start of a context.
  *
  * chain: START main > resume SWITCH
  * chain: CONTEXT_START > coroutine (leaf_plain|leaf_saved|yield) SWITCH

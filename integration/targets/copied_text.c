@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * At SIGUSR1 it copies its own text to anonymous memory and puts that in the place of the file's
- * mapping, as programs do that want their text in huge pages.
+ * At SIGUSR1 it copies its own text to anonymous memory and maps that over the file's mapping, as
+ * programs do that want their text in huge pages.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -36,7 +36,7 @@ static void want(int number)
 	is_wanted = 1;
 }
 
-/* The pages of the segment that this function is in, as /proc/self/maps has them. */
+/* The pages of the segment that contains this function, from /proc/self/maps. */
 static int find_text(unsigned long *start, unsigned long *end)
 {
 	FILE *maps = fopen("/proc/self/maps", "r");
@@ -67,7 +67,7 @@ static int copy_text(void)
 	if (mremap(copy, end - start, end - start, MREMAP_MAYMOVE | MREMAP_FIXED, (void *)start) ==
 	    MAP_FAILED)
 		return -1;
-	/* Something executable elsewhere makes the agent look. */
+	/* A new executable mapping elsewhere makes the agent look. */
 	return mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
 	       MAP_FAILED;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recursion deeper than a walk can go: what is kept is the leaf's side. On its way there it is just too deep,
- * so that nothing but the start is cut.
+ * Recursion deeper than the limit of an unwind, which keeps the frames at the leaf. While the stack
+ * grows, it is at first only slightly too deep, so that only the start is cut.
  *
  * chain: START main recurse{0,3580}
  * chain: (\[truncated\]) (__libc_start_main|__libc_start_main_impl|libc\.so\.6\+0x[0-9a-f]+)? (__libc_start_call_main|libc\.so\.6\+0x[0-9a-f]+)? main? recurse{3400,3600} bottom?

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The main thread has ended, another one goes on.
+ * The main thread has ended; another thread continues.
  *
  * chain: THREAD > worker leaf
  */
@@ -15,7 +15,7 @@ FRAME unsigned long leaf(unsigned long n)
 	return n + work(50);
 }
 
-/* Until the main thread is a zombie: on its way there it has stacks of its own. */
+/* Waits until the main thread is a zombie: while it exits it still has stacks. */
 static void wait_for_leader(void)
 {
 	char text[256] = "";

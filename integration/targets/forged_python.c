@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `forged_python MODE [SEED]`: says that it is CPython 3.13, and is none. What it exports, and what lies
- * behind that in its memory, is made up:
+ * `forged_python MODE [SEED]`: claims to be CPython 3.13, and is not. Its exported symbols, and the
+ * memory that they refer to, are forged:
  *
- *	right	frames and code objects as they should be: that the agent takes it for CPython
+ *	right	correct frames and code objects: the agent must accept it as CPython
  *	ring	a frame that is its own caller
- *	long	as many frames as it has, each of a function of its own, with names that have no end and
- *		line tables as large as they may be
- *	shaken	as right, while another thread changes any of it, and takes memory away and gives it back
- *	offsets	offsets that mean nothing; another try every 50 ms, by exec
+ *	long	all frames, each with a different function, with names that have no end and line tables
+ *		of the maximal size
+ *	shaken	like right, while another thread changes any of it, and unmaps and maps memory
+ *	offsets	offsets without meaning; another try every 50 ms, by exec
  */
 #include <limits.h>
 #include <pthread.h>
@@ -34,7 +34,7 @@ enum {
 	WORDS = 128,
 };
 
-/* The structs of CPython as its table of offsets will tell of them. */
+/* The structs of CPython, as described by its table of offsets. */
 struct frame {
 	void *code;
 	struct frame *previous;
@@ -84,7 +84,7 @@ struct thread_state {
 	uint64_t more[16];
 };
 
-/* All that is shaken. */
+/* All memory that is shaken. */
 struct world {
 	struct thread_state thread;
 	struct frame frames[OBJECTS];
@@ -108,7 +108,7 @@ FRAME struct thread_state *PyGILState_GetThisThreadState(void)
 	return current;
 }
 
-/* Runs frames up to @last as the loop does: its own frame lies on its stack, behind them. */
+/* Runs frames up to @last like the eval loop: its own frame is on its stack, after them. */
 FRAME unsigned long _PyEval_EvalFrameDefault(struct frame *last, unsigned long rounds)
 {
 	struct frame own = { .owner = OWNER_LOOP };
@@ -153,7 +153,7 @@ static void make_objects(int is_long)
 		snprintf(name->text, sizeof(name->text), "forged_%d", i);
 		name->length = is_long ? 1ULL << 60 : strlen(name->text);
 		name->state = is_long ? STATE_WIDE : STATE_ASCII;
-		/* References. */
+		/* The reference count. */
 		code->head[0] = 1;
 		code->first_line = i + 1;
 		code->version[2] = i + 1;
@@ -168,7 +168,7 @@ static void make_objects(int is_long)
 			(is_long ? 2 * TABLE_BYTES - 4096 - 2 * i : 2 * (i % 16));
 	}
 	world->line_table.size = is_long ? TABLE_BYTES - sizeof(struct bytes) : 64;
-	/* One entry for each byte, of the same line. */
+	/* One entry for each byte, all of the same line. */
 	memset(world->line_table_data, 0x80, TABLE_BYTES);
 }
 

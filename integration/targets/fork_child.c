@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Children that go on in the parent's program, without exec, one after the other. When a child has
- * given back its memory, on its way out, its stack cannot be walked any more.
+ * Children that continue in the parent's program, without exec, one after the other. When an exiting
+ * child has released its memory, its stack can no longer be unwound.
  *
  * forks: yes
  * chain: START main > spawn child_busy leaf

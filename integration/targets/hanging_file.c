@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file system at the folder of argument 1, as FUSE mounts it for the user of argument 2, with one file, "file", of 1 MB:
- * reads of it never get an answer. With an argument 3 it has the files of that folder instead, "perf.map" for each
- * process, and everybody may look; from SIGUSR1 on no request gets an answer, and writing never gets one. When this
- * program ends the kernel answers them with an error; the caller unmounts.
+ * A FUSE file system mounted at the directory of argument 1 for the user of argument 2. It has one file, "file", of 1 MB;
+ * reads of it are never answered. With an argument 3 it has the files of that directory instead, "perf.map" for each
+ * process, and every user may access it; after SIGUSR1 no request is answered, and writes are never answered. When this
+ * program ends, the kernel fails the pending requests with an error; the caller unmounts.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -55,7 +55,7 @@ static struct fuse_attr attributes_of(uint64_t node)
 		.mode = node == FOLDER ? S_IFDIR | 0755 : S_IFREG | 0755,
 		.nlink = 1,
 		.size = FILE_BYTES,
-		/* No process is younger. */
+		/* Newer than any process. */
 		.mtime = start + 3600,
 	};
 	struct stat status;
@@ -118,7 +118,7 @@ static int read_file(const struct fuse_in_header *request, struct answer *answer
 	return count < 0 ? 0 : (int)count;
 }
 
-/* The bytes of the answer behind its head; -1: there is none. */
+/* The bytes of the answer after its header; -1: no answer. */
 static int answer_to(const struct fuse_in_header *request, struct answer *answer)
 {
 	const struct fuse_init_in *init = (const void *)(request + 1);

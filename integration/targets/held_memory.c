@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Holds the lock of its own memory for as long as the file system of argument 1 does not take a page: one thread maps
- * something over a page of that file that was written to, and the kernel writes it first. The main thread computes.
+ * Holds the lock of its own memory until the file system of argument 1 accepts a page: one thread maps
+ * something over a dirty page of that file, which the kernel writes first. The main thread computes.
  */
 #include <fcntl.h>
 #include <pthread.h>

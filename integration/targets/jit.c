@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Code in anonymous memory that keeps frame pointers, as JIT compilers make it: jit_outer calls
- * jit_inner, which calls leaf(). The leaf knows its caller; that one's is guessed, and so on. At the
- * first and last instructions of a function its own frame is not there yet, or gone.
+ * jit_inner, which calls leaf(). The caller of the leaf is known; the callers above it are guessed.
+ * At the first and last instructions of a function its own frame does not exist yet, or no longer.
  *
  * chain: START main_\[\?\] ANON_GUESS ANON > leaf
  * chain: START main_\[\?\] ANON

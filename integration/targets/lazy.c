@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls through a procedure linkage table that the dynamic linker binds anew each time, since the
- * program takes the binding back: in _dl_runtime_resolve the CFA is in rbx, which the functions that
- * it calls have saved.
+ * Calls through a procedure linkage table that the dynamic linker binds at each call, because the
+ * program undoes the binding. In _dl_runtime_resolve the CFA is in rbx, which the functions that it
+ * calls have saved.
  *
  * chain: START main > outer (@plt|plt_callee)
  * chain: START main outer LOADER{1,8}

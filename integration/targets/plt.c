@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Calls through a procedure linkage table that is never bound: the slot keeps leading to the
- * stub's second half, which pushes the relocation's number and goes on through PLT0. There the
- * dynamic linker's resolver is replaced by one that goes straight on to the function, so that most
- * samples lie in the stub and behind its pushes.
+ * Calls through a procedure linkage table that is never bound: the slot always leads to the stub's
+ * second half, which pushes the relocation's number and jumps to PLT0. There the dynamic linker's
+ * resolver is replaced by one that jumps directly to the function, so that most samples are in the
+ * stub and after its pushes.
  *
  * chain: START main > outer (@plt|resolver|plt_callee)
  */

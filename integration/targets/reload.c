@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `reload MS [-copy] PATH/COLOUR.so...`: loads one library after the other, calls its
- * COLOUR_run(MS), and unloads it. Where one library ends up at the address of the last one, the
+ * COLOUR_run(MS), and unloads it. If a library is loaded at the address of the previous one, the
  * kernel and the agent see other code at addresses that they know. With -copy the library is copied
- * first, so that every load is of a file that was never seen before. From time to time tells how
- * many loads there were and how many of them were at the address of another library.
+ * first, so that every load is of a new file. From time to time it prints how many loads there were
+ * and how many of them were at the address of another library.
  */
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -24,7 +24,7 @@ FRAME void swap(run_function *run, unsigned long ms)
 	NO_TAIL_CALL();
 }
 
-/* A fresh file with the bytes of @path: another inode, the same program text. */
+/* Makes a new file with the bytes of @path: another inode with the same program text. */
 static void copy_to(const char *path, const char *copy)
 {
 	int in = open(path, O_RDONLY);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Signals whose handlers do nothing: most samples find the kernel where it writes the registers of a
- * handler, or those of the code that goes on behind it.
+ * Signals whose handlers do nothing: in most samples the kernel is writing the registers for a
+ * handler, or restoring those of the interrupted code.
  *
  * kernel: 50
  * chain: START main > outer LIBCALL

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A busy signal handler, on top of a function that is interrupted at any instruction. ALTERNATE
- * puts the handler on a stack of its own: 1 below the interrupted one, 2 above it (the interrupted
- * thread runs in .bss, its alternate stack lies near the shared libraries).
+ * puts the handler on its own stack: 1 below the interrupted one, 2 above it (the interrupted thread
+ * runs in .bss, its alternate stack is near the shared libraries).
  *
  * chain: BEGIN > interrupted (leaf_plain|leaf_saved)
  * chain: BEGIN RESTORE > handler handler_leaf
@@ -110,7 +110,7 @@ int main(void)
 		begin(NULL);
 		return 1;
 	}
-	/* Before there is a timer: the first thread would be in the handler otherwise. */
+	/* Blocked before there is a timer: otherwise the first thread would be in the handler. */
 	set_alarm_mask(SIG_BLOCK);
 	pthread_attr_init(&attributes);
 	pthread_attr_setstack(&attributes, low_stack, sizeof(low_stack));

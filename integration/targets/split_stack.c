@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recursion on a stack in many parts (-fsplit-stack), each made by __morestack when the last one is
- * full. Parts lie above or below each other.
+ * Recursion on a stack of many segments (-fsplit-stack), each made by __morestack when the previous
+ * one is full. Segments can be above or below each other.
  *
  * chain: START (main(;__morestack)?) > (recurse(;__morestack)?){0,120} ((?!bottom|recurse)[^;]+){0,4}
  * chain: START (main(;__morestack)?) (recurse(;__morestack)?){120} (bottom(;__morestack)?) > ANY{0,4}

@@ -18,7 +18,7 @@ FRAME unsigned long outer(int zero)
 
 	for (unsigned int i = 0; i < 200; i++)
 		sum += syscall(SYS_getppid);
-	/* Fewer bytes come when the program is being stopped. */
+	/* The read returns fewer bytes while the program is being stopped. */
 	if (read(zero, bytes, sizeof(bytes)) < 1)
 		abort();
 	return sum;

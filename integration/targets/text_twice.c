@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Maps its own text a second time, as just-in-time compilers and sanitizers do, and runs in both
- * places by turns. What runs there needs nothing but itself.
+ * Maps its own text a second time, as just-in-time compilers and sanitizers do, and runs alternately
+ * at both addresses. The code that runs there needs no other code or data.
  *
  * chain: START main > outer middle leaf
  */
@@ -31,7 +31,7 @@ FRAME unsigned long outer(unsigned long n)
 	return middle(n) + work(5);
 }
 
-/* The program itself comes first: stores the second mapping's distance from the first. */
+/* The program's own mapping comes first; stores the second mapping's distance from the first. */
 static int map_again(struct dl_phdr_info *info, size_t size, void *distance)
 {
 	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);

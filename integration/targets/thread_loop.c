@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads that come and go: both sides of the C library's clone. At the end of its exit a thread has
- * no memory any more.
+ * Threads that start and end: both sides of the C library's clone. At the end of its exit a thread
+ * has no memory any more.
  *
  * chain: THREAD > worker leaf
  * chain: (entry_SYSCALL.*_\[k\]) ANY* do_exit_\[k\] ANY*

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads, whose walks end in the C library's clone.
+ * Threads, whose stacks end in the C library's clone.
  *
  * chain: THREAD > worker (leaf_one|leaf_two)
  * chain: START main > JOIN

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The answers of a collector: the response, and the details of a status. */
+/* Fuzzes the answers of a collector: the response, and the details of a status. */
 #include <assert.h>
 #include <stddef.h>
 #include <stdint.h>

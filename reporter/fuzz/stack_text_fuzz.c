@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks of frames of all kinds whose names are any bytes: the line must part into just the comm
- * and the frames again, and hold neither control characters nor anything that is not UTF-8.
+ * Stacks of frames of all kinds whose names are any bytes. The line must split into exactly the
+ * comm and the frames, and contain only valid UTF-8 without control characters.
  */
 #include "reporter/stack_text.h"
 
@@ -14,7 +14,7 @@
 
 enum {
 	FRAMES_MAX = 32,
-	/* Functions have no trait, or one. */
+	/* The number of traits; a function has none or one. */
 	TRAITS = 4,
 };
 
@@ -105,7 +105,7 @@ static void check_text(const char *text, size_t frame_count)
 	assert(count_semicolons(text) == frame_count);
 	for (const char *at = text; *at; at++)
 		assert((unsigned char)*at >= 0x20 && *at != 0x7f);
-	/* What is clean stays as it is. */
+	/* Cleaning a clean text changes nothing. */
 	text_builder_append_name(&again, text);
 	assert(!strcmp(text_builder_text(&again), text));
 	text_builder_deinit(&again);
@@ -121,7 +121,7 @@ static uint32_t name_count(const struct fuzz_lookup *fuzz, const struct frame *f
 	return fuzz->count - hidden;
 }
 
-/* Asks for the names of each place: there is room for FRAME_MAX_NAMES. */
+/* Names all code locations of the trace; each fits into FRAME_MAX_NAMES. */
 static size_t count_names_of_places(const struct trace *trace, struct symbol_lookup *lookup)
 {
 	struct named_frame names[FRAME_MAX_NAMES];

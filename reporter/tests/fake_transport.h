@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** A collector and a clock for tests of those who send: both do what the test says. */
+/** A fake collector and a fake clock for tests of senders. */
 #ifndef REPORTER_TESTS_FAKE_TRANSPORT_H
 #define REPORTER_TESTS_FAKE_TRANSPORT_H
 
@@ -23,11 +23,11 @@ static inline uint64_t fake_now_ns(void)
 
 struct fake_transport {
 	struct transport base;
-	/** Answered with; the message may be NULL. */
+	/** The answer to each send; the message may be NULL. */
 	struct transport_answer answer;
 	/** Called in each send, if set; may change the answer and the time. */
 	void (*on_send)(struct fake_transport *transport, uint64_t timeout_ns);
-	/** Of the last call. */
+	/** The bytes of the last call. */
 	uint8_t bytes[FAKE_KEPT_BYTES];
 	size_t byte_count;
 	uint64_t timeout_ns;
@@ -78,7 +78,7 @@ static inline void fake_answer(struct fake_transport *transport, enum rpc_status
 	snprintf(transport->answer.message, sizeof(transport->answer.message), "%s", message);
 }
 
-/** Sends standard error into a file until captured_log(). */
+/** Redirects standard error to a file until captured_log(). */
 struct capture {
 	int saved;
 	FILE *file;
@@ -91,7 +91,7 @@ static inline void capture_log(struct capture *capture)
 	dup2(fileno(capture->file), STDERR_FILENO);
 }
 
-/** The text, to be freed. */
+/** The captured text; the caller frees it. */
 static inline char *captured_log(struct capture *capture)
 {
 	char *text = calloc(1, 1 << 16);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What the tests of the outputs share (to be included behind cmocka.h): two binaries, a lookup that knows some addresses of the
- * first, and a store to put samples in.
+ * Fixture for the tests of the outputs (include it after cmocka.h): two binaries, a lookup that
+ * knows some addresses of the first, and a store to put samples in.
  *
  *	0x1000 main   0x2000 foo;bar   0x3000 outer with middle and tiny inlined
  *	0x8800 main.outer with main.inner inlined, of Go   0x8900 main.(*T).run, a wrapper
@@ -27,7 +27,7 @@ struct fixture {
 	struct binary *kernel;
 	struct binary *ext4;
 	struct sample_store *store;
-	/** What fixture_snapshot() took. */
+	/** The result of fixture_snapshot(). */
 	struct sample_snapshot snapshot;
 };
 
@@ -150,7 +150,7 @@ static inline void fixture_deinit(struct fixture *fixture)
 
 enum { FIXTURE_GOROUTINE_ID = 77 };
 
-/* Fills @set with @count labels: a key and a value each. */
+/* Fills @set with @count labels, each a key and a value. */
 static inline void fill_labels(struct label_set *set, uint32_t count, const char *const *texts,
 			       bool has_goroutine_id)
 {
@@ -222,7 +222,7 @@ static inline struct frame error_frame(uint8_t error)
 	return (struct frame){ .kind = FRAME_ERROR, .error = error, .address = 0x77 };
 }
 
-/* Puts @count samples of the stack (leaf first) into the store. */
+/* Adds @count samples of the stack (leaf first) to the store. */
 static inline void fixture_report(struct fixture *fixture, const char *comm, uint32_t pid,
 				  uint64_t count, const struct frame *frames, uint32_t frame_count)
 {
@@ -253,14 +253,14 @@ static inline void fixture_report(struct fixture *fixture, const char *comm, uin
 			       sizeof(frames) / sizeof(frames[0]));                                \
 	} while (0)
 
-/* A bit of everything, 17 samples in all. */
+/* Samples of all kinds, 17 in all. */
 static inline void fixture_report_all_kinds(struct fixture *fixture)
 {
 	const uint8_t ret = FRAME_RETURN_ADDRESS;
 
 	REPORT(fixture, "prog", 10, 5, native_frame(fixture->prog, 0x3000, 0),
 	       native_frame(fixture->prog, 0x1001, ret));
-	/* Another process and another address of the same function: the same text. */
+	/* Another process and another address of the same function: the text is the same. */
 	REPORT(fixture, "prog", 20, 2, native_frame(fixture->prog, 0x3001, ret),
 	       native_frame(fixture->prog, 0x1001, ret));
 	REPORT(fixture, "prog", 10, 3, kernel_frame(fixture, 0x10, "do_sys;call", "vmlinux"),
@@ -276,7 +276,7 @@ static inline void fixture_report_all_kinds(struct fixture *fixture)
 	REPORT(fixture, "kworker/0:1", 40, 1, kernel_frame(fixture, 0x50, "worker", "vmlinux"));
 }
 
-/* All that was reported; borrowed from the fixture, and the same at every call. */
+/* All reported samples; borrowed from the fixture, and the same at every call. */
 static inline const struct sample_snapshot *fixture_snapshot(struct fixture *fixture)
 {
 	if (!fixture->snapshot.contents)
@@ -284,7 +284,7 @@ static inline const struct sample_snapshot *fixture_snapshot(struct fixture *fix
 	return &fixture->snapshot;
 }
 
-/* The output of @write over all that was reported; the caller frees it. */
+/* The output of @write for all reported samples; the caller frees it. */
 static inline char *fixture_output(struct fixture *fixture,
 				   void (*write)(FILE *, const struct stack_counts *))
 {

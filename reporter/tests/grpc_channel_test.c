@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* TLS: whom the transport trusts, and what it says of whom it does not. */
+/* TLS: which servers the transport trusts, and its messages about the others. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,11 +18,11 @@
 
 enum { PATH_BYTES = 128 };
 
-/* A folder of certificates, made once; "" if there is no openssl. */
+/* A directory of certificates, made once; "" if there is no openssl. */
 static char folder[] = "/tmp/grpc_channel_XXXXXX";
 static bool has_certificates;
 
-/* Certificates by a CA: of the server, a client, for another name, and one that has expired. */
+/* Certificates signed by a CA: for the server, a client, another name, and an expired one. */
 static const char make_certificates[] =
 	"cd %s && exec >log 2>&1 && set -e\n"
 	"new='-newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes'\n"
@@ -65,7 +65,7 @@ static int remove_folder(void **state)
 	return system(command);
 }
 
-/* The path of a file among the certificates; there are eight at a time. */
+/* The path of a certificate file; up to eight paths are valid at a time. */
 static char *file(const char *name)
 {
 	static char paths[8][PATH_BYTES];
@@ -111,7 +111,7 @@ static struct grpc_test_server *start_tls_server(const char *name, const char *c
 	return server;
 }
 
-/* What a client with @options is answered by @server over TLS. */
+/* Asserts the answer of @server to a client with @options over TLS. */
 static void assert_tls(struct grpc_test_server *server, struct grpc_transport_options options,
 		       enum rpc_status status, const char *text)
 {
@@ -135,7 +135,7 @@ static void tls_trusts_the_ca_that_is_named_and_no_other(void **state)
 		skip();
 	server = start_tls_server("server", NULL);
 	assert_tls(server, (struct grpc_transport_options){ .tls_ca = file("ca.pem") }, RPC_OK, "");
-	/* The look at the certificates at the start was no call. */
+	/* The check of the certificates at the start did not count as a call. */
 	assert_int_equal(server->call_count, 1);
 	assert_tls(server, (struct grpc_transport_options){ .tls_ca = file("other.pem") },
 		   RPC_UNAVAILABLE, "signed by no CA that is trusted here, or has expired");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** A transport over gRPC for tests, with its options (to be included behind cmocka.h). */
+/** A gRPC transport for tests, with its options (include it after cmocka.h). */
 #ifndef REPORTER_TESTS_GRPC_CLIENT_H
 #define REPORTER_TESTS_GRPC_CLIENT_H
 
@@ -11,10 +11,10 @@
 #include "reporter/grpc_transport.h"
 #include "reporter/tests/grpc_server.h"
 
-/** No call comes near it but those that are to. */
+/** Only calls that are meant to time out take this long. */
 #define TIMEOUT_NS (60 * NS_PER_SECOND)
 
-/** What the environment says of proxies, CAs and resolvers is not for the tests. */
+/** Clears the environment's settings of proxies, CAs and resolvers. */
 static inline void clear_grpc_environment(void)
 {
 	static const char *const names[] = {
@@ -27,7 +27,10 @@ static inline void clear_grpc_environment(void)
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		unsetenv(names[i]);
-	/* As the transport has it; a server that is started first would have gRPC take another. */
+	/*
+	 * The transport's resolver. Without this, a server that is started first would make gRPC
+	 * choose another.
+	 */
 	setenv("GRPC_DNS_RESOLVER", "native", 1);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * A collector for tests: a gRPC server on the C core in a thread of this process, which answers
- * every call as it is told, and keeps what the last one brought.
+ * A collector for tests: a gRPC server on the C core in a thread of this process. It answers every
+ * call as configured, and keeps the contents of the last one.
  */
 #ifndef REPORTER_TESTS_GRPC_SERVER_H
 #define REPORTER_TESTS_GRPC_SERVER_H
@@ -26,13 +26,13 @@ struct server_behaviour {
 	grpc_status_code status;
 	/** NULL: "". */
 	const char *details;
-	/** Of grpc-status-details-bin; NULL: no such trailer. */
+	/** The grpc-status-details-bin trailer; NULL: no such trailer. */
 	const void *status_details;
 	size_t status_details_bytes;
-	/** The response; of a failed call, none is sent. */
+	/** The response; a failed call sends none. */
 	const void *response;
 	size_t response_bytes;
-	/** The response is packed already, as this says. */
+	/** The compression with which the response has been packed already. */
 	grpc_compression_algorithm packed_as;
 	/** The call is never answered. */
 	bool hangs;
@@ -46,14 +46,14 @@ struct grpc_test_server {
 	grpc_completion_queue *queue;
 	pthread_t thread;
 	int port;
-	/** Of the last call; read when it has been answered. */
+	/** The last call; read these after it has been answered. */
 	uint32_t call_count;
 	char method[256];
 	char metadata[SERVER_MAX_METADATA][2][256];
 	size_t metadata_count;
 	void *request;
 	size_t request_bytes;
-	/** Calls that hang, until the end. */
+	/** Calls that hang until the end. */
 	grpc_call *hanging;
 };
 
@@ -77,7 +77,7 @@ static inline bool server_run_batch(struct grpc_test_server *server, grpc_call *
 {
 	if (grpc_call_start_batch(call, ops, count, server, NULL) != GRPC_CALL_OK)
 		return false;
-	/* Calls come one by one, so that the next event is this batch's. */
+	/* Calls come one by one, so the next event belongs to this batch. */
 	return grpc_completion_queue_next(server->queue, gpr_inf_future(GPR_CLOCK_REALTIME), NULL)
 		.success;
 }
@@ -113,7 +113,7 @@ static inline void server_answer(struct grpc_test_server *server, grpc_call *cal
 			behaviour->status_details ? behaviour->status_details : "",
 			behaviour->status_details_bytes),
 	};
-	/* A packed message is only flagged as such where the call says how it is packed. */
+	/* gRPC flags a message as compressed only if the call's metadata names the compression. */
 	grpc_metadata encoding = {
 		.key = grpc_slice_from_static_string("grpc-internal-encoding-request"),
 		.value = grpc_slice_from_static_string(
@@ -198,7 +198,7 @@ static inline void *server_run(void *argument)
 	}
 }
 
-/** Listens on 127.0.0.1, on @port if that is not 0; @credentials NULL: plain text. */
+/** Listens on 127.0.0.1, on @port unless it is 0. @credentials may be NULL: plain text. */
 static inline struct grpc_test_server *server_start(grpc_server_credentials *credentials, int port)
 {
 	struct grpc_test_server *server = calloc(1, sizeof(*server));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The transport against a server of gRPC's own in this process, in plain text. */
+/* The transport against gRPC's own server in this process, in plain text. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -249,7 +249,7 @@ static void cancel_ends_the_call_and_all_later_ones(void **state)
 	server_stop(server);
 }
 
-/* Calls until there is a connection again, which the calls before have asked for. */
+/* Calls until there is a connection again; the earlier calls have requested it. */
 static struct transport_answer send_until_taken(struct client *client)
 {
 	struct transport_answer answer;
@@ -275,7 +275,7 @@ static void a_collector_that_comes_back_is_found_again(void **state)
 	answer = send_one(client);
 	assert_answer(&answer, RPC_OK, "");
 	server_stop(server);
-	/* The first may still find the connection that is being ended. */
+	/* The first call may still use the connection that is being closed. */
 	answer = send_one(client);
 	assert_answer(&answer, RPC_UNAVAILABLE, "");
 	for (int i = 0; i < 3; i++) {
@@ -307,7 +307,7 @@ static void a_name_that_is_none_is_said_to_be_so(void **state)
 	grpc_transport_base(transport)->ops->send(grpc_transport_base(transport), "", 0,
 						  20 * NS_PER_SECOND, &answer);
 	grpc_transport_destroy(transport);
-	/* Where no name server answers, nobody can say that there is no such name. */
+	/* If no name server answers, nobody can tell that the name does not exist. */
 	if (answer.status == RPC_DEADLINE_EXCEEDED)
 		skip();
 	assert_answer(&answer, RPC_UNAVAILABLE, "cannot be resolved");

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-/* Items are numbers, of which some have equal hashes. */
+/* Items are numbers; some have equal hashes. */
 static uint32_t kept_count;
 static bool is_without_memory;
 
@@ -66,7 +66,7 @@ static int teardown(void **state)
 	return kept_count;
 }
 
-/* @cost is what it newly takes. */
+/* *@cost is the memory newly used. */
 static void *add(struct interner *interner, uint32_t item, size_t *cost)
 {
 	void *kept;
@@ -119,7 +119,7 @@ static void over_the_limit_and_without_memory_nothing_changes(void **state)
 	assert_null(got);
 	assert_int_equal(untouched, 7);
 	assert_int_equal(interner_count(interner), 1);
-	/* One that is known needs neither. */
+	/* A known item adds no memory. */
 	item = 1;
 	assert_int_equal(interner_add(interner, &item, 0, &got, &untouched), 0);
 	assert_ptr_equal(got, kept);

@@ -32,7 +32,7 @@ static void equal_strings_have_one_number_and_one_place(void **state)
 	assert_int_equal(keep(&kept, "one", 4), 0);
 	assert_int_equal(keep(&kept, "two", 4), 1);
 	first = kept_bytes_at(&kept, 0);
-	/* With a NUL inside, and the beginning of another one. */
+	/* A string with a NUL inside, and a prefix of another one. */
 	assert_int_equal(keep(&kept, "one\0x", 6), 2);
 	assert_int_equal(keep(&kept, "on", 2), 3);
 	assert_int_equal(keep(&kept, "one", 4), 0);

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-/* The things are the numbers of an array. */
+/* The items are the numbers of an array. */
 static bool is_equal(const void *context, uint32_t number, const void *key)
 {
 	const uint64_t *things = context;
@@ -48,7 +48,7 @@ static void all_are_found_again_while_it_grows(void **state)
 
 	(void)state;
 	for (uint32_t i = 0; i < COUNT; i++) {
-		/* Many share their halves, and all the lower half of the hash. */
+		/* Many share the upper half of the hash, and all share the lower half. */
 		things[i] = (uint64_t)(i % 1000) << 32 | (uint64_t)i << 1;
 		add(&index, things[i] & 0xffffffff00000000, i);
 	}
@@ -57,7 +57,7 @@ static void all_are_found_again_while_it_grows(void **state)
 		assert_true(number_index_find(&index, things[i] & 0xffffffff00000000, is_equal,
 					      things, &things[i], &number));
 		assert_int_equal(number, i);
-		/* The same hash and another thing. */
+		/* The same hash, but another item. */
 		assert_false(number_index_find(&index, things[i] & 0xffffffff00000000, is_equal,
 					       things, &absent, &number));
 	}
@@ -81,7 +81,7 @@ static void an_entry_takes_what_it_says(void **state)
 static void the_largest_number_is_kept(void **state)
 {
 	struct number_index index = { 0 };
-	/* is_equal() must not be asked for what lies nowhere. */
+	/* is_equal() must not be called for an item that is not in the index. */
 	uint32_t number = 0;
 	uint64_t key = 0;
 
@@ -103,7 +103,7 @@ static void what_is_removed_is_gone_and_the_rest_is_found(void **state)
 	uint32_t number;
 
 	(void)state;
-	/* Few halves: long runs, some of them around the end of the slots. */
+	/* Few different halves: long runs, some of them around the end of the slots. */
 	for (uint32_t i = 0; i < COUNT; i++)
 		things[i] = ((uint64_t)(i % 400) - 200) << 32 | i;
 	for (int step = 0; step < STEPS; step++) {

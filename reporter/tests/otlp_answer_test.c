@@ -74,13 +74,13 @@ static void a_message_is_cleaned_and_cut_between_characters(void **state)
 	memcpy(text + TRANSPORT_MESSAGE_BYTES - 3, "\xe2\x82\xac", 3);
 	otlp_answer_set_message(&answer, text);
 	assert_int_equal(strlen(answer.message), TRANSPORT_MESSAGE_BYTES - 3);
-	/* One of three that fits to the last byte. */
+	/* A character of three bytes that fits exactly. */
 	memset(text, 'x', TRANSPORT_MESSAGE_BYTES);
 	memcpy(text + TRANSPORT_MESSAGE_BYTES - 4, "\xe2\x82\xac", 3);
 	otlp_answer_set_message(&answer, text);
 	assert_int_equal(strlen(answer.message), TRANSPORT_MESSAGE_BYTES - 1);
 	assert_string_equal(answer.message + TRANSPORT_MESSAGE_BYTES - 4, "\xe2\x82\xac");
-	/* Of one that does not fit, no part is left either. */
+	/* No part is left of a character that does not fit. */
 	memset(text, 'x', TRANSPORT_MESSAGE_BYTES);
 	memcpy(text + TRANSPORT_MESSAGE_BYTES - 2, "\xf0\x9f\x98\x80", 4);
 	otlp_answer_set_message(&answer, text);
@@ -154,7 +154,7 @@ static void what_is_written_is_read(void **state)
 	assert_int_equal(answer.rejected_profiles, 3);
 	assert_string_equal(answer.message, "not these");
 	assert_int_equal(otlp_answer_write_response(3, "not these", bytes, count - 1), 0);
-	/* An empty message is an answer, too. */
+	/* An empty message is a valid answer. */
 	answer = (struct transport_answer){ 0 };
 	assert_int_equal(otlp_answer_read_response(&answer, bytes, 0), 0);
 	assert_string_equal(answer.message, "");

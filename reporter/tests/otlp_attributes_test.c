@@ -158,7 +158,7 @@ static const char *service_of(struct samples *s, struct process_info *info, bool
 		add(s, trace_create(&frame, 1, true, is_kernel_thread), 1, 1, 1);
 	struct requests *requests;
 
-	/* Only the last one. */
+	/* Only the last sample. */
 	struct sample_snapshot snapshot = { .samples = added, .count = 1 };
 
 	added->sample.process = info;
@@ -236,13 +236,13 @@ static void a_later_tag_wins_over_an_earlier_one_and_over_ours(void **state)
 	assert_string_equal(value_text(resource_value(resource, "host.name")), "two");
 	assert_string_equal(value_text(resource_value(resource, "env")), "test");
 	assert_string_equal(value_text(resource_value(resource, "service.name")), "all");
-	/* Without the thread's id the two are one. */
+	/* Without the thread's id the two samples are merged. */
 	assert_null(
 		sample_value(only(requests)->dictionary, only_sample(only(requests)), "thread.id"));
 	requests_free(requests);
 }
 
-/* The same address at each call. */
+/* Returns the same address at each call. */
 static const struct label_set *make_labels(const char *key, const char *value)
 {
 	static struct label_set set;
@@ -264,7 +264,7 @@ static void labels_are_attributes_of_the_sample_that_take_no_key_of_ours(void **
 	requests = build(s);
 	sample = only_sample(only(requests));
 	tables = only(requests)->dictionary;
-	/* The two are one; its other attributes are those of process and thread. */
+	/* The two samples are merged; the other attributes are those of process and thread. */
 	assert_int_equal(sample->n_attribute_indices, 3 + 2);
 	assert_int_equal(value_number(sample_value(tables, sample, "process.pid")), 1);
 	assert_string_equal(

@@ -127,7 +127,7 @@ static void what_is_taken_back_leaves_no_trace(void **state)
 	assert_int_equal(d->tables[OTLP_LOCATIONS].used.count, 1);
 	assert_int_equal(d->tables[OTLP_LOCATIONS].uses.items[hot].count, 2);
 	assert_int_equal(d->tables[OTLP_LOCATIONS].uses.items[cold].count, 0);
-	/* And it can be used again. */
+	/* The entry can be used again. */
 	otlp_dictionary_use(d, OTLP_LOCATIONS, cold);
 	otlp_dictionary_number(d);
 	assert_int_equal(otlp_number(d, OTLP_LOCATIONS, cold), 2);

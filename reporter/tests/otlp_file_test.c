@@ -30,7 +30,7 @@ static uint8_t *write_file(struct fixture *f, size_t *bytes)
 	const struct otlp_options options = {
 		.samples_per_second = 19,
 		.lookup = &f->lookup,
-		/* Is no bound here. */
+		/* No limit for the file. */
 		.max_request_bytes = 1,
 	};
 	char *file = NULL;
@@ -73,7 +73,10 @@ static void without_samples_it_is_empty(void **state)
 	assert_int_equal(bytes, 0);
 }
 
-/* The other implementation of protocol buffers, by the same files. */
+/*
+ * protoc, another implementation of protocol buffers, decodes the message with the same .proto
+ * files.
+ */
 static void protoc_decodes_it(void **state)
 {
 	static const char command[] =
@@ -102,7 +105,7 @@ static void protoc_decodes_it(void **state)
 	decoder = popen(shell, "r");
 	while (fgets(line, sizeof(line), decoder)) {
 		times += strstr(line, "timestamps_unix_nano: ") != NULL;
-		/* A field that the files do not know has a number for a name. */
+		/* protoc prints the number of a field that the .proto files do not have. */
 		unknown += strspn(line + strspn(line, " "), "0123456789") > 0;
 	}
 	assert_int_equal(pclose(decoder), 0);

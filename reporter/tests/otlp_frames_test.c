@@ -199,7 +199,7 @@ static void what_is_inlined_into_an_interpreted_function_is_lines_of_one_locatio
 	    1);
 	requests = build(s);
 	tables = only(requests)->dictionary;
-	/* With none of all. */
+	/* The zero location, and four others. */
 	assert_int_equal(tables->n_location_table, 1 + 4);
 	for (size_t i = 1; i < 5; i++) {
 		location = tables->location_table[i];
@@ -212,7 +212,7 @@ static void what_is_inlined_into_an_interpreted_function_is_lines_of_one_locatio
 			assert_int_equal(location->n_attribute_indices, 1);
 		} else if (location->n_attribute_indices == 2) {
 			assert_int_equal(location->n_lines, 2);
-			/* The name stays as it is. */
+			/* The name is unchanged. */
 			check_line(tables, location, 0, "A.inner", "A.java", 3);
 			assert_non_null(value_of(tables, location->attribute_indices, 2,
 						 "allframes.frame.approximate"));
@@ -250,7 +250,7 @@ static void code_of_go_is_of_type_go_with_a_line_for_each_inlined_function(void 
 
 static void files_of_go_are_told_by_their_build_id_too(void **state)
 {
-	/* What a process says is not the binary's. */
+	/* Facts of the program do not belong to the binary. */
 	static const struct program_facts go = {
 		.count = 2,
 		.items = { { "process.runtime.name", false, "go" },
@@ -293,7 +293,7 @@ static void files_of_go_are_told_by_their_build_id_too(void **state)
 	requests_free(requests);
 }
 
-/* The place of one BPF program that goes is the next one's. */
+/* When one BPF program is unloaded, another may get its address. */
 static void names_in_a_pretended_module_are_not_those_of_the_address(void **state)
 {
 	static const char *const names[] = { "bpf_prog_1", "bpf_prog_2" };
@@ -364,7 +364,7 @@ static void long_names_are_cut_between_characters(void **state)
 	struct requests *requests;
 	struct frame frame;
 
-	/* Characters of two bytes behind one of one: no even cut. */
+	/* Characters of two bytes after one of one byte: the limit is inside a character. */
 	for (int i = 0; i < 40000; i += 2)
 		memcpy(name + i, "\xc3\xa9", 2);
 	name[39998] = '\0';

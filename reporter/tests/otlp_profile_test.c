@@ -12,7 +12,7 @@
 #include "lib/base/clock.h"
 #include "reporter/tests/otlp_samples.h"
 
-/* Threads of a few processes over common stacks, with addresses and names that @seed draws. */
+/* Threads of a few processes with common stacks; @seed determines addresses and names. */
 static void add_random(struct samples *s, uint32_t count, uint32_t seed)
 {
 	struct process_info *processes[5] = {
@@ -46,7 +46,7 @@ static void add_random(struct samples *s, uint32_t count, uint32_t seed)
 		process_info_unref(processes[i]);
 }
 
-/* --- the whole --- */
+/* --- complete requests --- */
 
 static void every_rule_holds_for_every_kind_of_frame(void **state)
 {
@@ -92,7 +92,10 @@ static void add_line(struct hash_map *lines, const char *text, uint64_t count)
 	assert_int_equal(hash_map_set_bytes(lines, text, strlen(text), sum + count), 0);
 }
 
-/* As the folded file would read, but for comm and suffixes; a name gets back its place. */
+/*
+ * Appends the location as in the folded file, but without suffixes. A location without a name is
+ * written as file and address.
+ */
 static void append_location(const Dictionary *tables, const Location *location,
 			    struct text_builder *text)
 {
@@ -172,7 +175,7 @@ static void add_folded_lines(const struct sample_snapshot *snapshot, struct symb
 	stack_counts_deinit(&counts);
 }
 
-/* Taking away what the requests say leaves nothing of the folded lines, and adds none. */
+/* Subtracts the requests from the folded lines: nothing may remain, and no line may be new. */
 static void check_against_folded(struct samples *s, const struct sample_snapshot *snapshot,
 				 struct symbol_lookup *lookup)
 {
@@ -312,7 +315,7 @@ static void no_request_is_larger_than_allowed(void **state)
 		assert_true(requests->count > 1);
 		for (size_t j = 0; j + 1 < requests->count; j++)
 			bytes += requests->items[j].byte_count;
-		/* And none is much smaller. */
+		/* No request is much smaller than the limit. */
 		assert_true(bytes > (requests->count - 1) * limits[i] / 10 * 8);
 		requests_free(requests);
 	}

@@ -34,9 +34,9 @@ struct reporter_fixture {
 	struct trace *trace;
 	struct capture capture;
 	uint64_t reported;
-	/* Samples that the reporter told of. */
+	/* The number of samples passed to `taken`. */
 	uint64_t taken;
-	/* Of the last request that was sent. */
+	/* The window of the last request that was sent. */
 	uint64_t start_ns;
 	uint64_t end_ns;
 };
@@ -225,7 +225,7 @@ static void windows_follow_each_other_and_hold_late_samples(void **state)
 	send_window(f);
 	assert_near(f->start_ns, begin_ns + INTERVAL_NS);
 	assert_near(f->end_ns, begin_ns + 2 * INTERVAL_NS);
-	/* Taken before the window, and told of in it. */
+	/* Taken before the window, but reported in it. */
 	report_at(f, fake_time_ns - 300 * NS_PER_MS);
 	send_window(f);
 	assert_near(f->start_ns, begin_ns + 2 * INTERVAL_NS - 300 * NS_PER_MS);
@@ -237,7 +237,7 @@ static void windows_follow_each_other_and_hold_late_samples(void **state)
 	assert_near(f->start_ns, begin_ns + 4 * INTERVAL_NS);
 }
 
-/* The report thread's work, which goes on while a call hangs. */
+/* Runs the report thread's work while a call hangs. */
 static void hang(struct fake_transport *transport, uint64_t timeout_ns)
 {
 	uint64_t end_ns = fake_time_ns + timeout_ns;
@@ -251,7 +251,7 @@ static void hang(struct fake_transport *transport, uint64_t timeout_ns)
 	fake_answer(transport, RPC_DEADLINE_EXCEEDED, "it does not answer in time");
 }
 
-/* Until @end_ns; both threads' work in turn. */
+/* Runs the work of both threads in turn until @end_ns. */
 static void run_until(struct reporter_fixture *f, uint64_t end_ns)
 {
 	while (fake_time_ns < end_ns) {
@@ -279,7 +279,7 @@ static void a_day_of_a_hanging_collector_stops_nothing_and_loses_no_count(void *
 	assert_in_range(f->reported, DAY_NS / INTERVAL_NS * 95 / 100,
 			DAY_NS / INTERVAL_NS * 105 / 100);
 	assert_int_equal(sent(), 0);
-	/* One sample a request; the last may still be in the store. */
+	/* Each request has one sample; the last sample may still be in the store. */
 	waiting = f->reported - dropped();
 	assert_in_range(waiting, 10, MAX_BYTES / 100);
 
@@ -309,7 +309,7 @@ static void at_the_stop_everything_is_sent(void **state)
 	assert_int_equal(f->transport.cancel_count, 0);
 }
 
-/* As a call to a collector that hangs, longer than the stop wants to wait. */
+/* Simulates a collector that hangs for longer than the stop waits. */
 static void hang_until_cancelled(struct fake_transport *transport, uint64_t timeout_ns)
 {
 	(void)timeout_ns;
@@ -334,7 +334,7 @@ static void a_call_that_hangs_is_cancelled_at_the_deadline_and_the_rest_counted(
 	assert_int_equal(f->transport.cancel_count, 1);
 }
 
-/* As a network that is slower than requests are built. */
+/* Simulates a network that is slower than the building of requests. */
 static void take_slowly(struct fake_transport *transport, uint64_t timeout_ns)
 {
 	(void)transport;
@@ -394,7 +394,7 @@ static void building_ends_at_the_deadline_and_the_rest_is_counted(void **state)
 	free(log);
 }
 
-/* Half of a store for a few hundred. */
+/* A reporter whose store is half full after a few hundred samples. */
 static void make_small_reporter(struct reporter_fixture *f, uint64_t (*now_ns)(void))
 {
 	const struct otlp_reporter_config config = {
@@ -428,7 +428,7 @@ static void an_interval_that_fills_half_of_the_store_ends_early(void **state)
 		assert_int_equal(otlp_reporter_send(f->reporter), 0);
 	}
 	assert_int_equal(sent(), 12000);
-	/* Not by what is less than half. */
+	/* Less than half does not end the interval. */
 	report_threads(f, 100);
 	otlp_reporter_tick(f->reporter);
 	assert_true(otlp_reporter_send(f->reporter) == UINT64_MAX);
@@ -441,7 +441,10 @@ static void the_report_thread_is_woken_when_the_store_is_half_full(void **state)
 	make_small_reporter(f, NULL);
 	assert_int_equal(otlp_reporter_start(f->reporter), 0);
 	report_threads(f, 600);
-	/* Long before the end of the interval; what came after the store was emptied is there still. */
+	/*
+	 * Long before the end of the interval; samples that came after the store was emptied are
+	 * still there.
+	 */
 	while (!sent())
 		usleep(1000);
 	otlp_reporter_begin_stop(f->reporter, clock_monotonic_ns() + 60 * NS_PER_SECOND);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Every rule that receivers have for a message, checked by walking it; and what the tests ask of
- * messages. To be included behind cmocka.h.
+ * Checks every rule that receivers have for a message, and has helpers to read messages. Include it
+ * after cmocka.h.
  */
 #ifndef REPORTER_TESTS_OTLP_RULES_H
 #define REPORTER_TESTS_OTLP_RULES_H
@@ -29,7 +29,7 @@
 
 enum { MAX_REQUESTS = 8192 };
 
-/** What otlp_build_requests() handed out. */
+/** The requests that otlp_build_requests() built. */
 struct requests {
 	struct otlp_request items[MAX_REQUESTS];
 	Data *data[MAX_REQUESTS];
@@ -134,7 +134,7 @@ static inline const Profile *profile_of(const ResourceProfiles *resource)
 
 /* --- rules --- */
 
-/* glibc's own decoder is the judge. */
+/* Uses glibc's decoder as the reference. */
 static inline void check_utf8(const char *text)
 {
 	iconv_t decoder = iconv_open("UCS-4LE", "UTF-8");
@@ -147,7 +147,7 @@ static inline void check_utf8(const char *text)
 	iconv_close(decoder);
 }
 
-/* @key may not be in @seen yet, and is then. */
+/* Asserts that @key is not in @seen, and adds it. */
 static inline void check_new(struct hash_map *seen, const void *key, size_t bytes)
 {
 	assert_false(hash_map_find_bytes(seen, key, bytes, NULL));
@@ -186,7 +186,7 @@ static inline void check_strings(const Dictionary *tables)
 	hash_map_deinit(&seen);
 }
 
-/* How often each entry is referred to. */
+/* How often each entry is referenced. */
 struct heat {
 	uint32_t *strings, *attributes, *mappings, *functions, *locations, *stacks;
 };
@@ -353,7 +353,7 @@ static inline void check_resource(const ResourceProfiles *resource, struct hash_
 	assert_non_null(resource->scope_profiles[0]->scope);
 	assert_string_equal(resource->scope_profiles[0]->scope->name, "allframes-agent");
 	hash_map_deinit(&seen);
-	/* One resource comes once. */
+	/* Each resource occurs once. */
 	bytes = protobuf_c_message_get_packed_size(&resource->resource->base);
 	packed = malloc(bytes + 1);
 	protobuf_c_message_pack(&resource->resource->base, packed);
@@ -364,7 +364,7 @@ static inline void check_resource(const ResourceProfiles *resource, struct hash_
 static inline void check_heat(const uint32_t *counts, size_t table_count)
 {
 	for (size_t i = 1; i < table_count; i++) {
-		/* No orphans, and the hottest first. */
+		/* Every entry is referenced, and the most used ones are first. */
 		assert_int_not_equal(counts[i], 0);
 		assert_true(i == 1 || counts[i] <= counts[i - 1]);
 	}
@@ -436,7 +436,7 @@ static inline uint64_t count_times(const Data *data)
 	return count;
 }
 
-/** All requests for @snapshot, each checked; the caller frees them (requests_free()). */
+/** All requests for @snapshot, checked; the caller frees them (requests_free()). */
 static inline struct requests *build_checked(const struct sample_snapshot *snapshot,
 					     const struct otlp_window *window,
 					     const struct otlp_options *options)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Samples by hand and the requests made of them, for the tests of OTLP. To be included behind
+ * Samples made by hand and the requests built from them, for the tests of OTLP. Include it after
  * cmocka.h.
  */
 #ifndef REPORTER_TESTS_OTLP_SAMPLES_H
@@ -17,7 +17,7 @@ enum {
 	WINDOW_END_NS = 10000000000,
 };
 
-/* Samples by hand: what they point to is this struct's. */
+/* Samples made by hand; this struct owns the memory that they point to. */
 struct samples {
 	struct fixture fixture;
 	struct sample_vector vector;
@@ -62,7 +62,7 @@ static inline int samples_teardown(void **state)
 	return 0;
 }
 
-/* Takes over the trace; times lie in the window, 10 ms apart. */
+/* Takes over the trace; times are in the window, 10 ms apart. */
 static inline struct stored_sample *add(struct samples *s, struct trace *trace, uint32_t pid,
 					uint32_t tid, uint64_t count)
 {
@@ -110,7 +110,7 @@ static inline struct requests *build(struct samples *s)
 	return build_checked(&snapshot, &window, &s->options);
 }
 
-/* The one message that there is. */
+/* The only message. */
 static inline const Data *only(const struct requests *requests)
 {
 	assert_int_equal(requests->count, 1);

@@ -17,7 +17,7 @@ enum { SAMPLES_PER_REQUEST = 7, MAX_BYTES = 1000, MAX_REQUESTS = 8 };
 
 #define TIMEOUT_NS (10 * NS_PER_SECOND)
 
-/* Everything between the tests is reset; log lines go to @log. */
+/* All state is reset between the tests; log lines go to @log. */
 struct sender_fixture {
 	struct otlp_sender sender;
 	struct fake_transport transport;
@@ -53,7 +53,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* What was logged until now; captures on. */
+/* Returns the log so far, and continues to capture it. */
 static char *take_log(struct sender_fixture *f)
 {
 	char *text = captured_log(&f->capture);
@@ -135,7 +135,7 @@ static void only_some_failures_are_tried_again(void **state)
 		f->sender.counted_samples = f->sender.queue.dropped_samples;
 		fake_time_ns += 60 * NS_PER_SECOND;
 	}
-	/* With RetryInfo, this one too. */
+	/* With RetryInfo this status is retried too. */
 	fake_answer(&f->transport, RPC_RESOURCE_EXHAUSTED, "no");
 	f->transport.answer.retry_delay_ns = NS_PER_SECOND;
 	push(f, "request");
@@ -174,7 +174,7 @@ static void a_retry_has_the_same_bytes_and_waits_longer_each_time(void **state)
 	assert_sent(f, "second");
 	assert_counts(2, 0);
 	assert_int_equal(metrics_read(METRIC_OTLP_RETRIES), 12);
-	/* And the next failure waits shortly again. */
+	/* The delay after the next failure is short again. */
 	fake_answer(&f->transport, RPC_UNAVAILABLE, "no");
 	push(f, "third");
 	otlp_sender_step(&f->sender);
@@ -223,7 +223,7 @@ static void a_partial_success_is_logged_and_not_tried_again(void **state)
 	assert_string_equal(log, "warn: collector host:4317 rejects 3 profiles of a request: "
 				 "too old\n");
 	free(log);
-	/* A warning only, an hour later. */
+	/* Only a warning, an hour later. */
 	fake_time_ns += 3601 * NS_PER_SECOND;
 	fake_answer(&f->transport, RPC_OK, "soon");
 	push(f, "request");
@@ -269,7 +269,7 @@ static void a_lost_collector_is_logged_once_and_its_return_too(void **state)
 	assert_string_equal(log, "warn: collector host:4317: it refuses the connection; trying "
 				 "again, up to 0 MiB of profiles wait\n");
 	free(log);
-	/* Another reason is news. */
+	/* A different reason is logged again. */
 	fake_answer(&f->transport, RPC_UNAVAILABLE, "its certificate has expired");
 	for (int i = 0; i < 20; i++) {
 		otlp_sender_step(&f->sender);
@@ -309,7 +309,7 @@ static void a_flickering_collector_does_not_fill_the_log(void **state)
 	free(log);
 }
 
-/* A day of a collector that never answers: a request every 5 s, a timeout of 10 s. */
+/* A day with a collector that never answers: a request every 5 s, a timeout of 10 s. */
 static void push_while_hanging(struct fake_transport *transport, uint64_t timeout_ns)
 {
 	fake_time_ns += timeout_ns;
@@ -341,7 +341,7 @@ static void a_collector_that_hangs_for_a_day_fills_the_queue_and_no_more(void **
 	assert_in_range(pushed, 86400 / 5, 86400 / 5 + 3);
 	assert_counts(0, pushed - f->sender.queue.count);
 	assert_in_range(f->transport.call_count, 86400 / 43, 86400 / 24);
-	/* It comes back: all that waits is taken. */
+	/* The collector is back: all waiting requests are delivered. */
 	f->transport.on_send = NULL;
 	fake_answer(&f->transport, RPC_OK, "");
 	fake_time_ns += 60 * NS_PER_SECOND;
@@ -385,7 +385,7 @@ static void draining_sends_what_waits_and_is_done(void **state)
 		fake_time_ns += 40 * NS_PER_SECOND;
 	}
 	otlp_sender_step(&f->sender);
-	/* In the middle of a long back-off. */
+	/* The stop begins during a long back-off. */
 	fake_answer(&f->transport, RPC_OK, "");
 	assert_false(otlp_sender_is_done(&f->sender));
 	otlp_sender_drain(&f->sender, fake_time_ns + 5 * NS_PER_SECOND);

@@ -7,7 +7,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-/* cmocka has a macro of the name of a function in lib/base/error.h. */
+/* cmocka has a macro `fail`, which is also a function in lib/base/error.h. */
 #undef fail
 #include <dirent.h>
 #include <errno.h>
@@ -26,7 +26,7 @@
 
 static const struct profile_info info = { .samples_per_second = 99 };
 
-/* A directory of its own per test, which is also the current one. */
+/* Each test has its own directory, which is also the current one. */
 static char directory[] = "/tmp/output_files_test.XXXXXX";
 static struct fixture fixture;
 
@@ -37,12 +37,12 @@ static int setup(void **state)
 	assert_non_null(mkdtemp(directory));
 	assert_int_equal(chdir(directory), 0);
 	fixture_init(&fixture);
-	/* Failures are what is tested: their messages would only disturb. */
+	/* Failures are tested here, so their messages are not shown. */
 	log_set_level(LOG_ERROR);
 	return 0;
 }
 
-/* Everything in the directory but . and .. */
+/* The number of entries of the directory, without . and .. */
 static int count_entries(const char *path)
 {
 	DIR *entries = opendir(path);
@@ -75,7 +75,10 @@ static int init_one(struct output_files *files, const char *path)
 	return output_files_init(files, &path, 1);
 }
 
-/* Writes all while standard output or error (@fd) is a file, and returns what that got. */
+/*
+ * Writes all files with standard output or error (@fd) redirected to a file, and returns its
+ * contents.
+ */
 static char *capture(int fd, struct output_files *files, int *err)
 {
 	static char text[65536];
@@ -138,7 +141,7 @@ static void several_outputs_are_written_and_nothing_else_is_left(void **state)
 	mkdir("sub", 0755);
 	fixture_report_all_kinds(&fixture);
 	assert_int_equal(output_files_init(&files, paths, 3), 0);
-	/* Nothing before the end: a killed agent leaves nothing. */
+	/* Nothing is there before the end: a killed agent leaves nothing. */
 	assert_int_equal(count_entries("."), 1);
 	assert_int_equal(count_entries("sub"), 0);
 	assert_int_equal(write_all(&files), 0);
@@ -196,7 +199,7 @@ static void otlp_has_the_attributes_and_the_clock_of_the_run(void **state)
 	assert_non_null(data);
 	profile = data->resource_profiles[0]->scope_profiles[0]->profiles[0];
 	assert_int_equal(profile->period, 50000000);
-	/* The fixture's samples are of the clock's zero, 1 ms before the start. */
+	/* The fixture's samples have clock time 0, 1 ms before the start. */
 	assert_int_equal(profile->time_unix_nano, 1699999999999000000);
 	assert_int_equal(profile->duration_nano, 5001000000);
 	assert_string_equal(data->resource_profiles[0]->resource->attributes[1]->key, "zone");

@@ -27,7 +27,7 @@ static const struct profile_info info = {
 	.tag_count = 2,
 };
 
-/* The file for all that was reported; the caller frees it. */
+/* The profile of all reported samples; the caller frees it. */
 static char *write_file(struct fixture *f, size_t *bytes)
 {
 	char *file = NULL;
@@ -69,7 +69,7 @@ static const char *string_of(const Pprof__Profile *profile, int64_t index)
 	return profile->string_table[index];
 }
 
-/* Ids are given in order, which makes the entry of an id the one at its place. */
+/* Ids are assigned in order, so an entry's id is its index + 1. */
 static const Pprof__Function *function_of(const Pprof__Profile *profile, uint64_t id)
 {
 	assert_in_range(id, 1, profile->n_function);
@@ -105,7 +105,7 @@ static const Pprof__Label *label_of(const Pprof__Profile *profile, const Pprof__
 	return NULL;
 }
 
-/* Adds @count to the line @text; a negative one wraps. */
+/* Adds @count to the line @text; a negative count wraps. */
 static void add_line(struct hash_map *lines, const char *text, uint64_t count)
 {
 	uint64_t sum = 0;
@@ -114,7 +114,7 @@ static void add_line(struct hash_map *lines, const char *text, uint64_t count)
 	assert_int_equal(hash_map_set_bytes(lines, text, strlen(text), sum + count), 0);
 }
 
-/* A name as the folded file has it, but for the suffixes. */
+/* A name as in the folded file, but without suffixes. */
 static void append_folded(struct text_builder *text, const char *name)
 {
 	size_t from = text->length;
@@ -198,7 +198,7 @@ static void stack_by_stack_it_says_what_the_folded_file_says(void **state)
 	while (hash_map_next(&lines, &cursor, NULL, &count))
 		sum += count;
 	assert_int_equal(sum, 17);
-	/* Taking away what the profile says leaves nothing, and adds no line. */
+	/* Subtracts the profile from the lines: nothing may remain, and no line may be new. */
 	take_profile_lines(profile, &lines);
 	assert_int_equal(lines.count, 5);
 	cursor = 0;
@@ -247,7 +247,7 @@ static void nothing_is_there_twice(void **state)
 	Pprof__Profile *p;
 
 	fixture_report_all_kinds(f);
-	/* Differs from its like in nothing that the profile tells: must be merged. */
+	/* Differs from a sample above in nothing that is in the profile, so it must be merged. */
 	REPORT(f, "prog", 20, 1, native_frame(f->prog, 0x3000, 0),
 	       native_frame(f->prog, 0x1001, FRAME_RETURN_ADDRESS));
 	p = decode_file(f);
@@ -341,7 +341,10 @@ static void inlined_interpreted_functions_are_lines_of_one_location_as_well(void
 	Pprof__Profile *profile;
 
 	near.flags |= FRAME_APPROXIMATE;
-	/* The same innermost function: alone, in another one, of which the place is known, or not. */
+	/*
+	 * The same innermost function: alone, inlined into another at a known line, and at an
+	 * approximate one.
+	 */
 	REPORT(f, "p", 1, 1, inner, outer, inner, outer, near, outer, outer);
 	REPORT(f, "p", 1, 1, inner, outer);
 	profile = decode_file(f);

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-/* @number is the first byte of the request. */
+/* @number becomes the first byte of the request. */
 static void push(struct request_queue *queue, uint8_t number, size_t byte_count)
 {
 	struct otlp_request request = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Labels in the sample store; the rest is tested by sample_store_test.c. */
+/* Labels in the sample store; sample_store_test.c tests the rest. */
 #include "reporter/sample_contents.h"
 
 #include <setjmp.h>
@@ -105,9 +105,9 @@ static void labels_without_end_have_the_limit(void **state)
 	}
 	log_set_level(LOG_INFO);
 	dropped = metrics_read(METRIC_SAMPLES_UNSTORED);
-	/* Each takes its texts, and what a sample without them takes too. */
+	/* Each sample takes its texts, and as much as a sample without them. */
 	assert_in_range(10000 - dropped, (1 << 20) / 320, (1 << 20) / 200);
-	/* Others are counted as before, if they are there already. */
+	/* Known samples are still counted. */
 	fill_labels(&set, 1, (const char *[]){ "k", value }, false);
 	report_labels(store, &set, 2);
 	assert_int_equal(metrics_read(METRIC_SAMPLES_UNSTORED), dropped + 1);

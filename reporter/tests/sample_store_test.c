@@ -114,7 +114,7 @@ static void every_part_of_the_identity_makes_another_sample(void **state)
 	}
 	snapshot = take(f->store);
 	assert_int_equal(snapshot.count, KINDS + 1);
-	/* Of one count, they stand as they came. */
+	/* Samples of equal count are in the order of arrival. */
 	for (int i = 0; i < KINDS; i++) {
 		const struct stored_sample *sample = &snapshot.samples[i];
 
@@ -127,7 +127,7 @@ static void every_part_of_the_identity_makes_another_sample(void **state)
 		assert_string_equal(sample->sample.thread_comm, events[i].sample.thread_comm);
 	}
 	assert_ptr_equal(snapshot.samples[KINDS].sample.trace, other);
-	/* The store alone keeps them alive now. */
+	/* Only the store's references are left now. */
 	for (int i = 0; i < 4; i++)
 		process_info_unref(infos[i]);
 	assert_string_equal(snapshot.samples[8].sample.process->service_name, "x");
@@ -147,7 +147,7 @@ static void a_process_that_was_learnt_of_again_is_the_same(void **state)
 	struct sample_snapshot snapshot;
 
 	for (int i = 0; i < 4; i++) {
-		/* Each of two threads is first seen with another one of the two. */
+		/* Each of two threads is first seen with a different one of the two. */
 		event.sample.process = infos[(i + i / 2) % 2];
 		event.sample.tid = i / 2;
 		report_one(f->store, trace, &event);
@@ -274,13 +274,13 @@ static uint64_t next_random(uint64_t *random)
 	return *random >> 33;
 }
 
-/* What sample @i of the test below is. */
+/* Sample @i of the test below. */
 static struct sample_event random_event(uint64_t *random, uint64_t start_ns)
 {
 	struct sample_event event = plain_event;
 
 	event.sample.tid = next_random(random) % 300;
-	/* Nearly in order, now and then far off, as first samples are. */
+	/* Times are nearly in order, but sometimes far off, like those of deferred samples. */
 	event.time_ns = start_ns + next_random(random) % 1000000;
 	if (next_random(random) % 50 == 0)
 		event.time_ns -= 2000000000;
@@ -396,7 +396,7 @@ static void over_the_limit_new_samples_are_dropped_and_known_ones_counted(void *
 
 	(void)state;
 	metrics_reset();
-	/* The warning itself would only disturb the test's output. */
+	/* The warning is not shown. */
 	log_set_level(LOG_ERROR);
 	for (event.sample.tid = 0; event.sample.tid < 1000; event.sample.tid++)
 		report_one(store, trace, &event);
@@ -405,7 +405,7 @@ static void over_the_limit_new_samples_are_dropped_and_known_ones_counted(void *
 	event.sample.tid = 0;
 	report_one(store, trace, &event);
 	assert_int_equal(metrics_read(METRIC_SAMPLES_UNSTORED), dropped);
-	/* A name too long for what is left is no way around the limit. */
+	/* A name that is too long for the remaining room cannot bypass the limit. */
 	event.sample.process_comm = "another";
 	report_one(store, trace, &event);
 	assert_int_equal(metrics_read(METRIC_SAMPLES_UNSTORED), dropped + 1);
@@ -413,7 +413,7 @@ static void over_the_limit_new_samples_are_dropped_and_known_ones_counted(void *
 	assert_int_equal(snapshot.count, 1000 - dropped);
 	assert_int_equal(sum_of(&snapshot), 1000 - dropped + 1);
 	sample_snapshot_deinit(&snapshot);
-	/* Empty again, it has room again. */
+	/* The emptied store has room again. */
 	report_one(store, trace, &event);
 	assert_int_equal(metrics_read(METRIC_SAMPLES_UNSTORED), dropped + 1);
 	log_set_level(LOG_INFO);
@@ -439,7 +439,7 @@ static void times_have_the_limit_too(void **state)
 	}
 	log_set_level(LOG_INFO);
 	dropped = metrics_read(METRIC_SAMPLES_UNSTORED);
-	/* 8 bytes each, as in the snapshot. */
+	/* 8 bytes per sample, as in the snapshot. */
 	assert_in_range(dropped, 20000 - options.max_bytes / 8, 18500);
 	snapshot = take(store);
 	assert_int_equal(snapshot.count, 1);

@@ -59,7 +59,7 @@ static void equal_parts_are_one_pointer(void **state)
 	assert_ptr_equal(at(&table, numbers[0])->thread_comm, at(&table, numbers[1])->process_comm);
 	assert_int_equal(traces[0]->references, 2);
 	assert_int_equal(traces[1]->references, 1);
-	/* The last one to go takes them along, whichever that is. */
+	/* The last sample removes the parts, whichever sample that is. */
 	sample_table_remove(&table, numbers[0]);
 	assert_int_equal(traces[0]->references, 2);
 	assert_string_equal(at(&table, numbers[1])->thread_comm, "n");
@@ -124,7 +124,7 @@ static void over_the_limit_nothing_changes(void **state)
 	trace_unref(trace);
 }
 
-/* Stands before the one of libc; the tests let one of the calls fail. */
+/* Replaces libc's strdup(), so that tests can let one of the calls fail. */
 static uint32_t strdups_until_failure = UINT32_MAX;
 
 char *strdup(const char *text)
@@ -148,7 +148,7 @@ static void after_a_failed_allocation_nothing_has_changed(void **state)
 
 	(void)state;
 	sample_table_init(&table, SIZE_MAX, true);
-	/* A number that is free already, and has been counted. */
+	/* The number is free, and its memory has been counted. */
 	sample_table_remove(&table, add(&table, &sample, true));
 	bytes = table.bytes;
 	for (uint32_t i = 0; i < 2; i++) {
@@ -194,7 +194,7 @@ static void a_binary_counts_once_while_a_trace_has_it(void **state)
 
 			numbers[i] = add(&table, &sample, true);
 			assert_int_equal(add(&without, &sample, true), numbers[i]);
-			/* The second trace adds nothing for it. */
+			/* The second trace adds nothing for the binary. */
 			if (i)
 				assert_int_equal(table.bytes - without.bytes, binary_cost);
 			binary_cost = table.bytes - without.bytes;
@@ -225,7 +225,7 @@ static void many_samples_come_and_go(void **state)
 
 	(void)state;
 	sample_table_init(&table, SIZE_MAX, false);
-	/* So many that halves of some hashes are equal. */
+	/* Enough samples that halves of some hashes are equal. */
 	for (sample.tid = 0; sample.tid < COUNT; sample.tid++)
 		assert_int_equal(add(&table, &sample, true), sample.tid);
 	for (uint32_t i = 0; i < COUNT; i += 2)

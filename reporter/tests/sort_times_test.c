@@ -14,7 +14,7 @@ enum {
 	MOST_TIMES = 300,
 };
 
-/* A value that tells which time it belongs to. */
+/* A value from which the time can be told. */
 static uint64_t value_of(uint64_t time)
 {
 	return time * 3 + 1;

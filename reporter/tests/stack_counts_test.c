@@ -67,7 +67,7 @@ static void lists_are_bounded(void **state)
 	struct fixture *f = *state;
 	struct stack_counts counts = { .total = 3 };
 
-	/* Three numbers each: of the process and of two frames. */
+	/* Three numbers each: the process and two frames. */
 	REPORT(f, "a", 1, 1, native_frame(f->prog, 0x2000, 0), native_frame(f->prog, 0x1000, 0));
 	REPORT(f, "b", 1, 1, native_frame(f->prog, 0x2000, 0), native_frame(f->prog, 0x1000, 0));
 	REPORT(f, "b", 2, 1, native_frame(f->prog, 0x2000, 0), native_frame(f->prog, 0x1000, 0));

@@ -122,7 +122,7 @@ static void wrappers_of_go_are_left_out(void **state)
 		     native_frame(f->prog, 0x1000, 0));
 	ASSERT_STACK(f, "p", "p;main;do_sys_[k]", kernel_frame(f, 1, "do_sys", "vmlinux"),
 		     native_frame(f->prog, 0x8900, 0), native_frame(f->prog, 0x1000, 0));
-	/* Of a panic it is where that came from. */
+	/* After a panic, the generated function that caused it is shown. */
 	ASSERT_STACK(f, "p", "p;main.(*T).run;runtime.gopanic", native_frame(f->prog, 0x8a00, 0),
 		     native_frame(f->prog, 0x8900, 0));
 	ASSERT_STACK(f, "p", "p;main;main.caller", native_frame(f->prog, 0x8b00, 0),
@@ -161,7 +161,7 @@ static void inlined_interpreted_functions_are_marked_and_so_are_approximate_ones
 	ASSERT_STACK(f, "java", "java;A.outer;A.inner_[i]", inner, outer);
 	inner.flags |= FRAME_APPROXIMATE;
 	near.flags = FRAME_APPROXIMATE;
-	/* What the physical function is called is known, where in it is not. */
+	/* The physical function's name is known, but not its line. */
 	ASSERT_STACK(f, "java", "java;A.outer;A.inner_[~]", inner, near);
 	name_frame(&near, NULL, &name);
 	append_frame_text(&text, &name, true);
@@ -186,7 +186,10 @@ static void what_is_inlined_into_an_interpreted_function_is_one_place_with_it(vo
 		frames[i].flags = FRAME_INLINED;
 		frames[i].line = i;
 	}
-	/* One of its own, one with an inlined one, and then more than fit, to the end of the trace. */
+	/*
+	 * One location alone, one with an inlined function, and then more than fit, to the end of
+	 * the trace.
+	 */
 	frames[0].flags = 0;
 	frames[2].flags = 0;
 	trace = trace_create(frames, FRAME_MAX_NAMES + 4, true, false);

@@ -103,7 +103,7 @@ static void a_value_in_a_file_is_read_for_each_call(void **state)
 	assert_value(&headers.items[0], "renewed");
 	write_file(path + 1, "nul\0nul", 7);
 	assert_int_equal(transport_header_read(&headers.items[0], value), -EINVAL);
-	/* A token that is being written anew. */
+	/* A token file that is being rewritten. */
 	write_file(path + 1, "", 0);
 	assert_int_equal(transport_header_read(&headers.items[0], value), -EINVAL);
 	assert_non_null(strstr(error_text(), "is empty"));

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A day of the OTLP reporter in seconds: the clock and the collector are played, the store, the
- * requests, the queue and the heap are the agent's. Prints for each hour what the collector did, the
- * anonymous memory of the process, and what of it is in use; reporter/tests/otlp_day_test.py judges
- * it.
+ * Simulates a day of the OTLP reporter in seconds. The clock and the collector are simulated; the
+ * store, the requests, the queue and the heap are the agent's. Prints for each hour what the
+ * collector did, the anonymous memory of the process, and how much of it is in use;
+ * reporter/tests/otlp_day_test.py checks it.
  *
  *	otlp_day [PART]
  *
- * With PART, a number, the stacks of an interval and the queue are as many times smaller.
+ * PART is a number: the stacks of an interval and the queue are smaller by this factor.
  */
 #include <malloc.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@
 
 enum {
 	HOURS = 24,
-	/* New in every interval, and the same in all. */
+	/* Stacks that are new in every interval, and stacks that are the same in all. */
 	NEW_STACKS = 50,
 	COMMON_STACKS = 50,
 	STACK_FRAMES = 30,
@@ -91,7 +91,7 @@ static void report(struct trace *trace, uint32_t pid)
 	door->ops->report(door, &event);
 }
 
-/* An interval's samples, and its end. */
+/* Reports the samples of an interval, and ends it. */
 static void pass_interval(void)
 {
 	static uint32_t pid = 1000;
@@ -130,7 +130,7 @@ static void play_send(struct transport *transport, const void *bytes, size_t byt
 		answer->status = call_count++ % 3 ? RPC_UNAVAILABLE : RPC_OK;
 	if (answer->status != RPC_OK)
 		snprintf(answer->message, sizeof(answer->message), "it %s", moods[mood]);
-	/* The intervals go on while the call waits. */
+	/* The intervals continue while the call waits. */
 	for (uint64_t end_ns = time_ns + timeout_ns; mood == HANGS && time_ns < end_ns;)
 		pass_interval();
 }
@@ -153,8 +153,8 @@ static void pass_hour(void)
 }
 
 /*
- * The kernel counts the pages themselves here. RssAnon of /proc/self/status is off by up to 128 kB for
- * each CPU that the process has been moved to, which a busy machine does more often.
+ * The kernel counts the pages here. RssAnon of /proc/self/status is off by up to 128 kB for each
+ * CPU that the process has been moved to, which happens more often on a busy machine.
  */
 static long anonymous_kb(void)
 {

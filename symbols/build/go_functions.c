@@ -31,7 +31,7 @@ static int add_function(struct go_table *table, const struct go_function *functi
 
 	text_builder_clear(name);
 	err = go_frames_append_function(table, function, name);
-	/* A name that is too long is left out. */
+	/* A name that is too long is skipped. */
 	if (err == -E2BIG)
 		return 0;
 	if (!err && name->failed)

@@ -15,18 +15,21 @@
 #include "symbols/dwarf/dwarf_ranges.h"
 
 enum {
-	/* .gnu_debugdata, packed and unpacked: a tenth of the largest programs' symbols. */
+	/*
+	 * Limits of .gnu_debugdata, compressed and decompressed: a tenth of the largest programs'
+	 * symbols.
+	 */
 	MINI_PACKED_MAX_BYTES = 32 << 20,
 	MINI_MAX_BYTES = 256 << 20,
 };
 
-/* An error that costs more than the source it is from. */
+/* True for an error that affects more than its own source of data. */
 static bool is_fatal(int err)
 {
 	return err == -ENOMEM || err == -E2BIG;
 }
 
-/* Symbols of @image count where those that were added before say nothing. */
+/* Adds symbols of @image; they count only where symbols with a lower @order have nothing. */
 static int add_symbols(const struct elf_image *image, uint32_t order,
 		       struct interval_vector *intervals, struct string_table *strings)
 {
@@ -71,7 +74,7 @@ static int add_mini_symbols(const struct elf_image *image, uint32_t order,
 	return add_symbols(&mini, order, intervals, strings);
 }
 
-/* Where executable segments begin and end. */
+/* Finds the start and end of the executable segments. */
 static void find_code(const struct elf_image *image, struct range_writer *writer)
 {
 	uint64_t first = UINT64_MAX, end = 0;
@@ -86,7 +89,7 @@ static void find_code(const struct elf_image *image, struct range_writer *writer
 		if (segment->address + segment->memory_bytes > end)
 			end = segment->address + segment->memory_bytes;
 	}
-	/* A file without segments is no program: all its addresses count. */
+	/* A file without segments is not a program: all its addresses count. */
 	writer->first_address = end ? first : 0;
 	writer->end_address = end;
 }
@@ -105,7 +108,7 @@ static int add_all_symbols(const struct elf_image *image, const struct elf_image
 
 	if (!debug)
 		err = go_functions_add(image, &intervals, &writer->strings);
-	/* The file's own go before the others: a debug file has none that are dynamic. */
+	/* The file's own symbols take precedence, because a debug file has no dynamic ones. */
 	if (debug)
 		err = add_symbols(debug, 0, &intervals, &writer->strings);
 	if (!err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The side that starts the process, opens files for it and waits. */
+/* The parent's side: starts the process, opens files for it, and waits for it. */
 #include "symbols/build/range_maker.h"
 
 #include <errno.h>
@@ -30,27 +30,33 @@
 #include "symbols/dwarf/unpacked_elf.h"
 
 enum {
-	/* Of the clock: others may want the CPU more. */
+	/* Factor and extra time for the wall clock limit, since others may want the CPU more. */
 	CLOCK_FACTOR = 10,
 	CLOCK_EXTRA_S = 20,
-	/* How often it is seen whether the file is in the way. */
+	/* How often to check whether somebody needs the file. */
 	LOOK_MS = 200,
-	/* For the end of a process that was killed; one that waits for a dead file system stays. */
+	/*
+	 * How long to wait for a killed process; one that waits for a dead file system is left
+	 * behind.
+	 */
 	KILLED_WAIT_MS = 1000,
-	/* .dwo files: one for each unit, at two paths. */
+	/* Limit of opened .dwo files: one for each unit, at two paths. */
 	OPENS_MAX = 1 << 18,
 };
 
-/* Of all that a process unpacks, one file after the other. */
+/* Limit of everything that a process decompresses, one file after the other. */
 #define SCRATCH_MAX_BYTES (2 * UNPACKED_MAX_BYTES)
 
-/* Whether the program takes the hidden argument: another would do all it does once more. */
+/*
+ * True if the program handles the hidden argument: another program would do its normal work a
+ * second time.
+ */
 static bool is_entered;
 
-/* A process and what was heard of it. */
+/* A process and the messages from it. */
 struct maker {
 	const struct debug_file_search *search;
-	/* Borrowed: the file whose ranges are made. */
+	/* The file whose ranges are made; borrowed. */
 	int elf;
 	const struct binary *binary;
 	struct child_process child;
@@ -58,7 +64,7 @@ struct maker {
 	uint64_t deadline_ns;
 	uint32_t open_count;
 	uint64_t scratch_bytes;
-	/* It was killed, since it was late or in the way. */
+	/* The process was killed because it was late, or because somebody needed the file. */
 	bool is_late;
 	bool is_in_the_way;
 	bool has_result;
@@ -69,7 +75,10 @@ struct maker {
 void range_maker_enter(int argument_count, char **arguments)
 {
 	is_entered = true;
-	/* Whoever has started us may have ignored it: then nothing is known of how processes end. */
+	/*
+	 * Our parent may have set SIGCHLD to be ignored; the exit status of processes would then be
+	 * lost.
+	 */
 	signal(SIGCHLD, SIG_DFL);
 	if (argument_count == 2 && !strcmp(arguments[1], RANGE_MAKER_ARGUMENT))
 		range_maker_child();
@@ -77,7 +86,7 @@ void range_maker_enter(int argument_count, char **arguments)
 
 /* --- start --- */
 
-/* Sends @bytes, with descriptors. */
+/* Sends @bytes with descriptors. */
 static int send_with(int socket, const void *bytes, size_t size, const int *fds, int fd_count)
 {
 	struct iovec part = { .iov_base = (void *)bytes, .iov_len = size };
@@ -95,7 +104,7 @@ static int send_with(int socket, const void *bytes, size_t size, const int *fds,
 		control.header.cmsg_len = CMSG_LEN(fd_count * sizeof(int));
 		memcpy(CMSG_DATA(&control.header), fds, fd_count * sizeof(int));
 	}
-	/* A process that takes nothing must not hold us up. */
+	/* A process that does not read its socket must not block us. */
 	return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)size ? 0 : -errno;
 }
 
@@ -114,7 +123,7 @@ static int start(struct maker *maker)
 				   &maker->child);
 }
 
-/* --- what it says --- */
+/* --- messages --- */
 
 static void open_for(struct maker *maker, const struct range_maker_message *message)
 {
@@ -131,12 +140,12 @@ static void open_for(struct maker *maker, const struct range_maker_message *mess
 		maker->scratch_bytes += message->bytes;
 		(void)scratch_file_open(message->bytes, &fd);
 	}
-	/* If that fails the process is at its end. */
+	/* If this fails, the process is about to end. */
 	(void)send_with(maker->socket, &reply, offsetof(struct range_maker_message, text), &fd,
 			fd >= 0);
 }
 
-/* Returns whether there was a message. */
+/* True if there was a message. */
 static bool hear(struct maker *maker, int flags)
 {
 	struct range_maker_message message;
@@ -169,7 +178,10 @@ static int wait_ms(const struct maker *maker)
 	return left_ms > LOOK_MS ? LOOK_MS : (int)left_ms;
 }
 
-/* Serves the process until it ends, or is killed since it is late. -ETIME if it does not even end then. */
+/*
+ * Handles messages until the process ends or is killed because it is late. -ETIME if it does not
+ * end even then.
+ */
 static int serve(struct maker *maker)
 {
 	struct pollfd polled[] = {
@@ -217,7 +229,7 @@ static int judge(const struct maker *maker, int status)
 {
 	if (WIFSIGNALED(status))
 		return judge_signal(maker, WTERMSIG(status));
-	/* It is its own limit that a process without memory has met: another try would end as this one. */
+	/* The process has reached its own memory limit: another try would end the same way. */
 	if (WEXITSTATUS(status) == RANGE_MAKER_EXIT_NO_MEMORY ||
 	    (maker->has_result && maker->result == -ENOMEM))
 		return fail(-E2BIG, "ranges take more memory than allowed");
@@ -239,7 +251,7 @@ static uint64_t time_ns(struct timeval time)
 	return (uint64_t)time.tv_sec * NS_PER_SECOND + (uint64_t)time.tv_usec * 1000;
 }
 
-/* @cpu_ns: of what stays behind as much as it may use. */
+/* A process that is left behind is charged its whole limit in *@cpu_ns. */
 static int finish(struct maker *maker, const struct range_maker_limits *limits, uint64_t *cpu_ns)
 {
 	int status, err = serve(maker);

@@ -24,7 +24,7 @@
 
 enum {
 	EXIT_USAGE = 2,
-	/* For .dwo files and the common file of dwz. */
+	/* Limit of .dwo files and dwz's common file. */
 	NAMED_FILES_BYTES = 1 << 30,
 };
 
@@ -34,7 +34,9 @@ enum file_role {
 	FILE_DEBUG,
 };
 
-/* What was received, and where the files lie: read before the file system is given up. */
+/*
+ * The received data, and the paths of the files: read before the file system becomes inaccessible.
+ */
 static struct {
 	struct range_maker_request request;
 	int fds[RANGE_MAKER_FILES_MAX];
@@ -44,17 +46,17 @@ static struct {
 
 static const char package_end[] = ".dwp";
 
-/* The units that libdw looks for in files of their own. */
+/* The package with the units that libdw searches for in separate files. */
 static struct {
 	/* -1: there is no package. */
 	int fd;
 	struct split_package file;
 	bool is_open;
-	/* The one that is opened next, -1 for none. */
+	/* The unit for the next open, -1 for none. */
 	int unit_fd;
 } package = { .fd = -1, .unit_fd = -1 };
 
-/* Receives @size bytes exactly, and at most @capacity descriptors. */
+/* Receives exactly @size bytes, and at most @capacity descriptors. */
 static int receive(void *bytes, size_t size, int *fds, int capacity, int *fd_count)
 {
 	struct iovec part = { .iov_base = bytes, .iov_len = size };
@@ -82,7 +84,7 @@ static int receive(void *bytes, size_t size, int *fds, int capacity, int *fd_cou
 	return 0;
 }
 
-/* A packet is as long as its text. */
+/* A message is only as long as its text. */
 static int send_message(const struct range_maker_message *message)
 {
 	size_t size = offsetof(struct range_maker_message, text) + strlen(message->text) + 1;
@@ -97,7 +99,7 @@ static bool is_package(const char *path, size_t length)
 	return length > end_length && !strcmp(path + length - end_length, package_end);
 }
 
-/* What is asked for in @message; -1 if it cannot be had. */
+/* Sends the request @message and returns the descriptor; -1 if there is none. */
 static int ask(struct range_maker_message *message)
 {
 	int fd, fd_count;
@@ -138,9 +140,9 @@ static int ask_path(const char *path)
 	return ask(&message);
 }
 
-/* --- sections that are compressed --- */
+/* --- compressed sections --- */
 
-/* Of the file at hand: its place is that of the one that it was made of. */
+/* The decompressed copy of the current file; its path is that of the original. */
 static struct {
 	int fd;
 	int original_fd;
@@ -157,7 +159,7 @@ static int unpack(const struct elf_image *image, int *fd)
 	return 0;
 }
 
-/* What libdw reads in place of the file at @fd, which is closed if that is another one. */
+/* Returns the file that libdw reads instead of @fd, which is closed if it is a different one. */
 static int unpack_named(int fd)
 {
 	_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 };
@@ -171,8 +173,8 @@ static int unpack_named(int fd)
 }
 
 /*
- * In a signal handler, but that of a call which this very thread has made: no library is in the midst of
- * something. Versions of libdw that know packages ask for those first.
+ * Called in the signal handler of a system call that this thread has made, so no library is
+ * interrupted at an arbitrary point. Versions of libdw that support packages ask for those first.
  */
 static int open_named(const char *path)
 {
@@ -198,7 +200,7 @@ static void find_package(void)
 	}
 }
 
-/* Mapped, as libdw maps what it reads. */
+/* The package is mapped, like everything that libdw reads. */
 static void open_package(void)
 {
 	struct stat status;
@@ -214,7 +216,7 @@ static void open_package(void)
 		package.is_open = true;
 }
 
-/* Makes the file that open_named() gives next. */
+/* Makes the file that open_named() returns next. */
 static uint64_t provide_split(uint64_t id)
 {
 	struct byte_vector file = { 0 };
@@ -299,13 +301,13 @@ static int write_ranges(void)
 
 static int start(void)
 {
-	/* Nothing was to be inherited; a library may have opened something else. */
+	/* No other descriptor should be inherited, but a library may have opened one. */
 	(void)syscall(SYS_close_range, RANGE_MAKER_SOCKET + 1, ~0U, 0);
 	if (receive(&job.request, sizeof(job.request), job.fds, RANGE_MAKER_FILES_MAX,
 		    &job.fd_count) ||
 	    job.fd_count <= FILE_OUTPUT)
 		return -EIO;
-	/* It would be that of the link by which the program is started. */
+	/* Otherwise the name would be that of the link through which the program is started. */
 	(void)prctl(PR_SET_NAME, "make-ranges");
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != job.request.parent)
 		return -ESRCH;
@@ -323,7 +325,7 @@ void range_maker_child(void)
 {
 	struct range_maker_message result = { .kind = RANGE_MAKER_RESULT };
 
-	/* By hand, most likely. */
+	/* Most likely the program was started by hand. */
 	if (start())
 		_exit(EXIT_USAGE);
 	result.error = enter_sandbox();
@@ -331,6 +333,6 @@ void range_maker_child(void)
 		result.error = write_ranges();
 	snprintf(result.text, sizeof(result.text), "%s",
 		 result.error ? error_text() : dwarf_problem_text());
-	/* Nothing is freed: the memory goes with the process. */
+	/* Nothing is freed: the process ends here. */
 	_exit(send_message(&result) ? EXIT_USAGE : 0);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The process that symbols/build/range_maker.h starts: what it is told, and what it does. Messages are
- * packets on a socket, of equals in one build.
+ * The process that symbols/build/range_maker.h starts: its messages, and what it does. Messages are
+ * packets on a socket; both ends are from the same build.
  */
 #ifndef SYMBOLS_BUILD_RANGE_MAKER_CHILD_H
 #define SYMBOLS_BUILD_RANGE_MAKER_CHILD_H
@@ -11,15 +11,17 @@
 
 #include "symbols/build/range_maker.h"
 
-/** Of the program, as its only one. */
+/** The only argument of the program. */
 #define RANGE_MAKER_ARGUMENT "-make-ranges-of-descriptors"
 
 enum {
-	/** In the new process. */
+	/** The descriptor of the socket in the new process. */
 	RANGE_MAKER_SOCKET = 3,
-	/** With a request: the ELF file, the output, and the debug file if there is one. */
+	/**
+	 * Files sent with a request: the ELF file, the output, and the debug file if there is one.
+	 */
 	RANGE_MAKER_FILES_MAX = 3,
-	/** What libdw ends the process with, after its last words, when it has no memory. */
+	/** The status with which libdw exits when it has no memory. */
 	RANGE_MAKER_EXIT_NO_MEMORY = 1,
 };
 
@@ -28,7 +30,7 @@ struct range_maker_request {
 	struct hash128 key;
 	/** enum range_depth */
 	uint32_t depth;
-	/** The process ends with this one. */
+	/** When this process ends, the new one ends too. */
 	int32_t parent;
 };
 
@@ -45,13 +47,16 @@ struct range_maker_message {
 	uint32_t kind;
 	/** 0 or -errno */
 	int32_t error;
-	/** Of a scratch file. */
+	/** Size of a scratch file. */
 	uint64_t bytes;
-	/** A path, or what the error is; without one what symbols/dwarf/dwarf_problem.h says. */
+	/**
+	 * A path, or the text of an error; if there is no error, the text of
+	 * symbols/dwarf/dwarf_problem.h.
+	 */
 	char text[PATH_MAX];
 };
 
-/** Does what the request on RANGE_MAKER_SOCKET says, and ends the process. */
+/** Handles the request on RANGE_MAKER_SOCKET and ends the process. */
 void range_maker_child(void) __attribute__((noreturn));
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The filter lets pass what is listed, sends calls that name files to a signal handler, which answers
- * them in place of the kernel, and refuses the rest with EPERM: a library that tries something else, as
- * another version of it may, goes on without.
+ * The system call filter allows the listed calls. Calls that name files go to a signal handler,
+ * which answers them instead of the kernel. All others fail with EPERM, so that a library that
+ * tries something else, as other versions may, goes on without it.
  */
 #include "symbols/build/sandbox.h"
 
@@ -27,7 +27,7 @@
 #include "lib/base/error.h"
 
 enum {
-	/* Of split units that are open at once, and more. */
+	/* Split units that are open at the same time, and some more. */
 	OPEN_FILES_MAX = 256,
 };
 
@@ -53,8 +53,9 @@ static int set_limits(const struct sandbox_limits *limits)
 }
 
 /*
- * All of this is a favour to others: where it is refused, the work is done without. The nice value is that of
- * the thread that asked: as idle as can be, nothing would ever be read on a busy host.
+ * All of this is for the benefit of other processes: if a step is refused, the work is done without
+ * it. The nice value stays that of the requesting thread: with the lowest priority, nothing would
+ * ever be read on a busy host.
  */
 static void step_back(void)
 {
@@ -70,7 +71,7 @@ static void step_back(void)
 
 /* --- calls that name files --- */
 
-/* Arguments and the result of the call that a signal was sent for. */
+/* Arguments and result of the system call that caused the signal. */
 #ifdef __x86_64__
 static uint64_t argument_of(const ucontext_t *context, int i)
 {
@@ -95,7 +96,7 @@ static void set_result(ucontext_t *context, int64_t result)
 }
 #endif
 
-/* The only links that there are: those of open files. */
+/* Only links of open files can be read. */
 static int64_t read_link(const char *path, char *buffer, size_t size)
 {
 	static const char folder[] = "/proc/self/fd/";
@@ -114,7 +115,7 @@ static int64_t read_link(const char *path, char *buffer, size_t size)
 	return (int64_t)length;
 }
 
-/* fstat() of some C libraries. */
+/* fstat() in some C libraries. */
 static int64_t get_status(int fd, const char *path, void *status)
 {
 	if (path[0])
@@ -171,7 +172,7 @@ static const struct call_rule fixed_rules[] = {
 	{ .call = SYS_memfd_create },
 	{ .call = SYS_gettid },
 	{ .call = SYS_getpid },
-	/* By it qsort() of glibc up to 2.38 knows that there is memory for a merge sort. */
+	/* qsort() of glibc up to 2.38 uses it to check that there is memory for a merge sort. */
 	{ .call = SYS_sysinfo },
 	{ .call = SYS_rt_sigprocmask },
 	{ .call = SYS_rt_sigreturn },
@@ -203,7 +204,7 @@ static int install_filter(int socket)
 
 int sandbox_enter(const struct sandbox_limits *limits, const struct sandbox_files *files)
 {
-	/* NODEFER: a handler may ask for the status of a file that it has opened. */
+	/* NODEFER: the handler may call fstat() on a file that it has opened. */
 	struct sigaction action = { .sa_sigaction = answer, .sa_flags = SA_SIGINFO | SA_NODEFER };
 	int err;
 

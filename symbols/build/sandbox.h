@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What a process gives up before it reads hostile files with a library: memory, CPU time and bytes of
- * output beyond limits, priority, core dumps, capabilities, and all system calls but those that such
- * reading takes. Files that the library wants to open, and the names of open ones that it asks for, are
- * given to it by functions of the caller.
+ * Restricts a process before it reads hostile files with a library: limits of memory, CPU time and
+ * output, low priority, and no core dumps, capabilities, or system calls other than those that such
+ * reading needs. Functions of the caller open the files that the library asks for, and tell it the
+ * names of open files.
  *
- * For a process that was made for this and has one thread: there is no way back.
+ * Only for a process with one thread that exists for this purpose: the restrictions cannot be
+ * undone.
  */
 #ifndef SYMBOLS_BUILD_SANDBOX_H
 #define SYMBOLS_BUILD_SANDBOX_H
@@ -13,27 +14,29 @@
 #include <stdint.h>
 
 struct sandbox_limits {
-	/** In whole seconds, rounded up; the process is ended by SIGXCPU. */
+	/** In whole seconds, rounded up; SIGXCPU ends the process. */
 	uint64_t cpu_ns;
-	/** Of memory of its own, beyond what it has; allocations fail. */
+	/** Limit of anonymous memory, in addition to what the process has; allocations fail. */
 	uint64_t memory_bytes;
-	/** Of address space for files, beyond that and what it has. */
+	/**
+	 * Limit of address space for files, in addition to the above and to what the process has.
+	 */
 	uint64_t mapped_bytes;
-	/** Of a file; the process is ended by SIGXFSZ. */
+	/** Limit of a file's size; SIGXFSZ ends the process. */
 	uint64_t output_bytes;
 };
 
-/** Called from a signal handler, while the thread waits in a system call. */
+/** Called from a signal handler while the thread is in a system call. */
 struct sandbox_files {
-	/** A descriptor for reading the file at @path, or -errno. */
+	/** Opens the file at @path for reading: a descriptor, or -errno. */
 	int (*open_file)(const char *path);
-	/** The path of the file that is open as @fd, NULL if it has none. */
+	/** The path of the open file @fd, NULL if it has none. */
 	const char *(*file_path)(int fd);
-	/** The socket that may be received from and sent to. */
+	/** The socket on which the process may receive and send. */
 	int socket;
 };
 
-/** @files is borrowed for the life of the process. -errno as the kernel says, with text. */
+/** @files is borrowed until the process ends. -errno of the kernel, with text. */
 int sandbox_enter(const struct sandbox_limits *limits, const struct sandbox_files *files);
 
 #endif

@@ -3,13 +3,16 @@
 
 #include "lib/base/error.h"
 
-/* Groups that @count numbers fill, which is also how many the level above has. */
+/* The number of groups for @count numbers, which is also the size of the level above. */
 static uint32_t groups_of(uint32_t count)
 {
 	return count / ADDRESS_INDEX_FANOUT + !!(count % ADDRESS_INDEX_FANOUT);
 }
 
-/* How many numbers count in each level, the lowest first. Returns the number of levels. */
+/*
+ * Fills @counts with the numbers of each level that are not padding, the lowest level first.
+ * Returns the number of levels.
+ */
 static uint32_t count_levels(uint32_t count, uint32_t counts[ADDRESS_INDEX_LEVELS_MAX])
 {
 	uint32_t levels = 0;
@@ -54,7 +57,10 @@ void address_index_init(struct address_index *index, const void *bytes, uint32_t
 	}
 }
 
-/* Of 16 numbers, how many are at or below @offset: without a branch, which would be wrong every other time. */
+/*
+ * How many of 16 numbers are at or below @offset. Has no branch, since it would be mispredicted
+ * half of the time.
+ */
 static inline uint32_t numbers_up_to(const uint8_t *numbers, uint32_t offset)
 {
 	uint32_t group[ADDRESS_INDEX_FANOUT], count = 0;
@@ -74,14 +80,14 @@ uint32_t address_index_find(const struct address_index *index, uint32_t offset)
 		uint32_t below = numbers_up_to(index->levels[i] + group * sizeof(uint32_t), offset);
 
 		found = group + below - !!below;
-		/* What fills a level may be at or below it, too. */
+		/* Padding may be at or below @offset too. */
 		if (found >= index->counts[i])
 			found = index->counts[i] - 1;
 	}
 	return found;
 }
 
-/* The level of which each number is the first of @step in @addresses. */
+/* Adds the level that has each @step-th number of @addresses. */
 static int add_level(const struct offset_vector *addresses, uint64_t step,
 		     struct offset_vector *index)
 {

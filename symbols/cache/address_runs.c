@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A row of a run is the address less that of the row before as ULEB128, and of each number the
- * difference as SLEB128.
+ * A row of a run is the address minus that of the previous row as ULEB128, and the difference of
+ * each number as SLEB128.
  */
 #include "symbols/cache/address_runs.h"
 
@@ -86,7 +86,7 @@ static struct address_run *all_runs(const struct address_runs *runs)
 	return (struct address_run *)runs->runs.items;
 }
 
-/* Lets the run at @i sink to where the ones below it in the heap are lower. */
+/* Moves the run at @i down the heap to its position. */
 static void sift(struct address_run *runs, size_t i, size_t count)
 {
 	struct address_run run = runs[i];
@@ -102,7 +102,7 @@ static void sift(struct address_run *runs, size_t i, size_t count)
 	runs[i] = run;
 }
 
-/* Where they lie: qsort() takes as much memory again. */
+/* Sorts in place: qsort() would need as much memory again. */
 static void sort_in_place(struct address_run *runs, size_t count)
 {
 	for (size_t i = count / 2; i-- > 0;)
@@ -144,7 +144,7 @@ void address_rows_init(struct address_rows *rows, struct address_runs *runs, uin
 	};
 }
 
-/* Goes into the next run of which something is left. False at the end. */
+/* Enters the next run with rows that are not covered yet. False at the end. */
 static bool enter_run(struct address_rows *rows)
 {
 	size_t count = address_runs_count(rows->runs);
@@ -179,7 +179,10 @@ static void read_row(struct address_rows *rows)
 	rows->rows_left--;
 }
 
-/* The rows of one run after the other, from where the one before has ended; behind each nothing holds. */
+/*
+ * Reads the rows of the runs in order, each from where the previous run has ended. After a run no
+ * value applies.
+ */
 static bool next_of_run(struct address_rows *rows, struct address_row *row)
 {
 	if (!rows->is_inside && !enter_run(rows))

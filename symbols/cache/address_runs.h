@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What holds from which address on, as it is collected: runs of rows, each of a part of the text
- * without gaps, in any order. Rows are packed at once into about three bytes, so that
- * those of a debug file of a gigabyte can be kept until all are known.
+ * Collects rows that say which value applies from an address on. Rows form runs; each run is a part
+ * of the text without gaps, and runs come in any order. Rows are packed at once into about three
+ * bytes, so that all rows of a debug file of a gigabyte can be kept in memory.
  */
 #ifndef SYMBOLS_CACHE_ADDRESS_RUNS_H
 #define SYMBOLS_CACHE_ADDRESS_RUNS_H
@@ -12,7 +12,7 @@
 
 #include "symbols/cache/varint.h"
 
-/** Zeroes: nothing is known from here on. */
+/** Zeros: nothing is known from this address on. */
 struct address_value {
 	uint32_t first;
 	uint32_t second;
@@ -23,7 +23,7 @@ struct address_row {
 	struct address_value value;
 };
 
-/** A run: its rows, packed, stand at @offset. */
+/** A run; its packed rows begin at @offset. */
 struct address_run {
 	uint64_t start;
 	uint64_t end;
@@ -32,10 +32,10 @@ struct address_run {
 };
 
 struct address_runs {
-	/** Both by big_bytes.h: each function may be a run. */
+	/** Both are allocated by big_bytes.h, because each function may be a run. */
 	struct byte_vector runs;
 	struct byte_vector bytes;
-	/** The run that is being added to, if is_open. */
+	/** The current run, if is_open. */
 	struct address_run open;
 	struct address_row last;
 	bool is_open;
@@ -49,38 +49,45 @@ static inline size_t address_runs_count(const struct address_runs *runs)
 }
 
 /**
- * From @row's address on its value holds, up to that of the next row; a value of zeroes ends the
- * run. Within a run addresses do not fall: -EINVAL. -ENOMEM.
+ * Adds a row: its value applies until the next row. A zero value ends the run. -EINVAL if addresses
+ * descend within a run. -ENOMEM.
  */
 int address_runs_add(struct address_runs *runs, struct address_row row);
 
-/** A pass over the rows of all runs. */
+/** An iteration over the rows of all runs. */
 struct address_rows {
 	struct address_runs *runs;
 	uint64_t end_address;
-	/** What lies below is done with. */
+	/** Addresses below this are done. */
 	uint64_t covered;
-	/** The run that comes next; and the one before it, if is_inside, of which rows are left. */
+	/** The next run. If is_inside, the run before it still has rows. */
 	size_t run;
 	bool is_inside;
 	uint64_t run_end;
 	uint32_t rows_left;
 	size_t offset;
 	struct address_row read;
-	/** Waits until the next has another address, since then the last one of several counts. */
+	/**
+	 * Held back until a row with another address is read, since the last of several rows at one
+	 * address counts.
+	 */
 	struct address_row waiting;
 	bool is_waiting;
 	struct address_value given;
 };
 
 /**
- * Begins a pass, for which the runs are sorted; nothing is added from now on. Where runs overlap, the one that begins
- * first goes before the others. What lies below @first_address, or at @end_address and above, is left out.
+ * Starts an iteration: sorts the runs; no row may be added afterwards. Where runs overlap, the one
+ * that begins first takes precedence. Addresses below @first_address, or at or above @end_address,
+ * are skipped.
  */
 void address_rows_init(struct address_rows *rows, struct address_runs *runs, uint64_t first_address,
 		       uint64_t end_address);
 
-/** The next row: addresses rise, and what holds differs from what held before. False at the end. */
+/**
+ * Reads the next row: addresses ascend, and each value differs from the previous one. False at the
+ * end.
+ */
 bool address_rows_next(struct address_rows *rows, struct address_row *row);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Capacity tells where a vector lies. */
+/* The capacity of a vector shows whether it is mapped. */
 #include "symbols/cache/big_bytes.h"
 
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One sweep in the order of addresses, with a stack of the intervals that are open, the highest on
- * top. Ends of those below the top are noticed when they come to the top.
+ * One sweep in the order of addresses, with a stack of the open intervals, the highest order on
+ * top. Intervals below the top that have ended are removed when they come to the top.
  */
 #include "symbols/cache/intervals.h"
 
@@ -12,7 +12,7 @@
 #include "symbols/cache/address_runs.h"
 
 enum {
-	/* Of intervals around one address; deeper inlining than this loses its innermost ones. */
+	/* Limit of nested intervals; of deeper inlining the innermost ones are lost. */
 	OPEN_MAX = 1024,
 };
 
@@ -39,17 +39,17 @@ static int put(struct sweep *sweep, uint64_t address)
 				(struct address_row){ .address = address, .value.first = value });
 }
 
-/* Closes what ends at or before @address. */
+/* Closes intervals that end at or before @address. */
 static int close_up_to(struct sweep *sweep, uint64_t address)
 {
 	while (sweep->open_count && sweep->open[sweep->open_count - 1]->end <= address) {
 		uint64_t end = sweep->open[sweep->open_count - 1]->end;
 		int err;
 
-		/* Also those that the top has hidden at their ends. */
+		/* Also removes those that ended while the top was open. */
 		while (sweep->open_count && sweep->open[sweep->open_count - 1]->end <= end)
 			sweep->open_count--;
-		/* What begins at @address is put then, in the same run. */
+		/* An interval that begins at @address is added later, in the same run. */
 		err = end < address ? put(sweep, end) : 0;
 		if (err)
 			return err;

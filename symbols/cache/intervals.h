@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Intervals of addresses, some within others, as functions and what is inlined into them lie: which one
- * counts at which address.
+ * Nested intervals of addresses, such as functions and the functions inlined into them, and which
+ * interval counts at each address.
  */
 #ifndef SYMBOLS_CACHE_INTERVALS_H
 #define SYMBOLS_CACHE_INTERVALS_H
@@ -17,7 +17,10 @@ struct interval {
 	uint64_t end;
 	/** Not 0. */
 	uint32_t value;
-	/** Of several at one address the highest counts: inner ones have more than outer ones. */
+	/**
+	 * If several intervals contain an address, the highest order counts: inner ones have a higher
+	 * order than outer ones.
+	 */
 	uint32_t order;
 };
 
@@ -25,7 +28,7 @@ VECTOR_DEFINE(interval_vector, struct interval)
 
 /**
  * Adds the value that counts at each address to @runs, as the first number. Sorts @intervals. Empty
- * ones and those that end before they begin are left out. -ENOMEM.
+ * intervals, and those that end before they begin, are skipped. -ENOMEM.
  */
 int intervals_flatten(struct interval_vector *intervals, struct address_runs *runs);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** A range file of our own in a mapping, shared by reference count (atomic) and read-only. */
+/** A mapped range file, made by us: reference-counted (atomic) and read-only. */
 #ifndef SYMBOLS_CACHE_MAPPED_RANGES_H
 #define SYMBOLS_CACHE_MAPPED_RANGES_H
 
@@ -15,9 +15,9 @@ struct mapped_ranges {
 };
 
 /**
- * Maps @fd, which nobody may change or truncate any more, and which stays the caller's. @is_checked: its
- * hashes were found to be right before. -EBADMSG if it is damaged or has another key, -EOPNOTSUPP for
- * another version.
+ * Maps @fd, which the caller keeps, and which nobody may change or truncate any more. @is_checked:
+ * its hashes have been verified before. -EBADMSG if it is damaged or has another key, -EOPNOTSUPP
+ * for another version.
  */
 int mapped_ranges_create(int fd, struct hash128 key, bool is_checked,
 			 struct mapped_ranges **mapped);

@@ -6,7 +6,7 @@
 
 enum {
 	NUMBER_BYTES = 4,
-	/* Those of the most rows lie in the block, too. */
+	/* Groups are read completely; the block is long enough even for the most rows. */
 	GROUP_ROWS = 64,
 	CACHE_LINE_BYTES = 64,
 };
@@ -23,15 +23,16 @@ static inline uint32_t read_number(const uint8_t *bytes)
 	return le32toh(number);
 }
 
-/* A number of 0 to 4 bytes, without a branch on how many they are. */
+/* Reads a number of 0 to 4 bytes without a branch on the width. */
 static inline uint32_t read_short(const uint8_t *bytes, uint32_t width)
 {
 	return read_number(bytes) & (uint32_t)((1ULL << 8 * width) - 1);
 }
 
 /*
- * Of @count addresses of two bytes, how many are at or below @offset. All of a group are compared, with what lies
- * behind the addresses: what costs time is a branch that nobody could guess, and the compiler makes 8 of them one.
+ * How many of @count addresses of two bytes are at or below @offset. All addresses of a group are
+ * compared, padding included: a mispredicted branch would cost more, and the compiler vectorizes 8
+ * of them at a time.
  */
 static inline uint32_t short_rows_up_to(const uint8_t *addresses, uint32_t count, uint32_t offset)
 {
@@ -106,7 +107,10 @@ bool range_blocks_find(const struct range_blocks *blocks, uint64_t address,
 		return false;
 	number = address_index_find(&blocks->index, offset);
 	block = blocks->bytes + (size_t)number * RANGE_BLOCK_BYTES;
-	/* What is needed of it is known only when its first line is there. */
+	/*
+	 * The other lines are needed only once the first line has been read, so fetch all of them
+	 * now.
+	 */
 	for (int i = 0; i < RANGE_BLOCK_BYTES; i += CACHE_LINE_BYTES)
 		__builtin_prefetch(block + i);
 	return find_in_block(block, offset - address_index_at(&blocks->index, number), row);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A block takes rows as long as they fit with the scopes and files that only they have; the first that does not is
- * taken back, and begins the next one. */
+/*
+ * A block takes rows as long as they fit together with their new scopes and files. The first row
+ * that does not fit is taken back and begins the next block.
+ */
 #include "symbols/cache/range_block_writer.h"
 
 #include <errno.h>
@@ -23,7 +25,7 @@ void range_block_writer_deinit(struct range_block_writer *writer)
 	hash_map_deinit(&writer->far_numbers);
 }
 
-/* Bytes that a number takes. */
+/* Bytes of a number. */
 static uint32_t width_of(uint32_t number)
 {
 	return number ? (32 - __builtin_clz(number) + 7) / 8 : 0;
@@ -58,7 +60,7 @@ static uint8_t find_file(struct range_block_writer *writer, uint32_t file)
 	return open->file_count;
 }
 
-/* 0: it is not in the block. */
+/* 0: the scope is not in the block. */
 static uint8_t known_scope(const struct range_block_writer *writer, struct range_scope_key key)
 {
 	for (uint32_t i = 0; i < writer->open.scope_count; i++)
@@ -74,7 +76,7 @@ static uint8_t push_scope(struct range_block_writer *writer, struct range_block_
 	return writer->open.scope_count;
 }
 
-/* A scope by the name that it shall have. */
+/* Reads a collected scope, with the name that it gets. */
 static bool read_collected(const struct range_block_writer *writer, struct range_scope_key key,
 			   struct range_scope *scope)
 {
@@ -109,7 +111,7 @@ static int put_far_scope(struct range_block_writer *writer, struct range_scope_k
 	return err;
 }
 
-/* Puts a scope behind those around it, each of which is put once. */
+/* Adds a scope to @far after its enclosing scopes, each of which is added once. */
 static int find_far_scope(struct range_block_writer *writer, struct range_scope_key key,
 			  uint64_t *far)
 {
@@ -145,7 +147,7 @@ static int push_far_scope(struct range_block_writer *writer, struct range_scope_
 	return 0;
 }
 
-/* Those around it stand before it. */
+/* Finds or adds a scope; enclosing scopes come before it. */
 static int find_scope(struct range_block_writer *writer, struct range_scope_key key, uint8_t *local)
 {
 	struct range_block_entry entries[RANGE_BLOCK_DEPTH];

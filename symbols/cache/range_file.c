@@ -72,7 +72,7 @@ int range_file_init_unchecked(struct range_file *file, const void *bytes, size_t
 	result.strings_bytes = header.parts[RANGE_PART_STRINGS].bytes;
 	result.scopes = part_bytes(&header, bytes, RANGE_PART_SCOPES);
 	result.scopes_bytes = header.parts[RANGE_PART_SCOPES].bytes;
-	/* So that every string in it ends. */
+	/* So every string ends inside the part. */
 	if (result.strings_bytes && result.strings[result.strings_bytes - 1])
 		return fail(-EBADMSG, "the last name in a range file does not end");
 	*file = result;
@@ -97,17 +97,17 @@ int range_file_init(struct range_file *file, const void *bytes, size_t size)
 	return range_file_init_unchecked(file, bytes, size);
 }
 
-/* NULL for 0, and what lies outside. */
+/* NULL for 0, and for offsets outside. */
 static const char *string_at(const struct range_file *file, uint32_t offset)
 {
 	return offset && offset < file->strings_bytes ? file->strings + offset : NULL;
 }
 
-/* A pass over a chain of scopes, from the innermost on. */
+/* An iteration over a chain of scopes, innermost first. */
 struct chain {
 	const struct range_file *file;
 	struct range_block_row row;
-	/* The next one: in the block, or in the file's scopes. */
+	/* The next scope: a number in the block, or an offset in the file's scopes. */
 	uint32_t number;
 	uint32_t far;
 };
@@ -125,7 +125,7 @@ static bool next_scope(struct chain *chain, struct range_scope *scope)
 		return true;
 	if (!scope_bytes_read(chain->file->scopes, chain->file->scopes_bytes, far, scope))
 		return false;
-	/* What is around it is not in the block. */
+	/* The enclosing scopes are not in the block. */
 	chain->number = 0;
 	chain->far = scope->outer;
 	return true;

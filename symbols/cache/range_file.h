@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * A range file: what is known of the code of one ELF file, to be looked up by address: functions with
- * what is inlined into them, source files and lines, symbols. symbols/cache/range_writer.h makes it once; the
- * reader works on the bytes as they lie in a mapping of the file (one of our own, for a foreign one
- * could be truncated), so that the file costs no memory that could not be had again, and a look-up waits
- * for what is not in a cache once: the lines of one block.
+ * A range file is the symbol cache of one ELF file. Look-ups by address give functions with the
+ * functions inlined into them, source files and lines, and symbols. symbols/cache/range_writer.h
+ * makes it once. The reader works directly on a mapping of the file. The file must be our own,
+ * because a foreign one could be truncated. So it needs only memory that can be reclaimed, and a
+ * look-up waits for uncached memory once: for the lines of one block.
  *
- * Numbers are little endian. A header with the places of four parts, at multiples of 64, and a hash of each:
- *	strings		each with a NUL behind it; a string is meant by its offset, 0 is none
- *	blocks		(symbols/cache/range_block.h) functions with what is inlined into them, files and lines; and before
- *			them their index (symbols/cache/address_index.h). Where DWARF has no linkage name, symbols name
- *	scopes		(symbols/cache/scope_bytes.h) functions and calls around those that are inlined too deeply for a block
+ * Numbers are little endian. A header has the offsets of the parts, which are multiples of 64, and
+ * a hash of each part:
+ *	strings		each with a NUL; a string's number is its offset, 0 is none
+ *	index		the index of the blocks (symbols/cache/address_index.h)
+ *	blocks		functions, inlined calls, files and lines (symbols/cache/range_block.h); functions
+ *			without a linkage name in DWARF are named by symbols
+ *	scopes		functions and calls that enclose calls which are inlined too deeply for a block
+ *			(symbols/cache/scope_bytes.h)
  *
- * The reader believes nothing: the hashes find damage, and whatever gets by them leads to wrong names,
- * never outside of the bytes or into a loop.
+ * The reader trusts nothing: the hashes detect damage, and undetected damage leads to wrong names,
+ * but never outside of the bytes or into an endless loop.
  */
 #ifndef SYMBOLS_CACHE_RANGE_FILE_H
 #define SYMBOLS_CACHE_RANGE_FILE_H
@@ -27,13 +30,13 @@
 
 enum {
 	RANGE_FILE_VERSION = 3,
-	/** Deeper inlining than this is cut. */
+	/** Deeper inlining is cut. */
 	RANGE_FILE_MAX_DEPTH = 256,
 };
 
 #define RANGE_FILE_MAGIC "afranges"
 
-/** What is collected. */
+/** Kinds of collected data. */
 enum range_table {
 	RANGE_SCOPES,
 	RANGE_LINES,
@@ -55,19 +58,19 @@ struct range_file_part {
 	struct hash128 hash;
 };
 
-/** As it stands in the file. */
+/** The header in the file. */
 struct range_file_header {
 	char magic[8];
 	uint32_t version;
 	uint32_t reserved;
-	/** What the file was made from. */
+	/** Identifies the data that the file was made from. */
 	struct hash128 key;
-	/** What addresses count from. */
+	/** Addresses are relative to this. */
 	uint64_t base;
-	/** As they were collected. */
+	/** Numbers of rows as collected. */
 	uint64_t row_counts[RANGE_TABLE_COUNT];
 	struct range_file_part parts[RANGE_PART_COUNT];
-	/** Of the header up to here. */
+	/** Hash of the header before this field. */
 	struct hash128 hash;
 };
 
@@ -82,27 +85,29 @@ struct range_file {
 
 /** A function at an address. Strings are borrowed from the file. */
 struct range_frame {
-	/** As linkers see it; NULL if it has none. */
+	/** The linkage name; NULL if it has none. */
 	const char *function;
-	/** NULL and 0 where they are not known. */
+	/** NULL and 0 if unknown. */
 	const char *file;
 	uint32_t line;
 	bool is_inlined;
 };
 
 /**
- * -EOPNOTSUPP for another version, -EBADMSG for damage: a pass over all @size bytes. Nothing to
- * free.
+ * Checks all @size bytes. -EOPNOTSUPP for another version, -EBADMSG for damage. Needs no deinit.
  */
 int range_file_init(struct range_file *file, const void *bytes, size_t size);
 
-/** As above without the hashes: for fuzzers, and for bytes that were just checked. */
+/**
+ * Like range_file_init() without checking the hashes: for fuzzers, and for bytes that were just
+ * checked.
+ */
 int range_file_init_unchecked(struct range_file *file, const void *bytes, size_t size);
 
 /**
- * Fills at most @capacity frames for ELF virtual address @address: the innermost inlined function
- * first, the one that has the code last, also if there is no room for all between. Returns their number,
- * 0 if nothing is known.
+ * Fills at most @capacity frames for ELF virtual address @address. The innermost inlined function
+ * is first and the physical function last, even if there is no room for all between. Returns the
+ * number of frames, 0 if nothing is known.
  */
 uint32_t range_file_lookup(const struct range_file *file, uint64_t address,
 			   struct range_frame *frames, uint32_t capacity);

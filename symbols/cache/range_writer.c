@@ -14,11 +14,11 @@
 #include "symbols/cache/range_block_writer.h"
 
 enum {
-	/* A line of the cache. */
+	/* A cache line. */
 	PART_ALIGNMENT = 64,
 };
 
-/* A range file on its way out. */
+/* A range file that is being written. */
 struct output {
 	struct range_file_header header;
 	int fd;
@@ -67,7 +67,9 @@ static int write_at(int fd, uint64_t offset, const void *bytes, size_t count)
 
 static int put_part(struct output *output, int part, const void *bytes, size_t count)
 {
-	/* An empty one at the end lies where the file ends, and not where another would begin. */
+	/*
+	 * An empty part at the end has the file's end as its offset, not the next aligned offset.
+	 */
 	if (count)
 		output->offset =
 			(output->offset + PART_ALIGNMENT - 1) / PART_ALIGNMENT * PART_ALIGNMENT;
@@ -82,7 +84,10 @@ static int put_part(struct output *output, int part, const void *bytes, size_t c
 
 /* --- rows --- */
 
-/* A pass over the rows of all tables side by side: what holds of each, whenever one of them changes. */
+/*
+ * An iteration over the rows of all tables in parallel: the current value of each, whenever one
+ * changes.
+ */
 struct merge {
 	const struct range_writer *writer;
 	struct address_rows rows[RANGE_TABLE_COUNT];
@@ -127,13 +132,19 @@ static bool merge_next(struct merge *merge, uint64_t *address)
 	return has_next;
 }
 
-/* Whether symbol "main.cold" is of function "main": compilers name what they part so. */
+/*
+ * True if symbol "main.cold" is a part of function "main": compilers name split-off parts like
+ * this.
+ */
 static bool is_part_of(const char *symbol, const char *function)
 {
 	return *function && text_starts_with(symbol, function) && symbol[strlen(function)] == '.';
 }
 
-/* The symbol that names the outermost function of @number, where that has no linkage name; 0: none has to. */
+/*
+ * The symbol that names the outermost function of @number, if that has no linkage name; 0: none is
+ * needed.
+ */
 static uint32_t name_outermost(const struct range_writer *writer, uint32_t number, uint32_t symbol)
 {
 	const struct byte_vector *scopes = &writer->scopes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Makes a range file (symbols/cache/range_file.h) out of what readers of debug data find, in the order in which they find
- * it. What is kept until the end is packed: some 3 bytes a row, 10 an inlined call.
+ * Makes a range file (symbols/cache/range_file.h) from the data that readers of debug data find, in
+ * any order. The collected data is packed: about 3 bytes a row, 10 an inlined call.
  */
 #ifndef SYMBOLS_CACHE_RANGE_WRITER_H
 #define SYMBOLS_CACHE_RANGE_WRITER_H
@@ -14,13 +14,16 @@
 #include "symbols/cache/range_file.h"
 #include "symbols/cache/string_table.h"
 
-/** All bytes zero is an empty one. Used by one thread. */
+/** Initialize with zeros. Used by one thread. */
 struct range_writer {
 	struct string_table strings;
-	/** By symbols/cache/scope_bytes.h. */
+	/** Packed by symbols/cache/scope_bytes.h. */
 	struct byte_vector scopes;
 	struct address_runs runs[RANGE_TABLE_COUNT];
-	/** Code is in here: what claims to be elsewhere was left over by a linker. An end of 0 is none. */
+	/**
+	 * The range of the file's code. Data for other addresses is ignored: a linker has left it
+	 * over. An end of 0 is an empty range.
+	 */
 	uint64_t first_address;
 	uint64_t end_address;
 };
@@ -31,11 +34,14 @@ void range_writer_deinit(struct range_writer *writer);
 int range_writer_add_scope(struct range_writer *writer, const struct range_scope *scope,
 			   uint32_t *number);
 
-/** Adds the parts of the text that @intervals leave to each of their values; they are sorted by it. */
+/** Adds the parts of the text in which each value of @intervals counts. Sorts @intervals. */
 int range_writer_add_intervals(struct range_writer *writer, enum range_table table,
 			       struct interval_vector *intervals);
 
-/** Writes the file at the beginning of @fd. The writer is empty afterwards. -E2BIG, -ENOMEM, or as write() says. */
+/**
+ * Writes the file at the beginning of @fd, and empties the writer. -E2BIG, -ENOMEM, or an error of
+ * write().
+ */
 int range_writer_finish(struct range_writer *writer, struct hash128 key, int fd);
 
 #endif

@@ -20,7 +20,7 @@ int scope_bytes_add(struct byte_vector *bytes, const struct range_scope *scope, 
 		return fail(-E2BIG, "more than %d bytes of functions", SCOPE_BYTES_MAX);
 	if (big_bytes_reserve(bytes, bytes->count + 1 + 4 * VARINT_MAX_BYTES))
 		return fail(-ENOMEM, "no memory for functions");
-	/* No scope has the number 0. */
+	/* 0 is not a scope's number. */
 	if (!bytes->count)
 		bytes->items[bytes->count++] = 0;
 	*number = bytes->count;
@@ -34,7 +34,7 @@ int scope_bytes_add(struct byte_vector *bytes, const struct range_scope *scope, 
 	return 0;
 }
 
-/* As byte_reader_uleb128() where it is known that a number of 32 bits ends before the bytes do. */
+/* Like byte_reader_uleb128(), for a 32-bit number that is known to end before the bytes do. */
 static inline uint32_t read_uleb128(const uint8_t **position)
 {
 	uint32_t value = 0;

@@ -26,7 +26,9 @@ static bool has_room(int fd, uint64_t bytes)
 	return bytes / status.f_bsize < status.f_bavail / 2;
 }
 
-/* A disk that is full would otherwise be noticed by who writes to a mapping, with a signal. */
+/*
+ * Allocates disk space. Without it, a full disk would show as a signal when the mapping is written.
+ */
 static bool take_room(int fd, uint64_t bytes, bool is_sparse)
 {
 	if (!bytes)

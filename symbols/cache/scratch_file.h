@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Files without a name, which go with their descriptor: for ranges, and for what is too large for memory
- * while debug data is read. They lie on a disk, whose pages can be had again; in memory only
- * where there is none that can be written to.
+ * Unnamed files, which are deleted when their descriptor is closed: for ranges, and for data that
+ * is too large for memory while debug data is read. They are on a disk, so that their pages can be
+ * reclaimed; in memory only if no disk is writable.
  */
 #ifndef SYMBOLS_CACHE_SCRATCH_FILE_H
 #define SYMBOLS_CACHE_SCRATCH_FILE_H
@@ -10,17 +10,17 @@
 #include <stdint.h>
 
 enum {
-	/** What a file may take that lies in memory, as all of a tmpfs does. */
+	/** Limit of a file in memory, such as any file on a tmpfs. */
 	SCRATCH_IN_MEMORY_MAX_BYTES = 128 << 20,
 };
 
 /**
- * Opens one of @bytes zeroes, for which there is room: at most half of what a disk has free is taken. 0: an
- * empty one, which may grow. The caller owns *@fd. -ENOSPC, or as system calls say.
+ * Opens a file of @bytes zeros and allocates their disk space: at most half of the free space. 0
+ * opens an empty file, which may grow. The caller owns *@fd. -ENOSPC, or errors of system calls.
  */
 int scratch_file_open(uint64_t bytes, int *fd);
 
-/** The same, but room is only taken where it is written to. */
+/** Like scratch_file_open(), but disk space is allocated only where the file is written. */
 int scratch_file_open_sparse(uint64_t bytes, int *fd);
 
 #endif

@@ -26,7 +26,7 @@ void string_table_finish(struct string_table *table)
 	table->slot_count = 0;
 }
 
-/* The slot that holds @text, or the free one where it belongs. */
+/* The slot of @text, or the free slot for it. */
 static uint32_t *find_slot(const struct string_table *table, const char *text, size_t length)
 {
 	uint32_t mask = table->slot_count - 1;

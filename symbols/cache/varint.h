@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/**
- * Numbers of variable length as they are written; lib/base/byte_reader.h reads them (DWARF 5, 7.6).
- */
+/** Writes numbers of variable length (DWARF 5, 7.6); lib/base/byte_reader.h reads them. */
 #ifndef SYMBOLS_CACHE_VARINT_H
 #define SYMBOLS_CACHE_VARINT_H
 
@@ -15,7 +13,7 @@ enum {
 
 VECTOR_DEFINE(byte_vector, uint8_t)
 
-/** Appends @value to @bytes, in which VARINT_MAX_BYTES must have been reserved. */
+/** Appends @value to @bytes, which must have room for VARINT_MAX_BYTES. */
 static inline void put_uleb128(struct byte_vector *bytes, uint64_t value)
 {
 	for (; value >= 0x80; value >>= 7)

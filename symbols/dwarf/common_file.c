@@ -17,7 +17,7 @@ enum {
 	SUPPLEMENTARY_VERSION = 5,
 };
 
-/* What .debug_sup of the one and of the other says. */
+/* Contents of a .debug_sup section, of either file. */
 struct supplementary {
 	bool is_common;
 	const char *path;
@@ -63,7 +63,7 @@ static int read_supplementary(const struct elf_image *image, struct common_file_
 		err = parse_supplementary(&link->bytes, &found);
 	if (err)
 		return err;
-	/* The common file itself. */
+	/* This is the common file itself. */
 	if (found.is_common)
 		return -ENOENT;
 	link->path = found.path;

@@ -8,7 +8,10 @@
 #include "lib/base/error.h"
 
 enum {
-	/* From a function to its abstract instance, and from there to its declaration: 2 in real files. */
+	/*
+	 * From a function to its abstract instance, and from there to its declaration: 2 in real
+	 * files.
+	 */
 	REFERENCES_MAX = 16,
 	KNOWN_MAX = 1 << 20,
 };
@@ -43,7 +46,7 @@ static int number_of(unsigned int name)
 	}
 }
 
-/* The first of several counts, as for libdw. */
+/* The first of several equal attributes counts, as in libdw. */
 static int take(Dwarf_Attribute *attribute, void *context)
 {
 	struct dwarf_attributes *attributes = context;
@@ -69,7 +72,9 @@ Dwarf_Die *dwarf_attributes_die(const Dwarf_Attribute *attribute, Dwarf_Die *die
 	Dwarf_Die unit;
 
 	if (attribute->form == DW_FORM_ref_sup4 || attribute->form == DW_FORM_ref_sup8) {
-		/* The same by the name that it had before DWARF 5, where the number is as long as the unit has them. */
+		/*
+		 * Uses the form of before DWARF 5, in which the number has the unit's offset size.
+		 */
 		if (!dwarf_cu_die(attribute->cu, &unit, NULL, NULL, NULL, &offset_bytes, NULL,
 				  NULL) ||
 		    offset_bytes != (attribute->form == DW_FORM_ref_sup4 ? 4 : 8))
@@ -112,13 +117,13 @@ bool dwarf_names_is_plain_language(Dwarf_Die *unit)
 	}
 }
 
-/* What the attributes of a function, and of those that it refers to, say. */
+/* The name attributes of a function, and of the DIEs that it refers to. */
 struct found {
 	const char *linkage_name;
 	const char *name;
 };
 
-/* @attributes are those of a DIE, and of others afterwards. */
+/* @attributes belong to a DIE, and are overwritten with those of others. */
 static void look(struct dwarf_attributes *attributes, struct found *found)
 {
 	for (int i = 0; i < REFERENCES_MAX; i++) {
@@ -157,7 +162,9 @@ static int add_name(struct dwarf_names *names, struct dwarf_attributes *attribut
 	return string_table_add(names->strings, text, strlen(text), &name->number);
 }
 
-/* Instances of one function refer to it and have no names of their own: its place is the key. */
+/*
+ * Inlined instances of a function have no names but refer to the function: its address is the key.
+ */
 static bool find_origin(Dwarf_Die *die, struct dwarf_attributes *attributes, Dwarf_Die *origin)
 {
 	Dwarf_Attribute *attribute = dwarf_attributes_find(attributes, DWARF_ABSTRACT_ORIGIN);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Names of functions in DWARF: the linkage name, else the name; of the DIE itself, else of the abstract
- * one or the declaration that it refers to. Each is looked for once. Also the attributes that functions
- * are known by.
+ * Names of functions in DWARF: the linkage name, else the name; that of the DIE itself, else that
+ * of the abstract instance or the declaration that it refers to. Each name is looked up once. Also
+ * the attributes that describe functions.
  */
 #ifndef SYMBOLS_DWARF_DWARF_NAMES_H
 #define SYMBOLS_DWARF_DWARF_NAMES_H
@@ -16,7 +16,7 @@
 
 enum dwarf_attribute {
 	DWARF_LINKAGE_NAME,
-	/** The linkage name as compilers wrote it before DWARF 4. */
+	/** The linkage name as written by compilers before DWARF 4. */
 	DWARF_MIPS_LINKAGE_NAME,
 	DWARF_NAME,
 	DWARF_ABSTRACT_ORIGIN,
@@ -30,16 +30,19 @@ enum dwarf_attribute {
 };
 
 /**
- * The attributes of a DIE that functions are known by, in one pass: libdw passes over all of a DIE for each that it is
- * asked for.
+ * The attributes of a DIE that describe functions, read in one pass: libdw passes over the DIE anew
+ * for each attribute that it looks up.
  */
 struct dwarf_attributes {
-	/** A bit for each that the DIE has. */
+	/** A bit for each attribute that the DIE has. */
 	uint32_t present;
 	Dwarf_Attribute items[DWARF_ATTRIBUTE_COUNT];
 };
 
-/** Reads those of @die; attributes behind damage are left out. Valid as long as the Dwarf of @die. */
+/**
+ * Reads the attributes of @die; those after damage are skipped. Valid while the Dwarf of @die
+ * exists.
+ */
 void dwarf_attributes_read(struct dwarf_attributes *attributes, Dwarf_Die *die);
 
 /** NULL if the DIE has none. */
@@ -50,36 +53,40 @@ static inline Dwarf_Attribute *dwarf_attributes_find(struct dwarf_attributes *at
 }
 
 /**
- * The DIE that @attribute refers to, also in dwz's common file; NULL if there is none. As dwarf_formref_die(), which
- * up to elfutils 0.188 at least takes references of DWARF 5 to that file (DW_FORM_ref_sup4) for such within its own.
+ * The DIE that @attribute refers to, which may be in dwz's common file; NULL if there is none.
+ * Replaces dwarf_formref_die(), which up to elfutils 0.188 at least treats DWARF 5 references to
+ * that file (DW_FORM_ref_sup4) as references within its own file.
  */
 Dwarf_Die *dwarf_attributes_die(const Dwarf_Attribute *attribute, Dwarf_Die *die);
 
 struct dwarf_name {
-	/** In the string table; 0: none. */
+	/** Number in the string table; 0: none. */
 	uint32_t number;
-	/** No linkage name, in a language that has such names. */
+	/** Not a linkage name, although the language has linkage names. */
 	bool is_plain;
 };
 
-/** Used by one thread. All bytes zero but for @strings is an empty one. */
+/** Used by one thread. Initialize all but @strings with zeros. */
 struct dwarf_names {
 	/** Borrowed. */
 	struct string_table *strings;
-	/** Where a DIE lies in memory -> its name. */
+	/** Maps the address of a DIE in memory to its name. */
 	struct hash_map known;
 };
 
 void dwarf_names_deinit(struct dwarf_names *names);
 
-/** Forgets what it knows: before the memory in which DIEs lie becomes other DIEs'. */
+/** Empties the cache. Call this before the memory of DIEs is reused. */
 void dwarf_names_clear(struct dwarf_names *names);
 
-/** @attributes: those of @die. @is_plain_language: whether what has no linkage name is named by it as linkers do, as in C. */
+/**
+ * @attributes are those of @die. @is_plain_language: functions without a linkage name have their
+ * plain name as linkage name, as in C.
+ */
 int dwarf_names_find(struct dwarf_names *names, Dwarf_Die *die, struct dwarf_attributes *attributes,
 		     bool is_plain_language, struct dwarf_name *name);
 
-/** Whether functions of @unit without a linkage name have their name as it is, as in C. */
+/** True if the language of @unit uses plain names as linkage names, as C does. */
 bool dwarf_names_is_plain_language(Dwarf_Die *unit);
 
 #endif

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Why DWARF was not read, or not all of it, for people: a file has a range file all the same. Of the calling thread,
- * and of the file that it had read last, by itself or by a process.
+ * The reason why DWARF was not read, or not completely, as text for people; such a file still gets
+ * a range file. Stored per thread, for the last file that the thread has read, by itself or through
+ * a process.
  */
 #ifndef SYMBOLS_DWARF_DWARF_PROBLEM_H
 #define SYMBOLS_DWARF_DWARF_PROBLEM_H
 
-/** Before a file is read. */
+/** Call this before reading a file. */
 void dwarf_problem_clear(void);
 
-/** Of several the first one stays: others come of it. */
+/** Only the first problem is kept: later ones follow from it. */
 void dwarf_problem_note(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /** "" if there is none. */

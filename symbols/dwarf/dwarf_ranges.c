@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libdw keeps lines, abbreviations and open files for as long as a Dwarf lives: there is a new one every
- * some units. Units are found again by their number, which costs half a microsecond for each.
+ * libdw caches lines, abbreviations and open files as long as a Dwarf exists, so after some units a
+ * new Dwarf is made. Units are found again by their number, which costs half a microsecond each.
  */
 #include "symbols/dwarf/dwarf_ranges.h"
 
@@ -26,7 +26,7 @@
 #include "symbols/dwarf/unpacked_elf.h"
 
 enum {
-	/* What one Dwarf is used for: some ten megabytes. */
+	/* Limits for one Dwarf: some ten megabytes. */
 	UNITS_MAX = 1000,
 	LINES_MAX = 350000,
 	SPLIT_UNITS_MAX = 100,
@@ -51,7 +51,7 @@ struct pass {
 	Elf *elf;
 	const struct elf_image *image;
 	struct dwarf_reader reader;
-	/* Units that are done. */
+	/* Units that have been read. */
 	uint64_t done_count;
 	bool is_at_end;
 };
@@ -66,7 +66,10 @@ static void end_dwarf(Dwarf **dwarf)
 	dwarf_end(*dwarf);
 }
 
-/* Lets go of pages of the file. Had libelf read it into memory of its own, that would not begin at a page. */
+/*
+ * Releases pages of the file. If libelf had read it into its own memory, that would not begin at a
+ * page boundary.
+ */
 static void release_pages(Elf *elf)
 {
 	size_t size = 0;
@@ -81,7 +84,7 @@ static bool is_code(uint8_t type)
 	return type == DW_UT_compile || type == DW_UT_partial || type == DW_UT_skeleton;
 }
 
-/* Opens the file of a split unit, if @unit is the skeleton of one. Returns what that took. */
+/* Opens the file of a split unit, if @unit is a skeleton. Returns the memory that this takes. */
 static uint64_t open_split(Dwarf_CU *unit, Dwarf_Die *split)
 {
 	uint64_t id, bytes = 0;
@@ -92,7 +95,10 @@ static uint64_t open_split(Dwarf_CU *unit, Dwarf_Die *split)
 	return bytes;
 }
 
-/* libdw takes for dwz's common file whatever lies at its path: of another build it has other names. */
+/*
+ * libdw uses any file at the path of dwz's common file, but a file of another build has other
+ * names.
+ */
 static int check_common_file(Dwarf *dwarf)
 {
 	const char *path;
@@ -108,7 +114,7 @@ static int check_common_file(Dwarf *dwarf)
 	return fail(-EBADMSG, "the common file %.64s is of another build", path);
 }
 
-/* The common file that DWARF 5's .debug_sup names, which libdw does not look for. */
+/* The common file that DWARF 5's .debug_sup names; libdw does not search for it. */
 struct supplementary {
 	int fd;
 	Elf *elf;
@@ -122,7 +128,7 @@ static void supplementary_deinit(struct supplementary *supplementary)
 	close_fd(&supplementary->fd);
 }
 
-/* What is in no file is missing from names, as with libdw's own. */
+/* If the file is missing, names from it are missing too, as with libdw's own search. */
 static int supplementary_init(struct supplementary *supplementary, const struct elf_image *image,
 			      Dwarf *dwarf)
 {
@@ -133,7 +139,7 @@ static int supplementary_init(struct supplementary *supplementary, const struct 
 	if (common_file_link_read(image, &link) || !link.is_supplementary ||
 	    common_file_path(&link, image->fd, path, sizeof(path)))
 		return 0;
-	/* Not blocking: it may be a pipe, where no sandbox looks for files. */
+	/* Non-blocking, because it may be a pipe if no sandbox opens the files. */
 	supplementary->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (supplementary->fd < 0) {
 		dwarf_problem_note("the common file %.64s is not there", link.path);
@@ -149,7 +155,7 @@ static int supplementary_init(struct supplementary *supplementary, const struct 
 	return 0;
 }
 
-/* Units by one Dwarf. */
+/* Reads units with one Dwarf. */
 static int add_some(struct pass *pass)
 {
 	_cleanup_(supplementary_deinit) struct supplementary supplementary = { .fd = -1 };
@@ -190,7 +196,7 @@ static int add_some(struct pass *pass)
 		if (!is_code(type))
 			continue;
 		err = dwarf_reader_add_unit(&pass->reader, &unit, split.addr ? &split : NULL);
-		/* A damaged unit costs no other. */
+		/* A damaged unit does not affect others. */
 		if (err == -EBADMSG) {
 			dwarf_problem_note("unit %" PRIu64 ": %s", number, error_text());
 			err = 0;

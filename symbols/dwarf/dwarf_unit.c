@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libdw bounds every read by its section; what is bounded here is how often it reads: DIEs by the
- * bytes of the unit, since each has one at least, depth, and ranges of all units together.
+ * libdw limits every read to its section. This code limits the number of reads: DIEs by the bytes
+ * of the unit, since each has at least one byte; the depth; and the ranges of all units together.
  */
 #include "symbols/dwarf/dwarf_unit.h"
 
@@ -18,21 +18,27 @@ enum {
 	RANGES_MAX = 1 << 27,
 	RANGES_PER_FUNCTION_MAX = 1 << 16,
 	UNKNOWN_FILE = UINT32_MAX,
-	/* Abbreviations that are remembered; a large unit has some hundred. */
+	/* Cached abbreviations; a large unit has some hundred. */
 	ABBREVIATIONS_MAX = 2048,
 };
 
-/* What a function is by its abbreviation, without a look at its attributes: most have no code. */
+/*
+ * The kind of a function by its abbreviation, so that its attributes need not be read: most
+ * functions have no code.
+ */
 enum function_kind {
 	FUNCTION_UNKNOWN,
 	FUNCTION_WITH_CODE,
-	/* Such as one that is inlined elsewhere; functions in it may have code. */
+	/*
+	 * A function without code, such as one that is inlined elsewhere; functions in it may have
+	 * code.
+	 */
 	FUNCTION_ABSTRACT,
-	/* Its entries are parameters. */
+	/* Its children are parameters. */
 	FUNCTION_DECLARATION,
 };
 
-/* The unit that is walked. */
+/* The unit that is being read. */
 struct walk {
 	struct dwarf_reader *reader;
 	Dwarf_Files *files;
@@ -53,20 +59,23 @@ void dwarf_reader_deinit(struct dwarf_reader *reader)
 	text_builder_deinit(&reader->path);
 }
 
-/* What libdw could not read is left out, but not what there was no memory for: its text alone tells. */
+/*
+ * Data that libdw cannot read is skipped, unless memory was missing, which only the error text
+ * shows.
+ */
 static int check_memory(Dwarf_Die *unit, const char *what)
 {
 	const char *text = dwarf_errmsg(dwarf_errno());
 
 	if (text && !strcmp(text, "out of memory"))
 		return fail(-ENOMEM, "libdw: %s", text);
-	/* Units of types, and what dwz has moved, may have none. */
+	/* Type units and dwz's units may have none. */
 	if (text && dwarf_hasattr(unit, DW_AT_stmt_list))
 		dwarf_problem_note("%s: %s", what, text);
 	return 0;
 }
 
-/* Before the files of a unit are asked for: all are unknown. */
+/* Call this before the files of a unit are looked up: all are unknown. */
 static int forget_files(struct dwarf_reader *reader, size_t count)
 {
 	if (count > UINT32_MAX || offset_vector_reserve(&reader->files, count))
@@ -113,7 +122,7 @@ static int find_file(struct dwarf_reader *reader, Dwarf_Files *files, uint64_t i
 	return 0;
 }
 
-/* Linkers leave functions that they throw away at 0 or near it, or (lld) at the end of all addresses. */
+/* Linkers leave discarded functions at 0 or near it, or (lld) at the end of all addresses. */
 static bool is_thrown_away(const struct range_writer *writer, uint64_t address)
 {
 	return address < writer->first_address ||
@@ -146,7 +155,7 @@ static int add_range(struct walk *walk, uint64_t start, uint64_t end, uint32_t s
 	return 0;
 }
 
-/* The range of a function that has one. Its end is an address, or its length. */
+/* The range of a contiguous function. DW_AT_high_pc is an address or a length. */
 static bool find_range(struct dwarf_attributes *attributes, Dwarf_Addr *start, Dwarf_Addr *end)
 {
 	Dwarf_Attribute *low = dwarf_attributes_find(attributes, DWARF_LOW_PC);
@@ -224,7 +233,7 @@ static enum function_kind find_kind(Dwarf_Die *die)
 
 	if (dwarf_hasattr(die, DW_AT_low_pc) || dwarf_hasattr(die, DW_AT_ranges))
 		return FUNCTION_WITH_CODE;
-	/* A flag that has a value may be different in each that has this abbreviation. */
+	/* A flag with a stored value may differ between DIEs with this abbreviation. */
 	if (dwarf_attr(die, DW_AT_declaration, &declaration) &&
 	    dwarf_whatform(&declaration) == DW_FORM_flag_present)
 		return FUNCTION_DECLARATION;
@@ -243,14 +252,14 @@ static enum function_kind kind_of(struct walk *walk, Dwarf_Die *die)
 	return walk->kinds[code];
 }
 
-/* Not in add_die(), which recurses. */
+/* Not inlined into add_die(), which recurses. */
 static __attribute__((noinline)) int add_if_code(struct walk *walk, Dwarf_Die *die, uint32_t outer,
 						 uint32_t *scope)
 {
 	struct dwarf_attributes attributes;
 
 	dwarf_attributes_read(&attributes, die);
-	/* Damage may have hidden what the abbreviation has. */
+	/* Because of damage, the attributes of the abbreviation may be missing. */
 	if (!outer && !has_code(&attributes))
 		return 0;
 	return add_function(walk, die, &attributes, outer, scope);
@@ -258,7 +267,7 @@ static __attribute__((noinline)) int add_if_code(struct walk *walk, Dwarf_Die *d
 
 static int add_children(struct walk *walk, Dwarf_Die *die, uint32_t outer, uint32_t depth);
 
-/* @outer: the function that @die lies in, 0 outside of all. */
+/* @outer is the enclosing function of @die, 0 if there is none. */
 static int add_die(struct walk *walk, Dwarf_Die *die, uint32_t outer, uint32_t depth)
 {
 	enum function_kind kind;
@@ -315,7 +324,7 @@ static int add_children(struct walk *walk, Dwarf_Die *die, uint32_t outer, uint3
 	return 0;
 }
 
-/* A unit has fewer DIEs than bytes. */
+/* Bytes of the unit, which has fewer DIEs than that. */
 static uint64_t unit_bytes(Dwarf_Die *unit)
 {
 	Dwarf_Off start = dwarf_dieoffset(unit) - dwarf_cuoffset(unit), next;
@@ -380,12 +389,12 @@ static int find_parts(struct dwarf_reader *reader, Dwarf_Die *unit)
 	return 0;
 }
 
-/* Where the rows of a unit are on their way through it. */
+/* State of an iteration over the line rows of a unit. */
 struct line_pass {
 	struct dwarf_reader *reader;
-	/* The part that the last row lay in, or one behind. */
+	/* The part of the last row, or the one after it. */
 	size_t part;
-	/* Within what a linker has thrown away. */
+	/* Inside a range that the linker has discarded. */
 	bool is_left_out;
 };
 
@@ -397,8 +406,9 @@ static int end_run(struct dwarf_reader *reader, uint64_t address)
 }
 
 /*
- * Ends what the part of the last row does not have, and says whether @address lies in a part. libdw
- * sorts the end of a sequence before a row at its address, and such a row would last up to the next.
+ * Ends the run at the end of the last row's part, and sets *@is_inside if @address is in a part.
+ * libdw sorts the end of a sequence before a row at its address, and such a row would otherwise
+ * apply until the next.
  */
 static int enter_part(struct line_pass *pass, uint64_t address, bool *is_inside)
 {
@@ -432,7 +442,7 @@ static int add_row(struct line_pass *pass, Dwarf_Line *line)
 	err = enter_part(pass, row.address, &is_inside);
 	if (err)
 		return err;
-	/* As with functions: all of what a linker has thrown away. */
+	/* As with functions: the complete discarded range is skipped. */
 	if (is_thrown_away(reader->writer, row.address))
 		pass->is_left_out = true;
 	if (!pass->is_left_out && !is_end && is_inside) {
@@ -465,7 +475,7 @@ static int add_lines(struct dwarf_reader *reader, Dwarf_Die *unit)
 		err = find_parts(reader, unit);
 	for (size_t i = 0; i < count && !err; i++)
 		err = add_row(&pass, dwarf_onesrcline(lines, i));
-	/* A table that does not end its last sequence says nothing of where it ends. */
+	/* A table that does not end its last sequence does not say where it ends. */
 	if (!err && runs->is_open)
 		err = end_run(reader, runs->last.address);
 	return err;

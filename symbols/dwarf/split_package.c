@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Of strings a package has one table for all units, which may be large: a unit gets those that its
- * own table of offsets names. Each lookup and each copy is bounded by the bytes of the file, or by
- * SPLIT_UNIT_MAX_BYTES.
+ * A package has one string table for all units, which may be large: an extracted unit gets only the
+ * strings in its own table of offsets. Each look-up and each copy is limited by the bytes of the
+ * file, or by SPLIT_UNIT_MAX_BYTES.
  */
 #include "symbols/dwarf/split_package.h"
 
@@ -18,13 +18,13 @@
 enum {
 	COLUMNS_MAX = 16,
 	SECTION_ALIGNMENT = 8,
-	/* Of a table of offsets in DWARF 5: length, version, padding. */
+	/* Header of a table of offsets in DWARF 5: length, version, padding. */
 	OFFSETS_HEADER_BYTES = 8,
 	/* DW_SECT_... of the specification. */
 	COLUMN_STRING_OFFSETS = 6,
 };
 
-/* What a unit takes of a package, by columns of the index; strings come behind it. */
+/* The parts of a unit in a package, by columns of the index; the strings follow them. */
 static const struct {
 	const char *name;
 	uint32_t column;
@@ -40,7 +40,7 @@ static const char strings_name[] = ".debug_str.dwo";
 
 enum {
 	PART_COUNT = sizeof(parts) / sizeof(parts[0]),
-	/* The one that is no section, the parts, their strings, the names of all. */
+	/* The null section, the parts, their strings, and the section names. */
 	SECTION_COUNT = 1 + PART_COUNT + 2,
 	NAMES_BYTES = 256,
 };
@@ -66,7 +66,7 @@ static uint64_t read_u64(const uint8_t *bytes, size_t i)
 	return le64toh(value);
 }
 
-/* The contents of a section as they lie in the file. */
+/* The contents of a section, uncompressed in the file. */
 static int find_section(const struct elf_image *image, const char *name, struct bytes *found)
 {
 	const struct elf_section *section = elf_image_find_section(image, name);
@@ -90,7 +90,7 @@ static int read_index(struct split_package *package, struct bytes index)
 
 	byte_reader_init(&reader, index.data, index.size);
 	version = byte_reader_u32(&reader);
-	/* In DWARF 5 of two bytes, with padding. */
+	/* DWARF 5 has two bytes for the version, and padding. */
 	package->version = version == 2 ? 2 : version & 0xffff;
 	package->column_count = byte_reader_u32(&reader);
 	package->unit_count = byte_reader_u32(&reader);
@@ -136,7 +136,7 @@ void split_package_deinit(struct split_package *package)
 	elf_image_deinit(&package->image);
 }
 
-/* The row of a unit, from 0; the hash table is one of open addressing. */
+/* Finds the row of a unit, from 0, in the hash table (open addressing). */
 static bool find_row(const struct split_package *package, uint64_t id, uint32_t *row)
 {
 	uint32_t mask = package->slot_count - 1;
@@ -155,7 +155,7 @@ static bool find_row(const struct split_package *package, uint64_t id, uint32_t 
 	return false;
 }
 
-/* The bytes that column @column says are the unit's; none without such a column. */
+/* The unit's bytes in column @column; none without such a column. */
 static int find_part(const struct split_package *package, uint32_t row, const char *name,
 		     uint32_t column, struct bytes *part)
 {
@@ -183,9 +183,9 @@ static int find_part(const struct split_package *package, uint32_t row, const ch
 	return 0;
 }
 
-/* --- the file that is made --- */
+/* --- the output file --- */
 
-/* A file on its way: section headers, and their names. */
+/* A file that is being made: section headers and their names. */
 struct output {
 	struct byte_vector *file;
 	Elf64_Shdr sections[SECTION_COUNT];
@@ -215,7 +215,7 @@ static int align(struct output *output)
 	return append(output, zeroes, -output->file->count & (SECTION_ALIGNMENT - 1));
 }
 
-/* Begins a section, which reaches to the end of the file for now. */
+/* Begins a section, which for now extends to the end of the file. */
 static int begin_section(struct output *output, const char *name, uint32_t type)
 {
 	int err = align(output);
@@ -250,7 +250,7 @@ static int put_part(struct output *output, const char *name, struct bytes part)
 	return err;
 }
 
-/* The strings that the table of offsets at @table in the file names; it then names them here. */
+/* Copies the strings in the table of offsets at @table in the file, and updates the offsets. */
 static int put_strings(struct output *output, size_t table, size_t table_end, struct bytes strings)
 {
 	int err = begin_section(output, strings_name, SHT_PROGBITS);
@@ -272,7 +272,7 @@ static int put_strings(struct output *output, size_t table, size_t table_end, st
 	return err;
 }
 
-/* Parts, of which the table of offsets is the last one, then strings. */
+/* Writes the parts, of which the table of offsets is the last, and then the strings. */
 static int put_parts(struct output *output, const struct split_package *package, uint32_t row)
 {
 	const Elf64_Shdr *offsets;

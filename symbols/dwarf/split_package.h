@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * DWARF packages (.dwp): the split units of a program in one file, with an index of where the parts of
- * each lie (DWARF 5, section 7.3.5; the GNU extension of DWARF 4 has the same index, version 2). libdw
- * knows them from 0.191 on. Here a unit is taken out of one again, as the .dwo file that it was.
+ * DWARF packages (.dwp): the split units of a program in one file, with an index of where the parts
+ * of each unit are (DWARF 5, section 7.3.5; the GNU extension of DWARF 4 has the same index,
+ * version 2). libdw reads them from version 0.191 on. This code extracts a unit as the .dwo file
+ * that it was made from.
  */
 #ifndef SYMBOLS_DWARF_SPLIT_PACKAGE_H
 #define SYMBOLS_DWARF_SPLIT_PACKAGE_H
@@ -14,7 +15,7 @@
 #include "symbols/cache/varint.h"
 
 enum {
-	/** Of what is taken out; real units have some megabytes. */
+	/** Limit of an extracted unit; real units have some megabytes. */
 	SPLIT_UNIT_MAX_BYTES = 64 << 20,
 };
 
@@ -26,7 +27,7 @@ struct split_package {
 	uint32_t column_count;
 	uint32_t unit_count;
 	uint32_t slot_count;
-	/** Parts of the index, borrowed: hashes, rows, what the columns are, offsets, sizes. */
+	/** Parts of the index, borrowed: hashes, rows, column kinds, offsets, sizes. */
 	const uint8_t *hashes;
 	const uint8_t *rows;
 	const uint8_t *columns;
@@ -35,15 +36,15 @@ struct split_package {
 };
 
 /**
- * Borrows the bytes of the file, which lie still as long as the package lives. -ENOENT without an
- * index, -EOPNOTSUPP for another version, -EBADMSG, or as elf_image_init_memory() says.
+ * Borrows the bytes of the file, which must not change while the package exists. -ENOENT without an
+ * index, -EOPNOTSUPP for another version, -EBADMSG, or an error of elf_image_init_memory().
  */
 int split_package_init(struct split_package *package, const void *bytes, size_t size);
 void split_package_deinit(struct split_package *package);
 
 /**
- * Puts the unit with that id (DW_AT_dwo_id and the like) into @file, which is empty, as an ELF file. -ENOENT if there is
- * none, -EBADMSG, -E2BIG, -ENOMEM; @file then holds rubbish.
+ * Writes the unit with this id (DW_AT_dwo_id and the like) to @file, which is empty, as an ELF
+ * file. -ENOENT if there is none, -EBADMSG, -E2BIG, -ENOMEM; after an error @file is invalid.
  */
 int split_package_unit(const struct split_package *package, uint64_t id, struct byte_vector *file);
 

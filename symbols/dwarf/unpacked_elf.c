@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One pass over the section table for the sizes, one for the contents. Each section is unpacked in one
- * go, from a mapping to a mapping: no window of what was unpacked has to be kept beside it.
+ * One pass over the section table for the sizes, one for the contents. Each section is decompressed
+ * in one step, from a mapping to a mapping, so no window of decompressed data has to be kept.
  */
 #include "symbols/dwarf/unpacked_elf.h"
 
@@ -18,18 +18,18 @@
 #include "lib/base/error.h"
 
 enum {
-	/* Longer names are none that libdw knows. */
+	/* libdw knows no longer names. */
 	NAME_MAX_BYTES = 48,
 	SECTION_ALIGNMENT = 16,
 };
 
 static const char names_name[] = ".shstrtab";
 
-/* The file on its way. */
+/* The file that is being made. */
 struct output {
 	uint8_t *bytes;
 	uint64_t size;
-	/* Behind the last section. */
+	/* End of the last section. */
 	uint64_t end;
 	Elf64_Shdr *sections;
 	uint32_t section_count;
@@ -38,15 +38,15 @@ struct output {
 };
 
 /*
- * What debug data have for debuggers: places of variables, frames, macros, indexes. Nothing here asks
- * libdw for that. A section that no libdw knows by now may be of use to a later one, and is kept.
+ * Debug data for debuggers: locations of variables, frames, macros, indexes. We never ask libdw for
+ * it. Unknown sections are kept, because later versions of libdw may use them.
  */
 static const char *const unread_kinds[] = {
 	"aranges", "frame", "gnu_pubnames", "gnu_pubtypes", "loc",	"loclists",
 	"macinfo", "macro", "names",	    "pubnames",	    "pubtypes",
 };
 
-/* @name begins as those of debug data do. */
+/* True if @name begins like one of those sections. */
 static bool is_unread(const char *name)
 {
 	const char *kind = strchr(name, '_') + 1;
@@ -60,8 +60,8 @@ static bool is_unread(const char *name)
 }
 
 /*
- * By the names of all sections libdw tells files of split units from others: an unread one is there, and
- * empty. By its build id the common file of dwz is known.
+ * libdw tells files of split units from others by the names of all sections, so an unread section
+ * is present but empty. The build id identifies dwz's common file.
  */
 static bool is_kept(const struct elf_section *section)
 {
@@ -76,7 +76,7 @@ static uint64_t align(uint64_t offset)
 	return (offset + SECTION_ALIGNMENT - 1) & ~(uint64_t)(SECTION_ALIGNMENT - 1);
 }
 
-/* What is kept of a section when it is unpacked; 0 if its header is damaged. */
+/* The size of a section after decompression; 0 if its header is damaged. */
 static int unpacked_bytes(const struct elf_image *image, const struct elf_section *section,
 			  uint64_t *bytes)
 {
@@ -96,7 +96,7 @@ static int unpacked_bytes(const struct elf_image *image, const struct elf_sectio
 	return 0;
 }
 
-/* Whether libelf would have to unpack something, and be it the names of sections. */
+/* True if libelf would have to decompress anything, even the section names. */
 static bool has_packed(const struct elf_image *image)
 {
 	for (uint32_t i = 0; i < image->section_count; i++)
@@ -113,7 +113,7 @@ struct plan {
 	uint64_t bytes;
 };
 
-/* Offset 0 is no name; and no section. */
+/* Offset 0 is the empty name, and section 0 the null section. */
 static int make_plan(const struct elf_image *image, struct plan *plan)
 {
 	uint64_t all_bytes = 0;
@@ -133,7 +133,7 @@ static int make_plan(const struct elf_image *image, struct plan *plan)
 		err = unpacked_bytes(image, section, &bytes);
 		if (err)
 			return err;
-		/* Before the sum can overflow. */
+		/* Checked before the sum can overflow. */
 		if (bytes > UNPACKED_MAX_BYTES || (all_bytes += bytes) > UNPACKED_MAX_BYTES)
 			return fail(-E2BIG, "debug data of %" PRIu64 " bytes and more", all_bytes);
 		plan->section_count++;
@@ -146,7 +146,7 @@ static int make_plan(const struct elf_image *image, struct plan *plan)
 
 /* --- the contents --- */
 
-/* Unpacks a section whose bytes in the file are mapped meanwhile. */
+/* Decompresses a section, whose bytes in the file are mapped for this. */
 static int unpack(const struct elf_image *image, const struct elf_section *section, void *output,
 		  uint64_t bytes)
 {
@@ -172,7 +172,7 @@ static int unpack(const struct elf_image *image, const struct elf_section *secti
 	return err;
 }
 
-/* The offset at which @name stands now. */
+/* Returns the offset of the added name. */
 static uint32_t add_name(struct output *output, const char *name, const char *rest)
 {
 	size_t offset = output->names_bytes;
@@ -181,7 +181,7 @@ static uint32_t add_name(struct output *output, const char *name, const char *re
 	return offset;
 }
 
-/* .zdebug_info is .debug_info as it was. */
+/* .zdebug_info is renamed to .debug_info. */
 static uint32_t add_section_name(struct output *output, const struct elf_section *section)
 {
 	bool is_zdebug = elf_section_encoding(section) == ELF_ENCODING_ZDEBUG;
@@ -200,7 +200,7 @@ static int add_section(struct output *output, const struct elf_image *image,
 
 	if (err)
 		return err;
-	/* The file may be another one by now. */
+	/* The file may have changed since the sizes were read. */
 	if (align(bytes) > output->size - output->end)
 		return fail(-EAGAIN, "changed while it was read");
 	if (!bytes)
@@ -251,7 +251,7 @@ static void put_header(const struct output *output, uint16_t machine, uint64_t s
 		.e_shentsize = sizeof(Elf64_Shdr),
 	};
 
-	/* What does not fit stands in the section header that is none. */
+	/* Values that do not fit are stored in the null section header. */
 	if (output->section_count < SHN_LORESERVE) {
 		header.e_shnum = output->section_count;
 		header.e_shstrndx = output->section_count - 1;

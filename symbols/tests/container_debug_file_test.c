@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Debug files in the root of a process that is gone when they are looked for: of a store that is given a /proc of the
- * test's.
+ * Debug files in the root directory of a process that is gone when they are searched for. The store
+ * uses a /proc made by the test.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -22,7 +22,7 @@
 
 enum { CONTAINER_PID = 4000000, OTHER_PID, SLOW_PID };
 
-/* A /proc with the host and a process in a root of its own, in which the debug file of @program is. */
+/* A /proc with the host and a process whose own root has the debug file of @program. */
 static void make_container(const char *directory, const char *program)
 {
 	char command[2048];
@@ -38,10 +38,10 @@ static void make_container(const char *directory, const char *program)
 	assert_int_equal(system(command), 0);
 }
 
-/* Lets the thread for DWARF wait. */
+/* Blocks the thread for DWARF. */
 struct gate {
 	int go[2];
-	/* Written to when it has come. */
+	/* Written to when the thread has arrived. */
 	int asked[2];
 };
 
@@ -60,8 +60,8 @@ static bool wait_at_gate(void *context, pid_t pid, uint32_t major, uint32_t mino
 }
 
 /*
- * A binary of the container is wanted while the thread for DWARF is busy; the process has gone when it
- * is not any more. @is_root_kept: it had lived until its symbols were made.
+ * Requests a binary of the container while the thread for DWARF is busy; the process is gone when the
+ * thread is free again. @is_root_kept: the process lived until its symbols were made.
  */
 static void find_debug_file(bool is_root_kept)
 {
@@ -98,7 +98,7 @@ static void find_debug_file(bool is_root_kept)
 	assert_true(range_store_wait(store, clock_monotonic_ns() + WAIT_NS));
 	if (!is_root_kept) {
 		expect_local(get(store, binary, RANGE_DEPTH_FULL), false);
-		/* One that comes later has that root, too. */
+		/* A process that comes later has that root, too. */
 		snprintf(path, sizeof(path), "%s/%d", proc, OTHER_PID);
 		assert_int_equal(mkdir(path, 0700), 0);
 		snprintf(path, sizeof(path), "%s/%d/root", proc, OTHER_PID);

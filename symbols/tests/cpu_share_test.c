@@ -34,7 +34,7 @@ static void after_that_work_waits_for_its_part_of_the_time(void **state)
 	cpu_share_spend(&share, BURST_NS + 10 * NS_PER_SECOND);
 	rest_ns = cpu_share_rest_ns(&share, 0);
 	assert_in_range(rest_ns, 40 * NS_PER_SECOND, 41 * NS_PER_SECOND);
-	/* Half of it has gone by. */
+	/* Half of the time has passed. */
 	assert_in_range(cpu_share_rest_ns(&share, 20 * NS_PER_SECOND), 20 * NS_PER_SECOND,
 			21 * NS_PER_SECOND);
 	assert_int_equal(cpu_share_rest_ns(&share, rest_ns), 0);

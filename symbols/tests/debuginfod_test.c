@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The client is a script; that of elfutils is tried by the whole agent. */
+/* The client is a script; a test of the whole agent uses that of elfutils. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +23,7 @@ enum { PATH_BYTES = 128 };
 
 #define WAIT_NS (60 * NS_PER_SECOND)
 
-/* What came, and a script that notes what it was asked for. */
+/* The received binaries, and a script that records its arguments. */
 struct fixture {
 	char directory[PATH_BYTES];
 	char program[2 * PATH_BYTES];
@@ -66,7 +66,7 @@ static void take(void *context, struct binary *binary)
 	pthread_mutex_unlock(&fixture->lock);
 }
 
-/* The client does @lines after it has noted its arguments. */
+/* The client runs @lines after it has recorded its arguments. */
 static struct debuginfod *start(struct fixture *fixture, const char *lines, uint64_t timeout_ns)
 {
 	const struct debuginfod_options options = {
@@ -158,7 +158,7 @@ static void a_build_id_is_asked_for_once_and_a_file_without_one_never(void **sta
 static void a_client_that_takes_too_long_makes_room_for_the_next(void **state)
 {
 	struct fixture *fixture = *state;
-	/* The second one has that time as well. */
+	/* The second file has its own time limit. */
 	struct debuginfod *debuginfod =
 		start(fixture, "[ $2 = ab02 ] || exec sleep 1000", 3 * NS_PER_SECOND);
 

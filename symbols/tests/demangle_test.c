@@ -42,7 +42,7 @@ static void other_names_stay(void **state)
 	expect("main.main", NULL);
 }
 
-/* Each of 40 types is a pair of the one before: 2^40 names. */
+/* Each of 40 types is a pair of the previous one: 2^40 names. */
 static void a_name_that_means_terabytes_stays(void **state)
 {
 	char name[1024] = "_Z1f1AIiiE";
@@ -50,7 +50,7 @@ static void a_name_that_means_terabytes_stays(void **state)
 
 	(void)state;
 	for (int i = 0; i < 40; i++) {
-		/* A template and what is made of it have a number each: S_, S0_ to S9_, SA_ ... */
+		/* A template and its instance have a number each: S_, S0_ to S9_, SA_ ... */
 		const char *digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
 		char last[8];
 		int number = 2 * i;

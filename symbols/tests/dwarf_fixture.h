@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * ELF files whose DWARF is put together byte by byte, as no compiler has it.
+ * ELF files whose DWARF is assembled byte by byte, unlike any compiler's.
  */
 #ifndef SYMBOLS_TESTS_DWARF_FIXTURE_H
 #define SYMBOLS_TESTS_DWARF_FIXTURE_H
@@ -31,11 +31,11 @@ static inline void put_number(struct byte_vector *bytes, uint64_t number, size_t
 	put(bytes, &number, size);
 }
 
-/** As ULEB128 in one byte. */
+/** Each number as ULEB128 of one byte. */
 #define PUT(bytes, ...)                                                                            \
 	put(bytes, (const uint8_t[]){ __VA_ARGS__ }, sizeof((uint8_t[]){ __VA_ARGS__ }))
 
-/** The head of a unit of DWARF 4, and its first entry, of abbreviation 1, which has children and no attribute. */
+/** Header of a DWARF 4 unit and its first entry, of abbreviation 1: children, no attributes. */
 static inline void begin_unit(struct byte_vector *info)
 {
 	put_number(info, 0, 4);

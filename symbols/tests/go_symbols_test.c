@@ -70,7 +70,7 @@ static void expect_of(struct symbol_lookup *lookup, struct binary *binary, uint6
 
 static void expect(struct binary *binary, uint64_t address, const char *expected)
 {
-	/* From the table, then as an answer that was kept. */
+	/* First from the table, then from the cache of answers. */
 	for (int i = 0; i < 2; i++)
 		expect_of(go_symbols_lookup(symbols), binary, address, 8, expected);
 }
@@ -84,7 +84,7 @@ static void code_of_go_has_functions_files_and_lines(void **state)
 	expect(&binary, OUTER + 300,
 	       "main.inner[...] /src/inner.go:7; main.middle /src/main.go:51; "
 	       "main.outer /src/main.go:101");
-	/* Where nothing is known of a file. */
+	/* The file of the function is unknown. */
 	expect(&binary, WRAPPER + 64, "runtime.assembly -:0");
 	close(binary.fd);
 }
@@ -118,7 +118,7 @@ static void other_code_is_for_others_to_name(void **state)
 	close(plain.fd);
 }
 
-/* As Go's own linker leaves it in the table. */
+/* The entry that Go's own linker makes for C functions. */
 static void c_in_the_table_is_for_others_to_name(void **state)
 {
 	struct binary binary;
@@ -132,7 +132,7 @@ static void c_in_the_table_is_for_others_to_name(void **state)
 	close(binary.fd);
 }
 
-/* The report thread would hang with them. */
+/* They could hang the report thread. */
 static void files_that_may_never_answer_are_read_only_if_that_is_wanted(void **state)
 {
 	struct binary binary = open_made();
@@ -158,7 +158,7 @@ static void answers_outlive_a_rest_and_tables_are_read_again(void **state)
 	lookup->ops->rest(lookup);
 	lookup->ops->rest(lookup);
 	expect(&binary, TEXT + 8, "main.leaf /src/main.go:12");
-	/* What is not in the file any more is an answer still. */
+	/* The answer is still cached, although the file has lost the data. */
 	assert_int_equal(ftruncate(binary.fd, 0), 0);
 	lookup->ops->rest(lookup);
 	expect(&binary, TEXT, "main.leaf /src/main.go:10");
@@ -166,7 +166,7 @@ static void answers_outlive_a_rest_and_tables_are_read_again(void **state)
 	close(binary.fd);
 }
 
-/* Two descriptors of one file: the first may be closed while the table is kept. */
+/* Two descriptors of one file: the first may be closed while the table is cached. */
 static void a_table_is_read_by_the_descriptor_at_hand(void **state)
 {
 	struct binary binary = open_made();
@@ -201,7 +201,7 @@ static void a_damaged_function_has_no_name(void **state)
 	struct binary binary;
 
 	(void)state;
-	/* Where its name stands. */
+	/* The offset of the function's name. */
 	made_go_put(&go, go.function_at[0] + 4, 0x7fffffff, 4);
 	binary = open_made();
 	expect(&binary, TEXT, "");
@@ -264,7 +264,7 @@ static void what_the_runtime_leaves_out_is_left_out(void **state)
 								  &binary, WRAPPER + 8, &symbol, 1),
 			 1);
 	assert_true(symbol.flags & SYMBOL_INLINED);
-	/* There what is shown is inlined. */
+	/* The functions shown there are inlined. */
 	expect_traits(&binary, WRAPPER + 8, 0);
 	expect_traits(&binary, TEXT + 8, 0);
 	expect_traits(&binary, WRAPPER + 128, 0);
@@ -316,7 +316,7 @@ static void a_wrapper_inlined_into_others_is_told_apart(void **state)
 			 2);
 	assert_true(found[0].flags & SYMBOL_GENERATED);
 	assert_false(found[1].flags & SYMBOL_GENERATED);
-	/* Of wrappers around each other the innermost one is left, which is shown in panics. */
+	/* Of nested wrappers the innermost one is left, which is shown in panics. */
 	expect_traits(&binary, TEXT + 64 + 8, FUNCTION_IS_GENERATED);
 	close(binary.fd);
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Debug data that are made to keep a reader busy for ever or to take all memory: each file ends in an error or
- * a result within the limits, and another file is named all the same. The limits are near those of the agent;
- * the processes that read are this very program.
+ * Debug data made to keep a reader busy for ever or to use all memory. Each file must give an error
+ * or a result within the limits, and another file must still get names. The limits are near those of
+ * the agent; the reading processes are this program itself.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,11 +26,11 @@ enum {
 	NESTED_DIES = 1000000,
 	ABBREVIATIONS_BYTES = 64 << 20,
 	BOMB_BYTES = 1 << 30,
-	/* What a bomb is in: a part of it that the ratio allows. */
+	/* Compressed size of a bomb: a fraction that the allowed ratio permits. */
 	BOMB_PACKED_BYTES = 32 << 20,
 	MEMORY_BYTES = 300 << 20,
 	CPU_S = 5,
-	/* In the short tier files and the limit of memory are both that much smaller. */
+	/* In the short tier, files and the memory limit are smaller by this factor. */
 	SHORT_PART = 4,
 };
 
@@ -39,10 +39,10 @@ static struct range_maker_limits limits = {
 	.memory_bytes = MEMORY_BYTES,
 	.output_bytes = 64 << 20,
 };
-/* By how much sizes are divided. */
+/* The divisor of all sizes. */
 static int part = 1;
 
-/* --- what becomes of them --- */
+/* --- the results --- */
 
 static void expect_another_is_named(void)
 {
@@ -52,7 +52,7 @@ static void expect_another_is_named(void)
 	expect_known_function(&file, true);
 }
 
-/* The name at CODE; NULL without one. */
+/* The function's name at CODE; NULL without one. */
 static const char *name_of_code(const struct range_file *file)
 {
 	struct range_frame frames[2];
@@ -72,7 +72,7 @@ static void expect_symbol(int fd)
 
 static void siblings_that_point_backwards_end(void **state)
 {
-	/* Targets within the unit: its head, its first entry, the entry itself, beyond the end. */
+	/* Targets in the unit: its header, its first entry, the entry itself, beyond the end. */
 	static const uint32_t targets[] = { 0, 11, 12, 17, 1 << 20 };
 
 	(void)state;
@@ -112,7 +112,7 @@ static void many_entries_in_each_other_end(void **state)
 	expect_another_is_named();
 }
 
-/* Two functions that each say that all of them is in the other; and one that says so of itself. */
+/* Two functions that each refer to the other, and one that refers to itself. */
 static void references_in_a_circle_end(void **state)
 {
 	static const uint8_t attributes[] = { DW_AT_abstract_origin, DW_AT_specification };
@@ -150,7 +150,7 @@ static void tables_of_abbreviations_are_bounded_by_memory(void **state)
 	for (uint64_t i = 3; abbreviations.count < (size_t)(ABBREVIATIONS_BYTES / part); i++)
 		PUT(&abbreviations, (i & 127) | 128, (i >> 7 & 127) | 128, (i >> 14 & 127) | 128,
 		    i >> 21, DW_TAG_subprogram, DW_CHILDREN_no, 0, 0);
-	/* The one that is wanted comes last. */
+	/* The wanted entry is last. */
 	PUT(&abbreviations, 2, DW_TAG_subprogram, DW_CHILDREN_no, 0, 0, 0);
 	begin_unit(&info);
 	PUT(&info, 2);
@@ -162,7 +162,7 @@ static void tables_of_abbreviations_are_bounded_by_memory(void **state)
 
 /* --- compression --- */
 
-/* BOMB_BYTES of nothing, as many as the section says, in a section that is as large as it may be for that. */
+/* BOMB_BYTES of zeros, as the section declares; the section is large enough to permit that. */
 static void sections_that_become_huge_are_bounded_by_memory(void **state)
 {
 	const int bomb_bytes = BOMB_BYTES / part;
@@ -200,7 +200,7 @@ static void sections_that_become_huge_are_bounded_by_memory(void **state)
 	err = make(write_file(parts, 2), RANGE_DEPTH_FULL, &limits, &file);
 	byte_vector_deinit(&info);
 	byte_vector_deinit(&abbreviations);
-	/* libdw may say no more than that there is no DWARF. */
+	/* libdw may only report that there is no DWARF. */
 	if (err)
 		assert_true(err == -ENOMEM || err == -ETIME || err == -E2BIG);
 	else

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Keys of copies of this very program, of which a byte here and there is another. */
+/* Keys of copies of this program in which single bytes are changed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Stores for tests, and binaries that are this very program, with a function that is known. */
+/** Stores for tests, and binaries that are this program itself, with a known function. */
 #ifndef SYMBOLS_TESTS_RANGE_STORE_FIXTURE_H
 #define SYMBOLS_TESTS_RANGE_STORE_FIXTURE_H
 
@@ -34,7 +34,7 @@ static int take_bias(struct dl_phdr_info *info, size_t size, void *context)
 {
 	(void)size;
 	*(uint64_t *)context = info->dlpi_addr;
-	/* The program comes first. */
+	/* The program's own mapping comes first. */
 	return 1;
 }
 
@@ -91,7 +91,7 @@ static inline struct mapped_ranges *get(struct range_store *store, struct binary
 	return source->ops->get(source, binary, depth);
 }
 
-/* That local_function() is known, and with a file and a line or without. */
+/* Asserts that local_function() is known, with or without file and line. */
 static inline void expect_local(struct mapped_ranges *ranges, bool has_lines)
 {
 	struct range_frame frames[4];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ranges of this very program, which is built with debug data, and of copies of it. */
+/* Ranges of this program, which is built with debug data, and of copies of it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -45,7 +45,7 @@ static void lines_are_made_when_they_are_asked_for(void **state)
 	(void)state;
 	assert_null(get(store, binary, RANGE_DEPTH_FULL));
 	assert_true(range_store_wait(store, clock_monotonic_ns() + WAIT_NS));
-	/* Of what nobody has told of nothing is made. */
+	/* Nothing is made for a binary that was not requested. */
 	assert_null(get(store, binary, RANGE_DEPTH_FULL));
 	want(store, binary, RANGE_DEPTH_SYMBOLS);
 	expect_local(get(store, binary, RANGE_DEPTH_SYMBOLS), false);
@@ -70,7 +70,7 @@ static void copies_of_a_file_share_their_ranges(void **state)
 	of_other = get(store, other, RANGE_DEPTH_FULL);
 	assert_ptr_equal(of_one, of_other);
 	assert_int_equal(metrics_read(METRIC_RANGES_MADE), 2);
-	/* They are good as long as somebody holds them. */
+	/* They are valid as long as somebody has a reference. */
 	assert_true(range_store_destroy(store));
 	mapped_ranges_unref(of_one);
 	expect_local(of_other, true);
@@ -101,7 +101,7 @@ static void what_cannot_be_read_is_tried_once(void **state)
 	binary_unref(hanging);
 }
 
-/* No descriptor can be had from now on; the limit as it was. */
+/* Prevents new descriptors; returns the previous limit. */
 static struct rlimit allow_no_files(void)
 {
 	struct rlimit limit, none;
@@ -125,7 +125,7 @@ static void what_the_system_could_not_do_is_tried_again(void **state)
 	want(store, binary, RANGE_DEPTH_FULL);
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
 	assert_null(get(store, binary, RANGE_DEPTH_FULL));
-	/* By asking alone, after a while. */
+	/* Look-ups alone cause the retry, after a while. */
 	while (!(ranges = get(store, binary, RANGE_DEPTH_SYMBOLS)) &&
 	       clock_monotonic_ns() < deadline_ns)
 		usleep(10000);
@@ -151,14 +151,14 @@ static void files_that_are_held_open_are_bounded(void **state)
 	mapped_ranges_unref(symbols);
 	assert_true(range_store_destroy(store));
 
-	/* No room for it. */
+	/* There is no room for it. */
 	options.file_bytes = symbols_bytes - 1;
 	store = create(&options);
 	want(store, binary, RANGE_DEPTH_SYMBOLS);
 	assert_null(get(store, binary, RANGE_DEPTH_SYMBOLS));
 	assert_true(range_store_destroy(store));
 
-	/* Room for one of both. */
+	/* There is room for one of the two. */
 	metrics_reset();
 	store = create(&plain);
 	want(store, binary, RANGE_DEPTH_FULL);
@@ -171,7 +171,7 @@ static void files_that_are_held_open_are_bounded(void **state)
 	want(store, binary, RANGE_DEPTH_FULL);
 	assert_int_equal(metrics_read(METRIC_RANGES_DROPPED), 1);
 	expect_local(get(store, binary, RANGE_DEPTH_FULL), true);
-	/* The other one is made again when it is asked for. */
+	/* The other one is made again when it is requested. */
 	assert_null(get(store, binary, RANGE_DEPTH_SYMBOLS));
 	assert_true(range_store_wait(store, clock_monotonic_ns() + WAIT_NS));
 	expect_local(get(store, binary, RANGE_DEPTH_SYMBOLS), false);
@@ -207,7 +207,7 @@ static void damage_file(int fd, off_t size, enum damage damage)
 	assert_int_equal(pwrite(fd, &byte, 1, size / 2), 1);
 }
 
-/* Damages each file there; how many. */
+/* Damages each file in the directory; returns the number of files. */
 static int damage_files(const char *directory, enum damage damage)
 {
 	DIR *stream = opendir(directory);
@@ -229,7 +229,7 @@ static int damage_files(const char *directory, enum damage damage)
 	return count;
 }
 
-/* Has ranges made with a cache in @directory, and says how many were made. */
+/* Requests ranges with a cache in @directory, and returns how many were made. */
 static uint64_t make_with_cache(const char *directory)
 {
 	struct range_store_options options = plain;
@@ -265,7 +265,7 @@ static void the_disk_cache_keeps_them_and_damage_is_found(void **state)
 	assert_int_equal(system(command), 0);
 }
 
-/* A file whose DWARF takes minutes: as many units that say nothing. */
+/* A file whose DWARF takes minutes: it has that many empty units. */
 static struct binary *slow_binary(uint64_t executable_id)
 {
 	enum { UNITS = 1000000, UNIT_BYTES = 12 };
@@ -320,7 +320,7 @@ static void dwarf_that_takes_long_holds_up_no_symbols(void **state)
 	/* The other one is still being read. */
 	range_store_progress(store, &waiting, &changes);
 	assert_int_equal(waiting, 2);
-	/* It costs itself. */
+	/* Only the slow file fails. */
 	assert_true(range_store_wait(store, clock_monotonic_ns() + 4 * WAIT_NS));
 	assert_int_equal(metrics_read(METRIC_RANGES_FAILED), 1);
 	expect_local(get(store, small, RANGE_DEPTH_FULL), true);
@@ -339,7 +339,7 @@ static void dwarf_of_a_file_that_is_in_the_way_is_not_read_on(void **state)
 
 	(void)state;
 	metrics_reset();
-	/* Of no file system that can be unmounted, but not of the root's. */
+	/* The device of no real file system, and not the root's. */
 	slow->key.inode = 1;
 	range_store_want(store, slow, 0, RANGE_DEPTH_FULL);
 	assert_true(range_store_wait_symbols(store, clock_monotonic_ns() + WAIT_NS));
@@ -348,7 +348,7 @@ static void dwarf_of_a_file_that_is_in_the_way_is_not_read_on(void **state)
 	binary_file_let_go(slow);
 	assert_true(range_store_wait(store, clock_monotonic_ns() + WAIT_NS));
 	assert_int_equal(slow->fd, -1);
-	/* Nobody runs it yet. */
+	/* No process runs it yet. */
 	range_store_want(store, slow, 0, RANGE_DEPTH_FULL);
 	range_store_progress(store, &waiting, &changes);
 	assert_int_equal(waiting, 0);
@@ -375,7 +375,7 @@ static void what_takes_more_memory_than_allowed_is_tried_once(void **state)
 	want(store, binary, RANGE_DEPTH_FULL);
 	expect_local(get(store, binary, RANGE_DEPTH_FULL), false);
 	assert_int_equal(metrics_read(METRIC_RANGES_FAILED), 1);
-	/* After what would be the wait for the next one. */
+	/* After the time of the next retry. */
 	usleep(1200 * 1000);
 	expect_local(get(store, binary, RANGE_DEPTH_FULL), false);
 	assert_true(range_store_wait(store, clock_monotonic_ns() + WAIT_NS));
@@ -384,10 +384,10 @@ static void what_takes_more_memory_than_allowed_is_tried_once(void **state)
 	binary_unref(binary);
 }
 
-/* A file system that never answers, until it is let go. */
+/* A file system that does not answer until it is released. */
 struct slow_devices {
 	int go[2];
-	/* Written to when it is asked. */
+	/* Written to when it is accessed. */
 	int asked[2];
 	struct range_store *store;
 };
@@ -404,7 +404,7 @@ static bool wait_for_go(void *context, pid_t pid, uint32_t major, uint32_t minor
 	return read(slow->go[0], &byte, 1) == 1;
 }
 
-/* A store whose thread hangs at @binary. */
+/* Starts a store whose thread hangs at @binary. */
 static void start_slow(struct slow_devices *slow, struct binary *binary)
 {
 	struct range_store_options options = plain;
@@ -432,7 +432,7 @@ static void a_thread_that_hangs_is_left_behind(void **state)
 	assert_false(range_store_destroy(slow.store));
 	assert_true(clock_monotonic_ns() - begin_ns < WAIT_NS);
 	assert_null(get(slow.store, binary, RANGE_DEPTH_SYMBOLS));
-	/* It ends by itself. */
+	/* The thread ends by itself. */
 	close(slow.go[1]);
 	assert_true(range_store_wait(slow.store, clock_monotonic_ns() + WAIT_NS));
 	binary_unref(binary);

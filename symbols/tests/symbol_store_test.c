@@ -49,7 +49,7 @@ static const char *resolve(struct symbol_store *store, struct binary *binary, ui
 	return symbols[0].function;
 }
 
-/* ELF virtual address of @function of this process, in the object that has it. */
+/* ELF virtual address of @function of this process, and the path of its object. */
 static uint64_t elf_address(const void *function, const char **path)
 {
 	struct link_map *map;
@@ -60,7 +60,7 @@ static uint64_t elf_address(const void *function, const char **path)
 	return (uintptr_t)function - map->l_addr;
 }
 
-/* Of zlib, since ASan has its own ones for much of libc. */
+/* A function of zlib, since ASan replaces much of libc. */
 static const void *library_function(void)
 {
 	const void *function = dlsym(dlopen("libz.so.1", RTLD_NOW), "inflate");
@@ -156,7 +156,7 @@ static void what_cannot_be_read_has_no_names(void **state)
 
 static void tables_that_had_to_go_are_read_again(void **state)
 {
-	/* Room for one table at a time. */
+	/* There is room for one table at a time. */
 	const struct symbol_store_options options = { .table_limit_bytes = 1 };
 	const char *own_path, *library_path;
 	uint64_t own = elf_address(local_function, &own_path);
@@ -179,7 +179,7 @@ static void tables_that_had_to_go_are_read_again(void **state)
 
 /* --- with ranges --- */
 
-/* A source of ranges of whatever is asked for. */
+/* A source that has the same ranges for every binary. */
 struct one_source {
 	struct range_source source;
 	struct mapped_ranges *ranges;
@@ -232,7 +232,7 @@ static void add_interval(struct range_writer *writer, enum range_table table,
 	interval_vector_deinit(&intervals);
 }
 
-/* A function of C++ at 0x1000 to 0x1100, and into the first half of it another one inlined. */
+/* A C++ function at 0x1000 to 0x1100, with another one inlined into its first half. */
 static struct one_source make_inlined(void)
 {
 	struct range_writer writer = { 0 };
@@ -297,7 +297,7 @@ static void ranges_have_inlined_functions_and_lines(void **state)
 	assert_int_equal(lookup->ops->resolve(lookup, &binary, 0x1200, symbols, 4), 1);
 	assert_string_equal(symbols[0].function, "__GI__start");
 	symbol_store_destroy(store);
-	/* The store has let go of it. */
+	/* The store has released its reference. */
 	assert_int_equal(one.ranges->references, 1);
 	mapped_ranges_unref(one.ranges);
 }
@@ -305,7 +305,7 @@ static void ranges_have_inlined_functions_and_lines(void **state)
 static void without_a_name_the_start_stands_for_it(void **state)
 {
 	struct range_writer writer = { 0 };
-	/* Ranges that know nothing of the address. */
+	/* Ranges without data for the address. */
 	struct one_source one = make_source(&writer);
 	struct symbol_store_options options = with_tables;
 	struct symbol_store *store;
@@ -328,7 +328,7 @@ static void without_a_name_the_start_stands_for_it(void **state)
 	assert_string_equal(resolve(store, &binary, address + 1), expected);
 	assert_string_equal(resolve(store, &binary, 1), "");
 	symbol_store_destroy(store);
-	/* Where no file may be read, nothing stands for it. */
+	/* If no file may be read, there is no substitute for the name. */
 	options.table_limit_bytes = 0;
 	assert_int_equal(symbol_store_create(&options, &store), 0);
 	assert_string_equal(resolve(store, &binary, address), "");
@@ -367,7 +367,7 @@ static void until_there_are_ranges_the_symbol_table_is_asked(void **state)
 	close(binary.fd);
 }
 
-/* [vdso] and what cannot be opened have no descriptor either. */
+/* [vdso], and files that cannot be opened, have no descriptor either. */
 static void only_binaries_of_elsewhere_get_uploaded_names(void **state)
 {
 	struct one_source here = make_source(NULL), uploaded = make_inlined();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Uploads of this very program's symbols, whole and in pieces, good and bad. */
+/* Uploads of this program's symbols, whole and in pieces, valid and invalid. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ struct fixture {
 	size_t size;
 	/* The address of uploaded_function(). */
 	uint64_t function_address;
-	/* The time of pieces. */
+	/* The time at which pieces are added. */
 	uint64_t now_ns;
 };
 
@@ -172,7 +172,7 @@ static int add_from(const struct fixture *f, uint64_t id, size_t offset)
 	return err;
 }
 
-/* The name of uploaded_function() in a file with these ids; "" without a name. */
+/* The name of uploaded_function() in a file with these ids; "" if there is none. */
 static const char *name_of(const struct fixture *f, const struct binary *values)
 {
 	static char name[64];
@@ -201,7 +201,7 @@ static void a_file_is_found_by_both_ids(void **state)
 	struct fixture *f = *state;
 
 	assert_true(f->size > 3 * PIECE_BYTES);
-	/* That nobody has it is not remembered for ever. */
+	/* That nobody has it is not cached for ever. */
 	assert_string_equal(name_of(f, &by_file_id), "");
 	assert_int_equal(uploaded_ranges_changes(f->uploaded), 0);
 	assert_int_equal(add_from(f, 5, 0), 0);
@@ -210,7 +210,7 @@ static void a_file_is_found_by_both_ids(void **state)
 		assert_string_equal(name_of(f, &by_file_id), "uploaded_function");
 		assert_string_equal(name_of(f, &by_build_id), "uploaded_function");
 		assert_string_equal(name_of(f, &unknown), "");
-		/* And by who comes later. */
+		/* A store that is opened later finds it too. */
 		uploaded_ranges_destroy(f->uploaded);
 		open_store(f);
 	}
@@ -256,7 +256,7 @@ static void what_is_not_whole_is_bounded_in_bytes(void **state)
 	piece.size = UPLOAD_MAX_BYTES;
 	assert_int_equal(uploaded_ranges_add(f->uploaded, &piece, f->now_ns), 0);
 	assert_int_equal(add(f, 2, 0), -EBUSY);
-	/* The same one may begin anew, in its own place. */
+	/* The same upload may restart in its own slot. */
 	piece.count--;
 	assert_int_equal(uploaded_ranges_add(f->uploaded, &piece, f->now_ns), 0);
 	f->now_ns += UPLOAD_IDLE_NS;
@@ -271,7 +271,7 @@ static void what_rests_for_long_ends(void **state)
 	f->now_ns += UPLOAD_END_NS - 1;
 	assert_int_equal(add(f, 1, PIECE_BYTES), 0);
 	f->now_ns += UPLOAD_END_NS;
-	/* Another one that comes has it go from the disk. */
+	/* Another upload replaces it, and its file is deleted from the disk. */
 	assert_int_equal(count_temporary(f), 1);
 	assert_int_equal(add_from(f, 2, 0), 0);
 	assert_int_equal(count_temporary(f), 0);
@@ -290,7 +290,7 @@ static void a_piece_may_come_again(void **state)
 	assert_int_equal(add(f, 1, last), 0);
 	assert_int_equal(add(f, 1, last - PIECE_BYTES), -EAGAIN);
 	assert_int_equal(add(f, 2, last), -EAGAIN);
-	/* Of one that is under way only the last. */
+	/* For an upload in progress, only the last piece may be repeated. */
 	assert_int_equal(add(f, 3, 0), 0);
 	assert_int_equal(add(f, 3, PIECE_BYTES), 0);
 	assert_int_equal(add(f, 3, 2 * PIECE_BYTES), 0);

@@ -3,22 +3,23 @@
  * build/symbols [-a] [-f] [-i] [-C] [-symtab] [-limited] [-here] [-o RANGEFILE] FILE [ADDR...|-]
  * build/symbols -stats|-bench FILE...
  *
- * Prints what is known of an ELF file: its ids, its debug file, where its names come from, and what reading
- * those takes. With hexadecimal addresses prints what is known of the code there, as addr2line does; with `-`
- * for the addresses on stdin, one a line. A file of Go without debug data has Go's own table for that:
+ * Prints a report about an ELF file: its ids, its debug file, the sources of its names, and the
+ * cost of reading them. With hexadecimal addresses it prints the functions and lines at them, like
+ * addr2line; `-` reads the addresses from stdin, one a line. For a Go file without debug data it
+ * uses Go's own table.
  *	-a		the address, in a line before them
  *	-f		functions, each in a line before its file and line
- *	-i		what is inlined there, innermost first; else only the innermost
- *	-C		names as they were written, and not as linkers see them
+ *	-i		inlined functions, innermost first; without -i only the innermost
+ *	-C		demangled names
  *	-symtab		symbols only, no DWARF
- *	-limited	the file gets the memory and the CPU time that the agent would give it
- *	-here		the file is read by this process, not by one of its own with limits: for debuggers
- *	-o RANGEFILE	keeps the range file
- *	-stats		seconds, memory and bytes that the range file takes, and its rows, alone
- *	-bench		nanoseconds for a look-up at random, too, and for one of 1,000 addresses
+ *	-limited	limits memory and CPU time of the file as the agent does
+ *	-here		reads the file in this process, not in a separate one with limits: for debuggers
+ *	-o RANGEFILE	stores the range file
+ *	-stats		prints only the range file's seconds, memory and bytes, and its rows
+ *	-bench		also prints nanoseconds per look-up of a random address, and of one of 1,000
  *
- * A file that says nothing of its code, such as one whose tables are cut off, is said so on stderr; and why DWARF was
- * not read, or not all of it.
+ * Prints on stderr if a file has no data about its code, for example because its tables are truncated, and the
+ * reason why DWARF was not read, or not completely.
  *
  * Exit status: 0, 1 if a file could not be read, 2 wrong usage.
  */
@@ -47,7 +48,7 @@
 enum {
 	FRAMES_MAX = RANGE_FILE_MAX_DEPTH,
 	BENCH_LOOKUPS = 1000000,
-	/* As many as a profile has of one file. */
+	/* As many addresses as a profile has of one file. */
 	BENCH_SAME_ADDRESSES = 1000,
 	LINE_BYTES = 64,
 	CPU_MAX_S = 3600,
@@ -68,7 +69,7 @@ static struct {
 	const char *output;
 } options;
 
-/* A range file that was made, mapped. */
+/* A finished range file, mapped. */
 struct made {
 	uint8_t *bytes;
 	size_t size;
@@ -83,11 +84,11 @@ static void made_deinit(struct made *made)
 		munmap(made->bytes, made->size);
 }
 
-/* The file itself, for what no range file has. */
+/* The file itself, for data that no range file has. */
 struct source {
 	int fd;
 	struct elf_image image;
-	/* Asked if no DWARF was read. */
+	/* Used if no DWARF was read. */
 	bool has_go;
 	struct go_table go;
 	struct go_frames frames;
@@ -102,7 +103,7 @@ static void source_deinit(struct source *source)
 	close_fd(&source->fd);
 }
 
-/* The file that is written to: of the user's, or one that has no name. */
+/* Opens the output: the user's file, or an unnamed one. */
 static int open_output(void)
 {
 	int fd;
@@ -147,7 +148,7 @@ static int write_ranges(const char *path, int fd)
 		.memory_bytes = RANGE_MAKER_MEMORY_BYTES,
 		.output_bytes = RANGE_MAKER_OUTPUT_BYTES,
 	};
-	/* Not blocking: of a pipe, which is no file, nobody may ever write. */
+	/* Non-blocking: the path may be a pipe to which nobody ever writes. */
 	_cleanup_(close_fd) int input = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	_cleanup_(close_fd) int debug = -1;
 	_cleanup_(free_pointer) char *real_path = realpath(path, NULL);
@@ -167,7 +168,7 @@ static int write_ranges(const char *path, int fd)
 			       options.limited ? &agent_limits : &limits, NULL);
 }
 
-/* Of this process and those that it had. */
+/* CPU time of this process and of its ended children. */
 static uint64_t used_cpu_ns(void)
 {
 	struct rusage usage;
@@ -227,7 +228,7 @@ static void print_frame(const struct range_frame *frame)
 		printf("%s:?\n", frame->file ? frame->file : "??");
 }
 
-/* By Go's table. */
+/* Looks up in Go's table. */
 static uint32_t find_go_frames(struct source *source, uint64_t address,
 			       struct range_frame frames[FRAMES_MAX])
 {
@@ -283,9 +284,12 @@ static void print_addresses(const struct range_file *ranges, struct source *sour
 	}
 }
 
-/* --- what it costs --- */
+/* --- costs --- */
 
-/* Nanoseconds for one of @count addresses at random, which are the same ones again and again; and its frames. */
+/*
+ * Nanoseconds per look-up of @count random addresses, which are looked up repeatedly; also sets the
+ * average number of frames.
+ */
 static double look_up(const struct range_file *ranges, uint32_t count, double *frames_each)
 {
 	const struct range_blocks *blocks = &ranges->blocks;
@@ -317,7 +321,7 @@ static void bench(const struct made *made)
 	       frames_each);
 }
 
-/* The most that was ever in memory; a file's pages can be had again, and count apart. */
+/* Prints the peak of resident memory; file pages can be reclaimed and are counted separately. */
 static void print_memory(void)
 {
 	struct rusage usage;
@@ -351,7 +355,7 @@ static void print_stats(const char *path, const struct made *made)
 	print_memory();
 }
 
-/* Flags of one letter may stand together, as with addr2line. */
+/* Single-letter flags may be combined, as in addr2line. */
 static bool take_letters(const char *letters)
 {
 	for (; *letters; letters++) {
@@ -390,7 +394,9 @@ static bool take_option(int argc, char **argv, int *i)
 	return true;
 }
 
-/* Lines of stdin are answered whatever they are, as by addr2line: answers are told by their order. */
+/*
+ * Every line of stdin gets an answer, as in addr2line, because answers are matched by their order.
+ */
 static bool are_addresses(char **texts)
 {
 	for (; *texts; texts++) {
@@ -419,7 +425,10 @@ static bool has_dwarf_rows(const struct made *made)
 	return has_rows(made, RANGE_SCOPES) || has_rows(made, RANGE_LINES);
 }
 
-/* A file that is read all the same may be none that this can read: then it has nothing more to say. */
+/*
+ * Opens the file for what its ranges do not have. A file that was read may still be none that this
+ * can read; it then adds nothing.
+ */
 static void open_source(const char *path, bool has_dwarf, struct source *source)
 {
 	source->fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -6,11 +6,14 @@
 #include <stdlib.h>
 
 enum {
-	/* Of the stack that unpacking takes: a level is about 1 KB. */
+	/* Limit of the stack for unpacking; a level takes about 1 KB. */
 	STACK_MAX_BYTES = 128 << 10,
-	/* What malloc() itself takes of each block. */
+	/* Overhead of malloc() per block. */
 	BLOCK_BYTES = 8,
-	/* Beside what there may be at once: lists of what a message has in it come and go, level by level. */
+	/*
+	 * All allocations may have this many times the memory limit: lists of a message's fields
+	 * are allocated and freed at each level.
+	 */
 	TOTAL_FACTOR = 8,
 };
 

@@ -12,7 +12,7 @@
 #include "lib/base/vector.h"
 
 enum {
-	/* windowBits of zlib: the largest window, with a gzip header. */
+	/* zlib's windowBits: the largest window, with a gzip header. */
 	GZIP_WINDOW_BITS = MAX_WBITS + 16,
 	FIRST_ROOM_BYTES = 64 << 10,
 };
@@ -24,7 +24,7 @@ bool is_gzip(const char *bytes, size_t count)
 	return count > 2 && !memcmp(bytes, "\x1f\x8b", 2);
 }
 
-/* Appends what comes out at once; the status of zlib, or Z_MEM_ERROR. */
+/* Appends the next output; returns zlib's status, or Z_MEM_ERROR. */
 static int inflate_more(z_stream *stream, struct byte_vector *out)
 {
 	int status;
@@ -37,7 +37,7 @@ static int inflate_more(z_stream *stream, struct byte_vector *out)
 				    UINT32_MAX;
 	status = inflate(stream, Z_NO_FLUSH);
 	out->count = (size_t)((char *)stream->next_out - out->items);
-	/* Another member may come. */
+	/* Another member may follow. */
 	if (status == Z_STREAM_END && stream->avail_in)
 		return inflateReset(stream);
 	return status;

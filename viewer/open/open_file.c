@@ -20,11 +20,13 @@
 enum {
 	FILE_MAX_MIB = 256,
 	UNPACKED_MAX_MIB = 1024,
-	/* Of a file: what is no text does not hide behind that. */
+	/*
+	 * Bytes of a file that are searched for non-text. Binary formats have such bytes earlier.
+	 */
 	TEXT_SEARCHED_BYTES = 4096,
 };
 
-/* Of protocol buffers. */
+/* Wire types of protocol buffers. */
 enum wire_type {
 	WIRE_VARINT = 0,
 	WIRE_64_BITS = 1,
@@ -34,7 +36,7 @@ enum wire_type {
 
 enum {
 	WIRE_TYPE_BITS = 3,
-	/* pprof has texts here; OTLP has fields 1 and 2 only. */
+	/* Here pprof has strings; OTLP has only fields 1 and 2. */
 	PPROF_TEXTS = 6,
 	OTLP_LAST_FIELD = 2,
 };
@@ -46,7 +48,7 @@ enum profile_format {
 	FORMAT_FOLDED,
 };
 
-/* Whether all of it is fields, and which of both messages has such ones. */
+/* Finds the format whose top-level fields match the whole file. */
 static enum profile_format message_format(const void *bytes, size_t count)
 {
 	enum profile_format format = FORMAT_OTLP;
@@ -80,7 +82,7 @@ static enum profile_format message_format(const void *bytes, size_t count)
 	return byte_reader_failed(&reader) ? FORMAT_NONE : format;
 }
 
-/* A first line that ends in a number, and no control characters in what comes first. */
+/* True if the first line ends in a number and the first bytes have no control characters. */
 static bool is_folded(const char *text, size_t count)
 {
 	const char *end = memchr(text, '\n', count);
@@ -113,7 +115,7 @@ int open_bytes(char *bytes, size_t count, struct opened_samples *opened)
 	}
 }
 
-/* The whole file, unpacked if it is gzip; the caller's, with room for a NUL. */
+/* Reads the whole file and decompresses gzip; the caller frees it; it has room for a NUL. */
 static int read_file(int fd, char **bytes, size_t *count)
 {
 	_cleanup_(free_pointer) char *content = NULL;
@@ -155,7 +157,7 @@ static int read_profile(const char *path, struct opened_samples *opened)
 	err = read_file(fd, &bytes, &count);
 	if (err)
 		return err;
-	/* Where it does not say itself when it was. */
+	/* The default for a profile without its own time. */
 	if (!fstat(fd, &stat))
 		opened->start_ns = (uint64_t)stat.st_mtim.tv_sec * NS_PER_SECOND;
 	return open_bytes(bytes, count, opened);

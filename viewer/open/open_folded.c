@@ -18,10 +18,10 @@ VECTOR_DEFINE(mapping_vector, struct opened_mapping)
 struct folded_reader {
 	struct opened_samples *opened;
 	struct opened_stack stack;
-	/* Files of frames that have no name: by their names, the places of the mappings. */
+	/* Files of frames without a name: maps a file's name to the index of its mapping. */
 	struct hash_map files;
 	struct mapping_vector mappings;
-	/* Of all others. */
+	/* The mapping of all other frames. */
 	struct opened_mapping nowhere;
 };
 
@@ -67,7 +67,7 @@ static int push_frame(struct folded_reader *reader, char *text)
 		name.marks |= inner.marks & OPENED_NAMELESS;
 		name.address = inner.address;
 	} else if (name.marks & OPENED_APPROXIMATE) {
-		/* Without lines it is said of inlined functions alone. */
+		/* Without lines, only inlined functions have this mark. */
 		name.marks |= OPENED_INLINED;
 	}
 	if (name.marks & OPENED_NAMELESS)
@@ -79,7 +79,10 @@ static int push_frame(struct folded_reader *reader, char *text)
 	return opened_stack_push(&reader->stack, &frame);
 }
 
-/* The digits at the end, behind a space, which is cut off with them; 0 if there are none. */
+/*
+ * Cuts the number at the end of the line with the space before it, and returns it; 0 if there is
+ * none.
+ */
 static uint64_t cut_count(char *line)
 {
 	char *space = strrchr(line, ' ');
@@ -101,7 +104,7 @@ static int read_line(struct folded_reader *reader, char *line)
 	if (!count)
 		return fail(-EBADMSG,
 			    "a line has no stack and number, such as `comm;main;work 17`");
-	/* Root first in the file, leaf first here. */
+	/* The file has stacks root first, we have them leaf first. */
 	for (end = strchr(line, '\0'); !err && (semicolon = memrchr(line, ';', end - line));
 	     end = semicolon) {
 		*end = '\0';

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Indices may be any numbers: what they refer to may not be there, and is left out then. */
+/* Indices in the file may be invalid; what refers to a missing entry is skipped. */
 #include "viewer/open/open_otlp.h"
 
 #include <errno.h>
@@ -17,9 +17,9 @@
 #include "viewer/open/opened_identity.h"
 
 enum {
-	/* Without a mark, and with each. */
+	/* Traces without a mark, and with each mark. */
 	TRACE_SETS = 1 + LANGUAGE_MARK_COUNT,
-	/* So many bytes of text may be looked at as one may be kept. */
+	/* How many bytes of text may be processed per byte that may be kept. */
 	TEXTS_PER_KEPT = 8,
 };
 
@@ -38,10 +38,10 @@ typedef Opentelemetry__Proto__Profiles__V1development__Function function_message
 typedef Opentelemetry__Proto__Profiles__V1development__Line line_message;
 typedef Opentelemetry__Proto__Profiles__V1development__ValueType value_type_message;
 
-/* What is said of a whole location. */
+/* Properties of a whole location. */
 struct location_traits {
 	uint8_t kind;
-	/* enum opened_mark */
+	/* Bits of enum opened_mark. */
 	uint8_t marks;
 };
 
@@ -49,17 +49,23 @@ struct otlp_reader {
 	const dictionary_message *dictionary;
 	struct opened_samples *opened;
 	struct opened_names names;
-	/* By index; and the one of locations without. */
+	/* Mappings by index, and the mapping of locations without one. */
 	struct opened_mapping *places;
 	struct opened_mapping nowhere;
 	struct location_traits *traits;
 	struct opened_stack stack;
-	/* Of its frames, each time: what it takes to compare and to hash them. */
+	/*
+	 * Bytes of the texts of the stack's frames, repeated ones included: the cost of comparing
+	 * and hashing them.
+	 */
 	size_t text_bytes;
-	/* By number of the stack, twice: of virtual threads those behind. NULL: not made yet. */
+	/*
+	 * By set_of(mark) and number of the stack; virtual threads have their own set. NULL: not
+	 * made yet.
+	 */
 	struct trace **traces;
 	struct opened_identities identities;
-	/* Of the profile that is read: how much of a value is one sample. */
+	/* The value that counts as one sample of the current profile. */
 	uint64_t unit;
 };
 
@@ -87,7 +93,7 @@ static struct opened_value value_of(const struct otlp_reader *reader,
 	}
 }
 
-/* The attribute of number @index; its key is "" if there is none. */
+/* The key and value of attribute @index; the key is "" if there is no such attribute. */
 static const char *attribute_at(const struct otlp_reader *reader, int32_t index,
 				struct opened_value *value)
 {
@@ -149,7 +155,7 @@ static int make_places(struct otlp_reader *reader)
 	return err;
 }
 
-/* Frames of a language whose code is native are native ones. */
+/* Frames of a language with native code are native frames. */
 static uint8_t kind_of(const char *type)
 {
 	const struct language_id *language = language_by_otlp_type(type);
@@ -180,7 +186,7 @@ static struct location_traits traits_of(const struct otlp_reader *reader,
 	return traits;
 }
 
-/* Once for each, however often stacks refer to it. */
+/* Done once per location, however many stacks refer to it. */
 static int read_traits(struct otlp_reader *reader)
 {
 	const dictionary_message *dictionary = reader->dictionary;
@@ -220,14 +226,14 @@ static int push_frame(struct otlp_reader *reader, const location_message *locati
 	}
 	name.marks |= traits->marks;
 	if (traits->kind == FRAME_ERROR && !(name.marks & OPENED_ERROR)) {
-		/* Somebody else's reason. */
+		/* The reason for the error is another tool's. */
 		name.marks |= OPENED_ERROR;
 		name.error = UNWIND_NO_INFO;
 	}
 	reader->text_bytes += strlen(function) + strlen(file);
 	frame = opened_frame_make(place_of(reader, location->mapping_index), traits->kind, function,
 				  &name, file, line ? line->line : 0);
-	/* Where there was no name its text may say where the function begins. */
+	/* For a frame without a name, the text may have the address where the function begins. */
 	if (frame.kind != FRAME_ERROR && (!line || !(name.marks & OPENED_NAMELESS)))
 		frame.address = location->address;
 	if (is_inlined)
@@ -247,7 +253,7 @@ static int push_location(struct otlp_reader *reader, int32_t index)
 	     i++) {
 		err = push_frame(reader, location, &traits, location->lines[i],
 				 i + 1 < location->n_lines);
-		/* It is said of the innermost one. */
+		/* Only the innermost line has this mark. */
 		traits.marks &= ~OPENED_APPROXIMATE;
 	}
 	return err;
@@ -272,7 +278,7 @@ static int push_stack(struct otlp_reader *reader, int32_t index)
 	return err;
 }
 
-/* Stacks with a mark are others than those without: which part of reader->traces they are. */
+/* Stacks with a mark differ from those without: the part of reader->traces for each mark. */
 static size_t set_of(uint8_t mark)
 {
 	const struct language_key *key = language_mark(mark);
@@ -281,8 +287,8 @@ static size_t set_of(uint8_t mark)
 }
 
 /*
- * The trace of the stack that was pushed, shared with the samples if it is there already. Its bytes count again then:
- * making it took time.
+ * Makes the trace of the pushed stack, shared with an equal trace in the samples. The bytes of a
+ * shared one count again, because making it took time.
  */
 static int finish_stack(struct otlp_reader *reader, struct trace **trace)
 {
@@ -381,7 +387,7 @@ static bool has_unit(const struct otlp_reader *reader, const value_type_message 
 	       !strcmp(opened_names_text(&reader->names, (uint64_t)type->unit_strindex), unit);
 }
 
-/* Others are of bytes, of time without a period, and so on. */
+/* False for profiles of bytes, of time without a period, and so on. */
 static bool counts_samples(const struct otlp_reader *reader, const profile_message *profile)
 {
 	const value_type_message *type = profile->sample_type;
@@ -418,7 +424,9 @@ static void read_facts(struct otlp_reader *reader, const profile_message *profil
 		opened->duration_ns = end_ns - opened->start_ns;
 }
 
-/* The agent's own profiles of other origins than the clock: the page does not show them. */
+/*
+ * True for the agent's own profiles of other origins than the clock, which the page does not show.
+ */
 static bool is_of_other_origin(const struct otlp_reader *reader, const profile_message *profile)
 {
 	const value_type_message *type = profile->sample_type;

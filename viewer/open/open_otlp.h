@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Reads OTLP profiles (proto/otlp_collector.proto): the agent's as what they were, others as far as they tell. */
+/**
+ * Reads OTLP profiles (proto/otlp_collector.proto). The agent's own are restored completely, others
+ * as far as their data allows.
+ */
 #ifndef VIEWER_OPEN_OPEN_OTLP_H
 #define VIEWER_OPEN_OPEN_OTLP_H
 
@@ -8,8 +11,8 @@
 #include "viewer/open/opened_samples.h"
 
 /**
- * Adds the samples of one ExportProfilesServiceRequest. -EBADMSG with a text for users for what is none or needs over
- * @max_bytes to unpack, -ENOMEM, -E2BIG.
+ * Adds the samples of one ExportProfilesServiceRequest. -EBADMSG with a text for users if it is not
+ * one or needs more than @max_bytes to decode, -ENOMEM, -E2BIG.
  */
 int open_otlp(const void *bytes, size_t count, size_t max_bytes, struct opened_samples *opened);
 

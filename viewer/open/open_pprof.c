@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Ids and indices of the file may be any numbers: what they refer to may not be there, and is left out then. */
+/* Ids and indices in the file may be invalid; what refers to a missing entry is skipped. */
 #include "viewer/open/open_pprof.h"
 
 #include <errno.h>
@@ -21,16 +21,16 @@ struct pprof_reader {
 	const Pprof__Profile *profile;
 	struct opened_samples *opened;
 	struct opened_names names;
-	/* Id -> index. */
+	/* Maps from id to index. */
 	struct hash_map locations;
 	struct hash_map functions;
 	struct hash_map mappings;
-	/* By index; and the one of locations without. */
+	/* Mappings by index, and the mapping of locations without one. */
 	struct opened_mapping *places;
 	struct opened_mapping nowhere;
 	struct opened_stack stack;
 	struct opened_labels labels;
-	/* What is counted of a sample, and how much of it is one. */
+	/* The index of the value that is used, and the amount that counts as one sample. */
 	size_t value;
 	uint64_t unit;
 	const char *program;
@@ -113,7 +113,7 @@ static int push_line(struct pprof_reader *reader, const Pprof__Location *locatio
 	frame = opened_frame_make(
 		mapping, mapping == &reader->nowhere ? opened_kind_of_file(file) : FRAME_NATIVE,
 		function, &name, file, line->line);
-	/* Where there was no name it says where the function begins. */
+	/* For a frame without a name, the text has the address where the function begins. */
 	if (frame.kind != FRAME_ERROR && !(name.marks & OPENED_NAMELESS))
 		frame.address = location->address;
 	if (index + 1 < location->n_line)
@@ -155,7 +155,7 @@ static int push_stack(struct pprof_reader *reader, const Pprof__Sample *sample)
 
 /* --- samples --- */
 
-/* A number of the work, or a mark of the stack; false if it is neither. */
+/* Reads the runtime's number for the work, or a mark of the stack; false if the key is neither. */
 static bool read_language_key(struct pprof_reader *reader, const Pprof__Label *label,
 			      const char *key)
 {
@@ -175,7 +175,7 @@ static bool read_language_key(struct pprof_reader *reader, const Pprof__Label *l
 	return false;
 }
 
-/* False if the key is of no attribute of samples. */
+/* False if the key is not an attribute of samples. */
 static bool read_attribute(const Pprof__Label *label, const char *key, const char *text,
 			   struct sample *sample)
 {
@@ -199,7 +199,7 @@ static void read_label(struct pprof_reader *reader, const Pprof__Label *label,
 
 	if (!read_attribute(label, key, text, sample) && !read_language_key(reader, label, key) &&
 	    *text)
-		/* Where the agent has put a prefix in front of a program's own key. */
+		/* The agent has added this prefix to a program's own key. */
 		opened_labels_add(&reader->labels,
 				  text_starts_with(key, "label.") ? key + strlen("label.") : key,
 				  text);
@@ -211,7 +211,7 @@ static uint64_t count_of(const struct pprof_reader *reader, const Pprof__Sample 
 
 	if (value <= 0)
 		return 0;
-	/* Half a period and more is one sample. */
+	/* Rounded: half a period or more is one sample. */
 	return ((uint64_t)value + reader->unit / 2) / reader->unit;
 }
 
@@ -247,7 +247,10 @@ static bool is_type(const struct pprof_reader *reader, const Pprof__ValueType *t
 	       !strcmp(opened_names_text(&reader->names, type->unit), unit);
 }
 
-/* Samples, if they are counted; else whatever is, by its period; else the last value as it is. */
+/*
+ * Chooses the samples, if they are counted; else any value with a period, by that; else the last
+ * value unchanged.
+ */
 static void choose_value(struct pprof_reader *reader)
 {
 	const Pprof__Profile *profile = reader->profile;

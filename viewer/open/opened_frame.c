@@ -9,9 +9,9 @@
 #include "lib/base/text.h"
 #include "lib/model/languages.h"
 
-/* The path of no file. */
+/* The path of an unknown file. */
 #define NOWHERE "[unknown]"
-/* The agent's own numbers are below. */
+/* The agent's own ids are smaller. */
 #define OPENED_EXECUTABLE_IDS (1ULL << 62)
 
 enum {
@@ -89,7 +89,7 @@ struct opened_name opened_name_parse(char *text)
 	return name;
 }
 
-/* A path and perhaps a line: at least it has a dot or a slash, as source files do. */
+/* True for a path, perhaps with a line: it has at least a dot or a slash, as source files have. */
 static bool is_place(const char *text, size_t length)
 {
 	return memchr(text, '.', length) || memchr(text, '/', length);
@@ -129,7 +129,7 @@ int opened_names_init(struct opened_names *names, char **texts, size_t count)
 	};
 	if (!names->names)
 		return -ENOMEM;
-	/* They are copied for whoever refers to them. */
+	/* Each user of a text copies it, so texts are cut. */
 	for (size_t i = 0; i < count; i++)
 		if (strnlen(texts[i], TEXT_MAX_BYTES + 1) > TEXT_MAX_BYTES)
 			texts[i][text_cut_length(texts[i], TEXT_MAX_BYTES + 1, TEXT_MAX_BYTES)] =
@@ -226,7 +226,10 @@ int opened_mapping_init(struct opened_mapping *mapping, const struct binary *val
 	complete.is_kernel = mapping->place == OPENED_IN_KERNEL;
 	complete.executable_id = hash_values(values);
 	if (complete.is_kernel)
-		/* Not to be told apart by addresses, which others may leave out. */
+		/*
+		 * The kernel's binaries are not distinguished by addresses, which other tools may
+		 * leave out.
+		 */
 		complete.memory_start = complete.memory_limit = complete.file_offset = 0;
 	err = opened_samples_spend(opened, sizeof(complete) + strlen(complete.path) + 1);
 	if (err)
@@ -275,7 +278,7 @@ static struct frame kernel_frame(const struct opened_mapping *mapping, struct fr
 		frame.binary = mapping->binary;
 		frame.file = mapping->module;
 	} else if (mapping->place == OPENED_FILE && strcmp(mapping->binary->path, NOWHERE)) {
-		/* A module. */
+		/* A kernel module. */
 		frame.file = binary_name(mapping->binary);
 	}
 	return frame;

@@ -40,7 +40,7 @@ void opened_labels_add(struct opened_labels *labels, const char *key, const char
 {
 	struct sample_label *label = &labels->labels[labels->count];
 
-	/* A slot is left for a number. */
+	/* One slot is reserved for a number. */
 	if (!*key || labels->count >= LABELS_MAX)
 		return;
 	label->key_bytes = put_text(label->key, key, sizeof(label->key));
@@ -86,7 +86,7 @@ void opened_identities_begin(struct opened_identities *identities)
 	opened_labels_clear(&identities->labels);
 }
 
-/* Texts that a language says of a process (language_ops.describe), by their keys. */
+/* True for the keys of texts that a language gives for a process (language_ops.describe). */
 static bool is_of_process(const char *key)
 {
 	return text_starts_with(key, "process.runtime.") || text_starts_with(key, "allframes.");
@@ -105,7 +105,7 @@ static void set_attribute(struct opened_identity *identity, const char *key, con
 		identity->attribute_count++;
 }
 
-/* Nothing if the key is of no attribute of samples. */
+/* Ignores keys that are not attributes of samples. */
 static void set_sample_attribute(struct sample *sample, const char *key, const char *text,
 				 int64_t number)
 {
@@ -148,7 +148,7 @@ static bool is_set(const char *text)
 	return text && *text;
 }
 
-/* Nobody asks OTLP for the comm: what comes nearest to it. */
+/* OTLP has no attribute for the comm: this is the closest one. */
 static const char *comm_of(const struct opened_identity *identity, const struct trace *trace)
 {
 	const char *service = identity->service_name;
@@ -163,7 +163,7 @@ static const char *comm_of(const struct opened_identity *identity, const struct 
 							    service;
 }
 
-/* The process of @identity; none if there are too many others. */
+/* Makes the process of @identity; none if there are too many others. */
 static int make_process(struct opened_identities *identities,
 			const struct opened_identity *identity)
 {
@@ -196,7 +196,7 @@ int opened_identities_sample(struct opened_identities *identities,
 	int err = 0;
 
 	drop_process(identities);
-	/* Of kernel threads there is nothing to tell but where they run. */
+	/* For kernel threads only the host is known. */
 	if (!trace->is_kernel_thread || is_set(identity->host_name))
 		err = make_process(identities, identity);
 	if (err)

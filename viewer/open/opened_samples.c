@@ -92,7 +92,7 @@ static int add_sample(struct opened_samples *opened, const struct sample *sample
 	return err == -E2BIG ? refuse_size(opened) : err;
 }
 
-/* "" for NULL, and @cut, with its beginning, for a long one. */
+/* "" for NULL; for a long text, @cut filled with its beginning. */
 static const char *cut_comm(const char *text, char cut[COMM_MAX_BYTES])
 {
 	size_t length = text ? strnlen(text, COMM_MAX_BYTES) : 0;
@@ -155,7 +155,7 @@ uint64_t opened_samples_report(struct opened_samples *opened, struct reporter *r
 	const uint64_t most = OPENED_SAMPLES_MAX;
 	double scale = opened->total > most ? (double)most / (double)opened->total : 1;
 	uint64_t reported = 0;
-	/* What was due so far, parts of a sample and all. */
+	/* The scaled number of samples so far, fractions included. */
 	double due = 0;
 
 	if (opened->moments.count)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The samples of a profile that was read: collected first, then handed on one by one in the order of their times. Not
- * thread-safe.
+ * The samples of an opened profile. They are first collected, then reported one by one in the order
+ * of their times. Not thread-safe.
  */
 #ifndef VIEWER_OPEN_OPENED_SAMPLES_H
 #define VIEWER_OPEN_OPENED_SAMPLES_H
@@ -15,23 +15,26 @@
 #include "reporter/sample_table.h"
 
 enum {
-	/** Where there are more they are scaled down to so many. */
+	/** More samples are scaled down to this number. */
 	OPENED_SAMPLES_MAX = 4 << 20,
-	/** Of a stack; nearer the root there is [truncated] then. */
+	/** Limit of a stack's frames; a longer one has [truncated] at the root end. */
 	OPENED_FRAMES_MAX = 4096,
 	OPENED_HOST_MAX_BYTES = 256,
-	/** Of all that is read, without another bound. */
+	/** Limit of all memory if no other is set. */
 	OPENED_MAX_BYTES = 1 << 30,
 };
 
 VECTOR_DEFINE(frame_vector, struct frame)
 
-/** A stack in the making, leaf first; what the frames point to is borrowed until it is done. */
+/**
+ * A stack that is being built, leaf first. The memory that frames point to is borrowed until the
+ * stack is finished.
+ */
 struct opened_stack {
 	struct frame_vector frames;
 };
 
-/** Whether frames that are pushed now are left out. */
+/** True if further frames are skipped. */
 static inline bool opened_stack_is_full(const struct opened_stack *stack)
 {
 	return stack->frames.count >= OPENED_FRAMES_MAX;
@@ -39,77 +42,85 @@ static inline bool opened_stack_is_full(const struct opened_stack *stack)
 
 /** -ENOMEM. */
 int opened_stack_push(struct opened_stack *stack, const struct frame *frame);
-/** It has the mark of the language @kind: the outermost frame of that says so. */
+/**
+ * Marks the stack with the mark of the language @kind: it is stored in the outermost frame of that
+ * language.
+ */
 void opened_stack_set_mark(struct opened_stack *stack, uint8_t kind);
-/** Makes the trace of it, the caller's, and empties it; NULL without memory. */
+/** Makes the stack's trace, which the caller owns, and empties the stack; NULL without memory. */
 struct trace *opened_stack_finish(struct opened_stack *stack);
 void opened_stack_deinit(struct opened_stack *stack);
 
 struct opened_moment {
 	uint64_t time_ns;
 	uint64_t count;
-	/** Its number in the table. */
+	/** The sample's number in the table. */
 	uint32_t sample;
 };
 
 VECTOR_DEFINE(opened_moment_vector, struct opened_moment)
 
-/** All bytes zero: none. */
+/** Initialize with zeros. */
 struct opened_samples {
 	/** The distinct samples. */
 	struct sample_table table;
-	/** The number of the one whose moments come next. */
+	/** The number of the sample whose moments are added next. */
 	uint32_t current;
 	struct opened_moment_vector moments;
-	/** The memory beside the table, and the limit of both, 0: OPENED_MAX_BYTES. */
+	/** The memory besides the table's, and the limit of both; 0: OPENED_MAX_BYTES. */
 	size_t other_bytes;
 	size_t max_bytes;
 	/**
-	 * Not 0: profiles whose values are no numbers of samples are left out, and counted, and more samples than that
-	 * are refused. 0: values are taken for samples, and scaled down where there are more than OPENED_SAMPLES_MAX.
+	 * If not 0: profiles whose values are not counts of samples are skipped and counted, and
+	 * more samples than this are refused. If 0: all values are treated as samples, and scaled
+	 * down if there are more than OPENED_SAMPLES_MAX.
 	 */
 	uint64_t max_samples;
 	uint64_t skipped_profiles;
-	/** What another thread sets to have the reading end soon, with -ECANCELED; NULL: nobody does. Borrowed. */
+	/**
+	 * Another thread sets it to end the reading early with -ECANCELED; NULL: not used.
+	 * Borrowed.
+	 */
 	const atomic_bool *is_cancelled;
-	/** The machine of samples that do not say theirs; NULL: this one. Borrowed. */
+	/** The machine of samples without a host name; NULL: this one. Borrowed. */
 	const char *unnamed_host;
 	uint64_t total;
-	/** What the profile says of itself: ns since 1970, "" and 0 where it does not. */
+	/** The profile's own data: ns since 1970 and so on; 0 and "" if unknown. */
 	uint64_t start_ns;
 	uint64_t duration_ns;
 	uint32_t samples_per_second;
 	char host[OPENED_HOST_MAX_BYTES];
-	/** Of the moments; valid if there are any. */
+	/** Times of the first and last moment; valid if there are any. */
 	uint64_t first_ns;
 	uint64_t last_ns;
 };
 
-/** Prepares the table of a zeroed one, whose limits may be set. Readers call it first. */
+/** Prepares the table of a zeroed @opened, whose limits may be set. Readers call it first. */
 void opened_samples_init(struct opened_samples *opened);
 
-/** The memory of all that was read. */
+/** The memory of everything that was read. */
 static inline size_t opened_samples_bytes(const struct opened_samples *opened)
 {
 	return opened->table.bytes + opened->other_bytes;
 }
 
-/** Counts @bytes more beside the table. -E2BIG with a text for users if there may not be so much. */
+/** Counts @bytes besides the table. -E2BIG with a text for users if that exceeds the limit. */
 int opened_samples_spend(struct opened_samples *opened, size_t bytes);
 
 /**
- * Makes *@sample the one whose moments come next; its names may be NULL, and long ones are cut. -ENOMEM, -ECANCELED, -E2BIG
- * with a text for users over the limit; after a failure @opened can only be freed.
+ * Selects *@sample for the next moments; its names may be NULL, and long ones are cut. -ENOMEM,
+ * -ECANCELED, -E2BIG with a text for users over the limit; after an error @opened can only be
+ * freed.
  */
 int opened_samples_begin(struct opened_samples *opened, const struct sample *sample);
 
-/** @count events of it, at this time. -ENOMEM, -E2BIG. */
+/** Adds @count events of the selected sample at @time_ns. -ENOMEM, -E2BIG. */
 int opened_samples_add(struct opened_samples *opened, uint64_t time_ns, uint64_t count);
 
-/** Hands them to @reporter; returns how many that were. */
+/** Passes all samples to @reporter; returns their number. */
 uint64_t opened_samples_report(struct opened_samples *opened, struct reporter *reporter);
 
-/** Frees the samples; what the profile says of itself, and the total, stay. */
+/** Frees the samples; the profile's own data and the total remain. */
 void opened_samples_free(struct opened_samples *opened);
 
 #endif

@@ -29,18 +29,23 @@ static int read_certificate(const struct grpc_certificate *certificate,
 	if (err)
 		return err;
 	pair = (grpc_ssl_pem_key_cert_pair){ .private_key = key, .cert_chain = chain };
-	/* It insists on authorities for clients, who are not asked for certificates. */
+	/*
+	 * gRPC requires CA certificates for clients, although clients are not asked for
+	 * certificates.
+	 */
 	*config = grpc_ssl_server_certificate_config_create(chain, &pair, 1);
 	return *config ? 0 : fail(-ENOMEM, "no memory for the server's certificate");
 }
 
-/* Whether it was not said before that those of @state cannot be used. */
+/* True if it has not been logged yet that the files in @state are unusable. */
 static bool note_refused(struct grpc_certificate *certificate, uint64_t state)
 {
 	return atomic_exchange(&certificate->refused_state, state) != state;
 }
 
-/* For each new connection; those that cannot be used leave the old ones in place, and are tried again. */
+/*
+ * Called for each new connection. Unusable files leave the old certificate in use, and are retried.
+ */
 static grpc_ssl_certificate_config_reload_status
 reload_certificate(void *context, grpc_ssl_server_certificate_config **config)
 {
@@ -69,14 +74,14 @@ int grpc_certificate_credentials(struct grpc_certificate *certificate,
 		*credentials = grpc_insecure_server_credentials_create();
 		return 0;
 	}
-	/* For what is wrong with them: the C core would only say that it cannot listen. */
+	/* For an error text: the C core would only say that it cannot listen. */
 	err = read_certificate(certificate, &config);
 	if (err)
 		return err;
 	grpc_ssl_server_certificate_config_destroy(config);
 	options = grpc_ssl_server_credentials_create_options_using_config_fetcher(
 		GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE, reload_certificate, certificate);
-	/* New ones ask for it anew. */
+	/* New credentials must read the files again. */
 	certificate->files_state = 0;
 	*credentials = grpc_ssl_server_credentials_create_with_options(options);
 	return *credentials ? 0 : fail(-EINVAL, "the server's certificate cannot be used");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** A server's certificate and its key, in PEM files that may be renewed: what is new is for the next connection. */
+/**
+ * A server's certificate and key in PEM files that may be renewed; new files apply to the next
+ * connection.
+ */
 #ifndef VIEWER_RECEIVE_GRPC_CERTIFICATE_H
 #define VIEWER_RECEIVE_GRPC_CERTIFICATE_H
 
@@ -12,9 +15,11 @@ struct grpc_certificate {
 	/* Borrowed; NULL, both: plain text. */
 	const char *tls_cert;
 	const char *tls_key;
-	/* The state of the files when they were read. It is atomic, since threads of the C core ask for it. */
+	/*
+	 * The state of the files when they were read. Atomic because threads of the C core read it.
+	 */
 	atomic_uint_fast64_t files_state;
-	/* The state of files that could not be used, once that was said. */
+	/* The state of unusable files that have already been logged. */
 	atomic_uint_fast64_t refused_state;
 };
 
@@ -22,8 +27,8 @@ void grpc_certificate_init(struct grpc_certificate *certificate, const char *tls
 			   const char *tls_key);
 
 /**
- * Credentials for a server, the caller's; @certificate lives as long as it, and is for one server at a time. -EINVAL
- * with a text for users for files that do not do.
+ * Makes server credentials, which the caller owns. @certificate must outlive the server and serves
+ * one at a time. -EINVAL with a text for users if a file is unusable.
  */
 int grpc_certificate_credentials(struct grpc_certificate *certificate,
 				 grpc_server_credentials **credentials);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One thread turns a completion queue over. Each call has a slot, whose state says what its one event under way will
- * mean; slots are used again and again, so that there are never more calls than slots. What does not find one waits
- * in the C core, with its headers alone.
+ * One thread processes a completion queue. Each call has a slot, whose state says what its one
+ * pending event will mean. Slots are reused, so that there are never more calls than slots. Calls
+ * without a slot wait in the C core, which then holds only their headers.
  */
 #include "viewer/receive/grpc_receiver.h"
 
@@ -34,40 +34,46 @@
 
 enum {
 	CALLS = 256,
-	/* From so many on nobody may take his time. */
+	/* From this number on, the short time limit applies. */
 	MANY_CALLS = CALLS / 2,
 	STREAMS_PER_CONNECTION = 8,
-	/* Where there are more all are ended, and those that mean well come again. */
+	/* If there are more, all are closed; well-behaved clients reconnect. */
 	CONNECTIONS_MAX = 2000,
 	METADATA_MAX_BYTES = 16 << 10,
 	HANDSHAKE_TIMEOUT_MS = 10 * 1000,
-	/* Without a call. Agents send more often, or connect again. */
+	/* Limit of a connection without a call. Agents send more often, or reconnect. */
 	IDLE_TIMEOUT_MS = 60 * 1000,
-	/* Nor do calls that never end keep one; then it has some time for the last one. */
+	/*
+	 * Endless calls cannot keep a connection open either; it ends after this age, with extra
+	 * time for the last call.
+	 */
 	AGE_MAX_MS = 60 * 60 * 1000,
 	AGE_GRACE_MS = 60 * 1000,
-	/* Clients ping every few minutes; what answers no ping is gone. */
+	/* Clients are pinged every few minutes, and those that do not answer are closed. */
 	KEEPALIVE_MS = 2 * 60 * 1000,
 	KEEPALIVE_TIMEOUT_MS = 20 * 1000,
-	/* Of all that the C core keeps for connections and requests. */
+	/* Limit of all memory of the C core for connections and requests. */
 	CORE_MAX_BYTES = 64 << 20,
 	METHOD_MAX_BYTES = 256,
 	ADDRESS_MAX_BYTES = 64,
 	AUTHORIZATION_MAX_BYTES = 1024,
 };
 
-/* From the first byte to the last; and where many wait for their turn, or only seem to. */
+/*
+ * Time limits of a call from the first byte to the last: the usual one, and the one when many calls
+ * are waiting.
+ */
 static const uint64_t call_timeout_ns = 60 * NS_PER_SECOND;
 static const uint64_t short_timeout_ns = 2 * NS_PER_SECOND;
-/* How often calls that go on are looked at for that. */
+/* How often running calls are checked for this. */
 static const uint64_t turn_ns = NS_PER_SECOND;
 
 enum call_state {
-	/* None has come yet. */
+	/* No call has arrived yet. */
 	CALL_AWAITED,
 	CALL_IS_READ,
 	CALL_IS_ANSWERED,
-	/* No more are awaited. */
+	/* No more calls are awaited. */
 	CALL_NONE,
 };
 
@@ -86,7 +92,7 @@ struct call_slot {
 
 struct grpc_receiver {
 	struct grpc_receiver_options options;
-	/* With the port that it is. */
+	/* With the actual port. */
 	char address[ADDRESS_MAX_BYTES];
 	struct grpc_certificate certificate;
 	grpc_completion_queue *queue;
@@ -95,12 +101,12 @@ struct grpc_receiver {
 	struct call_slot slots[CALLS];
 	pthread_t thread;
 	bool has_thread;
-	/* Of the server, which its thread may make anew, and of what follows. */
+	/* Guards the server, which the thread may replace, and the fields below. */
 	pthread_mutex_t server_lock;
 	bool is_stopping;
-	/* The server ends: once, and its tag comes once. */
+	/* The server is shutting down: this happens once, and gives one event with its tag. */
 	atomic_bool is_ending;
-	/* Of the thread. */
+	/* Used by the thread only. */
 	uint64_t accept_failures;
 };
 
@@ -133,7 +139,7 @@ static void await_call(struct grpc_receiver *receiver, struct call_slot *slot)
 static void start_batch(struct grpc_receiver *receiver, struct call_slot *slot,
 			const grpc_op *operations, size_t count)
 {
-	/* A batch that it refuses would be a mistake of ours. */
+	/* A refused batch would be our bug. */
 	if (grpc_call_start_batch(slot->call, operations, count, slot, NULL) != GRPC_CALL_OK) {
 		log_error("gRPC refuses to answer a call");
 		clear_slot(slot);
@@ -181,7 +187,7 @@ static void send_answer(struct grpc_receiver *receiver, struct call_slot *slot,
 	start_batch(receiver, slot, operations, answer->status == RPC_OK ? 4 : 3);
 }
 
-/* False if it is longer than @text has room for. */
+/* False if it does not fit into @text. */
 static bool copy_slice(char *text, size_t bytes, grpc_slice slice)
 {
 	size_t length = GRPC_SLICE_LENGTH(slice);
@@ -317,7 +323,7 @@ static bool is_connection(const struct grpc_receiver *receiver, int fd)
 	return address.any.ss_family == AF_INET6 && ntohs(address.six.sin6_port) == receiver->port;
 }
 
-/* The C core has neither a limit of connections nor a number of them: descriptors are looked at. */
+/* The C core neither limits nor counts connections, so descriptors are counted. */
 static bool has_too_many_connections(const struct grpc_receiver *receiver)
 {
 	int free_fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 0);
@@ -331,7 +337,7 @@ static bool has_too_many_connections(const struct grpc_receiver *receiver)
 	return count > CONNECTIONS_MAX;
 }
 
-/* With the server's lock. */
+/* Called with the server's lock held. */
 static void end_server(struct grpc_receiver *receiver)
 {
 	if (!receiver->server || receiver->is_ending)
@@ -342,8 +348,8 @@ static void end_server(struct grpc_receiver *receiver)
 }
 
 /*
- * Where it finds no descriptor for a connection the C core's listener takes none any more (1.51: on_read() in
- * src/core/lib/iomgr/tcp_server_posix.cc).
+ * The C core's listener stops accepting when it finds no descriptor for a connection (1.51:
+ * on_read() in src/core/lib/iomgr/tcp_server_posix.cc).
  */
 static void end_if_flooded(struct grpc_receiver *receiver)
 {
@@ -362,7 +368,7 @@ static gpr_timespec next_turn(void)
 			    gpr_time_from_nanos((int64_t)turn_ns, GPR_TIMESPAN));
 }
 
-/* Until the server has ended. */
+/* Serves calls until the server has ended. */
 static void serve(struct grpc_receiver *receiver)
 {
 	uint64_t looked_ns = 0;
@@ -374,7 +380,7 @@ static void serve(struct grpc_receiver *receiver)
 		grpc_event event = grpc_completion_queue_next(receiver->queue, next_turn(), NULL);
 		uint64_t now_ns;
 
-		/* The server's own tag says that it has shut down. */
+		/* The server's own tag means that it has shut down. */
 		if (event.type == GRPC_OP_COMPLETE && event.tag == receiver)
 			has_ended = true;
 		else if (event.type == GRPC_OP_COMPLETE)
@@ -399,9 +405,9 @@ static grpc_server *make_server(const struct grpc_receiver *receiver)
 {
 	grpc_resource_quota *quota = grpc_resource_quota_create("receiver");
 	grpc_arg arguments[] = {
-		/* Two agents never share a port. */
+		/* Two agents must never share a port. */
 		number_argument(GRPC_ARG_ALLOW_REUSEPORT, 0),
-		/* Unpacked by us, since the C core does so without a bound. */
+		/* We decompress ourselves, because the C core does so without a limit. */
 		number_argument(GRPC_ARG_ENABLE_PER_MESSAGE_DECOMPRESSION, 0),
 		number_argument(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH,
 				(int)receiver->options.max_request_bytes),
@@ -464,7 +470,7 @@ static void set_port(struct grpc_receiver *receiver)
 		 receiver->port);
 }
 
-/* With the server's lock. */
+/* Called with the server's lock held. */
 static int renew_server(struct grpc_receiver *receiver)
 {
 	int err;
@@ -477,7 +483,7 @@ static int renew_server(struct grpc_receiver *receiver)
 		receiver->is_ending = false;
 		grpc_server_start(receiver->server);
 	} else if (receiver->server) {
-		/* Not started, it goes without a word. */
+		/* A server that was not started ends without an event of its own. */
 		grpc_server_shutdown_and_notify(receiver->server, receiver->queue, receiver);
 		grpc_completion_queue_next(receiver->queue, gpr_inf_future(GPR_CLOCK_REALTIME),
 					   NULL);
@@ -487,7 +493,7 @@ static int renew_server(struct grpc_receiver *receiver)
 	return err;
 }
 
-/* One more server, in the place of one that has ended; false at the stop. */
+/* Replaces the ended server by a new one; false at the stop. */
 static bool begin_again(struct grpc_receiver *receiver)
 {
 	static const struct timespec pause = { .tv_sec = 1 };

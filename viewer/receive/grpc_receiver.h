@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Unary calls from others over gRPC's C core, answered by one thread: bounded in calls at once, in the bytes of a
- * request, packed and unpacked, and in the time that a call may take. Who calls is asked for the token before a byte
- * of the request is read. Certificates that are renewed on disk are used for the next connection. The C core has no
- * limit of connections, and takes none any more when descriptors have run out: it is begun anew then, as it is for
- * more than 2,000 connections, which all end.
+ * Takes unary calls over gRPC's C core; one thread answers them. The number of calls, the bytes of
+ * a request (compressed and decompressed), and the time of a call are limited. The token is checked
+ * before a byte of the request is read. Certificates that are renewed on disk apply to the next
+ * connection. The C core does not limit connections, and stops accepting them when descriptors have
+ * run out. In that case, or with more than 2,000 connections, the server is restarted, which closes
+ * all connections.
  */
 #ifndef VIEWER_RECEIVE_GRPC_RECEIVER_H
 #define VIEWER_RECEIVE_GRPC_RECEIVER_H
@@ -19,25 +20,25 @@ enum {
 	GRPC_RESPONSE_MAX_BYTES = 512,
 };
 
-/** What becomes of a call. */
+/** The outcome of a call. */
 struct grpc_call_answer {
 	enum rpc_status status;
-	/** Why it failed, for the sender; "" is nothing. */
+	/** The error text for the sender; "" if there is none. */
 	char text[GRPC_ANSWER_MAX_BYTES];
-	/** The message that it is answered with, if it did not fail. */
+	/** The response message of a successful call. */
 	uint8_t response[GRPC_RESPONSE_MAX_BYTES];
 	size_t response_bytes;
 };
 
-/** Both are called by the receiver's thread, with @answer zeroed: RPC_OK. */
+/** The receiver's thread calls both functions, with @answer zeroed: RPC_OK. */
 struct grpc_receiver_ops {
 	/**
-	 * Whether it is to be read at all: "/package.Service/Method"; @authorization is the header's value, NULL without
-	 * one.
+	 * Decides whether the request is read at all. @method is "/package.Service/Method";
+	 * @authorization is the header's value, NULL if missing.
 	 */
 	void (*admit)(void *context, const char *method, const char *authorization,
 		      struct grpc_call_answer *answer);
-	/** The request, unpacked; borrowed. */
+	/** Processes the decompressed request; borrowed. */
 	void (*take)(void *context, const char *method, const void *bytes, size_t count,
 		     struct grpc_call_answer *answer);
 };
@@ -49,7 +50,7 @@ struct grpc_receiver_options {
 	/** PEM files of the certificate and its key; NULL, both: plain text. */
 	const char *tls_cert;
 	const char *tls_key;
-	/** Of a request, unpacked. */
+	/** Limit of a request, decompressed. */
 	size_t max_request_bytes;
 	const struct grpc_receiver_ops *ops;
 	void *context;
@@ -58,22 +59,22 @@ struct grpc_receiver_options {
 struct grpc_receiver;
 
 /**
- * Listens, but answers nobody yet. -EINVAL with a text for users for an address or files that do not do, -ENOMEM.
- * Signals that gRPC's threads must not take are to be blocked before.
+ * Listens, but answers nothing yet. -EINVAL with a text for users if the address or a file is
+ * unusable, -ENOMEM. Block the signals that gRPC's threads must not receive first.
  */
 int grpc_receiver_create(const struct grpc_receiver_options *options,
 			 struct grpc_receiver **receiver);
 
-/** The port it listens on. */
+/** The port that it listens on. */
 uint16_t grpc_receiver_port(const struct grpc_receiver *receiver);
 
-/** Begins to answer. */
+/** Starts to answer. */
 int grpc_receiver_start(struct grpc_receiver *receiver);
 
-/** Has all calls end, and takes no more; does not wait. */
+/** Ends all calls and accepts no more; does not wait. */
 void grpc_receiver_begin_stop(struct grpc_receiver *receiver);
 
-/** Ends all calls and the thread: nothing of what was borrowed is used any more. Takes NULL. */
+/** Ends all calls and the thread; borrowed memory is no longer used afterwards. Takes NULL. */
 void grpc_receiver_destroy(struct grpc_receiver *receiver);
 
 #endif

@@ -21,7 +21,7 @@
 #define EXPORT_METHOD "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"
 
 enum {
-	/* Agents send less than gRPC's common limit of 4 MiB. */
+	/* Agents send less than gRPC's usual limit of 4 MiB. */
 	REQUEST_MAX_BYTES = 16 << 20,
 	UNPACKED_MAX_BYTES = 64 << 20,
 	TRACES_MAX_BYTES = 32 << 20,
@@ -34,12 +34,12 @@ struct receiver {
 	struct access_token token;
 	struct grpc_receiver *calls;
 	char address[LISTEN_ADDRESS_TEXT_BYTES];
-	/* In front of the history: for its clock. */
+	/* A reporter in front of the history that converts times. */
 	struct reporter clock;
-	/* Both clocks now, while a request is taken. */
+	/* The current time of both clocks while a request is processed. */
 	uint64_t realtime_ns;
 	uint64_t monotonic_ns;
-	/* Of it: samples that are too old. */
+	/* Samples of the request that are too old. */
 	uint64_t too_old;
 	atomic_bool is_stopping;
 };
@@ -47,8 +47,8 @@ struct receiver {
 /* --- times --- */
 
 /*
- * Samples without a time, and those of clocks that are ahead, are of now: the history would drop what is older than
- * the newest one by more than its retention.
+ * Samples without a time, or from clocks that are ahead, get the current time: the history drops
+ * samples that are older than the newest one by more than its retention.
  */
 static uint64_t monotonic_time(const struct receiver *receiver, uint64_t realtime_ns)
 {
@@ -60,7 +60,9 @@ static uint64_t monotonic_time(const struct receiver *receiver, uint64_t realtim
 	return age_ns < receiver->monotonic_ns ? receiver->monotonic_ns - age_ns : 0;
 }
 
-/* Nobody would see it: it waited for long, or its clock is behind. */
+/*
+ * True for a sample that would never be visible, because it waited too long or its clock is behind.
+ */
 static bool is_too_old(const struct receiver *receiver, uint64_t realtime_ns)
 {
 	return realtime_ns && realtime_ns < receiver->realtime_ns &&
@@ -130,7 +132,7 @@ static void take_symbols(const struct receiver *receiver, const void *bytes, siz
 	}
 }
 
-/* What the sender is told of samples that are not taken; "" if all are. */
+/* The warning to the sender about samples that were not taken; "" if all were. */
 static void describe_rest(const struct receiver *receiver, uint64_t skipped,
 			  char text[WARNING_MAX_BYTES])
 {
@@ -205,9 +207,9 @@ static void take(void *context, const char *method, const void *bytes, size_t co
 		take_profiles(context, bytes, count, answer);
 }
 
-/* --- the door --- */
+/* --- listening --- */
 
-/* gRPC says nothing of why it cannot listen somewhere. */
+/* gRPC gives no reason when it cannot listen. */
 static int try_address(struct listen_address *place, const char *address)
 {
 	int fd = listen_address_open(place);

@@ -11,7 +11,10 @@
 typedef Allframes__Symbols__V1__UploadRequest upload_message;
 
 enum {
-	/* A piece, and what belongs to it: no more memory is there, however many fields are unknown or repeated. */
+	/*
+	 * Memory limit: a piece and its other fields, however many unknown or repeated fields the
+	 * request has.
+	 */
 	UNPACKED_MAX_BYTES = SYMBOL_UPLOAD_PIECE_BYTES + (64 << 10),
 };
 

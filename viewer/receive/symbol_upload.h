@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Requests of the agent's own service for symbols (proto/symbol_upload.proto), there and back. */
+/** Encodes and decodes requests of the agent's own symbol service (proto/symbol_upload.proto). */
 #ifndef VIEWER_RECEIVE_SYMBOL_UPLOAD_H
 #define VIEWER_RECEIVE_SYMBOL_UPLOAD_H
 
@@ -10,16 +10,16 @@
 #define SYMBOL_UPLOAD_METHOD "/allframes.symbols.v1.SymbolsService/Upload"
 
 enum {
-	/** Of a piece. */
+	/** Largest piece. */
 	SYMBOL_UPLOAD_PIECE_BYTES = 2 << 20,
 };
 
-/** The request, malloc'ed; NULL without memory. */
+/** Encodes the request, malloc'ed; NULL without memory. */
 void *symbol_upload_pack(const struct upload_piece *piece, size_t *request_bytes);
 
 /**
- * Reads a request and hands its piece to @take, whose result is the result. -EBADMSG with a text for the sender for
- * what is none, or larger than a piece.
+ * Decodes a request, passes its piece to @take, and returns the result of @take. -EBADMSG with a
+ * text for the sender if it is invalid or larger than a piece.
  */
 int symbol_upload_read(const void *bytes, size_t count,
 		       int (*take)(void *context, const struct upload_piece *piece), void *context);

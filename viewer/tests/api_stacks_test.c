@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is summed up from stacks, and what is chosen. */
+/* Sums over stacks, and selections. */
 #include "viewer/api.h"
 
 #include <setjmp.h>
@@ -22,7 +22,7 @@ static const char *text_of(const json_t *tree, const char *texts, json_int_t pla
 	return json_string_value(json_array_get(json_object_get(tree, texts), (size_t)place));
 }
 
-/* "name self/total" of each node behind its callers' names. */
+/* "name self/total" of each node after its callers' names. */
 static void write_tree(const json_t *tree, char *text, size_t bytes)
 {
 	size_t count = json_array_size(json_object_get(tree, "parent"));
@@ -131,7 +131,7 @@ static void a_sandwich_has_callees_of_the_outermost_and_callers_of_the_innermost
 	assert_int_equal(ask_number(asked, "sandwich?of=none%FF", "samples"), 0);
 }
 
-/* --- against sums made by hand --- */
+/* --- compared with sums made by hand --- */
 
 enum {
 	RANDOM_STACKS = 400,
@@ -143,7 +143,7 @@ struct sums {
 	uint64_t total[RANDOM_FUNCTIONS];
 };
 
-/* A stack of some functions, recursion among them, and its sums. */
+/* Reports a stack of some functions, with recursion, and adds it to the sums. */
 static void report_random(const struct asked *asked, struct sums *sums)
 {
 	bool is_there[RANDOM_FUNCTIONS] = { false };
@@ -216,7 +216,7 @@ static void pruning_leaves_totals_as_they_are(void **state)
 	json_decref(pruned);
 }
 
-/* --- what is chosen --- */
+/* --- selections --- */
 
 static void different_parameters_narrow_and_the_same_one_widens(void **state)
 {
@@ -314,7 +314,7 @@ static void equal_numbers_of_machines_are_different_rows(void **state)
 		const json_t *rows = json_object_get(json, lists[list]);
 
 		assert_int_equal(json_array_size(rows), 3);
-		/* The greatest first. */
+		/* The greatest is first. */
 		for (int i = 0; i < 3; i++) {
 			const json_t *row = json_array_get(rows, 2 - i);
 
@@ -327,7 +327,7 @@ static void equal_numbers_of_machines_are_different_rows(void **state)
 	json_decref(json);
 }
 
-/* Two proportions by hand, to one decimal. */
+/* A test of two proportions, computed by hand, to one decimal. */
 static double significance(double count, double total, double base_count, double base_total)
 {
 	double pooled = (count + base_count) / (total + base_total);
@@ -385,7 +385,7 @@ static void self_and_total_of_the_table_have_a_significance_each(void **state)
 
 	report_two_ranges(asked);
 	json = ask_json(asked, "top?" RANGES);
-	/* f has become rarer, its own samples more frequent. */
+	/* f has become rarer, its self samples more frequent. */
 	row = row_named(json, "f");
 	assert_near(real(row, "z"), significance(60, 200, 40, 100));
 	assert_near(real(row, "z_self"), significance(45, 200, 10, 100));
@@ -415,12 +415,12 @@ static void a_sandwich_compares_shares_of_its_function(void **state)
 	tree = json_object_get(json, "callees");
 	assert_string_equal(text_of(tree, "names", cell(tree, "name", 1)), "g");
 	assert_near(z_at(tree, 1), significance(15, 60, 30, 40));
-	/* All of its samples come from main, before as now. */
+	/* All of its samples are called by main, in both ranges. */
 	tree = json_object_get(json, "callers");
 	assert_string_equal(text_of(tree, "names", cell(tree, "name", 1)), "main");
 	assert_near(z_at(tree, 1), 0);
 	json_decref(json);
-	/* What has gone is shown all the same. */
+	/* A function that only the base has is shown too. */
 	json = ask_json(asked, "sandwich?of=gone&root=none&" RANGES);
 	assert_int_equal(number(json, "samples"), 0);
 	assert_int_equal(number(json, "base_samples"), 20);

@@ -43,7 +43,7 @@ static void the_time_line_and_the_heat_map_have_all_samples(void **state)
 		sum += json_integer_value(count);
 	assert_int_equal(sum, 1000);
 	assert_int_equal(i, 16);
-	/* Nothing is in the first quarter of the first second. */
+	/* The first quarter of the first second has no samples. */
 	assert_int_equal(json_integer_value(json_array_get(json_object_get(json, "counts"), 0)), 0);
 	assert_int_equal(json_integer_value(json_array_get(json_object_get(json, "counts"), 1)),
 			 84);
@@ -133,7 +133,10 @@ static const json_t *binary_named(const json_t *answer, const char *path)
 	return NULL;
 }
 
-/* Frames of binaries by their numbers, the leaf first; -1 an error, and what is negative else a guess. */
+/*
+ * Reports frames of binaries, given by their numbers, leaf first; -1 is an error frame, other
+ * negative numbers are guesses.
+ */
 static void report_binaries(const struct asked *asked, struct binary *const *binaries,
 			    const int *numbers, uint32_t count, bool is_complete)
 {
@@ -186,11 +189,11 @@ static void quality_blames_the_binary_whose_caller_was_not_found(void **state)
 			.file_id.bytes[0] = (uint8_t)(i + 1),
 			.path = i ? "/lib/b.so" : "/bin/a",
 		});
-	/* b calls into a and back, and the caller of the outer b is not found. */
+	/* b calls a, which calls b; the caller of the outer b is not found. */
 	report_binaries(asked, binaries, (int[]){ 1, 0, 1, -1 }, 4, false);
 	report_binaries(asked, binaries, (int[]){ 1, 0, 1, -1 }, 4, false);
 	report_binaries(asked, binaries, (int[]){ 1, 0 }, 2, true);
-	/* The caller of a frame of a is a guess. */
+	/* The caller of a's frame is a guess. */
 	report_binaries(asked, binaries, (int[]){ 0, -2 }, 2, false);
 	json = ask_json(asked, "quality");
 	assert_binary(json, "/bin/a", 4, 1, 5, "a frame that is a guess", 1);
@@ -267,7 +270,7 @@ static void columns_of_the_heat_map_are_as_many_as_asked_for_at_most(void **stat
 	json = ask_json(asked, "heatmap?rows=2&columns=30");
 	assert_int_equal(number(json, "seconds_per_column"), 4);
 	assert_int_equal(number(json, "columns"), 25);
-	/* All in the second half of their seconds. */
+	/* All samples are in the second half of their seconds. */
 	for (size_t i = 0; i < 25; i++) {
 		const json_t *counts = json_object_get(json, "counts");
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** An API over a history to be filled, and questions to it (to be included behind cmocka.h). */
+/** An API over a test's history, and requests to it (include it after cmocka.h). */
 #ifndef VIEWER_TESTS_ASKING_H
 #define VIEWER_TESTS_ASKING_H
 

@@ -17,7 +17,7 @@ static void write_page(FILE *out, const struct stack_counts *counts)
 	assert_int_equal(flame_page_write(out, counts), 0);
 }
 
-/* What the page has between its tags; @page is cut. */
+/* The profile between the tags of the page; @page is cut. */
 static char *profile_of(char *page)
 {
 	char *begin = strstr(page, OPENING), *end;
@@ -93,7 +93,7 @@ static void every_kind_has_its_name(void **state)
 	fixture_report_all_kinds(f);
 	page = fixture_output(f, write_page);
 	profile = profile_of(page);
-	/* Without the marks of folded stacks, but a function may be called so. */
+	/* The names have no marks of folded stacks, but a function's own name may look like one. */
 	assert_null(strstr(profile, "_[k]"));
 	assert_null(strstr(profile, "_[?]"));
 	assert_non_null(strstr(profile, "\"worker\""));

@@ -17,7 +17,7 @@ enum { TEXT_COUNT = 6 };
 
 static char *texts[TEXT_COUNT] = { "p", "b", "a", "c", "d", "e" };
 
-/* Their order is not that of their numbers. */
+/* The order differs from that of the numbers. */
 static const uint32_t ranks[TEXT_COUNT] = { 5, 1, 0, 2, 3, 4 };
 
 struct laid {
@@ -45,7 +45,7 @@ static void add(struct laid *laid, const char *letters, uint64_t count, uint64_t
 			 0);
 }
 
-/* Stacks that share beginnings, one of them the beginning of another, and one that is there twice. */
+/* Stacks with common beginnings; one is the beginning of another, and one occurs twice. */
 static void lay(struct laid *laid)
 {
 	*laid = (struct laid){ 0 };
@@ -65,7 +65,7 @@ static void free_laid(struct laid *laid)
 	flame_stack_vector_deinit(&laid->stacks);
 }
 
-/* "text self/total" of each node, two spaces to the right of its caller. */
+/* "text self/total" of each node, indented two spaces more than its caller. */
 static void assert_tree(struct laid *laid, size_t max_nodes, const char *expected)
 {
 	struct flame_tree tree;

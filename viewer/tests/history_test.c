@@ -50,7 +50,7 @@ static void samples_come_out_as_they_went_in(void **state)
 
 	(void)state;
 	srand(7);
-	/* Over several chunks, and not quite in the order of times. */
+	/* Several chunks, with times not quite in order. */
 	for (uint32_t i = 0; i < 30000; i++) {
 		char stack[32];
 
@@ -83,7 +83,10 @@ static void samples_come_out_as_they_went_in(void **state)
 	history_destroy(history);
 }
 
-/* As a machine has them: two CPUs, 99 samples a second each, and a few hundred stacks that come again and again. */
+/*
+ * Samples as from a real machine: two CPUs, 99 samples a second each, and a few hundred stacks that
+ * recur.
+ */
 static void a_sample_takes_a_few_bytes(void **state)
 {
 	enum { STACKS = 300, SAMPLES = 300000 };
@@ -153,7 +156,7 @@ static void what_is_too_old_goes_with_all_that_it_needed(void **state)
 	assert_true(facts.first_ns == 14 * SECOND_NS);
 	assert_true(facts.bytes < before.bytes / 2);
 	assert_int_equal(count_samples(history, 0, UINT64_MAX), 2000);
-	/* Not to the chunk but to the sample. */
+	/* Samples are limited by their own time, not by that of their chunk. */
 	report_stack(history, "new", &(struct told){ .pid = 1, .time_ns = 25 * SECOND_NS });
 	assert_int_equal(count_samples(history, 0, UINT64_MAX), 1001);
 	history_destroy(history);
@@ -184,7 +187,7 @@ static void the_oldest_go_where_there_is_no_room(void **state)
 	history_destroy(history);
 }
 
-/* Reports a stack of a frame in @binary, of a process of @pid with long texts. */
+/* Reports a stack with a frame in @binary, from a process with @pid and long texts. */
 static void report_of_process(struct history *history, struct binary *binary, uint32_t pid,
 			      const char *host, uint64_t time_ns)
 {
@@ -234,17 +237,17 @@ static void processes_and_binaries_count_once_and_go_with_their_samples(void **s
 	report_of_process(history, binary, 1, "", SECOND_NS);
 	first = history_bytes(history);
 	assert_true(first > TEXT_BYTES);
-	/* The same binary, in another stack. */
+	/* The same binary in another stack. */
 	report_of_process(history, binary, 2, "", SECOND_NS);
 	assert_true(history_bytes(history) < first + 2000);
 	bytes = history_bytes(history);
-	/* A process, and the same one once more, made anew, in another stack. */
+	/* A process, and then an equal copy of it in another stack. */
 	report_of_process(history, other, 3, text, SECOND_NS);
 	assert_true(history_bytes(history) > bytes + TEXT_BYTES);
 	bytes = history_bytes(history);
 	report_of_process(history, binary, 3, text, SECOND_NS);
 	assert_true(history_bytes(history) < bytes + 2000);
-	/* All of it goes. */
+	/* Everything is dropped. */
 	report_of_process(history, other, 4, "", 50 * SECOND_NS);
 	report_of_process(history, other, 4, "", 52 * SECOND_NS);
 	assert_true(history_bytes(history) < first);
@@ -284,7 +287,7 @@ static void while_it_is_looked_at_nothing_goes(void **state)
 	}
 	assert_int_equal(count, 100);
 	history_facts(history, &facts);
-	/* Bounded all the same. */
+	/* The memory is still limited. */
 	assert_true(facts.bytes < MAX_BYTES + MAX_BYTES / 4);
 	assert_true(facts.dropped > 0);
 	history_view_close(&view);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A history and its answers where a machine has 100,000 distinct stacks: all are kept, and named once. */
+/*
+ * The history and API of a machine with 100,000 distinct stacks: all are kept, and each is named
+ * once.
+ */
 #include "viewer/api.h"
 
 #include <setjmp.h>
@@ -17,11 +20,11 @@ enum {
 	DEPTH = 30,
 	FUNCTIONS = 4000,
 	FUNCTION_BYTES = 256,
-	/* Others that a function calls; the first of them half of the times. */
+	/* Callees per function; the first is called half of the time. */
 	WAYS_ON = 8,
 	BINARIES = 4,
 	PROCESSES = 20,
-	/* Of the viewer's thread for one flame graph, sanitizers and all. */
+	/* CPU time of the viewer's thread for one flame graph, with sanitizers. */
 	FIRST_ANSWER_SECONDS = 30,
 	NEXT_ANSWER_SECONDS = 15,
 };
@@ -57,7 +60,9 @@ static uint32_t pick_way(void)
 	return way;
 }
 
-/* A walk through a graph of calls from where all begin: stacks have their first frames in common. */
+/*
+ * A random walk through a call graph from a common start, so that stacks share their first frames.
+ */
 static struct trace *walk(struct binary *const *binaries)
 {
 	struct frame frames[DEPTH] = { 0 };
@@ -77,7 +82,7 @@ static struct trace *walk(struct binary *const *binaries)
 	return trace_create(frames, DEPTH, true, false);
 }
 
-/* Until so many are distinct. */
+/* Reports stacks until STACKS are distinct. */
 static void report_stacks(struct history *history)
 {
 	struct hash_map seen = { 0 };
@@ -143,7 +148,7 @@ static void a_hundred_thousand_stacks_are_kept_and_named_once(void **state)
 		      (double)(clock_thread_cpu_ns() - start) / 1e9);
 	assert_true(clock_thread_cpu_ns() - start < FIRST_ANSWER_SECONDS * SECOND_NS);
 	calls = counting.calls;
-	/* An address is asked for once, in whatever stacks it stands. */
+	/* Each address is looked up once, however many stacks have it. */
 	assert_in_range(calls, FUNCTIONS, FUNCTIONS * WAYS_ON * 2);
 	for (int i = 0; i < 2; i++) {
 		start = clock_thread_cpu_ns();

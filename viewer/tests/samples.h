@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Samples of stacks that are written down, for the viewer's tests (to be included behind cmocka.h). */
+/** Samples from stacks in text form, for the viewer's tests (include it after cmocka.h). */
 #ifndef VIEWER_TESTS_SAMPLES_H
 #define VIEWER_TESTS_SAMPLES_H
 
@@ -22,8 +22,8 @@ struct told {
 };
 
 /**
- * A trace of @stack, "outer;inner:7": interpreted functions, the outermost first, each in "x.py" and with its line.
- * "!N" is an error frame of that number, and "f[k]" one of the kernel.
+ * A trace of @stack, "outer;inner:7": interpreted functions, outermost first, each in "x.py" and
+ * with its line. "!N" is an error frame with that number, and "f[k]" is a kernel function.
  */
 static inline struct trace *make_trace(const char *stack)
 {

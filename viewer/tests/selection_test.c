@@ -18,7 +18,7 @@ enum { PARAMETERS_MAX = SELECTION_VALUES_MAX + 8 };
 
 static struct api_parameter parameters[PARAMETERS_MAX];
 
-/* Pairs of names and values, ended by NULL. */
+/* Pairs of names and values; NULL ends them. */
 static struct api_request request_of(const char *const *pairs)
 {
 	struct api_request request = { .path = "flame", .parameters = parameters };

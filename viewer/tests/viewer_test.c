@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which addresses are listened on, and which are not; the server itself is integration/viewer_server_test.py's. */
+/*
+ * The addresses that are accepted for listening; integration/viewer_server_test.py tests the server
+ * itself.
+ */
 #include "viewer/viewer.h"
 
 #include <arpa/inet.h>
@@ -68,7 +71,7 @@ static void others_than_this_machine_need_a_token(void **state)
 	assert_refused("0.0.0.0:0", -EINVAL, "-viewer-token-file");
 	assert_refused(":0", -EINVAL, "-viewer-token-file");
 	assert_refused("[::]:0", -EINVAL, "-viewer-token-file");
-	/* One of nobody's: it is not asked whether it is there. */
+	/* An address of no interface: it is refused before anything tries to use it. */
 	assert_refused("192.0.2.1:0", -EINVAL, "-viewer-token-file");
 	assert_int_equal(create("0.0.0.0:0", "/nonexistent/token", &viewer), -EINVAL);
 	assert_non_null(strstr(error_text(), "token"));
@@ -85,7 +88,7 @@ static void the_address_is_told_with_its_port(void **state)
 		unsigned int port;
 
 		if (create(loopback[i], NULL, &viewer))
-			/* A machine without IPv6. */
+			/* The machine has no IPv6. */
 			continue;
 		assert_int_equal(sscanf(strrchr(viewer_url(viewer), ':'), ":%u", &port), 1);
 		assert_true(port > 0);
@@ -105,7 +108,7 @@ static void a_port_that_is_taken_is_an_error_only_if_it_was_asked_for(void **sta
 	snprintf(address, sizeof(address), "%s", viewer_url(one) + strlen("http://"));
 	assert_refused(address, -EADDRINUSE, "cannot listen on");
 	viewer_destroy(one);
-	/* The default's may be taken by whatever runs here, and is by the first of these. */
+	/* The default port may be in use already, and is in use by the first of these. */
 	assert_int_equal(create(NULL, NULL, &one), 0);
 	assert_int_equal(create(NULL, NULL, &other), 0);
 	assert_string_not_equal(viewer_url(one), viewer_url(other));
@@ -132,7 +135,7 @@ static void it_answers_from_start_to_stop(void **state)
 	assert_true(read(fd, answer, sizeof(answer)) > 12);
 	assert_memory_equal(answer, "HTTP/1.1 ", 9);
 	viewer_stop(viewer);
-	/* It hangs up, and nobody is there any more. */
+	/* The server closes the connection, and nobody listens any more. */
 	while (read(fd, answer, sizeof(answer)) > 0)
 		;
 	close(fd);

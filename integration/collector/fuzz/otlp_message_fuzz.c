@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests with any bytes: decoding, all rules, stacks as text. An input may be the only one, or the
- * first of two of which the second is the names of the first.
+ * Requests with any bytes: decoding, all rules, stacks as text. An input is a single request, or
+ * two, of which the second has the names for the first.
  *
  * covers: otlp_message.c wire_reader.c check_dictionary.c check_frames.c
  * covers: check_profiles.c stack_texts.c

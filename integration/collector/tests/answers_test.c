@@ -12,7 +12,7 @@
 
 #include "lib/base/clock.h"
 
-/* The next answers to @schedule, as texts parted by `;`. */
+/* Asserts the next answers to @schedule, as texts separated by `;`. */
 static void assert_answers(const char *schedule, unsigned int count, const char *expected)
 {
 	struct answers answers;
@@ -126,7 +126,10 @@ static void responses_are_as_the_protocol_has_them(void **state)
 	count = answer_response(&partial, bytes);
 	assert_int_equal(count, 9);
 	assert_memory_equal(bytes, "\x0a\x07\x08\xac\x02\x12\x02no", count);
-	/* google.rpc.Status: code 8; details an Any of RetryInfo, whose delay is 2 s 5 ns. */
+	/*
+	 * google.rpc.Status with code 8; its details are an Any of RetryInfo with a delay of 2 s 5
+	 * ns.
+	 */
 	count = answer_status_details(&retry, bytes);
 	assert_memory_equal(bytes,
 			    "\x08\x08\x1a\x32\x0a\x28type.googleapis.com/google.rpc.RetryInfo"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The good request, with each rule of the dictionary broken once. */
+/* Takes the good request and breaks each rule of the dictionary once. */
 
 #include "integration/collector/tests/rule_asserts.h"
 
@@ -41,7 +41,7 @@ static void links_have_whole_ids(void **state)
 	spec->links[1][0] = 15;
 	spec->links[1][1] = 8;
 	assert_breaks_only(spec, RULE_LINK_IDS);
-	/* Behind the good request: a link whose span id is zero. */
+	/* Appended to the good request: a link whose span id is zero. */
 	assert_bytes_break(RULE_LINK_IDS,
 			   "\x12\x1e\x22\x1c\x0a\x10"
 			   "0123456789abcdef\x12\x08\0\0\0\0\0\0\0\0",

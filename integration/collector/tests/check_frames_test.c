@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The good request, with each rule of stacks and frames broken once. */
+/* Takes the good request and breaks each rule of stacks and frames once. */
 
 #include "integration/collector/tests/rule_asserts.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The good request, which breaks nothing, and with each rule of profiles broken once. */
+/* Tests that the good request breaks no rule, and then breaks each rule of profiles once. */
 
 #include "integration/collector/tests/rule_asserts.h"
 
@@ -135,7 +135,7 @@ static void on_cpu_profiles_have_their_shape(void **state)
 	assert_breaks_only(spec, RULE_ON_CPU);
 }
 
-/* The good request, made into one of the time that threads wait. */
+/* The good request, changed into one of the time that threads wait. */
 
 static struct spec *good_off_cpu_request(void)
 {
@@ -244,7 +244,7 @@ static void samples_are_not_doubled(void **state)
 	profile_of(spec)->samples[3] = profile_of(spec)->samples[0];
 	profile_of(spec)->sample_count = 4;
 	assert_breaks(spec, RULE_SAMPLES_ONCE);
-	/* Attributes are a set. */
+	/* The order of attributes does not matter. */
 	spec = good_request();
 	profile_of(spec)->samples[3] = profile_of(spec)->samples[0];
 	profile_of(spec)->samples[0].attributes =

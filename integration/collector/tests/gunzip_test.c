@@ -14,7 +14,7 @@
 
 enum { MAX_BYTES = 1 << 20 };
 
-/* @count bytes of 'a', compressed, and @more bytes behind. */
+/* @count bytes of 'a', compressed, followed by @more bytes. */
 static struct span compress_letters(size_t count, size_t more)
 {
 	static uint8_t packed[1 << 20];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Requests for tests: a description that a test changes, and its encoding. good_request() breaks no
- * rule.
+ * Requests for tests: a description that tests can change, and its encoding. good_request() breaks
+ * no rule.
  */
 #ifndef INTEGRATION_COLLECTOR_TESTS_MESSAGE_BUILDER_H
 #define INTEGRATION_COLLECTOR_TESTS_MESSAGE_BUILDER_H
@@ -19,7 +19,7 @@
 
 enum { MESSAGE_MAX_BYTES = 1 << 16 };
 
-/** Bytes that grow; messages are opened and closed, innermost last. */
+/** A growing buffer; nested messages are appended to their outer message when they are complete. */
 struct message_bytes {
 	uint8_t bytes[MESSAGE_MAX_BYTES];
 	size_t count;
@@ -49,7 +49,7 @@ static inline void put_tag(struct message_bytes *message, unsigned int field, un
 	put_varint(message, field << 3 | type);
 }
 
-/** A number, left out if it is 0. */
+/** Appends a number, but not 0. */
 static inline void put_number(struct message_bytes *message, unsigned int field, uint64_t value)
 {
 	if (!value)
@@ -72,7 +72,7 @@ static inline void put_text(struct message_bytes *message, unsigned int field, c
 	put_span(message, field, text, strlen(text));
 }
 
-/** Puts @inner into @message as its field, and empties it. */
+/** Appends @inner to @message as a field, and empties @inner. */
 static inline void put_message(struct message_bytes *message, unsigned int field,
 			       struct message_bytes *inner)
 {
@@ -104,9 +104,9 @@ struct spec_attribute {
 	int key;
 	/** NULL: no value. */
 	const char *text;
-	/** Instead of the text. */
+	/** The value is an index instead of the text. */
 	bool is_index;
-	/** The value is true; no text. */
+	/** The value is true instead of the text. */
 	bool is_true;
 };
 
@@ -119,7 +119,7 @@ struct spec_mapping {
 struct spec_location {
 	int mapping;
 	uint64_t address;
-	/** Of each line. */
+	/** The function of each line. */
 	struct spec_numbers functions;
 	struct spec_numbers attributes;
 };
@@ -141,7 +141,7 @@ struct spec_key_value {
 
 struct spec_profile {
 	int sample_type[2];
-	/** -1: not there. */
+	/** -1: the field is missing. */
 	int period_type[2];
 	int64_t period;
 	uint64_t start, duration;
@@ -162,7 +162,7 @@ struct spec_resource {
 	struct spec_profile profiles[2];
 };
 
-/** Element 0 of each table is part of it. */
+/** Includes element 0 of each table. */
 struct spec {
 	bool has_dictionary;
 	size_t string_count, attribute_count, mapping_count, location_count, function_count,
@@ -173,7 +173,7 @@ struct spec {
 	struct spec_location locations[SPEC_MAX];
 	int functions[SPEC_MAX];
 	struct spec_numbers stacks[SPEC_MAX];
-	/** Bytes of the trace id and of the span id. */
+	/** Number of bytes of the trace id and of the span id. */
 	size_t links[SPEC_MAX][2];
 	struct spec_resource resources[2];
 };
@@ -344,7 +344,7 @@ static inline void build_request(struct message_bytes *message, const struct spe
 	one.count = 0;
 }
 
-/** Places in the tables of good_request(). */
+/** Indexes in the tables of good_request(). */
 enum {
 	STRING_FRAME_TYPE = 1,
 	STRING_THREAD_NAME,

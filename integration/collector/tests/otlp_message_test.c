@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests whose bytes break the rules of the wire format. */
+/* Requests whose bytes violate the rules of the wire format. */
 
 #include "integration/collector/tests/rule_asserts.h"
 
 static void what_is_no_message_breaks_the_wire_format(void **state)
 {
 	(void)state;
-	/* Cut off; a tag of no field; groups; field 0 is known by nobody. */
+	/* A truncated message; a tag without a field; groups; field 0, which does not exist. */
 	assert_bytes_break(RULE_WIRE, "\x0a\x05\x00", 3);
 	assert_bytes_break(RULE_WIRE, "\x0a", 1);
 	assert_bytes_break(RULE_WIRE, "\x0b\x0c", 2);
@@ -36,7 +36,9 @@ static void fields_stand_there_once(void **state)
 static void defaults_are_not_written(void **state)
 {
 	(void)state;
-	/* Location.address = 0; Mapping.attribute_indices = []; but a value of 0 is one. */
+	/*
+	 * Location.address = 0; Mapping.attribute_indices = []; but AnyValue may have the value 0.
+	 */
 	assert_bytes_break(RULE_DEFAULTS, "\x12\x04\x12\x02\x10\x00", 6);
 	assert_bytes_break(RULE_DEFAULTS, "\x12\x04\x0a\x02\x2a\x00", 6);
 }
@@ -67,7 +69,7 @@ static void strings_are_utf8(void **state)
 	assert_int_equal(findings_count(&findings), 0);
 }
 
-/* The good request and a resource with one attribute, arrays in arrays. */
+/* The good request and a resource with one attribute, whose value is nested arrays. */
 static void put_nested(unsigned int depth)
 {
 	static struct message_bytes inner, outer;

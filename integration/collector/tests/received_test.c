@@ -61,7 +61,7 @@ static struct findings receive_incoming(struct received *received, struct incomi
 	return findings;
 }
 
-/* What @write writes, malloc'ed. */
+/* The output of @write, malloc'ed. */
 static char *folded_text(struct received *received)
 {
 	char *text;
@@ -92,7 +92,7 @@ static void frames_read_as_in_the_agents_folded_files(void **state)
 {
 	struct spec *spec = good_request();
 
-	/* The kernel's location is a native one with two lines now, and anonymous. */
+	/* Changes the kernel's location into an anonymous native one with two lines. */
 	spec->locations[LOCATION_KERNEL].functions = (struct spec_numbers)NUMBERS(2, 1);
 	spec->locations[LOCATION_KERNEL].attributes =
 		(struct spec_numbers)NUMBERS(ATTRIBUTE_NATIVE);
@@ -119,7 +119,7 @@ static void what_is_inlined_there_or_nearby_has_its_suffix(void **state)
 {
 	struct spec *spec = good_request();
 
-	/* The kernel's location has two lines of Java. */
+	/* Gives the kernel's location two lines of Java. */
 	spec->strings[STRING_THREAD_NAME] = "allframes.frame.approximate";
 	spec->attributes[ATTRIBUTE_THREAD_A] =
 		(struct spec_attribute){ STRING_THREAD_NAME, NULL, false, true };
@@ -192,7 +192,7 @@ static void requests_that_are_not_compressed_break_a_rule(void **state)
 	findings = receive_incoming(*state, incoming);
 	assert_int_equal(findings.rules[RULE_GZIP].count, 1);
 	assert_int_equal(findings_count(&findings), 1);
-	/* It says gzip, and is none. */
+	/* The request claims to be gzip, and is not. */
 	incoming.is_gzip = true;
 	incoming.is_readable = false;
 	incoming.raw_bytes = 0;

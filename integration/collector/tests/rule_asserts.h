@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Requests as tests change them, and the rules that they must break. */
+/** Asserts the rules that a changed request breaks. */
 #ifndef INTEGRATION_COLLECTOR_TESTS_RULE_ASSERTS_H
 #define INTEGRATION_COLLECTOR_TESTS_RULE_ASSERTS_H
 
@@ -25,7 +25,7 @@ static inline void check_bytes(struct findings *findings)
 	otlp_message_deinit(&decoded);
 }
 
-/** @rule is broken; others may be by the same change. */
+/** Asserts that @rule is broken; the same change may break others. */
 static inline void assert_breaks(const struct spec *spec, enum rule rule)
 {
 	struct findings findings;
@@ -38,7 +38,7 @@ static inline void assert_breaks(const struct spec *spec, enum rule rule)
 	assert_true(*findings.rules[rule].example);
 }
 
-/** Only @rule is broken, once. */
+/** Asserts that only @rule is broken, and once. */
 static inline void assert_breaks_only(const struct spec *spec, enum rule rule)
 {
 	struct findings findings;
@@ -53,7 +53,7 @@ static inline void assert_breaks_only(const struct spec *spec, enum rule rule)
 	}
 }
 
-/** Expects @rule of the good request with @bytes behind it. */
+/** Asserts that the good request with @bytes appended breaks @rule. */
 static inline void assert_bytes_break(enum rule rule, const char *bytes, size_t count)
 {
 	struct findings findings;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The server against a client on the C core, both in this thread. */
+/* Tests the server with a client on the C core, both in this thread. */
 
 #include "integration/collector/server.h"
 
@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Before cmocka, whose macro fail() it would meet. */
+/* Included before cmocka, whose macro fail() conflicts with it. */
 #include "lib/base/error.h"
 
 #include <cmocka.h>
@@ -31,14 +31,14 @@ struct fixture {
 	grpc_completion_queue *queue;
 	grpc_channel *channel;
 	struct answer answer;
-	/* What came. */
+	/* What the server has received. */
 	unsigned int messages;
 	size_t message_bytes;
 	bool is_gzip;
 	bool is_plain_text;
 	char method[TEXT_BYTES];
 	char header[TEXT_BYTES];
-	/* What the client got. */
+	/* The client's result. */
 	grpc_status_code status;
 	char status_text[TEXT_BYTES];
 	char response[TEXT_BYTES];
@@ -148,7 +148,7 @@ static void run_to_the_end(struct fixture *fixture)
 	} while (event.type != GRPC_OP_COMPLETE);
 }
 
-/* Sends the request and waits for the answer, @deadline_ms at most. */
+/* Sends the request and waits for the answer, at most @deadline_ms. */
 static void call_method(struct fixture *fixture, const char *method, bool compresses,
 			unsigned int deadline_ms)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the programs of this folder begin with: the core files that qemu-user writes do not name the
- * files that were mapped, so a copy of the maps is left beside them.
+ * The programs of this folder begin with ready(): the core files that qemu-user writes do not name
+ * the mapped files, so a copy of the maps is stored beside them.
  */
 #ifndef INTEGRATION_TARGETS_ARM64_READY_H
 #define INTEGRATION_TARGETS_ARM64_READY_H

@@ -14,7 +14,7 @@ enum { TEXT = MADE_GO_ADDRESS + MADE_GO_TEXT };
 
 static struct made_go go;
 
-/* What is added of the program that was made: "start-end name" for each function. */
+/* Asserts what is added from the made program: "start-end name" for each function. */
 static void expect(const char *expected)
 {
 	struct elf_image image;

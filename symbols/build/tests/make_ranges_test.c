@@ -16,7 +16,7 @@
 
 #include "symbols/build/make_ranges.h"
 
-/* What is known of this very program, which is built with debug data. */
+/* Data about this program itself, which is built with debug data. */
 struct fixture {
 	int fd;
 	struct elf_image image;
@@ -27,7 +27,7 @@ static int take_bias(struct dl_phdr_info *info, size_t size, void *context)
 {
 	(void)size;
 	*(uint64_t *)context = info->dlpi_addr;
-	/* The program comes first. */
+	/* The program's own mapping comes first. */
 	return 1;
 }
 
@@ -54,7 +54,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-/* Maps the ranges of this program: until it ends. */
+/* Maps the ranges of this program until it ends. */
 static void make(const struct fixture *fixture, enum range_depth depth, struct range_file *file)
 {
 	struct range_writer writer = { 0 };

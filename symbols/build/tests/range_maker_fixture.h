@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * For tests of what makes range files in processes: these are the test's program, which begins with
- * range_maker_enter(), and a function of which is known. Included once, behind cmocka.
+ * For tests that make range files in separate processes. The processes are the test program itself,
+ * which begins with range_maker_enter() and has a known function. Include it once, after cmocka.
  */
 #ifndef SYMBOLS_BUILD_TESTS_RANGE_MAKER_FIXTURE_H
 #define SYMBOLS_BUILD_TESTS_RANGE_MAKER_FIXTURE_H
@@ -17,7 +17,7 @@
 #include "symbols/build/range_maker.h"
 #include "symbols/build/tests/range_maker_program.h"
 
-/** No test meets these. */
+/** Limits that no test reaches. */
 static const struct range_maker_limits wide = {
 	.cpu_ns = 300 * NS_PER_SECOND,
 	.memory_bytes = 1 << 30,
@@ -34,7 +34,7 @@ static inline int open_self(void)
 	return fd;
 }
 
-/** Makes ranges of @fd, which is closed; those are mapped until the program ends if that goes well. */
+/** Makes ranges of @fd, which is closed; on success they stay mapped until the program ends. */
 static inline int make(int fd, enum range_depth depth, const struct range_maker_limits *limits,
 		       struct range_file *file)
 {
@@ -61,7 +61,7 @@ static inline int take_bias(struct dl_phdr_info *info, size_t size, void *contex
 {
 	(void)size;
 	*(uint64_t *)context = info->dlpi_addr;
-	/* The program comes first. */
+	/* The program's own mapping comes first. */
 	return 1;
 }
 
@@ -78,7 +78,7 @@ static __attribute__((noinline, unused)) uintptr_t known_function(void)
 	return here() + 0 * KNOWN_LINE;
 }
 
-/** @file is of this program: it has the function above, and its line if @has_lines. */
+/** Asserts that @file has the function above, and its line if @has_lines. */
 static inline void expect_known_function(const struct range_file *file, bool has_lines)
 {
 	struct range_frame frames[2];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * For test programs that build symbol caches: the process that builds one is the test program started again
- * (scripts/unit_tests.c), so the program needs a way in.
+ * For test programs that make range files: the process that makes one is the test program started
+ * again (scripts/unit_tests.c), so the program needs an entry for it.
  */
 #ifndef SYMBOLS_BUILD_TESTS_RANGE_MAKER_PROGRAM_H
 #define SYMBOLS_BUILD_TESTS_RANGE_MAKER_PROGRAM_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The processes are this very program, under the same sanitizers. */
+/* The started processes are this program itself, under the same sanitizers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* cmocka has a macro of the name of a function in lib/base/error.h. */
+/* cmocka has a macro `fail`, which is also a function in lib/base/error.h. */
 #undef fail
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
@@ -28,7 +28,7 @@
 
 enum {
 	UNIT_BYTES = 12,
-	/* As many units keep a reader busy for minutes: it begins anew every thousand. */
+	/* So many units keep a reader busy for minutes; it restarts libdw after every thousand. */
 	SLOW_UNITS = 1000000,
 };
 
@@ -77,7 +77,7 @@ static void libelf_takes(struct elf_builder *builder)
 	built_header(builder)->e_ehsize = sizeof(Elf64_Ehdr);
 }
 
-/* A file with a million units that say nothing. */
+/* A file with a million empty units. */
 static int open_slow_file(void)
 {
 	static const uint8_t abbreviations[] = { 1, 0x11, 0, 0, 0, 0 };
@@ -116,10 +116,10 @@ static void time_ends_it(void **state)
 	assert_int_equal(make(open_slow_file(), RANGE_DEPTH_FULL, &short_time, &file), -ETIME);
 }
 
-/* Something is done to the process, or to its file, as soon as it has mapped that. */
+/* An attack on the process, or on its file, as soon as the process has mapped the file. */
 struct attack {
 	int fd;
-	/* 0: the file is truncated. */
+	/* 0: the file is truncated instead. */
 	int signal;
 	pthread_t thread;
 };
@@ -192,7 +192,7 @@ static void end_by_attack(int signal, const char *text)
 	struct attack attack = { .fd = open_slow_file(), .signal = signal };
 	struct range_file file;
 
-	/* Others may not look into the process, nor the user whose it is. */
+	/* Only root may look into the process: not other users, and not its own user. */
 	if (geteuid()) {
 		print_message("needs root\n");
 		skip();
@@ -213,7 +213,7 @@ static void a_process_that_is_killed_costs_its_file(void **state)
 static void a_file_that_is_truncated_meanwhile_costs_itself(void **state)
 {
 	(void)state;
-	/* Sanitizers take the signal for themselves, and end with a status of their own. */
+	/* Sanitizers would handle the signal and exit with their own status. */
 	setenv("ASAN_OPTIONS", "handle_sigbus=0", 1);
 	end_by_attack(0, "signal 7 (BUS)");
 }
@@ -226,7 +226,7 @@ static void sections_that_claim_to_be_huge_are_refused(void **state)
 	} cases[] = {
 		{ 3ULL << 30, -E2BIG },
 		{ 17 << 20, -E2BIG },
-		/* Only what is in it is wrong. */
+		/* Only the contents are invalid. */
 		{ 1 << 10, 0 },
 	};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is tried stands in a process of its own, which tells by its exit status whether it was so. */
+/* Each attempt runs in its own process, whose exit status is the result. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,7 +43,7 @@ static const char *give_path(int fd)
 	return fd == GIVEN_FD ? "/folder/given" : NULL;
 }
 
-/* The status of a process that calls @attempt in the sandbox with an open file of its own. */
+/* The status of a process that calls @attempt in the sandbox with its own open file. */
 static int status_of(bool (*attempt)(int fd))
 {
 	static const struct sandbox_files files = {
@@ -111,7 +111,7 @@ static bool try_memory(int fd)
 	return bytes != MAP_FAILED && more == MAP_FAILED && errno == ENOMEM;
 }
 
-/* As qsort() asks it, which else sorts without any, and twice as slowly. */
+/* qsort() asks for it; without an answer it sorts without extra memory, and twice as slowly. */
 static bool ask_memory_size(int fd)
 {
 	(void)fd;
@@ -124,7 +124,7 @@ static bool try_output(int fd)
 
 	if (write(fd, bytes, sizeof(bytes)) != sizeof(bytes))
 		return false;
-	/* Ends the process. */
+	/* This call ends the process. */
 	(void)!write(fd, bytes, 1);
 	return false;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Looks addresses up in a range file whose parts are the input's: nothing crashes, and all strings lie
- * in the file. The input is the bytes of the file behind the header, which is made up from the first
- * ones. Then rows are made of it, and blocks of those: what is looked up is what was put in.
+ * Looks up addresses in a range file whose parts come from the input: nothing may crash, and all
+ * strings must be in the file. The input is the file after the header; the header is derived from
+ * the input's first bytes. Then the input is turned into rows, and these into blocks: a look-up
+ * must return the rows.
  *
  * covers: range_file.c range_block.c range_block_writer.c address_index.c scope_bytes.c
  */
@@ -53,7 +54,7 @@ static void look_up(const uint8_t *bytes, size_t size, uint64_t base)
 	}
 }
 
-/* Numbers of 1 to 4 bytes: the first says how many. */
+/* Reads a number of 1 to 4 bytes, whose length is given first. */
 static uint32_t take_number(struct byte_reader *reader)
 {
 	uint32_t number = byte_reader_u32(reader);
@@ -165,7 +166,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		header.parts[i].offset = sizeof(header) + byte_reader_u8(&reader);
 		header.parts[i].bytes = byte_reader_u8(&reader);
 	}
-	/* What has the size that it must have. */
+	/* Gives the part a valid size. */
 	header.parts[RANGE_PART_BLOCKS].bytes =
 		header.parts[RANGE_PART_BLOCKS].bytes % 4 * RANGE_BLOCK_BYTES;
 	header.parts[RANGE_PART_INDEX].bytes =
@@ -180,7 +181,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		header.parts[i].hash = (struct hash128){ 0 };
 	memcpy(bytes, &header, sizeof(header));
 	look_up(bytes, sizeof(header) + size, base);
-	/* With hashes that are right. */
+	/* Sets the correct hashes. */
 	for (int i = 0; i < RANGE_PART_COUNT; i++)
 		if (header.parts[i].offset + header.parts[i].bytes <= sizeof(header) + size)
 			header.parts[i].hash = hash128_bytes(bytes + header.parts[i].offset,

@@ -11,7 +11,7 @@
 
 #include "symbols/cache/address_index.h"
 
-/* Of @count addresses at random, against a pass over all of them. */
+/* Compares look-ups among @count random addresses with a linear search. */
 static void check_index(uint32_t count)
 {
 	struct offset_vector addresses = { 0 }, built = { 0 };

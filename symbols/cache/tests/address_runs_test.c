@@ -20,7 +20,7 @@ static void add(struct address_runs *runs, uint64_t address, uint32_t first, uin
 			 0);
 }
 
-/* All rows. Owned. */
+/* All rows; the caller owns them. */
 static struct address_row_vector finish(struct address_runs *runs, uint64_t first_address,
 					uint64_t end_address)
 {
@@ -38,7 +38,7 @@ static struct address_row_vector finish(struct address_runs *runs, uint64_t firs
 	return all;
 }
 
-/* By the last row at or below @address. */
+/* Asserts the last row at or below @address. */
 static void expect(const struct address_row_vector *rows, uint64_t address, uint32_t first,
 		   uint32_t second)
 {
@@ -122,7 +122,7 @@ static void the_run_that_begins_first_has_what_overlaps(void **state)
 	address_row_vector_deinit(&table);
 }
 
-/* Against an array with an entry for each address. */
+/* Compared with an array that has an entry for each address. */
 static void random_rows_are_found(void **state)
 {
 	enum { SPAN = 60000 };
@@ -154,7 +154,7 @@ static void random_rows_are_found(void **state)
 	address_row_vector_deinit(&table);
 }
 
-/* More runs than are sorted by qsort(), in any order. */
+/* More runs than qsort() could sort, in any order. */
 static void many_runs_are_sorted(void **state)
 {
 	enum { RUNS = 200000, STEP = 7919 };

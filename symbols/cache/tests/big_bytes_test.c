@@ -74,7 +74,7 @@ static void what_is_large_lies_in_a_file(void **state)
 	big_bytes_use_files(open_file);
 	fill(&bytes);
 	assert_int_equal(opened_count, 1);
-	/* What the sanitizers and a heap that was given back take is less than this. */
+	/* Memory of the sanitizers and of the released heap is less than this. */
 	assert_true(anonymous_bytes() < before_bytes + BYTES / 2);
 	check(&bytes);
 	big_bytes_deinit(&bytes);

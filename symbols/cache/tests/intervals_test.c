@@ -16,7 +16,7 @@ enum {
 	INTERVALS = 40,
 };
 
-/* What counts at each address is the interval of the highest order, found one by one. */
+/* The reference searches for the interval of the highest order at each address. */
 static void of_several_intervals_the_highest_counts(void **state)
 {
 	(void)state;

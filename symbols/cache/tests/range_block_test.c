@@ -11,7 +11,7 @@
 
 #include "symbols/cache/range_block.h"
 
-/* Ends with the memory, so that a byte too many is noticed. */
+/* The block ends where the memory ends, so that reading past it is detected. */
 static uint8_t *new_block(const void *bytes, size_t size)
 {
 	uint8_t *block = calloc(1, RANGE_BLOCK_BYTES);
@@ -30,17 +30,17 @@ static bool find(const uint8_t *block, uint64_t address, struct range_block_row 
 	return range_blocks_find(&blocks, address, row);
 }
 
-/* As range_block.h has it: two rows, of which the second is of a call. */
+/* The example of range_block.h: two rows, the second of a call. */
 static void a_block_is_as_its_header_says(void **state)
 {
 	static const uint8_t bytes[] = { 2,    2,    1,	   1 << 1 | 2 << 4,
 					 0x10, 0x00, 1,	   2,
 					 0,    1,    30,   40,
-					 9,    0,    0,	   0, /* file */
+					 9,    0,    0,	   0, /* A file. */
 					 7,    0,    0,	   0,
-					 0,    0,    0,	   0, /* a function */
+					 0,    0,    0,	   0, /* A function. */
 					 8,    0,    0,	   0,
-					 1,    1,    0x34, 0x12 /* a call in it */ };
+					 1,    1,    0x34, 0x12 /* A call in it. */ };
 	uint8_t *block = new_block(bytes, sizeof(bytes));
 	struct range_block_row row;
 	struct range_scope scope;
@@ -109,7 +109,10 @@ static void counts_that_do_not_fit_are_no_block(void **state)
 	free(block);
 }
 
-/* Of every number that a block with room for them can have, the last is read within the block, though it has no bytes. */
+/*
+ * For all numbers that a block with room for them can have, the last one is read inside the block,
+ * even if it has no bytes.
+ */
 static void numbers_without_bytes_end_a_block(void **state)
 {
 	uint8_t *block = new_block("", 1);

@@ -12,7 +12,7 @@
 #include "symbols/cache/big_bytes.h"
 #include "symbols/cache/range_block_writer.h"
 
-/* What was made, with its index. */
+/* Blocks with their index. */
 struct made {
 	struct byte_vector collected;
 	struct range_block_writer writer;
@@ -57,7 +57,10 @@ static void deinit(struct made *made)
 	offset_vector_deinit(&made->index);
 }
 
-/* The chain at @address is the one of @number as it was collected, with its outermost called @symbol if it is not 0. */
+/*
+ * Asserts that the chain at @address is the collected chain of @number, with the outermost named
+ * @symbol unless it is 0.
+ */
 static void expect_chain(const struct made *made, const struct range_block_row *row,
 			 uint32_t number, uint32_t symbol)
 {
@@ -91,7 +94,10 @@ static void expect_chain(const struct made *made, const struct range_block_row *
 	assert_int_equal(far, 0);
 }
 
-/* Trees of inlining as deep as @depth_max, and numbers of all widths; each row is found from its first address to its last. */
+/*
+ * Inlining trees up to @depth_max deep, with numbers of all widths. Each row must be found from its
+ * first address to its last.
+ */
 static void check_random(uint32_t depth_max, uint32_t gap_max, uint32_t number_bits)
 {
 	enum { SCOPES = 3000, ROWS = 6000 };

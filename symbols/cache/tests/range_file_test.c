@@ -60,8 +60,9 @@ static struct made take_made(struct range_writer *writer)
 }
 
 /*
- * 0x1000 outer (lines 10, 11), in which at 0x1010 middle is inlined, in that at 0x1014 inner;
- * 0x1100 plain, whose symbol is called otherwise, and at 0x1110 its part; 0x1200 only a symbol, 0x1300 only a line.
+ * 0x1000 is outer (lines 10, 11), with middle inlined at 0x1010, and inner inlined in middle at
+ * 0x1014. 0x1100 is plain, whose symbol has another name, and 0x1110 is its split-off part. 0x1200
+ * has only a symbol, 0x1300 only a line.
  */
 static struct made make(void)
 {
@@ -107,7 +108,7 @@ static struct made make(void)
 	return take_made(&writer);
 }
 
-/* "function file:line" of each frame, "*" behind what is inlined. */
+/* "function file:line" of each frame, with "*" after inlined ones. */
 static void expect(const struct made *made, uint64_t address, uint32_t capacity,
 		   const char *expected)
 {
@@ -179,16 +180,16 @@ static void symbols_name_what_has_no_linkage_name(void **state)
 
 	(void)state;
 	expect(&made, 0x1100, 8, "_Z5plainv ?:0");
-	/* Of what is inlined there is no symbol. */
+	/* Inlined functions have no symbol. */
 	expect(&made, 0x1108, 8, "part ?:0*, _Z5plainv a.c:50");
-	/* What the compiler parted is of the function, whichever name it has. */
+	/* A split-off part belongs to the function, under either name. */
 	expect(&made, 0x1110, 8, "plain ?:0");
 	expect(&made, 0x1200, 8, "only_symbol ?:0");
 	expect(&made, 0x1300, 8, "? a.c:40");
 	free(made.bytes);
 }
 
-/* Calls that a block has no room for lie elsewhere; and no more than 256 frames are shown. */
+/* Calls that do not fit into a block are stored outside of it; at most 256 frames are returned. */
 static void chains_may_be_deep(void **state)
 {
 	enum { DEPTH = 300, SPAN = 0x10000 };
@@ -244,7 +245,7 @@ static void any_changed_byte_is_noticed(void **state)
 		unnoticed += !range_file_init(&file, made.bytes, made.size);
 		made.bytes[i] ^= 0x10;
 	}
-	/* What fills parts up to a line of the cache is no content. */
+	/* The padding of parts to cache lines is not checked. */
 	assert_true(unnoticed < 64 * RANGE_PART_COUNT);
 	assert_int_equal(range_file_init(&file, made.bytes, made.size), 0);
 	for (size_t size = 0; size < made.size; size++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads the DWARF of an ELF file that is the input, looks up in what was made of it, and reports what is known of
- * the file: nothing of ours crashes, and the range file is one that can be read.
+ * Reads the DWARF of an ELF file, which is the input, looks up in the result, and prints a report
+ * about the file: our code must not crash, and the range file must be readable.
  *
  * covers: dwarf_unit.c dwarf_names.c dwarf_ranges.c dwarf_problem.c common_file.c ../file_report.c
  */

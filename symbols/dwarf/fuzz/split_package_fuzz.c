@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Takes units out of a package that is the input, but for its first eight bytes, which are an id that
- * is asked for beside those of the index. What comes out is an ELF file as ours.
+ * Extracts units from a package. The input's first eight bytes are an id that is extracted besides
+ * those of the index; the rest is the package. Each result must be an ELF file like those that we
+ * make.
  */
 #include <stdint.h>
 #include <stdlib.h>

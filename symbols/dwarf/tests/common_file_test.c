@@ -16,7 +16,7 @@
 
 #include "symbols/dwarf/common_file.h"
 
-/* An ELF file with one section. Its descriptor. */
+/* Makes an ELF file with one section; returns its descriptor. */
 static int make_file(const char *name, const void *bytes, size_t size)
 {
 	enum { NAMES_OFFSET = 64, NAMES_BYTES = 64 };
@@ -62,7 +62,7 @@ static int read_link(int fd, struct common_file_link *link)
 	return err;
 }
 
-/* A .debug_sup of a program: a path and a checksum of 4 bytes. */
+/* A program's .debug_sup: a path and a checksum of 4 bytes. */
 static const uint8_t program_bytes[] = "\5\0\0/debug/common\0\4abcd";
 static const uint8_t common_bytes[] = "\5\0\1\0\4abcd";
 
@@ -83,14 +83,14 @@ static void debug_sup_names_a_file_by_its_checksum(void **state)
 	assert_string_equal(path, "/debug/common");
 	assert_int_equal(common_file_path(&link, fd, path, 5), -ENAMETOOLONG);
 	assert_true(common_file_is(&link, common));
-	/* Not the program itself, nor one of another build. */
+	/* Neither the program itself nor a file of another build is accepted. */
 	assert_false(common_file_is(&link, fd));
 	memcpy(other, common_bytes, sizeof(other));
 	other[sizeof(other) - 2] = 'x';
 	stale = make_file(".debug_sup", other, sizeof(other) - 1);
 	assert_false(common_file_is(&link, stale));
 	common_file_link_deinit(&link);
-	/* The common file names none. */
+	/* The common file itself has no link. */
 	assert_int_equal(read_link(common, &link), -ENOENT);
 	common_file_link_deinit(&link);
 	close(stale);
@@ -111,7 +111,7 @@ static void debugaltlink_names_one_beside_the_file(void **state)
 	assert_string_equal(link.path, "common");
 	assert_int_equal(link.identity_bytes, 4);
 	assert_int_equal(common_file_path(&link, fd, path, sizeof(path)), 0);
-	/* Of a file in memory that is the root. */
+	/* A path relative to a file in memory, which is in the root directory. */
 	assert_string_equal(path, "/common");
 	assert_false(common_file_is(&link, fd));
 	common_file_link_deinit(&link);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which entries of a unit are functions; what they are named is tested with compilers. */
+/* Tests which entries of a unit are functions; tests with compilers check the names. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -12,11 +12,11 @@
 
 enum {
 	ABBREVIATION_OUTER = 2,
-	/* More of them than a reader remembers. */
+	/* More abbreviations than a reader caches. */
 	ABBREVIATION_LATE = 100000,
 };
 
-/* An abbreviation of a function that has code, and a linkage name. */
+/* Adds an abbreviation of a function that has code and a linkage name. */
 static void put_code_abbreviation(struct byte_vector *abbreviations, uint64_t code)
 {
 	assert_int_equal(byte_vector_reserve(abbreviations, abbreviations->count + 16), 0);
@@ -34,7 +34,7 @@ static void put_code(struct byte_vector *info, uint64_t code)
 	put_number(info, CODE_BYTES, 4);
 }
 
-/* That the function at CODE is @name, and known by DWARF or by its symbol. */
+/* Asserts that the function at CODE is @name, from DWARF or from its symbol. */
 static void expect_function(int fd, const char *name)
 {
 	struct range_frame frames[2];
@@ -45,7 +45,10 @@ static void expect_function(int fd, const char *name)
 	assert_string_equal(frames[0].function, name);
 }
 
-/* A function with @attribute, which has no code, around one that has; with DW_FORM_flag that is 0. */
+/*
+ * Writes a function with code inside a function with @attribute but without code; with DW_FORM_flag
+ * the attribute is 0.
+ */
 static int write_nested(uint8_t attribute, uint8_t form, uint64_t code)
 {
 	struct byte_vector info = { 0 }, abbreviations = { 0 };
@@ -56,7 +59,7 @@ static int write_nested(uint8_t attribute, uint8_t form, uint64_t code)
 	put_code_abbreviation(&abbreviations, code);
 	PUT(&abbreviations, 0);
 	begin_unit(&info);
-	/* Twice, as what is known of the abbreviation is used from the second on. */
+	/* Twice, because the cached abbreviation is used from the second time on. */
 	for (int i = 0; i < 2; i++) {
 		PUT(&info, ABBREVIATION_OUTER);
 		if (form == DW_FORM_flag)
@@ -84,7 +87,7 @@ static void a_declaration_is_not_looked_into(void **state)
 	expect_function(write_nested(DW_AT_declaration, DW_FORM_flag_present, 3), "of_symbols");
 }
 
-/* The same number is another abbreviation in each unit. */
+/* The same number is a different abbreviation in each unit. */
 static void units_have_abbreviations_of_their_own(void **state)
 {
 	struct byte_vector info = { 0 }, second = { 0 }, abbreviations = { 0 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Packages made up here; those of linkers' tools are in symbols/tests/addr2line_test.py. */
+/* Packages made here; symbols/tests/addr2line_test.py tests those of linkers' tools. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@ enum {
 	INFO_BYTES = 4,
 };
 
-/* Both hashes lead to slot 1, the second to slot 2 then. */
+/* Both ids hash to slot 1, so the second one goes to slot 2. */
 static const uint64_t ids[UNIT_COUNT] = { 0x1000000001, 0x2000000001 };
 static const char strings[] = "zero\0one\0two";
 
@@ -54,7 +54,7 @@ static struct index example(uint32_t version)
 	};
 }
 
-/* @string: the last one of the second unit, 9 in an example that is whole. */
+/* @string is the last string offset of the second unit; 9 in a valid example. */
 static void build(struct elf_builder *builder, const struct index *index, uint32_t string)
 {
 	const struct offsets tables[UNIT_COUNT] = {
@@ -125,7 +125,7 @@ static void a_unit_is_taken_out_with_its_own_strings(void **state)
 	check_units(2);
 }
 
-/* The error of making the package, or else of taking the second unit out. */
+/* The error of opening the package, or else of extracting the second unit. */
 static int error_of(const struct index *index, uint32_t string)
 {
 	struct split_package package = { 0 };
@@ -162,7 +162,7 @@ static void damage_costs_the_unit(void **state)
 	index = example(5);
 	index.hashes[2]++;
 	assert_int_equal(error_of(&index, 9), -ENOENT);
-	/* All slots are taken by others. */
+	/* Other ids use all slots. */
 	index = example(5);
 	for (int i = 0; i < SLOT_COUNT; i++)
 		index.rows[i] = 1;

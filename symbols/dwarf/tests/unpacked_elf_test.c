@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Copies of this very program, whose debug data objcopy has packed. */
+/* Copies of this program whose debug data objcopy has compressed. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,7 +15,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* cmocka has a macro of the name of a function in lib/base/error.h. */
+/* cmocka has a macro `fail`, which is also a function in lib/base/error.h. */
 #undef fail
 #include "lib/base/cleanup.h"
 #include "lib/base/text.h"
@@ -28,7 +28,7 @@
 static const char *const ways[] = { "zlib", "zlib-gnu", "zstd" };
 enum { WAY_COUNT = sizeof(ways) / sizeof(ways[0]) };
 
-/* This program with its debug data packed, as a file without a name. */
+/* This program with its debug data compressed, as an unnamed file. */
 static int open_packed(const char *way)
 {
 	char path[] = "/tmp/unpacked_elf_test.XXXXXX", command[256];
@@ -62,7 +62,10 @@ static bool is_one_of(const char *name, const char *const *names, size_t count)
 	return false;
 }
 
-/* That each section of debug data in @wanted is in @got, byte by byte; those that nothing reads are empty. */
+/*
+ * Asserts that each debug section of @wanted is in @got, byte by byte; sections that nobody reads
+ * are empty.
+ */
 static void expect_debug_data(const struct elf_image *wanted, const struct elf_image *got)
 {
 	static const char *const unread[] = {
@@ -90,7 +93,7 @@ static void expect_debug_data(const struct elf_image *wanted, const struct elf_i
 		assert_memory_equal(left.data, right.data, left.size);
 		read_count++;
 	}
-	/* .debug_info, _abbrev, _line and _str at least. */
+	/* At least .debug_info, _abbrev, _line and _str. */
 	assert_in_range(read_count, 4, 20);
 	assert_in_range(unread_count, 2, 7);
 }
@@ -118,7 +121,7 @@ static void what_comes_out_is_what_was_packed(void **state)
 	}
 }
 
-/* By which the common file of dwz is known, which distributions pack. */
+/* The build id identifies dwz's common file, which distributions compress. */
 static void the_build_id_is_kept(void **state)
 {
 	_cleanup_(close_fd) int packed_fd = open_packed("zlib"), fd = -1;
@@ -162,7 +165,7 @@ static void the_process_that_makes_ranges_reads_all_of_them(void **state)
 	}
 }
 
-/* An image with one section; its bytes are the builder's. */
+/* An image with one section; the builder owns its bytes. */
 static void build(struct elf_builder *builder, const char *name, const void *bytes, size_t size,
 		  struct elf_image *image)
 {
@@ -205,7 +208,7 @@ static void what_is_damaged_is_empty_and_what_is_huge_refused(void **state)
 	}
 }
 
-/* Damaged and huge, and of no interest; those whose names are like it are. */
+/* Damaged and huge sections that nobody reads; sections with similar names are read. */
 static void what_nothing_reads_is_empty_whatever_it_claims(void **state)
 {
 	static const struct {

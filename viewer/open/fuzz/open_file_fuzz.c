@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Profiles of any bytes: pprof, OTLP, folded stacks. All that is read can be handed on, and is as many samples as it
- * says; names have neither marks nor texts out of bounds.
+ * Profiles of any bytes: pprof, OTLP, folded stacks. All samples that are read can be reported, and
+ * their number is the announced one; marks and texts of names are within their limits.
  *
  * covers: open_pprof.c open_otlp.c open_folded.c opened_frame.c opened_identity.c opened_samples.c
  * covers: decode_budget.c
@@ -31,7 +31,7 @@ static void report(struct reporter *reporter, const struct sample_event *event)
 	assert(trace->frame_count <= OPENED_FRAMES_MAX);
 	assert(strlen(event->sample.process_comm) + strlen(event->sample.thread_comm) < 1024);
 	reported++;
-	/* What comes often is looked at once. */
+	/* Checks only the first ones: there may be many. */
 	if (reported > 1000)
 		return;
 	for (uint32_t i = 0; i < trace->frame_count; i++) {
@@ -42,7 +42,7 @@ static void report(struct reporter *reporter, const struct sample_event *event)
 	}
 }
 
-/* As if somebody had sent it. */
+/* Reads the bytes with the limits for received profiles. */
 static void open_received(const uint8_t *bytes, size_t count)
 {
 	struct opened_samples opened = {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Members, limits and damage of what is packed; the bytes are made by zlib. */
+/* Members, limits and damaged input; zlib makes the bytes. */
 #include "viewer/open/gunzip.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@ enum {
 	PACKED_BYTES = 1 << 16,
 };
 
-/* Appends a gzip member of @count zeros at @packed; the bytes that it takes. */
+/* Appends a gzip member of @count zeros at @packed; returns its size. */
 static size_t pack_zeros(unsigned char *packed, size_t count)
 {
 	z_stream stream = { .next_out = packed, .avail_out = PACKED_BYTES };
@@ -52,7 +52,7 @@ static void all_members_are_unpacked_up_to_the_limit(void **state)
 	free(content);
 }
 
-/* The second one is of two members, neither of which is too large. */
+/* The second input has two members, neither of which is too large by itself. */
 static void bombs_are_refused(void **state)
 {
 	static unsigned char packed[2 * PACKED_BYTES];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the outputs write is read again: the folded stacks of both are the same. */
+/* Reads back what the outputs write: the folded stacks of both are equal. */
 #include "viewer/open/open_file.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ static int setup(void **state)
 	return 0;
 }
 
-/* Interpreted functions, an inlined one among them, and code made at run time with a name. */
+/* Interpreted functions, one of them inlined, and code generated at run time with a name. */
 static void report_interpreted(struct fixture *f)
 {
 	REPORT(f, "java", 50, 3,
@@ -59,7 +59,7 @@ static void report_interpreted(struct fixture *f)
 		       .kind = FRAME_PYTHON, .function = "<module>", .file = "/srv/app.py" });
 }
 
-/* --- what is written --- */
+/* --- writing profiles --- */
 
 static char *folded_of(const struct sample_snapshot *snapshot, struct symbol_lookup *lookup,
 		       bool with_lines)
@@ -112,7 +112,7 @@ static char *otlp_of(struct fixture *f, size_t *bytes)
 	return text;
 }
 
-/* --- what is read --- */
+/* --- reading them back --- */
 
 static char *write_temporary(const void *bytes, size_t count)
 {
@@ -125,7 +125,7 @@ static char *write_temporary(const void *bytes, size_t count)
 	return path;
 }
 
-/* Opens the bytes as a file; the caller takes @opened down. */
+/* Opens the bytes as a file; the caller deinits @opened. */
 static void open_content(const void *bytes, size_t count, struct opened_samples *opened)
 {
 	char *path = write_temporary(bytes, count);
@@ -152,7 +152,7 @@ static char *folded_of_opened(struct opened_samples *opened, bool with_lines)
 	return text;
 }
 
-/* Opens what was written, and expects the folded stacks of it to be @folded. */
+/* Opens the bytes and asserts that their folded stacks are @folded. */
 static void assert_reads_as(const void *bytes, size_t count, bool with_lines, const char *folded)
 {
 	struct opened_samples opened;
@@ -199,7 +199,7 @@ static int compare_texts(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The lines without what is before the first `;`, in order: OTLP has no comm. */
+/* The sorted lines without the part before the first `;`: OTLP has no comm. */
 static char *without_comms(const char *folded)
 {
 	char *copy = strdup(folded), *rest = copy, *line, *lines[LINES_MAX], *text = NULL;
@@ -274,7 +274,7 @@ static void who_and_when_are_read(void **state)
 	assert_int_equal(sample->tid, 11);
 	assert_string_equal(sample->thread_comm, "thread");
 	assert_string_equal(sample->process->executable_path, "/opt/prog");
-	/* The fixture's samples are all of the clock's first moment. */
+	/* All samples of the fixture have clock time 0. */
 	assert_int_equal(opened.first_ns, 1700000000 * SECOND_NS);
 	opened_samples_free(&opened);
 }
@@ -296,7 +296,7 @@ static void a_profile_without_a_time_is_of_its_file_s(void **state)
 	opened_samples_free(&opened);
 }
 
-/* --- what others write --- */
+/* --- files of other tools --- */
 
 static void stacks_of_other_tools_are_read(void **state)
 {
@@ -324,7 +324,7 @@ static void more_samples_than_are_kept_are_scaled_down(void **state)
 	sample_store_destroy(store);
 }
 
-/* --- what is refused --- */
+/* --- refused files --- */
 
 static void assert_refused(const void *bytes, size_t count, const char *why)
 {
@@ -364,7 +364,7 @@ static void what_is_no_profile_is_refused(void **state)
 	assert_non_null(strstr(error_text(), "no regular file"));
 }
 
-/* Every cut of a file is refused, or has fewer samples, but nothing worse. */
+/* A truncated file is refused or has fewer samples, but nothing worse happens. */
 static void cut_files_are_refused(void **state)
 {
 	struct fixture *f = *state;
@@ -389,7 +389,7 @@ static void cut_files_are_refused(void **state)
 	free(file);
 }
 
-/* What gunzip_test.c asks of any limit, with that of files: a GiB is unpacked. */
+/* Like the test in gunzip_test.c, but with the limit for files: a GiB is decompressed. */
 static void bombs_are_refused(void **state)
 {
 	const size_t plain_bytes = (size_t)1100 << 20, step = 1 << 20;
@@ -415,7 +415,7 @@ static void bombs_are_refused(void **state)
 	free(packed);
 }
 
-/* A value in a value in a value ...: a resource's attribute of OTLP, 100,000 deep. */
+/* Nested values: an attribute of an OTLP resource, 100,000 levels deep. */
 static void nests_are_refused(void **state)
 {
 	enum { DEPTH = 100000, ROOM = 1 << 20 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a few bytes can cost, and what is no number of samples: messages that are written by hand. */
+/* The cost of a few bytes, and values that are not numbers of samples: hand-written messages. */
 #include "viewer/open/open_otlp.h"
 
 #include "lib/base/error.h"
@@ -60,14 +60,14 @@ static void put_text(struct byte_vector *to, uint32_t field, const char *text)
 	put_bytes(to, field, text, strlen(text));
 }
 
-/* And takes it down. */
+/* Appends the message and frees it. */
 static void put_message(struct byte_vector *to, uint32_t field, struct byte_vector *message)
 {
 	put_bytes(to, field, message->items, message->count);
 	byte_vector_deinit(message);
 }
 
-/* @count times @value, packed. */
+/* Appends @value @count times as a packed field. */
 static void put_many(struct byte_vector *to, uint32_t field, uint8_t value, size_t count)
 {
 	uint8_t *bytes = malloc(count + 1);
@@ -117,14 +117,14 @@ enum {
 	MAPPING_ATTRIBUTES = 5,
 };
 
-/* What is put together: a dictionary, a resource, and one profile. */
+/* A request that is being built: a dictionary, a resource, and one profile. */
 struct request {
 	struct byte_vector dictionary;
 	struct byte_vector resource;
 	struct byte_vector profile;
 };
 
-/* The texts are 0: "", 1: @text, and so on; each table has its own zeroth entry. */
+/* The texts are 0: "", 1: @text, and so on; each table has its zero entry. */
 static void begin(struct request *request, const char *const *texts, size_t count)
 {
 	*request = (struct request){ 0 };
@@ -137,7 +137,7 @@ static void begin(struct request *request, const char *const *texts, size_t coun
 	put_bytes(&request->dictionary, TABLE_STACKS, "", 0);
 }
 
-/* One of @stack, with @attribute if that is not 0, and @value. */
+/* Adds a sample of @stack, with @attribute unless it is 0, and with @value. */
 static void add_sample(struct request *request, uint8_t stack, uint8_t attribute, uint64_t value)
 {
 	struct byte_vector sample = { 0 };
@@ -151,7 +151,10 @@ static void add_sample(struct request *request, uint8_t stack, uint8_t attribute
 	put_message(&request->profile, PROFILE_SAMPLES, &sample);
 }
 
-/* A location, number 1, with @attributes attributes and @lines lines, and a stack of it @references times. */
+/*
+ * Adds location 1 with @attributes attributes and @lines lines, and a stack that has it @references
+ * times.
+ */
 static void add_stack(struct request *request, size_t attributes, size_t lines, size_t references)
 {
 	struct byte_vector location = { 0 }, stack = { 0 };
@@ -177,7 +180,7 @@ static void set_type(struct request *request, uint32_t field, uint64_t unit)
 	put_message(&request->profile, field, &type);
 }
 
-/* Opens it, and takes it down. */
+/* Opens the request, and frees it. */
 static int open_request(struct request *request, struct opened_samples *opened)
 {
 	struct byte_vector bytes = { 0 }, scope = { 0 }, resources = { 0 };
@@ -212,7 +215,7 @@ static void a_location_is_read_once_however_often_stacks_refer_to_it(void **stat
 
 	(void)state;
 	begin(&request, texts, 1);
-	/* Attribute 1 has the first text for its key. */
+	/* The key of attribute 1 is the first text. */
 	{
 		struct byte_vector attribute = { 0 }, value = { 0 };
 
@@ -221,7 +224,7 @@ static void a_location_is_read_once_however_often_stacks_refer_to_it(void **stat
 		put_message(&attribute, ATTRIBUTE_VALUE, &value);
 		put_message(&request.dictionary, TABLE_ATTRIBUTES, &attribute);
 	}
-	/* 4096 references to 1,000,000 attributes: minutes, if each were walked. */
+	/* 4096 references to 1,000,000 attributes would take minutes if each were walked. */
 	add_stack(&request, 1000000, 0, 10000);
 	add_sample(&request, 1, 0, 1);
 	before = cpu_seconds();
@@ -242,7 +245,7 @@ static void equal_stacks_are_not_made_again_and_again(void **state)
 
 	(void)state;
 	begin(&request, NULL, 0);
-	/* 4096 frames for 1 byte. */
+	/* 4096 frames from 1 byte. */
 	add_stack(&request, 0, 5000, 1);
 	for (int i = 0; i < 200; i++) {
 		put_bytes(&request.dictionary, TABLE_STACKS, "\x0a\1\1", 3);
@@ -250,11 +253,11 @@ static void equal_stacks_are_not_made_again_and_again(void **state)
 			add_sample(&request, 2 + i % 100, 0, 1);
 	}
 	assert_int_equal(open_request(&request, &opened), 0);
-	/* They are one. */
+	/* All stacks are equal and share one trace. */
 	assert_int_equal(interner_count(&opened.table.traces), 1);
 	opened_samples_free(&opened);
 
-	/* And what it takes to make them is bounded. */
+	/* The work to make them is limited too. */
 	opened = receiving;
 	begin(&request, NULL, 0);
 	add_stack(&request, 0, 5000, 1);
@@ -268,7 +271,7 @@ static void equal_stacks_are_not_made_again_and_again(void **state)
 	opened_samples_free(&opened);
 }
 
-/* A few long names, of which each stack has thousands: what is kept of a stack is short. */
+/* A few long names, with thousands in each stack; little is kept of a stack. */
 static void stacks_of_long_names_cost_what_they_take_time(void **state)
 {
 	enum { NAMES = 15, STACKS = 2000, NAME_BYTES = 4096 };
@@ -311,7 +314,7 @@ static void stacks_of_long_names_cost_what_they_take_time(void **state)
 	opened_samples_free(&opened);
 }
 
-/* Samples without a value; each has another number, whose key is the first text. */
+/* Samples without a value; each has a different number, whose key is the first text. */
 static void add_distinct_samples(struct request *request, int count)
 {
 	for (int i = 0; i < count; i++) {
@@ -327,7 +330,9 @@ static void add_distinct_samples(struct request *request, int count)
 	}
 }
 
-/* A resource with all the texts that are copied for each process, and samples of @pids of them. */
+/*
+ * A resource with all the texts that are copied for each process, and samples of @pids processes.
+ */
 static void add_processes(struct request *request, int pids)
 {
 	static const char *const keys[] = {
@@ -383,7 +388,7 @@ static void processes_over_the_limit_are_left_out(void **state)
 	(void)state;
 	begin(&request, texts, 1);
 	add_distinct_samples(&request, OPENED_PROCESSES_MAX + 1);
-	/* The first process once more, in another sample: it is known. */
+	/* The first process again in another sample: it is known. */
 	put_number(&sample, SAMPLE_STACK, 1);
 	put_bytes(&sample, SAMPLE_ATTRIBUTES, "\1", 1);
 	add_stack(&request, 0, 1, 1);
@@ -491,7 +496,7 @@ static void what_is_no_number_of_samples_is_left_out(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++) {
-		/* A file that is opened is shown, whatever is in it. */
+		/* An opened file is shown, whatever is in it. */
 		for (int is_file = 0; is_file < 2; is_file++) {
 			struct opened_samples opened = receiving;
 			struct request request;
@@ -533,7 +538,7 @@ static void more_samples_than_may_be_are_refused(void **state)
 	opened_samples_free(&opened);
 }
 
-/* A message that comes again is merged into the one before: what that has is copied each time. */
+/* A repeated message is merged into the previous one, whose contents are copied each time. */
 static void what_is_merged_again_and_again_is_refused(void **state)
 {
 	enum { TIMES = 512 << 10 };
@@ -547,7 +552,7 @@ static void what_is_merged_again_and_again_is_refused(void **state)
 	for (int i = 0; i < TIMES; i++)
 		put(&bytes, one, sizeof(one));
 	assert_int_equal(open_otlp(bytes.items, bytes.count, ROOM, &opened), -EBADMSG);
-	/* All of it takes minutes. */
+	/* Merging everything would take minutes. */
 	assert_true(cpu_seconds() - start < 10);
 	byte_vector_deinit(&bytes);
 	opened_samples_free(&opened);

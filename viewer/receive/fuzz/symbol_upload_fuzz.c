@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Requests to upload symbols of any bytes: what is read of one lies within it, and is read again from what it is
- * packed as.
+ * Upload requests of any bytes: the fields of a decoded piece are inside the request, and encoding
+ * and decoding gives the same piece.
  *
  * covers: symbol_upload.c
  */

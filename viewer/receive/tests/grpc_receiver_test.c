@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The receiver, called by the agent's own transport and by clients of gRPC's that do what they should not. */
+/* Calls the receiver with the agent's own transport, and with misbehaving gRPC clients. */
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
@@ -27,7 +27,7 @@
 
 enum { REQUEST_MAX_BYTES = 1 << 20 };
 
-/* What came; written by the receiver's thread before it answers. */
+/* The received data; written by the receiver's thread before it answers. */
 struct taken {
 	uint32_t admitted;
 	uint32_t count;
@@ -35,7 +35,7 @@ struct taken {
 	size_t bytes;
 	uint8_t first;
 	uint8_t last;
-	/* How it is answered. */
+	/* The answer. */
 	enum rpc_status status;
 	const char *warning;
 };
@@ -182,7 +182,7 @@ static void a_warning_comes_back_with_success(void **state)
 	grpc_receiver_destroy(receiver);
 }
 
-/* The connection stays open meanwhile. */
+/* The connection stays open during the stop. */
 static void it_stops_at_once_and_takes_no_more(void **state)
 {
 	struct taken taken = { 0 };
@@ -217,7 +217,10 @@ static int connect_to(const struct grpc_receiver *receiver)
 	return fd;
 }
 
-/* Opens connections until there are @count or nobody has a descriptor any more, and closes them when they were ended. */
+/*
+ * Opens connections until there are @count or descriptors run out, and closes them after the server
+ * has ended them.
+ */
 static void flood(const struct grpc_receiver *receiver, size_t count)
 {
 	const struct timespec while_it_accepts = { .tv_nsec = 200000 };
@@ -232,7 +235,7 @@ static void flood(const struct grpc_receiver *receiver, size_t count)
 	}
 	assert_true(opened > 10);
 	polled.fd = fds[0];
-	/* The C core greets each one; it is the end that counts. */
+	/* The C core greets each connection first; only its end counts. */
 	do
 		assert_int_equal(poll(&polled, 1, 60000), 1);
 	while (read(fds[0], &byte, 1) > 0);
@@ -256,7 +259,7 @@ static void a_flood_of_connections_passes(void **state)
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	small = (struct rlimit){ .rlim_cur = (rlim_t)fd + 60, .rlim_max = limit.rlim_max };
 	for (int i = 0; i < 2; i++) {
-		/* No descriptor is left; then there are more than may be. */
+		/* First the descriptors run out; then there are too many connections. */
 		if (!i)
 			setrlimit(RLIMIT_NOFILE, &small);
 		flood(receiver, i ? 2200 : 100);
@@ -275,7 +278,7 @@ static void a_flood_of_connections_passes(void **state)
 
 static void what_is_too_large_is_refused(void **state)
 {
-	/* Packed it has 64 KiB. */
+	/* 64 KiB when compressed. */
 	size_t count = 64 << 20;
 	uint8_t *bytes = calloc(1, count);
 	struct taken taken = { 0 };

@@ -16,7 +16,7 @@
 static const uint8_t build_id[] = { 1, 2, 3 };
 static const struct file_id file_id = { { 7, 8, 9 } };
 
-/* What came, by value; and the answer to it. */
+/* The received piece, by value, and the answer to it. */
 struct taker {
 	int answer;
 	int calls;
@@ -45,7 +45,7 @@ static int take(void *context, const struct upload_piece *piece)
 	return taker->answer;
 }
 
-/* A piece of @count bytes, there and back. */
+/* Encodes and decodes a piece of @count bytes. */
 static int pass(struct upload_piece piece, size_t count, struct taker *taker)
 {
 	uint8_t *bytes = malloc(count + 1);
@@ -108,7 +108,7 @@ static void what_the_taker_says_is_the_result(void **state)
 
 static void a_file_id_of_another_length_is_refused(void **state)
 {
-	/* Field 3, three bytes. */
+	/* Field 3 with three bytes. */
 	static const uint8_t request[] = { 0x1a, 3, 7, 8, 9 };
 	struct taker taker = { 0 };
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-/* What main.go calls, and what calls it. */
+/* Functions that main.go calls, and that call main.go. */
 #include "_cgo_export.h"
 
-/* On arm64 Go has its g in x28, and C what it likes. */
+/* On arm64 Go keeps its g in x28, which C may use freely. */
 #ifdef __aarch64__
 #define USE_REGISTER_OF_G() __asm__ volatile("mov x28, #1" ::: "x28")
 #else
