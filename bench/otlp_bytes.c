@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What requests weigh: for the files with the bytes of an ExportProfilesServiceRequest each, one
- * JSON object with their samples, their bytes, the bytes after gzip as gRPC does it, and with
- * -attributes for each attribute key the bytes after gzip without it (samples that differ in
- * nothing else are then one).
+ * Measures the size of requests. Each FILE has the bytes of an ExportProfilesServiceRequest. Prints one
+ * JSON object with their samples, their bytes, and the bytes after gzip as gRPC does it. With
+ * -attributes it also has for each attribute key the bytes after gzip without that attribute, where
+ * samples that differ in nothing else are merged.
  *
  *	otlp_bytes [-attributes] FILE...
  */

@@ -99,7 +99,7 @@ static int find_areas(const struct elf_image *image, const struct unwind_input *
 	return error;
 }
 
-/* What FDEs leave of the areas, in ascending order, each gap within one area. */
+/* Finds the parts of the areas without FDE, in ascending order, each gap within one area. */
 static int find_gaps(const struct fde_table *table, const struct area_vector *areas,
 		     struct area_vector *gaps)
 {

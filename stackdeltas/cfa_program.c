@@ -83,7 +83,7 @@ static void restore_register(struct cfa_program *program, uint64_t number)
 
 	if (!followed)
 		return;
-	/* The same place in the initial state. */
+	/* The same value in the initial state. */
 	*followed = *(const struct cfa_value *)((const char *)&program->defaults->initial +
 						((char *)followed - (char *)&program->state));
 }
@@ -221,7 +221,7 @@ static int run_extended(struct cfa_program *program, uint8_t opcode)
 		break;
 	}
 
-	/* What is left sets the rule of a register. */
+	/* All other opcodes set the rule of a register. */
 	number = byte_reader_uleb128(reader);
 	switch (opcode) {
 	case DW_CFA_offset_extended:

@@ -21,9 +21,9 @@ enum {
 	X86_UCONTEXT_RIP = 168,
 	X86_UCONTEXT_RBX = 128,
 	/*
-	 * What libgcc's __morestack says of itself: its CFA is rbp + 24, where rbp was saved below two
-	 * return addresses, its own and that of its caller's caller, which it stands for. Its callee
-	 * runs on another stack.
+	 * CFA offset in libgcc's __morestack: its CFA is rbp + 24. There rbp was saved below two return
+	 * addresses, its own and that of its caller, whose frame it represents. Its callee runs on
+	 * another stack.
 	 */
 	X86_MORESTACK_CFA = 24,
 };
@@ -113,7 +113,7 @@ static enum delta_problem set_cfa(const struct cfa_rule_context *context,
 	return DELTA_PROBLEM_CFA_EXPRESSION;
 }
 
-/* A place that an expression gives: relative to the CFA, if need be by way of its register. */
+/* A location from an expression: relative to the CFA, or to the CFA's register. */
 static bool set_saved_expression(const struct cfa_rule_context *context,
 				 const struct cfa_state *state, const struct cfa_value *value,
 				 const struct unwind_rule *rule, uint8_t *kind, int64_t *offset)
@@ -136,7 +136,7 @@ static bool set_saved_expression(const struct cfa_rule_context *context,
 	return is_fp(context, expression.number);
 }
 
-/* A place too far from the CFA for the field can be near the register that the CFA comes from. */
+/* A location whose offset from the CFA does not fit the field may fit as an offset from the CFA's register. */
 static bool reach_from_register(const struct cfa_rule_context *context,
 				const struct cfa_state *state, const struct unwind_rule *rule,
 				uint8_t *kind, int64_t *offset)
@@ -223,8 +223,8 @@ static bool is_stack_pointer_cfa(const struct cfa_value *value)
 }
 
 /*
- * Where the caller's rbx is. A place that the field can't say is one that few functions have, and
- * none that calls the few whose CFA rbx is.
+ * Location of the caller's rbx. Few functions have one that does not fit the field, and none of these
+ * calls one of the few functions whose CFA is in rbx.
  */
 static uint8_t rbx_slot(const struct cfa_rule_context *context, const struct cfa_state *state,
 			const struct unwind_rule *rule)

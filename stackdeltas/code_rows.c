@@ -7,12 +7,12 @@
 
 #include "lib/base/error.h"
 
-/* What the analysis tells its rows to. */
+/* The receiver of the analysis's rows. */
 struct collector {
 	struct code_rows *rows;
 	struct delta_builder *builder;
 	const struct code_bytes_vector *ranges;
-	/* The range that the last row lay in. */
+	/* The range of the last row. */
 	size_t range;
 };
 

@@ -40,7 +40,7 @@ struct file_header {
 	uint32_t row_count;
 	uint32_t rule_count;
 	uint32_t reserved;
-	/* Of the three arrays, then of the header up to here. */
+	/* Hashes of the three arrays; hash of the header up to here. */
 	struct hash128 array_hashes[3];
 	struct hash128 header_hash;
 };

@@ -23,19 +23,19 @@
 #include "stackdeltas/plain_program.h"
 
 enum {
-	/* What compilers need for the densest rows; memory that is not needed is never touched. */
+	/* Bytes of .eh_frame per row where rows are densest; memory that is not needed is never touched. */
 	EXPECTED_BYTES_PER_ROW = 5,
-	/* Of code at an entry point without FDE; glibc's _start and _dl_start_user have 61. */
+	/* Limit of the code at an entry point without FDE; glibc's _start and _dl_start_user have 61 bytes. */
 	ENTRY_MAX_BYTES = 64,
 	/* Offset in a PLT stub of 16 bytes from which on a number has been pushed. */
 	PLT_PUSHED_FROM = 11,
 };
 
-/* What is known of addresses without FDE. */
+/* The rule of addresses without FDE. */
 struct gap_rule {
 	uint64_t start;
 	uint64_t end;
-	/* Only where no FDE stands between an address and the start. */
+	/* The rule is only for addresses with no FDE between them and the start. */
 	bool ends_at_fde;
 	struct unwind_rule rule;
 };
@@ -320,7 +320,7 @@ static int add_all(struct extraction *extraction)
 	return 0;
 }
 
-/* Of FDEs that start at one address, the first counts (see add_all()). */
+/* If several FDEs start at one address, the first is used (see add_all()). */
 static uint64_t find_fde_end(const struct fde_table *table)
 {
 	size_t last = table->fdes.count - 1;

@@ -16,7 +16,7 @@
 
 enum {
 	NO_CIE = UINT32_MAX,
-	/* Of the smallest that are usual. More memory than is needed is never touched. */
+	/* Size of the smallest usual FDEs. Memory that is not needed is never touched. */
 	EXPECTED_BYTES_PER_FDE = 32,
 	/* Above every offset in a section. */
 	SECTION_KEY_SHIFT = 56,
@@ -30,7 +30,7 @@ enum {
 	RADIX_PASSES = 3,
 };
 
-/* What the pass remembers from one FDE to the next. */
+/* State of the pass over the FDEs. */
 struct fde_scan {
 	struct fde_table *table;
 	const struct unwind_input *input;
@@ -132,7 +132,7 @@ static int add_fde(struct fde_scan *scan, const struct eh_frame_entry *entry)
 	struct fde fde;
 	int error;
 
-	/* Of another place than any section can be, and it would be taken for that of another one. */
+	/* An offset beyond the section has no CIE, and as a key it could be that of another section's CIE. */
 	error = entry->cie_offset < scan->frame.size ?
 			find_cie(scan, entry->cie_offset, &record.cie) :
 			0;
@@ -176,7 +176,7 @@ static int read_entries(struct fde_scan *scan)
 		if (error)
 			return error;
 	}
-	/* What stands behind a broken length is lost, what stands before it is good. */
+	/* Entries behind an invalid length are lost, those before it are good. */
 	if (found < 0)
 		delta_report_problem(scan->report, 0, DELTA_PROBLEM_BAD_FDE);
 	return 0;
@@ -190,7 +190,7 @@ static bool is_sorted(const struct fde_record_vector *fdes)
 	return true;
 }
 
-/* What is sorted in the place of a record: its start in the high half, its index in the low one. */
+/* Records are sorted by keys: the start in the high half, the index of the record in the low half. */
 static uint32_t radix_digit(uint64_t key, int pass)
 {
 	return key >> (32 + pass * RADIX_BITS) & (RADIX_BUCKETS - 1);
@@ -249,7 +249,7 @@ static int sort_fdes(struct fde_record_vector *fdes)
 	return 0;
 }
 
-/* What @added has for addresses that @fdes, the better source, leaves; both are sorted. */
+/* Adds the FDEs of @added for addresses that @fdes, the better source, does not cover; both are sorted. */
 static int merge_fdes(struct fde_record_vector *fdes, const struct fde_record_vector *added)
 {
 	struct fde_record_vector merged = { 0 };
@@ -264,7 +264,7 @@ static int merge_fdes(struct fde_record_vector *fdes, const struct fde_record_ve
 		for (; next < fdes->count && fdes->items[next].start <= record.start; next++) {
 			const struct fde_record *better = &fdes->items[next];
 
-			/* Of those that start at one address, the first counts. */
+			/* If several start at one address, the first is used. */
 			if (better->start != last_start)
 				covered_end = (uint64_t)better->start + better->length;
 			last_start = better->start;

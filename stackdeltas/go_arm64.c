@@ -171,7 +171,7 @@ static uint32_t find_saved(uint64_t address, const uint8_t *code, size_t bytes,
 			break;
 	if (at >= bytes)
 		return 0;
-	/* What the load reads stays there. */
+	/* The slot has the values up to the load that reads them. */
 	parts[0] = (struct go_arm64_part){
 		.start = address + stored + ARM64_INSTRUCTION_BYTES,
 		.end = address + at + ARM64_INSTRUCTION_BYTES,

@@ -39,7 +39,7 @@ struct row_writer {
 	/* Rows lie in here; start is above the last one. */
 	uint64_t start;
 	uint64_t end;
-	/* Of the functions that were read. */
+	/* End of the functions that were read. */
 	uint64_t covered_end;
 };
 
@@ -110,7 +110,7 @@ void go_code_destroy(struct go_code *code)
 	free(code);
 }
 
-/* Of what lies in the writer's range. A file that changes while it is read puts no row before another. */
+/* Adds the part of the row in the writer's range. Rows stay in order even if the file changes while it is read. */
 static int add_row(struct row_writer *writer, uint64_t start, uint64_t end,
 		   const struct unwind_rule *rule)
 {
@@ -180,7 +180,7 @@ static bool moves_or_sets_sp(const struct x86_instruction *instruction)
 	       (instruction->kind == X86_ADD && instruction->reg == X86_RSP);
 }
 
-/* What is done to the stack pointer first, and then, in a function with a part of its own. */
+/* Finds the first and the second change of the stack pointer, in a function with a part of its own. */
 static bool find_ends(uint32_t role, const uint8_t *code, size_t bytes, size_t *from, size_t *to)
 {
 	*to = *from;
@@ -242,7 +242,7 @@ static bool has_parts(uint16_t machine, uint32_t role)
 		role == GO_SWITCH_ASMCGOCALL);
 }
 
-/* Of [value->start, value->end) only what lies in a part has the rule of the role. */
+/* Only the addresses of [value->start, value->end) that are in a part get the rule of the role. */
 static int add_parted_rows(struct row_writer *writer, const struct known_function *known,
 			   const struct go_value *value)
 {

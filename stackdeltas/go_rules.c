@@ -13,7 +13,7 @@ enum {
 	X86_RDX = 1,
 	X86_R12 = 12,
 	ARM64_X2 = 2,
-	/* Of asyncPreempt() on its last instructions: it has popped what is above its frame, too. */
+	/* Frame size of asyncPreempt() on its last instructions: it has popped the words above its frame, too. */
 	ARM64_INJECTED_BYTES = -16,
 	/* crosscall2 keeps it below its return address and, from 1.21 on, below a copy of it. */
 	C_FRAME_POINTER_OFFSET = -16,
@@ -61,7 +61,7 @@ static const struct named_role roles[] = {
 	{ "runtime.callCgoSigaction", GO_ROLE_ALIGNS, true },
 	{ "runtime.callCgoMmap", GO_ROLE_ALIGNS, true },
 	{ "runtime.callCgoMunmap", GO_ROLE_ALIGNS, true },
-	/* Of -race, -msan, -asan and for libFuzzer. */
+	/* Functions of -race, -msan, -asan and for libFuzzer. */
 	{ "racecall", GO_ROLE_LEAVES, false },
 	{ "msancall", GO_ROLE_LEAVES, false },
 	{ "asancall", GO_ROLE_LEAVES, false },

@@ -10,14 +10,14 @@
 #include "stackdeltas/fde_table.h"
 
 enum {
-	/* Of functions that are read; swapcontext has 260, and 600 with shadow stacks. */
+	/* Limits of the functions that are read; swapcontext has 260 bytes, and 600 with shadow stacks. */
 	SWITCH_MIN_BYTES = 200,
 	SWITCH_MAX_BYTES = 1024,
-	/* From the load of the stack pointer to the push, and a few instructions more. */
+	/* Limit of the code from the load of the stack pointer to the push; it is a few instructions shorter. */
 	SWITCH_MAX_DISTANCE = 64,
-	/* What is read in front of the child. */
+	/* Size of the code that is read in front of the child. */
 	CLONE_END_BYTES = 64,
-	/* Between the FDEs of parent and child. */
+	/* Limit of the gap between the FDEs of parent and child. */
 	CLONE_MAX_DISTANCE = 16,
 	/* FDEs are padded to pointers. */
 	FDE_ALIGNMENT = 8,

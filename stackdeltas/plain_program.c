@@ -226,7 +226,7 @@ int plain_programs_run(struct plain_programs *programs, const struct cfa_default
 			continue;
 		} else if ((byte & ~OPERAND_MASK) == DW_CFA_offset) {
 			number = *at++;
-			/* Of one byte, and not at the CFA itself. */
+			/* The number must have one byte, and the slot must not be at the CFA itself. */
 			if (!number || number >= NUMBER_GOES_ON || operand == stack_pointer)
 				return 0;
 			mask = programs->slot_masks[operand];

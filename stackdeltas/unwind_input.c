@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What unwinding needs of an ELF file, found by section or by segment. */
+/* The parts of an ELF file that unwinding needs, found by section or by segment. */
 #include "stackdeltas/unwind_input.h"
 
 #include <elf.h>
@@ -304,7 +304,7 @@ static int read_input(const struct elf_image *image, struct unwind_input *input)
 	if (!input->segment_count)
 		return fail(-ENOENT, "no executable segment");
 	error = read_eh_frame(image, input, &bytes);
-	/* What is damaged here may be said elsewhere. */
+	/* If it is damaged, other sources may still describe the code. */
 	if (error == -ENOMEM || error == -E2BIG)
 		return error;
 	input->eh_frame_error = error;

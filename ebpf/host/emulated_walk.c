@@ -12,7 +12,7 @@
 #include "build/ebpf/language_steps.h"
 #include "ebpf/native_step.bpf.h"
 
-/* Of the walk that this thread is in. */
+/* The memory of this thread's walk. */
 static __thread const struct emulated_memory *current_memory;
 
 void *bpf_map_lookup_elem(void *map, const void *key)

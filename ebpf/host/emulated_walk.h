@@ -37,11 +37,11 @@ struct emulated_memory {
 	int (*find_area)(void *context, uint64_t address, struct vm_area_struct *area);
 };
 
-/** From where the walk starts. */
+/** The start of a walk. */
 struct emulated_start {
 	/** By DWARF number, as in struct first_sample. */
 	uint64_t registers[REGISTER_COUNT_MAX];
-	/** Of the first frame: FRAME_RETURN_ADDRESS also where pc is behind a system call instruction. */
+	/** Flags of the first frame: FRAME_RETURN_ADDRESS also where pc is behind a system call instruction. */
 	uint8_t frame_flags;
 	/** enum first_unknown; 0: all registers are known, as those of a leaf. */
 	uint8_t unknown;
@@ -52,7 +52,7 @@ struct emulated_start {
 	uint64_t uprobe_task;
 	/** The process's runtime table; 0: it has none. */
 	uint32_t runtime_cell;
-	/** Of the thread, for interpreters: fs base, tpidr_el0. */
+	/** The thread pointer, for interpreters: fs base, tpidr_el0. */
 	uint64_t thread_pointer;
 };
 
@@ -65,11 +65,11 @@ struct emulated_trace {
 	uint64_t unknown_address;
 	uint32_t word_count;
 	uint64_t words[TRACE_MAX_WORDS];
-	/** Of each word: where its frame is in the process; of interpreted ones, the native frame. */
+	/** For each word the pc of its frame in the process; for interpreted frames that of the native frame. */
 	uint64_t pcs[TRACE_MAX_WORDS];
 };
 
-/** The machine that is emulated, which the walk's registers must be of: EM_... of <elf.h>. */
+/** Returns the emulated machine, to which the walk's registers must belong: EM_... of <elf.h>. */
 uint16_t emulated_machine(void);
 
 /** The stack pointer where the walk starts. */

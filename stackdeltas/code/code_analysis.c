@@ -106,7 +106,7 @@ static int add_rows(struct analysis *analysis, const struct code_flow *flow)
 static int analyse_piece(struct analysis *analysis, const struct code_piece *piece)
 {
 	const struct code_analysis_input *input = analysis->input;
-	/* Of no starts at all, nothing may be added to the pointer. */
+	/* Without any starts the pointer may be NULL, to which nothing may be added. */
 	const uint64_t *starts = input->start_count ? input->starts + analysis->next_start : NULL;
 	struct code_flow flow;
 	size_t count = 0;
@@ -121,7 +121,7 @@ static int analyse_piece(struct analysis *analysis, const struct code_piece *pie
 	for (size_t i = 0; i < flow.functions.count; i++) {
 		bool is_believed = code_function_is_believed(&flow.functions.items[i]);
 
-		/* What is neither known nor believed need not be a function. */
+		/* Code that is neither a known start nor verified may not be a function. */
 		analysis->statistics.believed_count += is_believed;
 		analysis->statistics.function_count += is_believed ||
 						       flow.functions.items[i].is_known;

@@ -42,12 +42,12 @@ struct walk {
 	uint32_t function;
 	uint32_t region;
 	uint32_t offset;
-	/* Nothing but no-ops since a call came back. */
+	/* Only no-ops since a call returned. */
 	bool is_after_call;
-	/* What the call led to; CODE_NO_CALLEE if not known. */
+	/* The callee; CODE_NO_CALLEE if it is not known. */
 	uint32_t callee;
 	bool sp_was_compared;
-	/* Where a new thread begins. */
+	/* Offset at which a new thread starts. */
 	uint32_t child;
 };
 
@@ -347,7 +347,7 @@ static uint32_t add_region(struct code_flow *flow, uint32_t caller, uint32_t cal
 	return region;
 }
 
-/* What begins behind a call of @step. */
+/* Follows a call of @step: begins the paths of the callee and behind the call. */
 static void call(struct code_flow *flow, struct walk *walk, const struct code_step *step)
 {
 	int64_t target = walk->offset + step->target;
@@ -428,7 +428,7 @@ static bool system_call(struct code_flow *flow, struct walk *walk)
 	}
 }
 
-/* What follows from the flow of @step. False if the path goes no further in this block. */
+/* Follows the control flow of @step. False if the path ends in this block. */
 static bool follow(struct code_flow *flow, struct walk *walk, const struct code_step *step)
 {
 	switch (step->flow) {
@@ -606,7 +606,7 @@ static void walk_all(struct code_flow *flow, uint64_t entry)
 	     offset = code_marks_next_leader(marks, offset + 1))
 		if (marks->marks[offset] & CODE_MARK_START)
 			walk_function(flow, offset, true, flow->piece->address + offset == entry);
-	/* What is called by pointer only, such as a main() that does not return. */
+	/* Functions that are called only by pointer, such as a main() that does not return. */
 	for (offset = code_marks_next_leader(marks, 0); offset < size;
 	     offset = code_marks_next_leader(marks, offset + 1))
 		if (marks->marks[offset] & CODE_MARK_TAKEN && is_unreached_end(flow, offset))
@@ -618,8 +618,8 @@ static void walk_all(struct code_flow *flow, uint64_t entry)
 }
 
 /*
- * What was found behind calls that do not come back tells nothing of a function that is left
- * elsewhere as it should be.
+ * Evidence behind calls that do not return is no evidence against a function that has a good exit
+ * elsewhere.
  */
 static void settle_doubts(struct code_flow *flow)
 {
@@ -633,7 +633,7 @@ static void settle_doubts(struct code_flow *flow)
 	}
 }
 
-/* What calls come back from, by what all paths have shown. */
+/* Decides from which callees calls return, by the results of all paths. */
 static int prove_regions(struct code_flow *flow)
 {
 	int error = 0;

@@ -14,9 +14,9 @@ enum {
 	/* From the CFA. */
 	RA_SLOT = -8,
 	FP_SLOT = -16,
-	/* Of the two instructions by which the return address comes from the thread to the stack. */
+	/* Size of the two instructions that copy the return address from the thread structure to the stack. */
 	X86_RETURN_BYTES = 11,
-	/* All registers, those of vectors as well, are saved by less. */
+	/* Limit of the code that saves all registers, vector registers included. */
 	MAX_SAVING_BYTES = 2048,
 	/* arm64's register of the thread. */
 	ARM64_THREAD = 28,
@@ -83,7 +83,7 @@ static bool is_word_at(const struct arm64_instruction *instruction, uint8_t base
 }
 
 /*
- * How many bytes at @offset bring the return address from the thread to the stack, and its @place there; 0: they
+ * Size of the code at @offset that copies the return address from the thread to the stack, and its @place there; 0: they
  * do something else.
  */
 static uint32_t return_from_thread(const struct code_piece *piece, uint32_t offset, int32_t *place)
@@ -191,7 +191,7 @@ bool code_hotspot_proves(const struct code_piece *piece, bool is_known,
 	return piece->is_hotspot && is_known && !is_anew(state);
 }
 
-/* What a stub stores where the return address was is where its caller goes on. */
+/* A value that a stub stores in the slot of the return address is its new return address. */
 static void keep_return(const struct code_state *last, struct code_state *state)
 {
 	bool is_given_back = state->sp.kind == CODE_FROM_CFA && state->sp.offset > last->ra_slot;

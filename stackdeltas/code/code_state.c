@@ -9,9 +9,9 @@
 
 enum {
 	WORD_BYTES = 8,
-	/* Of unwind_rule.rbx_slot. */
+	/* Limit of unwind_rule.rbx_slot. */
 	RBX_SLOT_MAX = RBX_LOST - 1,
-	/* Of the stack on which a continuation is entered. */
+	/* Alignment of the stack on which a continuation is entered. */
 	ENTRY_ALIGNMENT = 16,
 };
 
@@ -94,7 +94,7 @@ void code_state_move_sp(struct code_state *state, struct code_value sp)
 	state->sp = sp;
 	if (sp.kind == CODE_UNKNOWN)
 		return;
-	/* From a frame of another base all below the new place is given back. */
+	/* If the frame has another base, everything below the new address is popped. */
 	if (old.kind != sp.kind)
 		old = (struct code_value){ sp.kind, -CODE_MAX_OFFSET };
 	if (state->fp_slot.kind == sp.kind && state->fp_slot.offset >= old.offset &&
@@ -164,7 +164,7 @@ void code_state_set(struct code_state *state, uint16_t machine, uint8_t number,
 	}
 }
 
-/* Forgets what was stored in the word at @place. */
+/* Forgets the value that was stored at location @place. */
 static void overwrite(struct code_state *state, struct code_value place)
 {
 	if (code_value_equal(state->fp_slot, place))

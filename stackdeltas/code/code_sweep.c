@@ -91,7 +91,7 @@ static bool find_target(const struct code_piece *piece, uint32_t offset,
 	return true;
 }
 
-/* What linkers and assemblers fill up with: no-ops, int3, udf, zeros. */
+/* True for the padding of linkers and assemblers: no-ops, int3, udf, zeros. */
 static bool is_padding(const struct code_piece *piece, uint32_t offset, struct code_step *step)
 {
 	if (step->flow == CODE_FLOW_NOP || step->flow == CODE_FLOW_STOP)

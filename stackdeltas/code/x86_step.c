@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What instructions of x86-64 do to a state. */
+/* The effects of x86-64 instructions on a state. */
 #include "stackdeltas/code/x86_step.h"
 
 #include <elf.h>
@@ -53,7 +53,7 @@ static void push(struct code_state *state, uint8_t reg)
 	struct code_value place = code_value_add(state->sp, -WORD_BYTES);
 
 	code_state_move_sp(state, place);
-	/* What is not a register overwrites all the same: rsp stands for it, being never saved. */
+	/* A push of something else than a register overwrites the slot too. rsp is used for it, since it is never saved. */
 	code_state_store(state, EM_X86_64, dwarf_numbers[reg == X86_NO_REGISTER ? X86_RSP : reg],
 			 place);
 }

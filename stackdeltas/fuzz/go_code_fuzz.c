@@ -142,7 +142,7 @@ static bool damage(struct made_go *go, struct byte_reader *reader, int count_max
 	return is_damaged;
 }
 
-/* Of an undamaged table: where the frame is known, for functions that are like any. */
+/* Checks an undamaged table: ordinary functions have rules where their frame is known. */
 static void check_functions(const struct made *made, const struct stack_deltas *deltas)
 {
 	uint32_t quantum = made_go_quantum(&made->go);

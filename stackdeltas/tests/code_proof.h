@@ -4,7 +4,7 @@
  * are executed in a made-up frame, from the address in question to the function's end, or from its
  * entry to that address. It shares no code with the analysis but the flow of instructions.
  *
- * What it does not know gets a random value, so that it can fail to prove a rule, and not prove a
+ * An unknown value is replaced by a random one, so that it can fail to prove a rule, but not prove a
  * wrong one.
  */
 #ifndef STACKDELTAS_TESTS_CODE_PROOF_H
@@ -142,7 +142,7 @@ static bool proof_access(struct emulation *emulation, uint32_t word)
 		offset = is_scaled ? (int64_t)(word >> 10 & 0xfff) << size :
 				     proof_signed(word, 12, 9);
 	} else {
-		/* Of the others only what they write is known, and that not well. */
+		/* Of the other instructions only the registers that they may write are known. */
 		if (is_vector ? word >> 23 & 1 : true)
 			proof_forget(emulation, is_vector ? base : number);
 		if (!is_vector && (word & 0x3f000000) == 0x08000000) {
@@ -163,7 +163,7 @@ static bool proof_access(struct emulation *emulation, uint32_t word)
 	return is_good;
 }
 
-/* What is no load, store or branch. */
+/* Executes an instruction that is no load, store or branch. */
 static void proof_compute(struct emulation *emulation, uint32_t word)
 {
 	uint64_t *registers = emulation->frame.registers;
@@ -218,7 +218,7 @@ static bool proof_execute(struct emulation *emulation, uint32_t word)
 	return true;
 }
 
-/* What the caller has by @rule is what it is to have. */
+/* True if the caller's registers by @rule are those that are expected. */
 static bool proof_agrees(const struct emulation *emulation, const struct unwind_rule *rule,
 			 uint64_t cfa, uint64_t ra, uint64_t fp)
 {

@@ -63,7 +63,7 @@ struct module {
 	struct row_list rows;
 };
 
-/* What is known of an instruction. */
+/* The data of an instruction. */
 struct place {
 	const struct module *module;
 	const struct unwind_rule *rule;
@@ -151,7 +151,7 @@ static const struct module *find_module(struct tracee *tracee, uint64_t pc)
 	return NULL;
 }
 
-/* What is known of the program that runs no longer, or has ended. */
+/* Drops the data of a program that has been replaced or has ended. */
 static void forget_program(struct tracee *tracee)
 {
 	uint64_t key, value;

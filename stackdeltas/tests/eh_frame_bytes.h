@@ -22,7 +22,7 @@ enum {
 struct eh_frame_bytes {
 	uint8_t bytes[EH_FRAME_BYTES_MAX];
 	size_t size;
-	/** Of the entry that is being written, and of the last CIE. */
+	/** Offsets of the entry that is being written, and of the last CIE. */
 	size_t entry;
 	size_t cie;
 };

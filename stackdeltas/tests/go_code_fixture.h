@@ -16,7 +16,7 @@
 
 enum {
 	TEXT = MADE_GO_ADDRESS + MADE_GO_TEXT,
-	/* Of most functions here. */
+	/* Size of most functions here. */
 	FUNCTION = 64,
 	/* An ordinary function and what is not written in Go. */
 	FLAGGED = 2 | 4,

@@ -61,7 +61,7 @@ static uint64_t load(const struct frame *frame, uint64_t address)
 
 	if (!frame->memory_fd)
 		return mix(address ^ frame->seed);
-	/* What can't be read is 0 for both sides. */
+	/* Memory that cannot be read is 0 for both sides. */
 	if (pread(frame->memory_fd, &value, sizeof(value), address) != sizeof(value))
 		return 0;
 	return value;

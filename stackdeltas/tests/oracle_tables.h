@@ -24,7 +24,7 @@ enum {
 	FILES_MAX = 3,
 };
 
-/* What libdw knows of a file: a table and those that are trusted less. */
+/* libdw's tables of a file, the most reliable first. */
 struct tables {
 	Dwarf_CFI *cfis[TABLES_MAX];
 	int count;
@@ -40,7 +40,7 @@ struct tables {
 	struct elf_bytes debug_frame;
 };
 
-/* Of the last call, whose error it leaves; -1 is the last one's message, and 0 would clear it. */
+/* True if the last call found no match. It does not clear the error: -1 gets the last message, 0 would clear it. */
 static bool is_no_match(void)
 {
 	return !strcmp(dwarf_errmsg(-1), "no matching address range");

@@ -21,7 +21,7 @@ enum plain_comparison {
 
 enum { COMPARISON_START = 0x40, COMPARISON_END = 0x440, COMPARISON_ROOM = 8 };
 
-/** What compilers write into CIEs. */
+/** The defaults of CIEs as compilers write them. */
 static inline struct cfa_defaults comparison_defaults(uint16_t machine)
 {
 	bool is_x86 = machine == EM_X86_64;

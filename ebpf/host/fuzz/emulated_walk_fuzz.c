@@ -476,7 +476,7 @@ static void make_others(struct world *world, const struct python_process *proces
 		uint64_t next = process->interpreters + (i + 1) * OTHER_WORDS * 8;
 
 		other[0] = i + 1 < OTHERS ? next : 0;
-		/* Of the first interpreter in the list; a thread that is met twice is of two chains. */
+		/* The threads of the first interpreter in the list; a thread that is found twice is in two chains. */
 		other[1] = i == 1 ? next : 0;
 		/* Where the input has ended all words are alike. */
 		other[OTHER_FRAME] += 8 * (i + 1);

@@ -101,7 +101,7 @@ static inline void waits_at(struct go *go, uint32_t word)
 	go->next_word = word + SWITCH_WORDS;
 }
 
-/* What comes next is function @rule with its stack pointer at @word, which nothing returns to. */
+/* The next function is @rule with its stack pointer at @word; no call returns to it. */
 static inline void goes_on_at(struct go *go, uint32_t word, uint32_t rule)
 {
 	go->next_word = word + rule_words(rule);

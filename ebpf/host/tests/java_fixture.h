@@ -18,7 +18,7 @@ enum {
 	SEGMENT_COUNT = CODE_BYTES / SEGMENT_BYTES,
 	BLOCK_BYTES = 16,
 	BLOCK_USED = 8,
-	/* Of made blobs: fields, the header's size, where code begins. */
+	/* Made blobs: offsets of fields, the header's size, the offset of code. */
 	BLOB_NAME = 0,
 	BLOB_HEADER_SIZE = 8,
 	BLOB_FRAME_COMPLETE = 10,
@@ -46,11 +46,11 @@ enum {
 
 	JAVA_INTERPRETER_CELL = 2000,
 	JAVA_DATA_CELL = 2010,
-	/* Of another runtime. */
+	/* Data of another runtime. */
 	JAVA_OTHER_CELL = 2400,
 	OBJECT_WORDS = 512,
 
-	/* Segments of what is made. */
+	/* Segments of the made blobs. */
 	SEGMENT_COMPILED = 16,
 	SEGMENT_CALLER = 64,
 	SEGMENT_STUB = 128,

@@ -101,7 +101,7 @@ enum {
 #define NODE_BYTES 64
 /* Handlers of bytecodes: without a prefix, with each of two. */
 #define DISPATCH_TABLE (HEAP_START + 0x8000)
-/* What the root register has, and where the table's address is behind it. */
+/* Value of the root register, and the offset from it of the table's address. */
 #define ROOT (HEAP_START + 0x580)
 #define ROOT_DISPATCH_TABLE 0x10
 

@@ -332,7 +332,7 @@ static void code_of_no_function_has_no_function(void **state)
 	struct javascript *javascript = *state;
 	uint64_t start = add_code(javascript, KIND_REGEXP, 1);
 
-	/* Such a frame has anything where others have a context. */
+	/* Such a frame may have any value in the slot of the context. */
 	lay_in_frame(javascript, start + IN_CODE, 0x1234, 0);
 	assert_javascript_walk(javascript, "RI0E");
 	assert_word(javascript, 0, frame_word(FRAME_JAVASCRIPT, 0, start + IN_CODE));

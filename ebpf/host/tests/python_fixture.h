@@ -25,7 +25,7 @@ enum {
 	DATA_CELL = 2010,
 	HEAP_WORDS = 1 << 16,
 	THREAD_WORDS = 64,
-	/* Of struct _PyInterpreterFrame, PyFrameObject and PyCodeObject, as in some versions. */
+	/* Offsets in struct _PyInterpreterFrame, PyFrameObject and PyCodeObject, as in some versions. */
 	FRAME_CODE = 0,
 	FRAME_PREVIOUS = 8,
 	FRAME_INSTRUCTION = 56,

@@ -26,7 +26,7 @@ static struct tables empty_tables(void)
 	};
 }
 
-/* What the walk says of the text at @offset: UNWIND_OK for RULE_END. */
+/* Result of a walk from @offset in the text: UNWIND_OK for RULE_END. */
 static enum unwind_error lookup(struct world *world, uint64_t offset)
 {
 	world_set_registers(world, TEXT_START + offset, stack_address(0), 0);
