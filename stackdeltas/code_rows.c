@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of code, in the order in which the analysis gives them. */
+/* Rows of code, in the order of the analysis. */
 #include "stackdeltas/code_rows.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ static int push_row(struct collector *collector, uint64_t address, uint32_t numb
 	return code_row_vector_push(rows, row);
 }
 
-/* Ends the range of the last row if @address lies beyond it. */
+/* Ends the range of the last row if @address is beyond it. */
 static int end_ranges(struct collector *collector, uint64_t address)
 {
 	const struct code_bytes_vector *ranges = collector->ranges;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One pass over each section, then a radix sort if its FDEs need it. Each CIE is read and run once,
- * however many FDEs name it, and its length has a bound, so that time stays linear for hostile
- * files as well.
+ * however many FDEs refer to it, and its length is limited, so that time is linear for hostile files
+ * as well.
  */
 #include "stackdeltas/fde_table.h"
 
@@ -18,11 +18,11 @@ enum {
 	NO_CIE = UINT32_MAX,
 	/* Size of the smallest usual FDEs. Memory that is not needed is never touched. */
 	EXPECTED_BYTES_PER_FDE = 32,
-	/* Above every offset in a section. */
+	/* The section's index is above every offset in a key. */
 	SECTION_KEY_SHIFT = 56,
 	/*
-	 * Compilers need less than 100. FDEs may name CIEs that overlap, and so the same bytes could
-	 * be run as part of every one of them.
+	 * Compilers need less than 100. FDEs may refer to CIEs that overlap, so that the same bytes are run
+	 * as part of each of them.
 	 */
 	CIE_MAX_BYTES = 1024,
 	RADIX_BITS = 11,
@@ -88,7 +88,7 @@ static int add_cie(struct fde_scan *scan, size_t offset, uint64_t key, uint64_t 
 	return error ? error : hash_map_set(&table->cie_by_offset, key, *index);
 }
 
-/* The index of the CIE at @offset, read now if it is new. */
+/* Finds the index of the CIE at @offset, and reads the CIE if it is new. */
 static int find_cie(struct fde_scan *scan, size_t offset, uint32_t *index)
 {
 	uint64_t key = (uint64_t)scan->section << SECTION_KEY_SHIFT | offset;
@@ -108,7 +108,7 @@ static int find_cie(struct fde_scan *scan, size_t offset, uint32_t *index)
 	return 0;
 }
 
-/* The segment that @address lies in; NULL if there is none. */
+/* Returns the segment that contains @address; NULL if there is none. */
 static const struct unwind_segment *find_segment(struct fde_scan *scan, uint64_t address)
 {
 	const struct unwind_segment *segments = scan->input->segments;
@@ -144,7 +144,7 @@ static int add_fde(struct fde_scan *scan, const struct eh_frame_entry *entry)
 		delta_report_problem(scan->report, 0, DELTA_PROBLEM_BAD_FDE);
 		return 0;
 	}
-	/* Linkers leave those of dropped functions behind, in .debug_frame with the address 0. */
+	/* Linkers leave the FDEs of dropped functions, in .debug_frame with the address 0. */
 	if (!fde.length || (scan->frame.is_debug_frame && !fde.start)) {
 		scan->report->statistics.empty_fde_count++;
 		return 0;
@@ -211,7 +211,7 @@ static void radix_pass(const uint64_t *from, uint64_t *to, size_t count, int pas
 		to[bucket_ends[radix_digit(from[i], pass)]++] = from[i];
 }
 
-/* Stable, which keeps FDEs of one address in the order of the file. */
+/* The sort is stable, so FDEs with the same address stay in the order of the file. */
 static int sort_fdes(struct fde_record_vector *fdes)
 {
 	_cleanup_(free_pointer) uint32_t(*buckets)[RADIX_BUCKETS] = NULL;

@@ -22,7 +22,7 @@ enum {
 	/* A landing pad and one instruction. */
 	ENTRY_CODE_BYTES = 8,
 	ARM64_RESOLVER_BYTES = 32,
-	/* The cost of a byte of code, of a compressed byte and of a function of Go, next to a byte of a table. */
+	/* Costs of a byte of code, of a compressed byte and of a Go function, relative to a byte of a table. */
 	CODE_WORK = 16,
 	PACKED_WORK = 64,
 	GO_FUNCTION_WORK = 256,
@@ -73,8 +73,9 @@ static bool is_in_segment(const struct unwind_input *input, uint64_t start, uint
 }
 
 /*
- * Linkers give shared libraries an entry point too, that of their first code. A real one begins by
- * handing on the stack pointer or clearing the frame pointer, for nobody has called it.
+ * True for a real entry point, which begins with passing on the stack pointer or clearing the frame
+ * pointer, since nothing has called it. Linkers give shared libraries an entry point too, the address
+ * of their first code.
  */
 static bool is_entry_code(uint16_t machine, const uint8_t code[ENTRY_CODE_BYTES])
 {
@@ -117,8 +118,8 @@ static void find_entry(const struct elf_image *image, struct unwind_input *input
 }
 
 /*
- * The bytes at the start of arm64's .plt that resolve a symbol, if they are there: they push two
- * registers (stp x16,x30,[sp,#-16]!), where stubs leave the stack alone.
+ * Returns the size of the code at the start of arm64's .plt that resolves a symbol, if it is there. It
+ * pushes two registers (stp x16,x30,[sp,#-16]!), while stubs do not change the stack.
  */
 static uint64_t arm64_resolver_bytes(const struct elf_image *image,
 				     const struct elf_section *section)
@@ -129,7 +130,7 @@ static uint64_t arm64_resolver_bytes(const struct elf_image *image,
 	if (section->size < ARM64_RESOLVER_BYTES ||
 	    elf_image_read_address(image, section->address, code, sizeof(code)))
 		return 0;
-	/* It may stand behind a landing pad. */
+	/* It may follow a landing pad. */
 	return !memcmp(code, push, sizeof(push)) ||
 			       !memcmp(code + sizeof(push), push, sizeof(push)) ?
 		       ARM64_RESOLVER_BYTES :
@@ -221,14 +222,14 @@ static int read_eh_frame(const struct elf_image *image, struct unwind_input *inp
 
 	if (!section)
 		return read_by_segment(image, input, bytes);
-	/* It is loaded with the program; nobody else would unpack it, and that can take long. */
+	/* The section is loaded with the program, so it is never compressed; unpacking could take long. */
 	if (elf_section_encoding(section) != ELF_ENCODING_PLAIN)
 		return fail(-EBADMSG, ".eh_frame is compressed");
 	input->eh_frame_address = section->address;
 	return elf_image_load_section(image, section, UNWIND_INPUT_MAX_BYTES, bytes);
 }
 
-/* A source that is missing or damaged is one less. */
+/* Adds a source, unless it is missing or damaged. */
 static void add_source(struct unwind_input *input, const struct elf_image *image,
 		       int (*read)(const struct elf_image *, struct unwind_source *))
 {
@@ -251,7 +252,7 @@ static int read_fdes(struct unwind_input *input)
 	return error;
 }
 
-/* Finds Go's table where there may be one. *@has_go: there should be one. */
+/* Finds Go's table, if there may be one. *@has_go: there should be one. */
 static int read_go(const struct elf_image *image, struct unwind_input *input, bool *has_go)
 {
 	uint64_t bare_bytes = 0;
