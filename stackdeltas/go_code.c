@@ -16,10 +16,10 @@
 #include "stackdeltas/go_rules.h"
 
 enum {
-	/* Functions that change their stack in parts: more of them is not looked at; they have 210. */
+	/* Limit of the bytes that are read of functions that switch stacks in parts of their code; they have 210. */
 	PARTED_MAX_BYTES = 256,
 	PARTS_MAX = 2,
-	/* The kernel enters a signal trampoline from nowhere: its address - 1 is looked up. */
+	/* Nothing calls a signal trampoline, but its address - 1 is looked up. */
 	SIGNAL_RETURN_LEAD_BYTES = 1,
 	/* Functions are aligned to 32 bytes at most. */
 	PADDING_MAX_BYTES = 32,

@@ -269,7 +269,7 @@ static int read_go(const struct elf_image *image, struct unwind_input *input, bo
 	return error == -ENOMEM ? error : 0;
 }
 
-/* Finds what .eh_frame leaves out, and what the file has beside it if that is much. */
+/* Finds the code that .eh_frame does not cover, and, if that is much, the file's other sources. */
 static int read_bare_code(const struct elf_image *image, struct unwind_input *input)
 {
 	uint64_t bare_bytes = 0;
@@ -285,9 +285,9 @@ static int read_bare_code(const struct elf_image *image, struct unwind_input *in
 		return error;
 	input->place_count = known_places_find(image, input->fdes, input->places);
 	is_bare = bare_bytes > UNWIND_INPUT_BARE_BYTES;
-	/* Go's linker writes .debug_frame, too, which does not know of changes of stacks. */
+	/* Go's linker writes .debug_frame, too, but without switches of stacks. */
 	input->is_bare = is_bare && !input->go;
-	/* Where it stands in a file that has .eh_frame, it is for what that leaves out. */
+	/* In a file with .eh_frame, .debug_frame is for the code that .eh_frame does not cover. */
 	if (bare_bytes && !input->go)
 		add_source(input, image, unwind_source_read_debug_frame);
 	if (input->is_bare)

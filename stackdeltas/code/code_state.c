@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* States of the analysis, and the rules that they give. */
+/* States of the analysis, and their rules. */
 #include "stackdeltas/code/code_state.h"
 
 #include <elf.h>
@@ -131,8 +131,8 @@ void code_state_align_sp(struct code_state *state)
 }
 
 /*
- * True if the one more register must not make room for @value: it alone leads to the CFA. OpenBLAS's
- * kernels keep rsp in rbx, align rsp, and load addresses on the stack into others.
+ * True if @value must not replace the one more register, from which alone the CFA can be computed.
+ * OpenBLAS's kernels keep rsp in rbx, align rsp, and load addresses on the stack into other registers.
  */
 static bool is_other_needed(const struct code_state *state, uint8_t number, struct code_value value)
 {
@@ -189,7 +189,7 @@ void code_state_store(struct code_state *state, uint16_t machine, uint8_t number
 
 	if (!is_from_cfa && place.kind != CODE_FROM_BASE)
 		return;
-	/* The frame is below the CFA; above are the caller's arguments, which may be anything. */
+	/* The frame is below the CFA; above it are the caller's arguments, which may have any value. */
 	if (is_from_cfa && place.offset >= 0)
 		return;
 	overwrite(state, place);
@@ -248,7 +248,7 @@ void code_state_load(struct code_state *state, uint16_t machine, uint8_t number,
 	if (is_from_cfa && state->ra_slot && state->ra_slot == place.offset &&
 	    number != sp_number(machine)) {
 		state->ra_register = number;
-		/* As compilers say it: a link register that was loaded again is the caller's. */
+		/* As in compilers' tables: a link register that was restored has the caller's value. */
 		if (!is_x86(machine))
 			state->ra_slot = 0;
 	}
@@ -324,7 +324,7 @@ static bool set_cfa(const struct code_state *state, uint16_t machine, struct unw
 	bool sp_is_known = state->sp.kind == CODE_FROM_CFA;
 	bool fp_is_known = state->fp.kind == CODE_FROM_CFA;
 
-	/* Both say the same; as compilers for the machine do, so that rows are few. */
+	/* Both are right; use the one that compilers for the machine use, so that rows are few. */
 	if (fp_is_known && (is_x86(machine) || !sp_is_known)) {
 		rule->cfa = CFA_FP;
 		rule->cfa_offset = -state->fp.offset;
@@ -404,7 +404,7 @@ static void set_rbx(const struct code_state *state, struct unwind_rule *rule)
 		rule->rbx_slot = RBX_LOST;
 }
 
-/* False if the state is not that of a continuation's stack, or says too little. */
+/* False if the state is not that of a continuation's stack, or too little is known. */
 static bool set_entry(const struct code_state *state, struct unwind_rule *rule)
 {
 	bool is_below = state->continuation == CODE_BELOW_ENTRY;

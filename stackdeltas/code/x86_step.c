@@ -13,7 +13,7 @@ enum {
 
 static const struct code_value unknown = { CODE_UNKNOWN, 0 };
 
-/* DWARF numbers of the hardware's (x86-64 psABI, figure 3.36). */
+/* DWARF numbers of the hardware's register numbers (x86-64 psABI, figure 3.36). */
 static const uint8_t dwarf_numbers[REGISTER_COUNT] = {
 	[X86_RAX] = 0,
 	[X86_RDX] = 1,
@@ -42,7 +42,7 @@ static struct code_value get(const struct code_state *state, uint8_t reg)
 
 static void set(struct code_state *state, uint8_t reg, struct code_value value)
 {
-	/* A copy of a register is the caller's value of another one. */
+	/* The copy of a register has the caller's value of another register. */
 	if (value.kind == CODE_CALLERS)
 		value = unknown;
 	code_state_set(state, EM_X86_64, dwarf_numbers[reg], value);
@@ -149,7 +149,7 @@ static enum code_step_flow flow_of(const struct x86_instruction *instruction)
 		return CODE_FLOW_JUMP_INDIRECT;
 	case X86_BRANCH:
 		return CODE_FLOW_BRANCH;
-	/* One that drops arguments: callers expect that of no function. */
+	/* A return that pops arguments: callers expect this of no function. */
 	case X86_RETURN:
 		return instruction->displacement ? CODE_FLOW_BAD : CODE_FLOW_RETURN;
 	case X86_SYSCALL:
