@@ -9,8 +9,9 @@
  *
  * A frame has two words (abi/frame.h):
  *
- *	word 0	frame_word(FRAME_PHP, 0, address): the address of the function (zend_function). For code of a file, which has no
- *		name, the address of the file's name (zend_string): PHP frees such a function after it has run, but not the name.
+ *	word 0	frame_word(FRAME_PHP, 0, address): the address of the function (zend_function). For code of a file, which
+ *		has no name, the address of the file's name (zend_string): PHP frees such a function after it has run, but
+ *		not the name.
  *	word 1	position << 32 | fingerprint
  *
  * position: the line in bits 0 to 24, and flags (enum php_position).

@@ -322,7 +322,7 @@ static __always_inline bool javascript_find_fingerprint(struct javascript_walk *
 	if (!javascript_read_ids(walk, &ids, &script))
 		return false;
 	script -= JAVASCRIPT_TAG;
-	/* Functions of V8's own have no script; the value in its place is the same each time as well. */
+	/* Functions of V8's own have no script; the value in this field is the same each time as well. */
 	read_word(script + process->script_id, &script_id);
 	if (kept->process_key != walk->process_key || kept->shared != walk->shared ||
 	    kept->ids != ids || kept->script_id != script_id) {

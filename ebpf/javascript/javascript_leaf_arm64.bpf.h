@@ -43,7 +43,7 @@ static __always_inline enum javascript_place javascript_prologue_place(struct ja
 	return JAVASCRIPT_IN_FRAME;
 }
 
-/** The same of the builtin that leaves it. */
+/** Returns the position of the leaf in the builtin that leaves that frame. */
 static __always_inline enum javascript_place javascript_leave_place(__u64 pc, __u64 sp,
 								    __u64 *function)
 {

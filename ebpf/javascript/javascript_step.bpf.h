@@ -392,7 +392,7 @@ static __always_inline enum unwind_error javascript_step_frame_builtin(struct wa
 	state->sp = sp;
 	state->fp = state->held_fp;
 	state->fp_known = state->held_fp != 0;
-	/* Through memory all ways that lead to a place are one to the verifier. */
+	/* By a value in memory all paths to here are one to the verifier. */
 	walk->check = place;
 	barrier();
 	place = walk->check;
@@ -485,7 +485,7 @@ static __always_inline enum unwind_error javascript_leave_code(struct walk_state
 
 	if (is_leaf)
 		place = javascript_leaf_place(walk, state->pc, is_baseline);
-	/* Through memory all ways that lead to a place are one to the verifier. */
+	/* By a value in memory all paths to here are one to the verifier. */
 	walk->check = place;
 	barrier();
 	place = walk->check;

@@ -16,7 +16,7 @@ enum {
 struct ruby_known_object {
 	__u64 address;
 	__u64 fingerprint;
-	/** Of a sequence: the address of its instructions; its kind. */
+	/** For a sequence: the address of its instructions; its kind. */
 	__u64 instructions;
 	__u64 kind;
 };

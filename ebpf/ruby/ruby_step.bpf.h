@@ -65,7 +65,7 @@ enum ruby_group {
 	RUBY_GROUP_OWN,
 	/** As RUBY_GROUP_OWN, but the innermost one has not begun: a function that vm_exec() called will enter it. */
 	RUBY_GROUP_BEHIND_PENDING,
-	/** None: it has popped them. */
+	/** No control frame: it has popped its own. */
 	RUBY_GROUP_NONE,
 };
 

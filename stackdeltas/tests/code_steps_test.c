@@ -3,7 +3,7 @@
  * The analysis of code against the call frame information of files that have it, in programs that
  * run: at every step, the caller's stack pointer, pc, frame pointer and rbx by our rule are compared
  * with what the tables give, with the registers and the memory that there really are. So rules that
- * say the same by another register or another place are told from those that are wrong.
+ * have the same meaning by another register or another slot are distinguished from wrong ones.
  *
  * usage: code_steps_test [STEPS PROGRAM [ARGUMENT]...]	(without: some programs, not far)
  *

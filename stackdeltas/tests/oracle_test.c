@@ -213,7 +213,7 @@ static enum verdict compare_address(struct comparison *comparison, Dwarf_Frame *
 }
 
 /*
- * A row of libdw's at [start, end): both its ends and every place where our rules change must agree,
+ * Compares a row of libdw at [start, end): both its ends and every address at which our rules change must agree,
  * and for the PLT, whose rule looks at the pc, every address of a period.
  */
 static void compare_row(struct comparison *comparison, Dwarf_Frame *row, uint64_t start,

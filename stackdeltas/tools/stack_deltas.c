@@ -185,7 +185,7 @@ static uint64_t cpu_time_ns(void)
 	return now.tv_sec * NS_PER_SECOND + now.tv_nsec;
 }
 
-/* The best time of extracting @input, and what came of it. */
+/* Measures the best time of extracting @input, and sets the counts of its rows and rules. */
 static int time_extraction(const struct unwind_input *input, uint64_t *best_ns,
 			   struct stack_deltas *counts, struct delta_statistics *statistics)
 {
@@ -209,7 +209,7 @@ static int time_extraction(const struct unwind_input *input, uint64_t *best_ns,
 	return 0;
 }
 
-/* The tables alone, then what the code that they leave out takes more. */
+/* Measures the tables alone, then the additional time for the code that they do not cover. */
 static int bench(struct file *file)
 {
 	struct unwind_input all = file->input, tables;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
 /*
- * Stacks of HotSpot's code on arm64: each place that a thread may be interrupted at. The walk is that of
+ * Stacks of HotSpot's code on arm64, for each position at which a thread may be interrupted. The walk is that of
  * arm64, compiled into this test.
  */
 #define __TARGET_ARCH_arm64
@@ -100,7 +100,7 @@ static void set_registers(struct java *java, uint64_t pc, uint32_t sp_word, uint
 	registers[FP] = fp;
 }
 
-/* A compiled leaf, whose caller is at @place. */
+/* Lays a compiled leaf, whose caller is as in @place. */
 static void lay_leaf(struct java *java, uint64_t pc, const struct arm64_place *place)
 {
 	uint32_t end = LEAF_WORD + place->words;
@@ -116,7 +116,7 @@ static void lay_leaf(struct java *java, uint64_t pc, const struct arm64_place *p
 	put_caller(java, end);
 }
 
-/* At each instruction of @code, which stands from @offset on, the caller is where @places says. */
+/* Asserts that at each instruction of @code, which begins at @offset, the caller is as in @places. */
 static void assert_places(void **state, uint32_t offset, uint32_t complete, const uint32_t *code,
 			  const struct arm64_place *places, size_t count)
 {

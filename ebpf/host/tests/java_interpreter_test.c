@@ -322,7 +322,7 @@ static void frames_that_are_not_filled_yet_are_left_out(void **state)
 		put_word(java, FIRST - BCP_SLOT, BYTECODES + 3);
 		put_word(java, FIRST - LAST_SP, stack_address(LEAF_WORD));
 		assert_java_walk(java, "sI?ICsE");
-		/* Elsewhere the JVM is called with nothing in that place. */
+		/* Elsewhere the JVM is called with this slot empty. */
 		put_word(java, FIRST - LAST_SP, 0);
 		put_code(java, INTERPRETER + 48, "\x48\x8b\x45\xd0", 4);
 		assert_java_walk(java, "sI?ICsE");
@@ -354,7 +354,7 @@ static void methods_of_an_archive_are_entered_by_a_jump(void **state)
 	assert_int_not_equal(frame_kind(java->world->trace.words[0]), FRAME_JAVA);
 }
 
-/* lea 8(%rsp), %r13 stands in front of what fills the place of the stack pointer. */
+/* lea 8(%rsp), %r13 is in front of the code that fills the slot of the stack pointer. */
 static void a_frame_that_calls_is_there_before_its_stack_pointer_is_kept(void **state)
 {
 	enum { LAST_SP = 2, RETURN_AT = INTERPRETER + 48 };

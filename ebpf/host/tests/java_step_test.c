@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
-/* Stacks of HotSpot's methods and stubs: each place that a thread may be interrupted at. */
+/* Stacks of HotSpot's methods and stubs, for each position at which a thread may be interrupted. */
 #include "ebpf/host/tests/java_fixture.h"
 
 enum {
@@ -333,7 +333,7 @@ static void what_is_behind_no_call_is_no_return_address(void **state)
 	/* The handler of a deoptimized method: call +0. */
 	put_code(java, java_code_at(SEGMENT_CALLER, 0x300), "\xe8\0\0\0\0", 5);
 	assert_java_walk(java, "CCsE");
-	/* C1's: movabs r10, its own place. */
+	/* C1's handler: movabs r10, its own address. */
 	put_code(java, java_code_at(SEGMENT_CALLER, 0x300), "\x49\xba", 2);
 	put_number(java, java_code_at(SEGMENT_CALLER, 0x302), java_code_at(SEGMENT_CALLER, 0x300),
 		   8);

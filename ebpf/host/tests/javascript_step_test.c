@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
-/* Stacks of V8's builtins, and of code that V8 has made: each place that a thread may be interrupted at. */
+/* Stacks of V8's builtins, and of code that V8 has generated, for each position at which a thread may be interrupted. */
 #include "ebpf/host/tests/javascript_fixture.h"
 
 static void assert_word(const struct javascript *javascript, uint32_t index, uint64_t word)

@@ -372,7 +372,7 @@ static void the_thread_s_path_may_be_long_or_the_second(void **state)
 	put(python, HEAP_START + 0x900 - 16, HEAP_START + 0xa00);
 	put(python, HEAP_START + 0xa00 + 8, THREAD_STATE);
 	assert_string_equal(walk_text(python), "C01LC2LCE");
-	/* In the place of a pointer that leads nowhere. */
+	/* Instead of a pointer that leads nowhere. */
 	python->process.thread_state[0].depth = 2;
 	python->process.thread_state[0].offsets[1] = 0;
 	publish(python);
