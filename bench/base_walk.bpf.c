@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What the agent's walk is measured against: the kernel's own walk of frame pointers, and a program
- * that does nothing.
+ * The baselines of the agent's unwinder: the kernel's own walk of frame pointers, and a program that
+ * does nothing.
  *
  * enter: the perf event; leave: returns; reads: its buffer; bound: the kernel's 127 frames
  */

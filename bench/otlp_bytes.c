@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What requests weigh: for the files with the bytes of an ExportProfilesServiceRequest each, one
- * JSON object with their samples, their bytes, the bytes after gzip as gRPC does it, and with
- * -attributes for each attribute key the bytes after gzip without it (samples that differ in
- * nothing else are then one).
+ * Measures the size of requests. Each FILE has the bytes of an ExportProfilesServiceRequest. Prints one
+ * JSON object with their samples, their bytes, and the bytes after gzip as gRPC does it. With
+ * -attributes it also has for each attribute key the bytes after gzip without that attribute, where
+ * samples that differ in nothing else are merged.
  *
  *	otlp_bytes [-attributes] FILE...
  */
@@ -104,7 +104,7 @@ static const char *key_of(const Dictionary *dictionary, int32_t attribute)
 	return dictionary->string_table[dictionary->attribute_table[attribute]->key_strindex];
 }
 
-/* Takes the attributes of @key out of a list of them. */
+/* Removes the attributes of @key from a list of attributes. */
 static void strip_list(const Dictionary *dictionary, const char *key, int32_t *list, size_t *count)
 {
 	size_t kept = 0;
@@ -142,7 +142,7 @@ static int compare_samples(const void *left, const void *right)
 		      a->n_attribute_indices * sizeof(*a->attribute_indices));
 }
 
-/* Moves the timestamps of @from behind those of @to, in order. */
+/* Appends the timestamps of @from to those of @to, in order. */
 static void merge(Sample *to, Sample *from)
 {
 	size_t count = to->n_timestamps_unix_nano + from->n_timestamps_unix_nano;
@@ -204,7 +204,7 @@ static void renumber(const int32_t *numbers, int32_t *list, size_t count)
 		list[i] = numbers[list[i]];
 }
 
-/* Takes the attributes of @key out of the table, and moves the numbers of the others up. */
+/* Removes the attributes of @key from the table, and renumbers the others. */
 static void strip_table(Data *data, const char *key)
 {
 	Dictionary *dictionary = data->dictionary;
@@ -262,7 +262,7 @@ static void strip(Data *data, const char *key)
 	strip_table(data, key);
 }
 
-/* --- weighing --- */
+/* --- sizes --- */
 
 static Data *unpack(const struct file *file)
 {
@@ -301,7 +301,7 @@ static void add_weight(struct weight *weight, const Data *data)
 	}
 }
 
-/* All of the requests, without attribute @key unless that is NULL. */
+/* Measures all requests, without attribute @key unless that is NULL. */
 static struct weight weigh(const struct file *files, size_t count, const char *key)
 {
 	struct weight weight = { 0 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Ever new stacks: 24 calls deep in one of 8^24 ways, busy there for a moment, and again. */
+/* Makes new stacks for ever: calls 24 functions deep on one of 8^24 paths, is busy there for a moment, and repeats. */
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>

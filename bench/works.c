@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Works that the kernel tells an agent of: does WORK as often as it can for SECONDS and prints its speed. name: a
- * thread names itself; mprotect, mmap: code is made and mapped; thread, fork, spawn: one is started and waited for.
+ * Works for which the kernel sends events to an agent. Does WORK as often as possible for SECONDS and prints its speed.
+ * name: a thread names itself; mprotect, mmap: code is made and mapped; thread, fork, spawn: one is started and waited for.
  *
- * WORK and a plain system call are done by turns of some milliseconds. The speed is how often WORK was done for each system
- * call, the median of all turns, since a virtual machine becomes faster and slower by a tenth from one second to the next.
+ * WORK and a plain system call alternate in turns of some milliseconds. The speed is the number of WORKs per system call, the
+ * median of all turns, since the speed of a virtual machine changes by a tenth from one second to the next.
  *
  * usage: works WORK SECONDS
  */
@@ -114,7 +114,7 @@ static const struct {
 	{ "thread", start_thread }, { "fork", fork_once },     { "spawn", spawn_once },
 };
 
-/* How often @work can be done in a second. */
+/* Measures how often @work can be done in a second. */
 static double speed_of(void (*work)(unsigned long number))
 {
 	double begin = now(), end;

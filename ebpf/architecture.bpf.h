@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * What differs between x86-64 and arm64: DWARF register numbers, the kernel's signal frame, how a
- * call leaves its return address, pages with rules of their own.
+ * The differences between x86-64 and arm64: DWARF register numbers, the kernel's signal frame, the
+ * location of a call's return address, pages with rules of their own.
  */
 #ifndef EBPF_ARCHITECTURE_BPF_H
 #define EBPF_ARCHITECTURE_BPF_H
@@ -10,18 +10,18 @@
 #include "ebpf/abi/slab.h"
 #include "ebpf/safe_reads.bpf.h"
 
-/** Where a leaf is in its function, as far as single instructions tell. */
+/** Position of a leaf in its function, as far as single instructions show it. */
 enum leaf_place {
 	LEAF_ELSEWHERE,
 	/** Its code cannot be read. */
 	LEAF_NOT_IN_MEMORY,
-	/** Nothing has been pushed, or all is popped again: the return address is where calls put it. */
+	/** Nothing has been pushed, or all is popped again: the return address is where a call leaves it. */
 	LEAF_AT_CALL,
 	/** The caller's frame pointer and the return address are the two words at sp. */
 	LEAF_FRAME_AT_SP,
 };
 
-/* In user space it is the machine's own, unless another one is asked for. */
+/* In user space the architecture is the machine's own, unless another one is defined. */
 #if !defined(__bpf__) && !defined(__TARGET_ARCH_x86) && !defined(__TARGET_ARCH_arm64)
 #if defined(__x86_64__)
 #define __TARGET_ARCH_x86
@@ -41,24 +41,24 @@ enum {
 	LINK_REGISTER = REGISTER_COUNT_MAX,
 	/** DWARF number of rbx. */
 	RBX_REGISTER = 3,
-	/** What a call pushes. */
+	/** Size of the return address that a call pushes. */
 	RETURN_ADDRESS_BYTES = 8,
-	/** Behind a function that keeps a frame pointer: sp is the end of its two words. */
+	/** The caller's sp is the end of the two words at the frame pointer. */
 	FRAME_POINTER_TELLS_SP = 1,
-	/** Of the instruction that makes a system call. */
+	/** Size of the system call instruction. */
 	SYSTEM_CALL_BYTES = 2,
-	/** DWARF number of the register with its result. */
+	/** DWARF number of the register with the result of a system call. */
 	RESULT_REGISTER = 0,
 	/** pthread_self() is the thread pointer (glibc, musl). */
 	THREAD_POINTER_IS_ID = 1,
-	/** Chains of tail calls walk code that runtimes have made. */
+	/** Chains of tail calls unwind code that runtimes have generated. */
 	CHAINS_WALK_OWN_CODE = 1,
 };
 
-/** By DWARF number, registers that functions give back as they were: rbx, rbp, r12 to r15. */
+/** Callee-saved registers, a bit for each DWARF number: rbx, rbp, r12 to r15. */
 #define KEPT_REGISTERS 0xf048ULL
 
-/** On the first instruction behind a call. */
+/** The rule at the first instruction of a called function. */
 static const struct unwind_rule rule_at_call = {
 	.cfa = CFA_SP,
 	.cfa_offset = 8,
@@ -107,8 +107,8 @@ static __always_inline void check_indirect_call(__u64 code, __u32 bytes, __u32 *
 }
 
 /**
- * Sets @answer, which is in a map so that the verifier does not follow it, to 1 if @code, the bytes
- * in front of an address, ends with a call: e8 rel32, or ff /2.
+ * Sets @answer to 1 if @code, the bytes in front of an address, ends with a call: e8 rel32, or ff /2.
+ * @answer is in a map, so that the verifier does not follow its values.
  */
 static __always_inline void check_call(__u64 code, __u32 *answer)
 {
@@ -136,9 +136,9 @@ static __always_inline enum leaf_place leaf_place(__u64 code)
 }
 
 /**
- * True if @code begins glibc's __start_context, to which the function of a makecontext() returns: on
- * this stack nothing has called it, and its unwind information does not say so. `mov %rbx,%rsp; mov
- * (%rsp),%rdi`, with shadow stacks behind a test of %fs:72.
+ * True if @code begins glibc's __start_context, to which the function of a makecontext() returns. It is
+ * the outermost frame of its stack, which its unwind information does not show. The code is `mov %rbx,%rsp;
+ * mov (%rsp),%rdi`; with shadow stacks a test of %fs:72 comes first.
  */
 static __always_inline bool is_context_start(__u64 code)
 {
@@ -146,8 +146,8 @@ static __always_inline bool is_context_start(__u64 code)
 }
 
 /**
- * True if @code, from SYSTEM_CALL_BYTES before a leaf's pc on, is `syscall; test %rax,%rax`: glibc's
- * clone and clone3, which have no unwind information from there on, since the child has another stack.
+ * True if @code, which begins SYSTEM_CALL_BYTES before a leaf's pc, is `syscall; test %rax,%rax`: glibc's clone
+ * and clone3. They have no unwind information from there on, since the child has another stack.
  */
 static __always_inline bool is_clone_return(__u64 code)
 {
@@ -175,8 +175,8 @@ static __always_inline bool is_clone_return(__u64 code)
 	X(16, 16)
 
 /*
- * Reads the registers of a struct ucontext, which is what the kernel saves when it delivers a signal
- * (struct rt_sigframe in arch/x86/include/asm/sigframe.h) and what getcontext() fills. Its machine
+ * Reads the registers of a struct ucontext, which the kernel saves when it delivers a signal
+ * (struct rt_sigframe in arch/x86/include/asm/sigframe.h), and which getcontext() fills. Its machine
  * context begins at 40. The handler's return has popped the frame's first word, so sp points to it.
  */
 static __always_inline enum unwind_error read_signal_frame(__u64 sp, __u64 *registers)
@@ -216,20 +216,20 @@ enum {
 	REGISTER_COUNT = REGISTER_COUNT_MAX,
 	RBX_REGISTER = REGISTER_COUNT_MAX,
 	RETURN_ADDRESS_BYTES = 0,
-	/** The two words stand at the frame's lower end, mostly, and its size is not known. */
+	/** The two words are mostly at the frame's lower end, and its size is not known. */
 	FRAME_POINTER_TELLS_SP = 0,
 	SYSTEM_CALL_BYTES = 4,
 	RESULT_REGISTER = 0,
-	/** pthread_self() lies some way below the thread pointer, as far as the C library has it. */
+	/** pthread_self() is below the thread pointer, at a distance that depends on the C library. */
 	THREAD_POINTER_IS_ID = 0,
 	/**
-	 * Loops over instructions are functions that are called there (VERIFIED_ONCE), and together with tail
-	 * calls kernels take such from 6.0 on: those have bpf_loop(). In chains callers are guessed.
+	 * Loops over instructions are separate functions on arm64 (VERIFIED_ONCE). Kernels allow these together
+	 * with tail calls only from 6.0 on, which have bpf_loop(). So chains guess the callers.
 	 */
 	CHAINS_WALK_OWN_CODE = 0,
 };
 
-/** By DWARF number, registers that functions give back as they were: x19 to x29. */
+/** Callee-saved registers, a bit for each DWARF number: x19 to x29. */
 #define KEPT_REGISTERS 0x3ff80000ULL
 
 static const struct unwind_rule rule_at_call = {
@@ -238,7 +238,7 @@ static const struct unwind_rule rule_at_call = {
 	.fp = SAVED_SAME,
 };
 
-/** Without the pointer authentication code and the tag in the bits above the address. */
+/** Removes the pointer authentication code and the tag in the bits above the address. */
 static __always_inline __u64 code_address(__u64 return_address)
 {
 	return return_address & FRAME_ADDRESS_MASK;
@@ -292,7 +292,7 @@ static __always_inline enum leaf_place leaf_place(__u64 code)
 	return LEAF_ELSEWHERE;
 }
 
-/** The same on arm64: `svc #0; cmp x0, #0`. */
+/** True if @code, from SYSTEM_CALL_BYTES before a leaf's pc on, is that of a clone: `svc #0; cmp x0, #0`. */
 static __always_inline bool is_clone_return(__u64 code)
 {
 	return code == 0xf100001fd4000001ULL;

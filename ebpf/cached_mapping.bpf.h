@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/** What is kept of the unwind tables: mappings during a walk, and rules from walk to walk. */
+/** Caches of the unwind tables: mappings, cached during a walk, and rules, cached between walks. */
 #ifndef EBPF_CACHED_MAPPING_BPF_H
 #define EBPF_CACHED_MAPPING_BPF_H
 
 #include "ebpf/abi/slab.h"
 
-/** A mapping of the process, with what steps need of its executable. */
+/** A mapping of the process, and the fields of its executable that steps need. */
 struct cached_mapping {
 	__u64 start;
-	/** 0 in an entry that is not used. */
+	/** 0 in an unused entry. */
 	__u64 size_bytes;
 	__u64 bias;
 	__u64 executable_id;
-	/** Where the first page of text is in the process. */
+	/** Address of the first page of text in the process. */
 	__u64 text_start;
 	/** 0 if the executable has no rows, or none that are loaded. */
 	__u32 page_count;
@@ -21,18 +21,17 @@ struct cached_mapping {
 	__u32 row_count;
 	__u32 rule_cell;
 	__u32 rule_count;
-	/** Of a step from outside the pages (enum unwind_error). */
+	/** Result of a step from an address outside the pages (enum unwind_error). */
 	__u32 error;
 	__u32 reserved;
 };
 
 /**
- * The rule that was found for an address of an executable. It stays right from walk to walk: ids are
- * never used again, and the rows of an executable never change. Whether they are published is asked
- * in each walk all the same.
+ * The rule for an address of an executable. It stays valid between walks, since ids are never used
+ * again and the rows of an executable never change. Each walk still checks that the rows are published.
  */
 struct cached_rule {
-	/** 0 in an entry that is not used. */
+	/** 0 in an unused entry. */
 	__u64 executable_id;
 	__u64 address;
 	struct unwind_rule rule __attribute__((aligned(8)));

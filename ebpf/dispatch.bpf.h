@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /**
- * Between the programs: the state they hand on, and the tail calls by which they do. The kernel
- * allows 32 tail calls for a sample (33 on some architectures); unwinders keep one back for
- * UNWINDER_STOP. A call that does not happen is counted, and what there is of the sample is sent
- * from where it stands.
+ * The state that the programs pass on, and the tail calls between them. The kernel allows 32 tail
+ * calls for a sample (33 on some architectures); unwinders reserve one for UNWINDER_STOP. A tail call
+ * that fails is counted, and the incomplete sample is sent at once.
  */
 #ifndef EBPF_DISPATCH_BPF_H
 #define EBPF_DISPATCH_BPF_H
@@ -14,9 +13,9 @@
 #include "ebpf/state.bpf.h"
 
 /*
- * Each origin has its own, made by the loader, since the programs of one may interrupt those of another. One element for
- * each CPU that there can be, as the loader says: values of a per-CPU array are too small. An origin's programs must
- * not be interrupted by themselves, and stay on their CPU.
+ * One map for each origin, which the loader makes, since the programs of one origin may interrupt those of another. It has
+ * one element for each possible CPU (the loader sets max_entries), as values of a per-CPU array cannot be this large. An
+ * origin's programs must not interrupt themselves, and stay on their CPU.
  */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
@@ -26,11 +25,11 @@ struct {
 } states SEC(".maps");
 
 enum {
-	/** Of a chain: the kernel allows 32 tail calls, one into it, one out of it, one to spare. */
+	/** Limit of the runs of a chain: of the kernel's 32 tail calls one enters it and one leaves it. */
 	CHAIN_RUNS = 30,
 };
 
-/** Of the callbacks of all unwinders. */
+/** Context of the callbacks of all unwinders. */
 struct walk_context {
 	struct walk_state *state;
 };
@@ -49,10 +48,10 @@ static __always_inline void enter_unwinder(void *ctx, __u32 unwinder)
 	count(COUNTER_TAIL_CALL_FAILED);
 }
 
-/** To unwind_stop; a walk that neither reached its end nor failed was cut. */
+/** Ends the walk by a tail call to unwind_stop. A walk that neither reached its end nor failed was truncated. */
 static __always_inline void leave_walk(void *ctx, struct walk_state *state)
 {
-	/* Its interpreted frames do not come any more. */
+	/* Interpreted frames are still missing. */
 	if (state->language)
 		state->error = UNWIND_TRUNCATED;
 	if (has_held_frame(state))
@@ -65,8 +64,8 @@ static __always_inline void leave_walk(void *ctx, struct walk_state *state)
 }
 
 /**
- * Of the native unwinder, which stands in for those of languages until they are loaded: frames of functions
- * that the runtimes run are left out of this walk.
+ * Continues without the languages' unwinders, which are not loaded yet: this walk leaves out the frames of
+ * functions that runtimes run. The native unwinder calls it.
  */
 static __always_inline void go_without_languages(struct walk_state *state)
 {
@@ -78,7 +77,7 @@ static __always_inline void go_without_languages(struct walk_state *state)
 	state->runtime_cell = 0;
 }
 
-/** From the unwinder of @language to that of the frames that come next, or out of the walk. */
+/** Leaves the unwinder of @language: enters that of the next frames, or ends the walk. */
 static __always_inline void enter_language_or_leave(void *ctx, struct walk_state *state,
 						    __u32 language)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /**
- * The first sample of a process that user space has not told of yet: it takes its registers and the
- * top of its stack along, to be unwound in user space (abi/sample.h).
+ * The deferred sample (abi/sample.h): its record contains the registers and the top of the stack, so
+ * that user space can unwind it. It is used for processes that have no entry yet.
  */
 #ifndef EBPF_FIRST_SAMPLE_BPF_H
 #define EBPF_FIRST_SAMPLE_BPF_H
@@ -13,11 +13,11 @@
 enum {
 	STACK_CHUNK_BYTES = 256,
 	STACK_CHUNK_MIN_BYTES = 8,
-	/* Whole chunks, and what is tried on the way down to the smallest part of one. */
+	/* Whole chunks, and the attempts with smaller and smaller parts of one. */
 	STACK_READS_MAX = FIRST_STACK_MAX_BYTES / STACK_CHUNK_BYTES + 10,
 };
 
-/** Adds the registers to the record, whose frames so far are there already. */
+/** Adds the registers to the record, which has the frames so far already. */
 static __always_inline void begin_first_sample(struct walk_state *state)
 {
 	for (int i = 0; i < REGISTER_COUNT_MAX; i++)
@@ -30,8 +30,8 @@ static __always_inline void begin_first_sample(struct walk_state *state)
 }
 
 /**
- * True if the walk stopped at what user space knows soon, and can go on from there. Interpreted frames are
- * not in the stack alone.
+ * True if the walk stopped because of data that user space will have soon, and can be continued from there. With
+ * runtimes it cannot, since interpreted frames are not in the stack alone.
  */
 static __always_inline bool may_be_resumed(const struct walk_state *state)
 {
@@ -43,7 +43,7 @@ static __always_inline bool may_be_resumed(const struct walk_state *state)
 	       !(state->record.flags & RECORD_PARENT_ENTRY);
 }
 
-/** Has this frame's rbx in the registers, from where it was saved; false if that is not known. */
+/** Loads this frame's rbx into the registers from its saved location; false if that is not known. */
 static __always_inline bool fetch_rbx(struct walk_state *state)
 {
 	__u64 value;
@@ -57,12 +57,12 @@ static __always_inline bool fetch_rbx(struct walk_state *state)
 	return true;
 }
 
-/** Makes the trace a first sample that goes on where the walk stopped. */
+/** Turns the trace into a deferred sample that continues where the walk stopped. */
 static __always_inline void begin_resumed_sample(struct walk_state *state)
 {
 	__u8 unknown = state->registers_known ? 0 : FIRST_UNKNOWN_REGISTERS;
 
-	/* The frame without rows was added already, and stays behind the others. */
+	/* The frame without rows was added already; its words stay behind those that are counted. */
 	if (state->error == UNWIND_NOT_LOADED)
 		state->record.word_count -= RESUMED_FRAME_WORDS;
 	if (state->error == UNWIND_NO_MAPPING)
@@ -81,7 +81,7 @@ static __always_inline void begin_resumed_sample(struct walk_state *state)
 	count(COUNTER_RESUMED);
 }
 
-/** Adds what lies right below state->sp; false if it cannot be read. */
+/** Adds the part of the stack just below state->sp; false if it cannot be read. */
 static __always_inline bool add_stack_below(struct walk_state *state)
 {
 	__u64 below[FIRST_BELOW_BYTES / 8];
@@ -95,10 +95,10 @@ static __always_inline bool add_stack_below(struct walk_state *state)
 }
 
 /**
- * Adds the stack around state->sp, as far as it can be read. Reads go by the BPF stack (see
- * safe_reads.bpf.h), in chunks that become smaller once one fails: the end of a stack is rarely
- * that of a chunk. Both counts live in the state, where the verifier does not know their values:
- * it would follow every combination.
+ * Adds the stack around state->sp, as far as it can be read. It is read to the BPF stack first (see
+ * safe_reads.bpf.h), in chunks that become smaller once a read fails, since a stack rarely ends at the
+ * end of a chunk. Both counts are in the state, where the verifier does not know their values; else it
+ * would follow every combination.
  */
 static __always_inline void add_stack_copy(struct walk_state *state)
 {
@@ -120,7 +120,7 @@ static __always_inline void add_stack_copy(struct walk_state *state)
 			state->chunk_bytes = chunk_bytes / 2;
 			continue;
 		}
-		/* What is not read is overwritten by the next chunk, or cut off. */
+		/* The part that was not read is overwritten by the next chunk, or cut off. */
 		__builtin_memcpy(destination, chunk, sizeof(chunk));
 		state->first.stack_bytes = copied + chunk_bytes;
 	}

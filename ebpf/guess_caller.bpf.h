@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * guess_caller(): from a frame without unwind information to its caller by the frame pointer. For
- * code that files say nothing about, JIT code and trampolines.
+ * guess_caller(): steps from a frame without unwind information to its caller by the frame pointer. It
+ * is for code without rows in its file, JIT code and trampolines.
  *
- * Nothing says that the frame pointer is one, so all that can be checked has to fit: the frame's
- * place on the stack, and a return address in memory that the process executes, in files behind a
- * call. What is found so is flagged FRAME_GUESS all the same. Never used where a file's rows are merely not
- * loaded: they would have said it.
+ * The register may hold something else than a frame pointer, so all that can be checked must fit: the
+ * frame's address on the stack, and a return address in executable memory, in files just behind a call.
+ * The result is still flagged FRAME_GUESS. It is never used where a file's rows are only not loaded yet.
  */
 #ifndef EBPF_GUESS_CALLER_BPF_H
 #define EBPF_GUESS_CALLER_BPF_H
@@ -18,20 +17,20 @@
 #include "ebpf/state.bpf.h"
 
 enum {
-	/** Of a frame: more is taken for a register with another use. */
+	/** Limit of a frame's size: if it would be larger, the register is not a frame pointer. */
 	GUESSED_FRAME_MAX_BYTES = 1 << 20,
 };
 
-/* What is taken for the caller. */
+/* The possible caller. */
 struct guessed_caller {
 	__u64 pc;
 	__u64 sp;
 	__u64 fp;
-	/* What fp must be above, if it still is the frame pointer of a function like this one. */
+	/* Lower limit of fp, if fp is the frame pointer of a function like this one. */
 	__u64 frame;
 };
 
-/* True if a function begins at state->pc, which lies in the mapping that was used last. */
+/* True if a function begins at state->pc, which is in the mapping that was used last. */
 static __always_inline bool is_function_start(struct walk_state *state)
 {
 	__u32 last = state->last_mapping % MAPPING_CACHE_COUNT;
@@ -42,15 +41,15 @@ static __always_inline bool is_function_start(struct walk_state *state)
 }
 
 /*
- * What stands at the instruction of a leaf; of a caller it is known that it has made its frame. One
- * to whose first instruction its callee returns has called nobody: state->at_end is set. So it is
- * in the child of a clone().
+ * Finds the position of a leaf from its instruction; a caller has always made its frame. Sets
+ * state->at_end if there is no caller: in glibc's __start_context, to whose first instruction a
+ * function returns without having been called, and in the child of a clone().
  */
 static __always_inline enum leaf_place find_leaf_place(struct walk_state *state)
 {
 	__u64 code = 0;
 
-	/* What clone() has not told of yet: 0 is the result of the child, on its own stack. */
+	/* Right behind the system call of clone(), the child has the result 0 and its own stack. */
 	if (state->registers_known && !read_word(state->pc - SYSTEM_CALL_BYTES, &code) &&
 	    is_clone_return(code)) {
 		state->at_end = !state->registers[RESULT_REGISTER];
@@ -64,7 +63,7 @@ static __always_inline enum leaf_place find_leaf_place(struct walk_state *state)
 	return LEAF_ELSEWHERE;
 }
 
-/* True if the two words at @frame can be those of this frame. */
+/* True if @frame can be the address of this frame's saved frame pointer and return address. */
 static __always_inline bool is_frame_place(const struct walk_state *state, __u64 frame)
 {
 	return (frame & 7) == 0 && frame - state->sp < GUESSED_FRAME_MAX_BYTES;
@@ -95,8 +94,8 @@ static __always_inline enum unwind_error read_caller(struct walk_state *state, b
 }
 
 /*
- * True if something can have called from in front of @pc, or nobody can tell. Makes its mapping the
- * last used one, which the next step will ask for.
+ * True if a call may be in front of @pc, or this cannot be checked. Makes the mapping of @pc the last
+ * used one, for the next step.
  */
 static __always_inline bool is_behind_call(struct walk_state *state, __u64 pc)
 {
@@ -105,10 +104,10 @@ static __always_inline bool is_behind_call(struct walk_state *state, __u64 pc)
 	if (find_mapping(state, pc - 1))
 		return false;
 	executable_id = state->mappings[state->last_mapping % MAPPING_CACHE_COUNT].executable_id;
-	/* Interpreters made at run time push addresses at which they go on: HotSpot's. */
+	/* Interpreters generated at run time (HotSpot's) push addresses that do not follow a call. */
 	if (executable_id == EXECUTABLE_ID_UPROBES || executable_id == EXECUTABLE_ID_ANONYMOUS)
 		return true;
-	/* Text that is not in memory now has to be believed. */
+	/* Text that is not in memory now cannot be checked. */
 	if (read_word(pc - sizeof(code), &code))
 		return true;
 	check_call(code, &state->check);
@@ -116,7 +115,7 @@ static __always_inline bool is_behind_call(struct walk_state *state, __u64 pc)
 	return state->check;
 }
 
-/* A function with rows may use the register for whatever it likes; another one keeps frames. */
+/* True if fp can be the caller's. A function with rows may use the register for anything; others keep frame pointers. */
 static __always_inline bool is_caller_fp(struct walk_state *state,
 					 const struct guessed_caller *caller)
 {
@@ -126,8 +125,8 @@ static __always_inline bool is_caller_fp(struct walk_state *state,
 }
 
 /**
- * Takes the step that state->guess_for asks for: sets the state to the caller, or leaves it and
- * returns the error that guess_for holds. @looks_up: may look for rules, which is too much for the
+ * Takes the step for which state->guess_for is set: sets the state to the caller, or leaves it and
+ * returns the error in guess_for. @looks_up: rules may be looked up, which is too much for the
  * verifier of kernels without bpf_loop().
  */
 static __always_inline enum unwind_error guess_caller(struct walk_state *state, bool looks_up)
@@ -137,7 +136,7 @@ static __always_inline enum unwind_error guess_caller(struct walk_state *state, 
 	struct guessed_caller caller = {};
 
 	state->guess_for = UNWIND_OK;
-	/* Of text that is not in memory nothing has run: no call has put that address there. */
+	/* Text that is not in memory has not run, so no call has put that address there. */
 	if (place == LEAF_NOT_IN_MEMORY) {
 		state->at_end = looks_up && is_function_start(state);
 		return state->at_end ? UNWIND_OK : error;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * From code that an interpreter made at run time to the frame of its loop that entered it, where
- * neither rows nor a frame pointer tell it: CPython 3.14 and 3.15 with a JIT, on x86-64. Such code
- * is made of pieces that jump to each other and use a few words of the stack, below a first piece
- * that saves the loop's registers and calls the others (CPython 3.14, Tools/jit/shim.c). So not far
- * above sp stand the return address into that piece, the saved registers, and the return address
- * into the loop. A piece that needs rbp saves it first of all, so next to the former. A leaf in the
- * first piece has at most the registers above its sp.
+ * Steps from JIT code to the frame of the interpreter's loop that entered it, where there are neither
+ * rows nor a frame pointer: CPython 3.14 and 3.15 with a JIT, on x86-64. Its JIT code consists of
+ * pieces that jump to each other and use a few words of the stack. A first piece saves the loop's
+ * registers and calls the others (CPython 3.14, Tools/jit/shim.c). So a few words above sp are the
+ * return address into the first piece, the saved registers, and the return address into the loop. A
+ * piece that needs rbp saves it first, next to the return address into the first piece. A leaf in
+ * the first piece has at most the registers above its sp.
  *
- * Memory may hold any numbers, and old ones: of the words from sp upward the first one decides that
- * is a return address in a loop (RULE_LOOP), and the one into code outside of files has to
- * stand where the first piece has it. What is found so is a guess, until the language's steps meet
- * something of the runtime's own in the frame (prove_held_frame()).
+ * The stack may contain any numbers, and stale ones. Of the words from sp upward the first return
+ * address in a loop (RULE_LOOP) decides, and the return address into code outside of files must be
+ * at the first piece's distance from it. The result is a guess until the language's steps find a
+ * structure of the runtime in the frame (prove_held_frame()).
  */
 #ifndef EBPF_JIT_ENTRY_BPF_H
 #define EBPF_JIT_ENTRY_BPF_H
@@ -23,16 +23,16 @@
 #include "ebpf/state.bpf.h"
 
 enum {
-	/** Words from sp upward that are looked at, one in each step of the walk. */
+	/** Limit of the words from sp upward that are read, one in each step of the walk. */
 	JIT_ENTRY_MAX_WORDS = 64,
-	/** From the return address into the first piece to that into the loop: 5 to 7 registers. */
+	/** Distance from the return address into the first piece to that into the loop: 5 to 7 registers. */
 	JIT_ENTRY_MIN_BYTES = 48,
 	JIT_ENTRY_MAX_BYTES = 64,
-	/** From there to where the loop's frame pointer is. */
+	/** Limit of the distance from there to the address in the loop's frame pointer. */
 	JIT_LOOP_MAX_BYTES = 4096,
 };
 
-/** Begins to look, if the frame that asks for a guess can be one of an interpreter's code. */
+/** Begins the search, if the frame whose caller is to be guessed can be in an interpreter's JIT code. */
 static __always_inline void jit_entry_begin(struct walk_state *state)
 {
 	if (state->guess_for != UNWIND_ANONYMOUS || !state->runtime_cell || !state->sp_known ||
@@ -43,7 +43,7 @@ static __always_inline void jit_entry_begin(struct walk_state *state)
 	state->jit_return = 0;
 }
 
-/* True if a call stands in front of @pc, which lies in a mapping. */
+/* True if a call is in front of @pc, which is in a mapping. */
 static __always_inline bool is_call_in_memory(struct walk_state *state, __u64 pc)
 {
 	__u64 code = 0;
@@ -65,13 +65,13 @@ static __always_inline bool is_loop_return(struct walk_state *state,
 	       is_call_in_memory(state, pc);
 }
 
-/* True if @fp can be the frame pointer of a frame that begins behind @place. */
+/* True if @fp can be the frame pointer of a frame that begins just above the word at @place. */
 static __always_inline bool is_loop_fp(__u64 fp, __u64 place)
 {
 	return (fp & 7) == 0 && fp - place - 8 < JIT_LOOP_MAX_BYTES;
 }
 
-/* The loop's frame pointer: pieces use the register for objects, which lie elsewhere. */
+/* Restores the loop's frame pointer. Pieces use the register for objects, whose addresses are not on the stack. */
 static __always_inline void restore_loop_fp(struct walk_state *state, __u64 place)
 {
 	if (state->fp_known && is_loop_fp(state->fp, place))
@@ -80,7 +80,7 @@ static __always_inline void restore_loop_fp(struct walk_state *state, __u64 plac
 			  is_loop_fp(state->fp, place);
 }
 
-/* True if the return address into the loop stands at @place as the first piece leaves it. */
+/* True if @place can be the address of the return address into the loop, by the first piece's layout. */
 static __always_inline bool is_entry_place(const struct walk_state *state, __u64 place)
 {
 	__u64 distance = place - state->jit_return;
@@ -92,8 +92,9 @@ static __always_inline bool is_entry_place(const struct walk_state *state, __u64
 }
 
 /**
- * Looks at one word while state->jit_words_left is set: state then may be that of the loop. Where
- * none is found, state->guess_for is still set, and guess_caller() has to be called.
+ * Reads one word of the search while state->jit_words_left is set. Sets the state to the loop's frame if
+ * it is found. If the search ends without it, state->guess_for is still set, and guess_caller() must be
+ * called.
  */
 static __always_inline void jit_entry_step(struct walk_state *state)
 {

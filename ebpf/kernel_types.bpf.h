@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * The kernel's types, with only the fields that the programs read: libbpf moves every access to
- * where the running kernel has the field (CO-RE). Fields that differ between kernels are noted.
+ * The kernel's types, with only the fields that the programs read: libbpf changes every access to the
+ * field's offset in the running kernel (CO-RE). Fields that differ between kernels are noted.
  */
 #ifndef EBPF_KERNEL_TYPES_BPF_H
 #define EBPF_KERNEL_TYPES_BPF_H
@@ -22,7 +22,7 @@ enum {
 	PID_TYPE_THREAD_GROUP = 1,
 };
 
-/* Of vm_area_struct.vm_flags. */
+/* Bits of vm_area_struct.vm_flags. */
 enum area_flag {
 	AREA_EXECUTABLE = 0x00000004,
 };
@@ -87,7 +87,7 @@ struct vm_area_struct {
 	const struct vm_operations_struct *vm_ops;
 };
 
-/* The program's thread pointer, as it was when the task last was switched to or set it. */
+/* The program's thread pointer, as of the last switch to the task or the last time that the task set it. */
 #ifdef __TARGET_ARCH_arm64
 struct thread_registers {
 	unsigned long tp_value;
@@ -120,14 +120,14 @@ struct task_struct {
 	struct thread_struct thread;
 };
 
-/* user_worker is there since 6.4. */
+/* user_worker exists since 6.4. */
 struct kernel_clone_args {
 	__u32 user_worker : 1;
 };
 
 /*
  * Only its size and its id are used: it depends on the architecture and on the kernel. Its first words
- * are the registers, at the same places in all kernels.
+ * are the registers, at the same offsets in all kernels.
  */
 struct pt_regs {
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /**
- * What the unwinders of all languages do: the steps of one language, and native ones between them,
- * until the walk is over or comes to another language. Each has two programs, as the native unwinder.
+ * The common part of all languages' unwinders: they run the steps of one language, and native steps between
+ * them, until the walk is over or another language is next. Each has two programs, as the native unwinder.
  */
 #ifndef EBPF_LANGUAGE_UNWIND_BPF_H
 #define EBPF_LANGUAGE_UNWIND_BPF_H
@@ -10,7 +10,7 @@
 #include "ebpf/native_step.bpf.h"
 #include "ebpf/task.bpf.h"
 
-/** From a frame of the language to the next one; called only with state->language set to it. */
+/** Steps from a frame of the language to the next one; called only with state->language set to it. */
 typedef enum unwind_error language_step(struct walk_state *state);
 
 /** The callback of bpf_loop(): one step. */
@@ -25,7 +25,7 @@ static __always_inline long unwind_step(void *context, __u32 language, language_
 	return is_walk_over(state) || is_other_language(state, language);
 }
 
-/** All steps, at most @steps_max, by @callback, which calls unwind_step(). */
+/** Runs all steps, at most @steps_max, by @callback, which calls unwind_step(). */
 static __always_inline void unwind_language(void *ctx, __u32 language, __u32 steps_max,
 					    long (*callback)(__u32 index, void *context))
 {
@@ -38,7 +38,7 @@ static __always_inline void unwind_language(void *ctx, __u32 language, __u32 ste
 	enter_language_or_leave(ctx, context.state, language);
 }
 
-/** One run of a chain: @count steps, or a guess. */
+/** Does one run of a chain: @count steps, or a guess. */
 static __always_inline void unwind_language_run(void *ctx, __u32 language, int count,
 						language_step *step)
 {
@@ -66,7 +66,7 @@ static __always_inline void unwind_language_run(void *ctx, __u32 language, int c
 	enter_language_or_leave(ctx, state, language);
 }
 
-/** In place of a step for chains that are never entered. */
+/** A step for chains that are never entered. */
 static __always_inline enum unwind_error no_step(struct walk_state *state)
 {
 	state->language = FRAME_NONE;
@@ -74,9 +74,9 @@ static __always_inline enum unwind_error no_step(struct walk_state *state)
 }
 
 /**
- * The two programs of a language: name_unwind, of at most @steps steps, native ones included, and name_unwind_chain, of
- * @chain_steps in each of the runs that the native chain has left of CHAIN_RUNS. @step is a language_step, and
- * @chain_step that of the chain.
+ * Defines the two programs of a language. name_unwind takes at most @steps steps, native ones included.
+ * name_unwind_chain takes @chain_steps in each run, in the runs that the native chain has left of CHAIN_RUNS. @step and
+ * @chain_step are their language_step.
  */
 #define LANGUAGE_PROGRAMS(NAME, name, steps, step, chain_steps, chain_step)                        \
 	static long name##_step_callback(__u32 index, void *context)                               \

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * Where native frames and those of interpreted functions meet (abi/runtime.h). A native frame of
- * an interpreter's loop is held back once it has been stepped out of; the language's steps add the
- * frames that it runs, which come before it, and then let it go.
+ * The interface between native frames and frames of interpreted functions (abi/runtime.h). Once a native
+ * frame of an interpreter's loop has been stepped out of, it becomes the pending frame (hold_frame(), held_...).
+ * The language's steps first add the frames that it runs, and then the pending frame (release_frame()).
  *
- * A language's step comes in four ways (enum language_wait): by hold_frame(), by wait_at_frame(), by wait_for_code(), and
- * by wait_at_stack_start().
+ * A language's step is entered in four ways (enum language_wait): by hold_frame(), wait_at_frame(), wait_for_code(), and
+ * wait_at_stack_start().
  */
 #ifndef EBPF_LANGUAGES_BPF_H
 #define EBPF_LANGUAGES_BPF_H
@@ -16,11 +16,11 @@
 #include "ebpf/tables.bpf.h"
 
 enum {
-	/** The most steps that any language has in a walk, native ones included. */
+	/** Limit of the steps of any language in a walk, native ones included. */
 	LANGUAGE_STEPS_MAX = 3 * USER_FRAMES_MAX,
 };
 
-/** The row of the first runtime of @language that the process has; NULL if it has none. */
+/** Returns the row of the process's first runtime of @language; NULL if it has none. */
 static __always_inline const struct cell *find_language(const struct walk_state *state,
 							__u32 language)
 {
@@ -35,13 +35,13 @@ static __always_inline const struct cell *find_language(const struct walk_state 
 	return NULL;
 }
 
-/** A number that no two processes that ever run have in common: for what is kept from walk to walk. */
+/** Returns a number that is different for each process that ever runs: a key of what is cached between walks. */
 static __always_inline __u64 process_key(const struct walk_state *state)
 {
 	return state->record.stamp.start_time_ns + state->record.stamp.exec_id;
 }
 
-/** Copies the @count cells of a language's data from @first on; false if one is not there. */
+/** Copies the @count cells of a language's data from @first on; false if one is missing. */
 static __always_inline bool read_cells(void *data, __u32 first, int count)
 {
 	for (int i = 0; i < count; i++) {
@@ -55,8 +55,9 @@ static __always_inline bool read_cells(void *data, __u32 first, int count)
 }
 
 /**
- * If @executable_id is an interpreter's of this process: takes back the native frame that was added
- * last, whose stack begins at @sp, and makes its language the next one. state->held_fp is set.
+ * If @executable_id is that of an interpreter of this process: makes the native frame that was added
+ * last, whose stack begins at @sp, the pending frame, and its language the next one. The caller has set
+ * state->held_fp.
  */
 static __always_inline void hold_frame(struct walk_state *state, __u64 executable_id, __u64 sp)
 {
@@ -83,8 +84,8 @@ static __always_inline void hold_frame(struct walk_state *state, __u64 executabl
 }
 
 /**
- * The native frame that was added last is of a function of a runtime that may have gone to another stack: it has not been
- * stepped out of, but will be by the step of the language that @rule names (CFA_LANGUAGE).
+ * Leaves it to the language of @rule (CFA_LANGUAGE) to step out of the native frame that was added last: its function is
+ * one of a runtime that may have switched stacks.
  */
 static __always_inline void wait_at_frame(struct walk_state *state, __u64 executable_id,
 					  const struct unwind_rule *rule)
@@ -97,8 +98,8 @@ static __always_inline void wait_at_frame(struct walk_state *state, __u64 execut
 }
 
 /**
- * True if state->pc, which lies in no file, may be code that one of the process's runtimes has made: its language's step
- * is to say so. Each is asked once.
+ * True if state->pc, which is in no file, may be in code that one of the process's runtimes has generated: that runtime's
+ * language is the next one, and its step decides. Each is asked once.
  */
 static __always_inline bool wait_for_code(struct walk_state *state)
 {
@@ -122,7 +123,7 @@ static __always_inline bool wait_for_code(struct walk_state *state)
 	return false;
 }
 
-/** The first frame of a stack was added: the walk is over, unless a language that was met knows where it goes on. */
+/** The outermost frame of a stack was added: the walk is over, unless stack_language can go on to another stack. */
 static __always_inline void wait_at_stack_start(struct walk_state *state)
 {
 	state->at_end = 1;
@@ -132,7 +133,7 @@ static __always_inline void wait_at_stack_start(struct walk_state *state)
 	state->wait = WAIT_STACK;
 }
 
-/** By a language's step: pc is no code of the runtime that was asked. The next one is, then native steps go on. */
+/** Called by a language's step: pc is not in its runtime's code. The next runtime is asked, or a native step follows. */
 static __always_inline void decline_code(struct walk_state *state)
 {
 	state->language = FRAME_NONE;
@@ -140,20 +141,20 @@ static __always_inline void decline_code(struct walk_state *state)
 	state->declined_rows = state->asked_row + 1;
 }
 
-/** As if all runtimes had declined the code at pc. */
+/** Has the effect of decline_code() by all runtimes. */
 static __always_inline void decline_code_of_all(struct walk_state *state)
 {
 	state->declined_pc = state->pc;
 	state->declined_rows = RUNTIMES_MAX;
 }
 
-/** True if the frames of the next language are run by a native frame that is held. */
+/** True if there is a pending native frame, whose frames the next language adds. */
 static __always_inline bool has_held_frame(const struct walk_state *state)
 {
 	return state->language && state->wait == WAIT_FRAMES;
 }
 
-/** Adds the held frame: native frames come again. */
+/** Adds the pending frame; a native step comes next. */
 static __always_inline enum unwind_error release_frame(struct walk_state *state)
 {
 	state->language = FRAME_NONE;
@@ -161,21 +162,21 @@ static __always_inline enum unwind_error release_frame(struct walk_state *state)
 }
 
 /**
- * Something of the runtime's own was met in the held frame, where the loop keeps it: if the frame was
- * guessed, it was so rightly.
+ * Clears FRAME_GUESS of the pending frame: a structure of the runtime was found in it where the loop keeps
+ * that, so a guess was right.
  */
 static __always_inline void prove_held_frame(struct walk_state *state)
 {
 	state->held_words[0] &= ~((__u64)FRAME_GUESS << FRAME_FLAGS_SHIFT);
 }
 
-/** Says with an error frame that interpreted frames are missing here. */
+/** Adds an error frame: interpreted frames are missing here. */
 static __always_inline enum unwind_error push_interpreter_error(struct walk_state *state,
 								enum unwind_error error)
 {
 	__u32 index;
 
-	/* The count is read again: of a value that was just set the verifier loses the bound. */
+	/* The count is read again, since the verifier loses the bound of a value that was just set. */
 	barrier();
 	index = state->record.word_count;
 
@@ -188,7 +189,7 @@ static __always_inline enum unwind_error push_interpreter_error(struct walk_stat
 	return UNWIND_OK;
 }
 
-/** The thread's own pointer, 0 if there is none. */
+/** Returns the thread-local pointer at @path; 0 if there is none. */
 static __always_inline __u64 follow_thread_path(__u64 thread_pointer,
 						const struct thread_local_path *path)
 {
@@ -202,13 +203,13 @@ static __always_inline __u64 follow_thread_path(__u64 thread_pointer,
 	return address;
 }
 
-/** True if frames of another language than @language are next, or of any for FRAME_NONE. */
+/** True if the step of another language than @language is next; for FRAME_NONE, of any language. */
 static __always_inline bool is_other_language(const struct walk_state *state, __u32 language)
 {
 	return state->language && state->language != language;
 }
 
-/** True if the walk is over: behind the last native step a language's frames may be to come. */
+/** True if the walk is over. A language's frames may still be missing after the last native step. */
 static __always_inline bool is_walk_over(const struct walk_state *state)
 {
 	return state->error || (state->at_end && !state->language);

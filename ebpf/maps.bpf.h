@@ -27,7 +27,7 @@ enum {
 
 extern const volatile struct agent_config config;
 
-/* Preallocated: without, programs of perf events may not use a hash before 6.1. */
+/* Preallocated, since before 6.1 programs of perf events may not use another hash. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, PROCESS_MAX_COUNT);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * native_step(): from one native frame to its caller, by stack deltas. Inlined into every unwinder
- * program, so that native frames between interpreted ones cost no tail call; the same source runs
- * in user space over emulated helpers (ebpf/host).
+ * native_step(): steps from one native frame to its caller, by stack deltas. It is inlined into every
+ * unwinder program, so that native frames between interpreted ones cost no tail call. The same source
+ * runs in user space over emulated helpers (ebpf/host).
  *
- * It trusts the tables that user space wrote as far as memory safety needs no trust (the verifier
- * sees to that), and nothing that it reads from the process: each step goes up the stack, or
- * through a signal frame, or ends the walk.
+ * It trusts the tables that user space wrote, except for memory safety, which the verifier ensures. It
+ * trusts nothing that it reads from the process: each step goes up the stack, or through a signal
+ * frame, or ends the walk.
  */
 #ifndef EBPF_NATIVE_STEP_BPF_H
 #define EBPF_NATIVE_STEP_BPF_H
@@ -28,7 +28,7 @@ enum {
 	STACK_SWITCHES_MAX = 256,
 };
 
-/* The value of DWARF register @number in this frame. */
+/* Gets the value of DWARF register @number in this frame. */
 static __always_inline enum unwind_error known_register(struct walk_state *state, __u32 number,
 							__u64 *value)
 {
@@ -44,7 +44,7 @@ static __always_inline enum unwind_error known_register(struct walk_state *state
 	return read_word(state->rbx_place, value);
 }
 
-/* The canonical frame address of this frame, which is the caller's sp. */
+/* Computes the canonical frame address of this frame, which is the caller's sp. */
 static __always_inline enum unwind_error frame_cfa(struct walk_state *state,
 						   const struct unwind_rule *rule, __u64 *cfa)
 {
@@ -92,7 +92,7 @@ static __always_inline enum unwind_error frame_cfa(struct walk_state *state,
 	return UNWIND_OK;
 }
 
-/* The caller's value of a register that this frame saved as @kind and @offset say. */
+/* Gets the caller's value of a register, whose location is @kind and @offset. */
 static __always_inline enum unwind_error saved_value(struct walk_state *state, __u32 kind,
 						     __s32 offset, __u64 cfa, __u64 *value)
 {
@@ -117,7 +117,7 @@ static __always_inline bool is_saved_in_memory(__u32 kind)
 	return kind == SAVED_AT_CFA || kind == SAVED_AT_FP || kind == SAVED_AT_SP;
 }
 
-/* True if the caller's stack may begin at @cfa: above this frame, or where a rule says so. */
+/* True if the caller's stack may begin at @cfa: above this frame, or anywhere if the rule switches stacks. */
 static __always_inline bool is_progress(struct walk_state *state, const struct unwind_rule *rule,
 					__u64 cfa)
 {
@@ -125,11 +125,11 @@ static __always_inline bool is_progress(struct walk_state *state, const struct u
 		return true;
 	if (rule->flags & RULE_SWITCHES_STACK)
 		return state->stack_switch_count++ < STACK_SWITCHES_MAX;
-	/* Without a word on the stack, the caller's sp may be this frame's: in a leaf, so once. */
+	/* If nothing was pushed, the caller's sp may equal this frame's. This is so only in a leaf. */
 	return cfa == state->sp && !is_saved_in_memory(rule->ra);
 }
 
-/* To the caller, whose sp is @cfa. */
+/* Sets the state to the caller, whose sp is @cfa. */
 static __always_inline enum unwind_error restore_caller(struct walk_state *state,
 							const struct unwind_rule *rule, __u64 cfa)
 {
@@ -137,7 +137,7 @@ static __always_inline enum unwind_error restore_caller(struct walk_state *state
 	__u32 fp_known = state->fp_known;
 	enum unwind_error error;
 
-	/* First fp, which lies below the return address: the window goes up from it. */
+	/* First fp, which is below the return address: the window extends upwards from it. */
 	if (rule->fp == SAVED_UNDEFINED) {
 		fp_known = 0;
 	} else if (rule->fp != SAVED_SAME) {
@@ -168,9 +168,9 @@ static __always_inline enum unwind_error restore_caller(struct walk_state *state
 }
 
 /*
- * Out of a signal trampoline: the kernel saved all registers on the stack. The trampoline's own
- * frame, which was added last, has no return address: the handler was never called from there. As
- * a leaf it keeps its flag, for then it is in its system call, and musl has another function behind.
+ * Steps out of a signal trampoline: the kernel saved all registers on the stack. The trampoline's own
+ * frame, which was added last, has no return address, since it never called the handler. As a leaf it
+ * keeps its flag: it is in its system call then, and in musl another function follows it.
  */
 static __always_inline enum unwind_error restore_interrupted(struct walk_state *state)
 {
@@ -185,7 +185,7 @@ static __always_inline enum unwind_error restore_interrupted(struct walk_state *
 	return UNWIND_OK;
 }
 
-/* Out of setcontext(), whose caller to be called getcontext(), or another one, as a function. */
+/* Steps out of setcontext() to the frame of the context, which has called getcontext() or another function. */
 static __always_inline enum unwind_error restore_context(struct walk_state *state,
 							 const struct unwind_rule *rule)
 {
@@ -204,8 +204,8 @@ static __always_inline enum unwind_error restore_context(struct walk_state *stat
 }
 
 /*
- * A leaf where nothing is mapped for good: a call through a null pointer, or the vsyscall page, of
- * which the kernel emulates the calls. Both have just been called and have no frame yet.
+ * True for a leaf where nothing can be mapped: a call through a null pointer, or into the vsyscall page,
+ * whose calls the kernel emulates. Both have just been called and have no frame yet.
  */
 static __always_inline bool is_unmapped_call(const struct walk_state *state)
 {
@@ -223,7 +223,7 @@ static __always_inline enum unwind_error step_unmapped_call(struct walk_state *s
 	return restore_caller(state, &rule_at_call, state->sp + RETURN_ADDRESS_BYTES);
 }
 
-/* True if the rule cannot be followed where sp is not known. */
+/* True if the rule cannot be applied where sp is not known. */
 static __always_inline bool needs_sp(const struct unwind_rule *rule)
 {
 	return rule->cfa == CFA_SP || rule->cfa == CFA_DEREF_SP || rule->cfa == CFA_PLT ||
@@ -248,7 +248,7 @@ static __always_inline bool is_stack_start(const struct walk_state *state,
 	return !state->pc && !state->fp && state->fp_known && !(rule->flags & RULE_GUESS);
 }
 
-/* The caller remains to be guessed: another function, since the verifier follows this one often. */
+/* Asks for a guess of the caller, which another function makes, since the verifier follows this one often. */
 static __always_inline enum unwind_error ask_for_guess(struct walk_state *state,
 						       enum unwind_error error)
 {
@@ -258,10 +258,10 @@ static __always_inline enum unwind_error ask_for_guess(struct walk_state *state,
 }
 
 /**
- * Appends the frame of state->pc, and goes to its caller: state then is the caller's, or
- * state->at_end is set, or state->guess_for, and guess_caller() has to be called. If state->language is
- * set, the frame waits for those that it runs, or is that language's (languages.bpf.h). On errors the
- * walk has to end; the frame is there if its file is known.
+ * Appends the frame of state->pc and steps to its caller. Then the state is the caller's, or
+ * state->at_end is set, or state->guess_for is set, and guess_caller() must be called. If
+ * state->language is set, that language's step comes next, for one of the four tasks in
+ * languages.bpf.h. On errors the walk must end; the frame was added if its file is known.
  */
 static __always_inline enum unwind_error native_step(struct walk_state *state)
 {
@@ -272,7 +272,7 @@ static __always_inline enum unwind_error native_step(struct walk_state *state)
 	enum unwind_error error;
 
 	error = find_mapping(state, address);
-	/* The index has to come from memory: the verifier would follow each of its values apart. */
+	/* The index must be read from memory again, else the verifier would follow each of its values separately. */
 	barrier();
 	mapping = &state->mappings[state->last_mapping % MAPPING_CACHE_COUNT];
 	if ((error == UNWIND_NO_MAPPING || mapping->executable_id == EXECUTABLE_ID_ANONYMOUS) &&
@@ -339,7 +339,7 @@ static __always_inline enum unwind_error native_step_of_chain(struct walk_state 
 	return native_step(state);
 }
 
-/** A whole step, with bpf_loop(): native_step(), and what it or a language's step asks for, over some steps. */
+/** A step with bpf_loop(): native_step(), or one step of a guess or a search that an earlier step has asked for. */
 static __always_inline enum unwind_error native_step_or_guess(struct walk_state *state)
 {
 	enum unwind_error error = UNWIND_OK;

@@ -15,7 +15,7 @@
 #include "ebpf/native_step.bpf.h"
 
 enum {
-	/* The verifier follows each frame of a run apart; it gives up at about 30. */
+	/* The verifier follows each frame of a run separately; it gives up at about 30. */
 	CHAIN_FRAMES = 20,
 };
 
@@ -60,7 +60,7 @@ int native_unwind_chain(void *ctx)
 		return 0;
 	if (state->language)
 		go_without_languages(state);
-	/* A run of its own, since the verifier would follow the frames behind each way through it. */
+	/* A guess is a separate run, since the verifier would follow the next frames for each path through it. */
 	if (state->guess_for)
 		state->error = guess_caller(state, false);
 	else

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * Code that a process made a moment ago, of which user space has not heard yet: compilers of runtimes
- * map memory for each piece that they make, and run it at once. The kernel knows it
- * (bpf_find_vma(), as old as bpf_loop(), so with that only). It is asked once in a walk, for which it
- * has to lock the process's mappings, and may say that they are being changed.
+ * Code that a process has just generated, which user space does not know yet: compilers of runtimes map
+ * memory for each piece of code, and run it at once. The kernel is asked for its mapping with
+ * bpf_find_vma(), only where there is bpf_loop(), which is as old. It is asked once in a walk, since it
+ * has to lock the process's mappings. The call fails while they are being changed.
  */
 #ifndef EBPF_NEW_CODE_BPF_H
 #define EBPF_NEW_CODE_BPF_H
@@ -23,7 +23,7 @@ static long take_anonymous_code(struct task_struct *task, struct vm_area_struct 
 	struct new_code *code = context;
 
 	(void)task;
-	/* Memory of files and of the kernel, such as its page of uprobes, has operations. */
+	/* Mappings of files and of the kernel, such as its page of uprobes, have operations. */
 	if (area->vm_ops || !(area->vm_flags & AREA_EXECUTABLE))
 		return 0;
 	code->start = area->vm_start;
@@ -31,7 +31,7 @@ static long take_anonymous_code(struct task_struct *task, struct vm_area_struct 
 	return 0;
 }
 
-/** True if @address lies in anonymous code; then that is a mapping of the walk (find_mapping()). */
+/** True if @address is in anonymous code, whose mapping is then cached for find_mapping(). */
 static __always_inline bool find_new_code(struct walk_state *state, __u64 address)
 {
 	struct new_code code = { 0 };

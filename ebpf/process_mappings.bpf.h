@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * From an address to the mapping it is in and that mapping's executable: first among the mappings
- * that this walk has used, then by a search of the process's table.
+ * Looks up the mapping of an address and that mapping's executable: first among the mappings that this
+ * walk has used, then by a search of the process's table.
  */
 #ifndef EBPF_PROCESS_MAPPINGS_BPF_H
 #define EBPF_PROCESS_MAPPINGS_BPF_H
@@ -16,7 +16,7 @@ enum {
 
 _Static_assert(1 << (MAPPING_SEARCH_STEPS - 1) >= PROCESS_MAX_MAPPINGS, "the search ends");
 
-/* Row number of the last mapping that starts at or below @address, plus one; 0 if none does. */
+/* Finds the row number of the last mapping that starts at or below @address, plus one; 0 if none does. */
 static __always_inline enum unwind_error search_mappings(struct walk_state *state, __u64 address,
 							 __u32 *row)
 {
@@ -40,7 +40,7 @@ static __always_inline enum unwind_error search_mappings(struct walk_state *stat
 	return UNWIND_OK;
 }
 
-/* Sets what @mapping needs of its executable. */
+/* Sets the fields of @mapping that come from its executable. */
 static __always_inline void load_executable(struct cached_mapping *mapping)
 {
 	const struct cell *cell;
@@ -71,7 +71,7 @@ static __always_inline void load_executable(struct cached_mapping *mapping)
 	mapping->error = UNWIND_NO_INFO;
 }
 
-/* Puts the mapping of @address in the place of the oldest one and makes it the last used. */
+/* Replaces the oldest cached mapping by that of @address, and makes it the last used one. */
 static __always_inline enum unwind_error load_mapping(struct walk_state *state, __u64 address)
 {
 	__u32 index = state->next_mapping % MAPPING_CACHE_COUNT;
@@ -111,7 +111,7 @@ static __always_inline bool mapping_has(const struct cached_mapping *mapping, __
 	return address - mapping->start < mapping->size_bytes;
 }
 
-/** Makes state->last_mapping the mapping of @address, or says why there is none. */
+/** Makes state->last_mapping the mapping of @address, or returns why there is none. */
 static __always_inline enum unwind_error find_mapping(struct walk_state *state, __u64 address)
 {
 	__u32 last = state->last_mapping % MAPPING_CACHE_COUNT;

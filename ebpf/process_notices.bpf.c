@@ -38,8 +38,8 @@ int process_exit(void *ctx)
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 
 	/*
-	 * The count of live threads was taken down before. Two last threads that exit at once both
-	 * see 0 and both tell: user space takes the second one for what it is.
+	 * The count of live threads was decremented before. If the last two threads exit at once, both
+	 * see 0 and both send an event; user space ignores the second one.
 	 */
 	if (BPF_CORE_READ(task, signal, live.counter) > 0)
 		return 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /**
- * Notices about processes, on a ring of their own, so that a flood of samples cannot starve them.
+ * Process events, on a ring of their own, so that a flood of samples cannot starve them.
  */
 #ifndef EBPF_PROCESS_NOTICES_BPF_H
 #define EBPF_PROCESS_NOTICES_BPF_H
@@ -9,7 +9,7 @@
 #include "ebpf/task.bpf.h"
 
 enum {
-	/** What is not urgent wakes user space when the ring is fuller than one part in this many. */
+	/** An event that is not urgent wakes user space if the ring is fuller than 1/NOTICES_WAKE_UP_FRACTION. */
 	NOTICES_WAKE_UP_FRACTION = 4,
 };
 
@@ -24,8 +24,8 @@ static __always_inline __u64 notice_flags(bool is_urgent)
 }
 
 /*
- * False if the ring was full. What is urgent wakes user space at once; the rest is read with the next
- * samples, since processes that are never sampled are of no interest.
+ * False if the ring was full. An urgent event wakes user space at once. Others are read with the next
+ * samples, since processes that are never sampled do not matter.
  */
 static __always_inline bool send_notice(const struct process_notice *notice, bool is_urgent)
 {
@@ -39,8 +39,8 @@ static __always_inline bool send_notice(const struct process_notice *notice, boo
 }
 
 /*
- * Tells of a sample of @task that found too little, but nothing if user space was told and has not asked to
- * be told again.
+ * Sends an event for a sample of @task that lacked a process entry or a mapping. Skips it if the same event was
+ * sent before and user space has not deleted it from `notified`.
  */
 static __always_inline void send_notice_once(struct task_struct *task, __u32 type, __u32 pid,
 					     const struct process_stamp *stamp, __u64 address)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * Words of the process's memory, read some at a time: the frames of a stack are small and lie next to
- * each other, and a read of user memory costs more than all the rest of a step.
+ * A cache of adjacent words of the process's memory. The frames of a stack are small and adjacent, and a
+ * read of user memory costs more than all the rest of a step.
  */
 #ifndef EBPF_READ_WINDOW_BPF_H
 #define EBPF_READ_WINDOW_BPF_H
@@ -12,16 +12,16 @@ enum {
 	/** A power of two. */
 	WINDOW_WORDS = 32,
 	WINDOW_BYTES = 8 * WINDOW_WORDS,
-	/** The most that is read at an address exactly. */
+	/** Limit of window_read_exactly(). */
 	WINDOW_EXACT_BYTES = WINDOW_BYTES / 2,
-	/** No architecture has smaller pages: what lies in one can be read as a whole, or not at all. */
+	/** The smallest page of any architecture. A part of a page can be read as a whole or not at all. */
 	PAGE_BYTES_MIN = 4096,
 };
 
-/** What was read last. */
+/** The words that were read last. */
 struct read_window {
 	__u64 start;
-	/** 0: nothing. */
+	/** 0: the window is empty. */
 	__u64 bytes;
 	__u64 words[WINDOW_WORDS];
 };
@@ -31,7 +31,7 @@ static __always_inline void window_clear(struct read_window *window)
 	window->bytes = 0;
 }
 
-/* Where the @bytes bytes at @address begin in the window; WINDOW_BYTES if they are not in it. */
+/* Returns the offset in the window of the @bytes bytes at @address; WINDOW_BYTES if they are not in it. */
 static __always_inline __u64 window_place(const struct read_window *window, __u64 address,
 					  __u32 bytes)
 {
@@ -42,7 +42,7 @@ static __always_inline __u64 window_place(const struct read_window *window, __u6
 	return place;
 }
 
-/* Reads the window anew from @start on, or from where it still ends with the page of @address. */
+/* Fills the window from @start on, moved so that it is in the page of @address. */
 static __always_inline bool window_move(struct read_window *window, __u64 start, __u64 address)
 {
 	__u64 words[WINDOW_WORDS], page = address & ~(__u64)(PAGE_BYTES_MIN - 1);
@@ -59,19 +59,19 @@ static __always_inline bool window_move(struct read_window *window, __u64 start,
 	return true;
 }
 
-/** The word @place bytes into the window: any is within, and aligned. */
+/** Returns the word at offset @place in the window. Any @place is safe: it is aligned and wrapped. */
 static __always_inline __u64 window_word(const struct read_window *window, __u64 place)
 {
 	__u32 index = place / 8;
 
-	/* The verifier has to see that it is in range, which the compiler may think that it knows. */
+	/* The verifier must see the check of the range, which the compiler may drop. */
 	barrier_var(index);
 	return window->words[index % WINDOW_WORDS];
 }
 
 /**
- * Reads the word at @address, after which come those at higher addresses. As read_word() where it is
- * not aligned, or what lies around it cannot be read.
+ * Reads the word at @address by a window that extends to higher addresses. If @address is not aligned, or
+ * the window cannot be read, it reads the word alone, as read_word().
  */
 static __always_inline enum unwind_error window_read_up(struct read_window *window, __u64 address,
 							__u64 *word)
@@ -87,17 +87,17 @@ static __always_inline enum unwind_error window_read_up(struct read_window *wind
 	return UNWIND_OK;
 }
 
-/** Brings the 1 to WINDOW_EXACT_BYTES bytes at @address into the window, and nothing else. */
+/** Reads the 1 to WINDOW_EXACT_BYTES bytes at @address into the window, and nothing else. */
 static __always_inline bool window_read_exactly(struct read_window *window, __u64 address,
 						__u32 bytes)
 {
-	/* Verifiers before 6.3 want all to be set that is not sure to be read. */
+	/* Verifiers before 6.3 require that all words are initialized, since the read may be shorter. */
 	__u64 words[WINDOW_EXACT_BYTES / 8] = { 0 };
 
 	window_clear(window);
 	if (bytes < 1 || bytes > sizeof(words))
 		return false;
-	/* It may be in another register than the one that was asked about, of which verifiers know less. */
+	/* The value may be in another register than the checked one, whose range the verifier does not know. */
 	barrier_var(bytes);
 	bytes = ((bytes - 1) & (sizeof(words) - 1)) + 1;
 	if (bpf_probe_read_user(words, bytes, (const void *)address))
@@ -109,8 +109,8 @@ static __always_inline bool window_read_exactly(struct read_window *window, __u6
 }
 
 /**
- * Brings the 1 to WINDOW_EXACT_BYTES bytes at @address into the window, and as many below them as
- * there is room for: those come next. The latter only if they can be read.
+ * Reads the 1 to WINDOW_EXACT_BYTES bytes at @address into the window, and as many bytes below them as
+ * fit, since these are needed next. If the latter cannot be read, it reads only the former.
  */
 static __always_inline bool window_read_down(struct read_window *window, __u64 address, __u32 bytes)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * From an address in a mapping to its rule: first among those that are kept from walk to walk, then
+ * Looks up the rule for an address in a mapping: first in the cache, which is kept between walks, then
  * by the executable's page index and rows (abi/slab.h).
  */
 #ifndef EBPF_RULE_LOOKUP_BPF_H
@@ -10,28 +10,28 @@
 #include "ebpf/tables.bpf.h"
 
 enum {
-	/** Rows whose offsets are compared at once, in a word. */
+	/** Number of rows whose offsets are compared at once, in a word. */
 	ROWS_PER_WORD = sizeof(__u64),
-	/** Halvings until one is left of the words that the rows of a page, 256 at most, lie in. */
+	/** Number of halvings until one is left of the words with the rows of a page, which has 256 at most. */
 	ROW_SEARCH_STEPS = UNWIND_PAGE_SHIFT - 2,
 };
 
 /*
- * For each byte of @word that is not above @limit, the highest bit of that byte: without a branch,
- * which would be mispredicted half of the time.
+ * Sets the highest bit of each byte of @word that is not above @limit. It has no branch, which would be
+ * mispredicted half of the time.
  */
 static __always_inline __u64 bytes_at_most(__u64 word, __u8 limit)
 {
 	const __u64 top = 0x8080808080808080ULL, limits = limit * 0x0101010101010101ULL;
-	/* Top bits: whether the lower seven are not above the limit's. None borrows of another. */
+	/* A top bit is set if the lower seven bits are not above the limit's. No byte borrows from another. */
 	__u64 lower = (limits | top) - (word & ~top);
 
 	return ((limits & ~word) | (~(limits ^ word) & lower)) & top;
 }
 
 /*
- * The row of the address @offset bytes into the text of @mapping: the last one of its page at or
- * below it, else the last one before the page.
+ * Finds the row for @offset in the text of @mapping: the last one of its page at or below the offset, else
+ * the last one before the page.
  */
 static __always_inline enum unwind_error find_row(const struct cached_mapping *mapping,
 						  __u64 offset, __u32 *row)
@@ -73,7 +73,7 @@ static __always_inline enum unwind_error find_row(const struct cached_mapping *m
 		if (!cell)
 			return UNWIND_BAD_TABLE;
 		found = bytes_at_most(cell->words[low / ROWS_PER_WORD & 1], in_page);
-		/* Without the rows before and behind: of other pages, or known to be above. */
+		/* Ignore the rows before low and from high on: they are of other pages, or known to be above. */
 		found &= ~0ULL << (low % ROWS_PER_WORD * 8);
 		found <<= -high % ROWS_PER_WORD * 8;
 		low += (found >> 7) * 0x0101010101010101ULL >> 56;
@@ -84,7 +84,7 @@ static __always_inline enum unwind_error find_row(const struct cached_mapping *m
 	return UNWIND_OK;
 }
 
-/* The rule of the address @offset bytes into the text of @mapping, from its tables. */
+/* Looks up the rule for @offset in the text of @mapping in its tables. */
 static __always_inline enum unwind_error search_rule(const struct cached_mapping *mapping,
 						     __u64 offset, struct unwind_rule *rule)
 {
@@ -108,14 +108,14 @@ static __always_inline enum unwind_error search_rule(const struct cached_mapping
 	return UNWIND_OK;
 }
 
-/* Where the rule of @address is kept; neighbouring addresses are not neighbours there. */
+/* Index of the cache entry for @address. Adjacent addresses have entries that are not adjacent. */
 static __always_inline __u32 rule_index(__u64 executable_id, __u64 address)
 {
 	return (__u32)((address + executable_id) * 0x9e3779b97f4a7c15ULL >> 32) >>
 	       (32 - RULE_CACHE_SHIFT);
 }
 
-/** Finds the rule of @address, which lies in @mapping, and keeps it if it says something. */
+/** Looks up the rule for @address, which is in @mapping, and caches it unless it is CFA_NONE. */
 static __always_inline enum unwind_error find_rule(struct walk_state *state,
 						   const struct cached_mapping *mapping,
 						   __u64 address, const struct unwind_rule **rule)
@@ -134,7 +134,7 @@ static __always_inline enum unwind_error find_rule(struct walk_state *state,
 	error = search_rule(mapping, offset, &kept->rule);
 	if (error)
 		return error;
-	/* A rule that says nothing may be replaced later, under the same id. */
+	/* CFA_NONE is not cached: it may be replaced later, under the same id. */
 	kept->executable_id = kept->rule.cfa == CFA_NONE ? 0 : executable_id;
 	kept->address = address;
 	return UNWIND_OK;

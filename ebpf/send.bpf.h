@@ -7,7 +7,7 @@
 #include "ebpf/state.bpf.h"
 
 enum {
-	/** The ring wakes user space when it is fuller than one part in this many. */
+	/** The ring wakes user space if it is fuller than 1/WAKE_UP_FRACTION. */
 	WAKE_UP_FRACTION = 4,
 };
 
@@ -46,7 +46,7 @@ static __always_inline __u64 ring_flags(void)
 
 static __always_inline void send_record(struct walk_state *state)
 {
-	/* Labels, if any, stand behind what finish_record() has counted. */
+	/* Labels, if any, follow the words that finish_record() has counted. */
 	__u32 bytes = state->record_bytes + state->record.label_bytes;
 
 	if (bytes > sizeof(state->record_words))

@@ -2,13 +2,12 @@
 /**
  * The state of one walk, from sample_entry through the unwinders to unwind_stop. Each program
  * family has one for each CPU, and a CPU runs one family's programs at most once at a time, so nothing
- * here is shared. Everything but what is kept between walks is set anew for each sample (state_begin()):
- * no walk sees what an earlier one left.
+ * here is shared. state_begin() resets everything for each sample except what is cached between walks.
  *
- * What a language NAME (abi/languages.h) keeps is its own: ebpf/NAME/NAME_state.bpf.h has
+ * The state of a language NAME (abi/languages.h) is in ebpf/NAME/NAME_state.bpf.h:
  *	struct NAME_walk	the member `NAME` of the state
- *	NAME_state_begin()	forgets the last sample
- *	NAME_state_forget()	forgets what is kept from walk to walk, for walks that have no order (ebpf/host)
+ *	NAME_state_begin()	resets it for a new sample
+ *	NAME_state_forget()	clears what it caches between walks, for walks without an order (ebpf/host)
  */
 #ifndef EBPF_STATE_BPF_H
 #define EBPF_STATE_BPF_H
@@ -23,29 +22,29 @@
 #include "ebpf/read_window.bpf.h"
 
 enum {
-	/** Mappings kept during a walk, and rules kept between walks; powers of two. */
+	/** Mappings cached during a walk, and rules cached between walks; powers of two. */
 	MAPPING_CACHE_COUNT = 8,
 	RULE_CACHE_SHIFT = 8,
 	RULE_CACHE_COUNT = 1 << RULE_CACHE_SHIFT,
 	RECORD_HEADER_WORDS = sizeof(struct trace_record) / 8,
 };
 
-/** What a language's step is asked for, and what native steps do until then (languages.bpf.h). */
+/** The task of a language's next step (languages.bpf.h). */
 enum language_wait {
-	/** The frames that the held native frame runs; then release_frame(). */
+	/** Add the frames that the pending native frame runs; then release_frame(). */
 	WAIT_FRAMES = 1,
-	/** To step out of the native frame that was added last. */
+	/** Step out of the native frame that was added last. */
 	WAIT_LEAVE = 2,
-	/** The frame at pc, if that is code of the runtime's own, of which no frame is there yet; else decline_code(). */
+	/** Add the frame at pc, for which there is none yet, if pc is in the runtime's own code; else decline_code(). */
 	WAIT_CODE = 3,
-	/** Behind the first frame of a stack: to go on to another one, and clear at_end, if this one began there. */
+	/** At the outermost frame of a stack: if the runtime started it from another stack, go on there and clear at_end. */
 	WAIT_STACK = 4,
 };
 
-/** Values of walk_state.rbx_place that are no addresses. */
+/** Values of walk_state.rbx_place that are not addresses. */
 enum rbx_place {
 	RBX_NOWHERE = 0,
-	/** Still in the register: in walk_state.registers. */
+	/** The value is in walk_state.registers. */
 	RBX_IN_REGISTER = 1,
 };
 
@@ -58,30 +57,30 @@ struct walk_state {
 	__u64 registers[REGISTER_COUNT_MAX];
 	/** enum frame_flag of the frame. If pc is a return address, pc - 1 is looked up. */
 	__u32 frame_flags;
-	/** In the leaf and behind a signal frame. */
+	/** 1 in the leaf and just above a signal frame. */
 	__u32 registers_known;
 	__u32 fp_known;
 	/** 0 where sp is only known to be at or below the frame's (a guess on arm64). */
 	__u32 sp_known;
-	/** x86-64: the address where this frame's rbx was saved, or one of enum rbx_place. */
+	/** x86-64: the address at which this frame's rbx was saved, or an enum rbx_place. */
 	__u64 rbx_place;
 	/** Why the caller of the frame that was added last has to be guessed (enum unwind_error), or 0. */
 	__u32 guess_for;
-	/** Of a search for the loop that entered JIT code (jit_entry.bpf.h): what is left of it, ... */
+	/** Search for the loop that entered JIT code (jit_entry.bpf.h): number of words left to read. */
 	__u32 jit_words_left;
-	/** ... the next place on the stack, and the last one with a return address in such code, or 0. */
+	/** Addresses on the stack: the next word, and the last one with a return address in JIT code, or 0. */
 	__u64 jit_word;
 	__u64 jit_return;
-	/** Steps to other stacks (RULE_SWITCHES_STACK), to bound them. */
+	/** Number of switches to other stacks (RULE_SWITCHES_STACK), which is limited. */
 	__u32 stack_switch_count;
-	/** An answer of a check: not in a local variable, whose values the verifier would follow. */
+	/** Result of a check: not in a local variable, whose values the verifier would follow. */
 	__u32 check;
 
 	/** The thread's entry was reached. */
 	__u32 at_end;
-	/** Why the walk ended before (enum unwind_error). */
+	/** Why the walk ended before the thread's entry (enum unwind_error). */
 	__u32 error;
-	/** Runs of a chain of tail calls, to bound it. */
+	/** Number of runs in a chain of tail calls, which is limited. */
 	__u32 run_count;
 
 	struct read_window stack;
@@ -89,44 +88,45 @@ struct walk_state {
 	/** The process's mapping table (abi/process.h). */
 	__u32 mapping_cell;
 	__u32 mapping_count;
-	/** An address that it does not have, 0 if there was none: user space will be told. */
+	/** An address that is not in the mapping table, which user space gets an event for; 0: none. */
 	__u64 unknown_address;
 
-	/** Index of the mapping that was used last, and of the one to go next. */
+	/** Index in `mappings` of the entry that was used last, and of the next one to be replaced. */
 	__u32 last_mapping;
 	__u32 next_mapping;
-	/** The kernel was asked for a mapping that user space has not heard of (new_code.bpf.h). */
+	/** The kernel was asked for a mapping that user space does not know (new_code.bpf.h). */
 	__u32 asked_for_code;
-	/** enum frame_kind of the language that is asked where a stack ends (WAIT_STACK), which it has set, or 0. */
+	/** enum frame_kind of the language whose step runs where a stack ends (WAIT_STACK), or 0; that language sets it. */
 	__u32 stack_language;
-	/** Callers that had to be guessed so far in the walk: frames may be missing there. */
+	/** Number of guessed callers in the walk so far: frames may be missing there. */
 	__u32 guess_count;
 	__u32 reserved;
 	struct cached_mapping mappings[MAPPING_CACHE_COUNT];
 	struct cached_rule rules[RULE_CACHE_COUNT];
 
-	/** The process's runtime table (abi/runtime.h), 0: it has none. */
+	/** First cell of the process's runtime table (abi/runtime.h); 0: it has none. */
 	__u32 runtime_cell;
-	/**
-	 * enum frame_kind of the language whose step comes next, or 0: native steps come. What it is to do, and the
-	 * first cell of its data, which WAIT_LEAVE does not set.
-	 */
+	/** enum frame_kind of the language whose step comes next; 0: a native step comes next. */
 	__u32 language;
-	/** enum language_wait */
+	/** The step's task, enum language_wait. */
 	__u32 wait;
+	/** First cell of the language's data; WAIT_LEAVE does not set it. */
 	__u32 language_cell;
-	/** Of WAIT_CODE: the row of the table that was asked. */
+	/** For WAIT_CODE: the row of the runtime table whose language was asked. */
 	__u32 asked_row;
-	/** Code at declined_pc is none of the runtimes in the first rows of the table: they have said so. */
+	/** The runtimes in this many first rows of the table have declined the code at declined_pc. */
 	__u32 declined_rows;
 	__u64 declined_pc;
 	/** Why interpreted frames are missing (enum unwind_error), or 0. */
 	__u32 interpreter_error;
-	/** The held frame, which has been stepped out of: its stack is [held_sp, sp). Its frame pointer; 0: not known. */
+	/**
+	 * The pending frame: a native frame that has been stepped out of, but not added yet. Its words; its stack
+	 * [held_sp, sp); its frame pointer, 0: not known.
+	 */
 	__u64 held_words[2];
 	__u64 held_sp;
 	__u64 held_fp;
-	/** Of WAIT_LEAVE: whose rule it was, its cfa_register and cfa_offset. */
+	/** For WAIT_LEAVE: the rule's executable, cfa_register and cfa_offset. */
 	__u64 left_executable;
 	__u32 left_kind;
 	__s32 left_offset;
@@ -141,14 +141,14 @@ struct walk_state {
 	__u64 uprobe_task;
 	__u64 return_instance;
 
-	/** Where in a kernel stack the user registers lie, the same for all tasks; 0 before it is asked. */
+	/** Offset of the user registers in a kernel stack, the same for all tasks; 0: not computed yet. */
 	__u64 saved_registers_offset;
 
-	/** Says how many bytes of the record are to be sent. */
+	/** Size of the record, to be sent. */
 	__u32 record_bytes;
-	/** Of the next read of the stack for a first sample. */
+	/** Size of the next read of the stack for a deferred sample. */
 	__u32 chunk_bytes;
-	/** What goes on the ring. */
+	/** The record for the ring. */
 	union {
 		struct trace_record record;
 		struct first_sample first;
@@ -158,7 +158,7 @@ struct walk_state {
 
 _Static_assert(sizeof(struct walk_state) % 64 == 0, "no two CPUs write to one cache line");
 
-/** Forgets the last sample. The registers and the record are the caller's to set. */
+/** Resets the state for a new sample. The caller sets the registers and the record. */
 static __always_inline void state_begin(struct walk_state *state)
 {
 	state->pc = 0;
@@ -183,7 +183,7 @@ static __always_inline void state_begin(struct walk_state *state)
 	state->runtime_cell = 0;
 	state->language = FRAME_NONE;
 	state->stack_language = FRAME_NONE;
-	/* Of code at address 0 nobody is asked. */
+	/* No runtime is asked for code at address 0. */
 	state->declined_pc = 0;
 	state->declined_rows = RUNTIMES_MAX;
 	state->interpreter_error = UNWIND_OK;
@@ -192,7 +192,7 @@ static __always_inline void state_begin(struct walk_state *state)
 #undef X
 }
 
-/** Starts from state->registers, all of which are known: a leaf, or behind a signal frame. */
+/** Starts from state->registers, all of which are known: in a leaf, or just above a signal frame. */
 static __always_inline void state_start_at_registers(struct walk_state *state)
 {
 	state->pc = state->registers[PC_REGISTER];
@@ -206,7 +206,7 @@ static __always_inline void state_start_at_registers(struct walk_state *state)
 }
 
 /**
- * Appends a frame of two words. UNWIND_TRUNCATED without room; room for an error frame always stays.
+ * Appends a frame of two words. UNWIND_TRUNCATED: it does not fit; room for an error frame is always left.
  */
 static __always_inline enum unwind_error push_frame(struct walk_state *state, __u64 first,
 						    __u64 second)
@@ -221,7 +221,7 @@ static __always_inline enum unwind_error push_frame(struct walk_state *state, __
 	return UNWIND_OK;
 }
 
-/** The same of an interpreted frame that has an owner. */
+/** Appends an interpreted frame that has an owner, as push_frame(). */
 static __always_inline enum unwind_error push_owned_frame(struct walk_state *state, __u64 first,
 							  __u64 second, __u64 owner)
 {
@@ -237,7 +237,7 @@ static __always_inline enum unwind_error push_owned_frame(struct walk_state *sta
 	return UNWIND_OK;
 }
 
-/** The native frame that was added last turns out to be at its exact address. */
+/** Clears FRAME_RETURN_ADDRESS of the native frame that was added last: its address turned out to be exact. */
 static __always_inline void unflag_last_frame(struct walk_state *state)
 {
 	__u32 index = state->record.word_count;
@@ -248,7 +248,7 @@ static __always_inline void unflag_last_frame(struct walk_state *state)
 		~((__u64)FRAME_RETURN_ADDRESS << FRAME_FLAGS_SHIFT);
 }
 
-/** Ends the frames with an error frame. */
+/** Appends an error frame, the last one of the trace. */
 static __always_inline void push_error(struct walk_state *state, enum unwind_error error)
 {
 	__u32 index = state->record.word_count;

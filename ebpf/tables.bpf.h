@@ -37,9 +37,8 @@ struct {
 } executables SEC(".maps");
 
 /**
- * Makes the verifier forget what it knows of @value, a 32-bit variable: it follows each combination
- * of ranges through a search else, and gives up. @unknown is any 64-bit number that it does not
- * know.
+ * Makes the verifier forget the range of @value, a 32-bit variable. Else it follows each combination of
+ * ranges through a search, and gives up. @unknown is any 64-bit number that it does not know.
  */
 #ifdef __bpf__
 #define forget_range(value, unknown)                                                               \
@@ -48,7 +47,7 @@ struct {
 #define forget_range(value, unknown) ((void)(unknown))
 #endif
 
-/** The cell, or NULL if its slab does not exist. */
+/** Returns cell @number, or NULL if its slab does not exist. */
 static __always_inline const struct cell *cell_at(__u32 number)
 {
 	__u32 slab_index = number >> SLAB_SHIFT;
@@ -61,8 +60,8 @@ static __always_inline const struct cell *cell_at(__u32 number)
 }
 
 /**
- * The first cell of the header of @executable_id, and the mark that the executable is in use. 0 if
- * it is not published.
+ * Returns the first cell of the header of @executable_id, and marks the executable as used; 0 if it is
+ * not published.
  */
 static __always_inline __u32 executable_header_cell(__u64 executable_id)
 {
@@ -73,7 +72,7 @@ static __always_inline __u32 executable_header_cell(__u64 executable_id)
 
 	if (!descriptor)
 		return 0;
-	/* Once: user space may replace it, and the generation belongs to the cell. */
+	/* Read once: user space may replace the word, and the generation belongs to the cell. */
 	word = *(const volatile __u64 *)&descriptor->word;
 	cell = word & ((1 << DESCRIPTOR_CELL_BITS) - 1);
 	if (!cell || word != descriptor_word(executable_id, cell))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /**
- * What the entry program of every origin of samples (abi/origins.h) does: the current task's record and kernel frames, and
- * the way into the unwinders.
+ * The common part of the entry programs of all origins of samples (abi/origins.h): it fills the current task's record, adds
+ * the kernel frames, and enters the unwinders.
  */
 #ifndef EBPF_TAKE_SAMPLE_BPF_H
 #define EBPF_TAKE_SAMPLE_BPF_H
@@ -12,7 +12,7 @@
 #include "ebpf/task.bpf.h"
 #include "ebpf/user_registers.bpf.h"
 
-/* Forks are known within milliseconds; one that is older and without an entry has lost it. */
+/* A fork gets its entry within milliseconds; an older one without an entry has lost it. */
 #define FORK_NEW_NS 1000000000ULL
 
 static __always_inline bool is_selected(struct task_struct *leader, __u32 pid)
@@ -65,7 +65,7 @@ static __always_inline void begin_record(struct walk_state *state, struct task_s
 		BPF_CORE_READ_INTO(&record->process_comm, leader, comm);
 }
 
-/* The kernel's frames, as they come: their addresses are words of frames (abi/frame.h). */
+/* Adds the kernel's frames: their addresses are words of frames already (abi/frame.h). */
 static __always_inline void add_kernel_frames(void *ctx, struct walk_state *state)
 {
 	__u64 *words = &state->record_words[RECORD_HEADER_WORDS];
@@ -77,7 +77,7 @@ static __always_inline void add_kernel_frames(void *ctx, struct walk_state *stat
 	count_more(COUNTER_KERNEL_FRAMES, frame_count);
 }
 
-/* True if there is an entry of process @pid and it is of the very program that @stamp is of. */
+/* True if process @pid has an entry with the same identity as @stamp. */
 static __always_inline bool find_process(struct walk_state *state, __u32 pid,
 					 const struct process_stamp *stamp)
 {
@@ -86,7 +86,7 @@ static __always_inline bool find_process(struct walk_state *state, __u32 pid,
 	shared = bpf_map_lookup_elem(&processes, &pid);
 	if (!shared)
 		return false;
-	/* User space may be replacing it: what counts is the copy. */
+	/* User space may be replacing it: only the copy is used. */
 	__builtin_memcpy(&entry, shared, sizeof(entry));
 	barrier();
 	if (entry.checksum != process_entry_checksum(&entry)) {
@@ -101,7 +101,7 @@ static __always_inline bool find_process(struct walk_state *state, __u32 pid,
 	return true;
 }
 
-/* True if the process is a new fork and its parent's entry will do for it, of which user space makes certain. */
+/* True if the process is a new fork and its parent has an entry. User space checks later that it is valid for the fork. */
 static __always_inline bool find_parent(struct walk_state *state, struct task_struct *task,
 					struct task_struct *leader)
 {
@@ -122,8 +122,8 @@ static __always_inline bool find_parent(struct walk_state *state, struct task_st
 
 /*
  * True while the kernel sets up a new program: the old one's memory is gone, its registers are
- * still there, and the stamp is the new program's. It has no user frames yet. A child that was
- * forked by a program not known yet, and is still in front of its exec, is told by its flag.
+ * still there, and the stamp is the new program's. It has no user frames yet. The flag excludes a
+ * child of an unknown program whose exec has not replaced that program yet.
  */
 static __always_inline bool is_between_programs(struct task_struct *task, __u32 task_flags)
 {
@@ -133,9 +133,9 @@ static __always_inline bool is_between_programs(struct task_struct *task, __u32 
 }
 
 /*
- * Sets the state to the innermost user frame, and the type of the record: with what is known of the
- * process it can be walked here, else its first sample has to be walked in user space. A task that has
- * given up its memory, since it exits or is between two programs, has no user frames: it is at its end.
+ * Sets the state to the innermost user frame, and the type of the record: if the process has an entry it is
+ * unwound here, else user space unwinds it as a deferred sample. A task that has given up its memory, since
+ * it exits or is between two programs, has no user frames: it is at its end.
  */
 static __always_inline enum unwind_error find_user_frame(void *ctx, struct walk_state *state,
 							 struct task_struct *task,
@@ -166,9 +166,9 @@ static __always_inline enum unwind_error find_user_frame(void *ctx, struct walk_
 }
 
 /**
- * Takes a sample of the current task for @origin; @value as in struct trace_record. @has_registers is a constant: the context is
- * that of a perf event, whose first words are the interrupted registers. Else the task is in the kernel. Leaves by a tail call, or
- * returns 0 if there is no sample.
+ * Takes a sample of the current task for @origin; @value as in struct trace_record. @has_registers, a constant: true if the context
+ * is that of a perf event, whose first words are the interrupted registers; if false, the task is in the kernel. Leaves by a tail
+ * call, or returns 0 if there is no sample.
  */
 static __always_inline int take_sample(void *ctx, __u8 origin, __u64 value, bool has_registers)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /**
- * Who a task is: its pid in the agent's own namespace, its process's stamp, what kind it is. Tasks
- * are read with bpf_probe_read_kernel(): any pointer here may be stale, and then gives zeroes.
+ * The identity of a task: its pid in the agent's own namespace, its process's stamp, its kind. Tasks are
+ * read with bpf_probe_read_kernel(): any pointer here may be stale, and then yields zeroes.
  */
 #ifndef EBPF_TASK_BPF_H
 #define EBPF_TASK_BPF_H
@@ -10,8 +10,8 @@
 #include "ebpf/maps.bpf.h"
 
 /*
- * A field of @task, which is current_task() or a task that it points to. Where the kernel gives out
- * typed pointers a load does; a call of bpf_probe_read_kernel() takes 10 ns, and a sample has eight.
+ * Reads a field of @task, which is current_task() or a task that it points to. Where the kernel has typed
+ * pointers a load is enough, which saves a call of bpf_probe_read_kernel() for each field.
  */
 #define TASK_READ(task, field)                                                                     \
 	(config.have_task_pt_regs ? (task)->field : BPF_CORE_READ(task, field))
@@ -23,7 +23,7 @@ static __always_inline struct task_struct *current_task(void)
 	return (struct task_struct *)bpf_get_current_task();
 }
 
-/* What thread-local storage is reached from: fs base, tpidr_el0. */
+/* Reads the thread pointer, the base of thread-local storage: fs base, tpidr_el0. */
 static __always_inline __u64 read_thread_pointer(void)
 {
 	struct task_struct *task = current_task();
@@ -35,7 +35,7 @@ static __always_inline __u64 read_thread_pointer(void)
 #endif
 }
 
-/* @pid's number in the agent's pid namespace; 0 if it has none there. */
+/* Returns @pid's number in the agent's pid namespace; 0 if it has none there. */
 static __always_inline __u32 pid_number(struct pid *pid)
 {
 	__u32 level = config.pid_namespace_level;
@@ -58,7 +58,7 @@ static __always_inline __u32 task_process_number(struct task_struct *task)
 	return pid_number(BPF_CORE_READ(task, signal, pids[PID_TYPE_THREAD_GROUP]));
 }
 
-/* The same of the current task, from current_task(). */
+/* task_process_number() of current_task(). */
 static __always_inline __u32 current_process_number(struct task_struct *task)
 {
 	if (config.pid_namespace_level == 0)
@@ -73,7 +73,7 @@ static __always_inline __u32 current_thread_number(struct task_struct *task)
 	return pid_number(BPF_CORE_READ(task, thread_pid));
 }
 
-/* @comm is a text: what stands behind its end may be of an earlier name. 8-byte aligned. */
+/* @comm is a string, 8-byte aligned; bytes behind its end may be of an earlier name. */
 static __always_inline void read_current_comm(struct task_struct *task, char comm[COMM_BYTES])
 {
 	const __u64 *from = (const void *)task->comm;
@@ -99,9 +99,9 @@ static __always_inline struct process_stamp leader_stamp(struct task_struct *lea
 
 /*
  * True if the process of @task, whose leader is @leader, is a fork of @parent without an exec of its own, and
- * @parent still runs what it ran then. Every exec opens its program anew, so that two processes with the same
- * open file run what one exec began. A child whose parent has exited has another one now, which may be the one
- * before: if what was mapped in between shows in the size of the code, it is told by that.
+ * @parent still runs the same program. Every exec opens its program's file again, so two processes with the same
+ * open file run the program of one exec. A child whose parent has exited has another parent now, which may be its
+ * grandparent: code that was mapped between the two forks shows in the size of the code (exec_vm).
  */
 static __always_inline bool is_fork_of(struct task_struct *task, struct task_struct *leader,
 				       struct task_struct *parent)

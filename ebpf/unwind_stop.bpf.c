@@ -3,7 +3,7 @@
  * unwind_stop
  * enter: tail call to UNWINDER_STOP from every other program of a sample
  * leave: by return: the sample is over
- * reads: the state; the top of the stack, for a first sample; labels that languages find
+ * reads: the state; the top of the stack, for a deferred sample; labels that languages find
  * bound: FIRST_STACK_MAX_BYTES; LABEL_SLOTS_MAX
  */
 #include "build/ebpf/language_labels.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * Seeing through uprobes. A function with a return probe has its return address replaced by that of
- * a trampoline in the page [uprobes]; the kernel keeps the real ones in a list of the task,
- * innermost first. And an instruction under a probe runs as a copy in that page.
+ * Undoes the effects of uprobes. A return probe replaces the return address of a function by that of a
+ * trampoline in the page [uprobes]; the kernel has the real return addresses in a list of the task,
+ * innermost first. An instruction under a probe runs as a copy in that page.
  */
 #ifndef EBPF_UPROBES_BPF_H
 #define EBPF_UPROBES_BPF_H
@@ -12,17 +12,17 @@
 #include "ebpf/state.bpf.h"
 
 enum {
-	/** Return probes that one step looks at; those of frames left by longjmp() are skipped. */
+	/** Limit of the return probes that one step checks; those of frames left by longjmp() are skipped. */
 	RETURN_PROBES_PER_STEP = 8,
 	/** Longest copy of an instruction (UPROBE_XOL_SLOT_BYTES). */
 	COPIED_CODE_BYTES = 128,
-	/** What the trampoline itself may have pushed: it saves up to three registers. */
+	/** Size of the registers that the trampoline itself may have pushed: up to three. */
 	TRAMPOLINE_STACK_BYTES = 24,
 };
 
 /*
- * True if state->pc runs a copied instruction: then it is set to where it would be in the original,
- * at the instruction or, once that is done, behind it.
+ * True if state->pc is in a copied instruction. Then state->pc is set to the address in the original
+ * code: at the instruction or, once it has run, just behind it.
  */
 static __always_inline bool leave_copied_code(struct walk_state *state, struct uprobe_task *utask)
 {
@@ -35,8 +35,8 @@ static __always_inline bool leave_copied_code(struct walk_state *state, struct u
 }
 
 /**
- * True if state->pc was in uprobes' own code: then pc and sp are set to what they would be without
- * the probe, and the step has to be taken again.
+ * True if state->pc was in uprobes' own code. Then pc and sp are set to their values without the probe,
+ * and the step must be taken again.
  */
 static __always_inline bool see_through_uprobe(struct walk_state *state)
 {
@@ -52,7 +52,7 @@ static __always_inline bool see_through_uprobe(struct walk_state *state)
 		state->return_instance = (__u64)BPF_CORE_READ(utask, return_instances);
 	instance = (struct return_instance *)state->return_instance;
 	for (int i = 0; i < RETURN_PROBES_PER_STEP && instance; i++) {
-		/* Where sp is once the function has returned. */
+		/* The value of sp once the function has returned. */
 		__u64 sp = BPF_CORE_READ(instance, stack) + RETURN_ADDRESS_BYTES;
 
 		if (sp > state->sp + slack)

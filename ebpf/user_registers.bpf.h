@@ -29,7 +29,7 @@ enum {
 	SIGNAL_FRAME_SP = 5,
 	SIGNAL_FRAME_PC = 6,
 	SIGNAL_FRAME_WORDS = 7,
-	/* Of 64-bit and 32-bit user code (asm/segment.h). */
+	/* Bits of the code segment: those of user code, and its value for 32-bit user code (asm/segment.h). */
 	PRIVILEGE_MASK = 3,
 	USER_CODE_32 = 0x23,
 };
@@ -67,8 +67,8 @@ static __always_inline bool is_32bit_mode(__u64 code_segment)
 enum { MODE_WORD = SAVED_CODE_SEGMENT };
 
 /*
- * True in a system call that has not changed pc: the instruction leaves pc in rcx. An exception
- * and a signal that is being delivered have set the number to -1, or pc to something else.
+ * True in a system call that has not changed pc: the `syscall` instruction sets rcx to pc. An exception,
+ * or a signal that is being delivered, has set the number to -1 or changed pc.
  */
 static __always_inline bool is_system_call(const volatile __u64 *saved)
 {
@@ -76,8 +76,9 @@ static __always_inline bool is_system_call(const volatile __u64 *saved)
 }
 
 /*
- * True if the instruction in front of @pc is `syscall`, which unwind rows do not tell from the one
- * behind it: returning from a signal the kernel overwrites the saved registers before pc.
+ * True if the instruction in front of @pc is `syscall`. A return address is safe there, since unwind rows
+ * are the same for it and for the instruction behind it. When the kernel returns from a signal it
+ * overwrites the other saved registers before pc, so is_system_call() does not suffice.
  */
 static __always_inline bool is_behind_system_call(__u64 pc)
 {
@@ -87,7 +88,7 @@ static __always_inline bool is_behind_system_call(__u64 pc)
 	       code == 0x050f;
 }
 
-/* True if a handler's @frame is that of the code that has @registers, all but sp. */
+/* True if @frame, a signal handler's, has interrupted the code with @registers; sp is not compared. */
 static __always_inline bool interrupts(const __u64 *frame, const __u64 *registers)
 {
 	return frame[SIGNAL_FRAME_PC] && frame[SIGNAL_FRAME_PC] == registers[PC_REGISTER] &&
@@ -96,10 +97,10 @@ static __always_inline bool interrupts(const __u64 *frame, const __u64 *register
 }
 
 /*
- * While the kernel begins a signal's handler or returns from one, sp is that of the new state and pc that of the old one
- * for some instructions: walked as they are, such stacks would be wrong without a sign of it. With a handler's frame at
- * sp the old sp stands in that. Returning, the frame has been left behind, and where it was is not known any more. That
- * sp is first is the compiler's choice (of GCC 15 for 6.18): of kernels that set pc first such stacks stay as they are.
+ * While the kernel starts a signal's handler or returns from one, sp is already the new one and pc still the old one for
+ * some instructions. Unwound unchanged, such a stack would be wrong without a sign of it. If a handler's frame is at sp,
+ * that frame contains the old sp. On the return the frame has been left, and its address is not known any more. The
+ * order of sp and pc is the compiler's choice (GCC 15 for 6.18); with kernels that set pc first the stack is not corrected.
  */
 static __always_inline enum unwind_error settle_stack_pointer(__u64 *registers)
 {
@@ -107,7 +108,7 @@ static __always_inline enum unwind_error settle_stack_pointer(__u64 *registers)
 	__u64 frame[SIGNAL_FRAME_WORDS];
 
 	if (is_signal_return(pc - SIGNAL_RETURN_BYTES)) {
-		/* A handler returns to the trampoline by the first word of its frame. */
+		/* The first word of a handler's frame is its return address, in the trampoline. */
 		if (bpf_probe_read_user(&trampoline, sizeof(trampoline),
 					(const void *)(sp - RETURN_ADDRESS_BYTES)) ||
 		    trampoline != pc - SIGNAL_RETURN_BYTES)
@@ -178,7 +179,7 @@ static __always_inline bool is_32bit_mode(__u64 pstate)
 	return pstate & MODE_32BIT;
 }
 
-/* The number of the system call is not among the words that are the same in all kernels. */
+/* False: the number of the system call is not among the words that are the same in all kernels. */
 static __always_inline bool is_system_call(const volatile __u64 *saved)
 {
 	return false;
@@ -189,7 +190,7 @@ static __always_inline bool is_behind_system_call(__u64 pc)
 	return false;
 }
 
-/* What there is to do amid a signal has not been measured. */
+/* Does nothing: the states during a signal have not been measured on arm64. */
 static __always_inline enum unwind_error settle_stack_pointer(__u64 *registers)
 {
 	return UNWIND_OK;
@@ -198,9 +199,10 @@ static __always_inline enum unwind_error settle_stack_pointer(__u64 *registers)
 #endif
 
 /*
- * The context of a perf event program begins with the interrupted registers. Volatile: the verifier
- * allows only whole words at fixed places, and the same instruction must never read both the
- * context and other memory (so a barrier() follows what could be merged with other reads).
+ * Reads a word of the context of a perf event program, which begins with the interrupted registers.
+ * It is volatile, since the verifier allows only whole words at fixed offsets. One instruction must
+ * never read both the context and other memory, so a barrier() follows reads that could be merged with
+ * others.
  */
 static __always_inline __u64 context_word(void *ctx, __u32 word)
 {
@@ -212,7 +214,7 @@ static __always_inline bool context_in_user_mode(void *ctx)
 	return is_user_mode(context_word(ctx, MODE_WORD));
 }
 
-/* Where the kernel saved the user registers of @task when it entered the kernel. */
+/* Returns the address at which the kernel saved the user registers of @task on entry. */
 static __always_inline const void *task_saved_registers(struct task_struct *task)
 {
 	__u64 stack_end;
@@ -224,12 +226,13 @@ static __always_inline const void *task_saved_registers(struct task_struct *task
 	return (const void *)(stack_end - bpf_core_type_size(struct pt_regs));
 }
 
-/* Since 6.2; the verifier makes a move of the call. */
+/* Since 6.2; the verifier replaces the call by a move. */
 extern void *bpf_rdonly_cast(const void *object, __u32 type_id) __ksym __weak;
 
 /*
- * The same, to be read by loads. A call of a helper takes 10 to 20 ns, so the place in the stack is
- * asked once for each CPU, by way of the state, which makes a number of the pointer.
+ * As task_saved_registers(), but the result can be read by loads. A call of a helper is slow, so the
+ * offset in the stack is computed once for each CPU and cached in the state, which turns the pointer
+ * into a number.
  */
 static __always_inline const volatile __u64 *task_registers_to_load(struct task_struct *task,
 								    struct walk_state *state)
@@ -245,7 +248,7 @@ static __always_inline const volatile __u64 *task_registers_to_load(struct task_
 			       bpf_core_type_id_kernel(struct pt_regs));
 }
 
-/* Takes the user registers that the kernel @saved, SAVED_WORDS of them, in @mode. */
+/* Takes the user registers from @saved, SAVED_WORDS words that the kernel has saved; @mode is their mode word. */
 static __always_inline enum unwind_error take_saved_registers(const volatile __u64 *saved,
 							      __u64 mode, struct walk_state *state)
 {
@@ -261,8 +264,8 @@ static __always_inline enum unwind_error take_saved_registers(const volatile __u
 }
 
 /**
- * Sets the state to the innermost user frame of @task, the current one. @has_registers: those of the context count if the
- * CPU was in user mode.
+ * Sets the state to the innermost user frame of @task, the current task. @has_registers: if the CPU was in user mode, the
+ * registers of the context are used.
  */
 static __always_inline enum unwind_error find_user_registers(void *ctx, struct task_struct *task,
 							     struct walk_state *state,
@@ -281,7 +284,7 @@ static __always_inline enum unwind_error find_user_registers(void *ctx, struct t
 	} else if (config.have_casts) {
 		const volatile __u64 *words = task_registers_to_load(task, state);
 
-		/* Since 6.9 the segment is a field of 16 bits, and a load may not go beyond a field. */
+		/* Since 6.9 the segment is a field of 16 bits, and a load must not be larger than the field. */
 		mode = *(const volatile __u16 *)(words + MODE_WORD);
 		error = take_saved_registers(words, mode, state);
 	} else {

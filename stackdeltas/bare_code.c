@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Code without tables. Sections are hostile: they may overlap, lie outside of segments or be
- * thousands; so they are sorted, joined, cut to the segments and counted.
+ * Code without tables. Sections are hostile: there may be thousands, they may overlap, or be outside of
+ * segments. So they are sorted, joined, cut to the segments and counted.
  */
 #include "stackdeltas/bare_code.h"
 
@@ -19,7 +19,7 @@
 
 enum {
 	MAX_AREAS = 1 << 12,
-	/* Between functions there is padding; what is shorter holds no function of its own. */
+	/* A shorter gap is padding between functions, and contains no function. */
 	MIN_GAP_BYTES = 16,
 };
 
@@ -39,7 +39,7 @@ static int compare_addresses(const void *a, const void *b)
 	return (*first > *second) - (*first < *second);
 }
 
-/* Adds what of [start, end) lies in segments. */
+/* Adds the parts of [start, end) that are in segments. */
 static int add_area(const struct unwind_input *input, uint64_t start, uint64_t end,
 		    struct area_vector *areas)
 {
@@ -77,7 +77,7 @@ static void tidy_areas(struct area_vector *areas)
 	areas->count = count;
 }
 
-/* Where code can be. */
+/* Finds the areas that may have code. */
 static int find_areas(const struct elf_image *image, const struct unwind_input *input,
 		      struct area_vector *areas)
 {
@@ -92,14 +92,14 @@ static int find_areas(const struct elf_image *image, const struct unwind_input *
 		    end > section->address && areas->count < MAX_AREAS)
 			error = add_area(input, section->address, end, areas);
 	}
-	/* A file without section headers: there are other things in its segments, too. */
+	/* In a file without section headers the segments contain other data, too. */
 	for (uint32_t i = 0; !error && !image->section_count && i < input->segment_count; i++)
 		error = area_vector_push(areas, input->segments[i]);
 	tidy_areas(areas);
 	return error;
 }
 
-/* What FDEs leave of the areas, in ascending order, each gap within one area. */
+/* Finds the parts of the areas without FDE, in ascending order, each gap within one area. */
 static int find_gaps(const struct fde_table *table, const struct area_vector *areas,
 		     struct area_vector *gaps)
 {
@@ -114,7 +114,7 @@ static int find_gaps(const struct fde_table *table, const struct area_vector *ar
 			uint64_t end = area->end;
 			int error = 0;
 
-			/* Past all FDEs that start at or before this address. */
+			/* Skip all FDEs that start at or before this address. */
 			while (next < table->fdes.count &&
 			       table->base + table->fdes.items[next].start <= at) {
 				covered_end = table->base + table->fdes.items[next].start +
@@ -182,7 +182,7 @@ static uint64_t count_bytes(const struct area_vector *gaps)
 	return bytes;
 }
 
-/* Drops what is over the limits; gives the bytes of the rest. */
+/* Drops the gaps over the limits; returns the size of the rest. */
 static size_t limit_gaps(struct area_vector *gaps)
 {
 	if (count_bytes(gaps) > BARE_CODE_MAX_BYTES)
@@ -277,7 +277,7 @@ bool bare_code_contains(const struct bare_code *code, uint64_t address)
 	return low && address - code->ranges[low - 1].address < code->ranges[low - 1].size;
 }
 
-/* Sorts the starts and drops double ones. */
+/* Sorts the starts and drops duplicates. */
 static void tidy_starts(struct address_vector *starts)
 {
 	size_t count = 0;
@@ -312,7 +312,7 @@ int bare_code_add_symbols(struct bare_code *code, const struct elf_image *image)
 	if (!code->range_count)
 		return 0;
 	error = elf_symbols_init(&symbols, image);
-	/* The analysis finds most functions without. */
+	/* The analysis finds most functions without symbols. */
 	if (error)
 		return error == -ENOMEM ? error : 0;
 	for (uint32_t i = 0; !error && i < symbols.count; i++) {

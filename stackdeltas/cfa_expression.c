@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Forms of expressions. The bytes are hostile; the worst they can do here is not to be recognised.
+ * Forms of expressions. The bytes are hostile; at worst they are not recognised.
  */
 #include "stackdeltas/cfa_expression.h"
 
@@ -12,8 +12,8 @@
 enum {
 	PLT_RIP = DW_OP_breg0 + DWARF_X86_RIP,
 	/*
-	 * The forms take less. Each row of a hostile program may name the same expression again,
-	 * which must not cost the time of a long one every time.
+	 * All forms are shorter. Each row of a hostile program may refer to the same expression, so a long
+	 * one must not be read every time.
 	 */
 	EXPRESSION_MAX_BYTES = 64,
 };
@@ -84,7 +84,7 @@ static bool read_constant(struct byte_reader *reader, uint8_t operation, int64_t
 	}
 }
 
-/* Adds to @sum what operations add up to the next one that is no sum, which is given; 0: the end. */
+/* Adds the constants of the following additions to @sum. @next gets the first other operation; 0: the end. */
 static bool read_sum(struct byte_reader *reader, int64_t *sum, uint8_t *next)
 {
 	while (byte_reader_left(reader)) {
@@ -133,7 +133,7 @@ static bool recognise_plt(struct byte_reader reader, struct cfa_expression *expr
 	return true;
 }
 
-/* bregN 0; lit8; mul; plus; what follows is left to the caller */
+/* bregN 0; lit8; mul; plus; the caller reads the rest */
 static bool recognise_index(struct byte_reader *reader, struct cfa_expression *expression)
 {
 	static const uint8_t after[] = { 0, DW_OP_lit0 + 8, DW_OP_mul, DW_OP_plus };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * DWARF expressions in call frame information, recognised by their form, never evaluated: the
- * kernel side has no stack machine, and what compilers and linkers emit comes in few forms.
+ * DWARF expressions in call frame information. They are recognised by their form, never evaluated: the
+ * kernel side has no stack machine, and compilers and linkers emit few forms.
  */
 #ifndef STACKDELTAS_CFA_EXPRESSION_H
 #define STACKDELTAS_CFA_EXPRESSION_H
@@ -30,16 +30,16 @@ struct cfa_expression {
 	bool is_from_cfa;
 	/** DWARF number of the base register. */
 	uint64_t number;
-	/** The same of the index. */
+	/** DWARF number of the index register. */
 	uint32_t index_number;
 	int64_t offset;
 	int64_t addend;
 };
 
 /**
- * Recognises @size bytes. @starts_with_cfa: the CFA lies on the stack at the start, as for the
- * registers. False if it is none of the forms above, which includes damaged ones and
- * those of more than 64 bytes.
+ * Recognises @size bytes. @starts_with_cfa: the CFA is on the stack at the start, as for rules of
+ * registers. False for any other form, which includes damaged expressions and those of more than 64
+ * bytes.
  */
 bool cfa_expression_recognise(const uint8_t *bytes, size_t size, bool starts_with_cfa,
 			      struct cfa_expression *expression);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * DW_CFA instructions. Each consumes at least one byte and does bounded work, so a program takes
- * time linear in its length. Arithmetic on what the file says wraps or is checked, never undefined.
+ * time linear in its length. Arithmetic on values of the file wraps or is checked, and is never undefined.
  */
 #include "stackdeltas/cfa_program.h"
 
@@ -16,7 +16,7 @@ enum {
 	OPERAND_MASK = 0x3f,
 };
 
-/* The value followed for register @number, or NULL. */
+/* Returns the value that is tracked for register @number, or NULL. */
 static inline struct cfa_value *followed_value(struct cfa_program *program, uint64_t number)
 {
 	const struct cfa_registers *registers = &program->defaults->registers;
@@ -69,7 +69,7 @@ static struct cfa_value read_expression(struct cfa_program *program, uint8_t kin
 	return value;
 }
 
-/* A register number in an operand; what no machine has becomes a number that none has either. */
+/* Reads a register number; one that no machine has becomes another number that no machine has. */
 static uint32_t read_register(struct cfa_program *program)
 {
 	uint64_t number = byte_reader_uleb128(&program->reader);
@@ -83,7 +83,7 @@ static void restore_register(struct cfa_program *program, uint64_t number)
 
 	if (!followed)
 		return;
-	/* The same place in the initial state. */
+	/* The same value in the initial state. */
 	*followed = *(const struct cfa_value *)((const char *)&program->defaults->initial +
 						((char *)followed - (char *)&program->state));
 }
@@ -113,7 +113,7 @@ static int restore_state(struct cfa_program *program)
 	return 0;
 }
 
-/* Offsets and registers of the CFA. After an expression only a new register makes sense. */
+/* Changes the offset or the register of the CFA. After an expression only a new register is valid. */
 static int change_cfa(struct cfa_program *program, uint8_t opcode)
 {
 	struct cfa_value value = program->state.cfa;
@@ -160,7 +160,7 @@ static int set_location(struct cfa_program *program)
 	return 0;
 }
 
-/* The instructions whose opcode fills the byte. */
+/* Runs an instruction whose opcode fills the byte. */
 static int run_extended(struct cfa_program *program, uint8_t opcode)
 {
 	struct byte_reader *reader = &program->reader;
@@ -213,7 +213,7 @@ static int run_extended(struct cfa_program *program, uint8_t opcode)
 		return 0;
 	case DW_CFA_AARCH64_negate_ra_state_with_pc:
 	case DW_CFA_AARCH64_negate_ra_state:
-		/* The kernel side takes the signature off every return address. */
+		/* The kernel side removes the signature of every return address. */
 		if (program->defaults->registers.is_aarch64)
 			return 0;
 		return fail(-EBADMSG, "CFA instruction %#x of another machine", opcode);
@@ -221,7 +221,7 @@ static int run_extended(struct cfa_program *program, uint8_t opcode)
 		break;
 	}
 
-	/* What is left sets the rule of a register. */
+	/* All other opcodes set the rule of a register. */
 	number = byte_reader_uleb128(reader);
 	switch (opcode) {
 	case DW_CFA_offset_extended:

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The machine behind DW_CFA instructions (DWARF 5, 6.4.2; GNU and AArch64 additions: LSB Core 5.0
+ * The machine for DW_CFA instructions (DWARF 5, 6.4.2; GNU and AArch64 additions: LSB Core 5.0
  * 10.5, "DWARF for the Arm 64-bit Architecture" 4.5). It runs the initial instructions of a CIE
  * once, and then the program of each FDE row by row.
  *
- * Only these things of a row are kept: the CFA and where the return address, the frame pointer, the
- * stack pointer and, on x86-64, rbx of the caller are. What other registers do is read and dropped.
+ * A row has only the CFA and the locations of the caller's return address, frame pointer, stack
+ * pointer and, on x86-64, rbx. Rules of other registers are read and dropped.
  */
 #ifndef STACKDELTAS_CFA_PROGRAM_H
 #define STACKDELTAS_CFA_PROGRAM_H
@@ -18,17 +18,17 @@
 #include "lib/base/vector.h"
 
 enum {
-	/** Compilers nest once: these need no memory of their own. */
+	/** Remembered states that need no allocation; compilers nest once. */
 	CFA_PROGRAM_NEAR_REMEMBERED = 8,
-	/** Some 9 MiB while one program runs; for hostile ones. */
+	/** Limit of remembered states, for hostile programs: some 9 MiB while one program runs. */
 	CFA_PROGRAM_MAX_REMEMBERED = 1 << 16,
-	/** A number that no register has; one that is too large becomes UINT32_MAX. */
+	/** A number that no register has. A register number that is too large becomes UINT32_MAX. */
 	CFA_NO_REGISTER = INT32_MAX,
 };
 
-/** How a value is found, for the CFA (only the first four kinds) or a register of the caller. */
+/** Rule for a value: the CFA (only the first four kinds) or a register of the caller. */
 enum cfa_value_kind {
-	/** The program says nothing. */
+	/** The program has no rule. */
 	CFA_VALUE_UNSPECIFIED = 0,
 	/** CFA: registers[number] + offset. Register: it is in registers[number], offset is 0. */
 	CFA_VALUE_REGISTER,
@@ -36,11 +36,11 @@ enum cfa_value_kind {
 	CFA_VALUE_EXPRESSION,
 	/** An offset, factor included, that overflows 64 bits. */
 	CFA_VALUE_OUT_OF_RANGE,
-	/** Stored at CFA + offset. */
+	/** The value is stored at CFA + offset. */
 	CFA_VALUE_AT_CFA,
-	/** Is CFA + offset. */
+	/** The value is CFA + offset. */
 	CFA_VALUE_IS_CFA,
-	/** Is the result of an expression. */
+	/** The value is the result of an expression. */
 	CFA_VALUE_IS_EXPRESSION,
 	CFA_VALUE_UNDEFINED,
 	CFA_VALUE_SAME,
@@ -51,7 +51,7 @@ struct cfa_value {
 	uint32_t number;
 	union {
 		int64_t offset;
-		/** Place of an expression, counted from the start of the section. */
+		/** Offset of an expression in the section, and its size. */
 		struct {
 			uint32_t start;
 			uint32_t bytes;
@@ -67,8 +67,8 @@ struct cfa_state {
 	struct cfa_value stack_pointer;
 	struct cfa_value rbx;
 	/**
-	 * The CFA's offset when it last was register + offset: what a new register is taken with
-	 * after an expression, as by the unwinder of GCC, for which assembly is written.
+	 * The CFA's offset when it last was register + offset. If a new register is set after an
+	 * expression, it gets this offset, as in GCC's unwinder, for which assembly is written.
 	 */
 	int64_t last_offset;
 };
@@ -82,11 +82,11 @@ struct cfa_registers {
 	uint32_t stack_pointer;
 	/** CFA_NO_REGISTER where there is none. */
 	uint32_t rbx;
-	/** AArch64, where 0x2d is no window save but a change of the return address's signature. */
+	/** AArch64, where 0x2d changes the return address's signature, and is no window save. */
 	bool is_aarch64;
 };
 
-/** What a CIE gives to every program of its FDEs. */
+/** Values of a CIE that all programs of its FDEs start with. */
 struct cfa_defaults {
 	struct cfa_registers registers;
 	uint64_t code_alignment;
@@ -102,22 +102,22 @@ struct cfa_defaults {
 struct cfa_program {
 	const struct cfa_defaults *defaults;
 	struct byte_reader reader;
-	/** The present row: its state and the first address at which it holds. */
+	/** The current row: its state and its first address. */
 	struct cfa_state state;
 	uint64_t row_start;
-	/** Where the next row starts, and the end of the function. */
+	/** Start of the next row; end of the function. */
 	uint64_t location;
 	uint64_t end;
 	bool is_finished;
 	uint32_t remembered_count;
 	struct cfa_state near_remembered[CFA_PROGRAM_NEAR_REMEMBERED];
-	/** Those beyond; owned. */
+	/** Remembered states after the first CFA_PROGRAM_NEAR_REMEMBERED; owned. */
 	struct cfa_state_vector far_remembered;
 };
 
 /**
  * Runs the initial instructions [start, end) of @section and stores the state in
- * defaults->initial; the other fields of @defaults are set. -EBADMSG as cfa_program_next().
+ * defaults->initial; the caller has set the other fields of @defaults. -EBADMSG as cfa_program_next().
  */
 int cfa_program_run_initial(const uint8_t *section, size_t start, size_t end,
 			    struct cfa_defaults *defaults);
@@ -127,16 +127,17 @@ void cfa_program_init(struct cfa_program *program, const struct cfa_defaults *de
 		      const uint8_t *section, size_t start, size_t end, uint64_t address,
 		      uint64_t address_end);
 
-/** Frees what was remembered. Not while cfa_program_next() may be called again. */
+/** Frees the remembered states. cfa_program_next() must not be called afterwards. */
 static inline void cfa_program_deinit(struct cfa_program *program)
 {
 	cfa_state_vector_deinit(&program->far_remembered);
 }
 
 /**
- * Makes the next row the present one. Rows come in ascending order and lie in the function; a row
- * of no length is left out. 1, or 0 behind the last; -EBADMSG for an unknown or cut instruction,
- * for going back, for restoring what was never remembered, and over the bound of nesting; -ENOMEM.
+ * Advances to the next row. Rows are in ascending order and within the function; empty rows are
+ * skipped. Returns 1, or 0 after the last row; -EBADMSG for an unknown or truncated instruction, an
+ * address below the last one, a restore without a remembered state, and too many remembered states;
+ * -ENOMEM.
  */
 int cfa_program_next(struct cfa_program *program);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules out of rows. Offsets are hostile: each is checked against the width of its field. */
+/* Converts rows to rules. Offsets are hostile: each is checked against the width of its field. */
 #include "stackdeltas/cfa_rule.h"
 
 #include <elf.h>
@@ -8,22 +8,22 @@
 #include "stackdeltas/cfa_expression.h"
 
 enum {
-	/* General registers, the ones that the kernel side can know. */
+	/* Number of the general registers, which the kernel side may know. */
 	X86_REGISTER_COUNT = 16,
 	ARM64_REGISTER_COUNT = 32,
 
 	/*
-	 * At glibc's __restore_rt sp points to a struct ucontext (Linux,
-	 * arch/x86/include/uapi/asm/{ucontext,sigcontext}.h): where it keeps these.
+	 * Offsets in the struct ucontext to which sp points at glibc's __restore_rt (Linux,
+	 * arch/x86/include/uapi/asm/{ucontext,sigcontext}.h).
 	 */
 	X86_UCONTEXT_RBP = 120,
 	X86_UCONTEXT_RSP = 160,
 	X86_UCONTEXT_RIP = 168,
 	X86_UCONTEXT_RBX = 128,
 	/*
-	 * What libgcc's __morestack says of itself: its CFA is rbp + 24, where rbp was saved below two
-	 * return addresses, its own and that of its caller's caller, which it stands for. Its callee
-	 * runs on another stack.
+	 * CFA offset in libgcc's __morestack: its CFA is rbp + 24. There rbp was saved below two return
+	 * addresses, its own and that of its caller, whose frame it represents. Its callee runs on
+	 * another stack.
 	 */
 	X86_MORESTACK_CFA = 24,
 };
@@ -50,7 +50,7 @@ static bool recognise(const struct cfa_rule_context *context, const struct cfa_v
 					value->expression.bytes, starts_with_cfa, expression);
 }
 
-/* A base register with offset. @kinds: of sp, fp and another register. */
+/* Sets a base register with offset. @kinds: those for sp, fp and another register. */
 static enum delta_problem set_base(const struct cfa_rule_context *context, uint64_t number,
 				   int64_t offset, const uint8_t kinds[3], struct unwind_rule *rule)
 {
@@ -113,7 +113,7 @@ static enum delta_problem set_cfa(const struct cfa_rule_context *context,
 	return DELTA_PROBLEM_CFA_EXPRESSION;
 }
 
-/* A place that an expression gives: relative to the CFA, if need be by way of its register. */
+/* A location from an expression: relative to the CFA, or to the CFA's register. */
 static bool set_saved_expression(const struct cfa_rule_context *context,
 				 const struct cfa_state *state, const struct cfa_value *value,
 				 const struct unwind_rule *rule, uint8_t *kind, int64_t *offset)
@@ -136,7 +136,7 @@ static bool set_saved_expression(const struct cfa_rule_context *context,
 	return is_fp(context, expression.number);
 }
 
-/* A place too far from the CFA for the field can be near the register that the CFA comes from. */
+/* A location whose offset from the CFA does not fit the field may fit as an offset from the CFA's register. */
 static bool reach_from_register(const struct cfa_rule_context *context,
 				const struct cfa_state *state, const struct unwind_rule *rule,
 				uint8_t *kind, int64_t *offset)
@@ -149,7 +149,7 @@ static bool reach_from_register(const struct cfa_rule_context *context,
 	return is_sp(context, state->cfa.number) || is_fp(context, state->cfa.number);
 }
 
-/* Where the caller's value of register @number is; false if that is not expressible. */
+/* Sets the location of the caller's value of register @number; false if a rule cannot express it. */
 static bool set_saved(const struct cfa_rule_context *context, const struct cfa_state *state,
 		      const struct cfa_value *value, const struct unwind_rule *rule,
 		      uint64_t number, uint8_t *kind, int16_t *field)
@@ -191,7 +191,7 @@ static bool set_saved(const struct cfa_rule_context *context, const struct cfa_s
 	return true;
 }
 
-/* A value stored at rsp + @offset, in the words of glibc's __restore_rt. */
+/* True for a value stored at rsp + @offset, as glibc's __restore_rt expresses it. */
 static bool is_stored_at_sp(const struct cfa_rule_context *context, const struct cfa_value *value,
 			    int64_t offset)
 {
@@ -206,7 +206,7 @@ static bool is_stored_at_sp(const struct cfa_rule_context *context, const struct
 static bool is_signal_trampoline(const struct cfa_rule_context *context,
 				 const struct cfa_state *state, const struct unwind_rule *rule)
 {
-	/* arm64: __kernel_rt_sigreturn of the vDSO; nobody else marks frames so. */
+	/* arm64: only __kernel_rt_sigreturn of the vDSO marks its frame so. */
 	if (context->machine == EM_AARCH64)
 		return context->is_signal_frame;
 	return rule->cfa == CFA_DEREF_SP && rule->cfa_offset == X86_UCONTEXT_RSP &&
@@ -215,7 +215,7 @@ static bool is_signal_trampoline(const struct cfa_rule_context *context,
 	       is_stored_at_sp(context, &state->frame_pointer, X86_UCONTEXT_RBP);
 }
 
-/* The caller's sp is taken to be the CFA: true if the row says nothing else. */
+/* True if the row does not contradict that the caller's sp is the CFA. */
 static bool is_stack_pointer_cfa(const struct cfa_value *value)
 {
 	return value->kind == CFA_VALUE_UNSPECIFIED || value->kind == CFA_VALUE_SAME ||
@@ -223,8 +223,8 @@ static bool is_stack_pointer_cfa(const struct cfa_value *value)
 }
 
 /*
- * Where the caller's rbx is. A place that the field can't say is one that few functions have, and
- * none that calls the few whose CFA rbx is.
+ * Location of the caller's rbx. Few functions have one that does not fit the field, and none of these
+ * calls one of the few functions whose CFA is in rbx.
  */
 static uint8_t rbx_slot(const struct cfa_rule_context *context, const struct cfa_state *state,
 			const struct unwind_rule *rule)
@@ -246,7 +246,7 @@ static bool is_at_cfa(const struct cfa_value *value, int64_t offset)
 	return value->kind == CFA_VALUE_AT_CFA && value->offset == offset;
 }
 
-/* setcontext() once it uses the new stack: the CFA is the struct ucontext. */
+/* True for setcontext() once it uses the new stack: the CFA is the struct ucontext. */
 static bool is_context(const struct cfa_rule_context *context, const struct cfa_state *state,
 		       const struct unwind_rule *rule)
 {
@@ -258,8 +258,8 @@ static bool is_context(const struct cfa_rule_context *context, const struct cfa_
 }
 
 /*
- * longjmp() behind the reading of its buffer, which the CFA is: the registers that count are in
- * other registers. Nothing but rbx is at the CFA then, and that is given up.
+ * True for longjmp() once it has read its buffer, which is the CFA: the registers that matter are in
+ * other registers. Only rbx is at the CFA then, and is declared lost.
  */
 static bool is_stack_pointer_in_register(const struct cfa_rule_context *context,
 					 const struct cfa_state *state)
@@ -278,7 +278,7 @@ static bool is_morestack(const struct unwind_rule *rule)
 	       rule->fp_offset == -X86_MORESTACK_CFA;
 }
 
-/* @rule is of use if the problem is none or the frame pointer's. */
+/* @rule can be used if there is no problem, or only one with the frame pointer. */
 static enum delta_problem make_rule(const struct cfa_rule_context *context,
 				    const struct cfa_state *state, struct unwind_rule *rule)
 {
@@ -328,7 +328,7 @@ enum delta_problem cfa_rule_make(const struct cfa_rule_context *context,
 	struct unwind_rule result = { 0 };
 	enum delta_problem problem;
 
-	/* The outermost frame needs no CFA, and often has none that makes sense. */
+	/* The outermost frame needs no CFA, and often has no valid one. */
 	if (state->return_address.kind == CFA_VALUE_UNDEFINED) {
 		*rule = (struct unwind_rule){ .cfa = CFA_END };
 		return DELTA_PROBLEM_NONE;

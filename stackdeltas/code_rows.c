@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of code, in the order in which the analysis gives them. */
+/* Rows of code, in the order of the analysis. */
 #include "stackdeltas/code_rows.h"
 
 #include <errno.h>
@@ -7,12 +7,12 @@
 
 #include "lib/base/error.h"
 
-/* What the analysis tells its rows to. */
+/* The receiver of the analysis's rows. */
 struct collector {
 	struct code_rows *rows;
 	struct delta_builder *builder;
 	const struct code_bytes_vector *ranges;
-	/* The range that the last row lay in. */
+	/* The range of the last row. */
 	size_t range;
 };
 
@@ -31,7 +31,7 @@ static int push_row(struct collector *collector, uint64_t address, uint32_t numb
 	return code_row_vector_push(rows, row);
 }
 
-/* Ends the range of the last row if @address lies beyond it. */
+/* Ends the range of the last row if @address is beyond it. */
 static int end_ranges(struct collector *collector, uint64_t address)
 {
 	const struct code_bytes_vector *ranges = collector->ranges;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The rows of code that no table describes, kept until the extractor comes by their addresses: eight
- * bytes a row, since their rules go to the builder at once.
+ * The rows of code that no table describes, kept until the extractor reaches their addresses. A row
+ * has eight bytes, since the builder interns its rule at once.
  */
 #ifndef STACKDELTAS_CODE_ROWS_H
 #define STACKDELTAS_CODE_ROWS_H
@@ -13,7 +13,7 @@
 #include "stackdeltas/delta_builder.h"
 
 struct code_row {
-	/** From the builder's text_start. */
+	/** Distance from the builder's text_start. */
 	uint32_t distance;
 	/** The builder's number of the rule. */
 	uint32_t number;
@@ -21,17 +21,17 @@ struct code_row {
 
 VECTOR_DEFINE(code_row_vector, struct code_row)
 
-/** Ascending by distance; what lies between two ranges has a row of its own, without rule. */
+/** Rows, ascending by distance. The gap between two ranges has a row of its own, without rule. */
 struct code_rows {
 	struct code_row_vector rows;
-	/** The first row above those that code_rows_add() has gone by. */
+	/** Index of the first row that code_rows_add() has not passed yet. */
 	size_t next;
 };
 
 /**
- * Analyses @ranges, which lie in the text of @builder; functions start at @starts, sorted, and the
- * program at @entry or, if that is 0, elsewhere. @statistics is filled. -E2BIG: too many rows,
- * -EOPNOTSUPP: another machine, -ENOMEM. The caller deinits in any case.
+ * Analyses @ranges, which are in the text of @builder. Functions start at @starts, sorted; the program
+ * starts at @entry, 0: not in the file. Fills @statistics. -E2BIG: too many rows, -EOPNOTSUPP: another
+ * machine, -ENOMEM. The caller deinits in any case.
  */
 int code_rows_init(struct code_rows *rows, uint16_t machine, uint64_t entry,
 		   const struct code_bytes_vector *ranges, const struct address_vector *starts,
@@ -39,8 +39,8 @@ int code_rows_init(struct code_rows *rows, uint16_t machine, uint64_t entry,
 void code_rows_deinit(struct code_rows *rows);
 
 /**
- * Adds the rows of [start, end) to @builder, or one that says nothing. @start is not below the
- * @end of the call before. As delta_builder_add().
+ * Adds the rows of [start, end) to @builder, or one without a rule. @start must not be below the @end
+ * of the last call. Errors as delta_builder_add().
  */
 int code_rows_add(struct code_rows *rows, uint64_t start, uint64_t end,
 		  struct delta_builder *builder);

@@ -12,7 +12,7 @@
 
 enum {
 	FIRST_SLOT_COUNT = 1024,
-	/* A file can be made whose rules collide; then some stand there twice. */
+	/* A hostile file may have rules that collide; then some are stored twice. */
 	MAX_PROBES = 32,
 };
 
@@ -30,7 +30,7 @@ static bool rules_equal(const struct unwind_rule *a, const struct unwind_rule *b
 	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
-/* Stores the number of a rule that is not there yet, where a search will find it. */
+/* Stores the number of a new rule in the slot in which a search finds it. */
 static void insert_slot(struct delta_builder *builder, uint32_t number)
 {
 	uint32_t hash = rule_hash(&builder->rules.items[number]);
@@ -99,7 +99,7 @@ int delta_builder_intern(struct delta_builder *builder, const struct unwind_rule
 	return add_rule(builder, rule, number);
 }
 
-/* To a capacity that is a multiple of CELL_BYTES: whole cells of each array. */
+/* Grows the arrays to a capacity that is a multiple of CELL_BYTES: whole cells of each array. */
 static int reserve_rows(struct delta_builder *builder, size_t capacity)
 {
 	uint8_t *offsets;
@@ -162,7 +162,7 @@ void delta_builder_deinit(struct delta_builder *builder)
 	memset(builder, 0, sizeof(*builder));
 }
 
-/* Fills the index up to and including page @last; no row lies there yet. */
+/* Fills the index up to and including page @last, for which there is no row yet. */
 static void begin_pages(struct delta_builder *builder, uint32_t last)
 {
 	while (builder->pages_begun <= last)
@@ -204,7 +204,7 @@ void delta_builder_rollback(struct delta_builder *builder, const struct delta_bu
 	builder->row_count = mark->row_count;
 }
 
-/* Closes the gap between offsets and numbers, and fills up their last cells. */
+/* Closes the gap between offsets and numbers, and pads their last cells. */
 static void *finish_rows(struct delta_builder *builder)
 {
 	size_t bytes = stack_deltas_row_bytes(builder->row_count);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files of stack deltas: a header, then page index, rows and rules as they lie in memory. Only the
- * host that wrote them reads them, so they are in its byte order. Everything in them is checked
- * against checksums and then by stack_deltas_check(): the checksums find damage, the check makes
- * sure that not even a forged file could lead the kernel side astray.
+ * Files of stack deltas: a header, then page index, rows and rules as in memory. Only the host that
+ * wrote them reads them, so they are in its byte order. Their content is checked against checksums,
+ * which find damage, and then by stack_deltas_check(), so that even a forged file cannot harm the
+ * kernel side.
  */
 #include "stackdeltas/delta_cache.h"
 
@@ -40,7 +40,7 @@ struct file_header {
 	uint32_t row_count;
 	uint32_t rule_count;
 	uint32_t reserved;
-	/* Of the three arrays, then of the header up to here. */
+	/* Hashes of the three arrays; hash of the header up to here. */
 	struct hash128 array_hashes[3];
 	struct hash128 header_hash;
 };
@@ -82,7 +82,7 @@ static struct hash128 header_hash(const struct file_header *header)
 	return hash128_bytes(header, offsetof(struct file_header, header_hash));
 }
 
-/* The three arrays as they stand in the file. */
+/* Sets @vector to the three arrays in the order of the file. */
 static void array_vector(const struct stack_deltas *deltas, struct iovec vector[3])
 {
 	vector[0] = (struct iovec){ deltas->page_index,
@@ -98,7 +98,7 @@ static int check_header(const struct file_header *header, struct hash128 key, ui
 	    header->extractor_version != EXTRACTOR_VERSION || !hash128_equal(header->key, key) ||
 	    !hash128_equal(header_hash(header), header->header_hash))
 		return fail(-EBADMSG, "delta cache: bad header");
-	/* Counts below 2^32 of at most 16 bytes each: no overflow. */
+	/* Counts below 2^32 of at most 16 bytes each cannot overflow. */
 	if (header->page_count > UNWIND_MAX_PAGES || header->rule_count > UNWIND_MAX_RULES ||
 	    file_bytes != sizeof(*header) + ((uint64_t)header->page_count + 1) * sizeof(uint32_t) +
 				  stack_deltas_row_bytes(header->row_count) +

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The disk cache of stack deltas (lib/base/file_cache.h), so that a restarted agent need not parse
- * again what runs. A file that is damaged, of another version or of another key is removed and counts
- * as missing.
+ * The disk cache of stack deltas (lib/base/file_cache.h), so that a restarted agent need not parse the
+ * running programs again. A file that is damaged, of another version or of another key is removed and
+ * counts as missing.
  *
  * Thread-safe: calls may come from several load threads.
  */
@@ -21,7 +21,7 @@ struct delta_cache_statistics {
 	uint64_t hits;
 	uint64_t misses;
 	uint64_t stores;
-	/** Files removed because they were damaged, and because of the limit. */
+	/** Number of files that were removed because they were damaged, and because of the limit. */
 	uint64_t damaged;
 	uint64_t evicted;
 };
@@ -30,16 +30,16 @@ struct delta_cache_statistics {
 int delta_cache_create(const char *directory, uint64_t max_bytes, struct delta_cache **cache);
 void delta_cache_destroy(struct delta_cache *cache);
 
-/** -ENOENT if there is nothing of use under @key. The caller deinits @deltas. */
+/** Loads the deltas of @key. -ENOENT if there are none. The caller deinits @deltas. */
 int delta_cache_load(struct delta_cache *cache, struct hash128 key, struct stack_deltas *deltas);
 
-/** Keeps a copy of @deltas. Errors as the system calls said; nothing is left behind then. */
+/** Stores a copy of @deltas. Errors of the system calls; no file is left then. */
 int delta_cache_store(struct delta_cache *cache, struct hash128 key,
 		      const struct stack_deltas *deltas);
 
 /**
- * Loads the deltas of @input, or extracts and stores them: the way for everybody who wants deltas.
- * @cache may be NULL: then they are extracted, as those of files of Go are always. A failure to store is no error.
+ * Loads the deltas of @input, or extracts and stores them. All users of deltas call this. @cache may be NULL: then
+ * they are extracted, as those of Go's files always are. A failure to store is no error.
  */
 int delta_cache_get(struct delta_cache *cache, const struct unwind_input *input,
 		    struct stack_deltas *deltas);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** What can be wrong with unwind tables, or beyond what our rules express, and who is told of it. */
+/** Problems in unwind tables, rows that our rules cannot express, and the observer that gets them. */
 #ifndef STACKDELTAS_DELTA_PROBLEM_H
 #define STACKDELTAS_DELTA_PROBLEM_H
 
@@ -7,7 +7,7 @@
 
 #include "stackdeltas/code/code_analysis.h"
 
-/* name, text. Up to OVERLAP they are of CIEs and FDEs, the others of single rows. */
+/* name, text. Up to OVERLAP they are problems of CIEs and FDEs, the others of single rows. */
 #define DELTA_PROBLEMS(X)                                                                          \
 	X(NONE, "none")                                                                            \
 	X(BAD_CIE, "CIE malformed or of an unknown kind")                                          \
@@ -32,25 +32,25 @@ enum delta_problem {
 
 struct delta_statistics {
 	uint32_t cie_count;
-	/** FDEs that gave rows. */
+	/** Number of FDEs from which rows were made. */
 	uint32_t fde_count;
-	/** FDEs of length 0, as linkers leave them for functions that they dropped. */
+	/** Number of FDEs of length 0, which linkers leave for functions that they dropped. */
 	uint32_t empty_fde_count;
-	/** What was made of code without tables. */
+	/** Result of the analysis of code without tables. */
 	struct code_analysis_statistics code;
-	/** Of each kind: CIEs, FDEs or rows that it befell. */
+	/** Number of CIEs, FDEs or rows with each problem. */
 	uint32_t problems[DELTA_PROBLEM_COUNT];
 };
 
-/** Told of every problem, in no special order; the address is that of the row or FDE, or 0. */
+/** Called for every problem, in no special order; the address is that of the row or FDE, or 0. */
 struct delta_observer {
 	void *context;
 	void (*problem)(void *context, uint64_t address, enum delta_problem problem);
 };
 
-/** Both in one, as the parts of the extractor pass it on. */
+/** The observer and the statistics together, as the parts of the extractor pass them on. */
 struct delta_report {
-	/** NULL if nobody asks; borrowed. */
+	/** May be NULL; borrowed. */
 	const struct delta_observer *observer;
 	struct delta_statistics statistics;
 };
@@ -58,7 +58,7 @@ struct delta_report {
 void delta_report_problem(struct delta_report *report, uint64_t address,
 			  enum delta_problem problem);
 
-/** Short text for users. */
+/** Returns a short text for users. */
 const char *delta_problem_text(enum delta_problem problem);
 
 #endif

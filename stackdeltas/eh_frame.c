@@ -62,7 +62,7 @@ int eh_frame_entry_at(const struct eh_frame *frame, size_t offset, struct eh_fra
 		entry->cie_offset = cie_pointer;
 	} else {
 		entry->is_cie = !cie_pointer;
-		/* One to before the section becomes an offset beyond it, where no CIE is found. */
+		/* A distance to before the section becomes an offset beyond it, where there is no CIE. */
 		entry->cie_offset = content - cie_pointer;
 	}
 	return 1;
@@ -83,7 +83,7 @@ int eh_frame_next(const struct eh_frame *frame, size_t *offset, struct eh_frame_
 	return found;
 }
 
-/* The letters behind z, or without it, whose data the reader stands at. */
+/* Reads the data of the letters behind z, or of letters without z, from the reader's position on. */
 static int read_augmentation(struct byte_reader *reader, const struct eh_frame *frame,
 			     const char *letters, struct cie *cie)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * .eh_frame and .debug_frame as lists of entries: CIEs, which say what their FDEs have in common,
- * and FDEs, one per function (LSB Core 5.0, 10.6.1 "The .eh_frame section"; call frame information:
- * DWARF 5, 6.4).
+ * .eh_frame and .debug_frame as lists of entries: CIEs, with the common part of their FDEs, and FDEs,
+ * one per function (LSB Core 5.0, 10.6.1 "The .eh_frame section"; call frame information: DWARF 5,
+ * 6.4).
  *
- * They differ: in .eh_frame the CIE of an FDE is found by a distance backwards, whose field stays 4
- * bytes wide in entries with 64-bit lengths; in .debug_frame by its offset, all bits set in a CIE
- * itself, and addresses are absolute.
+ * They differ in how an FDE refers to its CIE. In .eh_frame it has the distance backwards, in a field
+ * of 4 bytes even in entries with 64-bit lengths. In .debug_frame it has the CIE's offset, and a CIE
+ * has all bits set in this field; addresses are absolute.
  *
  * Works on borrowed bytes and trusts nothing in them.
  */
@@ -20,30 +20,30 @@
 struct eh_frame {
 	const uint8_t *bytes;
 	size_t size;
-	/** ELF virtual address of the first byte; of no meaning for .debug_frame. */
+	/** ELF virtual address of the first byte; not used for .debug_frame. */
 	uint64_t address;
 	bool is_debug_frame;
 };
 
-/** One CIE or FDE, not yet looked into. Offsets count from the start of the section. */
+/** One CIE or FDE, not parsed yet. Offsets count from the start of the section. */
 struct eh_frame_entry {
 	size_t offset;
-	/** What follows the CIE pointer: [content, end). */
+	/** The bytes behind the CIE pointer: [content, end). */
 	size_t content;
 	size_t end;
 	bool is_cie;
-	/** Of an FDE: where its CIE should stand. */
+	/** For an FDE: the offset of its CIE according to the CIE pointer. */
 	size_t cie_offset;
 };
 
 struct cie {
-	/** 1 as well where the file says 0, which no machine means. */
+	/** 1 also where the file has 0, which is not meant on any machine. */
 	uint64_t code_alignment;
 	int64_t data_alignment;
 	uint64_t return_address_register;
 	/** enum eh_pointer_encoding of the addresses in FDEs. */
 	uint8_t pointer_encoding;
-	/** Letter z: FDEs carry augmentation data with a length. */
+	/** Letter z: FDEs have augmentation data with a length. */
 	bool has_augmentation_data;
 	/** Letter S: the frames of these FDEs were pushed by the kernel for a signal handler. */
 	bool is_signal_frame;
@@ -61,20 +61,20 @@ struct fde {
 };
 
 /**
- * Gives the entry at *@offset and moves *@offset behind it. Words of zero between entries (the
- * terminators that crtend.o brings) are skipped. Returns 1, 0 at the end, or -EBADMSG when the
- * chain of lengths breaks, so that nothing after it can be found.
+ * Gets the entry at *@offset and moves *@offset behind it. Words of zero between entries (the
+ * terminators of crtend.o) are skipped. Returns 1, 0 at the end, or -EBADMSG for an invalid length,
+ * after which no entry can be found.
  */
 int eh_frame_next(const struct eh_frame *frame, size_t *offset, struct eh_frame_entry *entry);
 
-/** The entry that stands just at @offset; 1, 0 for a terminator or the end, or -EBADMSG. */
+/** Gets the entry at exactly @offset. Returns 1, 0 for a terminator or the end, or -EBADMSG. */
 int eh_frame_entry_at(const struct eh_frame *frame, size_t offset, struct eh_frame_entry *entry);
 
 /**
  * Reads a CIE. -EBADMSG if it is damaged, -EOPNOTSUPP for a version, an augmentation letter or a
- * pointer encoding that is not known. Known letters: z R P L S, and for arm64 B and G, which say
- * how return addresses are signed and memory is tagged, and change no rule. Those that have no data
- * may stand without z, as assemblers write them in .debug_frame.
+ * pointer encoding that is not known. Known letters: z R P L S, and for arm64 B and G for signed
+ * return addresses and tagged memory, which change no rule. Letters without data may occur without z,
+ * as assemblers write them in .debug_frame.
  */
 int eh_frame_read_cie(const struct eh_frame *frame, const struct eh_frame_entry *entry,
 		      struct cie *cie);

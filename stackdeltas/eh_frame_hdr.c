@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The header is only a hint: all it can do is to point at bytes that turn out to be no .eh_frame,
- * or at too few of them.
+ * The header is only a hint: at worst it points to bytes that are no .eh_frame, or to too few of them.
  */
 #include "stackdeltas/eh_frame_hdr.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * .eh_frame_hdr, to which PT_GNU_EH_FRAME points: it leads to .eh_frame in files whose section
- * headers were stripped (LSB Core 5.0, 10.6.2 "The .eh_frame_hdr section").
+ * .eh_frame_hdr, to which PT_GNU_EH_FRAME points. It has the address of .eh_frame, for files whose
+ * section headers were stripped (LSB Core 5.0, 10.6.2 "The .eh_frame_hdr section").
  */
 #ifndef STACKDELTAS_EH_FRAME_HDR_H
 #define STACKDELTAS_EH_FRAME_HDR_H

@@ -32,18 +32,18 @@ enum eh_pointer_encoding {
 	EH_POINTER_OMITTED = 0xff,
 };
 
-/** False for what eh_pointer_read() refuses: indirect, aligned, function-relative, unknown ones. */
+/** False for encodings that eh_pointer_read() refuses: indirect, aligned, function-relative, unknown. */
 bool eh_pointer_is_known(uint8_t encoding);
 
 /**
  * Reads a pointer. @reader_address is the ELF virtual address of the reader's first byte,
- * @data_address what data-relative pointers count from. Text-relative ones count from 0, as on
- * x86-64 and arm64 no base is defined. Fails the reader (and returns 0) for a refused encoding.
+ * @data_address is the base of data-relative pointers. The base of text-relative pointers is 0, since
+ * x86-64 and arm64 define none. Fails the reader (and returns 0) for a refused encoding.
  */
 uint64_t eh_pointer_read_slow(struct byte_reader *reader, uint8_t encoding, uint64_t reader_address,
 			      uint64_t data_address);
 
-/** As above; the encodings of nearly every file without a call. */
+/** As eh_pointer_read_slow(), but without a call for the encodings of nearly every file. */
 static inline uint64_t eh_pointer_read(struct byte_reader *reader, uint8_t encoding,
 				       uint64_t reader_address, uint64_t data_address)
 {

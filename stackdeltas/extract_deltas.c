@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The extractor: FDEs in the order of their addresses, each run row by row into the builder. Where
- * FDEs overlap, the one that starts later holds from its start on, as for an unwinder that searches
- * for the last start at or below an address. Between FDEs rows come from the instructions, with two
- * exceptions: where their bytes are not at hand, the entry point is the outermost frame all the
- * same, and a PLT stub has pushed nothing but, on x86-64 in its last instruction, a number. Known
- * places go before all.
+ * The extractor runs the FDEs in the order of their addresses, and adds their rows to the builder. Where
+ * FDEs overlap, the one that starts later is valid from its start on, as for an unwinder that searches
+ * for the last start at or below an address. Between FDEs rows come from the analysis of instructions.
+ * Two kinds of code have rules even without their bytes: the entry point, which is the outermost frame,
+ * and PLT stubs, which push nothing except, on x86-64 before the last instruction, a number. Known places
+ * (known_places.h) have precedence over everything.
  */
 #include "stackdeltas/extract_deltas.h"
 
@@ -23,26 +23,26 @@
 #include "stackdeltas/plain_program.h"
 
 enum {
-	/* What compilers need for the densest rows; memory that is not needed is never touched. */
+	/* Bytes of .eh_frame per row where rows are densest; memory that is not needed is never touched. */
 	EXPECTED_BYTES_PER_ROW = 5,
-	/* Of code at an entry point without FDE; glibc's _start and _dl_start_user have 61. */
+	/* Limit of the code at an entry point without FDE; glibc's _start and _dl_start_user have 61 bytes. */
 	ENTRY_MAX_BYTES = 64,
 	/* Offset in a PLT stub of 16 bytes from which on a number has been pushed. */
 	PLT_PUSHED_FROM = 11,
 };
 
-/* What is known of addresses without FDE. */
+/* The rule of addresses without FDE. */
 struct gap_rule {
 	uint64_t start;
 	uint64_t end;
-	/* Only where no FDE stands between an address and the start. */
+	/* The rule is only for addresses with no FDE between them and the start. */
 	bool ends_at_fde;
 	struct unwind_rule rule;
 };
 
 struct extraction {
 	const struct unwind_input *input;
-	/* Their bytes are borrowed by the table. */
+	/* The table borrows their bytes. */
 	struct unwind_source_content contents[UNWIND_INPUT_MAX_SOURCES];
 	/* Code that no table describes, and its rows in the order of addresses. */
 	struct code_bytes_vector code;
@@ -51,19 +51,19 @@ struct extraction {
 	/* Sorted by start. */
 	struct gap_rule gap_rules[1 + UNWIND_INPUT_MAX_STUBS + KNOWN_PLACES_MAX];
 	uint32_t gap_rule_count;
-	/* The first that ends above the last gap's start. */
+	/* Index of the first one that ends above the last gap's start. */
 	uint32_t next_gap_rule;
-	/* The same of Go's spans. */
+	/* Index of the first of Go's spans that ends above the last gap's start. */
 	size_t next_span;
 	struct delta_report report;
-	/* The input's, or own_table. */
+	/* Points to the input's table, or to own_table. */
 	const struct fde_table *table;
 	struct fde_table own_table;
 	struct delta_builder builder;
 	struct plain_programs plain;
 };
 
-/* The number of the rule for the present row. */
+/* Finds the number of the rule for the current row. */
 static int find_rule(struct extraction *extraction, const struct cfa_rule_context *context,
 		     const struct cfa_program *program, uint32_t *number)
 {
@@ -80,7 +80,7 @@ static int find_rule(struct extraction *extraction, const struct cfa_rule_contex
 	return error;
 }
 
-/* The rows of one FDE, as far as they lie before @end. -EBADMSG: no good, and half of them added. */
+/* Adds the rows of one FDE before @end. -EBADMSG: it is malformed, and some of its rows were added. */
 static int add_program(struct extraction *extraction, const struct fde_record *record,
 		       const struct cfa_rule_context *context, uint64_t start, uint64_t end)
 {
@@ -132,7 +132,7 @@ static int add_fde(struct extraction *extraction, const struct fde_record *recor
 	return delta_builder_add(&extraction->builder, start, DELTA_RULE_UNSUPPORTED);
 }
 
-/* The same, but in known places the table is wrong. */
+/* As add_program(), but with the rules of known places, where the table is wrong. */
 static int add_fde_with_places(struct extraction *extraction, const struct fde_record *record,
 			       uint64_t end)
 {
@@ -164,7 +164,7 @@ static int add_fde_with_places(struct extraction *extraction, const struct fde_r
 	return error || is_begun ? error : add_fde(extraction, record, end);
 }
 
-/* Keeps the order by start. */
+/* Inserts the rule in the order of starts. */
 static void add_gap_rule(struct extraction *extraction, const struct gap_rule *rule)
 {
 	uint32_t i = extraction->gap_rule_count++;
@@ -174,7 +174,7 @@ static void add_gap_rule(struct extraction *extraction, const struct gap_rule *r
 	extraction->gap_rules[i] = *rule;
 }
 
-/* As in the expression that linkers write for .plt where they write one. */
+/* The rule of the expression that linkers write for .plt, if they write one. */
 static const struct unwind_rule stub_x86 = {
 	.cfa = CFA_PLT,
 	.cfa_offset = 8,
@@ -183,7 +183,7 @@ static const struct unwind_rule stub_x86 = {
 	.ra_offset = -8,
 };
 
-/* As at the first instruction of a function. */
+/* The rule at the first instruction of a function. */
 static const struct unwind_rule stub_arm64 = { .cfa = CFA_SP };
 
 static void find_gap_rules(struct extraction *extraction)
@@ -226,7 +226,7 @@ static void find_gap_rules(struct extraction *extraction)
 	}
 }
 
-/* The rows from @start to @end, which no FDE and no gap rule is for: Go's, and between them code's. */
+/* Adds the rows from @start to @end, without FDE and gap rule: those of Go, and between them those of the analysis. */
 static int add_code(struct extraction *extraction, uint64_t start, uint64_t end)
 {
 	struct go_code *go = extraction->input->go;
@@ -251,7 +251,7 @@ static int add_code(struct extraction *extraction, uint64_t start, uint64_t end)
 		       code_rows_add(&extraction->code_rows, start, end, &extraction->builder);
 }
 
-/* The rows from @start to the next FDE at @end. */
+/* Adds the rows from @start to the next FDE at @end. */
 static int add_gap(struct extraction *extraction, uint64_t start, uint64_t end)
 {
 	uint64_t gap_start = start;
@@ -320,7 +320,7 @@ static int add_all(struct extraction *extraction)
 	return 0;
 }
 
-/* Of FDEs that start at one address, the first counts (see add_all()). */
+/* If several FDEs start at one address, the first is used (see add_all()). */
 static uint64_t find_fde_end(const struct fde_table *table)
 {
 	size_t last = table->fdes.count - 1;
@@ -338,13 +338,13 @@ static void include(struct unwind_segment *text, uint64_t start, uint64_t end)
 		text->end = end;
 }
 
-/* False also for a table whose functions all are damaged, or of C. */
+/* False also for a table in which all functions are damaged, or are C functions. */
 static bool has_go_spans(const struct extraction *extraction)
 {
 	return extraction->input->go && extraction->input->go->spans.count;
 }
 
-/* The addresses of which anything may be known, as far as the page index reaches. */
+/* Returns the range of addresses that may have rows, within the limit of the page index. */
 static struct unwind_segment find_text(const struct extraction *extraction)
 {
 	const struct fde_table *table = extraction->table;
@@ -370,7 +370,7 @@ static struct unwind_segment find_text(const struct extraction *extraction)
 	return text;
 }
 
-/* Where functions start, by the file's own symbols and by those in its sources. */
+/* Finds the starts of functions, by the file's own symbols and by those in its sources. */
 static int find_starts(struct extraction *extraction)
 {
 	const struct bare_code *code = &extraction->input->code;
@@ -384,7 +384,7 @@ static int find_starts(struct extraction *extraction)
 	return error;
 }
 
-/* All FDEs: of .eh_frame, then of the sources beside it, in the order of trust. */
+/* Reads all FDEs: those of .eh_frame, then those of the other sources, the most reliable first. */
 static int read_own_table(struct extraction *extraction)
 {
 	const struct unwind_input *input = extraction->input;
@@ -412,7 +412,7 @@ static int read_tables(struct extraction *extraction)
 	const struct unwind_input *input = extraction->input;
 	int error = 0;
 
-	/* Sources are merged in, and an observer is told what the input has only counted. */
+	/* The input's table has no FDEs of sources, and for an observer the problems must be found again. */
 	if (!input->fdes || input->source_count || extraction->report.observer) {
 		error = read_own_table(extraction);
 	} else {

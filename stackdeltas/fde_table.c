@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One pass over each section, then a radix sort if its FDEs need it. Each CIE is read and run once,
- * however many FDEs name it, and its length has a bound, so that time stays linear for hostile
- * files as well.
+ * however many FDEs refer to it, and its length is limited, so that time is linear for hostile files
+ * as well.
  */
 #include "stackdeltas/fde_table.h"
 
@@ -16,13 +16,13 @@
 
 enum {
 	NO_CIE = UINT32_MAX,
-	/* Of the smallest that are usual. More memory than is needed is never touched. */
+	/* Size of the smallest usual FDEs. Memory that is not needed is never touched. */
 	EXPECTED_BYTES_PER_FDE = 32,
-	/* Above every offset in a section. */
+	/* The section's index is above every offset in a key. */
 	SECTION_KEY_SHIFT = 56,
 	/*
-	 * Compilers need less than 100. FDEs may name CIEs that overlap, and so the same bytes could
-	 * be run as part of every one of them.
+	 * Compilers need less than 100. FDEs may refer to CIEs that overlap, so that the same bytes are run
+	 * as part of each of them.
 	 */
 	CIE_MAX_BYTES = 1024,
 	RADIX_BITS = 11,
@@ -30,7 +30,7 @@ enum {
 	RADIX_PASSES = 3,
 };
 
-/* What the pass remembers from one FDE to the next. */
+/* State of the pass over the FDEs. */
 struct fde_scan {
 	struct fde_table *table;
 	const struct unwind_input *input;
@@ -88,7 +88,7 @@ static int add_cie(struct fde_scan *scan, size_t offset, uint64_t key, uint64_t 
 	return error ? error : hash_map_set(&table->cie_by_offset, key, *index);
 }
 
-/* The index of the CIE at @offset, read now if it is new. */
+/* Finds the index of the CIE at @offset, and reads the CIE if it is new. */
 static int find_cie(struct fde_scan *scan, size_t offset, uint32_t *index)
 {
 	uint64_t key = (uint64_t)scan->section << SECTION_KEY_SHIFT | offset;
@@ -108,7 +108,7 @@ static int find_cie(struct fde_scan *scan, size_t offset, uint32_t *index)
 	return 0;
 }
 
-/* The segment that @address lies in; NULL if there is none. */
+/* Returns the segment that contains @address; NULL if there is none. */
 static const struct unwind_segment *find_segment(struct fde_scan *scan, uint64_t address)
 {
 	const struct unwind_segment *segments = scan->input->segments;
@@ -132,7 +132,7 @@ static int add_fde(struct fde_scan *scan, const struct eh_frame_entry *entry)
 	struct fde fde;
 	int error;
 
-	/* Of another place than any section can be, and it would be taken for that of another one. */
+	/* An offset beyond the section has no CIE, and as a key it could be that of another section's CIE. */
 	error = entry->cie_offset < scan->frame.size ?
 			find_cie(scan, entry->cie_offset, &record.cie) :
 			0;
@@ -144,7 +144,7 @@ static int add_fde(struct fde_scan *scan, const struct eh_frame_entry *entry)
 		delta_report_problem(scan->report, 0, DELTA_PROBLEM_BAD_FDE);
 		return 0;
 	}
-	/* Linkers leave those of dropped functions behind, in .debug_frame with the address 0. */
+	/* Linkers leave the FDEs of dropped functions, in .debug_frame with the address 0. */
 	if (!fde.length || (scan->frame.is_debug_frame && !fde.start)) {
 		scan->report->statistics.empty_fde_count++;
 		return 0;
@@ -176,7 +176,7 @@ static int read_entries(struct fde_scan *scan)
 		if (error)
 			return error;
 	}
-	/* What stands behind a broken length is lost, what stands before it is good. */
+	/* Entries behind an invalid length are lost, those before it are good. */
 	if (found < 0)
 		delta_report_problem(scan->report, 0, DELTA_PROBLEM_BAD_FDE);
 	return 0;
@@ -190,7 +190,7 @@ static bool is_sorted(const struct fde_record_vector *fdes)
 	return true;
 }
 
-/* What is sorted in the place of a record: its start in the high half, its index in the low one. */
+/* Records are sorted by keys: the start in the high half, the index of the record in the low half. */
 static uint32_t radix_digit(uint64_t key, int pass)
 {
 	return key >> (32 + pass * RADIX_BITS) & (RADIX_BUCKETS - 1);
@@ -211,7 +211,7 @@ static void radix_pass(const uint64_t *from, uint64_t *to, size_t count, int pas
 		to[bucket_ends[radix_digit(from[i], pass)]++] = from[i];
 }
 
-/* Stable, which keeps FDEs of one address in the order of the file. */
+/* The sort is stable, so FDEs with the same address stay in the order of the file. */
 static int sort_fdes(struct fde_record_vector *fdes)
 {
 	_cleanup_(free_pointer) uint32_t(*buckets)[RADIX_BUCKETS] = NULL;
@@ -249,7 +249,7 @@ static int sort_fdes(struct fde_record_vector *fdes)
 	return 0;
 }
 
-/* What @added has for addresses that @fdes, the better source, leaves; both are sorted. */
+/* Adds the FDEs of @added for addresses that @fdes, the better source, does not cover; both are sorted. */
 static int merge_fdes(struct fde_record_vector *fdes, const struct fde_record_vector *added)
 {
 	struct fde_record_vector merged = { 0 };
@@ -264,7 +264,7 @@ static int merge_fdes(struct fde_record_vector *fdes, const struct fde_record_ve
 		for (; next < fdes->count && fdes->items[next].start <= record.start; next++) {
 			const struct fde_record *better = &fdes->items[next];
 
-			/* Of those that start at one address, the first counts. */
+			/* If several start at one address, the first is used. */
 			if (better->start != last_start)
 				covered_end = (uint64_t)better->start + better->length;
 			last_start = better->start;

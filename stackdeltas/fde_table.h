@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * All FDEs of a file in the order of their addresses, with the CIEs that they share, from .eh_frame
- * and from sections that are trusted less: of those, functions are taken that no earlier section
- * describes. Linkers write FDEs nearly, but not quite, in the order of addresses; the table that
- * they add in .eh_frame_hdr is not relied upon.
+ * All FDEs of a file in the order of their addresses, with the CIEs that they share. They come from
+ * .eh_frame, and from less reliable sections for functions that no earlier section describes. Linkers
+ * write FDEs nearly, but not quite, in the order of addresses; the table that they add in
+ * .eh_frame_hdr is not used.
  */
 #ifndef STACKDELTAS_FDE_TABLE_H
 #define STACKDELTAS_FDE_TABLE_H
@@ -27,7 +27,7 @@ enum {
 };
 
 struct shared_cie {
-	/** False: it was no good, and so are its FDEs. */
+	/** False: the CIE is bad, and its FDEs cannot be used. */
 	bool is_usable;
 	/** Index into sections. */
 	uint8_t section;
@@ -35,9 +35,9 @@ struct shared_cie {
 	struct cfa_defaults defaults;
 };
 
-/** Kept small: sorting moves it. */
+/** An FDE; small, since sorting moves it. */
 struct fde_record {
-	/** Address and length of the function, from the table's base. */
+	/** Address of the function, from the table's base; its length. */
 	uint32_t start;
 	uint32_t length;
 	/** Offsets in the section. */
@@ -53,20 +53,20 @@ VECTOR_DEFINE(fde_record_vector, struct fde_record)
 struct fde_table {
 	/** Start of the first executable segment. */
 	uint64_t base;
-	/** In the order of trust. Bytes are borrowed for the life of the table. */
+	/** The most reliable section first. Bytes are borrowed for the life of the table. */
 	uint32_t section_count;
 	struct eh_frame sections[FDE_TABLE_MAX_SECTIONS];
 	struct shared_cie_vector cies;
-	/** Sorted by start, equal starts in the order of the file. Each lies in one segment. */
+	/** Sorted by start, equal starts in the order of the file. Each is in one segment. */
 	struct fde_record_vector fdes;
-	/** From a CIE's section and offset to its index. */
+	/** Map from a CIE's section and offset to its index. */
 	struct hash_map cie_by_offset;
 	/** Entries read so far. */
 	uint32_t entry_count;
 };
 
 /**
- * Reads all FDEs of the .eh_frame of @input that have a length, if it has one. Bad ones go to
+ * Reads all FDEs of non-zero length of the .eh_frame of @input, if there is one. Bad ones go to
  * @report. -E2BIG over a limit above, -ENOENT without executable segment, -ENOMEM. The caller
  * deinits in any case.
  */
@@ -75,8 +75,8 @@ int fde_table_init(struct fde_table *table, const struct unwind_input *input,
 void fde_table_deinit(struct fde_table *table);
 
 /**
- * Adds the FDEs of @section that start where none does and no other reaches; they end where the
- * next one of another section starts. Errors as above.
+ * Adds the FDEs of @section whose start no FDE of another section covers; they are cut where the next
+ * one of another section starts. Errors as fde_table_init().
  */
 int fde_table_add(struct fde_table *table, const struct unwind_input *input,
 		  const struct eh_frame *section, struct delta_report *report);

@@ -16,12 +16,12 @@ static struct arm64_instruction instruction_at(const uint8_t *code, size_t at)
 	uint32_t word;
 
 	memcpy(&word, code + at, sizeof(word));
-	/* No target is looked at. */
+	/* The target is not used. */
 	arm64_decode(word, 0, &instruction);
 	return instruction;
 }
 
-/* mov sp,xN. The assembler has moves of sp to itself, which are none. */
+/* mov sp,xN. The assembler also emits moves of sp to itself, which do not count. */
 static bool sets_sp(const struct arm64_instruction *instruction)
 {
 	return instruction->operation == ARM64_ADD && instruction->operand == ARM64_IMMEDIATE &&
@@ -51,7 +51,7 @@ static bool returns(const uint8_t *code, size_t at)
 	return instruction.operation == ARM64_RETURN && instruction.rn == ARM64_LR;
 }
 
-/* The first instruction of [@from, @bytes) that is as wanted; @bytes if there is none. */
+/* Returns the offset of the first matching instruction in [@from, @bytes); @bytes if there is none. */
 static size_t find(const uint8_t *code, size_t from, size_t bytes,
 		   bool (*is_wanted)(const struct arm64_instruction *))
 {
@@ -64,7 +64,7 @@ static size_t find(const uint8_t *code, size_t from, size_t bytes,
 	return bytes;
 }
 
-/* To another stack or frame, a call there, and back: in asmcgocall() once for each stack. */
+/* Finds switches to another stack or frame with a call there, and back: in asmcgocall() one for each stack. */
 static uint32_t find_calls(uint32_t role, uint64_t address, const uint8_t *code, size_t bytes,
 			   struct go_arm64_part *parts)
 {
@@ -111,8 +111,8 @@ static uint32_t find_popped(uint64_t address, uint64_t end, const uint8_t *code,
 }
 
 /*
- * Functions that never come back have told where the goroutine goes on before they call save_g(), the last
- * call on its stack, which takes their own return address; or, gogo(), are told.
+ * Functions that never return have stored where the goroutine resumes before they call save_g(), the last call on
+ * its stack, which overwrites their own return address. gogo() is called with such an address.
  */
 static uint32_t find_leaving(uint32_t role, uint64_t address, uint64_t end, const uint8_t *code,
 			     size_t bytes, struct go_arm64_part *parts)
@@ -137,8 +137,8 @@ static uint32_t find_leaving(uint32_t role, uint64_t address, uint64_t end, cons
 }
 
 /*
- * Whether the instruction at @at stores or loads x30 at an offset from sp, which *@offset gets, and
- * x29 just below.
+ * True if the instruction at @at stores or loads x30 at an offset from sp, which *@offset gets, and x29
+ * just below.
  */
 static bool accesses_link(const uint8_t *code, size_t at, bool is_load, int32_t *offset)
 {
@@ -171,7 +171,7 @@ static uint32_t find_saved(uint64_t address, const uint8_t *code, size_t bytes,
 			break;
 	if (at >= bytes)
 		return 0;
-	/* What the load reads stays there. */
+	/* The slot has the values up to the load that reads them. */
 	parts[0] = (struct go_arm64_part){
 		.start = address + stored + ARM64_INSTRUCTION_BYTES,
 		.end = address + at + ARM64_INSTRUCTION_BYTES,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One pass over the functions finds the spans, a second one makes the rows. */
+/* The first pass over the functions finds the spans, the second one makes the rows. */
 #include "stackdeltas/go_code.h"
 
 #include <elf.h>
@@ -16,10 +16,10 @@
 #include "stackdeltas/go_rules.h"
 
 enum {
-	/* Functions that change their stack in parts: more of them is not looked at; they have 210. */
+	/* Limit of the bytes that are read of functions that switch stacks in parts of their code; they have 210. */
 	PARTED_MAX_BYTES = 256,
 	PARTS_MAX = 2,
-	/* The kernel enters a signal trampoline from nowhere: its address - 1 is looked up. */
+	/* Nothing calls a signal trampoline, but its address - 1 is looked up. */
 	SIGNAL_RETURN_LEAD_BYTES = 1,
 	/* Functions are aligned to 32 bytes at most. */
 	PADDING_MAX_BYTES = 32,
@@ -27,7 +27,7 @@ enum {
 
 static const struct unwind_rule no_rule = { .cfa = CFA_NONE };
 
-/* A function, with what its name makes of it. */
+/* A function and its role. */
 struct known_function {
 	struct go_function function;
 	uint32_t role;
@@ -36,10 +36,10 @@ struct known_function {
 struct row_writer {
 	struct go_code *code;
 	struct delta_builder *builder;
-	/* Rows lie in here; start is above the last one. */
+	/* The range of the rows; start is above the last row. */
 	uint64_t start;
 	uint64_t end;
-	/* Of the functions that were read. */
+	/* End of the functions that were read. */
 	uint64_t covered_end;
 };
 
@@ -69,7 +69,7 @@ static int find_spans(struct go_code *code)
 		struct go_function function;
 		int err = go_function_read(&code->table, i, &function);
 
-		/* One that is damaged leaves a gap. */
+		/* A damaged function leaves a gap. */
 		if (err == -ENOMEM)
 			return err;
 		if (err || function.start == function.end)
@@ -110,7 +110,7 @@ void go_code_destroy(struct go_code *code)
 	free(code);
 }
 
-/* Of what lies in the writer's range. A file that changes while it is read puts no row before another. */
+/* Adds the part of the row in the writer's range. Rows stay in order even if the file changes while it is read. */
 static int add_row(struct row_writer *writer, uint64_t start, uint64_t end,
 		   const struct unwind_rule *rule)
 {
@@ -128,15 +128,15 @@ static int add_row(struct row_writer *writer, uint64_t start, uint64_t end,
 	return err;
 }
 
-/* Addresses of a function that are not as the rest of it. */
+/* A part of a function with another rule than the rest. */
 struct part {
 	uint64_t start;
-	/* GO_SWITCH_ASMCGOCALL: up to here rdx has the stack pointer, and then it is stored. */
+	/* GO_SWITCH_ASMCGOCALL: up to this address rdx has the stack pointer, which is stored then. */
 	uint64_t call;
 	uint64_t end;
 };
 
-/* The first instruction of @code that begins at *@at or behind and is as wanted; moves *@at behind it. */
+/* Finds the first matching instruction of @code at or behind *@at; moves *@at behind it. */
 static bool find_instruction(const uint8_t *code, size_t bytes, size_t *at,
 			     bool (*is_wanted)(const struct x86_instruction *))
 {
@@ -180,7 +180,7 @@ static bool moves_or_sets_sp(const struct x86_instruction *instruction)
 	       (instruction->kind == X86_ADD && instruction->reg == X86_RSP);
 }
 
-/* What is done to the stack pointer first, and then, in a function with a part of its own. */
+/* Finds the first and the second change of the stack pointer, in a function with a part of its own. */
 static bool find_ends(uint32_t role, const uint8_t *code, size_t bytes, size_t *from, size_t *to)
 {
 	*to = *from;
@@ -195,7 +195,7 @@ static bool find_ends(uint32_t role, const uint8_t *code, size_t bytes, size_t *
 				role == GO_ROLE_LEAVES ? takes_sp_from_r12 : sets_sp);
 }
 
-/* Where the first call of [@from, @to) begins; @from if there is none. */
+/* Returns the offset of the first call in [@from, @to); @from if there is none. */
 static size_t find_call(const uint8_t *code, size_t from, size_t to)
 {
 	struct x86_instruction instruction;
@@ -208,9 +208,9 @@ static size_t find_call(const uint8_t *code, size_t from, size_t to)
 }
 
 /*
- * x86-64: the parts of @function, two at most, in which it has another stack than the caller's, or the
- * stack pointer in another register; their number. Called on the thread's own stack, systemstack() and asmcgocall() go
- * nowhere, and there only the place tells that.
+ * x86-64: finds the parts of @function, two at most, in which its stack is another one than the caller's, or the stack
+ * pointer is in another register. Returns their number. Called on the thread's own stack, systemstack() and
+ * asmcgocall() do not switch, which only the address of an instruction shows.
  */
 static uint32_t find_parts(struct go_table *table, const struct go_function *function,
 			   uint32_t role, struct part parts[PARTS_MAX])
@@ -242,7 +242,7 @@ static bool has_parts(uint16_t machine, uint32_t role)
 		role == GO_SWITCH_ASMCGOCALL);
 }
 
-/* Of [value->start, value->end) only what lies in a part has the rule of the role. */
+/* Only the addresses of [value->start, value->end) that are in a part get the rule of the role. */
 static int add_parted_rows(struct row_writer *writer, const struct known_function *known,
 			   const struct go_value *value)
 {
@@ -258,7 +258,7 @@ static int add_parted_rows(struct row_writer *writer, const struct known_functio
 	else
 		go_rule_make(EM_X86_64, known->role, value->value, &rule);
 	go_rule_make_calling(EM_X86_64, value->value, &before);
-	/* A runtime that is built in another way: the stack pointer tells nearly as well. */
+	/* The runtime is built in another way: the stack pointer shows the stack nearly as well. */
 	if (!count && known->role != GO_ROLE_ALIGNS)
 		return add_row(writer, value->start, value->end, &rule);
 	for (uint32_t i = 0; !err && i < count; i++) {
@@ -313,7 +313,7 @@ static uint32_t find_arm64_parts(struct go_table *table, const struct known_func
 	return go_arm64_find_parts(known->role, function->start, function->end, code, bytes, parts);
 }
 
-/* The same for arm64, where most functions that change stacks do so in the midst. */
+/* As add_parted_rows() for arm64, where most functions that switch stacks do so in the middle. */
 static int add_arm64_rows(struct row_writer *writer, const struct known_function *known,
 			  const struct go_value *value)
 {
@@ -348,7 +348,7 @@ static bool has_arm64_parts(uint16_t machine, uint32_t role)
 		role == GO_SWITCH_GROWING || role == GO_ROLE_FROM_C);
 }
 
-/* Rows up to @end, which is the function's or shortly before. */
+/* Adds the function's rows up to @end, its end or shortly before. */
 static int add_function(struct row_writer *writer, const struct known_function *known, uint64_t end)
 {
 	const struct go_function *function = &known->function;
@@ -360,14 +360,14 @@ static int add_function(struct row_writer *writer, const struct known_function *
 	int32_t frame_bytes = 0;
 	int more = 0, err;
 
-	/* A function that was there before is not any more. */
+	/* A function of the first pass does not exist any more. */
 	err = add_row(writer, writer->covered_end, function->start, &no_rule);
 	go_values_init(&values, &writer->code->table, function, function->pcsp);
 	while (!err && (more = go_values_next(&values, &value)) > 0 && value.start < end) {
 		if (value.end > end)
 			value.end = end;
 		go_rule_make(machine, known->role, value.value, &rule);
-		/* Assembly makes room below its frame, at whose lower end the return address stays. */
+		/* Assembly makes room below its frame; the return address stays at the frame's lower end. */
 		if (!frame_bytes)
 			frame_bytes = value.value;
 		if (machine == EM_AARCH64 && rule.cfa == CFA_SP && rule.ra == SAVED_AT_SP &&
@@ -381,7 +381,7 @@ static int add_function(struct row_writer *writer, const struct known_function *
 			err = add_row(writer, value.start, value.end, &rule);
 		covered_end = value.end;
 	}
-	/* The table ends with the code; what pads it to the next function never runs. */
+	/* The table ends with the code; the padding up to the next function never runs. */
 	if (!err && (more < 0 || end > covered_end + PADDING_MAX_BYTES)) {
 		go_rule_make(machine, known->role, -1, &rule);
 		err = add_row(writer, covered_end, end, &rule);
@@ -402,7 +402,7 @@ static int read_known(struct go_code *code, uint32_t index, struct known_functio
 	return 0;
 }
 
-/* The first function of @span that ends behind @address: all were sorted when it was made. */
+/* Finds the first function of @span that ends behind @address; they were sorted when the span was made. */
 static int find_first(struct go_code *code, const struct go_span *span, uint64_t address,
 		      uint32_t *index)
 {
@@ -466,6 +466,6 @@ int go_code_add_rows(struct go_code *code, const struct go_span *span, uint64_t 
 
 	if (err && err != -EBADMSG)
 		return err;
-	/* The file has changed since the spans were found: nothing is said of the rest. */
+	/* The file has changed since the spans were found: the rest gets no rule. */
 	return add_row(&writer, writer.covered_end, end, &no_rule);
 }

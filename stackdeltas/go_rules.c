@@ -13,9 +13,9 @@ enum {
 	X86_RDX = 1,
 	X86_R12 = 12,
 	ARM64_X2 = 2,
-	/* Of asyncPreempt() on its last instructions: it has popped what is above its frame, too. */
+	/* Frame size of asyncPreempt() on its last instructions: it has popped the words above its frame, too. */
 	ARM64_INJECTED_BYTES = -16,
-	/* crosscall2 keeps it below its return address and, from 1.21 on, below a copy of it. */
+	/* crosscall2 stores the frame pointer below its return address and, from 1.21 on, below a copy of that. */
 	C_FRAME_POINTER_OFFSET = -16,
 };
 
@@ -61,7 +61,7 @@ static const struct named_role roles[] = {
 	{ "runtime.callCgoSigaction", GO_ROLE_ALIGNS, true },
 	{ "runtime.callCgoMmap", GO_ROLE_ALIGNS, true },
 	{ "runtime.callCgoMunmap", GO_ROLE_ALIGNS, true },
-	/* Of -race, -msan, -asan and for libFuzzer. */
+	/* Functions of -race, -msan, -asan and for libFuzzer. */
 	{ "racecall", GO_ROLE_LEAVES, false },
 	{ "msancall", GO_ROLE_LEAVES, false },
 	{ "asancall", GO_ROLE_LEAVES, false },
@@ -74,7 +74,7 @@ static const struct named_role roles[] = {
 
 uint32_t go_role_of(const char *name, bool is_flagged, bool has_flags)
 {
-	/* All others, nearly: those that matter are of a few packages, or of none. */
+	/* The fast path for nearly all functions: those with a role are in a few packages, or in none. */
 	if (strncmp(name, "runtime.", strlen("runtime.")) != 0 && name[0] != 't' &&
 	    name[0] != 's' && memchr(name, '.', GO_RULE_NAME_MAX_BYTES))
 		return GO_ROLE_ORDINARY;
@@ -87,7 +87,7 @@ uint32_t go_role_of(const char *name, bool is_flagged, bool has_flags)
 	return GO_ROLE_ORDINARY;
 }
 
-/* The frame pointer of the caller is not needed: Go's frames have their sizes in the table. */
+/* Makes the ordinary rule. The caller's frame pointer is not needed: the table has the sizes of Go's frames. */
 static void make_plain(uint16_t machine, int32_t frame_bytes, struct unwind_rule *rule)
 {
 	*rule = (struct unwind_rule){
@@ -107,8 +107,8 @@ static void make_plain(uint16_t machine, int32_t frame_bytes, struct unwind_rule
 }
 
 /*
- * Its caller keeps to C's conventions, and so does it: on arm64, too, it makes its frame by itself, and
- * stores its return address later.
+ * Makes the rule of a function that C calls. It follows C's conventions: also on arm64 it makes its frame by itself,
+ * and stores its return address later.
  */
 static void make_from_c(uint16_t machine, int32_t frame_bytes, struct unwind_rule *rule)
 {
@@ -121,7 +121,7 @@ static void make_from_c(uint16_t machine, int32_t frame_bytes, struct unwind_rul
 	rule->fp_offset = C_FRAME_POINTER_OFFSET;
 }
 
-/* The return address is in r12, and the stack is the caller's. */
+/* Makes the rule for a return address in r12 and the caller's stack. */
 static void make_popped(uint16_t machine, struct unwind_rule *rule)
 {
 	make_plain(machine, 0, rule);
@@ -173,7 +173,7 @@ void go_rule_make_calling(uint16_t machine, int32_t frame_bytes, struct unwind_r
 	rule->cfa = CFA_REGISTER;
 	rule->cfa_register = machine == EM_X86_64 ? X86_RDX : ARM64_X2;
 	rule->flags = RULE_SWITCHES_STACK;
-	/* The other stack's pointer has nothing to do with it. */
+	/* The rule does not depend on the other stack's pointer. */
 	if (rule->ra == SAVED_AT_SP && frame_bytes <= INT16_MAX) {
 		rule->ra = SAVED_AT_CFA;
 		rule->ra_offset = (int16_t)-frame_bytes;

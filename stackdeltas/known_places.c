@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions that look like glibc's by their unwind information, then by their bytes. */
+/* Recognises glibc's functions first by their unwind information, then by their bytes. */
 #include "stackdeltas/known_places.h"
 
 #include <elf.h>
@@ -10,14 +10,14 @@
 #include "stackdeltas/fde_table.h"
 
 enum {
-	/* Of functions that are read; swapcontext has 260, and 600 with shadow stacks. */
+	/* Limits of the functions that are read; swapcontext has 260 bytes, and 600 with shadow stacks. */
 	SWITCH_MIN_BYTES = 200,
 	SWITCH_MAX_BYTES = 1024,
-	/* From the load of the stack pointer to the push, and a few instructions more. */
+	/* Limit of the code from the load of the stack pointer to the push; it is a few instructions shorter. */
 	SWITCH_MAX_DISTANCE = 64,
-	/* What is read in front of the child. */
+	/* Size of the code that is read in front of the child. */
 	CLONE_END_BYTES = 64,
-	/* Between the FDEs of parent and child. */
+	/* Limit of the gap between the FDEs of parent and child. */
 	CLONE_MAX_DISTANCE = 16,
 	/* FDEs are padded to pointers. */
 	FDE_ALIGNMENT = 8,
@@ -33,7 +33,7 @@ static const struct unwind_rule clone_x86 = {
 
 static const struct unwind_rule clone_arm64 = { .cfa = CFA_SP, .flags = RULE_ENDS_IN_CHILD };
 
-/* The registers of the new context are where rdx points to. */
+/* The registers of the new context are at the address in rdx. */
 static const struct unwind_rule switch_x86 = { .cfa = CFA_CONTEXT, .cfa_register = DWARF_X86_RDX };
 
 static bool next_clone_x86(const uint8_t *bytes, size_t size, size_t from, size_t *start,
@@ -126,7 +126,7 @@ static void add_place(struct places *places, uint64_t start, uint64_t end,
 		return;
 	while (i && places->items[i - 1].start > start)
 		i--;
-	/* Tables that contradict themselves lead to the same bytes twice. */
+	/* Contradictory tables may lead to the same bytes twice. */
 	if ((i && places->items[i - 1].end >= start) ||
 	    (i < places->count && places->items[i].start <= end))
 		return;
@@ -136,7 +136,7 @@ static void add_place(struct places *places, uint64_t start, uint64_t end,
 	places->count++;
 }
 
-/* The instructions of an FDE; padding is zeros, which say nothing. */
+/* Returns the instructions of an FDE; the padding is zeros, which have no effect. */
 static const uint8_t *instructions_of(const struct fde_table *table, const struct fde_record *fde,
 				      size_t *size)
 {
@@ -156,7 +156,7 @@ bool known_places_has_one_row(const struct fde_table *table, const struct fde_re
 	return !size;
 }
 
-/* True if @fde ends as setcontext's, where it has all registers at rdx. */
+/* True if @fde ends like that of setcontext, whose registers are all at rdx in the end. */
 static bool is_setcontext(const struct fde_table *table, const struct fde_record *fde)
 {
 	/* DW_CFA_def_cfa rdx, 0; DW_CFA_offset_extended_sf for rbx, rbp, r12 to r15, rsp and rip */
@@ -172,7 +172,7 @@ static bool is_setcontext(const struct fde_table *table, const struct fde_record
 	return size >= sizeof(tail) && !memcmp(bytes + size - sizeof(tail), tail, sizeof(tail));
 }
 
-/* swapcontext is where setcontext is: the start of every context calls that. */
+/* A file with swapcontext has setcontext as well, since the start of every context calls that. */
 static void find_switches(const struct elf_image *image, const struct fde_table *table,
 			  struct places *places)
 {
@@ -196,8 +196,8 @@ static void find_switches(const struct elf_image *image, const struct fde_table 
 }
 
 /*
- * True if @fde begins with: there is no caller. Older assemblers say that in a CIE of its own (glibc
- * of Debian 11).
+ * True if the return address is undefined from the beginning of @fde. Older assemblers express that in
+ * a CIE of its own (glibc of Debian 11).
  */
 static bool has_no_caller(const struct fde_table *table, uint16_t machine,
 			  const struct fde_record *fde)
@@ -212,8 +212,8 @@ static bool has_no_caller(const struct fde_table *table, uint16_t machine,
 }
 
 /*
- * True if @child can describe the child of a clone, and the FDE before it the parent: it says
- * nothing but that there is no caller, on x86-64 behind a gap, on arm64 behind padding.
+ * True if @child can describe the child of a clone, and the FDE before it the parent: its only content is
+ * that there is no caller, and it is on x86-64 behind a gap, on arm64 behind padding.
  */
 static bool is_clone(const struct fde_table *table, uint16_t machine,
 		     const struct fde_record *parent, const struct fde_record *child)

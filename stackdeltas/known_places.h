@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Places in the C library where its unwind information is wrong or missing, found by their bytes,
- * and the rules that hold there:
+ * Code ranges in the C library whose unwind information is wrong or missing, recognised by their
+ * bytes, and their rules:
  *
  * - clone and clone3 (sysdeps/unix/sysv/linux/{x86_64,aarch64}/{clone,clone3}.S of glibc 2.36)
- *   behind the system call, until a branch parts the child, which has another stack, from its
- *   parent. On x86-64 no table describes them, on arm64 it describes the parent alone.
- * - swapcontext on x86-64 (sysdeps/unix/sysv/linux/x86_64/swapcontext.S), which says nothing of the
- *   instructions between its switch to the new stack and the push of the address where that goes
- *   on.
+ *   behind the system call, up to the branch that separates the child, which has another stack, from
+ *   its parent. On x86-64 no table describes them, on arm64 the table describes only the parent.
+ * - swapcontext on x86-64 (sysdeps/unix/sysv/linux/x86_64/swapcontext.S), whose unwind information
+ *   is wrong between its switch to the new stack and the push of the address at which that resumes.
  *
- * Text is not searched for them: only functions whose unwind information looks like theirs are
+ * The text is not searched for them: only functions whose unwind information looks like theirs are
  * read.
  */
 #ifndef STACKDELTAS_KNOWN_PLACES_H
@@ -27,7 +26,7 @@ struct fde_record;
 struct fde_table;
 
 enum {
-	/** clone, clone3, and two ways through swapcontext, with and without shadow stacks. */
+	/** clone, clone3, and two paths through swapcontext, with and without shadow stacks. */
 	KNOWN_PLACES_MAX = 8,
 };
 
@@ -39,13 +38,13 @@ struct known_place {
 };
 
 /**
- * Finds the places of @image, whose FDEs are in @table. Gives their number; they come out sorted
- * and do not touch. What cannot be read has none.
+ * Finds the known ranges of @image, whose FDEs are in @table, and returns their number. They are
+ * sorted and not adjacent. Code that cannot be read has none.
  */
 uint32_t known_places_find(const struct elf_image *image, const struct fde_table *table,
 			   struct known_place places[KNOWN_PLACES_MAX]);
 
-/** True if one row holds for all of @fde. */
+/** True if @fde has only one row. */
 bool known_places_has_one_row(const struct fde_table *table, const struct fde_record *fde);
 
 /**
@@ -55,7 +54,7 @@ bool known_places_has_one_row(const struct fde_table *table, const struct fde_re
 bool known_places_next_clone(uint16_t machine, const uint8_t *bytes, size_t size, size_t from,
 			     size_t *start, size_t *end);
 
-/** The same for swapcontext on x86-64: where it has the new stack, and has not yet pushed. */
+/** As known_places_next_clone() for swapcontext on x86-64: where it has the new stack and has not pushed yet. */
 bool known_places_next_switch(const uint8_t *bytes, size_t size, size_t from, size_t *start,
 			      size_t *end);
 

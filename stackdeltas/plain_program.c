@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One loop over the instructions that make up nearly all programs. Bytes are hostile: no
- * instruction reads more than INSTRUCTION_MAX_BYTES, which lie in the section, and one that goes
- * beyond its program is found right behind it.
+ * One loop over the instructions that nearly all programs consist of. Bytes are hostile: no instruction
+ * reads more than INSTRUCTION_MAX_BYTES, which are in the section, and an instruction that extends
+ * beyond its program is detected right behind it.
  *
  * A packed row, from the highest bit on: a one, the CFA's register (7), the slots of return address (12),
  * frame pointer (12) and rbx (8), and the CFA's offset (24). Slot n is at CFA - 8n; 0: unchanged.
@@ -26,7 +26,7 @@ enum {
 	REGISTER_SHIFT = RA_SHIFT + RA_BITS,
 	REGISTER_BITS = 7,
 	SLOT_BYTES = 8,
-	/* A byte of a number that is not its last. */
+	/* Flag of all bytes of a number but the last. */
 	NUMBER_GOES_ON = 0x80,
 	OPERAND_MASK = 0x3f,
 	/* DW_CFA_def_cfa with two numbers of three bytes each. */
@@ -79,13 +79,13 @@ static bool pack_slot(const struct cfa_value *value, int shift, int bits, uint64
 	return true;
 }
 
-/* The highest bit makes a row of it, which is never 0. */
+/* The highest bit is always set, so that a packed row is never 0. */
 static inline uint64_t pack_cfa(uint64_t number, uint64_t offset)
 {
 	return 1ULL << (REGISTER_SHIFT + REGISTER_BITS) | number << REGISTER_SHIFT | offset;
 }
 
-/* 0 if it is not plain. */
+/* Packs a row; 0 if it is not plain. */
 static uint64_t pack_row(const struct cfa_state *state)
 {
 	uint64_t row = pack_cfa(state->cfa.number, state->cfa.offset);
@@ -108,10 +108,10 @@ static struct cfa_value unpack_slot(uint64_t row, int shift, int bits)
 				   .offset = -SLOT_BYTES * slot };
 }
 
-/* Finds the number of the rule for @row and keeps it. Returns as plain_programs_run(). */
+/* Finds the number of the rule for @row and caches it. Returns as plain_programs_run(). */
 static int learn_rule(struct plain_programs *programs, uint64_t row, uint32_t slot)
 {
-	/* There are no expressions, and frames of signals have gone the other way. */
+	/* There are no expressions, and signal frames take the slow path. */
 	const struct cfa_rule_context context = { .machine = programs->machine };
 	const struct cfa_state state = {
 		.cfa = { .kind = CFA_VALUE_REGISTER,
@@ -140,7 +140,7 @@ static int learn_rule(struct plain_programs *programs, uint64_t row, uint32_t sl
 static inline __attribute__((always_inline)) int add_row(struct plain_programs *programs,
 							 uint64_t distance, uint64_t row)
 {
-	/* The highest bits of a product are those that most of the factor has a part in. */
+	/* The highest bits of a product depend on most bits of the factor. */
 	uint32_t slot = (row ^ row >> 32) * 0x9e3779b97f4a7c15ULL >> (64 - PLAIN_RULE_SHIFT);
 	int result;
 
@@ -155,7 +155,7 @@ static inline __attribute__((always_inline)) int add_row(struct plain_programs *
 
 /* --- instructions --- */
 
-/* A number of at most three bytes; one that has more becomes larger than any that is plain. */
+/* Reads a number of at most three bytes; a longer one becomes larger than any plain one. */
 static inline uint32_t read_number(const uint8_t **bytes)
 {
 	const uint8_t *at = *bytes;
@@ -210,7 +210,7 @@ int plain_programs_run(struct plain_programs *programs, const struct cfa_default
 	stack_pointer = defaults->registers.stack_pointer;
 	if (!row || section->size - end < INSTRUCTION_MAX_BYTES || distance >= distance_end)
 		return 0;
-	/* Tests in the order of frequency: the jump of a switch is mispredicted too often. */
+	/* The tests are in the order of frequency, since the jump of a switch is mispredicted too often. */
 	while (at < bytes_end) {
 		uint8_t byte = *at++, operand = byte & OPERAND_MASK;
 		uint64_t mask;
@@ -226,7 +226,7 @@ int plain_programs_run(struct plain_programs *programs, const struct cfa_default
 			continue;
 		} else if ((byte & ~OPERAND_MASK) == DW_CFA_offset) {
 			number = *at++;
-			/* Of one byte, and not at the CFA itself. */
+			/* The number must have one byte, and the slot must not be at the CFA itself. */
 			if (!number || number >= NUMBER_GOES_ON || operand == stack_pointer)
 				return 0;
 			mask = programs->slot_masks[operand];

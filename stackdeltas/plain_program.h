@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The quick way through the programs of nearly all FDEs, in which every row is plain: the CFA is a
+ * The fast path for the programs of nearly all FDEs, in which every row is plain: the CFA is a
  * register and an offset, and return address, frame pointer and rbx are unchanged or in slots below
- * the CFA. Such a row fits into one word, and the number of its rule is found by that word.
+ * the CFA. Such a row fits into one word, which is the key of its rule's number.
  *
- * It says the same as cfa_program.h with cfa_rule.h, or nothing: what it meets first that is not
- * plain, bad or strange makes it give up, and the whole program goes the other way.
+ * It has the same result as cfa_program.h with cfa_rule.h, or none: at the first instruction that is
+ * not plain, or is malformed, it stops, and the slow path runs the whole program.
  */
 #ifndef STACKDELTAS_PLAIN_PROGRAM_H
 #define STACKDELTAS_PLAIN_PROGRAM_H
@@ -29,13 +29,13 @@ enum {
 struct plain_programs {
 	struct delta_builder *builder;
 	uint16_t machine;
-	/** The bits of each register's slot in a packed row, and their place; 0: not followed. */
+	/** Mask and shift of each register's slot in a packed row; 0: the register is not followed. */
 	uint64_t slot_masks[PLAIN_REGISTER_COUNT];
 	uint8_t slot_shifts[PLAIN_REGISTER_COUNT];
-	/** The CIE of the program before, and its row packed; 0: it is not plain. */
+	/** The CIE of the last program, and its packed row; 0: it is not plain. */
 	const struct cfa_defaults *defaults;
 	uint64_t initial_row;
-	/** Rows that were met, and the numbers of their rules; a row of 0 is free. */
+	/** Hash table from packed rows to the numbers of their rules; a row of 0 is a free slot. */
 	uint64_t rows[PLAIN_RULE_COUNT];
 	uint16_t numbers[PLAIN_RULE_COUNT];
 };
@@ -45,10 +45,10 @@ void plain_programs_init(struct plain_programs *programs, struct delta_builder *
 			 uint16_t machine);
 
 /**
- * Adds the rows of the program [start, end) of @section for the function that begins @distance
- * behind the text's start and ends at @distance_end. @defaults stays where it is, and the same, as
- * long as @programs is used. 1; 0 if it is not plain: the caller takes back rows that were added;
- * errors of the builder.
+ * Adds the rows of the program [start, end) of @section for the function at [@distance,
+ * @distance_end), counted from the text's start. @defaults must not move or change as long as
+ * @programs is used. Returns 1, or 0 if the program is not plain: then the caller removes the rows that
+ * were added; errors as the builder's.
  */
 int plain_programs_run(struct plain_programs *programs, const struct cfa_defaults *defaults,
 		       const struct eh_frame *section, size_t start, size_t end, uint64_t distance,

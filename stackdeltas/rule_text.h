@@ -11,8 +11,8 @@ enum { RULE_TEXT_MAX_BYTES = 240 };
 
 /**
  * Writes @rule as in "cfa=sp+16 ra=cfa-8 fp=cfa-16"; registers by DWARF number except sp and fp,
- * *( ) around what is loaded from memory. goN(sp+16): enum go_switch N, at which Go's runtime may have
- * gone to another stack. @machine: EM_X86_64 or EM_AARCH64.
+ * *( ) around an address from which a word is loaded. goN(sp+16): enum go_switch N, at which Go's runtime
+ * may have switched stacks. @machine: EM_X86_64 or EM_AARCH64.
  */
 void rule_text(const struct unwind_rule *rule, uint16_t machine, char text[RULE_TEXT_MAX_BYTES]);
 

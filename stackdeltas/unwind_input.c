@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What unwinding needs of an ELF file, found by section or by segment. */
+/* The parts of an ELF file that unwinding needs, found by section or by segment. */
 #include "stackdeltas/unwind_input.h"
 
 #include <elf.h>
@@ -22,7 +22,7 @@ enum {
 	/* A landing pad and one instruction. */
 	ENTRY_CODE_BYTES = 8,
 	ARM64_RESOLVER_BYTES = 32,
-	/* The cost of a byte of code, of a compressed byte and of a function of Go, next to a byte of a table. */
+	/* Costs of a byte of code, of a compressed byte and of a Go function, relative to a byte of a table. */
 	CODE_WORK = 16,
 	PACKED_WORK = 64,
 	GO_FUNCTION_WORK = 256,
@@ -73,8 +73,9 @@ static bool is_in_segment(const struct unwind_input *input, uint64_t start, uint
 }
 
 /*
- * Linkers give shared libraries an entry point too, that of their first code. A real one begins by
- * handing on the stack pointer or clearing the frame pointer, for nobody has called it.
+ * True for a real entry point, which begins with passing on the stack pointer or clearing the frame
+ * pointer, since nothing has called it. Linkers give shared libraries an entry point too, the address
+ * of their first code.
  */
 static bool is_entry_code(uint16_t machine, const uint8_t code[ENTRY_CODE_BYTES])
 {
@@ -117,8 +118,8 @@ static void find_entry(const struct elf_image *image, struct unwind_input *input
 }
 
 /*
- * The bytes at the start of arm64's .plt that resolve a symbol, if they are there: they push two
- * registers (stp x16,x30,[sp,#-16]!), where stubs leave the stack alone.
+ * Returns the size of the code at the start of arm64's .plt that resolves a symbol, if it is there. It
+ * pushes two registers (stp x16,x30,[sp,#-16]!), while stubs do not change the stack.
  */
 static uint64_t arm64_resolver_bytes(const struct elf_image *image,
 				     const struct elf_section *section)
@@ -129,7 +130,7 @@ static uint64_t arm64_resolver_bytes(const struct elf_image *image,
 	if (section->size < ARM64_RESOLVER_BYTES ||
 	    elf_image_read_address(image, section->address, code, sizeof(code)))
 		return 0;
-	/* It may stand behind a landing pad. */
+	/* It may follow a landing pad. */
 	return !memcmp(code, push, sizeof(push)) ||
 			       !memcmp(code + sizeof(push), push, sizeof(push)) ?
 		       ARM64_RESOLVER_BYTES :
@@ -221,14 +222,14 @@ static int read_eh_frame(const struct elf_image *image, struct unwind_input *inp
 
 	if (!section)
 		return read_by_segment(image, input, bytes);
-	/* It is loaded with the program; nobody else would unpack it, and that can take long. */
+	/* The section is loaded with the program, so it is never compressed; unpacking could take long. */
 	if (elf_section_encoding(section) != ELF_ENCODING_PLAIN)
 		return fail(-EBADMSG, ".eh_frame is compressed");
 	input->eh_frame_address = section->address;
 	return elf_image_load_section(image, section, UNWIND_INPUT_MAX_BYTES, bytes);
 }
 
-/* A source that is missing or damaged is one less. */
+/* Adds a source, unless it is missing or damaged. */
 static void add_source(struct unwind_input *input, const struct elf_image *image,
 		       int (*read)(const struct elf_image *, struct unwind_source *))
 {
@@ -251,7 +252,7 @@ static int read_fdes(struct unwind_input *input)
 	return error;
 }
 
-/* Finds Go's table where there may be one. *@has_go: there should be one. */
+/* Finds Go's table, if there may be one. *@has_go: there should be one. */
 static int read_go(const struct elf_image *image, struct unwind_input *input, bool *has_go)
 {
 	uint64_t bare_bytes = 0;
@@ -268,7 +269,7 @@ static int read_go(const struct elf_image *image, struct unwind_input *input, bo
 	return error == -ENOMEM ? error : 0;
 }
 
-/* Finds what .eh_frame leaves out, and what the file has beside it if that is much. */
+/* Finds the code that .eh_frame does not cover, and, if that is much, the file's other sources. */
 static int read_bare_code(const struct elf_image *image, struct unwind_input *input)
 {
 	uint64_t bare_bytes = 0;
@@ -284,9 +285,9 @@ static int read_bare_code(const struct elf_image *image, struct unwind_input *in
 		return error;
 	input->place_count = known_places_find(image, input->fdes, input->places);
 	is_bare = bare_bytes > UNWIND_INPUT_BARE_BYTES;
-	/* Go's linker writes .debug_frame, too, which does not know of changes of stacks. */
+	/* Go's linker writes .debug_frame, too, but without switches of stacks. */
 	input->is_bare = is_bare && !input->go;
-	/* Where it stands in a file that has .eh_frame, it is for what that leaves out. */
+	/* In a file with .eh_frame, .debug_frame is for the code that .eh_frame does not cover. */
 	if (bare_bytes && !input->go)
 		add_source(input, image, unwind_source_read_debug_frame);
 	if (input->is_bare)
@@ -304,7 +305,7 @@ static int read_input(const struct elf_image *image, struct unwind_input *input)
 	if (!input->segment_count)
 		return fail(-ENOENT, "no executable segment");
 	error = read_eh_frame(image, input, &bytes);
-	/* What is damaged here may be said elsewhere. */
+	/* If it is damaged, other sources may still describe the code. */
 	if (error == -ENOMEM || error == -E2BIG)
 		return error;
 	input->eh_frame_error = error;

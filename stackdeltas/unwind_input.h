@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * stackdeltas/ makes stack deltas (lib/model/stack_deltas.h) out of unwind tables. This is its
- * input: everything of an ELF file that decides what the rows are, and nothing else. The same input
- * gives the same rows on every host, so its hash is the key under which rows are shared and cached.
- * But for Go's table: that stays in the file (go_code.h), and an input with one has no key.
+ * stackdeltas/ makes stack deltas (lib/model/stack_deltas.h) from unwind tables. This is its input:
+ * all parts of an ELF file on which the rows depend, and nothing else. The same input results in the
+ * same rows on every host, so its hash is the key under which rows are shared and cached. An input
+ * with Go's table, which is not copied from the file (go_code.h), has no key.
  *
  * The bytes come from files of the processes under profile: nothing in them is trusted.
  */
@@ -26,22 +26,22 @@ struct fde_table;
 struct go_code;
 
 enum {
-	/** Part of every key: raise it whenever the same bytes would give other rows. */
+	/** A part of every key: increment it whenever the same bytes would result in other rows. */
 	EXTRACTOR_VERSION = 10,
 	UNWIND_INPUT_MAX_SEGMENTS = 16,
 	UNWIND_INPUT_MAX_STUBS = 4,
-	/** Some 16 million rows, more than are taken; the largest programs have a tenth. */
+	/** Limit of .eh_frame: some 16 million rows; the largest programs have a tenth. */
 	UNWIND_INPUT_MAX_BYTES = 96 << 20,
 	/** .debug_frame, .gnu_debugdata, .debug_frame of a separate debug file. */
 	UNWIND_INPUT_MAX_SOURCES = 3,
 	/**
-	 * More code than this without .eh_frame is worth a look into other sources. Start files and
-	 * assembly of the C library have less.
+	 * With more code than this without .eh_frame, other sources are read. Start files and assembly of
+	 * the C library have less.
 	 */
 	UNWIND_INPUT_BARE_BYTES = 1024,
 	/**
-	 * With more than this, files that name no table of Go are searched for one; but not large files with sections,
-	 * which Go's linker would have left some of its own in.
+	 * With more than this, a file whose sections do not name Go's table is searched for one. Large files with sections
+	 * are not searched, since Go's linker would have left sections of its own in them.
 	 */
 	UNWIND_INPUT_GO_BARE_BYTES = 256 << 10,
 };
@@ -72,51 +72,51 @@ struct unwind_input {
 	uint64_t eh_frame_address;
 	size_t eh_frame_bytes;
 	uint8_t *eh_frame;
-	/** Sources for what .eh_frame leaves out, in the order of trust. Owned. */
+	/** Sources for code that .eh_frame does not cover, the most reliable first. Owned. */
 	uint32_t source_count;
 	struct unwind_source sources[UNWIND_INPUT_MAX_SOURCES];
-	/** Go's own table, which goes before code and sources; NULL: there is none. Owned. */
+	/** Go's own table, which has precedence over code and sources; NULL: there is none. Owned. */
 	struct go_code *go;
-	/** What .eh_frame and Go's table leave out; nothing if Go's table is damaged. Owned. */
+	/** Code that .eh_frame and Go's table do not cover; empty if Go's table is damaged. Owned. */
 	struct bare_code code;
-	/** Sorted, not touching: their rules hold whatever tables say. */
+	/** Sorted, not adjacent: their rules have precedence over all tables. */
 	uint32_t place_count;
 	struct known_place places[KNOWN_PLACES_MAX];
 	/**
-	 * The FDEs of .eh_frame and what was counted in them: they follow from what stands above,
-	 * and are kept since extract_deltas() needs them again. NULL: they have not been read yet.
-	 * Owned. Not part of the key.
+	 * The FDEs of .eh_frame and their statistics. They are derived from the fields above, and cached
+	 * since extract_deltas() needs them again. NULL: they have not been read yet. Owned. Not part of
+	 * the key.
 	 */
 	struct fde_table *fdes;
 	struct delta_statistics fde_statistics;
-	/** .eh_frame leaves out so much that other sources are of use. Not part of the key. */
+	/** .eh_frame leaves out so much code that other sources are used. Not part of the key. */
 	bool is_bare;
 };
 
 /**
- * Reads the input from @image: the section .eh_frame, or what PT_GNU_EH_FRAME leads to in a file
- * without section headers; and for code that it leaves out, the other sources and that code itself.
- * A damaged source counts as missing. With Go's table, @image is borrowed until the input is
- * deinited. -ENOENT: the file has neither tables nor code; -E2BIG: over a
- * limit above; others as elf_image.h says. The caller deinits.
+ * Reads the input from @image: the section .eh_frame, or in a file without section headers the table to
+ * which PT_GNU_EH_FRAME points; and for code that this does not cover, the other sources and the code
+ * itself. A damaged source counts as missing. With Go's table, @image is borrowed until the input is
+ * deinited. -ENOENT: the file has neither tables nor code; -E2BIG: over a limit above; other errors as in
+ * elf_image.h. The caller deinits.
  */
 int unwind_input_read(const struct elf_image *image, struct unwind_input *input);
 void unwind_input_deinit(struct unwind_input *input);
 
 /**
- * If the input is bare: adds the .debug_frame of the separate debug file of @image, which the input
- * was read from, if there is one. Opens files, so call it where that may take long.
+ * If the input is bare: adds the .debug_frame of the separate debug file of @image, from which the input
+ * was read, if there is one. It opens files, so call it where that may take long.
  */
 void unwind_input_add_debug_file(struct unwind_input *input, const struct elf_image *image,
 				 const struct debug_file_search *search);
 
-/** Forgets the code that no table describes, whose rows cost most: there the frame pointer is left. */
+/** Drops the code that no table describes, whose rows cost most: it is then unwound by the frame pointer. */
 void unwind_input_leave_code(struct unwind_input *input);
 
-/** How many bytes of .eh_frame take as long to be made into rows, roughly. */
+/** Estimates the work of extracting the rows, as the number of bytes of .eh_frame that take as long. */
 uint64_t unwind_input_work(const struct unwind_input *input);
 
-/** Covers the bytes, the addresses, the machine and EXTRACTOR_VERSION. Of inputs without Go's table. */
+/** Returns the hash of the bytes, addresses, machine and EXTRACTOR_VERSION. Only for inputs without Go's table. */
 struct hash128 unwind_input_key(const struct unwind_input *input);
 
 #endif

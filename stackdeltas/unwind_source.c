@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Sources beside .eh_frame. What they unfold to is bounded, and a file within a file is read by the
- * same bounded reader as any other.
+ * Sources beside .eh_frame. The size of their unpacked content is limited, and a file within a file is
+ * read by the same bounded reader as any other.
  */
 #include "stackdeltas/unwind_source.h"
 
@@ -78,7 +78,7 @@ static int unpack_debug_frame(const struct unwind_source *source,
 	return 0;
 }
 
-/* A section of a file in memory that is only there for a while. */
+/* Copies a section of a file in memory that is freed soon. */
 static void keep_section(const struct elf_image *image, const char *name, bool is_debug_frame,
 			 struct unwind_source_content *content)
 {
@@ -95,7 +95,7 @@ static int keep_starts(const struct elf_image *image, struct unwind_source_conte
 	struct elf_symbols symbols;
 	int error = elf_symbols_init(&symbols, image);
 
-	/* Tables without symbols are good as well. */
+	/* Tables without symbols are used as well. */
 	if (error)
 		return error == -ENOMEM ? error : 0;
 	for (uint32_t i = 0; !error && i < symbols.count; i++)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Unwind tables beside .eh_frame, as they stand in files, compressed or not: .debug_frame, and
+ * Unwind tables beside .eh_frame, as the bytes of the file, compressed or not: .debug_frame, and
  * .gnu_debugdata, an ELF file compressed by xz with the symbols and perhaps the tables that were
- * stripped ("MiniDebugInfo", GDB manual). They are read when a file's .eh_frame leaves code out, and
- * unpacked only when rows have to be made.
+ * stripped ("MiniDebugInfo", GDB manual). They are read if a file's .eh_frame does not cover all code,
+ * and unpacked only when rows have to be made.
  */
 #ifndef STACKDELTAS_UNWIND_SOURCE_H
 #define STACKDELTAS_UNWIND_SOURCE_H
@@ -16,7 +16,7 @@
 #include "stackdeltas/eh_frame.h"
 
 enum {
-	/** Of a source as it stands in the file, and of what it unfolds to. */
+	/** Limit of a source, both in the file and unpacked. */
 	UNWIND_SOURCE_MAX_BYTES = 48 << 20,
 	/** .debug_frame and .eh_frame of a file in .gnu_debugdata. */
 	UNWIND_SOURCE_MAX_SECTIONS = 2,
@@ -34,27 +34,27 @@ struct unwind_source {
 	struct elf_bytes raw;
 };
 
-/** What a source says. The bytes of sections are owned, or the source's. */
+/** The unpacked content of a source. The bytes of sections are owned, or the source's. */
 struct unwind_source_content {
 	uint32_t section_count;
 	struct eh_frame sections[UNWIND_SOURCE_MAX_SECTIONS];
-	/** Functions of a symbol table in it, not sorted. */
+	/** Function starts of its symbol table, not sorted. */
 	struct address_vector starts;
 	/** Owners of the sections' bytes. */
 	struct elf_bytes owned[UNWIND_SOURCE_MAX_SECTIONS];
 };
 
-/** Reads the .debug_frame of @image, be it called .zdebug_frame; -ENOENT, or as elf_image.h says. */
+/** Reads the .debug_frame or .zdebug_frame of @image; -ENOENT, or an error as in elf_image.h. */
 int unwind_source_read_debug_frame(const struct elf_image *image, struct unwind_source *source);
 
-/** Reads .gnu_debugdata; -ENOENT, or as elf_image.h says. The caller deinits both kinds. */
+/** Reads .gnu_debugdata; -ENOENT, or an error as in elf_image.h. The caller deinits both kinds. */
 int unwind_source_read_mini_debug(const struct elf_image *image, struct unwind_source *source);
 void unwind_source_deinit(struct unwind_source *source);
 
 /**
- * Unpacks @source, which stays as it is and in place. @machine: EM_..., which a file in the source
- * must be for. The caller deinits in any case. -E2BIG over a limit above, -EBADMSG, -EOPNOTSUPP,
- * -ENOMEM.
+ * Unpacks @source, which must not change or move while @content is used. @machine: EM_..., the machine
+ * that a file in the source must have. The caller deinits in any case. -E2BIG over a limit above,
+ * -EBADMSG, -EOPNOTSUPP, -ENOMEM.
  */
 int unwind_source_unpack(const struct unwind_source *source, uint16_t machine,
 			 struct unwind_source_content *content);

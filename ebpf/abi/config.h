@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * What user space tells the programs once, before they are loaded: the read-only variable `config`.
- * The verifier drops the code of what is off.
+ * The configuration of the kernel programs: the read-only variable `config`, which user space sets once, before it
+ * loads them. The verifier drops the code of features that are off.
  */
 #ifndef EBPF_ABI_CONFIG_H
 #define EBPF_ABI_CONFIG_H
@@ -28,10 +28,10 @@ struct agent_config {
 	__u8 have_task_pt_regs;
 	/** 1: bpf_rdonly_cast() can be used, and have_task_pt_regs is 1. */
 	__u8 have_casts;
-	/** 1: numbers that runtimes have given to the work are told (Go: the goroutine's). */
+	/** 1: samples get the number that the runtime has given to the work (Go: the goroutine's). */
 	__u8 with_task_numbers;
 	__u8 reserved[2];
-	/** Size of a kernel stack, and what stays free above the registers at its end. */
+	/** Size of a kernel stack, and of the free part above the registers at its end. */
 	__u32 kernel_stack_bytes;
 	__u32 kernel_stack_padding_bytes;
 	char comm[COMM_BYTES];

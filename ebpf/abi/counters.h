@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * Counters of the kernel side: elements of the per-CPU array `counters`, __u64 each, only ever
- * added to. COUNTER_ERRORS + e counts the walks that ended with unwind error e.
+ * Counters of the kernel side: elements of the per-CPU array `counters`, __u64 each. They only
+ * grow. COUNTER_ERRORS + e counts the walks that ended with unwind error e.
  *
- * Every run of sample_entry counts in exactly one of idle, unselected, samples and lost: their sum
- * and the runs that the kernel skipped make up all ticks of the perf events.
+ * Every run of sample_entry adds to exactly one of idle, unselected, samples and lost. Their sum and
+ * the number of runs that the kernel skipped are all ticks of the perf events.
  */
 #ifndef EBPF_ABI_COUNTERS_H
 #define EBPF_ABI_COUNTERS_H

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * Fingerprints of a runtime's objects (abi/frame.h), made by the kernel side for each frame and by user space when it
- * looks an object up: both have the same words of memory, and make the same number of them.
+ * Fingerprints of a runtime's objects (abi/frame.h). The kernel side computes one for each frame, and user space computes
+ * one when it looks an object up. Both read the same words of memory and get the same number.
  */
 #ifndef EBPF_ABI_FINGERPRINT_H
 #define EBPF_ABI_FINGERPRINT_H
@@ -14,7 +14,7 @@ static inline __u64 fingerprint_mix(__u64 sum, __u64 word)
 	return sum ^ sum >> 29;
 }
 
-/** The fingerprint of what was mixed: 32 bits, never 0. */
+/** The fingerprint of the words mixed into @sum: 32 bits, never 0. */
 static inline __u32 fingerprint_end(__u64 sum)
 {
 	__u32 fingerprint = sum >> 32;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * The frame: what one step of a walk leaves behind, as 64-bit words.
+ * The frame: the result of one step of a walk, as 64-bit words.
  *
  * Word 0 always is
  *
@@ -15,22 +15,25 @@
  *	FRAME_KERNEL      1      see below            -
  *	FRAME_NATIVE      2      ELF virtual address  executable id
  *	FRAME_ERROR       1      pc of the failure    -
- *	interpreted       2, 3   of the function's    position in the function (bits 63..32),
- *	                         object in the        fingerprint of the object, by which one that
- *	                         runtime              was freed and its place used again is told
+ *	interpreted       2, 3   the function's       position in the function (bits 63..32),
+ *	                         object in the        fingerprint of the object (bits 31..0)
+ *	                         runtime
  *
- * An interpreted frame with FRAME_HAS_OWNER has a third word: the address of an object without which the function's own
- * is no name. The fingerprint is that of both.
+ * User space compares the fingerprint to detect an object that was freed and whose memory was used again.
+ *
+ * An interpreted frame with FRAME_HAS_OWNER has a third word: the address of a second object, without which the first
+ * one does not name the function. The fingerprint then covers both.
  *
  * A kernel frame is the kernel address as the kernel gave it: kind and flags are its leading one
- * bits. The first word of a trace is then the interrupted instruction, the kernel frames behind it
- * are return addresses. In an error frame the flags byte holds an enum unwind_error. Frames stand
- * leaf first, kernel frames before user frames. Errors end a trace, but those of interpreters
- * (UNWIND_INTERPRETER_..., UNWIND_NO_ANSWER), which stand where frames are missing.
+ * bits. The first word of a trace is then the interrupted instruction, and the kernel frames behind
+ * it are return addresses. In an error frame the flags byte is an enum unwind_error. Frames are in
+ * the order leaf first, kernel frames before user frames. An error frame ends the trace, except for
+ * errors of interpreters (UNWIND_INTERPRETER_..., UNWIND_NO_ANSWER): they mark where frames are
+ * missing.
  *
  * An executable id names one loaded file for the life of the agent and is never used again:
  * bits 15..0 are its slot in the executables map, bits 63..16 a generation that starts at 1. Ids
- * below EXECUTABLE_ID_FIRST name no file but a kind of memory (enum special_executable).
+ * below EXECUTABLE_ID_FIRST name a kind of memory instead of a file (enum special_executable).
  */
 #ifndef EBPF_ABI_FRAME_H
 #define EBPF_ABI_FRAME_H
@@ -44,8 +47,8 @@ enum frame_kind {
 	FRAME_NATIVE = 1,
 	FRAME_ERROR = 2,
 	/**
-	 * Interpreted kinds, from here to FRAME_KERNEL - 1: those of the languages. No frame is of the kind of one
-	 * whose code is native: it stands for the language.
+	 * Interpreted kinds, one for each language, from here to FRAME_KERNEL - 1. A language of native code
+	 * (LANGUAGE_NATIVE) has a number too, but no frame is of that kind.
 	 */
 	FRAME_FIRST_INTERPRETED = 16,
 	FRAME_KERNEL = 255,
@@ -55,7 +58,7 @@ enum frame_kind {
 };
 
 enum frame_flag {
-	/** The address is a return address: names and rows are those of address - 1. */
+	/** The address is a return address: look up names and rows for address - 1. */
 	FRAME_RETURN_ADDRESS = 1 << 0,
 	/** Found without unwind information (frame pointers, a heuristic): may be wrong. */
 	FRAME_GUESS = 1 << 1,
@@ -84,17 +87,17 @@ enum {
 #define FRAME_ADDRESS_MASK ((1ULL << FRAME_ADDRESS_BITS) - 1)
 
 /**
- * Why a walk ended before the thread's entry, or what it lacks. Each value is counted
- * (abi/counters.h) and shown to users; the texts are in the table of unwind errors in
+ * Why a walk ended before the thread's entry, or which frames are missing from it. Each value is
+ * counted (abi/counters.h) and shown to users. The texts are in the table of unwind errors in
  * lib/model/trace.h.
  */
 enum unwind_error {
 	UNWIND_OK = 0,
 	/** The address lies in no known mapping of the process. */
 	UNWIND_NO_MAPPING = 1,
-	/** The file is known, its unwind rows are not loaded (yet, or were evicted). */
+	/** The file is known, but its unwind rows are not loaded yet or were evicted. */
 	UNWIND_NOT_LOADED = 2,
-	/** The file says nothing about this address. */
+	/** The file has no unwind information for this address. */
 	UNWIND_NO_INFO = 3,
 	/** The file has a rule here that stack deltas cannot express. */
 	UNWIND_UNSUPPORTED_RULE = 4,
@@ -112,25 +115,25 @@ enum unwind_error {
 	UNWIND_UNKNOWN_PROCESS = 10,
 	/** A 32-bit task. */
 	UNWIND_32BIT = 11,
-	/** The task's user registers could not be read, or the kernel was amid changing them for a signal. */
+	/** The task's user registers could not be read, or the kernel was just changing them for a signal. */
 	UNWIND_NO_REGISTERS = 12,
 	/** A table in a BPF map contradicts itself: a bug, or it is being replaced. */
 	UNWIND_BAD_TABLE = 13,
 	/**
-	 * A file of the process was replaced by another just before the sample; what follows may
-	 * have been walked with the tables of the old one. Set by user space.
+	 * A file of the process was replaced by another just before the sample: the following frames
+	 * may have been unwound with the tables of the old one. Set by user space.
 	 */
 	UNWIND_REPLACED = 14,
 	/**
-	 * The interpreter's state of this thread was not found: its frames are left out of the walk,
-	 * which goes on.
+	 * The interpreter's state of this thread was not found. Its frames are left out, and the walk
+	 * goes on.
 	 */
 	UNWIND_INTERPRETER_THREAD = 15,
 	/** Interpreted frames are missing here: their chain could not be followed. The walk goes on. */
 	UNWIND_INTERPRETER_FRAMES = 16,
-	/** A runtime went to another stack here, and the one it came from was not found. */
+	/** A runtime switched to another stack here, and the stack it came from was not found. */
 	UNWIND_STACK_SWITCH = 17,
-	/** Interpreted frames whose names lie in memory that does not answer: user space put this in their place. */
+	/** Stands for interpreted frames whose names are in memory that does not answer. Set by user space. */
 	UNWIND_NO_ANSWER = 18,
 	UNWIND_ERROR_COUNT = 19,
 };

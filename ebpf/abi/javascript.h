@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * What the kernel side knows of V8 in a process: struct javascript_process, filled by attach in
- * interpreters/javascript and published as abi/runtime.h says. Nothing here names a version: offsets and numbers are
- * those of the process's own.
+ * V8's data for the kernel side: struct javascript_process, one for each process. attach() in
+ * interpreters/javascript fills it, and it is published as abi/runtime.h describes. Nothing here depends on a
+ * version: offsets and numbers are those of the process's own V8.
  *
- * A frame, two words (abi/frame.h):
+ * A frame has two words (abi/frame.h):
  *
- *	word 0	frame_word(FRAME_JAVASCRIPT, flags, object), tagged as V8 has it: the Code of optimized code, else the
- *		function's SharedFunctionInfo
+ *	word 0	frame_word(FRAME_JAVASCRIPT, flags, object), a tagged pointer as in V8: to the Code for optimized code,
+ *		else to the function's SharedFunctionInfo
  *	word 1	position << 32 | fingerprint
  *
- * position: JAVASCRIPT_NEW or not, enum javascript_code, and a place that it says the meaning of.
+ * position: the flag JAVASCRIPT_NEW, an enum javascript_code, and in the low bits an offset whose meaning depends on
+ * the enum.
  *
- * fingerprint: javascript_function_fingerprint(), of optimized code with the number of its compilation. None of it
- * changes when the collector moves an object.
+ * fingerprint: javascript_function_fingerprint(); for optimized code javascript_code_fingerprint(). Neither changes
+ * when the collector moves an object.
  */
 #ifndef EBPF_ABI_JAVASCRIPT_H
 #define EBPF_ABI_JAVASCRIPT_H
@@ -23,19 +24,19 @@
 #include "ebpf/abi/fingerprint.h"
 #include "ebpf/abi/runtime.h"
 
-/** What runs the function. */
+/** The kind of code that runs the function. */
 enum javascript_code {
-	/** Bytecodes; the place is the bytecode's, or JAVASCRIPT_NO_PLACE. */
+	/** Bytecode; the offset is that of the bytecode, or JAVASCRIPT_NO_PLACE. */
 	JAVASCRIPT_INTERPRETED = 0,
-	/** The same, but that of an earlier one: where the frame was when it called something last. */
+	/** Bytecode; the offset is that of an earlier bytecode, the frame's last call. */
 	JAVASCRIPT_INTERPRETED_BEFORE = 1,
-	/** Sparkplug's code; the place is in its instructions. */
+	/** Sparkplug's code; the offset is in its instructions. */
 	JAVASCRIPT_BASELINE = 2,
-	/** Maglev's and TurboFan's; the place is in its instructions. */
+	/** Maglev's and TurboFan's code; the offset is in its instructions. */
 	JAVASCRIPT_OPTIMIZED = 3,
-	/** It is a builtin; the place is in the builtins. */
+	/** A builtin; the offset is from the first builtin of all. */
 	JAVASCRIPT_BUILTIN = 4,
-	/** Code of a regular expression, and of WebAssembly, of no function: word 0 is its address, the rest is 0. */
+	/** Code of a regular expression or of WebAssembly, without a function: word 0 is its address, the rest is 0. */
 	JAVASCRIPT_REGEXP = 5,
 	JAVASCRIPT_WASM = 6,
 };
@@ -48,38 +49,38 @@ enum {
 	JAVASCRIPT_CODE_MASK = 7,
 	JAVASCRIPT_PLACE_MASK = (1 << JAVASCRIPT_CODE_SHIFT) - 1,
 	JAVASCRIPT_NO_PLACE = JAVASCRIPT_PLACE_MASK,
-	/** A power of two: they are searched by halves. */
+	/** A power of two, for the binary search. */
 	JAVASCRIPT_BUILTIN_RANGES_MAX = 32,
 	/** An object's tagged pointer minus its address. */
 	JAVASCRIPT_TAG = 1,
-	/** The length is here in arrays of all kinds, bytecodes too. It is a Smi. */
+	/** Offset of the length, a Smi, in arrays of all kinds, those of bytecodes included. */
 	JAVASCRIPT_ARRAY_LENGTH = 8,
-	/** The elements of an array of words begin here. */
+	/** Offset of the elements of an array of words. */
 	JAVASCRIPT_ARRAY_DATA = 16,
-	/** So much of a Code object is read at once, from its beginning, and of a function. */
+	/** Sizes of one read from the beginning of a Code object, and of a function. */
 	JAVASCRIPT_CODE_BYTES = 64,
 	JAVASCRIPT_FUNCTION_BYTES = 40,
-	/** And of a SharedFunctionInfo, from shared_script on: the numbers of the function are behind that. */
+	/** Size of one read of a SharedFunctionInfo from shared_script on, which covers the function's numbers. */
 	JAVASCRIPT_SHARED_BYTES = 32,
-	/** The same where there is no shared_unique_id. */
+	/** Size of that read where there is no shared_unique_id. */
 	JAVASCRIPT_SHARED_SHORT_BYTES = 24,
 };
 
-/** Whose frames those of a builtin are. */
+/** Classes of builtins, by the function to which their frames belong. */
 enum javascript_builtin_class {
-	/** A function's, if they have a context. */
+	/** The frame is a function's if it has a context. */
 	JAVASCRIPT_BUILTIN_OTHER = 0,
-	/** The functions' that are interpreted. */
+	/** The frame is that of an interpreted function. */
 	JAVASCRIPT_BUILTIN_INTERPRETER = 1,
-	/** Of bytecodes: they work for the interpreted frame that calls them. */
+	/** A bytecode handler: it works for the interpreted frame that calls it. */
 	JAVASCRIPT_BUILTIN_HANDLER = 2,
-	/** V8's own, though they have a context. */
+	/** The frame is V8's own, though it has a context. */
 	JAVASCRIPT_BUILTIN_NO_FUNCTION = 3,
 	/** Sparkplug's code calls it to make its frame. */
 	JAVASCRIPT_BUILTIN_PROLOGUE = 4,
 	/** Sparkplug's code ends with a jump to it; it leaves the frame. */
 	JAVASCRIPT_BUILTIN_LEAVE = 5,
-	/** It takes the frame of optimized code from the stack, and puts others there; no frame pointer tells its caller. */
+	/** It replaces the frame of optimized code on the stack by others; no frame pointer leads to its caller. */
 	JAVASCRIPT_BUILTIN_DEOPTIMIZER = 6,
 };
 
@@ -90,50 +91,50 @@ struct javascript_builtin_range {
 	__u32 builtin_class;
 };
 
-/** Offsets are in bytes from the beginning of an object. What a version does not have is 0. */
+/** Offsets are in bytes from the beginning of an object. An offset or number that a version does not have is 0. */
 struct javascript_process {
 	/** Address of the pointer to V8's map of its code pages; 0: pages have lists of their code. */
 	__u64 jit_pages;
-	/** The first builtin has this ELF virtual address; all of them have so many bytes. */
+	/** ELF virtual address of the first builtin; size of all builtins. */
 	__u64 builtins_start;
 	__u64 builtins_bytes;
 	/** Sorted by start; the first one starts at 0, and those behind the last have start UINT32_MAX. */
 	struct javascript_builtin_range ranges[JAVASCRIPT_BUILTIN_RANGES_MAX];
 
-	/** A code page has a pointer to the list of its code here. */
+	/** In a code page: the pointer to the list of its code. */
 	__u16 page_registry;
-	/** A code page's entry in V8's map has the map of its code here. */
+	/** In a code page's entry in V8's map: the map of its code. */
 	__u16 jit_page_allocations;
-	/** The object in a code page has its instructions here, and its Code object, if that is another one. */
+	/** In the object in a code page: its instructions; its Code object, if that is another one. */
 	__u16 code_header;
 	__u16 code_object;
-	/** These are fields of Code. */
+	/** In a Code object. */
 	__u16 code_start;
 	__u16 code_flags;
 	__u16 code_size;
 	__u16 code_data;
-	/** Low bits of Code's flags, and what they are. */
+	/** Mask of the kind in Code's flags, and its values. */
 	__u16 kind_mask;
 	__u16 kind_regexp;
 	__u16 kind_baseline;
 	__u16 kind_maglev;
 	__u16 kind_turbofan;
-	/** These are elements of deoptimization data. */
+	/** In deoptimization data. */
 	__u16 deopt_optimization_id;
 	__u16 deopt_shared;
-	/** What deopt_shared leads to has the SharedFunctionInfo here, if it is not that itself. */
+	/** In the object at deopt_shared: the SharedFunctionInfo, if the object is a wrapper of it. */
 	__u16 wrapper_shared;
 	__u16 function_shared;
 	__u16 shared_script;
 	__u16 shared_literal_id;
-	/** A __u32, as the one before. */
+	/** A __u32, as shared_literal_id. */
 	__u16 shared_unique_id;
 	__u16 script_id;
 	__u16 script_source;
 	__u16 string_length;
-	/** A bytecode's offset on the stack counts from so much before the first one. */
+	/** A bytecode offset on the stack counts from this many bytes before the first bytecode. */
 	__u16 bytecodes_before;
-	/** What stands on the stack in place of a context; 0: no such frame. */
+	/** Markers on the stack in the slot of the context; 0: there are no such frames. */
 	__u16 marker_entry;
 	__u16 marker_construct_entry;
 	__u16 marker_construct;
@@ -141,11 +142,11 @@ struct javascript_process {
 	__u16 marker_continuation;
 	__u16 marker_continuation_with_catch;
 	__u16 marker_wasm;
-	/** An object's map has its type here, a __u16. Functions have so many types, the first one counted. */
+	/** In an object's map: its type, a __u16. The first type of functions, and the number of their types. */
 	__u16 map_instance_type;
 	__u16 type_function;
 	__u16 type_function_count;
-	/** Where bytecodes have their handlers: what the root register points to has the table's address so far behind. */
+	/** Offset of the address of the table of bytecode handlers, from the address in the root register. */
 	__u32 dispatch_table;
 };
 
@@ -153,8 +154,8 @@ _Static_assert(sizeof(struct javascript_process) == 352, "struct javascript_proc
 
 /**
  * Makes the fingerprint of a function. @ids: its number in its script (low half) and in its isolate. @script_id: the word
- * in which its script has a number. @source_length: how long the script is. V8 gives each number once; but another
- * isolate, which may lie where one has ended, begins from the start.
+ * with the number of its script. @source_length: the length of the script. An isolate never uses a number twice, but
+ * another isolate, which may be at the address of one that has ended, counts from the beginning.
  */
 static inline __u32 javascript_function_fingerprint(__u64 ids, __u64 script_id, __u32 source_length)
 {

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * The languages whose frames are walked: the one list of them, of which everything is made that knows languages one
- * by one. Rows are in the order in which their unwinders are loaded, those that load fast first; a new one goes to
- * the end. The Makefile reads the rows, too: one a line.
+ * The one list of languages whose frames are unwound. All code that is specific to a language is generated from it.
+ * Rows are in the order in which their unwinders are loaded, fast ones first; a new row goes to the end. The Makefile
+ * reads the rows too, so each is one line.
  *
- *	kind	number in raw frames, from FRAME_FIRST_INTERPRETED on, given once
- *	NAME, name	for identifiers, and the language's folders; name is what users write
+ *	kind	number in raw frames, from FRAME_FIRST_INTERPRETED on, never used again
+ *	NAME, name	for identifiers and the language's folders; users write name
  *	type	its frames' profile.frame.type in OTLP
- *	frames	what runs its functions, of enum language_frames without LANGUAGE_
- *	files	how names of its source files end, by which frames of opened profiles are told
+ *	frames	the kind of code that runs its functions: an enum language_frames without LANGUAGE_
+ *	files	endings of its source files' names, by which the language of frames in opened profiles is found
  */
 #ifndef EBPF_ABI_LANGUAGES_H
 #define EBPF_ABI_LANGUAGES_H
@@ -24,11 +24,11 @@
 /* clang-format on */
 
 enum language_frames {
-	/** Native code in files: its frames are native ones, and the language knows how stacks go on. */
+	/** Native code in files: its frames are native ones; its unwinder handles switches of stacks. */
 	LANGUAGE_NATIVE,
-	/** A loop in C of the runtime. */
+	/** A loop in the runtime's C code. */
 	LANGUAGE_LOOP,
-	/** Code that the runtime has made, in no file. */
+	/** Code that the runtime has generated, outside every file. */
 	LANGUAGE_OWN_CODE,
 };
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * The one list of origins of samples. A new row goes to the end; it stands on one line, since the Makefile reads it.
+ * The one list of origins of samples. A new row goes to the end. Each row is one line, since the Makefile reads it.
  *
- *	NAME, name	for identifiers and texts; the number in records is that of the row
+ *	NAME, name	for identifiers and texts; the number in records is the row's index
  *	programs	the type of the origin's kernel programs (BPF_PROG_TYPE_...), its unwinders included
  *	entry		its program, in ebpf/ENTRY.bpf.c, which calls take_sample() (ebpf/take_sample.bpf.h)
  *	values		COUNTED: each sample is one. VALUED: each has a value in the unit
- *	type, unit	of what is counted, or of the value, in pprof and OTLP
- *	period type	and unit, of the time between two samples at the clock's rate; "" without
+ *	type, unit	type and unit of the count or value in pprof and OTLP
+ *	period type	and unit: those of the period between two samples at the clock's rate; "": no period
  */
 #ifndef EBPF_ABI_ORIGINS_H
 #define EBPF_ABI_ORIGINS_H

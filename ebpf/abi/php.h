@@ -1,26 +1,28 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * What the kernel side knows of PHP in a process: struct php_process, filled by attach in interpreters/php and published as
- * abi/runtime.h says. Nothing here names a version: what differs between them are offsets.
+ * PHP's data for the kernel side: struct php_process, one for each process. attach() in interpreters/php fills it, and it is
+ * published as abi/runtime.h describes. Nothing here depends on a version: versions differ in offsets.
  *
- * Zend's executor has a list of execute_data, the innermost first. execute_ex(), the held native frame, runs those of
- * functions in PHP up to the first one that is flagged ZEND_CALL_TOP. Functions in C have an execute_data as well, but run
- * in native frames of their own.
+ * Zend's executor has a list of execute_data, the innermost first. execute_ex(), the pending native frame, runs the PHP
+ * functions on it up to the first one that is flagged ZEND_CALL_TOP. C functions have an execute_data as well, but run in
+ * native frames of their own.
  *
- * A frame, two words (abi/frame.h):
+ * A frame has two words (abi/frame.h):
  *
- *	word 0	frame_word(FRAME_PHP, 0, address of the function (zend_function), or of the name of the file (zend_string) whose
- *		code has no name of its own: what runs it frees the function, but not the text)
+ *	word 0	frame_word(FRAME_PHP, 0, address): the address of the function (zend_function). For code of a file, which
+ *		has no name, the address of the file's name (zend_string): PHP frees such a function after it has run, but
+ *		not the name.
  *	word 1	position << 32 | fingerprint
  *
  * position: the line in bits 0 to 24, and flags (enum php_position).
  *
- * fingerprint: fingerprint_end() of what was mixed, or 0: the function could not be read. These are its type, and its words
- * function_name and scope; of a function in PHP the words with last, opcodes, filename and line_start, and the text of its
- * file; the text of its name and that of the name of its class, where it has them. Of code without a name it is the text of
- * its file alone. Of a text these are its length, its
- * beginning, and its end if it is longer than PHP_TEXT_BYTES (php_text_part()). What changes while a function runs is
- * not among them.
+ * fingerprint: fingerprint_end() of the following, or 0: the function could not be read.
+ *	- its type, and its words function_name and scope
+ *	- for a PHP function the words with last, opcodes, filename and line_start, and the string of its file's name
+ *	- the strings of its name and of its class's name, where it has them
+ *	- for code of a file only the string of the file's name
+ * A string is mixed as its length, its beginning, and its end if it is longer than PHP_TEXT_BYTES (php_text_part()). No field
+ * that changes while a function runs is included.
  */
 #ifndef EBPF_ABI_PHP_H
 #define EBPF_ABI_PHP_H
@@ -32,19 +34,19 @@
 
 enum php_position {
 	PHP_LINE_MASK = (1 << 25) - 1,
-	/** What included the code of a file, an enum php_include. */
+	/** How the code of a file was included, an enum php_include. */
 	PHP_INCLUDE_SHIFT = 25,
 	PHP_INCLUDE_MASK = 7,
 	/** The line may be that of another instruction of the function. */
 	PHP_IS_APPROXIMATE = 1 << 28,
-	/** A function in C. */
+	/** A C function. */
 	PHP_IS_INTERNAL = 1 << 29,
 	/** Code of a file, which has no name: the address is that of the file's name. */
 	PHP_IS_FILE = 1 << 30,
 };
 
 enum php_include {
-	/** The program itself. */
+	/** The program's main file. */
 	PHP_INCLUDE_NONE,
 	PHP_INCLUDE_EVAL,
 	PHP_INCLUDE_INCLUDE,
@@ -61,7 +63,7 @@ enum {
 	PHP_PREPARING_MAX = 12,
 	/** A function begins with these: type and flags, function_name, scope. */
 	PHP_FUNCTION_WORDS = 3,
-	/** Parts of a text that are mixed: shorter ones are mixed whole. */
+	/** Size of the part of a string that is mixed at once; a shorter string is mixed whole. */
 	PHP_TEXT_WORDS = 4,
 	PHP_TEXT_BYTES = 8 * PHP_TEXT_WORDS,
 	/** In a zend_string: its length, its bytes. */
@@ -69,7 +71,7 @@ enum {
 	PHP_STRING_BYTES = 24,
 	/** In a zend_class_entry. */
 	PHP_CLASS_NAME = 8,
-	/** In a zend_op, and the size of one. */
+	/** In a zend_op; size of a zend_op. */
 	PHP_OPCODE_EXTENDED = 20,
 	PHP_OPCODE_LINE = 24,
 	PHP_OPCODE_BYTES = 32,
@@ -86,27 +88,27 @@ struct php_code_range {
 };
 
 struct php_process {
-	/** EG(current_execute_data) and EG(opline_before_exception) in the process. */
+	/** Addresses of EG(current_execute_data) and EG(opline_before_exception) in the process. */
 	__u64 current;
 	__u64 before_exception;
 	/** An address in the process minus this is an ELF virtual address of the runtime. */
 	__u64 bias;
 
-	/** The end of execute_ex(), from where it takes its registers back. */
+	/** The end of execute_ex(), from the instruction on that begins to restore its registers. */
 	struct php_code_range end;
-	/** Where the innermost execute_data is that of an execute_ex() yet to be called. {0, 0} where there are no more. */
+	/** Code in which the innermost execute_data belongs to an execute_ex() yet to be called. {0, 0} ends the list. */
 	struct php_code_range entering[PHP_ENTERING_MAX];
-	/** The same if it is a generator's: where that of an execute_ex() that has returned is not yet taken away. */
+	/** Code in which the innermost execute_data, if it is a generator's, is left from an execute_ex() that has returned. */
 	struct php_code_range resumed[PHP_RESUMED_MAX];
 	/** Functions that have another execute_data in the register of VM code: they prepare it, or call execute_ex() for it. */
 	struct php_code_range preparing[PHP_PREPARING_MAX];
-	/** Return addresses in execute_ex() and what it calls, where the last execute_data has been taken away. */
+	/** Return addresses in execute_ex() and its callees at which the last execute_data has been popped. */
 	__u32 left[PHP_LEFT_MAX];
 
-	/** In a function in PHP: the word that `last` is in, behind which is opcodes; filename, behind which is line_start. */
+	/** In a PHP function: the word with `last`, which opcodes follows; filename, which line_start follows. */
 	__u16 code;
 	__u16 file;
-	/** Bits of the word that are below `last`. */
+	/** Number of bits below `last` in its word. */
 	__u8 last_shift;
 	/** In a zend_generator: execute_data, the type of values, node.parent, execute_fake. */
 	__u8 generator_frame;
@@ -118,7 +120,7 @@ struct php_process {
 
 _Static_assert(sizeof(struct php_process) == 656, "struct php_process is 41 cells");
 
-/** Where a part of a text begins: the first (@part 0), or the last. @length is more than PHP_TEXT_BYTES. */
+/** Address of the first part (@part 0) or the last part of a string. @length is more than PHP_TEXT_BYTES. */
 static inline __u64 php_text_part(__u64 string, __u64 length, int part)
 {
 	return string + PHP_STRING_BYTES + (part ? length - PHP_TEXT_BYTES : 0);

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * What the kernel side knows of a process: an entry in the hash `processes`, keyed by pid, and a
+ * The data of a process for the kernel side: an entry in the hash `processes`, keyed by pid, and a
  * sorted table of its executable mappings in the slabs (abi/slab.h).
  *
- * A pid here is the thread group id in the agent's own pid namespace, so that it is the number
- * that /proc shows; tasks outside that namespace are not selected.
+ * A pid here is the thread group id in the agent's own pid namespace, which is the number that
+ * /proc shows. Tasks outside that namespace are not selected.
  *
- * Identity. Every sample computes its leader's stamp and compares it with the entry's; a mismatch
- * means "unknown process". That settles pid reuse, exec, and tables written late: user space
- * stamps an entry with the values of the notice, which it took before it read the maps. A mapping
- * table read too early or too late can therefore only be unused, never wrong.
+ * Identity. The stamp identifies a process and its exec. Every sample computes the stamp of its
+ * leader and compares it with the entry's; if they differ, the process is unknown. This covers pid
+ * reuse, exec, and tables written late: an entry gets the stamp of the notice, which user space
+ * received before it read the maps. So a mapping table read too early or too late is at worst
+ * unused, never wrong.
  *
  * Publishing a process, or a new version of its mappings:
  *	1. write the rows into free cells of the slabs
@@ -17,8 +18,8 @@
  *	3. wait for a grace period (one for all pending), then free the old rows' cells
  * Retiring: delete the entry, then 3.
  *
- * A hash value may be overwritten while a program reads it (deleted elements are reused at once).
- * Readers copy the entry to their stack, then check its checksum, pid and stamp.
+ * A hash value may be overwritten while a program reads it, since deleted elements are reused at
+ * once. Readers copy the entry to their stack, then check its checksum, pid and stamp.
  */
 #ifndef EBPF_ABI_PROCESS_H
 #define EBPF_ABI_PROCESS_H
@@ -31,7 +32,7 @@ enum {
 	COMM_BYTES = 16,
 };
 
-/** Which process, and which program in it. Two stamps are equal only for the same exec. */
+/** Identity of a process and of the program in it. Two stamps are equal only for the same exec. */
 struct process_stamp {
 	/** task_struct.start_time of the leader, CLOCK_MONOTONIC, ns. */
 	__u64 start_time_ns;
@@ -45,16 +46,16 @@ struct process_entry {
 	/** First cell of the mapping table, and its number of rows. */
 	__u32 mapping_cell;
 	__u32 mapping_count;
-	/** First cell of the runtime table (abi/runtime.h), 0: there is none. */
+	/** First cell of the runtime table (abi/runtime.h); 0: there is none. */
 	__u32 runtime_cell;
-	/** Differs between any two published entries, so that no two mixed ones pass the checksum. */
+	/** Different in each published entry, so that a mix of two fails the checksum. */
 	__u64 nonce;
 	__u64 checksum;
 };
 
 _Static_assert(sizeof(struct process_entry) == 48, "struct process_entry is ABI");
 
-/** The checksum over all of @entry but the checksum itself. */
+/** Computes the checksum over all of @entry except the checksum itself. */
 static inline __u64 process_entry_checksum(const struct process_entry *entry)
 {
 	const __u64 multiplier = 0x9e3779b97f4a7c15ULL;
@@ -91,8 +92,8 @@ enum process_notice_type {
 };
 
 /**
- * On the ring `notices`, coalesced: after NOTICE_UNKNOWN_* the same pid, stamp and type is not sent
- * again until user space has deleted the pid from the hash `notified`.
+ * A process event on the ring `notices`. NOTICE_UNKNOWN_* are coalesced: the same pid, stamp and type
+ * is not sent again until user space has deleted the pid from the hash `notified`.
  */
 struct process_notice {
 	__u32 type;
@@ -100,23 +101,23 @@ struct process_notice {
 	struct process_stamp stamp;
 	/** CLOCK_MONOTONIC, ns. */
 	__u64 time_ns;
-	/** The pc for NOTICE_UNKNOWN_ADDRESS, where the program's code starts for NOTICE_EXEC, else 0. */
+	/** NOTICE_UNKNOWN_ADDRESS: the pc. NOTICE_EXEC: the start address of the program's code. Else 0. */
 	__u64 address;
-	/** The real parent's pid, and 1 if the process is a fork of it and both run what one exec began. */
+	/** The real parent's pid; 1 if the process is a fork of it and both still run the program of one exec. */
 	__u32 parent_pid;
 	__u32 is_fork;
 };
 
 _Static_assert(sizeof(struct process_notice) == 48, "struct process_notice is ABI");
 
-/** Value of the hash `notified`: what was last sent for a pid. */
+/** Value of the hash `notified`: the event that was last sent for a pid. */
 struct notified {
 	struct process_stamp stamp;
 	__u32 type;
 	__u32 reserved;
 };
 
-/** What the program iter/task writes for each thread group leader, one after the other. */
+/** Record that the program iter/task writes for each thread group leader. */
 struct task_snapshot {
 	__u32 pid;
 	/** 1 for kernel threads: they never get an entry. */

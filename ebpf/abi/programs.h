@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
  * Indexes of the program array `unwinders`. An unwinder enters another language's by a tail call to
- * its index; every walk ends with one to UNWINDER_STOP, which sends the record.
+ * its index. Every walk ends with a tail call to UNWINDER_STOP, which sends the record.
  */
 #ifndef EBPF_ABI_PROGRAMS_H
 #define EBPF_ABI_PROGRAMS_H
@@ -11,7 +11,7 @@
 enum unwinder {
 	UNWINDER_STOP = 0,
 	UNWINDER_NATIVE = 1,
-	/** Of the languages in the order of their enum frame_kind: unwinder_of(). */
+	/** The languages' unwinders follow in the order of their enum frame_kind: unwinder_of(). */
 	UNWINDER_FIRST_INTERPRETED = 2,
 	UNWINDER_COUNT = 16,
 #define X(kind, NAME, name, type, frames, files)                                                   \

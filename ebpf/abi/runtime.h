@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * What the kernel side knows of the runtimes in a process. All of it lies in the slabs
- * (abi/slab.h), is written before the process's entry is published, never changes while it is, and
- * goes with it:
+ * The data of the runtimes in a process for the kernel side. It is in the slabs (abi/slab.h). It is
+ * written before the process's entry is published, never changes while that is published, and is
+ * freed with it:
  *
  *	runtime table		RUNTIMES_MAX rows, one cell each; the entry has the first cell
  *	language's data		as many cells as its struct has (abi/python.h, ...)
  *
- * How it is used: rows of code that runs interpreted functions (the loop of CPython) lead to a rule
- * flagged RULE_LOOP. Where a walk meets one it looks for the executable in the process's
- * table. If it is there, the language's unwinder adds its frames before the native one, for the
- * native code called them; else the native frame stands alone.
+ * Rows of code that runs interpreted functions (the eval loop of CPython) have a rule flagged
+ * RULE_LOOP. At such a rule the walk looks up the executable in the process's runtime table. If it is
+ * there, the language's unwinder adds its frames before the native one, which called them; else only
+ * the native frame is added.
  */
 #ifndef EBPF_ABI_RUNTIME_H
 #define EBPF_ABI_RUNTIME_H
@@ -24,16 +24,16 @@ enum {
 	THREAD_LOCAL_MAX_DEPTH = 3,
 };
 
-/** Beside the kind in struct runtime_row.language. */
+/** Flags beside the kind in struct runtime_row.language. */
 enum runtime_flag {
-	/** It makes code, which lies in no file (LANGUAGE_OWN_CODE). */
+	/** The runtime generates code, which is outside every file (LANGUAGE_OWN_CODE). */
 	RUNTIME_HAS_CODE = 1 << 8,
 };
 
 struct runtime_row {
-	/** 0 where there are no more. */
+	/** 0 ends the table. */
 	__u64 executable_id;
-	/** enum frame_kind of its language, from FRAME_FIRST_INTERPRETED on, and enum runtime_flag. */
+	/** enum frame_kind of the runtime's language, from FRAME_FIRST_INTERPRETED on, and enum runtime_flag. */
 	__u32 language;
 	/** First cell of the language's data. */
 	__u32 cell;
@@ -41,7 +41,7 @@ struct runtime_row {
 
 _Static_assert(sizeof(struct runtime_row) == 16, "struct runtime_row is one cell");
 
-/** What struct runtime_row.language is for a runtime of the language @kind; of kinds that no language has, itself. */
+/** Makes the value of struct runtime_row.language for the language @kind; a @kind that no language has is unchanged. */
 static inline __u32 runtime_row_language(__u32 kind)
 {
 	switch (kind) {
@@ -55,8 +55,8 @@ static inline __u32 runtime_row_language(__u32 kind)
 }
 
 /**
- * How a thread's own pointer is found, from its thread pointer (fs base, tpidr_el0): depth times
- * the word at the address plus the next offset is loaded.
+ * Path to a thread-local pointer. It starts at the thread pointer (fs base, tpidr_el0); each of the depth steps
+ * adds the next offset to the address and loads the word there.
  */
 struct thread_local_path {
 	__s32 offsets[THREAD_LOCAL_MAX_DEPTH];

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * The record: what the ring `samples` carries, one per sample.
+ * The record: one element of the ring `samples`, for one sample.
  *
  * RECORD_TRACE: struct trace_record, then word_count words of frames (abi/frame.h), kernel frames
  * first, leaf first, then label_bytes of labels, each a struct sample_label.
  *
- * RECORD_FIRST: struct first_sample, cut behind stack_bytes of its stack: a walk that user space is to
- * go on with, by the same unwinder source, once it knows what was missing. It has the frames so far, the
- * registers there and the top of the stack. It is sent for samples of a process without a valid entry,
- * but for forks whose parent's entry does (RECORD_PARENT_ENTRY), and for those that came to a file whose
- * rows are not loaded yet, or to an address that was mapped lately (RECORD_RESUMED).
+ * RECORD_FIRST: struct first_sample, cut after stack_bytes of its stack. It is a deferred sample: user
+ * space continues the walk, with the same unwinder source, once it has the missing tables. The record has
+ * the frames so far, the registers there and the top of the stack. It is sent for samples of a process
+ * without a valid entry, except for forks that are unwound with their parent's entry
+ * (RECORD_PARENT_ENTRY). It is also sent for samples that reached a file whose rows are not loaded yet,
+ * or an address that was mapped lately (RECORD_RESUMED).
  *
- * A record stands in the ring as it was in the state of its CPU: user space trusts its shape, since
- * the kernel side wrote it, but nothing that came out of the process (stack, registers, comm).
+ * A record is copied to the ring from the state of its CPU. User space trusts its layout, since the
+ * kernel side wrote it, but nothing that came from the process (stack, registers, comm).
  */
 #ifndef EBPF_ABI_SAMPLE_H
 #define EBPF_ABI_SAMPLE_H
@@ -27,19 +28,20 @@ enum {
 	/** Words of the longest trace: kernel frames, native user frames, one error frame. */
 	TRACE_MAX_WORDS = KERNEL_FRAMES_MAX + 2 * USER_FRAMES_MAX + 1,
 	FIRST_STACK_MAX_BYTES = 16384,
-	/** Kernel frames, and user frames of a walk that goes on. */
+	/** Words of kernel frames, and of user frames of a walk that user space continues. */
 	FIRST_MAX_WORDS = KERNEL_FRAMES_MAX + 2 * 256,
-	/** Words of the native frame at which a walk stopped for want of rows. */
+	/** Words of the native frame whose rows were missing. */
 	RESUMED_FRAME_WORDS = 2,
 	/**
-	 * Of it, below sp: a function that is about to return has taken registers from there, and its
-	 * unwind rules still say so. x86-64's red zone, in which no signal handler writes.
+	 * Size of the part of the stack copy below sp. A function that is about to return has restored
+	 * registers from there, and its unwind rules still refer to it. It is x86-64's red zone, in which
+	 * no signal handler writes.
 	 */
 	FIRST_BELOW_BYTES = 128,
 	LABELS_MAX = 8,
-	/** Where the runtime has a number for the work there is a label more. */
+	/** One more label for the runtime's number of the work. */
 	LABEL_SLOTS_MAX = LABELS_MAX + 1,
-	/** Longer ones are cut. */
+	/** Limits; longer keys and values are cut. */
 	LABEL_KEY_MAX_BYTES = 62,
 	LABEL_VALUE_MAX_BYTES = 128,
 	REGISTER_COUNT_X86 = 17,
@@ -59,33 +61,33 @@ enum record_flag {
 	/** The CPU was in kernel mode. */
 	RECORD_IN_KERNEL = 1 << 2,
 	/**
-	 * In a system call: the leaf's pc stands behind the instruction that made it, where another
-	 * function may begin (exit, rt_sigreturn), so it is taken as a return address.
+	 * In a system call. The leaf's pc is behind the system call instruction, where another function
+	 * may begin (exit, rt_sigreturn), so it is treated as a return address.
 	 */
 	RECORD_IN_SYSTEM_CALL = 1 << 3,
 	/**
-	 * A fork without a valid entry, walked with its parent's: true if its maps, once they are read,
-	 * turn out to be its parent's.
+	 * A fork without a valid entry, unwound with its parent's. The trace is valid only if its maps,
+	 * once they are read, are the same as its parent's.
 	 */
 	RECORD_PARENT_ENTRY = 1 << 4,
-	/** Of RECORD_FIRST: the walk began, and stopped for want of rows or mappings. */
+	/** With RECORD_FIRST: the walk has begun, and stopped because rows or mappings were missing. */
 	RECORD_RESUMED = 1 << 5,
 };
 
-/** What the walk does not know where it goes on. */
+/** Values that are not known where user space continues the walk. */
 enum first_unknown {
-	/** All registers but pc, sp, fp and rbx. */
+	/** All registers except pc, sp, fp and rbx. */
 	FIRST_UNKNOWN_REGISTERS = 1 << 0,
 	FIRST_UNKNOWN_FP = 1 << 1,
 	FIRST_UNKNOWN_RBX = 1 << 2,
-	/** What is mapped at the pc, which was not there when the maps were read. */
+	/** The mapping at the pc, which did not exist when the maps were read. */
 	FIRST_UNKNOWN_MAPPING = 1 << 3,
 };
 
 struct trace_record {
 	/** CLOCK_MONOTONIC, ns. */
 	__u64 time_ns;
-	/** In the unit of the origin; 1 if that is ORIGIN_COUNTED. */
+	/** In the unit of the origin; 1 for an origin with ORIGIN_COUNTED. */
 	__u64 value;
 	__u32 pid;
 	__u32 tid;
@@ -108,11 +110,11 @@ struct trace_record {
 _Static_assert(sizeof(struct trace_record) == 88, "the record header is 88 bytes");
 
 /**
- * What the program says of the work at hand (Go's pprof.Do()). Bytes behind the lengths mean nothing; the
- * texts may hold any byte.
+ * A label that the program has given to its work (Go's pprof.Do()). Bytes behind the lengths are undefined; the
+ * strings may contain any byte.
  */
 struct sample_label {
-	/** 0: the value is a number of 8 bytes, what the runtime of the language key[0] (enum frame_kind) calls the work. */
+	/** 0: the value is a number of 8 bytes, which the runtime of the language key[0] (enum frame_kind) has given the work. */
 	__u8 key_bytes;
 	__u8 value_bytes;
 	char key[LABEL_KEY_MAX_BYTES];
@@ -127,18 +129,18 @@ _Static_assert(sizeof(struct sample_label) == 192, "struct sample_label is whole
 
 struct first_sample {
 	/**
-	 * type RECORD_FIRST; word_count words of frames so far, where those of a trace are. Behind them, if it
-	 * is RECORD_RESUMED without FIRST_UNKNOWN_MAPPING, the frame that had no rows, with which the walk is
-	 * to go on.
+	 * Header with type RECORD_FIRST. word_count words of frames follow it, as in a trace. With
+	 * RECORD_RESUMED and without FIRST_UNKNOWN_MAPPING, the frame whose rows were missing follows these;
+	 * the walk continues with it.
 	 */
 	struct trace_record record;
 	__u64 words[FIRST_MAX_WORDS];
 	/** By DWARF number: x86-64 0..15 and the pc at 16; arm64 0..30, sp at 31, pc at 32. */
 	__u64 registers[REGISTER_COUNT_MAX];
-	/** Bytes of stack; of them below sp: FIRST_BELOW_BYTES, 0 if they could not be read. */
+	/** Size of the stack copy; size of its part below sp: FIRST_BELOW_BYTES, or 0 if that could not be read. */
 	__u32 stack_bytes;
 	__u16 below_bytes;
-	/** enum first_unknown; enum frame_flag of the frame that comes next. */
+	/** enum first_unknown; enum frame_flag of the next frame. */
 	__u8 unknown;
 	__u8 frame_flags;
 	__u8 stack[FIRST_STACK_MAX_BYTES];

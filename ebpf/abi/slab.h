@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * The slabs: one flat space of 16-byte cells for everything that is looked up per frame, and the
- * tables that lie in it.
+ * The slabs: one flat space of 16-byte cells for all tables in which something is looked up per frame.
  *
  * `slabs` is an array of maps; each inner map is an mmapable array of SLAB_CELLS cells. Cell number
  * c is element c & (SLAB_CELLS - 1) of slab c >> SLAB_SHIFT, so a table may run over the border of
  * two neighbouring slabs. All inner maps have the same max_entries, which lets the verifier inline
  * both lookups. User space writes through mmap and unmaps again (mapped pages count as its own
- * memory). Cell 0 is never given out: a cell number of 0 means "none".
+ * memory). Cell 0 is never allocated: a cell number of 0 means "none".
  *
  * Tables, each in consecutive cells:
  *	mapping table    struct mapping_row, two cells a row (abi/process.h)
@@ -18,8 +17,8 @@
  *	                 rule numbers, __u16, eight to a cell: 3 bytes a row
  *	rules            struct unwind_rule, one cell each
  *
- * A row holds from its address up to the next row's. The row for an address is the last one at or
- * below it: search the page's rows; if all lie above, it is the row just before the page's first.
+ * A row is valid from its address up to the next row's. The row for an address is the last one at or
+ * below it: search the page's rows; if all are above, it is the row just before the page's first.
  * A page before which there is no row at all starts with a row of its own.
  *
  * Publishing an executable:
@@ -27,8 +26,8 @@
  *	2. one aligned 8-byte release store of the descriptor word
  * Retiring: store 0 to the word, wait for a grace period in which every running program ends (one
  * for all pending), then free the cells. A reader loads the word once and reaches everything else
- * through it, so the order needs no barrier on its side (address dependency), and a slot used again
- * is told by the generation in the word.
+ * through it, so it needs no barrier (address dependency). It detects that a slot was used again by
+ * the generation in the word.
  */
 #ifndef EBPF_ABI_SLAB_H
 #define EBPF_ABI_SLAB_H
@@ -62,7 +61,7 @@ _Static_assert(sizeof(struct cell) == CELL_BYTES, "struct cell is ABI");
 struct executable_descriptor {
 	/** Header cell in bits 27..0, low 36 bits of the id's generation above; 0 when retired. */
 	__u64 word;
-	/** Set to 1 by programs that use the executable, cleared by user space: for eviction. */
+	/** For eviction: programs that use the executable set it to 1, user space clears it. */
 	__u64 used;
 };
 
@@ -75,7 +74,7 @@ static inline __u64 descriptor_word(__u64 executable_id, __u32 header_cell)
 	return executable_id >> 16 << DESCRIPTOR_CELL_BITS | header_cell;
 }
 
-/** Cells of the offsets of @row_count rows, behind which their rule numbers begin. */
+/** Cells of the offsets of @row_count rows; the rule numbers follow them. */
 static inline __u32 unwind_offset_cells(__u32 row_count)
 {
 	return row_count / CELL_BYTES + (row_count % CELL_BYTES != 0);
@@ -135,22 +134,23 @@ enum cfa_kind {
 	 */
 	CFA_DEREF_SP_INDEXED = 12,
 	/**
-	 * The step of the language that cfa_addend names (enum frame_kind) steps out of this frame: its runtime may have
-	 * gone to another stack here. What cfa_register and cfa_offset mean is the language's; of Go they are an enum
-	 * go_switch (abi/go.h), and the rule is that of CFA_SP if it has not gone. With RULE_LOOP there is no rule for
+	 * The unwinder of the language cfa_addend (enum frame_kind) steps out of this frame, since its runtime may have
+	 * switched stacks here. The language defines cfa_register and cfa_offset. For Go cfa_register is an enum go_switch
+	 * (abi/go.h), and if the stack was not switched the rule is that of CFA_SP. With RULE_LOOP there is no rule for
 	 * the runtime's code here.
 	 */
 	CFA_LANGUAGE = 13,
 	/**
-	 * HotSpot's stubs on the stack of a continuation's entry, or below frames that are being put there:
-	 * it begins at sp + cfa_offset, with rbx added and rounded up to cfa_addend if that is not 0. The
-	 * return address is the first address of code from there on, behind the frame pointer.
+	 * HotSpot's stubs on the stack of a continuation's entry, or below frames that are being copied there.
+	 * The entry begins at sp + cfa_offset, or, if cfa_addend is not 0, at sp + cfa_offset + rbx rounded up
+	 * to a multiple of cfa_addend. The return address is the first code address from there on; the saved
+	 * frame pointer precedes it.
 	 */
 	CFA_JAVA_ENTRY = 14,
 	CFA_KIND_COUNT = 15,
 };
 
-/** Where the caller's value of a register is. */
+/** Location of the caller's value of a register. */
 enum saved_kind {
 	/** Unchanged: still in the register (the link register, for a return address). */
 	SAVED_SAME = 0,
@@ -165,10 +165,10 @@ enum saved_kind {
 	 * where all registers are known.
 	 */
 	SAVED_IN_REGISTER = 4,
-	/** At sp + offset: frames so large that their CFA is out of the offset's reach. */
+	/** At sp + offset: for frames so large that their CFA is out of the offset's range. */
 	SAVED_AT_SP = 5,
 	/**
-	 * HotSpot's stubs: in what the JVM has of the thread, at r15 (arm64: x28) + offset. Only of a return
+	 * HotSpot's stubs: in the JVM's thread structure, at r15 (arm64: x28) + offset. Only for a return
 	 * address, and where all registers are known.
 	 */
 	SAVED_IN_THREAD = 6,
@@ -181,8 +181,8 @@ enum rule_flag {
 	/** The caller's stack is another one and may lie below this one (split stacks). */
 	RULE_SWITCHES_STACK = 1 << 1,
 	/**
-	 * Behind a clone(): holds for the parent. In the child, which has 0 in the result register and
-	 * another stack, the frame is the outermost one.
+	 * Behind a clone(): the rule is for the parent. In the child, which has 0 in the result register
+	 * and another stack, the frame is the outermost one.
 	 */
 	RULE_ENDS_IN_CHILD = 1 << 2,
 	/** Code that runs interpreted functions (abi/runtime.h). */
@@ -190,7 +190,7 @@ enum rule_flag {
 };
 
 enum {
-	/** Of unwind_rule.rbx_slot: the caller's value is not recoverable. */
+	/** Value of unwind_rule.rbx_slot: the caller's value is not recoverable. */
 	RBX_LOST = 255,
 };
 
@@ -207,7 +207,7 @@ struct unwind_rule {
 	/** enum rule_flag */
 	__u8 flags;
 	/**
-	 * x86-64: where the caller's rbx is, which some functions keep the CFA in while they call
+	 * x86-64: location of the caller's rbx, in which some functions keep the CFA while they call
 	 * others (_dl_runtime_resolve). 0: unchanged; n: at CFA - 8n; RBX_LOST.
 	 */
 	__u8 rbx_slot;

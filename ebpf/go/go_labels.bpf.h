@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /**
- * The labels of the goroutine that a sampled thread runs (runtime/pprof.Do()), and its number, behind
- * the frames of the record. Programs that set none cost nothing: their struct go_process says so.
+ * Adds the labels of the goroutine that a sampled thread runs (runtime/pprof.Do()), and its number, behind
+ * the frames of the record. For programs that set no labels nothing is read (go_process.g_labels is 0).
  *
  * Source: runtime/pprof/label.go of Go 1.16 to 1.27, and for the map up to 1.23 runtime/map.go. Labels
  * are never changed once a goroutine has them.
@@ -12,22 +12,22 @@
 #include "ebpf/go/go_step.bpf.h"
 
 enum {
-	/* Of a bucket of a map of strings: a byte each that says if it is used, then keys, then values. */
+	/* A bucket of a map of strings: a byte for each slot with its use, then keys, then values. */
 	GO_BUCKET_SLOTS = 8,
 	GO_BUCKET_KEYS = 8,
 	GO_BUCKET_VALUES = GO_BUCKET_KEYS + GO_BUCKET_SLOTS * 16,
 	GO_BUCKET_BYTES = GO_BUCKET_VALUES + GO_BUCKET_SLOTS * 16 + 8,
 	GO_BUCKET_USED_FROM = 5,
-	/* Maps of more labels have several; so many are looked through. */
+	/* Limit of the buckets that are read; maps of more than GO_BUCKET_SLOTS labels have several. */
 	GO_BUCKETS_MAX = 4,
-	/* Of the map's header. */
+	/* Offsets in the map's header. */
 	GO_MAP_BUCKET_BITS = 9,
 	GO_MAP_BUCKETS = 16,
-	/* Of a slice of labels. */
+	/* Size of an element in a slice of labels. */
 	GO_LABEL_BYTES = 32,
 };
 
-/* The label that is next in the record; NULL if there is no room. */
+/* Returns the next label in the record; NULL if there is no room. */
 static __always_inline struct sample_label *next_label(struct walk_state *state)
 {
 	__u32 index = state->record.word_count + state->record.label_bytes / sizeof(__u64);
@@ -48,7 +48,7 @@ static __always_inline bool read_go_string(__u64 header, char *text, __u8 *text_
 		return false;
 	if (bytes > max)
 		bytes = max;
-	/* Again, where it is used: old verifiers forget the bounds of what the compiler puts aside. */
+	/* The check is repeated at the use, since old verifiers lose the bounds of a value that the compiler has spilled. */
 	if (bytes) {
 		barrier_var(bytes);
 		if (bytes > max || bpf_probe_read_user(copy, bytes, (const void *)address))
@@ -59,7 +59,7 @@ static __always_inline bool read_go_string(__u64 header, char *text, __u8 *text_
 	return true;
 }
 
-/* Adds the label whose key and value have their headers at these addresses. */
+/* Adds the label whose key and value have their string headers at these addresses. */
 static __always_inline void add_label(struct walk_state *state, __u64 key, __u64 value)
 {
 	struct sample_label *label = next_label(state);
@@ -123,8 +123,8 @@ static __always_inline void add_goroutine_id(struct walk_state *state)
 }
 
 /*
- * Whether there is anything to tell, by the first runtime of Go that the process has; then the thread's
- * goroutine is known, if it has one. The walk may have been there before.
+ * True if the process's first Go runtime may have labels or a number for the thread's goroutine, which is then
+ * known. The walk may have found it before.
  */
 static __always_inline bool find_goroutine(struct walk_state *state)
 {
@@ -144,7 +144,7 @@ static __always_inline bool find_goroutine(struct walk_state *state)
 	return state->go.curg;
 }
 
-/** Adds the labels that the thread's goroutine has to the record, whose frames are all there. */
+/** Adds the labels of the thread's goroutine to the record, which must be complete but for the labels. */
 static __always_inline void go_add_labels(struct walk_state *state)
 {
 	__u64 labels;

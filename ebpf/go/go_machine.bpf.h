@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/** What Go does in another way on each machine. */
+/** The differences of Go between x86-64 and arm64. */
 #ifndef EBPF_GO_MACHINE_BPF_H
 #define EBPF_GO_MACHINE_BPF_H
 
@@ -19,11 +19,11 @@ enum {
 enum {
 	/** DWARF number of the register that holds g in all of Go's code; there is none. */
 	GO_REGISTER = REGISTER_COUNT_MAX,
-	/** Where above its stack pointer cgocallback() keeps the one of g0 that was there before. */
+	/** Offset above its stack pointer at which cgocallback() keeps g0's previous stack pointer. */
 	GO_CALLBACK_SP_OFFSET = 0,
 	/**
-	 * DWARF numbers: the return address of a function that calls morestack(); where one that was injected
-	 * goes on. There are none.
+	 * DWARF numbers of the registers with the return address of a function that calls morestack(), and with the
+	 * address at which an injected function resumes. There are none.
 	 */
 	GO_GROWING_REGISTER = REGISTER_COUNT_MAX,
 	GO_RETURN_REGISTER = REGISTER_COUNT_MAX,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * go_step(): from a function of Go's runtime that may have gone to another stack (abi/go.h) to its
- * caller, which may be there. Whether it had gone there already, or had come back, is told by the
- * stack pointer: on the stack of the thread's goroutine, or not.
+ * go_step(): steps from a function of Go's runtime that may have switched stacks (abi/go.h) to its
+ * caller, which may be on the other stack. The stack pointer shows whether the stack is switched at the
+ * moment: it is on the stack of the thread's goroutine, or not.
  *
- * Nothing of the process is trusted: pointers lead to stacks that are read like any, and the number
- * of switches in a walk is bounded.
+ * Nothing of the process is trusted: pointers lead to stacks that are read like any other, and the
+ * number of switches in a walk is limited.
  */
 #ifndef EBPF_GO_STEP_BPF_H
 #define EBPF_GO_STEP_BPF_H
@@ -23,14 +23,14 @@ enum {
 	GO_PROCESS_CELLS = sizeof(struct go_process) / CELL_BYTES,
 	/**
 	 * arm64: the return address is in a register at first, and functions overwrite it before they
-	 * change stacks. There rows tell that from the rest (stackdeltas/go_arm64.h).
+	 * switch stacks. Rows distinguish these parts of a function (stackdeltas/go_arm64.h).
 	 */
 	GO_HAS_LINK = LINK_REGISTER < REGISTER_COUNT,
 };
 
 /*
- * As stackdeltas/go_rules.c has them: all of Go's functions, and on arm64 those without a frame. In the
- * section that their type information says, which compilers depart from for small constants.
+ * The rules as in stackdeltas/go_rules.c: that of all Go functions, and on arm64 that of functions without a
+ * frame. The section is that of their type information; compilers put small constants elsewhere.
  */
 SEC(".rodata")
 static const struct unwind_rule go_rule = {
@@ -52,7 +52,7 @@ static const struct unwind_rule go_rule_at_call = {
 	.ra = SAVED_SAME,
 };
 
-/* Loads what is known of the runtime whose function was met last; false if that is nothing. */
+/* Loads the data of the runtime whose function was reached last; false if there is none. */
 static __always_inline bool go_load_process(struct walk_state *state)
 {
 	const struct cell *row;
@@ -68,7 +68,7 @@ static __always_inline bool go_load_process(struct walk_state *state)
 	return false;
 }
 
-/* Finds the thread's g, m and curg, as far as they are to be had, by what was loaded. */
+/* Finds the thread's g, m and curg, as far as they can be read, by the loaded data. */
 static __always_inline void go_find_thread(struct walk_state *state)
 {
 	struct go_walk *walk = &state->go;
@@ -103,7 +103,7 @@ static __always_inline bool go_is_on_goroutine(const struct go_walk *walk, __u64
 	return walk->curg && sp >= walk->stack_low && sp < walk->stack_high;
 }
 
-/* To the caller as if no stack had been changed, with the stack pointer of that stack. */
+/* Steps to the caller by the ordinary rule, with @sp as the stack pointer. */
 static __always_inline enum unwind_error go_step_from(struct walk_state *state, __u64 sp)
 {
 	const struct unwind_rule *rule = state->left_offset ? &go_rule : &go_rule_at_call;
@@ -114,7 +114,7 @@ static __always_inline enum unwind_error go_step_from(struct walk_state *state, 
 	return restore_caller(state, rule, sp + state->left_offset);
 }
 
-/* To a function that is behind a call at @pc, with the stack pointer @sp. */
+/* Goes on in a function that resumes at @pc behind a call, with the stack pointer @sp. */
 static __always_inline enum unwind_error go_go_on(struct walk_state *state, __u64 pc, __u64 sp)
 {
 	if (state->stack_switch_count++ >= STACK_SWITCHES_MAX)
@@ -129,14 +129,14 @@ static __always_inline enum unwind_error go_go_on(struct walk_state *state, __u6
 	return UNWIND_OK;
 }
 
-/* The function that is gone on to may be at its beginning: its return address, from the link register. */
+/* Sets the link register for the function that was gone on to: at its beginning it has its return address there. */
 static __always_inline void go_set_link(struct walk_state *state, __u64 link)
 {
 	state->registers[LINK_REGISTER % REGISTER_COUNT_MAX] = link;
 	state->registers_known = 1;
 }
 
-/* A word of curg's gobuf; UNWIND_STACK_SWITCH if there is no goroutine. */
+/* Reads a word of curg's gobuf; UNWIND_STACK_SWITCH if there is no goroutine. */
 static __always_inline enum unwind_error go_sched_word(const struct go_walk *walk, __u32 offset,
 						       __u64 *word)
 {
@@ -160,8 +160,8 @@ static __always_inline enum unwind_error go_leave_systemstack(struct walk_state 
 }
 
 /*
- * Out of mcall() and morestack(): to the goroutine, as long as it is the thread's. A stack of the
- * scheduler that belongs to no goroutine any more ends there.
+ * Steps out of mcall() and morestack() to the goroutine, as long as that is the thread's. A scheduler's
+ * stack that belongs to no goroutine any more ends here.
  */
 static __always_inline enum unwind_error go_leave_mcall(struct walk_state *state)
 {
@@ -180,7 +180,7 @@ static __always_inline enum unwind_error go_leave_mcall(struct walk_state *state
 		error = go_sched_word(walk, GO_GOBUF_PC, &pc);
 	if (error)
 		return error;
-	/* While it is moved to a larger one, the stack that it still stands on is not the goroutine's. */
+	/* While morestack() moves the goroutine to a larger stack, the old one is not the goroutine's any more. */
 	if (state->left_kind != GO_SWITCH_MORESTACK && !go_is_on_goroutine(walk, sp))
 		return UNWIND_STACK_SWITCH;
 	error = go_go_on(state, code_address(pc), sp);
@@ -194,7 +194,7 @@ static __always_inline enum unwind_error go_leave_mcall(struct walk_state *state
 	return UNWIND_OK;
 }
 
-/* Of morestack() before it has told the goroutine what it was called by. */
+/* Steps out of morestack() before it has stored its caller in the goroutine. */
 static __always_inline enum unwind_error go_leave_growing(struct walk_state *state)
 {
 	__u64 link = state->registers[GO_GROWING_REGISTER % REGISTER_COUNT_MAX];
@@ -211,8 +211,8 @@ static __always_inline enum unwind_error go_leave_growing(struct walk_state *sta
 }
 
 /*
- * asmcgocall() keeps the goroutine and how far its stack pointer was below the stack's upper end, for
- * the stack may have been moved since. Without a change of stacks: 0, and the stack pointer.
+ * asmcgocall() keeps the goroutine and the distance of its stack pointer below the stack's upper end,
+ * since the stack may be moved. If it has not switched stacks, it keeps 0 and the stack pointer.
  */
 static __always_inline enum unwind_error go_leave_asmcgocall(struct walk_state *state)
 {
@@ -232,8 +232,8 @@ static __always_inline enum unwind_error go_leave_asmcgocall(struct walk_state *
 }
 
 /*
- * C's stack goes on where the thread's own one was when the call came: g0 has that, and at that place
- * where it was for the call before.
+ * C's stack continues at the thread's own stack pointer at the time of the call. g0 has that, and at that
+ * address is the stack pointer of the call before.
  */
 static __always_inline enum unwind_error go_leave_cgocallback(struct walk_state *state)
 {
@@ -254,7 +254,7 @@ static __always_inline enum unwind_error go_leave_cgocallback(struct walk_state 
 	return go_step_from(state, sp);
 }
 
-/* The caller is known before the stack is changed. */
+/* The runtime stores the caller in m before it switches stacks. */
 static __always_inline enum unwind_error go_leave_vdso(struct walk_state *state)
 {
 	struct go_walk *walk = &state->go;
@@ -272,8 +272,8 @@ static __always_inline enum unwind_error go_leave_vdso(struct walk_state *state)
 }
 
 /*
- * On its last instructions it has the goroutine's stack pointer, and pops nothing. Where that goes on may
- * be the beginning of a function. On arm64 it has lost its caller before.
+ * On its last instructions gogo() has the goroutine's stack pointer, and pops nothing. The goroutine may
+ * resume at the beginning of a function. On arm64 gogo() has lost its caller before.
  */
 static __always_inline enum unwind_error go_leave_gogo(struct walk_state *state)
 {
@@ -290,7 +290,7 @@ static __always_inline enum unwind_error go_leave_gogo(struct walk_state *state)
 		return UNWIND_STACK_SWITCH;
 	if (GO_HAS_LINK && read_word(walk->curg + walk->process.g_sched_lr, &lr))
 		return UNWIND_STACK_SWITCH;
-	/* It is cleared when the register has it. */
+	/* gogo() clears the field once the register has the value. */
 	if (GO_HAS_LINK && !lr && state->registers_known)
 		lr = state->registers[LINK_REGISTER % REGISTER_COUNT_MAX];
 	error = go_go_on(state, code_address(pc), sp);
@@ -301,8 +301,8 @@ static __always_inline enum unwind_error go_leave_gogo(struct walk_state *state)
 }
 
 /*
- * The child runs on another stack, at first with its maker's g or none, and then with one whose stack is
- * empty. Its stack may end where the maker's begins.
+ * The child runs on another stack, at first with its creator's g or none, and then with one whose stack is
+ * empty. Its stack may end where the creator's begins.
  */
 static __always_inline enum unwind_error go_leave_clone(struct walk_state *state)
 {
@@ -316,7 +316,7 @@ static __always_inline enum unwind_error go_leave_clone(struct walk_state *state
 	return go_step_from(state, state->sp);
 }
 
-/* The same when it has taken all of that from the stack: the address is in a register, and not yet used. */
+/* As go_leave_injected(), once it has popped all of this: the address is in a register, to which it jumps next. */
 static __always_inline enum unwind_error go_leave_returned(struct walk_state *state)
 {
 	__u64 pc = state->registers[GO_RETURN_REGISTER % REGISTER_COUNT_MAX], lr = 0;
@@ -333,8 +333,8 @@ static __always_inline enum unwind_error go_leave_returned(struct walk_state *st
 }
 
 /*
- * The caller's address is that of the instruction which was interrupted. On arm64 its link register is
- * saved above the frame, in 16 bytes.
+ * The return address is that of the interrupted instruction. On arm64 the caller's link register is saved
+ * above the frame, in 16 bytes.
  */
 static __always_inline enum unwind_error go_leave_injected(struct walk_state *state)
 {
@@ -355,7 +355,7 @@ static __always_inline enum unwind_error go_leave_injected(struct walk_state *st
 	return error;
 }
 
-/** From the native frame that was added last to its caller. */
+/** Steps from the native frame that was added last to its caller. */
 static __always_inline enum unwind_error go_step(struct walk_state *state)
 {
 	state->language = FRAME_NONE;

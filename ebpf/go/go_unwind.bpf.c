@@ -2,7 +2,7 @@
 /*
  * go_unwind, go_unwind_chain
  * enter: tail call to UNWINDER_GO, from another unwinder at the first native frame of a walk at which
- *        Go's runtime may have gone to another stack; the loader puts one of the two there, as for UNWINDER_NATIVE
+ *        Go's runtime may have switched stacks; the loader puts one of the two there, as for UNWINDER_NATIVE
  * leave: tail call to UNWINDER_STOP, or to the unwinder of another language
  * reads: slabs and executables, written by user space; the task; the process's memory
  * bound: go_unwind GO_STEPS_MAX steps, native ones included; go_unwind_chain GO_CHAIN_STEPS a run, in

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * What the unwinders use of libbpf's headers, for ordinary C: declarations that do nothing, and the
- * few helpers that they call, over the tables of the walk that the calling thread is in
- * (emulated_walk.h). To be included through ebpf/helpers.bpf.h only, and that by one source file:
- * the maps become variables.
+ * The parts of libbpf's headers that the unwinders use, for ordinary C: declarations that do nothing,
+ * and the few helpers that they call, which read the tables of the calling thread's walk
+ * (emulated_walk.h). It is included only through ebpf/helpers.bpf.h, and that only by one source file,
+ * since the maps become variables.
  */
 #ifndef EBPF_HOST_EMULATED_HELPERS_H
 #define EBPF_HOST_EMULATED_HELPERS_H
@@ -48,7 +48,7 @@ static inline struct task_struct *bpf_get_current_task_btf(void)
 	return NULL;
 }
 
-/* Of one field; the pointer need not be one that user space could follow. */
+/* Reads one field; the pointer need not be valid in user space. */
 #define BPF_CORE_READ(pointer, field)                                                              \
 	({                                                                                         \
 		__typeof__((pointer)->field) read_value_;                                          \

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
 /*
- * The emulated helpers, and the loop around the steps that in the kernel is the program native_unwind
- * and, from the first frame of an interpreter on, that language's. A map is known by the address of
- * its variable; an inner map is its cells.
+ * The emulated helpers, and the loop around the steps. In the kernel the loop is the program
+ * native_unwind, and from the first frame of an interpreter on that of its language. A map is identified
+ * by the address of its variable; an inner map is its cells.
  */
 #include "ebpf/host/emulated_walk.h"
 
@@ -12,7 +12,7 @@
 #include "build/ebpf/language_steps.h"
 #include "ebpf/native_step.bpf.h"
 
-/* Of the walk that this thread is in. */
+/* The memory of this thread's walk. */
 static __thread const struct emulated_memory *current_memory;
 
 void *bpf_map_lookup_elem(void *map, const void *key)
@@ -59,12 +59,12 @@ long bpf_find_vma(struct task_struct *task, __u64 address,
 static void set_start(struct walk_state *state, const struct emulated_start *start)
 {
 	state_begin(state);
-	/* The ids of an earlier walk may have been those of other tables. */
+	/* The ids of an earlier walk may refer to other tables. */
 	memset(state->rules, 0, sizeof(state->rules));
 #define X(kind, NAME, name, type, frames, files) name##_state_forget(&state->name);
 	LANGUAGES(X)
 #undef X
-	/* No process's: in unused entries it is 0. */
+	/* A stamp of no process; it must differ from the 0 of unused cache entries. */
 	state->record.stamp = (struct process_stamp){ .start_time_ns = 1 };
 	state->record.word_count = 0;
 	memcpy(state->registers, start->registers, sizeof(state->registers));
@@ -94,8 +94,7 @@ uint64_t emulated_stack_pointer(const struct emulated_start *start)
 }
 
 /*
- * Takes one step; native frames that wait for interpreted ones are not in the record yet. False for a language that there
- * is none of.
+ * Takes one step; a pending native frame is not in the record yet. False for a language that does not exist.
  */
 static bool take_step(struct walk_state *state)
 {
@@ -126,7 +125,7 @@ void emulated_walk(const struct emulated_memory *memory, const struct emulated_s
 	for (int i = 0; i < steps_max && !is_walk_over(&state); i++) {
 		uint32_t word_count = state.record.word_count;
 
-		/* To its unwinder, which goes on with native frames as well. */
+		/* Enter the language's unwinder, which also handles the following native frames. */
 		if (state.language && in_native) {
 			in_native = false;
 			steps_max = i + LANGUAGE_STEPS_MAX;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * The unwinders of the kernel side, compiled for user space: the very source that walks in the
- * kernel (ebpf/native_step.bpf.h, python_step.bpf.h), over emulated helpers. For tests, and for
- * walks that the kernel could not make, such as those of first samples.
+ * The unwinders of the kernel side, compiled for user space from the same source
+ * (ebpf/native_step.bpf.h, python_step.bpf.h), over emulated helpers. For tests, and for walks that the
+ * kernel could not make, such as those of deferred samples.
  *
- * It trusts nothing that it reads from the process and needs none of the tables to be right: the
- * lookups are bounded here. Re-entrant: walks in several threads do not see each other.
+ * It trusts nothing that it reads from the process, and the tables need not be right: the lookups check
+ * their bounds here. Re-entrant: walks in several threads are independent.
  */
 #ifndef EBPF_HOST_EMULATED_WALK_H
 #define EBPF_HOST_EMULATED_WALK_H
@@ -19,29 +19,29 @@
 
 struct vm_area_struct;
 
-/** Where the unwinder reads; what is returned is borrowed until the walk ends. */
+/** The unwinder's access to memory. Returned pointers are borrowed until the walk ends. */
 struct emulated_memory {
 	void *context;
 	/** The SLAB_CELLS cells of slab @index, NULL if there is none. */
 	struct cell *(*slab)(void *context, uint32_t index);
 	/** The descriptor at @slot, below EXECUTABLE_SLOT_COUNT; `used` is set by the walk. */
 	struct executable_descriptor *(*executable)(void *context, uint32_t slot);
-	/** Copies @size bytes at @address of the process; 0, or nonzero if not all can be had. */
+	/** Copies @size bytes at @address of the process; 0, or nonzero if not all can be read. */
 	int (*read_user)(void *context, uint64_t address, void *bytes, size_t size);
-	/** The same for the kernel's memory, which only uprobes need; may be NULL. */
+	/** As read_user() for the kernel's memory, which only uprobes need; may be NULL. */
 	int (*read_kernel)(void *context, uint64_t address, void *bytes, size_t size);
 	/**
-	 * Fills the kernel's area of the process's memory that @address lies in; 0, or nonzero if there
-	 * is none. May be NULL: the mapping table then is all that is known.
+	 * Fills @area with the kernel's area of the process that contains @address; 0, or nonzero if there
+	 * is none. May be NULL: then only the mapping table is used.
 	 */
 	int (*find_area)(void *context, uint64_t address, struct vm_area_struct *area);
 };
 
-/** From where the walk starts. */
+/** The start of a walk. */
 struct emulated_start {
 	/** By DWARF number, as in struct first_sample. */
 	uint64_t registers[REGISTER_COUNT_MAX];
-	/** Of the first frame: FRAME_RETURN_ADDRESS also where pc is behind a system call instruction. */
+	/** Flags of the first frame: FRAME_RETURN_ADDRESS also where pc is behind a system call instruction. */
 	uint8_t frame_flags;
 	/** enum first_unknown; 0: all registers are known, as those of a leaf. */
 	uint8_t unknown;
@@ -52,27 +52,27 @@ struct emulated_start {
 	uint64_t uprobe_task;
 	/** The process's runtime table; 0: it has none. */
 	uint32_t runtime_cell;
-	/** Of the thread, for interpreters: fs base, tpidr_el0. */
+	/** The thread pointer, for interpreters: fs base, tpidr_el0. */
 	uint64_t thread_pointer;
 };
 
 struct emulated_trace {
-	/** UNWIND_OK if the thread's entry was reached; else the last frame says the same. */
+	/** UNWIND_OK if the thread's entry was reached; else the error, which is also the last frame. */
 	enum unwind_error error;
-	/** Why interpreted frames are missing, where an error frame stands among the others; or 0. */
+	/** Why interpreted frames are missing, for which there is an error frame among the others; or 0. */
 	enum unwind_error interpreter_error;
 	/** An address outside the mapping table, 0 if there was none. */
 	uint64_t unknown_address;
 	uint32_t word_count;
 	uint64_t words[TRACE_MAX_WORDS];
-	/** Of each word: where its frame is in the process; of interpreted ones, the native frame. */
+	/** For each word the pc of its frame in the process; for interpreted frames that of the native frame. */
 	uint64_t pcs[TRACE_MAX_WORDS];
 };
 
-/** The machine that is emulated, which the walk's registers must be of: EM_... of <elf.h>. */
+/** Returns the emulated machine, to which the walk's registers must belong: EM_... of <elf.h>. */
 uint16_t emulated_machine(void);
 
-/** The stack pointer where the walk starts. */
+/** Returns the stack pointer of @start. */
 uint64_t emulated_stack_pointer(const struct emulated_start *start);
 
 /** Walks as the kernel side does, with the same limits. Always fills @trace. */

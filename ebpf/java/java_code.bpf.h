@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * HotSpot's code cache (abi/java.h): which CodeBlob an address lies in. A heap has a map with a byte for
- * each segment, which leads back to the first segment of a block, in which the blob lies. Source:
+ * HotSpot's code cache (abi/java.h): finds the CodeBlob of an address. A heap has a map with a byte for each
+ * segment, which leads back to the first segment of the block with the blob. Source:
  * CodeHeap::find_block_for() of share/memory/heap.cpp, OpenJDK 8 to 27.
  *
- * The maps change while they are read, and may be forged: what is found holds the address, or is nothing.
+ * The maps change while they are read, and may be forged: a blob that does not contain the address is refused.
  */
 #ifndef EBPF_JAVA_CODE_BPF_H
 #define EBPF_JAVA_CODE_BPF_H
@@ -17,7 +17,7 @@
 
 enum {
 	JAVA_PROCESS_CELLS = sizeof(struct java_process) / CELL_BYTES,
-	/** One leads back over 254 segments at most: code of up to half a MiB. */
+	/** Limit of the steps back; one goes back over at most 254 segments. So code may have up to half a MiB. */
 	JAVA_HOPS_MAX = 16,
 };
 
@@ -36,9 +36,9 @@ static __always_inline void java_load_stubs(struct walk_state *state)
 }
 
 /*
- * Methods are thrown away with their classes, or at a safepoint, behind which what lies in their place is made: so
- * a Method that is executed is the one that it was before, if nothing was counted since. Where that is not
- * counted it is so within one walk.
+ * Methods are freed with their classes, or at a safepoint, and only afterwards their memory is used again. So a Method
+ * that is executed is the same as before if the counters have not changed. Without the counters it is the same only
+ * within one walk.
  */
 static __always_inline void java_load_counters(struct java_walk *walk)
 {
@@ -52,7 +52,7 @@ static __always_inline void java_load_counters(struct java_walk *walk)
 		walk->method_number = (__u32)(walk->unloads + safepoints) << 1 | 1;
 }
 
-/** Loads what is known of the JVM that is asked, if it is not the last one; false if that cannot be had. */
+/** Loads the data of the JVM at state->language_cell, if it is not loaded yet; false if it cannot be read. */
 static __always_inline bool java_load_process(struct walk_state *state)
 {
 	if (state->java.cell == state->language_cell)
@@ -69,8 +69,8 @@ static __always_inline bool java_load_process(struct walk_state *state)
 }
 
 /*
- * All ones if heap @i has @address, else 0: without a branch, each of which the verifier would follow on
- * both ways.
+ * All ones if heap @i contains @address, else 0. It has no branch, since the verifier would follow both paths of
+ * each.
  */
 static __always_inline __u64 java_heap_mask(const struct java_walk *walk, __u32 i, __u64 address)
 {
@@ -80,7 +80,7 @@ static __always_inline __u64 java_heap_mask(const struct java_walk *walk, __u32 
 	return -(is_below_end >> 63);
 }
 
-/** The index of the heap that @address lies in; JAVA_CODE_HEAPS_MAX: none. */
+/** Returns the index of the heap of @address; JAVA_CODE_HEAPS_MAX: none. */
 static __always_inline __u32 java_heap_of(const struct java_walk *walk, __u64 address)
 {
 	__u64 index = JAVA_CODE_HEAPS_MAX;
@@ -101,14 +101,14 @@ static __always_inline bool java_is_interpreter(const struct java_walk *walk, __
 	       address < walk->process.interpreter_end;
 }
 
-/* The field of @bytes bytes at @offset of what was read last. */
+/* Returns the field of @bytes bytes at @offset in walk->head, the object that was read last. */
 static __always_inline __u64 java_head_field(const struct java_walk *walk, __u32 offset,
 					     __u32 bytes)
 {
 	__u32 index = offset / 8;
 	__u64 word;
 
-	/* The verifier has to see that it is in range, which the compiler may think that it knows. */
+	/* The verifier must see the check of the range, which the compiler may drop. */
 	barrier_var(index);
 	word = walk->head[index % JAVA_HEAD_WORDS] >> 8 * (offset % 8);
 	if (bytes == 1)
@@ -124,11 +124,11 @@ static __always_inline __u64 java_blob_field(const struct java_walk *walk, __u32
 	return java_head_field(walk, walk->process.block_bytes + offset, bytes);
 }
 
-/* Reads the blob at walk->blob, which @address has to lie in, and its block, which has to be in use. */
+/* Reads the blob at walk->blob, which must contain @address, and its block, which must be in use. */
 static __always_inline enum unwind_error java_read_blob(struct java_walk *walk, __u64 address)
 {
 	const struct java_process *process = &walk->process;
-	/* 1 to JAVA_HEAD_MAX_BYTES, as all verifiers see. */
+	/* 1 to JAVA_HEAD_MAX_BYTES, in a form that all verifiers understand. */
 	__u32 bytes = ((process->head_bytes - 1) & (JAVA_HEAD_MAX_BYTES - 1)) + 1;
 	__u64 head[JAVA_HEAD_MAX_BYTES / 8] = { 0 };
 	__u64 complete, code_end;
@@ -146,7 +146,7 @@ static __always_inline enum unwind_error java_read_blob(struct java_walk *walk, 
 				   java_blob_field(walk, process->blob_code, 8) :
 				   walk->blob + java_blob_field(walk, process->blob_code, 4);
 	code_end = walk->blob + java_blob_field(walk, process->blob_data, 4);
-	/* Some without a frame have -1. */
+	/* Some blobs without a frame have -1. */
 	walk->frame_bytes = words > 0 && words < 1 << 24 ? 8 * words : 0;
 	walk->frame_complete = process->frame_complete_bytes == 2 ? (__s16)complete :
 								    (__s32)complete;
@@ -155,7 +155,7 @@ static __always_inline enum unwind_error java_read_blob(struct java_walk *walk, 
 	return address >= walk->code_start && address < code_end ? UNWIND_OK : UNWIND_NO_INFO;
 }
 
-/* Finds walk->blob by the segment map of the heap that @address lies in. */
+/* Finds walk->blob by the segment map of the heap of @address. */
 static __always_inline enum unwind_error java_search_blob(struct java_walk *walk, __u64 address)
 {
 	__u32 heap = java_heap_of(walk, address);
@@ -194,8 +194,8 @@ static __always_inline struct java_kept *java_kept_entry(struct java_walk *walk,
 }
 
 /*
- * One of the two places that what is known of @address, or of the Method there, may be kept in. Code lies at
- * multiples of a size, for which one multiplication is not enough.
+ * Index of one of the two cache entries for @address, of code or of a Method. Addresses of code are multiples of a
+ * size, for which one multiplication is not enough.
  */
 static __always_inline __u32 java_kept_index(__u64 address, bool is_other)
 {
@@ -204,7 +204,7 @@ static __always_inline __u32 java_kept_index(__u64 address, bool is_other)
 	return mix >> (64 - JAVA_KEPT_SHIFT * (1 + is_other)) & (JAVA_KEPT_COUNT - 1);
 }
 
-/* The one that has @address, else the other one. */
+/* Returns the cache entry with @address, else the second one of its two entries. */
 static __always_inline struct java_kept *java_kept_at(struct java_walk *walk, __u64 address)
 {
 	struct java_kept *kept = java_kept_entry(walk, java_kept_index(address, false));
@@ -215,9 +215,9 @@ static __always_inline struct java_kept *java_kept_at(struct java_walk *walk, __
 }
 
 /*
- * A new one in place of the one of this address, else, in turns, of either. What was there before may come to its
- * own other place when it is asked for again: so in a few walks all that are asked for have places, if these are
- * twice as many.
+ * Replaces the cache entry of @address, else one of its two entries in turns. The replaced address may get its own
+ * other entry when it is looked up again. So after a few walks all addresses in use have entries, if there are twice as
+ * many entries.
  */
 static __always_inline struct java_kept *java_new_kept(struct java_walk *walk, __u64 address)
 {
@@ -234,10 +234,10 @@ static __always_inline struct java_kept *java_new_kept(struct java_walk *walk, _
 }
 
 /*
- * Reads which compilation the nmethod is: a number that no other one ever has. Its oop maps are there as
- * long as the nmethod is, and before its memory is used for another one the JVM sets their address to 0.
- * Both in one read, which costs more than all else here; *@oop_maps is 0 where they lie too far apart. What lies
- * between them is there for java_nmethod_field() if @all is.
+ * Reads the identity of the nmethod: its compile id, which is unique, and the address of its oop maps. The oop maps
+ * exist as long as the nmethod, and the JVM sets their address to 0 before the memory is used for another one. Both
+ * are in one read, which costs more than all else here; *@oop_maps is 0 if the two fields are too far apart. With
+ * @all the fields between them can be read with java_nmethod_field().
  */
 static __always_inline bool java_read_identity(struct java_walk *walk, bool all, __u64 *oop_maps,
 					       __u32 *compile_id)
@@ -253,12 +253,12 @@ static __always_inline bool java_read_identity(struct java_walk *walk, bool all,
 		return !bpf_probe_read_user(
 			compile_id, sizeof(*compile_id),
 			(const void *)(walk->blob + process->nmethod_compile_id));
-	/* 1 to that of the words, as all verifiers see. */
+	/* 1 to sizeof(words), in a form that all verifiers understand. */
 	barrier_var(bytes);
 	bytes = ((bytes - 1) & (sizeof(words) - 1)) + 1;
 	if (bpf_probe_read_user(words, bytes, (const void *)(walk->blob + process->blob_oop_maps)))
 		return false;
-	/* Verifiers before 5.12 take no variable place on the stack; a read right to a map takes longer. */
+	/* Verifiers before 5.12 allow no variable offset on the stack; a read directly to a map is slower. */
 	if (all || place < sizeof(words) / 2)
 		__builtin_memcpy(walk->head, words, sizeof(words) / 2);
 	__builtin_memcpy(walk->head + HALF_WORDS, words + HALF_WORDS, sizeof(words) / 2);
@@ -267,14 +267,14 @@ static __always_inline bool java_read_identity(struct java_walk *walk, bool all,
 	return true;
 }
 
-/* Of an nmethod whose oop maps java_read_identity() has found, the field at @offset of what was read with them. */
+/* Returns the field at @offset of an nmethod, from the read of java_read_identity(), which has set *@oop_maps. */
 static __always_inline __u64 java_nmethod_field(const struct java_walk *walk, __u32 offset,
 						__u32 bytes)
 {
 	return java_head_field(walk, offset - walk->process.blob_oop_maps, bytes);
 }
 
-/* The nmethod's Method, behind java_read_identity(); 0: it cannot be read. */
+/* Returns the nmethod's Method, after java_read_identity(); 0: it cannot be read. */
 static __always_inline __u64 java_read_method(const struct java_walk *walk, __u64 oop_maps)
 {
 	const struct java_process *process = &walk->process;
@@ -287,7 +287,7 @@ static __always_inline __u64 java_read_method(const struct java_walk *walk, __u6
 	return method;
 }
 
-/* What was found of @address before, if it still is the same compilation's. */
+/* Takes the cached data of @address, if it still belongs to the same compilation. */
 static __always_inline bool java_take_kept(struct java_walk *walk, struct java_kept *kept,
 					   __u64 address)
 {
@@ -311,7 +311,7 @@ static __always_inline bool java_take_kept(struct java_walk *walk, struct java_k
 	return true;
 }
 
-/* Whether @address is the handler that the nmethod's field at @offset has. */
+/* True if @address is the handler in the nmethod's field at @offset. */
 static __always_inline bool java_is_handler(const struct java_walk *walk, __u32 offset,
 					    __u64 address)
 {
@@ -320,7 +320,7 @@ static __always_inline bool java_is_handler(const struct java_walk *walk, __u32 
 	return walk->blob + (__s32)java_nmethod_field(walk, offset, 4) == address;
 }
 
-/* walk->original_pc_place for the nmethod's @address, behind java_read_identity(). */
+/* Sets walk->original_pc_place if @address is a deopt handler of the nmethod, after java_read_identity(). */
 static __always_inline void java_find_original_pc(struct java_walk *walk, __u64 address)
 {
 	const struct java_process *process = &walk->process;
@@ -360,7 +360,7 @@ static __always_inline void java_keep(struct java_walk *walk, __u64 address)
 	kept->original_pc_place = walk->original_pc_place;
 }
 
-/** Finds the blob that executes at @address, which lies in a heap; UNWIND_NO_INFO: there is none. */
+/** Finds the blob whose code contains @address, which is in a heap; UNWIND_NO_INFO: there is none. */
 static __always_inline enum unwind_error java_find_blob(struct java_walk *walk, __u64 address)
 {
 	enum unwind_error error;
@@ -376,8 +376,8 @@ static __always_inline enum unwind_error java_find_blob(struct java_walk *walk, 
 }
 
 /*
- * Where the part of a virtual thread that was taken back to the stack returns to, for the next part:
- * mov rsp, [r15 + d32]. No call stands in front of it.
+ * True for the return barrier, to which the copied frames of a virtual thread return, so that the next frames are
+ * copied to the stack: mov rsp, [r15 + d32]. No call is in front of it.
  */
 static __always_inline bool java_is_return_barrier(__u64 code)
 {
@@ -388,8 +388,8 @@ static __always_inline bool java_is_return_barrier(__u64 code)
 }
 
 /*
- * To what frames return that have been given up, up to 25: call +0 of HandlerImpl::emit_deopt_handler(), or
- * movabs r10, the place itself, of C1's LIR_Assembler::emit_deopt_handler().
+ * True for a handler to which callees of deoptimized frames return, up to 25: call +0 of
+ * HandlerImpl::emit_deopt_handler(), or movabs r10 of its own address, of C1's LIR_Assembler::emit_deopt_handler().
  */
 static __always_inline bool java_is_deopt_handler(__u64 code, __u64 address)
 {
@@ -404,8 +404,8 @@ static __always_inline bool java_is_deopt_handler(__u64 code, __u64 address)
 }
 
 /**
- * walk->check: whether Java code can return to @address: behind a call, to the interpreter, or to what
- * awaits it where its caller was given up.
+ * Sets walk->check to whether Java code can return to @address: it is behind a call, in the interpreter, or a deopt
+ * handler.
  */
 static __always_inline void java_check_return(struct java_walk *walk, __u64 address)
 {

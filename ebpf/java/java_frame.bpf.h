@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * What the steps out of HotSpot's code have in common: frames read from the stack, and what they are of.
+ * The common part of the steps out of HotSpot's code: reads frames from the stack, and finds their kind.
  */
 #ifndef EBPF_JAVA_FRAME_BPF_H
 #define EBPF_JAVA_FRAME_BPF_H
@@ -13,26 +13,26 @@ enum {
 	JAVA_FRAME_MAX_BYTES = 1 << 20,
 };
 
-/* Where a leaf stands. */
+/* Position of a leaf in its function. */
 enum java_place {
 	JAVA_IN_FRAME = 0,
 	/* The stack pointer is at the return address. */
 	JAVA_AT_CALL = 1,
-	/* It is at the saved frame pointer, below the return address. */
+	/* The stack pointer is at the saved frame pointer, below the return address. */
 	JAVA_AT_SAVED_FP = 2,
-	/* The frame has its size, and the frame pointer is not in it yet. */
+	/* The frame has its size, but the frame pointer is not saved in it yet. */
 	JAVA_FP_NOT_SAVED = 3,
-	/* At an instruction that takes the frame away by the frame pointer. */
+	/* At an instruction that pops the frame by the frame pointer. */
 	JAVA_AT_LEAVE = 4,
-	/* In the interpreter: before the frame is made, */
+	/* In the interpreter, before the frame is made. */
 	JAVA_AT_ENTRY = 5,
-	/* and behind it; */
+	/* In the interpreter, after the frame was popped. */
 	JAVA_AT_RETURN = 6,
-	/* on x86-64 about to pop the return address, */
+	/* In the interpreter on x86-64, about to pop the return address. */
 	JAVA_RETURN_POP = 7,
-	/* to set the stack pointer, */
+	/* In the interpreter on x86-64, about to set the stack pointer. */
 	JAVA_RETURN_SET_SP = 8,
-	/* and to jump to where the return address says. */
+	/* In the interpreter on x86-64, about to jump to the return address. */
 	JAVA_RETURN_JUMP = 9,
 };
 
@@ -50,7 +50,7 @@ static __always_inline bool java_is_named(const struct java_walk *walk, __u64 be
 	       name == beginning;
 }
 
-/* True for the frames that native code calls: call_stub, and stubs of foreign functions. */
+/* True for frames whose caller is native code: call_stub, and stubs of foreign functions. */
 static __always_inline bool java_is_called_by_native(const struct walk_state *state,
 						     const struct java_walk *walk)
 {
@@ -70,7 +70,7 @@ static __always_inline enum unwind_error java_read_code(struct walk_state *state
 	return UNWIND_OK;
 }
 
-/* The return address in its register, as on arm64 calls leave it. */
+/* Reads the return address from its register, where calls leave it on arm64. */
 static __always_inline enum unwind_error java_read_link(const struct walk_state *state,
 							struct java_caller *caller)
 {
@@ -80,7 +80,7 @@ static __always_inline enum unwind_error java_read_link(const struct walk_state 
 	return UNWIND_OK;
 }
 
-/* The saved frame pointer at @address, the return address above it, and the caller's stack behind that. */
+/* Reads the saved frame pointer at @address and the return address above it; the caller's stack follows. */
 static __always_inline enum unwind_error java_read_pair(struct walk_state *state, __u64 address,
 							struct java_caller *caller)
 {
@@ -91,7 +91,7 @@ static __always_inline enum unwind_error java_read_pair(struct walk_state *state
 	return java_read_code(state, address + 8, caller);
 }
 
-/* The return address where a call leaves it, which is @address, and the frame pointer still the caller's. */
+/* Reads the return address at @address, where a call leaves it; the frame pointer is still the caller's. */
 static __always_inline enum unwind_error java_read_return(struct walk_state *state, __u64 address,
 							  struct java_caller *caller)
 {
@@ -102,7 +102,7 @@ static __always_inline enum unwind_error java_read_return(struct walk_state *sta
 				      java_read_link(state, caller);
 }
 
-/* A frame that keeps its caller's stack pointer by the frame pointer. */
+/* Reads a frame by its frame pointer. */
 static __always_inline enum unwind_error java_read_frame(struct walk_state *state,
 							 struct java_caller *caller)
 {
@@ -113,14 +113,14 @@ static __always_inline enum unwind_error java_read_frame(struct walk_state *stat
 	return java_read_pair(state, state->fp, caller);
 }
 
-/* Of what is no method, the place tells what it is. */
+/* Adds a frame for code of no method; user space identifies it by the address. */
 static __always_inline enum unwind_error java_push_stub(struct walk_state *state)
 {
 	return push_frame(state, frame_word(FRAME_JAVA, state->frame_flags, state->pc),
 			  (__u64)JAVA_STUB << 32);
 }
 
-/* The frame of @walk's blob from @sp on: walk->check says whether it has been called. */
+/* Reads the frame of @walk's blob from @sp on. Sets walk->check to whether its return address is valid. */
 static __always_inline enum unwind_error java_try_frame(struct walk_state *state,
 							struct java_walk *walk, __u64 sp,
 							struct java_caller *caller)

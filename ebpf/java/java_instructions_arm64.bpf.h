@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * Instructions of arm64 by which HotSpot's code makes, leaves and takes away frames: answers are masks, all
- * ones for yes and 0 for no, since the verifier would follow each branch of a loop on both ways. Source:
+ * Recognises the arm64 instructions by which HotSpot's code makes, leaves and pops frames. Results are masks, all
+ * ones for yes and 0 for no, since the verifier would follow both paths of each branch in a loop. Source:
  * cpu/aarch64/{macroAssembler_aarch64,templateInterpreterGenerator_aarch64,interp_masm_aarch64}.* of
  * OpenJDK 8 to 27.
  */
@@ -11,14 +11,14 @@
 #include "ebpf/java/java_frame.bpf.h"
 
 enum {
-	/* Of what is read at once. */
+	/* Size of one read of instructions. */
 	JAVA_WINDOW_BYTES = 64,
 	JAVA_WINDOW_INSTRUCTIONS = JAVA_WINDOW_BYTES / 4,
 };
 
 /*
- * Reads what stands from @start on, for java_instruction(): to where blobs are read to, which have been looked
- * at already. On the stack there is no room for it.
+ * Reads the instructions from @start on, for java_instruction(). They replace the blob in walk->head, which is not
+ * needed any more; the BPF stack has no room for them.
  */
 static __always_inline bool java_read_instructions(struct java_walk *walk, __u64 start)
 {
@@ -36,7 +36,7 @@ static __always_inline __u32 java_instruction(const struct java_walk *walk, int 
 	return walk->head[i / 2] >> 32 * (i % 2);
 }
 
-/* All ones for 0, of what is less than 2^63, which the compiler may not know: it would make a branch of it. */
+/* All ones for 0; @number is less than 2^63. The compiler must not know the value, else it would make a branch. */
 static __always_inline __u64 java_is_zero(__u64 number)
 {
 	barrier_var(number);
@@ -91,7 +91,7 @@ static __always_inline __u64 java_raises_sp(__u32 instruction)
 	       java_matches(instruction, 0xffe003ff, 0x8b2003ff);
 }
 
-/* and sp, xN, #-16, or mov sp, xN, of the registers that are bits of @numbers. */
+/* and sp, xN, #-16, or mov sp, xN, for the registers that are bits of @numbers. */
 static __always_inline __u64 java_sets_sp(__u32 instruction, __u32 numbers)
 {
 	__u64 is_one = numbers >> (instruction >> 5 & 31) & 1;
@@ -101,7 +101,7 @@ static __always_inline __u64 java_sets_sp(__u32 instruction, __u32 numbers)
 	       -is_one;
 }
 
-/* str x8, [x28, #n]: where a thread is, for the JVM. */
+/* str x8, [x28, #n]: stores the thread's position for the JVM. */
 static __always_inline __u64 java_saves_place(__u32 instruction)
 {
 	return java_matches(instruction, 0xffc003ff, 0xf9000388);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * Where HotSpot's interpreter on arm64 has no frame yet, or none any more, told by the instructions that
- * come: the return address is in its register, and the caller's stack pointer in one that some of them name.
+ * Code of HotSpot's interpreter on arm64 in which it has no frame yet, or no more, recognised by the following
+ * instructions: the return address is in its register, and the caller's stack pointer in one that they name.
  * Source: cpu/aarch64/{templateInterpreterGenerator_aarch64,interp_masm_aarch64}.* of OpenJDK 8 to 27.
  */
 #ifndef EBPF_JAVA_INTERPRETER_ARM64_BPF_H
@@ -10,32 +10,32 @@
 #include "ebpf/java/java_leaf_arm64.bpf.h"
 
 enum {
-	/* Instructions between the end of a frame and the return. */
+	/* Limit of the instructions between the end of a frame and the return. */
 	JAVA_RETURN_INSTRUCTIONS = 5,
-	/* From an entry to where the frame has been made there are fewer than 64. */
+	/* There are fewer than 64 instructions from an entry until the frame has been made. */
 	JAVA_ENTRY_WINDOWS = 4,
 };
 
-/* What comes: one of these is the first, */
+/* Events in the following instructions. The first event is one of JAVA_FIRST. */
 enum java_ahead {
-	/* the frame pointer is set, */
+	/* The frame pointer is set. */
 	JAVA_SETS_FP = 1 << 0,
-	/* the caller's stack pointer is put into the frame, */
+	/* The caller's stack pointer is stored in the frame. */
 	JAVA_PUTS_SENDER = 1 << 1,
-	/* a return, */
+	/* A return. */
 	JAVA_RETURNS = 1 << 2,
-	/* or anything else that goes elsewhere, which may come later as well. */
+	/* Any other jump, or the end of the frame; it may come later as well. */
 	JAVA_LEAVES = 1 << 3,
 	JAVA_FIRST = JAVA_SETS_FP | JAVA_PUTS_SENDER | JAVA_RETURNS | JAVA_LEAVES,
-	/* The return comes at once. */
+	/* The return is among the first instructions. */
 	JAVA_RETURNS_SOON = 1 << 4,
-	/* The stack pointer was set to the caller's: the next jump throws an error, and another path goes on. */
+	/* The stack pointer was set to the caller's: the next jump throws an error, and another path continues. */
 	JAVA_THROWS = 1 << 5,
-	/* It is set to x20 at last, */
+	/* The stack pointer is finally set to x20. */
 	JAVA_IS_X20 = 1 << 6,
-	/* and that from x9. */
+	/* x20 was set to x9. */
 	JAVA_IS_X9 = 1 << 7,
-	/* The number of the register that the caller's stack pointer is in, once it is named. */
+	/* Number of the register with the caller's stack pointer, once it is known. */
 	JAVA_SENDER_SHIFT = 8,
 	JAVA_SENDER = 31 << JAVA_SENDER_SHIFT,
 };
@@ -47,8 +47,8 @@ static __always_inline __u64 java_has_none(__u64 seen, __u64 bits)
 }
 
 /*
- * @seen with what one instruction tells; @soon: JAVA_RETURNS_SOON, or 0 further away. One thing after the other:
- * else the compiler needs more of the stack than there is.
+ * Adds the events of one instruction to @seen; @soon: JAVA_RETURNS_SOON, or 0 further away. The barriers separate
+ * the computations, since the compiler would need too much stack otherwise.
  */
 static __always_inline __u64 java_look_at(__u64 seen, __u32 code, __u64 soon)
 {
@@ -78,7 +78,7 @@ static __always_inline __u64 java_look_at(__u64 seen, __u32 code, __u64 soon)
 	seen &= ~(is_jump & JAVA_THROWS);
 	barrier_var(seen);
 	event |= leaves & JAVA_LEAVES;
-	/* What comes later only ends the search for the name. */
+	/* A later event only ends the search for the register. */
 	event = (event & is_first) | ((leaves | java_is_ret(code)) & ~is_first & JAVA_LEAVES);
 	barrier_var(event);
 	leaves = java_sets_sp(code, 1 << 13 | 1 << 19);
@@ -87,7 +87,7 @@ static __always_inline __u64 java_look_at(__u64 seen, __u32 code, __u64 soon)
 	return seen | event | (leaves & JAVA_THROWS);
 }
 
-/* The same of what was read, JAVA_WINDOW_INSTRUCTIONS, of which the first @near are near. */
+/* Adds the events of the JAVA_WINDOW_INSTRUCTIONS that were read; a return in the first @near of them is soon. */
 VERIFIED_ONCE __u64 java_look_ahead(const struct java_walk *walk, __u64 seen, __u32 near)
 {
 	if (!walk)
@@ -111,7 +111,7 @@ static __always_inline __u64 java_named_sender(const struct walk_state *state, _
 	return number ? state->registers[number] : 0;
 }
 
-/** Where a leaf is about to jump to: br x8. 0: it is not; the instructions that fill x8 are not told. */
+/** Returns the target of a leaf at br x8; 0 for another instruction, also for those that fill x8. */
 static __always_inline __u64 java_jump_target(const struct walk_state *state)
 {
 	__u64 code = 0;
@@ -120,8 +120,8 @@ static __always_inline __u64 java_jump_target(const struct walk_state *state)
 }
 
 /**
- * Fills walk->caller if a leaf in the interpreter has no frame; *@place says if it is JAVA_AT_ENTRY or
- * JAVA_AT_RETURN, or JAVA_IN_FRAME.
+ * Fills walk->caller if a leaf in the interpreter has no frame. Sets *@place to JAVA_AT_ENTRY, JAVA_AT_RETURN or
+ * JAVA_IN_FRAME.
  */
 static __always_inline enum unwind_error
 java_read_outside(struct walk_state *state, struct java_walk *walk, enum java_place *place)
@@ -139,7 +139,7 @@ java_read_outside(struct walk_state *state, struct java_walk *walk, enum java_pl
 	if (!(seen & (JAVA_SETS_FP | JAVA_PUTS_SENDER | JAVA_RETURNS)))
 		return UNWIND_OK;
 	*place = seen & JAVA_RETURNS_SOON ? JAVA_AT_RETURN : JAVA_AT_ENTRY;
-	/* Where the frame pointer is set already, the frame has the other two. */
+	/* If the frame pointer is set already, the frame has the saved pair. */
 	error = seen & JAVA_PUTS_SENDER ? java_read_pair(state, state->fp, caller) :
 					  java_read_return(state, state->sp, caller);
 	sender_sp = java_named_sender(state, seen) & ~15ULL;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * Where HotSpot's interpreter on x86-64 has no frame yet, or none any more: the caller is in registers. Source:
+ * Code of HotSpot's interpreter on x86-64 in which it has no frame yet, or no more: the caller is in registers. Source:
  * cpu/x86/{templateInterpreterGenerator_x86,interp_masm_x86}.* of OpenJDK 8 to 27.
  */
 #ifndef EBPF_JAVA_INTERPRETER_X86_BPF_H
@@ -9,8 +9,8 @@
 #include "ebpf/java/java_leaf_x86.bpf.h"
 
 /*
- * At the entry of a method the frame is being made: the Method is in a register, the caller's stack
- * pointer too. The return address is popped first, to be pushed again behind the locals.
+ * Reads the caller at the entry of a method, where the frame is being made. The Method and the caller's stack
+ * pointer are in registers. The return address is popped first, and pushed again behind the locals.
  */
 static __always_inline enum unwind_error java_read_entry(struct walk_state *state,
 							 struct java_walk *walk, __u64 code)
@@ -20,7 +20,7 @@ static __always_inline enum unwind_error java_read_entry(struct walk_state *stat
 	enum unwind_error error = UNWIND_OK;
 
 	if (sender_sp == state->sp) {
-		/* Popped, and nothing is pushed yet: the stack is the caller's. */
+		/* The return address was popped, and nothing is pushed yet: the stack is the caller's. */
 		caller->pc = state->registers[JAVA_RETURN_REGISTER];
 		caller->fp = state->fp;
 		caller->fp_known = state->fp_known;
@@ -41,8 +41,8 @@ static __always_inline enum unwind_error java_read_entry(struct walk_state *stat
 }
 
 /*
- * Behind the frame: its caller's stack pointer and its return address are in registers at last, the latter in
- * the one with the number @popped.
+ * Reads the caller after the frame was popped: in the end its caller's stack pointer and its return address are
+ * in registers, the latter in register @popped.
  */
 static __always_inline enum unwind_error java_read_left(struct walk_state *state,
 							struct java_walk *walk,
@@ -63,7 +63,7 @@ static __always_inline enum unwind_error java_read_left(struct walk_state *state
 	return UNWIND_OK;
 }
 
-/** Where a leaf is about to jump to: movabs r10, ADDRESS; jmp r10. 0: it is not. */
+/** Returns the target of a leaf at movabs r10, ADDRESS; jmp r10. 0 for other instructions. */
 static __always_inline __u64 java_jump_target(const struct walk_state *state)
 {
 	__u64 code = 0, more = 0;
@@ -79,8 +79,8 @@ static __always_inline __u64 java_jump_target(const struct walk_state *state)
 }
 
 /**
- * Fills walk->caller if a leaf in the interpreter has no frame; *@place says if it is JAVA_AT_ENTRY or
- * JAVA_AT_RETURN, or JAVA_IN_FRAME.
+ * Fills walk->caller if a leaf in the interpreter has no frame. Sets *@place to JAVA_AT_ENTRY, JAVA_AT_RETURN or
+ * JAVA_IN_FRAME.
  */
 static __always_inline enum unwind_error
 java_read_outside(struct walk_state *state, struct java_walk *walk, enum java_place *place)
@@ -102,7 +102,7 @@ java_read_outside(struct walk_state *state, struct java_walk *walk, enum java_pl
 	}
 	if (java_is_in_frame(code))
 		return UNWIND_OK;
-	/* No bytecode lies on the stack: so it is the entry, where the register is the stack pointer. */
+	/* A bytecode address is never on the stack: then this is the entry, where the register has the caller's sp. */
 	sender_sp = state->registers[JAVA_SENDER_SP_REGISTER];
 	if (sender_sp < state->sp || sender_sp - state->sp >= JAVA_FRAME_MAX_BYTES)
 		return UNWIND_OK;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * Where an interrupted instruction of HotSpot's code on arm64 stands: in its frame, or where that is not made
- * yet or not there any more, told by the instructions there. Until the frame has them, and again behind it,
- * the return address and the frame pointer are in their registers. Source:
+ * Position of a leaf in HotSpot's code on arm64, recognised by the instructions around it: in its frame, before
+ * the frame is made, or after it was popped. Before and after, the return address and the frame pointer are in
+ * their registers. Source:
  * cpu/aarch64/{macroAssembler_aarch64,aarch64.ad,c1_MacroAssembler_aarch64,sharedRuntime_aarch64}.* of
  * OpenJDK 8 to 27.
  */
@@ -12,36 +12,36 @@
 #include "ebpf/java/java_instructions_arm64.bpf.h"
 
 enum {
-	/* DWARF numbers, of which many do not exist: */
+	/* DWARF numbers. */
 	JAVA_METHOD_REGISTER = 12,
 	JAVA_BCP_REGISTER = 22,
-	/* where calls leave the return address; */
+	/* The register in which calls leave the return address. */
 	JAVA_RETURN_REGISTER = LINK_REGISTER,
-	/* where an exception was thrown. */
+	/* The register with the address at which an exception was thrown. */
 	JAVA_EXCEPTION_REGISTER = 3,
 	/* The caller's stack pointer at the entry of adapters and of the interpreter: up to 17, and later. */
 	JAVA_SENDER_SP_REGISTER_OF_8 = 13,
 	JAVA_SENDER_SP_REGISTER = 19,
 	JAVA_THREAD_REGISTER = 28,
-	/* That adapters put onto the stack. */
+	/* Limit of the arguments that adapters push. */
 	JAVA_ADAPTER_MAX_BYTES = 8192,
-	/* The longest beginning has 30 instructions: those of a barrier. */
+	/* The longest prologue has 30 instructions: that with a barrier. */
 	JAVA_PROLOGUE_WINDOWS = 2,
-	/* Two instructions store an argument at most. */
+	/* At most two instructions store an argument. */
 	JAVA_ADAPTER_WINDOWS = 2,
-	/* Of what is read around an instruction: which one it is. */
+	/* Index of the leaf's instruction in the window that is read around it. */
 	JAVA_HERE = 4,
 	/* Behind a method's frame up to its return there are five instructions at most. */
 	JAVA_END_INSTRUCTIONS = 8,
 	/* The interpreter's frame overlaps its caller's, which may have moved its stack pointer further down. */
 	JAVA_SENDER_SP_BELOW_BYTES = JAVA_FRAME_MAX_BYTES,
-	/* The frame pointer is set behind it. */
+	/* The frame pointer is set after the Method was pushed. */
 	JAVA_METHOD_IS_PUSHED_LATE = 0,
 };
 
 /*
- * True if from instruction @first of what was read on a method returns, and takes nothing from the stack. The
- * jump behind str x8, [x28, #n] is a poll's, and another path goes on.
+ * True if a method returns behind instruction @first of the window, and pops nothing before. The jump behind
+ * str x8, [x28, #n] is a poll's, and another path continues.
  */
 VERIFIED_ONCE bool java_is_at_end(const struct java_walk *walk, int first)
 {
@@ -64,7 +64,7 @@ VERIFIED_ONCE bool java_is_at_end(const struct java_walk *walk, int first)
 }
 
 /*
- * True where a method's poll at its return goes on if the thread is to stop, behind all of its code:
+ * True in the slow path of a method's poll at its return, which is behind all of its code:
  * adr x8, PLACE; str x8, [x28, #n]; b, or a longer jump by x8.
  */
 VERIFIED_ONCE bool java_is_behind_poll(const struct java_walk *walk)
@@ -87,8 +87,8 @@ VERIFIED_ONCE bool java_is_behind_poll(const struct java_walk *walk)
 }
 
 /*
- * True where the frame has been taken away, by two instructions, since when nothing has gone elsewhere; and
- * where a native method jumps to what throws, behind cbnz x8; ret.
+ * True if two instructions just before have popped the frame, without a jump since; and where a native method
+ * jumps to the code that throws, behind cbnz x8; ret.
  */
 VERIFIED_ONCE bool java_is_behind_frame(const struct java_walk *walk)
 {
@@ -116,8 +116,8 @@ VERIFIED_ONCE bool java_is_behind_frame(const struct java_walk *walk)
 }
 
 /*
- * What of the frame is made by what was read from @start on: 1 if its size is, 2 if only the pair is
- * pushed, @made if neither. Of a short beginning the blob's header is read as well, and not looked at.
+ * Returns which part of the frame the instructions from @start on make: 1 if its size is set, 2 if only the pair is
+ * pushed, @made if neither. With a short prologue the window includes the blob's header, which is ignored.
  */
 VERIFIED_ONCE __u64 java_made_by(const struct java_walk *walk, __u64 start, __u64 made)
 {
@@ -135,7 +135,7 @@ VERIFIED_ONCE __u64 java_made_by(const struct java_walk *walk, __u64 start, __u6
 	return made;
 }
 
-/* Before frame_complete: what of the frame has been made in front of @pc, where @code stands. */
+/* Position before frame_complete: by the part of the frame that has been made before @pc, whose instruction is @code. */
 static __always_inline enum java_place java_prologue_place(struct java_walk *walk, __u64 pc,
 							   __u32 code)
 {
@@ -155,7 +155,7 @@ static __always_inline enum java_place java_prologue_place(struct java_walk *wal
 	return java_stores_pair(code) ? JAVA_FP_NOT_SAVED : JAVA_IN_FRAME;
 }
 
-/** Where the instruction at @pc of the compiled method that was found last stands. */
+/** Returns the position of the leaf at @pc in the compiled method that was found last. */
 static __always_inline enum java_place java_leaf_place(struct java_walk *walk, __u64 pc)
 {
 	__u32 code, before, next;
@@ -186,7 +186,7 @@ static __always_inline bool java_takes_last_sp(__u64 code)
 	return ((__u32)code & 0xffbfffe0) == 0xf81f03a0;
 }
 
-/** What a stub's first and last instructions tell. */
+/** Returns the position of a leaf in a stub, if @code is one of the stub's first or last instructions. */
 static __always_inline enum java_place java_stub_place(__u64 code)
 {
 	switch ((__u32)code) {
@@ -202,8 +202,8 @@ static __always_inline enum java_place java_stub_place(__u64 code)
 }
 
 /*
- * What is popped by the instructions that were read, in bytes, up to a jump back into the method; 0: no jump
- * comes.
+ * Returns the number of bytes that the instructions in the window pop, up to a jump back into the method; 0: there
+ * is no jump.
  */
 VERIFIED_ONCE __u64 java_popped_bytes(const struct java_walk *walk)
 {
@@ -230,8 +230,8 @@ VERIFIED_ONCE __u64 java_popped_bytes(const struct java_walk *walk)
 }
 
 /**
- * The stack pointer that a method will go back to, if it has saved registers below its frame, or 0: what is
- * popped behind the call, or add sp, sp, #16, right behind calls of C.
+ * Returns the stack pointer that a method will restore, if it has saved registers below its frame, or 0. It is found
+ * by the pops behind the call, or by add sp, sp, #16 just behind calls of C.
  */
 static __always_inline __u64 java_saved_sp(struct walk_state *state, struct java_walk *walk)
 {
@@ -252,7 +252,7 @@ static __always_inline bool java_has_popped(__u64 code)
 	return true;
 }
 
-/* The number of the register that one of the instructions that were read puts the stack pointer into, or 0. */
+/* Returns the number of the register to which one of the instructions in the window copies the stack pointer, or 0. */
 VERIFIED_ONCE __u64 java_copied_sp(const struct java_walk *walk)
 {
 	__u64 number = 0;
@@ -271,8 +271,8 @@ VERIFIED_ONCE __u64 java_copied_sp(const struct java_walk *walk)
 }
 
 /**
- * What the caller of an adapter has as its stack pointer, if that has been put into its register: mov x19, sp
- * or mov x13, sp in front of what makes room for arguments. 0: it has not.
+ * Returns the stack pointer of an adapter's caller, if that has been copied to its register: mov x19, sp or
+ * mov x13, sp before the code that makes room for arguments. 0: it has not.
  */
 static __always_inline __u64 java_sender_sp(const struct walk_state *state, struct java_walk *walk)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * Where an interrupted instruction of HotSpot's code stands: in its frame, or where that is not made yet
- * or not there any more, told by the instructions there. x86-64. Source:
+ * Position of a leaf in HotSpot's code on x86-64, recognised by the instructions around it: in its frame, before
+ * the frame is made, or after it was popped. Source:
  * cpu/x86/{macroAssembler_x86,x86_64.ad,c1_MacroAssembler_x86,c1_LIRAssembler_x86,
  * c2_CodeStubs_x86,interp_masm_x86}.* of OpenJDK 8 to 27.
  */
@@ -11,7 +11,7 @@
 #include "ebpf/java/java_frame.bpf.h"
 
 enum {
-	/* DWARF numbers; the same for what they are at different places. */
+	/* DWARF numbers; a register may have several roles, in different code. */
 	JAVA_RETURN_REGISTER = 0,
 	JAVA_EXCEPTION_REGISTER = 1,
 	JAVA_METHOD_REGISTER = 3,
@@ -20,29 +20,29 @@ enum {
 	JAVA_BCP_REGISTER = 13,
 	JAVA_SENDER_SP_REGISTER = 13,
 	JAVA_THREAD_REGISTER = 15,
-	/* Of what pusha() saves. */
+	/* Offset of r13 in the registers that pusha() saves. */
 	JAVA_SAVED_R13_BYTES = 16,
 	/* mov [r15 + d32], 0 */
 	JAVA_MOV_0_BYTES = 11,
 	/* pop rax */
 	JAVA_POP_RETURN = 0x58,
-	/* That adapters put onto the stack. */
+	/* Limit of the arguments that adapters push. */
 	JAVA_ADAPTER_MAX_BYTES = 8192,
-	/* What is looked at of a function's beginning. */
+	/* Size of the part of a function's prologue that is read. */
 	JAVA_PROLOGUE_BYTES = 64,
-	/* What is looked at on both sides of an instruction of string_indexof(), which has about 400 bytes. */
+	/* Size of the code that is read on each side of an instruction of string_indexof(), which has about 400 bytes. */
 	JAVA_SEARCH_BYTES = 128,
-	/* What is saved around a call out of a method's code: all registers, those of vectors as well. */
+	/* Limit of the registers saved around a call out of a method's code, vector registers included. */
 	JAVA_SAVED_MAX_BYTES = 4096,
-	/* How far the stack pointer may be that is kept: two strings of 16 bytes, four words, one lost. */
+	/* Limit of the distance to the saved stack pointer: two strings of 16 bytes, four words, and one for alignment. */
 	JAVA_SAVED_SP_MAX_BYTES = 72,
 	/* A method handle's linkTo...() has popped its last argument since the caller's was kept. */
 	JAVA_SENDER_SP_BELOW_BYTES = 8,
-	/* At the beginning of an interpreter's frame it is in a register still. */
+	/* At the beginning of an interpreter's frame the Method is still in a register. */
 	JAVA_METHOD_IS_PUSHED_LATE = 1,
 };
 
-/* True if the bytes at the lower end of @code are the @count lowest ones of @bytes. */
+/* True if the @count lowest bytes of @code and @bytes are equal. */
 static __always_inline bool java_begins_with(__u64 code, __u64 bytes, __u32 count)
 {
 	return count >= 8 ? code == bytes : ((code ^ bytes) & ((1ULL << 8 * count) - 1)) == 0;
@@ -56,8 +56,8 @@ static __always_inline bool java_is_behind_push_fp(__u64 code)
 
 /*
  * pop r13; mov rsp, rbx; jmp r13, and from 21 on in front of that: cmp rsp, [r15 + d32]; jb +11;
- * mov [r15 + d32], 0; and from 25 on in front of the pop: mov byte [r15 + d32], 0, for JFR. These stand
- * elsewhere as well: *@ahead is how far away the pop or the jump has to be, 0 if it has been seen.
+ * mov [r15 + d32], 0; and from 25 on in front of the pop: mov byte [r15 + d32], 0, for JFR. Other code has these
+ * instructions as well: *@ahead is the offset at which the pop or the jump must be, 0 if it has been seen.
  */
 static __always_inline enum java_place java_return_place(__u64 code, __u32 *ahead)
 {
@@ -86,9 +86,9 @@ static __always_inline enum java_place java_return_place(__u64 code, __u32 *ahea
 }
 
 /*
- * By what stands @ahead, the register that the return address is in, or gets: jmp r13 or its pop; or mov rax, [r15 + d32] behind a
- * method that an exception has left, if more than the last mov is seen, for these two stand elsewhere as well.
- * REGISTER_COUNT_MAX: a frame is there.
+ * Returns the register with the return address, or to which it is popped next, by the code @ahead: jmp r13 or its pop; or
+ * mov rax, [r15 + d32] behind a method that an exception has left, if more than the last mov is seen, since other code has these
+ * two as well. REGISTER_COUNT_MAX: there is a frame.
  */
 static __always_inline __u32 java_popped_register(__u64 code, __u32 ahead)
 {
@@ -103,7 +103,7 @@ static __always_inline __u32 java_popped_register(__u64 code, __u32 ahead)
 }
 
 /*
- * Where the interpreter is come back to, and what it keeps is in its frame only: mov of 64 bits from or to
+ * True where a call has returned to the interpreter, and all its data is in its frame: mov of 64 bits from or to
  * [rbp + d8], or lea rsp, [rbp + rcx * 8 + d8].
  */
 static __always_inline bool java_is_in_frame(__u64 code)
@@ -113,7 +113,7 @@ static __always_inline bool java_is_in_frame(__u64 code)
 	return (is_mov && (code & 0xc70000) == 0x450000) || java_begins_with(code, 0xcd648d48, 4);
 }
 
-/* mov of 64 bits, of what stands at [rbp - 16] or to there: the stack pointer of a method that calls another. */
+/* mov of 64 bits from or to [rbp - 16], which has the stack pointer of a method that calls another. */
 static __always_inline bool java_takes_last_sp(__u64 code)
 {
 	return (code & 0xffc7ff00) == 0xf0458b00 || (code & 0xffc7ff00) == 0xf045c700;
@@ -135,7 +135,7 @@ static __always_inline enum java_place java_stub_place(__u64 code)
 	return java_is_behind_push_fp(code) ? JAVA_AT_SAVED_FP : JAVA_IN_FRAME;
 }
 
-/* The eight bytes from byte @place of @words on, of which there are @count words. */
+/* Returns the eight bytes from byte @place of the @count words on. */
 static __always_inline __u64 java_bytes_at(const __u64 *words, int count, int place)
 {
 	__u64 bytes = words[place / 8] >> 8 * (place % 8);
@@ -146,8 +146,8 @@ static __always_inline __u64 java_bytes_at(const __u64 *words, int count, int pl
 }
 
 /*
- * The highest bit is clear if the lowest @count bytes, less than 8, of @code and @bytes are the same: an
- * answer without a branch, to be gathered by `&` in a loop.
+ * The highest bit is clear if the lowest @count bytes, less than 8, of @code and @bytes are equal. Results without
+ * a branch, which loops combine with `&`.
  */
 static __always_inline __u64 java_differs(__u64 code, __u64 bytes, __u32 count)
 {
@@ -157,8 +157,8 @@ static __always_inline __u64 java_differs(__u64 code, __u64 bytes, __u32 count)
 }
 
 /*
- * True where a method asks whether the thread is to stop, just in front of its return, or goes there from
- * behind it. @more: the eight bytes behind those of @code. Without branches, as loops are.
+ * True at a method's poll for a safepoint just before its return, or in the poll's slow path behind the method.
+ * @more: the eight bytes behind those of @code. It has no branches, as the loops.
  */
 static __always_inline bool java_is_return_poll(__u64 code, __u64 more)
 {
@@ -174,7 +174,7 @@ static __always_inline bool java_is_return_poll(__u64 code, __u64 more)
 	/* cmp [r15 + d8], 0; jne; ret: a native method's, which asks for an exception */
 	differs &= java_differs(code, 0x7f8349, 3) | java_differs(code >> 40, 0x850f, 2) |
 		   java_differs(more >> 24, 0xc3, 1);
-	/* The same with a 0 of 32 bits. */
+	/* This poll with a 0 of 32 bits. */
 	differs &= java_differs(code, 0x7f8149, 3) | java_differs(more, 0x850f, 2) |
 		   java_differs(more >> 48, 0xc3, 1);
 	barrier_var(differs);
@@ -215,13 +215,13 @@ static __always_inline __u64 java_lacks_search(__u64 start)
 	return differs;
 }
 
-/* True near @pc: C2's string_indexof() is made of them. */
+/* True if one is near @pc, so that @pc is in C2's string_indexof(), which consists of them. */
 static __always_inline bool java_is_in_search(__u64 pc)
 {
 	return !((java_lacks_search(pc - JAVA_SEARCH_BYTES + 4) & java_lacks_search(pc)) >> 63);
 }
 
-/* The first of `add`, `sub` and `and rsp` of 8 or 32 bits in JAVA_SEARCH_BYTES from @start on, or 0. */
+/* Returns the first `add`, `sub` or `and rsp` of 8 or 32 bits in JAVA_SEARCH_BYTES from @start on, or 0. */
 static __always_inline __u64 java_first_of_sp(__u64 start)
 {
 	enum { COUNT = JAVA_SEARCH_BYTES / 8 };
@@ -240,7 +240,7 @@ static __always_inline __u64 java_first_of_sp(__u64 start)
 	return found;
 }
 
-/* True where pow() has pushed a control word, at @pc: fldcw [rsp], or pop rax before another of x87. */
+/* True if pow() has pushed a control word at @pc: fldcw [rsp], or pop rax before another x87 instruction. */
 static __always_inline bool java_has_pushed_control(__u64 pc)
 {
 	__u64 code = 0;
@@ -250,30 +250,29 @@ static __always_inline bool java_has_pushed_control(__u64 pc)
 }
 
 /*
- * How far below its frame a method's stack pointer is at @pc in pow() or exp() of JDK 8, which are made of
- * instructions of x87. C2 has one to three words on the stack, C1 one less; which of them it is tells the
- * stack pointer, since frames are multiples of 16 bytes. @code is the next `add` or `sub rsp, 8`, and what
- * stands behind it.
+ * Returns the distance of a method's stack pointer below its frame at @pc in pow() or exp() of JDK 8, which consist
+ * of x87 instructions. C2 has one to three words on the stack, C1 one less. The stack pointer shows the compiler,
+ * since frames are multiples of 16 bytes. @code is the next `add` or `sub rsp, 8`, and the bytes behind it.
  */
 static __always_inline __u64 java_x87_bytes(__u64 sp, __u64 pc, __u64 code)
 {
 	bool is_odd = sp & 8, is_add = (code >> 16 & 0xff) == 0xc4;
 
-	/* Before fld st(0) it makes room for what fistp leaves. */
+	/* Before fld st(0) it makes room for the result of fistp. */
 	if (!is_add && !java_begins_with(code >> 32, 0xc0d9, 2))
 		return 0;
 	if (!is_odd)
 		return 16;
-	/* Which it takes away before fldcw [rsp]. */
+	/* It pops that result before fldcw [rsp]. */
 	if (is_add ? java_begins_with(code >> 32, 0x242cd9, 3) : java_has_pushed_control(pc))
 		return 24;
 	return 8;
 }
 
 /*
- * How far below its frame a method's stack pointer is at a call behind which is @pc: where barriers of
- * garbage collectors call the JVM they save all registers there, and behind the call comes the end of that,
- * where elsewhere the frame's own end comes, or the beginning of another one.
+ * Returns the distance of a method's stack pointer below its frame at a call that returns to @pc. Where barriers of
+ * garbage collectors call the JVM, they save all registers there, and restore them behind the call. Behind other calls
+ * the frame's own end follows, or the beginning of another frame.
  */
 static __always_inline __u64 java_saved_bytes(__u64 sp, __u64 pc)
 {
@@ -293,7 +292,7 @@ static __always_inline __u64 java_saved_bytes(__u64 sp, __u64 pc)
 	return bytes <= JAVA_SAVED_MAX_BYTES ? bytes : 0;
 }
 
-/* True behind the end of a frame, by add rsp of 8 or 32 bits and pop rbp: C2 jumps on to where it throws. */
+/* True just behind the end of a frame, add rsp of 8 or 32 bits and pop rbp: C2 then jumps to the code that throws. */
 static __always_inline bool java_is_behind_frame(__u64 pc)
 {
 	__u64 before = 0;
@@ -310,8 +309,8 @@ static __always_inline bool java_is_sub_sp(__u64 code)
 }
 
 /*
- * Before frame_complete: whether the frame has been made by what stands before @pc. Of a short beginning
- * the blob's header is read as well, and not looked at.
+ * Position before frame_complete: whether the instructions before @pc have made the frame. With a short prologue
+ * the blob's header is read as well, and ignored.
  */
 static __always_inline enum java_place java_place_behind(const struct java_walk *walk, __u64 pc)
 {
@@ -353,7 +352,7 @@ static __always_inline enum java_place java_prologue_place(const struct java_wal
 	return java_place_behind(walk, pc);
 }
 
-/** Where the instruction at @pc of the compiled method that was found last stands. */
+/** Returns the position of the leaf at @pc in the compiled method that was found last. */
 static __always_inline enum java_place java_leaf_place(const struct java_walk *walk, __u64 pc)
 {
 	__u64 code = 0, more = 0;
@@ -379,7 +378,7 @@ static __always_inline enum java_place java_leaf_place(const struct java_walk *w
 	return JAVA_IN_FRAME;
 }
 
-/* What C1 has pushed for a stub, which it pops behind the call, at @pc: two words at most. */
+/* Size of the words that C1 has pushed for a stub, and pops behind the call, at @pc: two words at most. */
 static __always_inline __u64 java_pushed_bytes(__u64 pc)
 {
 	__u64 code = 0, bytes = 0;
@@ -398,9 +397,9 @@ static __always_inline __u64 java_pushed_bytes(__u64 pc)
 }
 
 /**
- * The stack pointer that a method will go back to, if it has saved registers below its frame, or 0. C2's
- * string_indexof() may put strings onto the stack, and keeps it lowest of all, while it runs itself. Where
- * the frame would have the frame pointer, a place on the stack is none.
+ * Returns the stack pointer that a method will restore, if it has saved registers below its frame, or 0. C2's
+ * string_indexof() may copy strings to the stack, and then saves the stack pointer below them. That is checked only
+ * for a leaf, and only in frames in which the word at sp is not the saved frame pointer.
  */
 static __always_inline __u64 java_saved_sp(struct walk_state *state, const struct java_walk *walk)
 {
@@ -424,7 +423,7 @@ static __always_inline bool java_has_popped(__u64 code)
 	return (code & 0xff) != JAVA_POP_RETURN;
 }
 
-/** What the caller of an adapter has as its stack pointer, if that has been put into its register. */
+/** Returns the stack pointer of an adapter's caller, if that has been copied to its register. */
 static __always_inline __u64 java_sender_sp(const struct walk_state *state,
 					    const struct java_walk *walk)
 {
@@ -433,8 +432,8 @@ static __always_inline __u64 java_sender_sp(const struct walk_state *state,
 }
 
 /*
- * Around the one call of an adapter, of what mends the call that led to it,
- * SharedRuntime::fixup_callers_callsite(): fxsave [rsp], vzeroupper, fxrstor [rsp], add rsp, d32.
+ * True around an adapter's only call, that of SharedRuntime::fixup_callers_callsite(), which patches the call that led
+ * to the adapter: fxsave [rsp], vzeroupper, fxrstor [rsp], add rsp, d32.
  */
 static __always_inline bool java_is_in_fixup(__u64 code)
 {
@@ -443,8 +442,8 @@ static __always_inline bool java_is_in_fixup(__u64 code)
 }
 
 /*
- * Behind that call, for which all registers are saved: the caller's stack pointer, which one of them has,
- * or 0. They are given back by vzeroupper, fxrstor [rsp], add rsp, d32.
+ * Returns the caller's stack pointer behind that call, or 0. It is one of the registers saved around the call, which
+ * are restored by vzeroupper, fxrstor [rsp], add rsp, d32.
  */
 static __always_inline __u64 java_fixup_sender_sp(const struct walk_state *state)
 {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * What differs in HotSpot's code between x86-64 and arm64: what instructions tell of where the stack is.
- * Each architecture has the same functions: java_leaf_place(), java_saved_sp() of methods,
- * java_stub_place(), java_sender_sp(), java_is_in_fixup(), java_fixup_sender_sp() of stubs, java_read_outside(),
- * java_takes_last_sp() of the interpreter, java_jump_target() of what leads there.
+ * The differences in HotSpot's code between x86-64 and arm64: the instructions that show the state of the stack. Each
+ * architecture has the same functions. Methods: java_leaf_place(), java_saved_sp(). Stubs: java_stub_place(),
+ * java_sender_sp(), java_is_in_fixup(), java_fixup_sender_sp(). The interpreter: java_read_outside(),
+ * java_takes_last_sp(). Code that jumps there: java_jump_target().
  */
 #ifndef EBPF_JAVA_MACHINE_BPF_H
 #define EBPF_JAVA_MACHINE_BPF_H

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * java_step(): from one frame in HotSpot's code cache to its caller: of compiled methods, of the
- * interpreter, of stubs, and of call_stub, by which native code has called Java. They hang together by
- * stack pointer and frame pointer alone, so nothing of the thread has to be known. Source:
+ * java_step(): steps from one frame in HotSpot's code cache to its caller. The frames are those of compiled
+ * methods, of the interpreter, of stubs, and of call_stub, through which native code calls Java. They are
+ * linked only by stack pointer and frame pointer, so no data of the thread is needed. Source:
  * cpu/x86/{frame_x86,stubGenerator_x86_64,templateInterpreterGenerator_x86,macroAssembler_x86}.* and the
- * same of cpu/aarch64 of OpenJDK 8 to 27. Frames of both have the same slots; what instructions tell is
- * java_machine.bpf.h's.
+ * same of cpu/aarch64 of OpenJDK 8 to 27. Frames of both have the same slots; java_machine.bpf.h has the
+ * differences in instructions.
  *
  * Nothing of the process is trusted: each step goes up the stack, to an address in the code cache, or
  * through call_stub, or ends the walk.
@@ -20,21 +20,21 @@
 enum {
 	JAVA_STEPS_MAX = USER_FRAMES_MAX,
 	/*
-	 * In words from the interpreter's frame pointer down: the caller's stack pointer, the own one while it
-	 * calls Java, the Method.
+	 * Slots of the interpreter's frame, in words below its frame pointer: the caller's stack pointer, its own
+	 * stack pointer while it calls Java, the Method.
 	 */
 	JAVA_SENDER_SP_SLOT = 1,
 	JAVA_LAST_SP_SLOT = 2,
 	JAVA_METHOD_SLOT = 3,
-	/* The same of call_stub: rbx. */
+	/* Slot of rbx in call_stub's frame. */
 	JAVA_CALL_STUB_RBX_SLOT = 7,
-	/* Words that compiled code may have pushed onto its frame. */
+	/* Limit of the words that compiled code may have pushed below its frame. */
 	JAVA_EXTRA_WORDS_MAX = 5,
 };
 
 /*
- * True if the caller's stack is above this frame's, or a leaf's on arm64, which need not have any, or by a row that
- * knows what lies below it: the end of frames that were brought back to the stack.
+ * True if the caller's stack is above this frame's. It may be equal for a leaf on arm64, which may have no stack, and for
+ * a leaf by a row: at the end of frames that were copied back to the stack.
  */
 static __always_inline bool java_is_progress(const struct walk_state *state,
 					     const struct java_caller *caller)
@@ -44,7 +44,7 @@ static __always_inline bool java_is_progress(const struct walk_state *state,
 	return caller->sp > state->sp && caller->sp - state->sp <= JAVA_FRAME_MAX_BYTES;
 }
 
-/* To walk->caller: up the stack, and out of Java's code only where that is called, or rows say so. */
+/* Goes to walk->caller: up the stack, and out of Java's code only from frames that native code calls, or by rows. */
 static __always_inline enum unwind_error java_go_on(struct walk_state *state,
 						    const struct java_walk *walk)
 {
@@ -81,8 +81,8 @@ static __always_inline enum unwind_error java_leave_call_stub(struct walk_state 
 }
 
 /*
- * walk->position: where the frame is at. In one that was given up the JVM has put that away, and state->pc is a
- * handler behind all that calls.
+ * Sets walk->position to the frame's position. For a deoptimized frame the JVM has saved the original pc, and
+ * state->pc is a handler, which is behind all code that calls.
  */
 static __always_inline void java_find_position(struct walk_state *state, struct java_walk *walk)
 {
@@ -107,7 +107,7 @@ static __always_inline enum unwind_error java_push_compiled(struct walk_state *s
 			  (__u64)(JAVA_COMPILED | walk->position) << 32 | walk->fingerprint);
 }
 
-/* Of @const_method: the two words of the fingerprint, the second with the size of its bytecode. */
+/* Reads the two words of @const_method for the fingerprint; the second has the size of its bytecode. */
 static __always_inline enum unwind_error
 java_read_const_method(struct java_walk *walk, __u64 const_method, __u64 *constants, __u64 *sizes)
 {
@@ -128,8 +128,8 @@ java_read_const_method(struct java_walk *walk, __u64 const_method, __u64 *consta
 }
 
 /*
- * The class of a ConstantPool, and how often that was redefined before it was made, in one read; both 0: not
- * known.
+ * Reads the class of a ConstantPool, and how often that had been redefined when it was made, in one read; both 0:
+ * not known.
  */
 static __always_inline void java_read_class(struct java_walk *walk, __u64 constants, __u64 *holder,
 					    __u32 *version)
@@ -146,7 +146,7 @@ static __always_inline void java_read_class(struct java_walk *walk, __u64 consta
 	*version = java_head_field(walk, place, 4);
 }
 
-/* The bytecode's place, which @bcp or else @saved_bcp is the address of; 0: the first. */
+/* Returns the index of the bytecode at @bcp, or else at @saved_bcp; if both are 0, that of the first. */
 static __always_inline __u64 java_bci(const struct java_walk *walk, __u64 const_method, __u64 sizes,
 				      __u64 bcp, __u64 saved_bcp)
 {
@@ -160,8 +160,8 @@ static __always_inline __u64 java_bci(const struct java_walk *walk, __u64 const_
 }
 
 /*
- * Adds the frame of the interpreter's @method; @bcp is where it is read, or @saved_bcp where it was.
- * UNWIND_NO_INFO if it is no Method.
+ * Adds the frame of the interpreter's @method. @bcp is the address of the bytecode, @saved_bcp that in the frame's
+ * slot. UNWIND_NO_INFO if @method is no Method.
  */
 static __always_inline enum unwind_error java_push_interpreted(struct walk_state *state,
 							       struct java_walk *walk, __u64 method,
@@ -172,7 +172,7 @@ static __always_inline enum unwind_error java_push_interpreted(struct walk_state
 	__u64 holder = 0;
 	__u32 version = 0;
 
-	/* As long as its bytecode is executed it is there, and the Method's. */
+	/* A ConstMethod whose bytecode is executed still exists, and belongs to the Method. */
 	if (java_is_kept(walk, kept, method) &&
 	    (kept->number == walk->method_number ||
 	     !java_read_const_method(walk, const_method, &constants, &sizes)))
@@ -199,10 +199,10 @@ static __always_inline enum unwind_error java_push_interpreted(struct walk_state
 }
 
 /*
- * True for a frame that deoptimization has made and not filled yet, of which only the caller is known: what it
- * will go on at takes its stack pointer from a place that it has nothing in. Whatever else returns to such
- * instructions has called Java, and has its stack pointer there. What lies where the Method will be is what an
- * earlier frame has left. A frame whose callee begins is none of these: it may be about to fill that place.
+ * True for a frame that deoptimization has made and not filled yet, of which only the caller is known. It will resume
+ * at an instruction that loads its stack pointer from a slot, and the slot is empty. Any other frame at such an
+ * instruction has called Java, and has its stack pointer in the slot. The Method's slot is stale. A frame whose callee
+ * has just begun is not unfilled: it may not have set the slot yet.
  */
 static __always_inline bool java_is_unfilled(struct walk_state *state, const struct java_walk *walk)
 {
@@ -214,7 +214,7 @@ static __always_inline bool java_is_unfilled(struct walk_state *state, const str
 	return !read_word(state->pc, &code) && java_takes_last_sp(code);
 }
 
-/* A frame of the interpreter that has been set up. */
+/* Steps out of a complete frame of the interpreter. */
 static __always_inline enum unwind_error java_leave_interpreted(struct walk_state *state,
 								struct java_walk *walk)
 {
@@ -223,7 +223,7 @@ static __always_inline enum unwind_error java_leave_interpreted(struct walk_stat
 	__u64 bcp_place = state->fp - 8 * walk->process.bcp_slot;
 	enum unwind_error error;
 
-	/* First what lies lowest: the window goes up from it. What java_read_frame() refuses is not used. */
+	/* First the lowest word: the window extends upwards from it. If java_read_frame() fails, it is not used. */
 	if (window_read_up(&state->stack, bcp_place, &saved_bcp))
 		return UNWIND_STACK_UNREADABLE;
 	error = java_read_frame(state, caller);
@@ -232,7 +232,7 @@ static __always_inline enum unwind_error java_leave_interpreted(struct walk_stat
 	if (window_read_up(&state->stack, state->fp - 8 * JAVA_METHOD_SLOT, &method) ||
 	    window_read_up(&state->stack, state->fp - 8 * JAVA_SENDER_SP_SLOT, &sender_sp))
 		return UNWIND_STACK_UNREADABLE;
-	/* While it executes, the slot is an older one; what is not pushed yet is in registers. */
+	/* In a leaf the slot has an older bytecode; values that are not pushed yet are in registers. */
 	if (java_is_leaf(state)) {
 		bcp = state->registers[JAVA_BCP_REGISTER];
 		if (JAVA_METHOD_IS_PUSHED_LATE && state->fp - 8 * JAVA_METHOD_SLOT < state->sp)
@@ -276,13 +276,13 @@ static __always_inline enum unwind_error java_step_interpreter(struct walk_state
 }
 
 /*
- * The same if it may have pushed words onto the frame. What earlier calls have left on the stack looks like
- * a return address as well, so what is known goes first.
+ * As java_read_compiled(), for code that may have pushed words below its frame. Stale words of earlier calls look like
+ * return addresses as well, so a known stack pointer is tried first.
  */
 static __always_inline enum unwind_error
 java_read_checked(struct walk_state *state, struct java_walk *walk, struct java_caller *caller)
 {
-	/* Frames are multiples of 16 bytes: whether the number is odd is known. */
+	/* Frames are multiples of 16 bytes, so it is known whether the number of words is odd. */
 	__u64 first = state->sp % 16, saved_sp = java_saved_sp(state, walk);
 
 	if (state->sp % 8)
@@ -351,7 +351,7 @@ static __always_inline enum unwind_error java_add_frame(struct walk_state *state
 		return java_leave_call_stub(state, walk);
 	if (java_is_interpreter(walk, state->pc))
 		return java_step_interpreter(state, walk);
-	/* The others keep their frame by the stack pointer. */
+	/* All other frames are addressed by the stack pointer. */
 	if (!FRAME_POINTER_TELLS_SP && !state->sp_known)
 		return UNWIND_NO_INFO;
 	error = java_find_blob(walk, state->pc);
@@ -362,8 +362,8 @@ static __always_inline enum unwind_error java_add_frame(struct walk_state *state
 }
 
 /*
- * Methods of an archive of shared classes are entered by jumps that lie in the archive, up to 12: those have no
- * frame, and the thread is as good as where they go to.
+ * Methods of an archive of shared classes are entered by jumps in the archive, up to 12. A jump has no frame, so the
+ * thread is treated as if it were at the target already.
  */
 static __always_inline void java_follow_jump(struct walk_state *state, const struct java_walk *walk)
 {
@@ -374,8 +374,8 @@ static __always_inline void java_follow_jump(struct walk_state *state, const str
 }
 
 /**
- * From the frame at state->pc to its caller; adds the frame. Where that is no code of Java's, it is the
- * native steps' again.
+ * Adds the frame at state->pc and steps to its caller. If the caller is not in Java's code, a native step comes
+ * next.
  */
 static __always_inline enum unwind_error java_step(struct walk_state *state)
 {
@@ -389,7 +389,7 @@ static __always_inline enum unwind_error java_step(struct walk_state *state)
 			java_follow_jump(state, walk);
 		walk->check = java_is_code(walk, state->pc);
 	}
-	/* Through memory all ways that lead to a place are one to the verifier. */
+	/* By a value in memory all paths to here are one to the verifier. */
 	barrier();
 	if (!walk->check) {
 		decline_code(state);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * java_step_stub(): out of HotSpot's code that is of no method, by the rows that user space has made of its
- * instructions (abi/java.h); where there is none that is believed, by what the code cache says of it, which
- * is a guess. Source: cpu/x86/{stubGenerator_x86_64,sharedRuntime_x86_64,c1_Runtime1_x86}.cpp of OpenJDK 8
+ * java_step_stub(): steps out of HotSpot's code that belongs to no method, by the rows that user space has made
+ * from its instructions (abi/java.h). Where there is no verified row, it uses the data of the code cache, and the
+ * result is a guess. Source: cpu/x86/{stubGenerator_x86_64,sharedRuntime_x86_64,c1_Runtime1_x86}.cpp of OpenJDK 8
  * to 27.
  */
 #ifndef EBPF_JAVA_STUB_BPF_H
@@ -13,13 +13,13 @@
 #include "ebpf/rule_lookup.bpf.h"
 
 enum {
-	/* Up to the return address of enterSpecial(): a ContinuationEntry, and arguments. */
+	/* Limit of the words up to the return address of enterSpecial(): a ContinuationEntry, and arguments. */
 	JAVA_ENTRY_WORDS = 32,
-	/* Arguments that a stub takes off its caller's stack: the last one, of linkTo...(). */
+	/* Limit of the arguments that a stub pops from its caller's stack: the last one, of linkTo...(). */
 	JAVA_POPPED_MAX_BYTES = 8,
 };
 
-/* The return address is at @address: of what @caller has all else is known. */
+/* Reads the return address at @address and sets the stack pointer; the rest of @caller is set already. */
 static __always_inline enum unwind_error java_return_at(__u64 address, struct java_caller *caller)
 {
 	caller->sp = address + 8;
@@ -27,8 +27,8 @@ static __always_inline enum unwind_error java_return_at(__u64 address, struct ja
 }
 
 /*
- * An adapter pops the return address first of all, and has its caller's stack pointer in a register. What
- * then is lowest on the stack is what anybody has left there.
+ * Steps out of an adapter. It pops the return address first, and has its caller's stack pointer in a register. Then
+ * the lowest word on the stack may have any value.
  */
 static __always_inline enum unwind_error java_leave_adapter(struct walk_state *state,
 							    struct java_walk *walk, __u64 code,
@@ -46,7 +46,7 @@ static __always_inline enum unwind_error java_leave_adapter(struct walk_state *s
 	is_popped = walk->check && java_has_popped(code);
 	if (is_popped)
 		caller->pc = popped;
-	/* At the entry for compiled callers the register is theirs; the interpreter has set it. */
+	/* At the entry for compiled callers the register has a value of theirs; only the interpreter has set it. */
 	if (!is_popped && !java_is_interpreter(walk, caller->pc) &&
 	    caller->pc != walk->process.call_stub_return)
 		return UNWIND_OK;
@@ -56,8 +56,8 @@ static __always_inline enum unwind_error java_leave_adapter(struct walk_state *s
 }
 
 /*
- * A leaf whose blob has a frame: walk->check says whether it is there, or may be. Where an exception goes on
- * in its caller, that place is in a register before and after.
+ * Reads the frame of a leaf whose blob has one. Sets walk->check if the frame exists, or may exist. Where an exception
+ * continues in the caller, that address is in a register before and after the frame.
  */
 static __always_inline enum unwind_error
 java_read_stub_frame(struct walk_state *state, struct java_walk *walk, struct java_caller *caller)
@@ -91,8 +91,8 @@ java_read_stub_frame(struct walk_state *state, struct java_walk *walk, struct ja
 }
 
 /*
- * Without a row: stubs without a frame of a known size have been called, or jumped to at the end of another
- * one, or keep a frame by the frame pointer.
+ * Steps out of a stub without a row. A stub without a frame of a known size has been called, or was reached by a jump
+ * at the end of another stub, or has a frame with a frame pointer.
  */
 static __always_inline enum unwind_error
 java_guess_stub(struct walk_state *state, struct java_walk *walk, struct java_caller *caller)
@@ -115,11 +115,11 @@ java_guess_stub(struct walk_state *state, struct java_walk *walk, struct java_ca
 		return java_read_frame(state, caller);
 	if (place == JAVA_AT_CALL)
 		return java_read_return(state, state->sp, caller);
-	/* These keep their frame by the frame pointer. */
+	/* These have a frame with a frame pointer. */
 	if (is_native)
 		return java_read_frame(state, caller);
 	if (walk->frame_bytes && !is_leaf) {
-		/* As the JVM does; but for those that have made the stack anew, which keep it by rbp. */
+		/* As the JVM does, except for stubs that have built the stack again, which address it by rbp. */
 		error = java_try_frame(state, walk, state->sp, caller);
 		if (error || walk->check)
 			return error;
@@ -152,7 +152,7 @@ java_guess_stub(struct walk_state *state, struct java_walk *walk, struct java_ca
 	return walk->check ? UNWIND_OK : java_read_frame(state, caller);
 }
 
-/* Finds the row of the stub at state->pc; UNWIND_NO_INFO: there is none that is believed. */
+/* Finds the row of the stub at state->pc; UNWIND_NO_INFO: there is no verified one. */
 static __always_inline enum unwind_error java_find_row(struct walk_state *state,
 						       struct java_walk *walk)
 {
@@ -170,7 +170,7 @@ static __always_inline enum unwind_error java_find_row(struct walk_state *state,
 		       UNWIND_OK;
 }
 
-/* Where the caller's stack begins, by the row that was found. */
+/* Computes the CFA by the row that was found. */
 static __always_inline enum unwind_error java_row_cfa(struct walk_state *state,
 						      const struct unwind_rule *rule, __u64 *cfa)
 {
@@ -192,7 +192,7 @@ static __always_inline enum unwind_error java_row_cfa(struct walk_state *state,
 	return UNWIND_OK;
 }
 
-/* The return address that is in a register, or in what the JVM has of the thread. */
+/* Reads a return address that is in a register, or in the JVM's thread structure. */
 static __always_inline enum unwind_error java_read_outside_stack(const struct walk_state *state,
 								 const struct unwind_rule *rule,
 								 __u64 *address)
@@ -232,16 +232,16 @@ static __always_inline enum unwind_error java_read_by_row(struct walk_state *sta
 	error = java_read_outside_stack(state, rule, &caller->pc);
 	if (error)
 		return error;
-	/* It has been popped, and an argument maybe, or not pushed yet: the stack is the caller's already. */
+	/* It was popped, maybe with an argument, or is not pushed yet: the stack is the caller's already. */
 	if (state->sp - caller->sp <= JAVA_POPPED_MAX_BYTES)
 		state->sp = caller->sp - 8;
 	return UNWIND_OK;
 }
 
 /*
- * Behind what a virtual thread has on the stack, whose other frames are still in the heap: on to the
- * caller of enterSpecial(), whose frame begins here, or behind arguments. What the frame pointer has may be of
- * another thread's stack. The barrier's own frame says that frames are missing.
+ * Handles the return barrier, at the end of the frames that a virtual thread has on the stack; its other frames are
+ * still in the heap. The walk goes on to the caller of enterSpecial(), whose frame begins here, or behind arguments.
+ * The frame pointer may be that of another thread's stack. The barrier's own frame shows that frames are missing.
  */
 static __always_inline enum unwind_error java_leave_barrier(struct walk_state *state,
 							    struct java_walk *walk)
@@ -251,7 +251,7 @@ static __always_inline enum unwind_error java_leave_barrier(struct walk_state *s
 	return push_frame(state, frame_word(FRAME_JAVA, 0, state->pc), (__u64)JAVA_STUB << 32);
 }
 
-/* The same of the stubs that fetch them, which may be putting them between. */
+/* Handles the stubs that copy such frames to the stack in the same way; they may be copying them at the moment. */
 static __always_inline enum unwind_error java_leave_thaw(struct walk_state *state,
 							 struct java_walk *walk)
 {
@@ -271,7 +271,7 @@ static __always_inline enum unwind_error java_leave_thaw(struct walk_state *stat
 	return UNWIND_OK;
 }
 
-/* One step of that: a word. */
+/* Takes one step of the search for the entry: one word. */
 static __always_inline enum unwind_error java_seek_entry(struct walk_state *state,
 							 struct java_walk *walk)
 {
@@ -299,8 +299,8 @@ java_read_stub(struct walk_state *state, struct java_walk *walk, struct java_cal
 }
 
 /*
- * True at a return barrier. Behind a call, to Deoptimization::unpack_frames(), the same instruction gives a stub
- * its own stack pointer back.
+ * True at a return barrier. Behind a call, that of Deoptimization::unpack_frames(), the same instruction restores a
+ * stub's own stack pointer.
  */
 static __always_inline bool java_is_at_barrier(struct java_walk *walk, __u64 pc)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * V8's code by its address: which object of a code page an address lies in, and what that says of itself. Up to V8 11.3
- * a page has a list of its objects; from 12.4 on there is one std::map for the process, with one for each page.
+ * Looks up V8's code by address: finds the object of a code page that contains an address, and reads it. Up to V8 11.3 a
+ * page has a list of its objects; from 12.4 on there is one std::map for the process, with a std::map for each page.
  * Source: heap/memory-chunk-layout.h, heap/code-object-registry.cc, common/code-memory-access.cc, objects/code.h @ V8
  * 9.4 to 14.6.
  *
- * Lists and maps change while they are read, and may be forged: what is found is code that says that the address is
- * in it, or nothing.
+ * Lists and maps change while they are read, and may be forged: an object whose code does not contain the address is
+ * refused.
  */
 #ifndef EBPF_JAVASCRIPT_CODE_BPF_H
 #define EBPF_JAVASCRIPT_CODE_BPF_H
@@ -19,34 +19,34 @@
 
 enum {
 	JAVASCRIPT_PROCESS_CELLS = sizeof(struct javascript_process) / CELL_BYTES,
-	/* Of a page that has a list; no object is smaller than 32 bytes, so 13 halves are one. */
+	/* A page with a list; no object is smaller than 32 bytes, so 13 halvings of the list leave one. */
 	JAVASCRIPT_PAGE_BYTES = 1 << 18,
 	JAVASCRIPT_LIST_BYTES_MAX = JAVASCRIPT_PAGE_BYTES / 32 * 8,
 	JAVASCRIPT_LIST_HALVES_MAX = 14,
-	/* So much of the end of a page's list may not be sorted; it is read in parts. */
+	/* Limit of the unsorted part at the end of a page's list, which is read in parts. */
 	JAVASCRIPT_APPENDED_MAX = 128,
 	JAVASCRIPT_APPENDED_WORDS = 8,
-	/* A page that has a list: from where to where its objects lie. */
+	/* In a page with a list: start and end of its objects. */
 	JAVASCRIPT_PAGE_AREA = 24,
-	/* An object that is too large for a page has one of its own, of up to so many times that size. */
+	/* An object that is too large for a page has a page of its own, of up to this many times the size. */
 	JAVASCRIPT_LARGE_PAGES_MAX = 8,
-	/* A red-black tree of 2^14 nodes is not deeper. */
+	/* Limit of the depth of a red-black tree of 2^14 nodes. */
 	JAVASCRIPT_MAP_DEPTH_MAX = 28,
-	/* Of a std::map of libstdc++: its root. Of a node: its children, key and value, one behind the other. */
+	/* In a std::map of libstdc++: its root. In a node: its children, key and value, one after the other. */
 	JAVASCRIPT_MAP_ROOT = 16,
 	JAVASCRIPT_NODE_LEFT = 16,
-	/* Instructions of one object. */
+	/* Limit of the instructions of one object. */
 	JAVASCRIPT_CODE_MAX_BYTES = 1 << JAVASCRIPT_CODE_SHIFT,
 };
 
-/** Where an interrupted instruction of code that V8 has made stands (javascript_machine.bpf.h). */
+/** Position of a leaf in code that V8 has generated (javascript_machine.bpf.h). */
 enum javascript_place {
 	JAVASCRIPT_IN_FRAME,
 	/** The stack pointer is at the return address. */
 	JAVASCRIPT_AT_CALL,
-	/** It is at the saved frame pointer, below the return address. */
+	/** The stack pointer is at the saved frame pointer, below the return address. */
 	JAVASCRIPT_AT_SAVED_FP,
-	/** It is at another return address, below that of the caller. */
+	/** The stack pointer is at another return address, below that of the caller. */
 	JAVASCRIPT_BELOW_CALL,
 	/** The return address is in a register: r8, r9 or r10. */
 	JAVASCRIPT_RETURN_IN_R8,
@@ -62,7 +62,7 @@ struct javascript_node {
 	__u64 value;
 };
 
-/** Loads what is known of the V8 that is asked, if it is not the last one; false if that cannot be had. */
+/** Loads the data of the V8 at state->language_cell, if it is not loaded yet; false if it cannot be read. */
 static __always_inline bool javascript_load_process(struct walk_state *state)
 {
 	struct javascript_walk *walk = &state->javascript;
@@ -77,7 +77,7 @@ static __always_inline bool javascript_load_process(struct walk_state *state)
 	return true;
 }
 
-/** The field of @bytes bytes at @offset of what was read last of an object. */
+/** Returns the field of @bytes bytes at @offset in walk->head, the object that was read last. */
 static __always_inline __u64 javascript_head_field(const struct javascript_walk *walk, __u32 offset,
 						   __u32 bytes)
 {
@@ -91,7 +91,7 @@ static __always_inline __u64 javascript_head_field(const struct javascript_walk 
 }
 
 /*
- * Reads walk->object, which @address has to lie in: its Code, of which walk->head has the fields, its instructions and
+ * Reads walk->object, which must contain @address: its Code, whose fields walk->head has then, its instructions and
  * kind. False: it is no code.
  */
 static __always_inline bool javascript_read_code(struct javascript_walk *walk, __u64 address)
@@ -154,8 +154,8 @@ static __always_inline bool javascript_find_in_maps(struct javascript_walk *walk
 }
 
 /*
- * Finds the page whose objects @address is among, and where these begin; false: none. The header of a large object's page
- * is further down, before the object's beginning.
+ * Finds the page with the object at @address, and the start of its objects; false: none. The header of a large object's
+ * page is further down, before the object's beginning.
  */
 static __always_inline bool javascript_find_page(__u64 address, __u64 *page, __u64 *start,
 						 bool *is_large)
@@ -196,8 +196,8 @@ static __always_inline void javascript_find_appended(struct javascript_walk *wal
 }
 
 /*
- * By the list of the page. V8 appends to it, and sorts it when it looks for something itself: what was made since stands
- * behind what is sorted.
+ * Finds the object at @address by the list of its page. V8 appends to the list, and sorts it before its own searches:
+ * newer objects are behind the sorted part.
  */
 static __always_inline bool javascript_find_in_page(struct javascript_walk *walk, __u64 address)
 {
@@ -231,7 +231,7 @@ static __always_inline bool javascript_find_in_page(struct javascript_walk *walk
 	return walk->object >= page;
 }
 
-/* Where what is known of the code or the function at @address is kept. */
+/* Index of the cache entry for the code or the function at @address. */
 static __always_inline __u32 javascript_kept_index(__u64 address)
 {
 	__u32 index = fingerprint_mix(fingerprint_mix(0, address), 0) >> 32;
@@ -247,7 +247,7 @@ javascript_kept_code_at(struct javascript_walk *walk, __u64 address)
 	return &walk->kept_code[javascript_kept_index(address)];
 }
 
-/** Finds the code that @address of the process lies in, and reads it; false: it lies in none. */
+/** Finds the code that contains @address, and reads it; false: there is none. */
 static __always_inline bool javascript_find_code(struct javascript_walk *walk, __u64 address)
 {
 	struct javascript_kept_code *kept = javascript_kept_code_at(walk, address);
@@ -269,7 +269,7 @@ static __always_inline bool javascript_find_code(struct javascript_walk *walk, _
 	return true;
 }
 
-/** Whose frames those of the builtin at ELF virtual @address are. */
+/** Returns the class of the builtin at ELF virtual @address. */
 static __always_inline enum javascript_builtin_class
 javascript_builtin_class(const struct javascript_walk *walk, __u64 address)
 {
@@ -277,7 +277,7 @@ javascript_builtin_class(const struct javascript_walk *walk, __u64 address)
 	__u32 found = 0;
 
 	for (__u32 step = JAVASCRIPT_BUILTIN_RANGES_MAX / 2; step; step /= 2) {
-		/* Without a branch, each of which the verifier would follow on both ways. */
+		/* It has no branch, since the verifier would follow both paths of each. */
 		__u32 next = (found + step) % JAVASCRIPT_BUILTIN_RANGES_MAX;
 		__u64 is_before = (walk->process.ranges[next].start - offset - 1) >> 63;
 
@@ -286,7 +286,7 @@ javascript_builtin_class(const struct javascript_walk *walk, __u64 address)
 	return walk->process.ranges[found % JAVASCRIPT_BUILTIN_RANGES_MAX].builtin_class;
 }
 
-/* The numbers of the function at tagged walk->shared, as javascript_function_fingerprint() has them. */
+/* Reads the numbers of the function at tagged walk->shared: the arguments of javascript_function_fingerprint(). */
 static __always_inline bool javascript_read_ids(struct javascript_walk *walk, __u64 *ids,
 						__u64 *script)
 {
@@ -295,7 +295,7 @@ static __always_inline bool javascript_read_ids(struct javascript_walk *walk, __
 	__u64 words[JAVASCRIPT_SHARED_BYTES / 8] = { 0 };
 	__u64 unique = 0;
 
-	/* The object may be the last one before memory that is not there, so no more of it is read than it has. */
+	/* The object may be just before unmapped memory, so the read must not be larger than the object. */
 	if (process->shared_unique_id ?
 		    bpf_probe_read_user(words, JAVASCRIPT_SHARED_BYTES, from) :
 		    bpf_probe_read_user(words, JAVASCRIPT_SHARED_SHORT_BYTES, from))
@@ -322,7 +322,7 @@ static __always_inline bool javascript_find_fingerprint(struct javascript_walk *
 	if (!javascript_read_ids(walk, &ids, &script))
 		return false;
 	script -= JAVASCRIPT_TAG;
-	/* Functions of V8's own have no script: what is there instead is no less the same each time. */
+	/* Functions of V8's own have no script; the value in this field is the same each time as well. */
 	read_word(script + process->script_id, &script_id);
 	if (kept->process_key != walk->process_key || kept->shared != walk->shared ||
 	    kept->ids != ids || kept->script_id != script_id) {
@@ -350,7 +350,7 @@ static __always_inline bool javascript_read_element(const struct javascript_walk
 			  word);
 }
 
-/** The same for the optimized code that was found last, at @address. */
+/** Sets walk->fingerprint to that of the optimized code that was found last, at @address; false: none. */
 static __always_inline bool javascript_find_code_fingerprint(struct javascript_walk *walk,
 							     __u64 address)
 {

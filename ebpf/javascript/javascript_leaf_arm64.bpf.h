@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * Of an interrupted instruction of code that V8 has made on arm64 nothing is known yet: it is taken to stand in its
- * frame. So files of arm64 are refused by interpreters/javascript.
+ * The instructions of code that V8 generates on arm64 are not analysed yet: a leaf is assumed to be in its frame. So
+ * interpreters/javascript refuses files of arm64.
  */
 #ifndef EBPF_JAVASCRIPT_LEAF_ARM64_BPF_H
 #define EBPF_JAVASCRIPT_LEAF_ARM64_BPF_H
@@ -17,7 +17,7 @@ enum {
 	JAVASCRIPT_MOVED_REGISTER = 8,
 };
 
-/** Where the leaf at @pc stands, in the code that was found last. */
+/** Returns the position of the leaf at @pc in the code that was found last. */
 static __always_inline enum javascript_place javascript_leaf_place(struct javascript_walk *walk,
 								   __u64 pc, bool is_baseline)
 {
@@ -43,7 +43,7 @@ static __always_inline enum javascript_place javascript_prologue_place(struct ja
 	return JAVASCRIPT_IN_FRAME;
 }
 
-/** The same of the builtin that leaves it. */
+/** Returns the position of the leaf in the builtin that leaves that frame. */
 static __always_inline enum javascript_place javascript_leave_place(__u64 pc, __u64 sp,
 								    __u64 *function)
 {

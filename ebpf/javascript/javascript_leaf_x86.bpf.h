@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * Where an interrupted instruction of code that V8 has made stands: in its frame, or where that is not made yet or
- * not there any more, told by the instructions there. x86-64. Source: compiler/backend/x64/code-generator-x64.cc
+ * Position of a leaf in code that V8 has generated on x86-64, recognised by the instructions around it: in its frame,
+ * before the frame is made, or after it was popped. Source: compiler/backend/x64/code-generator-x64.cc
  * (AssembleConstructFrame, AssembleReturn), baseline/x64/baseline-compiler-x64-inl.h (Prologue),
  * maglev/x64/maglev-ir-x64.cc (Return) @ V8 9.4 to 14.6.
  */
@@ -16,9 +16,9 @@ enum {
 	JAVASCRIPT_OFFSET_REGISTER = 9,
 	JAVASCRIPT_BYTECODES_REGISTER = 12,
 	JAVASCRIPT_ROOT_REGISTER = 13,
-	/* Where arguments that are being moved stood. */
+	/* The register with the old address of arguments that are being moved. */
 	JAVASCRIPT_MOVED_REGISTER = 8,
-	/* What is looked at of a function's beginning. */
+	/* Size of the part of a function's prologue that is read. */
 	JAVASCRIPT_PROLOGUE_BYTES = 32,
 	JAVASCRIPT_PROLOGUE_WORDS = JAVASCRIPT_PROLOGUE_BYTES / 8,
 	/* push rbp */
@@ -30,17 +30,17 @@ enum {
 	JAVASCRIPT_CALL_BYTES = 5,
 	/* call [r13 + d32] */
 	JAVASCRIPT_CALL_TABLE_BYTES = 7,
-	/* So much of a builtin is looked at, from the interrupted instruction on. */
+	/* Size of the part of a builtin that is read, from the interrupted instruction on. */
 	JAVASCRIPT_BUILTIN_BYTES = 48,
 	JAVASCRIPT_BUILTIN_WORDS = JAVASCRIPT_BUILTIN_BYTES / 8,
 };
 
 /* push rbp; mov rbp, rsp */
 #define JAVASCRIPT_MAKE_FRAME 0xe5894855U
-/* mov r12, i64: its first two bytes. */
+/* The first two bytes of mov r12, i64. */
 #define JAVASCRIPT_MOV_BYTECODES 0xbc49U
 
-/* Eight bytes of the function's beginning, from byte @at on. */
+/* Returns eight bytes of the function's prologue, from byte @at on. */
 static __always_inline __u64 javascript_bytes_at(const struct javascript_walk *walk, __u32 at)
 {
 	__u32 shift = 8 * (at % 8), index = at / 8;
@@ -52,7 +52,7 @@ static __always_inline __u64 javascript_bytes_at(const struct javascript_walk *w
 	return shift ? low >> shift | high << (64 - shift) : low;
 }
 
-/* How long Sparkplug's code is up to the end of the call that makes its frame, if `mov r12, ...` is at byte @at. */
+/* Size of Sparkplug's code up to the end of the call that makes its frame, if `mov r12, ...` is at byte @at. */
 static __always_inline __u32 javascript_call_end(const struct javascript_walk *walk, __u32 at)
 {
 	__u32 call = at + JAVASCRIPT_MOV_BYTECODES_BYTES;
@@ -63,8 +63,8 @@ static __always_inline __u32 javascript_call_end(const struct javascript_walk *w
 }
 
 /*
- * How much of the code that was found last stands before its frame is made, up to `push rbp`, or in Sparkplug's code
- * up to the end of the call that makes the frame; JAVASCRIPT_PROLOGUE_BYTES: it does not look like that.
+ * Size of the part of the code that was found last before its frame is made: up to `push rbp`, or in Sparkplug's code up
+ * to the end of the call that makes the frame; JAVASCRIPT_PROLOGUE_BYTES: it has neither.
  */
 static __always_inline __u32 javascript_prologue_bytes(struct javascript_walk *walk,
 						       bool is_baseline)
@@ -125,8 +125,8 @@ static __always_inline bool javascript_is_return(__u64 bytes)
 }
 
 /**
- * True if the leaf at @pc, in the interpreter and without a frame, is behind that: pop rcx; add rsp, rbx, from V8 13.6 on
- * lea rsp, [rsp + rbx * 8]; push rcx; ret. None of these stands before the frame is made.
+ * True if the leaf at @pc, in the interpreter and without a frame, has popped its frame: pop rcx; add rsp, rbx, from V8
+ * 13.6 on lea rsp, [rsp + rbx * 8]; push rcx; ret. None of these occurs before the frame is made.
  */
 static __always_inline bool javascript_is_interpreter_end(__u64 pc)
 {
@@ -136,7 +136,7 @@ static __always_inline bool javascript_is_interpreter_end(__u64 pc)
 	       (bytes & 0xffffff) == 0x248d48 || (__u16)bytes == 0xc351 || (__u8)bytes == 0xc3;
 }
 
-/* Behind `pop rbp`, from where @bytes and @next come: a function with arguments takes these away as well. */
+/* Position behind `pop rbp`, where the code is @bytes and @next: a function with arguments pops these as well. */
 static __always_inline enum javascript_place javascript_return_place(__u64 bytes, __u64 next)
 {
 	/* cmp rcx, i8 or cmp r8, i8 */
@@ -150,7 +150,7 @@ static __always_inline enum javascript_place javascript_return_place(__u64 bytes
 	return javascript_push_place(bytes);
 }
 
-/** Where the leaf at @pc stands, in the code that was found last. */
+/** Returns the position of the leaf at @pc in the code that was found last. */
 static __always_inline enum javascript_place javascript_leaf_place(struct javascript_walk *walk,
 								   __u64 pc, bool is_baseline)
 {
@@ -168,14 +168,14 @@ static __always_inline enum javascript_place javascript_leaf_place(struct javasc
 	return javascript_return_place(bytes, next);
 }
 
-/* pop r15 or r11; push rbp; mov rbp, rsp: both moves are in use. */
+/* pop r15 or r11; push rbp; mov rbp, rsp, in both encodings of the move. */
 static __always_inline bool javascript_makes_frame(__u64 bytes)
 {
 	return (bytes & 0xfbff) == 0x5b41 && (__u8)(bytes >> 16) == 0x55 &&
 	       javascript_is_move_to_fp(bytes >> 24);
 }
 
-/** Where the leaf at @pc stands, in the builtin that makes the frame of Sparkplug's code. */
+/** Returns the position of the leaf at @pc in the builtin that makes the frame of Sparkplug's code. */
 static __always_inline enum javascript_place javascript_prologue_place(struct javascript_walk *walk,
 								       __u64 pc)
 {
@@ -198,8 +198,8 @@ static __always_inline enum javascript_place javascript_prologue_place(struct ja
 }
 
 /*
- * The same of the builtin that leaves it: pop r8; lea rsp, [rsp + rbx * 8]; push r8; ret. @function: where the frame, which
- * is below the stack pointer then, has its function; 0: that is not known.
+ * Returns the position of the leaf at @pc in the builtin that leaves that frame: pop r8; lea rsp, [rsp + rbx * 8]; push r8;
+ * ret. @function: address of the function's slot in the frame, which is below the stack pointer then; 0: not known.
  */
 static __always_inline enum javascript_place javascript_leave_place(__u64 pc, __u64 sp,
 								    __u64 *function)

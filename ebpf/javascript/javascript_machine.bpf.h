@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/** What the instructions of V8's code tell, on the machine that this is built for. */
+/** The position of a leaf by the instructions of V8's code, on the target architecture. */
 #ifndef EBPF_JAVASCRIPT_MACHINE_BPF_H
 #define EBPF_JAVASCRIPT_MACHINE_BPF_H
 

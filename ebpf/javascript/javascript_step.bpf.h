@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * javascript_step(): from one frame of V8's code to its caller. Two kinds of code are V8's: builtins, which lie in the
- * file and have rows as other native code, so that their frames are held; and code that V8 has made. All keep a frame
- * pointer while they call something; what a frame is follows from the code that its pc lies in, and of frames of V8
- * itself from the type that they have in place of a context. Source: execution/frames.cc (ComputeType),
- * execution/frame-constants.h, builtins/x64/builtins-x64.cc @ V8 9.4 to 14.6.
+ * javascript_step(): steps from one frame of V8's code to its caller. V8 has two kinds of code: builtins, which are in the
+ * file and have rows as other native code, so that their frames become pending; and code that V8 has generated. Both have
+ * a frame pointer during calls. The kind of a frame follows from the code at its pc, and for frames of V8 itself from the
+ * marker in the slot of the context. Source: execution/frames.cc (ComputeType), execution/frame-constants.h,
+ * builtins/x64/builtins-x64.cc @ V8 9.4 to 14.6.
  *
  * Nothing of the process is trusted: each step goes up the stack, or ends the walk.
  */
@@ -16,12 +16,12 @@
 enum {
 	JAVASCRIPT_STEPS_MAX = LANGUAGE_STEPS_MAX,
 	JAVASCRIPT_FRAME_MAX_BYTES = 8 << 20,
-	/* The first bytecodes are prefixes. The handlers of others with one stand in tables behind those without. */
+	/* The first bytecodes are prefixes. The handlers of bytecodes with a prefix are in further tables behind the first. */
 	JAVASCRIPT_PREFIXES = 2,
 	JAVASCRIPT_HANDLERS = 256,
-	/* No handler is larger. */
+	/* Limit of a handler's size. */
 	JAVASCRIPT_HANDLER_MAX_BYTES = 1 << 13,
-	/* Words in a handler's frame that may be the offset. */
+	/* Limit of the words in a handler's frame that may be the offset. */
 	JAVASCRIPT_SPILLED_MAX = 10,
 };
 
@@ -30,13 +30,13 @@ static __always_inline bool javascript_is_marker(__u64 context, __u64 marker)
 	return marker && context == marker;
 }
 
-/* A context, as functions have it, and no type of a frame. */
+/* True for a context, as functions have it, and not a frame's marker. */
 static __always_inline bool javascript_is_context(__u64 context)
 {
 	return context & JAVASCRIPT_TAG;
 }
 
-/* To where walk->return_address, caller_sp and caller_fp say. */
+/* Goes to the caller at walk->return_address, caller_sp and caller_fp. */
 static __always_inline enum unwind_error
 javascript_go_on(struct walk_state *state, const struct javascript_walk *walk, __u64 sp)
 {
@@ -53,7 +53,7 @@ javascript_go_on(struct walk_state *state, const struct javascript_walk *walk, _
 	return UNWIND_OK;
 }
 
-/* Reads what all frames have, of the one with frame pointer @fp: walk->context, and its caller. */
+/* Reads the slots that all frames have, of the frame with frame pointer @fp: walk->context, and its caller. */
 static __always_inline enum unwind_error javascript_read_frame(struct walk_state *state, __u64 fp)
 {
 	struct javascript_walk *walk = &state->javascript;
@@ -77,7 +77,7 @@ static __always_inline enum unwind_error javascript_push(struct walk_state *stat
 	if (place > JAVASCRIPT_NO_PLACE)
 		place = JAVASCRIPT_NO_PLACE;
 	position = code << JAVASCRIPT_CODE_SHIFT | place;
-	/* The count is read again: of a value that was just set the verifier loses the bound. */
+	/* The count is read again, since the verifier loses the bound of a value that was just set. */
 	barrier();
 	error = push_frame(state, frame_word(FRAME_JAVASCRIPT, flags, object),
 			   position << 32 | walk->fingerprint);
@@ -86,7 +86,7 @@ static __always_inline enum unwind_error javascript_push(struct walk_state *stat
 	return error;
 }
 
-/* Reads the JSFunction at tagged @object: its map, which is returned, and walk->shared; 0: there is none. */
+/* Reads the JSFunction at tagged @object: sets walk->shared and returns its map; 0: it cannot be read. */
 static __always_inline __u64 javascript_read_function(struct javascript_walk *walk, __u64 object)
 {
 	__u64 words[JAVASCRIPT_FUNCTION_BYTES / 8];
@@ -98,7 +98,7 @@ static __always_inline __u64 javascript_read_function(struct javascript_walk *wa
 	return words[0];
 }
 
-/* The same of the JSFunction that was read last. */
+/* Adds the frame of the JSFunction that was read last. */
 static __always_inline enum unwind_error
 javascript_push_function(struct walk_state *state, __u32 flags, __u32 code, __u64 place)
 {
@@ -109,7 +109,7 @@ javascript_push_function(struct walk_state *state, __u32 flags, __u32 code, __u6
 	return javascript_push(state, flags, walk->shared, code, place);
 }
 
-/* The function that was added last, if nothing has come since, was called by `new`. */
+/* Marks the frame that was added last, if it is a function's, as called by `new`. */
 static __always_inline void javascript_mark_new(struct walk_state *state)
 {
 	__u32 index = state->record.word_count;
@@ -119,7 +119,7 @@ static __always_inline void javascript_mark_new(struct walk_state *state)
 	state->record_words[RECORD_HEADER_WORDS + index - 1] |= (__u64)JAVASCRIPT_NEW << 32;
 }
 
-/* Where the frame with frame pointer @fp has the bytecode that it executes. */
+/* Returns the offset of the bytecode that the frame with frame pointer @fp executes. */
 static __always_inline __u32 javascript_bytecode(struct walk_state *state, __u64 fp, __u32 *code)
 {
 	struct javascript_walk *walk = &state->javascript;
@@ -135,7 +135,7 @@ static __always_inline __u32 javascript_bytecode(struct walk_state *state, __u64
 	return offset - walk->process.bytecodes_before;
 }
 
-/* True if @pc lies in the handler that the table at @place has. */
+/* True if @pc is in the handler whose address is at @place in the table. */
 static __always_inline bool javascript_is_in_handler(__u64 pc, __u64 place)
 {
 	__u64 handler = 0;
@@ -144,13 +144,13 @@ static __always_inline bool javascript_is_in_handler(__u64 pc, __u64 place)
 }
 
 /*
- * True if the bytecode at @offset, as registers have it, is one that the handler at @pc is for; with a prefix its
- * offset is that of what stands behind it. @bytecodes: tagged; @table: of handlers.
+ * True if the handler at @pc is that of the bytecode at @offset, a value from the registers; with a prefix the offset is
+ * that of the bytecode behind it. @bytecodes: tagged; @table: the handlers.
  */
 static __always_inline bool javascript_is_executed(const struct javascript_walk *walk, __u64 pc,
 						   __u64 bytecodes, __u64 table, __u64 offset)
 {
-	/* What may be a prefix, and the bytecode. */
+	/* The byte before, which may be a prefix, and the bytecode. */
 	__u8 codes[2] = { 0 };
 
 	if (offset < walk->process.bytecodes_before || offset > JAVASCRIPT_PLACE_MASK ||
@@ -163,8 +163,8 @@ static __always_inline bool javascript_is_executed(const struct javascript_walk 
 }
 
 /*
- * True if @offset lies in @bytecodes. A handler without a frame has nothing else in the register, nor has one that has
- * the bytecodes in theirs: at its end that of the next bytecode, of which it does some itself
+ * True if @offset is in @bytecodes. A handler without a frame has only offsets in the register, and so has one with the
+ * bytecodes in their register. At its end that is the offset of the next bytecode, some of which it executes itself
  * (interpreter-assembler.cc, StarDispatchLookahead).
  */
 static __always_inline bool javascript_is_offset(const struct javascript_walk *walk,
@@ -177,9 +177,9 @@ static __always_inline bool javascript_is_offset(const struct javascript_walk *w
 }
 
 /*
- * The leaf, a handler, executes a bytecode of the interpreted frame with frame pointer @fp. Its offset is in a register
- * until the handler puts something else there; by then it has kept it in that frame's slot, as for a call, or in its
- * own frame at @handler_fp, 0: it has none.
+ * Finds the offset of the bytecode that the leaf, a handler, executes for the interpreted frame with frame pointer @fp.
+ * It is in a register until the handler overwrites that. By then the handler has stored it in that frame's slot, as for
+ * a call, or in its own frame at @handler_fp, 0: it has none.
  */
 static __always_inline void javascript_find_bytecode(struct walk_state *state, __u64 fp,
 						     __u64 handler_fp)
@@ -218,7 +218,7 @@ static __always_inline bool javascript_is_continuation(const struct javascript_w
 	       javascript_is_marker(walk->context, walk->process.marker_continuation_with_catch);
 }
 
-/* Native frames come again, of which @is_shown is the one that was held. */
+/* Ends the language's step; a native step comes next. @is_shown: the pending frame is added. */
 static __always_inline enum unwind_error javascript_release(struct walk_state *state, bool is_shown)
 {
 	if (is_shown)
@@ -227,7 +227,7 @@ static __always_inline enum unwind_error javascript_release(struct walk_state *s
 	return UNWIND_OK;
 }
 
-/* True if walk->shared is the SharedFunctionInfo of a function that was met before. */
+/* True if walk->shared is a cached SharedFunctionInfo. */
 static __always_inline bool javascript_is_known_function(const struct javascript_walk *walk)
 {
 	const struct javascript_kept_function *kept =
@@ -242,7 +242,7 @@ static __always_inline bool javascript_is_function_map(struct javascript_walk *w
 	__u32 index = map / 8;
 	__u16 type = 0;
 
-	/* The verifier has to see that it is in range, which the compiler may think that it knows. */
+	/* The verifier must see the check of the range, which the compiler may drop. */
 	barrier_var(index);
 	index %= JAVASCRIPT_MAPS_COUNT;
 	if (map && walk->function_maps[index] == map)
@@ -258,7 +258,7 @@ static __always_inline bool javascript_is_function_map(struct javascript_walk *w
 
 /*
  * True if the object at tagged @object is a JSFunction; then it is the one that was read last. While the collector moves
- * it, its first word says where to; all others are as they were. V8 writes that word before it copies anything to the
+ * it, its first word is the new address; all others are unchanged. V8 writes that word before it copies anything to the
  * new object (heap/scavenger-inl.h, MigrateObject).
  */
 static __always_inline bool javascript_is_function(struct javascript_walk *walk, __u64 object)
@@ -272,13 +272,13 @@ static __always_inline bool javascript_is_function(struct javascript_walk *walk,
 	       (is_moved && javascript_is_known_function(walk));
 }
 
-/* The held frame of a leaf is not made yet, or not there any more. */
+/* Steps out of a leaf in a builtin whose frame is not made yet, or was popped. */
 static __always_inline enum unwind_error javascript_leave_frameless(struct walk_state *state,
 								    __u32 builtin_class)
 {
 	struct javascript_walk *walk = &state->javascript;
 
-	/* Handlers go from one to the next without a call: what they return to is the interpreter. */
+	/* Handlers jump from one to the next without a call, and return to the interpreter. */
 	walk->is_behind_leaf = 1;
 	if (builtin_class == JAVASCRIPT_BUILTIN_HANDLER) {
 		if (state->fp_known)
@@ -286,7 +286,7 @@ static __always_inline enum unwind_error javascript_leave_frameless(struct walk_
 		return javascript_release(state, false);
 	}
 	walk->function = state->registers[JAVASCRIPT_FUNCTION_REGISTER];
-	/* At the end the register has whatever was left there, which may be a function that was called. */
+	/* At the end the register has a stale value, which may be a function that was called. */
 	if (builtin_class != JAVASCRIPT_BUILTIN_INTERPRETER ||
 	    javascript_is_interpreter_end(state->registers[PC_REGISTER]) ||
 	    !javascript_is_function(walk, walk->function))
@@ -295,7 +295,7 @@ static __always_inline enum unwind_error javascript_leave_frameless(struct walk_
 	return javascript_push_function(state, 0, JAVASCRIPT_INTERPRETED, JAVASCRIPT_NO_PLACE);
 }
 
-/* Adds the frame of a function that has walk->context and the frame pointer @fp, in a builtin, or lets the held one go. */
+/* Adds the frame of a function in a builtin, with walk->context and the frame pointer @fp, or releases the pending one. */
 static __always_inline enum unwind_error javascript_push_in_builtin(struct walk_state *state,
 								    __u32 builtin_class, __u64 fp)
 {
@@ -315,7 +315,7 @@ static __always_inline enum unwind_error javascript_push_in_builtin(struct walk_
 	if (builtin_class == JAVASCRIPT_BUILTIN_NO_FUNCTION ||
 	    (!javascript_is_context(walk->context) && !javascript_is_continuation(walk)))
 		return javascript_release(state, true);
-	/* What a leaf has not pushed yet is in the registers. */
+	/* A value that a leaf has not pushed yet is in its register. */
 	if (!flags && fp + JAVASCRIPT_SLOT_FUNCTION < state->held_sp)
 		walk->function = state->registers[JAVASCRIPT_FUNCTION_REGISTER];
 	else if (window_read_up(&state->stack, fp + JAVASCRIPT_SLOT_FUNCTION, &walk->function))
@@ -328,7 +328,7 @@ static __always_inline enum unwind_error javascript_push_in_builtin(struct walk_
 	return javascript_push_function(state, flags, code, place);
 }
 
-/* Reads where the leaf at @place of its code goes back to, and its walk->function. */
+/* Reads the caller and walk->function of the leaf at position @place in its code. */
 static __always_inline enum unwind_error javascript_read_leaf(struct walk_state *state,
 							      enum javascript_place place)
 {
@@ -337,7 +337,7 @@ static __always_inline enum unwind_error javascript_read_leaf(struct walk_state 
 
 	walk->caller_fp = state->fp;
 	walk->function = state->registers[JAVASCRIPT_FUNCTION_REGISTER];
-	/* Until it has one a function is as good as in its context. */
+	/* Before it has a frame, a function counts as one with a context. */
 	walk->context = JAVASCRIPT_TAG;
 	if (place == JAVASCRIPT_AT_SAVED_FP || place == JAVASCRIPT_BELOW_CALL) {
 		if (place == JAVASCRIPT_AT_SAVED_FP &&
@@ -355,7 +355,7 @@ static __always_inline enum unwind_error javascript_read_leaf(struct walk_state 
 	return window_read_up(&state->stack, walk->caller_sp - 8, &walk->return_address);
 }
 
-/* The same of a frame that is made, of which a leaf may have to push something yet. */
+/* Reads the caller and walk->function of a complete frame; a leaf may not have pushed all of it yet. */
 static __always_inline enum unwind_error javascript_read_made(struct walk_state *state,
 							      bool is_leaf)
 {
@@ -376,8 +376,8 @@ static __always_inline enum unwind_error javascript_read_made(struct walk_state 
 }
 
 /*
- * The held frame is that of a leaf in a builtin that makes or leaves the frame of a function in Sparkplug's code: its rows
- * take it for one that has been called.
+ * Steps out of a leaf in a builtin that makes or leaves the frame of a function in Sparkplug's code. The builtin's rows
+ * describe it as an ordinary function, which is wrong.
  */
 static __always_inline enum unwind_error javascript_step_frame_builtin(struct walk_state *state,
 								       __u32 builtin_class)
@@ -392,7 +392,7 @@ static __always_inline enum unwind_error javascript_step_frame_builtin(struct wa
 	state->sp = sp;
 	state->fp = state->held_fp;
 	state->fp_known = state->held_fp != 0;
-	/* Through memory all ways that lead to a place are one to the verifier. */
+	/* By a value in memory all paths to here are one to the verifier. */
 	walk->check = place;
 	barrier();
 	place = walk->check;
@@ -413,8 +413,8 @@ static __always_inline enum unwind_error javascript_step_frame_builtin(struct wa
 }
 
 /*
- * The held frame is a builtin's, and its rows have told the caller. They may be a guess, or wrong; but a builtin that
- * has called something has a frame pointer. It was no guess itself if the leaf before is a builtin.
+ * Handles a pending frame of a builtin, whose caller was found by rows. They may be a guess, or wrong; but a builtin that
+ * is in a call has a frame pointer. The pending frame was no guess itself if the leaf before is a builtin.
  */
 static __always_inline enum unwind_error javascript_step_builtin(struct walk_state *state)
 {
@@ -443,7 +443,7 @@ static __always_inline enum unwind_error javascript_step_builtin(struct walk_sta
 	return javascript_push_in_builtin(state, builtin_class, fp);
 }
 
-/* Adds the frame of the code that was found last, which is a function's. */
+/* Adds the frame of the function whose code was found last. */
 static __always_inline enum unwind_error javascript_push_code(struct walk_state *state)
 {
 	struct javascript_walk *walk = &state->javascript;
@@ -461,7 +461,7 @@ static __always_inline enum unwind_error javascript_push_code(struct walk_state 
 	return javascript_push(state, state->frame_flags, walk->code, JAVASCRIPT_OPTIMIZED, place);
 }
 
-/* Adds the frame of code of no function; nothing of V8's own stubs. */
+/* Adds the frame of code without a function; V8's own stubs get none. */
 static __always_inline enum unwind_error javascript_push_other(struct walk_state *state, __u32 code)
 {
 	state->javascript.fingerprint = 0;
@@ -474,7 +474,7 @@ static __always_inline bool javascript_is_function_code(const struct javascript_
 	       walk->kind == walk->process.kind_maglev || walk->kind == walk->process.kind_turbofan;
 }
 
-/* In the code that was found last. */
+/* Steps out of the code that was found last, and adds its frame. */
 static __always_inline enum unwind_error javascript_leave_code(struct walk_state *state)
 {
 	struct javascript_walk *walk = &state->javascript;
@@ -485,7 +485,7 @@ static __always_inline enum unwind_error javascript_leave_code(struct walk_state
 
 	if (is_leaf)
 		place = javascript_leaf_place(walk, state->pc, is_baseline);
-	/* Through memory all ways that lead to a place are one to the verifier. */
+	/* By a value in memory all paths to here are one to the verifier. */
 	walk->check = place;
 	barrier();
 	place = walk->check;
@@ -500,7 +500,7 @@ static __always_inline enum unwind_error javascript_leave_code(struct walk_state
 	return UNWIND_OK;
 }
 
-/* Code at state->pc, which lies in no file. */
+/* Takes a step at state->pc, which is in no file. */
 static __always_inline enum unwind_error javascript_step_code(struct walk_state *state)
 {
 	struct javascript_walk *walk = &state->javascript;
@@ -509,7 +509,7 @@ static __always_inline enum unwind_error javascript_step_code(struct walk_state 
 
 	walk->check = javascript_find_code(walk, address);
 	barrier();
-	/* What the rows of a builtin have led to is V8's own. */
+	/* The rows of the builtin have led to V8's code, so the guess was right. */
 	if (walk->check && walk->is_behind_leaf)
 		state->frame_flags &= ~(__u32)FRAME_GUESS;
 	walk->is_behind_leaf = 0;
@@ -529,7 +529,7 @@ static __always_inline enum unwind_error javascript_step_code(struct walk_state 
 	return error ? error : javascript_go_on(state, walk, state->sp);
 }
 
-/* The held frame is shown, and its caller remains to be guessed. */
+/* Releases the pending frame and asks for a guess of its caller. */
 static __always_inline enum unwind_error javascript_guess_caller(struct walk_state *state)
 {
 	state->guess_for = UNWIND_NO_INFO;
@@ -537,8 +537,8 @@ static __always_inline enum unwind_error javascript_guess_caller(struct walk_sta
 }
 
 /*
- * True if @address, where something may return to, lies in a builtin or in code that V8 has made. The leaf at @pc is in the
- * builtin that is held.
+ * True if @address, a possible return address, is in a builtin or in code that V8 has generated. The leaf at @pc is in the
+ * builtin of the pending frame.
  */
 static __always_inline bool javascript_is_in_v8(struct walk_state *state, __u64 pc, __u64 address)
 {
@@ -550,8 +550,8 @@ static __always_inline bool javascript_is_in_v8(struct walk_state *state, __u64 
 }
 
 /*
- * The held frame is a leaf's in a builtin whose rows are not known, because it moves the arguments of a call, and the
- * return address with them: that is where it was, in r8, or where it will be.
+ * Steps out of a leaf in a builtin without rows, since it moves the arguments of a call, and the return address with them.
+ * The return address is at the new address, the stack pointer, or at the old address, which is in r8.
  */
 static __always_inline enum unwind_error javascript_leave_moving(struct walk_state *state)
 {
@@ -575,7 +575,7 @@ static __always_inline enum unwind_error javascript_leave_moving(struct walk_sta
 	return error ? error : javascript_release(state, true);
 }
 
-/* The native frame that was added last is a builtin's, and no rule tells its caller. */
+/* Handles the native frame that was added last if it is a builtin's without a rule. */
 static __always_inline enum unwind_error javascript_step_ruleless(struct walk_state *state)
 {
 	bool is_leaf = state->registers_known && !(state->frame_flags & FRAME_RETURN_ADDRESS);
@@ -599,7 +599,7 @@ static __always_inline enum unwind_error javascript_step_ruleless(struct walk_st
 	return javascript_step_builtin(state);
 }
 
-/** From the frame at hand to its caller; adds what functions have it. */
+/** Steps from the current frame to its caller, and adds the frames of functions. */
 static __always_inline enum unwind_error javascript_step(struct walk_state *state)
 {
 	if (state->wait == WAIT_LEAVE)

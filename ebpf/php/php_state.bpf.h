@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/** What a walk keeps of PHP's execute_data (php_step.bpf.h). */
+/** State of a walk for PHP's execute_data (php_step.bpf.h). */
 #ifndef EBPF_PHP_STATE_BPF_H
 #define EBPF_PHP_STATE_BPF_H
 
@@ -7,22 +7,22 @@
 #include "ebpf/helpers.bpf.h"
 
 enum {
-	/** Functions kept during a walk, a power of two. */
+	/** Functions cached during a walk, a power of two. */
 	PHP_KNOWN_FUNCTIONS = 16,
-	/** Generators that delegate to each other, deeper ones are missing; a power of two. */
+	/** Limit of generators that delegate to each other, a power of two; deeper ones are missing. */
 	PHP_GENERATORS_MAX = 16,
-	/** The words of an execute_data that are read: up to prev_execute_data. */
+	/** Words of an execute_data that are read: up to prev_execute_data. */
 	PHP_FRAME_WORDS = 7,
 };
 
-/** A function that a frame of this walk keeps alive; address 0: none. */
+/** A cached function, which a frame of this walk keeps alive; address 0: none. */
 struct php_known_function {
 	__u64 address;
 	__u64 fingerprint;
 	__u64 opcodes;
-	/** The name of its file, if it is the code of that and has no name; else 0. */
+	/** The file's name, if it is code of a file and has no name of its own; else 0. */
 	__u64 file;
-	/** Instructions, and the first line. */
+	/** Number of instructions; the first line. */
 	__u32 count;
 	__u32 line;
 	/** PHP_FUNCTION_... */
@@ -30,13 +30,13 @@ struct php_known_function {
 	__u32 reserved;
 };
 
-/** An execute_data. */
+/** A copy of an execute_data. */
 struct php_frame {
 	__u64 address;
 	__u64 opline;
 	__u64 return_value;
 	__u64 function;
-	/** The object, its type and the flags of the call. */
+	/** `This`: the object; its type and the flags of the call. */
 	__u64 object;
 	__u64 flags;
 	__u64 previous;
@@ -47,15 +47,15 @@ struct php_walk {
 	__u32 cell;
 	/** The frames are not followed any more in this walk. */
 	__u32 is_lost;
-	/** The frames of the held native frame are being added. */
+	/** The frames of the pending native frame are being added. */
 	__u32 in_frames;
-	/** No native frame of the loop was met yet. */
+	/** No native frame of the loop has been reached yet. */
 	__u32 is_first;
-	/** The next frame is the innermost one, and nothing but the registers tells what it executes. */
+	/** The next frame is the innermost one, and only the registers have its current instruction. */
 	__u32 is_innermost;
-	/** How many of `generators` are still to come; the last one comes first. */
+	/** Number of `generators` still to be added, the last one first. */
 	__u32 generator_count;
-	/** The next execute_data, and the innermost one. */
+	/** Addresses of the next execute_data and of the innermost one. */
 	__u64 next;
 	__u64 first;
 	struct php_process process;
@@ -64,16 +64,16 @@ struct php_walk {
 	struct php_known_function known[PHP_KNOWN_FUNCTIONS];
 };
 
-/** Forgets the last sample. */
+/** Resets the state for a new sample. */
 static __always_inline void php_state_begin(struct php_walk *walk)
 {
 	walk->cell = 0;
 }
 
-/** Forgets what is kept from walk to walk. */
+/** Clears what is cached between walks. */
 static __always_inline void php_state_forget(struct php_walk *walk)
 {
-	/* Nothing is. */
+	/* Nothing is cached. */
 	(void)walk;
 }
 

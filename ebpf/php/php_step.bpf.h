@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * php_step(): the frames of PHP's functions that the held execute_ex() runs (languages.bpf.h), one in each call, and at last
- * that native frame. Functions in C have an execute_data as well, which stands in front of those of the execute_ex() that
- * called them: their native frames come before.
+ * php_step(): adds the frames of PHP's functions that the pending execute_ex() runs (languages.bpf.h), one in each call, and
+ * at last that native frame. C functions have an execute_data as well, in front of those of the execute_ex() that called
+ * them; their native frames come before.
  *
- * The execute_data that ends those of an execute_ex() is put into the list by the caller of execute_ex(), and taken
- * away before execute_ex() returns: so a loop may have no execute_data in the list, and would
- * wrongly take its caller's. Three things decide:
+ * The last execute_data of an execute_ex() is pushed to the list by the caller of execute_ex(), and popped before execute_ex()
+ * returns. So a loop may have no execute_data in the list, and must not take its caller's. Three things decide:
  *
  *	entering	addresses at which the innermost execute_data is that of an execute_ex() that is yet to be called, or
  *			of a generator's that has returned
- *	register	VM code keeps its execute_data in a register, and that one is not in the list any more
- *	left		return addresses of calls that execute_ex(), or what it calls, makes after that
+ *	register	VM code has its execute_data in a register, and that one is not in the list any more
+ *	left		return addresses of calls that execute_ex(), or a callee, makes after that
  *
- * A generator that delegates (yield from) stands in the list as a placeholder, behind which are all generators between
- * it and the one that runs. One that delegates to an iterator has an execute_data that no execute_ex() runs.
+ * A generator that delegates (yield from) is in the list as a placeholder, which leads to all generators between it and the
+ * one that runs. One that delegates to an iterator has an execute_data that no execute_ex() runs.
  *
- * No pointer of the process is trusted: what cannot be read ends the frames with an error frame, and steps are bounded.
+ * No pointer of the process is trusted: memory that cannot be read ends the frames with an error frame, and the number of
+ * steps is limited.
  */
 #ifndef EBPF_PHP_STEP_BPF_H
 #define EBPF_PHP_STEP_BPF_H
@@ -28,7 +28,7 @@
 #include "ebpf/tables.bpf.h"
 
 enum {
-	/* Native ones among them. */
+	/* Includes native steps. */
 	PHP_STEPS_MAX = 2 * USER_FRAMES_MAX,
 	PHP_PROCESS_CELLS = sizeof(struct php_process) / CELL_BYTES,
 	/* Zend/zend_compile.h: flags of a call, behind the type of the object; the same since 7.4. */
@@ -36,11 +36,11 @@ enum {
 	PHP_CALL_GENERATOR = 1 << 24,
 	PHP_TYPE_MASK = 0xff,
 	PHP_TYPE_OBJECT = 8,
-	/* An opcode, which stands behind the line of an instruction. */
+	/* An opcode; it follows the line of an instruction. */
 	PHP_INCLUDE_OR_EVAL = 73,
-	/* A handler that is called begins with an endbr64, if its label has one, and a direct call. */
+	/* Limit of the code in a handler's label up to the end of its call: maybe an endbr64, and a direct call. */
 	PHP_HANDLER_BYTES = 9,
-	/* DWARF numbers of the registers that VM code has the execute_data and the instruction in: r14, r15; x27, x28. */
+	/* DWARF numbers of the registers in which VM code has the execute_data and the instruction: r14, r15; x27, x28. */
 	PHP_FRAME_REGISTER = (int)REGISTER_COUNT == (int)REGISTER_COUNT_X86 ? 14 : 27,
 	PHP_OPLINE_REGISTER = (int)REGISTER_COUNT == (int)REGISTER_COUNT_X86 ? 15 : 28,
 };
@@ -82,18 +82,18 @@ static __always_inline bool php_is_in_one(const struct php_code_range *ranges, i
 	return is_found;
 }
 
-/* True if the call that returns to @address is made behind the last execute_data. */
+/* True if the call that returns to @address is made after the last execute_data was popped. */
 static __always_inline bool php_is_left(const struct php_process *process, __u64 address)
 {
 	__u64 is_found = 0;
 
 	for (int i = 0; i < PHP_LEFT_MAX; i++)
 		is_found |= ((process->left[i] ^ address) - 1) >> 63;
-	/* Where there are no more of them they are 0. */
+	/* Unused elements are 0. */
 	return address && is_found;
 }
 
-/* Mixes the text of the zend_string at @string in; 0: there is none. */
+/* Mixes in the zend_string at @string; 0: there is none. */
 static __always_inline bool php_mix_text(__u64 string, __u64 *sum)
 {
 	__u64 words[PHP_TEXT_WORDS] = { 0 }, length = 0;
@@ -109,7 +109,7 @@ static __always_inline bool php_mix_text(__u64 string, __u64 *sum)
 	if (!length)
 		return true;
 	for (int part = 0; part < 2; part++) {
-		/* Verifiers know less of another copy of it. */
+		/* The verifier knows less about another copy of the value. */
 		barrier_var(bytes);
 		bytes = ((bytes - 1) & (PHP_TEXT_BYTES - 1)) + 1;
 		if (bpf_probe_read_user(words, bytes,
@@ -130,7 +130,7 @@ static __always_inline bool php_mix_class(__u64 class, __u64 *sum)
 	return !class || (!read_word(class + PHP_CLASS_NAME, &name) && php_mix_text(name, sum));
 }
 
-/* Mixes in the fields that only functions in PHP have. */
+/* Mixes in the fields that only PHP functions have. */
 static __always_inline bool php_read_code(const struct php_process *process,
 					  struct php_known_function *known, __u64 *sum)
 {
@@ -161,7 +161,7 @@ static __always_inline void php_read_function(const struct php_process *process,
 	if (bpf_probe_read_user(words, sizeof(words), (const void *)known->address))
 		return;
 	known->type = (__u8)words[0];
-	/* The name itself comes with the rest. */
+	/* Only a flag here; php_read_code() sets the name itself. */
 	known->file = !words[1] && known->type != PHP_FUNCTION_INTERNAL;
 	sum = fingerprint_mix(sum, known->type);
 	sum = fingerprint_mix(sum, words[1]);
@@ -172,7 +172,7 @@ static __always_inline void php_read_function(const struct php_process *process,
 		known->fingerprint = fingerprint_end(sum);
 }
 
-/* The function at @address, which is read once in a walk: stacks repeat functions. */
+/* Returns the function at @address, cached during a walk, since stacks repeat functions. */
 static __always_inline struct php_known_function *php_known(struct php_walk *walk, __u64 address)
 {
 	__u32 index = (__u32)(address >> 3 ^ address >> 9) % PHP_KNOWN_FUNCTIONS;
@@ -192,8 +192,8 @@ static __always_inline struct php_known_function *php_known(struct php_walk *wal
 }
 
 /*
- * True if the execute_data that was read is a generator's that delegates to an iterator, which is what runs. VM code has just
- * begun to if it has that in its register.
+ * True if the execute_data that was read is that of a generator that delegates to a running iterator. It has not delegated yet
+ * if VM code has its execute_data in the register.
  */
 static __always_inline bool php_is_delegating(const struct walk_state *state)
 {
@@ -214,7 +214,7 @@ static __always_inline bool php_ends_group(const struct walk_state *state, __u32
 	       !php_is_delegating(state);
 }
 
-/* Loads what is known of the process, and where the list begins. */
+/* Loads the data of the process, and the beginning of the list. */
 static __always_inline enum unwind_error php_begin(struct walk_state *state)
 {
 	struct php_walk *walk = &state->php;
@@ -238,7 +238,7 @@ static __always_inline enum unwind_error php_begin(struct walk_state *state)
 static __always_inline enum unwind_error php_leave(struct walk_state *state)
 {
 	state->php.in_frames = 0;
-	/* The count of words is read again: of a value that was just set the verifier loses the bound. */
+	/* The count of words is read again, since the verifier loses the bound of a value that was just set. */
 	barrier();
 	return release_frame(state);
 }
@@ -251,7 +251,7 @@ static __always_inline enum unwind_error php_lose(struct walk_state *state)
 	return error ? error : php_leave(state);
 }
 
-/* The native frame that was added last, which the held one has called: where it goes on; 0: there is none. */
+/* Returns the return address of the native frame that was added last, the pending frame's callee; 0: there is none. */
 static __always_inline __u64 php_callee(const struct walk_state *state)
 {
 	__u32 index = state->record.word_count;
@@ -266,7 +266,7 @@ static __always_inline __u64 php_callee(const struct walk_state *state)
 	return frame_address(word);
 }
 
-/* True if the held frame has none of the list any more, but calls something. */
+/* True if the pending frame has no execute_data in the list any more, but is in a call. */
 static __always_inline bool php_has_left(const struct walk_state *state)
 {
 	const struct php_process *process = &state->php.process;
@@ -277,7 +277,7 @@ static __always_inline bool php_has_left(const struct walk_state *state)
 	       php_is_left(process, php_callee(state));
 }
 
-/* True if VM code has an execute_data in its register that has been taken away from the front of the list. */
+/* True if VM code has an execute_data in its register that has been popped from the front of the list. */
 static __always_inline bool php_register_has_left(const struct walk_state *state)
 {
 	__u64 frame = state->registers[PHP_FRAME_REGISTER], flags = 0, previous = 0;
@@ -287,7 +287,7 @@ static __always_inline bool php_register_has_left(const struct walk_state *state
 	       previous == state->php.next;
 }
 
-/* The leaf, or what has called it, is within @ranges. */
+/* True if the leaf or its caller is within @ranges. */
 static __always_inline bool php_leaf_is_in(const struct walk_state *state,
 					   const struct php_code_range *ranges, int count)
 {
@@ -302,7 +302,10 @@ static __always_inline bool php_leaf_is_in(const struct walk_state *state,
 			     frame_address(state->record_words[RECORD_HEADER_WORDS + index]) - 1);
 }
 
-/* The execute_data at the front of the list has been read, and is that of a function in PHP that ends a group. */
+/*
+ * True if the execute_data at the front of the list belongs to no execute_ex() on the stack. It has been read, and is that of
+ * a PHP function that ends a group.
+ */
 static __always_inline bool php_is_pending(const struct walk_state *state)
 {
 	const struct php_process *process = &state->php.process;
@@ -313,7 +316,7 @@ static __always_inline bool php_is_pending(const struct walk_state *state)
 	       php_leaf_is_in(state, process->resumed, PHP_RESUMED_MAX);
 }
 
-/* True if the first execute_ex() of a walk has none of the list. What is another's, which is not there, is passed over. */
+/* True if the first execute_ex() of a walk has no execute_data in the list. Skips that of one that is not on the stack. */
 static __always_inline bool php_first_has_none(struct walk_state *state)
 {
 	struct php_walk *walk = &state->php;
@@ -337,7 +340,7 @@ static __always_inline bool php_first_has_none(struct walk_state *state)
 		!php_leaf_is_in(state, walk->process.preparing, PHP_PREPARING_MAX));
 }
 
-/* Begins with the frames of the held frame. */
+/* Begins with the frames of the pending frame. */
 static __always_inline enum unwind_error php_enter(struct walk_state *state)
 {
 	struct php_walk *walk = &state->php;
@@ -352,7 +355,7 @@ static __always_inline enum unwind_error php_enter(struct walk_state *state)
 	}
 	if (walk->is_lost)
 		return php_leave(state);
-	/* Code of the JIT runs in an execute_ex() that is not seen then, and its frames would be taken for this one's. */
+	/* JIT code runs in an execute_ex() that the walk may have missed, and whose frames must not be taken for this one's. */
 	if (state->guess_count)
 		return php_lose(state);
 	walk->in_frames = 1;
@@ -365,7 +368,7 @@ static __always_inline enum unwind_error php_enter(struct walk_state *state)
 	return php_leave(state);
 }
 
-/* The line of the instruction at @opline, if that is one of the function; else 0. */
+/* Returns the line of the instruction at @opline if it is in the function; else 0. */
 static __always_inline __u32 php_line_at(const struct php_known_function *known, __u64 opline)
 {
 	__u64 offset = opline - known->opcodes, word = 0;
@@ -377,8 +380,8 @@ static __always_inline __u32 php_line_at(const struct php_known_function *known,
 }
 
 /*
- * True if the instruction that is stored is the one that is executed: it compiles a file or text, and the held frame has called
- * its handler, whose label is at that call. Such an instruction is always stored.
+ * True if the stored instruction is the executed one: it compiles a file or a string, and the pending frame has called its
+ * handler, whose label is at that call. Such an instruction is always stored.
  */
 static __always_inline bool php_is_including(const struct walk_state *state, __u64 opline)
 {
@@ -391,8 +394,8 @@ static __always_inline bool php_is_including(const struct walk_state *state, __u
 }
 
 /*
- * The line, and whether it is approximate, of the frame that was read. An instruction is stored in the execute_data before
- * anything is called that may look at it; of the innermost one the register tells.
+ * Returns the line of the frame that was read, and whether it is approximate. An instruction is stored in the execute_data
+ * before any call that may read it; for the innermost execute_data it is in the register.
  */
 static __always_inline __u32 php_position_of(struct walk_state *state,
 					     const struct php_known_function *known,
@@ -421,7 +424,7 @@ static __always_inline __u32 php_position_of(struct walk_state *state,
 	return line ? line & PHP_LINE_MASK : (known->line & PHP_LINE_MASK) | PHP_IS_APPROXIMATE;
 }
 
-/* Says how the code without a name that was read was included, by the instruction that its caller executes. */
+/* Returns how the code of a file that was read was included, by the instruction that its caller executes. */
 static __always_inline __u32 php_include_of(const struct php_frame *frame)
 {
 	__u64 opline = 0;
@@ -459,7 +462,7 @@ static __always_inline enum unwind_error php_push(struct walk_state *state,
 			  (__u64)position << 32 | known->fingerprint);
 }
 
-/* The frame that was read is a placeholder: brings the generators between it and the one that runs. */
+/* Reads the generators between the frame that was read, if that is a placeholder, and the one that runs. */
 static __always_inline bool php_take_generators(struct php_walk *walk)
 {
 	__u64 generator = walk->frame.address - walk->process.generator_fake, parent = 0;
@@ -481,7 +484,7 @@ static __always_inline bool php_take_generators(struct php_walk *walk)
 	return !parent;
 }
 
-/* Reads the next frame. A generator's that is only delegating does not end a group: *@is_between. */
+/* Reads the next frame. *@is_between: it is that of a delegating generator, which does not end a group. */
 static __always_inline bool php_next(struct php_walk *walk, bool *is_between)
 {
 	__u32 index = walk->generator_count - 1;
@@ -511,7 +514,7 @@ static __always_inline enum unwind_error php_add_frame(struct walk_state *state)
 
 	if (!php_next(walk, &is_between))
 		return php_lose(state);
-	/* A placeholder, or what zend_call_function() puts there while something else is called than a function. */
+	/* It is a placeholder, or the one that zend_call_function() pushes for a call of something else than a function. */
 	if (!walk->frame.function)
 		return php_take_generators(walk) ? UNWIND_OK : php_lose(state);
 	known = php_known(walk, walk->frame.function);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * Which thread state's frame object the held native frame runs, in processes with several
- * interpreters: up to 3.9 nothing on the stack points from one to the other but the loop's own
- * variable. It is in use as long as the frame is in the chain, so it stands in the native frame's part
- * of the stack, or in a register that functions called from there have saved, or that still has it. A
- * frame object that is met nowhere there is not the one; if several are, nothing tells.
+ * Finds the thread state whose frame object the pending native frame runs, in processes with several
+ * interpreters. Up to 3.9 the only link between the two is the eval loop's own variable, which points
+ * to the frame object. It is in use as long as the frame object is in the chain, so it is in the native
+ * frame's stack range, or in a register that a callee has saved or that still has it. A frame object
+ * that is not found there is not the one; if several are found, the frame cannot be decided.
  *
- * What the loop has saved of its caller's registers is the caller's, and looked at with that.
+ * Registers that the eval loop has saved are its caller's, and are searched with the caller.
  */
 #ifndef EBPF_PYTHON_HELD_BPF_H
 #define EBPF_PYTHON_HELD_BPF_H
@@ -16,9 +16,9 @@
 #include "ebpf/python/python_threads.bpf.h"
 
 enum {
-	/** Read in one step. */
+	/** Number of words that one step reads. */
 	PYTHON_LOOK_WORDS = 16,
-	/** Between two loops: more is not looked through. */
+	/** Limit of the stack range between two eval loops. */
 	PYTHON_LOOK_MAX_BYTES = 16384,
 };
 
@@ -30,8 +30,8 @@ enum python_look {
 };
 
 /*
- * A bit for each place whose frame is not the word. Without a branch: the verifier would follow both
- * ways of each comparison.
+ * Returns a bit for each index in walk->places whose frame is not @word. It has no branch, since the
+ * verifier would follow both paths of each comparison.
  */
 static __always_inline __u32 python_places_without(const struct python_walk *walk, __u64 word)
 {
@@ -47,7 +47,7 @@ static __always_inline __u32 python_places_without(const struct python_walk *wal
 	return places;
 }
 
-/** Begins to look through the held frame's part of the stack. */
+/** Begins the search of the pending frame's stack range. */
 static __always_inline void python_look_begin(struct walk_state *state)
 {
 	struct python_walk *walk = &state->python;
@@ -66,7 +66,7 @@ static __always_inline void python_look_begin(struct walk_state *state)
 	walk->look_end = state->sp - walk->process.saved_bytes;
 }
 
-/** Looks at the next words. False: that was the last, or they cannot be read, and nothing is met. */
+/** Searches the next words. False: the search has ended, or they cannot be read, and then nothing is found. */
 static __always_inline bool python_look_step(struct python_walk *walk)
 {
 	__u64 words[PYTHON_LOOK_WORDS] = { 0 };
@@ -88,11 +88,11 @@ static __always_inline bool python_look_step(struct python_walk *walk)
 
 _Static_assert(PYTHON_PLACES_MAX <= 8, "the number of a place has 3 bits");
 
-/** Turns to the place that was met, if it is the only one. */
+/** Makes the thread state whose frame was found the current one, if it is the only one. */
 static __always_inline bool python_look_end(struct walk_state *state)
 {
 	struct python_walk *walk = &state->python;
-	/* Those that are not in use have 0. */
+	/* Unused entries have the frame 0. */
 	__u32 met = walk->met & python_places_without(walk, 0), place;
 
 	walk->looking = PYTHON_LOOK_NOT;

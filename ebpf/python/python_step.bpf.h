@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * python_step(): the frames of CPython's functions that the held native frame runs
- * (languages.bpf.h), one in each call, and at last that native frame. How frames hang together
- * in each version, and how it is told which native frame runs them, is in abi/python.h.
+ * python_step(): adds the frames of CPython's functions that the pending native frame runs
+ * (languages.bpf.h), one in each call, and at last that native frame. abi/python.h describes how
+ * frames are linked in each version, and how they are assigned to native frames.
  *
- * Which frames belong to a native frame is decided by the address on the stack of something that the
- * loop keeps there, so a frame that has just been entered or is about to be left gets none, and a
- * native frame that the walk missed takes nothing from the next one. Only frame objects (up to 3.9)
- * leave no such trace: there each native frame has one, but in code that is known to stand before or
- * behind that (unpushed), and with several interpreters it is looked for (python_held.bpf.h).
+ * Frames are assigned to a native frame by the stack address of a structure that the eval loop has
+ * there. So a native frame that has just been entered or is about to be left gets no frames, and if the
+ * walk missed a native frame, the next one does not lose frames to it. Only frame objects (up to 3.9)
+ * have no such structure: each native frame has one frame object, except in code before or behind its
+ * use (unpushed), and with several interpreters it is searched (python_held.bpf.h).
  *
- * No pointer of the process is trusted: what cannot be read ends the chain with an error frame, and
- * a ring of frames ends with the room in the record. All reads go to the BPF stack first, then to
- * the state, where offsets need not be constants.
+ * No pointer of the process is trusted: memory that cannot be read ends the chain with an error frame,
+ * and a cycle of frames ends when the record is full. All reads go to the BPF stack first, then to the
+ * state, where offsets need not be constants.
  */
 #ifndef EBPF_PYTHON_STEP_BPF_H
 #define EBPF_PYTHON_STEP_BPF_H
@@ -26,26 +26,26 @@
 #include "ebpf/tables.bpf.h"
 
 enum {
-	/* Native ones among them; more than frames fit, since those of a frame may be walked twice. */
+	/* Includes native steps; more than frames fit, since those of a native frame may be walked twice. */
 	PYTHON_STEPS_MAX = 3 * USER_FRAMES_MAX,
 	PYTHON_PROCESS_CELLS = sizeof(struct python_process) / CELL_BYTES,
-	/* More threads have had no bytecode of their own. */
+	/* Limit of the threads with bytecode of their own. */
 	PYTHON_MAX_BYTECODES = 1 << 16,
 };
 
-/* True if frames lie in chunks of their own, next to each other: from 3.11 on. */
+/* True if frames are adjacent, in chunks of their own: from 3.11 on. */
 static __always_inline bool has_frame_chunks(const struct python_process *process)
 {
 	return process->chain == PYTHON_CFRAME || process->chain == PYTHON_CURRENT_FRAME;
 }
 
-/* Of what was read of a code object; offsets as below. */
+/* Returns a word of the code object that was read last; any @offset is safe, as in python_word(). */
 static __always_inline __u64 python_code_word(const struct python_walk *walk, __u32 offset)
 {
 	return walk->code[offset / 8 % (PYTHON_READ_MAX_BYTES / 8)];
 }
 
-/* Brings the frame at @address into walk->frames. */
+/* Reads the frame at @address into walk->frames. */
 static __always_inline bool python_read_frame(struct python_walk *walk, __u64 address)
 {
 	__u32 bytes = walk->process.frame_bytes;
@@ -56,7 +56,7 @@ static __always_inline bool python_read_frame(struct python_walk *walk, __u64 ad
 		       window_read_exactly(&walk->frames, address, bytes);
 }
 
-/* Of the frames in the window. Offsets come from user space: any is within, and its place aligned. */
+/* Returns a word of the frames in the window. Offsets come from user space: any is safe, since it is wrapped and aligned. */
 static __always_inline __u64 python_word(const struct python_walk *walk, __u64 place)
 {
 	return window_word(&walk->frames, place);
@@ -72,7 +72,7 @@ static __always_inline __u8 python_byte(const struct python_walk *walk, __u64 pl
 	return window_word(&walk->frames, place) >> (place % 8 * 8);
 }
 
-/* Loads what is known of the process, and where this thread's chains begin. */
+/* Loads the data of the process, and the beginning of this thread's chains. */
 static __always_inline enum unwind_error python_begin(struct walk_state *state)
 {
 	struct python_walk *walk = &state->python;
@@ -109,12 +109,12 @@ static __always_inline enum unwind_error python_begin(struct walk_state *state)
 	return UNWIND_OK;
 }
 
-/* The held frame has no more frames. */
+/* Ends the frames of the pending frame, which has no more, and releases it. */
 static __always_inline enum unwind_error python_leave(struct walk_state *state)
 {
 	state->python.in_frames = 0;
 	state->python.tried = 0;
-	/* The count of words is read again: of a value that was just set the verifier loses the bound. */
+	/* The count of words is read again, since the verifier loses the bound of a value that was just set. */
 	barrier();
 	return release_frame(state);
 }
@@ -129,8 +129,8 @@ static __always_inline enum unwind_error python_lose(struct walk_state *state,
 }
 
 /*
- * The chain at hand has nothing for the held frame: another thread state's may have, else there is
- * nothing.
+ * Handles a pending frame for which the current chain has no frames: tries another thread state's chain,
+ * else releases the frame.
  */
 static __always_inline enum unwind_error python_miss(struct walk_state *state)
 {
@@ -150,7 +150,7 @@ static __always_inline enum unwind_error python_miss(struct walk_state *state)
 	return error ? error : python_leave(state);
 }
 
-/* True if the held frame stands where its function's frame is not in the chain. */
+/* True if the pending frame is at an address where its function's frame is not in the chain. */
 static __always_inline bool python_is_unpushed(const struct walk_state *state)
 {
 	const struct python_process *process = &state->python.process;
@@ -168,21 +168,21 @@ static __always_inline bool python_is_unpushed(const struct walk_state *state)
 	return false;
 }
 
-/* True if @address lies in the held frame's part of the stack. */
+/* True if @address is in the pending frame's stack range. */
 static __always_inline bool python_is_in_held(const struct walk_state *state, __u64 address)
 {
 	return address - state->held_sp < state->sp - state->held_sp;
 }
 
-/* The cframe at hand has been dealt with. */
+/* Advances to the next cframe. */
 static __always_inline void python_next_cframe(struct python_walk *walk)
 {
 	walk->cframe = walk->next_cframe;
 }
 
 /*
- * The leaf's cframe is in place, but its words are not there yet: what leads to the next one is where
- * that lies, as far from its caller as the leaf's.
+ * Releases a leaf whose cframe is set, but not filled yet. The next cframe is found by its address: it
+ * has the same distance from its caller as the leaf's.
  */
 static __always_inline enum unwind_error python_leave_unpushed_cframe(struct walk_state *state)
 {
@@ -190,7 +190,7 @@ static __always_inline enum unwind_error python_leave_unpushed_cframe(struct wal
 	return python_leave(state);
 }
 
-/* Reads the cframe at hand: its frames, and where they end. */
+/* Reads the current cframe: its first frame, and the end of its frames. */
 static __always_inline enum unwind_error python_enter_cframe(struct walk_state *state,
 							     bool is_unpushed)
 {
@@ -205,13 +205,13 @@ static __always_inline enum unwind_error python_enter_cframe(struct walk_state *
 	cframe = walk->cframe;
 	if (is_unpushed && python_is_in_held(state, cframe))
 		return python_leave_unpushed_cframe(state);
-	/* Of a caller, or none yet; of another thread state only those right here. */
+	/* The cframe is a caller's, or there is none yet. One of another thread state must be in this frame's range. */
 	if (cframe >= state->sp || (walk->tried && cframe < state->held_sp))
 		return python_miss(state);
 	if (read_word(cframe + process->cframe_current, &walk->frame) ||
 	    read_word(cframe + process->cframe_previous, &walk->next_cframe))
 		return python_lose(state, UNWIND_INTERPRETER_FRAMES);
-	/* The last one is in the thread state, and runs nothing. */
+	/* The last cframe is in the thread state, and runs no frames. */
 	if (!walk->next_cframe)
 		return python_miss(state);
 	if (read_word(walk->next_cframe + process->cframe_current, &walk->stop_frame))
@@ -220,7 +220,7 @@ static __always_inline enum unwind_error python_enter_cframe(struct walk_state *
 	return UNWIND_OK;
 }
 
-/* Begins with the frame object of the held frame: of the chain at hand, or of the one that it is in. */
+/* Begins with the pending frame's frame object: that of the current chain, or, after a search, of the right chain. */
 static __always_inline enum unwind_error python_enter_object(struct walk_state *state)
 {
 	if (state->python.has_others)
@@ -230,7 +230,7 @@ static __always_inline enum unwind_error python_enter_object(struct walk_state *
 	return UNWIND_OK;
 }
 
-/* The same where cframes tell whose turn it is (3.10). */
+/* As python_enter_object(), where cframes show which chain is next (3.10). */
 static __always_inline enum unwind_error python_enter_object_cframe(struct walk_state *state,
 								    bool is_unpushed)
 {
@@ -245,7 +245,7 @@ static __always_inline enum unwind_error python_enter_object_cframe(struct walk_
 		walk->in_frames = 1;
 		return UNWIND_OK;
 	}
-	/* It is taken down before its frame is, which nothing can come between. */
+	/* The loop removes the cframe before the frame, with nothing between. */
 	if (!process->unpushed[0].end || frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS)
 		return python_miss(state);
 	if (walk->search == PYTHON_SEARCH_NOT_YET || walk->tried + 1 < walk->place_count)
@@ -253,7 +253,7 @@ static __always_inline enum unwind_error python_enter_object_cframe(struct walk_
 	return is_unpushed ? python_leave(state) : python_enter_object(state);
 }
 
-/* Begins with the frames of the held frame. */
+/* Begins with the frames of the pending frame. */
 static __always_inline enum unwind_error python_enter(struct walk_state *state)
 {
 	struct python_walk *walk = &state->python;
@@ -289,7 +289,7 @@ static __always_inline enum unwind_error python_enter(struct walk_state *state)
 	}
 }
 
-/* Where the instructions begin that the frame at @place runs. */
+/* Returns the address of the bytecode that the frame at @place in the window runs. */
 static __always_inline __u64 python_bytecode(const struct python_walk *walk, __u64 place,
 					     __u64 code)
 {
@@ -307,7 +307,7 @@ static __always_inline __u64 python_bytecode(const struct python_walk *walk, __u
 	return bytecode;
 }
 
-/* Of @code; 0 if it cannot be read. */
+/* Computes the fingerprint of @code; 0 if it cannot be read. */
 static __always_inline __u32 python_read_fingerprint(struct python_walk *walk, __u64 code)
 {
 	const struct python_process *process = &walk->process;
@@ -326,7 +326,7 @@ static __always_inline __u32 python_read_fingerprint(struct python_walk *walk, _
 	return python_code_fingerprint(chosen, name_hash);
 }
 
-/* The same, which is read once in a walk: stacks repeat functions. */
+/* Returns the fingerprint of @code, cached during a walk, since stacks repeat functions. */
 static __always_inline __u32 python_fingerprint(struct python_walk *walk, __u64 code)
 {
 	__u32 index = (__u32)(code >> 4 ^ code >> 10) % PYTHON_KNOWN_CODES;
@@ -339,7 +339,7 @@ static __always_inline __u32 python_fingerprint(struct python_walk *walk, __u64 
 	return known->fingerprint;
 }
 
-/* Adds the frame at @place of walk->frames. */
+/* Adds the frame at @place in walk->frames. */
 static __always_inline enum unwind_error python_push(struct walk_state *state, __u64 place)
 {
 	struct python_walk *walk = &state->python;
@@ -360,16 +360,16 @@ static __always_inline enum unwind_error python_push(struct walk_state *state, _
 }
 
 /*
- * The loop's own frame at @frame, of no function, was met: all frames up to here are the held
- * frame's if it lies there.
+ * Handles the eval loop's own frame at @frame, which has no function: if it is in the pending frame, all
+ * frames up to here belong to that.
  */
 static __always_inline enum unwind_error python_meet_loop(struct walk_state *state, __u64 frame)
 {
 	struct python_walk *walk = &state->python;
 
 	/*
-	 * Of a caller: the held frame has pushed nothing yet, or has popped it, or is of another thread
-	 * state.
+	 * It is in a caller: the pending frame has pushed nothing yet, or has popped it, or belongs to
+	 * another thread state.
 	 */
 	if (frame >= state->sp || (walk->tried && frame < state->held_sp)) {
 		state->record.word_count = walk->first_word_count;
@@ -380,13 +380,13 @@ static __always_inline enum unwind_error python_meet_loop(struct walk_state *sta
 		prove_held_frame(state);
 		return python_leave(state);
 	}
-	/* Of a native frame that the walk has missed. */
+	/* It is in a native frame that the walk has missed. */
 	walk->first_frame = walk->frame;
 	walk->first_word_count = state->record.word_count;
 	return UNWIND_OK;
 }
 
-/* The frames of the cframe at hand have all been added. */
+/* Leaves the current cframe, whose frames have all been added. */
 static __always_inline enum unwind_error python_leave_cframe(struct walk_state *state)
 {
 	struct python_walk *walk = &state->python;
@@ -395,14 +395,14 @@ static __always_inline enum unwind_error python_leave_cframe(struct walk_state *
 	python_next_cframe(walk);
 	if (is_done)
 		return python_leave(state);
-	/* It was of a native frame that the walk has missed. */
+	/* The cframe was in a native frame that the walk has missed. */
 	walk->in_frames = 0;
 	return UNWIND_OK;
 }
 
 /*
- * The next frame cannot be read. An interrupted loop has had its cframe in place for some
- * instructions before that points to its frame, and to whatever was there until then.
+ * Handles a frame that cannot be read. An interrupted eval loop may have set its cframe, but not yet the
+ * pointer in it to its frame: until then the pointer is stale.
  */
 static __always_inline enum unwind_error python_break(struct walk_state *state)
 {
@@ -431,7 +431,7 @@ static __always_inline enum unwind_error python_frame(struct walk_state *state)
 
 	if (process->chain == PYTHON_CFRAME && frame == walk->stop_frame)
 		return python_leave_cframe(state);
-	/* The outermost one of the thread has nothing in the chain yet, or not any more. */
+	/* The thread's outermost native frame has no frame in the chain yet, or no more. */
 	if (process->chain == PYTHON_CURRENT_FRAME && !frame && frame == walk->first_frame)
 		return python_miss(state);
 	if (!python_read_frame(walk, frame))
@@ -449,7 +449,7 @@ static __always_inline enum unwind_error python_frame(struct walk_state *state)
 	return has_frame_chunks(process) ? UNWIND_OK : python_leave(state);
 }
 
-/* Looks for the held frame's frame object; when that is found its turn comes. */
+/* Takes one step of the search for the pending frame's frame object, and begins with it once it is found. */
 static __always_inline enum unwind_error python_look(struct walk_state *state)
 {
 	struct python_walk *walk = &state->python;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * A thread that runs several interpreters of CPython has a thread state in each, and each of those a
- * chain of frames of its own; the native frames of all stand on one stack. The slot of the thread
- * tells one of them, the others are in the lists of their interpreters. They are looked for when a
- * native frame of the loop has nothing in the chain at hand, one step of the list in each step of the
- * walk, so that processes with one interpreter pay a few reads for that.
+ * A thread that runs several interpreters of CPython has a thread state in each of them. Each thread
+ * state has its own chain of frames, but the native frames of all are on one stack. The thread's slot
+ * has one of its states, the others are in the lists of their interpreters. The lists are searched when
+ * a native frame of the eval loop has no frame in the current chain. One step of the walk takes one
+ * step in the lists, so that processes with one interpreter cost only a few reads.
  *
- * Where the slot is empty the thread's own state is looked for there as well, by its id: a fork makes
- * its slot anew, which with musl is another one than its parent's.
+ * If the slot is empty the thread's own state is searched in the lists as well, by its id: a fork makes
+ * its slot again, and with musl that is another slot than its parent's.
  */
 #ifndef EBPF_PYTHON_THREADS_BPF_H
 #define EBPF_PYTHON_THREADS_BPF_H
@@ -18,9 +18,9 @@
 #include "ebpf/state.bpf.h"
 
 enum {
-	/** Interpreters and thread states that a search looks at. */
+	/** Limit of the interpreters and thread states that a search reads. */
 	PYTHON_SEARCH_STEPS = 64,
-	/** How far from the leaf a cframe is looked for that no id says to be the thread's. */
+	/** Limit of the distance from the leaf to the cframe of a thread state with another thread's id. */
 	PYTHON_NEAR_BYTES = 1 << 20,
 };
 
@@ -30,7 +30,7 @@ enum python_search {
 	PYTHON_SEARCH_DONE,
 };
 
-/** Leaves the chain at hand where it stands, and goes on with the next one, behind the last the first. */
+/** Saves the position in the current chain and switches to the next chain, from the last to the first. */
 static __always_inline void python_next_place(struct python_walk *walk)
 {
 	__u32 from = walk->place % PYTHON_PLACES_MAX, to;
@@ -43,7 +43,7 @@ static __always_inline void python_next_place(struct python_walk *walk)
 	walk->place = to;
 }
 
-/** Where the chain of @thread begins. False if that cannot be read. */
+/** Reads the beginning of the chain of @thread. False if it cannot be read. */
 static __always_inline bool python_thread_place(const struct python_process *process, __u64 thread,
 						__u64 *frame, __u64 *cframe)
 {
@@ -53,7 +53,7 @@ static __always_inline bool python_thread_place(const struct python_process *pro
 	       !read_word(thread + process->thread_cframe, cframe);
 }
 
-/** Looks for other thread states of the thread. */
+/** Begins the search for other thread states of the thread. */
 static __always_inline void python_search_begin(struct python_walk *walk)
 {
 	const struct python_process *process = &walk->process;
@@ -68,7 +68,7 @@ static __always_inline void python_search_begin(struct python_walk *walk)
 	walk->next_thread = 0;
 }
 
-/** Begins with the chain of @thread, the thread's own state. False if that cannot be read. */
+/** Begins with the chain of @thread, the thread's own state. False if it cannot be read. */
 static __always_inline bool python_take_thread(struct python_walk *walk, __u64 thread)
 {
 	walk->thread = thread;
@@ -76,13 +76,13 @@ static __always_inline bool python_take_thread(struct python_walk *walk, __u64 t
 	walk->has_others = 0;
 	if (!python_thread_place(&walk->process, thread, &walk->frame, &walk->cframe))
 		return false;
-	/* It must be known whether there are others before a frame object is taken. */
+	/* Before a frame object is used, it must be known whether there are other thread states. */
 	if (walk->process.chain == PYTHON_FRAME_OBJECTS)
 		python_search_begin(walk);
 	return true;
 }
 
-/** Looks for the thread's own state. False if there is nowhere to look. */
+/** Begins the search for the thread's own state. False if there is no list to search. */
 static __always_inline bool python_search_own(struct python_walk *walk, __u64 thread_pointer)
 {
 	const struct python_process *process = &walk->process;
@@ -100,8 +100,8 @@ static __always_inline bool python_search_own(struct python_walk *walk, __u64 th
 }
 
 /*
- * True if the chain of a thread state with another thread's id may be of this one. Up to 3.12 a thread
- * that runs an interpreter which another one made takes that one's thread state.
+ * True if the chain of a thread state with another thread's id may belong to this thread. Up to 3.12 a
+ * thread that runs an interpreter which another thread has made uses the other thread's state.
  */
 static __always_inline bool python_may_be_lent(const struct python_walk *walk, __u64 cframe)
 {
@@ -110,7 +110,7 @@ static __always_inline bool python_may_be_lent(const struct python_walk *walk, _
 	return cframe && cframe - walk->stack_low < PYTHON_NEAR_BYTES;
 }
 
-/* Adds the chain of the thread state at hand if it is, or may be, of this thread. */
+/* Adds the chain of the next thread state of the search if it belongs, or may belong, to this thread. */
 static __always_inline void python_search_thread(struct python_walk *walk)
 {
 	const struct python_process *process = &walk->process;
@@ -131,7 +131,7 @@ static __always_inline void python_search_thread(struct python_walk *walk)
 	if (id != walk->thread_id) {
 		if (!python_may_be_lent(walk, cframe))
 			return;
-		/* One remains for the thread's own. */
+		/* One entry is reserved for the thread's own state. */
 		room--;
 	}
 	if (place >= room) {
@@ -143,7 +143,7 @@ static __always_inline void python_search_thread(struct python_walk *walk)
 	walk->place_count = place + 1;
 }
 
-/** Looks at one thread state or interpreter. */
+/** Takes one step of the search: one thread state or interpreter. */
 static __always_inline void python_search_step(struct python_walk *walk)
 {
 	const struct python_process *process = &walk->process;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/** What a walk keeps of Ruby's control frames (ruby_step.bpf.h). */
+/** State of a walk for Ruby's control frames (ruby_step.bpf.h). */
 #ifndef EBPF_RUBY_STATE_BPF_H
 #define EBPF_RUBY_STATE_BPF_H
 
@@ -8,29 +8,29 @@
 #include "ebpf/read_window.bpf.h"
 
 enum {
-	/** Fingerprints kept during a walk, a power of two. */
+	/** Fingerprints cached during a walk, a power of two. */
 	RUBY_KNOWN_OBJECTS = 32,
 };
 
-/** An instruction sequence or method entry that a frame of this walk keeps alive; address 0: none. */
+/** A cached instruction sequence or method entry, which a frame of this walk keeps alive; address 0: none. */
 struct ruby_known_object {
 	__u64 address;
 	__u64 fingerprint;
-	/** A sequence's instructions begin here, and it is of this kind. */
+	/** For a sequence: the address of its instructions; its kind. */
 	__u64 instructions;
 	__u64 kind;
 };
 
-/** The words of an environment that say what it is. */
+/** The last three words of an environment, which identify it. */
 struct ruby_environment {
-	/** A method entry, special variables with one, or something else; a method in C has the first. */
+	/** A method entry, special variables with one, or something else; a C method has a method entry. */
 	__u64 method;
-	/** Two bits, and the environment around one that is not local. */
+	/** Two bits; in an environment that is not local also the address of the enclosing one. */
 	__u64 outer;
 	__u64 flags;
 };
 
-/** A control frame. */
+/** A copy of a control frame. */
 struct ruby_frame {
 	__u64 pc;
 	__u64 sequence;
@@ -42,16 +42,16 @@ struct ruby_walk {
 	__u32 cell;
 	/** The frames are not followed any more in this walk. */
 	__u32 is_lost;
-	/** The frames of the held native frame are being added. */
+	/** The frames of the pending native frame are being added. */
 	__u32 in_frames;
-	/** No native frame of the loop was met yet. */
+	/** No native frame of the loop has been reached yet. */
 	__u32 is_first;
-	/** The next frame of a sequence has the rescue or ensure that came last. */
+	/** The last rescue or ensure belongs to the next frame of a sequence. */
 	__u32 is_hidden;
-	/** While the method entry of `frame` is looked for: how many environments had none, and the next one. */
+	/** During the search for the method entry of `frame`: the number of environments without one; the next one. */
 	__u32 outer_count;
 	struct ruby_environment environment;
-	/** The next control frame; the end of the thread's stack of them. */
+	/** Addresses of the next control frame and of the end of the thread's stack of control frames. */
 	__u64 next;
 	__u64 end;
 	/** The execution context, its innermost tag, and its native stack [stack_low, stack_high]. */
@@ -61,23 +61,23 @@ struct ruby_walk {
 	__u64 stack_high;
 	struct ruby_process process;
 	struct ruby_frame frame;
-	/** Control frames lie next to each other, callers at higher addresses. */
+	/** Control frames are adjacent, callers at higher addresses. */
 	struct read_window frames;
-	/** What was read last of a body, or of a method entry. */
+	/** The part of a body or a method entry that was read last. */
 	__u64 words[RUBY_BODY_WORDS + 4];
 	struct ruby_known_object known[RUBY_KNOWN_OBJECTS];
 };
 
-/** Forgets the last sample. */
+/** Resets the state for a new sample. */
 static __always_inline void ruby_state_begin(struct ruby_walk *walk)
 {
 	walk->cell = 0;
 }
 
-/** Forgets what is kept from walk to walk. */
+/** Clears what is cached between walks. */
 static __always_inline void ruby_state_forget(struct ruby_walk *walk)
 {
-	/* Nothing is. */
+	/* Nothing is cached. */
 	(void)walk;
 }
 

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * ruby_step(): the frames of Ruby's methods and blocks that the held vm_exec() runs (languages.bpf.h), one in each call,
- * and at last that native frame. Methods in C have control frames as well, which stand among those of the loop that
- * called them: their native frames come before.
+ * ruby_step(): adds the frames of Ruby's methods and blocks that the pending vm_exec() runs (languages.bpf.h), one in each
+ * call, and at last that native frame. C methods have control frames as well, which are among those of the loop that called
+ * them; their native frames come before.
  *
- * A control frame with FINISH is pushed by the caller of vm_exec() and popped before vm_exec() returns, so the innermost
- * native frame may have none of its own yet or any more, and its caller's would be taken for its own. What decides
+ * A control frame with FINISH is pushed by the caller of vm_exec() and popped before vm_exec() returns. So the innermost
+ * native frame may have no control frames yet or any more, and must not take its caller's. These things decide
  * (ruby_first_group()):
  *
- *	tag		vm_exec() lists a tag that lies in its frame, while it executes instructions
- *	not begun	the pc of the innermost control frame is where its sequence may be entered, and the leaf is in a function
- *			that calls vm_exec(), or one that it calls
+ *	tag		vm_exec() lists a tag that is in its native frame, while it executes instructions
+ *	not begun	the pc of the innermost control frame is an entry of its sequence, and the leaf is in a function that
+ *			calls vm_exec(), or in a callee of one
  *	register	in the function that executes instructions, the control frame that it executes
  *	returning	addresses at which the last control frame may have been popped
  *
- * A fiber has an execution context, control frames and a native stack of its own. Where that stack begins the walk goes on with
+ * A fiber has an execution context, control frames and a native stack of its own. Where that stack begins, the walk goes on with
  * those of the fiber that has resumed it (ruby_leave_stack()).
  *
- * No pointer of the process is trusted: each control frame lies above the one before it and below the end of the
- * thread's stack, and what cannot be read ends the frames with an error frame.
+ * No pointer of the process is trusted: each control frame must be above the one before it and below the end of the
+ * thread's stack, and memory that cannot be read ends the frames with an error frame.
  */
 #ifndef EBPF_RUBY_STEP_BPF_H
 #define EBPF_RUBY_STEP_BPF_H
@@ -31,7 +31,7 @@
 #include "ebpf/tables.bpf.h"
 
 enum {
-	/* Native ones among them. */
+	/* Includes native steps. */
 	RUBY_STEPS_MAX = 2 * USER_FRAMES_MAX,
 	RUBY_PROCESS_CELLS = sizeof(struct ruby_process) / CELL_BYTES,
 	/* In a control frame, the same in all versions: pc, sp, iseq, self, ep. */
@@ -39,33 +39,33 @@ enum {
 	RUBY_FRAME_ENVIRONMENT = 32,
 	/* In an execution context: vm_stack, vm_stack_size. */
 	RUBY_CONTEXT_STACK = 0,
-	/* More than any stack has: rb_thread_vm_stack_size is 1 MB. */
+	/* Limit of a stack's size; rb_thread_vm_stack_size is 1 MB. */
 	RUBY_STACK_MAX_WORDS = 1 << 27,
-	/* Entries of a sequence beyond these are not looked at. */
+	/* Limit of the entries of a sequence that are checked. */
 	RUBY_ENTRIES_MAX = 8,
 	RUBY_HAS_OPTIONAL = 2,
-	/* DWARF number of the register that vm_exec.c has the control frame in: r15, x20. */
+	/* DWARF number of the register in which vm_exec.c has the control frame: r15, x20. */
 	RUBY_FRAME_REGISTER = (int)REGISTER_COUNT == (int)REGISTER_COUNT_X86 ? 15 : 20,
 	RUBY_WORDS = RUBY_BODY_WORDS + 4,
-	/* Blocks within each other. */
+	/* Limit of nested blocks. */
 	RUBY_OUTER_MAX = 64,
-	/* What coroutine_transfer() leaves on a stack: r15, r14, r13, r12, rbx, rbp (coroutine/amd64/Context.S). */
+	/* Registers that coroutine_transfer() leaves on a stack: r15, r14, r13, r12, rbx, rbp (coroutine/amd64/Context.S). */
 	RUBY_SAVED_RBX = 32,
 	RUBY_SAVED_RBP = 40,
 	RUBY_SAVED_BYTES = 48,
-	/* In what an environment has in place of a method entry beside special variables. */
+	/* Offset of the method entry in the object with special variables, which an environment may have instead of one. */
 	RUBY_SPECIAL_VARIABLES_METHOD = 8,
 };
 
 _Static_assert(!(RUBY_WORDS & (RUBY_WORDS - 1)), "an index into the words is a mask");
 
-/** What of the control frames belongs to the first vm_exec() of a walk. */
+/** The control frames that belong to the first vm_exec() of a walk. */
 enum ruby_group {
 	/** The innermost ones, up to one with FINISH. */
 	RUBY_GROUP_OWN,
-	/** The same, but the innermost one has not begun: it is entered by a function that vm_exec() called. */
+	/** As RUBY_GROUP_OWN, but the innermost one has not begun: a function that vm_exec() called will enter it. */
 	RUBY_GROUP_BEHIND_PENDING,
-	/** None: it has popped them. */
+	/** No control frame: it has popped its own. */
 	RUBY_GROUP_NONE,
 };
 
@@ -74,7 +74,7 @@ static __always_inline __u64 ruby_word(const struct ruby_walk *walk, __u32 index
 	return walk->words[index % RUBY_WORDS];
 }
 
-/* Reads what ends with the word at @address. */
+/* Reads the environment whose last word is at @address. */
 static __always_inline bool ruby_read_environment(__u64 address,
 						  struct ruby_environment *environment)
 {
@@ -104,7 +104,7 @@ static __always_inline bool ruby_is_sequence(const struct ruby_frame *frame)
 	return frame->sequence && frame->pc;
 }
 
-/* Brings the body of the sequence into walk->words; 0 if it cannot be read. */
+/* Reads the body of the sequence into walk->words and returns its address; 0 if it cannot be read. */
 static __always_inline __u64 ruby_read_body(struct ruby_walk *walk, __u64 sequence)
 {
 	__u64 words[RUBY_BODY_WORDS / 2], body = 0;
@@ -113,14 +113,14 @@ static __always_inline __u64 ruby_read_body(struct ruby_walk *walk, __u64 sequen
 	    bpf_probe_read_user(words, sizeof(words), (const void *)body))
 		return 0;
 	__builtin_memcpy(walk->words, words, sizeof(words));
-	/* In halves, for the BPF stack. */
+	/* It is read in halves, since the BPF stack is small. */
 	if (bpf_probe_read_user(words, sizeof(words), (const void *)(body + sizeof(words))))
 		return 0;
 	__builtin_memcpy(walk->words + RUBY_BODY_WORDS / 2, words, sizeof(words));
 	return body;
 }
 
-/* Mixes the words of the String or Array at @address in. *@first is the first of them. */
+/* Mixes in the words of the String or Array at @address. *@first is the first of them. */
 static __always_inline bool ruby_mix_text(__u64 address, __u64 *first, __u64 *sum)
 {
 	__u64 words[RUBY_TEXT_WORDS];
@@ -133,7 +133,7 @@ static __always_inline bool ruby_mix_text(__u64 address, __u64 *first, __u64 *su
 	return true;
 }
 
-/* The same of a path, and of the String that an Array with it begins with, if that is embedded. */
+/* Mixes in a path; if it is an embedded Array also its first element, a String. */
 static __always_inline bool ruby_mix_path(__u64 address, __u64 *sum)
 {
 	__u64 flags = 0, first = 0;
@@ -161,8 +161,8 @@ static __always_inline void ruby_read_sequence(struct ruby_walk *walk,
 }
 
 /*
- * Mixes in what the class, or the one whose singleton class it is, is called: its path, which it may not have, and the words
- * of that.
+ * Mixes in the name of the class, or of the class whose singleton class it is: the address of its path, which it may not have,
+ * and the path's words.
  */
 static __always_inline bool ruby_mix_class(const struct ruby_process *process, __u64 class,
 					   __u64 *sum)
@@ -198,8 +198,8 @@ static __always_inline void ruby_read_method(const struct ruby_process *process,
 }
 
 /*
- * Finds what is known of a sequence or of a method entry, which has no fingerprint if it is none. It is read once in a
- * walk, because stacks repeat methods.
+ * Returns the cached data of a sequence or of a method entry; it has no fingerprint if it is neither. It is cached during a
+ * walk, since stacks repeat methods.
  */
 static __always_inline struct ruby_known_object *ruby_known(struct ruby_walk *walk, __u64 address,
 							    bool is_sequence)
@@ -234,7 +234,7 @@ static __always_inline bool ruby_is_pending(struct ruby_walk *walk)
 		return true;
 	if (!(ruby_word(walk, process->body_flags) & RUBY_HAS_OPTIONAL))
 		return false;
-	/* The first entry is that without any of them. One by one, for the BPF stack. */
+	/* The first entry is that without optional arguments. They are read one by one, since the BPF stack is small. */
 	count = (ruby_word(walk, process->body_optional_count) >> 32) + 1;
 	for (__u32 i = 0; i < RUBY_ENTRIES_MAX && i < count; i++)
 		is_entry |=
@@ -243,7 +243,7 @@ static __always_inline bool ruby_is_pending(struct ruby_walk *walk)
 	return is_entry;
 }
 
-/* The execution context of this thread. 0: it has none, or no part in the one that all share. */
+/* Returns the execution context of this thread. 0: it has none, or is not the thread that uses the shared one. */
 static __always_inline __u64 ruby_context(const struct walk_state *state)
 {
 	const struct ruby_process *process = &state->ruby.process;
@@ -258,7 +258,7 @@ static __always_inline __u64 ruby_context(const struct walk_state *state)
 	return context;
 }
 
-/* Loads where the control frames of an execution context begin, and where its native stack is; @sp is on that. */
+/* Loads the beginning of an execution context's control frames, and the range of its native stack, which @sp is on. */
 static __always_inline bool ruby_load_context(struct ruby_walk *walk, __u64 context, __u64 sp)
 {
 	const struct ruby_process *process = &walk->process;
@@ -275,11 +275,11 @@ static __always_inline bool ruby_load_context(struct ruby_walk *walk, __u64 cont
 	walk->is_hidden = 0;
 	walk->outer_count = 0;
 	window_clear(&walk->frames);
-	/* Between two stacks the context is still that of the other one. */
+	/* During a switch of stacks the context is still that of the other stack. */
 	return sp <= start && start - sp <= bytes;
 }
 
-/* Loads what is known of the process, and where this thread's control frames begin. */
+/* Loads the data of the process, and the beginning of this thread's control frames. */
 static __always_inline enum unwind_error ruby_begin(struct walk_state *state)
 {
 	struct ruby_walk *walk = &state->ruby;
@@ -294,7 +294,7 @@ static __always_inline enum unwind_error ruby_begin(struct walk_state *state)
 	if (!read_cells(&walk->process, state->language_cell, RUBY_PROCESS_CELLS))
 		return UNWIND_INTERPRETER_THREAD;
 	context = ruby_context(state);
-	/* Nothing is missing of a thread that waits for the lock. */
+	/* A thread that waits for the lock has no frames to miss. */
 	if (!context && walk->process.context_pointer)
 		return UNWIND_OK;
 	if (!context || !ruby_load_context(walk, context, state->held_sp))
@@ -308,7 +308,7 @@ static __always_inline enum unwind_error ruby_begin(struct walk_state *state)
 static __always_inline enum unwind_error ruby_leave(struct walk_state *state)
 {
 	state->ruby.in_frames = 0;
-	/* The count of words is read again: of a value that was just set the verifier loses the bound. */
+	/* The count of words is read again, since the verifier loses the bound of a value that was just set. */
 	barrier();
 	return release_frame(state);
 }
@@ -339,7 +339,7 @@ static __always_inline bool ruby_is_in_one(const struct ruby_code_range *ranges,
 	return false;
 }
 
-/* True if no exception is on its way through the innermost tag. */
+/* True if no exception passes through the innermost tag at the moment. */
 static __always_inline bool ruby_is_tag_idle(const struct ruby_walk *walk)
 {
 	__u64 tag_state = 0;
@@ -347,7 +347,7 @@ static __always_inline bool ruby_is_tag_idle(const struct ruby_walk *walk)
 	return !read_word(walk->tag + walk->process.tag_state, &tag_state) && !(__u32)tag_state;
 }
 
-/* True if the control frame that was the innermost one before has FINISH; it stays as it was until the next one. */
+/* True if the control frame that was popped last has FINISH; its memory is unchanged until the next push. */
 static __always_inline bool ruby_had_finish(const struct ruby_walk *walk)
 {
 	__u64 popped = walk->next - walk->process.frame_bytes, environment = 0, flags = 0;
@@ -357,8 +357,8 @@ static __always_inline bool ruby_had_finish(const struct ruby_walk *walk)
 }
 
 /*
- * True if the loop, interrupted at @pc, has popped its last control frame: it is where that happens, or its register
- * has the frame still.
+ * True if the loop, interrupted at @pc, has popped its last control frame: it is in the code that does so, or its register
+ * still has the frame.
  */
 static __always_inline bool ruby_has_popped(const struct walk_state *state, __u64 pc, bool is_core)
 {
@@ -371,7 +371,7 @@ static __always_inline bool ruby_has_popped(const struct walk_state *state, __u6
 	       ruby_is_tag_idle(walk) && ruby_had_finish(walk);
 }
 
-/* True if the leaf is in the function that executes instructions, and the held frame has called that. */
+/* True if the leaf is in the function that executes instructions, and the pending frame has called that. */
 static __always_inline bool ruby_is_in_core(const struct walk_state *state, __u64 pc)
 {
 	__u32 index = state->record.word_count;
@@ -385,8 +385,8 @@ static __always_inline bool ruby_is_in_core(const struct walk_state *state, __u6
 }
 
 /*
- * True if the leaf, at @pc, is in a function that calls vm_exec(), or in what one has called: there a control frame may have
- * been pushed for a vm_exec() that is yet to be called.
+ * True if the leaf, at @pc, is in a function that calls vm_exec(), or in a callee of one: there a control frame may have been
+ * pushed for a vm_exec() that is yet to be called.
  */
 static __always_inline bool ruby_is_entering(const struct walk_state *state, __u64 pc)
 {
@@ -402,7 +402,7 @@ static __always_inline bool ruby_is_entering(const struct walk_state *state, __u
 			      frame_address(state->record_words[RECORD_HEADER_WORDS + index]) - 1);
 }
 
-/* The control frame at hand has been read. */
+/* Decides which control frames belong to the first vm_exec(). The innermost one has been read. */
 static __always_inline enum ruby_group ruby_first_group(struct walk_state *state)
 {
 	struct ruby_walk *walk = &state->ruby;
@@ -413,12 +413,12 @@ static __always_inline enum ruby_group ruby_first_group(struct walk_state *state
 	if (is_core || (is_leaf && walk->tag < state->sp))
 		return ruby_has_popped(state, pc, is_core) ? RUBY_GROUP_NONE : RUBY_GROUP_OWN;
 	is_pending = ruby_is_pending(walk);
-	/* Its tag is not in the list, or not any more. */
+	/* Its tag is not in the list yet, or not any more. */
 	if (walk->tag >= state->sp)
 		return is_pending && walk->frame.environment.flags & RUBY_FRAME_FINISH ?
 			       RUBY_GROUP_OWN :
 			       RUBY_GROUP_NONE;
-	/* The first instruction of a sequence may have called something while the pc is still there. */
+	/* The first instruction of a sequence may be in a call while the pc is still that of the entry. */
 	if (is_pending && ruby_is_entering(state, pc))
 		return RUBY_GROUP_BEHIND_PENDING;
 	return RUBY_GROUP_OWN;
@@ -434,9 +434,9 @@ static __always_inline __u64 ruby_mode_of(__u64 flags)
 }
 
 /*
- * What the garbage collector does, if this thread runs it (enum ruby_collector_mode): its ractor has the lock, which there is
- * once there are several ractors, and its execution context is the one that may run there. One that all threads share is
- * the one that may run.
+ * Returns the garbage collector's mode if this thread runs it (enum ruby_collector_mode). The thread runs it if its ractor has
+ * the lock, which exists once there are several ractors, and its execution context is the running one of the ractor. An
+ * execution context that all threads share is always the running one.
  */
 static __always_inline __u64 ruby_collector_mode(const struct ruby_walk *walk)
 {
@@ -458,7 +458,7 @@ static __always_inline __u64 ruby_collector_mode(const struct ruby_walk *walk)
 	return ruby_mode_of(flags);
 }
 
-/* Says what the garbage collector does, if it does anything. */
+/* Adds a frame for the garbage collector, if it works. */
 static __always_inline enum unwind_error ruby_push_collector(struct walk_state *state)
 {
 	__u64 mode = ruby_collector_mode(&state->ruby);
@@ -469,7 +469,7 @@ static __always_inline enum unwind_error ruby_push_collector(struct walk_state *
 			  (__u64)RUBY_COLLECTOR << 32 | mode);
 }
 
-/* Begins with the frames of the held frame. */
+/* Begins with the frames of the pending frame. */
 static __always_inline enum unwind_error ruby_enter(struct walk_state *state)
 {
 	struct ruby_walk *walk = &state->ruby;
@@ -510,8 +510,8 @@ static __always_inline bool ruby_is_rescue(__u64 kind)
 }
 
 /*
- * Looks for the method entry that the sequence runs for in one environment. False: it may be in the next one. NULL: there is
- * none.
+ * Searches one environment for the method entry for which the sequence runs. False: it may be in the next one. NULL: there
+ * is none.
  */
 static __always_inline bool ruby_find_method(struct ruby_walk *walk,
 					     const struct ruby_known_object **method)
@@ -542,7 +542,7 @@ static __always_inline bool ruby_find_method(struct ruby_walk *walk,
 
 /*
  * Takes a step with the frame of a sequence that was read. Where names have classes, the frame around a rescue or ensure is
- * left out, as the runtime does since it shows them so.
+ * left out, as in backtraces of the runtime since then.
  */
 static __always_inline enum unwind_error ruby_push_sequence(struct walk_state *state, bool *is_done)
 {
@@ -573,7 +573,7 @@ static __always_inline enum unwind_error ruby_push_sequence(struct walk_state *s
 	return push_owned_frame(state, word, position << 32 | fingerprint, known->address);
 }
 
-/* Adds the frame that was read, if it is that of a method in C, and none of the runtime's own. */
+/* Adds the frame that was read if it is that of a C method, and not one of the runtime's own. */
 static __always_inline enum unwind_error ruby_push_method(struct walk_state *state)
 {
 	struct ruby_walk *walk = &state->ruby;
@@ -614,7 +614,7 @@ static __always_inline enum unwind_error ruby_add_frame(struct walk_state *state
 	return walk->frame.environment.flags & RUBY_FRAME_FINISH ? ruby_leave(state) : UNWIND_OK;
 }
 
-/* Adds the next frame of what is left where a stack begins: methods in C that no loop has called. */
+/* Adds the next of the frames that are left at the beginning of a stack: C methods that no loop has called. */
 static __always_inline enum unwind_error ruby_add_rest(struct walk_state *state)
 {
 	struct ruby_walk *walk = &state->ruby;
@@ -627,7 +627,7 @@ static __always_inline enum unwind_error ruby_add_rest(struct walk_state *state)
 	return ruby_push_method(state);
 }
 
-/* From the first frame of a fiber's stack to what has resumed the fiber, if anything has: that waits in a method in C. */
+/* Steps from the outermost frame of a fiber's stack to the fiber that has resumed it, if any: that waits in a C method. */
 static __always_inline enum unwind_error ruby_leave_stack(struct walk_state *state)
 {
 	struct ruby_walk *walk = &state->ruby;

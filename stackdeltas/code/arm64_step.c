@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Instructions of arm64 (Arm Architecture Reference Manual, C4.1): those that move the stack
- * pointer, save or restore x29 and x30, or end a block. Of all others only the general register
- * that they write counts; registers of the vector unit are nobody's here.
+ * pointer, save or restore x29 and x30, or end a block. For all others only the general register
+ * that they write matters; vector registers are ignored.
  */
 #include "stackdeltas/code/arm64_step.h"
 
@@ -14,15 +14,15 @@
 
 enum {
 	WORD_BYTES = 8,
-	/* Larger constants of one instruction are no sizes of frames. */
+	/* Limit of constants: larger ones of one instruction are not sizes of frames. */
 	MAX_RUN_OF_ONES = (1 << 27) - 1,
-	/* The conditions from here on always hold: al, nv. */
+	/* The conditions from here on are always true: al, nv. */
 	ALWAYS = 14,
 };
 
 static const struct code_value unknown = { CODE_UNKNOWN, 0 };
 
-/* A register that is not the stack pointer is written. */
+/* Sets a register other than the stack pointer. */
 static void set(struct code_state *state, uint8_t number, struct code_value value)
 {
 	if (number == ARM64_ZERO)
@@ -45,7 +45,7 @@ static struct code_value get(const struct code_state *state, uint8_t number)
 	return code_state_get(state, EM_AARCH64, number);
 }
 
-/* The registers of a set of bits get values that are not known. */
+/* Sets the registers of a bit set to unknown values. */
 static void write_all(struct code_state *state, uint32_t registers)
 {
 	for (uint8_t number = 0; registers; number++, registers >>= 1)
@@ -53,7 +53,7 @@ static void write_all(struct code_state *state, uint32_t registers)
 			set_or_sp(state, number, unknown);
 }
 
-/* One register of a load or store, at @slot. */
+/* Loads or stores one register at @slot. */
 static void transfer(struct code_state *state, uint8_t number, bool is_load, bool is_whole,
 		     struct code_value slot)
 {
@@ -92,7 +92,7 @@ static struct access make_access(const struct code_state *state,
 	};
 }
 
-/* Pushes move the stack pointer first: a store to what is given back by it would be no store. */
+/* A push moves the stack pointer before its store, since a store to popped words would be lost. */
 static void begin_access(struct code_state *state, const struct access *access, bool is_load)
 {
 	if (access->writes_back && !is_load)
@@ -157,7 +157,7 @@ static void add_immediate(struct code_state *state, const struct arm64_instructi
 		set_or_sp(state, instruction->rd, sum);
 }
 
-/* add and sub of sp and a register, extended or not; of others only the register is found */
+/* add and sub of sp and a register, extended or not; for other operands only the written register matters */
 static void add_extended(struct code_state *state, const struct arm64_instruction *instruction)
 {
 	struct code_value amount = get(state, instruction->rm), sum = unknown;
@@ -222,7 +222,7 @@ static void logical(struct code_state *state, const struct arm64_instruction *in
 		       instruction->bytes == WORD_BYTES && !instruction->shift_kind &&
 		       !instruction->shift;
 
-	/* The stack pointer is never meant. */
+	/* The register is never the stack pointer. */
 	if (instruction->operand == ARM64_IMMEDIATE)
 		logical_immediate(state, instruction);
 	else if (is_move && instruction->rm != ARM64_ZERO)
@@ -279,7 +279,7 @@ static enum code_step_flow flow_of(const struct arm64_instruction *instruction)
 		return CODE_FLOW_JUMP_INDIRECT;
 	case ARM64_CALL_REGISTER:
 		return CODE_FLOW_CALL_INDIRECT;
-	/* Through another register than x30 it is a jump. */
+	/* A ret by another register than x30 is a jump. */
 	case ARM64_RETURN:
 		return instruction->rn == ARM64_LR ? CODE_FLOW_RETURN : CODE_FLOW_JUMP_INDIRECT;
 	case ARM64_SYSCALL:
@@ -304,7 +304,7 @@ void arm64_step(const uint8_t *bytes, size_t size, struct code_state *state, str
 	word = byte_reader_u32(&reader);
 	if (byte_reader_failed(&reader))
 		return;
-	/* At address 0 targets are as far away as they are. */
+	/* At address 0 the target is the distance. */
 	arm64_decode(word, 0, &instruction);
 	step->length = ARM64_INSTRUCTION_BYTES;
 	step->flow = flow_of(&instruction);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** What an instruction of arm64 does: code_step.h says how that is told. */
+/** The effect of an arm64 instruction: a function as in code_step.h. */
 #ifndef STACKDELTAS_CODE_ARM64_STEP_H
 #define STACKDELTAS_CODE_ARM64_STEP_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cuts ranges into pieces of bounded size, has each analysed, and hands on what is believed, what is
- * a guess, and what is not known.
+ * Cuts ranges into pieces of limited size, runs the analysis of each, and passes on its rows: verified,
+ * guessed, or not known.
  */
 #include "stackdeltas/code/code_analysis.h"
 
@@ -16,7 +16,7 @@
 #include "stackdeltas/code/x86_step.h"
 
 enum {
-	/* A piece takes some 8 times its size while it is analysed. */
+	/* Size of a piece; its analysis needs some 8 times as much memory. */
 	PIECE_BYTES = 2 << 20,
 };
 
@@ -39,13 +39,13 @@ static int add_row(struct analysis *analysis, uint64_t address, const struct unw
 	return analysis->handler->row(analysis->handler->context, address, rule);
 }
 
-/* The rule at the instruction at @offset of @function, in a region that is trusted or not. */
+/* Returns the rule of the instruction at @offset of @function, in a region that is trusted or not. */
 static struct unwind_rule rule_at(const struct code_flow *flow, uint32_t offset,
 				  const struct code_function *function, bool is_trusted)
 {
 	struct unwind_rule rule = flow->rules.rules.items[flow->rule_numbers[offset]];
 
-	/* These come from known code, not from paths. */
+	/* These rules come from known code, not from paths. */
 	if (rule.cfa == CFA_END || rule.cfa == CFA_SIGNAL || rule.cfa == CFA_NONE)
 		return rule;
 	if (!function || (!function->is_known && !code_function_is_believed(function)))
@@ -106,7 +106,7 @@ static int add_rows(struct analysis *analysis, const struct code_flow *flow)
 static int analyse_piece(struct analysis *analysis, const struct code_piece *piece)
 {
 	const struct code_analysis_input *input = analysis->input;
-	/* Of no starts at all, nothing may be added to the pointer. */
+	/* Without any starts the pointer may be NULL, to which nothing may be added. */
 	const uint64_t *starts = input->start_count ? input->starts + analysis->next_start : NULL;
 	struct code_flow flow;
 	size_t count = 0;
@@ -121,7 +121,7 @@ static int analyse_piece(struct analysis *analysis, const struct code_piece *pie
 	for (size_t i = 0; i < flow.functions.count; i++) {
 		bool is_believed = code_function_is_believed(&flow.functions.items[i]);
 
-		/* What is neither known nor believed need not be a function. */
+		/* Code that is neither a known start nor verified may not be a function. */
 		analysis->statistics.believed_count += is_believed;
 		analysis->statistics.function_count += is_believed ||
 						       flow.functions.items[i].is_known;
@@ -130,7 +130,7 @@ static int analyse_piece(struct analysis *analysis, const struct code_piece *pie
 	return error;
 }
 
-/* Where a piece that starts at @address ends: before a function that would be cut, if possible. */
+/* Returns the end of a piece that starts at @address: before a function that would be cut, if possible. */
 static uint64_t find_piece_end(const struct analysis *analysis, uint64_t address, uint64_t end)
 {
 	const struct code_analysis_input *input = analysis->input;

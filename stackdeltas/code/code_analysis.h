@@ -3,14 +3,14 @@
  * Rows for code that no unwind table describes, from its instructions: hand-written assembly, start
  * files, programs built with -fno-asynchronous-unwind-tables.
  *
- * Each function is followed over its control flow, and where the stack pointer, the frame pointer,
- * rbx and the return address stand is kept for every path. A function is believed if all its paths
- * agree where they meet and each return finds the stack as it was at the entry, but for paths behind
- * calls that nothing shows to come back. Their rules and those of others carry RULE_GUESS; addresses
- * that no path reaches get CFA_NONE.
+ * The analysis follows the control flow of each function, and tracks the locations of the stack
+ * pointer, the frame pointer, rbx and the return address on every path. A function is verified
+ * ("believed") if all its paths agree where they meet and each return finds the stack as it was at the
+ * entry. Paths behind calls that are not known to return are not considered: their rules, and those of
+ * unverified functions, have RULE_GUESS. Addresses that no path reaches get CFA_NONE.
  *
- * Pure functions of bytes, which are hostile: time is linear, memory is bounded, and nothing that
- * the bytes say leads outside of them.
+ * The functions are pure, and the bytes are hostile: time is linear, memory is bounded, and no bytes
+ * lead to an access outside of them.
  */
 #ifndef STACKDELTAS_CODE_CODE_ANALYSIS_H
 #define STACKDELTAS_CODE_CODE_ANALYSIS_H
@@ -32,56 +32,55 @@ struct code_bytes {
 struct code_analysis_input {
 	/** EM_X86_64 or EM_AARCH64. */
 	uint16_t machine;
-	/** Where the program starts: the outermost frame; 0 if there is none. */
+	/** Address at which the program starts, in its outermost frame; 0 if there is none. */
 	uint64_t entry;
-	/** Sorted by address, not overlapping. Those of size 0 are passed over. */
+	/** Sorted by address, not overlapping. Empty ranges are skipped. */
 	const struct code_bytes *ranges;
 	size_t range_count;
 	/**
-	 * Sorted: functions known to start here (symbols, DT_INIT, DT_FINI, ...), in a range or not.
-	 * More are found by themselves, so there may be none; one that is wrong costs the belief in
-	 * the function that it lies in.
+	 * Known starts of functions (symbols, DT_INIT, DT_FINI, ...), sorted, in a range or not. The
+	 * analysis finds more, so there may be none. The function around a wrong one is not verified.
 	 */
 	const uint64_t *starts;
 	size_t start_count;
 	/**
-	 * Code that HotSpot has made: every call comes back, or to an instruction that stops, and rbx is
-	 * nobody's to keep.
+	 * Code that HotSpot has generated: every call returns, or is followed by an instruction that stops, and
+	 * rbx is not callee-saved.
 	 */
 	bool is_hotspot;
 	/**
-	 * Of such code: nothing calls its first byte; where it goes back to is in rdx there, or in what the JVM has
-	 * of the thread, if it begins with push rbx.
+	 * HotSpot's code whose first byte is not called. Its return address is in rdx there, or, if the code begins with
+	 * push rbx, in the JVM's thread structure.
 	 */
 	bool is_thrown_to;
-	/** Its first byte is jumped to from within a frame of this size, kept by rbp; 0: it is called. */
+	/** HotSpot's code whose first byte is reached by a jump from a frame of this size, addressed by rbp; 0: by a call. */
 	uint32_t frame_bytes;
 };
 
 struct code_analysis_statistics {
-	/** Functions that were given or are called, and those found otherwise that are believed. */
+	/** Number of functions that were given or are called, or were found otherwise and verified; number verified. */
 	uint32_t function_count;
 	uint32_t believed_count;
-	/** Bytes of code whose rule is known, is a guess, or is not known (padding among them). */
+	/** Bytes of code whose rule is verified, a guess, or not known (padding included). */
 	uint64_t believed_bytes;
 	uint64_t guessed_bytes;
 	uint64_t unknown_bytes;
 };
 
-/** Told of every row. */
+/** Receives every row. */
 struct code_row_handler {
 	void *context;
 	/**
-	 * From @address on @rule holds, until the next row or the end of the range. Each range starts
+	 * @rule is valid from @address on, until the next row or the end of the range. Each range starts
 	 * with a row; addresses ascend over all ranges. @rule is borrowed for the call; CFA_NONE: not
-	 * known. Equal meanings have equal bytes. A negative result ends the analysis.
+	 * known. Rules with equal meaning have equal bytes. A negative result ends the analysis.
 	 */
 	int (*row)(void *context, uint64_t address, const struct unwind_rule *rule);
 };
 
 /**
- * Analyses all ranges of @input. 0, -ENOMEM, -EOPNOTSUPP for another machine, or what the handler
- * returned. @statistics may be NULL.
+ * Analyses all ranges of @input. Returns 0, -ENOMEM, -EOPNOTSUPP for another machine, or the negative
+ * result of the handler. @statistics may be NULL.
  */
 int code_analysis_run(const struct code_analysis_input *input,
 		      const struct code_row_handler *handler,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The walk over blocks. It starts with the functions that are known, goes on with what their tables
- * of jumps may lead to, and ends with what stands behind ends of code and was not reached: mostly
- * functions that are called through pointers only.
+ * The walk over blocks. It starts with the known functions, continues with the possible targets of their
+ * jump tables, and ends with unreached code behind ends of code: mostly functions that are called only
+ * by pointer.
  */
 #include "stackdeltas/code/code_flow.h"
 
@@ -16,11 +16,11 @@
 #include "stackdeltas/code/known_code.h"
 
 enum {
-	/* Functions with tables of jumps are searched this far for what those lead to. */
+	/* Limit of the search for targets of jump tables in a function. */
 	TABLE_SEARCH_BYTES = 1 << 16,
 	NO_OFFSET = UINT32_MAX,
 	/*
-	 * Compilers' blocks have 12 bytes and more on average. What has less than this is no code, and
+	 * Compilers' blocks have 12 bytes and more on average. A piece with a smaller average is no code, and
 	 * would need much memory.
 	 */
 	MIN_BLOCK_BYTES = 4,
@@ -28,11 +28,11 @@ enum {
 	MAX_RULES = 1 << 16,
 };
 
-/* How a path comes to a block. */
+/* How a path reaches a block. */
 enum edge {
 	EDGE_JUMP,
 	EDGE_FALL,
-	/* Behind a call, with nothing but padding between. */
+	/* Behind a call, with only padding between. */
 	EDGE_RETURN,
 };
 
@@ -42,12 +42,12 @@ struct walk {
 	uint32_t function;
 	uint32_t region;
 	uint32_t offset;
-	/* Nothing but no-ops since a call came back. */
+	/* Only no-ops since a call returned. */
 	bool is_after_call;
-	/* What the call led to; CODE_NO_CALLEE if not known. */
+	/* The callee; CODE_NO_CALLEE if it is not known. */
 	uint32_t callee;
 	bool sp_was_compared;
-	/* Where a new thread begins. */
+	/* Offset at which a new thread starts. */
 	uint32_t child;
 };
 
@@ -81,14 +81,14 @@ static uint32_t heap_pop(struct code_block_list *heap)
 	return first;
 }
 
-/* @block: a number that is greater at greater addresses. -ENOMEM. */
+/* Adds @block, a number that grows with the address. -ENOMEM. */
 static int code_queue_add(struct code_queue *queue, uint32_t block, bool is_behind_call)
 {
 	return is_behind_call ? heap_push(&queue->returned, block) :
 				code_block_list_push(&queue->jumped, block);
 }
 
-/* False if there is none. */
+/* Takes the next block; false if there is none. */
 static bool code_queue_take(struct code_queue *queue, uint32_t *block)
 {
 	if (queue->jumped.count)
@@ -100,7 +100,7 @@ static bool code_queue_take(struct code_queue *queue, uint32_t *block)
 	return true;
 }
 
-/* -ENOMEM; code_flow_deinit() frees what there is. */
+/* -ENOMEM; code_flow_deinit() frees it in any case. */
 static int code_rules_init(struct code_rules *rules)
 {
 	const struct unwind_rule none = { .cfa = CFA_NONE };
@@ -118,7 +118,7 @@ static uint16_t *cache_place(struct code_rules *rules, const struct unwind_rule 
 	return &rules->cache[mixed >> 32 & (CODE_RULE_CACHE - 1)];
 }
 
-/* The number of @rule, also if it is new. -ENOMEM. */
+/* Interns @rule and sets its number. -ENOMEM. */
 static int code_rules_number(struct code_rules *rules, const struct unwind_rule *rule,
 			     uint16_t *number)
 {
@@ -179,9 +179,9 @@ static void doubt(struct code_flow *flow, uint32_t function, uint32_t region, ui
 }
 
 /*
- * A path comes to @block with another stack. Where no path leads to the start of one of the two
- * functions, that is what is wrong: it is behind an instruction that traps, or a jump by a table
- * leads there.
+ * Records that a path reaches @block with another stack. If no path leads to the start of one of the two
+ * functions, that start is wrong: it is behind an instruction that traps, or is a target of a jump
+ * table.
  */
 static void doubt_both(struct code_flow *flow, const struct walk *walk,
 		       const struct code_block *block)
@@ -193,7 +193,7 @@ static void doubt_both(struct code_flow *flow, const struct walk *walk,
 		doubt(flow, block->function, walk->region, block->region);
 }
 
-/* The last call of @walk did not return. */
+/* Records that the last call of @walk does not return. */
 static void note_noreturn(struct code_flow *flow, const struct walk *walk)
 {
 	if (walk->callee != CODE_NO_CALLEE &&
@@ -201,7 +201,7 @@ static void note_noreturn(struct code_flow *flow, const struct walk *walk)
 		flow->error = -ENOMEM;
 }
 
-/* A path leaves its function, and should find the stack as at the entry. */
+/* Handles a path that leaves its function, which should find the stack as at the entry. */
 static void judge_exit(struct code_flow *flow, const struct walk *walk)
 {
 	struct code_function *function = &flow->functions.items[walk->function];
@@ -217,8 +217,9 @@ static void judge_exit(struct code_flow *flow, const struct walk *walk)
 }
 
 /*
- * A path leads out of what is seen. Within a frame that tells nothing; but where more is given back
- * than was there at the entry, there was more: _dl_runtime_resolve() starts with two words pushed.
+ * Handles a path that leaves the piece. Within a frame that shows nothing. But if it pops more than was
+ * there at the entry, the entry was not that of a function: _dl_runtime_resolve() starts with two words
+ * pushed.
  */
 static void leave_piece(struct code_flow *flow, const struct walk *walk)
 {
@@ -232,7 +233,7 @@ static void leave_piece(struct code_flow *flow, const struct walk *walk)
 		distrust(flow, walk->function);
 }
 
-/* A path comes to the start of a function. */
+/* Handles a path that reaches the start of a function. */
 static void reach_start(struct code_flow *flow, const struct walk *walk, enum edge edge)
 {
 	if (edge == EDGE_RETURN)
@@ -241,7 +242,7 @@ static void reach_start(struct code_flow *flow, const struct walk *walk, enum ed
 		judge_exit(flow, walk);
 }
 
-/* A path comes to the block at @offset, a leader. */
+/* Handles a path that reaches the block at @offset, a leader. */
 static void reach_block(struct code_flow *flow, const struct walk *walk, uint32_t offset,
 			enum edge edge)
 {
@@ -295,13 +296,13 @@ static void reach_block(struct code_flow *flow, const struct walk *walk, uint32_
 		queue_block(flow, index, EDGE_JUMP);
 }
 
-/* A jump or branch of @walk to @distance from its instruction. */
+/* Follows a jump or branch of @walk to @distance from its instruction. */
 static void jump(struct code_flow *flow, struct walk *walk, int64_t distance)
 {
 	int64_t target = walk->offset + distance;
 	struct walk path = *walk;
 
-	/* A tail call, or a part of the function that lies elsewhere. */
+	/* A tail call, or a jump to a part of the function that is elsewhere. */
 	if (target < 0 || target >= flow->piece->size) {
 		leave_piece(flow, walk);
 		return;
@@ -321,7 +322,7 @@ static void jump_indirectly(struct code_flow *flow, const struct walk *walk)
 
 	if (walk->state.is_outermost)
 		return;
-	/* A tail call, most likely; a table of jumps would lead to code that is the same for both. */
+	/* Most likely a tail call; a jump table would lead to code with the same state. */
 	leave_piece(flow, walk);
 	function->has_good_exit |= code_hotspot_is_good_exit(flow->piece, &walk->state);
 	if (code_hotspot_is_entry(flow->piece, &walk->state) ||
@@ -347,14 +348,14 @@ static uint32_t add_region(struct code_flow *flow, uint32_t caller, uint32_t cal
 	return region;
 }
 
-/* What begins behind a call of @step. */
+/* Follows a call of @step: begins the paths of the callee and behind the call. */
 static void call(struct code_flow *flow, struct walk *walk, const struct code_step *step)
 {
 	int64_t target = walk->offset + step->target;
 	uint32_t next = walk->offset + step->length;
 	bool is_hotspot = flow->piece->is_hotspot;
 
-	/* glibc's _start for arm64 ends with a call of abort(), behind that of what calls main(). */
+	/* glibc's _start for arm64 ends with a call of abort(), just behind that of the function that calls main(). */
 	if (walk->state.is_outermost && walk->is_after_call && flow->piece->machine == EM_AARCH64)
 		return;
 	walk->callee = CODE_NO_CALLEE;
@@ -363,7 +364,7 @@ static void call(struct code_flow *flow, struct walk *walk, const struct code_st
 			distrust(flow, walk->function);
 			return;
 		}
-		/* Callees elsewhere are kept by the low half of their distance. */
+		/* The id of a callee elsewhere is the low half of its distance. */
 		walk->callee = target;
 		if (!is_hotspot && code_regions_is_noreturn(&flow->regions, walk->callee))
 			return;
@@ -385,7 +386,7 @@ static void call(struct code_flow *flow, struct walk *walk, const struct code_st
 	reach_block(flow, walk, next, is_hotspot ? EDGE_JUMP : EDGE_RETURN);
 }
 
-/* A rule that stands for an instruction by what it is known to be. */
+/* Sets the rule of an instruction of known code. */
 static void set_known_rule(struct code_flow *flow, uint32_t offset)
 {
 	const struct unwind_rule rule = { .cfa = CFA_SIGNAL };
@@ -395,8 +396,8 @@ static void set_known_rule(struct code_flow *flow, uint32_t offset)
 }
 
 /*
- * The trampoline is found as a return address is, by the byte before it: a no-op that was put there
- * for this, or a byte within an instruction, where no program stands.
+ * The trampoline's rule is looked up like that of a return address, by the byte before it: a no-op for this
+ * purpose, or a byte within an instruction, at which no pc ever is.
  */
 static void set_trampoline(struct code_flow *flow, uint32_t first, uint32_t last)
 {
@@ -408,7 +409,7 @@ static void set_trampoline(struct code_flow *flow, uint32_t first, uint32_t last
 		set_known_rule(flow, first - 1);
 }
 
-/* False if the path ends here. */
+/* Handles a system call; false if the path ends here. */
 static bool system_call(struct code_flow *flow, struct walk *walk)
 {
 	size_t place;
@@ -428,7 +429,7 @@ static bool system_call(struct code_flow *flow, struct walk *walk)
 	}
 }
 
-/* What follows from the flow of @step. False if the path goes no further in this block. */
+/* Follows the control flow of @step. False if the path ends in this block. */
 static bool follow(struct code_flow *flow, struct walk *walk, const struct code_step *step)
 {
 	switch (step->flow) {
@@ -542,7 +543,7 @@ static bool is_unreached_end(const struct code_flow *flow, uint32_t offset)
 	       flow->blocks[code_marks_rank(&flow->marks, offset)].function == CODE_NO_FUNCTION;
 }
 
-/* The places behind ends of the function that no path reached: its tables of jumps lead there. */
+/* Follows the code behind ends of the function that no path has reached: its jump tables lead there. */
 static void follow_tables(struct code_flow *flow, uint32_t index)
 {
 	struct code_function function = flow->functions.items[index];
@@ -565,7 +566,7 @@ static void follow_tables(struct code_flow *flow, uint32_t index)
 			continue;
 		if (code_start_is_likely(flow->piece, offset))
 			return;
-		/* Or it is a function without frame, which then never leaves ours. */
+		/* Or it is a function without a frame, which then has no bad exit from ours. */
 		walk.region = add_region(flow, function.table_region, CODE_NO_CALLEE);
 		reach_block(flow, &walk, offset, EDGE_JUMP);
 		walk_queued(flow);
@@ -606,7 +607,7 @@ static void walk_all(struct code_flow *flow, uint64_t entry)
 	     offset = code_marks_next_leader(marks, offset + 1))
 		if (marks->marks[offset] & CODE_MARK_START)
 			walk_function(flow, offset, true, flow->piece->address + offset == entry);
-	/* What is called by pointer only, such as a main() that does not return. */
+	/* Functions that are called only by pointer, such as a main() that does not return. */
 	for (offset = code_marks_next_leader(marks, 0); offset < size;
 	     offset = code_marks_next_leader(marks, offset + 1))
 		if (marks->marks[offset] & CODE_MARK_TAKEN && is_unreached_end(flow, offset))
@@ -618,8 +619,8 @@ static void walk_all(struct code_flow *flow, uint64_t entry)
 }
 
 /*
- * What was found behind calls that do not come back tells nothing of a function that is left
- * elsewhere as it should be.
+ * Evidence behind calls that do not return is no evidence against a function that has a good exit
+ * elsewhere.
  */
 static void settle_doubts(struct code_flow *flow)
 {
@@ -633,7 +634,7 @@ static void settle_doubts(struct code_flow *flow)
 	}
 }
 
-/* What calls come back from, by what all paths have shown. */
+/* Decides from which callees calls return, by the results of all paths. */
 static int prove_regions(struct code_flow *flow)
 {
 	int error = 0;

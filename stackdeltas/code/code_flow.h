@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Follows the paths of a piece of code (code_sweep.h) block by block, and gives every instruction
- * that it reaches a rule, and every function belief or none.
+ * Follows the paths of a piece of code (code_sweep.h) block by block. It makes a rule for every
+ * instruction that it reaches, and decides for every function whether it is verified.
  *
- * Blocks know their state at the start only. Where a path meets a block it lowers that block's state
- * to what both agree on, and the block is walked again; states can only be lowered a few times, so
- * time stays linear. What comes back from calls is followed last: a call that, were it to return,
- * would contradict another path does not return.
+ * A block stores only the state at its start. A path that reaches a block lowers that state to the
+ * part on which both agree, and the block is followed again. States can be lowered only a few times, so
+ * time is linear. Code behind calls is followed last: if a call's return would contradict another path,
+ * the call does not return.
  */
 #ifndef STACKDELTAS_CODE_CODE_FLOW_H
 #define STACKDELTAS_CODE_CODE_FLOW_H
@@ -31,9 +31,9 @@ struct code_block {
 	uint32_t offset;
 	/** Index of a code_function; CODE_NO_FUNCTION until a path comes here. */
 	uint32_t function;
-	/** Of the path that came first. */
+	/** Index of the code_region of the first path. */
 	uint32_t region;
-	/** Waits to be walked. */
+	/** The block is in the queue. */
 	bool is_queued;
 	/** Only the return of a call led here so far. */
 	bool is_weak;
@@ -41,19 +41,19 @@ struct code_block {
 
 struct code_function {
 	uint32_t offset;
-	/** Given or called, and not only found behind the end of another. */
+	/** The start was given or is called, and was not only found behind the end of another function. */
 	bool is_known;
 	bool is_distrusted;
 	/** A return or a tail call finds the stack as at the entry. */
 	bool has_good_exit;
-	/** Where its indirect jumps lead: not known, but with this state. */
+	/** It has indirect jumps: their targets are not known, but their state is table_state. */
 	bool has_table_jump;
 	bool tables_differ;
 	struct code_state table_state;
 	uint32_t table_region;
 };
 
-/** What speaks against a function: a bad exit of a region, here twice, or two that disagree. */
+/** Evidence against a function: two regions that disagree, or a bad exit of one region, which is in both fields then. */
 struct code_doubt {
 	uint32_t function;
 	uint32_t region;
@@ -66,9 +66,8 @@ VECTOR_DEFINE(code_function_vector, struct code_function)
 VECTOR_DEFINE(code_doubt_vector, struct code_doubt)
 
 /**
- * Blocks that are still to be walked: those that a jump or the instruction before leads to, the last
- * one first; when there are none of these, those behind calls, the one at the lowest address first.
- * Zeroed: none.
+ * Blocks that are still to be followed. First those after a jump or after the instruction before, the
+ * last one first; then those behind calls, the one at the lowest address first. Zeroed: empty.
  */
 struct code_queue {
 	struct code_block_list jumped;
@@ -78,19 +77,19 @@ struct code_queue {
 
 /** The different rules of a piece of code, numbered, so that an instruction's takes two bytes. */
 struct code_rules {
-	/** By number; rule 0 is CFA_NONE, which stands for those that are too many as well. */
+	/** By number. Rule 0 is CFA_NONE, which also replaces the rules over the limit. */
 	struct code_rule_vector rules;
 	struct hash_map index;
 	uint16_t cache[CODE_RULE_CACHE];
 };
 
-/** Lives while one piece is analysed. */
+/** The state of the analysis of one piece. */
 struct code_flow {
 	const struct code_piece *piece;
 	struct code_marks marks;
 	/** By rank of the leader. */
 	struct code_block *blocks;
-	/** Index in rules of each byte that starts an instruction. */
+	/** Index in rules for each byte that starts an instruction. */
 	uint16_t *rule_numbers;
 	struct code_rules rules;
 	struct code_function_vector functions;
@@ -108,7 +107,7 @@ int code_flow_init(struct code_flow *flow, const struct code_piece *piece, const
 		   size_t start_count, uint64_t entry);
 void code_flow_deinit(struct code_flow *flow);
 
-/** All its paths agree, and one shows that they are right. */
+/** True if the function is verified: all its paths agree, and an exit or a known start confirms them. */
 static inline bool code_function_is_believed(const struct code_function *function)
 {
 	return !function->is_distrusted && (function->has_good_exit || function->is_known);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The ways of HotSpot's stubs; for all other code as compilers have it. */
+/* The rules of HotSpot's stubs; for all other code those of compilers. */
 #include "stackdeltas/code/code_hotspot.h"
 
 #include <elf.h>
@@ -11,18 +11,18 @@
 enum {
 	WORD_BYTES = 8,
 	STACK_ALIGNMENT = 16,
-	/* From the CFA. */
+	/* Offsets from the CFA. */
 	RA_SLOT = -8,
 	FP_SLOT = -16,
-	/* Of the two instructions by which the return address comes from the thread to the stack. */
+	/* Size of the two instructions that copy the return address from the thread structure to the stack. */
 	X86_RETURN_BYTES = 11,
-	/* All registers, those of vectors as well, are saved by less. */
+	/* Limit of the code that saves all registers, vector registers included. */
 	MAX_SAVING_BYTES = 2048,
-	/* arm64's register of the thread. */
+	/* arm64's register with the address of the thread structure. */
 	ARM64_THREAD = 28,
 };
 
-/* mov rsp, [r15 + d32]; a barrier to which frames return begins with it, on that stack already. */
+/* mov rsp, [r15 + d32]. A return barrier begins with it too, but is on that stack already. */
 static const char GO_TO_ENTRY[] = "\x49\x8b\xa7";
 /* push rbx */
 static const char MAKE_ROOM[] = "\x53";
@@ -32,7 +32,7 @@ bool code_hotspot_is_entry(const struct code_piece *piece, const struct code_sta
 	struct code_state compared = *state;
 
 	compared.rbx_is_callers |= piece->is_hotspot;
-	/* A result may come back in rbp: what calls such a stub has a frame that is found by its size. */
+	/* A stub may return a result in rbp: the frames of its callers are found by their size. */
 	if (piece->is_hotspot && compared.fp.kind == CODE_UNKNOWN)
 		compared.fp.kind = CODE_CALLERS;
 	return code_state_is_entry(&compared, piece->machine);
@@ -64,7 +64,7 @@ static bool is_at(const struct code_piece *piece, uint32_t offset, const char *b
 	return piece->size - offset >= count && !memcmp(piece->bytes + offset, bytes, count);
 }
 
-/* The stack of the continuation's entry: it has frames of its own behind it, and no return address. */
+/* Switches to the stack of the continuation's entry, which is followed by frames of its own, without return address. */
 static void go_to_entry(const struct code_piece *piece, struct code_state *state)
 {
 	code_state_init(state, piece->machine);
@@ -75,7 +75,7 @@ static void go_to_entry(const struct code_piece *piece, struct code_state *state
 	state->continuation = CODE_AT_ENTRY;
 }
 
-/* A load or store of 8 bytes at a fixed distance from register @base of arm64. */
+/* True for a load or store of 8 bytes at a fixed offset from arm64's register @base. */
 static bool is_word_at(const struct arm64_instruction *instruction, uint8_t base)
 {
 	return instruction->mode == ARM64_OFFSET && !instruction->is_vector &&
@@ -83,7 +83,7 @@ static bool is_word_at(const struct arm64_instruction *instruction, uint8_t base
 }
 
 /*
- * How many bytes at @offset bring the return address from the thread to the stack, and its @place there; 0: they
+ * Size of the code at @offset that copies the return address from the thread to the stack, and its @place there; 0: they
  * do something else.
  */
 static uint32_t return_from_thread(const struct code_piece *piece, uint32_t offset, int32_t *place)
@@ -116,8 +116,8 @@ static uint32_t return_from_thread(const struct code_piece *piece, uint32_t offs
 }
 
 /*
- * A poll in a method goes on here, as if it had called: only the thread has where that was, until all registers
- * are saved and it is stored into the frame, SharedRuntime::generate_handler_blob().
+ * A poll in a method jumps here, as if it had called: only the thread structure has the return address, until all
+ * registers are saved and it is stored into the frame, SharedRuntime::generate_handler_blob().
  */
 static bool enter_at_poll(const struct code_piece *piece, struct code_state *state)
 {
@@ -167,7 +167,7 @@ bool code_hotspot_is_data(const struct code_piece *piece, const struct code_mark
 	return false;
 }
 
-/* The stack has been made anew: nothing leads to a CFA. */
+/* True if the stub has built the stack again: the CFA cannot be computed. */
 static bool is_anew(const struct code_state *state)
 {
 	return state->sp.kind == CODE_UNKNOWN && state->fp.kind < CODE_FROM_CFA &&
@@ -191,7 +191,7 @@ bool code_hotspot_proves(const struct code_piece *piece, bool is_known,
 	return piece->is_hotspot && is_known && !is_anew(state);
 }
 
-/* What a stub stores where the return address was is where its caller goes on. */
+/* A value that a stub stores in the slot of the return address is its new return address. */
 static void keep_return(const struct code_state *last, struct code_state *state)
 {
 	bool is_given_back = state->sp.kind == CODE_FROM_CFA && state->sp.offset > last->ra_slot;
@@ -200,7 +200,7 @@ static void keep_return(const struct code_state *last, struct code_state *state)
 		state->ra_slot = last->ra_slot;
 }
 
-/* The second of the two instructions that store it has been executed. */
+/* Sets the slot of the return address once the second of the two instructions that store it has been executed. */
 static void take_return_from_thread(const struct code_piece *piece, uint32_t offset,
 				    const struct code_state *last, struct code_state *state)
 {
@@ -214,7 +214,7 @@ static void take_return_from_thread(const struct code_piece *piece, uint32_t off
 	state->ra_in_thread = 0;
 }
 
-/* The frame of a function that has begun so: push rbp; mov rbp, rsp. */
+/* Sets the state of a function behind: push rbp; mov rbp, rsp. */
 static void make_frame(struct code_state *state)
 {
 	state->sp = (struct code_value){ CODE_FROM_CFA, FP_SLOT };
@@ -223,7 +223,7 @@ static void make_frame(struct code_state *state)
 	state->ra_slot = RA_SLOT;
 }
 
-/* Above frames that were brought back: the innermost one's return address and frame pointer lie below the CFA. */
+/* Sets the state at frames that were copied back: return address and frame pointer of the innermost are below the CFA. */
 static void know_thawed(struct code_state *state, struct code_value sp)
 {
 	state->sp = sp;
@@ -232,7 +232,7 @@ static void know_thawed(struct code_state *state, struct code_value sp)
 	state->ra_slot = RA_SLOT;
 }
 
-/* The return address has been taken away with arguments above it, and is put back. */
+/* True for the push of a return address that was popped together with arguments above it. */
 static bool pushes_return(const struct code_piece *piece, uint32_t offset,
 			  const struct code_state *last, const struct code_state *state)
 {
@@ -242,16 +242,16 @@ static bool pushes_return(const struct code_piece *piece, uint32_t offset,
 }
 
 /*
- * The stubs that bring frames of a continuation back to the stack, StubGenerator::generate_cont_thaw(): they
- * go to the stack on which it is entered, make room there, and go to the frames that were put there.
+ * Follows the stubs that copy frames of a continuation to the stack, StubGenerator::generate_cont_thaw(): they switch
+ * to the stack of its entry, make room there, and then switch to the frames that were copied.
  */
 static void follow_continuation(const struct code_piece *piece, uint32_t offset,
 				const struct code_state *last, struct code_state *state)
 {
-	/* pop rcx; mov rdi, r15, by which it begins */
+	/* pop rcx; mov rdi, r15, the beginning of the stub */
 	if (code_hotspot_is_entry(piece, last) && is_at(piece, offset, "\x59\x49\x8b\xff", 4))
 		state->continuation = CODE_AT_ENTRY;
-	/* Behind an aligned stack pointer the same gives the own one back, and the frame is known by rbp. */
+	/* Behind an aligned stack pointer the same instruction restores the own one, and rbp has the frame. */
 	if (is_at(piece, offset, GO_TO_ENTRY, 3) && last->fp.kind != CODE_FROM_CFA)
 		go_to_entry(piece, state);
 	/* sub rsp, rbx */
@@ -284,11 +284,11 @@ void code_hotspot_amend(const struct code_piece *piece, uint32_t offset,
 	take_return_from_thread(piece, offset, last, state);
 	if (piece->machine != EM_X86_64)
 		return;
-	/* Frames of Java's are aligned: nothing happens, and nothing else keeps the stack pointer. */
+	/* Java's frames are aligned: the alignment has no effect, and the stack pointer is not saved elsewhere. */
 	if (state->sp.kind == CODE_FROM_BASE && last->sp.kind == CODE_FROM_CFA &&
 	    last->sp.offset % STACK_ALIGNMENT == 0 && last->fp.kind != CODE_FROM_CFA)
 		*state = *last;
-	/* mov rdx, [r15 + d32]: where an exception was thrown, as the thread has kept it. */
+	/* mov rdx, [r15 + d32]: loads the address at which an exception was thrown. */
 	if (last->ra_register == DWARF_X86_RDX && is_at(piece, offset, "\x49\x8b\x97", 3))
 		state->ra_register = DWARF_X86_RDX;
 	if (pushes_return(piece, offset, last, state)) {
@@ -299,7 +299,7 @@ void code_hotspot_amend(const struct code_piece *piece, uint32_t offset,
 	if (last->sp.kind == CODE_UNKNOWN && offset &&
 	    is_at(piece, offset - 1, "\x55\x48\x8b\xec", 4))
 		make_frame(state);
-	/* leave, behind the restoring of all registers: the own frame pointer was one of them. */
+	/* leave, after all registers were restored: the own frame pointer was one of them. */
 	if (is_at(piece, offset, "\xc9", 1) && last->fp.kind == CODE_UNKNOWN &&
 	    last->own_fp_at.kind == CODE_UNKNOWN && last->sp.kind == CODE_FROM_CFA &&
 	    last->fp_slot.kind == CODE_FROM_CFA && last->fp_slot.offset == FP_SLOT &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Proofs and trust are carried on in passes over all regions, whose number is bounded. */
+/* Proofs and trust are propagated in passes over all regions; the number of passes is limited. */
 #include "stackdeltas/code/code_regions.h"
 
 #include <string.h>
@@ -8,8 +8,8 @@
 
 enum {
 	/*
-	 * Proofs go from the last to the first and trust from the first to the last, as most paths
-	 * want it: few are needed.
+	 * A pass propagates proofs from the last region to the first, and trust from the first to the last,
+	 * in the direction of most paths, so that few passes are needed.
 	 */
 	MAX_PASSES = 16,
 	MANY_CALLS = 3,
@@ -51,7 +51,7 @@ bool code_regions_is_noreturn(const struct code_regions *regions, uint32_t calle
 	return hash_map_find(&regions->callees, callee, &returns) && !returns;
 }
 
-/* True if something has changed. */
+/* Propagates proofs once; true if something has changed. */
 static bool carry_proofs(struct code_regions *regions)
 {
 	struct code_region *items = regions->regions.items;
@@ -78,7 +78,7 @@ static bool carry_proofs(struct code_regions *regions)
 	return has_changed;
 }
 
-/* Counts the calls of each callee: those that are proven in the high half, all in the low one. */
+/* Counts the calls of each callee: proven ones in the high half, all in the low half. */
 static int count_calls(const struct code_regions *regions, struct hash_map *counts)
 {
 	const struct code_region *items = regions->regions.items;
@@ -108,7 +108,7 @@ static bool comes_back(const struct code_regions *regions, const struct hash_map
 	if (is_known && !returns)
 		return false;
 	hash_map_find(counts, callee, &count);
-	/* Where there are calls to judge by, an exit of its own may be that of what stands behind. */
+	/* With many calls only these count: an exit may be that of the code behind the function. */
 	if (is_known && (uint32_t)count < MANY_CALLS)
 		return true;
 	return (count >> 32) * 2 >= (uint32_t)count;

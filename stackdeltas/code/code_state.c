@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* States of the analysis, and the rules that they give. */
+/* States of the analysis, and their rules. */
 #include "stackdeltas/code/code_state.h"
 
 #include <elf.h>
@@ -9,9 +9,9 @@
 
 enum {
 	WORD_BYTES = 8,
-	/* Of unwind_rule.rbx_slot. */
+	/* Limit of unwind_rule.rbx_slot. */
 	RBX_SLOT_MAX = RBX_LOST - 1,
-	/* Of the stack on which a continuation is entered. */
+	/* Alignment of the stack on which a continuation is entered. */
 	ENTRY_ALIGNMENT = 16,
 };
 
@@ -94,7 +94,7 @@ void code_state_move_sp(struct code_state *state, struct code_value sp)
 	state->sp = sp;
 	if (sp.kind == CODE_UNKNOWN)
 		return;
-	/* From a frame of another base all below the new place is given back. */
+	/* If the frame has another base, everything below the new address is popped. */
 	if (old.kind != sp.kind)
 		old = (struct code_value){ sp.kind, -CODE_MAX_OFFSET };
 	if (state->fp_slot.kind == sp.kind && state->fp_slot.offset >= old.offset &&
@@ -131,8 +131,8 @@ void code_state_align_sp(struct code_state *state)
 }
 
 /*
- * True if the one more register must not make room for @value: it alone leads to the CFA. OpenBLAS's
- * kernels keep rsp in rbx, align rsp, and load addresses on the stack into others.
+ * True if @value must not replace the one more register, from which alone the CFA can be computed.
+ * OpenBLAS's kernels keep rsp in rbx, align rsp, and load addresses on the stack into other registers.
  */
 static bool is_other_needed(const struct code_state *state, uint8_t number, struct code_value value)
 {
@@ -164,7 +164,7 @@ void code_state_set(struct code_state *state, uint16_t machine, uint8_t number,
 	}
 }
 
-/* Forgets what was stored in the word at @place. */
+/* Forgets the value that was stored at location @place. */
 static void overwrite(struct code_state *state, struct code_value place)
 {
 	if (code_value_equal(state->fp_slot, place))
@@ -189,7 +189,7 @@ void code_state_store(struct code_state *state, uint16_t machine, uint8_t number
 
 	if (!is_from_cfa && place.kind != CODE_FROM_BASE)
 		return;
-	/* The frame is below the CFA; above are the caller's arguments, which may be anything. */
+	/* The frame is below the CFA; above it are the caller's arguments, which may have any value. */
 	if (is_from_cfa && place.offset >= 0)
 		return;
 	overwrite(state, place);
@@ -248,7 +248,7 @@ void code_state_load(struct code_state *state, uint16_t machine, uint8_t number,
 	if (is_from_cfa && state->ra_slot && state->ra_slot == place.offset &&
 	    number != sp_number(machine)) {
 		state->ra_register = number;
-		/* As compilers say it: a link register that was loaded again is the caller's. */
+		/* As in compilers' tables: a link register that was restored has the caller's value. */
 		if (!is_x86(machine))
 			state->ra_slot = 0;
 	}
@@ -324,7 +324,7 @@ static bool set_cfa(const struct code_state *state, uint16_t machine, struct unw
 	bool sp_is_known = state->sp.kind == CODE_FROM_CFA;
 	bool fp_is_known = state->fp.kind == CODE_FROM_CFA;
 
-	/* Both say the same; as compilers for the machine do, so that rows are few. */
+	/* Both are right; use the one that compilers for the machine use, so that rows are few. */
 	if (fp_is_known && (is_x86(machine) || !sp_is_known)) {
 		rule->cfa = CFA_FP;
 		rule->cfa_offset = -state->fp.offset;
@@ -404,7 +404,7 @@ static void set_rbx(const struct code_state *state, struct unwind_rule *rule)
 		rule->rbx_slot = RBX_LOST;
 }
 
-/* False if the state is not that of a continuation's stack, or says too little. */
+/* False if the state is not that of a continuation's stack, or too little is known. */
 static bool set_entry(const struct code_state *state, struct unwind_rule *rule)
 {
 	bool is_below = state->continuation == CODE_BELOW_ENTRY;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What the analysis of code knows before an instruction: where the registers that matter point, and
- * where the caller's values of them are kept. The same for x86-64 and arm64.
+ * The state of the analysis of code before an instruction: the values of the registers that matter,
+ * and the locations of the caller's values of them. The same for x86-64 and arm64.
  *
- * Places on the stack count from the CFA; once the stack pointer was aligned, from its value then
- * (the base), whose distance from the CFA nobody knows.
+ * Offsets on the stack count from the CFA. Once the stack pointer was aligned, they count from its
+ * value then (the base), whose distance from the CFA is not known.
  */
 #ifndef STACKDELTAS_CODE_CODE_STATE_H
 #define STACKDELTAS_CODE_CODE_STATE_H
@@ -16,7 +16,7 @@
 
 enum code_value_kind {
 	CODE_UNKNOWN = 0,
-	/** The caller's value of the very register. */
+	/** The caller's value of the same register. */
 	CODE_CALLERS,
 	/** CFA + offset */
 	CODE_FROM_CFA,
@@ -28,16 +28,16 @@ enum code_value_kind {
 
 enum {
 	CODE_NO_REGISTER = 255,
-	/** Frames above this are not believed; keeps sums of offsets far from overflow. */
+	/** Larger frames are not accepted, which keeps sums of offsets far from overflow. */
 	CODE_MAX_OFFSET = 1 << 28,
 };
 
-/** Of HotSpot's stubs: how far the CFA is known where that is the stack of a continuation's entry. */
+/** State of the CFA in HotSpot's stubs that run on the stack of a continuation's entry. */
 enum code_continuation {
 	CODE_NO_CONTINUATION = 0,
 	/** There is no return address: it is above, in the entry's frame. */
 	CODE_AT_ENTRY,
-	/** So it is, and the base is rbx bytes below the CFA. */
+	/** As CODE_AT_ENTRY, and the base is rbx bytes below the CFA. */
 	CODE_BELOW_ENTRY,
 };
 
@@ -51,28 +51,28 @@ struct code_state {
 	struct code_value sp;
 	struct code_value fp;
 	/**
-	 * Of one more register (DWARF number): the last that was given a place on the stack, or the one that
-	 * alone leads to the CFA.
+	 * The value of one more register, other_register (DWARF number): the last one that was set to an address on the
+	 * stack, or the only one from which the CFA can be computed.
 	 */
 	struct code_value other;
-	/** Where the caller's fp is stored; CODE_UNKNOWN: nowhere. */
+	/** Location of the caller's fp; CODE_UNKNOWN: not stored. */
 	struct code_value fp_slot;
-	/** Where CFA + stored_offset is stored; CODE_UNKNOWN: nowhere. */
+	/** Location at which CFA + stored_offset is stored; CODE_UNKNOWN: not stored. */
 	struct code_value stored_at;
 	int32_t stored_offset;
-	/** Where the frame's own fp, CFA + own_fp_offset, is stored; CODE_UNKNOWN: nowhere. */
+	/** Location at which the frame's own fp, CFA + own_fp_offset, is stored; CODE_UNKNOWN: not stored. */
 	int32_t own_fp_offset;
 	struct code_value own_fp_at;
-	/** The return address and the caller's rbx are stored at CFA + this; 0: nowhere. */
+	/** Offsets from the CFA at which the return address and the caller's rbx are stored; 0: not stored. */
 	int32_t ra_slot;
 	int32_t rbx_slot;
-	/** The return address is so far behind the beginning of HotSpot's thread; 0: it is not there. */
+	/** Offset of the return address in HotSpot's thread structure; 0: it is not there. */
 	int32_t ra_in_thread;
 	uint8_t other_register;
-	/** The return address is in this register, too or only. */
+	/** Register with the return address, which may be on the stack as well. */
 	uint8_t ra_register;
 	uint8_t rbx_is_callers;
-	/** This thread began here: there is no caller. */
+	/** The thread starts here: there is no caller. */
 	uint8_t is_outermost;
 	/** enum code_continuation */
 	uint32_t continuation;
@@ -94,41 +94,41 @@ static inline bool code_value_equal(struct code_value a, struct code_value b)
 	return a.kind == b.kind && a.offset == b.offset;
 }
 
-/** At the first instruction of a function. */
+/** Sets @state to that at the first instruction of a function. */
 void code_state_init(struct code_state *state, uint16_t machine);
 
-/** The caller finds all as the psABI promises: true at a return and at a tail call. */
+/** True if a return or a tail call may happen here: stack and registers are as the psABI requires. */
 bool code_state_is_entry(const struct code_state *state, uint16_t machine);
 
-/** @number is the DWARF number of a general register. */
+/** Returns the value of a general register; @number is its DWARF number. */
 struct code_value code_state_get(const struct code_state *state, uint16_t machine, uint8_t number);
 
-/** Register @number becomes @value: CODE_CALLERS only if it is again what the caller had. */
+/** Sets register @number to @value; CODE_CALLERS only if it has the caller's value again. */
 void code_state_set(struct code_state *state, uint16_t machine, uint8_t number,
 		    struct code_value value);
 
-/** The stack pointer goes up or down; what was stored in words given back is gone. */
+/** Moves the stack pointer up or down; values stored in popped words are lost. */
 void code_state_move_sp(struct code_state *state, struct code_value sp);
 
-/** The stack pointer is aligned: a new base. */
+/** Aligns the stack pointer, which begins a new base. */
 void code_state_align_sp(struct code_state *state);
 
-/** A whole register is stored at @place, or loaded from it. */
+/** Stores a whole register at location @place, or loads it from there. */
 void code_state_store(struct code_state *state, uint16_t machine, uint8_t number,
 		      struct code_value place);
 void code_state_load(struct code_state *state, uint16_t machine, uint8_t number,
 		     struct code_value place);
 
-/** A call came back. */
+/** Applies the effect of a call that has returned. */
 void code_state_call(struct code_state *state, uint16_t machine);
 
 /**
- * Lowers @into to what is true of @from, too. 0: it was already; 1: it was lowered; -1: they
- * contradict each other, and @into is as it was.
+ * Lowers @into to the part that is true of @from, too. Returns 0: @into is unchanged; 1: it was lowered;
+ * -1: they contradict each other, and @into is unchanged.
  */
 int code_state_merge(struct code_state *into, const struct code_state *from);
 
-/** CFA_NONE where the state says too little. */
+/** Makes the rule of @state; CFA_NONE if too little is known. */
 void code_state_rule(const struct code_state *state, uint16_t machine, struct unwind_rule *rule);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * One instruction as the analysis of code sees it: how it goes on, and what becomes of the state.
- * Each architecture has such a function (x86_step.h, arm64_step.h); the decoders behind them read no byte past @size.
+ * One instruction for the analysis of code: its control flow and its effect on the state. Each architecture has such
+ * a function (x86_step.h, arm64_step.h); their decoders read no byte past @size.
  */
 #ifndef STACKDELTAS_CODE_CODE_STEP_H
 #define STACKDELTAS_CODE_CODE_STEP_H
@@ -16,13 +16,13 @@ enum code_step_flow {
 	/** Not decoded. */
 	CODE_FLOW_BAD,
 	CODE_FLOW_NEXT,
-	/** The next, and nothing was done: padding. */
+	/** The next instruction, without any effect: padding. */
 	CODE_FLOW_NOP,
 	CODE_FLOW_CALL,
 	CODE_FLOW_CALL_INDIRECT,
 	CODE_FLOW_JUMP,
 	CODE_FLOW_JUMP_INDIRECT,
-	/** The next or the target. */
+	/** The next instruction or the target. */
 	CODE_FLOW_BRANCH,
 	CODE_FLOW_RETURN,
 	CODE_FLOW_SYSCALL,
@@ -32,19 +32,19 @@ enum code_step_flow {
 struct code_step {
 	/** enum code_step_flow */
 	uint8_t flow;
-	/** Bytes; where nothing was decoded, of what may be passed over. */
+	/** Size in bytes; if the instruction was not decoded, of the part that may be skipped. */
 	uint8_t length;
 	/** Compares the stack pointer with state->other, which is known. */
 	bool compares_sp;
-	/** A branch whose fall-through means that what was compared is equal. */
+	/** A branch that falls through if the compared values are equal. */
 	bool is_not_equal;
-	/** Of calls, jumps and branches that are direct: counted from this instruction. */
+	/** Target of a direct call, jump or branch, relative to this instruction. */
 	int64_t target;
 };
 
 /**
- * Decodes the instruction at @bytes (@size > 0) to @step, and lets it change @state, which may be
- * NULL. What a callee does is code_state_call()'s.
+ * Decodes the instruction at @bytes (@size > 0) to @step, and applies its effect to @state, which may be
+ * NULL. The effect of a callee is applied by code_state_call().
  */
 typedef void code_step_function(const uint8_t *bytes, size_t size, struct code_state *state,
 				struct code_step *step);

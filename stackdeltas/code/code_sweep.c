@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compilers put nothing but code into text, and so decoding one instruction behind the other finds
- * nearly all of them. Where data stand between, the sweep is off until the next known start; blocks
- * that it overlooks cost their functions the belief, no more.
+ * Compilers emit only code into text, so decoding the instructions in sequence finds nearly all of them.
+ * Behind data the sweep is out of step until the next known start. A missed block only costs its function
+ * the verification.
  */
 #include "stackdeltas/code/code_sweep.h"
 
@@ -17,7 +17,7 @@
 enum {
 	/* REX.W, opcode, ModRM, displacement */
 	LEA_PC_BYTES = 7,
-	/* Compilers that optimise align functions to this. */
+	/* Optimising compilers align functions to this. */
 	FUNCTION_ALIGNMENT = 16,
 };
 
@@ -27,7 +27,7 @@ struct sweep {
 	const uint64_t *starts;
 	size_t start_count;
 	size_t next_start;
-	/* Behind an end, only padding since. */
+	/* Only padding since an instruction without a next one. */
 	bool is_after_end;
 };
 
@@ -62,7 +62,7 @@ bool code_start_follows(const struct code_piece *piece, const struct code_marks 
 	}
 	if (offset == next || offset >= piece->size)
 		return false;
-	/* Within a function only what paths jump to is aligned. */
+	/* Within a function only targets of jumps are aligned. */
 	if (!code_marks_is_leader(marks, offset))
 		return (piece->address + offset) % FUNCTION_ALIGNMENT == 0;
 	return code_start_is_likely(piece, offset);
@@ -79,7 +79,7 @@ static void add_start(struct code_marks *marks, uint32_t offset)
 	marks->marks[offset] |= CODE_MARK_START;
 }
 
-/* The offset that @step leads to; false if that is not in the piece. */
+/* Finds the offset of the target of @step; false if that is not in the piece. */
 static bool find_target(const struct code_piece *piece, uint32_t offset,
 			const struct code_step *step, uint32_t *target)
 {
@@ -91,7 +91,7 @@ static bool find_target(const struct code_piece *piece, uint32_t offset,
 	return true;
 }
 
-/* What linkers and assemblers fill up with: no-ops, int3, udf, zeros. */
+/* True for the padding of linkers and assemblers: no-ops, int3, udf, zeros. */
 static bool is_padding(const struct code_piece *piece, uint32_t offset, struct code_step *step)
 {
 	if (step->flow == CODE_FLOW_NOP || step->flow == CODE_FLOW_STOP)
@@ -102,7 +102,7 @@ static bool is_padding(const struct code_piece *piece, uint32_t offset, struct c
 	return true;
 }
 
-/* `lea n(%rip),%reg`: how functions that are called by pointer come by their name. */
+/* Marks the target of `lea n(%rip),%reg`, which takes the address of functions that are called by pointer. */
 static void mark_taken(struct sweep *sweep, uint32_t offset, uint32_t length)
 {
 	const struct code_piece *piece = sweep->piece;
@@ -178,7 +178,7 @@ static void sweep_all(struct sweep *sweep)
 		while (sweep->next_start < sweep->start_count &&
 		       sweep->starts[sweep->next_start] - piece->address <= offset)
 			sweep->next_start++;
-		/* No instruction runs over a known start. */
+		/* No instruction extends over a known start. */
 		if (sweep->next_start < sweep->start_count)
 			limit = sweep->starts[sweep->next_start] - piece->address;
 		piece->step(piece->bytes + offset, limit - offset, NULL, &step);
@@ -189,8 +189,8 @@ static void sweep_all(struct sweep *sweep)
 }
 
 /*
- * Where an address was taken and a function is likely to start, one does: what stands before it is
- * then the call of a function that does not return.
+ * Where an address was taken and a function is likely to start, one does start. The code before it is then
+ * the call of a function that does not return.
  */
 static void mark_taken_starts(const struct code_piece *piece, struct code_marks *marks)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The first pass over a piece of code: every instruction one after the other, without belief, to
- * learn where blocks may begin. What follows paths then needs memory for blocks only.
+ * The first pass over a piece of code: it decodes all instructions in sequence, without following paths,
+ * to find where blocks may begin. The second pass then needs memory only for blocks.
  *
- * Also where functions are likely to start, by what stands there and before: for code that is called
- * by pointer only, and for what stands behind calls that do not come back.
+ * It also finds likely starts of functions, by the code there and before: for functions that are called
+ * only by pointer, and for code behind calls that do not return.
  */
 #ifndef STACKDELTAS_CODE_CODE_SWEEP_H
 #define STACKDELTAS_CODE_CODE_SWEEP_H
@@ -23,7 +23,7 @@ struct code_piece {
 	uint64_t address;
 	const uint8_t *bytes;
 	uint32_t size;
-	/** As code_analysis_input has them. */
+	/** As in code_analysis_input. */
 	bool is_hotspot;
 	bool is_thrown_to;
 	uint32_t frame_bytes;
@@ -33,12 +33,12 @@ enum code_mark {
 	/** A function starts here: it was given, is called, or was found. */
 	CODE_MARK_START = 1 << 0,
 	/**
-	 * Comes behind an instruction that has no next one, and its padding; or is likely to, being the
-	 * start of a function that is called by pointer.
+	 * The byte follows an instruction that has no next one, and its padding; or is likely to, since it is
+	 * the start of a function that is called by pointer.
 	 */
 	CODE_MARK_AFTER_END = 1 << 1,
 	CODE_MARK_PADDING = 1 << 2,
-	/** Set by code_flow: the first byte of an instruction of a path, and any byte of one. */
+	/** Set by code_flow: the first byte of an instruction on a path; any byte of one. */
 	CODE_MARK_INSTRUCTION = 1 << 3,
 	CODE_MARK_VISITED = 1 << 4,
 	/** x86-64: an instruction takes the address, and a function is likely to start there. */
@@ -47,29 +47,29 @@ enum code_mark {
 	CODE_MARK_GIVEN = 1 << 6,
 };
 
-/** Bytes of the piece, and which of them may begin a block. */
+/** Marks of the bytes of a piece, and the leaders: the bytes that may begin a block. */
 struct code_marks {
 	/** enum code_mark of each byte. */
 	uint8_t *marks;
-	/** A bit for each byte that may begin a block, and how many there are before each word. */
+	/** A bit for each leader, and the number of leaders before each word. */
 	uint64_t *leader_bits;
 	uint32_t *leader_ranks;
 	uint32_t leader_count;
-	/** Of the piece. */
+	/** Size of the piece. */
 	uint32_t size;
 };
 
 /**
- * Sweeps @piece. @starts: @start_count addresses, sorted, all in the piece; @entry is one more, if it
- * lies in the piece. -ENOMEM. The caller deinits in any case.
+ * Sweeps @piece. @starts: @start_count addresses, sorted, all in the piece; @entry is one more, if it is
+ * in the piece. -ENOMEM. The caller deinits in any case.
  */
 int code_marks_init(struct code_marks *marks, const struct code_piece *piece,
 		    const uint64_t *starts, size_t start_count, uint64_t entry);
-/** Nothing begins a block: nothing will be analysed. */
+/** Removes all leaders, so that nothing is analysed. */
 void code_marks_clear_leaders(struct code_marks *marks, const struct code_piece *piece);
 void code_marks_deinit(struct code_marks *marks);
 
-/** The first leader at or behind @offset; the size of the piece if there is none. */
+/** Returns the first leader at or behind @offset; the size of the piece if there is none. */
 uint32_t code_marks_next_leader(const struct code_marks *marks, uint32_t offset);
 
 static inline bool code_marks_is_leader(const struct code_marks *marks, uint32_t offset)
@@ -77,7 +77,7 @@ static inline bool code_marks_is_leader(const struct code_marks *marks, uint32_t
 	return marks->leader_bits[offset / 64] >> offset % 64 & 1;
 }
 
-/** The number of leaders before @offset: the index of the one at it. */
+/** Returns the number of leaders before @offset, which is the index of a leader at @offset. */
 static inline uint32_t code_marks_rank(const struct code_marks *marks, uint32_t offset)
 {
 	uint64_t below = ((uint64_t)1 << offset % 64) - 1;
@@ -87,12 +87,12 @@ static inline uint32_t code_marks_rank(const struct code_marks *marks, uint32_t 
 }
 
 /**
- * True if a function starts at @offset, and no block of the one before: it begins to make a frame, or
- * returns at once; a block first has to leave the frame that was made before it.
+ * True if a function is likely to start at @offset, and not a block of the function before: the code makes a
+ * frame, or returns at once. A block would first have to leave the frame that was made before it.
  */
 bool code_start_is_likely(const struct code_piece *piece, uint32_t offset);
 
-/** True if only padding stands between the call before @next and the start of another function. */
+/** True if only padding is between the call before @next and the start of another function. */
 bool code_start_follows(const struct code_piece *piece, const struct code_marks *marks,
 			uint32_t next);
 

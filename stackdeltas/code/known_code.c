@@ -9,9 +9,9 @@
 
 enum {
 	X86_SYSCALL_BYTES = 2,
-	/* How far before its system call __clone loads the number; it has 33 bytes between. */
+	/* Limit of the distance from the load of the number to the system call in __clone; it is 33 bytes. */
 	CLONE_MAX_BYTES = 64,
-	/* Where arm64 has the number of a system call, and those numbers. */
+	/* arm64's register with the number of a system call; numbers of system calls. */
 	ARM64_NUMBER = 8,
 	ARM64_EXIT = 93,
 	ARM64_EXIT_GROUP = 94,
@@ -19,7 +19,7 @@ enum {
 	ARM64_CLONE = 220,
 };
 
-/* True if @pattern stands at @offset. */
+/* True if @pattern is at @offset. */
 static bool stands_at(const uint8_t *bytes, size_t size, size_t offset, const void *pattern,
 		      size_t pattern_bytes)
 {
@@ -80,7 +80,7 @@ static struct arm64_instruction arm64_at(const uint8_t *bytes, size_t offset)
 	uint32_t word = bytes[offset] | bytes[offset + 1] << 8 | bytes[offset + 2] << 16 |
 			(uint32_t)bytes[offset + 3] << 24;
 
-	/* At address 0 targets are as far away as they are. */
+	/* At address 0 the target is the distance. */
 	arm64_decode(word, 0, &instruction);
 	return instruction;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What instructions of x86-64 do to a state. */
+/* The effects of x86-64 instructions on a state. */
 #include "stackdeltas/code/x86_step.h"
 
 #include <elf.h>
@@ -13,7 +13,7 @@ enum {
 
 static const struct code_value unknown = { CODE_UNKNOWN, 0 };
 
-/* DWARF numbers of the hardware's (x86-64 psABI, figure 3.36). */
+/* DWARF numbers of the hardware's register numbers (x86-64 psABI, figure 3.36). */
 static const uint8_t dwarf_numbers[REGISTER_COUNT] = {
 	[X86_RAX] = 0,
 	[X86_RDX] = 1,
@@ -42,7 +42,7 @@ static struct code_value get(const struct code_state *state, uint8_t reg)
 
 static void set(struct code_state *state, uint8_t reg, struct code_value value)
 {
-	/* A copy of a register is the caller's value of another one. */
+	/* The copy of a register has the caller's value of another register. */
 	if (value.kind == CODE_CALLERS)
 		value = unknown;
 	code_state_set(state, EM_X86_64, dwarf_numbers[reg], value);
@@ -53,7 +53,7 @@ static void push(struct code_state *state, uint8_t reg)
 	struct code_value place = code_value_add(state->sp, -WORD_BYTES);
 
 	code_state_move_sp(state, place);
-	/* What is not a register overwrites all the same: rsp stands for it, being never saved. */
+	/* A push of something else than a register overwrites the slot too. rsp is used for it, since it is never saved. */
 	code_state_store(state, EM_X86_64, dwarf_numbers[reg == X86_NO_REGISTER ? X86_RSP : reg],
 			 place);
 }
@@ -149,7 +149,7 @@ static enum code_step_flow flow_of(const struct x86_instruction *instruction)
 		return CODE_FLOW_JUMP_INDIRECT;
 	case X86_BRANCH:
 		return CODE_FLOW_BRANCH;
-	/* One that drops arguments: callers expect that of no function. */
+	/* A return that pops arguments: callers expect this of no function. */
 	case X86_RETURN:
 		return instruction->displacement ? CODE_FLOW_BAD : CODE_FLOW_RETURN;
 	case X86_SYSCALL:

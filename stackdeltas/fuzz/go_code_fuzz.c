@@ -3,7 +3,7 @@
  * Rows out of a damaged table of Go. The input says which functions a file has: byte 0 its version, byte
  * 1 machine and kind, byte 2 how many functions there are, of 4 bytes each; behind that each 6 bytes
  * change a word of the file, some of them after the spans were found. Rows pass stack_deltas_check(),
- * and those of an undamaged table say of each address what was put in.
+ * and with an undamaged table each address has the rule that the input gave it.
  *
  * covers: go_code.c go_rules.c
  */
@@ -25,7 +25,7 @@ enum {
 	FUNCTION_BYTES_MAX = 256,
 	VALUES = 4,
 	CHANGE_BYTES = 6,
-	/* So many changes come after the spans were found, if byte 1 says so. */
+	/* Number of changes after the spans were found, if byte 1 asks for them. */
 	LATE_CHANGES = 4,
 };
 
@@ -142,7 +142,7 @@ static bool damage(struct made_go *go, struct byte_reader *reader, int count_max
 	return is_damaged;
 }
 
-/* Of an undamaged table: where the frame is known, for functions that are like any. */
+/* Checks an undamaged table: ordinary functions have rules where their frame is known. */
 static void check_functions(const struct made *made, const struct stack_deltas *deltas)
 {
 	uint32_t quantum = made_go_quantum(&made->go);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as a CFA program: the quick way says what the other one says, or nothing. */
+/* Any bytes as a CFA program: the fast path has the same result as the slow one, or none. */
 #include "stackdeltas/tests/plain_comparison.h"
 
 enum { PROGRAM_MAX_BYTES = 512 };

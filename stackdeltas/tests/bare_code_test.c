@@ -16,7 +16,7 @@ enum { CODE_BYTES = 0x1000 };
 
 struct fixture {
 	struct elf_builder builder;
-	/* Of .text. */
+	/* Address of .text. */
 	uint64_t text;
 	struct elf_image image;
 	struct unwind_input input;

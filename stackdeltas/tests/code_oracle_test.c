@@ -63,8 +63,8 @@ enum verdict {
 	CLASS_TABLE_SWAPS,
 	/* We say that the caller's fp or rbx is lost, the table says where it is. */
 	CLASS_DECLARED_LOST,
-	/* What the instructions from here to the return do, executed in a made-up frame, is what we
-	 * say (code_proof.h). LLVM writes no call frame information for epilogues. */
+	/* The instructions from here to the return, executed in a made-up frame, confirm our rule
+	 * (code_proof.h). LLVM writes no call frame information for epilogues. */
 	CLASS_NO_EPILOGUE,
 	/* The same for those from the function's entry to here: LLVM 14 writes the information for
 	 * a prologue behind it. */
@@ -174,7 +174,7 @@ static enum verdict compare_register(const struct unwind_rule *rule, Dwarf_Frame
 		return outcome == OUTCOME_UNDEFINED ? CLASS_EQUAL : CLASS_DECLARED_LOST;
 	if (outcome == our_outcome && value == our_value)
 		return CLASS_EQUAL;
-	/* What a table does not mention is unchanged; libdw knows that of few registers. */
+	/* A register that a table does not mention is unchanged; libdw assumes that only for few registers. */
 	if (outcome == OUTCOME_UNDEFINED && is_same && number == X86_RBX)
 		return CLASS_EQUAL;
 	if (outcome == OUTCOME_VALUE && is_same && find_slot(frame, cfa, value, &slot))

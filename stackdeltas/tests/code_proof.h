@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * A third reader, where the analysis of arm64 code and a table differ: the instructions themselves
- * are executed in a made-up frame, from the address in question to the function's end, or from its
- * entry to that address. It shares no code with the analysis but the flow of instructions.
+ * A third reader for cases in which the analysis of arm64 code and a table differ: it executes the
+ * instructions themselves in a made-up frame, from the address in question to the function's end, or
+ * from its entry to that address. It shares only the control flow of instructions with the analysis.
  *
- * What it does not know gets a random value, so that it can fail to prove a rule, and not prove a
+ * An unknown value is replaced by a random one, so that it can fail to prove a rule, but not prove a
  * wrong one.
  */
 #ifndef STACKDELTAS_TESTS_CODE_PROOF_H
@@ -36,7 +36,7 @@ struct proof_input {
 	uint32_t range_count;
 };
 
-/* The frame, and what was stored since it was made up, the last store last. */
+/* The frame, and the stores since it was made up, in their order. */
 struct emulation {
 	struct frame frame;
 	struct {
@@ -47,7 +47,7 @@ struct emulation {
 	uint64_t unknown_count;
 };
 
-/* The code at @address, and how many bytes from there on; NULL outside of all ranges. */
+/* Returns the code at @address, and the number of bytes from there on; NULL outside of all ranges. */
 static const uint8_t *proof_code(const struct proof_input *input, uint64_t address, size_t *left)
 {
 	for (uint32_t i = 0; i < input->range_count; i++) {
@@ -142,7 +142,7 @@ static bool proof_access(struct emulation *emulation, uint32_t word)
 		offset = is_scaled ? (int64_t)(word >> 10 & 0xfff) << size :
 				     proof_signed(word, 12, 9);
 	} else {
-		/* Of the others only what they write is known, and that not well. */
+		/* Of the other instructions only the registers that they may write are known. */
 		if (is_vector ? word >> 23 & 1 : true)
 			proof_forget(emulation, is_vector ? base : number);
 		if (!is_vector && (word & 0x3f000000) == 0x08000000) {
@@ -163,7 +163,7 @@ static bool proof_access(struct emulation *emulation, uint32_t word)
 	return is_good;
 }
 
-/* What is no load, store or branch. */
+/* Executes an instruction that is no load, store or branch. */
 static void proof_compute(struct emulation *emulation, uint32_t word)
 {
 	uint64_t *registers = emulation->frame.registers;
@@ -218,14 +218,14 @@ static bool proof_execute(struct emulation *emulation, uint32_t word)
 	return true;
 }
 
-/* What the caller has by @rule is what it is to have. */
+/* True if the caller's registers by @rule are those that are expected. */
 static bool proof_agrees(const struct emulation *emulation, const struct unwind_rule *rule,
 			 uint64_t cfa, uint64_t ra, uint64_t fp)
 {
 	struct emulation before = *emulation;
 	uint64_t our_cfa, value = 0;
 
-	/* A register stands for itself; of memory the stores have to be seen. */
+	/* Registers can be compared directly; values in memory must have been stored by the instructions. */
 	if (!sp_by_rule(rule, &before.frame, &our_cfa) || our_cfa != cfa)
 		return false;
 	if (rule->ra == SAVED_AT_CFA)
@@ -241,7 +241,7 @@ static bool proof_agrees(const struct emulation *emulation, const struct unwind_
 	return value == fp;
 }
 
-/* From @address on to a return or a tail call, the caller gets what @rule says. */
+/* True if the instructions from @address up to a return or a tail call restore the caller's registers as in @rule. */
 static bool proof_until_exit(const struct proof_input *input, const struct unwind_rule *rule,
 			     uint64_t address, uint64_t seed)
 {
@@ -276,7 +276,7 @@ static bool proof_until_exit(const struct proof_input *input, const struct unwin
 	return false;
 }
 
-/* Is @operation register @number plus something? */
+/* True if @operation is register @number plus an offset. */
 static bool is_sum(const Dwarf_Op *operation, int number, int64_t *offset)
 {
 	if (operation->atom == DW_OP_bregx && operation->number == (Dwarf_Word)number) {
@@ -334,7 +334,7 @@ static uint64_t proof_find_entry(const struct proof_input *input, uint64_t addre
 	return entry;
 }
 
-/* From the entry, as the table itself has it, the instructions make what @rule says. */
+/* True if the instructions from the entry, according to the table, result in @rule. */
 static bool proof_since_entry(const struct proof_input *input, const struct unwind_rule *rule,
 			      uint64_t entry, uint64_t address, uint64_t seed)
 {
@@ -355,7 +355,7 @@ static bool proof_since_entry(const struct proof_input *input, const struct unwi
 	return proof_agrees(&emulation, rule, cfa, ra, fp);
 }
 
-/** True if the way out of the function shows @rule to be right at @address. */
+/** True if the path to the function's exit proves @rule at @address. */
 static inline bool proof_by_exit(const struct proof_input *input, const struct unwind_rule *rule,
 				 uint64_t address)
 {
@@ -365,7 +365,7 @@ static inline bool proof_by_exit(const struct proof_input *input, const struct u
 	return input->numbers->machine == EM_AARCH64;
 }
 
-/** True if the way from the function's entry shows it. */
+/** True if the path from the function's entry proves it. */
 static inline bool proof_by_entry(const struct proof_input *input, const struct unwind_rule *rule,
 				  uint64_t address)
 {

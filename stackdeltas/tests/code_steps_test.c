@@ -3,7 +3,7 @@
  * The analysis of code against the call frame information of files that have it, in programs that
  * run: at every step, the caller's stack pointer, pc, frame pointer and rbx by our rule are compared
  * with what the tables give, with the registers and the memory that there really are. So rules that
- * say the same by another register or another place are told from those that are wrong.
+ * have the same meaning by another register or another slot are distinguished from wrong ones.
  *
  * usage: code_steps_test [STEPS PROGRAM [ARGUMENT]...]	(without: some programs, not far)
  *
@@ -63,7 +63,7 @@ struct module {
 	struct row_list rows;
 };
 
-/* What is known of an instruction. */
+/* The data of an instruction. */
 struct place {
 	const struct module *module;
 	const struct unwind_rule *rule;
@@ -151,7 +151,7 @@ static const struct module *find_module(struct tracee *tracee, uint64_t pc)
 	return NULL;
 }
 
-/* What is known of the program that runs no longer, or has ended. */
+/* Drops the data of a program that has been replaced or has ended. */
 static void forget_program(struct tracee *tracee)
 {
 	uint64_t key, value;

@@ -316,7 +316,7 @@ static void files_of_others_and_fresh_ones_are_left_alone(void **state)
 	delta_cache_destroy(fixture->cache);
 	fixture->cache = NULL;
 	assert_int_equal(delta_cache_create(fixture->directory, 1, &fixture->cache), 0);
-	/* Of the two left by agents that died, the old one. */
+	/* The older one of the two files that dead agents left is removed. */
 	assert_int_equal(count_files(fixture, path), 3);
 }
 

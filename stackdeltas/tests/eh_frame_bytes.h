@@ -11,7 +11,7 @@
 #include "lib/elf/dwarf_constants.h"
 
 enum {
-	/** Where the section lies, and the text, in ELF virtual addresses. */
+	/** ELF virtual addresses of the section and of the text. */
 	SECTION_ADDRESS = 0x1000,
 	TEXT_ADDRESS = 0x10000,
 	TEXT_BYTES = 0x100000,
@@ -22,7 +22,7 @@ enum {
 struct eh_frame_bytes {
 	uint8_t bytes[EH_FRAME_BYTES_MAX];
 	size_t size;
-	/** Of the entry that is being written, and of the last CIE. */
+	/** Offsets of the entry that is being written, and of the last CIE. */
 	size_t entry;
 	size_t cie;
 };
@@ -59,7 +59,7 @@ static inline void end_entry(struct eh_frame_bytes *out)
 	memcpy(out->bytes + out->entry, &length, sizeof(length));
 }
 
-/** A CIE up to its augmentation data; code alignment 1, data alignment -8. */
+/** Writes a CIE up to its augmentation data; code alignment 1, data alignment -8. */
 static inline void begin_cie(struct eh_frame_bytes *out, const char *augmentation,
 			     uint8_t return_address_register)
 {
@@ -79,7 +79,7 @@ static inline void put_x86_cie(struct eh_frame_bytes *out)
 	end_entry(out);
 }
 
-/** An FDE of the last CIE, which must be of the kind above, up to its instructions. */
+/** Writes an FDE of the last CIE, which must be that of put_x86_cie(), up to its instructions. */
 static inline void begin_fde(struct eh_frame_bytes *out, uint64_t start, uint32_t length)
 {
 	out->entry = out->size;
@@ -114,7 +114,7 @@ static inline void put_debug_fde(struct eh_frame_bytes *out, uint64_t start, uin
 	end_entry(out);
 }
 
-/** A whole FDE; the instructions are the arguments. */
+/** Writes a whole FDE; the instructions are the arguments. */
 #define PUT_FDE(out, start, length, ...)                                                           \
 	do {                                                                                       \
 		begin_fde(out, start, length);                                                     \

@@ -205,7 +205,7 @@ static void rbx_is_followed_to_slots_below_the_cfa(void **state)
 			DW_CFA_offset | DWARF_X86_RBX, 3, DW_CFA_offset | DWARF_X86_RBP, 2);
 	ASSERT_ONE_RULE(fixture, "cfa=sp+8 ra=cfa-8 fp=same rbx=cfa-2032",
 			DW_CFA_offset | DWARF_X86_RBX, 0xfe, 1);
-	/* What the rule has no field for: too far, above, elsewhere, computed. */
+	/* The rule has no field for these locations: too far, above, elsewhere, computed. */
 	ASSERT_ONE_RULE(fixture, "cfa=sp+8 ra=cfa-8 fp=same rbx=undefined",
 			DW_CFA_offset | DWARF_X86_RBX, 0xff, 1);
 	ASSERT_ONE_RULE(fixture, "cfa=sp+8 ra=cfa-8 fp=same rbx=undefined",
@@ -259,7 +259,7 @@ static void code_that_switches_stacks_has_rules(void **state)
 			DWARF_X86_RBX, 0x70, DW_CFA_offset_extended_sf, DWARF_X86_RBP, 0x71,
 			DW_CFA_offset_extended_sf, DWARF_X86_RSP, 0x6c, DW_CFA_offset_extended_sf,
 			DWARF_X86_RIP, 0x6b);
-	/* One place differs: not that. */
+	/* One byte differs, so it is not recognised. */
 	ASSERT_ONE_RULE(fixture, "unsupported", DW_CFA_def_cfa, 1, 0, DW_CFA_offset_extended_sf,
 			DWARF_X86_RBX, 0x70, DW_CFA_offset_extended_sf, DWARF_X86_RBP, 0x71,
 			DW_CFA_offset_extended_sf, DWARF_X86_RSP, 0x6c, DW_CFA_offset_extended_sf,

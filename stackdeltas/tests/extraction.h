@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** From tables that tests write to rules, the whole way. To be included behind <cmocka.h>. */
+/** Extracts rules from tables that tests write, with all steps. Include it after <cmocka.h>. */
 #ifndef STACKDELTAS_TESTS_EXTRACTION_H
 #define STACKDELTAS_TESTS_EXTRACTION_H
 

@@ -122,7 +122,7 @@ static void a_second_section_gives_what_the_first_leaves_out(void **state)
 	PUT_FDE(&fixture->bytes, TEXT_ADDRESS + 0x300, 0x10, DW_CFA_nop);
 	read_table(fixture);
 	put_debug_cie(debug);
-	/* Of a dropped function; the same again; within; behind; before, and into the next. */
+	/* A dropped function; the same range again; within it; behind it; before it, and into the next. */
 	put_debug_fde(debug, 0, 0x10, 16);
 	put_debug_fde(debug, TEXT_ADDRESS + 0x100, 0x100, 16);
 	put_debug_fde(debug, TEXT_ADDRESS + 0x1ff, 0x20, 16);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Functions of Go's runtime for arm64 as programs with C have them that Go itself has linked, each with
- * its place there.
+ * Functions of Go's runtime for arm64, from programs with C that Go itself has linked, each with its
+ * address there.
  */
 #ifndef STACKDELTAS_TESTS_GO_ARM64_WORDS_H
 #define STACKDELTAS_TESTS_GO_ARM64_WORDS_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** A table of Go that the test makes, and the rows that come out of it. */
+/** A table of Go that the test makes, and the rows made from it. */
 #ifndef STACKDELTAS_TESTS_GO_CODE_FIXTURE_H
 #define STACKDELTAS_TESTS_GO_CODE_FIXTURE_H
 
@@ -16,9 +16,9 @@
 
 enum {
 	TEXT = MADE_GO_ADDRESS + MADE_GO_TEXT,
-	/* Of most functions here. */
+	/* Size of most functions here. */
 	FUNCTION = 64,
-	/* An ordinary function and what is not written in Go. */
+	/* Flags of an ordinary function and of one that is not written in Go. */
 	FLAGGED = 2 | 4,
 };
 
@@ -99,7 +99,7 @@ static inline void make_rows(struct fixture *fixture)
 	extract(fixture);
 }
 
-/* At @offset into the text there is the rule of @role and @frame_bytes. */
+/* Asserts that the rule at @offset in the text is that of @role and @frame_bytes. */
 static inline void assert_row(const struct fixture *fixture, uint32_t offset, uint32_t role,
 			      int32_t frame_bytes)
 {

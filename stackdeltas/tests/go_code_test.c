@@ -435,7 +435,7 @@ static bool is_found_beside(const struct fixture *fixture, uint32_t code_bytes)
 	bool is_found;
 
 	memcpy(bytes, fixture->go.bytes, MADE_GO_BYTES);
-	/* In the place of a dynamic section that nothing needs. */
+	/* It replaces a dynamic section that nothing needs. */
 	*segment = (Elf64_Phdr){ .p_type = PT_LOAD,
 				 .p_flags = PF_R | PF_X,
 				 .p_offset = CODE_START,

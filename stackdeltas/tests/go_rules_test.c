@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What functions of Go are by their names, and the rules of their frames. */
+/* The roles of Go functions by their names, and the rules of their frames. */
 #include "stackdeltas/go_rules.h"
 
 #include <setjmp.h>

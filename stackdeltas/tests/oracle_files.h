@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** The files that an oracle is asked for: those named to a test, and all below directories. */
+/** The files for an oracle: those given to a test, and all below directories. */
 #ifndef STACKDELTAS_TESTS_ORACLE_FILES_H
 #define STACKDELTAS_TESTS_ORACLE_FILES_H
 
@@ -8,7 +8,7 @@
 
 enum { ORACLE_OPEN_DIRECTORIES = 32 };
 
-/* nftw() hands nothing on to its function. */
+/* A global, since nftw() passes no context to its function. */
 static void (*oracle_check_file)(const char *path);
 
 static int oracle_visit(const char *path, const struct stat *status, int type, struct FTW *walk)

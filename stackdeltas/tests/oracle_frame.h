@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Random frames for the oracle, and what a rule and a row of libdw's make of one: registers and
- * memory are functions of a seed, so that two recipes which agree in a few frames are the same. The
- * same for frames of a stopped process.
+ * Random frames for the oracle, and the results of a rule and of a row of libdw in one. Registers and
+ * memory are functions of a seed, so two rules that agree in a few frames are the same. It also works
+ * for frames of a stopped process.
  */
 #ifndef STACKDELTAS_TESTS_ORACLE_FRAME_H
 #define STACKDELTAS_TESTS_ORACLE_FRAME_H
@@ -61,7 +61,7 @@ static uint64_t load(const struct frame *frame, uint64_t address)
 
 	if (!frame->memory_fd)
 		return mix(address ^ frame->seed);
-	/* What can't be read is 0 for both sides. */
+	/* Memory that cannot be read is 0 for both sides. */
 	if (pread(frame->memory_fd, &value, sizeof(value), address) != sizeof(value))
 		return 0;
 	return value;
@@ -81,7 +81,7 @@ static inline void make_frame(struct frame *frame, const struct frame_registers 
 		frame->registers[numbers->ra] = pc;
 }
 
-/* A stack machine for what stands in call frame information. False: an operation is missing. */
+/* A stack machine for expressions in call frame information. False: an operation is not implemented. */
 static bool evaluate(const struct frame *frame, const Dwarf_Op *operations, size_t count,
 		     uint64_t cfa, bool push_cfa, uint64_t *result, bool *is_value)
 {
@@ -186,7 +186,7 @@ static bool evaluate(const struct frame *frame, const Dwarf_Op *operations, size
 
 enum outcome { OUTCOME_VALUE, OUTCOME_UNDEFINED, OUTCOME_UNKNOWN };
 
-/* The caller's value of a register, by libdw. */
+/* Computes the caller's value of a register by libdw. */
 static enum outcome register_by_libdw(Dwarf_Frame *row, const struct frame *frame, int number,
 				      uint64_t cfa, uint64_t *value)
 {
@@ -211,7 +211,7 @@ static enum outcome register_by_libdw(Dwarf_Frame *row, const struct frame *fram
 	return OUTCOME_VALUE;
 }
 
-/* The caller's sp: the CFA, but in code that switches stacks. */
+/* Computes the caller's sp: the CFA, except in code that switches stacks. */
 static bool sp_by_rule(const struct unwind_rule *rule, const struct frame *frame, uint64_t *cfa)
 {
 	uint64_t sp = frame->registers[frame->numbers->sp];

@@ -15,7 +15,7 @@ static const char *section_name(Elf *elf, const Elf64_Shdr *header)
 	return elf_strptr(elf, names, header->sh_name);
 }
 
-/* The bytes of the section called @name, and its header; NULL without. */
+/* Returns the bytes of the section @name, and its header; NULL if there is none. */
 static const Elf_Data *find_section(Elf *elf, const char *name, Elf64_Shdr *header)
 {
 	Elf_Scn *section = NULL;

@@ -24,14 +24,14 @@ enum {
 	FILES_MAX = 3,
 };
 
-/* What libdw knows of a file: a table and those that are trusted less. */
+/* libdw's tables of a file, the most reliable first. */
 struct tables {
 	Dwarf_CFI *cfis[TABLES_MAX];
 	int count;
 	/* .eh_frame is the user's to end, .debug_frame the Dwarf's. */
 	Dwarf_CFI *owned_cfis[FILES_MAX];
 	Dwarf *dwarfs[FILES_MAX];
-	/* Beside the file itself. */
+	/* The files other than the file itself. */
 	Elf *elfs[FILES_MAX];
 	void *memory;
 	int fd;
@@ -40,13 +40,13 @@ struct tables {
 	struct elf_bytes debug_frame;
 };
 
-/* Of the last call, whose error it leaves; -1 is the last one's message, and 0 would clear it. */
+/* True if the last call found no match. It does not clear the error: -1 gets the last message, 0 would clear it. */
 static bool is_no_match(void)
 {
 	return !strcmp(dwarf_errmsg(-1), "no matching address range");
 }
 
-/* The row of the first table that has one; false without, and the first one's error stands. */
+/* Finds the row of the first table that has one; false if none has, and then the first table's error is set. */
 static bool find_row(const struct tables *tables, uint64_t address, Dwarf_Frame **row)
 {
 	for (int i = 0; i < tables->count; i++) {
@@ -58,7 +58,7 @@ static bool find_row(const struct tables *tables, uint64_t address, Dwarf_Frame 
 	return false;
 }
 
-/* Whether an FDE behind a word of zero in .debug_frame has @address: by a reading of its own. */
+/* True if an FDE behind a word of zero in .debug_frame contains @address, which is read here independently. */
 static bool is_behind_terminator(const struct elf_bytes *bytes, uint64_t address)
 {
 	bool is_behind = false;
@@ -80,7 +80,7 @@ static bool is_behind_terminator(const struct elf_bytes *bytes, uint64_t address
 	return false;
 }
 
-/* Adds what @elf has; the tables own it if it is not the file itself. */
+/* Adds the tables of @elf; the tables own @elf if it is not the file itself. */
 static void add_tables(struct tables *tables, Elf *elf, bool with_eh_frame)
 {
 	int i = tables->file_count++;

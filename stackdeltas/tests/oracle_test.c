@@ -39,7 +39,7 @@ enum {
 	ENTRY_MAX_BYTES = 64,
 };
 
-/* What was declared, not got wrong. */
+/* Results of a comparison; all but CLASS_DIFFERENT are equal or declared. */
 enum verdict {
 	CLASS_EQUAL,
 	/* "unsupported": counted by the extractor under its reasons */
@@ -117,7 +117,7 @@ static enum verdict compare_frame(const struct unwind_rule *rule, Dwarf_Frame *r
 		return CLASS_DIFFERENT;
 	if (register_by_libdw(row, frame, frame->numbers->sp, cfa, &sp) != OUTCOME_VALUE)
 		sp = cfa;
-	/* What a rule calls the CFA is the caller's sp. */
+	/* The CFA of our rules is the caller's sp. */
 	if (sp != our_sp)
 		return CLASS_DIFFERENT;
 	outcome = register_by_libdw(row, frame, frame->numbers->ra, cfa, &value);
@@ -137,8 +137,7 @@ static enum verdict compare_frame(const struct unwind_rule *rule, Dwarf_Frame *r
 	outcome = register_by_libdw(row, frame, X86_RBX, cfa, &value);
 	if (rule->rbx_slot == RBX_LOST)
 		return outcome == OUTCOME_UNDEFINED ? CLASS_EQUAL : CLASS_RBX;
-	/* Of a register that a row says nothing about libdw knows for rbp, not for rbx, that it is
-	 * its caller's. */
+	/* If a row does not mention a register, libdw takes rbp as its caller's value, but not rbx. */
 	if (!rule->rbx_slot && outcome == OUTCOME_UNDEFINED)
 		return CLASS_EQUAL;
 	our_value = rule->rbx_slot ? load(frame, cfa - 8 * rule->rbx_slot) :
@@ -214,7 +213,7 @@ static enum verdict compare_address(struct comparison *comparison, Dwarf_Frame *
 }
 
 /*
- * A row of libdw's at [start, end): both its ends and every place where our rules change must agree,
+ * Compares a row of libdw at [start, end): both its ends and every address at which our rules change must agree,
  * and for the PLT, whose rule looks at the pc, every address of a period.
  */
 static void compare_row(struct comparison *comparison, Dwarf_Frame *row, uint64_t start,
@@ -471,7 +470,7 @@ static void check_slice(void)
 	check_vdso();
 }
 
-/* What libdw says something of. */
+/* True if libdw has a result to compare with. */
 static bool is_compared(enum verdict class)
 {
 	return class != CLASS_CODE && class != CLASS_BEHIND_TERMINATOR;

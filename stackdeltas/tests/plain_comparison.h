@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** One CFA program both ways: plain_program.h beside cfa_program.h with cfa_rule.h. */
+/** Runs one CFA program on both paths: plain_program.h, and cfa_program.h with cfa_rule.h. */
 #ifndef STACKDELTAS_TESTS_PLAIN_COMPARISON_H
 #define STACKDELTAS_TESTS_PLAIN_COMPARISON_H
 
@@ -13,7 +13,7 @@
 #include "stackdeltas/plain_program.h"
 
 enum plain_comparison {
-	/** It gave up. */
+	/** The fast path stopped. */
 	COMPARISON_NOT_PLAIN,
 	COMPARISON_EQUAL,
 	COMPARISON_DIFFERENT,
@@ -21,7 +21,7 @@ enum plain_comparison {
 
 enum { COMPARISON_START = 0x40, COMPARISON_END = 0x440, COMPARISON_ROOM = 8 };
 
-/** What compilers write into CIEs. */
+/** The defaults of CIEs as compilers write them. */
 static inline struct cfa_defaults comparison_defaults(uint16_t machine)
 {
 	bool is_x86 = machine == EM_X86_64;
@@ -81,7 +81,7 @@ static inline bool comparison_is_equal(const struct stack_deltas *a, const struc
 	return a->row_count == b->row_count;
 }
 
-/** Runs the program both ways. */
+/** Runs the program on both paths. */
 static inline enum plain_comparison compare_plain(uint16_t machine, const uint8_t *program,
 						  size_t count)
 {
@@ -89,7 +89,7 @@ static inline enum plain_comparison compare_plain(uint16_t machine, const uint8_
 							   slow_deltas = { 0 };
 	_cleanup_(delta_builder_deinit) struct delta_builder quick = { 0 }, slow = { 0 };
 	const struct cfa_defaults defaults = comparison_defaults(machine);
-	/* Not one byte more than the section has, for the sanitizer to see. */
+	/* Exactly the section's size, so that the sanitizer finds a read beyond it. */
 	_cleanup_(free_pointer) uint8_t *bytes = malloc(count + COMPARISON_ROOM);
 	const struct eh_frame section = { .bytes = bytes, .size = count + COMPARISON_ROOM };
 	static struct plain_programs programs;

@@ -57,7 +57,7 @@ static struct {
 	struct delta_statistics statistics;
 } totals;
 
-/* Of -cache. */
+/* Results of -cache. */
 static struct {
 	char directory[32];
 	struct delta_cache *cache;
@@ -66,7 +66,7 @@ static struct {
 	uint64_t kept_ns;
 } cache_gain = { .directory = "/tmp/stack_deltas-XXXXXX" };
 
-/* What is done with every file that is found. */
+/* The action for every file that is found. */
 static action_function *chosen_action;
 
 static uint64_t row_page(const struct stack_deltas *deltas, uint32_t *page, uint32_t row)
@@ -185,7 +185,7 @@ static uint64_t cpu_time_ns(void)
 	return now.tv_sec * NS_PER_SECOND + now.tv_nsec;
 }
 
-/* The best time of extracting @input, and what came of it. */
+/* Measures the best time of extracting @input, and sets the counts of its rows and rules. */
 static int time_extraction(const struct unwind_input *input, uint64_t *best_ns,
 			   struct stack_deltas *counts, struct delta_statistics *statistics)
 {
@@ -209,7 +209,7 @@ static int time_extraction(const struct unwind_input *input, uint64_t *best_ns,
 	return 0;
 }
 
-/* The tables alone, then what the code that they leave out takes more. */
+/* Measures the tables alone, then the additional time for the code that they do not cover. */
 static int bench(struct file *file)
 {
 	struct unwind_input all = file->input, tables;
@@ -249,7 +249,7 @@ static int bench(struct file *file)
 
 /*
  * The first time, when the file is not in the cache yet, makes the rows; the second time loads them.
- * What both need, the bytes of the tables, has been read before.
+ * The bytes of the tables, which both need, have been read before.
  */
 static int measure_cache(struct file *file)
 {

@@ -232,7 +232,7 @@ static void take_tables(struct input *input, struct world *world)
 	memcpy(&world->cells[RULE_CELL], rules, sizeof(rules));
 }
 
-/* Where the lists of interpreters and threads are told to be. */
+/* Sets the offsets that lead to the lists of interpreters and threads. */
 static void lead_to_others(struct python_process *process)
 {
 	process->interpreters = STACK_START + OTHERS_WORD * 8;
@@ -323,7 +323,7 @@ static void make_go(struct world *world, uint64_t thread_pointer)
 	curg[GO_G_STACK_HIGH / 8] = STACK_START + GO_WORD * 8;
 }
 
-/* Instructions that tell where a frame stands; the rest is what the input has. */
+/* Instructions that show the position of a leaf; the rest of the code is the input's. */
 static const struct {
 	uint8_t count;
 	uint8_t bytes[15];
@@ -372,7 +372,7 @@ static void take_code(struct input *input, uint8_t *code, size_t bytes)
 	}
 }
 
-/* The handler of block @index for frames that were given up, @offset behind where its code begins. */
+/* Sets the deopt handler of block @index, at @offset in its code. */
 static void put_handler(const struct java_process *process, int index, uint8_t offset,
 			uint8_t *field)
 {
@@ -463,8 +463,8 @@ static void take_java(struct input *input, struct world *world, uint32_t row_cel
 }
 
 /*
- * Interpreters and threads in one list, as which they are met in turn. The rest of their words is the
- * input's; but the frame of one thread is @held, which a register has, and the stack.
+ * Makes one list, whose elements are read as interpreters and as threads. The rest of their words is the
+ * input's, except that the frame of one thread is @held, which is in a register and on the stack.
  */
 static void make_others(struct world *world, const struct python_process *process, uint64_t held)
 {
@@ -476,7 +476,7 @@ static void make_others(struct world *world, const struct python_process *proces
 		uint64_t next = process->interpreters + (i + 1) * OTHER_WORDS * 8;
 
 		other[0] = i + 1 < OTHERS ? next : 0;
-		/* Of the first interpreter in the list; a thread that is met twice is of two chains. */
+		/* The threads of the first interpreter in the list; a thread that is found twice is in two chains. */
 		other[1] = i == 1 ? next : 0;
 		/* Where the input has ended all words are alike. */
 		other[OTHER_FRAME] += 8 * (i + 1);

@@ -2,7 +2,7 @@
 /**
  * A world (walk_fixture.h) with a thread of Go's runtime in it: its own stack (g0), that of the goroutine
  * that it runs, and its structs. Traces become text, leaf first: digits are ordinary functions,
- * letters those that change stacks (letter_of_switch()), E the thread's entry, ! an error that ends the
+ * letters those that switch stacks (letter_of_switch()), E the thread's entry, ! an error that ends the
  * walk.
  */
 #ifndef EBPF_HOST_TESTS_GO_FIXTURE_H
@@ -16,7 +16,7 @@ enum {
 	/* 1 to 9 are ordinary functions. */
 	RULE_SWITCH = 10,
 	RULE_COUNT = RULE_SWITCH + GO_SWITCH_RECOVERY + 1,
-	/* With return address. */
+	/* Includes the return address. */
 	PLAIN_WORDS = 4,
 	SWITCH_WORDS = 2,
 
@@ -30,7 +30,7 @@ enum {
 	DATA_CELL = 2010,
 	HEAP_WORDS = 1024,
 	THREAD_WORDS = 16,
-	/* In struct m and g. */
+	/* Offsets in struct m and g. */
 	M_CURG = 184,
 	M_VDSO_SP = 896,
 	M_VDSO_PC = 904,
@@ -51,7 +51,7 @@ struct go {
 	struct go_process process;
 	uint8_t heap[HEAP_WORDS * 8];
 	uint64_t thread[THREAD_WORDS];
-	/* First word of the next frame, and where the last one's return address is; 0: there is none. */
+	/* First word of the next frame; word of the last frame's return address, 0: there is none. */
 	uint32_t next_word;
 	uint32_t return_word;
 	char text[TRACE_MAX_WORDS];
@@ -77,7 +77,7 @@ static inline uint32_t rule_words(uint32_t rule)
 	return rule > RULE_SWITCH ? SWITCH_WORDS : PLAIN_WORDS;
 }
 
-/* The next caller on the stack at hand, or the leaf. */
+/* Adds the leaf, or the next caller on the current stack. */
 static inline void add(struct go *go, uint32_t rule)
 {
 	if (go->return_word)
@@ -88,20 +88,20 @@ static inline void add(struct go *go, uint32_t rule)
 	go->return_word = go->next_word - 1;
 }
 
-/* Function @kind, from enum go_switch. */
+/* Adds function @kind, an enum go_switch. */
 static inline void add_switch(struct go *go, uint32_t kind)
 {
 	add(go, RULE_SWITCH + kind);
 }
 
-/* The last function that was added, one that changes stacks, waits at @word of another one. */
+/* The last function that was added, which switches stacks, waits at @word of the other stack. */
 static inline void waits_at(struct go *go, uint32_t word)
 {
 	go->return_word = word + SWITCH_WORDS - 1;
 	go->next_word = word + SWITCH_WORDS;
 }
 
-/* What comes next is function @rule with its stack pointer at @word, which nothing returns to. */
+/* The next function is @rule with its stack pointer at @word; no call returns to it. */
 static inline void goes_on_at(struct go *go, uint32_t word, uint32_t rule)
 {
 	go->next_word = word + rule_words(rule);
@@ -140,14 +140,14 @@ static inline const char *walk_text(struct go *go)
 	return go->text;
 }
 
-/* The walk reaches the end with frames @text. */
+/* Asserts that the walk reaches the end with frames @text. */
 static inline void assert_walk(struct go *go, const char *text)
 {
 	assert_string_equal(walk_text(go), text);
 	assert_int_equal(go->world->trace.error, UNWIND_OK);
 }
 
-/* The walk ends in @error behind frames @text, of which '!' is the last. */
+/* Asserts that the walk ends with @error after frames @text, the last of which is '!'. */
 static inline void assert_walk_fails(struct go *go, const char *text, enum unwind_error error)
 {
 	assert_string_equal(walk_text(go), text);

@@ -416,7 +416,7 @@ static void two_stacks_that_lead_to_each_other_end(void **state)
 	go->world->stack[THREAD_STACK + 99] = code_at(RULE_SWITCH + GO_SWITCH_MCALL);
 	length = strlen(walk_text(go));
 	assert_int_equal(go->world->trace.error, UNWIND_NO_PROGRESS);
-	/* Of 256 changes each second one is mcall()'s: M11AB, over and over. */
+	/* Every second of the 256 switches is mcall()'s: M11AB, repeated. */
 	assert_memory_equal(go->text, "M11ABM11AB", 10);
 	assert_int_equal(length, 128 * 5 + 1 + 1);
 	assert_int_equal(go->text[length - 1], '!');
@@ -437,11 +437,11 @@ static void without_the_process_s_table_stacks_end_in_an_error(void **state)
 	add_switch(go, GO_SWITCH_SYSTEMSTACK);
 	add(go, 2);
 	add(go, RULE_END);
-	/* Of its rows the one that counts is that of the file, for Go. */
+	/* Only the row for Go and for this file is used. */
 	world_put(go->world, INTERPRETER_CELL, others, sizeof(others));
 	assert_walk(go, "1S2E");
 	world_put(go->world, INTERPRETER_CELL + 1, &none, sizeof(none));
-	/* What stands behind the end is not the table's. */
+	/* Rows behind the end of the table are not used. */
 	assert_walk_fails(go, "1S!", UNWIND_STACK_SWITCH);
 	world_put(go->world, INTERPRETER_CELL, others, sizeof(others));
 	world_put(go->world, INTERPRETER_CELL + 2, &none, sizeof(none));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
 /*
- * Stacks of HotSpot's code on arm64: each place that a thread may be interrupted at. The walk is that of
+ * Stacks of HotSpot's code on arm64, for each position at which a thread may be interrupted. The walk is that of
  * arm64, compiled into this test.
  */
 #define __TARGET_ARCH_arm64
@@ -100,7 +100,7 @@ static void set_registers(struct java *java, uint64_t pc, uint32_t sp_word, uint
 	registers[FP] = fp;
 }
 
-/* A compiled leaf, whose caller is at @place. */
+/* Lays a compiled leaf, whose caller is as in @place. */
 static void lay_leaf(struct java *java, uint64_t pc, const struct arm64_place *place)
 {
 	uint32_t end = LEAF_WORD + place->words;
@@ -116,7 +116,7 @@ static void lay_leaf(struct java *java, uint64_t pc, const struct arm64_place *p
 	put_caller(java, end);
 }
 
-/* At each instruction of @code, which stands from @offset on, the caller is where @places says. */
+/* Asserts that at each instruction of @code, which begins at @offset, the caller is as in @places. */
 static void assert_places(void **state, uint32_t offset, uint32_t complete, const uint32_t *code,
 			  const struct arm64_place *places, size_t count)
 {
@@ -180,7 +180,7 @@ static void where_a_poll_at_the_return_goes_there_is_no_frame(void **state)
 	/* adr x8; str x8, [x28, #1128]; b, and the same by a register */
 	static const uint32_t near[] = { 0x10ffe388, 0xf9023788, 0x17ffff00 };
 	static const uint32_t far[] = { 0x10ffe388, 0xf9023788, 0x90000008 };
-	/* What calls the JVM has the same, and a frame. */
+	/* A call of the JVM has the same code, but within a frame. */
 	static const uint32_t call[] = { 0x10ffe388, 0xf9023788, 0xf9000794 };
 	static const struct arm64_place places[] = { { true, 0 }, { true, 0 }, { true, 0 } };
 	static const struct arm64_place in_frame_places[] = { { false, 6 },
@@ -321,7 +321,7 @@ static void an_interpreter_s_frame_has_its_caller_s_stack_pointer(void **state)
 	lay_interpreted(java, INTERPRETER + 0x80);
 	assert_java_walk(java, "ICsE");
 	assert_int_equal(java->world->trace.words[1] >> 32, 4);
-	/* What the caller has moved down further is overlapped. */
+	/* The frame overlaps a caller that has moved its stack pointer further down. */
 	put_word(java, PAIR_WORD - JAVA_SENDER_SP_SLOT, stack_address(LEAF_WORD - 20));
 	put_caller(java, PAIR_WORD + 2);
 	assert_java_walk(java, "ICsE");
@@ -425,7 +425,7 @@ static void an_adapter_s_caller_has_another_stack_pointer(void **state)
 	static const char name[] = "I2C/C2I adapters";
 	/* mov x19, sp; sub sp, sp, #32 */
 	static const uint32_t code[] = { 0x910003f3, 0xd10083ff, NOP };
-	/* Of which the last two have made room for arguments. */
+	/* At the last two there is room for arguments. */
 	static const uint32_t places[] = { 0, 1, 2, 28 };
 
 	for (uint32_t j = 0; j < 4; j++) {

@@ -21,7 +21,7 @@ static void frames_in_the_heap_are_passed_over(void **state)
 	put_code(java, barrier, "\x49\x8b\xa7\0\4\0\0", 7);
 	assert_java_walk(java, "CsCsE");
 	assert_int_equal(java->world->trace.words[2], frame_word(FRAME_JAVA, 0, barrier));
-	/* Of what lies there the size may be known, and then what an earlier call has left misleads nobody. */
+	/* A stale return address of an earlier call is skipped only if the size of the entry is known. */
 	put_word(java, ENTRY_WORD, return_to(java, SEGMENT_COMPILED));
 	assert_java_walk(java, "CsC!");
 	java->process.continuation_bytes = 64;
@@ -37,7 +37,7 @@ static void frames_in_the_heap_are_passed_over(void **state)
 	for (uint32_t word = RETURN_WORD; word < RETURN_WORD + 60; word++)
 		put_word(java, word, 0);
 	assert_java_walk(java, "Cs!");
-	/* What is below it has just returned there. */
+	/* The frames below have just returned to the barrier. */
 	set_leaf(java, barrier, "\x49\x8b\xa7\0\4\0\0", 7, ENTRY_WORD);
 	put_word(java, RETURN_WORD, return_to(java, SEGMENT_CALLER));
 	put_caller(java, RETURN_WORD + 1);

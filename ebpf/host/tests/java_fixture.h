@@ -18,7 +18,7 @@ enum {
 	SEGMENT_COUNT = CODE_BYTES / SEGMENT_BYTES,
 	BLOCK_BYTES = 16,
 	BLOCK_USED = 8,
-	/* Of made blobs: fields, the header's size, where code begins. */
+	/* Made blobs: offsets of fields, the header's size, the offset of code. */
 	BLOB_NAME = 0,
 	BLOB_HEADER_SIZE = 8,
 	BLOB_FRAME_COMPLETE = 10,
@@ -35,7 +35,7 @@ enum {
 	STUB_BYTES = 40,
 	CODE_AT = 192,
 	CODE_LENGTH = 0x400,
-	/* Behind 16 bytes of code that make it. */
+	/* The frame is made by 16 bytes of code. */
 	FRAME_COMPLETE = 16,
 
 	METHOD_CONST = 8,
@@ -46,11 +46,11 @@ enum {
 
 	JAVA_INTERPRETER_CELL = 2000,
 	JAVA_DATA_CELL = 2010,
-	/* Of another runtime. */
+	/* Data of another runtime. */
 	JAVA_OTHER_CELL = 2400,
 	OBJECT_WORDS = 512,
 
-	/* Segments of what is made. */
+	/* Segments of the made blobs. */
 	SEGMENT_COMPILED = 16,
 	SEGMENT_CALLER = 64,
 	SEGMENT_STUB = 128,
@@ -115,7 +115,7 @@ static inline uint64_t java_code_at(uint32_t segment, uint32_t offset)
 	return blob_at(segment) + CODE_AT + offset;
 }
 
-/* A return address of the blob at @segment, behind a call. */
+/* Returns a return address in the blob at @segment, just behind a call. */
 static inline uint64_t return_to(struct java *java, uint32_t segment)
 {
 	uint64_t address = java_code_at(segment, 0x200);
@@ -129,7 +129,7 @@ static inline void put_word(struct java *java, uint32_t word, uint64_t value)
 	java->world->stack[word] = value;
 }
 
-/* A block with a blob: @frame_words of frame, made behind @complete bytes of code. */
+/* Makes a block with a blob, whose frame has @frame_words and is complete behind @complete bytes of code. */
 static inline void put_blob(struct java *java, uint32_t segment, uint32_t header_bytes,
 			    uint32_t frame_words, uint32_t complete)
 {
@@ -158,14 +158,14 @@ static inline void publish_java(struct java *java)
 	java->world->start.runtime_cell = JAVA_INTERPRETER_CELL;
 }
 
-/* call_stub's frame with its frame pointer at @word, below which native code called it. */
+/* Lays call_stub's frame with its frame pointer at @word; its caller is native code. */
 static inline void put_call_stub(struct java *java, uint32_t word)
 {
 	put_word(java, word, 0);
 	put_word(java, word + 1, code_at(RULE_ENTRY));
 }
 
-/* The caller of the leaf: compiled, of CALLER_FRAME_WORDS from @word on; called by call_stub. */
+/* Lays the leaf's caller: compiled, CALLER_FRAME_WORDS from @word on; its caller is call_stub. */
 static inline void put_caller(struct java *java, uint32_t word)
 {
 	uint32_t end = word + CALLER_FRAME_WORDS;
@@ -210,7 +210,7 @@ static inline void assert_java_walk(struct java *java, const char *text)
 	assert_int_equal(java->world->trace.error, strchr(text, '!') ? UNWIND_NO_INFO : UNWIND_OK);
 }
 
-/* The leaf, with @code at its instruction, its stack pointer at @word. */
+/* Sets the leaf, with @code at its pc, and its stack pointer at @word. */
 static inline void set_leaf(struct java *java, uint64_t pc, const char *code, size_t size,
 			    uint32_t word)
 {
@@ -219,7 +219,7 @@ static inline void set_leaf(struct java *java, uint64_t pc, const char *code, si
 	java->world->start.registers[SENDER_SP_REGISTER] = BYTECODES + 4;
 }
 
-/* An instruction's bytes, and where the return address then is, in words above the stack pointer. */
+/* An instruction's bytes, and the offset of the return address there, in words above the stack pointer. */
 struct place {
 	const char *code;
 	size_t size;

@@ -4,12 +4,12 @@
 
 enum {
 	HANDLER = 0x300,
-	/* Of the caller's frame, where it has its place once it was given up. */
+	/* The caller's frame, and the word in it that has the original pc once it is deoptimized. */
 	CALLER_WORD = LEAF_WORD + FRAME_WORDS,
 	ORIGINAL_WORD = 3,
 };
 
-/* A caller that was given up at 0x200, and whose callee returns to its handler. */
+/* A caller that was deoptimized at 0x200, and whose callee returns to its handler. */
 static void lay_given_up(struct java *java)
 {
 	publish_java(java);
@@ -55,7 +55,7 @@ static void a_frame_that_was_given_up_is_where_it_was(void **state)
 		put_number(java, blob_at(SEGMENT_CALLER) + handlers[i].place, handlers[i].value,
 			   handlers[i].bytes);
 		assert_caller_at(java, 0x200);
-		/* What lies there may be anything. */
+		/* The word may have any value. */
 		put_word(java, CALLER_WORD + ORIGINAL_WORD,
 			 java_code_at(SEGMENT_CALLER, HANDLER + 1));
 		assert_caller_at(java, HANDLER);
@@ -73,7 +73,7 @@ static void what_is_not_the_nmethod_s_handler_is_a_return_address(void **state)
 {
 	struct java *java = *state;
 
-	/* Of another nmethod, and none. */
+	/* The handler of another nmethod, and none. */
 	lay_given_up(java);
 	put_number(java, blob_at(SEGMENT_CALLER) + BLOB_DEOPT_HANDLER,
 		   java_code_at(SEGMENT_COMPILED, HANDLER), 8);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
-/* Stacks of HotSpot's interpreter: each place that a thread may be interrupted at. */
+/* Stacks of HotSpot's interpreter, for each position at which a thread may be interrupted. */
 #include "ebpf/host/tests/java_fixture.h"
 
 enum {
-	/* Of an interpreter's frame, above its expressions. */
+	/* An interpreter's frame, above its expressions: its frame pointer and its caller's stack pointer. */
 	FP_WORD = LEAF_WORD + 20,
 	SENDER_WORD = FP_WORD + 10,
 };
@@ -61,7 +61,7 @@ static void unloaded_classes_make_another_method_of_what_lies_in_its_place(void 
 		assert_int_equal((uint32_t)words[1],
 				 java_method_fingerprint(OBJECTS, BYTECODE_BYTES, count, 0, 0));
 	}
-	/* What cannot be read counts as none. */
+	/* A count that cannot be read is taken as 0. */
 	java->process.unloads = 8;
 	publish_java(java);
 	assert_java_walk(java, "ICsE");
@@ -279,7 +279,7 @@ static void at_its_entry_the_stack_may_be_the_caller_s(void **state)
 {
 	struct java *java = *state;
 
-	/* What looks like a return address is an argument. */
+	/* The word that looks like a return address is an argument. */
 	put_word(java, LEAF_WORD, return_to(java, SEGMENT_COMPILED));
 	put_caller(java, LEAF_WORD);
 	set_leaf(java, INTERPRETER + 64, "\x4c\x8d\x74", 3, LEAF_WORD);
@@ -322,7 +322,7 @@ static void frames_that_are_not_filled_yet_are_left_out(void **state)
 		put_word(java, FIRST - BCP_SLOT, BYTECODES + 3);
 		put_word(java, FIRST - LAST_SP, stack_address(LEAF_WORD));
 		assert_java_walk(java, "sI?ICsE");
-		/* Elsewhere the JVM is called with nothing in that place. */
+		/* Elsewhere the JVM is called with this slot empty. */
 		put_word(java, FIRST - LAST_SP, 0);
 		put_code(java, INTERPRETER + 48, "\x48\x8b\x45\xd0", 4);
 		assert_java_walk(java, "sI?ICsE");
@@ -354,7 +354,7 @@ static void methods_of_an_archive_are_entered_by_a_jump(void **state)
 	assert_int_not_equal(frame_kind(java->world->trace.words[0]), FRAME_JAVA);
 }
 
-/* lea 8(%rsp), %r13 stands in front of what fills the place of the stack pointer. */
+/* lea 8(%rsp), %r13 is in front of the code that fills the slot of the stack pointer. */
 static void a_frame_that_calls_is_there_before_its_stack_pointer_is_kept(void **state)
 {
 	enum { LAST_SP = 2, RETURN_AT = INTERPRETER + 48 };
@@ -386,7 +386,7 @@ static void a_leaf_that_reads_its_frame_is_behind_the_entry(void **state)
 		lay_interpreted(java, FP_WORD);
 		set_leaf(java, INTERPRETER + 16, places[i].code, places[i].size, LEAF_WORD);
 		java->world->start.registers[6] = stack_address(FP_WORD);
-		/* What a compiled callee has left. */
+		/* A stale value of a compiled callee. */
 		java->world->start.registers[SENDER_SP_REGISTER] = stack_address(LEAF_WORD + 5);
 		assert_java_walk(java, "ICsE");
 	}

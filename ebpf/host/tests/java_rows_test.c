@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
-/* HotSpot's stubs by rows, which go before what the code cache says of them. */
+/* HotSpot's stubs by rows, which have precedence over the code cache's data. */
 #include "ebpf/host/tests/java_fixture.h"
 
 enum {
-	/* Of rows, from the struct java_process on. */
+	/* Cells of the rows' tables, from the struct java_process on. */
 	INDEX_CELL = sizeof(struct java_process) / CELL_BYTES,
 	ROW_CELL = 30,
 	RULE_CELL = 40,
-	/* Of the row at hand, in the stub's code. */
+	/* Offset of the tested row in the stub's code. */
 	ROW = 0x40,
 	RETURN_REGISTER = 1,
 	THREAD_REGISTER = 15,
-	/* What the JVM has of the thread, as if it were on the stack. */
+	/* The JVM's thread structure, placed on the stack. */
 	THREAD_WORD = LEAF_WORD + 40,
 	/* So that the caller of a stub with five words has the stack aligned. */
 	BOTTOM_WORD = LEAF_WORD + 1,
@@ -52,7 +52,7 @@ static void lay_stub(struct java *java)
 	set_leaf(java, java_code_at(SEGMENT_STUB, ROW + 4), "\x90", 1, BOTTOM_WORD);
 	put_word(java, BOTTOM_WORD + 4, return_to(java, SEGMENT_CALLER));
 	put_caller(java, BOTTOM_WORD + 5);
-	/* What an earlier call has left. */
+	/* A stale return address of an earlier call. */
 	put_word(java, BOTTOM_WORD, return_to(java, SEGMENT_COMPILED));
 }
 

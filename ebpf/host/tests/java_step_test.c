@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
-/* Stacks of HotSpot's methods and stubs: each place that a thread may be interrupted at. */
+/* Stacks of HotSpot's methods and stubs, for each position at which a thread may be interrupted. */
 #include "ebpf/host/tests/java_fixture.h"
 
 enum {
@@ -215,7 +215,7 @@ static void registers_saved_around_a_barrier_s_call_are_passed_over(void **state
 		java_teardown(state);
 		java_setup(state);
 		lay_compiled(*state, IN_CODE, &saved[i]);
-		/* What an earlier call has left. */
+		/* A stale return address of an earlier call. */
 		if (saved[i].return_word > FRAME_WORDS)
 			put_word(*state, LEAF_WORD + FRAME_WORDS - 1,
 				 return_to(*state, SEGMENT_COMPILED));
@@ -273,7 +273,7 @@ static void assert_pow(void **state, size_t piece, uint32_t fewer)
 	}
 	world_set_registers(java->world, java_code_at(SEGMENT_COMPILED, leaf), stack_address(sp),
 			    0);
-	/* What an earlier call has left where the words are not counted. */
+	/* A stale return address of an earlier call, which would be found without the count of words. */
 	put_word(java, sp + words % 2 + FRAME_WORDS - 1, return_to(java, SEGMENT_COMPILED));
 	put_word(java, sp + words + FRAME_WORDS - 1, return_to(java, SEGMENT_CALLER));
 	put_caller(java, sp + words + FRAME_WORDS);
@@ -305,7 +305,7 @@ static void a_stack_pointer_that_is_kept_on_the_stack_is_gone_back_to(void **sta
 	put_word(java, LEAF_WORD + 2 + FRAME_WORDS - 1, return_to(java, SEGMENT_COMPILED));
 	put_word(java, end - 1, return_to(java, SEGMENT_CALLER));
 	put_caller(java, end);
-	/* Of other code than that it is any word. */
+	/* In other code the word has no meaning. */
 	java_walk_text(java);
 	assert_int_equal(java->world->trace.words[2],
 			 frame_word(FRAME_JAVA, FRAME_RETURN_ADDRESS, blob_at(SEGMENT_COMPILED)));
@@ -330,10 +330,10 @@ static void what_is_behind_no_call_is_no_return_address(void **state)
 	lay_compiled(java, IN_CODE, &in_frame);
 	put_word(java, LEAF_WORD + FRAME_WORDS - 1, java_code_at(SEGMENT_CALLER, 0x300));
 	assert_java_walk(java, "C!");
-	/* What awaits the method that was given up: call +0. */
+	/* The handler of a deoptimized method: call +0. */
 	put_code(java, java_code_at(SEGMENT_CALLER, 0x300), "\xe8\0\0\0\0", 5);
 	assert_java_walk(java, "CCsE");
-	/* C1's: movabs r10, its own place. */
+	/* C1's handler: movabs r10, its own address. */
 	put_code(java, java_code_at(SEGMENT_CALLER, 0x300), "\x49\xba", 2);
 	put_number(java, java_code_at(SEGMENT_CALLER, 0x302), java_code_at(SEGMENT_CALLER, 0x300),
 		   8);
@@ -370,7 +370,7 @@ static void stubs_are_called_or_keep_a_frame(void **state)
 	set_leaf(java, java_code_at(SEGMENT_STUB, IN_CODE), "\x90", 1, LEAF_WORD + 1);
 	put_word(java, LEAF_WORD + 1, return_to(java, SEGMENT_CALLER));
 	put_caller(java, LEAF_WORD + 2);
-	/* What an earlier caller has left in the register says nothing. */
+	/* A stale value of an earlier caller in the register is ignored. */
 	java->world->start.registers[SENDER_SP_REGISTER] = stack_address(LEAF_WORD + 40);
 	assert_java_walk(java, "sC?sE");
 	/* The return address is above the frame pointer. */
@@ -379,7 +379,7 @@ static void stubs_are_called_or_keep_a_frame(void **state)
 	put_word(java, LEAF_WORD + 11, return_to(java, SEGMENT_CALLER));
 	put_caller(java, LEAF_WORD + 12);
 	assert_java_walk(java, "sC?sE");
-	/* Of a known size. */
+	/* The frame has a known size. */
 	put_number(java, blob_at(SEGMENT_STUB) + BLOB_FRAME_SIZE, FRAME_WORDS, 4);
 	put_number(java, blob_at(SEGMENT_STUB) + BLOB_FRAME_COMPLETE, 8, 2);
 	set_leaf(java, java_code_at(SEGMENT_STUB, IN_CODE), "\x90", 1, LEAF_WORD);

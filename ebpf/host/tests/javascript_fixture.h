@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * A world (walk_fixture.h) with a V8 in it: builtins in the executable's text, a page of code that V8 has made, a heap
+ * A world (walk_fixture.h) with a V8 in it: builtins in the executable's text, a page of code that V8 has generated, a heap
  * with functions, scripts and code objects. Stacks are laid by hand. Traces become text, leaf first: I an interpreted
  * function, i one at an earlier bytecode, B Sparkplug's code, O optimized code, b a builtin, each with the number of
  * its function, and * behind that where `new` has called it; R a regular expression, W wasm, N other native code, E the
@@ -29,7 +29,7 @@ enum {
 	RULE_PROLOGUE,
 	RULE_LEAVE,
 	RULE_DEOPTIMIZER,
-	/* The same with rules, which are wrong in a leaf. */
+	/* Builtins that make and leave such frames, with rules, which are wrong in a leaf. */
 	RULE_PROLOGUE_AT_CALL,
 	RULE_LEAVE_AT_CALL,
 	RULE_COUNT,
@@ -71,7 +71,7 @@ enum {
 	FP_WORD = LEAF_WORD + 10,
 	CALLER_WORD = FP_WORD + 20,
 	CALLER_OFFSET = 17,
-	/* A page that has a list. */
+	/* A page with a list. */
 	PAGE_BYTES = 1 << 18,
 	PAGE_AREA = 24,
 	PAGE_HEADER_BYTES = 512,
@@ -101,7 +101,7 @@ enum {
 #define NODE_BYTES 64
 /* Handlers of bytecodes: without a prefix, with each of two. */
 #define DISPATCH_TABLE (HEAP_START + 0x8000)
-/* What the root register has, and where the table's address is behind it. */
+/* Value of the root register, and the offset from it of the table's address. */
 #define ROOT (HEAP_START + 0x580)
 #define ROOT_DISPATCH_TABLE 0x10
 
@@ -238,14 +238,14 @@ static inline void list_code(struct javascript *javascript, uint64_t object)
 	put(javascript, LIST + 8, LIST_WORDS + 8 * (number + 1), 8);
 	put(javascript, node + 32, object, 8);
 	put(javascript, node + 40, CODE_STEP, 8);
-	/* No tree that a std::map would make, but one that is looked up alike. */
+	/* Not a tree that a std::map would make, but its lookup is the same. */
 	put(javascript,
 	    number ? node - NODE_BYTES + 24 :
 		     JIT_PAGE + javascript->process.jit_page_allocations + 16,
 	    node, 8);
 }
 
-/* The page's list is @words, @count of them, at OTHER_LIST. */
+/* Sets the page's list to the @count @words, at OTHER_LIST. */
 static inline void set_list(struct javascript *javascript, uint64_t *words, size_t count)
 {
 	javascript->world->user[4] = (struct region){ OTHER_LIST, count * sizeof(*words), words };
@@ -253,7 +253,7 @@ static inline void set_list(struct javascript *javascript, uint64_t *words, size
 	put(javascript, LIST + 8, OTHER_LIST + count * sizeof(*words), 8);
 }
 
-/* Code of @kind, optimized code that of function @index; the address of its first instruction. */
+/* Adds code of @kind, optimized code for function @index; returns the address of its first instruction. */
 static inline uint64_t add_code(struct javascript *javascript, uint32_t kind, uint32_t index)
 {
 	const struct javascript_process *process = &javascript->process;
@@ -276,14 +276,14 @@ static inline uint64_t add_code(struct javascript *javascript, uint32_t kind, ui
 	return start;
 }
 
-/* Tagged, as word 0 of a frame has it. */
+/* A tagged pointer, as in word 0 of a frame. */
 static inline uint64_t code_object_of(const struct javascript *javascript, uint32_t number)
 {
 	return javascript->process.code_object ? code_object_at(number) :
 						 object_of_code(number) + JAVASCRIPT_TAG;
 }
 
-/* A frame whose frame pointer is at @word, called from @return_address in the frame at @caller; 0: that has none. */
+/* Lays a frame with its frame pointer at @word, called from @return_address in the frame at @caller; 0: that has none. */
 static inline void put_frame(struct javascript *javascript, uint32_t word, uint64_t context,
 			     uint64_t function, uint32_t caller, uint64_t return_address)
 {
@@ -293,7 +293,7 @@ static inline void put_frame(struct javascript *javascript, uint32_t word, uint6
 	put_word(javascript, word + 1, return_address);
 }
 
-/* The same of an interpreted function, at the bytecode at @offset from the first one. */
+/* Lays the frame of an interpreted function, at the bytecode at @offset from the first one. */
 static inline void put_interpreted(struct javascript *javascript, uint32_t word, uint32_t index,
 				   uint32_t offset)
 {
@@ -302,7 +302,7 @@ static inline void put_interpreted(struct javascript *javascript, uint32_t word,
 	put_word(javascript, word - 5, smi(offset + javascript->process.bytecodes_before));
 }
 
-/* Function 0 is interpreted, and calls what has its return address at @word. */
+/* Function 0 is interpreted, and calls the function whose return address is at @word. */
 static inline void put_caller(struct javascript *javascript, uint32_t word)
 {
 	put_word(javascript, word, code_at(RULE_INTERPRETER));
@@ -332,7 +332,7 @@ static inline void set_register(struct javascript *javascript, uint32_t number, 
 	javascript->world->start.registers[number] = value;
 }
 
-/* The number of the function that the frame @words is of, as a digit. */
+/* Returns the number of the function of the frame @words, as a digit. */
 static inline char function_digit(const struct javascript *javascript, const uint64_t words[2])
 {
 	for (uint32_t i = 0; i < FUNCTION_COUNT; i++)
@@ -385,7 +385,7 @@ static inline void assert_javascript_walk(struct javascript *javascript, const c
 	assert_int_equal(javascript->world->trace.error != UNWIND_OK, strchr(text, '!') != NULL);
 }
 
-/* The place of frame @index of the last walk. */
+/* Returns the offset in the position of frame @index of the last walk. */
 static inline uint32_t place_of(const struct javascript *javascript, uint32_t index)
 {
 	return javascript->world->trace.words[2 * index + 1] >> 32 & JAVASCRIPT_PLACE_MASK;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
-/* Stacks of V8's builtins, and of code that V8 has made: each place that a thread may be interrupted at. */
+/* Stacks of V8's builtins, and of code that V8 has generated, for each position at which a thread may be interrupted. */
 #include "ebpf/host/tests/javascript_fixture.h"
 
 static void assert_word(const struct javascript *javascript, uint32_t index, uint64_t word)
@@ -332,7 +332,7 @@ static void code_of_no_function_has_no_function(void **state)
 	struct javascript *javascript = *state;
 	uint64_t start = add_code(javascript, KIND_REGEXP, 1);
 
-	/* Such a frame has anything where others have a context. */
+	/* Such a frame may have any value in the slot of the context. */
 	lay_in_frame(javascript, start + IN_CODE, 0x1234, 0);
 	assert_javascript_walk(javascript, "RI0E");
 	assert_word(javascript, 0, frame_word(FRAME_JAVASCRIPT, 0, start + IN_CODE));

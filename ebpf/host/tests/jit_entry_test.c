@@ -139,7 +139,7 @@ static void the_frame_pointer_is_the_loop_s_or_saved_by_the_piece(void **state)
 	registers[6] = HEAP_START;
 	jit.python->world->stack[RETURN_WORD - 1] = fp;
 	assert_string_equal(walk_text(jit.python), "J01LCE");
-	/* None is of a frame that begins behind the return address. */
+	/* None of the values belongs to a frame that begins behind the return address. */
 	registers[6] = stack_address(LOOP_WORD - 1);
 	assert_string_equal(walk_text(jit.python), "J01LCE");
 	jit.python->world->stack[RETURN_WORD - 1] = fp + 4096;

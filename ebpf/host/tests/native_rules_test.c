@@ -224,7 +224,7 @@ static void a_signal_frame_gives_all_registers(void **state)
 	assert_end(world, 5);
 	/* The trampoline was not called, either. */
 	assert_frame(world, 1, code_at(RULE_OWN), 0);
-	/* What the signal interrupted is no return address. */
+	/* The pc that the signal interrupted is not a return address. */
 	assert_frame(world, 2, code_at(3), 0);
 	assert_frame(world, 3, code_at(4), FRAME_RETURN_ADDRESS);
 }

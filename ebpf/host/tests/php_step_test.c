@@ -206,7 +206,7 @@ static char text_of(const uint64_t *word)
 
 	switch (frame_kind(*word)) {
 	case FRAME_PHP:
-		/* Of code without a name it is the text beside it. */
+		/* For code without a name it is the string next to it. */
 		number = (uint32_t)((address - function_at(0)) / 0x400);
 		return (char)(number >= IN_C ? 'a' + number - IN_C : '0' + number);
 	case FRAME_ERROR:
@@ -442,7 +442,7 @@ static void at_its_end_the_loop_has_no_frame_but_a_generator_s(void **state)
 		add(php, RULE_OF_LOOP);
 		add(php, RULE_END);
 		frame = put_frame(php, 1, 2, 0, CALL_TOP);
-		/* What C has not called is the other loop's. */
+		/* A frame that C has not called belongs to the other loop. */
 		put(php, CURRENT,
 		    put_frame(php, 0, 0, frame,
 			      is_own ? cases[i].flags : cases[i].flags & ~(uint32_t)CALL_TOP));

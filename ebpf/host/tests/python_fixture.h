@@ -25,7 +25,7 @@ enum {
 	DATA_CELL = 2010,
 	HEAP_WORDS = 1 << 16,
 	THREAD_WORDS = 64,
-	/* Of struct _PyInterpreterFrame, PyFrameObject and PyCodeObject, as in some versions. */
+	/* Offsets in struct _PyInterpreterFrame, PyFrameObject and PyCodeObject, as in some versions. */
 	FRAME_CODE = 0,
 	FRAME_PREVIOUS = 8,
 	FRAME_INSTRUCTION = 56,
@@ -42,7 +42,7 @@ enum {
 	NAME_HASH = 24,
 	THREAD_FRAME = 72,
 	THREAD_CFRAME = 56,
-	/* Where the entry frame or the cframe is in a native frame of the loop. */
+	/* Offset of the entry frame or the cframe in a native frame of the eval loop, in words. */
 	ENTRY_WORD = 3,
 	OWNER_LOOP = 3,
 };
@@ -146,7 +146,7 @@ static inline uint64_t add_frame(struct python *python, uint32_t index, uint64_t
 	return frame;
 }
 
-/* Frames @first to @last, the last one being called from the frame at @previous. */
+/* Adds frames @first to @last; the last one is called from the frame at @previous. */
 static inline uint64_t add_frames(struct python *python, uint32_t first, uint32_t last,
 				  uint64_t previous)
 {
@@ -155,7 +155,7 @@ static inline uint64_t add_frames(struct python *python, uint32_t first, uint32_
 	return previous;
 }
 
-/* The loop's own frame in the native frame that begins at @word. */
+/* Address of the eval loop's own frame in the native frame that begins at @word. */
 static inline uint64_t loop_frame_at(uint32_t word)
 {
 	return stack_address(word + ENTRY_WORD);
@@ -190,7 +190,7 @@ static inline void set_cframe(struct python *python, uint64_t cframe)
 	put(python, THREAD_STATE + THREAD_CFRAME, cframe);
 }
 
-/* The next caller on the native stack; the number of its first word. */
+/* Adds the next caller on the native stack; returns the index of its first word. */
 static inline uint32_t add_native(struct python *python, uint32_t rule)
 {
 	uint32_t word = python->next_word;

@@ -186,7 +186,7 @@ static void cframes_part_the_frames(void **state)
 	add_cframe(python, outer_cframe, frame, root);
 	set_cframe(python, outer_cframe);
 	assert_string_equal(walk_text(python), "CLC012LCE");
-	/* None has. */
+	/* Neither of them has pushed its cframe. */
 	set_cframe(python, root);
 	assert_string_equal(walk_text(python), "CLCLCE");
 	assert_int_equal(python->world->trace.interpreter_error, UNWIND_OK);
@@ -259,7 +259,7 @@ static void a_cframe_without_words_yet_leads_to_the_next_one_by_its_place(void *
 	add_native(python, RULE_END);
 	frame = add_frame(python, 2, 0);
 	cframe = add_cframe(python, loop_frame_at(outer), frame, add_cframe(python, root, 0, 0));
-	/* What was there before leads nowhere, to the end, past a loop, and back. */
+	/* The stale pointer leads to unreadable memory, to the end, past a loop, and back. */
 	for (const uint64_t *previous =
 		     (uint64_t[]){ 0xdead0000, 0, root, loop_frame_at(inner), 1 };
 	     *previous != 1; previous++) {
@@ -372,7 +372,7 @@ static void the_thread_s_path_may_be_long_or_the_second(void **state)
 	put(python, HEAP_START + 0x900 - 16, HEAP_START + 0xa00);
 	put(python, HEAP_START + 0xa00 + 8, THREAD_STATE);
 	assert_string_equal(walk_text(python), "C01LC2LCE");
-	/* In the place of a pointer that leads nowhere. */
+	/* Instead of a pointer that leads nowhere. */
 	python->process.thread_state[0].depth = 2;
 	python->process.thread_state[0].offsets[1] = 0;
 	publish(python);

@@ -120,7 +120,7 @@ static void frames_on_another_stack_are_not_taken(void **state)
 
 	use_interpreters(python, PYTHON_CURRENT_FRAME);
 	lay_loops(python, 1, false);
-	/* Of a thread that had this one's id before it. */
+	/* The frames of a thread that had this one's id before it. */
 	put(python, far + FRAME_PREVIOUS, 0);
 	put(python, far + FRAME_OWNER - 6, (uint64_t)OWNER_LOOP << 48);
 	put(python, thread_at(1) + THREAD_FRAME, add_frame(python, 5, far));
@@ -140,7 +140,7 @@ static void cframes_tell_the_thread_state(void **state)
 	for (int i = 4; i-- > 0;) {
 		uint64_t *chain = &chains[i == 1 || i == 2], before = 0;
 
-		/* What ends the frames of a cframe is the first one of the next. */
+		/* The frames of a cframe end at the first frame of the next one. */
 		if (i == 0)
 			before = frame_at(3);
 		if (i == 1)
@@ -239,7 +239,7 @@ static void registers_that_a_loop_saves_are_its_caller_s(void **state)
 	keep(python, loops[0] + SAVED_WORD, 0);
 	keep(python, loops[1] + VARIABLE_WORD, frame_at(1));
 	assert_string_equal(walk_text(python), "C0L1L2L3LE");
-	/* What lies behind the next loop's own part is not looked at. */
+	/* Words above the next loop's stack range are not searched. */
 	keep(python, loops[1] - 1, code_at(RULE_OF_LOOP));
 	keep(python, loops[2], frame_at(3));
 	assert_string_equal(walk_text(python), "C0L1L!LLE");
@@ -337,7 +337,7 @@ static void a_loop_without_its_cframe_may_be_of_either_interpreter(void **state)
 	assert_string_equal(walk_text(python), "0L1LE");
 	keep(python, inner + VARIABLE_WORD, 0);
 	assert_string_equal(walk_text(python), "!LLE");
-	/* Of the slot's. */
+	/* A frame of the slot's thread state. */
 	put(python, thread_at(0) + THREAD_FRAME, add_frames(python, 2, 3, 0));
 	keep(python, inner + VARIABLE_WORD, frame_at(2));
 	assert_string_equal(walk_text(python), "2L3LE");
@@ -350,7 +350,7 @@ static void a_loop_without_its_cframe_may_be_of_either_interpreter(void **state)
 	assert_string_equal(walk_text(python), "LLE");
 }
 
-/* What a fork has made anew, and where the process it came from had its own. */
+/* A fork has made its slot again, at another address than its parent's. */
 static void a_thread_with_an_empty_slot_is_known_by_its_id(void **state)
 {
 	struct python *python = *state;
@@ -367,10 +367,10 @@ static void a_thread_with_an_empty_slot_is_known_by_its_id(void **state)
 	put(python, thread_at(0) + THREAD_ID, OTHER_THREAD);
 	put(python, thread_at(1) + THREAD_ID, THREAD_POINTER);
 	assert_string_equal(walk_text(python), is_known ? "CL1L2LLE" : "C!LLLLE");
-	/* Of both interpreters. */
+	/* The thread has the states of both interpreters. */
 	put(python, thread_at(0) + THREAD_ID, THREAD_POINTER);
 	assert_string_equal(walk_text(python), is_known ? "C0L1L2L3LE" : "C!LLLLE");
-	/* Of neither, or of one that cannot be read. */
+	/* The thread has neither state, or one that cannot be read. */
 	put(python, thread_at(0) + THREAD_ID, OTHER_THREAD);
 	put(python, thread_at(1) + THREAD_ID, OTHER_THREAD);
 	assert_string_equal(walk_text(python), "C!LLLLE");

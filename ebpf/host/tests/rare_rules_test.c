@@ -61,7 +61,7 @@ static void rbx_is_read_where_the_last_frame_saved_it(void **state)
 	world->stack[15] = stack_address(40);
 	world->stack[17] = code_at(RULE_CALL);
 	world->stack[21] = code_at(RULE_RBX);
-	/* What the frame with the CFA in rbx has saved of its caller's. */
+	/* The caller's rbx, saved by the frame with the CFA in rbx. */
 	world->stack[40] = stack_address(60);
 	world->stack[41] = code_at(RULE_RBX);
 	world->stack[61] = code_at(RULE_END);
@@ -180,7 +180,7 @@ static void a_clone_ends_in_the_child_and_goes_on_in_the_parent(void **state)
 	world->start.registers[0] = 0;
 	world_walk(world);
 	assert_end(world, 1);
-	/* Of a caller the register is not known. */
+	/* The register of a caller is not known. */
 	world_set_registers(world, code_at(RULE_CALL), stack_address(6), 0);
 	world->stack[9] = code_at(RULE_OWN);
 	world_walk(world);

@@ -16,7 +16,7 @@
 enum { BYTES = 3 * PAGE_BYTES_MIN, FRAME = 72 };
 
 static uint8_t memory[BYTES];
-/* What can be read of it. */
+/* The readable part of `memory`. */
 static uint64_t first, end;
 static unsigned int read_count;
 

@@ -26,7 +26,7 @@ static struct tables empty_tables(void)
 	};
 }
 
-/* What the walk says of the text at @offset: UNWIND_OK for RULE_END. */
+/* Result of a walk from @offset in the text: UNWIND_OK for RULE_END. */
 static enum unwind_error lookup(struct world *world, uint64_t offset)
 {
 	world_set_registers(world, TEXT_START + offset, stack_address(0), 0);
@@ -54,7 +54,7 @@ static void assert_all_rows(struct world *world, const struct tables *tables)
 	assert_int_equal(lookup(world, -1ULL - TEXT_START), UNWIND_NO_MAPPING);
 }
 
-/* Rows at random places, rules in turn. */
+/* Rows at random offsets, rules in turn. */
 static void fill_randomly(struct tables *tables, uint32_t page_count, uint32_t one_in)
 {
 	tables->page_count = page_count;
@@ -375,7 +375,7 @@ enum {
 	STEP_COUNT = 1000,
 };
 
-/* Files with the same places, where every other one has other rules; their ids are new each time. */
+/* Files with rows at the same offsets; every other file has other rules, and their ids are new each time. */
 static void publish_files(struct world *world, struct mapping_row rows[FILE_COUNT])
 {
 	static const struct unwind_rule leave[] = {
@@ -418,7 +418,7 @@ static void a_walk_goes_through_more_rules_than_are_kept(void **state)
 
 		publish_files(world, rows);
 		world_set_registers(world, rows[0].start + 8, stack_address(0), 0);
-		/* The rule of each place decides where the next return address has to be. */
+		/* The rule of each address decides where the next return address must be. */
 		for (int i = 0; i < STEP_COUNT; i++) {
 			uint32_t file = rand() % FILE_COUNT, place = rand() % PLACE_COUNT;
 			uint32_t offset = (i == STEP_COUNT - 1 ? PLACE_COUNT : place) * 16 + 8;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
  * A small world to walk in: slabs, descriptors, a process with mappings and a stack, and a task with
- * uprobes. Tests lay tables into it by hand, at whatever cells they like.
+ * uprobes. Tests write tables into it by hand, at any cells.
  */
 #ifndef EBPF_HOST_TESTS_WALK_FIXTURE_H
 #define EBPF_HOST_TESTS_WALK_FIXTURE_H
@@ -26,12 +26,12 @@ enum {
 };
 
 #define STACK_START 0x7ffd00000000ULL
-/** Where tests load their only executable, and its ELF address there. */
+/** Address at which tests load their only executable, and its ELF address there. */
 #define TEXT_START 0x555500000000ULL
 #define TEXT_ADDRESS 0x1000ULL
 #define EXECUTABLE_ID (7ULL << 16 | 42)
 
-/** Bytes that can be read at an address. */
+/** A readable range of memory. */
 struct region {
 	uint64_t start;
 	size_t size;
@@ -93,7 +93,7 @@ static inline struct cell *world_cell(struct world *world, uint32_t number)
 	return &world->slabs[number >> SLAB_SHIFT][number & (SLAB_CELLS - 1)];
 }
 
-/** Copies @size bytes into the cells from @number on, which may lie in two slabs. */
+/** Copies @size bytes into the cells from @number on, which may be in two slabs. */
 static inline void world_put(struct world *world, uint32_t number, const void *bytes, size_t size)
 {
 	for (size_t done = 0; done < size; done += CELL_BYTES) {
@@ -174,7 +174,7 @@ static inline void world_publish(struct world *world, uint64_t executable_id,
 		.cfa = CFA_SP, .cfa_offset = (size), .ra = SAVED_AT_CFA, .ra_offset = -8, more     \
 	}
 
-/** Rows for @rules in turn, each for 16 bytes of text: rule i holds from code_at(i) on. */
+/** Publishes a row for each of @rules, for 16 bytes of text each: rule i is valid from code_at(i) on. */
 static inline void world_publish_rules(struct world *world, const struct unwind_rule *rules,
 				       uint32_t rule_count)
 {
@@ -193,7 +193,7 @@ static inline void world_publish_rules(struct world *world, const struct unwind_
 	world_publish(world, EXECUTABLE_ID, &tables);
 }
 
-/** An address in the process at which rule @rule holds, for a pc and for a return address. */
+/** Returns an address in the process at which rule @rule is valid, for a pc and for a return address. */
 static inline uint64_t code_at(uint32_t rule)
 {
 	return TEXT_START + rule * 16 + 8;
@@ -261,7 +261,7 @@ static inline int world_teardown(void **state)
 	return 0;
 }
 
-/** Frame @index of the trace must be native, at process address @pc in the test's executable. */
+/** Asserts that frame @index of the trace is native, at process address @pc in the test's executable. */
 static inline void assert_frame(const struct world *world, uint32_t index, uint64_t pc,
 				uint8_t flags)
 {
@@ -271,14 +271,14 @@ static inline void assert_frame(const struct world *world, uint32_t index, uint6
 	assert_int_equal(world->trace.words[2 * index + 1], EXECUTABLE_ID);
 }
 
-/** The walk must have reached the thread's entry with @frame_count frames. */
+/** Asserts that the walk has reached the thread's entry with @frame_count frames. */
 static inline void assert_end(const struct world *world, uint32_t frame_count)
 {
 	assert_int_equal(world->trace.error, UNWIND_OK);
 	assert_int_equal(world->trace.word_count, 2 * frame_count);
 }
 
-/** The walk must have ended with @error at @pc behind @frame_count frames. */
+/** Asserts that the walk has ended with @error at @pc after @frame_count frames. */
 static inline void assert_error(const struct world *world, uint32_t frame_count,
 				enum unwind_error error, uint64_t pc)
 {

@@ -221,7 +221,7 @@ static void test_the_own_frame_pointer_comes_back_from_the_stack(void **state)
 		expect(&rows, 15, "cfa=sp+32 ra=cfa-8 fp=cfa-16");
 		expect(&rows, 21, "cfa=sp+8 ra=cfa-8 fp=same");
 	}
-	/* From another place. */
+	/* From another address. */
 	memcpy(changed, code, sizeof(code));
 	changed[19] = 0;
 	analyse(changed, sizeof(changed), 0, true, &rows);
@@ -264,7 +264,7 @@ static void test_what_is_thrown_to_has_its_return_address_in_a_register(void **s
 	expect(&rows, 24, "cfa=sp+8 ra=cfa-8 fp=same");
 	expect(&rows, 25, "cfa=sp+0 ra=r1 fp=same");
 	expect(&rows, 35, "cfa=sp+0 ra=r1 fp=same");
-	/* Of a stack that need not be aligned nothing is known behind that. */
+	/* If the stack need not be aligned, nothing is known behind that. */
 	analyse_entered(code, sizeof(code), false, 0, &rows);
 	assert_int_equal(rule_at(&rows, 13)->cfa, CFA_NONE);
 }
