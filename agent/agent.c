@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * The wiring. struct agent holds every part in the order in which they are made; agent_deinit()
- * takes them down in the opposite one. The threads are those of processes/, the ring thread that
- * is started here, the one that waits for signals, and the caller's, which keeps the time.
+ * The wiring. struct agent has all parts in the order of their creation; agent_deinit() destroys them in the
+ * opposite order. The threads are those of processes/, the ring thread that is started here, the thread that
+ * waits for signals, and the caller's, which keeps the time.
  */
 #include "agent/agent.h"
 
@@ -55,23 +55,26 @@ enum {
 
 #define TICK_NS NS_PER_SECOND
 #define NAMES_NS (NS_PER_SECOND / 5)
-/* How long the start line waits for the processes that run already: less where somebody looks on. */
+/*
+ * How long the start line waits for the processes that run already; less with a page, at which a user is
+ * looking.
+ */
 #define LOAD_TIMEOUT_NS (10 * NS_PER_SECOND)
 #define PAGE_LOAD_TIMEOUT_NS (1500 * NS_PER_MS)
 #define START_LOOK_NS (20 * NS_PER_MS)
-/* How long the first sample waits for them. */
+/* How long sampling waits for them. */
 #define FIRST_LOAD_NS (2 * NS_PER_SECOND)
-/* From the stop on, for the debug data of what was sampled; then the outputs are written. */
+/* Time after the stop for reading the debug data of sampled binaries; then the outputs are written. */
 #define NAMES_TIMEOUT_NS (3 * NS_PER_SECOND)
 /* With process_manager_stop()'s 2 s and the outputs a normal stop stays under 5 s. */
 #define FLUSH_TIMEOUT_NS (1 * NS_PER_SECOND)
 /*
- * From the stop on, for all that is still to be sent; the outputs are written meanwhile. What is cancelled then, and
- * the end of gRPC, take 0.3 s more at most.
+ * Time after the stop for sending the rest; the outputs are written meanwhile. Cancelling and the end of gRPC
+ * take 0.3 s more at most.
  */
 #define SEND_TIMEOUT_NS (4200 * NS_PER_MS)
 
-/* Owner: the thread in agent_run(); what others use is said where they are handed it. */
+/* Owner: the thread in agent_run(). Parts that other threads use are documented where they are passed on. */
 struct agent {
 	const struct options *options;
 	struct stop_signal stop;
@@ -101,7 +104,7 @@ struct agent {
 	uint64_t start_ns;
 	uint64_t start_realtime_ns;
 	uint64_t end_ns;
-	/* From the start line on, after the duration; UINT64_MAX before. */
+	/* End of the duration, counted from the start line; UINT64_MAX before that. */
 	uint64_t deadline_ns;
 };
 
@@ -125,13 +128,13 @@ static void agent_deinit(struct agent *agent)
 	close_fd(&agent->cgroup_fd);
 	destinations_deinit(&agent->destinations);
 	native_names_destroy(agent->names);
-	/* Binaries may hold files till then. */
+	/* Binaries may hold files until here. */
 	file_hosts_destroy(agent->files);
 	if (agent->has_stop)
 		stop_signal_deinit(&agent->stop);
 }
 
-/* Logs the thread's last error text and says with which status that ends the agent. */
+/* Logs the thread's last error text and returns the exit status for it. */
 static int report_failure(const struct options *options, int error)
 {
 	if (options->doctor)
@@ -148,13 +151,13 @@ static int report_failure(const struct options *options, int error)
 	}
 }
 
-/* A directory that others could write to is a wrong one, no lack of privilege. */
+/* -EPERM means a directory that others could write to, which is a wrong option and no lack of privilege. */
 static int cache_error(int error)
 {
 	return error == -EPERM ? -EINVAL : error;
 }
 
-/* Before anything is hashed. */
+/* Sets the seed of content hashes, before anything is hashed. */
 static int init_seed(struct agent *agent)
 {
 	uint64_t seed;
@@ -177,7 +180,7 @@ static int init_destinations(struct agent *agent)
 	return destinations_init(&agent->destinations, agent->options, agent->names);
 }
 
-/* What user space needs; nothing here wants privileges. */
+/* Makes the parts in user space, which need no privileges. */
 static int init_user_side(struct agent *agent)
 {
 	const struct options *options = agent->options;
@@ -240,7 +243,10 @@ static int init_kernel_side(struct agent *agent)
 			       tick_clock_init(&agent->tick_clock, "/proc", (uint32_t)cpu_count);
 }
 
-/* Early: while the kernel programs are loaded its process starts, for which the first syncs would wait. */
+/*
+ * To be called early, so that its process starts while the kernel programs are loaded; the first syncs would
+ * wait for it.
+ */
 static int init_proc_hosts(struct agent *agent)
 {
 	const struct proc_hosts_options options = { .proc_root = "/proc" };
@@ -248,7 +254,7 @@ static int init_proc_hosts(struct agent *agent)
 	return proc_hosts_create(&options, &agent->proc);
 }
 
-/* Not before there are processes: they ask for runtimes and files. */
+/* Only called once there are processes, since these request runtimes and files. */
 static void runtimes_lost(void *context, uint32_t pid)
 {
 	struct agent *agent = context;
@@ -274,7 +280,7 @@ static int init_hosts(struct agent *agent, uint32_t languages)
 	return error ? error : file_hosts_create(&file_options, &agent->files);
 }
 
-/* Connects the kernel side to processes/ and has all running processes read. */
+/* Connects the kernel side to processes/ and starts the sync of all running processes. */
 static int start_processes(struct agent *agent)
 {
 	struct process_manager_config config = {
@@ -328,7 +334,7 @@ static bool is_selective(const struct options *options)
 	return options->pid_count || options->comm[0] || options->cgroup;
 }
 
-/* Whether the programs of languages and the tables of the processes that run already are there. */
+/* Whether the unwinders of languages and the tables of the processes that run already are loaded. */
 static bool is_loaded(struct agent *agent)
 {
 	return !process_manager_wait_loaded(agent->processes, 0) &&
@@ -336,8 +342,8 @@ static bool is_loaded(struct agent *agent)
 }
 
 /*
- * On a machine that is not busy all is loaded before the first sample. The samples of a busy one cannot wait so long, and
- * those that need tables wait for them; but of selected processes every sample is to be complete.
+ * On an idle machine everything is loaded before the first sample. On a busy one sampling cannot wait so long,
+ * and samples that need tables wait for these. But of selected processes every sample must be complete.
  */
 static void wait_before_sampling(struct agent *agent)
 {
@@ -349,7 +355,7 @@ static void wait_before_sampling(struct agent *agent)
 			return;
 }
 
-/* A page is not waited for so long as all else. */
+/* Whether the wait of the start line is over; with a page it is shorter. */
 static bool is_start_over(struct agent *agent, uint64_t now_ns)
 {
 	uint64_t wait_ns = options_have_page(agent->options) ? PAGE_LOAD_TIMEOUT_NS :
@@ -376,7 +382,7 @@ static void log_start(const struct agent *agent)
 	log_info("%s", text_builder_text(&text));
 }
 
-/* When to look again for what the start line waits for; prints it when that is there. */
+/* Prints the start line when everything is loaded; returns the time of the next check. */
 static uint64_t next_start_look(struct agent *agent, uint64_t now_ns)
 {
 	if (agent->is_started)
@@ -394,7 +400,7 @@ static uint64_t next_start_look(struct agent *agent, uint64_t now_ns)
 	return UINT64_MAX;
 }
 
-/* @error of starting or stopping the clock of ticks. */
+/* Logs the @error of starting or stopping the tick clock. */
 static void log_tick_clock(int error)
 {
 	if (error)
@@ -424,7 +430,7 @@ static int switch_sampling(struct agent *agent)
 	return perf_sampler_enable(agent->sampler);
 }
 
-/* The page shows the kernel's counters, and how old the oldest waiting records are. */
+/* Updates the kernel's counters and the ages of the oldest waiting records for the page. */
 static void update_counters(const struct agent *agent)
 {
 	process_manager_note_delays(agent->processes);
@@ -473,7 +479,7 @@ static int keep_time(struct agent *agent)
 			update_counters(agent);
 			next_tick_ns = now_ns + TICK_NS;
 		}
-		/* Often: names are made before the files of programs that have ended are closed. */
+		/* This runs often, so that names are made before the files of ended programs are closed. */
 		if (now_ns >= next_names_ns) {
 			native_names_tick(agent->names);
 			next_names_ns = now_ns + NAMES_NS;
@@ -509,7 +515,7 @@ static int sample(struct agent *agent)
 	return error;
 }
 
-/* Brings everything that was sampled into the store, and the counters into the metrics. */
+/* Reports all remaining samples, and copies the counters to the metrics. */
 static void finish_sampling(struct agent *agent)
 {
 	event_reader_stop(agent->reader);
@@ -522,7 +528,7 @@ static void finish_sampling(struct agent *agent)
 		log_warn("%s; the summary lacks the kernel's counters", error_text());
 }
 
-/* What -doctor says. */
+/* Prints the report of -doctor. */
 static int print_diagnosis(struct agent *agent)
 {
 	_cleanup_(text_builder_deinit) struct text_builder text = { 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The wiring: makes every part from the options, connects them by their ops structs, runs until the
- * duration is over or a signal comes, and takes all down again. The only file that knows them all.
+ * The wiring: makes every part from the options, connects them by their ops structs, runs until the duration is
+ * over or a signal comes, and destroys them again. The only file that knows all parts.
  */
 #ifndef AGENT_AGENT_H
 #define AGENT_AGENT_H

@@ -22,7 +22,7 @@ enum {
 	HOST_ATTRIBUTE_COUNT = 4,
 };
 
-/* What is told of every sample; a tag of the same key counts more. */
+/* Makes the resource attributes of all samples; a tag with the same key overrides one. */
 static int make_attributes(struct destinations *destinations)
 {
 	const struct options *options = destinations->options;
@@ -58,7 +58,7 @@ static int make_attributes(struct destinations *destinations)
 	return 0;
 }
 
-/* Files that may never answer would have it hang: their frames go without names. */
+/* Files that may never answer are not read, so their frames have no names. */
 static int init_go_names(struct destinations *destinations, const struct native_names *names)
 {
 	int error = go_symbols_create(&destinations->go_symbols, false, native_names_judge(names));
@@ -68,7 +68,7 @@ static int init_go_names(struct destinations *destinations, const struct native_
 	return error;
 }
 
-/* Each of the samples was reported to @context before it came into the snapshot. */
+/* Every sample in the snapshot was reported to @context before. */
 static void wait_for_symbols(void *context, const struct sample_snapshot *snapshot)
 {
 	(void)snapshot;
@@ -245,7 +245,7 @@ int destinations_init(struct destinations *destinations, const struct options *o
 	sample_counter_init(&destinations->counter);
 	sample_counter_init(&destinations->received);
 	host_identity_read(&destinations->host, "/");
-	/* It comes before the stores, so that whatever is in a store has been reported to it. */
+	/* This reporter comes before the stores, so that every sample in a store has been reported to it. */
 	if (native_names_reporter(names))
 		sample_counter_add(&destinations->counter, native_names_reporter(names));
 	error = make_attributes(destinations);
@@ -325,7 +325,7 @@ void destinations_begin_stop(struct destinations *destinations, uint64_t deadlin
 		otlp_reporter_begin_stop(destinations->otlp, deadline_ns);
 }
 
-/* The -tags as comments of the profile: NULL-terminated, each text and the array to be freed. */
+/* Frees the -tags as comments of the profile: a NULL-terminated array, and each text. */
 static void free_comments(char ***comments)
 {
 	for (size_t i = 0; *comments && (*comments)[i]; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Where the samples of a run go: counted first, then to native_names.h, if names are wanted, to the page and into the
- * store for the local outputs, if there are any, and to the collector, if there is one.
+ * The destinations of a run's samples. They are counted first, then passed to native_names.h if names are
+ * wanted, to the page and the store for local outputs if there are any, and to the collector if there is one.
  */
 #ifndef AGENT_DESTINATIONS_H
 #define AGENT_DESTINATIONS_H
@@ -24,18 +24,18 @@
 #include "viewer/receive/receiver.h"
 #include "viewer/viewer.h"
 
-/* Owner: struct agent. Zeroed, it can be taken down. */
+/* Owner: struct agent. A zeroed struct can be deinitialized. */
 struct destinations {
 	const struct options *options;
 	struct sample_counter counter;
 	/* The page. */
 	struct viewer *viewer;
-	/* Samples of other machines, counted for themselves, in front of the page. */
+	/* Samples of other machines, counted separately before they go to the page. */
 	struct sample_counter received;
 	struct receiver *receiver;
-	/* What -doctor finds. */
+	/* Findings of -doctor. */
 	struct doctor *doctor;
-	/* Of either; NULL: neither is there. */
+	/* History of the page or of -doctor; NULL if there is neither. */
 	struct history *history;
 	struct native_names *names;
 	struct utsname kernel;
@@ -46,7 +46,7 @@ struct destinations {
 	struct host_identity host;
 	struct otlp_attribute *attributes;
 	struct otlp_options otlp_options;
-	/** For the report thread alone, if nobody names more: names of Go. */
+	/** Names of Go for the report thread, if no other names are wanted. */
 	struct go_symbols *go_symbols;
 	struct grpc_transport_options transport_options;
 	struct grpc_transport *transport;
@@ -54,27 +54,30 @@ struct destinations {
 };
 
 /**
- * Checks the output paths, the certificates and headers, and makes all of it; nothing is sent yet.
- * @options is borrowed, as is @names. -EINVAL with a text for users for what is wrong among the options. Signals
- * that only one thread is to take must be blocked before.
+ * Checks the output paths, the certificates and headers, and makes all destinations; nothing is sent yet.
+ * @options and @names are borrowed. -EINVAL with a text for users if an option is wrong. Signals that only one
+ * thread may handle must be blocked before.
  */
 int destinations_init(struct destinations *destinations, const struct options *options,
 		      struct native_names *names);
 void destinations_deinit(struct destinations *destinations);
 
-/** The reporter to hand every sample to. */
+/** The reporter that takes every sample. */
 struct reporter *destinations_reporter(struct destinations *destinations);
 
-/** Appends what the start line says: "a.folded, collector host:4317 (TLS)". */
+/** Appends the destinations for the start line: "a.folded, collector host:4317 (TLS)". */
 void destinations_describe(const struct destinations *destinations, struct text_builder *text);
 
-/** When sampling begins. */
+/** To be called when sampling begins. */
 int destinations_start(struct destinations *destinations);
 
-/** When all samples have come: has the rest sent, until @deadline_ns at most, and returns. */
+/**
+ * To be called when all samples have been reported: starts sending the rest, until @deadline_ns at most, and
+ * returns.
+ */
 void destinations_begin_stop(struct destinations *destinations, uint64_t deadline_ns);
 
-/** When and how the samples of the local outputs were taken. */
+/** The period in which the samples of the local outputs were taken. */
 struct sampling_period {
 	/** The same moment by both clocks. */
 	uint64_t start_realtime_ns;
@@ -83,13 +86,13 @@ struct sampling_period {
 };
 
 /**
- * Writes the local outputs, with names from @lookup, and waits for what is being sent. 0 or the
- * first failure of an output; what could not be sent is no failure.
+ * Writes the local outputs, with names from @lookup, and waits for samples that are being sent. 0 or the first
+ * failure of an output; unsent samples are no failure.
  */
 int destinations_finish(struct destinations *destinations, const struct sampling_period *period,
 			struct symbol_lookup *lookup);
 
-/** Appends what the line at exit says of the collector; nothing if there is none. */
+/** Appends the collector's part of the line at exit; nothing if there is no collector. */
 void destinations_append_summary(const struct destinations *destinations,
 				 struct text_builder *text);
 

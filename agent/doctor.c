@@ -41,7 +41,7 @@ struct found_runtime {
 	uint32_t pid;
 	char comm[COMM_BYTES];
 	enum support support;
-	/* What is said of it; owned. */
+	/* Text for the report; owned. */
 	char *text;
 };
 
@@ -128,7 +128,7 @@ void doctor_print_failure(void)
 	append_machine(&text);
 	kernel_check_all(append_check, &text);
 	append_check(&text, false, failure ? failure : "no memory");
-	/* Who called logs it too. */
+	/* Restores the error text, which the caller logs too. */
 	if (failure)
 		fail(0, "%s", failure);
 	fputs(text_builder_text(&text), stdout);
@@ -204,7 +204,7 @@ void doctor_take_runtime(void *context, const struct listed_runtime *runtime)
 	found_runtime_vector_push(&doctor->runtimes, found);
 }
 
-/* What is refused comes first. */
+/* Refused runtimes come first. */
 static int compare_runtimes(const void *a, const void *b)
 {
 	const struct found_runtime *one = a, *other = b;
@@ -238,7 +238,7 @@ static void append_runtimes(struct doctor *doctor, struct text_builder *text)
 		text_builder_format(text, "  ... and %zu more\n", runtimes->count - RUNTIMES_SHOWN);
 }
 
-/* @line in lines of LINE_COLUMNS, parted behind commas. */
+/* Appends @line in lines of LINE_COLUMNS, wrapped after commas. */
 static void append_wrapped(struct text_builder *text, const char *line)
 {
 	size_t column = 0;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Walks of first samples, over the copy of the stack that each carries. */
+/* Unwinds first samples, over the copy of the stack in each. */
 #include "agent/first_walk.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@ struct first_walk {
 	struct first_unwinder unwinder;
 	struct user_walk *walk;
 	struct emulated_trace trace;
-	/* Of the present walk. */
+	/* State of the current unwind. */
 	const struct first_sample *sample;
 	uint64_t stack_start;
 };

@@ -45,7 +45,7 @@ void language_loading_stop(struct language_loading *loading)
 	if (!loading->has_thread)
 		return;
 	__atomic_store_n(&loading->is_stopping, true, __ATOMIC_RELEASE);
-	/* Some hundred milliseconds of CPU time, which a busy host must not make seconds of. */
+	/* Loading takes some hundred milliseconds of CPU time, which must not become seconds on a busy host. */
 	tid = __atomic_load_n(&loading->tid, __ATOMIC_ACQUIRE);
 	if (tid && !language_loading_is_done(loading))
 		(void)sched_setscheduler(tid, SCHED_RR, &param);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The thread that loads the unwinders of languages (bpf_loader_load_languages()) while samples are taken already, and
- * then ends.
+ * The thread that loads the unwinders of languages (bpf_loader_load_languages()) while sampling has already
+ * begun, and then ends.
  */
 #ifndef AGENT_LANGUAGE_LOADING_H
 #define AGENT_LANGUAGE_LOADING_H
@@ -26,10 +26,13 @@ struct language_loading {
 /** @loader is borrowed until stop. -errno. */
 int language_loading_start(struct language_loading *loading, struct bpf_loader *loader);
 
-/** Whether nothing more will be loaded. */
+/** Whether the loading is finished. */
 bool language_loading_is_done(const struct language_loading *loading);
 
-/** Waits for the program that is being loaded at most; takes one that was not started, or was stopped. */
+/**
+ * Stops after the program that is being loaded, and waits for that; takes a struct that was not started, or was
+ * stopped.
+ */
 void language_loading_stop(struct language_loading *loading);
 
 #endif

@@ -19,7 +19,7 @@
 #include "reporter/grpc_library.h"
 #include "symbols/build/range_maker.h"
 
-/* What -help and -version print must arrive, or scripts take half of it for the whole. */
+/* The output of -help and -version must be complete, or scripts would use a part of it. */
 static int finish_output(void)
 {
 	if (fflush(stdout) || ferror(stdout)) {
@@ -68,7 +68,7 @@ int main(int argument_count, char **arguments)
 			 "-collection-agent, or OTEL_EXPORTER_OTLP_PROFILES_PROTOCOL=grpc and an "
 			 "endpoint for it");
 	status = run(&options);
-	/* Threads that a collector holds up: what exit() destroys, they may use. */
+	/* Threads that wait for a collector may use objects that exit() would destroy. */
 	if (grpc_library_is_left()) {
 		fflush(stdout);
 		_exit(status);

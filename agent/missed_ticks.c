@@ -27,7 +27,7 @@ int tick_clock_start(struct tick_clock *clock)
 	return cpu_times_read(clock->proc_root, clock->start, clock->cpu_count);
 }
 
-/* What @now_ns is beyond @start_ns; nothing for a CPU that has gone offline, which has 0 now. */
+/* @now_ns minus @start_ns; 0 for a CPU that went offline, whose time is 0 now. */
 static uint64_t time_since(uint64_t start_ns, uint64_t now_ns)
 {
 	return now_ns > start_ns ? now_ns - start_ns : 0;
@@ -46,7 +46,7 @@ int tick_clock_stop(struct tick_clock *clock)
 	for (uint32_t cpu = 0; cpu < clock->cpu_count; cpu++) {
 		const struct cpu_times *start = &clock->start[cpu];
 
-		/* One that was offline at the start has 0; all others have been idle at some time. */
+		/* A CPU that was offline at the start has 0; all others have been idle at some time. */
 		if (start->idle_ns) {
 			clock->total[cpu].idle_ns += time_since(start->idle_ns, now[cpu].idle_ns);
 			clock->total[cpu].stolen_ns +=

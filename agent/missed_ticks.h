@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Tells why the sampling program did not run at a tick of its event. Either the kernel skipped it
- * (another BPF program was running on that CPU): a busy sample may be lost. Or the CPU was idle and
- * kept the tick back, as the kernels of some virtual machines do, perf's own samples included; or the
- * hypervisor had taken the CPU, and several ticks came as one: nothing is lost. How long a CPU was
- * idle, and how long it was taken, says how many ticks can be of these kinds at most; what neither can
- * explain was skipped.
+ * Classifies ticks at which the sampling program did not run. Either the kernel skipped it, since another BPF
+ * program was running on that CPU; then a busy sample may be lost. Or nothing is lost: the idle CPU delayed the
+ * tick, as kernels of some virtual machines do, also for perf's own samples; or the hypervisor had taken the
+ * CPU, and several ticks came as one. The idle time and the stolen time of a CPU limit how many ticks can be of
+ * these kinds. The remaining ticks were skipped.
  */
 #ifndef AGENT_MISSED_TICKS_H
 #define AGENT_MISSED_TICKS_H
@@ -14,11 +13,14 @@
 
 #include "lib/host/cpu_times.h"
 
-/** Where the time of each CPU went while sampling was on. Not thread-safe. */
+/** Idle and stolen time of each CPU while sampling was on. Not thread-safe. */
 struct tick_clock {
 	const char *proc_root;
 	uint32_t cpu_count;
-	/** When sampling was switched on last; of all the times it was on. By CPU, owned. */
+	/**
+	 * Times when sampling was last switched on, and the sum over all periods in which it was on. Indexed by
+	 * CPU, owned.
+	 */
 	struct cpu_times *start;
 	struct cpu_times *total;
 };
@@ -26,31 +28,34 @@ struct tick_clock {
 /** @proc_root is borrowed. 0 or -ENOMEM. */
 int tick_clock_init(struct tick_clock *clock, const char *proc_root, uint32_t cpu_count);
 
-/** Before sampling is switched on, and after it was switched off. 0 or see cpu_times_read(). */
+/**
+ * To be called before sampling is switched on, and after it was switched off. 0 or an error of
+ * cpu_times_read().
+ */
 int tick_clock_start(struct tick_clock *clock);
 int tick_clock_stop(struct tick_clock *clock);
 
-/** Takes one that is all zero. */
+/** Takes a clock that is all zero. */
 void tick_clock_deinit(struct tick_clock *clock);
 
-/** Of one CPU: what its event counted, and what its program did. */
+/** Counts of one CPU: ticks of its event, and runs of its program. */
 struct cpu_ticks {
 	uint64_t ticks;
 	uint64_t runs;
-	/** Those of the runs that found the CPU idle. */
+	/** Runs that found the CPU idle. */
 	uint64_t idle_runs;
 };
 
 struct missed_ticks {
-	/** Kept back by an idle CPU. */
+	/** Delayed by an idle CPU. */
 	uint64_t idle;
-	/** Gone while the hypervisor had the CPU, at most. */
+	/** Upper limit of ticks lost while the hypervisor had the CPU. */
 	uint64_t stolen;
 	/** Skipped by the kernel. */
 	uint64_t skipped;
 };
 
-/** Adds to @missed what is missing on a CPU whose time went as @times say. */
+/** Adds the missed ticks of a CPU to @missed. @times has its idle and stolen time. */
 void missed_ticks_add(struct missed_ticks *missed, const struct cpu_ticks *cpu,
 		      const struct cpu_times *times, uint32_t samples_per_second);
 

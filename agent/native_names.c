@@ -28,27 +28,27 @@ enum {
 };
 
 #define RANGE_CACHE_MAX_BYTES (2ULL << 30)
-/* How long the report thread waits for symbols, and how long not if that was not enough. */
+/* How long the report thread waits for symbols, and how long it does not wait after that was not enough. */
 #define SYMBOLS_WAIT_NS (1500 * NS_PER_MS)
 #define NO_WAIT_NS (20 * NS_PER_SECOND)
 #define FETCH_TIMEOUT_NS (300 * NS_PER_SECOND)
 struct native_names {
 	/* NULL: no names are wanted. */
 	struct range_store *ranges;
-	/* Binaries whose ranges are to be made; zeroed without ranges. */
+	/* Binaries that need range files; zeroed without ranges. */
 	struct new_binaries binaries;
 	/* NULL: nothing is fetched. */
 	struct debuginfod *debuginfod;
 	char fetched[PATH_MAX];
-	/* NULL: nothing is received, or there is nowhere to keep it. */
+	/* NULL: uploads are not received, or there is no cache directory. */
 	struct uploaded_ranges *uploaded;
 	enum range_depth depth;
 	struct symbol_store *local;
 	struct symbol_store *shown;
 	struct symbol_store *sent;
-	/* Of the report thread: until then it does not wait for symbols. */
+	/* The report thread does not wait for symbols before this time. */
 	uint64_t no_wait_ns;
-	/* Of files that no process runs any more: whether they may be read by their paths. */
+	/* Judges whether files that no process runs any more may be read by their paths. */
 	struct path_judge judge;
 	pthread_mutex_t devices_lock;
 	struct local_devices devices;
@@ -95,7 +95,7 @@ static bool is_in_path(const char *program)
 	return false;
 }
 
-/* Before there are ranges, of which one may ask for a file. */
+/* To be called before the range store exists, since that may request files. */
 static int create_debuginfod(struct native_names *names)
 {
 	const struct debuginfod_options options = {
@@ -146,7 +146,7 @@ static int create_ranges(const struct options *options, struct native_names *nam
 	return error ? error : range_store_create(&range_options, &names->ranges);
 }
 
-/* Every thread that asks has its own. */
+/* Makes a symbol store; every thread that looks names up has its own. */
 static int create_full(struct native_names *names, size_t table_limit_bytes,
 		       struct symbol_store **store)
 {
@@ -164,7 +164,7 @@ static int create_full(struct native_names *names, size_t table_limit_bytes,
 	return symbol_store_create(&options, store);
 }
 
-/* The report thread reads no file but Go's: what is not in ranges yet goes without a name. */
+/* Makes the report thread's store. It reads no files but Go's; frames without a range file have no name. */
 static int create_sent(struct native_names *names, enum symbolize symbolize)
 {
 	const struct symbol_store_options options = {
@@ -237,9 +237,9 @@ void native_names_destroy(struct native_names *names)
 	symbol_store_destroy(names->sent);
 	uploaded_ranges_destroy(names->uploaded);
 	new_binaries_deinit(&names->binaries);
-	/* Each has been told of the other. */
+	/* The two refer to each other. */
 	debuginfod_stop(names->debuginfod);
-	/* A thread that is left behind uses the devices, and wants debug files. */
+	/* An abandoned thread may still use the devices and request debug files. */
 	if (!range_store_destroy(names->ranges))
 		return;
 	debuginfod_destroy(names->debuginfod);
@@ -292,8 +292,8 @@ void native_names_tick(struct native_names *names)
 }
 
 /*
- * A binary's first samples would otherwise go without names, and those that follow with them: two stacks for
- * a collector. On a host where symbols take longer it is left at that for a while.
+ * Without the wait, a binary's first samples would be sent without names and later ones with names: different
+ * stacks for a collector. On a host where symbols take longer, the wait is skipped for a while.
  */
 void native_names_wait_symbols(struct native_names *names)
 {

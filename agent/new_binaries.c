@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* A binary is known by its executable id, which the agent never uses again. */
+/* A binary is identified by its executable id, which the agent never reuses. */
 #include "agent/new_binaries.h"
 
 #include <stddef.h>
@@ -9,7 +9,7 @@
 #include "lib/model/trace.h"
 
 enum {
-	/* So many are remembered for each that may wait; beyond that all are handed over again. */
+	/* Number of remembered binaries for each that may wait; beyond that all are forgotten and queued again. */
 	SEEN_PER_WAITING = 2,
 	/* The kernel's PID_MAX_LIMIT is 2 to the power of this. */
 	PID_BITS = 22,
@@ -28,12 +28,12 @@ static bool is_seen(struct new_binaries *binaries, const struct new_binary *item
 		return true;
 	if (binaries->seen.count >= SEEN_PER_WAITING * binaries->max_count)
 		hash_map_deinit(&binaries->seen);
-	/* Without memory it is handed over again. */
+	/* Without memory the binary is queued again later. */
 	(void)hash_map_set(&binaries->seen, key, 1);
 	return false;
 }
 
-/* The queue calls it with its lock; the reference is dropped later, since that may close a file. */
+/* The queue calls this under its lock. The reference is released later, since that may close a file. */
 static void note_dropped(void *context, void *record, size_t bytes)
 {
 	struct new_binaries *binaries = context;
@@ -57,7 +57,7 @@ static void forget_dropped(struct new_binaries *binaries)
 static void push(struct new_binaries *binaries, const struct new_binary *item)
 {
 	binary_ref(item->binary);
-	/* Nobody is woken, since the main thread looks several times a second anyway. */
+	/* No reader is woken, since the main thread polls several times a second anyway. */
 	if (bounded_queue_put(&binaries->queue, item, sizeof(*item)))
 		binary_unref(item->binary);
 	forget_dropped(binaries);

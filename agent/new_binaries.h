@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Hands over the binaries in traces that are new: each one once for every process that has it, since another process
- * may have a root in which there is a debug file. It is a struct reporter, called by the work thread, with a queue from
- * which any thread takes. A sample whose trace is known costs a look at one flag.
+ * Queues the binaries of new traces: each once for every process that has it, since another process's root may
+ * have a debug file. It is a struct reporter, called by the work thread, with a queue that any thread can take
+ * from. For a sample of a known trace only one flag is checked.
  *
- * When the queue is full the oldest binary goes and is counted; the next new trace that has it hands it over again.
+ * When the queue is full, the oldest binary is dropped and counted. The next new trace that has it queues it
+ * again.
  */
 #ifndef AGENT_NEW_BINARIES_H
 #define AGENT_NEW_BINARIES_H
@@ -19,7 +20,7 @@
 #include "reporter/reporter.h"
 
 struct new_binary {
-	/** A reference. */
+	/** One reference. */
 	struct binary *binary;
 	uint32_t pid;
 };
@@ -29,16 +30,16 @@ struct new_binaries {
 	struct reporter reporter;
 	struct bounded_queue queue;
 	size_t max_count;
-	/** Keys of the binaries that were handed over, each with its process. */
+	/** Keys of the binaries that were queued, each with its process. */
 	struct hash_map seen;
-	/** The binary that went for the one that is being pushed; NULL if none did. */
+	/** The binary that was dropped for the one that is being pushed; NULL if none was. */
 	struct new_binary dropped;
 };
 
-/** @max_count binaries wait at most, and twice as many are remembered. -ENOMEM. */
+/** At most @max_count binaries are queued, and twice as many are remembered. -ENOMEM. */
 int new_binaries_init(struct new_binaries *binaries, size_t max_count);
 
-/** Takes a zeroed one. No thread may use it any more. */
+/** Takes a zeroed struct. No thread may use it any more. */
 void new_binaries_deinit(struct new_binaries *binaries);
 
 /** Takes the binary that has waited longest, with its reference; false if none waits. Any thread. */

@@ -95,7 +95,7 @@ int option_set_header(struct options *options, const struct setting *setting)
 
 	if (!key)
 		return option_out_of_memory();
-	/* What is wrong with it is said without the value, which may be a secret. */
+	/* Errors do not quote the value, which may be a secret. */
 	if (!value)
 		return fail(-EINVAL, "%sKEY: give a header as KEY=VALUE or KEY=@FILE",
 			    setting->source);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** The options that say where profiles are sent, and how. */
+/** Options of the collector: where profiles are sent, and how. */
 #ifndef AGENT_OPTION_COLLECTOR_H
 #define AGENT_OPTION_COLLECTOR_H
 
 #include "agent/option_table.h"
 
 /**
- * Makes `host:port` or `[address]:port` of HOST, HOST:PORT, [ADDRESS] or [ADDRESS]:PORT. *@address
- * is the caller's to free. -EINVAL without a text, or -ENOMEM.
+ * Makes `host:port` or `[address]:port` from HOST, HOST:PORT, [ADDRESS] or [ADDRESS]:PORT. The caller frees
+ * *@address. -EINVAL without a text, or -ENOMEM.
  */
 int collector_parse_address(const char *text, char **address);
 

@@ -65,7 +65,7 @@ static int set_upload(struct options *options, const struct setting *setting)
 	return add_path(setting, UPLOAD_MAX_COUNT, &options->uploads, &options->upload_count);
 }
 
-/* The process that @pid is or is a thread of; 0 if there is none. */
+/* The process with the thread @pid; 0 if there is none. */
 static uint32_t process_of(uint32_t pid)
 {
 	_cleanup_(close_file) FILE *file = NULL;
@@ -168,7 +168,7 @@ static int set_seed(struct options *options, const struct setting *setting)
 	return 0;
 }
 
-/* `native`, which is always there, adds nothing. -ENOENT for names that are not known. */
+/* Adds a language; `native`, which is always on, adds nothing. -ENOENT for unknown names. */
 static int add_tracer(const char *name, uint32_t *tracers)
 {
 	if (!strcmp(name, "native"))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The table of options: names, texts for -help, defaults, and the setters that check a value and
- * put it into struct options. Who walks the table, and where values come from, is options.c's.
+ * The table of options: names, texts for -help, defaults, and the setters that check a value and put it into
+ * struct options. options.c reads the values and applies the table.
  */
 #ifndef AGENT_OPTION_TABLE_H
 #define AGENT_OPTION_TABLE_H
@@ -13,30 +13,30 @@
 
 enum {
 	OPTION_MAX_COUNT = 64,
-	/** Bytes of a wrong value that an error shows. */
+	/** Bytes of a wrong value that an error quotes. */
 	SHOWN_VALUE_BYTES = 64,
 };
 
 struct option;
 
-/** One value on its way into struct options. */
+/** One value that is being set. */
 struct setting {
 	const struct option *option;
-	/** "-pid " or "ALLFRAMES_PID=": what stands before the value where the user wrote it. */
+	/** "-pid " or "ALLFRAMES_PID=": the text before the value where the user wrote it. */
 	const char *source;
 	const char *text;
 };
 
 struct option {
 	const char *name;
-	/** What -help calls the value; NULL for a flag, whose value is true or false. */
+	/** Name of the value in -help; NULL for a flag, whose value is true or false. */
 	const char *value_name;
-	/** Set, as if the user had given it, when nobody else does; NULL: nothing is set. */
+	/** Default, which is set as if the user had given it; NULL: none. */
 	const char *initial;
 	const char *meaning;
 	/** 0, or -EINVAL or -ENOMEM with a text for users; then @options can only be freed. */
 	int (*set)(struct options *options, const struct setting *setting);
-	/** For the setters that serve several options: where to, and what range. */
+	/** Offset of the field and range of the value, for setters that serve several options. */
 	size_t offset;
 	uint64_t minimum;
 	uint64_t maximum;

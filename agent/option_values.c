@@ -311,7 +311,7 @@ static bool is_tag_value(const char *value)
 	return length > 0 && length <= TAG_VALUE_MAX_BYTES;
 }
 
-/* Adds `key:value`, which is cut in two in place. */
+/* Adds `key:value`; @pair is split within its own memory. */
 static int add_tag(struct options *options, const struct setting *setting, char *pair)
 {
 	struct option_tag *tag = &options->tags[options->tag_count];

@@ -32,8 +32,8 @@ static const struct option *find_option(const char *text, size_t length)
 }
 
 /*
- * Sets what arguments[*index] says, moves *index on if the value is the next argument, and marks
- * the option in @is_set.
+ * Sets the option of arguments[*index], moves *index on if the value is the next argument, and marks the option
+ * in @is_set.
  */
 static int parse_argument(struct options *options, int argument_count, char *const *arguments,
 			  int *index, bool *is_set)
@@ -100,7 +100,7 @@ static int parse_initial(struct options *options, const struct option *option)
 	return option->initial ? option->set(options, &setting) : 0;
 }
 
-/* What is of no use with -open, -doctor or -upload-symbols, which do not sample for somebody; NULL: nothing. */
+/* The name of an option that is useless with -open, -doctor or -upload-symbols; NULL: there is none. */
 static const char *useless_option(const struct options *options)
 {
 	if (!options->open_path && !options->doctor && !options->upload_count)

@@ -2,12 +2,11 @@
 /**
  * The command line: one table of options drives parsing, the environment and the text of -help.
  *
- * Options take one dash or two, `-name=value` or `-name value`; the last use wins, but for -output,
- * -header and -upload-symbols, which add up. What the command line does not set comes from ALLFRAMES_NAME (upper
- * case, dashes as underscores) if that is set and not empty; what concerns the collector, then from
- * OTEL_EXPORTER_OTLP_NAME (agent/otel_environment.h); else it is the default. Values are checked
- * here as far as that needs no privilege and writes nothing; output paths are checked by the
- * reporter.
+ * Options take one dash or two, `-name=value` or `-name value`; the last use wins, but for -output, -header and
+ * -upload-symbols, which add up. Options that the command line does not set come from ALLFRAMES_NAME (upper
+ * case, dashes as underscores), if that is set and not empty. Options of the collector then come from
+ * OTEL_EXPORTER_OTLP_NAME (agent/otel_environment.h). Otherwise the default holds. Values are checked here as
+ * far as that needs no privilege and writes nothing; the reporter checks output paths.
  */
 #ifndef AGENT_OPTIONS_H
 #define AGENT_OPTIONS_H
@@ -27,18 +26,18 @@ enum options_action {
 	OPTIONS_SHOW_VERSION,
 };
 
-/** Which native frames get names before they are sent. */
+/** The names that native frames get before they are sent. */
 enum symbolize {
-	/** None but those of Go and of code made at run time. */
+	/** No names, except those of Go and of run-time generated code. */
 	SYMBOLIZE_NONE,
-	/** Functions by symbol tables. */
+	/** Functions, from symbol tables. */
 	SYMBOLIZE_SYMTAB,
-	/** Inlined functions, files and lines, too. */
+	/** Also inlined functions, files and lines. */
 	SYMBOLIZE_FULL,
 };
 
 struct option_tag {
-	/** Owned; the value lies in the same block. */
+	/** Owned. The value is in the same allocation. */
 	char *key;
 	char *value;
 };
@@ -47,11 +46,11 @@ struct option_tag {
 struct collector_options {
 	/** `host:port` or `[address]:port`; NULL: nothing is sent. */
 	char *address;
-	/** Plain text. */
+	/** The connection is not encrypted. */
 	bool disable_tls;
 	/** -disable-tls was given, whatever its value, or the variable for the address has a scheme. */
 	bool has_disable_tls;
-	/** The variable for the address is there, but means another protocol: it is not used. */
+	/** The variable for the address is set, but not used, since it is for another protocol. */
 	bool has_unused_endpoint;
 	/** PEM files; NULL: the system's CAs, no client certificate. */
 	char *tls_ca;
@@ -63,14 +62,14 @@ struct collector_options {
 	enum resource_grouping grouping;
 	bool with_cpu;
 	enum symbolize symbolize;
-	/** Of one call. */
+	/** Time-out of one call. */
 	uint64_t timeout_ns;
 	bool no_compression;
 };
 
 /** The page; the texts are owned. */
 struct page_options {
-	/** As given; NULL: the default. */
+	/** Address as given; NULL: the default. */
 	char *address;
 	/** NULL: no token. */
 	char *token_file;
@@ -79,7 +78,7 @@ struct page_options {
 
 /** Profiles of other machines, for the page; the texts are owned. */
 struct receive_options {
-	/** As given; NULL: none are taken. */
+	/** Address as given; NULL: profiles are not received. */
 	char *address;
 	/** PEM files; NULL: plain text. */
 	char *tls_cert;
@@ -104,21 +103,21 @@ struct options {
 	/** A profile to show instead of sampling; NULL: none. */
 	char *open_path;
 
-	/** Says on standard output how well the agent runs here, after duration_ns. */
+	/** Reports on standard output how well the agent runs here, after duration_ns. */
 	bool doctor;
 
 	/** Paths as given, "-" for standard output; all different. */
 	char **outputs;
 	uint32_t output_count;
 
-	/** Sorted, without duplicates, at most SELECTED_PIDS_MAX; all processes if there are none. */
+	/** Pids, sorted, without duplicates, at most SELECTED_PIDS_MAX; all processes if there are none. */
 	uint32_t *pids;
 	uint32_t pid_count;
 	/** "" for every comm. */
 	char comm[COMM_BYTES];
 	/** A cgroup v2 directory; NULL for every cgroup. */
 	char *cgroup;
-	/** Sorted, without duplicates; all online CPUs if there are none. */
+	/** CPUs, sorted, without duplicates; all online CPUs if there are none. */
 	uint32_t *cpus;
 	uint32_t cpu_count;
 
@@ -128,7 +127,7 @@ struct options {
 	/** 1..100; 100: always on. */
 	uint32_t probabilistic_threshold;
 	uint64_t probabilistic_interval_ns;
-	/** With has_probabilistic_seed: the draws are the same in every run. */
+	/** With a seed, the draws are the same in every run. */
 	bool has_probabilistic_seed;
 	uint64_t probabilistic_seed;
 
@@ -138,15 +137,15 @@ struct options {
 	uint32_t tracers;
 	bool fold_runtime_frames;
 	bool with_signatures;
-	/** In folded stacks and the stack table. */
+	/** Adds lines to folded stacks and the stack table. */
 	bool with_lines;
-	/** In pprof and OTLP. */
+	/** Adds the numbers of tasks, such as goroutines, to pprof and OTLP. */
 	bool with_task_numbers;
 	/** A multiple of SLAB_BYTES. */
 	uint64_t max_map_memory_bytes;
 	/** NULL: no disk cache. */
 	char *cache_dir;
-	/** Debug files are fetched from the servers that DEBUGINFOD_URLS names. */
+	/** Debug files are fetched from the servers in DEBUGINFOD_URLS. */
 	bool debuginfod;
 	enum log_level log_level;
 };
@@ -159,7 +158,7 @@ struct options {
 int options_parse(struct options *options, int argument_count, char *const *arguments);
 void options_deinit(struct options *options);
 
-/** Whether the page is shown: it was asked for, or nothing else was. */
+/** Whether the page is shown: if it was requested, or if no other output was. */
 bool options_have_page(const struct options *options);
 
 /** Frees the tags only, for a -tags that replaces an earlier one. */

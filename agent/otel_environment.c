@@ -26,7 +26,7 @@ struct variable {
 	const char *value;
 };
 
-/* True if there is a value; @variable has the name of the one that counts. */
+/* Finds a variable with a value; the more specific name takes precedence. */
 static bool find(const char *name, struct variable *variable)
 {
 	static const char *const prefixes[] = { "OTEL_EXPORTER_OTLP_PROFILES_",
@@ -59,7 +59,7 @@ static bool is_for_another_protocol(void)
 	return find("PROTOCOL", &variable) && strcmp(variable.value, "grpc") != 0;
 }
 
-/* http://host:port says plain text, https://host:port TLS; host:port alone leaves it to INSECURE. */
+/* http://host:port means plain text, https://host:port TLS; for host:port alone INSECURE decides. */
 static int read_endpoint(struct collector_options *collector)
 {
 	static const struct {
@@ -98,7 +98,7 @@ static int read_endpoint(struct collector_options *collector)
 	return 0;
 }
 
-/* Who gives certificates wants TLS. */
+/* If certificates are given, TLS is used. */
 static int read_insecure(struct collector_options *collector)
 {
 	struct variable variable;
@@ -122,7 +122,7 @@ static int read_path(const char *name, char **path)
 	return *path ? 0 : out_of_memory();
 }
 
-/* Trims @text in place. */
+/* Trims @text within its own memory. */
 static char *trim(char *text)
 {
 	const char *start = text, *end = text + strlen(text);
@@ -147,7 +147,7 @@ static int add_header(struct transport_headers *headers, char *pair)
 	if (!text_decode_percents(start, end, value, end - start, &length))
 		return fail(-EINVAL, "a %% is not followed by two hexadecimal digits");
 	value[length] = '\0';
-	/* Files are what only -header knows. */
+	/* Only -header supports values from files. */
 	if (*value == '@')
 		return fail(-EINVAL, "a value begins with @");
 	return transport_headers_add(headers, trim(pair), value);
@@ -167,7 +167,7 @@ static int read_headers(struct collector_options *collector)
 	while ((pair = strsep(&rest, ","))) {
 		int error = *trim(pair) ? add_header(&collector->headers, pair) : 0;
 
-		/* The values stay out of the error: they may be secrets. */
+		/* Errors do not quote values, which may be secrets. */
 		if (error == -EINVAL)
 			return fail(-EINVAL, "%s: %s", variable.name, error_text());
 		if (error)
@@ -203,7 +203,7 @@ static int read_compression(struct collector_options *collector)
 	return 0;
 }
 
-/* How to talk to the collector that the environment names, and what to tell nobody else. */
+/* Reads the settings that are only for the collector in the environment. */
 static int read_collector(struct collector_options *collector)
 {
 	int error = read_endpoint(collector);
@@ -228,7 +228,7 @@ int otel_environment_apply(struct collector_options *collector)
 	struct variable variable;
 	int error;
 
-	/* Pods often have variables for what the programs in them send by HTTP. */
+	/* Pods often have these variables for their programs, which send by HTTP. */
 	if (!collector->address && find("ENDPOINT", &variable) && is_for_another_protocol()) {
 		collector->has_unused_endpoint = true;
 		return 0;

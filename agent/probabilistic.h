@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Probabilistic profiling: for each interval a number 0..99 is drawn, and sampling is on for the
- * interval if the threshold is above it. Over a fleet a share of the hosts samples at a time, each
- * at its full rate. Decides only; the caller switches the events.
+ * Probabilistic profiling: for each interval a number 0..99 is drawn, and sampling is on for the interval if
+ * the threshold is above it. In a fleet a share of the hosts samples at a time, each at its full rate. This
+ * only decides; the caller switches the events.
  */
 #ifndef AGENT_PROBABILISTIC_H
 #define AGENT_PROBABILISTIC_H
@@ -20,7 +20,7 @@ struct probabilistic {
 	bool is_on;
 };
 
-/** @seed NULL takes one from the kernel. The first draw is due at once. */
+/** If @seed is NULL, the kernel provides one. The first draw is due at once. */
 void probabilistic_init(struct probabilistic *probabilistic, uint32_t threshold,
 			uint64_t interval_ns, const uint64_t *seed);
 

@@ -12,7 +12,7 @@
 enum {
 	/** Programs, maps and links, rings, outputs, connections, and some files that are mapped. */
 	DESCRIPTORS_MIN = 256,
-	/** Its clock event and its side-band. */
+	/** Descriptors per CPU: its clock event and its side-band. */
 	DESCRIPTORS_OF_CPU = 2,
 };
 

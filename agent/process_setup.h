@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Sets up the process before it does anything else. */
+/** Setup of the process before it does anything else. */
 #ifndef AGENT_PROCESS_SETUP_H
 #define AGENT_PROCESS_SETUP_H
 
 /**
- * Gives standard streams that are closed /dev/null, so that nothing which is opened later stands in their
- * place; makes a full pipe and a file that may not grow errors of the write; and allows as many descriptors
- * as may be.
+ * Opens /dev/null for closed standard streams, so that no later file gets their descriptors. Makes writes to a
+ * broken pipe and to a file over its size limit fail with an error. Raises the limit of descriptors as far as
+ * possible.
  */
 void process_setup(void);
 
-/** -EMFILE if the agent may not have the descriptors that it needs at least. */
+/** -EMFILE if the limit of descriptors is below the agent's minimum. */
 int process_check_descriptors(void);
 
 #endif

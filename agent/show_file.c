@@ -94,7 +94,7 @@ static void report_samples(struct shown_file *shown)
 	sample_counter_init(&shown->counter);
 	sample_counter_add(&shown->counter, history_reporter(history));
 	reported = opened_samples_report(&shown->opened, &shown->counter.reporter);
-	/* The history has all that is kept. */
+	/* The history has copied all samples that it keeps. */
 	opened_samples_free(&shown->opened);
 	history_facts(history, &facts);
 	if (facts.dropped)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** `agent -open FILE`: shows a profile that was written earlier, by the page. Needs no privileges. */
+/** `agent -open FILE`: shows a profile that was written earlier on the page. Needs no privileges. */
 #ifndef AGENT_SHOW_FILE_H
 #define AGENT_SHOW_FILE_H
 

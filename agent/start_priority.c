@@ -7,7 +7,7 @@
 #include "lib/base/monotonic_condition.h"
 
 enum {
-	/* Above common threads is enough. */
+	/* The lowest real-time priority is above common threads. */
 	REALTIME_PRIORITY = 1,
 };
 
@@ -26,7 +26,7 @@ static uint64_t used_cpu_ns(const struct start_priority *priority)
 {
 	struct timespec used;
 
-	/* CPU time that cannot be told counts as too much. */
+	/* CPU time that cannot be read counts as too much. */
 	if (clock_gettime(priority->cpu_clock, &used))
 		return UINT64_MAX;
 	return used.tv_sec * NS_PER_SECOND + used.tv_nsec;
@@ -36,7 +36,7 @@ static void *watch(void *context)
 {
 	struct start_priority *priority = context;
 
-	/* To look in time, however busy the host is. */
+	/* This thread is real-time too, so that it checks in time on a busy host. */
 	set_policy(0, SCHED_RR);
 	pthread_mutex_lock(&priority->lock);
 	while (!priority->is_ended && used_cpu_ns(priority) < priority->max_cpu_ns)
@@ -50,7 +50,7 @@ static void *watch(void *context)
 void start_priority_begin(struct start_priority *priority, uint64_t max_cpu_ns)
 {
 	*priority = (struct start_priority){ .tid = gettid(), .max_cpu_ns = max_cpu_ns };
-	/* A policy that somebody chose for the agent (chrt) stays, for all of its threads. */
+	/* A policy that a user chose for the agent (chrt) is kept for all of its threads. */
 	if (sched_getscheduler(0) != SCHED_OTHER ||
 	    pthread_getcpuclockid(pthread_self(), &priority->cpu_clock) ||
 	    !set_policy(0, SCHED_RR | SCHED_RESET_ON_FORK))
@@ -62,7 +62,7 @@ void start_priority_begin(struct start_priority *priority, uint64_t max_cpu_ns)
 		pthread_setname_np(priority->watch, "start");
 		return;
 	}
-	/* Not without a limit. */
+	/* Without the watching thread there would be no limit. */
 	set_policy(0, SCHED_OTHER);
 	pthread_cond_destroy(&priority->ended);
 	pthread_mutex_destroy(&priority->lock);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * SIGINT, SIGTERM and SIGHUP: the first makes a descriptor readable. A second SIGINT or SIGTERM ends
- * the process at once; SIGHUP never does, because one closed terminal sends several: the kernel's
- * and those of the shell, and systemd sends one right after SIGTERM. A SIGHUP that is ignored from
- * the start (nohup) stays ignored.
+ * SIGINT, SIGTERM and SIGHUP: the first makes a descriptor readable. A second SIGINT or SIGTERM ends the
+ * process at once; SIGHUP never does, because a closed terminal causes several (from the kernel and from the
+ * shell), and systemd sends one right after SIGTERM. A SIGHUP that is ignored from the start (nohup) stays
+ * ignored.
  *
- * A thread of its own waits for them, so that the second works whatever the others are doing.
+ * A dedicated thread waits for them, so that the second signal works whatever the other threads do.
  */
 #ifndef AGENT_STOP_SIGNAL_H
 #define AGENT_STOP_SIGNAL_H
@@ -20,7 +20,7 @@ struct stop_signal {
 	/** Readable once the first signal has come; never read. */
 	int fd;
 	int exit_status;
-	/** What the thread waits for. */
+	/** The signals that the thread waits for. */
 	sigset_t signals;
 	/** Set before the SIGUSR1 that ends the thread; any other SIGUSR1 does nothing. */
 	bool is_ending;

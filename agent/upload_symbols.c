@@ -27,22 +27,22 @@
 #include "viewer/receive/symbol_upload.h"
 
 enum {
-	/* How often a piece is sent where nobody answers, and a file where the receiver has lost it. */
+	/* Number of tries to send a piece without an answer, or a file that the receiver has lost. */
 	TRIES = 5,
-	/* And where others have all places: for minutes. */
+	/* Number of tries while the receiver is busy with other uploads, which lasts minutes. */
 	BUSY_TRIES = 60,
 };
 
-/* The user waits for this file, and nothing else. */
+/* Limits of making one range file, generous since the user waits for it. */
 #define MAKER_CPU_NS (1800 * NS_PER_SECOND)
 #define MAKER_MEMORY_BYTES (2ULL << 30)
-/* For one piece, over a slow line too. */
+/* Time-out of one piece, long enough for a slow line. */
 #define PIECE_TIMEOUT_NS (60 * NS_PER_SECOND)
-/* Before the second try; twice as long before each one after it, up to the other. */
+/* Pause before the second try; it doubles before each further try, up to LONGEST_PAUSE_NS. */
 #define FIRST_PAUSE_NS NS_PER_SECOND
 #define LONGEST_PAUSE_NS (5 * NS_PER_SECOND)
 
-/* One file: what it is known by, and its range file. */
+/* One file: its ids and its range file. */
 struct upload_file {
 	uint8_t build_id[BUILD_ID_MAX_BYTES];
 	uint32_t build_id_bytes;
@@ -71,7 +71,7 @@ static int open_debug_file(const struct elf_image *image, const struct debug_fil
 
 static int read_ids(const struct elf_image *image, int fd, struct upload_file *file)
 {
-	/* Without one the file id will do. */
+	/* Without a build id the file id is enough. */
 	if (elf_image_build_id(image, file->build_id, &file->build_id_bytes))
 		file->build_id_bytes = 0;
 	return file_id_of_file(fd, &file->file_id) ? fail_errno(-errno, "cannot be read") : 0;
@@ -135,7 +135,7 @@ static int map_ranges(struct upload_file *file)
 
 /* --- sending --- */
 
-/* Before try @number of one thing, the first being 0. */
+/* Pauses before try @number, counted from 0. */
 static void wait_before(int number)
 {
 	uint64_t pause_ns = number ? FIRST_PAUSE_NS : 0;
@@ -147,7 +147,7 @@ static void wait_before(int number)
 	nanosleep(&(struct timespec){ .tv_sec = (time_t)(pause_ns / NS_PER_SECOND) }, NULL);
 }
 
-/* How often to try where that is the answer. */
+/* Number of tries for this status. */
 static int tries_of(enum rpc_status status)
 {
 	switch (status) {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A process can make the compared pages equal and the others not. It gets wrong stacks of its own
- * for it, and nothing else.
+ * A process can make the compared pages equal and others different. The only effect is wrong stacks of its own.
  */
 #include "agent/processes/copied_text.h"
 
@@ -40,7 +39,7 @@ bool copied_text_find(const struct process_mapping *known, uint32_t count, uint6
 	return true;
 }
 
-/* The pages that are compared, from the first to the last one. */
+/* Chooses the pages to compare, from the first to the last one. */
 static uint32_t choose_pages(const struct copied_text *text, const struct elf_image *image,
 			     struct memory_part parts[HOME_READ_PARTS])
 {
@@ -52,7 +51,7 @@ static uint32_t choose_pages(const struct copied_text *text, const struct elf_im
 		uint64_t address = text->start + page * HOME_READ_BYTES;
 		uint64_t bytes = elf_image_bytes_at_address(image, address - text->bias);
 
-		/* A segment need not fill its last page, nor one the gap to the next. */
+		/* A segment may end within a page, and may leave a gap to the next one. */
 		if (bytes)
 			parts[count++] = (struct memory_part){
 				.address = address,
@@ -87,7 +86,7 @@ int copied_text_is_equal(const struct copied_text *text, struct runtime_home *ho
 	int err;
 
 	*is_equal = false;
-	/* Its headers say nothing of addresses if they are damaged. */
+	/* Damaged headers have no addresses. */
 	count = image.segment_count ? choose_pages(text, &image, parts) : 0;
 	if (!count || !home)
 		return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Executables by key and by slot. What the files say was checked by those who parse them; here only
- * numbers are limited: slots and unused records.
+ * Executables by key and by slot. The parsers have checked the content of files; here only the numbers of slots
+ * and unused records are limited.
  */
 #include "agent/processes/executable_cache.h"
 
@@ -26,20 +26,20 @@
 
 enum { VDSO_MAX_BYTES = 64 << 10 };
 
-/* Of files that no process runs any more. */
+/* Limit of files that are closed at a time, after no process runs them any more. */
 enum { CLOSED_AT_ONCE = 64 };
 #define CLOSE_PAUSE_NS (50 * NS_PER_MS)
 
-/* No file has this device, so images and files never meet. */
+/* No file has this device, so keys of images and files never collide. */
 #define IMAGE_DEVICE UINT64_MAX
 
 /*
- * A file that changed so recently may change again without a new ctime, which has the grain of a
- * clock tick: it is not shared with who maps it later.
+ * A file that changed within this time may change again without a new ctime, whose resolution is a clock tick.
+ * Its record is not shared with later mappings.
  */
 #define SETTLED_NS (100 * NS_PER_MS)
 
-/* Rows in memory that no walk has looked at for so long are dropped. */
+/* Rows in memory that no unwind has used for this time are dropped. */
 #define KEPT_AGE_NS (60 * NS_PER_SECOND)
 
 static void ask_nobody(void *context, uint64_t executable_id, bool is_remote)
@@ -90,7 +90,7 @@ static void executable_free(struct executable *executable)
 {
 	executable_runtime_release(executable->runtime_file);
 	free(executable->refusal);
-	/* Traces may have it for long. */
+	/* Traces may refer to the binary for long. */
 	if (executable->binary)
 		binary_file_let_go(executable->binary);
 	binary_unref(executable->binary);
@@ -249,7 +249,7 @@ int executable_mapping_bias(const struct executable *executable, uint64_t start,
 	uint64_t address;
 	int err;
 
-	/* A file whose headers are damaged has no addresses but its offsets. */
+	/* For a file with damaged headers, offsets are used as addresses. */
 	if (!executable->segments.segment_count) {
 		*bias = start - offset;
 		return 0;
@@ -285,7 +285,7 @@ struct executable *executable_cache_find(struct executable_cache *cache, const s
 	return executable;
 }
 
-/* Gives the slot and the id; -ENOSPC when all slots are in use. */
+/* Assigns a slot and the id; -ENOSPC when all slots are in use. */
 static int take_slot(struct executable_cache *cache, struct executable *executable)
 {
 	uint32_t slot;
@@ -302,8 +302,8 @@ static int take_slot(struct executable_cache *cache, struct executable *executab
 }
 
 /*
- * Puts @executable in place, or finds that another thread was faster: then that one is returned.
- * NULL if there is no room.
+ * Adds @executable and returns it. If another thread was faster, returns that thread's. NULL if there is no
+ * free slot.
  */
 static struct executable *insert(struct executable_cache *cache, struct executable *executable,
 				 const struct binary *values)
@@ -339,7 +339,7 @@ static struct executable *insert(struct executable_cache *cache, struct executab
 	goto unlock;
 
 free_slot:
-	/* The slot number stays lost if there is no memory for the list; it was taken from there. */
+	/* The slot came from this list; without memory for the list it stays unused. */
 	cache->slots[executable->id & (EXECUTABLE_SLOT_COUNT - 1)] = NULL;
 	slot_vector_push(&cache->free_slots, executable->id & (EXECUTABLE_SLOT_COUNT - 1));
 remove_key:
@@ -351,7 +351,7 @@ unlock:
 	return present;
 }
 
-/* Takes the file over: it is about to be run again. Rows that rest come back with it. */
+/* Takes over the file, which is about to be run again. Its unloaded rows are loaded again. */
 static void give_file(struct executable_cache *cache, struct executable *executable, int fd,
 		      struct held_file *held)
 {
@@ -366,7 +366,7 @@ static void give_file(struct executable_cache *cache, struct executable *executa
 	pthread_mutex_lock(&cache->lock);
 	was_resting = executable->is_resting;
 	executable->is_resting = false;
-	/* The last load may have failed for want of the file. */
+	/* The last load may have failed because the file was closed. */
 	executable->retry_ns = 0;
 	if (!executable->runner_count)
 		note_left_locked(cache, executable, clock_monotonic_ns());
@@ -422,7 +422,7 @@ int executable_cache_open(struct executable_cache *cache, int fd, const struct f
 	} else {
 		values.fd = fd;
 		values.held = held;
-		/* Memory without a file cannot be found again. */
+		/* An image in memory cannot be found again. */
 		if (key->device != IMAGE_DEVICE)
 			values.key = *key;
 		values.path = (char *)path;
@@ -433,7 +433,7 @@ int executable_cache_open(struct executable_cache *cache, int fd, const struct f
 		executable_free(created);
 	if (!inserted)
 		return fail(-ENOSPC, "no room for another executable");
-	/* The file is the binary's, if a binary was made of it. */
+	/* If a binary was made, it owns the file. */
 	if (inserted != created || !created->binary)
 		give_file(cache, inserted, fd, held);
 	else
@@ -482,7 +482,7 @@ int executable_cache_open_vdso(struct executable_cache *cache, struct remote_mem
 	if (!image)
 		return fail(-ENOMEM, "no memory for the vDSO");
 	err = remote_memory_read(memory, start, image, size);
-	/* Found by its bytes: a process that changed its own gets a record of its own. */
+	/* The image is identified by its bytes, so a process that changed its vDSO gets a record of its own. */
 	return err ? err : executable_cache_open_image(cache, image, size, path, executable);
 }
 
@@ -510,7 +510,7 @@ static void remove_record(struct executable_cache *cache, struct executable *exe
 	if (executable->id >= EXECUTABLE_ID_FIRST) {
 		executable_rows_forget(cache, executable);
 		cache->slots[slot] = NULL;
-		/* Without memory the slot is not used again: one of 65,536. */
+		/* Without memory the slot, one of 65,536, is not reused. */
 		slot_vector_push(&cache->free_slots, slot);
 	}
 	cache->count--;
@@ -527,7 +527,7 @@ void executable_cache_trim(struct executable_cache *cache, uint32_t max_unused)
 }
 
 /*
- * Whether somebody beside the record holds the binary (nobody new can, with the lock held), and the
+ * Whether the binary has references other than the record's (with the lock held none can be added), and the
  * record can be found again.
  */
 static bool is_in_traces(const struct executable *executable)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reading executable files. All parsing is in lib/ and stackdeltas/, which bound what they
- * read; this puts the pieces together.
+ * Reading executable files. All parsing is in lib/ and stackdeltas/, which bound what they read; this file
+ * combines them.
  */
 #include "agent/processes/executable_file.h"
 
@@ -38,7 +38,7 @@ static int copy_segments(const struct elf_image *image, struct elf_image *segmen
 	return 0;
 }
 
-/* All executable segments, of which post-link optimizers leave several: one mapping for profilers. */
+/* Sets one text range for profilers that covers all executable segments; post-link optimizers leave several. */
 static void place_text(const struct elf_image *image, struct binary *binary)
 {
 	bool is_placed = false;
@@ -72,7 +72,7 @@ int executable_file_identify(int fd, struct binary *binary, struct program_facts
 	err = file_id_of_file(fd, &found.file_id);
 	if (err)
 		return err;
-	/* A missing or damaged build id is no reason to do without the file. */
+	/* A file with a missing or damaged build id is still used. */
 	if (elf_image_build_id(&image, found.build_id, &found.build_id_bytes))
 		found.build_id_bytes = 0;
 	place_text(&image, &found);
@@ -123,7 +123,7 @@ static uint64_t code_bytes(const struct unwind_input *input)
 	return bytes;
 }
 
-/* From the disk cache, without a look at how much it is; -ENOENT. */
+/* Loads the deltas from the disk cache, whatever their size; -ENOENT. */
 static int load_cached(struct delta_cache *cache, const struct unwind_input *input,
 		       struct stack_deltas *deltas)
 {

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Loading, publishing, evicting and keeping unwind rows. What the files say was checked by those
- * who parse them.
+ * Loading, publishing, evicting and keeping unwind rows. The parsers have checked the content of files.
  */
 #include "agent/processes/executable_rows.h"
 
@@ -21,35 +20,38 @@
 #include "lib/model/metrics.h"
 
 enum {
-	/** Rows kept in memory for the walks of first samples, if that is wanted at all. */
+	/** Limits of rows kept in memory for unwinding first samples (keep_rows). */
 	KEPT_MAX_BYTES = 8 << 20,
 	KEPT_MAX_COUNT = 4096,
-	/** At least one part in so many of the budget comes free in one go. */
+	/** One eviction frees at least this fraction of the budget (one in EVICT_SHARE). */
 	EVICT_SHARE = 16,
-	/** So many samples came to code that was left out. */
+	/** Number of samples in code that was left out, after which the code is analysed. */
 	LACK_MAX_COUNT = 64,
-	/** A load is quick if it takes no longer than so much .eh_frame, some 10 ms. */
+	/** A load is quick if it takes no longer than this many bytes of .eh_frame, some 10 ms. */
 	QUICK_WORK_BYTES = 3 << 20,
 	/**
-	 * Code that no table describes: more of it is analysed when samples came to it often. Most of a program that
-	 * starts is never sampled again.
+	 * Bytes of code without tables that are analysed at once; more is analysed only when it was sampled
+	 * often, since most programs that start are never sampled again.
 	 */
 	PROMPT_CODE_BYTES = 2 << 20,
-	/** The bytes of .eh_frame for each entry of its search table, which has 8 bytes. */
+	/** Bytes of .eh_frame per entry of its search table, and the size of such an entry. */
 	FDE_BYTES = 40,
 	FDE_ENTRY_BYTES = 8,
 };
 
-/** Rows that could not be made for want of memory or the like are tried again after this. */
+/** Pause before another try to make rows after a lack of memory or the like. */
 #define RETRY_NS (10 * NS_PER_SECOND)
 
-/** Rows whose file was closed, since nobody ran it, are not asked for again before this. */
+/** Pause before rows are requested again whose file was closed because nobody ran it. */
 #define STALE_RETRY_NS (100 * NS_PER_MS)
 
-/** Rows that were evicted stay away so long: where the memory is too small, they would take turns. */
+/**
+ * Minimum time before evicted rows are loaded again. Otherwise rows would evict each other in turn where the
+ * memory is too small.
+ */
 #define COME_BACK_NS NS_PER_SECOND
 
-/* One reference is the cache's, the others those of walks; under the cache's lock. */
+/* The cache has one reference, unwinds have the others. Under the cache's lock. */
 struct kept_rows {
 	uint32_t references;
 	struct stack_deltas deltas;
@@ -96,7 +98,7 @@ void executable_log_damaged(const char *path, int err)
 enum load_reason {
 	/** A process runs the file (again). */
 	LOAD_FOR_PROCESS,
-	/** A sample came to it; or it did so in user space, for which rows have to be kept in memory. */
+	/** A sample hit it; or an unwind in user space did, which needs rows in memory. */
 	LOAD_FOR_SAMPLE,
 	LOAD_TO_KEEP,
 };
@@ -243,7 +245,7 @@ void executable_rows_return(struct executable_cache *cache, struct kept_rows *ke
 	pthread_mutex_unlock(&cache->lock);
 }
 
-/* Leaves the state of a load that came to its end. With the lock held. */
+/* Ends a load and sets @state. To be called with the lock held. */
 static void set_state(struct executable_cache *cache, struct executable *executable,
 		      enum executable_state state)
 {
@@ -255,7 +257,7 @@ static void set_state(struct executable_cache *cache, struct executable *executa
 
 /* --- load threads: from a request to rows that wait to be published --- */
 
-/* The file of @executable_id, one reference; NULL if it is forgotten. */
+/* Returns the binary of @executable_id with one reference; NULL if it is forgotten. */
 static struct binary *file_to_load(struct executable_cache *cache, uint64_t executable_id,
 				   bool *is_damaged, bool *is_code_wanted,
 				   struct executable_origin *origin)
@@ -278,7 +280,7 @@ static struct binary *file_to_load(struct executable_cache *cache, uint64_t exec
 	return binary;
 }
 
-/* Hands what was loaded to the sync thread. */
+/* Passes loaded rows to the sync thread. */
 static void hand_in(struct executable_cache *cache, struct loaded_rows *loaded)
 {
 	int err;
@@ -301,8 +303,8 @@ static int read_rows(struct executable_cache *cache, int fd, const struct execut
 }
 
 /*
- * Makes the rows of the file. Much code without tables waits until it is sampled; but in a runtime it is what runs the
- * functions of a language, as V8's builtins do.
+ * Makes the rows of the file. Large amounts of code without tables are analysed only when sampled; but in a
+ * runtime such code runs the functions of a language, as V8's builtins do.
  */
 static int make_rows(struct executable_cache *cache, const struct binary *binary, int fd,
 		     const struct executable_origin *origin, const struct load_limits *limits,
@@ -342,7 +344,7 @@ static bool load(struct executable_cache *cache, uint64_t executable_id, uint64_
 		loaded.err = make_rows(cache, binary, from.fd, &origin, &limits, &loaded);
 	if (loaded.err == -EBADMSG || loaded.err == -E2BIG)
 		executable_log_damaged(binary->path, loaded.err);
-	/* The file has said all that it will ever say. */
+	/* The error is permanent: another try would give the same. */
 	if (loaded.err == -EBADMSG || loaded.err == -E2BIG || loaded.err == -ENOENT ||
 	    loaded.err == -EOPNOTSUPP) {
 		if (loaded.err != -ENOENT)
@@ -353,7 +355,7 @@ static bool load(struct executable_cache *cache, uint64_t executable_id, uint64_
 	}
 	binary_file_return(&from);
 	binary_unref(binary);
-	/* Without a limit it is what the file system says. */
+	/* Without a limit, -EAGAIN comes from the file system. */
 	if (loaded.err == -EAGAIN && max_work_bytes != UINT64_MAX)
 		return false;
 	hand_in(cache, &loaded);
@@ -370,7 +372,7 @@ bool executable_load_quick(struct executable_cache *cache, uint64_t executable_i
 	return load(cache, executable_id, QUICK_WORK_BYTES);
 }
 
-/* False if somebody has asked for it. */
+/* Puts the load off; false if it was requested. */
 static bool put_off(struct executable_cache *cache, uint64_t executable_id)
 {
 	struct executable *executable;
@@ -388,7 +390,7 @@ static bool put_off(struct executable_cache *cache, uint64_t executable_id)
 	return is_put_off;
 }
 
-/* Whether samples of its processes need the file's rows before they come to it. */
+/* Whether the file is a runtime, whose rows its processes need before they are sampled. */
 static bool is_runtime(struct executable_cache *cache, uint64_t executable_id)
 {
 	struct binary *binary = executable_cache_binary(cache, executable_id);
@@ -406,7 +408,7 @@ static bool is_runtime(struct executable_cache *cache, uint64_t executable_id)
 	return is_one;
 }
 
-/* About how much .eh_frame there is, by its search table; without one there may only be code. */
+/* Approximate size of .eh_frame, by its search table; without one there may only be code. */
 static uint64_t table_bytes(const struct executable *executable)
 {
 	const struct elf_image *image = &executable->segments;
@@ -442,7 +444,7 @@ void executable_load_unwanted(struct executable_cache *cache, uint64_t executabl
 	if (is_runtime(cache, executable_id) || !put_off(cache, executable_id))
 		(void)load(cache, executable_id, UINT64_MAX);
 	else
-		/* Whoever waits for all that is loading waits for less. */
+		/* The number of loads decreased, for which callers may wait. */
 		cache->config.loaded(cache->config.context);
 }
 
@@ -479,7 +481,7 @@ static void note_too_large(struct executable_cache *cache, uint64_t executable_i
 	pthread_mutex_unlock(&cache->lock);
 }
 
-/* Takes @deltas over. */
+/* Keeps rows in memory; takes over @deltas. */
 static void keep_rows(struct executable_cache *cache, uint64_t executable_id,
 		      struct stack_deltas *deltas)
 {
@@ -508,7 +510,7 @@ static int publish(struct executable_cache *cache, const struct loaded_rows *loa
 	uint64_t used_bytes, budget_bytes;
 	int err;
 
-	/* No room can be made for what is larger than all of it. */
+	/* Rows larger than the whole budget can never fit. */
 	writer->ops->memory(writer, &used_bytes, &budget_bytes);
 	if (deltas_map_bytes(&loaded->deltas) > budget_bytes)
 		return -ENOSPC;
@@ -533,19 +535,19 @@ static void finish_load(struct executable_cache *cache, struct loaded_rows *load
 	is_published = executable && executable->state == EXECUTABLE_PUBLISHED;
 	is_replaced = is_published && !err && executable->lacks_code && !loaded->lacks_code;
 	pthread_mutex_unlock(&cache->lock);
-	/* Only this thread removes records, so this one stays where it is. */
+	/* Only this thread removes records, so the record stays valid. */
 	if (!executable) {
 		stack_deltas_deinit(&loaded->deltas);
 		return;
 	}
-	/* Walks that come in between wait for the rows in user space. */
+	/* Samples in between wait and are unwound in user space. */
 	if (is_replaced)
 		cache->config.writer->ops->retire_executable(cache->config.writer,
 							     loaded->executable_id);
 	is_published &= !is_replaced;
 	if (!err && !is_published)
 		err = publish(cache, loaded, now_ns);
-	/* A file that nobody runs any more was closed: its rows are made when somebody does. */
+	/* -ESTALE: the file was closed because nobody runs it. Its rows are made when a process runs it again. */
 	if (err && err != -ESTALE && log_limit_allow(&limit, now_ns, &suppressed))
 		log_warn("%s: no unwind rows: %s; trying again later", executable->binary->path,
 			 strerror(-err));
@@ -565,7 +567,7 @@ static void finish_load(struct executable_cache *cache, struct loaded_rows *load
 	set_state(cache, executable,
 		  !err || is_published ? EXECUTABLE_PUBLISHED : EXECUTABLE_UNLOADED);
 	pthread_mutex_unlock(&cache->lock);
-	/* Those for which there is no room in the maps, too; but not what could not be made. */
+	/* Rows that did not fit the maps are kept too; failed loads have none. */
 	if (!loaded->err)
 		keep_rows(cache, loaded->executable_id, &loaded->deltas);
 }
@@ -583,7 +585,7 @@ void executable_rows_publish(struct executable_cache *cache, uint64_t now_ns)
 	loaded_vector_deinit(&loaded);
 }
 
-/* Fresh marks of the kernel side become times, so that "least recently" has a meaning. */
+/* Converts the kernel side's used marks to times, by which the least recently used rows are found. */
 static void note_used(struct executable_cache *cache, uint64_t now_ns)
 {
 	struct map_writer *writer = cache->config.writer;
@@ -597,7 +599,7 @@ static void note_used(struct executable_cache *cache, uint64_t now_ns)
 	}
 }
 
-/* What to evict next: of those that are mapped by nobody first, then of all, the longest unused. */
+/* The next executable to evict: the longest unused of those that no process maps, otherwise of all. */
 static struct executable *eviction_candidate(struct executable_cache *cache)
 {
 	struct executable *best = NULL;
@@ -620,7 +622,7 @@ bool executable_rows_make_room(struct executable_cache *cache, uint64_t bytes, u
 	struct map_writer *writer = cache->config.writer;
 	uint64_t freed_bytes = 0, used_bytes, budget_bytes;
 
-	/* Waiting is dear, so there is to be room for some more. */
+	/* Waiting is expensive, so free memory for further rows too. */
 	writer->ops->memory(writer, &used_bytes, &budget_bytes);
 	if (bytes < budget_bytes / EVICT_SHARE)
 		bytes = budget_bytes / EVICT_SHARE;
@@ -660,7 +662,7 @@ void executable_rows_forget(struct executable_cache *cache, struct executable *e
 
 void executable_rows_rest(struct executable_cache *cache, struct executable *executable)
 {
-	/* What is on its way comes to its end first; late samples can have asked for it. */
+	/* A load in progress is finished first; late samples may have requested it. */
 	if (executable->is_load_requested ||
 	    (executable->is_resting && executable->state != EXECUTABLE_PUBLISHED))
 		return;

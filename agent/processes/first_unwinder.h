@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The way by which processes/ has the user stack of a first sample walked in user space: over the
- * copy of the stack that the record carries, once the maps of its process have been read. The
- * kernel side's own unwinder, compiled for the host, implements it; tests put a fake in.
+ * The interface by which processes/ unwinds the user stack of a first sample in user space: over the copy of
+ * the stack in the record, once the maps of its process have been read. The kernel side's own unwinder,
+ * compiled for the host, implements it; tests use a fake.
  */
 #ifndef AGENT_PROCESSES_FIRST_UNWINDER_H
 #define AGENT_PROCESSES_FIRST_UNWINDER_H
@@ -21,18 +21,18 @@ struct first_runtime {
 	struct runtime *process;
 };
 
-/** What a walk may look at: the process as it was when its maps were read. Borrowed for the call. */
+/** Input of an unwind: the process as it was when its maps were read. Borrowed for the call. */
 struct first_tables {
 	/** Sorted as in abi/process.h. */
 	const struct mapping_row *rows;
 	uint32_t row_count;
 	/**
-	 * The deltas of an executable, valid until the walk returns; NULL if they are not loaded:
-	 * then the walk ends with UNWIND_NOT_LOADED.
+	 * Returns the deltas of an executable, valid until the unwind returns; NULL if they are not loaded, and
+	 * then the unwind ends with UNWIND_NOT_LOADED.
 	 */
 	const struct stack_deltas *(*find_deltas)(void *context, uint64_t executable_id);
 	void *context;
-	/** At most RUNTIMES_MAX, of which interpreted frames come; 0: native frames only. */
+	/** The runtimes of interpreted frames, at most RUNTIMES_MAX; 0: native frames only. */
 	const struct first_runtime *runtimes;
 	uint32_t runtime_count;
 };
@@ -41,10 +41,10 @@ struct first_unwinder;
 
 struct first_unwinder_ops {
 	/**
-	 * Walks the user stack of @sample and writes its frames to @words, in the form of
-	 * abi/frame.h, leaf first, ending in an error frame if the outermost frame was not reached.
-	 * Returns how many of the @capacity words were written; sets *@reached_end. Called by the
-	 * work thread. Nothing in @sample but its shape can be trusted.
+	 * Unwinds the user stack of @sample and writes its frames to @words, in the form of abi/frame.h, leaf
+	 * first, ending in an error frame if the outermost frame was not reached. Returns how many of the
+	 * @capacity words were written; sets *@reached_end. Called by the work thread. Only the shape of
+	 * @sample can be trusted.
 	 */
 	uint32_t (*unwind)(struct first_unwinder *unwinder, const struct first_sample *sample,
 			   const struct first_tables *tables, uint64_t *words, uint32_t capacity,

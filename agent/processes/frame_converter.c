@@ -19,13 +19,16 @@
 #include "lib/host/file_id.h"
 
 enum {
-	/** A trace of TRACE_MAX_WORDS one-word frames. What is inlined comes on top: then it may be cut. */
+	/**
+	 * Enough for a trace of TRACE_MAX_WORDS one-word frames. With additional inlined frames a trace may be
+	 * cut.
+	 */
 	FRAMES_MAX = TRACE_MAX_WORDS,
-	/** Modules that were loaded again elsewhere add up; then all are forgotten. */
+	/** Limit of modules, counting each reload at another address; beyond it all are forgotten. */
 	KERNEL_BINARIES_MAX = 8192,
 };
 
-/* What tells one loading of a module from another. */
+/* Key that distinguishes loads of a module. */
 struct kernel_binary_key {
 	char name[KERNEL_MODULE_NAME_BYTES];
 	struct file_id file_id;
@@ -36,16 +39,16 @@ struct frame_converter {
 	struct frame_converter_config config;
 	struct binary *uprobes;
 	struct binary *unmapped;
-	/* What executables have become that nobody remembers. */
+	/* Stands for executables that are forgotten. */
 	struct binary *unknown;
 	/** struct kernel_binary_key -> struct binary, one reference each. */
 	struct hash_map kernel_binaries;
 	struct interpreted_names names;
-	/** The last frames of the process that fit stand for several, and one behind them says that it is cut. */
+	/** The last frame may expand to several, and one more marks the trace as cut. */
 	struct frame frames[FRAMES_MAX + INTERPRETED_FRAMES_MAX];
 };
 
-/* No file: an id made of the name, equal on every host. NULL without memory. */
+/* Makes a binary without a file. Its id is made from the name, equal on every host. NULL without memory. */
 static struct binary *create_special_binary(uint64_t executable_id, const char *name)
 {
 	struct binary values = {
@@ -210,7 +213,7 @@ static bool is_of_runtime(const struct frame *frame, const struct runtime_set *r
 	return false;
 }
 
-/* Leaves out frames of the runtimes between interpreted ones; returns how many are left. */
+/* Leaves out frames of the runtimes between interpreted ones; returns the number of remaining frames. */
 static uint32_t fold_runtimes(struct frame_converter *converter, uint32_t count,
 			      const struct runtime_set *runtimes)
 {
@@ -257,7 +260,7 @@ static uint32_t convert_frame(struct frame_converter *converter, const struct ra
 		err = interpreted_names_put(&converter->names, words, frames, &count);
 		if (err && err != -ENOENT)
 			*is_lasting = false;
-		/* One stands for all that follow each other. */
+		/* Consecutive error frames are merged into one. */
 		if (err == -EHOSTDOWN && !is_first && frames[-1].kind == FRAME_ERROR &&
 		    frames[-1].error == frames[0].error)
 			return 0;

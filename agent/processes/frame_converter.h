@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * From raw frames (abi/frame.h) to a trace: native frames get their binary, kernel frames and those
- * in anonymous code and of interpreted functions their names. Done once per distinct trace; the trace
- * handler caches the result. Owned by the work thread.
+ * Converts raw frames (abi/frame.h) to a trace: native frames get their binary; kernel frames, interpreted
+ * frames and frames in anonymous code get their names. Done once per distinct trace; the trace handler caches
+ * the result. Owned by the work thread.
  */
 #ifndef AGENT_PROCESSES_FRAME_CONVERTER_H
 #define AGENT_PROCESSES_FRAME_CONVERTER_H
@@ -18,7 +18,7 @@ struct kernel_symbols;
 struct runtime_set;
 struct stack_code;
 
-/** What the record says of its stack beside the frames. */
+/** The stack of a record and what is needed to convert it. */
 struct raw_stack {
 	/** @word_count words of whole frames (frame_word_count()), leaf first. */
 	const uint64_t *words;
@@ -27,7 +27,7 @@ struct raw_stack {
 	uint8_t flags;
 	/** Names of its anonymous code, borrowed for the call; NULL if there are none. */
 	const struct stack_code *code;
-	/** Of the process, borrowed for the call; NULL if it has none. */
+	/** Runtimes of the process, borrowed for the call; NULL if it has none. */
 	const struct runtime_set *runtimes;
 };
 
@@ -37,9 +37,9 @@ struct frame_converter_config {
 	/** Borrowed; NULL: kernel frames have addresses only. */
 	struct kernel_symbols *kernel_symbols;
 	/**
-	 * Leaves out native frames of a runtime's own executable (the file with the loop) that stand
-	 * between interpreted frames; guesses stay. What is below the innermost and above the outermost
-	 * interpreted frame stays as well, and so does the code of other files.
+	 * Leaves out native frames of a runtime's own executable (the file with the eval loop) between
+	 * interpreted frames; guesses stay. Frames below the innermost and above the outermost interpreted
+	 * frame stay as well, and so do frames of other files.
 	 */
 	bool fold_runtime_frames;
 };
@@ -48,12 +48,12 @@ int frame_converter_create(const struct frame_converter_config *config,
 			   struct frame_converter **converter);
 void frame_converter_destroy(struct frame_converter *converter);
 
-/** Now and then: forgets names that no trace needed since the call before. */
+/** To be called now and then: forgets names that no trace needed since the call before. */
 void frame_converter_age(struct frame_converter *converter);
 
 /**
- * The trace with one reference, which is the caller's; NULL without memory. *@is_lasting is false if
- * an interpreted frame has no name, and may have one when the same words come again.
+ * Returns the trace with one reference for the caller; NULL without memory. *@is_lasting is false if an
+ * interpreted frame has no name, but may get one when the same words come again.
  */
 struct trace *frame_converter_convert(struct frame_converter *converter,
 				      const struct raw_stack *stack, bool *is_lasting);

@@ -16,10 +16,10 @@
 #include "lib/host/binary_file.h"
 #include "lib/model/metrics.h"
 
-/* By so much the times of files may be behind: they are those of the last tick. */
+/* Times of files may be late by this much, since they are those of the last tick. */
 #define FILE_TIME_STEP_NS (10 * NS_PER_MS)
 
-/* The program that @process runs, or of which it is a fork, if its exec was heard of. */
+/* Finds the program of @process, or of the process that it is a fork of, if its exec is known. */
 static bool find_program(struct process_sync *sync, const struct process *process,
 			 struct logged_program *program)
 {
@@ -56,9 +56,9 @@ static bool has_changed_since(const struct file_key *key, const struct process *
 }
 
 /*
- * By our root, or by the parent's. Never by what is in /proc/PID now, which may be another process.
- * The device and the inode are those that were mapped; that they have not become another file since, or
- * other bytes, is seen by the time of the file's last change.
+ * Opens the file of @row below our root or the parent's, never through /proc/PID, which may be another process
+ * by now. Device and inode are those that were mapped. The time of the file's last change shows that the inode
+ * was not reused and the content has not changed since.
  */
 static int open_file(struct process_sync *sync, const struct process *process,
 		     const struct proc_mapping *row, int *fd, struct file_key *key)
@@ -76,7 +76,7 @@ static int open_file(struct process_sync *sync, const struct process *process,
 	return 0;
 }
 
-/* Whether the file is as it was when the executable was made of it. */
+/* Whether the file has not changed since the executable was made. */
 static bool is_unchanged(const struct executable *executable)
 {
 	struct borrowed_file file;
@@ -93,8 +93,8 @@ static bool is_unchanged(const struct executable *executable)
 }
 
 /*
- * The file that @row maps, if it was looked for lately and is open still: as long as it is, no other file has its inode.
- * NULL: it must be looked for.
+ * The executable of @row, if its file was found lately and is still open. As long as it is open, no other file
+ * has its inode. NULL: the file must be searched.
  */
 static struct executable *find_open(struct process_sync *sync, const struct process *process,
 				    const struct proc_mapping *row)
@@ -129,7 +129,7 @@ static int identify_file(struct process_sync *sync, const struct process *proces
 	struct file_key key;
 	int fd, err;
 
-	/* Another thread would look for it in the process. */
+	/* load_remote would need the process for that. */
 	if (!local_devices_contain(&sync->devices, sync->proc_root, sync->own_pid,
 				   row->device_major, row->device_minor, process->read_ns))
 		return fail(-EREMOTE, "it is on no local file system");

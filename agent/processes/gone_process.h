@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What a process that is gone had mapped, from the side-band's news of it. Its files are found by their
- * paths, by others who may see them, and taken only if they are for certain what was mapped.
+ * Reconstructs the mappings of a process that is gone, from side-band events. Its files are opened by their
+ * paths in other roots, and used only if they are certain to be those that were mapped.
  */
 #ifndef AGENT_PROCESSES_GONE_PROCESS_H
 #define AGENT_PROCESSES_GONE_PROCESS_H
@@ -18,15 +18,15 @@ enum {
 	GONE_FILES_MAX = 64,
 };
 
-/** The files that were found by their paths last: programs that end by the dozen have the same libraries. */
+/** The files that were found last, since many short-lived programs have the same libraries. */
 struct gone_files {
 	struct file_key keys[GONE_FILES_MAX];
 	uint32_t next;
 };
 
 /**
- * Sync. Lists the mappings of @process, sorted, with a reference to each file that was found; the caller
- * frees them. What the process says of itself is set, if it was not. False if they are not known.
+ * Sync. Lists the mappings of @process, sorted, with a reference to each file that was found; the caller frees
+ * them. Also sets the process attributes, if they were not. False if the mappings are not known.
  */
 bool gone_process_list(struct process_sync *sync, struct process *process,
 		       struct process_mapping **mappings, uint32_t *count);

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * kallsyms has no sizes, so a function reaches to the next one. That would give every address in
- * kernel memory some name: an address must lie in the kernel's text, in a module's memory, or not
- * far behind the last function.
+ * kallsyms has no sizes, so a function reaches to the next one. To avoid a name for every address in kernel
+ * memory, an address must be in the kernel's text, in a module's memory, or not far behind the last function.
  *
- * Reading all of kallsyms takes some 30 ms. /proc/modules says cheaply whether modules changed;
- * nothing does so for BPF programs, hence the second, slower clock.
+ * Reading all of kallsyms takes some 30 ms. /proc/modules is a cheap check for changed modules. There is none
+ * for BPF programs, hence the second, slower interval.
  */
 #include "agent/processes/kernel_symbols.h"
 
@@ -33,7 +32,7 @@
 enum {
 	NOTES_MAX_BYTES = 64 << 10,
 	MODULES_MAX_BYTES = 16 << 20,
-	/* Behind the last function of memory whose end is not known. */
+	/* Limit behind the last function of memory whose end is not known. */
 	FAR_BYTES = 1 << 20,
 };
 
@@ -58,7 +57,7 @@ struct kernel_symbols {
 	uint64_t generation;
 	uint64_t checked_ns;
 	uint64_t read_ns;
-	/* A lookup met what may have changed unseen. */
+	/* A lookup met an address whose name may have changed unnoticed. */
 	bool met_unseen;
 };
 
@@ -78,7 +77,7 @@ struct module_line {
 	uint64_t bytes;
 };
 
-/* The next field of a line, cut off from it; empty at the end. */
+/* Cuts the next field off a line and returns it; empty at the end. */
 static const char *next_field(const char **cursor, const char *end, size_t *bytes)
 {
 	const char *field = *cursor;
@@ -136,7 +135,7 @@ static int lines_of_modules(const struct kernel_symbols *symbols, line_fn take_l
 	return lines_of_fd(fd, MODULES_MAX_BYTES, take_line, context);
 }
 
-/* Only name and place: the reference counts on the lines change all the time. */
+/* Hashes name and address only, since the reference counts on the lines change all the time. */
 static int hash_module_line(void *context, const char *line, size_t length)
 {
 	uint64_t *hash = context;
@@ -190,7 +189,7 @@ static int place_module(void *context, const char *line, size_t length)
 	return 0;
 }
 
-/* Without a build id the name has to do. */
+/* Without a build id, the id is made from the name. */
 static void identify_module(const struct kernel_symbols *symbols, struct kernel_module *module,
 			    bool is_kernel)
 {
@@ -204,7 +203,7 @@ static void identify_module(const struct kernel_symbols *symbols, struct kernel_
 	else
 		snprintf(path, sizeof(path), "%s/module/%s/notes/.note.gnu.build-id",
 			 symbols->sys_root, module->name);
-	/* A name with a slash is no module's, and must not lead anywhere else. */
+	/* A name with a slash is no module's, and must not become part of a path. */
 	if (notes && !strchr(module->name, '/'))
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd >= 0)
@@ -260,7 +259,7 @@ static uint64_t hash_names(const struct kernel_names *names)
 	return hash64_bytes(parts, sizeof(parts));
 }
 
-/* Reads all sources anew, and takes the result if that worked. */
+/* Reads all sources again, and replaces the names on success. */
 static int read_names(struct kernel_symbols *symbols)
 {
 	_cleanup_(kernel_names_deinit) struct kernel_names names = { 0 };
@@ -375,7 +374,7 @@ int kernel_symbols_refresh(struct kernel_symbols *symbols, uint64_t now_ns, uint
 
 	*generation = symbols->generation;
 	if (!symbols->checked_ns) {
-		/* The clock begins with the first call: what create read is as good as new. */
+		/* The intervals begin with the first call, as if the names had just been read. */
 		symbols->checked_ns = now_ns;
 		symbols->read_ns = now_ns;
 		return 0;

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Names of kernel functions from /proc/kallsyms: the kernel itself, modules and BPF programs, with
- * the modules' places from /proc/modules and the build ids from /sys. Followed as modules load by
- * kernel_symbols_refresh().
+ * Names of kernel functions from /proc/kallsyms (the kernel itself, modules and BPF programs), with the
+ * modules' addresses from /proc/modules and build ids from /sys. kernel_symbols_refresh() follows the loading
+ * of modules.
  *
- * Owner: one thread (the one that converts traces). What lookups give is borrowed until the next
- * refresh.
+ * Owner: the thread that converts traces. Results of lookups are borrowed until the next refresh.
  */
 #ifndef AGENT_PROCESSES_KERNEL_SYMBOLS_H
 #define AGENT_PROCESSES_KERNEL_SYMBOLS_H
@@ -20,10 +19,10 @@ enum {
 	KERNEL_MODULE_NAME_BYTES = 64,
 };
 
-/** The kernel ("vmlinux"), a module, or a pretended one such as "bpf". */
+/** The kernel ("vmlinux"), a module, or a pseudo module such as "bpf". */
 struct kernel_module {
 	char name[KERNEL_MODULE_NAME_BYTES];
-	/** Text; 0, 0 where it is not known ("bpf" and other pretended modules). */
+	/** Range of the text; 0, 0 where it is not known ("bpf" and other pseudo modules). */
 	uint64_t start;
 	uint64_t end;
 	uint8_t build_id[BUILD_ID_MAX_BYTES];
@@ -42,8 +41,8 @@ struct kernel_symbol {
 struct kernel_symbols;
 
 /**
- * Reads everything below @proc_root and @sys_root ("/proc", "/sys"), which are copied. -EACCES with
- * a text that says what to do if addresses are hidden (kptr_restrict), -EBADMSG, -ENOMEM.
+ * Reads everything below @proc_root and @sys_root ("/proc", "/sys"), which are copied. -EACCES if addresses are
+ * hidden (kptr_restrict), with a text that explains what to do; -EBADMSG, -ENOMEM.
  */
 int kernel_symbols_create(struct kernel_symbols **symbols, const char *proc_root,
 			  const char *sys_root);
@@ -54,11 +53,11 @@ int kernel_symbols_lookup(struct kernel_symbols *symbols, uint64_t address,
 			  struct kernel_symbol *symbol);
 
 /**
- * Reads again if modules came or went, or if lookups met BPF programs or addresses without a name,
- * since BPF programs come and go unseen. To be called often: it looks at the clock @now_ns first,
- * at the list of modules once a second at most, and reads anew for BPF programs once in 30 s at
- * most. On errors it keeps what it has and tries again later. *@generation, which is set in any
- * case, changes whenever a name may have changed: frames converted under an older one are stale.
+ * Reads the names again if modules were loaded or unloaded, or if lookups met BPF programs or addresses without
+ * a name, since the loading of BPF programs cannot be noticed. It may be called often: the list of modules is
+ * checked once a second at most, and a re-read for BPF programs happens once in 30 s at most. On errors it
+ * keeps the old names and tries again later. *@generation, which is set in any case, changes whenever a name
+ * may have changed; frames converted under an older generation are stale.
  */
 int kernel_symbols_refresh(struct kernel_symbols *symbols, uint64_t now_ns, uint64_t *generation);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An array that is searched at each pop: a few hundred requests at the start of the agent, a few later, and
- * each of them takes longer than the search among LOAD_QUEUE_MAX.
+ * An array that is searched at each pop. It has a few hundred requests at the start of the agent and a few
+ * later, and each request takes longer than a search among LOAD_QUEUE_MAX.
  */
 #include "agent/processes/load_queue.h"
 
@@ -18,7 +18,7 @@ int load_queue_init(struct load_queue *queue)
 	queue->requests = calloc(LOAD_QUEUE_MAX, sizeof(*queue->requests));
 	if (!queue->requests)
 		return -ENOMEM;
-	/* The sync thread pushes. */
+	/* The sync thread, which is urgent, pushes. */
 	err = urgent_lock_init(&queue->lock);
 	if (err) {
 		free(queue->requests);
@@ -44,7 +44,7 @@ bool load_request_is_small(const struct load_request *request)
 	return request->attach || (!request->is_heavy && request->bytes <= LOAD_SMALL_BYTES);
 }
 
-/* Lower goes first. */
+/* Rank of a request; the lowest is next. */
 static int rank(const struct load_request *request)
 {
 	if (!load_request_is_small(request))
@@ -89,7 +89,7 @@ int load_queue_push(struct load_queue *queue, const struct load_request *request
 	} else {
 		queue->requests[queue->count] = *request;
 		queue->requests[queue->count++].order = ++queue->last_order;
-		/* All: the one that is woken may not take large ones. */
+		/* Wakes all threads, since a single one may be the one that takes no large requests. */
 		pthread_cond_broadcast(&queue->filled);
 	}
 	pthread_mutex_unlock(&queue->lock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Two queues, three threads. Requests that do not fit are told to whoever waits for the answer. */
+/* Two queues and three threads. If a request does not fit, its requester gets an error. */
 #include "agent/processes/load_threads.h"
 
 #include <errno.h>
@@ -24,26 +24,26 @@ enum {
 	NORMAL_PRIORITY = 0,
 };
 
-/* So often copies of files are looked through, of which some are dropped. */
+/* Interval at which old copies of files are dropped. */
 #define EXPIRE_NS NS_PER_SECOND
 
-/* In the queue remote_loads. */
+/* A record of the queue remote_loads. */
 struct remote_request {
 	enum { REMOTE_ROWS, REMOTE_FILE, REMOTE_NAMES, REMOTE_ATTACH } type;
 	/** REMOTE_ATTACH. */
 	struct attach_request *attach;
 	/** REMOTE_ROWS. */
 	uint64_t executable_id;
-	/** REMOTE_FILE, with all that follows; of REMOTE_NAMES only pid and stamp. */
+	/** REMOTE_FILE, with the following fields; REMOTE_NAMES uses only pid and stamp. */
 	struct file_request file;
 	struct proc_mapping mapping;
-	/** Of mapping.path; only the part up to its NUL is queued. */
+	/** Text of mapping.path; only the part up to its NUL is queued. */
 	char path[PATH_MAX];
 };
 
 enum { PATHLESS_BYTES = offsetof(struct remote_request, path) + 1 };
 
-/* Tells what became of @request, and lets it go. */
+/* Reports the result of @request, and destroys it. */
 static void answer_attach(struct load_threads *threads, struct attach_request *request, int err,
 			  struct process_runtime *runtime)
 {
@@ -137,12 +137,12 @@ void load_threads_deinit(struct load_threads *threads)
 	bounded_queue_deinit(&threads->remote_loads);
 }
 
-/* Has `load` go on at normal priority: with what a sample waits for, or to come to it. */
+/* Raises `load` to normal priority, since a sample waits for its work or for a request behind it. */
 static void hurry_load(struct load_threads *threads)
 {
 	pid_t tid = __atomic_load_n(&threads->load_tid, __ATOMIC_ACQUIRE);
 
-	/* For `load` alone: on Linux, nice is per thread. */
+	/* This affects `load` alone: on Linux, nice is per thread. */
 	if (tid && !__atomic_exchange_n(&threads->is_hurried, true, __ATOMIC_ACQ_REL))
 		setpriority(PRIO_PROCESS, tid, NORMAL_PRIORITY);
 }
@@ -186,7 +186,7 @@ static void *run_load_small(void *context)
 			attach(threads, request.attach);
 			load_queue_attach_done(&threads->loads);
 		} else if (!executable_load_quick(threads->executables, request.executable_id)) {
-			/* A sample may have asked for it meanwhile. */
+			/* A sample may have requested it meanwhile. */
 			executable_load_size_up(threads->executables, &request);
 			request.is_heavy = true;
 			push_load(threads, &request);
@@ -198,7 +198,10 @@ static void *run_load_small(void *context)
 
 void load_threads_hurry(struct load_threads *threads, uint64_t executable_id)
 {
-	/* Rows that are not in the queue any more are being made by `load`, or in a moment by `load_small`. */
+	/*
+	 * If the request is not in the queue any more, `load` is making the rows, or `load_small` will be done
+	 * in a moment.
+	 */
 	load_queue_raise(&threads->loads, executable_id);
 	hurry_load(threads);
 }
@@ -272,7 +275,7 @@ static void *run_remote(void *context)
 		if (threads->files)
 			threads->files->ops->expire(threads->files, clock_monotonic_ns());
 	}
-	/* The processes that read files end with the thread that started them. */
+	/* This thread must live on, since the processes that read files end with the thread that started them. */
 	sem_wait(&threads->may_end);
 	return NULL;
 }
@@ -318,7 +321,7 @@ void load_threads_request(struct load_threads *threads, uint64_t executable_id, 
 
 void load_threads_request_attach(struct load_threads *threads, struct attach_request *attach)
 {
-	/* Until it is done, samples lack the frames that a profile is taken for. */
+	/* The request is urgent, since without it samples lack interpreted frames. */
 	const struct load_request local = { .attach = attach, .is_wanted = true };
 	struct remote_request request;
 
@@ -366,7 +369,7 @@ void load_threads_request_file(struct load_threads *threads, const struct file_r
 		threads->identified(threads->context, request, NULL);
 }
 
-/* Takes out what is queued, so that the thread ends after what it does at the moment. */
+/* Drops queued requests, so that the thread ends after its present one. */
 static void close_remote_queue(struct load_threads *threads)
 {
 	struct remote_request request;

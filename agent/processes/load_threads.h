@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The threads that read files: `load` makes unwind rows of files on this host's own file systems,
- * and attaches to runtimes in processes; `load_small` does the same, but only what takes a few milliseconds
- * (load_queue.h), so that a small program has its rows at once while a large one's are made.
- * `load_remote` does all work with files on network and FUSE file systems, where a read may never come back,
- * and with perf maps and jitdump files, which lie where the process wants them: other processes open and read them
- * (agent/runtimes/file_hosts.h), and it waits for their answers, or copies, for some seconds.
+ * The threads that read files. `load` makes unwind rows of files on this host's own file systems, and attaches
+ * to runtimes in processes. `load_small` does the same, but only work of a few milliseconds (load_queue.h), so
+ * that a small program gets its rows at once while a large one's are made. `load_remote` handles files on
+ * network and FUSE file systems, where a read may never return, and perf maps and jitdump files, whose paths
+ * the process chooses. Other processes open and read these files (agent/runtimes/file_hosts.h), and load_remote
+ * waits some seconds for their answers or copies.
  *
  * `load` and `load_remote` run at low priority, so that a slow file costs the host and the other threads
- * little; but `load` not while it makes what samples wait for. `load_small` is urgent (urgent_thread.h) for these.
+ * little. While samples wait for its work, `load` has normal priority; `load_small` is urgent then
+ * (urgent_thread.h).
  */
 #ifndef AGENT_PROCESSES_LOAD_THREADS_H
 #define AGENT_PROCESSES_LOAD_THREADS_H
@@ -28,7 +29,7 @@
 #include "lib/base/bounded_queue.h"
 #include "lib/host/proc_maps.h"
 
-/** Where an answer belongs: the mapping of which the file was asked for. */
+/** The mapping that a file was requested for; it identifies the answer. */
 struct file_request {
 	uint32_t pid;
 	struct process_stamp stamp;
@@ -41,9 +42,9 @@ struct load_threads {
 	struct executable_cache *executables;
 	struct perf_maps *perf_maps;
 	const char *proc_root;
-	/** Where runtimes are attached to (attachments.h). */
+	/** The home that attaches to runtimes (attachments.h). */
 	struct runtime_home *home;
-	/** Where files are opened that may never answer; NULL: they are not. */
+	/** The home that opens files that may never answer; NULL: they are not opened. */
 	struct file_home *files;
 	/** The answer to a request: an executable with a reference, or NULL. Called by any thread. */
 	void (*identified)(void *context, const struct file_request *request,
@@ -54,7 +55,7 @@ struct load_threads {
 
 	/** Atomic: `load` has normal priority. */
 	bool is_hurried;
-	/** Atomic: of the thread load, 0 before it runs. */
+	/** Atomic: tid of the thread load, 0 before it runs. */
 	pid_t load_tid;
 	struct load_queue loads;
 	struct bounded_queue remote_loads;
@@ -64,37 +65,37 @@ struct load_threads {
 	bool has_load_thread;
 	bool has_small_thread;
 	bool has_remote_thread;
-	/** Load_remote waits for it after the stop. */
+	/** load_remote waits for this after the stop. */
 	sem_t may_end;
 };
 
 /** The first eight fields are the caller's. -ENOMEM. */
 int load_threads_init(struct load_threads *threads);
-/** After load_threads_stop(). Ends load_remote, and with it the processes that read files. */
+/** To be called after load_threads_stop(). Ends load_remote, and with it the processes that read files. */
 void load_threads_deinit(struct load_threads *threads);
 
 int load_threads_start(struct load_threads *threads);
 
-/** Any thread. Has the rows of an executable made (executable_load()). */
+/** Any thread. Requests the rows of an executable (executable_load()). */
 void load_threads_request(struct load_threads *threads, uint64_t executable_id, bool is_remote);
 
-/** Any thread. A sample waits for these rows, which were asked for: they go before others. */
+/** Any thread. A sample waits for these requested rows, so they are made before others. */
 void load_threads_hurry(struct load_threads *threads, uint64_t executable_id);
 
-/** Any thread. Has the file of a mapping on a remote file system opened and identified. */
+/** Any thread. Requests that the file of a mapping on a remote file system is opened and identified. */
 void load_threads_request_file(struct load_threads *threads, const struct file_request *request,
 			       const struct proc_mapping *mapping);
 
-/** Any thread. Has a runtime attached to; takes @request over. */
+/** Any thread. Requests to attach to a runtime; takes over @request. */
 void load_threads_request_attach(struct load_threads *threads, struct attach_request *request);
 
-/** Any thread. Has the perf map and the jitdump file of a process looked at (perf_maps_read()). */
+/** Any thread. Requests a read of a process's perf map and jitdump file (perf_maps_read()). */
 void load_threads_request_names(struct load_threads *threads, uint32_t pid,
 				const struct process_stamp *stamp);
 
 /**
- * Drops what is queued and ends the threads, but for load_remote, which gives up what takes more than a second
- * and then does nothing any more: files that other processes hold are read until load_threads_deinit().
+ * Drops queued requests and ends the threads except load_remote. That one gives up work of more than a second
+ * and then idles, so that files that other processes hold can be read until load_threads_deinit().
  */
 void load_threads_stop(struct load_threads *threads);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Devices and their file systems. Mount points and sources in mountinfo are bytes that a container
- * chose; only the device numbers and the type, which the kernel writes, are used.
+ * Devices and their file systems. A container chooses mount points and sources in mountinfo; only the device
+ * numbers and the type, which the kernel writes, are used.
  */
 #include "agent/processes/local_devices.h"
 
@@ -23,7 +23,7 @@ enum {
 	MOUNTINFO_MAX_BYTES = 16 << 20,
 };
 
-/* Device numbers are used again after an unmount. */
+/* Device numbers may be reused after an unmount. */
 #define REMEMBER_NS (60 * NS_PER_SECOND)
 
 enum device_kind {
@@ -89,7 +89,7 @@ static int take_line(void *context, const char *line, size_t length)
 	return hash_map_set(kinds, device, is_local ? DEVICE_LOCAL : DEVICE_REMOTE);
 }
 
-/* Files made by memfd_create() and shared anonymous memory: a mount that nobody sees. */
+/* Adds the device of memfd_create() files and shared anonymous memory, whose mount is not listed. */
 static void learn_memory_device(struct hash_map *kinds)
 {
 	_cleanup_(close_fd) int fd = memfd_create("device", MFD_CLOEXEC);
@@ -99,7 +99,7 @@ static void learn_memory_device(struct hash_map *kinds)
 		hash_map_set(kinds, status.st_dev, DEVICE_LOCAL);
 }
 
-/* What could be read counts, and what could not is taken for remote. */
+/* Devices that could be read are added; the others count as remote. */
 static bool learn_mounts(struct hash_map *kinds, const char *proc_root, const char *process)
 {
 	_cleanup_(close_fd) int fd = -1;
@@ -125,13 +125,13 @@ bool local_devices_contain(struct local_devices *devices, const char *proc_root,
 		hash_map_deinit(&devices->kinds);
 		learn_memory_device(&devices->kinds);
 		learn_mounts(&devices->kinds, proc_root, "self");
-		/* In a chroot the mount that it lies on is shown to others only. */
+		/* In a chroot, the mount of the root itself is listed only for other processes. */
 		learn_mounts(&devices->kinds, proc_root, "1");
 		devices->forget_ns = now_ns + REMEMBER_NS;
 	}
 	if (hash_map_find(&devices->kinds, device, &kind))
 		return kind == DEVICE_LOCAL;
-	/* Mounts of a container; not to be had once the leader has exited. */
+	/* Mounts of a container, which cannot be read once the leader has exited. */
 	snprintf(process, sizeof(process), "%d", pid);
 	is_read = learn_mounts(&devices->kinds, proc_root, process);
 	if (!hash_map_find(&devices->kinds, device, &kind) && is_read)

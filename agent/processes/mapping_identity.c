@@ -19,13 +19,13 @@
 #include "lib/host/proc_info.h"
 
 enum {
-	/* At anonymous memory in the place of a file's text. */
+	/* Limit of comparisons of anonymous memory with the file text that it replaced. */
 	COPY_MAX_LOOKS = 4,
 };
 
 /*
- * All 64-bit programs have the same, ours too: so the memory of the process need not be read. A process could have
- * written to its own; that would give it wrong stacks, and nobody else.
+ * All 64-bit programs have the same vDSO as ours, so the memory of the process need not be read. If a process
+ * has changed its own, only its own stacks are wrong.
  */
 static int identify_vdso(struct process_sync *sync, struct process_mapping *mapping)
 {
@@ -44,7 +44,7 @@ static bool is_local(void *context, pid_t pid, uint32_t major_number, uint32_t m
 				     minor_number, clock_monotonic_ns());
 }
 
-/* The root of a leader that has exited leads nowhere. */
+/* Opens the root of a thread; that of a leader that has exited leads nowhere. */
 static int open_root(void *fd, pid_t tid, const char *path)
 {
 	int opened = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -56,7 +56,7 @@ static int open_root(void *fd, pid_t tid, const char *path)
 	return 0;
 }
 
-/* Whether the file at @path is that of @row, and open then. */
+/* Opens the file at @path if it is the file of @row. */
 static bool open_if_same(const struct judged_root *root, const char *path,
 			 const struct proc_mapping *row, int *fd, struct file_key *key)
 {
@@ -84,7 +84,7 @@ int mapping_open_by_path(struct process_sync *sync, pid_t pid, const struct proc
 		root.fd = root_fd;
 		if (open_if_same(&root, row->path, row, fd, key))
 			return 0;
-		/* The mark may be part of the real name. */
+		/* The mark " (deleted)" may be part of the real name. */
 		if (row->is_deleted &&
 		    snprintf(path, sizeof(path), "%s (deleted)", row->path) < (int)sizeof(path) &&
 		    open_if_same(&root, path, row, fd, key))
@@ -108,11 +108,11 @@ static int open_file(struct process_sync *sync, const struct process *process,
 	}
 	err = sync->reads->ops->open_file(sync->reads, (pid_t)process->pid, row, &fd, &key);
 	if (err == -EMFILE || err == -ENFILE) {
-		/* Descriptors of files that nobody maps any more are the first to go. */
+		/* Frees descriptors of files that nobody maps any more. */
 		executable_cache_trim(sync->executables, 0);
 		err = sync->reads->ops->open_file(sync->reads, (pid_t)process->pid, row, &fd, &key);
 	}
-	/* Without the right to look into map_files, or when the mapping has just gone. */
+	/* There is no right to read map_files, or the mapping has just gone. */
 	if (err == -EPERM || err == -EACCES || err == -ENOENT || err == -ESRCH)
 		err = mapping_open_by_path(sync, (pid_t)process->pid, row, &fd, &key);
 	if (err)
@@ -143,7 +143,7 @@ static int identify_file(struct process_sync *sync, const struct process *proces
 		return 0;
 	}
 	err = open_file(sync, process, row, key, &mapping->executable);
-	/* A device: memory of a driver, without unwind tables. */
+	/* The mapping is a driver's memory, without unwind tables. */
 	if (err == -EOPNOTSUPP) {
 		mapping->executable_id = EXECUTABLE_ID_ANONYMOUS;
 		return 0;
@@ -152,8 +152,8 @@ static int identify_file(struct process_sync *sync, const struct process *proces
 }
 
 /*
- * Anonymous memory is a file's text if it was before and has its bytes still. A copy that is made in
- * place has them some time after it is mapped, so it is looked at again a few times.
+ * Anonymous memory counts as a file's text if the file was mapped there before and the bytes are still equal. A
+ * process may fill a copy only after mapping it, so the bytes are compared again a few times.
  */
 static void identify_anonymous(struct process_sync *sync, const struct process *process,
 			       const struct process_mapping *known, uint32_t known_count,
@@ -172,7 +172,7 @@ static void identify_anonymous(struct process_sync *sync, const struct process *
 		    known[i].start < mapping->end && known[i].end > mapping->start)
 			look_count = known[i].look_count;
 	err = copied_text_is_equal(&text, sync->home, sync->proc_root, process->pid, &is_equal);
-	/* That was no look. */
+	/* This was no comparison. */
 	if (err == -EAGAIN && look_count)
 		look_count--;
 	if (is_equal)

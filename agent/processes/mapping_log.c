@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A ring of mappings, chained by pid. Paths are kept once each; when there are too many of them, all is
- * forgotten and begun anew. Numbers and paths are the kernel's, of what a process chose: here they are
- * compared and copied only.
+ * A ring of mappings, chained by pid. Each path is kept once; when there are too many of them, the log is
+ * cleared. Processes choose the numbers and paths, so these are only compared and copied.
  */
 #include "agent/processes/mapping_log.h"
 
@@ -19,11 +18,11 @@
 #include "lib/base/vector.h"
 
 enum {
-	/** Mappings of one program that are looked at; who has more lives long enough to be read. */
+	/** Limit of mappings of one program. Programs with more live long enough for their maps to be read. */
 	LISTED_MAX = 512,
 };
 
-/* Between two rounds of the ring thread clocks drift apart by less. */
+/* Limit of the clocks' normal drift between two rounds of the ring thread. */
 #define CLOCK_STEP_NS ((int64_t)NS_PER_MS)
 
 VECTOR_DEFINE(logged_vector, struct logged_mapping)
@@ -31,7 +30,7 @@ VECTOR_DEFINE(row_vector, struct proc_mapping)
 VECTOR_DEFINE(char_vector, char)
 VECTOR_DEFINE(edge_vector, uint64_t)
 
-/* Copies of mappings; the path of each is a place in paths. */
+/* Copies of mappings; the path of each is its offset in paths. */
 struct gathered {
 	struct logged_vector mappings;
 	struct char_vector paths;
@@ -50,7 +49,7 @@ int mapping_log_init(struct mapping_log *log)
 	log->mappings = calloc(MAPPING_LOG_MAX, sizeof(*log->mappings));
 	if (!log->mappings)
 		return fail(-ENOMEM, "no memory for the log of mappings");
-	/* Earlier mappings are not known. */
+	/* Mappings from before this time are not known. */
 	log->lost_until_ns = clock_monotonic_ns();
 	log->realtime_offset_ns = clock_realtime_offset_ns();
 	return 0;
@@ -81,7 +80,7 @@ static void forget_all(struct mapping_log *log, uint64_t time_ns)
 	log->lost_until_ns = max_u64(log->lost_until_ns, log->newest_ns);
 }
 
-/* The number of @path; -ENOMEM, -ENOSPC. */
+/* Finds or adds @path and gives its index; -ENOMEM, -ENOSPC. */
 static int path_number(struct mapping_log *log, const char *path, uint32_t *number)
 {
 	size_t bytes = strlen(path) + 1;
@@ -168,7 +167,7 @@ uint64_t mapping_log_heard_until(struct mapping_log *log)
 	return __atomic_load_n(&log->heard_until_ns, __ATOMIC_ACQUIRE);
 }
 
-/* The mapping with that number, counted from 1; NULL if it is none, or overwritten. */
+/* The mapping with @number, counted from 1; NULL if there is none, or it was overwritten. */
 static const struct logged_mapping *mapping_at(const struct mapping_log *log, uint64_t number)
 {
 	if (!number || log->count - number >= MAPPING_LOG_MAX)
@@ -187,7 +186,10 @@ static int add_text(struct char_vector *texts, const char *text)
 	return 0;
 }
 
-/* Takes what was mapped in @pid from @since_ns to @until_ns. False if it is too much, or without memory. */
+/*
+ * Collects the mappings made in @pid from @since_ns to @until_ns. False if there are too many, or without
+ * memory.
+ */
 static bool gather(const struct mapping_log *log, uint32_t pid, uint64_t since_ns,
 		   uint64_t until_ns, struct gathered *found)
 {
@@ -233,7 +235,7 @@ static bool is_program_text(const struct logged_mapping *mapping,
 	       program->code_address < mapping->end;
 }
 
-/* Cuts off what the programs before mapped: an exec maps the program's own text first. */
+/* Removes the mappings of earlier programs: an exec maps the program's own text first. */
 static int cut_before_exec(const struct logged_program *program, struct gathered *found)
 {
 	struct logged_vector *mappings = &found->mappings;
@@ -256,7 +258,7 @@ static int ascending(const void *a, const void *b)
 	return left < right ? -1 : left > right;
 }
 
-/* Where any of @mappings starts or ends, ascending. */
+/* Lists all starts and ends of @mappings in ascending order. */
 static int list_edges(const struct logged_vector *mappings, struct edge_vector *edges)
 {
 	if (edge_vector_reserve(edges, 2 * mappings->count + 1))
@@ -269,13 +271,13 @@ static int list_edges(const struct logged_vector *mappings, struct edge_vector *
 	return 0;
 }
 
-/* The offset of anonymous memory says nothing. */
+/* Offset of @address in its file; 0 for anonymous memory, whose offset has no meaning. */
 static uint64_t offset_at(const struct logged_mapping *mapping, uint64_t address)
 {
 	return mapping->inode ? mapping->offset + (address - mapping->start) : 0;
 }
 
-/* The one that lay at @address in all the time; NULL: none did, or different ones. */
+/* The only mapping that ever covered @address; NULL: there was none, or there were different ones. */
 static const struct logged_mapping *only_one_at(const struct logged_vector *mappings,
 						uint64_t address)
 {
@@ -296,7 +298,7 @@ static const struct logged_mapping *only_one_at(const struct logged_vector *mapp
 	return only;
 }
 
-/* Rows between the edges, neighbours of one mapping as one. */
+/* Makes rows between the edges, and joins neighbours of one mapping. */
 static int build_rows(const struct gathered *found, const struct edge_vector *edges,
 		      struct row_vector *rows)
 {

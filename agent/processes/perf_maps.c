@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One record per pid. While a record is requested it is not taken out, so load_remote may use the
- * fields that are its own without the lock. Files are hostile: they are parsed by perf_map.c and
- * jitdump.c, and what is read of them, how often, and what is kept is bounded here.
+ * One record per pid. While a record is requested it is not removed, so load_remote may use its own fields
+ * without the lock. Files are hostile: perf_map.c and jitdump.c parse them, and the amount and rate of reading
+ * and the memory are bounded here.
  */
 #include "agent/processes/perf_maps.h"
 
@@ -30,10 +30,10 @@ enum {
 
 _Static_assert((int)READ_BYTES <= (int)FILE_HOME_READ_BYTES, "as much is read at once");
 
-/* Clocks are set: the file of a process may seem to be so much older than the process. */
+/* Since clocks are set, a process's file may seem older than the process by this much. */
 #define CLOCK_SLACK_NS (2 * (int64_t)NS_PER_SECOND)
 
-/* In the order in which they are asked for names. */
+/* In the order of look-up. */
 enum source {
 	SOURCE_JITDUMP,
 	SOURCE_PERF_MAP,
@@ -46,7 +46,7 @@ struct named_code {
 	struct code_names perf_map;
 };
 
-/* What was read already. */
+/* The file and the position up to which it was read. */
 struct source_file {
 	uint64_t device;
 	uint64_t inode;
@@ -56,23 +56,23 @@ struct source_file {
 struct named_process {
 	uint32_t pid;
 	struct process_stamp stamp;
-	/* Work's and load_remote's, under the lock: */
+	/* Fields of work and load_remote, under the lock: */
 	struct named_code code;
 	uint64_t state;
 	uint64_t asked_ns;
 	uint64_t next_read_ns;
 	uint64_t pause_ns;
 	bool is_requested;
-	/* Load_remote's while is_requested, else of who has the lock. */
+	/* Fields of load_remote while is_requested is set, otherwise under the lock. */
 	struct source_file files[SOURCE_COUNT];
-	/* The mapping of the jitdump file, if the path is not NULL; when to look for one again. */
+	/* The mapping of the jitdump file, if the path is not NULL; the time of the next search for one. */
 	struct proc_mapping marker;
 	char *marker_path;
 	uint64_t next_search_ns;
 	uint64_t search_pause_ns;
 };
 
-/* A file as it is asked for. */
+/* A file to read, and the process's user. */
 struct file_source {
 	uid_t uid;
 	struct code_file file;
@@ -85,7 +85,7 @@ struct perf_maps {
 	struct hash_map processes;
 	size_t bytes;
 	uint64_t last_state;
-	/* Of the present second, load_remote's. */
+	/* Bytes read in the current second; used by load_remote. */
 	uint64_t second;
 	uint64_t second_bytes;
 };
@@ -154,7 +154,7 @@ void perf_maps_destroy(struct perf_maps *maps)
 	free(maps);
 }
 
-/* The one that was asked for longest ago and is not being read; NULL if there is none. */
+/* The process whose names were requested longest ago and are not being read; NULL if there is none. */
 static struct named_process *least_wanted(const struct perf_maps *maps, bool with_names_only)
 {
 	struct named_process *least = NULL;
@@ -185,7 +185,7 @@ static struct named_process *add(struct perf_maps *maps, uint32_t pid,
 {
 	struct named_process *process = hash_map_get_pointer(&maps->processes, pid);
 
-	/* Of another program in this pid; it goes as soon as nobody reads it. */
+	/* The record is of another program in this pid. It is removed as soon as nobody reads it. */
 	if (process && process->is_requested)
 		return NULL;
 	if (process)
@@ -249,7 +249,7 @@ static bool find_name(const struct named_code *code, uint64_t address, struct co
 	return true;
 }
 
-/* There is room for it. Returns where it begins. */
+/* Appends a string, for which there is room. Returns its offset. */
 static uint32_t append_text(struct code_text *text, const char *string, size_t bytes)
 {
 	uint32_t start = (uint32_t)text->count;
@@ -383,7 +383,7 @@ static uint64_t next_pause(uint64_t pause_ns, bool is_absent, bool has_grown)
 	return 2 * pause_ns < limit_ns ? 2 * pause_ns : limit_ns;
 }
 
-/* What the next bytes of a file are, of which @left_bytes are left in all. */
+/* Adds the next bytes of a file that has @left_bytes left. */
 static int add_bytes(struct named_process *process, int source, const char *bytes, size_t size,
 		     uint64_t left_bytes, uint64_t *used)
 {
@@ -393,7 +393,7 @@ static int add_bytes(struct named_process *process, int source, const char *byte
 	if (source == SOURCE_JITDUMP)
 		return jitdump_add(&process->code.jitdump, bytes, size, left_bytes, used);
 	err = perf_map_add(&process->code.perf_map, bytes, size, &used_text);
-	/* No line end in all of it is a line without sense. */
+	/* A full buffer without a line end is skipped as a malformed line. */
 	*used = !used_text && size == READ_BYTES ? size : used_text;
 	return err;
 }
@@ -403,7 +403,7 @@ static uint64_t left_out_count(const struct named_process *process)
 	return process->code.jitdump.names.left_out_count + process->code.perf_map.left_out_count;
 }
 
-/* Takes @bytes in; false if the reading has come to its end. */
+/* Adds @bytes; false if no more can be read. */
 static bool take_bytes(struct perf_maps *maps, struct named_process *process, int source,
 		       const char *bytes, size_t size, uint64_t left_bytes)
 {
@@ -421,7 +421,7 @@ static bool take_bytes(struct perf_maps *maps, struct named_process *process, in
 	process->files[source].offset += used;
 	if (used || err)
 		process->state = ++maps->last_state;
-	/* To be read from its start another time. */
+	/* The file is read from its start another time. */
 	if (err == -ENOMEM)
 		forget_source(maps, process, source);
 	pthread_mutex_unlock(&maps->lock);
@@ -445,7 +445,7 @@ static bool may_read(struct perf_maps *maps, uint64_t now_ns)
 	return maps->second_bytes < PERF_MAPS_BYTES_PER_SECOND;
 }
 
-/* Notes which file it is that is read on; false if it is another one than before, or shorter. */
+/* Checks the file's identity; false if it is another file than before, or shorter. */
 static bool is_known_file(struct perf_maps *maps, struct named_process *process, int source,
 			  const struct file_key *key)
 {
@@ -463,8 +463,8 @@ static bool is_known_file(struct perf_maps *maps, struct named_process *process,
 }
 
 /*
- * Reads on from where it ended, in parts, so that others have their turn. *@has_grown is set if there was something new. An
- * error means that there is no such file, or no more of it to be had.
+ * Reads on from the last position, in parts, so that other files have their turn. *@has_grown is set if there
+ * was new data. An error means that there is no such file, or that no more of it can be read.
  */
 static int read_file(struct perf_maps *maps, struct named_process *process, int source,
 		     const struct file_source *from, uint64_t now_ns, bool *has_grown)
@@ -478,7 +478,7 @@ static int read_file(struct perf_maps *maps, struct named_process *process, int 
 	if (!bytes || !files)
 		return fail(-ENOMEM, "no memory for names of code");
 	for (int i = 0; i < READS_AT_ONCE; i++) {
-		/* Only whether the file is there still, and the same. */
+		/* Only checks that the file still exists and is the same. */
 		bool is_look = !may_read(maps, now_ns) ||
 			       (source == SOURCE_JITDUMP && process->code.jitdump.is_broken);
 		uint64_t left_bytes;
@@ -502,7 +502,7 @@ static int read_file(struct perf_maps *maps, struct named_process *process, int 
 	return 0;
 }
 
-/* Looks for the mapping by which the process shows its jitdump file. */
+/* Looks for the mapping by which the process announces its jitdump file. */
 static int find_marker(struct perf_maps *maps, struct named_process *process)
 {
 	_cleanup_(proc_maps_deinit) struct proc_maps all = { 0 };
@@ -515,7 +515,7 @@ static int find_marker(struct perf_maps *maps, struct named_process *process)
 					  &process->marker_path);
 }
 
-/* By the mapping that is known, or by one that is looked for now and then. */
+/* Reads the jitdump file by the known mapping, or by one that is searched now and then. */
 static int read_jitdump(struct perf_maps *maps, struct named_process *process,
 			struct file_source *from, uint64_t now_ns, bool *has_grown)
 {

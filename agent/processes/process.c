@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of processes. It believes what it is told by the kernel side (stamps, side-band).
+ * The table of processes. It trusts the data of the kernel side (stamps, side-band).
  */
 #include "agent/processes/process.h"
 
@@ -16,7 +16,7 @@ enum {
 	NEWS_MAX = 1 << 15,
 };
 
-/** Samples of that age are not expected any more: they have been handled or dropped. */
+/** Older samples are not expected any more: they have been handled or dropped. */
 #define STALE_MEMORY_NS (10 * NS_PER_SECOND)
 
 /* --- tables of mappings --- */
@@ -76,7 +76,7 @@ static bool stamp_equal(const struct process_stamp *a, const struct process_stam
 	return a->start_time_ns == b->start_time_ns && a->exec_id == b->exec_id;
 }
 
-/* In a word: the start in ms since boot, and the number of execs. */
+/* The stamp as a word: the start in ms since boot, and the number of execs. */
 static uint64_t stamp_word(const struct process_stamp *stamp)
 {
 	const uint64_t exec_mask = (1 << 20) - 1;
@@ -127,7 +127,7 @@ static struct process *find_locked(struct process_table *table, uint32_t pid,
 	return process;
 }
 
-/* Whether a program was heard of that is in @pid later than that of @stamp. */
+/* Whether a later program than that of @stamp is known in @pid. */
 static bool heard_of_later(struct process_table *table, uint32_t pid,
 			   const struct process_stamp *stamp)
 {
@@ -220,7 +220,7 @@ void process_table_remove(struct process_table *table, struct process *process)
 		else
 			hash_map_remove(&table->processes, process->pid, NULL);
 	} else {
-		/* It is in the table: nobody else takes processes out. */
+		/* The process is in the table, since nobody else removes processes. */
 		while (newest && newest->older != process)
 			newest = newest->older;
 		assert(newest);
@@ -231,7 +231,7 @@ void process_table_remove(struct process_table *table, struct process *process)
 	pthread_mutex_unlock(&table->lock);
 }
 
-/* Drops entries that no sample can ask for any more; they are never refreshed once closed. */
+/* Drops entries that no sample can need any more; closed entries never change. */
 static void forget_stale(struct process *process, uint64_t now_ns)
 {
 	uint32_t kept = 0;
@@ -261,7 +261,7 @@ static void add_stale(struct process *process, const struct stale_executable *ad
 		i = process->stale_count;
 	}
 	if (i == PROCESS_MAX_STALE) {
-		/* Too many to tell apart: doubt everything since the first of them. */
+		/* There are too many entries: distrust all executables from the first one's time on. */
 		process->stale[0].executable_id = 0;
 		process->stale[0].until_ns = UINT64_MAX;
 		for (i = 1; i < PROCESS_MAX_STALE; i++)
@@ -290,7 +290,7 @@ static uint32_t first_row_above(const struct mapping_table *table, uint64_t addr
 	return low;
 }
 
-/* Files of @table in @range are stale from then on; returns whether there are any. */
+/* Marks files of @table in @range as stale from the range's time on; returns whether there are any. */
 static bool mark_stale(struct process *process, const struct mapping_table *table,
 		       const struct mapped_range *range, uint64_t until_ns)
 {
@@ -388,7 +388,10 @@ void process_table_fail_sync(struct process_table *table, struct process *proces
 		process->next_table = NULL;
 		process->table_read_ns = process->read_ns;
 		process->changed_ns = now_ns;
-		/* Not read from a process that may have changed: a parent's rows, those of the side-band, or none. */
+		/*
+		 * These rows were not read from a process that may have changed: they are a parent's, the
+		 * side-band's, or none.
+		 */
 		process->is_settled = true;
 	}
 	pthread_mutex_unlock(&table->lock);
@@ -397,7 +400,7 @@ void process_table_fail_sync(struct process_table *table, struct process *proces
 void process_table_set_info(struct process_table *table, struct process *process,
 			    struct process_info *info)
 {
-	/* Samples that are described meanwhile borrow it. */
+	/* Views of samples may borrow the old info meanwhile. */
 	assert(!process->older_info);
 	pthread_mutex_lock(&table->lock);
 	process->older_info = process->info;
@@ -424,8 +427,8 @@ struct process *process_table_fork_parent(struct process_table *table, const str
 	if (child->is_fork)
 		parent = hash_map_get_pointer(&table->processes, child->parent_pid);
 	/*
-	 * The number of execs is inherited: if it is the same, and this was the parent's program
-	 * and these its rows before the fork, then the child runs the same still.
+	 * A fork inherits the number of execs. If it is equal, and the parent had this program and these rows
+	 * before the fork, then the child still runs the same program.
 	 */
 	while (parent &&
 	       !(parent->stamp.exec_id == child->stamp.exec_id && parent->state == PROCESS_SYNCED &&
@@ -437,8 +440,8 @@ struct process *process_table_fork_parent(struct process_table *table, const str
 }
 
 /*
- * The side-band may tell of a mapping when the maps that show it have been read already. Then it is
- * the table before, if there was one, that was wrong, and only until it was replaced.
+ * A side-band event may come after maps that include the mapping were read. Then only the previous table, if
+ * there was one, was wrong, until it was replaced.
  */
 static enum mapping_news note_mapping(struct process *process, const struct mapped_range *range)
 {
@@ -491,7 +494,7 @@ void process_table_note_program(struct process_table *table, uint32_t pid,
 	process = hash_map_get_pointer(&table->processes, pid);
 	if (process && stamp_is_older(&process->stamp, stamp))
 		process->is_superseded = true;
-	/* Without memory what is added later is not superseded. */
+	/* Without memory, programs that are added later do not count as superseded. */
 	if (!heard_of_later(table, pid, stamp) &&
 	    lru_cache_put(&table->programs, &pid, (void *)(uintptr_t)stamp_word(stamp), 0))
 		lru_cache_remove(&table->programs, &pid);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All of it is what the process says of itself, and none of it is used for anything but outputs. */
+/* The process controls all of these texts, and they are used for outputs only. */
 #include "agent/processes/process_attributes.h"
 
 #include <string.h>
@@ -17,7 +17,7 @@ static void set_info(struct process_table *table, struct process *process,
 		process_table_set_info(table, process, info);
 }
 
-/* Adds the attributes that the executable's file states. @values borrow its texts; @attributes is their list. */
+/* Adds the facts from the executable's file. @values borrows its texts; @attributes is the list. */
 static void add_program(struct process_info *values, struct attribute attributes[PROGRAM_FACTS_MAX],
 			const struct process_mapping *mapping)
 {
@@ -35,7 +35,7 @@ static void add_program(struct process_info *values, struct attribute attributes
 			};
 }
 
-/* The first mapping of the file at @path: both texts are the kernel's for the same file. NULL: none. */
+/* The first mapping of the file at @path; both paths come from the kernel. NULL: none. */
 static struct process_mapping *find_program(const struct proc_maps *maps,
 					    struct process_mapping *mappings, const char *path)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Queues and threads. What is decided about processes is in sync_loop, what about samples in
- * sample_loop and trace_handler, and files are read in load_threads; this feeds them and takes them down.
+ * Queues and threads. sync_loop decides about processes, sample_loop and trace_handler handle samples, and
+ * load_threads read files; this file feeds them and shuts them down.
  */
 #include "agent/processes/process_manager.h"
 
@@ -38,7 +38,7 @@ enum {
 	EVENTS_MAX = 1 << 14,
 	EVENT_BATCH = 256,
 	SYNC_BATCH = 8,
-	/** A nice value: maps of short-lived processes are read now or never. */
+	/** A nice value, since maps of short-lived processes must be read at once. */
 	SYNC_PRIORITY = -10,
 };
 
@@ -61,7 +61,7 @@ struct process_manager {
 	pthread_t work_thread;
 	bool has_sync_thread;
 	bool has_work_thread;
-	/** Owned; of the sync thread once it runs. */
+	/** Owned; used by the sync thread once it runs. */
 	struct task_snapshot *tasks;
 	uint32_t task_count;
 
@@ -90,7 +90,7 @@ static void drop_event(void *context, void *record, size_t bytes)
 static void put_event(struct process_manager *manager, struct sync_event *event)
 {
 	event->queued_ns = clock_monotonic_ns();
-	/* After the end of the sync thread nobody wants it. */
+	/* The sync thread has ended, so the event is dropped. */
 	if (bounded_queue_put(&manager->events, event, sizeof(*event)))
 		drop_event(manager, event, sizeof(*event));
 }
@@ -190,7 +190,7 @@ static void request_file(void *context, const struct process *process,
 
 /* --- from the ring thread --- */
 
-/* Sync is woken for all of them together, by end_news(). */
+/* end_news() wakes the sync thread once for all of them. */
 static void queue_event(void *context, struct sync_event *event)
 {
 	put_event(context, event);
@@ -364,7 +364,7 @@ static void add_tasks(struct process_manager *manager)
 	manager->tasks = NULL;
 }
 
-/* Events that are there already, and the first that comes until @due_ns. -EPIPE at the end. */
+/* Handles queued events, or waits for the first one until @due_ns. -EPIPE at the end. */
 static int take_events(struct process_manager *manager, uint64_t due_ns)
 {
 	uint64_t now_ns = clock_monotonic_ns();
@@ -381,7 +381,7 @@ static int take_events(struct process_manager *manager, uint64_t due_ns)
 	return err == -EPIPE ? err : 0;
 }
 
-/* Returns when something is due without any event; if it is due already, it is what has waited longest. */
+/* Returns the time of the next work that needs no event. If it is past, that work counts as the oldest waiting. */
 static uint64_t note_due(struct process_manager *manager)
 {
 	uint64_t due_ns = sync_loop_next_due(&manager->loop);
@@ -479,7 +479,7 @@ int process_manager_start(struct process_manager *manager, const struct task_sna
 	if (task_count)
 		memcpy(manager->tasks, tasks, task_count * sizeof(*tasks));
 	manager->task_count = task_count;
-	/* Signals are the main thread's business. */
+	/* Only the main thread handles signals. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	err = start_threads(manager);
@@ -508,7 +508,7 @@ static int poll_until(struct process_manager *manager, uint64_t timeout_ns,
 static bool is_loaded(struct process_manager *manager, uint64_t mark)
 {
 	(void)mark;
-	/* In this order: what one of them leads to is there before it is over itself. */
+	/* The order matters: each step starts the next one before it counts as finished. */
 	return __atomic_load_n(&manager->has_synced_tasks, __ATOMIC_ACQUIRE) &&
 	       !executable_rows_loading_count(manager->executables) &&
 	       !executable_runtime_has_news(manager->executables) &&
@@ -527,7 +527,7 @@ static bool is_flushed(struct process_manager *manager, uint64_t mark)
 
 int process_manager_flush(struct process_manager *manager, uint64_t timeout_ns)
 {
-	/* Programs that are gone wait for no more news. */
+	/* Programs that are gone need not wait for further events. */
 	mapping_log_note_heard(&manager->mapping_log, UINT64_MAX);
 	return poll_until(manager, timeout_ns, is_flushed, sample_loop_count(&manager->samples));
 }
@@ -555,7 +555,7 @@ void process_manager_list_runtimes(const struct process_manager *manager,
 void process_manager_stop(struct process_manager *manager)
 {
 	__atomic_store_n(&manager->is_stopping, true, __ATOMIC_RELEASE);
-	/* Nobody waits for other processes any more, neither sync nor who loads. */
+	/* From now on neither sync nor the load threads wait for other processes. */
 	if (manager->loop.sync.reads)
 		manager->loop.sync.reads->ops->stop(manager->loop.sync.reads);
 	if (manager->loaders.home)

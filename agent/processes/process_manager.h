@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * processes/ keeps the kernel side's picture of every process true and turns raw records into
- * traces. This is its door; agent.c creates it, hands the events of agent/tracing to it and gives
- * it a map_writer, a reporter and the kernel's symbols.
+ * processes/ keeps the kernel side's data of every process up to date and converts raw records to traces. This
+ * is its main interface. agent.c creates it, passes it the events of agent/tracing, and gives it a map_writer,
+ * a reporter and the kernel's symbols.
  *
  *	ring thread (agent/tracing)  event handler below: only puts records into bounded queues
  *	sync                         reads maps, opens local files, owns the map_writer
@@ -10,8 +10,8 @@
  *	load_remote                  the same of files on network or FUSE file systems, which other processes read
  *	work                         trace handler: converts samples and reports them
  *
- * Notices and side-band events that did not fit their queue end in a sync of everything; of samples
- * the oldest go and are counted (METRIC_SAMPLES_DROPPED).
+ * If notices or side-band events do not fit their queue, all processes are synced. Of samples the oldest are
+ * dropped and counted (METRIC_SAMPLES_DROPPED).
  */
 #ifndef AGENT_PROCESSES_PROCESS_MANAGER_H
 #define AGENT_PROCESSES_PROCESS_MANAGER_H
@@ -40,7 +40,7 @@ struct process_manager_config {
 	struct map_writer *writer;
 	/** Used by the work thread alone, from start to stop. */
 	struct reporter *reporter;
-	/** "/proc"; a directory of their own in tests. */
+	/** "/proc", or a test's folder. */
 	const char *proc_root;
 	/** Used by the load threads; NULL: no disk cache. */
 	struct delta_cache *delta_cache;
@@ -49,20 +49,20 @@ struct process_manager_config {
 	/** Used by the work thread alone; NULL: first samples have kernel frames only. */
 	struct first_unwinder *first_unwinder;
 	/**
-	 * Finds the runtime that a file is, of @languages (languages_probe()); NULL: no languages.
+	 * Detects whether a file is a runtime of one of @languages (languages_probe()); NULL: no languages.
 	 * Called by the load threads.
 	 */
 	int (*probe)(uint32_t languages, const struct elf_image *image, const char *path,
 		     struct runtime_file **file);
 	uint32_t languages;
-	/** Where runtimes are attached to, and where memory is read; NULL: neither is done. */
+	/** The home that attaches to runtimes and reads memory; NULL: neither is done. */
 	struct runtime_home *home;
-	/** Where files are read that may never answer; NULL: they are not. */
+	/** The home that reads files that may never answer; NULL: they are not read. */
 	struct file_home *files;
-	/** Where maps are read, one for the sync thread and one for load_remote. */
+	/** The homes that read maps, one for the sync thread and one for load_remote. */
 	struct proc_home *reads;
 	struct proc_home *load_reads;
-	/** On each CPU. */
+	/** Sampling rate of each CPU. */
 	uint32_t samples_per_second;
 	/** Leaves out frames of a runtime's own code (frame_converter.h). */
 	bool fold_runtime_frames;
@@ -76,39 +76,40 @@ int process_manager_create(const struct process_manager_config *config,
 void process_manager_destroy(struct process_manager *manager);
 
 /**
- * Fills *@handler, good from create to destroy. Its functions never block on I/O and may be called
- * before start: what comes then is kept in the queues.
+ * Fills *@handler, valid from create to destroy. Its functions never block on I/O. They may be called before
+ * start; records are queued then.
  */
 void process_manager_handler(struct process_manager *manager, struct event_handler *handler);
 
 /**
- * Starts the threads and syncs the processes in @tasks (copied; kernel threads are skipped). Take
- * them after the programs have been attached, so that no process falls between.
+ * Starts the threads and syncs the processes in @tasks (copied; kernel threads are skipped). Read the tasks
+ * after the programs have been attached, so that no process is missed.
  */
 int process_manager_start(struct process_manager *manager, const struct task_snapshot *tasks,
 			  uint32_t task_count);
 
 /**
- * Waits until every process of process_manager_start() has been published and all its executables
- * are loaded or given up. 0 or -EAGAIN after @timeout_ns.
+ * Waits until every process of process_manager_start() has been published and all its executables are loaded or
+ * have failed. 0 or -EAGAIN after @timeout_ns.
  */
 int process_manager_wait_loaded(struct process_manager *manager, uint64_t timeout_ns);
 
 /**
- * Waits until every sample that was handed in has been reported, first samples too; no more may come
+ * Waits until every sample so far has been reported, including first samples. No more samples may come
  * meanwhile. 0 or -EAGAIN after @timeout_ns.
  */
 int process_manager_flush(struct process_manager *manager, uint64_t timeout_ns);
 
 /**
- * Sets METRIC_PROCESSES_HANGING, METRIC_OLDEST_SAMPLE_AGE and METRIC_OLDEST_EVENT_AGE: how far the work and the sync thread are behind.
- * Samples that wait for news of their process, for a bounded time, are none of it. Between create and destroy.
+ * Sets METRIC_PROCESSES_HANGING, METRIC_OLDEST_SAMPLE_AGE and METRIC_OLDEST_EVENT_AGE: how far the work and the
+ * sync thread are behind. Samples that wait for their process, for a bounded time, do not count. Between create
+ * and destroy.
  */
 void process_manager_note_delays(const struct process_manager *manager);
 
 /**
- * Any thread. What runtimes lived in was lost while it read memory or files of process @pid, 0: of none
- * (runtime_hosts_options.lost).
+ * Any thread. A host process of runtimes was lost while it read memory or files of process @pid (0: of none;
+ * runtime_hosts_options.lost).
  */
 void process_manager_runtimes_lost(struct process_manager *manager, uint32_t pid);
 
@@ -116,8 +117,8 @@ void process_manager_runtimes_lost(struct process_manager *manager, uint32_t pid
 void process_manager_files_lost(struct process_manager *manager);
 
 /**
- * Tells @take of all runtimes (runtime_list.h) of the processes that are known, in no order; the texts are borrowed for the call.
- * Between process_manager_stop() and process_manager_destroy().
+ * Calls @take for each runtime (runtime_list.h) of the known processes, in no order. The texts are borrowed for
+ * the call. Between process_manager_stop() and process_manager_destroy().
  */
 void process_manager_list_runtimes(const struct process_manager *manager,
 				   void (*take)(void *context,

@@ -4,7 +4,7 @@
 #include "lib/base/clock.h"
 #include "lib/model/metrics.h"
 
-/* Without a sample a program is looked at when it has run for so long. */
+/* A program without a sample is synced when it has run for this time. */
 #define NEW_PROGRAM_NS (60 * NS_PER_MS)
 
 /* --- programs that began lately --- */
@@ -99,7 +99,7 @@ void process_news_take_notice(struct process_news *news, const struct process_no
 		}
 		break;
 	case NOTICE_EXIT:
-		/* Forks that were not sampled are not known. */
+		/* Forks that were not sampled are not in the table. */
 		if (new_programs_end(programs, notice) || !is_known)
 			return;
 		break;
@@ -129,7 +129,7 @@ static void take_mapping(struct process_news *news, const struct side_band_event
 		},
 	};
 
-	/* A process that nobody asked about yet is read as a whole when somebody does. */
+	/* An unknown process is read as a whole when it is needed. */
 	switch (process_table_note_mapping(news->table, mapping->pid, mapping->start,
 					   mapping->length, mapping->time_ns)) {
 	case MAPPING_KNOWN:

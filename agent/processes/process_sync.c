@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From the text of maps to rows. The process chose what is in its maps and files; numbers in them
- * only ever decide about its own rows.
+ * Makes rows from the text of maps. The process controls its maps and files; numbers in them affect only its
+ * own rows.
  */
 #include "agent/processes/process_sync.h"
 
@@ -26,15 +26,20 @@
 
 enum {
 	PUBLISH_MAX_TRIES = 8,
-	/* The tables of processes get at most this part of the map memory: programs with many thousand
-	 * mappings must not push out the unwind rows that all others are walked with. */
+	/*
+	 * The tables of processes get at most this fraction of the map memory: programs with many thousand
+	 * mappings must not evict the unwind rows that all others need.
+	 */
 	TABLES_SHARE = 2,
 };
 
-/* How long one sync may be busy with files; others are waiting. */
+/* Limit of the time that one sync may spend on files, since others are waiting. */
 #define IDENTIFY_MAX_NS (50 * NS_PER_MS)
 
-/* How long a new program may wait for the rows of its files; its samples are first samples then. */
+/*
+ * How long the publishing of a new program waits for the rows of its files; until then its samples are first
+ * samples.
+ */
 #define LOAD_WAIT_NS (200 * NS_PER_MS)
 
 VECTOR_DEFINE(mapping_vector, struct process_mapping)
@@ -79,7 +84,7 @@ static void note_left(struct process_sync *sync, struct process *process, uint64
 	process->runs_files = false;
 }
 
-/* Takes @mappings over, in place of those it had. */
+/* Replaces the mappings by @mappings, which it takes over. */
 static void set_mappings(struct process_sync *sync, struct process *process,
 			 struct process_mapping *mappings, uint32_t count)
 {
@@ -104,8 +109,8 @@ static bool is_same_line(const struct process_mapping *mapping, const struct pro
 }
 
 /*
- * The mappings that a process had when it was looked at last, sorted. In the addresses that were touched since they do not
- * hold any more.
+ * The mappings of a process at its last sync, sorted. Those in addresses that were touched since are not valid
+ * any more.
  */
 struct known_mappings {
 	const struct process *process;
@@ -115,8 +120,8 @@ struct known_mappings {
 };
 
 /*
- * Finds the known mapping that @row still is; NULL: the row must be looked at. Rows come in ascending order, and *@cursor
- * keeps how far the search has come.
+ * Finds the known mapping that equals @row; NULL: the row must be identified. Rows come in ascending order, and
+ * *@cursor is the position of the search.
  */
 static const struct process_mapping *find_known(const struct known_mappings *known,
 						const struct proc_mapping *row, uint32_t *cursor)
@@ -135,7 +140,10 @@ static const struct process_mapping *find_known(const struct known_mappings *kno
 	return NULL;
 }
 
-/* Reads the keys of those files that must be looked at. @keys has one place for each row of @maps; the others get -ENOENT. */
+/*
+ * Reads the keys of files that must be identified. @keys has one entry for each row of @maps; the others get
+ * -ENOENT.
+ */
 static int read_keys(struct process_sync *sync, const struct proc_maps *maps,
 		     const struct known_mappings *known, uint64_t end_ns, struct mapped_key *keys)
 {
@@ -156,7 +164,7 @@ static int read_keys(struct process_sync *sync, const struct proc_maps *maps,
 					   keys);
 }
 
-/* The mappings of @maps: what is known is taken over, the rest looked at. */
+/* Builds the mappings of @maps: known ones are copied, the others identified. */
 static int build_mappings(struct process_sync *sync, struct process *process,
 			  const struct proc_maps *maps, const struct known_mappings *known,
 			  struct mapping_vector *built)
@@ -172,7 +180,7 @@ static int build_mappings(struct process_sync *sync, struct process *process,
 	err = read_keys(sync, maps, known, end_ns, keys);
 	if (err)
 		return err;
-	/* However long that took, one file at least is looked at in each sync. */
+	/* At least one file is identified in each sync, however long that takes. */
 	end_ns = clock_monotonic_ns() + IDENTIFY_MAX_NS;
 	for (uint32_t i = 0; i < maps->count; i++) {
 		const struct proc_mapping *row = &maps->rows[i];
@@ -203,7 +211,10 @@ static int build_mappings(struct process_sync *sync, struct process *process,
 
 /* --- rows --- */
 
-/* That of text which is no copy any more is kept, but not for the kernel side. */
+/*
+ * The bias for the kernel side. A mapping whose copied text has changed keeps its bias, but the kernel side
+ * gets 0.
+ */
 static uint64_t row_bias(const struct process_mapping *mapping)
 {
 	return mapping->executable_id < EXECUTABLE_ID_FIRST ? 0 : mapping->bias;
@@ -216,8 +227,8 @@ static bool continues(const struct mapping_row *row, const struct process_mappin
 }
 
 /*
- * Neighbours of one file become one row. Over the limit anonymous memory is left out first, which
- * cannot be unwound anyway, then what lies highest.
+ * Neighbours of one file become one row. Over the limit, anonymous memory is left out first, which cannot be
+ * unwound anyway, then the highest rows.
  */
 static struct mapping_table *make_rows(const struct process_mapping *mappings, uint32_t count,
 				       bool without_anonymous)
@@ -270,7 +281,7 @@ static bool needed_before(const struct process *a, const struct process *b)
 	return a_ns < b_ns;
 }
 
-/* The kernel side is full: what was not sampled for longest goes, and comes back with a sample. */
+/* The kernel side is full: retires the process that was not sampled for longest. A sample brings it back. */
 static bool retire_least_needed(struct process_sync *sync, const struct process *except)
 {
 	struct process *least = NULL;
@@ -315,7 +326,7 @@ static void limit_tables(struct process_sync *sync, const struct process *proces
 		make_table_room(sync, process, wanted_bytes - limit_bytes);
 }
 
-/* Whether a program that has just started would be walked with rows that are not there yet. */
+/* Whether a program that has just started lacks rows that are still being loaded. */
 static bool is_better_unpublished(struct process_sync *sync, const struct process *process,
 				  const struct mapping_table *rows, uint64_t now_ns)
 {
@@ -338,7 +349,7 @@ static void publish(struct process_sync *sync, struct process *process,
 	uint64_t now_ns = clock_monotonic_ns();
 	int err, tries = 0;
 
-	/* A stamp of the past has no samples to come, and would push out its successor's entry. */
+	/* A past program gets no more samples, and would replace its successor's entry. */
 	if (process != process_table_current(sync->table, process->pid) || process->ended_ns ||
 	    is_better_unpublished(sync, process, rows, now_ns))
 		return;
@@ -355,7 +366,7 @@ static void publish(struct process_sync *sync, struct process *process,
 		  (err == -E2BIG && retire_least_needed(sync, process))));
 	if (err) {
 		log_unpublished(process, err);
-		/* Better none than the old one. */
+		/* No entry is better than the old one. */
 		process_sync_retire(sync, process);
 		return;
 	}
@@ -365,7 +376,7 @@ static void publish(struct process_sync *sync, struct process *process,
 	process->published_bytes = bytes;
 }
 
-/* Brings @rows (taken over) to the kernel side and the table, unless they are there already. */
+/* Publishes @rows (taken over) to the kernel side and the table, unless they are unchanged. */
 static void replace_rows(struct process_sync *sync, struct process *process,
 			 struct mapping_table *rows, enum process_state state)
 {
@@ -383,13 +394,13 @@ static void replace_rows(struct process_sync *sync, struct process *process,
 	process_table_finish_sync(sync->table, process, state, lost_rows, clock_monotonic_ns());
 }
 
-/* Whether a fork has mapped nothing by itself. */
+/* Whether a fork has made no mappings of its own. */
 static bool is_like_parent(struct process_sync *sync, const struct process *process)
 {
 	return !mapping_log_may_have(sync->mapping_log, process->pid, process->stamp.start_time_ns);
 }
 
-/* Its own maps cannot be read (any more): what a fork has from its parent, as far as that is sure. */
+/* The process's own maps cannot be read (any more): gives a fork the rows of its parent, if that is certain. */
 static bool inherit_rows(struct process_sync *sync, struct process *process)
 {
 	const struct process *parent = process_table_fork_parent(sync->table, process);
@@ -405,7 +416,7 @@ static bool inherit_rows(struct process_sync *sync, struct process *process)
 	return true;
 }
 
-/* Takes over what was known of @mapping when the process was still there. */
+/* Copies the known identity of @mapping from when the process still existed. */
 static void keep_known(struct process_sync *sync, const struct process *process,
 		       struct process_mapping *mapping)
 {
@@ -425,7 +436,7 @@ static void keep_known(struct process_sync *sync, const struct process *process,
 	}
 }
 
-/* The same from what the side-band told of its mappings, in place of those that were read before it was gone. */
+/* Replaces the rows that were read before by those from the side-band's events. */
 static bool replay_rows(struct process_sync *sync, struct process *process)
 {
 	struct process_mapping *mappings;
@@ -447,20 +458,20 @@ static bool replay_rows(struct process_sync *sync, struct process *process)
 	return true;
 }
 
-/* Its maps cannot be read; @err says why. */
+/* Handles a failed read of the maps with @err. */
 static int sync_failed(struct process_sync *sync, struct process *process, int err)
 {
 	enum process_state state = process->state;
 
 	metrics_add(METRIC_PROCESS_SYNCS_FAILED, 1);
-	/* It is tried again, and is as new then as it is now. */
+	/* The process is tried again, and stays new until then. */
 	if (state == PROCESS_NEW && err != -EHOSTDOWN && err != -EBUSY)
 		state = PROCESS_UNREADABLE;
 	process_table_fail_sync(sync->table, process, state, clock_monotonic_ns());
 	return err;
 }
 
-/* It is gone: once all is known that happened to it, its rows are made from that. */
+/* Handles a process that is gone: once all of its events are known, its rows are made from these. */
 static int sync_gone(struct process_sync *sync, struct process *process)
 {
 	bool is_first = process->state == PROCESS_NEW;
@@ -479,13 +490,13 @@ static int sync_gone(struct process_sync *sync, struct process *process)
 	return -ESRCH;
 }
 
-/* The CPU time of this thread and of what reads for it. */
+/* CPU time of this thread and of the process that reads for it. */
 static uint64_t cpu_ns(const struct process_sync *sync)
 {
 	return clock_thread_cpu_ns() + sync->reads->ops->cpu_ns(sync->reads);
 }
 
-/* Reads its maps; -ESRCH: it is gone, and /proc/PID may belong to another program by now. */
+/* Reads the maps; -ESRCH: the process is gone, and /proc/PID may belong to another program by now. */
 static int read_maps(struct process_sync *sync, const struct process *process,
 		     struct proc_maps *maps, struct proc_first_read *first)
 {
@@ -503,7 +514,10 @@ int process_sync_run(struct process_sync *sync, struct process *process,
 		     const struct address_range *touched, bool *has_changed)
 {
 	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
-	/* Of which it is a fork, if it is new and one; and that if their mappings are the same. */
+	/*
+	 * parent: the parent of a new fork. model: the parent, if their mappings are the same, otherwise the
+	 * process.
+	 */
 	const struct process *parent = NULL, *model = process;
 	struct mapping_table *before = process->table, *rows;
 	struct proc_first_read first;
@@ -563,7 +577,7 @@ void process_sync_identified(struct process_sync *sync, struct process *process,
 			mapping = &process->mappings[i];
 	if (!mapping || !executable) {
 		executable_unref(sync->executables, executable);
-		/* The next sync may ask again. */
+		/* The next sync may request it again. */
 		if (mapping)
 			mapping->is_requested = false;
 		return;

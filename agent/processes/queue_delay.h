@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * How far a thread is behind its queue: the age of the oldest record that it is not done with, be it still in the
- * queue or just at hand. A thread that takes nothing out while its full queue drops the oldest is as far behind as
- * the first of these. Records begin with a uint64_t, their time (CLOCK_MONOTONIC, ns).
+ * Measures how far a thread is behind its queue: the age of the oldest record that is not finished, in the
+ * queue or in work. If the thread takes nothing out while its full queue drops the oldest records, the first
+ * dropped record counts. Records begin with a uint64_t, their time (CLOCK_MONOTONIC, ns).
  *
  * One thread takes records out and calls begin() and end().
  */
@@ -16,20 +16,20 @@
 struct queue_delay {
 	/** Borrowed. */
 	struct bounded_queue *queue;
-	/** Atomic: the time of what the thread is at, or should be; 0: it waits for something to do. */
+	/** Atomic: time of the record that the thread works on, or should; 0: the thread is idle. */
 	uint64_t at_hand_ns;
 };
 
-/** The thread is now at something that has waited since @time_ns. */
+/** The thread now works on a record that has waited since @time_ns. */
 void queue_delay_begin(struct queue_delay *delay, uint64_t time_ns);
 
 /** The full queue has dropped a record of @time_ns. For any thread. */
 void queue_delay_drop(struct queue_delay *delay, uint64_t time_ns);
 
-/** The thread has nothing at hand. */
+/** The thread has finished its record. */
 void queue_delay_end(struct queue_delay *delay);
 
-/** In ns; 0 if nothing waits. For any thread. */
+/** The age in ns; 0 if nothing waits. For any thread. */
 uint64_t queue_delay_age(const struct queue_delay *delay, uint64_t now_ns);
 
 #endif

@@ -13,7 +13,7 @@ enum {
 	SAMPLES_BYTES = 4 << 20,
 };
 
-/* How often first samples that wait are looked at, and the kernel's symbols. */
+/* Intervals of the handler's tick, while first samples wait and otherwise. */
 #define WAITING_TICK_NS (40 * NS_PER_MS)
 #define IDLE_TICK_NS (200 * NS_PER_MS)
 
@@ -55,7 +55,7 @@ void sample_loop_add(struct sample_loop *loop, const struct trace_record *record
 		count_dropped(loop);
 }
 
-/* At the end: what is there is reported with what is known now. */
+/* Reports the remaining records at the end with the data that is available. */
 static void finish(struct sample_loop *loop, union longest_record *record)
 {
 	uint64_t end_ns = clock_monotonic_ns() + loop->finish_ns, out = 0, now_ns;
@@ -73,7 +73,7 @@ static void finish(struct sample_loop *loop, union longest_record *record)
 void sample_loop_run(struct sample_loop *loop)
 {
 	struct trace_handler *handler = loop->handler;
-	/* Whole, since records are copied as far as they go. */
+	/* Has the size of the longest record. */
 	union longest_record record;
 	uint64_t now_ns, tick_ns = 0;
 	uint32_t waiting = 0;

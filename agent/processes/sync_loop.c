@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The decisions of the sync thread. Processes can cause any number of events: what one of them can
- * make us do is limited per process (a share of the time that its own syncs take, growing pauses),
- * and so is what all of them can together.
+ * The decisions of the sync thread. Processes can cause any number of events. The work for one process is
+ * limited (its syncs get a share of a CPU, and pauses grow), and so is the work for all together.
  */
 #include "agent/processes/sync_loop.h"
 
@@ -25,36 +24,36 @@ enum {
 	/** Programs of one pid that ended one after the other and are still remembered. */
 	OLDER_MAX_COUNT = 16,
 	/**
-	 * A process may cost this share of a CPU, one in so many, if samples come to what is not known; if it maps more,
-	 * which samples have not come to; and if it replaces files, so many times a second.
+	 * Limits of the CPU time for one process, as one in so many: if samples hit unknown addresses; if it
+	 * makes new mappings that were not sampled; and if it replaces files at the given rate per second.
 	 */
 	SYNC_SHARE = 10,
 	MAPPING_SHARE = 25,
 	REPLACED_SHARE = 2,
 	REPLACED_MAX_COUNT = 32,
-	/** How much longer pauses become at most when all together cost too much. */
+	/** Limit of the factor by which pauses are lengthened when all syncs together cost too much. */
 	PAUSE_MAX_PERCENT = 100 * 100,
-	/** Every process is looked for in /proc once in so many ticks. */
+	/** Interval, in ticks, at which every process is checked in /proc. */
 	SEARCH_TICKS = 16,
 };
 
 #define TICK_NS NS_PER_SECOND
 #define WAIT_RETIRED_NS (10 * NS_PER_SECOND)
-/* Samples of the end of a process may still find its entry. */
+/* Late samples of a process may still need its entry. */
 #define RETIRE_DELAY_NS (500 * NS_PER_MS)
-/* An exec is heard of after at most so long; maps read just before may be the new program's. */
+/* The delay until an exec is known is at most this long; maps read just before may be the new program's. */
 #define DOUBT_NS (500 * NS_PER_MS)
 #define REARM_MIN_NS (100 * NS_PER_MS)
 #define REARM_MAX_NS (10 * NS_PER_SECOND)
 #define RETRY_NS NS_PER_SECOND
-/* A notice that an entry is missing may have been on its way while the entry was made. */
+/* A notice about a missing entry may have been sent just before the entry was made. */
 #define REPUBLISH_NS (50 * NS_PER_MS)
 #define PUBLISH_RETRY_NS (20 * NS_PER_MS)
 #define PUBLISH_GIVE_UP_NS NS_PER_SECOND
-/* News of a process that is gone come with the next reading of the rings. */
+/* Events of a process that is gone come with the next reading of the rings. */
 #define GONE_RETRY_NS (50 * NS_PER_MS)
 #define SYNC_DELAY_MAX_NS (10 * NS_PER_SECOND)
-/* Losing events over and over must not have us read all maps over and over. */
+/* Repeated losses of events must not cause repeated reads of all maps. */
 #define EVERYTHING_PAUSE_NS (100 * NS_PER_MS)
 
 VECTOR_DEFINE(process_vector, struct process *)
@@ -79,7 +78,7 @@ void sync_loop_init(struct sync_loop *loop, const struct process_sync *sync,
 	process_sync_init(&loop->sync);
 }
 
-/* All processes, ended ones too; the caller deinits. What memory does not hold is left out. */
+/* Lists all processes, including ended ones; the caller deinits the list. Without memory some are left out. */
 static void list_processes(struct sync_loop *loop, struct process_vector *list)
 {
 	struct process_table *table = loop->sync.table;
@@ -126,7 +125,7 @@ static void schedule(struct sync_loop *loop, uint32_t pid, uint32_t reasons, uin
 	sync_schedule_add(reasons == SYNC_REARM ? &loop->rearm : &loop->schedule, &request);
 }
 
-/* Drops what ended, and if that does not help, whatever was needed longest ago. */
+/* Removes ended processes and, if that is not enough, those that were needed longest ago. */
 static void make_room(struct sync_loop *loop)
 {
 	struct process_vector all = { 0 };
@@ -149,7 +148,7 @@ static void make_room(struct sync_loop *loop)
 	process_vector_deinit(&all);
 }
 
-/* The program before @process in its pid has ended, just now or a little earlier. */
+/* Notes the end of the program before @process in its pid. */
 static void end_older(struct sync_loop *loop, struct process *process, uint64_t now_ns)
 {
 	struct process *older = process->older;
@@ -192,7 +191,10 @@ void sync_loop_add_task(struct sync_loop *loop, const struct task_snapshot *task
 		schedule(loop, task->pid, SYNC_MAPPINGS, now_ns);
 }
 
-/* One that changes all day long, or has long maps, is not followed at every step. */
+/*
+ * End of the pause before the next sync, so that a process with frequent changes or long maps is not synced at
+ * every change.
+ */
 static uint64_t sync_pause_end(const struct sync_loop *loop, const struct process *process,
 			       uint32_t share)
 {
@@ -203,7 +205,7 @@ static uint64_t sync_pause_end(const struct sync_loop *loop, const struct proces
 
 /* --- events --- */
 
-/* One that was never sampled has nothing to wait for. */
+/* Handles an exit. A process that was never sampled is removed at once. */
 static void end_process(struct sync_loop *loop, const struct process_notice *notice,
 			uint64_t now_ns)
 {
@@ -215,13 +217,13 @@ static void end_process(struct sync_loop *loop, const struct process_notice *not
 		remove_process(loop, process);
 		return;
 	}
-	/* What it mapped, it mapped before. */
+	/* It made no mappings after this time. */
 	if (!process->gone_ns || notice->time_ns < process->gone_ns)
 		process->gone_ns = notice->time_ns;
 	process_sync_end(&loop->sync, process, now_ns);
 }
 
-/* A fork has all that its parent has. */
+/* Keeps the parent of a fork, whose rows the fork shares. */
 static void keep_parent(struct sync_loop *loop, const struct process *child)
 {
 	struct process *parent =
@@ -252,7 +254,7 @@ static void handle_notice(struct sync_loop *loop, const struct process_notice *n
 	}
 	switch (notice->type) {
 	case NOTICE_EXEC:
-		/* Most processes of a build have ended by then, and are looked at once. */
+		/* Most processes of a build have ended by then, and are synced only once. */
 		process->exec_ns = notice->time_ns;
 		process->code_address = notice->address;
 		process->publish_after_ns = notice->time_ns + loop->exec_delay_ns;
@@ -264,14 +266,17 @@ static void handle_notice(struct sync_loop *loop, const struct process_notice *n
 			 due_ns > now_ns ? due_ns : now_ns);
 		break;
 	default:
-		/* It was sampled: before all that was not, once its libraries are mapped. */
+		/* It was sampled, so it is synced before processes that were not, once its libraries are mapped. */
 		schedule(loop, notice->pid, SYNC_UNKNOWN_PROCESS,
 			 now_ns < process->publish_after_ns ? process->publish_after_ns : 0);
 		break;
 	}
 }
 
-/* Looking at a process that replaces files all the time slows it down, and what was found is out of date at once. */
+/*
+ * Share of a CPU for syncs after mappings. Syncs of a process that replaces files all the time slow it down,
+ * and are outdated at once.
+ */
 static uint32_t mapping_share(struct process *process, bool is_replaced, uint64_t now_ns)
 {
 	if (!is_replaced)
@@ -290,7 +295,7 @@ static void handle_mapping(struct sync_loop *loop, uint32_t pid, uint64_t start,
 	struct scheduled_sync request = {
 		.pid = pid,
 		.reasons = SYNC_MAPPINGS,
-		/* What is walked with the rows of a replaced file is lost: hurry. */
+		/* Stacks unwound with the rows of a replaced file are lost, so hurry. */
 		.due_ns = is_replaced ? now_ns : now_ns + MAPPING_DELAY_NS,
 		.touched_start = start,
 		.touched_end = end,
@@ -326,7 +331,7 @@ static void sync_everything(struct sync_loop *loop, uint64_t now_ns)
 		if (!all.items[i]->ended_ns)
 			handle_mapping(loop, all.items[i]->pid, 0, UINT64_MAX, false, now_ns);
 	process_vector_deinit(&all);
-	/* Notices may be among what was lost, and are not sent again for whom they were sent. */
+	/* Notices may have been lost too, and are not sent again for the same process. */
 	if (proc_list_processes(loop->sync.proc_root, &pids))
 		return;
 	for (uint32_t i = 0; i < pids.count; i++)
@@ -411,7 +416,7 @@ void sync_loop_handle(struct sync_loop *loop, const struct sync_event *event, ui
 
 /* --- syncs --- */
 
-/* When the kernel side may tell of @process again, after it did and a sync came of it. */
+/* Delay until the kernel side may send the next notice about @process, after a notice caused a sync. */
 static uint64_t rearm_delay(struct process *process, uint32_t reasons, int err, bool has_changed)
 {
 	if (err)
@@ -428,7 +433,7 @@ static uint64_t rearm_delay(struct process *process, uint32_t reasons, int err, 
 	return process->rearm_delay_ns;
 }
 
-/* When a program that has just started is to be tried again. */
+/* Time of the next try to publish a program that has just started. */
 static uint64_t publish_time(const struct process *process, uint64_t now_ns)
 {
 	if (now_ns < process->publish_after_ns)
@@ -436,7 +441,10 @@ static uint64_t publish_time(const struct process *process, uint64_t now_ns)
 	return now_ns + PUBLISH_RETRY_NS;
 }
 
-/* Programs before @process in its pid that were sampled and not read; false if that is too early. */
+/*
+ * Syncs earlier programs in the pid of @process that were sampled but not read; false if it is too early for
+ * that.
+ */
 static bool sync_older(struct sync_loop *loop, struct process *process)
 {
 	const struct address_range nothing = { .start = UINT64_MAX };
@@ -482,19 +490,19 @@ static void run_sync(struct sync_loop *loop, const struct scheduled_sync *entry,
 	/* The maps of a process that has ended may have been read in part. */
 	if (process->ended_ns && !is_first &&
 	    (process->is_final || !(entry->reasons & SYNC_UNKNOWN_ADDRESS))) {
-		/* If it is not over after all, its next notice comes when it is forgotten. */
+		/* If it has not ended after all, its next notice comes when it is forgotten. */
 		if (entry->reasons & (SYNC_UNKNOWN_PROCESS | SYNC_UNKNOWN_ADDRESS))
 			schedule(loop, entry->pid, SYNC_REARM, now_ns + PROCESS_GRACE_NS);
 		return;
 	}
-	/* The kernel side did not find the entry: whatever we believe, it is to be written again. */
+	/* The kernel side did not find the entry, so it must be written again. */
 	if (entry->reasons & SYNC_UNKNOWN_PROCESS && process->is_published &&
 	    now_ns > process->published_ns + REPUBLISH_NS)
 		process_sync_retire(&loop->sync, process);
 	err = process_sync_run(&loop->sync, process, &touched, &has_changed);
 	if (!is_first && !err)
 		loop->resync_cost_ns += process->sync_cost_ns;
-	/* Its notice came before this one, or was lost. */
+	/* Its exit notice came before this one, or was lost. */
 	if (err == -ESRCH || err == -EAGAIN)
 		process_sync_end(&loop->sync, process, now_ns);
 	if (err == -EAGAIN) {
@@ -530,7 +538,7 @@ uint32_t sync_loop_run_due(struct sync_loop *loop, uint64_t now_ns, uint32_t max
 	return count;
 }
 
-/* Notices of exits can be lost, and nobody asks for who has ended. */
+/* Whether the process has ended. This is checked since notices of exits can be lost. */
 static bool is_gone(const struct sync_loop *loop, const struct process *process)
 {
 	char path[PATH_MAX];
@@ -562,7 +570,7 @@ static void expire(struct sync_loop *loop, uint64_t now_ns)
 	metrics_set(METRIC_PROCESSES, loop->sync.table->processes.count);
 }
 
-/* The cost goes down as the pauses grow, so this finds the pauses at which it is what it may be. */
+/* Longer pauses lower the cost, so this converges to the pauses at which the cost is just allowed. */
 static void adjust_pauses(struct sync_loop *loop, uint64_t now_ns)
 {
 	uint64_t allowed_ns = (now_ns - loop->last_tick_ns) / 100 * RESYNC_PERCENT;
@@ -570,7 +578,7 @@ static void adjust_pauses(struct sync_loop *loop, uint64_t now_ns)
 
 	if (loop->last_tick_ns && allowed_ns)
 		percent = loop->resync_cost_ns * percent / allowed_ns;
-	/* Not down at once, so that a moment of rest is no way to start anew. */
+	/* Pauses shrink gradually, so that a short quiet period does not reset them. */
 	if (percent < loop->pause_percent / 2)
 		percent = loop->pause_percent / 2;
 	if (percent < 100)

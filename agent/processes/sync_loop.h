@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What the sync thread does with events: it decides which process is synced when, and when a
- * process is over. No thread and no clock of its own: the process manager calls it, tests too.
+ * Event handling of the sync thread: decides which process is synced when, and when a process has ended. It has
+ * no thread and no clock of its own; the process manager and tests call it.
  *
  *	unknown process		it is added and synced at once
  *	exec			synced and published once the program has mapped its libraries
@@ -12,8 +12,7 @@
  *	files lost		processes that have some mapped are synced, by which they are opened again
  *	events lost		every process is synced, every notice armed again
  *
- * Syncs of processes that were synced before are spaced out when all together they take more than
- * RESYNC_PERCENT of a CPU.
+ * Repeated syncs of processes are spaced out when together they take more than RESYNC_PERCENT of a CPU.
  */
 #ifndef AGENT_PROCESSES_SYNC_LOOP_H
 #define AGENT_PROCESSES_SYNC_LOOP_H
@@ -27,13 +26,13 @@
 #include "lib/base/clock.h"
 
 /**
- * From an exec to the first look: what it takes until the next sample may come, within these limits. It waits on by so
- * much while libraries are mapped, but not for ever.
+ * Delay from an exec to the first sync: the time until the next sample may come, within these limits. While
+ * libraries are being mapped it is extended by LIBRARIES_DELAY_NS, but not for ever.
  */
 #define EXEC_DELAY_MIN_NS (2 * NS_PER_MS)
 #define EXEC_DELAY_MAX_NS (30 * NS_PER_MS)
 #define LIBRARIES_DELAY_NS (18 * NS_PER_MS)
-/** From the first of several mappings to the sync for all of them. */
+/** Delay from the first of several mappings to the sync for all of them. */
 #define MAPPING_DELAY_NS (NS_PER_MS + NS_PER_MS / 2)
 
 enum {
@@ -42,31 +41,31 @@ enum {
 
 enum sync_event_type {
 	EVENT_NOTICE,
-	/** An executable mapping in a known process. */
+	/** An executable mapping was made in a known process. */
 	EVENT_MAPPING,
-	/** Events were lost: nothing is certain any more. */
+	/** Events were lost, so all processes are synced. */
 	EVENT_LOST,
 	/** load_remote opened a file, or could not. */
 	EVENT_IDENTIFIED,
-	/** Rows were loaded: something to publish. */
+	/** Rows were loaded and can be published. */
 	EVENT_LOADED,
 	/** A load thread attached to a runtime, or could not. */
 	EVENT_ATTACHED,
-	/** The process that held runtimes was lost. */
+	/** A process that held runtimes was lost. */
 	EVENT_RUNTIMES_LOST,
 	/** Files that other processes held were lost. */
 	EVENT_FILES_LOST,
 };
 
 struct sync_event {
-	/** CLOCK_MONOTONIC; by whoever puts it into the queue. First: queue_delay.h. */
+	/** Time of queueing (CLOCK_MONOTONIC). The first field, as queue_delay.h requires. */
 	uint64_t queued_ns;
 	enum sync_event_type type;
 	union {
 		struct process_notice notice;
 		struct {
 			uint32_t pid;
-			/** A file was there before. */
+			/** Another file was mapped there before. */
 			bool is_replaced;
 			uint64_t start;
 			uint64_t end;
@@ -90,22 +89,25 @@ struct sync_loop {
 	struct process_sync sync;
 	uint64_t exec_delay_ns;
 	struct sync_schedule schedule;
-	/** Processes whose notices are to be armed again: SYNC_REARM only. */
+	/** Processes whose notices are to be armed again, with reason SYNC_REARM only. */
 	struct sync_schedule rearm;
 	uint64_t next_tick_ns;
 	uint64_t next_wait_ns;
 	uint32_t tick_count;
-	/** CPU time of repeated syncs since the last tick, and by what it makes pauses longer. */
+	/**
+	 * CPU time of repeated syncs since the last tick, and the factor by which pauses are lengthened for it
+	 * (pause_percent).
+	 */
 	uint64_t resync_cost_ns;
 	uint64_t last_tick_ns;
 	uint64_t pause_percent;
-	/** Events were lost again before everything may be synced again. */
+	/** Events were lost again, before the next sync of all processes is allowed. */
 	bool has_lost;
 	uint64_t next_everything_ns;
 };
 
 /** @sync has its borrowed fields set. */
-/** From an exec to the first look at it, at this rate on each CPU. */
+/** Delay from an exec to the first sync, at this sampling rate of each CPU. */
 uint64_t sync_loop_exec_delay(uint32_t samples_per_second);
 
 void sync_loop_init(struct sync_loop *loop, const struct process_sync *sync,
@@ -116,19 +118,19 @@ void sync_loop_deinit(struct sync_loop *loop);
 /** Adds a process that ran when the agent started. */
 void sync_loop_add_task(struct sync_loop *loop, const struct task_snapshot *task, uint64_t now_ns);
 
-/** Acts on @event, whose references it takes over. */
+/** Handles @event and takes over its references. */
 void sync_loop_handle(struct sync_loop *loop, const struct sync_event *event, uint64_t now_ns);
 
-/** Syncs what is due, @max_count processes at most; returns their number. */
+/** Syncs processes that are due, at most @max_count; returns their number. */
 uint32_t sync_loop_run_due(struct sync_loop *loop, uint64_t now_ns, uint32_t max_count);
 
-/** Housekeeping; returns at once unless it is time. */
+/** Periodic housekeeping; returns at once unless it is due. */
 void sync_loop_tick(struct sync_loop *loop, uint64_t now_ns);
 
-/** When there is something to do without any event. */
+/** Time of the next work that needs no event. */
 uint64_t sync_loop_next_due(const struct sync_loop *loop);
 
-/** Processes that wait for their sync. */
+/** Number of processes that wait for a sync. */
 size_t sync_loop_pending_count(const struct sync_loop *loop);
 
 #endif

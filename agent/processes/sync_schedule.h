@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Which processes are to be synced when: one entry per pid, due at the earliest time that anybody
- * asked for, with everything that was asked since put together. Owned by the sync thread; bounded by
- * the number of processes, and told the time by its callers.
+ * The schedule of syncs: one entry per pid, due at the earliest requested time, with the requests since then
+ * merged. Owned by the sync thread; bounded by the number of processes. Callers pass the time.
  */
 #ifndef AGENT_PROCESSES_SYNC_SCHEDULE_H
 #define AGENT_PROCESSES_SYNC_SCHEDULE_H
@@ -14,7 +13,7 @@
 #include "lib/base/hash_map.h"
 #include "lib/base/vector.h"
 
-/** Why a process is to be synced; bits. */
+/** Reasons for a sync, as bits. */
 enum sync_reason {
 	/** Its mappings may have changed. */
 	SYNC_MAPPINGS = 1 << 0,
@@ -22,11 +21,11 @@ enum sync_reason {
 	SYNC_UNKNOWN_PROCESS = 1 << 1,
 	/** A sample hit an address outside of its rows. */
 	SYNC_UNKNOWN_ADDRESS = 1 << 2,
-	/** Not a sync: the kernel side may send its next notice about it. */
+	/** Not a sync: the kernel side may send its next notice about the process. */
 	SYNC_REARM = 1 << 3,
 	/** Not a sync: a runtime may be attached to (attachments.h). */
 	SYNC_ATTACH = 1 << 4,
-	/** Not of the process itself, but of the programs before it in its pid. */
+	/** Sync the earlier programs in its pid, not the process itself. */
 	SYNC_OLDER = 1 << 5,
 };
 
@@ -35,12 +34,12 @@ struct scheduled_sync {
 	/** enum sync_reason */
 	uint32_t reasons;
 	uint64_t due_ns;
-	/** Where something was mapped: start UINT64_MAX and end 0 if nothing was. */
+	/** Range in which something was mapped; start UINT64_MAX and end 0 if there is none. */
 	uint64_t touched_start;
 	uint64_t touched_end;
 };
 
-/** A time in the heap; of several for one pid the first that matches its entry counts. */
+/** A time in the heap. Of several for one pid, the first that matches its entry counts. */
 struct due_time {
 	uint64_t due_ns;
 	uint32_t pid;
@@ -62,8 +61,7 @@ void sync_schedule_deinit(struct sync_schedule *schedule);
 int sync_schedule_add(struct sync_schedule *schedule, const struct scheduled_sync *request);
 
 /**
- * Makes the entry of @pid due at @due_ns, if there is one that would be due earlier and has no
- * reason but @reasons.
+ * Postpones the entry of @pid to @due_ns, if it would be due earlier and has no reason other than @reasons.
  */
 void sync_schedule_postpone(struct sync_schedule *schedule, uint32_t pid, uint32_t reasons,
 			    uint64_t due_ns);

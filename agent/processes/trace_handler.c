@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Records come from the kernel side and are believed to be what they say, but their shape is
- * checked, so that a damaged one costs itself only. What a process put into them (stack copies,
- * registers, comms, labels) is passed on, never trusted.
+ * Records come from the kernel side and are trusted, but their shape is checked, so that a damaged record
+ * affects only itself. Data of processes in them (stack copies, registers, comms, labels) is passed on, never
+ * trusted.
  */
 #include "agent/processes/trace_handler.h"
 
@@ -21,16 +21,16 @@
 #include "lib/model/trace.h"
 
 enum {
-	/* Executables whose rows one walk may look at. */
+	/* Limit of executables whose rows one unwind may use. */
 	LENT_ROWS_MAX = 256,
-	/* About 6 MB, if every one has a whole stack copy; 12, if they are forks with 3,000 frames. */
+	/* About 6 MB if every sample has a whole stack copy; 12 MB if they are forks' with 3,000 frames. */
 	FIRST_SAMPLES_MAX = 256,
-	/* Walks that go on may wait while there are no more of all, and of their process. */
+	/* Limits of waiting samples whose unwind is to be continued, of all processes and of one. */
 	RESUMED_SAMPLES_MAX = FIRST_SAMPLES_MAX / 2,
 	RESUMED_OF_PROCESS_MAX = 16,
 };
 
-/* Traces that no sample had for so long leave the cache, and with them binaries. */
+/* Traces that no sample had for this time are removed from the cache, and release their binaries. */
 #define TRACE_AGE_NS (30 * NS_PER_SECOND)
 
 /* Hashed together with the hash of the words. No padding. */
@@ -46,32 +46,32 @@ struct trace_identity {
 
 _Static_assert(sizeof(struct trace_identity) == 56, "struct trace_identity has no padding");
 
-/* What a pass over the words finds. */
+/* Result of a pass over the words. */
 struct stack_shape {
 	/* Words before the first frame that cannot be trusted. */
 	uint32_t trusted_words;
-	/* The error that the walk ended in, and the executable of the frame before it. */
+	/* The error at the end of the stack, and the executable of the frame before it. */
 	uint8_t error;
 	uint64_t last_executable_id;
-	/* The executable of a frame whose caller had to be guessed, the last of them. */
+	/* The last executable with a frame whose caller had to be guessed. */
 	uint64_t lacking_executable_id;
-	/* Some of it is anonymous code. */
+	/* The stack has frames in anonymous code. */
 	bool has_anonymous;
 };
 
 /*
- * The waiting room of first samples, of whatever type: they arrive before the maps of their process have been read, and
- * wait here for a bounded time, in order, until they can be walked or used. They are copies on the heap, since they are
- * rare next to others, and of very different sizes. All bytes zero is an empty room.
+ * The queue of waiting first samples, of whatever type. They arrive before the maps of their process have been
+ * read, and wait here for a bounded time, in order, until they can be unwound or used. They are copied to the
+ * heap, since they are rare, and of very different sizes. All bytes zero is an empty queue.
  */
 struct first_samples {
 	/* A ring of copies, the oldest at start. */
 	struct waiting_sample {
 		struct trace_record *record;
-		/* Its process has to be known by then, and all else by the deadline. */
+		/* Deadline for its process to be known, and deadline for everything else. */
 		uint64_t known_by_ns;
 		uint64_t deadline_ns;
-		/* An executable without whose rows another try is of no use; 0: none. */
+		/* The executable whose rows the next try needs; 0: none. */
 		uint64_t awaited_id;
 	} waiting[FIRST_SAMPLES_MAX];
 	uint32_t start;
@@ -86,16 +86,16 @@ struct trace_handler {
 	struct first_samples first;
 	uint64_t now_ns;
 	uint64_t next_age_ns;
-	/* The latest sample: whatever happened before it has been heard of (events.h). */
+	/* Time of the latest sample. All earlier events are known (events.h). */
 	uint64_t newest_sample_ns;
-	/* Of first samples and of traces that were cut. */
+	/* Words of first samples and of stacks that were cut. */
 	uint64_t words[TRACE_MAX_WORDS + 1];
-	/* Of the sample at hand, and what they are made with. */
+	/* Labels of the current sample, and the buffer for making them. */
 	struct label_set labels;
 	struct text_builder label_texts;
 	/* Names for the stack that is converted. */
 	struct stack_code code;
-	/* Rows lent to the walk of a first sample. */
+	/* Rows borrowed for the unwind of a first sample. */
 	struct lent_rows {
 		uint64_t executable_id;
 		const struct stack_deltas *deltas;
@@ -132,7 +132,7 @@ static int first_samples_add(struct first_samples *samples, const struct waiting
 	return 0;
 }
 
-/* How many of them are samples of @pid. */
+/* Number of waiting samples of @pid. */
 static uint32_t first_samples_count_of(const struct first_samples *samples, uint32_t pid)
 {
 	uint32_t count = 0;
@@ -143,7 +143,7 @@ static uint32_t first_samples_count_of(const struct first_samples *samples, uint
 	return count;
 }
 
-/* Calls @try_sample for each one, the oldest first; those for which it returns true leave. */
+/* Calls @try_sample for each sample, the oldest first, and removes those for which it returns true. */
 static void first_samples_try(struct first_samples *samples, uint64_t now_ns,
 			      bool (*try_sample)(void *context, struct waiting_sample *sample,
 						 uint64_t now_ns),
@@ -244,7 +244,7 @@ static int look_at(const uint64_t *words, uint32_t count, const struct process_v
 	return 0;
 }
 
-/* Nothing may be locked here, since conversion may wait until memory of the process is read. */
+/* No lock may be held here, since conversion may wait until memory of the process is read. */
 static struct trace *convert(struct trace_handler *handler, const struct trace_record *record,
 			     const struct raw_stack *stack, bool has_names, bool *is_lasting)
 {
@@ -258,7 +258,7 @@ static struct trace *convert(struct trace_handler *handler, const struct trace_r
 	return frame_converter_convert(handler->converter, &named, is_lasting);
 }
 
-/* A reference for the caller; NULL without memory. *@is_new is set if the trace was made now. */
+/* Returns a reference for the caller; NULL without memory. *@is_new is set if the trace was made now. */
 static struct trace *find_trace(struct trace_handler *handler, const struct trace_record *record,
 				const struct process_view *view, const struct raw_stack *stack,
 				uint64_t names_state, bool is_lasting, bool *is_new)
@@ -295,8 +295,8 @@ static struct trace *find_trace(struct trace_handler *handler, const struct trac
 }
 
 /*
- * NULL if there are none. They were found where the process's entry says: if that was a parent's by
- * mistake, they are no labels.
+ * Returns the labels; NULL if there are none. They were read at an address from the process's entry. If that
+ * was a parent's by mistake, they are invalid.
  */
 static const struct label_set *read_labels(struct trace_handler *handler,
 					   const struct trace_record *record,
@@ -343,7 +343,7 @@ static void report(struct trace_handler *handler, const struct trace_record *rec
 	handler->config.reporter->ops->report(handler->config.reporter, &event);
 }
 
-/* Stands for the frames behind it: they were walked with a file that is not there any more. */
+/* The error word that replaces the further frames, which were unwound with a file that is not mapped any more. */
 static uint64_t replaced_word(void)
 {
 	metrics_add(METRIC_STACKS_REPLACED, 1);
@@ -351,8 +351,7 @@ static uint64_t replaced_word(void)
 }
 
 /*
- * Converts and reports @count words. They may be cut, so they lie in the record or in
- * handler->words.
+ * Converts and reports @count words, which are in the record or, if they were cut, in handler->words.
  */
 static void handle_stack(struct trace_handler *handler, const struct trace_record *record,
 			 const struct process_view *view, const uint64_t *words, uint32_t count,
@@ -390,7 +389,7 @@ static void handle_stack(struct trace_handler *handler, const struct trace_recor
 	if (shape.has_anonymous && handler->config.perf_maps)
 		names_state = perf_maps_ask(handler->config.perf_maps, record->pid, &record->stamp,
 					    handler->now_ns);
-	/* Stacks that end where rows are not loaded yet are soon longer: not worth keeping. */
+	/* Stacks that end because rows are not loaded yet are not cached, since they will soon be longer. */
 	trace = find_trace(handler, record, view, &stack, names_state,
 			   shape.error != UNWIND_NOT_LOADED, &is_new);
 	if (!trace) {
@@ -420,7 +419,10 @@ static const struct stack_deltas *lend_rows(void *context, uint64_t executable_i
 	return lent.deltas;
 }
 
-/* Whether a walk that goes on for want of rows begins with the frame that had none, behind the words so far. */
+/*
+ * Whether the continued unwind, which stopped at a frame without rows, begins with that frame, behind the words
+ * so far.
+ */
 static bool goes_on_there(const struct first_sample *sample, const uint64_t *words, uint32_t count)
 {
 	const __u64 *wanted = sample->words + sample->record.word_count;
@@ -431,7 +433,7 @@ static bool goes_on_there(const struct first_sample *sample, const uint64_t *wor
 	       frame_address(words[0]) == frame_address(wanted[0]) && words[1] == wanted[1];
 }
 
-/* Appends the user frames to the @count words in handler->words, frames so far; returns all. */
+/* Appends the user frames to the @count words in handler->words; returns the total number. */
 static uint32_t walk_first(struct trace_handler *handler, const struct first_sample *sample,
 			   const struct process_view *view, uint32_t count, uint8_t *flags)
 {
@@ -472,8 +474,8 @@ static uint32_t walk_first(struct trace_handler *handler, const struct first_sam
 }
 
 /*
- * Whether all that will be known of the process is known. Its maps may have been read after an exec
- * that was not heard of yet; then they are withdrawn when it is.
+ * Whether the data of the process is final. Its maps may have been read after an exec that is not known yet;
+ * then they are withdrawn when it becomes known.
  */
 static bool is_settled(struct trace_handler *handler, const struct first_sample *sample,
 		       struct process_view *view)
@@ -482,7 +484,7 @@ static bool is_settled(struct trace_handler *handler, const struct first_sample 
 		return false;
 	if (!handler->config.first_unwinder || view->state == PROCESS_UNREADABLE)
 		return true;
-	/* The kernel side has asked for another look at its maps. */
+	/* The kernel side has requested another read of its maps. */
 	if (sample->unknown & FIRST_UNKNOWN_MAPPING && view->read_ns < sample->record.time_ns)
 		return false;
 	if (view->is_outdated)
@@ -495,7 +497,7 @@ static bool is_settled(struct trace_handler *handler, const struct first_sample 
 	return view->is_settled;
 }
 
-/* The executable at which the walk ended and whose rows will be there soon; 0: none. */
+/* The executable at which the unwind ended and whose rows are being loaded; 0: none. */
 static uint64_t find_loading(struct trace_handler *handler, const struct process_view *view,
 			     uint32_t count)
 {
@@ -523,8 +525,8 @@ static bool handle_first(struct trace_handler *handler, const struct first_sampl
 }
 
 /*
- * The kernel side took the parent's table for a fork's, and was right if the fork's own was found to
- * be the same. Names wait for that as well.
+ * Handles a sample of a fork that the kernel side unwound with the parent's table. The stack is right if the
+ * fork's own table turns out to be the same. Names wait for that as well.
  */
 static bool handle_fork(struct trace_handler *handler, const struct trace_record *record,
 			const struct process_view *view, bool is_last_try)
@@ -571,7 +573,7 @@ static bool try_waiting(void *context, struct waiting_sample *waiting, uint64_t 
 	return is_done;
 }
 
-/* A process of which nothing more will be known must not take the room of the others. */
+/* Limits the samples of one process, so that it does not take the slots of others. */
 static bool may_wait(const struct trace_handler *handler, const struct trace_record *record)
 {
 	return !(record->flags & RECORD_RESUMED) ||
@@ -584,7 +586,7 @@ static void wait_for_process(struct trace_handler *handler, const struct trace_r
 {
 	uint64_t known_by_ns = handler->now_ns + FIRST_SAMPLE_WAIT_NS;
 	struct waiting_sample waiting = {
-		/* The room copies it. */
+		/* The record is copied. */
 		.record = (struct trace_record *)record,
 		.known_by_ns = known_by_ns,
 		.deadline_ns = record->type == RECORD_TRACE ? known_by_ns :
@@ -672,7 +674,7 @@ void trace_handler_tick(struct trace_handler *handler, uint64_t now_ns)
 	uint64_t generation;
 
 	handler->now_ns = now_ns;
-	/* On errors it keeps what it has, and so do we. */
+	/* On errors the symbols keep their old names, and the generation stays. */
 	if (symbols && !kernel_symbols_refresh(symbols, now_ns, &generation))
 		handler->kernel_generation = generation;
 	first_samples_try(&handler->first, now_ns, try_waiting, handler);

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * From raw records to reported traces. The record's identity (pid, stamp, generation of the process
- * and of the kernel's symbols) and its frames are hashed; the trace that belongs to the hash is
- * taken from a bounded cache, and only what is not there is converted. When a process runs another
- * program, or a file of it is unmapped or replaced, its generation is another one, so that its old
- * entries are never found again.
+ * Turns raw records into reported traces. The record's identity (pid, stamp, generation of the process and of
+ * the kernel's symbols) and its frames are hashed. The trace of that hash is taken from a bounded cache; only
+ * missing ones are converted. When a process runs another program, or a file of it is unmapped or replaced, its
+ * generation changes, so that its old entries are never found again.
  *
- * Frames that the kernel side may have walked with a table that was out of date (something had been
- * mapped over the file) are cut off and replaced by an error.
+ * Frames that the kernel side may have unwound with an outdated table (another mapping had replaced the file)
+ * are cut off and replaced by an error.
  *
  * Owned by the work thread.
  */
@@ -34,7 +33,7 @@ enum {
 
 /** How long a sample waits at most for its process to be known. */
 #define FIRST_SAMPLE_WAIT_NS (300 * NS_PER_MS)
-/** And for the rows of files, which may be large. */
+/** How long it waits at most for the rows of files, which may be large. */
 #define ROWS_WAIT_NS (3 * NS_PER_SECOND)
 
 /** All borrowed. */
@@ -42,7 +41,7 @@ struct trace_handler_config {
 	struct process_table *table;
 	struct executable_cache *executables;
 	struct reporter *reporter;
-	/** May be NULL, all of them. */
+	/** Each of these may be NULL. */
 	struct kernel_symbols *kernel_symbols;
 	struct first_unwinder *first_unwinder;
 	struct perf_maps *perf_maps;
@@ -53,8 +52,8 @@ int trace_handler_create(const struct trace_handler_config *config, struct trace
 void trace_handler_destroy(struct trace_handler *handler);
 
 /**
- * Converts and reports one record of @bytes bytes; first samples may have to wait for
- * trace_handler_tick(). What has no proper shape is counted and dropped.
+ * Converts and reports one record of @bytes bytes; first samples may have to wait for trace_handler_tick().
+ * Malformed records are counted and dropped.
  */
 void trace_handler_handle(struct trace_handler *handler, const struct trace_record *record,
 			  size_t bytes, uint64_t now_ns);
@@ -62,10 +61,10 @@ void trace_handler_handle(struct trace_handler *handler, const struct trace_reco
 /** To be called every few milliseconds while first samples wait, and now and then otherwise. */
 void trace_handler_tick(struct trace_handler *handler, uint64_t now_ns);
 
-/** At the end: first samples that wait are converted and reported with what is known now. */
+/** To be called at the end: converts and reports waiting first samples with the data that is available. */
 void trace_handler_finish(struct trace_handler *handler);
 
-/** First samples that wait. */
+/** Number of first samples that wait. */
 uint32_t trace_handler_waiting_count(const struct trace_handler *handler);
 
 #endif

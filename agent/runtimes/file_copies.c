@@ -13,7 +13,7 @@ void file_copies_init(struct file_copies *copies)
 	pthread_mutex_init(&copies->lock, NULL);
 }
 
-/* With the lock. */
+/* To be called with the lock held. */
 static void drop(struct file_copies *copies, uint32_t i)
 {
 	close(copies->items[i].fd);
@@ -42,7 +42,7 @@ int file_copies_find(struct file_copies *copies, uint64_t id, uint64_t now_ns)
 	return fd;
 }
 
-/* With the lock. */
+/* To be called with the lock held. */
 static void drop_least_used(struct file_copies *copies)
 {
 	uint32_t least = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Copies of files that were made lately (file_copy.h): a file is read several times when it is met, and once for each name
- * that is looked up in it. Any thread; never waits for a file system.
+ * A cache of recent copies of files (file_copy.h). A new file is read several times, and once more for each
+ * name that is looked up in it. Any thread; never waits for a file system.
  */
 #ifndef AGENT_RUNTIMES_FILE_COPIES_H
 #define AGENT_RUNTIMES_FILE_COPIES_H
@@ -11,7 +11,7 @@
 
 enum {
 	FILE_COPIES_MAX = 64,
-	/** One copy alone may be larger. */
+	/** A single copy may be larger. */
 	FILE_COPIES_MAX_BYTES = 64 << 20,
 };
 
@@ -31,13 +31,16 @@ struct file_copies {
 void file_copies_init(struct file_copies *copies);
 void file_copies_deinit(struct file_copies *copies);
 
-/** A descriptor for the caller, or -1. */
+/** Returns a descriptor that the caller owns, or -1. */
 int file_copies_find(struct file_copies *copies, uint64_t id, uint64_t now_ns);
 
-/** Keeps @fd, which stays the caller's, in place of those that nobody asked for longest. */
+/**
+ * Keeps a duplicate of @fd, which the caller still owns. The copies that were unused for longest are dropped
+ * for it.
+ */
 void file_copies_add(struct file_copies *copies, uint64_t id, int fd, uint64_t now_ns);
 
-/** Drops what nobody asked for since @since_ns. */
+/** Drops copies that were not requested since @since_ns. */
 void file_copies_expire(struct file_copies *copies, uint64_t since_ns);
 
 #endif

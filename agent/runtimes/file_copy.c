@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file is hostile, and may change while it is copied: a copy of rubbish is refused by whoever parses it. */
+/* The file is hostile, and may change while it is copied. Parsers reject a malformed copy. */
 #include "agent/runtimes/file_copy.h"
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 enum {
 	PIECE_BYTES = 256 << 10,
-	/* At both ends: the id of a file is made of these. */
+	/* Bytes at each end that are always copied, since the file id is made from them. */
 	ENDS_BYTES = 4096,
 	HOLES_MAX = 64,
 };
@@ -25,7 +25,7 @@ struct hole {
 	uint64_t end;
 };
 
-/* Parts that are left out, in order and apart. */
+/* Ranges that are left out, sorted and not overlapping. */
 struct holes {
 	struct hole items[HOLES_MAX];
 	uint32_t count;
@@ -87,7 +87,7 @@ static void find_holes(int fd, uint64_t size, struct holes *holes)
 	join_holes(holes);
 }
 
-/* *@end is where it ended: before @limit if the file was truncated. */
+/* Copies a range. *@end is where the copy ended: before @limit if the file was truncated. */
 static int copy_range(int from, int to, uint64_t offset, uint64_t limit, uint64_t *end)
 {
 	_cleanup_(free_pointer) char *bytes = malloc(PIECE_BYTES);
@@ -115,7 +115,7 @@ static int copy_range(int from, int to, uint64_t offset, uint64_t limit, uint64_
 	return 0;
 }
 
-/* *@end is the size of the copy. */
+/* Copies the file without its holes. *@end is the size of the copy. */
 static int copy_all(int from, int to, uint64_t size, const struct holes *holes, uint64_t *end)
 {
 	uint64_t offset = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Copies of files in memory, for who must not wait for their file systems. */
+/** Copies of files in memory, for readers that must not wait for file systems. */
 #ifndef AGENT_RUNTIMES_FILE_COPY_H
 #define AGENT_RUNTIMES_FILE_COPY_H
 
@@ -10,9 +10,9 @@ enum {
 };
 
 /**
- * A sealed copy of @fd, a regular file; the caller owns *@copy. DWARF in ELF files is left out, but for unwind tables: there
- * the copy has zeroes that take no memory. -EFBIG if more than FILE_COPY_MAX_BYTES are left, others as pread()
- * and the like say.
+ * Makes a sealed copy of @fd, a regular file; the caller owns *@copy. DWARF in ELF files is left out, except
+ * unwind tables; the copy has zeroes there, which take no memory. -EFBIG if more than FILE_COPY_MAX_BYTES are
+ * left, or an error of pread() and the like.
  */
 int file_copy_create(int fd, int *copy);
 

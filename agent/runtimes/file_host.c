@@ -19,11 +19,14 @@
 
 enum {
 	EXIT_USAGE = 2,
-	/* Headers of one file, or the maps of a process. */
+	/* Memory for the headers of one file, or the maps of a process. */
 	MEMORY_MAX_BYTES = 64 << 20,
 };
 
-/* Links in /proc lead to what it may trace; files of all users, also where none but root's look; what is mapped. */
+/*
+ * For links in /proc of processes that it may trace; for files of all users, also in folders that only root may
+ * enter; for map_files.
+ */
 #define CAPABILITIES                                                                               \
 	(1ULL << CAP_SYS_PTRACE | 1ULL << CAP_DAC_READ_SEARCH | 1ULL << CAP_CHECKPOINT_RESTORE)
 
@@ -33,7 +36,7 @@ struct host {
 	char bytes[FILE_HOME_READ_BYTES];
 };
 
-/* A question as it came, with the path that follows it. */
+/* A received request and the path that follows it. */
 struct received {
 	struct file_question head;
 	char path[FILE_PATH_MAX_BYTES];
@@ -57,7 +60,7 @@ static int read_piece(struct host *host, const struct file_question *question,
 			      &answer->key, &answer->bytes);
 }
 
-/* An error is of the socket: there is nobody to answer then. */
+/* An error means that the socket failed; then no answer is possible. */
 static int do_question(struct host *host, const struct file_question *question)
 {
 	_cleanup_(close_fd) int fd = -1;
@@ -104,7 +107,7 @@ static int serve_one(struct host *host)
 	return do_question(host, question);
 }
 
-/* It opens files, and copies them into memory. */
+/* Allows the calls for opening files and copying them to memory. */
 static int filter_calls(int socket)
 {
 	const uint32_t no_writing = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
@@ -113,7 +116,7 @@ static int filter_calls(int socket)
 		  .kind = CALL_ALLOWED_WITHOUT,
 		  .argument = 2,
 		  .value = no_writing },
-		/* Its flags lie in memory, where a filter does not look. */
+		/* Its flags are in memory, which a filter cannot read. */
 		{ .call = SYS_openat2 },
 		{ .call = SYS_pwrite64 },
 		{ .call = SYS_ftruncate },
@@ -142,13 +145,13 @@ static int confine(int socket)
 	return err ? err : filter_calls(socket);
 }
 
-/* Until the agent has gone; nothing is freed then. */
+/* Serves requests until the agent has ended; nothing is freed then. */
 static void run(void)
 {
 	static struct host host = { .room.proc_root = "/proc" };
 	int err = host_entry_begin("files", &host.socket, 1, NULL);
 
-	/* By hand, most likely. */
+	/* The program was most likely started by hand. */
 	if (err || confine(host.socket))
 		_exit(EXIT_USAGE);
 	err = host_entry_ready(host.socket);

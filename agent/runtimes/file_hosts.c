@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The answers come from a program of ours that has read hostile files, so nothing in them is trusted. A host is asked
- * one thing at a time, under a lock; that a file is given back needs no answer and takes no lock.
+ * The answers come from a program of ours that has read hostile files, so nothing in them is trusted. A host
+ * gets one request at a time, under a lock. Closing a file needs no answer and takes no lock.
  */
 #include "agent/runtimes/file_hosts.h"
 
@@ -25,14 +25,14 @@
 
 /* A server on a network may take some seconds to come back. */
 #define HANG_NS (5 * NS_PER_SECOND)
-/* For a large file that comes slowly. */
+/* Limit of an answer, long enough for a large file from a slow server. */
 #define ANSWER_MAX_NS (60 * NS_PER_SECOND)
 #define HURRIED_NS NS_PER_SECOND
 #define COPY_KEEP_NS (2 * NS_PER_SECOND)
 
 VECTOR_DEFINE(id_vector, uint64_t)
 
-/* Where something did not answer: on a device, or, where that is not known, for a process; and whose process that was. */
+/* Origin of a failure: a device or, if it is not known, a process; and the process's user. */
 struct place {
 	uint64_t device;
 	uint32_t pid;
@@ -41,9 +41,9 @@ struct place {
 
 struct file_host {
 	struct pooled_host pooled;
-	/* Set before it is lost. */
+	/* Set before the host is lost. */
 	struct place fault;
-	/* Files that are closed before the next question: their messages did not fit into the socket. */
+	/* Files to be closed before the next request, since their messages did not fit into the socket. */
 	pthread_mutex_t closed_lock;
 	struct id_vector closed;
 };
@@ -103,7 +103,7 @@ static bool hangs(struct file_hosts *hosts, const struct place *place)
 	return host_pool_hanging_count(&hosts->pool, is_at, place) > 0;
 }
 
-/* With the lock of its channel: whoever asks next knows. */
+/* To be called with the lock of its channel, so that the next caller knows of the loss. */
 static void lose(struct file_hosts *hosts, struct file_host *host, const struct place *place,
 		 int err)
 {
@@ -126,10 +126,10 @@ static void lose(struct file_hosts *hosts, struct file_host *host, const struct 
 
 /* --- questions --- */
 
-/* An answer, and what came with it. */
+/* An answer with its data. */
 struct reply {
 	struct file_answer head;
-	/* Room for what follows; at most the bytes that were asked for. */
+	/* Buffer for the data; at most the requested bytes. */
 	void *bytes;
 	/* FILE_QUESTION_COPY */
 	int fd;
@@ -140,7 +140,7 @@ static int ended_error(int code)
 	return fail(code, "the process that read its files has ended");
 }
 
-/* File systems say anything; codes that mean the process itself are ours. */
+/* File systems may return any error; codes that mean the host process itself are replaced. */
 static int file_error(int err)
 {
 	return err < 0 && err > -4096 && err != -EHOSTDOWN && err != -ENOTCONN &&
@@ -149,7 +149,7 @@ static int file_error(int err)
 		       -EIO;
 }
 
-/* With the lock of the channel. */
+/* To be called with the lock of the channel. */
 static void send_closed(struct file_host *host)
 {
 	struct file_question question = { .kind = FILE_QUESTION_CLOSE };
@@ -165,7 +165,7 @@ static void send_closed(struct file_host *host)
 	pthread_mutex_unlock(&host->closed_lock);
 }
 
-/* A descriptor that is no copy is left open: closing it may hang. */
+/* A descriptor that is no sealed copy is left open, since closing it may hang. */
 static int take_copy(struct message_fds *fds, int *fd)
 {
 	if (fds->count != 1 || !sealed_file_is_one(fds->fds[0])) {
@@ -194,7 +194,7 @@ static int receive(int socket, const struct file_question *question, struct repl
 	return 0;
 }
 
-/* With the lock of the channel. */
+/* To be called with the lock of the channel. */
 static int ask_host(const struct file_hosts *hosts, struct file_host *host,
 		    const struct file_question *question, const char *path, struct reply *reply)
 {
@@ -218,7 +218,7 @@ static int ask_host(const struct file_hosts *hosts, struct file_host *host,
 	return err ? err : receive(socket, question, reply);
 }
 
-/* @place is where the answer comes from. */
+/* @place is the device or process that the request is about. */
 static int ask(struct file_hosts *hosts, struct file_host *host,
 	       const struct file_question *question, const char *path, const struct place *place,
 	       struct reply *reply)
@@ -238,7 +238,7 @@ static uint64_t device_of(const struct proc_mapping *mapping)
 	return (uint64_t)mapping->device_major << 32 | mapping->device_minor;
 }
 
-/* Fills in the mapping of @question, and gets a host that may be asked: a reference, or NULL with an error. */
+/* Fills in the mapping of @question, and gets a reference to a host for it. On an error *@host is NULL. */
 static int prepare(struct file_hosts *hosts, const struct place *place,
 		   const struct proc_mapping *mapping, struct file_question *question,
 		   struct file_host **host)
@@ -310,7 +310,7 @@ static void remote_release(struct held_file *held)
 	    message_try_send(host->pooled.process.channels[0].socket, &question, sizeof(question),
 			     NULL, 0) == -EAGAIN) {
 		pthread_mutex_lock(&host->closed_lock);
-		/* Without memory the host keeps it open until its end. */
+		/* Without memory the host keeps the file open until its end. */
 		(void)id_vector_push(&host->closed, file->id);
 		pthread_mutex_unlock(&host->closed_lock);
 	}

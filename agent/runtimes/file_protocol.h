@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The messages between the agent and a process that reads files for it (file_host.h), two sides of one build. There is one
- * socket, with one question at a time.
+ * The messages between the agent and a process that reads files for it (file_host.h). Both sides are of the
+ * same build. There is one socket, with one request at a time.
  */
 #ifndef AGENT_RUNTIMES_FILE_PROTOCOL_H
 #define AGENT_RUNTIMES_FILE_PROTOCOL_H
@@ -24,9 +24,9 @@ enum file_question_kind {
 	FILE_QUESTION_OPEN,
 	/** The answer has the copy's descriptor. */
 	FILE_QUESTION_COPY,
-	/** Without an answer. */
+	/** Has no answer. */
 	FILE_QUESTION_CLOSE,
-	/** The answer says how many bytes follow (message_send_all()). */
+	/** The answer has the number of bytes that follow (message_send_all()). */
 	FILE_QUESTION_READ,
 };
 
@@ -35,7 +35,10 @@ struct file_question {
 	uint32_t kind;
 	uint32_t pid;
 	uint64_t file_id;
-	/** Its path follows in the same packet, with its NUL; 0 bytes: FILE_QUESTION_READ of a perf map. */
+	/**
+	 * The mapping; its path follows in the same packet, with its NUL. path_bytes 0: FILE_QUESTION_READ of a
+	 * perf map.
+	 */
 	struct proc_mapping mapping;
 	uint32_t path_bytes;
 	/** FILE_QUESTION_READ */
@@ -51,7 +54,7 @@ struct file_answer {
 	int32_t err;
 	uint32_t bytes;
 	struct file_key key;
-	/** Why it failed. */
+	/** Text of the error. */
 	char text[FILE_ERROR_BYTES];
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Files that are held open in this process for the agent: what a process made for that does (file_host.h), and a test.
- * They are known by numbers, which whoever asks gives them and uses once. One thread. All but closing may hang in
- * a file system, and in some closing as well.
+ * Files that this process holds open for the agent; used by the processes for that (file_host.h) and by tests.
+ * Files are identified by numbers that the caller chooses and uses once. One thread. All calls except close may
+ * hang in a file system, and in some file systems close as well.
  */
 #ifndef AGENT_RUNTIMES_FILE_ROOM_H
 #define AGENT_RUNTIMES_FILE_ROOM_H
@@ -17,13 +17,13 @@ enum {
 };
 
 struct file_room {
-	/** "/proc"; a directory of their own in tests. Borrowed. */
+	/** "/proc", or a test's folder. Borrowed. */
 	const char *proc_root;
 	/** Number -> descriptor. */
 	struct hash_map files;
 };
 
-/** Closes all. The room was zero but for proc_root before its first use. */
+/** Closes all files. Before its first use the room must be zero except proc_root. */
 void file_room_deinit(struct file_room *room);
 
 /** As mapped_file_open(); -ENOSPC over FILE_ROOM_MAX. */
@@ -31,7 +31,7 @@ int file_room_open(struct file_room *room, uint64_t id, uint32_t pid,
 		   const struct proc_mapping *mapping, struct file_key *key);
 void file_room_close(struct file_room *room, uint64_t id);
 
-/** As file_copy_create(); -ENOENT: there is no such number. */
+/** As file_copy_create(); -ENOENT: there is no file with this number. */
 int file_room_copy(const struct file_room *room, uint64_t id, int *fd);
 
 /** As file_home_ops.read(). */

@@ -17,7 +17,7 @@
 #include "lib/base/heap.h"
 
 enum {
-	/* The memory that is shared, and the descriptor. */
+	/* The shared memory and the descriptor. */
 	HANDED_FDS = 2,
 };
 
@@ -43,7 +43,7 @@ int host_entry_begin(const char *name, int *sockets, int channel_count, struct h
 
 	prctl(PR_SET_NAME, name);
 	heap_limit();
-	/* Descriptors that the agent was started with are not for it. */
+	/* Closes descriptors that the agent was started with. */
 	close_range(HOST_SOCKET + 1, UINT32_MAX, 0);
 	size = message_receive(HOST_SOCKET, &hello, sizeof(hello), &fds);
 	if (size != sizeof(hello) || fds.count != channel_count - 1 + (handed ? HANDED_FDS : 0))
@@ -54,7 +54,7 @@ int host_entry_begin(const char *name, int *sockets, int channel_count, struct h
 	if (handed && take_handed(&fds.fds[channel_count - 1], handed))
 		return -EBADMSG;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* For this thread and those that it starts. */
+	/* Applies to this thread and those that it starts. */
 	setpriority(PRIO_PROCESS, 0, hello.priority);
 	return getppid() == hello.parent ? 0 : -ESRCH;
 }
@@ -96,7 +96,10 @@ int host_entry_filter_calls(int socket, const struct call_rule *own, size_t coun
 
 	if (count > CONFINEMENT_RULES_MAX - common_count)
 		return fail(-E2BIG, "filter of %zu system calls", count + common_count);
-	/* Its own come first: the filter looks at them in order, and a read of memory is the most frequent call. */
+	/*
+	 * The kind's own rules come first: the filter checks rules in order, and a read of memory is the most
+	 * frequent call.
+	 */
 	memcpy(rules, own, count * sizeof(*own));
 	memcpy(rules + count, common, sizeof(common));
 	return confinement_filter_calls(rules, count + common_count);

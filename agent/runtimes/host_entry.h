@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * A process of ours that does what may hang, as it sees itself: the agent's program, started again with a hidden
- * argument and a socket (host_process.h). It serves questions on one or two channels, each a SOCK_SEQPACKET
- * socket with a thread, until the agent has gone.
+ * The inside of a host process, a process of ours for work that may hang: the agent's program, started again
+ * with a hidden argument and a socket (host_process.h). It serves requests on one or two channels, each a
+ * SOCK_SEQPACKET socket with a thread, until the agent ends.
  */
 #ifndef AGENT_RUNTIMES_HOST_ENTRY_H
 #define AGENT_RUNTIMES_HOST_ENTRY_H
@@ -14,8 +14,8 @@
 
 enum {
 	/**
-	 * The first channel's socket in the new process; through it comes a struct host_hello, with the other channel's socket
-	 * and what this kind is handed beside.
+	 * The first channel's socket in the new process. A struct host_hello comes through it, with the other
+	 * channel's socket and the descriptors that this kind is handed.
 	 */
 	HOST_SOCKET = 3,
 	HOST_CHANNELS_MAX = 2,
@@ -24,16 +24,16 @@ enum {
 struct host_hello {
 	/** The process ends when this one has ended. */
 	int32_t parent;
-	/** Nice value of all threads. */
+	/** Nice value for all threads. */
 	int32_t priority;
 };
 
-/** The first packet of each channel: the thread that serves it. */
+/** The first packet of each channel, with the thread that serves it. */
 struct host_ready {
 	int32_t tid;
 };
 
-/** What some kinds are handed at their start (host_process.h). */
+/** Descriptor and memory that some kinds are handed at their start (host_process.h). */
 struct host_handed {
 	int fd;
 	/** host_kind.shared_bytes for each channel. */
@@ -41,18 +41,19 @@ struct host_handed {
 };
 
 /**
- * Names the process, closes what it inherited, and fills @sockets and *@handed, which is NULL for a kind that is handed
- * nothing. From now on it ends with the thread that started it. -EBADMSG: it was started by hand; -ESRCH: the agent has ended.
+ * Names the process, closes inherited descriptors, and fills @sockets and *@handed (NULL for a kind that is
+ * handed nothing). From now on the process ends with the thread that started it. -EBADMSG: it was started by
+ * hand; -ESRCH: the agent has ended.
  */
 int host_entry_begin(const char *name, int *sockets, int channel_count, struct host_handed *handed);
 
 /**
- * For the calling thread: it may read files that are open, use memory, and talk by @socket, besides what the @count
- * rules in @own allow. As confinement_filter_calls().
+ * Filters the calling thread's system calls: it may read open files, use memory and communicate by @socket, and
+ * make the calls that the @count rules in @own allow. Errors as of confinement_filter_calls().
  */
 int host_entry_filter_calls(int socket, const struct call_rule *own, size_t count);
 
-/** Says that the calling thread serves @socket. As message_send(). */
+/** Reports that the calling thread serves @socket. Errors as of message_send(). */
 int host_entry_ready(int socket);
 
 #endif

@@ -10,12 +10,12 @@
 #include "lib/base/log.h"
 #include "lib/base/urgent_thread.h"
 
-/* A host that was lost counts against its user for so long. */
+/* How long a lost host counts against its user. */
 #define LOST_COUNTS_NS (60 * NS_PER_SECOND)
 #define END_MAX_NS NS_PER_SECOND
-/* One that hangs was killed before, and there may be HOSTS_LOST_MAX of them. */
+/* Shorter limit for a host that hangs: it was killed before, and there may be HOSTS_LOST_MAX of them. */
 #define LOST_END_MAX_NS (50 * NS_PER_MS)
-/* Between two tries to start a host, when the first failed; each pause is twice as long as the one before. */
+/* Pauses before another try to start a host after a failure; each is twice as long as the one before. */
 #define START_PAUSE_MIN_NS NS_PER_SECOND
 #define START_PAUSE_MAX_NS (64 * NS_PER_SECOND)
 
@@ -43,7 +43,7 @@ bool pooled_host_is_lost(const struct pooled_host *host)
 	return __atomic_load_n(&host->is_lost, __ATOMIC_ACQUIRE);
 }
 
-/* NULL with error_text(). */
+/* Returns NULL and sets error_text() on failure. */
 static struct pooled_host *host_create(struct host_pool *pool, uid_t uid)
 {
 	const struct host_pool_options *options = &pool->options;
@@ -70,7 +70,7 @@ static struct pooled_host *host_create(struct host_pool *pool, uid_t uid)
 
 /* --- all of them --- */
 
-/* With the lock. Notes which of the lost ones have ended. Those that count no more are freed by unlock(). */
+/* With the lock held. Notes lost hosts that have ended. unlock() frees those that no longer count. */
 static void reap(struct host_pool *pool, uint64_t now_ns)
 {
 	struct pooled_host **link = &pool->lost;
@@ -90,7 +90,7 @@ static void reap(struct host_pool *pool, uint64_t now_ns)
 	}
 }
 
-/* With the lock, which is given up: freeing unmaps memory, and may write into the log. */
+/* Releases the lock, then frees reaped hosts, since that unmaps memory and may log. */
 static void unlock(struct host_pool *pool)
 {
 	struct pooled_host *reaped = pool->reaped;
@@ -130,7 +130,7 @@ bool host_pool_has_losses(struct host_pool *pool)
 	return has_any;
 }
 
-/* With the lock. */
+/* To be called with the lock held. */
 static void move_to_lost(struct host_pool *pool, struct pooled_host *host)
 {
 	struct pooled_host **link = &pool->living;
@@ -143,7 +143,7 @@ static void move_to_lost(struct host_pool *pool, struct pooled_host *host)
 	pool->lost = host;
 }
 
-/* With the lock. Ends a host that nobody uses; false if there is none. */
+/* With the lock held. Ends an unused host; false if there is none. */
 static bool end_unused(struct host_pool *pool)
 {
 	struct pooled_host *host = pool->living;
@@ -158,7 +158,7 @@ static bool end_unused(struct host_pool *pool)
 	return true;
 }
 
-/* With the lock. */
+/* To be called with the lock held. */
 static struct pooled_host *find_own(const struct host_pool *pool, uid_t uid)
 {
 	struct pooled_host *found = pool->living;
@@ -168,7 +168,7 @@ static struct pooled_host *find_own(const struct host_pool *pool, uid_t uid)
 	return found;
 }
 
-/* With the lock. The one that a user shares with others; NULL: the user is to have a new one. */
+/* With the lock held. The host that a user shares with others; NULL: the user gets a new one. */
 static struct pooled_host *find_shared(struct host_pool *pool)
 {
 	uint32_t count = 0;
@@ -178,7 +178,7 @@ static struct pooled_host *find_shared(struct host_pool *pool)
 	return count < HOSTS_MAX || end_unused(pool) ? NULL : pool->living;
 }
 
-/* With the lock. */
+/* To be called with the lock held. */
 static int check_lost(struct host_pool *pool, uid_t uid)
 {
 	uint32_t of_user_max = pool->options.lost_of_user_max ? pool->options.lost_of_user_max :
@@ -196,7 +196,7 @@ static int check_lost(struct host_pool *pool, uid_t uid)
 	return 0;
 }
 
-/* With the lock. */
+/* To be called with the lock held. */
 static void note_start_failed(struct host_pool *pool, uid_t uid)
 {
 	if (!pool->start_pause_ns && !host_pool_is_stopped(pool))
@@ -251,7 +251,7 @@ static int stopped_error(void)
 	return fail(-ECANCELED, "the agent stops");
 }
 
-/* With the lock. */
+/* To be called with the lock held. */
 static void want_start(struct host_pool *pool, uid_t uid)
 {
 	if (pool->is_wanted)
@@ -269,7 +269,7 @@ void host_pool_prepare(struct host_pool *pool, uid_t uid)
 	pthread_mutex_unlock(&pool->lock);
 }
 
-/* With the lock. Has a host started; 0 when something has changed since. */
+/* With the lock held. Requests the start of a host; 0 when the state has changed since. */
 static int wait_for_start(struct host_pool *pool, uid_t uid, bool may_wait)
 {
 	if (host_pool_is_stopped(pool))
@@ -293,7 +293,7 @@ int host_pool_get(struct host_pool *pool, uid_t uid, bool may_wait, struct poole
 	if (host_pool_is_stopped(pool))
 		return stopped_error();
 	pthread_mutex_lock(&pool->lock);
-	/* One that all users have says nothing about this user's losses. */
+	/* A common host has no losses of a certain user, so these are checked here. */
 	if (pool->options.is_common)
 		err = check_lost(pool, uid);
 	while (!err && !(found = find_own(pool, uid))) {
@@ -309,7 +309,7 @@ int host_pool_get(struct host_pool *pool, uid_t uid, bool may_wait, struct poole
 	return found ? 0 : err;
 }
 
-/* False if it was known. */
+/* Marks the host as lost; false if it was marked before. */
 static bool note_lost(struct pooled_host *host)
 {
 	return !__atomic_exchange_n(&host->is_lost, true, __ATOMIC_ACQ_REL);

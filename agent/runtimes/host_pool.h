@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Host processes of one kind (host_process.h), one for each user whose programs need one, or one for all users. They are
- * started when they are needed, and abandoned when they hang: killed, which may take as long as a file system takes, and
- * collected later. A user whose programs have HOSTS_LOST_OF_USER_MAX of them hang within a minute gets no new one for the
- * rest of it, nor while so many still hang. Any thread.
+ * A pool of host processes of one kind (host_process.h): one for each user whose programs need one, or one for
+ * all users. They are started on demand. When they hang, they are killed, which may take as long as a file
+ * system takes, and reaped later. A user whose programs made HOSTS_LOST_OF_USER_MAX of them hang within a
+ * minute gets no new one for the rest of it, nor while so many still hang. Any thread.
  */
 #ifndef AGENT_RUNTIMES_HOST_POOL_H
 #define AGENT_RUNTIMES_HOST_POOL_H
@@ -17,24 +17,27 @@
 #include "agent/runtimes/host_process.h"
 
 enum {
-	/** More users share one. */
+	/** Further users share a host. */
 	HOSTS_MAX = 8,
 	HOSTS_LOST_OF_USER_MAX = 2,
-	/** All users together; root's programs get a new one beyond that, so that nobody's many user ids keep them from it. */
+	/**
+	 * Limit for all users together. root's programs get a new host beyond that, so that a user with many
+	 * user ids cannot prevent it.
+	 */
 	HOSTS_LOST_MAX = 16,
 	HOST_START_ERROR_BYTES = 256,
 };
 
-/** The first member of what the pool's owner keeps of a host. Shared by reference count (atomic). */
+/** The first member of the pool owner's struct for a host. Shared by reference count (atomic). */
 struct pooled_host {
-	/* For the lists, with their lock. */
+	/* Fields for the lists, under their lock. */
 	struct pooled_host *next;
 	bool has_ended;
-	/* 0: it was ended because nobody used it. */
+	/* 0: the host was ended because nobody used it. */
 	uint64_t lost_ns;
-	/* The user whose process it was lost with. */
+	/* The user whose process made it hang. */
 	uid_t lost_uid;
-	/* By host_pool_leave(). */
+	/* It was lost by host_pool_leave(). */
 	bool is_left;
 
 	/* The user that it was started for. */
@@ -43,43 +46,46 @@ struct pooled_host {
 	/* Atomic. */
 	unsigned int references;
 	bool is_lost;
-	/** Held by who asks, one for each channel. */
+	/** Held during a request, one for each channel. */
 	pthread_mutex_t asking[HOST_CHANNELS_MAX];
 	void (*deinit)(struct pooled_host *host);
 };
 
 struct host_pool_options {
 	const struct host_kind *kind;
-	/** The program to start; NULL: ours, which must enter the kind's mode. Borrowed. */
+	/** The program to start; NULL: our own, which must enter the kind's mode. Borrowed. */
 	const char *program;
-	/** For a kind with shared memory. Borrowed. */
+	/** Descriptor to hand over, for a kind with shared memory. Borrowed. */
 	int handed_fd;
-	/** One host for all users; else each has its own. */
+	/** One host for all users; otherwise each user has its own. */
 	bool is_common;
-	/** As HOSTS_LOST_OF_USER_MAX; 0: that. */
+	/** Replaces HOSTS_LOST_OF_USER_MAX; 0: that value. */
 	uint32_t lost_of_user_max;
-	/** The size of a struct that begins with a struct pooled_host; the rest of it is zero. */
+	/** Size of a struct that begins with a struct pooled_host. Its further fields are zero at first. */
 	size_t host_bytes;
-	/** Set up and free that rest. */
+	/** Set up and free the further fields. */
 	void (*init)(struct pooled_host *host);
 	void (*deinit)(struct pooled_host *host);
 };
 
 struct host_pool {
 	struct host_pool_options options;
-	/* For the lists; never held over I/O. Threads of raised priority wait for it. */
+	/* Lock of the lists; never held over I/O. Threads of raised priority wait for it. */
 	pthread_mutex_t lock;
 	struct pooled_host *living;
 	struct pooled_host *lost;
-	/* Taken off the lost ones, to be freed without the lock. */
+	/* Removed from the lost ones, to be freed without the lock. */
 	struct pooled_host *reaped;
-	/* The host of wanted_uid is to be started: by one thread, since it is killed when that ends. */
+	/*
+	 * A host for wanted_uid is to be started. One thread starts all hosts, since a host is killed when the
+	 * thread that started it ends.
+	 */
 	bool is_wanted;
 	uid_t wanted_uid;
 	bool is_ending;
 	pthread_cond_t is_to_start;
 	pthread_cond_t was_started;
-	/* After a failure, which is start_error. */
+	/* Time of the next start after a failure, whose text is start_error. */
 	uint64_t next_start_ns;
 	uint64_t start_pause_ns;
 	char start_error[HOST_START_ERROR_BYTES];
@@ -90,18 +96,18 @@ struct host_pool {
 
 /** -errno: its thread did not start. @pool must not move. */
 int host_pool_init(struct host_pool *pool, const struct host_pool_options *options);
-/** From now on nobody gets a host, and nobody waits for one. */
+/** From now on no host is returned, and no call waits for one. */
 void host_pool_stop(struct host_pool *pool);
 bool host_pool_is_stopped(const struct host_pool *pool);
-/** Ends all hosts; those that hang are left behind. References may live on. */
+/** Ends all hosts; those that hang are abandoned. References may live on. */
 void host_pool_deinit(struct host_pool *pool);
 
-/** Has a host of user @uid started, if there is none, for who will need it soon. */
+/** Starts a host for user @uid, if there is none, since it will be needed soon. */
 void host_pool_prepare(struct host_pool *pool, uid_t uid);
 
 /**
- * The host of @uid, started if need be, or one that it shares: a reference. -EAGAIN: there is none now; whoever may not
- * wait gets that until it has started. -ECANCELED after host_pool_stop().
+ * Returns a reference to the host of @uid, started if necessary, or to one that it shares. -EAGAIN: there is
+ * none now; without @may_wait also until it has started. -ECANCELED after host_pool_stop().
  */
 int host_pool_get(struct host_pool *pool, uid_t uid, bool may_wait, struct pooled_host **host);
 
@@ -110,21 +116,22 @@ void pooled_host_unref(struct pooled_host *host);
 bool pooled_host_is_lost(const struct pooled_host *host);
 
 /**
- * It hangs, or has ended by itself, with a process of @uid: kills it, and from now on nothing is asked of it. False if
- * that was known. What the caller notes of it before is there as soon as it is lost.
+ * Kills a host that hangs or has ended by itself, because of a process of @uid. From now on no request is sent
+ * to it. False if it was lost already. Notes that the caller made in the host before are visible as soon as it
+ * is lost.
  */
 bool host_pool_lose(struct host_pool *pool, struct pooled_host *host, uid_t uid);
 
 /**
- * The same of a host that ends when it gets on (host_process_leave()): it is not killed, so whether it has ended says
- * whether the process still hangs, and it counts for so long only.
+ * Abandons a host that ends by itself when its hanging request returns (host_process_leave()). It is not
+ * killed, so it lives as long as the process hangs, and counts for that time only.
  */
 bool host_pool_leave(struct host_pool *pool, struct pooled_host *host, uid_t uid);
 
-/** Whether there are lost ones that count or have not ended. */
+/** Whether there are lost hosts that still count or have not ended. */
 bool host_pool_has_losses(struct host_pool *pool);
 
-/** How many of the lost ones have not ended, and fit. @fits may be NULL. */
+/** Number of lost hosts that have not ended and for which @fits (may be NULL) is true. */
 uint32_t host_pool_hanging_count(struct host_pool *pool,
 				 bool (*fits)(const struct pooled_host *host, const void *context),
 				 const void *context);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An answer comes within microseconds, but for attaching. When one takes its time, the thread that owes it is looked at.
- * A thread that reads memory or files computes between two reads, so one that only waits is stuck in a read; and one that
- * waits at nearly every look reads from somebody who answers slowly. A process that computes for long, or that gets no
- * CPU, is waited for.
+ * Answers come within microseconds, except for attaching. When an answer is late, the state of the thread that
+ * owes it is checked. A thread that reads memory or files computes between two reads, so a thread that only
+ * waits is stuck in a read. One that waits at nearly every check reads from a slow server. A process that
+ * computes for long, or that gets no CPU, is waited for.
  */
 #include "agent/runtimes/host_process.h"
 
@@ -27,13 +27,14 @@
 
 enum {
 	LOOK_MS = 50,
-	/* For the rest of a message whose first packet has come. */
+	/* Time-out for the rest of a message whose first packet has come. */
 	PACKET_TIMEOUT_SECONDS = 5,
 };
 
 /*
- * Whether thread @tid of process @pid has a CPU or waits for one, and how often it has given one up: a thread that does not
- * run, and whose count stays, waits for the same thing all the time. -ESRCH: it has ended; other -errno.
+ * Reads whether thread @tid of process @pid runs or waits for a CPU, and its number of context switches. If a
+ * thread does not run and the number does not change, it is in the same wait. -ESRCH: it has ended; other
+ * -errno.
  */
 static int thread_state_read(pid_t pid, pid_t tid, bool *is_running, uint64_t *switch_count)
 {
@@ -57,7 +58,7 @@ static int thread_state_read(pid_t pid, pid_t tid, bool *is_running, uint64_t *s
 	return 0;
 }
 
-/* Where in the kernel the thread waits, for the log. */
+/* Makes the error for a thread that hangs, with the kernel function that it waits in. */
 static int hanging_error(const struct host_process *process, int32_t tid)
 {
 	_cleanup_(close_file) FILE *file = NULL;
@@ -102,13 +103,16 @@ bool host_process_has_hung_up(const struct host_process *process)
 
 /* --- waiting --- */
 
-/* 1: an answer is there; 0: not yet. */
+/* Checks for an answer: 1: it is there; 0: not yet. */
 static int look(const struct host_process *process, int channel)
 {
 	bool is_asked = process->channels[channel].asked;
 	struct pollfd polled = {
 		.fd = process->channels[channel].socket,
-		/* Before the first question it says there that it is ready. Later what comes is part of an answer. */
+		/*
+		 * Before the first request, the socket reports that the thread is ready. Later its data is part
+		 * of an answer.
+		 */
 		.events = is_asked ? 0 : POLLIN,
 	};
 	int count;
@@ -147,7 +151,7 @@ static int wait_for_message(const struct host_process *process, int channel,
 		}
 		if (is_hurried && now_ns >= deadline_ns)
 			return fail(-ECANCELED, "the agent stops");
-		/* Before it has said which thread it is, the end of the socket tells. */
+		/* Until its tid is known, the end of the thread is seen by the end of the socket. */
 		if (tid && thread_state_read(process->child.pid, tid, &is_running, &runs) == -ESRCH)
 			return ended_error(process);
 		if (is_running || runs != last_runs)
@@ -209,7 +213,7 @@ static int wait_ready(struct host_process *process, int channel, const bool *is_
 	return 0;
 }
 
-/* The process cannot change the size of this memory. */
+/* Makes the shared memory, whose size the process cannot change. */
 static int share_memory(struct host_process *process, int *fd)
 {
 	size_t size = (size_t)process->kind->channel_count * process->kind->shared_bytes;
@@ -228,7 +232,7 @@ static int share_memory(struct host_process *process, int *fd)
 
 static int send_hello(struct host_process *process, const int *theirs, int handed_fd)
 {
-	/* The main thread's nice value: the calling thread may have lowered its own. */
+	/* Uses the main thread's nice value, since the calling thread may have lowered its own. */
 	const struct host_hello hello = {
 		.parent = getpid(),
 		.priority = getpriority(PRIO_PROCESS, getpid()),
@@ -292,7 +296,7 @@ bool host_process_kill(struct host_process *process, uint64_t max_ns)
 	if (process->child.pid <= 0)
 		return true;
 	kill(process->child.pid, SIGKILL);
-	/* A thread that waits in the kernel, not to be interrupted, ends when it is let go. */
+	/* A thread in an uninterruptible wait ends only after the wait. */
 	if (max_ns)
 		(void)poll(&polled, 1, (int)(max_ns / NS_PER_MS));
 	return host_process_has_ended(process);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The messages between the agent and a process that holds runtimes for it (runtime_host.h), two sides of one build.
- * There are two sockets, one for the thread that attaches and one for the thread that names; each has one
- * question at a time. A message may take several packets (message_send_all()).
+ * The messages between the agent and a process that holds runtimes for it (runtime_host.h). Both sides are of
+ * the same build. There are two sockets, one for the thread that attaches and one for the thread that names;
+ * each has one request at a time. A message may take several packets (message_send_all()).
  */
 #ifndef AGENT_RUNTIMES_HOST_PROTOCOL_H
 #define AGENT_RUNTIMES_HOST_PROTOCOL_H
@@ -14,7 +14,7 @@
 #include "agent/runtimes/runtime_home.h"
 #include "agent/runtimes/runtime_room.h"
 
-/** The only argument of the program; what its two threads serve. */
+/** The only argument of the program, and the channels of its two threads. */
 #define HOST_ARGUMENT "-hold-runtimes"
 
 enum host_channel {
@@ -32,9 +32,9 @@ enum {
 
 enum host_request_kind {
 	/**
-	 * Channel HOST_ATTACH: the path of the runtime's file follows, with its NUL, and then, in this and more packets,
-	 * the modules, module_count in all. The first descriptors are the file and the process's memory.
-	 * Answer: struct host_attached and the data.
+	 * Channel HOST_ATTACH: the path of the runtime's file follows with its NUL; then, in this and further
+	 * packets, module_count modules. The first descriptors are the file and the process's memory. Answer:
+	 * struct host_attached and the data.
 	 */
 	HOST_REQUEST_ATTACH,
 	/**
@@ -58,7 +58,10 @@ struct host_request {
 	uint64_t memory_ids[ROOM_MEMORIES_MAX];
 	uint32_t memory_count;
 	uint32_t query_count;
-	/** The runtime's file, and which languages it may be of (interpreters/registry.h). */
+	/**
+	 * The runtime's file and bias; languages is the set of languages that it may have
+	 * (interpreters/registry.h).
+	 */
 	uint64_t executable_id;
 	uint64_t bias;
 	uint32_t languages;
@@ -69,10 +72,10 @@ _Static_assert(sizeof(struct host_request) + NAME_QUERIES_MAX * sizeof(struct na
 		       MESSAGE_MAX_BYTES,
 	       "a question fits into a packet");
 
-/** Each at a multiple of 8 bytes in its packet, and with its descriptor. */
+/** A module, at a multiple of 8 bytes in its packet, with its descriptor. */
 struct host_module {
 	uint64_t bias;
-	/** With the NUL. */
+	/** Length of the path with its NUL. */
 	uint32_t path_bytes;
 	uint32_t reserved;
 	char path[];
@@ -85,7 +88,7 @@ struct host_attached {
 	uint32_t reserved;
 	/** CPU time that it took. */
 	uint64_t cpu_ns;
-	/** Why it failed. */
+	/** Text of the error. */
 	char text[HOST_ERROR_BYTES];
 };
 
@@ -94,7 +97,7 @@ static inline size_t host_aligned(size_t bytes)
 	return (bytes + 7) / 8 * 8;
 }
 
-/** Then as many answers as there were queries, the frames and the strings, if there is no error. */
+/** Without an error it is followed by one answer for each query, the frames and the strings. */
 struct host_named {
 	int32_t err;
 	uint32_t frame_count;

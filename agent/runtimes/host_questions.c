@@ -9,10 +9,10 @@
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 
-/* A busy disk may take half of this for a page. */
+/* A busy disk may take half of this time for a page. */
 #define HANG_NS (NS_PER_SECOND / 2)
 
-/* Everybody's samples wait for names. */
+/* Short, since all samples wait for names. */
 #define NAME_WAITS_NS (2 * NS_PER_SECOND)
 #define ATTACH_WAITS_NS (5 * NS_PER_SECOND)
 
@@ -86,7 +86,7 @@ static int send_attach(int socket, const struct host_request *request,
 	return err ? err : send_packet(socket, &packet);
 }
 
-/* Whether all paths, which are the process's, fit into packets. */
+/* Whether all paths, which the process chooses, fit into packets. */
 static bool fits(const struct host_target *target)
 {
 	if (strlen(target->path) >= HOST_PATH_MAX_BYTES)
@@ -97,7 +97,7 @@ static bool fits(const struct host_target *target)
 	return true;
 }
 
-/* The error that a language gave; codes that mean the host process are not accepted from it. */
+/* The error of a language. Codes that mean the host process are replaced. */
 static int language_error(int err)
 {
 	return err < 0 && err > -4096 && err != -EHOSTDOWN && err != -ENOTCONN &&

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Futexes and not semaphores: the C library ends a process that finds rubbish in one of these. */
+/* Uses futexes and not semaphores: the C library aborts a process if a semaphore's memory is malformed. */
 #include "agent/runtimes/host_turn.h"
 
 #include <limits.h>
@@ -18,7 +18,7 @@ static void wake(uint32_t *word)
 	syscall(SYS_futex, word, FUTEX_WAKE, INT_MAX, NULL, NULL, 0);
 }
 
-/* Until *@word is another one, or is said to be, or the time is over. */
+/* Waits until *@word differs from @value, a wake-up comes, or the time is over. */
 static void wait_while(uint32_t *word, uint32_t value, const struct timespec *max)
 {
 	syscall(SYS_futex, word, FUTEX_WAIT, value, max, NULL, 0);
@@ -46,7 +46,7 @@ bool host_turn_wait(struct host_turn *turn, uint32_t number, uint64_t max_ns)
 	return true;
 }
 
-/* The answer and the giving up both change the word that says the last answer: one of them comes first. */
+/* Answering and giving up both change `answered`, so exactly one of them comes first. */
 static bool settle(struct host_turn *turn, uint32_t number, uint32_t answered)
 {
 	uint32_t last = number - 1;

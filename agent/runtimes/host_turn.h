@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * How two processes that share memory take turns: one asks and waits, the other answers and waits. It costs less than a
- * message on a socket, which is for what is asked many times a second. The memory behind it is whose turn it is.
+ * Turns of two processes that share memory: one sends a request and waits, the other answers and waits. This
+ * costs less than a message on a socket, and is for requests that are made many times a second. The memory
+ * behind the struct belongs to the process whose turn it is.
  */
 #ifndef AGENT_RUNTIMES_HOST_TURN_H
 #define AGENT_RUNTIMES_HOST_TURN_H
@@ -9,25 +10,25 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Zero at first. In shared memory: the agent believes nothing in it. */
+/** Zero at first. It is in shared memory, and the agent trusts nothing in it. */
 struct host_turn {
-	/** The numbers of the last question and of the last answer. Atomic. */
+	/** Numbers of the last request and of the last answer. Atomic. */
 	uint32_t asked;
-	/** One more than the number of the question if that was given up. */
+	/** One more than the number of the request if that was given up. */
 	uint32_t answered;
 	uint32_t reserved[14];
 };
 
-/** Says that question @number is there: the one after the last. */
+/** Signals request @number, which is the last number plus one. */
 void host_turn_ask(struct host_turn *turn, uint32_t number);
-/** Waits for its answer, for so long at most; whether it is there. */
+/** Waits for the answer at most @max_ns; whether it has come. */
 bool host_turn_wait(struct host_turn *turn, uint32_t number, uint64_t max_ns);
-/** Gives the question up: the other side ends with it. False if the answer has come. */
+/** Gives the request up; the other side ends when it has finished it. False if the answer has come. */
 bool host_turn_leave(struct host_turn *turn, uint32_t number);
 
-/** The other side. Waits for the question after the last one; its number. */
+/** For the other side. Waits for the next request and returns its number. */
 uint32_t host_turn_take(struct host_turn *turn);
-/** Says that the answer to question @number is there; false if nobody wants it. */
+/** Signals the answer to request @number; false if the request was given up. */
 bool host_turn_answer(struct host_turn *turn, uint32_t number);
 
 #endif

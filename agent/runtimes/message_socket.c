@@ -9,10 +9,10 @@
 
 #include "lib/base/clock.h"
 
-/* From the first to the last packet of a message. */
+/* Limit from the first to the last packet of a message. */
 #define RECEIVE_MAX_NS (5 * NS_PER_SECOND)
 
-/* Room for the descriptors of a packet, aligned as the kernel wants it. */
+/* Buffer for the descriptors of a packet, aligned as the kernel requires. */
 union control {
 	char bytes[CMSG_SPACE(MESSAGE_MAX_FDS * sizeof(int))];
 	struct cmsghdr header;
@@ -119,7 +119,7 @@ int message_receive_all(int socket, void *bytes, size_t size)
 {
 	uint64_t deadline_ns = clock_monotonic_ns() + RECEIVE_MAX_NS;
 
-	/* However small its packets are. */
+	/* The limit is for the whole message, however small its packets are. */
 	for (size_t done = 0; done < size;) {
 		ssize_t received;
 

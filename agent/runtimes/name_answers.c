@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The answers come from a program of ours that has read hostile memory: nothing in them is believed. */
+/* The answers come from a program of ours that has read hostile memory, so nothing in them is trusted. */
 #include "agent/runtimes/name_answers.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@ void name_answers_clear(struct name_answers *answers)
 	answers->texts.count = 0;
 }
 
-/* Its place; NAME_NO_TEXT for NULL. -ENOMEM. */
+/* Adds @text and gives its offset, NAME_NO_TEXT for NULL. -ENOMEM. */
 static int add_text(struct name_answers *answers, const char *text, uint32_t *place)
 {
 	struct name_text_vector *texts = &answers->texts;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Questions for the names of interpreted frames, many at a time, and their answers in a form that goes from one
- * process to another: arrays of numbers, and texts.
+ * Batches of queries for the names of interpreted frames, and their answers in a form that can be sent to
+ * another process: arrays of numbers, and texts.
  */
 #ifndef AGENT_RUNTIMES_NAME_ANSWERS_H
 #define AGENT_RUNTIMES_NAME_ANSWERS_H
@@ -14,14 +14,14 @@
 #include "lib/base/vector.h"
 
 enum {
-	/** Questions at a time. */
+	/** Queries in a batch. */
 	NAME_QUERIES_MAX = 1000,
-	/** The limits of all answers together: more frames have no names. */
+	/** Limits of all answers together; further frames have no names. */
 	NAME_ANSWERS_MAX_FRAMES = 1 << 14,
 	NAME_ANSWERS_MAX_TEXT_BYTES = 1 << 20,
 };
 
-/** The words of a frame, and the object that was told of for it (language_ops.symbolize). */
+/** The words of a frame, and its identified object (language_ops.symbolize). */
 struct name_query {
 	uint64_t words[3];
 	uint32_t object;
@@ -29,10 +29,10 @@ struct name_query {
 };
 
 struct name_answer {
-	/** As language_ops.symbolize() says; without an error there are frames. */
+	/** Result of language_ops.symbolize(); without an error there are frames. */
 	int32_t err;
 	uint32_t object;
-	/** Of the frames, where its own begin, and how many they are. */
+	/** Index of its first frame in frames, and their number. */
 	uint32_t first_frame;
 	uint32_t frame_count;
 };
@@ -43,7 +43,7 @@ enum name_flag {
 	NAME_MARKS_TRACE = 1 << 2,
 };
 
-/** Texts by their places among the texts; file NAME_NO_TEXT: it is not known. */
+/** A frame with offsets of its texts; file NAME_NO_TEXT: it is not known. */
 struct name_frame {
 	uint32_t function;
 	uint32_t file;
@@ -67,14 +67,20 @@ struct name_answers {
 void name_answers_deinit(struct name_answers *answers);
 void name_answers_clear(struct name_answers *answers);
 
-/** Adds what symbolize() said; @frames counts if @err is 0. What there is no room for has the error -ENOMEM. */
+/**
+ * Adds the result of symbolize(); @frames is used if @err is 0. A result that does not fit gets the error
+ * -ENOMEM.
+ */
 int name_answers_add(struct name_answers *answers, int err, uint32_t object,
 		     const struct interpreted_frames *frames);
 
-/** Whether answers that came from elsewhere are as many as there were questions, and stay within themselves. */
+/**
+ * Whether answers from another process are as many as there were queries, and all their offsets are within
+ * bounds.
+ */
 bool name_answers_are_valid(const struct name_answers *answers, size_t query_count);
 
-/** The frame as the languages tell it; its texts are borrowed. */
+/** The frame in the form that languages return; its texts are borrowed. */
 struct interpreted_frame name_answers_frame(const struct name_answers *answers,
 					    const struct name_answer *answer, uint32_t index);
 

@@ -28,22 +28,21 @@
 
 enum {
 	EXIT_USAGE = 2,
-	/* The maps of a process, twice while they grow and once more to be sent. */
+	/* Memory for the maps of a process: two copies while they grow, and one to be sent. */
 	MEMORY_MAX_BYTES = 64 << 20,
-	/* The nice value of sync, which waits for it. */
+	/* Nice value of the sync thread, which waits for this process. */
 	PRIORITY = -10,
 	BCACHEFS_MAGIC = 0xca451a4e,
 };
 
-/* Maps and links of all processes; folders that only their owners may enter, and files that only they may read; what is
- * mapped. */
+/* For maps and links of all processes; for folders and files that only their owners may read; for map_files. */
 #define CAPABILITIES                                                                               \
 	(1ULL << CAP_SYS_PTRACE | 1ULL << CAP_DAC_READ_SEARCH | 1ULL << CAP_CHECKPOINT_RESTORE)
 
-/* The folder that the process is in. */
+/* The working directory, which is the /proc that was handed over. */
 static const char proc_root[] = ".";
 
-/* One thread's. */
+/* State of one thread. */
 struct server {
 	int socket;
 	bool is_urgent;
@@ -51,7 +50,7 @@ struct server {
 	struct proc_shared *shared;
 };
 
-/* The head, which is zero. */
+/* Returns the head of the answer, zeroed. */
 static struct proc_answer *begin_answer(struct server *server)
 {
 	struct proc_answer *answer = &server->shared->answer;
@@ -70,7 +69,7 @@ static void answer_error(struct server *server, int reason)
 
 /* --- maps --- */
 
-/* How long the paths are together: they lie behind each other, in the order of their first rows. */
+/* Size of all paths together. They follow each other in the order of their first rows. */
 static size_t path_bytes(const struct proc_maps *maps)
 {
 	const char *end = maps->paths;
@@ -84,13 +83,13 @@ static size_t path_bytes(const struct proc_maps *maps)
 	return (size_t)(end - maps->paths);
 }
 
-/* What is sent when the answer is there. */
+/* Data to be sent after the answer's head. */
 struct rest {
 	char *bytes;
 	size_t size;
 };
 
-/* Behind each other, in shared memory or, where there are many, in memory of their own. */
+/* Buffer for the body: shared memory or, for large bodies, an allocation. */
 static char *make_room(struct server *server, size_t bytes, struct rest *rest)
 {
 	if (bytes <= PROC_BODY_BYTES)
@@ -175,7 +174,7 @@ static void do_keys(struct server *server, const struct proc_question *question)
 		const struct proc_mapping mapping = { .start = range->start, .end = range->end };
 
 		keys[i] = (struct mapped_key){ .err = -EAGAIN };
-		/* The first one in any case: else there would be no end. */
+		/* The first key is read in any case, so that there is progress. */
 		if (!i || clock_monotonic_ns() < question->end_ns)
 			keys[i].err =
 				mapped_file_key(proc_root, question->pid, &mapping, &keys[i].key);
@@ -183,8 +182,8 @@ static void do_keys(struct server *server, const struct proc_question *question)
 }
 
 /*
- * Whether the file may be read by threads that must not hang, as that of the row may: the process can have mapped another
- * one since. Where devices of files and of mounts differ, the kind of the file system says so.
+ * Whether the file may be read by threads that must not hang, as the row's file may. The process can have
+ * mapped another file since. Where devices of files and of mounts differ, the type of the file system decides.
  */
 static bool is_expected(int fd, const struct file_key *key, uint64_t device)
 {
@@ -262,7 +261,7 @@ static int serve_one(struct server *server)
 		urgent_thread_tick(&server->urgency);
 	err = do_question(server, &question, &rest);
 	server->shared->answer.cpu_ns = clock_thread_cpu_ns();
-	/* Another process has taken its place. */
+	/* The request was given up and another process has replaced this one. */
 	if (!err && !host_turn_answer(turn, number))
 		err = -ECANCELED;
 	if (!err)
@@ -271,7 +270,7 @@ static int serve_one(struct server *server)
 	return err;
 }
 
-/* It reads files, and looks at them. */
+/* Allows the calls for reading files and their attributes. */
 static int filter_calls(int socket)
 {
 	const uint32_t no_writing = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
@@ -287,7 +286,7 @@ static int filter_calls(int socket)
 #ifdef SYS_readlink
 		{ .call = SYS_readlink },
 #endif
-		/* Its own thread's. */
+		/* For its own thread only. */
 		{ .call = SYS_sched_setscheduler, .kind = CALL_ALLOWED_EQUAL },
 	};
 
@@ -313,7 +312,7 @@ static void *run_loading(void *argument)
 	return NULL;
 }
 
-/* Without capabilities it may go back to real-time priority by this limit only. */
+/* Without capabilities, only this limit allows it to return to real-time priority. */
 static void raise_priority(struct server *server)
 {
 	const struct rlimit limit = { .rlim_cur = 1, .rlim_max = 1 };

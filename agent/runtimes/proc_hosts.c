@@ -20,22 +20,22 @@
 #include "lib/model/hanging_processes.h"
 #include "lib/model/metrics.h"
 
-/* For the maps of a large process on a busy machine. */
+/* Limit of an answer, long enough for the maps of a large process on a busy machine. */
 #define ANSWER_MAX_NS (60 * NS_PER_SECOND)
 #define WAITS_PERIOD_NS (60 * NS_PER_SECOND)
 #define FIRST_KEYS_MAX_NS (50 * NS_PER_MS)
-/* The patience with a read when users have used half of what they have together. */
+/* A read hangs after this wait when the users together have used half of their limit. */
 #define SHORT_HANG_NS (100 * NS_PER_MS)
 
 struct proc_host {
 	struct pooled_host pooled;
-	/* The process that a thread hangs with; 0: none. Atomic. */
+	/* The process that a thread hangs in; 0: none. Atomic. */
 	pid_t pids[PROC_CHANNEL_COUNT];
-	/* What the threads have used, as they said last. */
+	/* CPU time of the threads, as last reported. */
 	uint64_t cpu_ns[PROC_CHANNEL_COUNT];
 };
 
-/* How long the processes of a user have kept the caller waiting since then. */
+/* The time for which a user's processes have delayed the caller since since_ns. */
 struct user_waits {
 	uid_t uid;
 	uint64_t since_ns;
@@ -48,12 +48,12 @@ struct caller {
 	struct proc_hosts *hosts;
 	enum proc_channel channel;
 	uint64_t cpu_ns;
-	/* For a new user the entry that began longest ago gives way. */
+	/* A new user replaces the entry that began longest ago. */
 	struct user_waits waits[PROC_USERS_MAX];
 	/* The waits of all users together. */
 	struct user_waits all_waits;
 	uint64_t waits_until_ns;
-	/* What came with the maps of a new process, for the next question. */
+	/* Keys that came with the maps of a new process, for the next request. */
 	struct mapped_key *first_keys;
 	uint32_t first_count;
 	pid_t first_pid;
@@ -93,7 +93,10 @@ static void host_deinit(struct pooled_host *pooled)
 
 /* --- bounds --- */
 
-/* Nobody's, if that cannot be told: what a process costs that has just ended is not to be root's. */
+/*
+ * The user of @pid; nobody if it is not known, so that the waits for a process that has just ended do not count
+ * for root.
+ */
 static uid_t user_of(const struct caller *caller, pid_t pid)
 {
 	uid_t uid;
@@ -106,7 +109,7 @@ static bool counts(const struct user_waits *waits, uint64_t now_ns)
 	return waits->waits_ns && now_ns < waits->since_ns + WAITS_PERIOD_NS;
 }
 
-/* The user's waits in the last minute; NULL: none. */
+/* The waits of the user in the last minute; NULL: none. */
 static struct user_waits *find_waits(struct caller *caller, uid_t uid, uint64_t now_ns)
 {
 	for (int i = 0; i < PROC_USERS_MAX; i++)
@@ -115,7 +118,7 @@ static struct user_waits *find_waits(struct caller *caller, uid_t uid, uint64_t 
 	return NULL;
 }
 
-/* Whether all users together have kept the caller waiting for so long in the last minute. */
+/* Whether all users together have delayed the caller for @waits_ns in the last minute. */
 static bool all_waited(const struct caller *caller, uint64_t now_ns, uint64_t waits_ns)
 {
 	return counts(&caller->all_waits, now_ns) && caller->all_waits.waits_ns >= waits_ns;
@@ -157,7 +160,7 @@ static int hanging_error(pid_t pid)
 	return fail(-EHOSTDOWN, "memory of process %d does not answer", pid);
 }
 
-/* Gets a host that may read @pid: a reference. */
+/* Gets a reference to a host that may read @pid. */
 static int get_host(struct caller *caller, pid_t pid, struct pooled_host **host)
 {
 	struct host_pool *pool = &caller->hosts->pool;
@@ -165,7 +168,7 @@ static int get_host(struct caller *caller, pid_t pid, struct pooled_host **host)
 	const struct user_waits *waits;
 	uid_t uid = 0;
 
-	/* Mostly nothing is known of anybody, and it does not matter whose it is. */
+	/* Usually there are no losses or waits, and the user need not be looked up. */
 	if (host_pool_has_losses(pool) || now_ns < caller->waits_until_ns) {
 		if (host_pool_hanging_count(pool, hangs_with, &pid)) {
 			hanging_processes_note((uint32_t)pid, now_ns);
@@ -195,11 +198,11 @@ static void leave_behind(struct caller *caller, struct proc_host *host, pid_t pi
 	__atomic_store_n(&host->pids[caller->channel], pid, __ATOMIC_RELAXED);
 	if (host_pool_leave(&hosts->pool, &host->pooled, user_of(caller, pid)))
 		metrics_add(METRIC_PROC_HOSTS_LOST, 1);
-	/* So that the next read need not wait until another one has started. */
+	/* Starts another host now, so that the next read need not wait for it. */
 	host_pool_prepare(&hosts->pool, 0);
 }
 
-/* It has ended by itself, or does not say what it should. */
+/* Handles a host that has ended by itself, or whose answer is malformed. */
 static int lose(struct caller *caller, struct pooled_host *host, pid_t pid)
 {
 	if (host_pool_lose(&caller->hosts->pool, host, user_of(caller, pid)))
@@ -209,10 +212,10 @@ static int lose(struct caller *caller, struct pooled_host *host, pid_t pid)
 
 /* --- questions --- */
 
-/* An answer, and what came with it. */
+/* An answer with its body and descriptor. */
 struct reply {
 	struct proc_answer head;
-	/* Rows or keys, and paths behind them. */
+	/* Rows or keys, followed by paths. */
 	void *body;
 	int fd;
 };
@@ -223,7 +226,7 @@ static void reply_deinit(struct reply *reply)
 	close_fd(&reply->fd);
 }
 
-/* The body: it was there with the head, or comes through the socket. */
+/* Gets the body, from the shared memory or through the socket. */
 static int take_body(const struct proc_shared *shared, int socket, size_t bytes,
 		     struct reply *reply)
 {
@@ -252,7 +255,7 @@ static int take_file(int socket, struct reply *reply)
 	return 0;
 }
 
-/* -errno: nothing more can be asked. That the read itself failed is in the head. */
+/* Receives an answer. -errno: the host cannot be used any more. Errors of the read itself are in the head. */
 static int receive(const struct proc_shared *shared, int socket,
 		   const struct proc_question *question, struct reply *reply)
 {
@@ -262,7 +265,7 @@ static int receive(const struct proc_shared *shared, int socket,
 				   sizeof(struct proc_mapping) + (question->is_new ? key_bytes : 0);
 	struct proc_answer *head = &reply->head;
 
-	/* What is looked at does not change any more. */
+	/* Copies the head, so that it cannot change after it was checked. */
 	memcpy(head, &shared->answer, sizeof(*head));
 	head->text[sizeof(head->text) - 1] = '\0';
 	if (head->err)
@@ -274,13 +277,13 @@ static int receive(const struct proc_shared *shared, int socket,
 	return take_body(shared, socket, head->row_count * row_bytes + head->path_bytes, reply);
 }
 
-/* The kernel says anything; codes that mean the host are ours. */
+/* The kernel may return any error; codes that mean the host are replaced. */
 static int read_error(int err)
 {
 	return err < 0 && err > -4096 && err != -EHOSTDOWN && err != -EBUSY ? err : -EIO;
 }
 
-/* @rows are ranges, or the devices of a new process. */
+/* Sends a request; @rows are ranges, or the devices of a new process. */
 static int ask_host(struct caller *caller, struct proc_host *host,
 		    const struct proc_question *question, const void *rows, struct reply *reply)
 {
@@ -332,7 +335,7 @@ static int ask(struct caller *caller, const struct proc_question *question, cons
 	*reply = (struct reply){ .fd = -1 };
 	if (err)
 		return err;
-	/* No other thread asks on this channel. */
+	/* No other thread uses this channel. */
 	err = ask_host(caller, (struct proc_host *)host, question, rows, reply);
 	pooled_host_unref(host);
 	if (err)
@@ -358,7 +361,7 @@ static bool rows_are_valid(const struct proc_mapping *rows, uint32_t count, cons
 	return true;
 }
 
-/* Takes the rows over, and keys and paths into memory of their own. */
+/* Takes over the rows, and copies keys and paths. */
 static int take_maps(struct caller *caller, const struct proc_question *question,
 		     struct reply *reply, struct proc_maps *maps)
 {
@@ -369,7 +372,7 @@ static int take_maps(struct caller *caller, const struct proc_question *question
 	const char *keys = (const char *)(rows + count), *sent = keys + key_bytes;
 	char *paths;
 
-	/* It has no code, as in the midst of an exec. */
+	/* The process has no executable mappings, as in the middle of an exec. */
 	if (!count) {
 		*maps = (struct proc_maps){ .is_truncated = reply->head.is_truncated };
 		return 0;
@@ -382,10 +385,10 @@ static int take_maps(struct caller *caller, const struct proc_question *question
 	memcpy(paths, sent, path_bytes);
 	for (uint32_t i = 0; i < count; i++) {
 		rows[i].path = paths + (uintptr_t)rows[i].path;
-		/* Any byte may have come. */
+		/* Normalizes the bool, which may be any byte. */
 		rows[i].is_deleted = *(const uint8_t *)&rows[i].is_deleted != 0;
 	}
-	/* Without memory they are asked for. */
+	/* Without memory the keys are requested later. */
 	if (key_bytes && (caller->first_keys = malloc(key_bytes))) {
 		memcpy(caller->first_keys, keys, key_bytes);
 		caller->first_count = count;
@@ -435,7 +438,7 @@ static void take_key(struct mapped_key *key, const struct mapped_key *answer)
 	key->err = key->err ? read_error(key->err) : 0;
 }
 
-/* One question, and the rows of @maps that it is about. */
+/* One request, and the rows of the maps that it is about. */
 struct key_batch {
 	uint32_t count;
 	struct proc_range ranges[PROC_KEYS_MAX];

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What the agent and the process that reads /proc for it (proc_host.h), two sides of one build, say to each other. There
- * are two channels, each with a thread behind it and one question at a time. Questions and answers lie in memory that is shared;
- * what does not fit there follows on the channel's socket (message_send_all()), and a descriptor comes through it, too.
+ * The messages between the agent and the process that reads /proc for it (proc_host.h). Both sides are of the
+ * same build. There are two channels, each with a thread and one request at a time. Requests and answers are in
+ * shared memory. Data that does not fit there follows on the channel's socket (message_send_all()), and so do
+ * descriptors.
  */
 #ifndef AGENT_RUNTIMES_PROC_PROTOCOL_H
 #define AGENT_RUNTIMES_PROC_PROTOCOL_H
@@ -15,7 +16,7 @@
 /** The only argument of the program. */
 #define PROC_HOST_ARGUMENT "-read-proc"
 
-/** Who asks. Only the first one's thread has real-time priority. */
+/** The callers. Only the first one's thread has real-time priority. */
 enum proc_channel {
 	PROC_SYNC,
 	PROC_LOAD,
@@ -24,8 +25,8 @@ enum proc_channel {
 
 enum proc_question_kind {
 	/**
-	 * Answer: row_count rows, for a new process as many struct mapped_key, and path_bytes bytes of paths. The path of a row is
-	 * its offset there.
+	 * Answer: row_count rows, for a new process as many struct mapped_key, and path_bytes bytes of paths.
+	 * The path of a row is its offset in these.
 	 */
 	PROC_QUESTION_MAPS,
 	/** row_count ranges. Answer: as many struct mapped_key. */
@@ -39,11 +40,14 @@ struct proc_question {
 	uint32_t kind;
 	int32_t pid;
 	uint32_t row_count;
-	/** PROC_QUESTION_MAPS of a new process: so many devices are there, and the answer's text is the service's name. */
+	/**
+	 * PROC_QUESTION_MAPS of a new process: device_count devices are set, and the answer's text is the
+	 * service's name.
+	 */
 	uint32_t is_new;
 	uint32_t device_count;
 	uint32_t reserved;
-	/** Until when keys are read. */
+	/** Time until which keys are read. */
 	uint64_t end_ns;
 	/** PROC_QUESTION_OPEN: the device of the file, as in its row. */
 	uint64_t device;
@@ -62,21 +66,21 @@ struct proc_answer {
 	/** The CPU time of the thread since its start. */
 	uint64_t cpu_ns;
 	struct file_key key;
-	/** Why it failed, or the service's name. */
+	/** Text of the error, or the service's name. */
 	char text[SERVICE_NAME_MAX_BYTES];
 };
 
 enum {
-	/** Rows of one question. */
+	/** Limit of rows of one request. */
 	PROC_KEYS_MAX = 512,
-	/** What is behind the head of an answer: more than that goes through the socket. */
+	/** Size of the body behind an answer's head; longer bodies go through the socket. */
 	PROC_BODY_BYTES = 32 << 10,
 };
 
 _Static_assert(PROC_KEYS_MAX * sizeof(struct mapped_key) <= PROC_BODY_BYTES,
 	       "the keys of a question fit");
 
-/** The memory of a channel. */
+/** The shared memory of a channel. */
 struct proc_shared {
 	struct host_turn turn;
 	struct proc_question question;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From code to rows, one piece after the other; and from jump to jump. */
+/* Makes rows from pieces of code, and follows jumps. */
 #include "agent/runtimes/runtime_code.h"
 
 #include <elf.h>
@@ -13,7 +13,7 @@
 #include "stackdeltas/delta_builder.h"
 
 enum {
-	/* A guess; HotSpot's stubs have a row in 45 to 90 bytes. */
+	/* An estimate; HotSpot's stubs have a row in 45 to 90 bytes. */
 	BYTES_PER_ROW = 64,
 };
 
@@ -26,7 +26,7 @@ static int add_row(void *context, uint64_t address, const struct unwind_rule *ru
 	return err ? err : delta_builder_add(builder, address, number);
 }
 
-/* What has just been called, and moves the stack pointer nowhere. */
+/* Adds the row of code that was just called and does not move the stack pointer. */
 static int add_flat(struct delta_builder *builder, uint16_t machine, uint64_t address)
 {
 	struct unwind_rule rule = { .cfa = CFA_SP };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What the instructions say of code that a runtime has made for itself, for languages, which know none
- * (struct attach_target).
+ * Analyses the instructions of code that a runtime has generated for itself, on behalf of languages, which
+ * cannot decode instructions (struct attach_target).
  */
 #ifndef AGENT_RUNTIMES_RUNTIME_CODE_H
 #define AGENT_RUNTIMES_RUNTIME_CODE_H
@@ -9,7 +9,7 @@
 #include "interpreters/language.h"
 #include "lib/model/stack_deltas.h"
 
-/** As attach_target.analyse; any thread. The caller deinits @deltas. */
+/** Implements attach_target.analyse; any thread. The caller deinits @deltas. */
 int runtime_code_analyse(uint16_t machine, const struct runtime_code *code, size_t count,
 			 struct stack_deltas *deltas);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Where attached runtimes live: everything that reads a process's memory for them happens there. The agent's live in
- * processes of their own (runtime_hosts.h), a test's in the test (tests/local_home.h).
+ * The interface to the home of attached runtimes, in which all reads of a process's memory for them are made.
+ * The agent's home is in processes of their own (runtime_hosts.h), a test's in the test itself
+ * (tests/local_home.h).
  */
 #ifndef AGENT_RUNTIMES_RUNTIME_HOME_H
 #define AGENT_RUNTIMES_RUNTIME_HOME_H
@@ -25,7 +26,7 @@ struct hosted {
 	uid_t uid;
 };
 
-/** The process and the runtime to attach to. All borrowed. */
+/** A process and its runtime to attach to. All borrowed. */
 struct host_target {
 	uid_t uid;
 	uint32_t pid;
@@ -39,18 +40,18 @@ struct host_target {
 	uint32_t module_count;
 };
 
-/** The result: references for the caller, and the data for the kernel side, for the caller to free. */
+/** Result of attaching: references for the caller, and data for the kernel side, which the caller frees. */
 struct host_runtime {
 	struct hosted runtime;
 	struct hosted memory;
 	uint32_t data_bytes;
 	void *data;
 	bool may_grow;
-	/** CPU time that it took there. */
+	/** CPU time that attaching took in the home. */
 	uint64_t cpu_ns;
 };
 
-/** A part of a process's memory, HOME_READ_BYTES at most. */
+/** A part of a process's memory, at most HOME_READ_BYTES. */
 struct memory_part {
 	uint64_t address;
 	uint32_t bytes;
@@ -58,7 +59,7 @@ struct memory_part {
 };
 
 enum {
-	/** The limits of one read. */
+	/** Limits of one read. */
 	HOME_READ_PARTS = 16,
 	HOME_READ_BYTES = 4096,
 };
@@ -70,10 +71,10 @@ enum {
  *	-ENOTCONN	the runtime was lost with the host that it lived in; it may be attached to anew
  */
 struct runtime_home_ops {
-	/** Also as language_ops.attach(). */
+	/** Also errors of language_ops.attach(). */
 	int (*attach)(struct runtime_home *home, const struct host_target *target,
 		      struct host_runtime *runtime);
-	/** Gives @runtime the memory of another process, a fork. @fd stays the caller's. -ENOMEM, -ENOTCONN. */
+	/** Gives @runtime the memory of another process, a fork. The caller still owns @fd. -ENOMEM, -ENOTCONN. */
 	int (*add_memory)(struct runtime_home *home, const struct hosted *runtime, int fd,
 			  struct hosted *memory);
 	/** As runtime_room_name(), but replaces @answers. @pid is the process of the first memory. */
@@ -82,12 +83,13 @@ struct runtime_home_ops {
 		    const struct name_query *queries, uint32_t query_count,
 		    struct name_answers *answers);
 	/**
-	 * Reads @count parts, HOME_READ_PARTS at most, of the memory @fd of process @pid, one behind the other into
-	 * @bytes. As remote_memory_ops.read(); -EAGAIN: not now, since it would have to wait for others.
+	 * Reads @count parts, HOME_READ_PARTS at most, of the memory @fd of process @pid, one behind the other
+	 * into @bytes. Errors as of remote_memory_ops.read(); -EAGAIN: not now, since it would have to wait for
+	 * others.
 	 */
 	int (*read)(struct runtime_home *home, uid_t uid, uint32_t pid, int fd,
 		    const struct memory_part *parts, uint32_t count, void *bytes);
-	/** Give a reference back. They never wait. */
+	/** These release a reference, and never wait. */
 	void (*release_runtime)(struct runtime_home *home, struct hosted *runtime);
 	void (*release_memory)(struct runtime_home *home, struct hosted *memory);
 	bool (*is_lost)(struct runtime_home *home, const struct hosted *hosted);

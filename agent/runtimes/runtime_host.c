@@ -28,7 +28,7 @@
 
 enum {
 	EXIT_USAGE = 2,
-	/* Files of runtimes that were looked at: when there are more, all of them are looked at again. */
+	/* Limit of probed files; beyond it all are forgotten and probed again. */
 	FILES_MAX = 256,
 	MEMORY_MAX_BYTES = 512 << 20,
 };
@@ -36,15 +36,15 @@ enum {
 struct host {
 	struct runtime_room *room;
 	int sockets[HOST_CHANNEL_COUNT];
-	/* The attaching thread's: executable id -> struct runtime_file. */
+	/* Used by the attaching thread: executable id -> struct runtime_file. */
 	struct hash_map files;
 	char read_bytes[HOME_READ_PARTS * HOME_READ_BYTES];
-	/* The naming thread's. */
+	/* Used by the naming thread. */
 	struct name_answers answers;
 	struct name_text_vector reply;
 };
 
-/* A request as it came, with what follows it. */
+/* A received request with the data that follows it. */
 struct received {
 	struct host_request head;
 	char more[MESSAGE_MAX_BYTES - sizeof(struct host_request)];
@@ -53,7 +53,7 @@ struct received {
 
 /* --- to attach --- */
 
-/* Attached runtimes do not need them. */
+/* Forgets all probed files; attached runtimes do not need them. */
 static void forget_files(struct host *host)
 {
 	uint64_t value;
@@ -107,7 +107,7 @@ static void modules_deinit(struct modules *modules)
 	free(modules->items);
 }
 
-/* Takes those out of a packet, whose descriptors from @fd on are theirs. */
+/* Takes the modules of a packet; its descriptors from @fd on are the modules'. */
 static int take_modules(struct modules *modules, const char *bytes, size_t size,
 			struct message_fds *fds, int fd)
 {
@@ -211,7 +211,7 @@ static int send_attached(int socket, const struct host_attached *answer, const v
 				      answer->data_bytes - first);
 }
 
-/* An error is of the socket: there is nobody to answer then. */
+/* An error means that the socket failed; then no answer is possible. */
 static int do_attach(struct host *host, const struct received *received, struct message_fds *fds)
 {
 	const struct host_request *request = &received->head;
@@ -283,7 +283,7 @@ static void append(struct name_text_vector *reply, const void *bytes, size_t siz
 	reply->count += size;
 }
 
-/* The answers as they are sent; without memory none. */
+/* Packs the answers for sending; without memory there are none. */
 static int make_reply(struct host *host, struct host_named *named)
 {
 	const struct name_answers *answers = &host->answers;
@@ -336,13 +336,13 @@ static int add_memory(struct host *host, const struct host_request *request,
 {
 	if (fds->count != 1)
 		return -EBADMSG;
-	/* Without memory what is asked of it says that the process is gone. */
+	/* Without memory, reads report that the process is gone. */
 	(void)runtime_room_add_memory(host->room, request->memory_ids[0],
 				      process_memory_create(take_fd(fds->fds[0])));
 	return 0;
 }
 
-/* Memory of the thread's own, aligned for the queries. */
+/* @received is the thread's own buffer, aligned for the queries. */
 static int serve_one(struct host *host, enum host_channel channel, struct received *received)
 {
 	_cleanup_(message_fds_deinit) struct message_fds fds = { 0 };
@@ -376,25 +376,25 @@ static int serve_one(struct host *host, enum host_channel channel, struct receiv
 	}
 }
 
-/* It reads memory; files come open. */
+/* Allows the calls for reading memory. Files are passed open. */
 static int filter_calls(int socket)
 {
 	const struct call_rule rules[] = {
 		{ .call = SYS_process_vm_readv },
-		/* fstat() of some C libraries. */
+		/* Some C libraries use it for fstat(). */
 		{ .call = SYS_newfstatat,
 		  .kind = CALL_ALLOWED_EQUAL,
 		  .argument = 3,
 		  .value = AT_EMPTY_PATH },
 		{ .call = SYS_sched_yield },
-		/* By it qsort() of glibc up to 2.38 knows that there is memory for a merge sort. */
+		/* qsort() of glibc up to 2.38 calls it to check the memory for a merge sort. */
 		{ .call = SYS_sysinfo },
 	};
 
 	return host_entry_filter_calls(socket, rules, sizeof(rules) / sizeof(rules[0]));
 }
 
-/* Until the agent has gone; nothing is freed then. */
+/* Serves requests until the agent has ended; nothing is freed then. */
 static void serve(struct host *host, enum host_channel channel)
 {
 	struct received received;
@@ -418,7 +418,7 @@ static int confine(void)
 {
 	int err = confinement_limit_memory(MEMORY_MAX_BYTES, UINT64_MAX);
 
-	/* With which other processes may be read. */
+	/* CAP_SYS_PTRACE allows reads of other processes. */
 	return err ? err : confinement_drop_privileges(1U << CAP_SYS_PTRACE);
 }
 
@@ -429,7 +429,7 @@ static void run(void)
 
 	if (host)
 		host->room = runtime_room_create();
-	/* By hand, most likely. */
+	/* The program was most likely started by hand. */
 	if (!host || !host->room ||
 	    host_entry_begin("runtimes", host->sockets, HOST_CHANNEL_COUNT, NULL) || confine() ||
 	    pthread_create(&thread, NULL, run_attaching, host))

@@ -21,21 +21,21 @@
 #include "lib/model/hanging_processes.h"
 #include "lib/model/metrics.h"
 
-/* How long a read waits for another one, or for an attach. */
+/* How long a read waits for another read or an attach. */
 #define READ_WAIT_NS (20 * NS_PER_MS)
 
 struct host_notice {
 	enum host_request_kind kind;
 	uint64_t id;
-	/* HOST_REQUEST_ADD_MEMORY: the notices own it; else -1. */
+	/* For HOST_REQUEST_ADD_MEMORY, owned by the notices; otherwise -1. */
 	int fd;
 };
 
 VECTOR_DEFINE(host_notice_vector, struct host_notice)
 
 /*
- * Requests without an answer to a process that holds runtimes: they are sent before its next question for names, in
- * their order, and whoever makes one never waits. Any thread.
+ * Requests without an answer to a process that holds runtimes. They are sent in order before the next request
+ * for names, and adding one never waits. Any thread.
  */
 struct host_notices {
 	pthread_mutex_t lock;
@@ -80,7 +80,7 @@ static void host_notices_deinit(struct host_notices *notices)
 	pthread_mutex_destroy(&notices->lock);
 }
 
-/* -ENOMEM; then the descriptor is still the caller's. */
+/* Adds a notice. -ENOMEM; then the caller still owns the descriptor. */
 static int host_notices_add(struct host_notices *notices, struct host_notice notice)
 {
 	int err;
@@ -91,7 +91,7 @@ static int host_notices_add(struct host_notices *notices, struct host_notice not
 	return err;
 }
 
-/* Takes out the first @count. */
+/* Removes the first @count notices. */
 static void remove_first(struct host_notice_vector *waiting, size_t count)
 {
 	if (count && count < waiting->count)
@@ -100,7 +100,10 @@ static void remove_first(struct host_notice_vector *waiting, size_t count)
 	waiting->count -= count;
 }
 
-/* Whoever may not wait leaves for the next time what does not fit into @socket. One thread at a time. */
+/*
+ * Sends the notices. Without @may_wait, those that do not fit into @socket are left for the next time. One
+ * thread at a time.
+ */
 static void host_notices_send(struct host_notices *notices, int socket, bool may_wait)
 {
 	int (*send)(int socket, const void *bytes, size_t size, const int *fds, int fd_count) =
@@ -165,7 +168,7 @@ uint32_t runtime_hosts_hanging_count(struct runtime_hosts *hosts)
 	return host_pool_hanging_count(&hosts->pool, NULL, NULL);
 }
 
-/* A reference for the caller; as host_pool_get(). */
+/* Gets a reference for the caller, as host_pool_get(). */
 static int get_host(struct runtime_hosts *hosts, uid_t uid, bool may_wait,
 		    struct runtime_host **host)
 {
@@ -173,8 +176,8 @@ static int get_host(struct runtime_hosts *hosts, uid_t uid, bool may_wait,
 }
 
 /*
- * It hangs, or has ended by itself. @pid, a process of @uid: of whom it was asked then; 0: nobody is to blame. False if
- * that was known.
+ * Handles a host that hangs or has ended by itself. @pid, a process of @uid, is the process that the request
+ * was about; 0: none. False if the host was lost before.
  */
 static bool lose(struct runtime_hosts *hosts, struct runtime_host *host, uint32_t pid, uid_t uid)
 {
@@ -194,7 +197,7 @@ static bool lose(struct runtime_hosts *hosts, struct runtime_host *host, uint32_
 	return true;
 }
 
-/* Acts on the error of a question about @pid. That is -ENOTCONN if the host was lost because of another one. */
+/* Handles the error of a request about @pid. Returns -ENOTCONN if the host was lost because of another process. */
 static int judge(struct runtime_hosts *hosts, struct runtime_host *host, int err, uint32_t pid,
 		 uid_t uid)
 {
@@ -212,7 +215,7 @@ static uint64_t next_id(struct runtime_hosts *hosts)
 
 /* --- requests without answers --- */
 
-/* With the lock of the channel HOST_NAMES. */
+/* To be called with the lock of the channel HOST_NAMES. */
 static void send_notices(struct runtime_host *host, bool may_wait)
 {
 	host_notices_send(&host->notices, host->pooled.process.channels[HOST_NAMES].socket,
@@ -223,7 +226,7 @@ static int send_notice(struct runtime_host *host, struct host_notice notice)
 {
 	int err = host_notices_add(&host->notices, notice);
 
-	/* Who asks at the moment sends it before the next question. */
+	/* If a request is in progress, the notice is sent before the next one. */
 	if (!err && !host_is_lost(host) &&
 	    !pthread_mutex_trylock(&host->pooled.asking[HOST_NAMES])) {
 		send_notices(host, false);
@@ -232,7 +235,7 @@ static int send_notice(struct runtime_host *host, struct host_notice notice)
 	return err;
 }
 
-/* Without memory the host keeps it until its end. */
+/* Releases an object of the host. Without memory the host keeps it until its end. */
 static void release(struct hosted *hosted, enum host_request_kind kind)
 {
 	struct runtime_host *host = hosted->host;

@@ -18,7 +18,7 @@ struct room_memory {
 };
 
 struct runtime_room {
-	/* Of the maps; what they lead to is one thread's. */
+	/* Lock of the maps; their values are used by one thread. */
 	pthread_mutex_t lock;
 	struct hash_map runtimes;
 	struct hash_map memories;
@@ -157,7 +157,7 @@ void runtime_room_remove_runtime(struct runtime_room *room, uint64_t runtime_id)
 	runtime_destroy(take(room, &room->runtimes, runtime_id));
 }
 
-/* Which of the memories holds the objects, fingerprints tell. */
+/* Tries the memories in turn; fingerprints show which one has the objects. */
 static int symbolize(struct runtime *process, struct room_memory *const *memories,
 		     uint32_t memory_count, const struct name_query *query, uint32_t *object,
 		     struct interpreted_frames *frames)

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Runtimes of languages that live in this process, with the memories of the processes that they are in: what
- * a process made for that does (runtime_host.h), and a test. Both are known by numbers, which whoever asks gives them
- * and uses once.
+ * Language runtimes that live in this process, with the memories of their processes; used by the processes for
+ * that (runtime_host.h) and by tests. Both are identified by numbers that the caller chooses and uses once.
  *
- * Two threads: one attaches, one does the rest. What is attached to is that thread's then.
+ * Two threads: one attaches, the other does everything else. Attached runtimes belong to the latter.
  */
 #ifndef AGENT_RUNTIMES_RUNTIME_ROOM_H
 #define AGENT_RUNTIMES_RUNTIME_ROOM_H
@@ -21,12 +20,12 @@ struct runtime_room *runtime_room_create(void);
 /** Takes NULL. Detaches from all. */
 void runtime_room_destroy(struct runtime_room *room);
 
-/** Takes @memory over in any case; NULL gives -ENOMEM, as no memory does. Any thread. */
+/** Takes over @memory in any case. -ENOMEM, also if @memory is NULL. Any thread. */
 int runtime_room_add_memory(struct runtime_room *room, uint64_t memory_id,
 			    struct remote_memory *memory);
 void runtime_room_remove_memory(struct runtime_room *room, uint64_t memory_id);
 
-/** The process to attach to, beside the file. Borrowed for the call. */
+/** The process to attach to; the runtime's file is passed beside it. Borrowed for the call. */
 struct room_target {
 	uint32_t pid;
 	uint64_t memory_id;
@@ -35,7 +34,7 @@ struct room_target {
 	uint32_t module_count;
 };
 
-/** *@process is borrowed until the runtime is removed. As language_ops.attach() says. */
+/** *@process is borrowed until the runtime is removed. Errors as of language_ops.attach(). */
 int runtime_room_attach(struct runtime_room *room, uint64_t runtime_id,
 			const struct runtime_file *file, const struct room_target *target,
 			const struct runtime **process);
@@ -44,8 +43,8 @@ void runtime_room_remove_runtime(struct runtime_room *room, uint64_t runtime_id)
 enum { ROOM_MEMORIES_MAX = 3 };
 
 /**
- * Whose frames are to be named, all of one stack: by the first of the memories that is there, and within the read
- * budget of the first of all.
+ * Frames to be named, all of one stack: from the first of the memories that exists, and within the read budget
+ * of the first memory.
  */
 struct room_names {
 	uint64_t runtime_id;
@@ -55,7 +54,7 @@ struct room_names {
 	uint32_t query_count;
 };
 
-/** Replaces @answers by one for each query. -ENOMEM; what else fails is in the answers. */
+/** Replaces @answers by one for each query. -ENOMEM; other errors are in the answers. */
 int runtime_room_name(struct runtime_room *room, const struct room_names *names, uint64_t now_ns,
 		      struct name_answers *answers);
 

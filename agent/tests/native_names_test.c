@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/* The files are gone: that names were asked for is seen by a count, and no process is started to read them. */
+/* The files are gone: a count shows that names were requested, and no process is started to read them. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -139,7 +139,7 @@ static void when_the_queue_is_full_the_oldest_goes_and_is_counted(void **state)
 	for (uint64_t id = 12; id < 11 + MAX_COUNT; id++)
 		assert_taken(7, id);
 	assert_taken(7, 20);
-	/* The one that went is handed over when it comes again, and the others are not. */
+	/* The binary that was dropped is queued when it comes again; the others are not. */
 	report_one(true, 7, 11);
 	report_one(true, 7, 12);
 	assert_taken(7, 11);
@@ -155,7 +155,7 @@ static void what_is_remembered_is_bounded(void **state)
 		assert_taken(7, id);
 		assert_true(binaries.seen.count <= 2 * MAX_COUNT);
 	}
-	/* It was forgotten meanwhile. */
+	/* The binary was forgotten meanwhile. */
 	report_one(true, 7, 11);
 	assert_taken(7, 11);
 }

@@ -32,7 +32,7 @@ static inline int parse_list(struct options *options, va_list list)
 	return options_parse(options, count, arguments);
 }
 
-/* What the arguments, which end with a NULL, give; refusing them fails the test. */
+/* Parses the arguments, which end with a NULL; the test fails if they are refused. */
 static inline struct options parse(const char *first, ...)
 {
 	struct options options = { 0 };

@@ -98,7 +98,7 @@ static struct otlp_options otlp_options_of(enum resource_grouping grouping)
 		.grouping = grouping,
 		.agent_version = "v0",
 		.attributes = attributes,
-		/* The last one stands in the place of a process's own: in one grouping. */
+		/* The last attribute replaces one of the process's, and is used in one grouping only. */
 		.attribute_count = grouping == GROUP_BY_SERVICE ? 3 : 2,
 		.max_request_bytes = SIZE_MAX,
 	};
@@ -152,7 +152,7 @@ static void write_small_requests(const struct report_file *file, const char *fol
 		.realtime_offset_ns = (int64_t)(file->start_realtime_ns - file->start_monotonic_ns),
 	};
 
-	/* Without names, as it goes to a backend that has them. */
+	/* Without names, as for a backend that has symbols. */
 	options.samples_per_second = file->samples_per_second;
 	options.max_request_bytes = SMALL_REQUEST_BYTES;
 	check(otlp_build_requests(snapshot, &window, &options, write_request, &requests),
@@ -253,8 +253,8 @@ static void replay_page(const struct report_file *file, const char *folder)
 }
 
 /*
- * What the agent wrote is read again, and written as folded stacks and, if it had times, as OTLP, which has all that was
- * read.
+ * Reads a file that the agent wrote, and writes it as folded stacks and, if it had times, as OTLP, which has
+ * all data that was read.
  */
 static void open_again(const struct report_file *file, const char *folder, const char *name)
 {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Reads recorded reports: the converted traces with their events as a reporter gets them, and the names that
- * lookups gave for them. One record a line, fields parted by tabs, `-` for an empty one, bytes outside of 0x21 to
- * 0x7e and backslashes as \xNN. Words stand there, not numbers of enums, so that a file outlives them:
+ * lookups gave for them. One record a line, fields parted by tabs, `-` for an empty one, bytes outside of 0x21
+ * to 0x7e and backslashes as \xNN. Enums are written as words and not as numbers, so that a file outlives
+ * changes:
  *
  *	reports 1 SAMPLES_PER_SECOND START_REALTIME_NS START_MONOTONIC_NS DURATION_NS
  *	binary INDEX EXECUTABLE_ID FILE_ID BUILD_ID START LIMIT OFFSET kernel|user PATH
@@ -32,7 +33,7 @@ enum {
 	REPORT_ITEMS_MAX = 8192,
 	REPORT_FRAMES_MAX = 1024,
 	REPORT_ATTRIBUTES_MAX = 8,
-	/** Beside enum symbol_flag. */
+	/** A flag in addition to enum symbol_flag. */
 	REPORT_GO = 1 << 8,
 };
 
@@ -54,7 +55,7 @@ struct report_file {
 	uint64_t start_realtime_ns;
 	uint64_t start_monotonic_ns;
 	uint64_t duration_ns;
-	/** Made when the first trace comes, of the values before. */
+	/** Made from the values when the first trace is read. */
 	struct binary binary_values[REPORT_ITEMS_MAX];
 	struct report_attributes binary_attributes[REPORT_ITEMS_MAX];
 	struct binary *binaries[REPORT_ITEMS_MAX];
@@ -90,7 +91,7 @@ static inline _Noreturn void report_refuse(const struct report_file *file, const
 
 static inline void *report_grow(void *items, uint32_t count, size_t item_bytes)
 {
-	/* At powers of two: the array is full. */
+	/* The array is full at powers of two. */
 	if (count & (count - 1) || count == 1)
 		return items;
 	items = realloc(items, (count ? count * 2 : 2) * item_bytes);
@@ -99,7 +100,7 @@ static inline void *report_grow(void *items, uint32_t count, size_t item_bytes)
 	return items;
 }
 
-/* In place. */
+/* Decodes @text within its own memory. */
 static inline void report_decode(char *text)
 {
 	char *to = text;
@@ -238,7 +239,7 @@ static inline void report_read_attribute(struct report_file *file)
 	};
 }
 
-/* Those of a binary are a program's of Go. */
+/* Attributes of a binary become program facts of Go. */
 static inline void report_make_binary(struct report_file *file, uint32_t index)
 {
 	const struct report_attributes *attributes = &file->binary_attributes[index];
@@ -508,7 +509,7 @@ static const struct symbol_lookup_ops report_lookup_ops = {
 	.traits = report_traits,
 };
 
-/** All of @in; @file is zeroed, and is never taken down. */
+/** Reads all of @in; @file is zeroed before, and never freed. */
 static inline void report_file_read(struct report_file *file, FILE *in)
 {
 	char *line = NULL;

@@ -25,13 +25,13 @@
 /* Generated; needs struct agent_config. */
 #include "build/ebpf/allframes.skel.h"
 
-/* The first two to start at all, the others for user frames and for kernel names. */
+/* The first two are required; the others are for user frames and for kernel names. */
 #define CAPABILITIES                                                                               \
 	"CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE, CAP_DAC_READ_SEARCH, CAP_CHECKPOINT_RESTORE and "   \
 	"CAP_SYSLOG"
 
 enum {
-	/** Of ring per sample: more than most records, so that about a second's worth fits. */
+	/** Bytes of ring per sample: more than most records have, so that about a second of samples fits. */
 	RING_BYTES_PER_SAMPLE = 4096,
 	SAMPLES_MIN_BYTES = 4 << 20,
 	SAMPLES_MAX_BYTES = 64 << 20,
@@ -47,7 +47,7 @@ enum {
 /* PROC_PID_INIT_INO of include/linux/proc_ns.h, the same since 3.8. */
 #define INITIAL_PID_NAMESPACE_INODE 0xeffffffcU
 
-/* The agent's own. */
+/* The agent's own pid namespace. */
 struct pid_namespace {
 	uint32_t level;
 	uint32_t inode;
@@ -57,29 +57,28 @@ struct feature_set;
 
 struct bpf_loader {
 	/*
-	 * By enum origin, NULL if the kernel refuses the origin's programs. The clock's has the maps that all share, the programs
-	 * of processes and the task iterator.
+	 * Indexed by enum origin; NULL if the kernel refuses the origin's programs. The clock's has the shared
+	 * maps, the programs for processes and the task iterator.
 	 */
 	struct allframes *skeletons[ORIGIN_COUNT];
-	/* The entries of origins other than the clock, while they are attached. */
+	/* Links of the entries of origins other than the clock, while these are attached. */
 	struct bpf_link *entry_links[ORIGIN_COUNT];
-	/* The features that it was loaded with. */
+	/* The features that the programs were loaded with. */
 	const struct feature_set *features;
 	struct bpf_fds fds;
 };
 
-/* What the programs may use; kernels have all of it from 6.2 on. */
+/* Kernel features that the programs may use; kernels have all of them from 6.2 on. */
 struct feature_set {
 	bool has_loop;
 	bool has_task_pt_regs;
 	bool has_casts;
-	/* For users. */
+	/* Text for users. */
 	const char *text;
 };
 
 /*
- * In the order in which they are tried. bpf_task_pt_regs came with 5.15, bpf_loop with 5.17,
- * bpf_rdonly_cast with 6.2.
+ * In the order of the tries. bpf_task_pt_regs came with 5.15, bpf_loop with 5.17, bpf_rdonly_cast with 6.2.
  */
 static const struct feature_set feature_sets[] = {
 	{ .has_loop = true,
@@ -107,7 +106,7 @@ struct unwinder_pair {
 	size_t chain;
 };
 
-/* In the order in which they are loaded, the native one with all else. */
+/* In the order of loading; the native one is loaded with everything else. */
 static const struct unwinder_pair unwinder_pairs[] = {
 	{ UNWINDER_NATIVE, offsetof(struct allframes, progs.native_unwind),
 	  offsetof(struct allframes, progs.native_unwind_chain) },
@@ -131,7 +130,10 @@ static const struct origin_programs origin_programs[ORIGIN_COUNT] = {
 #undef X
 };
 
-/* An origin's own maps: its programs may interrupt those of others, and a program array takes one type. */
+/*
+ * Maps that each origin has for itself, since its programs may interrupt those of others, and a program array
+ * takes one type of program.
+ */
 static const char *const own_maps[] = { "states", "unwinders", "counters" };
 
 static struct bpf_program *program_at(const struct allframes *skeleton, size_t offset)
@@ -179,7 +181,7 @@ static uint32_t kernel_stack_bytes(void)
 	return page_bytes > KERNEL_STACK_BYTES ? (uint32_t)page_bytes : KERNEL_STACK_BYTES;
 }
 
-/* Tells apart what users can do something about, before libbpf's many ways to fail. */
+/* Detects errors that users can fix, before libbpf fails with less specific errors. */
 static int check_kernel(void)
 {
 	const char *btf = "/sys/kernel/btf/vmlinux";
@@ -326,7 +328,7 @@ static int count_cpu_numbers(void)
 	return isdigit((unsigned char)*last) ? atoi(last) + 1 : libbpf_num_possible_cpus();
 }
 
-/* Everything that must be said before loading. */
+/* Sets everything that must be configured before loading. */
 static int configure(struct allframes *skeleton, const struct bpf_loader_options *options,
 		     const struct pid_namespace *namespace, const struct feature_set *features)
 {
@@ -380,7 +382,7 @@ static int configure(struct allframes *skeleton, const struct bpf_loader_options
 			err = bpf_program__set_autoload(pair_program(skeleton, pair, false),
 							is_native && !features->has_loop);
 	}
-	/* Their tail calls go to unwinders of their own. */
+	/* The other origins' entries make tail calls to unwinders of their own. */
 	for (uint32_t i = ORIGIN_CLOCK + 1; i < ORIGIN_COUNT && !err; i++)
 		err = bpf_program__set_autoload(program_at(skeleton, origin_programs[i].entry),
 						false);
@@ -398,8 +400,8 @@ static bool has_kernel_function(const char *name)
 }
 
 /*
- * False if a helper is missing: the kernel would say so only after it has verified other programs,
- * which takes long on old ones. Whether all goes together, only loading tells.
+ * False if a helper is missing. The kernel would report that only after it has verified other programs, which
+ * takes long on old kernels. Whether the whole combination works is known only after loading.
  */
 static bool is_worth_trying(const struct feature_set *features)
 {
@@ -466,7 +468,7 @@ static int fill_unwinders(const struct bpf_loader *loader, const struct allframe
 		pair_program(skeleton, &unwinder_pairs[0], loader->features->has_loop);
 	int err = set_unwinder(skeleton, UNWINDER_STOP, skeleton->progs.unwind_stop);
 
-	/* It stands in for the languages' until those are there. */
+	/* The native unwinder replaces the languages' until those are loaded. */
 	for (size_t i = 0; i < sizeof(unwinder_pairs) / sizeof(unwinder_pairs[0]) && !err; i++)
 		err = set_unwinder(skeleton, unwinder_pairs[i].unwinder, native);
 	return err;
@@ -480,7 +482,10 @@ static bool is_own_map(const char *name)
 	return false;
 }
 
-/* Has @skeleton use the maps of @from instead of new ones; @with_own: those that each origin has for itself, too. */
+/*
+ * Makes @skeleton use the maps of @from instead of new ones; with @with_own also the maps that each origin has
+ * for itself.
+ */
 static int share_maps(const struct allframes *from, struct allframes *skeleton, bool with_own)
 {
 	const struct bpf_map *shared;
@@ -544,7 +549,7 @@ int bpf_loader_load_languages(struct bpf_loader *loader, const bool *is_stopping
 	return first_err;
 }
 
-/* Of a new @skeleton: which programs @origin needs at once, their type, and maps of its own. */
+/* Configures a new @skeleton: the programs that @origin needs at once, their type, and its own maps. */
 static int configure_origin(const struct bpf_loader *loader, enum origin origin,
 			    struct allframes *skeleton)
 {
@@ -596,7 +601,7 @@ static int load_origin(struct bpf_loader *loader, enum origin origin)
 	return 0;
 }
 
-/* The clock's samples do not depend on the others. */
+/* Loads the other origins, on which the clock's samples do not depend. */
 static void load_other_origins(struct bpf_loader *loader)
 {
 	for (uint32_t i = ORIGIN_CLOCK + 1; i < ORIGIN_COUNT; i++)

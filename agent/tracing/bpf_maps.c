@@ -27,10 +27,10 @@ struct bpf_maps {
 	struct slab_space space;
 	/* The map `executables`: 1 MiB, mapped all the time, since every table is reached by it. */
 	struct executable_descriptor *descriptors;
-	/* Executable id and pid to the packed run of the published table. */
+	/* Maps from executable id and from pid to the packed run of the published table. */
 	struct hash_map executables;
 	struct hash_map processes;
-	/* Unpublished, but programs may still read them. */
+	/* Runs that are unpublished, but that programs may still read. */
 	struct cell_run_vector retired;
 	uint32_t retired_cells;
 	uint64_t nonce;
@@ -51,7 +51,7 @@ static struct bpf_maps *maps_of(struct map_writer *writer)
 	return (struct bpf_maps *)((char *)writer - offsetof(struct bpf_maps, writer));
 }
 
-/* So that retiring, which every published table comes to, never needs memory. */
+/* Reserves memory now, so that retiring a published table never needs any. */
 static int reserve_retired(struct bpf_maps *maps)
 {
 	return cell_run_vector_reserve(&maps->retired, maps->retired.count +
@@ -149,7 +149,7 @@ static bool executable_was_used(struct map_writer *writer, uint64_t executable_i
 	return __atomic_exchange_n(&descriptor_of(maps, executable_id)->used, 0, __ATOMIC_RELAXED);
 }
 
-/* What a process's run holds: the mapping table, the runtime table, each language's data. */
+/* Content of a process's run: the mapping table, the runtime table, each language's data. */
 struct process_tables {
 	const struct mapping_row *rows;
 	uint32_t row_count;
@@ -157,7 +157,7 @@ struct process_tables {
 	uint32_t runtime_count;
 };
 
-/* All rows: those that are 0 say where the table ends. */
+/* The table always has all rows; rows that are 0 mark its end. */
 static uint32_t runtime_table_cells(uint32_t count)
 {
 	return count ? RUNTIMES_MAX : 0;
@@ -260,7 +260,7 @@ static int publish_process(struct map_writer *writer, uint32_t pid,
 		err = slab_space_add(&maps->space, cell_count, fill_process, (void *)&tables, &run);
 	if (err)
 		return err;
-	/* First, because it can fail; for a pid that is there already it cannot. */
+	/* This comes first because it can fail; for an existing pid it cannot. */
 	err = hash_map_set(&maps->processes, pid, pack_run(run));
 	if (!err) {
 		err = write_entry(maps, pid, stamp, &tables, run);
@@ -287,7 +287,7 @@ static void retire_process(struct map_writer *writer, uint32_t pid)
 	if (!hash_map_find(&maps->processes, pid, &packed))
 		return;
 	if (bpf_map_delete_elem(maps->fds.processes, &pid) && errno != ENOENT) {
-		/* Programs may go on reading the table, so it stays known and its cells taken. */
+		/* Programs may go on reading the table, so it stays known and its cells stay allocated. */
 		log_debug("process %u stays published: error %d", pid, errno);
 		return;
 	}
@@ -297,7 +297,7 @@ static void retire_process(struct map_writer *writer, uint32_t pid)
 
 static void rearm_notice(struct map_writer *writer, uint32_t pid)
 {
-	/* Mostly there is none. */
+	/* Usually there is no such element. */
 	(void)bpf_map_delete_elem(maps_of(writer)->fds.notified, &pid);
 }
 

@@ -8,10 +8,13 @@
 #include "agent/tracing/bpf_loader.h"
 #include "ebpf/abi/counters.h"
 
-/** Sets every metric_of_counter() (lib/model/metrics.h) to the clock's count, and those of other origins. 0 or -errno. For any thread. */
+/**
+ * Sets every metric_of_counter() (lib/model/metrics.h) to the clock's count, and the metrics of other origins.
+ * 0 or -errno. For any thread.
+ */
 int bpf_metrics_update(const struct bpf_fds *fds);
 
-/** CPUs that there can be, online or not; -errno. */
+/** Number of possible CPUs, online or not; -errno. */
 int bpf_metrics_cpu_count(void);
 
 /** Sets @values[0 .. bpf_metrics_cpu_count() - 1] to each CPU's own count of the clock. 0 or -errno. */

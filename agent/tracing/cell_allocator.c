@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The free runs stand in a sorted array. With tens of thousands of tables a first fit looks at tens
- * of thousands of runs at worst, some 20 us, which is little beside writing a table.
+ * The free runs are in a sorted array. With tens of thousands of tables, first fit checks tens of thousands of
+ * runs at worst, in some 20 us, which is little compared with writing a table.
  */
 #include "agent/tracing/cell_allocator.h"
 

@@ -11,7 +11,7 @@
 /* A running event whose time stood still for this long is dead. */
 #define DEAD_EVENT_NS (NS_PER_SECOND / 2)
 
-/* What read(2) gives for PERF_FORMAT_TOTAL_TIME_RUNNING. */
+/* Result of read(2) with PERF_FORMAT_TOTAL_TIME_RUNNING. */
 struct event_count {
 	uint64_t count;
 	uint64_t running_ns;

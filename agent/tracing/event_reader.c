@@ -20,7 +20,7 @@
 #include "lib/model/metrics.h"
 
 enum {
-	/** Pause behind each round, so that a flood of events costs at most 1,000 wake-ups/s. */
+	/** Pause after each round, so that a flood of events costs at most 1,000 wake-ups/s. */
 	PAUSE_NS = 1000 * 1000,
 	THREAD_NICE = -10,
 };
@@ -33,7 +33,7 @@ struct event_reader {
 	struct side_band *side_band;
 	struct event_handler handler;
 	int epoll_fd;
-	/* Readable for good once stopping is asked for. */
+	/* Stays readable once a stop is requested. */
 	int stop_fd;
 	pthread_t thread;
 	bool has_thread;
@@ -42,7 +42,7 @@ struct event_reader {
 	struct log_limit tick_errors;
 };
 
-/* The kernel side writes records; this only keeps a bug there from reading beyond them. */
+/* The kernel side writes records. This check only prevents a bug there from causing reads beyond them. */
 bool event_reader_is_well_formed(const struct trace_record *record, size_t bytes)
 {
 	const struct first_sample *first = (const void *)record;
@@ -74,7 +74,7 @@ static void on_sample(void *context, const void *bytes, size_t count)
 
 	bool is_well_formed = event_reader_is_well_formed(record, count);
 
-	/* Ticks are counted by what is received, so it is the clock's samples only. */
+	/* Only the clock's samples are counted, since the number of ticks is computed from this count. */
 	if (!is_well_formed || record->origin == ORIGIN_CLOCK)
 		metrics_add(METRIC_SAMPLES_RECEIVED, 1);
 	if (!is_well_formed) {
@@ -94,7 +94,7 @@ static void on_notice(void *context, const void *bytes, size_t count)
 	reader->handler.notice(reader->handler.context, bytes);
 }
 
-/* By edges: a ring that has data wakes us when its writer says so, and not since it has some. */
+/* Edge-triggered: a ring wakes us when its writer requests it, not whenever it has data. */
 static int watch(const struct event_reader *reader, int fd)
 {
 	struct epoll_event wanted = { .events = EPOLLIN | EPOLLET, .data.fd = fd };
@@ -164,9 +164,9 @@ void event_reader_destroy(struct event_reader *reader)
 void event_reader_drain(struct event_reader *reader)
 {
 	/*
-	 * Whatever was written before one of the samples up to here, or of the notices, is in its
-	 * ring by now: drained first, it is handed out first (a fork before the notice that nothing
-	 * is known of it). Later ones wait for the next round.
+	 * All events that were written before these samples and notices are in their rings by now. The rings
+	 * are drained in order, so that earlier events are handed out first (a fork before the notice that the
+	 * process is unknown). Later samples and notices wait for the next round.
 	 */
 	uint64_t begin_ns = clock_monotonic_ns();
 	uint64_t samples_end = ring_reader_end(&reader->samples);
@@ -198,7 +198,7 @@ static int drain_until_stopped(struct event_reader *reader)
 	struct urgent_thread urgency;
 	bool is_stopped = false;
 
-	/* Notices of samples must overtake the short-lived processes that they are about. */
+	/* Notices of samples must be handled before the short-lived processes that they are about end. */
 	urgent_thread_init(&urgency, THREAD_NICE);
 
 	while (!is_stopped) {
@@ -244,7 +244,7 @@ void event_reader_stop(struct event_reader *reader)
 {
 	if (!reader || !reader->has_thread)
 		return;
-	/* Fails only if the counter is full, and then it is readable anyway. */
+	/* This fails only if the counter is full, and then the descriptor is readable anyway. */
 	eventfd_write(reader->stop_fd, 1);
 	pthread_join(reader->thread, NULL);
 	reader->has_thread = false;

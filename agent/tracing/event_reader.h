@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Drains what the kernel sends (the rings `notices` and `samples`, the side-band) and hands it to
- * one struct event_handler. It never converts and never blocks on anything but its own epoll.
+ * Drains the kernel's rings (`notices`, `samples` and the side-band) and hands their records to one struct
+ * event_handler. It never converts, and blocks only in its own epoll.
  *
- * Order: an event of the side-band or a notice that the kernel wrote before a sample is handed out
- * before that sample, so that the handler can tell which samples a change of mappings may concern.
+ * Order: a side-band event or a notice that the kernel wrote before a sample is handed out before that sample,
+ * so that the handler knows which samples a change of mappings may affect.
  *
  * Counts in METRIC_SAMPLES_RECEIVED, METRIC_SAMPLES_MALFORMED and METRIC_NOTICES_RECEIVED.
  */
@@ -18,9 +18,8 @@
 struct event_reader;
 
 /**
- * Reads @fds->samples and @fds->notices, which stay the loader's and must outlive the reader.
- * @handler is copied. @side_band is borrowed and from now on used by the ring thread alone; NULL
- * for none.
+ * Reads @fds->samples and @fds->notices, which the loader owns and which must outlive the reader. @handler is
+ * copied. @side_band is borrowed, and from now on used by the ring thread alone; NULL for none.
  */
 int event_reader_create(const struct bpf_fds *fds, struct side_band *side_band,
 			const struct event_handler *handler, struct event_reader **reader);
@@ -29,10 +28,10 @@ void event_reader_destroy(struct event_reader *reader);
 /** Starts the ring thread, which drains until event_reader_stop(), and then once more. -errno. */
 int event_reader_start(struct event_reader *reader);
 
-/** Waits for the end of the ring thread; takes NULL, and one that was not started or was stopped. */
+/** Stops the ring thread and waits for its end; takes NULL, and a reader that was not started or was stopped. */
 void event_reader_stop(struct event_reader *reader);
 
-/** Whether @bytes bytes at @record, aligned to 8, are a record by its own lengths. */
+/** Whether the @bytes bytes at @record, aligned to 8, match the lengths in the record. */
 bool event_reader_is_well_formed(const struct trace_record *record, size_t bytes);
 
 /** Drains once without waiting. Only while there is no ring thread. */

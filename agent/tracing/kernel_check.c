@@ -81,7 +81,7 @@ static void check_bpf(const struct check *check)
 			 "no BPF ring buffers: Linux 5.10 or later is needed");
 	if (array < 0)
 		return;
-	/* Without them the agent takes another way. */
+	/* Without these the agent uses alternatives. */
 	say(check, libbpf_probe_bpf_helper(BPF_PROG_TYPE_PERF_EVENT, BPF_FUNC_loop, NULL) == 1,
 	    "bpf_loop: deep stacks in one run",
 	    "no bpf_loop (Linux 5.17): deep stacks take a chain of programs, and end sooner");
@@ -141,10 +141,10 @@ static void check_lockdown(const struct check *check)
 
 static const struct {
 	const char *name;
-	/* What is lost without it. */
+	/* The effect of its absence. */
 	const char *loss;
 	int number;
-	/* CAP_SYS_ADMIN holds it. */
+	/* CAP_SYS_ADMIN includes it. */
 	bool is_of_admin;
 } capabilities[] = {
 	{ "CAP_BPF", "no BPF programs", CAP_BPF, true },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What the agent needs of the kernel and of its privileges, thing by thing, also where one of them is missing: for
- * people who want to know all that is in the way. The agent itself relies on loading its programs (bpf_loader.h).
+ * Checks each kernel feature and privilege that the agent needs, also after one is missing, for users who want
+ * to know all obstacles. The agent itself relies on loading its programs (bpf_loader.h).
  */
 #ifndef AGENT_TRACING_KERNEL_CHECK_H
 #define AGENT_TRACING_KERNEL_CHECK_H
@@ -9,10 +9,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/** Calls @take for each: whether it is there, and a line without its end that says what it is, and what its lack costs. */
+/**
+ * Calls @take for each with whether it is available, and a line (without its end) that describes it and the
+ * effect of its absence.
+ */
 void kernel_check_all(void (*take)(void *context, bool is_good, const char *text), void *context);
 
-/** The same for privileges alone, of a thread whose effective capabilities are the bits of @effective. */
+/** Checks privileges alone, of a thread whose effective capabilities are the bits of @effective. */
 void kernel_check_capabilities(uint64_t effective,
 			       void (*take)(void *context, bool is_good, const char *text),
 			       void *context);

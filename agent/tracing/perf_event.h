@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** perf_event_open(2) for one CPU, with errors that users understand. */
+/** perf_event_open(2) for one CPU, with errors for users. */
 #ifndef AGENT_TRACING_PERF_EVENT_H
 #define AGENT_TRACING_PERF_EVENT_H
 

@@ -39,7 +39,7 @@ uint64_t perf_ring_end(const struct perf_ring *ring)
 
 static void set_tail(struct perf_ring *ring, uint64_t tail)
 {
-	/* Release: the kernel may write there once it sees the new tail. */
+	/* Release, since the kernel may overwrite the space once it sees the new tail. */
 	__atomic_store_n(&ring->page->data_tail, tail, __ATOMIC_RELEASE);
 }
 

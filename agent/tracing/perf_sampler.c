@@ -15,7 +15,7 @@ struct perf_sampler {
 	struct cpu_events events;
 	int program_fd;
 	uint64_t period_ns;
-	/* Of events that are closed, by CPU. */
+	/* Ticks of closed events, indexed by CPU. */
 	uint64_t closed_ticks[CPU_LIST_MAX_CPUS];
 };
 
@@ -88,7 +88,7 @@ int perf_sampler_create(const struct perf_sampler_options *options, struct perf_
 		.size = sizeof(struct perf_event_attr),
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_CPU_CLOCK,
-		/* A period, not a frequency: the kernel would adapt it, and ticks not add up. */
+		/* A period and not a frequency: the kernel would adapt a frequency, and ticks would not add up. */
 		.sample_period = sampler->period_ns,
 		.disabled = 1,
 	};

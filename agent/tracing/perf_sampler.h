@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The sampling clock: one PERF_COUNT_SW_CPU_CLOCK event of a fixed period per selected CPU that is
- * online, each running the program sample_entry. Idle CPUs tick too (the program drops those ticks
- * and counts them), because only then do the events' own counts tell how many runs there should
- * have been. Several agents can sample at once: each has its own events.
+ * The sampling clock: one PERF_COUNT_SW_CPU_CLOCK event of a fixed period per selected CPU that is online, each
+ * running the program sample_entry. Idle CPUs tick too (the program counts and drops these ticks), because only
+ * then do the events' counts equal the expected number of runs. Several agents can sample at once: each has its
+ * own events.
  *
  * Events start disabled. Owned by one thread.
  */
@@ -19,7 +19,7 @@ struct perf_sampler_options {
 	int program_fd;
 	/** 1 .. 10000 */
 	uint32_t samples_per_second;
-	/** CPUs to sample; NULL and 0: all. Copied. Those that are offline count when they come. */
+	/** CPUs to sample; NULL and 0: all. Copied. Offline ones are sampled when they go online. */
 	const uint32_t *cpus;
 	uint32_t cpu_count;
 };
@@ -31,22 +31,22 @@ struct perf_sampler_options {
 int perf_sampler_create(const struct perf_sampler_options *options, struct perf_sampler **sampler);
 void perf_sampler_destroy(struct perf_sampler *sampler);
 
-/** Turns all events on or off, CPUs that come later included. */
+/** Turn all events on or off, including those of CPUs that go online later. */
 int perf_sampler_enable(struct perf_sampler *sampler);
 int perf_sampler_disable(struct perf_sampler *sampler);
 
 /**
- * Follows CPUs that came or went, and keeps the counts of those that go. To be called about once a
- * second. Returns 0, or -errno if a CPU that came could not be sampled; it is tried again.
+ * Follows CPUs that went online or offline, and keeps the counts of offline ones. To be called about once a
+ * second. Returns 0, or -errno if a new CPU could not be sampled; it is tried again.
  */
 int perf_sampler_tick(struct perf_sampler *sampler);
 
-/** CPUs being sampled now. */
+/** Number of CPUs that are sampled now. */
 uint32_t perf_sampler_cpu_count(const struct perf_sampler *sampler);
 
 /**
- * Sets @ticks[0 .. @cpu_count - 1] to the ticks of each CPU since the start, over all events it ever
- * had: how often the program should have run there. What the counter RUNS has less was missed.
+ * Sets @ticks[0 .. @cpu_count - 1] to the ticks of each CPU since the start, over all of its events: the
+ * expected number of runs. The difference to the counter RUNS is the number of missed ticks.
  */
 void perf_sampler_read_ticks(struct perf_sampler *sampler, uint64_t *ticks, uint32_t cpu_count);
 

@@ -4,12 +4,12 @@
 #include "lib/base/clock.h"
 
 enum {
-	/* A function missed now and then is not worth it: one in so many samples. */
+	/* The ring is read faster if at least one in this many samples has a missed function. */
 	GONE_SHARE = 50,
 };
 
 #define LOOK_NS (100 * NS_PER_MS)
-/* It may be the hurry that none is missed. */
+/* Fast reading continues for this time, since it may be the reason why no function is missed any more. */
 #define HURRY_NS (10 * NS_PER_SECOND)
 
 int read_pace_interval(struct read_pace *pace, uint64_t gone_count, uint64_t sample_count,

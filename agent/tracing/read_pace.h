@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * How long samples may lie in their ring. Nobody minds a tenth of a second, unless the functions of an
- * interpreter are freed before they are named, or stacks are cut off since files were mapped in the place of others, which the
- * kernel side is to know soon: then the ring is read far more often, as long as that goes on. Owned by the ring thread.
+ * The interval at which the ring of samples is read. A tenth of a second is fine, unless interpreted functions
+ * are freed before they are named, or stacks are cut off because files were replaced by other mappings, which
+ * the kernel side must learn soon. As long as that goes on, the ring is read far more often. Owned by the ring
+ * thread.
  */
 #ifndef AGENT_TRACING_READ_PACE_H
 #define AGENT_TRACING_READ_PACE_H
@@ -18,14 +19,14 @@ enum {
 struct read_pace {
 	uint64_t next_look_ns;
 	uint64_t hurry_until_ns;
-	/** What was counted at the last look. */
+	/** Counts at the last check. */
 	uint64_t gone_count;
 	uint64_t sample_count;
 };
 
 /**
- * Milliseconds until the ring is to be read again. @gone_count: interpreted functions that were gone
- * when they were to be named, and stacks that were cut off, @sample_count: samples read, both since the start.
+ * Milliseconds until the next read of the ring. @gone_count: interpreted functions that were freed before they
+ * were named, and stacks that were cut off; @sample_count: samples read; both since the start.
  */
 int read_pace_interval(struct read_pace *pace, uint64_t gone_count, uint64_t sample_count,
 		       uint64_t now_ns);

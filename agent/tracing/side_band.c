@@ -27,11 +27,14 @@ enum {
 struct side_band {
 	struct cpu_events events;
 	int epoll_fd;
-	/* A ring came since the last tick. */
+	/* A ring was added since the last tick. */
 	bool has_new_cpu;
-	/* For records that wrap. */
+	/* Buffer for records that wrap. */
 	struct perf_ring_record scratch;
-	/* The record before, of a size that most have; size 0: none. It came again since it was handed out. */
+	/*
+	 * The previous record, if it is not larger than usual; size 0: none. is_repeated: it came again after
+	 * it was handed out.
+	 */
 	struct last_record {
 		uint16_t size;
 		bool is_repeated;
@@ -41,7 +44,7 @@ struct side_band {
 
 /* --- records --- */
 
-/* Behind the header; the time, which is last, is not listed. */
+/* Layout of the record; the time at its end is not listed. */
 struct mmap2_record {
 	struct perf_event_header header;
 	uint32_t pid;
@@ -66,7 +69,7 @@ struct lost_record {
 	uint64_t count;
 };
 
-/* The kernel gives 0 or -1 for tasks that have no number in our namespace. */
+/* The kernel reports 0 or -1 for tasks that have no pid in our namespace. */
 static int check_pid(uint32_t pid)
 {
 	return pid == 0 || pid == UINT32_MAX ? -ENOENT : 0;
@@ -91,7 +94,7 @@ static int parse_mmap2(const struct mmap2_record *record, size_t path_bytes,
 	return check_pid(record->pid);
 }
 
-/* Bytes of the parts that are read, the time apart; 0: the record is not for us. */
+/* Size of the fields that are read, without the time; 0: the record is irrelevant. */
 static size_t fixed_bytes(uint32_t type)
 {
 	switch (type) {
@@ -141,8 +144,8 @@ static int event_opened(void *context, struct cpu_event *event)
 {
 	struct side_band *side_band = context;
 	/*
-	 * Edge-triggered, because the event of a CPU that went reports a hang-up for ever. Nothing
-	 * is missed: a wake-up makes us read all rings to their ends.
+	 * Edge-triggered, because the event of an offline CPU reports a hang-up for ever. No record is missed,
+	 * since a wake-up makes us read all rings to their ends.
 	 */
 	struct epoll_event wanted = { .events = EPOLLIN | EPOLLET };
 	struct perf_ring *ring = calloc(1, sizeof(*ring));
@@ -195,10 +198,10 @@ int side_band_create(struct side_band **out)
 		.sample_id_all = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
-		/* Without mmap_data: executable mappings only. */
+		/* Without mmap_data, only executable mappings are reported. */
 		.mmap = 1,
 		.mmap2 = 1,
-		/* A reader that was woken for each record would slow down whoever maps something. */
+		/* Waking the reader for each record would slow down processes that map files. */
 		.watermark = 1,
 		.wakeup_watermark = WAKE_UP_BYTES,
 	};
@@ -244,7 +247,7 @@ static uint32_t hand_out(const struct perf_event_header *record,
 	return 1;
 }
 
-/* The last one of several that say the same. */
+/* Hands out the last of several equal records. */
 static uint32_t hand_out_repeated(struct last_record *last, const struct event_handler *handler)
 {
 	if (!last->is_repeated)
@@ -253,7 +256,7 @@ static uint32_t hand_out_repeated(struct last_record *last, const struct event_h
 	return hand_out((const void *)last->bytes, handler);
 }
 
-/* Whether @record says what the one before it said, but for the time, which is at its end. */
+/* Whether @record equals the previous one except the time, which is at its end. */
 static bool repeats(const struct last_record *last, const struct perf_event_header *record)
 {
 	return last->size == record->size && record->type == PERF_RECORD_MMAP2 &&
@@ -261,8 +264,8 @@ static bool repeats(const struct last_record *last, const struct perf_event_head
 }
 
 /*
- * A program that maps and unmaps the same file, or changes protections, as fast as it can, makes the same
- * record again and again: of those that follow each other the first and the last are handed out.
+ * A program that maps and unmaps the same file, or changes protections, as fast as it can, produces equal
+ * records. Of consecutive equal records the first and the last are handed out.
  */
 static uint32_t take_record(struct side_band *side_band, const struct perf_event_header *record,
 			    const struct event_handler *handler)
@@ -284,7 +287,7 @@ static uint32_t drain_ring(struct side_band *side_band, struct perf_ring *ring,
 	const struct perf_event_header *record;
 	uint32_t count = 0;
 
-	/* Records of an earlier round may have been acted on. */
+	/* Records of an earlier round may have been handled already. */
 	side_band->last.size = 0;
 	while ((record = perf_ring_next(ring, end, &side_band->scratch))) {
 		count += take_record(side_band, record, handler);
@@ -300,8 +303,8 @@ uint32_t side_band_drain(struct side_band *side_band, const struct event_handler
 	uint32_t count = 0;
 
 	/*
-	 * Only to take the edges out of the epoll: all rings are read, which costs a load each, so an edge that is left
-	 * stands for nothing that is not read.
+	 * This only clears edges of the epoll. All rings are read, at the cost of one load each, so an edge
+	 * that remains means no unread record.
 	 */
 	(void)epoll_wait(side_band->epoll_fd, ready, sizeof(ready) / sizeof(ready[0]), 0);
 	for (size_t i = 0; i < events->count; i++)
@@ -314,7 +317,7 @@ int side_band_tick(struct side_band *side_band, const struct event_handler *hand
 {
 	int err;
 
-	/* Before rings of CPUs that went are unmapped. */
+	/* Drains the rings before those of offline CPUs are unmapped. */
 	side_band_drain(side_band, handler);
 	err = cpu_events_follow(&side_band->events);
 	if (side_band->has_new_cpu) {

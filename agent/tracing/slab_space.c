@@ -15,12 +15,12 @@
 struct slab {
 	/* -1: there is none. */
 	int fd;
-	/* In the outer map, where programs see it. */
+	/* The slab is in the outer map, where programs see it. */
 	bool is_published;
 	uint32_t used_cells;
 };
 
-/* A run of cells, mapped. */
+/* A mapped run of cells. */
 struct window {
 	void *pages;
 	size_t bytes;
@@ -34,7 +34,7 @@ static int create_slab(struct slab *slab)
 
 	if (slab->fd >= 0)
 		return 0;
-	/* Just as the template in ebpf/maps.bpf.h, or the outer map refuses it. */
+	/* It must match the template in ebpf/maps.bpf.h, or the outer map refuses it. */
 	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "slab", sizeof(uint32_t), CELL_BYTES, SLAB_CELLS,
 			    &options);
 	if (fd < 0)
@@ -60,7 +60,7 @@ static void destroy_slab(struct slab_space *space, uint32_t number)
 	struct slab *slab = &space->slabs[number];
 
 	if (slab->is_published && bpf_map_delete_elem(space->outer_fd, &number)) {
-		/* It stays where it is, empty, to be used again. */
+		/* The slab stays in the map, empty, and can be reused. */
 		log_debug("slab %u cannot be taken back: error %d", number, errno);
 		return;
 	}
@@ -114,7 +114,7 @@ static uint32_t last_slab(struct cell_run run)
 	return (run.first + run.count - 1) >> SLAB_SHIFT;
 }
 
-/* The cells of @run that lie in slab @number. */
+/* Number of cells of @run in slab @number. */
 static uint32_t cells_in_slab(struct cell_run run, uint32_t number)
 {
 	uint64_t slab_start = (uint64_t)number << SLAB_SHIFT, slab_end = slab_start + SLAB_CELLS;
@@ -191,7 +191,7 @@ int slab_space_add(struct slab_space *space, uint32_t count, slab_space_fill fil
 	err = fill_run(space, run, fill, context);
 	if (err) {
 		slab_space_remove(space, run);
-		/* Evicting something helps here too. */
+		/* -ENOSPC, since evicting something helps here too. */
 		return err == -ENOMEM ? -ENOSPC : err;
 	}
 	*result = run;
@@ -215,12 +215,15 @@ int slab_space_wait_for_readers(struct slab_space *space)
 	const uint32_t first = 0;
 
 	/*
-	 * An RCU grace period, and programs run under rcu_read_lock(). On a machine of one CPU it
-	 * returns at once, which is right as well: programs that read slabs run in interrupts.
+	 * This waits for an RCU grace period, and programs run under rcu_read_lock(). On a machine with one CPU
+	 * it returns at once, which is right as well, since programs that read slabs run in interrupts.
 	 */
 	if (syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0) == 0)
 		return 0;
-	/* Refused with nohz_full. Replacing an element of a map of maps waits for the same. */
+	/*
+	 * membarrier is refused with nohz_full. Replacing an element of a map of maps waits for the same grace
+	 * period.
+	 */
 	if (bpf_map_update_elem(space->outer_fd, &first, &space->slabs[0].fd, BPF_ANY))
 		return fail_errno(-errno, "waiting for running BPF programs");
 	return 0;

@@ -9,7 +9,7 @@
 #include "lib/base/error.h"
 
 enum {
-	/** Whole snapshots, so that none is cut at the end of a buffer. */
+	/** A multiple of the snapshot's size, so that none is cut at the end of a buffer. */
 	FIRST_BYTES = 512 * sizeof(struct task_snapshot),
 	/** pid_max is at most 4 Mi. */
 	MAX_BYTES = (1 << 22) * sizeof(struct task_snapshot),
@@ -38,7 +38,7 @@ static int read_all(int fd, uint8_t **bytes, size_t *count)
 		got = read(fd, buffer + size, capacity - size);
 		if (got == 0)
 			break;
-		/* -EAGAIN: the kernel stopped after a million tasks that it did not show. */
+		/* -EAGAIN: the kernel stopped after skipping a million tasks. */
 		if (got < 0 && errno != EINTR && errno != EAGAIN)
 			return fail_errno(-errno, "read of the task iterator");
 		if (got > 0)

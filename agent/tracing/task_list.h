@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The processes that run now, with the stamps that the kernel side computes for them: the first
- * thing to synchronise at the start, and again when notices were lost.
+ * The processes that run now, with the stamps that the kernel side computes for them. They are synced at the
+ * start, and again when notices were lost.
  */
 #ifndef AGENT_TRACING_TASK_LIST_H
 #define AGENT_TRACING_TASK_LIST_H
@@ -12,8 +12,8 @@
 #include "ebpf/abi/process.h"
 
 /**
- * Fills *@tasks with one entry per process in the agent's pid namespace, in ascending order of pid,
- * the caller's to free(). Processes that come or go meanwhile may be missing. 0 or -errno.
+ * Fills *@tasks with one entry per process in the agent's pid namespace, in ascending order of pid; the caller
+ * frees it. Processes that start or end meanwhile may be missing. 0 or -errno.
  */
 int task_list_read(struct bpf_loader *loader, struct task_snapshot **tasks, uint32_t *task_count);
 

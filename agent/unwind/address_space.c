@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The files are those of the process or of whoever took the core: all reading and parsing is in
- * agent/processes and below, which bound it.
+ * The files belong to the process or to whoever took the core. All reading and parsing is in agent/processes
+ * and below, which bound it.
  */
 #include "agent/unwind/address_space.h"
 
@@ -71,7 +71,7 @@ static int add_row(struct address_space *space, const struct space_mapping *mapp
 	return 0;
 }
 
-/* Takes the reference over. */
+/* Adds a row for @executable, and takes over the reference. */
 static int add_executable(struct address_space *space, const struct space_mapping *mapping,
 			  struct executable *executable)
 {
@@ -132,7 +132,7 @@ struct binary *address_space_binary(const struct address_space *space, uint64_t 
 	return executable ? executable->binary : NULL;
 }
 
-/* Whether the bytes at the ELF address are in the file, and as they are there in every process. */
+/* Whether the bytes at the ELF address are in the file and not writable. */
 static bool is_constant(const struct elf_image *segments, uint64_t address, size_t size)
 {
 	for (uint32_t i = 0; i < segments->segment_count; i++) {
@@ -166,7 +166,7 @@ int address_space_read_file(const struct address_space *space, uint64_t address,
 	return fail(-EFAULT, "no file at %#" PRIx64, address);
 }
 
-/* What a file without usable rows has: nothing is known about any of its addresses. */
+/* Loads the deltas of a file; a file without usable tables gets empty ones. */
 static int load_deltas(struct address_space *space, const struct binary *binary,
 		       struct stack_deltas *deltas)
 {

@@ -18,11 +18,11 @@
 #include "lib/base/read_exactly.h"
 
 enum {
-	/* Of the beginning of a file, headers and notes, that is compared with the dump. */
+	/* Bytes at the beginning of a file, headers and notes, that are compared with the dump. */
 	COMPARED_BYTES = 4096,
 };
 
-/* A walk over the mappings: those of NT_FILE, or the lines of maps. */
+/* The list of mappings: those of NT_FILE, or the lines of maps. */
 struct mapping_list {
 	const struct core_file *core;
 	const struct proc_maps *maps;
@@ -48,7 +48,7 @@ static struct space_mapping mapping_at(const struct mapping_list *list, size_t i
 	};
 }
 
-/* Whether what was dumped of the file's beginning is what @fd begins with. */
+/* Whether the dumped beginning of the file equals the beginning of @fd. */
 static bool is_same_file(struct core_file *core, const struct mapping_list *list, const char *path,
 			 int fd)
 {
@@ -74,7 +74,7 @@ static int open_file(struct core_file *core, const struct mapping_list *list, co
 
 	if (snprintf(full_path, sizeof(full_path), "%s%s", root, path) >= (int)sizeof(full_path))
 		return -ENAMETOOLONG;
-	/* Neither FIFOs nor leases make us wait; what is no regular file is refused later. */
+	/* The flags avoid waits for FIFOs and leases. Other than regular files are refused later. */
 	opened = open(full_path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (opened < 0)
 		return fail_errno(-errno, "%s", full_path);
@@ -101,7 +101,7 @@ static int add_mapping(struct core_space *space, struct core_file *core,
 	return address_space_add_file(&space->space, mapping, fd);
 }
 
-/* Without a line the rest of the walk says what is missing: no mapping. */
+/* A mapping that cannot be added is logged; unwinding then reports that there is no mapping. */
 static int add_or_warn(struct core_space *space, struct core_file *core,
 		       const struct mapping_list *list, const struct space_mapping *mapping,
 		       const char *root)
@@ -114,7 +114,7 @@ static int add_or_warn(struct core_space *space, struct core_file *core,
 	return 0;
 }
 
-/* Adds executable segments of no file, from number *@next on, that begin below @limit. */
+/* Adds executable segments without a file, from index *@next on, that begin below @limit. */
 static int add_anonymous(struct core_space *space, struct core_file *core,
 			 const struct mapping_list *list, uint64_t limit, size_t *next)
 {
@@ -137,8 +137,8 @@ static int add_anonymous(struct core_space *space, struct core_file *core,
 }
 
 /*
- * Executable memory by segments, and its files by NT_FILE. gcore leaves out segments of text: what
- * has none may be executable.
+ * Adds executable memory by segments, and its files by NT_FILE. gcore leaves out segments of text, so a mapping
+ * without a segment may be executable.
  */
 static int add_segments(struct core_space *space, struct core_file *core,
 			const struct mapping_list *list, const char *root)
@@ -211,6 +211,6 @@ int core_space_read(void *context, uint64_t address, void *bytes, size_t size)
 
 	if (!remote_memory_read(&core->memory, address, bytes, size))
 		return 0;
-	/* What nobody has written to, such as text, is not dumped; the file has it still. */
+	/* Unmodified memory, such as text, is not dumped; it is read from the file. */
 	return address_space_read_file(&space->space, address, bytes, size);
 }

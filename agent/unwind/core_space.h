@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The address space of a core file: its mappings, from NT_FILE or from a copy of /proc/PID/maps that
- * was taken beside it, and its memory. What was not dumped, such as text, is read from the files.
+ * The address space of a core file: its mappings, from NT_FILE or from a copy of /proc/PID/maps that was taken
+ * beside it, and its memory. Memory that was not dumped, such as text, is read from the files.
  *
- * A file that is not the one that was mapped is left out: as far as the dump holds the beginning of
- * the file, which has its build id, the two are compared.
+ * A file that differs from the one that was mapped is left out. The two are compared as far as the dump has the
+ * beginning of the file, with its build id.
  */
 #ifndef AGENT_UNWIND_CORE_SPACE_H
 #define AGENT_UNWIND_CORE_SPACE_H
@@ -14,7 +14,7 @@
 #include "lib/host/proc_maps.h"
 
 struct core_space {
-	/** Reads as core_space_read(). */
+	/** Reads by core_space_read(). */
 	struct remote_memory memory;
 	struct address_space space;
 	/** Borrowed. */
@@ -22,9 +22,9 @@ struct core_space {
 };
 
 /**
- * @maps may be NULL; else it goes before NT_FILE. @root is put before the paths of files; "" for
- * none. Files that can't be used are logged and left out. @languages as in address_space_init().
- * -ENOMEM, -E2BIG, -EBADMSG. Both are borrowed for the life of the space.
+ * @maps may be NULL; otherwise it replaces NT_FILE. @root is the prefix of files' paths; "" for none. Files
+ * that can't be used are logged and left out. @languages as in address_space_init(). -ENOMEM, -E2BIG, -EBADMSG.
+ * Both are borrowed for the life of the space.
  */
 int core_space_init(struct core_space *space, struct core_file *core, const struct proc_maps *maps,
 		    const char *root, uint32_t languages);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is in the files and the memory is the languages' to judge. */
+/* The languages check the content of files and memory. */
 #include "agent/unwind/space_runtimes.h"
 
 #include <errno.h>
@@ -13,7 +13,7 @@
 
 VECTOR_DEFINE(space_modules, struct attach_module)
 
-/* All files with executable mappings, each once for a place where it is. */
+/* Lists all files with executable mappings, each once per bias. */
 static int add_modules(const struct address_space *space, struct space_modules *modules)
 {
 	for (size_t i = 0; i < space->rows.count; i++) {
@@ -33,7 +33,7 @@ static int add_modules(const struct address_space *space, struct space_modules *
 	return 0;
 }
 
-/* The runtime that the module mapped at @row is; NULL if it is none, or is attached to already. */
+/* The runtime of the module mapped at @row; NULL if it is no runtime, or is attached to already. */
 static const struct runtime_file *find_runtime(const struct space_runtimes *runtimes,
 					       struct address_space *space,
 					       const struct mapping_row *row)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads may come and go until all that are listed are stopped; a list that holds none but stopped
- * ones is the whole process, for only a running thread can make another.
+ * Threads may start and end until all listed ones are stopped. When a list has only stopped threads, it is
+ * complete, since only a running thread can start another.
  */
 #include "agent/unwind/stopped_process.h"
 
@@ -45,8 +45,8 @@ static int read_registers(struct stopped_thread *thread)
 }
 
 /*
- * -ESRCH if the thread is gone. What stops it first is a signal, if one comes in between: then it
- * is given to the thread when that is let go.
+ * Stops a thread; -ESRCH if it is gone. If a signal stops it first, the signal is delivered when the thread is
+ * released.
  */
 static int stop_thread(struct stopped_process *process, pid_t tid)
 {
@@ -69,7 +69,7 @@ static int stop_thread(struct stopped_process *process, pid_t tid)
 	return read_registers(&process->threads.items[process->threads.count - 1]);
 }
 
-/* Stops the threads that are listed and run; *@found says whether there were any. */
+/* Stops the listed threads that run; *@found tells whether there were any. */
 static int stop_listed(struct stopped_process *process, bool *found)
 {
 	_cleanup_(pid_list_deinit) struct pid_list threads = { 0 };
@@ -81,7 +81,7 @@ static int stop_listed(struct stopped_process *process, bool *found)
 		if (is_stopped(process, threads.pids[i]))
 			continue;
 		err = stop_thread(process, threads.pids[i]);
-		/* Gone, or a leader that has exited before its threads. */
+		/* The thread is gone, or is a leader that has exited before its threads. */
 		if (err == -ESRCH || (err == -EPERM && process->threads.count))
 			err = 0;
 		else
@@ -144,7 +144,7 @@ static int read_space(struct stopped_process *process)
 		err = add_mapping(process, &maps.rows[i]);
 		if (!err || err == -ENOMEM)
 			continue;
-		/* Walks say what is missing there: no mapping. */
+		/* Unwinding then reports that there is no mapping. */
 		log_warn("process %d: %s: %s", process->pid, maps.rows[i].path, error_text());
 		err = 0;
 	}

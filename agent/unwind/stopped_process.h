@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * A live process with all its threads held still by ptrace, its registers, memory and mappings.
- * Threads are seized, not attached to: no signal is sent, and one that was stopped by a signal
- * before is so still after it has been let go. For tests and for finding errors: the agent itself
- * never touches a process.
+ * A live process whose threads are all stopped by ptrace, with its registers, memory and mappings. Threads are
+ * seized, not attached to: no signal is sent, and a thread that was stopped by a signal before is still stopped
+ * after its release. For tests and for debugging: the agent itself never stops a process.
  */
 #ifndef AGENT_UNWIND_STOPPED_PROCESS_H
 #define AGENT_UNWIND_STOPPED_PROCESS_H
@@ -17,7 +16,7 @@
 
 struct stopped_thread {
 	pid_t tid;
-	/** That was about to be delivered when the thread stopped; 0 if there was none. */
+	/** Signal that was about to be delivered when the thread stopped; 0 if there was none. */
 	int signal;
 	struct register_set set;
 };
@@ -26,16 +25,16 @@ VECTOR_DEFINE(stopped_threads, struct stopped_thread)
 
 struct stopped_process {
 	pid_t pid;
-	/** The leader first, as /proc/PID/task has them. */
+	/** Threads in the order of /proc/PID/task, the leader first. */
 	struct stopped_threads threads;
 	struct process_memory memory;
 	struct address_space space;
 };
 
 /**
- * Stops all threads of @pid and reads what walks need. -ESRCH: it is gone; -EPERM: it is traced
- * already, or not ours to trace; -EAGAIN: it makes threads faster than they can be stopped; others
- * as /proc and ptrace say. It runs on, as before, after stopped_process_deinit().
+ * Stops all threads of @pid and reads the data for unwinding. -ESRCH: it is gone; -EPERM: it is traced already,
+ * or may not be traced by us; -EAGAIN: it makes threads faster than they can be stopped; or an error of /proc
+ * or ptrace. It continues as before after stopped_process_deinit().
  */
 int stopped_process_init(struct stopped_process *process, pid_t pid);
 void stopped_process_deinit(struct stopped_process *process);

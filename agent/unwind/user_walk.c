@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Tables in user space as slabs. */
+/* Presents tables in user space as slabs. */
 #include "agent/unwind/user_walk.h"
 
 #include <errno.h>
@@ -10,16 +10,16 @@
 #include "lib/base/error.h"
 
 enum {
-	/* Executables in one walk; further ones are not loaded, as far as it can see. */
+	/* Limit of executables in one unwind; further ones count as not loaded. */
 	EXECUTABLES_MAX = 256,
 	HEADER_CELLS = sizeof(struct unwind_header) / CELL_BYTES,
-	/* The headers lie in slab 0, whose first cell is never used. */
+	/* The headers are in slab 0, whose first cell is never used. */
 	HEADER_SLAB = 0,
 	FIRST_FREE_SLAB = 1,
 };
 
 struct user_walk {
-	/* Of the present walk. */
+	/* State of the current unwind. */
 	const struct first_tables *tables;
 	user_walk_read_function *read;
 	void *read_context;
@@ -32,7 +32,7 @@ struct user_walk {
 	uint32_t executable_count;
 };
 
-/* Gives @table slabs of its own; *@cell gets its first cell. False without room. */
+/* Assigns slabs to @table; *@cell gets its first cell. False if there are not enough slabs. */
 static bool add_table(struct user_walk *walk, const void *table, size_t bytes, uint32_t *cell)
 {
 	size_t count = (bytes + SLAB_BYTES - 1) / SLAB_BYTES;
@@ -88,7 +88,7 @@ static bool add_runtimes(struct user_walk *walk, const struct first_tables *tabl
 	return true;
 }
 
-/* The id of the executable in @slot: of all that the process has mapped, at most one is there. */
+/* The id of the executable in @slot. At most one of the process's executables uses a slot. */
 static uint64_t executable_in_slot(const struct first_tables *tables, uint32_t slot)
 {
 	for (uint32_t i = 0; i < tables->row_count; i++) {

@@ -12,7 +12,7 @@
 
 enum {
 	SYMBOL_TABLES_MAX_BYTES = 256 << 20,
-	/* Of one address; further ones are not printed. */
+	/* Limit of names of one address; further ones are not printed. */
 	NAMES_MAX = 32,
 };
 
@@ -39,7 +39,7 @@ static const char *special_name(uint64_t executable_id)
 	}
 }
 
-/* The number of names of what runs at @address, innermost inlined function first. */
+/* Looks up the names at @address, innermost inlined function first; returns their number. */
 static uint32_t find_names(const struct walk_printer *printer, struct binary *binary,
 			   uint64_t address, struct symbol symbols[NAMES_MAX])
 {
@@ -63,7 +63,7 @@ static bool begins_panic(const struct walk_printer *printer, struct binary *bina
 	return lookup->ops->traits(lookup, binary, address) & FUNCTION_SHOWS_GENERATED;
 }
 
-/* Those that are not NULL. */
+/* Prints the flags that are not NULL. */
 static void print_flags(FILE *file, const char *const flags[], size_t count)
 {
 	char before = '\t';
@@ -117,7 +117,7 @@ static void print_frame(const struct walk_printer *printer, uint32_t number, uin
 		    5);
 }
 
-/* False if the frame is the runtime's own. */
+/* Prints an interpreted frame; false if it is the runtime's own. */
 static bool print_interpreted(const struct walk_printer *printer, uint32_t number,
 			      const uint64_t *words)
 {

@@ -1,30 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Prints stacks as text, for build/walk_core and build/walk_process. Per thread, fields parted by
- * tabs:
+ * Prints stacks as text, for build/walk_core and build/walk_process. Per thread, with fields separated by tabs:
  *
  *	thread	TID
  *	#0	PC	ADDRESS	FILE	FUNCTION	FLAGS
  *	...
  *	end	  or  error	PC	WHY
  *
- * and between them, where interpreted frames were asked for,
+ * and between them, if interpreted frames are requested,
  *
  *	#1	LANGUAGE	LINE	FILE	FUNCTION	FLAGS
  *	missing	PC	WHY
  *
- * of which the second says that those are missing that the native frame behind it runs. Where functions
- * that are inlined were asked for (with_inlined), there are, before a frame's line,
+ * The second means that the interpreted frames of the next native frame are missing. If inlined functions are
+ * requested (with_inlined), a frame's line is preceded by
  *
  *	#1	-	-	FILE	FUNCTION	inlined
  *
- * and the same of interpreted functions, in lines like theirs.
+ * and likewise for inlined interpreted functions, in lines like theirs.
  *
- * PC is the address in the process, ADDRESS the file's ELF virtual address; both are 16 hexadecimal
- * digits. What is not known is `-`. FLAGS are of `return` (PC is a return address) and `guess`, and
- * with_inlined of `inlined` and of what the function is to Go's stacks (`wrapper`, `panic`:
- * lib/model/symbol_lookup.h), parted by commas. Of interpreted frames they are of `guess`, `inlined`
- * and `approximate` (interpreters/language.h).
+ * PC is the address in the process, ADDRESS the file's ELF virtual address; both are 16 hexadecimal digits.
+ * Unknown fields are `-`. FLAGS are separated by commas: `return` (PC is a return address) and `guess`;
+ * with_inlined also `inlined`, and `wrapper` and `panic` for the function's role in Go's stacks
+ * (lib/model/symbol_lookup.h). For interpreted frames they are `guess`, `inlined` and `approximate`
+ * (interpreters/language.h).
  */
 #ifndef AGENT_UNWIND_WALK_PRINTER_H
 #define AGENT_UNWIND_WALK_PRINTER_H
@@ -56,7 +55,7 @@ struct walk_printer {
 int walk_printer_init(struct walk_printer *printer, FILE *file, bool with_names);
 void walk_printer_deinit(struct walk_printer *printer);
 
-/** Walks and prints the thread @tid from its registers; -E2BIG: too much is mapped. */
+/** Unwinds and prints the thread @tid from its registers; -E2BIG: too much is mapped. */
 int walk_printer_print(struct walk_printer *printer, uint32_t tid, const struct register_set *set,
 		       struct address_space *space, user_walk_read_function *read,
 		       void *read_context);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A ring of bytes under one lock. Each record stands behind a 4-byte length; both may run over the
- * end of the ring, which is why they are only ever copied.
+ * A ring of bytes under one lock. Each record follows a 4-byte length. Both may wrap at the end of the ring, so
+ * they are only ever copied.
  */
 
 #include "lib/base/bounded_queue.h"
@@ -18,7 +18,7 @@
 
 enum {
 	LENGTH_BYTES = sizeof(uint32_t),
-	/* Of an empty ring; what a burst took beyond it goes back to the system. */
+	/* Memory that an empty ring keeps. Memory that a burst took beyond it is returned to the system. */
 	KEPT_BYTES = 256 << 10,
 };
 
@@ -82,7 +82,7 @@ static void copy_in(struct bounded_queue *queue, const void *bytes, size_t count
 	queue->used_bytes += count;
 }
 
-/* The @count bytes that stand @offset behind the start. */
+/* Copies the @count bytes at @offset from the start. */
 static void copy_from(const struct bounded_queue *queue, size_t offset, void *bytes, size_t count)
 {
 	size_t at = (queue->start + offset) % queue->ring_bytes;
@@ -92,7 +92,7 @@ static void copy_from(const struct bounded_queue *queue, size_t offset, void *by
 	memcpy((unsigned char *)bytes + first, queue->ring, count - first);
 }
 
-/* @bytes may be NULL, to throw away. */
+/* @bytes may be NULL, to drop the bytes. */
 static void copy_out(struct bounded_queue *queue, void *bytes, size_t count)
 {
 	if (bytes && count)
@@ -102,8 +102,7 @@ static void copy_out(struct bounded_queue *queue, void *bytes, size_t count)
 }
 
 /*
- * An empty ring starts anew, so that one that holds little at a time touches little memory, and not
- * all of it by and by.
+ * An empty ring restarts at offset 0, so that a ring that holds little at a time touches little memory.
  */
 static void start_anew(struct bounded_queue *queue)
 {
@@ -152,7 +151,7 @@ void bounded_queue_deinit(struct bounded_queue *queue)
 	memset(queue, 0, sizeof(*queue));
 }
 
-/* Copies a record in; *@is_waited_for is whether a reader waits for it. */
+/* Copies a record in; *@is_waited_for tells whether a reader waits for it. */
 static int put(struct bounded_queue *queue, const void *record, size_t bytes, bool *is_waited_for)
 {
 	uint32_t length = bytes;
@@ -188,7 +187,7 @@ int bounded_queue_push(struct bounded_queue *queue, const void *record, size_t b
 	bool is_waited_for;
 	int err = put(queue, record, bytes, &is_waited_for);
 
-	/* A reader that is woken while the lock is held would wait for the lock next. */
+	/* The lock is free here: a reader that is woken while it is held would have to wait for it. */
 	if (!err && is_waited_for)
 		pthread_cond_signal(&queue->filled);
 	return err;

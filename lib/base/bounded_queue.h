@@ -13,8 +13,8 @@
 #include <stdint.h>
 
 /**
- * Told of each record that is thrown away, under the queue's lock: for records that own something.
- * @record is a copy, aligned for any type, valid for the call.
+ * Called for each record that is dropped, under the queue's lock, so that records may own things. @record is a
+ * copy, aligned for any type, valid for the call.
  */
 typedef void (*queue_drop_fn)(void *context, void *record, size_t bytes);
 
@@ -27,10 +27,10 @@ struct bounded_queue {
 	/* Offset of the oldest record, and bytes in use, length words included. */
 	size_t start;
 	size_t used_bytes;
-	/** How far into the ring records stood since it was empty. */
+	/** Highest offset in the ring that records have reached since the ring was empty. */
 	size_t peak_bytes;
 	size_t count;
-	/** Readers that wait in bounded_queue_pop(). */
+	/** Number of readers that wait in bounded_queue_pop(). */
 	unsigned int waiting_count;
 	bool is_closed;
 	queue_drop_fn drop;
@@ -45,27 +45,30 @@ struct bounded_queue {
 int bounded_queue_init(struct bounded_queue *queue, size_t ring_bytes, size_t max_record_bytes,
 		       queue_drop_fn drop, void *drop_context);
 
-/** For a ring of @max_count records of @record_bytes each. */
+/** Makes a ring for @max_count records of @record_bytes each. */
 int bounded_queue_init_fixed(struct bounded_queue *queue, size_t max_count, size_t record_bytes,
 			     queue_drop_fn drop, void *drop_context);
 
-/** Drops what is left. No thread may use the queue any more. */
+/** Drops the remaining records. No thread may use the queue any more. */
 void bounded_queue_deinit(struct bounded_queue *queue);
 
 /**
- * Copies a record in, after dropping as many of the oldest as need be. -E2BIG over
- * max_record_bytes, -EPIPE after close; then the record is still the caller's.
+ * Copies a record in, after dropping as many of the oldest as necessary. -E2BIG over max_record_bytes, -EPIPE
+ * after close; then the caller still owns what the record owns.
  */
 int bounded_queue_push(struct bounded_queue *queue, const void *record, size_t bytes);
 
-/** The same, but nobody is woken: for the first of many records, behind which bounded_queue_wake() wakes one reader. */
+/**
+ * Copies a record in without waking a reader. After the last of several records, bounded_queue_wake() wakes
+ * one.
+ */
 int bounded_queue_put(struct bounded_queue *queue, const void *record, size_t bytes);
 void bounded_queue_wake(struct bounded_queue *queue);
 
 /**
- * Moves the oldest record into @record, which has room for max_record_bytes, and *@bytes (NULL: not
- * wanted). Waits at most @timeout_ns (0: not at all; negative: for ever). -EAGAIN when the time is
- * over, -EPIPE when the queue is closed and empty.
+ * Moves the oldest record into @record, which has room for max_record_bytes, and its size into *@bytes (may be
+ * NULL). Waits at most @timeout_ns (0: not at all; negative: for ever). -EAGAIN after the time-out, -EPIPE when
+ * the queue is closed and empty.
  */
 int bounded_queue_pop(struct bounded_queue *queue, void *record, size_t *bytes, int64_t timeout_ns);
 
@@ -75,10 +78,10 @@ int bounded_queue_pop(struct bounded_queue *queue, void *record, size_t *bytes, 
  */
 int bounded_queue_peek(struct bounded_queue *queue, void *bytes, size_t count);
 
-/** Wakes all readers: they still get what is in the queue, then -EPIPE. Pushes fail from now on. */
+/** Wakes all readers. They get the remaining records, then -EPIPE. Pushes fail from now on. */
 void bounded_queue_close(struct bounded_queue *queue);
 
-/** Records in the queue. */
+/** Number of records in the queue. */
 size_t bounded_queue_count(struct bounded_queue *queue);
 
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * A cursor over borrowed bytes from outside, which never reads past their end. Numbers are little
- * endian and may stand unaligned. The first read that does not fit fails the reader for good: it
- * gives 0 (or NULL), and so does every read after it. So a parser may read a whole
- * record and ask byte_reader_failed() once.
+ * A cursor over borrowed bytes from outside, which never reads past their end. Numbers are little endian and
+ * may be unaligned. The first read that does not fit fails the reader for good: it gives 0 (or NULL), and so
+ * does every read after it. So a parser may read a whole record and ask byte_reader_failed() once.
  */
 #ifndef LIB_BASE_BYTE_READER_H
 #define LIB_BASE_BYTE_READER_H

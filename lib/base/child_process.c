@@ -34,7 +34,7 @@ static int set_attributes(posix_spawnattr_t *attributes)
 
 static int set_files(posix_spawn_file_actions_t *actions, int given, int number)
 {
-	/* If both are one descriptor, this takes away that it is closed. */
+	/* If both are the same descriptor, this clears its close-on-exec flag. */
 	int err = given < 0 ? 0 : posix_spawn_file_actions_adddup2(actions, given, number);
 
 	for (int fd = 0; fd <= STDERR_FILENO && !err; fd++)
@@ -68,7 +68,7 @@ static int spawn(const char *program, char *const arguments[], int given, int nu
 #define BOUND_ARGUMENT "-bound-to-parent"
 enum { BOUND_PARENT = 2, BOUND_PROGRAM, BOUND_ARGUMENTS_MAX = 16 };
 
-/* Whether the program takes the hidden argument: a test does not. */
+/* Whether the program understands the hidden argument; tests do not. */
 static bool is_entered;
 
 void child_process_enter(int argument_count, char **arguments)
@@ -77,7 +77,7 @@ void child_process_enter(int argument_count, char **arguments)
 	if (argument_count <= BOUND_PROGRAM || strcmp(arguments[1], BOUND_ARGUMENT) != 0)
 		return;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	/* The parent may have ended before that. */
+	/* The parent may have ended before the signal was set. */
 	if (getppid() == atoi(arguments[BOUND_PARENT]))
 		execvp(arguments[BOUND_PROGRAM], arguments + BOUND_PROGRAM);
 	_exit(EXIT_FAILURE);

@@ -7,7 +7,7 @@
 
 struct child_process {
 	pid_t pid;
-	/** Becomes readable at its end; the caller's. */
+	/** Becomes readable when the process ends; owned by the caller. */
 	int pid_fd;
 };
 
@@ -20,13 +20,13 @@ int child_process_start(const char *program, char *const arguments[], int given,
 			struct child_process *child);
 
 /**
- * The same for a program of others, which gets no descriptor and is killed when the thread that starts it, or
- * the whole agent, has ended, whatever the reason.
+ * Starts a program that is not ours in the same way. It gets no descriptor, and is killed when the thread that
+ * starts it or the whole agent ends, whatever the reason.
  */
 int child_process_start_bound(const char *program, char *const arguments[],
 			      struct child_process *child);
 
-/** At the begin of main(): does not return in a process that is to become such a program. */
+/** To be called at the start of main(): does not return in a process that is to become such a program. */
 void child_process_enter(int argument_count, char **arguments);
 
 #endif

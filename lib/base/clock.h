@@ -12,7 +12,7 @@
 /** CLOCK_MONOTONIC, ns: the clock of the kernel's records. */
 uint64_t clock_monotonic_ns(void);
 
-/** @ns as the system's calls take a time. */
+/** @ns as a struct timespec. */
 struct timespec clock_timespec(uint64_t ns);
 
 /** CPU time of the calling thread, ns: for limits that a busy machine must not shorten. */
@@ -22,8 +22,8 @@ uint64_t clock_thread_cpu_ns(void);
 uint64_t clock_realtime_ns(void);
 
 /**
- * What has to be added to CLOCK_MONOTONIC for CLOCK_REALTIME, ns. Both are read again where the thread
- * had to wait for a CPU between them.
+ * CLOCK_REALTIME minus CLOCK_MONOTONIC, ns. Both clocks are read again if the thread had to wait for a CPU
+ * between the two.
  */
 int64_t clock_realtime_offset_ns(void);
 

@@ -111,7 +111,7 @@ static void add(struct filter *filter, struct sock_filter instruction)
 #define FILTER_JUMP(test, value, if_true, if_false)                                                \
 	((struct sock_filter)BPF_JUMP(BPF_JMP | (test) | BPF_K, (value), (if_true), (if_false)))
 
-/* The number of the call is loaded before and, where the rule does not hold, afterwards. */
+/* The number of the call is loaded before the rule, and again after a rule that does not match. */
 static void add_rule(struct filter *filter, const struct call_rule *rule)
 {
 	uint32_t action = rule->kind == CALL_ASKS ? SECCOMP_RET_TRAP : SECCOMP_RET_ALLOW;
@@ -122,7 +122,7 @@ static void add_rule(struct filter *filter, const struct call_rule *rule)
 		return;
 	}
 	add(filter, FILTER_JUMP(BPF_JEQ, rule->call, 0, 4));
-	/* Little endian: the lower half. The calls take these as int. */
+	/* On little endian this is the lower half. The calls take these arguments as int. */
 	add(filter, FILTER_LOAD(args[rule->argument]));
 	if (rule->kind == CALL_ALLOWED_EQUAL)
 		add(filter, FILTER_JUMP(BPF_JEQ, rule->value, 0, 1));
@@ -132,7 +132,7 @@ static void add_rule(struct filter *filter, const struct call_rule *rule)
 	add(filter, FILTER_LOAD(nr));
 }
 
-/* Calls of other architectures, and on x86-64 those of x32, have numbers that match none. */
+/* Calls of other architectures, and x32 calls on x86-64, have numbers that match no rule. */
 int confinement_filter_calls(const struct call_rule *rules, size_t count)
 {
 	struct filter filter = { .count = 0 };

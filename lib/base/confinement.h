@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What a process of ours gives up before it reads hostile bytes: memory beyond a limit, capabilities, core dumps, and all
- * system calls but those that it needs. For processes that were started for that: there is no way back.
+ * Confines a process of ours before it reads hostile bytes: it gives up memory beyond a limit, capabilities,
+ * core dumps, and all system calls but those that it needs. There is no way back, so this is only for processes
+ * that were started for such work.
  */
 #ifndef LIB_BASE_CONFINEMENT_H
 #define LIB_BASE_CONFINEMENT_H
@@ -13,9 +14,12 @@ enum { CONFINEMENT_RULES_MAX = 48 };
 
 enum call_rule_kind {
 	CALL_ALLOWED,
-	/** A SIGSYS in place of the call: its handler answers. */
+	/** The call raises SIGSYS instead; the signal's handler supplies the result. */
 	CALL_ASKS,
-	/** Allowed if argument @argument is @value, or has none of the bits of @value; only its lower half counts. */
+	/**
+	 * The call is allowed if argument @argument equals @value, or has none of the bits of @value. Only the
+	 * lower half of the argument counts.
+	 */
 	CALL_ALLOWED_EQUAL,
 	CALL_ALLOWED_WITHOUT,
 };
@@ -32,20 +36,20 @@ struct call_rule {
 int confinement_limit(int resource, uint64_t value);
 
 /**
- * So many bytes of memory of its own beyond what the process has, and so many of address space for files beyond those:
- * allocations fail. @mapped_bytes UINT64_MAX: no limit.
+ * Lets the process allocate @own_bytes more memory of its own, and map @mapped_bytes of address space for files
+ * beyond that; then allocations fail. @mapped_bytes UINT64_MAX: no limit.
  */
 int confinement_limit_memory(uint64_t own_bytes, uint64_t mapped_bytes);
 
 /**
- * No capabilities but those of @kept, a bit for each (1 << CAP_...), as far as they are there, no new ones, no core
- * dumps, not to be traced. The calling thread's, so before others are started.
+ * Drops all capabilities but those in @kept (a bit for each, 1 << CAP_...), and prevents new ones, core dumps
+ * and tracing. It acts on the calling thread, so call it before others are started.
  */
 int confinement_drop_privileges(uint64_t kept);
 
 /**
- * For the calling thread: calls that no rule allows fail with EPERM, so that a library that tries something else, as
- * another version of it may, goes on without. CONFINEMENT_RULES_MAX rules at most.
+ * Filters the calling thread's system calls. Calls that no rule allows fail with EPERM, so that another version
+ * of a library, which may try further calls, goes on without them. CONFINEMENT_RULES_MAX rules at most.
  */
 int confinement_filter_calls(const struct call_rule *rules, size_t count);
 

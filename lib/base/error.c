@@ -14,8 +14,8 @@ enum { ERROR_TEXT_BYTES = 256 };
 static _Thread_local char text[ERROR_TEXT_BYTES];
 
 /*
- * Formats beside the old text first: an argument may be error_text() itself, when a caller puts
- * words before the text of its callee.
+ * Formats into a second buffer first, since an argument may be error_text() itself, when a caller prefixes its
+ * callee's text.
  */
 static void set_text(int code, const char *format, va_list arguments)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Errors: functions that can fail return 0 or -errno and leave their outputs alone; the text that
- * goes with the code is kept per thread until the next failure.
+ * Errors: functions that can fail return 0 or -errno, and leave their outputs untouched on failure. The text
+ * that goes with the code is kept per thread until the next failure.
  *
  *	-ESRCH		the process is gone
  *	-EAGAIN		not now, later

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One directory, opened once: all work is relative to it, so that nobody can put another in its place. */
+/* The directory is opened once, and all work is relative to it, so that nobody can replace it by another one. */
 #include "lib/base/file_cache.h"
 
 #include <dirent.h>
@@ -25,7 +25,7 @@
 
 enum {
 	KEY_DIGITS = 32,
-	/* A file beside its place this old was left by an agent that died. */
+	/* A temporary file of this age was left by an agent that died. */
 	STALE_SECONDS = 600,
 };
 
@@ -36,7 +36,7 @@ struct file_cache {
 	char suffix[FILE_CACHE_SUFFIX_MAX_BYTES];
 	uint64_t max_bytes;
 	pthread_mutex_t lock;
-	/* Under the lock: sum of the sizes of all files as of the last look, and what we wrote since. */
+	/* Under the lock: size of all files at the last listing, plus the bytes that we wrote since. */
 	uint64_t total_bytes;
 	atomic_uint temporary_count;
 	atomic_uint_fast64_t evicted;
@@ -162,7 +162,7 @@ static int open_directory(const char *path)
 	return take_fd(fd);
 }
 
-/* With the lock on the file. */
+/* To be called with the file locked. */
 static int read_or_write_seed(int fd, uint64_t *seed)
 {
 	uint64_t drawn = hash128_draw_seed();
@@ -261,7 +261,7 @@ int file_cache_begin(struct file_cache *cache, struct new_file *file)
 
 	snprintf(begun.name, sizeof(begun.name), "%s%d-%u%s", temporary_prefix, getpid(),
 		 cache->temporary_count++, cache->suffix);
-	/* A left-over of an agent with our pid would be in the way. */
+	/* Removes a leftover of an agent that had our pid. */
 	unlinkat(cache->fd, begun.name, 0);
 	begun.fd = openat(cache->fd, begun.name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			  0600);
@@ -285,7 +285,7 @@ int file_cache_keep(struct file_cache *cache, struct hash128 key, const struct n
 	}
 	pthread_mutex_lock(&cache->lock);
 	cache->total_bytes += status.st_size;
-	/* If that fails, it is tried again with the next one. */
+	/* If this fails, it is tried again with the next file. */
 	if (cache->total_bytes > cache->max_bytes)
 		(void)make_room(cache);
 	pthread_mutex_unlock(&cache->lock);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Files on disk by a 128-bit key, in a directory of our own, so that a restarted agent need not make
- * again what it made before. The agent believes these files, so the directory must belong to its user
- * alone. Several agents may share a directory, and several caches, whose files have different suffixes.
- * What stands in a file, and how damage is found, is the user's: a damaged one is to be removed.
+ * Files on disk by a 128-bit key, in a directory of our own, so that a restarted agent need not make again what
+ * it made before. The agent trusts these files, so the directory must belong to its user alone. Several agents
+ * may share a directory. So may several caches, whose files have different suffixes. The user of the cache
+ * defines the content of the files, detects damage and removes damaged files.
  *
- * A file is written beside its place and renamed, and never changed afterwards. When all files of a
- * cache together go over its limit, those unused for longest are removed.
+ * A file is written under a temporary name, renamed, and never changed afterwards. When the files of a cache
+ * together exceed its limit, those unused for longest are removed.
  *
  * Thread-safe.
  */
@@ -24,50 +24,50 @@ enum {
 
 struct file_cache;
 
-/** A file that is being written: by who began it, until it is kept or abandoned. */
+/** A file that is being written by its creator, until it is kept or abandoned. */
 struct new_file {
-	/** For reading and writing. */
+	/** Descriptor for reading and writing. */
 	int fd;
 	char name[FILE_CACHE_NAME_BYTES];
 };
 
 /**
- * Opens @directory, made with mode 0700 if it is not there (its parent must be). -EPERM if it is a
- * symbolic link, belongs to another user, or is open to group or others. @suffix: ".ranges" and the
- * like; copied. @max_bytes bounds all files of this suffix together. The caller destroys the cache.
+ * Opens @directory, creating it with mode 0700 if it does not exist (its parent must exist). -EPERM if it is a
+ * symbolic link, belongs to another user, or is open to group or others. @suffix is ".ranges" or the like, and
+ * is copied. @max_bytes bounds all files of this suffix together. The caller destroys the cache.
  */
 int file_cache_create(const char *directory, const char *suffix, uint64_t max_bytes,
 		      struct file_cache **cache);
 void file_cache_destroy(struct file_cache *cache);
 
 /**
- * The number by which those who share @directory seed the hashes that files in it are known by
- * (hash128_seed_content()): out of a file there, which the first one makes. Where that cannot be kept, another
- * one each time. Errors as of file_cache_create() for the directory.
+ * Reads the seed of content hashes (hash128_seed_content()) that all agents with this @directory share, from a
+ * file there that the first agent makes. If that file cannot be kept, the seed differs each time. Errors as for
+ * the directory in file_cache_create().
  */
 int file_cache_seed(const char *directory, uint64_t *seed);
 
-/** Opens the regular file under @key for reading: the caller's. -ENOENT if there is none. */
+/** Opens the regular file under @key for reading; the caller owns *@fd. -ENOENT if there is none. */
 int file_cache_open(struct file_cache *cache, struct hash128 key, int *fd);
 
-/** To be told of a file that was opened and is of use: counts as used now. */
+/** Marks an open file as used now. */
 void file_cache_touch(int fd);
 
 void file_cache_remove(struct file_cache *cache, struct hash128 key);
 
-/** As the system calls say. */
+/** Creates a temporary file. Errors come from the system calls. */
 int file_cache_begin(struct file_cache *cache, struct new_file *file);
 
 /**
- * Puts the file under @key, in place of one that may be there, and removes others if need be. Its
- * descriptor is the caller's from now on, in any case. On failure nothing is left behind.
+ * Puts the file under @key, replacing an existing one, and removes other files if necessary. The caller owns
+ * the file's descriptor from now on, in any case. On failure the file is removed.
  */
 int file_cache_keep(struct file_cache *cache, struct hash128 key, const struct new_file *file);
 
-/** Removes it. Its descriptor is the caller's from now on. */
+/** Removes the file. The caller owns its descriptor from now on. */
 void file_cache_abandon(struct file_cache *cache, const struct new_file *file);
 
-/** Files removed because of the limit. */
+/** Number of files removed because of the limit. */
 uint64_t file_cache_evicted(struct file_cache *cache);
 
 #endif

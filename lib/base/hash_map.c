@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Linear probing over a power of two of slots, at most three quarters full. Removing shifts the
- * followers of a slot back (Knuth 6.4, algorithm R), so probes never walk over graves.
+ * Linear probing over a power of two of slots, at most three quarters full. Removing shifts the followers of a
+ * slot back (Knuth 6.4, algorithm R), so probes never meet tombstones.
  */
 
 #include "lib/base/hash_map.h"
@@ -12,7 +12,7 @@
 
 #include "lib/base/hash128.h"
 
-/* The key_bytes of a slot that holds a number. */
+/* Value of key_bytes in a slot with a number key. */
 #define NUMBER_KEY SIZE_MAX
 
 enum { FIRST_CAPACITY = 16 };
@@ -28,7 +28,7 @@ struct hash_map_slot {
 	size_t key_bytes;
 };
 
-/* A key as it is asked for: @bytes for the hash and the comparison, whatever its kind. */
+/* A key to look up: @bytes are used for the hash and the comparison, for both kinds of keys. */
 struct wanted_key {
 	uint64_t hash;
 	const void *bytes;
@@ -62,7 +62,7 @@ static bool slot_matches(const struct hash_map_slot *slot, const struct wanted_k
 	return slot->key_bytes == 0 || memcmp(slot->key.bytes, wanted->bytes, slot->key_bytes) == 0;
 }
 
-/* The slot of @wanted, or the empty one where it would go. The map has an empty slot. */
+/* The slot of @wanted, or the empty slot where it would be added. The map has an empty slot. */
 static struct hash_map_slot *find_slot(const struct hash_map *map, const struct wanted_key *wanted)
 {
 	size_t mask = map->capacity - 1;

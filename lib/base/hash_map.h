@@ -31,7 +31,7 @@ bool hash_map_find(const struct hash_map *map, uint64_t key, uint64_t *value);
 /** Adds @key or replaces its value. 0 or -ENOMEM. */
 int hash_map_set(struct hash_map *map, uint64_t key, uint64_t value);
 
-/** True if @key was there and *@value has what it stood for; @value may be NULL. */
+/** True if @key was there; then *@value is its value. @value may be NULL. */
 bool hash_map_remove(struct hash_map *map, uint64_t key, uint64_t *value);
 
 /** The same with the @key_bytes bytes at @key as the key. */

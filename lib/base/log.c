@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Log lines. Each is put together on the stack and written by one write(2), so that lines of
- * several threads never mix. A line that cannot be written is lost: there is nobody to tell.
+ * Log lines. Each is put together on the stack and written by one write(2), so that lines of several threads
+ * never mix. A line that cannot be written is lost.
  */
 
 #include "lib/base/log.h"

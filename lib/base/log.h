@@ -43,7 +43,7 @@ struct log_limit {
 	uint64_t suppressed;
 };
 
-/** Nonzero if a line may be written now; then *@suppressed gets how many were held back before. */
+/** Nonzero if a line may be written now; then *@suppressed is the number of lines suppressed before. */
 int log_limit_allow(struct log_limit *limit, uint64_t now_ns, uint64_t *suppressed);
 
 #endif

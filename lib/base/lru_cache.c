@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Entries lie in one array that grows up to the limit; numbers in it serve as links, so that it may
- * move. An entry is in one hash chain and in the list by age, or in the list of free ones.
+ * Entries are in one array that grows up to the limit. Links are indexes, so that the array may move. An entry
+ * is in one hash chain and in the list by age, or in the list of free entries.
  */
 
 #include "lib/base/lru_cache.h"
@@ -161,7 +161,7 @@ void *lru_cache_peek(const struct lru_cache *cache, const void *key)
 	return index == NO_ENTRY ? NULL : entry_at(cache, index)->value;
 }
 
-/* A bucket per entry at least, in a power of two; all entries are in chains or free. */
+/* At least one bucket per entry, a power of two. All entries are in chains or free. */
 static int grow_buckets(struct lru_cache *cache, size_t wanted)
 {
 	size_t bucket_count = cache->bucket_count ? cache->bucket_count : 8;
@@ -225,7 +225,7 @@ static void replace_value(struct lru_cache *cache, uint32_t index, void *value, 
 	entry->bytes = bytes;
 	make_newest(cache, index);
 	release_value(cache, entry->key, old_value);
-	/* The newest is this one, and within the limit alone. */
+	/* This entry is the newest, and alone it is within the limit. */
 	while (cache->bytes > cache->max_bytes)
 		drop_entry(cache, cache->oldest);
 }
@@ -283,7 +283,7 @@ bool lru_cache_remove(struct lru_cache *cache, const void *key)
 
 void lru_cache_age(struct lru_cache *cache)
 {
-	/* The mark is the newest of those that were there at the last call and not used since. */
+	/* The mark is the newest entry of the last call that was not used since. */
 	while (cache->count && cache->mark != NO_ENTRY)
 		drop_entry(cache, cache->oldest);
 	cache->mark = cache->newest;

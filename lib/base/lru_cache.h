@@ -53,13 +53,15 @@ void *lru_cache_get(struct lru_cache *cache, const void *key);
 void *lru_cache_peek(const struct lru_cache *cache, const void *key);
 
 /**
- * Takes @value over as the value of @key, in place of one that may be there, and evicts until both
- * bounds hold. -E2BIG if @bytes alone is over the limit, -ENOMEM: then @value is still the
- * caller's and the cache is as it was.
+ * Takes over @value as the value of @key, replacing an existing one, and evicts until both bounds hold. -E2BIG
+ * if @bytes alone is over the limit, -ENOMEM; then the caller still owns @value and the cache is unchanged.
  */
 int lru_cache_put(struct lru_cache *cache, const void *key, void *value, size_t bytes);
 
-/** The same for a value that, over the limit, counts as all of it and is kept by itself: -ENOMEM only. */
+/**
+ * As lru_cache_put(), but a value over the limit counts as the whole limit and becomes the only entry: -ENOMEM
+ * only.
+ */
 int lru_cache_put_capped(struct lru_cache *cache, const void *key, void *value, size_t bytes);
 
 /** Releases the entry of @key; false if there was none. */

@@ -15,7 +15,7 @@ void random_state_init(unsigned short state[RANDOM_STATE_WORDS])
 
 	if (getrandom(state, bytes, GRND_NONBLOCK) == (ssize_t)bytes)
 		return;
-	/* The pid goes where the clock's seconds hardly change. */
+	/* The pid is mixed into bits that change rarely in the clock. */
 	mixed = clock_realtime_ns() ^ (uint64_t)getpid() << 32;
 	memcpy(state, &mixed, bytes);
 }

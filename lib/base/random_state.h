@@ -6,8 +6,8 @@
 enum { RANDOM_STATE_WORDS = 3 };
 
 /**
- * For erand48(3). Never waits: early at boot, where the kernel has no random numbers yet, the clock
- * and the pid make it.
+ * Makes a state for erand48(3). Never waits: early at boot, while the kernel has no random numbers yet, the
+ * state is made from the clock and the pid.
  */
 void random_state_init(unsigned short state[RANDOM_STATE_WORDS]);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* pread until all is there. */
+/* Repeats pread until all bytes are read. */
 
 #include "lib/base/read_exactly.h"
 

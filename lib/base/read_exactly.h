@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Reading of files whose size is known, and which somebody may truncate meanwhile. */
+/** Reads of files whose size is known, and which somebody may truncate meanwhile. */
 #ifndef LIB_BASE_READ_EXACTLY_H
 #define LIB_BASE_READ_EXACTLY_H
 

@@ -7,16 +7,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/** An empty one that is not sealed yet; the caller owns *@fd. As memfd_create(2) says. */
+/** Creates an empty file that is not sealed yet; the caller owns *@fd. Errors as of memfd_create(2). */
 int sealed_file_create(const char *name, int *fd);
 
-/** All of it; a hole before @offset reads as zeroes and takes no memory. As pwrite(2) says. */
+/** Writes all @size bytes. A hole before @offset reads as zeroes and takes no memory. Errors as of pwrite(2). */
 int sealed_file_write(int fd, const void *bytes, size_t size, uint64_t offset);
 
-/** Gives it @size bytes and seals it. As ftruncate(2) and fcntl(2) say. */
+/** Sets the file's size and seals it. Errors as of ftruncate(2) and fcntl(2). */
 int sealed_file_seal(int fd, uint64_t size);
 
-/** Whether @fd is one that is sealed. */
+/** Whether @fd is a sealed file in memory. */
 bool sealed_file_is_one(int fd);
 
 #endif

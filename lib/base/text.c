@@ -66,7 +66,7 @@ size_t text_cut_length(const char *text, size_t length, size_t max_bytes)
 	if (length <= max_bytes)
 		return length;
 	length = max_bytes;
-	/* Back to the first byte of the character that is cut. */
+	/* Moves back to the first byte of the character that would be cut. */
 	while (length && ((unsigned char)text[length] & 0xc0) == 0x80)
 		length--;
 	return length;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Small questions about text, and small changes to it. Nothing is allocated. */
+/** Small tests and changes of text. Nothing is allocated. */
 #ifndef LIB_BASE_TEXT_H
 #define LIB_BASE_TEXT_H
 
@@ -8,9 +8,9 @@
 #include <stdint.h>
 
 enum {
-	/** Of a character. */
+	/** Bytes of the longest character in UTF-8. */
 	TEXT_UTF8_MAX_BYTES = 4,
-	/** What stands for what is no character. */
+	/** Replaces bytes that are no character. */
 	TEXT_REPLACEMENT = 0xfffd,
 };
 
@@ -24,10 +24,9 @@ int text_hex_value(char c);
 void text_trim(const char **start, const char **end);
 
 /**
- * Takes percent-encoding (%41 is A, RFC 3986) back, from the text from @from to @end to at most
- * @capacity bytes at @to, without a NUL; what is behind these is not looked at. @to may be @from or
- * before it. False, with anything at @to, if a % is not followed by two hexadecimal digits or stands
- * for a NUL.
+ * Decodes percent-encoding (%41 is A, RFC 3986) of the text from @from to @end into at most @capacity bytes at
+ * @to, without a NUL; further text is not looked at. @to may be @from or before it. False, with undefined bytes
+ * at @to, if a % is not followed by two hexadecimal digits or encodes a NUL.
  */
 bool text_decode_percents(const char *from, const char *end, char *to, size_t capacity,
 			  size_t *length);
@@ -36,14 +35,14 @@ bool text_decode_percents(const char *from, const char *end, char *to, size_t ca
 size_t text_cut_length(const char *text, size_t length, size_t max_bytes);
 
 /**
- * Writes @character as UTF-8, without a NUL; the number of bytes. TEXT_REPLACEMENT for what is none:
- * half a surrogate pair, a NUL, a number over U+10FFFF.
+ * Writes @character as UTF-8, without a NUL, and returns the number of bytes. Writes TEXT_REPLACEMENT for a
+ * number that is no character: half a surrogate pair, a NUL, a number over U+10FFFF.
  */
 size_t text_encode_utf8(uint32_t character, char to[TEXT_UTF8_MAX_BYTES]);
 
 /**
- * The character that begins at @bytes, of which @left > 0 are there, and how many of them it takes. A byte that begins none
- * is TEXT_REPLACEMENT by itself.
+ * Returns the character at the start of @bytes, of which there are @left > 0, and its length. A byte that
+ * begins no character is one TEXT_REPLACEMENT.
  */
 uint32_t text_decode_utf8(const uint8_t *bytes, size_t left, size_t *length);
 

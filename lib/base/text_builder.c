@@ -30,7 +30,7 @@ const char *text_builder_text(const struct text_builder *builder)
 	return builder->text ? builder->text : "";
 }
 
-/* Room for @count bytes more and the NUL; false marks the builder. */
+/* Makes room for @count more bytes and the NUL. On false, the builder is marked as failed. */
 static bool reserve(struct text_builder *builder, size_t count)
 {
 	size_t wanted;
@@ -123,7 +123,7 @@ static size_t character_bytes(const unsigned char *at)
 	return count;
 }
 
-/* What stands in the output for the control character at @at; NULL if it is none. */
+/* The replacement for the control character at @at; NULL if it is no control character. */
 static const char *control_replacement(const unsigned char *at, size_t bytes)
 {
 	if (bytes == 1) {

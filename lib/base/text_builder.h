@@ -19,7 +19,7 @@ struct text_builder {
 
 void text_builder_deinit(struct text_builder *builder);
 
-/** Empties the builder and keeps its memory; takes the mark away. */
+/** Empties the builder, keeps its memory and clears the failure mark. */
 void text_builder_clear(struct text_builder *builder);
 
 /** The text, "" if there is none; borrowed until the next change. */

@@ -8,14 +8,14 @@
 #include <unistd.h>
 
 enum {
-	/* The lowest: above common threads is enough, and drivers' threads stay above. */
+	/* The lowest real-time priority: it is above common threads and below drivers' threads. */
 	REALTIME_PRIORITY = 1,
 };
 
 static bool set_realtime(bool is_wanted)
 {
 	const struct sched_param param = { .sched_priority = is_wanted ? REALTIME_PRIORITY : 0 };
-	/* With the flag for both: who has no right to take it away could not go back. */
+	/* The flag is set for both policies: without the privilege to clear it, the thread could not go back. */
 	int policy = (is_wanted ? SCHED_RR : SCHED_OTHER) | SCHED_RESET_ON_FORK;
 
 	/* 0 is the calling thread, on Linux. */
@@ -36,7 +36,7 @@ bool urgent_thread_decide(struct urgent_thread *thread, uint64_t now_ns, uint64_
 	const uint64_t share_ns = URGENT_PERIOD_NS / 100 * URGENT_PERCENT;
 	uint64_t periods = (now_ns - thread->period_start_ns) / URGENT_PERIOD_NS;
 
-	/* One share is given back for each period; what one long turn used takes several. */
+	/* Each period pays for one share. A long turn is paid for by several periods. */
 	if (!thread->used_ns || periods > thread->used_ns / share_ns) {
 		thread->used_ns = 0;
 		thread->period_start_ns = now_ns;
@@ -58,7 +58,7 @@ static void follow(struct urgent_thread *thread, bool is_wanted)
 	if (set_realtime(is_wanted))
 		thread->is_realtime = is_wanted;
 	else
-		/* Taken away meanwhile; giving it up is never refused. */
+		/* The right was withdrawn meanwhile. Giving up the priority is never refused. */
 		thread->is_allowed = false;
 }
 
@@ -73,7 +73,7 @@ void urgent_thread_rest(struct urgent_thread *thread)
 {
 	if (!thread->is_allowed)
 		return;
-	/* The CPU time that was used so far counts. */
+	/* The CPU time used so far counts. */
 	(void)urgent_thread_decide(thread, clock_monotonic_ns(), clock_thread_cpu_ns());
 	thread->is_wanted = false;
 	follow(thread, false);
@@ -89,6 +89,6 @@ int urgent_lock_init(pthread_mutex_t *lock)
 	pthread_mutexattr_setprotocol(&attributes, PTHREAD_PRIO_INHERIT);
 	err = pthread_mutex_init(lock, &attributes);
 	pthread_mutexattr_destroy(&attributes);
-	/* A kernel without such locks. */
+	/* The kernel has no such locks. */
 	return err == ENOTSUP ? -pthread_mutex_init(lock, NULL) : -err;
 }

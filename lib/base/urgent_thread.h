@@ -17,8 +17,8 @@
 #include "lib/base/clock.h"
 
 /**
- * For each period of this length the thread may use its share at real-time priority. It is looked at
- * between turns: what a long turn used beyond it is kept back from the next periods.
+ * For each period of this length the thread may use its share at real-time priority. The share is checked
+ * between turns. What a long turn used beyond it is subtracted from the next periods.
  */
 #define URGENT_PERIOD_NS (100 * NS_PER_MS)
 
@@ -26,7 +26,7 @@ enum { URGENT_PERCENT = 30 };
 
 /** Owned by the thread itself. */
 struct urgent_thread {
-	/** The kernel lets it have real-time priority. */
+	/** The kernel allows real-time priority. */
 	bool is_allowed;
 	bool is_realtime;
 	/** The last decision. */
@@ -37,24 +37,24 @@ struct urgent_thread {
 	uint64_t used_ns;
 };
 
-/** Raises the calling thread; @nice is what it has while it is not real-time. */
+/** Raises the calling thread's priority; @nice is its nice value while it is not real-time. */
 void urgent_thread_init(struct urgent_thread *thread, int nice);
 
 /** To be called at each turn of the thread's loop. */
 void urgent_thread_tick(struct urgent_thread *thread);
 
-/** The thread has its nice value until the next tick: its work is not urgent. */
+/** Gives the thread its nice value until the next tick, since its work is not urgent. */
 void urgent_thread_rest(struct urgent_thread *thread);
 
 /**
- * The decision alone: whether the thread is to be real-time at @now_ns, when it has used @cpu_ns.
+ * Decides whether the thread is to be real-time at @now_ns, having used @cpu_ns of CPU time. Changes no
+ * priority.
  */
 bool urgent_thread_decide(struct urgent_thread *thread, uint64_t now_ns, uint64_t cpu_ns);
 
 /**
- * Makes a lock that urgent threads share with others: whoever holds it while an urgent one waits
- * has that one's priority until it lets go, and does not wait for its turn behind the host's other
- * work. -errno.
+ * Makes a lock that urgent threads share with others (priority inheritance). While an urgent thread waits for
+ * the lock, its holder has that thread's priority, and does not wait behind the host's other work. -errno.
  */
 int urgent_lock_init(pthread_mutex_t *lock);
 

@@ -17,13 +17,13 @@
 #include <string.h>
 
 /**
- * Makes room for @wanted elements of @element_bytes in the malloc'ed array @items of *@capacity,
- * which at least doubles. Returns the array, moved or not; NULL without memory, and then the old
- * one stands. Use the typed functions below.
+ * Makes room for @wanted elements of @element_bytes in the malloc'ed array @items of *@capacity, which at least
+ * doubles. Returns the array, moved or not; NULL without memory, and then the old array stays valid. Use the
+ * typed functions below.
  */
 void *vector_grow(void *items, size_t *capacity, size_t wanted, size_t element_bytes);
 
-/** Gives back what growth reserved beyond @bytes, where that works; the array, moved or not. */
+/** Frees memory that growth reserved beyond @bytes, if possible. Returns the array, moved or not. */
 void *vector_shrink(void *items, size_t bytes);
 
 #define VECTOR_DEFINE(name, type)                                                                  \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The search: at most four paths in each of two roots, and one where files are fetched to. The root of a process
- * may be a FUSE file system whose server never answers, and so may what is mounted in it: the device of each
- * mount is asked of the kernel's own memory and judged by the caller before anything is looked up there.
+ * The search tries at most four paths in each of two roots, and one in the folder of fetched files. The root of
+ * a process, or a mount in it, may be a FUSE file system whose server never answers. So the device of each
+ * mount is read from the kernel's memory and judged by the caller before anything is looked up there.
  */
 #include "lib/elf/debug_file.h"
 #include "lib/elf/elf_notes.h"
@@ -30,7 +30,7 @@ enum {
 
 static const char debug_folder[] = "usr/lib/debug";
 
-/* What is known of the file whose debug file is looked for. */
+/* The file whose debug file is looked for. */
 struct debug_target {
 	const struct elf_image *image;
 	uint8_t build_id[BUILD_ID_MAX_BYTES];
@@ -77,7 +77,7 @@ static const struct elf_segment *text_segment(const struct elf_image *image)
 	return NULL;
 }
 
-/* Code at the same addresses: the debug file of another build would say nonsense of it. */
+/* Whether the code is at the same addresses. The debug file of another build would give wrong names. */
 static bool has_same_text(const struct elf_image *image, const struct elf_image *debug)
 {
 	const struct elf_section *text = elf_image_find_section(image, ".text");
@@ -126,8 +126,9 @@ static bool belongs(const struct debug_target *target, int fd, bool is_by_link)
 }
 
 /*
- * What a debug file says is shown of all processes that have the file: so it is root's, ours or that user's who has
- * the file, too, and not of somebody who has made a root of his own with other people's files in it.
+ * Names from a debug file are shown for all processes that have the file. So the owner of the debug file must
+ * be root, our user or the owner of the file. It must not be somebody who made a root with other people's files
+ * in it.
  */
 static bool is_of_owner(int file_fd, int fd)
 {
@@ -139,7 +140,7 @@ static bool is_of_owner(int file_fd, int fd)
 	       (file_fd >= 0 && !fstat(file_fd, &file) && file.st_uid == debug.st_uid);
 }
 
-/* The file at @path below a root, if it belongs. */
+/* Opens the file at @path below a root, if it is a debug file of @target. */
 static int try_path(const struct judged_root *root, const char *path,
 		    const struct debug_target *target, bool is_by_link, int *fd)
 {
@@ -192,7 +193,7 @@ static int try_fetched(const struct debug_file_search *search, const struct debu
 static int try_links(const struct judged_root *root, const char *file_path,
 		     const struct debug_target *target, int *fd)
 {
-	/* What goes before the folder of the file, and what behind it. */
+	/* Prefix and suffix of the file's folder. */
 	static const struct {
 		const char *before;
 		const char *behind;
@@ -224,7 +225,7 @@ int debug_file_open_root(const struct debug_file_search *search, pid_t pid, int 
 	return 0;
 }
 
-/* It may have been taken, and been found to be readable, while the process lived. */
+/* The root may have been opened, and judged readable, while the process lived. */
 static int get_root(const struct debug_file_search *search, pid_t pid, int *fd)
 {
 	int root_fd;
@@ -261,7 +262,7 @@ int debug_file_open(const struct debug_file_search *search, const struct elf_ima
 	read_link(image, &target);
 	if (!target.build_id_bytes && !target.link[0])
 		return fail(-ENOENT, "neither a build id nor a debug link");
-	/* What is found is believed for each process that has the file: the host's own word goes first. */
+	/* The result is used for every process that has the file, so the host's root is searched first. */
 	if (!try_root(search, DEBUG_FILE_HOST_PID, &target, fd))
 		return 0;
 	if (search->pid && search->pid != DEBUG_FILE_HOST_PID &&

@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Separate debug files: where distributions put what they strip from a file. They are looked for by
- * build id below /usr/lib/debug/.build-id, and by the name in .gnu_debuglink beside the file, in
- * .debug/ beside it and in its folder below /usr/lib/debug (GDB manual, "Debugging Information in
- * Separate Files"); first in the host's root, then in that of a process that has mapped the file, then among
- * those that debuginfod's client has fetched.
+ * Separate debug files, into which distributions move the debug data of a file. They are looked for by build id
+ * below /usr/lib/debug/.build-id, and by the name in .gnu_debuglink beside the file, in .debug/ beside it and
+ * in its folder below /usr/lib/debug (GDB manual, "Debugging Information in Separate Files"); first in the
+ * host's root, then in the root of a process that has mapped the file, then among the files that debuginfod's
+ * client has fetched.
  *
- * A file is taken only if it is proven to belong: by an equal build id or, where one of the two has
- * none, by the CRC-32 in the link; its code must lie where the file's does, and it be root's, or of who has the file.
+ * A file is taken only if it is proven to belong: by an equal build id or, where one of the two has none, by
+ * the CRC-32 in the link; Its code must have the same addresses as the file's, and its owner must be root, the
+ * agent's user or the owner of the file.
  *
  * Paths and files are hostile: they are resolved below the root without leaving it, and only regular files are
- * opened. A path may lead through mounts that can be read without the fear of hanging, a link not.
+ * opened. A path may cross mounts that can be read without the risk of hanging; a link may not.
  */
 #ifndef LIB_ELF_DEBUG_FILE_H
 #define LIB_ELF_DEBUG_FILE_H
@@ -24,28 +25,31 @@
 
 enum {
 	/**
-	 * Of a file whose CRC has to be taken: a tenth of a second, in which other files wait. Larger
-	 * ones have build ids.
+	 * Largest file whose CRC is computed. That takes a tenth of a second, while other files wait. Larger
+	 * debug files have build ids.
 	 */
 	DEBUG_FILE_CRC_MAX_BYTES = 64 << 20,
-	/** Of the processes that may be asked for their root. */
+	/** The process whose root is the host's. */
 	DEBUG_FILE_HOST_PID = 1,
 };
 
 /** Where to look. Strings are borrowed. */
 struct debug_file_search {
-	/** "/proc", or a test's. */
+	/** "/proc", or a test's folder. */
 	const char *proc_root;
 	/** A process that has mapped the file; 0 if there is none any more. */
 	pid_t pid;
-	/** Whether @root_fd is that process's root, as debug_file_open_root() has opened it: it may be gone now. */
+	/**
+	 * Whether @root_fd is that process's root, opened by debug_file_open_root(). The process may be gone by
+	 * now.
+	 */
 	bool has_root;
 	int root_fd;
 	/** The file's path in that process's root, for links; NULL: unknown. */
 	const char *path;
-	/** Asked of each root, and of each mount that a path leads to. */
+	/** Judges each root, and each mount on a path. */
 	struct path_judge judge;
-	/** Where debuginfod's client keeps what it fetches (debuginfod-find(1)); NULL: nothing is looked for there. */
+	/** Cache folder of debuginfod's client (debuginfod-find(1)); NULL: it is not searched. */
 	const char *fetched;
 };
 
@@ -53,20 +57,20 @@ struct debug_file_search {
 int debug_file_open_root(const struct debug_file_search *search, pid_t pid, int *fd);
 
 /**
- * Opens the debug file of @image; the caller owns *@fd. -ENOENT if there is none that is proven to
- * belong.
+ * Opens the debug file of @image; the caller owns *@fd. -ENOENT if none is proven to belong to it.
  */
 int debug_file_open(const struct debug_file_search *search, const struct elf_image *image, int *fd);
 
 /**
- * Opens the regular file at @path, an absolute one that the debug data of @file_fd name (of a .dwo file, of dwz's
- * common file), in the same roots in the same order, if it is root's, or of who has that file. Whether it
- * belongs is for the caller to prove. The caller owns *@fd. -ENOENT, -EINVAL.
+ * Opens the regular file at @path, an absolute path in the debug data of @file_fd (of a .dwo file or dwz's
+ * common file). The same roots are searched in the same order, and the file's owner must be root, the agent's
+ * user or the owner of @file_fd. The caller has to prove that the file belongs. The caller owns *@fd. -ENOENT,
+ * -EINVAL.
  */
 int debug_file_open_path(const struct debug_file_search *search, const char *path, int file_fd,
 			 int *fd);
 
-/** Takes a .gnu_debuglink apart: a name without folders, padding, a CRC. -EBADMSG. */
+/** Parses a .gnu_debuglink: a name without folders, padding, a CRC. -EBADMSG. */
 int debug_link_parse(const void *bytes, size_t size, const char **name, uint32_t *crc);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Numbers of DWARF 5 (7.7.1 "DWARF Expressions", 7.24 "Call Frame Information") and the additions
- * in use, under their names there. Only what stackdeltas/ reads; so that a build needs no libdw.
+ * Constants of DWARF 5 (7.7.1 "DWARF Expressions", 7.24 "Call Frame Information") and of extensions in use,
+ * under their official names. Only those that stackdeltas/ reads are here, so that a build needs no libdw.
  */
 #ifndef LIB_ELF_DWARF_CONSTANTS_H
 #define LIB_ELF_DWARF_CONSTANTS_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All tables are in the file, hostile, and read a word at a time; chains have a limit.
+ * All tables are hostile. They are read from the file a word at a time, and chains have a limit.
  */
 #include "lib/elf/elf_dynamic.h"
 
@@ -50,7 +50,7 @@ int elf_dynamic_init(struct elf_dynamic *dynamic, const struct elf_image *image)
 	return 0;
 }
 
-/* True and *symbol if symbol @index is the one of that name. */
+/* True and sets *@symbol if symbol @index is called @name. */
 static int try_symbol(const struct elf_dynamic *dynamic, const struct elf_image *image,
 		      uint64_t index, const char *name, struct elf_dynamic_symbol *symbol)
 {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Symbols that an ELF file exports, found by name through its hash table (DT_GNU_HASH, or DT_HASH)
- * as the dynamic linker does it: a few small reads, where elf_symbols.h would read all symbols.
- * Format: System V gABI, "Dynamic Section" and "Hash Table"; for DT_GNU_HASH glibc's
- * elf/dl-lookup.c (2.36).
+ * Symbols that an ELF file exports, found by name through its hash table (DT_GNU_HASH, or DT_HASH) as the
+ * dynamic linker finds them: by a few small reads, where elf_symbols.h would read all symbols. Format: System V
+ * gABI, "Dynamic Section" and "Hash Table"; for DT_GNU_HASH glibc's elf/dl-lookup.c (2.36).
  */
 #ifndef LIB_ELF_ELF_DYNAMIC_H
 #define LIB_ELF_ELF_DYNAMIC_H
@@ -23,7 +22,7 @@ struct elf_dynamic {
 	uint64_t strings_bytes;
 	uint64_t gnu_hash;
 	uint64_t hash;
-	/** DT_JMPREL: Elf64_Rela for slots that functions are called through. */
+	/** DT_JMPREL: Elf64_Rela entries of the slots that functions are called through. */
 	uint64_t slots;
 	uint64_t slots_bytes;
 };
@@ -38,7 +37,7 @@ struct elf_dynamic_symbol {
 /** -ENOENT without a dynamic section or tables in it, -EBADMSG. Nothing to free. */
 int elf_dynamic_init(struct elf_dynamic *dynamic, const struct elf_image *image);
 
-/** The symbol called @name that @image, which @dynamic is of, defines; -ENOENT, -EBADMSG. */
+/** Finds the symbol @name that @image defines; @dynamic was made from @image. -ENOENT, -EBADMSG. */
 int elf_dynamic_find(const struct elf_dynamic *dynamic, const struct elf_image *image,
 		     const char *name, struct elf_dynamic_symbol *symbol);
 

@@ -120,7 +120,7 @@ static void set_section_names(struct elf_image *image, const Elf64_Shdr *raw, ui
 	if (names_index < count && raw[names_index].sh_type == SHT_STRTAB)
 		elf_image_load_range(image, raw[names_index].sh_offset, raw[names_index].sh_size,
 				     SECTION_NAMES_MAX_BYTES, &names);
-	/* Only a name that ends within the table is one. */
+	/* Makes the last name end within the table. */
 	if (names.size)
 		names.data[names.size - 1] = '\0';
 	for (uint32_t i = 0; i < count; i++)
@@ -390,7 +390,7 @@ int elf_image_unpacked_bytes(const struct elf_image *image, const struct elf_sec
 	return read_compression_header(elf_section_encoding(section), &reader, &compression, bytes);
 }
 
-/* The header of @raw, and what is behind it. */
+/* Splits @raw into its header and the compressed contents. */
 static int split_packed(enum elf_encoding encoding, const struct elf_bytes *raw,
 			enum compression *compression, uint64_t *size, struct elf_bytes *packed)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * lib/elf reads ELF files and the tables in them. All of it is hostile: whoever owns a process under profile chooses
- * the bytes.
+ * lib/elf reads ELF files and the tables in them. All bytes are hostile: the owner of a process under profile
+ * chooses them.
  *
  * An ELF image: headers of one 64-bit little-endian file for x86-64 or aarch64, read from a file
  * descriptor by pread (a mapping would kill the agent when somebody truncates the file) or, for
@@ -9,8 +9,8 @@
  * a file of many gigabytes costs no more than a small one. The format: System V gABI, chapters
  * "ELF Header", "Sections", "Program Header"; <elf.h>.
  *
- * libelf is not used: it reads or maps the whole file where this needs a few ranges, and its zstd
- * support depends on how the distribution built it.
+ * libelf is not used: it reads or maps the whole file where a few ranges are needed, and its zstd support
+ * depends on the distribution's build.
  */
 #ifndef LIB_ELF_ELF_IMAGE_H
 #define LIB_ELF_ELF_IMAGE_H
@@ -51,7 +51,7 @@ struct elf_section {
 	uint64_t entry_bytes;
 };
 
-/** How the contents of a section stand in the file. */
+/** Encoding of a section's contents in the file. */
 enum elf_encoding {
 	ELF_ENCODING_PLAIN,
 	/** SHF_COMPRESSED: a header, then zlib or zstd (gABI, "Section Compression"). */
@@ -60,7 +60,7 @@ enum elf_encoding {
 	ELF_ENCODING_ZDEBUG,
 };
 
-/** Contents that were read: owned, freed by elf_bytes_deinit(). */
+/** Contents that were read. Owned; freed by elf_bytes_deinit(). */
 struct elf_bytes {
 	uint8_t *data;
 	size_t size;
@@ -70,16 +70,16 @@ void elf_bytes_deinit(struct elf_bytes *bytes);
 
 /** Read-only after init, so threads may share it. */
 struct elf_image {
-	/** Borrowed: the caller keeps it open, or -1 and memory is set. */
+	/** Borrowed: the caller keeps it open. -1 if memory is set instead. */
 	int fd;
 	const uint8_t *memory;
-	/** Of the file when it was opened. */
+	/** Size of the file when it was opened. */
 	uint64_t size;
 	/** EM_... of <elf.h> */
 	uint16_t machine;
 	uint64_t entry;
 	uint32_t segment_count;
-	/** 0 as well if the section table is damaged, which is no error of the image. */
+	/** Also 0 if the section table is damaged, which is no error of the image. */
 	uint32_t section_count;
 	struct elf_segment *segments;
 	struct elf_section *sections;
@@ -87,8 +87,8 @@ struct elf_image {
 };
 
 /**
- * Reads the header tables. -EOPNOTSUPP for what is no 64-bit little-endian ELF of x86-64 or
- * aarch64, -EBADMSG for damaged headers, -E2BIG over ELF_MAX_SEGMENTS, or what pread says.
+ * Reads the header tables. -EOPNOTSUPP for a file that is no 64-bit little-endian ELF of x86-64 or aarch64,
+ * -EBADMSG for damaged headers, -E2BIG over ELF_MAX_SEGMENTS, or an error of pread.
  */
 int elf_image_init_fd(struct elf_image *image, int fd);
 
@@ -106,34 +106,34 @@ int elf_image_read_address(const struct elf_image *image, uint64_t address, void
 			   size_t bytes);
 
 /**
- * Where in the file the byte at ELF virtual address @address stands, and how many bytes of its PT_LOAD
- * follow from there on, it included; -EBADMSG if no PT_LOAD has it in the file. The file may be shorter.
+ * Sets *@offset to the file offset of ELF virtual address @address, and *@bytes to the bytes of its PT_LOAD
+ * from there on. -EBADMSG if no PT_LOAD has the address in the file. The file may be shorter than that.
  */
 int elf_image_address_offset(const struct elf_image *image, uint64_t address, uint64_t *offset,
 			     uint64_t *bytes);
 
-/** Bytes of file behind ELF virtual address @address up to the end of its PT_LOAD; 0 if none. */
+/** Bytes in the file from ELF virtual address @address to the end of its PT_LOAD; 0 if there are none. */
 uint64_t elf_image_bytes_at_address(const struct elf_image *image, uint64_t address);
 
 /** Reads a range of the file into fresh memory; -E2BIG over @limit. */
 int elf_image_load_range(const struct elf_image *image, uint64_t offset, uint64_t size,
 			 uint64_t limit, struct elf_bytes *bytes);
 
-/** The first section of that name, NULL if there is none. Borrowed. */
+/** The first section called @name; NULL if there is none. Borrowed. */
 const struct elf_section *elf_image_find_section(const struct elf_image *image, const char *name);
 
 enum elf_encoding elf_section_encoding(const struct elf_section *section);
 
-/** Whether it is one of DWARF's, by its name. */
+/** Whether the section has DWARF data, judged by its name. */
 bool elf_section_is_debug_data(const struct elf_section *section);
 
-/** Reads a section as it stands in the file; -ENOENT for SHT_NOBITS, -E2BIG over @limit, -EBADMSG. */
+/** Reads a section without decompressing it; -ENOENT for SHT_NOBITS, -E2BIG over @limit, -EBADMSG. */
 int elf_image_load_raw_section(const struct elf_image *image, const struct elf_section *section,
 			       uint64_t limit, struct elf_bytes *raw);
 
 /**
- * What a section that is not ELF_ENCODING_PLAIN claims to become; only its header is read.
- * -EOPNOTSUPP, -EBADMSG, -ENOENT as when it is loaded.
+ * Reads the decompressed size that the header of a compressed section states. -EOPNOTSUPP, -EBADMSG, -ENOENT as
+ * when the section is loaded.
  */
 int elf_image_unpacked_bytes(const struct elf_image *image, const struct elf_section *section,
 			     uint64_t *bytes);
@@ -145,24 +145,27 @@ int elf_image_unpacked_bytes(const struct elf_image *image, const struct elf_sec
 int elf_decode(enum elf_encoding encoding, const struct elf_bytes *raw, uint64_t limit,
 	       struct elf_bytes *bytes);
 
-/** The same into @output, which @bytes must fill exactly: else -EBADMSG, and @output holds rubbish. */
+/**
+ * Decompresses @raw into @output. The result must have exactly @bytes bytes; otherwise -EBADMSG, and @output
+ * holds rubbish.
+ */
 int elf_decode_into(enum elf_encoding encoding, const struct elf_bytes *raw, void *output,
 		    uint64_t bytes);
 
 /**
- * Both in one: a section's contents, decompressed if need be, in fresh memory. @limit holds for
- * both, and errors are theirs.
+ * Reads a section's contents into fresh memory and decompresses them if necessary. @limit holds for both steps.
+ * Errors as of elf_image_load_raw_section() and elf_decode().
  */
 int elf_image_load_section(const struct elf_image *image, const struct elf_section *section,
 			   uint64_t limit, struct elf_bytes *bytes);
 
-/** The first segment of that type (PT_GNU_EH_FRAME, ...), NULL if there is none. Borrowed. */
+/** The first segment of @type (PT_GNU_EH_FRAME, ...); NULL if there is none. Borrowed. */
 const struct elf_segment *elf_image_find_segment(const struct elf_image *image, uint32_t type);
 
 /**
- * The ELF virtual address of the first byte of a mapping of @length bytes from file offset @offset,
- * so that mapping start - *@address is the bias. Executable segments come before others, and the
- * one that shares most bytes with the mapping before the rest. -ENOENT if none shares any.
+ * The ELF virtual address of the first byte of a mapping of @length bytes from file offset @offset, so that
+ * mapping start - *@address is the bias. Executable segments are preferred, then the segment that shares most
+ * bytes with the mapping. -ENOENT if no segment shares any.
  */
 int elf_image_mapping_address(const struct elf_image *image, uint64_t offset, uint64_t length,
 			      uint64_t *address);

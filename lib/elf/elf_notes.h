@@ -1,26 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Notes of an ELF file: what linkers say of it, such as its build id.
- * Format: System V gABI, chapter "Note Section"; <elf.h>.
+ * Notes of an ELF file, such as its build id. Format: System V gABI, chapter "Note Section"; <elf.h>.
  */
 #ifndef LIB_ELF_ELF_NOTES_H
 #define LIB_ELF_ELF_NOTES_H
 
 #include "lib/elf/elf_image.h"
 
-/** Which of a file's notes is meant. */
+/** Identifies one of a file's notes. */
 struct elf_note_kind {
-	/** Where it usually stands. */
+	/** The section that usually has the note. */
 	const char *section;
-	/** With the NUL bytes that are counted in name_bytes. */
+	/** Name, with the NUL bytes that name_bytes counts. */
 	const char *name;
 	uint32_t name_bytes;
 	uint32_t type;
 };
 
 /**
- * What the first note of @kind says: at most @capacity bytes. -ENOENT without one, -EBADMSG if it says
- * nothing or too much, or if the notes are damaged.
+ * Copies the content of the first note of @kind, at most @capacity bytes. -ENOENT without one, -EBADMSG if the
+ * content is empty or too long, or if the notes are damaged.
  */
 int elf_image_note(const struct elf_image *image, const struct elf_note_kind *kind, uint8_t *bytes,
 		   uint32_t capacity, uint32_t *count);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Four pages for each of 16 places, replaced in turn: a reader of several streams that run through a
- * table side by side keeps the page of each.
+ * A cache of 16 sets with four pages each, replaced in turn. A reader of several streams that advance through a
+ * table together keeps the page of each stream.
  */
 #include "lib/elf/elf_pages.h"
 
@@ -57,10 +57,10 @@ static int load_page(struct elf_pages *pages, uint64_t number, struct elf_page *
 	return 0;
 }
 
-/* The page @number, which starts within the file. */
+/* Finds or reads page @number, which starts within the file. */
 static int find_page(struct elf_pages *pages, uint64_t number, const struct elf_page **found)
 {
-	/* Pages side by side come into different sets, and so do streams at round distances. */
+	/* Neighbouring pages are in different sets, and so are streams at round distances. */
 	uint32_t set = (number ^ number >> 4 ^ number >> 8) % ELF_PAGE_SETS;
 	struct elf_page *ways = pages->pages[set];
 	struct elf_page *victim;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Small reads from an ELF image, through pages that are kept: for tables that are too large to be
- * loaded, of which many short pieces are wanted. At most 1 MiB, allocated as it is needed.
+ * Small reads from an ELF image through cached pages, for tables that are too large to be loaded and of which
+ * many short pieces are needed. The pages take at most 1 MiB, allocated on demand.
  */
 #ifndef LIB_ELF_ELF_PAGES_H
 #define LIB_ELF_ELF_PAGES_H
@@ -16,9 +16,9 @@ enum {
 };
 
 struct elf_page {
-	/** NULL until the place is needed for the first time. */
+	/** NULL until the slot is used for the first time. */
 	uint8_t *data;
-	/** Which of the file's pages; valid if bytes is not 0. */
+	/** Number of the page in the file; valid if bytes is not 0. */
 	uint64_t number;
 	/** Less than ELF_PAGE_BYTES at the end of the file. */
 	uint32_t bytes;
@@ -29,18 +29,18 @@ struct elf_pages {
 	/** Borrowed. */
 	const struct elf_image *image;
 	struct elf_page pages[ELF_PAGE_SETS][ELF_PAGE_WAYS];
-	/** The next to be replaced in each set. */
+	/** The next page to be replaced in each set. */
 	uint8_t victims[ELF_PAGE_SETS];
 };
 
 /** @image is borrowed until elf_pages_deinit(). Allocates nothing. */
 void elf_pages_init(struct elf_pages *pages, const struct elf_image *image);
 
-/** Frees the pages, and leaves what can still be read from. */
+/** Frees the pages. Reads still work and allocate them again. */
 void elf_pages_release(struct elf_pages *pages);
 void elf_pages_deinit(struct elf_pages *pages);
 
-/** Copies exactly @bytes bytes at file offset @offset. -EBADMSG beyond the end, -ENOMEM, or pread's. */
+/** Copies exactly @bytes bytes at file offset @offset. -EBADMSG beyond the end, -ENOMEM, or an error of pread. */
 int elf_pages_read(struct elf_pages *pages, uint64_t offset, void *buffer, size_t bytes);
 
 /** As above, at ELF virtual address @address. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table stays in the file. A word costs a binary search, or one look if it follows the last one;
- * a hostile table can give wrong words, but none that cost more.
+ * The table stays in the file. A word costs a binary search, or one read if it follows the last one. A hostile
+ * table can give wrong words, but cannot make the search longer.
  */
 #include "lib/elf/elf_relocations.h"
 
@@ -12,7 +12,7 @@
 
 enum {
 	DYNAMIC_MAX_ENTRIES = 4096,
-	/* Entries read at once when all are looked at. */
+	/* Number of entries read at once when all are searched. */
 	CHUNK_ENTRIES = 256,
 };
 
@@ -28,7 +28,7 @@ static void set_table(struct elf_relocations *relocations, const struct elf_imag
 		available = image->size - offset;
 	relocations->offset = offset;
 	relocations->count = (bytes < available ? bytes : available) / sizeof(Elf64_Rela);
-	/* Relative ones stand in front, if their number is given. */
+	/* If the number of relative relocations is given, they come first. */
 	if (relative_count && relative_count < relocations->count)
 		relocations->count = relative_count;
 }
@@ -69,7 +69,7 @@ static int read_entry(const struct elf_relocations *relocations, struct elf_page
 			      sizeof(*entry));
 }
 
-/* The first entry that is not before @address; the count if there is none. */
+/* Index of the first entry that is not before @address; the count if there is none. */
 static int lower_bound(const struct elf_relocations *relocations, struct elf_pages *pages,
 		       uint64_t address, uint64_t *index)
 {

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Pointers in an ELF file as they are after the dynamic linker's work on a file that is loaded without
- * bias: what stands in position-independent files in their place is often 0, and the pointer is in a
- * relocation. Only R_X86_64_RELATIVE and R_AARCH64_RELATIVE are looked at, the ones for pointers into
- * the file itself. Linkers sort them by address (-z combreloc), which is relied upon: where they are
- * not sorted, as Go's own linker leaves them, what stands in the file is right.
- * Format: System V gABI, "Relocation" and "Dynamic Section".
+ * Pointers in an ELF file as the dynamic linker relocates them with a bias of 0. In position-independent files
+ * the bytes at a pointer's address are often 0, and the value is in a relocation. Only R_X86_64_RELATIVE and
+ * R_AARCH64_RELATIVE are looked at, which are for pointers into the file itself. They must be sorted by
+ * address, as linkers sort them (-z combreloc). Go's own linker does not sort them, but its files have the
+ * right value at the pointer's address too. Format: System V gABI, "Relocation" and "Dynamic Section".
  */
 #ifndef LIB_ELF_ELF_RELOCATIONS_H
 #define LIB_ELF_ELF_RELOCATIONS_H
@@ -14,12 +13,12 @@
 
 /** Nothing to free. */
 struct elf_relocations {
-	/** File offset of Elf64_Rela entries of which the first @count are looked at. */
+	/** File offset of the Elf64_Rela entries, of which the first @count are looked at. */
 	uint64_t offset;
 	uint64_t count;
 	/** R_..._RELATIVE of the file's machine. */
 	uint32_t relative_type;
-	/** Where the last one was found, for words side by side. */
+	/** Index of the last entry that was found, to speed up searches for neighbouring words. */
 	uint64_t hint;
 };
 
@@ -31,8 +30,8 @@ int elf_relocations_word(struct elf_relocations *relocations, struct elf_pages *
 			 uint64_t address, uint64_t *word);
 
 /**
- * The next pointer to @target in the table, from its entry *@cursor on, which is moved behind it:
- * start with 0. -ENOENT if there is none any more.
+ * Finds the next pointer to @target from the entry *@cursor of the table on, and moves *@cursor behind it.
+ * Start with 0. -ENOENT if there is no further one.
  */
 int elf_relocations_find(const struct elf_relocations *relocations, struct elf_pages *pages,
 			 uint64_t target, uint64_t *cursor, uint64_t *address);

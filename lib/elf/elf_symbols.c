@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One pass over each symbol table in pieces, a sort, and a pass that settles which of several
- * symbols at one place stays. Symbol tables are chosen by whoever made the file, and in a sparse
- * file cost nothing: the symbols that are kept and those that are looked at are bounded, offsets are
- * checked when a name is read.
+ * One pass over each symbol table in pieces, a sort, and a pass that decides which of several symbols at one
+ * address stays. Symbol tables are hostile, and in a sparse file a huge one takes no space. So the number of
+ * symbols that are kept and that are looked at is bounded, and offsets are checked when a name is read.
  */
 #include "lib/elf/elf_symbols.h"
 
@@ -18,12 +17,12 @@
 
 enum {
 	SYMBOLS_PER_PIECE = 1024,
-	/* Of a table: half of it may be of other kinds than functions. */
+	/* Symbols read of one table: half of them may be other than functions. */
 	SYMBOLS_READ_MAX = 2 * ELF_SYMBOLS_MAX,
 	NAME_PIECE_BYTES = 128,
 	SIZE_MAX_BYTES = (1 << 29) - 1,
 	NAME_OFFSET_MAX = INT32_MAX,
-	/* Of nested functions the innermost counts; deeper nesting than this is not real. */
+	/* Depth of nested functions that is searched for the innermost one. Real files nest less. */
 	NESTING_MAX = 32,
 	RANK_LABEL = 4,
 	/* Executable sections and segments that are looked at: linked files have a handful. */
@@ -42,7 +41,7 @@ struct range_list {
 	uint32_t count;
 };
 
-/* What the passes share: the image, where its code is, and which table is being read. */
+/* State that the passes share: the image, its ranges of code, and the table that is being read. */
 struct collector {
 	const struct elf_image *image;
 	struct range_list segments;
@@ -84,7 +83,7 @@ static void find_code(struct collector *collector)
 				  image->sections[i].size);
 }
 
-/* A label must lie in the section that it says it is in: there are labels of data in text, too. */
+/* Whether a label lies in the section that it names. There are labels of data in text, too. */
 static bool in_own_executable_section(const struct elf_image *image, const Elf64_Sym *raw)
 {
 	const struct elf_section *section;
@@ -96,7 +95,7 @@ static bool in_own_executable_section(const struct elf_image *image, const Elf64
 	       raw->st_value - section->address < section->size;
 }
 
-/* arm64 marks where code and data begin with local symbols $x and $d, which name nothing. */
+/* On arm64, local symbols $x and $d mark where code and data begin. They are no names. */
 static bool is_mapping_symbol(const struct collector *collector, const Elf64_Sym *raw)
 {
 	char first;
@@ -192,8 +191,8 @@ static int collect_table(struct collector *collector, const struct elf_section *
 }
 
 /*
- * By address, and at one address the best first. .dynsym goes before .symtab, where names may have
- * a version behind them (memcpy@@GLIBC_2.14).
+ * Sorts by address, and at one address the best symbol first. .dynsym goes before .symtab, whose names may end
+ * in a version (memcpy@@GLIBC_2.14).
  */
 static int compare_symbols(const void *left, const void *right)
 {
@@ -318,7 +317,7 @@ const struct elf_symbol *elf_symbols_lookup(const struct elf_symbols *symbols, u
 		else
 			high = middle;
 	}
-	/* low is the number of symbols that begin at or below the address. */
+	/* Here low is the number of symbols that begin at or below the address. */
 	for (uint32_t i = 0; i < NESTING_MAX && i < low; i++) {
 		const struct elf_symbol *symbol = &symbols->symbols[low - 1 - i];
 

@@ -3,9 +3,9 @@
  * Function symbols of an ELF image: .symtab and .dynsym merged and sorted by address. 16 bytes a
  * symbol; the names stay in the file and are read for the few symbols that are looked up.
  *
- * Taken are STT_FUNC and STT_GNU_IFUNC in executable segments, and STT_NOTYPE in executable
- * sections where no function covers the place (assembler labels). Of several at one address a
- * function goes before a label, global before weak before local, and then the file's order.
+ * Symbols of type STT_FUNC and STT_GNU_IFUNC in executable segments are used, and those of STT_NOTYPE in
+ * executable sections at addresses that no function covers (assembler labels). Of several at one address one is
+ * kept: a function before a label, global before weak before local, then the first in the file.
  */
 #ifndef LIB_ELF_ELF_SYMBOLS_H
 #define LIB_ELF_ELF_SYMBOLS_H
@@ -15,7 +15,7 @@
 #include "lib/elf/elf_image.h"
 
 enum {
-	/** 64 MiB; files with more symbols lose those that come last. */
+	/** 64 MiB of symbols; of files with more, the last ones are left out. */
 	ELF_SYMBOLS_MAX = 1 << 22,
 	/** Longer names are cut. */
 	ELF_SYMBOL_NAME_MAX_BYTES = 4096,
@@ -23,7 +23,7 @@ enum {
 
 struct elf_symbol {
 	uint64_t address;
-	/** A symbol without a size reaches to the next one or the end of its section. */
+	/** Size; a symbol without one reaches to the next symbol or the end of its section. */
 	uint32_t size : 29;
 	/** Lower is better. */
 	uint32_t rank : 3;
@@ -39,10 +39,10 @@ struct elf_string_table {
 
 /** Read-only after init. */
 struct elf_symbols {
-	/** Sorted by address, no two equal. Owned. */
+	/** Sorted by address; no two addresses are equal. Owned. */
 	struct elf_symbol *symbols;
 	uint32_t count;
-	/** Of .symtab and .dynsym. */
+	/** String tables of .symtab and .dynsym. */
 	struct elf_string_table names[2];
 };
 
@@ -54,8 +54,8 @@ int elf_symbols_init(struct elf_symbols *symbols, const struct elf_image *image)
 void elf_symbols_deinit(struct elf_symbols *symbols);
 
 /**
- * Whether a function is entered at @symbol of @image: not at an assembler's label, and not at a cold
- * part, which compilers put elsewhere and name so (foo.cold), and to which its function jumps.
+ * Whether a function is entered at @symbol of @image. It is not at an assembler label, nor at a cold part
+ * (foo.cold), which the compiler put elsewhere and to which its function jumps.
  */
 bool elf_symbols_is_entry(const struct elf_symbols *symbols, const struct elf_image *image,
 			  const struct elf_symbol *symbol);
@@ -64,8 +64,8 @@ bool elf_symbols_is_entry(const struct elf_symbols *symbols, const struct elf_im
 const struct elf_symbol *elf_symbols_lookup(const struct elf_symbols *symbols, uint64_t address);
 
 /**
- * Reads the name of @symbol from @image, the one it came from, into @name (NUL-terminated, cut to
- * fit @capacity). -EBADMSG if the string table is damaged, -ENOENT if the name is empty.
+ * Reads the name of @symbol from @image, which it was read from, into @name (NUL-terminated, cut to fit
+ * @capacity). -EBADMSG if the string table is damaged, -ENOENT if the name is empty.
  */
 int elf_symbols_name(const struct elf_symbols *symbols, const struct elf_image *image,
 		     const struct elf_symbol *symbol, char *name, size_t capacity);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table is believed for the search alone: the FDE that it leads to says where the function begins and
- * ends, and must begin where the table says. So unsorted tables find less, never something wrong. Where there
- * is no table, as in static programs, all FDEs are passed over.
+ * The table is trusted for the search alone. The FDE that it leads to has the function's start and end, and its
+ * start must equal the table's. So an unsorted table finds fewer functions, never wrong ones. Where there is no
+ * table, as in static programs, all FDEs are scanned.
  */
 #include "lib/elf/function_start.h"
 
@@ -25,10 +25,10 @@ enum {
 	FORMAT_SDATA4 = 0x0b,
 	/* More than the code of any file. */
 	COUNT_MAX = 1 << 26,
-	/* Of .eh_frame without a table: 30,000 functions, in half a millisecond. */
+	/* Limit of the scan of .eh_frame without a table: 30,000 functions, in half a millisecond. */
 	SCANNED_MAX_BYTES = 1 << 20,
 	LENGTH_64_BIT = 0xffffffff,
-	/* DW_EH_PE_pcrel | DW_EH_PE_sdata4, as compilers write FDEs; what no CIE says. */
+	/* DW_EH_PE_pcrel | DW_EH_PE_sdata4, as compilers write FDEs; and a value that no CIE has. */
 	FDE_ENCODING = 0x1b,
 	NO_ENCODING = 0xff,
 	/* DW_EH_PE_absptr, udata2, udata8, sdata2, sdata8. */
@@ -50,13 +50,13 @@ struct header {
 
 _Static_assert(sizeof(struct header) == 12, "as in the file");
 
-/* Both as distances from the header. */
+/* An entry of the table; both fields are distances from the header. */
 struct entry {
 	int32_t start;
 	int32_t fde;
 };
 
-/* With an address relative to itself (DW_EH_PE_pcrel | DW_EH_PE_sdata4). */
+/* An FDE whose address is relative to itself (DW_EH_PE_pcrel | DW_EH_PE_sdata4). */
 struct fde {
 	uint32_t length;
 	uint32_t cie;
@@ -108,7 +108,7 @@ static uint64_t add(uint64_t address, int32_t distance)
 	return address + (uint64_t)(int64_t)distance;
 }
 
-/* The last row that begins at @address or before. */
+/* The last entry that begins at or before @address. */
 static int find_entry(const struct table *table, uint64_t address, struct entry *entry)
 {
 	uint32_t low = 0, high = table->count;
@@ -176,7 +176,7 @@ static void skip_pointer(struct byte_reader *reader, uint8_t encoding)
 	}
 }
 
-/* How the FDEs of the CIE at @offset have their addresses; NO_ENCODING if that is not known. */
+/* Encoding of addresses in the FDEs of the CIE at @offset; NO_ENCODING if it is not known. */
 static uint8_t fde_encoding(struct byte_reader reader, size_t offset)
 {
 	const char *augmentation;
@@ -209,7 +209,7 @@ static uint8_t fde_encoding(struct byte_reader reader, size_t offset)
 	return byte_reader_failed(&reader) ? NO_ENCODING : found;
 }
 
-/* @frames: of the section at @section_address, at its beginning. */
+/* @frames is at the start of the section, which is at @section_address. */
 static int scan(struct byte_reader frames, uint64_t section_address, uint64_t address,
 		uint64_t *start)
 {

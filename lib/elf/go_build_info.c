@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * 32 bytes that start with a magic, at an address that 16 divides; behind them the strings or, before
- * Go 1.18, in them pointers to the strings' headers.
+ * Build information has 32 bytes, starts with a magic and is aligned to 16 bytes. The strings follow it; before
+ * Go 1.18 it has pointers to the strings' headers instead.
  */
 #include "lib/elf/go_build_info.h"
 
@@ -23,9 +23,9 @@ enum {
 	MODULES_POINTER_AT = 24,
 	FLAG_BIG_ENDIAN = 1,
 	FLAG_INLINE = 2,
-	/* Around the lines: 16 bytes on each side that mean nothing (cmd/go, modload/build.go). */
+	/* Meaningless bytes before and after the lines, 16 on each side (cmd/go, modload/build.go). */
 	MODULES_MARK_BYTES = 16,
-	/* It has the header and, from Go 1.18 on, the strings. */
+	/* The section has the header and, from Go 1.18 on, the strings. */
 	SECTION_MAX_BYTES = 2 << 20,
 	VARINT_MAX_BYTES = 5,
 };
@@ -86,7 +86,7 @@ static int find_header(const struct elf_image *image, uint64_t *address)
 	return err;
 }
 
-/* A string with its length in front, at *offset, which is moved behind it. */
+/* Reads a string that follows its length at *@offset, and moves *@offset behind it. */
 static int read_inline_string(struct elf_pages *pages, uint64_t *offset, struct place *string)
 {
 	uint64_t length = 0;
@@ -106,7 +106,10 @@ static int read_inline_string(struct elf_pages *pages, uint64_t *offset, struct 
 	return 0;
 }
 
-/* A string whose header, a pointer and a length, the pointer at @address points to; may be NULL. */
+/*
+ * Reads a string whose header, a pointer and a length, the pointer at @address points to. The pointer may be
+ * NULL.
+ */
 static int read_string_header(struct elf_pages *pages, struct elf_relocations *relocations,
 			      uint64_t address, struct place *string)
 {
@@ -154,7 +157,7 @@ static int find_strings(struct elf_pages *pages, struct elf_relocations *relocat
 	return read_string_header(pages, relocations, address + MODULES_POINTER_AT, modules);
 }
 
-/* Releases have the form go1.26.8; what is built from the repository has it behind "devel". */
+/* Releases have the form go1.26.8; builds from the repository have it behind "devel". */
 static uint32_t parse_minor(const char *version)
 {
 	const char *number = strstr(version, "go1.");
@@ -167,7 +170,7 @@ static uint32_t parse_minor(const char *version)
 	return minor;
 }
 
-/* Of the header at @address. */
+/* Reads the header at @address. */
 static int read_info(struct go_build_info *info, struct elf_pages *pages,
 		     struct elf_relocations *relocations, uint64_t address)
 {

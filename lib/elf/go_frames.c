@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * From the innermost function outwards: each entry of the inline tree has the address of an instruction
- * that is where it was called, and whose lines and place in the tree are the caller's. A damaged tree
- * may go in circles: GO_FRAMES_MAX ends it.
+ * Frames are found from the innermost function outwards. Each entry of the inline tree has the address of its
+ * call. Looking that address up gives the caller's line and the caller's entry in the tree. A damaged tree may
+ * have cycles; GO_FRAMES_MAX ends them.
  */
 #include "lib/elf/go_frames.h"
 
@@ -23,15 +23,15 @@ struct inlined_call {
 	uint32_t name;
 	int32_t start_line;
 	uint8_t id;
-	/* From 1.12 on: of the call, from the function's start. */
+	/* From 1.12 on: offset of the call from the function's start. */
 	int32_t parent_offset;
-	/* Up to 1.11: index of the entry around this one, and where the call is. */
+	/* Up to 1.11: index of the entry around this one, and file and line of the call. */
 	int32_t parent;
 	int32_t file;
 	int32_t line;
 };
 
-/* An address, or from Go 1.9 to 1.11 a place that the tree names. */
+/* A source position: an address or, from Go 1.9 to 1.11, an entry of the tree. */
 struct place {
 	uint64_t address;
 	int32_t index;
@@ -43,11 +43,11 @@ struct place {
 struct expansion {
 	struct go_table *table;
 	struct go_frames *frames;
-	/* The tree, in the file. */
+	/* File offset and size of the tree. */
 	uint64_t tree_offset;
 	uint64_t tree_bytes;
 	uint32_t tree_values;
-	/* The table's count of steps at the beginning. */
+	/* The table's step_count at the start. */
 	uint64_t first_step;
 };
 
@@ -69,7 +69,7 @@ const char *go_frames_file(const struct go_frames *frames, const struct go_frame
 	return text_builder_text(&frames->text) + frame->file;
 }
 
-/* Instances of generic functions are shown alike: all between the outermost brackets is left out. */
+/* Instances of generic functions get one name: the text between the outermost brackets is left out. */
 static void shorten_instance(struct text_builder *text, size_t start)
 {
 	static const char dots[] = { '.', '.', '.' };
@@ -92,7 +92,7 @@ static void shorten_instance(struct text_builder *text, size_t start)
 	text->text[text->length] = '\0';
 }
 
-/* Ends what was appended from @start on, which is @at from now on. */
+/* Ends the text appended from @start on, and sets *@at to its offset. */
 static int end_name(struct text_builder *text, size_t start, uint32_t *at)
 {
 	text_builder_append_bytes(text, "", 1);
@@ -103,8 +103,8 @@ static int end_name(struct text_builder *text, size_t start, uint32_t *at)
 }
 
 /*
- * Offset 0 stands for no name, but up to 1.20 not for inlined functions: one may stand first. Plugins
- * have no version up to there.
+ * Offset 0 means no name. Up to 1.20 an inlined function's name may be at offset 0, though. Plugins have no
+ * version up to there.
  */
 static bool has_name(const struct go_table *table, uint32_t name, bool is_inlined)
 {
@@ -148,7 +148,7 @@ static int append_function(struct expansion *expansion, uint32_t name, bool is_i
 	return err ? err : end_name(text, start, at);
 }
 
-/* Where the name of the function's file @number starts, in file_names; NO_FILE if it is not there. */
+/* Offset in file_names of the function's file @number; NO_FILE if there is none. */
 static int file_offset(struct expansion *expansion, int32_t number, uint32_t *offset)
 {
 	const struct go_header *header = &expansion->table->header;
@@ -183,7 +183,7 @@ static int append_file(struct expansion *expansion, int32_t number, uint32_t *at
 	return err ? err : end_name(text, start, at);
 }
 
-/* The number of the file and the line at @place; -1 and 0 if one of them is not known. */
+/* The file's number and the line at @place; -1 and 0 if one of them is not known. */
 static int find_line(struct expansion *expansion, const struct place *place, int32_t *file,
 		     int32_t *line)
 {
@@ -220,7 +220,10 @@ static int open_tree(struct expansion *expansion)
 		return err;
 	err = go_function_funcdata(expansion->table, function, table->layout.inline_funcdata,
 				   &expansion->tree_offset, &expansion->tree_bytes);
-	/* Plugins of 1.15 have it in relocations with symbols, and the places would be taken for wrong. */
+	/*
+	 * Plugins of 1.15 have the tree's address in relocations with symbols; without it positions would be
+	 * wrong.
+	 */
 	if (err == -ENOENT && table->header.version < GO_TABLE_1_18)
 		return fail(-EOPNOTSUPP, "inlined functions of Go are not in the file");
 	if (!err)
@@ -322,7 +325,7 @@ static int push_frame(struct expansion *expansion, const struct place *place, ui
 	return 0;
 }
 
-/* To the place where @call was, in the function around it. */
+/* Moves @place to the position of @call in the function around it. */
 static int move_outwards(struct expansion *expansion, const struct inlined_call *call,
 			 struct place *place)
 {

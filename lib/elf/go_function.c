@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables of values end with their function. Since steps without an address are limited, a pass over
- * all functions takes no more steps than there are bytes of code, however often functions name the
- * same table.
+ * A pc-value table ends with its function. Since steps that cover no address are limited, a pass over all
+ * functions takes no more steps than there are bytes of code, however many functions share a table.
  */
 #include "lib/elf/go_function.h"
 
@@ -13,7 +12,7 @@
 #include "lib/base/error.h"
 
 enum {
-	/* Go's compiler makes none. */
+	/* Steps that cover no address. Go's compiler makes none. */
 	EMPTY_STEPS_MAX = 16,
 	VARINT_MAX_BYTES = 5,
 	/* One varint each for value and address. */
@@ -111,7 +110,7 @@ static int read_index(struct go_table *table, uint32_t index, uint64_t *start, u
 					  address + INDEX_ENTRY_MAX_BYTES, end);
 }
 
-/* Fields that all versions have, behind the address, and those that their layouts tell of. */
+/* Reads the fields behind the address that all versions have, and those that the layout has offsets for. */
 static void parse_function(const struct go_layout *layout, const uint8_t *bytes,
 			   struct go_function *function)
 {
@@ -164,7 +163,7 @@ int go_function_find(struct go_table *table, uint64_t address, struct go_functio
 
 	if (address < table->first_address || address >= table->end_address)
 		return -ENOENT;
-	/* The last function that does not start behind the address. */
+	/* Finds the last function that starts at or below the address. */
 	while (high - low > 1) {
 		uint32_t middle = low + (high - low) / 2;
 		uint64_t start, end, offset;
@@ -190,7 +189,7 @@ void go_function_name_start(struct go_table *table, const struct go_function *fu
 	if (!function->name || elf_pages_read(&table->pages, names->offset + function->name, name,
 					      left < capacity ? left : capacity))
 		memset(name, 0, capacity);
-	/* Behind its end stands the next one. */
+	/* Clears the next name behind the end of this one. */
 	left = strnlen(name, capacity);
 	memset(name + left, 0, capacity - left);
 }
@@ -272,7 +271,7 @@ void go_values_init(struct go_values *values, struct go_table *table,
 	values->filled = 0;
 }
 
-/* Makes room for a step: what is left of the buffer goes to its front. */
+/* Fills the buffer for the next step, after moving the unread bytes to its front. */
 static int fill(struct go_values *values)
 {
 	uint32_t left = values->filled - values->position;
@@ -280,7 +279,7 @@ static int fill(struct go_values *values)
 	uint32_t wanted = values->is_started ? sizeof(values->buffer) - left : FIRST_FILL_BYTES;
 	int err;
 
-	/* Before the first address is left, more than one step may be read. */
+	/* The first fill is small, since most tables are short. */
 	if (wanted > sizeof(values->buffer) - left)
 		wanted = sizeof(values->buffer) - left;
 	memmove(values->buffer, values->buffer + values->position, left);
@@ -325,7 +324,7 @@ int go_values_next(struct go_values *values, struct go_value *value)
 		err = read_varint(values, &change);
 	if (err)
 		return err;
-	/* A value that does not change is the end, but at the start it may be -1. */
+	/* An unchanged value marks the end. At the start it is allowed: the value may be -1. */
 	if (!change && values->is_started)
 		return 0;
 	err = read_varint(values, &advance);

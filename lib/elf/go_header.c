@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A part ends where the next one starts, and the last one with the section or segment: more is not
- * known of their sizes. Every part lies within the file when this is left.
+ * A part ends where the next one starts, and the last part with the section or segment; nothing else is known
+ * of their sizes. Every part that is returned lies within the file.
  */
 #include "lib/elf/go_header.h"
 
@@ -57,7 +57,7 @@ bool go_header_is_magic(uint64_t word, uint16_t machine)
 	return !version_of(word, machine, &version);
 }
 
-/* Sets the index, which stands at @offset of the table: pairs of numbers, and the end of the last one. */
+/* Sets the index, at @offset of the table: pairs of numbers, then the end address of the last function. */
 static int set_index(struct go_header *header, uint64_t offset, const struct go_part *table)
 {
 	uint64_t number_bytes = header->version < GO_TABLE_1_18 ? 8 : 4;
@@ -70,7 +70,7 @@ static int set_index(struct go_header *header, uint64_t offset, const struct go_
 	return 0;
 }
 
-/* From the first word to the last one, each part behind the one before. */
+/* Sets the parts from @words, their offsets in ascending order. */
 static int set_parts(struct go_header *header, const uint64_t *words, const struct go_part *table)
 {
 	struct go_part *const parts[] = { &header->names, &header->files, &header->file_names,
@@ -88,7 +88,7 @@ static int set_parts(struct go_header *header, const uint64_t *words, const stru
 	return set_index(header, header->functions.offset - table->offset, table);
 }
 
-/* Go 1.2: everything is relative to the header; behind the index stands where the files are. */
+/* Go 1.2: everything is relative to the header. The offset of the files follows the index. */
 static int set_parts_1_2(struct go_header *header, const struct elf_image *image,
 			 const struct go_part *table)
 {
@@ -106,7 +106,7 @@ static int set_parts_1_2(struct go_header *header, const struct elf_image *image
 	err = elf_image_read(image, table->offset + files, &file_count, sizeof(file_count));
 	if (err)
 		return err;
-	/* The count stands where file 0 would. */
+	/* The count is in the entry of file 0. */
 	if (file_count > (table->bytes - files) / sizeof(uint32_t))
 		return fail(-EBADMSG, "%u files in Go's table", file_count);
 	header->files = (struct go_part){ .offset = table->offset + files,
@@ -144,7 +144,7 @@ int go_header_read(struct go_header *header, const struct elf_image *image, uint
 	if (found.version == GO_TABLE_1_2)
 		err = set_parts_1_2(&found, image, &table);
 	else
-		/* Behind the number of files, and from 1.18 on the start of the code. */
+		/* The offsets follow the number of files and, from 1.18 on, the start of the code. */
 		err = set_parts(&found,
 				words + FIRST_WORD + (found.version == GO_TABLE_1_16 ? 2 : 3),
 				&table);

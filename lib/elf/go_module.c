@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Two searches, each linear in the file: for the word in writable segments, and for relocations that
- * write it. What looks like a moduledata and is none costs 48 words, and is counted.
+ * Two searches, each linear in the file: for the word in writable segments, and for relocations that write it.
+ * A candidate that is no moduledata costs 48 words, and the number of candidates is limited.
  */
 #include "lib/elf/go_module.h"
 
@@ -28,17 +28,17 @@ enum {
 	WORD_TEXT_END = 23,
 	WORD_COUNT = 48,
 	CANDIDATES_MAX = 64,
-	/* From Go 1.26 on the funcdata stands behind the functions, aligned. */
+	/* From Go 1.26 on the funcdata follows the functions, aligned. */
 	FUNCDATA_MAX_GAP_BYTES = 64,
 };
 
-/* What follows the common words, by version. */
+/* The words behind the common ones, which depend on the version. */
 struct layout {
 	enum go_table_version version;
 	uint32_t funcdata;
 	/* The slice of sections of code. */
 	uint32_t text_sections;
-	/* The funcdata is part of the table, and its end the next word. */
+	/* The funcdata is part of the table, and the next word is its end. */
 	bool is_in_table;
 };
 
@@ -75,7 +75,7 @@ static bool fits_layout(const struct layout *layout, const struct go_header *hea
 	uint64_t functions_end = words[WORD_FUNCTIONS] + words[WORD_FUNCTIONS + 1];
 	uint64_t funcdata = words[layout->funcdata];
 
-	/* More than one section of code is for other machines (splitTextSections()). */
+	/* More than one section of code exists only on other machines (splitTextSections()). */
 	if (layout->version != header->version || sections[1] != 1 || sections[2] != 1)
 		return false;
 	if (layout->is_in_table)
@@ -86,7 +86,7 @@ static bool fits_layout(const struct layout *layout, const struct go_header *hea
 	       elf_image_bytes_at_address(image, sections[0]);
 }
 
-/* What the runtime itself checks when it starts (moduledataverify1()). */
+/* The checks that the runtime makes when it starts (moduledataverify1()). */
 static bool fits_index(struct elf_pages *pages, const struct go_header *header,
 		       const uint64_t *words)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Nothing is searched for: what has lost its section tables has at most a build id. */
+/* Nothing is searched for: of a file without a section table only the build id is read. */
 #include "lib/elf/go_program.h"
 #include "lib/elf/elf_notes.h"
 
@@ -30,7 +30,7 @@ static bool has_section(const struct elf_image *image)
 	return false;
 }
 
-/* True if a note is there; an odd one leaves @build_id empty. */
+/* True if there is a note. A malformed one leaves @build_id empty. */
 static bool read_build_id(const struct elf_image *image, char build_id[GO_BUILD_ID_MAX_BYTES + 1])
 {
 	uint32_t count = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Whether an ELF file has code of Go, and what the file says of itself: its build id (a note), and of
- * its build information the Go that made it and the main module. Asked of every executable when it is
- * met, so it is a few small reads, and none for a file that has sections and none of Go's.
+ * Detects whether an ELF file has code of Go, and reads its Go build id (a note), the version of Go and the
+ * main module. This is done for every new executable, so it takes a few small reads, and none for a file with
+ * sections but none of Go's.
  */
 #ifndef LIB_ELF_GO_PROGRAM_H
 #define LIB_ELF_GO_PROGRAM_H
@@ -20,9 +20,9 @@ enum {
 	GO_MODULE_VERSION_MAX_BYTES = 127,
 };
 
-/** What a file made by Go's tools says of itself: texts, "" for what it does not say. */
+/** Facts about a file made by Go's tools; "" for those that the file does not have. */
 struct go_program {
-	/** As `go tool buildid` prints it. */
+	/** Build id as `go tool buildid` prints it. */
 	char build_id[GO_BUILD_ID_MAX_BYTES + 1];
 	/** "go1.26.8" */
 	char version[GO_VERSION_MAX_BYTES + 1];
@@ -32,23 +32,23 @@ struct go_program {
 };
 
 enum {
-	/** Of the module information so much is read: the main module stands before all others. */
+	/** Bytes of module information that are read. The main module comes before all others. */
 	GO_PROGRAM_MODULE_TEXT_BYTES = 4 << 10,
 };
 
 /**
- * Told by the names of sections, or without a section table by the note. What is missing or damaged
- * is "". -ENOENT for a file without code of Go, -ENOMEM.
+ * Fills *@program; facts that are missing or damaged are "". Code of Go is detected as by go_program_is_one().
+ * -ENOENT for a file without code of Go, -ENOMEM.
  */
 int go_program_read(const struct elf_image *image, struct go_program *program);
 
-/** Whether the file may have code of Go: by its sections or, without a section table, by the note. */
+/** Whether the file may have code of Go, by the names of its sections or, without a section table, by the note. */
 bool go_program_is_one(const struct elf_image *image);
 
 /**
- * The main module out of @bytes bytes of module information, lines of fields with tabs between them:
- * `mod PATH VERSION SUM`. Of what is cut or too long nothing is taken.
- * Format: (*debug.BuildInfo).String() in runtime/debug/mod.go of Go 1.26.
+ * Parses the main module in @bytes bytes of module information, lines of fields separated by tabs: `mod PATH
+ * VERSION SUM`. Fields that are cut or too long are left out. Format: (*debug.BuildInfo).String() in
+ * runtime/debug/mod.go of Go 1.26.
  */
 void go_program_parse_modules(struct go_program *program, const char *text, size_t bytes);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A header is taken if all that can be checked without a pass over the table fits: its parts lie in it,
- * its functions in executable segments, and the runtime's own description of the file agrees. Programs
- * may carry other programs in their data, whose tables these checks leave out.
+ * A header is accepted if all checks that need no pass over the table succeed: its parts lie in the table, its
+ * functions in executable segments, and the runtime's own description of the file agrees. Programs may have
+ * other programs in their data; these checks reject their tables.
  */
 #include "lib/elf/go_table.h"
 
@@ -17,9 +17,9 @@
 #include "lib/elf/word_search.h"
 
 enum {
-	/* Headers that turn out to be none. */
+	/* Limit of candidates for a header that turn out to be none. */
 	CANDIDATES_MAX = 16,
-	/* As many functions tell two layouts of Go 1.2's table apart. */
+	/* Number of functions that are looked at to distinguish two layouts of Go 1.2's table. */
 	VOTERS_MAX = 4096,
 };
 
@@ -93,8 +93,8 @@ static const struct go_layout layout_1_20 = {
 };
 
 /*
- * Up to Go 1.11 the count of funcdata has 4 bytes, later the last of them; so the highest is 0 in all
- * functions of the former, and not in all of the latter.
+ * Up to Go 1.11 the count of funcdata has 4 bytes; later it is only the last of these bytes. So that byte is 0
+ * in all functions of older versions, but not in all functions of later ones.
  */
 static int count_is_a_byte(struct go_table *table, bool *is_byte)
 {
@@ -135,7 +135,10 @@ static int set_layout_1_2(struct go_table *table)
 		table->layout = layout_1_13;
 	} else if (is_byte) {
 		table->layout = layout_1_12;
-		/* Of 1.12 and of later ones with their build information taken out: who knows. */
+		/*
+		 * The file is of 1.12, or of a later version without build information: the format of the tree
+		 * is not known.
+		 */
 		table->layout.inline_tree = GO_INLINE_TREE_NONE;
 	} else {
 		table->layout = layout_1_2;
@@ -212,7 +215,7 @@ static bool is_executable(const struct elf_image *image, uint64_t start, uint64_
 	return false;
 }
 
-/* The table whose header is at @address, if it is one. */
+/* Opens the table whose header is at @address, if there is one. */
 static int open_table(struct go_table *table, uint64_t address, uint64_t bytes)
 {
 	const struct elf_image *image = table->pages.image;
@@ -244,7 +247,7 @@ static int search_words(struct go_table *table, struct word_search *words)
 		if (++candidate_count > CANDIDATES_MAX)
 			return fail(-EBADMSG, "too many headers of Go's table");
 		err = open_table(table, address, UINT64_MAX);
-		/* What is not known may be the only one it can be, and that of a Go to come. */
+		/* A header of an unknown version may be the file's only one, and of a future Go. */
 		if (!err || err == -EOPNOTSUPP || err == -ENOMEM)
 			return err;
 	}
@@ -264,7 +267,7 @@ static int search_segments(struct go_table *table)
 
 static int find_table(struct go_table *table)
 {
-	/* The second in position-independent files up to 1.25, if Go's own linker made them. */
+	/* The second name is for position-independent files up to 1.25 made by Go's own linker. */
 	static const char *const names[] = { ".gopclntab", ".data.rel.ro.gopclntab" };
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
@@ -285,7 +288,7 @@ int go_table_init(struct go_table *table, const struct elf_image *image)
 	memset(table, 0, sizeof(*table));
 	elf_pages_init(&table->pages, image);
 	elf_relocations_init(&table->relocations, image);
-	/* Needed for details only, and not there in files of Go 1.12. */
+	/* The build information is needed for details only, and files of Go 1.12 have none. */
 	err = go_build_info_read(&info, &table->pages, &table->relocations);
 	if (!err)
 		table->minor = info.minor;

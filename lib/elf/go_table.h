@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Go's table of functions in one ELF file (.gopclntab): found, and ready for go_function.h and
- * go_frames.h to read from. Go programs have no .eh_frame, and this table survives stripping, since
- * the runtime walks its own stacks with it.
+ * Go's table of functions in one ELF file (.gopclntab), which go_function.h and go_frames.h read from. Go
+ * programs have no .eh_frame, and this table survives stripping, since the runtime walks its own stacks with
+ * it.
  *
- * It may have a hundred megabytes and is never loaded: what is wanted is read when it is, through
- * pages of 1 MiB at most. Every offset in it is hostile.
+ * The table may have a hundred megabytes and is never loaded. Parts are read on demand, through pages of 1 MiB
+ * at most. Every offset in it is hostile.
  */
 #ifndef LIB_ELF_GO_TABLE_H
 #define LIB_ELF_GO_TABLE_H
@@ -15,11 +15,11 @@
 #include "lib/elf/go_header.h"
 
 enum {
-	/** Where no section has the name, so much of the file's segments is searched for a header. */
+	/** Limit of the search for a header through the segments of a file without such a section. */
 	GO_TABLE_SEARCH_MAX_BYTES = 1 << 30,
 };
 
-/** Inline trees, by the Go that first had them. */
+/** Formats of inline trees, named after the first Go that has them. */
 enum go_inline_tree {
 	/** Not known. */
 	GO_INLINE_TREE_NONE,
@@ -28,19 +28,22 @@ enum go_inline_tree {
 	GO_INLINE_TREE_1_20,
 };
 
-/** Where _func has what, and the inline trees: by version. 0 stands for what a version does not have. */
+/**
+ * Offsets of fields in _func, and the format of inline trees, which depend on the version. 0 for what a version
+ * lacks.
+ */
 struct go_layout {
-	/** The first fields are the same for all, behind the address of 8 or 4 bytes. */
+	/** Size of the address, 8 or 4 bytes. The next fields are the same in all versions. */
 	uint8_t address_bytes;
-	/** Offset of cuOffset, startLine, funcID; of the count of funcdata, and its size. */
+	/** Offsets of cuOffset, startLine, funcID and of the count of funcdata; size of that count. */
 	uint8_t unit;
 	uint8_t start_line;
 	uint8_t id;
 	uint8_t funcdata_count;
 	uint8_t funcdata_count_bytes;
-	/** Of the struct. Behind it there are 4 bytes for each pcdata, then the funcdata. */
+	/** Size of the struct. 4 bytes for each pcdata follow it, then the funcdata. */
 	uint8_t bytes;
-	/** What runtime.inlinedCall is like, and PCDATA_InlTreeIndex and FUNCDATA_InlTree. */
+	/** Layout of runtime.inlinedCall, and the numbers of PCDATA_InlTreeIndex and FUNCDATA_InlTree. */
 	enum go_inline_tree inline_tree;
 	uint8_t inline_pcdata;
 	uint8_t inline_funcdata;
@@ -52,12 +55,12 @@ struct go_table {
 	struct elf_relocations relocations;
 	struct go_header header;
 	struct go_layout layout;
-	/** 26 for Go 1.26; 0 if the file does not say. */
+	/** 26 for Go 1.26; 0 if the file does not state it. */
 	uint32_t minor;
-	/** What addresses and funcdata count from; 0 before 1.18, where they are addresses. */
+	/** Bases of function addresses and funcdata; 0 before 1.18, where these are absolute. */
 	uint64_t text;
 	uint64_t funcdata;
-	/** From the first function to the end of the last one: ELF virtual addresses. */
+	/** ELF virtual addresses of the first function and of the end of the last one. */
 	uint64_t first_address;
 	uint64_t end_address;
 	/** Steps taken through tables of values so far, to bound the time that one address takes. */
@@ -65,14 +68,14 @@ struct go_table {
 };
 
 /**
- * Finds the table of @image, which is borrowed until go_table_deinit(). Files whose sections say
- * nothing are searched, which reads all that they load: not to be asked of files for nothing. -ENOENT
- * without a table, -EBADMSG for a damaged one, -EOPNOTSUPP for an unknown version, -E2BIG over a limit.
+ * Finds the table of @image, which is borrowed until go_table_deinit(). If no section has the table, all loaded
+ * segments of the file are read, so do not call this for files that are not likely to have one. -ENOENT without
+ * a table, -EBADMSG for a damaged one, -EOPNOTSUPP for an unknown version, -E2BIG over a limit.
  */
 int go_table_init(struct go_table *table, const struct elf_image *image);
 void go_table_deinit(struct go_table *table);
 
-/** Frees what was read; the table can be used as before. */
+/** Frees the pages that were read; the table can be used as before. */
 void go_table_release(struct go_table *table);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** The words of an ELF file's segments one by one, for what can only be found by what it is. */
+/** Iterates over the words of an ELF file's segments, for data that can only be found by its content. */
 #ifndef LIB_ELF_WORD_SEARCH_H
 #define LIB_ELF_WORD_SEARCH_H
 
@@ -8,7 +8,7 @@
 
 #include "lib/elf/elf_image.h"
 
-/** Those of 8 bytes that are aligned in memory, as the file has them. */
+/** An iterator over words of 8 bytes that are aligned in memory, unrelocated. */
 struct word_search {
 	/** Borrowed. */
 	const struct elf_image *image;
@@ -17,7 +17,7 @@ struct word_search {
 	/** The rest is private. */
 	uint32_t flags;
 	uint32_t segment_index;
-	/** Of the segment, and of all segments from here on. */
+	/** Offset in the segment, and bytes to be searched from the segment's start on. */
 	uint64_t offset;
 	uint64_t left;
 	uint64_t *words;
@@ -26,18 +26,18 @@ struct word_search {
 	uint64_t address;
 };
 
-/** Of the segments that are loaded with all of @flags (PF_...), the first @max_bytes. */
+/** Iterates over the first @max_bytes of the segments that are loaded with all of @flags (PF_...). */
 void word_search_init(struct word_search *search, const struct elf_image *image, uint32_t flags,
 		      uint64_t max_bytes);
-/** The same of a section. @segment is made of it, and borrowed. */
+/** Iterates over a section. @segment is filled from it, and borrowed. */
 void word_search_init_section(struct word_search *search, const struct elf_image *image,
 			      const struct elf_section *section, struct elf_segment *segment);
 void word_search_deinit(struct word_search *search);
 
-/** Reads on: 1, 0 at the end, -ENOMEM, -EIO. What is damaged of a segment is left out. */
+/** Reads the next words: 1, 0 at the end, -ENOMEM, -EIO. Damaged parts of a segment are left out. */
 int word_search_read(struct word_search *search);
 
-/** The next word and its ELF virtual address: 1, else as word_search_read(). */
+/** Returns the next word and its ELF virtual address: 1, otherwise as word_search_read(). */
 static inline int word_search_next(struct word_search *search, uint64_t *address, uint64_t *word)
 {
 	int more = search->next_word < search->word_count ? 1 : word_search_read(search);

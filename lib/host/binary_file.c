@@ -13,7 +13,7 @@
 #include "lib/base/error.h"
 #include "lib/base/urgent_thread.h"
 
-/* A file that was not at its path is not looked for again before this. */
+/* How long a file that was not found at its path is not looked for again. */
 #define NO_SEARCH_NS NS_PER_SECOND
 
 /* Guards the descriptors of all binaries; urgent threads take it too, for a moment. */
@@ -46,7 +46,7 @@ bool binary_file_is_known(const struct binary *binary)
 	return is_known;
 }
 
-/* With the lock. */
+/* To be called with the lock held. */
 static bool is_lost(const struct binary *binary)
 {
 	return binary->held && binary->held->ops->is_lost(binary->held);
@@ -70,7 +70,7 @@ bool binary_file_is_in_the_way(const struct binary *binary)
 	       (stat("/", &root) || root.st_dev != binary->key.device);
 }
 
-/* Without the lock. The descriptor of a copy, or -1. */
+/* Returns the descriptor of a copy, or -1. To be called without the lock. */
 static int copy_held(const struct binary *binary, struct held_file *held)
 {
 	int fd, err = held->ops->copy(held, &fd);
@@ -142,7 +142,7 @@ struct borrowed_file binary_file_open(const struct binary *binary, const struct 
 	return file;
 }
 
-/* With the lock: the descriptor if it is to be closed now, else -1. */
+/* Returns the descriptor if it is to be closed now, otherwise -1. To be called with the lock held. */
 static int take_unused(struct binary *binary)
 {
 	int fd = binary->fd;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packed, there are the names of the files, the rows, and the number of rows, unaligned. What is
- * packed was made here and is trusted; what is put in is not.
+ * The packed form has the names of the files, the rows, and the number of rows, unaligned. It was made here and
+ * is trusted; the rows that are added are not.
  */
 #include "lib/host/code_lines.h"
 
@@ -31,7 +31,7 @@ static int add_file(struct code_lines *lines, const char *file, size_t length, u
 {
 	struct code_text *files = &lines->files;
 
-	/* The one before is that of most rows. */
+	/* Most rows have the file of the row before. */
 	for (uint32_t i = lines->file_count; i-- > 0;) {
 		const char *known = files->items + lines->file_starts[i];
 
@@ -77,7 +77,7 @@ int code_lines_set_file(struct code_lines *lines, const char *file, size_t lengt
 	return err;
 }
 
-/* Rows at one offset come by their line, so that the same rows give the same bytes. */
+/* Rows at one offset are sorted by line, so that equal rows give equal bytes. */
 static int compare_rows(const void *left, const void *right)
 {
 	const struct code_line *a = left, *b = right;
@@ -111,7 +111,7 @@ int code_lines_pack(struct code_lines *lines, const void **packed, uint32_t *byt
 	leave_out_repeated(&lines->rows);
 	count = lines->rows.count;
 	row_bytes = count * sizeof(*lines->rows.items);
-	/* Behind the files, where code_lines_clear() takes it away. */
+	/* The rows are packed behind the files; code_lines_clear() removes them from there. */
 	if (code_text_reserve(text, text->count + row_bytes + sizeof(count)))
 		return -ENOMEM;
 	if (count)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is put in comes from files that processes write: names and numbers can be anything. */
+/* Functions come from files that processes write: names and numbers can be anything. */
 #include "lib/host/code_names.h"
 
 #include <assert.h>
@@ -12,7 +12,7 @@
 enum {
 	/* The cost of functions in the worst order grows with its square. */
 	BATCH_FUNCTIONS = 1024,
-	/* Instead of the name of a function that there is no room for. */
+	/* Text offset of a function whose name did not fit. */
 	NO_TEXT = UINT32_MAX,
 };
 
@@ -23,10 +23,10 @@ struct range {
 
 struct code_batch {
 	struct code_names *names;
-	/* As they come; once overlaps are out, by start. */
+	/* In the order of the file; once overlaps are removed, sorted by start. */
 	struct code_function functions[BATCH_FUNCTIONS];
 	uint32_t count;
-	/* What all of the functions lie over, without overlaps, the highest first. */
+	/* The ranges that the functions cover, without overlaps, the highest first. */
 	struct range covered[BATCH_FUNCTIONS];
 	uint32_t covered_count;
 };
@@ -57,7 +57,7 @@ static void drop_text(struct code_names *names, const struct code_function *func
 		names->dead_text_bytes += function->text_bytes;
 }
 
-/* Adds @function to what is covered; false if some of it was already. */
+/* Adds @function's range to the covered ones; false if it overlaps one of them. */
 static bool cover(struct code_batch *batch, const struct code_function *function)
 {
 	struct range range = { .start = function->start, .end = function_end(function) };
@@ -78,7 +78,7 @@ static bool cover(struct code_batch *batch, const struct code_function *function
 		if (covered[next].end > range.end)
 			range.end = covered[next].end;
 	}
-	/* One takes the place of those from @low to @next. */
+	/* One range replaces those from @low to @next. */
 	memmove(covered + low + 1, covered + next,
 		(batch->covered_count - next) * sizeof(*covered));
 	batch->covered_count += low + 1 - next;
@@ -93,7 +93,7 @@ static int compare_functions(const void *left, const void *right)
 	return a->start < b->start ? -1 : a->start > b->start;
 }
 
-/* Takes out what a later function of the batch overlaps, whether that one stays or not. */
+/* Removes functions that a later one of the batch overlaps, whether the later one stays or not. */
 static void part_overlaps(struct code_names *names, struct code_batch *batch)
 {
 	struct code_function *functions = batch->functions;
@@ -110,7 +110,7 @@ static void part_overlaps(struct code_names *names, struct code_batch *batch)
 	memmove(functions, functions + first, batch->count * sizeof(*functions));
 }
 
-/* Takes out of the map what lies under the functions of the batch. */
+/* Removes functions from the table that functions of the batch overlap. */
 static void erase_covered(struct code_names *names, const struct code_batch *batch)
 {
 	struct code_function *items = names->functions.items;
@@ -128,7 +128,7 @@ static void erase_covered(struct code_names *names, const struct code_batch *bat
 	names->functions.count = kept;
 }
 
-/* Keeps the first functions of the batch that have names, as far as the map has room for them. */
+/* Keeps the first functions of the batch that have names, as far as the table has room for them. */
 static void leave_out(struct code_names *names, struct code_batch *batch)
 {
 	size_t room = CODE_NAMES_MAX_FUNCTIONS - names->functions.count;
@@ -147,7 +147,7 @@ static void leave_out(struct code_names *names, struct code_batch *batch)
 	batch->count = kept;
 }
 
-/* From the end on, so that it works within the array: behind @write stands what is merged. */
+/* Merges from the end, so that it works within the array: merged functions are behind @write. */
 static void merge_behind(struct code_names *names, const struct code_batch *batch)
 {
 	struct code_function *items = names->functions.items;
@@ -175,7 +175,7 @@ static int merge(struct code_names *names, struct code_batch *batch)
 	return 0;
 }
 
-/* What functions had that are gone makes room. */
+/* Frees the text of functions that were removed. */
 static int compact_text(struct code_names *names)
 {
 	struct code_text text = { 0 };
@@ -221,7 +221,7 @@ struct code_batch *code_batch_begin(struct code_names *names)
 	return batch;
 }
 
-/* Room for the text of @function at the end of all; *@to is NULL if it has none. */
+/* Reserves text for @function at the end; *@to is NULL if it did not fit. */
 static int add_text(struct code_names *names, size_t bytes, struct code_function *function,
 		    char **to)
 {
@@ -255,7 +255,7 @@ int code_batch_add(struct code_batch *batch, uint64_t start, uint32_t size, cons
 	int err;
 
 	length = text_cut_length(name, length, CODE_NAME_BYTES - 1);
-	/* Nothing but the middles of characters. */
+	/* The text has only continuation bytes. */
 	if (!length)
 		length = CODE_NAME_BYTES - 1;
 	err = add_text(batch->names, length + 1 + more_bytes, &batch->functions[batch->count],
@@ -289,7 +289,7 @@ int code_batch_move(struct code_batch *batch, uint64_t old_start, uint64_t start
 	int err;
 
 	if (!old || old->size != size) {
-		/* What lay there is gone. */
+		/* Functions that were there are removed. */
 		batch->functions[batch->count].text = NO_TEXT;
 		batch->functions[batch->count].text_bytes = 0;
 		return add_function(batch, start, size);

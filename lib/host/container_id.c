@@ -25,7 +25,7 @@
 #include "lib/base/text.h"
 
 enum {
-	/* Of the file: a dozen hierarchies of cgroups version 1 with long paths. */
+	/* Bytes read of the file: enough for a dozen hierarchies of cgroups version 1 with long paths. */
 	CGROUP_MAX_BYTES = 16 << 10,
 	ID_DIGITS = 64,
 	TASK_DIGITS = 32,
@@ -42,7 +42,7 @@ static bool starts_with(struct part part, const char *prefix)
 	return part.length >= strlen(prefix) && !memcmp(part.text, prefix, strlen(prefix));
 }
 
-/* Cuts @prefix off, if @part has it and something behind it. */
+/* Cuts @prefix off, if @part has it and is longer. */
 static bool cut_prefix(struct part *part, const char *prefix)
 {
 	size_t length = strlen(prefix);
@@ -90,7 +90,7 @@ static size_t count_hex_digits(struct part part)
 
 /* --- shapes --- */
 
-/* The 64 digits at the end, alone or behind the name of the engine. */
+/* Finds 64 digits at the end, alone or behind the name of the engine. */
 static bool find_digits(struct part group, struct part *id)
 {
 	struct part before = group;
@@ -142,7 +142,7 @@ static bool find_name(struct part group, struct part parent, struct part *id)
 	bool is_scope = cut_suffix(&group, ".scope");
 
 	*id = group;
-	/* Machines are containers and virtual ones; those of QEMU are not containers. */
+	/* Machines are containers or virtual machines. Those of QEMU are not containers. */
 	if (is_scope)
 		return cut_prefix(id, "machine-") && !starts_with(*id, "qemu");
 	if (cut_prefix(id, "systemd-nspawn@"))
@@ -153,7 +153,7 @@ static bool find_name(struct part group, struct part parent, struct part *id)
 
 /* --- groups and lines --- */
 
-/* Copies @name and takes systemd's escapes (\x2d) back; false if it cannot be an id. */
+/* Copies @name and decodes systemd's escapes (\x2d); false if it cannot be an id. */
 static bool copy_name(struct part name, char id[CONTAINER_ID_MAX_BYTES])
 {
 	char copy[CONTAINER_ID_MAX_BYTES];
@@ -187,7 +187,7 @@ static bool take_group(struct part group, struct part parent, char id[CONTAINER_
 	       copy_name(found, id);
 }
 
-/* Cuts the last group off @path and gives it; its text is empty behind the first. */
+/* Cuts the last group off @path and returns it; its text is empty when no group is left. */
 static struct part cut_last_group(struct part *path)
 {
 	struct part group = { path->text + path->length, 0 };
@@ -206,7 +206,7 @@ static bool take_path(struct part path, char id[CONTAINER_ID_MAX_BYTES])
 {
 	struct part group, parent;
 
-	/* A group that was removed while the process was in it. */
+	/* The group was removed while the process was in it. */
 	cut_suffix(&path, " (deleted)");
 	group = cut_last_group(&path);
 	while (group.length || path.length) {
@@ -249,7 +249,7 @@ void container_id_read(const char *proc_root, pid_t pid, char id[CONTAINER_ID_MA
 	size = fd < 0 ? -1 : read(fd, text, sizeof(text));
 	if (size <= 0)
 		return;
-	/* A line that was cut ends nobody knows where. */
+	/* The rest of a line that was cut is not known, so the line is dropped. */
 	if (size == sizeof(text)) {
 		const char *last = memrchr(text, '\n', size);
 

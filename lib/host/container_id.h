@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Which container a process is in, as the path of its control group tells it: by the names that
- * Docker, containerd, CRI-O, Podman, Kubernetes, LXC, systemd-nspawn and Garden give to theirs. Both
- * versions of cgroups. Processes can make groups below their own, and name them as they like: the
- * answer is what they say, cleaned, and no proof.
+ * Finds the container of a process in the path of its control group, by the group names of Docker, containerd,
+ * CRI-O, Podman, Kubernetes, LXC, systemd-nspawn and Garden. Both versions of cgroups are supported. Processes
+ * can make groups below their own and choose the names, so the result is cleaned but proves nothing.
  */
 #ifndef LIB_HOST_CONTAINER_ID_H
 #define LIB_HOST_CONTAINER_ID_H
@@ -12,18 +11,21 @@
 #include <sys/types.h>
 
 enum {
-	/** With the NUL. Longer names of containers are none. */
+	/** Bytes of an id with its NUL. Longer names are not taken for containers. */
 	CONTAINER_ID_MAX_BYTES = 128,
 };
 
 /**
- * Looks for a container in @text, lines of /proc/PID/cgroup: in the first line that has one, the
- * innermost. The id is 64 hexadecimal digits, or the container's name; it consists of printable
- * ASCII characters. "" if there is none.
+ * Looks for a container in @text, lines of /proc/PID/cgroup: in the first line that has any, the innermost one.
+ * The id is 64 hexadecimal digits, or the container's name; it consists of printable ASCII characters. "" if
+ * there is none.
  */
 void container_id_parse(const char *text, size_t size, char id[CONTAINER_ID_MAX_BYTES]);
 
-/** The same for the process @pid; "" if it is gone as well. @proc_root is "/proc" or a test's. */
+/**
+ * Reads the container of the process @pid; "" also if the process is gone. @proc_root is "/proc" or a test's
+ * folder.
+ */
 void container_id_read(const char *proc_root, pid_t pid, char id[CONTAINER_ID_MAX_BYTES]);
 
 #endif

@@ -16,14 +16,14 @@
 
 enum {
 	NOTE_ALIGNMENT = 4,
-	/* Of struct elf_prstatus in <linux/elfcore.h>, the same on both machines. */
+	/* Offsets in struct elf_prstatus in <linux/elfcore.h>, the same on both machines. */
 	STATUS_TID_OFFSET = 32,
 	STATUS_REGISTERS_OFFSET = 112,
 	/* start, end, offset in pages */
 	FILE_NOTE_ENTRY_BYTES = 3 * 8,
 };
 
-/* Reads the header; *@count gets the number of segments, which need not fit its own field. */
+/* Reads the header. *@count gets the number of segments, which may be too large for its header field. */
 static int read_header(int fd, Elf64_Ehdr *header, uint32_t *count)
 {
 	Elf64_Shdr first_section;
@@ -71,7 +71,7 @@ static int add_segment(struct core_file *core, const Elf64_Phdr *header, uint64_
 	if (segment.memory_bytes > UINT64_MAX - segment.address)
 		return fail(-EBADMSG, "a segment at %#" PRIx64 " of %#" PRIx64 " bytes",
 			    segment.address, segment.memory_bytes);
-	/* The end of a core file that did not fit is missing; what is there is good. */
+	/* A core file that did not fit on the disk lacks its end; the rest is good. */
 	if (segment.file_bytes > segment.memory_bytes)
 		segment.file_bytes = segment.memory_bytes;
 	if (segment.offset > core_bytes)
@@ -118,7 +118,7 @@ static int add_thread(struct core_file *core, const uint8_t *status, size_t size
 	return 0;
 }
 
-/* tpidr_el0 of the thread whose NT_PRSTATUS came last. */
+/* Sets tpidr_el0 of the thread whose NT_PRSTATUS came last. */
 static void set_thread_pointer(struct core_file *core, const uint8_t *note, size_t size)
 {
 	struct byte_reader reader;
@@ -219,7 +219,7 @@ static int read_note(struct core_file *core, struct byte_reader *reader)
 	}
 }
 
-/* A note in fewer than these bytes is none: zeroes fill segments up. */
+/* Fewer bytes than a note's header are padding. */
 static int read_notes(struct core_file *core, const uint8_t *notes, size_t size)
 {
 	struct byte_reader reader;
@@ -231,7 +231,7 @@ static int read_notes(struct core_file *core, const uint8_t *notes, size_t size)
 	return err;
 }
 
-/* Sorts the program headers into memory and notes, of which there are *@note_bytes in all. */
+/* Separates the program headers into memory and notes; *@note_bytes is the size of all notes. */
 static int read_segments(struct core_file *core, const Elf64_Phdr *headers, uint32_t count,
 			 uint64_t *note_bytes)
 {
@@ -249,7 +249,7 @@ static int read_segments(struct core_file *core, const Elf64_Phdr *headers, uint
 		if (headers[i].p_filesz > CORE_FILE_MAX_NOTE_BYTES - total)
 			return fail(-E2BIG, "more than %d bytes of notes",
 				    CORE_FILE_MAX_NOTE_BYTES);
-		/* Before memory is asked for. */
+		/* Checked before memory is allocated. */
 		if (headers[i].p_filesz > (uint64_t)status.st_size)
 			return fail(-EBADMSG, "the notes are cut off");
 		total += headers[i].p_filesz;

@@ -5,9 +5,8 @@
  * NT_PRSTATUS, NT_ARM_TLS, NT_FILE, NT_AUXV; one PT_LOAD per mapping), and qemu's
  * linux-user/elfload.c, which leaves NT_ARM_TLS and NT_FILE out.
  *
- * Whoever made the file chose its bytes: every offset and count is checked, and the memory that its
- * tables take is bounded. It is read by pread, so a file that is cut meanwhile is an error only.
- * One thread at a time.
+ * The file is hostile: every offset and count is checked, and the memory for its tables is bounded. It is read
+ * by pread, so a file that is truncated meanwhile causes an error only. One thread at a time.
  */
 #ifndef LIB_HOST_CORE_FILE_H
 #define LIB_HOST_CORE_FILE_H
@@ -25,11 +24,11 @@ enum {
 	CORE_FILE_MAX_SEGMENTS = 1 << 18,
 	CORE_FILE_MAX_THREADS = 1 << 16,
 	CORE_FILE_MAX_MAPPINGS = 1 << 18,
-	/** Of the notes together; threads with all their register sets take some 4 KiB each. */
+	/** Bytes of all notes together; a thread with all its register sets takes some 4 KiB. */
 	CORE_FILE_MAX_NOTE_BYTES = 256 << 20,
 };
 
-/** Memory of the process: what was dumped of it, if anything, are its first file_bytes. */
+/** Memory of the process. Its first file_bytes were dumped. */
 struct core_segment {
 	uint64_t address;
 	uint64_t memory_bytes;
@@ -43,7 +42,7 @@ struct core_thread {
 	struct register_set set;
 };
 
-/** What NT_FILE says: bytes of the file from @offset on were mapped at [start, end). */
+/** An entry of NT_FILE: the file's bytes from offset on were mapped at [start, end). */
 struct core_mapping {
 	uint64_t start;
 	uint64_t end;
@@ -57,28 +56,28 @@ VECTOR_DEFINE(core_threads, struct core_thread)
 VECTOR_DEFINE(core_mappings, struct core_mapping)
 
 struct core_file {
-	/** Reads what was dumped; -EFAULT for the rest. */
+	/** Reads memory that was dumped; -EFAULT for the rest. */
 	struct remote_memory memory;
 	/** Borrowed. */
 	int fd;
 	/** EM_X86_64 or EM_AARCH64. */
 	uint16_t machine;
-	/** By address, not overlapping. */
+	/** Sorted by address, not overlapping. */
 	struct core_segments segments;
 	/** In the file's order: the thread that died, or that took the core, is the first. */
 	struct core_threads threads;
-	/** By start, not overlapping; none if there is no NT_FILE. */
+	/** Sorted by start, not overlapping; none if there is no NT_FILE. */
 	struct core_mappings mappings;
-	/** AT_SYSINFO_EHDR: where the vDSO's image is; 0 if there is none. */
+	/** AT_SYSINFO_EHDR: address of the vDSO's image; 0 if there is none. */
 	uint64_t vdso_address;
-	/** The notes that paths are borrowed from. */
+	/** The notes, which paths are borrowed from. */
 	uint8_t *notes;
 };
 
 /**
- * Reads the tables of @fd, which stays open and the caller's for the life of @core. -EOPNOTSUPP:
- * not a core file of a 64-bit process of these machines; -EBADMSG: damaged; -E2BIG: over a limit;
- * -ENOMEM; or as pread says.
+ * Reads the tables of @fd, which the caller owns and keeps open for the life of @core. -EOPNOTSUPP: not a core
+ * file of a 64-bit process of these machines; -EBADMSG: damaged; -E2BIG: over a limit; -ENOMEM; or as pread
+ * says.
  */
 int core_file_init(struct core_file *core, int fd);
 void core_file_deinit(struct core_file *core);

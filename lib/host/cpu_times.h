@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** How long each CPU ran nothing of ours, as /proc/stat has it (proc(5)). */
+/** Idle and stolen time of each CPU, from /proc/stat (proc(5)). */
 #ifndef LIB_HOST_CPU_TIMES_H
 #define LIB_HOST_CPU_TIMES_H
 
 #include <stdint.h>
 
-/** Since boot, in steps of the kernel's clock tick (10 ms); 0 for a CPU that is offline. */
+/** Times since boot, in steps of the kernel's clock tick (10 ms); 0 for a CPU that is offline. */
 struct cpu_times {
-	/** Idle, waiting for I/O included. */
+	/** Idle time, including waits for I/O. */
 	uint64_t idle_ns;
-	/** Taken by the hypervisor while there was something to run; 0 where it does not say. */
+	/**
+	 * Time taken by the hypervisor while a task was ready to run; 0 where the hypervisor does not report
+	 * it.
+	 */
 	uint64_t stolen_ns;
 };
 

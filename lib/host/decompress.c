@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * zlib and zstd in one shot, xz piece by piece. The caller bounds the output; no library gets to
- * allocate by what the input says: libdeflate, which takes half of zlib's time, and zstd write
- * straight to the output, and liblzma has a limit, and touches no more of its dictionary than the
- * output fills.
+ * zlib and zstd are decompressed in one call, xz piece by piece. The caller bounds the output, and no library
+ * allocates memory by sizes in the input. libdeflate, which takes half of zlib's time, and zstd write straight
+ * to the output. liblzma has a limit, and touches no more of its dictionary than the output fills.
  */
 #include "lib/host/decompress.h"
 
@@ -18,12 +17,12 @@
 #include "lib/base/error.h"
 
 enum {
-	/* What xz -9 needs, and some. */
+	/* A little more than xz -9 needs. */
 	XZ_MEMORY_MAX_BYTES = 72 << 20,
 	XZ_FIRST_OUTPUT_BYTES = 256 << 10,
-	/* Input for no output at all; empty blocks could go on for ever. */
+	/* Limit of input that gives no output, since empty blocks could go on for ever. */
 	INPUT_SPARE_BYTES = 64 << 10,
-	/* Data that cannot be compressed get longer, but by far less than this part. */
+	/* Data that cannot be compressed grow, but by far less than this fraction. */
 	INPUT_GROWTH = 8,
 };
 
@@ -40,7 +39,7 @@ static int decompress_zlib(const void *input, size_t input_bytes, void *output, 
 
 	if (!decompressor)
 		return fail(-ENOMEM, "no memory to decompress");
-	/* Nobody asks how long the output is: another length than that of the buffer is an error. */
+	/* With NULL, an output of another length than the buffer's is an error. */
 	result = libdeflate_zlib_decompress(decompressor, input, input_bytes, output, output_bytes,
 					    NULL);
 	libdeflate_free_decompressor(decompressor);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Decompression of whole buffers: of a size that is known beforehand, as ELF's compressed sections
- * have it, or of any size below a limit. The input is hostile; the output never grows beyond what
- * the caller allows, and of input that says nothing no more is read than an output of this size can
- * have, and so the time does not grow, either.
+ * Decompression of whole buffers: to a size that is known beforehand, as for ELF's compressed sections, or to
+ * any size below a limit. The input is hostile. The output never exceeds the caller's limit. Input that
+ * produces no output is read only up to an amount that fits the output's size, so the time is bounded too.
  */
 #ifndef LIB_HOST_DECOMPRESS_H
 #define LIB_HOST_DECOMPRESS_H
@@ -15,7 +14,7 @@ enum compression {
 	COMPRESSION_ZSTD,
 };
 
-/** Before the first use in a process that may not open files any more: libraries look at the CPU. */
+/** To be called before a process gives up opening files, since the libraries detect the CPU at first use. */
 void decompress_prepare(void);
 
 /**

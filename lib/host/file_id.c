@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The algorithm is process.executable.build_id.htlhash of OpenTelemetry's profiles specification
- * ("Mappings"), and for kernels what agents that speak it send: the hash of the build id in hex.
+ * The algorithm is process.executable.build_id.htlhash of OpenTelemetry's profiles specification ("Mappings"),
+ * and for kernels the hash of the build id in hex, as other agents that implement the specification send it.
  */
 #include "lib/host/file_id.h"
 

@@ -9,14 +9,14 @@
 
 #include "lib/base/cleanup.h"
 
-/* In the order in which they count. */
+/* In order of precedence. */
 static const char *const machine_id_paths[] = {
 	"proc/1/root/etc/machine-id",
 	"etc/machine-id",
 	"var/lib/dbus/machine-id",
 };
 
-/* An id that was not given out yet is the word "uninitialized", or nothing. */
+/* An id that is not assigned yet is the word "uninitialized", or empty. */
 static bool read_machine_id(const char *root, const char *path, char *id)
 {
 	_cleanup_(close_fd) int fd = -1;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What this machine is called: values of the resource attributes host.name, host.id and host.arch
+ * The identity of this machine: values of the resource attributes host.name, host.id and host.arch
  * (opentelemetry.io/docs/specs/semconv/resource/host).
  */
 #ifndef LIB_HOST_HOST_IDENTITY_H
@@ -20,8 +20,8 @@ struct host_identity {
 };
 
 /**
- * Looks below @root ("/") for the machine id: first as process 1 sees it, since the agent's own
- * files can be a container's.
+ * Looks for the machine id below @root ("/"), first in the root of process 1, since the agent's own files may
+ * be a container's.
  */
 void host_identity_read(struct host_identity *identity, const char *root);
 

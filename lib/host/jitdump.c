@@ -20,24 +20,24 @@ enum {
 	RECORD_HEADER_BYTES = 16,
 	LOAD_BYTES = 56,
 	MOVE_BYTES = 64,
-	/* Of a function's name, which is kept to CODE_NAME_BYTES. A longer one makes no sense. */
+	/* Limit of a function's name in the file; CODE_NAME_BYTES of it are kept. Longer names are malformed. */
 	NAME_MAX_BYTES = 4096,
 
 	/*
-	 * V8 adds the size of an ELF header to the addresses of lines, since perf makes an ELF file
-	 * of each function. Others do not. Nothing in the file tells; but no address of V8's is lower,
-	 * and nearly all functions have a line for their first instructions.
+	 * V8 adds the size of an ELF header to the addresses of lines, since perf makes an ELF file of each
+	 * function. Other runtimes do not, and the file does not state it. But no address of V8's is lower than
+	 * this, and nearly all functions have a line for their first instructions.
 	 */
 	LINE_SHIFT = 0x40,
 
-	/* Address, line and column; the file's name and its NUL come behind. */
+	/* Address, line and column. The file's name and its NUL follow. */
 	ROW_BYTES = 16,
-	/* V8 fills records up to a multiple. */
+	/* V8 pads records to a multiple of this. */
 	RECORD_ALIGNMENT = 8,
 	/*
 	 * V8 (of node 20) frees a file's name before it writes it (LinuxPerfJitLogger of its
-	 * diagnostics/perf-jit.cc): so many bytes glibc's malloc() has then made use of, for an
-	 * address and what may be one. The highest bytes of addresses are zeros.
+	 * diagnostics/perf-jit.cc). By then glibc's malloc() has overwritten so many bytes, with one or two
+	 * addresses. The highest bytes of addresses are zeros.
 	 */
 	FREED_BYTES = 16,
 };
@@ -72,7 +72,7 @@ static bool is_file_name(const char *name)
 	return true;
 }
 
-/* In front of ":LINE:COLUMN", with which V8 ends names of functions; NULL without that. */
+/* End of the file's name, before ":LINE:COLUMN", with which V8 ends names of functions; NULL without that. */
 static const char *file_end(const char *function)
 {
 	const char *end = function + strlen(function);
@@ -89,7 +89,7 @@ static const char *file_end(const char *function)
 	return end;
 }
 
-/* V8's name of a function, "JS:*name file:line:column", has the file whose name was freed. */
+/* Restores a freed file name from V8's name of the function, "JS:*name file:line:column". */
 static int restore_file(struct jitdump *dump, const char *function)
 {
 	size_t length = dump->freed_name_bytes;
@@ -104,7 +104,7 @@ static int restore_file(struct jitdump *dump, const char *function)
 	return code_lines_set_file(&dump->lines, file, length);
 }
 
-/* Those of the function, if they can be its own. */
+/* Packs the pending lines, if they can be the function's. */
 static int pack_lines(struct jitdump *dump, uint64_t start, uint32_t size, const char *name,
 		      const void **packed, uint32_t *bytes)
 {
@@ -140,13 +140,13 @@ static int take_load(struct jitdump *dump, struct code_batch *batch, struct reco
 	const char *name;
 	int err;
 
-	/* pid, tid and vma; the number of the function stands behind its size. */
+	/* Skips pid, tid and vma. The number of the function follows its size. */
 	byte_reader_skip(reader, 16);
 	start = byte_reader_u64(reader);
 	size = byte_reader_u64(reader);
 	byte_reader_skip(reader, 8);
 	name = byte_reader_string(reader);
-	/* Without code, or with more than any function has. */
+	/* The function has no code, or more than any function can have. */
 	if (!name || !*name || !size || size > UINT32_MAX || start + size < start)
 		return 0;
 	err = pack_lines(dump, start, size, name, &packed, &bytes);
@@ -178,7 +178,7 @@ static int add_line(struct jitdump *dump, uint64_t address, uint32_t line, const
 	return code_lines_add(&dump->lines, address - dump->lines_start, line, file, length);
 }
 
-/* What stands behind the last row. */
+/* Whether the rest of the record is padding. */
 static bool is_fill(struct byte_reader *reader)
 {
 	size_t left = byte_reader_left(reader);
@@ -191,7 +191,7 @@ static bool is_fill(struct byte_reader *reader)
 	return true;
 }
 
-/* One row that makes no sense is the end of all: nothing says where the next one begins. */
+/* One malformed row ends all rows, since the start of the next one is not known. */
 static int add_lines(struct jitdump *dump, struct byte_reader reader, uint64_t count)
 {
 	const char *file = NULL, *name;
@@ -215,8 +215,8 @@ static int add_lines(struct jitdump *dump, struct byte_reader reader, uint64_t c
 }
 
 /*
- * Rows whose files' names were all freed before they were written, if they can be one of @name_bytes,
- * of which at least what stands behind the last slash is left. That is taken for the file.
+ * Adds rows whose file names were all freed before they were written, if they can be one name of @name_bytes of
+ * which at least the part behind the last slash is left. That part is used as the file.
  */
 static int add_freed_lines(struct jitdump *dump, struct byte_reader reader, uint64_t count,
 			   size_t name_bytes)
@@ -244,7 +244,7 @@ static int add_freed_lines(struct jitdump *dump, struct byte_reader reader, uint
 	return err;
 }
 
-/* The same, of whatever length the name has in a record of this size. */
+/* Adds such rows for any length of the name that fits a record of this size. */
 static int find_freed_lines(struct jitdump *dump, struct byte_reader reader, uint64_t count)
 {
 	uint64_t left = byte_reader_left(&reader);
@@ -300,7 +300,7 @@ static int take_record(struct jitdump *dump, struct code_batch *batch, struct re
 
 /* --- the file --- */
 
-/* How much of the record has to be there to be taken in; never more than JITDUMP_READ_BYTES. */
+/* Bytes of the record that are needed to read it; never more than JITDUMP_READ_BYTES. */
 static uint32_t wanted_bytes(const struct record *record)
 {
 	uint32_t most = RECORD_HEADER_BYTES;
@@ -314,7 +314,7 @@ static uint32_t wanted_bytes(const struct record *record)
 	return record->bytes < most ? record->bytes : most;
 }
 
-/* Nothing happens until all of it is there. */
+/* Does nothing until the whole header is there. */
 static int take_header(struct jitdump *dump, const void *start, size_t size, uint64_t left_bytes,
 		       uint64_t *used)
 {
@@ -387,12 +387,12 @@ int jitdump_add(struct jitdump *dump, const void *bytes, size_t size, uint64_t l
 		return fail(-ENOMEM, "no memory for names of code");
 	err = take_records(dump, batch, bytes, size, left_bytes, &used);
 	dump->is_broken = err == -EBADMSG;
-	/* They are kept only if the function that they are of is still to come. */
+	/* Lines are kept only if their function has not been read yet. */
 	if (!dump->has_lines)
 		code_lines_deinit(&dump->lines);
 	if (code_batch_end(batch, dump->is_broken ? 0 : err))
 		return fail(-ENOMEM, "no memory for names of code");
-	/* What comes later could lie where these functions were, and is not known. */
+	/* Later functions, which are not known, may overlap these. */
 	if (dump->is_broken)
 		code_names_deinit(&dump->names);
 	if (!err)

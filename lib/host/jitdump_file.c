@@ -8,7 +8,7 @@
 #include "lib/base/error.h"
 #include "lib/host/process_status.h"
 
-/* NULL if there is none. */
+/* The executable mapping of a file called @name; NULL if there is none. */
 static const struct proc_mapping *find_name(const struct proc_maps *maps, const char *name)
 {
 	for (uint32_t i = 0; i < maps->count; i++) {

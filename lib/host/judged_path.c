@@ -15,7 +15,7 @@
 #include "lib/host/mapped_file.h"
 
 enum {
-	/* That a path leads through. */
+	/* Limit of mounts that a path crosses. */
 	MOUNTS_MAX = 8,
 };
 
@@ -23,14 +23,17 @@ bool judged_path_may_read(const struct path_judge *judge, pid_t pid, int fd)
 {
 	struct statx status;
 
-	/* DONT_SYNC: the server of a FUSE file system is not asked. */
+	/* With DONT_SYNC the server of a FUSE file system is not asked. */
 	if (statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, 0, &status))
 		return false;
 	return !judge->may_read ||
 	       judge->may_read(judge->context, pid, status.stx_dev_major, status.stx_dev_minor);
 }
 
-/* Nothing is mounted for it (autofs), and nobody else is asked. A descriptor or -errno. */
+/*
+ * Opens @path with O_PATH, without triggering an automount and without asking a server. Returns a descriptor or
+ * -errno.
+ */
 static int open_path(int folder_fd, const char *path, uint64_t flags, uint64_t resolve)
 {
 	struct open_how how = {
@@ -43,8 +46,8 @@ static int open_path(int folder_fd, const char *path, uint64_t flags, uint64_t r
 }
 
 /*
- * Opens what is mounted at the first place on the way along *@path that is on another mount, and moves *@path
- * behind it. A link to another mount is not followed.
+ * Opens the root of the first other mount along *@path, and moves *@path behind its mount point. A link to
+ * another mount is not followed.
  */
 static int enter_mount(const struct judged_root *root, int folder_fd, uint64_t resolve,
 		       const char **path)

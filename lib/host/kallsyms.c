@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Some 100,000 to 300,000 lines, read whenever modules change: one pass without allocations but for
- * the growth of two arrays, and a sort, which finds most of the lines in order. The text is the
- * kernel's; names of modules and BPF programs are chosen by who may load them.
+ * Some 100,000 to 300,000 lines, read whenever modules change: one pass without allocations but for the growth
+ * of two arrays, and a sort, which finds most of the lines in order. The text is the kernel's; names of modules
+ * and BPF programs are chosen by users who may load them.
  */
 #include "lib/host/kallsyms.h"
 
@@ -110,7 +110,7 @@ static bool ends_with(const struct kallsyms_line *parts, const char *ending)
 	       !memcmp(parts->name + parts->name_bytes - bytes, ending, bytes);
 }
 
-/* _text, _stext, __sched_text_start and their like mark places of the linker script. */
+/* _text, _stext, __sched_text_start and the like mark addresses in the linker script. */
 static bool is_mark(const struct kallsyms_line *parts)
 {
 	if (parts->name[0] != '_' || parts->module)
@@ -142,7 +142,7 @@ static int add_module(struct kallsyms_builder *builder, const char *name, size_t
 
 	if (bytes >= sizeof(module.text))
 		bytes = sizeof(module.text) - 1;
-	/* Modules come one after the other. */
+	/* Symbols of one module are neighbours. */
 	if (!strncmp(last->text, name, bytes) && !last->text[bytes]) {
 		*number = builder->last_module;
 		return 0;
@@ -216,7 +216,7 @@ static int add_line(void *context, const char *line, size_t length)
 	return 0;
 }
 
-/* Equal ranks keep the text's order, in which names were added. */
+/* Symbols of equal rank keep the order of the text, in which their names were added. */
 static int compare_symbols(const void *left, const void *right)
 {
 	const struct kallsyms_symbol *a = left, *b = right;
@@ -257,7 +257,7 @@ static int finish(struct kallsyms_builder *builder, struct kallsyms *kallsyms)
 					     "kernel.kptr_restrict to 0 or 1") :
 			       fail(-EBADMSG, "kallsyms has no functions");
 	sort_symbols(&builder->symbols);
-	/* The names and symbols stay for the life of the agent: no more than they need. */
+	/* The names and symbols stay for the life of the agent, so unused memory is freed. */
 	*kallsyms = (struct kallsyms){
 		.symbols = vector_shrink(builder->symbols.items,
 					 builder->symbols.count * sizeof(struct kallsyms_symbol)),

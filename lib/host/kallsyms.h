@@ -4,9 +4,8 @@
  *
  *	ffffffffc0a01230 t ext4_readpage	[ext4]
  *
- * Data symbols are left out. Of several functions at one address that stays which says most:
- * global before local before weak, fewer leading underscores first, section marks such as _stext
- * last.
+ * Data symbols are left out. Of several functions at one address the most meaningful is kept: global before
+ * local before weak, fewer leading underscores first, section marks such as _stext last.
  */
 #ifndef LIB_HOST_KALLSYMS_H
 #define LIB_HOST_KALLSYMS_H
@@ -48,12 +47,12 @@ struct kallsyms {
 };
 
 /**
- * -EACCES if all addresses are 0: the kernel hides them. -EBADMSG for text without any function or
- * with a line that is malformed; -E2BIG over the limits; -ENOMEM.
+ * -EACCES if all addresses are 0, since the kernel hides them. -EBADMSG for text without any function or with a
+ * line that is malformed; -E2BIG over the limits; -ENOMEM.
  */
 int kallsyms_parse(struct kallsyms *kallsyms, const char *text, size_t size);
 
-/** The same from a file; or what open and read say. */
+/** Reads and parses a file; also errors of open and read. */
 int kallsyms_read(struct kallsyms *kallsyms, const char *path);
 
 void kallsyms_deinit(struct kallsyms *kallsyms);

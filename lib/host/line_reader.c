@@ -12,7 +12,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/error.h"
 
-/* Hands over all whole lines; gives the bytes of the rest, which has no line end yet. */
+/* Hands over all whole lines; *@rest is the size of the rest, which has no line end yet. */
 static int take_whole_lines(const char *text, size_t size, line_fn take_line, void *context,
 			    size_t *rest)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Lines of text files of /proc, one by one, without the whole text in memory.
+ * Reads text files of /proc line by line, without the whole text in memory.
  */
 #ifndef LIB_HOST_LINE_READER_H
 #define LIB_HOST_LINE_READER_H
@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 enum {
-	/** Longer lines are -EBADMSG. */
+	/** Longer lines give -EBADMSG. */
 	LINE_MAX_BYTES = 64 << 10,
 };
 
@@ -17,8 +17,8 @@ enum {
 typedef int (*line_fn)(void *context, const char *line, size_t length);
 
 /**
- * Reads @fd to its end. Returns what @take_line returned if that was not 0, -E2BIG after
- * @limit_bytes, -EBADMSG, -ENOMEM or what read(2) says (-ESRCH for a process that has gone).
+ * Reads @fd to its end. Returns what @take_line returned if that was not 0, -E2BIG after @limit_bytes,
+ * -EBADMSG, -ENOMEM or an error of read(2) (-ESRCH for a process that has gone).
  */
 int lines_of_fd(int fd, uint64_t limit_bytes, line_fn take_line, void *context);
 

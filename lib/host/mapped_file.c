@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Files are first opened with O_PATH, which wakes no driver and waits for no one, then looked at,
- * and only regular ones are opened for reading. Paths come from the process and are resolved below
- * its own root, where absolute links and ".." cannot lead out.
+ * Files are first opened with O_PATH, which calls no driver and does not wait. Then their type is checked, and
+ * only regular files are opened for reading. Paths come from the process and are resolved below its own root,
+ * where absolute links and ".." cannot lead out.
  */
 #include "lib/host/mapped_file.h"
 
@@ -61,7 +61,7 @@ static int note_living(void *context, pid_t tid, const char *path)
 {
 	char target[1];
 
-	/* Reading the link asks nobody; access() would ask the file system that it leads to. */
+	/* Reading the link asks no file system; access() would ask the one that it leads to. */
 	if (readlink(path, target, sizeof(target)) < 0)
 		return -ESRCH;
 	*(pid_t *)context = tid;
@@ -69,9 +69,9 @@ static int note_living(void *context, pid_t tid, const char *path)
 }
 
 /*
- * The links of a leader that has exited lead nowhere (map_files says ESRCH), and task/TID has no
- * map_files; but /proc/TID is there for every thread, though not listed. Gives a living thread of
- * @pid, or @pid itself.
+ * The links of a leader that has exited lead nowhere (map_files gives ESRCH), and task/TID has no map_files.
+ * But /proc/TID exists for every thread, though it is not listed. Returns a living thread of @pid, or @pid
+ * itself.
  */
 static pid_t living_thread(const char *proc_root, pid_t pid)
 {
@@ -144,8 +144,8 @@ int mapped_file_open_mapping(const char *proc_root, pid_t pid, const struct proc
 }
 
 /*
- * The file at @path below the root of the process, if it is the one that is mapped; @mapping is NULL
- * if that does not matter.
+ * Opens the file at @path below the root of the process, if it is the one that is mapped. @mapping is NULL if
+ * any file will do.
  */
 static int open_below_root(int root_fd, const char *path, const struct proc_mapping *mapping,
 			   int *fd, struct file_key *key)
@@ -201,7 +201,7 @@ static int open_by_path(const char *proc_root, pid_t pid, const struct proc_mapp
 	err = open_below_root(root_fd, mapping->path, mapping, fd, key);
 	if (!err || !mapping->is_deleted)
 		return err;
-	/* The mark may be part of the real name. */
+	/* The mark " (deleted)" may be part of the real name. */
 	if (snprintf(path, sizeof(path), "%s (deleted)", mapping->path) >= (int)sizeof(path))
 		return err;
 	return open_below_root(root_fd, path, mapping, fd, key);

@@ -10,7 +10,7 @@ enum {
 	HEX_DIGITS_MAX = 16,
 };
 
-/* A number with the space behind it; moves *@at. */
+/* Reads a number and the space behind it; moves *@at. */
 static bool take_number(const char **at, const char *end, uint64_t *number)
 {
 	const char *start = *at;
@@ -40,7 +40,7 @@ static int take_line(struct code_batch *batch, const char *line, const char *end
 		return 0;
 	if (end > line && end[-1] == '\r')
 		end--;
-	/* Nothing, or more than any function has. */
+	/* The function has no name or no code, or more code than any function can have. */
 	if (line == end || *line == '\0' || !size || size > UINT32_MAX || start + size < start)
 		return 0;
 	return code_batch_add(batch, start, size, line, strnlen(line, end - line), NULL, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Where the perf map of a process is (perf_map.h), and whether it may be believed to be its own. */
+/** Finds the perf map of a process (perf_map.h), and checks that it is the process's own. */
 #ifndef LIB_HOST_PERF_MAP_FILE_H
 #define LIB_HOST_PERF_MAP_FILE_H
 
@@ -9,11 +9,10 @@
 #include "lib/host/mapped_file.h"
 
 /**
- * Opens the file of the process @pid, below the process's own root and under the number that it has
- * in its own pid namespace. Regular files only, without following links, that belong to root or to
- * the process's user, and have been written since @since_ns (CLOCK_REALTIME): before that it is the
- * file of another process that had the number. -ENOENT if there is no such file, -ESRCH, others as
- * the file system says, which may also hang.
+ * Opens the file of the process @pid, below the process's own root and under its id in its own pid namespace.
+ * Only regular files are opened, without following links. They must belong to root or to the process's user,
+ * and have been written since @since_ns (CLOCK_REALTIME); an older file is another process's that had the same
+ * id. -ENOENT if there is no such file, -ESRCH, or an error of the file system, which may also hang.
  */
 int perf_map_open(const char *proc_root, pid_t pid, int64_t since_ns, int *fd,
 		  struct file_key *key);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A process chooses the path of its executable, and how many threads it has.
+ * A process chooses the path of its executable and its number of threads.
  */
 #include "lib/host/proc_info.h"
 
@@ -20,7 +20,7 @@
 
 VECTOR_DEFINE(pid_vector, pid_t)
 
-/* The target of a link, cut off if it is longer; -errno of readlink, without a text. */
+/* Reads the target of a link, and cuts it if it is too long; -errno of readlink, without a text. */
 static int read_executable_link(const char *link, char path[PROC_PATH_MAX_BYTES])
 {
 	static const char mark[] = " (deleted)";
@@ -39,7 +39,7 @@ int proc_user(const char *proc_root, pid_t pid, uid_t *uid)
 	struct stat status;
 	char path[PATH_MAX];
 
-	/* Of this folder, also where the process may not be looked into, which makes its files root's. */
+	/* The folder itself is read: for processes that may not be inspected, the files in it are root's. */
 	snprintf(path, sizeof(path), "%s/%d", proc_root, pid);
 	if (stat(path, &status))
 		return errno == ENOENT || errno == ESRCH ? fail(-ESRCH, "process %d is gone", pid) :

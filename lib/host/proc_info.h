@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Facts of /proc about processes. @proc_root is "/proc" or a test's folder.
- * Reads through another thread where the leader has exited. -ESRCH: the process is gone.
+ * Facts about processes from /proc. @proc_root is "/proc" or a test's folder. Where the leader has exited,
+ * another thread's files are read. -ESRCH: the process is gone.
  */
 #ifndef LIB_HOST_PROC_INFO_H
 #define LIB_HOST_PROC_INFO_H
@@ -13,19 +13,19 @@
 
 enum {
 	PROC_PATH_MAX_BYTES = 4096,
-	/** Threads that are asked in place of a leader that has exited. */
+	/** Number of threads that are tried instead of a leader that has exited. */
 	PROC_THREADS_TRIED = 16,
-	/** The list of processes is cut behind so many. */
+	/** Longer lists of processes are cut. */
 	PROC_LIST_MAX = 1 << 22,
 };
 
 /** Target of /proc/PID/exe without " (deleted)"; -ENOENT for kernel threads. */
 int proc_executable_path(const char *proc_root, pid_t pid, char path[PROC_PATH_MAX_BYTES]);
 
-/** The effective user id of @pid. -ESRCH; others as stat() says. */
+/** The effective user id of @pid. -ESRCH, or an error of stat(). */
 int proc_user(const char *proc_root, pid_t pid, uid_t *uid);
 
-/** Numbers, ascending, owned by the caller: free(). */
+/** Ids in ascending order; the caller frees them by pid_list_deinit(). */
 struct pid_list {
 	pid_t *pids;
 	uint32_t count;
@@ -34,9 +34,10 @@ struct pid_list {
 int proc_list_processes(const char *proc_root, struct pid_list *list);
 
 /**
- * A leader that has exited has neither memory nor links any more; its threads have. Calls @try with
- * the path of PID/@name and, as long as that says -ESRCH, with that of its first
- * threads, PROC_THREADS_TRIED at most: enough to find one that lives. Returns what the last call did; the text of an -ESRCH is the caller's to say.
+ * Calls @try with the path of PID/@name and, as long as that returns -ESRCH, with the path of its first
+ * threads, PROC_THREADS_TRIED at most: enough to find one that lives. A leader that has exited has neither
+ * memory nor links any more, but its threads have. Returns the result of the last call; the caller sets the
+ * text of an -ESRCH.
  */
 int proc_try_threads(const char *proc_root, pid_t pid, const char *name,
 		     int (*try)(void *context, pid_t tid, const char *path), void *context);

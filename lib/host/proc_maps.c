@@ -21,12 +21,12 @@
 VECTOR_DEFINE(mapping_vector, struct proc_mapping)
 VECTOR_DEFINE(char_vector, char)
 
-/* While it grows, path in a row is its offset in paths, since the block may move. */
+/* While the maps are built, a row's path is its offset in paths, since the block may move. */
 struct maps_builder {
 	enum proc_maps_filter filter;
 	struct mapping_vector rows;
 	struct char_vector paths;
-	/* Offset of the last path: neighbours mostly are of one file. */
+	/* Offset of the last path, since neighbouring rows mostly have the same file. */
 	size_t last_path;
 	uint64_t last_end;
 	bool is_truncated;
@@ -99,7 +99,7 @@ static bool read_protection(const char **cursor, const char *end, struct proc_ma
 	return true;
 }
 
-/* All but the path; *@cursor is left at the blanks before it, or at the end. */
+/* Reads all fields but the path; *@cursor is left at the blanks before the path, or at the end. */
 static bool read_numbers(const char **cursor, const char *end, struct proc_mapping *row)
 {
 	uint64_t major, minor;
@@ -119,7 +119,7 @@ static bool read_numbers(const char **cursor, const char *end, struct proc_mappi
 	return major <= UINT32_MAX && minor <= UINT32_MAX;
 }
 
-/* Puts line ends back in place of \012; the kernel escapes nothing else. */
+/* Decodes \012 to line ends; the kernel escapes nothing else. */
 static size_t unescape(char *path, size_t length)
 {
 	static const char escape[] = "\\012";
@@ -147,7 +147,7 @@ static int add_path(struct maps_builder *builder, const char *text, size_t lengt
 	char *path;
 
 	if (!length && offset) {
-		/* The NUL of the path before serves. */
+		/* The NUL of the path before serves as an empty path. */
 		row->path = (const char *)(uintptr_t)(offset - 1);
 		return 0;
 	}
@@ -182,8 +182,8 @@ static int add_line(void *context, const char *line, size_t length)
 	if (!read_numbers(&cursor, end, &row) || row.start >= row.end)
 		return fail(-EBADMSG, "line of maps: %.*s", length < 100 ? (int)length : 100, line);
 	/*
-	 * The text is made piece by piece while the process maps and unmaps, so a row may overlap
-	 * one before it, which is out of date then as well: the first one stays.
+	 * The kernel makes the text piece by piece while the process maps and unmaps, so a row may overlap an
+	 * outdated one before it. The first one stays.
 	 */
 	if (row.start < builder->last_end)
 		return 0;

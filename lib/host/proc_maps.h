@@ -4,8 +4,8 @@
  *
  *	start-end perm offset major:minor inode      path
  *
- * Line ends in the path come escaped as \012 and are put back. The kernel marks unlinked files with
- * " (deleted)"; a file may also be called so, and the text does not tell which it is.
+ * Line ends in the path come escaped as \012 and are put back. The kernel marks unlinked files with "
+ * (deleted)"; a file may also have such a name, and the text does not distinguish the two.
  */
 #ifndef LIB_HOST_PROC_MAPS_H
 #define LIB_HOST_PROC_MAPS_H
@@ -16,7 +16,7 @@
 #include <sys/types.h>
 
 enum {
-	/** Rows kept; the rest is left out (is_truncated). */
+	/** Number of rows kept; the rest is left out (is_truncated). */
 	PROC_MAPS_MAX_ROWS = 1 << 16,
 	/** Bytes of paths kept, and bytes of text read. */
 	PROC_MAPS_MAX_PATH_BYTES = 8 << 20,
@@ -38,7 +38,7 @@ struct proc_mapping {
 	uint32_t device_minor;
 	/** PROT_READ | PROT_WRITE | PROT_EXEC of <sys/mman.h> */
 	uint8_t protection;
-	/** " (deleted)" stood behind the path, and was cut off. */
+	/** The path ended in " (deleted)", which was cut off. */
 	bool is_deleted;
 	/** Borrowed from the maps; "" for anonymous memory, "[vdso]" and the like. */
 	const char *path;
@@ -48,20 +48,20 @@ struct proc_mapping {
 struct proc_maps {
 	struct proc_mapping *rows;
 	uint32_t count;
-	/** A limit was reached; the rows that are there are right. */
+	/** A limit was reached. The rows that were kept are right. */
 	bool is_truncated;
 	/** The paths, owned. */
 	char *paths;
 };
 
-/** Parses @size bytes of text; -EBADMSG with the line that is malformed, -ENOMEM. */
+/** Parses @size bytes of text; -EBADMSG with a text that quotes the malformed line, -ENOMEM. */
 int proc_maps_parse(struct proc_maps *maps, const char *text, size_t size,
 		    enum proc_maps_filter filter);
 
 /**
- * Reads the mappings of @pid below @proc_root ("/proc"), through another thread's task/TID/maps
- * once the leader has exited. -ESRCH if the process is gone or has no memory (zombie, kernel
- * thread); -EACCES and the like as the kernel says.
+ * Reads the mappings of @pid below @proc_root ("/proc"), through another thread's task/TID/maps once the leader
+ * has exited. -ESRCH if the process is gone or has no memory (zombie, kernel thread); -EACCES and other errors
+ * of the kernel.
  */
 int proc_maps_read(struct proc_maps *maps, const char *proc_root, pid_t pid,
 		   enum proc_maps_filter filter);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The kernel reads /proc/PID/environ out of the process's memory, anonymous pages only, so that
- * neither a file system of the process's own nor its page fault handler can hold us up.
+ * The kernel reads /proc/PID/environ from the process's memory, from anonymous pages only. So neither a file
+ * system of the process nor its page fault handler can delay us.
  */
 #include "lib/host/process_environment.h"
 
@@ -16,7 +16,7 @@
 #include "lib/host/proc_info.h"
 
 enum {
-	/* Most environments are smaller, and need no memory of their own. */
+	/* Most environments are smaller, and need no allocation. */
 	COMMON_BYTES = 8 << 10,
 };
 
@@ -24,7 +24,7 @@ static const char service_variable[] = "OTEL_SERVICE_NAME=";
 static const char attributes_variable[] = "OTEL_RESOURCE_ATTRIBUTES=";
 static const char service_key[] = "service.name";
 
-/* The value if @variable, which ends in a NUL, is that of @name (with its '='), else NULL. */
+/* The value of @variable, which ends in a NUL, if it begins with @name (with its '='); otherwise NULL. */
 static const char *value_of(const char *variable, const char *name)
 {
 	size_t length = strlen(name);
@@ -41,12 +41,12 @@ static void copy_name(const char *text, size_t length, char name[SERVICE_NAME_MA
 }
 
 /*
- * Decodes to @name; false, and @name untouched, for what is not encoded as it should be. Three
- * times the room is read at most.
+ * Decodes the text into @name; false if it is not encoded correctly, and then @name is untouched. At most three
+ * times the size of @name is read.
  */
 static bool decode(const char *from, const char *end, char name[SERVICE_NAME_MAX_BYTES])
 {
-	/* One character of UTF-8 more than there is room for shows whether one was cut. */
+	/* Has room for one more character of UTF-8, which shows whether a character was cut. */
 	char decoded[SERVICE_NAME_MAX_BYTES + 4];
 	size_t length;
 
@@ -97,7 +97,7 @@ void service_name_parse(const char *text, size_t size, char name[SERVICE_NAME_MA
 		take_attributes(attributes, name);
 }
 
-/* Reads at most @capacity bytes; their number, 0 if there are none. */
+/* Reads at most @capacity bytes and returns their number, 0 if there are none. */
 static size_t read_all(int fd, char *text, size_t capacity)
 {
 	size_t size = 0;
@@ -110,14 +110,14 @@ static size_t read_all(int fd, char *text, size_t capacity)
 		if (count <= 0)
 			break;
 		size += count;
-		/* Less than was asked for is all there is. */
+		/* A short read is the end of the file. */
 		if (size < capacity)
 			break;
 	}
 	return size;
 }
 
-/* -ESRCH: it is empty, as that of a leader that has exited. */
+/* -ESRCH if the file is empty, as for a leader that has exited. */
 static int read_file(void *name, pid_t tid, const char *path)
 {
 	_cleanup_(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What a process's environment, as it was at its exec, says of the service that it belongs to. The
- * process can write what it likes there, and change it: the answer is bounded, not proved.
+ * Reads the service name from a process's environment as it was at the exec. The process can write anything
+ * there and change it, so the result is bounded but proves nothing.
  */
 #ifndef LIB_HOST_PROCESS_ENVIRONMENT_H
 #define LIB_HOST_PROCESS_ENVIRONMENT_H
@@ -10,23 +10,23 @@
 #include <sys/types.h>
 
 enum {
-	/** More of an environment is not looked at. */
+	/** The rest of a longer environment is ignored. */
 	ENVIRONMENT_MAX_BYTES = 128 << 10,
-	/** With the NUL. Longer names are cut. */
+	/** Bytes of a name with its NUL. Longer names are cut. */
 	SERVICE_NAME_MAX_BYTES = 256,
 };
 
 /**
- * The name of the service in @text, variables with a NUL behind each (a last one without a NUL is
- * not looked at): OTEL_SERVICE_NAME, else service.name in OTEL_RESOURCE_ATTRIBUTES (list of
- * key=value with commas between them, percent-encoded as in W3C Baggage; OpenTelemetry
- * specification, resource SDK). "" if there is none. Any byte but NUL may be in it.
+ * Finds the service name in @text, variables that end in a NUL (a last one without a NUL is ignored):
+ * OTEL_SERVICE_NAME, else service.name in OTEL_RESOURCE_ATTRIBUTES (list of key=value separated by commas,
+ * percent-encoded as in W3C Baggage; OpenTelemetry specification, resource SDK). "" if there is none. Any byte
+ * but NUL may be in it.
  */
 void service_name_parse(const char *text, size_t size, char name[SERVICE_NAME_MAX_BYTES]);
 
 /**
- * The same for the process @pid, through another thread where the leader has exited; "" if it
- * cannot be read. @proc_root is "/proc" or a test's.
+ * Reads the service name of the process @pid, through another thread where the leader has exited; "" if it
+ * cannot be read. @proc_root is "/proc" or a test's folder.
  */
 void service_name_read(const char *proc_root, pid_t pid, char name[SERVICE_NAME_MAX_BYTES]);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the order in which the kernel keeps registers to DWARF's. Any value is fine. */
+/* Maps the kernel's order of registers to DWARF's. Any value is fine. */
 #include "lib/host/register_set.h"
 
 #include <elf.h>
@@ -13,7 +13,7 @@ enum {
 	WORDS_X86 = 27,
 	WORDS_ARM64 = 34,
 	NOT_WANTED = REGISTER_COUNT_MAX,
-	/* Number of the system call, or -1: a word of x86-64's set. */
+	/* Index of orig_rax in x86-64's set: the number of the system call, or -1. */
 	ORIGINAL_RAX_WORD = 15,
 	FS_BASE_WORD = 21,
 };

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The general registers of a stopped thread, as ptrace(PTRACE_GETREGSET, NT_PRSTATUS) gives them and
- * as core files hold them, by DWARF number. The layouts are those of struct user_regs_struct in
- * <sys/user.h> (x86-64) and of struct user_pt_regs in <asm/ptrace.h> (arm64); both machines are
- * known on both, so that core files can be read elsewhere.
+ * The general registers of a stopped thread, as ptrace(PTRACE_GETREGSET, NT_PRSTATUS) gives them and as core
+ * files hold them, by DWARF number. The layouts are those of struct user_regs_struct in <sys/user.h> (x86-64)
+ * and of struct user_pt_regs in <asm/ptrace.h> (arm64); either machine can read both, so that core files can be
+ * read elsewhere.
  */
 #ifndef LIB_HOST_REGISTER_SET_H
 #define LIB_HOST_REGISTER_SET_H
@@ -20,11 +20,11 @@ enum {
 };
 
 struct register_set {
-	/** As in struct first_sample; those that the machine does not have are 0. */
+	/** Indexed as in struct first_sample; registers that the machine lacks are 0. */
 	uint64_t registers[REGISTER_COUNT_MAX];
 	/**
-	 * The thread is in a system call, so its pc stands behind the instruction that made it.
-	 * Always false on arm64, where the set does not tell.
+	 * The thread is in a system call, so its pc is behind the instruction that made it. Always false on
+	 * arm64, whose set does not have this.
 	 */
 	bool is_system_call;
 	/** fs base of x86-64. 0 on arm64, where the set does not have it (NT_ARM_TLS does). */

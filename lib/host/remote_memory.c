@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Addresses come out of hostile memory: anything is fine to ask for, the kernel checks it.
+ * Addresses come from hostile memory. Any address may be read, since the kernel checks it.
  */
 #include "lib/host/remote_memory.h"
 
@@ -52,7 +52,7 @@ static int process_memory_read(struct remote_memory *memory, uint64_t address, v
 		return 0;
 	if (count < 0 && errno == ESRCH)
 		return fail(-ESRCH, "the process is gone");
-	/* An address that cannot be one is an invalid argument. */
+	/* The kernel reports EINVAL for an impossible address. */
 	if (count < 0 && errno != EFAULT && errno != EINVAL)
 		return fail_errno(-errno, "read of process memory");
 	return fail(-EFAULT, "address %#" PRIx64 " is not mapped", address);
@@ -138,7 +138,7 @@ int process_memory_open(const char *proc_root, pid_t pid, int *fd)
 	char path[PATH_MAX];
 	int err;
 
-	/* The task's own stat: for the process's the kernel looks at all of its threads. */
+	/* This is the task's stat file; for the process's the kernel would visit all threads. */
 	snprintf(path, sizeof(path), "%s/%d/task/%d/stat", proc_root, pid, pid);
 	err = open_task(fd, pid, path);
 	if (err == -ESRCH)
@@ -169,7 +169,7 @@ struct remote_memory *process_memory_create(int fd)
 
 void process_memory_deinit(struct process_memory *process)
 {
-	/* Without ops it was never set up, and its zero is no descriptor. */
+	/* Without ops the struct was never set up, and fd 0 is no descriptor of ours. */
 	if (process->memory.ops && process->fd >= 0)
 		close(process->fd);
 	*process = (struct process_memory){ .fd = -1 };

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Memory of another process, read by process_vm_readv(). A read of /proc/PID/mem holds the lock of the process's memory
- * while a page is fetched: where the file system of a mapped file does not answer, the process's own threads hang with
- * it, and whoever looks at its mappings. A read by process_vm_readv() may hang as well, but nobody with it. The agent
- * reads in processes made for it (agent/runtimes/).
+ * Memory of another process, read by process_vm_readv(). A read of /proc/PID/mem holds the lock of the
+ * process's memory while a page is fetched. Where the file system of a mapped file does not answer, the
+ * process's own threads then hang too, and so does everyone who reads its mappings. A read by
+ * process_vm_readv() may hang as well, but blocks nobody else. The agent's reads are made in processes of their
+ * own (agent/runtimes/).
  */
 #ifndef LIB_HOST_REMOTE_MEMORY_H
 #define LIB_HOST_REMOTE_MEMORY_H
@@ -19,15 +20,15 @@ struct remote_memory_ops {
 	/** Reads exactly @bytes bytes, or fails: -EFAULT if not all is mapped, -ESRCH. */
 	int (*read)(struct remote_memory *memory, uint64_t address, void *buffer, size_t bytes);
 	/**
-	 * False if what was read since the last call may be another program's; from then on reads fail with -ESRCH.
-	 * NULL: it cannot be.
+	 * False if memory read since the last call may be another program's; from then on reads fail with
+	 * -ESRCH. NULL: that is impossible.
 	 */
 	bool (*is_same)(struct remote_memory *memory);
-	/** NULL if it has another owner. */
+	/** NULL if the memory has another owner. */
 	void (*destroy)(struct remote_memory *memory);
 };
 
-/** What readers get: a live process, or what a test puts in its place. */
+/** The interface for readers: a live process, or a fake of a test. */
 struct remote_memory {
 	const struct remote_memory_ops *ops;
 };
@@ -37,28 +38,34 @@ bool remote_memory_is_same(struct remote_memory *memory);
 /** Takes NULL. */
 void remote_memory_destroy(struct remote_memory *memory);
 
-/** The program that a task runs: an exec gives it another one, and its pid may become another task's. */
+/**
+ * Identifies the program that a task runs. An exec changes the program, and the pid may be reused for another
+ * task.
+ */
 struct program_identity {
 	pid_t tid;
 	unsigned long long start_time;
-	/** Where its stack begins, which the kernel chooses anew for each program; 0: it has no memory (any more). */
+	/**
+	 * Start of its stack, which the kernel randomizes for each program; 0: the task has no memory (any
+	 * more).
+	 */
 	unsigned long long stack_start;
 };
 
 /** A live process. One thread at a time. */
 struct process_memory {
 	struct remote_memory memory;
-	/** A descriptor of a task's stat. */
+	/** Descriptor of a task's stat file. */
 	int fd;
-	/** The program of the task by which the memory is read. */
+	/** The program of the task whose memory is read. */
 	struct program_identity identity;
 	/** Memory was read since the identity was last compared. */
 	bool was_read;
 };
 
 /**
- * What process_memory_create() takes: a descriptor of @proc_root/PID/task/PID/stat, or a living thread's if the leader has
- * exited. Reads no memory. -ESRCH, -EACCES.
+ * Opens a descriptor for process_memory_create(): of @proc_root/PID/task/PID/stat, or of a living thread's stat
+ * file if the leader has exited. Reads no memory. -ESRCH, -EACCES.
  */
 int process_memory_open(const char *proc_root, pid_t pid, int *fd);
 
@@ -67,8 +74,8 @@ int process_memory_init(struct process_memory *process, const char *proc_root, p
 void process_memory_deinit(struct process_memory *process);
 
 /**
- * Makes one of a descriptor that process_memory_open() gave, and takes that over in any case. Without a program all reads fail with
- * -ESRCH. NULL without memory.
+ * Makes a remote memory from a descriptor of process_memory_open(), which it takes over in any case. If the
+ * task has no program, all reads fail with -ESRCH. NULL without memory.
  */
 struct remote_memory *process_memory_create(int fd);
 

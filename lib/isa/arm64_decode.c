@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The decoder: the groups of C4.1, then the instructions in each that users tell apart. Of all
+ * The decoder selects the group of C4.1, then the instructions of the group that users distinguish. For all
  * others only the general register that they write is found.
  */
 #include "lib/isa/arm64_decode.h"
@@ -22,7 +22,7 @@ static int64_t signed_bits(uint32_t word, unsigned int low, unsigned int count)
 	return (int64_t)((uint64_t)word << (64 - low - count)) >> (64 - count);
 }
 
-/* Register @number as a bit, if 31 is the zero register. */
+/* The bit of register @number, where 31 is the zero register. */
 static uint32_t register_bit(uint32_t number)
 {
 	return number == ARM64_ZERO ? 0 : 1U << number;
@@ -59,7 +59,7 @@ static void set_logical_operation(uint32_t word, struct arm64_instruction *instr
 	instruction->sets_flags = bits(word, 29, 2) == 3;
 }
 
-/* DecodeBitMasks (J1.3): a run of ones, turned to the right, again and again. False: reserved. */
+/* DecodeBitMasks (J1.3): a run of ones, rotated to the right and repeated. False: reserved. */
 static bool decode_bit_mask(uint32_t word, uint8_t bytes, uint64_t *mask)
 {
 	uint32_t turn = bits(word, 16, 6), last = bits(word, 10, 6);
@@ -178,7 +178,7 @@ static void decode_registers(uint32_t word, struct arm64_instruction *instructio
 
 static void decode_pair(uint32_t word, struct arm64_instruction *instruction)
 {
-	/* With bit 23 and without bit 24 the base changes behind the access, with both before it. */
+	/* With bit 23 alone the base changes after the access, with bits 23 and 24 before it. */
 	static const uint8_t modes[] = { ARM64_OFFSET, ARM64_POST_INDEX, ARM64_OFFSET,
 					 ARM64_PRE_INDEX };
 	uint32_t size = bits(word, 30, 2);
@@ -213,7 +213,7 @@ static void set_access(uint32_t word, struct arm64_instruction *instruction)
 		instruction->writes = register_bit(instruction->rd);
 }
 
-/* With an immediate: scaled, or not, which is where the base may change. */
+/* Offsets that are immediates: scaled, or unscaled, in which case the base may change. */
 static void decode_offset(uint32_t word, struct arm64_instruction *instruction)
 {
 	/* Bits 11 and 10: 0 is ldur and its like, 2 ldtr and its like. */
@@ -249,11 +249,11 @@ static void decode_memory(uint32_t word, struct arm64_instruction *instruction)
 	} else if ((word & 0x3b200c00) == 0x38200800) {
 		decode_index(word, instruction);
 	} else if (bits(word, 26, 1)) {
-		/* Vectors of structures, behind which the base changes; literals have none. */
+		/* Loads and stores of vector structures change the base afterwards; literals have no base. */
 		if ((word & 0x3e800000) == 0x0c800000)
 			instruction->writes = 1U << instruction->rn;
 	} else {
-		/* Those that only store are taken to write the register too. */
+		/* Instructions that only store are treated as if they wrote the register too. */
 		instruction->writes = register_bit(instruction->rd);
 		/* ldxp, casp and stxr's status */
 		if ((word & 0x3f000000) == 0x08000000) {
@@ -266,7 +266,7 @@ static void decode_memory(uint32_t word, struct arm64_instruction *instruction)
 
 /* --- vectors --- */
 
-/* SVE, C4.1.66 to 82: those that write a general register. */
+/* SVE instructions that write a general register, C4.1.66 to 82. */
 static uint32_t scalable_writes(uint32_t word)
 {
 	uint32_t number = bits(word, 0, 5);
@@ -282,7 +282,7 @@ static uint32_t scalable_writes(uint32_t word)
 	return 0;
 }
 
-/* C4.1.96: fmov, fcvt*, umov, smov to a general register; some of the others are meant too. */
+/* C4.1.96: fmov, fcvt*, umov, smov to a general register; some other instructions match too. */
 static uint32_t vector_writes(uint32_t word)
 {
 	bool is_conversion = (word & 0x5f200000) == 0x1e200000 && !bits(word, 10, 6);

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Instructions of arm64: what they do to general registers, to memory by way of them, and to control
- * flow (Arm Architecture Reference Manual, DDI 0487: encodings in C4.1, base instructions in C6.2,
- * conditions in C1.2.4).
+ * Decoder for instructions of arm64: their effects on general registers, on memory through them, and on control
+ * flow (Arm Architecture Reference Manual, DDI 0487: encodings in C4.1, base instructions in C6.2, conditions
+ * in C1.2.4).
  *
  * Registers are numbered as in the encoding. Number 31 is the stack pointer as the base of an access
  * and in those cases that the comments name, and the zero register elsewhere.
  *
- * Any word can be decoded. An encoding that is not allocated may be taken for its neighbour.
+ * Any word can be decoded. An unallocated encoding may be taken for a similar one.
  */
 #ifndef LIB_ISA_ARM64_DECODE_H
 #define LIB_ISA_ARM64_DECODE_H
@@ -29,9 +29,9 @@ enum {
 enum arm64_operation {
 	/** Not allocated, or for streaming SVE (SME). */
 	ARM64_UNALLOCATED,
-	/** Vectors, SVE, exclusive and atomic accesses, literals: only `writes` tells what it does. */
+	/** Vectors, SVE, exclusive and atomic accesses, literals: only `writes` is set. */
 	ARM64_OTHER,
-	/** Data processing that none of the next ones is: rd gets a value. */
+	/** Data processing other than the next ones: rd gets a value. */
 	ARM64_DATA,
 	/** rd = target: the address of a byte, and of a page */
 	ARM64_ADR,
@@ -50,31 +50,31 @@ enum arm64_operation {
 	ARM64_MOVZ,
 	ARM64_MOVN,
 	ARM64_MOVK,
-	/** ubfm: bits of rn, rotated to the right by `shift`, the last of them being bit `immediate`. */
+	/** ubfm: rd = bits of rn up to bit `immediate`, rotated to the right by `shift`. */
 	ARM64_UBFM,
-	/** Memory at rn, and the immediate or an index; `bytes` for each of rd and second. */
+	/** Memory at rn plus the immediate or an index; `bytes` bytes for each of rd and second. */
 	ARM64_LOAD,
 	ARM64_STORE,
 	ARM64_LOAD_PAIR,
 	ARM64_STORE_PAIR,
 	/** Loads nothing. */
 	ARM64_PREFETCH,
-	/** To `target`: b, bl. */
+	/** b and bl to `target`. */
 	ARM64_JUMP,
 	ARM64_CALL,
-	/** To `target` if `condition` holds; if rd is 0; if its bit `immediate` is 0. */
+	/** Branches to `target` if `condition` holds; if rd is 0; if bit `immediate` of rd is 0. */
 	ARM64_BRANCH,
 	ARM64_BRANCH_ZERO,
 	ARM64_BRANCH_BIT,
-	/** To rn: br, blr, ret. */
+	/** br, blr and ret to rn. */
 	ARM64_JUMP_REGISTER,
 	ARM64_CALL_REGISTER,
 	ARM64_RETURN,
 	ARM64_SYSCALL,
-	/** Goes nowhere that is known: udf, brk, hlt, hvc, smc, eret. */
+	/** Control goes to an unknown address: udf, brk, hlt, hvc, smc, eret. */
 	ARM64_STOP,
 	ARM64_NOP,
-	/** Other hints, as bti and paciasp, and barriers. */
+	/** Other hints, such as bti and paciasp, and barriers. */
 	ARM64_HINT,
 	/** mrs, sysl: rd = the system register whose op0, op1, CRn, CRm and op2 are `immediate` */
 	ARM64_READ_SYSTEM,
@@ -94,22 +94,22 @@ enum arm64_operand {
 enum arm64_shift_kind { ARM64_LSL, ARM64_LSR, ARM64_ASR, ARM64_ROR };
 
 enum arm64_mode {
-	/** At rn + immediate. */
+	/** The address is rn + immediate. */
 	ARM64_OFFSET,
-	/** At rn, which becomes rn + immediate then. */
+	/** The address is rn; then rn becomes rn + immediate. */
 	ARM64_POST_INDEX,
-	/** At rn + immediate, which rn becomes. */
+	/** The address is rn + immediate, and rn becomes that. */
 	ARM64_PRE_INDEX,
-	/** At rn + rm, of which `extend` keeps a part, shifted to the left by `shift`. */
+	/** The address is rn + rm, of which `extend` keeps a part, shifted to the left by `shift`. */
 	ARM64_INDEX,
 };
 
 struct arm64_instruction {
 	/** enum arm64_operation */
 	uint8_t operation;
-	/** Size of the operands: 4 or 8; of loads and stores, 1 to 16 (32 is not allocated). */
+	/** Size of the operands: 4 or 8; for loads and stores 1 to 16 (32 is not allocated). */
 	uint8_t bytes;
-	/** The lowest five bits, whatever they are for. */
+	/** The lowest five bits, whatever they mean. */
 	uint8_t rd;
 	uint8_t rn;
 	uint8_t rm;
@@ -121,7 +121,7 @@ struct arm64_instruction {
 	uint8_t mode;
 	/** enum arm64_shift_kind */
 	uint8_t shift_kind;
-	/** 0 to 3: 1, 2, 4, 8 bytes without a sign; 4 to 7: with one. */
+	/** 0 to 3: 1, 2, 4 or 8 bytes, unsigned; 4 to 7: the same, signed. */
 	uint8_t extend;
 	uint8_t shift;
 	/** eq, ne, cs, cc, mi, pl, vs, vc, hi, ls, ge, lt, gt, le, al, nv */
@@ -131,19 +131,19 @@ struct arm64_instruction {
 	/** Loads that extend the sign. */
 	bool is_signed;
 	bool sets_flags;
-	/** cbnz, tbnz: to the target if it is not 0. */
+	/** cbnz, tbnz: branches if the register or bit is not 0. */
 	bool is_opposite;
 	/** Branches to a register that check its signature (PAC). */
 	bool is_authenticated;
-	/** A bit for each general register that is written, bit 31 for the stack pointer; not of calls. */
+	/** A bit for each general register that is written, bit 31 for the stack pointer. Not set for calls. */
 	uint32_t writes;
-	/** Scaled, extended by its sign where it has one, shifted. */
+	/** The immediate after scaling, sign extension and shifting. */
 	int64_t immediate;
 	/** The target of direct branches, the result of ARM64_ADR and ARM64_ADRP. */
 	uint64_t target;
 };
 
-/** Decodes @word, which stands at @address. */
+/** Decodes @word, which is at @address. */
 void arm64_decode(uint32_t word, uint64_t address, struct arm64_instruction *instruction);
 
 #endif

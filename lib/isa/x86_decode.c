@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The decoder: prefixes, opcode by table, ModRM, SIB, displacement, immediate; then the few
- * instructions that matter by themselves. Near the end of the bytes it works on a copy with room
- * behind it, so that not every read has to look where the end is.
+ * The decoder reads prefixes, opcode by table, ModRM, SIB, displacement and immediate; then it handles the few
+ * instructions that matter. Near the end of the bytes it works on a padded copy, so that reads need no check
+ * for the end.
  */
 #include "lib/isa/x86_decode.h"
 
@@ -24,7 +24,7 @@ enum {
 	READ_AHEAD = 48,
 };
 
-/* The instruction while it is taken apart. */
+/* The parts of the instruction that is being decoded. */
 struct parts {
 	const uint8_t *position;
 	const uint8_t *start;
@@ -33,11 +33,11 @@ struct parts {
 	bool is_of_fs;
 	bool has_rex;
 	bool is_wide;
-	/* Bits 3 of the register numbers, in place. */
+	/* Bit 3 of each register number, at its bit position. */
 	uint8_t reg_bit;
 	uint8_t index_bit;
 	uint8_t base_bit;
-	/* Of VEX and EVEX. */
+	/* Register number in VEX and EVEX. */
 	uint8_t vvvv;
 	uint16_t properties;
 	bool has_modrm;
@@ -45,7 +45,7 @@ struct parts {
 	uint8_t reg;
 	/* The register, or memory's base; X86_NO_REGISTER as in the struct of the header. */
 	uint8_t rm;
-	/* Of memory. */
+	/* The memory operand. */
 	bool is_pc_relative;
 	uint8_t base;
 	uint8_t index;
@@ -218,7 +218,7 @@ static void read_modrm(struct parts *parts)
 		parts->rm = X86_NO_REGISTER;
 }
 
-/* Groups whose member, ModRM.reg, decides. */
+/* Adjusts opcode groups, in which ModRM.reg selects the instruction. */
 static void refine_group(struct parts *parts)
 {
 	uint8_t member = parts->reg & 7;
@@ -434,7 +434,7 @@ static void classify_one_byte(const struct parts *parts, struct x86_instruction 
 				     parts->displacement);
 		break;
 	case 0x90:
-		/* pause does nothing either, but fills up no gap between functions. */
+		/* pause does nothing either, but does not pad gaps between functions. */
 		if (!parts->base_bit && parts->code.repeat != 0xf3)
 			instruction->kind = X86_NOP;
 		else if (parts->base_bit)
@@ -504,7 +504,7 @@ static void classify_two_byte(const struct parts *parts, struct x86_instruction 
 	}
 }
 
-/* Of an instruction of at most @size bytes that begins at @bytes, behind which READ_AHEAD bytes can be read. */
+/* Splits an instruction of at most @size bytes at @bytes into its parts. READ_AHEAD bytes can be read. */
 static bool take_apart(struct parts *parts, const uint8_t *bytes, size_t size)
 {
 	uint8_t first;
@@ -541,7 +541,7 @@ static bool classify(const struct parts *parts, struct x86_instruction *instruct
 	instruction->reg = X86_NO_REGISTER;
 	instruction->base = X86_NO_REGISTER;
 	instruction->writes = written_registers(parts);
-	/* 0, 0 would be an addition; it is what linkers fill up with. */
+	/* The bytes 0, 0 would be an addition, but linkers use them for padding. */
 	if (parts->properties & STOP || is_filling(parts))
 		instruction->kind = X86_STOP;
 	else if (parts->code.is_vector)
@@ -550,7 +550,7 @@ static bool classify(const struct parts *parts, struct x86_instruction *instruct
 		classify_one_byte(parts, instruction);
 	else if (parts->code.map == MAP_0F)
 		classify_two_byte(parts, instruction);
-	/* Two bytes on the stack, which no compiler has. */
+	/* The operation has 2-byte operands on the stack, which no compiler generates. */
 	if (parts->code.has_66 && !parts->is_wide &&
 	    (instruction->kind == X86_PUSH || instruction->kind == X86_POP ||
 	     instruction->kind == X86_LEAVE))

@@ -89,7 +89,7 @@ static const uint16_t one_byte[256] = {
 	[0xff] = MODRM,
 };
 
-/* After 0f. What depends on a prefix is put right in two_byte_properties(). */
+/* Opcodes after 0f. two_byte_properties() corrects those that depend on a prefix. */
 static const uint16_t two_byte[256] = {
 	[0x00] = MODRM | W_RM,
 	[0x01] = MODRM | W_RAX | W_RDX | W_STRING,
@@ -210,7 +210,7 @@ static uint16_t vector_properties(const struct x86_opcode *code)
 	return MODRM | written | (has_immediate ? IMM8 : 0);
 }
 
-/* Of the map 0f, where a prefix chooses the instruction. */
+/* Properties in the map 0f, where a prefix selects the instruction. */
 static uint16_t two_byte_properties(const struct x86_opcode *code)
 {
 	uint16_t properties = two_byte[code->opcode];

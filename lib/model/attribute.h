@@ -1,18 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** What something is said to be: a key, as OTLP has it, and a text. Nobody but who sets one need know its key. */
+/**
+ * An attribute of a process or a binary: a key, as in OTLP, and a text. Only the code that sets an attribute
+ * needs to know its key.
+ */
 #ifndef LIB_MODEL_ATTRIBUTE_H
 #define LIB_MODEL_ATTRIBUTE_H
 
 #include <stdint.h>
 #include <string.h>
 
-/** Both are borrowed from whoever has it. */
+/** Both strings are borrowed from the owner of the attribute. */
 struct attribute {
 	const char *key;
 	const char *text;
 };
 
-/** The text of @key among @count attributes; "" if it is not there. */
+/** The text of the attribute @key among @count attributes; "" if there is none. */
 static inline const char *attribute_text(const struct attribute *attributes, uint32_t count,
 					 const char *key)
 {

@@ -31,10 +31,13 @@ struct binary {
 	struct file_id file_id;
 	uint8_t build_id[BUILD_ID_MAX_BYTES];
 	uint32_t build_id_bytes;
-	/** NULL if it says nothing. */
+	/** Facts that the file states about itself; NULL if there are none. */
 	const struct program_facts *facts;
 	bool is_kernel;
-	/** Told by a profile that was read, and perhaps of another machine: nothing here is to be taken for it. */
+	/**
+	 * The binary comes from a profile that was read, perhaps one of another machine. No file of this
+	 * machine may be taken for it.
+	 */
 	bool is_elsewhere;
 	/**
 	 * From the first executable segment to the end of the last: ELF virtual addresses and the
@@ -44,47 +47,53 @@ struct binary {
 	uint64_t memory_limit;
 	uint64_t file_offset;
 	/**
-	 * Readable file descriptor (regular file or sealed copy), owned; -1 if there is none, or not now. It
-	 * is used by the functions of lib/host/binary_file.h.
+	 * Readable file descriptor (regular file or sealed copy), owned; -1 if there is none at the moment or
+	 * at all. The functions of lib/host/binary_file.h use it.
 	 */
 	int fd;
-	/** The file instead, where its file system may never answer: a reference; NULL if there is none, or not now. */
+	/**
+	 * Replaces fd where the file system may never answer: one reference; NULL if there is none at the
+	 * moment or at all.
+	 */
 	struct held_file *held;
-	/** Who reads by the descriptor now; and that it is to be closed, or was, since nobody runs the file. */
+	/**
+	 * Number of readers of the descriptor, and whether the descriptor is to be closed or was closed because
+	 * no process runs the file.
+	 */
 	uint32_t reader_count;
 	bool is_let_go;
-	/** CLOCK_MONOTONIC: it was not at its path and is not looked for before. */
+	/** The file was not found at its path. It is not searched for again before this time (CLOCK_MONOTONIC). */
 	uint64_t no_search_ns;
-	/** The state of the file; all 0 if it has no path by which it could be found again. */
+	/** The state of the file; all 0 if the file has no path at which it could be found again. */
 	struct file_key key;
-	/** The file system of it may never answer. */
+	/** The file's file system may never answer. */
 	bool may_hang;
-	/** As the process saw it, without " (deleted)"; "[vdso]" and the like for special ones. */
+	/** Path as the process saw it, without " (deleted)"; "[vdso]" and the like for special binaries. */
 	char *path;
 	unsigned int references;
 };
 
 /**
- * Copies *@values with one reference; takes over @values->fd and @values->held, copies the path and the
- * facts. NULL without memory: then both are still the caller's.
+ * Copies *@values with one reference; takes over @values->fd and @values->held, copies the path and the facts.
+ * NULL without memory; then the caller still owns both.
  */
 struct binary *binary_create(const struct binary *values);
 struct binary *binary_ref(struct binary *binary);
 void binary_unref(struct binary *binary);
 
 /**
- * The same for all binaries that stand for one file, and no other's even when they are gone, since ids of files are
- * not used again; the kernel's, which have none, stay.
+ * A number that is equal for all binaries of one file. No other file ever gets it, since executable ids are not
+ * reused. Kernel binaries have no such id; their number is their address, and they stay in memory.
  */
 uint64_t binary_identity(const struct binary *binary);
 
-/** Whether there is native code of the language @kind in it, of which the language's own tables tell. */
+/** Whether the binary has native code of the language @kind that the language's own tables describe. */
 static inline bool binary_has_code_of(const struct binary *binary, uint8_t kind)
 {
 	return binary->facts && binary->facts->languages & language_bit(kind);
 }
 
-/** What it takes in memory. */
+/** Bytes of memory that the binary takes. */
 size_t binary_bytes(const struct binary *binary);
 
 /** The part of the path behind the last slash. */

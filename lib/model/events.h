@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What the kernel tells: agent/tracing reads it, processes/ acts on it, agent.c connects the two.
- * All calls come from the ring thread and must not block; what is borrowed is so for the call.
- * What the kernel wrote on the side-band or as a notice before it took a sample arrives before that
- * sample.
+ * Events from the kernel: agent/tracing reads them, processes/ acts on them, agent.c connects the two. All
+ * calls come from the ring thread and must not block; arguments are borrowed for the call. A side-band event or
+ * a notice that the kernel wrote before it took a sample arrives before that sample.
  */
 #ifndef LIB_MODEL_EVENTS_H
 #define LIB_MODEL_EVENTS_H
@@ -23,9 +22,12 @@ enum side_band_type {
 
 struct side_band_event {
 	enum side_band_type type;
-	/** CLOCK_MONOTONIC, ns, as in samples: of the change (of the loss, for SIDE_BAND_LOST). */
+	/** Time of the change, or of the loss for SIDE_BAND_LOST (CLOCK_MONOTONIC, ns, as in samples). */
 	uint64_t time_ns;
-	/** The rest is of SIDE_BAND_MAPPING: where in which process, and what; inode 0: no file. */
+	/**
+	 * The following fields are for SIDE_BAND_MAPPING: the process, the range and the file; inode 0: no
+	 * file.
+	 */
 	uint32_t pid;
 	uint32_t device_major;
 	uint32_t device_minor;
@@ -33,7 +35,7 @@ struct side_band_event {
 	uint64_t length;
 	uint64_t offset;
 	uint64_t inode;
-	/** As the process would call it, or a word in place of a path ("//anon"); borrowed. */
+	/** Path as the process sees it, or a word instead of a path ("//anon"); borrowed. */
 	const char *path;
 };
 
@@ -42,7 +44,7 @@ struct event_handler {
 	/** @bytes is the whole size of the record (abi/sample.h). */
 	void (*sample)(void *context, const struct trace_record *record, size_t bytes);
 	void (*notice)(void *context, const struct process_notice *notice);
-	/** All notices and side-band events of what happened before @time_ns have been handed out; samples come next. */
+	/** All notices and side-band events from before @time_ns have been handed out; samples come next. */
 	void (*news_end)(void *context, uint64_t time_ns);
 	void (*side_band)(void *context, const struct side_band_event *event);
 };

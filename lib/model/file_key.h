@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/** The internal key of files: it differs between two states of a file. */
+/** The agent's internal key of a file. Two states of a file have different keys. */
 struct file_key {
 	uint64_t device;
 	uint64_t inode;

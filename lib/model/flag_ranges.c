@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One pass over the rows, which writes new arrays. The deltas were checked by who made them, the
- * ranges come from a hostile file and can be anything.
+ * One pass over the rows writes new arrays. The deltas were checked by their maker; the ranges come from a
+ * hostile file and can be anything.
  */
 #include "lib/model/flag_ranges.h"
 
@@ -14,13 +14,13 @@
 #include "lib/base/error.h"
 #include "lib/base/vector.h"
 
-/* Of flagged[]: there is no flagged copy of the rule yet. */
+/* In flagged[]: there is no flagged copy of the rule yet. */
 #define NO_COPY UINT32_MAX
 
 VECTOR_DEFINE(offset_vector, uint8_t)
 VECTOR_DEFINE(rule_number_vector, uint16_t)
 
-/* The new arrays, and where the pass is. */
+/* The new arrays and the position of the pass. */
 struct flagging {
 	const struct stack_deltas *deltas;
 	uint8_t flag;
@@ -79,7 +79,7 @@ static uint32_t flagged_copy(struct flagging *flagging, uint32_t number)
 
 static int add_row(struct flagging *flagging, uint8_t offset, uint32_t number, bool is_flagged)
 {
-	/* What does not fit into 16 bits is refused at the end. */
+	/* Numbers that do not fit into 16 bits are refused at the end. */
 	if (is_flagged)
 		number = flagged_copy(flagging, number);
 	return offset_vector_push(&flagging->offsets, offset) ||
@@ -141,7 +141,7 @@ static int flag_rows(struct flagging *flagging, const struct code_range *ranges,
 		int err = 0;
 
 		flagging->page_index[page] = flagging->offsets.count;
-		/* What reaches in from the page before stands there; here it matters if it changes. */
+		/* A row that continues from the page before is repeated here only if it changes in this page. */
 		if ((row == row_end || offsets[row]) &&
 		    has_border(ranges, count, first_range, start, page_end)) {
 			uint64_t end = row == row_end ? page_end : start + offsets[row];
@@ -162,7 +162,7 @@ static int flag_rows(struct flagging *flagging, const struct code_range *ranges,
 	return 0;
 }
 
-/* Puts the new arrays in the place of the old ones. */
+/* Replaces the old arrays by the new ones. */
 static int take_arrays(struct flagging *flagging, struct stack_deltas *deltas)
 {
 	struct stack_deltas flagged = *deltas;

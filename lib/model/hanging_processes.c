@@ -10,7 +10,7 @@ struct hanging_process {
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-/* The newest first; a pid of 0: none. */
+/* The newest is first; an entry with pid 0 is empty. */
 static struct hanging_process hanging[HANGING_PROCESSES_MAX];
 
 void hanging_processes_note(uint32_t pid, uint64_t now_ns)

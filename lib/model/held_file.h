@@ -13,8 +13,8 @@ struct held_file;
 
 struct held_file_ops {
 	/**
-	 * A copy of the file in memory, which cannot change any more; the caller owns *@fd. May take some seconds.
-	 * -ESTALE: the process that held it is gone; -EFBIG: it is too large; others as the file system says.
+	 * Copies the file to sealed memory; the caller owns *@fd. May take some seconds. -ESTALE: the process
+	 * that held the file is gone; -EFBIG: the file is too large; other errors come from the file system.
 	 */
 	int (*copy)(struct held_file *file, int *fd);
 	/** Whether the process that held it is gone: the file may be opened anew. Never waits. */

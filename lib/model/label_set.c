@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The texts of labels are the process's: any bytes, of which only the lengths were checked. They are
- * cleaned here, before anything compares them, so that outputs can rely on keys that differ.
+ * The process chooses the texts of labels: they can be any bytes, and only their lengths were checked. They are
+ * cleaned here, before they are compared, so that outputs can rely on distinct keys.
  */
 #include "lib/model/label_set.h"
 
@@ -31,7 +31,7 @@ bool labels_are_well_formed(const void *labels, size_t bytes)
 	return true;
 }
 
-/* How long the character is that begins with @byte, as far as that tells. */
+/* Length of a UTF-8 character by its first byte. */
 static size_t announced_bytes(unsigned char byte)
 {
 	if (byte < 0xc0)
@@ -39,7 +39,7 @@ static size_t announced_bytes(unsigned char byte)
 	return byte < 0xe0 ? 2 : byte < 0xf0 ? 3 : 4;
 }
 
-/* @bytes, less what there is of a character that was begun at the end and not ended. */
+/* @bytes without an incomplete character at the end. */
 static size_t whole_characters(const char *text, size_t bytes)
 {
 	for (size_t back = 1; back < CHARACTER_MAX_BYTES && back <= bytes; back++) {
@@ -51,7 +51,7 @@ static size_t whole_characters(const char *text, size_t bytes)
 	return bytes;
 }
 
-/* Appends the text and a NUL; returns where in @scratch it is. */
+/* Appends the text and a NUL; returns its offset in @scratch. */
 static size_t add_clean(struct text_builder *scratch, const char *text, size_t bytes, size_t max)
 {
 	char copy[LABEL_VALUE_MAX_BYTES + 1];
@@ -61,7 +61,7 @@ static size_t add_clean(struct text_builder *scratch, const char *text, size_t b
 	if (bytes == max)
 		bytes = whole_characters(text, bytes);
 	for (size_t i = 0; i < bytes; i++)
-		/* As any other control character. */
+		/* A NUL is treated as any other control character. */
 		copy[i] = text[i] ? text[i] : '\x01';
 	copy[bytes] = '\0';
 	text_builder_append_name(scratch, copy);
@@ -69,7 +69,7 @@ static size_t add_clean(struct text_builder *scratch, const char *text, size_t b
 	return place;
 }
 
-/* By value too, so that it does not depend on the program which of two labels stays. */
+/* Compares the values too, so that the label that stays does not depend on the program's order. */
 static int compare_labels(const void *a, const void *b)
 {
 	const struct label *label_a = a, *label_b = b;
@@ -111,7 +111,7 @@ bool label_set_fill(struct label_set *set, const struct sample_label *labels, ui
 		const struct sample_label *label = &labels[i];
 
 		if (!label->key_bytes) {
-			/* A language whose numbers have no name: there is nothing to tell. */
+			/* The language's numbers have no key, so there is nothing to report. */
 			if (!language_number((uint8_t)label->key[0]))
 				continue;
 			memcpy(&set->task_number, label->value, sizeof(set->task_number));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The labels of a sample (ebpf/abi/sample.h): what a program says of the work at hand, such as Go's
- * pprof.Do(), and the number that its runtime has given to the work (a goroutine's). Part of what tells samples apart, not of a trace.
+ * The labels of a sample (ebpf/abi/sample.h): texts that a program sets for its current work, such as by Go's
+ * pprof.Do(), and the number that its runtime gives to the work (a goroutine's id). Labels are part of a
+ * sample's identity, not of a trace's.
  */
 #ifndef LIB_MODEL_LABEL_SET_H
 #define LIB_MODEL_LABEL_SET_H
@@ -14,7 +15,7 @@
 #include "lib/base/text_builder.h"
 
 enum {
-	/** Key and value of each, with NULs, and zeros up to the next multiple of 8. */
+	/** Key and value of each label, with NULs, padded with zeros to a multiple of 8. */
 	LABEL_SET_TEXT_MAX_BYTES =
 		LABELS_MAX * (LABEL_KEY_MAX_BYTES + 1 + LABEL_VALUE_MAX_BYTES + 1),
 };
@@ -22,16 +23,16 @@ enum {
 _Static_assert(LABEL_SET_TEXT_MAX_BYTES % 8 == 0, "the texts are whole words");
 
 /**
- * Plain bytes without padding: two sets are equal if label_set_bytes() of them are. Copies are cut
- * behind text_bytes of texts.
+ * Plain bytes without padding: two sets are equal if label_set_bytes() of them are. Copies end after text_bytes
+ * of texts.
  */
 struct label_set {
-	/** What the runtime calls the work at hand; 0 without task_language. */
+	/** The runtime's number of the current work; 0 without task_language. */
 	uint64_t task_number;
 	uint32_t label_count;
 	/** A multiple of 8. */
 	uint16_t text_bytes;
-	/** enum frame_kind of the language that has numbers (language_number()); 0: there is none. */
+	/** enum frame_kind of the language that the number is from (language_number()); 0: there is no number. */
 	uint8_t task_language;
 	uint8_t reserved;
 	/**
@@ -57,15 +58,14 @@ static inline size_t label_set_bytes(const struct label_set *set)
 bool labels_are_well_formed(const void *labels, size_t bytes);
 
 /**
- * Fills *@set from the @count labels of a record, which are well-formed. Texts are cleaned as names
- * are; one that was cut within a character loses the rest of it. Of labels whose keys are the same
- * then, one stays. @scratch keeps its memory for the next call. False if there is nothing to tell, or
- * no memory.
+ * Fills *@set from the @count labels of a record, which are well-formed. Texts are cleaned as names are; a text
+ * that was cut within a character loses the rest of that character. Of labels whose cleaned keys are equal, one
+ * stays. @scratch keeps its memory for the next call. False if there are no labels, or no memory.
  */
 bool label_set_fill(struct label_set *set, const struct sample_label *labels, uint32_t count,
 		    struct text_builder *scratch);
 
-/** The label at *@at, which is set->texts for the first; moves *@at to the next. */
+/** Returns the label at *@at and moves *@at to the next one. Start with *@at = set->texts. */
 struct label label_set_next(const char **at);
 
 #endif

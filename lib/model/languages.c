@@ -34,7 +34,7 @@ const struct language_id *language_by_otlp_type(const char *type)
 	return NULL;
 }
 
-/* Whether @file ends in one of @ends, which have blanks between. */
+/* Whether @file ends in one of @ends, which are separated by blanks. */
 static bool ends_in_one(const char *file, const char *ends)
 {
 	size_t length = strlen(file);

@@ -11,29 +11,29 @@ struct language_id {
 	/** enum frame_kind */
 	uint8_t kind;
 	enum language_frames frames;
-	/** As users write it: "python". */
+	/** Name as users write it: "python". */
 	const char *name;
-	/** Its frames' profile.frame.type in OTLP. */
+	/** profile.frame.type of its frames in OTLP. */
 	const char *otlp_type;
-	/** Ends of names of its source files, with blanks between. */
+	/** Suffixes of its source files, separated by blanks. */
 	const char *files;
 };
 
-/** By enum language_index. */
+/** Indexed by enum language_index. */
 extern const struct language_id language_ids[LANGUAGE_COUNT];
 
-/** NULL if there is none. */
+/** These return NULL if there is no such language. */
 const struct language_id *language_by_kind(uint8_t kind);
 const struct language_id *language_by_otlp_type(const char *type);
-/** By the end of the name of a source file. */
+/** Looks the language up by the suffix of a source file's name. */
 const struct language_id *language_by_file(const char *file);
 
 /**
- * Numbers that runtimes give to the work of a thread, and marks of whole stacks: NAME, key in OTLP, key in pprof. Most
- * languages have none.
+ * Numbers that runtimes give to a thread's work, and marks of whole stacks: NAME, key in OTLP, key in pprof.
+ * Most languages have none.
  */
 #define LANGUAGE_NUMBERS(X) X(GO, "go.goroutine.id", "goroutine")
-/* True of a virtual thread, whose carrier the thread is. */
+/* The mark says that the stack is a virtual thread's, which the thread carries. */
 #define LANGUAGE_MARKS(X) X(JAVA, "allframes.jvm.thread.virtual", "virtual_thread")
 
 struct language_key {
@@ -59,7 +59,7 @@ enum {
 extern const struct language_key language_numbers[LANGUAGE_NUMBER_COUNT];
 extern const struct language_key language_marks[LANGUAGE_MARK_COUNT];
 
-/** They return the key that the language @kind has, or NULL. */
+/** These return the key of the language @kind, or NULL. */
 const struct language_key *language_number(uint8_t kind);
 const struct language_key *language_mark(uint8_t kind);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The way by which processes/ publishes to the kernel side. agent/tracing implements it over BPF
- * maps; tests put a fake in. All calls come from one thread at a time (the caller serialises).
+ * The interface by which processes/ publishes to the kernel side. agent/tracing implements it over BPF maps;
+ * tests use a fake. All calls come from one thread at a time (the caller serialises).
  */
 #ifndef LIB_MODEL_MAP_WRITER_H
 #define LIB_MODEL_MAP_WRITER_H
@@ -33,14 +33,14 @@ struct map_writer_ops {
 	 */
 	int (*publish_executable)(struct map_writer *writer, uint64_t executable_id,
 				  const struct stack_deltas *deltas);
-	/** Unpublishes; its cells come free at the next wait_retired(). Unknown ids are ignored. */
+	/** Unpublishes the executable; its cells are freed by the next wait_retired(). Unknown ids are ignored. */
 	void (*retire_executable)(struct map_writer *writer, uint64_t executable_id);
 	/** True if a sample used the executable since the last call; clears the mark. */
 	bool (*executable_was_used)(struct map_writer *writer, uint64_t executable_id);
 	/**
-	 * Publishes @pid with a sorted table of @count rows and @runtime_count runtimes, in
-	 * place of an entry it may have. -ENOSPC as above; -E2BIG over PROCESS_MAX_MAPPINGS,
-	 * RUNTIMES_MAX or with PROCESS_MAX_COUNT entries.
+	 * Publishes @pid with a sorted table of @count rows and @runtime_count runtimes, replacing an existing
+	 * entry. -ENOSPC as above; -E2BIG over PROCESS_MAX_MAPPINGS, RUNTIMES_MAX or with PROCESS_MAX_COUNT
+	 * entries.
 	 */
 	int (*publish_process)(struct map_writer *writer, uint32_t pid,
 			       const struct process_stamp *stamp, const struct mapping_row *rows,
@@ -49,7 +49,7 @@ struct map_writer_ops {
 	void (*retire_process)(struct map_writer *writer, uint32_t pid);
 	/** Lets the kernel side send its next notice about an unknown @pid. */
 	void (*rearm_notice)(struct map_writer *writer, uint32_t pid);
-	/** Waits until no program can hold what was retired, and frees its cells. Takes ~20 ms. */
+	/** Waits until no program can still read what was retired, and frees its cells. Takes ~20 ms. */
 	int (*wait_retired)(struct map_writer *writer);
 	/** Bytes of slabs in use by published tables, and the budget. */
 	void (*memory)(struct map_writer *writer, uint64_t *used_bytes, uint64_t *budget_bytes);

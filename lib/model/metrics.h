@@ -103,7 +103,7 @@ const struct metric_description *metric_describe(enum metric metric);
 
 void metrics_add(enum metric metric, uint64_t count);
 
-/** For what is a state, not a sum, and for counters kept elsewhere (the BPF map). */
+/** Sets a metric that is a state and not a sum, or one that is counted elsewhere (in the BPF map). */
 void metrics_set(enum metric metric, uint64_t value);
 
 uint64_t metrics_read(enum metric metric);
@@ -112,10 +112,10 @@ struct metrics_snapshot {
 	uint64_t values[METRIC_COUNT];
 };
 
-/** Each value is whole, but they are read one after the other while others may count on. */
+/** Each value is consistent, but values are read one after the other while other threads may go on counting. */
 void metrics_take_snapshot(struct metrics_snapshot *snapshot);
 
-/** Sets all to 0: for tests. */
+/** Sets all metrics to 0, for tests. */
 void metrics_reset(void);
 
 #endif

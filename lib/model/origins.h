@@ -9,7 +9,7 @@
 
 struct sample_origin {
 	const char *name;
-	/** Each sample has a value; else it counts as one. */
+	/** Each sample has a value; otherwise it counts as one. */
 	bool has_values;
 	const char *type;
 	const char *unit;
@@ -18,7 +18,7 @@ struct sample_origin {
 	const char *period_unit;
 };
 
-/** By enum origin. */
+/** Indexed by enum origin. */
 extern const struct sample_origin sample_origins[ORIGIN_COUNT];
 
 #endif

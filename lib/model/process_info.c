@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The attributes stand behind the struct, and all texts behind these; what is in them is only copied. */
+/* The attributes follow the struct, and all texts follow these. Their content is only copied. */
 
 #include "lib/model/process_info.h"
 
@@ -9,7 +9,7 @@
 
 #include "lib/base/hash128.h"
 
-/* Where the struct has its texts, in the order in which they stand behind it. */
+/* Offsets of the struct's text fields, in the order of the texts behind it. */
 static const size_t text_offsets[] = {
 	offsetof(struct process_info, executable_path),
 	offsetof(struct process_info, container_id),
@@ -56,7 +56,7 @@ static size_t measure(const struct process_info *values, uint32_t *attribute_cou
 	return bytes;
 }
 
-/* To *@at, which moves on behind it. */
+/* Copies @text to *@at and moves *@at behind it. */
 static const char *put_text(char **at, const char *text)
 {
 	size_t bytes = strlen(text) + 1;
@@ -128,7 +128,7 @@ bool process_info_equal(const struct process_info *a, const struct process_info 
 {
 	if (a == b)
 		return true;
-	/* Texts hold no NUL, so the bytes of all of them are equal if each one is. */
+	/* Texts hold no NUL, so all bytes are equal exactly if each text is equal. */
 	return a && b && a->pid == b->pid && a->hash == b->hash && a->text_bytes == b->text_bytes &&
 	       !memcmp(texts_of(a), texts_of(b), a->text_bytes);
 }

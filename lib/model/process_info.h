@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What is told of a process beside its samples: the attributes that outputs and backends group and
- * filter by. Read once, when the agent learns of the process.
+ * Process attributes, by which outputs and backends group and filter samples. They are read once, when the
+ * agent learns of the process.
  */
 #ifndef LIB_MODEL_PROCESS_INFO_H
 #define LIB_MODEL_PROCESS_INFO_H
@@ -23,25 +23,28 @@ enum {
 struct process_info {
 	uint32_t pid;
 	unsigned int references;
-	/** As the process sees it, without " (deleted)". */
+	/** Path as the process sees it, without " (deleted)". */
 	const char *executable_path;
-	/** 64 hexadecimal digits or what else names the container in the process's cgroup. */
+	/** 64 hexadecimal digits or another name of the container, from the process's cgroup. */
 	const char *container_id;
-	/** The machine it runs on, of samples that others sent; "": this one. */
+	/**
+	 * Name of the machine that the process runs on, for samples received from other machines; "": this
+	 * machine.
+	 */
 	const char *host_name;
-	/** As the process's environment has it (OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES). */
+	/** Service name from the process's environment (OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES). */
 	const char *service_name;
-	/** What languages and others say of it, no text of them empty. */
+	/** Attributes set by languages and others; no text is empty. */
 	const struct attribute *attributes;
 	uint32_t attribute_count;
-	/** The size of all texts and keys with their NULs. process_info_create() sets it, and the hash. */
+	/** Size of all texts and keys with their NULs. process_info_create() sets this field and the hash. */
 	uint32_t text_bytes;
 	uint64_t hash;
 };
 
 /**
- * Copies @values, all but the last two, with one reference; its texts may be NULL, and attributes without a
- * text are left out. NULL without memory, and with more than PROCESS_ATTRIBUTES_MAX attributes.
+ * Copies all of @values but its last two fields, with one reference. Its texts may be NULL; attributes without
+ * a text are left out. NULL without memory, and with more than PROCESS_ATTRIBUTES_MAX attributes.
  */
 struct process_info *process_info_create(const struct process_info *values);
 struct process_info *process_info_ref(struct process_info *info);
@@ -51,7 +54,7 @@ void process_info_unref(struct process_info *info);
 /** Whether the pids and all texts are equal; takes NULL, which equals NULL. */
 bool process_info_equal(const struct process_info *a, const struct process_info *b);
 
-/** What it takes in memory. */
+/** Bytes of memory that the struct takes. */
 static inline size_t process_info_bytes(const struct process_info *info)
 {
 	return sizeof(*info) + info->attribute_count * sizeof(*info->attributes) + info->text_bytes;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The facts that a language finds in the file of a program (language_ops.describe): which languages' code is in it,
- * and attributes of the binary and of the processes that run it.
+ * Facts that a language finds in a program's file (language_ops.describe): the languages of its code, and
+ * attributes of the binary and of the processes that run it.
  */
 #ifndef LIB_MODEL_PROGRAM_FACTS_H
 #define LIB_MODEL_PROGRAM_FACTS_H
@@ -16,22 +16,22 @@ enum {
 };
 
 struct program_fact {
-	/** As OTLP has it; a text of the language's own, which is never freed. */
+	/** Key as in OTLP; a static text of the language's. */
 	const char *key;
-	/** Said of the binary, else of the process whose program it is. */
+	/** The fact is an attribute of the binary; otherwise of the processes that run the program. */
 	bool is_of_binary;
 	char text[PROGRAM_FACT_MAX_BYTES + 1];
 };
 
-/** Plain data: a copy is as good. */
+/** Plain data, which may be copied. */
 struct program_facts {
-	/** language_bit() of languages whose own tables tell of native code in the file. */
+	/** language_bit() of each language whose own tables describe native code in the file. */
 	uint32_t languages;
 	uint32_t count;
 	struct program_fact items[PROGRAM_FACTS_MAX];
 };
 
-/** Leaves out what has no room, and empty texts. */
+/** Adds a fact. Empty texts, and facts that do not fit, are left out. */
 void program_facts_add(struct program_facts *facts, const char *key, const char *text,
 		       bool is_of_binary);
 

@@ -41,12 +41,15 @@ enum {
 #define SAMPLE_TEXT_FIELD(NAME, field, kind, ...) SAMPLE_TEXT_OF_##kind(field)
 #define SAMPLE_NUMBER_FIELD(NAME, field, kind, ...) SAMPLE_NUMBER_OF_##kind(field)
 
-/** Two samples are the same one if all of this is equal. Whoever has a sample says who owns what it points to. */
+/**
+ * Two samples are the same if all fields are equal. The code that holds a sample states who owns what it points
+ * to.
+ */
 struct sample {
 	struct trace *trace;
-	/** NULL for kernel threads, and for processes that are not known. */
+	/** NULL for kernel threads and unknown processes. */
 	struct process_info *process;
-	/** NULL if there are neither labels nor a number of the work. */
+	/** NULL if there are neither labels nor a number of the current work. */
 	const struct label_set *labels;
 	/** Names of the process's leader and of the thread; any byte but NUL may be in them. */
 	SAMPLE_ATTRIBUTES(SAMPLE_TEXT_FIELD)
@@ -73,7 +76,7 @@ enum sample_attribute_owner {
 };
 
 struct sample_attribute {
-	/** In struct sample. */
+	/** Offset of the field in struct sample. */
 	uint16_t offset;
 	/** enum sample_attribute_kind, enum sample_attribute_owner. */
 	uint8_t kind;
@@ -107,20 +110,20 @@ static inline void sample_set_number(struct sample *sample, uint32_t attribute, 
 	*(uint32_t *)((char *)sample + sample_attributes[attribute].offset) = number;
 }
 
-/** One sample that was taken; all that it points to is borrowed for the call. */
+/** One sample that was taken. All pointers in it are borrowed for the call. */
 struct sample_event {
 	struct sample sample;
 	/** CLOCK_MONOTONIC. */
 	uint64_t time_ns;
-	/** In the unit of its origin; not read where the origin has no values. */
+	/** Value in the unit of the sample's origin; not read where the origin has no values. */
 	uint64_t value;
 	/** The process was known when the sample was taken. */
 	bool was_known;
-	/** The trace was made for this sample; later samples of the same stack come with it as long as it is cached. */
+	/** The trace was made for this sample. Later samples of the same stack share it as long as it is cached. */
 	bool has_new_trace;
 };
 
-/** Whether the frames and the files that they are of are equal. */
+/** Whether the frames are equal and belong to the same files. */
 static inline bool traces_equal(const struct trace *a, const struct trace *b)
 {
 	return a == b ||
@@ -130,13 +133,13 @@ static inline bool traces_equal(const struct trace *a, const struct trace *b)
 /** Whether the labels are equal; NULL equals only NULL. */
 bool label_sets_equal(const struct label_set *a, const struct label_set *b);
 
-/** Empty for this host. */
+/** Name of the sample's host; empty for this host. */
 static inline const char *sample_host(const struct sample *sample)
 {
 	return sample->process ? sample->process->host_name : "";
 }
 
-/** Empty for none. */
+/** Container id of the sample's process; empty if there is none. */
 static inline const char *sample_container(const struct sample *sample)
 {
 	return sample->process ? sample->process->container_id : "";

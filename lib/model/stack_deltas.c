@@ -35,7 +35,7 @@ const struct unwind_rule *stack_deltas_lookup(const struct stack_deltas *deltas,
 		return NULL;
 	low = deltas->page_index[page];
 	high = deltas->page_index[page + 1];
-	/* The first row of the page above the address; the one wanted stands just before it. */
+	/* Finds the first row of the page above the address. The wanted row is just before it. */
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 

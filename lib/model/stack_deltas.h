@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Stack deltas of one file in the very form in which the kernel side reads them (ebpf/abi/slab.h):
- * what stackdeltas/ makes, the disk cache keeps and a map_writer copies into the slabs.
+ * Stack deltas of one file in the form in which the kernel side reads them (ebpf/abi/slab.h). stackdeltas/
+ * makes them, the disk cache keeps them and a map_writer copies them into the slabs.
  */
 #ifndef LIB_MODEL_STACK_DELTAS_H
 #define LIB_MODEL_STACK_DELTAS_H
@@ -20,12 +20,12 @@ struct stack_deltas {
 	uint32_t rule_count;
 	/** page_count + 1 entries, ascending, the last is row_count. */
 	uint32_t *page_index;
-	/** As in the slabs: whole cells of offsets, then whole cells of rule numbers. */
+	/** Rows as in the slabs: whole cells of offsets, then whole cells of rule numbers. */
 	void *rows;
 	struct unwind_rule *rules;
 };
 
-/** The offset in its page of each row. */
+/** The offset of each row in its page. */
 static inline uint8_t *stack_deltas_offsets(const struct stack_deltas *deltas)
 {
 	return deltas->rows;
@@ -45,12 +45,12 @@ static inline size_t stack_deltas_row_bytes(uint32_t row_count)
 	       CELL_BYTES;
 }
 
-/** Frees the arrays and zeroes @deltas; takes one that is zero already. */
+/** Frees the arrays and zeroes @deltas; takes deltas that are all zero. */
 void stack_deltas_deinit(struct stack_deltas *deltas);
 
 /**
- * The rule for ELF virtual address @address, found just as the kernel side does; NULL outside the
- * pages. Borrowed from @deltas.
+ * The rule for ELF virtual address @address, looked up as the kernel side does; NULL outside the pages.
+ * Borrowed from @deltas.
  */
 const struct unwind_rule *stack_deltas_lookup(const struct stack_deltas *deltas, uint64_t address);
 

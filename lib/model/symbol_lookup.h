@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The way by which outputs get names of native frames; symbols/ implements it, tests put a fake in.
- * Called by output threads only, never while a stack is taken or converted.
+ * The interface by which outputs look up names of native frames; symbols/ implements it, tests use a fake. Only
+ * output threads call it, never while a stack is taken or converted.
  */
 #ifndef LIB_MODEL_SYMBOL_LOOKUP_H
 #define LIB_MODEL_SYMBOL_LOOKUP_H
@@ -12,34 +12,38 @@
 #include "lib/model/binary.h"
 
 enum symbol_flag {
-	/** Inlined, also where what it is inlined into is not told of. */
+	/** The function is inlined; the function that it is inlined into may be missing. */
 	SYMBOL_INLINED = 1 << 0,
-	/** Made by a compiler around the function that it calls (enum function_trait). */
+	/** The compiler generated this function around the one that it calls (enum function_trait). */
 	SYMBOL_GENERATED = 1 << 1,
-	/** It is no name: the file, and where in it the function begins. */
+	/** The text is no name but the file, with the location at which the function begins. */
 	SYMBOL_PLACE = 1 << 2,
 };
 
 struct symbol {
-	/** Borrowed from the lookup, valid until its next call. */
+	/** Borrowed from the lookup; valid until the next call. */
 	const char *function;
 	/** NULL and 0 where the source line is not known. */
 	const char *file;
 	uint32_t line;
-	/** enum frame_kind of the language whose own table named it: of all symbols of an address, or of none; or 0. */
+	/**
+	 * enum frame_kind of the language whose own table gave the name, or 0. It is set for all symbols of an
+	 * address or for none.
+	 */
 	uint8_t language;
 	/** enum symbol_flag */
 	uint8_t flags;
 };
 
 /**
- * What a physical function is to the stacks that it stands in: compilers generate functions around others, which
- * languages leave out of what they show, but where another one asks for them (Go's wrappers, of which a panic tells).
+ * Traits by which a language decides whether a generated function is shown. Compilers generate functions around
+ * others. Languages leave these out of the stacks that they print, unless another function needs them (Go
+ * prints wrappers below a panic).
  */
 enum function_trait {
-	/** Its only name is that of a generated one. */
+	/** The only name at its address is a generated function's. */
 	FUNCTION_IS_GENERATED = 1 << 0,
-	/** The first of several names is that of a generated one, inlined. */
+	/** The first of several names is an inlined generated function's. */
 	FUNCTION_BEGINS_GENERATED = 1 << 1,
 	/** A generated function that calls it is shown. */
 	FUNCTION_SHOWS_GENERATED = 1 << 2,
@@ -47,7 +51,7 @@ enum function_trait {
 
 struct symbol_lookup;
 
-/** To be called by one thread at a time. */
+/** Called by one thread at a time. */
 struct symbol_lookup_ops {
 	/**
 	 * Fills at most @capacity symbols for ELF virtual address @address, innermost inlined
@@ -55,9 +59,12 @@ struct symbol_lookup_ops {
 	 */
 	uint32_t (*resolve)(struct symbol_lookup *lookup, struct binary *binary, uint64_t address,
 			    struct symbol *symbols, uint32_t capacity);
-	/** enum function_trait of the physical function at @address. May be NULL: none has any. */
+	/**
+	 * Returns enum function_trait of the physical function at @address. May be NULL: no function has
+	 * traits.
+	 */
 	uint32_t (*traits)(struct symbol_lookup *lookup, struct binary *binary, uint64_t address);
-	/** No call will come for a while: gives memory back that is quickly had again. May be NULL. */
+	/** Called when no lookup will come for a while: frees memory that is quickly filled again. May be NULL. */
 	void (*rest)(struct symbol_lookup *lookup);
 };
 

@@ -13,7 +13,7 @@
 #include "lib/base/cleanup.h"
 
 enum {
-	/* Of the binaries and shapes that stand in a trace already, for the next frame. */
+	/* How many of the latest binaries and shapes are searched for the next frame's. */
 	NEIGHBOURS_SEARCHED = 16,
 	ADDRESS_BITS = 48,
 };
@@ -56,7 +56,7 @@ const char *unwind_error_name(enum unwind_error error)
 	return (unsigned int)error < UNWIND_ERROR_COUNT ? unwind_errors[error].name : "unknown";
 }
 
-/* What of a frame is hashed as it stands; no padding, so that equal frames have equal bytes. */
+/* Fields of a frame that are hashed as bytes. There is no padding, so that equal frames have equal bytes. */
 struct hashed_frame {
 	uint64_t address;
 	struct file_id file_id;
@@ -73,7 +73,7 @@ _Static_assert(sizeof(struct hashed_frame) == 32, "struct hashed_frame has no pa
 static bool is_named_in_hash(const struct frame *frame)
 {
 	if (frame->kind != FRAME_KERNEL)
-		/* Of anonymous code, too: the process's memory is used again. */
+		/* Names of anonymous code are hashed too, since the process's memory is reused. */
 		return frame->kind != FRAME_ERROR && frame_carries_name(frame);
 	/* A pretended module, such as that of all BPF programs, has no text of its own. */
 	return !frame->binary || !frame->binary->memory_limit;
@@ -135,17 +135,17 @@ static uint64_t hash_executables(const struct frame *frames, uint32_t frame_coun
 }
 
 /*
- * Behind a struct trace stand its packed frames, pointers to the binaries that they name, their
- * shapes, and the strings. A packed frame is a word: the lower 48 bits of its address, and in its
- * lower 16 the number of its shape, which holds all else and which most native frames share with a neighbour. Places of strings
- * are given in bytes from the start of the trace; 0 is none.
+ * A struct trace is followed by its packed frames, pointers to their binaries, their shapes, and the strings. A
+ * packed frame is a word: the lower 48 bits of its address, and in the lower 16 bits the number of its shape.
+ * The shape holds all other fields; most native frames share it with a neighbour. Strings are given as byte
+ * offsets from the start of the trace; 0 is none.
  */
 struct frame_shape {
 	uint32_t function;
 	uint32_t file;
-	/* Of an error frame the enum unwind_error. */
+	/* For an error frame, the enum unwind_error. */
 	uint32_t line;
-	/* Number of the binary, the first being 1; 0 for none. */
+	/* Number of the binary, counted from 1; 0 for none. */
 	uint16_t binary;
 	/* The upper bits of the address. */
 	uint16_t address_top;
@@ -157,7 +157,7 @@ struct frame_shape {
 _Static_assert(sizeof(struct frame_shape) == 20, "kernel frames have one each");
 _Static_assert(sizeof(struct trace) % _Alignof(uint64_t) == 0, "frames are aligned");
 
-/* How the frames of one trace are packed; what it points to is scratch. */
+/* The packing of one trace's frames. Its arrays are scratch memory. */
 struct trace_parts {
 	const struct frame *frames;
 	uint32_t frame_count;
@@ -176,8 +176,8 @@ _Static_assert((int)PARTS_BYTES_PER_FRAME <= (int)sizeof(struct hashed_frame),
 	       "the scratch of the hashes is enough");
 
 /*
- * The number of @binary among the *@count @binaries, where it is put if it is new. Neighbours share
- * theirs: the search is short, and one from long ago may stand there twice.
+ * The number of @binary among the *@count @binaries; it is added if it is new. Since neighbouring frames mostly
+ * share a binary, only the latest ones are searched, and a binary may be added twice.
  */
 static uint16_t number_binary(struct binary **binaries, uint32_t *count, struct binary *binary)
 {
@@ -274,7 +274,7 @@ static struct frame_shape *trace_shapes(const struct trace *trace)
 	return (struct frame_shape *)(trace_binaries(trace) + trace->binary_count);
 }
 
-/* Copies @string to *@to and moves that behind it; gives its place. */
+/* Copies @string to *@to, moves *@to behind it, and returns the string's offset in the trace. */
 static uint32_t copy_string(const struct trace *trace, unsigned char **to, const char *string)
 {
 	uint32_t place = string ? *to - (const unsigned char *)trace : 0;
@@ -283,7 +283,7 @@ static uint32_t copy_string(const struct trace *trace, unsigned char **to, const
 	return place;
 }
 
-/* Fills what stands behind the struct, which is filled already. */
+/* Fills the memory behind the struct, whose fields are set already. */
 static void fill_trace(struct trace *trace, const struct trace_parts *parts)
 {
 	uint64_t *packed = (uint64_t *)(trace + 1);
@@ -314,7 +314,7 @@ static void fill_trace(struct trace *trace, const struct trace_parts *parts)
 
 _Static_assert(UNWIND_ERROR_COUNT <= 32, "error_mask has a bit for each");
 
-/* What is asked of every sample, and would else take a walk over the frames. */
+/* Sets facts that are needed for every sample, so that no pass over the frames is needed later. */
 static void judge_frames(struct trace *trace, const struct frame *frames)
 {
 	for (uint32_t i = 0; i < trace->frame_count; i++) {

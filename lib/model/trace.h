@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * A converted trace: what processes/ makes of a raw one and reporters store and send.
+ * A converted trace. processes/ makes it from a raw trace, and reporters store and send it.
  */
 #ifndef LIB_MODEL_TRACE_H
 #define LIB_MODEL_TRACE_H
@@ -12,33 +12,45 @@
 #include "lib/base/hash128.h"
 #include "lib/model/binary.h"
 
-/** Beside those of enum frame_flag. */
+/** Flags in addition to those of enum frame_flag. */
 enum user_frame_flag {
-	/** An interpreted frame says that its language's mark holds for the whole stack (language_mark()). */
+	/** Set in an interpreted frame: its language's mark holds for the whole stack (language_mark()). */
 	FRAME_MARKS_TRACE = 1 << 4,
-	/** Of an interpreted frame, or one that carries its name: the function is inlined into that of the next frame. */
+	/**
+	 * Set in an interpreted frame, or one that carries its name: its function is inlined into the next
+	 * frame's.
+	 */
 	FRAME_INLINED = 1 << 5,
-	/** Of an interpreted frame: the nearest one that its runtime knows of. It is no guess of the walk. */
+	/**
+	 * Set in an interpreted frame: it is the nearest frame that the runtime knows. The unwinder did not
+	 * guess it.
+	 */
 	FRAME_APPROXIMATE = 1 << 6,
-	/** Put by outputs: what it calls has generated functions around it shown (enum function_trait). */
+	/**
+	 * Set by outputs: generated functions around the functions that it calls are shown (enum
+	 * function_trait).
+	 */
 	FRAME_SHOWS_GENERATED = 1 << 7,
 };
 
-/** A frame as converters make it and trace_frame() gives it. */
+/** A frame as converters make it and trace_frame() returns it. */
 struct frame {
-	/** enum frame_kind, enum frame_flag and user_frame_flag; of an error frame, error is set. */
+	/** enum frame_kind; then enum frame_flag and user_frame_flag. Error frames have their error set. */
 	uint8_t kind;
 	uint8_t flags;
 	/** enum unwind_error of an error frame, else 0. */
 	uint8_t error;
 	uint32_t line;
-	/** ELF virtual address; kernel: address in memory. With FRAME_RETURN_ADDRESS, look up -1. */
+	/**
+	 * ELF virtual address; for kernel frames, address in memory. With FRAME_RETURN_ADDRESS, look up address
+	 * - 1.
+	 */
 	uint64_t address;
 	/** NULL for anonymous code, errors, and kernel code outside of every known module. */
 	struct binary *binary;
 	/**
-	 * Kernel and interpreted frames, and anonymous code; NULL where there is no name. Native frames with a
-	 * binary have it only if somebody else has named them: then nobody looks it up.
+	 * Name of kernel frames, interpreted frames and frames in anonymous code; NULL without a name. A native
+	 * frame with a binary has it only if it was named elsewhere; then the name is not looked up.
 	 */
 	const char *function;
 	/** Source file, or a kernel frame's module ("vmlinux", "ext4", "bpf"); NULL if unknown. */
@@ -58,25 +70,25 @@ static inline bool frame_carries_name(const struct frame *frame)
 struct trace {
 	struct hash128 hash;
 	/**
-	 * hash64 of the frames' executable ids. File ids can be forged, and copies of a file share
-	 * theirs: only traces that are equal here too ran in the very same files.
+	 * hash64 of the frames' executable ids. File ids can be forged, and copies of a file share one. Only
+	 * traces that are equal here too ran in the same files.
 	 */
 	uint64_t executables_hash;
 	unsigned int references;
-	/** Reached the thread's entry without a guess or an error, or a kernel thread. */
+	/** The stack reaches the thread's entry without a guess or an error, or is a kernel thread's. */
 	bool is_complete;
-	/** Of a kernel thread, whose stack has no user frames. */
+	/** The stack is a kernel thread's and has no user frames. */
 	bool is_kernel_thread;
-	/** Holds a frame that is a guess. */
+	/** The trace has a frame that is a guess. */
 	bool has_guess;
 	/** enum frame_kind of a frame with FRAME_MARKS_TRACE; 0: there is none. */
 	uint8_t mark;
 	uint16_t binary_count;
 	uint16_t shape_count;
-	/** Bit e: holds an error frame of enum unwind_error e. */
+	/** Bit e: the trace has an error frame with enum unwind_error e. */
 	uint32_t error_mask;
 	uint32_t frame_count;
-	/** Size of the allocation: what it costs to keep the trace. */
+	/** Size of the allocation. */
 	uint32_t bytes;
 };
 
@@ -97,10 +109,10 @@ void trace_unref(struct trace *trace);
  */
 struct frame trace_frame(const struct trace *trace, uint32_t index);
 
-/** The trace's binaries, binary_count of them, borrowed; one may stand there twice. */
+/** The trace's binaries, binary_count of them, borrowed; one may occur twice. */
 struct binary **trace_binaries(const struct trace *trace);
 
-/** The address to look up for @frame: that of the call for a return address. */
+/** The address to look up for @frame: for a return address, one within the call instruction. */
 static inline uint64_t frame_lookup_address(const struct frame *frame)
 {
 	return frame->flags & FRAME_RETURN_ADDRESS ? frame->address - 1 : frame->address;
@@ -109,7 +121,7 @@ static inline uint64_t frame_lookup_address(const struct frame *frame)
 /** Short text for users, such as "stack unreadable"; "unknown error" for other values. */
 const char *unwind_error_text(enum unwind_error error);
 
-/** The same as one lower-case word with underscores, for metrics; "unknown" for other values. */
+/** The error as one lower-case word with underscores, for metrics; "unknown" for other values. */
 const char *unwind_error_name(enum unwind_error error);
 
 #endif

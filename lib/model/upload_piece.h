@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** One part of an upload of a range file, as its sender and its receiver see it (proto/symbol_upload.proto). */
+/** One part of an uploaded range file, for the sender and the receiver (proto/symbol_upload.proto). */
 #ifndef LIB_MODEL_UPLOAD_PIECE_H
 #define LIB_MODEL_UPLOAD_PIECE_H
 
@@ -8,18 +8,18 @@
 
 #include "lib/model/binary.h"
 
-/** All is borrowed. */
+/** All pointers are borrowed. */
 struct upload_piece {
-	/** By which pieces belong together: drawn at random, never 0. */
+	/** Id that all pieces of an upload share: random, never 0. */
 	uint64_t upload_id;
-	/** What the file is known by: either, or both. */
+	/** Build id and file id of the file: one of them or both. */
 	const uint8_t *build_id;
 	size_t build_id_bytes;
 	/** NULL: none. */
 	const struct file_id *file_id;
-	/** Of the whole range file. */
+	/** Size of the whole range file. */
 	uint64_t size;
-	/** Where this piece belongs: pieces come in their order. */
+	/** Offset of this piece in the range file. Pieces are sent in order. */
 	uint64_t offset;
 	const void *bytes;
 	size_t count;

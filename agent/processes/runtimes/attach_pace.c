@@ -3,10 +3,10 @@
 
 #include "lib/base/clock.h"
 
-/* Mappings that change again and again must not cause a try each time, and less and less often. */
+/* Minimum pause between tries, which grows, when the mappings change repeatedly. */
 #define TRY_MIN_NS (50 * NS_PER_MS)
 
-/* The last one again and again. */
+/* The last pause is repeated. */
 static const uint64_t pauses_ns[] = {
 	5 * NS_PER_MS, 20 * NS_PER_MS,	  80 * NS_PER_MS,     320 * NS_PER_MS,
 	NS_PER_SECOND, 5 * NS_PER_SECOND, 20 * NS_PER_SECOND, 60 * NS_PER_SECOND,
@@ -19,7 +19,7 @@ static const uint64_t growth_pauses_ns[ATTACH_GROWTH_MAX] = {
 
 enum {
 	PAUSE_COUNT = sizeof(pauses_ns) / sizeof(pauses_ns[0]),
-	/* So many tries, then TRY_MIN_NS doubles; so often that it does. */
+	/* TRY_MIN_NS doubles after each TRIES_PER_DOUBLING tries, at most DOUBLINGS_MAX times. */
 	TRIES_PER_DOUBLING = 16,
 	DOUBLINGS_MAX = 6,
 };

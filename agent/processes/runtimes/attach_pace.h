@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** When a runtime is tried again that was not ready, or that may have grown: after ever longer pauses. */
+/** The pauses, which grow, before attaching again to a runtime that was not ready or that may have grown. */
 #ifndef AGENT_PROCESSES_RUNTIMES_ATTACH_PACE_H
 #define AGENT_PROCESSES_RUNTIMES_ATTACH_PACE_H
 
 #include <stdint.h>
 
 enum {
-	/** So often what may grow is attached to again. */
+	/** How often a runtime that may grow is attached to again. */
 	ATTACH_GROWTH_MAX = 6,
 };
 
-/** From a try to the next; @try_count were there before it. */
+/** Pause after a try; @try_count is the number of tries before it. */
 uint64_t attach_pace_pause_ns(uint32_t try_count);
 
-/** At least from one try to the next, when the mappings change again and again. */
+/** Minimum pause between two tries when the mappings change repeatedly. */
 uint64_t attach_pace_least_ns(uint32_t try_count);
 
-/** From attaching to the next look, @growth_count (below ATTACH_GROWTH_MAX) of which were there before. */
+/** Pause from attaching to attaching again, which happened @growth_count times before (below ATTACH_GROWTH_MAX). */
 uint64_t attach_pace_growth_ns(uint32_t growth_count);
 
 #endif

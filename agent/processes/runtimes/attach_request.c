@@ -13,7 +13,7 @@
 #include "lib/host/remote_memory.h"
 
 enum {
-	/* Remote files that are shown to the languages at a time. */
+	/* Limit of the copies of remote files for one request. */
 	ATTACH_COPIES_MAX_BYTES = 128 << 20,
 	BLOCK_BYTES = 512,
 };
@@ -30,7 +30,7 @@ static void add_module(struct attach_request *request, const struct process_mapp
 	if (count && request->files[count - 1].binary == binary &&
 	    request->modules[count - 1].bias == mapping->bias)
 		return;
-	/* Remote files have to be copied: by load_remote. */
+	/* Remote files have to be copied, which load_remote does. */
 	if (mapping->executable->is_remote)
 		request->is_remote = true;
 	else
@@ -85,7 +85,7 @@ void attach_request_destroy(struct attach_request *request, struct executable_ca
 	free(request);
 }
 
-/* One line per file, whichever of its processes is the first. */
+/* Logs one line per file, for its first process. */
 static void note_refusal(struct executable *executable, uint32_t pid)
 {
 	char more[128];
@@ -98,7 +98,7 @@ static void note_refusal(struct executable *executable, uint32_t pid)
 	executable_runtime_log_refused(executable->binary->path, more);
 }
 
-/* Attaching that reads no memory: the agent does it itself. */
+/* Attaches in the agent itself, since no memory is read. */
 static int attach_here(const struct attach_request *request, const struct runtime_file *file,
 		       struct process_runtime **runtime)
 {
@@ -154,7 +154,7 @@ static int attach_there(struct attach_request *request, const struct runtime_fil
 	return *runtime ? 0 : fail(-ENOMEM, "no memory for a runtime");
 }
 
-/* A copy of a remote file, if it is to be had and all copies stay below a limit. */
+/* Copies a remote file, if that succeeds and all copies stay below the limit. */
 static void copy_module(struct borrowed_file *file, uint64_t *bytes)
 {
 	struct stat status;
@@ -172,7 +172,7 @@ static void copy_module(struct borrowed_file *file, uint64_t *bytes)
 		binary_file_return(file);
 }
 
-/* Copies the files that are remote; those of which there is no copy are left out. */
+/* Copies the remote files, and leaves out those that could not be copied. */
 static void copy_remote(struct attach_request *request)
 {
 	uint32_t count = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A process decides what it maps and when its runtime is ready: numbers are limited here, and tries
- * come ever more rarely. What is in its memory is the languages' to judge.
+ * A process controls its mappings and when its runtime is ready, so numbers are limited here, and tries become
+ * ever rarer. The languages check the content of its memory.
  */
 #include "agent/processes/runtimes/attachments.h"
 
@@ -14,11 +14,11 @@
 #include "lib/base/clock.h"
 #include "lib/model/metrics.h"
 
-/* An answer may never come: load_remote can hang. */
+/* Pause after which a request is repeated: load_remote can hang, and then no answer comes. */
 #define ASK_AGAIN_NS (60 * NS_PER_SECOND)
-/* After a change of the mappings: the runtime loads modules while it sets itself up. */
+/* Pause after a change of the mappings: the runtime loads modules while it initializes itself. */
 #define CHANGED_PAUSE_NS (5 * NS_PER_MS)
-/* What was let go for want of room. */
+/* Pause before a runtime that was released over the limit is attached to again. */
 #define LET_GO_NS (60 * NS_PER_SECOND)
 
 /* --- the state of a process --- */
@@ -33,7 +33,7 @@ static void note_due(struct attachments *attachments, const struct process *proc
 		.touched_start = UINT64_MAX,
 	};
 
-	/* Without memory the next change of the mappings comes to the same. */
+	/* Without memory, the next change of the mappings causes the same. */
 	sync_schedule_add(&attachments->due, &entry);
 }
 
@@ -64,7 +64,7 @@ static void set_runtime(struct attachments *attachments, struct attachment *atta
 	count_attached(attachments, 1);
 }
 
-/* Leaves the state of a runtime that is attached to. */
+/* Releases the runtime of an attachment. */
 static void drop_runtime(struct attachments *attachments, struct attachment *attachment)
 {
 	if (!attachment->runtime)
@@ -99,19 +99,19 @@ static void ask(struct attachments *attachments, struct process *process,
 	attachments->request(attachments->context, request);
 }
 
-/* Whether its runtime, which it had, is to be replaced by one that is attached to anew. */
+/* Whether its runtime was lost and has to be attached to again. */
 static bool is_lost(const struct attachment *attachment)
 {
 	return attachment->runtime && process_runtime_is_lost(attachment->runtime);
 }
 
-/* The runtime is attached to, as it was or anew. */
+/* Notes that the runtime is attached to, and schedules another attach if it may grow or was lost. */
 static void look_again(struct attachments *attachments, struct process *process,
 		       struct attachment *attachment, uint64_t now_ns)
 {
 	set_state(attachments, attachment, ATTACHMENT_ATTACHED);
 	attachment->due_ns = 0;
-	/* It was lost while its answer was on its way. */
+	/* The runtime was lost before its answer was handled. */
 	if (is_lost(attachment)) {
 		wait_until(attachments, process, attachment, now_ns + attach_pace_pause_ns(0));
 		return;
@@ -123,7 +123,7 @@ static void look_again(struct attachments *attachments, struct process *process,
 	note_due(attachments, process, attachment->due_ns);
 }
 
-/* What the work thread names frames by becomes what is attached to now. */
+/* Publishes the runtimes that are attached to now to the work thread. */
 static void share_runtimes(struct attachments *attachments, struct process *process)
 {
 	struct process_runtime *runtimes[RUNTIMES_MAX];
@@ -169,7 +169,7 @@ static bool is_mapped(const struct process *process, const struct attachment *at
 	return false;
 }
 
-/* NULL if there is no room for it, or it is there already. */
+/* Adds an attachment; NULL if there is no free slot, or it exists already. */
 static struct attachment *add_attachment(struct attachments *attachments, struct process *process,
 					 struct executable *executable, uint64_t bias)
 {
@@ -213,7 +213,7 @@ static bool drop_unmapped(struct attachments *attachments, struct process *proce
 	return has_dropped;
 }
 
-/* Those that wait for their runtime may find it ready. */
+/* Tries waiting attachments soon, since their runtime may be ready. */
 static void hasten(struct attachments *attachments, struct process *process, uint64_t now_ns)
 {
 	struct process_attachments *list = process->attachments;
@@ -231,7 +231,7 @@ static void hasten(struct attachments *attachments, struct process *process, uin
 	}
 }
 
-/* False: a load thread is to be asked. */
+/* Attaches without a load thread; false: a load thread is needed. */
 static bool attach_at_once(struct attachments *attachments, const struct process *process,
 			   struct attachment *attachment)
 {
@@ -315,7 +315,7 @@ void attachments_lend(struct attachments *attachments, struct process *process,
 					   runtime_set_ref(parent->runtimes));
 }
 
-/* The processes that have not ended, one after the other; NULL at the end. @cursor: 0 at first. */
+/* Iterates over the processes that have not ended; NULL at the end. *@cursor is 0 at first. */
 static struct process *next_process(struct attachments *attachments, size_t *cursor)
 {
 	struct process_table *table = attachments->table;
@@ -323,7 +323,7 @@ static struct process *next_process(struct attachments *attachments, size_t *cur
 	uint64_t value;
 	bool is_there;
 
-	/* Only this thread adds and removes, so a step at a time needs the lock. */
+	/* Only this thread adds and removes processes, so the lock is needed for one step at a time only. */
 	do {
 		pthread_mutex_lock(&table->lock);
 		is_there = hash_map_next(&table->processes, cursor, NULL, &value);
@@ -367,7 +367,7 @@ static uint64_t last_needed_ns(const struct process *process)
 								 process->published_ns;
 }
 
-/* Lets go the runtimes of the process that was not needed for longest; NULL: there is none. */
+/* Releases the runtimes of the process that was not needed for longest; NULL: there is none. */
 static struct process *let_go(struct attachments *attachments, const struct process *except,
 			      uint64_t now_ns)
 {
@@ -408,7 +408,7 @@ static bool has_same_data(const struct process_runtime *first, const struct proc
 	       !memcmp(one->data, other->data, one->data_bytes);
 }
 
-/* The next try, or the end of them. */
+/* Schedules the next try after an error, or gives up. */
 static void answer_error(struct attachments *attachments, struct process *process,
 			 struct attachment *attachment, int err, uint64_t now_ns)
 {
@@ -416,7 +416,7 @@ static void answer_error(struct attachments *attachments, struct process *proces
 	case -EOPNOTSUPP:
 	case -EBADMSG:
 	case -ESRCH:
-		/* It will not work, or the end of the process is heard of soon. */
+		/* It cannot succeed, or the process has ended. */
 		set_state(attachments, attachment, ATTACHMENT_REFUSED);
 		break;
 	case -EHOSTDOWN:
@@ -425,14 +425,17 @@ static void answer_error(struct attachments *attachments, struct process *proces
 		set_state(attachments, attachment, ATTACHMENT_REFUSED);
 		break;
 	default:
-		/* Not ready, or read while it was changing. */
+		/* The runtime was not ready, or changed while it was read. */
 		wait_until(attachments, process, attachment,
 			   now_ns + attach_pace_pause_ns(attachment->try_count++));
 		break;
 	}
 }
 
-/* What was attached to before stays, unless there is something new. True if it has become another one. */
+/*
+ * Handles the answer for a runtime that was attached to before, which stays unless the answer has a new one.
+ * True if it was replaced.
+ */
 static bool answer_again(struct attachments *attachments, struct process *process,
 			 struct attachment *attachment, const struct attach_answer *answer,
 			 uint64_t now_ns)
@@ -463,7 +466,7 @@ uint32_t attachments_answer(struct attachments *attachments, const struct attach
 	struct attachment *attachment = find_attachment(process, answer->executable_id);
 	uint32_t count = 0;
 
-	/* It ended, let go of the file, or another answer was faster. */
+	/* The process ended or unmapped the file, or another answer was faster. */
 	if (!attachment || attachment->state != ATTACHMENT_ASKED || process->ended_ns) {
 		process_runtime_unref(answer->runtime);
 		return 0;
@@ -488,7 +491,7 @@ uint32_t attachments_answer(struct attachments *attachments, const struct attach
 	return count;
 }
 
-/* A runtime that is asked for already gets a new one by that. */
+/* Requests lost runtimes again, unless a request is pending already. */
 static void replace_lost(struct attachments *attachments, struct process *process, bool is_hanging,
 			 uint64_t now_ns)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Which runtimes of languages are attached to in which processes. When a process maps an executable
- * that is a runtime, a load thread is asked to attach, since that reads files and memory; its answer
- * comes back to sync, which publishes the process again with what the kernel side needs. A runtime
- * that has not set itself up yet is tried again, after ever longer pauses, and soon after a change
- * of its mappings. One that may grow is attached to again a few times, and so is one that was lost with what it lived
- * in (runtime_home.h): what the kernel side has of it stays meanwhile. A fork is attached to at once, as its parent is,
- * and so is a runtime for which nothing need be read: most programs of Go, which may live for milliseconds only.
+ * The attachments to language runtimes in processes. When a process maps an executable that is a runtime, a
+ * load thread is asked to attach, since that reads files and memory. Its answer goes to the sync thread, which
+ * publishes the process again with the runtime's data. A runtime that has not initialized itself yet is tried
+ * again after ever longer pauses, and soon after a change of its mappings. A runtime that may grow is attached
+ * to again a few times, and so is one that was lost with its host (runtime_home.h); its data on the kernel side
+ * stay meanwhile. A fork is attached to at once, as its parent is. So is a runtime for which nothing need be
+ * read: most programs of Go, which may live for milliseconds only.
  *
- * Owned by the sync thread. Runtimes in processes are limited to
- * ATTACHMENTS_MAX; beyond it those go whose process was not sampled for longest.
+ * Owned by the sync thread. At most ATTACHMENTS_MAX runtimes are attached to; beyond that the runtimes of the
+ * process that was not sampled for longest are released.
  */
 #ifndef AGENT_PROCESSES_RUNTIMES_ATTACHMENTS_H
 #define AGENT_PROCESSES_RUNTIMES_ATTACHMENTS_H
@@ -27,13 +27,16 @@
 enum { ATTACHMENTS_MAX = 1024 };
 
 enum attachment_state {
-	/** To be tried again at due_ns. */
+	/** It is tried again at due_ns. */
 	ATTACHMENT_WAITING,
-	/** A load thread is at it; asked again at due_ns. */
+	/** A load thread was asked to attach; it is asked again at due_ns. */
 	ATTACHMENT_ASKED,
-	/** To be asked for again at due_ns, if that is not 0. */
+	/** It is attached to again at due_ns, if that is not 0. */
 	ATTACHMENT_ATTACHED,
-	/** It will not work. With a runtime: it worked until memory of the process did not answer. */
+	/**
+	 * Attaching cannot succeed. If runtime is set, it succeeded earlier, but then memory of the process did
+	 * not answer.
+	 */
 	ATTACHMENT_REFUSED,
 };
 
@@ -45,13 +48,13 @@ struct attachment {
 	uint32_t try_count;
 	uint64_t tried_ns;
 	uint64_t due_ns;
-	/** Times that it was attached to again. */
+	/** Number of times that it was attached to again. */
 	uint32_t growth_count;
-	/** One reference once it was attached to, also while it is asked for again; else NULL. */
+	/** One reference once it was attached to, also while it is requested again; otherwise NULL. */
 	struct process_runtime *runtime;
 };
 
-/** Of one process. */
+/** The attachments of one process. */
 struct process_attachments {
 	uint32_t count;
 	struct attachment items[RUNTIMES_MAX];
@@ -62,19 +65,19 @@ struct attachments {
 	struct process_table *table;
 	struct executable_cache *executables;
 	const char *proc_root;
-	/** Where runtimes are attached to. Borrowed. */
+	/** The home that attaches to runtimes. Borrowed. */
 	struct runtime_home *home;
 	/**
-	 * Has a load thread run @request, which it takes over; the answer goes to
-	 * attachments_answer(). NULL: nothing is attached to.
+	 * Requests a load thread to run @request, and takes it over; the answer goes to attachments_answer().
+	 * NULL: no runtime is attached to.
 	 */
 	void (*request)(void *context, struct attach_request *request);
 	void *context;
 
-	/** Processes with something due. */
+	/** Schedule of processes that need another try. */
 	struct sync_schedule due;
 	uint32_t attached_count;
-	/** Atomic: answers that are awaited. */
+	/** Atomic: number of answers that are awaited. */
 	uint32_t asked_count;
 };
 
@@ -82,65 +85,66 @@ struct attachments {
 void attachments_deinit(struct attachments *attachments);
 
 /**
- * The mappings of @process were read, and it is published next: lets go what it has no more, asks for
- * what is new, or attaches at once.
+ * To be called after the mappings of @process were read and before it is published. Releases runtimes that it
+ * no longer has, and requests new ones or attaches at once.
  */
 void attachments_update(struct attachments *attachments, struct process *process, uint64_t now_ns);
 
-/** @process, a fork of @parent, is gone: its samples are named by what the parent has. */
+/** Gives @process, a fork of @parent that is gone, the parent's runtimes to name its samples. */
 void attachments_lend(struct attachments *attachments, struct process *process,
 		      const struct process *parent);
 
-/** Before the first update of @process, a fork of @parent that shares its mappings. */
+/** To be called before the first update of @process, a fork of @parent that shares its mappings. */
 void attachments_inherit(struct attachments *attachments, struct process *process,
 			 const struct process *parent);
 
-/** A runtime was found among the executables: looks at all processes. */
+/** Updates all processes, since an executable was found to be a runtime. */
 void attachments_update_all(struct attachments *attachments, uint64_t now_ns);
 
-/** What became of a request. */
+/** Result of a request. */
 struct attach_answer {
 	uint32_t pid;
 	struct process_stamp stamp;
 	uint64_t executable_id;
-	/** 0, or why there is no runtime. -EAGAIN if the request was lost, too. */
+	/** 0 or the error of attaching. -EAGAIN also if the request was lost. */
 	int err;
 	/** One reference; NULL with an error. */
 	struct process_runtime *runtime;
 };
 
 /**
- * Takes over the reference. Fills @changed with the processes, ATTACH_MAX_CHANGED at most, which have
- * other runtimes now and are to be published again, and returns their number.
+ * Takes over the reference. Fills @changed with the processes, at most ATTACH_MAX_CHANGED, whose runtimes
+ * changed and which must be published again, and returns their number.
  */
 enum { ATTACH_MAX_CHANGED = 2 };
 uint32_t attachments_answer(struct attachments *attachments, const struct attach_answer *answer,
 			    uint64_t now_ns, struct process *changed[ATTACH_MAX_CHANGED]);
 
 /**
- * What runtimes lived in was lost, while memory or files of process @pid (0: of none) were read. All of them are asked
- * for again, but those of @pid: they stay, and their frames are errors. Its mappings are not looked at any more.
+ * A host of runtimes was lost while it read memory or files of process @pid (0: of none). All its runtimes are
+ * requested again, except those of @pid: they stay, and their frames become errors. The mappings of @pid are
+ * not read any more.
  */
 void attachments_note_lost(struct attachments *attachments, uint32_t pid, uint64_t now_ns);
 
-/** Asks for what is due; when the next is. */
+/** Requests runtimes that are due; the time of the next one. */
 void attachments_run_due(struct attachments *attachments, uint64_t now_ns);
 uint64_t attachments_next_due(const struct attachments *attachments);
 
-/** Fills @list for the kernel side, borrowed from the process; returns the number. */
+/** Fills @list for the kernel side, borrowed from the process; returns the number of entries. */
 uint32_t attachments_list(const struct process *process,
 			  struct published_runtime list[RUNTIMES_MAX]);
 
-/** Whether @process has a runtime that is attached to as @executable. */
+/** Whether @process has an attached runtime of @executable. */
 bool attachments_have(const struct process *process, const struct executable *executable);
 
-/** What @list takes of the map memory. */
+/** Bytes of map memory that @list takes. */
 uint64_t attachments_map_bytes(const struct published_runtime *list, uint32_t count);
 
 /** Any thread. Whether an answer is awaited. */
 bool attachments_are_pending(const struct attachments *attachments);
 
-/** Lets go everything of @process. */
+/** Releases all attachments of @process. */
 void attachments_release(struct attachments *attachments, struct process *process);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The languages read the files; here only their answers are kept. */
+/* The languages read the files; here only their results are kept. */
 #include "agent/processes/runtimes/executable_runtime.h"
 
 #include <errno.h>
@@ -86,7 +86,7 @@ static int probe(const struct executable_cache *cache, const struct binary *bina
 	return err;
 }
 
-/* Whether this is the first look at the file. */
+/* Marks the file as probed; false if it was probed before. */
 static bool begin_probe(struct executable_cache *cache, uint64_t executable_id)
 {
 	struct executable *executable;
@@ -125,7 +125,7 @@ void executable_runtime_probe(struct executable_cache *cache, const struct binar
 	if (!begin_probe(cache, binary->executable_id))
 		return;
 	err = probe(cache, binary, &file);
-	/* The file is gone, and may come back. */
+	/* The file is gone, but may come back. */
 	if (err == -ESTALE)
 		forget_probe(cache, binary->executable_id);
 	if (err && err != -EOPNOTSUPP)
@@ -144,8 +144,8 @@ void executable_runtime_probe(struct executable_cache *cache, const struct binar
 }
 
 /*
- * Copies the ranges, for the record may go at any time; gives their number. @language: the kind of frames that
- * steps without rules; 0: none.
+ * Copies the ranges, since the record may be removed at any time; returns their number. *@language gets the
+ * kind of frames that is stepped without rules; 0: none.
  */
 static uint32_t copy_ranges(struct executable_cache *cache, uint64_t executable_id,
 			    struct code_range *ranges, uint8_t *language)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The languages have bounded each string, and vouch that it is UTF-8; here it is bounded how much a
- * whole stack takes.
+ * The languages bound each string and guarantee UTF-8. Here the total size for a stack is bounded.
  */
 #include "agent/processes/runtimes/interpreted_names.h"
 
@@ -17,7 +16,7 @@
 
 enum {
 	CHUNK_BYTES = 16 << 10,
-	/* The bytes of an entry of the cache beside its value. */
+	/* Overhead of a cache entry in bytes. */
 	ENTRY_BYTES = 64,
 };
 
@@ -35,7 +34,7 @@ struct name_key {
 	uint64_t words[2];
 };
 
-/* No frame: of no function of the program. The strings lie behind the frames. */
+/* A cached name. count 0: no function of the program. The strings follow the frames. */
 struct kept_name {
 	uint32_t count;
 	struct frame frames[];
@@ -91,7 +90,7 @@ static void forget_stack(struct interpreted_names *names)
 	names->frames.count = 0;
 }
 
-/* Room for @bytes; NULL if there is none. */
+/* Allocates @bytes; NULL if there is no room. */
 static char *make_room(struct interpreted_names *names, size_t bytes)
 {
 	struct name_chunk *chunk = names->chunks;
@@ -113,7 +112,7 @@ static char *make_room(struct interpreted_names *names, size_t bytes)
 	return room;
 }
 
-/* -ENOMEM if there is no room; a NULL stays one. */
+/* Copies @string, which may be NULL; -ENOMEM if there is no room. */
 static int copy_string(struct interpreted_names *names, const char *string, const char **copy)
 {
 	size_t bytes = string ? strlen(string) + 1 : 0;
@@ -139,7 +138,7 @@ static struct frame nameless_frame(const uint64_t words[2])
 
 /* --- the frames of the stack --- */
 
-/* The place of @words: of their frame, or an empty one. */
+/* The slot of the frame with @words, or an empty slot. */
 static uint32_t find_place(const struct interpreted_names *names, const uint64_t words[2])
 {
 	uint32_t place = hash64_bytes(words, 2 * sizeof(words[0])) % INTERPRETED_NAMES_PLACES;
@@ -151,7 +150,7 @@ static uint32_t find_place(const struct interpreted_names *names, const uint64_t
 	return place;
 }
 
-/* NULL if it has none, for want of memory or of runtimes. */
+/* The frame's entry; NULL if it has none, for lack of memory or runtimes. */
 static const struct stack_name *find_name(const struct interpreted_names *names,
 					  const uint64_t words[2])
 {
@@ -160,7 +159,7 @@ static const struct stack_name *find_name(const struct interpreted_names *names,
 	return index ? &names->stack.items[index - 1] : NULL;
 }
 
-/* The frame, new in the stack; NULL if it was there, or without memory. */
+/* Adds a frame to the stack; NULL if it was there, or without memory. */
 static struct stack_name *add_name(struct interpreted_names *names, const uint64_t words[2])
 {
 	const struct stack_name added = {
@@ -228,7 +227,7 @@ static const char *move_string(const char *string, char **room)
 	return moved;
 }
 
-/* Without memory it is asked for again. */
+/* Caches a name. Without memory it is requested again. */
 static void keep(struct interpreted_names *names, const struct process_runtime *runtime,
 		 const struct stack_name *name, const struct frame *frames, uint32_t count)
 {
@@ -288,7 +287,10 @@ static void take_answer(struct interpreted_names *names, const struct process_ru
 	set_frames(names, name, frames, answer->frame_count);
 }
 
-/* Asks @runtime for those of the stack from @first on that it may know, and nobody does yet; where to go on. */
+/*
+ * Requests from @runtime the unknown frames of the stack from @first on that it may know. Returns the index to
+ * continue at.
+ */
 static size_t ask_some(struct interpreted_names *names, struct process_runtime *runtime,
 		       size_t first)
 {
@@ -335,7 +337,7 @@ void interpreted_names_begin(struct interpreted_names *names, const struct runti
 			if (find_kept(names, runtimes->runtimes[j], name))
 				break;
 	}
-	/* There is one of a language, but for odd programs: then the fingerprint tells. */
+	/* A process usually has one runtime of a language. With several, the fingerprint decides. */
 	for (uint32_t i = 0; i < runtime_count; i++)
 		for (size_t next = 0; next < names->stack.count;)
 			next = ask_some(names, runtimes->runtimes[i], next);
@@ -343,7 +345,7 @@ void interpreted_names_begin(struct interpreted_names *names, const struct runti
 
 /* --- answers --- */
 
-/* The language's name; that of the process's runtime, if it has one of the kind. */
+/* The language's name, from the process's runtime if it has one of this kind. */
 static const char *language_name(const struct interpreted_names *names, uint8_t kind)
 {
 	const struct runtime_set *set = names->runtimes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reference counts around what the languages make, which looks at hostile memory elsewhere. */
+/* Reference counting for the languages' runtimes. Hostile memory is read elsewhere. */
 #include "agent/processes/runtimes/process_runtime.h"
 
 #include <errno.h>
@@ -10,20 +10,20 @@
 #include "lib/base/error.h"
 #include "lib/host/remote_memory.h"
 
-/* Of the slots of a runtime's objects, those that an object may have; a cache line of them. */
+/* Number of slots that an object may use, a cache line of them. */
 enum { SET_SLOTS = 4 };
 
-/* Of a process and its forks. */
+/* The runtime that a process and its forks share. */
 struct shared_runtime {
 	unsigned int references;
-	/* NULL: it was attached to here. */
+	/* NULL: it was attached to in this process. */
 	struct runtime_home *home;
 	struct hosted runtime;
-	/* Its data are ours. */
+	/* Its data is owned. */
 	struct runtime process;
 };
 
-/* Of a process, and of its forks when it is read for them. */
+/* The memory of a process, which is also read for its forks. */
 struct shared_memory {
 	unsigned int references;
 	struct runtime_home *home;
@@ -128,7 +128,7 @@ struct process_runtime *process_runtime_create_local(uint64_t executable_id, uin
 	return runtime;
 }
 
-/* The memory of @pid, for a fork of what lives in @runtime. */
+/* Adds the memory of @pid, a fork of the process of @runtime. */
 static int add_memory(const struct process_runtime *runtime, const char *proc_root, uint32_t pid,
 		      struct hosted *memory)
 {
@@ -205,7 +205,10 @@ void process_runtime_note_hanging(struct process_runtime *runtime)
 	__atomic_store_n(&runtime->is_hanging, true, __ATOMIC_RELAXED);
 }
 
-/* The slot of the object of @words, now its own: the first of its set, whose last one goes. */
+/*
+ * Returns the slot of the object of @words. It is moved to the front of its set, and a new one replaces the
+ * last of the set.
+ */
 static struct runtime_object *find_slot(struct process_runtime *runtime, const uint64_t words[2])
 {
 	struct runtime_object wanted = { .address = frame_address(words[0]),

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Attached runtimes of languages, as the threads share them: a load thread attaches, sync publishes and lets go, work
- * names frames. They live in a runtime_home, with the memory of their processes. What the language made of a process
- * serves its forks too, whose memory is laid out alike until an exec; each process has a memory of its own there, which
- * stays as long as the process is remembered. A fork that has ended is named by the memory of those it came from,
- * as far as that holds the same objects (fingerprints tell).
+ * Attached language runtimes, shared between threads: a load thread attaches, the sync thread publishes and
+ * releases, the work thread names frames. They live in a runtime_home, with the memory of their processes. An
+ * attached runtime also serves forks of its process, whose memory has the same layout until an exec. Each
+ * process has its own memory in the home, which stays as long as the process is known. A fork that has ended is
+ * named from the memory of its ancestors, as far as that holds the same objects, which is checked by
+ * fingerprints.
  */
 #ifndef AGENT_PROCESSES_RUNTIMES_PROCESS_RUNTIME_H
 #define AGENT_PROCESSES_RUNTIMES_PROCESS_RUNTIME_H
@@ -20,49 +21,53 @@ struct shared_runtime;
 struct shared_memory;
 
 /**
- * Slots for objects that were looked at; one that lost its slot is looked at again, for which the
- * process must still be there.
+ * Slots for identified objects. An object that lost its slot has to be identified again, for which the process
+ * must still exist.
  */
 enum { RUNTIME_OBJECTS_MAX = 256 };
 
-/** The object that a process has at an address. Its forks may have others there (language_ops.symbolize). */
+/** The object at an address of a process. Its forks may have other objects there (language_ops.symbolize). */
 struct runtime_object {
 	uint64_t address;
 	uint32_t fingerprint;
 	uint32_t object;
 };
 
-/** A runtime in one process; immutable but for the last two, shared by reference count (atomic). */
+/** A runtime in one process. Immutable except the last two fields; shared by reference count (atomic). */
 struct process_runtime {
 	unsigned int references;
 	uint32_t pid;
-	/** Never used again. */
+	/** Never reused. */
 	uint64_t id;
-	/** Whose loop it is. */
+	/** The executable with the eval loop. */
 	uint64_t executable_id;
 	struct shared_runtime *shared;
-	/** Its own memory, its parent's and that of the first one of all; none for a language without frames. */
+	/**
+	 * The process's own memory, its parent's and that of its first ancestor; none for a language without
+	 * frames.
+	 */
 	uint32_t memory_count;
 	struct shared_memory *memories[ROOM_MEMORIES_MAX];
 	/** Atomic: its memory does not answer. */
 	bool is_hanging;
-	/** The work thread's. */
+	/** Used by the work thread. */
 	struct runtime_object objects[RUNTIME_OBJECTS_MAX];
 };
 
 /**
- * What became of attaching in @home: takes over what @made has, also if it fails: NULL without memory. One reference.
+ * Makes a process runtime from the result of attaching in @home, with one reference. Takes over the references
+ * in @made, also on failure. NULL without memory.
  */
 struct process_runtime *process_runtime_create(uint64_t executable_id, uint32_t pid,
 					       const struct language *language,
 					       struct runtime_home *home,
 					       struct host_runtime *made);
 
-/** Of a runtime that was attached to here, of a language without frames: keeps a copy of its data. */
+/** Makes one for a runtime that was attached to in this process, of a language without frames. Copies its data. */
 struct process_runtime *process_runtime_create_local(uint64_t executable_id, uint32_t pid,
 						     const struct runtime *process);
 
-/** That of process @pid, which is a fork of the one of @runtime. -ESRCH, -EACCES, -ENOMEM, -ENOTCONN. */
+/** Makes one for process @pid, a fork of the process of @runtime. -ESRCH, -EACCES, -ENOMEM, -ENOTCONN. */
 int process_runtime_fork(const struct process_runtime *runtime, const char *proc_root, uint32_t pid,
 			 struct process_runtime **fork);
 
@@ -70,19 +75,23 @@ struct process_runtime *process_runtime_ref(struct process_runtime *runtime);
 /** Takes NULL. */
 void process_runtime_unref(struct process_runtime *runtime);
 
-/** Any thread. The language, and what it has for the kernel side. */
+/** Any thread. The language and its data for the kernel side. */
 const struct runtime *process_runtime_data(const struct process_runtime *runtime);
 
-/** Any thread. It is to be attached to anew: what it lived in is gone. */
+/** Any thread. Whether its host is gone, so that it has to be attached to again. */
 bool process_runtime_is_lost(const struct process_runtime *runtime);
 
-/** Any thread. Memory of the process does not answer: from now on naming gives -EHOSTDOWN at once. */
+/**
+ * Any thread. Notes that memory of the process does not answer; from now on naming fails with -EHOSTDOWN at
+ * once.
+ */
 void process_runtime_note_hanging(struct process_runtime *runtime);
 
 /**
- * Work. Asks for the frames of @queries, all of one stack, in one round, NAME_QUERIES_MAX at most; their objects are filled
- * in here. Replaces @answers, which has one for each, as language_ops.symbolize() and with -EAGAIN if that takes too
- * much reading for now. -EHOSTDOWN, -ENOTCONN (runtime_home.h), -ENOMEM; -EBADMSG for a language without frames.
+ * Work. Requests the frames of @queries, all of one stack, in one round, NAME_QUERIES_MAX at most. The queries'
+ * objects are filled in here. Replaces @answers by one for each query, as language_ops.symbolize() gives them,
+ * or with -EAGAIN if reading them would take too long now. -EHOSTDOWN, -ENOTCONN (runtime_home.h), -ENOMEM;
+ * -EBADMSG for a language without frames.
  */
 int process_runtime_name(struct process_runtime *runtime, struct name_query *queries,
 			 uint32_t count, struct name_answers *answers);
@@ -95,9 +104,9 @@ struct runtime_set {
 	struct process_runtime *runtimes[RUNTIMES_MAX];
 };
 
-/** Takes a reference of each. NULL without memory. */
+/** Takes a reference to each runtime. NULL without memory. */
 struct runtime_set *runtime_set_create(struct process_runtime *const *runtimes, uint32_t count);
-/** Takes NULL, both. */
+/** Both take NULL. */
 struct runtime_set *runtime_set_ref(struct runtime_set *set);
 void runtime_set_unref(struct runtime_set *set);
 

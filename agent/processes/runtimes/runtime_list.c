@@ -23,7 +23,7 @@ static void list_runtime(const struct process *process, const struct process_map
 	take(context, &runtime);
 }
 
-/* The text of most files is one mapping; of others the first counts. */
+/* Whether the mapping is the first of a runtime's file, which may have several. */
 static bool is_first_of_runtime(const struct process *process, uint32_t index)
 {
 	const struct executable *executable = process->mappings[index].executable;
@@ -37,7 +37,7 @@ static bool is_first_of_runtime(const struct process *process, uint32_t index)
 	return true;
 }
 
-/* The first file that is known by its name, and is no runtime that frames are known of; once for a process. */
+/* Lists the first file of a process that is an unsupported runtime by its name. */
 static void list_unsupported(const struct process *process,
 			     void (*take)(void *context, const struct listed_runtime *runtime),
 			     void *context)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Which runtimes of languages run in the processes that are known, and how they are supported. */
+/** Lists the language runtimes in the known processes, and how they are supported. */
 #ifndef AGENT_PROCESSES_RUNTIMES_RUNTIME_LIST_H
 #define AGENT_PROCESSES_RUNTIMES_RUNTIME_LIST_H
 
@@ -8,23 +8,32 @@
 
 #include "agent/processes/process.h"
 
-/** A runtime of a language that a process runs, or why nothing is known of its frames. */
+/** A language runtime in a process, or the reason why its frames are not found. */
 struct listed_runtime {
 	uint32_t pid;
-	/** Of the executable that is the runtime. */
+	/** Path of the runtime's executable. */
 	const char *path;
-	/** As -tracers has it, and such as "CPython 3.13"; NULL where the version is not known. */
+	/**
+	 * The language as in -tracers, and a version such as "CPython 3.13"; NULL where the version is not
+	 * known.
+	 */
 	const char *language;
 	const char *version;
 	/** Its frames are found. */
 	bool is_attached;
-	/** Why not; NULL: it was not ready yet. */
+	/** The reason why they are not; NULL: the runtime was not ready yet. */
 	const char *refusal;
-	/** One that is known by its file's name alone (unsupported_runtime.h): the name. Nothing else is set then. */
+	/**
+	 * Name of a runtime that is known by its file's name alone (unsupported_runtime.h). Then no other field
+	 * but pid and path is set.
+	 */
 	const char *unsupported;
 };
 
-/** Tells @take of all of them, in no order; texts are borrowed for the call. When no other thread has the table. */
+/**
+ * Calls @take for each runtime, in no order; texts are borrowed for the call. No other thread may use the
+ * table.
+ */
 void runtime_list(const struct process_table *table,
 		  void (*take)(void *context, const struct listed_runtime *runtime), void *context);
 

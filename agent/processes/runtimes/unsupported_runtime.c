@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-/* By how the file's name begins; what follows is no letter: a version, or the end. */
+/* Runtimes by the beginning of the file's name. It is followed by a version or the end of the name. */
 static const struct {
 	const char *beginning;
 	const char *name;
@@ -46,7 +46,7 @@ const char *unsupported_runtime_name(const char *path)
 
 		if (strncmp(file, runtimes[i].beginning, length))
 			continue;
-		/* What only begins like it, such as "perl-helper" or "node_exporter", is something else. */
+		/* Other names with this beginning, such as "perl-helper" or "node_exporter", do not match. */
 		if (!*behind || isdigit((unsigned char)*behind) || *behind == '.' ||
 		    (*behind == '-' && isdigit((unsigned char)behind[1])))
 			return runtimes[i].name;

@@ -8,7 +8,7 @@
 
 static const char program[] = "/bin/bash";
 
-/* Where the program's text is in its file, in whole pages, and where the process has it. */
+/* Range of the program's text in its file, in whole pages, and its address in the process. */
 struct text {
 	uint64_t offset;
 	uint64_t bytes;
@@ -55,7 +55,7 @@ static struct text find_text(void)
 	return text;
 }
 
-/* The file's bytes at the text's place in the process's memory. */
+/* Copies the file's bytes to the text's address in the process's memory. */
 static void copy_into_memory(struct fixture *fixture, uint32_t pid, const struct text *text)
 {
 	char path[256];

@@ -57,7 +57,7 @@ static inline int tear_down(void **state)
 	return 0;
 }
 
-/* What the load threads would do. */
+/* Does the work of the load threads. */
 static inline void load_all(struct fixture *fixture)
 {
 	for (uint32_t i = 0; i < fixture->requested_count; i++)

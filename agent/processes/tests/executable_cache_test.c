@@ -192,7 +192,7 @@ static void without_room_the_least_recently_used_rows_go(void **state)
 	assert_true(fake_has_executable(&fixture->writer, a->id));
 	assert_false(fake_has_executable(&fixture->writer, b->id));
 	assert_true(fake_has_executable(&fixture->writer, c->id));
-	/* A sample that misses them brings them back, in place of others, but not at once. */
+	/* A sample that misses them brings them back, and others are evicted, but not at once. */
 	executable_rows_want(fixture->cache, b->id);
 	assert_int_equal(fixture->requested_count, 0);
 	b->retry_ns = 0;
@@ -384,7 +384,7 @@ static void a_file_that_no_process_runs_is_closed_after_a_while(void **state)
 	assert_false(executable_lacks_file(executable));
 	executable_cache_close_files(fixture->cache, now_ns + EXECUTABLE_OPEN_NS);
 	assert_true(executable_lacks_file(executable));
-	/* Whoever runs it next brings it along. */
+	/* The next process that runs it provides the file. */
 	again = open_path(fixture, "/bin/ls");
 	assert_ptr_equal(again, executable);
 	assert_false(executable_lacks_file(executable));

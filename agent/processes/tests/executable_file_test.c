@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is read of a file, with ELF files made here. */
+/* Reading of executable files, with ELF files made here. */
 #include "agent/processes/executable_file.h"
 
 #include <elf.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is made into rows at once, what later. */
+/* Which rows are made at once, and which later. */
 #include "agent/processes/tests/executable_cache_fixture.h"
 
 static void what_a_sample_asked_for_goes_before_others(void **state)
@@ -104,7 +104,7 @@ static void code_that_was_left_out_is_analysed_when_samples_came_to_it_often(voi
 	assert_int_equal(fixture->requested_count, 1);
 	executable_load_size_up(fixture->cache, &asked);
 	assert_true(asked.is_wanted && asked.is_heavy);
-	/* Walks have the rows that there are, and then those in their place. */
+	/* Unwinds use the existing rows, and then those that replace them. */
 	assert_true(fake_has_executable(&fixture->writer, executable->id));
 	load_all(fixture);
 	assert_true(fake_has_executable(&fixture->writer, executable->id));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Stand-ins for the kernel side and the reporter, and a /proc that a test makes up. Lists are small
- * and never full in a test; a test that fills one fails.
+ * Fakes of the kernel side and the reporter, and a made-up /proc. Lists are small and never full in a test; a
+ * test that fills one fails.
  */
 #ifndef AGENT_PROCESSES_TESTS_FAKES_H
 #define AGENT_PROCESSES_TESTS_FAKES_H
@@ -344,7 +344,7 @@ static inline void write_text(const char *path, const char *text)
 	assert_int_equal(fclose(file), 0);
 }
 
-/** What is at @path of the process becomes @text; its folder is made if need be. */
+/** Writes @text to @path of the process; makes the folder if necessary. */
 static inline void fake_proc_write(const struct fake_proc *proc, uint32_t pid, const char *path,
 				   const char *text)
 {

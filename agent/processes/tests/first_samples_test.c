@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Samples of processes that are not known yet, on their way through the trace handler. */
+/* Samples of processes that are not known yet, in the trace handler. */
 #include "agent/processes/tests/trace_handler_fixture.h"
 
 static struct first_sample make_first(uint64_t exec_id, uint64_t time_ns)
@@ -23,7 +23,7 @@ static void take_first(struct fixture *fixture, const struct first_sample *sampl
 			     sample->record.time_ns);
 }
 
-/* A sample of somebody else: what happened before it has been heard of. */
+/* Handles a sample of another process, so that all earlier events are known. */
 static void time_passes(struct fixture *fixture, uint64_t time_ns)
 {
 	struct record record = make_record(1, time_ns);
@@ -34,7 +34,7 @@ static void time_passes(struct fixture *fixture, uint64_t time_ns)
 	fixture->reporter.count--;
 }
 
-/* The sample of a fork that was walked with its parent's table; it waits. */
+/* Handles a sample of a fork that was unwound with its parent's table; it waits. */
 static void take_fork(struct fixture *fixture)
 {
 	struct record record = make_record(1, 2000);
@@ -94,7 +94,7 @@ static void a_fork_with_other_rows_than_its_parent_is_not_believed(void **state)
 	assert_int_equal(fixture->reporter.last->frame_count, 2);
 	assert_int_equal(trace_frame(fixture->reporter.last, 1).error, UNWIND_UNKNOWN_PROCESS);
 	assert_false(fixture->reporter.event.was_known);
-	/* They were looked for where its parent has them. */
+	/* The labels were read at the parent's address. */
 	assert_null(fixture->reporter.event.sample.labels);
 	process_table_remove(&fixture->table, process);
 }
@@ -137,7 +137,7 @@ static void a_first_sample_waits_for_its_process_and_is_walked(void **state)
 	assert_int_equal(fixture->reporter.last->frame_count, 2);
 	assert_int_equal(trace_frame(fixture->reporter.last, 1).address, 0x4242);
 	assert_false(fixture->reporter.event.was_known);
-	/* When it was taken, not when it could be walked. */
+	/* The time is that of the sample, not of its unwinding. */
 	assert_int_equal(fixture->reporter.event.time_ns, 2000);
 	assert_string_equal(fixture->reporter.process_comm, "leader");
 	process_table_remove(&fixture->table, process);
@@ -239,7 +239,7 @@ static void when_too_many_wait_the_rest_goes_on_at_once(void **state)
 	assert_int_equal(fixture->reporter.count, 300 - 256);
 }
 
-/* A walk that came to the frame at 0x4242 of /bin/ls, which had no rows yet. */
+/* A sample whose unwind stopped at the frame at 0x4242 of /bin/ls, which had no rows yet. */
 static struct first_sample make_resumed(const struct fixture *fixture, uint64_t time_ns)
 {
 	struct first_sample sample = make_first(1, time_ns);
@@ -274,7 +274,7 @@ static void a_walk_goes_on_behind_the_frames_that_it_has(void **state)
 	process_table_remove(&fixture->table, process);
 }
 
-/* Of a kernel frame and a native one, and that what came behind them is another file's now. */
+/* The trace has a kernel frame, a native one, and the error that the file of further frames was replaced. */
 static void assert_replaced(const struct fixture *fixture)
 {
 	assert_int_equal(fixture->reporter.count, 1);
@@ -294,7 +294,7 @@ static void a_walk_does_not_go_on_with_rows_of_a_later_time(void **state)
 	load_rows(fixture);
 	sync_rows(fixture, process, 0x1000, false, 2500);
 	take_first(fixture, &sample);
-	/* Its maps were read a moment before it was taken, but that was over behind it. */
+	/* The reading of its maps began before the sample and ended after it. */
 	sync_rows(fixture, process, 0x1000, true, 4500);
 	time_passes(fixture, 5000);
 	trace_handler_tick(fixture->handler, 6000);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Processes that are gone, and forks, which have what others know of them. */
+/* Processes that are gone, and forks, whose rows come from the side-band or a parent. */
 #include "agent/processes/tests/process_sync_fixture.h"
 
 #include <sys/stat.h>
@@ -40,7 +40,7 @@ static struct process *add_fork(struct fixture *fixture, uint32_t pid, uint64_t 
 	return child;
 }
 
-/* The side-band tells that @pid has mapped the first page of the file @path, or of no file. */
+/* Logs that @pid has mapped the first page of the file @path, or anonymous memory. */
 static void log_mapping(struct fixture *fixture, uint32_t pid, uint64_t time_ns, uint64_t start,
 			const char *path)
 {
@@ -62,7 +62,7 @@ static void log_mapping(struct fixture *fixture, uint32_t pid, uint64_t time_ns,
 	mapping_log_add(&fixture->log, &event);
 }
 
-/* A process that was made now, of which the side-band tells that it runs /bin/ls. */
+/* Adds a new process that runs /bin/ls according to the side-band. */
 static struct process *add_gone(struct fixture *fixture, uint64_t now_ns)
 {
 	struct process *process = add(fixture, 7, now_ns, 1);
@@ -144,7 +144,7 @@ static void files_that_changed_since_are_not_taken(void **state)
 	drop(fixture, process);
 }
 
-/* A process @pid that was made at @start_ns and ran the file at @path, of which the side-band tells now. */
+/* Adds a process @pid that was made at @start_ns and ran the file at @path according to the side-band. */
 static struct process *add_gone_program(struct fixture *fixture, uint32_t pid, uint64_t start_ns,
 					const char *path)
 {
@@ -175,7 +175,7 @@ static void a_file_that_is_open_is_not_looked_for_again(void **state)
 	third = add_gone_program(fixture, 9, now_ns, "/tmp/open_still.bin");
 	process_sync_run(&fixture->sync, first, &nothing_touched, &has_changed);
 	assert_int_equal(first->table->count, 1);
-	/* Nobody finds it by its path any more. */
+	/* The file cannot be found by its path any more. */
 	snprintf(root, sizeof(root), "%s/%d/root", fixture->proc.root, getpid());
 	assert_int_equal(unlink(root), 0);
 	process_sync_run(&fixture->sync, second, &nothing_touched, &has_changed);

@@ -154,7 +154,7 @@ static void modules_are_followed(void **state)
 
 	(void)state;
 	assert_int_equal(kernel_symbols_refresh(symbols, SECONDS(0), &first), 0);
-	/* Another module comes to the same place. */
+	/* Another module is loaded at the same address. */
 	write_fake_file(folder, "kallsyms", KERNEL_LINES "ffffffffc0a00100 t xfs_read\t[xfs]\n");
 	write_fake_file(folder, "modules", "xfs 65536 1 - Live 0xffffffffc0a00000\n");
 	assert_int_equal(kernel_symbols_refresh(symbols, SECONDS(0) + 1000, &generation), 0);

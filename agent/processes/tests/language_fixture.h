@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What tests of interpreted languages share: processes and executables over fakes, one of which is a
- * runtime of the fake language. Its functions set up and tear down a part of a test's fixture.
+ * A fixture for tests of interpreted languages: processes and executables over fakes, one of which is a runtime
+ * of the fake language. Its functions set up and tear down a part of a test's fixture.
  */
 #ifndef AGENT_PROCESSES_TESTS_LANGUAGE_FIXTURE_H
 #define AGENT_PROCESSES_TESTS_LANGUAGE_FIXTURE_H

@@ -41,7 +41,7 @@ static void push(struct load_queue *queue, uint64_t executable_id, uint64_t byte
 	assert_int_equal(load_queue_push(queue, &request), 0);
 }
 
-/* The id of what is next, which must be there. */
+/* Pops the next request, which must exist, and returns its id. */
 static uint64_t pop(struct load_queue *queue, bool only_small)
 {
 	struct load_request request;
@@ -58,7 +58,7 @@ static void the_small_thread_takes_small_files_while_large_ones_wait(void **stat
 	push(queue, 1, LARGE, true);
 	push(queue, 2, LARGE, false);
 	push(queue, 3, SMALL, false);
-	/* The other thread is amid a large one. */
+	/* The other thread is busy with a large request. */
 	assert_int_equal(pop(queue, false), 1);
 	push(queue, 4, SMALL / 2, false);
 	assert_int_equal(pop(queue, true), 4);
@@ -112,7 +112,7 @@ static void runtimes_are_small_and_what_turned_out_to_be_heavy_is_not(void **sta
 	assert_int_equal(load_queue_push(queue, &heavy), 0);
 	push(queue, 3, SMALL, false);
 	assert_int_equal(load_queue_push(queue, &attach), 0);
-	/* An attachment is of a process, and not of rows. */
+	/* A request to attach has no rows, and is not raised. */
 	assert_false(load_queue_raise(queue, 2));
 	assert_int_equal(pop(queue, true), 2);
 	assert_int_equal(pop(queue, true), 3);
@@ -121,7 +121,7 @@ static void runtimes_are_small_and_what_turned_out_to_be_heavy_is_not(void **sta
 	assert_int_equal(pop(queue, false), 1);
 }
 
-/* However many files come, the one that is wanted is the next; and a full queue says so. */
+/* A wanted request is next, however many there are; a full queue refuses more. */
 static void it_is_bounded_and_in_order_when_full(void **state)
 {
 	struct load_queue *queue = *state;
@@ -177,7 +177,7 @@ static void one_thread_at_a_time_attaches(void **state)
 	push(queue, 1, SMALL, false);
 	assert_int_equal(load_queue_pop(queue, true, &request), 0);
 	assert_non_null(request.attach);
-	/* However long that takes, the other one makes rows. */
+	/* The other thread makes rows, however long attaching takes. */
 	assert_int_equal(pop(queue, false), 1);
 	load_queue_attach_done(queue);
 	assert_int_equal(load_queue_pop(queue, false, &request), 0);

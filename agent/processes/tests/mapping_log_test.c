@@ -244,7 +244,7 @@ static void a_loss_is_of_all_that_was_read_before(void **state)
 	mapping_log_add(&fixture->log, &loss);
 	assert_lists_nothing(fixture, &program);
 	assert_true(mapping_log_may_have(&fixture->log, 7, at(fixture, 8)));
-	/* What is overwritten may be later than what stays. */
+	/* An overwritten mapping may be later than those that stay. */
 	add(fixture, 500, 7, 0x400000, 0x402000, 10, "/bin/sh");
 	add(fixture, 300, 7, 0x400000, 0x402000, 10, "/bin/sh");
 	for (uint32_t i = 0; i < MAPPING_LOG_MAX - 1; i++)

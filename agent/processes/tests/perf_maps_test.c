@@ -294,7 +294,7 @@ static void a_process_with_too_many_names_keeps_what_there_is_room_for(void **st
 	check_name(fixture, 7, 0x1000,
 		   "000000000000000000000000000000000000000000000000000000000000");
 	check_name(fixture, 7, 0x1000 + 16 * (CODE_NAMES_MAX_FUNCTIONS + 9999), NULL);
-	/* What becomes of the memory is followed still. */
+	/* Changes of the memory are still followed. */
 	write_names(fixture, 7, "a", "1000 100000 large\n200000 10 new\n");
 	ask(fixture, 7, 100 * NS_PER_SECOND, NULL);
 	check_name(fixture, 7, 0x1000, "large");

@@ -36,7 +36,7 @@ static struct process *add(struct fixture *fixture, uint32_t pid, uint64_t exec_
 	return process_table_add(&fixture->table, pid, &stamp, 1000);
 }
 
-/* What /proc says of @pid; @environment has one variable. */
+/* Writes the files of @pid in /proc; @environment has one variable. */
 static void tell(struct fixture *fixture, uint32_t pid, const char *path, const char *cgroup,
 		 const char *environment)
 {

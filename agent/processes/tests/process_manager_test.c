@@ -22,7 +22,7 @@ struct fixture {
 	struct event_handler handler;
 };
 
-/* Of the frames that sample() puts in. */
+/* Kind of the frames that sample() adds. */
 static uint8_t sample_kind;
 
 static int set_up_with(void **state, const char *proc_root)
@@ -108,7 +108,7 @@ static bool runs_sleep(pid_t pid)
 	return !system(command);
 }
 
-/* Exec notices come when the new program is in place. */
+/* Exec notices come when the new program is loaded. */
 static pid_t start_sleep(void)
 {
 	pid_t pid = fork();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** What the tests of process_sync.c share: a sync over fakes, and made-up processes for it. */
+/** Shared by the tests of process_sync.c: a sync over fakes, and made-up processes for it. */
 #ifndef AGENT_PROCESSES_TESTS_PROCESS_SYNC_FIXTURE_H
 #define AGENT_PROCESSES_TESTS_PROCESS_SYNC_FIXTURE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What process_sync.c does when the kernel side has no room for another process. */
+/* Tests of process_sync.c when the kernel side has no room for another process. */
 #include "agent/processes/tests/process_sync_fixture.h"
 
 static void with_too_many_processes_the_least_needed_one_goes(void **state)

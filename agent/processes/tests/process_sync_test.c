@@ -220,7 +220,7 @@ static void an_ended_process_is_not_published_over_its_successor(void **state)
 
 	make_process(fixture, 7, "/bin/ls");
 	sync_process(fixture, second);
-	/* What is in /proc is its successor's. */
+	/* The files in /proc are its successor's. */
 	assert_int_equal(process_sync_run(&fixture->sync, first, &nothing_touched, &has_changed),
 			 -ESRCH);
 	assert_null(first->table);
@@ -409,7 +409,7 @@ static void a_file_is_found_by_its_path_in_the_root_of_a_thread_that_lives(void 
 	row.device_major = major(status.st_dev);
 	row.device_minor = minor(status.st_dev);
 	assert_int_equal(mapping_open_by_path(&fixture->sync, 7, &row, &fd, &key), -ENOENT);
-	/* What looks like the mark of a deleted file is part of its name. */
+	/* The text that looks like the mark of a deleted file is part of its name. */
 	row.is_deleted = true;
 	assert_int_equal(mapping_open_by_path(&fixture->sync, 7, &row, &fd, &key), 0);
 	assert_int_equal(key.inode, status.st_ino);

@@ -194,7 +194,7 @@ static void news_of_a_mapping_that_was_read_already_needs_no_sync(void **state)
 	sync_rows(&table, process, 1000, 1010, one_row(0x1000, 0x2000, ID(1)), false);
 	assert_int_equal(process_table_note_mapping(&table, 7, 0x1000, 0x1000, 990), MAPPING_KNOWN);
 	assert_false(is_stale_at(&table, 1020, ID(1)));
-	/* What was mapped over was another file: its frames are stale, those of the new one not. */
+	/* Another file was replaced: its frames are stale, those of the new file are not. */
 	sync_rows(&table, process, 2000, 2010, one_row(0x1000, 0x2000, ID(2)), true);
 	assert_int_equal(process_table_note_mapping(&table, 7, 0x1000, 0x1000, 1990),
 			 MAPPING_REPLACED);

@@ -90,7 +90,7 @@ static void a_thread_that_takes_nothing_is_behind_what_its_queue_dropped(void **
 	assert_int_equal(queue_delay_age(&delay, 10000), 2000);
 	push(&delay, 10000);
 	push(&delay, 11000);
-	/* What is at hand is older than what was dropped meanwhile. */
+	/* The record in work is older than the one that was dropped meanwhile. */
 	assert_int_equal(queue_delay_age(&delay, 12000), 4000);
 	bounded_queue_deinit(&queue);
 }

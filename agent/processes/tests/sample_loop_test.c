@@ -62,7 +62,7 @@ static void each_record_is_reported_or_malformed_or_dropped(void **state)
 	/* Half a frame. */
 	push_native(&bad, 0x1000, EXECUTABLE_ID_ANONYMOUS);
 	bad.head.word_count--;
-	/* Too many for the queue while nobody takes them out. */
+	/* More records than the queue holds, while no thread takes them out. */
 	for (uint32_t i = 0; i < count; i++)
 		add(&loop, i % 4 ? &good : &bad);
 	assert_true(metrics_read(METRIC_SAMPLES_DROPPED) > 0);
@@ -74,7 +74,7 @@ static void each_record_is_reported_or_malformed_or_dropped(void **state)
 	assert_true(metrics_read(METRIC_SAMPLES_MALFORMED) > 0);
 	assert_int_equal(classes(fixture), 2 * count);
 	assert_true(sample_loop_has_done(&loop, sample_loop_count(&loop)));
-	/* After the stop nobody wants them. */
+	/* After the stop records are dropped. */
 	add(&loop, &good);
 	assert_int_equal(classes(fixture), 2 * count + 1);
 	sample_loop_deinit(&loop);

@@ -468,7 +468,7 @@ static void losing_events_on_and_on_does_not_sync_everything_on_and_on(void **st
 	sync_loop_handle(&fixture->loop, &lost, now_ns);
 	assert_int_equal(sync_loop_pending_count(&fixture->loop), 0);
 	assert_true(sync_loop_next_due(&fixture->loop) <= now_ns + 100 * NS_PER_MS);
-	/* What was lost is made up for all the same. */
+	/* Lost events are still made up for. */
 	now_ns += 100 * NS_PER_MS;
 	sync_loop_tick(&fixture->loop, now_ns);
 	assert_int_equal(run(fixture, now_ns + 10 * NS_PER_MS), 1);

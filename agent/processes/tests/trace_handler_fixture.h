@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What the tests of the trace handler share: a handler over fakes, which knows /bin/ls, records for
- * it, and a first unwinder that finds one frame in the first row, and the end.
+ * Shared by the tests of the trace handler: a handler over fakes, which knows /bin/ls, records for it, and a
+ * first unwinder that finds one frame in the first row, and the end.
  */
 #ifndef AGENT_PROCESSES_TESTS_TRACE_HANDLER_FIXTURE_H
 #define AGENT_PROCESSES_TESTS_TRACE_HANDLER_FIXTURE_H

@@ -214,7 +214,7 @@ static void rows_that_a_sample_missed_are_asked_for(void **state)
 	push_error(&record, UNWIND_NOT_LOADED);
 	handle(fixture, &record);
 	assert_int_equal(fixture->requested, fixture->ls->id);
-	/* Such a stack is not worth a place in the cache. */
+	/* Such a stack is not cached. */
 	handle(fixture, &record);
 	assert_int_equal(metrics_read(METRIC_TRACE_CACHE_HITS), 0);
 }

@@ -28,10 +28,10 @@ static struct {
 	int probe_err;
 	int attach_err;
 	int symbolize_err;
-	/** Of the objects that are there; frames with others are stale. */
+	/** Fingerprint of the objects that exist; frames with another one are stale. */
 	uint32_t fingerprint;
 	uint32_t name_bytes;
-	/** Of each frame: functions that are inlined, in lines before its own. */
+	/** Number of inlined functions of each frame, in lines before its own. */
 	uint32_t inlined_count;
 	bool is_approximate;
 	bool marks_trace;
@@ -40,15 +40,15 @@ static struct {
 	uint32_t attach_count;
 	uint32_t detach_count;
 	uint32_t symbolize_count;
-	/** What the last call was told of it. */
+	/** The object that was passed to the last call. */
 	uint32_t object;
 	/** The third word of the last frame; 0: it had none. */
 	uint64_t owner;
-	/** Of the last attach. */
+	/** Arguments of the last attach. */
 	uint32_t pid;
 	uint32_t module_count;
 	uint64_t bias;
-	/** What the memory held at address 1. */
+	/** The byte of the memory at address 1. */
 	char byte;
 	/** Processes may have more to find, and so much they have. */
 	bool may_grow;

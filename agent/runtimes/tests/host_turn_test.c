@@ -15,7 +15,7 @@ enum { TURNS = 1000 };
 
 struct fixture {
 	struct host_turn turn;
-	/* What the turn guards. */
+	/* The data that the turn guards. */
 	uint32_t value;
 };
 

@@ -21,9 +21,9 @@ struct local_home {
 	struct runtime_file file;
 	struct runtime_room *room;
 	uint64_t last_id;
-	/** What lives in it with an id up to this one is lost. */
+	/** Runtimes and memories with ids up to this one are lost. */
 	uint64_t lost_id;
-	/** Not 0: what is asked of this process gets no answer. */
+	/** Not 0: requests about this process get no answer. */
 	uint32_t hanging_pid;
 	/** Questions for names. */
 	uint32_t round_count;

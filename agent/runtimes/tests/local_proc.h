@@ -11,7 +11,7 @@
 struct local_proc {
 	struct proc_home home;
 	const char *proc_root;
-	/** With which reads of maps fail; 0: they do not. */
+	/** Error of all reads of maps; 0: they succeed. */
 	int err;
 };
 

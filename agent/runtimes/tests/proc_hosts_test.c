@@ -259,11 +259,11 @@ static void keys_of_local_files_come_with_the_maps_of_a_new_process(void **state
 	assert_int_equal(home->ops->read_keys(home, 7, &maps, UINT64_MAX, keys), 0);
 	assert_int_equal(keys[0].err, 0);
 	assert_int_equal(keys[1].err, 0);
-	/* They are there once. */
+	/* The keys of the first read are returned only once. */
 	keys[0].err = -EAGAIN;
 	assert_int_equal(home->ops->read_keys(home, 7, &maps, UINT64_MAX, keys), 0);
 	assert_int_equal(keys[0].err, -ENOENT);
-	/* And for that process. */
+	/* They are returned for that process only. */
 	link_mapping(fixture, "1000-2000", "/proc/self/exe");
 	proc_maps_deinit(&maps);
 	assert_int_equal(home->ops->read_maps(home, 7, &maps, &first), 0);
@@ -339,7 +339,7 @@ static void a_process_that_does_not_answer_costs_one_wait(void **state)
 	assert_int_equal(hanging_processes_list(clock_monotonic_ns(), pids), 1);
 	assert_int_equal(pids[0], 7);
 	assert_int_equal(proc_hosts_hanging_count(fixture->hosts), 1);
-	/* From now on it is known, to all. */
+	/* From now on all callers know that the process hangs. */
 	begin_ns = clock_monotonic_ns();
 	assert_int_equal(read_maps(fixture, 7), -EHOSTDOWN);
 	assert_int_equal(read_by(fixture->other_home, 7), -EHOSTDOWN);

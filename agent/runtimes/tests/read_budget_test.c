@@ -26,7 +26,7 @@ static int read_source(struct remote_memory *memory, uint64_t address, void *buf
 static struct remote_memory source = { .ops = &(const struct remote_memory_ops){
 					       .read = read_source } };
 
-/* Reads @bytes until that fails; how often it did not. */
+/* Reads @bytes repeatedly until that fails; returns the number of reads. */
 static uint32_t reads_until_refused(struct read_budget *budget, size_t bytes)
 {
 	static uint8_t buffer[READ_BUDGET_STACK_BYTES];
@@ -52,7 +52,7 @@ static void a_stack_costs_so_much_reading_and_no_more(void **state)
 	read_budget_begin_stack(&budget, NS_PER_SECOND);
 	small = reads_until_refused(&budget, 1);
 	assert_in_range(small, 1000, READ_BUDGET_STACK_BYTES / READ_BUDGET_PER_READ);
-	/* The next one has as much again; bytes count, too. */
+	/* The next stack has the full budget again; bytes count, too. */
 	read_budget_begin_stack(&budget, NS_PER_SECOND);
 	large = reads_until_refused(&budget, 1 << 20);
 	assert_in_range(large, 1, READ_BUDGET_STACK_BYTES >> 20);
@@ -83,7 +83,7 @@ static void a_process_that_used_up_its_share_has_to_wait(void **state)
 	assert_in_range(reads_until_refused(&budget, 4096), 1, whole - 2);
 	read_budget_begin_stack(&budget, start_ns + 400 * NS_PER_MS);
 	assert_int_equal(reads_until_refused(&budget, 4096), 0);
-	/* After a while it has all again, and not more. */
+	/* After a while it has its full budget again, and not more. */
 	read_budget_begin_stack(&budget, UINT64_MAX);
 	assert_int_equal(budget.spent, 0);
 }

@@ -119,7 +119,7 @@ static void a_host_may_read_processes_and_has_no_descriptors_but_its_own(void **
 	read_confinement(find_host(-1), &permitted, &effective);
 	assert_int_equal(permitted, read_others);
 	assert_int_equal(effective, read_others);
-	/* What came with a question is closed when it was answered, or just after. */
+	/* Descriptors that came with a request are closed when it was answered, or just after. */
 	while (count_other_files(find_host(-1)))
 		usleep(1000);
 }
@@ -135,7 +135,7 @@ static void a_host_that_hangs_is_abandoned_and_its_process_named(void **state)
 	assert_int_equal(attach_to_no_runtime(fixture, USER), -EHOSTDOWN);
 	assert_int_equal(fixture->lost_count, 1);
 	assert_int_equal(fixture->lost_pid, 7);
-	/* Another one takes its place. */
+	/* Another process replaces it. */
 	assert_int_equal(attach_to_no_runtime(fixture, USER), -ENOENT);
 	assert_int_not_equal(find_host(-1), first);
 }

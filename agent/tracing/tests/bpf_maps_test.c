@@ -324,7 +324,7 @@ static void a_slot_is_told_apart_by_its_generation(void **state)
 
 	assert_int_equal(ops->publish_executable(fixture->writer, old_id, &deltas), 0);
 	assert_int_equal(ops->publish_executable(fixture->writer, new_id, &deltas), -EEXIST);
-	/* Of another generation than the one that is published: ignored. */
+	/* The id has another generation than the published one, and is ignored. */
 	ops->retire_executable(fixture->writer, new_id);
 	assert_true(find_rule(fixture, old_id, 0x400000, &rule));
 	ops->retire_executable(fixture->writer, old_id);

@@ -25,7 +25,7 @@ enum kind {
 	KIND_MAPPING,
 };
 
-/* What was handed out, in that order. */
+/* A record that was handed out; records are in that order. */
 struct entry {
 	enum kind kind;
 	uint32_t pid;

@@ -23,7 +23,7 @@
 
 enum {
 	RATE = 1999,
-	/* Of an executable without rows: its frames tell whose table was used. */
+	/* Id of an executable without rows, whose frames show which table was used. */
 	TABLE_EXECUTABLE_ID = 7 << 16 | 1,
 	SAMPLES_MIN = 20,
 	/* On a machine that is busy with other things a fork gets few samples while it is new. */

@@ -47,7 +47,7 @@ static inline struct bpf_loader_options live_options(void)
 	};
 }
 
-/** Of process @pid, which must be there. */
+/** The stamp of process @pid, which must exist. */
 static inline struct process_stamp live_stamp(struct bpf_loader *loader, uint32_t pid)
 {
 	struct process_stamp stamp = { 0 };

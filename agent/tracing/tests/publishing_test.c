@@ -21,7 +21,7 @@
 enum {
 	RATE = 1999,
 	DEPTH = 400,
-	/* Of text on both sides of the function, whole pages of rows. */
+	/* Bytes of text on both sides of the function, whole pages of rows. */
 	MARGIN_BYTES = 64 << 10,
 	TEXT_BYTES = 2 * MARGIN_BYTES,
 	PAGE_COUNT = TEXT_BYTES >> UNWIND_PAGE_SHIFT,

@@ -38,7 +38,7 @@ static void functions_that_are_gone_make_it_hurry_for_a_while(void **state)
 	assert_int_equal(read_pace_interval(&pace, 0, 1000, now_ns), READ_INTERVAL_MS);
 	now_ns += 100 * NS_PER_MS;
 	assert_int_equal(read_pace_interval(&pace, 30, 1100, now_ns), READ_HURRY_INTERVAL_MS);
-	/* What was counted before counts no more, though less is missed now. */
+	/* Earlier counts do not count any more, though fewer are missed now. */
 	for (int i = 0; i < 99; i++) {
 		now_ns += 100 * NS_PER_MS;
 		assert_int_equal(read_pace_interval(&pace, 30, 2000, now_ns),

@@ -23,7 +23,7 @@ struct fake {
 	/* Both halves are kept equal, as the kernel's double mapping makes them. */
 	uint8_t data[2 * DATA_BYTES];
 	struct ring_reader reader;
-	/* What the callback saw: the fill byte and the size of each record. */
+	/* Records seen by the callback: the fill byte and the size of each. */
 	uint8_t fills[4096];
 	uint32_t sizes[4096];
 	uint32_t count;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Live: what the kernel says of a child that maps and executes. */
+/* Live: the kernel's events about a child that maps files and execs. */
 #include "agent/tracing/side_band.h"
 
 #include <errno.h>
@@ -112,7 +112,7 @@ static void executable_mappings_are_told(void **state)
 	assert_int_equal(seen[mapping_index].event.length, MAPPED_BYTES);
 	assert_true(seen[mapping_index].event.time_ns > before_ns);
 	assert_true(seen[mapping_index].event.time_ns < clock_monotonic_ns());
-	/* The data mapping is not told. */
+	/* The data mapping is not reported. */
 	assert_int_equal(find(SIDE_BAND_MAPPING, child, mapping_index + 1), -1);
 	side_band_destroy(side_band);
 }

@@ -59,7 +59,7 @@ static struct fixture *live(void **state)
 	return fixture;
 }
 
-/* Each cell says its own number, and whose it is. */
+/* Fills each cell with its own number and its owner. */
 static void fill_with_numbers(void *context, struct cell *cells, struct cell_run run)
 {
 	for (uint32_t i = 0; i < run.count; i++)
@@ -104,7 +104,7 @@ static void runs_hold_what_was_written_and_leave_their_neighbours_alone(void **s
 	}
 	for (size_t i = 0; i < count; i++)
 		check_run(fixture, runs[i], i);
-	/* Written anew in the space of one that went. */
+	/* A new run is written to the space of a removed one. */
 	slab_space_remove(&fixture->space, runs[5]);
 	for (size_t i = 0; i < 4; i++) {
 		uint64_t owner = 100 + i;

@@ -33,7 +33,7 @@ enum {
 	/* Instead of all that the verifier does: what it has looked at. */
 	LOG_STATISTICS = 4,
 	LOG_STEPS = 1,
-	/* Of the end of a log, where the reason stands. */
+	/* Bytes of the end of a log, which has the reason. */
 	REASON_BYTES = 1500,
 	KERNEL_STACK_BYTES = 16 << 10,
 	/* MAX_BPF_STACK; that of each function is rounded up, up to Linux 6.7 to so much. */
@@ -59,8 +59,8 @@ static char types_path[] = "/tmp/allframes-types-XXXXXX";
 static bool has_types_file;
 
 /*
- * thread.fsbase of x86-64 gets the name that the place with the same meaning has on arm64, thread.uw.tp_value:
- * libbpf looks for it, and the verifier sees a word at a place where one is.
+ * Renames thread.fsbase of x86-64 to the field with the same meaning on arm64, thread.uw.tp_value. libbpf looks
+ * for that name, and the verifier finds a word at its offset.
  */
 static bool rename_thread_pointer(struct btf *types)
 {
@@ -185,8 +185,8 @@ static int load_program(const struct programs *programs, const char *name, uint3
 }
 
 /*
- * What the functions take at most that are called one from another: "stack depth 40+376+56+0" of the program, of
- * its callback of bpf_loop(), and of what that calls, which calls nothing. 0: nothing is said.
+ * The maximum stack of a chain of calls: "stack depth 40+376+56+0" for the program, its callback of bpf_loop(),
+ * and the function that the callback calls, which calls nothing. 0: the log does not have it.
  */
 static uint32_t stack_bytes(const char *log)
 {

@@ -19,7 +19,7 @@ enum { PAGE = 4096 };
 
 #define STACK 0x7ffc00000000ULL
 
-/* A core file that says that this program is mapped as it is. */
+/* A core file with the mappings of this program. */
 struct fixture {
 	struct core_builder builder;
 	struct core_file core;
@@ -27,7 +27,7 @@ struct fixture {
 	int fd;
 	struct proc_mapping text;
 	char path[4096];
-	/** Where the file's beginning is mapped. */
+	/** Address at which the file's beginning is mapped. */
 	const uint8_t *header;
 };
 

@@ -41,7 +41,7 @@ enum {
 	FRAMES_MAX = 1024,
 	KEPT_FAULTS = 6,
 	FAULT_BYTES = 1000,
-	/* Of a thousand walks that begin in Java's code. */
+	/* Minimum of complete stacks in a thousand that begin in Java's code. */
 	LEAST_COMPLETE = 994,
 };
 
@@ -97,7 +97,7 @@ struct run {
 	uint32_t fault_count;
 };
 
-/* Of a walk: its Java methods, leaf first; others have an empty name. */
+/* The Java methods of a stack, leaf first; other frames have an empty name. */
 struct chain {
 	char names[FRAMES_MAX][NAME_BYTES];
 	uint32_t count;
@@ -170,7 +170,7 @@ static void read_chain(struct run *run)
 	}
 }
 
-/* What is wrong with the chain, or NULL. */
+/* The fault of the chain, or NULL. */
 static const char *chain_fault(void)
 {
 	if (chain.has_nameless_stub)
@@ -282,7 +282,7 @@ static unsigned long cpu_of(pid_t pid, pid_t tid)
 	return strstr(text, "(java)") || strstr(text, "(main)") ? user : 0;
 }
 
-/* Of the threads that are called so, main's is the one that runs. */
+/* Several threads have this name; main's is the one that runs. */
 static void find_main_thread(struct run *run)
 {
 	unsigned long most = 0;

@@ -64,7 +64,7 @@ static void the_oldest_are_dropped(void **state)
 	assert_int_equal(dropped_sum, 1 + 2 + 3);
 	assert_int_equal(bounded_queue_pop(&queue, &value, NULL, 0), 0);
 	assert_int_equal(value, 4);
-	/* What is left at the end is handed to the owner as well. */
+	/* Records left at the end are passed to the drop function as well. */
 	bounded_queue_deinit(&queue);
 	assert_int_equal(dropped_sum, 1 + 2 + 3 + 5 + 6 + 7);
 }
@@ -155,7 +155,7 @@ static void nothing_is_lost_or_doubled_between_threads(void **state)
 	bounded_queue_deinit(&queue);
 }
 
-/* How many pages of the ring lie in memory. */
+/* Number of pages of the ring that are in memory. */
 static size_t resident_pages(const struct bounded_queue *queue)
 {
 	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What users of the cache do not test: stackdeltas/tests/delta_cache_test.c has limits and damage. */
+/* Tests that users of the cache lack; stackdeltas/tests/delta_cache_test.c tests limits and damage. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -81,14 +81,14 @@ static void a_directory_keeps_one_seed(void **state)
 	assert_int_equal(file_cache_seed(fixture->directory, &seed), 0);
 	assert_int_equal(file_cache_seed(fixture->directory, &again), 0);
 	assert_true(seed == again);
-	/* One that was cut is made anew. */
+	/* A truncated seed file is made again. */
 	snprintf(path, sizeof(path), "%s/seed", fixture->directory);
 	assert_int_equal(truncate(path, 3), 0);
 	assert_int_equal(file_cache_seed(fixture->directory, &other), 0);
 	assert_true(other != seed);
 	assert_int_equal(file_cache_seed(fixture->directory, &again), 0);
 	assert_true(other == again);
-	/* Where it cannot be kept there is one all the same. */
+	/* There is a seed even if the file cannot be kept. */
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(symlink("/nothing", path), 0);
 	assert_int_equal(file_cache_seed(fixture->directory, &again), 0);
@@ -142,7 +142,7 @@ static void caches_of_one_directory_leave_each_other_alone(void **state)
 	put(fixture->cache, second, 300, 'b');
 	usleep(2000);
 	put(fixture->cache, third, 500, 'c');
-	/* Over the limit of the one, by files of the one. */
+	/* The limit of the first cache is exceeded by its own files. */
 	assert_int_equal(file_cache_evicted(fixture->cache), 1);
 	assert_int_equal(file_cache_evicted(other), 0);
 	assert_int_equal(first_byte(other, key), 'o');

@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What log_write() wrote to stderr, which goes to a pipe meanwhile. */
+/* Text that log_write() wrote to stderr, which is a pipe meanwhile. */
 static char captured[4096];
 
 static void capture(enum log_level level, const char *text)

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <errno.h>
 
-/* Values are small numbers; what the cache lets go of is noted by them. */
+/* Values are small numbers; how often each was released is counted by it. */
 struct released {
 	int times[1024];
 };
@@ -76,13 +76,13 @@ static void bytes_are_a_bound_as_well(void **state)
 	assert_int_equal(put(&cache, 3, 3, 6), 0);
 	assert_int_equal(released.times[1], 1);
 	assert_int_equal(cache.bytes, 10);
-	/* The same key, now bigger: the other one has to go, not this one. */
+	/* The same key with a larger value: the other entry is evicted, not this one. */
 	assert_int_equal(put(&cache, 2, 4, 10), 0);
 	assert_int_equal(released.times[2], 1);
 	assert_int_equal(released.times[3], 1);
 	assert_int_equal(get(&cache, 2), 4);
 	assert_int_equal(cache.bytes, 10);
-	/* One that counts as no more than all of it. */
+	/* A value over the limit counts as the whole limit. */
 	key = 5;
 	assert_int_equal(lru_cache_put_capped(&cache, &key, (void *)5, 11), 0);
 	assert_int_equal(released.times[4], 1);
@@ -130,7 +130,7 @@ static void what_was_not_used_between_two_calls_ages_out(void **state)
 		put(&cache, i, i, 1);
 	lru_cache_age(&cache);
 	assert_int_equal(cache.count, 6);
-	/* One from the middle, the newest, one that is new, and the newest of the old ones goes. */
+	/* Uses one entry from the middle and the newest, adds a new one, and removes the newest of the old ones. */
 	assert_int_equal(get(&cache, 2), 2);
 	assert_int_equal(get(&cache, 5), 5);
 	put(&cache, 7, 7, 1);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Exported symbols by their name: in tables that are right each name is found, with what its symbol
- * says, and others are not; in damaged ones nothing crashes or takes long. Byte 0 chooses the kind of
- * table and the number of buckets, byte 1 the number of symbols; a byte for each makes its name and
- * the rest is damage.
+ * Looks up exported symbols by name. In correct tables each name is found with its symbol's values, and no
+ * other name is; with damaged ones nothing crashes or takes long. Byte 0 chooses the kind of table and the
+ * number of buckets, byte 1 the number of symbols; a byte for each makes its name and the rest is damage.
  */
 #include "lib/elf/elf_dynamic.h"
 
@@ -31,7 +30,7 @@ static void make_symbols(struct byte_reader *reader, uint32_t count, char names[
 	}
 }
 
-/* One of the symbols is what was found. */
+/* Whether the symbol that was found is one of the symbols. */
 static bool is_one_of(const struct made_symbol *symbols, uint32_t count, const char *name,
 		      const struct elf_dynamic_symbol *found)
 {

@@ -93,7 +93,7 @@ static void read_symbols(const struct elf_image *image)
 	elf_symbols_deinit(&symbols);
 }
 
-/* One file for all runs: making one for each would be most of the time. */
+/* One file is used for all runs, since making one for each would take most of the time. */
 static int file_of(const uint8_t *data, size_t size)
 {
 	static int fd = -1;
@@ -118,7 +118,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	}
 	if (err)
 		return 0;
-	/* The file is cut while it is read. */
+	/* The file is truncated while it is read. */
 	if (fd >= 0 && data[size - 1] & 2 && ftruncate(fd, size / 2))
 		abort();
 	read_contents(&image);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Tables of functions: what is found lies around the address that was asked for. The input is the table, from
- * .eh_frame_hdr on; without its first byte's low bit the header is put right. Behind FRAMES it is .eh_frame of a file
- * without a table.
+ * Tables of functions: a function that is found contains the address that was looked up. The input is the
+ * table, from .eh_frame_hdr on; without its first byte's low bit the header is corrected. Behind FRAMES it is
+ * .eh_frame of a file without a table.
  */
 #include "lib/elf/function_start.h"
 
@@ -24,7 +24,7 @@ static void put_table(struct elf_builder *builder, const uint8_t *data, size_t s
 	memcpy(builder->bytes + TABLE_OFFSET, data, size);
 	if (!(data[0] & 1)) {
 		memcpy(builder->bytes + TABLE_OFFSET, "\x01\x1b\x03\x3b", 4);
-		/* A count that is in reach. */
+		/* Keeps the count small. */
 		memset(builder->bytes + TABLE_OFFSET + 9, 0, 3);
 	}
 }

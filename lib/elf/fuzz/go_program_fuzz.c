@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a program of Go says of itself. Byte 0 says what the rest is: lines of module information, or the
- * contents of sections, of which byte 1 gives the note's length. All that comes out are texts that end.
+ * Facts of a Go program. Byte 0 selects the kind of the rest: lines of module information, or the contents of
+ * sections, with the note's length in byte 1. All results must be terminated texts.
  */
 #include "lib/elf/go_program.h"
 
@@ -40,7 +40,7 @@ static void check_text(const uint8_t *data, size_t size)
 	expect(!strpbrk(program.module_path, "\t\n") && !strpbrk(program.module_version, "\t\n"));
 }
 
-/* The note whole, or only what it says; the build information with its head, or what comes behind. */
+/* Adds the note as a whole, or only its content; and the build information with its header, or only the rest. */
 static void add_sections(struct elf_builder *builder, uint8_t kind, const uint8_t *data,
 			 size_t size)
 {

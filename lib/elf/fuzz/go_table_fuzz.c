@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Go's table. The input is damage to a file that has a table of some version, as tests make them: byte
- * 0 chooses the version, byte 1 how it is found, and each 6 bytes change a word; or, if byte 0 says
- * so, an ELF file. Undamaged tables give what was put in; in others all that is found lies within its
- * limits, and a walk over everything ends.
+ * Go's table. The input is damage to a file with a table of some version, as tests make it: byte 0 chooses the
+ * version, byte 1 how it is found, and each 6 bytes change a word. Depending on byte 0 it is an ELF file
+ * instead. Undamaged tables give the values that were put in; for others all results are within their limits,
+ * and a pass over everything ends.
  *
  * covers: go_table.c go_header.c go_module.c go_function.c go_frames.c go_build_info.c elf_pages.c
  * covers: elf_relocations.c
@@ -16,7 +16,7 @@
 #include "lib/elf/tests/go_table_example.h"
 
 enum {
-	/* More functions than that are not walked through. */
+	/* Limit of functions that are checked. */
 	WALKED_MAX = 64,
 	EXAMPLE_BYTES = 1200,
 	EXAMPLE_FUNCTIONS = 4,
@@ -149,7 +149,7 @@ static void check_image(const struct made_go *go, const void *bytes, size_t size
 	elf_image_deinit(&image);
 }
 
-/* Words of the parts that have some, by the first byte; the second one says how wide they are. */
+/* Damages words of the parts: the first byte chooses the part, the second one the width. */
 static bool damage(struct made_go *go, struct byte_reader *reader)
 {
 	const struct {
@@ -177,7 +177,7 @@ static bool damage(struct made_go *go, struct byte_reader *reader)
 		value = (uint64_t)(int16_t)byte_reader_u16(reader);
 		if (bytes > 1)
 			at &= ~3U;
-		/* Near what stands there, an address, or anything. */
+		/* The new value is near the old one, an address, or anything. */
 		if (kind & 4)
 			value += go->bytes[at];
 		if (kind & 8)

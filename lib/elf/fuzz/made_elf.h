@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * A small ELF file with a dynamic section, symbols in both kinds of hash table, relocations of slots
- * and some contents, all in one PT_LOAD at MADE_START: bytes of a fuzzer alone would never come to
- * hashes that are right. What the fuzzer changes afterwards is hostile.
+ * A small ELF file with a dynamic section, symbols in both kinds of hash table, relocations of slots and some
+ * contents, all in one PT_LOAD at MADE_START: a fuzzer's bytes alone would never have correct hashes. Changes
+ * by the fuzzer afterwards are hostile.
  */
 #ifndef LIB_ELF_FUZZ_MADE_ELF_H
 #define LIB_ELF_FUZZ_MADE_ELF_H
@@ -35,11 +35,11 @@ struct made_symbol {
 
 struct made_elf {
 	Elf64_Ehdr header;
-	/** Everything, the dynamic section, .eh_frame_hdr at the beginning of the content. */
+	/** Segments: everything, the dynamic section, and .eh_frame_hdr at the beginning of the content. */
 	Elf64_Phdr segments[3];
 	Elf64_Dyn dynamic[8];
 	Elf64_Rela slots[MADE_SLOTS_MAX];
-	/** The first one is nothing. */
+	/** The first symbol is empty. */
 	Elf64_Sym symbols[MADE_SYMBOLS_MAX + 1];
 	char strings[MADE_STRINGS_BYTES];
 	struct {
@@ -61,7 +61,7 @@ struct made_elf {
 	uint32_t string_bytes;
 };
 
-/** What is in the file; the fields behind it are of the making. */
+/** Size of the file; the fields behind it are used for making it. */
 #define MADE_ELF_BYTES offsetof(struct made_elf, symbol_count)
 /** ELF virtual address of a field. */
 #define MADE_ADDRESS(field) (MADE_START + offsetof(struct made_elf, field))
@@ -99,7 +99,7 @@ static inline uint32_t made_gnu_hash(const char *name)
 	return hash;
 }
 
-/* As the gABI has it. */
+/* The hash function of the gABI. */
 static inline uint32_t made_hash(const char *name)
 {
 	uint32_t hash = 0, high;
@@ -114,7 +114,7 @@ static inline uint32_t made_hash(const char *name)
 	return hash;
 }
 
-/* Symbols of one bucket stand together, in the order of buckets, behind those that are undefined. */
+/* Sort key: undefined symbols first, then the symbols of each bucket in the order of buckets. */
 static inline int made_symbol_rank(const struct made_symbol *symbol, uint32_t bucket_count)
 {
 	return symbol->is_undefined ? -1 : (int)(made_gnu_hash(symbol->name) % bucket_count);
@@ -137,7 +137,7 @@ static inline void made_elf_put_symbol(struct made_elf *elf, const struct made_s
 	elf->string_bytes += bytes;
 }
 
-/* Symbol @index, in both tables. */
+/* Adds symbol @index to both tables. */
 static inline void made_elf_put_hashes(struct made_elf *elf, uint32_t index, uint32_t bucket_count)
 {
 	const char *name = elf->strings + elf->symbols[index].st_name;
@@ -158,7 +158,7 @@ static inline void made_elf_put_hashes(struct made_elf *elf, uint32_t index, uin
 		chains[index - first - 1] &= ~1U;
 }
 
-/** Puts @count symbols in, and tables of @bucket_count; DT_GNU_HASH is told of with @has_gnu_hash. */
+/** Adds @count symbols, and tables of @bucket_count buckets; DT_GNU_HASH is present with @has_gnu_hash. */
 static inline void made_elf_set_symbols(struct made_elf *elf, const struct made_symbol *symbols,
 					uint32_t count, uint32_t bucket_count, bool has_gnu_hash)
 {
@@ -187,7 +187,7 @@ static inline void made_elf_set_symbols(struct made_elf *elf, const struct made_
 		elf->dynamic[6] = (Elf64_Dyn){ DT_GNU_HASH, { MADE_ADDRESS(gnu_hash) } };
 }
 
-/** Overwrites words of the file as the rest of @reader says; false if that was nothing. */
+/** Overwrites words of the file by the rest of @reader; false if nothing was overwritten. */
 static inline bool made_elf_damage(struct made_elf *elf, struct byte_reader *reader)
 {
 	bool is_damaged = false;
@@ -198,7 +198,7 @@ static inline bool made_elf_damage(struct made_elf *elf, struct byte_reader *rea
 		size_t at = (choice >> 2) % (MADE_ELF_BYTES - sizeof(uint64_t));
 		uint64_t value = (uint64_t)(int16_t)byte_reader_u16(reader);
 
-		/* Fields are told from each other by their place. */
+		/* The offset chooses the field; values of more than one byte are aligned to 4. */
 		memcpy((uint8_t *)elf + (bytes == 1 ? at : at & ~(size_t)3), &value, bytes);
 		is_damaged = true;
 	}

@@ -84,7 +84,7 @@ static int tear_down(void **state)
 	char mount_path[64];
 
 	elf_image_deinit(&fixture->image);
-	/* Of a test that has failed. */
+	/* Removes the mount of a test that has failed. */
 	snprintf(mount_path, sizeof(mount_path), "%s/mount", fixture->proc_root);
 	(void)umount2(mount_path, MNT_DETACH);
 	remove_folder(fixture->proc_root);
@@ -156,7 +156,7 @@ static void what_somebody_else_has_put_there_is_not_believed(void **state)
 	snprintf(path, sizeof(path), "%s/42/root/" BUILD_ID_PATH, fixture->proc_root);
 	assert_int_equal(chown(path, SOMEBODY, SOMEBODY), 0);
 	assert_finds(fixture, NULL);
-	/* Who has the file says what he likes of it. */
+	/* The owner of the file may provide its debug file. */
 	write_fake_bytes(fixture->proc_root, "42/root/opt/tool/bin", fixture->file.bytes,
 			 BUILT_BYTES);
 	snprintf(path, sizeof(path), "%s/42/root/opt/tool/bin", fixture->proc_root);
@@ -167,7 +167,7 @@ static void what_somebody_else_has_put_there_is_not_believed(void **state)
 	assert_int_equal(chown(path, SOMEBODY, SOMEBODY), 0);
 	assert_int_equal(debug_file_open(&fixture->search, &fixture->image, &debug_fd), 0);
 	close(debug_fd);
-	/* The same of what debug data name. */
+	/* The same holds for files that debug data name. */
 	assert_int_equal(debug_file_open_path(&fixture->search, "/" BUILD_ID_PATH, fd, &debug_fd),
 			 0);
 	close(debug_fd);
@@ -184,7 +184,7 @@ static void another_build_id_or_other_text_is_not_believed(void **state)
 	build(&fixture->debug, 0xee, NULL, 0);
 	put_debug(fixture, "42/root/" BUILD_ID_PATH);
 	assert_finds(fixture, NULL);
-	/* Nor by a link whose CRC is right, for the ids say no. */
+	/* Nor is it found by a link whose CRC is right, since the ids differ. */
 	build(&fixture->file, 0xef, "bin.debug", debug_crc(fixture));
 	put_debug(fixture, "42/root/opt/tool/bin.debug");
 	assert_finds(fixture, NULL);
@@ -244,7 +244,7 @@ static void links_in_the_file_system_lead_nowhere_outside_of_the_root(void **sta
 	assert_int_equal(symlink("/elsewhere.debug", link), 0);
 	assert_finds(fixture, "42/root/elsewhere.debug");
 	unlink(link);
-	/* And nothing waits for whoever holds the other end. */
+	/* Nothing waits for the other end of a FIFO. */
 	assert_int_equal(mkfifo(link, 0600), 0);
 	assert_finds(fixture, NULL);
 }
@@ -275,10 +275,10 @@ static void devices_that_may_hang_are_left_alone(void **state)
 /* --- mounts --- */
 
 struct mounted {
-	/* A mount below which others stay in their namespace, and the process that has them. */
+	/* A mount whose submounts stay in their namespace, and the process that has them. */
 	char folder[64];
 	pid_t pid;
-	/* Of what it has mounted at usr/lib/debug. */
+	/* Device of its mount at usr/lib/debug. */
 	dev_t device;
 };
 
@@ -390,7 +390,7 @@ static void other_mounts_are_entered_if_they_may_be_read(void **state)
 	assert_int_equal(open_mounted(fixture, "/usr/lib/debug/../debug/inside"), -ENOENT);
 	assert_int_equal(open_mounted(fixture, "/onto"), -ENOENT);
 	assert_int_equal(open_mounted(fixture, "/usr/lib/debug"), -ENOENT);
-	/* Who fears nothing follows them all. */
+	/* Without a judge all links are followed. */
 	fixture->search.judge.may_read = NULL;
 	assert_int_equal(find_mounted(fixture), 0);
 	assert_int_equal(open_mounted(fixture, "/onto"), 0);
@@ -398,7 +398,7 @@ static void other_mounts_are_entered_if_they_may_be_read(void **state)
 	end_mounted(&mounted);
 }
 
-/* The error of opening @path, which debug data name; what is found must be @expected. */
+/* Opens @path, which debug data name, and returns the error; the file that is found must be @expected. */
 static int open_named(struct fixture *fixture, const char *path, const char *expected)
 {
 	_cleanup_(close_fd) int fd = -1;

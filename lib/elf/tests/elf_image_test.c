@@ -433,7 +433,7 @@ static void a_mapping_finds_its_segment(void **state)
 	assert_int_equal(elf_image_mapping_address(&image, UINT64_MAX - 5, 0x1000, &address),
 			 -ENOENT);
 	assert_int_equal(address, 0);
-	/* Nor does their order matter: the executable one goes first even with fewer bytes. */
+	/* The order does not matter: the executable segment is preferred even with fewer bytes. */
 	image.segments[3] = image.segments[0];
 	assert_int_equal(elf_image_mapping_address(&image, 0x1000, 0x2000, &address), 0);
 	assert_int_equal(address, 0x2000);

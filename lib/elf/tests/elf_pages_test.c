@@ -23,7 +23,7 @@ static struct elf_image image;
 static struct elf_pages pages;
 static int fd;
 
-/* A file of many pages, each byte of which depends on its place. */
+/* Makes a file of many pages, whose bytes depend on their offsets. */
 static int set_up(void **state)
 {
 	(void)state;

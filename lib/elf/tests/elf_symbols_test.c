@@ -22,7 +22,7 @@
 
 static struct elf_builder builder;
 
-/* One row of readelf: a function that is defined, and whether it stands in .symtab. */
+/* Parses a row of readelf with a defined function. */
 static bool parse_row(const char *line, uint64_t *address, uint64_t *size, char name[512])
 {
 	char type[32], bind[32], visibility[32], section[32];
@@ -120,7 +120,7 @@ static void functions_are_those_of_readelf(void **state)
 		      comparison.functions, comparison.missing, comparison.same_name);
 	assert_true(comparison.functions > 1000);
 	assert_int_equal(comparison.missing, 0);
-	/* Aliases have one name each of which only one can be given. */
+	/* Only one name is found for aliases at one address. */
 	assert_true(comparison.same_name * 10 > comparison.functions * 7);
 }
 

@@ -161,7 +161,7 @@ static void functions_of_this_program_begin_at_their_symbols(void **state)
 		if (!symbol->size ||
 		    function_start(&image, symbol->address + symbol->size - 1, &start))
 			continue;
-		/* Those of assembly may have less than a symbol. */
+		/* FDEs of assembly code may cover less than a symbol. */
 		assert_true(start >= symbol->address || symbol->rank);
 		found += start == symbol->address;
 	}

@@ -38,7 +38,7 @@ static void make(uint32_t minor, bool is_relocated)
 	made_go_make(&go);
 }
 
-/* Where it stands in the file. */
+/* File offset of the build information. */
 static uint32_t find_made(void)
 {
 	for (uint32_t i = MADE_GO_DATA; i < MADE_GO_BYTES; i += 16)
@@ -99,7 +99,7 @@ static void it_is_found_by_its_section(void **state)
 
 	(void)state;
 	make(26, false);
-	/* The section of the table becomes its, and the segment one that is not searched. */
+	/* The table's section becomes the build information's, and the segment is not searched. */
 	section = (Elf64_Shdr *)(go.bytes + header->e_shoff) + 1;
 	section->sh_addr = MADE_GO_ADDRESS + find_made();
 	section->sh_offset = find_made();

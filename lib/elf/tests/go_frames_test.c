@@ -34,7 +34,7 @@ static void close_made(void)
 	elf_image_deinit(&image);
 }
 
-/* All frames in one text: "function file:line", innermost first; what is left out has a !. */
+/* Compares all frames as one text: "function file:line", innermost first; frames that are left out have a !. */
 static void expect(uint64_t address, const char *expected)
 {
 	char text[512] = "";
@@ -80,7 +80,7 @@ static void inlined_functions_come_with_those_around_them(void **state)
 
 		open_example(i / 2, i & 1);
 		name = go.version < GO_TABLE_1_18 ? "main.inner[go.shape.int]" : "main.inner[...]";
-		/* Without build information 1.12 and later ones are not told apart. */
+		/* Without build information, 1.12 and later versions cannot be distinguished. */
 		if (table.layout.inline_tree == GO_INLINE_TREE_NONE) {
 			expect(OUTER + 300, "main.outer /src/inner.go:7");
 			close_made();
@@ -165,12 +165,12 @@ static void circles_in_a_tree_end(void **state)
 	open_example(9, false);
 	assert_int_equal(go_function_read(&table, 1, &function), 0);
 	assert_int_equal(go_function_funcdata(&table, &function, 3, &offset, &bytes), 0);
-	/* The inner one was called at a place that is its own. */
+	/* The inner function's call is at its own position. */
 	made_go_put(&go, offset + 16 + 8, 300, 4);
 	elf_pages_release(&table.pages);
 	assert_int_equal(go_frames_find(&frames, &table, OUTER + 300), -E2BIG);
 	assert_int_equal(frames.frames.count, 0);
-	/* From a place outside of the function comes the function itself. */
+	/* A call outside of the function leads to the function itself. */
 	made_go_put(&go, offset + 16 + 8, 1 << 30, 4);
 	elf_pages_release(&table.pages);
 	expect(OUTER + 300, "main.inner[...] /src/inner.go:7; main.outer ?:0");
@@ -253,7 +253,7 @@ static void the_first_name_is_one_of_inlined_functions_up_to_1_20(void **state)
 		uint64_t offset, bytes;
 
 		open_example(i, false);
-		/* Of 1.2's the first name is the header. */
+		/* In 1.2's table the first name is the header. */
 		if (go.version == GO_TABLE_1_2) {
 			close_made();
 			continue;

@@ -65,7 +65,7 @@ static void files_without_sections_are_told_by_the_note(void **state)
 	assert_string_equal(program.build_id, "ab/cd-_/ef");
 	assert_string_equal(program.version, "");
 	assert_string_equal(program.module_path, "");
-	/* Of another type. */
+	/* The note has another type. */
 	builder.bytes[4096 + 24 + 8] = 5;
 	assert_int_equal(read_bytes(builder.bytes, BUILT_BYTES), -ENOENT);
 }
@@ -125,7 +125,7 @@ static void the_version_and_the_main_module_are_read_by_the_section(void **state
 	section->sh_size = 64;
 	memcpy(go.bytes + section[1].sh_offset + 1, ".go.buildinfo", 14);
 	section[1].sh_size = 16;
-	/* In the place of "path\tmain\n". */
+	/* Replaces "path\tmain\n". */
 	memcpy(go.bytes + at + 32 + 1 + 8 + 1 + 16, "mod\ta/b\tv\n", 10);
 	assert_int_equal(read_bytes(go.bytes, sizeof(go.bytes)), 0);
 	assert_string_equal(program.version, "go1.26.3");
@@ -140,7 +140,7 @@ static void the_version_and_the_main_module_are_read_by_the_section(void **state
 
 static void expect_module(const char *text, const char *path, const char *version)
 {
-	/* So that a read behind the end is seen. */
+	/* A copy of the exact size, so that a read behind the end is detected. */
 	size_t bytes = strlen(text);
 	char *copy = malloc(bytes ? bytes : 1);
 

@@ -33,7 +33,7 @@ enum {
 	MADE_GO_MODULE_WORDS = 64,
 };
 
-/** Up to @end, from the function's start; a list ends with an end of 0. */
+/** A value up to the offset end from the function's start; a list ends with an end of 0. */
 struct made_value {
 	int32_t value;
 	uint32_t end;
@@ -68,12 +68,12 @@ struct made_function {
 };
 
 struct made_go {
-	/** What to make. */
+	/** Input: the table to make. */
 	enum go_table_version version;
-	/** Of Go; below 13 there is no build information. */
+	/** Minor version of Go; below 13 there is no build information. */
 	uint32_t minor;
 	uint16_t machine;
-	/** Pointers are in relocations, and 0 in their places. */
+	/** Pointers are in relocations, and 0 at their addresses. */
 	bool is_relocated;
 	/** NULL leaves the section headers out. */
 	const char *section_name;
@@ -82,7 +82,7 @@ struct made_go {
 	/** In the order of their numbers, from 0 on; up to 1.15 from 1 on. */
 	const char *files[MADE_GO_FILES_MAX];
 
-	/** What was made. */
+	/** Output: the file that was made. */
 	_Alignas(16) uint8_t bytes[MADE_GO_BYTES];
 	uint32_t used;
 	uint64_t module;
@@ -183,7 +183,7 @@ struct made_parts {
 
 static inline void made_go_append_parts(struct made_go *go, struct made_parts *parts)
 {
-	/* Nothing has offset 0. */
+	/* The first name is unused, so that no name has offset 0. */
 	made_go_append(go, "first", 6);
 	for (uint32_t i = 0; i < go->function_count; i++) {
 		const struct made_function *function = &go->functions[i];
@@ -298,7 +298,7 @@ static inline void made_go_append_function(struct made_go *go, uint32_t index, u
 	}
 }
 
-/* The index, behind which the functions stand. */
+/* Appends the index, followed by the functions. */
 static inline void made_go_append_functions(struct made_go *go, uint32_t index,
 					    const struct made_parts *parts, const uint32_t *trees)
 {
@@ -371,7 +371,7 @@ static inline void made_go_make_table_1_16(struct made_go *go)
 	if (is_in_table) {
 		uint32_t start = go->used;
 
-		/* Their place is known once the functions are there: twice the same. */
+		/* The trees' offset is known only after the functions were made, so these are made twice. */
 		made_go_append_functions(go, go->functions_at, parts, trees);
 		functions_end = made_go_align(go, 8);
 		go->funcdata = functions_end;
@@ -467,7 +467,7 @@ static inline void made_go_make_dynamic(struct made_go *go, Elf64_Phdr *segment)
 	uint32_t bytes = go->relocation_count * sizeof(go->relocations[0]), at;
 	Elf64_Dyn dynamic[4] = { 0 };
 
-	/* Made twice, they are the same. */
+	/* Sorted, so that making them twice gives the same. */
 	qsort(go->relocations, go->relocation_count, sizeof(go->relocations[0]), made_go_compare);
 	made_go_align(go, 8);
 	at = made_go_append(go, go->relocations, bytes);

@@ -21,7 +21,7 @@ static inline void made_go_example(struct made_go *go, enum go_table_version ver
 		outer_lines[] = { { 100, 100 }, { 101, 104 },  { 50, 200 }, { 51, 204 },
 				  { 7, 400 },	{ 300, 1000 }, { 0, 0 } },
 		outer_calls[] = { { -1, 104 }, { 0, 204 }, { 1, 400 }, { -1, 1000 }, { 0, 0 } };
-	/* The places of the calls are those of the instructions at 100 and 200. */
+	/* The positions of the calls are those of the instructions at 100 and 200. */
 	static const struct made_call outer_tree[] = {
 		{ "main.middle", 100, 0, 49, -1, 1, 101 },
 		{ "main.inner[go.shape.int]", 200, 0, 6, 0, 1, 51 },
@@ -80,7 +80,7 @@ static inline void made_go_example(struct made_go *go, enum go_table_version ver
 	}
 }
 
-/** Of all versions: header and Go. */
+/** All versions of the header, with a Go version of each. */
 static const struct made_go_version {
 	enum go_table_version version;
 	uint32_t minor;

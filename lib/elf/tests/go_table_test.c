@@ -17,7 +17,7 @@ static struct made_go go;
 static struct elf_image image;
 static struct go_table table;
 
-/* What opening the made file gives; closed again by close_made(). */
+/* Opens the made file and returns the result; close_made() closes it. */
 static int open_made(void)
 {
 	memset(&table, 0xff, sizeof(table));
@@ -120,7 +120,7 @@ static void a_table_that_is_only_data_is_passed_by(void **state)
 	made_example(25);
 	go.section_name = NULL;
 	made_go_make(&go);
-	/* Of another program, in front; and the true one, of which moduledata tells, behind. */
+	/* The table of another program comes first; the true one, which moduledata refers to, follows. */
 	made_go_put(&go, MADE_GO_TEXT + 0x800, made_go_magic(go.version), 4);
 	memcpy(go.bytes + MADE_GO_TEXT + 0x808, foreign + 8, 0x700);
 	made_go_put(&go, MADE_GO_TEXT + 0x806, 1 | 8 << 8, 2);
@@ -181,7 +181,7 @@ static void damaged_headers_are_refused(void **state)
 			    8);
 		expect_error(-EBADMSG);
 	}
-	/* Where the files are in 1.2's, and how many. */
+	/* Offset and number of the files in 1.2's table. */
 	made_example(15);
 	made_go_make(&go);
 	made_go_put(&go, go.units, 1 << 20, 4);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Core files. The input is a core file as it stands, or, if its first byte says so, a list of parts
- * that a well-formed one is made of (threads, mappings, memory, notes of any content), so that what
- * lies behind the headers is reached. Whatever comes out must be sorted and within its limits, and
- * every byte of its memory must be readable or fail.
+ * Core files. The input is a core file or, depending on its first byte, a list of parts from which a
+ * well-formed one is made (threads, mappings, memory, notes of any content), so that the code behind the
+ * headers is reached. All results must be sorted and within their limits, and a read of any byte of memory must
+ * succeed or fail cleanly.
  *
  * covers: core_file.c register_set.c
  */
@@ -24,7 +24,7 @@ enum part {
 	PART_MEMORY,
 	PART_MAPPINGS,
 	PART_COUNT,
-	/* Of the header and the program headers, in the end. */
+	/* Limit of damaged bytes, which are changed after the file was built. */
 	DAMAGE_MAX = 3,
 };
 

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Compressed bytes of every kind, damaged by the fuzzer: whatever they are, no more than the limit
- * comes out, and what comes out is all there. The first byte chooses the kind, the next two the size
- * that is stated or the limit.
+ * Compressed bytes of every kind, damaged by the fuzzer: the output never exceeds the limit, and all of its
+ * bytes are readable. The first byte chooses the kind, the next two the stated size or the limit.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -24,7 +23,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static volatile uint8_t sink;
 
-/* Reads every byte, so that a sanitizer sees one that is not there. */
+/* Reads every byte, so that a sanitizer detects invalid ones. */
 static void touch(const uint8_t *bytes, size_t size)
 {
 	for (size_t i = 0; i < size; i++)

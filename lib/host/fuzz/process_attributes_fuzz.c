@@ -81,7 +81,7 @@ static void check_service_name(const char *text, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	/* A copy of the exact size, so that the sanitizer sees what lies behind it. */
+	/* A copy of the exact size, so that the sanitizer detects reads behind it. */
 	char *text = malloc(size ? size : 1);
 
 	if (!text)

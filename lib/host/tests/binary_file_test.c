@@ -130,7 +130,7 @@ static void another_file_at_its_path_is_not_taken_for_it(void **state)
 	unlink(fixture->path);
 	write_file(fixture->path, "other");
 	assert_is_gone(fixture);
-	/* Nor is one behind a link. */
+	/* A file behind a link is not opened either. */
 	unlink(fixture->path);
 	assert_int_equal(symlink("/bin/ls", fixture->path), 0);
 	assert_is_gone(fixture);
@@ -162,7 +162,7 @@ static void a_file_that_is_run_again_is_taken(void **state)
 	binary_file_take(fixture->binary, fd, NULL);
 	assert_false(binary_file_is_let_go(fixture->binary));
 	assert_reads(fixture, "first");
-	/* It has one. */
+	/* The binary has a descriptor already. */
 	second = open_file("/bin/ls");
 	binary_file_take(fixture->binary, second, NULL);
 	assert_false(is_open(second));
@@ -322,7 +322,7 @@ static void what_is_held_is_let_go_while_a_copy_is_read_and_taken_again(void **s
 	assert_true(binary_file_is_let_go(binary));
 	assert_true(binary_file_is_known(binary));
 	binary_file_return(&file);
-	/* Not by its path. */
+	/* The file is not opened by its path. */
 	file = binary_file_open(binary, &judge);
 	assert_int_equal(file.fd, -1);
 	binary_file_take(binary, -1, &again.held);

@@ -87,12 +87,12 @@ static void what_is_no_container_has_no_id(void **state)
 		"/system.slice/ssh.service",
 		"/user.slice/user-0.slice/session-3.scope",
 		"/user.slice/user-1000.slice/user@1000.service/app.slice",
-		/* Outside, and watch. */
+		/* Monitors, which are outside of the containers. */
 		"/kubepods.slice/crio-conmon-" ID ".scope",
 		"/machine.slice/libpod-conmon-" ID ".scope",
 		"/lxc.monitor.web",
 		"/machine.slice/machine-qemu\\x2d1\\x2dvm.scope/libvirt/emulator",
-		/* Names that nearly are. */
+		/* Names that are almost container names. */
 		"/docker/" ID "0",
 		"/docker/0" ID,
 		"/docker/0123456789ABCDEF0123456789abcdef0123456789abcdef0123456789abcdef",
@@ -168,7 +168,7 @@ static void it_is_read_from_the_process(void **state)
 	assert_string_equal(id, ID);
 	container_id_read(folder, 8, id);
 	assert_string_equal(id, "");
-	/* What was cut off might have been the container. */
+	/* The container might be in the part that was cut off. */
 	memset(large, 'x', sizeof(large));
 	memcpy(large, "1:a:/docker/", 12);
 	memcpy(large + 16384 - 64, ID, 64);

@@ -10,7 +10,7 @@
 enum {
 	CORE_BUILDER_MAX_BYTES = 1 << 16,
 	CORE_BUILDER_MAX_SEGMENTS = 16,
-	/** Where the registers are in a thread's status, and its size with x86-64's. */
+	/** Offsets in a thread's status, and its sizes. */
 	STATUS_BYTES_X86 = 336,
 	STATUS_BYTES_ARM64 = 392,
 	STATUS_TID = 32,
@@ -21,7 +21,7 @@ struct core_builder {
 	uint8_t bytes[CORE_BUILDER_MAX_BYTES];
 	size_t size;
 	uint32_t segment_count;
-	/** Of the note segment, which is the first one. */
+	/** Size of the note segment, which is the first segment. */
 	size_t note_bytes;
 };
 
@@ -52,7 +52,7 @@ static inline void core_builder_init(struct core_builder *core, uint16_t machine
 	*core_builder_segments(core) = (Elf64_Phdr){ .p_type = PT_NOTE, .p_offset = core->size };
 }
 
-/** Appends @size bytes if there is room for them; their offset. */
+/** Appends @size bytes if there is room for them; returns their offset. */
 static inline size_t core_builder_put(struct core_builder *core, const void *bytes, size_t size)
 {
 	size_t offset = core->size;
@@ -65,7 +65,7 @@ static inline size_t core_builder_put(struct core_builder *core, const void *byt
 	return offset;
 }
 
-/** Adds a note of @name, of 4 to 7 bytes; all have to stand before the first memory. */
+/** Adds a note with a name of 4 to 7 bytes. All notes must be added before the first memory. */
 static inline void core_builder_named_note(struct core_builder *core, const char *name,
 					   uint32_t type, const void *content, uint32_t size)
 {
@@ -90,7 +90,7 @@ static inline void core_builder_note(struct core_builder *core, uint32_t type, c
 	core_builder_named_note(core, "CORE", type, content, size);
 }
 
-/** Adds a PT_LOAD of @memory_bytes, of which the @size bytes at @content are there. */
+/** Adds a PT_LOAD of @memory_bytes, of which the first @size bytes, at @content, are dumped. */
 static inline void core_builder_memory(struct core_builder *core, uint64_t address, uint32_t flags,
 				       uint64_t memory_bytes, const void *content, size_t size)
 {

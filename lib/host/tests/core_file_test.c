@@ -109,7 +109,7 @@ static void thread_pointers_of_arm64_come_in_notes_of_their_own(void **state)
 	const uint64_t pointers[] = { 0x1111, 0x2222 };
 
 	core_builder_init(builder, EM_AARCH64);
-	/* Of no thread. */
+	/* This note belongs to no thread. */
 	core_builder_named_note(builder, "LINUX", NT_ARM_TLS, pointers, 8);
 	for (uint32_t i = 0; i < 2; i++) {
 		core_builder_thread(builder, i, 500);

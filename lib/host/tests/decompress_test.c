@@ -82,7 +82,7 @@ static void rubbish_is_refused(void **state)
 	assert_int_equal(decompress(7, packed, 5000, output, 100), -EOPNOTSUPP);
 }
 
-/* Every part that is missing, and bits of the head, the middle and the checksum. */
+/* Removes parts of any length, and changes bits of the head, the middle and the checksum. */
 static void zlib_data_that_are_cut_or_damaged_are_refused(void **state)
 {
 	const size_t size = pack(COMPRESSION_ZLIB);
@@ -113,7 +113,7 @@ static void zlib_data_of_one_byte_more_or_less_than_stated_are_refused(void **st
 			 -EBADMSG);
 }
 
-/* As a section may be filled up behind them. */
+/* A section may be padded behind the data. */
 static void what_stands_behind_zlib_data_does_not_count(void **state)
 {
 	size_t size = pack(COMPRESSION_ZLIB);

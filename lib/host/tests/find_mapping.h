@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Where tests find themselves in their own mappings. */
+/** Finds a test's own mapping. */
 #ifndef LIB_HOST_TESTS_FIND_MAPPING_H
 #define LIB_HOST_TESTS_FIND_MAPPING_H
 

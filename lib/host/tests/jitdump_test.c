@@ -46,7 +46,7 @@ static void put_header(struct fixture *fixture, uint32_t magic, uint32_t version
 	put(fixture, 0, 16);
 }
 
-/* Where the record begins; end_record() puts its size in. */
+/* Begins a record and returns its offset; end_record() sets its size. */
 static size_t begin_record(struct fixture *fixture, uint32_t type)
 {
 	size_t start = fixture->size;
@@ -119,7 +119,7 @@ static void put_lines(struct fixture *fixture, uint64_t start, const struct row 
 	end_record(fixture, record);
 }
 
-/* As a file is read: windows of what is left of @size bytes. Where it ends, and the error. */
+/* Reads as a file is read, in windows of the rest of @size bytes. Returns the final offset, and the error. */
 static size_t read_all(struct fixture *fixture, size_t from, size_t size, int *err)
 {
 	uint64_t used = 1;
@@ -220,7 +220,7 @@ static void a_function_that_moves_takes_its_name_and_lines_along(void **state)
 	put_load(fixture, 0x1000, 0x100, "one", 0);
 	put_move(fixture, 0x1000, 0x3000, 0x100);
 	put_load(fixture, 0x1000, 0x80, "other", 0);
-	/* Of none, of another size, and nowhere. */
+	/* Moves of a missing function, of one of another size, and to an impossible address. */
 	put_move(fixture, 0x9000, 0x4000, 0x100);
 	put_move(fixture, 0x3000, 0x5000, 0x80);
 	put_move(fixture, 0x3000, UINT64_MAX - 8, 0x100);
@@ -230,7 +230,7 @@ static void a_function_that_moves_takes_its_name_and_lines_along(void **state)
 	check_line(fixture, 0x3010, "a.js", 3);
 	check_name(fixture, 0x4000, NULL);
 	check_name(fixture, 0x5000, NULL);
-	/* Also one that was read before. */
+	/* A function that was read before is moved too. */
 	fixture->size = 0;
 	put_move(fixture, 0x3000, 0x7000, 0x100);
 	take_all(fixture);
@@ -297,7 +297,7 @@ static void lines_that_make_no_sense_are_left_out(void **state)
 	put_load(fixture, 0x3000, 0x40, "three", 0);
 	put_lines(fixture, 0x4000, nameless, 1);
 	put_load(fixture, 0x4000, 0x40, "four", 0);
-	/* Of another function, and fewer than are said to be there. */
+	/* Lines of another function, and fewer lines than stated. */
 	put_lines(fixture, 0x1000, below, 1);
 	put_load(fixture, 0x5000, 0x40, "five", 0);
 	record = begin_record(fixture, 2);
@@ -316,7 +316,7 @@ static void lines_that_make_no_sense_are_left_out(void **state)
 	assert_int_equal(fixture->dump.names.functions.count, 7);
 }
 
-/* As node 20 writes them: 16 bytes of each name are malloc()'s, which has zeros among its own. */
+/* As node 20 writes them: malloc() has overwritten 16 bytes of each name, some of them by zeros. */
 static void free_names(struct fixture *fixture, size_t record, uint64_t count)
 {
 	/* Type, size and time; start and count. */
@@ -329,7 +329,7 @@ static void free_names(struct fixture *fixture, size_t record, uint64_t count)
 	}
 }
 
-/* Those of the first @freed_count, filled up with @fill. */
+/* Adds lines; the names of the first @freed_count are freed, and the record is padded with @fill. */
 static void put_freed_lines(struct fixture *fixture, const struct row *rows, uint64_t count,
 			    uint64_t freed_count, uint8_t fill)
 {
@@ -359,7 +359,7 @@ static void of_lines_whose_file_was_freed_the_function_tells_the_file(void **sta
 	put_load(fixture, 0x1000, 0x20, "JS:*work " LONG_FILE ":8:18", 0);
 	put_freed_lines(fixture, one, 1, 1, 0);
 	put_load(fixture, 0x2000, 0x20, "JS:^ " LONG_FILE ":1:1", 0);
-	/* Whole lines behind them are as ever. */
+	/* Undamaged lines behind them are read as usual. */
 	put_lines(fixture, 0x3000, (const struct row[]){ { 0x3040, 4, "b.js" } }, 1);
 	put_load(fixture, 0x3000, 0x20, "JS:*other c.js:1:1", 0);
 	take_all(fixture);
@@ -408,7 +408,7 @@ static void lines_of_which_too_much_was_freed_are_left_out(void **state)
 		{ { { 0, 7, LONG_FILE }, { 0, 8, "/srv/in some folder/n.js" } }, 2, 2, 0 },
 		{ { { 0, 7, LONG_FILE }, { 0, 8, "/srv/in some folder/nama.js" } }, 2, 2, 0 },
 		{ { { 0, 7, LONG_FILE }, { 0, 8, LONG_FILE } }, 2, 1, 0 },
-		/* Of the file's own name some. */
+		/* Names that are a part of the file's own name. */
 		{ { { 0, 7, "/srv/long/long-name.js" } }, 1, 1, 0 },
 		{ { { 0, 7, "short.js" } }, 1, 1, 0 },
 		/* No fill. */
@@ -519,7 +519,7 @@ static void other_files_and_broken_ones_are_told(void **state)
 	read_all(fixture, 0, fixture->size, &err);
 	assert_int_equal(err, -EBADMSG);
 	assert_true(fixture->dump.is_broken);
-	/* What was made later in its place is not known. */
+	/* Later code at this address is not known. */
 	check_name(fixture, 0x1000, NULL);
 }
 

@@ -88,7 +88,7 @@ static void a_later_line_takes_the_place_of_all_that_it_overlaps(void **state)
 	code_names_deinit(&map);
 }
 
-/* One that is used again and again stays as small as what it holds. */
+/* A table whose functions are replaced repeatedly stays as small as its content. */
 static void names_of_functions_that_are_gone_make_room(void **state)
 {
 	struct code_names map = { 0 };
@@ -125,7 +125,7 @@ static void a_full_map_keeps_what_it_has_and_forgets_what_is_overlapped(void **s
 	assert_int_equal(map.left_out_count, 8192);
 	assert_non_null(find_name(&map, 0));
 	assert_null(find_name(&map, (LINES - 1) * 16));
-	/* One in the place of two makes room for one more, but not before. */
+	/* A function that replaces two makes room for one more, but not before. */
 	add(&map, "0 20 b\n");
 	assert_string_equal(find_name(&map, 0), "b");
 	assert_int_equal(map.functions.count, CODE_NAMES_MAX_FUNCTIONS - 1);

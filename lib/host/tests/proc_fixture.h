@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * What tests of /proc readers need: a folder that pretends to be /proc, and processes whose leader
- * has exited.
+ * Fixture for tests of /proc readers: a folder that pretends to be /proc, and processes whose leader has
+ * exited.
  */
 #ifndef LIB_HOST_TESTS_PROC_FIXTURE_H
 #define LIB_HOST_TESTS_PROC_FIXTURE_H
@@ -68,7 +68,7 @@ static void *sleep_in_thread(void *argument)
 	return NULL;
 }
 
-/** Starts a process whose leader exits and whose second thread lives on; gives its pid. */
+/** Starts a process whose leader exits and whose second thread lives on; returns its pid. */
 static inline pid_t start_without_leader(void)
 {
 	char path[64], state = '?';

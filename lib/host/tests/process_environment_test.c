@@ -39,7 +39,7 @@ static void the_variable_for_it_comes_first(void **state)
 	assert_name("PATH=/bin\0OTEL_SERVICE_NAME=shop\0HOME=/", "shop");
 	assert_name("OTEL_RESOURCE_ATTRIBUTES=service.name=a\0OTEL_SERVICE_NAME=b", "b");
 	assert_name("OTEL_SERVICE_NAME=first\0OTEL_SERVICE_NAME=second", "first");
-	/* It is no list, and not encoded. */
+	/* The value is no list, and not encoded. */
 	assert_name("OTEL_SERVICE_NAME=a%20b,c=d", "a%20b,c=d");
 	assert_name("OTEL_SERVICE_NAME=\0OTEL_RESOURCE_ATTRIBUTES=service.name=a", "a");
 }
@@ -53,7 +53,7 @@ static void other_variables_are_not_taken_for_it(void **state)
 	assert_name("XOTEL_SERVICE_NAME=shop", "");
 	assert_name("OTEL_SERVICE_NAMES=shop", "");
 	assert_name("OTEL_SERVICE_NAME", "");
-	/* Cut: there may have been more. */
+	/* A variable without a NUL was cut, and there may have been more. */
 	assert_bytes("OTEL_SERVICE_NAME=shop", 22, "");
 	assert_bytes("A=1\0OTEL_SERVICE_NAME=shop", 26, "");
 }
@@ -79,7 +79,7 @@ static void what_is_wrongly_encoded_is_no_name(void **state)
 	assert_attributes("service.name=a%2,b=c", "");
 	assert_attributes("service.name=a%2gb", "");
 	assert_attributes("service.name=a%g0b", "");
-	/* It would end the text. */
+	/* A NUL would end the text. */
 	assert_attributes("service.name=a%00b", "");
 	assert_attributes("service.name", "");
 	assert_attributes("service_name=a", "");
@@ -118,7 +118,7 @@ static void it_is_read_from_the_process(void **state)
 	assert_string_equal(name, "shop");
 	service_name_read(folder, 8, name);
 	assert_string_equal(name, "");
-	/* A leader that has exited has none. */
+	/* A leader that has exited has no environment. */
 	write_fake_file(folder, "9/environ", "");
 	write_fake_file(folder, "9/task/9/environ", "");
 	write_fake_bytes(folder, "9/task/10/environ", "OTEL_SERVICE_NAME=shop", 23);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Words are those of aarch64-linux-gnu-as, and the texts beside them those of its objdump. */
+/* Words are from aarch64-linux-gnu-as, and the texts beside them from its objdump. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

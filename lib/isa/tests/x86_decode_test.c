@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Bytes are those of GNU as, and the texts beside them those of objdump. */
+/* Bytes are from GNU as, and the texts beside them from objdump. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -7,7 +7,7 @@
 
 #include "lib/model/hanging_processes.h"
 
-/* The list is one for all tests: each has a time of its own. */
+/* All tests share one list, so each uses its own times. */
 #define HOUR_NS (3600 * NS_PER_SECOND)
 
 static void the_newest_is_first_and_each_is_there_once(void **state)

@@ -136,7 +136,7 @@ static void all_that_a_record_can_hold_has_room(void **state)
 {
 	struct sample_label labels[LABEL_SLOTS_MAX + 1];
 	const uint64_t id = 42;
-	/* On the heap, so that a byte too much is found. */
+	/* On the heap, so that a write beyond the end is detected. */
 	struct label_set *set = malloc(sizeof(*set));
 
 	(void)state;
@@ -146,7 +146,7 @@ static void all_that_a_record_can_hold_has_room(void **state)
 	}
 	labels[LABELS_MAX] = label_of("", 0, (const char *)&id, sizeof(id));
 	labels[LABELS_MAX].key[0] = FRAME_GO;
-	/* One more than records have: it has no place. */
+	/* One label more than records can have is left out. */
 	assert_true(fill(set, labels, LABEL_SLOTS_MAX + 1));
 	assert_int_equal(set->label_count, LABELS_MAX);
 	assert_int_equal(set->text_bytes, LABEL_SET_TEXT_MAX_BYTES);

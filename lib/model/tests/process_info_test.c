@@ -73,7 +73,7 @@ static void equal_are_those_of_equal_pids_and_texts(void **state)
 	other_key.attribute_count = 2;
 	child.pid = 8;
 	infos[0] = process_info_create(&values);
-	/* With what was computed, which is not taken over. */
+	/* Made from an info whose computed fields are set; these are not copied. */
 	infos[1] = process_info_create(infos[0]);
 	infos[2] = process_info_create(&moved);
 	infos[3] = process_info_create(&newer);

@@ -174,7 +174,7 @@ static void frames_that_differ_by_address_only_take_8_bytes(void **state)
 	native = trace_create(frames, 100, false, false);
 	assert_int_equal(native->bytes, sizeof(*native) + 100 * 8 + sizeof(binary) + shape_bytes);
 	for (int i = 0; i < 100; i++) {
-		/* Not the same pointers, but the same texts. */
+		/* The texts are equal, the pointers are not. */
 		static char names[2][2] = { "f", "f" };
 
 		frames[i] = (struct frame){
@@ -275,7 +275,7 @@ static void interpreted_frames_differ_by_function_file_and_line(void **state)
 	(void)state;
 	changed[0].function = "g";
 	changed[1].line = 4;
-	/* The same bytes, parted elsewhere. */
+	/* The same bytes, split at another position. */
 	changed[2].function = "fa";
 	changed[2].file = "b";
 	changed[3].file = NULL;

@@ -12,7 +12,7 @@ struct fixture {
 	struct attachments attachments;
 	struct attach_request *requests[8];
 	uint32_t request_count;
-	/* Of the latest answer. */
+	/* Processes changed by the latest answer. */
 	struct process *changed[ATTACH_MAX_CHANGED];
 	uint32_t changed_count;
 };
@@ -86,7 +86,7 @@ static inline void drop(struct fixture *fixture, struct process *process)
 	process_table_remove(&fixture->base.table, process);
 }
 
-/* What a load thread does with the oldest request, and its answer. */
+/* Runs the oldest request as a load thread does, and passes the answer on. */
 static inline int answer(struct fixture *fixture, uint64_t now_ns)
 {
 	struct attach_request *request = fixture->requests[0];

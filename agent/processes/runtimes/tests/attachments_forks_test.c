@@ -85,7 +85,7 @@ static void many_objects_keep_their_places(void **state)
 			kept += round && fake_language.object == 0x1001 + 0xb0 * i;
 		}
 	}
-	/* Where they fall is their addresses' to say: with one place for each, a tenth goes. */
+	/* The slot depends on the address; if each address had only one slot, a tenth would be lost. */
 	assert_int_equal(kept, RUNTIME_OBJECTS_MAX / 4);
 	drop(fixture, process);
 }

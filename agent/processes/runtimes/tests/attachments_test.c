@@ -73,7 +73,7 @@ static void a_runtime_that_may_grow_is_attached_to_again_a_few_times(void **stat
 	assert_int_equal(answer(fixture, now_ns), -EFAULT);
 	assert_int_equal(fixture->changed_count, 0);
 	assert_int_equal(attachments_list(process, list), 1);
-	/* What is new is published. */
+	/* A new runtime is published. */
 	fake_language.attach_err = 0;
 	fake_language.growth = 5;
 	while (!fixture->request_count) {
@@ -121,7 +121,7 @@ static void a_runtime_of_which_nothing_is_read_is_attached_to_at_once(void **sta
 	assert_int_equal(fixture->request_count, 1);
 	assert_int_equal(answer(fixture, 3000), 0);
 	drop(fixture, late);
-	/* What fails is left to a load thread. */
+	/* After a failure, a load thread tries again. */
 	late = language_fixture_add(&fixture->base, 9);
 	fake_language.attach_err = -EAGAIN;
 	map(fixture, late, fixture->base.runtime, 0x20000);
@@ -330,7 +330,7 @@ static void what_is_not_mapped_any_more_is_let_go(void **state)
 	attachments_update(&fixture->attachments, process, 3000);
 	assert_int_equal(answer(fixture, 3000), 0);
 	assert_int_equal(attachments_list(process, list), 1);
-	/* Moved: the old attachment says nothing about the new place. */
+	/* The runtime moved, and the old attachment is not valid at the new address. */
 	unmap(fixture, process);
 	map(fixture, process, fixture->base.runtime, 0x80000);
 	attachments_update(&fixture->attachments, process, 4000);
@@ -385,7 +385,7 @@ static void above_the_limit_who_was_not_sampled_for_longest_is_let_go(void **sta
 				   i == 500 ? 4000 : 5000, &view);
 		process_view_release(&fixture->base.table, &view);
 	}
-	/* One that has only what is its parent's has nothing to give. */
+	/* A process that only uses its parent's runtimes has none to release. */
 	gone = language_fixture_add(&fixture->base, ATTACHMENTS_MAX + 2);
 	attachments_lend(&fixture->attachments, gone, processes[0]);
 	processes[ATTACHMENTS_MAX] = add_attached(fixture, ATTACHMENTS_MAX + 1, 1000);

@@ -289,7 +289,7 @@ static void what_is_inlined_beyond_the_longest_trace_is_cut(void **state)
 	for (uint32_t i = 0; i + 1 < trace->frame_count; i++)
 		assert_int_equal(trace_frame(trace, i).line, 1 + i % INTERPRETED_FRAMES_MAX);
 	assert_int_equal(trace_frame(trace, trace->frame_count - 1).error, UNWIND_TRUNCATED);
-	/* What is cut has the physical function of its last frame. */
+	/* A trace that is cut still has the physical function of its last frame. */
 	assert_int_equal(trace_frame(trace, trace->frame_count - 2).flags, 0);
 	assert_false(trace->is_complete);
 }
@@ -373,7 +373,7 @@ static void frames_that_are_known_take_no_round(void **state)
 	assert_string_equal(trace_frame(handle(fixture), 5).function, "f200");
 	assert_int_equal(home->round_count, 2);
 	assert_int_equal(home->query_count, 6);
-	/* What was not named is asked for again. */
+	/* A frame that was not named is requested again. */
 	handle_one(fixture, 0x300, 1, 78);
 	handle_one(fixture, 0x300, 1, 78);
 	assert_int_equal(home->query_count, 8);
