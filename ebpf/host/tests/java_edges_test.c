@@ -16,7 +16,7 @@ static void frames_in_the_heap_are_passed_over(void **state)
 		put_word(java, word, stack_address(word));
 	put_word(java, RETURN_WORD, return_to(java, SEGMENT_CALLER));
 	put_caller(java, RETURN_WORD + 1);
-	/* Nothing tells it to be the barrier. */
+	/* The code does not show that it is the barrier. */
 	assert_java_walk(java, "C!");
 	put_code(java, barrier, "\x49\x8b\xa7\0\4\0\0", 7);
 	assert_java_walk(java, "CsCsE");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
-/* Stacks of compiled frames that HotSpot has given up, whose callees return to a handler. */
+/* Stacks of compiled frames that HotSpot has deoptimized, whose callees return to a handler. */
 #include "ebpf/host/tests/java_fixture.h"
 
 enum {

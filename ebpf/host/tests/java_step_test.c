@@ -184,7 +184,7 @@ static void a_frame_may_be_there_before_the_frame_pointer_is_in_it(void **state)
 static void words_pushed_onto_a_leaf_s_frame_are_seen(void **state)
 {
 	for (uint32_t words = 0; words < 8; words++) {
-		/* Frames are multiples of 16 bytes, so the stack pointer tells whether the number is odd. */
+		/* Frames are multiples of 16 bytes, so the stack pointer shows whether the number is odd. */
 		uint32_t sp = LEAF_WORD + words % 2, end = sp + words + FRAME_WORDS;
 		struct java *java;
 
