@@ -66,7 +66,7 @@ enum verdict {
 	/* The instructions from here to the return, executed in a made-up frame, confirm our rule
 	 * (code_proof.h). LLVM writes no call frame information for epilogues. */
 	CLASS_NO_EPILOGUE,
-	/* The same for those from the function's entry to here: LLVM 14 writes the information for
+	/* The instructions from the function's entry to here do: LLVM 14 writes the information for
 	 * a prologue behind it. */
 	CLASS_NO_PROLOGUE,
 	CLASS_CFA,
@@ -110,7 +110,7 @@ VECTOR_DEFINE(row_list, struct row)
 VECTOR_DEFINE(address_list, uint64_t)
 
 struct figures {
-	/* Addresses: believed, and guessed. */
+	/* Numbers of addresses: verified, and guessed. */
 	uint64_t classes[2][CLASS_COUNT];
 	uint64_t functions;
 	uint64_t believed;

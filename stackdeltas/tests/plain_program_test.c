@@ -61,7 +61,7 @@ static void what_is_not_plain_is_left_to_the_other_way(void **state)
 			 DW_CFA_remember_state);
 	ASSERT_NOT_PLAIN(EM_X86_64, DW_CFA_AARCH64_negate_ra_state);
 	ASSERT_NOT_PLAIN(EM_X86_64, 0x3f);
-	/* A row with a problem, to be told: the CFA is no register that can be known. */
+	/* A row with a problem that must be reported: the CFA is no register that can be known. */
 	ASSERT_NOT_PLAIN(EM_X86_64, DW_CFA_def_cfa_register, 20, DW_CFA_advance_loc + 1);
 }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
-/* Stacks of Go's runtime, each way of going from one to another and back. */
+/* Stacks of Go's runtime, for each way to switch from one to another and back. */
 #include "ebpf/host/tests/go_fixture.h"
 
 enum {
-	/* Where functions wait on the goroutine's stack. */
+	/* Word of the goroutine's stack at which functions wait. */
 	WAITING = GOROUTINE_STACK + 500,
 	CALLS = GOROUTINE_STACK_END,
 };
 
-/* All of which go to their callers by the stack, as long as that is the goroutine's. */
+/* Functions whose caller is found on the stack, as long as that is the goroutine's. */
 static const uint32_t with_callers[] = {
 	GO_SWITCH_SYSTEMSTACK, GO_SWITCH_MCALL, GO_SWITCH_MORESTACK,
 	GO_SWITCH_ASMCGOCALL,  GO_SWITCH_VDSO,	GO_SWITCH_EXECUTE,
@@ -21,7 +21,7 @@ static void on_the_goroutine_s_stack_they_are_functions_like_any(void **state)
 	for (size_t i = 0; i < sizeof(with_callers) / sizeof(with_callers[0]); i++) {
 		char text[] = "1?2E";
 
-		/* Both ends of the stack count. */
+		/* Both ends of the stack are tested. */
 		for (int end = 0; end < 2; end++) {
 			start_on(go, end ? GOROUTINE_STACK_END - 10 : GOROUTINE_STACK - 4);
 			text[1] = letter_of_switch(with_callers[i]);
@@ -47,7 +47,7 @@ static void systemstack_waits_on_the_goroutine_s_stack(void **state)
 	add(go, RULE_END);
 	assert_walk(go, "1S23E");
 	assert_frame(go->world, 2, code_at(2), FRAME_RETURN_ADDRESS);
-	/* From a signal handler's stack, or from one that is not known: the same. */
+	/* On a signal handler's stack, or on an unknown one, the result is the same. */
 	go->thread[7] = HEAP_START + 0x700;
 	put(go, HEAP_START + 0x700 + GO_G_M, M);
 	assert_walk(go, "1S23E");
@@ -92,7 +92,7 @@ static void mcall_and_morestack_go_on_where_the_goroutine_was_left(void **state)
 	assert_frame(go->world, 2, code_at(3), FRAME_RETURN_ADDRESS);
 	lay_mcall(go, GO_SWITCH_MORESTACK);
 	assert_walk(go, "1K34E");
-	/* While the stack is moved its bounds are another one's already. */
+	/* While the stack is moved its bounds are already those of the new one. */
 	put(go, CURG + GO_G_STACK_LOW, stack_address(GOROUTINE_STACK_END));
 	assert_walk(go, "1K34E");
 	put(go, CURG + GO_G_STACK_LOW, stack_address(GOROUTINE_STACK));
@@ -110,7 +110,7 @@ static void the_scheduler_without_a_goroutine_is_a_whole_stack(void **state)
 	lay_mcall(go, GO_SWITCH_MCALL);
 	put(go, M + M_CURG, 0);
 	assert_walk(go, "1M");
-	/* Nothing is known of the thread: that is something else. */
+	/* If the thread is not known, it is another error. */
 	put(go, G0 + GO_G_M, 0);
 	assert_walk_fails(go, "1M!", UNWIND_STACK_SWITCH);
 }
@@ -127,12 +127,12 @@ static void below_execute_the_goroutine_is_not_the_one_that_was_left(void **stat
 	goes_on_at(go, WAITING, 3);
 	add(go, RULE_END);
 	assert_walk(go, "1X2M");
-	/* The next walk knows nothing of it. */
+	/* The next walk does not depend on it. */
 	lay_mcall(go, GO_SWITCH_MCALL);
 	assert_walk(go, "1M34E");
 }
 
-/* C on the thread's stack, called by Go; @depth is what asmcgocall() keeps. */
+/* Lays C on the thread's stack, called by Go; @depth is the value that asmcgocall() keeps. */
 static void lay_call(struct go *go, uint64_t g, uint64_t depth)
 {
 	add(go, 1);
@@ -145,13 +145,13 @@ static void asmcgocall_keeps_how_deep_the_goroutine_s_stack_was(void **state)
 {
 	struct go *go = *state;
 
-	/* Where the function's return address would be stands something else. */
+	/* The word of the function's return address has another value. */
 	lay_call(go, CURG, 8 * (CALLS - WAITING));
 	waits_at(go, WAITING);
 	add(go, 2);
 	add(go, RULE_END);
 	assert_walk(go, "1A2E");
-	/* The goroutine that it keeps counts, not the thread's. */
+	/* The goroutine that it keeps is used, not the thread's. */
 	put(go, M + M_CURG, 0);
 	assert_walk(go, "1A2E");
 	put(go, M + M_CURG, CURG);
@@ -294,9 +294,9 @@ static void gogo_at_its_end_has_the_goroutine_s_stack(void **state)
 	add(go, RULE_END);
 	assert_walk(go, "G23E");
 	assert_frame(go->world, 0, code_at(RULE_SWITCH + GO_SWITCH_GOGO), 0);
-	/* That may be a function's beginning. */
+	/* The address may be a function's beginning. */
 	assert_frame(go->world, 1, code_at(2), 0);
-	/* Before that, on the thread's stack. */
+	/* Before the switch, on the thread's stack. */
 	start_on(go, THREAD_STACK + 100);
 	add_switch(go, GO_SWITCH_GOGO);
 	add(go, 4);
@@ -312,9 +312,9 @@ static void a_thread_that_was_just_made_has_no_caller(void **state)
 	add_switch(go, GO_SWITCH_CLONE);
 	add(go, 2);
 	add(go, RULE_END);
-	/* The one that made it is on its g's stack. */
+	/* The creator is on its g's stack. */
 	assert_walk(go, "C2E");
-	/* The child has none yet, or one whose stack it stands at the end of, or below. */
+	/* The child has no g yet, or one whose stack ends at its sp, or is above it. */
 	go->thread[7] = 0;
 	assert_walk(go, "C");
 	go->thread[7] = G0;
@@ -323,7 +323,7 @@ static void a_thread_that_was_just_made_has_no_caller(void **state)
 	put(go, G0 + GO_G_STACK_HIGH, stack_address(THREAD_STACK_END));
 	put(go, G0 + GO_G_STACK_LOW, stack_address(THREAD_STACK + 101));
 	assert_walk(go, "C");
-	/* The stack of the one that made it may begin where the child's own ends. */
+	/* The creator's stack may begin where the child's own ends. */
 	put(go, G0 + GO_G_STACK_LOW, stack_address(THREAD_STACK + 100));
 	assert_walk(go, "C");
 	put(go, G0 + GO_G_STACK_LOW, stack_address(THREAD_STACK + 99));
@@ -393,7 +393,7 @@ static void what_cannot_be_read_of_the_thread_is_an_error(void **state)
 	go->process.g.depth = 0;
 	publish(go);
 	assert_walk_fails(go, "1S!", UNWIND_STACK_SWITCH);
-	/* Its bounds are there, and its gobuf is not. */
+	/* Its bounds can be read, but not its gobuf. */
 	go->process.g.depth = 1;
 	publish(go);
 	put(go, M + M_CURG, HEAP_START + sizeof(go->heap) - 16);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
-/* Callers of code without unwind information: what is believed, what is not, and how it is marked. */
+/* Callers of code without unwind information: which are accepted, which are refused, and their flags. */
 #include "ebpf/host/tests/walk_fixture.h"
 #include "ebpf/kernel_types.bpf.h"
 
@@ -106,7 +106,7 @@ static void a_file_that_says_nothing_is_walked_by_frame_pointers(void **state)
 	assert_frame(world, 2, code_at(RULE_END), FRAME_RETURN_ADDRESS | FRAME_GUESS);
 }
 
-/* The kernel's area of the walk to come, and how often it is asked for. */
+/* The kernel's area for the next walk, and how often it was asked for. */
 static struct vm_area_struct new_area;
 static uint32_t ask_count;
 
@@ -118,7 +118,7 @@ static int find_area(void *context, uint64_t address, struct vm_area_struct *are
 	return address >= new_area.vm_start && address < new_area.vm_end ? 0 : -1;
 }
 
-/* As set_up(), but user space has not heard of the JIT code yet. */
+/* As set_up(), but user space does not know the JIT code yet. */
 static void set_up_new(struct world *world, struct jit *jit)
 {
 	const struct mapping_row text = { TEXT_START, TEXT_START + (1 << 20),
@@ -151,7 +151,7 @@ static void code_that_was_just_made_is_asked_of_the_kernel(void **state)
 	assert_word(world, 0, frame_word(FRAME_NATIVE, 0, jit_at(0x80)), EXECUTABLE_ID_ANONYMOUS);
 	assert_guess(world, 1, jit_at(0x100));
 	assert_int_equal(ask_count, 1);
-	/* User space is told of it all the same. */
+	/* User space gets an event for it nevertheless. */
 	assert_int_equal(world->trace.unknown_address, jit_at(0x80));
 }
 
@@ -195,7 +195,7 @@ static void the_kernel_is_asked_once_in_a_walk(void **state)
 	assert_int_equal(ask_count, 1);
 }
 
-/* The walk from jit_at(0x80) ends there with the error that it had without a guess. */
+/* Asserts that the walk from jit_at(0x80) ends there with the same error as without a guess. */
 static void assert_no_guess(struct world *world)
 {
 	world_walk(world);
@@ -226,7 +226,7 @@ static void what_does_not_fit_is_not_believed(void **state)
 	world_set_registers(world, jit_at(0x80), stack_address(STACK_WORDS),
 			    stack_address(STACK_WORDS));
 	assert_no_guess(world);
-	/* The return address is in no mapping, behind no call, at a mapping's very start. */
+	/* The return address is in no mapping, not behind a call, at the start of a mapping. */
 	world_set_registers(world, jit_at(0x80), stack_address(8), stack_address(10));
 	world->stack[11] = 0x1234;
 	assert_no_guess(world);
@@ -234,7 +234,7 @@ static void what_does_not_fit_is_not_believed(void **state)
 	assert_no_guess(world);
 	world->stack[11] = JIT_START;
 	assert_no_guess(world);
-	/* A function that keeps frame pointers too, but the next one is below. */
+	/* The caller keeps frame pointers too, but the next one is below. */
 	world->stack[11] = jit_at(0x100);
 	world->stack[10] = stack_address(9);
 	assert_no_guess(world);
@@ -294,7 +294,7 @@ static void code_made_at_run_time_may_go_on_anywhere(void **state)
 	world_walk(world);
 	assert_end(world, 3);
 	assert_guess(world, 1, jit_at(0x300));
-	/* But its frames go up. */
+	/* Its frames go up. */
 	world->stack[10] = stack_address(9);
 	assert_no_guess(world);
 }
@@ -393,7 +393,7 @@ static void a_function_that_never_ran_has_called_nobody(void **state)
 	struct jit jit;
 	uint64_t start = TEXT_START + RULE_GUESSING * 16;
 
-	/* In front of it is nothing, and its text is not in memory. */
+	/* There is nothing in front of it, and its text is not in memory. */
 	set_up(world, &jit);
 	world_set_registers(world, jit_at(0x80), stack_address(8), stack_address(10));
 	world->stack[10] = 0;
@@ -405,7 +405,7 @@ static void a_function_that_never_ran_has_called_nobody(void **state)
 			    3);
 	world_walk(world);
 	assert_end(world, 2);
-	/* Where no function begins it is an error. */
+	/* At an address where no function begins it is an error. */
 	world->stack[11] = start;
 	world->stack[12] = 1;
 	world_walk(world);

@@ -143,7 +143,7 @@ static void at_its_beginning_a_method_makes_its_frame(void **state)
 	static const struct arm64_place places[] = { { true, 0 }, { true, 0 }, { true, 0 },
 						     { true, 0 }, { true, 6 }, { false, 6 },
 						     { false, 6 } };
-	/* The same of a large frame: stp x29, x30, [sp, #-16]!; mov x8, #32; sub sp, sp, x8 */
+	/* A large frame: stp x29, x30, [sp, #-16]!; mov x8, #32; sub sp, sp, x8 */
 	static const uint32_t large[] = { NOP, (uint32_t)PUSH_PAIR, 0xd2800408, 0xcb2863ff, NOP };
 	static const struct arm64_place large_places[] = {
 		{ true, 0 }, { true, 0 }, { false, 2 }, { false, 2 }, { false, 6 }

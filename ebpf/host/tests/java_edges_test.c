@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
-/* Where stacks of Java begin and end: calls from native code, virtual threads and their carriers. */
+/* The ends of Java's stacks: calls from native code, virtual threads and their carriers. */
 #include "ebpf/host/tests/java_fixture.h"
 
 static void frames_in_the_heap_are_passed_over(void **state)
@@ -10,13 +10,13 @@ static void frames_in_the_heap_are_passed_over(void **state)
 
 	lay_compiled(java, IN_CODE, &in_frame);
 	put_word(java, LEAF_WORD + FRAME_WORDS - 1, barrier);
-	/* Where another thread's enterSpecial() had its frame. */
+	/* The frame pointer is that of another thread's enterSpecial(). */
 	put_word(java, LEAF_WORD + FRAME_WORDS - 2, stack_address(ENTRY_WORD + 40));
 	for (uint32_t word = ENTRY_WORD; word < RETURN_WORD; word++)
 		put_word(java, word, stack_address(word));
 	put_word(java, RETURN_WORD, return_to(java, SEGMENT_CALLER));
 	put_caller(java, RETURN_WORD + 1);
-	/* Nothing tells it to be the barrier. */
+	/* The code does not show that it is the barrier. */
 	assert_java_walk(java, "C!");
 	put_code(java, barrier, "\x49\x8b\xa7\0\4\0\0", 7);
 	assert_java_walk(java, "CsCsE");
@@ -27,7 +27,7 @@ static void frames_in_the_heap_are_passed_over(void **state)
 	java->process.continuation_bytes = 64;
 	publish_java(java);
 	assert_java_walk(java, "CsCsE");
-	/* Behind a call the same gives a stub its own stack pointer back. */
+	/* Behind a call the same instruction restores a stub's own stack pointer. */
 	put_code(java, barrier - 5, "\xe8\1\1\1\1", 5);
 	assert_java_walk(java, "Cs!");
 	assert_int_not_equal(java->world->trace.words[2], frame_word(FRAME_JAVA, 0, barrier));

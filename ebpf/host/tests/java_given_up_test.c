@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
-/* Stacks of compiled frames that HotSpot has given up, whose callees return to a handler. */
+/* Stacks of compiled frames that HotSpot has deoptimized, whose callees return to a handler. */
 #include "ebpf/host/tests/java_fixture.h"
 
 enum {
@@ -22,7 +22,7 @@ static void lay_given_up(struct java *java)
 
 static void assert_caller_at(struct java *java, uint32_t position)
 {
-	/* By the second walk the method is known. */
+	/* In the second walk the method is cached. */
 	for (int walk = 0; walk < 2; walk++) {
 		assert_java_walk(java, "CCsE");
 		assert_int_equal(java->world->trace.words[3] >> 32, JAVA_COMPILED | position);
@@ -32,7 +32,7 @@ static void assert_caller_at(struct java *java, uint32_t position)
 static void a_frame_that_was_given_up_is_where_it_was(void **state)
 {
 	const uint64_t handler = java_code_at(SEGMENT_CALLER, HANDLER);
-	/* As 9 to 22 have them, and the others. */
+	/* The fields of JDK 9 to 22, and those of the others. */
 	const struct {
 		uint32_t place;
 		uint16_t bytes;

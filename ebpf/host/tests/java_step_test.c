@@ -3,7 +3,7 @@
 #include "ebpf/host/tests/java_fixture.h"
 
 enum {
-	/* Above what an adapter puts onto the stack. */
+	/* Above the words that an adapter pushes. */
 	SENDER_WORD = LEAF_WORD + 30,
 };
 
@@ -33,13 +33,13 @@ static void without_a_table_code_is_anonymous(void **state)
 	assert_null(strchr(java->text, 'C'));
 }
 
-/* A process may have two JVMs, or another language that makes code: each is asked. */
+/* A process may have two JVMs, or another language that generates code: each is asked. */
 static void the_next_runtime_is_asked_when_one_declines(void **state)
 {
 	struct java *java = *state;
 	const struct emulated_trace *trace = &java->world->trace;
 	const uint32_t language = runtime_row_language(FRAME_JAVA);
-	/* In the first cells there are no heaps, and behind the slab's end nothing. */
+	/* The first cells have no heaps, and behind the slab's end there is nothing. */
 	const struct runtime_row rows[] = {
 		{ EXECUTABLE_ID + 1, language, JAVA_OTHER_CELL },
 		{ EXECUTABLE_ID + 2, FRAME_PYTHON, JAVA_OTHER_CELL },
@@ -54,7 +54,7 @@ static void the_next_runtime_is_asked_when_one_declines(void **state)
 	assert_java_walk(java, "CCsE");
 	assert_int_equal(trace->words[2],
 			 frame_word(FRAME_JAVA, FRAME_RETURN_ADDRESS, blob_at(SEGMENT_CALLER)));
-	/* Without the last row all that there are have declined. */
+	/* Without the last row, all runtimes have declined. */
 	world_put(java->world, JAVA_INTERPRETER_CELL + 3, &(struct runtime_row){ 0 },
 		  sizeof(rows[0]));
 	java_walk_text(java);
@@ -97,7 +97,7 @@ static void at_its_end_a_method_has_no_frame(void **state)
 		PLACE("\x4d\x8b\x57\x58\x41\x85\2\xc3", 0),
 		PLACE("\x4d\x8b\x97\x58\4\0\0\x41\x85\2\xc3", 0),
 		PLACE("\x4c\x8d\x15\1\0\0\0\x4d\x89\x97\1\1\0\0", 0),
-		/* No poll: something else follows. */
+		/* Not a poll, since other code follows. */
 		PLACE("\x49\x3b\x67\x58\x0f\x86\1\0\0\0\xc3", FRAME_WORDS - 1),
 		PLACE("\x0f\x87\1\0\0\0\x90", FRAME_WORDS - 1),
 		PLACE("\x85\5\1\0\0\0\x90", FRAME_WORDS - 1),
@@ -184,7 +184,7 @@ static void a_frame_may_be_there_before_the_frame_pointer_is_in_it(void **state)
 static void words_pushed_onto_a_leaf_s_frame_are_seen(void **state)
 {
 	for (uint32_t words = 0; words < 8; words++) {
-		/* Frames are multiples of 16 bytes, so the stack pointer tells whether the number is odd. */
+		/* Frames are multiples of 16 bytes, so the stack pointer shows whether the number is odd. */
 		uint32_t sp = LEAF_WORD + words % 2, end = sp + words + FRAME_WORDS;
 		struct java *java;
 
@@ -202,7 +202,7 @@ static void words_pushed_onto_a_leaf_s_frame_are_seen(void **state)
 static void registers_saved_around_a_barrier_s_call_are_passed_over(void **state)
 {
 	static const struct place saved[] = {
-		/* add rsp, 64 or 512; jmp; behind what brings registers back */
+		/* add rsp, 64 or 512; jmp; behind the code that restores registers */
 		PLACE("\x48\x8b\x44\x24\x08\x48\x83\xc4\x40\xe9\1\1\1\1", 8 + FRAME_WORDS - 1),
 		PLACE("\x90\x48\x81\xc4\0\2\0\0\xe9\1\1\1\1", 64 + FRAME_WORDS - 1),
 		/* The frame's own end, or another barrier's beginning. */
@@ -223,7 +223,7 @@ static void registers_saved_around_a_barrier_s_call_are_passed_over(void **state
 	}
 }
 
-/* C2's pow() of JDK 8; behind its number of bytes how many words are on the stack before each piece. */
+/* C2's pow() of JDK 8: for each piece its number of bytes, and the number of words on the stack before it. */
 static const struct pow_piece {
 	const char *code;
 	uint32_t size;
@@ -255,7 +255,7 @@ static const struct pow_piece {
 	{ "\xc5\xf9\x2e\xc9\x0f\x8a\6\6\0\0", 10, 0 },
 };
 
-/* A leaf at the beginning of @piece, with so many words @fewer than C2 has. */
+/* Lays a leaf at the beginning of @piece, with @fewer words than C2 has. */
 static void assert_pow(void **state, size_t piece, uint32_t fewer)
 {
 	uint32_t words = pow_pieces[piece].words - fewer, sp = LEAF_WORD + words % 2;
@@ -300,7 +300,7 @@ static void a_stack_pointer_that_is_kept_on_the_stack_is_gone_back_to(void **sta
 
 	set_leaf(java, java_code_at(SEGMENT_COMPILED, IN_CODE), "\x90", 1, LEAF_WORD);
 	put_word(java, LEAF_WORD, stack_address(kept));
-	/* Not what lies where the frame would end, nor what is left of an earlier one. */
+	/* Neither the word at the frame's usual end is the return address, nor a stale one of an earlier frame. */
 	put_word(java, LEAF_WORD + FRAME_WORDS - 1, return_to(java, SEGMENT_COMPILED));
 	put_word(java, LEAF_WORD + 2 + FRAME_WORDS - 1, return_to(java, SEGMENT_COMPILED));
 	put_word(java, end - 1, return_to(java, SEGMENT_CALLER));
@@ -313,7 +313,7 @@ static void a_stack_pointer_that_is_kept_on_the_stack_is_gone_back_to(void **sta
 	assert_java_walk(java, "CCsE");
 	assert_int_equal(java->world->trace.words[2],
 			 frame_word(FRAME_JAVA, FRAME_RETURN_ADDRESS, blob_at(SEGMENT_CALLER)));
-	/* In a method that has called a stub, it is any word. */
+	/* In a method that has called a stub, the word has no meaning. */
 	set_leaf(java, java_code_at(SEGMENT_STUB, IN_CODE), "\x90", 1, LEAF_WORD - 1);
 	put_word(java, LEAF_WORD - 1, return_to(java, SEGMENT_COMPILED));
 	put_word(java, LEAF_WORD + FRAME_WORDS - 1, return_to(java, SEGMENT_CALLER));
@@ -413,12 +413,12 @@ static void adapters_keep_their_caller_s_stack_pointer_in_a_register(void **stat
 	memcpy(java->objects + 0x300, "I2C/C2I adapters", 17);
 	set_leaf(java, java_code_at(SEGMENT_STUB, IN_CODE), "\x90", 1, LEAF_WORD);
 	java->world->start.registers[SENDER_SP_REGISTER] = stack_address(SENDER_WORD);
-	/* Popped: what is left there is an older one. */
+	/* The return address was popped: the word on the stack is a stale one. */
 	java->world->start.registers[0] = return_to(java, SEGMENT_CALLER);
 	put_word(java, LEAF_WORD, return_to(java, SEGMENT_COMPILED));
 	put_caller(java, SENDER_WORD);
 	assert_java_walk(java, "sCsE");
-	/* Not popped yet, and older ones in the registers. */
+	/* It is not popped yet, and the registers have stale values. */
 	set_leaf(java, java_code_at(SEGMENT_STUB, IN_CODE), "\x58", 1, LEAF_WORD - 1);
 	java->world->start.registers[SENDER_SP_REGISTER] = stack_address(SENDER_WORD);
 	java->world->start.registers[0] = return_to(java, SEGMENT_COMPILED);
@@ -491,7 +491,7 @@ static void code_is_found_by_its_segments(void **state)
 	/* In two steps. */
 	java->map[segment] = 1;
 	assert_java_walk(java, "CCsE");
-	/* Nothing is there, out of the heap, and round and round. */
+	/* The map is not readable, leads out of the heap, and has a cycle. */
 	java->map[segment] = JAVA_SEGMENT_FREE;
 	assert_java_walk(java, "!");
 	java->map[segment] = (uint8_t)segment + 1;

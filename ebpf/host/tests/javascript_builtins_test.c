@@ -258,7 +258,7 @@ static void a_large_object_has_pages_of_its_own(void **state)
 {
 	struct javascript *javascript = *state;
 	const uint64_t object = object_of_code(0);
-	/* Nothing stands at the beginning of the later ones that looks like a header. */
+	/* The beginnings of the later ones do not look like a header. */
 	static uint64_t words[64];
 	uint64_t start, pc;
 

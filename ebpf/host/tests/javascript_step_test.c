@@ -11,7 +11,7 @@ static void the_interpreter_s_frame_is_its_function_s(void **state)
 {
 	struct javascript *javascript = *state;
 
-	/* C++ that the interpreter has called. */
+	/* C++ code that the interpreter has called. */
 	world_set_registers(javascript->world, code_at(RULE_NATIVE), stack_address(LEAF_WORD),
 			    stack_address(CALLER_WORD));
 	put_caller(javascript, LEAF_WORD + 1);
@@ -42,7 +42,7 @@ static void a_leaf_in_the_interpreter_has_its_function_on_the_stack_or_in_a_regi
 	set_register(javascript, RDI, function_at(2));
 	assert_javascript_walk(javascript, "I1I0E");
 	assert_int_equal(place_of(javascript, 0), 5);
-	/* The frame was made just now: the function is not pushed yet. */
+	/* The frame was just made: the function is not pushed yet. */
 	world_set_registers(javascript->world, code_at(RULE_INTERPRETER),
 			    stack_address(FP_WORD - 1), stack_address(FP_WORD));
 	put_word(javascript, FP_WORD - 2, 0);
@@ -64,7 +64,7 @@ static void before_its_frame_the_interpreter_has_the_function_in_a_register(void
 	assert_javascript_walk(javascript, "NI0E");
 }
 
-/* Another function may be left in the register. */
+/* The register may have a stale function. */
 static void behind_its_frame_the_interpreter_shows_no_function(void **state)
 {
 	static const struct {
@@ -91,7 +91,7 @@ static void behind_its_frame_the_interpreter_shows_no_function(void **state)
 	assert_javascript_walk(javascript, "I3I0E");
 }
 
-/* The leaf is a handler without a frame, whose bytecode's offset is a register's. */
+/* The leaf is a handler without a frame, and the offset of its bytecode is in a register. */
 static void lay_handler(struct javascript *javascript, uint8_t prefix, uint8_t bytecode,
 			uint32_t offset)
 {
@@ -118,7 +118,7 @@ static void a_handler_s_bytecode_is_the_one_that_the_dispatch_table_has_it_for(v
 	put_handler(javascript, 0, 77, code_at(RULE_HANDLER) - 8);
 	assert_javascript_walk(javascript, "I0E");
 	assert_int_equal(place_of(javascript, 0), 6);
-	/* The register has something else than a bytecode's offset. */
+	/* The register has a value that is not a bytecode's offset. */
 	put_handler(javascript, 0, 77, code_at(RULE_HANDLER) + 1);
 	assert_javascript_walk(javascript, "i0E");
 	assert_int_equal(place_of(javascript, 0), CALLER_OFFSET);
@@ -136,7 +136,7 @@ static void behind_a_prefix_the_handler_is_of_another_table(void **state)
 		assert_javascript_walk(javascript, "I0E");
 		assert_int_equal(place_of(javascript, 0), 6);
 	}
-	/* Others are no prefixes. */
+	/* Other bytecodes are no prefixes. */
 	lay_handler(javascript, 2, 78, 6);
 	put_handler(javascript, 3, 78, code_at(RULE_HANDLER));
 	assert_javascript_walk(javascript, "i0E");
@@ -146,7 +146,7 @@ static void at_its_end_a_handler_is_at_the_next_bytecode(void **state)
 {
 	struct javascript *javascript = *state;
 
-	/* Another one's handler, but an offset in the function's bytecodes. */
+	/* The handler of another bytecode, but an offset in the function's bytecodes. */
 	lay_handler(javascript, 9, 77, 6);
 	put(javascript, BYTECODES - 1 + JAVASCRIPT_ARRAY_LENGTH, 7ULL << 32, 8);
 	assert_javascript_walk(javascript, "I0E");
@@ -192,7 +192,7 @@ static void a_handler_with_a_frame_has_kept_its_bytecode(void **state)
 	lay_handler_in_frame(javascript, FP_WORD - 3, 63 + 6);
 	assert_javascript_walk(javascript, "I0E");
 	assert_int_equal(place_of(javascript, 0), 6);
-	/* Nowhere: what the interpreted frame has may be an earlier one. */
+	/* The offset is not found: that in the interpreted frame may be an earlier one. */
 	lay_handler_in_frame(javascript, FP_WORD - 3, 5);
 	assert_javascript_walk(javascript, "i0E");
 	assert_int_equal(place_of(javascript, 0), CALLER_OFFSET);
@@ -207,10 +207,10 @@ static void a_builtin_with_a_context_is_a_function(void **state)
 	assert_javascript_walk(javascript, "b1I0E");
 	assert_int_equal(place_of(javascript, 0), place);
 	assert_word(javascript, 0, frame_word(FRAME_JAVASCRIPT, 0, shared_at(1)));
-	/* One that goes on where a deoptimized function was. */
+	/* A builtin that continues at the position of a deoptimized function. */
 	lay_in_frame(javascript, code_at(RULE_BUILTIN), MARKER_CONTINUATION, function_at(1));
 	assert_javascript_walk(javascript, "b1I0E");
-	/* A stub, and what has no function where one is due. */
+	/* A stub, and a frame without a function in the function's slot. */
 	lay_in_frame(javascript, code_at(RULE_BUILTIN), MARKER_STUB, function_at(1));
 	assert_javascript_walk(javascript, "NI0E");
 	lay_in_frame(javascript, code_at(RULE_BUILTIN), CONTEXT, SCRIPT + JAVASCRIPT_TAG);
@@ -294,7 +294,7 @@ static void code_is_found_by_maps_and_by_the_lists_of_pages(void **state)
 				    frame_word(FRAME_JAVASCRIPT, 0,
 					       is_baseline ? shared_at(j + 1) :
 							     code_object_of(javascript, j)));
-			/* All of it, and nothing behind. */
+			/* All of it, and nothing behind it. */
 			lay_in_frame(javascript, start + CODE_SIZE - 1, CONTEXT,
 				     function_at(j + 1));
 			assert_javascript_walk(javascript, text);
@@ -350,20 +350,20 @@ static void wasm_says_so_in_its_frame(void **state)
 	lay_in_frame(javascript, pc, MARKER_WASM, 0);
 	assert_javascript_walk(javascript, "WI0E");
 	assert_word(javascript, 0, frame_word(FRAME_JAVASCRIPT, 0, pc));
-	/* Without the marker it is somebody else's code. */
+	/* Without the marker it is not V8's code. */
 	lay_in_frame(javascript, pc, CONTEXT, function_at(1));
 	javascript_walk_text(javascript);
 	assert_null(strchr(javascript->text, 'W'));
 	assert_int_not_equal(javascript->world->trace.word_count, 0);
 }
 
-/* An instruction's bytes, and how the stack is there. */
+/* An instruction's bytes, and the state of the stack there. */
 struct leaf_place {
 	const char *code;
 	size_t size;
-	/* Above the stack pointer: the return address. */
+	/* Words between the stack pointer and the return address above it. */
 	uint32_t return_words;
-	/* Or the register that has it. */
+	/* Or the register with the return address. */
 	uint32_t in_register;
 };
 
@@ -372,7 +372,7 @@ struct leaf_place {
 		code, sizeof(code) - 1, return_words, in_register                                  \
 	}
 
-/* The frame is gone: @place is at IN_CODE. */
+/* The frame was popped: @place is at IN_CODE. */
 static void lay_end(struct javascript *javascript, uint64_t start, const struct leaf_place *place)
 {
 	put_bytes(javascript, start + IN_CODE, place->code, place->size);
@@ -466,13 +466,13 @@ static void at_its_beginning_code_makes_its_frame(void **state)
 		lay_frameless(javascript, start + places[i].offset, places[i].return_words);
 		if (places[i].return_words) {
 			put_word(javascript, LEAF_WORD, stack_address(CALLER_WORD));
-			/* It is not in the register any more for sure. */
+			/* It may not be in the register any more. */
 			world_set_registers(javascript->world, start + places[i].offset,
 					    stack_address(LEAF_WORD), 0);
 		}
 		assert_javascript_walk(javascript, "O1I0E");
 	}
-	/* The frame is there; context and function are pushed one by one. */
+	/* The frame exists; context and function are pushed one by one. */
 	for (uint32_t words = 0; words < 3; words++) {
 		lay_in_frame(javascript, start + 10 + words, words ? CONTEXT : 0x1234,
 			     function_at(1));
@@ -553,7 +553,7 @@ static void code_has_to_say_itself_where_it_is(void **state)
 	assert_null(strchr(javascript_walk_text(javascript), 'O'));
 	put(javascript, code_object_at(0) - JAVASCRIPT_TAG + 56, 0, 4);
 	assert_null(strchr(javascript_walk_text(javascript), 'O'));
-	/* A Code object that is nowhere. */
+	/* A Code object that cannot be read. */
 	put(javascript, object_of_code(0) + 8, 0x1001, 8);
 	assert_null(strchr(javascript_walk_text(javascript), 'O'));
 }
@@ -597,11 +597,11 @@ static void forged_maps_come_to_an_end(void **state)
 	/* A node that is its own child finds itself. */
 	put(javascript, CODE_NODES + 24, CODE_NODES, 8);
 	assert_javascript_walk(javascript, "O1I0E");
-	/* A cycle of nodes that lie behind the address. */
+	/* A cycle of nodes with keys above the address. */
 	put(javascript, CODE_NODES + 32, UINT64_MAX, 8);
 	put(javascript, CODE_NODES + 16, CODE_NODES, 8);
 	assert_null(strchr(javascript_walk_text(javascript), 'O'));
-	/* Nodes, a page, and maps that are nowhere. */
+	/* Nodes, a page, and maps that cannot be read. */
 	put(javascript, CODE_NODES + 16, 8, 8);
 	assert_null(strchr(javascript_walk_text(javascript), 'O'));
 	put(javascript, PAGE_NODE + 40, UINT64_MAX, 8);
@@ -651,7 +651,7 @@ static void forged_lists_come_to_an_end(void **state)
 		put(javascript, LIST + 8, lists[i].end, 8);
 		assert_null(strchr(javascript_walk_text(javascript), 'O'));
 	}
-	/* An end in the midst of a word. */
+	/* An end in the middle of a word. */
 	put(javascript, LIST, LIST_WORDS, 8);
 	put(javascript, LIST + 8, LIST_WORDS + 12, 8);
 	javascript_walk_text(javascript);
@@ -686,12 +686,12 @@ static void a_frame_that_does_not_go_up_ends_the_walk(void **state)
 	uint64_t start = add_code(javascript, KIND_TURBOFAN, 1);
 
 	lay_in_frame(javascript, start + IN_CODE, CONTEXT, function_at(1));
-	/* The frame pointer lies below the stack pointer. */
+	/* The frame pointer is below the stack pointer. */
 	world_set_registers(javascript->world, start + IN_CODE, stack_address(FP_WORD + 2),
 			    stack_address(FP_WORD));
 	javascript_walk_text(javascript);
 	assert_int_equal(javascript->world->trace.error, UNWIND_NO_PROGRESS);
-	/* Further up than a frame is large. */
+	/* The frame would be too large. */
 	world_set_registers(javascript->world, start + IN_CODE, 0, stack_address(FP_WORD));
 	javascript_walk_text(javascript);
 	assert_int_equal(javascript->world->trace.error, UNWIND_NO_PROGRESS);

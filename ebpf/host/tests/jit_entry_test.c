@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
-/* From code that CPython's JIT made to the loop that entered it: what is believed, and what is not. */
+/* Steps from code of CPython's JIT to the loop that entered it: which callers are accepted, and which are refused. */
 #include "ebpf/host/tests/python_fixture.h"
 
 #define JIT_START 0x7f1200000000ULL
@@ -10,7 +10,7 @@ enum {
 	JIT_ENTRY_MAX_WORDS = 64,
 	JIT_ENTRY_MIN_BYTES = 48,
 	JIT_ENTRY_MAX_BYTES = 64,
-	/* Where the loop's native frame begins, and saved registers between. */
+	/* First word of the loop's native frame, and of the saved registers between. */
 	LOOP_WORD = 140,
 	SAVED_WORDS = 5,
 	RETURN_WORD = LOOP_WORD - 2 - SAVED_WORDS,
@@ -25,7 +25,7 @@ struct jit {
 
 static const uint64_t jit_return = JIT_START + 0x100;
 
-/* The stack of a leaf in JIT code, which was entered by a loop; frames 0 and 1 are its own. */
+/* Lays the stack of a leaf in JIT code, which was entered by a loop; frames 0 and 1 are the loop's. */
 static void lay(struct jit *jit, struct python *python)
 {
 	const struct mapping_row mappings[] = {
@@ -66,7 +66,7 @@ static void the_loop_that_entered_jit_code_is_found(void **state)
 	assert_string_equal(walk_text(jit.python), "J01LCE");
 	assert_int_equal(jit.python->world->trace.error, UNWIND_OK);
 	assert_int_equal(flags_of(jit.python, 0), 0);
-	/* The loop's own frame in it says that it was the right one. */
+	/* The loop's own frame in it proves that the guess was right. */
 	assert_int_equal(flags_of(jit.python, 3), FRAME_RETURN_ADDRESS);
 }
 
@@ -91,7 +91,7 @@ static void a_loop_in_which_nothing_is_found_stays_a_guess(void **state)
 	set_current(jit.python, 0);
 	assert_string_equal(walk_text(jit.python), "JLCE");
 	assert_int_equal(flags_of(jit.python, 1), FRAME_RETURN_ADDRESS | FRAME_GUESS);
-	/* Its own frame lies beyond. */
+	/* The loop's own frame is further up. */
 	set_current(jit.python, add_loop_frame(jit.python, LOOP_WORD + 2 * LOOP_WORDS, 0));
 	assert_string_equal(walk_text(jit.python), "JLCE");
 	assert_int_equal(flags_of(jit.python, 1), FRAME_RETURN_ADDRESS | FRAME_GUESS);
@@ -135,7 +135,7 @@ static void the_frame_pointer_is_the_loop_s_or_saved_by_the_piece(void **state)
 	registers = jit.python->world->start.registers;
 	registers[6] = fp;
 	assert_string_equal(walk_text(jit.python), "J01LCE");
-	/* The register has an object. */
+	/* The register has the address of an object. */
 	registers[6] = HEAP_START;
 	jit.python->world->stack[RETURN_WORD - 1] = fp;
 	assert_string_equal(walk_text(jit.python), "J01LCE");
@@ -194,7 +194,7 @@ static void the_first_return_address_into_a_loop_decides(void **state)
 	lay(&jit, *state);
 	jit.python->world->stack[LEAF_WORD + 6] = code_at(RULE_OF_LOOP);
 	assert_nothing_found(&jit);
-	/* One into a C function is any number. */
+	/* A return address in a C function is ignored like any number. */
 	jit.python->world->stack[LEAF_WORD + 6] = code_at(RULE_C);
 	assert_string_equal(walk_text(jit.python), "J01LCE");
 }

@@ -10,7 +10,7 @@ enum {
 	RULE_COUNT = 8,
 };
 
-/* Publishes @own beside an outermost frame, and a frame without anything but its return address. */
+/* Publishes @own, the rule of an outermost frame, and that of a frame with only its return address. */
 static void publish(struct world *world, struct unwind_rule own)
 {
 	struct unwind_rule rules[RULE_COUNT] = {
@@ -229,7 +229,7 @@ static void a_signal_frame_gives_all_registers(void **state)
 	assert_frame(world, 3, code_at(4), FRAME_RETURN_ADDRESS);
 }
 
-/* musl's __restore_rt ends with its system call: what pc points to then is another function. */
+/* musl's __restore_rt ends with its system call: the pc behind it is in another function. */
 static void a_trampoline_in_its_system_call_is_the_function_in_front_of_pc(void **state)
 {
 	struct world *world = *state;
@@ -309,7 +309,7 @@ static void a_system_call_is_looked_up_one_byte_before(void **state)
 {
 	struct world *world = *state;
 
-	/* As in exit(): what follows the instruction is another function. All registers are known. */
+	/* As in exit(): the instruction is followed by another function. All registers are known. */
 	publish(world, (struct unwind_rule){ .cfa = CFA_REGISTER,
 					     .cfa_register = 13,
 					     .ra = SAVED_AT_CFA,

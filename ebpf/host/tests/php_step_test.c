@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
 /*
  * PHP's frames between native ones: execute_data, functions and generators on a heap, laid by hand. Traces become text, leaf
- * first: digits are functions in PHP by their number, letters from a on those in C, C is native code, L the loop, E the thread's
+ * first: digits are PHP functions by their number, letters from a on C functions, C is native code, L the loop, E the thread's
  * entry, ! missing frames.
  */
 #include <stdio.h>
@@ -11,7 +11,7 @@
 
 enum {
 	RULE_END,
-	/** Native code, the loop, the loop at its end, what calls the loop, and what prepares that. */
+	/** Native code, the loop, the loop at its end, the code that calls the loop, and the code that prepares that. */
 	RULE_C,
 	RULE_OF_LOOP,
 	RULE_LOOP_END,
@@ -80,7 +80,7 @@ static void put_string(struct php *php, uint64_t address, const char *text)
 	memcpy(php->heap + (address - HEAP_START) + PHP_STRING_BYTES, text, strlen(text));
 }
 
-/* Function @number, of whose instructions each has a line of its own. */
+/* Makes function @number, each of whose instructions has a line of its own. */
 static void put_function(struct php *php, uint32_t number)
 {
 	uint64_t function = function_at(number), name = function + 0x100;
@@ -102,7 +102,7 @@ static void put_function(struct php *php, uint32_t number)
 		    FIRST_LINE + 1 + i);
 }
 
-/* An execute_data of function @number at its instruction @opline; returns it. */
+/* Makes an execute_data of function @number at its instruction @opline, and returns it. */
 static uint64_t put_frame(struct php *php, uint32_t index, uint32_t number, uint64_t previous,
 			  uint32_t flags)
 {
@@ -267,7 +267,7 @@ static void each_loop_has_frames_up_to_the_first_that_c_called(void **state)
 	assert_string_equal(walk_text(php), "01LCa2LCE");
 	assert_int_equal(php->world->trace.error, UNWIND_OK);
 	assert_int_equal(php->world->trace.interpreter_error, UNWIND_OK);
-	/* The innermost line is the register's, others are those of the execute_data. */
+	/* The innermost line is that of the register, others are those of the execute_data. */
 	assert_int_equal(position_of(php, 0), FIRST_LINE + 6);
 	assert_int_equal(position_of(php, 1), FIRST_LINE + 3);
 	assert_int_equal(position_of(php, 4), PHP_IS_INTERNAL);
@@ -302,11 +302,11 @@ static void without_its_register_the_innermost_line_is_approximate(void **state)
 	add(php, RULE_OF_LOOP);
 	add(php, RULE_END);
 	put(php, CURRENT, put_frame(php, 0, 0, 0, CALL_TOP));
-	/* Native code has put something else there. */
+	/* Native code has overwritten the register. */
 	set_vm(php, 0x1234, opcodes_of(0) + 5 * PHP_OPCODE_BYTES);
 	assert_string_equal(walk_text(php), "C0LE");
 	assert_int_equal(position_of(php, 1), PHP_IS_APPROXIMATE | (FIRST_LINE + 3));
-	/* It is compiling a file, which the native code is called for. */
+	/* It is compiling a file, for which the native code was called. */
 	put(php, opcodes_of(0) + 2 * PHP_OPCODE_BYTES, code_at(RULE_OF_LOOP) - 5);
 	put(php, opcodes_of(0) + 2 * PHP_OPCODE_BYTES + PHP_OPCODE_LINE, 73ULL << 32 | 77);
 	walk_text(php);
@@ -319,7 +319,7 @@ static void without_its_register_the_innermost_line_is_approximate(void **state)
 	put(php, frame_at(0), opcodes_of(0) + 1);
 	walk_text(php);
 	assert_int_equal(position_of(php, 1), PHP_IS_APPROXIMATE | FIRST_LINE);
-	/* An exception is on its way. */
+	/* An exception is being thrown. */
 	put(php, BEFORE_EXCEPTION, opcodes_of(0) + 7 * PHP_OPCODE_BYTES);
 	walk_text(php);
 	assert_int_equal(position_of(php, 1), FIRST_LINE + 8);
@@ -338,7 +338,7 @@ static void a_loop_that_is_not_called_yet_has_no_frame(void **state)
 	frame = put_frame(php, 1, IN_C, frame, 0);
 	put(php, CURRENT, put_frame(php, 0, 0, frame, CALL_TOP));
 	assert_string_equal(walk_text(php), "CCa2LE");
-	/* One that a function in PHP has called is no such one. */
+	/* An execute_data that a PHP function has called does not count. */
 	put_frame(php, 0, 0, frame, 0);
 	assert_string_equal(walk_text(php), "CC0a2LE");
 }
@@ -450,7 +450,7 @@ static void at_its_end_the_loop_has_no_frame_but_a_generator_s(void **state)
 	}
 }
 
-/* Generator @index of function @number, called by what @previous is. */
+/* Makes generator @index of function @number, whose caller is @previous. */
 static uint64_t put_generator(struct php *php, uint32_t index, uint32_t number, uint64_t previous,
 			      uint64_t parent)
 {
@@ -491,7 +491,7 @@ static void generators_that_delegate_stand_between(void **state)
 	put_generator(php, 1, 1, 0, generator_at(0));
 	put(php, CURRENT, put_generator(php, 0, 0, frame, 0));
 	assert_string_equal(walk_text(php), "0LC1234LE");
-	/* A circle of them. */
+	/* A cycle of generators. */
 	put(php, generator_at(0) + 152, generator_at(3));
 	assert_string_equal(walk_text(php), "0LC!LE");
 }
@@ -510,7 +510,7 @@ static void a_generator_that_delegates_to_an_iterator_ends_nothing(void **state)
 	put(php, generator_at(1) + 144, 8);
 	put(php, CURRENT, put_frame(php, 0, 0, frame, CALL_TOP));
 	assert_string_equal(walk_text(php), "0LC12LE");
-	/* Others have it in the register by accident. */
+	/* The register may have it by accident. */
 	set_vm(php, frame, opcodes_of(1));
 	assert_string_equal(walk_text(php), "0LC12LE");
 	/* VM code runs it: it is about to delegate. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
-/* Python frames between native ones, for each way in which CPython's frames hang together. */
+/* Python frames between native ones, for each way in which CPython's frames are linked. */
 #include "ebpf/host/tests/python_fixture.h"
 
 /* C called from 0, which 1 called; that loop was called by C, and that from 2 in another loop. */
@@ -41,7 +41,7 @@ static void a_current_frame_leads_through_the_loops(void **state)
 	assert_int_equal(words[5] >> 32, 2);
 	assert_int_equal((uint32_t)words[5], python_code_fingerprint(fingerprint_words, 0));
 	assert_int_not_equal((uint32_t)words[5], (uint32_t)words[3]);
-	/* The address of the native frame holds for those that it runs. */
+	/* The frames that a native frame runs have its address as pc. */
 	assert_int_equal(python->world->trace.pcs[2], code_at(RULE_OF_LOOP));
 	assert_int_equal(python->world->trace.pcs[6], code_at(RULE_OF_LOOP));
 	assert_int_equal(python->world->trace.pcs[0], code_at(RULE_C));
@@ -58,7 +58,7 @@ static void without_the_process_s_table_loops_are_native(void **state)
 	assert_string_equal(walk_text(python), "CLCLCE");
 	python->world->start.runtime_cell = 0;
 	assert_string_equal(walk_text(python), "CLCLCE");
-	/* The last of the rows that there can be. */
+	/* The last possible row. */
 	publish(python);
 	for (int i = 0; i < RUNTIMES_MAX - 1; i++)
 		world_put(python->world, INTERPRETER_CELL + i, &other, sizeof(other));
@@ -81,7 +81,7 @@ static void a_loop_that_has_pushed_nothing_yet_runs_nothing(void **state)
 	frame = add_loop_frame(python, outer, 0);
 	set_current(python, add_frames(python, 0, 4, frame));
 	assert_string_equal(walk_text(python), "LC01234LE");
-	/* Leaving, with the loop's own frame as the current one. */
+	/* The loop is leaving, with its own frame as the current one. */
 	set_current(python, frame);
 	assert_string_equal(walk_text(python), "LCLE");
 }
@@ -97,7 +97,7 @@ static void the_first_loop_of_a_thread_may_have_no_frames_at_all(void **state)
 	set_current(python, 0);
 	assert_string_equal(walk_text(python), "LCE");
 	assert_int_equal(python->world->trace.interpreter_error, UNWIND_OK);
-	/* From 3.14 on a frame of the thread state, of no function. */
+	/* From 3.14 on a frame of the thread state, without a function. */
 	set_current(python, frame_at(5));
 	put(python, frame_at(5) + FRAME_OWNER - 6, (uint64_t)(OWNER_LOOP + 1) << 48);
 	assert_string_equal(walk_text(python), "LCE");
@@ -159,7 +159,7 @@ static void tags_hidden_code_and_bytecode_of_a_thread(void **state)
 	put(python, frame_at(0) + FRAME_INSTRUCTION, bytecode + 46);
 	assert_string_equal(walk_text(python), "C0LC2LCE");
 	assert_int_equal(words[3] >> 32, 46);
-	/* Nothing there: the position is one that no code has. */
+	/* It cannot be read: the position is one that no code has. */
 	put(python, python_code_at(0) + CODE_TLBC, 8);
 	assert_string_equal(walk_text(python), "C0LC2LCE");
 	assert_int_not_equal(words[3] >> 32, 46);
@@ -230,7 +230,7 @@ static void a_cframe_of_a_missed_loop_and_one_without_frames(void **state)
 	frame = add_frames(python, 0, 1, frame);
 	set_cframe(python, add_cframe(python, loop_frame_at(missed), frame, cframe));
 	assert_string_equal(walk_text(python), "012LE");
-	/* In front of the store to its cframe a loop has whatever was there before. */
+	/* Before the store to its cframe, a loop has a stale value there. */
 	python->process.unpushed[0] =
 		(struct python_code_range){ TEXT_ADDRESS + RULE_OF_LOOP * 16,
 					    TEXT_ADDRESS + RULE_OF_LOOP * 16 + 16 };
@@ -302,10 +302,10 @@ static void each_loop_runs_one_frame_object(void **state)
 	assert_string_equal(walk_text(python), "C0LC1LCE");
 	assert_int_equal(python->world->trace.words[7] >> 32, 0);
 	assert_int_equal(python->world->trace.words[9] >> 32, 2);
-	/* One too many, of a thread state that was put there by hand. */
+	/* One frame too many, in a thread state that was made by hand. */
 	set_current(python, add_frames(python, 0, 2, 0));
 	assert_string_equal(walk_text(python), "C0LC1LCE");
-	/* One too few. */
+	/* One frame too few. */
 	set_current(python, add_frame(python, 0, 0));
 	assert_string_equal(walk_text(python), "C0LC!LCE");
 }
@@ -347,7 +347,7 @@ static void cframes_tell_which_loop_has_a_frame_object(void **state)
 	set_cframe(python, add_cframe(python, loop_frame_at(inner), 0, cframe));
 	set_current(python, add_frames(python, 0, 1, 0));
 	assert_string_equal(walk_text(python), "C0LC1LCE");
-	/* Where a loop is interrupted its code says more than the cframe, which goes first. */
+	/* If a loop is interrupted, its address decides and not the cframe, which is removed first. */
 	python->process.unpushed[0] = (struct python_code_range){ 1, 2 };
 	publish(python);
 	set_cframe(python, cframe);
@@ -411,7 +411,7 @@ static void a_ring_of_frames_ends_when_the_record_is_full(void **state)
 	assert_int_equal(python->world->trace.error, UNWIND_TRUNCATED);
 	assert_true(length > USER_FRAMES_MAX);
 	assert_int_equal(python->text[length - 1], 'X');
-	/* A ring of frames that are none, and one of cframes. */
+	/* A cycle of frames without functions, and one of cframes. */
 	add_loop_frame(python, 0, loop_frame_at(0));
 	set_current(python, loop_frame_at(0));
 	assert_string_equal(walk_text(python), "CLX");

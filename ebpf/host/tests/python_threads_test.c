@@ -19,13 +19,13 @@ static uint64_t language_at(uint32_t index)
 	return HEAP_START + 0x800 + 0x40ULL * index;
 }
 
-/* State 0 is the one that the slot tells. */
+/* State 0 is the one in the slot. */
 static uint64_t thread_at(uint32_t index)
 {
 	return THREAD_STATE + 0x80ULL * index;
 }
 
-/* Interpreter @index with that thread state of @id, in front of those that there are. */
+/* Adds interpreter @index with that thread state of thread @id, in front of the others. */
 static void add_runtime(struct python *python, uint32_t index, uint64_t id, uint64_t next)
 {
 	put(python, INTERPRETERS, language_at(index));
@@ -157,7 +157,7 @@ static void cframes_tell_the_thread_state(void **state)
 	assert_string_equal(walk_text(python), "C0LLL3LE");
 }
 
-/* Words of a native frame of the loop: a variable, a saved register. */
+/* Words of a native frame of the loop, for a variable and for a saved register. */
 enum { VARIABLE_WORD = 5, SAVED_WORD = 14, SAVED_BYTES = 16, LOOK_MAX_BYTES = 16384 };
 
 static void keep(struct python *python, uint32_t word, uint64_t value)
@@ -190,7 +190,7 @@ static void frame_objects_are_those_that_their_loops_keep(void **state)
 	put(python, thread_at(0) + THREAD_FRAME, add_frame(python, 0, add_frame(python, 3, 0)));
 	put(python, thread_at(1) + THREAD_FRAME, add_frame(python, 1, add_frame(python, 2, 0)));
 	assert_string_equal(walk_text(python), "C0L1L2L3LE");
-	/* Two of one chain, one behind the other. */
+	/* Two frames of one chain, one behind the other. */
 	put(python, thread_at(0) + THREAD_FRAME, add_frames(python, 2, 3, 0));
 	put(python, thread_at(1) + THREAD_FRAME, add_frames(python, 0, 1, 0));
 	assert_string_equal(walk_text(python), "C0L1L2L3LE");
@@ -209,7 +209,7 @@ static void frame_objects_that_no_loop_keeps_are_missing(void **state)
 	keep(python, loops[1] + VARIABLE_WORD, 0);
 	assert_string_equal(walk_text(python), "C0L!LLLE");
 	assert_int_equal(python->world->trace.interpreter_error, UNWIND_INTERPRETER_FRAMES);
-	/* One that is there twice is there, two are not told apart. */
+	/* A frame that is found twice is accepted; two frames cannot be distinguished. */
 	keep(python, loops[1] + VARIABLE_WORD, frame_at(1));
 	keep(python, loops[1] + VARIABLE_WORD + 1, frame_at(1));
 	assert_string_equal(walk_text(python), "C0L1L2L3LE");
@@ -232,7 +232,7 @@ static void registers_that_a_loop_saves_are_its_caller_s(void **state)
 	keep(python, loops[0] + VARIABLE_WORD, 0);
 	keep(python, loops[0] - 2, frame_at(0));
 	assert_string_equal(walk_text(python), "C0L1L2L3LE");
-	/* Where it saves nobody knows: neither is left out. */
+	/* It is not known where the loop saves registers: neither is left out. */
 	python->process.saved_bytes = 0;
 	publish(python);
 	assert_string_equal(walk_text(python), "C!LLLLE");
@@ -254,11 +254,11 @@ static void functions_that_were_interrupted_have_registers(void **state)
 	keep(python, loops[0] + VARIABLE_WORD, 0);
 	python->world->start.registers[12] = frame_at(0);
 	assert_string_equal(walk_text(python), "C0L1L2L3LE");
-	/* Functions need not give this one back. */
+	/* This register is not callee-saved. */
 	python->world->start.registers[12] = 0;
 	python->world->start.registers[8] = frame_at(0);
 	assert_string_equal(walk_text(python), "C!LLLLE");
-	/* They are those of the innermost loop, and say nothing of the others. */
+	/* The registers are those of the innermost loop, and are not used for the others. */
 	keep(python, loops[0] + VARIABLE_WORD, frame_at(0));
 	keep(python, loops[2] + VARIABLE_WORD, 0);
 	python->world->start.registers[12] = frame_at(2);
@@ -282,7 +282,7 @@ static void loops_that_are_too_far_apart_have_no_frames(void **state)
 	keep(python, outer + VARIABLE_WORD, frame_at(0));
 	put(python, thread_at(1) + THREAD_FRAME, add_frame(python, 0, 0));
 	assert_non_null(strstr(walk_text(python), "CC!LE"));
-	/* One function less. */
+	/* With one function less. */
 	world_set_registers(python->world, code_at(RULE_C), stack_address(100 + C_WORDS), 0);
 	assert_non_null(strstr(walk_text(python), "CC0LE"));
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of stubs as HotSpot makes them, written out in bytes; the same code is not believed of others. */
+/* Rows of stubs as HotSpot generates them, written out in bytes; as ordinary code the same bytes are not verified. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
