@@ -8,6 +8,11 @@
 #include "lib/base/error.h"
 #include "lib/isa/x86_opcode.h"
 
+enum {
+	/* Opcode, ModRM and a distance of 4 bytes. */
+	RELATIVE_BYTES = 6,
+};
+
 int x86_code_init(struct x86_code *code, const struct elf_image *image, struct code_range range,
 		  uint64_t limit)
 {
@@ -82,10 +87,13 @@ uint64_t x86_code_relative(const struct x86_code *code, bool is_wide, uint8_t op
 {
 	struct x86_operands operands;
 
-	if (!x86_decode_operands(x86_code_bytes(code), code->x86.length, &operands) ||
-	    operands.map != MAP_ONE_BYTE || operands.opcode != opcode || !operands.is_pc_relative ||
-	    operands.has_66 || operands.has_67 || operands.is_of_fs ||
+	if (!code->x86.is_pc_relative ||
+	    !x86_decode_operands(x86_code_bytes(code), code->x86.length, &operands) ||
+	    operands.map != MAP_ONE_BYTE || operands.opcode != opcode ||
 	    (is_wide && operands.bytes != 8))
+		return 0;
+	/* A longer one has prefixes or an immediate. */
+	if (operands.length != (operands.has_rex ? 1 : 0) + RELATIVE_BYTES)
 		return 0;
 	return code->next + (uint64_t)operands.displacement;
 }

@@ -164,7 +164,7 @@ int sample_contents_add(struct sample_contents *contents, const struct sample_ev
 	if (!err && has_values(&sample))
 		err = reserve_sum(contents);
 	if (!err)
-		err = sample_table_add(&contents->table, &sample, &number, NULL);
+		err = sample_table_add(&contents->table, &sample, &number);
 	if (err)
 		return err;
 	if (contents->options.keeps_times)

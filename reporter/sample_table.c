@@ -361,8 +361,7 @@ static int make_entry(struct sample_table *table, const struct sample *sample, u
 	return 0;
 }
 
-int sample_table_add(struct sample_table *table, const struct sample *sample, uint32_t *number,
-		     bool *is_new)
+int sample_table_add(struct sample_table *table, const struct sample *sample, uint32_t *number)
 {
 	uint64_t hash = sample_hash(sample);
 	uint32_t found;
@@ -373,8 +372,6 @@ int sample_table_add(struct sample_table *table, const struct sample *sample, ui
 		return err;
 	sample_table_at(table->blocks.items, found)->uses++;
 	*number = found;
-	if (is_new)
-		*is_new = !is_known;
 	return 0;
 }
 

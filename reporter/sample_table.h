@@ -54,11 +54,9 @@ void sample_table_deinit(struct sample_table *table);
 
 /**
  * Adds a use of the sample that is equal to @sample, and the sample itself if it is new. *@number
- * is its number; *@is_new says whether it is new (@is_new may be NULL). -E2BIG over the limit,
- * -ENOMEM; then no sample has changed.
+ * is its number. -E2BIG over the limit, -ENOMEM; then no sample has changed.
  */
-int sample_table_add(struct sample_table *table, const struct sample *sample, uint32_t *number,
-		     bool *is_new);
+int sample_table_add(struct sample_table *table, const struct sample *sample, uint32_t *number);
 
 /** Removes a use, and the sample with its last use. */
 void sample_table_remove(struct sample_table *table, uint32_t number);

@@ -272,7 +272,7 @@ static int add(struct history *history, const struct sample_event *event)
 	/* Reserved first, so that no key is added without a sample. */
 	err = reserve_sample(history, event->time_ns);
 	if (!err)
-		err = sample_table_add(&history->keys, &sample, &key, NULL);
+		err = sample_table_add(&history->keys, &sample, &key);
 	if (err)
 		return err;
 	write_sample(history, key, event);

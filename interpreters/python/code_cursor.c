@@ -107,7 +107,7 @@ static void find_wide_store(const uint8_t *bytes, uint32_t length,
 	    (operands.opcode != 0x29 && operands.opcode != 0x11 && operands.opcode != 0x7f))
 		return;
 	if (!operands.is_memory || operands.is_of_fs || operands.has_67 ||
-	    operands.base == X86_NO_REGISTER || operands.index != X86_NO_REGISTER)
+	    operands.base > X86_RDI || operands.index != X86_NO_REGISTER)
 		return;
 	instruction->kind = CODE_STORE;
 	instruction->base = operands.base;

@@ -17,7 +17,11 @@
 #include "lib/isa/x86_decode.h"
 
 /** Py_Version is PY_VERSION_HEX of patchlevel.h. */
-enum { HEX_MAJOR_MINOR_SHIFT = 16 };
+enum {
+	HEX_MAJOR_MINOR_SHIFT = 16,
+	/* mov n(%rip),%reg of 8 bytes, without more prefixes than REX. */
+	LOAD_BYTES = 7,
+};
 
 struct prober {
 	const struct elf_image *image;
@@ -120,13 +124,12 @@ static bool find_version_text_arm64(const struct prober *prober, const uint8_t *
 static uint64_t find_head_x86(const uint8_t *code, size_t size, uint64_t address)
 {
 	struct x86_instruction x86;
-	struct x86_operands operands;
 
 	for (size_t i = 0; i < size; i += x86.length) {
 		if (!x86_decode(code + i, size - i, &x86) || x86.kind >= X86_CALL)
 			return 0;
-		if (x86.kind == X86_LOAD && x86.reg == X86_RAX &&
-		    x86_decode_operands(code + i, size - i, &operands) && operands.is_pc_relative)
+		if (x86.kind == X86_LOAD && x86.reg == X86_RAX && x86.is_pc_relative &&
+		    x86.length == LOAD_BYTES)
 			return address + i + x86.length + (uint64_t)x86.displacement;
 	}
 	return 0;

@@ -540,6 +540,7 @@ static bool classify(const struct parts *parts, struct x86_instruction *instruct
 	instruction->length = parts->position - parts->start;
 	instruction->reg = X86_NO_REGISTER;
 	instruction->base = X86_NO_REGISTER;
+	instruction->is_pc_relative = parts->is_pc_relative;
 	instruction->writes = written_registers(parts);
 	/* The bytes 0, 0 would be an addition, but linkers use them for padding. */
 	if (parts->properties & STOP || is_filling(parts))

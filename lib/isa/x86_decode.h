@@ -70,6 +70,8 @@ struct x86_instruction {
 	uint8_t reg;
 	/** X86_NO_REGISTER: relative to the pc, absolute, or with an index. */
 	uint8_t base;
+	/** The operand in memory is relative to the pc. */
+	bool is_pc_relative;
 	/** A bit for each general register. */
 	uint16_t writes;
 	/** An X86_BRANCH is jne. */

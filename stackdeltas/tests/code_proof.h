@@ -142,7 +142,7 @@ static bool proof_access(struct emulation *emulation, uint32_t word)
 		offset = is_scaled ? (int64_t)(word >> 10 & 0xfff) << size :
 				     proof_signed(word, 12, 9);
 	} else {
-		/* Of the other instructions only the registers that they may write are known. */
+		/* Other instructions: only the registers that they may write are known. */
 		if (is_vector ? word >> 23 & 1 : true)
 			proof_forget(emulation, is_vector ? base : number);
 		if (!is_vector && (word & 0x3f000000) == 0x08000000) {

@@ -88,7 +88,7 @@ static int add_sample(struct opened_samples *opened, const struct sample *sample
 	int err;
 
 	opened->table.max_bytes = max_bytes(opened) - opened->other_bytes;
-	err = sample_table_add(&opened->table, sample, &opened->current, NULL);
+	err = sample_table_add(&opened->table, sample, &opened->current);
 	return err == -E2BIG ? refuse_size(opened) : err;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which rows are made at once, and which later. */
+/* The order in which rows are made. */
 #include "agent/processes/tests/executable_cache_fixture.h"
 
 static void what_a_sample_asked_for_goes_before_others(void **state)

@@ -28,13 +28,13 @@ struct language_fixture {
 	struct executable *other;
 };
 
-/** The executable of the file at @path, with its rows. */
-static inline struct executable *language_fixture_open(struct language_fixture *fixture,
-						       const char *path)
+/** The executable of the file at @file, known by @path, with its rows. */
+static inline struct executable *language_fixture_open_as(struct language_fixture *fixture,
+							  const char *file, const char *path)
 {
 	struct executable *executable;
 	struct file_key key;
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int fd = open(file, O_RDONLY | O_CLOEXEC);
 
 	assert_int_equal(file_key_of_fd(fd, &key), 0);
 	assert_int_equal(executable_cache_open(fixture->executables, fd, &key, 0, path, NULL,
@@ -43,6 +43,12 @@ static inline struct executable *language_fixture_open(struct language_fixture *
 	executable_load(fixture->executables, executable->id);
 	executable_rows_publish(fixture->executables, clock_monotonic_ns());
 	return executable;
+}
+
+static inline struct executable *language_fixture_open(struct language_fixture *fixture,
+						       const char *path)
+{
+	return language_fixture_open_as(fixture, path, path);
 }
 
 static inline void language_fixture_init(struct language_fixture *fixture)

@@ -23,21 +23,6 @@ static void take(void *context, const struct listed_runtime *runtime)
 	taken->runtimes[taken->count++] = *runtime;
 }
 
-/* The executable of the file @content, known as @path. */
-static struct executable *open_as(struct fixture *fixture, const char *content, const char *path)
-{
-	struct executable *executable;
-	struct file_key key;
-	int fd = open(content, O_RDONLY | O_CLOEXEC);
-
-	assert_int_equal(file_key_of_fd(fd, &key), 0);
-	assert_int_equal(executable_cache_open(fixture->base.executables, fd, &key, 0, path, NULL,
-					       &executable),
-			 0);
-	executable_load(fixture->base.executables, executable->id);
-	return executable;
-}
-
 static void a_runtime_that_was_probed_is_not_listed_by_its_name_too(void **state)
 {
 	struct fixture *fixture = *state;
@@ -46,7 +31,7 @@ static void a_runtime_that_was_probed_is_not_listed_by_its_name_too(void **state
 	struct taken taken = { .count = 0 };
 
 	fake_language.file_name = "/node";
-	node = open_as(fixture, "/bin/mkdir", "/usr/bin/node");
+	node = language_fixture_open_as(&fixture->base, "/bin/mkdir", "/usr/bin/node");
 	map(fixture, process, node, 0x10000);
 	map(fixture, process, node, 0x20000);
 	runtime_list(&fixture->base.table, take, &taken);
@@ -62,7 +47,8 @@ static void a_file_that_is_no_runtime_of_ours_is_listed_by_its_name(void **state
 {
 	struct fixture *fixture = *state;
 	struct process *process = language_fixture_add(&fixture->base, 10);
-	struct executable *perl = open_as(fixture, "/bin/rmdir", "/usr/bin/perl");
+	struct executable *perl =
+		language_fixture_open_as(&fixture->base, "/bin/rmdir", "/usr/bin/perl");
 	struct taken taken = { .count = 0 };
 
 	map(fixture, process, fixture->base.other, 0x10000);
