@@ -478,22 +478,30 @@ class StackEnds:
     def is_entry(self, frame):
         if _ENTRY_NAMES.fullmatch(frame) or frame in self._entries:
             return True
-        match = re.fullmatch(r"(.+)\+0x([0-9a-f]+)", frame)
-        return bool(match) and any(start <= int(match[2], 16) < end
-                                   for start, end in self._entry_ranges(match[1]))
+        return self._is_within(frame, _entry_ranges_of)
+
+    def is_plt(self, frame):
+        """True if @frame is a jump that the linker has put between a call and its function."""
+        return self._is_within(frame, plt_ranges)
 
     def add_directory(self, directory):
         self._directories.append(directory)
 
-    def _entry_ranges(self, name):
-        if name not in self._ranges:
+    def _is_within(self, frame, ranges_of):
+        match = re.fullmatch(r"(.+)\+0x([0-9a-f]+)", frame)
+        return bool(match) and any(start <= int(match[2], 16) < end
+                                   for start, end in self._ranges_in(match[1], ranges_of))
+
+    def _ranges_in(self, name, ranges_of):
+        """What @ranges_of says of the files called @name."""
+        if (name, ranges_of) not in self._ranges:
             ranges = []
             for path in {os.path.realpath(os.path.join(directory, name))
                          for directory in self._directories}:
                 if os.path.isfile(path):
-                    ranges += _entry_ranges_of(path)
-            self._ranges[name] = ranges
-        return self._ranges[name]
+                    ranges += ranges_of(path)
+            self._ranges[name, ranges_of] = ranges
+        return self._ranges[name, ranges_of]
 
 
 def _entry_ranges_of(path):
@@ -507,6 +515,14 @@ def _entry_ranges_of(path):
     if re.match(r"(libc|ld-linux)[-.]", os.path.basename(path)):
         ranges += undefined_return_ranges(path)
     return ranges
+
+
+def plt_ranges(path):
+    """Address ranges of the .plt sections of @path."""
+    text = subprocess.run(["readelf", "-SW", path], stdout=subprocess.PIPE,
+                          stderr=subprocess.DEVNULL, text=True, check=False).stdout
+    return [(int(start, 16), int(start, 16) + int(size, 16)) for start, size in
+            re.findall(r"\s\.plt\S*\s+PROGBITS\s+([0-9a-f]+) [0-9a-f]+ ([0-9a-f]+)", text)]
 
 
 def undefined_return_ranges(path):

@@ -80,15 +80,15 @@ def sample(programs, seconds, rate=ATTACHED_RATE, is_known=True):
     return stacks_by_comm(result.stacks), result
 
 
-def lacks_python(frames):
+def lacks_python(frames, ends):
     """True if a loop in @frames should have Python frames and has none. A function that has just
-    been left has none any more, as what it held is freed; nor has an interrupted loop that begins
-    or ends.
+    been left has none any more, as what it held is freed, or as a jump of the linker leads to what
+    frees it; nor has an interrupted loop that begins or ends.
     """
     callees = [callee for frame, callee in zip(frames, [*frames[1:], None])
                if not parse_frame(frame) and is_loop(frame)]
     return any(callee and not parse_frame(callee) and not POPPING.match(callee)
-               for callee in callees)
+               and not ends.is_plt(callee) for callee in callees)
 
 
 def judge(stack, ends, version):
@@ -101,7 +101,7 @@ def judge(stack, ends, version):
         return "not complete"
     if any(frame.startswith("[python") for frame in users):
         return "a function has no name"
-    if lacks_python(users):
+    if lacks_python(users, ends):
         return "a loop has no Python frames"
     return split(users, version)[2]
 
