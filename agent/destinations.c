@@ -15,7 +15,7 @@
 #include "lib/base/log.h"
 #include "lib/model/hanging_processes.h"
 #include "lib/model/metrics.h"
-#include "symbols/uploaded_ranges.h"
+#include "symbols/uploaded_symbol_caches.h"
 #include "viewer/flame_page.h"
 
 enum {
@@ -194,8 +194,8 @@ static int take_symbols(void *context, const struct upload_piece *piece)
 {
 	struct destinations *destinations = context;
 
-	return uploaded_ranges_add(native_names_uploaded(destinations->names), piece,
-				   clock_monotonic_ns());
+	return uploaded_symbol_caches_add(native_names_uploaded(destinations->names), piece,
+					  clock_monotonic_ns());
 }
 
 static int init_receiver(struct destinations *destinations)

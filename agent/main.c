@@ -17,7 +17,7 @@
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "reporter/grpc_library.h"
-#include "symbols/build/range_maker.h"
+#include "symbols/build/symbol_cache_maker.h"
 
 /* The output of -help and -version must be complete, or scripts would use a part of it. */
 static int finish_output(void)
@@ -43,7 +43,7 @@ int main(int argument_count, char **arguments)
 
 	child_process_enter(argument_count, arguments);
 	process_setup();
-	range_maker_enter(argument_count, arguments);
+	symbol_cache_maker_enter(argument_count, arguments);
 	runtime_host_enter(argument_count, arguments);
 	file_host_enter(argument_count, arguments);
 	proc_host_enter(argument_count, arguments);

@@ -16,33 +16,33 @@
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "symbols/debuginfod.h"
-#include "symbols/range_store.h"
+#include "symbols/symbol_caches.h"
 #include "symbols/symbol_store.h"
-#include "symbols/uploaded_ranges.h"
+#include "symbols/uploaded_symbol_caches.h"
 
 enum {
 	SYMBOL_TABLES_MAX_BYTES = 128 << 20,
 	/* For as long as the agent runs. */
 	SHOWN_TABLES_MAX_BYTES = 24 << 20,
-	RANGE_FILES_MAX_BYTES = 512 << 20,
+	SYMBOL_CACHE_MAX_BYTES = 512 << 20,
 };
 
-#define RANGE_CACHE_MAX_BYTES (2ULL << 30)
+#define SYMBOL_CACHE_DISK_MAX_BYTES (2ULL << 30)
 /* How long the report thread waits for symbols, and how long it does not wait after that was not enough. */
 #define SYMBOLS_WAIT_NS (1500 * NS_PER_MS)
 #define NO_WAIT_NS (20 * NS_PER_SECOND)
 #define FETCH_TIMEOUT_NS (300 * NS_PER_SECOND)
 struct native_names {
 	/* NULL: no names are wanted. */
-	struct range_store *ranges;
-	/* Binaries that need range files; zeroed without ranges. */
+	struct symbol_caches *caches;
+	/* Binaries that need symbol caches; zeroed without them. */
 	struct new_binaries binaries;
 	/* NULL: nothing is fetched. */
 	struct debuginfod *debuginfod;
 	char fetched[PATH_MAX];
 	/* NULL: uploads are not received, or there is no cache directory. */
-	struct uploaded_ranges *uploaded;
-	enum range_depth depth;
+	struct uploaded_symbol_caches *uploaded;
+	enum symbol_depth depth;
 	struct symbol_store *local;
 	struct symbol_store *shown;
 	struct symbol_store *sent;
@@ -77,7 +77,7 @@ static void look_again(void *context, struct binary *binary)
 {
 	struct native_names *names = context;
 
-	range_store_retry(names->ranges, binary);
+	symbol_caches_retry(names->caches, binary);
 }
 
 static bool is_in_path(const char *program)
@@ -95,7 +95,7 @@ static bool is_in_path(const char *program)
 	return false;
 }
 
-/* To be called before the range store exists, since that may request files. */
+/* To be called before the store of symbol caches exists, since that may request files. */
 static int create_debuginfod(struct native_names *names)
 {
 	const struct debuginfod_options options = {
@@ -117,33 +117,33 @@ static int create_debuginfod(struct native_names *names)
 	return debuginfod_create(&options, &names->debuginfod);
 }
 
-static int create_ranges(const struct options *options, struct native_names *names)
+static int create_caches(const struct options *options, struct native_names *names)
 {
-	struct range_store_options range_options = {
+	struct symbol_caches_options cache_options = {
 		.work = {
 			.proc_root = "/proc",
-			.unnamed_bytes = RANGE_FILES_MAX_BYTES / 2,
-			.limits = { .cpu_ns = RANGE_MAKER_CPU_NS,
-				    .memory_bytes = RANGE_MAKER_MEMORY_BYTES,
-				    .output_bytes = RANGE_MAKER_OUTPUT_BYTES },
+			.unnamed_bytes = SYMBOL_CACHE_MAX_BYTES / 2,
+			.limits = { .cpu_ns = SYMBOL_CACHE_MAKER_CPU_NS,
+				    .memory_bytes = SYMBOL_CACHE_MAKER_MEMORY_BYTES,
+				    .output_bytes = SYMBOL_CACHE_MAKER_OUTPUT_BYTES },
 			.judge = names->judge,
 		},
-		.file_bytes = RANGE_FILES_MAX_BYTES,
+		.file_bytes = SYMBOL_CACHE_MAX_BYTES,
 	};
 	int error = 0;
 
-	if (options->debuginfod && names->depth == RANGE_DEPTH_FULL) {
+	if (options->debuginfod && names->depth == SYMBOL_DEPTH_FULL) {
 		error = create_debuginfod(names);
 		if (error)
 			return error;
-		range_options.work.fetched = names->fetched;
-		range_options.no_dwarf = fetch_debug_file;
-		range_options.no_dwarf_context = names;
+		cache_options.work.fetched = names->fetched;
+		cache_options.no_dwarf = fetch_debug_file;
+		cache_options.no_dwarf_context = names;
 	}
 	if (options->cache_dir)
-		error = file_cache_create(options->cache_dir, ".ranges", RANGE_CACHE_MAX_BYTES,
-					  &range_options.work.cache);
-	return error ? error : range_store_create(&range_options, &names->ranges);
+		error = file_cache_create(options->cache_dir, ".ranges",
+					  SYMBOL_CACHE_DISK_MAX_BYTES, &cache_options.work.cache);
+	return error ? error : symbol_caches_create(&cache_options, &names->caches);
 }
 
 /* Makes a symbol store; every thread that looks names up has its own. */
@@ -151,9 +151,9 @@ static int create_full(struct native_names *names, size_t table_limit_bytes,
 		       struct symbol_store **store)
 {
 	const struct symbol_store_options options = {
-		.ranges = range_store_source(names->ranges),
-		.uploaded = names->uploaded ? uploaded_ranges_source(names->uploaded) : NULL,
-		.depth = RANGE_DEPTH_FULL,
+		.caches = symbol_caches_source(names->caches),
+		.uploaded = names->uploaded ? uploaded_symbol_caches_source(names->uploaded) : NULL,
+		.depth = SYMBOL_DEPTH_FULL,
 		.table_limit_bytes = table_limit_bytes,
 		.reads_remote = true,
 		.judge = &names->judge,
@@ -164,12 +164,12 @@ static int create_full(struct native_names *names, size_t table_limit_bytes,
 	return symbol_store_create(&options, store);
 }
 
-/* Makes the report thread's store. It reads no files but Go's; frames without a range file have no name. */
+/* Makes the report thread's store. It reads no files but Go's; frames without a symbol cache have no name. */
 static int create_sent(struct native_names *names, enum symbolize symbolize)
 {
 	const struct symbol_store_options options = {
-		.ranges = range_store_source(names->ranges),
-		.depth = symbolize == SYMBOLIZE_FULL ? RANGE_DEPTH_FULL : RANGE_DEPTH_SYMBOLS,
+		.caches = symbol_caches_source(names->caches),
+		.depth = symbolize == SYMBOLIZE_FULL ? SYMBOL_DEPTH_FULL : SYMBOL_DEPTH_SYMBOLS,
 		.judge = &names->judge,
 		.demangles = true,
 	};
@@ -188,13 +188,13 @@ static int create_stores(const struct options *options, struct native_names *nam
 	if (!has_local && !has_page && !has_sent)
 		return 0;
 	names->depth = has_local || has_page || collector->symbolize == SYMBOLIZE_FULL ?
-			       RANGE_DEPTH_FULL :
-			       RANGE_DEPTH_SYMBOLS;
-	error = create_ranges(options, names);
+			       SYMBOL_DEPTH_FULL :
+			       SYMBOL_DEPTH_SYMBOLS;
+	error = create_caches(options, names);
 	if (!error)
-		error = new_binaries_init(&names->binaries, RANGE_STORE_MAX_WAITING);
+		error = new_binaries_init(&names->binaries, SYMBOL_CACHES_MAX_WAITING);
 	if (!error && options->receive.address && options->cache_dir)
-		error = uploaded_ranges_create(options->cache_dir, &names->uploaded);
+		error = uploaded_symbol_caches_create(options->cache_dir, &names->uploaded);
 	if (!error && has_local)
 		error = create_full(names, SYMBOL_TABLES_MAX_BYTES, &names->local);
 	if (!error && has_page)
@@ -235,12 +235,12 @@ void native_names_destroy(struct native_names *names)
 	symbol_store_destroy(names->local);
 	symbol_store_destroy(names->shown);
 	symbol_store_destroy(names->sent);
-	uploaded_ranges_destroy(names->uploaded);
+	uploaded_symbol_caches_destroy(names->uploaded);
 	new_binaries_deinit(&names->binaries);
 	/* The two refer to each other. */
 	debuginfod_stop(names->debuginfod);
 	/* An abandoned thread may still use the devices and request debug files. */
-	if (!range_store_destroy(names->ranges))
+	if (!symbol_caches_destroy(names->caches))
 		return;
 	debuginfod_destroy(names->debuginfod);
 	local_devices_deinit(&names->devices);
@@ -248,7 +248,7 @@ void native_names_destroy(struct native_names *names)
 	free(names);
 }
 
-struct uploaded_ranges *native_names_uploaded(struct native_names *names)
+struct uploaded_symbol_caches *native_names_uploaded(struct native_names *names)
 {
 	return names->uploaded;
 }
@@ -270,7 +270,7 @@ struct symbol_lookup *native_names_sent(struct native_names *names)
 
 struct reporter *native_names_reporter(struct native_names *names)
 {
-	return names->ranges ? &names->binaries.reporter : NULL;
+	return names->caches ? &names->binaries.reporter : NULL;
 }
 
 static void want_new(struct native_names *names)
@@ -278,17 +278,17 @@ static void want_new(struct native_names *names)
 	struct new_binary item;
 
 	while (new_binaries_take(&names->binaries, &item)) {
-		range_store_want(names->ranges, item.binary, (pid_t)item.pid, names->depth);
+		symbol_caches_want(names->caches, item.binary, (pid_t)item.pid, names->depth);
 		binary_unref(item.binary);
 	}
 }
 
 void native_names_tick(struct native_names *names)
 {
-	if (!names->ranges)
+	if (!names->caches)
 		return;
 	want_new(names);
-	range_store_tick(names->ranges);
+	symbol_caches_tick(names->caches);
 }
 
 /*
@@ -299,11 +299,11 @@ void native_names_wait_symbols(struct native_names *names)
 {
 	uint64_t now_ns = clock_monotonic_ns();
 
-	if (!names->ranges)
+	if (!names->caches)
 		return;
 	want_new(names);
 	if (now_ns >= names->no_wait_ns &&
-	    !range_store_wait_symbols(names->ranges, now_ns + SYMBOLS_WAIT_NS))
+	    !symbol_caches_wait_symbols(names->caches, now_ns + SYMBOLS_WAIT_NS))
 		names->no_wait_ns = now_ns + NO_WAIT_NS;
 }
 
@@ -312,21 +312,21 @@ void native_names_progress(struct native_names *names, uint64_t *pending, uint64
 	size_t waiting = 0;
 
 	*changes = 0;
-	if (names->ranges)
-		range_store_progress(names->ranges, &waiting, changes);
+	if (names->caches)
+		symbol_caches_progress(names->caches, &waiting, changes);
 	if (names->uploaded)
-		*changes += uploaded_ranges_changes(names->uploaded);
+		*changes += uploaded_symbol_caches_changes(names->uploaded);
 	*pending = waiting;
 }
 
 void native_names_wait(struct native_names *names, uint64_t deadline_ns)
 {
-	if (!names->ranges)
+	if (!names->caches)
 		return;
 	want_new(names);
-	if (!range_store_wait(names->ranges, deadline_ns))
+	if (!symbol_caches_wait(names->caches, deadline_ns))
 		log_warn(
 			"no time to read the debug data of all files until the stop; some functions "
 			"are without lines");
-	range_store_freeze(names->ranges);
+	symbol_caches_freeze(names->caches);
 }

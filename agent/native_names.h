@@ -14,7 +14,7 @@
 #include "reporter/reporter.h"
 
 struct path_judge;
-struct uploaded_ranges;
+struct uploaded_symbol_caches;
 
 /** Owner: struct agent. */
 struct native_names;
@@ -28,8 +28,8 @@ void native_names_destroy(struct native_names *names);
 /** Judges which files may be read by their paths when no process runs them any more. Borrowed. Any thread. */
 const struct path_judge *native_names_judge(const struct native_names *names);
 
-/** Range files that others upload; NULL: uploads are not accepted. Borrowed. */
-struct uploaded_ranges *native_names_uploaded(struct native_names *names);
+/** Symbol caches that others upload; NULL: uploads are not accepted. Borrowed. */
+struct uploaded_symbol_caches *native_names_uploaded(struct native_names *names);
 
 /** Lookup for the main thread, if there are local outputs. Borrowed. */
 struct symbol_lookup *native_names_local(struct native_names *names);

@@ -20,10 +20,10 @@
 #include "lib/elf/elf_notes.h"
 #include "lib/host/file_id.h"
 #include "reporter/grpc_transport.h"
-#include "symbols/build/range_maker.h"
-#include "symbols/cache/range_file.h"
+#include "symbols/build/symbol_cache_maker.h"
 #include "symbols/cache/scratch_file.h"
-#include "symbols/uploaded_ranges.h"
+#include "symbols/cache/symbol_cache.h"
+#include "symbols/uploaded_symbol_caches.h"
 #include "viewer/receive/symbol_upload.h"
 
 enum {
@@ -33,7 +33,7 @@ enum {
 	BUSY_TRIES = 60,
 };
 
-/* Limits of making one range file, generous since the user waits for it. */
+/* Limits of making one symbol cache, generous since the user waits for it. */
 #define MAKER_CPU_NS (1800 * NS_PER_SECOND)
 #define MAKER_MEMORY_BYTES (2ULL << 30)
 /* Time-out of one piece, long enough for a slow line. */
@@ -42,7 +42,7 @@ enum {
 #define FIRST_PAUSE_NS NS_PER_SECOND
 #define LONGEST_PAUSE_NS (5 * NS_PER_SECOND)
 
-/* One file: its ids and its range file. */
+/* One file: its ids and its symbol cache. */
 struct upload_file {
 	uint8_t build_id[BUILD_ID_MAX_BYTES];
 	uint32_t build_id_bytes;
@@ -60,7 +60,7 @@ static void upload_file_deinit(struct upload_file *file)
 	close_fd(&file->fd);
 }
 
-/* --- the range file --- */
+/* --- the symbol cache --- */
 
 static int open_debug_file(const struct elf_image *image, const struct debug_file_search *search)
 {
@@ -77,9 +77,9 @@ static int read_ids(const struct elf_image *image, int fd, struct upload_file *f
 	return file_id_of_file(fd, &file->file_id) ? fail_errno(-errno, "cannot be read") : 0;
 }
 
-static int make_ranges_file(const char *path, struct upload_file *file)
+static int make_symbol_cache_file(const char *path, struct upload_file *file)
 {
-	static const struct range_maker_limits limits = {
+	static const struct symbol_cache_maker_limits limits = {
 		.cpu_ns = MAKER_CPU_NS,
 		.memory_bytes = MAKER_MEMORY_BYTES,
 		.output_bytes = UPLOAD_MAX_BYTES,
@@ -105,14 +105,16 @@ static int make_ranges_file(const char *path, struct upload_file *file)
 	err = scratch_file_open(0, &file->fd);
 	if (err)
 		return err;
-	return range_maker_run(
-		&(struct range_maker_files){ .elf = input, .debug = debug, .output = file->fd },
-		&search, RANGE_DEPTH_FULL, (struct hash128){ 0 }, &limits, NULL);
+	return symbol_cache_maker_run(&(struct symbol_cache_maker_files){ .elf = input,
+									  .debug = debug,
+									  .output = file->fd },
+				      &search, SYMBOL_DEPTH_FULL, (struct hash128){ 0 }, &limits,
+				      NULL);
 }
 
-static int map_ranges(struct upload_file *file)
+static int map_cache(struct upload_file *file)
 {
-	struct range_file ranges;
+	struct symbol_cache cache;
 	struct stat status;
 	int err;
 
@@ -124,10 +126,10 @@ static int map_ranges(struct upload_file *file)
 		file->bytes = NULL;
 		return fail_errno(-errno, "its symbols");
 	}
-	err = range_file_init(&ranges, file->bytes, file->size);
+	err = symbol_cache_init(&cache, file->bytes, file->size);
 	if (err)
 		return err;
-	if (ranges.blocks.count)
+	if (cache.blocks.count)
 		return 0;
 	return fail(-ENOENT,
 		    "it says nothing of its code: there are neither symbols nor debug data");
@@ -208,10 +210,10 @@ static int send_pieces(struct transport *transport, const struct options *option
 static int upload(struct transport *transport, const struct options *options, const char *path)
 {
 	_cleanup_(upload_file_deinit) struct upload_file file = { .fd = -1 };
-	int err = make_ranges_file(path, &file);
+	int err = make_symbol_cache_file(path, &file);
 
 	if (!err)
-		err = map_ranges(&file);
+		err = map_cache(&file);
 	if (err)
 		return err;
 	for (int i = 0; i < TRIES; i++) {

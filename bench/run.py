@@ -215,9 +215,9 @@ def bench_throughput(table):
 
 
 def bench_symbols(table):
-    """Range files of large files, and both making and look-ups beside addr2line."""
+    """Symbol caches of large files, and both making and look-ups beside addr2line."""
     for name, names in symbol_side.figures():
-        table.note("names of %s (%.0f MB): CPU, range file, look-up" % (name, names.file_mb),
+        table.note("names of %s (%.0f MB): CPU, symbol cache, look-up" % (name, names.file_mb),
                    "%.2f s, %.1f MB, %d ns" % (names.seconds, names.ranges_mb, names.lookup_ns))
         table.limit("memory for it", names.memory_mb, symbol_side.MEMORY_MAX_MB, "MB")
         table.ratio("CPU for %d addresses of it in one batch beside addr2line -f -i -C" %

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What names of native code cost: range files of large ELF files, look-ups in them, and both beside addr2line."""
+"""What names of native code cost: symbol caches of large ELF files, look-ups in them, and both beside addr2line."""
 import collections
 import glob
 import os
@@ -19,10 +19,10 @@ import fetch_debug_file
 SYMBOLS = os.path.join(ROOT, "build", "symbols")
 ADDRESSES = 10000
 MEMORY_MAX_MB = 200
-_STATS = re.compile(r"(?P<bytes>\d+) bytes of ranges in [\d.]+ s \((?P<seconds>[\d.]+) s of CPU time\).*"
+_STATS = re.compile(r"(?P<bytes>\d+) bytes of symbol cache in [\d.]+ s \((?P<seconds>[\d.]+) s of CPU time\).*"
                     r" (?P<ns>\d+) ns a look-up", re.DOTALL)
 # What making takes and gives, memory without pages of files, and CPU seconds for some random addresses in one batch, ours and addr2line's.
-Names = collections.namedtuple("Names", "file_mb seconds memory_mb ranges_mb lookup_ns batch_seconds "
+Names = collections.namedtuple("Names", "file_mb seconds memory_mb cache_mb lookup_ns batch_seconds "
                                         "addr2line_seconds")
 
 

@@ -297,8 +297,8 @@ def check_all(tap, running, directory):
         judge_leaves(tap, leaves_of(collector.saved_files()[before:]), "sent")
         tap.ok(received.status == 0, "no rule is broken", received.broken(), received.log)
         check_ids(tap, received)
-        made = result.metrics["ranges_made"]
-        tap.ok(made >= 4 and not result.metrics["ranges_failed"], "range files were made",
+        made = result.metrics["symbol_caches_made"]
+        tap.ok(made >= 4 and not result.metrics["symbol_caches_failed"], "symbol caches were made",
                result.metrics)
     with Collector() as collector, \
             Agent("-collection-agent", collector.address, "-disable-tls", "-samples-per-second", RATE,
@@ -311,7 +311,7 @@ def check_all(tap, running, directory):
         result = agent.stop()
         del running.sources["inl_gone"]
         judge_folded(tap, result.stacks, running.sources)
-        tap.ok(result.metrics["ranges_cached"] >= 4, "the second run finds them in the cache",
+        tap.ok(result.metrics["symbol_caches_cached"] >= 4, "the second run finds them in the cache",
                result.metrics)
 
 

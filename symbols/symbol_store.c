@@ -21,12 +21,12 @@
 #include "lib/host/binary_file.h"
 #include "symbols/demangle.h"
 #include "symbols/go_symbols.h"
-#include "symbols/range_source.h"
+#include "symbols/symbol_cache_source.h"
 
 enum {
 	TABLES_MAX = 4096,
 	/* Most frames that are requested for an address. */
-	FRAMES_MAX = RANGE_FILE_MAX_DEPTH,
+	FRAMES_MAX = SYMBOL_CACHE_MAX_DEPTH,
 };
 
 struct symbol_table {
@@ -41,8 +41,8 @@ struct symbol_store {
 	struct go_symbols *go;
 	/* Maps an executable id to a struct symbol_table. */
 	struct lru_cache tables;
-	/* The ranges of the last answer, whose strings it uses. */
-	struct mapped_ranges *ranges;
+	/* The symbol caches of the last answer, whose strings it uses. */
+	struct mapped_symbol_cache *cache;
 	/* The file in which a function's start was last searched for; 0: none. */
 	uint64_t image_id;
 	struct elf_image image;
@@ -50,7 +50,7 @@ struct symbol_store {
 	/* All demangled names of the last answer, with their NULs, and a buffer for one name. */
 	struct text_builder names;
 	struct text_builder demangled;
-	struct range_frame frames[FRAMES_MAX];
+	struct symbol_frame frames[FRAMES_MAX];
 	/* Offset of each frame's name in @names, plus 1; 0: not demangled. */
 	size_t name_offsets[FRAMES_MAX];
 };
@@ -133,7 +133,7 @@ static uint32_t find_symbol(struct symbol_store *store, const struct binary *bin
 	if (file.fd < 0 ||
 	    elf_symbols_name(&table->symbols, &image, symbol, store->name, sizeof(store->name)))
 		return 0;
-	store->frames[0] = (struct range_frame){ .function = store->name };
+	store->frames[0] = (struct symbol_frame){ .function = store->name };
 	return 1;
 }
 
@@ -147,13 +147,13 @@ static bool reads_file(const struct symbol_store *store, const struct binary *bi
 static uint32_t find_frames(struct symbol_store *store, struct binary *binary, uint64_t address,
 			    uint32_t capacity)
 {
-	struct range_source *source = binary->is_elsewhere ? store->options.uploaded :
-							     store->options.ranges;
+	struct symbol_cache_source *source = binary->is_elsewhere ? store->options.uploaded :
+								    store->options.caches;
 
-	mapped_ranges_unref(store->ranges);
-	store->ranges = source ? source->ops->get(source, binary, store->options.depth) : NULL;
-	if (store->ranges)
-		return range_file_lookup(&store->ranges->file, address, store->frames, capacity);
+	mapped_symbol_cache_unref(store->cache);
+	store->cache = source ? source->ops->get(source, binary, store->options.depth) : NULL;
+	if (store->cache)
+		return symbol_cache_lookup(&store->cache->file, address, store->frames, capacity);
 	return reads_file(store, binary) ? find_symbol(store, binary, address) : 0;
 }
 
@@ -193,7 +193,7 @@ static uint32_t name_start(struct symbol_store *store, const struct binary *bina
 	snprintf(store->name, sizeof(store->name), "%s+0x%llx", binary_name(binary),
 		 (unsigned long long)start);
 	if (!count)
-		store->frames[count++] = (struct range_frame){ 0 };
+		store->frames[count++] = (struct symbol_frame){ 0 };
 	store->frames[count - 1].function = store->name;
 	return count;
 }
@@ -273,8 +273,8 @@ static void rest(struct symbol_lookup *lookup)
 	struct symbol_lookup *go = go_symbols_lookup(store->go);
 
 	go->ops->rest(go);
-	mapped_ranges_unref(store->ranges);
-	store->ranges = NULL;
+	mapped_symbol_cache_unref(store->cache);
+	store->cache = NULL;
 	elf_image_deinit(&store->image);
 	store->image = (struct elf_image){ .fd = -1 };
 	store->image_id = 0;

@@ -3,8 +3,8 @@
  * symbols/ names native code on the host. The symbol store implements a struct symbol_lookup
  * (lib/model/symbol_lookup.h) with the binary's open file, so that exited processes and deleted
  * files have names too. Go's code is named by Go's own table (go_symbols.h). All other code, and Go
- * code that the table does not name, is named by ranges (range_file.h): functions, inlined
- * functions, files and lines. As long as there are no ranges, or without a source of them, names
+ * code that the table does not name, is named by symbol caches (symbol_cache.h): functions, inlined
+ * functions, files and lines. As long as there are no symbol caches, or without a source of them, names
  * come from .symtab and .dynsym.
  *
  * Symbol tables are read when a binary is first looked up, and the least recently used ones are
@@ -18,20 +18,20 @@
 
 #include "lib/host/judged_path.h"
 #include "lib/model/symbol_lookup.h"
-#include "symbols/build/make_ranges.h"
+#include "symbols/build/make_symbol_cache.h"
 
-struct range_source;
+struct symbol_cache_source;
 
 struct symbol_store_options {
-	/** Borrowed; NULL: no ranges. */
-	struct range_source *ranges;
-	enum range_depth depth;
+	/** Borrowed; NULL: no symbol caches. */
+	struct symbol_cache_source *caches;
+	enum symbol_depth depth;
 	/** Ranges of binaries of other machines. Borrowed; NULL: they have no names. */
-	struct range_source *uploaded;
+	struct symbol_cache_source *uploaded;
 	/**
 	 * Limit of the cached symbol tables; a single table may exceed it. Names of Go use
 	 * GO_SYMBOLS_MAX_BYTES of it; if it is not larger than that, they use additional memory. 0:
-	 * names of other code come only from ranges, and only Go's files are read.
+	 * names of other code come only from symbol caches, and only Go's files are read.
 	 */
 	size_t table_limit_bytes;
 	/** Also reads files whose file system may never answer. */

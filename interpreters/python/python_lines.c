@@ -8,7 +8,7 @@
 
 enum {
 	/** 3.10: the range has no line. */
-	RANGE_WITHOUT_LINE = -128,
+	SYMBOL_WITHOUT_LINE = -128,
 	CODE_UNIT_BYTES = 2,
 };
 
@@ -49,10 +49,10 @@ static uint32_t range_line(const uint8_t *table, size_t size, uint32_t line, uin
 		int8_t delta = (int8_t)table[i + 1];
 
 		end += table[i];
-		if (delta != RANGE_WITHOUT_LINE)
+		if (delta != SYMBOL_WITHOUT_LINE)
 			line += (uint32_t)delta;
 		if (end > offset)
-			return delta == RANGE_WITHOUT_LINE ? 0 : checked_line(line);
+			return delta == SYMBOL_WITHOUT_LINE ? 0 : checked_line(line);
 	}
 	return 0;
 }

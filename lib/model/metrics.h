@@ -59,12 +59,12 @@
 	X(FRAMES_UNNAMED, "frames", "interpreted frames whose function was gone or unreadable")    \
 	X(STACKS_REPLACED, "stacks", "those cut off since another file had been mapped meanwhile") \
 	X(FRAMES_GONE, "frames", "those whose function was freed before it was read")              \
-	X(RANGES_MADE, "files", "range files made of symbols and debug data")                      \
-	X(RANGES_CACHED, "files", "range files found in the disk cache")                           \
-	X(RANGES_FAILED, "files", "files of which no range file could be made")                    \
+	X(SYMBOL_CACHES_MADE, "files", "symbol caches made of symbols and debug data")             \
+	X(SYMBOL_CACHES_CACHED, "files", "symbol caches found in the disk cache")                  \
+	X(SYMBOL_CACHES_FAILED, "files", "files of which no symbol cache could be made")           \
 	X(NAMES_UNASKED, "files", "files whose names were not asked for since a queue was full")   \
 	X(FILES_GONE, "files", "files that were gone before their names or lines were read")       \
-	X(RANGES_DROPPED, "files", "range files without a name dropped for lack of room")          \
+	X(SYMBOL_CACHES_DROPPED, "files", "symbol caches without a name dropped for lack of room") \
 	X(DEBUG_FILES_FETCHED, "files", "debug files that debuginfod's client brought")            \
 	X(OTLP_REQUESTS_SENT, "requests", "requests that the collector took")                      \
 	X(OTLP_SAMPLES_SENT, "samples", "samples in the requests that the collector took")         \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** One part of an uploaded range file, for the sender and the receiver (proto/symbol_upload.proto). */
+/** One part of an uploaded symbol cache, for the sender and the receiver (proto/symbol_upload.proto). */
 #ifndef LIB_MODEL_UPLOAD_PIECE_H
 #define LIB_MODEL_UPLOAD_PIECE_H
 
@@ -17,9 +17,9 @@ struct upload_piece {
 	size_t build_id_bytes;
 	/** NULL: none. */
 	const struct file_id *file_id;
-	/** Size of the whole range file. */
+	/** Size of the whole symbol cache. */
 	uint64_t size;
-	/** Offset of this piece in the range file. Pieces are sent in order. */
+	/** Offset of this piece in the symbol cache. Pieces are sent in order. */
 	uint64_t offset;
 	const void *bytes;
 	size_t count;

@@ -12,7 +12,7 @@ enum {
 	SCOPE_MAX_BYTES = 4 * 5,
 };
 
-int scope_bytes_add(struct byte_vector *bytes, const struct range_scope *scope, uint32_t *number)
+int scope_bytes_add(struct byte_vector *bytes, const struct symbol_scope *scope, uint32_t *number)
 {
 	uint64_t distance;
 
@@ -50,7 +50,7 @@ static inline uint32_t read_uleb128(const uint8_t **position)
 }
 
 bool scope_bytes_read(const uint8_t *bytes, size_t count, uint32_t number,
-		      struct range_scope *scope)
+		      struct symbol_scope *scope)
 {
 	uint8_t last[SCOPE_MAX_BYTES] = { 0 };
 	const uint8_t *position;
@@ -64,7 +64,7 @@ bool scope_bytes_read(const uint8_t *bytes, size_t count, uint32_t number,
 		position = last;
 	}
 	head = read_uleb128(&position);
-	*scope = (struct range_scope){ .is_plain = head & 1, .name = read_uleb128(&position) };
+	*scope = (struct symbol_scope){ .is_plain = head & 1, .name = read_uleb128(&position) };
 	if (head >> 1 >= number)
 		return false;
 	if (head >> 1) {

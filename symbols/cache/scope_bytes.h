@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Functions and inlined calls, packed one after the other. The writer collects scopes in this form,
- * and a range file has the scopes around calls that are inlined too deeply for a block. A scope's
+ * and a symbol cache has the scopes around calls that are inlined too deeply for a block. A scope's
  * number is its offset. 0 is no scope; the byte at offset 0 is unused.
  *
  * ULEB128 numbers: distance back to the enclosing scope * 2 (0: a function), plus 1 if the name is
@@ -23,7 +23,7 @@ enum {
 };
 
 /** A function, or a call that is inlined into scope @outer if that is not 0. */
-struct range_scope {
+struct symbol_scope {
 	uint32_t outer;
 	/** String numbers. */
 	uint32_t name;
@@ -34,10 +34,10 @@ struct range_scope {
 };
 
 /** Appends to @bytes, which big_bytes.h allocates. -E2BIG, -ENOMEM. */
-int scope_bytes_add(struct byte_vector *bytes, const struct range_scope *scope, uint32_t *number);
+int scope_bytes_add(struct byte_vector *bytes, const struct symbol_scope *scope, uint32_t *number);
 
 /** False if @number is not a scope. The bytes may be untrusted, and @number may be anything. */
 bool scope_bytes_read(const uint8_t *bytes, size_t count, uint32_t number,
-		      struct range_scope *scope);
+		      struct symbol_scope *scope);
 
 #endif

@@ -55,7 +55,7 @@ static int open_anywhere(uint64_t bytes, bool is_sparse, int *fd)
 	if (opened < 0 && bytes > SCRATCH_IN_MEMORY_MAX_BYTES)
 		return fail(-ENOSPC, "no room for a file of %" PRIu64 " bytes", bytes);
 	if (opened < 0) {
-		opened = memfd_create("ranges", MFD_CLOEXEC);
+		opened = memfd_create("symbol-cache", MFD_CLOEXEC);
 		if (opened < 0)
 			return fail_errno(-errno, "a file without a name");
 		if (!take_room(opened, bytes, is_sparse))

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Unnamed files, which are deleted when their descriptor is closed: for ranges, and for data that
+ * Unnamed files, which are deleted when their descriptor is closed: for symbol caches, and for data that
  * is too large for memory while debug data is read. They are on a disk, so that their pages can be
  * reclaimed; in memory only if no disk is writable.
  */

@@ -36,7 +36,7 @@ static int number_of(unsigned int name)
 	case DW_AT_high_pc:
 		return DWARF_HIGH_PC;
 	case DW_AT_ranges:
-		return DWARF_RANGES;
+		return DWARF_SYMBOLS;
 	case DW_AT_call_file:
 		return DWARF_CALL_FILE;
 	case DW_AT_call_line:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The reason why DWARF was not read, or not completely, as text for people; such a file still gets
- * a range file. Stored per thread, for the last file that the thread has read, by itself or through
+ * a symbol cache. Stored per thread, for the last file that the thread has read, by itself or through
  * a process.
  */
 #ifndef SYMBOLS_DWARF_DWARF_PROBLEM_H

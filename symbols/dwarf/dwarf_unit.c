@@ -123,7 +123,7 @@ static int find_file(struct dwarf_reader *reader, Dwarf_Files *files, uint64_t i
 }
 
 /* Linkers leave discarded functions at 0 or near it, or (lld) at the end of all addresses. */
-static bool is_thrown_away(const struct range_writer *writer, uint64_t address)
+static bool is_thrown_away(const struct symbol_cache_writer *writer, uint64_t address)
 {
 	return address < writer->first_address ||
 	       (writer->end_address && address >= writer->end_address);
@@ -151,7 +151,7 @@ static int add_range(struct walk *walk, uint64_t start, uint64_t end, uint32_t s
 	if (is_thrown_away(reader->writer, start) || start >= end)
 		return 0;
 	if (interval_vector_push(&reader->intervals, interval))
-		return fail(-ENOMEM, "no memory for ranges");
+		return fail(-ENOMEM, "no memory for a symbol cache");
 	return 0;
 }
 
@@ -180,12 +180,12 @@ static int add_ranges(struct walk *walk, Dwarf_Die *die, struct dwarf_attributes
 
 	if (find_range(attributes, &start, &end))
 		return add_range(walk, start, end, scope);
-	if (!dwarf_attributes_find(attributes, DWARF_RANGES))
+	if (!dwarf_attributes_find(attributes, DWARF_SYMBOLS))
 		return 0;
 	for (int i = 0; i < RANGES_PER_FUNCTION_MAX; i++) {
 		int err;
 
-		offset = dwarf_ranges(die, offset, &base, &start, &end);
+		offset = dwarf_symbols(die, offset, &base, &start, &end);
 		if (offset <= 0)
 			return 0;
 		err = add_range(walk, start, end, scope);
@@ -198,14 +198,14 @@ static int add_ranges(struct walk *walk, Dwarf_Die *die, struct dwarf_attributes
 static bool has_code(struct dwarf_attributes *attributes)
 {
 	return dwarf_attributes_find(attributes, DWARF_LOW_PC) ||
-	       dwarf_attributes_find(attributes, DWARF_RANGES);
+	       dwarf_attributes_find(attributes, DWARF_SYMBOLS);
 }
 
 static int add_function(struct walk *walk, Dwarf_Die *die, struct dwarf_attributes *attributes,
 			uint32_t outer, uint32_t *number)
 {
 	struct dwarf_reader *reader = walk->reader;
-	struct range_scope scope = { .outer = outer };
+	struct symbol_scope scope = { .outer = outer };
 	struct dwarf_name name;
 	int err = dwarf_names_find(&reader->names, die, attributes, walk->is_plain_language, &name);
 
@@ -220,7 +220,7 @@ static int add_function(struct walk *walk, Dwarf_Die *die, struct dwarf_attribut
 			return err;
 		scope.call_line = number_attribute(attributes, DWARF_CALL_LINE);
 	}
-	err = range_writer_add_scope(reader->writer, &scope, number);
+	err = symbol_cache_writer_add_scope(reader->writer, &scope, number);
 	if (err)
 		return err;
 	walk->order++;
@@ -355,7 +355,8 @@ static int add_functions(struct dwarf_reader *reader, Dwarf_Die *unit)
 		err = add_children(&walk, unit, 0, 0);
 	if (err && err != -EBADMSG)
 		return err;
-	err = range_writer_add_intervals(reader->writer, RANGE_SCOPES, &reader->intervals);
+	err = symbol_cache_writer_add_intervals(reader->writer, SYMBOL_DATA_SCOPES,
+						&reader->intervals);
 	reader->intervals.count = 0;
 	return err;
 }
@@ -376,13 +377,13 @@ static int find_parts(struct dwarf_reader *reader, Dwarf_Die *unit)
 	ptrdiff_t offset = 0;
 
 	parts->count = 0;
-	while ((offset = dwarf_ranges(unit, offset, &base, &start, &end)) > 0) {
+	while ((offset = dwarf_symbols(unit, offset, &base, &start, &end)) > 0) {
 		if (++reader->range_count > RANGES_MAX)
 			return fail(-E2BIG, "more than %d ranges", RANGES_MAX);
 		if (start >= end)
 			continue;
 		if (interval_vector_push(parts, (struct interval){ .start = start, .end = end }))
-			return fail(-ENOMEM, "no memory for ranges");
+			return fail(-ENOMEM, "no memory for a symbol cache");
 	}
 	if (parts->count)
 		qsort(parts->items, parts->count, sizeof(parts->items[0]), compare_parts);
@@ -400,7 +401,7 @@ struct line_pass {
 
 static int end_run(struct dwarf_reader *reader, uint64_t address)
 {
-	struct address_runs *runs = &reader->writer->runs[RANGE_LINES];
+	struct address_runs *runs = &reader->writer->runs[SYMBOL_DATA_LINES];
 
 	return address_runs_add(runs, (struct address_row){ .address = address });
 }
@@ -413,7 +414,7 @@ static int end_run(struct dwarf_reader *reader, uint64_t address)
 static int enter_part(struct line_pass *pass, uint64_t address, bool *is_inside)
 {
 	const struct interval_vector *parts = &pass->reader->parts;
-	struct address_runs *runs = &pass->reader->writer->runs[RANGE_LINES];
+	struct address_runs *runs = &pass->reader->writer->runs[SYMBOL_DATA_LINES];
 
 	while (pass->part < parts->count && parts->items[pass->part].end <= address) {
 		uint64_t end = parts->items[pass->part++].end;
@@ -455,12 +456,12 @@ static int add_row(struct line_pass *pass, Dwarf_Line *line)
 	}
 	if (is_end)
 		pass->is_left_out = false;
-	return address_runs_add(&reader->writer->runs[RANGE_LINES], row);
+	return address_runs_add(&reader->writer->runs[SYMBOL_DATA_LINES], row);
 }
 
 static int add_lines(struct dwarf_reader *reader, Dwarf_Die *unit)
 {
-	struct address_runs *runs = &reader->writer->runs[RANGE_LINES];
+	struct address_runs *runs = &reader->writer->runs[SYMBOL_DATA_LINES];
 	struct line_pass pass = { .reader = reader };
 	size_t count, file_count;
 	Dwarf_Files *files;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Reads one unit of DWARF into a range file: its functions, the functions inlined into them, and
+ * Reads one unit of DWARF into a symbol cache: its functions, the functions inlined into them, and
  * its lines.
  */
 #ifndef SYMBOLS_DWARF_DWARF_UNIT_H
@@ -9,13 +9,13 @@
 #include <elfutils/libdw.h>
 
 #include "lib/base/text_builder.h"
-#include "symbols/cache/range_writer.h"
+#include "symbols/cache/symbol_cache_writer.h"
 #include "symbols/dwarf/dwarf_names.h"
 
 /** The state that is shared by units, which are read one after the other. */
 struct dwarf_reader {
 	/** Borrowed. */
-	struct range_writer *writer;
+	struct symbol_cache_writer *writer;
 	struct dwarf_names names;
 	/** Ranges in all units; over a limit, reading of the file ends. */
 	uint64_t range_count;

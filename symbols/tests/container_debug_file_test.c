@@ -17,8 +17,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "symbols/range_store.h"
-#include "symbols/tests/range_store_fixture.h"
+#include "symbols/symbol_caches.h"
+#include "symbols/tests/symbol_caches_fixture.h"
 
 enum { CONTAINER_PID = 4000000, OTHER_PID, SLOW_PID };
 
@@ -67,10 +67,10 @@ static void find_debug_file(bool is_root_kept)
 {
 	char directory[] = "/tmp/container_debug_file_test.XXXXXX", command[PATH_BYTES];
 	char program[PATH_BYTES], proc[64], path[PATH_BYTES], root[PATH_BYTES], byte = 0;
-	struct range_store_options options = plain;
+	struct symbol_caches_options options = plain;
 	struct binary *slow = own_binary(1), *binary;
 	struct gate gate;
-	struct range_store *store;
+	struct symbol_caches *store;
 
 	assert_non_null(mkdtemp(directory));
 	snprintf(program, sizeof(program), "%s/p", directory);
@@ -86,28 +86,28 @@ static void find_debug_file(bool is_root_kept)
 	options.work.judge.may_read = wait_at_gate;
 	options.work.judge.context = &gate;
 	store = create(&options);
-	range_store_want(store, slow, SLOW_PID, RANGE_DEPTH_FULL);
+	symbol_caches_want(store, slow, SLOW_PID, SYMBOL_DEPTH_FULL);
 	assert_int_equal(read(gate.asked[0], &byte, 1), 1);
 
 	if (!is_root_kept)
 		unlink(path);
-	range_store_want(store, binary, CONTAINER_PID, RANGE_DEPTH_FULL);
-	assert_true(range_store_wait_symbols(store, clock_monotonic_ns() + WAIT_NS));
+	symbol_caches_want(store, binary, CONTAINER_PID, SYMBOL_DEPTH_FULL);
+	assert_true(symbol_caches_wait_symbols(store, clock_monotonic_ns() + WAIT_NS));
 	(void)unlink(path);
 	close(gate.go[1]);
-	assert_true(range_store_wait(store, clock_monotonic_ns() + WAIT_NS));
+	assert_true(symbol_caches_wait(store, clock_monotonic_ns() + WAIT_NS));
 	if (!is_root_kept) {
-		expect_local(get(store, binary, RANGE_DEPTH_FULL), false);
+		expect_local(get(store, binary, SYMBOL_DEPTH_FULL), false);
 		/* A process that comes later has that root, too. */
 		snprintf(path, sizeof(path), "%s/%d", proc, OTHER_PID);
 		assert_int_equal(mkdir(path, 0700), 0);
 		snprintf(path, sizeof(path), "%s/%d/root", proc, OTHER_PID);
 		assert_int_equal(symlink(root, path), 0);
-		range_store_want(store, binary, OTHER_PID, RANGE_DEPTH_FULL);
-		assert_true(range_store_wait(store, clock_monotonic_ns() + WAIT_NS));
+		symbol_caches_want(store, binary, OTHER_PID, SYMBOL_DEPTH_FULL);
+		assert_true(symbol_caches_wait(store, clock_monotonic_ns() + WAIT_NS));
 	}
-	expect_local(get(store, binary, RANGE_DEPTH_FULL), true);
-	assert_true(range_store_destroy(store));
+	expect_local(get(store, binary, SYMBOL_DEPTH_FULL), true);
+	assert_true(symbol_caches_destroy(store));
 	binary_unref(slow);
 	binary_unref(binary);
 	close(gate.go[0]);
@@ -136,6 +136,6 @@ int main(int argument_count, char **arguments)
 		cmocka_unit_test(a_root_that_was_gone_too_early_is_looked_for_in_another_process),
 	};
 
-	range_maker_enter(argument_count, arguments);
+	symbol_cache_maker_enter(argument_count, arguments);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

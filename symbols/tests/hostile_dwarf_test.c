@@ -19,7 +19,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#include "symbols/build/tests/range_maker_fixture.h"
+#include "symbols/build/tests/symbol_cache_maker_fixture.h"
 #include "symbols/tests/dwarf_fixture.h"
 
 enum {
@@ -34,7 +34,7 @@ enum {
 	SHORT_PART = 4,
 };
 
-static struct range_maker_limits limits = {
+static struct symbol_cache_maker_limits limits = {
 	.cpu_ns = CPU_S * NS_PER_SECOND,
 	.memory_bytes = MEMORY_BYTES,
 	.output_bytes = 64 << 20,
@@ -46,25 +46,25 @@ static int part = 1;
 
 static void expect_another_is_named(void)
 {
-	struct range_file file;
+	struct symbol_cache file;
 
-	assert_int_equal(make(open_self(), RANGE_DEPTH_FULL, &wide, &file), 0);
+	assert_int_equal(make(open_self(), SYMBOL_DEPTH_FULL, &wide, &file), 0);
 	expect_known_function(&file, true);
 }
 
 /* The function's name at CODE; NULL without one. */
-static const char *name_of_code(const struct range_file *file)
+static const char *name_of_code(const struct symbol_cache *file)
 {
-	struct range_frame frames[2];
+	struct symbol_frame frames[2];
 
-	return range_file_lookup(file, CODE, frames, 2) ? frames[0].function : NULL;
+	return symbol_cache_lookup(file, CODE, frames, 2) ? frames[0].function : NULL;
 }
 
 static void expect_symbol(int fd)
 {
-	struct range_file file;
+	struct symbol_cache file;
 
-	assert_int_equal(make(fd, RANGE_DEPTH_FULL, &limits, &file), 0);
+	assert_int_equal(make(fd, SYMBOL_DEPTH_FULL, &limits, &file), 0);
 	assert_string_equal(name_of_code(&file), "of_symbols");
 }
 
@@ -97,7 +97,7 @@ static void siblings_that_point_backwards_end(void **state)
 static void many_entries_in_each_other_end(void **state)
 {
 	struct byte_vector info = { 0 }, abbreviations = { 0 };
-	struct range_file file;
+	struct symbol_cache file;
 	int err;
 
 	(void)state;
@@ -107,7 +107,7 @@ static void many_entries_in_each_other_end(void **state)
 	for (int i = 0; i < NESTED_DIES / part; i++)
 		PUT(&info, 2);
 	end_unit(&info);
-	err = make(write_dwarf(&info, &abbreviations), RANGE_DEPTH_FULL, &limits, &file);
+	err = make(write_dwarf(&info, &abbreviations), SYMBOL_DEPTH_FULL, &limits, &file);
 	assert_true(!err || err == -ETIME);
 	expect_another_is_named();
 }
@@ -142,7 +142,7 @@ static void references_in_a_circle_end(void **state)
 static void tables_of_abbreviations_are_bounded_by_memory(void **state)
 {
 	struct byte_vector info = { 0 }, abbreviations = { 0 };
-	struct range_file file;
+	struct symbol_cache file;
 	int err;
 
 	(void)state;
@@ -155,7 +155,7 @@ static void tables_of_abbreviations_are_bounded_by_memory(void **state)
 	begin_unit(&info);
 	PUT(&info, 2);
 	end_unit(&info);
-	err = make(write_dwarf(&info, &abbreviations), RANGE_DEPTH_FULL, &limits, &file);
+	err = make(write_dwarf(&info, &abbreviations), SYMBOL_DEPTH_FULL, &limits, &file);
 	assert_true(err == -ENOMEM || err == -E2BIG || err == -ETIME);
 	expect_another_is_named();
 }
@@ -176,7 +176,7 @@ static void sections_that_become_huge_are_bounded_by_memory(void **state)
 	};
 	static uint8_t nothing[1 << 20], packed[1 << 16];
 	z_stream stream = { 0 };
-	struct range_file file;
+	struct symbol_cache file;
 	int err;
 
 	(void)state;
@@ -197,7 +197,7 @@ static void sections_that_become_huge_are_bounded_by_memory(void **state)
 	while (info.count < (size_t)(BOMB_PACKED_BYTES / part))
 		put(&info, nothing, sizeof(nothing));
 	put_unit_abbreviation(&abbreviations);
-	err = make(write_file(parts, 2), RANGE_DEPTH_FULL, &limits, &file);
+	err = make(write_file(parts, 2), SYMBOL_DEPTH_FULL, &limits, &file);
 	byte_vector_deinit(&info);
 	byte_vector_deinit(&abbreviations);
 	/* libdw may only report that there is no DWARF. */
@@ -217,7 +217,7 @@ int main(int argument_count, char **arguments)
 		cmocka_unit_test(sections_that_become_huge_are_bounded_by_memory),
 	};
 
-	range_maker_enter(argument_count, arguments);
+	symbol_cache_maker_enter(argument_count, arguments);
 	if (!getenv("ALLFRAMES_LONG"))
 		part = SHORT_PART;
 	limits.memory_bytes = MEMORY_BYTES / part;

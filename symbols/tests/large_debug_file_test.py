@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # long
 # time limit: 1800 s
-"""A debug file of about 1 GB becomes a range file with less than 200 MB of memory, within the agent's limits, as it is
+"""A debug file of about 1 GB becomes a symbol cache with less than 200 MB of memory, within the agent's limits, as it is
 and packed in each way; and what is said of its addresses is right.
 
 The file is some units of generated functions, compiled once and linked many times, each time with a prefix of its own

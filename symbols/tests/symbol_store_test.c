@@ -20,7 +20,7 @@
 
 #include "lib/host/proc_maps.h"
 #include "lib/host/tests/find_mapping.h"
-#include "symbols/range_source.h"
+#include "symbols/symbol_cache_source.h"
 #include "symbols/symbol_store.h"
 
 static const struct symbol_store_options with_tables = { .table_limit_bytes = 1 << 20 };
@@ -177,44 +177,44 @@ static void tables_that_had_to_go_are_read_again(void **state)
 	symbol_store_destroy(store);
 }
 
-/* --- with ranges --- */
+/* --- with symbol caches --- */
 
-/* A source that has the same ranges for every binary. */
+/* A source that has the same symbol caches for every binary. */
 struct one_source {
-	struct range_source source;
-	struct mapped_ranges *ranges;
+	struct symbol_cache_source source;
+	struct mapped_symbol_cache *cache;
 	uint32_t asked;
-	enum range_depth depth;
+	enum symbol_depth depth;
 };
 
-static struct mapped_ranges *get_one(struct range_source *source, struct binary *binary,
-				     enum range_depth depth)
+static struct mapped_symbol_cache *get_one(struct symbol_cache_source *source,
+					   struct binary *binary, enum symbol_depth depth)
 {
 	struct one_source *one = (struct one_source *)source;
 
 	(void)binary;
 	one->asked++;
 	one->depth = depth;
-	return one->ranges ? mapped_ranges_ref(one->ranges) : NULL;
+	return one->cache ? mapped_symbol_cache_ref(one->cache) : NULL;
 }
 
-static struct one_source make_source(struct range_writer *writer)
+static struct one_source make_source(struct symbol_cache_writer *writer)
 {
-	static const struct range_source_ops ops = { .get = get_one };
+	static const struct symbol_cache_source_ops ops = { .get = get_one };
 	const struct hash128 key = { 1, 2 };
 	struct one_source one = { .source = { &ops } };
 	int fd;
 
 	if (!writer)
 		return one;
-	fd = memfd_create("ranges", MFD_CLOEXEC);
-	assert_int_equal(range_writer_finish(writer, key, fd), 0);
-	assert_int_equal(mapped_ranges_create(fd, key, false, &one.ranges), 0);
+	fd = memfd_create("symbol-cache", MFD_CLOEXEC);
+	assert_int_equal(symbol_cache_writer_finish(writer, key, fd), 0);
+	assert_int_equal(mapped_symbol_cache_create(fd, key, false, &one.cache), 0);
 	close(fd);
 	return one;
 }
 
-static uint32_t add_text(struct range_writer *writer, const char *text)
+static uint32_t add_text(struct symbol_cache_writer *writer, const char *text)
 {
 	uint32_t number;
 
@@ -222,48 +222,50 @@ static uint32_t add_text(struct range_writer *writer, const char *text)
 	return number;
 }
 
-static void add_interval(struct range_writer *writer, enum range_table table,
+static void add_interval(struct symbol_cache_writer *writer, enum symbol_data table,
 			 struct interval interval)
 {
 	struct interval_vector intervals = { 0 };
 
 	assert_int_equal(interval_vector_push(&intervals, interval), 0);
-	assert_int_equal(range_writer_add_intervals(writer, table, &intervals), 0);
+	assert_int_equal(symbol_cache_writer_add_intervals(writer, table, &intervals), 0);
 	interval_vector_deinit(&intervals);
 }
 
 /* A C++ function at 0x1000 to 0x1100, with another one inlined into its first half. */
 static struct one_source make_inlined(void)
 {
-	struct range_writer writer = { 0 };
+	struct symbol_cache_writer writer = { 0 };
 	uint32_t outer, inner, file = add_text(&writer, "/src/a.cc");
 
-	assert_int_equal(range_writer_add_scope(
+	assert_int_equal(symbol_cache_writer_add_scope(
 				 &writer,
-				 &(struct range_scope){ .name = add_text(&writer, "_ZN1a3bigEi") },
+				 &(struct symbol_scope){ .name = add_text(&writer, "_ZN1a3bigEi") },
 				 &outer),
 			 0);
-	assert_int_equal(range_writer_add_scope(
+	assert_int_equal(symbol_cache_writer_add_scope(
 				 &writer,
-				 &(struct range_scope){ .outer = outer,
-							.name = add_text(&writer, "_ZN1a5smallEv"),
-							.call_file = file,
-							.call_line = 20 },
+				 &(struct symbol_scope){ .outer = outer,
+							 .name = add_text(&writer, "_ZN1a5smallEv"),
+							 .call_file = file,
+							 .call_line = 20 },
 				 &inner),
 			 0);
-	add_interval(&writer, RANGE_SCOPES, (struct interval){ 0x1000, 0x1080, .value = inner });
-	add_interval(&writer, RANGE_SCOPES, (struct interval){ 0x1080, 0x1100, .value = outer });
-	add_interval(&writer, RANGE_SYMBOLS,
+	add_interval(&writer, SYMBOL_DATA_SCOPES,
+		     (struct interval){ 0x1000, 0x1080, .value = inner });
+	add_interval(&writer, SYMBOL_DATA_SCOPES,
+		     (struct interval){ 0x1080, 0x1100, .value = outer });
+	add_interval(&writer, SYMBOL_DATA_SYMBOLS,
 		     (struct interval){ 0x1200, 0x1300,
 					.value = add_text(&writer, "__GI__start") });
 	return make_source(&writer);
 }
 
-static void ranges_have_inlined_functions_and_lines(void **state)
+static void symbol_caches_have_inlined_functions_and_lines(void **state)
 {
 	struct one_source one = make_inlined();
-	struct symbol_store_options options = { .ranges = &one.source,
-						.depth = RANGE_DEPTH_FULL,
+	struct symbol_store_options options = { .caches = &one.source,
+						.depth = SYMBOL_DEPTH_FULL,
 						.demangles = true };
 	struct binary binary = { .executable_id = 1 << 16, .fd = 0, .path = "a" };
 	struct symbol_store *store;
@@ -287,7 +289,7 @@ static void ranges_have_inlined_functions_and_lines(void **state)
 	assert_int_equal(lookup->ops->resolve(lookup, &binary, 0x1200, symbols, 4), 1);
 	assert_string_equal(symbols[0].function, "_start");
 	assert_int_equal(lookup->ops->resolve(lookup, &binary, 0x1100, symbols, 4), 0);
-	assert_int_equal(one.depth, RANGE_DEPTH_FULL);
+	assert_int_equal(one.depth, SYMBOL_DEPTH_FULL);
 	symbol_store_destroy(store);
 	options.demangles = false;
 	assert_int_equal(symbol_store_create(&options, &store), 0);
@@ -298,13 +300,13 @@ static void ranges_have_inlined_functions_and_lines(void **state)
 	assert_string_equal(symbols[0].function, "__GI__start");
 	symbol_store_destroy(store);
 	/* The store has released its reference. */
-	assert_int_equal(one.ranges->references, 1);
-	mapped_ranges_unref(one.ranges);
+	assert_int_equal(one.cache->references, 1);
+	mapped_symbol_cache_unref(one.cache);
 }
 
 static void without_a_name_the_start_stands_for_it(void **state)
 {
-	struct range_writer writer = { 0 };
+	struct symbol_cache_writer writer = { 0 };
 	/* Ranges without data for the address. */
 	struct one_source one = make_source(&writer);
 	struct symbol_store_options options = with_tables;
@@ -315,7 +317,7 @@ static void without_a_name_the_start_stands_for_it(void **state)
 	char expected[64];
 
 	(void)state;
-	options.ranges = &one.source;
+	options.caches = &one.source;
 	assert_int_equal(symbol_store_create(&options, &store), 0);
 	binary = binary_of(path, 1 << 16);
 	binary.path = "/usr/bin/stripped";
@@ -334,10 +336,10 @@ static void without_a_name_the_start_stands_for_it(void **state)
 	assert_string_equal(resolve(store, &binary, address), "");
 	symbol_store_destroy(store);
 	close(binary.fd);
-	mapped_ranges_unref(one.ranges);
+	mapped_symbol_cache_unref(one.cache);
 }
 
-static void until_there_are_ranges_the_symbol_table_is_asked(void **state)
+static void until_there_is_a_symbol_cache_the_symbol_table_is_asked(void **state)
 {
 	struct one_source one = make_source(NULL);
 	struct symbol_store_options options = with_tables;
@@ -347,7 +349,7 @@ static void until_there_are_ranges_the_symbol_table_is_asked(void **state)
 	uint64_t address = elf_address(local_function, &path);
 
 	(void)state;
-	options.ranges = &one.source;
+	options.caches = &one.source;
 	assert_int_equal(symbol_store_create(&options, &store), 0);
 	binary = binary_of(path, 1 << 16);
 	assert_string_equal(resolve(store, &binary, address), "local_function");
@@ -372,9 +374,9 @@ static void only_binaries_of_elsewhere_get_uploaded_names(void **state)
 {
 	struct one_source here = make_source(NULL), uploaded = make_inlined();
 	const struct symbol_store_options options = {
-		.ranges = &here.source,
+		.caches = &here.source,
 		.uploaded = &uploaded.source,
-		.depth = RANGE_DEPTH_FULL,
+		.depth = SYMBOL_DEPTH_FULL,
 	};
 	struct binary binary = { .executable_id = 1, .fd = -1, .path = (char *)"[vdso]" };
 	struct symbol_store *store;
@@ -387,7 +389,7 @@ static void only_binaries_of_elsewhere_get_uploaded_names(void **state)
 	assert_string_equal(resolve(store, &binary, 0x1210), "__GI__start");
 	assert_int_equal(here.asked, 1);
 	symbol_store_destroy(store);
-	mapped_ranges_unref(uploaded.ranges);
+	mapped_symbol_cache_unref(uploaded.cache);
 }
 
 int main(void)
@@ -398,9 +400,9 @@ int main(void)
 		cmocka_unit_test(the_vdso_has_names_by_its_image),
 		cmocka_unit_test(what_cannot_be_read_has_no_names),
 		cmocka_unit_test(tables_that_had_to_go_are_read_again),
-		cmocka_unit_test(ranges_have_inlined_functions_and_lines),
+		cmocka_unit_test(symbol_caches_have_inlined_functions_and_lines),
 		cmocka_unit_test(without_a_name_the_start_stands_for_it),
-		cmocka_unit_test(until_there_are_ranges_the_symbol_table_is_asked),
+		cmocka_unit_test(until_there_is_a_symbol_cache_the_symbol_table_is_asked),
 		cmocka_unit_test(only_binaries_of_elsewhere_get_uploaded_names),
 	};
 

@@ -105,9 +105,9 @@ def check_options(tap, folder, program, address):
     with open(kept, "rb") as file:
         data = file.read()
     stats = run("-stats", program, program)
-    claimed = re.findall(r": (\d+) bytes of ranges in [0-9.]+ s ", stats.stdout)
+    claimed = re.findall(r": (\d+) bytes of symbol cache in [0-9.]+ s ", stats.stdout)
     tap.ok(result.stdout == full.stdout and b"main\0" in data and claimed == [str(len(data))] * 2,
-           "-o keeps the range file, -stats has its bytes, of each file", result, stats, len(data))
+           "-o keeps the symbol cache, -stats has its bytes, of each file", result, stats, len(data))
     rows = [int(number) for number in re.findall(r"(\d+) rows of", stats.stdout)]
     tap.ok(len(rows) == 6 and all(rows), "-stats: rows of functions, lines and symbols", stats)
     result = run("-f", "-o", os.path.join(folder, "none", "kept"), program, where)
@@ -130,7 +130,7 @@ def build_id(path):
 def check_report(tap, folder, program):
     says(tap, "ids, symbols, units by version", program, "  build id %s\n" % build_id(program),
          r"  file id [0-9a-f]{32}\n", "  no debug file\n", r"  \d+ functions in its symbol tables\n",
-         r"  DWARF in it: 1 units of version 5, \d+ bytes\n", r"bytes of ranges in",
+         r"  DWARF in it: 1 units of version 5, \d+ bytes\n", r"bytes of symbol cache in",
          unwanted=["split", "common file", "Go"])
     old = build(os.path.join(folder, "old"), "-gdwarf-3", "-gz", "-Wl,--build-id=none")
     says(tap, "DWARF 3, packed, no build id", old, "  no build id\n",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * build/symbols [-a] [-f] [-i] [-C] [-symtab] [-limited] [-here] [-o RANGEFILE] FILE [ADDR...|-]
+ * build/symbols [-a] [-f] [-i] [-C] [-symtab] [-limited] [-here] [-o CACHEFILE] FILE [ADDR...|-]
  * build/symbols -stats|-bench FILE...
  *
  * Prints a report about an ELF file: its ids, its debug file, the sources of its names, and the
@@ -14,8 +14,8 @@
  *	-symtab		symbols only, no DWARF
  *	-limited	limits memory and CPU time of the file as the agent does
  *	-here		reads the file in this process, not in a separate one with limits: for debuggers
- *	-o RANGEFILE	stores the range file
- *	-stats		prints only the range file's seconds, memory and bytes, and its rows
+ *	-o CACHEFILE	stores the symbol cache
+ *	-stats		prints only the symbol cache's seconds, memory and bytes, and its rows
  *	-bench		also prints nanoseconds per look-up of a random address, and of one of 1,000
  *
  * Prints on stderr if a file has no data about its code, for example because its tables are truncated, and the
@@ -40,13 +40,13 @@
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/elf/go_frames.h"
-#include "symbols/build/range_maker.h"
+#include "symbols/build/symbol_cache_maker.h"
 #include "symbols/demangle.h"
 #include "symbols/dwarf/dwarf_problem.h"
 #include "symbols/file_report.h"
 
 enum {
-	FRAMES_MAX = RANGE_FILE_MAX_DEPTH,
+	FRAMES_MAX = SYMBOL_CACHE_MAX_DEPTH,
 	BENCH_LOOKUPS = 1000000,
 	/* As many addresses as a profile has of one file. */
 	BENCH_SAME_ADDRESSES = 1000,
@@ -69,11 +69,11 @@ static struct {
 	const char *output;
 } options;
 
-/* A finished range file, mapped. */
+/* A finished symbol cache, mapped. */
 struct made {
 	uint8_t *bytes;
 	size_t size;
-	struct range_file ranges;
+	struct symbol_cache cache;
 	uint64_t made_ns;
 	uint64_t cpu_ns;
 };
@@ -84,7 +84,7 @@ static void made_deinit(struct made *made)
 		munmap(made->bytes, made->size);
 }
 
-/* The file itself, for data that no range file has. */
+/* The file itself, for data that no symbol cache has. */
 struct source {
 	int fd;
 	struct elf_image image;
@@ -115,16 +115,16 @@ static int open_output(void)
 	return fd < 0 ? fail_errno(-errno, "%s", options.output ? options.output : "/tmp") : fd;
 }
 
-static int write_ranges_here(int input, const struct debug_file_search *search,
-			     enum range_depth depth, int fd)
+static int write_cache_here(int input, const struct debug_file_search *search,
+			    enum symbol_depth depth, int fd)
 {
-	_cleanup_(range_writer_deinit) struct range_writer writer = { 0 };
+	_cleanup_(symbol_cache_writer_deinit) struct symbol_cache_writer writer = { 0 };
 	_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 };
 	int err = elf_image_init_fd(&image, input);
 
 	if (!err)
-		err = make_ranges(&image, search, depth, &writer);
-	return err ? err : range_writer_finish(&writer, (struct hash128){ 0 }, fd);
+		err = make_symbol_cache(&image, search, depth, &writer);
+	return err ? err : symbol_cache_writer_finish(&writer, (struct hash128){ 0 }, fd);
 }
 
 /* -1: there is none. */
@@ -136,36 +136,36 @@ static int open_debug_file(int input, const struct debug_file_search *search)
 	return elf_image_init_fd(&image, input) || debug_file_open(search, &image, &fd) ? -1 : fd;
 }
 
-static int write_ranges(const char *path, int fd)
+static int write_cache(const char *path, int fd)
 {
-	static const struct range_maker_limits limits = {
+	static const struct symbol_cache_maker_limits limits = {
 		.cpu_ns = CPU_MAX_S * NS_PER_SECOND,
 		.memory_bytes = MEMORY_MAX_BYTES,
 		.output_bytes = MEMORY_MAX_BYTES,
 	};
-	static const struct range_maker_limits agent_limits = {
-		.cpu_ns = RANGE_MAKER_CPU_NS,
-		.memory_bytes = RANGE_MAKER_MEMORY_BYTES,
-		.output_bytes = RANGE_MAKER_OUTPUT_BYTES,
+	static const struct symbol_cache_maker_limits agent_limits = {
+		.cpu_ns = SYMBOL_CACHE_MAKER_CPU_NS,
+		.memory_bytes = SYMBOL_CACHE_MAKER_MEMORY_BYTES,
+		.output_bytes = SYMBOL_CACHE_MAKER_OUTPUT_BYTES,
 	};
 	/* Non-blocking: the path may be a pipe to which nobody ever writes. */
 	_cleanup_(close_fd) int input = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	_cleanup_(close_fd) int debug = -1;
 	_cleanup_(free_pointer) char *real_path = realpath(path, NULL);
-	struct range_maker_files files;
+	struct symbol_cache_maker_files files;
 	struct debug_file_search search = { .proc_root = "/proc",
 					    .pid = getpid(),
 					    .path = real_path };
-	enum range_depth depth = options.symtab ? RANGE_DEPTH_SYMBOLS : RANGE_DEPTH_FULL;
+	enum symbol_depth depth = options.symtab ? SYMBOL_DEPTH_SYMBOLS : SYMBOL_DEPTH_FULL;
 
 	if (input < 0 || !real_path)
 		return fail_errno(-errno, "cannot open it");
 	if (options.here)
-		return write_ranges_here(input, &search, depth, fd);
+		return write_cache_here(input, &search, depth, fd);
 	debug = open_debug_file(input, &search);
-	files = (struct range_maker_files){ .elf = input, .debug = debug, .output = fd };
-	return range_maker_run(&files, &search, depth, (struct hash128){ 0 },
-			       options.limited ? &agent_limits : &limits, NULL);
+	files = (struct symbol_cache_maker_files){ .elf = input, .debug = debug, .output = fd };
+	return symbol_cache_maker_run(&files, &search, depth, (struct hash128){ 0 },
+				      options.limited ? &agent_limits : &limits, NULL);
 }
 
 /* CPU time of this process and of its ended children. */
@@ -188,20 +188,20 @@ static int make(const char *path, struct made *made)
 
 	if (fd < 0)
 		return fd;
-	err = write_ranges(path, fd);
+	err = write_cache(path, fd);
 	if (err)
 		return err;
 	if (fstat(fd, &status) || !status.st_size)
-		return fail(-EIO, "no range file was written");
+		return fail(-EIO, "no symbol cache was written");
 	made->made_ns = clock_monotonic_ns() - begin_ns;
 	made->cpu_ns = used_cpu_ns() - begin_cpu_ns;
 	made->bytes = mmap(NULL, status.st_size, PROT_READ, MAP_SHARED | MAP_POPULATE, fd, 0);
 	if (made->bytes == MAP_FAILED) {
 		made->bytes = NULL;
-		return fail_errno(-errno, "range file");
+		return fail_errno(-errno, "symbol cache");
 	}
 	made->size = status.st_size;
-	return range_file_init(&made->ranges, made->bytes, made->size);
+	return symbol_cache_init(&made->cache, made->bytes, made->size);
 }
 
 /* --- addresses --- */
@@ -218,7 +218,7 @@ static void print_name(const char *name)
 		puts(name);
 }
 
-static void print_frame(const struct range_frame *frame)
+static void print_frame(const struct symbol_frame *frame)
 {
 	if (options.functions)
 		print_name(frame->function);
@@ -230,7 +230,7 @@ static void print_frame(const struct range_frame *frame)
 
 /* Looks up in Go's table. */
 static uint32_t find_go_frames(struct source *source, uint64_t address,
-			       struct range_frame frames[FRAMES_MAX])
+			       struct symbol_frame frames[FRAMES_MAX])
 {
 	const struct go_frame_vector *found = &source->frames.frames;
 	uint32_t count = 0;
@@ -241,7 +241,7 @@ static uint32_t find_go_frames(struct source *source, uint64_t address,
 		const struct go_frame *frame = &found->items[i];
 
 		if (!frame->is_left_out)
-			frames[count++] = (struct range_frame){
+			frames[count++] = (struct symbol_frame){
 				.function = go_frames_function(&source->frames, frame),
 				.file = go_frames_file(&source->frames, frame),
 				.line = frame->line > 0 ? (uint32_t)frame->line : 0,
@@ -250,14 +250,14 @@ static uint32_t find_go_frames(struct source *source, uint64_t address,
 	return count;
 }
 
-static void print_address(const struct range_file *ranges, struct source *source, const char *text)
+static void print_address(const struct symbol_cache *cache, struct source *source, const char *text)
 {
-	struct range_frame frames[FRAMES_MAX];
+	struct symbol_frame frames[FRAMES_MAX];
 	uint64_t address = strtoull(text, NULL, 16);
 	uint32_t count = find_go_frames(source, address, frames);
 
 	if (!count)
-		count = range_file_lookup(ranges, address, frames, FRAMES_MAX);
+		count = symbol_cache_lookup(cache, address, frames, FRAMES_MAX);
 	if (options.addresses)
 		printf("0x%016" PRIx64 "\n", address);
 	if (!count) {
@@ -269,18 +269,18 @@ static void print_address(const struct range_file *ranges, struct source *source
 		print_frame(&frames[i]);
 }
 
-static void print_addresses(const struct range_file *ranges, struct source *source, char **texts)
+static void print_addresses(const struct symbol_cache *cache, struct source *source, char **texts)
 {
 	_cleanup_(free_pointer) char *line = NULL;
 	size_t capacity = 0;
 
 	for (; *texts; texts++) {
 		if (strcmp(*texts, "-")) {
-			print_address(ranges, source, *texts);
+			print_address(cache, source, *texts);
 			continue;
 		}
 		while (getline(&line, &capacity, stdin) > 0)
-			print_address(ranges, source, line);
+			print_address(cache, source, line);
 	}
 }
 
@@ -290,19 +290,19 @@ static void print_addresses(const struct range_file *ranges, struct source *sour
  * Nanoseconds per look-up of @count random addresses, which are looked up repeatedly; also sets the
  * average number of frames.
  */
-static double look_up(const struct range_file *ranges, uint32_t count, double *frames_each)
+static double look_up(const struct symbol_cache *cache, uint32_t count, double *frames_each)
 {
-	const struct range_blocks *blocks = &ranges->blocks;
+	const struct symbol_blocks *blocks = &cache->blocks;
 	uint64_t span = address_index_at(&blocks->index, blocks->count - 1) + 1ULL;
 	uint64_t begin_ns = clock_thread_cpu_ns(), state = 1, frame_count = 0;
-	struct range_frame frames[FRAMES_MAX];
+	struct symbol_frame frames[FRAMES_MAX];
 
 	for (uint32_t i = 0; i < BENCH_LOOKUPS; i++) {
 		if (i % count == 0)
 			state = 1;
 		state = state * 6364136223846793005 + 1442695040888963407;
-		frame_count += range_file_lookup(ranges, blocks->base + (state >> 32) % span,
-						 frames, FRAMES_MAX);
+		frame_count += symbol_cache_lookup(cache, blocks->base + (state >> 32) % span,
+						   frames, FRAMES_MAX);
 	}
 	*frames_each = (double)frame_count / BENCH_LOOKUPS;
 	return (double)(clock_thread_cpu_ns() - begin_ns) / BENCH_LOOKUPS;
@@ -312,11 +312,11 @@ static void bench(const struct made *made)
 {
 	double frames_each, ns;
 
-	if (!made->ranges.blocks.count)
+	if (!made->cache.blocks.count)
 		return;
-	ns = look_up(&made->ranges, BENCH_LOOKUPS, &frames_each);
+	ns = look_up(&made->cache, BENCH_LOOKUPS, &frames_each);
 	printf("  %.0f ns a look-up at random, %.2f frames each\n", ns, frames_each);
-	ns = look_up(&made->ranges, BENCH_SAME_ADDRESSES, &frames_each);
+	ns = look_up(&made->cache, BENCH_SAME_ADDRESSES, &frames_each);
 	printf("  %.0f ns of %d addresses, %.2f frames each\n", ns, BENCH_SAME_ADDRESSES,
 	       frames_each);
 }
@@ -340,18 +340,19 @@ static void print_memory(void)
 
 static void print_stats(const char *path, const struct made *made)
 {
-	struct range_file_header header;
+	struct symbol_cache_header header;
 
 	memcpy(&header, made->bytes, sizeof(header));
-	printf("%s: %zu bytes of ranges in %.3f s (%.3f s of CPU time)\n", path, made->size,
+	printf("%s: %zu bytes of symbol cache in %.3f s (%.3f s of CPU time)\n", path, made->size,
 	       made->made_ns / 1e9, made->cpu_ns / 1e9);
-	printf("  %zu bytes of names, %zu of what is inlined deeply\n", made->ranges.strings_bytes,
-	       made->ranges.scopes_bytes);
+	printf("  %zu bytes of names, %zu of what is inlined deeply\n", made->cache.strings_bytes,
+	       made->cache.scopes_bytes);
 	printf("  %" PRIu64 " rows of functions, %" PRIu64 " rows of lines and %" PRIu64
 	       " rows of symbols in %" PRIu64 " bytes\n",
-	       header.row_counts[RANGE_SCOPES], header.row_counts[RANGE_LINES],
-	       header.row_counts[RANGE_SYMBOLS],
-	       header.parts[RANGE_PART_INDEX].bytes + header.parts[RANGE_PART_BLOCKS].bytes);
+	       header.row_counts[SYMBOL_DATA_SCOPES], header.row_counts[SYMBOL_DATA_LINES],
+	       header.row_counts[SYMBOL_DATA_SYMBOLS],
+	       header.parts[SYMBOL_CACHE_PART_INDEX].bytes +
+		       header.parts[SYMBOL_CACHE_PART_BLOCKS].bytes);
 	print_memory();
 }
 
@@ -412,9 +413,9 @@ static bool are_addresses(char **texts)
 	return true;
 }
 
-static bool has_rows(const struct made *made, enum range_table table)
+static bool has_rows(const struct made *made, enum symbol_data table)
 {
-	struct range_file_header header;
+	struct symbol_cache_header header;
 
 	memcpy(&header, made->bytes, sizeof(header));
 	return header.row_counts[table];
@@ -422,11 +423,11 @@ static bool has_rows(const struct made *made, enum range_table table)
 
 static bool has_dwarf_rows(const struct made *made)
 {
-	return has_rows(made, RANGE_SCOPES) || has_rows(made, RANGE_LINES);
+	return has_rows(made, SYMBOL_DATA_SCOPES) || has_rows(made, SYMBOL_DATA_LINES);
 }
 
 /*
- * Opens the file for what its ranges do not have. A file that was read may still be none that this
+ * Opens the file for what its symbol caches do not have. A file that was read may still be none that this
  * can read; it then adds nothing.
  */
 static void open_source(const char *path, bool has_dwarf, struct source *source)
@@ -467,7 +468,7 @@ static int do_file(const char *path, char **addresses)
 		fprintf(stderr, "symbols: %s: not all DWARF is read: %s\n", path,
 			dwarf_problem_text());
 	open_source(path, has_dwarf_rows(&made), &source);
-	if (!has_dwarf_rows(&made) && !has_rows(&made, RANGE_SYMBOLS) && !source.has_go)
+	if (!has_dwarf_rows(&made) && !has_rows(&made, SYMBOL_DATA_SYMBOLS) && !source.has_go)
 		fprintf(stderr, "symbols: %s: no name or line is in it\n", path);
 	if (!options.stats && !*addresses && source.image.segments)
 		report(path, &made, &source);
@@ -476,7 +477,7 @@ static int do_file(const char *path, char **addresses)
 	if (options.bench)
 		bench(&made);
 	if (addresses)
-		print_addresses(&made.ranges, &source, addresses);
+		print_addresses(&made.cache, &source, addresses);
 	return 0;
 }
 
@@ -484,12 +485,12 @@ int main(int argc, char **argv)
 {
 	int status = 0, i = 1;
 
-	range_maker_enter(argc, argv);
+	symbol_cache_maker_enter(argc, argv);
 	for (; i < argc && argv[i][0] == '-' && argv[i][1]; i++)
 		if (!take_option(argc, argv, &i))
 			break;
 	if (i == argc || argv[i][0] == '-') {
-		fputs("usage: symbols [-a] [-f] [-i] [-C] [-symtab] [-limited] [-here] [-o RANGEFILE] FILE [ADDR...|-]\n"
+		fputs("usage: symbols [-a] [-f] [-i] [-C] [-symtab] [-limited] [-here] [-o CACHEFILE] FILE [ADDR...|-]\n"
 		      "       symbols -stats|-bench FILE...\n",
 		      stderr);
 		return 2;

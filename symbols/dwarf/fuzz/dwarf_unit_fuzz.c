@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads the DWARF of an ELF file, which is the input, looks up in the result, and prints a report
- * about the file: our code must not crash, and the range file must be readable.
+ * about the file: our code must not crash, and the symbol cache must be readable.
  *
- * covers: dwarf_unit.c dwarf_names.c dwarf_ranges.c dwarf_problem.c common_file.c ../file_report.c
+ * covers: dwarf_unit.c dwarf_names.c dwarf_symbols.c dwarf_problem.c common_file.c ../file_report.c
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -11,8 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "symbols/build/make_ranges.h"
-#include "symbols/cache/range_file.h"
+#include "symbols/build/make_symbol_cache.h"
+#include "symbols/cache/symbol_cache.h"
 #include "symbols/file_report.h"
 
 enum {
@@ -25,15 +25,15 @@ static void look_up(int fd)
 {
 	size_t size = lseek(fd, 0, SEEK_END);
 	void *bytes = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
-	struct range_frame frames[FRAMES];
-	struct range_file file;
+	struct symbol_frame frames[FRAMES];
+	struct symbol_cache file;
 
-	if (bytes == MAP_FAILED || range_file_init(&file, bytes, size))
+	if (bytes == MAP_FAILED || symbol_cache_init(&file, bytes, size))
 		abort();
 	for (uint32_t i = 0; i < file.blocks.count; i++)
-		(void)range_file_lookup(&file,
-					file.blocks.base + address_index_at(&file.blocks.index, i),
-					frames, FRAMES);
+		(void)symbol_cache_lookup(
+			&file, file.blocks.base + address_index_at(&file.blocks.index, i), frames,
+			FRAMES);
 	munmap(bytes, size);
 }
 
@@ -50,15 +50,15 @@ static void report(const struct elf_image *image)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int input = memfd_create("input", MFD_CLOEXEC), output;
-	struct range_writer writer = { 0 };
+	struct symbol_cache_writer writer = { 0 };
 	struct elf_image image;
 
 	if (write(input, data, size) == (ssize_t)size && !elf_image_init_fd(&image, input)) {
-		output = memfd_create("ranges", MFD_CLOEXEC);
-		if (!make_ranges_of(&image, NULL, RANGE_DEPTH_FULL, &writer) &&
-		    !range_writer_finish(&writer, (struct hash128){ 0 }, output))
+		output = memfd_create("symbol-cache", MFD_CLOEXEC);
+		if (!make_symbol_cache_of(&image, NULL, SYMBOL_DEPTH_FULL, &writer) &&
+		    !symbol_cache_writer_finish(&writer, (struct hash128){ 0 }, output))
 			look_up(output);
-		range_writer_deinit(&writer);
+		symbol_cache_writer_deinit(&writer);
 		report(&image);
 		elf_image_deinit(&image);
 		close(output);

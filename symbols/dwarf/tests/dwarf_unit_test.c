@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "symbols/build/tests/range_maker_fixture.h"
+#include "symbols/build/tests/symbol_cache_maker_fixture.h"
 #include "symbols/tests/dwarf_fixture.h"
 
 enum {
@@ -37,11 +37,11 @@ static void put_code(struct byte_vector *info, uint64_t code)
 /* Asserts that the function at CODE is @name, from DWARF or from its symbol. */
 static void expect_function(int fd, const char *name)
 {
-	struct range_frame frames[2];
-	struct range_file file;
+	struct symbol_frame frames[2];
+	struct symbol_cache file;
 
-	assert_int_equal(make(fd, RANGE_DEPTH_FULL, &wide, &file), 0);
-	assert_int_equal(range_file_lookup(&file, CODE, frames, 2), 1);
+	assert_int_equal(make(fd, SYMBOL_DEPTH_FULL, &wide, &file), 0);
+	assert_int_equal(symbol_cache_lookup(&file, CODE, frames, 2), 1);
 	assert_string_equal(frames[0].function, name);
 }
 
@@ -121,6 +121,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(units_have_abbreviations_of_their_own),
 	};
 
-	range_maker_enter(argc, argv);
+	symbol_cache_maker_enter(argc, argv);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

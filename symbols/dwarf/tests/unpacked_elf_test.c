@@ -21,7 +21,7 @@
 #include "lib/base/text.h"
 #include "lib/elf/elf_notes.h"
 #include "lib/elf/tests/elf_builder.h"
-#include "symbols/build/tests/range_maker_fixture.h"
+#include "symbols/build/tests/symbol_cache_maker_fixture.h"
 #include "symbols/cache/scratch_file.h"
 #include "symbols/dwarf/unpacked_elf.h"
 
@@ -154,13 +154,13 @@ static void a_file_with_nothing_packed_is_left_as_it_is(void **state)
 
 static void the_process_that_makes_ranges_reads_all_of_them(void **state)
 {
-	struct range_maker_limits limits = wide;
-	struct range_file file;
+	struct symbol_cache_maker_limits limits = wide;
+	struct symbol_cache file;
 
 	(void)state;
 	limits.memory_bytes = 256 << 20;
 	for (int i = 0; i < WAY_COUNT; i++) {
-		assert_int_equal(make(open_packed(ways[i]), RANGE_DEPTH_FULL, &limits, &file), 0);
+		assert_int_equal(make(open_packed(ways[i]), SYMBOL_DEPTH_FULL, &limits, &file), 0);
 		expect_known_function(&file, true);
 	}
 }
@@ -277,6 +277,6 @@ int main(int argc, char **argv)
 		cmocka_unit_test(without_room_nothing_is_made),
 	};
 
-	range_maker_enter(argc, argv);
+	symbol_cache_maker_enter(argc, argv);
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Collects all knowledge about a file's code into a symbol cache: its own symbols, those of
+ * .gnu_debugdata, those of its separate debug file, Go's table of a stripped program, and the DWARF
+ * of the file or else of its debug file.
+ */
+#ifndef SYMBOLS_BUILD_MAKE_SYMBOL_CACHE_H
+#define SYMBOLS_BUILD_MAKE_SYMBOL_CACHE_H
+
+#include "lib/elf/debug_file.h"
+#include "symbols/cache/symbol_cache_writer.h"
+
+enum symbol_depth {
+	/** Symbols only: takes milliseconds, and maps no file. */
+	SYMBOL_DEPTH_SYMBOLS,
+	SYMBOL_DEPTH_FULL,
+};
+
+/**
+ * Collects the data of @image into @writer. @search says where its debug file may be; NULL:
+ * nowhere. Damaged or missing sources are skipped. -ENOMEM, -E2BIG.
+ */
+int make_symbol_cache(const struct elf_image *image, const struct debug_file_search *search,
+		      enum symbol_depth depth, struct symbol_cache_writer *writer);
+
+/** Like make_symbol_cache(), for a debug file that was found before: @debug may be NULL. */
+int make_symbol_cache_of(const struct elf_image *image, const struct elf_image *debug,
+			 enum symbol_depth depth, struct symbol_cache_writer *writer);
+
+#endif
