@@ -38,7 +38,7 @@ static __always_inline const struct cell *find_language(const struct walk_state 
 /** Returns a number that is different for each process that ever runs: a key of what is cached between walks. */
 static __always_inline __u64 process_key(const struct walk_state *state)
 {
-	return state->record.stamp.start_time_ns + state->record.stamp.exec_id;
+	return state->record.identity.start_time_ns + state->record.identity.exec_id;
 }
 
 /** Copies the @count cells of a language's data from @first on; false if one is missing. */

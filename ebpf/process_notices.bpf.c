@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * process_exec, process_exit
- * enter: raw tracepoints sched_process_exec (behind the exec: the stamp is the new program's) and
+ * enter: raw tracepoints sched_process_exec (behind the exec: the identity is the new program's) and
  *        sched_process_exit
  * leave: by return
  * reads: the task only
@@ -14,7 +14,7 @@ static __always_inline int notice_current(struct task_struct *task, __u32 type, 
 	struct process_notice notice = {
 		.type = type,
 		.pid = task_process_number(task),
-		.stamp = leader_stamp(BPF_CORE_READ(task, group_leader)),
+		.identity = leader_identity(BPF_CORE_READ(task, group_leader)),
 		.time_ns = bpf_ktime_get_ns(),
 		.address = address,
 	};

@@ -43,21 +43,21 @@ static __always_inline bool send_notice(const struct process_notice *notice, boo
  * sent before and user space has not deleted it from `notified`.
  */
 static __always_inline void send_notice_once(struct task_struct *task, __u32 type, __u32 pid,
-					     const struct process_stamp *stamp, __u64 address)
+					     const struct process_identity *identity, __u64 address)
 {
 	struct notified *last = bpf_map_lookup_elem(&notified, &pid);
-	struct notified told = { .stamp = *stamp, .type = type };
+	struct notified told = { .identity = *identity, .type = type };
 	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
 	struct task_struct *parent = BPF_CORE_READ(leader, real_parent);
 	struct process_notice notice = {
 		.type = type,
 		.pid = pid,
-		.stamp = *stamp,
+		.identity = *identity,
 		.time_ns = bpf_ktime_get_ns(),
 		.address = address,
 	};
 
-	if (last && last->type == type && stamp_equal(&last->stamp, stamp))
+	if (last && last->type == type && identity_equal(&last->identity, identity))
 		return;
 	notice.parent_pid = task_process_number(parent);
 	notice.is_fork = is_fork_of(task, leader, parent);

@@ -48,8 +48,8 @@ static __always_inline void begin_record(struct walk_state *state, struct task_s
 	record->value = value;
 	record->pid = pid;
 	record->tid = current_thread_number(task);
-	record->stamp.start_time_ns = TASK_READ(leader, start_time);
-	record->stamp.exec_id = TASK_READ(leader, self_exec_id);
+	record->identity.start_time_ns = TASK_READ(leader, start_time);
+	record->identity.exec_id = TASK_READ(leader, self_exec_id);
 	record->cpu = bpf_get_smp_processor_id();
 	record->word_count = 0;
 	record->label_bytes = 0;
@@ -77,9 +77,9 @@ static __always_inline void add_kernel_frames(void *ctx, struct walk_state *stat
 	count_more(COUNTER_KERNEL_FRAMES, frame_count);
 }
 
-/* True if process @pid has an entry with the same identity as @stamp. */
+/* True if process @pid has an entry with the same identity as @identity. */
 static __always_inline bool find_process(struct walk_state *state, __u32 pid,
-					 const struct process_stamp *stamp)
+					 const struct process_identity *identity)
 {
 	struct process_entry *shared, entry;
 
@@ -93,7 +93,7 @@ static __always_inline bool find_process(struct walk_state *state, __u32 pid,
 		count(COUNTER_TORN_ENTRIES);
 		return false;
 	}
-	if (entry.pid != pid || !stamp_equal(&entry.stamp, stamp))
+	if (entry.pid != pid || !identity_equal(&entry.identity, identity))
 		return false;
 	state->mapping_cell = entry.mapping_cell;
 	state->mapping_count = entry.mapping_count;
@@ -106,15 +106,15 @@ static __always_inline bool find_parent(struct walk_state *state, struct task_st
 					struct task_struct *leader)
 {
 	struct task_struct *parent;
-	struct process_stamp stamp;
+	struct process_identity identity;
 
-	if (state->record.time_ns - state->record.stamp.start_time_ns > FORK_NEW_NS)
+	if (state->record.time_ns - state->record.identity.start_time_ns > FORK_NEW_NS)
 		return false;
 	parent = TASK_READ(leader, real_parent);
 	if (!is_fork_of(task, leader, parent))
 		return false;
-	stamp = leader_stamp(BPF_CORE_READ(parent, group_leader));
-	if (!find_process(state, task_process_number(parent), &stamp))
+	identity = leader_identity(BPF_CORE_READ(parent, group_leader));
+	if (!find_process(state, task_process_number(parent), &identity))
 		return false;
 	state->record.flags |= RECORD_PARENT_ENTRY;
 	return true;
@@ -122,7 +122,7 @@ static __always_inline bool find_parent(struct walk_state *state, struct task_st
 
 /*
  * True while the kernel sets up a new program: the old one's memory is gone, its registers are
- * still there, and the stamp is the new program's. It has no user frames yet. The flag excludes a
+ * still there, and the identity is the new program's. It has no user frames yet. The flag excludes a
  * child of an unknown program whose exec has not replaced that program yet.
  */
 static __always_inline bool is_between_programs(struct task_struct *task, __u32 task_flags)
@@ -142,7 +142,7 @@ static __always_inline enum unwind_error find_user_frame(void *ctx, struct walk_
 							 struct task_struct *leader,
 							 __u32 task_flags, bool has_registers)
 {
-	struct process_stamp stamp = state->record.stamp;
+	struct process_identity identity = state->record.identity;
 	enum unwind_error error;
 	bool known;
 
@@ -150,13 +150,13 @@ static __always_inline enum unwind_error find_user_frame(void *ctx, struct walk_
 		state->at_end = 1;
 		return UNWIND_OK;
 	}
-	known = find_process(state, state->record.pid, &stamp);
+	known = find_process(state, state->record.pid, &identity);
 	if (!known && is_between_programs(task, task_flags)) {
 		state->at_end = 1;
 		return UNWIND_OK;
 	}
 	if (!known) {
-		send_notice_once(task, NOTICE_UNKNOWN_PROCESS, state->record.pid, &stamp, 0);
+		send_notice_once(task, NOTICE_UNKNOWN_PROCESS, state->record.pid, &identity, 0);
 		known = find_parent(state, task, leader);
 	}
 	error = find_user_registers(ctx, task, state, has_registers);

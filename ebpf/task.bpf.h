@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /**
- * The identity of a task: its pid in the agent's own namespace, its process's stamp, its kind. Tasks are
+ * The identity of a task: its pid in the agent's own namespace, its process's identity, its kind. Tasks are
  * read with bpf_probe_read_kernel(): any pointer here may be stale, and then yields zeroes.
  */
 #ifndef EBPF_TASK_BPF_H
@@ -87,14 +87,14 @@ static __always_inline void read_current_comm(struct task_struct *task, char com
 		to[i] = from[i];
 }
 
-static __always_inline struct process_stamp leader_stamp(struct task_struct *leader)
+static __always_inline struct process_identity leader_identity(struct task_struct *leader)
 {
-	struct process_stamp stamp = {
+	struct process_identity identity = {
 		.start_time_ns = BPF_CORE_READ(leader, start_time),
 		.exec_id = BPF_CORE_READ(leader, self_exec_id),
 	};
 
-	return stamp;
+	return identity;
 }
 
 /*
@@ -114,8 +114,8 @@ static __always_inline bool is_fork_of(struct task_struct *task, struct task_str
 	       BPF_CORE_READ(parent, self_exec_id) == BPF_CORE_READ(leader, self_exec_id);
 }
 
-static __always_inline bool stamp_equal(const struct process_stamp *a,
-					const struct process_stamp *b)
+static __always_inline bool identity_equal(const struct process_identity *a,
+					   const struct process_identity *b)
 {
 	return a->start_time_ns == b->start_time_ns && a->exec_id == b->exec_id;
 }

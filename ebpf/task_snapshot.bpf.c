@@ -23,7 +23,7 @@ int task_snapshot(struct bpf_iter__task *ctx)
 	snapshot.pid = task_process_number(task);
 	if (!snapshot.pid)
 		return 0;
-	snapshot.stamp = leader_stamp(task);
+	snapshot.identity = leader_identity(task);
 	snapshot.is_kernel_thread = is_kernel_thread(BPF_CORE_READ(task, flags));
 	seq_write(seq, &snapshot, sizeof(snapshot));
 	return 0;

@@ -14,10 +14,10 @@
 
 static __always_inline void tell_unknown_address(const struct walk_state *state)
 {
-	struct process_stamp stamp = state->record.stamp;
+	struct process_identity identity = state->record.identity;
 
 	send_notice_once((struct task_struct *)bpf_get_current_task(), NOTICE_UNKNOWN_ADDRESS,
-			 state->record.pid, &stamp, state->unknown_address);
+			 state->record.pid, &identity, state->unknown_address);
 }
 
 SEC("perf_event")

@@ -20,7 +20,7 @@ void quality_deinit(struct quality *quality)
 /* --- counting --- */
 
 /* No padding. */
-struct process_identity {
+struct process_row_key {
 	uint64_t comm;
 	uint64_t pid;
 	uint64_t host_hash;
@@ -29,7 +29,7 @@ struct process_identity {
 static int find_process(struct quality *quality, const struct sample *key,
 			struct process_quality **row)
 {
-	struct process_identity identity = {
+	struct process_row_key identity = {
 		.comm = (uintptr_t)key->process_comm,
 		.pid = key->pid,
 		.host_hash = hash64_bytes(sample_host(key), strlen(sample_host(key))),

@@ -27,30 +27,30 @@ static bool find_program(struct process_sync *sync, const struct process *proces
 
 	*program = (struct logged_program){
 		.pid = process->pid,
-		.start_ns = process->stamp.start_time_ns,
+		.start_ns = process->identity.start_time_ns,
 		.exec_ns = process->exec_ns,
 		.code_address = process->code_address,
 	};
 	if (process->exec_ns)
 		return true;
 	parent = process->is_fork ? process_table_current(sync->table, process->parent_pid) : NULL;
-	if (!parent || !parent->exec_ns || parent->stamp.exec_id != process->stamp.exec_id ||
-	    parent->exec_ns > process->stamp.start_time_ns)
+	if (!parent || !parent->exec_ns || parent->identity.exec_id != process->identity.exec_id ||
+	    parent->exec_ns > process->identity.start_time_ns)
 		return false;
 	*program = (struct logged_program){
 		.pid = parent->pid,
-		.start_ns = parent->stamp.start_time_ns,
+		.start_ns = parent->identity.start_time_ns,
 		.exec_ns = parent->exec_ns,
 		.code_address = parent->code_address,
 		.fork_pid = process->pid,
-		.fork_ns = process->stamp.start_time_ns,
+		.fork_ns = process->identity.start_time_ns,
 	};
 	return true;
 }
 
 static bool has_changed_since(const struct file_key *key, const struct process *process)
 {
-	int64_t start_ns = (int64_t)process->stamp.start_time_ns + clock_realtime_offset_ns();
+	int64_t start_ns = (int64_t)process->identity.start_time_ns + clock_realtime_offset_ns();
 
 	return key->ctime_ns > start_ns - (int64_t)FILE_TIME_STEP_NS;
 }

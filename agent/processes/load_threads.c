@@ -34,7 +34,7 @@ struct remote_request {
 	struct attach_request *attach;
 	/** REMOTE_ROWS. */
 	uint64_t executable_id;
-	/** REMOTE_FILE, with the following fields; REMOTE_NAMES uses only pid and stamp. */
+	/** REMOTE_FILE, with the following fields; REMOTE_NAMES uses only pid and identity. */
 	struct file_request file;
 	struct proc_mapping mapping;
 	/** Text of mapping.path; only the part up to its NUL is queued. */
@@ -49,7 +49,7 @@ static void answer_attach(struct load_threads *threads, struct attach_request *r
 {
 	const struct attach_answer answer = {
 		.pid = request->pid,
-		.stamp = request->stamp,
+		.identity = request->identity,
 		.executable_id = request->executable->id,
 		.err = err,
 		.runtime = runtime,
@@ -252,7 +252,7 @@ static void handle_remote(struct load_threads *threads, struct remote_request *r
 		answer_file(threads, request);
 		break;
 	case REMOTE_NAMES:
-		perf_maps_read(threads->perf_maps, request->file.pid, &request->file.stamp,
+		perf_maps_read(threads->perf_maps, request->file.pid, &request->file.identity,
 			       clock_monotonic_ns());
 		break;
 	case REMOTE_ATTACH:
@@ -337,14 +337,14 @@ void load_threads_request_attach(struct load_threads *threads, struct attach_req
 }
 
 void load_threads_request_names(struct load_threads *threads, uint32_t pid,
-				const struct process_stamp *stamp)
+				const struct process_identity *identity)
 {
 	struct remote_request request;
 
 	memset(&request, 0, PATHLESS_BYTES);
 	request.type = REMOTE_NAMES;
 	request.file.pid = pid;
-	request.file.stamp = *stamp;
+	request.file.identity = *identity;
 	if (bounded_queue_push(&threads->remote_loads, &request, PATHLESS_BYTES))
 		drop_remote(threads, &request, PATHLESS_BYTES);
 }

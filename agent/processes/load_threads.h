@@ -32,7 +32,7 @@
 /** The mapping that a file was requested for; it identifies the answer. */
 struct file_request {
 	uint32_t pid;
-	struct process_stamp stamp;
+	struct process_identity identity;
 	uint64_t start;
 	uint64_t inode;
 };
@@ -91,7 +91,7 @@ void load_threads_request_attach(struct load_threads *threads, struct attach_req
 
 /** Any thread. Requests a read of a process's perf map and jitdump file (perf_maps_read()). */
 void load_threads_request_names(struct load_threads *threads, uint32_t pid,
-				const struct process_stamp *stamp);
+				const struct process_identity *identity);
 
 /**
  * Drops queued requests and ends the threads except load_remote. That one gives up work of more than a second

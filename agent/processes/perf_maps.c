@@ -55,7 +55,7 @@ struct source_file {
 
 struct named_process {
 	uint32_t pid;
-	struct process_stamp stamp;
+	struct process_identity identity;
 	/* Fields of work and load_remote, under the lock: */
 	struct named_code code;
 	uint64_t state;
@@ -173,15 +173,15 @@ static struct named_process *least_wanted(const struct perf_maps *maps, bool wit
 }
 
 static struct named_process *find(const struct perf_maps *maps, uint32_t pid,
-				  const struct process_stamp *stamp)
+				  const struct process_identity *identity)
 {
 	struct named_process *process = hash_map_get_pointer(&maps->processes, pid);
 
-	return process && !memcmp(&process->stamp, stamp, sizeof(*stamp)) ? process : NULL;
+	return process && !memcmp(&process->identity, identity, sizeof(*identity)) ? process : NULL;
 }
 
 static struct named_process *add(struct perf_maps *maps, uint32_t pid,
-				 const struct process_stamp *stamp)
+				 const struct process_identity *identity)
 {
 	struct named_process *process = hash_map_get_pointer(&maps->processes, pid);
 
@@ -200,7 +200,7 @@ static struct named_process *add(struct perf_maps *maps, uint32_t pid,
 	if (!process)
 		return NULL;
 	process->pid = pid;
-	process->stamp = *stamp;
+	process->identity = *identity;
 	process->pause_ns = PERF_MAP_MIN_NS;
 	process->search_pause_ns = PERF_MAP_MIN_NS / 2;
 	if (hash_map_set_pointer(&maps->processes, pid, process)) {
@@ -210,17 +210,17 @@ static struct named_process *add(struct perf_maps *maps, uint32_t pid,
 	return process;
 }
 
-uint64_t perf_maps_ask(struct perf_maps *maps, uint32_t pid, const struct process_stamp *stamp,
-		       uint64_t now_ns)
+uint64_t perf_maps_ask(struct perf_maps *maps, uint32_t pid,
+		       const struct process_identity *identity, uint64_t now_ns)
 {
 	struct named_process *process;
 	bool is_due = false;
 	uint64_t state = 0;
 
 	pthread_mutex_lock(&maps->lock);
-	process = find(maps, pid, stamp);
+	process = find(maps, pid, identity);
 	if (!process)
-		process = add(maps, pid, stamp);
+		process = add(maps, pid, identity);
 	if (process) {
 		process->asked_ns = now_ns;
 		state = process->state;
@@ -230,7 +230,7 @@ uint64_t perf_maps_ask(struct perf_maps *maps, uint32_t pid, const struct proces
 	}
 	pthread_mutex_unlock(&maps->lock);
 	if (is_due)
-		maps->config.request(maps->config.context, pid, stamp);
+		maps->config.request(maps->config.context, pid, identity);
 	return state;
 }
 
@@ -298,7 +298,7 @@ static void copy_names(const struct named_code *from, const uint64_t *words, uin
 	}
 }
 
-void perf_maps_copy(struct perf_maps *maps, uint32_t pid, const struct process_stamp *stamp,
+void perf_maps_copy(struct perf_maps *maps, uint32_t pid, const struct process_identity *identity,
 		    const uint64_t *words, uint32_t count, struct stack_code *code)
 {
 	const struct named_process *process;
@@ -307,7 +307,7 @@ void perf_maps_copy(struct perf_maps *maps, uint32_t pid, const struct process_s
 	code->text.count = 0;
 	code->is_cut = false;
 	pthread_mutex_lock(&maps->lock);
-	process = find(maps, pid, stamp);
+	process = find(maps, pid, identity);
 	if (process && process->state)
 		copy_names(&process->code, words, count, code);
 	pthread_mutex_unlock(&maps->lock);
@@ -367,9 +367,9 @@ void perf_maps_request_dropped(struct perf_maps *maps, uint32_t pid)
 
 /* --- reading --- */
 
-static int64_t start_realtime_ns(const struct process_stamp *stamp)
+static int64_t start_realtime_ns(const struct process_identity *identity)
 {
-	uint64_t age_ns = clock_monotonic_ns() - stamp->start_time_ns;
+	uint64_t age_ns = clock_monotonic_ns() - identity->start_time_ns;
 
 	return (int64_t)(clock_realtime_ns() - age_ns);
 }
@@ -542,11 +542,11 @@ static int read_perf_map(struct perf_maps *maps, struct named_process *process,
 			 struct file_source *from, uint64_t now_ns, bool *has_grown)
 {
 	from->file.mapping = NULL;
-	from->file.since_ns = start_realtime_ns(&process->stamp) - CLOCK_SLACK_NS;
+	from->file.since_ns = start_realtime_ns(&process->identity) - CLOCK_SLACK_NS;
 	return read_file(maps, process, SOURCE_PERF_MAP, from, now_ns, has_grown);
 }
 
-void perf_maps_read(struct perf_maps *maps, uint32_t pid, const struct process_stamp *stamp,
+void perf_maps_read(struct perf_maps *maps, uint32_t pid, const struct process_identity *identity,
 		    uint64_t now_ns)
 {
 	struct file_source from = { .file.pid = pid };
@@ -555,7 +555,7 @@ void perf_maps_read(struct perf_maps *maps, uint32_t pid, const struct process_s
 	int dump_err, map_err;
 
 	pthread_mutex_lock(&maps->lock);
-	process = find(maps, pid, stamp);
+	process = find(maps, pid, identity);
 	pthread_mutex_unlock(&maps->lock);
 	if (!process)
 		return;

@@ -79,7 +79,7 @@ struct perf_maps_config {
 	/** The home that reads maps. Borrowed. */
 	struct proc_home *reads;
 	/** Requests a call of perf_maps_read() by another thread. Called without the lock. */
-	void (*request)(void *context, uint32_t pid, const struct process_stamp *stamp);
+	void (*request)(void *context, uint32_t pid, const struct process_identity *identity);
 	void *context;
 };
 
@@ -90,14 +90,14 @@ void perf_maps_destroy(struct perf_maps *maps);
  * Work. Reports a sample in anonymous code of this process, and requests a reading of its files if it is time.
  * Returns the version of its names, which differs whenever they change; 0: no names.
  */
-uint64_t perf_maps_ask(struct perf_maps *maps, uint32_t pid, const struct process_stamp *stamp,
-		       uint64_t now_ns);
+uint64_t perf_maps_ask(struct perf_maps *maps, uint32_t pid,
+		       const struct process_identity *identity, uint64_t now_ns);
 
 /**
  * Work. Replaces the names in @code by the current names of the frames in anonymous code. @words are @count
  * words of whole frames.
  */
-void perf_maps_copy(struct perf_maps *maps, uint32_t pid, const struct process_stamp *stamp,
+void perf_maps_copy(struct perf_maps *maps, uint32_t pid, const struct process_identity *identity,
 		    const uint64_t *words, uint32_t count, struct stack_code *code);
 
 /** The name of the frame at @word; its texts last until @code changes. False if it has none. */
@@ -108,7 +108,7 @@ void stack_code_deinit(struct stack_code *code);
 void perf_maps_expire(struct perf_maps *maps, uint64_t now_ns);
 
 /** load_remote. Reads the new parts of the files; may take some seconds. */
-void perf_maps_read(struct perf_maps *maps, uint32_t pid, const struct process_stamp *stamp,
+void perf_maps_read(struct perf_maps *maps, uint32_t pid, const struct process_identity *identity,
 		    uint64_t now_ns);
 
 /** Any thread. A request was lost, and may be made again. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The table of processes. It trusts the data of the kernel side (stamps, side-band).
+ * The table of processes. It trusts the data of the kernel side (identities, side-band).
  */
 #include "agent/processes/process.h"
 
@@ -71,20 +71,20 @@ bool mapping_table_loses(const struct mapping_table *before, const struct mappin
 
 /* --- processes --- */
 
-static bool stamp_equal(const struct process_stamp *a, const struct process_stamp *b)
+static bool identity_equal(const struct process_identity *a, const struct process_identity *b)
 {
 	return a->start_time_ns == b->start_time_ns && a->exec_id == b->exec_id;
 }
 
-/* The stamp as a word: the start in ms since boot, and the number of execs. */
-static uint64_t stamp_word(const struct process_stamp *stamp)
+/* The identity as a word: the start in ms since boot, and the number of execs. */
+static uint64_t identity_word(const struct process_identity *identity)
 {
 	const uint64_t exec_mask = (1 << 20) - 1;
 
-	return stamp->start_time_ns / NS_PER_MS << 20 | (stamp->exec_id & exec_mask);
+	return identity->start_time_ns / NS_PER_MS << 20 | (identity->exec_id & exec_mask);
 }
 
-static bool stamp_is_older(const struct process_stamp *a, const struct process_stamp *b)
+static bool identity_is_older(const struct process_identity *a, const struct process_identity *b)
 {
 	if (a->start_time_ns != b->start_time_ns)
 		return a->start_time_ns < b->start_time_ns;
@@ -118,40 +118,40 @@ static void process_free(struct process *process)
 }
 
 static struct process *find_locked(struct process_table *table, uint32_t pid,
-				   const struct process_stamp *stamp)
+				   const struct process_identity *identity)
 {
 	struct process *process = hash_map_get_pointer(&table->processes, pid);
 
-	while (process && !stamp_equal(&process->stamp, stamp))
+	while (process && !identity_equal(&process->identity, identity))
 		process = process->older;
 	return process;
 }
 
-/* Whether a later program than that of @stamp is known in @pid. */
+/* Whether a later program than that of @identity is known in @pid. */
 static bool heard_of_later(struct process_table *table, uint32_t pid,
-			   const struct process_stamp *stamp)
+			   const struct process_identity *identity)
 {
-	return (uintptr_t)lru_cache_peek(&table->programs, &pid) > stamp_word(stamp);
+	return (uintptr_t)lru_cache_peek(&table->programs, &pid) > identity_word(identity);
 }
 
 struct process *process_table_add(struct process_table *table, uint32_t pid,
-				  const struct process_stamp *stamp, uint64_t now_ns)
+				  const struct process_identity *identity, uint64_t now_ns)
 {
 	struct process *newest, *process;
 
 	pthread_mutex_lock(&table->lock);
-	process = find_locked(table, pid, stamp);
+	process = find_locked(table, pid, identity);
 	newest = hash_map_get_pointer(&table->processes, pid);
-	if (process || (newest && stamp_is_older(stamp, &newest->stamp)))
+	if (process || (newest && identity_is_older(identity, &newest->identity)))
 		goto unlock;
 	process = calloc(1, sizeof(*process));
 	if (!process)
 		goto unlock;
 	process->pid = pid;
-	process->stamp = *stamp;
+	process->identity = *identity;
 	process->known_ns = now_ns;
 	process->changed_ns = now_ns;
-	process->is_superseded = heard_of_later(table, pid, stamp);
+	process->is_superseded = heard_of_later(table, pid, identity);
 	process->generation = ++table->last_generation;
 	process->references = 1;
 	process->older = newest;
@@ -168,12 +168,12 @@ unlock:
 }
 
 struct process *process_table_find(struct process_table *table, uint32_t pid,
-				   const struct process_stamp *stamp)
+				   const struct process_identity *identity)
 {
 	struct process *process;
 
 	pthread_mutex_lock(&table->lock);
-	process = find_locked(table, pid, stamp);
+	process = find_locked(table, pid, identity);
 	pthread_mutex_unlock(&table->lock);
 	return process;
 }
@@ -430,10 +430,10 @@ struct process *process_table_fork_parent(struct process_table *table, const str
 	 * A fork inherits the number of execs. If it is equal, and the parent had this program and these rows
 	 * before the fork, then the child still runs the same program.
 	 */
-	while (parent &&
-	       !(parent->stamp.exec_id == child->stamp.exec_id && parent->state == PROCESS_SYNCED &&
-		 parent->known_ns < child->stamp.start_time_ns &&
-		 parent->changed_ns < child->stamp.start_time_ns))
+	while (parent && !(parent->identity.exec_id == child->identity.exec_id &&
+			   parent->state == PROCESS_SYNCED &&
+			   parent->known_ns < child->identity.start_time_ns &&
+			   parent->changed_ns < child->identity.start_time_ns))
 		parent = parent->older;
 	pthread_mutex_unlock(&table->lock);
 	return parent;
@@ -486,17 +486,17 @@ enum mapping_news process_table_note_mapping(struct process_table *table, uint32
 }
 
 void process_table_note_program(struct process_table *table, uint32_t pid,
-				const struct process_stamp *stamp)
+				const struct process_identity *identity)
 {
 	struct process *process;
 
 	pthread_mutex_lock(&table->lock);
 	process = hash_map_get_pointer(&table->processes, pid);
-	if (process && stamp_is_older(&process->stamp, stamp))
+	if (process && identity_is_older(&process->identity, identity))
 		process->is_superseded = true;
 	/* Without memory, programs that are added later do not count as superseded. */
-	if (!heard_of_later(table, pid, stamp) &&
-	    lru_cache_put(&table->programs, &pid, (void *)(uintptr_t)stamp_word(stamp), 0))
+	if (!heard_of_later(table, pid, identity) &&
+	    lru_cache_put(&table->programs, &pid, (void *)(uintptr_t)identity_word(identity), 0))
 		lru_cache_remove(&table->programs, &pid);
 	pthread_mutex_unlock(&table->lock);
 }
@@ -509,7 +509,7 @@ void process_table_forget_news(struct process_table *table)
 }
 
 bool process_table_view(struct process_table *table, uint32_t pid,
-			const struct process_stamp *stamp, uint64_t time_ns,
+			const struct process_identity *identity, uint64_t time_ns,
 			struct process_view *view)
 {
 	struct process *process;
@@ -529,7 +529,7 @@ bool process_table_view(struct process_table *table, uint32_t pid,
 	view->runtimes = NULL;
 	view->stale_count = 0;
 	pthread_mutex_lock(&table->lock);
-	process = find_locked(table, pid, stamp);
+	process = find_locked(table, pid, identity);
 	if (!process)
 		goto unlock;
 	process->references++;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The known processes: one struct process per program that ran in a process (identified by pid and stamp, which
+ * The known processes: one struct process per program that ran in a process (identified by pid and identity, which
  * an exec changes), and the table that finds them. Processes stay for PROCESS_GRACE_NS after their end, since
  * samples of them may still be in a queue.
  *
@@ -110,7 +110,7 @@ enum process_state {
  */
 struct process {
 	uint32_t pid;
-	struct process_stamp stamp;
+	struct process_identity identity;
 	/** Time at which the agent learned of the process, and time of its rows' last change (under the lock). */
 	uint64_t known_ns;
 	uint64_t changed_ns;
@@ -213,18 +213,18 @@ void process_table_init(struct process_table *table);
 void process_table_deinit(struct process_table *table);
 
 /**
- * Sync. Finds or makes the process @pid with @stamp. If it is made, the earlier program in this pid has ended.
- * NULL without memory, and if @stamp is older than the current program's.
+ * Sync. Finds or makes the process @pid with @identity. If it is made, the earlier program in this pid has ended.
+ * NULL without memory, and if @identity is older than the current program's.
  */
 struct process *process_table_add(struct process_table *table, uint32_t pid,
-				  const struct process_stamp *stamp, uint64_t now_ns);
+				  const struct process_identity *identity, uint64_t now_ns);
 
 /** Ring. Whether any program of @pid is in the table. */
 bool process_table_knows(struct process_table *table, uint32_t pid);
 
-/** Sync. The process with exactly @stamp, or the newest in that pid; NULL if there is none. */
+/** Sync. The process with exactly @identity, or the newest in that pid; NULL if there is none. */
 struct process *process_table_find(struct process_table *table, uint32_t pid,
-				   const struct process_stamp *stamp);
+				   const struct process_identity *identity);
 struct process *process_table_current(struct process_table *table, uint32_t pid);
 
 /** Sync. Notes that @process ended at @now_ns, unless it had ended before. */
@@ -282,11 +282,11 @@ enum mapping_news process_table_note_mapping(struct process_table *table, uint32
 					     uint64_t start, uint64_t length, uint64_t time_ns);
 
 /**
- * Ring. Notes that the program with @stamp runs in @pid now. Earlier programs there are superseded, even if
+ * Ring. Notes that the program with @identity runs in @pid now. Earlier programs there are superseded, even if
  * they are added later.
  */
 void process_table_note_program(struct process_table *table, uint32_t pid,
-				const struct process_stamp *stamp);
+				const struct process_identity *identity);
 
 /** Sync, every few seconds. Forgets programs noted before the call before this one. */
 void process_table_forget_news(struct process_table *table);
@@ -324,7 +324,7 @@ struct process_view {
  * view in either case.
  */
 bool process_table_view(struct process_table *table, uint32_t pid,
-			const struct process_stamp *stamp, uint64_t time_ns,
+			const struct process_identity *identity, uint64_t time_ns,
 			struct process_view *view);
 void process_view_release(struct process_table *table, struct process_view *view);
 

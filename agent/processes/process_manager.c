@@ -115,7 +115,7 @@ static void file_identified(void *context, const struct file_request *request,
 		.type = EVENT_IDENTIFIED,
 		.identified = {
 			.pid = request->pid,
-			.stamp = request->stamp,
+			.identity = request->identity,
 			.start = request->start,
 			.inode = request->inode,
 			.executable = executable,
@@ -167,11 +167,11 @@ static void hurry(void *context, uint64_t executable_id)
 	load_threads_hurry(&manager->loaders, executable_id);
 }
 
-static void request_names(void *context, uint32_t pid, const struct process_stamp *stamp)
+static void request_names(void *context, uint32_t pid, const struct process_identity *identity)
 {
 	struct process_manager *manager = context;
 
-	load_threads_request_names(&manager->loaders, pid, stamp);
+	load_threads_request_names(&manager->loaders, pid, identity);
 }
 
 static void request_file(void *context, const struct process *process,
@@ -180,7 +180,7 @@ static void request_file(void *context, const struct process *process,
 	struct process_manager *manager = context;
 	const struct file_request request = {
 		.pid = process->pid,
-		.stamp = process->stamp,
+		.identity = process->identity,
 		.start = mapping->start,
 		.inode = mapping->inode,
 	};

@@ -48,8 +48,8 @@ bool new_programs_end(struct new_programs *programs, const struct process_notice
 {
 	struct process_notice *place = place_of(programs, exit->pid);
 
-	if (place->pid != exit->pid || place->stamp.exec_id != exit->stamp.exec_id ||
-	    place->stamp.start_time_ns != exit->stamp.start_time_ns)
+	if (place->pid != exit->pid || place->identity.exec_id != exit->identity.exec_id ||
+	    place->identity.start_time_ns != exit->identity.start_time_ns)
 		return false;
 	forget(programs, place);
 	return true;
@@ -90,7 +90,7 @@ void process_news_take_notice(struct process_news *news, const struct process_no
 	struct new_programs *programs = &news->new_programs;
 	bool is_known = process_table_knows(news->table, notice->pid);
 
-	process_table_note_program(news->table, notice->pid, &notice->stamp);
+	process_table_note_program(news->table, notice->pid, &notice->identity);
 	switch (notice->type) {
 	case NOTICE_EXEC:
 		if (!is_known) {

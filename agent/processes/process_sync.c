@@ -357,7 +357,7 @@ static void publish(struct process_sync *sync, struct process *process,
 		executable_rows_need(sync->executables, rows->rows[i].executable_id);
 	limit_tables(sync, process, bytes);
 	do {
-		err = writer->ops->publish_process(writer, process->pid, &process->stamp,
+		err = writer->ops->publish_process(writer, process->pid, &process->identity,
 						   rows->rows, rows->count, runtimes,
 						   runtime_count);
 	} while (tries++ < PUBLISH_MAX_TRIES &&
@@ -397,7 +397,8 @@ static void replace_rows(struct process_sync *sync, struct process *process,
 /* Whether a fork has made no mappings of its own. */
 static bool is_like_parent(struct process_sync *sync, const struct process *process)
 {
-	return !mapping_log_may_have(sync->mapping_log, process->pid, process->stamp.start_time_ns);
+	return !mapping_log_may_have(sync->mapping_log, process->pid,
+				     process->identity.start_time_ns);
 }
 
 /* The process's own maps cannot be read (any more): gives a fork the rows of its parent, if that is certain. */

@@ -168,17 +168,17 @@ static void end_older(struct sync_loop *loop, struct process *process, uint64_t 
 		remove_process(loop, older);
 }
 
-static struct process *add(struct sync_loop *loop, uint32_t pid, const struct process_stamp *stamp,
-			   uint64_t now_ns)
+static struct process *add(struct sync_loop *loop, uint32_t pid,
+			   const struct process_identity *identity, uint64_t now_ns)
 {
 	struct process_table *table = loop->sync.table;
-	struct process *process = process_table_find(table, pid, stamp);
+	struct process *process = process_table_find(table, pid, identity);
 
 	if (process)
 		return process;
 	if (table->processes.count >= TABLE_MAX_PROCESSES)
 		make_room(loop);
-	process = process_table_add(table, pid, stamp, now_ns);
+	process = process_table_add(table, pid, identity, now_ns);
 	if (process)
 		end_older(loop, process, now_ns);
 	metrics_set(METRIC_PROCESSES, table->processes.count);
@@ -187,7 +187,7 @@ static struct process *add(struct sync_loop *loop, uint32_t pid, const struct pr
 
 void sync_loop_add_task(struct sync_loop *loop, const struct task_snapshot *task, uint64_t now_ns)
 {
-	if (!task->is_kernel_thread && add(loop, task->pid, &task->stamp, now_ns))
+	if (!task->is_kernel_thread && add(loop, task->pid, &task->identity, now_ns))
 		schedule(loop, task->pid, SYNC_MAPPINGS, now_ns);
 }
 
@@ -209,7 +209,8 @@ static uint64_t sync_pause_end(const struct sync_loop *loop, const struct proces
 static void end_process(struct sync_loop *loop, const struct process_notice *notice,
 			uint64_t now_ns)
 {
-	struct process *process = process_table_find(loop->sync.table, notice->pid, &notice->stamp);
+	struct process *process =
+		process_table_find(loop->sync.table, notice->pid, &notice->identity);
 
 	if (!process)
 		return;
@@ -243,7 +244,7 @@ static void handle_notice(struct sync_loop *loop, const struct process_notice *n
 		end_process(loop, notice, now_ns);
 		return;
 	}
-	process = add(loop, notice->pid, &notice->stamp, now_ns);
+	process = add(loop, notice->pid, &notice->identity, now_ns);
 	if (!process)
 		return;
 	if (notice->type != NOTICE_EXEC) {
@@ -390,7 +391,7 @@ void sync_loop_handle(struct sync_loop *loop, const struct sync_event *event, ui
 		break;
 	case EVENT_IDENTIFIED:
 		process = process_table_find(loop->sync.table, event->identified.pid,
-					     &event->identified.stamp);
+					     &event->identified.identity);
 		if (process)
 			process_sync_identified(&loop->sync, process, event->identified.start,
 						event->identified.inode,

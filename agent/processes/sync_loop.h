@@ -72,7 +72,7 @@ struct sync_event {
 		} mapping;
 		struct {
 			uint32_t pid;
-			struct process_stamp stamp;
+			struct process_identity identity;
 			uint64_t start;
 			uint64_t inode;
 			/** One reference; NULL if the file cannot be had. */

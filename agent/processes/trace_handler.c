@@ -36,7 +36,7 @@ enum {
 /* Hashed together with the hash of the words. No padding. */
 struct trace_identity {
 	uint64_t words_hash;
-	struct process_stamp stamp;
+	struct process_identity identity;
 	uint64_t generation;
 	uint64_t kernel_generation;
 	uint64_t names_state;
@@ -251,8 +251,8 @@ static struct trace *convert(struct trace_handler *handler, const struct trace_r
 	struct raw_stack named = *stack;
 
 	if (has_names) {
-		perf_maps_copy(handler->config.perf_maps, record->pid, &record->stamp, stack->words,
-			       stack->word_count, &handler->code);
+		perf_maps_copy(handler->config.perf_maps, record->pid, &record->identity,
+			       stack->words, stack->word_count, &handler->code);
 		named.code = &handler->code;
 	}
 	return frame_converter_convert(handler->converter, &named, is_lasting);
@@ -266,7 +266,7 @@ static struct trace *find_trace(struct trace_handler *handler, const struct trac
 	bool has_kernel = stack->word_count && frame_kind(stack->words[0]) == FRAME_KERNEL;
 	const struct trace_identity identity = {
 		.words_hash = hash64_bytes(stack->words, stack->word_count * sizeof(uint64_t)),
-		.stamp = record->stamp,
+		.identity = record->identity,
 		.generation = view->generation,
 		.kernel_generation = has_kernel ? handler->kernel_generation : 0,
 		.names_state = names_state,
@@ -387,8 +387,8 @@ static void handle_stack(struct trace_handler *handler, const struct trace_recor
 	if (shape.lacking_executable_id)
 		executable_rows_note_lack(handler->config.executables, shape.lacking_executable_id);
 	if (shape.has_anonymous && handler->config.perf_maps)
-		names_state = perf_maps_ask(handler->config.perf_maps, record->pid, &record->stamp,
-					    handler->now_ns);
+		names_state = perf_maps_ask(handler->config.perf_maps, record->pid,
+					    &record->identity, handler->now_ns);
 	/* Stacks that end because rows are not loaded yet are not cached, since they will soon be longer. */
 	trace = find_trace(handler, record, view, &stack, names_state,
 			   shape.error != UNWIND_NOT_LOADED, &is_new);
@@ -559,7 +559,7 @@ static bool try_waiting(void *context, struct waiting_sample *waiting, uint64_t 
 	if (!is_last_try && waiting->awaited_id &&
 	    executable_rows_are_loading(handler->config.executables, waiting->awaited_id))
 		return false;
-	process_table_view(handler->config.table, record->pid, &record->stamp, record->time_ns,
+	process_table_view(handler->config.table, record->pid, &record->identity, record->time_ns,
 			   &view);
 	if (record->type == RECORD_TRACE) {
 		is_done = handle_fork(handler, record, &view, is_last_try);
@@ -640,7 +640,7 @@ static void take_trace(struct trace_handler *handler, const struct trace_record 
 		wait_for_process(handler, record, bytes);
 		return;
 	}
-	process_table_view(handler->config.table, record->pid, &record->stamp, record->time_ns,
+	process_table_view(handler->config.table, record->pid, &record->identity, record->time_ns,
 			   &view);
 	handle_stack(handler, record, &view, (const uint64_t *)(record + 1), record->word_count,
 		     record->flags);

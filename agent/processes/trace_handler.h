@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Turns raw records into reported traces. The record's identity (pid, stamp, generation of the process and of
+ * Turns raw records into reported traces. The record's identity (pid, process identity, generation of the process and of
  * the kernel's symbols) and its frames are hashed. The trace of that hash is taken from a bounded cache; only
  * missing ones are converted. When a process runs another program, or a file of it is unmapped or replaced, its
  * generation changes, so that its old entries are never found again.

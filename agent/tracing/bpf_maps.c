@@ -210,12 +210,12 @@ static int check_runtimes(const struct published_runtime *runtimes, uint32_t cou
 	return 0;
 }
 
-static int write_entry(struct bpf_maps *maps, uint32_t pid, const struct process_stamp *stamp,
+static int write_entry(struct bpf_maps *maps, uint32_t pid, const struct process_identity *identity,
 		       const struct process_tables *tables, struct cell_run run)
 {
 	uint32_t mapping_cells = tables->row_count * ROW_CELLS;
 	struct process_entry entry = {
-		.stamp = *stamp,
+		.identity = *identity,
 		.pid = pid,
 		.mapping_cell = run.first,
 		.mapping_count = tables->row_count,
@@ -230,7 +230,7 @@ static int write_entry(struct bpf_maps *maps, uint32_t pid, const struct process
 }
 
 static int publish_process(struct map_writer *writer, uint32_t pid,
-			   const struct process_stamp *stamp, const struct mapping_row *rows,
+			   const struct process_identity *identity, const struct mapping_row *rows,
 			   uint32_t count, const struct published_runtime *runtimes,
 			   uint32_t runtime_count)
 {
@@ -263,7 +263,7 @@ static int publish_process(struct map_writer *writer, uint32_t pid,
 	/* This comes first because it can fail; for an existing pid it cannot. */
 	err = hash_map_set(&maps->processes, pid, pack_run(run));
 	if (!err) {
-		err = write_entry(maps, pid, stamp, &tables, run);
+		err = write_entry(maps, pid, identity, &tables, run);
 		if (err && has_old)
 			(void)hash_map_set(&maps->processes, pid, old_packed);
 		else if (err)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The processes that run now, with the stamps that the kernel side computes for them. They are synced at the
+ * The processes that run now, with the identities that the kernel side computes for them. They are synced at the
  * start, and again when notices were lost.
  */
 #ifndef AGENT_TRACING_TASK_LIST_H

@@ -6,9 +6,9 @@
  * A pid here is the thread group id in the agent's own pid namespace, which is the number that
  * /proc shows. Tasks outside that namespace are not selected.
  *
- * Identity. The stamp identifies a process and its exec. Every sample computes the stamp of its
+ * Identity. A process identity stands for one exec of one process. Every sample computes the identity of its
  * leader and compares it with the entry's; if they differ, the process is unknown. This covers pid
- * reuse, exec, and tables written late: an entry gets the stamp of the notice, which user space
+ * reuse, exec, and tables written late: an entry gets the identity of the notice, which user space
  * received before it read the maps. So a mapping table read too early or too late is at worst
  * unused, never wrong.
  *
@@ -19,7 +19,7 @@
  * Retiring: delete the entry, then 3.
  *
  * A hash value may be overwritten while a program reads it, since deleted elements are reused at
- * once. Readers copy the entry to their stack, then check its checksum, pid and stamp.
+ * once. Readers copy the entry to their stack, then check its checksum, pid and identity.
  */
 #ifndef EBPF_ABI_PROCESS_H
 #define EBPF_ABI_PROCESS_H
@@ -32,8 +32,8 @@ enum {
 	COMM_BYTES = 16,
 };
 
-/** Identity of a process and of the program in it. Two stamps are equal only for the same exec. */
-struct process_stamp {
+/** Identity of a process and of the program in it. Two identities are equal only for the same exec. */
+struct process_identity {
 	/** task_struct.start_time of the leader, CLOCK_MONOTONIC, ns. */
 	__u64 start_time_ns;
 	/** task_struct.self_exec_id of the leader; zero-extended where the kernel has 32 bits. */
@@ -41,7 +41,7 @@ struct process_stamp {
 };
 
 struct process_entry {
-	struct process_stamp stamp;
+	struct process_identity identity;
 	__u32 pid;
 	/** First cell of the mapping table, and its number of rows. */
 	__u32 mapping_cell;
@@ -59,9 +59,9 @@ _Static_assert(sizeof(struct process_entry) == 48, "struct process_entry is ABI"
 static inline __u64 process_entry_checksum(const struct process_entry *entry)
 {
 	const __u64 multiplier = 0x9e3779b97f4a7c15ULL;
-	__u64 sum = entry->stamp.start_time_ns;
+	__u64 sum = entry->identity.start_time_ns;
 
-	sum = sum * multiplier + entry->stamp.exec_id;
+	sum = sum * multiplier + entry->identity.exec_id;
 	sum = sum * multiplier + ((__u64)entry->pid << 32 | entry->mapping_cell);
 	sum = sum * multiplier + ((__u64)entry->mapping_count << 32 | entry->runtime_cell);
 	return sum * multiplier + entry->nonce;
@@ -92,13 +92,13 @@ enum process_notice_type {
 };
 
 /**
- * A process event on the ring `notices`. NOTICE_UNKNOWN_* are coalesced: the same pid, stamp and type
+ * A process event on the ring `notices`. NOTICE_UNKNOWN_* are coalesced: the same pid, identity and type
  * is not sent again until user space has deleted the pid from the hash `notified`.
  */
 struct process_notice {
 	__u32 type;
 	__u32 pid;
-	struct process_stamp stamp;
+	struct process_identity identity;
 	/** CLOCK_MONOTONIC, ns. */
 	__u64 time_ns;
 	/** NOTICE_UNKNOWN_ADDRESS: the pc. NOTICE_EXEC: the start address of the program's code. Else 0. */
@@ -112,7 +112,7 @@ _Static_assert(sizeof(struct process_notice) == 48, "struct process_notice is AB
 
 /** Value of the hash `notified`: the event that was last sent for a pid. */
 struct notified {
-	struct process_stamp stamp;
+	struct process_identity identity;
 	__u32 type;
 	__u32 reserved;
 };
@@ -122,7 +122,7 @@ struct task_snapshot {
 	__u32 pid;
 	/** 1 for kernel threads: they never get an entry. */
 	__u32 is_kernel_thread;
-	struct process_stamp stamp;
+	struct process_identity identity;
 };
 
 _Static_assert(sizeof(struct task_snapshot) == 24, "struct task_snapshot is ABI");

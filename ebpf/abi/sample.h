@@ -91,7 +91,7 @@ struct trace_record {
 	__u64 value;
 	__u32 pid;
 	__u32 tid;
-	struct process_stamp stamp;
+	struct process_identity identity;
 	__u32 cpu;
 	__u16 word_count;
 	__u16 label_bytes;

@@ -64,8 +64,8 @@ static void set_start(struct walk_state *state, const struct emulated_start *sta
 #define X(kind, NAME, name, type, frames, files) name##_state_forget(&state->name);
 	LANGUAGES(X)
 #undef X
-	/* A stamp of no process; it must differ from the 0 of unused cache entries. */
-	state->record.stamp = (struct process_stamp){ .start_time_ns = 1 };
+	/* An identity of no process; it must differ from the 0 of unused cache entries. */
+	state->record.identity = (struct process_identity){ .start_time_ns = 1 };
 	state->record.word_count = 0;
 	memcpy(state->registers, start->registers, sizeof(state->registers));
 	state->mapping_cell = start->mapping_cell;

@@ -43,9 +43,9 @@ struct map_writer_ops {
 	 * entries.
 	 */
 	int (*publish_process)(struct map_writer *writer, uint32_t pid,
-			       const struct process_stamp *stamp, const struct mapping_row *rows,
-			       uint32_t count, const struct published_runtime *runtimes,
-			       uint32_t runtime_count);
+			       const struct process_identity *identity,
+			       const struct mapping_row *rows, uint32_t count,
+			       const struct published_runtime *runtimes, uint32_t runtime_count);
 	void (*retire_process)(struct map_writer *writer, uint32_t pid);
 	/** Lets the kernel side send its next notice about an unknown @pid. */
 	void (*rearm_notice)(struct map_writer *writer, uint32_t pid);

@@ -63,7 +63,7 @@ struct attach_request *attach_request_create(struct executable_cache *executable
 		return NULL;
 	}
 	request->pid = process->pid;
-	request->stamp = process->stamp;
+	request->identity = process->identity;
 	request->executable = executable_ref(executables, executable);
 	request->bias = bias;
 	for (uint32_t i = 0; i < process->mapping_count; i++)

@@ -20,7 +20,7 @@ enum {
 /** A request for a load thread. It owns all that it needs, so it may outlive the process. */
 struct attach_request {
 	uint32_t pid;
-	struct process_stamp stamp;
+	struct process_identity identity;
 	/** The runtime's executable; one reference. */
 	struct executable *executable;
 	uint64_t bias;

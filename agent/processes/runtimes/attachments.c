@@ -462,7 +462,7 @@ uint32_t attachments_answer(struct attachments *attachments, const struct attach
 			    uint64_t now_ns, struct process *changed[ATTACH_MAX_CHANGED])
 {
 	struct process *process =
-		process_table_find(attachments->table, answer->pid, &answer->stamp);
+		process_table_find(attachments->table, answer->pid, &answer->identity);
 	struct attachment *attachment = find_attachment(process, answer->executable_id);
 	uint32_t count = 0;
 

@@ -104,7 +104,7 @@ void attachments_update_all(struct attachments *attachments, uint64_t now_ns);
 /** Result of a request. */
 struct attach_answer {
 	uint32_t pid;
-	struct process_stamp stamp;
+	struct process_identity identity;
 	uint64_t executable_id;
 	/** 0 or the error of attaching. -EAGAIN also if the request was lost. */
 	int err;

@@ -36,7 +36,7 @@ struct fake_writer {
 	pthread_mutex_t lock;
 	struct fake_entry {
 		uint32_t pid;
-		struct process_stamp stamp;
+		struct process_identity identity;
 		uint32_t count;
 		struct mapping_row rows[64];
 		uint32_t runtime_count;
@@ -136,7 +136,7 @@ static inline struct fake_entry *fake_find_locked(struct fake_writer *fake, uint
 }
 
 static inline int fake_publish_process(struct map_writer *writer, uint32_t pid,
-				       const struct process_stamp *stamp,
+				       const struct process_identity *identity,
 				       const struct mapping_row *rows, uint32_t count,
 				       const struct published_runtime *runtimes,
 				       uint32_t runtime_count)
@@ -162,7 +162,7 @@ static inline int fake_publish_process(struct map_writer *writer, uint32_t pid,
 			entry = &fake->processes[fake->process_count++];
 		}
 		entry->pid = pid;
-		entry->stamp = *stamp;
+		entry->identity = *identity;
 		entry->count = count < 64 ? count : 64;
 		memcpy(entry->rows, rows, entry->count * sizeof(*rows));
 		assert_true(runtime_count <= RUNTIMES_MAX);

@@ -208,7 +208,7 @@ static void a_first_sample_does_not_wait_for_rows_for_ever(void **state)
 
 static void rows_of_a_superseded_program_that_never_settled_are_not_used(void **state)
 {
-	const struct process_stamp next = { 100, 2 };
+	const struct process_identity next = { 100, 2 };
 	struct fixture *fixture = *state;
 	struct first_sample sample = make_first(1, 2000);
 	struct process *process = add_process(fixture, 1);

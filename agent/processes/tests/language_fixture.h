@@ -83,11 +83,11 @@ static inline void language_fixture_deinit(struct language_fixture *fixture)
 /** A process with something in its memory. */
 static inline struct process *language_fixture_add(struct language_fixture *fixture, uint32_t pid)
 {
-	const struct process_stamp stamp = { 100, 1 };
+	const struct process_identity identity = { 100, 1 };
 
 	fake_proc_write_memory(&fixture->proc, pid, 'e');
 	fake_proc_link(&fixture->proc, pid, "exe", "/bin/ls");
-	return process_table_add(&fixture->table, pid, &stamp, 1000);
+	return process_table_add(&fixture->table, pid, &identity, 1000);
 }
 
 #endif

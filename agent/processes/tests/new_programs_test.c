@@ -32,7 +32,7 @@ static struct process_notice notice_of(uint32_t pid, uint64_t exec_id)
 	return (struct process_notice){
 		.type = NOTICE_EXEC,
 		.pid = pid,
-		.stamp = { .start_time_ns = 100, .exec_id = exec_id },
+		.identity = { .start_time_ns = 100, .exec_id = exec_id },
 	};
 }
 

@@ -17,16 +17,16 @@ struct fixture {
 	struct perf_maps *maps;
 	struct local_files files;
 	struct local_proc reads;
-	struct process_stamp stamp;
+	struct process_identity identity;
 	uint32_t request_count;
 };
 
-static void request(void *context, uint32_t pid, const struct process_stamp *stamp)
+static void request(void *context, uint32_t pid, const struct process_identity *identity)
 {
 	struct fixture *fixture = context;
 
 	(void)pid;
-	(void)stamp;
+	(void)identity;
 	fixture->request_count++;
 }
 
@@ -67,7 +67,7 @@ static int set_up(void **state)
 	local_proc_init(&fixture->reads, fixture->proc.root);
 	config.reads = &fixture->reads.home;
 	assert_int_equal(perf_maps_create(&config, &fixture->maps), 0);
-	fixture->stamp = (struct process_stamp){ .start_time_ns = clock_monotonic_ns() };
+	fixture->identity = (struct process_identity){ .start_time_ns = clock_monotonic_ns() };
 	make_process(fixture, 7);
 	*state = fixture;
 	return 0;
@@ -88,16 +88,16 @@ static int tear_down(void **state)
 static bool ask(struct fixture *fixture, uint32_t pid, uint64_t now_ns, uint64_t *names_state)
 {
 	uint32_t before = fixture->request_count;
-	uint64_t asked = perf_maps_ask(fixture->maps, pid, &fixture->stamp, now_ns);
+	uint64_t asked = perf_maps_ask(fixture->maps, pid, &fixture->identity, now_ns);
 
 	if (names_state)
 		*names_state = asked;
 	if (fixture->request_count == before)
 		return false;
 	/* Nobody asks twice for what is on its way. */
-	perf_maps_ask(fixture->maps, pid, &fixture->stamp, now_ns);
+	perf_maps_ask(fixture->maps, pid, &fixture->identity, now_ns);
 	assert_int_equal(fixture->request_count, before + 1);
-	perf_maps_read(fixture->maps, pid, &fixture->stamp, now_ns);
+	perf_maps_read(fixture->maps, pid, &fixture->identity, now_ns);
 	return true;
 }
 
@@ -109,7 +109,7 @@ static const char *copy_name(struct fixture *fixture, uint32_t pid, uint8_t flag
 				   EXECUTABLE_ID_ANONYMOUS };
 	struct code_place place;
 
-	perf_maps_copy(fixture->maps, pid, &fixture->stamp, words, 2, code);
+	perf_maps_copy(fixture->maps, pid, &fixture->identity, words, 2, code);
 	return stack_code_find(code, 0, &place) ? place.function : NULL;
 }
 
@@ -196,11 +196,11 @@ static void another_program_in_the_pid_has_none_of_its_names(void **state)
 	write_names(fixture, 7, "w", "1000 10 one\n");
 	assert_true(ask(fixture, 7, NS_PER_SECOND, NULL));
 	check_name(fixture, 7, 0x1000, "one");
-	fixture->stamp.exec_id++;
+	fixture->identity.exec_id++;
 	check_name(fixture, 7, 0x1000, NULL);
 	assert_true(ask(fixture, 7, NS_PER_SECOND, NULL));
 	/* A file from long before its start is none of its own. */
-	fixture->stamp.start_time_ns += 10 * NS_PER_SECOND;
+	fixture->identity.start_time_ns += 10 * NS_PER_SECOND;
 	assert_true(ask(fixture, 7, NS_PER_SECOND, NULL));
 	check_name(fixture, 7, 0x1000, NULL);
 }
@@ -216,7 +216,7 @@ static void names_that_nobody_asks_for_are_forgotten(void **state)
 	perf_maps_expire(fixture->maps, NS_PER_SECOND + PERF_MAP_KEEP_NS + 1);
 	check_name(fixture, 7, 0x1000, NULL);
 	/* A request that was lost is made again. */
-	perf_maps_ask(fixture->maps, 7, &fixture->stamp, NS_PER_SECOND);
+	perf_maps_ask(fixture->maps, 7, &fixture->identity, NS_PER_SECOND);
 	perf_maps_request_dropped(fixture->maps, 7);
 	assert_true(ask(fixture, 7, NS_PER_SECOND, NULL));
 	check_name(fixture, 7, 0x1000, "one");
@@ -348,7 +348,7 @@ static void only_frames_in_anonymous_code_get_names(void **state)
 
 	write_names(fixture, 7, "w", "1000 10 one\n2000 10 two\n");
 	assert_true(ask(fixture, 7, NS_PER_SECOND, NULL));
-	perf_maps_copy(fixture->maps, 7, &fixture->stamp, words, 9, &code);
+	perf_maps_copy(fixture->maps, 7, &fixture->identity, words, 9, &code);
 	assert_false(code.is_cut);
 	assert_int_equal(code.names.count, 2);
 	assert_false(stack_code_find(&code, 0, &place));
@@ -381,13 +381,13 @@ static void the_names_of_one_stack_are_bounded(void **state)
 		words[2 * i] = frame_word(FRAME_NATIVE, 0, 0x1000);
 		words[2 * i + 1] = EXECUTABLE_ID_ANONYMOUS;
 	}
-	perf_maps_copy(fixture->maps, 7, &fixture->stamp, words, 2 * FRAMES, &code);
+	perf_maps_copy(fixture->maps, 7, &fixture->identity, words, 2 * FRAMES, &code);
 	assert_true(code.is_cut);
 	assert_true(code.text.count <= STACK_CODE_MAX_BYTES);
 	assert_true(code.text.count > STACK_CODE_MAX_BYTES - sizeof(name));
 	assert_true(stack_code_find(&code, 0, &place));
 	assert_false(stack_code_find(&code, 2 * FRAMES - 2, &place));
-	perf_maps_copy(fixture->maps, 7, &fixture->stamp, words, 2, &code);
+	perf_maps_copy(fixture->maps, 7, &fixture->identity, words, 2, &code);
 	assert_false(code.is_cut);
 	assert_true(stack_code_find(&code, 0, &place));
 	stack_code_deinit(&code);
@@ -527,7 +527,7 @@ static void frames_have_the_name_that_their_memory_has_now(void **state)
 		.head = {
 			.time_ns = NS_PER_SECOND,
 			.pid = 7,
-			.stamp = fixture->stamp,
+			.identity = fixture->identity,
 			.type = RECORD_TRACE,
 			.word_count = 2,
 		},
@@ -544,13 +544,13 @@ static void frames_have_the_name_that_their_memory_has_now(void **state)
 	assert_int_equal(fixture->request_count, 1);
 	assert_null(trace_frame(reporter.last, 0).function);
 	write_names(fixture, 7, "w", "1000 10 one\n");
-	perf_maps_read(fixture->maps, 7, &fixture->stamp, NS_PER_SECOND);
+	perf_maps_read(fixture->maps, 7, &fixture->identity, NS_PER_SECOND);
 	trace_handler_handle(handler, &record.head, sizeof(record), NS_PER_SECOND);
 	assert_string_equal(trace_frame(reporter.last, 0).function, "one");
 	hash = reporter.last->hash;
 	/* The memory is used again; the raw stack is the same. */
 	write_names(fixture, 7, "a", "1004 10 other\n");
-	perf_maps_read(fixture->maps, 7, &fixture->stamp, 2 * NS_PER_SECOND);
+	perf_maps_read(fixture->maps, 7, &fixture->identity, 2 * NS_PER_SECOND);
 	trace_handler_handle(handler, &record.head, sizeof(record), 2 * NS_PER_SECOND);
 	assert_string_equal(trace_frame(reporter.last, 0).function, "other");
 	assert_memory_not_equal(&reporter.last->hash, &hash, sizeof(hash));

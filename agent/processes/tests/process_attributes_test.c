@@ -31,9 +31,9 @@ static int tear_down(void **state)
 
 static struct process *add(struct fixture *fixture, uint32_t pid, uint64_t exec_id)
 {
-	const struct process_stamp stamp = { .start_time_ns = 100, .exec_id = exec_id };
+	const struct process_identity identity = { .start_time_ns = 100, .exec_id = exec_id };
 
-	return process_table_add(&fixture->table, pid, &stamp, 1000);
+	return process_table_add(&fixture->table, pid, &identity, 1000);
 }
 
 /* Writes the files of @pid in /proc; @environment has one variable. */

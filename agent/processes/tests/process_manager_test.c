@@ -134,7 +134,7 @@ static void notice(struct fixture *fixture, enum process_notice_type type, uint3
 	const struct process_notice notice = {
 		.type = type,
 		.pid = pid,
-		.stamp = { 100, exec_id },
+		.identity = { 100, exec_id },
 	};
 
 	fixture->handler.notice(fixture->handler.context, &notice);
@@ -151,7 +151,7 @@ static void sample(struct fixture *fixture, uint32_t pid, uint64_t address, uint
 			.time_ns = clock_monotonic_ns(),
 			.pid = pid,
 			.tid = pid + 1,
-			.stamp = { 100, 1 },
+			.identity = { 100, 1 },
 			.word_count = 2,
 			.type = RECORD_TRACE,
 			.flags = RECORD_REACHED_END,
@@ -177,7 +177,7 @@ static void a_runtime_is_attached_to_and_its_frames_named(void **state)
 {
 	struct fixture *fixture = *state;
 	pid_t pid = start_sleep();
-	struct task_snapshot task = { .pid = pid, .stamp = { 100, 1 } };
+	struct task_snapshot task = { .pid = pid, .identity = { 100, 1 } };
 	struct fake_entry entry;
 
 	sample_kind = FAKE_KIND;
@@ -202,7 +202,7 @@ static void a_runtime_that_is_not_ready_is_attached_to_when_it_is(void **state)
 {
 	struct fixture *fixture = *state;
 	pid_t pid = start_sleep();
-	struct task_snapshot task = { .pid = pid, .stamp = { 100, 1 } };
+	struct task_snapshot task = { .pid = pid, .identity = { 100, 1 } };
 
 	fake_language.attach_err = -EAGAIN;
 	assert_int_equal(process_manager_start(fixture->manager, &task, 1), 0);
@@ -218,8 +218,8 @@ static void the_processes_of_the_start_are_published_and_loaded(void **state)
 {
 	struct fixture *fixture = *state;
 	struct task_snapshot tasks[2] = {
-		{ .pid = getpid(), .stamp = { 100, 1 } },
-		{ .pid = 2, .stamp = { 1, 0 }, .is_kernel_thread = 1 },
+		{ .pid = getpid(), .identity = { 100, 1 } },
+		{ .pid = 2, .identity = { 1, 0 }, .is_kernel_thread = 1 },
 	};
 	struct fake_entry entry;
 	uint32_t loaded_count = 0;
@@ -228,7 +228,7 @@ static void the_processes_of_the_start_are_published_and_loaded(void **state)
 	assert_int_equal(process_manager_wait_loaded(fixture->manager, 20 * NS_PER_SECOND), 0);
 	assert_true(fake_published(&fixture->writer, getpid(), &entry));
 	assert_false(fake_published(&fixture->writer, 2, NULL));
-	assert_int_equal(entry.stamp.exec_id, 1);
+	assert_int_equal(entry.identity.exec_id, 1);
 	for (uint32_t i = 0; i < entry.count; i++)
 		loaded_count += fake_has_executable(&fixture->writer, entry.rows[i].executable_id);
 	/* Large files such as this program are put off until a sample comes to them. */

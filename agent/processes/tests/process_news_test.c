@@ -57,7 +57,7 @@ static void tell(struct fixture *fixture, enum process_notice_type type, uint32_
 	const struct process_notice notice = {
 		.type = type,
 		.pid = pid,
-		.stamp = { .start_time_ns = 100, .exec_id = 1 },
+		.identity = { .start_time_ns = 100, .exec_id = 1 },
 		.time_ns = fixture->start_ns,
 	};
 

@@ -89,9 +89,9 @@ static inline void use_own_proc(struct fixture *fixture)
 static inline struct process *add(struct fixture *fixture, uint32_t pid, uint64_t start_ns,
 				  uint64_t exec_id)
 {
-	const struct process_stamp stamp = { .start_time_ns = start_ns, .exec_id = exec_id };
+	const struct process_identity identity = { .start_time_ns = start_ns, .exec_id = exec_id };
 
-	return process_table_add(&fixture->table, pid, &stamp, clock_monotonic_ns());
+	return process_table_add(&fixture->table, pid, &identity, clock_monotonic_ns());
 }
 
 static inline void drop(struct fixture *fixture, struct process *process)

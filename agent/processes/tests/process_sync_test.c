@@ -37,7 +37,7 @@ static void neighbours_of_one_file_are_one_row(void **state)
 	assert_int_equal(entry.rows[1].executable_id, entry.rows[0].executable_id);
 	assert_int_equal(entry.rows[1].bias, entry.rows[0].bias);
 	assert_true(entry.rows[2].executable_id != entry.rows[0].executable_id);
-	assert_int_equal(entry.stamp.start_time_ns, 100);
+	assert_int_equal(entry.identity.start_time_ns, 100);
 	drop(fixture, process);
 }
 
@@ -225,7 +225,7 @@ static void an_ended_process_is_not_published_over_its_successor(void **state)
 			 -ESRCH);
 	assert_null(first->table);
 	assert_true(fake_published(&fixture->writer, 7, &entry));
-	assert_int_equal(entry.stamp.exec_id, 2);
+	assert_int_equal(entry.identity.exec_id, 2);
 	drop(fixture, first);
 	assert_true(fake_published(&fixture->writer, 7, NULL));
 	drop(fixture, second);

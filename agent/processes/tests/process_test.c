@@ -12,17 +12,17 @@
 
 #define ID(n) ((uint64_t)(n) << EXECUTABLE_SLOT_BITS)
 
-static struct process_stamp stamp_of(uint64_t start_ns, uint64_t exec_id)
+static struct process_identity identity_of(uint64_t start_ns, uint64_t exec_id)
 {
-	return (struct process_stamp){ .start_time_ns = start_ns, .exec_id = exec_id };
+	return (struct process_identity){ .start_time_ns = start_ns, .exec_id = exec_id };
 }
 
 static struct process *add(struct process_table *table, uint32_t pid, uint64_t start_ns,
 			   uint64_t exec_id, uint64_t now_ns)
 {
-	struct process_stamp stamp = stamp_of(start_ns, exec_id);
+	struct process_identity identity = identity_of(start_ns, exec_id);
 
-	return process_table_add(table, pid, &stamp, now_ns);
+	return process_table_add(table, pid, &identity, now_ns);
 }
 
 static struct mapping_table *one_row(uint64_t start, uint64_t end, uint64_t id)
@@ -41,9 +41,10 @@ static void sync_rows(struct process_table *table, struct process *process, uint
 	process_table_finish_sync(table, process, PROCESS_SYNCED, lost_rows, done_ns);
 }
 
-static void a_new_stamp_in_a_pid_is_another_process(void **state)
+static void a_new_identity_in_a_pid_is_another_process(void **state)
 {
-	struct process_stamp first_stamp = stamp_of(100, 1), second_stamp = stamp_of(100, 2);
+	struct process_identity first_identity = identity_of(100, 1),
+				second_identity = identity_of(100, 2);
 	struct process_table table;
 	struct process_view view;
 	struct process *first, *second;
@@ -56,23 +57,23 @@ static void a_new_stamp_in_a_pid_is_another_process(void **state)
 	assert_ptr_not_equal(first, second);
 	assert_int_equal(first->ended_ns, 2000);
 	assert_ptr_equal(process_table_current(&table, 7), second);
-	assert_ptr_equal(process_table_find(&table, 7, &first_stamp), first);
+	assert_ptr_equal(process_table_find(&table, 7, &first_identity), first);
 
-	assert_true(process_table_view(&table, 7, &first_stamp, 1500, &view));
+	assert_true(process_table_view(&table, 7, &first_identity, 1500, &view));
 	assert_ptr_equal(view.process, first);
 	process_view_release(&table, &view);
-	assert_true(process_table_view(&table, 7, &second_stamp, 1500, &view));
+	assert_true(process_table_view(&table, 7, &second_identity, 1500, &view));
 	assert_ptr_equal(view.process, second);
 	process_view_release(&table, &view);
 
 	process_table_remove(&table, first);
-	assert_null(process_table_find(&table, 7, &first_stamp));
+	assert_null(process_table_find(&table, 7, &first_identity));
 	process_table_remove(&table, second);
 	assert_null(process_table_current(&table, 7));
 	process_table_deinit(&table);
 }
 
-static void an_older_stamp_than_the_present_one_is_refused(void **state)
+static void an_older_identity_than_the_present_one_is_refused(void **state)
 {
 	struct process_table table;
 	struct process *process;
@@ -88,7 +89,7 @@ static void an_older_stamp_than_the_present_one_is_refused(void **state)
 
 static void a_view_outlives_the_removal_of_its_process(void **state)
 {
-	struct process_stamp stamp = stamp_of(100, 1);
+	struct process_identity identity = identity_of(100, 1);
 	struct process_table table;
 	struct process_view view;
 	struct process *process;
@@ -100,7 +101,7 @@ static void a_view_outlives_the_removal_of_its_process(void **state)
 		&table, process,
 		process_info_create(&(struct process_info){ .executable_path = "/bin/sh" }));
 	sync_rows(&table, process, 1000, 1001, one_row(0x1000, 0x2000, ID(1)), false);
-	assert_true(process_table_view(&table, 7, &stamp, 1500, &view));
+	assert_true(process_table_view(&table, 7, &identity, 1500, &view));
 	process_table_remove(&table, process);
 	assert_string_equal(view.info->executable_path, "/bin/sh");
 	assert_int_equal(view.rows->count, 1);
@@ -110,11 +111,11 @@ static void a_view_outlives_the_removal_of_its_process(void **state)
 
 static bool is_stale_at(struct process_table *table, uint64_t time_ns, uint64_t id)
 {
-	struct process_stamp stamp = stamp_of(100, 1);
+	struct process_identity identity = identity_of(100, 1);
 	struct process_view view;
 	bool is_stale;
 
-	assert_true(process_table_view(table, 7, &stamp, time_ns, &view));
+	assert_true(process_table_view(table, 7, &identity, time_ns, &view));
 	is_stale = process_view_is_stale(&view, id);
 	process_view_release(table, &view);
 	return is_stale;
@@ -304,7 +305,7 @@ static void a_child_that_may_run_something_else_has_no_model(void **state)
 
 static void rows_are_settled_unless_another_program_was_heard_of(void **state)
 {
-	struct process_stamp stamp = stamp_of(100, 1), next = stamp_of(100, 2);
+	struct process_identity identity = identity_of(100, 1), next = identity_of(100, 2);
 	struct process_table table;
 	struct process_view view;
 	struct process *process;
@@ -313,12 +314,12 @@ static void rows_are_settled_unless_another_program_was_heard_of(void **state)
 	process_table_init(&table);
 	process = add(&table, 7, 100, 1, 1000);
 	sync_rows(&table, process, 1000, 1010, one_row(0x1000, 0x2000, ID(1)), false);
-	process_table_view(&table, 7, &stamp, 1020, &view);
+	process_table_view(&table, 7, &identity, 1020, &view);
 	assert_false(view.is_settled);
 	process_table_settle(&table, &view);
 	assert_true(process->is_settled);
 	/* Once they are, what comes later does not change that. */
-	process_table_note_program(&table, 7, &stamp);
+	process_table_note_program(&table, 7, &identity);
 	assert_false(process->is_superseded);
 	process_table_note_program(&table, 7, &next);
 	assert_true(process->is_superseded && process->is_settled);
@@ -326,7 +327,7 @@ static void rows_are_settled_unless_another_program_was_heard_of(void **state)
 	sync_rows(&table, process, 2000, 2010, one_row(0x1000, 0x2000, ID(2)), false);
 	assert_false(process->is_settled);
 	process_view_release(&table, &view);
-	process_table_view(&table, 7, &stamp, 1020, &view);
+	process_table_view(&table, 7, &identity, 1020, &view);
 	process_table_settle(&table, &view);
 	assert_false(process->is_settled);
 	process_view_release(&table, &view);
@@ -337,8 +338,8 @@ static void rows_are_settled_unless_another_program_was_heard_of(void **state)
 /* Sync comes to the news late: two programs of one pid, and the maps are the second's. */
 static void what_is_added_after_its_successor_was_heard_of_is_superseded(void **state)
 {
-	struct process_stamp next = stamp_of(100, 2),
-			     other = stamp_of(30ULL * 86400 * NS_PER_SECOND, 1);
+	struct process_identity next = identity_of(100, 2),
+				other = identity_of(30ULL * 86400 * NS_PER_SECOND, 1);
 	struct process_table table;
 	struct process *process;
 
@@ -346,7 +347,7 @@ static void what_is_added_after_its_successor_was_heard_of_is_superseded(void **
 	process_table_init(&table);
 	process_table_note_program(&table, 7, &next);
 	/* Older news change nothing. */
-	process_table_note_program(&table, 7, &(struct process_stamp){ 100, 1 });
+	process_table_note_program(&table, 7, &(struct process_identity){ 100, 1 });
 	process = add(&table, 7, 100, 1, 1000);
 	assert_true(process->is_superseded);
 	process_table_remove(&table, process);
@@ -376,8 +377,8 @@ static void what_is_added_after_its_successor_was_heard_of_is_superseded(void **
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_new_stamp_in_a_pid_is_another_process),
-		cmocka_unit_test(an_older_stamp_than_the_present_one_is_refused),
+		cmocka_unit_test(a_new_identity_in_a_pid_is_another_process),
+		cmocka_unit_test(an_older_identity_than_the_present_one_is_refused),
 		cmocka_unit_test(a_view_outlives_the_removal_of_its_process),
 		cmocka_unit_test(what_is_mapped_over_is_stale_until_the_next_table),
 		cmocka_unit_test(what_is_mapped_elsewhere_makes_nothing_stale),

@@ -88,7 +88,7 @@ static void notice(struct fixture *fixture, enum process_notice_type type, uint3
 		.notice = {
 			.type = type,
 			.pid = pid,
-			.stamp = { .start_time_ns = 100, .exec_id = exec_id },
+			.identity = { .start_time_ns = 100, .exec_id = exec_id },
 			.time_ns = now_ns,
 		},
 	};
@@ -122,7 +122,7 @@ static uint32_t run(struct fixture *fixture, uint64_t now_ns)
 static void a_task_of_the_snapshot_is_published_at_once(void **state)
 {
 	struct fixture *fixture = *state;
-	struct task_snapshot task = { .pid = 7, .stamp = { 100, 1 } };
+	struct task_snapshot task = { .pid = 7, .identity = { 100, 1 } };
 	struct task_snapshot kernel_thread = { .pid = 8, .is_kernel_thread = 1 };
 
 	give_maps(fixture, 7, 0x1000);
@@ -159,7 +159,7 @@ static void of_all_that_wait_the_sampled_one_is_synced_first(void **state)
 	struct fixture *fixture = *state;
 
 	for (uint32_t pid = 10; pid < 60; pid++) {
-		struct task_snapshot task = { .pid = pid, .stamp = { 100, 1 } };
+		struct task_snapshot task = { .pid = pid, .identity = { 100, 1 } };
 
 		give_maps(fixture, pid, 0x1000);
 		sync_loop_add_task(&fixture->loop, &task, fixture->start_ns);
@@ -173,13 +173,13 @@ static void of_all_that_wait_the_sampled_one_is_synced_first(void **state)
 static void an_exec_is_synced_with_its_libraries(void **state)
 {
 	struct fixture *fixture = *state;
-	const struct process_stamp stamp = { 100, 1 };
+	const struct process_identity identity = { 100, 1 };
 	uint64_t now_ns = clock_monotonic_ns();
 
 	give_maps(fixture, 7, 0x1000);
 	notice(fixture, NOTICE_EXEC, 7, 1, now_ns);
 	assert_int_equal(run(fixture, now_ns), 0);
-	assert_int_equal(process_table_find(&fixture->table, 7, &stamp)->state, PROCESS_NEW);
+	assert_int_equal(process_table_find(&fixture->table, 7, &identity)->state, PROCESS_NEW);
 	/* A library puts it off, but by little. */
 	now_ns += NS_PER_MS;
 	mapping(fixture, 7, now_ns);
@@ -192,7 +192,7 @@ static void an_exec_is_synced_with_its_libraries(void **state)
 static void a_process_that_does_not_answer_is_as_new_when_it_does(void **state)
 {
 	struct fixture *fixture = *state;
-	const struct process_stamp stamp = { 100, 1 };
+	const struct process_identity identity = { 100, 1 };
 	uint64_t now_ns = fixture->start_ns;
 
 	give_maps(fixture, 7, 0x1000);
@@ -200,7 +200,7 @@ static void a_process_that_does_not_answer_is_as_new_when_it_does(void **state)
 	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
 	assert_int_equal(run(fixture, now_ns), 1);
 	assert_false(fake_published(&fixture->writer, 7, NULL));
-	assert_int_equal(process_table_find(&fixture->table, 7, &stamp)->state, PROCESS_NEW);
+	assert_int_equal(process_table_find(&fixture->table, 7, &identity)->state, PROCESS_NEW);
 	fixture->reads.err = 0;
 	for (int i = 0; i < 1000 && !fake_published(&fixture->writer, 7, NULL); i++) {
 		now_ns += NS_PER_SECOND;
@@ -212,12 +212,12 @@ static void a_process_that_does_not_answer_is_as_new_when_it_does(void **state)
 static void what_was_never_sampled_is_forgotten_at_its_end(void **state)
 {
 	struct fixture *fixture = *state;
-	const struct process_stamp stamp = { 100, 1 };
+	const struct process_identity identity = { 100, 1 };
 	uint64_t now_ns = fixture->start_ns;
 
 	notice(fixture, NOTICE_EXEC, 7, 1, now_ns);
 	notice(fixture, NOTICE_EXIT, 7, 1, now_ns + NS_PER_MS);
-	assert_null(process_table_find(&fixture->table, 7, &stamp));
+	assert_null(process_table_find(&fixture->table, 7, &identity));
 	assert_int_equal(metrics_read(METRIC_PROCESS_SYNCS), fixture->syncs_before);
 	run(fixture, now_ns + NS_PER_SECOND);
 	assert_int_equal(metrics_read(METRIC_PROCESS_SYNCS), fixture->syncs_before);
@@ -226,14 +226,15 @@ static void what_was_never_sampled_is_forgotten_at_its_end(void **state)
 static void what_was_sampled_is_looked_for_after_its_end(void **state)
 {
 	struct fixture *fixture = *state;
-	const struct process_stamp stamp = { 100, 1 };
+	const struct process_identity identity = { 100, 1 };
 	uint64_t now_ns = fixture->start_ns;
 
 	notice(fixture, NOTICE_EXEC, 7, 1, now_ns);
 	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns + 1);
 	notice(fixture, NOTICE_EXIT, 7, 1, now_ns + NS_PER_MS);
 	run(fixture, now_ns + NS_PER_SECOND);
-	assert_int_equal(process_table_find(&fixture->table, 7, &stamp)->state, PROCESS_UNREADABLE);
+	assert_int_equal(process_table_find(&fixture->table, 7, &identity)->state,
+			 PROCESS_UNREADABLE);
 }
 
 static void a_sampled_exec_is_not_looked_at_before_its_libraries_are_mapped(void **state)
@@ -251,28 +252,30 @@ static void a_sampled_exec_is_not_looked_at_before_its_libraries_are_mapped(void
 static void what_is_gone_is_looked_at_when_all_is_known(void **state)
 {
 	struct fixture *fixture = *state;
-	const struct process_stamp stamp = { 100, 1 };
+	const struct process_identity identity = { 100, 1 };
 	uint64_t now_ns = fixture->start_ns;
 
 	mapping_log_note_heard(&fixture->log, 0);
 	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
 	run(fixture, now_ns + NS_PER_MS);
-	assert_int_equal(process_table_find(&fixture->table, 7, &stamp)->state, PROCESS_NEW);
+	assert_int_equal(process_table_find(&fixture->table, 7, &identity)->state, PROCESS_NEW);
 	mapping_log_note_heard(&fixture->log, UINT64_MAX);
 	run(fixture, now_ns + 100 * NS_PER_MS);
-	assert_int_equal(process_table_find(&fixture->table, 7, &stamp)->state, PROCESS_UNREADABLE);
+	assert_int_equal(process_table_find(&fixture->table, 7, &identity)->state,
+			 PROCESS_UNREADABLE);
 }
 
 static void a_program_that_ran_another_is_looked_at_too(void **state)
 {
 	struct fixture *fixture = *state;
-	const struct process_stamp stamp = { 100, 1 };
+	const struct process_identity identity = { 100, 1 };
 	uint64_t now_ns = fixture->start_ns;
 
 	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
 	notice(fixture, NOTICE_EXEC, 7, 2, now_ns + 1);
 	run(fixture, now_ns + NS_PER_SECOND);
-	assert_int_equal(process_table_find(&fixture->table, 7, &stamp)->state, PROCESS_UNREADABLE);
+	assert_int_equal(process_table_find(&fixture->table, 7, &identity)->state,
+			 PROCESS_UNREADABLE);
 }
 
 static void endless_mapping_does_not_put_publishing_off_for_ever(void **state)
@@ -345,7 +348,7 @@ static void an_address_that_stays_unknown_is_asked_for_ever_more_rarely(void **s
 static void an_exec_takes_the_old_entry_away(void **state)
 {
 	struct fixture *fixture = *state;
-	const struct process_stamp before = { 100, 1 };
+	const struct process_identity before = { 100, 1 };
 	struct process *old;
 
 	give_maps(fixture, 7, 0x1000);
@@ -365,7 +368,7 @@ static void an_exec_takes_the_old_entry_away(void **state)
 static void an_ended_process_stays_for_late_samples_and_then_goes(void **state)
 {
 	struct fixture *fixture = *state;
-	const struct process_stamp stamp = { 100, 1 };
+	const struct process_identity identity = { 100, 1 };
 	uint64_t now_ns = fixture->start_ns;
 
 	give_maps(fixture, 7, 0x1000);
@@ -376,9 +379,9 @@ static void an_ended_process_stays_for_late_samples_and_then_goes(void **state)
 	assert_true(fake_published(&fixture->writer, 7, NULL));
 	sync_loop_tick(&fixture->loop, now_ns + NS_PER_SECOND);
 	assert_false(fake_published(&fixture->writer, 7, NULL));
-	assert_non_null(process_table_find(&fixture->table, 7, &stamp));
+	assert_non_null(process_table_find(&fixture->table, 7, &identity));
 	sync_loop_tick(&fixture->loop, now_ns + 10 * NS_PER_SECOND);
-	assert_null(process_table_find(&fixture->table, 7, &stamp));
+	assert_null(process_table_find(&fixture->table, 7, &identity));
 }
 
 static void a_reused_pid_is_another_process(void **state)
@@ -388,7 +391,7 @@ static void a_reused_pid_is_another_process(void **state)
 		.type = EVENT_NOTICE,
 		.notice = { .type = NOTICE_UNKNOWN_PROCESS,
 			    .pid = 7,
-			    .stamp = { .start_time_ns = 500, .exec_id = 0 } },
+			    .identity = { .start_time_ns = 500, .exec_id = 0 } },
 	};
 	struct fake_entry entry;
 
@@ -399,7 +402,7 @@ static void a_reused_pid_is_another_process(void **state)
 	sync_loop_handle(&fixture->loop, &event, fixture->start_ns + 1);
 	run(fixture, fixture->start_ns + 1);
 	assert_true(fake_published(&fixture->writer, 7, &entry));
-	assert_int_equal(entry.stamp.start_time_ns, 500);
+	assert_int_equal(entry.identity.start_time_ns, 500);
 	assert_int_equal(entry.rows[0].start, 0x9000);
 	/* A late notice of the one before changes nothing. */
 	notice(fixture, NOTICE_EXIT, 7, 3, fixture->start_ns + 2);
@@ -407,7 +410,7 @@ static void a_reused_pid_is_another_process(void **state)
 	run(fixture, fixture->start_ns + 2);
 	sync_loop_tick(&fixture->loop, fixture->start_ns + 20 * NS_PER_SECOND);
 	assert_true(fake_published(&fixture->writer, 7, &entry));
-	assert_int_equal(entry.stamp.start_time_ns, 500);
+	assert_int_equal(entry.identity.start_time_ns, 500);
 }
 
 static void a_missing_entry_is_written_again_but_not_while_it_is_fresh(void **state)
@@ -477,16 +480,16 @@ static void losing_events_on_and_on_does_not_sync_everything_on_and_on(void **st
 static void a_process_without_maps_has_ended(void **state)
 {
 	struct fixture *fixture = *state;
-	const struct process_stamp stamp = { 100, 1 };
+	const struct process_identity identity = { 100, 1 };
 	uint64_t now_ns = fixture->start_ns;
 
 	/* Its exit was told before, or not at all. */
 	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
 	run(fixture, now_ns);
-	assert_non_null(process_table_find(&fixture->table, 7, &stamp));
+	assert_non_null(process_table_find(&fixture->table, 7, &identity));
 	now_ns += 6 * NS_PER_SECOND;
 	sync_loop_tick(&fixture->loop, now_ns);
-	assert_null(process_table_find(&fixture->table, 7, &stamp));
+	assert_null(process_table_find(&fixture->table, 7, &identity));
 	/* Should it have been a mistake, it is found again. */
 	give_maps(fixture, 7, 0x1000);
 	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
@@ -497,7 +500,7 @@ static void a_process_without_maps_has_ended(void **state)
 static void a_process_whose_exit_was_not_told_goes(void **state)
 {
 	struct fixture *fixture = *state;
-	const struct process_stamp stamp = { 100, 1 };
+	const struct process_identity identity = { 100, 1 };
 	uint64_t now_ns = fixture->start_ns;
 	char command[128];
 
@@ -510,8 +513,8 @@ static void a_process_whose_exit_was_not_told_goes(void **state)
 	assert_int_equal(system(command), 0);
 	for (uint32_t i = 0; i < 30; i++)
 		sync_loop_tick(&fixture->loop, now_ns + i * NS_PER_SECOND);
-	assert_null(process_table_find(&fixture->table, 7, &stamp));
-	assert_non_null(process_table_find(&fixture->table, 8, &stamp));
+	assert_null(process_table_find(&fixture->table, 7, &identity));
+	assert_non_null(process_table_find(&fixture->table, 8, &identity));
 	assert_false(fake_published(&fixture->writer, 7, NULL));
 	assert_true(fake_published(&fixture->writer, 8, NULL));
 }

@@ -121,9 +121,9 @@ static inline void load_rows(struct fixture *fixture)
 
 static inline struct process *add_process(struct fixture *fixture, uint64_t exec_id)
 {
-	const struct process_stamp stamp = { 100, exec_id };
+	const struct process_identity identity = { 100, exec_id };
 
-	return process_table_add(&fixture->table, 7, &stamp, 1000);
+	return process_table_add(&fixture->table, 7, &identity, 1000);
 }
 
 static inline void sync_rows(struct fixture *fixture, struct process *process, uint64_t start,
@@ -152,7 +152,7 @@ static inline struct record make_record(uint64_t exec_id, uint64_t time_ns)
 			.time_ns = time_ns,
 			.pid = 7,
 			.tid = 8,
-			.stamp = { 100, exec_id },
+			.identity = { 100, exec_id },
 			.cpu = 3,
 			.type = RECORD_TRACE,
 			.origin = ORIGIN_CLOCK,

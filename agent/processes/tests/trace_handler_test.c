@@ -101,7 +101,7 @@ static void a_new_program_or_a_lost_mapping_makes_the_cache_forget(void **state)
 	handle(fixture, &record);
 	assert_int_equal(metrics_read(METRIC_TRACES_CONVERTED), 2);
 	second = add_process(fixture, 2);
-	record.head.stamp.exec_id = 2;
+	record.head.identity.exec_id = 2;
 	handle(fixture, &record);
 	assert_int_equal(metrics_read(METRIC_TRACES_CONVERTED), 3);
 	assert_int_equal(metrics_read(METRIC_TRACE_CACHE_HITS), 0);

@@ -44,7 +44,7 @@ static void the_task_list_holds_this_process_and_its_child(void **state)
 	assert_non_null(self);
 	assert_non_null(child_task);
 	assert_int_equal(self->is_kernel_thread, 0);
-	assert_true(child_task->stamp.start_time_ns > self->stamp.start_time_ns);
+	assert_true(child_task->identity.start_time_ns > self->identity.start_time_ns);
 	free(tasks);
 	live_kill(child);
 	bpf_loader_destroy(loader);

@@ -356,15 +356,16 @@ static void use_is_told_once(void **state)
 	stack_deltas_deinit(&deltas);
 }
 
-static void check_process(struct fixture *fixture, uint32_t pid, const struct process_stamp *stamp,
-			  const struct mapping_row *rows, uint32_t count)
+static void check_process(struct fixture *fixture, uint32_t pid,
+			  const struct process_identity *identity, const struct mapping_row *rows,
+			  uint32_t count)
 {
 	struct process_entry entry;
 
 	assert_int_equal(bpf_map_lookup_elem(fixture->fds.processes, &pid, &entry), 0);
 	assert_int_equal(entry.checksum, process_entry_checksum(&entry));
 	assert_int_equal(entry.pid, pid);
-	assert_memory_equal(&entry.stamp, stamp, sizeof(*stamp));
+	assert_memory_equal(&entry.identity, identity, sizeof(*identity));
 	assert_int_equal(entry.mapping_count, count);
 	for (uint32_t i = 0; i < count; i++) {
 		struct cell cells[2] = {
@@ -380,7 +381,7 @@ static void a_process_is_published_replaced_and_retired(void **state)
 {
 	struct fixture *fixture = live(state);
 	const struct map_writer_ops *ops = fixture->writer->ops;
-	const struct process_stamp stamp = { 123456789, 2 }, new_stamp = { 123456789, 3 };
+	const struct process_identity identity = { 123456789, 2 }, new_identity = { 123456789, 3 };
 	struct mapping_row rows[3] = { { 0x1000, 0x2000, 0, 1 << 16 },
 				       { 0x3000, 0x5000, 0x1000, 2 << 16 },
 				       { 0x7000, 0x9000, 0, EXECUTABLE_ID_ANONYMOUS } };
@@ -388,13 +389,14 @@ static void a_process_is_published_replaced_and_retired(void **state)
 	uint32_t pid = 4242;
 	uint64_t used, budget;
 
-	assert_int_equal(ops->publish_process(fixture->writer, pid, &stamp, rows, 3, NULL, 0), 0);
-	check_process(fixture, pid, &stamp, rows, 3);
+	assert_int_equal(ops->publish_process(fixture->writer, pid, &identity, rows, 3, NULL, 0),
+			 0);
+	check_process(fixture, pid, &identity, rows, 3);
 	assert_int_equal(bpf_map_lookup_elem(fixture->fds.processes, &pid, &old), 0);
 	rows[0].end = 0x3000;
-	assert_int_equal(ops->publish_process(fixture->writer, pid, &new_stamp, rows, 2, NULL, 0),
-			 0);
-	check_process(fixture, pid, &new_stamp, rows, 2);
+	assert_int_equal(
+		ops->publish_process(fixture->writer, pid, &new_identity, rows, 2, NULL, 0), 0);
+	check_process(fixture, pid, &new_identity, rows, 2);
 	assert_int_equal(bpf_map_lookup_elem(fixture->fds.processes, &pid, &entry), 0);
 	/* The old table's cells must not be used again yet. */
 	assert_int_not_equal(entry.mapping_cell, old.mapping_cell);
@@ -406,10 +408,11 @@ static void a_process_is_published_replaced_and_retired(void **state)
 	ops->memory(fixture->writer, &used, &budget);
 	assert_int_equal(used, 0);
 	/* A process without executable mappings takes no cells. */
-	assert_int_equal(ops->publish_process(fixture->writer, pid, &stamp, NULL, 0, NULL, 0), 0);
-	check_process(fixture, pid, &stamp, NULL, 0);
+	assert_int_equal(ops->publish_process(fixture->writer, pid, &identity, NULL, 0, NULL, 0),
+			 0);
+	check_process(fixture, pid, &identity, NULL, 0);
 	ops->retire_process(fixture->writer, pid);
-	assert_int_equal(ops->publish_process(fixture->writer, pid, &stamp, rows,
+	assert_int_equal(ops->publish_process(fixture->writer, pid, &identity, rows,
 					      PROCESS_MAX_MAPPINGS + 1, NULL, 0),
 			 -E2BIG);
 }
@@ -418,7 +421,7 @@ static void runtimes_are_published_with_their_process(void **state)
 {
 	struct fixture *fixture = live(state);
 	const struct map_writer_ops *ops = fixture->writer->ops;
-	const struct process_stamp stamp = { 5, 6 };
+	const struct process_identity identity = { 5, 6 };
 	const struct mapping_row row = { 0x1000, 0x2000, 0, 1 << 16 };
 	const uint64_t first[4] = { 1, 2, 3, 4 }, second[2] = { 5, 6 };
 	struct published_runtime runtimes[RUNTIMES_MAX + 1] = {
@@ -431,9 +434,9 @@ static void runtimes_are_published_with_their_process(void **state)
 	uint32_t pid = 4343;
 	struct cell cell;
 
-	assert_int_equal(ops->publish_process(fixture->writer, pid, &stamp, &row, 1, runtimes, 2),
-			 0);
-	check_process(fixture, pid, &stamp, &row, 1);
+	assert_int_equal(
+		ops->publish_process(fixture->writer, pid, &identity, &row, 1, runtimes, 2), 0);
+	check_process(fixture, pid, &identity, &row, 1);
 	assert_int_equal(bpf_map_lookup_elem(fixture->fds.processes, &pid, &entry), 0);
 	assert_int_not_equal(entry.runtime_cell, 0);
 	for (uint32_t i = 0; i < 2; i++) {
@@ -453,7 +456,8 @@ static void runtimes_are_published_with_their_process(void **state)
 	assert_int_equal(used,
 			 sizeof(row) + RUNTIMES_MAX * CELL_BYTES + sizeof(first) + sizeof(second));
 	/* A process that loses them loses the table as well. */
-	assert_int_equal(ops->publish_process(fixture->writer, pid, &stamp, &row, 1, NULL, 0), 0);
+	assert_int_equal(ops->publish_process(fixture->writer, pid, &identity, &row, 1, NULL, 0),
+			 0);
 	assert_int_equal(bpf_map_lookup_elem(fixture->fds.processes, &pid, &entry), 0);
 	assert_int_equal(entry.runtime_cell, 0);
 	ops->memory(fixture->writer, &used, &budget);
@@ -461,14 +465,15 @@ static void runtimes_are_published_with_their_process(void **state)
 	/* Without mappings, and all that there may be. */
 	for (uint32_t i = 0; i <= RUNTIMES_MAX; i++)
 		runtimes[i] = runtimes[0];
-	assert_int_equal(ops->publish_process(fixture->writer, pid, &stamp, NULL, 0, runtimes,
+	assert_int_equal(ops->publish_process(fixture->writer, pid, &identity, NULL, 0, runtimes,
 					      RUNTIMES_MAX),
 			 0);
-	assert_int_equal(ops->publish_process(fixture->writer, pid, &stamp, NULL, 0, runtimes,
+	assert_int_equal(ops->publish_process(fixture->writer, pid, &identity, NULL, 0, runtimes,
 					      RUNTIMES_MAX + 1),
 			 -E2BIG);
 	runtimes[0].data_bytes = CELL_BYTES + 8;
-	assert_int_equal(ops->publish_process(fixture->writer, pid, &stamp, NULL, 0, runtimes, 1),
+	assert_int_equal(ops->publish_process(fixture->writer, pid, &identity, NULL, 0, runtimes,
+					      1),
 			 -EINVAL);
 	ops->retire_process(fixture->writer, pid);
 	assert_int_equal(ops->wait_retired(fixture->writer), 0);
@@ -480,7 +485,7 @@ static void a_failed_publication_leaves_all_as_it_was(void **state)
 {
 	struct fixture *fixture = live(state);
 	const struct map_writer_ops *ops = fixture->writer->ops;
-	const struct process_stamp stamp = { 1, 1 };
+	const struct process_identity identity = { 1, 1 };
 	const struct mapping_row row = { 0x1000, 0x2000, 0, 1 << 16 };
 	uint64_t used, budget;
 	uint32_t pid = 0;
@@ -488,13 +493,14 @@ static void a_failed_publication_leaves_all_as_it_was(void **state)
 
 	/* The test's hash has 1024 elements. */
 	while (!err && pid < 1100)
-		err = ops->publish_process(fixture->writer, ++pid, &stamp, &row, 1, NULL, 0);
+		err = ops->publish_process(fixture->writer, ++pid, &identity, &row, 1, NULL, 0);
 	assert_int_equal(err, -E2BIG);
 	assert_int_equal(pid, 1025);
 	ops->memory(fixture->writer, &used, &budget);
 	assert_int_equal(used, 1024 * sizeof(row));
 	ops->retire_process(fixture->writer, 7);
-	assert_int_equal(ops->publish_process(fixture->writer, pid, &stamp, &row, 1, NULL, 0), 0);
+	assert_int_equal(ops->publish_process(fixture->writer, pid, &identity, &row, 1, NULL, 0),
+			 0);
 }
 
 static void a_notice_is_rearmed(void **state)

@@ -59,7 +59,7 @@ static void on_sample(void *context, const struct trace_record *record, size_t b
 {
 	struct session *session = context;
 	const uint64_t *words = (const uint64_t *)(record + 1) + record->kernel_word_count;
-	bool is_new = record->time_ns - record->stamp.start_time_ns <= NEW_NS;
+	bool is_new = record->time_ns - record->identity.start_time_ns <= NEW_NS;
 	struct seen *seen = is_new ? &session->as_new : &session->as_old;
 
 	(void)bytes;
@@ -213,11 +213,12 @@ static void publish(struct session *session, pid_t pid, uint32_t exec_id_change)
 		.executable_id = TABLE_EXECUTABLE_ID,
 	};
 	struct map_writer *writer = bpf_maps_writer(session->maps);
-	struct process_stamp stamp = live_stamp(session->loader, (uint32_t)pid);
+	struct process_identity identity = live_identity(session->loader, (uint32_t)pid);
 
-	stamp.exec_id += exec_id_change;
-	assert_int_equal(
-		writer->ops->publish_process(writer, (uint32_t)pid, &stamp, &row, 1, NULL, 0), 0);
+	identity.exec_id += exec_id_change;
+	assert_int_equal(writer->ops->publish_process(writer, (uint32_t)pid, &identity, &row, 1,
+						      NULL, 0),
+			 0);
 }
 
 /* Counts samples of the fork that tells next, as long as it is new and somewhat longer. */

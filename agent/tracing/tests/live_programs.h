@@ -47,21 +47,21 @@ static inline struct bpf_loader_options live_options(void)
 	};
 }
 
-/** The stamp of process @pid, which must exist. */
-static inline struct process_stamp live_stamp(struct bpf_loader *loader, uint32_t pid)
+/** The identity of process @pid, which must exist. */
+static inline struct process_identity live_identity(struct bpf_loader *loader, uint32_t pid)
 {
-	struct process_stamp stamp = { 0 };
+	struct process_identity identity = { 0 };
 	struct task_snapshot *tasks;
 	uint32_t count;
 
 	assert_int_equal(task_list_read(loader, &tasks, &count), 0);
 	for (uint32_t i = 0; i < count; i++) {
 		if (tasks[i].pid == pid)
-			stamp = tasks[i].stamp;
+			identity = tasks[i].identity;
 	}
 	free(tasks);
-	assert_int_not_equal(stamp.start_time_ns, 0);
-	return stamp;
+	assert_int_not_equal(identity.start_time_ns, 0);
+	return identity;
 }
 
 /** A child that computes until it is killed. */

@@ -121,7 +121,7 @@ static void on_notice(void *context, const struct process_notice *notice)
 }
 
 static void publish_version(struct map_writer *writer, const struct session *session,
-			    const struct process_stamp *stamp, uint64_t version)
+			    const struct process_identity *identity, uint64_t version)
 {
 	static struct cell rows[PAGE_COUNT * 3 / CELL_BYTES + 2];
 	static uint32_t page_index[PAGE_COUNT + 1];
@@ -167,7 +167,7 @@ static void publish_version(struct map_writer *writer, const struct session *ses
 		.executable_id = version_id(version),
 	};
 	assert_int_equal(writer->ops->publish_executable(writer, version_id(version), &deltas), 0);
-	assert_int_equal(writer->ops->publish_process(writer, session->pid, stamp, mappings,
+	assert_int_equal(writer->ops->publish_process(writer, session->pid, identity, mappings,
 						      before + 1, NULL, 0),
 			 0);
 }
@@ -227,7 +227,7 @@ static void no_walk_mixes_two_versions(void **state)
 					       .news_end = on_news_end };
 	struct perf_sampler *sampler;
 	struct event_reader *reader;
-	struct process_stamp stamp;
+	struct process_identity identity;
 	struct map_writer *writer;
 	struct bpf_maps *maps;
 	uint64_t start_ns;
@@ -243,11 +243,11 @@ static void no_walk_mixes_two_versions(void **state)
 	assert_int_equal(perf_sampler_create(&sampler_options, &sampler), 0);
 	session.pid = (uint32_t)deep_child();
 	run_on_cpu(0);
-	stamp = live_stamp(loader, session.pid);
+	identity = live_identity(loader, session.pid);
 	assert_int_equal(perf_sampler_enable(sampler), 0);
 	start_ns = clock_monotonic_ns();
 	for (uint64_t version = 1; is_more_wanted(&session, start_ns); version++) {
-		publish_version(writer, &session, &stamp, version);
+		publish_version(writer, &session, &identity, version);
 		/* The slot of the next version but one comes free. */
 		if (version > 1)
 			writer->ops->retire_executable(writer, version_id(version - 1));

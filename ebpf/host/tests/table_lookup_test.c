@@ -440,14 +440,14 @@ static void a_walk_goes_through_more_rules_than_are_kept(void **state)
 static void no_two_entries_can_be_mixed_unseen(void **state)
 {
 	struct process_entry old = {
-		.stamp = { 123456789, 3 },
+		.identity = { 123456789, 3 },
 		.pid = 77,
 		.mapping_cell = 1000,
 		.mapping_count = 20,
 		.nonce = 0x1111,
 	};
 	struct process_entry new = {
-		.stamp = { 123456789, 4 },
+		.identity = { 123456789, 4 },
 		.pid = 77,
 		.mapping_cell = 2000,
 		.mapping_count = 20,

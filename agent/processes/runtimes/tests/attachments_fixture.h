@@ -92,7 +92,7 @@ static inline int answer(struct fixture *fixture, uint64_t now_ns)
 	struct attach_request *request = fixture->requests[0];
 	struct attach_answer answer = {
 		.pid = request->pid,
-		.stamp = request->stamp,
+		.identity = request->identity,
 		.executable_id = request->executable->id,
 	};
 

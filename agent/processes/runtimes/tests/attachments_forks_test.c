@@ -20,7 +20,7 @@ static void a_fork_is_attached_to_as_its_parent_is(void **state)
 	/* It outlives the parent, and reads its own memory. */
 	drop(fixture, parent);
 	assert_int_equal(fake_language.detach_count, 0);
-	process_table_view(&fixture->base.table, 8, &child->stamp, 4000, &view);
+	process_table_view(&fixture->base.table, 8, &child->identity, 4000, &view);
 	assert_int_equal(name_one(view.runtimes->runtimes[0], 0x50), 0);
 	assert_int_equal(fake_language.byte, 'E');
 	process_view_release(&fixture->base.table, &view);
@@ -99,7 +99,7 @@ static void a_fork_that_is_gone_before_it_is_looked_at_is_named_by_its_parent(vo
 	struct process_view view;
 
 	attachments_lend(&fixture->attachments, child, parent);
-	process_table_view(&fixture->base.table, 8, &child->stamp, 4000, &view);
+	process_table_view(&fixture->base.table, 8, &child->identity, 4000, &view);
 	assert_non_null(view.runtimes);
 	assert_int_equal(name_one(view.runtimes->runtimes[0], 0x50), 0);
 	assert_int_equal(fake_language.byte, 'e');

@@ -36,7 +36,7 @@ static void a_process_that_maps_a_runtime_is_attached_to(void **state)
 	assert_int_equal(list[0].data_bytes, 32);
 	assert_int_equal(*(const uint64_t *)list[0].data, 7);
 	assert_int_equal(metrics_read(METRIC_INTERPRETERS_ATTACHED), 1);
-	process_table_view(&fixture->base.table, 7, &process->stamp, 4000, &view);
+	process_table_view(&fixture->base.table, 7, &process->identity, 4000, &view);
 	assert_int_equal(view.runtimes->count, 1);
 	process_view_release(&fixture->base.table, &view);
 	drop(fixture, process);
@@ -112,7 +112,7 @@ static void a_runtime_of_which_nothing_is_read_is_attached_to_at_once(void **sta
 	attachments_update(&fixture->attachments, process, 1000);
 	assert_int_equal(fixture->request_count, 0);
 	assert_int_equal(attachments_list(process, list), 1);
-	process_table_view(&fixture->base.table, 7, &process->stamp, 4000, &view);
+	process_table_view(&fixture->base.table, 7, &process->identity, 4000, &view);
 	assert_int_equal(view.runtimes->count, 1);
 	process_view_release(&fixture->base.table, &view);
 	/* Nobody publishes the process here. */
@@ -139,7 +139,7 @@ static void who_looks_at_a_runtime_keeps_it(void **state)
 	struct process *process = add_attached(fixture, 7, 1000);
 	struct process_view view;
 
-	process_table_view(&fixture->base.table, 7, &process->stamp, 4000, &view);
+	process_table_view(&fixture->base.table, 7, &process->identity, 4000, &view);
 	drop(fixture, process);
 	assert_int_equal(fake_language.detach_count, 0);
 	process_view_release(&fixture->base.table, &view);
@@ -381,7 +381,7 @@ static void above_the_limit_who_was_not_sampled_for_longest_is_let_go(void **sta
 	}
 	for (uint32_t i = 0; i < ATTACHMENTS_MAX; i++) {
 		processes[i] = add_attached(fixture, i + 1, 1000);
-		process_table_view(&fixture->base.table, i + 1, &processes[i]->stamp,
+		process_table_view(&fixture->base.table, i + 1, &processes[i]->identity,
 				   i == 500 ? 4000 : 5000, &view);
 		process_view_release(&fixture->base.table, &view);
 	}
@@ -497,7 +497,7 @@ static void a_runtime_that_was_lost_before_its_answer_came_is_asked_for_again(vo
 	attachments_update(&fixture->attachments, process, 1000);
 	request = fixture->requests[0];
 	fixture->request_count = 0;
-	attached.stamp = request->stamp;
+	attached.identity = request->identity;
 	attached.executable_id = request->executable->id;
 	assert_int_equal(attach_request_run(request, fixture->base.proc.root,
 					    &fixture->base.home.home, &attached.runtime),

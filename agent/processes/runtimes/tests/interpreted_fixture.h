@@ -97,7 +97,7 @@ static inline void begin(struct fixture *fixture)
 		.time_ns = 2000,
 		.pid = 7,
 		.tid = 7,
-		.stamp = { 100, 1 },
+		.identity = { 100, 1 },
 		.type = RECORD_TRACE,
 		.flags = RECORD_REACHED_END,
 	};

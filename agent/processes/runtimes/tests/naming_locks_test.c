@@ -16,13 +16,13 @@ struct named_code_fixture {
 	struct local_proc reads;
 };
 
-static const struct process_stamp code_stamp = { 100, 1 };
+static const struct process_identity code_identity = { 100, 1 };
 
-static void request_nothing(void *context, uint32_t pid, const struct process_stamp *stamp)
+static void request_nothing(void *context, uint32_t pid, const struct process_identity *identity)
 {
 	(void)context;
 	(void)pid;
-	(void)stamp;
+	(void)identity;
 }
 
 static void write_perf_map(struct named_code_fixture *code, const char *text)
@@ -54,8 +54,8 @@ static void named_code_fixture_init(struct named_code_fixture *code, struct fixt
 	local_proc_init(&code->reads, fixture->base.proc.root);
 	assert_int_equal(perf_maps_create(&config, &code->maps), 0);
 	write_perf_map(code, "1000 10 compiled\n");
-	perf_maps_ask(code->maps, 7, &code_stamp, NS_PER_SECOND);
-	perf_maps_read(code->maps, 7, &code_stamp, NS_PER_SECOND);
+	perf_maps_ask(code->maps, 7, &code_identity, NS_PER_SECOND);
+	perf_maps_read(code->maps, 7, &code_identity, NS_PER_SECOND);
 }
 
 /* Other threads may need these locks at any time. */
@@ -65,8 +65,8 @@ static void *take_all_locks(void *argument)
 	struct language_fixture *base = &code->fixture->base;
 	struct process_view view;
 
-	perf_maps_ask(code->maps, 7, &code_stamp, NS_PER_SECOND);
-	process_table_view(&base->table, 7, &code_stamp, 2000, &view);
+	perf_maps_ask(code->maps, 7, &code_identity, NS_PER_SECOND);
+	process_table_view(&base->table, 7, &code_identity, 2000, &view);
 	process_view_release(&base->table, &view);
 	binary_unref(executable_cache_binary(base->executables, base->other->id));
 	return NULL;
@@ -83,7 +83,7 @@ static void use_what_must_not_be_locked(void *context)
 	assert_int_equal(pthread_create(&thread, NULL, take_all_locks, code), 0);
 	assert_int_equal(pthread_timedjoin_np(thread, NULL, &until), 0);
 	write_perf_map(code, "1000 10 compiled\n1000 10 compiled anew\n");
-	perf_maps_read(code->maps, 7, &code_stamp, NS_PER_SECOND + PERF_MAP_MIN_NS);
+	perf_maps_read(code->maps, 7, &code_identity, NS_PER_SECOND + PERF_MAP_MIN_NS);
 }
 
 static void nothing_is_locked_while_memory_of_a_process_is_read(void **state)
