@@ -97,7 +97,7 @@ def build_cost_percent(rate):
     return statistics.median(costs)
 
 
-def _notices_ns(agent):
+def _process_events_ns(agent):
     """Run time of the programs for execs and exits."""
     ids = {number for kind, number in harness.bpf_objects_of(agent.pid) if kind == "prog"}
     text = subprocess.run([harness.bpftool(), "-j", "prog", "list"], stdout=subprocess.PIPE,
@@ -111,13 +111,13 @@ def exec_figures(rate):
     with harness.Agent("-samples-per-second", rate) as agent:
         agent.wait_started()
         time.sleep(2)
-        ran_before, bpf_before = user_side.user_and_system(agent.pid)[1], _notices_ns(agent)
+        ran_before, bpf_before = user_side.user_and_system(agent.pid)[1], _process_events_ns(agent)
         begin = time.monotonic()
         text = subprocess.run([path("execs"), str(EXEC_RATE), str(EXEC_SECONDS)],
                               stdout=subprocess.PIPE, text=True, check=True).stdout
         seconds = time.monotonic() - begin
         ran = user_side.user_and_system(agent.pid)[1] - ran_before
-        bpf_ns = _notices_ns(agent) - bpf_before
+        bpf_ns = _process_events_ns(agent) - bpf_before
         rss_anon_mb = harness.rss_anon_bytes(agent.pid) / (1 << 20)
         # The file is gone with the agent's block.
         found = agent.stop().stacks

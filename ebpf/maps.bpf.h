@@ -7,7 +7,7 @@
  *	processes        user space (abi/process.h)      programs of origins
  *	notified         programs; deleted by user space programs
  *	samples          unwind_stop, entries            user space
- *	notices          all programs                    user space
+ *	process events          all programs                    user space
  *	counters         programs                        user space
  *	unwinders        user space, once                all programs
  *	selected_*       user space, once                programs of origins
@@ -50,7 +50,7 @@ struct {
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 18);
-} notices SEC(".maps");
+} process_events SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);

@@ -8,7 +8,7 @@
 
 #include "ebpf/dispatch.bpf.h"
 #include "ebpf/first_sample.bpf.h"
-#include "ebpf/process_notices.bpf.h"
+#include "ebpf/process_events.bpf.h"
 #include "ebpf/task.bpf.h"
 #include "ebpf/user_registers.bpf.h"
 
@@ -156,7 +156,8 @@ static __always_inline enum unwind_error find_user_frame(void *ctx, struct walk_
 		return UNWIND_OK;
 	}
 	if (!known) {
-		send_notice_once(task, NOTICE_UNKNOWN_PROCESS, state->record.pid, &identity, 0);
+		send_process_event_once(task, PROCESS_EVENT_UNKNOWN_PROCESS, state->record.pid,
+					&identity, 0);
 		known = find_parent(state, task, leader);
 	}
 	error = find_user_registers(ctx, task, state, has_registers);

@@ -9,15 +9,16 @@
 #include "build/ebpf/language_labels.h"
 #include "ebpf/dispatch.bpf.h"
 #include "ebpf/first_sample.bpf.h"
-#include "ebpf/process_notices.bpf.h"
+#include "ebpf/process_events.bpf.h"
 #include "ebpf/task.bpf.h"
 
 static __always_inline void tell_unknown_address(const struct walk_state *state)
 {
 	struct process_identity identity = state->record.identity;
 
-	send_notice_once((struct task_struct *)bpf_get_current_task(), NOTICE_UNKNOWN_ADDRESS,
-			 state->record.pid, &identity, state->unknown_address);
+	send_process_event_once((struct task_struct *)bpf_get_current_task(),
+				PROCESS_EVENT_UNKNOWN_ADDRESS, state->record.pid, &identity,
+				state->unknown_address);
 }
 
 SEC("perf_event")

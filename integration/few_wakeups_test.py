@@ -76,7 +76,7 @@ int main(int argc, char **argv)
 }
 """
 
-# How many of each, and how many wake-ups one of them may bring in the mean. A record or notice that wakes the agent by
+# How many of each, and how many wake-ups one of them may bring in the mean. A record or process event that wakes the agent by
 # itself brings one or more.
 WORKS = (("name", 20000, 0.002), ("map", 20000, 0.05), ("protect", 20000, 0.05), ("thread", 5000, 0.02),
          ("fork", 1500, 0.1), ("spawn", 600, 0.2))

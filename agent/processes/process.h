@@ -144,7 +144,7 @@ struct process {
 	struct process_attachments *attachments;
 	/** The previous program in the same pid. */
 	struct process *older;
-	/** Time of its exec notice and an address in the program's code; 0 without a notice. */
+	/** Time of its exec event and an address in the program's code; 0 without a process event. */
 	uint64_t exec_ns;
 	uint64_t code_address;
 	/**

@@ -196,11 +196,11 @@ static void queue_event(void *context, struct sync_event *event)
 	put_event(context, event);
 }
 
-static void take_notice(void *context, const struct process_notice *notice)
+static void take_process_event(void *context, const struct process_event *process_event)
 {
 	struct process_manager *manager = context;
 
-	process_news_take_notice(&manager->news, notice);
+	process_news_take_process_event(&manager->news, process_event);
 }
 
 static void end_news(void *context, uint64_t until_ns)
@@ -229,7 +229,7 @@ void process_manager_handler(struct process_manager *manager, struct event_handl
 {
 	handler->context = manager;
 	handler->sample = take_sample;
-	handler->notice = take_notice;
+	handler->process_event = take_process_event;
 	handler->news_end = end_news;
 	handler->side_band = take_side_band;
 }

@@ -10,7 +10,7 @@
  *	load_remote                  the same of files on network or FUSE file systems, which other processes read
  *	work                         trace handler: converts samples and reports them
  *
- * If notices or side-band events do not fit their queue, all processes are synced. Of samples the oldest are
+ * If process events or side-band events do not fit their queue, all processes are synced. Of samples the oldest are
  * dropped and counted (METRIC_SAMPLES_DROPPED).
  */
 #ifndef AGENT_PROCESSES_PROCESS_MANAGER_H

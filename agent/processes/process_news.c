@@ -9,26 +9,26 @@
 
 /* --- programs that began lately --- */
 
-static struct process_notice *place_of(struct new_programs *programs, uint32_t pid)
+static struct process_event *place_of(struct new_programs *programs, uint32_t pid)
 {
 	return &programs->execs[pid % NEW_PROGRAMS_MAX];
 }
 
-static void forget(struct new_programs *programs, struct process_notice *exec)
+static void forget(struct new_programs *programs, struct process_event *exec)
 {
 	exec->pid = 0;
 	programs->count--;
 }
 
-static void pass_on(struct new_programs *programs, struct process_notice *exec)
+static void pass_on(struct new_programs *programs, struct process_event *exec)
 {
 	programs->pass_on(programs->context, exec);
 	forget(programs, exec);
 }
 
-void new_programs_add(struct new_programs *programs, const struct process_notice *exec)
+void new_programs_add(struct new_programs *programs, const struct process_event *exec)
 {
-	struct process_notice *place = place_of(programs, exec->pid);
+	struct process_event *place = place_of(programs, exec->pid);
 
 	if (place->pid && place->pid != exec->pid)
 		pass_on(programs, place);
@@ -38,15 +38,15 @@ void new_programs_add(struct new_programs *programs, const struct process_notice
 
 void new_programs_pass_on_of(struct new_programs *programs, uint32_t pid)
 {
-	struct process_notice *place = place_of(programs, pid);
+	struct process_event *place = place_of(programs, pid);
 
 	if (place->pid == pid)
 		pass_on(programs, place);
 }
 
-bool new_programs_end(struct new_programs *programs, const struct process_notice *exit)
+bool new_programs_end(struct new_programs *programs, const struct process_event *exit)
 {
-	struct process_notice *place = place_of(programs, exit->pid);
+	struct process_event *place = place_of(programs, exit->pid);
 
 	if (place->pid != exit->pid || place->identity.exec_id != exit->identity.exec_id ||
 	    place->identity.start_time_ns != exit->identity.start_time_ns)
@@ -64,10 +64,10 @@ void new_programs_pass_on(struct new_programs *programs, uint64_t time_ns)
 
 /* --- news --- */
 
-static void pass_on_notice(void *context, const struct process_notice *notice)
+static void pass_on_process_event(void *context, const struct process_event *process_event)
 {
 	struct process_news *news = context;
-	struct sync_event event = { .type = EVENT_NOTICE, .notice = *notice };
+	struct sync_event event = { .type = EVENT_PROCESS, .process_event = *process_event };
 
 	news->push(news->context, &event);
 }
@@ -79,37 +79,38 @@ void process_news_init(struct process_news *news, struct process_table *table,
 	*news = (struct process_news){
 		.table = table,
 		.mapping_log = mapping_log,
-		.new_programs = { .pass_on = pass_on_notice, .context = news },
+		.new_programs = { .pass_on = pass_on_process_event, .context = news },
 		.push = push,
 		.context = context,
 	};
 }
 
-void process_news_take_notice(struct process_news *news, const struct process_notice *notice)
+void process_news_take_process_event(struct process_news *news,
+				     const struct process_event *process_event)
 {
 	struct new_programs *programs = &news->new_programs;
-	bool is_known = process_table_knows(news->table, notice->pid);
+	bool is_known = process_table_knows(news->table, process_event->pid);
 
-	process_table_note_program(news->table, notice->pid, &notice->identity);
-	switch (notice->type) {
-	case NOTICE_EXEC:
+	process_table_note_program(news->table, process_event->pid, &process_event->identity);
+	switch (process_event->type) {
+	case PROCESS_EVENT_EXEC:
 		if (!is_known) {
-			new_programs_add(programs, notice);
+			new_programs_add(programs, process_event);
 			return;
 		}
 		break;
-	case NOTICE_EXIT:
+	case PROCESS_EVENT_EXIT:
 		/* Forks that were not sampled are not in the table. */
-		if (new_programs_end(programs, notice) || !is_known)
+		if (new_programs_end(programs, process_event) || !is_known)
 			return;
 		break;
 	default:
-		new_programs_pass_on_of(programs, notice->pid);
-		if (notice->is_fork)
-			new_programs_pass_on_of(programs, notice->parent_pid);
+		new_programs_pass_on_of(programs, process_event->pid);
+		if (process_event->is_fork)
+			new_programs_pass_on_of(programs, process_event->parent_pid);
 		break;
 	}
-	pass_on_notice(news, notice);
+	pass_on_process_event(news, process_event);
 }
 
 void process_news_end(struct process_news *news, uint64_t until_ns)

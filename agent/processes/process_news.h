@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Handles events of processes in the ring thread: notices of the kernel programs, and mappings of the
+ * Handles process events in the ring thread: what the kernel programs report, and mappings of the
  * side-band. Events that need no action now are kept or noted; the others become events for the sync thread.
  */
 #ifndef AGENT_PROCESSES_PROCESS_NEWS_H
@@ -26,24 +26,24 @@ enum {
  */
 struct new_programs {
 	/** Indexed by pid modulo NEW_PROGRAMS_MAX; pid 0: an empty slot. */
-	struct process_notice execs[NEW_PROGRAMS_MAX];
+	struct process_event execs[NEW_PROGRAMS_MAX];
 	uint32_t count;
-	/** Called with a notice that needs action. */
-	void (*pass_on)(void *context, const struct process_notice *notice);
+	/** Called with a process event that needs action. */
+	void (*pass_on)(void *context, const struct process_event *process_event);
 	void *context;
 };
 
 /**
- * Keeps a NOTICE_EXEC, replacing an earlier one of that pid. A notice of another pid in its slot is passed on.
+ * Keeps a PROCESS_EVENT_EXEC, replacing an earlier one of that pid. A process event of another pid in its slot is passed on.
  * Programs that go on running are passed on by new_programs_pass_on().
  */
-void new_programs_add(struct new_programs *programs, const struct process_notice *exec);
+void new_programs_add(struct new_programs *programs, const struct process_event *exec);
 
 /** Passes on the exec of @pid, if there is one, since it was sampled. */
 void new_programs_pass_on_of(struct new_programs *programs, uint32_t pid);
 
 /** True if the exec of @exit's program was kept; it is dropped then, since the program was not sampled. */
-bool new_programs_end(struct new_programs *programs, const struct process_notice *exit);
+bool new_programs_end(struct new_programs *programs, const struct process_event *exit);
 
 /** Passes on the programs that started before @time_ns. */
 void new_programs_pass_on(struct new_programs *programs, uint64_t time_ns);
@@ -62,7 +62,8 @@ void process_news_init(struct process_news *news, struct process_table *table,
 		       struct mapping_log *mapping_log,
 		       void (*push)(void *context, struct sync_event *event), void *context);
 
-void process_news_take_notice(struct process_news *news, const struct process_notice *notice);
+void process_news_take_process_event(struct process_news *news,
+				     const struct process_event *process_event);
 void process_news_take_side_band(struct process_news *news, const struct side_band_event *event);
 
 /** All events before @until_ns (CLOCK_MONOTONIC) have been taken. */

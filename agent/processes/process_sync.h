@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Syncs one process: reads its maps, compares them with the known mappings, and identifies only new ones. The
- * result is published to the kernel side with the identity of the notice, which was taken before the maps were
+ * result is published to the kernel side with the identity of its process event, which was taken before the maps were
  * read. So a table that comes too late is unused, never wrong.
  *
  * Everything here belongs to the sync thread. The process may exit, exec, map and unmap meanwhile; this is

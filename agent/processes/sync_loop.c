@@ -46,7 +46,7 @@ enum {
 #define REARM_MIN_NS (100 * NS_PER_MS)
 #define REARM_MAX_NS (10 * NS_PER_SECOND)
 #define RETRY_NS NS_PER_SECOND
-/* A notice about a missing entry may have been sent just before the entry was made. */
+/* A process event about a missing entry may have been sent just before the entry was made. */
 #define REPUBLISH_NS (50 * NS_PER_MS)
 #define PUBLISH_RETRY_NS (20 * NS_PER_MS)
 #define PUBLISH_GIVE_UP_NS NS_PER_SECOND
@@ -206,11 +206,11 @@ static uint64_t sync_pause_end(const struct sync_loop *loop, const struct proces
 /* --- events --- */
 
 /* Handles an exit. A process that was never sampled is removed at once. */
-static void end_process(struct sync_loop *loop, const struct process_notice *notice,
+static void end_process(struct sync_loop *loop, const struct process_event *process_event,
 			uint64_t now_ns)
 {
 	struct process *process =
-		process_table_find(loop->sync.table, notice->pid, &notice->identity);
+		process_table_find(loop->sync.table, process_event->pid, &process_event->identity);
 
 	if (!process)
 		return;
@@ -219,8 +219,8 @@ static void end_process(struct sync_loop *loop, const struct process_notice *not
 		return;
 	}
 	/* It made no mappings after this time. */
-	if (!process->gone_ns || notice->time_ns < process->gone_ns)
-		process->gone_ns = notice->time_ns;
+	if (!process->gone_ns || process_event->time_ns < process->gone_ns)
+		process->gone_ns = process_event->time_ns;
 	process_sync_end(&loop->sync, process, now_ns);
 }
 
@@ -234,41 +234,41 @@ static void keep_parent(struct sync_loop *loop, const struct process *child)
 		parent->is_sampled = true;
 }
 
-static void handle_notice(struct sync_loop *loop, const struct process_notice *notice,
-			  uint64_t now_ns)
+static void handle_process_event(struct sync_loop *loop, const struct process_event *process_event,
+				 uint64_t now_ns)
 {
 	struct process *process;
 	uint64_t due_ns;
 
-	if (notice->type == NOTICE_EXIT) {
-		end_process(loop, notice, now_ns);
+	if (process_event->type == PROCESS_EVENT_EXIT) {
+		end_process(loop, process_event, now_ns);
 		return;
 	}
-	process = add(loop, notice->pid, &notice->identity, now_ns);
+	process = add(loop, process_event->pid, &process_event->identity, now_ns);
 	if (!process)
 		return;
-	if (notice->type != NOTICE_EXEC) {
+	if (process_event->type != PROCESS_EVENT_EXEC) {
 		process->is_sampled = true;
-		process->parent_pid = notice->parent_pid;
-		process->is_fork = notice->is_fork;
+		process->parent_pid = process_event->parent_pid;
+		process->is_fork = process_event->is_fork;
 		keep_parent(loop, process);
 	}
-	switch (notice->type) {
-	case NOTICE_EXEC:
+	switch (process_event->type) {
+	case PROCESS_EVENT_EXEC:
 		/* Most processes of a build have ended by then, and are synced only once. */
-		process->exec_ns = notice->time_ns;
-		process->code_address = notice->address;
-		process->publish_after_ns = notice->time_ns + loop->exec_delay_ns;
-		schedule(loop, notice->pid, SYNC_MAPPINGS, process->publish_after_ns);
+		process->exec_ns = process_event->time_ns;
+		process->code_address = process_event->address;
+		process->publish_after_ns = process_event->time_ns + loop->exec_delay_ns;
+		schedule(loop, process_event->pid, SYNC_MAPPINGS, process->publish_after_ns);
 		break;
-	case NOTICE_UNKNOWN_ADDRESS:
+	case PROCESS_EVENT_UNKNOWN_ADDRESS:
 		due_ns = sync_pause_end(loop, process, SYNC_SHARE);
-		schedule(loop, notice->pid, SYNC_UNKNOWN_ADDRESS,
+		schedule(loop, process_event->pid, SYNC_UNKNOWN_ADDRESS,
 			 due_ns > now_ns ? due_ns : now_ns);
 		break;
 	default:
 		/* It was sampled, so it is synced before processes that were not, once its libraries are mapped. */
-		schedule(loop, notice->pid, SYNC_UNKNOWN_PROCESS,
+		schedule(loop, process_event->pid, SYNC_UNKNOWN_PROCESS,
 			 now_ns < process->publish_after_ns ? process->publish_after_ns : 0);
 		break;
 	}
@@ -332,7 +332,7 @@ static void sync_everything(struct sync_loop *loop, uint64_t now_ns)
 		if (!all.items[i]->ended_ns)
 			handle_mapping(loop, all.items[i]->pid, 0, UINT64_MAX, false, now_ns);
 	process_vector_deinit(&all);
-	/* Notices may have been lost too, and are not sent again for the same process. */
+	/* Process events may have been lost too, and are not sent again for the same process. */
 	if (proc_list_processes(loop->sync.proc_root, &pids))
 		return;
 	for (uint32_t i = 0; i < pids.count; i++)
@@ -379,8 +379,8 @@ void sync_loop_handle(struct sync_loop *loop, const struct sync_event *event, ui
 	struct process *process;
 
 	switch (event->type) {
-	case EVENT_NOTICE:
-		handle_notice(loop, &event->notice, now_ns);
+	case EVENT_PROCESS:
+		handle_process_event(loop, &event->process_event, now_ns);
 		break;
 	case EVENT_MAPPING:
 		handle_mapping(loop, event->mapping.pid, event->mapping.start, event->mapping.end,
@@ -417,7 +417,7 @@ void sync_loop_handle(struct sync_loop *loop, const struct sync_event *event, ui
 
 /* --- syncs --- */
 
-/* Delay until the kernel side may send the next notice about @process, after a notice caused a sync. */
+/* Delay until the kernel side may send the next process event about @process, after a process event caused a sync. */
 static uint64_t rearm_delay(struct process *process, uint32_t reasons, int err, bool has_changed)
 {
 	if (err)
@@ -491,7 +491,7 @@ static void run_sync(struct sync_loop *loop, const struct scheduled_sync *entry,
 	/* The maps of a process that has ended may have been read in part. */
 	if (process->ended_ns && !is_first &&
 	    (process->is_final || !(entry->reasons & SYNC_UNKNOWN_ADDRESS))) {
-		/* If it has not ended after all, its next notice comes when it is forgotten. */
+		/* If it has not ended after all, its next process event comes when it is forgotten. */
 		if (entry->reasons & (SYNC_UNKNOWN_PROCESS | SYNC_UNKNOWN_ADDRESS))
 			schedule(loop, entry->pid, SYNC_REARM, now_ns + PROCESS_GRACE_NS);
 		return;
@@ -503,7 +503,7 @@ static void run_sync(struct sync_loop *loop, const struct scheduled_sync *entry,
 	err = process_sync_run(&loop->sync, process, &touched, &has_changed);
 	if (!is_first && !err)
 		loop->resync_cost_ns += process->sync_cost_ns;
-	/* Its exit notice came before this one, or was lost. */
+	/* Its exit event came before this one, or was lost. */
 	if (err == -ESRCH || err == -EAGAIN)
 		process_sync_end(&loop->sync, process, now_ns);
 	if (err == -EAGAIN) {
@@ -534,12 +534,12 @@ uint32_t sync_loop_run_due(struct sync_loop *loop, uint64_t now_ns, uint32_t max
 		count++;
 	}
 	while (sync_schedule_pop(&loop->rearm, now_ns, &entry))
-		writer->ops->rearm_notice(writer, entry.pid);
+		writer->ops->rearm_process_event(writer, entry.pid);
 	attachments_run_due(&loop->sync.attachments, now_ns);
 	return count;
 }
 
-/* Whether the process has ended. This is checked since notices of exits can be lost. */
+/* Whether the process has ended. This is checked since exit events can be lost. */
 static bool is_gone(const struct sync_loop *loop, const struct process *process)
 {
 	char path[PATH_MAX];

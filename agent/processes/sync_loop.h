@@ -10,7 +10,7 @@
  *	exit			if it was sampled it stays for a while, for samples still on their way
  *	runtimes lost		they are attached to again, but those of the process that did not answer
  *	files lost		processes that have some mapped are synced, by which they are opened again
- *	events lost		every process is synced, every notice armed again
+ *	events lost		every process is synced, every process event armed again
  *
  * Repeated syncs of processes are spaced out when together they take more than RESYNC_PERCENT of a CPU.
  */
@@ -40,7 +40,7 @@ enum {
 };
 
 enum sync_event_type {
-	EVENT_NOTICE,
+	EVENT_PROCESS,
 	/** An executable mapping was made in a known process. */
 	EVENT_MAPPING,
 	/** Events were lost, so all processes are synced. */
@@ -62,7 +62,7 @@ struct sync_event {
 	uint64_t queued_ns;
 	enum sync_event_type type;
 	union {
-		struct process_notice notice;
+		struct process_event process_event;
 		struct {
 			uint32_t pid;
 			/** Another file was mapped there before. */
@@ -89,7 +89,7 @@ struct sync_loop {
 	struct process_sync sync;
 	uint64_t exec_delay_ns;
 	struct sync_schedule schedule;
-	/** Processes whose notices are to be armed again, with reason SYNC_REARM only. */
+	/** Processes whose process events are to be armed again, with reason SYNC_REARM only. */
 	struct sync_schedule rearm;
 	uint64_t next_tick_ns;
 	uint64_t next_wait_ns;

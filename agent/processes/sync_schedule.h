@@ -21,7 +21,7 @@ enum sync_reason {
 	SYNC_UNKNOWN_PROCESS = 1 << 1,
 	/** A sample hit an address outside of its rows. */
 	SYNC_UNKNOWN_ADDRESS = 1 << 2,
-	/** Not a sync: the kernel side may send its next notice about the process. */
+	/** Not a sync: the kernel side may send its next process event about the process. */
 	SYNC_REARM = 1 << 3,
 	/** Not a sync: a runtime may be attached to (attachments.h). */
 	SYNC_ATTACH = 1 << 4,

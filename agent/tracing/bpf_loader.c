@@ -36,7 +36,7 @@ enum {
 	SAMPLES_MIN_BYTES = 4 << 20,
 	SAMPLES_MAX_BYTES = 64 << 20,
 	NOTICES_MIN_BYTES = 256 << 10,
-	NOTICES_BYTES_PER_CPU = 16 << 10,
+	PROCESS_EVENT_BYTES_PER_CPU = 16 << 10,
 	NOTICES_MAX_BYTES = 8 << 20,
 	/** THREAD_SIZE without KASAN, of x86-64 and of arm64 with pages of up to 16 KiB. */
 	KERNEL_STACK_BYTES = 16 << 10,
@@ -335,7 +335,7 @@ static int configure(struct allframes *skeleton, const struct bpf_loader_options
 	struct agent_config *config = &skeleton->rodata->config;
 	uint64_t samples_bytes =
 		(uint64_t)options->samples_per_second * options->cpu_count * RING_BYTES_PER_SAMPLE;
-	uint64_t notices_bytes = (uint64_t)options->cpu_count * NOTICES_BYTES_PER_CPU;
+	uint64_t process_events_bytes = (uint64_t)options->cpu_count * PROCESS_EVENT_BYTES_PER_CPU;
 	uint64_t slab_count = options->map_memory_bytes / SLAB_BYTES;
 	int cpu_number_count = count_cpu_numbers();
 	int err;
@@ -368,8 +368,8 @@ static int configure(struct allframes *skeleton, const struct bpf_loader_options
 					       ring_bytes(samples_bytes, SAMPLES_MIN_BYTES,
 							  SAMPLES_MAX_BYTES));
 	if (!err)
-		err = bpf_map__set_max_entries(skeleton->maps.notices,
-					       ring_bytes(notices_bytes, NOTICES_MIN_BYTES,
+		err = bpf_map__set_max_entries(skeleton->maps.process_events,
+					       ring_bytes(process_events_bytes, NOTICES_MIN_BYTES,
 							  NOTICES_MAX_BYTES));
 	for (size_t i = 0; i < sizeof(unwinder_pairs) / sizeof(unwinder_pairs[0]) && !err; i++) {
 		const struct unwinder_pair *pair = &unwinder_pairs[i];
@@ -653,7 +653,7 @@ static void find_fds(struct bpf_loader *loader)
 		.processes = bpf_map__fd(skeleton->maps.processes),
 		.notified = bpf_map__fd(skeleton->maps.notified),
 		.samples = bpf_map__fd(skeleton->maps.samples),
-		.notices = bpf_map__fd(skeleton->maps.notices),
+		.process_events = bpf_map__fd(skeleton->maps.process_events),
 		.slab_count = bpf_map__max_entries(skeleton->maps.slabs),
 	};
 	for (uint32_t i = 0; i < ORIGIN_COUNT; i++)

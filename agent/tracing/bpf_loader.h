@@ -50,7 +50,7 @@ struct bpf_fds {
 	int processes;
 	int notified;
 	int samples;
-	int notices;
+	int process_events;
 	/** Indexed by enum origin; -1 for an origin whose programs the kernel refuses. */
 	int counters[ORIGIN_COUNT];
 	/** Elements of `slabs`: the map budget in slabs. */
@@ -58,7 +58,7 @@ struct bpf_fds {
 };
 
 /**
- * Loads everything and attaches the programs for processes; from then on notices arrive. The sampler opens the
+ * Loads everything and attaches the programs for processes; from then on process events arrive. The sampler opens the
  * perf events. Errors, with a text for users:
  *
  *	-EPERM		privileges are missing

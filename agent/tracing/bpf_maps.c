@@ -295,7 +295,7 @@ static void retire_process(struct map_writer *writer, uint32_t pid)
 	retire_run(maps, unpack_run(packed));
 }
 
-static void rearm_notice(struct map_writer *writer, uint32_t pid)
+static void rearm_process_event(struct map_writer *writer, uint32_t pid)
 {
 	/* Usually there is no such element. */
 	(void)bpf_map_delete_elem(maps_of(writer)->fds.notified, &pid);
@@ -333,7 +333,7 @@ static const struct map_writer_ops writer_ops = {
 	.executable_was_used = executable_was_used,
 	.publish_process = publish_process,
 	.retire_process = retire_process,
-	.rearm_notice = rearm_notice,
+	.rearm_process_event = rearm_process_event,
 	.wait_retired = wait_retired,
 	.memory = memory,
 };

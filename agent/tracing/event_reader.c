@@ -29,7 +29,7 @@ enum {
 
 struct event_reader {
 	struct ring_reader samples;
-	struct ring_reader notices;
+	struct ring_reader process_events;
 	struct side_band *side_band;
 	struct event_handler handler;
 	int epoll_fd;
@@ -84,14 +84,14 @@ static void on_sample(void *context, const void *bytes, size_t count)
 	reader->handler.sample(reader->handler.context, record, count);
 }
 
-static void on_notice(void *context, const void *bytes, size_t count)
+static void on_process_event(void *context, const void *bytes, size_t count)
 {
 	struct event_reader *reader = context;
 
-	if (count != sizeof(struct process_notice))
+	if (count != sizeof(struct process_event))
 		return;
-	metrics_add(METRIC_NOTICES_RECEIVED, 1);
-	reader->handler.notice(reader->handler.context, bytes);
+	metrics_add(METRIC_PROCESS_EVENTS_RECEIVED, 1);
+	reader->handler.send_process_event(reader->handler.context, bytes);
 }
 
 /* Edge-triggered: a ring wakes us when its writer requests it, not whenever it has data. */
@@ -109,7 +109,7 @@ static int start(struct event_reader *reader, const struct bpf_fds *fds)
 	int err = ring_reader_init(&reader->samples, fds->samples);
 
 	if (!err)
-		err = ring_reader_init(&reader->notices, fds->notices);
+		err = ring_reader_init(&reader->process_events, fds->process_events);
 	if (err)
 		return err;
 	reader->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
@@ -118,7 +118,7 @@ static int start(struct event_reader *reader, const struct bpf_fds *fds)
 		return fail_errno(-errno, "epoll");
 	err = watch(reader, reader->stop_fd);
 	if (!err)
-		err = watch(reader, fds->notices);
+		err = watch(reader, fds->process_events);
 	if (!err)
 		err = watch(reader, fds->samples);
 	if (!err && reader->side_band)
@@ -156,7 +156,7 @@ void event_reader_destroy(struct event_reader *reader)
 		close(reader->stop_fd);
 	if (reader->epoll_fd >= 0)
 		close(reader->epoll_fd);
-	ring_reader_deinit(&reader->notices);
+	ring_reader_deinit(&reader->process_events);
 	ring_reader_deinit(&reader->samples);
 	free(reader);
 }
@@ -164,17 +164,17 @@ void event_reader_destroy(struct event_reader *reader)
 void event_reader_drain(struct event_reader *reader)
 {
 	/*
-	 * All events that were written before these samples and notices are in their rings by now. The rings
-	 * are drained in order, so that earlier events are handed out first (a fork before the notice that the
-	 * process is unknown). Later samples and notices wait for the next round.
+	 * All events that were written before these samples and process events are in their rings by now. The rings
+	 * are drained in order, so that earlier events are handed out first (a fork before the process event that the
+	 * process is unknown). Later samples and process events wait for the next round.
 	 */
 	uint64_t begin_ns = clock_monotonic_ns();
 	uint64_t samples_end = ring_reader_end(&reader->samples);
-	uint64_t notices_end = ring_reader_end(&reader->notices);
+	uint64_t process_events_end = ring_reader_end(&reader->process_events);
 
 	if (reader->side_band)
 		side_band_drain(reader->side_band, &reader->handler);
-	ring_reader_consume(&reader->notices, notices_end, on_notice, reader);
+	ring_reader_consume(&reader->process_events, process_events_end, on_process_event, reader);
 	reader->handler.news_end(reader->handler.context, begin_ns);
 	ring_reader_consume(&reader->samples, samples_end, on_sample, reader);
 }
@@ -198,7 +198,7 @@ static int drain_until_stopped(struct event_reader *reader)
 	struct urgent_thread urgency;
 	bool is_stopped = false;
 
-	/* Notices of samples must be handled before the short-lived processes that they are about end. */
+	/* Process events of samples must be handled before the short-lived processes that they are about end. */
 	urgent_thread_init(&urgency, THREAD_NICE);
 
 	while (!is_stopped) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Drains the kernel's rings (`notices`, `samples` and the side-band) and hands their records to one struct
+ * Drains the kernel's rings (`process_events`, `samples` and the side-band) and hands their records to one struct
  * event_handler. It never converts, and blocks only in its own epoll.
  *
- * Order: a side-band event or a notice that the kernel wrote before a sample is handed out before that sample,
+ * Order: a side-band event or a process event that the kernel wrote before a sample is handed out before that sample,
  * so that the handler knows which samples a change of mappings may affect.
  *
- * Counts in METRIC_SAMPLES_RECEIVED, METRIC_SAMPLES_MALFORMED and METRIC_NOTICES_RECEIVED.
+ * Counts in METRIC_SAMPLES_RECEIVED, METRIC_SAMPLES_MALFORMED and METRIC_PROCESS_EVENTS_RECEIVED.
  */
 #ifndef AGENT_TRACING_EVENT_READER_H
 #define AGENT_TRACING_EVENT_READER_H
@@ -18,7 +18,7 @@
 struct event_reader;
 
 /**
- * Reads @fds->samples and @fds->notices, which the loader owns and which must outlive the reader. @handler is
+ * Reads @fds->samples and @fds->process_events, which the loader owns and which must outlive the reader. @handler is
  * copied. @side_band is borrowed, and from now on used by the ring thread alone; NULL for none.
  */
 int event_reader_create(const struct bpf_fds *fds, struct side_band *side_band,

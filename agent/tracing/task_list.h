@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The processes that run now, with the identities that the kernel side computes for them. They are synced at the
- * start, and again when notices were lost.
+ * start, and again when process events were lost.
  */
 #ifndef AGENT_TRACING_TASK_LIST_H
 #define AGENT_TRACING_TASK_LIST_H

@@ -24,8 +24,8 @@
 	X(RESUMED, "samples", "samples whose walk goes on in user space")                          \
 	X(USER_FRAMES, "frames", "user frames walked")                                             \
 	X(KERNEL_FRAMES, "frames", "kernel frames walked")                                         \
-	X(NOTICES, "notices", "process notices put on their ring")                                 \
-	X(NOTICES_LOST, "notices", "process notices lost because their ring was full")             \
+	X(PROCESS_EVENTS, "events", "process events put on their ring")                            \
+	X(PROCESS_EVENTS_LOST, "events", "process events lost because their ring was full")        \
 	X(TORN_ENTRIES, "entries", "process entries that changed while they were read")            \
 	X(TAIL_CALL_FAILED, "calls", "tail calls that did not happen")
 

@@ -8,7 +8,7 @@
  *
  * Identity. A process identity stands for one exec of one process. Every sample computes the identity of its
  * leader and compares it with the entry's; if they differ, the process is unknown. This covers pid
- * reuse, exec, and tables written late: an entry gets the identity of the notice, which user space
+ * reuse, exec, and tables written late: an entry gets the identity of its process event, which user space
  * received before it read the maps. So a mapping table read too early or too late is at worst
  * unused, never wrong.
  *
@@ -81,34 +81,34 @@ struct mapping_row {
 
 _Static_assert(sizeof(struct mapping_row) == 32, "struct mapping_row is two cells");
 
-enum process_notice_type {
+enum process_event_type {
 	/** A sample hit a process without a valid entry. */
-	NOTICE_UNKNOWN_PROCESS = 1,
+	PROCESS_EVENT_UNKNOWN_PROCESS = 1,
 	/** A sample hit an address outside the process's known mappings. */
-	NOTICE_UNKNOWN_ADDRESS = 2,
-	NOTICE_EXEC = 3,
+	PROCESS_EVENT_UNKNOWN_ADDRESS = 2,
+	PROCESS_EVENT_EXEC = 3,
 	/** The last thread of the process is gone. */
-	NOTICE_EXIT = 4,
+	PROCESS_EVENT_EXIT = 4,
 };
 
 /**
- * A process event on the ring `notices`. NOTICE_UNKNOWN_* are coalesced: the same pid, identity and type
+ * A process event on the ring `process_events`. PROCESS_EVENT_UNKNOWN_* are coalesced: the same pid, identity and type
  * is not sent again until user space has deleted the pid from the hash `notified`.
  */
-struct process_notice {
+struct process_event {
 	__u32 type;
 	__u32 pid;
 	struct process_identity identity;
 	/** CLOCK_MONOTONIC, ns. */
 	__u64 time_ns;
-	/** NOTICE_UNKNOWN_ADDRESS: the pc. NOTICE_EXEC: the start address of the program's code. Else 0. */
+	/** PROCESS_EVENT_UNKNOWN_ADDRESS: the pc. PROCESS_EVENT_EXEC: the start address of the program's code. Else 0. */
 	__u64 address;
 	/** The real parent's pid; 1 if the process is a fork of it and both still run the program of one exec. */
 	__u32 parent_pid;
 	__u32 is_fork;
 };
 
-_Static_assert(sizeof(struct process_notice) == 48, "struct process_notice is ABI");
+_Static_assert(sizeof(struct process_event) == 48, "struct process_event is ABI");
 
 /** Value of the hash `notified`: the event that was last sent for a pid. */
 struct notified {

@@ -2,7 +2,7 @@
 /**
  * Events from the kernel: agent/tracing reads them, processes/ acts on them, agent.c connects the two. All
  * calls come from the ring thread and must not block; arguments are borrowed for the call. A side-band event or
- * a notice that the kernel wrote before it took a sample arrives before that sample.
+ * a process event that the kernel wrote before it took a sample arrives before that sample.
  */
 #ifndef LIB_MODEL_EVENTS_H
 #define LIB_MODEL_EVENTS_H
@@ -43,8 +43,8 @@ struct event_handler {
 	void *context;
 	/** @bytes is the whole size of the record (abi/sample.h). */
 	void (*sample)(void *context, const struct trace_record *record, size_t bytes);
-	void (*notice)(void *context, const struct process_notice *notice);
-	/** All notices and side-band events from before @time_ns have been handed out; samples come next. */
+	void (*process_event)(void *context, const struct process_event *process_event);
+	/** All process events and side-band events from before @time_ns have been handed out; samples come next. */
 	void (*news_end)(void *context, uint64_t time_ns);
 	void (*side_band)(void *context, const struct side_band_event *event);
 };

@@ -47,8 +47,8 @@ struct map_writer_ops {
 			       const struct mapping_row *rows, uint32_t count,
 			       const struct published_runtime *runtimes, uint32_t runtime_count);
 	void (*retire_process)(struct map_writer *writer, uint32_t pid);
-	/** Lets the kernel side send its next notice about an unknown @pid. */
-	void (*rearm_notice)(struct map_writer *writer, uint32_t pid);
+	/** Lets the kernel side send its next process event about an unknown @pid. */
+	void (*rearm_process_event)(struct map_writer *writer, uint32_t pid);
 	/** Waits until no program can still read what was retired, and frees its cells. Takes ~20 ms. */
 	int (*wait_retired)(struct map_writer *writer);
 	/** Bytes of slabs in use by published tables, and the budget. */

@@ -35,7 +35,7 @@
 	  "processes whose memory or files did not answer within the last minute")                 \
 	X(TRACE_CACHE_HITS, "samples", "samples whose trace was in the cache")                     \
 	X(TRACES_CONVERTED, "traces", "raw traces converted")                                      \
-	X(NOTICES_RECEIVED, "notices", "process notices read")                                     \
+	X(PROCESS_EVENTS_RECEIVED, "events", "process events read")                                \
 	X(SIDE_BAND_EVENTS, "events", "mapping records read")                                      \
 	X(SIDE_BAND_LOST, "events", "side-band records that the kernel reported lost")             \
 	X(MAPPINGS_REPLACED, "events", "those of them where another file had been")                \

@@ -230,7 +230,7 @@ static inline void fake_writer_init(struct fake_writer *fake)
 		.executable_was_used = fake_was_used,
 		.publish_process = fake_publish_process,
 		.retire_process = fake_retire_process,
-		.rearm_notice = fake_rearm,
+		.rearm_process_event = fake_rearm,
 		.wait_retired = fake_wait_retired,
 		.memory = fake_memory,
 	};

@@ -14,12 +14,12 @@ struct fixture {
 	uint32_t count;
 };
 
-static void take(void *context, const struct process_notice *notice)
+static void take(void *context, const struct process_event *process_event)
 {
 	struct fixture *fixture = context;
 
 	assert_true(fixture->count < 8);
-	fixture->passed_on[fixture->count++] = notice->pid;
+	fixture->passed_on[fixture->count++] = process_event->pid;
 }
 
 static struct fixture make_fixture(void)
@@ -27,10 +27,10 @@ static struct fixture make_fixture(void)
 	return (struct fixture){ .programs.pass_on = take };
 }
 
-static struct process_notice notice_of(uint32_t pid, uint64_t exec_id)
+static struct process_event process_event_of(uint32_t pid, uint64_t exec_id)
 {
-	return (struct process_notice){
-		.type = NOTICE_EXEC,
+	return (struct process_event){
+		.type = PROCESS_EVENT_EXEC,
 		.pid = pid,
 		.identity = { .start_time_ns = 100, .exec_id = exec_id },
 	};
@@ -38,7 +38,7 @@ static struct process_notice notice_of(uint32_t pid, uint64_t exec_id)
 
 static void add(struct fixture *fixture, uint32_t pid, uint64_t exec_id)
 {
-	const struct process_notice exec = notice_of(pid, exec_id);
+	const struct process_event exec = process_event_of(pid, exec_id);
 
 	fixture->programs.context = fixture;
 	new_programs_add(&fixture->programs, &exec);
@@ -46,7 +46,7 @@ static void add(struct fixture *fixture, uint32_t pid, uint64_t exec_id)
 
 static bool end(struct fixture *fixture, uint32_t pid, uint64_t exec_id)
 {
-	const struct process_notice exit = notice_of(pid, exec_id);
+	const struct process_event exit = process_event_of(pid, exec_id);
 
 	return new_programs_end(&fixture->programs, &exit);
 }
@@ -109,7 +109,7 @@ static void what_has_no_place_is_passed_on(void **state)
 static void what_began_a_moment_ago_is_kept(void **state)
 {
 	struct fixture fixture = make_fixture();
-	struct process_notice exec = notice_of(7, 1);
+	struct process_event exec = process_event_of(7, 1);
 
 	(void)state;
 	fixture.programs.context = &fixture;

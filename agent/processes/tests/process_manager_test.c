@@ -108,7 +108,7 @@ static bool runs_sleep(pid_t pid)
 	return !system(command);
 }
 
-/* Exec notices come when the new program is loaded. */
+/* Exec events come when the new program is loaded. */
 static pid_t start_sleep(void)
 {
 	pid_t pid = fork();
@@ -128,16 +128,16 @@ static void end_process(pid_t pid)
 	waitpid(pid, NULL, 0);
 }
 
-static void notice(struct fixture *fixture, enum process_notice_type type, uint32_t pid,
-		   uint64_t exec_id)
+static void send_process_event(struct fixture *fixture, enum process_event_type type, uint32_t pid,
+			       uint64_t exec_id)
 {
-	const struct process_notice notice = {
+	const struct process_event process_event = {
 		.type = type,
 		.pid = pid,
 		.identity = { 100, exec_id },
 	};
 
-	fixture->handler.notice(fixture->handler.context, &notice);
+	fixture->handler.send_process_event(fixture->handler.context, &process_event);
 	fixture->handler.news_end(fixture->handler.context, clock_monotonic_ns());
 }
 
@@ -242,7 +242,7 @@ static void a_process_is_followed_from_its_exec_to_its_end(void **state)
 	pid_t pid = start_sleep();
 
 	assert_int_equal(process_manager_start(fixture->manager, NULL, 0), 0);
-	notice(fixture, NOTICE_EXEC, pid, 1);
+	send_process_event(fixture, PROCESS_EVENT_EXEC, pid, 1);
 	assert_true(wait_for(fixture, is_published, pid));
 	assert_int_equal(process_manager_wait_loaded(fixture->manager, 20 * NS_PER_SECOND), 0);
 	assert_true(fake_published(&fixture->writer, pid, &entry));
@@ -252,7 +252,7 @@ static void a_process_is_followed_from_its_exec_to_its_end(void **state)
 	assert_string_equal(fixture->reporter.process_comm, "sleep");
 	assert_non_null(strstr(fixture->reporter.path, "sleep"));
 	end_process(pid);
-	notice(fixture, NOTICE_EXIT, pid, 1);
+	send_process_event(fixture, PROCESS_EVENT_EXIT, pid, 1);
 	assert_true(wait_for(fixture, is_not_published, pid));
 	/* A sample that was on its way still has its names. */
 	sample(fixture, pid, 0x5678, entry.rows[0].executable_id);
@@ -276,7 +276,7 @@ static void a_mapping_of_a_known_process_is_followed(void **state)
 	uint64_t syncs;
 
 	assert_int_equal(process_manager_start(fixture->manager, NULL, 0), 0);
-	notice(fixture, NOTICE_UNKNOWN_PROCESS, pid, 1);
+	send_process_event(fixture, PROCESS_EVENT_UNKNOWN_PROCESS, pid, 1);
 	assert_true(wait_for(fixture, is_published, pid));
 	syncs = metrics_read(METRIC_PROCESS_SYNCS);
 	event.pid = pid;
@@ -297,7 +297,7 @@ static void a_fork_that_died_at_once_is_no_error(void **state)
 		_exit(0);
 	waitpid(pid, NULL, 0);
 	assert_int_equal(process_manager_start(fixture->manager, NULL, 0), 0);
-	notice(fixture, NOTICE_UNKNOWN_PROCESS, pid, 1);
+	send_process_event(fixture, PROCESS_EVENT_UNKNOWN_PROCESS, pid, 1);
 	sample(fixture, pid, 0x1234, EXECUTABLE_ID_ANONYMOUS);
 	assert_int_equal(process_manager_flush(fixture->manager, 5 * NS_PER_SECOND), 0);
 	assert_int_equal(fixture->reporter.count, 1);
@@ -366,7 +366,7 @@ static void what_waits_has_an_age_until_it_is_done(void **state)
 	sample(fixture, 1, 1, EXECUTABLE_ID_ANONYMOUS);
 	assert_true(wait_for(fixture, has_aged_sample, 20));
 	assert_int_equal(age(fixture, METRIC_OLDEST_EVENT_AGE), 0);
-	notice(fixture, NOTICE_UNKNOWN_PROCESS, pid, 1);
+	send_process_event(fixture, PROCESS_EVENT_UNKNOWN_PROCESS, pid, 1);
 	assert_true(wait_for(fixture, has_aged_event, 20));
 	assert_int_equal(process_manager_start(fixture->manager, NULL, 0), 0);
 	assert_true(wait_for(fixture, waits_for_nothing, 0));
@@ -403,17 +403,17 @@ static void a_sample_that_holds_the_work_thread_up_waits_too(void **state)
 	assert_int_equal(process_manager_flush(fixture->manager, 20 * NS_PER_SECOND), 0);
 }
 
-static void notices_that_do_not_fit_end_in_a_sync_of_everything(void **state)
+static void process_events_that_do_not_fit_end_in_a_sync_of_everything(void **state)
 {
 	struct fixture *fixture = *state;
 	uint32_t own = getpid();
 
 	for (uint32_t i = 0; i < 40000; i++)
-		notice(fixture, NOTICE_EXEC, 100000 + i, 1);
+		send_process_event(fixture, PROCESS_EVENT_EXEC, 100000 + i, 1);
 	assert_int_equal(process_manager_start(fixture->manager, NULL, 0), 0);
-	notice(fixture, NOTICE_UNKNOWN_PROCESS, own, 1);
+	send_process_event(fixture, PROCESS_EVENT_UNKNOWN_PROCESS, own, 1);
 	assert_true(wait_for(fixture, is_published, own));
-	/* More than the one notice above. */
+	/* More than the one process event above. */
 	assert_int_equal(process_manager_flush(fixture->manager, NS_PER_SECOND), 0);
 	assert_true(fixture->writer.rearm_count > 1);
 }
@@ -442,7 +442,7 @@ static void a_file_of_which_nobody_knows_the_file_system_is_opened_all_the_same(
 	set_up_with(state, proc.root);
 	fixture = *state;
 	assert_int_equal(process_manager_start(fixture->manager, NULL, 0), 0);
-	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1);
+	send_process_event(fixture, PROCESS_EVENT_UNKNOWN_PROCESS, 7, 1);
 	assert_true(wait_for(fixture, has_one_row, 7));
 	tear_down(state);
 	fake_proc_deinit(&proc);
@@ -452,7 +452,7 @@ static void it_can_be_destroyed_without_ever_having_started(void **state)
 {
 	struct fixture *fixture = *state;
 
-	notice(fixture, NOTICE_EXEC, getpid(), 1);
+	send_process_event(fixture, PROCESS_EVENT_EXEC, getpid(), 1);
 	sample(fixture, 1, 1, EXECUTABLE_ID_ANONYMOUS);
 }
 
@@ -462,7 +462,7 @@ static void after_the_stop_events_are_dropped(void **state)
 
 	assert_int_equal(process_manager_start(fixture->manager, NULL, 0), 0);
 	process_manager_stop(fixture->manager);
-	notice(fixture, NOTICE_EXEC, getpid(), 1);
+	send_process_event(fixture, PROCESS_EVENT_EXEC, getpid(), 1);
 	sample(fixture, 1, 1, EXECUTABLE_ID_ANONYMOUS);
 	assert_int_equal(metrics_read(METRIC_SAMPLES_DROPPED), 1);
 	assert_int_equal(process_manager_flush(fixture->manager, NS_PER_SECOND), 0);
@@ -483,7 +483,7 @@ int main(void)
 		TEST(samples_that_are_left_at_the_stop_count_as_dropped),
 		TEST(what_waits_has_an_age_until_it_is_done),
 		TEST(a_sample_that_holds_the_work_thread_up_waits_too),
-		TEST(notices_that_do_not_fit_end_in_a_sync_of_everything),
+		TEST(process_events_that_do_not_fit_end_in_a_sync_of_everything),
 		cmocka_unit_test(
 			a_file_of_which_nobody_knows_the_file_system_is_opened_all_the_same),
 		TEST(it_can_be_destroyed_without_ever_having_started),

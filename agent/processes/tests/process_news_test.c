@@ -52,38 +52,38 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void tell(struct fixture *fixture, enum process_notice_type type, uint32_t pid)
+static void tell(struct fixture *fixture, enum process_event_type type, uint32_t pid)
 {
-	const struct process_notice notice = {
+	const struct process_event process_event = {
 		.type = type,
 		.pid = pid,
 		.identity = { .start_time_ns = 100, .exec_id = 1 },
 		.time_ns = fixture->start_ns,
 	};
 
-	process_news_take_notice(&fixture->news, &notice);
+	process_news_take_process_event(&fixture->news, &process_event);
 }
 
-static void expect_notice(const struct sync_event *event, enum process_notice_type type,
-			  uint32_t pid)
+static void expect_process_event(const struct sync_event *event, enum process_event_type type,
+				 uint32_t pid)
 {
-	assert_int_equal(event->type, EVENT_NOTICE);
-	assert_int_equal(event->notice.type, type);
-	assert_int_equal(event->notice.pid, pid);
+	assert_int_equal(event->type, EVENT_PROCESS);
+	assert_int_equal(event->process_event.type, type);
+	assert_int_equal(event->process_event.pid, pid);
 }
 
 static void a_program_that_goes_on_running_is_looked_at(void **state)
 {
 	struct fixture *fixture = *state;
 
-	tell(fixture, NOTICE_EXEC, 7);
+	tell(fixture, PROCESS_EVENT_EXEC, 7);
 	process_news_end(&fixture->news, fixture->start_ns + 20 * NS_PER_MS);
 	assert_int_equal(fixture->count, 0);
 	assert_int_equal(mapping_log_heard_until(&fixture->log),
 			 fixture->start_ns + 20 * NS_PER_MS);
 	process_news_end(&fixture->news, fixture->start_ns + 100 * NS_PER_MS);
 	assert_int_equal(fixture->count, 1);
-	expect_notice(&fixture->events[0], NOTICE_EXEC, 7);
+	expect_process_event(&fixture->events[0], PROCESS_EVENT_EXEC, 7);
 	process_news_end(&fixture->news, fixture->start_ns + NS_PER_SECOND);
 	assert_int_equal(fixture->count, 1);
 }
@@ -92,8 +92,8 @@ static void a_program_that_ended_before_is_not(void **state)
 {
 	struct fixture *fixture = *state;
 
-	tell(fixture, NOTICE_EXEC, 7);
-	tell(fixture, NOTICE_EXIT, 7);
+	tell(fixture, PROCESS_EVENT_EXEC, 7);
+	tell(fixture, PROCESS_EVENT_EXIT, 7);
 	process_news_end(&fixture->news, fixture->start_ns + NS_PER_SECOND);
 	assert_int_equal(fixture->count, 0);
 }
@@ -102,11 +102,11 @@ static void a_sample_has_it_looked_at_at_once_its_exec_first(void **state)
 {
 	struct fixture *fixture = *state;
 
-	tell(fixture, NOTICE_EXEC, 7);
-	tell(fixture, NOTICE_UNKNOWN_PROCESS, 7);
+	tell(fixture, PROCESS_EVENT_EXEC, 7);
+	tell(fixture, PROCESS_EVENT_UNKNOWN_PROCESS, 7);
 	assert_int_equal(fixture->count, 2);
-	expect_notice(&fixture->events[0], NOTICE_EXEC, 7);
-	expect_notice(&fixture->events[1], NOTICE_UNKNOWN_PROCESS, 7);
+	expect_process_event(&fixture->events[0], PROCESS_EVENT_EXEC, 7);
+	expect_process_event(&fixture->events[1], PROCESS_EVENT_UNKNOWN_PROCESS, 7);
 	process_news_end(&fixture->news, fixture->start_ns + NS_PER_SECOND);
 	assert_int_equal(fixture->count, 2);
 }

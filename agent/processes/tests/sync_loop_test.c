@@ -80,12 +80,12 @@ static void give_maps(struct fixture *fixture, uint32_t pid, uint64_t start)
 	fake_proc_write(&fixture->proc, pid, "maps", text);
 }
 
-static void notice(struct fixture *fixture, enum process_notice_type type, uint32_t pid,
-		   uint64_t exec_id, uint64_t now_ns)
+static void send_process_event(struct fixture *fixture, enum process_event_type type, uint32_t pid,
+			       uint64_t exec_id, uint64_t now_ns)
 {
 	const struct sync_event event = {
-		.type = EVENT_NOTICE,
-		.notice = {
+		.type = EVENT_PROCESS,
+		.process_event = {
 			.type = type,
 			.pid = pid,
 			.identity = { .start_time_ns = 100, .exec_id = exec_id },
@@ -139,7 +139,7 @@ static void an_unknown_process_is_synced_at_once_and_armed_again(void **state)
 	struct fixture *fixture = *state;
 
 	give_maps(fixture, 7, 0x1000);
-	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, fixture->start_ns);
+	send_process_event(fixture, PROCESS_EVENT_UNKNOWN_PROCESS, 7, 1, fixture->start_ns);
 	assert_int_equal(run(fixture, fixture->start_ns), 1);
 	assert_true(fake_published(&fixture->writer, 7, NULL));
 	assert_int_equal(fixture->writer.rearm_count, 1);
@@ -164,7 +164,8 @@ static void of_all_that_wait_the_sampled_one_is_synced_first(void **state)
 		give_maps(fixture, pid, 0x1000);
 		sync_loop_add_task(&fixture->loop, &task, fixture->start_ns);
 	}
-	notice(fixture, NOTICE_UNKNOWN_PROCESS, 57, 1, fixture->start_ns + NS_PER_MS);
+	send_process_event(fixture, PROCESS_EVENT_UNKNOWN_PROCESS, 57, 1,
+			   fixture->start_ns + NS_PER_MS);
 	assert_int_equal(sync_loop_run_due(&fixture->loop, fixture->start_ns + NS_PER_MS, 1), 1);
 	assert_true(fake_published(&fixture->writer, 57, NULL));
 	assert_int_equal(sync_loop_pending_count(&fixture->loop), 49);
@@ -177,7 +178,7 @@ static void an_exec_is_synced_with_its_libraries(void **state)
 	uint64_t now_ns = clock_monotonic_ns();
 
 	give_maps(fixture, 7, 0x1000);
-	notice(fixture, NOTICE_EXEC, 7, 1, now_ns);
+	send_process_event(fixture, PROCESS_EVENT_EXEC, 7, 1, now_ns);
 	assert_int_equal(run(fixture, now_ns), 0);
 	assert_int_equal(process_table_find(&fixture->table, 7, &identity)->state, PROCESS_NEW);
 	/* A library puts it off, but by little. */
@@ -197,7 +198,7 @@ static void a_process_that_does_not_answer_is_as_new_when_it_does(void **state)
 
 	give_maps(fixture, 7, 0x1000);
 	fixture->reads.err = -EHOSTDOWN;
-	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
+	send_process_event(fixture, PROCESS_EVENT_UNKNOWN_PROCESS, 7, 1, now_ns);
 	assert_int_equal(run(fixture, now_ns), 1);
 	assert_false(fake_published(&fixture->writer, 7, NULL));
 	assert_int_equal(process_table_find(&fixture->table, 7, &identity)->state, PROCESS_NEW);
@@ -215,8 +216,8 @@ static void what_was_never_sampled_is_forgotten_at_its_end(void **state)
 	const struct process_identity identity = { 100, 1 };
 	uint64_t now_ns = fixture->start_ns;
 
-	notice(fixture, NOTICE_EXEC, 7, 1, now_ns);
-	notice(fixture, NOTICE_EXIT, 7, 1, now_ns + NS_PER_MS);
+	send_process_event(fixture, PROCESS_EVENT_EXEC, 7, 1, now_ns);
+	send_process_event(fixture, PROCESS_EVENT_EXIT, 7, 1, now_ns + NS_PER_MS);
 	assert_null(process_table_find(&fixture->table, 7, &identity));
 	assert_int_equal(metrics_read(METRIC_PROCESS_SYNCS), fixture->syncs_before);
 	run(fixture, now_ns + NS_PER_SECOND);
@@ -229,9 +230,9 @@ static void what_was_sampled_is_looked_for_after_its_end(void **state)
 	const struct process_identity identity = { 100, 1 };
 	uint64_t now_ns = fixture->start_ns;
 
-	notice(fixture, NOTICE_EXEC, 7, 1, now_ns);
-	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns + 1);
-	notice(fixture, NOTICE_EXIT, 7, 1, now_ns + NS_PER_MS);
+	send_process_event(fixture, PROCESS_EVENT_EXEC, 7, 1, now_ns);
+	send_process_event(fixture, PROCESS_EVENT_UNKNOWN_PROCESS, 7, 1, now_ns + 1);
+	send_process_event(fixture, PROCESS_EVENT_EXIT, 7, 1, now_ns + NS_PER_MS);
 	run(fixture, now_ns + NS_PER_SECOND);
 	assert_int_equal(process_table_find(&fixture->table, 7, &identity)->state,
 			 PROCESS_UNREADABLE);
@@ -243,8 +244,8 @@ static void a_sampled_exec_is_not_looked_at_before_its_libraries_are_mapped(void
 	uint64_t now_ns = fixture->start_ns;
 
 	give_maps(fixture, 7, 0x1000);
-	notice(fixture, NOTICE_EXEC, 7, 1, now_ns);
-	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
+	send_process_event(fixture, PROCESS_EVENT_EXEC, 7, 1, now_ns);
+	send_process_event(fixture, PROCESS_EVENT_UNKNOWN_PROCESS, 7, 1, now_ns);
 	assert_int_equal(run(fixture, now_ns + fixture->loop.exec_delay_ns - 1), 0);
 	assert_int_equal(run(fixture, now_ns + fixture->loop.exec_delay_ns), 1);
 }
@@ -256,7 +257,7 @@ static void what_is_gone_is_looked_at_when_all_is_known(void **state)
 	uint64_t now_ns = fixture->start_ns;
 
 	mapping_log_note_heard(&fixture->log, 0);
-	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
+	send_process_event(fixture, PROCESS_EVENT_UNKNOWN_PROCESS, 7, 1, now_ns);
 	run(fixture, now_ns + NS_PER_MS);
 	assert_int_equal(process_table_find(&fixture->table, 7, &identity)->state, PROCESS_NEW);
 	mapping_log_note_heard(&fixture->log, UINT64_MAX);
@@ -271,8 +272,8 @@ static void a_program_that_ran_another_is_looked_at_too(void **state)
 	const struct process_identity identity = { 100, 1 };
 	uint64_t now_ns = fixture->start_ns;
 
-	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
-	notice(fixture, NOTICE_EXEC, 7, 2, now_ns + 1);
+	send_process_event(fixture, PROCESS_EVENT_UNKNOWN_PROCESS, 7, 1, now_ns);
+	send_process_event(fixture, PROCESS_EVENT_EXEC, 7, 2, now_ns + 1);
 	run(fixture, now_ns + NS_PER_SECOND);
 	assert_int_equal(process_table_find(&fixture->table, 7, &identity)->state,
 			 PROCESS_UNREADABLE);
@@ -284,7 +285,7 @@ static void endless_mapping_does_not_put_publishing_off_for_ever(void **state)
 	uint64_t start_ns = clock_monotonic_ns(), now_ns;
 
 	give_maps(fixture, 7, 0x1000);
-	notice(fixture, NOTICE_EXEC, 7, 1, start_ns);
+	send_process_event(fixture, PROCESS_EVENT_EXEC, 7, 1, start_ns);
 	do {
 		now_ns = clock_monotonic_ns();
 		mapping(fixture, 7, now_ns);
@@ -299,7 +300,7 @@ static void several_mappings_make_one_sync(void **state)
 	uint64_t now_ns = fixture->start_ns;
 
 	give_maps(fixture, 7, 0x1000);
-	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
+	send_process_event(fixture, PROCESS_EVENT_UNKNOWN_PROCESS, 7, 1, now_ns);
 	run(fixture, now_ns);
 	now_ns += NS_PER_SECOND;
 	for (uint32_t i = 0; i < 10; i++)
@@ -318,14 +319,14 @@ static void an_address_that_stays_unknown_is_asked_for_ever_more_rarely(void **s
 	uint64_t pause_ns, last_pause_ns = 0;
 
 	give_maps(fixture, 7, 0x1000);
-	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
+	send_process_event(fixture, PROCESS_EVENT_UNKNOWN_PROCESS, 7, 1, now_ns);
 	run(fixture, now_ns);
 	for (uint32_t i = 0; i < 10; i++) {
 		uint32_t rearm_count = fixture->writer.rearm_count;
 
 		/* Longer than any pause after the sync before. */
 		now_ns += NS_PER_SECOND;
-		notice(fixture, NOTICE_UNKNOWN_ADDRESS, 7, 1, now_ns);
+		send_process_event(fixture, PROCESS_EVENT_UNKNOWN_ADDRESS, 7, 1, now_ns);
 		assert_int_equal(run(fixture, now_ns), 1);
 		for (pause_ns = 0; fixture->writer.rearm_count == rearm_count;
 		     pause_ns += 10 * NS_PER_MS)
@@ -339,7 +340,7 @@ static void an_address_that_stays_unknown_is_asked_for_ever_more_rarely(void **s
 	/* Something new resets it. */
 	now_ns += NS_PER_SECOND;
 	give_maps(fixture, 7, 0x5000);
-	notice(fixture, NOTICE_UNKNOWN_ADDRESS, 7, 1, now_ns);
+	send_process_event(fixture, PROCESS_EVENT_UNKNOWN_ADDRESS, 7, 1, now_ns);
 	last_pause_ns = fixture->writer.rearm_count;
 	run(fixture, now_ns);
 	assert_int_equal(fixture->writer.rearm_count, last_pause_ns + 1);
@@ -352,11 +353,11 @@ static void an_exec_takes_the_old_entry_away(void **state)
 	struct process *old;
 
 	give_maps(fixture, 7, 0x1000);
-	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, fixture->start_ns);
+	send_process_event(fixture, PROCESS_EVENT_UNKNOWN_PROCESS, 7, 1, fixture->start_ns);
 	run(fixture, fixture->start_ns);
 	old = process_table_find(&fixture->table, 7, &before);
 	assert_int_equal(old->table->count, 1);
-	notice(fixture, NOTICE_EXEC, 7, 2, clock_monotonic_ns());
+	send_process_event(fixture, PROCESS_EVENT_EXEC, 7, 2, clock_monotonic_ns());
 	assert_false(fake_published(&fixture->writer, 7, NULL));
 	assert_true(old->ended_ns > 0);
 	/* Its maps were read so shortly before that they may be the new program's. */
@@ -372,9 +373,9 @@ static void an_ended_process_stays_for_late_samples_and_then_goes(void **state)
 	uint64_t now_ns = fixture->start_ns;
 
 	give_maps(fixture, 7, 0x1000);
-	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
+	send_process_event(fixture, PROCESS_EVENT_UNKNOWN_PROCESS, 7, 1, now_ns);
 	run(fixture, now_ns);
-	notice(fixture, NOTICE_EXIT, 7, 1, now_ns);
+	send_process_event(fixture, PROCESS_EVENT_EXIT, 7, 1, now_ns);
 	sync_loop_tick(&fixture->loop, now_ns);
 	assert_true(fake_published(&fixture->writer, 7, NULL));
 	sync_loop_tick(&fixture->loop, now_ns + NS_PER_SECOND);
@@ -388,15 +389,15 @@ static void a_reused_pid_is_another_process(void **state)
 {
 	struct fixture *fixture = *state;
 	struct sync_event event = {
-		.type = EVENT_NOTICE,
-		.notice = { .type = NOTICE_UNKNOWN_PROCESS,
-			    .pid = 7,
-			    .identity = { .start_time_ns = 500, .exec_id = 0 } },
+		.type = EVENT_PROCESS,
+		.process_event = { .type = PROCESS_EVENT_UNKNOWN_PROCESS,
+				   .pid = 7,
+				   .identity = { .start_time_ns = 500, .exec_id = 0 } },
 	};
 	struct fake_entry entry;
 
 	give_maps(fixture, 7, 0x1000);
-	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 3, fixture->start_ns);
+	send_process_event(fixture, PROCESS_EVENT_UNKNOWN_PROCESS, 7, 3, fixture->start_ns);
 	run(fixture, fixture->start_ns);
 	give_maps(fixture, 7, 0x9000);
 	sync_loop_handle(&fixture->loop, &event, fixture->start_ns + 1);
@@ -404,9 +405,9 @@ static void a_reused_pid_is_another_process(void **state)
 	assert_true(fake_published(&fixture->writer, 7, &entry));
 	assert_int_equal(entry.identity.start_time_ns, 500);
 	assert_int_equal(entry.rows[0].start, 0x9000);
-	/* A late notice of the one before changes nothing. */
-	notice(fixture, NOTICE_EXIT, 7, 3, fixture->start_ns + 2);
-	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 2, fixture->start_ns + 2);
+	/* A late process event of the one before changes nothing. */
+	send_process_event(fixture, PROCESS_EVENT_EXIT, 7, 3, fixture->start_ns + 2);
+	send_process_event(fixture, PROCESS_EVENT_UNKNOWN_PROCESS, 7, 2, fixture->start_ns + 2);
 	run(fixture, fixture->start_ns + 2);
 	sync_loop_tick(&fixture->loop, fixture->start_ns + 20 * NS_PER_SECOND);
 	assert_true(fake_published(&fixture->writer, 7, &entry));
@@ -419,17 +420,17 @@ static void a_missing_entry_is_written_again_but_not_while_it_is_fresh(void **st
 	uint64_t now_ns = fixture->start_ns;
 
 	give_maps(fixture, 7, 0x1000);
-	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
+	send_process_event(fixture, PROCESS_EVENT_UNKNOWN_PROCESS, 7, 1, now_ns);
 	run(fixture, now_ns);
-	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns + NS_PER_MS);
+	send_process_event(fixture, PROCESS_EVENT_UNKNOWN_PROCESS, 7, 1, now_ns + NS_PER_MS);
 	run(fixture, now_ns + NS_PER_MS);
 	assert_int_equal(fixture->writer.publish_count, 1);
-	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns + NS_PER_SECOND);
+	send_process_event(fixture, PROCESS_EVENT_UNKNOWN_PROCESS, 7, 1, now_ns + NS_PER_SECOND);
 	run(fixture, now_ns + NS_PER_SECOND);
 	assert_int_equal(fixture->writer.publish_count, 2);
 }
 
-static void lost_events_sync_everything_and_arm_every_notice(void **state)
+static void lost_events_sync_everything_and_arm_every_process_event(void **state)
 {
 	struct fixture *fixture = *state;
 	const struct sync_event lost = { .type = EVENT_LOST };
@@ -438,7 +439,7 @@ static void lost_events_sync_everything_and_arm_every_notice(void **state)
 
 	for (uint32_t pid = 7; pid < 10; pid++) {
 		give_maps(fixture, pid, 0x1000);
-		notice(fixture, NOTICE_UNKNOWN_PROCESS, pid, 1, now_ns);
+		send_process_event(fixture, PROCESS_EVENT_UNKNOWN_PROCESS, pid, 1, now_ns);
 	}
 	run(fixture, now_ns);
 	for (uint32_t pid = 7; pid < 10; pid++)
@@ -461,7 +462,7 @@ static void losing_events_on_and_on_does_not_sync_everything_on_and_on(void **st
 	uint64_t now_ns = fixture->start_ns;
 
 	give_maps(fixture, 7, 0x1000);
-	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
+	send_process_event(fixture, PROCESS_EVENT_UNKNOWN_PROCESS, 7, 1, now_ns);
 	run(fixture, now_ns);
 	sync_loop_tick(&fixture->loop, now_ns);
 	now_ns += NS_PER_SECOND / 2;
@@ -484,7 +485,7 @@ static void a_process_without_maps_has_ended(void **state)
 	uint64_t now_ns = fixture->start_ns;
 
 	/* Its exit was told before, or not at all. */
-	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
+	send_process_event(fixture, PROCESS_EVENT_UNKNOWN_PROCESS, 7, 1, now_ns);
 	run(fixture, now_ns);
 	assert_non_null(process_table_find(&fixture->table, 7, &identity));
 	now_ns += 6 * NS_PER_SECOND;
@@ -492,7 +493,7 @@ static void a_process_without_maps_has_ended(void **state)
 	assert_null(process_table_find(&fixture->table, 7, &identity));
 	/* Should it have been a mistake, it is found again. */
 	give_maps(fixture, 7, 0x1000);
-	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
+	send_process_event(fixture, PROCESS_EVENT_UNKNOWN_PROCESS, 7, 1, now_ns);
 	run(fixture, now_ns);
 	assert_true(fake_published(&fixture->writer, 7, NULL));
 }
@@ -506,8 +507,8 @@ static void a_process_whose_exit_was_not_told_goes(void **state)
 
 	give_maps(fixture, 7, 0x1000);
 	give_maps(fixture, 8, 0x1000);
-	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
-	notice(fixture, NOTICE_UNKNOWN_PROCESS, 8, 1, now_ns);
+	send_process_event(fixture, PROCESS_EVENT_UNKNOWN_PROCESS, 7, 1, now_ns);
+	send_process_event(fixture, PROCESS_EVENT_UNKNOWN_PROCESS, 8, 1, now_ns);
 	run(fixture, now_ns);
 	snprintf(command, sizeof(command), "rm -r %s/7", fixture->proc.root);
 	assert_int_equal(system(command), 0);
@@ -526,7 +527,7 @@ static void repeated_syncs_that_cost_too_much_are_spaced_out(void **state)
 	struct process *process;
 
 	give_maps(fixture, 7, 0x1000);
-	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
+	send_process_event(fixture, PROCESS_EVENT_UNKNOWN_PROCESS, 7, 1, now_ns);
 	run(fixture, now_ns);
 	process = process_table_current(&fixture->table, 7);
 	process->sync_cost_ns = NS_PER_MS;
@@ -560,7 +561,7 @@ static void a_replaced_file_is_looked_at_soon_but_not_one_that_is_replaced_on_an
 	uint32_t hurried = 0;
 
 	give_maps(fixture, 7, 0x1000);
-	notice(fixture, NOTICE_UNKNOWN_PROCESS, 7, 1, now_ns);
+	send_process_event(fixture, PROCESS_EVENT_UNKNOWN_PROCESS, 7, 1, now_ns);
 	run(fixture, now_ns);
 	process = process_table_current(&fixture->table, 7);
 	for (; hurried < 100; hurried++) {
@@ -587,7 +588,7 @@ static void a_program_that_execs_on_and_on_is_not_remembered_on_and_on(void **st
 	uint32_t count = 0;
 
 	for (uint32_t exec_id = 1; exec_id <= 100; exec_id++)
-		notice(fixture, NOTICE_EXEC, 7, exec_id, fixture->start_ns);
+		send_process_event(fixture, PROCESS_EVENT_EXEC, 7, exec_id, fixture->start_ns);
 	for (struct process *process = process_table_current(&fixture->table, 7); process;
 	     process = process->older)
 		count++;
@@ -617,7 +618,7 @@ int main(void)
 		TEST(an_ended_process_stays_for_late_samples_and_then_goes),
 		TEST(a_reused_pid_is_another_process),
 		TEST(a_missing_entry_is_written_again_but_not_while_it_is_fresh),
-		TEST(lost_events_sync_everything_and_arm_every_notice),
+		TEST(lost_events_sync_everything_and_arm_every_process_event),
 		TEST(losing_events_on_and_on_does_not_sync_everything_on_and_on),
 		TEST(a_process_without_maps_has_ended),
 		TEST(a_process_whose_exit_was_not_told_goes),

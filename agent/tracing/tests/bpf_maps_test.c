@@ -506,14 +506,14 @@ static void a_failed_publication_leaves_all_as_it_was(void **state)
 static void a_notice_is_rearmed(void **state)
 {
 	struct fixture *fixture = live(state);
-	const struct notified notified = { .type = NOTICE_UNKNOWN_PROCESS };
+	const struct notified notified = { .type = PROCESS_EVENT_UNKNOWN_PROCESS };
 	struct notified found;
 	uint32_t pid = 99;
 
 	assert_int_equal(bpf_map_update_elem(fixture->fds.notified, &pid, &notified, BPF_ANY), 0);
-	fixture->writer->ops->rearm_notice(fixture->writer, pid);
+	fixture->writer->ops->rearm_process_event(fixture->writer, pid);
 	assert_int_equal(bpf_map_lookup_elem(fixture->fds.notified, &pid, &found), -ENOENT);
-	fixture->writer->ops->rearm_notice(fixture->writer, pid);
+	fixture->writer->ops->rearm_process_event(fixture->writer, pid);
 }
 
 #define LIVE_TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Live: samples, notices and the side-band of real programs, handed out by a ring thread. And the
+ * Live: samples, process events and the side-band of real programs, handed out by a ring thread. And the
  * shapes of records, by hand.
  */
 #include "agent/tracing/event_reader.h"
@@ -21,7 +21,7 @@ enum { RATE = 997, LOG_MAX = 200000 };
 
 enum kind {
 	KIND_SAMPLE,
-	KIND_NOTICE,
+	KIND_PROCESS_EVENT,
 	KIND_MAPPING,
 };
 
@@ -69,9 +69,10 @@ static void on_news_end(void *context, uint64_t time_ns)
 	(void)time_ns;
 }
 
-static void on_notice(void *context, const struct process_notice *notice)
+static void on_process_event(void *context, const struct process_event *process_event)
 {
-	add(context, (struct entry){ KIND_NOTICE, notice->pid, notice->type, 0 });
+	add(context,
+	    (struct entry){ KIND_PROCESS_EVENT, process_event->pid, process_event->type, 0 });
 }
 
 static void on_side_band(void *context, const struct side_band_event *event)
@@ -99,7 +100,7 @@ static struct session *start(void **state)
 {
 	struct session *session = *state;
 	struct bpf_loader_options options = live_options();
-	const struct event_handler handler = { session, on_sample, on_notice, on_news_end,
+	const struct event_handler handler = { session, on_sample, on_process_event, on_news_end,
 					       on_side_band };
 	struct perf_sampler_options sampler_options = { .samples_per_second = RATE };
 
@@ -165,18 +166,18 @@ static void wait_for(const struct session *session, enum kind kind, uint32_t pid
 		usleep(10000);
 }
 
-static void a_busy_process_is_seen_by_samples_and_a_notice(void **state)
+static void a_busy_process_is_seen_by_samples_and_a_process_event(void **state)
 {
 	struct session *session = start(state);
 	uint32_t child = (uint32_t)live_busy_child();
 
 	wait_for(session, KIND_SAMPLE, child, 1);
-	wait_for(session, KIND_NOTICE, child, 1);
+	wait_for(session, KIND_PROCESS_EVENT, child, 1);
 	live_kill((pid_t)child);
 	stop(session);
 	assert_true(find(session, KIND_SAMPLE, child, 0) >= 0);
-	assert_true(find(session, KIND_NOTICE, child, NOTICE_UNKNOWN_PROCESS) >= 0);
-	assert_true(find(session, KIND_NOTICE, child, NOTICE_EXIT) >= 0);
+	assert_true(find(session, KIND_PROCESS_EVENT, child, PROCESS_EVENT_UNKNOWN_PROCESS) >= 0);
+	assert_true(find(session, KIND_PROCESS_EVENT, child, PROCESS_EVENT_EXIT) >= 0);
 	assert_int_equal(metrics_read(METRIC_SAMPLES_MALFORMED), 0);
 }
 
@@ -191,9 +192,9 @@ static void exec_and_exit_are_told_at_once(void **state)
 	}
 	waitpid(child, NULL, 0);
 	stop(session);
-	assert_true(find(session, KIND_NOTICE, (uint32_t)child, NOTICE_EXEC) >= 0);
-	assert_true(find(session, KIND_NOTICE, (uint32_t)child, NOTICE_EXIT) >
-		    find(session, KIND_NOTICE, (uint32_t)child, NOTICE_EXEC));
+	assert_true(find(session, KIND_PROCESS_EVENT, (uint32_t)child, PROCESS_EVENT_EXEC) >= 0);
+	assert_true(find(session, KIND_PROCESS_EVENT, (uint32_t)child, PROCESS_EVENT_EXIT) >
+		    find(session, KIND_PROCESS_EVENT, (uint32_t)child, PROCESS_EVENT_EXEC));
 }
 
 /* Makes an executable mapping every few milliseconds, and computes in between. */
@@ -359,7 +360,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(labels_of_no_proper_shape_are_told),
 		cmocka_unit_test(records_of_an_unknown_origin_are_told),
-		LIVE_TEST(a_busy_process_is_seen_by_samples_and_a_notice),
+		LIVE_TEST(a_busy_process_is_seen_by_samples_and_a_process_event),
 		LIVE_TEST(exec_and_exit_are_told_at_once),
 		LIVE_TEST(a_mapping_is_handed_out_before_the_samples_taken_after_it),
 		LIVE_TEST(without_a_thread_a_drain_hands_out_all),

@@ -81,10 +81,10 @@ static void on_news_end(void *context, uint64_t time_ns)
 	(void)time_ns;
 }
 
-static void on_notice(void *context, const struct process_notice *notice)
+static void on_process_event(void *context, const struct process_event *process_event)
 {
 	(void)context;
-	(void)notice;
+	(void)process_event;
 }
 
 static int start_session(void **state)
@@ -92,7 +92,7 @@ static int start_session(void **state)
 	static struct session session;
 	const struct event_handler handler = { .context = &session,
 					       .sample = on_sample,
-					       .notice = on_notice,
+					       .process_event = on_process_event,
 					       .news_end = on_news_end };
 	struct bpf_loader_options options = live_options();
 	struct perf_sampler_options sampler_options = { .samples_per_second = RATE };

@@ -114,10 +114,10 @@ static void on_news_end(void *context, uint64_t time_ns)
 	(void)time_ns;
 }
 
-static void on_notice(void *context, const struct process_notice *notice)
+static void on_process_event(void *context, const struct process_event *process_event)
 {
 	(void)context;
-	(void)notice;
+	(void)process_event;
 }
 
 static void publish_version(struct map_writer *writer, const struct session *session,
@@ -223,7 +223,7 @@ static void no_walk_mixes_two_versions(void **state)
 	struct session session = { .start = (uintptr_t)deep - MARGIN_BYTES };
 	const struct event_handler handler = { .context = &session,
 					       .sample = on_sample,
-					       .notice = on_notice,
+					       .process_event = on_process_event,
 					       .news_end = on_news_end };
 	struct perf_sampler *sampler;
 	struct event_reader *reader;

@@ -7,11 +7,12 @@
  * reads: the task only
  * bound: no loops
  */
-#include "ebpf/process_notices.bpf.h"
+#include "ebpf/process_events.bpf.h"
 
-static __always_inline int notice_current(struct task_struct *task, __u32 type, __u64 address)
+static __always_inline int process_event_current(struct task_struct *task, __u32 type,
+						 __u64 address)
 {
-	struct process_notice notice = {
+	struct process_event process_event = {
 		.type = type,
 		.pid = task_process_number(task),
 		.identity = leader_identity(BPF_CORE_READ(task, group_leader)),
@@ -19,8 +20,8 @@ static __always_inline int notice_current(struct task_struct *task, __u32 type, 
 		.address = address,
 	};
 
-	if (notice.pid)
-		send_notice(&notice, false);
+	if (process_event.pid)
+		send_process_event(&process_event, false);
 	return 0;
 }
 
@@ -29,7 +30,7 @@ int process_exec(void *ctx)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 
-	return notice_current(task, NOTICE_EXEC, BPF_CORE_READ(task, mm, start_code));
+	return process_event_current(task, PROCESS_EVENT_EXEC, BPF_CORE_READ(task, mm, start_code));
 }
 
 SEC("raw_tp/sched_process_exit")
@@ -43,5 +44,5 @@ int process_exit(void *ctx)
 	 */
 	if (BPF_CORE_READ(task, signal, live.counter) > 0)
 		return 0;
-	return notice_current(task, NOTICE_EXIT, 0);
+	return process_event_current(task, PROCESS_EVENT_EXIT, 0);
 }

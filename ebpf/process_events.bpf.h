@@ -2,23 +2,23 @@
 /**
  * Process events, on a ring of their own, so that a flood of samples cannot starve them.
  */
-#ifndef EBPF_PROCESS_NOTICES_BPF_H
-#define EBPF_PROCESS_NOTICES_BPF_H
+#ifndef EBPF_PROCESS_EVENTS_BPF_H
+#define EBPF_PROCESS_EVENTS_BPF_H
 
 #include "ebpf/maps.bpf.h"
 #include "ebpf/task.bpf.h"
 
 enum {
-	/** An event that is not urgent wakes user space if the ring is fuller than 1/NOTICES_WAKE_UP_FRACTION. */
-	NOTICES_WAKE_UP_FRACTION = 4,
+	/** An event that is not urgent wakes user space if the ring is fuller than 1/PROCESS_EVENTS_WAKE_UP_FRACTION. */
+	PROCESS_EVENTS_WAKE_UP_FRACTION = 4,
 };
 
-static __always_inline __u64 notice_flags(bool is_urgent)
+static __always_inline __u64 process_event_flags(bool is_urgent)
 {
-	__u64 size = bpf_ringbuf_query(&notices, BPF_RB_RING_SIZE);
+	__u64 size = bpf_ringbuf_query(&process_events, BPF_RB_RING_SIZE);
 
-	if (is_urgent ||
-	    bpf_ringbuf_query(&notices, BPF_RB_AVAIL_DATA) > size / NOTICES_WAKE_UP_FRACTION)
+	if (is_urgent || bpf_ringbuf_query(&process_events, BPF_RB_AVAIL_DATA) >
+				 size / PROCESS_EVENTS_WAKE_UP_FRACTION)
 		return BPF_RB_FORCE_WAKEUP;
 	return BPF_RB_NO_WAKEUP;
 }
@@ -27,14 +27,15 @@ static __always_inline __u64 notice_flags(bool is_urgent)
  * False if the ring was full. An urgent event wakes user space at once. Others are read with the next
  * samples, since processes that are never sampled do not matter.
  */
-static __always_inline bool send_notice(const struct process_notice *notice, bool is_urgent)
+static __always_inline bool send_process_event(const struct process_event *process_event,
+					       bool is_urgent)
 {
-	if (bpf_ringbuf_output(&notices, (void *)notice, sizeof(*notice),
-			       notice_flags(is_urgent))) {
-		count(COUNTER_NOTICES_LOST);
+	if (bpf_ringbuf_output(&process_events, (void *)process_event, sizeof(*process_event),
+			       process_event_flags(is_urgent))) {
+		count(COUNTER_PROCESS_EVENTS_LOST);
 		return false;
 	}
-	count(COUNTER_NOTICES);
+	count(COUNTER_PROCESS_EVENTS);
 	return true;
 }
 
@@ -42,14 +43,15 @@ static __always_inline bool send_notice(const struct process_notice *notice, boo
  * Sends an event for a sample of @task that lacked a process entry or a mapping. Skips it if the same event was
  * sent before and user space has not deleted it from `notified`.
  */
-static __always_inline void send_notice_once(struct task_struct *task, __u32 type, __u32 pid,
-					     const struct process_identity *identity, __u64 address)
+static __always_inline void send_process_event_once(struct task_struct *task, __u32 type, __u32 pid,
+						    const struct process_identity *identity,
+						    __u64 address)
 {
 	struct notified *last = bpf_map_lookup_elem(&notified, &pid);
 	struct notified told = { .identity = *identity, .type = type };
 	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
 	struct task_struct *parent = BPF_CORE_READ(leader, real_parent);
-	struct process_notice notice = {
+	struct process_event process_event = {
 		.type = type,
 		.pid = pid,
 		.identity = *identity,
@@ -59,9 +61,9 @@ static __always_inline void send_notice_once(struct task_struct *task, __u32 typ
 
 	if (last && last->type == type && identity_equal(&last->identity, identity))
 		return;
-	notice.parent_pid = task_process_number(parent);
-	notice.is_fork = is_fork_of(task, leader, parent);
-	if (send_notice(&notice, true))
+	process_event.parent_pid = task_process_number(parent);
+	process_event.is_fork = is_fork_of(task, leader, parent);
+	if (send_process_event(&process_event, true))
 		bpf_map_update_elem(&notified, &pid, &told, BPF_ANY);
 }
 
