@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "agent/deferred_unwinder.h"
 #include "agent/destinations.h"
-#include "agent/first_walk.h"
 #include "agent/language_loading.h"
 #include "agent/missed_ticks.h"
 #include "agent/native_names.h"
@@ -92,7 +92,7 @@ struct agent {
 	struct perf_sampler *sampler;
 	struct kernel_symbols *kernel_symbols;
 	struct delta_cache *delta_cache;
-	struct first_walk *first_walk;
+	struct deferred_unwinder *deferred_unwinder;
 	struct runtime_hosts *runtimes;
 	struct file_hosts *files;
 	struct proc_hosts *proc;
@@ -116,7 +116,7 @@ static void agent_deinit(struct agent *agent)
 	event_reader_stop(agent->reader);
 	event_reader_destroy(agent->reader);
 	process_manager_destroy(agent->processes);
-	first_walk_destroy(agent->first_walk);
+	deferred_unwinder_destroy(agent->deferred_unwinder);
 	runtime_hosts_destroy(agent->runtimes);
 	proc_hosts_destroy(agent->proc);
 	delta_cache_destroy(agent->delta_cache);
@@ -300,10 +300,10 @@ static int start_processes(struct agent *agent)
 	uint32_t task_count;
 	int error;
 
-	error = first_walk_create(&agent->first_walk);
+	error = deferred_unwinder_create(&agent->deferred_unwinder);
 	if (error)
 		return error;
-	config.first_unwinder = first_walk_unwinder(agent->first_walk);
+	config.user_unwinder = deferred_unwinder_interface(agent->deferred_unwinder);
 	error = init_hosts(agent, config.languages);
 	if (error)
 		return error;

@@ -17,7 +17,7 @@ static __always_inline void finish_record(struct walk_state *state)
 	struct trace_record *record = &state->record;
 	__u32 user_words = record->word_count - record->kernel_word_count;
 
-	if (record->type == RECORD_FIRST)
+	if (record->type == RECORD_DEFERRED)
 		return;
 	count_more(COUNTER_USER_FRAMES, user_words / 2);
 	if (state->interpreter_error)
@@ -57,7 +57,7 @@ static __always_inline void send_record(struct walk_state *state)
 		count(COUNTER_SAMPLES);
 }
 
-_Static_assert(sizeof(struct first_sample) <= (RECORD_HEADER_WORDS + TRACE_MAX_WORDS) * 8,
+_Static_assert(sizeof(struct deferred_sample) <= (RECORD_HEADER_WORDS + TRACE_MAX_WORDS) * 8,
 	       "the longest record is a trace");
 
 #endif

@@ -151,7 +151,7 @@ struct walk_state {
 	/** The record for the ring. */
 	union {
 		struct trace_record record;
-		struct first_sample first;
+		struct deferred_sample first;
 		__u64 record_words[RECORD_HEADER_WORDS + TRACE_MAX_WORDS + LABEL_WORDS_MAX];
 	};
 } __attribute__((aligned(64)));

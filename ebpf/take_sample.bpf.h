@@ -6,8 +6,8 @@
 #ifndef EBPF_TAKE_SAMPLE_BPF_H
 #define EBPF_TAKE_SAMPLE_BPF_H
 
+#include "ebpf/deferred_sample.bpf.h"
 #include "ebpf/dispatch.bpf.h"
-#include "ebpf/first_sample.bpf.h"
 #include "ebpf/process_events.bpf.h"
 #include "ebpf/task.bpf.h"
 #include "ebpf/user_registers.bpf.h"
@@ -162,7 +162,7 @@ static __always_inline enum unwind_error find_user_frame(void *ctx, struct walk_
 	}
 	error = find_user_registers(ctx, task, state, has_registers);
 	if (!known && !error)
-		state->record.type = RECORD_FIRST;
+		state->record.type = RECORD_DEFERRED;
 	return error;
 }
 
@@ -209,8 +209,8 @@ static __always_inline int take_sample(void *ctx, __u8 origin, __u64 value, bool
 	}
 	if (in_kernel)
 		add_kernel_frames(ctx, state);
-	if (state->record.type == RECORD_FIRST) {
-		begin_first_sample(state);
+	if (state->record.type == RECORD_DEFERRED) {
+		begin_deferred_sample(state);
 		count(COUNTER_FIRST);
 		state->at_end = 1;
 	} else if (!state->at_end && !state->error) {

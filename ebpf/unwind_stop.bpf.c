@@ -4,11 +4,11 @@
  * enter: tail call to UNWINDER_STOP from every other program of a sample
  * leave: by return: the sample is over
  * reads: the state; the top of the stack, for a deferred sample; labels that languages find
- * bound: FIRST_STACK_MAX_BYTES; LABEL_SLOTS_MAX
+ * bound: DEFERRED_STACK_MAX_BYTES; LABEL_SLOTS_MAX
  */
 #include "build/ebpf/language_labels.h"
+#include "ebpf/deferred_sample.bpf.h"
 #include "ebpf/dispatch.bpf.h"
-#include "ebpf/first_sample.bpf.h"
 #include "ebpf/process_events.bpf.h"
 #include "ebpf/task.bpf.h"
 
@@ -30,7 +30,7 @@ int unwind_stop(void *ctx)
 		return 0;
 	if (may_be_resumed(state))
 		begin_resumed_sample(state);
-	if (state->record.type == RECORD_FIRST)
+	if (state->record.type == RECORD_DEFERRED)
 		add_stack_copy(state);
 	finish_record(state);
 	if (state->record.type == RECORD_TRACE) {

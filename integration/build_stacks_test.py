@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # alone: it loads the machine with a build
-"""A parallel build (make -j4) of small C files at 99 Hz: the user stacks are complete, first samples included,
+"""A parallel build (make -j4) of small C files at 99 Hz: the user stacks are complete, deferred samples included,
 judged from the frames: all but as many as sound agents have, and in the long tier 95 %.
 
 Most of the processes of such a build live for a few milliseconds, and half of its samples are the
@@ -108,7 +108,7 @@ def check_complete(tap, stacks, times):
         incomplete["%s: %s, %s" % (stack.comm, reason, "; ".join(users[:2]))] += count
     tap.ok(total >= LEAST_SAMPLES, "the build was sampled", "%d samples" % total)
     run = bad_events.Run("build_stacks_test")
-    run.check(tap, "the user stacks of a build are complete, first samples included", FLAGGED,
+    run.check(tap, "the user stacks of a build are complete, deferred samples included", FLAGGED,
               times.count_events(bad), total, COMPLETE_FAULT, is_good=100 * complete >= COMPLETE_PERCENT * total)
     run.finish(tap)
     tap.note("complete: %s of %d; %d samples stayed without a walk; %d more of tasks in exec or "

@@ -33,7 +33,7 @@ KNOWN_SHARE = 0.5
 BARE = "in code without unwind tables"
 BARE_FAULT = 0.1
 NO_TABLES = ["[error: no unwind information]", "[error: anonymous executable memory]"]
-# In forks that compile: their first samples are walked from a copy of the stack, which the compiler's frames may
+# In forks that compile: their deferred samples are unwound from a copy of the stack, which the compiler's frames may
 # not fit into, and without the code that was made.
 CUT = "cut"
 CUT_FAULT = 0.3

@@ -20,7 +20,7 @@
 #include "lib/model/metrics.h"
 
 enum {
-	/** Limits of rows kept in memory for unwinding first samples (keep_rows). */
+	/** Limits of rows kept in memory for unwinding deferred samples (keep_rows). */
 	KEPT_MAX_BYTES = 8 << 20,
 	KEPT_MAX_COUNT = 4096,
 	/** One eviction frees at least this fraction of the budget (one in EVICT_SHARE). */

@@ -126,7 +126,7 @@ struct process {
 	uint64_t published_bytes;
 	/**
 	 * The process is not published before this time. While a program starts, its libraries are mapped one
-	 * by one, and its samples are better as first samples than with half a table.
+	 * by one, and its samples are better as deferred samples than with half a table.
 	 */
 	uint64_t publish_after_ns;
 	/** Start of the last reading of its maps, and the CPU time of that sync. */

@@ -243,7 +243,7 @@ static int init_parts(struct process_manager *manager)
 		.proc_root = config->proc_root,
 		.writer = config->writer,
 		.delta_cache = config->delta_cache,
-		.keep_rows = config->first_unwinder,
+		.keep_rows = config->user_unwinder,
 		.probe = config->probe,
 		.languages = config->languages,
 		.request_load = request_load,
@@ -262,7 +262,7 @@ static int init_parts(struct process_manager *manager)
 		.table = &manager->table,
 		.reporter = config->reporter,
 		.kernel_symbols = config->kernel_symbols,
-		.first_unwinder = config->first_unwinder,
+		.user_unwinder = config->user_unwinder,
 		.fold_runtime_frames = config->fold_runtime_frames,
 	};
 	struct process_sync sync = {

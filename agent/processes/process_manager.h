@@ -19,7 +19,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "agent/processes/first_unwinder.h"
+#include "agent/processes/user_unwinder.h"
 #include "lib/model/events.h"
 #include "lib/model/map_writer.h"
 #include "reporter/reporter.h"
@@ -46,8 +46,8 @@ struct process_manager_config {
 	struct delta_cache *delta_cache;
 	/** Used by the work thread alone, which refreshes them too; NULL: no kernel names. */
 	struct kernel_symbols *kernel_symbols;
-	/** Used by the work thread alone; NULL: first samples have kernel frames only. */
-	struct first_unwinder *first_unwinder;
+	/** Used by the work thread alone; NULL: deferred samples have kernel frames only. */
+	struct user_unwinder *user_unwinder;
 	/**
 	 * Detects whether a file is a runtime of one of @languages (languages_probe()); NULL: no languages.
 	 * Called by the load threads.
@@ -95,7 +95,7 @@ int process_manager_start(struct process_manager *manager, const struct task_sna
 int process_manager_wait_loaded(struct process_manager *manager, uint64_t timeout_ns);
 
 /**
- * Waits until every sample so far has been reported, including first samples. No more samples may come
+ * Waits until every sample so far has been reported, including deferred samples. No more samples may come
  * meanwhile. 0 or -EAGAIN after @timeout_ns.
  */
 int process_manager_flush(struct process_manager *manager, uint64_t timeout_ns);

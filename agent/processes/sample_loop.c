@@ -13,7 +13,7 @@ enum {
 	SAMPLES_BYTES = 4 << 20,
 };
 
-/* Intervals of the handler's tick, while first samples wait and otherwise. */
+/* Intervals of the handler's tick, while deferred samples wait and otherwise. */
 #define WAITING_TICK_NS (40 * NS_PER_MS)
 #define IDLE_TICK_NS (200 * NS_PER_MS)
 

@@ -24,9 +24,9 @@ enum {
 	/* Limit of executables whose rows one unwind may use. */
 	LENT_ROWS_MAX = 256,
 	/* About 6 MB if every sample has a whole stack copy; 12 MB if they are forks' with 3,000 frames. */
-	FIRST_SAMPLES_MAX = 256,
+	DEFERRED_SAMPLES_MAX = 256,
 	/* Limits of waiting samples whose unwind is to be continued, of all processes and of one. */
-	RESUMED_SAMPLES_MAX = FIRST_SAMPLES_MAX / 2,
+	RESUMED_SAMPLES_MAX = DEFERRED_SAMPLES_MAX / 2,
 	RESUMED_OF_PROCESS_MAX = 16,
 };
 
@@ -60,11 +60,11 @@ struct stack_shape {
 };
 
 /*
- * The queue of waiting first samples, of whatever type. They arrive before the maps of their process have been
+ * The queue of waiting deferred samples, of whatever type. They arrive before the maps of their process have been
  * read, and wait here for a bounded time, in order, until they can be unwound or used. They are copied to the
  * heap, since they are rare, and of very different sizes. All bytes zero is an empty queue.
  */
-struct first_samples {
+struct deferred_samples {
 	/* A ring of copies, the oldest at start. */
 	struct waiting_sample {
 		struct trace_record *record;
@@ -73,7 +73,7 @@ struct first_samples {
 		uint64_t deadline_ns;
 		/* The executable whose rows the next try needs; 0: none. */
 		uint64_t awaited_id;
-	} waiting[FIRST_SAMPLES_MAX];
+	} waiting[DEFERRED_SAMPLES_MAX];
 	uint32_t start;
 	uint32_t count;
 };
@@ -83,19 +83,19 @@ struct trace_handler {
 	struct frame_converter *converter;
 	struct lru_cache traces;
 	uint64_t kernel_generation;
-	struct first_samples first;
+	struct deferred_samples first;
 	uint64_t now_ns;
 	uint64_t next_age_ns;
 	/* Time of the latest sample. All earlier events are known (events.h). */
 	uint64_t newest_sample_ns;
-	/* Words of first samples and of stacks that were cut. */
+	/* Words of deferred samples and of stacks that were cut. */
 	uint64_t words[TRACE_MAX_WORDS + 1];
 	/* Labels of the current sample, and the buffer for making them. */
 	struct label_set labels;
 	struct text_builder label_texts;
 	/* Names for the stack that is converted. */
 	struct stack_code code;
-	/* Rows borrowed for the unwind of a first sample. */
+	/* Rows borrowed for the unwind of a deferred sample. */
 	struct lent_rows {
 		uint64_t executable_id;
 		const struct stack_deltas *deltas;
@@ -104,62 +104,63 @@ struct trace_handler {
 	uint32_t lent_count;
 };
 
-/* --- first samples that wait --- */
+/* --- deferred samples that wait --- */
 
-static void first_samples_deinit(struct first_samples *samples)
+static void deferred_samples_deinit(struct deferred_samples *samples)
 {
 	for (uint32_t i = 0; i < samples->count; i++)
-		free(samples->waiting[(samples->start + i) % FIRST_SAMPLES_MAX].record);
+		free(samples->waiting[(samples->start + i) % DEFERRED_SAMPLES_MAX].record);
 	samples->count = 0;
 }
 
 /* Copies @sample and the @bytes bytes of its record. -ENOSPC if the room is full, -ENOMEM. */
-static int first_samples_add(struct first_samples *samples, const struct waiting_sample *sample,
-			     size_t bytes)
+static int deferred_samples_add(struct deferred_samples *samples,
+				const struct waiting_sample *sample, size_t bytes)
 {
 	struct waiting_sample *place;
 	struct trace_record *copy;
 
-	if (samples->count == FIRST_SAMPLES_MAX)
+	if (samples->count == DEFERRED_SAMPLES_MAX)
 		return -ENOSPC;
 	copy = malloc(bytes);
 	if (!copy)
 		return -ENOMEM;
 	memcpy(copy, sample->record, bytes);
-	place = &samples->waiting[(samples->start + samples->count++) % FIRST_SAMPLES_MAX];
+	place = &samples->waiting[(samples->start + samples->count++) % DEFERRED_SAMPLES_MAX];
 	*place = *sample;
 	place->record = copy;
 	return 0;
 }
 
 /* Number of waiting samples of @pid. */
-static uint32_t first_samples_count_of(const struct first_samples *samples, uint32_t pid)
+static uint32_t deferred_samples_count_of(const struct deferred_samples *samples, uint32_t pid)
 {
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < samples->count; i++)
-		count += samples->waiting[(samples->start + i) % FIRST_SAMPLES_MAX].record->pid ==
-			 pid;
+		count +=
+			samples->waiting[(samples->start + i) % DEFERRED_SAMPLES_MAX].record->pid ==
+			pid;
 	return count;
 }
 
 /* Calls @try_sample for each sample, the oldest first, and removes those for which it returns true. */
-static void first_samples_try(struct first_samples *samples, uint64_t now_ns,
-			      bool (*try_sample)(void *context, struct waiting_sample *sample,
-						 uint64_t now_ns),
-			      void *context)
+static void deferred_samples_try(struct deferred_samples *samples, uint64_t now_ns,
+				 bool (*try_sample)(void *context, struct waiting_sample *sample,
+						    uint64_t now_ns),
+				 void *context)
 {
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < samples->count; i++) {
-		uint32_t index = (samples->start + i) % FIRST_SAMPLES_MAX;
+		uint32_t index = (samples->start + i) % DEFERRED_SAMPLES_MAX;
 		struct waiting_sample waiting = samples->waiting[index];
 
 		if (try_sample(context, &waiting, now_ns)) {
 			free(waiting.record);
 			continue;
 		}
-		samples->waiting[(samples->start + kept++) % FIRST_SAMPLES_MAX] = waiting;
+		samples->waiting[(samples->start + kept++) % DEFERRED_SAMPLES_MAX] = waiting;
 	}
 	samples->count = kept;
 }
@@ -201,7 +202,7 @@ void trace_handler_destroy(struct trace_handler *handler)
 {
 	if (!handler)
 		return;
-	first_samples_deinit(&handler->first);
+	deferred_samples_deinit(&handler->first);
 	lru_cache_deinit(&handler->traces);
 	text_builder_deinit(&handler->label_texts);
 	stack_code_deinit(&handler->code);
@@ -400,7 +401,7 @@ static void handle_stack(struct trace_handler *handler, const struct trace_recor
 	trace_unref(trace);
 }
 
-/* --- first samples --- */
+/* --- deferred samples --- */
 
 static const struct stack_deltas *lend_rows(void *context, uint64_t executable_id)
 {
@@ -423,21 +424,22 @@ static const struct stack_deltas *lend_rows(void *context, uint64_t executable_i
  * Whether the continued unwind, which stopped at a frame without rows, begins with that frame, behind the words
  * so far.
  */
-static bool goes_on_there(const struct first_sample *sample, const uint64_t *words, uint32_t count)
+static bool goes_on_there(const struct deferred_sample *sample, const uint64_t *words,
+			  uint32_t count)
 {
 	const __u64 *wanted = sample->words + sample->record.word_count;
 
-	if (!(sample->record.flags & RECORD_RESUMED) || sample->unknown & FIRST_UNKNOWN_MAPPING)
+	if (!(sample->record.flags & RECORD_RESUMED) || sample->unknown & DEFERRED_UNKNOWN_MAPPING)
 		return true;
 	return count >= RESUMED_FRAME_WORDS && frame_kind(words[0]) == frame_kind(wanted[0]) &&
 	       frame_address(words[0]) == frame_address(wanted[0]) && words[1] == wanted[1];
 }
 
 /* Appends the user frames to the @count words in handler->words; returns the total number. */
-static uint32_t walk_first(struct trace_handler *handler, const struct first_sample *sample,
-			   const struct process_view *view, uint32_t count, uint8_t *flags)
+static uint32_t unwind_deferred(struct trace_handler *handler, const struct deferred_sample *sample,
+				const struct process_view *view, uint32_t count, uint8_t *flags)
 {
-	struct first_unwinder *unwinder = handler->config.first_unwinder;
+	struct user_unwinder *unwinder = handler->config.user_unwinder;
 	bool reached_end = false;
 	uint32_t before = count;
 
@@ -477,15 +479,15 @@ static uint32_t walk_first(struct trace_handler *handler, const struct first_sam
  * Whether the data of the process is final. Its maps may have been read after an exec that is not known yet;
  * then they are withdrawn when it becomes known.
  */
-static bool is_settled(struct trace_handler *handler, const struct first_sample *sample,
+static bool is_settled(struct trace_handler *handler, const struct deferred_sample *sample,
 		       struct process_view *view)
 {
 	if (!view->process || view->state == PROCESS_NEW)
 		return false;
-	if (!handler->config.first_unwinder || view->state == PROCESS_UNREADABLE)
+	if (!handler->config.user_unwinder || view->state == PROCESS_UNREADABLE)
 		return true;
 	/* The kernel side has requested another read of its maps. */
-	if (sample->unknown & FIRST_UNKNOWN_MAPPING && view->read_ns < sample->record.time_ns)
+	if (sample->unknown & DEFERRED_UNKNOWN_MAPPING && view->read_ns < sample->record.time_ns)
 		return false;
 	if (view->is_outdated)
 		return false;
@@ -510,14 +512,14 @@ static uint64_t find_loading(struct trace_handler *handler, const struct process
 }
 
 /* Returns false if a later try may be better, when the rows of *@awaited_id are there. */
-static bool handle_first(struct trace_handler *handler, const struct first_sample *sample,
+static bool handle_first(struct trace_handler *handler, const struct deferred_sample *sample,
 			 const struct process_view *view, bool is_last_try, uint64_t *awaited_id)
 {
 	uint32_t count = sample->record.word_count;
 	uint8_t flags = sample->record.flags;
 
 	memcpy(handler->words, sample->words, count * sizeof(uint64_t));
-	count = walk_first(handler, sample, view, count, &flags);
+	count = unwind_deferred(handler, sample, view, count, &flags);
 	if (!is_last_try && (*awaited_id = find_loading(handler, view, count)))
 		return false;
 	handle_stack(handler, &sample->record, view, handler->words, count, flags);
@@ -551,7 +553,7 @@ static bool handle_fork(struct trace_handler *handler, const struct trace_record
 static bool try_waiting(void *context, struct waiting_sample *waiting, uint64_t now_ns)
 {
 	const struct trace_record *record = waiting->record;
-	const struct first_sample *first = (const struct first_sample *)record;
+	const struct deferred_sample *first = (const struct deferred_sample *)record;
 	struct trace_handler *handler = context;
 	bool is_done, is_last_try = now_ns >= waiting->deadline_ns;
 	struct process_view view;
@@ -578,13 +580,13 @@ static bool may_wait(const struct trace_handler *handler, const struct trace_rec
 {
 	return !(record->flags & RECORD_RESUMED) ||
 	       (handler->first.count < RESUMED_SAMPLES_MAX &&
-		first_samples_count_of(&handler->first, record->pid) < RESUMED_OF_PROCESS_MAX);
+		deferred_samples_count_of(&handler->first, record->pid) < RESUMED_OF_PROCESS_MAX);
 }
 
 static void wait_for_process(struct trace_handler *handler, const struct trace_record *record,
 			     size_t bytes)
 {
-	uint64_t known_by_ns = handler->now_ns + FIRST_SAMPLE_WAIT_NS;
+	uint64_t known_by_ns = handler->now_ns + DEFERRED_SAMPLE_WAIT_NS;
 	struct waiting_sample waiting = {
 		/* The record is copied. */
 		.record = (struct trace_record *)record,
@@ -593,21 +595,21 @@ static void wait_for_process(struct trace_handler *handler, const struct trace_r
 							      handler->now_ns + ROWS_WAIT_NS,
 	};
 
-	if (!may_wait(handler, record) || first_samples_add(&handler->first, &waiting, bytes))
+	if (!may_wait(handler, record) || deferred_samples_add(&handler->first, &waiting, bytes))
 		try_waiting(handler, &waiting, UINT64_MAX);
 }
 
-static bool first_is_malformed(const struct first_sample *sample, size_t bytes)
+static bool first_is_malformed(const struct deferred_sample *sample, size_t bytes)
 {
-	const size_t head_bytes = offsetof(struct first_sample, stack);
+	const size_t head_bytes = offsetof(struct deferred_sample, stack);
 
 	return bytes < head_bytes || sample->stack_bytes > bytes - head_bytes ||
-	       sample->stack_bytes > FIRST_STACK_MAX_BYTES ||
+	       sample->stack_bytes > DEFERRED_STACK_MAX_BYTES ||
 	       sample->record.kernel_word_count > sample->record.word_count ||
-	       sample->record.word_count > FIRST_MAX_WORDS - RESUMED_FRAME_WORDS;
+	       sample->record.word_count > DEFERRED_MAX_WORDS - RESUMED_FRAME_WORDS;
 }
 
-static void take_first(struct trace_handler *handler, const struct first_sample *sample,
+static void take_first(struct trace_handler *handler, const struct deferred_sample *sample,
 		       size_t bytes)
 {
 	if (first_is_malformed(sample, bytes)) {
@@ -657,15 +659,15 @@ void trace_handler_handle(struct trace_handler *handler, const struct trace_reco
 		metrics_add(METRIC_SAMPLES_MALFORMED, 1);
 	else if (record->type == RECORD_TRACE)
 		take_trace(handler, record, bytes);
-	else if (record->type == RECORD_FIRST)
-		take_first(handler, (const struct first_sample *)record, bytes);
+	else if (record->type == RECORD_DEFERRED)
+		take_first(handler, (const struct deferred_sample *)record, bytes);
 	else
 		metrics_add(METRIC_SAMPLES_MALFORMED, 1);
 }
 
 void trace_handler_finish(struct trace_handler *handler)
 {
-	first_samples_try(&handler->first, UINT64_MAX, try_waiting, handler);
+	deferred_samples_try(&handler->first, UINT64_MAX, try_waiting, handler);
 }
 
 void trace_handler_tick(struct trace_handler *handler, uint64_t now_ns)
@@ -677,7 +679,7 @@ void trace_handler_tick(struct trace_handler *handler, uint64_t now_ns)
 	/* On errors the symbols keep their old names, and the generation stays. */
 	if (symbols && !kernel_symbols_refresh(symbols, now_ns, &generation))
 		handler->kernel_generation = generation;
-	first_samples_try(&handler->first, now_ns, try_waiting, handler);
+	deferred_samples_try(&handler->first, now_ns, try_waiting, handler);
 	if (now_ns < handler->next_age_ns)
 		return;
 	handler->next_age_ns = now_ns + TRACE_AGE_NS;

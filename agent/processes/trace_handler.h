@@ -17,8 +17,8 @@
 #include <stdint.h>
 
 #include "agent/processes/executable_cache.h"
-#include "agent/processes/first_unwinder.h"
 #include "agent/processes/process.h"
+#include "agent/processes/user_unwinder.h"
 #include "ebpf/abi/sample.h"
 #include "reporter/reporter.h"
 
@@ -32,7 +32,7 @@ enum {
 };
 
 /** How long a sample waits at most for its process to be known. */
-#define FIRST_SAMPLE_WAIT_NS (300 * NS_PER_MS)
+#define DEFERRED_SAMPLE_WAIT_NS (300 * NS_PER_MS)
 /** How long it waits at most for the rows of files, which may be large. */
 #define ROWS_WAIT_NS (3 * NS_PER_SECOND)
 
@@ -43,7 +43,7 @@ struct trace_handler_config {
 	struct reporter *reporter;
 	/** Each of these may be NULL. */
 	struct kernel_symbols *kernel_symbols;
-	struct first_unwinder *first_unwinder;
+	struct user_unwinder *user_unwinder;
 	struct perf_maps *perf_maps;
 	bool fold_runtime_frames;
 };
@@ -52,19 +52,19 @@ int trace_handler_create(const struct trace_handler_config *config, struct trace
 void trace_handler_destroy(struct trace_handler *handler);
 
 /**
- * Converts and reports one record of @bytes bytes; first samples may have to wait for trace_handler_tick().
+ * Converts and reports one record of @bytes bytes; deferred samples may have to wait for trace_handler_tick().
  * Malformed records are counted and dropped.
  */
 void trace_handler_handle(struct trace_handler *handler, const struct trace_record *record,
 			  size_t bytes, uint64_t now_ns);
 
-/** To be called every few milliseconds while first samples wait, and now and then otherwise. */
+/** To be called every few milliseconds while deferred samples wait, and now and then otherwise. */
 void trace_handler_tick(struct trace_handler *handler, uint64_t now_ns);
 
-/** To be called at the end: converts and reports waiting first samples with the data that is available. */
+/** To be called at the end: converts and reports waiting deferred samples with the data that is available. */
 void trace_handler_finish(struct trace_handler *handler);
 
-/** Number of first samples that wait. */
+/** Number of deferred samples that wait. */
 uint32_t trace_handler_waiting_count(const struct trace_handler *handler);
 
 #endif

@@ -35,9 +35,9 @@ enum {
 	RING_BYTES_PER_SAMPLE = 4096,
 	SAMPLES_MIN_BYTES = 4 << 20,
 	SAMPLES_MAX_BYTES = 64 << 20,
-	NOTICES_MIN_BYTES = 256 << 10,
+	PROCESS_EVENTS_MIN_BYTES = 256 << 10,
 	PROCESS_EVENT_BYTES_PER_CPU = 16 << 10,
-	NOTICES_MAX_BYTES = 8 << 20,
+	PROCESS_EVENTS_MAX_BYTES = 8 << 20,
 	/** THREAD_SIZE without KASAN, of x86-64 and of arm64 with pages of up to 16 KiB. */
 	KERNEL_STACK_BYTES = 16 << 10,
 	/** MAX_PID_NS_LEVEL */
@@ -369,8 +369,9 @@ static int configure(struct allframes *skeleton, const struct bpf_loader_options
 							  SAMPLES_MAX_BYTES));
 	if (!err)
 		err = bpf_map__set_max_entries(skeleton->maps.process_events,
-					       ring_bytes(process_events_bytes, NOTICES_MIN_BYTES,
-							  NOTICES_MAX_BYTES));
+					       ring_bytes(process_events_bytes,
+							  PROCESS_EVENTS_MIN_BYTES,
+							  PROCESS_EVENTS_MAX_BYTES));
 	for (size_t i = 0; i < sizeof(unwinder_pairs) / sizeof(unwinder_pairs[0]) && !err; i++) {
 		const struct unwinder_pair *pair = &unwinder_pairs[i];
 

@@ -45,7 +45,7 @@ struct event_reader {
 /* The kernel side writes records. This check only prevents a bug there from causing reads beyond them. */
 bool event_reader_is_well_formed(const struct trace_record *record, size_t bytes)
 {
-	const struct first_sample *first = (const void *)record;
+	const struct deferred_sample *first = (const void *)record;
 
 	if (bytes < sizeof(*record) || record->origin >= ORIGIN_COUNT)
 		return false;
@@ -56,12 +56,12 @@ bool event_reader_is_well_formed(const struct trace_record *record, size_t bytes
 		       record->kernel_word_count <= record->word_count &&
 		       labels_are_well_formed((const char *)record + bytes - record->label_bytes,
 					      record->label_bytes);
-	case RECORD_FIRST:
-		return bytes >= offsetof(struct first_sample, stack) &&
-		       first->stack_bytes <= FIRST_STACK_MAX_BYTES &&
-		       bytes == offsetof(struct first_sample, stack) + first->stack_bytes &&
+	case RECORD_DEFERRED:
+		return bytes >= offsetof(struct deferred_sample, stack) &&
+		       first->stack_bytes <= DEFERRED_STACK_MAX_BYTES &&
+		       bytes == offsetof(struct deferred_sample, stack) + first->stack_bytes &&
 		       record->kernel_word_count <= record->word_count &&
-		       record->word_count <= FIRST_MAX_WORDS - RESUMED_FRAME_WORDS;
+		       record->word_count <= DEFERRED_MAX_WORDS - RESUMED_FRAME_WORDS;
 	default:
 		return false;
 	}

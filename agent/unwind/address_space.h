@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "agent/processes/executable_cache.h"
-#include "agent/processes/first_unwinder.h"
+#include "agent/processes/user_unwinder.h"
 #include "lib/base/hash_map.h"
 #include "lib/base/vector.h"
 #include "lib/host/remote_memory.h"

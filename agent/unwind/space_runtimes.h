@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "agent/processes/first_unwinder.h"
+#include "agent/processes/user_unwinder.h"
 #include "agent/unwind/address_space.h"
 #include "interpreters/language.h"
 #include "lib/host/remote_memory.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * agent/unwind unwinds user stacks in user space: of first samples, core files and stopped processes. All use
+ * agent/unwind unwinds user stacks in user space: of deferred samples, core files and stopped processes. All use
  * the kernel side's own unwinder (ebpf/host).
  *
  * A user_walk presents tables in user memory to that unwinder as if they were in slabs. Nothing is copied: each
@@ -10,7 +10,7 @@
 #ifndef AGENT_UNWIND_USER_WALK_H
 #define AGENT_UNWIND_USER_WALK_H
 
-#include "agent/processes/first_unwinder.h"
+#include "agent/processes/user_unwinder.h"
 #include "ebpf/host/emulated_walk.h"
 
 struct user_walk;

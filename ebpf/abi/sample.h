@@ -5,7 +5,7 @@
  * RECORD_TRACE: struct trace_record, then word_count words of frames (abi/frame.h), kernel frames
  * first, leaf first, then label_bytes of labels, each a struct sample_label.
  *
- * RECORD_FIRST: struct first_sample, cut after stack_bytes of its stack. It is a deferred sample: user
+ * RECORD_DEFERRED: struct deferred_sample, cut after stack_bytes of its stack. It is a deferred sample: user
  * space continues the walk, with the same unwinder source, once it has the missing tables. The record has
  * the frames so far, the registers there and the top of the stack. It is sent for samples of a process
  * without a valid entry, except for forks that are unwound with their parent's entry
@@ -27,9 +27,9 @@ enum {
 	USER_FRAMES_MAX = 3584,
 	/** Words of the longest trace: kernel frames, native user frames, one error frame. */
 	TRACE_MAX_WORDS = KERNEL_FRAMES_MAX + 2 * USER_FRAMES_MAX + 1,
-	FIRST_STACK_MAX_BYTES = 16384,
+	DEFERRED_STACK_MAX_BYTES = 16384,
 	/** Words of kernel frames, and of user frames of a walk that user space continues. */
-	FIRST_MAX_WORDS = KERNEL_FRAMES_MAX + 2 * 256,
+	DEFERRED_MAX_WORDS = KERNEL_FRAMES_MAX + 2 * 256,
 	/** Words of the native frame whose rows were missing. */
 	RESUMED_FRAME_WORDS = 2,
 	/**
@@ -37,7 +37,7 @@ enum {
 	 * registers from there, and its unwind rules still refer to it. It is x86-64's red zone, in which
 	 * no signal handler writes.
 	 */
-	FIRST_BELOW_BYTES = 128,
+	DEFERRED_BELOW_BYTES = 128,
 	LABELS_MAX = 8,
 	/** One more label for the runtime's number of the work. */
 	LABEL_SLOTS_MAX = LABELS_MAX + 1,
@@ -50,7 +50,7 @@ enum {
 
 enum record_type {
 	RECORD_TRACE = 1,
-	RECORD_FIRST = 2,
+	RECORD_DEFERRED = 2,
 };
 
 enum record_flag {
@@ -70,18 +70,18 @@ enum record_flag {
 	 * once they are read, are the same as its parent's.
 	 */
 	RECORD_PARENT_ENTRY = 1 << 4,
-	/** With RECORD_FIRST: the walk has begun, and stopped because rows or mappings were missing. */
+	/** With RECORD_DEFERRED: the walk has begun, and stopped because rows or mappings were missing. */
 	RECORD_RESUMED = 1 << 5,
 };
 
 /** Values that are not known where user space continues the walk. */
-enum first_unknown {
+enum deferred_unknown {
 	/** All registers except pc, sp, fp and rbx. */
-	FIRST_UNKNOWN_REGISTERS = 1 << 0,
-	FIRST_UNKNOWN_FP = 1 << 1,
-	FIRST_UNKNOWN_RBX = 1 << 2,
+	DEFERRED_UNKNOWN_REGISTERS = 1 << 0,
+	DEFERRED_UNKNOWN_FP = 1 << 1,
+	DEFERRED_UNKNOWN_RBX = 1 << 2,
 	/** The mapping at the pc, which did not exist when the maps were read. */
-	FIRST_UNKNOWN_MAPPING = 1 << 3,
+	DEFERRED_UNKNOWN_MAPPING = 1 << 3,
 };
 
 struct trace_record {
@@ -127,32 +127,32 @@ enum {
 
 _Static_assert(sizeof(struct sample_label) == 192, "struct sample_label is whole words");
 
-struct first_sample {
+struct deferred_sample {
 	/**
-	 * Header with type RECORD_FIRST. word_count words of frames follow it, as in a trace. With
-	 * RECORD_RESUMED and without FIRST_UNKNOWN_MAPPING, the frame whose rows were missing follows these;
+	 * Header with type RECORD_DEFERRED. word_count words of frames follow it, as in a trace. With
+	 * RECORD_RESUMED and without DEFERRED_UNKNOWN_MAPPING, the frame whose rows were missing follows these;
 	 * the walk continues with it.
 	 */
 	struct trace_record record;
-	__u64 words[FIRST_MAX_WORDS];
+	__u64 words[DEFERRED_MAX_WORDS];
 	/** By DWARF number: x86-64 0..15 and the pc at 16; arm64 0..30, sp at 31, pc at 32. */
 	__u64 registers[REGISTER_COUNT_MAX];
-	/** Size of the stack copy; size of its part below sp: FIRST_BELOW_BYTES, or 0 if that could not be read. */
+	/** Size of the stack copy; size of its part below sp: DEFERRED_BELOW_BYTES, or 0 if that could not be read. */
 	__u32 stack_bytes;
 	__u16 below_bytes;
-	/** enum first_unknown; enum frame_flag of the next frame. */
+	/** enum deferred_unknown; enum frame_flag of the next frame. */
 	__u8 unknown;
 	__u8 frame_flags;
-	__u8 stack[FIRST_STACK_MAX_BYTES];
+	__u8 stack[DEFERRED_STACK_MAX_BYTES];
 };
 
-_Static_assert(sizeof(struct first_sample) == 88 + 640 * 8 + 33 * 8 + 8 + 16384,
-	       "struct first_sample is ABI");
+_Static_assert(sizeof(struct deferred_sample) == 88 + 640 * 8 + 33 * 8 + 8 + 16384,
+	       "struct deferred_sample is ABI");
 
 /** Room for any record. */
 union longest_record {
 	struct trace_record record;
-	struct first_sample first;
+	struct deferred_sample first;
 	__u64 words[sizeof(struct trace_record) / 8 + TRACE_MAX_WORDS + LABEL_WORDS_MAX];
 };
 

@@ -75,11 +75,11 @@ static void set_start(struct walk_state *state, const struct emulated_start *sta
 	state->thread_pointer = start->thread_pointer;
 	state_start_at_registers(state);
 	state->frame_flags = start->frame_flags;
-	if (start->unknown & FIRST_UNKNOWN_REGISTERS)
+	if (start->unknown & DEFERRED_UNKNOWN_REGISTERS)
 		state->registers_known = 0;
-	if (start->unknown & FIRST_UNKNOWN_FP)
+	if (start->unknown & DEFERRED_UNKNOWN_FP)
 		state->fp_known = 0;
-	if (start->unknown & FIRST_UNKNOWN_RBX)
+	if (start->unknown & DEFERRED_UNKNOWN_RBX)
 		state->rbx_place = RBX_NOWHERE;
 }
 

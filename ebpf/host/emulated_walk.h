@@ -39,11 +39,11 @@ struct emulated_memory {
 
 /** The start of a walk. */
 struct emulated_start {
-	/** By DWARF number, as in struct first_sample. */
+	/** By DWARF number, as in struct deferred_sample. */
 	uint64_t registers[REGISTER_COUNT_MAX];
 	/** Flags of the first frame: FRAME_RETURN_ADDRESS also where pc is behind a system call instruction. */
 	uint8_t frame_flags;
-	/** enum first_unknown; 0: all registers are known, as those of a leaf. */
+	/** enum deferred_unknown; 0: all registers are known, as those of a leaf. */
 	uint8_t unknown;
 	/** The process's mapping table. */
 	uint32_t mapping_cell;

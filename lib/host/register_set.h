@@ -20,7 +20,7 @@ enum {
 };
 
 struct register_set {
-	/** Indexed as in struct first_sample; registers that the machine lacks are 0. */
+	/** Indexed as in struct deferred_sample; registers that the machine lacks are 0. */
 	uint64_t registers[REGISTER_COUNT_MAX];
 	/**
 	 * The thread is in a system call, so its pc is behind the instruction that made it. Always false on

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Shared by the tests of the trace handler: a handler over fakes, which knows /bin/ls, records for it, and a
- * first unwinder that finds one frame in the first row, and the end.
+ * user unwinder that finds one frame in the first row, and the end.
  */
 #ifndef AGENT_PROCESSES_TESTS_TRACE_HANDLER_FIXTURE_H
 #define AGENT_PROCESSES_TESTS_TRACE_HANDLER_FIXTURE_H
@@ -23,8 +23,8 @@ struct fixture {
 	struct executable *ls;
 	struct trace_handler *handler;
 	uint64_t requested;
-	/* The first unwinder below. */
-	struct first_unwinder unwinder;
+	/* The user unwinder below. */
+	struct user_unwinder unwinder;
 	uint32_t walk_count;
 	uint32_t rows_seen;
 	bool had_deltas;
@@ -39,7 +39,7 @@ static inline void request_load(void *context, uint64_t executable_id, bool is_r
 }
 
 /* Finds one frame in the first row, and the end, or that there are no rows. */
-static inline uint32_t walk(struct first_unwinder *unwinder, const struct first_sample *sample,
+static inline uint32_t walk(struct user_unwinder *unwinder, const struct deferred_sample *sample,
 			    const struct first_tables *tables, uint64_t *words, uint32_t capacity,
 			    bool *reached_end)
 {
@@ -58,15 +58,15 @@ static inline uint32_t walk(struct first_unwinder *unwinder, const struct first_
 	return fixture->had_deltas ? 2 : 3;
 }
 
-static const struct first_unwinder_ops walk_ops = { .unwind = walk };
+static const struct user_unwinder_ops walk_ops = { .unwind = walk };
 
-static inline void make_handler(struct fixture *fixture, struct first_unwinder *unwinder)
+static inline void make_handler(struct fixture *fixture, struct user_unwinder *unwinder)
 {
 	const struct trace_handler_config config = {
 		.table = &fixture->table,
 		.executables = fixture->executables,
 		.reporter = &fixture->reporter.reporter,
-		.first_unwinder = unwinder,
+		.user_unwinder = unwinder,
 	};
 
 	trace_handler_destroy(fixture->handler);

@@ -223,7 +223,7 @@ static void records_of_no_proper_shape_are_counted_and_dropped(void **state)
 {
 	struct fixture *fixture = *state;
 	struct record record = make_record(1, 2000);
-	struct first_sample first = { .record = record.head };
+	struct deferred_sample first = { .record = record.head };
 
 	push_native(&record, 0x4000, fixture->ls->id);
 	trace_handler_handle(fixture->handler, &record.head, sizeof(record.head) + 8, 1);
@@ -243,12 +243,12 @@ static void records_of_no_proper_shape_are_counted_and_dropped(void **state)
 	trace_handler_handle(fixture->handler, &record.head, sizeof(record.head) + 16, 1);
 	((struct sample_label *)&record.words[2])->key_bytes = LABEL_KEY_MAX_BYTES + 1;
 	handle(fixture, &record);
-	first.record.type = RECORD_FIRST;
-	first.stack_bytes = FIRST_STACK_MAX_BYTES + 1;
+	first.record.type = RECORD_DEFERRED;
+	first.stack_bytes = DEFERRED_STACK_MAX_BYTES + 1;
 	trace_handler_handle(fixture->handler, &first.record, sizeof(first), 1);
 	first.stack_bytes = 100;
-	trace_handler_handle(fixture->handler, &first.record, offsetof(struct first_sample, stack),
-			     1);
+	trace_handler_handle(fixture->handler, &first.record,
+			     offsetof(struct deferred_sample, stack), 1);
 	first.stack_bytes = 0;
 	first.record.kernel_word_count = KERNEL_FRAMES_MAX + 1;
 	trace_handler_handle(fixture->handler, &first.record, sizeof(first), 1);

@@ -65,7 +65,7 @@ static void on_sample(void *context, const struct trace_record *record, size_t b
 	(void)bytes;
 	if (record->pid != session->fork || record->time_ns < session->since_ns)
 		return;
-	if (record->type == RECORD_FIRST)
+	if (record->type == RECORD_DEFERRED)
 		seen->first++;
 	else if (record->flags & RECORD_PARENT_ENTRY &&
 		 record->word_count >= record->kernel_word_count + 2 &&

@@ -2,11 +2,11 @@
 /* Samples of processes that are not known yet, in the trace handler. */
 #include "agent/processes/tests/trace_handler_fixture.h"
 
-static struct first_sample make_first(uint64_t exec_id, uint64_t time_ns)
+static struct deferred_sample make_first(uint64_t exec_id, uint64_t time_ns)
 {
-	struct first_sample sample = { .record = make_record(exec_id, time_ns).head };
+	struct deferred_sample sample = { .record = make_record(exec_id, time_ns).head };
 
-	sample.record.type = RECORD_FIRST;
+	sample.record.type = RECORD_DEFERRED;
 	sample.record.flags = RECORD_IN_KERNEL;
 	sample.record.kernel_word_count = 1;
 	sample.record.word_count = 1;
@@ -16,10 +16,10 @@ static struct first_sample make_first(uint64_t exec_id, uint64_t time_ns)
 	return sample;
 }
 
-static void take_first(struct fixture *fixture, const struct first_sample *sample)
+static void take_first(struct fixture *fixture, const struct deferred_sample *sample)
 {
 	trace_handler_handle(fixture->handler, &sample->record,
-			     offsetof(struct first_sample, stack) + sample->stack_bytes,
+			     offsetof(struct deferred_sample, stack) + sample->stack_bytes,
 			     sample->record.time_ns);
 }
 
@@ -104,15 +104,15 @@ static void a_fork_that_nothing_is_heard_of_is_not_believed(void **state)
 	struct fixture *fixture = *state;
 
 	take_fork(fixture);
-	trace_handler_tick(fixture->handler, 2001 + FIRST_SAMPLE_WAIT_NS);
+	trace_handler_tick(fixture->handler, 2001 + DEFERRED_SAMPLE_WAIT_NS);
 	assert_int_equal(fixture->reporter.count, 1);
 	assert_int_equal(trace_frame(fixture->reporter.last, 1).error, UNWIND_UNKNOWN_PROCESS);
 }
 
-static void a_first_sample_waits_for_its_process_and_is_walked(void **state)
+static void a_deferred_sample_waits_for_its_process_and_is_walked(void **state)
 {
 	struct fixture *fixture = *state;
-	struct first_sample sample = make_first(1, 2000);
+	struct deferred_sample sample = make_first(1, 2000);
 	struct process *process;
 
 	make_handler(fixture, &fixture->unwinder);
@@ -143,10 +143,10 @@ static void a_first_sample_waits_for_its_process_and_is_walked(void **state)
 	process_table_remove(&fixture->table, process);
 }
 
-static void a_first_sample_waits_for_rows_and_for_mappings_on_their_way(void **state)
+static void a_deferred_sample_waits_for_rows_and_for_mappings_on_their_way(void **state)
 {
 	struct fixture *fixture = *state;
-	struct first_sample sample = make_first(1, 2000);
+	struct deferred_sample sample = make_first(1, 2000);
 	struct process *process = add_process(fixture, 1);
 	uint64_t now_ns = 6000;
 
@@ -156,7 +156,7 @@ static void a_first_sample_waits_for_rows_and_for_mappings_on_their_way(void **s
 	take_first(fixture, &sample);
 	/* It is not tried again until the rows at which it stopped are there. */
 	trace_handler_tick(fixture->handler, now_ns);
-	trace_handler_tick(fixture->handler, now_ns + FIRST_SAMPLE_WAIT_NS);
+	trace_handler_tick(fixture->handler, now_ns + DEFERRED_SAMPLE_WAIT_NS);
 	assert_int_equal(fixture->walk_count, 1);
 	assert_int_equal(fixture->reporter.count, 0);
 	load_rows(fixture);
@@ -171,16 +171,16 @@ static void a_first_sample_waits_for_rows_and_for_mappings_on_their_way(void **s
 	process_table_remove(&fixture->table, process);
 }
 
-static void a_first_sample_does_not_wait_for_ever(void **state)
+static void a_deferred_sample_does_not_wait_for_ever(void **state)
 {
 	struct fixture *fixture = *state;
-	struct first_sample sample = make_first(1, 2000);
+	struct deferred_sample sample = make_first(1, 2000);
 
 	make_handler(fixture, &fixture->unwinder);
 	take_first(fixture, &sample);
-	trace_handler_tick(fixture->handler, 2000 + FIRST_SAMPLE_WAIT_NS - 1);
+	trace_handler_tick(fixture->handler, 2000 + DEFERRED_SAMPLE_WAIT_NS - 1);
 	assert_int_equal(fixture->reporter.count, 0);
-	trace_handler_tick(fixture->handler, 2000 + FIRST_SAMPLE_WAIT_NS);
+	trace_handler_tick(fixture->handler, 2000 + DEFERRED_SAMPLE_WAIT_NS);
 	assert_int_equal(fixture->reporter.count, 1);
 	assert_int_equal(fixture->walk_count, 0);
 	assert_int_equal(fixture->reporter.last->frame_count, 2);
@@ -188,10 +188,10 @@ static void a_first_sample_does_not_wait_for_ever(void **state)
 	assert_false(fixture->reporter.event.was_known);
 }
 
-static void a_first_sample_does_not_wait_for_rows_for_ever(void **state)
+static void a_deferred_sample_does_not_wait_for_rows_for_ever(void **state)
 {
 	struct fixture *fixture = *state;
-	struct first_sample sample = make_first(1, 2000);
+	struct deferred_sample sample = make_first(1, 2000);
 	struct process *process = add_process(fixture, 1);
 
 	make_handler(fixture, &fixture->unwinder);
@@ -210,7 +210,7 @@ static void rows_of_a_superseded_program_that_never_settled_are_not_used(void **
 {
 	const struct process_identity next = { 100, 2 };
 	struct fixture *fixture = *state;
-	struct first_sample sample = make_first(1, 2000);
+	struct deferred_sample sample = make_first(1, 2000);
 	struct process *process = add_process(fixture, 1);
 
 	make_handler(fixture, &fixture->unwinder);
@@ -221,7 +221,7 @@ static void rows_of_a_superseded_program_that_never_settled_are_not_used(void **
 	time_passes(fixture, 5000);
 	trace_handler_tick(fixture->handler, 6000);
 	assert_int_equal(fixture->reporter.count, 0);
-	trace_handler_tick(fixture->handler, 2000 + FIRST_SAMPLE_WAIT_NS);
+	trace_handler_tick(fixture->handler, 2000 + DEFERRED_SAMPLE_WAIT_NS);
 	assert_int_equal(fixture->reporter.count, 1);
 	assert_int_equal(fixture->walk_count, 0);
 	assert_int_equal(trace_frame(fixture->reporter.last, 1).error, UNWIND_UNKNOWN_PROCESS);
@@ -231,7 +231,7 @@ static void rows_of_a_superseded_program_that_never_settled_are_not_used(void **
 static void when_too_many_wait_the_rest_goes_on_at_once(void **state)
 {
 	struct fixture *fixture = *state;
-	struct first_sample sample = make_first(1, 2000);
+	struct deferred_sample sample = make_first(1, 2000);
 
 	for (uint32_t i = 0; i < 300; i++)
 		take_first(fixture, &sample);
@@ -240,9 +240,9 @@ static void when_too_many_wait_the_rest_goes_on_at_once(void **state)
 }
 
 /* A sample whose unwind stopped at the frame at 0x4242 of /bin/ls, which had no rows yet. */
-static struct first_sample make_resumed(const struct fixture *fixture, uint64_t time_ns)
+static struct deferred_sample make_resumed(const struct fixture *fixture, uint64_t time_ns)
 {
-	struct first_sample sample = make_first(1, time_ns);
+	struct deferred_sample sample = make_first(1, time_ns);
 
 	sample.record.flags |= RECORD_RESUMED;
 	sample.words[1] = frame_word(FRAME_NATIVE, 0, 0x1111);
@@ -256,7 +256,7 @@ static struct first_sample make_resumed(const struct fixture *fixture, uint64_t 
 static void a_walk_goes_on_behind_the_frames_that_it_has(void **state)
 {
 	struct fixture *fixture = *state;
-	struct first_sample sample = make_resumed(fixture, 4000);
+	struct deferred_sample sample = make_resumed(fixture, 4000);
 	struct process *process = add_process(fixture, 1);
 
 	make_handler(fixture, &fixture->unwinder);
@@ -287,7 +287,7 @@ static void assert_replaced(const struct fixture *fixture)
 static void a_walk_does_not_go_on_with_rows_of_a_later_time(void **state)
 {
 	struct fixture *fixture = *state;
-	struct first_sample sample = make_resumed(fixture, 4000);
+	struct deferred_sample sample = make_resumed(fixture, 4000);
 	struct process *process = add_process(fixture, 1);
 
 	make_handler(fixture, &fixture->unwinder);
@@ -305,7 +305,7 @@ static void a_walk_does_not_go_on_with_rows_of_a_later_time(void **state)
 static void a_walk_does_not_go_on_with_another_frame(void **state)
 {
 	struct fixture *fixture = *state;
-	struct first_sample sample = make_resumed(fixture, 4000);
+	struct deferred_sample sample = make_resumed(fixture, 4000);
 	struct process *process = add_process(fixture, 1);
 
 	make_handler(fixture, &fixture->unwinder);
@@ -322,14 +322,14 @@ static void a_walk_does_not_go_on_with_another_frame(void **state)
 static void a_walk_at_an_unknown_address_waits_until_the_maps_are_read_again(void **state)
 {
 	struct fixture *fixture = *state;
-	struct first_sample sample = make_resumed(fixture, 4000);
+	struct deferred_sample sample = make_resumed(fixture, 4000);
 	struct process *process = add_process(fixture, 1);
 
 	make_handler(fixture, &fixture->unwinder);
 	load_rows(fixture);
 	sync_rows(fixture, process, 0x1000, false, 3999);
 	time_passes(fixture, 4000);
-	sample.unknown = FIRST_UNKNOWN_MAPPING;
+	sample.unknown = DEFERRED_UNKNOWN_MAPPING;
 	take_first(fixture, &sample);
 	trace_handler_tick(fixture->handler, 6000);
 	assert_int_equal(fixture->reporter.count, 0);
@@ -344,7 +344,7 @@ static void a_walk_at_an_unknown_address_waits_until_the_maps_are_read_again(voi
 static void one_process_leaves_room_for_the_walks_of_others(void **state)
 {
 	struct fixture *fixture = *state;
-	struct first_sample sample = make_resumed(fixture, 4000);
+	struct deferred_sample sample = make_resumed(fixture, 4000);
 
 	for (uint32_t i = 0; i < 100; i++)
 		take_first(fixture, &sample);
@@ -360,7 +360,7 @@ static void one_process_leaves_room_for_the_walks_of_others(void **state)
 static void what_waits_at_the_end_is_reported(void **state)
 {
 	struct fixture *fixture = *state;
-	struct first_sample sample = make_first(1, 2000);
+	struct deferred_sample sample = make_first(1, 2000);
 
 	take_first(fixture, &sample);
 	take_first(fixture, &sample);
@@ -377,10 +377,10 @@ int main(void)
 		TEST(a_fork_is_walked_with_the_table_of_its_parent_if_it_has_the_same),
 		TEST(a_fork_with_other_rows_than_its_parent_is_not_believed),
 		TEST(a_fork_that_nothing_is_heard_of_is_not_believed),
-		TEST(a_first_sample_waits_for_its_process_and_is_walked),
-		TEST(a_first_sample_waits_for_rows_and_for_mappings_on_their_way),
-		TEST(a_first_sample_does_not_wait_for_ever),
-		TEST(a_first_sample_does_not_wait_for_rows_for_ever),
+		TEST(a_deferred_sample_waits_for_its_process_and_is_walked),
+		TEST(a_deferred_sample_waits_for_rows_and_for_mappings_on_their_way),
+		TEST(a_deferred_sample_does_not_wait_for_ever),
+		TEST(a_deferred_sample_does_not_wait_for_rows_for_ever),
 		TEST(rows_of_a_superseded_program_that_never_settled_are_not_used),
 		TEST(when_too_many_wait_the_rest_goes_on_at_once),
 		TEST(a_walk_goes_on_behind_the_frames_that_it_has),

@@ -3,8 +3,8 @@
  * The deferred sample (abi/sample.h): its record contains the registers and the top of the stack, so
  * that user space can unwind it. It is used for processes that have no entry yet.
  */
-#ifndef EBPF_FIRST_SAMPLE_BPF_H
-#define EBPF_FIRST_SAMPLE_BPF_H
+#ifndef EBPF_DEFERRED_SAMPLE_BPF_H
+#define EBPF_DEFERRED_SAMPLE_BPF_H
 
 #include "ebpf/maps.bpf.h"
 #include "ebpf/safe_reads.bpf.h"
@@ -14,11 +14,11 @@ enum {
 	STACK_CHUNK_BYTES = 256,
 	STACK_CHUNK_MIN_BYTES = 8,
 	/* Whole chunks, and the attempts with smaller and smaller parts of one. */
-	STACK_READS_MAX = FIRST_STACK_MAX_BYTES / STACK_CHUNK_BYTES + 10,
+	STACK_READS_MAX = DEFERRED_STACK_MAX_BYTES / STACK_CHUNK_BYTES + 10,
 };
 
 /** Adds the registers to the record, which has the frames so far already. */
-static __always_inline void begin_first_sample(struct walk_state *state)
+static __always_inline void begin_deferred_sample(struct walk_state *state)
 {
 	for (int i = 0; i < REGISTER_COUNT_MAX; i++)
 		state->first.registers[i] = i < REGISTER_COUNT ? state->registers[i] : 0;
@@ -26,7 +26,7 @@ static __always_inline void begin_first_sample(struct walk_state *state)
 	state->first.below_bytes = 0;
 	state->first.unknown = 0;
 	state->first.frame_flags = state->frame_flags;
-	state->record_bytes = __builtin_offsetof(struct first_sample, stack);
+	state->record_bytes = __builtin_offsetof(struct deferred_sample, stack);
 }
 
 /**
@@ -39,7 +39,7 @@ static __always_inline bool may_be_resumed(const struct walk_state *state)
 	       (state->error == UNWIND_NOT_LOADED || state->error == UNWIND_NO_MAPPING) &&
 	       state->sp_known && !state->runtime_cell &&
 	       state->record.word_count >= RESUMED_FRAME_WORDS &&
-	       state->record.word_count <= FIRST_MAX_WORDS - RESUMED_FRAME_WORDS &&
+	       state->record.word_count <= DEFERRED_MAX_WORDS - RESUMED_FRAME_WORDS &&
 	       !(state->record.flags & RECORD_PARENT_ENTRY);
 }
 
@@ -60,23 +60,23 @@ static __always_inline bool fetch_rbx(struct walk_state *state)
 /** Turns the trace into a deferred sample that continues where the walk stopped. */
 static __always_inline void begin_resumed_sample(struct walk_state *state)
 {
-	__u8 unknown = state->registers_known ? 0 : FIRST_UNKNOWN_REGISTERS;
+	__u8 unknown = state->registers_known ? 0 : DEFERRED_UNKNOWN_REGISTERS;
 
 	/* The frame without rows was added already; its words stay behind those that are counted. */
 	if (state->error == UNWIND_NOT_LOADED)
 		state->record.word_count -= RESUMED_FRAME_WORDS;
 	if (state->error == UNWIND_NO_MAPPING)
-		unknown |= FIRST_UNKNOWN_MAPPING;
+		unknown |= DEFERRED_UNKNOWN_MAPPING;
 	if (!state->fp_known)
-		unknown |= FIRST_UNKNOWN_FP;
+		unknown |= DEFERRED_UNKNOWN_FP;
 	if (!state->registers_known && !fetch_rbx(state))
-		unknown |= FIRST_UNKNOWN_RBX;
+		unknown |= DEFERRED_UNKNOWN_RBX;
 	state->registers[PC_REGISTER] = state->pc;
 	state->registers[SP_REGISTER] = state->sp;
 	state->registers[FP_REGISTER] = state->fp;
-	begin_first_sample(state);
+	begin_deferred_sample(state);
 	state->first.unknown = unknown;
-	state->record.type = RECORD_FIRST;
+	state->record.type = RECORD_DEFERRED;
 	state->record.flags |= RECORD_RESUMED;
 	count(COUNTER_RESUMED);
 }
@@ -84,7 +84,7 @@ static __always_inline void begin_resumed_sample(struct walk_state *state)
 /** Adds the part of the stack just below state->sp; false if it cannot be read. */
 static __always_inline bool add_stack_below(struct walk_state *state)
 {
-	__u64 below[FIRST_BELOW_BYTES / 8];
+	__u64 below[DEFERRED_BELOW_BYTES / 8];
 
 	if (bpf_probe_read_user(below, sizeof(below), (const void *)(state->sp - sizeof(below))))
 		return false;
@@ -106,13 +106,13 @@ static __always_inline void add_stack_copy(struct walk_state *state)
 	__u64 start = state->sp;
 
 	if (add_stack_below(state))
-		start -= FIRST_BELOW_BYTES;
+		start -= DEFERRED_BELOW_BYTES;
 	state->chunk_bytes = STACK_CHUNK_BYTES;
 	for (int i = 0; i < STACK_READS_MAX; i++) {
 		__u32 copied = state->first.stack_bytes, chunk_bytes = state->chunk_bytes;
 		__u64 *destination = (__u64 *)state->first.stack + copied / 8;
 
-		if (copied > FIRST_STACK_MAX_BYTES - STACK_CHUNK_BYTES)
+		if (copied > DEFERRED_STACK_MAX_BYTES - STACK_CHUNK_BYTES)
 			break;
 		if (chunk_bytes < STACK_CHUNK_MIN_BYTES || chunk_bytes > STACK_CHUNK_BYTES)
 			break;
@@ -125,7 +125,7 @@ static __always_inline void add_stack_copy(struct walk_state *state)
 		state->first.stack_bytes = copied + chunk_bytes;
 	}
 	state->record_bytes =
-		__builtin_offsetof(struct first_sample, stack) + state->first.stack_bytes;
+		__builtin_offsetof(struct deferred_sample, stack) + state->first.stack_bytes;
 }
 
 #endif

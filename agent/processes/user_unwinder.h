@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The interface by which processes/ unwinds the user stack of a first sample in user space: over the copy of
+ * The interface by which processes/ unwinds the user stack of a deferred sample in user space: over the copy of
  * the stack in the record, once the maps of its process have been read. The kernel side's own unwinder,
  * compiled for the host, implements it; tests use a fake.
  */
-#ifndef AGENT_PROCESSES_FIRST_UNWINDER_H
-#define AGENT_PROCESSES_FIRST_UNWINDER_H
+#ifndef AGENT_PROCESSES_USER_UNWINDER_H
+#define AGENT_PROCESSES_USER_UNWINDER_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,22 +37,22 @@ struct first_tables {
 	uint32_t runtime_count;
 };
 
-struct first_unwinder;
+struct user_unwinder;
 
-struct first_unwinder_ops {
+struct user_unwinder_ops {
 	/**
 	 * Unwinds the user stack of @sample and writes its frames to @words, in the form of abi/frame.h, leaf
 	 * first, ending in an error frame if the outermost frame was not reached. Returns how many of the
 	 * @capacity words were written; sets *@reached_end. Called by the work thread. Only the shape of
 	 * @sample can be trusted.
 	 */
-	uint32_t (*unwind)(struct first_unwinder *unwinder, const struct first_sample *sample,
+	uint32_t (*unwind)(struct user_unwinder *unwinder, const struct deferred_sample *sample,
 			   const struct first_tables *tables, uint64_t *words, uint32_t capacity,
 			   bool *reached_end);
 };
 
-struct first_unwinder {
-	const struct first_unwinder_ops *ops;
+struct user_unwinder {
+	const struct user_unwinder_ops *ops;
 };
 
 #endif

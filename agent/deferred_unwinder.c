@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/* Unwinds first samples, over the copy of the stack in each. */
-#include "agent/first_walk.h"
+/* Unwinds deferred samples, over the copy of the stack in each. */
+#include "agent/deferred_unwinder.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,18 +9,18 @@
 #include "agent/unwind/user_walk.h"
 #include "lib/base/error.h"
 
-struct first_walk {
-	struct first_unwinder unwinder;
+struct deferred_unwinder {
+	struct user_unwinder unwinder;
 	struct user_walk *walk;
 	struct emulated_trace trace;
 	/* State of the current unwind. */
-	const struct first_sample *sample;
+	const struct deferred_sample *sample;
 	uint64_t stack_start;
 };
 
 static int read_stack_copy(void *context, uint64_t address, void *bytes, size_t size)
 {
-	const struct first_walk *walk = context;
+	const struct deferred_unwinder *walk = context;
 	uint64_t offset = address - walk->stack_start, stack_bytes = walk->sample->stack_bytes;
 
 	if (offset >= stack_bytes || size > stack_bytes - offset)
@@ -29,11 +29,11 @@ static int read_stack_copy(void *context, uint64_t address, void *bytes, size_t 
 	return 0;
 }
 
-static uint32_t unwind(struct first_unwinder *unwinder, const struct first_sample *sample,
+static uint32_t unwind(struct user_unwinder *unwinder, const struct deferred_sample *sample,
 		       const struct first_tables *tables, uint64_t *words, uint32_t capacity,
 		       bool *reached_end)
 {
-	struct first_walk *walk = (struct first_walk *)unwinder;
+	struct deferred_unwinder *walk = (struct deferred_unwinder *)unwinder;
 	struct emulated_start start = {
 		.frame_flags = sample->frame_flags,
 		.unknown = sample->unknown,
@@ -50,18 +50,18 @@ static uint32_t unwind(struct first_unwinder *unwinder, const struct first_sampl
 	return walk->trace.word_count;
 }
 
-static const struct first_unwinder_ops ops = { .unwind = unwind };
+static const struct user_unwinder_ops ops = { .unwind = unwind };
 
-int first_walk_create(struct first_walk **walk)
+int deferred_unwinder_create(struct deferred_unwinder **walk)
 {
-	struct first_walk *created = calloc(1, sizeof(*created));
+	struct deferred_unwinder *created = calloc(1, sizeof(*created));
 	int err;
 
 	if (!created)
-		return fail(-ENOMEM, "no memory for the walks of first samples");
+		return fail(-ENOMEM, "no memory for the walks of deferred samples");
 	err = user_walk_create(&created->walk);
 	if (err) {
-		first_walk_destroy(created);
+		deferred_unwinder_destroy(created);
 		return err;
 	}
 	created->unwinder.ops = &ops;
@@ -69,7 +69,7 @@ int first_walk_create(struct first_walk **walk)
 	return 0;
 }
 
-void first_walk_destroy(struct first_walk *walk)
+void deferred_unwinder_destroy(struct deferred_unwinder *walk)
 {
 	if (!walk)
 		return;
@@ -77,7 +77,7 @@ void first_walk_destroy(struct first_walk *walk)
 	free(walk);
 }
 
-struct first_unwinder *first_walk_unwinder(struct first_walk *walk)
+struct user_unwinder *deferred_unwinder_interface(struct deferred_unwinder *walk)
 {
 	return &walk->unwinder;
 }

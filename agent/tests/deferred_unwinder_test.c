@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "agent/first_walk.h"
+#include "agent/deferred_unwinder.h"
 
 enum {
 	TEXT_START = 0x1000,
@@ -25,8 +25,8 @@ enum {
 #define LARGE_ID (1ULL << 16 | 9)
 
 struct fixture {
-	struct first_walk *walk;
-	struct first_sample *sample;
+	struct deferred_unwinder *walk;
+	struct deferred_sample *sample;
 	struct stack_deltas first, large;
 	struct mapping_row rows[2];
 	struct first_tables tables;
@@ -84,7 +84,7 @@ static int set_up(void **state)
 		.find_deltas = find_deltas,
 		.context = fixture,
 	};
-	assert_int_equal(first_walk_create(&fixture->walk), 0);
+	assert_int_equal(deferred_unwinder_create(&fixture->walk), 0);
 	*state = fixture;
 	return 0;
 }
@@ -93,7 +93,7 @@ static int tear_down(void **state)
 {
 	struct fixture *fixture = *state;
 
-	first_walk_destroy(fixture->walk);
+	deferred_unwinder_destroy(fixture->walk);
 	free(fixture->large.page_index);
 	free(fixture->sample);
 	free(fixture);
@@ -104,7 +104,7 @@ static int tear_down(void **state)
 static uint32_t walk(struct fixture *fixture, uint64_t pc, const uint64_t *stack, uint32_t count,
 		     uint64_t *words, bool *reached_end)
 {
-	struct first_unwinder *unwinder = first_walk_unwinder(fixture->walk);
+	struct user_unwinder *unwinder = deferred_unwinder_interface(fixture->walk);
 
 	fixture->sample->registers[STACK_POINTER_NUMBER] = STACK_START;
 	fixture->sample->registers[PC_NUMBER] = pc;
