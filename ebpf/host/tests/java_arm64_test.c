@@ -249,7 +249,7 @@ static void signatures_of_return_addresses_are_taken_off(void **state)
 	assert_java_walk(java, "CCsE");
 }
 
-static void a_frame_that_was_given_up_returns_to_its_handler(void **state)
+static void a_deoptimized_frame_returns_to_its_handler(void **state)
 {
 	struct java *java = *state;
 	const struct arm64_place place = { false, 6 };
@@ -263,7 +263,7 @@ static void a_frame_that_was_given_up_returns_to_its_handler(void **state)
 	assert_java_walk(java, "CCsE");
 }
 
-static void a_frame_that_was_given_up_is_where_it_was(void **state)
+static void a_deoptimized_frame_is_where_it_was(void **state)
 {
 	enum { ORIGINAL_WORD = 3 };
 	const struct arm64_place place = { false, 6 };
@@ -488,8 +488,8 @@ int main(void)
 		test(a_return_further_away_or_behind_a_jump_is_another_path_s),
 		test(what_is_saved_around_a_call_is_passed_over),
 		test(signatures_of_return_addresses_are_taken_off),
-		test(a_frame_that_was_given_up_returns_to_its_handler),
-		test(a_frame_that_was_given_up_is_where_it_was),
+		test(a_deoptimized_frame_returns_to_its_handler),
+		test(a_deoptimized_frame_is_where_it_was),
 		test(an_interpreter_s_frame_has_its_caller_s_stack_pointer),
 		test(at_the_interpreter_s_entry_the_caller_is_in_registers),
 		test(what_throws_at_an_entry_is_another_path),

@@ -128,7 +128,7 @@ static void bytecodes_are_where_the_version_keeps_them(void **state)
 	}
 }
 
-static void frames_that_were_given_up_are_known_by_their_nmethod_s_handlers(void **state)
+static void deoptimized_frames_are_known_by_their_nmethod_s_handlers(void **state)
 {
 	static const struct {
 		struct vm_place handler, mh_handler, original_pc;
@@ -219,8 +219,8 @@ int main(void)
 		cmocka_unit_test_setup(what_is_read_of_a_blob_holds_all_that_is_wanted, setup),
 		cmocka_unit_test_setup(fields_that_the_kernel_side_cannot_read_are_refused, setup),
 		cmocka_unit_test_setup(bytecodes_are_where_the_version_keeps_them, setup),
-		cmocka_unit_test_setup(
-			frames_that_were_given_up_are_known_by_their_nmethod_s_handlers, setup),
+		cmocka_unit_test_setup(deoptimized_frames_are_known_by_their_nmethod_s_handlers,
+				       setup),
 		cmocka_unit_test_setup(what_a_continuation_s_entry_has_is_aligned, setup),
 		cmocka_unit_test_setup(a_jvm_without_code_of_its_own_is_refused_in_words, setup),
 		cmocka_unit_test_setup(a_jvm_that_is_not_set_up_is_waited_for, setup),

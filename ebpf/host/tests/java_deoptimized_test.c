@@ -10,7 +10,7 @@ enum {
 };
 
 /* A caller that was deoptimized at 0x200, and whose callee returns to its handler. */
-static void lay_given_up(struct java *java)
+static void lay_deoptimized(struct java *java)
 {
 	publish_java(java);
 	lay_compiled(java, IN_CODE, &in_frame);
@@ -29,7 +29,7 @@ static void assert_caller_at(struct java *java, uint32_t position)
 	}
 }
 
-static void a_frame_that_was_given_up_is_where_it_was(void **state)
+static void a_deoptimized_frame_is_where_it_was(void **state)
 {
 	const uint64_t handler = java_code_at(SEGMENT_CALLER, HANDLER);
 	/* The fields of JDK 9 to 22, and those of the others. */
@@ -51,7 +51,7 @@ static void a_frame_that_was_given_up_is_where_it_was(void **state)
 		java_setup(state);
 		java = *state;
 		java->process.deopt_handler_bytes = handlers[i].bytes;
-		lay_given_up(java);
+		lay_deoptimized(java);
 		put_number(java, blob_at(SEGMENT_CALLER) + handlers[i].place, handlers[i].value,
 			   handlers[i].bytes);
 		assert_caller_at(java, 0x200);
@@ -74,7 +74,7 @@ static void what_is_not_the_nmethod_s_handler_is_a_return_address(void **state)
 	struct java *java = *state;
 
 	/* The handler of another nmethod, and none. */
-	lay_given_up(java);
+	lay_deoptimized(java);
 	put_number(java, blob_at(SEGMENT_CALLER) + BLOB_DEOPT_HANDLER,
 		   java_code_at(SEGMENT_COMPILED, HANDLER), 8);
 	assert_caller_at(java, HANDLER);
@@ -82,7 +82,7 @@ static void what_is_not_the_nmethod_s_handler_is_a_return_address(void **state)
 	java_setup(state);
 	java = *state;
 	java->process.deopt_handler_bytes = 4;
-	lay_given_up(java);
+	lay_deoptimized(java);
 	put_number(java, blob_at(SEGMENT_CALLER) + BLOB_DEOPT_HANDLER, (uint32_t)-1, 4);
 	assert_caller_at(java, HANDLER);
 }
@@ -92,16 +92,16 @@ static void where_handlers_are_not_known_frames_are_there(void **state)
 	struct java *java = *state;
 
 	java->process.deopt_handler_bytes = 0;
-	lay_given_up(java);
+	lay_deoptimized(java);
 	put_handler(java, SEGMENT_CALLER);
 	assert_caller_at(java, HANDLER);
 }
 
-static void what_is_beyond_the_frame_is_no_place_of_one_that_was_given_up(void **state)
+static void what_is_beyond_the_frame_is_not_taken_for_a_deoptimized_frame_s_pc(void **state)
 {
 	struct java *java = *state;
 
-	lay_given_up(java);
+	lay_deoptimized(java);
 	put_handler(java, SEGMENT_CALLER);
 	put_number(java, blob_at(SEGMENT_CALLER) + BLOB_ORIGINAL_PC, 8 * CALLER_FRAME_WORDS, 4);
 	put_word(java, CALLER_WORD + CALLER_FRAME_WORDS, java_code_at(SEGMENT_CALLER, 0x200));
@@ -125,10 +125,10 @@ static void at_a_handler_s_first_instruction_a_leaf_is_there(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		java_test(a_frame_that_was_given_up_is_where_it_was),
+		java_test(a_deoptimized_frame_is_where_it_was),
 		java_test(what_is_not_the_nmethod_s_handler_is_a_return_address),
 		java_test(where_handlers_are_not_known_frames_are_there),
-		java_test(what_is_beyond_the_frame_is_no_place_of_one_that_was_given_up),
+		java_test(what_is_beyond_the_frame_is_not_taken_for_a_deoptimized_frame_s_pc),
 		java_test(at_a_handler_s_first_instruction_a_leaf_is_there),
 	};
 
