@@ -278,12 +278,12 @@ endef
 $(foreach l,$(filter-out proto,$(LIBRARIES)),$(foreach d,$(call folders_of,$(l)),$(eval $(call unit_tests,$(l),$(d)))))
 
 # walk_core with the unwinder of arm64: to run on this machine, and on arm64.
-build/obj/arm64/emulated_walk.o: ebpf/host/emulated_walk.c build/obj/flags
+build/obj/arm64/emulated_unwind.o: ebpf/host/emulated_unwind.c build/obj/flags
 	$(call say,CC,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(CPPFLAGS_ALL) $(CFLAGS_ALL) $(CFLAGS) -D__TARGET_ARCH_arm64 -MMD -MP -c $< -o $@
 
-build/walk_core_arm64: build/obj/arm64/emulated_walk.o build/obj/agent/unwind/tools/walk_core.o \
+build/walk_core_arm64: build/obj/arm64/emulated_unwind.o build/obj/agent/unwind/tools/walk_core.o \
 		$(call archives,obj,unwind)
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS_ALL) $(CFLAGS) -o $@ $^ $(LDLIBS_ALL)

@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/unwind/user_walk.h"
+#include "agent/unwind/user_unwind.h"
 #include "lib/base/error.h"
 
 struct deferred_unwinder {
 	struct user_unwinder unwinder;
-	struct user_walk *walk;
+	struct user_unwind *unwind;
 	struct emulated_trace trace;
 	/* State of the current unwind. */
 	const struct deferred_sample *sample;
@@ -20,12 +20,12 @@ struct deferred_unwinder {
 
 static int read_stack_copy(void *context, uint64_t address, void *bytes, size_t size)
 {
-	const struct deferred_unwinder *walk = context;
-	uint64_t offset = address - walk->stack_start, stack_bytes = walk->sample->stack_bytes;
+	const struct deferred_unwinder *unwind = context;
+	uint64_t offset = address - unwind->stack_start, stack_bytes = unwind->sample->stack_bytes;
 
 	if (offset >= stack_bytes || size > stack_bytes - offset)
 		return -EFAULT;
-	memcpy(bytes, walk->sample->stack + offset, size);
+	memcpy(bytes, unwind->sample->stack + offset, size);
 	return 0;
 }
 
@@ -33,51 +33,52 @@ static uint32_t unwind(struct user_unwinder *unwinder, const struct deferred_sam
 		       const struct first_tables *tables, uint64_t *words, uint32_t capacity,
 		       bool *reached_end)
 {
-	struct deferred_unwinder *walk = (struct deferred_unwinder *)unwinder;
+	struct deferred_unwinder *unwind = (struct deferred_unwinder *)unwinder;
 	struct emulated_start start = {
 		.frame_flags = sample->frame_flags,
 		.unknown = sample->unknown,
 	};
 
 	memcpy(start.registers, sample->registers, sizeof(start.registers));
-	walk->sample = sample;
-	walk->stack_start = emulated_stack_pointer(&start) - sample->below_bytes;
-	if (user_walk_run(walk->walk, tables, read_stack_copy, walk, &start, &walk->trace) ||
-	    walk->trace.word_count > capacity)
+	unwind->sample = sample;
+	unwind->stack_start = emulated_stack_pointer(&start) - sample->below_bytes;
+	if (user_unwind_run(unwind->unwind, tables, read_stack_copy, unwind, &start,
+			    &unwind->trace) ||
+	    unwind->trace.word_count > capacity)
 		return 0;
-	memcpy(words, walk->trace.words, walk->trace.word_count * sizeof(*words));
-	*reached_end = !walk->trace.error;
-	return walk->trace.word_count;
+	memcpy(words, unwind->trace.words, unwind->trace.word_count * sizeof(*words));
+	*reached_end = !unwind->trace.error;
+	return unwind->trace.word_count;
 }
 
 static const struct user_unwinder_ops ops = { .unwind = unwind };
 
-int deferred_unwinder_create(struct deferred_unwinder **walk)
+int deferred_unwinder_create(struct deferred_unwinder **unwind)
 {
 	struct deferred_unwinder *created = calloc(1, sizeof(*created));
 	int err;
 
 	if (!created)
-		return fail(-ENOMEM, "no memory for the walks of deferred samples");
-	err = user_walk_create(&created->walk);
+		return fail(-ENOMEM, "no memory for the unwinds of deferred samples");
+	err = user_unwind_create(&created->unwind);
 	if (err) {
 		deferred_unwinder_destroy(created);
 		return err;
 	}
 	created->unwinder.ops = &ops;
-	*walk = created;
+	*unwind = created;
 	return 0;
 }
 
-void deferred_unwinder_destroy(struct deferred_unwinder *walk)
+void deferred_unwinder_destroy(struct deferred_unwinder *unwind)
 {
-	if (!walk)
+	if (!unwind)
 		return;
-	user_walk_destroy(walk->walk);
-	free(walk);
+	user_unwind_destroy(unwind->unwind);
+	free(unwind);
 }
 
-struct user_unwinder *deferred_unwinder_interface(struct deferred_unwinder *walk)
+struct user_unwinder *deferred_unwinder_interface(struct deferred_unwinder *unwind)
 {
-	return &walk->unwinder;
+	return &unwind->unwinder;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The agent's user_unwinder: unwinds the stack copy of a deferred sample with the kernel side's own unwinder
- * (agent/unwind/user_walk.h).
+ * (agent/unwind/user_unwind.h).
  */
 #ifndef AGENT_DEFERRED_UNWINDER_H
 #define AGENT_DEFERRED_UNWINDER_H
@@ -11,10 +11,10 @@
 struct deferred_unwinder;
 
 /** -ENOMEM. */
-int deferred_unwinder_create(struct deferred_unwinder **walk);
-void deferred_unwinder_destroy(struct deferred_unwinder *walk);
+int deferred_unwinder_create(struct deferred_unwinder **unwind);
+void deferred_unwinder_destroy(struct deferred_unwinder *unwind);
 
-/** Borrowed from @walk; used by one thread at a time. */
-struct user_unwinder *deferred_unwinder_interface(struct deferred_unwinder *walk);
+/** Borrowed from @unwind; used by one thread at a time. */
+struct user_unwinder *deferred_unwinder_interface(struct deferred_unwinder *unwind);
 
 #endif

@@ -41,7 +41,7 @@ static inline __attribute__((always_inline)) long read_parts(int fd, const struc
 
 /*
  * In the kernel for a megabyte of zeros, all of which go to the same page: a buffer of that size
- * would push everything that a walk touches out of the caches, and the walk would be timed with it.
+ * would push everything that an unwind touches out of the caches, and the unwind would be timed with it.
  */
 static inline __attribute__((always_inline)) void read_zeros(int zero)
 {

@@ -63,7 +63,7 @@ def agent_ns(command):
 
 
 def _check(result, command):
-    """The walks did what they were timed for: all went to the end, none was cut."""
+    """The unwinds did what they were timed for: all went to the end, none was cut."""
     stacks = result.stacks
     total = sum(stacks.values())
     good = sum(count for stack, count in stacks.items()
@@ -73,9 +73,9 @@ def _check(result, command):
 
 
 @contextlib.contextmanager
-def _base_walk(program_name, pid, rate):
-    """The process that runs a program of base_walk.bpf.c at each clock event of process @pid."""
-    base = subprocess.Popen([path("base_walk"), path("base_walk.bpf.o"), program_name, str(pid),
+def _base_unwind(program_name, pid, rate):
+    """The process that runs a program of base_unwind.bpf.c at each clock event of process @pid."""
+    base = subprocess.Popen([path("base_unwind"), path("base_unwind.bpf.o"), program_name, str(pid),
                              str(rate)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         assert base.stdout.readline() == "ready\n"
@@ -111,16 +111,16 @@ def _per_tick(time_ns, rate, ticks, tick_rate):
     return time_ns / (ticks * rate / tick_rate)
 
 
-FrameWalk = collections.namedtuple(
-    "FrameWalk", "agent_ns base_ns ratio agent_fixed_ns base_fixed_ns")
+FrameUnwind = collections.namedtuple(
+    "FrameUnwind", "agent_ns base_ns ratio agent_fixed_ns base_fixed_ns")
 
 
-def frame_walk(name, depths):
+def frame_unwind(name, depths):
     """What a frame costs, beside one of bpf_get_stack() over frame pointers, and the rest of the
     user part of a sample.
 
     Four programs take turns on the bench's CPU: @name at two @depths without frame pointers, which
-    the agent walks, and @name with frame pointers, for the base. So what the host does to one, it
+    the agent unwinds, and @name with frame pointers, for the base. So what the host does to one, it
     does to all. The figures are medians over the turns, without the call of an empty program.
     """
     ours = [[name, depth] for depth in depths]
@@ -128,9 +128,9 @@ def frame_walk(name, depths):
     with contextlib.ExitStack() as stack:
         programs = [stack.enter_context(start_alone(command)) for command in ours + theirs]
         agent = stack.enter_context(_agent_of(programs[:2]))
-        ticks = [stack.enter_context(_base_walk("base_empty", program.pid, EMPTY_RATE))
+        ticks = [stack.enter_context(_base_unwind("base_empty", program.pid, EMPTY_RATE))
                  for program in programs[:2]]
-        bases = [stack.enter_context(_base_walk("base_user", program.pid, BASE_RATE))
+        bases = [stack.enter_context(_base_unwind("base_user", program.pid, BASE_RATE))
                  for program in programs[2:]]
         numbers = [_number_of("sample_entry", agent.pid),
                    *(_number_of("base_empty", tick.pid) for tick in ticks),
@@ -147,11 +147,11 @@ def frame_walk(name, depths):
             assert float(frames) > 0.9 * command[1], "bpf_get_stack found " + frames
     rounds = [one for one in rounds if one]
     assert len(rounds) > TURNS / 2, "the programs did not run"
-    return FrameWalk(*(statistics.median(column) for column in zip(*rounds)))
+    return FrameUnwind(*(statistics.median(column) for column in zip(*rounds)))
 
 
 def _frame_round(programs, numbers, depths):
-    """A FrameWalk of one turn of each program; None if one had no CPU."""
+    """A FrameUnwind of one turn of each program; None if one had no CPU."""
     times = [_turn(program, programs, numbers) for program in programs]
     empties = [times[i][1 + i] for i in range(2)]
     bases = [times[2 + i][3 + i] for i in range(2)]
@@ -163,17 +163,17 @@ def _frame_round(programs, numbers, depths):
     theirs = [time_ns / count - empty_ns for time_ns, count in bases]
     slopes = [(deep - flat) / (depths[1] - depths[0]) for flat, deep in (ours, theirs)]
     fixed = [flat - depths[0] * slope for (flat, _), slope in zip((ours, theirs), slopes)]
-    return FrameWalk(*slopes, slopes[0] / slopes[1], *fixed)
+    return FrameUnwind(*slopes, slopes[0] / slopes[1], *fixed)
 
 
-KernelWalk = collections.namedtuple("KernelWalk", "agent_ns base_ns ratio whole_ns")
+KernelUnwind = collections.namedtuple("KernelUnwind", "agent_ns base_ns ratio whole_ns")
 
 
-def kernel_walk():
+def kernel_unwind():
     """What a sample costs more for being in the kernel, beside bpf_get_stack() alone.
 
     Two programs take turns on the bench's CPU, one in user mode and one in a system call, each one
-    call deep: of deeper ones the walk of the user frames would be timed as well, since the kernel
+    call deep: of deeper ones the unwind of the user frames would be timed as well, since the kernel
     leaves less of what it reads in the caches. Agent and base run in the same turns. The agent's
     figure is the difference of the two programs: it finds the user registers,
     takes the kernel's frames and sends them. The base's is that of a program that has
@@ -182,9 +182,9 @@ def kernel_walk():
     """
     with start_alone(["depth", 1]) as user, start_alone(["depth", 1, "read"]) as system, \
             _agent_of([user, system]) as agent, \
-            _base_walk("base_kernel", system.pid, BASE_RATE) as base, \
-            _base_walk("base_empty", system.pid, EMPTY_RATE) as empty, \
-            _base_walk("base_empty", user.pid, EMPTY_RATE) as empty_user:
+            _base_unwind("base_kernel", system.pid, BASE_RATE) as base, \
+            _base_unwind("base_empty", system.pid, EMPTY_RATE) as empty, \
+            _base_unwind("base_empty", user.pid, EMPTY_RATE) as empty_user:
         numbers = [_number_of("sample_entry", agent.pid), _number_of("base_kernel", base.pid),
                    _number_of("base_empty", empty.pid),
                    _number_of("base_empty", empty_user.pid)]
@@ -194,11 +194,11 @@ def kernel_walk():
         _check(agent.stop(), ["depth", "1"])
     turns = [turn for turn in turns if turn]
     assert len(turns) > TURNS / 2, "the programs did not run"
-    return KernelWalk(*(statistics.median(column) for column in zip(*turns)))
+    return KernelUnwind(*(statistics.median(column) for column in zip(*turns)))
 
 
 def _kernel_turns(user, system, numbers):
-    """A KernelWalk of one turn of each program; None if one had no CPU."""
+    """A KernelUnwind of one turn of each program; None if one had no CPU."""
     programs = user, system
     in_user, _, _, user_ticks = _turn(user, programs, numbers)
     in_kernel, base, empty, _ = _turn(system, programs, numbers)
@@ -207,4 +207,4 @@ def _kernel_turns(user, system, numbers):
     user_ns, whole_ns = (_per_tick(mine[0], RATE, ticks[1], EMPTY_RATE)
                          for mine, ticks in ((in_user, user_ticks), (in_kernel, empty)))
     base_ns = base[0] / base[1] - empty[0] / empty[1]
-    return KernelWalk(whole_ns - user_ns, base_ns, (whole_ns - user_ns) / base_ns, whole_ns)
+    return KernelUnwind(whole_ns - user_ns, base_ns, (whole_ns - user_ns) / base_ns, whole_ns)

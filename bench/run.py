@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Prints how fast the agent is, as ratios from one run; absolute figures are this machine's.
 
-The base of the BPF rows is the same program built with frame pointers, walked by the kernel's
-bpf_get_stack at the same depth (base_walk.bpf.c); times are the kernel's own (bpf_stats_enabled).
+The base of the BPF rows is the same program built with frame pointers, unwound by the kernel's
+bpf_get_stack at the same depth (base_unwind.bpf.c); times are the kernel's own (bpf_stats_enabled).
 The time of tail-called programs is booked on the program that was entered. Needs root and an
 otherwise quiet machine: the program under profile has the last CPU to itself.
 """
@@ -35,10 +35,10 @@ def median_of(measure, *arguments):
     return statistics.median(measure(*arguments) for _ in range(ROUNDS))
 
 
-def bench_walks(table):
+def bench_unwinds(table):
     """ns per native frame, and what a sample costs without its frames."""
-    module = kernel_side.frame_walk("depth", (20, 100))
-    hops = kernel_side.frame_walk("hops", (0, 30))
+    module = kernel_side.frame_unwind("depth", (20, 100))
+    hops = kernel_side.frame_unwind("hops", (0, 30))
     table.ratio("BPF ns per native frame, one module", module.ratio * module.base_ns,
                 module.base_ns, 1.5, "ns")
     table.ratio("the same, 30 frames over 5 shared objects", hops.ratio * hops.base_ns,
@@ -47,10 +47,10 @@ def bench_walks(table):
                 "us")
     table.note("bpf_get_stack without frames", "%.2f us" % (module.base_fixed_ns / 1000))
 
-    walk = kernel_side.kernel_walk()
-    table.ratio("kernel walk beside bare bpf_get_stack", walk.ratio * walk.base_ns, walk.base_ns,
+    unwind = kernel_side.kernel_unwind()
+    table.ratio("kernel unwind beside bare bpf_get_stack", unwind.ratio * unwind.base_ns, unwind.base_ns,
                 1.1, "ns")
-    table.note("a whole sample in the kernel, one call deep", "%.2f us" % (walk.whole_ns / 1000))
+    table.note("a whole sample in the kernel, one call deep", "%.2f us" % (unwind.whole_ns / 1000))
 
 
 def bench_python(table):
@@ -250,7 +250,7 @@ def bench_page(table):
 
 
 PARTS = {
-    "walks": bench_walks,
+    "unwinds": bench_unwinds,
     "python": bench_python,
     "go": bench_go,
     "java": bench_java,

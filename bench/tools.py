@@ -46,11 +46,11 @@ def build_all():
          path("otlp_bytes"), "otlp_bytes.c", *["../build/proto/%s.pb-c.c" % name for name in messages],
          "-lprotobuf-c", "-lz")
     _run(*C, *WITHOUT, "-pthread", "-o", path("works"), "works.c")
-    _run("gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-o", path("base_walk"), "base_walk.c",
+    _run("gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-o", path("base_unwind"), "base_unwind.c",
          "-lbpf", "-lelf", "-lz")
     _run("clang", "-g", "-O2", "-target", "bpf", "-mcpu=v3",
-         "-I/usr/include/%s-linux-gnu" % os.uname().machine, "-c", "base_walk.bpf.c", "-o",
-         path("base_walk.bpf.o"))
+         "-I/usr/include/%s-linux-gnu" % os.uname().machine, "-c", "base_unwind.bpf.c", "-o",
+         path("base_unwind.bpf.o"))
 
 
 def bench_cpu():

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/** Caches of the unwind tables: mappings, cached during a walk, and rules, cached between walks. */
+/** Caches of the unwind tables: mappings, cached during an unwind, and rules, cached between unwinds. */
 #ifndef EBPF_CACHED_MAPPING_BPF_H
 #define EBPF_CACHED_MAPPING_BPF_H
 
@@ -27,8 +27,8 @@ struct cached_mapping {
 };
 
 /**
- * The rule for an address of an executable. It stays valid between walks, since ids are never used
- * again and the rows of an executable never change. Each walk still checks that the rows are published.
+ * The rule for an address of an executable. It stays valid between unwinds, since ids are never used
+ * again and the rows of an executable never change. Each unwind still checks that the rows are published.
  */
 struct cached_rule {
 	/** 0 in an unused entry. */

@@ -18,7 +18,7 @@ enum {
 };
 
 /** Adds the registers to the record, which has the frames so far already. */
-static __always_inline void begin_deferred_sample(struct walk_state *state)
+static __always_inline void begin_deferred_sample(struct unwind_state *state)
 {
 	for (int i = 0; i < REGISTER_COUNT_MAX; i++)
 		state->first.registers[i] = i < REGISTER_COUNT ? state->registers[i] : 0;
@@ -30,10 +30,10 @@ static __always_inline void begin_deferred_sample(struct walk_state *state)
 }
 
 /**
- * True if the walk stopped because of data that user space will have soon, and can be continued from there. With
+ * True if the unwind stopped because of data that user space will have soon, and can be continued from there. With
  * runtimes it cannot, since interpreted frames are not in the stack alone.
  */
-static __always_inline bool may_be_resumed(const struct walk_state *state)
+static __always_inline bool may_be_resumed(const struct unwind_state *state)
 {
 	return state->record.type == RECORD_TRACE &&
 	       (state->error == UNWIND_NOT_LOADED || state->error == UNWIND_NO_MAPPING) &&
@@ -44,7 +44,7 @@ static __always_inline bool may_be_resumed(const struct walk_state *state)
 }
 
 /** Loads this frame's rbx into the registers from its saved location; false if that is not known. */
-static __always_inline bool fetch_rbx(struct walk_state *state)
+static __always_inline bool fetch_rbx(struct unwind_state *state)
 {
 	__u64 value;
 
@@ -57,8 +57,8 @@ static __always_inline bool fetch_rbx(struct walk_state *state)
 	return true;
 }
 
-/** Turns the trace into a deferred sample that continues where the walk stopped. */
-static __always_inline void begin_resumed_sample(struct walk_state *state)
+/** Turns the trace into a deferred sample that continues where the unwind stopped. */
+static __always_inline void begin_resumed_sample(struct unwind_state *state)
 {
 	__u8 unknown = state->registers_known ? 0 : DEFERRED_UNKNOWN_REGISTERS;
 
@@ -82,7 +82,7 @@ static __always_inline void begin_resumed_sample(struct walk_state *state)
 }
 
 /** Adds the part of the stack just below state->sp; false if it cannot be read. */
-static __always_inline bool add_stack_below(struct walk_state *state)
+static __always_inline bool add_stack_below(struct unwind_state *state)
 {
 	__u64 below[DEFERRED_BELOW_BYTES / 8];
 
@@ -100,7 +100,7 @@ static __always_inline bool add_stack_below(struct walk_state *state)
  * end of a chunk. Both counts are in the state, where the verifier does not know their values; else it
  * would follow every combination.
  */
-static __always_inline void add_stack_copy(struct walk_state *state)
+static __always_inline void add_stack_copy(struct unwind_state *state)
 {
 	__u64 chunk[STACK_CHUNK_BYTES / 8];
 	__u64 start = state->sp;

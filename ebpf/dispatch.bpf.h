@@ -21,7 +21,7 @@ struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct walk_state);
+	__type(value, struct unwind_state);
 } states SEC(".maps");
 
 enum {
@@ -30,11 +30,11 @@ enum {
 };
 
 /** Context of the callbacks of all unwinders. */
-struct walk_context {
-	struct walk_state *state;
+struct unwind_context {
+	struct unwind_state *state;
 };
 
-static __always_inline struct walk_state *state_get(void)
+static __always_inline struct unwind_state *state_get(void)
 {
 	__u32 key = bpf_get_smp_processor_id();
 
@@ -48,8 +48,8 @@ static __always_inline void enter_unwinder(void *ctx, __u32 unwinder)
 	count(COUNTER_TAIL_CALL_FAILED);
 }
 
-/** Ends the walk by a tail call to unwind_stop. A walk that neither reached its end nor failed was truncated. */
-static __always_inline void leave_walk(void *ctx, struct walk_state *state)
+/** Ends the unwind by a tail call to unwind_stop. An unwind that neither reached its end nor failed was truncated. */
+static __always_inline void leave_unwind(void *ctx, struct unwind_state *state)
 {
 	/* Interpreted frames are still missing. */
 	if (state->language)
@@ -64,10 +64,10 @@ static __always_inline void leave_walk(void *ctx, struct walk_state *state)
 }
 
 /**
- * Continues without the languages' unwinders, which are not loaded yet: this walk leaves out the frames of
+ * Continues without the languages' unwinders, which are not loaded yet: this unwind leaves out the frames of
  * functions that runtimes run. The native unwinder calls it.
  */
-static __always_inline void go_without_languages(struct walk_state *state)
+static __always_inline void go_without_languages(struct unwind_state *state)
 {
 	if (state->language && state->wait == WAIT_LEAVE)
 		state->error = UNWIND_STACK_SWITCH;
@@ -77,13 +77,13 @@ static __always_inline void go_without_languages(struct walk_state *state)
 	state->runtime_cell = 0;
 }
 
-/** Leaves the unwinder of @language: enters that of the next frames, or ends the walk. */
-static __always_inline void enter_language_or_leave(void *ctx, struct walk_state *state,
+/** Leaves the unwinder of @language: enters that of the next frames, or ends the unwind. */
+static __always_inline void enter_language_or_leave(void *ctx, struct unwind_state *state,
 						    __u32 language)
 {
 	if (!state->error && is_other_language(state, language))
 		enter_unwinder(ctx, unwinder_of(state->language));
-	leave_walk(ctx, state);
+	leave_unwind(ctx, state);
 }
 
 #endif

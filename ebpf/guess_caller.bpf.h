@@ -31,7 +31,7 @@ struct guessed_caller {
 };
 
 /* True if a function begins at state->pc, which is in the mapping that was used last. */
-static __always_inline bool is_function_start(struct walk_state *state)
+static __always_inline bool is_function_start(struct unwind_state *state)
 {
 	__u32 last = state->last_mapping % MAPPING_CACHE_COUNT;
 	const struct unwind_rule *rule;
@@ -45,7 +45,7 @@ static __always_inline bool is_function_start(struct walk_state *state)
  * state->at_end if there is no caller: in glibc's __start_context, to whose first instruction a
  * function returns without having been called, and in the child of a clone().
  */
-static __always_inline enum leaf_place find_leaf_place(struct walk_state *state)
+static __always_inline enum leaf_place find_leaf_place(struct unwind_state *state)
 {
 	__u64 code = 0;
 
@@ -64,12 +64,12 @@ static __always_inline enum leaf_place find_leaf_place(struct walk_state *state)
 }
 
 /* True if @frame can be the address of this frame's saved frame pointer and return address. */
-static __always_inline bool is_frame_place(const struct walk_state *state, __u64 frame)
+static __always_inline bool is_frame_place(const struct unwind_state *state, __u64 frame)
 {
 	return (frame & 7) == 0 && frame - state->sp < GUESSED_FRAME_MAX_BYTES;
 }
 
-static __always_inline enum unwind_error read_caller(struct walk_state *state, bool is_at_call,
+static __always_inline enum unwind_error read_caller(struct unwind_state *state, bool is_at_call,
 						     __u64 frame, struct guessed_caller *caller)
 {
 	enum unwind_error error = UNWIND_OK;
@@ -97,7 +97,7 @@ static __always_inline enum unwind_error read_caller(struct walk_state *state, b
  * True if a call may be in front of @pc, or this cannot be checked. Makes the mapping of @pc the last
  * used one, for the next step.
  */
-static __always_inline bool is_behind_call(struct walk_state *state, __u64 pc)
+static __always_inline bool is_behind_call(struct unwind_state *state, __u64 pc)
 {
 	__u64 code = 0, executable_id;
 
@@ -116,7 +116,7 @@ static __always_inline bool is_behind_call(struct walk_state *state, __u64 pc)
 }
 
 /* True if fp can be the caller's. A function with rows may use the register for anything; others keep frame pointers. */
-static __always_inline bool is_caller_fp(struct walk_state *state,
+static __always_inline bool is_caller_fp(struct unwind_state *state,
 					 const struct guessed_caller *caller)
 {
 	__u32 last = state->last_mapping % MAPPING_CACHE_COUNT;
@@ -129,7 +129,7 @@ static __always_inline bool is_caller_fp(struct walk_state *state,
  * returns the error in guess_for. @looks_up: rules may be looked up, which is too much for the
  * verifier of kernels without bpf_loop().
  */
-static __always_inline enum unwind_error guess_caller(struct walk_state *state, bool looks_up)
+static __always_inline enum unwind_error guess_caller(struct unwind_state *state, bool looks_up)
 {
 	enum unwind_error error = state->guess_for;
 	enum leaf_place place = find_leaf_place(state);

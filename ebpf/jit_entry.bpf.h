@@ -23,7 +23,7 @@
 #include "ebpf/state.bpf.h"
 
 enum {
-	/** Limit of the words from sp upward that are read, one in each step of the walk. */
+	/** Limit of the words from sp upward that are read, one in each step of the unwind. */
 	JIT_ENTRY_MAX_WORDS = 64,
 	/** Distance from the return address into the first piece to that into the loop: 5 to 7 registers. */
 	JIT_ENTRY_MIN_BYTES = 48,
@@ -33,7 +33,7 @@ enum {
 };
 
 /** Begins the search, if the frame whose caller is to be guessed can be in an interpreter's JIT code. */
-static __always_inline void jit_entry_begin(struct walk_state *state)
+static __always_inline void jit_entry_begin(struct unwind_state *state)
 {
 	if (state->guess_for != UNWIND_ANONYMOUS || !state->runtime_cell || !state->sp_known ||
 	    !RETURN_ADDRESS_BYTES)
@@ -44,7 +44,7 @@ static __always_inline void jit_entry_begin(struct walk_state *state)
 }
 
 /* True if a call is in front of @pc, which is in a mapping. */
-static __always_inline bool is_call_in_memory(struct walk_state *state, __u64 pc)
+static __always_inline bool is_call_in_memory(struct unwind_state *state, __u64 pc)
 {
 	__u64 code = 0;
 
@@ -56,7 +56,7 @@ static __always_inline bool is_call_in_memory(struct walk_state *state, __u64 pc
 }
 
 /* True if @pc is a return address in a loop. */
-static __always_inline bool is_loop_return(struct walk_state *state,
+static __always_inline bool is_loop_return(struct unwind_state *state,
 					   const struct cached_mapping *mapping, __u64 pc)
 {
 	const struct unwind_rule *rule;
@@ -72,7 +72,7 @@ static __always_inline bool is_loop_fp(__u64 fp, __u64 place)
 }
 
 /* Restores the loop's frame pointer. Pieces use the register for objects, whose addresses are not on the stack. */
-static __always_inline void restore_loop_fp(struct walk_state *state, __u64 place)
+static __always_inline void restore_loop_fp(struct unwind_state *state, __u64 place)
 {
 	if (state->fp_known && is_loop_fp(state->fp, place))
 		return;
@@ -81,7 +81,7 @@ static __always_inline void restore_loop_fp(struct walk_state *state, __u64 plac
 }
 
 /* True if @place can be the address of the return address into the loop, by the first piece's layout. */
-static __always_inline bool is_entry_place(const struct walk_state *state, __u64 place)
+static __always_inline bool is_entry_place(const struct unwind_state *state, __u64 place)
 {
 	__u64 distance = place - state->jit_return;
 
@@ -96,7 +96,7 @@ static __always_inline bool is_entry_place(const struct walk_state *state, __u64
  * it is found. If the search ends without it, state->guess_for is still set, and guess_caller() must be
  * called.
  */
-static __always_inline void jit_entry_step(struct walk_state *state)
+static __always_inline void jit_entry_step(struct unwind_state *state)
 {
 	__u64 place = state->jit_word, word = 0;
 	struct cached_mapping *mapping;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /**
  * The common part of all languages' unwinders: they run the steps of one language, and native steps between
- * them, until the walk is over or another language is next. Each has two programs, as the native unwinder.
+ * them, until the unwind is over or another language is next. Each has two programs, as the native unwinder.
  */
 #ifndef EBPF_LANGUAGE_UNWIND_BPF_H
 #define EBPF_LANGUAGE_UNWIND_BPF_H
@@ -11,25 +11,25 @@
 #include "ebpf/task.bpf.h"
 
 /** Steps from a frame of the language to the next one; called only with state->language set to it. */
-typedef enum unwind_error language_step(struct walk_state *state);
+typedef enum unwind_error language_step(struct unwind_state *state);
 
 /** The callback of bpf_loop(): one step. */
 static __always_inline long unwind_step(void *context, __u32 language, language_step *step)
 {
-	struct walk_state *state = ((struct walk_context *)context)->state;
+	struct unwind_state *state = ((struct unwind_context *)context)->state;
 
 	if (state->language == language)
 		state->error = step(state);
 	else
 		state->error = native_step_or_guess(state);
-	return is_walk_over(state) || is_other_language(state, language);
+	return is_unwind_over(state) || is_other_language(state, language);
 }
 
 /** Runs all steps, at most @steps_max, by @callback, which calls unwind_step(). */
 static __always_inline void unwind_language(void *ctx, __u32 language, __u32 steps_max,
 					    long (*callback)(__u32 index, void *context))
 {
-	struct walk_context context = { .state = state_get() };
+	struct unwind_context context = { .state = state_get() };
 
 	if (!context.state)
 		return;
@@ -42,7 +42,7 @@ static __always_inline void unwind_language(void *ctx, __u32 language, __u32 ste
 static __always_inline void unwind_language_run(void *ctx, __u32 language, int count,
 						language_step *step)
 {
-	struct walk_state *state = state_get();
+	struct unwind_state *state = state_get();
 
 	if (!state)
 		return;
@@ -51,7 +51,7 @@ static __always_inline void unwind_language_run(void *ctx, __u32 language, int c
 		state->error = guess_caller(state, false);
 	} else {
 		for (int i = 0; i < count; i++) {
-			if (is_walk_over(state) || state->guess_for ||
+			if (is_unwind_over(state) || state->guess_for ||
 			    is_other_language(state, language))
 				break;
 			if (state->language)
@@ -60,14 +60,14 @@ static __always_inline void unwind_language_run(void *ctx, __u32 language, int c
 				state->error = native_step_of_chain(state);
 		}
 	}
-	if (!is_walk_over(state) && !is_other_language(state, language) &&
+	if (!is_unwind_over(state) && !is_other_language(state, language) &&
 	    ++state->run_count < CHAIN_RUNS)
 		enter_unwinder(ctx, unwinder_of(language));
 	enter_language_or_leave(ctx, state, language);
 }
 
 /** A step for chains that are never entered. */
-static __always_inline enum unwind_error no_step(struct walk_state *state)
+static __always_inline enum unwind_error no_step(struct unwind_state *state)
 {
 	state->language = FRAME_NONE;
 	return UNWIND_NO_INFO;

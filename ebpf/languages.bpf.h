@@ -16,12 +16,12 @@
 #include "ebpf/tables.bpf.h"
 
 enum {
-	/** Limit of the steps of any language in a walk, native ones included. */
+	/** Limit of the steps of any language in an unwind, native ones included. */
 	LANGUAGE_STEPS_MAX = 3 * USER_FRAMES_MAX,
 };
 
 /** Returns the row of the process's first runtime of @language; NULL if it has none. */
-static __always_inline const struct cell *find_language(const struct walk_state *state,
+static __always_inline const struct cell *find_language(const struct unwind_state *state,
 							__u32 language)
 {
 	for (int i = 0; i < RUNTIMES_MAX; i++) {
@@ -35,8 +35,8 @@ static __always_inline const struct cell *find_language(const struct walk_state 
 	return NULL;
 }
 
-/** Returns a number that is different for each process that ever runs: a key of what is cached between walks. */
-static __always_inline __u64 process_key(const struct walk_state *state)
+/** Returns a number that is different for each process that ever runs: a key of what is cached between unwinds. */
+static __always_inline __u64 process_key(const struct unwind_state *state)
 {
 	return state->record.identity.start_time_ns + state->record.identity.exec_id;
 }
@@ -59,7 +59,7 @@ static __always_inline bool read_cells(void *data, __u32 first, int count)
  * last, whose stack begins at @sp, the pending frame, and its language the next one. The caller has set
  * state->held_fp.
  */
-static __always_inline void hold_frame(struct walk_state *state, __u64 executable_id, __u64 sp)
+static __always_inline void hold_frame(struct unwind_state *state, __u64 executable_id, __u64 sp)
 {
 	__u32 index = state->record.word_count;
 
@@ -87,7 +87,7 @@ static __always_inline void hold_frame(struct walk_state *state, __u64 executabl
  * Leaves it to the language of @rule (CFA_LANGUAGE) to step out of the native frame that was added last: its function is
  * one of a runtime that may have switched stacks.
  */
-static __always_inline void wait_at_frame(struct walk_state *state, __u64 executable_id,
+static __always_inline void wait_at_frame(struct unwind_state *state, __u64 executable_id,
 					  const struct unwind_rule *rule)
 {
 	state->language = (__u8)rule->cfa_addend;
@@ -101,7 +101,7 @@ static __always_inline void wait_at_frame(struct walk_state *state, __u64 execut
  * True if state->pc, which is in no file, may be in code that one of the process's runtimes has generated: that runtime's
  * language is the next one, and its step decides. Each is asked once.
  */
-static __always_inline bool wait_for_code(struct walk_state *state)
+static __always_inline bool wait_for_code(struct unwind_state *state)
 {
 	if (!state->runtime_cell)
 		return false;
@@ -123,8 +123,8 @@ static __always_inline bool wait_for_code(struct walk_state *state)
 	return false;
 }
 
-/** The outermost frame of a stack was added: the walk is over, unless stack_language can go on to another stack. */
-static __always_inline void wait_at_stack_start(struct walk_state *state)
+/** The outermost frame of a stack was added: the unwind is over, unless stack_language can go on to another stack. */
+static __always_inline void wait_at_stack_start(struct unwind_state *state)
 {
 	state->at_end = 1;
 	if (!state->stack_language)
@@ -134,7 +134,7 @@ static __always_inline void wait_at_stack_start(struct walk_state *state)
 }
 
 /** Called by a language's step: pc is not in its runtime's code. The next runtime is asked, or a native step follows. */
-static __always_inline void decline_code(struct walk_state *state)
+static __always_inline void decline_code(struct unwind_state *state)
 {
 	state->language = FRAME_NONE;
 	state->declined_pc = state->pc;
@@ -142,20 +142,20 @@ static __always_inline void decline_code(struct walk_state *state)
 }
 
 /** Has the effect of decline_code() by all runtimes. */
-static __always_inline void decline_code_of_all(struct walk_state *state)
+static __always_inline void decline_code_of_all(struct unwind_state *state)
 {
 	state->declined_pc = state->pc;
 	state->declined_rows = RUNTIMES_MAX;
 }
 
 /** True if there is a pending native frame, whose frames the next language adds. */
-static __always_inline bool has_held_frame(const struct walk_state *state)
+static __always_inline bool has_held_frame(const struct unwind_state *state)
 {
 	return state->language && state->wait == WAIT_FRAMES;
 }
 
 /** Adds the pending frame; a native step comes next. */
-static __always_inline enum unwind_error release_frame(struct walk_state *state)
+static __always_inline enum unwind_error release_frame(struct unwind_state *state)
 {
 	state->language = FRAME_NONE;
 	return push_frame(state, state->held_words[0], state->held_words[1]);
@@ -165,13 +165,13 @@ static __always_inline enum unwind_error release_frame(struct walk_state *state)
  * Clears FRAME_GUESS of the pending frame: a structure of the runtime was found in it where the loop keeps
  * that, so a guess was right.
  */
-static __always_inline void prove_held_frame(struct walk_state *state)
+static __always_inline void prove_held_frame(struct unwind_state *state)
 {
 	state->held_words[0] &= ~((__u64)FRAME_GUESS << FRAME_FLAGS_SHIFT);
 }
 
 /** Adds an error frame: interpreted frames are missing here. */
-static __always_inline enum unwind_error push_interpreter_error(struct walk_state *state,
+static __always_inline enum unwind_error push_interpreter_error(struct unwind_state *state,
 								enum unwind_error error)
 {
 	__u32 index;
@@ -204,13 +204,13 @@ static __always_inline __u64 follow_thread_path(__u64 thread_pointer,
 }
 
 /** True if the step of another language than @language is next; for FRAME_NONE, of any language. */
-static __always_inline bool is_other_language(const struct walk_state *state, __u32 language)
+static __always_inline bool is_other_language(const struct unwind_state *state, __u32 language)
 {
 	return state->language && state->language != language;
 }
 
-/** True if the walk is over. A language's frames may still be missing after the last native step. */
-static __always_inline bool is_walk_over(const struct walk_state *state)
+/** True if the unwind is over. A language's frames may still be missing after the last native step. */
+static __always_inline bool is_unwind_over(const struct unwind_state *state)
 {
 	return state->error || (state->at_end && !state->language);
 }

@@ -6,7 +6,7 @@
  *
  * It trusts the tables that user space wrote, except for memory safety, which the verifier ensures. It
  * trusts nothing that it reads from the process: each step goes up the stack, or through a signal
- * frame, or ends the walk.
+ * frame, or ends the unwind.
  */
 #ifndef EBPF_NATIVE_STEP_BPF_H
 #define EBPF_NATIVE_STEP_BPF_H
@@ -29,7 +29,7 @@ enum {
 };
 
 /* Gets the value of DWARF register @number in this frame. */
-static __always_inline enum unwind_error known_register(struct walk_state *state, __u32 number,
+static __always_inline enum unwind_error known_register(struct unwind_state *state, __u32 number,
 							__u64 *value)
 {
 	if (number >= REGISTER_COUNT_MAX)
@@ -45,7 +45,7 @@ static __always_inline enum unwind_error known_register(struct walk_state *state
 }
 
 /* Computes the canonical frame address of this frame, which is the caller's sp. */
-static __always_inline enum unwind_error frame_cfa(struct walk_state *state,
+static __always_inline enum unwind_error frame_cfa(struct unwind_state *state,
 						   const struct unwind_rule *rule, __u64 *cfa)
 {
 	enum unwind_error error;
@@ -93,7 +93,7 @@ static __always_inline enum unwind_error frame_cfa(struct walk_state *state,
 }
 
 /* Gets the caller's value of a register, whose location is @kind and @offset. */
-static __always_inline enum unwind_error saved_value(struct walk_state *state, __u32 kind,
+static __always_inline enum unwind_error saved_value(struct unwind_state *state, __u32 kind,
 						     __s32 offset, __u64 cfa, __u64 *value)
 {
 	__u64 base = cfa;
@@ -118,7 +118,7 @@ static __always_inline bool is_saved_in_memory(__u32 kind)
 }
 
 /* True if the caller's stack may begin at @cfa: above this frame, or anywhere if the rule switches stacks. */
-static __always_inline bool is_progress(struct walk_state *state, const struct unwind_rule *rule,
+static __always_inline bool is_progress(struct unwind_state *state, const struct unwind_rule *rule,
 					__u64 cfa)
 {
 	if (cfa > state->sp)
@@ -130,7 +130,7 @@ static __always_inline bool is_progress(struct walk_state *state, const struct u
 }
 
 /* Sets the state to the caller, whose sp is @cfa. */
-static __always_inline enum unwind_error restore_caller(struct walk_state *state,
+static __always_inline enum unwind_error restore_caller(struct unwind_state *state,
 							const struct unwind_rule *rule, __u64 cfa)
 {
 	__u64 return_address = 0, fp = state->fp;
@@ -172,7 +172,7 @@ static __always_inline enum unwind_error restore_caller(struct walk_state *state
  * frame, which was added last, has no return address, since it never called the handler. As a leaf it
  * keeps its flag: it is in its system call then, and in musl another function follows it.
  */
-static __always_inline enum unwind_error restore_interrupted(struct walk_state *state)
+static __always_inline enum unwind_error restore_interrupted(struct unwind_state *state)
 {
 	enum unwind_error error;
 
@@ -186,7 +186,7 @@ static __always_inline enum unwind_error restore_interrupted(struct walk_state *
 }
 
 /* Steps out of setcontext() to the frame of the context, which has called getcontext() or another function. */
-static __always_inline enum unwind_error restore_context(struct walk_state *state,
+static __always_inline enum unwind_error restore_context(struct unwind_state *state,
 							 const struct unwind_rule *rule)
 {
 	enum unwind_error error;
@@ -207,13 +207,13 @@ static __always_inline enum unwind_error restore_context(struct walk_state *stat
  * True for a leaf where nothing can be mapped: a call through a null pointer, or into the vsyscall page,
  * whose calls the kernel emulates. Both have just been called and have no frame yet.
  */
-static __always_inline bool is_unmapped_call(const struct walk_state *state)
+static __always_inline bool is_unmapped_call(const struct unwind_state *state)
 {
 	return !(state->frame_flags & FRAME_RETURN_ADDRESS) &&
 	       (state->pc == 0 || is_vsyscall(state->pc));
 }
 
-static __always_inline enum unwind_error step_unmapped_call(struct walk_state *state)
+static __always_inline enum unwind_error step_unmapped_call(struct unwind_state *state)
 {
 	enum unwind_error error;
 
@@ -231,7 +231,8 @@ static __always_inline bool needs_sp(const struct unwind_rule *rule)
 }
 
 /* True in the child of a clone(), on its new stack. Only a leaf can be there. */
-static __always_inline bool is_child(const struct walk_state *state, const struct unwind_rule *rule)
+static __always_inline bool is_child(const struct unwind_state *state,
+				     const struct unwind_rule *rule)
 {
 	return (rule->flags & RULE_ENDS_IN_CHILD) && state->registers_known &&
 	       !state->registers[RESULT_REGISTER];
@@ -242,14 +243,14 @@ static __always_inline bool is_child(const struct walk_state *state, const struc
  * of 0 and, as the ABIs ask for, a frame pointer of 0. A 0 alone is also found where a frame is being
  * changed (libgcc's when it throws).
  */
-static __always_inline bool is_stack_start(const struct walk_state *state,
+static __always_inline bool is_stack_start(const struct unwind_state *state,
 					   const struct unwind_rule *rule)
 {
 	return !state->pc && !state->fp && state->fp_known && !(rule->flags & RULE_GUESS);
 }
 
 /* Asks for a guess of the caller, which another function makes, since the verifier follows this one often. */
-static __always_inline enum unwind_error ask_for_guess(struct walk_state *state,
+static __always_inline enum unwind_error ask_for_guess(struct unwind_state *state,
 						       enum unwind_error error)
 {
 	state->guess_for = error;
@@ -261,9 +262,9 @@ static __always_inline enum unwind_error ask_for_guess(struct walk_state *state,
  * Appends the frame of state->pc and steps to its caller. Then the state is the caller's, or
  * state->at_end is set, or state->guess_for is set, and guess_caller() must be called. If
  * state->language is set, that language's step comes next, for one of the four tasks in
- * languages.bpf.h. On errors the walk must end; the frame was added if its file is known.
+ * languages.bpf.h. On errors the unwind must end; the frame was added if its file is known.
  */
-static __always_inline enum unwind_error native_step(struct walk_state *state)
+static __always_inline enum unwind_error native_step(struct unwind_state *state)
 {
 	__u64 address = state->pc - (state->frame_flags & FRAME_RETURN_ADDRESS), sp = state->sp;
 	__u64 cfa = 0;
@@ -332,7 +333,7 @@ static __always_inline enum unwind_error native_step(struct walk_state *state)
 }
 
 /** native_step() in a chain of tail calls. */
-static __always_inline enum unwind_error native_step_of_chain(struct walk_state *state)
+static __always_inline enum unwind_error native_step_of_chain(struct unwind_state *state)
 {
 	if (!CHAINS_WALK_OWN_CODE)
 		decline_code_of_all(state);
@@ -340,7 +341,7 @@ static __always_inline enum unwind_error native_step_of_chain(struct walk_state 
 }
 
 /** A step with bpf_loop(): native_step(), or one step of a guess or a search that an earlier step has asked for. */
-static __always_inline enum unwind_error native_step_or_guess(struct walk_state *state)
+static __always_inline enum unwind_error native_step_or_guess(struct unwind_state *state)
 {
 	enum unwind_error error = UNWIND_OK;
 

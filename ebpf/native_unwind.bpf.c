@@ -19,33 +19,33 @@ enum {
 	CHAIN_FRAMES = 20,
 };
 
-static long walk_frame_callback(__u32 index, void *context)
+static long unwind_frame_callback(__u32 index, void *context)
 {
-	struct walk_state *state = ((struct walk_context *)context)->state;
+	struct unwind_state *state = ((struct unwind_context *)context)->state;
 
 	state->error = native_step_or_guess(state);
-	return is_walk_over(state) || state->language;
+	return is_unwind_over(state) || state->language;
 }
 
 SEC("perf_event")
 int native_unwind(void *ctx)
 {
-	struct walk_context context = { .state = state_get() };
+	struct unwind_context context = { .state = state_get() };
 
 	if (!context.state)
 		return 0;
 	if (context.state->language)
 		go_without_languages(context.state);
 	if (!context.state->error)
-		bpf_loop(USER_FRAMES_MAX, walk_frame_callback, &context, 0);
+		bpf_loop(USER_FRAMES_MAX, unwind_frame_callback, &context, 0);
 	enter_language_or_leave(ctx, context.state, FRAME_NONE);
 	return 0;
 }
 
-static __always_inline void walk_frames(struct walk_state *state)
+static __always_inline void unwind_frames(struct unwind_state *state)
 {
 	for (int i = 0; i < CHAIN_FRAMES; i++) {
-		if (is_walk_over(state) || state->guess_for || state->language)
+		if (is_unwind_over(state) || state->guess_for || state->language)
 			break;
 		state->error = native_step_of_chain(state);
 	}
@@ -54,7 +54,7 @@ static __always_inline void walk_frames(struct walk_state *state)
 SEC("perf_event")
 int native_unwind_chain(void *ctx)
 {
-	struct walk_state *state = state_get();
+	struct unwind_state *state = state_get();
 
 	if (!state)
 		return 0;
@@ -64,8 +64,8 @@ int native_unwind_chain(void *ctx)
 	if (state->guess_for)
 		state->error = guess_caller(state, false);
 	else
-		walk_frames(state);
-	if (!is_walk_over(state) && !state->language && ++state->run_count < CHAIN_RUNS)
+		unwind_frames(state);
+	if (!is_unwind_over(state) && !state->language && ++state->run_count < CHAIN_RUNS)
 		enter_unwinder(ctx, UNWINDER_NATIVE);
 	enter_language_or_leave(ctx, state, FRAME_NONE);
 	return 0;

@@ -2,7 +2,7 @@
 /**
  * Code that a process has just generated, which user space does not know yet: compilers of runtimes map
  * memory for each piece of code, and run it at once. The kernel is asked for its mapping with
- * bpf_find_vma(), only where there is bpf_loop(), which is as old. It is asked once in a walk, since it
+ * bpf_find_vma(), only where there is bpf_loop(), which is as old. It is asked once in an unwind, since it
  * has to lock the process's mappings. The call fails while they are being changed.
  */
 #ifndef EBPF_NEW_CODE_BPF_H
@@ -32,7 +32,7 @@ static long take_anonymous_code(struct task_struct *task, struct vm_area_struct 
 }
 
 /** True if @address is in anonymous code, whose mapping is then cached for find_mapping(). */
-static __always_inline bool find_new_code(struct walk_state *state, __u64 address)
+static __always_inline bool find_new_code(struct unwind_state *state, __u64 address)
 {
 	struct new_code code = { 0 };
 	struct cached_mapping *mapping;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
  * Looks up the mapping of an address and that mapping's executable: first among the mappings that this
- * walk has used, then by a search of the process's table.
+ * unwind has used, then by a search of the process's table.
  */
 #ifndef EBPF_PROCESS_MAPPINGS_BPF_H
 #define EBPF_PROCESS_MAPPINGS_BPF_H
@@ -17,7 +17,7 @@ enum {
 _Static_assert(1 << (MAPPING_SEARCH_STEPS - 1) >= PROCESS_MAX_MAPPINGS, "the search ends");
 
 /* Finds the row number of the last mapping that starts at or below @address, plus one; 0 if none does. */
-static __always_inline enum unwind_error search_mappings(struct walk_state *state, __u64 address,
+static __always_inline enum unwind_error search_mappings(struct unwind_state *state, __u64 address,
 							 __u32 *row)
 {
 	__u32 low = 0, high = state->mapping_count;
@@ -72,7 +72,7 @@ static __always_inline void load_executable(struct cached_mapping *mapping)
 }
 
 /* Replaces the oldest cached mapping by that of @address, and makes it the last used one. */
-static __always_inline enum unwind_error load_mapping(struct walk_state *state, __u64 address)
+static __always_inline enum unwind_error load_mapping(struct unwind_state *state, __u64 address)
 {
 	__u32 index = state->next_mapping % MAPPING_CACHE_COUNT;
 	struct cached_mapping *mapping = &state->mappings[index];
@@ -112,7 +112,7 @@ static __always_inline bool mapping_has(const struct cached_mapping *mapping, __
 }
 
 /** Makes state->last_mapping the mapping of @address, or returns why there is none. */
-static __always_inline enum unwind_error find_mapping(struct walk_state *state, __u64 address)
+static __always_inline enum unwind_error find_mapping(struct unwind_state *state, __u64 address)
 {
 	__u32 last = state->last_mapping % MAPPING_CACHE_COUNT;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * Looks up the rule for an address in a mapping: first in the cache, which is kept between walks, then
+ * Looks up the rule for an address in a mapping: first in the cache, which is kept between unwinds, then
  * by the executable's page index and rows (abi/slab.h).
  */
 #ifndef EBPF_RULE_LOOKUP_BPF_H
@@ -116,7 +116,7 @@ static __always_inline __u32 rule_index(__u64 executable_id, __u64 address)
 }
 
 /** Looks up the rule for @address, which is in @mapping, and caches it unless it is CFA_NONE. */
-static __always_inline enum unwind_error find_rule(struct walk_state *state,
+static __always_inline enum unwind_error find_rule(struct unwind_state *state,
 						   const struct cached_mapping *mapping,
 						   __u64 address, const struct unwind_rule **rule)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/** The end of a walk: the record is completed, counted and put on the ring `samples`. */
+/** The end of an unwind: the record is completed, counted and put on the ring `samples`. */
 #ifndef EBPF_SEND_BPF_H
 #define EBPF_SEND_BPF_H
 
@@ -11,8 +11,8 @@ enum {
 	WAKE_UP_FRACTION = 4,
 };
 
-/** Adds the end of the walk to the record. */
-static __always_inline void finish_record(struct walk_state *state)
+/** Adds the end of the unwind to the record. */
+static __always_inline void finish_record(struct unwind_state *state)
 {
 	struct trace_record *record = &state->record;
 	__u32 user_words = record->word_count - record->kernel_word_count;
@@ -44,7 +44,7 @@ static __always_inline __u64 ring_flags(void)
 	return used > size / WAKE_UP_FRACTION ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
 }
 
-static __always_inline void send_record(struct walk_state *state)
+static __always_inline void send_record(struct unwind_state *state)
 {
 	/* Labels, if any, follow the words that finish_record() has counted. */
 	__u32 bytes = state->record_bytes + state->record.label_bytes;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * The state of one walk, from sample_entry through the unwinders to unwind_stop. Each program
+ * The state of one unwind, from sample_entry through the unwinders to unwind_stop. Each program
  * family has one for each CPU, and a CPU runs one family's programs at most once at a time, so nothing
- * here is shared. state_begin() resets everything for each sample except what is cached between walks.
+ * here is shared. state_begin() resets everything for each sample except what is cached between unwinds.
  *
  * The state of a language NAME (abi/languages.h) is in ebpf/NAME/NAME_state.bpf.h:
- *	struct NAME_walk	the member `NAME` of the state
+ *	struct NAME_unwind	the member `NAME` of the state
  *	NAME_state_begin()	resets it for a new sample
- *	NAME_state_forget()	clears what it caches between walks, for walks without an order (ebpf/host)
+ *	NAME_state_forget()	clears what it caches between unwinds, for unwinds without an order (ebpf/host)
  */
 #ifndef EBPF_STATE_BPF_H
 #define EBPF_STATE_BPF_H
@@ -22,7 +22,7 @@
 #include "ebpf/read_window.bpf.h"
 
 enum {
-	/** Mappings cached during a walk, and rules cached between walks; powers of two. */
+	/** Mappings cached during an unwind, and rules cached between unwinds; powers of two. */
 	MAPPING_CACHE_COUNT = 8,
 	RULE_CACHE_SHIFT = 8,
 	RULE_CACHE_COUNT = 1 << RULE_CACHE_SHIFT,
@@ -41,14 +41,14 @@ enum language_wait {
 	WAIT_STACK = 4,
 };
 
-/** Values of walk_state.rbx_place that are not addresses. */
+/** Values of unwind_state.rbx_place that are not addresses. */
 enum rbx_place {
 	RBX_NOWHERE = 0,
-	/** The value is in walk_state.registers. */
+	/** The value is in unwind_state.registers. */
 	RBX_IN_REGISTER = 1,
 };
 
-struct walk_state {
+struct unwind_state {
 	/** Registers of the frame that the next step leaves. */
 	__u64 pc;
 	__u64 sp;
@@ -78,7 +78,7 @@ struct walk_state {
 
 	/** The thread's entry was reached. */
 	__u32 at_end;
-	/** Why the walk ended before the thread's entry (enum unwind_error). */
+	/** Why the unwind ended before the thread's entry (enum unwind_error). */
 	__u32 error;
 	/** Number of runs in a chain of tail calls, which is limited. */
 	__u32 run_count;
@@ -98,7 +98,7 @@ struct walk_state {
 	__u32 asked_for_code;
 	/** enum frame_kind of the language whose step runs where a stack ends (WAIT_STACK), or 0; that language sets it. */
 	__u32 stack_language;
-	/** Number of guessed callers in the walk so far: frames may be missing there. */
+	/** Number of guessed callers in the unwind so far: frames may be missing there. */
 	__u32 guess_count;
 	__u32 reserved;
 	struct cached_mapping mappings[MAPPING_CACHE_COUNT];
@@ -132,12 +132,12 @@ struct walk_state {
 	__s32 left_offset;
 	/** The program's thread pointer; set before the first interpreted frame. */
 	__u64 thread_pointer;
-#define X(kind, NAME, name, type, frames, files) struct name##_walk name;
+#define X(kind, NAME, name, type, frames, files) struct name##_unwind name;
 	LANGUAGES(X)
 #undef X
 
 	/** Kernel addresses: the task's struct uprobe_task (0: no uprobes), and the innermost
-	 *  struct return_instance that the walk has not passed yet. */
+	 *  struct return_instance that the unwind has not passed yet. */
 	__u64 uprobe_task;
 	__u64 return_instance;
 
@@ -156,10 +156,10 @@ struct walk_state {
 	};
 } __attribute__((aligned(64)));
 
-_Static_assert(sizeof(struct walk_state) % 64 == 0, "no two CPUs write to one cache line");
+_Static_assert(sizeof(struct unwind_state) % 64 == 0, "no two CPUs write to one cache line");
 
 /** Resets the state for a new sample. The caller sets the registers and the record. */
-static __always_inline void state_begin(struct walk_state *state)
+static __always_inline void state_begin(struct unwind_state *state)
 {
 	state->pc = 0;
 	state->at_end = 0;
@@ -193,7 +193,7 @@ static __always_inline void state_begin(struct walk_state *state)
 }
 
 /** Starts from state->registers, all of which are known: in a leaf, or just above a signal frame. */
-static __always_inline void state_start_at_registers(struct walk_state *state)
+static __always_inline void state_start_at_registers(struct unwind_state *state)
 {
 	state->pc = state->registers[PC_REGISTER];
 	state->sp = state->registers[SP_REGISTER];
@@ -208,7 +208,7 @@ static __always_inline void state_start_at_registers(struct walk_state *state)
 /**
  * Appends a frame of two words. UNWIND_TRUNCATED: it does not fit; room for an error frame is always left.
  */
-static __always_inline enum unwind_error push_frame(struct walk_state *state, __u64 first,
+static __always_inline enum unwind_error push_frame(struct unwind_state *state, __u64 first,
 						    __u64 second)
 {
 	__u32 index = state->record.word_count;
@@ -222,7 +222,7 @@ static __always_inline enum unwind_error push_frame(struct walk_state *state, __
 }
 
 /** Appends an interpreted frame that has an owner, as push_frame(). */
-static __always_inline enum unwind_error push_owned_frame(struct walk_state *state, __u64 first,
+static __always_inline enum unwind_error push_owned_frame(struct unwind_state *state, __u64 first,
 							  __u64 second, __u64 owner)
 {
 	__u32 index = state->record.word_count;
@@ -238,7 +238,7 @@ static __always_inline enum unwind_error push_owned_frame(struct walk_state *sta
 }
 
 /** Clears FRAME_RETURN_ADDRESS of the native frame that was added last: its address turned out to be exact. */
-static __always_inline void unflag_last_frame(struct walk_state *state)
+static __always_inline void unflag_last_frame(struct unwind_state *state)
 {
 	__u32 index = state->record.word_count;
 
@@ -249,7 +249,7 @@ static __always_inline void unflag_last_frame(struct walk_state *state)
 }
 
 /** Appends an error frame, the last one of the trace. */
-static __always_inline void push_error(struct walk_state *state, enum unwind_error error)
+static __always_inline void push_error(struct unwind_state *state, enum unwind_error error)
 {
 	__u32 index = state->record.word_count;
 

@@ -38,7 +38,7 @@ static __always_inline bool is_selected(struct task_struct *leader, __u32 pid)
 }
 
 /* Sets the header of the record; its type, flags and frames follow. */
-static __always_inline void begin_record(struct walk_state *state, struct task_struct *task,
+static __always_inline void begin_record(struct unwind_state *state, struct task_struct *task,
 					 struct task_struct *leader, __u32 pid, __u8 origin,
 					 __u64 value)
 {
@@ -66,7 +66,7 @@ static __always_inline void begin_record(struct walk_state *state, struct task_s
 }
 
 /* Adds the kernel's frames: their addresses are words of frames already (abi/frame.h). */
-static __always_inline void add_kernel_frames(void *ctx, struct walk_state *state)
+static __always_inline void add_kernel_frames(void *ctx, struct unwind_state *state)
 {
 	__u64 *words = &state->record_words[RECORD_HEADER_WORDS];
 	long bytes = bpf_get_stack(ctx, words, KERNEL_FRAMES_MAX * sizeof(*words), 0);
@@ -78,7 +78,7 @@ static __always_inline void add_kernel_frames(void *ctx, struct walk_state *stat
 }
 
 /* True if process @pid has an entry with the same identity as @identity. */
-static __always_inline bool find_process(struct walk_state *state, __u32 pid,
+static __always_inline bool find_process(struct unwind_state *state, __u32 pid,
 					 const struct process_identity *identity)
 {
 	struct process_entry *shared, entry;
@@ -102,7 +102,7 @@ static __always_inline bool find_process(struct walk_state *state, __u32 pid,
 }
 
 /* True if the process is a new fork and its parent has an entry. User space checks later that it is valid for the fork. */
-static __always_inline bool find_parent(struct walk_state *state, struct task_struct *task,
+static __always_inline bool find_parent(struct unwind_state *state, struct task_struct *task,
 					struct task_struct *leader)
 {
 	struct task_struct *parent;
@@ -137,7 +137,7 @@ static __always_inline bool is_between_programs(struct task_struct *task, __u32 
  * unwound here, else user space unwinds it as a deferred sample. A task that has given up its memory, since
  * it exits or is between two programs, has no user frames: it is at its end.
  */
-static __always_inline enum unwind_error find_user_frame(void *ctx, struct walk_state *state,
+static __always_inline enum unwind_error find_user_frame(void *ctx, struct unwind_state *state,
 							 struct task_struct *task,
 							 struct task_struct *leader,
 							 __u32 task_flags, bool has_registers)
@@ -174,7 +174,7 @@ static __always_inline enum unwind_error find_user_frame(void *ctx, struct walk_
 static __always_inline int take_sample(void *ctx, __u8 origin, __u64 value, bool has_registers)
 {
 	struct task_struct *task, *leader;
-	struct walk_state *state;
+	struct unwind_state *state;
 	__u32 pid, task_flags;
 	bool in_kernel, is_kernel;
 
@@ -217,7 +217,7 @@ static __always_inline int take_sample(void *ctx, __u8 origin, __u64 value, bool
 		state->uprobe_task = (__u64)TASK_READ(task, utask);
 		enter_unwinder(ctx, UNWINDER_NATIVE);
 	}
-	leave_walk(ctx, state);
+	leave_unwind(ctx, state);
 	return 0;
 }
 

@@ -12,7 +12,7 @@
 #include "ebpf/process_events.bpf.h"
 #include "ebpf/task.bpf.h"
 
-static __always_inline void tell_unknown_address(const struct walk_state *state)
+static __always_inline void tell_unknown_address(const struct unwind_state *state)
 {
 	struct process_identity identity = state->record.identity;
 
@@ -24,7 +24,7 @@ static __always_inline void tell_unknown_address(const struct walk_state *state)
 SEC("perf_event")
 int unwind_stop(void *ctx)
 {
-	struct walk_state *state = state_get();
+	struct unwind_state *state = state_get();
 
 	if (!state)
 		return 0;

@@ -24,7 +24,7 @@ enum {
  * True if state->pc is in a copied instruction. Then state->pc is set to the address in the original
  * code: at the instruction or, once it has run, just behind it.
  */
-static __always_inline bool leave_copied_code(struct walk_state *state, struct uprobe_task *utask)
+static __always_inline bool leave_copied_code(struct unwind_state *state, struct uprobe_task *utask)
 {
 	__u64 offset = state->pc - BPF_CORE_READ(utask, xol_vaddr);
 
@@ -38,7 +38,7 @@ static __always_inline bool leave_copied_code(struct walk_state *state, struct u
  * True if state->pc was in uprobes' own code. Then pc and sp are set to their values without the probe,
  * and the step must be taken again.
  */
-static __always_inline bool see_through_uprobe(struct walk_state *state)
+static __always_inline bool see_through_uprobe(struct unwind_state *state)
 {
 	struct uprobe_task *utask = (struct uprobe_task *)state->uprobe_task;
 	struct return_instance *instance;

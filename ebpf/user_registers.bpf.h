@@ -235,7 +235,7 @@ extern void *bpf_rdonly_cast(const void *object, __u32 type_id) __ksym __weak;
  * into a number.
  */
 static __always_inline const volatile __u64 *task_registers_to_load(struct task_struct *task,
-								    struct walk_state *state)
+								    struct unwind_state *state)
 {
 	volatile __u64 *offset = &state->saved_registers_offset;
 	__u64 stack = (__u64)task->stack;
@@ -249,8 +249,8 @@ static __always_inline const volatile __u64 *task_registers_to_load(struct task_
 }
 
 /* Takes the user registers from @saved, SAVED_WORDS words that the kernel has saved; @mode is their mode word. */
-static __always_inline enum unwind_error take_saved_registers(const volatile __u64 *saved,
-							      __u64 mode, struct walk_state *state)
+static __always_inline enum unwind_error
+take_saved_registers(const volatile __u64 *saved, __u64 mode, struct unwind_state *state)
 {
 	if (!is_user_mode(mode))
 		return UNWIND_NO_REGISTERS;
@@ -268,7 +268,7 @@ static __always_inline enum unwind_error take_saved_registers(const volatile __u
  * registers of the context are used.
  */
 static __always_inline enum unwind_error find_user_registers(void *ctx, struct task_struct *task,
-							     struct walk_state *state,
+							     struct unwind_state *state,
 							     bool has_registers)
 {
 	__u64 saved[SAVED_WORDS];

@@ -79,7 +79,7 @@ def check_copied_text(tap):
     total = sum(stacks.values())
     tap.ok(answer == b"copied\n" and is_copied and total >= 3 * LEAST_SAMPLES
            and sum(wrong.values()) <= total // 100,
-           "text that was copied to anonymous memory is walked and named as the file's",
+           "text that was copied to anonymous memory is unwound and named as the file's",
            answer, "%d samples" % total, wrong)
 
 

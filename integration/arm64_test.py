@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The unwinder of arm64 over core files: programs of integration/targets/arm64, compiled in several
 ways, run under qemu-user and are stopped at random by a signal that leaves a core file. Each
-thread's stack is walked by build/arm64/walk_core, the unwinder compiled for arm64 (under qemu-user
+thread's stack is unwound by build/arm64/walk_core, the unwinder compiled for arm64 (under qemu-user
 as well), and by build/walk_core_arm64, the same on this machine: both must print the same, end at
 the thread's entry without a guess, and give a chain that the program's source allows. Prints TAP.
 
@@ -24,10 +24,10 @@ from harness import IS_LONG, OUTPUT, ROOT, Program, Tap, allow_core, take_count
 STOPS = 50 if IS_LONG else 3
 SOURCES = os.path.join(ROOT, "integration", "targets", "arm64")
 COMPILERS = {".c": "aarch64-linux-gnu-gcc", ".cpp": "aarch64-linux-gnu-g++"}
-WALK_THERE = os.path.join(ROOT, "build", "arm64", "walk_core")
-WALK_HERE = os.path.join(ROOT, "build", "walk_core_arm64")
+UNWIND_THERE = os.path.join(ROOT, "build", "arm64", "walk_core")
+UNWIND_HERE = os.path.join(ROOT, "build", "walk_core_arm64")
 
-# At the end of these, callers are overwritten (targets/arm64/exceptions.cpp), so that a walk need not
+# At the end of these, callers are overwritten (targets/arm64/exceptions.cpp), so that an unwind need not
 # come to an end.
 CHANGES_CALLERS = {"_Unwind_Resume", "_Unwind_Resume_or_Rethrow", "_Unwind_RaiseException"}
 
@@ -79,26 +79,26 @@ def make_core(path, wait_seconds, directory):
     return cores[0], maps
 
 
-def walk(core, maps, *options):
+def unwind(core, maps, *options):
     """What the unwinder prints here, and whether it prints the same under qemu."""
     here, there = (subprocess.run([*command, *options, "-maps", maps, core],
                                   stdout=subprocess.PIPE, text=True, errors="surrogateescape",
                                   check=True).stdout
-                   for command in ([WALK_HERE], [find_qemu(), WALK_THERE]))
+                   for command in ([UNWIND_HERE], [find_qemu(), UNWIND_THERE]))
     return here, here == there
 
 
 def missing_tools():
     """What there is not to run programs of arm64, as text."""
     missing = [] if find_qemu() else ["qemu-aarch64"]
-    if not os.path.exists(WALK_THERE) and not shutil.which("apt-get"):
+    if not os.path.exists(UNWIND_THERE) and not shutil.which("apt-get"):
         missing.append("apt-get, which fetches libraries of arm64")
     return missing
 
 
-def build_walkers():
-    subprocess.run(["make", "--no-print-directory", "-C", ROOT, WALK_HERE[len(ROOT) + 1:],
-                    WALK_THERE[len(ROOT) + 1:]], check=True, stdout=subprocess.DEVNULL)
+def build_unwinders():
+    subprocess.run(["make", "--no-print-directory", "-C", ROOT, UNWIND_HERE[len(ROOT) + 1:],
+                    UNWIND_THERE[len(ROOT) + 1:]], check=True, stdout=subprocess.DEVNULL)
 
 
 class Result:
@@ -142,7 +142,7 @@ def check_program(tap, name, variant, stops, directory):
     differing = 0
     for _ in range(stops):
         core, maps = make_core(path, generator.uniform(0, 0.05), directory)
-        text, is_same = walk(core, maps)
+        text, is_same = unwind(core, maps)
         differing += not is_same
         result.add(text)
     tap.ok(result.threads >= stops and not result.wrong and not differing, what,
@@ -160,7 +160,7 @@ def main():
     if missing:
         tap.skip("stacks of arm64", "no " + " and no ".join(missing))
         tap.finish()
-    build_walkers()
+    build_unwinders()
     chains.MACROS.update(LIBRARY)
     names = sorted(name for name in os.listdir(SOURCES) if os.path.splitext(name)[1] in COMPILERS)
     os.makedirs(OUTPUT, exist_ok=True)

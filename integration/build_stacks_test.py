@@ -111,7 +111,7 @@ def check_complete(tap, stacks, times):
     run.check(tap, "the user stacks of a build are complete, deferred samples included", FLAGGED,
               times.count_events(bad), total, COMPLETE_FAULT, is_good=100 * complete >= COMPLETE_PERCENT * total)
     run.finish(tap)
-    tap.note("complete: %s of %d; %d samples stayed without a walk; %d more of tasks in exec or "
+    tap.note("complete: %s of %d; %d samples stayed without an unwind; %d more of tasks in exec or "
              "exit, which have no memory"
              % (share(complete, total), total, before_known, without_memory))
     for text, count in incomplete.most_common(SHOWN):

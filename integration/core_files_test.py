@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Core files of real programs, as the kernel writes them when a signal kills and as gdb's gcore does,
-walked with the kernel side's unwinder (build/walk_core) and with eu-stack: both must see the same
+unwound with the kernel side's unwinder (build/walk_core) and with eu-stack: both must see the same
 (unwinders.py). Prints TAP.
 
     core_files_test.py [-cores N] [NAME...]
@@ -63,7 +63,7 @@ def compare(tap, name, inputs, way, cores):
                 core = process.poll() is None and way(process, directory)
                 if core:
                     executable = os.path.realpath("/proc/%d/exe" % process.pid)
-                    comparison.add(*unwinders.walks_of_core(
+                    comparison.add(*unwinders.unwinds_of_core(
                         core, executable if os.path.exists(executable) else program.path,
                         directory))
             finally:

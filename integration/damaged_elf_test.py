@@ -329,7 +329,7 @@ def check_log(tap, paths, log, shaken, seconds):
 def check_stacks(tap, paths, stacks):
     allowed = chains.Chains(TARGETS["alloca"].source)
     whole = {stack: count for stack, count in stacks.items() if stack.comm == "alloca"}
-    # On a machine as busy as this one, loading takes its time, and walks end early until then.
+    # On a machine as busy as this one, loading takes its time, and unwinds end early until then.
     early = sum(count for stack, count in whole.items()
                 if "[error: unwind rows not loaded]" in stack.frames)
     wrong = [str(stack) for stack in whole

@@ -4,7 +4,7 @@
 
 Frames have names where a file, or what lies beside it or in it, has symbols, and else say where the function
 starts, if .eh_frame tells. Every sample of a kind with unwind information has an allowed chain, without guess
-or error. Where there is none, frames may be flagged as guesses, and a walk that is cut or leaves a frame out is
+or error. Where there is none, frames may be flagged as guesses, and an unwind that is cut or leaves a frame out is
 not wrong if it says so; 90 % have to be right all the same. usage: file_kinds_test.py [KIND...]
 """
 import collections

@@ -3,7 +3,7 @@
 # time limit: 10800 s
 """The unwinder of arm64 over core files of the targets in Go, which are compiled for arm64, run
 under qemu-user and are stopped at random. Their stacks must end where goroutines and threads begin,
-without a guess, and lie in the set of chains that the source allows (go_chains.py). Walked here
+without a guess, and lie in the set of chains that the source allows (go_chains.py). Unwound here
 and under qemu-user, as in arm64_test.py. Some are stopped at an instruction of those functions of the
 runtime that change stacks, since hardly any is met by chance.
 
@@ -314,8 +314,8 @@ class Result:
         return [text for text in self._chains.wanted if text not in self.seen]
 
     def add(self, core):
-        """Walks @core and judges its threads."""
-        text, is_same = arm64_test.walk(core.path, core.maps, "-interpreted", "-inlined")
+        """Unwinds @core and judges its threads."""
+        text, is_same = arm64_test.unwind(core.path, core.maps, "-interpreted", "-inlined")
         self.stops += 1
         self.differing += not is_same
         for thread in read_threads(text):
@@ -428,7 +428,7 @@ def main():
     if missing:
         tap.skip("stacks of Go of arm64", "no " + " and no ".join(missing))
         tap.finish()
-    arm64_test.build_walkers()
+    arm64_test.build_unwinders()
     os.makedirs(OUTPUT, exist_ok=True)
     counts = collections.Counter()
     for go, mode_name, names in plan(arguments):

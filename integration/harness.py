@@ -101,7 +101,7 @@ class Stack(collections.namedtuple("Stack", "comm frames")):
 
     @property
     def is_before_known(self):
-        """The sample's process was not known yet, and the walk from its copy was not done."""
+        """The sample's process was not known yet, and the unwind from its copy was not done."""
         return "[error: process not known yet]" in self.frames
 
     @property
@@ -119,7 +119,7 @@ class Stack(collections.namedtuple("Stack", "comm frames")):
 
     @property
     def is_between_states(self):
-        """An error while the kernel changes what is walked: it writes the registers of a signal
+        """An error while the kernel changes what is unwound: it writes the registers of a signal
         handler's first frame, or has put an empty memory in the place of the old program's, or copies
         a page of the stack. While it writes those of the code behind a handler there are none, and no
         other error will do.

@@ -30,7 +30,7 @@ BAD_FOLDED = {
     "an empty frame": "a;;main 1\n",
     "a cut line": "a;main 1",
     "a user frame below the kernel": "a;work_[k];main 1\n",
-    "a frame above an error that ends walks": "a;main;[error: stack unreadable];leaf 1\n",
+    "a frame above an error that ends unwinds": "a;main;[error: stack unreadable];leaf 1\n",
     "the same stack twice": "a;main 1\na;main 2\n",
 }
 

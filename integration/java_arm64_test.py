@@ -3,7 +3,7 @@
 # time limit: 7200 s
 """The unwinder of arm64 over core files of Debian's JDKs of arm64, which run under qemu-user and are
 stopped at random: stacks lie in the set that the target's source allows (java_chains.py), with lines,
-and are whole. Walked here and under qemu-user, as in arm64_test.py.
+and are whole. Unwound here and under qemu-user, as in arm64_test.py.
 
 The thread that gets the signal is one of those that run. qemu-user writes the registers of the others
 as it last had them in memory, while they go on: they are judged where they wait in a system call, for
@@ -153,7 +153,7 @@ def check(tap, java, mode, target, stops):
     for _ in range(stops):
         with tempfile.TemporaryDirectory(prefix="arm64-", dir=javas.OUTPUT) as directory:
             core, maps, signalled = stop_whole(command, generator, directory)
-            text, is_same = arm64_test.walk(core, maps, "-interpreted", "-inlined", "-root",
+            text, is_same = arm64_test.unwind(core, maps, "-interpreted", "-inlined", "-root",
                                             java.root)
             differing += not is_same
             waiting = waiting_threads(text, java.root)
@@ -192,7 +192,7 @@ def main():
     if missing:
         tap.skip("stacks of Java of arm64", "no " + " and no ".join(missing))
         tap.finish()
-    arm64_test.build_walkers()
+    arm64_test.build_unwinders()
     os.makedirs(javas.OUTPUT, exist_ok=True)
     shutil.copy2(arm64_test.find_qemu(), QEMU)
     todo = plan(arguments)

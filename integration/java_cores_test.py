@@ -33,7 +33,7 @@ SHORT_TARGETS = ["Calls", "Exceptions"]
 # From the line "ready" on.
 WAIT_SECONDS = (0.05, 1.5)
 END_SECONDS = 120
-# A library of ours is not where walks look for it, below the other root.
+# A library of ours is not where unwinds look for it, below the other root.
 NEEDS_LIBRARY = ("Jni", "Upcalls")
 
 
@@ -51,7 +51,7 @@ def make_core(command, seconds, directory):
     return cores[0]
 
 
-def walk(java, core):
+def unwind(java, core):
     """What build/walk_core prints of a core file."""
     root = [] if java.root == "/" else ["-root", java.root]
     return subprocess.run([WALK_CORE, "-interpreted", "-inlined", *root, core],
@@ -74,7 +74,7 @@ def check(tap, java, mode, target, cores):
         # Not below build: all roots have the same /tmp.
         with tempfile.TemporaryDirectory(prefix="allframes-cores-") as directory:
             core = make_core(command, generator.uniform(*WAIT_SECONDS), directory)
-            for stack in java_cores.read_stacks(walk(java, core), target.comm).values():
+            for stack in java_cores.read_stacks(unwind(java, core), target.comm).values():
                 verdict.add(stack, 1)
     tap.ok(not verdict.failures, title, *verdict.failures)
     tap.note("%s: %d stacks, %d its own, %s approximate, %d deep" % (

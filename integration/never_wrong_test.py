@@ -4,8 +4,8 @@
 """Never a wrong frame, where processes and files change under the agent.
 
 The targets (targets/baited.h) have functions named after their file, which call each other in one
-order only, in frames full of bait; so a stack walked by another file's rules, or named by another
-file's symbols, holds a call that no source has. Walks may end early, with an error that says so,
+order only, in frames full of bait; so a stack unwound by another file's rules, or named by another
+file's symbols, holds a call that no source has. Unwinds may end early, with an error that says so,
 but most have to reach the end. Short runs here, ten minutes each with ALLFRAMES_LONG=1.
 """
 import collections
@@ -105,7 +105,7 @@ def count_wrong(tap, name, judge, result, least_percent=LEAST_COMPLETE_PERCENT):
            *["%d times %s" % (count, text) for text, count in wrong.most_common(8)],
            "%d samples of %d are wrong" % (sum(wrong.values()), total), result.log[-2000:])
     tap.ok(known >= 20 * SECONDS and 100 * complete >= least_percent * known,
-           "%d %% of the walks end at the entry: %s" % (least_percent, name),
+           "%d %% of the unwinds end at the entry: %s" % (least_percent, name),
            "%d samples, %d from before the process was known, %d complete" %
            (total, before_known, complete))
     tap.note("%s: %d samples, before known %s, of the rest complete %s; %s" % (

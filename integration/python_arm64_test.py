@@ -3,7 +3,7 @@
 # time limit: 3600 s
 """The unwinder of arm64 over core files of Debian's Pythons of arm64, which run under qemu-user:
 each thread's frames are those that the program told of itself, with lines, and stand where the
-native frames run them. Walked here and under qemu-user, as in arm64_test.py.
+native frames run them. Unwound here and under qemu-user, as in arm64_test.py.
 
 qemu-user writes no thread pointers into core files; they are added as the kernel writes them.
 usage: python_arm64_test.py [-cores N] [ROOT|TARGET...]
@@ -53,8 +53,8 @@ def check(tap, root, name, cores):
                                           directory)
             core_notes.add_thread_pointers(
                 told.core, {tid: pointer for pointer, tid in told.tids.items()})
-            text, is_same = arm64_test.walk(told.core, told.maps, "-interpreted")
-            wrong += python_cores.compare(python_cores.read_walks(text), told,
+            text, is_same = arm64_test.unwind(told.core, told.maps, "-interpreted")
+            wrong += python_cores.compare(python_cores.read_unwinds(text), told,
                                           {tid: pointer for pointer, tid in told.tids.items()},
                                           version)
         differing += not is_same
@@ -74,7 +74,7 @@ def main():
     if missing:
         tap.skip("stacks of Python of arm64", "no " + " and no ".join(missing))
         tap.finish()
-    arm64_test.build_walkers()
+    arm64_test.build_unwinders()
     os.makedirs(OUTPUT, exist_ok=True)
     roots = [name for name in arguments if name in fetch_pythons.ROOTS_ARM64]
     names = [name for name in arguments if name not in fetch_pythons.ROOTS_ARM64]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Core files of Python programs that told their stacks just before (python_observer.py), and
-whether walks over them (build/walk_core) show just that.
+whether unwinds over them (build/walk_core) show just that.
 """
 import collections
 import glob
@@ -46,8 +46,8 @@ def make_core(command, path, seconds, directory):
                 {pointer: tid for tid, pointer, _ in told if tid})
 
 
-class Walk:
-    """A thread's frames as text, root first, and how the walk ended."""
+class Unwind:
+    """A thread's frames as text, root first, and how the unwind ended."""
 
     def __init__(self):
         self.frames = []
@@ -63,40 +63,40 @@ class Walk:
                 for frame in self.frames]
 
 
-def read_walks(text):
-    """Walk by tid, from what walk_core prints."""
-    walks = {}
+def read_unwinds(text):
+    """Unwind by tid, from what walk_core prints."""
+    unwinds = {}
     for line in text.splitlines():
         kind, *fields = line.split("\t")
         if kind == "thread":
-            walk = walks[int(fields[0])] = Walk()
+            unwind = unwinds[int(fields[0])] = Unwind()
         elif kind in ("error", "missing"):
-            walk.is_complete = False
+            unwind.is_complete = False
         elif kind != "end" and fields[0] == "python":
-            walk.frames.insert(0, PythonFrame(fields[3], fields[2], int(fields[1])))
+            unwind.frames.insert(0, PythonFrame(fields[3], fields[2], int(fields[1])))
         elif kind != "end":
             _, address, path, function, flags = fields
-            walk.is_complete = walk.is_complete and "guess" not in flags
-            walk.frames.insert(0, function if function != "-" else "%s+0x%x" % (
+            unwind.is_complete = unwind.is_complete and "guess" not in flags
+            unwind.frames.insert(0, function if function != "-" else "%s+0x%x" % (
                 os.path.basename(path), int(address, 16)))
-    return walks
+    return unwinds
 
 
-def compare(walks, told, pointers, version):
-    """What differs between the Walks of a core file and what was told, as texts. @pointers: thread
+def compare(unwinds, told, pointers, version):
+    """What differs between the Unwinds of a core file and what was told, as texts. @pointers: thread
     pointers by tid.
     """
     wrong = []
-    for tid, walk in walks.items():
+    for tid, unwind in unwinds.items():
         expected = told.threads.get(pointers.get(tid), [])
-        why = split(walk.texts, version)[2] if expected else None
-        if not walk.is_complete:
+        why = split(unwind.texts, version)[2] if expected else None
+        if not unwind.is_complete:
             why = "not complete"
-        elif walk.python != expected:
+        elif unwind.python != expected:
             why = "not what was told"
         if why:
-            wrong.append("%s: %s\n  told %s" % (why, ";".join(walk.texts)[-3000:], expected))
-    missing = set(told.threads) - {pointers.get(tid) for tid in walks}
+            wrong.append("%s: %s\n  told %s" % (why, ";".join(unwind.texts)[-3000:], expected))
+    missing = set(told.threads) - {pointers.get(tid) for tid in unwinds}
     if missing or len(told.threads) < 2:
         wrong.append("%d threads were told, %d are missing" % (len(told.threads), len(missing)))
     return [text.encode("ascii", "backslashreplace").decode() for text in wrong]

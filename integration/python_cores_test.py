@@ -5,7 +5,7 @@
 those that the program told of itself, with lines, and stand where the native frames run them.
 
 Each target runs for a random time, until a thread tells the stacks of all and dies at once
-(python_observer.py). build/walk_core attaches to what is in the core file, walks and names it.
+(python_observer.py). build/walk_core attaches to what is in the core file, unwinds and names it.
 usage: python_cores_test.py [-cores N] [PYTHON|TARGET...]
 """
 import os
@@ -31,9 +31,9 @@ LONG_TARGETS = SHORT_TARGETS + ["alternating", "c_between", "calls", "classes", 
                                 "signals", "tasks", "thread_churn"]
 
 
-def walk(python, core):
+def unwind(python, core):
     root = [] if python.root == "/" else ["-root", python.root]
-    return python_cores.read_walks(subprocess.run(
+    return python_cores.read_unwinds(subprocess.run(
         [WALK_CORE, "-interpreted", *root, core], stdout=subprocess.PIPE, text=True,
         errors="surrogateescape", check=True).stdout)
 
@@ -46,7 +46,7 @@ def check(tap, python, target, cores):
         with tempfile.TemporaryDirectory(prefix="allframes-cores-") as directory:
             told = python_cores.make_core(python.command, target.path,
                                           generator.uniform(0.2, 0.6), directory)
-            wrong += python_cores.compare(walk(python, told.core), told,
+            wrong += python_cores.compare(unwind(python, told.core), told,
                                           core_notes.fs_bases(told.core), python.version)
         threads += len(told.threads)
         frames += sum(map(len, told.threads.values()))

@@ -279,7 +279,7 @@ def upload(address, *paths, options=("-disable-tls",), **more):
 
 
 def named_parts(receiver, host):
-    """By program, the share of the samples of @host that have main(); where a walk broke off it cannot be there."""
+    """By program, the share of the samples of @host that have main(); where an unwind broke off it cannot be there."""
     parts = {}
     for comm in ("calls", "calls_stripped"):
         stacks = {stack: count for stack, count in receiver.api.stacks(host=host, comm=comm).items()

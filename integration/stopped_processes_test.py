@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # time limit: 900 s
-"""Stops real programs at random moments, and walks all their threads with the kernel side's unwinder
+"""Stops real programs at random moments, and unwinds all their threads with the kernel side's unwinder
 (build/walk_process) and with elfutils' (eu-stack): both must see the same (unwinders.py). Prints TAP.
 
     stopped_processes_test.py [-stops N] [NAME...]
@@ -67,7 +67,7 @@ def compare_process(tap, name, inputs, directory, stops):
                 process.wait()
                 process = None
                 continue
-            comparison.add(*unwinders.walks_of_process(process.pid, directory))
+            comparison.add(*unwinders.unwinds_of_process(process.pid, directory))
             os.kill(process.pid, signal.SIGCONT)
     finally:
         if process:

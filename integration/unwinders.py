@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compares stacks that the kernel side's unwinder walked (build/walk_process, build/walk_core) with
+"""Compares stacks that the kernel side's unwinder unwound (build/walk_process, build/walk_core) with
 those of eu-stack: pcs are equal from the leaf to the outermost frame, or the difference belongs to a
 class below, for which readelf and gdb are asked.
 """
@@ -25,14 +25,14 @@ ENTRY = "ours ends at a file's entry point, where eu-stack gives up"
 NO_INFO = "ours ends or guesses where eu-stack goes on by frame pointers"
 AS_GDB = "ours goes on as gdb does"
 ONLY_OURS = "only ours goes on, without a guess to a file's entry point"
-# Our walk ends at its limit.
+# Our unwind ends at its limit.
 TOO_DEEP = "deeper than %d frames" % DEEPEST
 # The dynamic loader's entry calls, and goes on behind that.
 ENTRY_BYTES = 0x60
 
 
-class Walk:
-    """A thread's pcs, leaf first, and why the walk ended: "" at the outermost frame."""
+class Unwind:
+    """A thread's pcs, leaf first, and why the unwind ended: "" at the outermost frame."""
 
     def __init__(self):
         self.pcs = []
@@ -41,7 +41,7 @@ class Walk:
         self.places = []
         self.guesses = set()
         self.error = ""
-        # Of ours alone: where the walk could not go on, the 48 lowest bits of it.
+        # Of ours alone: where the unwind could not go on, the 48 lowest bits of it.
         self.error_pc = 0
 
     def __str__(self):
@@ -49,41 +49,41 @@ class Walk:
 
 
 def read_ours(text):
-    """Walk by tid, from the output of walk_process or walk_core."""
-    walks = {}
+    """Unwind by tid, from the output of walk_process or walk_core."""
+    unwinds = {}
     for line in text.splitlines():
         kind, *fields = line.split("\t")
         if kind == "thread":
-            walk = walks[int(fields[0])] = Walk()
+            unwind = unwinds[int(fields[0])] = Unwind()
             continue
-        walk.lines.append(line)
+        unwind.lines.append(line)
         if kind == "error":
-            walk.error_pc, walk.error = int(fields[0], 16), fields[1]
+            unwind.error_pc, unwind.error = int(fields[0], 16), fields[1]
         elif kind != "end":
             pc, address, path, _, flags = fields
             if "guess" in flags:
-                walk.guesses.add(len(walk.pcs))
-            walk.places.append((int(address, 16) - ("return" in flags), path))
-            walk.pcs.append(int(pc, 16))
-    return walks
+                unwind.guesses.add(len(unwind.pcs))
+            unwind.places.append((int(address, 16) - ("return" in flags), path))
+            unwind.pcs.append(int(pc, 16))
+    return unwinds
 
 
 def read_theirs(text):
-    """Walk by tid, from the output of eu-stack with its errors."""
-    walks = collections.OrderedDict()
-    walk = None
+    """Unwind by tid, from the output of eu-stack with its errors."""
+    unwinds = collections.OrderedDict()
+    unwind = None
     for line in text.splitlines():
         thread = re.match(r"TID (\d+):", line)
         frame = re.match(r"#\d+ +0x([0-9a-f]+)", line)
         if thread:
-            walk = walks[int(thread[1])] = Walk()
+            unwind = unwinds[int(thread[1])] = Unwind()
         elif frame:
-            walk.pcs.append(int(frame[1], 16))
-        elif walk and line.startswith("eu-stack: dwfl_thread_getframes"):
-            walk.error = line.split(": ", 2)[-1]
-        if walk:
-            walk.lines.append(line)
-    return walks
+            unwind.pcs.append(int(frame[1], 16))
+        elif unwind and line.startswith("eu-stack: dwfl_thread_getframes"):
+            unwind.error = line.split(": ", 2)[-1]
+        if unwind:
+            unwind.lines.append(line)
+    return unwinds
 
 
 def run(*command, seconds=120):
@@ -94,15 +94,15 @@ def run(*command, seconds=120):
 
 def read_gdb(text):
     """Lists of pcs by tid, from gdb's frames."""
-    walks = {}
+    unwinds = {}
     for line in text.splitlines():
         thread = re.match(r"THREAD (\d+)", line)
         frame = re.match(r"PC ([0-9a-f]+)", line)
         if thread:
-            pcs = walks[int(thread[1])] = []
+            pcs = unwinds[int(thread[1])] = []
         elif frame:
             pcs.append(int(frame[1], 16))
-    return walks
+    return unwinds
 
 
 # Inlined functions are no frames of their own.
@@ -164,7 +164,7 @@ def is_entry(place):
 
 
 def classify(ours, theirs, gdb, without_information):
-    """The class of a difference between two Walks; None if there is none, "" if it has no class.
+    """The class of a difference between two Unwinds; None if there is none, "" if it has no class.
     @gdb is called for the pcs that gdb sees.
     """
     if ours.pcs == theirs.pcs and bool(ours.error) == bool(theirs.error):
@@ -193,14 +193,14 @@ def classify(ours, theirs, gdb, without_information):
     return ""
 
 
-def walks_of_process(pid, directory):
+def unwinds_of_process(pid, directory):
     """What the unwinders print of a stopped process, and a function for gdb's pcs."""
     return (run(WALK_PROCESS, "-without-names", str(pid)),
             run("eu-stack", "-q", "-n", "0", "-p", str(pid)),
             lambda: ask_gdb(directory, "-p", str(pid)))
 
 
-def walks_of_core(core, program, directory):
+def unwinds_of_core(core, program, directory):
     """The same of a core file of @program, a path."""
     return (run(WALK_CORE, "-without-names", core),
             run("eu-stack", "-q", "-n", "0", "--core=" + core, "--executable=" + program),
@@ -228,27 +228,27 @@ class Comparison:
                 sorted(ours), sorted(theirs), ours_text[:2000], theirs_text[:2000]))
             return
         frames = {}
-        for tid, walk in ours.items():
+        for tid, unwind in ours.items():
             self.threads += 1
-            self.frames += len(walk.pcs)
-            self.complete += not walk.error
+            self.frames += len(unwind.pcs)
+            self.complete += not unwind.error
 
             def gdb_frames(tid=tid):
                 if not frames:
                     frames.update(gdb())
                 return frames.get(tid, [])
 
-            difference = classify(walk, theirs[tid], gdb_frames, self._without_information)
+            difference = classify(unwind, theirs[tid], gdb_frames, self._without_information)
             if difference:
                 self.classes[difference] += 1
             elif difference is not None:
                 self.unexplained.append("ours:\n%s\neu-stack's:\n%s\ngdb's:\n%s" % (
-                    walk, theirs[tid], "\n".join("%x" % pc for pc in gdb_frames())))
+                    unwind, theirs[tid], "\n".join("%x" % pc for pc in gdb_frames())))
 
     def judge(self, tap, what):
         classes = ", ".join("%d %s" % (count, name) for name, count in self.classes.items())
         tap.ok(self.stops and not self.unexplained,
-               "%s: %s is walked as eu-stack walks it" % (what, self.name),
+               "%s: %s is unwound as eu-stack unwinds it" % (what, self.name),
                "%d stacks differ:" % len(self.unexplained), *self.unexplained[:3])
         tap.note("%s: %d stops, %d stacks, %d frames, %d complete; differences: %s; unexplained: %d"
                  % (self.name, self.stops, self.threads, self.frames, self.complete,
@@ -261,6 +261,6 @@ def begin(tap, program, what):
     """
     why_not = program.prepare()
     if why_not:
-        tap.skip("%s: %s is walked as eu-stack walks it" % (what, program.name), why_not)
+        tap.skip("%s: %s is unwound as eu-stack unwinds it" % (what, program.name), why_not)
         return None
     return Comparison(program.name), random.Random(program.name)

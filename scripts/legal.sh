@@ -44,7 +44,7 @@ cat <<END
 allframes-agent       Apache-2.0 (LICENSE)
   kernel programs     GPL-2.0-only (LICENSES/GPL-2.0-only.txt), from ebpf/; built with headers
                       of libbpf, BSD-2-Clause OR LGPL-2.1-only
-  shared definitions  GPL-2.0-only OR Apache-2.0, from ebpf/abi/, and the unwinder that walks
+  shared definitions  GPL-2.0-only OR Apache-2.0, from ebpf/abi/, and the unwinder that unwinds
                       first samples in user space, from ebpf/host/ and what it includes
 
   build/symbols       has of libiberty cp-demangle.c (GPL-2.0-or-later) and rust-demangle.c

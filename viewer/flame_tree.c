@@ -2,7 +2,7 @@
 /*
  * Stacks are sorted by rank. Each stack then shares its first frames with the previous one, and
  * nodes come in the wanted order. The complete tree can have many times the wanted number of nodes,
- * so it is never built. Instead it is walked twice: first to find the weights of its nodes, then to
+ * so it is never built. Instead it is unwound twice: first to find the weights of its nodes, then to
  * keep the nodes that are heavy enough.
  */
 #include "viewer/flame_tree.h"
@@ -29,73 +29,73 @@ static int compare_stacks(const void *a, const void *b, void *context)
 /* --- visiting the nodes --- */
 
 /* Visits the nodes of the tree in the order of the sorted stacks. */
-struct walk {
+struct unwind {
 	/* The nodes from the root to the end of the last stack, with the counts so far. */
 	struct flame_node_vector path;
 	/* Called for a node on the way down, and on the way back when its counts are complete. */
-	int (*enter)(struct walk *walk, const struct flame_node *node);
-	int (*leave)(struct walk *walk, const struct flame_node *node);
+	int (*enter)(struct unwind *unwind, const struct flame_node *node);
+	int (*leave)(struct unwind *unwind, const struct flame_node *node);
 	struct node_weights *weights;
 	struct tree_builder *builder;
 };
 
-static int enter_node(struct walk *walk, uint32_t number)
+static int enter_node(struct unwind *unwind, uint32_t number)
 {
 	struct flame_node node = { .number = number };
-	int err = flame_node_vector_push(&walk->path, node);
+	int err = flame_node_vector_push(&unwind->path, node);
 
-	return err || !walk->enter ? err : walk->enter(walk, &node);
+	return err || !unwind->enter ? err : unwind->enter(unwind, &node);
 }
 
 /* Leaves nodes until @left remain. */
-static int leave_nodes(struct walk *walk, size_t left)
+static int leave_nodes(struct unwind *unwind, size_t left)
 {
-	struct flame_node *nodes = walk->path.items;
+	struct flame_node *nodes = unwind->path.items;
 	int err = 0;
 
-	while (walk->path.count > left && !err) {
-		struct flame_node *node = &nodes[--walk->path.count];
+	while (unwind->path.count > left && !err) {
+		struct flame_node *node = &nodes[--unwind->path.count];
 
 		node->total += node->self;
 		node->base_total += node->base_self;
-		if (walk->path.count) {
+		if (unwind->path.count) {
 			node[-1].total += node->total;
 			node[-1].base_total += node->base_total;
 		}
-		err = walk->leave(walk, node);
+		err = unwind->leave(unwind, node);
 	}
 	return err;
 }
 
-static int walk_stack(struct walk *walk, const struct flame_stack *stack)
+static int unwind_stack(struct unwind *unwind, const struct flame_stack *stack)
 {
 	struct flame_node *end;
 	size_t common = 0;
 	int err;
 
-	while (common + 1 < walk->path.count && common < stack->length &&
-	       walk->path.items[common + 1].number == stack->numbers[common])
+	while (common + 1 < unwind->path.count && common < stack->length &&
+	       unwind->path.items[common + 1].number == stack->numbers[common])
 		common++;
-	err = leave_nodes(walk, common + 1);
+	err = leave_nodes(unwind, common + 1);
 	for (size_t i = common; i < stack->length && !err; i++)
-		err = enter_node(walk, stack->numbers[i]);
+		err = enter_node(unwind, stack->numbers[i]);
 	if (err)
 		return err;
-	end = &walk->path.items[walk->path.count - 1];
+	end = &unwind->path.items[unwind->path.count - 1];
 	end->self += stack->count;
 	end->base_self += stack->base_count;
 	return 0;
 }
 
-static int walk_stacks(struct walk *walk, const struct flame_stack_vector *stacks)
+static int unwind_stacks(struct unwind *unwind, const struct flame_stack_vector *stacks)
 {
-	int err = enter_node(walk, FLAME_ROOT_NUMBER);
+	int err = enter_node(unwind, FLAME_ROOT_NUMBER);
 
 	for (size_t i = 0; i < stacks->count && !err; i++)
-		err = walk_stack(walk, &stacks->items[i]);
+		err = unwind_stack(unwind, &stacks->items[i]);
 	if (!err)
-		err = leave_nodes(walk, 0);
-	flame_node_vector_deinit(&walk->path);
+		err = leave_nodes(unwind, 0);
+	flame_node_vector_deinit(&unwind->path);
 	return err;
 }
 
@@ -117,9 +117,9 @@ static uint64_t weight(const struct flame_node *node)
 	return node->total + node->base_total;
 }
 
-static int note_weight(struct walk *walk, const struct flame_node *node)
+static int note_weight(struct unwind *unwind, const struct flame_node *node)
 {
-	struct node_weights *weights = walk->weights;
+	struct node_weights *weights = unwind->weights;
 
 	weights->nodes++;
 	if (weight(node) >= SMALL_WEIGHTS)
@@ -162,9 +162,9 @@ struct tree_builder {
 	uint64_t least;
 };
 
-static int add_node(struct walk *walk, const struct flame_node *node)
+static int add_node(struct unwind *unwind, const struct flame_node *node)
 {
-	struct tree_builder *builder = walk->builder;
+	struct tree_builder *builder = unwind->builder;
 	struct number_vector *places = &builder->places;
 	struct flame_node added = *node;
 	int err = number_vector_push(places, (uint32_t)builder->tree->nodes.count);
@@ -177,9 +177,9 @@ static int add_node(struct walk *walk, const struct flame_node *node)
 /*
  * A node's callees are never heavier than the node, so a pruned node is the last one in the tree.
  */
-static int keep_or_prune(struct walk *walk, const struct flame_node *node)
+static int keep_or_prune(struct unwind *unwind, const struct flame_node *node)
 {
-	struct tree_builder *builder = walk->builder;
+	struct tree_builder *builder = unwind->builder;
 	uint32_t place = builder->places.items[--builder->places.count];
 	struct flame_node *added = &builder->tree->nodes.items[place];
 	uint32_t parent = added->parent;
@@ -200,16 +200,16 @@ static int build_tree(struct flame_tree *tree, const struct flame_stack_vector *
 {
 	struct node_weights weights = { 0 };
 	struct tree_builder builder = { .tree = tree };
-	struct walk weighing = { .leave = note_weight, .weights = &weights };
-	struct walk building = { .enter = add_node, .leave = keep_or_prune, .builder = &builder };
-	int err = walk_stacks(&weighing, stacks);
+	struct unwind weighing = { .leave = note_weight, .weights = &weights };
+	struct unwind building = { .enter = add_node, .leave = keep_or_prune, .builder = &builder };
+	int err = unwind_stacks(&weighing, stacks);
 
 	builder.prunes = weights.nodes > max_nodes;
 	if (!err && builder.prunes)
 		builder.least = least_weight(&weights, max_nodes);
 	weight_vector_deinit(&weights.large);
 	if (!err)
-		err = walk_stacks(&building, stacks);
+		err = unwind_stacks(&building, stacks);
 	number_vector_deinit(&builder.places);
 	return err;
 }

@@ -223,9 +223,9 @@ static const char *const mends[REASON_COUNT] = {
 		"Nothing if it is rare: the stack was being switched, or is damaged.",
 	[UNWIND_ANONYMOUS] =
 		"Have the runtime supported (agent -help: -tracers), or let it keep frame pointers.",
-	[UNWIND_TRUNCATED] = "Nothing: the stack is deeper than what is walked.",
+	[UNWIND_TRUNCATED] = "Nothing: the stack is deeper than what is unwound.",
 	[UNWIND_UNKNOWN_PROCESS] = "Wait: the process had just begun.",
-	[UNWIND_32BIT] = "Nothing: 32-bit programs are not walked.",
+	[UNWIND_32BIT] = "Nothing: 32-bit programs are not unwound.",
 	[UNWIND_NO_REGISTERS] = "A kernel of 5.15 or newer, if it comes often.",
 	[UNWIND_BAD_TABLE] = "Build the file anew: its unwind information contradicts itself.",
 	[UNWIND_REPLACED] = "Restart the program: its file was replaced while it ran.",

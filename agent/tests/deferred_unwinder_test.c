@@ -25,7 +25,7 @@ enum {
 #define LARGE_ID (1ULL << 16 | 9)
 
 struct fixture {
-	struct deferred_unwinder *walk;
+	struct deferred_unwinder *unwind;
 	struct deferred_sample *sample;
 	struct stack_deltas first, large;
 	struct mapping_row rows[2];
@@ -84,7 +84,7 @@ static int set_up(void **state)
 		.find_deltas = find_deltas,
 		.context = fixture,
 	};
-	assert_int_equal(deferred_unwinder_create(&fixture->walk), 0);
+	assert_int_equal(deferred_unwinder_create(&fixture->unwind), 0);
 	*state = fixture;
 	return 0;
 }
@@ -93,18 +93,18 @@ static int tear_down(void **state)
 {
 	struct fixture *fixture = *state;
 
-	deferred_unwinder_destroy(fixture->walk);
+	deferred_unwinder_destroy(fixture->unwind);
 	free(fixture->large.page_index);
 	free(fixture->sample);
 	free(fixture);
 	return 0;
 }
 
-/* Walks from @pc over a stack that holds @words; returns the number of words of the trace. */
-static uint32_t walk(struct fixture *fixture, uint64_t pc, const uint64_t *stack, uint32_t count,
-		     uint64_t *words, bool *reached_end)
+/* Unwinds from @pc over a stack that holds @words; returns the number of words of the trace. */
+static uint32_t unwind(struct fixture *fixture, uint64_t pc, const uint64_t *stack, uint32_t count,
+		       uint64_t *words, bool *reached_end)
 {
-	struct user_unwinder *unwinder = deferred_unwinder_interface(fixture->walk);
+	struct user_unwinder *unwinder = deferred_unwinder_interface(fixture->unwind);
 
 	fixture->sample->registers[STACK_POINTER_NUMBER] = STACK_START;
 	fixture->sample->registers[PC_NUMBER] = pc;
@@ -115,13 +115,14 @@ static uint32_t walk(struct fixture *fixture, uint64_t pc, const uint64_t *stack
 				     TRACE_MAX_WORDS, reached_end);
 }
 
-static void a_stack_is_walked_to_the_entry(void **state)
+static void a_stack_is_unwound_to_the_entry(void **state)
 {
 	const uint64_t stack[] = { BIAS + TEXT_START + 0x20, BIAS + TEXT_START + 0x90 };
 	uint64_t words[TRACE_MAX_WORDS];
 	bool reached_end;
 
-	assert_int_equal(walk(*state, BIAS + TEXT_START + 0x10, stack, 2, words, &reached_end), 6);
+	assert_int_equal(unwind(*state, BIAS + TEXT_START + 0x10, stack, 2, words, &reached_end),
+			 6);
 	assert_true(reached_end);
 	assert_int_equal(words[0], frame_word(FRAME_NATIVE, 0, TEXT_START + 0x10));
 	assert_int_equal(words[1], FIRST_ID);
@@ -139,18 +140,19 @@ static void a_table_larger_than_a_slab_is_read_to_its_end(void **state)
 	bool reached_end;
 
 	assert_int_equal(
-		walk(*state, LARGE_BIAS + TEXT_START + offset, stack, 1, words, &reached_end), 4);
+		unwind(*state, LARGE_BIAS + TEXT_START + offset, stack, 1, words, &reached_end), 4);
 	assert_true(reached_end);
 	assert_int_equal(words[1], LARGE_ID);
 }
 
-static void the_end_of_the_stack_copy_ends_the_walk(void **state)
+static void the_end_of_the_stack_copy_ends_the_unwind(void **state)
 {
 	const uint64_t stack[] = { BIAS + TEXT_START + 0x20 };
 	uint64_t words[TRACE_MAX_WORDS];
 	bool reached_end;
 
-	assert_int_equal(walk(*state, BIAS + TEXT_START + 0x10, stack, 1, words, &reached_end), 5);
+	assert_int_equal(unwind(*state, BIAS + TEXT_START + 0x10, stack, 1, words, &reached_end),
+			 5);
 	assert_false(reached_end);
 	assert_int_equal(frame_kind(words[4]), FRAME_ERROR);
 	assert_int_equal(frame_flags(words[4]), UNWIND_STACK_UNREADABLE);
@@ -165,15 +167,16 @@ static void a_register_that_was_taken_from_below_the_stack_is_read(void **state)
 	bool reached_end;
 
 	fixture->sample->below_bytes = sizeof(*stack);
-	assert_int_equal(walk(fixture, BIAS + TEXT_START + 0x70, stack, 2, words, &reached_end), 4);
+	assert_int_equal(unwind(fixture, BIAS + TEXT_START + 0x70, stack, 2, words, &reached_end),
+			 4);
 	assert_true(reached_end);
 	fixture->sample->below_bytes = 0;
-	assert_int_equal(walk(fixture, BIAS + TEXT_START + 0x70, stack + 1, 1, words, &reached_end),
-			 3);
+	assert_int_equal(
+		unwind(fixture, BIAS + TEXT_START + 0x70, stack + 1, 1, words, &reached_end), 3);
 	assert_int_equal(frame_flags(words[2]), UNWIND_STACK_UNREADABLE);
 }
 
-static void an_executable_that_is_not_loaded_ends_the_walk(void **state)
+static void an_executable_that_is_not_loaded_ends_the_unwind(void **state)
 {
 	struct fixture *fixture = *state;
 	const uint64_t stack[] = { LARGE_BIAS + TEXT_START + 0x20 };
@@ -181,37 +184,38 @@ static void an_executable_that_is_not_loaded_ends_the_walk(void **state)
 	bool reached_end;
 
 	fixture->large_is_loaded = false;
-	assert_int_equal(walk(fixture, BIAS + TEXT_START + 0x10, stack, 1, words, &reached_end), 5);
+	assert_int_equal(unwind(fixture, BIAS + TEXT_START + 0x10, stack, 1, words, &reached_end),
+			 5);
 	assert_false(reached_end);
 	assert_int_equal(frame_flags(words[4]), UNWIND_NOT_LOADED);
 }
 
-static void walks_do_not_see_each_other(void **state)
+static void unwinds_do_not_see_each_other(void **state)
 {
 	struct fixture *fixture = *state;
 	const uint64_t stack[] = { LARGE_BIAS + TEXT_START + 0x20, BIAS + TEXT_START + 0x90 };
 	uint64_t words[TRACE_MAX_WORDS];
 	bool reached_end;
 
-	assert_int_equal(walk(fixture, BIAS + TEXT_START, stack, 2, words, &reached_end), 6);
+	assert_int_equal(unwind(fixture, BIAS + TEXT_START, stack, 2, words, &reached_end), 6);
 	fixture->large_is_loaded = false;
-	assert_int_equal(walk(fixture, BIAS + TEXT_START, stack, 2, words, &reached_end), 5);
+	assert_int_equal(unwind(fixture, BIAS + TEXT_START, stack, 2, words, &reached_end), 5);
 	assert_int_equal(frame_flags(words[4]), UNWIND_NOT_LOADED);
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(a_stack_is_walked_to_the_entry, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_stack_is_unwound_to_the_entry, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_table_larger_than_a_slab_is_read_to_its_end,
 						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(the_end_of_the_stack_copy_ends_the_walk, set_up,
+		cmocka_unit_test_setup_teardown(the_end_of_the_stack_copy_ends_the_unwind, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_register_that_was_taken_from_below_the_stack_is_read, set_up, tear_down),
-		cmocka_unit_test_setup_teardown(an_executable_that_is_not_loaded_ends_the_walk,
+		cmocka_unit_test_setup_teardown(an_executable_that_is_not_loaded_ends_the_unwind,
 						set_up, tear_down),
-		cmocka_unit_test_setup_teardown(walks_do_not_see_each_other, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(unwinds_do_not_see_each_other, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -90,10 +90,10 @@ static const struct feature_set feature_sets[] = {
 	  .text = "without bpf_rdonly_cast (Linux 6.2): a little slower" },
 	{ .has_loop = false,
 	  .has_task_pt_regs = true,
-	  .text = "without bpf_loop (Linux 5.17): slower, and of a stack 600 frames are walked" },
+	  .text = "without bpf_loop (Linux 5.17): slower, and of a stack 600 frames are unwound" },
 	{ .has_loop = false,
 	  .has_task_pt_regs = false,
-	  .text = "without bpf_loop and bpf_task_pt_regs (Linux 5.17): slower, and of a stack 600 frames are walked" },
+	  .text = "without bpf_loop and bpf_task_pt_regs (Linux 5.17): slower, and of a stack 600 frames are unwound" },
 };
 
 /*

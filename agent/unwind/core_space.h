@@ -30,7 +30,7 @@ int core_space_init(struct core_space *space, struct core_file *core, const stru
 		    const char *root, uint32_t languages);
 void core_space_deinit(struct core_space *space);
 
-/** A user_walk_read_function; @context is the struct core_space. */
+/** A user_unwind_read_function; @context is the struct core_space. */
 int core_space_read(void *context, uint64_t address, void *bytes, size_t size);
 
 #endif

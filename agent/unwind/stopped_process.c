@@ -14,7 +14,7 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 
-#include "ebpf/host/emulated_walk.h"
+#include "ebpf/host/emulated_unwind.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"

@@ -39,7 +39,7 @@ struct stopped_process {
 int stopped_process_init(struct stopped_process *process, pid_t pid);
 void stopped_process_deinit(struct stopped_process *process);
 
-/** A user_walk_read_function; @context is the struct stopped_process. */
+/** A user_unwind_read_function; @context is the struct stopped_process. */
 int stopped_process_read(void *context, uint64_t address, void *bytes, size_t size);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
  * Counters of the kernel side: elements of the per-CPU array `counters`, __u64 each. They only
- * grow. COUNTER_ERRORS + e counts the walks that ended with unwind error e.
+ * grow. COUNTER_ERRORS + e counts the unwinds that ended with unwind error e.
  *
  * Every run of sample_entry adds to exactly one of idle, unselected, samples and lost. Their sum and
  * the number of runs that the kernel skipped are all ticks of the perf events.
@@ -19,11 +19,11 @@
 	X(SAMPLES, "samples", "samples put on the ring")                                           \
 	X(LOST_RING_FULL, "samples", "samples lost because the ring was full")                     \
 	X(KERNEL_THREAD, "samples", "samples of kernel threads")                                   \
-	X(REACHED_END, "samples", "user walks that reached the outermost frame")                   \
+	X(REACHED_END, "samples", "user unwinds that reached the outermost frame")                 \
 	X(FIRST, "samples", "samples of processes that were not known yet")                        \
-	X(RESUMED, "samples", "samples whose walk goes on in user space")                          \
-	X(USER_FRAMES, "frames", "user frames walked")                                             \
-	X(KERNEL_FRAMES, "frames", "kernel frames walked")                                         \
+	X(RESUMED, "samples", "samples whose unwind goes on in user space")                        \
+	X(USER_FRAMES, "frames", "user frames unwound")                                            \
+	X(KERNEL_FRAMES, "frames", "kernel frames unwound")                                        \
 	X(PROCESS_EVENTS, "events", "process events put on their ring")                            \
 	X(PROCESS_EVENTS_LOST, "events", "process events lost because their ring was full")        \
 	X(TORN_ENTRIES, "entries", "process entries that changed while they were read")            \

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * The frame: the result of one step of a walk, as 64-bit words.
+ * The frame: the result of one step of an unwind, as 64-bit words.
  *
  * Word 0 always is
  *
@@ -87,7 +87,7 @@ enum {
 #define FRAME_ADDRESS_MASK ((1ULL << FRAME_ADDRESS_BITS) - 1)
 
 /**
- * Why a walk ended before the thread's entry, or which frames are missing from it. Each value is
+ * Why an unwind ended before the thread's entry, or which frames are missing from it. Each value is
  * counted (abi/counters.h) and shown to users. The texts are in the table of unwind errors in
  * lib/model/trace.h.
  */
@@ -125,11 +125,11 @@ enum unwind_error {
 	 */
 	UNWIND_REPLACED = 14,
 	/**
-	 * The interpreter's state of this thread was not found. Its frames are left out, and the walk
+	 * The interpreter's state of this thread was not found. Its frames are left out, and the unwind
 	 * goes on.
 	 */
 	UNWIND_INTERPRETER_THREAD = 15,
-	/** Interpreted frames are missing here: their chain could not be followed. The walk goes on. */
+	/** Interpreted frames are missing here: their chain could not be followed. The unwind goes on. */
 	UNWIND_INTERPRETER_FRAMES = 16,
 	/** A runtime switched to another stack here, and the stack it came from was not found. */
 	UNWIND_STACK_SWITCH = 17,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
  * Indexes of the program array `unwinders`. An unwinder enters another language's by a tail call to
- * its index. Every walk ends with a tail call to UNWINDER_STOP, which sends the record.
+ * its index. Every unwind ends with a tail call to UNWINDER_STOP, which sends the record.
  */
 #ifndef EBPF_ABI_PROGRAMS_H
 #define EBPF_ABI_PROGRAMS_H

@@ -142,7 +142,7 @@ struct ruby_process {
 	/**
 	 * In an execution context: its fiber; the start of its native stack (the highest address); that stack's size. In a
 	 * fiber: its execution context; the fiber that has resumed it; its saved stack pointer, which points to six registers
-	 * and a return address. fiber_stack_pointer 0: the walk ends where a fiber's stack begins.
+	 * and a return address. fiber_stack_pointer 0: the unwind ends where a fiber's stack begins.
 	 */
 	__u16 context_fiber;
 	__u16 context_stack_start;

@@ -8,7 +8,7 @@
  *	language's data		as many cells as its struct has (abi/python.h, ...)
  *
  * Rows of code that runs interpreted functions (the eval loop of CPython) have a rule flagged
- * RULE_LOOP. At such a rule the walk looks up the executable in the process's runtime table. If it is
+ * RULE_LOOP. At such a rule the unwind looks up the executable in the process's runtime table. If it is
  * there, the language's unwinder adds its frames before the native one, which called them; else only
  * the native frame is added.
  */

@@ -6,7 +6,7 @@
  * first, leaf first, then label_bytes of labels, each a struct sample_label.
  *
  * RECORD_DEFERRED: struct deferred_sample, cut after stack_bytes of its stack. It is a deferred sample: user
- * space continues the walk, with the same unwinder source, once it has the missing tables. The record has
+ * space continues the unwind, with the same unwinder source, once it has the missing tables. The record has
  * the frames so far, the registers there and the top of the stack. It is sent for samples of a process
  * without a valid entry, except for forks that are unwound with their parent's entry
  * (RECORD_PARENT_ENTRY). It is also sent for samples that reached a file whose rows are not loaded yet,
@@ -28,7 +28,7 @@ enum {
 	/** Words of the longest trace: kernel frames, native user frames, one error frame. */
 	TRACE_MAX_WORDS = KERNEL_FRAMES_MAX + 2 * USER_FRAMES_MAX + 1,
 	DEFERRED_STACK_MAX_BYTES = 16384,
-	/** Words of kernel frames, and of user frames of a walk that user space continues. */
+	/** Words of kernel frames, and of user frames of an unwind that user space continues. */
 	DEFERRED_MAX_WORDS = KERNEL_FRAMES_MAX + 2 * 256,
 	/** Words of the native frame whose rows were missing. */
 	RESUMED_FRAME_WORDS = 2,
@@ -56,7 +56,7 @@ enum record_type {
 enum record_flag {
 	/** A kernel thread or io worker: it has no user frames. */
 	RECORD_KERNEL_THREAD = 1 << 0,
-	/** The user walk reached an outermost frame (CFA_END). */
+	/** The user unwind reached an outermost frame (CFA_END). */
 	RECORD_REACHED_END = 1 << 1,
 	/** The CPU was in kernel mode. */
 	RECORD_IN_KERNEL = 1 << 2,
@@ -70,11 +70,11 @@ enum record_flag {
 	 * once they are read, are the same as its parent's.
 	 */
 	RECORD_PARENT_ENTRY = 1 << 4,
-	/** With RECORD_DEFERRED: the walk has begun, and stopped because rows or mappings were missing. */
+	/** With RECORD_DEFERRED: the unwind has begun, and stopped because rows or mappings were missing. */
 	RECORD_RESUMED = 1 << 5,
 };
 
-/** Values that are not known where user space continues the walk. */
+/** Values that are not known where user space continues the unwind. */
 enum deferred_unknown {
 	/** All registers except pc, sp, fp and rbx. */
 	DEFERRED_UNKNOWN_REGISTERS = 1 << 0,
@@ -131,7 +131,7 @@ struct deferred_sample {
 	/**
 	 * Header with type RECORD_DEFERRED. word_count words of frames follow it, as in a trace. With
 	 * RECORD_RESUMED and without DEFERRED_UNKNOWN_MAPPING, the frame whose rows were missing follows these;
-	 * the walk continues with it.
+	 * the unwind continues with it.
 	 */
 	struct trace_record record;
 	__u64 words[DEFERRED_MAX_WORDS];

@@ -28,7 +28,7 @@ enum {
 };
 
 /* Returns the next label in the record; NULL if there is no room. */
-static __always_inline struct sample_label *next_label(struct walk_state *state)
+static __always_inline struct sample_label *next_label(struct unwind_state *state)
 {
 	__u32 index = state->record.word_count + state->record.label_bytes / sizeof(__u64);
 
@@ -60,7 +60,7 @@ static __always_inline bool read_go_string(__u64 header, char *text, __u8 *text_
 }
 
 /* Adds the label whose key and value have their string headers at these addresses. */
-static __always_inline void add_label(struct walk_state *state, __u64 key, __u64 value)
+static __always_inline void add_label(struct unwind_state *state, __u64 key, __u64 value)
 {
 	struct sample_label *label = next_label(state);
 
@@ -73,7 +73,7 @@ static __always_inline void add_label(struct walk_state *state, __u64 key, __u64
 }
 
 /* From 1.24 on: a slice of keys and values. */
-static __always_inline void add_label_slice(struct walk_state *state, __u64 slice)
+static __always_inline void add_label_slice(struct unwind_state *state, __u64 slice)
 {
 	__u64 list, count;
 
@@ -84,7 +84,7 @@ static __always_inline void add_label_slice(struct walk_state *state, __u64 slic
 }
 
 /* Up to 1.23: a map. */
-static __always_inline void add_label_map(struct walk_state *state, __u64 pointer)
+static __always_inline void add_label_map(struct unwind_state *state, __u64 pointer)
 {
 	__u64 map, buckets, used, bits;
 
@@ -107,7 +107,7 @@ static __always_inline void add_label_map(struct walk_state *state, __u64 pointe
 	}
 }
 
-static __always_inline void add_goroutine_id(struct walk_state *state)
+static __always_inline void add_goroutine_id(struct unwind_state *state)
 {
 	struct sample_label *label = next_label(state);
 	__u64 id;
@@ -124,9 +124,9 @@ static __always_inline void add_goroutine_id(struct walk_state *state)
 
 /*
  * True if the process's first Go runtime may have labels or a number for the thread's goroutine, which is then
- * known. The walk may have found it before.
+ * known. The unwind may have found it before.
  */
-static __always_inline bool find_goroutine(struct walk_state *state)
+static __always_inline bool find_goroutine(struct unwind_state *state)
 {
 	const struct cell *row = find_language(state, FRAME_GO);
 	bool is_known;
@@ -145,7 +145,7 @@ static __always_inline bool find_goroutine(struct walk_state *state)
 }
 
 /** Adds the labels of the thread's goroutine to the record, which must be complete but for the labels. */
-static __always_inline void go_add_labels(struct walk_state *state)
+static __always_inline void go_add_labels(struct unwind_state *state)
 {
 	__u64 labels;
 

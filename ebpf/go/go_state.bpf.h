@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/** State of a walk for Go's runtime (go_step.bpf.h). */
+/** State of an unwind for Go's runtime (go_step.bpf.h). */
 #ifndef EBPF_GO_STATE_BPF_H
 #define EBPF_GO_STATE_BPF_H
 
 #include "ebpf/abi/go.h"
 #include "ebpf/helpers.bpf.h"
 
-/** Position of a walk in the stacks of Go's runtime; addresses are in the process. */
-struct go_walk {
+/** Position of an unwind in the stacks of Go's runtime; addresses are in the process. */
+struct go_unwind {
 	/** The runtime to which all other members belong; 0: none yet. */
 	__u64 executable_id;
 	/** The goroutine that the scheduler's stack was entered for is not the thread's any more. */
@@ -28,16 +28,16 @@ struct go_walk {
 };
 
 /** Resets the state for a new sample. */
-static __always_inline void go_state_begin(struct go_walk *walk)
+static __always_inline void go_state_begin(struct go_unwind *unwind)
 {
-	walk->executable_id = 0;
+	unwind->executable_id = 0;
 }
 
-/** Clears what is cached between walks. */
-static __always_inline void go_state_forget(struct go_walk *walk)
+/** Clears what is cached between unwinds. */
+static __always_inline void go_state_forget(struct go_unwind *unwind)
 {
 	/* Nothing is cached. */
-	(void)walk;
+	(void)unwind;
 }
 
 #endif

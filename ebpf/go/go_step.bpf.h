@@ -5,7 +5,7 @@
  * moment: it is on the stack of the thread's goroutine, or not.
  *
  * Nothing of the process is trusted: pointers lead to stacks that are read like any other, and the
- * number of switches in a walk is limited.
+ * number of switches in an unwind is limited.
  */
 #ifndef EBPF_GO_STEP_BPF_H
 #define EBPF_GO_STEP_BPF_H
@@ -53,7 +53,7 @@ static const struct unwind_rule go_rule_at_call = {
 };
 
 /* Loads the data of the runtime whose function was reached last; false if there is none. */
-static __always_inline bool go_load_process(struct walk_state *state)
+static __always_inline bool go_load_process(struct unwind_state *state)
 {
 	const struct cell *row;
 
@@ -69,42 +69,42 @@ static __always_inline bool go_load_process(struct walk_state *state)
 }
 
 /* Finds the thread's g, m and curg, as far as they can be read, by the loaded data. */
-static __always_inline void go_find_thread(struct walk_state *state)
+static __always_inline void go_find_thread(struct unwind_state *state)
 {
-	struct go_walk *walk = &state->go;
+	struct go_unwind *unwind = &state->go;
 	__u64 g = 0, m = 0, g0 = 0;
 
-	walk->m = 0;
-	walk->g0 = 0;
-	walk->curg = 0;
-	walk->stack_low = 0;
-	walk->stack_high = 0;
-	walk->callback_sp = 0;
-	walk->is_left = 0;
-	walk->is_recovering = 0;
-	walk->executable_id = state->left_executable;
-	if (walk->process.g.depth)
-		g = follow_thread_path(state->thread_pointer, &walk->process.g);
+	unwind->m = 0;
+	unwind->g0 = 0;
+	unwind->curg = 0;
+	unwind->stack_low = 0;
+	unwind->stack_high = 0;
+	unwind->callback_sp = 0;
+	unwind->is_left = 0;
+	unwind->is_recovering = 0;
+	unwind->executable_id = state->left_executable;
+	if (unwind->process.g.depth)
+		g = follow_thread_path(state->thread_pointer, &unwind->process.g);
 	else if ((int)GO_REGISTER < (int)REGISTER_COUNT)
 		g = state->registers[GO_REGISTER % REGISTER_COUNT_MAX];
-	walk->g = g;
+	unwind->g = g;
 	if (!g || read_word(g + GO_G_M, &m) || !m || read_word(m + GO_M_G0, &g0) || !g0 ||
-	    read_word(m + walk->process.m_curg, &walk->curg))
+	    read_word(m + unwind->process.m_curg, &unwind->curg))
 		return;
-	walk->m = m;
-	walk->g0 = g0;
-	if (walk->curg &&
-	    read_word_pair(walk->curg + GO_G_STACK_LOW, &walk->stack_low, &walk->stack_high))
-		walk->curg = 0;
+	unwind->m = m;
+	unwind->g0 = g0;
+	if (unwind->curg &&
+	    read_word_pair(unwind->curg + GO_G_STACK_LOW, &unwind->stack_low, &unwind->stack_high))
+		unwind->curg = 0;
 }
 
-static __always_inline bool go_is_on_goroutine(const struct go_walk *walk, __u64 sp)
+static __always_inline bool go_is_on_goroutine(const struct go_unwind *unwind, __u64 sp)
 {
-	return walk->curg && sp >= walk->stack_low && sp < walk->stack_high;
+	return unwind->curg && sp >= unwind->stack_low && sp < unwind->stack_high;
 }
 
 /* Steps to the caller by the ordinary rule, with @sp as the stack pointer. */
-static __always_inline enum unwind_error go_step_from(struct walk_state *state, __u64 sp)
+static __always_inline enum unwind_error go_step_from(struct unwind_state *state, __u64 sp)
 {
 	const struct unwind_rule *rule = state->left_offset ? &go_rule : &go_rule_at_call;
 
@@ -115,7 +115,7 @@ static __always_inline enum unwind_error go_step_from(struct walk_state *state, 
 }
 
 /* Goes on in a function that resumes at @pc behind a call, with the stack pointer @sp. */
-static __always_inline enum unwind_error go_go_on(struct walk_state *state, __u64 pc, __u64 sp)
+static __always_inline enum unwind_error go_go_on(struct unwind_state *state, __u64 pc, __u64 sp)
 {
 	if (state->stack_switch_count++ >= STACK_SWITCHES_MAX)
 		return UNWIND_NO_PROGRESS;
@@ -130,72 +130,72 @@ static __always_inline enum unwind_error go_go_on(struct walk_state *state, __u6
 }
 
 /* Sets the link register for the function that was gone on to: at its beginning it has its return address there. */
-static __always_inline void go_set_link(struct walk_state *state, __u64 link)
+static __always_inline void go_set_link(struct unwind_state *state, __u64 link)
 {
 	state->registers[LINK_REGISTER % REGISTER_COUNT_MAX] = link;
 	state->registers_known = 1;
 }
 
 /* Reads a word of curg's gobuf; UNWIND_STACK_SWITCH if there is no goroutine. */
-static __always_inline enum unwind_error go_sched_word(const struct go_walk *walk, __u32 offset,
+static __always_inline enum unwind_error go_sched_word(const struct go_unwind *unwind, __u32 offset,
 						       __u64 *word)
 {
-	if (!walk->curg || read_word(walk->curg + GO_G_SCHED + offset, word))
+	if (!unwind->curg || read_word(unwind->curg + GO_G_SCHED + offset, word))
 		return UNWIND_STACK_SWITCH;
 	return UNWIND_OK;
 }
 
-static __always_inline enum unwind_error go_leave_systemstack(struct walk_state *state)
+static __always_inline enum unwind_error go_leave_systemstack(struct unwind_state *state)
 {
-	struct go_walk *walk = &state->go;
+	struct go_unwind *unwind = &state->go;
 	enum unwind_error error;
 	__u64 sp = 0;
 
-	if (go_is_on_goroutine(walk, state->sp))
+	if (go_is_on_goroutine(unwind, state->sp))
 		return go_step_from(state, state->sp);
-	error = go_sched_word(walk, GO_GOBUF_SP, &sp);
+	error = go_sched_word(unwind, GO_GOBUF_SP, &sp);
 	if (error)
 		return error;
-	return go_is_on_goroutine(walk, sp) ? go_step_from(state, sp) : UNWIND_STACK_SWITCH;
+	return go_is_on_goroutine(unwind, sp) ? go_step_from(state, sp) : UNWIND_STACK_SWITCH;
 }
 
 /*
  * Steps out of mcall() and morestack() to the goroutine, as long as that is the thread's. A scheduler's
  * stack that belongs to no goroutine any more ends here.
  */
-static __always_inline enum unwind_error go_leave_mcall(struct walk_state *state)
+static __always_inline enum unwind_error go_leave_mcall(struct unwind_state *state)
 {
-	struct go_walk *walk = &state->go;
+	struct go_unwind *unwind = &state->go;
 	enum unwind_error error;
 	__u64 pc = 0, sp = 0, lr = 0;
 
-	if (!GO_HAS_LINK && go_is_on_goroutine(walk, state->sp))
+	if (!GO_HAS_LINK && go_is_on_goroutine(unwind, state->sp))
 		return go_step_from(state, state->sp);
-	if (walk->m && (!walk->curg || walk->is_left)) {
+	if (unwind->m && (!unwind->curg || unwind->is_left)) {
 		state->at_end = 1;
 		return UNWIND_OK;
 	}
-	error = go_sched_word(walk, GO_GOBUF_SP, &sp);
+	error = go_sched_word(unwind, GO_GOBUF_SP, &sp);
 	if (!error)
-		error = go_sched_word(walk, GO_GOBUF_PC, &pc);
+		error = go_sched_word(unwind, GO_GOBUF_PC, &pc);
 	if (error)
 		return error;
 	/* While morestack() moves the goroutine to a larger stack, the old one is not the goroutine's any more. */
-	if (state->left_kind != GO_SWITCH_MORESTACK && !go_is_on_goroutine(walk, sp))
+	if (state->left_kind != GO_SWITCH_MORESTACK && !go_is_on_goroutine(unwind, sp))
 		return UNWIND_STACK_SWITCH;
 	error = go_go_on(state, code_address(pc), sp);
-	if (walk->is_recovering)
+	if (unwind->is_recovering)
 		state->frame_flags = 0;
 	if (error || !GO_HAS_LINK || state->left_kind != GO_SWITCH_MORESTACK)
 		return error;
-	if (read_word(walk->curg + walk->process.g_sched_lr, &lr))
+	if (read_word(unwind->curg + unwind->process.g_sched_lr, &lr))
 		return UNWIND_STACK_SWITCH;
 	go_set_link(state, lr);
 	return UNWIND_OK;
 }
 
 /* Steps out of morestack() before it has stored its caller in the goroutine. */
-static __always_inline enum unwind_error go_leave_growing(struct walk_state *state)
+static __always_inline enum unwind_error go_leave_growing(struct unwind_state *state)
 {
 	__u64 link = state->registers[GO_GROWING_REGISTER % REGISTER_COUNT_MAX];
 	enum unwind_error error;
@@ -214,15 +214,15 @@ static __always_inline enum unwind_error go_leave_growing(struct walk_state *sta
  * asmcgocall() keeps the goroutine and the distance of its stack pointer below the stack's upper end,
  * since the stack may be moved. If it has not switched stacks, it keeps 0 and the stack pointer.
  */
-static __always_inline enum unwind_error go_leave_asmcgocall(struct walk_state *state)
+static __always_inline enum unwind_error go_leave_asmcgocall(struct unwind_state *state)
 {
-	struct go_walk *walk = &state->go;
+	struct go_unwind *unwind = &state->go;
 	__u64 g = 0, depth = 0, low = 0, high = 0;
 
-	if (go_is_on_goroutine(walk, state->sp))
+	if (go_is_on_goroutine(unwind, state->sp))
 		return go_step_from(state, state->sp);
-	if (read_word(state->sp + walk->process.call_g, &g) ||
-	    read_word(state->sp + walk->process.call_depth, &depth))
+	if (read_word(state->sp + unwind->process.call_g, &g) ||
+	    read_word(state->sp + unwind->process.call_depth, &depth))
 		return UNWIND_STACK_UNREADABLE;
 	if (!g)
 		return depth > state->sp ? go_step_from(state, depth) : UNWIND_STACK_SWITCH;
@@ -235,38 +235,38 @@ static __always_inline enum unwind_error go_leave_asmcgocall(struct walk_state *
  * C's stack continues at the thread's own stack pointer at the time of the call. g0 has that, and at that
  * address is the stack pointer of the call before.
  */
-static __always_inline enum unwind_error go_leave_cgocallback(struct walk_state *state)
+static __always_inline enum unwind_error go_leave_cgocallback(struct unwind_state *state)
 {
-	struct go_walk *walk = &state->go;
-	__u64 sp = walk->callback_sp;
+	struct go_unwind *unwind = &state->go;
+	__u64 sp = unwind->callback_sp;
 
 	/* Once g0 has this stack pointer, the next call further out has the one that is kept here. */
-	if (!go_is_on_goroutine(walk, state->sp)) {
-		if (walk->g0 && !read_word(walk->g0 + GO_G_SCHED + GO_GOBUF_SP, &sp) &&
-		    sp == state->sp && read_word(sp + GO_CALLBACK_SP_OFFSET, &walk->callback_sp))
+	if (!go_is_on_goroutine(unwind, state->sp)) {
+		if (unwind->g0 && !read_word(unwind->g0 + GO_G_SCHED + GO_GOBUF_SP, &sp) &&
+		    sp == state->sp && read_word(sp + GO_CALLBACK_SP_OFFSET, &unwind->callback_sp))
 			return UNWIND_STACK_UNREADABLE;
 		return go_step_from(state, state->sp);
 	}
-	if (!sp && read_word(walk->g0 + GO_G_SCHED + GO_GOBUF_SP, &sp))
+	if (!sp && read_word(unwind->g0 + GO_G_SCHED + GO_GOBUF_SP, &sp))
 		return UNWIND_STACK_SWITCH;
-	if (read_word(sp + GO_CALLBACK_SP_OFFSET, &walk->callback_sp))
+	if (read_word(sp + GO_CALLBACK_SP_OFFSET, &unwind->callback_sp))
 		return UNWIND_STACK_UNREADABLE;
 	return go_step_from(state, sp);
 }
 
 /* The runtime stores the caller in m before it switches stacks. */
-static __always_inline enum unwind_error go_leave_vdso(struct walk_state *state)
+static __always_inline enum unwind_error go_leave_vdso(struct unwind_state *state)
 {
-	struct go_walk *walk = &state->go;
+	struct go_unwind *unwind = &state->go;
 	__u64 pc = 0, sp = 0;
 
-	if (go_is_on_goroutine(walk, state->sp))
+	if (go_is_on_goroutine(unwind, state->sp))
 		return go_step_from(state, state->sp);
-	if (!walk->m || read_word(walk->m + walk->process.m_vdso_sp, &sp))
+	if (!unwind->m || read_word(unwind->m + unwind->process.m_vdso_sp, &sp))
 		return UNWIND_STACK_SWITCH;
 	if (!sp)
 		return go_step_from(state, state->sp);
-	if (read_word(walk->m + walk->process.m_vdso_pc, &pc))
+	if (read_word(unwind->m + unwind->process.m_vdso_pc, &pc))
 		return UNWIND_STACK_SWITCH;
 	return go_go_on(state, code_address(pc), sp);
 }
@@ -275,20 +275,20 @@ static __always_inline enum unwind_error go_leave_vdso(struct walk_state *state)
  * On its last instructions gogo() has the goroutine's stack pointer, and pops nothing. The goroutine may
  * resume at the beginning of a function. On arm64 gogo() has lost its caller before.
  */
-static __always_inline enum unwind_error go_leave_gogo(struct walk_state *state)
+static __always_inline enum unwind_error go_leave_gogo(struct unwind_state *state)
 {
-	const struct go_walk *walk = &state->go;
+	const struct go_unwind *unwind = &state->go;
 	enum unwind_error error;
 	__u64 pc = 0, sp = state->sp, lr = 0;
 
-	if (!GO_HAS_LINK && !go_is_on_goroutine(walk, sp))
+	if (!GO_HAS_LINK && !go_is_on_goroutine(unwind, sp))
 		return go_step_from(state, sp);
-	if (go_sched_word(walk, GO_GOBUF_PC, &pc))
+	if (go_sched_word(unwind, GO_GOBUF_PC, &pc))
 		return UNWIND_STACK_SWITCH;
-	if (!go_is_on_goroutine(walk, sp) &&
-	    (go_sched_word(walk, GO_GOBUF_SP, &sp) || !go_is_on_goroutine(walk, sp)))
+	if (!go_is_on_goroutine(unwind, sp) &&
+	    (go_sched_word(unwind, GO_GOBUF_SP, &sp) || !go_is_on_goroutine(unwind, sp)))
 		return UNWIND_STACK_SWITCH;
-	if (GO_HAS_LINK && read_word(walk->curg + walk->process.g_sched_lr, &lr))
+	if (GO_HAS_LINK && read_word(unwind->curg + unwind->process.g_sched_lr, &lr))
 		return UNWIND_STACK_SWITCH;
 	/* gogo() clears the field once the register has the value. */
 	if (GO_HAS_LINK && !lr && state->registers_known)
@@ -304,7 +304,7 @@ static __always_inline enum unwind_error go_leave_gogo(struct walk_state *state)
  * The child runs on another stack, at first with its creator's g or none, and then with one whose stack is
  * empty. Its stack may end where the creator's begins.
  */
-static __always_inline enum unwind_error go_leave_clone(struct walk_state *state)
+static __always_inline enum unwind_error go_leave_clone(struct unwind_state *state)
 {
 	__u64 low = 0, high = 0;
 
@@ -317,7 +317,7 @@ static __always_inline enum unwind_error go_leave_clone(struct walk_state *state
 }
 
 /* As go_leave_injected(), once it has popped all of this: the address is in a register, to which it jumps next. */
-static __always_inline enum unwind_error go_leave_returned(struct walk_state *state)
+static __always_inline enum unwind_error go_leave_returned(struct unwind_state *state)
 {
 	__u64 pc = state->registers[GO_RETURN_REGISTER % REGISTER_COUNT_MAX], lr = 0;
 	enum unwind_error error;
@@ -336,7 +336,7 @@ static __always_inline enum unwind_error go_leave_returned(struct walk_state *st
  * The return address is that of the interrupted instruction. On arm64 the caller's link register is saved
  * above the frame, in 16 bytes.
  */
-static __always_inline enum unwind_error go_leave_injected(struct walk_state *state)
+static __always_inline enum unwind_error go_leave_injected(struct unwind_state *state)
 {
 	enum unwind_error error;
 	__u64 lr = 0;
@@ -356,7 +356,7 @@ static __always_inline enum unwind_error go_leave_injected(struct walk_state *st
 }
 
 /** Steps from the native frame that was added last to its caller. */
-static __always_inline enum unwind_error go_step(struct walk_state *state)
+static __always_inline enum unwind_error go_step(struct unwind_state *state)
 {
 	state->language = FRAME_NONE;
 	if (state->go.executable_id != state->left_executable) {

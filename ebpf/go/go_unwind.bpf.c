@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * go_unwind, go_unwind_chain
- * enter: tail call to UNWINDER_GO, from another unwinder at the first native frame of a walk at which
+ * enter: tail call to UNWINDER_GO, from another unwinder at the first native frame of an unwind at which
  *        Go's runtime may have switched stacks; the loader puts one of the two there, as for UNWINDER_NATIVE
  * leave: tail call to UNWINDER_STOP, or to the unwinder of another language
  * reads: slabs and executables, written by user space; the task; the process's memory

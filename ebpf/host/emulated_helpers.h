@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
  * The parts of libbpf's headers that the unwinders use, for ordinary C: declarations that do nothing,
- * and the few helpers that they call, which read the tables of the calling thread's walk
- * (emulated_walk.h). It is included only through ebpf/helpers.bpf.h, and that only by one source file,
+ * and the few helpers that they call, which read the tables of the calling thread's unwind
+ * (emulated_unwind.h). It is included only through ebpf/helpers.bpf.h, and that only by one source file,
  * since the maps become variables.
  */
 #ifndef EBPF_HOST_EMULATED_HELPERS_H

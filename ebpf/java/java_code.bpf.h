@@ -21,7 +21,7 @@ enum {
 	JAVA_HOPS_MAX = 16,
 };
 
-static __always_inline void java_load_stubs(struct walk_state *state)
+static __always_inline void java_load_stubs(struct unwind_state *state)
 {
 	const struct unwind_header *header = &state->java.process.stubs;
 	struct cached_mapping *stubs = &state->java.stubs;
@@ -38,22 +38,22 @@ static __always_inline void java_load_stubs(struct walk_state *state)
 /*
  * Methods are freed with their classes, or at a safepoint, and only afterwards their memory is used again. So a Method
  * that is executed is the same as before if the counters have not changed. Without the counters it is the same only
- * within one walk.
+ * within one unwind.
  */
-static __always_inline void java_load_counters(struct java_walk *walk)
+static __always_inline void java_load_counters(struct java_unwind *unwind)
 {
 	__u64 safepoints = 0;
 
-	walk->unloads = 0;
-	walk->method_number = walk->number << 1;
-	if (!walk->process.unloads || read_word(walk->process.unloads, &walk->unloads))
+	unwind->unloads = 0;
+	unwind->method_number = unwind->number << 1;
+	if (!unwind->process.unloads || read_word(unwind->process.unloads, &unwind->unloads))
 		return;
-	if (walk->process.safepoints && !read_word(walk->process.safepoints, &safepoints))
-		walk->method_number = (__u32)(walk->unloads + safepoints) << 1 | 1;
+	if (unwind->process.safepoints && !read_word(unwind->process.safepoints, &safepoints))
+		unwind->method_number = (__u32)(unwind->unloads + safepoints) << 1 | 1;
 }
 
 /** Loads the data of the JVM at state->language_cell, if it is not loaded yet; false if it cannot be read. */
-static __always_inline bool java_load_process(struct walk_state *state)
+static __always_inline bool java_load_process(struct unwind_state *state)
 {
 	if (state->java.cell == state->language_cell)
 		return true;
@@ -72,37 +72,38 @@ static __always_inline bool java_load_process(struct walk_state *state)
  * All ones if heap @i contains @address, else 0. It has no branch, since the verifier would follow both paths of
  * each.
  */
-static __always_inline __u64 java_heap_mask(const struct java_walk *walk, __u32 i, __u64 address)
+static __always_inline __u64 java_heap_mask(const struct java_unwind *unwind, __u32 i,
+					    __u64 address)
 {
-	__u64 offset = address - walk->process.heaps[i].start;
-	__u64 is_below_end = (offset - walk->process.heaps[i].bytes) & ~offset;
+	__u64 offset = address - unwind->process.heaps[i].start;
+	__u64 is_below_end = (offset - unwind->process.heaps[i].bytes) & ~offset;
 
 	return -(is_below_end >> 63);
 }
 
 /** Returns the index of the heap of @address; JAVA_CODE_HEAPS_MAX: none. */
-static __always_inline __u32 java_heap_of(const struct java_walk *walk, __u64 address)
+static __always_inline __u32 java_heap_of(const struct java_unwind *unwind, __u64 address)
 {
 	__u64 index = JAVA_CODE_HEAPS_MAX;
 
 	for (__u32 i = 0; i < JAVA_CODE_HEAPS_MAX; i++)
-		index ^= java_heap_mask(walk, i, address) & (i ^ JAVA_CODE_HEAPS_MAX);
+		index ^= java_heap_mask(unwind, i, address) & (i ^ JAVA_CODE_HEAPS_MAX);
 	return index;
 }
 
-static __always_inline bool java_is_code(const struct java_walk *walk, __u64 address)
+static __always_inline bool java_is_code(const struct java_unwind *unwind, __u64 address)
 {
-	return address - walk->process.code_start < walk->process.code_bytes;
+	return address - unwind->process.code_start < unwind->process.code_bytes;
 }
 
-static __always_inline bool java_is_interpreter(const struct java_walk *walk, __u64 address)
+static __always_inline bool java_is_interpreter(const struct java_unwind *unwind, __u64 address)
 {
-	return address >= walk->process.interpreter_start &&
-	       address < walk->process.interpreter_end;
+	return address >= unwind->process.interpreter_start &&
+	       address < unwind->process.interpreter_end;
 }
 
-/* Returns the field of @bytes bytes at @offset in walk->head, the object that was read last. */
-static __always_inline __u64 java_head_field(const struct java_walk *walk, __u32 offset,
+/* Returns the field of @bytes bytes at @offset in unwind->head, the object that was read last. */
+static __always_inline __u64 java_head_field(const struct java_unwind *unwind, __u32 offset,
 					     __u32 bytes)
 {
 	__u32 index = offset / 8;
@@ -110,7 +111,7 @@ static __always_inline __u64 java_head_field(const struct java_walk *walk, __u32
 
 	/* The verifier must see the check of the range, which the compiler may drop. */
 	barrier_var(index);
-	word = walk->head[index % JAVA_HEAD_WORDS] >> 8 * (offset % 8);
+	word = unwind->head[index % JAVA_HEAD_WORDS] >> 8 * (offset % 8);
 	if (bytes == 1)
 		return (__u8)word;
 	if (bytes == 2)
@@ -118,48 +119,48 @@ static __always_inline __u64 java_head_field(const struct java_walk *walk, __u32
 	return bytes == 4 ? (__u32)word : word;
 }
 
-static __always_inline __u64 java_blob_field(const struct java_walk *walk, __u32 offset,
+static __always_inline __u64 java_blob_field(const struct java_unwind *unwind, __u32 offset,
 					     __u32 bytes)
 {
-	return java_head_field(walk, walk->process.block_bytes + offset, bytes);
+	return java_head_field(unwind, unwind->process.block_bytes + offset, bytes);
 }
 
-/* Reads the blob at walk->blob, which must contain @address, and its block, which must be in use. */
-static __always_inline enum unwind_error java_read_blob(struct java_walk *walk, __u64 address)
+/* Reads the blob at unwind->blob, which must contain @address, and its block, which must be in use. */
+static __always_inline enum unwind_error java_read_blob(struct java_unwind *unwind, __u64 address)
 {
-	const struct java_process *process = &walk->process;
+	const struct java_process *process = &unwind->process;
 	/* 1 to JAVA_HEAD_MAX_BYTES, in a form that all verifiers understand. */
 	__u32 bytes = ((process->head_bytes - 1) & (JAVA_HEAD_MAX_BYTES - 1)) + 1;
 	__u64 head[JAVA_HEAD_MAX_BYTES / 8] = { 0 };
 	__u64 complete, code_end;
 	__s32 words;
 
-	if (bpf_probe_read_user(head, bytes, (const void *)(walk->blob - process->block_bytes)))
+	if (bpf_probe_read_user(head, bytes, (const void *)(unwind->blob - process->block_bytes)))
 		return UNWIND_NO_INFO;
-	__builtin_memcpy(walk->head, head, sizeof(head));
-	if (!java_head_field(walk, process->block_used, 1))
+	__builtin_memcpy(unwind->head, head, sizeof(head));
+	if (!java_head_field(unwind, process->block_used, 1))
 		return UNWIND_NO_INFO;
-	words = java_blob_field(walk, process->blob_frame_size, 4);
-	complete =
-		java_blob_field(walk, process->blob_frame_complete, process->frame_complete_bytes);
-	walk->code_start = process->code_is_address ?
-				   java_blob_field(walk, process->blob_code, 8) :
-				   walk->blob + java_blob_field(walk, process->blob_code, 4);
-	code_end = walk->blob + java_blob_field(walk, process->blob_data, 4);
+	words = java_blob_field(unwind, process->blob_frame_size, 4);
+	complete = java_blob_field(unwind, process->blob_frame_complete,
+				   process->frame_complete_bytes);
+	unwind->code_start = process->code_is_address ?
+				     java_blob_field(unwind, process->blob_code, 8) :
+				     unwind->blob + java_blob_field(unwind, process->blob_code, 4);
+	code_end = unwind->blob + java_blob_field(unwind, process->blob_data, 4);
 	/* Some blobs without a frame have -1. */
-	walk->frame_bytes = words > 0 && words < 1 << 24 ? 8 * words : 0;
-	walk->frame_complete = process->frame_complete_bytes == 2 ? (__s16)complete :
-								    (__s32)complete;
-	walk->is_nmethod = java_blob_field(walk, process->blob_header_size,
-					   process->header_size_bytes) == process->nmethod_bytes;
-	return address >= walk->code_start && address < code_end ? UNWIND_OK : UNWIND_NO_INFO;
+	unwind->frame_bytes = words > 0 && words < 1 << 24 ? 8 * words : 0;
+	unwind->frame_complete = process->frame_complete_bytes == 2 ? (__s16)complete :
+								      (__s32)complete;
+	unwind->is_nmethod = java_blob_field(unwind, process->blob_header_size,
+					     process->header_size_bytes) == process->nmethod_bytes;
+	return address >= unwind->code_start && address < code_end ? UNWIND_OK : UNWIND_NO_INFO;
 }
 
-/* Finds walk->blob by the segment map of the heap of @address. */
-static __always_inline enum unwind_error java_search_blob(struct java_walk *walk, __u64 address)
+/* Finds unwind->blob by the segment map of the heap of @address. */
+static __always_inline enum unwind_error java_search_blob(struct java_unwind *unwind, __u64 address)
 {
-	__u32 heap = java_heap_of(walk, address);
-	const struct java_code_heap *row = &walk->process.heaps[heap % JAVA_CODE_HEAPS_MAX];
+	__u32 heap = java_heap_of(unwind, address);
+	const struct java_code_heap *row = &unwind->process.heaps[heap % JAVA_CODE_HEAPS_MAX];
 	__u64 segment = (address - row->start) >> row->log2_segment_size % 64;
 	__u8 back = JAVA_SEGMENT_FREE;
 
@@ -175,22 +176,22 @@ static __always_inline enum unwind_error java_search_blob(struct java_walk *walk
 	}
 	if (back)
 		return UNWIND_NO_INFO;
-	walk->blob =
-		row->start + (segment << row->log2_segment_size % 64) + walk->process.block_bytes;
+	unwind->blob =
+		row->start + (segment << row->log2_segment_size % 64) + unwind->process.block_bytes;
 	return UNWIND_OK;
 }
 
-static __always_inline bool java_is_kept(const struct java_walk *walk, const struct java_kept *kept,
-					 __u64 address)
+static __always_inline bool java_is_kept(const struct java_unwind *unwind,
+					 const struct java_kept *kept, __u64 address)
 {
-	return kept->address == address && kept->process_key == walk->process_key;
+	return kept->address == address && kept->process_key == unwind->process_key;
 }
 
-static __always_inline struct java_kept *java_kept_entry(struct java_walk *walk, __u32 index)
+static __always_inline struct java_kept *java_kept_entry(struct java_unwind *unwind, __u32 index)
 {
 	/* As in java_head_field(). */
 	barrier_var(index);
-	return &walk->kept[index % JAVA_KEPT_COUNT];
+	return &unwind->kept[index % JAVA_KEPT_COUNT];
 }
 
 /*
@@ -205,30 +206,30 @@ static __always_inline __u32 java_kept_index(__u64 address, bool is_other)
 }
 
 /* Returns the cache entry with @address, else the second one of its two entries. */
-static __always_inline struct java_kept *java_kept_at(struct java_walk *walk, __u64 address)
+static __always_inline struct java_kept *java_kept_at(struct java_unwind *unwind, __u64 address)
 {
-	struct java_kept *kept = java_kept_entry(walk, java_kept_index(address, false));
+	struct java_kept *kept = java_kept_entry(unwind, java_kept_index(address, false));
 
-	return java_is_kept(walk, kept, address) ?
+	return java_is_kept(unwind, kept, address) ?
 		       kept :
-		       java_kept_entry(walk, java_kept_index(address, true));
+		       java_kept_entry(unwind, java_kept_index(address, true));
 }
 
 /*
  * Replaces the cache entry of @address, else one of its two entries in turns. The replaced address may get its own
- * other entry when it is looked up again. So after a few walks all addresses in use have entries, if there are twice as
+ * other entry when it is looked up again. So after a few unwinds all addresses in use have entries, if there are twice as
  * many entries.
  */
-static __always_inline struct java_kept *java_new_kept(struct java_walk *walk, __u64 address)
+static __always_inline struct java_kept *java_new_kept(struct java_unwind *unwind, __u64 address)
 {
-	struct java_kept *kept = java_kept_at(walk, address);
+	struct java_kept *kept = java_kept_at(unwind, address);
 
-	if (!java_is_kept(walk, kept, address) && fingerprint_mix(walk->number, address) >> 63)
-		kept = java_kept_entry(walk, java_kept_index(address, false));
+	if (!java_is_kept(unwind, kept, address) && fingerprint_mix(unwind->number, address) >> 63)
+		kept = java_kept_entry(unwind, java_kept_index(address, false));
 	*kept = (struct java_kept){
-		.process_key = walk->process_key,
+		.process_key = unwind->process_key,
 		.address = address,
-		.number = walk->number,
+		.number = unwind->number,
 	};
 	return kept;
 }
@@ -239,11 +240,11 @@ static __always_inline struct java_kept *java_new_kept(struct java_walk *walk, _
  * are in one read, which costs more than all else here; *@oop_maps is 0 if the two fields are too far apart. With
  * @all the fields between them can be read with java_nmethod_field().
  */
-static __always_inline bool java_read_identity(struct java_walk *walk, bool all, __u64 *oop_maps,
-					       __u32 *compile_id)
+static __always_inline bool java_read_identity(struct java_unwind *unwind, bool all,
+					       __u64 *oop_maps, __u32 *compile_id)
 {
 	enum { HALF_WORDS = JAVA_HEAD_WORDS / 2 };
-	const struct java_process *process = &walk->process;
+	const struct java_process *process = &unwind->process;
 	__u64 words[JAVA_HEAD_WORDS];
 	__u32 place = process->nmethod_compile_id - process->blob_oop_maps;
 	__u32 bytes = place + sizeof(*compile_id);
@@ -252,126 +253,128 @@ static __always_inline bool java_read_identity(struct java_walk *walk, bool all,
 	if (place > sizeof(words) - sizeof(*compile_id))
 		return !bpf_probe_read_user(
 			compile_id, sizeof(*compile_id),
-			(const void *)(walk->blob + process->nmethod_compile_id));
+			(const void *)(unwind->blob + process->nmethod_compile_id));
 	/* 1 to sizeof(words), in a form that all verifiers understand. */
 	barrier_var(bytes);
 	bytes = ((bytes - 1) & (sizeof(words) - 1)) + 1;
-	if (bpf_probe_read_user(words, bytes, (const void *)(walk->blob + process->blob_oop_maps)))
+	if (bpf_probe_read_user(words, bytes,
+				(const void *)(unwind->blob + process->blob_oop_maps)))
 		return false;
 	/* Verifiers before 5.12 allow no variable offset on the stack; a read directly to a map is slower. */
 	if (all || place < sizeof(words) / 2)
-		__builtin_memcpy(walk->head, words, sizeof(words) / 2);
-	__builtin_memcpy(walk->head + HALF_WORDS, words + HALF_WORDS, sizeof(words) / 2);
+		__builtin_memcpy(unwind->head, words, sizeof(words) / 2);
+	__builtin_memcpy(unwind->head + HALF_WORDS, words + HALF_WORDS, sizeof(words) / 2);
 	*oop_maps = words[0];
-	*compile_id = java_head_field(walk, place, 4);
+	*compile_id = java_head_field(unwind, place, 4);
 	return true;
 }
 
 /* Returns the field at @offset of an nmethod, from the read of java_read_identity(), which has set *@oop_maps. */
-static __always_inline __u64 java_nmethod_field(const struct java_walk *walk, __u32 offset,
+static __always_inline __u64 java_nmethod_field(const struct java_unwind *unwind, __u32 offset,
 						__u32 bytes)
 {
-	return java_head_field(walk, offset - walk->process.blob_oop_maps, bytes);
+	return java_head_field(unwind, offset - unwind->process.blob_oop_maps, bytes);
 }
 
 /* Returns the nmethod's Method, after java_read_identity(); 0: it cannot be read. */
-static __always_inline __u64 java_read_method(const struct java_walk *walk, __u64 oop_maps)
+static __always_inline __u64 java_read_method(const struct java_unwind *unwind, __u64 oop_maps)
 {
-	const struct java_process *process = &walk->process;
+	const struct java_process *process = &unwind->process;
 	__u64 method = 0;
 
 	if (oop_maps && process->nmethod_method > process->blob_oop_maps &&
 	    process->nmethod_method < process->nmethod_compile_id)
-		return java_nmethod_field(walk, process->nmethod_method, 8);
-	read_word(walk->blob + process->nmethod_method, &method);
+		return java_nmethod_field(unwind, process->nmethod_method, 8);
+	read_word(unwind->blob + process->nmethod_method, &method);
 	return method;
 }
 
 /* Takes the cached data of @address, if it still belongs to the same compilation. */
-static __always_inline bool java_take_kept(struct java_walk *walk, struct java_kept *kept,
+static __always_inline bool java_take_kept(struct java_unwind *unwind, struct java_kept *kept,
 					   __u64 address)
 {
 	__u64 oop_maps = 0;
 	__u32 compile_id = 0;
 
-	if (!java_is_kept(walk, kept, address))
+	if (!java_is_kept(unwind, kept, address))
 		return false;
-	walk->blob = kept->place;
-	if (kept->number != walk->number &&
-	    (!java_read_identity(walk, false, &oop_maps, &compile_id) ||
+	unwind->blob = kept->place;
+	if (kept->number != unwind->number &&
+	    (!java_read_identity(unwind, false, &oop_maps, &compile_id) ||
 	     oop_maps != kept->oop_maps || compile_id != kept->compile_id))
 		return false;
-	kept->number = walk->number;
-	walk->code_start = address - kept->position;
-	walk->frame_bytes = kept->frame_bytes;
-	walk->frame_complete = kept->frame_complete;
-	walk->original_pc_place = kept->original_pc_place;
-	walk->fingerprint = kept->fingerprint;
-	walk->is_nmethod = 1;
+	kept->number = unwind->number;
+	unwind->code_start = address - kept->position;
+	unwind->frame_bytes = kept->frame_bytes;
+	unwind->frame_complete = kept->frame_complete;
+	unwind->original_pc_place = kept->original_pc_place;
+	unwind->fingerprint = kept->fingerprint;
+	unwind->is_nmethod = 1;
 	return true;
 }
 
 /* True if @address is the handler in the nmethod's field at @offset. */
-static __always_inline bool java_is_handler(const struct java_walk *walk, __u32 offset,
+static __always_inline bool java_is_handler(const struct java_unwind *unwind, __u32 offset,
 					    __u64 address)
 {
-	if (walk->process.deopt_handler_bytes == 8)
-		return java_nmethod_field(walk, offset, 8) == address;
-	return walk->blob + (__s32)java_nmethod_field(walk, offset, 4) == address;
+	if (unwind->process.deopt_handler_bytes == 8)
+		return java_nmethod_field(unwind, offset, 8) == address;
+	return unwind->blob + (__s32)java_nmethod_field(unwind, offset, 4) == address;
 }
 
-/* Sets walk->original_pc_place if @address is a deopt handler of the nmethod, after java_read_identity(). */
-static __always_inline void java_find_original_pc(struct java_walk *walk, __u64 address)
+/* Sets unwind->original_pc_place if @address is a deopt handler of the nmethod, after java_read_identity(). */
+static __always_inline void java_find_original_pc(struct java_unwind *unwind, __u64 address)
 {
-	const struct java_process *process = &walk->process;
+	const struct java_process *process = &unwind->process;
 
 	if (process->deopt_handler_bytes &&
-	    (java_is_handler(walk, process->nmethod_deopt_handler, address) ||
-	     java_is_handler(walk, process->nmethod_deopt_mh_handler, address)))
-		walk->original_pc_place = java_nmethod_field(walk, process->nmethod_original_pc, 4);
+	    (java_is_handler(unwind, process->nmethod_deopt_handler, address) ||
+	     java_is_handler(unwind, process->nmethod_deopt_mh_handler, address)))
+		unwind->original_pc_place =
+			java_nmethod_field(unwind, process->nmethod_original_pc, 4);
 	barrier();
 }
 
-static __always_inline void java_keep(struct java_walk *walk, __u64 address)
+static __always_inline void java_keep(struct java_unwind *unwind, __u64 address)
 {
 	struct java_kept *kept;
 	__u64 method, oop_maps = 0;
 	__u32 compile_id = 0;
 
-	walk->fingerprint = 0;
-	walk->original_pc_place = walk->frame_bytes;
-	if (!java_read_identity(walk, true, &oop_maps, &compile_id))
+	unwind->fingerprint = 0;
+	unwind->original_pc_place = unwind->frame_bytes;
+	if (!java_read_identity(unwind, true, &oop_maps, &compile_id))
 		return;
-	method = java_read_method(walk, oop_maps);
+	method = java_read_method(unwind, oop_maps);
 	if (!method)
 		return;
-	walk->fingerprint = fingerprint_of(method, compile_id);
+	unwind->fingerprint = fingerprint_of(method, compile_id);
 	if (!oop_maps || !compile_id)
 		return;
-	java_find_original_pc(walk, address);
-	kept = java_new_kept(walk, address);
-	kept->place = walk->blob;
+	java_find_original_pc(unwind, address);
+	kept = java_new_kept(unwind, address);
+	kept->place = unwind->blob;
 	kept->oop_maps = oop_maps;
 	kept->compile_id = compile_id;
-	kept->fingerprint = walk->fingerprint;
-	kept->position = address - walk->code_start;
-	kept->frame_bytes = walk->frame_bytes;
-	kept->frame_complete = walk->frame_complete;
-	kept->original_pc_place = walk->original_pc_place;
+	kept->fingerprint = unwind->fingerprint;
+	kept->position = address - unwind->code_start;
+	kept->frame_bytes = unwind->frame_bytes;
+	kept->frame_complete = unwind->frame_complete;
+	kept->original_pc_place = unwind->original_pc_place;
 }
 
 /** Finds the blob whose code contains @address, which is in a heap; UNWIND_NO_INFO: there is none. */
-static __always_inline enum unwind_error java_find_blob(struct java_walk *walk, __u64 address)
+static __always_inline enum unwind_error java_find_blob(struct java_unwind *unwind, __u64 address)
 {
 	enum unwind_error error;
 
-	if (java_take_kept(walk, java_kept_at(walk, address), address))
+	if (java_take_kept(unwind, java_kept_at(unwind, address), address))
 		return UNWIND_OK;
-	error = java_search_blob(walk, address);
+	error = java_search_blob(unwind, address);
 	if (!error)
-		error = java_read_blob(walk, address);
-	if (!error && walk->is_nmethod)
-		java_keep(walk, address);
+		error = java_read_blob(unwind, address);
+	if (!error && unwind->is_nmethod)
+		java_keep(unwind, address);
 	return error;
 }
 
@@ -404,25 +407,26 @@ static __always_inline bool java_is_deopt_handler(__u64 code, __u64 address)
 }
 
 /**
- * Sets walk->check to whether Java code can return to @address: it is behind a call, in the interpreter, or a deopt
+ * Sets unwind->check to whether Java code can return to @address: it is behind a call, in the interpreter, or a deopt
  * handler.
  */
-static __always_inline void java_check_return(struct java_walk *walk, __u64 address)
+static __always_inline void java_check_return(struct java_unwind *unwind, __u64 address)
 {
 	__u64 code = 0;
 
-	walk->check = 0;
-	if (!java_is_code(walk, address))
+	unwind->check = 0;
+	if (!java_is_code(unwind, address))
 		return;
-	if (java_is_interpreter(walk, address) || address == walk->process.call_stub_return) {
-		walk->check = 1;
+	if (java_is_interpreter(unwind, address) || address == unwind->process.call_stub_return) {
+		unwind->check = 1;
 		return;
 	}
 	if (read_word(address - sizeof(code), &code))
 		return;
-	check_call(code, &walk->check);
-	if (!walk->check && !read_word(address, &code))
-		walk->check = java_is_deopt_handler(code, address) || java_is_return_barrier(code);
+	check_call(code, &unwind->check);
+	if (!unwind->check && !read_word(address, &code))
+		unwind->check = java_is_deopt_handler(code, address) ||
+				java_is_return_barrier(code);
 }
 
 #endif

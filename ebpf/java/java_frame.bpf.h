@@ -36,32 +36,32 @@ enum java_place {
 	JAVA_RETURN_JUMP = 9,
 };
 
-static __always_inline bool java_is_leaf(const struct walk_state *state)
+static __always_inline bool java_is_leaf(const struct unwind_state *state)
 {
 	return state->registers_known && !(state->frame_flags & FRAME_RETURN_ADDRESS);
 }
 
 /* True if the name of the blob that was found last begins with the eight bytes of @beginning. */
-static __always_inline bool java_is_named(const struct java_walk *walk, __u64 beginning)
+static __always_inline bool java_is_named(const struct java_unwind *unwind, __u64 beginning)
 {
 	__u64 name = 0;
 
-	return !read_word(walk->blob + walk->process.blob_name, &name) && !read_word(name, &name) &&
-	       name == beginning;
+	return !read_word(unwind->blob + unwind->process.blob_name, &name) &&
+	       !read_word(name, &name) && name == beginning;
 }
 
 /* True for frames whose caller is native code: call_stub, and stubs of foreign functions. */
-static __always_inline bool java_is_called_by_native(const struct walk_state *state,
-						     const struct java_walk *walk)
+static __always_inline bool java_is_called_by_native(const struct unwind_state *state,
+						     const struct java_unwind *unwind)
 {
-	__u64 call_stub = walk->process.call_stub_return - walk->process.call_stub_before;
+	__u64 call_stub = unwind->process.call_stub_return - unwind->process.call_stub_before;
 
-	return state->pc == walk->process.call_stub_return ||
-	       state->pc - call_stub < walk->process.call_stub_bytes ||
-	       (walk->blob && java_is_named(walk, JAVA_UPCALL_NAME));
+	return state->pc == unwind->process.call_stub_return ||
+	       state->pc - call_stub < unwind->process.call_stub_bytes ||
+	       (unwind->blob && java_is_named(unwind, JAVA_UPCALL_NAME));
 }
 
-static __always_inline enum unwind_error java_read_code(struct walk_state *state, __u64 address,
+static __always_inline enum unwind_error java_read_code(struct unwind_state *state, __u64 address,
 							struct java_caller *caller)
 {
 	if (window_read_up(&state->stack, address, &caller->pc))
@@ -71,7 +71,7 @@ static __always_inline enum unwind_error java_read_code(struct walk_state *state
 }
 
 /* Reads the return address from its register, where calls leave it on arm64. */
-static __always_inline enum unwind_error java_read_link(const struct walk_state *state,
+static __always_inline enum unwind_error java_read_link(const struct unwind_state *state,
 							struct java_caller *caller)
 {
 	if (!java_is_leaf(state))
@@ -81,7 +81,7 @@ static __always_inline enum unwind_error java_read_link(const struct walk_state 
 }
 
 /* Reads the saved frame pointer at @address and the return address above it; the caller's stack follows. */
-static __always_inline enum unwind_error java_read_pair(struct walk_state *state, __u64 address,
+static __always_inline enum unwind_error java_read_pair(struct unwind_state *state, __u64 address,
 							struct java_caller *caller)
 {
 	caller->fp_known = 1;
@@ -92,7 +92,7 @@ static __always_inline enum unwind_error java_read_pair(struct walk_state *state
 }
 
 /* Reads the return address at @address, where a call leaves it; the frame pointer is still the caller's. */
-static __always_inline enum unwind_error java_read_return(struct walk_state *state, __u64 address,
+static __always_inline enum unwind_error java_read_return(struct unwind_state *state, __u64 address,
 							  struct java_caller *caller)
 {
 	caller->fp = state->fp;
@@ -103,7 +103,7 @@ static __always_inline enum unwind_error java_read_return(struct walk_state *sta
 }
 
 /* Reads a frame by its frame pointer. */
-static __always_inline enum unwind_error java_read_frame(struct walk_state *state,
+static __always_inline enum unwind_error java_read_frame(struct unwind_state *state,
 							 struct java_caller *caller)
 {
 	if (!state->fp_known)
@@ -114,20 +114,20 @@ static __always_inline enum unwind_error java_read_frame(struct walk_state *stat
 }
 
 /* Adds a frame for code of no method; user space identifies it by the address. */
-static __always_inline enum unwind_error java_push_stub(struct walk_state *state)
+static __always_inline enum unwind_error java_push_stub(struct unwind_state *state)
 {
 	return push_frame(state, frame_word(FRAME_JAVA, state->frame_flags, state->pc),
 			  (__u64)JAVA_STUB << 32);
 }
 
-/* Reads the frame of @walk's blob from @sp on. Sets walk->check to whether its return address is valid. */
-static __always_inline enum unwind_error java_try_frame(struct walk_state *state,
-							struct java_walk *walk, __u64 sp,
+/* Reads the frame of @unwind's blob from @sp on. Sets unwind->check to whether its return address is valid. */
+static __always_inline enum unwind_error java_try_frame(struct unwind_state *state,
+							struct java_unwind *unwind, __u64 sp,
 							struct java_caller *caller)
 {
-	if (java_read_pair(state, sp + walk->frame_bytes - 16, caller))
+	if (java_read_pair(state, sp + unwind->frame_bytes - 16, caller))
 		return UNWIND_STACK_UNREADABLE;
-	java_check_return(walk, caller->pc);
+	java_check_return(unwind, caller->pc);
 	barrier();
 	return UNWIND_OK;
 }

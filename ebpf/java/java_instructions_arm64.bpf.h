@@ -17,23 +17,23 @@ enum {
 };
 
 /*
- * Reads the instructions from @start on, for java_instruction(). They replace the blob in walk->head, which is not
+ * Reads the instructions from @start on, for java_instruction(). They replace the blob in unwind->head, which is not
  * needed any more; the BPF stack has no room for them.
  */
-static __always_inline bool java_read_instructions(struct java_walk *walk, __u64 start)
+static __always_inline bool java_read_instructions(struct java_unwind *unwind, __u64 start)
 {
 	__u64 words[JAVA_WINDOW_BYTES / 8];
 
 	if (bpf_probe_read_user(words, sizeof(words), (const void *)start))
 		return false;
-	__builtin_memcpy(walk->head, words, sizeof(words));
+	__builtin_memcpy(unwind->head, words, sizeof(words));
 	barrier();
 	return true;
 }
 
-static __always_inline __u32 java_instruction(const struct java_walk *walk, int i)
+static __always_inline __u32 java_instruction(const struct java_unwind *unwind, int i)
 {
-	return walk->head[i / 2] >> 32 * (i % 2);
+	return unwind->head[i / 2] >> 32 * (i % 2);
 }
 
 /* All ones for 0; @number is less than 2^63. The compiler must not know the value, else it would make a branch. */

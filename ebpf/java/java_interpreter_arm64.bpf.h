@@ -88,21 +88,21 @@ static __always_inline __u64 java_look_at(__u64 seen, __u32 code, __u64 soon)
 }
 
 /* Adds the events of the JAVA_WINDOW_INSTRUCTIONS that were read; a return in the first @near of them is soon. */
-VERIFIED_ONCE __u64 java_look_ahead(const struct java_walk *walk, __u64 seen, __u32 near)
+VERIFIED_ONCE __u64 java_look_ahead(const struct java_unwind *unwind, __u64 seen, __u32 near)
 {
-	if (!walk)
+	if (!unwind)
 		return 0;
 	for (int i = 0; i < JAVA_WINDOW_INSTRUCTIONS; i++) {
 		__u64 is_soon = (__u64)i - near;
 
-		seen = java_look_at(seen, java_instruction(walk, i),
+		seen = java_look_at(seen, java_instruction(unwind, i),
 				    -(is_soon >> 63) & JAVA_RETURNS_SOON);
 		barrier_var(seen);
 	}
 	return seen;
 }
 
-static __always_inline __u64 java_named_sender(const struct walk_state *state, __u64 seen)
+static __always_inline __u64 java_named_sender(const struct unwind_state *state, __u64 seen)
 {
 	__u64 number = seen >> JAVA_SENDER_SHIFT & 31;
 
@@ -112,7 +112,7 @@ static __always_inline __u64 java_named_sender(const struct walk_state *state, _
 }
 
 /** Returns the target of a leaf at br x8; 0 for another instruction, also for those that fill x8. */
-static __always_inline __u64 java_jump_target(const struct walk_state *state)
+static __always_inline __u64 java_jump_target(const struct unwind_state *state)
 {
 	__u64 code = 0;
 
@@ -120,21 +120,21 @@ static __always_inline __u64 java_jump_target(const struct walk_state *state)
 }
 
 /**
- * Fills walk->caller if a leaf in the interpreter has no frame. Sets *@place to JAVA_AT_ENTRY, JAVA_AT_RETURN or
+ * Fills unwind->caller if a leaf in the interpreter has no frame. Sets *@place to JAVA_AT_ENTRY, JAVA_AT_RETURN or
  * JAVA_IN_FRAME.
  */
 static __always_inline enum unwind_error
-java_read_outside(struct walk_state *state, struct java_walk *walk, enum java_place *place)
+java_read_outside(struct unwind_state *state, struct java_unwind *unwind, enum java_place *place)
 {
-	struct java_caller *caller = &walk->caller;
+	struct java_caller *caller = &unwind->caller;
 	enum unwind_error error;
 	__u64 seen = 0, sender_sp;
 
 	*place = JAVA_IN_FRAME;
 	for (int i = 0; i < JAVA_ENTRY_WINDOWS; i++) {
-		if (!java_read_instructions(walk, state->pc + i * JAVA_WINDOW_BYTES))
+		if (!java_read_instructions(unwind, state->pc + i * JAVA_WINDOW_BYTES))
 			return UNWIND_OK;
-		seen = java_look_ahead(walk, seen, i ? 0 : JAVA_RETURN_INSTRUCTIONS);
+		seen = java_look_ahead(unwind, seen, i ? 0 : JAVA_RETURN_INSTRUCTIONS);
 	}
 	if (!(seen & (JAVA_SETS_FP | JAVA_PUTS_SENDER | JAVA_RETURNS)))
 		return UNWIND_OK;

@@ -12,10 +12,10 @@
  * Reads the caller at the entry of a method, where the frame is being made. The Method and the caller's stack
  * pointer are in registers. The return address is popped first, and pushed again behind the locals.
  */
-static __always_inline enum unwind_error java_read_entry(struct walk_state *state,
-							 struct java_walk *walk, __u64 code)
+static __always_inline enum unwind_error java_read_entry(struct unwind_state *state,
+							 struct java_unwind *unwind, __u64 code)
 {
-	struct java_caller *caller = &walk->caller;
+	struct java_caller *caller = &unwind->caller;
 	__u64 sender_sp = state->registers[JAVA_SENDER_SP_REGISTER];
 	enum unwind_error error = UNWIND_OK;
 
@@ -32,8 +32,8 @@ static __always_inline enum unwind_error java_read_entry(struct walk_state *stat
 		error = java_read_pair(state, state->sp, caller);
 	} else {
 		error = java_read_return(state, state->sp, caller);
-		java_check_return(walk, caller->pc);
-		if (!walk->check)
+		java_check_return(unwind, caller->pc);
+		if (!unwind->check)
 			caller->pc = state->registers[JAVA_RETURN_REGISTER];
 	}
 	caller->sp = sender_sp;
@@ -44,11 +44,11 @@ static __always_inline enum unwind_error java_read_entry(struct walk_state *stat
  * Reads the caller after the frame was popped: in the end its caller's stack pointer and its return address are
  * in registers, the latter in register @popped.
  */
-static __always_inline enum unwind_error java_read_left(struct walk_state *state,
-							struct java_walk *walk,
+static __always_inline enum unwind_error java_read_left(struct unwind_state *state,
+							struct java_unwind *unwind,
 							enum java_place place, __u32 popped)
 {
-	struct java_caller *caller = &walk->caller;
+	struct java_caller *caller = &unwind->caller;
 	enum unwind_error error = java_read_return(state, state->sp, caller);
 
 	if (error)
@@ -64,7 +64,7 @@ static __always_inline enum unwind_error java_read_left(struct walk_state *state
 }
 
 /** Returns the target of a leaf at movabs r10, ADDRESS; jmp r10. 0 for other instructions. */
-static __always_inline __u64 java_jump_target(const struct walk_state *state)
+static __always_inline __u64 java_jump_target(const struct unwind_state *state)
 {
 	__u64 code = 0, more = 0;
 
@@ -79,11 +79,11 @@ static __always_inline __u64 java_jump_target(const struct walk_state *state)
 }
 
 /**
- * Fills walk->caller if a leaf in the interpreter has no frame. Sets *@place to JAVA_AT_ENTRY, JAVA_AT_RETURN or
+ * Fills unwind->caller if a leaf in the interpreter has no frame. Sets *@place to JAVA_AT_ENTRY, JAVA_AT_RETURN or
  * JAVA_IN_FRAME.
  */
 static __always_inline enum unwind_error
-java_read_outside(struct walk_state *state, struct java_walk *walk, enum java_place *place)
+java_read_outside(struct unwind_state *state, struct java_unwind *unwind, enum java_place *place)
 {
 	__u64 code = 0, last = 0, sender_sp;
 	__u32 popped = JAVA_BCP_REGISTER, ahead = 0;
@@ -98,7 +98,7 @@ java_read_outside(struct walk_state *state, struct java_walk *walk, enum java_pl
 							       java_popped_register(last, ahead);
 	if (return_place != JAVA_IN_FRAME && popped != REGISTER_COUNT_MAX) {
 		*place = JAVA_AT_RETURN;
-		return java_read_left(state, walk, return_place, popped);
+		return java_read_left(state, unwind, return_place, popped);
 	}
 	if (java_is_in_frame(code))
 		return UNWIND_OK;
@@ -107,7 +107,7 @@ java_read_outside(struct walk_state *state, struct java_walk *walk, enum java_pl
 	if (sender_sp < state->sp || sender_sp - state->sp >= JAVA_FRAME_MAX_BYTES)
 		return UNWIND_OK;
 	*place = JAVA_AT_ENTRY;
-	return java_read_entry(state, walk, code);
+	return java_read_entry(state, unwind, code);
 }
 
 #endif

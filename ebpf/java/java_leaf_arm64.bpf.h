@@ -43,15 +43,15 @@ enum {
  * True if a method returns behind instruction @first of the window, and pops nothing before. The jump behind
  * str x8, [x28, #n] is a poll's, and another path continues.
  */
-VERIFIED_ONCE bool java_is_at_end(const struct java_walk *walk, int first)
+VERIFIED_ONCE bool java_is_at_end(const struct java_unwind *unwind, int first)
 {
 	__u64 found = 0, stopped = 0, polls = 0;
 
-	if (!walk)
+	if (!unwind)
 		return 0;
 	first &= 7;
 	for (int i = 0; i < JAVA_END_INSTRUCTIONS; i++) {
-		__u32 code = java_instruction(walk, first + i);
+		__u32 code = java_instruction(unwind, first + i);
 
 		found |= java_is_ret(code) & ~stopped;
 		stopped |= java_is_ret(code) | java_loads_pair(code) | java_raises_sp(code) |
@@ -67,17 +67,17 @@ VERIFIED_ONCE bool java_is_at_end(const struct java_walk *walk, int first)
  * True in the slow path of a method's poll at its return, which is behind all of its code:
  * adr x8, PLACE; str x8, [x28, #n]; b, or a longer jump by x8.
  */
-VERIFIED_ONCE bool java_is_behind_poll(const struct java_walk *walk)
+VERIFIED_ONCE bool java_is_behind_poll(const struct java_unwind *unwind)
 {
 	__u64 found = 0;
 
-	if (!walk)
+	if (!unwind)
 		return 0;
 	for (int i = JAVA_HERE - 2; i <= JAVA_HERE; i++) {
-		__u32 jump = java_instruction(walk, i + 2);
+		__u32 jump = java_instruction(unwind, i + 2);
 
-		found |= java_matches(java_instruction(walk, i), 0x9f00001f, 0x10000008) &
-			 java_saves_place(java_instruction(walk, i + 1)) &
+		found |= java_matches(java_instruction(unwind, i), 0x9f00001f, 0x10000008) &
+			 java_saves_place(java_instruction(unwind, i + 1)) &
 			 (java_matches(jump, 0xfc000000, 0x14000000) |
 			  java_matches(jump, 0x9f00001f, 0x90000008) |
 			  java_matches(jump, 0xff80001f, 0xd2800008));
@@ -90,25 +90,25 @@ VERIFIED_ONCE bool java_is_behind_poll(const struct java_walk *walk)
  * True if two instructions just before have popped the frame, without a jump since; and where a native method
  * jumps to the code that throws, behind cbnz x8; ret.
  */
-VERIFIED_ONCE bool java_is_behind_frame(const struct java_walk *walk)
+VERIFIED_ONCE bool java_is_behind_frame(const struct java_unwind *unwind)
 {
 	__u64 found;
 	__u32 code;
 
-	if (!walk)
+	if (!unwind)
 		return 0;
-	code = java_instruction(walk, JAVA_HERE);
-	found = java_matches(java_instruction(walk, JAVA_HERE - 2), 0xff00001f, 0xb5000008) &
-		java_is_ret(java_instruction(walk, JAVA_HERE - 1)) & java_branches(code);
+	code = java_instruction(unwind, JAVA_HERE);
+	found = java_matches(java_instruction(unwind, JAVA_HERE - 2), 0xff00001f, 0xb5000008) &
+		java_is_ret(java_instruction(unwind, JAVA_HERE - 1)) & java_branches(code);
 	for (int i = 0; i < JAVA_HERE - 1; i++) {
-		__u32 first = java_instruction(walk, i), second = java_instruction(walk, i + 1);
+		__u32 first = java_instruction(unwind, i), second = java_instruction(unwind, i + 1);
 		__u64 ends = (java_loads_pair(first) & java_raises_sp(second)) |
 			     (java_raises_sp(first) & java_pops_pair(second));
 
 		for (int j = i + 2; j < JAVA_HERE; j++)
-			ends &= ~java_is_ret(java_instruction(walk, j)) &
-				~java_branches(java_instruction(walk, j)) &
-				~java_branches_to_register(java_instruction(walk, j));
+			ends &= ~java_is_ret(java_instruction(unwind, j)) &
+				~java_branches(java_instruction(unwind, j)) &
+				~java_branches_to_register(java_instruction(unwind, j));
 		found |= ends;
 		barrier_var(found);
 	}
@@ -119,13 +119,13 @@ VERIFIED_ONCE bool java_is_behind_frame(const struct java_walk *walk)
  * Returns which part of the frame the instructions from @start on make: 1 if its size is set, 2 if only the pair is
  * pushed, @made if neither. With a short prologue the window includes the blob's header, which is ignored.
  */
-VERIFIED_ONCE __u64 java_made_by(const struct java_walk *walk, __u64 start, __u64 made)
+VERIFIED_ONCE __u64 java_made_by(const struct java_unwind *unwind, __u64 start, __u64 made)
 {
-	if (!walk)
+	if (!unwind)
 		return 0;
 	for (int i = 0; i < JAVA_WINDOW_INSTRUCTIONS; i++) {
-		__u32 before = java_instruction(walk, i);
-		__u64 is_here = -((walk->code_start - 1 - (start + 4 * i)) >> 63);
+		__u32 before = java_instruction(unwind, i);
+		__u64 is_here = -((unwind->code_start - 1 - (start + 4 * i)) >> 63);
 		__u64 lowers = java_lowers_sp(before) & is_here;
 		__u64 pushes = java_pushes_pair(before) & is_here;
 
@@ -136,7 +136,7 @@ VERIFIED_ONCE __u64 java_made_by(const struct java_walk *walk, __u64 start, __u6
 }
 
 /* Position before frame_complete: by the part of the frame that has been made before @pc, whose instruction is @code. */
-static __always_inline enum java_place java_prologue_place(struct java_walk *walk, __u64 pc,
+static __always_inline enum java_place java_prologue_place(struct java_unwind *unwind, __u64 pc,
 							   __u32 code)
 {
 	__u64 made = 0;
@@ -144,9 +144,9 @@ static __always_inline enum java_place java_prologue_place(struct java_walk *wal
 	for (int i = JAVA_PROLOGUE_WINDOWS; i > 0; i--) {
 		__u64 start = pc - i * JAVA_WINDOW_BYTES;
 
-		if (!java_read_instructions(walk, start))
+		if (!java_read_instructions(unwind, start))
 			return JAVA_AT_CALL;
-		made = java_made_by(walk, start, made);
+		made = java_made_by(unwind, start, made);
 	}
 	if (!made)
 		return JAVA_AT_CALL;
@@ -156,27 +156,27 @@ static __always_inline enum java_place java_prologue_place(struct java_walk *wal
 }
 
 /** Returns the position of the leaf at @pc in the compiled method that was found last. */
-static __always_inline enum java_place java_leaf_place(struct java_walk *walk, __u64 pc)
+static __always_inline enum java_place java_leaf_place(struct java_unwind *unwind, __u64 pc)
 {
 	__u32 code, before, next;
 
-	if (!java_read_instructions(walk, pc - 4 * JAVA_HERE))
+	if (!java_read_instructions(unwind, pc - 4 * JAVA_HERE))
 		return JAVA_IN_FRAME;
-	before = java_instruction(walk, JAVA_HERE - 1);
-	code = java_instruction(walk, JAVA_HERE);
-	next = java_instruction(walk, JAVA_HERE + 1);
+	before = java_instruction(unwind, JAVA_HERE - 1);
+	code = java_instruction(unwind, JAVA_HERE);
+	next = java_instruction(unwind, JAVA_HERE + 1);
 	/* Both registers are the caller's already. */
 	if (java_raises_sp(code) && java_loads_pair(before))
 		return JAVA_FP_NOT_SAVED;
 	/* Native methods save the pair around calls as well. */
-	if (java_pops_pair(code) &&
-	    (java_raises_sp(before) || java_branches(next) || java_is_at_end(walk, JAVA_HERE + 1)))
+	if (java_pops_pair(code) && (java_raises_sp(before) || java_branches(next) ||
+				     java_is_at_end(unwind, JAVA_HERE + 1)))
 		return JAVA_AT_SAVED_FP;
-	if (java_is_at_end(walk, JAVA_HERE) || java_is_behind_poll(walk) ||
-	    java_is_behind_frame(walk))
+	if (java_is_at_end(unwind, JAVA_HERE) || java_is_behind_poll(unwind) ||
+	    java_is_behind_frame(unwind))
 		return JAVA_AT_CALL;
-	if (walk->frame_complete < 0 || pc - walk->code_start < (__u32)walk->frame_complete)
-		return java_prologue_place(walk, pc, code);
+	if (unwind->frame_complete < 0 || pc - unwind->code_start < (__u32)unwind->frame_complete)
+		return java_prologue_place(unwind, pc, code);
 	return JAVA_IN_FRAME;
 }
 
@@ -205,14 +205,14 @@ static __always_inline enum java_place java_stub_place(__u64 code)
  * Returns the number of bytes that the instructions in the window pop, up to a jump back into the method; 0: there
  * is no jump.
  */
-VERIFIED_ONCE __u64 java_popped_bytes(const struct java_walk *walk)
+VERIFIED_ONCE __u64 java_popped_bytes(const struct java_unwind *unwind)
 {
 	__u64 bytes = 0, stopped = 0, jumps = 0;
 
-	if (!walk)
+	if (!unwind)
 		return 0;
 	for (int i = 0; i < JAVA_WINDOW_INSTRUCTIONS; i++) {
-		__u32 code = java_instruction(walk, i);
+		__u32 code = java_instruction(unwind, i);
 		/* ldp of two registers, of 8 bytes, or 16 of vectors, [sp], #n */
 		__u64 pops = (java_matches(code, 0xffe003e0, 0xa8c003e0) |
 			      java_matches(code, 0xffe003e0, 0x6cc003e0)) &
@@ -233,15 +233,15 @@ VERIFIED_ONCE __u64 java_popped_bytes(const struct java_walk *walk)
  * Returns the stack pointer that a method will restore, if it has saved registers below its frame, or 0. It is found
  * by the pops behind the call, or by add sp, sp, #16 just behind calls of C.
  */
-static __always_inline __u64 java_saved_sp(struct walk_state *state, struct java_walk *walk)
+static __always_inline __u64 java_saved_sp(struct unwind_state *state, struct java_unwind *unwind)
 {
 	__u64 bytes;
 
-	if (java_is_leaf(state) || !java_read_instructions(walk, state->pc))
+	if (java_is_leaf(state) || !java_read_instructions(unwind, state->pc))
 		return 0;
-	if (java_instruction(walk, 0) == 0x910043ff)
+	if (java_instruction(unwind, 0) == 0x910043ff)
 		return state->sp + 16;
-	bytes = java_popped_bytes(walk);
+	bytes = java_popped_bytes(unwind);
 	return bytes ? state->sp + bytes : 0;
 }
 
@@ -253,14 +253,14 @@ static __always_inline bool java_has_popped(__u64 code)
 }
 
 /* Returns the number of the register to which one of the instructions in the window copies the stack pointer, or 0. */
-VERIFIED_ONCE __u64 java_copied_sp(const struct java_walk *walk)
+VERIFIED_ONCE __u64 java_copied_sp(const struct java_unwind *unwind)
 {
 	__u64 number = 0;
 
-	if (!walk)
+	if (!unwind)
 		return 0;
 	for (int i = 0; i < JAVA_WINDOW_INSTRUCTIONS; i++) {
-		__u32 before = java_instruction(walk, i);
+		__u32 before = java_instruction(unwind, i);
 
 		number |= java_matches(before, 0xffffffff, 0x910003f3) & JAVA_SENDER_SP_REGISTER;
 		number |= java_matches(before, 0xffffffff, 0x910003ed) &
@@ -274,14 +274,15 @@ VERIFIED_ONCE __u64 java_copied_sp(const struct java_walk *walk)
  * Returns the stack pointer of an adapter's caller, if that has been copied to its register: mov x19, sp or
  * mov x13, sp before the code that makes room for arguments. 0: it has not.
  */
-static __always_inline __u64 java_sender_sp(const struct walk_state *state, struct java_walk *walk)
+static __always_inline __u64 java_sender_sp(const struct unwind_state *state,
+					    struct java_unwind *unwind)
 {
 	__u64 number = 0;
 
 	for (int window = 1; window <= JAVA_ADAPTER_WINDOWS; window++) {
-		if (!java_read_instructions(walk, state->pc - window * JAVA_WINDOW_BYTES))
+		if (!java_read_instructions(unwind, state->pc - window * JAVA_WINDOW_BYTES))
 			break;
-		number |= java_copied_sp(walk);
+		number |= java_copied_sp(unwind);
 	}
 	if (number == JAVA_SENDER_SP_REGISTER)
 		return state->registers[JAVA_SENDER_SP_REGISTER];
@@ -295,7 +296,7 @@ static __always_inline bool java_is_in_fixup(__u64 code)
 	return false;
 }
 
-static __always_inline __u64 java_fixup_sender_sp(const struct walk_state *state)
+static __always_inline __u64 java_fixup_sender_sp(const struct unwind_state *state)
 {
 	(void)state;
 	return 0;

@@ -312,7 +312,7 @@ static __always_inline bool java_is_sub_sp(__u64 code)
  * Position before frame_complete: whether the instructions before @pc have made the frame. With a short prologue
  * the blob's header is read as well, and ignored.
  */
-static __always_inline enum java_place java_place_behind(const struct java_walk *walk, __u64 pc)
+static __always_inline enum java_place java_place_behind(const struct java_unwind *unwind, __u64 pc)
 {
 	enum { COUNT = JAVA_PROLOGUE_BYTES / 8 };
 	__u64 words[COUNT], start = pc - sizeof(words), differs = -1ULL;
@@ -321,7 +321,7 @@ static __always_inline enum java_place java_place_behind(const struct java_walk 
 		return JAVA_AT_CALL;
 	for (int i = 0; i < JAVA_PROLOGUE_BYTES; i++) {
 		__u64 code = java_bytes_at(words, COUNT, i);
-		__u64 is_below = start + i - walk->code_start;
+		__u64 is_below = start + i - unwind->code_start;
 
 		/* sub rsp, of 8 or 32 bits */
 		differs &= is_below |
@@ -331,8 +331,8 @@ static __always_inline enum java_place java_place_behind(const struct java_walk 
 	return differs >> 63 ? JAVA_AT_CALL : JAVA_IN_FRAME;
 }
 
-static __always_inline enum java_place java_prologue_place(const struct java_walk *walk, __u64 pc,
-							   __u64 code)
+static __always_inline enum java_place java_prologue_place(const struct java_unwind *unwind,
+							   __u64 pc, __u64 code)
 {
 	__u64 before = 0;
 
@@ -349,11 +349,11 @@ static __always_inline enum java_place java_prologue_place(const struct java_wal
 	/* sub rsp; mov [rsp + d8] or [rsp + d32], rbp */
 	if (java_begins_with(code, 0x246c8948, 4) || java_begins_with(code, 0x24ac8948, 4))
 		return JAVA_FP_NOT_SAVED;
-	return java_place_behind(walk, pc);
+	return java_place_behind(unwind, pc);
 }
 
 /** Returns the position of the leaf at @pc in the compiled method that was found last. */
-static __always_inline enum java_place java_leaf_place(const struct java_walk *walk, __u64 pc)
+static __always_inline enum java_place java_leaf_place(const struct java_unwind *unwind, __u64 pc)
 {
 	__u64 code = 0, more = 0;
 
@@ -373,8 +373,8 @@ static __always_inline enum java_place java_leaf_place(const struct java_walk *w
 	}
 	if (java_is_return_poll(code, more))
 		return JAVA_AT_CALL;
-	if (walk->frame_complete < 0 || pc - walk->code_start < (__u32)walk->frame_complete)
-		return java_prologue_place(walk, pc, code);
+	if (unwind->frame_complete < 0 || pc - unwind->code_start < (__u32)unwind->frame_complete)
+		return java_prologue_place(unwind, pc, code);
 	return JAVA_IN_FRAME;
 }
 
@@ -401,7 +401,8 @@ static __always_inline __u64 java_pushed_bytes(__u64 pc)
  * string_indexof() may copy strings to the stack, and then saves the stack pointer below them. That is checked only
  * for a leaf, and only in frames in which the word at sp is not the saved frame pointer.
  */
-static __always_inline __u64 java_saved_sp(struct walk_state *state, const struct java_walk *walk)
+static __always_inline __u64 java_saved_sp(struct unwind_state *state,
+					   const struct java_unwind *unwind)
 {
 	__u64 word = java_is_leaf(state) ? 0 : java_pushed_bytes(state->pc);
 
@@ -409,7 +410,7 @@ static __always_inline __u64 java_saved_sp(struct walk_state *state, const struc
 		word = java_saved_bytes(state->sp, state->pc);
 	if (word)
 		return state->sp + word;
-	if (!java_is_leaf(state) || walk->frame_bytes <= 16 ||
+	if (!java_is_leaf(state) || unwind->frame_bytes <= 16 ||
 	    window_read_up(&state->stack, state->sp, &word))
 		return 0;
 	if (word % 16 || word <= state->sp || word - state->sp > JAVA_SAVED_SP_MAX_BYTES)
@@ -424,10 +425,10 @@ static __always_inline bool java_has_popped(__u64 code)
 }
 
 /** Returns the stack pointer of an adapter's caller, if that has been copied to its register. */
-static __always_inline __u64 java_sender_sp(const struct walk_state *state,
-					    const struct java_walk *walk)
+static __always_inline __u64 java_sender_sp(const struct unwind_state *state,
+					    const struct java_unwind *unwind)
 {
-	(void)walk;
+	(void)unwind;
 	return state->registers[JAVA_SENDER_SP_REGISTER];
 }
 
@@ -445,7 +446,7 @@ static __always_inline bool java_is_in_fixup(__u64 code)
  * Returns the caller's stack pointer behind that call, or 0. It is one of the registers saved around the call, which
  * are restored by vzeroupper, fxrstor [rsp], add rsp, d32.
  */
-static __always_inline __u64 java_fixup_sender_sp(const struct walk_state *state)
+static __always_inline __u64 java_fixup_sender_sp(const struct unwind_state *state)
 {
 	__u64 code = 0, more = 0, sp = 0, place;
 

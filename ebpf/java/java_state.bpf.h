@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/** State of a walk for HotSpot's frames (java_step.bpf.h); a part is cached between walks. */
+/** State of an unwind for HotSpot's frames (java_step.bpf.h); a part is cached between unwinds. */
 #ifndef EBPF_JAVA_STATE_BPF_H
 #define EBPF_JAVA_STATE_BPF_H
 
@@ -9,7 +9,7 @@
 
 enum {
 	JAVA_HEAD_WORDS = JAVA_IDENTITY_MAX_BYTES / 8,
-	/** Cache of code and Methods, kept between walks: each can be in one of two entries. */
+	/** Cache of code and Methods, kept between unwinds: each can be in one of two entries. */
 	JAVA_KEPT_SHIFT = 9,
 	JAVA_KEPT_COUNT = 1 << JAVA_KEPT_SHIFT,
 };
@@ -19,7 +19,7 @@ struct java_caller {
 	__u64 pc;
 	__u64 sp;
 	__u64 fp;
-	/** As walk_state.rbx_place. */
+	/** As unwind_state.rbx_place. */
 	__u64 rbx_place;
 	__u32 fp_known;
 	/** enum frame_flag */
@@ -30,7 +30,7 @@ struct java_caller {
 };
 
 /**
- * A cached address in an nmethod's code, or a cached Method, kept between walks. The object may have been replaced by
+ * A cached address in an nmethod's code, or a cached Method, kept between unwinds. The object may have been replaced by
  * another one: each use checks the process, or its counters.
  */
 struct java_kept {
@@ -53,18 +53,18 @@ struct java_kept {
 	__s32 frame_complete;
 	__u32 original_pc_place;
 	/**
-	 * For an nmethod: number of the walk that checked it last (java_walk.number); code that a walk saw on the stack
-	 * stays until the walk ends. For a Method: java_walk.method_number when it was checked last.
+	 * For an nmethod: number of the unwind that checked it last (java_unwind.number); code that an unwind saw on the stack
+	 * stays until the unwind ends. For a Method: java_unwind.method_number when it was checked last.
 	 */
 	__u32 number;
 	__u32 reserved;
 };
 
-/** Position of a walk in the frames of HotSpot's code. */
-struct java_walk {
+/** Position of an unwind in the frames of HotSpot's code. */
+struct java_unwind {
 	/** First cell of the struct java_process that `process` is a copy of; 0: none yet. */
 	__u32 cell;
-	/** Number of this walk since the agent started; kept between walks. */
+	/** Number of this unwind since the agent started; kept between unwinds. */
 	__u32 number;
 	/** The current frame was interrupted, or has called a stub: it may have pushed more words. */
 	__u32 is_checked;
@@ -102,7 +102,7 @@ struct java_walk {
 	__u64 head[JAVA_HEAD_WORDS];
 	/** Different for each process that ever runs. */
 	__u64 process_key;
-	/** Number of unloaded classes when the walk reached the JVM's code; 0 where it is not counted. */
+	/** Number of unloaded classes when the unwind reached the JVM's code; 0 where it is not counted. */
 	__u64 unloads;
 	/** Changes whenever a Method of the process may have become another one; never 0. */
 	__u32 method_number;
@@ -111,17 +111,17 @@ struct java_walk {
 };
 
 /** Resets the state for a new sample. */
-static __always_inline void java_state_begin(struct java_walk *walk)
+static __always_inline void java_state_begin(struct java_unwind *unwind)
 {
-	walk->cell = 0;
-	walk->is_checked = 1;
-	walk->entry_words_left = 0;
+	unwind->cell = 0;
+	unwind->is_checked = 1;
+	unwind->entry_words_left = 0;
 }
 
-/** Clears what is cached between walks. */
-static __always_inline void java_state_forget(struct java_walk *walk)
+/** Clears what is cached between unwinds. */
+static __always_inline void java_state_forget(struct java_unwind *unwind)
 {
-	__builtin_memset(walk->kept, 0, sizeof(walk->kept));
+	__builtin_memset(unwind->kept, 0, sizeof(unwind->kept));
 }
 
 #endif

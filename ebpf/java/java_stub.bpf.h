@@ -30,25 +30,25 @@ static __always_inline enum unwind_error java_return_at(__u64 address, struct ja
  * Steps out of an adapter. It pops the return address first, and has its caller's stack pointer in a register. Then
  * the lowest word on the stack may have any value.
  */
-static __always_inline enum unwind_error java_leave_adapter(struct walk_state *state,
-							    struct java_walk *walk, __u64 code,
+static __always_inline enum unwind_error java_leave_adapter(struct unwind_state *state,
+							    struct java_unwind *unwind, __u64 code,
 							    struct java_caller *caller)
 {
 	__u64 popped = state->registers[JAVA_RETURN_REGISTER];
-	__u64 sender_sp = java_sender_sp(state, walk);
+	__u64 sender_sp = java_sender_sp(state, unwind);
 	bool is_popped;
 
 	caller->flags = 0;
 	if (java_is_in_fixup(code))
 		return java_return_at(sender_sp, caller);
-	java_check_return(walk, popped);
+	java_check_return(unwind, popped);
 	barrier();
-	is_popped = walk->check && java_has_popped(code);
+	is_popped = unwind->check && java_has_popped(code);
 	if (is_popped)
 		caller->pc = popped;
 	/* At the entry for compiled callers the register has a value of theirs; only the interpreter has set it. */
-	if (!is_popped && !java_is_interpreter(walk, caller->pc) &&
-	    caller->pc != walk->process.call_stub_return)
+	if (!is_popped && !java_is_interpreter(unwind, caller->pc) &&
+	    caller->pc != unwind->process.call_stub_return)
 		return UNWIND_OK;
 	if (sender_sp > state->sp && sender_sp - state->sp < JAVA_ADAPTER_MAX_BYTES)
 		caller->sp = sender_sp;
@@ -56,27 +56,28 @@ static __always_inline enum unwind_error java_leave_adapter(struct walk_state *s
 }
 
 /*
- * Reads the frame of a leaf whose blob has one. Sets walk->check if the frame exists, or may exist. Where an exception
+ * Reads the frame of a leaf whose blob has one. Sets unwind->check if the frame exists, or may exist. Where an exception
  * continues in the caller, that address is in a register before and after the frame.
  */
-static __always_inline enum unwind_error
-java_read_stub_frame(struct walk_state *state, struct java_walk *walk, struct java_caller *caller)
+static __always_inline enum unwind_error java_read_stub_frame(struct unwind_state *state,
+							      struct java_unwind *unwind,
+							      struct java_caller *caller)
 {
-	__u64 offset = state->pc - walk->code_start;
+	__u64 offset = state->pc - unwind->code_start;
 
-	if (walk->frame_complete >= 0 && offset < (__u32)walk->frame_complete) {
-		walk->check = 0;
+	if (unwind->frame_complete >= 0 && offset < (__u32)unwind->frame_complete) {
+		unwind->check = 0;
 		return UNWIND_OK;
 	}
-	if (java_try_frame(state, walk, state->sp, caller))
+	if (java_try_frame(state, unwind, state->sp, caller))
 		return UNWIND_STACK_UNREADABLE;
-	if (walk->check || walk->frame_complete >= 0) {
-		walk->check = 1;
+	if (unwind->check || unwind->frame_complete >= 0) {
+		unwind->check = 1;
 		return UNWIND_OK;
 	}
-	java_check_return(walk, state->registers[JAVA_EXCEPTION_REGISTER]);
+	java_check_return(unwind, state->registers[JAVA_EXCEPTION_REGISTER]);
 	barrier();
-	if (!walk->check)
+	if (!unwind->check)
 		return UNWIND_OK;
 	*caller = (struct java_caller){
 		.pc = state->registers[JAVA_EXCEPTION_REGISTER],
@@ -95,7 +96,7 @@ java_read_stub_frame(struct walk_state *state, struct java_walk *walk, struct ja
  * at the end of another stub, or has a frame with a frame pointer.
  */
 static __always_inline enum unwind_error
-java_guess_stub(struct walk_state *state, struct java_walk *walk, struct java_caller *caller)
+java_guess_stub(struct unwind_state *state, struct java_unwind *unwind, struct java_caller *caller)
 {
 	bool is_leaf = java_is_leaf(state), is_native;
 	enum java_place place = JAVA_IN_FRAME;
@@ -106,7 +107,7 @@ java_guess_stub(struct walk_state *state, struct java_walk *walk, struct java_ca
 		return UNWIND_NO_INFO;
 	if (is_leaf)
 		place = java_stub_place(code);
-	is_native = java_is_called_by_native(state, walk);
+	is_native = java_is_called_by_native(state, unwind);
 	if (place != JAVA_IN_FRAME && !is_native)
 		caller->flags = FRAME_GUESS;
 	if (place == JAVA_AT_SAVED_FP)
@@ -118,60 +119,60 @@ java_guess_stub(struct walk_state *state, struct java_walk *walk, struct java_ca
 	/* These have a frame with a frame pointer. */
 	if (is_native)
 		return java_read_frame(state, caller);
-	if (walk->frame_bytes && !is_leaf) {
+	if (unwind->frame_bytes && !is_leaf) {
 		/* As the JVM does, except for stubs that have built the stack again, which address it by rbp. */
-		error = java_try_frame(state, walk, state->sp, caller);
-		if (error || walk->check)
+		error = java_try_frame(state, unwind, state->sp, caller);
+		if (error || unwind->check)
 			return error;
 	}
 	caller->fp = state->fp;
 	caller->fp_known = state->fp_known;
-	if (!is_leaf && java_is_named(walk, JAVA_ADAPTER_NAME))
+	if (!is_leaf && java_is_named(unwind, JAVA_ADAPTER_NAME))
 		sender_sp = java_fixup_sender_sp(state);
 	if (sender_sp)
 		return java_return_at(sender_sp, caller);
 	caller->flags = FRAME_GUESS;
 	if (!is_leaf)
 		return java_read_frame(state, caller);
-	if (walk->frame_bytes) {
-		error = java_read_stub_frame(state, walk, caller);
-		if (error || walk->check)
+	if (unwind->frame_bytes) {
+		error = java_read_stub_frame(state, unwind, caller);
+		if (error || unwind->check)
 			return error;
 	}
 	error = java_read_return(state, state->sp, caller);
 	if (error)
 		return error;
-	if (java_is_named(walk, JAVA_VTABLE_NAME)) {
+	if (java_is_named(unwind, JAVA_VTABLE_NAME)) {
 		caller->flags = 0;
 		return UNWIND_OK;
 	}
-	if (java_is_named(walk, JAVA_ADAPTER_NAME))
-		return java_leave_adapter(state, walk, code, caller);
-	java_check_return(walk, caller->pc);
+	if (java_is_named(unwind, JAVA_ADAPTER_NAME))
+		return java_leave_adapter(state, unwind, code, caller);
+	java_check_return(unwind, caller->pc);
 	barrier();
-	return walk->check ? UNWIND_OK : java_read_frame(state, caller);
+	return unwind->check ? UNWIND_OK : java_read_frame(state, caller);
 }
 
 /* Finds the row of the stub at state->pc; UNWIND_NO_INFO: there is no verified one. */
-static __always_inline enum unwind_error java_find_row(struct walk_state *state,
-						       struct java_walk *walk)
+static __always_inline enum unwind_error java_find_row(struct unwind_state *state,
+						       struct java_unwind *unwind)
 {
 	__u64 offset =
-		state->pc - (state->frame_flags & FRAME_RETURN_ADDRESS) - walk->stubs.text_start;
+		state->pc - (state->frame_flags & FRAME_RETURN_ADDRESS) - unwind->stubs.text_start;
 	enum unwind_error error;
 
-	if (offset >> UNWIND_PAGE_SHIFT >= walk->stubs.page_count)
+	if (offset >> UNWIND_PAGE_SHIFT >= unwind->stubs.page_count)
 		return UNWIND_NO_INFO;
-	error = search_rule(&walk->stubs, offset, &walk->stub_rule);
+	error = search_rule(&unwind->stubs, offset, &unwind->stub_rule);
 	if (error)
 		return error;
-	return walk->stub_rule.cfa == CFA_NONE || walk->stub_rule.flags & RULE_GUESS ?
+	return unwind->stub_rule.cfa == CFA_NONE || unwind->stub_rule.flags & RULE_GUESS ?
 		       UNWIND_NO_INFO :
 		       UNWIND_OK;
 }
 
 /* Computes the CFA by the row that was found. */
-static __always_inline enum unwind_error java_row_cfa(struct walk_state *state,
+static __always_inline enum unwind_error java_row_cfa(struct unwind_state *state,
 						      const struct unwind_rule *rule, __u64 *cfa)
 {
 	bool is_indirect = rule->cfa == CFA_DEREF_SP || rule->cfa == CFA_DEREF_FP;
@@ -193,7 +194,7 @@ static __always_inline enum unwind_error java_row_cfa(struct walk_state *state,
 }
 
 /* Reads a return address that is in a register, or in the JVM's thread structure. */
-static __always_inline enum unwind_error java_read_outside_stack(const struct walk_state *state,
+static __always_inline enum unwind_error java_read_outside_stack(const struct unwind_state *state,
 								 const struct unwind_rule *rule,
 								 __u64 *address)
 {
@@ -207,7 +208,7 @@ static __always_inline enum unwind_error java_read_outside_stack(const struct wa
 	return UNWIND_OK;
 }
 
-static __always_inline enum unwind_error java_read_by_row(struct walk_state *state,
+static __always_inline enum unwind_error java_read_by_row(struct unwind_state *state,
 							  const struct unwind_rule *rule,
 							  struct java_caller *caller)
 {
@@ -240,23 +241,23 @@ static __always_inline enum unwind_error java_read_by_row(struct walk_state *sta
 
 /*
  * Handles the return barrier, at the end of the frames that a virtual thread has on the stack; its other frames are
- * still in the heap. The walk goes on to the caller of enterSpecial(), whose frame begins here, or behind arguments.
+ * still in the heap. The unwind goes on to the caller of enterSpecial(), whose frame begins here, or behind arguments.
  * The frame pointer may be that of another thread's stack. The barrier's own frame shows that frames are missing.
  */
-static __always_inline enum unwind_error java_leave_barrier(struct walk_state *state,
-							    struct java_walk *walk)
+static __always_inline enum unwind_error java_leave_barrier(struct unwind_state *state,
+							    struct java_unwind *unwind)
 {
-	walk->entry_words_left = JAVA_ENTRY_WORDS;
-	walk->entry_word = state->sp + walk->process.continuation_bytes;
+	unwind->entry_words_left = JAVA_ENTRY_WORDS;
+	unwind->entry_word = state->sp + unwind->process.continuation_bytes;
 	return push_frame(state, frame_word(FRAME_JAVA, 0, state->pc), (__u64)JAVA_STUB << 32);
 }
 
 /* Handles the stubs that copy such frames to the stack in the same way; they may be copying them at the moment. */
-static __always_inline enum unwind_error java_leave_thaw(struct walk_state *state,
-							 struct java_walk *walk)
+static __always_inline enum unwind_error java_leave_thaw(struct unwind_state *state,
+							 struct java_unwind *unwind)
 {
-	__u64 entry = state->sp + walk->stub_rule.cfa_offset, room = 0;
-	__s16 alignment = walk->stub_rule.cfa_addend;
+	__u64 entry = state->sp + unwind->stub_rule.cfa_offset, room = 0;
+	__s16 alignment = unwind->stub_rule.cfa_addend;
 
 	if (alignment && (state->registers_known || state->rbx_place == RBX_IN_REGISTER))
 		room = state->registers[RBX_REGISTER % REGISTER_COUNT_MAX];
@@ -265,67 +266,67 @@ static __always_inline enum unwind_error java_leave_thaw(struct walk_state *stat
 		return UNWIND_REGISTER_UNKNOWN;
 	if (alignment)
 		entry = (entry + room + alignment - 1) & -(__u64)alignment;
-	walk->entry_words_left = JAVA_ENTRY_WORDS;
-	walk->entry_word = entry > state->sp ? entry : state->sp;
-	walk->entry_word += walk->process.continuation_bytes;
+	unwind->entry_words_left = JAVA_ENTRY_WORDS;
+	unwind->entry_word = entry > state->sp ? entry : state->sp;
+	unwind->entry_word += unwind->process.continuation_bytes;
 	return UNWIND_OK;
 }
 
 /* Takes one step of the search for the entry: one word. */
-static __always_inline enum unwind_error java_seek_entry(struct walk_state *state,
-							 struct java_walk *walk)
+static __always_inline enum unwind_error java_seek_entry(struct unwind_state *state,
+							 struct java_unwind *unwind)
 {
-	__u64 place = walk->entry_word, word = 0;
+	__u64 place = unwind->entry_word, word = 0;
 
 	if (window_read_up(&state->stack, place, &word))
 		return UNWIND_STACK_UNREADABLE;
-	walk->entry_word = place + sizeof(word);
-	if (java_is_code(walk, code_address(word))) {
-		walk->entry_words_left = 0;
-		return java_read_pair(state, place - sizeof(word), &walk->caller);
+	unwind->entry_word = place + sizeof(word);
+	if (java_is_code(unwind, code_address(word))) {
+		unwind->entry_words_left = 0;
+		return java_read_pair(state, place - sizeof(word), &unwind->caller);
 	}
-	return --walk->entry_words_left ? UNWIND_OK : UNWIND_NO_INFO;
+	return --unwind->entry_words_left ? UNWIND_OK : UNWIND_NO_INFO;
 }
 
 static __always_inline enum unwind_error
-java_read_stub(struct walk_state *state, struct java_walk *walk, struct java_caller *caller)
+java_read_stub(struct unwind_state *state, struct java_unwind *unwind, struct java_caller *caller)
 {
-	if (!java_find_row(state, walk)) {
-		if (walk->stub_rule.cfa == CFA_JAVA_ENTRY)
-			return java_leave_thaw(state, walk);
-		return java_read_by_row(state, &walk->stub_rule, caller);
+	if (!java_find_row(state, unwind)) {
+		if (unwind->stub_rule.cfa == CFA_JAVA_ENTRY)
+			return java_leave_thaw(state, unwind);
+		return java_read_by_row(state, &unwind->stub_rule, caller);
 	}
-	return java_guess_stub(state, walk, caller);
+	return java_guess_stub(state, unwind, caller);
 }
 
 /*
  * True at a return barrier. Behind a call, that of Deoptimization::unpack_frames(), the same instruction restores a
  * stub's own stack pointer.
  */
-static __always_inline bool java_is_at_barrier(struct java_walk *walk, __u64 pc)
+static __always_inline bool java_is_at_barrier(struct java_unwind *unwind, __u64 pc)
 {
 	__u64 code = 0, before = 0;
 
 	if (read_word(pc, &code) || !java_is_return_barrier(code))
 		return false;
-	walk->check = 0;
+	unwind->check = 0;
 	if (!read_word(pc - sizeof(before), &before))
-		check_call(before, &walk->check);
-	return !walk->check;
+		check_call(before, &unwind->check);
+	return !unwind->check;
 }
 
-static __always_inline enum unwind_error java_step_stub(struct walk_state *state,
-							struct java_walk *walk)
+static __always_inline enum unwind_error java_step_stub(struct unwind_state *state,
+							struct java_unwind *unwind)
 {
 	enum unwind_error error;
 
-	if (java_is_at_barrier(walk, state->pc))
-		return java_leave_barrier(state, walk);
+	if (java_is_at_barrier(unwind, state->pc))
+		return java_leave_barrier(state, unwind);
 	error = java_push_stub(state);
 	if (!error)
-		error = java_read_stub(state, walk, &walk->caller);
+		error = java_read_stub(state, unwind, &unwind->caller);
 	/* C1 pushes a stub's arguments. */
-	walk->is_checked = 1;
+	unwind->is_checked = 1;
 	return error;
 }
 

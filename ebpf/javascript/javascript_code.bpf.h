@@ -63,66 +63,67 @@ struct javascript_node {
 };
 
 /** Loads the data of the V8 at state->language_cell, if it is not loaded yet; false if it cannot be read. */
-static __always_inline bool javascript_load_process(struct walk_state *state)
+static __always_inline bool javascript_load_process(struct unwind_state *state)
 {
-	struct javascript_walk *walk = &state->javascript;
+	struct javascript_unwind *unwind = &state->javascript;
 
-	if (walk->cell == state->language_cell)
+	if (unwind->cell == state->language_cell)
 		return true;
-	walk->cell = 0;
-	if (!read_cells(&walk->process, state->language_cell, JAVASCRIPT_PROCESS_CELLS))
+	unwind->cell = 0;
+	if (!read_cells(&unwind->process, state->language_cell, JAVASCRIPT_PROCESS_CELLS))
 		return false;
-	walk->process_key = process_key(state);
-	walk->cell = state->language_cell;
+	unwind->process_key = process_key(state);
+	unwind->cell = state->language_cell;
 	return true;
 }
 
-/** Returns the field of @bytes bytes at @offset in walk->head, the object that was read last. */
-static __always_inline __u64 javascript_head_field(const struct javascript_walk *walk, __u32 offset,
-						   __u32 bytes)
+/** Returns the field of @bytes bytes at @offset in unwind->head, the object that was read last. */
+static __always_inline __u64 javascript_head_field(const struct javascript_unwind *unwind,
+						   __u32 offset, __u32 bytes)
 {
 	__u32 index = offset / 8;
 	__u64 word;
 
 	/* The verifier has to see that it is in range, which the compiler may think that it knows. */
 	barrier_var(index);
-	word = walk->head[index % JAVASCRIPT_CODE_WORDS] >> 8 * (offset % 8);
+	word = unwind->head[index % JAVASCRIPT_CODE_WORDS] >> 8 * (offset % 8);
 	return bytes == 4 ? (__u32)word : word;
 }
 
 /*
- * Reads walk->object, which must contain @address: its Code, whose fields walk->head has then, its instructions and
+ * Reads unwind->object, which must contain @address: its Code, whose fields unwind->head has then, its instructions and
  * kind. False: it is no code.
  */
-static __always_inline bool javascript_read_code(struct javascript_walk *walk, __u64 address)
+static __always_inline bool javascript_read_code(struct javascript_unwind *unwind, __u64 address)
 {
-	const struct javascript_process *process = &walk->process;
+	const struct javascript_process *process = &unwind->process;
 	__u64 head[JAVASCRIPT_CODE_WORDS];
 
-	walk->code = walk->object + JAVASCRIPT_TAG;
-	if (process->code_object && read_word(walk->object + process->code_object, &walk->code))
+	unwind->code = unwind->object + JAVASCRIPT_TAG;
+	if (process->code_object && read_word(unwind->object + process->code_object, &unwind->code))
 		return false;
-	if (bpf_probe_read_user(head, sizeof(head), (const void *)(walk->code - JAVASCRIPT_TAG)))
+	if (bpf_probe_read_user(head, sizeof(head), (const void *)(unwind->code - JAVASCRIPT_TAG)))
 		return false;
-	__builtin_memcpy(walk->head, head, sizeof(head));
-	walk->code_start = walk->object + process->code_header;
-	walk->code_size = javascript_head_field(walk, process->code_size, 4);
-	walk->code_data = javascript_head_field(walk, process->code_data, 8);
-	walk->kind = javascript_head_field(walk, process->code_flags, 4) & process->kind_mask;
+	__builtin_memcpy(unwind->head, head, sizeof(head));
+	unwind->code_start = unwind->object + process->code_header;
+	unwind->code_size = javascript_head_field(unwind, process->code_size, 4);
+	unwind->code_data = javascript_head_field(unwind, process->code_data, 8);
+	unwind->kind = javascript_head_field(unwind, process->code_flags, 4) & process->kind_mask;
 	if (process->code_start &&
-	    javascript_head_field(walk, process->code_start, 8) != walk->code_start)
+	    javascript_head_field(unwind, process->code_start, 8) != unwind->code_start)
 		return false;
-	return walk->code_size <= JAVASCRIPT_CODE_MAX_BYTES &&
-	       address - walk->code_start < walk->code_size;
+	return unwind->code_size <= JAVASCRIPT_CODE_MAX_BYTES &&
+	       address - unwind->code_start < unwind->code_size;
 }
 
-/* Finds the node with the largest key that is not above @key in the map at @map: walk->node_...; false: none. */
-static __always_inline bool javascript_find_node(struct javascript_walk *walk, __u64 map, __u64 key)
+/* Finds the node with the largest key that is not above @key in the map at @map: unwind->node_...; false: none. */
+static __always_inline bool javascript_find_node(struct javascript_unwind *unwind, __u64 map,
+						 __u64 key)
 {
 	struct javascript_node node = { 0 };
 	__u64 next = 0;
 
-	walk->node_key = 0;
+	unwind->node_key = 0;
 	if (read_word(map + JAVASCRIPT_MAP_ROOT, &next))
 		return false;
 	for (int i = 0; i < JAVASCRIPT_MAP_DEPTH_MAX && next; i++) {
@@ -131,25 +132,25 @@ static __always_inline bool javascript_find_node(struct javascript_walk *walk, _
 			return false;
 		next = node.left;
 		if (node.key <= key) {
-			walk->node_key = node.key;
-			walk->node_value = node.value;
+			unwind->node_key = node.key;
+			unwind->node_value = node.value;
 			next = node.right;
 		}
 	}
-	return walk->node_key;
+	return unwind->node_key;
 }
 
-static __always_inline bool javascript_find_in_maps(struct javascript_walk *walk, __u64 address)
+static __always_inline bool javascript_find_in_maps(struct javascript_unwind *unwind, __u64 address)
 {
 	__u64 pages = 0;
 
-	if (read_word(walk->process.jit_pages, &pages) || !pages ||
-	    !javascript_find_node(walk, pages, address) ||
-	    !javascript_find_node(walk, walk->node_value + walk->process.jit_page_allocations,
+	if (read_word(unwind->process.jit_pages, &pages) || !pages ||
+	    !javascript_find_node(unwind, pages, address) ||
+	    !javascript_find_node(unwind, unwind->node_value + unwind->process.jit_page_allocations,
 				  address) ||
-	    address - walk->node_key >= walk->node_value)
+	    address - unwind->node_key >= unwind->node_value)
 		return false;
-	walk->object = walk->node_key;
+	unwind->object = unwind->node_key;
 	return true;
 }
 
@@ -174,8 +175,8 @@ static __always_inline bool javascript_find_page(__u64 address, __u64 *page, __u
 	return false;
 }
 
-/* Sets walk->object to the last object before @address among those at the end of the list from @first to @end. */
-static __always_inline void javascript_find_appended(struct javascript_walk *walk, __u64 first,
+/* Sets unwind->object to the last object before @address among those at the end of the list from @first to @end. */
+static __always_inline void javascript_find_appended(struct javascript_unwind *unwind, __u64 first,
 						     __u64 end, __u64 address)
 {
 	__u64 words[JAVASCRIPT_APPENDED_WORDS], found = 0, bytes;
@@ -192,43 +193,43 @@ static __always_inline void javascript_find_appended(struct javascript_walk *wal
 				found = words[j];
 		end -= bytes;
 	}
-	walk->object = found;
+	unwind->object = found;
 }
 
 /*
  * Finds the object at @address by the list of its page. V8 appends to the list, and sorts it before its own searches:
  * newer objects are behind the sorted part.
  */
-static __always_inline bool javascript_find_in_page(struct javascript_walk *walk, __u64 address)
+static __always_inline bool javascript_find_in_page(struct javascript_unwind *unwind, __u64 address)
 {
 	__u64 list = 0, first = 0, end = 0, page = 0, middle, object = 0;
 	__u64 list_first, list_end;
 	bool is_large = false;
 
-	if (!javascript_find_page(address, &page, &walk->object, &is_large))
+	if (!javascript_find_page(address, &page, &unwind->object, &is_large))
 		return false;
 	if (is_large)
 		return true;
-	if (read_word(page + walk->process.page_registry, &list) ||
+	if (read_word(page + unwind->process.page_registry, &list) ||
 	    read_word_pair(list, &first, &end) || end - first > JAVASCRIPT_LIST_BYTES_MAX)
 		return false;
 	list_first = first;
 	list_end = end;
-	walk->object = 0;
+	unwind->object = 0;
 	for (int i = 0; i < JAVASCRIPT_LIST_HALVES_MAX && first < end; i++) {
 		middle = first + ((end - first) / 2 & ~7ULL);
 		if (read_word(middle, &object))
 			return false;
 		if (object <= address) {
-			walk->object = object;
+			unwind->object = object;
 			first = middle + 8;
 		} else {
 			end = middle;
 		}
 	}
-	if (walk->object < page || !javascript_read_code(walk, address))
-		javascript_find_appended(walk, list_first, list_end, address);
-	return walk->object >= page;
+	if (unwind->object < page || !javascript_read_code(unwind, address))
+		javascript_find_appended(unwind, list_first, list_end, address);
+	return unwind->object >= page;
 }
 
 /* Index of the cache entry for the code or the function at @address. */
@@ -242,56 +243,56 @@ static __always_inline __u32 javascript_kept_index(__u64 address)
 }
 
 static __always_inline struct javascript_kept_code *
-javascript_kept_code_at(struct javascript_walk *walk, __u64 address)
+javascript_kept_code_at(struct javascript_unwind *unwind, __u64 address)
 {
-	return &walk->kept_code[javascript_kept_index(address)];
+	return &unwind->kept_code[javascript_kept_index(address)];
 }
 
 /** Finds the code that contains @address, and reads it; false: there is none. */
-static __always_inline bool javascript_find_code(struct javascript_walk *walk, __u64 address)
+static __always_inline bool javascript_find_code(struct javascript_unwind *unwind, __u64 address)
 {
-	struct javascript_kept_code *kept = javascript_kept_code_at(walk, address);
+	struct javascript_kept_code *kept = javascript_kept_code_at(unwind, address);
 	bool is_found;
 
-	walk->object = kept->object;
-	if (kept->process_key == walk->process_key && kept->address == address &&
-	    javascript_read_code(walk, address))
+	unwind->object = kept->object;
+	if (kept->process_key == unwind->process_key && kept->address == address &&
+	    javascript_read_code(unwind, address))
 		return true;
-	is_found = walk->process.jit_pages ? javascript_find_in_maps(walk, address) :
-					     javascript_find_in_page(walk, address);
-	if (!is_found || !javascript_read_code(walk, address))
+	is_found = unwind->process.jit_pages ? javascript_find_in_maps(unwind, address) :
+					       javascript_find_in_page(unwind, address);
+	if (!is_found || !javascript_read_code(unwind, address))
 		return false;
 	*kept = (struct javascript_kept_code){
-		.process_key = walk->process_key,
+		.process_key = unwind->process_key,
 		.address = address,
-		.object = walk->object,
+		.object = unwind->object,
 	};
 	return true;
 }
 
 /** Returns the class of the builtin at ELF virtual @address. */
 static __always_inline enum javascript_builtin_class
-javascript_builtin_class(const struct javascript_walk *walk, __u64 address)
+javascript_builtin_class(const struct javascript_unwind *unwind, __u64 address)
 {
-	__u64 offset = address - walk->process.builtins_start;
+	__u64 offset = address - unwind->process.builtins_start;
 	__u32 found = 0;
 
 	for (__u32 step = JAVASCRIPT_BUILTIN_RANGES_MAX / 2; step; step /= 2) {
 		/* It has no branch, since the verifier would follow both paths of each. */
 		__u32 next = (found + step) % JAVASCRIPT_BUILTIN_RANGES_MAX;
-		__u64 is_before = (walk->process.ranges[next].start - offset - 1) >> 63;
+		__u64 is_before = (unwind->process.ranges[next].start - offset - 1) >> 63;
 
 		found += is_before * step;
 	}
-	return walk->process.ranges[found % JAVASCRIPT_BUILTIN_RANGES_MAX].builtin_class;
+	return unwind->process.ranges[found % JAVASCRIPT_BUILTIN_RANGES_MAX].builtin_class;
 }
 
-/* Reads the numbers of the function at tagged walk->shared: the arguments of javascript_function_fingerprint(). */
-static __always_inline bool javascript_read_ids(struct javascript_walk *walk, __u64 *ids,
+/* Reads the numbers of the function at tagged unwind->shared: the arguments of javascript_function_fingerprint(). */
+static __always_inline bool javascript_read_ids(struct javascript_unwind *unwind, __u64 *ids,
 						__u64 *script)
 {
-	const struct javascript_process *process = &walk->process;
-	const void *from = (const void *)(walk->shared - JAVASCRIPT_TAG + process->shared_script);
+	const struct javascript_process *process = &unwind->process;
+	const void *from = (const void *)(unwind->shared - JAVASCRIPT_TAG + process->shared_script);
 	__u64 words[JAVASCRIPT_SHARED_BYTES / 8] = { 0 };
 	__u64 unique = 0;
 
@@ -300,31 +301,32 @@ static __always_inline bool javascript_read_ids(struct javascript_walk *walk, __
 		    bpf_probe_read_user(words, JAVASCRIPT_SHARED_BYTES, from) :
 		    bpf_probe_read_user(words, JAVASCRIPT_SHARED_SHORT_BYTES, from))
 		return false;
-	__builtin_memcpy(walk->head, words, sizeof(words));
+	__builtin_memcpy(unwind->head, words, sizeof(words));
 	*script = words[0];
-	*ids = javascript_head_field(walk, process->shared_literal_id - process->shared_script, 4);
+	*ids = javascript_head_field(unwind, process->shared_literal_id - process->shared_script,
+				     4);
 	if (process->shared_unique_id)
 		unique = javascript_head_field(
-			walk, process->shared_unique_id - process->shared_script, 4);
+			unwind, process->shared_unique_id - process->shared_script, 4);
 	*ids |= unique << 32;
 	return true;
 }
 
-/** Sets walk->fingerprint to that of the function whose SharedFunctionInfo is at tagged walk->shared; false: none. */
-static __always_inline bool javascript_find_fingerprint(struct javascript_walk *walk)
+/** Sets unwind->fingerprint to that of the function whose SharedFunctionInfo is at tagged unwind->shared; false: none. */
+static __always_inline bool javascript_find_fingerprint(struct javascript_unwind *unwind)
 {
-	const struct javascript_process *process = &walk->process;
+	const struct javascript_process *process = &unwind->process;
 	struct javascript_kept_function *kept =
-		&walk->kept_functions[javascript_kept_index(walk->shared)];
+		&unwind->kept_functions[javascript_kept_index(unwind->shared)];
 	__u64 ids = 0, script = 0, script_id = 0, source = 0;
 	__u32 length = 0;
 
-	if (!javascript_read_ids(walk, &ids, &script))
+	if (!javascript_read_ids(unwind, &ids, &script))
 		return false;
 	script -= JAVASCRIPT_TAG;
 	/* Functions of V8's own have no script; the value in this field is the same each time as well. */
 	read_word(script + process->script_id, &script_id);
-	if (kept->process_key != walk->process_key || kept->shared != walk->shared ||
+	if (kept->process_key != unwind->process_key || kept->shared != unwind->shared ||
 	    kept->ids != ids || kept->script_id != script_id) {
 		if (!read_word(script + process->script_source, &source) &&
 		    bpf_probe_read_user(
@@ -332,50 +334,50 @@ static __always_inline bool javascript_find_fingerprint(struct javascript_walk *
 			    (const void *)(source - JAVASCRIPT_TAG + process->string_length)))
 			length = 0;
 		*kept = (struct javascript_kept_function){
-			.process_key = walk->process_key,
-			.shared = walk->shared,
+			.process_key = unwind->process_key,
+			.shared = unwind->shared,
 			.ids = ids,
 			.script_id = script_id,
 			.fingerprint = javascript_function_fingerprint(ids, script_id, length),
 		};
 	}
-	walk->fingerprint = kept->fingerprint;
+	unwind->fingerprint = kept->fingerprint;
 	return true;
 }
 
-static __always_inline bool javascript_read_element(const struct javascript_walk *walk, __u32 index,
-						    __u64 *word)
+static __always_inline bool javascript_read_element(const struct javascript_unwind *unwind,
+						    __u32 index, __u64 *word)
 {
-	return !read_word(walk->code_data - JAVASCRIPT_TAG + JAVASCRIPT_ARRAY_DATA + 8ULL * index,
+	return !read_word(unwind->code_data - JAVASCRIPT_TAG + JAVASCRIPT_ARRAY_DATA + 8ULL * index,
 			  word);
 }
 
-/** Sets walk->fingerprint to that of the optimized code that was found last, at @address; false: none. */
-static __always_inline bool javascript_find_code_fingerprint(struct javascript_walk *walk,
+/** Sets unwind->fingerprint to that of the optimized code that was found last, at @address; false: none. */
+static __always_inline bool javascript_find_code_fingerprint(struct javascript_unwind *unwind,
 							     __u64 address)
 {
-	const struct javascript_process *process = &walk->process;
-	struct javascript_kept_code *kept = javascript_kept_code_at(walk, address);
+	const struct javascript_process *process = &unwind->process;
+	struct javascript_kept_code *kept = javascript_kept_code_at(unwind, address);
 	__u64 optimization = 0;
 
-	if (!javascript_read_element(walk, process->deopt_optimization_id, &optimization))
+	if (!javascript_read_element(unwind, process->deopt_optimization_id, &optimization))
 		return false;
 	optimization >>= 32;
-	if (!kept->fingerprint || kept->data != walk->code_data ||
+	if (!kept->fingerprint || kept->data != unwind->code_data ||
 	    kept->optimization != (__u32)optimization) {
-		if (!javascript_read_element(walk, process->deopt_shared, &walk->shared))
+		if (!javascript_read_element(unwind, process->deopt_shared, &unwind->shared))
 			return false;
 		if (process->wrapper_shared &&
-		    read_word(walk->shared - JAVASCRIPT_TAG + process->wrapper_shared,
-			      &walk->shared))
+		    read_word(unwind->shared - JAVASCRIPT_TAG + process->wrapper_shared,
+			      &unwind->shared))
 			return false;
-		if (!javascript_find_fingerprint(walk))
+		if (!javascript_find_fingerprint(unwind))
 			return false;
-		kept->data = walk->code_data;
+		kept->data = unwind->code_data;
 		kept->optimization = optimization;
-		kept->fingerprint = javascript_code_fingerprint(walk->fingerprint, optimization);
+		kept->fingerprint = javascript_code_fingerprint(unwind->fingerprint, optimization);
 	}
-	walk->fingerprint = kept->fingerprint;
+	unwind->fingerprint = kept->fingerprint;
 	return true;
 }
 

@@ -18,10 +18,10 @@ enum {
 };
 
 /** Returns the position of the leaf at @pc in the code that was found last. */
-static __always_inline enum javascript_place javascript_leaf_place(struct javascript_walk *walk,
+static __always_inline enum javascript_place javascript_leaf_place(struct javascript_unwind *unwind,
 								   __u64 pc, bool is_baseline)
 {
-	(void)walk;
+	(void)unwind;
 	(void)pc;
 	(void)is_baseline;
 	return JAVASCRIPT_IN_FRAME;
@@ -35,10 +35,10 @@ static __always_inline bool javascript_is_interpreter_end(__u64 pc)
 }
 
 /** Where it stands in the builtin that makes the frame of Sparkplug's code. */
-static __always_inline enum javascript_place javascript_prologue_place(struct javascript_walk *walk,
-								       __u64 pc)
+static __always_inline enum javascript_place
+javascript_prologue_place(struct javascript_unwind *unwind, __u64 pc)
 {
-	(void)walk;
+	(void)unwind;
 	(void)pc;
 	return JAVASCRIPT_IN_FRAME;
 }

@@ -41,23 +41,23 @@ enum {
 #define JAVASCRIPT_MOV_BYTECODES 0xbc49U
 
 /* Returns eight bytes of the function's prologue, from byte @at on. */
-static __always_inline __u64 javascript_bytes_at(const struct javascript_walk *walk, __u32 at)
+static __always_inline __u64 javascript_bytes_at(const struct javascript_unwind *unwind, __u32 at)
 {
 	__u32 shift = 8 * (at % 8), index = at / 8;
 	__u64 low, high;
 
 	barrier_var(index);
-	low = walk->head[index % JAVASCRIPT_CODE_WORDS];
-	high = walk->head[(index + 1) % JAVASCRIPT_CODE_WORDS];
+	low = unwind->head[index % JAVASCRIPT_CODE_WORDS];
+	high = unwind->head[(index + 1) % JAVASCRIPT_CODE_WORDS];
 	return shift ? low >> shift | high << (64 - shift) : low;
 }
 
 /* Size of Sparkplug's code up to the end of the call that makes its frame, if `mov r12, ...` is at byte @at. */
-static __always_inline __u32 javascript_call_end(const struct javascript_walk *walk, __u32 at)
+static __always_inline __u32 javascript_call_end(const struct javascript_unwind *unwind, __u32 at)
 {
 	__u32 call = at + JAVASCRIPT_MOV_BYTECODES_BYTES;
 
-	return call + ((__u8)javascript_bytes_at(walk, call) == JAVASCRIPT_CALL ?
+	return call + ((__u8)javascript_bytes_at(unwind, call) == JAVASCRIPT_CALL ?
 			       JAVASCRIPT_CALL_BYTES :
 			       JAVASCRIPT_CALL_TABLE_BYTES);
 }
@@ -66,21 +66,21 @@ static __always_inline __u32 javascript_call_end(const struct javascript_walk *w
  * Size of the part of the code that was found last before its frame is made: up to `push rbp`, or in Sparkplug's code up
  * to the end of the call that makes the frame; JAVASCRIPT_PROLOGUE_BYTES: it has neither.
  */
-static __always_inline __u32 javascript_prologue_bytes(struct javascript_walk *walk,
+static __always_inline __u32 javascript_prologue_bytes(struct javascript_unwind *unwind,
 						       bool is_baseline)
 {
 	__u64 words[JAVASCRIPT_PROLOGUE_WORDS];
 
-	if (bpf_probe_read_user(words, sizeof(words), (const void *)walk->code_start))
+	if (bpf_probe_read_user(words, sizeof(words), (const void *)unwind->code_start))
 		return JAVASCRIPT_PROLOGUE_BYTES;
-	__builtin_memcpy(walk->head, words, sizeof(words));
+	__builtin_memcpy(unwind->head, words, sizeof(words));
 	for (__u32 i = 0; i <= JAVASCRIPT_PROLOGUE_BYTES - 4; i++) {
-		__u64 bytes = javascript_bytes_at(walk, i);
+		__u64 bytes = javascript_bytes_at(unwind, i);
 
 		if (!is_baseline && (__u32)bytes == JAVASCRIPT_MAKE_FRAME)
 			return i;
 		if (is_baseline && (__u16)bytes == JAVASCRIPT_MOV_BYTECODES)
-			return javascript_call_end(walk, i);
+			return javascript_call_end(unwind, i);
 	}
 	return JAVASCRIPT_PROLOGUE_BYTES;
 }
@@ -151,11 +151,11 @@ static __always_inline enum javascript_place javascript_return_place(__u64 bytes
 }
 
 /** Returns the position of the leaf at @pc in the code that was found last. */
-static __always_inline enum javascript_place javascript_leaf_place(struct javascript_walk *walk,
+static __always_inline enum javascript_place javascript_leaf_place(struct javascript_unwind *unwind,
 								   __u64 pc, bool is_baseline)
 {
-	__u32 prologue = javascript_prologue_bytes(walk, is_baseline);
-	__u64 offset = pc - walk->code_start, bytes = 0, next = 0;
+	__u32 prologue = javascript_prologue_bytes(unwind, is_baseline);
+	__u64 offset = pc - unwind->code_start, bytes = 0, next = 0;
 
 	if (prologue < JAVASCRIPT_PROLOGUE_BYTES && is_baseline && offset < prologue)
 		return JAVASCRIPT_AT_CALL;
@@ -176,14 +176,14 @@ static __always_inline bool javascript_makes_frame(__u64 bytes)
 }
 
 /** Returns the position of the leaf at @pc in the builtin that makes the frame of Sparkplug's code. */
-static __always_inline enum javascript_place javascript_prologue_place(struct javascript_walk *walk,
-								       __u64 pc)
+static __always_inline enum javascript_place
+javascript_prologue_place(struct javascript_unwind *unwind, __u64 pc)
 {
 	__u64 words[JAVASCRIPT_BUILTIN_WORDS];
 
 	if (bpf_probe_read_user(words, sizeof(words), (const void *)pc))
 		return JAVASCRIPT_IN_FRAME;
-	__builtin_memcpy(walk->head, words, sizeof(words));
+	__builtin_memcpy(unwind->head, words, sizeof(words));
 	if ((__u8)words[0] == 0x55)
 		return JAVASCRIPT_AT_CALL;
 	if (javascript_is_move_to_fp(words[0]))
@@ -192,7 +192,7 @@ static __always_inline enum javascript_place javascript_prologue_place(struct ja
 	if ((__u32)words[0] == 0x08c48348)
 		return JAVASCRIPT_BELOW_CALL;
 	for (__u32 i = 0; i <= JAVASCRIPT_BUILTIN_BYTES - 8; i++)
-		if (javascript_makes_frame(javascript_bytes_at(walk, i)))
+		if (javascript_makes_frame(javascript_bytes_at(unwind, i)))
 			return JAVASCRIPT_BELOW_CALL;
 	return JAVASCRIPT_IN_FRAME;
 }

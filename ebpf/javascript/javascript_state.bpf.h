@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/** State of a walk for V8's frames (javascript_step.bpf.h); a part is cached between walks. */
+/** State of an unwind for V8's frames (javascript_step.bpf.h); a part is cached between unwinds. */
 #ifndef EBPF_JAVASCRIPT_STATE_BPF_H
 #define EBPF_JAVASCRIPT_STATE_BPF_H
 
@@ -8,9 +8,9 @@
 
 enum {
 	JAVASCRIPT_CODE_WORDS = JAVASCRIPT_CODE_BYTES / 8,
-	/** Entries of the caches of code and of functions, kept between walks; a power of two. */
+	/** Entries of the caches of code and of functions, kept between unwinds; a power of two. */
 	JAVASCRIPT_KEPT_COUNT = 256,
-	/** Cached maps of functions, kept during a walk; a power of two. */
+	/** Cached maps of functions, kept during an unwind; a power of two. */
 	JAVASCRIPT_MAPS_COUNT = 4,
 };
 
@@ -29,7 +29,7 @@ enum javascript_slot {
 };
 
 /**
- * A cached address in code, kept between walks. The code may have been replaced by another one: each use checks the
+ * A cached address in code, kept between unwinds. The code may have been replaced by another one: each use checks the
  * process.
  */
 struct javascript_kept_code {
@@ -55,8 +55,8 @@ struct javascript_kept_function {
 	__u32 reserved;
 };
 
-/** Position of a walk in the frames of V8's code. */
-struct javascript_walk {
+/** Position of an unwind in the frames of V8's code. */
+struct javascript_unwind {
 	/** First cell of the struct javascript_process that `process` is a copy of; 0: none yet. */
 	__u32 cell;
 	/** Result of a check: not in a local variable, whose values the verifier would follow. */
@@ -100,22 +100,22 @@ struct javascript_walk {
 };
 
 /** Resets the state for a new sample. */
-static __always_inline void javascript_state_begin(struct javascript_walk *walk)
+static __always_inline void javascript_state_begin(struct javascript_unwind *unwind)
 {
-	walk->cell = 0;
-	walk->function_end = 0;
-	walk->bytecode_offset = 0;
-	walk->is_before = 0;
-	walk->is_behind_leaf = 0;
+	unwind->cell = 0;
+	unwind->function_end = 0;
+	unwind->bytecode_offset = 0;
+	unwind->is_before = 0;
+	unwind->is_behind_leaf = 0;
 	for (int i = 0; i < JAVASCRIPT_MAPS_COUNT; i++)
-		walk->function_maps[i] = 0;
+		unwind->function_maps[i] = 0;
 }
 
-/** Clears what is cached between walks. */
-static __always_inline void javascript_state_forget(struct javascript_walk *walk)
+/** Clears what is cached between unwinds. */
+static __always_inline void javascript_state_forget(struct javascript_unwind *unwind)
 {
-	__builtin_memset(walk->kept_code, 0, sizeof(walk->kept_code));
-	__builtin_memset(walk->kept_functions, 0, sizeof(walk->kept_functions));
+	__builtin_memset(unwind->kept_code, 0, sizeof(unwind->kept_code));
+	__builtin_memset(unwind->kept_functions, 0, sizeof(unwind->kept_functions));
 }
 
 #endif

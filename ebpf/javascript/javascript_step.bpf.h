@@ -6,7 +6,7 @@
  * marker in the slot of the context. Source: execution/frames.cc (ComputeType), execution/frame-constants.h,
  * builtins/x64/builtins-x64.cc @ V8 9.4 to 14.6.
  *
- * Nothing of the process is trusted: each step goes up the stack, or ends the walk.
+ * Nothing of the process is trusted: each step goes up the stack, or ends the unwind.
  */
 #ifndef EBPF_JAVASCRIPT_STEP_BPF_H
 #define EBPF_JAVASCRIPT_STEP_BPF_H
@@ -36,15 +36,15 @@ static __always_inline bool javascript_is_context(__u64 context)
 	return context & JAVASCRIPT_TAG;
 }
 
-/* Goes to the caller at walk->return_address, caller_sp and caller_fp. */
+/* Goes to the caller at unwind->return_address, caller_sp and caller_fp. */
 static __always_inline enum unwind_error
-javascript_go_on(struct walk_state *state, const struct javascript_walk *walk, __u64 sp)
+javascript_go_on(struct unwind_state *state, const struct javascript_unwind *unwind, __u64 sp)
 {
-	if (walk->caller_sp <= sp || walk->caller_sp - sp > JAVASCRIPT_FRAME_MAX_BYTES)
+	if (unwind->caller_sp <= sp || unwind->caller_sp - sp > JAVASCRIPT_FRAME_MAX_BYTES)
 		return UNWIND_NO_PROGRESS;
-	state->pc = code_address(walk->return_address);
-	state->sp = walk->caller_sp;
-	state->fp = walk->caller_fp;
+	state->pc = code_address(unwind->return_address);
+	state->sp = unwind->caller_sp;
+	state->fp = unwind->caller_fp;
 	state->fp_known = 1;
 	state->sp_known = 1;
 	state->frame_flags = FRAME_RETURN_ADDRESS;
@@ -53,24 +53,24 @@ javascript_go_on(struct walk_state *state, const struct javascript_walk *walk, _
 	return UNWIND_OK;
 }
 
-/* Reads the slots that all frames have, of the frame with frame pointer @fp: walk->context, and its caller. */
-static __always_inline enum unwind_error javascript_read_frame(struct walk_state *state, __u64 fp)
+/* Reads the slots that all frames have, of the frame with frame pointer @fp: unwind->context, and its caller. */
+static __always_inline enum unwind_error javascript_read_frame(struct unwind_state *state, __u64 fp)
 {
-	struct javascript_walk *walk = &state->javascript;
+	struct javascript_unwind *unwind = &state->javascript;
 
-	if (window_read_up(&state->stack, fp + JAVASCRIPT_SLOT_CONTEXT, &walk->context) ||
-	    window_read_up(&state->stack, fp, &walk->caller_fp) ||
-	    window_read_up(&state->stack, fp + JAVASCRIPT_SLOT_RETURN, &walk->return_address))
+	if (window_read_up(&state->stack, fp + JAVASCRIPT_SLOT_CONTEXT, &unwind->context) ||
+	    window_read_up(&state->stack, fp, &unwind->caller_fp) ||
+	    window_read_up(&state->stack, fp + JAVASCRIPT_SLOT_RETURN, &unwind->return_address))
 		return UNWIND_STACK_UNREADABLE;
-	walk->caller_sp = fp + 16;
+	unwind->caller_sp = fp + 16;
 	return UNWIND_OK;
 }
 
-/* Adds the frame of the function whose SharedFunctionInfo is at walk->shared, with walk->fingerprint. */
-static __always_inline enum unwind_error javascript_push(struct walk_state *state, __u32 flags,
+/* Adds the frame of the function whose SharedFunctionInfo is at unwind->shared, with unwind->fingerprint. */
+static __always_inline enum unwind_error javascript_push(struct unwind_state *state, __u32 flags,
 							 __u64 object, __u32 code, __u64 place)
 {
-	struct javascript_walk *walk = &state->javascript;
+	struct javascript_unwind *unwind = &state->javascript;
 	__u64 position;
 	enum unwind_error error;
 
@@ -80,37 +80,38 @@ static __always_inline enum unwind_error javascript_push(struct walk_state *stat
 	/* The count is read again, since the verifier loses the bound of a value that was just set. */
 	barrier();
 	error = push_frame(state, frame_word(FRAME_JAVASCRIPT, flags, object),
-			   position << 32 | walk->fingerprint);
+			   position << 32 | unwind->fingerprint);
 	barrier();
-	walk->function_end = state->record.word_count;
+	unwind->function_end = state->record.word_count;
 	return error;
 }
 
-/* Reads the JSFunction at tagged @object: sets walk->shared and returns its map; 0: it cannot be read. */
-static __always_inline __u64 javascript_read_function(struct javascript_walk *walk, __u64 object)
+/* Reads the JSFunction at tagged @object: sets unwind->shared and returns its map; 0: it cannot be read. */
+static __always_inline __u64 javascript_read_function(struct javascript_unwind *unwind,
+						      __u64 object)
 {
 	__u64 words[JAVASCRIPT_FUNCTION_BYTES / 8];
 
 	if (bpf_probe_read_user(words, sizeof(words), (const void *)(object - JAVASCRIPT_TAG)))
 		return 0;
-	__builtin_memcpy(walk->head, words, sizeof(words));
-	walk->shared = javascript_head_field(walk, walk->process.function_shared, 8);
+	__builtin_memcpy(unwind->head, words, sizeof(words));
+	unwind->shared = javascript_head_field(unwind, unwind->process.function_shared, 8);
 	return words[0];
 }
 
 /* Adds the frame of the JSFunction that was read last. */
 static __always_inline enum unwind_error
-javascript_push_function(struct walk_state *state, __u32 flags, __u32 code, __u64 place)
+javascript_push_function(struct unwind_state *state, __u32 flags, __u32 code, __u64 place)
 {
-	struct javascript_walk *walk = &state->javascript;
+	struct javascript_unwind *unwind = &state->javascript;
 
-	if (!javascript_find_fingerprint(walk))
+	if (!javascript_find_fingerprint(unwind))
 		return push_interpreter_error(state, UNWIND_INTERPRETER_FRAMES);
-	return javascript_push(state, flags, walk->shared, code, place);
+	return javascript_push(state, flags, unwind->shared, code, place);
 }
 
 /* Marks the frame that was added last, if it is a function's, as called by `new`. */
-static __always_inline void javascript_mark_new(struct walk_state *state)
+static __always_inline void javascript_mark_new(struct unwind_state *state)
 {
 	__u32 index = state->record.word_count;
 
@@ -120,19 +121,19 @@ static __always_inline void javascript_mark_new(struct walk_state *state)
 }
 
 /* Returns the offset of the bytecode that the frame with frame pointer @fp executes. */
-static __always_inline __u32 javascript_bytecode(struct walk_state *state, __u64 fp, __u32 *code)
+static __always_inline __u32 javascript_bytecode(struct unwind_state *state, __u64 fp, __u32 *code)
 {
-	struct javascript_walk *walk = &state->javascript;
-	__u64 slot = 0, offset = walk->bytecode_offset;
+	struct javascript_unwind *unwind = &state->javascript;
+	__u64 slot = 0, offset = unwind->bytecode_offset;
 
-	*code = walk->is_before ? JAVASCRIPT_INTERPRETED_BEFORE : JAVASCRIPT_INTERPRETED;
+	*code = unwind->is_before ? JAVASCRIPT_INTERPRETED_BEFORE : JAVASCRIPT_INTERPRETED;
 	if (!offset && !window_read_up(&state->stack, fp + JAVASCRIPT_SLOT_OFFSET, &slot))
 		offset = slot >> 32;
-	walk->bytecode_offset = 0;
-	walk->is_before = 0;
-	if (offset < walk->process.bytecodes_before)
+	unwind->bytecode_offset = 0;
+	unwind->is_before = 0;
+	if (offset < unwind->process.bytecodes_before)
 		return JAVASCRIPT_NO_PLACE;
-	return offset - walk->process.bytecodes_before;
+	return offset - unwind->process.bytecodes_before;
 }
 
 /* True if @pc is in the handler whose address is at @place in the table. */
@@ -147,13 +148,13 @@ static __always_inline bool javascript_is_in_handler(__u64 pc, __u64 place)
  * True if the handler at @pc is that of the bytecode at @offset, a value from the registers; with a prefix the offset is
  * that of the bytecode behind it. @bytecodes: tagged; @table: the handlers.
  */
-static __always_inline bool javascript_is_executed(const struct javascript_walk *walk, __u64 pc,
+static __always_inline bool javascript_is_executed(const struct javascript_unwind *unwind, __u64 pc,
 						   __u64 bytecodes, __u64 table, __u64 offset)
 {
 	/* The byte before, which may be a prefix, and the bytecode. */
 	__u8 codes[2] = { 0 };
 
-	if (offset < walk->process.bytecodes_before || offset > JAVASCRIPT_PLACE_MASK ||
+	if (offset < unwind->process.bytecodes_before || offset > JAVASCRIPT_PLACE_MASK ||
 	    bpf_probe_read_user(codes, sizeof(codes), (const void *)(bytecodes + offset - 1)))
 		return false;
 	table += 8ULL * codes[1];
@@ -167,13 +168,13 @@ static __always_inline bool javascript_is_executed(const struct javascript_walk 
  * bytecodes in their register. At its end that is the offset of the next bytecode, some of which it executes itself
  * (interpreter-assembler.cc, StarDispatchLookahead).
  */
-static __always_inline bool javascript_is_offset(const struct javascript_walk *walk,
+static __always_inline bool javascript_is_offset(const struct javascript_unwind *unwind,
 						 __u64 bytecodes, __u64 offset)
 {
 	__u64 length = 0;
 
 	return !read_word(bytecodes - JAVASCRIPT_TAG + JAVASCRIPT_ARRAY_LENGTH, &length) &&
-	       offset - walk->process.bytecodes_before < length >> 32;
+	       offset - unwind->process.bytecodes_before < length >> 32;
 }
 
 /*
@@ -181,45 +182,47 @@ static __always_inline bool javascript_is_offset(const struct javascript_walk *w
  * It is in a register until the handler overwrites that. By then the handler has stored it in that frame's slot, as for
  * a call, or in its own frame at @handler_fp, 0: it has none.
  */
-static __always_inline void javascript_find_bytecode(struct walk_state *state, __u64 fp,
+static __always_inline void javascript_find_bytecode(struct unwind_state *state, __u64 fp,
 						     __u64 handler_fp)
 {
-	struct javascript_walk *walk = &state->javascript;
+	struct javascript_unwind *unwind = &state->javascript;
 	__u64 pc = state->registers[PC_REGISTER], bytecodes = 0, table = 0;
 	__u64 offset = state->registers[JAVASCRIPT_OFFSET_REGISTER];
 
-	walk->is_before = 1;
+	unwind->is_before = 1;
 	if (read_word(fp + JAVASCRIPT_SLOT_BYTECODES, &bytecodes) ||
-	    read_word(state->registers[JAVASCRIPT_ROOT_REGISTER] + walk->process.dispatch_table,
+	    read_word(state->registers[JAVASCRIPT_ROOT_REGISTER] + unwind->process.dispatch_table,
 		      &table))
 		return;
-	walk->check =
-		javascript_is_executed(walk, pc, bytecodes, table, offset) ||
+	unwind->check =
+		javascript_is_executed(unwind, pc, bytecodes, table, offset) ||
 		((!handler_fp || state->registers[JAVASCRIPT_BYTECODES_REGISTER] == bytecodes) &&
-		 javascript_is_offset(walk, bytecodes, offset));
-	if (!walk->check && !read_word(fp + JAVASCRIPT_SLOT_OFFSET, &offset)) {
+		 javascript_is_offset(unwind, bytecodes, offset));
+	if (!unwind->check && !read_word(fp + JAVASCRIPT_SLOT_OFFSET, &offset)) {
 		offset >>= 32;
-		walk->check = javascript_is_executed(walk, pc, bytecodes, table, offset);
+		unwind->check = javascript_is_executed(unwind, pc, bytecodes, table, offset);
 	}
-	for (int i = 0; handler_fp && !walk->check && i < JAVASCRIPT_SPILLED_MAX; i++) {
+	for (int i = 0; handler_fp && !unwind->check && i < JAVASCRIPT_SPILLED_MAX; i++) {
 		if (read_word(handler_fp + JAVASCRIPT_SLOT_SPILLED - 8 * i, &offset))
 			return;
-		walk->check = javascript_is_executed(walk, pc, bytecodes, table, offset);
+		unwind->check = javascript_is_executed(unwind, pc, bytecodes, table, offset);
 	}
-	if (!walk->check)
+	if (!unwind->check)
 		return;
-	walk->bytecode_offset = offset;
-	walk->is_before = 0;
+	unwind->bytecode_offset = offset;
+	unwind->is_before = 0;
 }
 
-static __always_inline bool javascript_is_continuation(const struct javascript_walk *walk)
+static __always_inline bool javascript_is_continuation(const struct javascript_unwind *unwind)
 {
-	return javascript_is_marker(walk->context, walk->process.marker_continuation) ||
-	       javascript_is_marker(walk->context, walk->process.marker_continuation_with_catch);
+	return javascript_is_marker(unwind->context, unwind->process.marker_continuation) ||
+	       javascript_is_marker(unwind->context,
+				    unwind->process.marker_continuation_with_catch);
 }
 
 /* Ends the language's step; a native step comes next. @is_shown: the pending frame is added. */
-static __always_inline enum unwind_error javascript_release(struct walk_state *state, bool is_shown)
+static __always_inline enum unwind_error javascript_release(struct unwind_state *state,
+							    bool is_shown)
 {
 	if (is_shown)
 		return release_frame(state);
@@ -227,17 +230,17 @@ static __always_inline enum unwind_error javascript_release(struct walk_state *s
 	return UNWIND_OK;
 }
 
-/* True if walk->shared is a cached SharedFunctionInfo. */
-static __always_inline bool javascript_is_known_function(const struct javascript_walk *walk)
+/* True if unwind->shared is a cached SharedFunctionInfo. */
+static __always_inline bool javascript_is_known_function(const struct javascript_unwind *unwind)
 {
 	const struct javascript_kept_function *kept =
-		&walk->kept_functions[javascript_kept_index(walk->shared)];
+		&unwind->kept_functions[javascript_kept_index(unwind->shared)];
 
-	return kept->process_key == walk->process_key && kept->shared == walk->shared;
+	return kept->process_key == unwind->process_key && kept->shared == unwind->shared;
 }
 
 /* True if objects with the map at tagged @map are functions. */
-static __always_inline bool javascript_is_function_map(struct javascript_walk *walk, __u64 map)
+static __always_inline bool javascript_is_function_map(struct javascript_unwind *unwind, __u64 map)
 {
 	__u32 index = map / 8;
 	__u16 type = 0;
@@ -245,14 +248,14 @@ static __always_inline bool javascript_is_function_map(struct javascript_walk *w
 	/* The verifier must see the check of the range, which the compiler may drop. */
 	barrier_var(index);
 	index %= JAVASCRIPT_MAPS_COUNT;
-	if (map && walk->function_maps[index] == map)
+	if (map && unwind->function_maps[index] == map)
 		return true;
 	if (bpf_probe_read_user(
 		    &type, sizeof(type),
-		    (const void *)(map - JAVASCRIPT_TAG + walk->process.map_instance_type)) ||
-	    (__u16)(type - walk->process.type_function) >= walk->process.type_function_count)
+		    (const void *)(map - JAVASCRIPT_TAG + unwind->process.map_instance_type)) ||
+	    (__u16)(type - unwind->process.type_function) >= unwind->process.type_function_count)
 		return false;
-	walk->function_maps[index] = map;
+	unwind->function_maps[index] = map;
 	return true;
 }
 
@@ -261,117 +264,117 @@ static __always_inline bool javascript_is_function_map(struct javascript_walk *w
  * it, its first word is the new address; all others are unchanged. V8 writes that word before it copies anything to the
  * new object (heap/scavenger-inl.h, MigrateObject).
  */
-static __always_inline bool javascript_is_function(struct javascript_walk *walk, __u64 object)
+static __always_inline bool javascript_is_function(struct javascript_unwind *unwind, __u64 object)
 {
-	__u64 map = javascript_read_function(walk, object);
+	__u64 map = javascript_read_function(unwind, object);
 	bool is_moved = map && !(map & JAVASCRIPT_TAG);
 
 	if (!map || (is_moved && read_word(map, &map)))
 		return false;
-	return javascript_is_function_map(walk, map) ||
-	       (is_moved && javascript_is_known_function(walk));
+	return javascript_is_function_map(unwind, map) ||
+	       (is_moved && javascript_is_known_function(unwind));
 }
 
 /* Steps out of a leaf in a builtin whose frame is not made yet, or was popped. */
-static __always_inline enum unwind_error javascript_leave_frameless(struct walk_state *state,
+static __always_inline enum unwind_error javascript_leave_frameless(struct unwind_state *state,
 								    __u32 builtin_class)
 {
-	struct javascript_walk *walk = &state->javascript;
+	struct javascript_unwind *unwind = &state->javascript;
 
 	/* Handlers jump from one to the next without a call, and return to the interpreter. */
-	walk->is_behind_leaf = 1;
+	unwind->is_behind_leaf = 1;
 	if (builtin_class == JAVASCRIPT_BUILTIN_HANDLER) {
 		if (state->fp_known)
 			javascript_find_bytecode(state, state->fp, 0);
 		return javascript_release(state, false);
 	}
-	walk->function = state->registers[JAVASCRIPT_FUNCTION_REGISTER];
+	unwind->function = state->registers[JAVASCRIPT_FUNCTION_REGISTER];
 	/* At the end the register has a stale value, which may be a function that was called. */
 	if (builtin_class != JAVASCRIPT_BUILTIN_INTERPRETER ||
 	    javascript_is_interpreter_end(state->registers[PC_REGISTER]) ||
-	    !javascript_is_function(walk, walk->function))
+	    !javascript_is_function(unwind, unwind->function))
 		return javascript_release(state, true);
 	state->language = FRAME_NONE;
 	return javascript_push_function(state, 0, JAVASCRIPT_INTERPRETED, JAVASCRIPT_NO_PLACE);
 }
 
-/* Adds the frame of a function in a builtin, with walk->context and the frame pointer @fp, or releases the pending one. */
-static __always_inline enum unwind_error javascript_push_in_builtin(struct walk_state *state,
+/* Adds the frame of a function in a builtin, with unwind->context and the frame pointer @fp, or releases the pending one. */
+static __always_inline enum unwind_error javascript_push_in_builtin(struct unwind_state *state,
 								    __u32 builtin_class, __u64 fp)
 {
-	struct javascript_walk *walk = &state->javascript;
+	struct javascript_unwind *unwind = &state->javascript;
 	__u32 flags = frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS;
-	__u64 place = frame_address(state->held_words[0]) - walk->process.builtins_start;
+	__u64 place = frame_address(state->held_words[0]) - unwind->process.builtins_start;
 	__u32 code = JAVASCRIPT_BUILTIN;
 
-	if (javascript_is_marker(walk->context, walk->process.marker_construct) ||
-	    javascript_is_marker(walk->context, walk->process.marker_fast_construct))
+	if (javascript_is_marker(unwind->context, unwind->process.marker_construct) ||
+	    javascript_is_marker(unwind->context, unwind->process.marker_fast_construct))
 		javascript_mark_new(state);
 	if (builtin_class == JAVASCRIPT_BUILTIN_HANDLER) {
 		if (!flags)
-			javascript_find_bytecode(state, walk->caller_fp, fp);
+			javascript_find_bytecode(state, unwind->caller_fp, fp);
 		return javascript_release(state, false);
 	}
 	if (builtin_class == JAVASCRIPT_BUILTIN_NO_FUNCTION ||
-	    (!javascript_is_context(walk->context) && !javascript_is_continuation(walk)))
+	    (!javascript_is_context(unwind->context) && !javascript_is_continuation(unwind)))
 		return javascript_release(state, true);
 	/* A value that a leaf has not pushed yet is in its register. */
 	if (!flags && fp + JAVASCRIPT_SLOT_FUNCTION < state->held_sp)
-		walk->function = state->registers[JAVASCRIPT_FUNCTION_REGISTER];
-	else if (window_read_up(&state->stack, fp + JAVASCRIPT_SLOT_FUNCTION, &walk->function))
+		unwind->function = state->registers[JAVASCRIPT_FUNCTION_REGISTER];
+	else if (window_read_up(&state->stack, fp + JAVASCRIPT_SLOT_FUNCTION, &unwind->function))
 		return UNWIND_STACK_UNREADABLE;
 	if (builtin_class == JAVASCRIPT_BUILTIN_INTERPRETER)
 		place = javascript_bytecode(state, fp, &code);
-	if (!javascript_is_function(walk, walk->function))
+	if (!javascript_is_function(unwind, unwind->function))
 		return javascript_release(state, true);
 	state->language = FRAME_NONE;
 	return javascript_push_function(state, flags, code, place);
 }
 
-/* Reads the caller and walk->function of the leaf at position @place in its code. */
-static __always_inline enum unwind_error javascript_read_leaf(struct walk_state *state,
+/* Reads the caller and unwind->function of the leaf at position @place in its code. */
+static __always_inline enum unwind_error javascript_read_leaf(struct unwind_state *state,
 							      enum javascript_place place)
 {
-	struct javascript_walk *walk = &state->javascript;
+	struct javascript_unwind *unwind = &state->javascript;
 	__u64 bytes = 8;
 
-	walk->caller_fp = state->fp;
-	walk->function = state->registers[JAVASCRIPT_FUNCTION_REGISTER];
+	unwind->caller_fp = state->fp;
+	unwind->function = state->registers[JAVASCRIPT_FUNCTION_REGISTER];
 	/* Before it has a frame, a function counts as one with a context. */
-	walk->context = JAVASCRIPT_TAG;
+	unwind->context = JAVASCRIPT_TAG;
 	if (place == JAVASCRIPT_AT_SAVED_FP || place == JAVASCRIPT_BELOW_CALL) {
 		if (place == JAVASCRIPT_AT_SAVED_FP &&
-		    window_read_up(&state->stack, state->sp, &walk->caller_fp))
+		    window_read_up(&state->stack, state->sp, &unwind->caller_fp))
 			return UNWIND_STACK_UNREADABLE;
 		bytes = 16;
 	}
-	walk->caller_sp = state->sp + bytes;
+	unwind->caller_sp = state->sp + bytes;
 	if (place >= JAVASCRIPT_RETURN_IN_R8) {
-		walk->return_address = state->registers[place == JAVASCRIPT_RETURN_IN_R8 ? 8 :
-							place == JAVASCRIPT_RETURN_IN_R9 ? 9 :
-											   10];
+		unwind->return_address = state->registers[place == JAVASCRIPT_RETURN_IN_R8 ? 8 :
+							  place == JAVASCRIPT_RETURN_IN_R9 ? 9 :
+											     10];
 		return UNWIND_OK;
 	}
-	return window_read_up(&state->stack, walk->caller_sp - 8, &walk->return_address);
+	return window_read_up(&state->stack, unwind->caller_sp - 8, &unwind->return_address);
 }
 
-/* Reads the caller and walk->function of a complete frame; a leaf may not have pushed all of it yet. */
-static __always_inline enum unwind_error javascript_read_made(struct walk_state *state,
+/* Reads the caller and unwind->function of a complete frame; a leaf may not have pushed all of it yet. */
+static __always_inline enum unwind_error javascript_read_made(struct unwind_state *state,
 							      bool is_leaf)
 {
-	struct javascript_walk *walk = &state->javascript;
+	struct javascript_unwind *unwind = &state->javascript;
 	__u64 place = state->fp + JAVASCRIPT_SLOT_FUNCTION;
 	enum unwind_error error;
 
 	if (!state->fp_known)
 		return UNWIND_REGISTER_UNKNOWN;
-	walk->function = state->registers[JAVASCRIPT_FUNCTION_REGISTER];
+	unwind->function = state->registers[JAVASCRIPT_FUNCTION_REGISTER];
 	if ((!is_leaf || place >= state->sp) &&
-	    window_read_up(&state->stack, place, &walk->function))
+	    window_read_up(&state->stack, place, &unwind->function))
 		return UNWIND_STACK_UNREADABLE;
 	error = javascript_read_frame(state, state->fp);
 	if (is_leaf && place + 8 < state->sp)
-		walk->context = JAVASCRIPT_TAG;
+		unwind->context = JAVASCRIPT_TAG;
 	return error;
 }
 
@@ -379,13 +382,13 @@ static __always_inline enum unwind_error javascript_read_made(struct walk_state 
  * Steps out of a leaf in a builtin that makes or leaves the frame of a function in Sparkplug's code. The builtin's rows
  * describe it as an ordinary function, which is wrong.
  */
-static __always_inline enum unwind_error javascript_step_frame_builtin(struct walk_state *state,
+static __always_inline enum unwind_error javascript_step_frame_builtin(struct unwind_state *state,
 								       __u32 builtin_class)
 {
-	struct javascript_walk *walk = &state->javascript;
+	struct javascript_unwind *unwind = &state->javascript;
 	__u64 pc = state->registers[PC_REGISTER], sp = state->held_sp, function = 0;
 	enum javascript_place place = builtin_class == JAVASCRIPT_BUILTIN_PROLOGUE ?
-					      javascript_prologue_place(walk, pc) :
+					      javascript_prologue_place(unwind, pc) :
 					      javascript_leave_place(pc, sp, &function);
 	enum unwind_error error;
 
@@ -393,20 +396,21 @@ static __always_inline enum unwind_error javascript_step_frame_builtin(struct wa
 	state->fp = state->held_fp;
 	state->fp_known = state->held_fp != 0;
 	/* By a value in memory all paths to here are one to the verifier. */
-	walk->check = place;
+	unwind->check = place;
 	barrier();
-	place = walk->check;
+	place = unwind->check;
 	error = place == JAVASCRIPT_IN_FRAME ? javascript_read_made(state, true) :
 					       javascript_read_leaf(state, place);
 	if (!error && builtin_class == JAVASCRIPT_BUILTIN_LEAVE && place != JAVASCRIPT_IN_FRAME &&
-	    (!function || read_word(function, &walk->function)))
-		walk->function = 0;
+	    (!function || read_word(function, &unwind->function)))
+		unwind->function = 0;
 	if (!error)
-		error = javascript_go_on(state, walk, sp);
+		error = javascript_go_on(state, unwind, sp);
 	if (error)
 		return error;
 	prove_held_frame(state);
-	if (!javascript_is_context(walk->context) || !javascript_is_function(walk, walk->function))
+	if (!javascript_is_context(unwind->context) ||
+	    !javascript_is_function(unwind, unwind->function))
 		return javascript_release(state, true);
 	state->language = FRAME_NONE;
 	return javascript_push_function(state, 0, JAVASCRIPT_INTERPRETED, JAVASCRIPT_NO_PLACE);
@@ -416,11 +420,11 @@ static __always_inline enum unwind_error javascript_step_frame_builtin(struct wa
  * Handles a pending frame of a builtin, whose caller was found by rows. They may be a guess, or wrong; but a builtin that
  * is in a call has a frame pointer. The pending frame was no guess itself if the leaf before is a builtin.
  */
-static __always_inline enum unwind_error javascript_step_builtin(struct walk_state *state)
+static __always_inline enum unwind_error javascript_step_builtin(struct unwind_state *state)
 {
-	struct javascript_walk *walk = &state->javascript;
+	struct javascript_unwind *unwind = &state->javascript;
 	bool is_leaf = !(frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS);
-	__u32 builtin_class = javascript_builtin_class(walk, frame_address(state->held_words[0]));
+	__u32 builtin_class = javascript_builtin_class(unwind, frame_address(state->held_words[0]));
 	__u64 fp = state->held_fp;
 	enum unwind_error error;
 
@@ -433,90 +437,93 @@ static __always_inline enum unwind_error javascript_step_builtin(struct walk_sta
 		return javascript_release(state, true);
 	error = javascript_read_frame(state, fp);
 	if (!error)
-		error = javascript_go_on(state, walk, state->held_sp);
+		error = javascript_go_on(state, unwind, state->held_sp);
 	if (error)
 		return error;
-	if (javascript_is_marker(walk->context, walk->process.marker_entry) ||
-	    javascript_is_marker(walk->context, walk->process.marker_construct_entry))
+	if (javascript_is_marker(unwind->context, unwind->process.marker_entry) ||
+	    javascript_is_marker(unwind->context, unwind->process.marker_construct_entry))
 		state->rbx_place = fp + JAVASCRIPT_SLOT_RBX;
 	prove_held_frame(state);
 	return javascript_push_in_builtin(state, builtin_class, fp);
 }
 
 /* Adds the frame of the function whose code was found last. */
-static __always_inline enum unwind_error javascript_push_code(struct walk_state *state)
+static __always_inline enum unwind_error javascript_push_code(struct unwind_state *state)
 {
-	struct javascript_walk *walk = &state->javascript;
-	__u64 place = state->pc - walk->code_start;
+	struct javascript_unwind *unwind = &state->javascript;
+	__u64 place = state->pc - unwind->code_start;
 	__u64 address = state->pc - (state->frame_flags & FRAME_RETURN_ADDRESS);
 
-	if (walk->kind == walk->process.kind_baseline) {
-		if (!javascript_read_function(walk, walk->function))
+	if (unwind->kind == unwind->process.kind_baseline) {
+		if (!javascript_read_function(unwind, unwind->function))
 			return push_interpreter_error(state, UNWIND_INTERPRETER_FRAMES);
 		return javascript_push_function(state, state->frame_flags, JAVASCRIPT_BASELINE,
 						place);
 	}
-	if (!javascript_find_code_fingerprint(walk, address))
+	if (!javascript_find_code_fingerprint(unwind, address))
 		return push_interpreter_error(state, UNWIND_INTERPRETER_FRAMES);
-	return javascript_push(state, state->frame_flags, walk->code, JAVASCRIPT_OPTIMIZED, place);
+	return javascript_push(state, state->frame_flags, unwind->code, JAVASCRIPT_OPTIMIZED,
+			       place);
 }
 
 /* Adds the frame of code without a function; V8's own stubs get none. */
-static __always_inline enum unwind_error javascript_push_other(struct walk_state *state, __u32 code)
+static __always_inline enum unwind_error javascript_push_other(struct unwind_state *state,
+							       __u32 code)
 {
 	state->javascript.fingerprint = 0;
 	return javascript_push(state, state->frame_flags, state->pc, code, 0);
 }
 
-static __always_inline bool javascript_is_function_code(const struct javascript_walk *walk)
+static __always_inline bool javascript_is_function_code(const struct javascript_unwind *unwind)
 {
-	return walk->kind == walk->process.kind_baseline ||
-	       walk->kind == walk->process.kind_maglev || walk->kind == walk->process.kind_turbofan;
+	return unwind->kind == unwind->process.kind_baseline ||
+	       unwind->kind == unwind->process.kind_maglev ||
+	       unwind->kind == unwind->process.kind_turbofan;
 }
 
 /* Steps out of the code that was found last, and adds its frame. */
-static __always_inline enum unwind_error javascript_leave_code(struct walk_state *state)
+static __always_inline enum unwind_error javascript_leave_code(struct unwind_state *state)
 {
-	struct javascript_walk *walk = &state->javascript;
+	struct javascript_unwind *unwind = &state->javascript;
 	bool is_leaf = state->registers_known && !(state->frame_flags & FRAME_RETURN_ADDRESS);
-	bool is_baseline = walk->kind == walk->process.kind_baseline;
+	bool is_baseline = unwind->kind == unwind->process.kind_baseline;
 	enum javascript_place place = JAVASCRIPT_IN_FRAME;
 	enum unwind_error error;
 
 	if (is_leaf)
-		place = javascript_leaf_place(walk, state->pc, is_baseline);
+		place = javascript_leaf_place(unwind, state->pc, is_baseline);
 	/* By a value in memory all paths to here are one to the verifier. */
-	walk->check = place;
+	unwind->check = place;
 	barrier();
-	place = walk->check;
+	place = unwind->check;
 	error = place == JAVASCRIPT_IN_FRAME ? javascript_read_made(state, is_leaf) :
 					       javascript_read_leaf(state, place);
 	if (error)
 		return error;
-	if (javascript_is_function_code(walk) && javascript_is_context(walk->context))
+	if (javascript_is_function_code(unwind) && javascript_is_context(unwind->context))
 		return javascript_push_code(state);
-	if (walk->kind == walk->process.kind_regexp)
+	if (unwind->kind == unwind->process.kind_regexp)
 		return javascript_push_other(state, JAVASCRIPT_REGEXP);
 	return UNWIND_OK;
 }
 
 /* Takes a step at state->pc, which is in no file. */
-static __always_inline enum unwind_error javascript_step_code(struct walk_state *state)
+static __always_inline enum unwind_error javascript_step_code(struct unwind_state *state)
 {
-	struct javascript_walk *walk = &state->javascript;
+	struct javascript_unwind *unwind = &state->javascript;
 	__u64 address = state->pc - (state->frame_flags & FRAME_RETURN_ADDRESS);
 	enum unwind_error error;
 
-	walk->check = javascript_find_code(walk, address);
+	unwind->check = javascript_find_code(unwind, address);
 	barrier();
 	/* The rows of the builtin have led to V8's code, so the guess was right. */
-	if (walk->check && walk->is_behind_leaf)
+	if (unwind->check && unwind->is_behind_leaf)
 		state->frame_flags &= ~(__u32)FRAME_GUESS;
-	walk->is_behind_leaf = 0;
-	if (walk->check) {
+	unwind->is_behind_leaf = 0;
+	if (unwind->check) {
 		error = javascript_leave_code(state);
 	} else if (state->fp_known && !javascript_read_frame(state, state->fp) &&
-		   javascript_is_marker(walk->context, walk->process.marker_wasm)) {
+		   javascript_is_marker(unwind->context, unwind->process.marker_wasm)) {
 		error = javascript_push_other(state, JAVASCRIPT_WASM);
 	} else {
 		decline_code(state);
@@ -526,11 +533,11 @@ static __always_inline enum unwind_error javascript_step_code(struct walk_state 
 	barrier();
 	error = state->error;
 	state->language = FRAME_NONE;
-	return error ? error : javascript_go_on(state, walk, state->sp);
+	return error ? error : javascript_go_on(state, unwind, state->sp);
 }
 
 /* Releases the pending frame and asks for a guess of its caller. */
-static __always_inline enum unwind_error javascript_guess_caller(struct walk_state *state)
+static __always_inline enum unwind_error javascript_guess_caller(struct unwind_state *state)
 {
 	state->guess_for = UNWIND_NO_INFO;
 	return javascript_release(state, true);
@@ -540,43 +547,43 @@ static __always_inline enum unwind_error javascript_guess_caller(struct walk_sta
  * True if @address, a possible return address, is in a builtin or in code that V8 has generated. The leaf at @pc is in the
  * builtin of the pending frame.
  */
-static __always_inline bool javascript_is_in_v8(struct walk_state *state, __u64 pc, __u64 address)
+static __always_inline bool javascript_is_in_v8(struct unwind_state *state, __u64 pc, __u64 address)
 {
-	struct javascript_walk *walk = &state->javascript;
-	__u64 builtins = pc - frame_address(state->held_words[0]) + walk->process.builtins_start;
+	struct javascript_unwind *unwind = &state->javascript;
+	__u64 builtins = pc - frame_address(state->held_words[0]) + unwind->process.builtins_start;
 
-	return address - 1 - builtins < walk->process.builtins_bytes ||
-	       javascript_find_code(walk, address - 1);
+	return address - 1 - builtins < unwind->process.builtins_bytes ||
+	       javascript_find_code(unwind, address - 1);
 }
 
 /*
  * Steps out of a leaf in a builtin without rows, since it moves the arguments of a call, and the return address with them.
  * The return address is at the new address, the stack pointer, or at the old address, which is in r8.
  */
-static __always_inline enum unwind_error javascript_leave_moving(struct walk_state *state)
+static __always_inline enum unwind_error javascript_leave_moving(struct unwind_state *state)
 {
-	struct javascript_walk *walk = &state->javascript;
+	struct javascript_unwind *unwind = &state->javascript;
 	__u64 pc = state->registers[PC_REGISTER], address = 0;
 	enum unwind_error error;
 
-	walk->check = !read_word(state->sp, &address) && javascript_is_in_v8(state, pc, address);
-	if (!walk->check)
-		walk->check = !read_word(state->registers[JAVASCRIPT_MOVED_REGISTER], &address) &&
-			      javascript_is_in_v8(state, pc, address);
+	unwind->check = !read_word(state->sp, &address) && javascript_is_in_v8(state, pc, address);
+	if (!unwind->check)
+		unwind->check = !read_word(state->registers[JAVASCRIPT_MOVED_REGISTER], &address) &&
+				javascript_is_in_v8(state, pc, address);
 	barrier();
-	if (!walk->check)
+	if (!unwind->check)
 		return javascript_guess_caller(state);
-	walk->is_behind_leaf = 1;
-	walk->return_address = address;
-	walk->caller_sp = state->sp + 8;
-	walk->caller_fp = state->fp;
+	unwind->is_behind_leaf = 1;
+	unwind->return_address = address;
+	unwind->caller_sp = state->sp + 8;
+	unwind->caller_fp = state->fp;
 	prove_held_frame(state);
-	error = javascript_go_on(state, walk, state->sp);
+	error = javascript_go_on(state, unwind, state->sp);
 	return error ? error : javascript_release(state, true);
 }
 
 /* Handles the native frame that was added last if it is a builtin's without a rule. */
-static __always_inline enum unwind_error javascript_step_ruleless(struct walk_state *state)
+static __always_inline enum unwind_error javascript_step_ruleless(struct unwind_state *state)
 {
 	bool is_leaf = state->registers_known && !(state->frame_flags & FRAME_RETURN_ADDRESS);
 	__u32 builtin_class;
@@ -600,7 +607,7 @@ static __always_inline enum unwind_error javascript_step_ruleless(struct walk_st
 }
 
 /** Steps from the current frame to its caller, and adds the frames of functions. */
-static __always_inline enum unwind_error javascript_step(struct walk_state *state)
+static __always_inline enum unwind_error javascript_step(struct unwind_state *state)
 {
 	if (state->wait == WAIT_LEAVE)
 		return javascript_step_ruleless(state);

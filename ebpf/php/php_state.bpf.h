@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/** State of a walk for PHP's execute_data (php_step.bpf.h). */
+/** State of an unwind for PHP's execute_data (php_step.bpf.h). */
 #ifndef EBPF_PHP_STATE_BPF_H
 #define EBPF_PHP_STATE_BPF_H
 
@@ -7,7 +7,7 @@
 #include "ebpf/helpers.bpf.h"
 
 enum {
-	/** Functions cached during a walk, a power of two. */
+	/** Functions cached during an unwind, a power of two. */
 	PHP_KNOWN_FUNCTIONS = 16,
 	/** Limit of generators that delegate to each other, a power of two; deeper ones are missing. */
 	PHP_GENERATORS_MAX = 16,
@@ -15,7 +15,7 @@ enum {
 	PHP_FRAME_WORDS = 7,
 };
 
-/** A cached function, which a frame of this walk keeps alive; address 0: none. */
+/** A cached function, which a frame of this unwind keeps alive; address 0: none. */
 struct php_known_function {
 	__u64 address;
 	__u64 fingerprint;
@@ -42,10 +42,10 @@ struct php_frame {
 	__u64 previous;
 };
 
-struct php_walk {
+struct php_unwind {
 	/** First cell of the struct php_process that `process` is a copy of; 0: none yet. */
 	__u32 cell;
-	/** The frames are not followed any more in this walk. */
+	/** The frames are not followed any more in this unwind. */
 	__u32 is_lost;
 	/** The frames of the pending native frame are being added. */
 	__u32 in_frames;
@@ -65,16 +65,16 @@ struct php_walk {
 };
 
 /** Resets the state for a new sample. */
-static __always_inline void php_state_begin(struct php_walk *walk)
+static __always_inline void php_state_begin(struct php_unwind *unwind)
 {
-	walk->cell = 0;
+	unwind->cell = 0;
 }
 
-/** Clears what is cached between walks. */
-static __always_inline void php_state_forget(struct php_walk *walk)
+/** Clears what is cached between unwinds. */
+static __always_inline void php_state_forget(struct php_unwind *unwind)
 {
 	/* Nothing is cached. */
-	(void)walk;
+	(void)unwind;
 }
 
 #endif

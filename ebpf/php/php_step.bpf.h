@@ -46,10 +46,10 @@ enum {
 };
 
 /* Reads the execute_data at @address. */
-static __always_inline bool php_read_frame(struct php_walk *walk, __u64 address)
+static __always_inline bool php_read_frame(struct php_unwind *unwind, __u64 address)
 {
 	__u64 words[PHP_FRAME_WORDS];
-	struct php_frame *frame = &walk->frame;
+	struct php_frame *frame = &unwind->frame;
 
 	if (!address || bpf_probe_read_user(words, sizeof(words), (const void *)address))
 		return false;
@@ -172,11 +172,12 @@ static __always_inline void php_read_function(const struct php_process *process,
 		known->fingerprint = fingerprint_end(sum);
 }
 
-/* Returns the function at @address, cached during a walk, since stacks repeat functions. */
-static __always_inline struct php_known_function *php_known(struct php_walk *walk, __u64 address)
+/* Returns the function at @address, cached during an unwind, since stacks repeat functions. */
+static __always_inline struct php_known_function *php_known(struct php_unwind *unwind,
+							    __u64 address)
 {
 	__u32 index = (__u32)(address >> 3 ^ address >> 9) % PHP_KNOWN_FUNCTIONS;
-	struct php_known_function *known = &walk->known[index];
+	struct php_known_function *known = &unwind->known[index];
 
 	if (known->address != address) {
 		known->address = address;
@@ -186,7 +187,7 @@ static __always_inline struct php_known_function *php_known(struct php_walk *wal
 		known->line = 0;
 		known->type = 0;
 		known->file = 0;
-		php_read_function(&walk->process, known);
+		php_read_function(&unwind->process, known);
 	}
 	return known;
 }
@@ -195,47 +196,47 @@ static __always_inline struct php_known_function *php_known(struct php_walk *wal
  * True if the execute_data that was read is that of a generator that delegates to a running iterator. It has not delegated yet
  * if VM code has its execute_data in the register.
  */
-static __always_inline bool php_is_delegating(const struct walk_state *state)
+static __always_inline bool php_is_delegating(const struct unwind_state *state)
 {
-	const struct php_walk *walk = &state->php;
+	const struct php_unwind *unwind = &state->php;
 	__u64 type = 0;
 
-	return walk->frame.flags & PHP_CALL_GENERATOR &&
-	       (walk->frame.address != walk->first ||
-		state->registers[PHP_FRAME_REGISTER] != walk->first) &&
-	       !read_word(walk->frame.return_value + walk->process.generator_values, &type) &&
+	return unwind->frame.flags & PHP_CALL_GENERATOR &&
+	       (unwind->frame.address != unwind->first ||
+		state->registers[PHP_FRAME_REGISTER] != unwind->first) &&
+	       !read_word(unwind->frame.return_value + unwind->process.generator_values, &type) &&
 	       type & PHP_TYPE_MASK;
 }
 
 /* True if the execute_data that was read ends those of an execute_ex(). */
-static __always_inline bool php_ends_group(const struct walk_state *state, __u32 type)
+static __always_inline bool php_ends_group(const struct unwind_state *state, __u32 type)
 {
 	return state->php.frame.flags & PHP_CALL_TOP && type != PHP_FUNCTION_INTERNAL &&
 	       !php_is_delegating(state);
 }
 
 /* Loads the data of the process, and the beginning of the list. */
-static __always_inline enum unwind_error php_begin(struct walk_state *state)
+static __always_inline enum unwind_error php_begin(struct unwind_state *state)
 {
-	struct php_walk *walk = &state->php;
+	struct php_unwind *unwind = &state->php;
 
-	walk->cell = state->language_cell;
-	walk->is_lost = 1;
-	walk->is_first = 1;
-	walk->is_innermost = 1;
-	walk->in_frames = 0;
-	walk->generator_count = 0;
+	unwind->cell = state->language_cell;
+	unwind->is_lost = 1;
+	unwind->is_first = 1;
+	unwind->is_innermost = 1;
+	unwind->in_frames = 0;
+	unwind->generator_count = 0;
 	for (int i = 0; i < PHP_KNOWN_FUNCTIONS; i++)
-		walk->known[i].address = 0;
-	if (!read_cells(&walk->process, state->language_cell, PHP_PROCESS_CELLS) ||
-	    read_word(walk->process.current, &walk->next))
+		unwind->known[i].address = 0;
+	if (!read_cells(&unwind->process, state->language_cell, PHP_PROCESS_CELLS) ||
+	    read_word(unwind->process.current, &unwind->next))
 		return UNWIND_INTERPRETER_THREAD;
-	walk->first = walk->next;
-	walk->is_lost = 0;
+	unwind->first = unwind->next;
+	unwind->is_lost = 0;
 	return UNWIND_OK;
 }
 
-static __always_inline enum unwind_error php_leave(struct walk_state *state)
+static __always_inline enum unwind_error php_leave(struct unwind_state *state)
 {
 	state->php.in_frames = 0;
 	/* The count of words is read again, since the verifier loses the bound of a value that was just set. */
@@ -243,7 +244,7 @@ static __always_inline enum unwind_error php_leave(struct walk_state *state)
 	return release_frame(state);
 }
 
-static __always_inline enum unwind_error php_lose(struct walk_state *state)
+static __always_inline enum unwind_error php_lose(struct unwind_state *state)
 {
 	enum unwind_error error = push_interpreter_error(state, UNWIND_INTERPRETER_FRAMES);
 
@@ -252,7 +253,7 @@ static __always_inline enum unwind_error php_lose(struct walk_state *state)
 }
 
 /* Returns the return address of the native frame that was added last, the pending frame's callee; 0: there is none. */
-static __always_inline __u64 php_callee(const struct walk_state *state)
+static __always_inline __u64 php_callee(const struct unwind_state *state)
 {
 	__u32 index = state->record.word_count;
 	__u64 word;
@@ -267,7 +268,7 @@ static __always_inline __u64 php_callee(const struct walk_state *state)
 }
 
 /* True if the pending frame has no execute_data in the list any more, but is in a call. */
-static __always_inline bool php_has_left(const struct walk_state *state)
+static __always_inline bool php_has_left(const struct unwind_state *state)
 {
 	const struct php_process *process = &state->php.process;
 	__u64 word = state->held_words[0];
@@ -278,7 +279,7 @@ static __always_inline bool php_has_left(const struct walk_state *state)
 }
 
 /* True if VM code has an execute_data in its register that has been popped from the front of the list. */
-static __always_inline bool php_register_has_left(const struct walk_state *state)
+static __always_inline bool php_register_has_left(const struct unwind_state *state)
 {
 	__u64 frame = state->registers[PHP_FRAME_REGISTER], flags = 0, previous = 0;
 
@@ -288,7 +289,7 @@ static __always_inline bool php_register_has_left(const struct walk_state *state
 }
 
 /* True if the leaf or its caller is within @ranges. */
-static __always_inline bool php_leaf_is_in(const struct walk_state *state,
+static __always_inline bool php_leaf_is_in(const struct unwind_state *state,
 					   const struct php_code_range *ranges, int count)
 {
 	__u32 index = state->record.kernel_word_count + 2;
@@ -306,7 +307,7 @@ static __always_inline bool php_leaf_is_in(const struct walk_state *state,
  * True if the execute_data at the front of the list belongs to no execute_ex() on the stack. It has been read, and is that of
  * a PHP function that ends a group.
  */
-static __always_inline bool php_is_pending(const struct walk_state *state)
+static __always_inline bool php_is_pending(const struct unwind_state *state)
 {
 	const struct php_process *process = &state->php.process;
 
@@ -316,55 +317,55 @@ static __always_inline bool php_is_pending(const struct walk_state *state)
 	       php_leaf_is_in(state, process->resumed, PHP_RESUMED_MAX);
 }
 
-/* True if the first execute_ex() of a walk has no execute_data in the list. Skips that of one that is not on the stack. */
-static __always_inline bool php_first_has_none(struct walk_state *state)
+/* True if the first execute_ex() of an unwind has no execute_data in the list. Skips that of one that is not on the stack. */
+static __always_inline bool php_first_has_none(struct unwind_state *state)
 {
-	struct php_walk *walk = &state->php;
-	const struct php_code_range *end = &walk->process.end;
-	__u64 pc = state->registers[PC_REGISTER] - walk->process.bias, type = 0;
-	bool is_read = php_read_frame(walk, walk->next);
+	struct php_unwind *unwind = &state->php;
+	const struct php_code_range *end = &unwind->process.end;
+	__u64 pc = state->registers[PC_REGISTER] - unwind->process.bias, type = 0;
+	bool is_read = php_read_frame(unwind, unwind->next);
 
-	if (is_read && !read_word(walk->frame.function, &type) &&
+	if (is_read && !read_word(unwind->frame.function, &type) &&
 	    php_ends_group(state, (__u8)type) && php_is_pending(state)) {
-		walk->is_innermost = 0;
-		walk->next = walk->frame.previous;
+		unwind->is_innermost = 0;
+		unwind->next = unwind->frame.previous;
 		return php_has_left(state);
 	}
 	/* A generator's execute_data stays in the list until the generator has returned to what resumed it. */
 	if (php_is_within(pc, end->start, end->end))
-		return !php_is_in_one(walk->process.resumed, PHP_RESUMED_MAX,
-				      state->pc - walk->process.bias) ||
-		       !is_read || !(walk->frame.flags & PHP_CALL_GENERATOR);
+		return !php_is_in_one(unwind->process.resumed, PHP_RESUMED_MAX,
+				      state->pc - unwind->process.bias) ||
+		       !is_read || !(unwind->frame.flags & PHP_CALL_GENERATOR);
 	return php_has_left(state) ||
 	       (php_register_has_left(state) &&
-		!php_leaf_is_in(state, walk->process.preparing, PHP_PREPARING_MAX));
+		!php_leaf_is_in(state, unwind->process.preparing, PHP_PREPARING_MAX));
 }
 
 /* Begins with the frames of the pending frame. */
-static __always_inline enum unwind_error php_enter(struct walk_state *state)
+static __always_inline enum unwind_error php_enter(struct unwind_state *state)
 {
-	struct php_walk *walk = &state->php;
+	struct php_unwind *unwind = &state->php;
 	enum unwind_error error;
 
-	if (walk->cell != state->language_cell) {
+	if (unwind->cell != state->language_cell) {
 		error = php_begin(state);
 		if (error) {
 			error = push_interpreter_error(state, error);
 			return error ? error : php_leave(state);
 		}
 	}
-	if (walk->is_lost)
+	if (unwind->is_lost)
 		return php_leave(state);
-	/* JIT code runs in an execute_ex() that the walk may have missed, and whose frames must not be taken for this one's. */
+	/* JIT code runs in an execute_ex() that the unwind may have missed, and whose frames must not be taken for this one's. */
 	if (state->guess_count)
 		return php_lose(state);
-	walk->in_frames = 1;
-	if (!walk->is_first)
+	unwind->in_frames = 1;
+	if (!unwind->is_first)
 		return php_has_left(state) ? php_leave(state) : UNWIND_OK;
-	walk->is_first = 0;
+	unwind->is_first = 0;
 	if (!php_first_has_none(state))
 		return UNWIND_OK;
-	walk->is_innermost = 0;
+	unwind->is_innermost = 0;
 	return php_leave(state);
 }
 
@@ -383,7 +384,7 @@ static __always_inline __u32 php_line_at(const struct php_known_function *known,
  * True if the stored instruction is the executed one: it compiles a file or a string, and the pending frame has called its
  * handler, whose label is at that call. Such an instruction is always stored.
  */
-static __always_inline bool php_is_including(const struct walk_state *state, __u64 opline)
+static __always_inline bool php_is_including(const struct unwind_state *state, __u64 opline)
 {
 	__u64 handler = 0, word = 0;
 
@@ -397,13 +398,13 @@ static __always_inline bool php_is_including(const struct walk_state *state, __u
  * Returns the line of the frame that was read, and whether it is approximate. An instruction is stored in the execute_data
  * before any call that may read it; for the innermost execute_data it is in the register.
  */
-static __always_inline __u32 php_position_of(struct walk_state *state,
+static __always_inline __u32 php_position_of(struct unwind_state *state,
 					     const struct php_known_function *known,
 					     __u32 is_innermost)
 {
-	struct php_walk *walk = &state->php;
+	struct php_unwind *unwind = &state->php;
 	bool is_register = is_innermost &&
-			   state->registers[PHP_FRAME_REGISTER] == walk->frame.address;
+			   state->registers[PHP_FRAME_REGISTER] == unwind->frame.address;
 	bool is_called = frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS;
 	__u64 thrown = 0;
 	__u32 line = 0;
@@ -412,14 +413,14 @@ static __always_inline __u32 php_position_of(struct walk_state *state,
 		line = php_line_at(known, state->registers[PHP_OPLINE_REGISTER]);
 	if (line)
 		return line & PHP_LINE_MASK;
-	line = php_line_at(known, walk->frame.opline);
+	line = php_line_at(known, unwind->frame.opline);
 	if (line)
 		return (line & PHP_LINE_MASK) |
 		       (is_innermost && (is_register || is_called) &&
-					!php_is_including(state, walk->frame.opline) ?
+					!php_is_including(state, unwind->frame.opline) ?
 				PHP_IS_APPROXIMATE :
 				0);
-	if (!read_word(walk->process.before_exception, &thrown))
+	if (!read_word(unwind->process.before_exception, &thrown))
 		line = php_line_at(known, thrown);
 	return line ? line & PHP_LINE_MASK : (known->line & PHP_LINE_MASK) | PHP_IS_APPROXIMATE;
 }
@@ -443,18 +444,19 @@ static __always_inline __u32 php_include_of(const struct php_frame *frame)
 }
 
 /* Adds the frame that was read. */
-static __always_inline enum unwind_error php_push(struct walk_state *state,
+static __always_inline enum unwind_error php_push(struct unwind_state *state,
 						  const struct php_known_function *known)
 {
-	struct php_walk *walk = &state->php;
-	__u32 position = PHP_IS_INTERNAL, is_innermost = walk->is_innermost;
+	struct php_unwind *unwind = &state->php;
+	__u32 position = PHP_IS_INTERNAL, is_innermost = unwind->is_innermost;
 	__u64 address = known->address;
 
-	walk->is_innermost = 0;
+	unwind->is_innermost = 0;
 	if (known->type != PHP_FUNCTION_INTERNAL) {
 		position = php_position_of(state, known, is_innermost);
 		if (known->file) {
-			position |= PHP_IS_FILE | php_include_of(&walk->frame) << PHP_INCLUDE_SHIFT;
+			position |= PHP_IS_FILE | php_include_of(&unwind->frame)
+							  << PHP_INCLUDE_SHIFT;
 			address = known->file;
 		}
 	}
@@ -463,61 +465,61 @@ static __always_inline enum unwind_error php_push(struct walk_state *state,
 }
 
 /* Reads the generators between the frame that was read, if that is a placeholder, and the one that runs. */
-static __always_inline bool php_take_generators(struct php_walk *walk)
+static __always_inline bool php_take_generators(struct php_unwind *unwind)
 {
-	__u64 generator = walk->frame.address - walk->process.generator_fake, parent = 0;
+	__u64 generator = unwind->frame.address - unwind->process.generator_fake, parent = 0;
 	__u32 count = 0;
 
-	if ((walk->frame.flags & PHP_TYPE_MASK) != PHP_TYPE_OBJECT ||
-	    walk->frame.object != generator)
+	if ((unwind->frame.flags & PHP_TYPE_MASK) != PHP_TYPE_OBJECT ||
+	    unwind->frame.object != generator)
 		return true;
 	for (int i = 0; i < PHP_GENERATORS_MAX; i++) {
-		if (read_word(generator + walk->process.generator_parent, &parent))
+		if (read_word(generator + unwind->process.generator_parent, &parent))
 			return false;
 		if (!parent)
 			break;
-		walk->generators[i] = generator;
+		unwind->generators[i] = generator;
 		count = i + 1;
 		generator = parent;
 	}
-	walk->generator_count = count;
+	unwind->generator_count = count;
 	return !parent;
 }
 
 /* Reads the next frame. *@is_between: it is that of a delegating generator, which does not end a group. */
-static __always_inline bool php_next(struct php_walk *walk, bool *is_between)
+static __always_inline bool php_next(struct php_unwind *unwind, bool *is_between)
 {
-	__u32 index = walk->generator_count - 1;
+	__u32 index = unwind->generator_count - 1;
 	__u64 address = 0;
 
-	*is_between = walk->generator_count;
-	if (!walk->generator_count) {
-		if (!php_read_frame(walk, walk->next))
+	*is_between = unwind->generator_count;
+	if (!unwind->generator_count) {
+		if (!php_read_frame(unwind, unwind->next))
 			return false;
-		walk->next = walk->frame.previous;
+		unwind->next = unwind->frame.previous;
 		return true;
 	}
-	walk->generator_count = index;
-	return !read_word(walk->generators[index % PHP_GENERATORS_MAX] +
-				  walk->process.generator_frame,
+	unwind->generator_count = index;
+	return !read_word(unwind->generators[index % PHP_GENERATORS_MAX] +
+				  unwind->process.generator_frame,
 			  &address) &&
-	       php_read_frame(walk, address) && walk->frame.function;
+	       php_read_frame(unwind, address) && unwind->frame.function;
 }
 
 /* Adds the next frame. */
-static __always_inline enum unwind_error php_add_frame(struct walk_state *state)
+static __always_inline enum unwind_error php_add_frame(struct unwind_state *state)
 {
-	struct php_walk *walk = &state->php;
+	struct php_unwind *unwind = &state->php;
 	const struct php_known_function *known;
 	enum unwind_error error;
 	bool is_between;
 
-	if (!php_next(walk, &is_between))
+	if (!php_next(unwind, &is_between))
 		return php_lose(state);
 	/* It is a placeholder, or the one that zend_call_function() pushes for a call of something else than a function. */
-	if (!walk->frame.function)
-		return php_take_generators(walk) ? UNWIND_OK : php_lose(state);
-	known = php_known(walk, walk->frame.function);
+	if (!unwind->frame.function)
+		return php_take_generators(unwind) ? UNWIND_OK : php_lose(state);
+	known = php_known(unwind, unwind->frame.function);
 	error = php_push(state, known);
 	if (error)
 		return error;
@@ -525,11 +527,11 @@ static __always_inline enum unwind_error php_add_frame(struct walk_state *state)
 }
 
 /** Takes one step while state->language is FRAME_PHP. */
-static __always_inline enum unwind_error php_step(struct walk_state *state)
+static __always_inline enum unwind_error php_step(struct unwind_state *state)
 {
-	struct php_walk *walk = &state->php;
+	struct php_unwind *unwind = &state->php;
 
-	if (walk->cell != state->language_cell || !walk->in_frames)
+	if (unwind->cell != state->language_cell || !unwind->in_frames)
 		return php_enter(state);
 	return php_add_frame(state);
 }

@@ -22,7 +22,7 @@ enum {
 	PYTHON_LOOK_MAX_BYTES = 16384,
 };
 
-/** Values of python_walk.looking. */
+/** Values of python_unwind.looking. */
 enum python_look {
 	PYTHON_LOOK_NOT = 0,
 	PYTHON_LOOK_BEGINS,
@@ -30,15 +30,15 @@ enum python_look {
 };
 
 /*
- * Returns a bit for each index in walk->places whose frame is not @word. It has no branch, since the
+ * Returns a bit for each index in unwind->places whose frame is not @word. It has no branch, since the
  * verifier would follow both paths of each comparison.
  */
-static __always_inline __u32 python_places_without(const struct python_walk *walk, __u64 word)
+static __always_inline __u32 python_places_without(const struct python_unwind *unwind, __u64 word)
 {
 	__u32 places = 0;
 
 	for (int i = 0; i < PYTHON_PLACES_MAX; i++) {
-		__u64 differs = word ^ walk->places[i].frame;
+		__u64 differs = word ^ unwind->places[i].frame;
 
 		differs |= -differs;
 		barrier_var(differs);
@@ -48,63 +48,63 @@ static __always_inline __u32 python_places_without(const struct python_walk *wal
 }
 
 /** Begins the search of the pending frame's stack range. */
-static __always_inline void python_look_begin(struct walk_state *state)
+static __always_inline void python_look_begin(struct unwind_state *state)
 {
-	struct python_walk *walk = &state->python;
+	struct python_unwind *unwind = &state->python;
 
-	walk->places[walk->place % PYTHON_PLACES_MAX].frame = walk->frame;
-	walk->places[walk->place % PYTHON_PLACES_MAX].cframe = walk->cframe;
-	walk->met = 0;
-	walk->looking = PYTHON_LOOK_RUNS;
-	if (walk->is_first || !(frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS)) {
-		walk->stack_low = state->registers[SP_REGISTER];
+	unwind->places[unwind->place % PYTHON_PLACES_MAX].frame = unwind->frame;
+	unwind->places[unwind->place % PYTHON_PLACES_MAX].cframe = unwind->cframe;
+	unwind->met = 0;
+	unwind->looking = PYTHON_LOOK_RUNS;
+	if (unwind->is_first || !(frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS)) {
+		unwind->stack_low = state->registers[SP_REGISTER];
 		for (int i = 0; i < REGISTER_COUNT; i++)
 			if (KEPT_REGISTERS & 1ULL << i)
-				walk->met |= ~python_places_without(walk, state->registers[i]);
+				unwind->met |= ~python_places_without(unwind, state->registers[i]);
 	}
-	walk->look = walk->stack_low;
-	walk->look_end = state->sp - walk->process.saved_bytes;
+	unwind->look = unwind->stack_low;
+	unwind->look_end = state->sp - unwind->process.saved_bytes;
 }
 
 /** Searches the next words. False: the search has ended, or they cannot be read, and then nothing is found. */
-static __always_inline bool python_look_step(struct python_walk *walk)
+static __always_inline bool python_look_step(struct python_unwind *unwind)
 {
 	__u64 words[PYTHON_LOOK_WORDS] = { 0 };
-	__u64 left = walk->look_end - walk->look;
+	__u64 left = unwind->look_end - unwind->look;
 	__u32 bytes = left < sizeof(words) ? left : sizeof(words);
 
 	if (!left)
 		return false;
 	if (left > PYTHON_LOOK_MAX_BYTES || bytes < 1 || bytes > sizeof(words) ||
-	    bpf_probe_read_user(words, bytes, (const void *)walk->look)) {
-		walk->met = 0;
+	    bpf_probe_read_user(words, bytes, (const void *)unwind->look)) {
+		unwind->met = 0;
 		return false;
 	}
-	walk->look += bytes;
+	unwind->look += bytes;
 	for (int i = 0; i < PYTHON_LOOK_WORDS; i++)
-		walk->met |= ~python_places_without(walk, words[i]);
+		unwind->met |= ~python_places_without(unwind, words[i]);
 	return true;
 }
 
 _Static_assert(PYTHON_PLACES_MAX <= 8, "the number of a place has 3 bits");
 
 /** Makes the thread state whose frame was found the current one, if it is the only one. */
-static __always_inline bool python_look_end(struct walk_state *state)
+static __always_inline bool python_look_end(struct unwind_state *state)
 {
-	struct python_walk *walk = &state->python;
+	struct python_unwind *unwind = &state->python;
 	/* Unused entries have the frame 0. */
-	__u32 met = walk->met & python_places_without(walk, 0), place;
+	__u32 met = unwind->met & python_places_without(unwind, 0), place;
 
-	walk->looking = PYTHON_LOOK_NOT;
+	unwind->looking = PYTHON_LOOK_NOT;
 	if (!met || met & (met - 1))
 		return false;
 	place = !!(met & 0xaa) + 2 * !!(met & 0xcc) + 4 * !!(met & 0xf0);
 	place %= PYTHON_PLACES_MAX;
-	walk->place = place;
-	walk->frame = walk->places[place].frame;
-	walk->cframe = walk->places[place].cframe;
-	walk->stack_low = walk->process.saved_bytes ? walk->look_end : state->held_sp;
-	walk->is_first = 0;
+	unwind->place = place;
+	unwind->frame = unwind->places[place].frame;
+	unwind->cframe = unwind->places[place].cframe;
+	unwind->stack_low = unwind->process.saved_bytes ? unwind->look_end : state->held_sp;
+	unwind->is_first = 0;
 	return true;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/** State of a walk for CPython's threads and their frames (python_step.bpf.h). */
+/** State of an unwind for CPython's threads and their frames (python_step.bpf.h). */
 #ifndef EBPF_PYTHON_STATE_BPF_H
 #define EBPF_PYTHON_STATE_BPF_H
 
@@ -10,29 +10,29 @@
 enum {
 	/** Limit of the thread states of a thread, a power of two. */
 	PYTHON_PLACES_MAX = 8,
-	/** Fingerprints cached during a walk, a power of two. */
+	/** Fingerprints cached during an unwind, a power of two. */
 	PYTHON_KNOWN_CODES = 16,
 };
 
 _Static_assert((int)PYTHON_READ_MAX_BYTES <= (int)WINDOW_EXACT_BYTES, "frames fit the window");
 
-/** Position of a walk in the frames of one thread state. */
+/** Position of an unwind in the frames of one thread state. */
 struct python_chain_place {
 	__u64 frame;
 	__u64 cframe;
 };
 
-/** A cached code object, which a frame of this walk keeps alive; address 0: none. */
+/** A cached code object, which a frame of this unwind keeps alive; address 0: none. */
 struct python_known_code {
 	__u64 address;
 	__u64 fingerprint;
 };
 
-/** Position of a walk in the frames of CPython's functions. */
-struct python_walk {
+/** Position of an unwind in the frames of CPython's functions. */
+struct python_unwind {
 	/** First cell of the struct python_process that `process` is a copy of; 0: none yet. */
 	__u32 cell;
-	/** The chain is not followed any more in this walk. */
+	/** The chain is not followed any more in this unwind. */
 	__u32 is_lost;
 	/** The frames of the pending native frame are being added. */
 	__u32 in_frames;
@@ -90,16 +90,16 @@ struct python_walk {
 };
 
 /** Resets the state for a new sample. */
-static __always_inline void python_state_begin(struct python_walk *walk)
+static __always_inline void python_state_begin(struct python_unwind *unwind)
 {
-	walk->cell = 0;
+	unwind->cell = 0;
 }
 
-/** Clears what is cached between walks. */
-static __always_inline void python_state_forget(struct python_walk *walk)
+/** Clears what is cached between unwinds. */
+static __always_inline void python_state_forget(struct python_unwind *unwind)
 {
 	/* Nothing is cached. */
-	(void)walk;
+	(void)unwind;
 }
 
 #endif

@@ -6,7 +6,7 @@
  *
  * Frames are assigned to a native frame by the stack address of a structure that the eval loop has
  * there. So a native frame that has just been entered or is about to be left gets no frames, and if the
- * walk missed a native frame, the next one does not lose frames to it. Only frame objects (up to 3.9)
+ * unwind missed a native frame, the next one does not lose frames to it. Only frame objects (up to 3.9)
  * have no such structure: each native frame has one frame object, except in code before or behind its
  * use (unpushed), and with several interpreters it is searched (python_held.bpf.h).
  *
@@ -26,7 +26,7 @@
 #include "ebpf/tables.bpf.h"
 
 enum {
-	/* Includes native steps; more than frames fit, since those of a native frame may be walked twice. */
+	/* Includes native steps; more than frames fit, since those of a native frame may be unwound twice. */
 	PYTHON_STEPS_MAX = 3 * USER_FRAMES_MAX,
 	PYTHON_PROCESS_CELLS = sizeof(struct python_process) / CELL_BYTES,
 	/* Limit of the threads with bytecode of their own. */
@@ -40,77 +40,77 @@ static __always_inline bool has_frame_chunks(const struct python_process *proces
 }
 
 /* Returns a word of the code object that was read last; any @offset is safe, as in python_word(). */
-static __always_inline __u64 python_code_word(const struct python_walk *walk, __u32 offset)
+static __always_inline __u64 python_code_word(const struct python_unwind *unwind, __u32 offset)
 {
-	return walk->code[offset / 8 % (PYTHON_READ_MAX_BYTES / 8)];
+	return unwind->code[offset / 8 % (PYTHON_READ_MAX_BYTES / 8)];
 }
 
-/* Reads the frame at @address into walk->frames. */
-static __always_inline bool python_read_frame(struct python_walk *walk, __u64 address)
+/* Reads the frame at @address into unwind->frames. */
+static __always_inline bool python_read_frame(struct python_unwind *unwind, __u64 address)
 {
-	__u32 bytes = walk->process.frame_bytes;
+	__u32 bytes = unwind->process.frame_bytes;
 
-	address += walk->process.frame_start;
-	return has_frame_chunks(&walk->process) ?
-		       window_read_down(&walk->frames, address, bytes) :
-		       window_read_exactly(&walk->frames, address, bytes);
+	address += unwind->process.frame_start;
+	return has_frame_chunks(&unwind->process) ?
+		       window_read_down(&unwind->frames, address, bytes) :
+		       window_read_exactly(&unwind->frames, address, bytes);
 }
 
 /* Returns a word of the frames in the window. Offsets come from user space: any is safe, since it is wrapped and aligned. */
-static __always_inline __u64 python_word(const struct python_walk *walk, __u64 place)
+static __always_inline __u64 python_word(const struct python_unwind *unwind, __u64 place)
 {
-	return window_word(&walk->frames, place);
+	return window_word(&unwind->frames, place);
 }
 
-static __always_inline __u32 python_half_word(const struct python_walk *walk, __u64 place)
+static __always_inline __u32 python_half_word(const struct python_unwind *unwind, __u64 place)
 {
-	return window_word(&walk->frames, place) >> (place % 8 / 4 * 32);
+	return window_word(&unwind->frames, place) >> (place % 8 / 4 * 32);
 }
 
-static __always_inline __u8 python_byte(const struct python_walk *walk, __u64 place)
+static __always_inline __u8 python_byte(const struct python_unwind *unwind, __u64 place)
 {
-	return window_word(&walk->frames, place) >> (place % 8 * 8);
+	return window_word(&unwind->frames, place) >> (place % 8 * 8);
 }
 
 /* Loads the data of the process, and the beginning of this thread's chains. */
-static __always_inline enum unwind_error python_begin(struct walk_state *state)
+static __always_inline enum unwind_error python_begin(struct unwind_state *state)
 {
-	struct python_walk *walk = &state->python;
-	struct python_process *process = &walk->process;
+	struct python_unwind *unwind = &state->python;
+	struct python_process *process = &unwind->process;
 	__u64 thread;
 
-	walk->cell = state->language_cell;
-	walk->is_lost = 1;
-	walk->in_frames = 0;
-	walk->frame = 0;
-	walk->cframe = 0;
-	walk->cframe_depth = 0;
+	unwind->cell = state->language_cell;
+	unwind->is_lost = 1;
+	unwind->in_frames = 0;
+	unwind->frame = 0;
+	unwind->cframe = 0;
+	unwind->cframe_depth = 0;
 	for (int i = 0; i < PYTHON_PLACES_MAX; i++)
-		walk->places[i].frame = 0;
-	window_clear(&walk->frames);
+		unwind->places[i].frame = 0;
+	window_clear(&unwind->frames);
 	for (int i = 0; i < PYTHON_KNOWN_CODES; i++)
-		walk->known_codes[i] = (struct python_known_code){ 0 };
-	walk->place_count = 1;
-	walk->place = 0;
-	walk->tried = 0;
-	walk->has_more = 0;
-	walk->looking = 0;
-	walk->is_first = 1;
-	walk->stack_low = state->registers[SP_REGISTER];
+		unwind->known_codes[i] = (struct python_known_code){ 0 };
+	unwind->place_count = 1;
+	unwind->place = 0;
+	unwind->tried = 0;
+	unwind->has_more = 0;
+	unwind->looking = 0;
+	unwind->is_first = 1;
+	unwind->stack_low = state->registers[SP_REGISTER];
 	if (!read_cells(process, state->language_cell, PYTHON_PROCESS_CELLS))
 		return UNWIND_INTERPRETER_THREAD;
 	thread = follow_thread_path(state->thread_pointer, &process->thread_state[0]);
 	if (!thread)
 		thread = follow_thread_path(state->thread_pointer, &process->thread_state[1]);
-	if (thread ? !python_take_thread(walk, thread) :
-		     !python_search_own(walk, state->thread_pointer))
+	if (thread ? !python_take_thread(unwind, thread) :
+		     !python_search_own(unwind, state->thread_pointer))
 		return UNWIND_INTERPRETER_THREAD;
-	walk->is_lost = 0;
+	unwind->is_lost = 0;
 	return UNWIND_OK;
 }
 
 /* Ends the frames of the pending frame, which has no more, and releases it. */
-static __always_inline enum unwind_error python_leave(struct walk_state *state)
+static __always_inline enum unwind_error python_leave(struct unwind_state *state)
 {
 	state->python.in_frames = 0;
 	state->python.tried = 0;
@@ -119,7 +119,7 @@ static __always_inline enum unwind_error python_leave(struct walk_state *state)
 	return release_frame(state);
 }
 
-static __always_inline enum unwind_error python_lose(struct walk_state *state,
+static __always_inline enum unwind_error python_lose(struct unwind_state *state,
 						     enum unwind_error missing)
 {
 	enum unwind_error error = push_interpreter_error(state, missing);
@@ -132,26 +132,26 @@ static __always_inline enum unwind_error python_lose(struct walk_state *state,
  * Handles a pending frame for which the current chain has no frames: tries another thread state's chain,
  * else releases the frame.
  */
-static __always_inline enum unwind_error python_miss(struct walk_state *state)
+static __always_inline enum unwind_error python_miss(struct unwind_state *state)
 {
-	struct python_walk *walk = &state->python;
+	struct python_unwind *unwind = &state->python;
 	enum unwind_error error = UNWIND_OK;
 
-	walk->in_frames = 0;
-	if (walk->search == PYTHON_SEARCH_NOT_YET) {
-		python_search_begin(walk);
+	unwind->in_frames = 0;
+	if (unwind->search == PYTHON_SEARCH_NOT_YET) {
+		python_search_begin(unwind);
 		return UNWIND_OK;
 	}
-	python_next_place(walk);
-	if (++walk->tried < walk->place_count)
+	python_next_place(unwind);
+	if (++unwind->tried < unwind->place_count)
 		return UNWIND_OK;
-	if (walk->has_more && frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS)
+	if (unwind->has_more && frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS)
 		error = push_interpreter_error(state, UNWIND_INTERPRETER_FRAMES);
 	return error ? error : python_leave(state);
 }
 
 /* True if the pending frame is at an address where its function's frame is not in the chain. */
-static __always_inline bool python_is_unpushed(const struct walk_state *state)
+static __always_inline bool python_is_unpushed(const struct unwind_state *state)
 {
 	const struct python_process *process = &state->python.process;
 	__u64 word = state->held_words[0];
@@ -169,59 +169,59 @@ static __always_inline bool python_is_unpushed(const struct walk_state *state)
 }
 
 /* True if @address is in the pending frame's stack range. */
-static __always_inline bool python_is_in_held(const struct walk_state *state, __u64 address)
+static __always_inline bool python_is_in_held(const struct unwind_state *state, __u64 address)
 {
 	return address - state->held_sp < state->sp - state->held_sp;
 }
 
 /* Advances to the next cframe. */
-static __always_inline void python_next_cframe(struct python_walk *walk)
+static __always_inline void python_next_cframe(struct python_unwind *unwind)
 {
-	walk->cframe = walk->next_cframe;
+	unwind->cframe = unwind->next_cframe;
 }
 
 /*
  * Releases a leaf whose cframe is set, but not filled yet. The next cframe is found by its address: it
  * has the same distance from its caller as the leaf's.
  */
-static __always_inline enum unwind_error python_leave_unpushed_cframe(struct walk_state *state)
+static __always_inline enum unwind_error python_leave_unpushed_cframe(struct unwind_state *state)
 {
 	state->python.cframe_depth = state->sp - state->python.cframe;
 	return python_leave(state);
 }
 
 /* Reads the current cframe: its first frame, and the end of its frames. */
-static __always_inline enum unwind_error python_enter_cframe(struct walk_state *state,
+static __always_inline enum unwind_error python_enter_cframe(struct unwind_state *state,
 							     bool is_unpushed)
 {
-	struct python_walk *walk = &state->python;
-	const struct python_process *process = &walk->process;
+	struct python_unwind *unwind = &state->python;
+	const struct python_process *process = &unwind->process;
 	__u64 cframe;
 
-	if (walk->cframe_depth) {
-		walk->cframe = state->sp - walk->cframe_depth;
-		walk->cframe_depth = 0;
+	if (unwind->cframe_depth) {
+		unwind->cframe = state->sp - unwind->cframe_depth;
+		unwind->cframe_depth = 0;
 	}
-	cframe = walk->cframe;
+	cframe = unwind->cframe;
 	if (is_unpushed && python_is_in_held(state, cframe))
 		return python_leave_unpushed_cframe(state);
 	/* The cframe is a caller's, or there is none yet. One of another thread state must be in this frame's range. */
-	if (cframe >= state->sp || (walk->tried && cframe < state->held_sp))
+	if (cframe >= state->sp || (unwind->tried && cframe < state->held_sp))
 		return python_miss(state);
-	if (read_word(cframe + process->cframe_current, &walk->frame) ||
-	    read_word(cframe + process->cframe_previous, &walk->next_cframe))
+	if (read_word(cframe + process->cframe_current, &unwind->frame) ||
+	    read_word(cframe + process->cframe_previous, &unwind->next_cframe))
 		return python_lose(state, UNWIND_INTERPRETER_FRAMES);
 	/* The last cframe is in the thread state, and runs no frames. */
-	if (!walk->next_cframe)
+	if (!unwind->next_cframe)
 		return python_miss(state);
-	if (read_word(walk->next_cframe + process->cframe_current, &walk->stop_frame))
+	if (read_word(unwind->next_cframe + process->cframe_current, &unwind->stop_frame))
 		return python_lose(state, UNWIND_INTERPRETER_FRAMES);
-	walk->in_frames = 1;
+	unwind->in_frames = 1;
 	return UNWIND_OK;
 }
 
 /* Begins with the pending frame's frame object: that of the current chain, or, after a search, of the right chain. */
-static __always_inline enum unwind_error python_enter_object(struct walk_state *state)
+static __always_inline enum unwind_error python_enter_object(struct unwind_state *state)
 {
 	if (state->python.has_others)
 		state->python.looking = PYTHON_LOOK_BEGINS;
@@ -231,50 +231,50 @@ static __always_inline enum unwind_error python_enter_object(struct walk_state *
 }
 
 /* As python_enter_object(), where cframes show which chain is next (3.10). */
-static __always_inline enum unwind_error python_enter_object_cframe(struct walk_state *state,
+static __always_inline enum unwind_error python_enter_object_cframe(struct unwind_state *state,
 								    bool is_unpushed)
 {
-	struct python_walk *walk = &state->python;
-	const struct python_process *process = &walk->process;
+	struct python_unwind *unwind = &state->python;
+	const struct python_process *process = &unwind->process;
 
-	if (python_is_in_held(state, walk->cframe)) {
-		if (read_word(walk->cframe + process->cframe_previous, &walk->cframe))
+	if (python_is_in_held(state, unwind->cframe)) {
+		if (read_word(unwind->cframe + process->cframe_previous, &unwind->cframe))
 			return python_lose(state, UNWIND_INTERPRETER_FRAMES);
 		if (is_unpushed)
 			return python_leave(state);
-		walk->in_frames = 1;
+		unwind->in_frames = 1;
 		return UNWIND_OK;
 	}
 	/* The loop removes the cframe before the frame, with nothing between. */
 	if (!process->unpushed[0].end || frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS)
 		return python_miss(state);
-	if (walk->search == PYTHON_SEARCH_NOT_YET || walk->tried + 1 < walk->place_count)
+	if (unwind->search == PYTHON_SEARCH_NOT_YET || unwind->tried + 1 < unwind->place_count)
 		return python_miss(state);
 	return is_unpushed ? python_leave(state) : python_enter_object(state);
 }
 
 /* Begins with the frames of the pending frame. */
-static __always_inline enum unwind_error python_enter(struct walk_state *state)
+static __always_inline enum unwind_error python_enter(struct unwind_state *state)
 {
-	struct python_walk *walk = &state->python;
+	struct python_unwind *unwind = &state->python;
 	enum unwind_error error;
 	bool is_unpushed;
 
-	if (walk->cell != state->language_cell) {
+	if (unwind->cell != state->language_cell) {
 		error = python_begin(state);
 		if (error)
 			return python_lose(state, error);
 	}
-	if (walk->is_lost)
+	if (unwind->is_lost)
 		return python_leave(state);
-	if (walk->search == PYTHON_SEARCH_RUNS)
+	if (unwind->search == PYTHON_SEARCH_RUNS)
 		return UNWIND_OK;
-	if (!walk->thread)
+	if (!unwind->thread)
 		return python_lose(state, UNWIND_INTERPRETER_THREAD);
 	is_unpushed = python_is_unpushed(state);
-	walk->first_frame = walk->frame;
-	walk->first_word_count = state->record.word_count;
-	switch (walk->process.chain) {
+	unwind->first_frame = unwind->frame;
+	unwind->first_word_count = state->record.word_count;
+	switch (unwind->process.chain) {
 	case PYTHON_CFRAME:
 		return python_enter_cframe(state, is_unpushed);
 	case PYTHON_FRAME_OBJECTS:
@@ -282,7 +282,7 @@ static __always_inline enum unwind_error python_enter(struct walk_state *state)
 	case PYTHON_FRAME_OBJECTS_CFRAME:
 		return python_enter_object_cframe(state, is_unpushed);
 	case PYTHON_CURRENT_FRAME:
-		walk->in_frames = 1;
+		unwind->in_frames = 1;
 		return UNWIND_OK;
 	default:
 		return python_lose(state, UNWIND_INTERPRETER_FRAMES);
@@ -290,16 +290,16 @@ static __always_inline enum unwind_error python_enter(struct walk_state *state)
 }
 
 /* Returns the address of the bytecode that the frame at @place in the window runs. */
-static __always_inline __u64 python_bytecode(const struct python_walk *walk, __u64 place,
+static __always_inline __u64 python_bytecode(const struct python_unwind *unwind, __u64 place,
 					     __u64 code)
 {
-	const struct python_process *process = &walk->process;
+	const struct python_process *process = &unwind->process;
 	__u64 array, bytecode = code + process->code_bytecode;
 	__u32 index;
 
 	if (process->frame_tlbc_index == PYTHON_NO_OFFSET)
 		return bytecode;
-	index = python_half_word(walk, place + process->frame_tlbc_index);
+	index = python_half_word(unwind, place + process->frame_tlbc_index);
 	/* Index 0 is the code object's own. */
 	if (index && index < PYTHON_MAX_BYTECODES &&
 	    !read_word(code + process->code_tlbc, &array) && array)
@@ -308,95 +308,96 @@ static __always_inline __u64 python_bytecode(const struct python_walk *walk, __u
 }
 
 /* Computes the fingerprint of @code; 0 if it cannot be read. */
-static __always_inline __u32 python_read_fingerprint(struct python_walk *walk, __u64 code)
+static __always_inline __u32 python_read_fingerprint(struct python_unwind *unwind, __u64 code)
 {
-	const struct python_process *process = &walk->process;
+	const struct python_process *process = &unwind->process;
 	__u64 words[PYTHON_READ_MAX_BYTES / 8], chosen[PYTHON_CODE_WORDS], name_hash = 0;
 	__u32 bytes = process->code_bytes;
 
 	if (bytes < 1 || bytes > sizeof(words) ||
 	    bpf_probe_read_user(words, bytes, (const void *)(code + process->code_start)))
 		return 0;
-	__builtin_memcpy(walk->code, words, sizeof(words));
+	__builtin_memcpy(unwind->code, words, sizeof(words));
 	for (int i = 0; i < PYTHON_CODE_WORDS; i++)
-		chosen[i] = python_code_word(walk, process->code_words[i]);
+		chosen[i] = python_code_word(unwind, process->code_words[i]);
 	if (process->code_name != PYTHON_NO_OFFSET &&
-	    read_word(python_code_word(walk, process->code_name) + process->name_hash, &name_hash))
+	    read_word(python_code_word(unwind, process->code_name) + process->name_hash,
+		      &name_hash))
 		return 0;
 	return python_code_fingerprint(chosen, name_hash);
 }
 
-/* Returns the fingerprint of @code, cached during a walk, since stacks repeat functions. */
-static __always_inline __u32 python_fingerprint(struct python_walk *walk, __u64 code)
+/* Returns the fingerprint of @code, cached during an unwind, since stacks repeat functions. */
+static __always_inline __u32 python_fingerprint(struct python_unwind *unwind, __u64 code)
 {
 	__u32 index = (__u32)(code >> 4 ^ code >> 10) % PYTHON_KNOWN_CODES;
-	struct python_known_code *known = &walk->known_codes[index];
+	struct python_known_code *known = &unwind->known_codes[index];
 
 	if (known->address != code) {
-		known->fingerprint = python_read_fingerprint(walk, code);
+		known->fingerprint = python_read_fingerprint(unwind, code);
 		known->address = code;
 	}
 	return known->fingerprint;
 }
 
-/* Adds the frame at @place in walk->frames. */
-static __always_inline enum unwind_error python_push(struct walk_state *state, __u64 place)
+/* Adds the frame at @place in unwind->frames. */
+static __always_inline enum unwind_error python_push(struct unwind_state *state, __u64 place)
 {
-	struct python_walk *walk = &state->python;
-	const struct python_process *process = &walk->process;
-	__u64 code = python_word(walk, place + process->frame_code) &
+	struct python_unwind *unwind = &state->python;
+	const struct python_process *process = &unwind->process;
+	__u64 code = python_word(unwind, place + process->frame_code) &
 		     ~(__u64)process->code_tag_mask;
 	__u64 position;
 
 	if (code == process->hidden_code)
 		return UNWIND_OK;
 	if (has_frame_chunks(process))
-		position = python_word(walk, place + process->frame_instruction) -
-			   python_bytecode(walk, place, code);
+		position = python_word(unwind, place + process->frame_instruction) -
+			   python_bytecode(unwind, place, code);
 	else
-		position = python_half_word(walk, place + process->frame_instruction);
+		position = python_half_word(unwind, place + process->frame_instruction);
 	return push_frame(state, frame_word(FRAME_PYTHON, 0, code),
-			  position << 32 | python_fingerprint(walk, code));
+			  position << 32 | python_fingerprint(unwind, code));
 }
 
 /*
  * Handles the eval loop's own frame at @frame, which has no function: if it is in the pending frame, all
  * frames up to here belong to that.
  */
-static __always_inline enum unwind_error python_meet_loop(struct walk_state *state, __u64 frame)
+static __always_inline enum unwind_error python_meet_loop(struct unwind_state *state, __u64 frame)
 {
-	struct python_walk *walk = &state->python;
+	struct python_unwind *unwind = &state->python;
 
 	/*
 	 * It is in a caller: the pending frame has pushed nothing yet, or has popped it, or belongs to
 	 * another thread state.
 	 */
-	if (frame >= state->sp || (walk->tried && frame < state->held_sp)) {
-		state->record.word_count = walk->first_word_count;
-		walk->frame = walk->first_frame;
+	if (frame >= state->sp || (unwind->tried && frame < state->held_sp)) {
+		state->record.word_count = unwind->first_word_count;
+		unwind->frame = unwind->first_frame;
 		return python_miss(state);
 	}
 	if (frame >= state->held_sp) {
 		prove_held_frame(state);
 		return python_leave(state);
 	}
-	/* It is in a native frame that the walk has missed. */
-	walk->first_frame = walk->frame;
-	walk->first_word_count = state->record.word_count;
+	/* It is in a native frame that the unwind has missed. */
+	unwind->first_frame = unwind->frame;
+	unwind->first_word_count = state->record.word_count;
 	return UNWIND_OK;
 }
 
 /* Leaves the current cframe, whose frames have all been added. */
-static __always_inline enum unwind_error python_leave_cframe(struct walk_state *state)
+static __always_inline enum unwind_error python_leave_cframe(struct unwind_state *state)
 {
-	struct python_walk *walk = &state->python;
-	bool is_done = walk->cframe >= state->held_sp;
+	struct python_unwind *unwind = &state->python;
+	bool is_done = unwind->cframe >= state->held_sp;
 
-	python_next_cframe(walk);
+	python_next_cframe(unwind);
 	if (is_done)
 		return python_leave(state);
-	/* The cframe was in a native frame that the walk has missed. */
-	walk->in_frames = 0;
+	/* The cframe was in a native frame that the unwind has missed. */
+	unwind->in_frames = 0;
 	return UNWIND_OK;
 }
 
@@ -404,42 +405,42 @@ static __always_inline enum unwind_error python_leave_cframe(struct walk_state *
  * Handles a frame that cannot be read. An interrupted eval loop may have set its cframe, but not yet the
  * pointer in it to its frame: until then the pointer is stale.
  */
-static __always_inline enum unwind_error python_break(struct walk_state *state)
+static __always_inline enum unwind_error python_break(struct unwind_state *state)
 {
-	struct python_walk *walk = &state->python;
+	struct python_unwind *unwind = &state->python;
 	enum unwind_error error;
 
-	if (walk->process.chain != PYTHON_CFRAME)
+	if (unwind->process.chain != PYTHON_CFRAME)
 		return python_lose(state, UNWIND_INTERPRETER_FRAMES);
 	if (!(frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS)) {
-		state->record.word_count = walk->first_word_count;
+		state->record.word_count = unwind->first_word_count;
 		return python_leave_unpushed_cframe(state);
 	}
-	python_next_cframe(walk);
+	python_next_cframe(unwind);
 	error = push_interpreter_error(state, UNWIND_INTERPRETER_FRAMES);
 	return error ? error : python_leave(state);
 }
 
 /* Adds the next frame. */
-static __always_inline enum unwind_error python_frame(struct walk_state *state)
+static __always_inline enum unwind_error python_frame(struct unwind_state *state)
 {
-	struct python_walk *walk = &state->python;
-	const struct python_process *process = &walk->process;
-	__u64 frame = walk->frame, place;
+	struct python_unwind *unwind = &state->python;
+	const struct python_process *process = &unwind->process;
+	__u64 frame = unwind->frame, place;
 	enum unwind_error error;
 	__u8 owner = 0;
 
-	if (process->chain == PYTHON_CFRAME && frame == walk->stop_frame)
+	if (process->chain == PYTHON_CFRAME && frame == unwind->stop_frame)
 		return python_leave_cframe(state);
 	/* The thread's outermost native frame has no frame in the chain yet, or no more. */
-	if (process->chain == PYTHON_CURRENT_FRAME && !frame && frame == walk->first_frame)
+	if (process->chain == PYTHON_CURRENT_FRAME && !frame && frame == unwind->first_frame)
 		return python_miss(state);
-	if (!python_read_frame(walk, frame))
+	if (!python_read_frame(unwind, frame))
 		return python_break(state);
-	place = frame + process->frame_start - walk->frames.start;
-	walk->frame = python_word(walk, place + process->frame_previous);
+	place = frame + process->frame_start - unwind->frames.start;
+	unwind->frame = python_word(unwind, place + process->frame_previous);
 	if (process->frame_owner != PYTHON_NO_OFFSET)
-		owner = python_byte(walk, place + process->frame_owner);
+		owner = python_byte(unwind, place + process->frame_owner);
 	if (owner >= PYTHON_OWNER_LOOP)
 		return process->chain == PYTHON_CURRENT_FRAME ? python_meet_loop(state, frame) :
 								UNWIND_OK;
@@ -450,36 +451,36 @@ static __always_inline enum unwind_error python_frame(struct walk_state *state)
 }
 
 /* Takes one step of the search for the pending frame's frame object, and begins with it once it is found. */
-static __always_inline enum unwind_error python_look(struct walk_state *state)
+static __always_inline enum unwind_error python_look(struct unwind_state *state)
 {
-	struct python_walk *walk = &state->python;
+	struct python_unwind *unwind = &state->python;
 
-	if (walk->looking == PYTHON_LOOK_BEGINS) {
+	if (unwind->looking == PYTHON_LOOK_BEGINS) {
 		python_look_begin(state);
 		return UNWIND_OK;
 	}
-	if (python_look_step(walk))
+	if (python_look_step(unwind))
 		return UNWIND_OK;
 	if (!python_look_end(state))
 		return python_lose(state, UNWIND_INTERPRETER_FRAMES);
-	walk->in_frames = 1;
+	unwind->in_frames = 1;
 	return UNWIND_OK;
 }
 
 /** Takes one step while state->language is FRAME_PYTHON. */
-static __always_inline enum unwind_error python_step(struct walk_state *state)
+static __always_inline enum unwind_error python_step(struct unwind_state *state)
 {
-	struct python_walk *walk = &state->python;
+	struct python_unwind *unwind = &state->python;
 
-	if (walk->cell != state->language_cell)
+	if (unwind->cell != state->language_cell)
 		return python_enter(state);
-	if (walk->search == PYTHON_SEARCH_RUNS && !walk->is_lost) {
-		python_search_step(walk);
+	if (unwind->search == PYTHON_SEARCH_RUNS && !unwind->is_lost) {
+		python_search_step(unwind);
 		return UNWIND_OK;
 	}
-	if (walk->looking)
+	if (unwind->looking)
 		return python_look(state);
-	return walk->in_frames ? python_frame(state) : python_enter(state);
+	return unwind->in_frames ? python_frame(state) : python_enter(state);
 }
 
 #endif

@@ -3,7 +3,7 @@
  * A thread that runs several interpreters of CPython has a thread state in each of them. Each thread
  * state has its own chain of frames, but the native frames of all are on one stack. The thread's slot
  * has one of its states, the others are in the lists of their interpreters. The lists are searched when
- * a native frame of the eval loop has no frame in the current chain. One step of the walk takes one
+ * a native frame of the eval loop has no frame in the current chain. One step of the unwind takes one
  * step in the lists, so that processes with one interpreter cost only a few reads.
  *
  * If the slot is empty the thread's own state is searched in the lists as well, by its id: a fork makes
@@ -31,16 +31,16 @@ enum python_search {
 };
 
 /** Saves the position in the current chain and switches to the next chain, from the last to the first. */
-static __always_inline void python_next_place(struct python_walk *walk)
+static __always_inline void python_next_place(struct python_unwind *unwind)
 {
-	__u32 from = walk->place % PYTHON_PLACES_MAX, to;
+	__u32 from = unwind->place % PYTHON_PLACES_MAX, to;
 
-	walk->places[from].frame = walk->frame;
-	walk->places[from].cframe = walk->cframe;
-	to = from + 1 < walk->place_count ? (from + 1) % PYTHON_PLACES_MAX : 0;
-	walk->frame = walk->places[to].frame;
-	walk->cframe = walk->places[to].cframe;
-	walk->place = to;
+	unwind->places[from].frame = unwind->frame;
+	unwind->places[from].cframe = unwind->cframe;
+	to = from + 1 < unwind->place_count ? (from + 1) % PYTHON_PLACES_MAX : 0;
+	unwind->frame = unwind->places[to].frame;
+	unwind->cframe = unwind->places[to].cframe;
+	unwind->place = to;
 }
 
 /** Reads the beginning of the chain of @thread. False if it cannot be read. */
@@ -54,48 +54,49 @@ static __always_inline bool python_thread_place(const struct python_process *pro
 }
 
 /** Begins the search for other thread states of the thread. */
-static __always_inline void python_search_begin(struct python_walk *walk)
+static __always_inline void python_search_begin(struct python_unwind *unwind)
 {
-	const struct python_process *process = &walk->process;
+	const struct python_process *process = &unwind->process;
 
-	walk->search = PYTHON_SEARCH_DONE;
-	if (!process->interpreters || read_word(process->interpreters, &walk->next_interpreter) ||
-	    read_word(walk->thread + process->thread_interpreter, &walk->interpreter) ||
-	    read_word(walk->thread + process->thread_id, &walk->thread_id) || !walk->thread_id)
+	unwind->search = PYTHON_SEARCH_DONE;
+	if (!process->interpreters || read_word(process->interpreters, &unwind->next_interpreter) ||
+	    read_word(unwind->thread + process->thread_interpreter, &unwind->interpreter) ||
+	    read_word(unwind->thread + process->thread_id, &unwind->thread_id) ||
+	    !unwind->thread_id)
 		return;
-	walk->search = PYTHON_SEARCH_RUNS;
-	walk->search_left = PYTHON_SEARCH_STEPS;
-	walk->next_thread = 0;
+	unwind->search = PYTHON_SEARCH_RUNS;
+	unwind->search_left = PYTHON_SEARCH_STEPS;
+	unwind->next_thread = 0;
 }
 
 /** Begins with the chain of @thread, the thread's own state. False if it cannot be read. */
-static __always_inline bool python_take_thread(struct python_walk *walk, __u64 thread)
+static __always_inline bool python_take_thread(struct python_unwind *unwind, __u64 thread)
 {
-	walk->thread = thread;
-	walk->search = PYTHON_SEARCH_NOT_YET;
-	walk->has_others = 0;
-	if (!python_thread_place(&walk->process, thread, &walk->frame, &walk->cframe))
+	unwind->thread = thread;
+	unwind->search = PYTHON_SEARCH_NOT_YET;
+	unwind->has_others = 0;
+	if (!python_thread_place(&unwind->process, thread, &unwind->frame, &unwind->cframe))
 		return false;
 	/* Before a frame object is used, it must be known whether there are other thread states. */
-	if (walk->process.chain == PYTHON_FRAME_OBJECTS)
-		python_search_begin(walk);
+	if (unwind->process.chain == PYTHON_FRAME_OBJECTS)
+		python_search_begin(unwind);
 	return true;
 }
 
 /** Begins the search for the thread's own state. False if there is no list to search. */
-static __always_inline bool python_search_own(struct python_walk *walk, __u64 thread_pointer)
+static __always_inline bool python_search_own(struct python_unwind *unwind, __u64 thread_pointer)
 {
-	const struct python_process *process = &walk->process;
+	const struct python_process *process = &unwind->process;
 
 	if (!THREAD_POINTER_IS_ID || !process->interpreters ||
-	    read_word(process->interpreters, &walk->next_interpreter))
+	    read_word(process->interpreters, &unwind->next_interpreter))
 		return false;
-	walk->thread = 0;
-	walk->thread_id = thread_pointer;
-	walk->interpreter = 0;
-	walk->search = PYTHON_SEARCH_RUNS;
-	walk->search_left = PYTHON_SEARCH_STEPS;
-	walk->next_thread = 0;
+	unwind->thread = 0;
+	unwind->thread_id = thread_pointer;
+	unwind->interpreter = 0;
+	unwind->search = PYTHON_SEARCH_RUNS;
+	unwind->search_left = PYTHON_SEARCH_STEPS;
+	unwind->next_thread = 0;
 	return true;
 }
 
@@ -103,73 +104,73 @@ static __always_inline bool python_search_own(struct python_walk *walk, __u64 th
  * True if the chain of a thread state with another thread's id may belong to this thread. Up to 3.12 a
  * thread that runs an interpreter which another thread has made uses the other thread's state.
  */
-static __always_inline bool python_may_be_lent(const struct python_walk *walk, __u64 cframe)
+static __always_inline bool python_may_be_lent(const struct python_unwind *unwind, __u64 cframe)
 {
-	if (walk->process.chain == PYTHON_FRAME_OBJECTS)
+	if (unwind->process.chain == PYTHON_FRAME_OBJECTS)
 		return true;
-	return cframe && cframe - walk->stack_low < PYTHON_NEAR_BYTES;
+	return cframe && cframe - unwind->stack_low < PYTHON_NEAR_BYTES;
 }
 
 /* Adds the chain of the next thread state of the search if it belongs, or may belong, to this thread. */
-static __always_inline void python_search_thread(struct python_walk *walk)
+static __always_inline void python_search_thread(struct python_unwind *unwind)
 {
-	const struct python_process *process = &walk->process;
-	__u64 thread = walk->next_thread, id, frame = 0, cframe = 0;
-	__u32 place = walk->place_count, room = PYTHON_PLACES_MAX;
+	const struct python_process *process = &unwind->process;
+	__u64 thread = unwind->next_thread, id, frame = 0, cframe = 0;
+	__u32 place = unwind->place_count, room = PYTHON_PLACES_MAX;
 
-	if (read_word(thread + process->thread_next, &walk->next_thread))
-		walk->next_thread = 0;
+	if (read_word(thread + process->thread_next, &unwind->next_thread))
+		unwind->next_thread = 0;
 	if (read_word(thread + process->thread_id, &id))
 		return;
-	if (!walk->thread) {
-		if (id == walk->thread_id && !python_take_thread(walk, thread))
-			walk->thread = 0;
+	if (!unwind->thread) {
+		if (id == unwind->thread_id && !python_take_thread(unwind, thread))
+			unwind->thread = 0;
 		return;
 	}
 	if (!python_thread_place(process, thread, &frame, &cframe) || (!frame && !cframe))
 		return;
-	if (id != walk->thread_id) {
-		if (!python_may_be_lent(walk, cframe))
+	if (id != unwind->thread_id) {
+		if (!python_may_be_lent(unwind, cframe))
 			return;
 		/* One entry is reserved for the thread's own state. */
 		room--;
 	}
 	if (place >= room) {
-		walk->has_more = 1;
+		unwind->has_more = 1;
 		return;
 	}
-	walk->places[place % PYTHON_PLACES_MAX].frame = frame;
-	walk->places[place % PYTHON_PLACES_MAX].cframe = cframe;
-	walk->place_count = place + 1;
+	unwind->places[place % PYTHON_PLACES_MAX].frame = frame;
+	unwind->places[place % PYTHON_PLACES_MAX].cframe = cframe;
+	unwind->place_count = place + 1;
 }
 
 /** Takes one step of the search: one thread state or interpreter. */
-static __always_inline void python_search_step(struct python_walk *walk)
+static __always_inline void python_search_step(struct python_unwind *unwind)
 {
-	const struct python_process *process = &walk->process;
-	__u64 interpreter = walk->next_interpreter;
+	const struct python_process *process = &unwind->process;
+	__u64 interpreter = unwind->next_interpreter;
 
-	if (!walk->next_thread && !interpreter) {
-		walk->search = PYTHON_SEARCH_DONE;
+	if (!unwind->next_thread && !interpreter) {
+		unwind->search = PYTHON_SEARCH_DONE;
 		return;
 	}
-	if (!walk->search_left) {
-		walk->has_more = 1;
-		walk->search = PYTHON_SEARCH_DONE;
+	if (!unwind->search_left) {
+		unwind->has_more = 1;
+		unwind->search = PYTHON_SEARCH_DONE;
 		return;
 	}
-	walk->search_left--;
-	if (walk->next_thread) {
-		python_search_thread(walk);
+	unwind->search_left--;
+	if (unwind->next_thread) {
+		python_search_thread(unwind);
 		return;
 	}
-	if (read_word(interpreter + process->interpreter_next, &walk->next_interpreter))
-		walk->next_interpreter = 0;
-	if (interpreter == walk->interpreter)
+	if (read_word(interpreter + process->interpreter_next, &unwind->next_interpreter))
+		unwind->next_interpreter = 0;
+	if (interpreter == unwind->interpreter)
 		return;
-	walk->has_others = 1;
-	if (read_word(interpreter + process->interpreter_threads, &walk->next_thread))
-		walk->next_thread = 0;
+	unwind->has_others = 1;
+	if (read_word(interpreter + process->interpreter_threads, &unwind->next_thread))
+		unwind->next_thread = 0;
 }
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * python_unwind, python_unwind_chain
- * enter: tail call to UNWINDER_PYTHON, from native_unwind at the first native frame of a walk that
+ * enter: tail call to UNWINDER_PYTHON, from native_unwind at the first native frame of an unwind that
  *        runs functions of CPython; the loader puts one of the two there, as for UNWINDER_NATIVE
  * leave: tail call to UNWINDER_STOP, or to the unwinder of another language
  * reads: slabs and executables, written by user space; the task; the process's memory

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
-/** State of a walk for Ruby's control frames (ruby_step.bpf.h). */
+/** State of an unwind for Ruby's control frames (ruby_step.bpf.h). */
 #ifndef EBPF_RUBY_STATE_BPF_H
 #define EBPF_RUBY_STATE_BPF_H
 
@@ -8,11 +8,11 @@
 #include "ebpf/read_window.bpf.h"
 
 enum {
-	/** Fingerprints cached during a walk, a power of two. */
+	/** Fingerprints cached during an unwind, a power of two. */
 	RUBY_KNOWN_OBJECTS = 32,
 };
 
-/** A cached instruction sequence or method entry, which a frame of this walk keeps alive; address 0: none. */
+/** A cached instruction sequence or method entry, which a frame of this unwind keeps alive; address 0: none. */
 struct ruby_known_object {
 	__u64 address;
 	__u64 fingerprint;
@@ -37,10 +37,10 @@ struct ruby_frame {
 	struct ruby_environment environment;
 };
 
-struct ruby_walk {
+struct ruby_unwind {
 	/** First cell of the struct ruby_process that `process` is a copy of; 0: none yet. */
 	__u32 cell;
-	/** The frames are not followed any more in this walk. */
+	/** The frames are not followed any more in this unwind. */
 	__u32 is_lost;
 	/** The frames of the pending native frame are being added. */
 	__u32 in_frames;
@@ -69,16 +69,16 @@ struct ruby_walk {
 };
 
 /** Resets the state for a new sample. */
-static __always_inline void ruby_state_begin(struct ruby_walk *walk)
+static __always_inline void ruby_state_begin(struct ruby_unwind *unwind)
 {
-	walk->cell = 0;
+	unwind->cell = 0;
 }
 
-/** Clears what is cached between walks. */
-static __always_inline void ruby_state_forget(struct ruby_walk *walk)
+/** Clears what is cached between unwinds. */
+static __always_inline void ruby_state_forget(struct ruby_unwind *unwind)
 {
 	/* Nothing is cached. */
-	(void)walk;
+	(void)unwind;
 }
 
 #endif

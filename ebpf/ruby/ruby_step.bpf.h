@@ -14,7 +14,7 @@
  *	register	in the function that executes instructions, the control frame that it executes
  *	returning	addresses at which the last control frame may have been popped
  *
- * A fiber has an execution context, control frames and a native stack of its own. Where that stack begins, the walk goes on with
+ * A fiber has an execution context, control frames and a native stack of its own. Where that stack begins, the unwind goes on with
  * those of the fiber that has resumed it (ruby_leave_stack()).
  *
  * No pointer of the process is trusted: each control frame must be above the one before it and below the end of the
@@ -59,7 +59,7 @@ enum {
 
 _Static_assert(!(RUBY_WORDS & (RUBY_WORDS - 1)), "an index into the words is a mask");
 
-/** The control frames that belong to the first vm_exec() of a walk. */
+/** The control frames that belong to the first vm_exec() of an unwind. */
 enum ruby_group {
 	/** The innermost ones, up to one with FINISH. */
 	RUBY_GROUP_OWN,
@@ -69,9 +69,9 @@ enum ruby_group {
 	RUBY_GROUP_NONE,
 };
 
-static __always_inline __u64 ruby_word(const struct ruby_walk *walk, __u32 index)
+static __always_inline __u64 ruby_word(const struct ruby_unwind *unwind, __u32 index)
 {
-	return walk->words[index % RUBY_WORDS];
+	return unwind->words[index % RUBY_WORDS];
 }
 
 /* Reads the environment whose last word is at @address. */
@@ -86,16 +86,16 @@ static __always_inline bool ruby_read_environment(__u64 address,
 	return true;
 }
 
-/* Reads the control frame at walk->next. */
-static __always_inline bool ruby_read_frame(struct ruby_walk *walk)
+/* Reads the control frame at unwind->next. */
+static __always_inline bool ruby_read_frame(struct ruby_unwind *unwind)
 {
-	struct ruby_frame *frame = &walk->frame;
-	__u64 address = walk->next, environment = 0;
+	struct ruby_frame *frame = &unwind->frame;
+	__u64 address = unwind->next, environment = 0;
 
-	return address % 8 == 0 && address < walk->end &&
-	       !window_read_up(&walk->frames, address, &frame->pc) &&
-	       !window_read_up(&walk->frames, address + RUBY_FRAME_SEQUENCE, &frame->sequence) &&
-	       !window_read_up(&walk->frames, address + RUBY_FRAME_ENVIRONMENT, &environment) &&
+	return address % 8 == 0 && address < unwind->end &&
+	       !window_read_up(&unwind->frames, address, &frame->pc) &&
+	       !window_read_up(&unwind->frames, address + RUBY_FRAME_SEQUENCE, &frame->sequence) &&
+	       !window_read_up(&unwind->frames, address + RUBY_FRAME_ENVIRONMENT, &environment) &&
 	       ruby_read_environment(environment, &frame->environment);
 }
 
@@ -104,19 +104,19 @@ static __always_inline bool ruby_is_sequence(const struct ruby_frame *frame)
 	return frame->sequence && frame->pc;
 }
 
-/* Reads the body of the sequence into walk->words and returns its address; 0 if it cannot be read. */
-static __always_inline __u64 ruby_read_body(struct ruby_walk *walk, __u64 sequence)
+/* Reads the body of the sequence into unwind->words and returns its address; 0 if it cannot be read. */
+static __always_inline __u64 ruby_read_body(struct ruby_unwind *unwind, __u64 sequence)
 {
 	__u64 words[RUBY_BODY_WORDS / 2], body = 0;
 
-	if (read_word(sequence + walk->process.sequence_body, &body) ||
+	if (read_word(sequence + unwind->process.sequence_body, &body) ||
 	    bpf_probe_read_user(words, sizeof(words), (const void *)body))
 		return 0;
-	__builtin_memcpy(walk->words, words, sizeof(words));
+	__builtin_memcpy(unwind->words, words, sizeof(words));
 	/* It is read in halves, since the BPF stack is small. */
 	if (bpf_probe_read_user(words, sizeof(words), (const void *)(body + sizeof(words))))
 		return 0;
-	__builtin_memcpy(walk->words + RUBY_BODY_WORDS / 2, words, sizeof(words));
+	__builtin_memcpy(unwind->words + RUBY_BODY_WORDS / 2, words, sizeof(words));
 	return body;
 }
 
@@ -143,20 +143,20 @@ static __always_inline bool ruby_mix_path(__u64 address, __u64 *sum)
 	return (flags & RUBY_TYPE_MASK) != RUBY_TYPE_ARRAY || ruby_mix_text(first, &first, sum);
 }
 
-static __always_inline void ruby_read_sequence(struct ruby_walk *walk,
+static __always_inline void ruby_read_sequence(struct ruby_unwind *unwind,
 					       struct ruby_known_object *known)
 {
-	const struct ruby_process *process = &walk->process;
-	__u64 body = ruby_read_body(walk, known->address), sum = body, first;
+	const struct ruby_process *process = &unwind->process;
+	__u64 body = ruby_read_body(unwind, known->address), sum = body, first;
 
 	if (!body)
 		return;
 	for (int i = 0; i < RUBY_CHOSEN_WORDS; i++)
-		sum = fingerprint_mix(sum, ruby_word(walk, process->body_words[i]));
-	known->kind = (__u32)ruby_word(walk, 0);
-	known->instructions = ruby_word(walk, process->body_instructions);
-	if (ruby_mix_text(ruby_word(walk, process->body_label), &first, &sum) &&
-	    ruby_mix_path(ruby_word(walk, process->body_path), &sum))
+		sum = fingerprint_mix(sum, ruby_word(unwind, process->body_words[i]));
+	known->kind = (__u32)ruby_word(unwind, 0);
+	known->instructions = ruby_word(unwind, process->body_instructions);
+	if (ruby_mix_text(ruby_word(unwind, process->body_label), &first, &sum) &&
+	    ruby_mix_path(ruby_word(unwind, process->body_path), &sum))
 		known->fingerprint = fingerprint_end(sum);
 }
 
@@ -199,13 +199,13 @@ static __always_inline void ruby_read_method(const struct ruby_process *process,
 
 /*
  * Returns the cached data of a sequence or of a method entry; it has no fingerprint if it is neither. It is cached during a
- * walk, since stacks repeat methods.
+ * unwind, since stacks repeat methods.
  */
-static __always_inline struct ruby_known_object *ruby_known(struct ruby_walk *walk, __u64 address,
-							    bool is_sequence)
+static __always_inline struct ruby_known_object *ruby_known(struct ruby_unwind *unwind,
+							    __u64 address, bool is_sequence)
 {
 	__u32 index = (__u32)(address >> 3 ^ address >> 9) % RUBY_KNOWN_OBJECTS;
-	struct ruby_known_object *known = &walk->known[index];
+	struct ruby_known_object *known = &unwind->known[index];
 
 	if (known->address != address) {
 		known->address = address;
@@ -213,38 +213,38 @@ static __always_inline struct ruby_known_object *ruby_known(struct ruby_walk *wa
 		known->instructions = 0;
 		known->kind = 0;
 		if (is_sequence)
-			ruby_read_sequence(walk, known);
+			ruby_read_sequence(unwind, known);
 		else
-			ruby_read_method(&walk->process, known);
+			ruby_read_method(&unwind->process, known);
 	}
 	return known;
 }
 
 /* True if the frame that was read has not begun: optional arguments give a sequence several entries. */
-static __always_inline bool ruby_is_pending(struct ruby_walk *walk)
+static __always_inline bool ruby_is_pending(struct ruby_unwind *unwind)
 {
-	const struct ruby_process *process = &walk->process;
+	const struct ruby_process *process = &unwind->process;
 	__u64 position, entry, is_entry = 0;
 	__u32 count;
 
-	if (!ruby_is_sequence(&walk->frame) || !ruby_read_body(walk, walk->frame.sequence))
+	if (!ruby_is_sequence(&unwind->frame) || !ruby_read_body(unwind, unwind->frame.sequence))
 		return false;
-	position = (walk->frame.pc - ruby_word(walk, process->body_instructions)) / 8;
+	position = (unwind->frame.pc - ruby_word(unwind, process->body_instructions)) / 8;
 	if (!position)
 		return true;
-	if (!(ruby_word(walk, process->body_flags) & RUBY_HAS_OPTIONAL))
+	if (!(ruby_word(unwind, process->body_flags) & RUBY_HAS_OPTIONAL))
 		return false;
 	/* The first entry is that without optional arguments. They are read one by one, since the BPF stack is small. */
-	count = (ruby_word(walk, process->body_optional_count) >> 32) + 1;
+	count = (ruby_word(unwind, process->body_optional_count) >> 32) + 1;
 	for (__u32 i = 0; i < RUBY_ENTRIES_MAX && i < count; i++)
-		is_entry |=
-			!read_word(ruby_word(walk, process->body_optional_table) + 8 * i, &entry) &&
-			entry == position;
+		is_entry |= !read_word(ruby_word(unwind, process->body_optional_table) + 8 * i,
+				       &entry) &&
+			    entry == position;
 	return is_entry;
 }
 
 /* Returns the execution context of this thread. 0: it has none, or is not the thread that uses the shared one. */
-static __always_inline __u64 ruby_context(const struct walk_state *state)
+static __always_inline __u64 ruby_context(const struct unwind_state *state)
 {
 	const struct ruby_process *process = &state->ruby.process;
 	__u64 context = 0, thread = 0, native = 0;
@@ -259,53 +259,54 @@ static __always_inline __u64 ruby_context(const struct walk_state *state)
 }
 
 /* Loads the beginning of an execution context's control frames, and the range of its native stack, which @sp is on. */
-static __always_inline bool ruby_load_context(struct ruby_walk *walk, __u64 context, __u64 sp)
+static __always_inline bool ruby_load_context(struct ruby_unwind *unwind, __u64 context, __u64 sp)
 {
-	const struct ruby_process *process = &walk->process;
+	const struct ruby_process *process = &unwind->process;
 	__u64 stack = 0, words = 0, start = 0, bytes = 0;
 
 	if (read_word_pair(context + RUBY_CONTEXT_STACK, &stack, &words) ||
-	    read_word(context + process->context_frame, &walk->next) ||
-	    read_word(context + process->context_tag, &walk->tag) || words > RUBY_STACK_MAX_WORDS ||
-	    walk->next < stack || read_word(context + process->context_stack_start, &start) ||
+	    read_word(context + process->context_frame, &unwind->next) ||
+	    read_word(context + process->context_tag, &unwind->tag) ||
+	    words > RUBY_STACK_MAX_WORDS || unwind->next < stack ||
+	    read_word(context + process->context_stack_start, &start) ||
 	    read_word(context + process->context_stack_bytes, &bytes))
 		return false;
-	walk->end = stack + 8 * words;
-	walk->context = context;
-	walk->is_hidden = 0;
-	walk->outer_count = 0;
-	window_clear(&walk->frames);
+	unwind->end = stack + 8 * words;
+	unwind->context = context;
+	unwind->is_hidden = 0;
+	unwind->outer_count = 0;
+	window_clear(&unwind->frames);
 	/* During a switch of stacks the context is still that of the other stack. */
 	return sp <= start && start - sp <= bytes;
 }
 
 /* Loads the data of the process, and the beginning of this thread's control frames. */
-static __always_inline enum unwind_error ruby_begin(struct walk_state *state)
+static __always_inline enum unwind_error ruby_begin(struct unwind_state *state)
 {
-	struct ruby_walk *walk = &state->ruby;
+	struct ruby_unwind *unwind = &state->ruby;
 	__u64 context;
 
-	walk->cell = state->language_cell;
-	walk->is_lost = 1;
-	walk->is_first = 1;
-	walk->in_frames = 0;
+	unwind->cell = state->language_cell;
+	unwind->is_lost = 1;
+	unwind->is_first = 1;
+	unwind->in_frames = 0;
 	for (int i = 0; i < RUBY_KNOWN_OBJECTS; i++)
-		walk->known[i].address = 0;
-	if (!read_cells(&walk->process, state->language_cell, RUBY_PROCESS_CELLS))
+		unwind->known[i].address = 0;
+	if (!read_cells(&unwind->process, state->language_cell, RUBY_PROCESS_CELLS))
 		return UNWIND_INTERPRETER_THREAD;
 	context = ruby_context(state);
 	/* A thread that waits for the lock has no frames to miss. */
-	if (!context && walk->process.context_pointer)
+	if (!context && unwind->process.context_pointer)
 		return UNWIND_OK;
-	if (!context || !ruby_load_context(walk, context, state->held_sp))
+	if (!context || !ruby_load_context(unwind, context, state->held_sp))
 		return UNWIND_INTERPRETER_THREAD;
-	if (walk->process.fiber_stack_pointer)
+	if (unwind->process.fiber_stack_pointer)
 		state->stack_language = FRAME_RUBY;
-	walk->is_lost = 0;
+	unwind->is_lost = 0;
 	return UNWIND_OK;
 }
 
-static __always_inline enum unwind_error ruby_leave(struct walk_state *state)
+static __always_inline enum unwind_error ruby_leave(struct unwind_state *state)
 {
 	state->ruby.in_frames = 0;
 	/* The count of words is read again, since the verifier loses the bound of a value that was just set. */
@@ -313,7 +314,7 @@ static __always_inline enum unwind_error ruby_leave(struct walk_state *state)
 	return release_frame(state);
 }
 
-static __always_inline enum unwind_error ruby_lose(struct walk_state *state,
+static __always_inline enum unwind_error ruby_lose(struct unwind_state *state,
 						   enum unwind_error missing)
 {
 	enum unwind_error error = push_interpreter_error(state, missing);
@@ -340,17 +341,17 @@ static __always_inline bool ruby_is_in_one(const struct ruby_code_range *ranges,
 }
 
 /* True if no exception passes through the innermost tag at the moment. */
-static __always_inline bool ruby_is_tag_idle(const struct ruby_walk *walk)
+static __always_inline bool ruby_is_tag_idle(const struct ruby_unwind *unwind)
 {
 	__u64 tag_state = 0;
 
-	return !read_word(walk->tag + walk->process.tag_state, &tag_state) && !(__u32)tag_state;
+	return !read_word(unwind->tag + unwind->process.tag_state, &tag_state) && !(__u32)tag_state;
 }
 
 /* True if the control frame that was popped last has FINISH; its memory is unchanged until the next push. */
-static __always_inline bool ruby_had_finish(const struct ruby_walk *walk)
+static __always_inline bool ruby_had_finish(const struct ruby_unwind *unwind)
 {
-	__u64 popped = walk->next - walk->process.frame_bytes, environment = 0, flags = 0;
+	__u64 popped = unwind->next - unwind->process.frame_bytes, environment = 0, flags = 0;
 
 	return !read_word(popped + RUBY_FRAME_ENVIRONMENT, &environment) &&
 	       !read_word(environment, &flags) && flags & RUBY_FRAME_FINISH;
@@ -360,19 +361,20 @@ static __always_inline bool ruby_had_finish(const struct ruby_walk *walk)
  * True if the loop, interrupted at @pc, has popped its last control frame: it is in the code that does so, or its register
  * still has the frame.
  */
-static __always_inline bool ruby_has_popped(const struct walk_state *state, __u64 pc, bool is_core)
+static __always_inline bool ruby_has_popped(const struct unwind_state *state, __u64 pc,
+					    bool is_core)
 {
-	const struct ruby_walk *walk = &state->ruby;
+	const struct ruby_unwind *unwind = &state->ruby;
 	bool is_behind = is_core &&
-			 state->registers[RUBY_FRAME_REGISTER] + walk->process.frame_bytes ==
-				 walk->next;
+			 state->registers[RUBY_FRAME_REGISTER] + unwind->process.frame_bytes ==
+				 unwind->next;
 
-	return (is_behind || ruby_is_in_one(walk->process.returning, RUBY_RETURNING_MAX, pc)) &&
-	       ruby_is_tag_idle(walk) && ruby_had_finish(walk);
+	return (is_behind || ruby_is_in_one(unwind->process.returning, RUBY_RETURNING_MAX, pc)) &&
+	       ruby_is_tag_idle(unwind) && ruby_had_finish(unwind);
 }
 
 /* True if the leaf is in the function that executes instructions, and the pending frame has called that. */
-static __always_inline bool ruby_is_in_core(const struct walk_state *state, __u64 pc)
+static __always_inline bool ruby_is_in_core(const struct unwind_state *state, __u64 pc)
 {
 	__u32 index = state->record.word_count;
 	__u64 word;
@@ -388,7 +390,7 @@ static __always_inline bool ruby_is_in_core(const struct walk_state *state, __u6
  * True if the leaf, at @pc, is in a function that calls vm_exec(), or in a callee of one: there a control frame may have been
  * pushed for a vm_exec() that is yet to be called.
  */
-static __always_inline bool ruby_is_entering(const struct walk_state *state, __u64 pc)
+static __always_inline bool ruby_is_entering(const struct unwind_state *state, __u64 pc)
 {
 	const struct ruby_process *process = &state->ruby.process;
 	__u32 index = state->record.kernel_word_count + 2;
@@ -403,19 +405,19 @@ static __always_inline bool ruby_is_entering(const struct walk_state *state, __u
 }
 
 /* Decides which control frames belong to the first vm_exec(). The innermost one has been read. */
-static __always_inline enum ruby_group ruby_first_group(struct walk_state *state)
+static __always_inline enum ruby_group ruby_first_group(struct unwind_state *state)
 {
-	struct ruby_walk *walk = &state->ruby;
-	__u64 pc = state->registers[PC_REGISTER] - walk->process.bias;
+	struct ruby_unwind *unwind = &state->ruby;
+	__u64 pc = state->registers[PC_REGISTER] - unwind->process.bias;
 	bool is_leaf = !(frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS);
 	bool is_core = ruby_is_in_core(state, pc), is_pending;
 
-	if (is_core || (is_leaf && walk->tag < state->sp))
+	if (is_core || (is_leaf && unwind->tag < state->sp))
 		return ruby_has_popped(state, pc, is_core) ? RUBY_GROUP_NONE : RUBY_GROUP_OWN;
-	is_pending = ruby_is_pending(walk);
+	is_pending = ruby_is_pending(unwind);
 	/* Its tag is not in the list yet, or not any more. */
-	if (walk->tag >= state->sp)
-		return is_pending && walk->frame.environment.flags & RUBY_FRAME_FINISH ?
+	if (unwind->tag >= state->sp)
+		return is_pending && unwind->frame.environment.flags & RUBY_FRAME_FINISH ?
 			       RUBY_GROUP_OWN :
 			       RUBY_GROUP_NONE;
 	/* The first instruction of a sequence may be in a call while the pc is still that of the entry. */
@@ -438,9 +440,9 @@ static __always_inline __u64 ruby_mode_of(__u64 flags)
  * the lock, which exists once there are several ractors, and its execution context is the running one of the ractor. An
  * execution context that all threads share is always the running one.
  */
-static __always_inline __u64 ruby_collector_mode(const struct ruby_walk *walk)
+static __always_inline __u64 ruby_collector_mode(const struct ruby_unwind *unwind)
 {
-	const struct ruby_process *process = &walk->process;
+	const struct ruby_process *process = &unwind->process;
 	__u64 vm = 0, collector = 0, flags = 0, thread = 0, ractor = 0, other = 0;
 
 	if (!process->vm_pointer || read_word(process->vm_pointer, &vm) ||
@@ -450,16 +452,16 @@ static __always_inline __u64 ruby_collector_mode(const struct ruby_walk *walk)
 		return RUBY_COLLECTOR_IDLE;
 	if (process->context_pointer)
 		return ruby_mode_of(flags);
-	if (read_word(walk->context + process->context_thread, &thread) ||
+	if (read_word(unwind->context + process->context_thread, &thread) ||
 	    read_word(thread + process->thread_ractor, &ractor) ||
 	    read_word(vm + process->vm_lock_owner, &other) || (other && other != ractor) ||
-	    read_word(ractor + process->ractor_context, &other) || other != walk->context)
+	    read_word(ractor + process->ractor_context, &other) || other != unwind->context)
 		return RUBY_COLLECTOR_IDLE;
 	return ruby_mode_of(flags);
 }
 
 /* Adds a frame for the garbage collector, if it works. */
-static __always_inline enum unwind_error ruby_push_collector(struct walk_state *state)
+static __always_inline enum unwind_error ruby_push_collector(struct unwind_state *state)
 {
 	__u64 mode = ruby_collector_mode(&state->ruby);
 
@@ -470,24 +472,24 @@ static __always_inline enum unwind_error ruby_push_collector(struct walk_state *
 }
 
 /* Begins with the frames of the pending frame. */
-static __always_inline enum unwind_error ruby_enter(struct walk_state *state)
+static __always_inline enum unwind_error ruby_enter(struct unwind_state *state)
 {
-	struct ruby_walk *walk = &state->ruby;
+	struct ruby_unwind *unwind = &state->ruby;
 	enum unwind_error error;
 	enum ruby_group group;
 
-	if (walk->cell != state->language_cell) {
+	if (unwind->cell != state->language_cell) {
 		error = ruby_begin(state);
 		if (error)
 			return ruby_lose(state, error);
 	}
-	if (walk->is_lost)
+	if (unwind->is_lost)
 		return ruby_leave(state);
-	walk->in_frames = 1;
-	if (!walk->is_first)
+	unwind->in_frames = 1;
+	if (!unwind->is_first)
 		return UNWIND_OK;
-	walk->is_first = 0;
-	if (!ruby_read_frame(walk))
+	unwind->is_first = 0;
+	if (!ruby_read_frame(unwind))
 		return ruby_lose(state, UNWIND_INTERPRETER_FRAMES);
 	group = ruby_first_group(state);
 	error = ruby_push_collector(state);
@@ -497,7 +499,7 @@ static __always_inline enum unwind_error ruby_enter(struct walk_state *state)
 	case RUBY_GROUP_NONE:
 		return ruby_leave(state);
 	case RUBY_GROUP_BEHIND_PENDING:
-		walk->next += walk->process.frame_bytes;
+		unwind->next += unwind->process.frame_bytes;
 		return UNWIND_OK;
 	default:
 		return UNWIND_OK;
@@ -513,22 +515,22 @@ static __always_inline bool ruby_is_rescue(__u64 kind)
  * Searches one environment for the method entry for which the sequence runs. False: it may be in the next one. NULL: there
  * is none.
  */
-static __always_inline bool ruby_find_method(struct ruby_walk *walk,
+static __always_inline bool ruby_find_method(struct ruby_unwind *unwind,
 					     const struct ruby_known_object **method)
 {
-	struct ruby_environment *environment = &walk->environment;
+	struct ruby_environment *environment = &unwind->environment;
 	__u64 entry = environment->method, flags = 0, inner = 0;
 	const struct ruby_known_object *known;
 
 	*method = NULL;
 	if (entry) {
-		known = ruby_known(walk, entry, false);
+		known = ruby_known(unwind, entry, false);
 		if (known->fingerprint) {
 			*method = known;
 			return true;
 		}
 	}
-	if (walk->outer_count++ == RUBY_OUTER_MAX)
+	if (unwind->outer_count++ == RUBY_OUTER_MAX)
 		return true;
 	if (!(environment->flags & RUBY_ENVIRONMENT_LOCAL))
 		return !ruby_read_environment(environment->outer & ~3ULL, environment);
@@ -544,28 +546,29 @@ static __always_inline bool ruby_find_method(struct ruby_walk *walk,
  * Takes a step with the frame of a sequence that was read. Where names have classes, the frame around a rescue or ensure is
  * left out, as in backtraces of the runtime since then.
  */
-static __always_inline enum unwind_error ruby_push_sequence(struct walk_state *state, bool *is_done)
+static __always_inline enum unwind_error ruby_push_sequence(struct unwind_state *state,
+							    bool *is_done)
 {
-	struct ruby_walk *walk = &state->ruby;
-	__u64 word = frame_word(FRAME_RUBY, 0, walk->frame.sequence);
-	const struct ruby_known_object *known = ruby_known(walk, walk->frame.sequence, true);
-	__u64 position = (__u32)((walk->frame.pc - known->instructions) / 8);
+	struct ruby_unwind *unwind = &state->ruby;
+	__u64 word = frame_word(FRAME_RUBY, 0, unwind->frame.sequence);
+	const struct ruby_known_object *known = ruby_known(unwind, unwind->frame.sequence, true);
+	__u64 position = (__u32)((unwind->frame.pc - known->instructions) / 8);
 	__u64 fingerprint = known->fingerprint;
-	bool is_hidden = walk->is_hidden;
+	bool is_hidden = unwind->is_hidden;
 
-	if (!walk->process.class_path)
+	if (!unwind->process.class_path)
 		return push_frame(state, word, position << 32 | fingerprint);
-	if (!walk->outer_count) {
-		walk->is_hidden = ruby_is_rescue(known->kind);
+	if (!unwind->outer_count) {
+		unwind->is_hidden = ruby_is_rescue(known->kind);
 		if (is_hidden)
 			return UNWIND_OK;
-		walk->environment = walk->frame.environment;
+		unwind->environment = unwind->frame.environment;
 	}
-	if (!ruby_find_method(walk, &known)) {
+	if (!ruby_find_method(unwind, &known)) {
 		*is_done = false;
 		return UNWIND_OK;
 	}
-	walk->outer_count = 0;
+	unwind->outer_count = 0;
 	if (!known)
 		return push_frame(state, word, position << 32 | fingerprint);
 	if (fingerprint)
@@ -574,21 +577,21 @@ static __always_inline enum unwind_error ruby_push_sequence(struct walk_state *s
 }
 
 /* Adds the frame that was read if it is that of a C method, and not one of the runtime's own. */
-static __always_inline enum unwind_error ruby_push_method(struct walk_state *state)
+static __always_inline enum unwind_error ruby_push_method(struct unwind_state *state)
 {
-	struct ruby_walk *walk = &state->ruby;
-	const struct ruby_environment *environment = &walk->frame.environment;
+	struct ruby_unwind *unwind = &state->ruby;
+	const struct ruby_environment *environment = &unwind->frame.environment;
 	const struct ruby_known_object *known;
 
 	if ((environment->flags & RUBY_FRAME_KIND_MASK) != RUBY_FRAME_KIND_C)
 		return UNWIND_OK;
-	known = ruby_known(walk, environment->method, false);
+	known = ruby_known(unwind, environment->method, false);
 	return push_frame(state, frame_word(FRAME_RUBY, 0, environment->method),
 			  (__u64)RUBY_METHOD_ENTRY << 32 | known->fingerprint);
 }
 
 /* Adds the frame that was read; *@is_done: it takes no further step. */
-static __always_inline enum unwind_error ruby_push(struct walk_state *state, bool *is_done)
+static __always_inline enum unwind_error ruby_push(struct unwind_state *state, bool *is_done)
 {
 	*is_done = true;
 	if (ruby_is_sequence(&state->ruby.frame))
@@ -597,55 +600,55 @@ static __always_inline enum unwind_error ruby_push(struct walk_state *state, boo
 }
 
 /* Takes a step to add the next frame. */
-static __always_inline enum unwind_error ruby_add_frame(struct walk_state *state)
+static __always_inline enum unwind_error ruby_add_frame(struct unwind_state *state)
 {
-	struct ruby_walk *walk = &state->ruby;
+	struct ruby_unwind *unwind = &state->ruby;
 	enum unwind_error error;
 	bool is_done;
 
-	if (!walk->outer_count) {
-		if (!ruby_read_frame(walk))
+	if (!unwind->outer_count) {
+		if (!ruby_read_frame(unwind))
 			return ruby_lose(state, UNWIND_INTERPRETER_FRAMES);
-		walk->next += walk->process.frame_bytes;
+		unwind->next += unwind->process.frame_bytes;
 	}
 	error = ruby_push(state, &is_done);
 	if (error || !is_done)
 		return error;
-	return walk->frame.environment.flags & RUBY_FRAME_FINISH ? ruby_leave(state) : UNWIND_OK;
+	return unwind->frame.environment.flags & RUBY_FRAME_FINISH ? ruby_leave(state) : UNWIND_OK;
 }
 
 /* Adds the next of the frames that are left at the beginning of a stack: C methods that no loop has called. */
-static __always_inline enum unwind_error ruby_add_rest(struct walk_state *state)
+static __always_inline enum unwind_error ruby_add_rest(struct unwind_state *state)
 {
-	struct ruby_walk *walk = &state->ruby;
+	struct ruby_unwind *unwind = &state->ruby;
 
-	if (!ruby_read_frame(walk) || ruby_is_sequence(&walk->frame)) {
-		walk->is_lost = 1;
+	if (!ruby_read_frame(unwind) || ruby_is_sequence(&unwind->frame)) {
+		unwind->is_lost = 1;
 		return push_interpreter_error(state, UNWIND_INTERPRETER_FRAMES);
 	}
-	walk->next += walk->process.frame_bytes;
+	unwind->next += unwind->process.frame_bytes;
 	return ruby_push_method(state);
 }
 
 /* Steps from the outermost frame of a fiber's stack to the fiber that has resumed it, if any: that waits in a C method. */
-static __always_inline enum unwind_error ruby_leave_stack(struct walk_state *state)
+static __always_inline enum unwind_error ruby_leave_stack(struct unwind_state *state)
 {
-	struct ruby_walk *walk = &state->ruby;
-	const struct ruby_process *process = &walk->process;
+	struct ruby_unwind *unwind = &state->ruby;
+	const struct ruby_process *process = &unwind->process;
 	__u64 fiber = 0, resumer = 0, sp = 0, fp = 0, return_address = 0;
 
-	if (!walk->is_lost && walk->next < walk->end)
+	if (!unwind->is_lost && unwind->next < unwind->end)
 		return ruby_add_rest(state);
 	state->language = FRAME_NONE;
-	if (walk->is_lost || read_word(walk->context + process->context_fiber, &fiber) || !fiber ||
-	    read_word(fiber + process->fiber_resumer, &resumer) || !resumer)
+	if (unwind->is_lost || read_word(unwind->context + process->context_fiber, &fiber) ||
+	    !fiber || read_word(fiber + process->fiber_resumer, &resumer) || !resumer)
 		return UNWIND_OK;
 	state->at_end = 0;
 	if (state->stack_switch_count++ >= STACK_SWITCHES_MAX)
 		return UNWIND_NO_PROGRESS;
 	if (read_word(resumer + process->fiber_stack_pointer, &sp) ||
 	    read_word_pair(sp + RUBY_SAVED_RBP, &fp, &return_address) ||
-	    !ruby_load_context(walk, resumer + process->fiber_context, sp))
+	    !ruby_load_context(unwind, resumer + process->fiber_context, sp))
 		return UNWIND_STACK_SWITCH;
 	state->pc = code_address(return_address);
 	state->sp = sp + RUBY_SAVED_BYTES + RETURN_ADDRESS_BYTES;
@@ -659,13 +662,13 @@ static __always_inline enum unwind_error ruby_leave_stack(struct walk_state *sta
 }
 
 /** Takes one step while state->language is FRAME_RUBY. */
-static __always_inline enum unwind_error ruby_step(struct walk_state *state)
+static __always_inline enum unwind_error ruby_step(struct unwind_state *state)
 {
-	struct ruby_walk *walk = &state->ruby;
+	struct ruby_unwind *unwind = &state->ruby;
 
 	if (state->wait == WAIT_STACK)
 		return ruby_leave_stack(state);
-	if (walk->cell != state->language_cell || !walk->in_frames)
+	if (unwind->cell != state->language_cell || !unwind->in_frames)
 		return ruby_enter(state);
 	return ruby_add_frame(state);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * ruby_unwind, ruby_unwind_chain
- * enter: tail call to UNWINDER_RUBY, from another unwinder at the first native frame of a walk that runs methods of Ruby;
+ * enter: tail call to UNWINDER_RUBY, from another unwinder at the first native frame of an unwind that runs methods of Ruby;
  *        the loader puts one of the two there, as for UNWINDER_NATIVE
  * leave: tail call to UNWINDER_STOP, or to the unwinder of another language
  * reads: slabs and executables, written by user space; the task; the process's memory

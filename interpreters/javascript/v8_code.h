@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Finds the code object that contains an address, as V8's own stack walks do, and reads its kind, which is the tier of
+ * Finds the code object that contains an address, as V8's own stack unwinds do, and reads its kind, which is the tier of
  * a function's code, and its tables. The current code of a function is never used for this: activations that were
  * entered before, on-stack replacement and deoptimized code have other code objects.
  *

@@ -26,7 +26,7 @@
 
 #include "interpreters/javascript/v8_function.h"
 #include "interpreters/javascript/v8_lines.h"
-#include "interpreters/javascript/v8_walk.h"
+#include "interpreters/javascript/v8_unwind.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/error.h"
 #include "lib/base/vector.h"
@@ -185,7 +185,7 @@ static void print_ids(struct target *target, uint64_t shared, const struct v8_co
 	putchar('\n');
 }
 
-static void print_builtin(struct target *target, const struct v8_walk_frame *frame)
+static void print_builtin(struct target *target, const struct v8_unwind_frame *frame)
 {
 	char text[V8_NAME_BYTES + V8_BUILTIN_NAME_BYTES];
 	const uint64_t shared = frame->frame.shared;
@@ -198,7 +198,7 @@ static void print_builtin(struct target *target, const struct v8_walk_frame *fra
 	print_ids(target, shared, &frame->frame.code);
 }
 
-static void print_functions(struct target *target, const struct v8_walk_frame *frame)
+static void print_functions(struct target *target, const struct v8_unwind_frame *frame)
 {
 	static const char *const tiers[] = { [V8_TIER_INTERPRETED] = "ignition",
 					     [V8_TIER_BASELINE] = "sparkplug",
@@ -226,22 +226,22 @@ static void print_functions(struct target *target, const struct v8_walk_frame *f
 	}
 }
 
-static int print_frame(void *context, const struct v8_walk_frame *frame)
+static int print_frame(void *context, const struct v8_unwind_frame *frame)
 {
 	switch (frame->kind) {
-	case V8_WALK_FUNCTION:
+	case V8_UNWIND_FUNCTION:
 		print_functions(context, frame);
 		break;
-	case V8_WALK_BUILTIN:
+	case V8_UNWIND_BUILTIN:
 		print_builtin(context, frame);
 		break;
-	case V8_WALK_REGEXP:
+	case V8_UNWIND_REGEXP:
 		printf("regexp\t\t\t\t\n");
 		break;
-	case V8_WALK_WASM:
+	case V8_UNWIND_WASM:
 		printf("wasm\t\t\t\t\n");
 		break;
-	case V8_WALK_CPP:
+	case V8_UNWIND_CPP:
 		printf("c++\t\t\t\t\n");
 		break;
 	}
@@ -264,7 +264,7 @@ static uint64_t find_stack_end(const struct target *target, uint64_t sp)
 
 static void print_thread(struct target *target, const struct thread *thread)
 {
-	const struct v8_walk walk = {
+	const struct v8_unwind unwind = {
 		.heap = &target->heap,
 		.bias = target->bias,
 		.find_builtin = find_builtin,
@@ -274,7 +274,7 @@ static void print_thread(struct target *target, const struct thread *thread)
 	int err;
 
 	printf("thread %u\n", thread->tid);
-	err = v8_walk_stack(&walk, thread->sp, find_stack_end(target, thread->sp));
+	err = v8_unwind_stack(&unwind, thread->sp, find_stack_end(target, thread->sp));
 	if (err && err != -ENOENT)
 		printf("error\t%s\t\t\t\n", error_text());
 }

@@ -100,7 +100,7 @@ static void a_guess_is_marked_whatever_else_it_is(void **state)
 		     native_frame(f->prog, 0x3000, FRAME_GUESS));
 }
 
-static void an_unfinished_walk_ends_in_the_reason(void **state)
+static void an_unfinished_unwind_ends_in_the_reason(void **state)
 {
 	struct fixture *f = *state;
 
@@ -269,7 +269,7 @@ int main(void)
 		TEST(parting_characters_in_names_are_replaced),
 		TEST(frames_without_a_name_have_their_place_and_address),
 		TEST(a_guess_is_marked_whatever_else_it_is),
-		TEST(an_unfinished_walk_ends_in_the_reason),
+		TEST(an_unfinished_unwind_ends_in_the_reason),
 		TEST(wrappers_of_go_are_left_out),
 		TEST(interpreted_frames_carry_their_own_names),
 		TEST(inlined_interpreted_functions_are_marked_and_so_are_approximate_ones),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The agent on older kernels: in virtual machines, it loads all programs and walks known chains.
+"""The agent on older kernels: in virtual machines, it loads all programs and unwinds known chains.
 
     qemu_test.py [SUITE...]
 

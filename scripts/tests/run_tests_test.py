@@ -138,8 +138,8 @@ class Programs(unittest.TestCase):
         self.assertTrue(waiting.is_waiting and not waiting.is_alone)
 
     def test_in_the_long_tier_all_have_more_time(self):
-        unit = test_programs.unit_test(pathlib.PurePath("build/asan/agent/unwind/tests/java_walk_test"))
-        self.assertEqual(unit.name, "agent/unwind/tests/java_walk_test")
+        unit = test_programs.unit_test(pathlib.PurePath("build/asan/agent/unwind/tests/java_unwind_test"))
+        self.assertEqual(unit.name, "agent/unwind/tests/java_unwind_test")
         for test in (unit, test_programs.script_test(test_programs.ROOT / "scripts/tests/qemu_test.py")):
             self.assertEqual(test.limit_of(False), test.limit_s)
             self.assertGreaterEqual(test.limit_of(True), 3600)

@@ -49,7 +49,7 @@ static void take_fork(struct fixture *fixture)
 	assert_int_equal(fixture->reporter.count, 0);
 }
 
-static void a_fork_is_walked_with_the_table_of_its_parent_if_it_has_the_same(void **state)
+static void a_fork_is_unwound_with_the_table_of_its_parent_if_it_has_the_same(void **state)
 {
 	struct fixture *fixture = *state;
 	struct process *process;
@@ -109,7 +109,7 @@ static void a_fork_that_nothing_is_heard_of_is_not_believed(void **state)
 	assert_int_equal(trace_frame(fixture->reporter.last, 1).error, UNWIND_UNKNOWN_PROCESS);
 }
 
-static void a_deferred_sample_waits_for_its_process_and_is_walked(void **state)
+static void a_deferred_sample_waits_for_its_process_and_is_unwound(void **state)
 {
 	struct fixture *fixture = *state;
 	struct deferred_sample sample = make_first(1, 2000);
@@ -125,10 +125,10 @@ static void a_deferred_sample_waits_for_its_process_and_is_walked(void **state)
 	sync_rows(fixture, process, 0x1000, false, 5000);
 	trace_handler_tick(fixture->handler, 6000);
 	/* Fresh rows may still be withdrawn. */
-	assert_int_equal(fixture->walk_count, 0);
+	assert_int_equal(fixture->unwind_count, 0);
 	time_passes(fixture, 5001);
 	trace_handler_tick(fixture->handler, 6001);
-	assert_int_equal(fixture->walk_count, 1);
+	assert_int_equal(fixture->unwind_count, 1);
 	assert_int_equal(fixture->rows_seen, 1);
 	assert_true(fixture->had_deltas);
 	assert_int_equal(trace_handler_waiting_count(fixture->handler), 0);
@@ -157,15 +157,15 @@ static void a_deferred_sample_waits_for_rows_and_for_mappings_on_their_way(void 
 	/* It is not tried again until the rows at which it stopped are there. */
 	trace_handler_tick(fixture->handler, now_ns);
 	trace_handler_tick(fixture->handler, now_ns + DEFERRED_SAMPLE_WAIT_NS);
-	assert_int_equal(fixture->walk_count, 1);
+	assert_int_equal(fixture->unwind_count, 1);
 	assert_int_equal(fixture->reporter.count, 0);
 	load_rows(fixture);
 	process_table_note_mapping(&fixture->table, 7, 0x8000, 0x1000, 3000);
 	trace_handler_tick(fixture->handler, now_ns);
-	assert_int_equal(fixture->walk_count, 1);
+	assert_int_equal(fixture->unwind_count, 1);
 	sync_rows(fixture, process, 0x1000, false, 3500);
 	trace_handler_tick(fixture->handler, now_ns);
-	assert_int_equal(fixture->walk_count, 2);
+	assert_int_equal(fixture->unwind_count, 2);
 	assert_int_equal(fixture->reporter.count, 1);
 	assert_true(fixture->reporter.last->is_complete);
 	process_table_remove(&fixture->table, process);
@@ -182,7 +182,7 @@ static void a_deferred_sample_does_not_wait_for_ever(void **state)
 	assert_int_equal(fixture->reporter.count, 0);
 	trace_handler_tick(fixture->handler, 2000 + DEFERRED_SAMPLE_WAIT_NS);
 	assert_int_equal(fixture->reporter.count, 1);
-	assert_int_equal(fixture->walk_count, 0);
+	assert_int_equal(fixture->unwind_count, 0);
 	assert_int_equal(fixture->reporter.last->frame_count, 2);
 	assert_int_equal(trace_frame(fixture->reporter.last, 1).error, UNWIND_UNKNOWN_PROCESS);
 	assert_false(fixture->reporter.event.was_known);
@@ -223,7 +223,7 @@ static void rows_of_a_superseded_program_that_never_settled_are_not_used(void **
 	assert_int_equal(fixture->reporter.count, 0);
 	trace_handler_tick(fixture->handler, 2000 + DEFERRED_SAMPLE_WAIT_NS);
 	assert_int_equal(fixture->reporter.count, 1);
-	assert_int_equal(fixture->walk_count, 0);
+	assert_int_equal(fixture->unwind_count, 0);
 	assert_int_equal(trace_frame(fixture->reporter.last, 1).error, UNWIND_UNKNOWN_PROCESS);
 	process_table_remove(&fixture->table, process);
 }
@@ -253,7 +253,7 @@ static struct deferred_sample make_resumed(const struct fixture *fixture, uint64
 	return sample;
 }
 
-static void a_walk_goes_on_behind_the_frames_that_it_has(void **state)
+static void an_unwind_goes_on_behind_the_frames_that_it_has(void **state)
 {
 	struct fixture *fixture = *state;
 	struct deferred_sample sample = make_resumed(fixture, 4000);
@@ -284,7 +284,7 @@ static void assert_replaced(const struct fixture *fixture)
 	assert_int_equal(trace_frame(fixture->reporter.last, 2).error, UNWIND_REPLACED);
 }
 
-static void a_walk_does_not_go_on_with_rows_of_a_later_time(void **state)
+static void an_unwind_does_not_go_on_with_rows_of_a_later_time(void **state)
 {
 	struct fixture *fixture = *state;
 	struct deferred_sample sample = make_resumed(fixture, 4000);
@@ -302,7 +302,7 @@ static void a_walk_does_not_go_on_with_rows_of_a_later_time(void **state)
 	process_table_remove(&fixture->table, process);
 }
 
-static void a_walk_does_not_go_on_with_another_frame(void **state)
+static void an_unwind_does_not_go_on_with_another_frame(void **state)
 {
 	struct fixture *fixture = *state;
 	struct deferred_sample sample = make_resumed(fixture, 4000);
@@ -319,7 +319,7 @@ static void a_walk_does_not_go_on_with_another_frame(void **state)
 	process_table_remove(&fixture->table, process);
 }
 
-static void a_walk_at_an_unknown_address_waits_until_the_maps_are_read_again(void **state)
+static void an_unwind_at_an_unknown_address_waits_until_the_maps_are_read_again(void **state)
 {
 	struct fixture *fixture = *state;
 	struct deferred_sample sample = make_resumed(fixture, 4000);
@@ -341,7 +341,7 @@ static void a_walk_at_an_unknown_address_waits_until_the_maps_are_read_again(voi
 	process_table_remove(&fixture->table, process);
 }
 
-static void one_process_leaves_room_for_the_walks_of_others(void **state)
+static void one_process_leaves_room_for_the_unwinds_of_others(void **state)
 {
 	struct fixture *fixture = *state;
 	struct deferred_sample sample = make_resumed(fixture, 4000);
@@ -374,20 +374,20 @@ static void what_waits_at_the_end_is_reported(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_fork_is_walked_with_the_table_of_its_parent_if_it_has_the_same),
+		TEST(a_fork_is_unwound_with_the_table_of_its_parent_if_it_has_the_same),
 		TEST(a_fork_with_other_rows_than_its_parent_is_not_believed),
 		TEST(a_fork_that_nothing_is_heard_of_is_not_believed),
-		TEST(a_deferred_sample_waits_for_its_process_and_is_walked),
+		TEST(a_deferred_sample_waits_for_its_process_and_is_unwound),
 		TEST(a_deferred_sample_waits_for_rows_and_for_mappings_on_their_way),
 		TEST(a_deferred_sample_does_not_wait_for_ever),
 		TEST(a_deferred_sample_does_not_wait_for_rows_for_ever),
 		TEST(rows_of_a_superseded_program_that_never_settled_are_not_used),
 		TEST(when_too_many_wait_the_rest_goes_on_at_once),
-		TEST(a_walk_goes_on_behind_the_frames_that_it_has),
-		TEST(a_walk_does_not_go_on_with_rows_of_a_later_time),
-		TEST(a_walk_does_not_go_on_with_another_frame),
-		TEST(a_walk_at_an_unknown_address_waits_until_the_maps_are_read_again),
-		TEST(one_process_leaves_room_for_the_walks_of_others),
+		TEST(an_unwind_goes_on_behind_the_frames_that_it_has),
+		TEST(an_unwind_does_not_go_on_with_rows_of_a_later_time),
+		TEST(an_unwind_does_not_go_on_with_another_frame),
+		TEST(an_unwind_at_an_unknown_address_waits_until_the_maps_are_read_again),
+		TEST(one_process_leaves_room_for_the_unwinds_of_others),
 		TEST(what_waits_at_the_end_is_reported),
 	};
 

@@ -241,7 +241,7 @@ static void rows_that_never_fit_leave_the_rest_alone_and_are_not_tried_at_once(v
 	assert_true(fake_has_executable(&fixture->writer, small->id));
 	executable_rows_want(fixture->cache, large->id);
 	assert_int_equal(fixture->requested_count, 0);
-	/* Deferred samples can be walked with them. */
+	/* Deferred samples can be unwound with them. */
 	deltas = executable_rows_borrow(fixture->cache, large->id, &kept);
 	assert_non_null(deltas);
 	assert_true(deltas->row_count > 1000);

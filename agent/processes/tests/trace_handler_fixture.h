@@ -25,7 +25,7 @@ struct fixture {
 	uint64_t requested;
 	/* The user unwinder below. */
 	struct user_unwinder unwinder;
-	uint32_t walk_count;
+	uint32_t unwind_count;
 	uint32_t rows_seen;
 	bool had_deltas;
 };
@@ -39,15 +39,15 @@ static inline void request_load(void *context, uint64_t executable_id, bool is_r
 }
 
 /* Finds one frame in the first row, and the end, or that there are no rows. */
-static inline uint32_t walk(struct user_unwinder *unwinder, const struct deferred_sample *sample,
-			    const struct first_tables *tables, uint64_t *words, uint32_t capacity,
-			    bool *reached_end)
+static inline uint32_t unwind(struct user_unwinder *unwinder, const struct deferred_sample *sample,
+			      const struct first_tables *tables, uint64_t *words, uint32_t capacity,
+			      bool *reached_end)
 {
 	struct fixture *fixture =
 		(struct fixture *)((char *)unwinder - offsetof(struct fixture, unwinder));
 
 	assert_true(capacity > 2);
-	fixture->walk_count++;
+	fixture->unwind_count++;
 	fixture->rows_seen = tables->row_count;
 	fixture->had_deltas = tables->row_count &&
 			      tables->find_deltas(tables->context, tables->rows[0].executable_id);
@@ -58,7 +58,7 @@ static inline uint32_t walk(struct user_unwinder *unwinder, const struct deferre
 	return fixture->had_deltas ? 2 : 3;
 }
 
-static const struct user_unwinder_ops walk_ops = { .unwind = walk };
+static const struct user_unwinder_ops unwind_ops = { .unwind = unwind };
 
 static inline void make_handler(struct fixture *fixture, struct user_unwinder *unwinder)
 {
@@ -89,7 +89,7 @@ static inline int set_up(void **state)
 	fake_reporter_init(&fixture->reporter);
 	process_table_init(&fixture->table);
 	config.writer = &fixture->writer.writer;
-	fixture->unwinder.ops = &walk_ops;
+	fixture->unwinder.ops = &unwind_ops;
 	assert_int_equal(executable_cache_create(&config, &fixture->executables), 0);
 	assert_int_equal(file_key_of_fd(fd, &key), 0);
 	assert_int_equal(executable_cache_open(fixture->executables, fd, &key, 0, "/bin/ls", NULL,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Live: the real programs walk a child's deep stack while its tables are published, replaced and
+ * Live: the real programs unwind a child's deep stack while its tables are published, replaced and
  * retired as fast as can be, into space that is used again and again. Each version of the child's
- * executable lies at other addresses, and its rows use the other one of two rules, so that a walk
+ * executable lies at other addresses, and its rows use the other one of two rules, so that an unwind
  * that saw parts of two versions gives itself away.
  */
 #include "agent/tracing/bpf_maps.h"
@@ -26,7 +26,7 @@ enum {
 	TEXT_BYTES = 2 * MARGIN_BYTES,
 	PAGE_COUNT = TEXT_BYTES >> UNWIND_PAGE_SHIFT,
 	SLOTS = 3,
-	WALKS_MIN = 100,
+	UNWINDS_MIN = 100,
 };
 
 struct session {
@@ -44,7 +44,7 @@ static volatile struct {
 
 /*
  * Begins with a frame pointer, as all our code; the last one computes until it is killed. Two calls
- * in turn, because the walk keeps the rule of the last address.
+ * in turn, because the unwind keeps the rule of the last address.
  */
 static __attribute__((noinline, no_sanitize("address", "undefined"))) uint64_t deep(uint32_t depth)
 {
@@ -172,7 +172,7 @@ static void publish_version(struct map_writer *writer, const struct session *ses
 			 0);
 }
 
-/* The walk and the writer only meet if they run on different CPUs. */
+/* The unwind and the writer only meet if they run on different CPUs. */
 static void run_on_cpu(int cpu)
 {
 	cpu_set_t cpus;
@@ -202,16 +202,16 @@ static pid_t deep_child(void)
 	return child;
 }
 
-/* For two seconds, and until there are enough walks where other programs have most of the CPU. */
+/* For two seconds, and until there are enough unwinds where other programs have most of the CPU. */
 static bool is_more_wanted(const struct session *session, uint64_t start_ns)
 {
 	uint64_t passed_ns = clock_monotonic_ns() - start_ns;
 
 	return passed_ns < 2 * NS_PER_SECOND ||
-	       (session->good <= WALKS_MIN && passed_ns < 60 * NS_PER_SECOND);
+	       (session->good <= UNWINDS_MIN && passed_ns < 60 * NS_PER_SECOND);
 }
 
-static void no_walk_mixes_two_versions(void **state)
+static void no_unwind_mixes_two_versions(void **state)
 {
 	struct bpf_loader_options options = live_options();
 	struct bpf_loader *loader = live_loader(&options);
@@ -262,10 +262,10 @@ static void no_walk_mixes_two_versions(void **state)
 	assert_int_equal(perf_sampler_disable(sampler), 0);
 	event_reader_drain(reader);
 	live_kill((pid_t)session.pid);
-	print_message("%llu walks in one version, %llu between two\n",
+	print_message("%llu unwinds in one version, %llu between two\n",
 		      (unsigned long long)session.good, (unsigned long long)session.between);
 	assert_int_equal(session.wrong, 0);
-	assert_true(session.good > WALKS_MIN);
+	assert_true(session.good > UNWINDS_MIN);
 	perf_sampler_destroy(sampler);
 	event_reader_destroy(reader);
 	bpf_maps_destroy(maps);
@@ -275,7 +275,7 @@ static void no_walk_mixes_two_versions(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(no_walk_mixes_two_versions),
+		cmocka_unit_test(no_unwind_mixes_two_versions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

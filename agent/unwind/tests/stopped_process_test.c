@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "agent/unwind/stopped_process.h"
-#include "agent/unwind/user_walk.h"
+#include "agent/unwind/user_unwind.h"
 
 enum {
 	SPIN_MAX_BYTES = 200,
@@ -22,7 +22,7 @@ enum {
 
 static volatile unsigned turns;
 
-/* Never returns; its code is what the walk looks for. */
+/* Never returns; its code is what the unwind looks for. */
 __attribute__((noinline)) static void spin(int ready)
 {
 	if (write(ready, "x", 1) != 1)
@@ -90,14 +90,14 @@ static void stop(struct stopped_process *process, pid_t pid)
 	assert_int_equal(err, 0);
 }
 
-static void a_thread_is_walked_from_where_it_spins_to_its_entry(void **state)
+static void a_thread_is_unwound_from_where_it_spins_to_its_entry(void **state)
 {
 	const struct fixture *fixture = *state;
 	static struct emulated_trace trace;
 	struct emulated_start start = { 0 };
 	struct stopped_process process;
 	struct first_tables tables;
-	struct user_walk *walk;
+	struct user_unwind *unwind;
 	bool has_spin = false;
 
 	stop(&process, fixture->child);
@@ -105,10 +105,11 @@ static void a_thread_is_walked_from_where_it_spins_to_its_entry(void **state)
 	assert_int_equal(process.threads.items[0].tid, fixture->child);
 	tables = address_space_tables(&process.space);
 	memcpy(start.registers, process.threads.items[0].set.registers, sizeof(start.registers));
-	assert_int_equal(user_walk_create(&walk), 0);
-	assert_int_equal(
-		user_walk_run(walk, &tables, stopped_process_read, &process, &start, &trace), 0);
-	user_walk_destroy(walk);
+	assert_int_equal(user_unwind_create(&unwind), 0);
+	assert_int_equal(user_unwind_run(unwind, &tables, stopped_process_read, &process, &start,
+					 &trace),
+			 0);
+	user_unwind_destroy(unwind);
 	assert_int_equal(trace.error, UNWIND_OK);
 	assert_true(trace.word_count > 4);
 	assert_non_null(address_space_binary(&process.space, trace.words[1]));
@@ -161,7 +162,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
-		TEST(a_thread_is_walked_from_where_it_spins_to_its_entry),
+		TEST(a_thread_is_unwound_from_where_it_spins_to_its_entry),
 		TEST(a_process_that_ran_runs_on),
 		TEST(a_process_that_was_stopped_stays_so),
 		TEST(a_process_that_is_gone_is_told),

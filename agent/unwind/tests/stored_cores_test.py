@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Stored core files of programs in all languages (testdata/walks), with the parts of the files that they ran: the
-unwinders (build/walk_core) walk them as they did when they were recorded, word for word. Prints TAP.
+"""Stored core files of programs in all languages (testdata/unwinds), with the parts of the files that they ran: the
+unwinders (build/walk_core) unwind them as they did when they were recorded, word for word. Prints TAP.
 
     stored_cores_test.py [-write] [CASE...]
 
--write takes what is walked now for what is expected: for a change that is wanted, and in a tree in which the test was
+-write takes what is unwound now for what is expected: for a change that is wanted, and in a tree in which the test was
 green before. The commit says which lines changed, and why.
 """
 import difflib
@@ -20,21 +20,21 @@ sys.path[:0] = [str(ROOT / "integration"), str(ROOT / "testdata")]
 import pages
 from harness import Tap
 
-FOLDER = ROOT / "testdata" / "walks"
-WALK = ROOT / "build" / "walk_core"
+FOLDER = ROOT / "testdata" / "unwinds"
+UNWIND = ROOT / "build" / "walk_core"
 LINES_SHOWN = 10
-WALK_SECONDS = 120
+UNWIND_SECONDS = 120
 
 
-def walk(root, core):
+def unwind(root, core):
     """What is printed, and what is warned of."""
-    return subprocess.run([WALK, "-without-names", "-interpreted", "-inlined", "-root", root, core], check=False,
+    return subprocess.run([UNWIND, "-without-names", "-interpreted", "-inlined", "-root", root, core], check=False,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="surrogateescape",
-                          timeout=WALK_SECONDS)
+                          timeout=UNWIND_SECONDS)
 
 
 def differences(expected, found):
-    lines = difflib.unified_diff(expected.splitlines(), found.splitlines(), "expected", "walked", n=2, lineterm="")
+    lines = difflib.unified_diff(expected.splitlines(), found.splitlines(), "expected", "unwound", n=2, lineterm="")
     return [line.encode("ascii", "backslashreplace").decode() for line, _ in zip(lines, range(LINES_SHOWN * 2))]
 
 
@@ -42,7 +42,7 @@ def check(tap, case, folder, is_writing):
     name = case.name[:-len(".txt")]
     pages.unpack(FOLDER / (name + ".pages.xz"), folder)
     core = os.path.join(folder, "core")
-    done = walk(os.path.join(folder, "files"), core)
+    done = unwind(os.path.join(folder, "files"), core)
     os.unlink(core)
     if is_writing:
         case.write_text(done.stdout, errors="surrogateescape")
@@ -60,7 +60,7 @@ def main():
     names = [name for name in sys.argv[1:] if name != "-write"]
     tap = Tap()
     cases = [case for case in sorted(FOLDER.glob("*.txt")) if not names or case.name[:-len(".txt")] in names]
-    tap.ok(cases, "walks are recorded")
+    tap.ok(cases, "unwinds are recorded")
     with tempfile.TemporaryDirectory() as folder:
         pages.unpack(FOLDER / "files.pages.xz", os.path.join(folder, "files"))
         for case in cases:

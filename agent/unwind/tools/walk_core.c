@@ -2,8 +2,8 @@
 /*
  * build/walk_core [-without-names] [-inlined] [-interpreted] [-maps FILE] [-root DIR] CORE
  *
- * Prints the stack of each thread of a core file as the kernel side's unwinder walks it
- * (agent/unwind/walk_printer.h has the format).
+ * Prints the stack of each thread of a core file as the kernel side's unwinder unwinds it
+ * (agent/unwind/unwind_printer.h has the format).
  *	-inlined	with functions that are inlined
  *	-interpreted	with the frames of interpreted functions, and through what their runtimes do
  *	-maps	a copy of the process's /proc/PID/maps, for core files that do not name its files
@@ -20,7 +20,7 @@
 
 #include "agent/unwind/core_space.h"
 #include "agent/unwind/space_runtimes.h"
-#include "agent/unwind/walk_printer.h"
+#include "agent/unwind/unwind_printer.h"
 #include "interpreters/registry.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/error.h"
@@ -59,10 +59,10 @@ static int print_threads(struct core_file *core, struct core_space *space,
 			 const struct space_runtimes *runtimes, const struct arguments *arguments)
 {
 	/* Large, and there is one of it. */
-	static struct walk_printer printer;
+	static struct unwind_printer printer;
 	int err;
 
-	err = walk_printer_init(&printer, stdout, arguments->with_names);
+	err = unwind_printer_init(&printer, stdout, arguments->with_names);
 	if (err)
 		return err;
 	printer.runtimes = runtimes;
@@ -70,10 +70,10 @@ static int print_threads(struct core_file *core, struct core_space *space,
 	for (size_t i = 0; i < core->threads.count && !err; i++) {
 		const struct core_thread *thread = &core->threads.items[i];
 
-		err = walk_printer_print(&printer, thread->tid, &thread->set, &space->space,
-					 core_space_read, space);
+		err = unwind_printer_print(&printer, thread->tid, &thread->set, &space->space,
+					   core_space_read, space);
 	}
-	walk_printer_deinit(&printer);
+	unwind_printer_deinit(&printer);
 	return err;
 }
 

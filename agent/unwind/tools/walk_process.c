@@ -3,7 +3,7 @@
  * build/walk_process [-without-names] PID
  *
  * Holds a process still by ptrace, prints the stack of each of its threads as the kernel side's
- * unwinder walks it (agent/unwind/walk_printer.h has the format), and lets it go as it was.
+ * unwinder unwinds it (agent/unwind/unwind_printer.h has the format), and lets it go as it was.
  *
  * Exit status: 0, 1 if the process cannot be read, 2 wrong usage.
  */
@@ -12,18 +12,18 @@
 #include <string.h>
 
 #include "agent/unwind/stopped_process.h"
-#include "agent/unwind/walk_printer.h"
+#include "agent/unwind/unwind_printer.h"
 #include "lib/base/error.h"
 
-static int print_threads(struct walk_printer *printer, struct stopped_process *process)
+static int print_threads(struct unwind_printer *printer, struct stopped_process *process)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < process->threads.count && !err; i++) {
 		const struct stopped_thread *thread = &process->threads.items[i];
 
-		err = walk_printer_print(printer, thread->tid, &thread->set, &process->space,
-					 stopped_process_read, process);
+		err = unwind_printer_print(printer, thread->tid, &thread->set, &process->space,
+					   stopped_process_read, process);
 	}
 	return err;
 }
@@ -31,11 +31,11 @@ static int print_threads(struct walk_printer *printer, struct stopped_process *p
 static int walk_process(pid_t pid, bool with_names)
 {
 	/* Large, and there is one of it. */
-	static struct walk_printer printer;
+	static struct unwind_printer printer;
 	struct stopped_process process;
 	int err;
 
-	err = walk_printer_init(&printer, stdout, with_names);
+	err = unwind_printer_init(&printer, stdout, with_names);
 	if (err)
 		return err;
 	err = stopped_process_init(&process, pid);
@@ -43,7 +43,7 @@ static int walk_process(pid_t pid, bool with_names)
 		err = print_threads(&printer, &process);
 		stopped_process_deinit(&process);
 	}
-	walk_printer_deinit(&printer);
+	unwind_printer_deinit(&printer);
 	return err;
 }
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * A world (walk_fixture.h) with a thread of Go's runtime in it: its own stack (g0), that of the goroutine
+ * A world (unwind_fixture.h) with a thread of Go's runtime in it: its own stack (g0), that of the goroutine
  * that it runs, and its structs. Traces become text, leaf first: digits are ordinary functions,
  * letters those that switch stacks (letter_of_switch()), E the thread's entry, ! an error that ends the
- * walk.
+ * unwind.
  */
 #ifndef EBPF_HOST_TESTS_GO_FIXTURE_H
 #define EBPF_HOST_TESTS_GO_FIXTURE_H
 
 #include "ebpf/abi/go.h"
-#include "ebpf/host/tests/walk_fixture.h"
+#include "ebpf/host/tests/unwind_fixture.h"
 
 enum {
 	RULE_END = 0,
@@ -120,12 +120,12 @@ static inline char letter_of_switch(uint32_t kind)
 	return "?SMKABVGXCIR"[kind];
 }
 
-static inline const char *walk_text(struct go *go)
+static inline const char *unwind_text(struct go *go)
 {
 	const struct emulated_trace *trace = &go->world->trace;
 	uint32_t length = 0;
 
-	world_walk(go->world);
+	world_unwind(go->world);
 	for (uint32_t i = 0; i < trace->word_count; i += frame_word_count(trace->words[i])) {
 		uint64_t rule = (frame_address(trace->words[i]) - TEXT_ADDRESS) / 16;
 
@@ -140,17 +140,17 @@ static inline const char *walk_text(struct go *go)
 	return go->text;
 }
 
-/* Asserts that the walk reaches the end with frames @text. */
-static inline void assert_walk(struct go *go, const char *text)
+/* Asserts that the unwind reaches the end with frames @text. */
+static inline void assert_unwind(struct go *go, const char *text)
 {
-	assert_string_equal(walk_text(go), text);
+	assert_string_equal(unwind_text(go), text);
 	assert_int_equal(go->world->trace.error, UNWIND_OK);
 }
 
-/* Asserts that the walk ends with @error after frames @text, the last of which is '!'. */
-static inline void assert_walk_fails(struct go *go, const char *text, enum unwind_error error)
+/* Asserts that the unwind ends with @error after frames @text, the last of which is '!'. */
+static inline void assert_unwind_fails(struct go *go, const char *text, enum unwind_error error)
 {
-	assert_string_equal(walk_text(go), text);
+	assert_string_equal(unwind_text(go), text);
 	assert_int_equal(go->world->trace.error, error);
 }
 

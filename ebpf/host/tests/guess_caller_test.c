@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
 /* Callers of code without unwind information: which are accepted, which are refused, and their flags. */
-#include "ebpf/host/tests/walk_fixture.h"
+#include "ebpf/host/tests/unwind_fixture.h"
 #include "ebpf/kernel_types.bpf.h"
 
 #define JIT_START 0x7f1100000000ULL
@@ -68,7 +68,7 @@ static void assert_guess(const struct world *world, uint32_t index, uint64_t pc)
 		    EXECUTABLE_ID_ANONYMOUS);
 }
 
-static void jit_code_is_walked_by_its_frame_pointers(void **state)
+static void jit_code_is_unwound_by_its_frame_pointers(void **state)
 {
 	struct world *world = *state;
 	struct jit jit;
@@ -81,7 +81,7 @@ static void jit_code_is_walked_by_its_frame_pointers(void **state)
 	world->stack[21] = jit_at(0x200);
 	world->stack[30] = 1;
 	world->stack[31] = code_at(RULE_END);
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 4);
 	assert_word(world, 0, frame_word(FRAME_NATIVE, 0, jit_at(0x80)), EXECUTABLE_ID_ANONYMOUS);
 	assert_guess(world, 1, jit_at(0x100));
@@ -89,7 +89,7 @@ static void jit_code_is_walked_by_its_frame_pointers(void **state)
 	assert_frame(world, 3, code_at(RULE_END), FRAME_RETURN_ADDRESS | FRAME_GUESS);
 }
 
-static void a_file_that_says_nothing_is_walked_by_frame_pointers(void **state)
+static void a_file_that_says_nothing_is_unwound_by_frame_pointers(void **state)
 {
 	struct world *world = *state;
 	struct jit jit;
@@ -100,13 +100,13 @@ static void a_file_that_says_nothing_is_walked_by_frame_pointers(void **state)
 	world->stack[11] = code_at(RULE_NONE);
 	world->stack[20] = 0;
 	world->stack[21] = code_at(RULE_END);
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 3);
 	assert_frame(world, 1, code_at(RULE_NONE), FRAME_RETURN_ADDRESS | FRAME_GUESS);
 	assert_frame(world, 2, code_at(RULE_END), FRAME_RETURN_ADDRESS | FRAME_GUESS);
 }
 
-/* The kernel's area for the next walk, and how often it was asked for. */
+/* The kernel's area for the next unwind, and how often it was asked for. */
 static struct vm_area_struct new_area;
 static uint32_t ask_count;
 
@@ -146,7 +146,7 @@ static void code_that_was_just_made_is_asked_of_the_kernel(void **state)
 	struct jit jit;
 
 	set_up_new(world, &jit);
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 3);
 	assert_word(world, 0, frame_word(FRAME_NATIVE, 0, jit_at(0x80)), EXECUTABLE_ID_ANONYMOUS);
 	assert_guess(world, 1, jit_at(0x100));
@@ -171,7 +171,7 @@ static void what_the_kernel_does_not_have_as_anonymous_code_is_no_mapping(void *
 			new_area.vm_end = jit_at(0x80);
 		else
 			world->memory.find_area = NULL;
-		world_walk(world);
+		world_unwind(world);
 		assert_int_equal(world->trace.error, UNWIND_NO_MAPPING);
 		assert_int_equal(world->trace.word_count, 1);
 		assert_int_equal(world->trace.words[0],
@@ -180,7 +180,7 @@ static void what_the_kernel_does_not_have_as_anonymous_code_is_no_mapping(void *
 	}
 }
 
-static void the_kernel_is_asked_once_in_a_walk(void **state)
+static void the_kernel_is_asked_once_in_a_unwind(void **state)
 {
 	struct world *world = *state;
 	struct jit jit;
@@ -190,15 +190,15 @@ static void the_kernel_is_asked_once_in_a_walk(void **state)
 	put_before(jit.text, code_at(RULE_LOST_FP) - TEXT_START, "\xff\xd0", 2);
 	world->stack[11] = code_at(RULE_LOST_FP);
 	world->stack[12] = jit_at(0x200);
-	world_walk(world);
+	world_unwind(world);
 	assert_int_equal(world->trace.error, UNWIND_NO_MAPPING);
 	assert_int_equal(ask_count, 1);
 }
 
-/* Asserts that the walk from jit_at(0x80) ends there with the same error as without a guess. */
+/* Asserts that the unwind from jit_at(0x80) ends there with the same error as without a guess. */
 static void assert_no_guess(struct world *world)
 {
-	world_walk(world);
+	world_unwind(world);
 	assert_int_equal(world->trace.error, UNWIND_ANONYMOUS);
 	assert_int_equal(world->trace.word_count, 3);
 	assert_int_equal(world->trace.words[2],
@@ -214,7 +214,7 @@ static void what_does_not_fit_is_not_believed(void **state)
 	world->stack[10] = 0;
 	world->stack[11] = code_at(RULE_END);
 	world_set_registers(world, jit_at(0x80), stack_address(8), stack_address(10));
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 2);
 	/* The frame pointer is not aligned, is below sp, is far away, points nowhere. */
 	world_set_registers(world, jit_at(0x80), stack_address(8), stack_address(10) + 4);
@@ -269,7 +269,7 @@ static void every_form_of_call_is_known(void **state)
 		world_set_registers(world, jit_at(0x80), stack_address(8), stack_address(10));
 		world->stack[10] = 0;
 		world->stack[11] = code_at(RULE_END);
-		world_walk(world);
+		world_unwind(world);
 		assert_end(world, 2);
 	}
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
@@ -291,7 +291,7 @@ static void code_made_at_run_time_may_go_on_anywhere(void **state)
 	world->stack[11] = jit_at(0x300);
 	world->stack[20] = 0;
 	world->stack[21] = code_at(RULE_END);
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 3);
 	assert_guess(world, 1, jit_at(0x300));
 	/* Its frames go up. */
@@ -309,7 +309,7 @@ static void code_that_is_not_in_memory_is_believed(void **state)
 	world_set_registers(world, jit_at(0x80), stack_address(8), stack_address(10));
 	world->stack[10] = 0;
 	world->stack[11] = code_at(RULE_END) + 1;
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 2);
 }
 
@@ -329,7 +329,7 @@ static void a_leaf_before_its_prologue_has_its_return_address_at_sp(void **state
 		/* The caller's own frame. */
 		world->stack[20] = stack_address(30);
 		world->stack[21] = code_at(RULE_END);
-		world_walk(world);
+		world_unwind(world);
 		assert_end(world, 3);
 		assert_guess(world, 1, jit_at(0x100));
 	}
@@ -349,7 +349,7 @@ static void a_leaf_between_push_and_move_has_its_frame_at_sp(void **state)
 		world->stack[9] = jit_at(0x100);
 		world->stack[20] = stack_address(30);
 		world->stack[21] = code_at(RULE_END);
-		world_walk(world);
+		world_unwind(world);
 		assert_end(world, 3);
 		assert_guess(world, 1, jit_at(0x100));
 	}
@@ -366,11 +366,11 @@ static void clone_returns_twice(void **state)
 	world->stack[8] = code_at(RULE_END);
 	world->start.frame_flags = FRAME_RETURN_ADDRESS;
 	world->start.registers[0] = -38;
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 2);
 	assert_frame(world, 1, code_at(RULE_END), FRAME_RETURN_ADDRESS | FRAME_GUESS);
 	world->start.registers[0] = 0;
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 1);
 }
 
@@ -383,7 +383,7 @@ static void a_context_ends_where_nothing_has_called_it(void **state)
 	world_set_registers(world, code_at(RULE_GUESSING), stack_address(8), stack_address(20));
 	world->stack[8] = jit_at(0x400);
 	memcpy(jit.code + 0x400, "\x48\x89\xdc\x48\x8b\x3c\x24\x48", 8);
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 2);
 }
 
@@ -403,12 +403,12 @@ static void a_function_that_never_ran_has_called_nobody(void **state)
 			    (const struct unwind_rule[]){
 				    { .cfa = CFA_NONE }, { .cfa = CFA_NONE }, CALL_RULE(8) },
 			    3);
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 2);
 	/* At an address where no function begins it is an error. */
 	world->stack[11] = start;
 	world->stack[12] = 1;
-	world_walk(world);
+	world_unwind(world);
 	assert_int_not_equal(world->trace.error, UNWIND_OK);
 }
 
@@ -422,7 +422,7 @@ static void a_lost_frame_pointer_gives_no_guess(void **state)
 	world->stack[8] = jit_at(0x100);
 	world->stack[10] = 0;
 	world->stack[11] = code_at(RULE_END);
-	world_walk(world);
+	world_unwind(world);
 	assert_int_equal(world->trace.error, UNWIND_ANONYMOUS);
 	assert_int_equal(world->trace.word_count, 2 * 2 + 1);
 }
@@ -437,7 +437,7 @@ static void rows_that_are_not_loaded_are_waited_for(void **state)
 	world_set_registers(world, code_at(RULE_NONE), stack_address(8), stack_address(10));
 	world->stack[10] = 0;
 	world->stack[11] = jit_at(0x100);
-	world_walk(world);
+	world_unwind(world);
 	assert_error(world, 1, UNWIND_NOT_LOADED, code_at(RULE_NONE));
 }
 
@@ -449,7 +449,7 @@ static void a_rule_that_guesses_flags_the_caller(void **state)
 	set_up(world, &jit);
 	world_set_registers(world, code_at(RULE_GUESSING), stack_address(8), 0);
 	world->stack[8] = code_at(RULE_END);
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 2);
 	assert_frame(world, 0, code_at(RULE_GUESSING), 0);
 	assert_frame(world, 1, code_at(RULE_END), FRAME_RETURN_ADDRESS | FRAME_GUESS);
@@ -458,11 +458,11 @@ static void a_rule_that_guesses_flags_the_caller(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		world_test(jit_code_is_walked_by_its_frame_pointers),
+		world_test(jit_code_is_unwound_by_its_frame_pointers),
 		world_test(code_that_was_just_made_is_asked_of_the_kernel),
 		world_test(what_the_kernel_does_not_have_as_anonymous_code_is_no_mapping),
-		world_test(the_kernel_is_asked_once_in_a_walk),
-		world_test(a_file_that_says_nothing_is_walked_by_frame_pointers),
+		world_test(the_kernel_is_asked_once_in_a_unwind),
+		world_test(a_file_that_says_nothing_is_unwound_by_frame_pointers),
 		world_test(what_does_not_fit_is_not_believed),
 		world_test(every_form_of_call_is_known),
 		world_test(code_made_at_run_time_may_go_on_anywhere),

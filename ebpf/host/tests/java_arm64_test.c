@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
 /*
- * Stacks of HotSpot's code on arm64, for each position at which a thread may be interrupted. The walk is that of
+ * Stacks of HotSpot's code on arm64, for each position at which a thread may be interrupted. The unwind is that of
  * arm64, compiled into this test.
  */
 #define __TARGET_ARCH_arm64
-/* Other names for the linker: the walk of this machine may be in the same program. */
+/* Other names for the linker: the unwind of this machine may be in the same program. */
 #define emulated_executables arm64_executables
 #define emulated_slabs arm64_slabs
 #define emulated_find_vma arm64_find_vma
@@ -13,8 +13,8 @@
 #define emulated_probe_read_kernel arm64_probe_read_kernel
 #define emulated_probe_read_user arm64_probe_read_user
 #define emulated_stack_pointer arm64_stack_pointer
-#define emulated_walk arm64_walk
-#include "ebpf/host/emulated_walk.c"
+#define emulated_unwind arm64_unwind
+#include "ebpf/host/emulated_unwind.c"
 
 #include "ebpf/host/tests/java_fixture.h"
 
@@ -129,7 +129,7 @@ static void assert_places(void **state, uint32_t offset, uint32_t complete, cons
 		put_instructions(java, java_code_at(SEGMENT_COMPILED, offset), code, count);
 		lay_leaf(java, java_code_at(SEGMENT_COMPILED, offset + 4 * (uint32_t)i),
 			 &places[i]);
-		assert_java_walk(java, "CCsE");
+		assert_java_unwind(java, "CCsE");
 	}
 }
 
@@ -235,7 +235,7 @@ static void what_is_saved_around_a_call_is_passed_over(void **state)
 		java = *state;
 		put_instructions(java, java_code_at(SEGMENT_COMPILED, 0x200), rows[i].code, 4);
 		lay_stub(java, rows[i].words + FRAME_WORDS - 1);
-		assert_java_walk(java, "sC?CsE");
+		assert_java_unwind(java, "sC?CsE");
 	}
 }
 
@@ -246,7 +246,7 @@ static void signatures_of_return_addresses_are_taken_off(void **state)
 
 	lay_leaf(java, java_code_at(SEGMENT_COMPILED, IN_CODE), &place);
 	java->world->stack[LEAF_WORD + 5] |= 0x2bULL << 56;
-	assert_java_walk(java, "CCsE");
+	assert_java_unwind(java, "CCsE");
 }
 
 static void a_deoptimized_frame_returns_to_its_handler(void **state)
@@ -257,10 +257,10 @@ static void a_deoptimized_frame_returns_to_its_handler(void **state)
 
 	lay_leaf(java, java_code_at(SEGMENT_COMPILED, IN_CODE), &place);
 	put_word(java, LEAF_WORD + 5, handler);
-	assert_java_walk(java, "C!");
+	assert_java_unwind(java, "C!");
 	/* adr x30, to itself */
 	put_number(java, handler, 0x1000001e, 4);
-	assert_java_walk(java, "CCsE");
+	assert_java_unwind(java, "CCsE");
 }
 
 static void a_deoptimized_frame_is_where_it_was(void **state)
@@ -292,7 +292,7 @@ static void a_deoptimized_frame_is_where_it_was(void **state)
 		/* Signed, as return addresses may be. */
 		put_word(java, LEAF_WORD + 6 + ORIGINAL_WORD,
 			 java_code_at(SEGMENT_CALLER, 0x200) | 0x2bULL << 56);
-		assert_java_walk(java, "CCsE");
+		assert_java_unwind(java, "CCsE");
 		assert_int_equal(java->world->trace.words[3] >> 32, JAVA_COMPILED | 0x200);
 	}
 }
@@ -319,12 +319,12 @@ static void an_interpreter_s_frame_has_its_caller_s_stack_pointer(void **state)
 	struct java *java = *state;
 
 	lay_interpreted(java, INTERPRETER + 0x80);
-	assert_java_walk(java, "ICsE");
+	assert_java_unwind(java, "ICsE");
 	assert_int_equal(java->world->trace.words[1] >> 32, 4);
 	/* The frame overlaps a caller that has moved its stack pointer further down. */
 	put_word(java, PAIR_WORD - JAVA_SENDER_SP_SLOT, stack_address(LEAF_WORD - 20));
 	put_caller(java, PAIR_WORD + 2);
-	assert_java_walk(java, "ICsE");
+	assert_java_unwind(java, "ICsE");
 }
 
 /*
@@ -351,7 +351,7 @@ static void at_the_interpreter_s_entry_the_caller_is_in_registers(void **state)
 		} else if (i == 5) {
 			put_word(java, PAIR_WORD - JAVA_SENDER_SP_SLOT, 1);
 		}
-		assert_java_walk(java, "ICsE");
+		assert_java_unwind(java, "ICsE");
 		assert_int_equal(java->world->trace.words[1] >> 32, i < 6 ? 0 : 4);
 	}
 }
@@ -378,7 +378,7 @@ static void what_throws_at_an_entry_is_another_path(void **state)
 		java->world->start.registers[20] = stack_address(LEAF_WORD + 2);
 		java->world->start.registers[LINK] = behind_call(java, SEGMENT_CALLER);
 		java->world->start.registers[FP] = 1;
-		assert_java_walk(java, "ICsE");
+		assert_java_unwind(java, "ICsE");
 		assert_int_equal(java->world->trace.words[1] >> 32, 0);
 	}
 }
@@ -391,7 +391,7 @@ static void an_entry_behind_a_jump_is_another_method_s(void **state)
 	put_instructions(java, INTERPRETER + 0x110, entry, 7);
 	put_instructions(java, INTERPRETER + 0x108, &branch, 1);
 	lay_interpreted(java, INTERPRETER + 0x100);
-	assert_java_walk(java, "ICsE");
+	assert_java_unwind(java, "ICsE");
 	assert_int_equal(java->world->trace.words[1] >> 32, 4);
 }
 
@@ -416,7 +416,7 @@ static void at_its_end_the_interpreter_sets_the_stack_pointer(void **state)
 			java->world->start.registers[LINK] = behind_call(java, SEGMENT_CALLER);
 			java->world->start.registers[FP] = 1;
 		}
-		assert_java_walk(java, i ? "sCsE" : "ICsE");
+		assert_java_unwind(java, i ? "sCsE" : "ICsE");
 	}
 }
 
@@ -442,7 +442,7 @@ static void an_adapter_s_caller_has_another_stack_pointer(void **state)
 		java->world->start.registers[LINK] = behind_call(java, SEGMENT_CALLER);
 		java->world->start.registers[19] = stack_address(i ? LEAF_WORD : LEAF_WORD + 30);
 		put_caller(java, LEAF_WORD);
-		assert_java_walk(java, "sCsE");
+		assert_java_unwind(java, "sCsE");
 	}
 }
 
@@ -468,13 +468,13 @@ static void behind_a_guess_methods_have_no_frame_that_is_known(void **state)
 	put_word(java, LEAF_WORD - 2, stack_address(LEAF_WORD + 100));
 	put_word(java, LEAF_WORD - 1, java_code_at(SEGMENT_COMPILED, 0x200));
 	java->world->user[4] = (struct region){ CODE_START - 4096, 4096, java->objects };
-	assert_java_walk(java, "E!");
+	assert_java_unwind(java, "E!");
 	/* The interpreter's are found by it. */
 	put_word(java, LEAF_WORD - 1, INTERPRETER + 0x80);
 	put_word(java, LEAF_WORD - 2, stack_address(PAIR_WORD));
 	lay_interpreted(java, INTERPRETER + 0x80);
 	set_registers(java, CODE_START - 64, LEAF_WORD - 6, stack_address(LEAF_WORD - 2));
-	assert_java_walk(java, "EI?CsE");
+	assert_java_unwind(java, "EI?CsE");
 }
 
 #define test(name) cmocka_unit_test_setup_teardown(name, setup, java_teardown)

@@ -22,9 +22,9 @@ static void lay_deoptimized(struct java *java)
 
 static void assert_caller_at(struct java *java, uint32_t position)
 {
-	/* In the second walk the method is cached. */
-	for (int walk = 0; walk < 2; walk++) {
-		assert_java_walk(java, "CCsE");
+	/* In the second unwind the method is cached. */
+	for (int unwind = 0; unwind < 2; unwind++) {
+		assert_java_unwind(java, "CCsE");
 		assert_int_equal(java->world->trace.words[3] >> 32, JAVA_COMPILED | position);
 	}
 }
@@ -118,7 +118,7 @@ static void at_a_handler_s_first_instruction_a_leaf_is_there(void **state)
 	put_handler(java, SEGMENT_COMPILED);
 	lay_compiled(java, HANDLER, &handler);
 	put_word(java, LEAF_WORD + 1, java_code_at(SEGMENT_COMPILED, 0x200));
-	assert_java_walk(java, "CCsE");
+	assert_java_unwind(java, "CCsE");
 	assert_int_equal(java->world->trace.words[1] >> 32, JAVA_COMPILED | HANDLER);
 }
 

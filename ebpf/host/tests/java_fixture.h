@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * A world (walk_fixture.h) with HotSpot's code cache in it: one heap with its segment map, an interpreter,
+ * A world (unwind_fixture.h) with HotSpot's code cache in it: one heap with its segment map, an interpreter,
  * call_stub, methods. Stacks are laid from the leaf up. Traces become text, leaf first: C a compiled
  * frame, I an interpreted one, s other code of the cache, E the thread's entry, ? a guess behind its
- * frame, ! an error that ends the walk.
+ * frame, ! an error that ends the unwind.
  */
 #ifndef EBPF_HOST_TESTS_JAVA_FIXTURE_H
 #define EBPF_HOST_TESTS_JAVA_FIXTURE_H
 
 #include "ebpf/abi/java.h"
-#include "ebpf/host/tests/walk_fixture.h"
+#include "ebpf/host/tests/unwind_fixture.h"
 
 enum {
 	SEGMENT_SHIFT = 6,
@@ -182,12 +182,12 @@ static inline char java_letter(uint32_t position)
 	return position & JAVA_COMPILED ? 'C' : 'I';
 }
 
-static inline const char *java_walk_text(struct java *java)
+static inline const char *java_unwind_text(struct java *java)
 {
 	const struct emulated_trace *trace = &java->world->trace;
 	uint32_t length = 0;
 
-	world_walk(java->world);
+	world_unwind(java->world);
 	for (uint32_t i = 0; i < trace->word_count; i += frame_word_count(trace->words[i])) {
 		uint64_t word = trace->words[i];
 
@@ -204,9 +204,9 @@ static inline const char *java_walk_text(struct java *java)
 	return java->text;
 }
 
-static inline void assert_java_walk(struct java *java, const char *text)
+static inline void assert_java_unwind(struct java *java, const char *text)
 {
-	assert_string_equal(java_walk_text(java), text);
+	assert_string_equal(java_unwind_text(java), text);
 	assert_int_equal(java->world->trace.error, strchr(text, '!') ? UNWIND_NO_INFO : UNWIND_OK);
 }
 

@@ -27,21 +27,21 @@ static void frames_of_the_interpreter_keep_their_caller_s_stack_pointer(void **s
 	lay_interpreted(java, FP_WORD);
 	set_leaf(java, INTERPRETER + 16, "\x90", 1, LEAF_WORD);
 	java->world->start.registers[6] = stack_address(FP_WORD);
-	assert_java_walk(java, "ICsE");
+	assert_java_unwind(java, "ICsE");
 	assert_int_equal(trace->words[0], frame_word(FRAME_JAVA, 0, METHOD));
 	assert_int_equal(trace->words[1],
 			 4ULL << 32 | java_method_fingerprint(OBJECTS, BYTECODE_BYTES, 0, 0, 0));
 	/* The register has something else meanwhile. */
 	java->world->start.registers[SENDER_SP_REGISTER] = BYTECODES + BYTECODE_BYTES;
-	assert_java_walk(java, "ICsE");
+	assert_java_unwind(java, "ICsE");
 	assert_int_equal(trace->words[1] >> 32, 7);
 	put_word(java, FP_WORD - BCP_SLOT, 0);
-	assert_java_walk(java, "ICsE");
+	assert_java_unwind(java, "ICsE");
 	assert_int_equal(trace->words[1] >> 32, JAVA_NO_BCI);
 	put_word(java, FP_WORD - 3, 16);
-	assert_java_walk(java, "!");
+	assert_java_unwind(java, "!");
 	java->world->start.registers[6] = stack_address(LEAF_WORD) - 8;
-	assert_java_walk(java, "!");
+	assert_java_unwind(java, "!");
 }
 
 static void unloaded_classes_make_another_method_of_what_lies_in_its_place(void **state)
@@ -57,14 +57,14 @@ static void unloaded_classes_make_another_method_of_what_lies_in_its_place(void 
 	publish_java(java);
 	for (uint64_t count = 1; count < 4; count++) {
 		put_object(java, counter, count, 8);
-		assert_java_walk(java, "ICsE");
+		assert_java_unwind(java, "ICsE");
 		assert_int_equal((uint32_t)words[1],
 				 java_method_fingerprint(OBJECTS, BYTECODE_BYTES, count, 0, 0));
 	}
 	/* A count that cannot be read is taken as 0. */
 	java->process.unloads = 8;
 	publish_java(java);
-	assert_java_walk(java, "ICsE");
+	assert_java_unwind(java, "ICsE");
 	assert_int_equal((uint32_t)words[1],
 			 java_method_fingerprint(OBJECTS, BYTECODE_BYTES, 0, 0, 0));
 }
@@ -84,7 +84,7 @@ static void a_redefined_class_makes_another_method_of_what_lies_in_its_place(voi
 	for (uint32_t version = 0; version < 4; version++) {
 		put_object(java, OBJECTS + HOLDER_AT, HOLDER + version / 2, 8);
 		put_object(java, OBJECTS + VERSION_AT, version, 4);
-		assert_java_walk(java, "ICsE");
+		assert_java_unwind(java, "ICsE");
 		assert_int_equal((uint32_t)words[1],
 				 java_method_fingerprint(OBJECTS, BYTECODE_BYTES, 0,
 							 HOLDER + version / 2, version));
@@ -92,7 +92,7 @@ static void a_redefined_class_makes_another_method_of_what_lies_in_its_place(voi
 	/* They lie too far apart. */
 	java->process.constants_version = HOLDER_AT + JAVA_CONSTANTS_BYTES;
 	publish_java(java);
-	assert_java_walk(java, "ICsE");
+	assert_java_unwind(java, "ICsE");
 	assert_int_equal((uint32_t)words[1],
 			 java_method_fingerprint(OBJECTS, BYTECODE_BYTES, 0, 0, 0));
 }
@@ -112,7 +112,7 @@ static void a_method_that_calls_itself_is_one_method(void **state)
 	put_word(java, FP_WORD + 1, INTERPRETER + 32);
 	set_leaf(java, INTERPRETER + 16, "\x90", 1, LEAF_WORD);
 	java->world->start.registers[6] = stack_address(FP_WORD);
-	assert_java_walk(java, "IICsE");
+	assert_java_unwind(java, "IICsE");
 	assert_int_equal(trace->words[1] >> 32, 4);
 	assert_int_equal(trace->words[2], frame_word(FRAME_JAVA, FRAME_RETURN_ADDRESS, METHOD));
 	assert_int_equal(trace->words[3], 9ULL << 32 | (uint32_t)trace->words[1]);
@@ -126,11 +126,11 @@ static void a_method_that_begins_is_at_its_first_bytecode(void **state)
 	set_leaf(java, INTERPRETER + 16, "\x53", 1, FP_WORD - BCP_SLOT + 1);
 	java->world->start.registers[6] = stack_address(FP_WORD);
 	java->world->start.registers[METHOD_REGISTER] = METHOD;
-	assert_java_walk(java, "ICsE");
+	assert_java_unwind(java, "ICsE");
 	assert_int_equal(java->world->trace.words[1] >> 32, 0);
 	/* One of C has no bytecode. */
 	put_object(java, CONST_METHOD + CONST_CODE_SIZE, 0, 2);
-	assert_java_walk(java, "ICsE");
+	assert_java_unwind(java, "ICsE");
 	assert_int_equal(java->world->trace.words[1] >> 32, JAVA_NO_BCI);
 }
 
@@ -169,7 +169,7 @@ static void at_its_entry_the_interpreter_makes_its_frame(void **state)
 			put_word(java, LEAF_WORD + places[i].return_word, address);
 		if (places[i].fp_word)
 			java->world->start.registers[6] = stack_address(places[i].fp_word);
-		assert_java_walk(java, "ICsE");
+		assert_java_unwind(java, "ICsE");
 		assert_int_equal(java->world->trace.words[1] >> 32, 0);
 	}
 }
@@ -185,7 +185,7 @@ static void the_method_is_pushed_behind_the_caller_s_stack_pointer(void **state)
 		set_leaf(java, INTERPRETER + 16, "\x53", 1, FP_WORD - words);
 		java->world->start.registers[6] = stack_address(FP_WORD);
 		java->world->start.registers[METHOD_REGISTER] = METHOD;
-		assert_java_walk(java, "ICsE");
+		assert_java_unwind(java, "ICsE");
 		assert_int_equal(java->world->trace.words[0], frame_word(FRAME_JAVA, 0, METHOD));
 	}
 }
@@ -226,7 +226,7 @@ static void at_its_end_the_interpreter_has_left_its_frame(void **state)
 				return_to(java, SEGMENT_CALLER);
 		else
 			put_word(java, LEAF_WORD, return_to(java, SEGMENT_CALLER));
-		assert_java_walk(java, "sCsE");
+		assert_java_unwind(java, "sCsE");
 	}
 }
 
@@ -249,7 +249,7 @@ static void an_exception_leaves_the_frame_with_its_return_address_in_another_reg
 		set_leaf(java, INTERPRETER + 64, places[i].code, places[i].size, LEAF_WORD);
 		java->world->start.registers[METHOD_REGISTER] = stack_address(SENDER_WORD);
 		java->world->start.registers[EXCEPTION_REGISTER] = return_to(java, SEGMENT_CALLER);
-		assert_java_walk(java, "sCsE");
+		assert_java_unwind(java, "sCsE");
 	}
 }
 
@@ -271,7 +271,7 @@ static void the_same_instructions_stand_where_the_frame_is(void **state)
 		java->world->start.registers[6] = stack_address(FP_WORD);
 		java->world->start.registers[METHOD_REGISTER] = stack_address(FP_WORD + 5);
 		java->world->start.registers[EXCEPTION_REGISTER] = INTERPRETER + 80;
-		assert_java_walk(java, "ICsE");
+		assert_java_unwind(java, "ICsE");
 	}
 }
 
@@ -286,7 +286,7 @@ static void at_its_entry_the_stack_may_be_the_caller_s(void **state)
 	java->world->start.registers[0] = return_to(java, SEGMENT_CALLER);
 	java->world->start.registers[METHOD_REGISTER] = METHOD;
 	java->world->start.registers[SENDER_SP_REGISTER] = stack_address(LEAF_WORD);
-	assert_java_walk(java, "ICsE");
+	assert_java_unwind(java, "ICsE");
 	assert_int_equal(java->world->trace.words[1] >> 32, 0);
 }
 
@@ -314,18 +314,18 @@ static void frames_that_are_not_filled_yet_are_left_out(void **state)
 		put_word(java, LEAF_WORD, INTERPRETER + 48);
 		set_leaf(java, java_code_at(SEGMENT_STUB, IN_CODE), "\xc3", 1, LEAF_WORD);
 		java->world->start.registers[6] = stack_address(FIRST);
-		assert_java_walk(java, "sC?sE");
+		assert_java_unwind(java, "sC?sE");
 		/* The outer one is filled. */
 		put_word(java, FP_WORD - LAST_SP, stack_address(FIRST + 2));
-		assert_java_walk(java, "sI?CsE");
+		assert_java_unwind(java, "sI?CsE");
 		/* Both. */
 		put_word(java, FIRST - BCP_SLOT, BYTECODES + 3);
 		put_word(java, FIRST - LAST_SP, stack_address(LEAF_WORD));
-		assert_java_walk(java, "sI?ICsE");
+		assert_java_unwind(java, "sI?ICsE");
 		/* Elsewhere the JVM is called with this slot empty. */
 		put_word(java, FIRST - LAST_SP, 0);
 		put_code(java, INTERPRETER + 48, "\x48\x8b\x45\xd0", 4);
-		assert_java_walk(java, "sI?ICsE");
+		assert_java_unwind(java, "sI?ICsE");
 	}
 }
 
@@ -344,13 +344,13 @@ static void methods_of_an_archive_are_entered_by_a_jump(void **state)
 	java->world->start.registers[10] = 0;
 	put_word(java, LEAF_WORD, return_to(java, SEGMENT_CALLER));
 	world_set_registers(java->world, jump, stack_address(LEAF_WORD), 0);
-	assert_java_walk(java, "ICsE");
+	assert_java_unwind(java, "ICsE");
 	world_set_registers(java->world, jump + 10, stack_address(LEAF_WORD), 0);
 	java->world->start.registers[10] = to;
-	assert_java_walk(java, "ICsE");
+	assert_java_unwind(java, "ICsE");
 	/* Elsewhere. */
 	java->world->start.registers[10] = OBJECTS;
-	world_walk(java->world);
+	world_unwind(java->world);
 	assert_int_not_equal(frame_kind(java->world->trace.words[0]), FRAME_JAVA);
 }
 
@@ -368,7 +368,7 @@ static void a_frame_that_calls_is_there_before_its_stack_pointer_is_kept(void **
 	java->world->start.registers[6] = stack_address(FP_WORD);
 	java->world->start.registers[METHOD_REGISTER] = METHOD;
 	java->world->start.registers[SENDER_SP_REGISTER] = stack_address(LEAF_WORD + 1);
-	assert_java_walk(java, "IICsE");
+	assert_java_unwind(java, "IICsE");
 }
 
 static void a_leaf_that_reads_its_frame_is_behind_the_entry(void **state)
@@ -388,7 +388,7 @@ static void a_leaf_that_reads_its_frame_is_behind_the_entry(void **state)
 		java->world->start.registers[6] = stack_address(FP_WORD);
 		/* A stale value of a compiled callee. */
 		java->world->start.registers[SENDER_SP_REGISTER] = stack_address(LEAF_WORD + 5);
-		assert_java_walk(java, "ICsE");
+		assert_java_unwind(java, "ICsE");
 	}
 }
 
@@ -401,9 +401,9 @@ static void a_method_handle_pops_an_argument_behind_its_caller_s_back(void **sta
 	put_word(java, FP_WORD - 1, stack_address(FP_WORD + 1));
 	set_leaf(java, INTERPRETER + 16, "\x90", 1, LEAF_WORD);
 	java->world->start.registers[6] = stack_address(FP_WORD);
-	assert_java_walk(java, "ICsE");
+	assert_java_unwind(java, "ICsE");
 	put_word(java, FP_WORD - 1, stack_address(FP_WORD));
-	assert_java_walk(java, "!");
+	assert_java_unwind(java, "!");
 }
 
 static void stacks_that_lead_back_end(void **state)
@@ -414,7 +414,7 @@ static void stacks_that_lead_back_end(void **state)
 	put_word(java, FP_WORD - 1, stack_address(LEAF_WORD - 8));
 	set_leaf(java, INTERPRETER + 16, "\x90", 1, LEAF_WORD);
 	java->world->start.registers[6] = stack_address(FP_WORD);
-	assert_java_walk(java, "!");
+	assert_java_unwind(java, "!");
 }
 int main(void)
 {

@@ -64,7 +64,7 @@ static void a_row_goes_before_the_frame_s_size(void **state)
 	lay_stub(java);
 	put_row(java, &rule);
 	put_number(java, blob_at(SEGMENT_STUB) + BLOB_FRAME_SIZE, 2, 4);
-	assert_java_walk(java, "sCsE");
+	assert_java_unwind(java, "sCsE");
 	assert_int_equal(java->world->trace.words[2],
 			 frame_word(FRAME_JAVA, FRAME_RETURN_ADDRESS, blob_at(SEGMENT_CALLER)));
 	assert_int_equal(java->world->trace.words[0],
@@ -79,21 +79,21 @@ static void what_is_not_believed_is_not_followed(void **state)
 	lay_stub(java);
 	put_row(java, &rule);
 	/* To what is left of the earlier call, and no further. */
-	assert_java_walk(java, "sC?!");
+	assert_java_unwind(java, "sC?!");
 	/* Below the row. */
 	rule.flags = 0;
 	put_row(java, &rule);
-	assert_java_walk(java, "sCsE");
+	assert_java_unwind(java, "sCsE");
 	set_leaf(java, java_code_at(SEGMENT_STUB, ROW - 1), "\x90", 1, BOTTOM_WORD);
-	assert_java_walk(java, "sC?!");
+	assert_java_unwind(java, "sC?!");
 	/* Numbers out of range find nothing. */
 	set_leaf(java, java_code_at(SEGMENT_STUB, ROW + 4), "\x90", 1, BOTTOM_WORD);
 	java->process.stubs.rule_count = 1;
 	publish_java(java);
-	assert_java_walk(java, "sC?!");
+	assert_java_unwind(java, "sC?!");
 	java->process.stubs.page_index_cell = UINT32_MAX;
 	publish_java(java);
-	assert_java_walk(java, "sC?!");
+	assert_java_unwind(java, "sC?!");
 }
 
 static void the_frame_pointer_is_restored(void **state)
@@ -111,10 +111,10 @@ static void the_frame_pointer_is_restored(void **state)
 	lay_stub(java);
 	put_row(java, &rule);
 	java->world->start.registers[6] = stack_address(BOTTOM_WORD + 3);
-	assert_java_walk(java, "sCsE");
+	assert_java_unwind(java, "sCsE");
 	/* It leads down the stack. */
 	java->world->start.registers[6] = stack_address(BOTTOM_WORD - 20);
-	assert_string_equal(java_walk_text(java), "s!");
+	assert_string_equal(java_unwind_text(java), "s!");
 	assert_int_equal(java->world->trace.error, UNWIND_NO_PROGRESS);
 }
 
@@ -131,7 +131,7 @@ static void a_return_address_may_be_in_a_register_and_the_stack_the_caller_s(voi
 	java->world->start.registers[RETURN_REGISTER] = return_to(java, SEGMENT_CALLER);
 	put_caller(java, LEAF_WORD);
 	put_row(java, &rule);
-	assert_java_walk(java, "sCsE");
+	assert_java_unwind(java, "sCsE");
 }
 
 static void a_return_address_may_be_in_the_thread(void **state)
@@ -145,14 +145,14 @@ static void a_return_address_may_be_in_the_thread(void **state)
 	put_word(java, THREAD_WORD + 2, return_to(java, SEGMENT_CALLER));
 	put_caller(java, LEAF_WORD);
 	put_row(java, &rule);
-	assert_java_walk(java, "sCsE");
+	assert_java_unwind(java, "sCsE");
 	set_leaf(java, java_code_at(SEGMENT_STUB, ROW + 4), "\x90", 1, LEAF_WORD - 1);
 	java->world->start.registers[THREAD_REGISTER] = stack_address(THREAD_WORD);
 	rule.cfa_offset = 8;
 	put_row(java, &rule);
-	assert_java_walk(java, "sCsE");
+	assert_java_unwind(java, "sCsE");
 	java->world->start.registers[THREAD_REGISTER] = 8;
-	assert_string_equal(java_walk_text(java), "s!");
+	assert_string_equal(java_unwind_text(java), "s!");
 }
 
 static void an_argument_may_be_popped_behind_the_return_address(void **state)
@@ -169,12 +169,12 @@ static void an_argument_may_be_popped_behind_the_return_address(void **state)
 	java->world->start.registers[RETURN_REGISTER] = return_to(java, SEGMENT_CALLER);
 	put_caller(java, LEAF_WORD);
 	put_row(java, &rule);
-	assert_java_walk(java, "sCsE");
+	assert_java_unwind(java, "sCsE");
 	/* There is only one. */
 	rule.cfa_offset = -16;
 	set_leaf(java, java_code_at(SEGMENT_STUB, ROW + 4), "\x90", 1, LEAF_WORD + 2);
 	put_row(java, &rule);
-	assert_string_equal(java_walk_text(java), "s!");
+	assert_string_equal(java_unwind_text(java), "s!");
 	assert_int_equal(java->world->trace.error, UNWIND_NO_PROGRESS);
 }
 
@@ -192,7 +192,7 @@ static void the_place_of_the_caller_s_stack_may_be_on_the_stack(void **state)
 	lay_stub(java);
 	put_row(java, &rule);
 	put_word(java, BOTTOM_WORD + 1, stack_address(BOTTOM_WORD + 3));
-	assert_java_walk(java, "sCsE");
+	assert_java_unwind(java, "sCsE");
 }
 
 static void frames_that_were_brought_back_may_begin_at_the_stack_pointer(void **state)
@@ -210,7 +210,7 @@ static void frames_that_were_brought_back_may_begin_at_the_stack_pointer(void **
 	put_word(java, LEAF_WORD - 1, return_to(java, SEGMENT_CALLER));
 	put_caller(java, LEAF_WORD);
 	put_row(java, &rule);
-	assert_java_walk(java, "sCsE");
+	assert_java_unwind(java, "sCsE");
 }
 
 static void frames_that_are_brought_back_lie_below_the_entry(void **state)
@@ -225,20 +225,20 @@ static void frames_that_are_brought_back_lie_below_the_entry(void **state)
 	put_word(java, RETURN_WORD, return_to(java, SEGMENT_CALLER));
 	put_caller(java, RETURN_WORD + 1);
 	put_row(java, &rule);
-	assert_java_walk(java, "sCsE");
+	assert_java_unwind(java, "sCsE");
 	/* Between lie others, as far as a register says. */
 	put_word(java, ENTRY_WORD - 3, return_to(java, SEGMENT_COMPILED));
 	rule.cfa_addend = 16;
 	put_row(java, &rule);
 	java->world->start.registers[RBX] = 7 * 8;
-	assert_java_walk(java, "sCsE");
+	assert_java_unwind(java, "sCsE");
 	java->world->start.registers[RBX] = 1ULL << 40;
-	assert_string_equal(java_walk_text(java), "s!");
+	assert_string_equal(java_unwind_text(java), "s!");
 	/* In a frame that is no leaf it is not known here. */
 	lay_compiled(java, IN_CODE, &in_frame);
 	put_word(java, LEAF_WORD + FRAME_WORDS - 1, java_code_at(SEGMENT_STUB, ROW + 4));
 	put_code(java, java_code_at(SEGMENT_STUB, ROW - 1), "\xe8\1\1\1\1", 5);
-	assert_string_equal(java_walk_text(java), "Cs!");
+	assert_string_equal(java_unwind_text(java), "Cs!");
 	assert_int_equal(java->world->trace.error, UNWIND_REGISTER_UNKNOWN);
 }
 
@@ -249,9 +249,9 @@ static void native_code_may_have_called_what_a_row_is_known_of(void **state)
 
 	set_leaf(java, java_code_at(SEGMENT_STUB, ROW + 4), "\x90", 1, BOTTOM_WORD + 1);
 	put_word(java, BOTTOM_WORD + 1, code_at(RULE_ENTRY));
-	assert_java_walk(java, "s!");
+	assert_java_unwind(java, "s!");
 	put_row(java, &rule);
-	assert_java_walk(java, "sE");
+	assert_java_unwind(java, "sE");
 }
 
 static void what_c1_has_pushed_for_a_stub_it_pops_behind_the_call(void **state)
@@ -267,10 +267,10 @@ static void what_c1_has_pushed_for_a_stub_it_pops_behind_the_call(void **state)
 	put_row(java, &rule);
 	/* pop r9; pop rdi */
 	put_code(java, back, "\x41\x59\x5f", 3);
-	assert_java_walk(java, "sCsE");
+	assert_java_unwind(java, "sCsE");
 	/* pop rbp is the end of the method. */
 	put_code(java, back, "\x5d\x5d\xc3", 3);
-	assert_java_walk(java, "sCC!");
+	assert_java_unwind(java, "sCC!");
 }
 
 int main(void)

@@ -13,7 +13,7 @@ static void compiled_frames_lead_to_call_stub_and_its_caller(void **state)
 	const struct emulated_trace *trace = &java->world->trace;
 
 	lay_compiled(java, IN_CODE, &in_frame);
-	assert_java_walk(java, "CCsE");
+	assert_java_unwind(java, "CCsE");
 	assert_int_equal(trace->words[0], frame_word(FRAME_JAVA, 0, blob_at(SEGMENT_COMPILED)));
 	assert_int_equal(trace->words[1],
 			 (uint64_t)(JAVA_COMPILED | IN_CODE) << 32 | fingerprint_of(METHOD, 77));
@@ -28,7 +28,7 @@ static void without_a_table_code_is_anonymous(void **state)
 
 	lay_compiled(java, IN_CODE, &in_frame);
 	java->world->start.runtime_cell = 0;
-	java_walk_text(java);
+	java_unwind_text(java);
 	assert_int_not_equal(java->world->trace.error, UNWIND_OK);
 	assert_null(strchr(java->text, 'C'));
 }
@@ -51,13 +51,13 @@ static void the_next_runtime_is_asked_when_one_declines(void **state)
 	lay_compiled(java, IN_CODE, &in_frame);
 	world_put(java->world, JAVA_INTERPRETER_CELL, rows, sizeof(rows));
 	world_put(java->world, JAVA_OTHER_CELL, &none, sizeof(none));
-	assert_java_walk(java, "CCsE");
+	assert_java_unwind(java, "CCsE");
 	assert_int_equal(trace->words[2],
 			 frame_word(FRAME_JAVA, FRAME_RETURN_ADDRESS, blob_at(SEGMENT_CALLER)));
 	/* Without the last row, all runtimes have declined. */
 	world_put(java->world, JAVA_INTERPRETER_CELL + 3, &(struct runtime_row){ 0 },
 		  sizeof(rows[0]));
-	java_walk_text(java);
+	java_unwind_text(java);
 	assert_int_not_equal(trace->error, UNWIND_OK);
 	assert_null(strchr(java->text, 'C'));
 }
@@ -70,7 +70,7 @@ static void a_runtime_that_makes_no_code_is_not_asked(void **state)
 
 	lay_compiled(java, IN_CODE, &in_frame);
 	world_put(java->world, JAVA_INTERPRETER_CELL, &row, sizeof(row));
-	java_walk_text(java);
+	java_unwind_text(java);
 	assert_int_not_equal(java->world->trace.error, UNWIND_OK);
 	assert_null(strchr(java->text, 'C'));
 }
@@ -107,7 +107,7 @@ static void at_its_end_a_method_has_no_frame(void **state)
 		java_teardown(state);
 		java_setup(state);
 		lay_compiled(*state, IN_CODE, &places[i]);
-		assert_java_walk(*state, "CCsE");
+		assert_java_unwind(*state, "CCsE");
 	}
 }
 
@@ -117,13 +117,13 @@ static void behind_its_frame_a_method_jumps_on_to_where_it_throws(void **state)
 	struct java *java = *state;
 
 	lay_compiled(java, IN_CODE, &jump);
-	assert_java_walk(java, "C!");
+	assert_java_unwind(java, "C!");
 	put_code(java, java_code_at(SEGMENT_COMPILED, IN_CODE - 5), "\x48\x83\xc4\x20\x5d", 5);
-	assert_java_walk(java, "CCsE");
+	assert_java_unwind(java, "CCsE");
 	put_code(java, java_code_at(SEGMENT_COMPILED, IN_CODE - 8), "\x48\x81\xc4\0\1\0\0\x5d", 8);
-	assert_java_walk(java, "CCsE");
+	assert_java_unwind(java, "CCsE");
 	put_code(java, java_code_at(SEGMENT_COMPILED, IN_CODE - 1), "\x5e", 1);
-	assert_java_walk(java, "C!");
+	assert_java_unwind(java, "C!");
 }
 
 static void at_its_beginning_a_method_makes_its_frame(void **state)
@@ -146,7 +146,7 @@ static void at_its_beginning_a_method_makes_its_frame(void **state)
 		put_number(java, blob_at(SEGMENT_COMPILED) + BLOB_FRAME_COMPLETE, 80, 2);
 		lay_compiled(java, 64, &place);
 		java->world->start.registers[16] = start + places[i].offset;
-		assert_java_walk(java, "CCsE");
+		assert_java_unwind(java, "CCsE");
 	}
 }
 
@@ -166,7 +166,7 @@ static void behind_its_frame_a_method_may_ask_for_a_barrier(void **state)
 		put_number(java, blob_at(SEGMENT_COMPILED) + BLOB_FRAME_COMPLETE, 0x200, 2);
 		lay_compiled(java, offsets[i], &place);
 		java->world->start.registers[16] += 7;
-		assert_java_walk(java, "CCsE");
+		assert_java_unwind(java, "CCsE");
 	}
 }
 
@@ -178,7 +178,7 @@ static void a_frame_may_be_there_before_the_frame_pointer_is_in_it(void **state)
 	put_number(java, blob_at(SEGMENT_COMPILED) + BLOB_FRAME_COMPLETE, 0x200, 2);
 	lay_compiled(java, IN_CODE, &place);
 	put_word(java, LEAF_WORD + FRAME_WORDS - 2, 1);
-	assert_java_walk(java, "CCsE");
+	assert_java_unwind(java, "CCsE");
 }
 
 static void words_pushed_onto_a_leaf_s_frame_are_seen(void **state)
@@ -195,7 +195,7 @@ static void words_pushed_onto_a_leaf_s_frame_are_seen(void **state)
 		put_word(java, end - 1, return_to(java, SEGMENT_CALLER));
 		put_caller(java, end);
 		/* More than one is taken for likely. */
-		assert_java_walk(java, words < 2 ? "CCsE" : words < 6 ? "CC?sE" : "C!");
+		assert_java_unwind(java, words < 2 ? "CCsE" : words < 6 ? "CC?sE" : "C!");
 	}
 }
 
@@ -219,7 +219,7 @@ static void registers_saved_around_a_barrier_s_call_are_passed_over(void **state
 		if (saved[i].return_word > FRAME_WORDS)
 			put_word(*state, LEAF_WORD + FRAME_WORDS - 1,
 				 return_to(*state, SEGMENT_COMPILED));
-		assert_java_walk(*state, "CCsE");
+		assert_java_unwind(*state, "CCsE");
 	}
 }
 
@@ -277,7 +277,7 @@ static void assert_pow(void **state, size_t piece, uint32_t fewer)
 	put_word(java, sp + words % 2 + FRAME_WORDS - 1, return_to(java, SEGMENT_COMPILED));
 	put_word(java, sp + words + FRAME_WORDS - 1, return_to(java, SEGMENT_CALLER));
 	put_caller(java, sp + words + FRAME_WORDS);
-	assert_java_walk(java, "CCsE");
+	assert_java_unwind(java, "CCsE");
 	assert_int_equal(java->world->trace.words[2],
 			 frame_word(FRAME_JAVA, FRAME_RETURN_ADDRESS, blob_at(SEGMENT_CALLER)));
 }
@@ -306,11 +306,11 @@ static void a_stack_pointer_that_is_kept_on_the_stack_is_gone_back_to(void **sta
 	put_word(java, end - 1, return_to(java, SEGMENT_CALLER));
 	put_caller(java, end);
 	/* In other code the word has no meaning. */
-	java_walk_text(java);
+	java_unwind_text(java);
 	assert_int_equal(java->world->trace.words[2],
 			 frame_word(FRAME_JAVA, FRAME_RETURN_ADDRESS, blob_at(SEGMENT_COMPILED)));
 	put_code(java, java_code_at(SEGMENT_COMPILED, IN_CODE + 50), "\xc4\xe3\x79\x61", 4);
-	assert_java_walk(java, "CCsE");
+	assert_java_unwind(java, "CCsE");
 	assert_int_equal(java->world->trace.words[2],
 			 frame_word(FRAME_JAVA, FRAME_RETURN_ADDRESS, blob_at(SEGMENT_CALLER)));
 	/* In a method that has called a stub, the word has no meaning. */
@@ -320,7 +320,7 @@ static void a_stack_pointer_that_is_kept_on_the_stack_is_gone_back_to(void **sta
 	put_caller(java, LEAF_WORD + FRAME_WORDS);
 	put_word(java, LEAF_WORD, stack_address(LEAF_WORD + 2));
 	put_word(java, LEAF_WORD + 2 + FRAME_WORDS - 1, return_to(java, SEGMENT_COMPILED));
-	assert_java_walk(java, "sC?CsE");
+	assert_java_unwind(java, "sC?CsE");
 }
 
 static void what_is_behind_no_call_is_no_return_address(void **state)
@@ -329,20 +329,20 @@ static void what_is_behind_no_call_is_no_return_address(void **state)
 
 	lay_compiled(java, IN_CODE, &in_frame);
 	put_word(java, LEAF_WORD + FRAME_WORDS - 1, java_code_at(SEGMENT_CALLER, 0x300));
-	assert_java_walk(java, "C!");
+	assert_java_unwind(java, "C!");
 	/* The handler of a deoptimized method: call +0. */
 	put_code(java, java_code_at(SEGMENT_CALLER, 0x300), "\xe8\0\0\0\0", 5);
-	assert_java_walk(java, "CCsE");
+	assert_java_unwind(java, "CCsE");
 	/* C1's handler: movabs r10, its own address. */
 	put_code(java, java_code_at(SEGMENT_CALLER, 0x300), "\x49\xba", 2);
 	put_number(java, java_code_at(SEGMENT_CALLER, 0x302), java_code_at(SEGMENT_CALLER, 0x300),
 		   8);
-	assert_java_walk(java, "CCsE");
+	assert_java_unwind(java, "CCsE");
 	put_number(java, java_code_at(SEGMENT_CALLER, 0x302), java_code_at(SEGMENT_CALLER, 0x301),
 		   8);
-	assert_java_walk(java, "C!");
+	assert_java_unwind(java, "C!");
 	put_word(java, LEAF_WORD + FRAME_WORDS - 1, code_at(RULE_ENTRY));
-	assert_java_walk(java, "C!");
+	assert_java_unwind(java, "C!");
 }
 
 static void a_method_that_calls_itself_is_one_method(void **state)
@@ -355,7 +355,7 @@ static void a_method_that_calls_itself_is_one_method(void **state)
 	for (int i = 0; i < 3; i++, word += CALLER_FRAME_WORDS)
 		put_word(java, word + CALLER_FRAME_WORDS - 1, return_to(java, SEGMENT_CALLER));
 	put_caller(java, word);
-	assert_java_walk(java, "CCCCCsE");
+	assert_java_unwind(java, "CCCCCsE");
 	for (uint32_t i = 4; i < 10; i += 2) {
 		assert_int_equal(trace->words[i], trace->words[2]);
 		assert_int_equal(trace->words[i + 1], trace->words[3]);
@@ -372,25 +372,25 @@ static void stubs_are_called_or_keep_a_frame(void **state)
 	put_caller(java, LEAF_WORD + 2);
 	/* A stale value of an earlier caller in the register is ignored. */
 	java->world->start.registers[SENDER_SP_REGISTER] = stack_address(LEAF_WORD + 40);
-	assert_java_walk(java, "sC?sE");
+	assert_java_unwind(java, "sC?sE");
 	/* The return address is above the frame pointer. */
 	put_word(java, LEAF_WORD + 1, 0);
 	java->world->start.registers[6] = stack_address(LEAF_WORD + 10);
 	put_word(java, LEAF_WORD + 11, return_to(java, SEGMENT_CALLER));
 	put_caller(java, LEAF_WORD + 12);
-	assert_java_walk(java, "sC?sE");
+	assert_java_unwind(java, "sC?sE");
 	/* The frame has a known size. */
 	put_number(java, blob_at(SEGMENT_STUB) + BLOB_FRAME_SIZE, FRAME_WORDS, 4);
 	put_number(java, blob_at(SEGMENT_STUB) + BLOB_FRAME_COMPLETE, 8, 2);
 	set_leaf(java, java_code_at(SEGMENT_STUB, IN_CODE), "\x90", 1, LEAF_WORD);
 	put_word(java, LEAF_WORD + FRAME_WORDS - 1, return_to(java, SEGMENT_CALLER));
 	put_caller(java, LEAF_WORD + FRAME_WORDS);
-	assert_java_walk(java, "sC?sE");
+	assert_java_unwind(java, "sC?sE");
 	/* C1 has pushed two arguments for it. */
 	memset(java->world->stack, 0, sizeof(java->world->stack));
 	put_word(java, LEAF_WORD + FRAME_WORDS - 1, return_to(java, SEGMENT_CALLER));
 	put_caller(java, LEAF_WORD + FRAME_WORDS + 2);
-	assert_java_walk(java, "sC?s?E");
+	assert_java_unwind(java, "sC?s?E");
 }
 
 static void what_leads_to_a_virtual_method_leaves_the_stack_alone(void **state)
@@ -402,7 +402,7 @@ static void what_leads_to_a_virtual_method_leaves_the_stack_alone(void **state)
 	set_leaf(java, java_code_at(SEGMENT_STUB, IN_CODE), "\x90", 1, LEAF_WORD + 1);
 	put_word(java, LEAF_WORD + 1, return_to(java, SEGMENT_CALLER));
 	put_caller(java, LEAF_WORD + 2);
-	assert_java_walk(java, "sCsE");
+	assert_java_unwind(java, "sCsE");
 }
 
 static void adapters_keep_their_caller_s_stack_pointer_in_a_register(void **state)
@@ -417,22 +417,22 @@ static void adapters_keep_their_caller_s_stack_pointer_in_a_register(void **stat
 	java->world->start.registers[0] = return_to(java, SEGMENT_CALLER);
 	put_word(java, LEAF_WORD, return_to(java, SEGMENT_COMPILED));
 	put_caller(java, SENDER_WORD);
-	assert_java_walk(java, "sCsE");
+	assert_java_unwind(java, "sCsE");
 	/* It is not popped yet, and the registers have stale values. */
 	set_leaf(java, java_code_at(SEGMENT_STUB, IN_CODE), "\x58", 1, LEAF_WORD - 1);
 	java->world->start.registers[SENDER_SP_REGISTER] = stack_address(SENDER_WORD);
 	java->world->start.registers[0] = return_to(java, SEGMENT_COMPILED);
 	put_word(java, LEAF_WORD - 1, return_to(java, SEGMENT_CALLER));
 	put_caller(java, LEAF_WORD);
-	assert_java_walk(java, "sCsE");
+	assert_java_unwind(java, "sCsE");
 	put_code(java, java_code_at(SEGMENT_STUB, IN_CODE), "\x90", 1);
 	java->world->start.registers[0] = 0;
-	assert_java_walk(java, "sCsE");
+	assert_java_unwind(java, "sCsE");
 	/* From call_stub, pushed again behind the arguments. */
 	put_word(java, LEAF_WORD - 1, java->process.call_stub_return);
 	java->world->start.registers[6] = stack_address(SENDER_WORD + 10);
 	put_call_stub(java, SENDER_WORD + 10);
-	assert_java_walk(java, "ssE");
+	assert_java_unwind(java, "ssE");
 }
 
 static void an_adapter_has_its_call_mended(void **state)
@@ -449,16 +449,16 @@ static void an_adapter_has_its_call_mended(void **state)
 	put_word(java, SAVED_WORD, stack_address(SAVED_WORD + 9));
 	put_word(java, SAVED_WORD + 9, return_to(java, SEGMENT_CALLER));
 	put_caller(java, SAVED_WORD + 10);
-	assert_java_walk(java, "Cs!");
+	assert_java_unwind(java, "Cs!");
 	put_code(java, adapter, behind, sizeof(behind) - 1);
-	assert_java_walk(java, "CsCsE");
+	assert_java_unwind(java, "CsCsE");
 	put_code(java, adapter, behind + 3, sizeof(behind) - 4);
-	assert_java_walk(java, "CsCsE");
+	assert_java_unwind(java, "CsCsE");
 	/* It leads down the stack, and too far up. */
 	put_word(java, SAVED_WORD, stack_address(SAVED_WORD));
-	assert_java_walk(java, "Cs!");
+	assert_java_unwind(java, "Cs!");
 	put_word(java, SAVED_WORD, stack_address(SAVED_WORD) + 8200);
-	assert_java_walk(java, "Cs!");
+	assert_java_unwind(java, "Cs!");
 	/* About to be called, and back again. */
 	for (size_t i = 0; i < 4; i++) {
 		static const char places[4][5] = { "\x48\x0f\xae\4", "\x48\x0f\xae\x0c",
@@ -467,7 +467,7 @@ static void an_adapter_has_its_call_mended(void **state)
 		set_leaf(java, java_code_at(SEGMENT_STUB, IN_CODE), places[i], 4, LEAF_WORD);
 		java->world->start.registers[SENDER_SP_REGISTER] = stack_address(SAVED_WORD + 9);
 		java->world->start.registers[0] = return_to(java, SEGMENT_COMPILED);
-		assert_java_walk(java, "sCsE");
+		assert_java_unwind(java, "sCsE");
 	}
 }
 
@@ -479,7 +479,7 @@ static void an_exception_goes_on_where_a_register_says(void **state)
 	set_leaf(java, java_code_at(SEGMENT_STUB, IN_CODE), "\x90", 1, LEAF_WORD);
 	java->world->start.registers[1] = return_to(java, SEGMENT_CALLER);
 	put_caller(java, LEAF_WORD);
-	assert_java_walk(java, "sC?sE");
+	assert_java_unwind(java, "sC?sE");
 }
 
 static void code_is_found_by_its_segments(void **state)
@@ -490,31 +490,31 @@ static void code_is_found_by_its_segments(void **state)
 	lay_compiled(java, IN_CODE, &in_frame);
 	/* In two steps. */
 	java->map[segment] = 1;
-	assert_java_walk(java, "CCsE");
+	assert_java_unwind(java, "CCsE");
 	/* The map is not readable, leads out of the heap, and has a cycle. */
 	java->map[segment] = JAVA_SEGMENT_FREE;
-	assert_java_walk(java, "!");
+	assert_java_unwind(java, "!");
 	java->map[segment] = (uint8_t)segment + 1;
-	assert_java_walk(java, "!");
+	assert_java_unwind(java, "!");
 	memset(java->map, 1, sizeof(java->map));
-	assert_java_walk(java, "!");
+	assert_java_unwind(java, "!");
 }
 
-static void freed_and_forged_code_ends_the_walk(void **state)
+static void freed_and_forged_code_ends_the_unwind(void **state)
 {
 	struct java *java = *state;
 	uint64_t blob = blob_at(SEGMENT_COMPILED);
 
 	lay_compiled(java, IN_CODE, &in_frame);
 	put_number(java, blob - BLOCK_BYTES + BLOCK_USED, 0, 1);
-	assert_java_walk(java, "!");
+	assert_java_unwind(java, "!");
 	put_number(java, blob - BLOCK_BYTES + BLOCK_USED, 1, 1);
 	put_number(java, blob + BLOB_DATA, CODE_AT + IN_CODE, 4);
-	assert_java_walk(java, "!");
+	assert_java_unwind(java, "!");
 	put_number(java, blob + BLOB_DATA, CODE_AT + IN_CODE + 1, 4);
-	assert_java_walk(java, "CCsE");
+	assert_java_unwind(java, "CCsE");
 	put_number(java, blob + BLOB_CODE, CODE_AT + IN_CODE + 1, 4);
-	assert_java_walk(java, "!");
+	assert_java_unwind(java, "!");
 }
 
 int main(void)
@@ -541,7 +541,7 @@ int main(void)
 		java_test(an_adapter_has_its_call_mended),
 		java_test(an_exception_goes_on_where_a_register_says),
 		java_test(code_is_found_by_its_segments),
-		java_test(freed_and_forged_code_ends_the_walk),
+		java_test(freed_and_forged_code_ends_the_unwind),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

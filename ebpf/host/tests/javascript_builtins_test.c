@@ -32,12 +32,12 @@ static void before_the_prologue_makes_the_frame_it_is_below_its_own_return_addre
 		put_text(javascript, RULE_PROLOGUE_AT_CALL, "\x90\x90\x90", 3);
 		memcpy(javascript->text_bytes + (code_at(RULE_PROLOGUE_AT_CALL) - TEXT_START) + 3,
 		       codes[i], 6);
-		assert_javascript_walk(javascript, "I1I0E");
+		assert_javascript_unwind(javascript, "I1I0E");
 		assert_int_equal(place_of(javascript, 0), JAVASCRIPT_NO_PLACE);
 	}
 	/* Before `add rsp, 8`, where V8 goes to compile the function. */
 	put_text(javascript, RULE_PROLOGUE_AT_CALL, "\x48\x83\xc4\x08\x90\x90\x90\x90\x90", 9);
-	assert_javascript_walk(javascript, "I1I0E");
+	assert_javascript_unwind(javascript, "I1I0E");
 }
 
 static void while_the_prologue_makes_the_frame_it_is_above_its_own_return_address(void **state)
@@ -48,13 +48,13 @@ static void while_the_prologue_makes_the_frame_it_is_above_its_own_return_addres
 	put_text(javascript, RULE_PROLOGUE_AT_CALL, "\x55\x48\x89\xe5\x56\x57\x50\x90", 8);
 	lay_frameless(javascript, code_at(RULE_PROLOGUE_AT_CALL), 0);
 	set_register(javascript, RDI, function_at(1));
-	assert_javascript_walk(javascript, "I1I0E");
+	assert_javascript_unwind(javascript, "I1I0E");
 	/* mov rbp, rsp */
 	put_text(javascript, RULE_PROLOGUE_AT_CALL, "\x48\x89\xe5\x56\x57\x50\x90\x90", 8);
 	lay_frameless(javascript, code_at(RULE_PROLOGUE_AT_CALL), 1);
 	put_word(javascript, LEAF_WORD, stack_address(CALLER_WORD));
 	set_register(javascript, RDI, function_at(1));
-	assert_javascript_walk(javascript, "I1I0E");
+	assert_javascript_unwind(javascript, "I1I0E");
 	/* Context and function are pushed one by one. */
 	put_text(javascript, RULE_PROLOGUE_AT_CALL, "\x90\x90\x90\x90\x90\x90\x90\x90", 8);
 	for (uint32_t words = 0; words < 3; words++) {
@@ -63,7 +63,7 @@ static void while_the_prologue_makes_the_frame_it_is_above_its_own_return_addres
 		world_set_registers(javascript->world, code_at(RULE_PROLOGUE_AT_CALL),
 				    stack_address(FP_WORD - words), stack_address(FP_WORD));
 		set_register(javascript, RDI, words > 1 ? 0 : function_at(1));
-		assert_javascript_walk(javascript, "I1I0E");
+		assert_javascript_unwind(javascript, "I1I0E");
 	}
 }
 
@@ -72,7 +72,7 @@ static void a_frame_that_v8_makes_in_the_prologue_is_its_own(void **state)
 	struct javascript *javascript = *state;
 
 	lay_in_frame(javascript, code_at(RULE_PROLOGUE_AT_CALL), MARKER_STUB, function_at(1));
-	assert_javascript_walk(javascript, "NI0E");
+	assert_javascript_unwind(javascript, "NI0E");
 }
 
 /* An instruction at the end of the builtin that leaves the frame. */
@@ -112,13 +112,13 @@ static void behind_its_frame_the_leaver_has_the_function_below_the_stack(void **
 		}
 		put_word(javascript, LEAF_WORD - place->frame_words - 2,
 			 place->frame_words ? function_at(1) : 0);
-		assert_javascript_walk(javascript, place->frame_words ? "I1I0E" : "NI0E");
+		assert_javascript_unwind(javascript, place->frame_words ? "I1I0E" : "NI0E");
 	}
 	/* The word that is left there is no function. */
 	put_text(javascript, RULE_LEAVE, places[0].code, places[0].size);
 	lay_frameless(javascript, code_at(RULE_LEAVE), 0);
 	put_word(javascript, LEAF_WORD - 3, 0x1001);
-	assert_javascript_walk(javascript, "NI0E");
+	assert_javascript_unwind(javascript, "NI0E");
 }
 
 static void in_the_frame_the_leaver_is_its_function(void **state)
@@ -128,7 +128,7 @@ static void in_the_frame_the_leaver_is_its_function(void **state)
 
 	for (size_t i = 0; i < 2; i++) {
 		lay_in_frame(javascript, code_at(rules[i]), CONTEXT, function_at(1));
-		assert_javascript_walk(javascript, "I1I0E");
+		assert_javascript_unwind(javascript, "I1I0E");
 	}
 }
 
@@ -139,17 +139,17 @@ static void a_builtin_that_moves_arguments_has_its_return_address_at_one_end(voi
 
 	/* It is at the new end already, in Sparkplug's code or in the interpreter. */
 	lay_frameless(javascript, code_at(RULE_MOVING), 0);
-	assert_javascript_walk(javascript, "NI0E");
+	assert_javascript_unwind(javascript, "NI0E");
 	put_interpreted(javascript, CALLER_WORD, 0, CALLER_OFFSET);
 	put_frame(javascript, CALLER_WORD, CONTEXT, function_at(1), CALLER_WORD + 20,
 		  code_at(RULE_ENTRY));
 	put_word(javascript, LEAF_WORD, add_baseline(javascript));
-	assert_javascript_walk(javascript, "NB1E");
+	assert_javascript_unwind(javascript, "NB1E");
 	/* It is at the old one yet. */
 	put_word(javascript, LEAF_WORD, function_at(2));
 	put_word(javascript, old, add_baseline(javascript));
 	set_register(javascript, R8, stack_address(old));
-	assert_javascript_walk(javascript, "NB1E");
+	assert_javascript_unwind(javascript, "NB1E");
 	assert_null(strchr(javascript->text, '?'));
 }
 
@@ -160,11 +160,11 @@ static void what_returns_to_no_code_of_v8_is_a_guess(void **state)
 	lay_frameless(javascript, code_at(RULE_MOVING), 0);
 	put_word(javascript, LEAF_WORD, function_at(2));
 	set_register(javascript, R8, stack_address(LEAF_WORD));
-	javascript_walk_text(javascript);
+	javascript_unwind_text(javascript);
 	assert_int_not_equal(frame_flags(javascript->world->trace.words[2]) & FRAME_GUESS, 0);
 	/* The process has no V8 that is known. */
 	javascript->world->start.runtime_cell = 0;
-	world_walk(javascript->world);
+	world_unwind(javascript->world);
 	assert_frame(javascript->world, 0, code_at(RULE_MOVING), 0);
 	assert_int_not_equal(frame_flags(javascript->world->trace.words[2]) & FRAME_GUESS, 0);
 }
@@ -179,10 +179,10 @@ static void a_builtin_that_has_called_something_needs_no_rules(void **state)
 		put_frame(javascript, FP_WORD, MARKER_STUB, 0, FP_WORD + 10, code_at(rules[i]));
 		put_frame(javascript, FP_WORD + 10, MARKER_STUB, 0, CALLER_WORD,
 			  code_at(RULE_INTERPRETER));
-		assert_javascript_walk(javascript, "NNI0E");
+		assert_javascript_unwind(javascript, "NNI0E");
 		put_frame(javascript, FP_WORD + 10, CONTEXT, function_at(1), CALLER_WORD,
 			  code_at(RULE_INTERPRETER));
-		assert_javascript_walk(javascript, "Nb1I0E");
+		assert_javascript_unwind(javascript, "Nb1I0E");
 	}
 }
 
@@ -195,7 +195,7 @@ static void what_the_deoptimizer_has_done_is_a_guess(void **state)
 	put_frame(javascript, FP_WORD, MARKER_STUB, 0, FP_WORD + 10, code_at(RULE_DEOPTIMIZER));
 	put_frame(javascript, FP_WORD + 10, CONTEXT, function_at(1), CALLER_WORD,
 		  code_at(RULE_INTERPRETER));
-	javascript_walk_text(javascript);
+	javascript_unwind_text(javascript);
 	assert_int_not_equal(frame_flags(javascript->world->trace.words[4]) & FRAME_GUESS, 0);
 }
 
@@ -208,10 +208,10 @@ static void a_function_that_is_being_moved_is_known(void **state)
 
 	lay_in_frame(javascript, code_at(RULE_BUILTIN), CONTEXT, function_at(1));
 	put(javascript, function, HEAP_START + MOVED_TO, 8);
-	assert_javascript_walk(javascript, "NI0E");
+	assert_javascript_unwind(javascript, "NI0E");
 	put(javascript, HEAP_START + MOVED_TO, MAP + JAVASCRIPT_TAG, 8);
-	assert_javascript_walk(javascript, "b1I0E");
-	/* One that has the same code was met before in this walk. */
+	assert_javascript_unwind(javascript, "b1I0E");
+	/* One that has the same code was met before in this unwind. */
 	put(javascript, HEAP_START + MOVED_TO, 0, 8);
 	put(javascript, function_at(2) - JAVASCRIPT_TAG + javascript->process.function_shared,
 	    shared_at(1), 8);
@@ -220,10 +220,10 @@ static void a_function_that_is_being_moved_is_known(void **state)
 		  code_at(RULE_BUILTIN));
 	put_frame(javascript, FP_WORD + 10, CONTEXT, function_at(1), CALLER_WORD,
 		  code_at(RULE_INTERPRETER));
-	assert_javascript_walk(javascript, "b1b1I0E");
+	assert_javascript_unwind(javascript, "b1b1I0E");
 	/* No word that says where to, but no map either. */
 	put(javascript, function, SCRIPT + JAVASCRIPT_TAG, 8);
-	assert_javascript_walk(javascript, "b1NI0E");
+	assert_javascript_unwind(javascript, "b1NI0E");
 }
 
 static void what_was_appended_to_a_list_is_found_there(void **state)
@@ -242,7 +242,7 @@ static void what_was_appended_to_a_list_is_found_there(void **state)
 			words[i] = i == place  ? object_of_code(0) :
 				   i < OLD / 2 ? PAGE_START + PAGE_HEADER_BYTES + i :
 						 object_of_code(1) + 32ULL * i;
-		assert_javascript_walk(javascript, "O1I0E");
+		assert_javascript_unwind(javascript, "O1I0E");
 	}
 	/* Nothing before a short list is looked at. */
 	for (uint32_t i = 0; i < OLD + NEW; i++)
@@ -251,7 +251,7 @@ static void what_was_appended_to_a_list_is_found_there(void **state)
 	words[OLD + 1] = object_of_code(0);
 	put(javascript, LIST, OTHER_LIST + 8 * OLD, 8);
 	put(javascript, LIST + 8, OTHER_LIST + 8 * (OLD + 2), 8);
-	assert_javascript_walk(javascript, "O1I0E");
+	assert_javascript_unwind(javascript, "O1I0E");
 }
 
 static void a_large_object_has_pages_of_its_own(void **state)
@@ -271,11 +271,11 @@ static void a_large_object_has_pages_of_its_own(void **state)
 	javascript->world->user[4] =
 		(struct region){ PAGE_START + 2 * PAGE_BYTES, sizeof(words), words };
 	lay_in_frame(javascript, pc, CONTEXT, function_at(1));
-	assert_javascript_walk(javascript, "O1I0E");
+	assert_javascript_unwind(javascript, "O1I0E");
 	assert_int_equal(place_of(javascript, 0), 2 * PAGE_BYTES);
 	/* The page ends before it. */
 	put(javascript, PAGE_START + PAGE_AREA + 8, pc, 8);
-	assert_null(strchr(javascript_walk_text(javascript), 'O'));
+	assert_null(strchr(javascript_unwind_text(javascript), 'O'));
 }
 
 int main(void)

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * A world (walk_fixture.h) with a V8 in it: builtins in the executable's text, a page of code that V8 has generated, a heap
+ * A world (unwind_fixture.h) with a V8 in it: builtins in the executable's text, a page of code that V8 has generated, a heap
  * with functions, scripts and code objects. Stacks are laid by hand. Traces become text, leaf first: I an interpreted
  * function, i one at an earlier bytecode, B Sparkplug's code, O optimized code, b a builtin, each with the number of
  * its function, and * behind that where `new` has called it; R a regular expression, W wasm, N other native code, E the
- * thread's entry, x functions that are missing, ! an error that ends the walk.
+ * thread's entry, x functions that are missing, ! an error that ends the unwind.
  */
 #ifndef EBPF_HOST_TESTS_JAVASCRIPT_FIXTURE_H
 #define EBPF_HOST_TESTS_JAVASCRIPT_FIXTURE_H
 
 #include "ebpf/abi/javascript.h"
-#include "ebpf/host/tests/walk_fixture.h"
+#include "ebpf/host/tests/unwind_fixture.h"
 
 enum {
 	RULE_ENTRY = 0,
@@ -366,26 +366,26 @@ static inline uint32_t add_text(const struct javascript *javascript, const uint6
 	return length;
 }
 
-static inline const char *javascript_walk_text(struct javascript *javascript)
+static inline const char *javascript_unwind_text(struct javascript *javascript)
 {
 	const struct emulated_trace *trace = &javascript->world->trace;
 	uint32_t length = 0;
 
 	publish_javascript(javascript);
-	world_walk(javascript->world);
+	world_unwind(javascript->world);
 	for (uint32_t i = 0; i < trace->word_count; i += frame_word_count(trace->words[i]))
 		length += add_text(javascript, trace->words + i, javascript->text + length);
 	javascript->text[length] = 0;
 	return javascript->text;
 }
 
-static inline void assert_javascript_walk(struct javascript *javascript, const char *text)
+static inline void assert_javascript_unwind(struct javascript *javascript, const char *text)
 {
-	assert_string_equal(javascript_walk_text(javascript), text);
+	assert_string_equal(javascript_unwind_text(javascript), text);
 	assert_int_equal(javascript->world->trace.error != UNWIND_OK, strchr(text, '!') != NULL);
 }
 
-/* Returns the offset in the position of frame @index of the last walk. */
+/* Returns the offset in the position of frame @index of the last unwind. */
 static inline uint32_t place_of(const struct javascript *javascript, uint32_t index)
 {
 	return javascript->world->trace.words[2 * index + 1] >> 32 & JAVASCRIPT_PLACE_MASK;

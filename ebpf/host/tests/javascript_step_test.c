@@ -18,7 +18,7 @@ static void the_interpreter_s_frame_is_its_function_s(void **state)
 	for (int i = 0; i < 2; i++) {
 		make_heap(javascript, i);
 		put_interpreted(javascript, CALLER_WORD, 0, CALLER_OFFSET);
-		assert_javascript_walk(javascript, "NI0E");
+		assert_javascript_unwind(javascript, "NI0E");
 		assert_word(javascript, 2,
 			    frame_word(FRAME_JAVASCRIPT, FRAME_RETURN_ADDRESS, shared_at(0)));
 		assert_word(javascript, 3,
@@ -26,10 +26,10 @@ static void the_interpreter_s_frame_is_its_function_s(void **state)
 	}
 	/* An offset that is before the first bytecode, and one that is too large. */
 	put_word(javascript, CALLER_WORD - 5, smi(3));
-	assert_javascript_walk(javascript, "NI0E");
+	assert_javascript_unwind(javascript, "NI0E");
 	assert_int_equal(place_of(javascript, 1), JAVASCRIPT_NO_PLACE);
 	put_word(javascript, CALLER_WORD - 5, smi(UINT32_MAX));
-	assert_javascript_walk(javascript, "NI0E");
+	assert_javascript_unwind(javascript, "NI0E");
 	assert_int_equal(place_of(javascript, 1), JAVASCRIPT_NO_PLACE);
 }
 
@@ -40,13 +40,13 @@ static void a_leaf_in_the_interpreter_has_its_function_on_the_stack_or_in_a_regi
 	lay_in_frame(javascript, code_at(RULE_INTERPRETER), CONTEXT, function_at(1));
 	put_word(javascript, FP_WORD - 5, smi(63 + 5));
 	set_register(javascript, RDI, function_at(2));
-	assert_javascript_walk(javascript, "I1I0E");
+	assert_javascript_unwind(javascript, "I1I0E");
 	assert_int_equal(place_of(javascript, 0), 5);
 	/* The frame was just made: the function is not pushed yet. */
 	world_set_registers(javascript->world, code_at(RULE_INTERPRETER),
 			    stack_address(FP_WORD - 1), stack_address(FP_WORD));
 	put_word(javascript, FP_WORD - 2, 0);
-	assert_javascript_walk(javascript, "I2I0E");
+	assert_javascript_unwind(javascript, "I2I0E");
 }
 
 static void before_its_frame_the_interpreter_has_the_function_in_a_register(void **state)
@@ -55,13 +55,13 @@ static void before_its_frame_the_interpreter_has_the_function_in_a_register(void
 
 	lay_frameless(javascript, code_at(RULE_INTERPRETER_AT_CALL), 0);
 	set_register(javascript, RDI, function_at(3));
-	assert_javascript_walk(javascript, "I3I0E");
+	assert_javascript_unwind(javascript, "I3I0E");
 	assert_int_equal(place_of(javascript, 0), JAVASCRIPT_NO_PLACE);
 	/* Without a function the builtin's own frame is shown. */
 	set_register(javascript, RDI, SCRIPT + JAVASCRIPT_TAG);
-	assert_javascript_walk(javascript, "NI0E");
+	assert_javascript_unwind(javascript, "NI0E");
 	set_register(javascript, RDI, 0);
-	assert_javascript_walk(javascript, "NI0E");
+	assert_javascript_unwind(javascript, "NI0E");
 }
 
 /* The register may have a stale function. */
@@ -83,12 +83,12 @@ static void behind_its_frame_the_interpreter_shows_no_function(void **state)
 		memset(javascript->text_bytes, 0x90, sizeof(javascript->text_bytes));
 		memcpy(javascript->text_bytes + (code_at(RULE_INTERPRETER_AT_CALL) - TEXT_START),
 		       ends[i].code, ends[i].size);
-		assert_javascript_walk(javascript, "NI0E");
+		assert_javascript_unwind(javascript, "NI0E");
 	}
 	/* push rcx, and no ret */
 	memcpy(javascript->text_bytes + (code_at(RULE_INTERPRETER_AT_CALL) - TEXT_START),
 	       "\x51\x90", 2);
-	assert_javascript_walk(javascript, "I3I0E");
+	assert_javascript_unwind(javascript, "I3I0E");
 }
 
 /* The leaf is a handler without a frame, and the offset of its bytecode is in a register. */
@@ -116,14 +116,14 @@ static void a_handler_s_bytecode_is_the_one_that_the_dispatch_table_has_it_for(v
 
 	lay_handler(javascript, 9, 77, 6);
 	put_handler(javascript, 0, 77, code_at(RULE_HANDLER) - 8);
-	assert_javascript_walk(javascript, "I0E");
+	assert_javascript_unwind(javascript, "I0E");
 	assert_int_equal(place_of(javascript, 0), 6);
 	/* The register has a value that is not a bytecode's offset. */
 	put_handler(javascript, 0, 77, code_at(RULE_HANDLER) + 1);
-	assert_javascript_walk(javascript, "i0E");
+	assert_javascript_unwind(javascript, "i0E");
 	assert_int_equal(place_of(javascript, 0), CALLER_OFFSET);
 	put_handler(javascript, 0, 77, code_at(RULE_HANDLER) - (1 << 14));
-	assert_javascript_walk(javascript, "i0E");
+	assert_javascript_unwind(javascript, "i0E");
 }
 
 static void behind_a_prefix_the_handler_is_of_another_table(void **state)
@@ -133,13 +133,13 @@ static void behind_a_prefix_the_handler_is_of_another_table(void **state)
 	for (uint8_t prefix = 0; prefix < 2; prefix++) {
 		lay_handler(javascript, prefix, 78, 6);
 		put_handler(javascript, 1 + prefix, 78, code_at(RULE_HANDLER));
-		assert_javascript_walk(javascript, "I0E");
+		assert_javascript_unwind(javascript, "I0E");
 		assert_int_equal(place_of(javascript, 0), 6);
 	}
 	/* Other bytecodes are no prefixes. */
 	lay_handler(javascript, 2, 78, 6);
 	put_handler(javascript, 3, 78, code_at(RULE_HANDLER));
-	assert_javascript_walk(javascript, "i0E");
+	assert_javascript_unwind(javascript, "i0E");
 }
 
 static void at_its_end_a_handler_is_at_the_next_bytecode(void **state)
@@ -149,10 +149,10 @@ static void at_its_end_a_handler_is_at_the_next_bytecode(void **state)
 	/* The handler of another bytecode, but an offset in the function's bytecodes. */
 	lay_handler(javascript, 9, 77, 6);
 	put(javascript, BYTECODES - 1 + JAVASCRIPT_ARRAY_LENGTH, 7ULL << 32, 8);
-	assert_javascript_walk(javascript, "I0E");
+	assert_javascript_unwind(javascript, "I0E");
 	assert_int_equal(place_of(javascript, 0), 6);
 	put(javascript, BYTECODES - 1 + JAVASCRIPT_ARRAY_LENGTH, 6ULL << 32, 8);
-	assert_javascript_walk(javascript, "i0E");
+	assert_javascript_unwind(javascript, "i0E");
 }
 
 static void what_is_no_bytecode_s_offset_is_not_taken_for_one(void **state)
@@ -170,7 +170,7 @@ static void what_is_no_bytecode_s_offset_is_not_taken_for_one(void **state)
 		lay_handler(javascript, 9, 77, 6);
 		put_handler(javascript, 0, 77, code_at(RULE_HANDLER));
 		set_register(javascript, others[i].number, others[i].value);
-		assert_javascript_walk(javascript, "i0E");
+		assert_javascript_unwind(javascript, "i0E");
 		assert_int_equal(place_of(javascript, 0), CALLER_OFFSET);
 	}
 }
@@ -190,11 +190,11 @@ static void a_handler_with_a_frame_has_kept_its_bytecode(void **state)
 	struct javascript *javascript = *state;
 
 	lay_handler_in_frame(javascript, FP_WORD - 3, 63 + 6);
-	assert_javascript_walk(javascript, "I0E");
+	assert_javascript_unwind(javascript, "I0E");
 	assert_int_equal(place_of(javascript, 0), 6);
 	/* The offset is not found: that in the interpreted frame may be an earlier one. */
 	lay_handler_in_frame(javascript, FP_WORD - 3, 5);
-	assert_javascript_walk(javascript, "i0E");
+	assert_javascript_unwind(javascript, "i0E");
 	assert_int_equal(place_of(javascript, 0), CALLER_OFFSET);
 }
 
@@ -204,19 +204,19 @@ static void a_builtin_with_a_context_is_a_function(void **state)
 	const uint32_t place = (RULE_BUILTIN - RULE_INTERPRETER) * 16 + 8;
 
 	lay_in_frame(javascript, code_at(RULE_BUILTIN), CONTEXT, function_at(1));
-	assert_javascript_walk(javascript, "b1I0E");
+	assert_javascript_unwind(javascript, "b1I0E");
 	assert_int_equal(place_of(javascript, 0), place);
 	assert_word(javascript, 0, frame_word(FRAME_JAVASCRIPT, 0, shared_at(1)));
 	/* A builtin that continues at the position of a deoptimized function. */
 	lay_in_frame(javascript, code_at(RULE_BUILTIN), MARKER_CONTINUATION, function_at(1));
-	assert_javascript_walk(javascript, "b1I0E");
+	assert_javascript_unwind(javascript, "b1I0E");
 	/* A stub, and a frame without a function in the function's slot. */
 	lay_in_frame(javascript, code_at(RULE_BUILTIN), MARKER_STUB, function_at(1));
-	assert_javascript_walk(javascript, "NI0E");
+	assert_javascript_unwind(javascript, "NI0E");
 	lay_in_frame(javascript, code_at(RULE_BUILTIN), CONTEXT, SCRIPT + JAVASCRIPT_TAG);
-	assert_javascript_walk(javascript, "NI0E");
+	assert_javascript_unwind(javascript, "NI0E");
 	lay_in_frame(javascript, code_at(RULE_BUILTIN), CONTEXT, 0);
-	assert_javascript_walk(javascript, "NI0E");
+	assert_javascript_unwind(javascript, "NI0E");
 }
 
 static void all_types_of_functions_are_functions(void **state)
@@ -233,12 +233,12 @@ static void all_types_of_functions_are_functions(void **state)
 	lay_in_frame(javascript, code_at(RULE_BUILTIN), CONTEXT, function_at(1));
 	for (size_t i = 0; i < sizeof(types) / sizeof(types[0]); i++) {
 		put(javascript, MAP + javascript->process.map_instance_type, types[i].type, 2);
-		assert_javascript_walk(javascript, types[i].text);
+		assert_javascript_unwind(javascript, types[i].text);
 	}
 	put(javascript, MAP + javascript->process.map_instance_type, TYPE_FUNCTION - 1, 2);
-	assert_javascript_walk(javascript, "NNE");
+	assert_javascript_unwind(javascript, "NNE");
 	put(javascript, MAP + javascript->process.map_instance_type, TYPE_FUNCTION + TYPE_COUNT, 2);
-	assert_javascript_walk(javascript, "NNE");
+	assert_javascript_unwind(javascript, "NNE");
 }
 
 static void other_builtins_have_frames_of_their_own(void **state)
@@ -246,10 +246,10 @@ static void other_builtins_have_frames_of_their_own(void **state)
 	struct javascript *javascript = *state;
 
 	lay_in_frame(javascript, code_at(RULE_WRAPPER), CONTEXT, function_at(1));
-	assert_javascript_walk(javascript, "NI0E");
+	assert_javascript_unwind(javascript, "NI0E");
 	lay_frameless(javascript, code_at(RULE_BUILTIN_AT_CALL), 0);
 	set_register(javascript, RDI, function_at(1));
-	assert_javascript_walk(javascript, "NI0E");
+	assert_javascript_unwind(javascript, "NI0E");
 }
 
 static void what_new_calls_is_marked(void **state)
@@ -264,13 +264,13 @@ static void what_new_calls_is_marked(void **state)
 			  code_at(RULE_BUILTIN));
 		put_frame(javascript, FP_WORD + 10, markers[i], 0, CALLER_WORD,
 			  code_at(RULE_INTERPRETER));
-		assert_javascript_walk(javascript, "I1*NI0E");
+		assert_javascript_unwind(javascript, "I1*NI0E");
 	}
 	/* A stub has been called by the other one: the function is not called by that. */
 	put_frame(javascript, FP_WORD, MARKER_STUB, 0, FP_WORD + 10, code_at(RULE_BUILTIN));
 	world_set_registers(javascript->world, code_at(RULE_BUILTIN), stack_address(LEAF_WORD),
 			    stack_address(FP_WORD));
-	assert_javascript_walk(javascript, "NNI0E");
+	assert_javascript_unwind(javascript, "NNI0E");
 }
 
 static void code_is_found_by_maps_and_by_the_lists_of_pages(void **state)
@@ -288,7 +288,7 @@ static void code_is_found_by_maps_and_by_the_lists_of_pages(void **state)
 			text[0] = is_baseline ? 'B' : 'O';
 			text[1] = (char)('1' + j);
 			lay_in_frame(javascript, start + IN_CODE, CONTEXT, function_at(j + 1));
-			assert_javascript_walk(javascript, text);
+			assert_javascript_unwind(javascript, text);
 			assert_int_equal(place_of(javascript, 0), IN_CODE);
 			assert_word(javascript, 0,
 				    frame_word(FRAME_JAVASCRIPT, 0,
@@ -297,9 +297,9 @@ static void code_is_found_by_maps_and_by_the_lists_of_pages(void **state)
 			/* All of it, and nothing behind it. */
 			lay_in_frame(javascript, start + CODE_SIZE - 1, CONTEXT,
 				     function_at(j + 1));
-			assert_javascript_walk(javascript, text);
+			assert_javascript_unwind(javascript, text);
 			lay_in_frame(javascript, start + CODE_SIZE, CONTEXT, function_at(j + 1));
-			assert_string_not_equal(javascript_walk_text(javascript), text);
+			assert_string_not_equal(javascript_unwind_text(javascript), text);
 		}
 	}
 }
@@ -319,7 +319,7 @@ static void an_address_behind_the_last_instruction_is_returned_to(void **state)
 			  start + CODE_SIZE);
 		put_frame(javascript, FP_WORD + 10, CONTEXT, function_at(2), CALLER_WORD,
 			  code_at(RULE_INTERPRETER));
-		assert_javascript_walk(javascript, "b1O2I0E");
+		assert_javascript_unwind(javascript, "b1O2I0E");
 		assert_int_equal(place_of(javascript, 1), CODE_SIZE);
 		assert_word(javascript, 2,
 			    frame_word(FRAME_JAVASCRIPT, FRAME_RETURN_ADDRESS,
@@ -334,12 +334,12 @@ static void code_of_no_function_has_no_function(void **state)
 
 	/* Such a frame may have any value in the slot of the context. */
 	lay_in_frame(javascript, start + IN_CODE, 0x1234, 0);
-	assert_javascript_walk(javascript, "RI0E");
+	assert_javascript_unwind(javascript, "RI0E");
 	assert_word(javascript, 0, frame_word(FRAME_JAVASCRIPT, 0, start + IN_CODE));
 	/* A stub of V8's own. */
 	start = add_code(javascript, 2, 1);
 	lay_in_frame(javascript, start + IN_CODE, MARKER_STUB, 0);
-	assert_javascript_walk(javascript, "I0E");
+	assert_javascript_unwind(javascript, "I0E");
 }
 
 static void wasm_says_so_in_its_frame(void **state)
@@ -348,11 +348,11 @@ static void wasm_says_so_in_its_frame(void **state)
 	const uint64_t pc = PAGE_START + CODE_BYTES - 64;
 
 	lay_in_frame(javascript, pc, MARKER_WASM, 0);
-	assert_javascript_walk(javascript, "WI0E");
+	assert_javascript_unwind(javascript, "WI0E");
 	assert_word(javascript, 0, frame_word(FRAME_JAVASCRIPT, 0, pc));
 	/* Without the marker it is not V8's code. */
 	lay_in_frame(javascript, pc, CONTEXT, function_at(1));
-	javascript_walk_text(javascript);
+	javascript_unwind_text(javascript);
 	assert_null(strchr(javascript->text, 'W'));
 	assert_int_not_equal(javascript->world->trace.word_count, 0);
 }
@@ -418,7 +418,7 @@ static void at_its_end_code_has_no_frame(void **state)
 		javascript_setup(state);
 		javascript = *state;
 		lay_end(javascript, add_code(javascript, KIND_TURBOFAN, 1), &places[i]);
-		assert_javascript_walk(javascript, "O1I0E");
+		assert_javascript_unwind(javascript, "O1I0E");
 		assert_int_equal(place_of(javascript, 0), IN_CODE);
 	}
 }
@@ -446,7 +446,7 @@ static void what_looks_like_an_end_but_is_none_is_in_its_frame(void **state)
 		start = add_code(javascript, KIND_TURBOFAN, 1);
 		put_bytes(javascript, start + IN_CODE, places[i].code, places[i].size);
 		lay_in_frame(javascript, start + IN_CODE, CONTEXT, function_at(1));
-		assert_javascript_walk(javascript, "O1I0E");
+		assert_javascript_unwind(javascript, "O1I0E");
 	}
 }
 
@@ -470,7 +470,7 @@ static void at_its_beginning_code_makes_its_frame(void **state)
 			world_set_registers(javascript->world, start + places[i].offset,
 					    stack_address(LEAF_WORD), 0);
 		}
-		assert_javascript_walk(javascript, "O1I0E");
+		assert_javascript_unwind(javascript, "O1I0E");
 	}
 	/* The frame exists; context and function are pushed one by one. */
 	for (uint32_t words = 0; words < 3; words++) {
@@ -478,7 +478,7 @@ static void at_its_beginning_code_makes_its_frame(void **state)
 			     function_at(1));
 		world_set_registers(javascript->world, start + 10 + words,
 				    stack_address(FP_WORD - words), stack_address(FP_WORD));
-		assert_javascript_walk(javascript, "O1I0E");
+		assert_javascript_unwind(javascript, "O1I0E");
 	}
 }
 
@@ -509,12 +509,12 @@ static void sparkplug_s_code_has_its_frame_made_by_a_builtin(void **state)
 		for (size_t j = 0; j < sizeof(offsets) / sizeof(offsets[0]); j++) {
 			lay_frameless(javascript, start + offsets[j], 0);
 			set_register(javascript, RDI, function_at(2));
-			assert_javascript_walk(javascript, "B2I0E");
+			assert_javascript_unwind(javascript, "B2I0E");
 			assert_int_equal(place_of(javascript, 0), offsets[j]);
 		}
 		lay_in_frame(javascript, start + codes[i].prologue, CONTEXT, function_at(1));
 		set_register(javascript, RDI, function_at(2));
-		assert_javascript_walk(javascript, "B1I0E");
+		assert_javascript_unwind(javascript, "B1I0E");
 	}
 }
 
@@ -529,13 +529,13 @@ static void code_that_is_none_is_declined(void **state)
 		start = add_code(javascript, KIND_TURBOFAN, 1);
 		/* Before the instructions, in the object's header, and on another page. */
 		lay_in_frame(javascript, start - 1, CONTEXT, function_at(1));
-		assert_null(strchr(javascript_walk_text(javascript), 'O'));
+		assert_null(strchr(javascript_unwind_text(javascript), 'O'));
 		lay_in_frame(javascript, PAGE_START + 8, CONTEXT, function_at(1));
-		assert_null(strchr(javascript_walk_text(javascript), 'O'));
+		assert_null(strchr(javascript_unwind_text(javascript), 'O'));
 		lay_in_frame(javascript, PAGE_START - 4096, CONTEXT, function_at(1));
-		assert_null(strchr(javascript_walk_text(javascript), 'O'));
+		assert_null(strchr(javascript_unwind_text(javascript), 'O'));
 		lay_in_frame(javascript, start + IN_CODE, CONTEXT, function_at(1));
-		assert_javascript_walk(javascript, "O1I0E");
+		assert_javascript_unwind(javascript, "O1I0E");
 	}
 }
 
@@ -545,17 +545,17 @@ static void code_has_to_say_itself_where_it_is(void **state)
 	uint64_t start = add_code(javascript, KIND_TURBOFAN, 1);
 
 	lay_in_frame(javascript, start + IN_CODE, CONTEXT, function_at(1));
-	assert_javascript_walk(javascript, "O1I0E");
+	assert_javascript_unwind(javascript, "O1I0E");
 	put(javascript, code_object_at(0) - JAVASCRIPT_TAG + 40, start + 8, 8);
-	assert_null(strchr(javascript_walk_text(javascript), 'O'));
+	assert_null(strchr(javascript_unwind_text(javascript), 'O'));
 	put(javascript, code_object_at(0) - JAVASCRIPT_TAG + 40, start, 8);
 	put(javascript, code_object_at(0) - JAVASCRIPT_TAG + 56, UINT32_MAX, 4);
-	assert_null(strchr(javascript_walk_text(javascript), 'O'));
+	assert_null(strchr(javascript_unwind_text(javascript), 'O'));
 	put(javascript, code_object_at(0) - JAVASCRIPT_TAG + 56, 0, 4);
-	assert_null(strchr(javascript_walk_text(javascript), 'O'));
+	assert_null(strchr(javascript_unwind_text(javascript), 'O'));
 	/* A Code object that cannot be read. */
 	put(javascript, object_of_code(0) + 8, 0x1001, 8);
-	assert_null(strchr(javascript_walk_text(javascript), 'O'));
+	assert_null(strchr(javascript_unwind_text(javascript), 'O'));
 }
 
 static void functions_that_cannot_be_read_are_missing(void **state)
@@ -566,11 +566,11 @@ static void functions_that_cannot_be_read_are_missing(void **state)
 
 	lay_in_frame(javascript, start + IN_CODE, CONTEXT, function_at(1));
 	put(javascript, elements + 8 * javascript->process.deopt_shared, 0x1001, 8);
-	assert_javascript_walk(javascript, "xI0E");
+	assert_javascript_unwind(javascript, "xI0E");
 	assert_int_equal(javascript->world->trace.interpreter_error, UNWIND_INTERPRETER_FRAMES);
 	start = add_code(javascript, KIND_BASELINE, 1);
 	lay_in_frame(javascript, start + IN_CODE, CONTEXT, 0x1001);
-	assert_javascript_walk(javascript, "xI0E");
+	assert_javascript_unwind(javascript, "xI0E");
 }
 
 static void another_compilation_is_another_frame(void **state)
@@ -581,10 +581,10 @@ static void another_compilation_is_another_frame(void **state)
 	uint64_t word;
 
 	lay_in_frame(javascript, start + IN_CODE, CONTEXT, function_at(1));
-	assert_javascript_walk(javascript, "O1I0E");
+	assert_javascript_unwind(javascript, "O1I0E");
 	word = javascript->world->trace.words[1];
 	put(javascript, elements + 8 * javascript->process.deopt_optimization_id, smi(99), 8);
-	assert_javascript_walk(javascript, "O-I0E");
+	assert_javascript_unwind(javascript, "O-I0E");
 	assert_int_not_equal(javascript->world->trace.words[1], word);
 }
 
@@ -596,22 +596,22 @@ static void forged_maps_come_to_an_end(void **state)
 	lay_in_frame(javascript, start + IN_CODE, CONTEXT, function_at(1));
 	/* A node that is its own child finds itself. */
 	put(javascript, CODE_NODES + 24, CODE_NODES, 8);
-	assert_javascript_walk(javascript, "O1I0E");
+	assert_javascript_unwind(javascript, "O1I0E");
 	/* A cycle of nodes with keys above the address. */
 	put(javascript, CODE_NODES + 32, UINT64_MAX, 8);
 	put(javascript, CODE_NODES + 16, CODE_NODES, 8);
-	assert_null(strchr(javascript_walk_text(javascript), 'O'));
+	assert_null(strchr(javascript_unwind_text(javascript), 'O'));
 	/* Nodes, a page, and maps that cannot be read. */
 	put(javascript, CODE_NODES + 16, 8, 8);
-	assert_null(strchr(javascript_walk_text(javascript), 'O'));
+	assert_null(strchr(javascript_unwind_text(javascript), 'O'));
 	put(javascript, PAGE_NODE + 40, UINT64_MAX, 8);
-	assert_null(strchr(javascript_walk_text(javascript), 'O'));
+	assert_null(strchr(javascript_unwind_text(javascript), 'O'));
 	put(javascript, PAGE_MAP + 16, 0, 8);
-	assert_null(strchr(javascript_walk_text(javascript), 'O'));
+	assert_null(strchr(javascript_unwind_text(javascript), 'O'));
 	put(javascript, JIT_PAGES, 0, 8);
-	assert_null(strchr(javascript_walk_text(javascript), 'O'));
+	assert_null(strchr(javascript_unwind_text(javascript), 'O'));
 	javascript->process.jit_pages = 8;
-	assert_null(strchr(javascript_walk_text(javascript), 'O'));
+	assert_null(strchr(javascript_unwind_text(javascript), 'O'));
 }
 
 static void an_allocation_that_ends_before_the_address_is_not_its_own(void **state)
@@ -621,9 +621,9 @@ static void an_allocation_that_ends_before_the_address_is_not_its_own(void **sta
 
 	lay_in_frame(javascript, start + IN_CODE, CONTEXT, function_at(1));
 	put(javascript, CODE_NODES + 40, 32 + IN_CODE + 1, 8);
-	assert_javascript_walk(javascript, "O1I0E");
+	assert_javascript_unwind(javascript, "O1I0E");
 	put(javascript, CODE_NODES + 40, 32 + IN_CODE, 8);
-	assert_null(strchr(javascript_walk_text(javascript), 'O'));
+	assert_null(strchr(javascript_unwind_text(javascript), 'O'));
 }
 
 static void forged_lists_come_to_an_end(void **state)
@@ -649,15 +649,15 @@ static void forged_lists_come_to_an_end(void **state)
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
 		put(javascript, LIST, lists[i].first, 8);
 		put(javascript, LIST + 8, lists[i].end, 8);
-		assert_null(strchr(javascript_walk_text(javascript), 'O'));
+		assert_null(strchr(javascript_unwind_text(javascript), 'O'));
 	}
 	/* An end in the middle of a word. */
 	put(javascript, LIST, LIST_WORDS, 8);
 	put(javascript, LIST + 8, LIST_WORDS + 12, 8);
-	javascript_walk_text(javascript);
+	javascript_unwind_text(javascript);
 	/* No list at all. */
 	put(javascript, PAGE_START + javascript->process.page_registry, 0, 8);
-	assert_null(strchr(javascript_walk_text(javascript), 'O'));
+	assert_null(strchr(javascript_unwind_text(javascript), 'O'));
 }
 
 static void the_longest_list_is_searched_to_its_end(void **state)
@@ -676,11 +676,11 @@ static void the_longest_list_is_searched_to_its_end(void **state)
 			words[i] = i < place  ? PAGE_START + i % 8 :
 				   i == place ? object_of_code(0) :
 						UINT64_MAX;
-		assert_javascript_walk(javascript, "O1I0E");
+		assert_javascript_unwind(javascript, "O1I0E");
 	}
 }
 
-static void a_frame_that_does_not_go_up_ends_the_walk(void **state)
+static void a_frame_that_does_not_go_up_ends_the_unwind(void **state)
 {
 	struct javascript *javascript = *state;
 	uint64_t start = add_code(javascript, KIND_TURBOFAN, 1);
@@ -689,29 +689,29 @@ static void a_frame_that_does_not_go_up_ends_the_walk(void **state)
 	/* The frame pointer is below the stack pointer. */
 	world_set_registers(javascript->world, start + IN_CODE, stack_address(FP_WORD + 2),
 			    stack_address(FP_WORD));
-	javascript_walk_text(javascript);
+	javascript_unwind_text(javascript);
 	assert_int_equal(javascript->world->trace.error, UNWIND_NO_PROGRESS);
 	/* The frame would be too large. */
 	world_set_registers(javascript->world, start + IN_CODE, 0, stack_address(FP_WORD));
-	javascript_walk_text(javascript);
+	javascript_unwind_text(javascript);
 	assert_int_equal(javascript->world->trace.error, UNWIND_NO_PROGRESS);
 	/* A frame that leads to itself. */
 	lay_in_frame(javascript, start + IN_CODE, CONTEXT, function_at(1));
 	put_word(javascript, FP_WORD, stack_address(FP_WORD));
 	put_word(javascript, FP_WORD + 1, start + IN_CODE);
-	javascript_walk_text(javascript);
+	javascript_unwind_text(javascript);
 	assert_int_equal(javascript->world->trace.error, UNWIND_NO_PROGRESS);
 	assert_string_equal(javascript->text, "O1O1!");
 }
 
-static void a_frame_pointer_that_leads_nowhere_ends_the_walk(void **state)
+static void a_frame_pointer_that_leads_nowhere_ends_the_unwind(void **state)
 {
 	struct javascript *javascript = *state;
 	uint64_t start = add_code(javascript, KIND_TURBOFAN, 1);
 
 	lay_in_frame(javascript, start + IN_CODE, CONTEXT, function_at(1));
 	world_set_registers(javascript->world, start + IN_CODE, stack_address(LEAF_WORD), 8);
-	javascript_walk_text(javascript);
+	javascript_unwind_text(javascript);
 	assert_int_equal(javascript->world->trace.error, UNWIND_STACK_UNREADABLE);
 	assert_string_equal(javascript->text, "!");
 }
@@ -725,7 +725,7 @@ static void without_what_is_known_of_v8_frames_are_native(void **state)
 	lay_in_frame(javascript, code_at(RULE_BUILTIN), CONTEXT, function_at(1));
 	publish_javascript(javascript);
 	world_put(javascript->world, JAVASCRIPT_RUNTIME_CELL, &row, sizeof(row));
-	world_walk(javascript->world);
+	world_unwind(javascript->world);
 	assert_frame(javascript->world, 0, code_at(RULE_BUILTIN), 0);
 	assert_frame(javascript->world, 1, code_at(RULE_INTERPRETER), FRAME_RETURN_ADDRESS);
 	assert_end(javascript->world, 3);
@@ -764,8 +764,8 @@ int main(void)
 		javascript_test(an_allocation_that_ends_before_the_address_is_not_its_own),
 		javascript_test(forged_lists_come_to_an_end),
 		javascript_test(the_longest_list_is_searched_to_its_end),
-		javascript_test(a_frame_that_does_not_go_up_ends_the_walk),
-		javascript_test(a_frame_pointer_that_leads_nowhere_ends_the_walk),
+		javascript_test(a_frame_that_does_not_go_up_ends_the_unwind),
+		javascript_test(a_frame_pointer_that_leads_nowhere_ends_the_unwind),
 		javascript_test(without_what_is_known_of_v8_frames_are_native),
 	};
 

@@ -63,7 +63,7 @@ static void the_loop_that_entered_jit_code_is_found(void **state)
 	struct jit jit;
 
 	lay(&jit, *state);
-	assert_string_equal(walk_text(jit.python), "J01LCE");
+	assert_string_equal(unwind_text(jit.python), "J01LCE");
 	assert_int_equal(jit.python->world->trace.error, UNWIND_OK);
 	assert_int_equal(flags_of(jit.python, 0), 0);
 	/* The loop's own frame in it proves that the guess was right. */
@@ -79,7 +79,7 @@ static void jit_code_that_called_a_function_is_left_alike(void **state)
 	world = jit.python->world;
 	world_set_registers(world, code_at(RULE_C), stack_address(LEAF_WORD - C_WORDS), 0);
 	world->stack[LEAF_WORD - 1] = JIT_START + 0x40;
-	assert_string_equal(walk_text(jit.python), "CJ01LCE");
+	assert_string_equal(unwind_text(jit.python), "CJ01LCE");
 	assert_int_equal(flags_of(jit.python, 4), FRAME_RETURN_ADDRESS);
 }
 
@@ -89,11 +89,11 @@ static void a_loop_in_which_nothing_is_found_stays_a_guess(void **state)
 
 	lay(&jit, *state);
 	set_current(jit.python, 0);
-	assert_string_equal(walk_text(jit.python), "JLCE");
+	assert_string_equal(unwind_text(jit.python), "JLCE");
 	assert_int_equal(flags_of(jit.python, 1), FRAME_RETURN_ADDRESS | FRAME_GUESS);
 	/* The loop's own frame is further up. */
 	set_current(jit.python, add_loop_frame(jit.python, LOOP_WORD + 2 * LOOP_WORDS, 0));
-	assert_string_equal(walk_text(jit.python), "JLCE");
+	assert_string_equal(unwind_text(jit.python), "JLCE");
 	assert_int_equal(flags_of(jit.python, 1), FRAME_RETURN_ADDRESS | FRAME_GUESS);
 }
 
@@ -104,7 +104,7 @@ static void a_leaf_in_the_first_piece_has_only_registers_above_it(void **state)
 	lay(&jit, *state);
 	for (uint32_t word = LOOP_WORD - 1 - SAVED_WORDS; word < LOOP_WORD; word++) {
 		world_set_registers(jit.python->world, JIT_START, stack_address(word), 0);
-		assert_string_equal(walk_text(jit.python), "J01LCE");
+		assert_string_equal(unwind_text(jit.python), "J01LCE");
 	}
 }
 
@@ -134,22 +134,22 @@ static void the_frame_pointer_is_the_loop_s_or_saved_by_the_piece(void **state)
 	use_loop_with_fp(&jit);
 	registers = jit.python->world->start.registers;
 	registers[6] = fp;
-	assert_string_equal(walk_text(jit.python), "J01LCE");
+	assert_string_equal(unwind_text(jit.python), "J01LCE");
 	/* The register has the address of an object. */
 	registers[6] = HEAP_START;
 	jit.python->world->stack[RETURN_WORD - 1] = fp;
-	assert_string_equal(walk_text(jit.python), "J01LCE");
+	assert_string_equal(unwind_text(jit.python), "J01LCE");
 	/* None of the values belongs to a frame that begins behind the return address. */
 	registers[6] = stack_address(LOOP_WORD - 1);
-	assert_string_equal(walk_text(jit.python), "J01LCE");
+	assert_string_equal(unwind_text(jit.python), "J01LCE");
 	jit.python->world->stack[RETURN_WORD - 1] = fp + 4096;
-	assert_string_equal(walk_text(jit.python), "JLX");
+	assert_string_equal(unwind_text(jit.python), "JLX");
 	assert_int_equal(jit.python->world->trace.error, UNWIND_REGISTER_UNKNOWN);
 }
 
 static void assert_nothing_found(const struct jit *jit)
 {
-	assert_string_equal(walk_text(jit->python), "JX");
+	assert_string_equal(unwind_text(jit->python), "JX");
 	assert_int_equal(jit->python->world->trace.error, UNWIND_ANONYMOUS);
 }
 
@@ -180,7 +180,7 @@ static void return_addresses_have_to_stand_where_the_first_piece_has_them(void *
 		stack[RETURN_WORD + 3 - away] = jit_return;
 		if (bytes >= JIT_ENTRY_MIN_BYTES && bytes <= JIT_ENTRY_MAX_BYTES &&
 		    RETURN_WORD + 3 - away >= LEAF_WORD)
-			assert_string_equal(walk_text(jit.python), "J01LCE");
+			assert_string_equal(unwind_text(jit.python), "J01LCE");
 		else
 			assert_nothing_found(&jit);
 		stack[RETURN_WORD + 3 - away] = 0;
@@ -196,7 +196,7 @@ static void the_first_return_address_into_a_loop_decides(void **state)
 	assert_nothing_found(&jit);
 	/* A return address in a C function is ignored like any number. */
 	jit.python->world->stack[LEAF_WORD + 6] = code_at(RULE_C);
-	assert_string_equal(walk_text(jit.python), "J01LCE");
+	assert_string_equal(unwind_text(jit.python), "J01LCE");
 }
 
 static void only_words_close_to_sp_are_looked_at(void **state)
@@ -206,7 +206,7 @@ static void only_words_close_to_sp_are_looked_at(void **state)
 
 	lay(&jit, *state);
 	world_set_registers(jit.python->world, JIT_START + 0x80, stack_address(first), 0);
-	assert_string_equal(walk_text(jit.python), "J01LCE");
+	assert_string_equal(unwind_text(jit.python), "J01LCE");
 	world_set_registers(jit.python->world, JIT_START + 0x80, stack_address(first - 1), 0);
 	assert_nothing_found(&jit);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
 /* Each kind of rule, and each way in which a step can fail, over hand-made stacks. */
-#include "ebpf/host/tests/walk_fixture.h"
+#include "ebpf/host/tests/unwind_fixture.h"
 
 /* Rules that most tests need besides their own; code_at() takes their index. */
 enum {
@@ -30,7 +30,7 @@ static void the_cfa_is_sp_plus_offset(void **state)
 	world_set_registers(world, code_at(RULE_OWN), stack_address(10), 0);
 	world->stack[13] = code_at(RULE_CALL);
 	world->stack[14] = code_at(RULE_END);
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 3);
 	assert_frame(world, 0, code_at(RULE_OWN), 0);
 	assert_frame(world, 1, code_at(RULE_CALL), FRAME_RETURN_ADDRESS);
@@ -52,7 +52,7 @@ static void frame_pointer_and_return_address_are_neighbours(void **state)
 	world->stack[21] = code_at(RULE_OWN) + 1;
 	world->stack[40] = 0;
 	world->stack[41] = code_at(RULE_END);
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 3);
 	assert_frame(world, 1, code_at(RULE_OWN) + 1, FRAME_RETURN_ADDRESS);
 	assert_frame(world, 2, code_at(RULE_END), FRAME_RETURN_ADDRESS);
@@ -72,7 +72,7 @@ static void the_frame_pointer_is_saved_apart(void **state)
 	world->stack[20] = stack_address(40);
 	world->stack[25] = code_at(RULE_OWN) + 1;
 	world->stack[45] = code_at(RULE_END);
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 3);
 	assert_frame(world, 2, code_at(RULE_END), FRAME_RETURN_ADDRESS);
 }
@@ -95,7 +95,7 @@ static void saved_values_are_found_by_the_frame_pointer(void **state)
 	world->stack[50] = 1;
 	world->stack[51] = code_at(RULE_CALL);
 	world->stack[60] = code_at(RULE_END);
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 4);
 	assert_frame(world, 1, code_at(RULE_OWN) + 2, FRAME_RETURN_ADDRESS);
 	assert_frame(world, 2, code_at(RULE_CALL), FRAME_RETURN_ADDRESS);
@@ -114,7 +114,7 @@ static void the_cfa_is_read_at_sp(void **state)
 	world->stack[13] = stack_address(70);
 	world->stack[70] = code_at(RULE_CALL);
 	world->stack[71] = code_at(RULE_END);
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 3);
 }
 
@@ -130,12 +130,12 @@ static void the_cfa_is_any_register_of_the_leaf(void **state)
 	world_set_registers(world, code_at(RULE_OWN), stack_address(10), 0);
 	world->start.registers[10] = stack_address(30);
 	world->stack[31] = code_at(RULE_END);
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 2);
 
 	/* The caller's r10 is not known. */
 	world->stack[31] = code_at(RULE_OWN) + 1;
-	world_walk(world);
+	world_unwind(world);
 	assert_error(world, 2, UNWIND_REGISTER_UNKNOWN, code_at(RULE_OWN) + 1);
 }
 
@@ -152,7 +152,7 @@ static void the_cfa_is_read_where_a_register_points(void **state)
 	world->start.registers[3] = stack_address(30);
 	world->stack[29] = stack_address(90);
 	world->stack[89] = code_at(RULE_END);
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 2);
 }
 
@@ -163,7 +163,7 @@ static void a_register_number_out_of_range_is_unknown(void **state)
 	publish(world, (struct unwind_rule){
 			       .cfa = CFA_REGISTER, .cfa_register = 200, .ra = SAVED_AT_CFA });
 	world_set_registers(world, code_at(RULE_OWN), stack_address(10), 0);
-	world_walk(world);
+	world_unwind(world);
 	assert_error(world, 1, UNWIND_REGISTER_UNKNOWN, code_at(RULE_OWN));
 }
 
@@ -181,12 +181,12 @@ static void a_plt_entry_has_pushed_a_word_in_its_second_half(void **state)
 	world->stack[11] = code_at(RULE_END);
 	for (int i = 0; i < 11; i++) {
 		world_set_registers(world, entry + i, stack_address(10), 0);
-		world_walk(world);
+		world_unwind(world);
 		assert_end(world, 3);
 	}
 	for (int i = 11; i < 16; i++) {
 		world_set_registers(world, entry + i, stack_address(9), 0);
-		world_walk(world);
+		world_unwind(world);
 		assert_end(world, 3);
 	}
 }
@@ -220,7 +220,7 @@ static void a_signal_frame_gives_all_registers(void **state)
 	world->stack[1001 + 5 + signal_words[12]] = stack_address(30);
 	world->stack[29] = code_at(4);
 	world->stack[40] = code_at(RULE_END);
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 5);
 	/* The trampoline was not called, either. */
 	assert_frame(world, 1, code_at(RULE_OWN), 0);
@@ -245,7 +245,7 @@ static void a_trampoline_in_its_system_call_is_the_function_in_front_of_pc(void 
 	world->start.frame_flags = FRAME_RETURN_ADDRESS;
 	world->stack[1001 + 5 + signal_words[16]] = code_at(RULE_END);
 	world->stack[1001 + 5 + signal_words[7]] = stack_address(20);
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 2);
 	assert_frame(world, 0, end, FRAME_RETURN_ADDRESS);
 }
@@ -268,7 +268,7 @@ static void each_register_of_a_signal_frame_is_in_its_place(void **state)
 		world->stack[1001 + 5 + signal_words[16]] = code_at(3);
 		world->stack[1001 + 5 + signal_words[number]] = stack_address(30);
 		world->stack[29] = code_at(RULE_END);
-		world_walk(world);
+		world_unwind(world);
 		/* sp itself is the one register that must be below the CFA. */
 		if (number == 7)
 			assert_error(world, 2, UNWIND_NO_PROGRESS, code_at(3));
@@ -287,7 +287,7 @@ static void the_interrupted_address_is_looked_up_itself(void **state)
 	world->stack[1001 + 5 + 16] = TEXT_START + RULE_CALL * 16;
 	world->stack[1001 + 5 + 15] = stack_address(20);
 	world->stack[20] = code_at(RULE_END);
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 3);
 	assert_frame(world, 1, TEXT_START + RULE_CALL * 16, 0);
 }
@@ -300,7 +300,7 @@ static void a_return_address_is_looked_up_one_byte_before(void **state)
 	world_set_registers(world, code_at(RULE_CALL), stack_address(10), 0);
 	/* A call that does not return, at the end of RULE_OWN's code: the next byte is another's. */
 	world->stack[10] = TEXT_START + (RULE_OWN + 1) * 16;
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 2);
 	assert_frame(world, 1, TEXT_START + (RULE_OWN + 1) * 16, FRAME_RETURN_ADDRESS);
 }
@@ -318,11 +318,11 @@ static void a_system_call_is_looked_up_one_byte_before(void **state)
 	world->start.registers[13] = stack_address(20);
 	world->stack[19] = code_at(RULE_END);
 	world->start.frame_flags = FRAME_RETURN_ADDRESS;
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 2);
 	assert_frame(world, 0, TEXT_START + (RULE_OWN + 1) * 16, FRAME_RETURN_ADDRESS);
 	world->start.frame_flags = 0;
-	world_walk(world);
+	world_unwind(world);
 	assert_error(world, 1, UNWIND_NO_INFO, TEXT_START + (RULE_OWN + 1) * 16);
 }
 
@@ -337,21 +337,21 @@ static void a_trampoline_without_rows_is_known_by_its_code(void **state)
 	world->stack[1000] = code_at(RULE_OWN);
 	world->stack[1001 + 5 + 16] = code_at(RULE_END);
 	world->stack[1001 + 5 + 15] = stack_address(20);
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 3);
 
 	world->user[1].size = 8;
-	world_walk(world);
+	world_unwind(world);
 	assert_error(world, 2, UNWIND_NO_INFO, code_at(RULE_OWN));
 }
 
-static void an_unreadable_signal_frame_ends_the_walk(void **state)
+static void an_unreadable_signal_frame_ends_the_unwind(void **state)
 {
 	struct world *world = *state;
 
 	publish(world, (struct unwind_rule){ .cfa = CFA_SIGNAL });
 	world_set_registers(world, code_at(RULE_OWN), stack_address(STACK_WORDS - 21), 0);
-	world_walk(world);
+	world_unwind(world);
 	assert_error(world, 1, UNWIND_STACK_UNREADABLE, code_at(RULE_OWN));
 }
 
@@ -365,12 +365,12 @@ static void a_return_address_in_a_register_needs_no_stack(void **state)
 	world_set_registers(world, code_at(RULE_OWN), stack_address(10), 0);
 	world->start.registers[5] = code_at(RULE_CALL);
 	world->stack[10] = code_at(RULE_END);
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 3);
 
 	/* Not twice: the caller's rdi is not known. */
 	world->start.registers[5] = code_at(RULE_OWN);
-	world_walk(world);
+	world_unwind(world);
 	assert_error(world, 2, UNWIND_REGISTER_UNKNOWN, code_at(RULE_OWN));
 }
 
@@ -380,7 +380,7 @@ static void a_link_register_is_unknown_where_there_is_none(void **state)
 
 	publish(world, (struct unwind_rule){ .cfa = CFA_SP, .cfa_offset = 8, .ra = SAVED_SAME });
 	world_set_registers(world, code_at(RULE_OWN), stack_address(10), 0);
-	world_walk(world);
+	world_unwind(world);
 	assert_error(world, 1, UNWIND_REGISTER_UNKNOWN, code_at(RULE_OWN));
 }
 
@@ -407,12 +407,12 @@ static void a_lost_frame_pointer_is_not_used(void **state)
 	world_set_registers(world, code_at(0), stack_address(10), stack_address(50));
 	for (int rule = 1; rule < 5; rule++) {
 		world->stack[10] = world->stack[11] = code_at(rule);
-		world_walk(world);
+		world_unwind(world);
 		assert_error(world, 2, UNWIND_REGISTER_UNKNOWN, code_at(rule));
 	}
 }
 
-static void rules_that_say_nothing_end_the_walk(void **state)
+static void rules_that_say_nothing_end_the_unwind(void **state)
 {
 	static const struct {
 		struct unwind_rule rule;
@@ -432,12 +432,12 @@ static void rules_that_say_nothing_end_the_walk(void **state)
 	world_set_registers(world, code_at(RULE_OWN), stack_address(10), 0);
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		publish(world, cases[i].rule);
-		world_walk(world);
+		world_unwind(world);
 		assert_error(world, 1, cases[i].error, code_at(RULE_OWN));
 	}
 }
 
-static void what_cannot_be_read_ends_the_walk(void **state)
+static void what_cannot_be_read_ends_the_unwind(void **state)
 {
 	static const struct unwind_rule cases[] = {
 		CALL_RULE(8),
@@ -460,7 +460,7 @@ static void what_cannot_be_read_ends_the_walk(void **state)
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		publish(world, cases[i]);
 		world_set_registers(world, code_at(RULE_OWN), stack_address(STACK_WORDS), 0);
-		world_walk(world);
+		world_unwind(world);
 		assert_error(world, 1, UNWIND_STACK_UNREADABLE, code_at(RULE_OWN));
 	}
 }
@@ -475,12 +475,12 @@ static void the_stack_must_grow_at_each_step(void **state)
 				       .cfa = CFA_SP, .cfa_offset = offset, .ra = SAVED_AT_CFA });
 		for (int i = 0; i < 20; i++)
 			world->stack[i] = code_at(RULE_OWN);
-		world_walk(world);
+		world_unwind(world);
 		assert_error(world, 1, UNWIND_NO_PROGRESS, code_at(RULE_OWN));
 	}
 }
 
-static void a_walk_without_end_is_cut(void **state)
+static void an_unwind_without_end_is_cut(void **state)
 {
 	struct world *world = *state;
 
@@ -488,13 +488,13 @@ static void a_walk_without_end_is_cut(void **state)
 	world_set_registers(world, code_at(RULE_OWN), stack_address(0), 0);
 	for (int i = 0; i < STACK_WORDS; i++)
 		world->stack[i] = code_at(RULE_OWN) + i % 2;
-	world_walk(world);
+	world_unwind(world);
 	assert_error(world, USER_FRAMES_MAX, UNWIND_TRUNCATED, code_at(RULE_OWN) + 1);
 	for (int i = 1; i < USER_FRAMES_MAX; i++)
 		assert_frame(world, i, code_at(RULE_OWN) + 1, FRAME_RETURN_ADDRESS);
 }
 
-static void the_deepest_walk_that_fits_is_whole(void **state)
+static void the_deepest_unwind_that_fits_is_whole(void **state)
 {
 	struct world *world = *state;
 
@@ -503,7 +503,7 @@ static void the_deepest_walk_that_fits_is_whole(void **state)
 	for (int i = 0; i < USER_FRAMES_MAX - 2; i++)
 		world->stack[i] = code_at(RULE_CALL);
 	world->stack[USER_FRAMES_MAX - 2] = code_at(RULE_END);
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, USER_FRAMES_MAX);
 }
 
@@ -514,7 +514,7 @@ static void a_call_through_a_null_pointer_is_stepped_over(void **state)
 	publish(world, (struct unwind_rule){ .cfa = CFA_NONE });
 	world_set_registers(world, 0, stack_address(10), 0);
 	world->stack[10] = code_at(RULE_END);
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 2);
 	assert_int_equal(world->trace.words[0], frame_word(FRAME_NATIVE, 0, 0));
 	assert_int_equal(world->trace.words[1], EXECUTABLE_ID_UNMAPPED);
@@ -523,7 +523,7 @@ static void a_call_through_a_null_pointer_is_stepped_over(void **state)
 
 	/* But a null return address is no call. */
 	world->stack[10] = 0;
-	world_walk(world);
+	world_unwind(world);
 	assert_error(world, 1, UNWIND_NO_MAPPING, 0);
 }
 
@@ -534,7 +534,7 @@ static void the_vsyscall_page_is_stepped_over(void **state)
 	publish(world, (struct unwind_rule){ .cfa = CFA_NONE });
 	world_set_registers(world, 0xffffffffff600400ULL, stack_address(10), 0);
 	world->stack[10] = code_at(RULE_END);
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 2);
 	assert_int_equal(world->trace.words[1], EXECUTABLE_ID_UNMAPPED);
 }
@@ -548,7 +548,7 @@ static void recursion_uses_the_rule_again(void **state)
 	for (int i = 0; i < 10; i++)
 		world->stack[3 * i + 2] = code_at(RULE_OWN);
 	world->stack[3 * 9 + 2] = code_at(RULE_END);
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 11);
 }
 
@@ -571,15 +571,15 @@ int main(void)
 		world_test(a_return_address_is_looked_up_one_byte_before),
 		world_test(a_system_call_is_looked_up_one_byte_before),
 		world_test(a_trampoline_without_rows_is_known_by_its_code),
-		world_test(an_unreadable_signal_frame_ends_the_walk),
+		world_test(an_unreadable_signal_frame_ends_the_unwind),
 		world_test(a_return_address_in_a_register_needs_no_stack),
 		world_test(a_link_register_is_unknown_where_there_is_none),
 		world_test(a_lost_frame_pointer_is_not_used),
-		world_test(rules_that_say_nothing_end_the_walk),
-		world_test(what_cannot_be_read_ends_the_walk),
+		world_test(rules_that_say_nothing_end_the_unwind),
+		world_test(what_cannot_be_read_ends_the_unwind),
 		world_test(the_stack_must_grow_at_each_step),
-		world_test(a_walk_without_end_is_cut),
-		world_test(the_deepest_walk_that_fits_is_whole),
+		world_test(an_unwind_without_end_is_cut),
+		world_test(the_deepest_unwind_that_fits_is_whole),
 		world_test(a_call_through_a_null_pointer_is_stepped_over),
 		world_test(the_vsyscall_page_is_stepped_over),
 		world_test(recursion_uses_the_rule_again),

@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "ebpf/abi/php.h"
-#include "ebpf/host/tests/walk_fixture.h"
+#include "ebpf/host/tests/unwind_fixture.h"
 
 enum {
 	RULE_END,
@@ -224,12 +224,12 @@ static char text_of(const uint64_t *word)
 	}
 }
 
-static const char *walk_text(struct php *php)
+static const char *unwind_text(struct php *php)
 {
 	const struct emulated_trace *trace = &php->world->trace;
 	size_t length = 0;
 
-	world_walk(php->world);
+	world_unwind(php->world);
 	for (uint32_t i = 0; i < trace->word_count; i += frame_word_count(trace->words[i]))
 		php->text[length++] = text_of(&trace->words[i]);
 	php->text[length] = '\0';
@@ -264,7 +264,7 @@ static void each_loop_has_frames_up_to_the_first_that_c_called(void **state)
 
 	add_two_loops(php);
 	set_vm(php, frame_at(0), opcodes_of(0) + 5 * PHP_OPCODE_BYTES);
-	assert_string_equal(walk_text(php), "01LCa2LCE");
+	assert_string_equal(unwind_text(php), "01LCa2LCE");
 	assert_int_equal(php->world->trace.error, UNWIND_OK);
 	assert_int_equal(php->world->trace.interpreter_error, UNWIND_OK);
 	/* The innermost line is that of the register, others are those of the execute_data. */
@@ -281,16 +281,16 @@ static void fingerprints_are_those_of_functions(void **state)
 	uint32_t print;
 
 	add_two_loops(php);
-	walk_text(php);
+	unwind_text(php);
 	print = (uint32_t)words[1];
 	assert_int_not_equal(print, 0);
 	assert_int_not_equal(print, (uint32_t)words[3]);
 	put_string(php, function_at(0) + 0x100, "another");
-	walk_text(php);
+	unwind_text(php);
 	assert_int_not_equal((uint32_t)words[1], print);
 	/* A name that cannot be read. */
 	put(php, function_at(0) + 8, HEAP_START - 4096);
-	walk_text(php);
+	unwind_text(php);
 	assert_int_equal((uint32_t)words[1], 0);
 }
 
@@ -304,24 +304,24 @@ static void without_its_register_the_innermost_line_is_approximate(void **state)
 	put(php, CURRENT, put_frame(php, 0, 0, 0, CALL_TOP));
 	/* Native code has overwritten the register. */
 	set_vm(php, 0x1234, opcodes_of(0) + 5 * PHP_OPCODE_BYTES);
-	assert_string_equal(walk_text(php), "C0LE");
+	assert_string_equal(unwind_text(php), "C0LE");
 	assert_int_equal(position_of(php, 1), PHP_IS_APPROXIMATE | (FIRST_LINE + 3));
 	/* It is compiling a file, for which the native code was called. */
 	put(php, opcodes_of(0) + 2 * PHP_OPCODE_BYTES, code_at(RULE_OF_LOOP) - 5);
 	put(php, opcodes_of(0) + 2 * PHP_OPCODE_BYTES + PHP_OPCODE_LINE, 73ULL << 32 | 77);
-	walk_text(php);
+	unwind_text(php);
 	assert_int_equal(position_of(php, 1), 77);
 	put(php, opcodes_of(0) + 2 * PHP_OPCODE_BYTES, code_at(RULE_OF_LOOP) - 10);
-	walk_text(php);
+	unwind_text(php);
 	assert_int_equal(position_of(php, 1), PHP_IS_APPROXIMATE | 77);
 	/* Neither register nor execute_data have an instruction of the function. */
 	set_vm(php, frame_at(0), opcodes_of(0) + OP_COUNT * PHP_OPCODE_BYTES);
 	put(php, frame_at(0), opcodes_of(0) + 1);
-	walk_text(php);
+	unwind_text(php);
 	assert_int_equal(position_of(php, 1), PHP_IS_APPROXIMATE | FIRST_LINE);
 	/* An exception is being thrown. */
 	put(php, BEFORE_EXCEPTION, opcodes_of(0) + 7 * PHP_OPCODE_BYTES);
-	walk_text(php);
+	unwind_text(php);
 	assert_int_equal(position_of(php, 1), FIRST_LINE + 8);
 }
 
@@ -337,10 +337,10 @@ static void a_loop_that_is_not_called_yet_has_no_frame(void **state)
 	frame = put_frame(php, 2, 2, 0, CALL_TOP);
 	frame = put_frame(php, 1, IN_C, frame, 0);
 	put(php, CURRENT, put_frame(php, 0, 0, frame, CALL_TOP));
-	assert_string_equal(walk_text(php), "CCa2LE");
+	assert_string_equal(unwind_text(php), "CCa2LE");
 	/* An execute_data that a PHP function has called does not count. */
 	put_frame(php, 0, 0, frame, 0);
-	assert_string_equal(walk_text(php), "CC0a2LE");
+	assert_string_equal(unwind_text(php), "CC0a2LE");
 }
 
 static void a_generator_that_has_returned_has_no_frame(void **state)
@@ -353,9 +353,9 @@ static void a_generator_that_has_returned_has_no_frame(void **state)
 	add(php, RULE_END);
 	frame = put_frame(php, 1, 2, 0, CALL_TOP);
 	put(php, CURRENT, put_frame(php, 0, 0, frame, CALL_TOP | CALL_GENERATOR));
-	assert_string_equal(walk_text(php), "C2LE");
+	assert_string_equal(unwind_text(php), "C2LE");
 	put_frame(php, 0, 0, frame, CALL_TOP);
-	assert_string_equal(walk_text(php), "C0LE");
+	assert_string_equal(unwind_text(php), "C0LE");
 }
 
 static void a_loop_that_is_left_has_no_frame(void **state)
@@ -372,7 +372,7 @@ static void a_loop_that_is_left_has_no_frame(void **state)
 	add(php, RULE_END);
 	frame = put_frame(php, 2, 2, 0, CALL_TOP);
 	put(php, CURRENT, put_frame(php, 0, 0, frame, CALL_TOP));
-	assert_string_equal(walk_text(php), "0LCLC2LE");
+	assert_string_equal(unwind_text(php), "0LCLC2LE");
 	/* The destructor's loop is not called yet. */
 	php->has_leaf = false;
 	php->next_word = 0;
@@ -381,7 +381,7 @@ static void a_loop_that_is_left_has_no_frame(void **state)
 	add(php, RULE_C);
 	add(php, RULE_OF_LOOP);
 	add(php, RULE_END);
-	assert_string_equal(walk_text(php), "CLC2LE");
+	assert_string_equal(unwind_text(php), "CLC2LE");
 }
 
 static void the_register_tells_that_the_loop_is_left(void **state)
@@ -396,10 +396,10 @@ static void the_register_tells_that_the_loop_is_left(void **state)
 	frame = put_frame(php, 1, 2, 0, CALL_TOP);
 	put(php, CURRENT, frame);
 	set_vm(php, put_frame(php, 0, 0, frame, CALL_TOP), opcodes_of(0));
-	assert_string_equal(walk_text(php), "LC2LE");
+	assert_string_equal(unwind_text(php), "LC2LE");
 	/* One that a function in PHP has called is left, but not the loop. */
 	set_vm(php, put_frame(php, 0, 0, frame, 0), opcodes_of(0));
-	assert_string_equal(walk_text(php), "2LC!LE");
+	assert_string_equal(unwind_text(php), "2LC!LE");
 }
 
 static void what_is_prepared_is_not_left(void **state)
@@ -414,7 +414,7 @@ static void what_is_prepared_is_not_left(void **state)
 	frame = put_frame(php, 1, 2, 0, CALL_TOP);
 	put(php, CURRENT, frame);
 	set_vm(php, put_frame(php, 0, 0, frame, CALL_TOP), opcodes_of(0));
-	assert_string_equal(walk_text(php), "CC2LE");
+	assert_string_equal(unwind_text(php), "CC2LE");
 }
 
 static void at_its_end_the_loop_has_no_frame_but_a_generator_s(void **state)
@@ -446,7 +446,7 @@ static void at_its_end_the_loop_has_no_frame_but_a_generator_s(void **state)
 		put(php, CURRENT,
 		    put_frame(php, 0, 0, frame,
 			      is_own ? cases[i].flags : cases[i].flags & ~(uint32_t)CALL_TOP));
-		assert_string_equal(walk_text(php), cases[i].text);
+		assert_string_equal(unwind_text(php), cases[i].text);
 	}
 }
 
@@ -490,10 +490,10 @@ static void generators_that_delegate_stand_between(void **state)
 	put_generator(php, 2, 2, 0, generator_at(1));
 	put_generator(php, 1, 1, 0, generator_at(0));
 	put(php, CURRENT, put_generator(php, 0, 0, frame, 0));
-	assert_string_equal(walk_text(php), "0LC1234LE");
+	assert_string_equal(unwind_text(php), "0LC1234LE");
 	/* A cycle of generators. */
 	put(php, generator_at(0) + 152, generator_at(3));
-	assert_string_equal(walk_text(php), "0LC!LE");
+	assert_string_equal(unwind_text(php), "0LC!LE");
 }
 
 static void a_generator_that_delegates_to_an_iterator_ends_nothing(void **state)
@@ -509,14 +509,14 @@ static void a_generator_that_delegates_to_an_iterator_ends_nothing(void **state)
 	frame = put_generator(php, 1, 1, frame, 0);
 	put(php, generator_at(1) + 144, 8);
 	put(php, CURRENT, put_frame(php, 0, 0, frame, CALL_TOP));
-	assert_string_equal(walk_text(php), "0LC12LE");
+	assert_string_equal(unwind_text(php), "0LC12LE");
 	/* The register may have it by accident. */
 	set_vm(php, frame, opcodes_of(1));
-	assert_string_equal(walk_text(php), "0LC12LE");
+	assert_string_equal(unwind_text(php), "0LC12LE");
 	/* VM code runs it: it is about to delegate. */
 	put(php, CURRENT, frame);
 	set_vm(php, frame, opcodes_of(1));
-	assert_string_equal(walk_text(php), "1LC2LE");
+	assert_string_equal(unwind_text(php), "1LC2LE");
 }
 
 static void included_code_says_what_included_it(void **state)
@@ -533,13 +533,13 @@ static void included_code_says_what_included_it(void **state)
 	for (uint32_t i = PHP_INCLUDE_EVAL; i < PHP_INCLUDE_COUNT; i++) {
 		put(php, instruction + 16, 1ULL << (31 + i));
 		put(php, instruction + PHP_OPCODE_LINE, 73ULL << 32 | 77);
-		assert_string_equal(walk_text(php), "01LE");
+		assert_string_equal(unwind_text(php), "01LE");
 		assert_int_equal(position_of(php, 0) >> PHP_INCLUDE_SHIFT & PHP_INCLUDE_MASK, i);
 		assert_int_equal(position_of(php, 1), PHP_IS_FILE | 77);
 	}
 	/* It is another instruction. */
 	put(php, instruction + PHP_OPCODE_LINE, 72ULL << 32 | 77);
-	walk_text(php);
+	unwind_text(php);
 	assert_int_equal(position_of(php, 0) >> PHP_INCLUDE_SHIFT & PHP_INCLUDE_MASK,
 			 PHP_INCLUDE_NONE);
 	assert_int_equal(frame_address(php->world->trace.words[0]), function_at(0) + 0x180);
@@ -551,10 +551,10 @@ static void what_cannot_be_read_is_missing(void **state)
 
 	add_two_loops(php);
 	put(php, CURRENT, HEAP_START - 4096);
-	assert_string_equal(walk_text(php), "!LCLCE");
+	assert_string_equal(unwind_text(php), "!LCLCE");
 	assert_int_equal(php->world->trace.interpreter_error, UNWIND_INTERPRETER_FRAMES);
 	php->world->user[1].size = 0;
-	assert_string_equal(walk_text(php), "!LCLCE");
+	assert_string_equal(unwind_text(php), "!LCLCE");
 	assert_int_equal(php->world->trace.interpreter_error, UNWIND_INTERPRETER_THREAD);
 }
 
@@ -564,11 +564,11 @@ static void a_list_without_an_end_ends(void **state)
 
 	add_two_loops(php);
 	put_frame(php, 0, 0, frame_at(0), 0);
-	walk_text(php);
+	unwind_text(php);
 	assert_int_equal(php->world->trace.error, UNWIND_TRUNCATED);
 	/* Placeholders make no frames. */
 	put(php, frame_at(0) + 24, 0);
-	walk_text(php);
+	unwind_text(php);
 	assert_int_equal(php->world->trace.error, UNWIND_TRUNCATED);
 }
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * A world (walk_fixture.h) with a thread of CPython in it: native frames of the loop and of C functions
+ * A world (unwind_fixture.h) with a thread of CPython in it: native frames of the loop and of C functions
  * on the stack, frames and code objects on a heap, laid by hand. Traces become text, leaf first: digits
  * are Python frames by their code object, C native functions, L the loop, J code outside of files, E
- * the thread's entry, ! missing frames, X an error that ends the walk.
+ * the thread's entry, ! missing frames, X an error that ends the unwind.
  */
 #ifndef EBPF_HOST_TESTS_PYTHON_FIXTURE_H
 #define EBPF_HOST_TESTS_PYTHON_FIXTURE_H
 
 #include "ebpf/abi/python.h"
-#include "ebpf/host/tests/walk_fixture.h"
+#include "ebpf/host/tests/unwind_fixture.h"
 
 enum {
 	RULE_END = 0,
@@ -221,12 +221,12 @@ static inline char letter_of(const uint64_t *words)
 	}
 }
 
-static inline const char *walk_text(struct python *python)
+static inline const char *unwind_text(struct python *python)
 {
 	const struct emulated_trace *trace = &python->world->trace;
 	uint32_t length = 0;
 
-	world_walk(python->world);
+	world_unwind(python->world);
 	for (uint32_t i = 0; i < trace->word_count; i += frame_word_count(trace->words[i]))
 		python->text[length++] = letter_of(&trace->words[i]);
 	python->text[length] = 0;

@@ -34,7 +34,7 @@ static void a_current_frame_leads_through_the_loops(void **state)
 
 	use_chain(python, PYTHON_CURRENT_FRAME);
 	lay_two_loops(python);
-	assert_string_equal(walk_text(python), "C01LC2LCE");
+	assert_string_equal(unwind_text(python), "C01LC2LCE");
 	assert_int_equal(python->world->trace.error, UNWIND_OK);
 	assert_int_equal(python->world->trace.interpreter_error, UNWIND_OK);
 	assert_int_equal(words[4], frame_word(FRAME_PYTHON, 0, python_code_at(1)));
@@ -55,16 +55,16 @@ static void without_the_process_s_table_loops_are_native(void **state)
 	use_chain(python, PYTHON_CURRENT_FRAME);
 	lay_two_loops(python);
 	world_put(python->world, INTERPRETER_CELL, &other, sizeof(other));
-	assert_string_equal(walk_text(python), "CLCLCE");
+	assert_string_equal(unwind_text(python), "CLCLCE");
 	python->world->start.runtime_cell = 0;
-	assert_string_equal(walk_text(python), "CLCLCE");
+	assert_string_equal(unwind_text(python), "CLCLCE");
 	/* The last possible row. */
 	publish(python);
 	for (int i = 0; i < RUNTIMES_MAX - 1; i++)
 		world_put(python->world, INTERPRETER_CELL + i, &other, sizeof(other));
 	world_put(python->world, INTERPRETER_CELL + RUNTIMES_MAX - 1,
 		  &(struct runtime_row){ EXECUTABLE_ID, FRAME_PYTHON, DATA_CELL }, sizeof(other));
-	assert_string_equal(walk_text(python), "C01LC2LCE");
+	assert_string_equal(unwind_text(python), "C01LC2LCE");
 }
 
 static void a_loop_that_has_pushed_nothing_yet_runs_nothing(void **state)
@@ -80,10 +80,10 @@ static void a_loop_that_has_pushed_nothing_yet_runs_nothing(void **state)
 	add_native(python, RULE_END);
 	frame = add_loop_frame(python, outer, 0);
 	set_current(python, add_frames(python, 0, 4, frame));
-	assert_string_equal(walk_text(python), "LC01234LE");
+	assert_string_equal(unwind_text(python), "LC01234LE");
 	/* The loop is leaving, with its own frame as the current one. */
 	set_current(python, frame);
-	assert_string_equal(walk_text(python), "LCLE");
+	assert_string_equal(unwind_text(python), "LCLE");
 }
 
 static void the_first_loop_of_a_thread_may_have_no_frames_at_all(void **state)
@@ -95,12 +95,12 @@ static void the_first_loop_of_a_thread_may_have_no_frames_at_all(void **state)
 	add_native(python, RULE_C);
 	add_native(python, RULE_END);
 	set_current(python, 0);
-	assert_string_equal(walk_text(python), "LCE");
+	assert_string_equal(unwind_text(python), "LCE");
 	assert_int_equal(python->world->trace.interpreter_error, UNWIND_OK);
 	/* From 3.14 on a frame of the thread state, without a function. */
 	set_current(python, frame_at(5));
 	put(python, frame_at(5) + FRAME_OWNER - 6, (uint64_t)(OWNER_LOOP + 1) << 48);
-	assert_string_equal(walk_text(python), "LCE");
+	assert_string_equal(unwind_text(python), "LCE");
 	assert_int_equal(python->world->trace.interpreter_error, UNWIND_OK);
 }
 
@@ -114,11 +114,11 @@ static void the_outermost_frame_may_run_python(void **state)
 	/* A stack that a program has made: the return address is 0. */
 	python->world->stack[loop + LOOP_WORDS - 1] = 0;
 	set_current(python, add_frame(python, 3, add_loop_frame(python, loop, 0)));
-	assert_string_equal(walk_text(python), "3L");
+	assert_string_equal(unwind_text(python), "3L");
 	assert_int_equal(python->world->trace.error, UNWIND_OK);
 }
 
-static void frames_of_a_native_frame_that_the_walk_missed_are_not_lost(void **state)
+static void frames_of_a_native_frame_that_the_unwind_missed_are_not_lost(void **state)
 {
 	struct python *python = *state;
 	uint32_t loop, missed;
@@ -132,7 +132,7 @@ static void frames_of_a_native_frame_that_the_walk_missed_are_not_lost(void **st
 	frame = add_frame(python, 2, add_loop_frame(python, loop, 0));
 	frame = add_loop_frame(python, missed, frame);
 	set_current(python, add_frames(python, 0, 1, frame));
-	assert_string_equal(walk_text(python), "012LE");
+	assert_string_equal(unwind_text(python), "012LE");
 }
 
 static void tags_hidden_code_and_bytecode_of_a_thread(void **state)
@@ -149,7 +149,7 @@ static void tags_hidden_code_and_bytecode_of_a_thread(void **state)
 	lay_two_loops(python);
 	put(python, frame_at(0) + FRAME_CODE, python_code_at(0) | 1);
 	put(python, frame_at(1) + FRAME_CODE, python_code_at(1) | 3);
-	assert_string_equal(walk_text(python), "C0LC2LCE");
+	assert_string_equal(unwind_text(python), "C0LC2LCE");
 	assert_int_equal(words[2], frame_word(FRAME_PYTHON, 0, python_code_at(0)));
 	assert_int_equal(words[3] >> 32, 0);
 	/* Index 2, of another thread. */
@@ -157,11 +157,11 @@ static void tags_hidden_code_and_bytecode_of_a_thread(void **state)
 	put(python, array + 8 + 2 * 8, bytecode);
 	put(python, frame_at(0) + FRAME_TLBC_INDEX, 2);
 	put(python, frame_at(0) + FRAME_INSTRUCTION, bytecode + 46);
-	assert_string_equal(walk_text(python), "C0LC2LCE");
+	assert_string_equal(unwind_text(python), "C0LC2LCE");
 	assert_int_equal(words[3] >> 32, 46);
 	/* It cannot be read: the position is one that no code has. */
 	put(python, python_code_at(0) + CODE_TLBC, 8);
-	assert_string_equal(walk_text(python), "C0LC2LCE");
+	assert_string_equal(unwind_text(python), "C0LC2LCE");
 	assert_int_not_equal(words[3] >> 32, 46);
 }
 
@@ -181,14 +181,14 @@ static void cframes_part_the_frames(void **state)
 	frame = add_frames(python, 0, 1, frame);
 	inner_cframe = add_cframe(python, loop_frame_at(inner), frame, outer_cframe);
 	set_cframe(python, inner_cframe);
-	assert_string_equal(walk_text(python), "C01LC2LCE");
+	assert_string_equal(unwind_text(python), "C01LC2LCE");
 	/* The inner one has not pushed its cframe yet: the frames are of the outer one. */
 	add_cframe(python, outer_cframe, frame, root);
 	set_cframe(python, outer_cframe);
-	assert_string_equal(walk_text(python), "CLC012LCE");
+	assert_string_equal(unwind_text(python), "CLC012LCE");
 	/* Neither of them has pushed its cframe. */
 	set_cframe(python, root);
-	assert_string_equal(walk_text(python), "CLCLCE");
+	assert_string_equal(unwind_text(python), "CLCLCE");
 	assert_int_equal(python->world->trace.interpreter_error, UNWIND_OK);
 }
 
@@ -207,7 +207,7 @@ static void cframes_part_the_frames_with_owners(void **state)
 	frame = add_loop_frame(python, inner + 3, frame);
 	frame = add_frames(python, 0, 1, frame);
 	set_cframe(python, add_cframe(python, stack_address(inner), frame, cframe));
-	assert_string_equal(walk_text(python), "C01LC2LCE");
+	assert_string_equal(unwind_text(python), "C01LC2LCE");
 }
 
 static void a_cframe_of_a_missed_loop_and_one_without_frames(void **state)
@@ -229,14 +229,14 @@ static void a_cframe_of_a_missed_loop_and_one_without_frames(void **state)
 	cframe = add_cframe(python, loop_frame_at(loop), frame, add_cframe(python, root, 0, 0));
 	frame = add_frames(python, 0, 1, frame);
 	set_cframe(python, add_cframe(python, loop_frame_at(missed), frame, cframe));
-	assert_string_equal(walk_text(python), "012LE");
+	assert_string_equal(unwind_text(python), "012LE");
 	/* Before the store to its cframe, a loop has a stale value there. */
 	python->process.unpushed[0] =
 		(struct python_code_range){ TEXT_ADDRESS + RULE_OF_LOOP * 16,
 					    TEXT_ADDRESS + RULE_OF_LOOP * 16 + 16 };
 	publish(python);
 	set_cframe(python, add_cframe(python, cframe, 0x1234, root));
-	assert_string_equal(walk_text(python), "LE");
+	assert_string_equal(unwind_text(python), "LE");
 	assert_int_equal(python->world->trace.interpreter_error, UNWIND_OK);
 }
 
@@ -264,11 +264,11 @@ static void a_cframe_without_words_yet_leads_to_the_next_one_by_its_place(void *
 		     (uint64_t[]){ 0xdead0000, 0, root, loop_frame_at(inner), 1 };
 	     *previous != 1; previous++) {
 		set_cframe(python, add_cframe(python, loop_frame_at(inner), 0x1234, *previous));
-		assert_string_equal(walk_text(python), "LC2LE");
+		assert_string_equal(unwind_text(python), "LC2LE");
 		assert_int_equal(python->world->trace.interpreter_error, UNWIND_OK);
 	}
 	set_cframe(python, add_cframe(python, loop_frame_at(inner), 0x1234, cframe));
-	assert_string_equal(walk_text(python), "LC2LE");
+	assert_string_equal(unwind_text(python), "LC2LE");
 }
 
 static void a_broken_chain_of_a_cframe_costs_its_frames_only(void **state)
@@ -283,11 +283,11 @@ static void a_broken_chain_of_a_cframe_costs_its_frames_only(void **state)
 	cframe = add_cframe(python, stack_address(outer), frame, add_cframe(python, root, 0, 0));
 	frame = add_frames(python, 0, 1, 0xdead0000);
 	set_cframe(python, add_cframe(python, stack_address(inner), frame, cframe));
-	assert_string_equal(walk_text(python), "C01!LC2LCE");
+	assert_string_equal(unwind_text(python), "C01!LC2LCE");
 	assert_int_equal(python->world->trace.interpreter_error, UNWIND_INTERPRETER_FRAMES);
 	/* A loop that is interrupted has not set it yet. */
 	world_set_registers(python->world, code_at(RULE_OF_LOOP), stack_address(inner), 0);
-	assert_string_equal(walk_text(python), "LC2LCE");
+	assert_string_equal(unwind_text(python), "LC2LCE");
 	assert_int_equal(python->world->trace.interpreter_error, UNWIND_OK);
 }
 
@@ -299,15 +299,15 @@ static void each_loop_runs_one_frame_object(void **state)
 	use_chain(python, PYTHON_FRAME_OBJECTS);
 	add_two_loops(python, &outer);
 	set_current(python, add_frames(python, 0, 1, 0));
-	assert_string_equal(walk_text(python), "C0LC1LCE");
+	assert_string_equal(unwind_text(python), "C0LC1LCE");
 	assert_int_equal(python->world->trace.words[7] >> 32, 0);
 	assert_int_equal(python->world->trace.words[9] >> 32, 2);
 	/* One frame too many, in a thread state that was made by hand. */
 	set_current(python, add_frames(python, 0, 2, 0));
-	assert_string_equal(walk_text(python), "C0LC1LCE");
+	assert_string_equal(unwind_text(python), "C0LC1LCE");
 	/* One frame too few. */
 	set_current(python, add_frame(python, 0, 0));
-	assert_string_equal(walk_text(python), "C0LC!LCE");
+	assert_string_equal(unwind_text(python), "C0LC!LCE");
 }
 
 static void code_that_has_not_pushed_its_frame_object_is_known(void **state)
@@ -321,15 +321,15 @@ static void code_that_has_not_pushed_its_frame_object_is_known(void **state)
 	add_native(python, RULE_OF_LOOP);
 	add_native(python, RULE_END);
 	set_current(python, add_frame(python, 0, 0));
-	assert_string_equal(walk_text(python), "0LC!LE");
+	assert_string_equal(unwind_text(python), "0LC!LE");
 	/* The leaf's pc is at 8, the return address of the other is looked up at 7. */
 	python->process.unpushed[0] = (struct python_code_range){ 0x100000, 0x100010 };
 	python->process.unpushed[1] = (struct python_code_range){ loop_start + 8, loop_start + 9 };
 	publish(python);
-	assert_string_equal(walk_text(python), "LC0LE");
+	assert_string_equal(unwind_text(python), "LC0LE");
 	python->process.unpushed[1] = (struct python_code_range){ loop_start + 7, loop_start + 8 };
 	publish(python);
-	assert_string_equal(walk_text(python), "0LCLE");
+	assert_string_equal(unwind_text(python), "0LCLE");
 }
 
 static void cframes_tell_which_loop_has_a_frame_object(void **state)
@@ -343,16 +343,16 @@ static void cframes_tell_which_loop_has_a_frame_object(void **state)
 	cframe = add_cframe(python, loop_frame_at(outer), 0, add_cframe(python, root, 0, 0));
 	set_cframe(python, cframe);
 	set_current(python, add_frame(python, 0, 0));
-	assert_string_equal(walk_text(python), "CLC0LCE");
+	assert_string_equal(unwind_text(python), "CLC0LCE");
 	set_cframe(python, add_cframe(python, loop_frame_at(inner), 0, cframe));
 	set_current(python, add_frames(python, 0, 1, 0));
-	assert_string_equal(walk_text(python), "C0LC1LCE");
+	assert_string_equal(unwind_text(python), "C0LC1LCE");
 	/* If a loop is interrupted, its address decides and not the cframe, which is removed first. */
 	python->process.unpushed[0] = (struct python_code_range){ 1, 2 };
 	publish(python);
 	set_cframe(python, cframe);
 	world_set_registers(python->world, code_at(RULE_OF_LOOP), stack_address(inner), 0);
-	assert_string_equal(walk_text(python), "0LC1LCE");
+	assert_string_equal(unwind_text(python), "0LC1LCE");
 }
 
 static void the_thread_s_path_may_be_long_or_the_second(void **state)
@@ -362,7 +362,7 @@ static void the_thread_s_path_may_be_long_or_the_second(void **state)
 	use_chain(python, PYTHON_CURRENT_FRAME);
 	lay_two_loops(python);
 	python->thread[2] = 0;
-	assert_string_equal(walk_text(python), "C!LCLCE");
+	assert_string_equal(unwind_text(python), "C!LCLCE");
 	assert_int_equal(python->world->trace.error, UNWIND_OK);
 	assert_int_equal(python->world->trace.interpreter_error, UNWIND_INTERPRETER_THREAD);
 	python->process.thread_state[1] =
@@ -371,15 +371,15 @@ static void the_thread_s_path_may_be_long_or_the_second(void **state)
 	python->thread[3] = HEAP_START + 0x900;
 	put(python, HEAP_START + 0x900 - 16, HEAP_START + 0xa00);
 	put(python, HEAP_START + 0xa00 + 8, THREAD_STATE);
-	assert_string_equal(walk_text(python), "C01LC2LCE");
+	assert_string_equal(unwind_text(python), "C01LC2LCE");
 	/* Instead of a pointer that leads nowhere. */
 	python->process.thread_state[0].depth = 2;
 	python->process.thread_state[0].offsets[1] = 0;
 	publish(python);
 	python->thread[2] = 0xdead0000;
-	assert_string_equal(walk_text(python), "C01LC2LCE");
+	assert_string_equal(unwind_text(python), "C01LC2LCE");
 	python->world->start.thread_pointer = 0;
-	assert_string_equal(walk_text(python), "C!LCLCE");
+	assert_string_equal(unwind_text(python), "C!LCLCE");
 }
 
 static void a_broken_chain_leaves_the_native_frames(void **state)
@@ -389,14 +389,14 @@ static void a_broken_chain_leaves_the_native_frames(void **state)
 	use_chain(python, PYTHON_CURRENT_FRAME);
 	lay_two_loops(python);
 	put(python, frame_at(0) + FRAME_PREVIOUS, 0xdead0000);
-	assert_string_equal(walk_text(python), "C0!LCLCE");
+	assert_string_equal(unwind_text(python), "C0!LCLCE");
 	assert_int_equal(python->world->trace.interpreter_error, UNWIND_INTERPRETER_FRAMES);
 	put(python, frame_at(0) + FRAME_PREVIOUS, 0);
-	assert_string_equal(walk_text(python), "C0!LCLCE");
+	assert_string_equal(unwind_text(python), "C0!LCLCE");
 	put(python, frame_at(0) + FRAME_PREVIOUS, ~0ULL);
-	assert_string_equal(walk_text(python), "C0!LCLCE");
+	assert_string_equal(unwind_text(python), "C0!LCLCE");
 	set_current(python, HEAP_START + sizeof(python->heap) - 16);
-	assert_string_equal(walk_text(python), "C!LCLCE");
+	assert_string_equal(unwind_text(python), "C!LCLCE");
 }
 
 static void a_ring_of_frames_ends_when_the_record_is_full(void **state)
@@ -407,18 +407,18 @@ static void a_ring_of_frames_ends_when_the_record_is_full(void **state)
 	use_chain(python, PYTHON_CURRENT_FRAME);
 	lay_two_loops(python);
 	add_frame(python, 1, frame_at(0));
-	length = strlen(walk_text(python));
+	length = strlen(unwind_text(python));
 	assert_int_equal(python->world->trace.error, UNWIND_TRUNCATED);
 	assert_true(length > USER_FRAMES_MAX);
 	assert_int_equal(python->text[length - 1], 'X');
 	/* A cycle of frames without functions, and one of cframes. */
 	add_loop_frame(python, 0, loop_frame_at(0));
 	set_current(python, loop_frame_at(0));
-	assert_string_equal(walk_text(python), "CLX");
+	assert_string_equal(unwind_text(python), "CLX");
 	assert_int_equal(python->world->trace.error, UNWIND_TRUNCATED);
 	use_chain(python, PYTHON_CFRAME);
 	set_cframe(python, add_cframe(python, stack_address(0), 0, stack_address(0)));
-	assert_string_equal(walk_text(python), "CLX");
+	assert_string_equal(unwind_text(python), "CLX");
 	assert_int_equal(python->world->trace.error, UNWIND_TRUNCATED);
 }
 
@@ -430,7 +430,7 @@ static void code_that_cannot_be_read_has_no_fingerprint(void **state)
 	use_chain(python, PYTHON_CURRENT_FRAME);
 	lay_two_loops(python);
 	put(python, frame_at(0) + FRAME_CODE, 0xdead0000);
-	walk_text(python);
+	unwind_text(python);
 	assert_int_equal(words[2], frame_word(FRAME_PYTHON, 0, 0xdead0000));
 	assert_int_equal((uint32_t)words[3], 0);
 	assert_int_not_equal((uint32_t)words[5], 0);
@@ -450,15 +450,15 @@ static void the_name_s_hash_is_part_of_the_fingerprint(void **state)
 	lay_two_loops(python);
 	put(python, python_code_at(0) + CODE_NAME, name);
 	put(python, name + NAME_HASH, 0x1234567812345678);
-	walk_text(python);
+	unwind_text(python);
 	fingerprint = words[3];
 	assert_int_not_equal(fingerprint, 0);
 	put(python, name + NAME_HASH, 0x1234567812345679);
-	walk_text(python);
+	unwind_text(python);
 	assert_int_not_equal(fingerprint, (uint32_t)words[3]);
 	assert_int_not_equal((uint32_t)words[3], 0);
 	put(python, python_code_at(0) + CODE_NAME, 0xdead0000);
-	walk_text(python);
+	unwind_text(python);
 	assert_int_equal((uint32_t)words[3], 0);
 }
 
@@ -470,24 +470,24 @@ static void data_that_is_nonsense_ends_the_python_frames(void **state)
 	lay_two_loops(python);
 	python->process.frame_bytes = PYTHON_READ_MAX_BYTES + 1;
 	publish(python);
-	assert_string_equal(walk_text(python), "C!LCLCE");
+	assert_string_equal(unwind_text(python), "C!LCLCE");
 	python->process.frame_bytes = 0;
 	publish(python);
-	assert_string_equal(walk_text(python), "C!LCLCE");
+	assert_string_equal(unwind_text(python), "C!LCLCE");
 	python->process.frame_bytes = FRAME_BYTES;
 	python->process.chain = 9;
 	publish(python);
-	assert_string_equal(walk_text(python), "C!LCLCE");
+	assert_string_equal(unwind_text(python), "C!LCLCE");
 	/* Data behind the last slab. */
 	world_put(python->world, INTERPRETER_CELL,
 		  &(struct runtime_row){ EXECUTABLE_ID, FRAME_PYTHON, UINT32_MAX },
 		  sizeof(struct runtime_row));
-	assert_string_equal(walk_text(python), "C!LCLCE");
+	assert_string_equal(unwind_text(python), "C!LCLCE");
 	/* A language that has no unwinder. */
 	world_put(python->world, INTERPRETER_CELL,
 		  &(struct runtime_row){ EXECUTABLE_ID, FRAME_KERNEL - 1, DATA_CELL },
 		  sizeof(struct runtime_row));
-	assert_string_equal(walk_text(python), "CLX");
+	assert_string_equal(unwind_text(python), "CLX");
 }
 
 static void many_frames_come_whole(void **state)
@@ -514,7 +514,7 @@ static void many_frames_come_whole(void **state)
 		}
 	}
 	set_current(python, frame);
-	walk_text(python);
+	unwind_text(python);
 	assert_int_equal(strlen(python->text), 501);
 	for (int i = 0; i < 100; i++)
 		assert_memory_equal(python->text + 5 * i, "C012L", 5);
@@ -529,7 +529,7 @@ int main(void)
 		python_test(a_loop_that_has_pushed_nothing_yet_runs_nothing),
 		python_test(the_first_loop_of_a_thread_may_have_no_frames_at_all),
 		python_test(the_outermost_frame_may_run_python),
-		python_test(frames_of_a_native_frame_that_the_walk_missed_are_not_lost),
+		python_test(frames_of_a_native_frame_that_the_unwind_missed_are_not_lost),
 		python_test(tags_hidden_code_and_bytecode_of_a_thread),
 		python_test(cframes_part_the_frames),
 		python_test(cframes_part_the_frames_with_owners),

@@ -83,16 +83,16 @@ static void the_slot_may_be_that_of_the_inner_interpreter(void **state)
 
 	use_interpreters(python, PYTHON_CURRENT_FRAME);
 	lay_loops(python, 1, false);
-	assert_string_equal(walk_text(python), "C0L1L2L3LE");
+	assert_string_equal(unwind_text(python), "C0L1L2L3LE");
 	assert_int_equal(python->world->trace.interpreter_error, UNWIND_OK);
 	/* The other one is another thread's. */
 	put(python, thread_at(1) + THREAD_ID, OTHER_THREAD);
-	assert_string_equal(walk_text(python), "C0L1LLLE");
+	assert_string_equal(unwind_text(python), "C0L1LLLE");
 	put(python, thread_at(1) + THREAD_ID, THIS_THREAD);
 	/* Nobody knows where interpreters are listed. */
 	python->process.interpreters = 0;
 	publish(python);
-	assert_string_equal(walk_text(python), "C0L1LLLE");
+	assert_string_equal(unwind_text(python), "C0L1LLLE");
 }
 
 static void the_slot_may_be_that_of_the_outer_interpreter(void **state)
@@ -101,7 +101,7 @@ static void the_slot_may_be_that_of_the_outer_interpreter(void **state)
 
 	use_interpreters(python, PYTHON_CURRENT_FRAME);
 	lay_loops(python, 0, false);
-	assert_string_equal(walk_text(python), "C0L1L2L3LE");
+	assert_string_equal(unwind_text(python), "C0L1L2L3LE");
 }
 
 static void interpreters_may_call_each_other(void **state)
@@ -110,7 +110,7 @@ static void interpreters_may_call_each_other(void **state)
 
 	use_interpreters(python, PYTHON_CURRENT_FRAME);
 	lay_loops(python, 0, true);
-	assert_string_equal(walk_text(python), "C0L1L2L3LE");
+	assert_string_equal(unwind_text(python), "C0L1L2L3LE");
 }
 
 static void frames_on_another_stack_are_not_taken(void **state)
@@ -124,7 +124,7 @@ static void frames_on_another_stack_are_not_taken(void **state)
 	put(python, far + FRAME_PREVIOUS, 0);
 	put(python, far + FRAME_OWNER - 6, (uint64_t)OWNER_LOOP << 48);
 	put(python, thread_at(1) + THREAD_FRAME, add_frame(python, 5, far));
-	assert_string_equal(walk_text(python), "C0L1LLLE");
+	assert_string_equal(unwind_text(python), "C0L1LLLE");
 }
 
 static void cframes_tell_the_thread_state(void **state)
@@ -150,11 +150,11 @@ static void cframes_tell_the_thread_state(void **state)
 	}
 	put(python, thread_at(0) + THREAD_CFRAME, chains[0]);
 	put(python, thread_at(1) + THREAD_CFRAME, chains[1]);
-	assert_string_equal(walk_text(python), "C0L1L2L3LE");
+	assert_string_equal(unwind_text(python), "C0L1L2L3LE");
 	/* Nobody knows where interpreters are listed. */
 	python->process.interpreters = 0;
 	publish(python);
-	assert_string_equal(walk_text(python), "C0LLL3LE");
+	assert_string_equal(unwind_text(python), "C0LLL3LE");
 }
 
 /* Words of a native frame of the loop, for a variable and for a saved register. */
@@ -184,20 +184,20 @@ static void frame_objects_are_those_that_their_loops_keep(void **state)
 	uint32_t loops[4];
 
 	lay_objects(python, loops);
-	assert_string_equal(walk_text(python), "C0L1L2L3LE");
+	assert_string_equal(unwind_text(python), "C0L1L2L3LE");
 	assert_int_equal(python->world->trace.interpreter_error, UNWIND_OK);
 	/* The innermost one is of the slot's own interpreter. */
 	put(python, thread_at(0) + THREAD_FRAME, add_frame(python, 0, add_frame(python, 3, 0)));
 	put(python, thread_at(1) + THREAD_FRAME, add_frame(python, 1, add_frame(python, 2, 0)));
-	assert_string_equal(walk_text(python), "C0L1L2L3LE");
+	assert_string_equal(unwind_text(python), "C0L1L2L3LE");
 	/* Two frames of one chain, one behind the other. */
 	put(python, thread_at(0) + THREAD_FRAME, add_frames(python, 2, 3, 0));
 	put(python, thread_at(1) + THREAD_FRAME, add_frames(python, 0, 1, 0));
-	assert_string_equal(walk_text(python), "C0L1L2L3LE");
+	assert_string_equal(unwind_text(python), "C0L1L2L3LE");
 	/* Nobody knows where interpreters are listed. */
 	python->process.interpreters = 0;
 	publish(python);
-	assert_string_equal(walk_text(python), "C2L3L!LLE");
+	assert_string_equal(unwind_text(python), "C2L3L!LLE");
 }
 
 static void frame_objects_that_no_loop_keeps_are_missing(void **state)
@@ -207,17 +207,17 @@ static void frame_objects_that_no_loop_keeps_are_missing(void **state)
 
 	lay_objects(python, loops);
 	keep(python, loops[1] + VARIABLE_WORD, 0);
-	assert_string_equal(walk_text(python), "C0L!LLLE");
+	assert_string_equal(unwind_text(python), "C0L!LLLE");
 	assert_int_equal(python->world->trace.interpreter_error, UNWIND_INTERPRETER_FRAMES);
 	/* A frame that is found twice is accepted; two frames cannot be distinguished. */
 	keep(python, loops[1] + VARIABLE_WORD, frame_at(1));
 	keep(python, loops[1] + VARIABLE_WORD + 1, frame_at(1));
-	assert_string_equal(walk_text(python), "C0L1L2L3LE");
+	assert_string_equal(unwind_text(python), "C0L1L2L3LE");
 	keep(python, loops[1] + VARIABLE_WORD + 1, frame_at(2));
-	assert_string_equal(walk_text(python), "C0L!LLLE");
+	assert_string_equal(unwind_text(python), "C0L!LLLE");
 	/* The thread's own interpreter is the only one. */
 	put(python, INTERPRETERS, language_at(0));
-	assert_string_equal(walk_text(python), "C1L3L!LLE");
+	assert_string_equal(unwind_text(python), "C1L3L!LLE");
 }
 
 static void registers_that_a_loop_saves_are_its_caller_s(void **state)
@@ -231,18 +231,18 @@ static void registers_that_a_loop_saves_are_its_caller_s(void **state)
 	keep(python, loops[0] + SAVED_WORD, frame_at(1));
 	keep(python, loops[0] + VARIABLE_WORD, 0);
 	keep(python, loops[0] - 2, frame_at(0));
-	assert_string_equal(walk_text(python), "C0L1L2L3LE");
+	assert_string_equal(unwind_text(python), "C0L1L2L3LE");
 	/* It is not known where the loop saves registers: neither is left out. */
 	python->process.saved_bytes = 0;
 	publish(python);
-	assert_string_equal(walk_text(python), "C!LLLLE");
+	assert_string_equal(unwind_text(python), "C!LLLLE");
 	keep(python, loops[0] + SAVED_WORD, 0);
 	keep(python, loops[1] + VARIABLE_WORD, frame_at(1));
-	assert_string_equal(walk_text(python), "C0L1L2L3LE");
+	assert_string_equal(unwind_text(python), "C0L1L2L3LE");
 	/* Words above the next loop's stack range are not searched. */
 	keep(python, loops[1] - 1, code_at(RULE_OF_LOOP));
 	keep(python, loops[2], frame_at(3));
-	assert_string_equal(walk_text(python), "C0L1L!LLE");
+	assert_string_equal(unwind_text(python), "C0L1L!LLE");
 }
 
 static void functions_that_were_interrupted_have_registers(void **state)
@@ -253,19 +253,19 @@ static void functions_that_were_interrupted_have_registers(void **state)
 	lay_objects(python, loops);
 	keep(python, loops[0] + VARIABLE_WORD, 0);
 	python->world->start.registers[12] = frame_at(0);
-	assert_string_equal(walk_text(python), "C0L1L2L3LE");
+	assert_string_equal(unwind_text(python), "C0L1L2L3LE");
 	/* This register is not callee-saved. */
 	python->world->start.registers[12] = 0;
 	python->world->start.registers[8] = frame_at(0);
-	assert_string_equal(walk_text(python), "C!LLLLE");
+	assert_string_equal(unwind_text(python), "C!LLLLE");
 	/* The registers are those of the innermost loop, and are not used for the others. */
 	keep(python, loops[0] + VARIABLE_WORD, frame_at(0));
 	keep(python, loops[2] + VARIABLE_WORD, 0);
 	python->world->start.registers[12] = frame_at(2);
-	assert_string_equal(walk_text(python), "C0L1L!LLE");
+	assert_string_equal(unwind_text(python), "C0L1L!LLE");
 	keep(python, loops[1] + VARIABLE_WORD, 0);
 	python->world->start.registers[12] = frame_at(1);
-	assert_string_equal(walk_text(python), "C!LLLLE");
+	assert_string_equal(unwind_text(python), "C!LLLLE");
 }
 
 static void loops_that_are_too_far_apart_have_no_frames(void **state)
@@ -281,10 +281,10 @@ static void loops_that_are_too_far_apart_have_no_frames(void **state)
 	add_native(python, RULE_END);
 	keep(python, outer + VARIABLE_WORD, frame_at(0));
 	put(python, thread_at(1) + THREAD_FRAME, add_frame(python, 0, 0));
-	assert_non_null(strstr(walk_text(python), "CC!LE"));
+	assert_non_null(strstr(unwind_text(python), "CC!LE"));
 	/* With one function less. */
 	world_set_registers(python->world, code_at(RULE_C), stack_address(100 + C_WORDS), 0);
-	assert_non_null(strstr(walk_text(python), "CC0LE"));
+	assert_non_null(strstr(unwind_text(python), "CC0LE"));
 }
 
 static void thread_states_may_be_lent_to_other_threads(void **state)
@@ -295,13 +295,13 @@ static void thread_states_may_be_lent_to_other_threads(void **state)
 
 	lay_objects(python, loops);
 	put(python, thread_at(1) + THREAD_ID, OTHER_THREAD);
-	assert_string_equal(walk_text(python), "C0L1L2L3LE");
+	assert_string_equal(unwind_text(python), "C0L1L2L3LE");
 	/* While it runs there its frames are on another stack. */
 	for (int i = 0; i < 4; i++)
 		keep(python, loops[i] + VARIABLE_WORD, 0);
 	keep(python, loops[0] + VARIABLE_WORD, frame_at(1));
 	keep(python, loops[1] + VARIABLE_WORD, frame_at(3));
-	assert_string_equal(walk_text(python), "C1L3L!LLE");
+	assert_string_equal(unwind_text(python), "C1L3L!LLE");
 
 	use_interpreters(python, PYTHON_CFRAME);
 	put(python, thread_at(1) + THREAD_ID, OTHER_THREAD);
@@ -309,7 +309,7 @@ static void thread_states_may_be_lent_to_other_threads(void **state)
 	cframe = add_cframe(python, stack_address(loops[1] + ENTRY_WORD), add_frame(python, 1, 0),
 			    add_cframe(python, root, 0, 0));
 	put(python, thread_at(1) + THREAD_CFRAME, cframe);
-	assert_string_equal(walk_text(python), "CL1LLLE");
+	assert_string_equal(unwind_text(python), "CL1LLLE");
 }
 
 /* A loop that was interrupted has no cframe, but has its frame object for some instructions. */
@@ -334,20 +334,20 @@ static void a_loop_without_its_cframe_may_be_of_either_interpreter(void **state)
 	put(python, thread_at(0) + THREAD_FRAME, add_frame(python, 1, 0));
 	put(python, thread_at(1) + THREAD_FRAME, add_frame(python, 0, 0));
 	keep(python, inner + VARIABLE_WORD, frame_at(0));
-	assert_string_equal(walk_text(python), "0L1LE");
+	assert_string_equal(unwind_text(python), "0L1LE");
 	keep(python, inner + VARIABLE_WORD, 0);
-	assert_string_equal(walk_text(python), "!LLE");
+	assert_string_equal(unwind_text(python), "!LLE");
 	/* A frame of the slot's thread state. */
 	put(python, thread_at(0) + THREAD_FRAME, add_frames(python, 2, 3, 0));
 	keep(python, inner + VARIABLE_WORD, frame_at(2));
-	assert_string_equal(walk_text(python), "2L3LE");
+	assert_string_equal(unwind_text(python), "2L3LE");
 	/* Before it has pushed anything. */
 	python->process.unpushed[0] =
 		(struct python_code_range){ TEXT_ADDRESS + RULE_OF_LOOP * 16,
 					    TEXT_ADDRESS + RULE_OF_LOOP * 16 + 16 };
 	publish(python);
 	put(python, thread_at(0) + THREAD_FRAME, frame_at(1));
-	assert_string_equal(walk_text(python), "LLE");
+	assert_string_equal(unwind_text(python), "LLE");
 }
 
 /* A fork has made its slot again, at another address than its parent's. */
@@ -366,25 +366,25 @@ static void a_thread_with_an_empty_slot_is_known_by_its_id(void **state)
 	python->thread[2] = 0;
 	put(python, thread_at(0) + THREAD_ID, OTHER_THREAD);
 	put(python, thread_at(1) + THREAD_ID, THREAD_POINTER);
-	assert_string_equal(walk_text(python), is_known ? "CL1L2LLE" : "C!LLLLE");
+	assert_string_equal(unwind_text(python), is_known ? "CL1L2LLE" : "C!LLLLE");
 	/* The thread has the states of both interpreters. */
 	put(python, thread_at(0) + THREAD_ID, THREAD_POINTER);
-	assert_string_equal(walk_text(python), is_known ? "C0L1L2L3LE" : "C!LLLLE");
+	assert_string_equal(unwind_text(python), is_known ? "C0L1L2L3LE" : "C!LLLLE");
 	/* The thread has neither state, or one that cannot be read. */
 	put(python, thread_at(0) + THREAD_ID, OTHER_THREAD);
 	put(python, thread_at(1) + THREAD_ID, OTHER_THREAD);
-	assert_string_equal(walk_text(python), "C!LLLLE");
+	assert_string_equal(unwind_text(python), "C!LLLLE");
 	assert_int_equal(python->world->trace.interpreter_error, UNWIND_INTERPRETER_THREAD);
 	put(python, language_at(1) + INTERPRETER_THREADS, 8);
-	assert_string_equal(walk_text(python), "C!LLLLE");
+	assert_string_equal(unwind_text(python), "C!LLLLE");
 	put(python, INTERPRETERS, 8);
-	assert_string_equal(walk_text(python), "C!LLLLE");
+	assert_string_equal(unwind_text(python), "C!LLLLE");
 
 	use_interpreters(python, PYTHON_FRAME_OBJECTS);
 	put(python, INTERPRETERS, language_at(0));
 	put(python, thread_at(0) + THREAD_ID, THREAD_POINTER);
 	put(python, thread_at(0) + THREAD_FRAME, add_frames(python, 0, 3, 0));
-	assert_string_equal(walk_text(python), is_known ? "C0L1L2L3LE" : "C!LLLLE");
+	assert_string_equal(unwind_text(python), is_known ? "C0L1L2L3LE" : "C!LLLLE");
 }
 
 static void lists_without_end_cost_the_frames_only(void **state)
@@ -395,13 +395,13 @@ static void lists_without_end_cost_the_frames_only(void **state)
 	lay_loops(python, 1, false);
 	put(python, thread_at(1) + THREAD_ID, OTHER_THREAD);
 	put(python, thread_at(1) + THREAD_NEXT, thread_at(1));
-	assert_string_equal(walk_text(python), "C0L1L!L!LE");
+	assert_string_equal(unwind_text(python), "C0L1L!L!LE");
 	put(python, thread_at(1) + THREAD_NEXT, 0);
 	put(python, language_at(0) + INTERPRETER_NEXT, language_at(1));
-	assert_string_equal(walk_text(python), "C0L1L!L!LE");
+	assert_string_equal(unwind_text(python), "C0L1L!L!LE");
 	/* One that cannot be read ends the list. */
 	put(python, INTERPRETERS, 8);
-	assert_string_equal(walk_text(python), "C0L1LLLE");
+	assert_string_equal(unwind_text(python), "C0L1LLLE");
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
 /* rbx from frame to frame, stacks that change, and places that few frames use. */
-#include "ebpf/host/tests/walk_fixture.h"
+#include "ebpf/host/tests/unwind_fixture.h"
 
 enum {
 	RBX = 3,
@@ -44,7 +44,7 @@ static void rbx_is_still_in_the_register_of_the_leaf(void **state)
 	world->stack[13] = code_at(RULE_CALL);
 	world->stack[17] = code_at(RULE_RBX);
 	world->stack[41] = code_at(RULE_END);
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 4);
 }
 
@@ -65,7 +65,7 @@ static void rbx_is_read_where_the_last_frame_saved_it(void **state)
 	world->stack[40] = stack_address(60);
 	world->stack[41] = code_at(RULE_RBX);
 	world->stack[61] = code_at(RULE_END);
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 6);
 }
 
@@ -77,25 +77,25 @@ static void a_lost_rbx_is_not_used(void **state)
 	world_set_registers(world, code_at(RULE_LOSES), stack_address(10), 0);
 	world->start.registers[RBX] = stack_address(40);
 	world->stack[13] = code_at(RULE_RBX);
-	world_walk(world);
+	world_unwind(world);
 	assert_error(world, 2, UNWIND_REGISTER_UNKNOWN, code_at(RULE_RBX));
 	/* Saved again further up, it is known again. */
 	world->stack[13] = code_at(RULE_SAVES);
 	world->stack[15] = stack_address(40);
 	world->stack[17] = code_at(RULE_RBX);
 	world->stack[41] = code_at(RULE_END);
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 4);
 }
 
-static void an_rbx_that_cannot_be_read_ends_the_walk(void **state)
+static void an_rbx_that_cannot_be_read_ends_the_unwind(void **state)
 {
 	struct world *world = *state;
 
 	publish(world, (struct unwind_rule)CALL_RULE(32, .rbx_slot = 200));
 	world_set_registers(world, code_at(RULE_OWN), stack_address(10), 0);
 	world->stack[13] = code_at(RULE_RBX);
-	world_walk(world);
+	world_unwind(world);
 	assert_error(world, 2, UNWIND_STACK_UNREADABLE, code_at(RULE_RBX));
 }
 
@@ -115,11 +115,11 @@ static void only_a_rule_that_switches_stacks_may_go_down(void **state)
 	world->stack[53] = code_at(RULE_OWN);
 	world->stack[20] = 7;
 	world->stack[22] = code_at(RULE_END);
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 3);
 	rule.flags = 0;
 	publish(world, rule);
-	world_walk(world);
+	world_unwind(world);
 	assert_error(world, 2, UNWIND_NO_PROGRESS, code_at(RULE_OWN));
 }
 
@@ -137,7 +137,7 @@ static void a_circle_of_stacks_comes_to_an_end(void **state)
 	world_set_registers(world, code_at(RULE_OWN), stack_address(50), stack_address(20));
 	world->stack[20] = stack_address(20);
 	world->stack[22] = code_at(RULE_OWN);
-	world_walk(world);
+	world_unwind(world);
 	assert_int_equal(world->trace.error, UNWIND_NO_PROGRESS);
 	assert_in_range(world->trace.word_count, 2 * 100, 2 * 300);
 }
@@ -157,12 +157,12 @@ static void a_context_gives_a_return_address_and_its_stack(void **state)
 	world->stack[CONTEXT + SAVED_RIP] = code_at(RULE_CALL);
 	world->stack[13] = code_at(RULE_RBX);
 	world->stack[41] = code_at(RULE_END);
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 4);
 	assert_frame(world, 0, code_at(RULE_OWN), 0);
 	assert_frame(world, 1, code_at(RULE_CALL), FRAME_RETURN_ADDRESS);
 	world->start.registers[1] = 16;
-	world_walk(world);
+	world_unwind(world);
 	assert_error(world, 1, UNWIND_STACK_UNREADABLE, code_at(RULE_OWN));
 }
 
@@ -174,16 +174,16 @@ static void a_clone_ends_in_the_child_and_goes_on_in_the_parent(void **state)
 	world_set_registers(world, code_at(RULE_OWN), stack_address(10), 0);
 	world->start.registers[0] = -38;
 	world->stack[13] = code_at(RULE_END);
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 2);
 	assert_frame(world, 1, code_at(RULE_END), FRAME_RETURN_ADDRESS);
 	world->start.registers[0] = 0;
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 1);
 	/* The register of a caller is not known. */
 	world_set_registers(world, code_at(RULE_CALL), stack_address(6), 0);
 	world->stack[9] = code_at(RULE_OWN);
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 3);
 }
 
@@ -195,21 +195,21 @@ static void a_return_address_of_zero_is_the_end_of_the_stack(void **state)
 	world_set_registers(world, code_at(RULE_CALL), stack_address(10), 0);
 	world->stack[13] = code_at(RULE_CALL);
 	world->stack[17] = 0;
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 2);
 	/* Behind a guess, whose frame stays flagged. */
 	world_set_registers(world, code_at(RULE_OWN), stack_address(10), 0);
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 2);
 	assert_frame(world, 1, code_at(RULE_CALL), FRAME_RETURN_ADDRESS | FRAME_GUESS);
 	/* The frame pointer goes on. */
 	world_set_registers(world, code_at(RULE_OWN), stack_address(10), 1);
-	world_walk(world);
+	world_unwind(world);
 	assert_int_equal(world->trace.error, UNWIND_NO_MAPPING);
 	/* By a guess: that is no proof of an end. */
 	world_set_registers(world, code_at(RULE_OWN), stack_address(10), 0);
 	world->stack[13] = 0;
-	world_walk(world);
+	world_unwind(world);
 	assert_int_equal(world->trace.error, UNWIND_NO_MAPPING);
 }
 
@@ -227,7 +227,7 @@ static void the_cfa_is_read_behind_an_array(void **state)
 	world->start.registers[9] = 6;
 	world->stack[17] = stack_address(30);
 	world->stack[30] = code_at(RULE_END);
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 2);
 }
 
@@ -245,7 +245,7 @@ static void saved_values_are_found_by_sp(void **state)
 	world->stack[10] = stack_address(7000);
 	world->stack[11] = code_at(RULE_CALL);
 	world->stack[10 + 5000 + 3] = code_at(RULE_END);
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 3);
 }
 
@@ -255,7 +255,7 @@ int main(void)
 		world_test(rbx_is_still_in_the_register_of_the_leaf),
 		world_test(rbx_is_read_where_the_last_frame_saved_it),
 		world_test(a_lost_rbx_is_not_used),
-		world_test(an_rbx_that_cannot_be_read_ends_the_walk),
+		world_test(an_rbx_that_cannot_be_read_ends_the_unwind),
 		world_test(only_a_rule_that_switches_stacks_may_go_down),
 		world_test(a_circle_of_stacks_comes_to_an_end),
 		world_test(a_context_gives_a_return_address_and_its_stack),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
 /* The stack is read some words at a time, and a word at a time where that cannot be. */
-#include "ebpf/host/tests/walk_fixture.h"
+#include "ebpf/host/tests/unwind_fixture.h"
 
 enum {
 	RULE_END,
@@ -35,7 +35,7 @@ static int set_up(void **state)
 }
 
 /* @count frames whose first is at @word of the stack, which is moved by @bytes; then the end. */
-static void walk_frames(struct world *world, uint32_t word, uint32_t count, uint32_t bytes)
+static void unwind_frames(struct world *world, uint32_t word, uint32_t count, uint32_t bytes)
 {
 	char *stack = (char *)world->stack + bytes;
 
@@ -45,14 +45,14 @@ static void walk_frames(struct world *world, uint32_t word, uint32_t count, uint
 		memcpy(stack + 8 * (word + i * FRAME_WORDS - 1), &address, sizeof(address));
 	}
 	world_set_registers(world, code_at(RULE_CALL), stack_address(word) + bytes, 0);
-	world_walk(world);
+	world_unwind(world);
 }
 
 static void frames_that_lie_next_to_each_other_are_read_at_once(void **state)
 {
 	struct world *world = *state;
 
-	walk_frames(world, 100, 32, 0);
+	unwind_frames(world, 100, 32, 0);
 	assert_end(world, 33);
 	assert_in_range(read_count, 4, 8);
 }
@@ -63,11 +63,11 @@ static void a_page_is_read_to_its_end_and_not_beyond(void **state)
 
 	world->user[0].size = 8 * 2 * PAGE_WORDS;
 	/* The last word of the last page is the outermost frame's. */
-	walk_frames(world, 2 * PAGE_WORDS - 16 * FRAME_WORDS, 16, 0);
+	unwind_frames(world, 2 * PAGE_WORDS - 16 * FRAME_WORDS, 16, 0);
 	assert_end(world, 17);
 	assert_in_range(read_count, 1, 4);
 	/* One frame lies in two pages. */
-	walk_frames(world, PAGE_WORDS - 2, 16, 0);
+	unwind_frames(world, PAGE_WORDS - 2, 16, 0);
 	assert_end(world, 17);
 }
 
@@ -77,10 +77,10 @@ static void what_lies_around_a_word_need_not_be_there(void **state)
 
 	world->user[0] =
 		(struct region){ stack_address(100), 8 * 4 * FRAME_WORDS, &world->stack[100] };
-	walk_frames(world, 100, 4, 0);
+	unwind_frames(world, 100, 4, 0);
 	assert_end(world, 5);
 	world->user[0].size -= 8;
-	walk_frames(world, 100, 4, 0);
+	unwind_frames(world, 100, 4, 0);
 	assert_error(world, 4, UNWIND_STACK_UNREADABLE, code_at(RULE_CALL));
 }
 
@@ -88,17 +88,17 @@ static void a_stack_may_be_unaligned(void **state)
 {
 	struct world *world = *state;
 
-	walk_frames(world, 100, 8, 3);
+	unwind_frames(world, 100, 8, 3);
 	assert_end(world, 9);
 }
 
-static void a_walk_reads_nothing_that_was_read_for_another(void **state)
+static void an_unwind_reads_nothing_that_was_read_for_another(void **state)
 {
 	struct world *world = *state;
 
-	walk_frames(world, 100, 8, 0);
+	unwind_frames(world, 100, 8, 0);
 	assert_end(world, 9);
-	walk_frames(world, 100, 3, 0);
+	unwind_frames(world, 100, 3, 0);
 	assert_end(world, 4);
 }
 
@@ -110,7 +110,7 @@ int main(void)
 		TEST(a_page_is_read_to_its_end_and_not_beyond),
 		TEST(what_lies_around_a_word_need_not_be_there),
 		TEST(a_stack_may_be_unaligned),
-		TEST(a_walk_reads_nothing_that_was_read_for_another),
+		TEST(an_unwind_reads_nothing_that_was_read_for_another),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

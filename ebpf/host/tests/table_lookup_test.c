@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
 /* The searches: mappings, executables, pages, rows and rules, at their borders and when torn. */
-#include "ebpf/host/tests/walk_fixture.h"
+#include "ebpf/host/tests/unwind_fixture.h"
 
 enum {
-	/* The walk stops at every frame of these tests: what is looked at is the first. */
+	/* The unwind stops at every frame of these tests: what is looked at is the first. */
 	RULE_END,
 	RULE_UNSUPPORTED,
 	RULE_COUNT,
@@ -26,11 +26,11 @@ static struct tables empty_tables(void)
 	};
 }
 
-/* Result of a walk from @offset in the text: UNWIND_OK for RULE_END. */
+/* Result of an unwind from @offset in the text: UNWIND_OK for RULE_END. */
 static enum unwind_error lookup(struct world *world, uint64_t offset)
 {
 	world_set_registers(world, TEXT_START + offset, stack_address(0), 0);
-	world_walk(world);
+	world_unwind(world);
 	return world->trace.error;
 }
 
@@ -134,7 +134,7 @@ static void tables_may_lie_across_two_slabs(void **state)
 	}
 }
 
-static void a_table_that_contradicts_itself_ends_the_walk(void **state)
+static void a_table_that_contradicts_itself_ends_the_unwind(void **state)
 {
 	struct world *world = *state;
 	struct tables tables = empty_tables();
@@ -157,7 +157,7 @@ static void a_table_that_contradicts_itself_ends_the_walk(void **state)
 	assert_int_equal(lookup(world, 0), UNWIND_BAD_TABLE);
 }
 
-static void cells_without_a_slab_end_the_walk(void **state)
+static void cells_without_a_slab_end_the_unwind(void **state)
 {
 	const uint32_t nowhere = SLAB_COUNT * SLAB_CELLS;
 	struct world *world = *state;
@@ -248,12 +248,12 @@ static void code_outside_every_file_has_no_caller(void **state)
 
 	world_set_mappings(world, 3000, rows, 2);
 	world_set_registers(world, 0x1ffff, stack_address(0), 0);
-	world_walk(world);
+	world_unwind(world);
 	assert_error(world, 1, UNWIND_ANONYMOUS, 0x1ffff);
 	assert_int_equal(world->trace.words[0], frame_word(FRAME_NATIVE, 0, 0x1ffff));
 	assert_int_equal(world->trace.words[1], EXECUTABLE_ID_ANONYMOUS);
 	world_set_registers(world, 0x20000, stack_address(0), 0);
-	world_walk(world);
+	world_unwind(world);
 	assert_error(world, 1, UNWIND_ANONYMOUS, 0x20000);
 	assert_int_equal(world->trace.words[1], EXECUTABLE_ID_UPROBES);
 }
@@ -265,7 +265,7 @@ static void an_address_outside_the_mappings_is_told(void **state)
 
 	for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++) {
 		world_set_registers(world, outside[i], stack_address(0), 0);
-		world_walk(world);
+		world_unwind(world);
 		assert_error(world, 0, UNWIND_NO_MAPPING, outside[i]);
 		assert_int_equal(world->trace.unknown_address, outside[i]);
 	}
@@ -273,7 +273,7 @@ static void an_address_outside_the_mappings_is_told(void **state)
 	assert_int_equal(lookup(world, 0), UNWIND_NO_MAPPING);
 }
 
-static void a_mapping_table_without_a_slab_ends_the_walk(void **state)
+static void a_mapping_table_without_a_slab_ends_the_unwind(void **state)
 {
 	struct world *world = *state;
 
@@ -305,7 +305,7 @@ static void every_mapping_of_the_largest_table_is_found(void **state)
 
 		for (int j = 0; j < 2; j++) {
 			world_set_registers(world, inside[j], stack_address(0), 0);
-			world_walk(world);
+			world_unwind(world);
 			assert_error(world, 1, UNWIND_NOT_LOADED, inside[j]);
 			assert_int_equal(world->trace.words[0],
 					 frame_word(FRAME_NATIVE, 0, inside[j] - i));
@@ -313,13 +313,13 @@ static void every_mapping_of_the_largest_table_is_found(void **state)
 		}
 		if (i % 2 == 0) {
 			world_set_registers(world, rows[i].end, stack_address(0), 0);
-			world_walk(world);
+			world_unwind(world);
 			assert_error(world, 0, UNWIND_NO_MAPPING, rows[i].end);
 		}
 	}
 }
 
-static void a_walk_goes_through_more_mappings_than_are_kept(void **state)
+static void an_unwind_goes_through_more_mappings_than_are_kept(void **state)
 {
 	static const struct unwind_rule call[] = {
 		CALL_RULE(8),
@@ -355,7 +355,7 @@ static void a_walk_goes_through_more_mappings_than_are_kept(void **state)
 		}
 		world->stack[99] = rows[order[99]].start + 0x180 + order[99];
 		world_set_registers(world, TEXT_START, stack_address(0), 0);
-		world_walk(world);
+		world_unwind(world);
 		assert_end(world, 101);
 		for (int i = 0; i < 100; i++) {
 			uint64_t address = TEXT_ADDRESS + (i == 99 ? 0x180 : 0x80) + order[i];
@@ -406,7 +406,7 @@ static void publish_files(struct world *world, struct mapping_row rows[FILE_COUN
 	world_set_mappings(world, 4000, rows, FILE_COUNT);
 }
 
-static void a_walk_goes_through_more_rules_than_are_kept(void **state)
+static void an_unwind_goes_through_more_rules_than_are_kept(void **state)
 {
 	struct world *world = *state;
 	struct mapping_row rows[FILE_COUNT];
@@ -430,7 +430,7 @@ static void a_walk_goes_through_more_rules_than_are_kept(void **state)
 						 TEXT_ADDRESS + offset);
 			last_rule = (place + file) % 2;
 		}
-		world_walk(world);
+		world_unwind(world);
 		assert_end(world, STEP_COUNT + 1);
 		for (int i = 0; i < STEP_COUNT; i++)
 			assert_int_equal(world->trace.words[2 * i + 2], expected[i]);
@@ -485,16 +485,16 @@ int main(void)
 		world_test(pages_without_rows_use_the_last_row_before_them),
 		world_test(nothing_is_known_before_the_first_row),
 		world_test(tables_may_lie_across_two_slabs),
-		world_test(a_table_that_contradicts_itself_ends_the_walk),
-		world_test(cells_without_a_slab_end_the_walk),
+		world_test(a_table_that_contradicts_itself_ends_the_unwind),
+		world_test(cells_without_a_slab_end_the_unwind),
 		world_test(only_the_published_generation_is_used),
 		world_test(an_executable_in_use_is_marked),
 		world_test(code_outside_every_file_has_no_caller),
 		world_test(an_address_outside_the_mappings_is_told),
-		world_test(a_mapping_table_without_a_slab_ends_the_walk),
+		world_test(a_mapping_table_without_a_slab_ends_the_unwind),
 		world_test(every_mapping_of_the_largest_table_is_found),
-		world_test(a_walk_goes_through_more_mappings_than_are_kept),
-		world_test(a_walk_goes_through_more_rules_than_are_kept),
+		world_test(an_unwind_goes_through_more_mappings_than_are_kept),
+		world_test(an_unwind_goes_through_more_rules_than_are_kept),
 		cmocka_unit_test(no_two_entries_can_be_mixed_unseen),
 	};
 

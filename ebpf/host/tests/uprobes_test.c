@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
 /* Uprobes on the stack: return probes' trampoline and copied instructions do not show. */
-#include "ebpf/host/tests/walk_fixture.h"
+#include "ebpf/host/tests/unwind_fixture.h"
 
 #include "ebpf/kernel_types.bpf.h"
 
@@ -59,7 +59,7 @@ static void return_probes_do_not_show(void **state)
 	world->stack[1] = TRAMPOLINE;
 	world->stack[3] = code_at(RULE_OUTER_CALL);
 	world->stack[5] = TRAMPOLINE;
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 4);
 	assert_frame(world, 1, code_at(RULE_CALL), FRAME_RETURN_ADDRESS);
 	assert_frame(world, 2, code_at(RULE_OUTER_CALL), FRAME_RETURN_ADDRESS);
@@ -77,11 +77,11 @@ static void probes_of_frames_left_by_longjmp_are_passed(void **state)
 	set_probes(world, &probes, 4, words, return_addresses);
 	world_set_registers(world, code_at(RULE_CALL), stack_address(400), 0);
 	world->stack[401] = TRAMPOLINE;
-	world_walk(world);
+	world_unwind(world);
 	assert_end(world, 2);
 }
 
-static void a_trampoline_without_its_probe_ends_the_walk(void **state)
+static void a_trampoline_without_its_probe_ends_the_unwind(void **state)
 {
 	static const uint32_t words[] = { 3 };
 	const uint64_t return_addresses[] = { code_at(RULE_END) };
@@ -91,15 +91,15 @@ static void a_trampoline_without_its_probe_ends_the_walk(void **state)
 	set_probes(world, &probes, 1, words, return_addresses);
 	world_set_registers(world, code_at(RULE_CALL), stack_address(0), 0);
 	world->stack[1] = TRAMPOLINE;
-	world_walk(world);
+	world_unwind(world);
 	assert_error(world, 1, UNWIND_NO_MAPPING, TRAMPOLINE);
 
 	world->kernel[0].size = 0;
-	world_walk(world);
+	world_unwind(world);
 	assert_error(world, 1, UNWIND_NO_MAPPING, TRAMPOLINE);
 }
 
-static void a_ring_of_probes_ends_the_walk(void **state)
+static void a_ring_of_probes_ends_the_unwind(void **state)
 {
 	static const uint32_t words[] = { 0 };
 	const uint64_t return_addresses[] = { code_at(RULE_END) };
@@ -110,7 +110,7 @@ static void a_ring_of_probes_ends_the_walk(void **state)
 	probes.instances[0].next = (void *)KERNEL_INSTANCES;
 	world_set_registers(world, code_at(RULE_CALL), stack_address(0), 0);
 	world->stack[1] = TRAMPOLINE;
-	world_walk(world);
+	world_unwind(world);
 	assert_error(world, 1, UNWIND_NO_MAPPING, TRAMPOLINE);
 }
 
@@ -126,7 +126,7 @@ static void a_sample_inside_the_trampoline_belongs_to_the_caller(void **state)
 	/* Its return address has been popped, and up to three registers pushed. */
 	for (uint32_t sp = 10; sp >= 7; sp--) {
 		world_set_registers(world, TRAMPOLINE + 5, stack_address(sp), 0);
-		world_walk(world);
+		world_unwind(world);
 		assert_end(world, 2);
 		assert_frame(world, 0, code_at(RULE_CALL), FRAME_RETURN_ADDRESS);
 	}
@@ -143,13 +143,13 @@ static void a_copied_instruction_is_where_the_original_is(void **state)
 	world->stack[1] = code_at(RULE_END);
 	for (int done = 0; done < 4; done++) {
 		world_set_registers(world, TRAMPOLINE + 128 + done, stack_address(0), 0);
-		world_walk(world);
+		world_unwind(world);
 		assert_end(world, 2);
 		assert_frame(world, 0, code_at(RULE_CALL) + done, 0);
 	}
 
 	world_set_registers(world, TRAMPOLINE + 256, stack_address(0), 0);
-	world_walk(world);
+	world_unwind(world);
 	assert_error(world, 0, UNWIND_NO_MAPPING, TRAMPOLINE + 256);
 }
 
@@ -158,8 +158,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		world_test(return_probes_do_not_show),
 		world_test(probes_of_frames_left_by_longjmp_are_passed),
-		world_test(a_trampoline_without_its_probe_ends_the_walk),
-		world_test(a_ring_of_probes_ends_the_walk),
+		world_test(a_trampoline_without_its_probe_ends_the_unwind),
+		world_test(a_ring_of_probes_ends_the_unwind),
 		world_test(a_sample_inside_the_trampoline_belongs_to_the_caller),
 		world_test(a_copied_instruction_is_where_the_original_is),
 	};

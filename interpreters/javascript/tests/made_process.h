@@ -7,7 +7,7 @@
 #define INTERPRETERS_JAVASCRIPT_TESTS_MADE_PROCESS_H
 
 #include "interpreters/javascript/tests/made_code.h"
-#include "interpreters/javascript/v8_walk.h"
+#include "interpreters/javascript/v8_unwind.h"
 
 enum {
 	MADE_STACK_WORDS = 64,

@@ -125,7 +125,7 @@ static uint64_t first_frame(struct live_python *python, uint64_t thread)
 }
 
 /* Reads the frames of the waiting thread as the kernel side does. */
-static size_t walk_frames(struct live_python *python, uint64_t thread, uint64_t words[][2])
+static size_t unwind_frames(struct live_python *python, uint64_t thread, uint64_t words[][2])
 {
 	const struct python_process *data = (const void *)python->process->data;
 	uint64_t frame = first_frame(python, thread);
@@ -192,7 +192,7 @@ static void check_chain(struct live_python *python, const char *line)
 
 	assert_int_equal(sscanf(line, "chain %u %u %u", &lines[0], &lines[1], &lines[2]), 3);
 	assert_int_not_equal(thread, 0);
-	count = walk_frames(python, thread, words);
+	count = unwind_frames(python, thread, words);
 	assert_true(count >= 4);
 	/* Readers of stdin may be Python functions themselves. */
 	count -= 4;

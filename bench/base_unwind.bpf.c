@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The baselines of the agent's unwinder: the kernel's own walk of frame pointers, and a program that
+ * The baselines of the agent's unwinder: the kernel's own unwind of frame pointers, and a program that
  * does nothing.
  *
  * enter: the perf event; leave: returns; reads: its buffer; bound: the kernel's 127 frames
@@ -22,31 +22,31 @@ struct {
 	__type(value, struct stack_buffer);
 } buffers SEC(".maps");
 
-struct walk_count {
-	__u64 walks;
+struct unwind_count {
+	__u64 unwinds;
 	__u64 frames;
 };
 
-/* So that the bench can check that the walks went as deep as they should. */
+/* So that the bench can check that the unwinds went as deep as they should. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(max_entries, 1);
 	__type(key, __u32);
-	__type(value, struct walk_count);
+	__type(value, struct unwind_count);
 } counts SEC(".maps");
 
-static __always_inline int walk(void *ctx, __u64 flags)
+static __always_inline int unwind(void *ctx, __u64 flags)
 {
 	__u32 zero = 0;
 	struct stack_buffer *buffer = bpf_map_lookup_elem(&buffers, &zero);
-	struct walk_count *count = bpf_map_lookup_elem(&counts, &zero);
+	struct unwind_count *count = bpf_map_lookup_elem(&counts, &zero);
 	long bytes;
 
 	if (!buffer || !count)
 		return 0;
 	bytes = bpf_get_stack(ctx, buffer, sizeof(*buffer), flags);
 	if (bytes > 0) {
-		count->walks++;
+		count->unwinds++;
 		count->frames += bytes / 8;
 	}
 	return 0;
@@ -55,13 +55,13 @@ static __always_inline int walk(void *ctx, __u64 flags)
 SEC("perf_event")
 int base_user(void *ctx)
 {
-	return walk(ctx, BPF_F_USER_STACK);
+	return unwind(ctx, BPF_F_USER_STACK);
 }
 
 SEC("perf_event")
 int base_kernel(void *ctx)
 {
-	return walk(ctx, 0);
+	return unwind(ctx, 0);
 }
 
 SEC("perf_event")

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
- * A small world to walk in: slabs, descriptors, a process with mappings and a stack, and a task with
+ * A small world to unwind in: slabs, descriptors, a process with mappings and a stack, and a task with
  * uprobes. Tests write tables into it by hand, at any cells.
  */
-#ifndef EBPF_HOST_TESTS_WALK_FIXTURE_H
-#define EBPF_HOST_TESTS_WALK_FIXTURE_H
+#ifndef EBPF_HOST_TESTS_UNWIND_FIXTURE_H
+#define EBPF_HOST_TESTS_UNWIND_FIXTURE_H
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 #include <cmocka.h>
 
 #include "ebpf/abi/process.h"
-#include "ebpf/host/emulated_walk.h"
+#include "ebpf/host/emulated_unwind.h"
 
 enum {
 	SLAB_COUNT = 3,
@@ -219,10 +219,10 @@ static inline void world_set_registers(struct world *world, uint64_t pc, uint64_
 	world->start.registers[6] = fp;
 }
 
-static inline void world_walk(struct world *world)
+static inline void world_unwind(struct world *world)
 {
 	memset(&world->trace, 0xee, sizeof(world->trace));
-	emulated_walk(&world->memory, &world->start, &world->trace);
+	emulated_unwind(&world->memory, &world->start, &world->trace);
 }
 
 /** A world with an empty stack, and one executable's text of 1 MiB mapped. */
@@ -271,14 +271,14 @@ static inline void assert_frame(const struct world *world, uint32_t index, uint6
 	assert_int_equal(world->trace.words[2 * index + 1], EXECUTABLE_ID);
 }
 
-/** Asserts that the walk has reached the thread's entry with @frame_count frames. */
+/** Asserts that the unwind has reached the thread's entry with @frame_count frames. */
 static inline void assert_end(const struct world *world, uint32_t frame_count)
 {
 	assert_int_equal(world->trace.error, UNWIND_OK);
 	assert_int_equal(world->trace.word_count, 2 * frame_count);
 }
 
-/** Asserts that the walk has ended with @error at @pc after @frame_count frames. */
+/** Asserts that the unwind has ended with @error at @pc after @frame_count frames. */
 static inline void assert_error(const struct world *world, uint32_t frame_count,
 				enum unwind_error error, uint64_t pc)
 {

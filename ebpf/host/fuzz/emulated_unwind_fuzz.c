@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
 /*
- * Walks over tables, stacks and uprobes that the input makes up. Words of the input become
- * addresses of the little world below, or stay what they are, so that walks get somewhere. The seeds
+ * Unwinds over tables, stacks and uprobes that the input makes up. Words of the input become
+ * addresses of the little world below, or stay what they are, so that unwinds get somewhere. The seeds
  * are inputs that libFuzzer came to from nothing.
  *
- * covers: emulated_walk.c ../native_step.bpf.h ../go/go_step.bpf.h ../java/java_step.bpf.h ../java/java_code.bpf.h ../java/java_leaf_x86.bpf.h ../java/java_interpreter_x86.bpf.h ../read_window.bpf.h ../python/python_step.bpf.h ../python/python_held.bpf.h ../python/python_threads.bpf.h ../languages.bpf.h ../guess_caller.bpf.h ../jit_entry.bpf.h ../rule_lookup.bpf.h ../process_mappings.bpf.h ../uprobes.bpf.h ../tables.bpf.h ../state.bpf.h ../architecture.bpf.h
+ * covers: emulated_unwind.c ../native_step.bpf.h ../go/go_step.bpf.h ../java/java_step.bpf.h ../java/java_code.bpf.h ../java/java_leaf_x86.bpf.h ../java/java_interpreter_x86.bpf.h ../read_window.bpf.h ../python/python_step.bpf.h ../python/python_held.bpf.h ../python/python_threads.bpf.h ../languages.bpf.h ../guess_caller.bpf.h ../jit_entry.bpf.h ../rule_lookup.bpf.h ../process_mappings.bpf.h ../uprobes.bpf.h ../tables.bpf.h ../state.bpf.h ../architecture.bpf.h
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "ebpf/abi/java.h"
 #include "ebpf/abi/process.h"
 #include "ebpf/abi/python.h"
-#include "ebpf/host/emulated_walk.h"
+#include "ebpf/host/emulated_unwind.h"
 
 #define TEXT_START 0x555500000000ULL
 #define STACK_START 0x7ffd00000000ULL
@@ -542,7 +542,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	if (leads_to_go)
 		make_go(&world, start.thread_pointer);
 
-	emulated_walk(&memory, &start, &trace);
+	emulated_unwind(&memory, &start, &trace);
 
 	/* Whatever the input: frames that say how many words they are, errors where they may stand. */
 	while (index < trace.word_count) {

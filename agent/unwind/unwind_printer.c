@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stacks as text. Names and paths are hostile: control characters are not printed. */
-#include "agent/unwind/walk_printer.h"
+#include "agent/unwind/unwind_printer.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -40,7 +40,7 @@ static const char *special_name(uint64_t executable_id)
 }
 
 /* Looks up the names at @address, innermost inlined function first; returns their number. */
-static uint32_t find_names(const struct walk_printer *printer, struct binary *binary,
+static uint32_t find_names(const struct unwind_printer *printer, struct binary *binary,
 			   uint64_t address, struct symbol symbols[NAMES_MAX])
 {
 	struct symbol_lookup *lookup;
@@ -52,7 +52,7 @@ static uint32_t find_names(const struct walk_printer *printer, struct binary *bi
 				    printer->with_inlined ? NAMES_MAX : 1);
 }
 
-static bool begins_panic(const struct walk_printer *printer, struct binary *binary,
+static bool begins_panic(const struct unwind_printer *printer, struct binary *binary,
 			 uint64_t address)
 {
 	struct symbol_lookup *lookup;
@@ -77,7 +77,7 @@ static void print_flags(FILE *file, const char *const flags[], size_t count)
 	fputs(before == '\t' ? "\t-\n" : "\n", file);
 }
 
-static void print_frame(const struct walk_printer *printer, uint32_t number, uint64_t pc,
+static void print_frame(const struct unwind_printer *printer, uint32_t number, uint64_t pc,
 			const uint64_t *words, const struct address_space *space)
 {
 	bool is_return = frame_flags(words[0]) & FRAME_RETURN_ADDRESS;
@@ -118,7 +118,7 @@ static void print_frame(const struct walk_printer *printer, uint32_t number, uin
 }
 
 /* Prints an interpreted frame; false if it is the runtime's own. */
-static bool print_interpreted(const struct walk_printer *printer, uint32_t number,
+static bool print_interpreted(const struct unwind_printer *printer, uint32_t number,
 			      const uint64_t *words)
 {
 	struct interpreted_frames frames = { .count = 0 };
@@ -150,13 +150,13 @@ static bool print_interpreted(const struct walk_printer *printer, uint32_t numbe
 	return true;
 }
 
-static void print_error(const struct walk_printer *printer, uint64_t word, bool is_last)
+static void print_error(const struct unwind_printer *printer, uint64_t word, bool is_last)
 {
 	fprintf(printer->file, "%s\t%016" PRIx64 "\t%s\n", is_last ? "error" : "missing",
 		(uint64_t)frame_address(word), unwind_error_text(frame_flags(word)));
 }
 
-static void print_trace(const struct walk_printer *printer, const struct address_space *space)
+static void print_trace(const struct unwind_printer *printer, const struct address_space *space)
 {
 	const struct emulated_trace *trace = &printer->trace;
 	uint32_t number = 0, count;
@@ -178,7 +178,7 @@ static void print_trace(const struct walk_printer *printer, const struct address
 		fputs("end\n", printer->file);
 }
 
-int walk_printer_init(struct walk_printer *printer, FILE *file, bool with_names)
+int unwind_printer_init(struct unwind_printer *printer, FILE *file, bool with_names)
 {
 	const struct symbol_store_options names = { .table_limit_bytes = SYMBOL_TABLES_MAX_BYTES,
 						    .reads_remote = true };
@@ -186,25 +186,25 @@ int walk_printer_init(struct walk_printer *printer, FILE *file, bool with_names)
 
 	memset(printer, 0, sizeof(*printer));
 	printer->file = file;
-	err = user_walk_create(&printer->walk);
+	err = user_unwind_create(&printer->unwind);
 	if (!err && with_names)
 		err = symbol_store_create(&names, &printer->symbols);
 	if (err)
-		walk_printer_deinit(printer);
+		unwind_printer_deinit(printer);
 	return err;
 }
 
-void walk_printer_deinit(struct walk_printer *printer)
+void unwind_printer_deinit(struct unwind_printer *printer)
 {
-	user_walk_destroy(printer->walk);
+	user_unwind_destroy(printer->unwind);
 	symbol_store_destroy(printer->symbols);
-	printer->walk = NULL;
+	printer->unwind = NULL;
 	printer->symbols = NULL;
 }
 
-int walk_printer_print(struct walk_printer *printer, uint32_t tid, const struct register_set *set,
-		       struct address_space *space, user_walk_read_function *read,
-		       void *read_context)
+int unwind_printer_print(struct unwind_printer *printer, uint32_t tid,
+			 const struct register_set *set, struct address_space *space,
+			 user_unwind_read_function *read, void *read_context)
 {
 	struct first_tables tables = address_space_tables(space);
 	struct emulated_start start = {
@@ -219,7 +219,8 @@ int walk_printer_print(struct walk_printer *printer, uint32_t tid, const struct 
 	}
 
 	memcpy(start.registers, set->registers, sizeof(start.registers));
-	err = user_walk_run(printer->walk, &tables, read, read_context, &start, &printer->trace);
+	err = user_unwind_run(printer->unwind, &tables, read, read_context, &start,
+			      &printer->trace);
 	if (err)
 		return err;
 	fprintf(printer->file, "thread\t%" PRIu32 "\n", tid);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * JVMs that run JavaLoad are stopped at random, and their main thread is walked by the kernel side's
- * unwinder. Each walk that begins in Java's code has to reach the thread's entry, by a chain of calls
+ * JVMs that run JavaLoad are stopped at random, and their main thread is unwound by the kernel side's
+ * unwinder. Each unwind that begins in Java's code has to reach the thread's entry, by a chain of calls
  * that the source allows.
  *
  * ALLFRAMES_JAVA_STOPS says how often each JVM is stopped; in the long tier it is in all modes.
@@ -23,7 +23,7 @@
 
 #include "agent/runtimes/runtime_code.h"
 #include "agent/unwind/stopped_process.h"
-#include "agent/unwind/user_walk.h"
+#include "agent/unwind/user_unwind.h"
 
 #include "ebpf/abi/java.h"
 #include "interpreters/java/java_code.h"
@@ -85,7 +85,7 @@ struct run {
 	struct runtime *attached;
 	struct java_layout layout;
 	struct java_heaps heaps;
-	struct user_walk *walk;
+	struct user_unwind *unwind;
 	pid_t main_thread;
 	/* Stops, those in Java's code, and of these those that reached the entry by an allowed chain. */
 	uint32_t stops;
@@ -235,7 +235,7 @@ static void judge(struct run *run)
 		keep_fault(run, why);
 }
 
-static void walk_once(struct run *run)
+static void unwind_once(struct run *run)
 {
 	uint8_t bytes[REGISTER_SET_MAX_BYTES];
 	struct iovec vector = { .iov_base = bytes, .iov_len = sizeof(bytes) };
@@ -256,8 +256,8 @@ static void walk_once(struct run *run)
 	start.thread_pointer = set.thread_pointer;
 	tables.runtimes = &runtime;
 	tables.runtime_count = 1;
-	assert_int_equal(user_walk_run(run->walk, &tables, stopped_process_read, &run->process,
-				       &start, &trace),
+	assert_int_equal(user_unwind_run(run->unwind, &tables, stopped_process_read, &run->process,
+					 &start, &trace),
 			 0);
 	judge(run);
 	/* A signal that came first is the JVM's own: a poll, or a null pointer. */
@@ -347,7 +347,7 @@ static void begin(struct run *run, const char *path, const char *const *options)
 	}
 	run->process.threads.count = 0;
 	assert_true(run->main_thread > 0);
-	assert_int_equal(user_walk_create(&run->walk), 0);
+	assert_int_equal(user_unwind_create(&run->unwind), 0);
 }
 
 static void end(struct run *run)
@@ -356,14 +356,14 @@ static void end(struct run *run)
 	ptrace(PTRACE_INTERRUPT, run->main_thread, NULL, NULL);
 	waitpid(run->main_thread, NULL, __WALL);
 	ptrace(PTRACE_DETACH, run->main_thread, NULL, NULL);
-	user_walk_destroy(run->walk);
+	user_unwind_destroy(run->unwind);
 	java_language.ops->detach(run->attached);
 	stopped_process_deinit(&run->process);
 	live_java_stop(&run->java);
 }
 
-/* True if enough of the walks are whole. */
-static bool walk_java(const char *path, const void *context)
+/* True if enough of the unwinds are whole. */
+static bool unwind_java(const char *path, const void *context)
 {
 	const char *const *options = context;
 	static struct run run;
@@ -374,7 +374,7 @@ static bool walk_java(const char *path, const void *context)
 	begin(&run, path, options);
 	for (uint32_t i = 0; i < count; i++) {
 		usleep(300 + (uint32_t)random() % 1700);
-		walk_once(&run);
+		unwind_once(&run);
 	}
 	print_message("%s %s: %u stops, %u with Java, whole %.2f %%, not allowed %u, guessed %u\n",
 		      path, options[0] ? options[0] : "", run.stops, run.java_count,
@@ -387,17 +387,17 @@ static bool walk_java(const char *path, const void *context)
 	       run.complete * 1000ULL >= run.java_count * (uint64_t)LEAST_COMPLETE;
 }
 
-static void walk_all(const char *const *options)
+static void unwind_all(const char *const *options)
 {
-	assert_int_equal(check_javas(walk_java, options), 0);
+	assert_int_equal(check_javas(unwind_java, options), 0);
 }
 
-static void walks_reach_main_by_calls_that_the_source_allows(void **state)
+static void unwinds_reach_main_by_calls_that_the_source_allows(void **state)
 {
 	static const char *const options[] = { NULL };
 
 	(void)state;
-	walk_all(options);
+	unwind_all(options);
 }
 
 static void in_all_modes(void **state)
@@ -415,14 +415,14 @@ static void in_all_modes(void **state)
 	for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
 		const char *const options[] = { modes[i], NULL };
 
-		walk_all(options);
+		unwind_all(options);
 	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(walks_reach_main_by_calls_that_the_source_allows),
+		cmocka_unit_test(unwinds_reach_main_by_calls_that_the_source_allows),
 		cmocka_unit_test(in_all_modes),
 	};
 

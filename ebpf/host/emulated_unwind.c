@@ -4,7 +4,7 @@
  * native_unwind, and from the first frame of an interpreter on that of its language. A map is identified
  * by the address of its variable; an inner map is its cells.
  */
-#include "ebpf/host/emulated_walk.h"
+#include "ebpf/host/emulated_unwind.h"
 
 #include <elf.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "build/ebpf/language_steps.h"
 #include "ebpf/native_step.bpf.h"
 
-/* The memory of this thread's walk. */
+/* The memory of this thread's unwind. */
 static __thread const struct emulated_memory *current_memory;
 
 void *bpf_map_lookup_elem(void *map, const void *key)
@@ -56,10 +56,10 @@ long bpf_find_vma(struct task_struct *task, __u64 address,
 	return 0;
 }
 
-static void set_start(struct walk_state *state, const struct emulated_start *start)
+static void set_start(struct unwind_state *state, const struct emulated_start *start)
 {
 	state_begin(state);
-	/* The ids of an earlier walk may refer to other tables. */
+	/* The ids of an earlier unwind may refer to other tables. */
 	memset(state->rules, 0, sizeof(state->rules));
 #define X(kind, NAME, name, type, frames, files) name##_state_forget(&state->name);
 	LANGUAGES(X)
@@ -96,7 +96,7 @@ uint64_t emulated_stack_pointer(const struct emulated_start *start)
 /*
  * Takes one step; a pending native frame is not in the record yet. False for a language that does not exist.
  */
-static bool take_step(struct walk_state *state)
+static bool take_step(struct unwind_state *state)
 {
 	switch (state->language) {
 	case FRAME_NONE:
@@ -112,17 +112,17 @@ static bool take_step(struct walk_state *state)
 	return false;
 }
 
-void emulated_walk(const struct emulated_memory *memory, const struct emulated_start *start,
-		   struct emulated_trace *trace)
+void emulated_unwind(const struct emulated_memory *memory, const struct emulated_start *start,
+		     struct emulated_trace *trace)
 {
-	struct walk_state state;
+	struct unwind_state state;
 	uint64_t pc = 0;
 	int steps_max = USER_FRAMES_MAX;
 	bool in_native = true;
 
 	current_memory = memory;
 	set_start(&state, start);
-	for (int i = 0; i < steps_max && !is_walk_over(&state); i++) {
+	for (int i = 0; i < steps_max && !is_unwind_over(&state); i++) {
 		uint32_t word_count = state.record.word_count;
 
 		/* Enter the language's unwinder, which also handles the following native frames. */

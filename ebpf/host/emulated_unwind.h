@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
  * The unwinders of the kernel side, compiled for user space from the same source
- * (ebpf/native_step.bpf.h, python_step.bpf.h), over emulated helpers. For tests, and for walks that the
+ * (ebpf/native_step.bpf.h, python_step.bpf.h), over emulated helpers. For tests, and for unwinds that the
  * kernel could not make, such as those of deferred samples.
  *
  * It trusts nothing that it reads from the process, and the tables need not be right: the lookups check
- * their bounds here. Re-entrant: walks in several threads are independent.
+ * their bounds here. Re-entrant: unwinds in several threads are independent.
  */
-#ifndef EBPF_HOST_EMULATED_WALK_H
-#define EBPF_HOST_EMULATED_WALK_H
+#ifndef EBPF_HOST_EMULATED_UNWIND_H
+#define EBPF_HOST_EMULATED_UNWIND_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,12 +19,12 @@
 
 struct vm_area_struct;
 
-/** The unwinder's access to memory. Returned pointers are borrowed until the walk ends. */
+/** The unwinder's access to memory. Returned pointers are borrowed until the unwind ends. */
 struct emulated_memory {
 	void *context;
 	/** The SLAB_CELLS cells of slab @index, NULL if there is none. */
 	struct cell *(*slab)(void *context, uint32_t index);
-	/** The descriptor at @slot, below EXECUTABLE_SLOT_COUNT; `used` is set by the walk. */
+	/** The descriptor at @slot, below EXECUTABLE_SLOT_COUNT; `used` is set by the unwind. */
 	struct executable_descriptor *(*executable)(void *context, uint32_t slot);
 	/** Copies @size bytes at @address of the process; 0, or nonzero if not all can be read. */
 	int (*read_user)(void *context, uint64_t address, void *bytes, size_t size);
@@ -37,7 +37,7 @@ struct emulated_memory {
 	int (*find_area)(void *context, uint64_t address, struct vm_area_struct *area);
 };
 
-/** The start of a walk. */
+/** The start of an unwind. */
 struct emulated_start {
 	/** By DWARF number, as in struct deferred_sample. */
 	uint64_t registers[REGISTER_COUNT_MAX];
@@ -69,14 +69,14 @@ struct emulated_trace {
 	uint64_t pcs[TRACE_MAX_WORDS];
 };
 
-/** Returns the emulated machine, to which the walk's registers must belong: EM_... of <elf.h>. */
+/** Returns the emulated machine, to which the unwind's registers must belong: EM_... of <elf.h>. */
 uint16_t emulated_machine(void);
 
 /** Returns the stack pointer of @start. */
 uint64_t emulated_stack_pointer(const struct emulated_start *start);
 
-/** Walks as the kernel side does, with the same limits. Always fills @trace. */
-void emulated_walk(const struct emulated_memory *memory, const struct emulated_start *start,
-		   struct emulated_trace *trace);
+/** Unwinds as the kernel side does, with the same limits. Always fills @trace. */
+void emulated_unwind(const struct emulated_memory *memory, const struct emulated_start *start,
+		     struct emulated_trace *trace);
 
 #endif

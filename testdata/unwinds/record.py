@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Records core files, with the files that their processes ran, and how build/walk_core walks them: what
+"""Records core files, with the files that their processes ran, and how build/walk_core unwinds them: what
 agent/unwind/tests/stored_cores_test.py compares. Kept to say where the recordings come from, and to make them anew: all
 of them, since they share files.pages.xz. Needs the runtimes below on the machine, gcore and strace.
 
-    testdata/walks/record.py
+    testdata/unwinds/record.py
 
-Only the pages are kept that the walks read, those of the files as well.
+Only the pages are kept that the unwinds read, those of the files as well.
 """
 import collections
 import datetime
@@ -20,14 +20,14 @@ import tempfile
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-FOLDER = ROOT / "testdata" / "walks"
+FOLDER = ROOT / "testdata" / "unwinds"
 sys.path[:0] = [str(ROOT / "testdata"), str(ROOT / "integration")]
 import gos
 import javas
 import pages
 import pythons
 
-WALK = [str(ROOT / "build" / "walk_core"), "-without-names", "-interpreted", "-inlined"]
+UNWIND = [str(ROOT / "build" / "walk_core"), "-without-names", "-interpreted", "-inlined"]
 # pread64(5</root/x>, ""..., 4096, 8192) = 4096
 READ = re.compile(r"pread64\(\d+<(.*)>, .*, \d+, (\d+)\)\s+= (\d+)$")
 OTHER_READ = re.compile(r"\bread\(\d+<(/.*)>, .*, \d+\)\s+= (\d+)$")
@@ -96,9 +96,9 @@ def make_core(case, folder):
 
 
 def pages_read(core, folder):
-    """{path: numbers of the pages that a walk reads}"""
+    """{path: numbers of the pages that an unwind reads}"""
     log = os.path.join(folder, "reads")
-    subprocess.run(["strace", "-f", "-y", "-s0", "-e", "trace=pread64,read,mmap", "-o", log, *WALK, core], check=True,
+    subprocess.run(["strace", "-f", "-y", "-s0", "-e", "trace=pread64,read,mmap", "-o", log, *UNWIND, core], check=True,
                    stdout=subprocess.DEVNULL)
     found = collections.defaultdict(set)
     with open(log, encoding="utf-8", errors="surrogateescape") as file:
@@ -116,8 +116,8 @@ def pages_read(core, folder):
     return found
 
 
-def walk(core, *options):
-    return subprocess.run([*WALK, *options, core], check=True, stdout=subprocess.PIPE).stdout
+def unwind(core, *options):
+    return subprocess.run([*UNWIND, *options, core], check=True, stdout=subprocess.PIPE).stdout
 
 
 def keep(read, path):
@@ -130,7 +130,7 @@ def record(case, scratch, of_files):
     os.mkdir(folder)
     core = make_core(case, folder)
     read = pages_read(core, folder)
-    text = walk(core)
+    text = unwind(core)
     commit = subprocess.run(["git", "-C", ROOT, "rev-parse", "--short", "HEAD"], check=True, stdout=subprocess.PIPE,
                             text=True).stdout.strip()
     comment = "%s\nrecorded %s at %s" % (" ".join(case.command).replace("\n", "\\n"), datetime.date.today(), commit)

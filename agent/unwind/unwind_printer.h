@@ -25,23 +25,23 @@
  * (lib/model/symbol_lookup.h). For interpreted frames they are `guess`, `inlined` and `approximate`
  * (interpreters/language.h).
  */
-#ifndef AGENT_UNWIND_WALK_PRINTER_H
-#define AGENT_UNWIND_WALK_PRINTER_H
+#ifndef AGENT_UNWIND_UNWIND_PRINTER_H
+#define AGENT_UNWIND_UNWIND_PRINTER_H
 
 #include <stdbool.h>
 #include <stdio.h>
 
 #include "agent/unwind/address_space.h"
 #include "agent/unwind/space_runtimes.h"
-#include "agent/unwind/user_walk.h"
+#include "agent/unwind/user_unwind.h"
 #include "lib/host/register_set.h"
 
 struct symbol_store;
 
-struct walk_printer {
+struct unwind_printer {
 	/** Borrowed. */
 	FILE *file;
-	struct user_walk *walk;
+	struct user_unwind *unwind;
 	/** NULL where names are not wanted. */
 	struct symbol_store *symbols;
 	/** Borrowed; NULL: native frames only. */
@@ -52,12 +52,12 @@ struct walk_printer {
 };
 
 /** -ENOMEM. */
-int walk_printer_init(struct walk_printer *printer, FILE *file, bool with_names);
-void walk_printer_deinit(struct walk_printer *printer);
+int unwind_printer_init(struct unwind_printer *printer, FILE *file, bool with_names);
+void unwind_printer_deinit(struct unwind_printer *printer);
 
 /** Unwinds and prints the thread @tid from its registers; -E2BIG: too much is mapped. */
-int walk_printer_print(struct walk_printer *printer, uint32_t tid, const struct register_set *set,
-		       struct address_space *space, user_walk_read_function *read,
-		       void *read_context);
+int unwind_printer_print(struct unwind_printer *printer, uint32_t tid,
+			 const struct register_set *set, struct address_space *space,
+			 user_unwind_read_function *read, void *read_context);
 
 #endif

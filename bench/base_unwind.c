@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * `base_walk OBJECT PROGRAM PID RATE`: runs one program of base_walk.bpf.c at each clock event of
- * a process until standard input ends, then prints how many frames its walks had in the mean.
+ * `base_unwind OBJECT PROGRAM PID RATE`: runs one program of base_unwind.bpf.c at each clock event of
+ * a process until standard input ends, then prints how many frames its unwinds had in the mean.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -51,14 +51,14 @@ int main(int argc, char **argv)
 	struct bpf_object *object;
 	struct bpf_program *program;
 	struct {
-		unsigned long long walks, frames;
+		unsigned long long unwinds, frames;
 	} count = { 1, 0 };
 	unsigned int zero = 0;
 	char byte;
 	int event;
 
 	if (argc != 5) {
-		fprintf(stderr, "usage: base_walk OBJECT PROGRAM PID RATE\n");
+		fprintf(stderr, "usage: base_unwind OBJECT PROGRAM PID RATE\n");
 		return 2;
 	}
 	object = load(argv[1], argv[2]);
@@ -73,7 +73,7 @@ int main(int argc, char **argv)
 	while (read(0, &byte, 1) > 0)
 		;
 	bpf_map_lookup_elem(bpf_object__find_map_fd_by_name(object, "counts"), &zero, &count);
-	printf("%.1f\n", (double)count.frames / (double)count.walks);
+	printf("%.1f\n", (double)count.frames / (double)count.unwinds);
 	close(event);
 	bpf_object__close(object);
 	return 0;

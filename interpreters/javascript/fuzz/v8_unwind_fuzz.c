@@ -4,9 +4,9 @@
  * bytes each: offset, source and kind. A word mostly becomes another word of the process, since few numbers are
  * addresses.
  *
- * covers: v8_walk.c v8_frames.c v8_code.c v8_heap.c v8_string.c v8_function.c v8_lines.c
+ * covers: v8_unwind.c v8_frames.c v8_code.c v8_heap.c v8_string.c v8_function.c v8_lines.c
  */
-#include "interpreters/javascript/v8_walk.h"
+#include "interpreters/javascript/v8_unwind.h"
 
 #include "interpreters/fuzz/check_text.h"
 #include "interpreters/javascript/tests/made_process.h"
@@ -66,14 +66,14 @@ static void look_at_place(const struct v8_heap *heap, const struct v8_function_p
 	v8_lines_deinit(&lines);
 }
 
-static int look_at_frame(void *context, const struct v8_walk_frame *frame)
+static int look_at_frame(void *context, const struct v8_unwind_frame *frame)
 {
 	static struct v8_function_places places;
 	const struct v8_heap *heap = context;
 	struct v8_frame changed = frame->frame;
 	int32_t id;
 
-	if (frame->kind != V8_WALK_FUNCTION)
+	if (frame->kind != V8_UNWIND_FUNCTION)
 		return 0;
 	(void)v8_code_optimization_id(heap, &changed.code, &id);
 	for (int i = 0; i < 6; i++) {
@@ -141,7 +141,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct remote_memory_ops ops = { .read = read_memory };
 	struct made_heap *made;
-	struct v8_walk walk = { .find_builtin = made_find_builtin, .emit = look_at_frame };
+	struct v8_unwind unwind = { .find_builtin = made_find_builtin, .emit = look_at_frame };
 
 	if (!size)
 		return 0;
@@ -157,11 +157,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	     i += CHANGE_BYTES)
 		change(current, place_of(&current->made, data + i),
 		       place_of(&current->made, data + i + 2), data[i + 4]);
-	walk.heap = &made->heap;
-	walk.bias = current->made.page.bias;
-	walk.context = &made->heap;
-	v8_walk_stack(&walk, current->made.stack,
-		      current->made.stack + MADE_STACK_WORDS * sizeof(uint64_t));
+	unwind.heap = &made->heap;
+	unwind.bias = current->made.page.bias;
+	unwind.context = &made->heap;
+	v8_unwind_stack(&unwind, current->made.stack,
+			current->made.stack + MADE_STACK_WORDS * sizeof(uint64_t));
 	while (current->undo_count) {
 		current->undo_count--;
 		memcpy(made->bytes + current->undo[current->undo_count].offset,

@@ -8,31 +8,31 @@
  * Source: execution/frames.cc (StackFrameIterator, ComputeType), execution/frame-constants.h,
  * execution/x64/frame-constants-x64.h, execution/arm64/frame-constants-arm64.h @ V8 9.4 to 14.6.
  */
-#ifndef INTERPRETERS_JAVASCRIPT_V8_WALK_H
-#define INTERPRETERS_JAVASCRIPT_V8_WALK_H
+#ifndef INTERPRETERS_JAVASCRIPT_V8_UNWIND_H
+#define INTERPRETERS_JAVASCRIPT_V8_UNWIND_H
 
 #include "interpreters/javascript/v8_builtins.h"
 #include "interpreters/javascript/v8_frames.h"
 
 enum {
-	V8_WALK_MAX_FRAMES = 1 << 14,
+	V8_UNWIND_MAX_FRAMES = 1 << 14,
 	/** Limit of the search for the exit frame, from the stack pointer on through C++ frames. */
-	V8_WALK_MAX_SCAN_BYTES = 1 << 20,
+	V8_UNWIND_MAX_SCAN_BYTES = 1 << 20,
 };
 
-enum v8_walk_kind {
+enum v8_unwind_kind {
 	/** A function; `frame` is set. */
-	V8_WALK_FUNCTION,
+	V8_UNWIND_FUNCTION,
 	/** A function that is one of V8's builtins; `builtin` and `frame.shared` are set. */
-	V8_WALK_BUILTIN,
-	V8_WALK_REGEXP,
-	V8_WALK_WASM,
+	V8_UNWIND_BUILTIN,
+	V8_UNWIND_REGEXP,
+	V8_UNWIND_WASM,
 	/** C++ that JavaScript has called and that calls JavaScript again. */
-	V8_WALK_CPP,
+	V8_UNWIND_CPP,
 };
 
-struct v8_walk_frame {
-	enum v8_walk_kind kind;
+struct v8_unwind_frame {
+	enum v8_unwind_kind kind;
 	struct v8_frame frame;
 	const struct v8_builtin *builtin;
 	/** The function was called by `new`. */
@@ -40,14 +40,14 @@ struct v8_walk_frame {
 };
 
 /** All borrowed. */
-struct v8_walk {
+struct v8_unwind {
 	const struct v8_heap *heap;
 	/** Added to ELF virtual addresses of V8's file. */
 	uint64_t bias;
 	/** The builtin at @pc in the process; NULL: there is none. */
 	const struct v8_builtin *(*find_builtin)(void *context, uint64_t pc);
-	/** Receives a frame, innermost first. A result other than 0 ends the walk, which returns it. */
-	int (*emit)(void *context, const struct v8_walk_frame *frame);
+	/** Receives a frame, innermost first. A result other than 0 ends the unwind, which returns it. */
+	int (*emit)(void *context, const struct v8_unwind_frame *frame);
 	void *context;
 };
 
@@ -55,6 +55,6 @@ struct v8_walk {
  * Unwinds the stack from @sp to @stack_end. -ENOENT: there is no exit frame of V8's code; -EBADMSG: a frame is invalid;
  * -E2BIG over a limit; -EFAULT, -ESRCH.
  */
-int v8_walk_stack(const struct v8_walk *walk, uint64_t sp, uint64_t stack_end);
+int v8_unwind_stack(const struct v8_unwind *unwind, uint64_t sp, uint64_t stack_end);
 
 #endif

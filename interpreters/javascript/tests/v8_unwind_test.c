@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Stacks that are made here; integration/javascript_stack_test.py has real ones. */
-#include "interpreters/javascript/v8_walk.h"
+#include "interpreters/javascript/v8_unwind.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@ static struct made_code_page page;
 static uint64_t stack, context, shared, function, turbofan, regexp;
 
 /* The frames that were emitted. */
-static struct v8_walk_frame frames[FRAMES_MAX];
+static struct v8_unwind_frame frames[FRAMES_MAX];
 static uint32_t frame_count;
 
 static const struct v8_builtin *find_builtin(void *unused, uint64_t pc)
@@ -43,7 +43,7 @@ static const struct v8_builtin *find_builtin(void *unused, uint64_t pc)
 	return pc < INTERPRETER || pc > OTHER ? NULL : &builtins[pc - INTERPRETER];
 }
 
-static int emit(void *unused, const struct v8_walk_frame *frame)
+static int emit(void *unused, const struct v8_unwind_frame *frame)
 {
 	(void)unused;
 	if (frame_count == FRAMES_MAX)
@@ -91,21 +91,21 @@ static void make_process(enum v8_line line)
 	frame_count = 0;
 }
 
-static int walk_words(uint32_t count)
+static int unwind_words(uint32_t count)
 {
-	const struct v8_walk walk = {
+	const struct v8_unwind unwind = {
 		.heap = &made.heap,
 		.bias = page.bias,
 		.find_builtin = find_builtin,
 		.emit = emit,
 	};
 
-	return v8_walk_stack(&walk, stack, at_word(count));
+	return v8_unwind_stack(&unwind, stack, at_word(count));
 }
 
-static int walk(void)
+static int unwind(void)
 {
-	return walk_words(STACK_WORDS);
+	return unwind_words(STACK_WORDS);
 }
 
 /* Makes a stack with an exit at 10, entries at 60 and 120, and frames of functions at 20, 30 and 70. */
@@ -127,16 +127,16 @@ static void frames_are_what_their_pc_says(void **state)
 	for (enum v8_line line = 0; line < V8_LINE_COUNT; line++) {
 		make_process(line);
 		make_stack();
-		assert_int_equal(walk(), 0);
+		assert_int_equal(unwind(), 0);
 		assert_int_equal(frame_count, 4);
-		assert_int_equal(frames[0].kind, V8_WALK_FUNCTION);
+		assert_int_equal(frames[0].kind, V8_UNWIND_FUNCTION);
 		assert_int_equal(frames[0].frame.tier, V8_TIER_INTERPRETED);
 		assert_int_equal(frames[0].frame.shared, shared);
 		assert_int_equal(frames[1].frame.tier, V8_TIER_TURBOFAN);
 		assert_int_equal(frames[1].frame.pc, turbofan + 9);
 		assert_int_equal(frames[1].frame.code.start, turbofan);
-		assert_int_equal(frames[2].kind, V8_WALK_CPP);
-		assert_int_equal(frames[3].kind, V8_WALK_BUILTIN);
+		assert_int_equal(frames[2].kind, V8_UNWIND_CPP);
+		assert_int_equal(frames[3].kind, V8_UNWIND_BUILTIN);
 		assert_string_equal(frames[3].builtin->name, "ArrayMap");
 	}
 }
@@ -151,16 +151,16 @@ static void frames_of_v8_itself_are_left_out(void **state)
 	put_frame(14, type(made.layout.frame_construct + 20), 20, INTERPRETER);
 	put_frame(20, context, 25, OTHER);
 	put_frame(25, type(made.layout.frame_construct), 30, turbofan + 9);
-	assert_int_equal(walk(), 0);
+	assert_int_equal(unwind(), 0);
 	assert_int_equal(frame_count, 4);
 	assert_true(frames[0].is_construct);
 	assert_false(frames[1].is_construct);
 	/* Code that calls the runtime before it has its own frame. */
 	frame_count = 0;
 	put_frame(30, type(made.layout.frame_exit), 60, OTHER);
-	assert_int_equal(walk(), 0);
+	assert_int_equal(unwind(), 0);
 	assert_int_equal(frame_count, 3);
-	assert_int_equal(frames[1].kind, V8_WALK_CPP);
+	assert_int_equal(frames[1].kind, V8_UNWIND_CPP);
 }
 
 static void regular_expressions_need_no_type(void **state)
@@ -171,9 +171,9 @@ static void regular_expressions_need_no_type(void **state)
 	put_frame(10, type(made.layout.frame_exit), 15, regexp + 3);
 	/* A string of the program instead of a context. */
 	put_frame(15, made_text(&made, "subject"), 20, INTERPRETER);
-	assert_int_equal(walk(), 0);
+	assert_int_equal(unwind(), 0);
 	assert_int_equal(frame_count, 5);
-	assert_int_equal(frames[0].kind, V8_WALK_REGEXP);
+	assert_int_equal(frames[0].kind, V8_UNWIND_REGEXP);
 	assert_int_equal(frames[1].frame.tier, V8_TIER_INTERPRETED);
 }
 
@@ -185,8 +185,8 @@ static void wasm_is_known_by_its_type(void **state)
 	put_frame(6, type(made.layout.frame_builtin_exit), 10, OTHER);
 	put_frame(10, type(made.layout.frame_wasm + 1), 14, 0x777777);
 	put_frame(14, type(made.layout.frame_wasm), 20, INTERPRETER);
-	assert_int_equal(walk(), 0);
-	assert_int_equal(frames[0].kind, V8_WALK_WASM);
+	assert_int_equal(unwind(), 0);
+	assert_int_equal(frames[0].kind, V8_UNWIND_WASM);
 	assert_int_equal(frame_count, 5);
 }
 
@@ -197,12 +197,12 @@ static void words_that_look_like_an_exit_are_none(void **state)
 	make_stack();
 	/* Left-over words of other C++: a return address in no code, and a frame that precedes. */
 	put_frame(5, type(made.layout.frame_exit), 20, 0x123456);
-	assert_int_equal(walk(), 0);
+	assert_int_equal(unwind(), 0);
 	assert_int_equal(frame_count, 4);
 	frame_count = 0;
 	put_word(5, at_word(2));
 	put_word(6, INTERPRETER);
-	assert_int_equal(walk(), 0);
+	assert_int_equal(unwind(), 0);
 	assert_int_equal(frame_count, 4);
 }
 
@@ -215,14 +215,14 @@ static void a_stack_full_of_exits_is_given_up(void **state)
 	stack = made_room(&made, WORDS * sizeof(uint64_t));
 	for (uint32_t i = 2; i + 2 < WORDS; i += 4)
 		put_frame(i, type(made.layout.frame_exit), WORDS - 1, 0x123456);
-	assert_int_equal(walk_words(WORDS), -E2BIG);
+	assert_int_equal(unwind_words(WORDS), -E2BIG);
 }
 
 static void threads_without_javascript_have_no_frames(void **state)
 {
 	(void)state;
 	make_process(V8_12_4);
-	assert_int_equal(walk(), -ENOENT);
+	assert_int_equal(unwind(), -ENOENT);
 	assert_int_equal(frame_count, 0);
 }
 
@@ -233,19 +233,19 @@ static void hostile_stacks_end(void **state)
 	make_stack();
 	/* A frame that is its own caller. */
 	put_frame(30, context, 30, INTERPRETER);
-	assert_int_equal(walk(), -EBADMSG);
+	assert_int_equal(unwind(), -EBADMSG);
 	/* An address without code. */
 	make_stack();
 	put_frame(20, context, 30, 0x123456);
-	assert_int_equal(walk(), -EBADMSG);
+	assert_int_equal(unwind(), -EBADMSG);
 	/* An entry whose saved exit is invalid. */
 	make_stack();
 	put_word(60 + NEXT_EXIT / 8, at_word(80));
-	assert_int_equal(walk(), -EBADMSG);
+	assert_int_equal(unwind(), -EBADMSG);
 	put_word(60 + NEXT_EXIT / 8, at_word(20));
-	assert_int_equal(walk(), -EBADMSG);
+	assert_int_equal(unwind(), -EBADMSG);
 	put_word(60 + NEXT_EXIT / 8, at_word(STACK_WORDS));
-	assert_int_equal(walk(), -EBADMSG);
+	assert_int_equal(unwind(), -EBADMSG);
 }
 
 int main(void)

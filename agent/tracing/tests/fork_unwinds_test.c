@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Live: which forks the real programs walk with their parent's table. Parent and fork are this
+ * Live: which forks the real programs unwind with their parent's table. Parent and fork are this
  * program, so that the parent's table would do for all that is known of them without the conditions
  * of find_parent() in ebpf/sample_entry.bpf.c; each test makes a fork that one of them is for.
  *
@@ -37,8 +37,8 @@ enum {
 #define OBSERVED_NS (NEW_NS + 300 * NS_PER_MS)
 
 struct seen {
-	/* Walked with the parent's table, and sent to be walked in user space. */
-	uint64_t walked, first;
+	/* Unwound with the parent's table, and sent to be unwound in user space. */
+	uint64_t unwound, first;
 };
 
 struct session {
@@ -70,7 +70,7 @@ static void on_sample(void *context, const struct trace_record *record, size_t b
 	else if (record->flags & RECORD_PARENT_ENTRY &&
 		 record->word_count >= record->kernel_word_count + 2 &&
 		 words[1] == TABLE_EXECUTABLE_ID)
-		seen->walked++;
+		seen->unwound++;
 	else
 		session->wrong++;
 }
@@ -147,7 +147,7 @@ static void exec_role(const char *role, int fd)
 	char number[16];
 
 	snprintf(number, sizeof(number), "%d", fd);
-	execl("/proc/self/exe", "fork_walks_test", role, number, NULL);
+	execl("/proc/self/exe", "fork_unwinds_test", role, number, NULL);
 	_exit(1);
 }
 
@@ -311,33 +311,33 @@ static void begin(struct session *session)
 
 static void print_seen(const struct session *session)
 {
-	print_message("walked %llu, then %llu; sent first %llu, then %llu; wrong %llu\n",
-		      (unsigned long long)session->as_new.walked,
-		      (unsigned long long)session->as_old.walked,
+	print_message("unwound %llu, then %llu; sent first %llu, then %llu; wrong %llu\n",
+		      (unsigned long long)session->as_new.unwound,
+		      (unsigned long long)session->as_old.unwound,
 		      (unsigned long long)session->as_new.first,
 		      (unsigned long long)session->as_old.first,
 		      (unsigned long long)session->wrong);
 }
 
-static void assert_never_walked(const struct session *session)
+static void assert_never_unwound(const struct session *session)
 {
 	print_seen(session);
-	assert_int_equal(session->as_new.walked + session->as_old.walked + session->wrong, 0);
+	assert_int_equal(session->as_new.unwound + session->as_old.unwound + session->wrong, 0);
 	assert_true(session->as_new.first >= SAMPLES_MIN);
 }
 
-static void a_fork_is_walked_with_its_parents_table_while_it_is_new(void **state)
+static void a_fork_is_unwound_with_its_parents_table_while_it_is_new(void **state)
 {
 	struct session *session = *state;
 
 	begin(session);
-	for (int i = 0; i < TRIES_MAX && (session->as_new.walked < SAMPLES_MIN ||
+	for (int i = 0; i < TRIES_MAX && (session->as_new.unwound < SAMPLES_MIN ||
 					  session->as_old.first < SAMPLES_MIN);
 	     i++)
 		observe_fork(session, change_nothing, 0);
 	print_seen(session);
-	assert_int_equal(session->as_new.first + session->as_old.walked + session->wrong, 0);
-	assert_true(session->as_new.walked >= SAMPLES_MIN);
+	assert_int_equal(session->as_new.first + session->as_old.unwound + session->wrong, 0);
+	assert_true(session->as_new.unwound >= SAMPLES_MIN);
 	assert_true(session->as_old.first >= SAMPLES_MIN);
 }
 
@@ -348,7 +348,7 @@ static void a_fork_that_has_mapped_more_code_is_not(void **state)
 	begin(session);
 	for (int i = 0; i < TRIES_MAX && session->as_new.first < SAMPLES_MIN; i++)
 		observe_fork(session, map_code, 0);
-	assert_never_walked(session);
+	assert_never_unwound(session);
 }
 
 static void a_fork_that_has_executed_the_same_program_again_is_not(void **state)
@@ -358,7 +358,7 @@ static void a_fork_that_has_executed_the_same_program_again_is_not(void **state)
 	begin(session);
 	for (int i = 0; i < TRIES_MAX && session->as_new.first < SAMPLES_MIN; i++)
 		observe_fork(session, exec_itself, 0);
-	assert_never_walked(session);
+	assert_never_unwound(session);
 }
 
 static void a_fork_left_to_the_same_program_of_another_exec_is_not(void **state)
@@ -368,7 +368,7 @@ static void a_fork_left_to_the_same_program_of_another_exec_is_not(void **state)
 	begin(session);
 	for (int i = 0; i < TRIES_MAX && session->as_new.first < SAMPLES_MIN; i++)
 		observe_orphan(session);
-	assert_never_walked(session);
+	assert_never_unwound(session);
 }
 
 static void a_fork_whose_parents_table_is_of_another_program_is_not(void **state)
@@ -378,13 +378,13 @@ static void a_fork_whose_parents_table_is_of_another_program_is_not(void **state
 	begin(session);
 	for (int i = 0; i < TRIES_MAX && session->as_new.first < SAMPLES_MIN; i++)
 		observe_fork(session, change_nothing, 1);
-	assert_never_walked(session);
+	assert_never_unwound(session);
 }
 
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_fork_is_walked_with_its_parents_table_while_it_is_new),
+		cmocka_unit_test(a_fork_is_unwound_with_its_parents_table_while_it_is_new),
 		cmocka_unit_test(a_fork_that_has_mapped_more_code_is_not),
 		cmocka_unit_test(a_fork_that_has_executed_the_same_program_again_is_not),
 		cmocka_unit_test(a_fork_left_to_the_same_program_of_another_exec_is_not),
