@@ -54,7 +54,7 @@ static __always_inline void leave_unwind(void *ctx, struct unwind_state *state)
 	/* Interpreted frames are still missing. */
 	if (state->language)
 		state->error = UNWIND_TRUNCATED;
-	if (has_held_frame(state))
+	if (has_pending_frame(state))
 		release_frame(state);
 	if (!state->at_end && !state->error)
 		state->error = UNWIND_TRUNCATED;
@@ -71,7 +71,7 @@ static __always_inline void go_without_languages(struct unwind_state *state)
 {
 	if (state->language && state->wait == WAIT_LEAVE)
 		state->error = UNWIND_STACK_SWITCH;
-	else if (has_held_frame(state))
+	else if (has_pending_frame(state))
 		state->error = release_frame(state);
 	state->language = FRAME_NONE;
 	state->runtime_cell = 0;

@@ -11,7 +11,7 @@
  * The stack may contain any numbers, and stale ones. Of the words from sp upward the first return
  * address in a loop (RULE_LOOP) decides, and the return address into code outside of files must be
  * at the first piece's distance from it. The result is a guess until the language's steps find a
- * structure of the runtime in the frame (prove_held_frame()).
+ * structure of the runtime in the frame (prove_pending_frame()).
  */
 #ifndef EBPF_JIT_ENTRY_BPF_H
 #define EBPF_JIT_ENTRY_BPF_H

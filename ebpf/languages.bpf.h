@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
  * The interface between native frames and frames of interpreted functions (abi/runtime.h). Once a native
- * frame of an interpreter's loop has been stepped out of, it becomes the pending frame (hold_frame(), held_...).
+ * frame of an interpreter's loop has been stepped out of, it becomes the pending frame (set_pending_frame(), pending_...).
  * The language's steps first add the frames that it runs, and then the pending frame (release_frame()).
  *
- * A language's step is entered in four ways (enum language_wait): by hold_frame(), wait_at_frame(), wait_for_code(), and
+ * A language's step is entered in four ways (enum language_wait): by set_pending_frame(), wait_at_frame(), wait_for_code(), and
  * wait_at_stack_start().
  */
 #ifndef EBPF_LANGUAGES_BPF_H
@@ -57,9 +57,10 @@ static __always_inline bool read_cells(void *data, __u32 first, int count)
 /**
  * If @executable_id is that of an interpreter of this process: makes the native frame that was added
  * last, whose stack begins at @sp, the pending frame, and its language the next one. The caller has set
- * state->held_fp.
+ * state->pending_fp.
  */
-static __always_inline void hold_frame(struct unwind_state *state, __u64 executable_id, __u64 sp)
+static __always_inline void set_pending_frame(struct unwind_state *state, __u64 executable_id,
+					      __u64 sp)
 {
 	__u32 index = state->record.word_count;
 
@@ -75,9 +76,9 @@ static __always_inline void hold_frame(struct unwind_state *state, __u64 executa
 		state->language = (__u8)cell->words[1];
 		state->wait = WAIT_FRAMES;
 		state->language_cell = cell->words[1] >> 32;
-		state->held_words[0] = state->record_words[RECORD_HEADER_WORDS + index - 2];
-		state->held_words[1] = state->record_words[RECORD_HEADER_WORDS + index - 1];
-		state->held_sp = sp;
+		state->pending_words[0] = state->record_words[RECORD_HEADER_WORDS + index - 2];
+		state->pending_words[1] = state->record_words[RECORD_HEADER_WORDS + index - 1];
+		state->pending_sp = sp;
 		state->record.word_count = index - 2;
 		return;
 	}
@@ -149,7 +150,7 @@ static __always_inline void decline_code_of_all(struct unwind_state *state)
 }
 
 /** True if there is a pending native frame, whose frames the next language adds. */
-static __always_inline bool has_held_frame(const struct unwind_state *state)
+static __always_inline bool has_pending_frame(const struct unwind_state *state)
 {
 	return state->language && state->wait == WAIT_FRAMES;
 }
@@ -158,16 +159,16 @@ static __always_inline bool has_held_frame(const struct unwind_state *state)
 static __always_inline enum unwind_error release_frame(struct unwind_state *state)
 {
 	state->language = FRAME_NONE;
-	return push_frame(state, state->held_words[0], state->held_words[1]);
+	return push_frame(state, state->pending_words[0], state->pending_words[1]);
 }
 
 /**
  * Clears FRAME_GUESS of the pending frame: a structure of the runtime was found in it where the loop keeps
  * that, so a guess was right.
  */
-static __always_inline void prove_held_frame(struct unwind_state *state)
+static __always_inline void prove_pending_frame(struct unwind_state *state)
 {
-	state->held_words[0] &= ~((__u64)FRAME_GUESS << FRAME_FLAGS_SHIFT);
+	state->pending_words[0] &= ~((__u64)FRAME_GUESS << FRAME_FLAGS_SHIFT);
 }
 
 /** Adds an error frame: interpreted frames are missing here. */
@@ -183,7 +184,7 @@ static __always_inline enum unwind_error push_interpreter_error(struct unwind_st
 	if (index > TRACE_MAX_WORDS - 2)
 		return UNWIND_TRUNCATED;
 	state->record_words[RECORD_HEADER_WORDS + index] =
-		frame_word(FRAME_ERROR, error, frame_address(state->held_words[0]));
+		frame_word(FRAME_ERROR, error, frame_address(state->pending_words[0]));
 	state->record.word_count = index + 1;
 	state->interpreter_error = error;
 	return UNWIND_OK;

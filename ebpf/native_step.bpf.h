@@ -323,12 +323,12 @@ static __always_inline enum unwind_error native_step(struct unwind_state *state)
 	if (error)
 		return error;
 	if (rule->flags & RULE_LOOP)
-		state->held_fp = state->fp_known ? state->fp : 0;
+		state->pending_fp = state->fp_known ? state->fp : 0;
 	error = restore_caller(state, rule, cfa);
 	if (!error && is_stack_start(state, rule))
 		wait_at_stack_start(state);
 	if (!error && rule->flags & RULE_LOOP && state->runtime_cell)
-		hold_frame(state, mapping->executable_id, sp);
+		set_pending_frame(state, mapping->executable_id, sp);
 	return error;
 }
 

@@ -121,11 +121,11 @@ struct unwind_state {
 	__u32 interpreter_error;
 	/**
 	 * The pending frame: a native frame that has been stepped out of, but not added yet. Its words; its stack
-	 * [held_sp, sp); its frame pointer, 0: not known.
+	 * [pending_sp, sp); its frame pointer, 0: not known.
 	 */
-	__u64 held_words[2];
-	__u64 held_sp;
-	__u64 held_fp;
+	__u64 pending_words[2];
+	__u64 pending_sp;
+	__u64 pending_fp;
 	/** For WAIT_LEAVE: the rule's executable, cfa_register and cfa_offset. */
 	__u64 left_executable;
 	__u32 left_kind;

@@ -139,7 +139,7 @@ void emulated_unwind(const struct emulated_memory *memory, const struct emulated
 	}
 	if (state.language)
 		state.error = UNWIND_TRUNCATED;
-	if (has_held_frame(&state))
+	if (has_pending_frame(&state))
 		release_frame(&state);
 	if (!state.at_end && !state.error)
 		state.error = UNWIND_TRUNCATED;

@@ -303,8 +303,8 @@ static __always_inline enum unwind_error javascript_push_in_builtin(struct unwin
 								    __u32 builtin_class, __u64 fp)
 {
 	struct javascript_unwind *unwind = &state->javascript;
-	__u32 flags = frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS;
-	__u64 place = frame_address(state->held_words[0]) - unwind->process.builtins_start;
+	__u32 flags = frame_flags(state->pending_words[0]) & FRAME_RETURN_ADDRESS;
+	__u64 place = frame_address(state->pending_words[0]) - unwind->process.builtins_start;
 	__u32 code = JAVASCRIPT_BUILTIN;
 
 	if (javascript_is_marker(unwind->context, unwind->process.marker_construct) ||
@@ -319,7 +319,7 @@ static __always_inline enum unwind_error javascript_push_in_builtin(struct unwin
 	    (!javascript_is_context(unwind->context) && !javascript_is_continuation(unwind)))
 		return javascript_release(state, true);
 	/* A value that a leaf has not pushed yet is in its register. */
-	if (!flags && fp + JAVASCRIPT_SLOT_FUNCTION < state->held_sp)
+	if (!flags && fp + JAVASCRIPT_SLOT_FUNCTION < state->pending_sp)
 		unwind->function = state->registers[JAVASCRIPT_FUNCTION_REGISTER];
 	else if (window_read_up(&state->stack, fp + JAVASCRIPT_SLOT_FUNCTION, &unwind->function))
 		return UNWIND_STACK_UNREADABLE;
@@ -386,15 +386,15 @@ static __always_inline enum unwind_error javascript_step_frame_builtin(struct un
 								       __u32 builtin_class)
 {
 	struct javascript_unwind *unwind = &state->javascript;
-	__u64 pc = state->registers[PC_REGISTER], sp = state->held_sp, function = 0;
+	__u64 pc = state->registers[PC_REGISTER], sp = state->pending_sp, function = 0;
 	enum javascript_place place = builtin_class == JAVASCRIPT_BUILTIN_PROLOGUE ?
 					      javascript_prologue_place(unwind, pc) :
 					      javascript_leave_place(pc, sp, &function);
 	enum unwind_error error;
 
 	state->sp = sp;
-	state->fp = state->held_fp;
-	state->fp_known = state->held_fp != 0;
+	state->fp = state->pending_fp;
+	state->fp_known = state->pending_fp != 0;
 	/* By a value in memory all paths to here are one to the verifier. */
 	unwind->check = place;
 	barrier();
@@ -408,7 +408,7 @@ static __always_inline enum unwind_error javascript_step_frame_builtin(struct un
 		error = javascript_go_on(state, unwind, sp);
 	if (error)
 		return error;
-	prove_held_frame(state);
+	prove_pending_frame(state);
 	if (!javascript_is_context(unwind->context) ||
 	    !javascript_is_function(unwind, unwind->function))
 		return javascript_release(state, true);
@@ -423,9 +423,10 @@ static __always_inline enum unwind_error javascript_step_frame_builtin(struct un
 static __always_inline enum unwind_error javascript_step_builtin(struct unwind_state *state)
 {
 	struct javascript_unwind *unwind = &state->javascript;
-	bool is_leaf = !(frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS);
-	__u32 builtin_class = javascript_builtin_class(unwind, frame_address(state->held_words[0]));
-	__u64 fp = state->held_fp;
+	bool is_leaf = !(frame_flags(state->pending_words[0]) & FRAME_RETURN_ADDRESS);
+	__u32 builtin_class =
+		javascript_builtin_class(unwind, frame_address(state->pending_words[0]));
+	__u64 fp = state->pending_fp;
 	enum unwind_error error;
 
 	if (is_leaf && (builtin_class == JAVASCRIPT_BUILTIN_PROLOGUE ||
@@ -437,13 +438,13 @@ static __always_inline enum unwind_error javascript_step_builtin(struct unwind_s
 		return javascript_release(state, true);
 	error = javascript_read_frame(state, fp);
 	if (!error)
-		error = javascript_go_on(state, unwind, state->held_sp);
+		error = javascript_go_on(state, unwind, state->pending_sp);
 	if (error)
 		return error;
 	if (javascript_is_marker(unwind->context, unwind->process.marker_entry) ||
 	    javascript_is_marker(unwind->context, unwind->process.marker_construct_entry))
 		state->rbx_place = fp + JAVASCRIPT_SLOT_RBX;
-	prove_held_frame(state);
+	prove_pending_frame(state);
 	return javascript_push_in_builtin(state, builtin_class, fp);
 }
 
@@ -550,7 +551,8 @@ static __always_inline enum unwind_error javascript_guess_caller(struct unwind_s
 static __always_inline bool javascript_is_in_v8(struct unwind_state *state, __u64 pc, __u64 address)
 {
 	struct javascript_unwind *unwind = &state->javascript;
-	__u64 builtins = pc - frame_address(state->held_words[0]) + unwind->process.builtins_start;
+	__u64 builtins =
+		pc - frame_address(state->pending_words[0]) + unwind->process.builtins_start;
 
 	return address - 1 - builtins < unwind->process.builtins_bytes ||
 	       javascript_find_code(unwind, address - 1);
@@ -577,7 +579,7 @@ static __always_inline enum unwind_error javascript_leave_moving(struct unwind_s
 	unwind->return_address = address;
 	unwind->caller_sp = state->sp + 8;
 	unwind->caller_fp = state->fp;
-	prove_held_frame(state);
+	prove_pending_frame(state);
 	error = javascript_go_on(state, unwind, state->sp);
 	return error ? error : javascript_release(state, true);
 }
@@ -588,17 +590,17 @@ static __always_inline enum unwind_error javascript_step_ruleless(struct unwind_
 	bool is_leaf = state->registers_known && !(state->frame_flags & FRAME_RETURN_ADDRESS);
 	__u32 builtin_class;
 
-	state->held_fp = state->fp_known ? state->fp : 0;
-	hold_frame(state, state->left_executable, state->sp);
+	state->pending_fp = state->fp_known ? state->fp : 0;
+	set_pending_frame(state, state->left_executable, state->sp);
 	if (state->wait != WAIT_FRAMES || state->language != FRAME_JAVASCRIPT) {
 		state->language = FRAME_NONE;
 		state->guess_for = UNWIND_NO_INFO;
 		return UNWIND_OK;
 	}
-	if (!javascript_load_process(state) || !state->held_fp)
+	if (!javascript_load_process(state) || !state->pending_fp)
 		return javascript_guess_caller(state);
-	builtin_class =
-		javascript_builtin_class(&state->javascript, frame_address(state->held_words[0]));
+	builtin_class = javascript_builtin_class(&state->javascript,
+						 frame_address(state->pending_words[0]));
 	if (builtin_class == JAVASCRIPT_BUILTIN_DEOPTIMIZER)
 		return javascript_guess_caller(state);
 	if (is_leaf && builtin_class != JAVASCRIPT_BUILTIN_LEAVE)

@@ -262,7 +262,7 @@ static __always_inline __u64 php_callee(const struct unwind_state *state)
 		return 0;
 	word = state->record_words[RECORD_HEADER_WORDS + index - 2];
 	if (frame_kind(word) != FRAME_NATIVE || !(frame_flags(word) & FRAME_RETURN_ADDRESS) ||
-	    state->record_words[RECORD_HEADER_WORDS + index - 1] != state->held_words[1])
+	    state->record_words[RECORD_HEADER_WORDS + index - 1] != state->pending_words[1])
 		return 0;
 	return frame_address(word);
 }
@@ -271,7 +271,7 @@ static __always_inline __u64 php_callee(const struct unwind_state *state)
 static __always_inline bool php_has_left(const struct unwind_state *state)
 {
 	const struct php_process *process = &state->php.process;
-	__u64 word = state->held_words[0];
+	__u64 word = state->pending_words[0];
 
 	return (frame_flags(word) & FRAME_RETURN_ADDRESS &&
 		php_is_left(process, frame_address(word))) ||
@@ -297,7 +297,7 @@ static __always_inline bool php_leaf_is_in(const struct unwind_state *state,
 	if (php_is_in_one(ranges, count, state->registers[PC_REGISTER] - state->php.process.bias))
 		return true;
 	if (index + 2 > state->record.word_count || index > TRACE_MAX_WORDS - 2 ||
-	    state->record_words[RECORD_HEADER_WORDS + index + 1] != state->held_words[1])
+	    state->record_words[RECORD_HEADER_WORDS + index + 1] != state->pending_words[1])
 		return false;
 	return php_is_in_one(ranges, count,
 			     frame_address(state->record_words[RECORD_HEADER_WORDS + index]) - 1);
@@ -390,7 +390,7 @@ static __always_inline bool php_is_including(const struct unwind_state *state, _
 
 	return !read_word(opline, &handler) && !read_word(opline + PHP_OPCODE_LINE, &word) &&
 	       (__u8)(word >> 32) == PHP_INCLUDE_OR_EVAL &&
-	       frame_address(state->held_words[0]) - (handler - state->php.process.bias) <=
+	       frame_address(state->pending_words[0]) - (handler - state->php.process.bias) <=
 		       PHP_HANDLER_BYTES;
 }
 
@@ -405,7 +405,7 @@ static __always_inline __u32 php_position_of(struct unwind_state *state,
 	struct php_unwind *unwind = &state->php;
 	bool is_register = is_innermost &&
 			   state->registers[PHP_FRAME_REGISTER] == unwind->frame.address;
-	bool is_called = frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS;
+	bool is_called = frame_flags(state->pending_words[0]) & FRAME_RETURN_ADDRESS;
 	__u64 thrown = 0;
 	__u32 line = 0;
 

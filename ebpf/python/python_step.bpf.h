@@ -8,7 +8,7 @@
  * there. So a native frame that has just been entered or is about to be left gets no frames, and if the
  * unwind missed a native frame, the next one does not lose frames to it. Only frame objects (up to 3.9)
  * have no such structure: each native frame has one frame object, except in code before or behind its
- * use (unpushed), and with several interpreters it is searched (python_held.bpf.h).
+ * use (unpushed), and with several interpreters it is searched (python_look.bpf.h).
  *
  * No pointer of the process is trusted: memory that cannot be read ends the chain with an error frame,
  * and a cycle of frames ends when the record is full. All reads go to the BPF stack first, then to the
@@ -19,7 +19,7 @@
 
 #include "ebpf/abi/python.h"
 #include "ebpf/languages.bpf.h"
-#include "ebpf/python/python_held.bpf.h"
+#include "ebpf/python/python_look.bpf.h"
 #include "ebpf/python/python_threads.bpf.h"
 #include "ebpf/safe_reads.bpf.h"
 #include "ebpf/state.bpf.h"
@@ -145,7 +145,7 @@ static __always_inline enum unwind_error python_miss(struct unwind_state *state)
 	python_next_place(unwind);
 	if (++unwind->tried < unwind->place_count)
 		return UNWIND_OK;
-	if (unwind->has_more && frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS)
+	if (unwind->has_more && frame_flags(state->pending_words[0]) & FRAME_RETURN_ADDRESS)
 		error = push_interpreter_error(state, UNWIND_INTERPRETER_FRAMES);
 	return error ? error : python_leave(state);
 }
@@ -154,7 +154,7 @@ static __always_inline enum unwind_error python_miss(struct unwind_state *state)
 static __always_inline bool python_is_unpushed(const struct unwind_state *state)
 {
 	const struct python_process *process = &state->python.process;
-	__u64 word = state->held_words[0];
+	__u64 word = state->pending_words[0];
 	__u64 address = frame_address(word) - (frame_flags(word) & FRAME_RETURN_ADDRESS);
 
 	for (int i = 0; i < PYTHON_MAX_RANGES; i++) {
@@ -169,9 +169,9 @@ static __always_inline bool python_is_unpushed(const struct unwind_state *state)
 }
 
 /* True if @address is in the pending frame's stack range. */
-static __always_inline bool python_is_in_held(const struct unwind_state *state, __u64 address)
+static __always_inline bool python_is_in_pending(const struct unwind_state *state, __u64 address)
 {
-	return address - state->held_sp < state->sp - state->held_sp;
+	return address - state->pending_sp < state->sp - state->pending_sp;
 }
 
 /* Advances to the next cframe. */
@@ -203,10 +203,10 @@ static __always_inline enum unwind_error python_enter_cframe(struct unwind_state
 		unwind->cframe_depth = 0;
 	}
 	cframe = unwind->cframe;
-	if (is_unpushed && python_is_in_held(state, cframe))
+	if (is_unpushed && python_is_in_pending(state, cframe))
 		return python_leave_unpushed_cframe(state);
 	/* The cframe is a caller's, or there is none yet. One of another thread state must be in this frame's range. */
-	if (cframe >= state->sp || (unwind->tried && cframe < state->held_sp))
+	if (cframe >= state->sp || (unwind->tried && cframe < state->pending_sp))
 		return python_miss(state);
 	if (read_word(cframe + process->cframe_current, &unwind->frame) ||
 	    read_word(cframe + process->cframe_previous, &unwind->next_cframe))
@@ -237,7 +237,7 @@ static __always_inline enum unwind_error python_enter_object_cframe(struct unwin
 	struct python_unwind *unwind = &state->python;
 	const struct python_process *process = &unwind->process;
 
-	if (python_is_in_held(state, unwind->cframe)) {
+	if (python_is_in_pending(state, unwind->cframe)) {
 		if (read_word(unwind->cframe + process->cframe_previous, &unwind->cframe))
 			return python_lose(state, UNWIND_INTERPRETER_FRAMES);
 		if (is_unpushed)
@@ -246,7 +246,8 @@ static __always_inline enum unwind_error python_enter_object_cframe(struct unwin
 		return UNWIND_OK;
 	}
 	/* The loop removes the cframe before the frame, with nothing between. */
-	if (!process->unpushed[0].end || frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS)
+	if (!process->unpushed[0].end ||
+	    frame_flags(state->pending_words[0]) & FRAME_RETURN_ADDRESS)
 		return python_miss(state);
 	if (unwind->search == PYTHON_SEARCH_NOT_YET || unwind->tried + 1 < unwind->place_count)
 		return python_miss(state);
@@ -372,13 +373,13 @@ static __always_inline enum unwind_error python_meet_loop(struct unwind_state *s
 	 * It is in a caller: the pending frame has pushed nothing yet, or has popped it, or belongs to
 	 * another thread state.
 	 */
-	if (frame >= state->sp || (unwind->tried && frame < state->held_sp)) {
+	if (frame >= state->sp || (unwind->tried && frame < state->pending_sp)) {
 		state->record.word_count = unwind->first_word_count;
 		unwind->frame = unwind->first_frame;
 		return python_miss(state);
 	}
-	if (frame >= state->held_sp) {
-		prove_held_frame(state);
+	if (frame >= state->pending_sp) {
+		prove_pending_frame(state);
 		return python_leave(state);
 	}
 	/* It is in a native frame that the unwind has missed. */
@@ -391,7 +392,7 @@ static __always_inline enum unwind_error python_meet_loop(struct unwind_state *s
 static __always_inline enum unwind_error python_leave_cframe(struct unwind_state *state)
 {
 	struct python_unwind *unwind = &state->python;
-	bool is_done = unwind->cframe >= state->held_sp;
+	bool is_done = unwind->cframe >= state->pending_sp;
 
 	python_next_cframe(unwind);
 	if (is_done)
@@ -412,7 +413,7 @@ static __always_inline enum unwind_error python_break(struct unwind_state *state
 
 	if (unwind->process.chain != PYTHON_CFRAME)
 		return python_lose(state, UNWIND_INTERPRETER_FRAMES);
-	if (!(frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS)) {
+	if (!(frame_flags(state->pending_words[0]) & FRAME_RETURN_ADDRESS)) {
 		state->record.word_count = unwind->first_word_count;
 		return python_leave_unpushed_cframe(state);
 	}

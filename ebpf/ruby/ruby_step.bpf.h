@@ -298,7 +298,7 @@ static __always_inline enum unwind_error ruby_begin(struct unwind_state *state)
 	/* A thread that waits for the lock has no frames to miss. */
 	if (!context && unwind->process.context_pointer)
 		return UNWIND_OK;
-	if (!context || !ruby_load_context(unwind, context, state->held_sp))
+	if (!context || !ruby_load_context(unwind, context, state->pending_sp))
 		return UNWIND_INTERPRETER_THREAD;
 	if (unwind->process.fiber_stack_pointer)
 		state->stack_language = FRAME_RUBY;
@@ -398,7 +398,7 @@ static __always_inline bool ruby_is_entering(const struct unwind_state *state, _
 	if (ruby_is_in_one(process->entering, RUBY_ENTERING_MAX, pc))
 		return true;
 	if (index + 2 > state->record.word_count || index > TRACE_MAX_WORDS - 2 ||
-	    state->record_words[RECORD_HEADER_WORDS + index + 1] != state->held_words[1])
+	    state->record_words[RECORD_HEADER_WORDS + index + 1] != state->pending_words[1])
 		return false;
 	return ruby_is_in_one(process->entering, RUBY_ENTERING_MAX,
 			      frame_address(state->record_words[RECORD_HEADER_WORDS + index]) - 1);
@@ -409,7 +409,7 @@ static __always_inline enum ruby_group ruby_first_group(struct unwind_state *sta
 {
 	struct ruby_unwind *unwind = &state->ruby;
 	__u64 pc = state->registers[PC_REGISTER] - unwind->process.bias;
-	bool is_leaf = !(frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS);
+	bool is_leaf = !(frame_flags(state->pending_words[0]) & FRAME_RETURN_ADDRESS);
 	bool is_core = ruby_is_in_core(state, pc), is_pending;
 
 	if (is_core || (is_leaf && unwind->tag < state->sp))

@@ -4,7 +4,7 @@
  * addresses of the little world below, or stay what they are, so that unwinds get somewhere. The seeds
  * are inputs that libFuzzer came to from nothing.
  *
- * covers: emulated_unwind.c ../native_step.bpf.h ../go/go_step.bpf.h ../java/java_step.bpf.h ../java/java_code.bpf.h ../java/java_leaf_x86.bpf.h ../java/java_interpreter_x86.bpf.h ../read_window.bpf.h ../python/python_step.bpf.h ../python/python_held.bpf.h ../python/python_threads.bpf.h ../languages.bpf.h ../guess_caller.bpf.h ../jit_entry.bpf.h ../rule_lookup.bpf.h ../process_mappings.bpf.h ../uprobes.bpf.h ../tables.bpf.h ../state.bpf.h ../architecture.bpf.h
+ * covers: emulated_unwind.c ../native_step.bpf.h ../go/go_step.bpf.h ../java/java_step.bpf.h ../java/java_code.bpf.h ../java/java_leaf_x86.bpf.h ../java/java_interpreter_x86.bpf.h ../read_window.bpf.h ../python/python_step.bpf.h ../python/python_look.bpf.h ../python/python_threads.bpf.h ../languages.bpf.h ../guess_caller.bpf.h ../jit_entry.bpf.h ../rule_lookup.bpf.h ../process_mappings.bpf.h ../uprobes.bpf.h ../tables.bpf.h ../state.bpf.h ../architecture.bpf.h
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -45,7 +45,7 @@ enum {
 	GO_WORD = 896,
 	GO_STRUCT_WORDS = 16,
 	/* rbx */
-	HELD_REGISTER = 3,
+	FRAME_REGISTER = 3,
 	PAGES = 16,
 	TEXT_BYTES = PAGES * UNWIND_PAGE_BYTES,
 	/* A code heap of blocks of a few segments each, behind a page with the heap's segment map. */
@@ -464,9 +464,9 @@ static void take_java(struct input *input, struct world *world, uint32_t row_cel
 
 /*
  * Makes one list, whose elements are read as interpreters and as threads. The rest of their words is the
- * input's, except that the frame of one thread is @held, which is in a register and on the stack.
+ * input's, except that the frame of one thread is @frame, which is in a register and on the stack.
  */
-static void make_others(struct world *world, const struct python_process *process, uint64_t held)
+static void make_others(struct world *world, const struct python_process *process, uint64_t frame)
 {
 	/* Words that nothing else reads. */
 	const uint16_t *places = process->reserved_words;
@@ -481,9 +481,9 @@ static void make_others(struct world *world, const struct python_process *proces
 		/* Where the input has ended all words are alike. */
 		other[OTHER_FRAME] += 8 * (i + 1);
 		if (i == places[0] % OTHERS)
-			other[OTHER_FRAME] = held;
+			other[OTHER_FRAME] = frame;
 	}
-	world->stack[places[1] % STACK_WORDS] = held;
+	world->stack[places[1] % STACK_WORDS] = frame;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
@@ -538,7 +538,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size)
 	for (int i = 0; i < STACK_WORDS; i++)
 		world.stack[i] = take_word(&input);
 	if (start.runtime_cell && process.interpreters == STACK_START + OTHERS_WORD * 8)
-		make_others(&world, &process, start.registers[HELD_REGISTER]);
+		make_others(&world, &process, start.registers[FRAME_REGISTER]);
 	if (leads_to_go)
 		make_go(&world, start.thread_pointer);
 

@@ -8,8 +8,8 @@
  *
  * Registers that the eval loop has saved are its caller's, and are searched with the caller.
  */
-#ifndef EBPF_PYTHON_HELD_BPF_H
-#define EBPF_PYTHON_HELD_BPF_H
+#ifndef EBPF_PYTHON_LOOK_BPF_H
+#define EBPF_PYTHON_LOOK_BPF_H
 
 #include "ebpf/architecture.bpf.h"
 #include "ebpf/languages.bpf.h"
@@ -56,7 +56,7 @@ static __always_inline void python_look_begin(struct unwind_state *state)
 	unwind->places[unwind->place % PYTHON_PLACES_MAX].cframe = unwind->cframe;
 	unwind->met = 0;
 	unwind->looking = PYTHON_LOOK_RUNS;
-	if (unwind->is_first || !(frame_flags(state->held_words[0]) & FRAME_RETURN_ADDRESS)) {
+	if (unwind->is_first || !(frame_flags(state->pending_words[0]) & FRAME_RETURN_ADDRESS)) {
 		unwind->stack_low = state->registers[SP_REGISTER];
 		for (int i = 0; i < REGISTER_COUNT; i++)
 			if (KEPT_REGISTERS & 1ULL << i)
@@ -103,7 +103,7 @@ static __always_inline bool python_look_end(struct unwind_state *state)
 	unwind->place = place;
 	unwind->frame = unwind->places[place].frame;
 	unwind->cframe = unwind->places[place].cframe;
-	unwind->stack_low = unwind->process.saved_bytes ? unwind->look_end : state->held_sp;
+	unwind->stack_low = unwind->process.saved_bytes ? unwind->look_end : state->pending_sp;
 	unwind->is_first = 0;
 	return true;
 }
