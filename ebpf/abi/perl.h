@@ -52,13 +52,16 @@ enum {
 	PERL_NAME_WORDS = 2,
 	PERL_FILE_WORDS = 8,
 	PERL_FILE_BYTES = 8 * PERL_FILE_WORDS,
-	/** In all versions. In an SV: its body; in a CV's body: stash, GV or name, flags; in a GV's body: name, stash. */
+	/** In all versions. In an SV: its body; in a CV's body: stash, first op, GV or name, flags;
+	 *  in a GV's body: name, stash; in an op: its function. */
 	PERL_BODY = 0,
 	PERL_CV_STASH = 32,
+	PERL_CV_START = 40,
 	PERL_CV_GLOB = 56,
 	PERL_CV_FLAGS = 92,
 	PERL_GLOB_NAME = 32,
 	PERL_GLOB_STASH = 40,
+	PERL_OP_FUNCTION = 16,
 	/** A CV's flag: it has a name instead of a GV. */
 	PERL_CV_IS_NAMED = 0x8000,
 	/** In a COP: a read of PERL_COP_WORDS words, which has the line in the upper half of the first, and the file's name. */
@@ -87,11 +90,13 @@ struct perl_process {
 	struct perl_code_range evaluating;
 	struct perl_code_range running;
 	struct perl_code_range catching;
-	/** The functions that end a sub, that replace it (goto), and that leave contexts for an exception. */
+	/** The functions that begin a sub, end it, replace it (goto), and leave contexts for an exception. */
+	struct perl_code_range entering;
 	struct perl_code_range leaving[PERL_LEAVING_MAX];
 	struct perl_code_range replacing;
 	struct perl_code_range dying;
 
+	__u64 reserved;
 	/** In an interpreter: PL_op, PL_curcop, PL_curstackinfo, PL_savestack, PL_savestack_ix (a __u32), PL_runops. */
 	__u16 op;
 	__u16 cop;
@@ -105,7 +110,7 @@ struct perl_process {
 	__u16 calls_in_loop;
 };
 
-_Static_assert(sizeof(struct perl_process) == 128, "struct perl_process is 8 cells");
+_Static_assert(sizeof(struct perl_process) == 144, "struct perl_process is 9 cells");
 
 /** The word @word of a text with all bytes behind the first NUL cleared. *@has_end: there is a NUL. */
 static inline __u64 perl_text_word(__u64 word, int *has_end)

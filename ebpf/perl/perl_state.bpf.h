@@ -28,6 +28,9 @@ struct perl_unwind {
 	__u32 in_frames;
 	/** No native frame of the loop has been reached yet. */
 	__u32 is_first;
+	/** No frame has been added yet. */
+	__u32 is_innermost;
+	__u32 reserved;
 	/** Who called the pending loop, an enum perl_caller. */
 	__u32 caller;
 	/** The enum perl_level of contexts that a loop has ended with: only the eval around them is missing. Or 0. */

@@ -39,8 +39,10 @@ enum {
 	PERL_CONTEXT_BYTES = 8 * PERL_CONTEXT_WORDS,
 	/* Limit of the contexts of a stack; a recursion of this depth would take GBs. */
 	PERL_CONTEXTS_MAX = 1 << 24,
-	/* PERLSI_MAIN */
+	/* PERLSI_...: why a stack was made. The last one is for MULTICALL. */
 	PERL_STACK_MAIN = 1,
+	PERL_STACK_SORT = 3,
+	PERL_STACK_BLOCK = 10,
 	/* CXt_...: kinds of contexts, in the low bits of their first byte. */
 	PERL_KIND_MASK = 0xf,
 	PERL_KIND_NULL = 0,
@@ -220,6 +222,23 @@ static __always_inline bool perl_is_call(const struct perl_context *context)
 	       (kind == PERL_KIND_EVAL && !(context->kind & PERL_EVAL_TRY));
 }
 
+/*
+ * The level that the context begins for the pending loop. A call at the end of a block has no op to return to either, so a
+ * loop that runs a block ends with that, and so does one in a frame for an exception on the stack of a block.
+ */
+static __always_inline enum perl_level perl_level_for(const struct perl_unwind *unwind,
+						      const struct perl_context *context)
+{
+	enum perl_level level = perl_level_of(context);
+
+	if (level != PERL_LEVEL_BLOCK &&
+	    (unwind->caller == PERL_CALLER_BLOCK ||
+	     (unwind->caller == PERL_CALLER_CATCH && (unwind->stack_type == PERL_STACK_SORT ||
+						      unwind->stack_type == PERL_STACK_BLOCK))))
+		return PERL_LEVEL_NONE;
+	return level;
+}
+
 static __always_inline bool perl_fits(__u32 level, __u32 caller)
 {
 	switch (level) {
@@ -286,6 +305,7 @@ static __always_inline enum unwind_error perl_begin(struct unwind_state *state)
 	unwind->cell = state->language_cell;
 	unwind->is_lost = 1;
 	unwind->is_first = 1;
+	unwind->is_innermost = 1;
 	unwind->in_frames = 0;
 	unwind->closing = 0;
 	unwind->open = 0;
@@ -420,6 +440,42 @@ static __always_inline void perl_drop(struct perl_unwind *unwind,
 	perl_restore_op_around(unwind, context);
 }
 
+/* True if the interrupted instruction is in @range. */
+static __always_inline bool perl_leaf_is_in(const struct unwind_state *state,
+					    const struct perl_code_range *range)
+{
+	return perl_is_in(range, state->registers[PC_REGISTER] - state->perl.process.bias);
+}
+
+/*
+ * True if the innermost context may be one that is just being written. Where a sub calls itself it may be that of the
+ * caller, of which one fewer is shown then.
+ */
+static __always_inline bool perl_is_entering(const struct unwind_state *state)
+{
+	const struct perl_unwind *unwind = &state->perl;
+	struct perl_context context;
+
+	return perl_leaf_is_in(state, &unwind->process.entering) && perl_read_top(unwind, &context) &&
+	       (context.kind & PERL_KIND_MASK) == PERL_KIND_SUB && context.cop == unwind->cop &&
+	       context.saved_count == unwind->saved_count;
+}
+
+/*
+ * True if the innermost context is one that was popped, of which only the number has been increased again. One that is being
+ * popped has no CV either.
+ */
+static __always_inline bool perl_is_stale(const struct unwind_state *state)
+{
+	const struct perl_process *process = &state->perl.process;
+	__u64 callee = perl_callee(state);
+	struct perl_context context;
+
+	return perl_read_top(&state->perl, &context) &&
+	       (context.kind & PERL_KIND_MASK) == PERL_KIND_SUB && !context.cv &&
+	       !perl_is_in(&process->leaving[0], callee) && !perl_is_in(&process->leaving[1], callee);
+}
+
 /* True if @address is in the stack frame of the function that called the pending loop. */
 static __always_inline bool perl_is_of_caller(const struct unwind_state *state, __u64 address)
 {
@@ -441,6 +497,19 @@ static __always_inline enum perl_share perl_settle_first(struct unwind_state *st
 	struct perl_context context;
 	bool is_doubt, is_entered;
 
+	if (perl_is_entering(state)) {
+		unwind->left--;
+		if (!perl_is_below(state, unwind->op) && !perl_is_of_caller(state, unwind->op))
+			return PERL_SHARE_LEVEL;
+		/* C code calls it. */
+		is_entered = perl_is_below(state, unwind->op);
+		perl_restore_op(unwind, unwind->saved_count - 2);
+		return is_entered ? PERL_SHARE_LEVEL : PERL_SHARE_NONE;
+	}
+	if (perl_is_stale(state)) {
+		unwind->left--;
+		return PERL_SHARE_LEVEL;
+	}
 	if (unwind->caller != PERL_CALLER_RUN && unwind->caller != PERL_CALLER_BLOCK &&
 	    perl_has_left(state, &is_doubt)) {
 		if (is_doubt)
@@ -666,6 +735,20 @@ static __always_inline __u64 perl_known_file(struct perl_unwind *unwind, __u64 f
 	return known->sum;
 }
 
+/* Returns the COP that the innermost sub begins with, if that is about to be executed; else 0. */
+static __always_inline __u64 perl_first_cop(struct unwind_state *state, __u64 cv)
+{
+	struct perl_unwind *unwind = &state->perl;
+	__u64 body = 0, start = 0, op = 0, first = 0, current = 0;
+
+	if (read_word(unwind->interpreter + unwind->process.op, &op) ||
+	    read_word(cv + PERL_BODY, &body) || read_word(body + PERL_CV_START, &start) ||
+	    op != start || read_word(start + PERL_OP_FUNCTION, &first) ||
+	    read_word(unwind->cop + PERL_OP_FUNCTION, &current) || first != current)
+		return 0;
+	return start;
+}
+
 /* Adds a frame at the COP that it has come to. */
 static __always_inline enum unwind_error perl_push(struct unwind_state *state, __u32 code, __u64 cv)
 {
@@ -705,8 +788,16 @@ perl_add_context(struct unwind_state *state, const struct perl_context *context,
 	enum unwind_error error = UNWIND_OK;
 
 	*is_added = code;
-	if (code)
+	if (code == PERL_CODE_SUB && unwind->is_innermost && context->cop == unwind->cop) {
+		__u64 first = perl_first_cop(state, context->cv);
+
+		if (first)
+			unwind->cop = first;
+	}
+	if (code) {
+		unwind->is_innermost = 0;
 		error = perl_push(state, code, context->cv);
+	}
 	if (perl_is_call(context))
 		unwind->cop = context->cop;
 	return error;
@@ -749,7 +840,7 @@ static __always_inline enum unwind_error perl_add_frame(struct unwind_state *sta
 		error = perl_add_context(state, &context, &is_added);
 		if (error)
 			return error;
-		level = perl_level_of(&context);
+		level = perl_level_for(unwind, &context);
 		if (level) {
 			perl_restore_op_around(unwind, &context);
 			/* Else it is that of another call. */

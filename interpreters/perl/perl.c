@@ -88,6 +88,7 @@ static void describe(const struct perl_file *file, uint64_t bias, struct perl_pr
 	process->running = file->running;
 	process->catching = file->catching;
 	memcpy(process->leaving, file->leaving, sizeof(process->leaving));
+	process->entering = file->entering;
 	process->replacing = file->replacing;
 	process->dying = file->dying;
 	process->op = layout->op;

@@ -27,7 +27,8 @@ struct perl_layout {
 	bool calls_in_loop;
 	/** A hash's struct xpvhv_aux is behind its buckets, and not in its body. */
 	bool has_stash_behind;
-	/** Numbers of ops (opnames.h): leavesub, leavesublv, entertry, goto */
+	/** Numbers of ops (opnames.h): entersub, leavesub, leavesublv, entertry, goto */
+	uint16_t entersub;
 	uint16_t leavesub;
 	uint16_t leavesublv;
 	uint16_t entertry;

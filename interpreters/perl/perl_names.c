@@ -439,6 +439,11 @@ int perl_names_symbolize(struct perl_names *names, struct remote_memory *memory,
 	if (!key.fingerprint || (code != PERL_CODE_SUB && !code_names[code]))
 		return fail(-ESTALE, "a sub that could not be read");
 	err = get_name(names, memory, &key, &name);
+	/* Evaluated text, and the name of its "file", are often freed soon. */
+	if (err == -ESTALE && code_names[code]) {
+		frame->function = code_names[code];
+		return 0;
+	}
 	if (err)
 		return err;
 	*object = key.object;

@@ -24,8 +24,6 @@ enum {
 	FUNCTION_MAX_BYTES = 64 << 10,
 	/** A call through a register or memory: opcode ff /2. */
 	CALL_OPCODE = 0xff,
-	/** In an OP: op_ppaddr. */
-	OP_FUNCTION = 16,
 };
 
 /** The end of the name of the architecture of a Perl with threads. */
@@ -65,14 +63,19 @@ static int find_function(const struct prober *prober, const char *name, struct c
 	return 0;
 }
 
-/* Finds the function that executes the op with number @op. */
-static int find_op(struct prober *prober, uint16_t op, struct code_range *range)
+/* Finds the function @name, which executes the op with number @op. Where it is exported its entry has no address yet. */
+static int find_op(struct prober *prober, const char *name, uint16_t op, struct code_range *range)
 {
 	uint64_t address;
-	int err = elf_relocations_word(&prober->relocations, &prober->pages,
-				       prober->ops + 8 * (uint64_t)op, &address);
+	int err;
 
-	return err ? err : function_table_find(&prober->table, address, range);
+	if (find_address(prober, name))
+		return find_function(prober, name, range);
+	err = elf_relocations_word(&prober->relocations, &prober->pages,
+				   prober->ops + 8 * (uint64_t)op, &address);
+	if (!err)
+		err = function_table_find(&prober->table, address, range);
+	return err ? fail(-EOPNOTSUPP, "PL_ppaddr is without %s()", name) : 0;
 }
 
 static struct perl_code_range to_range(struct code_range range)
@@ -242,21 +245,27 @@ static int find_dying(const struct prober *prober, struct perl_file *file)
 static int find_ops(struct prober *prober, struct perl_file *file)
 {
 	const struct perl_layout *layout = file->layout;
-	struct code_range leavesub, leavesublv, entertry, goto_sub;
-	int err = find_op(prober, layout->leavesub, &leavesub);
+	const struct {
+		const char *name;
+		uint16_t op;
+		struct perl_code_range *range;
+	} ops[] = {
+		{ "Perl_pp_leavesub", layout->leavesub, &file->leaving[0] },
+		{ "Perl_pp_leavesublv", layout->leavesublv, &file->leaving[1] },
+		{ "Perl_pp_goto", layout->goto_sub, &file->replacing },
+		{ "Perl_pp_entersub", layout->entersub, &file->entering },
+	};
+	struct code_range range;
+	int err = 0;
 
+	for (size_t i = 0; !err && i < sizeof(ops) / sizeof(ops[0]); i++) {
+		err = find_op(prober, ops[i].name, ops[i].op, &range);
+		if (!err)
+			*ops[i].range = to_range(range);
+	}
 	if (!err)
-		err = find_op(prober, layout->leavesublv, &leavesublv);
-	if (!err)
-		err = find_op(prober, layout->entertry, &entertry);
-	if (!err)
-		err = find_op(prober, layout->goto_sub, &goto_sub);
-	if (err)
-		return fail(-EOPNOTSUPP, "PL_ppaddr is not as in %s", file->file.version);
-	file->leaving[0] = to_range(leavesub);
-	file->leaving[1] = to_range(leavesublv);
-	file->replacing = to_range(goto_sub);
-	return find_catching(prober, entertry, file);
+		err = find_op(prober, "Perl_pp_entertry", layout->entertry, &range);
+	return err ? err : find_catching(prober, range, file);
 }
 
 /* Finds the loop, which calls the functions of ops. */
@@ -265,7 +274,7 @@ static int find_loop(const struct prober *prober, struct perl_file *file)
 	struct code_range loop;
 	int err = find_function(prober, "Perl_runops_standard", &loop);
 
-	if (!err && !has_call_at(prober, loop, OP_FUNCTION, &file->loop_return))
+	if (!err && !has_call_at(prober, loop, PERL_OP_FUNCTION, &file->loop_return))
 		err = fail(-EOPNOTSUPP, "Perl_runops_standard() is not as in %s",
 			   file->file.version);
 	if (err)

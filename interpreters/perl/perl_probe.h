@@ -29,6 +29,7 @@ struct perl_file {
 	struct perl_code_range running;
 	struct perl_code_range catching;
 	struct perl_code_range leaving[PERL_LEAVING_MAX];
+	struct perl_code_range entering;
 	struct perl_code_range replacing;
 	struct perl_code_range dying;
 };

@@ -217,12 +217,9 @@ sub everything {
 }
 
 push @INC, $DIRECTORY;
-if (REFERENCE) {
-    everything();
-    exit;
-}
 $| = 1;
-print "ready\n";
+print "ready\n" unless REFERENCE;
 while (1) {
     everything();
+    last if REFERENCE;
 }
