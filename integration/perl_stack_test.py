@@ -28,27 +28,28 @@ MAIN = "(main)"
 EVAL, FILE = "(eval)", "(require)"
 # Subs on the way that call nothing that works.
 SHORT = {"Chains::dies", "Object::new", "Object::__ANON__", "Tied::TIESCALAR", "Tied::TIEHASH", "Tied::NEXTKEY",
-         "Chains::BEGIN", "Included::BEGIN", "strict::import", "strict::unimport", "warnings::import", "warnings::unimport",
-         "strict::bits", "Chains::AUTOLOAD", "Chains::by_number"}
+         "Chains::BEGIN", "Included::BEGIN", "Chains::AUTOLOAD", "Chains::by_number"}
+# Those that `use` calls.
+PRAGMAS = ("strict::", "warnings::")
 # Subs that only C code calls, and subs that only Perl calls, and not from an eval in a sub that C code has called.
 FROM_C = {"Object::DESTROY", "Object::add", "Tied::FETCH", "Tied::STORE", "Tied::FIRSTKEY", "Chains::by_number",
           "Chains::BEGIN"}
 FROM_PERL = {"Chains::everything", "Chains::outer", "Chains::inner", "Chains::recurse", "Chains::evals", "Chains::files",
              "Chains::lists", "Chains::magic", "Chains::deep_die", "Chains::sub_in_pattern"}
+# A block that List::Util::first() calls, and the sub that is called for what it gave.
+BLOCK, FROM_RESULT = "Chains::__ANON__", "Object::__ANON__"
 # At least so many of the samples come to the end of their chain.
 WORK_SHARE = 0.3
 NAMELESS = "[perl: no name]"
-NAMELESS_SHARE = 0.05
-# At most so many of the samples end in native code that has no rows for an instruction.
-NATIVE_ERROR_SHARE = 0.001
-INTERPRETED_ERROR = "[error: interpret"
+# Files are loaded all the time, and BEGIN is freed when it has run.
+NAMELESS_SHARE = 0.08
 # While an exception leaves a block that C code calls, its contexts are not told from others (interpreters/perl/NOTES.md).
-INTERPRETED_ERROR_SHARE = 0.03
+ERROR_SHARE = 0.03
 SHOWN_WRONG = 3
 ANY_FILE = "(eval 1)"
 
-_FRAME = re.compile(r"(?P<name>[^;]*?) \((?P<file>[^()]*\.p[lm]|\(eval \d+\)):(?P<line>\d+)\)|(?P<bare>\((?:eval|main|require)\))",
-                    re.S)
+_FRAME = re.compile(r"(?P<name>[^;]*?) \((?P<file>[^()]*\.p[lm]|\(eval \d+\)):(?P<line>\d+)\)|"
+                    r"(?P<bare>\((?:eval|main|require)\)|[\w:]+::[\w]+)", re.S)
 
 Frame = collections.namedtuple("Frame", "name file line")
 
@@ -79,26 +80,40 @@ def read_chains(output):
     return chains
 
 
+def is_equal(frame, seen):
+    """Names of texts, and closures, are often freed before they are read; then there is no file."""
+    return frame == seen or (frame.name in (seen.name, NAMELESS) and not frame.file)
+
+
+def without_paused(chain):
+    """@chain as samples have it: caller() shows a block of first() while that looks at what the block gave, too."""
+    return tuple(frame for frame, inner in zip(chain, chain[1:] + (None,)) if not (
+        frame.name == BLOCK and inner and inner.name == FROM_RESULT))
+
+
 class Known:
     """What is allowed, by what caller() said."""
 
     def __init__(self, chains):
         self._beginnings = collections.defaultdict(set)
-        for chain in chains:
+        for chain in {*chains, *map(without_paused, chains)}:
             for count in range(len(chain)):
                 self._beginnings[chain[:count]].add(chain[count])
 
+    def _following(self, frames):
+        """The frames that may come behind @frames."""
+        if all(frame.file for frame in frames):
+            return self._beginnings.get(frames, set())
+        return {frame for seen, following in self._beginnings.items()
+                if len(seen) == len(frames) and all(map(is_equal, frames, seen)) for frame in following}
+
     def _follows(self, frames, inner):
-        """True if @inner may come behind @frames, which are those of a chain."""
-        following = self._beginnings.get(frames)
-        if following is None:
-            return False
-        # Before its first statement an eval is where it was called.
-        return (inner.name in SHORT or inner.name == NAMELESS or
-                any(seen.name == inner.name and (inner.file == seen.file or inner.name in (EVAL, FILE))
-                    for seen in following) or
-                # An eval that does not come to work().
-                (frames and inner.name == EVAL and inner.file in (frames[-1].file, ANY_FILE)))
+        """True if @inner may come behind @frames."""
+        following = self._following(frames)
+        # An eval, before its first statement, is where it was called; and there are some that do not come to work().
+        return following and (
+            inner.name in SHORT or inner.name in (EVAL, FILE, NAMELESS) or inner.name.startswith(PRAGMAS) or
+            any(seen.name == inner.name and inner.file in (seen.file, "") for seen in following))
 
     def allows(self, frames):
         """Whether Perl may have these frames, outermost first."""
@@ -106,8 +121,9 @@ class Known:
             return False
         for count in range(len(frames)):
             rest = frames[count:]
-            if self._follows(frames[:count], rest[0]) and all(frame.name in SHORT or frame.name in (EVAL, FILE, NAMELESS)
-                                                              for frame in rest[1:]):
+            if self._follows(frames[:count], rest[0]) and all(
+                    frame.name in SHORT or frame.name in (EVAL, FILE, NAMELESS) or frame.name.startswith(PRAGMAS)
+                    for frame in rest[1:]):
                 return True
         return False
 
@@ -144,10 +160,7 @@ def check_known(tap, perl, mode):
                                                                   wrong.most_common(SHOWN_WRONG)])
     tap.ok(counts["work"] >= WORK_SHARE * counts["all"], name + "chains are there to their end", dict(counts))
     tap.ok(counts["nameless"] <= NAMELESS_SHARE * counts["all"], name + "few frames have no name", dict(counts))
-    interpreted = sum(INTERPRETED_ERROR in text for text in missing)
-    tap.ok(interpreted <= INTERPRETED_ERROR_SHARE * counts["all"]
-           and counts["errors"] - interpreted <= NATIVE_ERROR_SHARE * counts["all"] + interpreted,
-           name + "few frames are missing", *missing[:SHOWN_WRONG])
+    tap.ok(counts["errors"] <= ERROR_SHARE * counts["all"], name + "few frames are missing", *missing[:SHOWN_WRONG])
 
 
 def main():

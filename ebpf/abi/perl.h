@@ -11,7 +11,7 @@
  *
  *	word 0	frame_word(FRAME_PERL, 0, address of the sub (CV)); 0 for code without a sub
  *	word 1	position << 32 | fingerprint
- *	word 2	address of the name of the file that the position is in; 0: not known
+ *	word 2	mark << 48 | address of the name of the file that the position is in; 0: not known
  *
  * position: the line in bits 0 to 23, and an enum perl_code.
  *
@@ -20,6 +20,8 @@
  *	- for a sub the address of its package's stash, the address of its name (HEK), and the first PERL_NAME_WORDS words of
  *	  that, which are its hash, its length and its beginning
  *	- the words of the file's name up to its NUL, at most PERL_FILE_WORDS; bytes behind the NUL count as 0
+ *
+ * mark: the upper half of a fingerprint of the sub alone, since a file's name is often freed before its sub.
  */
 #ifndef EBPF_ABI_PERL_H
 #define EBPF_ABI_PERL_H
@@ -52,6 +54,8 @@ enum {
 	PERL_NAME_WORDS = 2,
 	PERL_FILE_WORDS = 8,
 	PERL_FILE_BYTES = 8 * PERL_FILE_WORDS,
+	/** In word 2. */
+	PERL_MARK_SHIFT = 48,
 	/** In all versions. In an SV: its body; in a CV's body: stash, first op, GV or name, flags;
 	 *  in a GV's body: name, stash; in an op: its function. */
 	PERL_BODY = 0,
@@ -111,6 +115,12 @@ struct perl_process {
 };
 
 _Static_assert(sizeof(struct perl_process) == 144, "struct perl_process is 9 cells");
+
+/** The mark of a sub by the sum of what the fingerprint includes of it. */
+static inline __u64 perl_mark(__u64 sum)
+{
+	return fingerprint_end(fingerprint_mix(0, sum)) >> 16;
+}
 
 /** The word @word of a text with all bytes behind the first NUL cleared. *@has_end: there is a NUL. */
 static inline __u64 perl_text_word(__u64 word, int *has_end)

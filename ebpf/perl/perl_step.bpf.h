@@ -753,28 +753,30 @@ static __always_inline __u64 perl_first_cop(struct unwind_state *state, __u64 cv
 static __always_inline enum unwind_error perl_push(struct unwind_state *state, __u32 code, __u64 cv)
 {
 	struct perl_unwind *unwind = &state->perl;
-	__u64 words[PERL_COP_WORDS], position = (__u64)code << PERL_CODE_SHIFT, file = 0, sum;
-	__u64 named = 1, filed = 1;
+	__u64 words[PERL_COP_WORDS], position = (__u64)code << PERL_CODE_SHIFT, file = 0;
+	__u64 sum = fingerprint_mix(0, code), part = 0;
 	__u32 fingerprint = 0;
 
 	if (unwind->cop && !bpf_probe_read_user(words, sizeof(words),
 						(const void *)(unwind->cop + PERL_COP_READ))) {
-		file = words[2];
+		file = frame_address(words[2]);
 		position |= words[0] >> 32 & PERL_LINE_MASK;
 	}
-	sum = fingerprint_mix(0, code);
-	if (code == PERL_CODE_SUB) {
-		named = perl_known_sub(unwind, cv);
-		sum = fingerprint_mix(sum, named);
-	} else {
-		cv = 0;
-	}
 	if (file) {
-		filed = perl_known_file(unwind, file);
-		sum = fingerprint_mix(sum, filed);
+		part = perl_known_file(unwind, file);
+		sum = fingerprint_mix(sum, part);
+		if (!part)
+			file = 0;
 	}
-	if (named && filed)
+	if (code != PERL_CODE_SUB) {
+		cv = 0;
 		fingerprint = fingerprint_end(sum);
+	} else {
+		part = perl_known_sub(unwind, cv);
+		if (part)
+			fingerprint = fingerprint_end(fingerprint_mix(sum, part));
+		file |= perl_mark(part) << PERL_MARK_SHIFT;
+	}
 	return push_owned_frame(state, frame_word(FRAME_PERL, 0, cv),
 				position << 32 | fingerprint, file);
 }

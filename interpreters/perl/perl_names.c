@@ -53,6 +53,7 @@ struct perl_name {
 
 struct name_key {
 	uint64_t sub;
+	/** Word 2 of the frame: the sub's mark and the address of the file's name. */
 	uint64_t file;
 	uint32_t fingerprint;
 	/** hash_name(); 0: not computed yet. */
@@ -104,8 +105,8 @@ static int read_word(struct remote_memory *memory, uint64_t address, uint64_t *w
 	return remote_memory_read(memory, address, word, sizeof(*word));
 }
 
-/* Mixes what the fingerprint includes of the sub at @address into *@sum. */
-static int mix_sub(struct remote_memory *memory, uint64_t address, struct sub *sub, uint64_t *sum)
+/* Reads the sub at @address, and sums up what the fingerprint includes of it. */
+static int read_sub(struct remote_memory *memory, uint64_t address, struct sub *sub, uint64_t *sum)
 {
 	uint64_t body, words[PERL_NAME_WORDS], part = 0;
 	uint32_t flags = 0;
@@ -135,41 +136,47 @@ static int mix_sub(struct remote_memory *memory, uint64_t address, struct sub *s
 	part = fingerprint_mix(part, sub->name);
 	for (size_t i = 0; i < PERL_NAME_WORDS; i++)
 		part = fingerprint_mix(part, words[i]);
-	*sum = fingerprint_mix(*sum, part | 1);
+	*sum = part | 1;
 	return 0;
 }
 
-/* Mixes what the fingerprint includes of the file's name at @address into *@sum. *@is_whole: it includes all of it. */
-static int mix_file(struct remote_memory *memory, uint64_t address, uint64_t *sum, bool *is_whole)
+/* Sums up what the fingerprint includes of the file's name at @address. *@is_whole: that is all of it. */
+static int read_file(struct remote_memory *memory, uint64_t address, uint64_t *sum, bool *is_whole)
 {
 	uint64_t part = 0, word;
-	int has_end = 0;
+	int has_end = 0, err = 0;
 
-	for (size_t i = 0; i < PERL_FILE_WORDS && !has_end; i++) {
-		int err = read_word(memory, address + 8 * i, &word);
-
-		if (err)
-			return err;
-		part = fingerprint_mix(part, perl_text_word(word, &has_end));
+	for (size_t i = 0; !err && i < PERL_FILE_WORDS && !has_end; i++) {
+		err = read_word(memory, address + 8 * i, &word);
+		if (!err)
+			part = fingerprint_mix(part, perl_text_word(word, &has_end));
 	}
-	*sum = fingerprint_mix(*sum, part | 1);
+	*sum = part | 1;
 	*is_whole = has_end;
-	return 0;
+	return err;
 }
 
-/* Reads the sub of @key; -ESTALE if sub and file are not those that the kernel side saw. *@is_whole as in mix_file(). */
+/* Reads the sub of @key. -ESTALE if sub or file are not those that the kernel side saw; *@has_sub: the sub is. */
 static int check_code(struct remote_memory *memory, const struct name_key *key, struct sub *sub,
-		      bool *is_whole)
+		      bool *is_whole, bool *has_sub)
 {
-	uint64_t sum = fingerprint_mix(0, key->code);
-	int err = 0;
+	uint64_t sum = fingerprint_mix(0, key->code), of_file, of_sub;
+	int err = 0, file_err = 0;
 
 	*is_whole = true;
-	if (key->code == PERL_CODE_SUB)
-		err = mix_sub(memory, key->sub, sub, &sum);
-	if (!err && key->file)
-		err = mix_file(memory, key->file, &sum, is_whole);
-	if (err == -EFAULT || err == -EBADMSG || (!err && fingerprint_end(sum) != key->fingerprint))
+	*has_sub = false;
+	if (frame_address(key->file)) {
+		file_err = read_file(memory, frame_address(key->file), &of_file, is_whole);
+		sum = fingerprint_mix(sum, of_file);
+	}
+	if (key->code == PERL_CODE_SUB) {
+		err = read_sub(memory, key->sub, sub, &of_sub);
+		*has_sub = !err && perl_mark(of_sub) == key->file >> PERL_MARK_SHIFT;
+		sum = fingerprint_mix(sum, of_sub);
+	}
+	if (!err)
+		err = file_err;
+	if (err == -EFAULT || (!err && fingerprint_end(sum) != key->fingerprint))
 		return fail(-ESTALE, "another sub at %#" PRIx64, key->sub);
 	return err;
 }
@@ -248,13 +255,14 @@ static int find_package(const struct perl_names *names, struct remote_memory *me
 }
 
 /* Reads the name as cv_name() makes it. */
-static int read_sub_name(struct perl_names *names, struct remote_memory *memory,
-			 const struct sub *sub, size_t *length)
+static int read_name(struct perl_names *names, struct remote_memory *memory, const struct sub *sub,
+		     size_t *length)
 {
 	static const char nameless[] = "__ANON__";
 	uint64_t package = 0;
 	int err = 0;
 
+	*length = 0;
 	if (!sub->is_lexical) {
 		if (sub->stash)
 			err = find_package(names, memory, sub->stash, &package);
@@ -272,8 +280,8 @@ static int read_sub_name(struct perl_names *names, struct remote_memory *memory,
 }
 
 /* Reads the text at @address up to its NUL, or to the limit. */
-static int read_file_name(struct perl_names *names, struct remote_memory *memory, uint64_t address,
-			  size_t *length)
+static int read_text(struct perl_names *names, struct remote_memory *memory, uint64_t address,
+		     size_t *length)
 {
 	uint8_t bytes[FRAME_NAME_MAX_BYTES];
 	size_t size = 0;
@@ -311,24 +319,6 @@ static struct perl_name *make_name(const struct perl_names *names, size_t name_l
 	return made;
 }
 
-static int read_names(struct perl_names *names, struct remote_memory *memory,
-		      const struct name_key *key, const struct sub *sub, struct perl_name **name)
-{
-	size_t name_length = 0, file_length = 0;
-	int err = 0;
-
-	names->name[0] = '\0';
-	names->file[0] = '\0';
-	if (key->code == PERL_CODE_SUB)
-		err = read_sub_name(names, memory, sub, &name_length);
-	if (!err && key->file)
-		err = read_file_name(names, memory, key->file, &file_length);
-	if (err)
-		return err;
-	*name = make_name(names, name_length, file_length);
-	return *name ? 0 : -ENOMEM;
-}
-
 /* The hash of the contents; never 0. */
 static uint32_t hash_name(const struct perl_name *name)
 {
@@ -360,7 +350,7 @@ static const struct perl_name *keep_name(struct perl_names *names, struct name_k
 	return kept || key->object != object ? kept : made;
 }
 
-/* Caches a copy of a name whose sub or file may be freed before the next call. */
+/* Caches a copy of names of what may be freed before the next call. */
 static void keep_freed(struct perl_names *names, const struct name_key *key,
 		       const struct perl_name *name)
 {
@@ -376,34 +366,61 @@ static void keep_freed(struct perl_names *names, const struct name_key *key,
 		free(copy);
 }
 
-/* Reads the name of @key; the caller owns it. */
-static int read_whole_name(struct perl_names *names, struct remote_memory *memory,
-			   const struct name_key *key, struct perl_name **name)
+/* Reads the names of @key, without the file if not @with_file; the caller owns them. */
+static int read_names(struct perl_names *names, struct remote_memory *memory,
+		      const struct name_key *key, bool with_file, struct perl_name **name)
 {
-	struct sub sub = { 0 }, again;
-	struct perl_name *made = NULL;
-	bool is_whole, is_whole_again;
-	int err = check_code(memory, key, &sub, &is_whole), changed = 0;
+	struct sub sub = { 0 }, again = { 0 };
+	size_t name_length = 0, file_length = 0;
+	bool is_whole, has_sub;
+	int err = check_code(memory, key, &sub, &is_whole, &has_sub);
 
+	if (err == -ESTALE && !with_file && has_sub)
+		err = 0;
 	if (err)
 		return err;
-	err = read_names(names, memory, key, &sub, &made);
+	names->name[0] = '\0';
+	names->file[0] = '\0';
+	if (key->code == PERL_CODE_SUB)
+		err = read_name(names, memory, &sub, &name_length);
+	if (!err && with_file && frame_address(key->file))
+		err = read_text(names, memory, frame_address(key->file), &file_length);
 	/* The result is useless if something was freed while it was read. */
-	if (err != -ESRCH && err != -ENOMEM)
-		changed = check_code(memory, key, &again, &is_whole_again);
-	if (err || changed) {
-		free(made);
-		return changed ? changed : err;
-	}
-	if (is_whole)
-		keep_freed(names, key, made);
+	if (err != -ESRCH && check_code(memory, key, &again, &is_whole, &has_sub) &&
+	    (with_file || !has_sub))
+		err = fail(-ESTALE, "another sub at %#" PRIx64, key->sub);
+	if (err)
+		return err;
+	*name = make_name(names, name_length, file_length);
+	if (!*name)
+		return -ENOMEM;
+	if (with_file && is_whole)
+		keep_freed(names, key, *name);
+	return 0;
+}
+
+/* Finds the names of @key, whose code or file was freed. The result is borrowed until the next call. */
+static int get_freed(struct perl_names *names, struct remote_memory *memory,
+		     const struct name_key *key, const struct perl_name **name)
+{
+	struct perl_name *made;
+	int err;
+
+	*name = lru_cache_get(&names->freed, &key->fingerprint);
+	if (*name)
+		return 0;
+	err = read_names(names, memory, key, false, &made);
+	if (err)
+		return err;
+	free(names->uncached);
+	names->uncached = made;
 	*name = made;
 	return 0;
 }
 
-/* Finds the name of @key in the cache, or reads it. The result is borrowed until the next call. */
-static int get_name(struct perl_names *names, struct remote_memory *memory, struct name_key *key,
-		    const struct perl_name **name)
+/* Finds the names of @key in the cache, or reads them. The result is borrowed until the next call. */
+static int get_names(struct perl_names *names, struct remote_memory *memory, struct name_key *key,
+		     const struct perl_name **name)
 {
 	struct perl_name *made = key->object ? lru_cache_get(&names->cache, key) : NULL;
 	int err;
@@ -412,11 +429,9 @@ static int get_name(struct perl_names *names, struct remote_memory *memory, stru
 		*name = made;
 		return 0;
 	}
-	err = read_whole_name(names, memory, key, &made);
-	if (err == -ESTALE) {
-		*name = lru_cache_get(&names->freed, &key->fingerprint);
-		return *name ? 0 : err;
-	}
+	err = read_names(names, memory, key, true, &made);
+	if (err == -ESTALE)
+		return get_freed(names, memory, key, name);
 	if (err)
 		return err;
 	*name = keep_name(names, key, made);
@@ -438,8 +453,7 @@ int perl_names_symbolize(struct perl_names *names, struct remote_memory *memory,
 
 	if (!key.fingerprint || (code != PERL_CODE_SUB && !code_names[code]))
 		return fail(-ESTALE, "a sub that could not be read");
-	err = get_name(names, memory, &key, &name);
-	/* Evaluated text, and the name of its "file", are often freed soon. */
+	err = get_names(names, memory, &key, &name);
 	if (err == -ESTALE && code_names[code]) {
 		frame->function = code_names[code];
 		return 0;
@@ -448,7 +462,9 @@ int perl_names_symbolize(struct perl_names *names, struct remote_memory *memory,
 		return err;
 	*object = key.object;
 	frame->function = code == PERL_CODE_SUB ? name->text : code_names[code];
-	frame->file = name->text[name->file] ? name->text + name->file : NULL;
-	frame->line = position & PERL_LINE_MASK;
+	if (name->text[name->file]) {
+		frame->file = name->text + name->file;
+		frame->line = position & PERL_LINE_MASK;
+	}
 	return 0;
 }

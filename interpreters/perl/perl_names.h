@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Finds names of subs and files, and caches them. A frame's code is identified by the addresses of its sub and of its file's
- * name, by its fingerprint (abi/perl.h), and by a hash of the names, because forks of a process may create different subs with
- * the same addresses and fingerprint. Lines are in the frames.
+ * name, by its fingerprint (abi/perl.h), and by a hash of the names, because forks of a process may create different ones
+ * that are equal in all of these. Lines are in the frames.
  *
- * A closure, and the name of the file of evaluated text, are often freed before the frame is named. Such a frame gets a name
- * that was read earlier with the same fingerprint, which covers everything in the name but not the addresses, unless the
- * file's name is longer than what it covers.
+ * A closure is often freed before its frame is named, and so is the name of the "file" of evaluated text. Such a frame gets
+ * names that were read earlier with the same fingerprint, which covers everything in them but not the addresses, unless the
+ * file's name is longer than what it covers. Else it has no file, if the sub is still there.
  */
 #ifndef INTERPRETERS_PERL_PERL_NAMES_H
 #define INTERPRETERS_PERL_PERL_NAMES_H
@@ -26,9 +26,9 @@ enum {
 struct perl_names {
 	const struct perl_layout *layout;
 	struct lru_cache cache;
-	/** Fingerprint -> name, of what may be freed. */
+	/** Fingerprint -> names of what may be freed. */
 	struct lru_cache freed;
-	/** The answer of the last call if it was too large for the cache, else NULL. */
+	/** The answer of the last call if it is not in the cache, else NULL. */
 	struct perl_name *uncached;
 	/** Buffers for reading name and file. */
 	char name[FRAME_NAME_MAX_BYTES + 1];

@@ -3,6 +3,7 @@ package Included;
 
 use strict;
 use warnings;
+no warnings 'redefine';
 
 Chains::work();
 
