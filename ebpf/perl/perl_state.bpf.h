@@ -30,7 +30,6 @@ struct perl_unwind {
 	__u32 is_first;
 	/** No frame has been added yet. */
 	__u32 is_innermost;
-	__u32 reserved;
 	/** Who called the pending loop, an enum perl_caller. */
 	__u32 caller;
 	/** The enum perl_level of contexts that a loop has ended with: only the eval around them is missing. Or 0. */
@@ -41,9 +40,11 @@ struct perl_unwind {
 	__u32 natives;
 	/** `op` is known. */
 	__u32 has_op;
-	/** Of the stack: its type (PERLSI_...), and the number of contexts that are left. */
+	/** Of the stack: its type (PERLSI_...), the number of contexts that are left. */
 	__u32 stack_type;
 	__u32 left;
+	/** The index of the innermost context of a sub or eval. */
+	__u32 sub_index;
 	__u32 saved_count;
 	/** The op that the next loop executes, and the COP that it has come to. */
 	__u64 op;

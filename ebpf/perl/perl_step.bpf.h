@@ -98,6 +98,14 @@ enum perl_level {
 	PERL_LEVEL_LEFT,
 };
 
+/** What there is of the innermost context. */
+enum perl_context_state {
+	PERL_CONTEXT_WHOLE,
+	/** The context of a sub that has not begun, which is left out. */
+	PERL_CONTEXT_BEGINS,
+	PERL_CONTEXT_UNKNOWN,
+};
+
 /** The result of perl_settle(): what the pending loop has of the contexts that are left. */
 enum perl_share {
 	PERL_SHARE_LEVEL,
@@ -162,6 +170,7 @@ static __always_inline bool perl_read_stack(struct perl_unwind *unwind, __u64 ad
 	unwind->contexts = words[1];
 	unwind->previous = words[2];
 	unwind->left = count;
+	unwind->sub_index = words[5];
 	unwind->stack_type = words[5] >> 32;
 	return count <= PERL_CONTEXTS_MAX;
 }
@@ -212,14 +221,20 @@ static __always_inline __u32 perl_code_of(const struct perl_context *context)
 	}
 }
 
-/* True if the context has the position of a caller of its own, and not of the code around it. */
-static __always_inline bool perl_is_call(const struct perl_context *context)
+/* True if the context is one of those whose innermost one's index the stack has (si_cxsubix). */
+static __always_inline bool perl_has_index(const struct perl_context *context)
 {
 	__u32 kind = context->kind & PERL_KIND_MASK;
 
-	return (kind == PERL_KIND_SUB && !(context->kind & PERL_SUB_IS_FAKE)) ||
-	       kind == PERL_KIND_FORMAT ||
+	return kind == PERL_KIND_SUB || kind == PERL_KIND_FORMAT ||
 	       (kind == PERL_KIND_EVAL && !(context->kind & PERL_EVAL_TRY));
+}
+
+/* True if the context has the position of a caller of its own, and not of the code around it. */
+static __always_inline bool perl_is_call(const struct perl_context *context)
+{
+	return perl_has_index(context) && !((context->kind & PERL_KIND_MASK) == PERL_KIND_SUB &&
+					    context->kind & PERL_SUB_IS_FAKE);
 }
 
 /*
@@ -448,32 +463,34 @@ static __always_inline bool perl_leaf_is_in(const struct unwind_state *state,
 }
 
 /*
- * True if the innermost context may be one that is just being written. Where a sub calls itself it may be that of the
- * caller, of which one fewer is shown then.
+ * Looks at the innermost context, which may be half written: its number is increased first, and its stack gets the index of
+ * the innermost sub or eval when position and kind are there. Before that it may be one that was popped earlier.
  */
-static __always_inline bool perl_is_entering(const struct unwind_state *state)
+static __always_inline enum perl_context_state perl_top_state(const struct unwind_state *state)
 {
 	const struct perl_unwind *unwind = &state->perl;
-	struct perl_context context;
-
-	return perl_leaf_is_in(state, &unwind->process.entering) && perl_read_top(unwind, &context) &&
-	       (context.kind & PERL_KIND_MASK) == PERL_KIND_SUB && context.cop == unwind->cop &&
-	       context.saved_count == unwind->saved_count;
-}
-
-/*
- * True if the innermost context is one that was popped, of which only the number has been increased again. One that is being
- * popped has no CV either.
- */
-static __always_inline bool perl_is_stale(const struct unwind_state *state)
-{
-	const struct perl_process *process = &state->perl.process;
+	const struct perl_process *process = &unwind->process;
 	__u64 callee = perl_callee(state);
 	struct perl_context context;
+	bool is_sub, is_entering;
 
-	return perl_read_top(&state->perl, &context) &&
-	       (context.kind & PERL_KIND_MASK) == PERL_KIND_SUB && !context.cv &&
-	       !perl_is_in(&process->leaving[0], callee) && !perl_is_in(&process->leaving[1], callee);
+	if (!perl_read_top(unwind, &context) || !perl_has_index(&context))
+		return PERL_CONTEXT_WHOLE;
+	is_sub = (context.kind & PERL_KIND_MASK) == PERL_KIND_SUB;
+	is_entering = is_sub && perl_leaf_is_in(state, &process->entering);
+	if (unwind->sub_index == unwind->left - 1)
+		/* Only what tells a sub apart may be missing. It may be that of a caller, if a sub calls itself. */
+		return is_entering && context.cop == unwind->cop &&
+				       context.saved_count == unwind->saved_count ?
+			       PERL_CONTEXT_BEGINS :
+			       PERL_CONTEXT_WHOLE;
+	if (is_entering)
+		return PERL_CONTEXT_BEGINS;
+	/* It is being popped. */
+	if (is_sub && (perl_is_in(&process->leaving[0], callee) ||
+		       perl_is_in(&process->leaving[1], callee)))
+		return PERL_CONTEXT_WHOLE;
+	return PERL_CONTEXT_UNKNOWN;
 }
 
 /* True if @address is in the stack frame of the function that called the pending loop. */
@@ -497,7 +514,10 @@ static __always_inline enum perl_share perl_settle_first(struct unwind_state *st
 	struct perl_context context;
 	bool is_doubt, is_entered;
 
-	if (perl_is_entering(state)) {
+	switch (perl_top_state(state)) {
+	case PERL_CONTEXT_UNKNOWN:
+		return PERL_SHARE_UNKNOWN;
+	case PERL_CONTEXT_BEGINS:
 		unwind->left--;
 		if (!perl_is_below(state, unwind->op) && !perl_is_of_caller(state, unwind->op))
 			return PERL_SHARE_LEVEL;
@@ -505,10 +525,8 @@ static __always_inline enum perl_share perl_settle_first(struct unwind_state *st
 		is_entered = perl_is_below(state, unwind->op);
 		perl_restore_op(unwind, unwind->saved_count - 2);
 		return is_entered ? PERL_SHARE_LEVEL : PERL_SHARE_NONE;
-	}
-	if (perl_is_stale(state)) {
-		unwind->left--;
-		return PERL_SHARE_LEVEL;
+	default:
+		break;
 	}
 	if (unwind->caller != PERL_CALLER_RUN && unwind->caller != PERL_CALLER_BLOCK &&
 	    perl_has_left(state, &is_doubt)) {
