@@ -159,7 +159,7 @@ static void module_collector_deinit(struct module_collector *collector)
 	hash_map_deinit(&collector->numbers);
 }
 
-static int place_module(void *context, const char *line, size_t length)
+static int set_module_range(void *context, const char *line, size_t length)
 {
 	struct module_collector *collector = context;
 	struct kernel_module_vector *modules = collector->modules;
@@ -238,7 +238,7 @@ static int collect_modules(const struct kernel_symbols *symbols, struct kernel_n
 		if (hash_map_set_bytes(&collector.numbers, module.name, strlen(module.name), i))
 			return fail(-ENOMEM, "no memory for kernel modules");
 	}
-	err = lines_of_modules(symbols, place_module, &collector);
+	err = lines_of_modules(symbols, set_module_range, &collector);
 	if (err)
 		return err;
 	for (size_t i = 0; i < names->modules.count; i++)

@@ -83,7 +83,7 @@ static void what_is_no_option_is_refused(void **state)
 	assert_refused("-PID: unknown option", "-PID", "1", NULL);
 }
 
-static void what_samples_nothing_takes_no_places_for_samples(void **state)
+static void what_samples_nothing_takes_no_destinations_for_samples(void **state)
 {
 	static const char open[] = "-open=x.folded", upload[] = "-upload-symbols=libfoo.so";
 	static const char collector[] = "-collection-agent=host";
@@ -309,7 +309,7 @@ int main(void)
 		option_test(a_value_may_hold_dashes_and_equals_signs),
 		option_test(the_last_use_of_an_option_wins),
 		option_test(what_is_no_option_is_refused),
-		option_test(what_samples_nothing_takes_no_places_for_samples),
+		option_test(what_samples_nothing_takes_no_destinations_for_samples),
 		option_test(uploads_add_up_and_need_a_receiver),
 		option_test(long_unknown_options_are_cut_in_the_error),
 		option_test(an_option_without_its_value_is_refused),
