@@ -34,7 +34,7 @@ _VDSO = r"(?:\[vdso\]\+0x[0-9a-f]+|\w*vdso\w*|clock_gettime|gettimeofday)"
 # What timers call on the scheduler's stack, what older versions of the runtime ask for the time, and
 # what a collection begins with.
 _CALLED_BACK = (r"(?:time\.(?:sendTime|goFunc|now|resetTimer|stopTimer)|sync\.poolCleanup|"
-                # Of the runtime's own by its place, asked by signal handlers.
+                # Of the runtime's own by its file, asked by signal handlers.
                 r"os/signal\.signal_ignored)(?:_\[i\])?")
 # What stands between the runtime and C, and the C library, which has no names.
 _CGO_HELPERS = (
