@@ -91,7 +91,7 @@ static void on_process_event(void *context, const void *bytes, size_t count)
 	if (count != sizeof(struct process_event))
 		return;
 	metrics_add(METRIC_PROCESS_EVENTS_RECEIVED, 1);
-	reader->handler.send_process_event(reader->handler.context, bytes);
+	reader->handler.process_event(reader->handler.context, bytes);
 }
 
 /* Edge-triggered: a ring wakes us when its writer requests it, not whenever it has data. */
