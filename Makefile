@@ -395,7 +395,7 @@ install: build/agent
 	install -D -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/allframes-agent/LICENSE
 	install -D -m 644 viewer/assets/LICENSES.txt $(DESTDIR)$(PREFIX)/share/doc/allframes-agent/LICENSES-page.txt
 	install -D -m 644 README.md $(DESTDIR)$(PREFIX)/share/doc/allframes-agent/README.md
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/allframes-agent/docs docs/*.md
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/allframes-agent/docs docs/*.md docs/*.png
 
 clean:
 	rm -rf build
