@@ -188,7 +188,7 @@ static void tick(struct event_reader *reader)
 	reader->next_tick_ns = now_ns + TICK_NS;
 	if (reader->side_band && side_band_tick(reader->side_band, &reader->handler) &&
 	    log_limit_allow(&reader->tick_errors, now_ns, &suppressed))
-		log_warn("%s; mappings made there are noticed late", error_text());
+		log_warn("%s; new mappings on that CPU are read late", error_text());
 }
 
 static int drain_until_stopped(struct event_reader *reader)
