@@ -19,8 +19,8 @@ struct java_caller {
 	__u64 pc;
 	__u64 sp;
 	__u64 fp;
-	/** As unwind_state.rbx_place. */
-	__u64 rbx_place;
+	/** As unwind_state.rbx_location. */
+	__u64 rbx_location;
 	__u32 fp_known;
 	/** enum frame_flag */
 	__u32 flags;

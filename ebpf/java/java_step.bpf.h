@@ -62,7 +62,7 @@ static __always_inline enum unwind_error java_go_on(struct unwind_state *state,
 	state->sp_known = 1;
 	state->frame_flags = FRAME_RETURN_ADDRESS | caller->flags;
 	state->registers_known = 0;
-	state->rbx_place = caller->rbx_place;
+	state->rbx_location = caller->rbx_location;
 	state->language = is_code ? FRAME_JAVA : FRAME_NONE;
 	return UNWIND_OK;
 }
@@ -75,7 +75,7 @@ static __always_inline enum unwind_error java_leave_call_stub(struct unwind_stat
 	error = java_push_stub(state);
 	if (!error)
 		error = java_read_frame(state, &unwind->caller);
-	unwind->caller.rbx_place = state->fp - 8 * JAVA_CALL_STUB_RBX_SLOT;
+	unwind->caller.rbx_location = state->fp - 8 * JAVA_CALL_STUB_RBX_SLOT;
 	unwind->is_checked = 1;
 	return error;
 }
@@ -351,7 +351,7 @@ static __always_inline enum unwind_error java_add_frame(struct unwind_state *sta
 {
 	enum unwind_error error;
 
-	unwind->caller = (struct java_caller){ .rbx_place = RBX_NOWHERE };
+	unwind->caller = (struct java_caller){ .rbx_location = RBX_NOWHERE };
 	unwind->blob = 0;
 	if (unwind->entry_words_left)
 		return java_seek_entry(state, unwind);

@@ -221,10 +221,10 @@ static __always_inline enum unwind_error java_read_by_row(struct unwind_state *s
 		error = window_read_up(&state->stack, fp_base + rule->fp_offset, &caller->fp);
 	if (error)
 		return error;
-	caller->rbx_place = state->rbx_place;
+	caller->rbx_location = state->rbx_location;
 	if (rule->rbx_slot)
-		caller->rbx_place = rule->rbx_slot == RBX_LOST ? RBX_NOWHERE :
-								 caller->sp - 8 * rule->rbx_slot;
+		caller->rbx_location = rule->rbx_slot == RBX_LOST ? RBX_NOWHERE :
+								    caller->sp - 8 * rule->rbx_slot;
 	caller->is_known = 1;
 	if (!RETURN_ADDRESS_BYTES && rule->ra == SAVED_SAME)
 		return java_read_link(state, caller);
@@ -259,10 +259,10 @@ static __always_inline enum unwind_error java_leave_thaw(struct unwind_state *st
 	__u64 entry = state->sp + unwind->stub_rule.cfa_offset, room = 0;
 	__s16 alignment = unwind->stub_rule.cfa_addend;
 
-	if (alignment && (state->registers_known || state->rbx_place == RBX_IN_REGISTER))
+	if (alignment && (state->registers_known || state->rbx_location == RBX_IN_REGISTER))
 		room = state->registers[RBX_REGISTER % REGISTER_COUNT_MAX];
 	else if (alignment &&
-		 (state->rbx_place == RBX_NOWHERE || read_word(state->rbx_place, &room)))
+		 (state->rbx_location == RBX_NOWHERE || read_word(state->rbx_location, &room)))
 		return UNWIND_REGISTER_UNKNOWN;
 	if (alignment)
 		entry = (entry + room + alignment - 1) & -(__u64)alignment;
