@@ -306,7 +306,7 @@ build/agent_arm64: build/arm64/agent/main.o $(call archives,arm64,agent)
 	$(Q)$(CC_arm64) $(CFLAGS_ALL) $(LDFLAGS_arm64) -Wl,--unresolved-symbols=ignore-all -o $@ $^ -lbpf -lcrypto -lxxhash -lprotobuf-c -liberty \
 		-ldw -lelf -llzma -lzstd -ldeflate -lz -lm
 
-# What tests run under qemu-user: where there is no apt-get, its libraries cannot be fetched.
+# Programs that tests run under qemu-user: where there is no apt-get, its libraries cannot be fetched.
 ARM64_PROGRAMS := $(if $(shell command -v apt-get),build/arm64/walk_core)
 ARM64_AGENT := $(if $(ARM64_PROGRAMS),build/agent_arm64)
 

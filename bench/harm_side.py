@@ -44,7 +44,7 @@ def left_speeds(rate):
     ratios = collections.defaultdict(list)
     for i in range(WORK_ROUNDS):
         speeds = {}
-        # Which one comes first is by turns: the machine may become slower or faster.
+        # The two take turns in coming first, since the machine may become slower or faster.
         for with_agent in (bool(i % 2), not i % 2):
             if with_agent:
                 with harness.Agent("-samples-per-second", rate) as agent:

@@ -21,7 +21,7 @@ ADDRESSES = 10000
 MEMORY_MAX_MB = 200
 _STATS = re.compile(r"(?P<bytes>\d+) bytes of symbol cache in [\d.]+ s \((?P<seconds>[\d.]+) s of CPU time\).*"
                     r" (?P<ns>\d+) ns a look-up", re.DOTALL)
-# What making takes and gives, memory without pages of files, and CPU seconds for some random addresses in one batch, ours and addr2line's.
+# The costs and sizes of one file; memory_mb is without pages of files, and batch_seconds are CPU seconds for some random addresses, ours and addr2line's.
 Names = collections.namedtuple("Names", "file_mb seconds memory_mb cache_mb lookup_ns batch_seconds "
                                         "addr2line_seconds")
 

@@ -36,7 +36,7 @@ ROUNDS_MAX = 30
 PAIRS_MIN = 20
 # Half of the 95 % interval of the mean.
 PRECISION_PERCENT = 1
-# Of the normal distribution; Student's is 2.09 for the fewest pairs.
+# The 95 % interval of the normal distribution; Student's is 2.09 for the fewest pairs.
 INTERVAL_FACTOR = 2.1
 
 # Of all CPUs: by the pairs with their number and half-width, and by the agent's own time while it is off.

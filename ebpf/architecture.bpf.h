@@ -52,7 +52,7 @@ enum {
 	/** pthread_self() is the thread pointer (glibc, musl). */
 	THREAD_POINTER_IS_ID = 1,
 	/** Chains of tail calls unwind code that runtimes have generated. */
-	CHAINS_WALK_OWN_CODE = 1,
+	CHAINS_UNWIND_OWN_CODE = 1,
 };
 
 /** Callee-saved registers, a bit for each DWARF number: rbx, rbp, r12 to r15. */
@@ -226,7 +226,7 @@ enum {
 	 * Loops over instructions are separate functions on arm64 (VERIFIED_ONCE). Kernels allow these together
 	 * with tail calls only from 6.0 on, which have bpf_loop(). So chains guess the callers.
 	 */
-	CHAINS_WALK_OWN_CODE = 0,
+	CHAINS_UNWIND_OWN_CODE = 0,
 };
 
 /** Callee-saved registers, a bit for each DWARF number: x19 to x29. */

@@ -335,7 +335,7 @@ static __always_inline enum unwind_error native_step(struct unwind_state *state)
 /** native_step() in a chain of tail calls. */
 static __always_inline enum unwind_error native_step_of_chain(struct unwind_state *state)
 {
-	if (!CHAINS_WALK_OWN_CODE)
+	if (!CHAINS_UNWIND_OWN_CODE)
 		decline_code_of_all(state);
 	return native_step(state);
 }

@@ -17,7 +17,7 @@ COMMAND = next((path for path in map(shutil.which, ("chromium", "chromium-browse
 _KEY_CODES = {"Escape": 27, "Enter": 13, " ": 32, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39,
               "ArrowDown": 40, "Delete": 46}
 _SHIFT = 8
-# What has not moved for so long stands still.
+# An element that has not moved for so long stands still.
 _STILL_MS = 50
 
 

@@ -62,7 +62,7 @@ all: $(OBJECTS)
 	@gcc -shared $@ -o $(@:.o=.so)
 """
 
-# What the build runs, as comms show it: 15 characters at most. Anything else on the machine is not
+# The programs that the build runs, as comms show them: 15 characters at most. Anything else on the machine is not
 # of the build.
 BUILD_COMMS = {"make", "sh", "gcc", "cc1", "as", "ld", "collect2", "x86_64-linux-gn",
                "aarch64-linux-g"}

@@ -26,7 +26,7 @@ RATE = 99
 COMPLETE_PERCENT = 99 if IS_LONG else 0
 COMPLETE_FAULT = 0.05
 
-# What the mix runs, as comms show it; all else on the machine is not ours to judge.
+# The programs of the mix, as comms show them; others on the machine are not judged.
 MIX_COMMS = re.compile(r"cc1|as|ld|collect2|gcc|x86_64-linux-gn|openssl|gzip|tar|cat|sh|dash|bash|"
                        r"sqlite|python[0-9.]*|" + "|".join(PROGRAMS))
 

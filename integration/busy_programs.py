@@ -308,7 +308,7 @@ _COMMANDS = {
     "sha512sum": "sha512sum" + " {d}/text {d}/other" * 10,
 }
 
-# What another program makes first: the file, and the command.
+# Files that another program makes first, each with its command.
 _MAKERS = {
     "as": ["busy.s", "gcc", "-O1", "-S", "-o", "busy.s", "busy.c"],
     "cc1plus": ["busy.ii", "g++", "-E", "-o", "busy.ii", "busy.cpp"],

@@ -25,7 +25,7 @@ NOBODY = 65534
 LEAST_SAMPLES = 10
 TRIES = 5
 
-# What is missing without a capability. Programs: see start_programs().
+# The loss without each capability. Programs: see start_programs().
 NO_START = "no start"
 LOST = {
     "BPF": NO_START,

@@ -39,7 +39,7 @@ MACROS = {
     "BEGIN": "(?:%smain;|%s)begin;" % (_START, _THREAD),
     "RESTORE": "(?:_*restore_rt|%s);" % _LIBC,
     "LIBCALL": "(?:@plt;|(?:%s;){0,3})" % _LIBC_CALL,
-    # What the return address of its first function names is the padding in front of it.
+    # Its first function's return address lies in the padding in front of __start_context.
     "CONTEXT_START": r"(?:__start_context|[^;]+\+0x[0-9a-f]+);",
     # A thread that waits for another runs for a moment when its process is stopped and goes on.
     "JOIN": r"(?:(?:_*pthread_\w*join\w*(?:@.*)?|_*futex_\w*wait\w*(?:@.*)?|%s);){1,4}" % _LIBC,

@@ -119,7 +119,7 @@ def start_namespaces(running):
 
 def start_private_mount(running):
     """The file lies on a file system that only its own mount namespace has."""
-    # What is mounted below a private mount stays in its namespace; "/" need not be a mount point.
+    # A mount below a private mount stays in its namespace; "/" need not be a mount point.
     private = os.path.join(running.directory, "private")
     mount = os.path.join(private, "mount")
     os.mkdir(private)
@@ -183,7 +183,7 @@ def start_funny_names(running):
 
 def check_funny_names(tap, stacks):
     for name in FUNNY_NAMES:
-        # What looks like the kernel's mark of a file that is gone is taken off.
+        # The agent takes off a suffix that looks like the kernel's mark of a deleted file.
         file_name = name.replace("\n", " ").replace(";", ":").removesuffix(" (deleted)")
         comm = name.replace("\n", " ").replace(";", ":")
         own = {stack: count for stack, count in stacks.items() if stack.comm == comm}

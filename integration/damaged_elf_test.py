@@ -47,7 +47,7 @@ class Image:
     def __init__(self, path):
         with open(path, "rb") as file:
             self.data = bytearray(file.read())
-        # Of the file; what is behind the data are zeros.
+        # The file's size; zeros follow the data.
         self.length = len(self.data)
         self.program_headers = self._table(32, 54, 56)
         self.section_headers = self._table(40, 58, 60)

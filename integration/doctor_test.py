@@ -20,7 +20,7 @@ import pythons
 from harness import AGENT, Agent, Program, Tap, need_root, run_agent
 from sampled import signal_all, stopped, wait_cpu
 
-# What a CPython of the future may look like.
+# A CPython of the future may look like this.
 UNKNOWN_PYTHON = """
 const unsigned long Py_Version = 0x036300f0;
 volatile unsigned long turns;
@@ -54,7 +54,7 @@ int main(void)
 """
 
 
-# What the lines about the kernel and the privileges are of.
+# The subjects of the lines about the kernel and the privileges.
 KERNEL_THINGS = ["kernel ", "(BTF)", "bpf(2)", "BPF ring buffers", "perf events", "kernel's functions", "lockdown",
                  "CAP_BPF", "CAP_PERFMON", "CAP_SYS_PTRACE", "CAP_DAC_READ_SEARCH", "CAP_CHECKPOINT_RESTORE",
                  "CAP_SYSLOG"]

@@ -110,7 +110,7 @@ def main():
         subprocess.run(["gcc", "-O1", "-pthread", "-o", program, source], check=True)
         with Agent("-samples-per-second", RATE) as agent:
             agent.wait_started()
-            # What is new to it of the machine and of the program is read before.
+            # The agent reads what is new of the machine and of the program before that.
             for what, count, _ in WORKS:
                 subprocess.run([program, what, str(count // 4)], check=True)
             time.sleep(1)

@@ -29,7 +29,7 @@ AT_ONCE = 10
 SAMPLES_PER_KIND = 200
 RIGHT_PERCENT_OF_GUESSES = 90
 GUESS = "_[?]"
-# Of the first moments of a run, while the machine is busy.
+# This error is normal in the first moments of a run, while the machine is busy.
 NOT_LOADED = "[error: unwind rows not loaded]"
 SHOWN = 6
 

@@ -21,7 +21,7 @@ RATE = 199
 # Of each program.
 CPU_SECONDS = 1
 SHOTS = os.path.join(OUTPUT, "viewer")
-# Of a name in folded stacks; the page has the kind and flags for them.
+# The mark behind a name in folded stacks; the page has the kind and flags instead.
 MARK = re.compile(r"_\[[kij?~]\]$")
 
 

@@ -31,17 +31,17 @@ _BARE = (r"(?:cmpbody|memeqbody|indexbody|indexbytebody|countbody|aeshashbody|go
          r"expandAVX512_\d+|gosave(?:_systemstack_switch)?|setg_gcc|gcWriteBarrier|_\.\w+(?:\.func\d+)+|"
          r"type(?::|\.)\.(?:eq|hash)\.[^;]*)")
 _VDSO = r"(?:\[vdso\]\+0x[0-9a-f]+|\w*vdso\w*|clock_gettime|gettimeofday)"
-# What timers call on the scheduler's stack, what older versions of the runtime ask for the time, and
-# what a collection begins with.
+# Functions that timers call on the scheduler's stack, that older versions of the runtime ask for the
+# time, and with which a collection begins.
 _CALLED_BACK = (r"(?:time\.(?:sendTime|goFunc|now|resetTimer|stopTimer)|sync\.poolCleanup|"
-                # Of the runtime's own by its place, asked by signal handlers.
+                # Signal handlers ask the runtime's own function that has this name.
                 r"os/signal\.signal_ignored)(?:_\[i\])?")
-# What stands between the runtime and C, and the C library, which has no names.
+# Functions between the runtime and C, and the C library, which has no names.
 _CGO_HELPERS = (
     # The last of these: Go's own linker, of what is static in C (up to 1.19).
     r"(?:_?x?_?cgo\w*|crosscall\w*|threadentry|runtime/cgo\(\.text\)|"
     r"__restore_rt|_*clone3?|start_thread|_*pthread_\w+|"
-    # What glibc asks the size of the main thread's stack with, and its own functions.
+    # Functions by which glibc finds the size of the main thread's stack, and its own functions.
     r"sscanf|fopen\w*|getline|fclose|fstatat\d*|sched_getaffinity|malloc|free|mmap|(?:__|_IO_|_dl_)\w+|"
     # The program's own stubs that lead to it.
     r"(?:libc\.so\.6|ld-linux[\w.-]*|go-[\w.]+)\+0x[0-9a-f]+)")
@@ -62,7 +62,7 @@ _FRAMES = {
     "HASH": r"(?:crypto/[^;]+|encoding/binary\.[^;]+)",
     "HASH_BLOCK": r"crypto/[^;]*sha256\.block[^;]*",
     "STRINGS": r"(?:strings|unicode/utf8|internal/(?:bytealg|stringslite))\.[^;]+",
-    # What goroutines of the runtime's own begin with, and what ends each.
+    # Functions in which the runtime's own goroutines begin, and those in which they end.
     "SYSTEM_GOROUTINE": _SYSTEM_GOROUTINES,
     # Runs a deferred function at a return.
     "DEFER": r"runtime\.(?:deferreturn|deferCall\w*|reflectcall|call\d+)(?:_\[i\])?",
@@ -79,11 +79,11 @@ _CALLS = {
     "CALLBACK": "%s crosscall2 runtime.cgocallback runtime.cgocallbackg RUNTIME{0,4} "
                 "_cgoexp_HEX_%s (main.%s|main.%s_[i])",
 }
-# What every program has beside its own goroutines.
+# Threads that every program has beside its own goroutines.
 _THREAD_ENTRY = r"(?:%s)?(?:(?:x_cgo_)?threadentry;)?(?:crosscall\w+;)?" % chains.MACROS["THREAD"]
 _BACKGROUND = [
     "runtime.goexit SYSTEM_GOROUTINE",
-    # What begins the program, or the library.
+    # The start of the program, or of the library.
     "runtime.goexit runtime.main RUNTIME",
     "THREAD_ENTRY runtime.mstart",
     "runtime.rt0_go",
@@ -149,7 +149,7 @@ class _Expressions:
         if not self._style.is_inlining:
             name = name.replace("_[i]", "")
         expression = re.escape(name).replace("HEX", "[0-9a-f]+")
-        # What is inlined in the standard library is its own business.
+        # Inlined functions of the standard library are not judged.
         if "." in name and not name.startswith(("main.", "target/")):
             expression += r"(?:_\[i\])?"
         if "." not in name and not self._style.has_symbols:

@@ -26,7 +26,7 @@ import fetch_gos
 SOURCE = os.path.join(ROOT, "integration", "targets", "go_labels")
 LONG_VERSIONS = ["1.16.15", "1.17.13", "1.18.10", "1.19.13", "1.20.14", "1.21.13", "1.22.12",
                  "1.23.12", "1.24.0", "1.25.14", "1.26.11", "1.27.4"]
-# Of the program's CPU time: a busy machine needs longer for that.
+# Seconds of the program's CPU time; a busy machine needs longer for them.
 CPU_SECONDS = 4
 MAX_SECONDS = 60
 RATE = 499
@@ -41,7 +41,7 @@ def numbered(count):
     return {"key%02d" % i: "value%02d" % i for i in range(count)}
 
 
-# What the labels are in each function, as pprof.Do() has them. What is cut ends with a whole character.
+# The labels in each function, as pprof.Do() has them. A text that is cut ends with a whole character.
 LABELS = {
     "main.busyNone": {},
     "main.busyOne": {"only": "one"},

@@ -22,7 +22,7 @@ from harness import IS_LONG, Program, Tap, need_root
 SECONDS = 10 if IS_LONG else 4
 ROUNDS_MAX = 5
 SAMPLES = 200
-# Of the stacks that were written down.
+# The part of the stacks written down that has to be seen.
 SEEN_SHARE = 0.9
 SHORT_MODES = ["plain", "external-pie-stripped"]
 STAY = ["main.observe", "main.stay"]

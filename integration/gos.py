@@ -22,7 +22,7 @@ OUTPUT = os.path.join(ROOT, "build", "integration", "go")
 SHORT_VERSIONS = fetch_gos.SHORT_VERSIONS
 LONG_VERSIONS = ["1.16.15", "1.17.13", "1.18.10", "1.19.13", "1.20.14", "1.21.13", "1.22.12",
                  "1.23.12", "1.24.0", "1.25.14", "1.26.11", "1.27.4"]
-# What the short tier runs in other versions than the machine's.
+# Targets that the short tier runs in other versions than the machine's.
 SHORT_TARGETS = ["calls", "callbacks", "clock", "panics", "recursion", "system_stack"]
 
 

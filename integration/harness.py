@@ -22,9 +22,9 @@ AGENT = os.environ.get("ALLFRAMES_AGENT", os.path.join(ROOT, "build", "agent"))
 OUTPUT = os.path.join(ROOT, "build", "integration")
 IS_LONG = os.environ.get("ALLFRAMES_LONG") == "1"
 
-# What an agent that is told to stop may take, without the time that it waited for a CPU.
+# Limit for the stop of an agent, without the time that it waited for a CPU.
 STOP_SECONDS = 5
-# What takes longer than this hangs, on a busy machine too.
+# A step that takes longer than this hangs, on a busy machine too.
 HANG_SECONDS = 120
 
 sys.path.insert(0, os.path.join(ROOT, "integration"))
@@ -334,7 +334,7 @@ class Agent:
         return result
 
 
-# Of an agent that failed by a fault of its own.
+# Signals that end an agent because of a fault of its own.
 CRASH_SIGNALS = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 
 # It comes right before the sampling is switched on.

@@ -36,7 +36,7 @@ SHORT_JAVAS = ["trixie-arm64-21"]
 SHORT_MODES = ["plain", "int"]
 SHORT_TARGETS = ["Calls", "Exceptions"]
 MODES = ["plain", "int", "c1", "c2"]
-# What is written into core files should be little.
+# Small heaps keep core files small.
 OPTIONS = ["-Xms16m", "-Xmx64m"]
 # Where stubs put back what a virtual thread had on its stack.
 GUESS_PERCENT = 2

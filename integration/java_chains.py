@@ -335,7 +335,7 @@ class Target:
         directives = dict(re.findall(r"^// (\w+): (.*)$", head, re.M))
         # Kotlin makes a class of a file's functions.
         self.main_class = self.name + "Kt" * (self.language == "kotlin")
-        # What runs it, as arguments of the JVM.
+        # Arguments of the JVM that run it.
         self.program = (["clojure.main", "-m", self.name] if self.language == "clojure"
                         else [self.main_class])
         self.release = int(directives.get("release", 8))

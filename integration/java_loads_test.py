@@ -39,12 +39,12 @@ WITH_METHODS, WITHOUT_METHODS = "not whole, with methods", "not whole, without m
 JAVA_PERCENT = 20
 MODES = ["plain", "serial", "parallel", "z", "shenandoah", "comp", "wide-oops", "small-cache"]
 SHORT_MODES = ["plain"]
-# What each needs lies in memory that it fills again and again.
+# Each load fills its memory again and again.
 HEAPS = {"Compile": "-Xmx160m", "Serve": "-Xmx48m"}
 # As an argument: the test of what starts while the agent runs.
 START = "start"
 START_SECONDS = 8
-# Of the samples of a JVM from its first instruction on.
+# Wanted of the samples of a JVM from its first instruction on.
 START_PERCENT = 90
 # The name of such a JVM.
 EARLY = "j-early"

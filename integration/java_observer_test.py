@@ -28,7 +28,7 @@ SECONDS = 6 if IS_LONG else 3
 READY_SECONDS = 120
 ROUNDS_MAX = 5
 SAMPLES = 100
-# Of the stacks that were told, or all; in some of them a program is for a moment only.
+# So many of the reported stacks have to be seen, or all; a program is in some of them for a moment only.
 SEEN_MIN = 4
 # In others most of these callers are approximate.
 MODES = ["int", "exact", "c1", "comp"]

@@ -21,12 +21,12 @@ from harness import IS_LONG, StackEnds, Tap, need_root, share
 from java_chains import JavaFrame, is_library, parse_frame, split, text_of
 from python_test import is_in_clone
 
-# Of the short tier, where all is compiled at once.
+# Targets of the short tier where all code is compiled at once.
 COMP_TARGETS = ["Calls", "Inlined"]
 SECONDS = 10 if IS_LONG else 3
 # With -Xcomp, beside others.
 READY_SECONDS = 300
-# Of a target's own samples.
+# So many samples have to have a function of the target.
 OWN_MIN = 40
 # The innermost method, just entered, has no line.
 LINELESS = "without a line"
@@ -44,7 +44,7 @@ STUB_MODES = ["plain", "exact"]
 STUBS_FROM = 9
 NAMELESS = "[java: no name]"
 _READY = re.compile(r"Target\.(ready|join|leave)\b")
-# Of what these call.
+# The depth of their call chains.
 READY_DEPTH = 40
 
 

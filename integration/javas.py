@@ -35,7 +35,7 @@ _DIAGNOSTIC = "-XX:+UnlockDiagnosticVMOptions"
 _EXPERIMENTAL = "-XX:+UnlockExperimentalVMOptions"
 # Then a target ends.
 _OBSERVING = "-Dallframes.observe=2"
-# What a JVM does not know it refuses, and is left out.
+# A JVM refuses options that it does not know; such a mode is left out.
 MODES = {
     "plain": [],
     "int": ["-Xint"],
@@ -64,7 +64,7 @@ MODES = {
     "client": ["-XX:+UseSerialGC", "-XX:+NeverActAsServerClassMachine"],
     "cds-dynamic": ["-Xshare:on"],
 }
-# Of what the JVM's options do not tell.
+# First versions of modes for which the JVM's options do not say it.
 MODES_FROM = {"client": 9, "cds-dynamic": 13}
 SHORT_MODES = ["plain", "int", "c1", "exact"]
 # In other modes than these, what interests is the JVM, and a few targets do.

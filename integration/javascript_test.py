@@ -23,7 +23,7 @@ from harness import IS_LONG, StackEnds, Tap, need_root, share
 TARGETS = os.path.join(nodes.TARGETS, "samples")
 SECONDS = 10 if IS_LONG else 4
 READY_SECONDS = 60
-# Of what is wrong: the innermost frames.
+# The number of innermost frames shown of a wrong stack.
 SHOWN_FRAMES = 10
 # A mode: the options, and the first version that has them all. Where Maglev is, it has to be told, too.
 MAGLEV_FROM = 24
@@ -35,7 +35,7 @@ MODES = {
     "maglev": (["--maglev"], MAGLEV_FROM),
 }
 SHORT_MODES = ["plain", "interpreted"]
-# Of a target's samples, those with a function of its own.
+# So many of a target's samples have to have a function of its own.
 OWN_PERCENT = 50
 # Frames that have no line: the innermost function has just been entered.
 LINELESS = "without a line"

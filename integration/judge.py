@@ -22,7 +22,7 @@ AT_ONCE = 6
 # On a machine that is busy with other things the targets get little of it.
 ROUNDS_MAX = 8
 SHOWN_STACKS = 4
-# What a thread runs after the line "ready" before its program is stopped.
+# A thread runs so long after the line "ready" before its program is stopped.
 PAST_READY_NS = 2000000
 # The part of all samples that a fault of unwinding spoils at least.
 RUN_FAULT = 0.005
@@ -253,7 +253,7 @@ class Judge:
                 [case.program for case in lacking], self._seconds, *self._options,
                 selection=["-comm", lacking[0].comm] if lacking[0].forks else None,
                 is_known=self._is_known, stays_stopped=True,
-                # What forks uses its time in processes that are gone.
+                # A target that forks spends its time in processes that are gone.
                 cpu_seconds=None if lacking[0].forks else self._cpu_seconds)
             by_comm = stacks_by_comm(result.stacks)
             unexpected = set(by_comm) - {case.comm for case in lacking}

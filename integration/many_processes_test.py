@@ -29,7 +29,7 @@ PROCESSES = 20000 if IS_LONG else 2000
 WARM_UP = 2 * PROGRAMS if IS_LONG else 2 * PROCESSES
 AT_ONCE = 4
 ALLOWED_PERCENT = 5
-# Of the processes and the programs, those that the agent may still have when they count as gone.
+# The agent may still have so many of the processes and programs when they count as gone.
 LEFT_PROCESSES = PROCESSES // 10
 LEFT_PROGRAMS = PROGRAMS // 20
 # An agent that has not forgotten by then never does.

@@ -23,7 +23,7 @@ from harness import IS_LONG, Program, StackEnds, Tap, need_root, run_agent, shar
 
 SECONDS = 600 if IS_LONG else 6
 RATE = 997
-# Of the samples that are not from before the process was known, so that the run could have shown
+# The least share of samples, without those from before the process was known, so that the run could have shown
 # a wrong frame: a quiet machine has 94 to 99.7 (88 with fresh files), and what the host's other work leaves
 # of it is no fault.
 LEAST_COMPLETE_PERCENT = 50

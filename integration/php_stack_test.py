@@ -30,7 +30,7 @@ CALLERS = "zend_execute", "zend_call_function", "zend_generator_resume"
 DELEGATING = ("delegated", "delegated_once", "delegated_to_iterator")
 # Functions that are called and make a generator.
 MAKING = (*DELEGATING, "counted")
-# What runs when a function is left, whose variables are freed: its loop has no function any more.
+# A destructor runs when a function is left and its variables are freed: the loop has no function any more.
 DESTRUCTOR = "::__destruct"
 # At least so many of the samples come to the end of their chain.
 WORK_SHARE = 0.3
@@ -104,7 +104,7 @@ class Known:
         if frames[0].name != "{main}" or frames[0].file != TARGET:
             return False
         inner = frames[1:]
-        # What the target calls in C on its way to work().
+        # Functions in C that the target calls on its way to work().
         if inner and inner[-1].file == IN_C and inner[-1].name not in self._names:
             inner = inner[:-1]
             return not inner or self._is_beginning(inner)

@@ -133,7 +133,7 @@ def test_started_at_once(tap, run, python):
     name = "%d of %s that start at once" % (PROCESSES, python)
     with contextlib.ExitStack() as stack:
         agent = start_agent(stack)[0]
-        # What comes with the file, and not with each process.
+        # Costs that come with the file, and not with each process.
         stack.enter_context(Crowd(python, 1))
         before = usage(agent)
         crowd = stack.enter_context(Crowd(python))
@@ -142,7 +142,7 @@ def test_started_at_once(tap, run, python):
         tap.note("%s: attached to %.2f s after the last one was ready"
                  % (name, time.monotonic() - begin))
         after = usage(agent)
-        # What went of other programs' is not taken off.
+        # Memory that other programs gave back does not count.
         kib = (max(0, after.anonymous_kib - before.anonymous_kib)
                + max(0, after.map_bytes - before.map_bytes) / 1024) / PROCESSES
         tap.ok(kib < MEMORY_MAX_KIB, "%s: less than %d KiB each" % (name, MEMORY_MAX_KIB),

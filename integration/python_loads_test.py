@@ -43,7 +43,7 @@ NATIVE = "native stacks, not whole"
 NATIVE_PERCENT = 10
 # Targets that a Python without symbols runs: calls of all kinds, C in between, threads.
 STRIPPED_TARGETS = ["calls", "c_between", "generators", "threads"]
-# What the loop calls with a function's frame when that is no longer its thread's.
+# Functions that the loop calls with a function's frame which is no longer its thread's.
 POPPING = re.compile(r"_PyEval_?FrameClearAndPop|_PyFrame_Clear|_PyThreadState_PopFrame"
                      "|clear_(thread|gen)_frame|_Py_LeaveRecursiveCall|_Py_CheckFunctionResult")
 # As an argument: the tests behind the loads.

@@ -137,7 +137,7 @@ if way == "sample":
     threading.Thread(target=sample, daemon=True).start()
 elif way == "core":
     import target
-    # What is done here need not compete with the target's threads.
+    # This work need not compete with the target's threads.
     clock = threading.Thread(target=leave_core, daemon=True,
                              args=(open_told(), thread_pointer_distance()))
     # Not before: what is still to be imported would not be in the maps.

@@ -27,7 +27,7 @@ AT_ONCE = 40
 READY_SECONDS = 120
 # Of two functions that take the same time.
 EVEN_SHARE = 0.35
-# Of the samples of a target whose children are known only after a while.
+# The least share of known samples where a target's children are known only after a while.
 KNOWN_SHARE = 0.5
 # In a target that runs some instructions without unwind tables.
 BARE = "in code without unwind tables"

@@ -34,7 +34,7 @@ print("%d.%d.%d" % sys.version_info[:3], int(bool(get("Py_DEBUG"))),
       get("HOST_GNU_TYPE") or "")
 """
 
-# What of the root is needed in a changed root, from outside.
+# Mounts of the outer root that a changed root needs.
 _ENTER = ('for d in proc dev tmp; do mount --rbind /$d "$0/$d" || exit; done;'
           'for d in %(shared)s; do mkdir -p "$0$d" && mount --bind $d "$0$d" || exit; done;'
           'exec unshare --root "$0" --wd "${ROOT_DIRECTORY:-/}" "$@"')
@@ -48,7 +48,7 @@ class Python(Runtime):
         self.path = path
         self.root = root
         self._settings = ["%s=%s" % pair for pair in (environment or {}).items()]
-        # What is compiled while it runs, with a compiler that needs a large stack.
+        # This build compiles functions while it runs, with a compiler that needs a large stack.
         self.is_compiling = (environment or {}).get("PYTHON_JIT") == "1"
 
     @functools.cached_property

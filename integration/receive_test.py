@@ -445,7 +445,7 @@ def ask(receiver, request, seconds=5):
 
 def check_bad_clients(tap, receiver):
     """Garbage, half calls, many connections: none of it costs anything, and good ones get through."""
-    # What was kept before is not what they cost.
+    # Memory that was in use before is not their cost.
     before = receiver.memory()
     cpu_before = receiver.cpu_seconds()
     for name, request, words in (

@@ -38,7 +38,7 @@ GATE = "--feature-gates=service.profilesSupport"
 RATE = 199
 SECONDS = 7
 PROGRAMS = ["calls", "calls_stripped", "syscalls", "threads", "recursion", "exceptions"]
-# What the agent logs of a collector; a machine under load has other warnings.
+# Log lines about a collector; a machine under load has other warnings.
 TROUBLE = re.compile("^(?:error|warn: collector).*", re.M)
 # The machine is sampled as a whole: any language may run on it, the Collector itself is of Go.
 FRAME_TYPES = {"native", "go", "kernel", "cpython", "jvm", "ruby", "php", "abort-marker"}

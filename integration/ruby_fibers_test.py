@@ -35,7 +35,7 @@ ERROR_SHARE = 0.005
 # At most so many of the samples are of a fiber that is about to yield and has forgotten what has resumed it, in these methods in C.
 YIELDING = {"yield", "<<"}
 YIELDING_SHARE = 0.005
-# What the runtime calls on its own between the lines of the target.
+# The limit of frames that the runtime adds between the lines of the target.
 MAX_EXTRA = 2
 # The main program, while its thread runs.
 WAITING = ("<main>", "join")

@@ -24,15 +24,15 @@ SECONDS = 20 if IS_LONG else 4
 SAMPLES_PER_SECOND = 1000
 TARGET = os.path.join(rubies.TARGETS, "chains.rb")
 C_FILE = "<cfunc>"
-# Of the samples: those that come to the end of their chain.
+# The least share of samples that come to the end of their chain.
 WORK_SHARE = 0.3
 # Code of eval() is often freed before it is named.
 NAMELESS = "[ruby: no name]"
 NAMELESS_SHARE = 0.05
-# Of the samples: native code that says nothing of itself for an instruction.
+# The limit of samples at an instruction of native code that has no unwind data.
 NATIVE_ERROR_SHARE = 0.001
 INTERPRETED_ERROR = "[error: interpret"
-# What the runtime calls on its own between the lines of the target.
+# The limit of frames that the runtime adds between the lines of the target.
 MAX_EXTRA = 3
 # Exported functions of methods in C.
 NATIVE = {"each": "rb_ary_each"}
@@ -89,7 +89,7 @@ def is_equal(frame, seen):
 class Known:
     """What is allowed, by what caller_locations said."""
 
-    # What stands before all(), in the main program and in its threads.
+    # The frames before all(), in the main program and in its threads.
     HEADS = [("<main>", "loop", "block in <main>"),
              ("block (2 levels) in in_threads", "loop", "block (3 levels) in in_threads")]
     # The main program, while its threads run.

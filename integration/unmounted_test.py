@@ -22,7 +22,7 @@ from viewer_pages import Api, wait_for_page
 RATE = 197
 # Long enough for names to be made.
 CPU_SECONDS = 2
-# Of the target.
+# Functions of the target.
 FUNCTIONS = ("main", "outer", "middle")
 COMM = "moved_calls"
 OPTIONS = ("-samples-per-second", RATE, "-comm", COMM)

@@ -37,7 +37,7 @@ def asks(page, path="flame", without=(), **wanted):
         if (all(query.get(name) == [str(value)] for name, value in wanted.items())
                 and not any(name in query for name in without)):
             return True
-        # What Chromium tells of requests is read with its answers.
+        # Chromium's events about requests are read with its answers.
         page.browser.evaluate("0")
         time.sleep(0.05)
     return False

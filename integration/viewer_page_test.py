@@ -27,7 +27,7 @@ from viewer_pages import (KNOWN_FUNCTIONS, NATIVE_CALLER, NATIVE_LEAF, NATIVE_MI
 
 FIRST_GRAPH_SECONDS = 5
 TOKEN = "a-token-of-thirty-two-letters-0123"
-# What the agent may take while the page is open, at its own rate.
+# Time for the agent to settle while the page is open, at its own rate.
 SETTLE_SECONDS = 10
 COST_SECONDS = 20
 MAX_CORE_PERCENT = 2
@@ -54,7 +54,7 @@ def check_live(page):
            "the flame graph follows the samples that come")
     browser.key(" ")
     frozen = browser.wait("document.querySelector('.state.frozen')")
-    # What was on its way when the key came has come by the first of them.
+    # The first of them has the samples that were on their way when the key came.
     shown = [page.total() for _ in range(2) if wait_for_more(page, 400)]
     tap.ok(frozen and len(shown) == 2 and shown[0] == shown[1] > 0,
            "a paused page shows what it showed", shown)
@@ -311,7 +311,7 @@ def check_token(tap):
             browser.open(url + "?token=wrong")
             tap.ok(browser.wait("document.querySelector('.problem')?.innerText.includes('token')"),
                    "and one with a wrong one", browser.text("body"))
-            # What was refused stands in the console.
+            # The console has a line about the refused request.
             browser.errors.clear()
             browser.open(url + "?token=" + TOKEN)
             tap.ok(browser.wait("document.querySelector('.flame canvas')?.width > 0"
@@ -337,7 +337,7 @@ def check_cost(tap):
         start, before, first = time.monotonic(), cpu_seconds(agent.pid), len(browser.requests)
         viewer_before = thread_seconds(agent.pid, "viewer")
         while time.monotonic() < start + COST_SECONDS:
-            # What Chromium has to say is read meanwhile.
+            # Chromium's events are read meanwhile.
             browser.wait("false", seconds=1)
         seconds = time.monotonic() - start
         percent = 100 * (cpu_seconds(agent.pid) - before) / seconds

@@ -25,7 +25,7 @@ SAMPLES_PER_SECOND = 199
 NAMES_SECONDS = 60
 ADDRESS = re.compile(r" to (http://[^\s;,]+)[;,]")
 SHOWING = re.compile(r"^info: showing \S+ at (http://\S+);", re.M)
-# What runs beside may be anything; these have known functions.
+# Other programs may run beside; these have known functions.
 NATIVE_LEAF, NATIVE_MIDDLE, NATIVE_CALLER = "leaf_plain", "middle", "outer"
 KNOWN_FUNCTIONS = {"native": NATIVE_LEAF, "python": "spin", "java": "Calls.turn"}
 

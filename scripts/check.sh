@@ -81,6 +81,7 @@ for name in sys.argv[1:]:
 
 check "boundaries, licences, names, sizes" scripts/check_boundaries.py
 check "format (make format mends it)" check_format
+check "words" scripts/check_words.py
 check "scripts" check_scripts
 check "kernel programs for x86-64" check_bpf_for x86
 check "kernel programs for arm64" check_bpf_for arm64

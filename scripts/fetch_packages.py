@@ -14,7 +14,7 @@ import shutil
 import subprocess
 import sys
 
-# What a package has where older suites have folders and newer ones links to folders.
+# Packages of older suites have folders here, and those of newer ones links to folders.
 _LINKS = ["bin", "sbin", "lib", "lib64"]
 
 
@@ -60,7 +60,7 @@ class Apt:
         return self
 
     def __exit__(self, *_):
-        # What is needed again are the files, not the archives nor the index.
+        # Only the files are needed again, neither the archives nor the index.
         shutil.rmtree(self._directory)
 
     def download(self, packages):

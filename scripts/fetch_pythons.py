@@ -31,7 +31,7 @@ import fetch_packages
 
 PYTHONS = pathlib.Path.home() / ".cache/allframes/pythons"
 
-# What the packages of fetch_python_packages.py ask of the system.
+# System packages that those of fetch_python_packages.py need.
 FOR_PACKAGES = ["libstdc++6"]
 ROOTS = {
     "bullseye": ["python3.9", "python3.9-dbg", *FOR_PACKAGES],
@@ -59,7 +59,7 @@ BUILDS = {
 BUILDS_IN_ROOTS = {
     "3.14-tail": ("trixie", NEWEST, "python3.14", "CC=clang-19", "--with-tail-call-interp"),
 }
-# What such a root is made of.
+# The packages of such a root.
 TOOLS = ["binutils", "clang-19", "coreutils", "dash", "diffutils", "findutils", "gawk", "grep",
          "libc6-dev", "libffi-dev", "make", "sed", "zlib1g-dev"]
 # Sources in sid come and go with each upload; of these a mirror may still have what the index of no

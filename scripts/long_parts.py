@@ -65,7 +65,7 @@ def tests_of_parts(tests):
     for test in tests:
         parts = [(part, selector) for part, selectors in PARTS.items() for selector in selectors
                  if test.name.startswith(selector.split()[0])]
-        # Of a path that begins in two ways the longer one counts.
+        # If a path begins with two of them, the longer one counts.
         longest = max((len(selector.split()[0]) for _, selector in parts), default=0)
         for part, selector in parts:
             prefix, *arguments = selector.split()

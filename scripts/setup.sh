@@ -65,7 +65,7 @@ qemu-system-arm:qemu-system-aarch64
 busybox-static:busybox
 chromium:chromium'
 
-# Of what the long tier fetches, compilers of other languages of the JVM come by it.
+# Maven fetches compilers of other languages of the JVM for the long tier.
 long_packages='
 maven:mvn'
 

@@ -35,7 +35,7 @@ LONG = re.compile(r"^#\s*long\s*$")
 ALONE = re.compile(r"^#\s*alone:\s*\S")
 WAITS = re.compile(r"^#\s*waits:\s*\S")
 
-# What is never tried again. A test says of a failure that it is of this kind by the line `# final: WHY`.
+# A failure that is never tried again; a test marks it by the line `# final: WHY`.
 FINAL = re.compile(r"^#\s*final:\s*(.*)$", re.MULTILINE)
 SANITIZER = re.compile(r"^.*(?:ERROR: \w+Sanitizer|WARNING: ThreadSanitizer|: runtime error: ).*$",
                        re.MULTILINE)

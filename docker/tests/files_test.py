@@ -55,7 +55,7 @@ def check_copies(stages):
             else:
                 missing += [one for one in copy.sources if not dockerfile.context_files(one)]
     ok(not missing, "every source of a COPY is there", *missing)
-    # What git has and the build does not need may be left out; what make reads may not.
+    # The image may lack files that only git needs, and none that make reads.
     context = set(dockerfile.context_files("."))
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, stdout=subprocess.PIPE,
                              stderr=subprocess.DEVNULL, text=True, check=False).stdout.split("\n")

@@ -102,7 +102,7 @@ struct trace_record {
 	__u8 reserved;
 	/** Of word_count, how many are kernel frames. */
 	__u32 kernel_word_count;
-	/** Of the thread and of its process's leader: texts, bytes behind their ends mean nothing. */
+	/** Names of the thread and of its process's leader: texts, bytes behind their ends mean nothing. */
 	char comm[COMM_BYTES];
 	char process_comm[COMM_BYTES];
 };

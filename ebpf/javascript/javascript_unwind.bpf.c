@@ -16,4 +16,4 @@ enum {
 };
 
 LANGUAGE_PROGRAMS(JAVASCRIPT, javascript, JAVASCRIPT_STEPS_MAX, javascript_step,
-		  JAVASCRIPT_CHAIN_STEPS, CHAINS_WALK_OWN_CODE ? javascript_step : no_step)
+		  JAVASCRIPT_CHAIN_STEPS, CHAINS_UNWIND_OWN_CODE ? javascript_step : no_step)

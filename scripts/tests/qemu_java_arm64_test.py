@@ -25,11 +25,11 @@ JAVA = fetch_javas.java_path("arm64", 21)
 TARGETS = qemu_test.ROOT / "integration/targets/java"
 MODES = {"interpreted": "-Xint", "compiled": "-XX:+TieredCompilation"}
 MEGABYTES = 2500
-# What no program at run time needs, half of a JDK.
+# Files that no program needs at run time, half of a JDK.
 NOT_NEEDED = shutil.ignore_patterns("src.zip", "jmods", "ct.sym", "share", "java-25-openjdk-arm64", "proc",
                                     "dev", "tmp", "var", "*.jsa")
 SAMPLES_MIN = 300
-# Of the samples of the target's thread: at most, and at least. The rest is of main itself, and of the JVM's work.
+# Shares of the samples of the target's thread, at most and at least. The rest is of main itself, and of the JVM's work.
 BAD_SHARE_MAX = 0.01
 NAMED_SHARE_MIN = 0.9
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
- * What the virtual machine of qemu_test.py profiles: chains of calls that the source fixes.
+ * The program that the virtual machine of qemu_test.py profiles: chains of calls that the source fixes.
  *
  *	qemu_target calls|deep|system_calls
  */

@@ -219,7 +219,7 @@ class Symbols:
     def names_at(self, address):
         """Names of the functions that hold @address by their sizes."""
         end = bisect.bisect_right(self._functions, (address, 1 << 64))
-        # Those in each other begin near each other.
+        # Nested functions begin near each other.
         return {name for start, size, name in self._functions[max(0, end - NEAR):end]
                 if start <= address < start + size}
 

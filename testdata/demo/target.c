@@ -23,7 +23,7 @@ const uint32_t demo_version = 1;
 struct demo_frame *demo_top;
 volatile uint64_t sink;
 
-/* What CPython's loop is: the one function of C that runs functions of the language. */
+/* The counterpart of CPython's loop: the one function of C that runs functions of the language. */
 __attribute__((noinline)) void demo_run(const struct demo_function *function)
 {
 	struct demo_frame frame = { demo_top, function, 10 * (function->id & 0xff) };

@@ -31,9 +31,9 @@ UNWIND = [str(ROOT / "build" / "walk_core"), "-without-names", "-interpreted", "
 # pread64(5</root/x>, ""..., 4096, 8192) = 4096
 READ = re.compile(r"pread64\(\d+<(.*)>, .*, \d+, (\d+)\)\s+= (\d+)$")
 OTHER_READ = re.compile(r"\bread\(\d+<(/.*)>, .*, \d+\)\s+= (\d+)$")
-# Of the process's memory: private pages, and those of the headers of files.
+# Memory of the process in the core file: private pages, and the headers of files.
 MEMORY = 0x11
-# Of a JVM: the archive of classes (CDS) too, which is mapped.
+# For a JVM also the archive of classes (CDS), which is mapped.
 JVM_MEMORY = 0x37
 SECONDS = 1.5
 JVM_SECONDS = 8

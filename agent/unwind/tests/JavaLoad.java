@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What stacks of Java are made of, over and over again, until the process is killed. java_walk_test.c knows
-// which of these methods calls which.
+// All kinds of Java frames, over and over again, until the process is killed. java_unwind_test.c knows which of
+// these methods calls which.
 
 import java.lang.reflect.Method;
 import java.security.MessageDigest;

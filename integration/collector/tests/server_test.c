@@ -31,7 +31,7 @@ struct fixture {
 	grpc_completion_queue *queue;
 	grpc_channel *channel;
 	struct answer answer;
-	/* What the server has received. */
+	/* Counts of the server's messages. */
 	unsigned int messages;
 	size_t message_bytes;
 	bool is_gzip;

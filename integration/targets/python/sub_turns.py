@@ -13,7 +13,7 @@ import ctypes
 
 import target
 
-# What runs in the other interpreter; its functions are between two of the first one's.
+# The text that the other interpreter runs; its functions are between two of the first one's.
 TEXT = """
 import ctypes
 swap, run = ctypes.pythonapi.PyThreadState_Swap, ctypes.pythonapi.PyRun_SimpleString

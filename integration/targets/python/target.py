@@ -13,7 +13,7 @@ import sys
 NAME = ("py-" + os.path.basename(sys.argv[0])[:-len(".py")])[:15]
 
 
-# What other interpreters run, as often as is put in.
+# The text that other interpreters run, with the number of rounds put in.
 INNER = """
 def inner():
     spin(300000)

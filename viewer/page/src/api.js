@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The agent's answers. Its addresses are relative, so that the page works behind any path.
 
-/** What went wrong, as the user may read it; kind: 'gone', 'token' or 'refused'. */
+/** An error as the user may read it; kind: 'gone', 'token' or 'refused'. */
 export class Problem extends Error {
 	constructor(kind, message) {
 		super(message);

@@ -77,7 +77,7 @@ function readable(hue, saturation, least) {
 	return lightness;
 }
 
-/** Of a frame; shades tell neighbours of one kind apart. */
+/** The colour of a frame; shades distinguish neighbours of one kind. */
 export function kindColour(kind, flags, name, isDark) {
 	if (isLevel(kind))
 		return NEUTRAL[isDark ? 1 : 0];

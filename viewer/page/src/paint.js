@@ -13,7 +13,7 @@ export function significanceText(z, isMore) {
 	return `z = ${z.toFixed(1)}, ${meaning}`;
 }
 
-/** What a comparison says of a frame, as words for those who do not see colours too. */
+/** The result of a comparison for a frame, in words, also for those who do not see colours. */
 export const differenceText = (tree, i) => significanceText(tree.z?.[i] ?? 0,
 	tree.total[i] * (tree.allBase || 1) > tree.base_total[i] * (tree.allTotal || 1));
 

@@ -5,7 +5,7 @@ import { ask } from './api.js';
 import { filterQuery, frameQuery, selectionQuery, timesOf } from './view.js';
 
 const MIN_WAIT_MS = 1000;
-/** Of the agent's CPU time for the answers: it spends 1 % of a core on the page at most. */
+/** The wait in units of the agent's CPU time for the answers, so that the page costs 1 % of a core at most. */
 const WAIT_PER_COST = 100;
 /** So much of the waiting is forgiven at first, or when the page has cost little for long: names come while one looks. */
 const FORGIVEN_MS = 10000;

@@ -111,7 +111,7 @@ export function heatCell(heat, width, height, x, y) {
 	return [Math.round(from), Math.round(from + step)];
 }
 
-/** What an arrow key makes of @range: moves it, or with @isLonger its end. */
+/** Moves @range by an arrow key, or with @isLonger its end. */
 export function moveRange(range, key, isLonger, steps, bounds) {
 	const step = { ArrowLeft: -steps.wide, ArrowRight: steps.wide, ArrowUp: steps.fine,
 		ArrowDown: -steps.fine }[key];

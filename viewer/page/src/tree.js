@@ -109,7 +109,7 @@ export function matcher(search) {
 	return (name) => name.toLowerCase().includes(text);
 }
 
-/** Which names match, and the samples below matching nodes, each once. */
+/** The names that match, and the samples below matching nodes, each once. */
 export function searchTree(tree, search) {
 	const matches = matcher(search);
 	if (!matches)
