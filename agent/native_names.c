@@ -326,7 +326,7 @@ void native_names_wait(struct native_names *names, uint64_t deadline_ns)
 	want_new(names);
 	if (!symbol_caches_wait(names->caches, deadline_ns))
 		log_warn(
-			"no time to read the debug data of all files until the stop; some functions "
-			"are without lines");
+			"the stop came before the debug data of all files was read; some functions "
+			"have no lines");
 	symbol_caches_freeze(names->caches);
 }

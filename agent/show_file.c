@@ -98,7 +98,7 @@ static void report_samples(struct shown_file *shown)
 	opened_samples_free(&shown->opened);
 	history_facts(history, &facts);
 	if (facts.dropped)
-		log_warn("%llu samples of %s are left out for want of room",
+		log_warn("the sample store is full; %llu samples of %s are left out",
 			 (unsigned long long)facts.dropped, shown->options->open_path);
 	if (reported < shown->opened.total)
 		log_info("the %llu samples of %s are scaled down to %llu",

@@ -25,9 +25,9 @@ def warnings(log):
 
 # Warnings that say nothing about sending: names of local outputs that came too late, and files of other
 # programs on this machine.
-_NOT_OF_SENDING = re.compile("no time to read the debug data|its programs show native frames only|"
-                             "no unwind rows|its stacks will be cut|mappings not published|"
-                             "more news of processes")
+_NOT_OF_SENDING = re.compile("the stop came before the debug data|its programs show native frames only|"
+                             "no unwind rows|its stacks will be cut|its mappings are not loaded|"
+                             "process event queue overflowed")
 
 
 def sending_warnings(log):

@@ -204,7 +204,7 @@ static int collect(struct otlp_reporter *reporter, uint64_t end_ns)
 			sample_count += snapshot.samples[i].count;
 		metrics_add(METRIC_OTLP_SAMPLES_DROPPED, sample_count - handed.sample_count);
 		log_warn("%s; %llu samples are dropped",
-			 error == -ETIMEDOUT ? "no time to send all until the stop" :
+			 error == -ETIMEDOUT ? "the stop came before everything was sent" :
 					       "no memory to build a request",
 			 (unsigned long long)(sample_count - handed.sample_count));
 	}

@@ -406,7 +406,7 @@ static void recover_lost_events(struct process_manager *manager)
 	if (!__atomic_exchange_n(&manager->has_lost_events, false, __ATOMIC_ACQ_REL))
 		return;
 	if (log_limit_allow(&limit, now_ns, &suppressed))
-		log_warn("more news of processes than could be queued: reading all maps again");
+		log_warn("process event queue overflowed; rescanning all processes");
 	sync_loop_handle(&manager->loop, &lost, now_ns);
 	sync_loop_handle(&manager->loop, &loaded, now_ns);
 	sync_loop_handle(&manager->loop, &runtimes, now_ns);

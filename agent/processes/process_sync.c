@@ -269,8 +269,9 @@ static void log_unpublished(const struct process *process, int err)
 	uint64_t suppressed;
 
 	if (log_limit_allow(&limit, clock_monotonic_ns(), &suppressed))
-		log_warn("process %u: mappings not published: %s; its stacks stay unknown",
-			 process->pid, strerror(-err));
+		log_warn(
+			"process %u: its mappings are not loaded: %s; its samples have no user frames",
+			process->pid, strerror(-err));
 }
 
 static bool needed_before(const struct process *a, const struct process *b)

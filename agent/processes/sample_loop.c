@@ -121,7 +121,7 @@ void sample_loop_drop_rest(struct sample_loop *loop)
 	metrics_add(METRIC_SAMPLES_DROPPED, in - out);
 	if (in > out)
 		log_warn(
-			"%llu samples were still to be converted when the time was over; they are dropped",
+			"the time for the stop is over; %llu samples that were not converted are dropped",
 			(unsigned long long)(in - out));
 }
 

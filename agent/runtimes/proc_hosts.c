@@ -193,7 +193,7 @@ static void leave_behind(struct caller *caller, struct proc_host *host, pid_t pi
 	uint64_t now_ns = clock_monotonic_ns(), suppressed;
 
 	if (log_limit_allow(&hosts->log_limit, now_ns, &suppressed))
-		log_warn("process %d: %s; it is not looked at until it does", pid, error_text());
+		log_warn("process %d: %s; it is skipped until it answers", pid, error_text());
 	hanging_processes_note((uint32_t)pid, now_ns);
 	__atomic_store_n(&host->pids[caller->channel], pid, __ATOMIC_RELAXED);
 	if (host_pool_leave(&hosts->pool, &host->pooled, user_of(caller, pid)))

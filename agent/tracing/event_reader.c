@@ -91,7 +91,7 @@ static void on_process_event(void *context, const void *bytes, size_t count)
 	if (count != sizeof(struct process_event))
 		return;
 	metrics_add(METRIC_PROCESS_EVENTS_RECEIVED, 1);
-	reader->handler.send_process_event(reader->handler.context, bytes);
+	reader->handler.process_event(reader->handler.context, bytes);
 }
 
 /* Edge-triggered: a ring wakes us when its writer requests it, not whenever it has data. */
@@ -188,7 +188,7 @@ static void tick(struct event_reader *reader)
 	reader->next_tick_ns = now_ns + TICK_NS;
 	if (reader->side_band && side_band_tick(reader->side_band, &reader->handler) &&
 	    log_limit_allow(&reader->tick_errors, now_ns, &suppressed))
-		log_warn("%s; mappings made there are noticed late", error_text());
+		log_warn("%s; new mappings on that CPU are read late", error_text());
 }
 
 static int drain_until_stopped(struct event_reader *reader)

@@ -389,7 +389,7 @@ static void building_ends_at_the_deadline_and_the_rest_is_counted(void **state)
 	assert_int_equal(dropped(), 2000);
 	log = captured_log(&f->capture);
 	capture_log(&f->capture);
-	assert_string_equal(log, "warn: no time to send all until the stop; 2000 samples are "
+	assert_string_equal(log, "warn: the stop came before everything was sent; 2000 samples are "
 				 "dropped\n");
 	free(log);
 }

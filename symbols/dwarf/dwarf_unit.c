@@ -185,7 +185,7 @@ static int add_ranges(struct unwind *unwind, Dwarf_Die *die, struct dwarf_attrib
 	for (int i = 0; i < RANGES_PER_FUNCTION_MAX; i++) {
 		int err;
 
-		offset = dwarf_symbols(die, offset, &base, &start, &end);
+		offset = dwarf_ranges(die, offset, &base, &start, &end);
 		if (offset <= 0)
 			return 0;
 		err = add_range(unwind, start, end, scope);
@@ -378,7 +378,7 @@ static int find_parts(struct dwarf_reader *reader, Dwarf_Die *unit)
 	ptrdiff_t offset = 0;
 
 	parts->count = 0;
-	while ((offset = dwarf_symbols(unit, offset, &base, &start, &end)) > 0) {
+	while ((offset = dwarf_ranges(unit, offset, &base, &start, &end)) > 0) {
 		if (++reader->range_count > RANGES_MAX)
 			return fail(-E2BIG, "more than %d ranges", RANGES_MAX);
 		if (start >= end)

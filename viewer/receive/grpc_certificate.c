@@ -56,7 +56,7 @@ reload_certificate(void *context, grpc_ssl_server_certificate_config **config)
 		return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
 	if (read_certificate(certificate, config)) {
 		if (note_refused(certificate, state))
-			log_warn("%s: the one before stays in use", error_text());
+			log_warn("%s; the previous certificate stays in use", error_text());
 		return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_FAIL;
 	}
 	certificate->files_state = state;

@@ -141,7 +141,7 @@ static void start_batch(struct grpc_receiver *receiver, struct call_slot *slot,
 {
 	/* A refused batch would be our bug. */
 	if (grpc_call_start_batch(slot->call, operations, count, slot, NULL) != GRPC_CALL_OK) {
-		log_error("gRPC refuses to answer a call");
+		log_error("gRPC refuses to answer a call; it is dropped");
 		clear_slot(slot);
 		await_call(receiver, slot);
 	}
@@ -356,7 +356,7 @@ static void end_if_flooded(struct grpc_receiver *receiver)
 	if (receiver->is_ending || (grpc_library_accept_failures() == receiver->accept_failures &&
 				    !has_too_many_connections(receiver)))
 		return;
-	log_warn("too many connections at %s: all are ended", receiver->address);
+	log_warn("too many connections at %s; closing all of them", receiver->address);
 	pthread_mutex_lock(&receiver->server_lock);
 	end_server(receiver);
 	pthread_mutex_unlock(&receiver->server_lock);

@@ -137,7 +137,7 @@ static void send_process_event(struct fixture *fixture, enum process_event_type 
 		.identity = { 100, exec_id },
 	};
 
-	fixture->handler.send_process_event(fixture->handler.context, &process_event);
+	fixture->handler.process_event(fixture->handler.context, &process_event);
 	fixture->handler.news_end(fixture->handler.context, clock_monotonic_ns());
 }
 
