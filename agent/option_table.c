@@ -20,6 +20,7 @@
 #include "lib/base/error.h"
 #include "lib/base/text_builder.h"
 #include "lib/model/languages.h"
+#include "reporter/output_files.h"
 
 enum {
 	OUTPUT_MAX_COUNT = 16,
@@ -52,9 +53,7 @@ static int add_path(const struct setting *setting, uint32_t most, char ***paths,
 static int set_output(struct options *options, const struct setting *setting)
 {
 	if (!*setting->text)
-		return option_refuse(
-			setting,
-			"give a path ending in .pb.gz, .folded, .txt, .otlp or .html, or -");
+		return option_refuse(setting, "give a path ending in " OUTPUT_SUFFIXES ", or -");
 	return add_path(setting, OUTPUT_MAX_COUNT, &options->outputs, &options->output_count);
 }
 
