@@ -177,7 +177,7 @@ static struct binary *native_binary(struct frame_converter *converter, uint64_t 
 
 static void name_code(const struct raw_stack *stack, uint32_t word, struct frame *frame)
 {
-	struct code_place location;
+	struct code_location location;
 
 	if (!stack->code || !stack_code_find(stack->code, word, &location))
 		return;

@@ -236,7 +236,8 @@ uint64_t perf_maps_ask(struct perf_maps *maps, uint32_t pid,
 
 /* --- copies --- */
 
-static bool find_name(const struct named_code *code, uint64_t address, struct code_place *location)
+static bool find_name(const struct named_code *code, uint64_t address,
+		      struct code_location *location)
 {
 	const struct code_function *function;
 
@@ -245,7 +246,8 @@ static bool find_name(const struct named_code *code, uint64_t address, struct co
 	function = code_names_find(&code->perf_map, address);
 	if (!function)
 		return false;
-	*location = (struct code_place){ .function = code_names_text(&code->perf_map, function) };
+	*location =
+		(struct code_location){ .function = code_names_text(&code->perf_map, function) };
 	return true;
 }
 
@@ -260,7 +262,7 @@ static uint32_t append_text(struct code_text *text, const char *string, size_t b
 }
 
 /* -E2BIG, -ENOMEM. */
-static int copy_name(struct stack_code *code, uint32_t word, const struct code_place *location)
+static int copy_name(struct stack_code *code, uint32_t word, const struct code_location *location)
 {
 	size_t function_bytes = strlen(location->function) + 1;
 	size_t file_bytes = location->file ? strlen(location->file) + 1 : 0;
@@ -288,7 +290,7 @@ static void copy_names(const struct named_code *from, const uint64_t *words, uin
 	for (uint32_t i = 0; i < count; i += frame_word_count(words[i])) {
 		struct frame frame = { .flags = frame_flags(words[i]),
 				       .address = frame_address(words[i]) };
-		struct code_place location;
+		struct code_location location;
 
 		if (frame_kind(words[i]) == FRAME_NATIVE &&
 		    words[i + 1] == EXECUTABLE_ID_ANONYMOUS &&
@@ -313,7 +315,7 @@ void perf_maps_copy(struct perf_maps *maps, uint32_t pid, const struct process_i
 	pthread_mutex_unlock(&maps->lock);
 }
 
-bool stack_code_find(const struct stack_code *code, uint32_t word, struct code_place *location)
+bool stack_code_find(const struct stack_code *code, uint32_t word, struct code_location *location)
 {
 	size_t low = 0, high = code->names.count;
 	const struct copied_name *name;
@@ -329,7 +331,7 @@ bool stack_code_find(const struct stack_code *code, uint32_t word, struct code_p
 	if (low == code->names.count || code->names.items[low].word != word)
 		return false;
 	name = &code->names.items[low];
-	*location = (struct code_place){
+	*location = (struct code_location){
 		.function = code->text.items + name->function,
 		.file = name->has_file ? code->text.items + name->file : NULL,
 		.line = name->line,

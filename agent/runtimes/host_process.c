@@ -62,13 +62,13 @@ static int thread_state_read(pid_t pid, pid_t tid, bool *is_running, uint64_t *s
 static int hanging_error(const struct host_process *process, int32_t tid)
 {
 	_cleanup_(close_file) FILE *file = NULL;
-	char path[64], place[64] = "";
+	char path[64], function[64] = "";
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/wchan", process->child.pid, tid);
 	file = fopen(path, "re");
-	if (file && !fgets(place, sizeof(place), file))
-		place[0] = '\0';
-	return fail(-EHOSTDOWN, "%s does not answer (%s)", process->kind->subject, place);
+	if (file && !fgets(function, sizeof(function), file))
+		function[0] = '\0';
+	return fail(-EHOSTDOWN, "%s does not answer (%s)", process->kind->subject, function);
 }
 
 static int ended_error(const struct host_process *process)

@@ -123,7 +123,7 @@ static __always_inline enum unwind_error go_go_on(struct unwind_state *state, __
 	state->sp = sp;
 	state->fp_known = 0;
 	state->sp_known = 1;
-	state->rbx_place = RBX_NOWHERE;
+	state->rbx_location = RBX_NOWHERE;
 	state->registers_known = 0;
 	state->frame_flags = FRAME_RETURN_ADDRESS;
 	return UNWIND_OK;

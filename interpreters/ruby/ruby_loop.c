@@ -251,7 +251,7 @@ static int find_exits(const struct x86_code *core, const struct ruby_layout *lay
 	uint64_t popped = 0;
 
 	if (!end || !add_range(returning, exit, end + 1))
-		return fail(-EOPNOTSUPP, "vm_exec_core() returns in several places");
+		return fail(-EOPNOTSUPP, "vm_exec_core() has no single return");
 	while (x86_code_next_known(&code)) {
 		if (x86_code_is_jump(&code) && popped && x86_code_target(&code) == exit &&
 		    !add_range(returning, popped, code.next))

@@ -107,7 +107,7 @@ static const char *copy_name(struct fixture *fixture, uint32_t pid, uint8_t flag
 {
 	const uint64_t words[] = { frame_word(FRAME_NATIVE, flags, address),
 				   EXECUTABLE_ID_ANONYMOUS };
-	struct code_place location;
+	struct code_location location;
 
 	perf_maps_copy(fixture->maps, pid, &fixture->identity, words, 2, code);
 	return stack_code_find(code, 0, &location) ? location.function : NULL;
@@ -344,7 +344,7 @@ static void only_frames_in_anonymous_code_get_names(void **state)
 	};
 	struct fixture *fixture = *state;
 	struct stack_code code = { 0 };
-	struct code_place location;
+	struct code_location location;
 
 	write_names(fixture, 7, "w", "1000 10 one\n2000 10 two\n");
 	assert_true(ask(fixture, 7, NS_PER_SECOND, NULL));
@@ -368,7 +368,7 @@ static void the_names_of_one_stack_are_bounded(void **state)
 	struct fixture *fixture = *state;
 	uint64_t words[2 * FRAMES];
 	struct stack_code code = { 0 };
-	struct code_place location;
+	struct code_location location;
 	char name[512];
 
 	memset(name, 'n', sizeof(name) - 1);
