@@ -75,7 +75,7 @@ class Run:
     def __init__(self, command, directory, environment):
         self.command = command
         self._output = tempfile.TemporaryFile()
-        # A lone command takes the shell's place, for the signals of stop().
+        # A lone command replaces the shell, for the signals of stop().
         is_lone = not re.search("[;|]", command)
         self.process = subprocess.Popen(["sh", "-c", "exec " + command if is_lone else command], cwd=directory, stdin=subprocess.DEVNULL,
                                         stdout=self._output, stderr=self._output, preexec_fn=die_with_parent,
@@ -154,7 +154,7 @@ class Scene:
             return file.read()
 
     def run(self, command, changes=(), more="", environment=(), directory=None):
-        """Starts @command; each first text of @changes is in it, and the second one takes its place."""
+        """Starts @command; each first text of @changes is in it, and the second one replaces it."""
         for old, new in dict(changes).items():
             if old not in command:
                 raise ValueError("%s has no %s" % (command, old))
