@@ -37,10 +37,10 @@ struct option {
 	const char *value_name;
 	/** Default, which is set as if the user had given it; NULL: none. */
 	const char *initial;
-	/** What holds where the option is not given, in words; NULL: @initial says it, or there is nothing to say. */
+	/** The default in words, for an option that is not given; NULL: @initial says it, or there is nothing to say. */
 	const char *otherwise;
 	const char *meaning;
-	/** What only the document says, behind @meaning; NULL: nothing. */
+	/** Text behind @meaning that only the document has; NULL: none. */
 	const char *details;
 	/** 0, or -EINVAL or -ENOMEM with a text for users; then @options can only be freed. */
 	int (*set)(struct options *options, const struct setting *setting);

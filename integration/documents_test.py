@@ -33,7 +33,7 @@ DOCUMENTS = ["README.md"] + sorted(
     if os.path.basename(path) != "decisions.md")
 README_MAX_BYTES = 9 << 10
 PICTURE_MAX_BYTES = 120 << 10
-# What an indented line says of its command stands behind two spaces, and goes on in lines that begin further right.
+# A remark on a command stands behind two spaces, and goes on in lines that begin further right.
 REMARK = re.compile(r" {2,}")
 REMARK_INDENT = 20
 IN_TEXT = re.compile(r"`((?:build/\w+|make) [^`]+)`")
@@ -457,7 +457,7 @@ COMMANDS = {
     "build/symbols -bench FILE": measure_file,
 }
 
-# What they show of output: each has the shape of a line that came.
+# Lines of output in the documents; each has the shape of a line that came.
 SHOWN = [
     "info: sampling all processes on 8 CPUs 99 times a second to http://127.0.0.1:7171; Ctrl-C or SIGTERM stops",
     "22:24:00 ipv4:127.0.0.1:53164: 3920 bytes, 9610 raw: 20 samples, 2 profiles (0 repeated), 2 resources; answer: ok",

@@ -18,7 +18,7 @@
 #include "reporter/sample_store.h"
 #include "reporter/stack_counts.h"
 
-/** What paths end in, for people; output_files.c has the table. */
+/** Endings of paths, for people; output_files.c has the table. */
 #define OUTPUT_SUFFIXES ".pb.gz, .folded, .txt, .otlp or .html"
 
 enum output_format {

@@ -103,7 +103,7 @@ static int copy_range(int from, int to, uint64_t offset, uint64_t limit, uint64_
 		if (count < 0 && errno == EINTR)
 			continue;
 		if (count < 0)
-			return fail_errno(-errno, "reading a file to copy it");
+			return fail_errno(-errno, "cannot read a file to copy it");
 		if (!count)
 			break;
 		err = sealed_file_write(to, bytes, (size_t)count, offset);

@@ -365,7 +365,7 @@ int host_pool_init(struct host_pool *pool, const struct host_pool_options *optio
 	if (!err)
 		return 0;
 	destroy_locks(pool);
-	return fail_errno(-err, "starting the thread hosts");
+	return fail_errno(-err, "cannot start the thread hosts");
 }
 
 void host_pool_stop(struct host_pool *pool)

@@ -136,7 +136,7 @@ static __always_inline void go_set_link(struct unwind_state *state, __u64 link)
 	state->registers_known = 1;
 }
 
-/* Reads a word of curg's gobuf; UNWIND_STACK_SWITCH if there is no goroutine. */
+/* Reads a word of curg's gobuf; UNWIND_STACK_SWITCH if there is no curg, or the word cannot be read. */
 static __always_inline enum unwind_error go_sched_word(const struct go_unwind *unwind, __u32 offset,
 						       __u64 *word)
 {

@@ -60,7 +60,8 @@ static int count_in_source(const struct v8_heap *heap, uint64_t source, struct l
 		return -ENOMEM;
 	err = v8_string_open(reader, heap, source, &length);
 	if (!err && length > V8_LINES_MAX_CHARACTERS)
-		err = fail(-E2BIG, "a script of %u characters", length);
+		err = fail(-E2BIG, "a script has %u characters, more than %u", length,
+			   V8_LINES_MAX_CHARACTERS);
 	return err ? err : count_lines(reader, ends);
 }
 

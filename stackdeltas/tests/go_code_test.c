@@ -206,7 +206,10 @@ static void a_file_that_changes_has_no_more_rows(void **state)
 	extract(fixture);
 	for (uint32_t i = 0; i < 5; i++)
 		assert_plain(fixture, i * FUNCTION);
-	/* The one before the damaged one is read together with it. */
+	/*
+	 * Function 6 ends at the damaged start of function 7, so it cannot be read. Function 5 has no rows either, since
+	 * function 6 is read before the rows of 5 are written.
+	 */
 	assert_row(fixture, 5 * FUNCTION, 0, -1);
 	assert_row(fixture, 8 * FUNCTION - 1, 0, -1);
 }

@@ -401,7 +401,7 @@ static uint64_t word_at(struct check *check, uint64_t address)
 	return word;
 }
 
-/* Checks the code that the runtime has generated for itself. */
+/* Checks that java_blob_find() finds and names the runtime's stubs and its interpreter, and fails outside of the code. */
 static void check_runtime_code(struct check *check)
 {
 	struct remote_memory *memory = &check->java.memory.memory;
