@@ -154,7 +154,7 @@ int executable_file_load(int fd, const struct executable_origin *origin, struct 
 	if (is_left)
 		unwind_input_leave_code(&input);
 	if (unwind_input_work(&input) > limits->max_work_bytes)
-		return fail(-EAGAIN, "a file of much work");
+		return fail(-EAGAIN, "the file needs more work than a sample is worth now");
 	err = delta_cache_get(cache, &input, deltas);
 	if (!err && lacks_code)
 		*lacks_code = is_left;

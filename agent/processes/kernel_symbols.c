@@ -114,8 +114,8 @@ static int parse_module_line(const char *line, size_t length, struct module_line
 	for (int i = 0; i < 3; i++)
 		next_field(&cursor, end, &skipped);
 	if (!is_good || !next_number(&cursor, end, 16, &parts->start))
-		return fail(-EBADMSG, "line of modules: %.*s", length < 100 ? (int)length : 100,
-			    line);
+		return fail(-EBADMSG, "a line of /proc/modules cannot be read: %.*s",
+			    length < 100 ? (int)length : 100, line);
 	if (name_bytes >= sizeof(parts->name))
 		name_bytes = sizeof(parts->name) - 1;
 	memcpy(parts->name, name, name_bytes);

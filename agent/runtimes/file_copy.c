@@ -140,7 +140,7 @@ int file_copy_create(int fd, int *copy)
 	int err;
 
 	if (fstat(fd, &status))
-		return fail_errno(-errno, "fstat of a file to copy");
+		return fail_errno(-errno, "cannot stat a file to copy it");
 	size = (uint64_t)status.st_size;
 	find_holes(fd, size, &holes);
 	if (size - holes.bytes > FILE_COPY_MAX_BYTES)

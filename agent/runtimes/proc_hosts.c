@@ -547,7 +547,7 @@ static int init_pool(struct proc_hosts *hosts, const struct proc_hosts_options *
 		return fail(-ENOMEM, "no memory for who reads maps");
 	hosts->root_fd = open(options->proc_root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (hosts->root_fd < 0)
-		return fail_errno(-errno, "open of %s", options->proc_root);
+		return fail_errno(-errno, "cannot open %s", options->proc_root);
 	pool_options.handed_fd = hosts->root_fd;
 	return host_pool_init(&hosts->pool, &pool_options);
 }

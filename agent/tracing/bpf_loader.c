@@ -252,7 +252,7 @@ static int open_task_iterator(struct allframes *skeleton)
 	if (!skeleton->links.task_snapshot)
 		return fail_errno(-errno, "cannot attach the task iterator");
 	fd = bpf_iter_create(bpf_link__fd(skeleton->links.task_snapshot));
-	return fd < 0 ? fail_errno(-errno, "task iterator") : fd;
+	return fd < 0 ? fail_errno(-errno, "cannot make the task iterator") : fd;
 }
 
 static void destroy_skeleton(struct allframes **skeleton)
@@ -281,7 +281,7 @@ static int try_level(const struct pid_namespace *namespace)
 	if (fd < 0)
 		return fd;
 	bytes = read(fd, &task, sizeof(task));
-	return bytes < 0 ? fail_errno(-errno, "task iterator") : bytes > 0;
+	return bytes < 0 ? fail_errno(-errno, "cannot read the task iterator") : bytes > 0;
 }
 
 /*
@@ -296,7 +296,7 @@ static int find_pid_namespace(struct pid_namespace *result)
 	int found;
 
 	if (stat("/proc/self/ns/pid", &status))
-		return fail_errno(-errno, "/proc/self/ns/pid");
+		return fail_errno(-errno, "cannot stat /proc/self/ns/pid");
 	namespace.inode = (uint32_t)status.st_ino;
 	found = namespace.inode == INITIAL_PID_NAMESPACE_INODE;
 	while (!found && namespace.level < PID_NAMESPACE_MAX_LEVEL) {
@@ -341,7 +341,7 @@ static int configure(struct allframes *skeleton, const struct bpf_loader_options
 	int err;
 
 	if (cpu_number_count < 0)
-		return fail_errno(cpu_number_count, "number of possible CPUs");
+		return fail_errno(cpu_number_count, "cannot read the number of possible CPUs");
 
 	if (slab_count < 1)
 		slab_count = 1;
@@ -639,7 +639,8 @@ static int attach(struct bpf_loader *loader)
 	if (skeleton->links.process_exec)
 		skeleton->links.process_exit = bpf_program__attach(skeleton->progs.process_exit);
 	if (!skeleton->links.process_exec || !skeleton->links.process_exit)
-		return fail_errno(-errno, "attaching to sched_process_exec and _exit");
+		return fail_errno(-errno,
+				  "cannot attach to sched_process_exec and sched_process_exit");
 	return 0;
 }
 
