@@ -382,6 +382,12 @@ page:
 	$(Q)scripts/setup.sh page
 	$(Q)scripts/build_page.sh viewer/assets
 
+# The documents that are made of sources. What comes of it is committed.
+docs:
+	$(Q)scripts/setup.sh build
+	$(build) build/options_markdown
+	$(Q)build/options_markdown >build/options.md && cp build/options.md docs/options.md
+
 legal: build/agent
 	$(Q)scripts/legal.sh build/agent
 
@@ -390,13 +396,13 @@ install: build/agent
 	install -D -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/allframes-agent/LICENSE
 	install -D -m 644 viewer/assets/LICENSES.txt $(DESTDIR)$(PREFIX)/share/doc/allframes-agent/LICENSES-page.txt
 	install -D -m 644 README.md $(DESTDIR)$(PREFIX)/share/doc/allframes-agent/README.md
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/allframes-agent/docs docs/*.md
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/allframes-agent/docs docs/*.md docs/*.png
 
 clean:
 	rm -rf build
 
 FORCE:
 .PHONY: all tools unit-tests fuzzers generated run test test-one test-long check format bench fuzz debug \
-	page legal install clean FORCE
+	page docs legal install clean FORCE
 
 -include $(shell find build -path build/integration -prune -o -name '*.d' -type f -print 2>/dev/null)

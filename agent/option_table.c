@@ -20,6 +20,7 @@
 #include "lib/base/error.h"
 #include "lib/base/text_builder.h"
 #include "lib/model/languages.h"
+#include "reporter/output_files.h"
 
 enum {
 	OUTPUT_MAX_COUNT = 16,
@@ -52,9 +53,7 @@ static int add_path(const struct setting *setting, uint32_t most, char ***paths,
 static int set_output(struct options *options, const struct setting *setting)
 {
 	if (!*setting->text)
-		return option_refuse(
-			setting,
-			"give a path ending in .pb.gz, .folded, .txt, .otlp or .html, or -");
+		return option_refuse(setting, "give a path ending in " OUTPUT_SUFFIXES ", or -");
 	return add_path(setting, OUTPUT_MAX_COUNT, &options->outputs, &options->output_count);
 }
 
@@ -247,12 +246,30 @@ static int set_help(struct options *options, const struct setting *setting)
 	return set_action(options, setting, OPTIONS_SHOW_HELP);
 }
 
+const char option_rules[] =
+	"Options take one dash or two, `-name=value` or `-name value`. Each can also come from the "
+	"environment as `ALLFRAMES_NAME` (upper case, `_` for `-`; empty means unset), such as "
+	"`ALLFRAMES_SAMPLES_PER_SECOND=99`; the command line wins. Where to send, "
+	"`OTEL_EXPORTER_OTLP_ENDPOINT` and its like say too. Durations: `100ms`, `5s`, `2m30s`, `1h`. "
+	"Sizes: `K`, `M`, `G`.";
+
+const char option_signals[] =
+	"The first SIGINT, SIGTERM or SIGHUP (a closed terminal) stops the agent within 5 seconds, "
+	"with the outputs written and the rest sent, as far as the collector takes it. A second SIGINT "
+	"or SIGTERM stops it at once; a second SIGHUP does nothing. Under `nohup` SIGHUP is ignored.";
+
+const char option_statuses[] =
+	"Exit status: 0 done, 1 failed while running, 2 wrong usage, 3 missing privilege or kernel "
+	"feature. One line on standard error says what is wrong and what to do.";
+
 const struct option option_table[] = {
 	{
 		.name = "collection-agent",
 		.value_name = "HOST[:PORT]",
-		.meaning = "Send profiles to this collector, by OTLP over gRPC; [::1]:4317 for "
-			   "IPv6. Port 4317 if none is given.",
+		.meaning =
+			"Send profiles to this collector, by OTLP over gRPC; `[::1]:4317` for IPv6. Port 4317 if none is "
+			"given.",
+		.details = "See [Sending to a collector](collectors.md).",
 		.set = option_set_collector,
 	},
 	{
@@ -263,7 +280,8 @@ const struct option option_table[] = {
 	{
 		.name = "tls-ca",
 		.value_name = "FILE",
-		.meaning = "Trust the CA certificates in this PEM file. Default: the system's.",
+		.otherwise = "the system's",
+		.meaning = "Trust the CA certificates in this PEM file.",
 		.set = option_set_path,
 		.offset = offsetof(struct options, collector.tls_ca),
 	},
@@ -284,15 +302,16 @@ const struct option option_table[] = {
 	{
 		.name = "header",
 		.value_name = "KEY=VALUE",
-		.meaning = "Send this header with every call; may be repeated. The value @FILE is "
-			   "read from a file, for each call.",
+		.meaning =
+			"Send this header with every call; may be repeated. The value `@FILE` is read from a file, for "
+			"each call.",
 		.set = option_set_header,
 	},
 	{
 		.name = "reporter-interval",
 		.value_name = "D",
 		.initial = "5s",
-		.meaning = "Send this often.",
+		.meaning = "Send this often, 100ms to 24h.",
 		.set = option_set_duration,
 		.offset = offsetof(struct options, collector.interval_ns),
 		.minimum = 100 * NS_PER_MS,
@@ -302,8 +321,8 @@ const struct option option_table[] = {
 		.name = "reporter-jitter",
 		.value_name = "J",
 		.initial = "0.2",
-		.meaning = "Make each such interval longer or shorter by up to this part of it, 0 "
-			   "to 1.",
+		.meaning =
+			"Make each such interval longer or shorter by up to this part of it, 0 to 1.",
 		.set = option_set_fraction,
 		.offset = offsetof(struct options, collector.jitter),
 	},
@@ -311,12 +330,14 @@ const struct option option_table[] = {
 		.name = "resource-grouping",
 		.value_name = "BY",
 		.initial = "container",
-		.meaning = "What one OTLP resource stands for: process, container or service.",
+		.meaning =
+			"What one OTLP resource stands for: `process`, `container` or `service`.",
 		.set = option_set_grouping,
 	},
 	{
 		.name = "with-cpu",
 		.meaning = "Send the CPU of each sample too.",
+		.details = "More samples differ then, so that more bytes are sent.",
 		.set = option_set_switch,
 		.offset = offsetof(struct options, collector.with_cpu),
 	},
@@ -325,27 +346,33 @@ const struct option option_table[] = {
 		.value_name = "HOW",
 		.initial = "none",
 		.meaning =
-			"Names of native code that are sent to the collector: none (but of Go "
-			"and of code made at run time), symtab (functions by symbol tables) or "
-			"full (inlined functions, files and lines too, from debug data). File and "
-			"address are sent in any case. Outputs are always full.",
+			"Names of native code that are sent to the collector: `none` (but of Go and of code made at run "
+			"time), `symtab` (functions by symbol tables) or `full` (inlined functions, files and lines too, "
+			"from debug data). File and address are sent in any case. Outputs are always `full`.",
+		.details = "Names of code made at run time come from perf maps and jitdump files.",
 		.set = option_set_symbolize,
 	},
 	{
 		.name = "output",
 		.value_name = "PATH",
 		.meaning =
-			"Write the profile there at the end; may be repeated. By suffix: .pb.gz "
-			"pprof, .folded folded stacks, .txt stack table, .otlp one OTLP message, "
-			".html a flame graph in a page of its own; - is folded stacks on standard output.",
+			"Write the profile there at the end; may be repeated. By suffix: `.pb.gz` pprof, `.folded` "
+			"folded stacks, `.txt` stack table, `.otlp` one OTLP message, `.html` a flame graph in a page of "
+			"its own; `-` is folded stacks on standard output.",
+		.details =
+			"Folded stacks are what tools for flame graphs read. The flame graph in a page can be zoomed and "
+			"searched, and needs nothing else. Paths are checked at the start; a file appears when it is "
+			"whole.",
 		.set = set_output,
 	},
 	{
 		.name = "viewer",
 		.value_name = "ADDR:PORT",
+		.otherwise =
+			"without an output or a collector 127.0.0.1:7171, or a free port if that one is taken",
 		.meaning =
-			"Show the samples of the last while as a page for browsers at this address. Default, with neither "
-			"it nor an output nor a collector: 127.0.0.1:7171, or a free port if that one is taken.",
+			"Show the samples of the last while as a page for browsers at this address.",
+		.details = "See [The page](page.md).",
 		.set = option_set_path,
 		.offset = offsetof(struct options, viewer.address),
 	},
@@ -354,6 +381,9 @@ const struct option option_table[] = {
 		.value_name = "FILE",
 		.meaning =
 			"Ask for the token in this file; needed for all addresses but those of this machine alone.",
+		.details =
+			"The file has a line of 16 to 255 letters, digits and `-._~+/=`, and nobody but its owner may "
+			"read it.",
 		.set = option_set_path,
 		.offset = offsetof(struct options, viewer.token_file),
 	},
@@ -362,6 +392,7 @@ const struct option option_table[] = {
 		.value_name = "D",
 		.initial = "30m",
 		.meaning = "How long the page's samples are kept, 10s to 24h, as far as 71 MB go.",
+		.details = "Beyond that the oldest go.",
 		.set = option_set_duration,
 		.offset = offsetof(struct options, viewer.retention_ns),
 		.minimum = 10 * NS_PER_SECOND,
@@ -371,15 +402,18 @@ const struct option option_table[] = {
 		.name = "receive",
 		.value_name = "ADDR:PORT",
 		.meaning =
-			"Take OTLP profiles that other machines send to this address, by gRPC, and show them on the page, too.",
+			"Take OTLP profiles that other machines send to this address, by gRPC, and show them on the "
+			"page, too.",
+		.details = "See [Several machines on one page](several-machines.md).",
 		.set = option_set_path,
 		.offset = offsetof(struct options, receive.address),
 	},
 	{
 		.name = "receive-tls-cert",
 		.value_name = "FILE",
-		.meaning =
-			"Certificate for it, and what that is signed by, as PEM. Default: plain text.",
+		.otherwise = "plain text",
+		.meaning = "Certificate for it, and what that is signed by, as PEM.",
+		.details = "Files that change are used for the next connection.",
 		.set = option_set_path,
 		.offset = offsetof(struct options, receive.tls_cert),
 	},
@@ -394,8 +428,9 @@ const struct option option_table[] = {
 		.name = "receive-token-file",
 		.value_name = "FILE",
 		.meaning =
-			"Ask senders for the token in this file (-header 'authorization=Bearer TOKEN'); needed for all addresses "
-			"but those of this machine alone.",
+			"Ask senders for the token in this file (`-header 'authorization=Bearer TOKEN'`); needed for all "
+			"addresses but those of this machine alone.",
+		.details = "The file is like that of `-viewer-token-file`.",
 		.set = option_set_path,
 		.offset = offsetof(struct options, receive.token_file),
 	},
@@ -403,42 +438,52 @@ const struct option option_table[] = {
 		.name = "upload-symbols",
 		.value_name = "FILE",
 		.meaning =
-			"Send what is known of the code of this program or library, for names on the page of the agent that "
-			"receives at -collection-agent, instead of sampling; may be repeated. Needs no privileges.",
+			"Send what is known of the code of this program or library, for names on the page of the agent "
+			"that receives at `-collection-agent`, instead of sampling; may be repeated. Needs no privileges.",
+		.details =
+			"A debug file does as well. See [Several machines on one page](several-machines.md).",
 		.set = set_upload,
 	},
 	{
 		.name = "open",
 		.value_name = "FILE",
 		.meaning =
-			"Show this profile as a page instead of sampling: what -output wrote as .pb.gz, .folded or .otlp, or "
-			"such a file of another tool. Needs no privileges.",
+			"Show this profile as a page instead of sampling: what `-output` wrote as `.pb.gz`, `.folded` or "
+			"`.otlp`, or such a file of another tool. Needs no privileges.",
+		.details = "See [The page](page.md).",
 		.set = option_set_path,
 		.offset = offsetof(struct options, open_path),
 	},
 	{
 		.name = "doctor",
 		.meaning =
-			"Sample for 5 s (or -duration) and say how well that goes here: the kernel, each runtime of a "
-			"language, the stacks of each process and what would mend them; with -pid, of these processes.",
+			"Sample for 5 s (or `-duration`) and say how well that goes here: the kernel, each runtime of a "
+			"language, the stacks of each process and what would mend them; with `-pid`, of these processes.",
+		.details =
+			"What it says goes to standard output. See [Languages, and limits](languages.md).",
 		.set = option_set_switch,
 		.offset = offsetof(struct options, doctor),
 	},
 	{
 		.name = "pid",
 		.value_name = "N,N",
-		.meaning = "Profile these processes, all their threads. Default: all.",
+		.otherwise = "all",
+		.meaning = "Profile these processes, all their threads.",
+		.details = "Pids are those of the agent's own namespace, 1,024 of them at most.",
 		.set = set_pids,
 	},
 	{
 		.name = "comm",
 		.value_name = "NAME",
-		.meaning = "Profile processes of this name (/proc/PID/comm).",
+		.otherwise = "all",
+		.meaning = "Profile processes of this name (`/proc/PID/comm`).",
+		.details = "A name has 15 bytes at most.",
 		.set = set_comm,
 	},
 	{
 		.name = "cgroup",
 		.value_name = "PATH",
+		.otherwise = "all",
 		.meaning = "Profile the tasks at and below this cgroup v2 directory.",
 		.set = set_cgroup,
 		.offset = offsetof(struct options, cgroup),
@@ -446,7 +491,8 @@ const struct option option_table[] = {
 	{
 		.name = "cpus",
 		.value_name = "LIST",
-		.meaning = "Profile these CPUs, such as 0-3,5. Default: all online ones.",
+		.otherwise = "all online ones",
+		.meaning = "Profile these CPUs, such as `0-3,5`.",
 		.set = set_cpus,
 	},
 	{
@@ -462,7 +508,9 @@ const struct option option_table[] = {
 	{
 		.name = "duration",
 		.value_name = "D",
-		.meaning = "Stop after this time, such as 2m30s. Default: until interrupted.",
+		.otherwise = "until interrupted",
+		.meaning = "Stop after this time, such as `2m30s`.",
+		.details = "Ctrl-C, SIGTERM and SIGHUP interrupt it.",
 		.set = option_set_duration,
 		.offset = offsetof(struct options, duration_ns),
 		.minimum = NS_PER_MS,
@@ -473,8 +521,8 @@ const struct option option_table[] = {
 		.value_name = "N",
 		.initial = "100",
 		.meaning =
-			"Sample only in some intervals: in those for which a number drawn from 0 "
-			"to 99 is below N. 1 to 100; 100 is always.",
+			"Sample only in some intervals: in those for which a number drawn from 0 to 99 is below N. 1 to "
+			"100; 100 is always.",
 		.set = option_set_number,
 		.offset = offsetof(struct options, probabilistic_threshold),
 		.minimum = 1,
@@ -493,13 +541,17 @@ const struct option option_table[] = {
 	{
 		.name = "probabilistic-seed",
 		.value_name = "N",
-		.meaning = "Draw the same numbers in every run. Default: different ones.",
+		.otherwise = "different ones",
+		.meaning = "Draw the same numbers in every run.",
 		.set = set_seed,
 	},
 	{
 		.name = "tags",
 		.value_name = "K:V,K:V",
 		.meaning = "Put these keys and values into the profiles.",
+		.details =
+			"They are attributes of every OTLP resource, and comments in the pprof file. Keys have letters, "
+			"digits and `._-/`.",
 		.set = option_set_tags,
 	},
 	{
@@ -508,31 +560,44 @@ const struct option option_table[] = {
 		.initial = "all",
 		.meaning = "Languages to unwind beside the kernel and native code, with commas "
 			   "between: all, native for none of them" LANGUAGE_NAMES_LISTED ".",
+		.details =
+			"With `native`, stacks of Go are not followed where its runtime changes them.",
 		.set = set_tracers,
 	},
 	{
 		.name = "fold-runtime-frames",
-		.meaning = "Leave out native frames of a language's own runtime that stand between "
-			   "frames of its functions.",
+		.meaning =
+			"Leave out native frames of a language's own runtime that stand between frames of its functions.",
+		.details =
+			"The runtime's own file is the one with the interpreter's loop, such as `python3.11` or "
+			"`libpython3.13.so`. Native frames below the innermost and above the outermost interpreted frame "
+			"stay, as do all other files, guesses and errors, and Java's `libjvm.so`, whose frames do work "
+			"of their own.",
 		.set = option_set_switch,
 		.offset = offsetof(struct options, fold_runtime_frames),
 	},
 	{
 		.name = "with-lines",
-		.meaning = "Put source file and line, where they are known, into folded stacks and "
-			   "the stack table.",
+		.meaning =
+			"Put source file and line, where they are known, into folded stacks and the stack table.",
+		.details =
+			"They stand as ` (file:line)` behind the function (before a suffix such as `_[i]`); stacks that "
+			"differ in a line are two then. pprof and OTLP carry lines in any case.",
 		.set = option_set_switch,
 		.offset = offsetof(struct options, with_lines),
 	},
 	{
 		.name = "with-signatures",
 		.meaning = "Put types of arguments and result behind names of Java methods.",
+		.details = "They look as in class files: `java.lang.String.indexOf(I)I`.",
 		.set = option_set_switch,
 		.offset = offsetof(struct options, with_signatures),
 	},
 	{
 		.name = "with-goroutine-id",
 		.meaning = "Tell the number of the goroutine of samples in Go, in pprof and OTLP.",
+		.details =
+			"Many more samples differ then. See [Labels of Go programs](languages.md#labels-of-go-programs).",
 		.set = option_set_switch,
 		.offset = offsetof(struct options, with_task_numbers),
 	},
@@ -540,8 +605,9 @@ const struct option option_table[] = {
 		.name = "max-map-memory",
 		.value_name = "SIZE",
 		.initial = "256M",
-		.meaning = "Bound on the kernel memory for unwind tables, 2M to 2048M; beyond it "
-			   "those that were not used for longest go.",
+		.meaning =
+			"Bound on the kernel memory for unwind tables, 2M to 2048M; beyond it those that were not used "
+			"for longest go.",
 		.set = option_set_size,
 		.offset = offsetof(struct options, max_map_memory_bytes),
 		.minimum = SLAB_BYTES,
@@ -550,17 +616,22 @@ const struct option option_table[] = {
 	{
 		.name = "cache-dir",
 		.value_name = "DIR",
-		.meaning = "Keep unwind tables and names there for a quicker next start. Made if "
-			   "it is missing; must be root's with mode 0700. Default: none are kept.",
+		.otherwise = "none are kept",
+		.meaning =
+			"Keep unwind tables and names there for a quicker next start. Made if it is missing; must be "
+			"root's with mode 0700.",
+		.details = "Unwind tables take 512 MB at most, names of native code 2 GB.",
 		.set = option_set_path,
 		.offset = offsetof(struct options, cache_dir),
 	},
 	{
 		.name = "debuginfod",
 		.meaning =
-			"Fetch debug files that are not on this machine from the servers in "
-			"DEBUGINFOD_URLS, by elfutils' debuginfod-find. For names that local outputs "
-			"have, and -symbolize full.",
+			"Fetch debug files that are not on this machine from the servers in `DEBUGINFOD_URLS`, by "
+			"elfutils' `debuginfod-find`. For names that local outputs have, and `-symbolize full`.",
+		.details =
+			"The client keeps them in its cache. A file is asked for when its first samples have come; names are better "
+			"from the moment on at which it is there.",
 		.set = option_set_switch,
 		.offset = offsetof(struct options, debuginfod),
 	},
@@ -568,7 +639,7 @@ const struct option option_table[] = {
 		.name = "log-level",
 		.value_name = "LEVEL",
 		.initial = "info",
-		.meaning = "What is logged on standard error: error, warn, info or debug.",
+		.meaning = "What is logged on standard error: `error`, `warn`, `info` or `debug`.",
 		.set = set_log_level,
 	},
 	{
@@ -578,7 +649,7 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "help",
-		.meaning = "Print this text.",
+		.meaning = "Print the options.",
 		.set = set_help,
 	},
 };

@@ -17,6 +17,7 @@
 enum {
 	HELP_INDENT = 8,
 	HELP_COLUMNS = 80,
+	OTHERWISE_BYTES = 256,
 };
 
 /* The option that @text names in its first @length bytes; NULL if there is none. */
@@ -226,23 +227,68 @@ bool options_have_page(const struct options *options)
 	       (!options->doctor && !options->output_count && !options->collector.address);
 }
 
-static void print_wrapped(FILE *file, int indent, const char *text)
-{
-	size_t column = 0;
+/* Text of -help that is wrapped. */
+struct paragraph {
+	FILE *file;
+	size_t indent;
+	size_t column;
+};
 
+/* The columns of the first @length bytes of @text, whose marks of code are not shown. */
+static size_t shown_length(const char *text, size_t length)
+{
+	size_t shown = 0;
+
+	for (size_t i = 0; i < length; i++)
+		shown += text[i] != '`';
+	return shown;
+}
+
+static void paragraph_add(struct paragraph *paragraph, const char *text)
+{
 	while (*text) {
 		size_t length = strcspn(text, " ");
+		size_t shown = shown_length(text, length);
 
-		if (column == 0 || column + 1 + length > HELP_COLUMNS) {
-			fprintf(file, "%s%*s", column ? "\n" : "", indent, "");
-			column = (size_t)indent;
+		if (paragraph->column == 0 || paragraph->column + 1 + shown > HELP_COLUMNS) {
+			fprintf(paragraph->file, "%s%*s", paragraph->column ? "\n" : "",
+				(int)paragraph->indent, "");
+			paragraph->column = paragraph->indent;
 		} else {
-			fputc(' ', file);
-			column++;
+			fputc(' ', paragraph->file);
+			paragraph->column++;
 		}
-		fprintf(file, "%.*s", (int)length, text);
-		column += length;
+		for (size_t i = 0; i < length; i++) {
+			if (text[i] != '`')
+				fputc(text[i], paragraph->file);
+		}
+		paragraph->column += shown;
 		text += length + strspn(text + length, " ");
+	}
+}
+
+static void print_paragraph(FILE *file, const char *text)
+{
+	struct paragraph paragraph = { .file = file };
+
+	paragraph_add(&paragraph, text);
+	fputc('\n', file);
+}
+
+static void print_option(FILE *file, const struct option *option)
+{
+	struct paragraph paragraph = { .file = file, .indent = HELP_INDENT };
+	char otherwise[OTHERWISE_BYTES];
+
+	fprintf(file, "  -%s%s%s", option->name, option->value_name ? " " : "",
+		option->value_name ? option->value_name : "");
+	if (option->initial)
+		fprintf(file, "  (%s)", option->initial);
+	fputc('\n', file);
+	paragraph_add(&paragraph, option->meaning);
+	if (option->otherwise) {
+		snprintf(otherwise, sizeof(otherwise), "Default: %s.", option->otherwise);
+		paragraph_add(&paragraph, otherwise);
 	}
 	fputc('\n', file);
 }
@@ -250,29 +296,16 @@ static void print_wrapped(FILE *file, int indent, const char *text)
 void options_print_help(FILE *file)
 {
 	fputs("Usage: agent [OPTION...]\n\n", file);
-	print_wrapped(
-		file, 0,
+	print_paragraph(
+		file,
 		"Samples what every CPU of this machine runs, with frames of the kernel, native "
 		"code" LANGUAGES_SHOWN " in one stack, without a change to the programs. Needs "
 		"root. Stop it with Ctrl-C.");
-	fputs("\n"
-	      "Options take one dash or two, `-name=value` or `-name value`. Each can also come\n"
-	      "from the environment as ALLFRAMES_NAME (upper case, _ for -); the command line\n"
-	      "wins. Where to send, OTEL_EXPORTER_OTLP_ENDPOINT and its like say too.\n"
-	      "Durations: 100ms, 5s, 2m30s, 1h. Sizes: K, M, G.\n"
-	      "\n",
-	      file);
-	for (size_t i = 0; i < option_count; i++) {
-		const struct option *option = &option_table[i];
-
-		fprintf(file, "  -%s%s%s", option->name, option->value_name ? " " : "",
-			option->value_name ? option->value_name : "");
-		if (option->initial)
-			fprintf(file, "  (%s)", option->initial);
-		fputc('\n', file);
-		print_wrapped(file, HELP_INDENT, option->meaning);
-	}
-	fputs("\nExit status: 0 done, 1 failed while running, 2 wrong usage, 3 missing privilege\n"
-	      "or kernel feature.\n",
-	      file);
+	fputc('\n', file);
+	print_paragraph(file, option_rules);
+	fputc('\n', file);
+	for (size_t i = 0; i < option_count; i++)
+		print_option(file, &option_table[i]);
+	fputc('\n', file);
+	print_paragraph(file, option_statuses);
 }

@@ -67,7 +67,7 @@ struct collector_options {
 	bool no_compression;
 };
 
-/** The page; the texts are owned. */
+/** Options of the web page that the agent serves; the texts are owned. */
 struct page_options {
 	/** Address as given; NULL: the default. */
 	char *address;
@@ -76,7 +76,7 @@ struct page_options {
 	uint64_t retention_ns;
 };
 
-/** Profiles of other machines, for the page; the texts are owned. */
+/** Options for the profiles of other machines that the web page shows; the texts are owned. */
 struct receive_options {
 	/** Address as given; NULL: profiles are not received. */
 	char *address;

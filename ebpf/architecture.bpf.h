@@ -11,7 +11,7 @@
 #include "ebpf/safe_reads.bpf.h"
 
 /** Position of a leaf in its function, as far as single instructions show it. */
-enum leaf_place {
+enum leaf_position {
 	LEAF_ELSEWHERE,
 	/** Its code cannot be read. */
 	LEAF_NOT_IN_MEMORY,
@@ -120,8 +120,8 @@ static __always_inline void check_call(__u64 code, __u32 *answer)
 	check_indirect_call(code, 7, answer);
 }
 
-/** Where a leaf stands whose code at pc begins with @code. */
-static __always_inline enum leaf_place leaf_place(__u64 code)
+/** Returns the position of a leaf whose code at pc begins with @code. */
+static __always_inline enum leaf_position leaf_position(__u64 code)
 {
 	__u32 start = (__u32)code;
 
@@ -277,8 +277,8 @@ static __always_inline void check_call(__u64 code, __u32 *answer)
 		*answer = 1;
 }
 
-/** Where a leaf stands whose code at pc begins with @code. */
-static __always_inline enum leaf_place leaf_place(__u64 code)
+/** Returns the position of a leaf whose code at pc begins with @code. */
+static __always_inline enum leaf_position leaf_position(__u64 code)
 {
 	__u32 instruction = code;
 

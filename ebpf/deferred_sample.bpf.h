@@ -48,10 +48,10 @@ static __always_inline bool fetch_rbx(struct unwind_state *state)
 {
 	__u64 value;
 
-	if (state->rbx_place == RBX_IN_REGISTER)
+	if (state->rbx_location == RBX_IN_REGISTER)
 		return true;
-	if (RBX_REGISTER >= REGISTER_COUNT || state->rbx_place == RBX_NOWHERE ||
-	    read_word(state->rbx_place, &value))
+	if (RBX_REGISTER >= REGISTER_COUNT || state->rbx_location == RBX_NOWHERE ||
+	    read_word(state->rbx_location, &value))
 		return false;
 	state->registers[RBX_REGISTER % REGISTER_COUNT] = value;
 	return true;

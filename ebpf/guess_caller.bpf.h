@@ -45,7 +45,7 @@ static __always_inline bool is_function_start(struct unwind_state *state)
  * state->at_end if there is no caller: in glibc's __start_context, to whose first instruction a
  * function returns without having been called, and in the child of a clone().
  */
-static __always_inline enum leaf_place find_leaf_place(struct unwind_state *state)
+static __always_inline enum leaf_position find_leaf_position(struct unwind_state *state)
 {
 	__u64 code = 0;
 
@@ -58,13 +58,13 @@ static __always_inline enum leaf_place find_leaf_place(struct unwind_state *stat
 	if (read_word(state->pc, &code))
 		return LEAF_NOT_IN_MEMORY;
 	if (!(state->frame_flags & FRAME_RETURN_ADDRESS))
-		return leaf_place(code);
+		return leaf_position(code);
 	state->at_end = is_context_start(code);
 	return LEAF_ELSEWHERE;
 }
 
 /* True if @frame can be the address of this frame's saved frame pointer and return address. */
-static __always_inline bool is_frame_place(const struct unwind_state *state, __u64 frame)
+static __always_inline bool is_frame_address(const struct unwind_state *state, __u64 frame)
 {
 	return (frame & 7) == 0 && frame - state->sp < GUESSED_FRAME_MAX_BYTES;
 }
@@ -78,7 +78,7 @@ static __always_inline enum unwind_error read_caller(struct unwind_state *state,
 	caller->frame = frame;
 	caller->fp = state->fp;
 	if (!is_at_call) {
-		if (!is_frame_place(state, frame))
+		if (!is_frame_address(state, frame))
 			return UNWIND_NO_PROGRESS;
 		error = read_word_pair(frame, &caller->fp, &return_address);
 		caller->sp = frame + 16;
@@ -132,36 +132,36 @@ static __always_inline bool is_caller_fp(struct unwind_state *state,
 static __always_inline enum unwind_error guess_caller(struct unwind_state *state, bool looks_up)
 {
 	enum unwind_error error = state->guess_for;
-	enum leaf_place place = find_leaf_place(state);
+	enum leaf_position position = find_leaf_position(state);
 	struct guessed_caller caller = {};
 
 	state->guess_for = UNWIND_OK;
 	/* Text that is not in memory has not run, so no call has put that address there. */
-	if (place == LEAF_NOT_IN_MEMORY) {
+	if (position == LEAF_NOT_IN_MEMORY) {
 		state->at_end = looks_up && is_function_start(state);
 		return state->at_end ? UNWIND_OK : error;
 	}
 	barrier();
 	if (state->at_end)
 		return UNWIND_OK;
-	if (place == LEAF_ELSEWHERE && !state->fp_known)
+	if (position == LEAF_ELSEWHERE && !state->fp_known)
 		return error;
-	if (read_caller(state, place == LEAF_AT_CALL,
-			place == LEAF_FRAME_AT_SP ? state->sp : state->fp, &caller))
+	if (read_caller(state, position == LEAF_AT_CALL,
+			position == LEAF_FRAME_AT_SP ? state->sp : state->fp, &caller))
 		return error;
 	if (!is_behind_call(state, caller.pc))
 		return error;
 	/* At a call the register is still the caller's. */
-	if (place != LEAF_AT_CALL && !is_caller_fp(state, &caller))
+	if (position != LEAF_AT_CALL && !is_caller_fp(state, &caller))
 		return error;
 	state->pc = caller.pc;
 	state->sp = caller.sp;
 	state->fp = caller.fp;
-	state->sp_known = FRAME_POINTER_TELLS_SP || place == LEAF_AT_CALL;
+	state->sp_known = FRAME_POINTER_TELLS_SP || position == LEAF_AT_CALL;
 	state->frame_flags = FRAME_RETURN_ADDRESS | FRAME_GUESS;
 	state->registers_known = 0;
-	if (place != LEAF_AT_CALL)
-		state->rbx_place = RBX_NOWHERE;
+	if (position != LEAF_AT_CALL)
+		state->rbx_location = RBX_NOWHERE;
 	return UNWIND_OK;
 }
 

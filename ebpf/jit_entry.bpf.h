@@ -65,29 +65,29 @@ static __always_inline bool is_loop_return(struct unwind_state *state,
 	       is_call_in_memory(state, pc);
 }
 
-/* True if @fp can be the frame pointer of a frame that begins just above the word at @place. */
-static __always_inline bool is_loop_fp(__u64 fp, __u64 place)
+/* True if @fp can be the frame pointer of a frame that begins just above the word at @slot. */
+static __always_inline bool is_loop_fp(__u64 fp, __u64 slot)
 {
-	return (fp & 7) == 0 && fp - place - 8 < JIT_LOOP_MAX_BYTES;
+	return (fp & 7) == 0 && fp - slot - 8 < JIT_LOOP_MAX_BYTES;
 }
 
 /* Restores the loop's frame pointer. Pieces use the register for objects, whose addresses are not on the stack. */
-static __always_inline void restore_loop_fp(struct unwind_state *state, __u64 place)
+static __always_inline void restore_loop_fp(struct unwind_state *state, __u64 slot)
 {
-	if (state->fp_known && is_loop_fp(state->fp, place))
+	if (state->fp_known && is_loop_fp(state->fp, slot))
 		return;
 	state->fp_known = state->jit_return && !read_word(state->jit_return - 8, &state->fp) &&
-			  is_loop_fp(state->fp, place);
+			  is_loop_fp(state->fp, slot);
 }
 
-/* True if @place can be the address of the return address into the loop, by the first piece's layout. */
-static __always_inline bool is_entry_place(const struct unwind_state *state, __u64 place)
+/* True if @slot can be the address of the return address into the loop, by the first piece's layout. */
+static __always_inline bool is_entry_slot(const struct unwind_state *state, __u64 slot)
 {
-	__u64 distance = place - state->jit_return;
+	__u64 distance = slot - state->jit_return;
 
 	if (!state->jit_return)
 		return !(state->frame_flags & FRAME_RETURN_ADDRESS) &&
-		       place - state->sp < JIT_ENTRY_MIN_BYTES;
+		       slot - state->sp < JIT_ENTRY_MIN_BYTES;
 	return distance >= JIT_ENTRY_MIN_BYTES && distance <= JIT_ENTRY_MAX_BYTES;
 }
 
@@ -98,12 +98,12 @@ static __always_inline bool is_entry_place(const struct unwind_state *state, __u
  */
 static __always_inline void jit_entry_step(struct unwind_state *state)
 {
-	__u64 place = state->jit_word, word = 0;
+	__u64 slot = state->jit_word, word = 0;
 	struct cached_mapping *mapping;
 
-	state->jit_word = place + sizeof(word);
+	state->jit_word = slot + sizeof(word);
 	state->jit_words_left--;
-	if (read_word(place, &word)) {
+	if (read_word(slot, &word)) {
 		state->jit_words_left = 0;
 		return;
 	}
@@ -113,21 +113,21 @@ static __always_inline void jit_entry_step(struct unwind_state *state)
 	mapping = &state->mappings[state->last_mapping % MAPPING_CACHE_COUNT];
 	if (mapping->executable_id == EXECUTABLE_ID_ANONYMOUS) {
 		if (is_call_in_memory(state, word))
-			state->jit_return = place;
+			state->jit_return = slot;
 		return;
 	}
 	if (!is_loop_return(state, mapping, word))
 		return;
 	state->jit_words_left = 0;
-	if (!is_entry_place(state, place))
+	if (!is_entry_slot(state, slot))
 		return;
-	restore_loop_fp(state, place);
+	restore_loop_fp(state, slot);
 	state->guess_for = UNWIND_OK;
 	state->pc = word;
-	state->sp = place + RETURN_ADDRESS_BYTES;
+	state->sp = slot + RETURN_ADDRESS_BYTES;
 	state->frame_flags = FRAME_RETURN_ADDRESS | FRAME_GUESS;
 	state->registers_known = 0;
-	state->rbx_place = RBX_NOWHERE;
+	state->rbx_location = RBX_NOWHERE;
 }
 
 #endif

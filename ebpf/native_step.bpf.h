@@ -35,13 +35,13 @@ static __always_inline enum unwind_error known_register(struct unwind_state *sta
 	if (number >= REGISTER_COUNT_MAX)
 		return UNWIND_REGISTER_UNKNOWN;
 	if (state->registers_known ||
-	    (number == RBX_REGISTER && state->rbx_place == RBX_IN_REGISTER)) {
+	    (number == RBX_REGISTER && state->rbx_location == RBX_IN_REGISTER)) {
 		*value = state->registers[number];
 		return UNWIND_OK;
 	}
-	if (number != RBX_REGISTER || state->rbx_place == RBX_NOWHERE)
+	if (number != RBX_REGISTER || state->rbx_location == RBX_NOWHERE)
 		return UNWIND_REGISTER_UNKNOWN;
-	return read_word(state->rbx_place, value);
+	return read_word(state->rbx_location, value);
 }
 
 /* Computes the canonical frame address of this frame, which is the caller's sp. */
@@ -155,8 +155,8 @@ static __always_inline enum unwind_error restore_caller(struct unwind_state *sta
 	if (!is_progress(state, rule, cfa))
 		return UNWIND_NO_PROGRESS;
 	if (rule->rbx_slot)
-		state->rbx_place = rule->rbx_slot == RBX_LOST ? RBX_NOWHERE :
-								cfa - 8 * rule->rbx_slot;
+		state->rbx_location = rule->rbx_slot == RBX_LOST ? RBX_NOWHERE :
+								   cfa - 8 * rule->rbx_slot;
 	state->pc = code_address(return_address);
 	state->sp = cfa;
 	state->fp = fp;

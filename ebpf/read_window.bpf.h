@@ -32,14 +32,14 @@ static __always_inline void window_clear(struct read_window *window)
 }
 
 /* Returns the offset in the window of the @bytes bytes at @address; WINDOW_BYTES if they are not in it. */
-static __always_inline __u64 window_place(const struct read_window *window, __u64 address,
-					  __u32 bytes)
+static __always_inline __u64 window_offset(const struct read_window *window, __u64 address,
+					   __u32 bytes)
 {
-	__u64 place = address - window->start;
+	__u64 offset = address - window->start;
 
-	if (place % 8 || place > window->bytes || bytes > window->bytes - place)
+	if (offset % 8 || offset > window->bytes || bytes > window->bytes - offset)
 		return WINDOW_BYTES;
-	return place;
+	return offset;
 }
 
 /* Fills the window from @start on, moved so that it is in the page of @address. */
@@ -59,10 +59,10 @@ static __always_inline bool window_move(struct read_window *window, __u64 start,
 	return true;
 }
 
-/** Returns the word at offset @place in the window. Any @place is safe: it is aligned and wrapped. */
-static __always_inline __u64 window_word(const struct read_window *window, __u64 place)
+/** Returns the word at offset @offset in the window. Any @offset is safe: it is aligned and wrapped. */
+static __always_inline __u64 window_word(const struct read_window *window, __u64 offset)
 {
-	__u32 index = place / 8;
+	__u32 index = offset / 8;
 
 	/* The verifier must see the check of the range, which the compiler may drop. */
 	barrier_var(index);
@@ -76,14 +76,14 @@ static __always_inline __u64 window_word(const struct read_window *window, __u64
 static __always_inline enum unwind_error window_read_up(struct read_window *window, __u64 address,
 							__u64 *word)
 {
-	__u64 place = window_place(window, address, sizeof(*word));
+	__u64 offset = window_offset(window, address, sizeof(*word));
 
-	if (place == WINDOW_BYTES) {
+	if (offset == WINDOW_BYTES) {
 		if (address % 8 || !window_move(window, address, address))
 			return read_word(address, word);
-		place = address - window->start;
+		offset = address - window->start;
 	}
-	*word = window_word(window, place);
+	*word = window_word(window, offset);
 	return UNWIND_OK;
 }
 
@@ -118,10 +118,10 @@ static __always_inline bool window_read_down(struct read_window *window, __u64 a
 
 	if (bytes < 1 || bytes > WINDOW_EXACT_BYTES)
 		return false;
-	if (window_place(window, address, bytes) < WINDOW_BYTES)
+	if (window_offset(window, address, bytes) < WINDOW_BYTES)
 		return true;
 	if (address % 8 == 0 && window_move(window, end - WINDOW_BYTES, address) &&
-	    window_place(window, address, bytes) < WINDOW_BYTES)
+	    window_offset(window, address, bytes) < WINDOW_BYTES)
 		return true;
 	return window_read_exactly(window, address, bytes);
 }

@@ -41,8 +41,8 @@ enum language_wait {
 	WAIT_STACK = 4,
 };
 
-/** Values of unwind_state.rbx_place that are not addresses. */
-enum rbx_place {
+/** Values of unwind_state.rbx_location that are not addresses. */
+enum rbx_location {
 	RBX_NOWHERE = 0,
 	/** The value is in unwind_state.registers. */
 	RBX_IN_REGISTER = 1,
@@ -62,8 +62,8 @@ struct unwind_state {
 	__u32 fp_known;
 	/** 0 where sp is only known to be at or below the frame's (a guess on arm64). */
 	__u32 sp_known;
-	/** x86-64: the address at which this frame's rbx was saved, or an enum rbx_place. */
-	__u64 rbx_place;
+	/** x86-64: the address at which this frame's rbx was saved, or an enum rbx_location. */
+	__u64 rbx_location;
 	/** Why the caller of the frame that was added last has to be guessed (enum unwind_error), or 0. */
 	__u32 guess_for;
 	/** Search for the loop that entered JIT code (jit_entry.bpf.h): number of words left to read. */
@@ -201,7 +201,7 @@ static __always_inline void state_start_at_registers(struct unwind_state *state)
 	state->fp_known = 1;
 	state->sp_known = 1;
 	state->registers_known = 1;
-	state->rbx_place = RBX_IN_REGISTER;
+	state->rbx_location = RBX_IN_REGISTER;
 	state->frame_flags = 0;
 }
 

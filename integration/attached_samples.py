@@ -54,8 +54,8 @@ def sample_attached(programs, seconds, *options, rate=ATTACHED_RATE, selection=N
                     stays_stopped=False, cpu_seconds=None):
     """What an agent left that samples @programs while they run, an AgentResult with @times, the SampleTimes.
     They are stopped until it knows their unwind rows or runtimes, so that no sample comes before, and while
-    it ends. They run for @seconds, or for less: each until it has used @cpu_seconds. @selection: options in
-    place of -pid; @is_known: it will attach to their runtimes.
+    it ends. They run for @seconds, or for less: each until it has used @cpu_seconds. @selection: options
+    instead of -pid; @is_known: it will attach to their runtimes.
     """
     pids = {program.pid for program in programs}
     has_lines = "-with-lines" in options

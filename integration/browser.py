@@ -160,23 +160,23 @@ class Browser:
     def text(self, selector):
         return self.evaluate("document.querySelector(%s)?.innerText ?? ''" % json.dumps(selector))
 
-    def place(self, selector):
+    def box(self, selector):
         """[left, top, width, height] of the first match, scrolled into view; it is waited for until it
         stands still, as an answer moves what is below it.
         """
-        box = ("(() => { const found = document.querySelector(%s);"
-               "if (!found) return null; found.scrollIntoView({block: 'nearest'});"
-               "const box = found.getBoundingClientRect();"
-               "return [box.x, box.y, box.width, box.height]; })()" % json.dumps(selector))
-        place = self.wait("(async () => { const place = () => %s;"
-                          "const before = place();"
-                          "await new Promise(resolve => setTimeout(resolve, %d));"
-                          "const after = place();"
-                          "return before && after && before.every((part, i) => part === after[i])"
-                          " ? after : null; })()" % (box, _STILL_MS))
-        if not place:
+        read = ("(() => { const found = document.querySelector(%s);"
+                "if (!found) return null; found.scrollIntoView({block: 'nearest'});"
+                "const box = found.getBoundingClientRect();"
+                "return [box.x, box.y, box.width, box.height]; })()" % json.dumps(selector))
+        box = self.wait("(async () => { const read = () => %s;"
+                        "const before = read();"
+                        "await new Promise(resolve => setTimeout(resolve, %d));"
+                        "const after = read();"
+                        "return before && after && before.every((part, i) => part === after[i])"
+                        " ? after : null; })()" % (read, _STILL_MS))
+        if not box:
             raise RuntimeError("nothing is " + selector)
-        return place
+        return box
 
     def mouse(self, kind, x, y, buttons=1):
         self._send("Input.dispatchMouseEvent", type=kind, x=x, y=y, clickCount=1, buttons=buttons,
@@ -184,7 +184,7 @@ class Browser:
 
     def click(self, selector, at=None):
         """Clicks in the middle of the first match, or @at: from its left upper corner."""
-        left, top, width, height = self.place(selector)
+        left, top, width, height = self.box(selector)
         x, y = (left + at[0], top + at[1]) if at else (left + width / 2, top + height / 2)
         self.mouse("mouseMoved", x, y, buttons=0)
         self.mouse("mousePressed", x, y)
@@ -192,7 +192,7 @@ class Browser:
 
     def drag(self, selector, start, end):
         """Drags in the first match between two points given as shares of its size."""
-        left, top, width, height = self.place(selector)
+        left, top, width, height = self.box(selector)
         points = [(left + width * x, top + height * y) for x, y in (start, end)]
         self.mouse("mouseMoved", *points[0], buttons=0)
         self.mouse("mousePressed", *points[0])
@@ -208,7 +208,7 @@ class Browser:
 
     def type(self, selector, text):
         """Replaces what stands in an input."""
-        self.place(selector)
+        self.box(selector)
         self.evaluate("(() => { const input = document.querySelector(%s); input.focus();"
                       "input.select(); })()" % json.dumps(selector))
         self.key("Delete")

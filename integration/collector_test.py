@@ -33,7 +33,7 @@ def check_options(tap):
         tap.ok(result.returncode == 2 and result.stderr.count("\n") == 1,
                "wrong usage: %s" % " ".join(words), result)
     for words in (["-tls-cert", "/no/such", "-tls-key", "/no/such"], ["/no/such"],
-                  ["-names", "/no/such"], ["-save", "/no/such/place"]):
+                  ["-names", "/no/such"], ["-save", "/no/such/folder"]):
         result = run(*words)
         tap.ok(result.returncode == 1 and "/no/such" in result.stderr,
                "a file that is not there: %s" % " ".join(words), result)

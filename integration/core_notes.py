@@ -20,28 +20,28 @@ class Cut(Exception):
 
 
 def _program_headers(file):
-    """Place, kind, offset and size in the file of each segment."""
+    """Offset of the header, kind, offset and size in the file of each segment."""
     file.seek(0)
     header = file.read(HEADER_BYTES)
     if len(header) < HEADER_BYTES:
         raise Cut("%d bytes of %d of the header" % (len(header), HEADER_BYTES))
     start, (entry_bytes, count) = (struct.unpack_from("<Q", header, 32)[0],
                                    struct.unpack_from("<HH", header, 54))
-    for place in range(start, start + count * entry_bytes, entry_bytes):
-        file.seek(place)
+    for header_offset in range(start, start + count * entry_bytes, entry_bytes):
+        file.seek(header_offset)
         data = file.read(PROGRAM_HEADER.size)
         if len(data) < PROGRAM_HEADER.size:
             raise Cut("%d bytes, program headers up to %d" % (file.seek(0, os.SEEK_END),
                                                               start + count * entry_bytes))
         kind, _, offset, _, _, size = PROGRAM_HEADER.unpack(data)
-        yield place, kind, offset, size
+        yield header_offset, kind, offset, size
 
 
 def _segments(file):
-    """Where the program headers of notes stand, with offset and size of the notes."""
-    for place, kind, offset, size in _program_headers(file):
+    """Offsets of the program headers of notes, with offset and size of the notes."""
+    for header_offset, kind, offset, size in _program_headers(file):
         if kind == PT_NOTE:
-            yield place, offset, size
+            yield header_offset, offset, size
 
 
 def check_whole(path):
@@ -59,13 +59,13 @@ def _padded(content):
 
 def _read(data):
     """(name, type, content) of each note."""
-    place = 0
-    while place + 12 <= len(data):
-        name_bytes, size, kind = struct.unpack_from("<III", data, place)
-        name = data[place + 12:place + 12 + name_bytes]
-        place += 12 + len(_padded(name))
-        yield name, kind, data[place:place + size]
-        place += size + -size % 4
+    offset = 0
+    while offset + 12 <= len(data):
+        name_bytes, size, kind = struct.unpack_from("<III", data, offset)
+        name = data[offset + 12:offset + 12 + name_bytes]
+        offset += 12 + len(_padded(name))
+        yield name, kind, data[offset:offset + size]
+        offset += size + -size % 4
 
 
 def _write(name, kind, content):
@@ -92,7 +92,7 @@ def add_thread_pointers(path, pointers):
     that the kernel writes, behind each thread's status.
     """
     with open(path, "r+b") as file:
-        for place, offset, size in list(_segments(file)):
+        for header_offset, offset, size in list(_segments(file)):
             file.seek(offset)
             notes = b""
             for name, kind, content in _read(file.read(size)):
@@ -102,7 +102,7 @@ def add_thread_pointers(path, pointers):
                                     struct.pack("<Q", pointers[_tid(content)]))
             new_offset = file.seek(0, 2)
             file.write(notes)
-            file.seek(place + 8)
+            file.seek(header_offset + 8)
             file.write(struct.pack("<Q", new_offset))
-            file.seek(place + 32)
+            file.seek(header_offset + 32)
             file.write(struct.pack("<Q", len(notes)))

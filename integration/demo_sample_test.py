@@ -6,7 +6,7 @@
 are built and run. Prints TAP.
 
 attribute.patch adds the scheduler's policy of the thread. It comes in OTLP and pprof, is read out of both again, and the
-page selects by it, though what changes is the record, the row, and the place where a record becomes a sample.
+page selects by it, though what changes is the record, the row, and the code that makes a sample of a record.
 
 origin.patch adds samples of how long a thread was away before it left the CPU, from a program of another type. They have types
 and values of their own in OTLP and pprof; folded stacks, the summary and the page have the clock's samples only.

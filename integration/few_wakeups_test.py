@@ -17,7 +17,7 @@ from harness import Agent, Tap, need_root
 
 RATE = 19
 # The threads that hear of processes. They may wake up so often in a second by themselves, all together: the rings are
-# read every 4 ms while files are mapped in the place of others.
+# read every 4 ms while files are mapped over others.
 THREADS = ("ring", "sync", "work")
 OWN_WAKEUPS = 350
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kinds of files that programs come in: how each is made out of a target's source and started.
 
-A Kind is one program of a known chain, built in one way: another C library or linker, other places
+A Kind is one program of a known chain, built in one way: another C library or linker, other sections
 for its unwind information, a file that goes away while it runs. file_kinds_test.py judges them.
 """
 import fcntl
@@ -96,10 +96,10 @@ def remove_program_header(path, kind):
         header = file.read(64)
         table, size, count = (struct.unpack_from("<Q", header, 32)[0],
                               *struct.unpack_from("<HH", header, 54))
-        for place in range(table, table + size * count, size):
-            file.seek(place)
+        for offset in range(table, table + size * count, size):
+            file.seek(offset)
             if struct.unpack("<I", file.read(4))[0] == kind:
-                file.seek(place)
+                file.seek(offset)
                 file.write(struct.pack("<I", 0))
 
 
@@ -134,7 +134,7 @@ def build_id(path):
 
 
 def debug_by_build_id(path):
-    """In the place that the build id says, below the folder `root`."""
+    """In the file that the build id names, below the folder `root`."""
     name = build_id(path)
     folder = os.path.join(os.path.dirname(path), "root/usr/lib/debug/.build-id", name[:2])
     os.makedirs(folder)
@@ -167,11 +167,11 @@ def open_hole(path):
     segments, segment_size, sections = struct.unpack_from("<Q14xH", data, 32) + (
         struct.unpack_from("<Q", data, 40)[0],)
     segment_count, section_size, section_count = struct.unpack_from("<HHH", data, 56)
-    places = [segments + i * segment_size for i in range(segment_count)]
-    cut = min(offset for kind, flags, offset in (struct.unpack_from("<IIQ", data, place)
-                                                 for place in places)
+    headers = [segments + i * segment_size for i in range(segment_count)]
+    cut = min(offset for kind, flags, offset in (struct.unpack_from("<IIQ", data, header)
+                                                 for header in headers)
               if kind == 1 and offset and not flags & 1)
-    fields = [place + 8 for place in places]
+    fields = [header + 8 for header in headers]
     fields += [sections + i * section_size + 24 for i in range(section_count)] + [40]
     for field in fields:
         offset = struct.unpack_from("<Q", data, field)[0]
@@ -221,7 +221,7 @@ def start_and_unlink(path, _directory):
 
 
 def start_and_replace(path, _directory):
-    """An upgrade: another program takes the place of the file that runs."""
+    """An upgrade: another program replaces the file that runs."""
     program = Program(path)
     shutil.copy2("/bin/true", path + ".upgrade")
     os.replace(path + ".upgrade", path)
@@ -258,7 +258,7 @@ KINDS = [
     kind("lld_no_pie", "-fuse-ld=lld", "-no-pie", command=CLANG, change=[strip]),
     kind("lld_rosegment", "-fuse-ld=lld", "-Wl,--no-rosegment", command=CLANG),
     kind("gold", "-fuse-ld=gold"),
-    # places in memory and in the file
+    # addresses in memory and offsets in the file
     kind("prelinked", "-pie", "-Wl,-Ttext-segment=0x30000000"),
     kind("one_segment", "-Wl,-z,noseparate-code", change=[strip]),
     kind("code_segment", "-Wl,-z,separate-code", change=[strip]),

@@ -82,7 +82,7 @@ def check_page(tap, path, profile, folded):
                browser.text("body")[:300])
         geometry = Geometry(profile)
         node = geometry.parent(geometry.greatest(KNOWN_FUNCTIONS["native"]))
-        browser.click(".flame canvas", geometry.place(node, browser.place(".flame canvas")[2]))
+        browser.click(".flame canvas", geometry.middle(node, browser.box(".flame canvas")[2]))
         tap.ok(says("{:,} samples".format(geometry.samples(node))), "a click zooms", browser.text(".flame .bar"))
         browser.key("Escape")
         says("{:,} samples".format(profile["total"]))

@@ -39,7 +39,7 @@ from harness import IS_LONG, OUTPUT, ROOT, Program, Tap, allow_core, take_count
 
 STOPS = 6 if IS_LONG else 3
 # At chosen instructions; such stops come to nothing if the program does not come there.
-PLACE_STOPS = 4 if IS_LONG else 3
+BREAKPOINT_STOPS = 4 if IS_LONG else 3
 # For a core file that is whole.
 TRIES_MAX = 3
 ADDITIONS = os.path.join(ROOT, "integration", "targets", "go_arm64")
@@ -63,19 +63,19 @@ SHORT_TARGETS = ["callbacks", "panics", "recursion"]
 LONG_TARGETS = SHORT_TARGETS + ["clock", "signals", "yields"]
 LONG_VERSIONS = ["1.16.15", "1.20.14", "1.23.12", "1.24.0", "1.26.11", "1.27.4"]
 WAIT_SECONDS = (0.05, 0.5)
-# For a program to come to one of the places that it is to stop at.
-PLACE_SECONDS = (0.5, 3)
+# For a program to come to one of its breakpoints.
+BREAKPOINT_SECONDS = (0.5, 3)
 BEGIN_SECONDS = 20
-PLACE_END_SECONDS = 10
+BREAKPOINT_END_SECONDS = 10
 END_SECONDS = 60
 # By which one sees that a program has begun: its own function, and that of its line "ready".
 BEGINNING = ["main.main", "syscall.write"]
-PLACES = re.compile(
+BREAKPOINT_FUNCTIONS = re.compile(
     r"(?:runtime\.(?:systemstack|mcall|morestack\w*|asmcgocall\w*|cgocallback|gogo|nanotime1|walltime|"
     r"clone|asyncPreempt|sigpanic|sigtramp|cgoSigtramp|sigfwd|load_g|save_g|setg|callCgo\w+|goexit|"
     r"newstack|gopreempt_m|park_m)(?:\.abi0|\.abiinternal)?|"
     r"crosscall2|gogo|gosave_systemstack_switch|_cgo_topofstack|setg_gcc|time\.now|gcWriteBarrier)")
-PLACES_AT_ONCE = 3
+BREAKPOINTS_AT_ONCE = 3
 # Sources of ours, and options by which they are linked.
 SIGNAL_RETURN = ("signal_return.S", "-nostdlib", "-Wl,--build-id=none")
 THREAD_POINTERS = ("thread_pointers.c", "-pthread", "-ldl")
@@ -96,8 +96,8 @@ class Image:
             self._bytes = file.read()
         start, size, count = struct.unpack_from("<Q14xHH", self._bytes, 32)
         self.segments = []
-        for place in range(start, start + size * count, size):
-            kind, flags, *numbers = struct.unpack_from("<IIQQQQ", self._bytes, place)
+        for offset in range(start, start + size * count, size):
+            kind, flags, *numbers = struct.unpack_from("<IIQQQQ", self._bytes, offset)
             if kind == 1:
                 self.segments.append(Segment(flags & 1 != 0, numbers[0], numbers[1], numbers[3]))
 
@@ -234,8 +234,8 @@ class Core:
                 os.unlink(self.path)
         raise core_notes.Cut("%s left core files of %s" % (self._command[0], "; ".join(cuts)))
 
-    def stop_at(self, before, places, generator):
-        """Stops it at one of @places, addresses, after it has been at each of @before. False if it
+    def stop_at(self, before, addresses, generator):
+        """Stops it at one of @addresses, after it has been at each of @before. False if it
         does not come there in time, or if qemu's stub, which threads disturb that meet something
         at once, fails or leaves a core file that is cut.
         """
@@ -247,12 +247,12 @@ class Core:
                     if not stub.go_on(BEGIN_SECONDS):
                         return False
                     stub.forget([address])
-                stub.stop_at(places)
-                self.tid = stub.go_on(generator.uniform(*PLACE_SECONDS))
+                stub.stop_at(addresses)
+                self.tid = stub.go_on(generator.uniform(*BREAKPOINT_SECONDS))
                 if not self.tid:
                     return False
                 stub.kill(signal.SIGQUIT)
-                self._take(program, PLACE_END_SECONDS)
+                self._take(program, BREAKPOINT_END_SECONDS)
         except (qemu_stub.Failure, core_notes.Cut, subprocess.TimeoutExpired, OSError):
             return False
         return True
@@ -296,7 +296,7 @@ def functions_of(path):
                           stderr=subprocess.DEVNULL).stdout
     rows = re.findall(r"^(\w+) (\w+) [tT] (\S+)$", text, re.M)
     return {name: (int(start, 16), int(start, 16) + int(size, 16))
-            for start, size, name in rows if name in BEGINNING or PLACES.fullmatch(name)}
+            for start, size, name in rows if name in BEGINNING or BREAKPOINT_FUNCTIONS.fullmatch(name)}
 
 
 class Result:
@@ -363,27 +363,27 @@ def check(tap, go, mode_name, target, stops, counts):
 
     for _ in range(stops):
         stop()
-    chosen = choose_places(command[0], mode, generator, PLACE_STOPS)
-    for places in chosen:
-        stop(*places)
+    chosen = choose_breakpoints(command[0], mode, generator, BREAKPOINT_STOPS)
+    for breakpoints in chosen:
+        stop(*breakpoints)
     tap.ok(not result.wrong and not result.differing and result.signalled == result.stops, what,
            "%d of %d are printed differently under qemu" % (result.differing, result.stops),
            "%d of %d threads that were signalled are there" % (result.signalled, result.stops),
            *("%d times %s" % (count, text[-2500:])
              for text, count in result.wrong.most_common(SHOWN_STACKS)))
-    tap.note("%s, %s, %s: %d stops at random, %d of %d at places; %d waiting threads beside, %d not "
+    tap.note("%s, %s, %s: %d stops at random, %d of %d at breakpoints; %d waiting threads beside, %d not "
              "judged; %d frames, %d stacks in declared chains; %s" % (
                  target.name, go, mode_name, stops, result.stops - stops, len(chosen),
                  result.waiting, result.unknown, result.frames, result.own,
                  "; ".join("not seen: " + text for text in result.unseen)))
     counts["stops"] += stops
-    counts["places"] += result.stops - stops
+    counts["breakpoints"] += result.stops - stops
     counts["threads"] += result.signalled + result.waiting
     counts["frames"] += result.frames
     counts["wrong"] += result.wrong.total()
 
 
-def choose_places(path, mode, generator, count):
+def choose_breakpoints(path, mode, generator, count):
     """@count times where a program has to be before, and where it may stop."""
     if "-buildmode=pie" in mode.options or not mode.has_symbols:
         return []
@@ -391,7 +391,7 @@ def choose_places(path, mode, generator, count):
     before = [functions.pop(name)[0] for name in BEGINNING]
     names = sorted(functions)
     return [(before, [generator.randrange(*functions[name], 4) for name in chosen])
-            for chosen in (generator.sample(names, PLACES_AT_ONCE) for _ in range(count))]
+            for chosen in (generator.sample(names, BREAKPOINTS_AT_ONCE) for _ in range(count))]
 
 
 def at_hand():
@@ -434,7 +434,7 @@ def main():
     for go, mode_name, names in plan(arguments):
         for target in gos.find_targets(names).values():
             check(tap, go, mode_name, target, stops, counts)
-    tap.ok(arguments or counts["places"], "programs stop at chosen places")
+    tap.ok(arguments or counts["breakpoints"], "programs stop at breakpoints")
     tap.note(", ".join("%d %s" % (count, name) for name, count in counts.items()))
     tap.finish()
 

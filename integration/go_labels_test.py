@@ -258,13 +258,13 @@ def main():
         tap.skip("labels of goroutines", "there is no go")
         tap.finish()
     versions = sys.argv[1:] or [None] + (LONG_VERSIONS if IS_LONG else [])
-    for place, version in enumerate(versions):
+    for index, version in enumerate(versions):
         if version and not fetch_gos.is_fetched(version):
             tap.skip("labels of goroutines, go" + version, "it is not fetched")
             continue
         go = Go(fetch_gos.DIRECTORY / version if version else None)
         check_go(tap, go)
-        if not place:
+        if not index:
             check_without_numbers(tap, go)
     tap.finish()
 

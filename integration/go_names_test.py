@@ -108,12 +108,12 @@ def is_allowed(lines, source):
     inner = ("main.inner", source.marked("inner"))
     middle = ("main.middle", source.marked("middle"))
     in_outer = source.marked("outer")
-    places = [(function, line) for function, _, line in lines]
-    function, line = places[-1]
+    frames = [(function, line) for function, _, line in lines]
+    function, line = frames[-1]
     if any(file != SOURCE for _, file, _ in lines):
         return False
-    if len(places) > 1:
-        return places in ([inner, middle, ("main.outer", in_outer)],
+    if len(frames) > 1:
+        return frames in ([inner, middle, ("main.outer", in_outer)],
                           [middle, ("main.outer", in_outer)])
     starts = {"main.(*mixer).spin": "func (m *mixer) spin", "main.outer": "func outer",
               "main.sum[...]": "func sum", "main.twice": "func twice", "main.main": "func main"}

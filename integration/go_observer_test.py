@@ -3,7 +3,7 @@
 # time limit: 1800 s
 """Stacks of Go are what the runtime itself says of them: names, files and lines, frame by frame.
 
-A target (targets/go/observer) writes down what runtime.CallersFrames() tells at the places where
+A target (targets/go/observer) writes down what runtime.CallersFrames() tells on the lines where
 its goroutines then stay; each stack that the agent shows there must be one of these.
 
 usage: go_observer_test.py [VERSION|MODE...]

@@ -38,7 +38,7 @@ HANGING = """import ctypes, mmap, os, sys, threading, time
 libc = ctypes.CDLL(None, use_errno=True)
 libc.mmap.restype = ctypes.c_void_p
 libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t] + [ctypes.c_int] * 3 + [ctypes.c_long]
-place = libc.mmap(None, 1 << 20, 1, 2, os.open(sys.argv[1], os.O_RDONLY), 0)
+address = libc.mmap(None, 1 << 20, 1, 2, os.open(sys.argv[1], os.O_RDONLY), 0)
 def hanging_spin():
     while True:
         pass
@@ -47,7 +47,7 @@ wanted = {id(code.co_filename), id(getattr(code, "co_linetable", b""))}
 words = ctypes.cast(id(code), ctypes.POINTER(ctypes.c_uint64))
 for i in range(2, 26):
     if words[i] in wanted:
-        words[i] = place
+        words[i] = address
 def map_memory():
     while True:
         mmap.mmap(-1, 4096).close()
@@ -142,7 +142,7 @@ def check_others(tap, programs):
         tap.ok(switches_of_second_thread(hanging) > before + 2, "other threads of that program go on", before)
         tap.ok(not stuck_threads(agent.pid), "no thread of the agent hangs", stuck_threads(agent.pid))
         shown = Api(re.search(r"http://[0-9.:]+", agent.log_text())[0]).stacks()
-        tap.ok(any(ERROR in str(stack) for stack in shown), "the page shows an error in place of the frames",
+        tap.ok(any(ERROR in str(stack) for stack in shown), "the page shows an error instead of the frames",
                shown.most_common(5))
         result = agent.stop(signal.SIGTERM)
         stacks = result.stacks

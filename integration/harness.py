@@ -120,7 +120,7 @@ class Stack(collections.namedtuple("Stack", "comm frames")):
     @property
     def is_between_states(self):
         """An error while the kernel changes what is unwound: it writes the registers of a signal
-        handler's first frame, or has put an empty memory in the place of the old program's, or copies
+        handler's first frame, or has replaced the old program's memory by an empty one, or copies
         a page of the stack. While it writes those of the code behind a handler there are none, and no
         other error will do.
         """

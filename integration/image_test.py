@@ -66,15 +66,15 @@ def run(command, what, **more):
 
 def base_system(release):
     """A Debian with the packages that its container images have: the minimal ones and apt."""
-    place = os.path.join(CACHE, "debian-%s-minbase" % release)
-    if os.path.isdir(place):
-        return place
+    root = os.path.join(CACHE, "debian-%s-minbase" % release)
+    if os.path.isdir(root):
+        return root
     os.makedirs(CACHE, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=CACHE) as scratch:
         new = os.path.join(scratch, "root")
         run(["debootstrap", "--variant=minbase", release, new, mirror()], "debootstrap")
-        os.rename(new, place)
-    return place
+        os.rename(new, root)
+    return root
 
 
 def enter(root, command, environment, is_writable=True):
@@ -133,9 +133,9 @@ class Build:
         for source in copy.sources:
             for path in dockerfile.context_files(source):
                 is_file = path == os.path.normpath(source)
-                place = target if is_file else os.path.join(target, os.path.relpath(path, source))
-                os.makedirs(os.path.dirname(place), exist_ok=True)
-                shutil.copy2(os.path.join(dockerfile.ROOT, path), place, follow_symlinks=False)
+                destination = target if is_file else os.path.join(target, os.path.relpath(path, source))
+                os.makedirs(os.path.dirname(destination), exist_ok=True)
+                shutil.copy2(os.path.join(dockerfile.ROOT, path), destination, follow_symlinks=False)
 
 
 def capabilities():

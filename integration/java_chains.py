@@ -49,7 +49,7 @@ import collections
 import os
 import re
 
-# How frames are marked; the one place that knows.
+# Marks of frames; nothing else knows them.
 INLINED = "_[i]"
 APPROXIMATE = "_[~]"
 _MARKS = re.compile(r"(?:_\[[i~]\])*$")
@@ -222,38 +222,38 @@ class _Builder:
         self.graph.empty[state].append(self.end)
         for part in self._parse(open_end.replace(" > ", " ")):
             state = self._part(part, state)
-            # A group of native frames is no place to end: it belongs to the method behind it.
+            # No chain ends in a group of native frames, which belongs to the method behind it.
             if not isinstance(part[1], str) or not part[1].startswith("["):
                 self.graph.empty[state].append(self.end)
 
     def _parse(self, text):
         """(repeat, token or list of alternatives) for each part of @text."""
         words = _LEXER.findall(text)
-        parts, place = self._parse_sequence(words, 0)
-        assert place == len(words), "too many closing parentheses: " + text
+        parts, index = self._parse_sequence(words, 0)
+        assert index == len(words), "too many closing parentheses: " + text
         return parts
 
-    def _parse_sequence(self, words, place):
+    def _parse_sequence(self, words, index):
         parts = []
-        while place < len(words) and words[place] != "|" and not words[place].startswith(")"):
-            if words[place] == "(":
-                alternatives, repeat, place = self._parse_group(words, place + 1)
+        while index < len(words) and words[index] != "|" and not words[index].startswith(")"):
+            if words[index] == "(":
+                alternatives, repeat, index = self._parse_group(words, index + 1)
                 parts.append((repeat, alternatives))
             else:
-                match = _REPEAT.match(words[place])
+                match = _REPEAT.match(words[index])
                 parts.append((match[2] or "", match[1]))
-                place += 1
-        return parts, place
+                index += 1
+        return parts, index
 
-    def _parse_group(self, words, place):
+    def _parse_group(self, words, index):
         alternatives = []
         while True:
-            parts, place = self._parse_sequence(words, place)
+            parts, index = self._parse_sequence(words, index)
             alternatives.append(parts)
-            assert place < len(words), "a parenthesis is not closed"
-            if words[place] != "|":
-                return alternatives, words[place][1:], place + 1
-            place += 1
+            assert index < len(words), "a parenthesis is not closed"
+            if words[index] != "|":
+                return alternatives, words[index][1:], index + 1
+            index += 1
 
     def _sequence(self, parts, state):
         for part in parts:

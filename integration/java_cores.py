@@ -29,8 +29,8 @@ def _java_frame(line, file, function, flags):
     """A frame as it stands in the agent's folded files."""
     if function == "-":
         return NAMELESS
-    place = file if int(line) == 0 else "%s:%s" % (file, line)
-    return function + " (%s)" % place * (file != "-") + _marks(flags)
+    location = file if int(line) == 0 else "%s:%s" % (file, line)
+    return function + " (%s)" % location * (file != "-") + _marks(flags)
 
 
 def _native_frame(address, path, function, flags):

@@ -30,7 +30,7 @@ SECONDS = 30 if IS_LONG else 6
 SAMPLES = 500
 # Eight compilers at once, which are interpreted at first.
 READY_SECONDS = 300
-# Some of what is compiled last is in place then.
+# Some of what is compiled last is ready then.
 WARM_SECONDS = 20 if IS_LONG else 3
 COMPLETE_PERCENT = 99.5 if IS_LONG else 0
 COMPLETE_FAULT = 0.02

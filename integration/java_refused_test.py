@@ -47,7 +47,7 @@ def copy_without_table(java, directory):
     link_all(os.path.join(java.home, "lib"), os.path.join(home, "lib"), "server")
     os.makedirs(os.path.join(home, "lib", "server"))
     os.makedirs(os.path.join(home, "bin"))
-    # By the place of its program and of its library the JVM finds all else.
+    # The JVM finds all else by the paths of its program and of its library.
     shutil.copy2(java.path(), os.path.join(home, "bin"))
     with open(os.path.join(java.home, "lib", "server", "libjvm.so"), "rb") as file:
         library = file.read()
@@ -62,11 +62,11 @@ def is_whole(stack, ends):
     it may end, in an error, or go on by guesses; what that code calls is no guess.
     """
     users = stack.user_frames
-    places = [i for i, frame in enumerate(users) if frame.startswith("[anonymous]+0x")]
-    if not places:
+    indexes = [i for i, frame in enumerate(users) if frame.startswith("[anonymous]+0x")]
+    if not indexes:
         return ends.is_complete(stack)
     return ((users[0] == ANONYMOUS_ERROR or ends.is_entry(users[0]))
-            and not any(frame.endswith("_[?]") for frame in users[places[-1] + 1:]))
+            and not any(frame.endswith("_[?]") for frame in users[indexes[-1] + 1:]))
 
 
 def test(tap, java):

@@ -29,7 +29,7 @@ SECONDS = 30 if IS_LONG else 6
 SHORT_LOAD = "serve"
 SAMPLES = 500
 READY_SECONDS = 120
-# Most of what will be compiled is in place then.
+# Most of what will be compiled is ready then.
 WARM_SECONDS = 5
 COMPLETE_PERCENT = 99.5 if IS_LONG else 0
 COMPLETE_FAULT = 0.1

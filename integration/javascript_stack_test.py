@@ -46,7 +46,7 @@ WITHOUT_MAGLEV_POSITIONS = (24, 0, 0)
 POLL_SECONDS = 0.05
 
 # As a line of v8_stack has it.
-Frame = collections.namedtuple("Frame", "tier function place is_inlined is_new ids")
+Frame = collections.namedtuple("Frame", "tier function location is_inlined is_new ids")
 # V8's own account of a stack, and the URLs of its scripts by their ids.
 Reference = collections.namedtuple("Reference", "sites scripts")
 
@@ -91,9 +91,9 @@ def parse(output):
         if line.startswith("thread "):
             threads.append([])
             continue
-        tier, function, place, notes, ids = line.split("\t")
+        tier, function, location, notes, ids = line.split("\t")
         ids = {name: int(value) for name, value in (word.split("=") for word in ids.split())}
-        threads[-1].append(Frame(tier, function, place, "inlined" in notes, "new" in notes, ids))
+        threads[-1].append(Frame(tier, function, location, "inlined" in notes, "new" in notes, ids))
     return [frames for frames in threads if frames]
 
 
@@ -109,7 +109,7 @@ def waiting_stacks(process, count=1):
     deadline = time.monotonic() + HANG_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         stacks = read_stacks(process.pid)
-        waiting = [frames for frames in stacks if frames[0].place.rpartition("/")[2].startswith("stop.js:")]
+        waiting = [frames for frames in stacks if frames[0].location.rpartition("/")[2].startswith("stop.js:")]
         if len(waiting) == count:
             return waiting
         time.sleep(POLL_SECONDS)
@@ -127,29 +127,29 @@ def reference_of(command):
 
 
 def describe(site):
-    """A frame of the reference as that of v8_stack is to be: function, place, is_new."""
+    """A frame of the reference as that of v8_stack is to be: function, location, is_new."""
     name = site["function"]
     # So V8 calls code of eval() without a name, not its profiler.
     if site["isEval"] and name == "eval":
         name = ""
-    place = "" if site["isNative"] or site["line"] is None else "%s:%d:%d" % (
+    location = "" if site["isNative"] or site["line"] is None else "%s:%d:%d" % (
         site["script"], site["line"], site["column"])
-    return name, place, site["isConstructor"]
+    return name, location, site["isConstructor"]
 
 
 def is_same(site, frame, other_names):
     """Whether @frame is what the reference has as @site."""
-    name, place, is_new = describe(site)
+    name, location, is_new = describe(site)
     if (frame.function, name) in other_names:
         name = frame.function
     if frame.tier == "c++":
         # Builtins in C++ are functions to V8, with no code of their own.
-        return site["isNative"] or not place
+        return site["isNative"] or not location
     if frame.tier == "wasm":
         return "wasm" in site["script"]
     if frame.tier == "builtin":
         return frame.function.split(".")[-1] == name or frame.function == name
-    return (frame.function, frame.place, frame.is_new) == (name, place, is_new)
+    return (frame.function, frame.location, frame.is_new) == (name, location, is_new)
 
 
 def is_hidden(frame):
@@ -210,14 +210,14 @@ def check_tables(tap, title, node, process, frames):
         stacks = [stack for stack in read_stacks(process.pid, option) if stack[0] == frames[0]]
         others = stacks[0] if stacks else []
         # A builtin that is inlined is in translations only, and so is a call by `new`.
-        wanted = [frame._replace(is_new=False) for frame in frames if not frame.is_inlined or frame.place]
-        found = [frame._replace(is_new=False) for frame in others if not frame.is_inlined or frame.place]
+        wanted = [frame._replace(is_new=False) for frame in frames if not frame.is_inlined or frame.location]
+        found = [frame._replace(is_new=False) for frame in others if not frame.is_inlined or frame.location]
         tap.never(found != wanted, "%s: %s says the same" % (title, option),
                   *("%s\n%s" % pair for pair in zip(wanted, found) if pair[0] != pair[1]))
 
 
 def file_of(frame):
-    return frame.place.rsplit(":", 2)[0]
+    return frame.location.rsplit(":", 2)[0]
 
 
 def first_wrong_id(node, reference, frames):

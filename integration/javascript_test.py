@@ -40,7 +40,7 @@ OWN_PERCENT = 50
 # Frames that have no line: the innermost function has just been entered.
 LINELESS = "without a line"
 LINELESS_FAULT = 0.05
-# V8 keeps no bytecode's place in a register while a handler does something else.
+# V8 keeps no bytecode's offset in a register while a handler does something else.
 APPROXIMATE = "approximate"
 APPROXIMATE_FAULT = 0.05
 # Between two calls V8's table of optimized code may have the line before that of an inlined call.

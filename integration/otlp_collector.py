@@ -73,10 +73,10 @@ class Received:
                                                         one["example"])
                          for number, one in self.report["broken_rules"].items())
 
-    def values(self, place, key):
-        """The values (some, if they are many) of attribute @key at @place; empty if none."""
+    def values(self, owner, key):
+        """The values (some, if they are many) of attribute @key of @owner; empty if none."""
         for one in self.report["attributes"]:
-            if (one["place"], one["key"]) == (place, key):
+            if (one["owner"], one["key"]) == (owner, key):
                 return set(one["values"])
         return set()
 

@@ -102,16 +102,16 @@ def check_stacks(tap, pids):
            "the summary says what was sent", last)
 
 
-def check_places(tap, run, pid, places):
-    """@places: key -> where it must stand, and nowhere else."""
-    for key, place in places.items():
+def check_owners(tap, run, pid, owners):
+    """@owners: key -> what must have it, and nothing else."""
+    for key, owner in owners.items():
         found = {one for one in ("resource", "sample", "scope", "profile")
                  if run.received.values(one, key)}
-        tap.ok(found == ({place} if place else set()),
-               "%s stands %s" % (key, "on the " + place if place else "nowhere"), found)
-    place = places["process.pid"]
-    tap.ok(str(pid) in run.received.values(place, "process.pid"), "the program's pid is told",
-           run.received.values(place, "process.pid"))
+        tap.ok(found == ({owner} if owner else set()),
+               "%s stands %s" % (key, "on the " + owner if owner else "nowhere"), found)
+    owner = owners["process.pid"]
+    tap.ok(str(pid) in run.received.values(owner, "process.pid"), "the program's pid is told",
+           run.received.values(owner, "process.pid"))
 
 
 COMMON = {"service.name": "resource", "host.name": "resource", "host.id": "resource",
@@ -133,7 +133,7 @@ def check_groupings(tap):
                       "rack:b12,host.name:another", "-header", "x-scope=team one", "-header",
                       "authorization=@" + file.name)
             if check_run(tap, run, "by process, with CPUs"):
-                check_places(tap, run, program.pid, {**COMMON, **by_resource, "rack": "resource"})
+                check_owners(tap, run, program.pid, {**COMMON, **by_resource, "rack": "resource"})
             tap.ok(run.received.values("resource", "host.name") == {"another"},
                    "a tag replaces what the agent would say",
                    run.received.values("resource", "host.name"))
@@ -146,7 +146,7 @@ def check_groupings(tap):
             run = Run(pids, "-resource-grouping", "service",
                       environment={"OTEL_EXPORTER_OTLP_HEADERS": "x-from=environment"})
             if check_run(tap, run, "by service"):
-                check_places(tap, run, program.pid, {**COMMON, **by_sample})
+                check_owners(tap, run, program.pid, {**COMMON, **by_sample})
             tap.ok(run.received.values("header", "x-from") == {"environment"},
                    "headers come from OTEL_EXPORTER_OTLP_HEADERS")
             tap.ok("unknown_service:threads" in run.received.values("resource", "service.name"),
@@ -202,14 +202,14 @@ def check_containers(tap):
         with Program(TARGETS["calls"].path) as program:
             with open(os.path.join(path, "cgroup.procs"), "w", encoding="ascii") as file:
                 file.write(str(program.pid))
-            for grouping, place in ("container", "resource"), ("service", "sample"):
+            for grouping, owner in ("container", "resource"), ("service", "sample"):
                 run = Run([program.pid], "-resource-grouping", grouping)
                 tap.ok(not run.received.broken_rules
-                       and container in run.received.values(place, "container.id")
-                       and not run.received.values("sample" if place == "resource" else "resource",
+                       and container in run.received.values(owner, "container.id")
+                       and not run.received.values("sample" if owner == "resource" else "resource",
                                                    "container.id"),
-                       "by %s: container.id stands on the %s" % (grouping, place),
-                       run.received.values(place, "container.id"), run.received.broken())
+                       "by %s: container.id stands on the %s" % (grouping, owner),
+                       run.received.values(owner, "container.id"), run.received.broken())
     finally:
         remove_container(path)
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # time limit: 900 s
-"""Every sample of a PHP program has a stack that debug_backtrace() has seen, taken at the same places in another run: each
-function and method, those in C among them, with file and line. Where a frame has not come to that place any line is allowed
+"""Every sample of a PHP program has a stack that debug_backtrace() has seen, taken at the same lines in another run: each
+function and method, those in C among them, with file and line. Where a frame has not come to that line any line is allowed
 of the innermost one, and of no other. Native frames stand where they belong: what a function in C calls has execute_ex()
 between, and a function in PHP calls another one, or one in C, without any.
 

@@ -19,8 +19,8 @@ def _by_id(messages, what):
     return table
 
 
-class Sample(collections.namedtuple("Sample", "frames values labels places")):
-    """frames: function names, root first; labels: dict of name to text or number; places: (file, line) of each frame."""
+class Sample(collections.namedtuple("Sample", "frames values labels lines")):
+    """frames: function names, root first; labels: dict of name to text or number; lines: (file, line) of each frame."""
 
 
 class Profile:
@@ -50,7 +50,7 @@ class Profile:
         if not may_double:
             self._check_doubled(locations)
         self._frames = {location.id: self._names(part) for location, part in locations}
-        self._places = {location.id: self._files_and_lines(part) for location, part in locations}
+        self._lines_of = {location.id: self._files_and_lines(part) for location, part in locations}
         self._mapping_of = {location.id: location.mapping for location, _ in locations}
         if not set(self._mapping_of.values()) <= set(self.mappings) | {0}:
             raise ValueError("a location has an unknown mapping")
@@ -74,8 +74,8 @@ class Profile:
         functions = [(one.name, one.file, one.line) for one in self._functions.values()]
         if len(set(functions)) != len(functions):
             raise ValueError("functions are doubled")
-        places = [(one.mapping, one.address, tuple(self._lines(part))) for one, part in locations]
-        if len(set(places)) != len(places):
+        keys = [(one.mapping, one.address, tuple(self._lines(part))) for one, part in locations]
+        if len(set(keys)) != len(keys):
             raise ValueError("locations are doubled")
 
     @staticmethod
@@ -94,7 +94,7 @@ class Profile:
                 for line in reversed(self._lines(data))]
 
     def _sample(self, data):
-        frames, in_kernel, places = [], [], []
+        frames, in_kernel, lines = [], [], []
         for location in reversed(numbers(data, 1)):
             mapping = self._mapping_of[location]
             file = self.mapping_file(self.mappings[mapping]) if mapping else ""
@@ -102,7 +102,7 @@ class Profile:
             if not names:
                 raise ValueError("a location has no function")
             frames += names
-            places += self._places[location]
+            lines += self._lines_of[location]
             in_kernel += [file.startswith("[kernel.")] * len(names)
         labels = {}
         for number, value in fields(data):
@@ -116,4 +116,4 @@ class Profile:
         if len(values) != len(self.sample_types):
             raise ValueError("a sample has %d values" % len(values))
         frames = [frame + "_[k]" if kernel else frame for frame, kernel in zip(frames, in_kernel)]
-        return Sample(tuple(frames), values, labels, tuple(places))
+        return Sample(tuple(frames), values, labels, tuple(lines))

@@ -81,7 +81,7 @@ class Target:
     native: yes	    stacks without the interpreter's loop happen: threads at their start and end
     forks: yes	    it makes processes, whose first samples come before they or their files are known
     unnamed: N	    per cent of the samples may have Python frames whose code object is gone
-    unread: N -3.9  per cent of the samples, up to that version, may have error frames in the place
+    unread: N -3.9  per cent of the samples, up to that version, may have error frames instead
 		    of Python frames that cannot be told
     versions: several   the interpreter of a sample may be of another version
     even: A B	    A and B are in equally many samples
@@ -172,7 +172,7 @@ class Target:
     def _chain(self, text):
         fixed, _, open_end = (" " + text).partition(" > ")
         tail = ""
-        # A group of C functions is no place to end: it belongs to the frame behind it.
+        # A chain does not end at a group of C functions: the group belongs to the frame behind it.
         tokens = re.sub(r"\] ", "]", open_end.replace(" > ", " "))
         for token in reversed(re.findall(r"(?:\[[^\]]*\])?(?:\([^()]*\)\S*|\S+)", tokens)):
             group = re.match(r"(\[[^\]]*\])?(.*)", token, re.S)
@@ -188,11 +188,11 @@ class Target:
             if not isinstance(item, PythonFrame):
                 parts.append("[%s];" % ",".join(item))
                 continue
-            place = str(item.line)
+            location = str(item.line)
             if item.file != self.path:
                 folders = item.file.rsplit("/", 2)[-2:]
-                place = "%s:%d" % ("/".join(folders), item.line)
-            parts.append("%s@%s%s;" % (item.name, place, "!" if item is innermost[0] else ""))
+                location = "%s:%d" % ("/".join(folders), item.line)
+            parts.append("%s@%s%s;" % (item.name, location, "!" if item is innermost[0] else ""))
         return "".join(parts)
 
     def allows(self, items):

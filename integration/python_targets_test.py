@@ -49,15 +49,15 @@ def with_natives(target, stack):
 def changed(generator, stack, inserted="inserted"):
     """@stack with one thing made wrong. @inserted: the name of a function that is nowhere."""
     stack = list(stack)
-    place = generator.randrange(len(stack))
-    frame = stack[place]
+    index = generator.randrange(len(stack))
+    frame = stack[index]
     way = generator.randrange(3)
     if way == 0:
-        stack[place] = frame._replace(line=frame.line + 1000)
+        stack[index] = frame._replace(line=frame.line + 1000)
     elif way == 1:
-        stack[place] = frame._replace(name=frame.name + "x")
+        stack[index] = frame._replace(name=frame.name + "x")
     else:
-        stack.insert(place, frame._replace(name=inserted))
+        stack.insert(index, frame._replace(name=inserted))
     return stack
 
 

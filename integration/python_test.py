@@ -154,7 +154,7 @@ class Verdict(judge.Verdict):
 
 
 def is_in_clone(frame, ends):
-    """True if @frame is clone() or clone3(): by name, else near the place where threads start."""
+    """True if @frame is clone() or clone3(): by name, else near the address where threads start."""
     name, has_address, address = frame.partition("+0x")
     if not has_address:
         return bool(re.fullmatch(r"_*clone3?(@.*)?", frame))

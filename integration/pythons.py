@@ -115,7 +115,7 @@ class Python(Runtime):
 
 
 def in_root(root, *command):
-    """@command in a root file system, with this machine's /proc and the targets in their place."""
+    """@command in a root file system, with this machine's /proc and the targets at their paths."""
     if root == "/":
         return list(map(str, command))
     return enter(root, [TARGETS, LOADS, *filter(os.path.exists,

@@ -90,6 +90,6 @@ class Stub:
     def kill(self, number):
         """Has the thread that was met last get the signal @number where it is, for good."""
         answer = self._ask("C%02x" % number)
-        # Others that meet a place stay there.
+        # Other threads that meet a breakpoint stay there.
         while answer and answer[0] == "T":
             answer = self._receive(_SECONDS)

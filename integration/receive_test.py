@@ -27,7 +27,7 @@ from sampled import sample_run
 from viewer_pages import Api, count_with
 
 RATE = 199
-PLACES = re.compile(r" to (http://\S+) with what is sent to (\S+) \((TLS|plain text)\)")
+ADDRESSES = re.compile(r" to (http://\S+) with what is sent to (\S+) \((TLS|plain text)\)")
 IDLE_CONNECTIONS = 1000
 CONNECTIONS_AT_ONCE = 100
 # A connection that ends so soon was ended for the flood, and not for its silence.
@@ -48,7 +48,7 @@ class Receiver:
 
     def __init__(self, agent):
         self.agent = agent
-        url, self.address, self.how = PLACES.search(agent.log_text()).groups()
+        url, self.address, self.how = ADDRESSES.search(agent.log_text()).groups()
         self.api = Api(url + "/")
 
     def hosts(self):
@@ -81,7 +81,7 @@ def receiving(tap, *options):
     """An agent that receives; it samples a program that there is not."""
     with Agent("-viewer", "127.0.0.1:0", "-comm", "nobody", "-receive", "127.0.0.1:0", *options,
                "-log-level", "debug", outputs=[]) as agent:
-        if not tap.ok(agent.wait_started() and PLACES.search(agent.log_text()),
+        if not tap.ok(agent.wait_started() and ADDRESSES.search(agent.log_text()),
                       "the agent says where it receives: %s" % " ".join(options),
                       agent.log_text()):
             tap.finish()
@@ -233,8 +233,8 @@ def check_token(tap, certificates):
         file.write("Bearer " + TOKEN)
     first = certificates.make("first")
     files = [certificates.path(name) for name in ("server.pem", "server.key")]
-    for source, place in zip(first, files):
-        shutil.copy(source, place)
+    for source, target in zip(first, files):
+        shutil.copy(source, target)
     with receiving(tap, "-receive-tls-cert", files[0], "-receive-tls-key", files[1],
                    "-receive-token-file", token_file) as receiver, \
             Program(TARGETS["calls"].path) as program:
@@ -260,8 +260,8 @@ def check_token(tap, certificates):
             tap.ok(result.status == 1 and words in result.log,
                    "with %s no symbols are taken either" % name, result.log)
         stranger = certificates.make("stranger", ca="other")
-        for source, place in zip(stranger, files):
-            shutil.copy(source, place)
+        for source, target in zip(stranger, files):
+            shutil.copy(source, target)
         result = send(receiver.address, "late", [program], *tls, *bearer)
         tap.ok(not receiver.hosts().get("late") and sending_warnings(result.log),
                "a certificate that changes on disk is the one of the next connection",
@@ -350,12 +350,12 @@ def upload_request(number, size):
 
 
 def check_busy(tap, receiver, path):
-    """Who comes when all places are taken waits until one rests."""
+    """Who comes when all slots are taken waits until one rests."""
     for number in range(1, 5):
         answer = ask(receiver, call(upload_request(number, 1000), UPLOAD_METHOD))
         tap.ok(re.search(rb"grpc-status\x010", answer), "upload %d begins" % number, answer[-300:])
     answer = ask(receiver, call(upload_request(5, 1000), UPLOAD_METHOD))
-    tap.ok(b"others upload symbols now" in answer, "there are four places", answer[-300:])
+    tap.ok(b"others upload symbols now" in answer, "there are four slots", answer[-300:])
     result = upload(receiver.address, path)
     tap.ok(result.status == 0 and 15 < result.seconds < 90,
            "who comes meanwhile waits, and is served", result.seconds, result.log)

@@ -190,7 +190,7 @@ class Message:
     def mapping(self, location):
         return self.tables["mapping"][location.get("mappingIndex", 0)]
 
-    def place(self, location):
+    def code_key(self, location):
         """What tells native code apart: file and address."""
         mapping = self.mapping(location)
         attributes = self.attributes(mapping)
@@ -215,13 +215,13 @@ class Message:
                         or lines and lines[0].endswith("_[?]"))
             if not lines and kind in NATIVE_TYPES:
                 lines = [line + "_[?]" * bool(is_guess)
-                         for line in names.get(self.place(location), [])]
+                         for line in names.get(self.code_key(location), [])]
             if not lines:
-                name, _, address = self.place(location)
+                name, _, address = self.code_key(location)
                 lines = ["%s+%#x" % (name.rsplit("/", 1)[-1], address)]
                 lines = [line + "_[?]" if is_guess else line for line in lines]
             suffix = "_[k]" if kind == "kernel" else ""
-            if kind in NATIVE_TYPES and self.place(location)[0] == "[anonymous]":
+            if kind in NATIVE_TYPES and self.code_key(location)[0] == "[anonymous]":
                 suffix = "_[j]"
             suffix = "" if is_guess else suffix
             inlined = "_[~]" if attributes.get("allframes.frame.approximate") else "_[i]"
@@ -243,8 +243,8 @@ class Message:
 
 
 def names_of(messages):
-    """Place of native code -> names without doubt, of those locations that have them."""
-    return {message.place(location): [line.removesuffix("_[?]") for line in message.lines(location)]
+    """Key of native code -> names without doubt, of those locations that have them."""
+    return {message.code_key(location): [line.removesuffix("_[?]") for line in message.lines(location)]
             for message in messages for location in message.tables["location"]
             if location.get("lines")
             and message.attributes(location).get("profile.frame.type") in NATIVE_TYPES}
@@ -261,7 +261,7 @@ def fold(messages, names):
 
 def without_inlining(stacks):
     """What Go inlines into a wrapper of its own, which is not shown, is inlined in folded stacks; in OTLP
-    it is the last line of its place, which cannot say so.
+    it is the last line of its location, which cannot say so.
     """
     counts = collections.Counter()
     for frames, number in stacks.items():
@@ -277,7 +277,7 @@ def differences(one, other):
 def check_attributes(tap, messages, programs, grouping):
     """What is said of processes and threads is true, and stands where the grouping puts it."""
     counts = collections.Counter()
-    wrong, places = [], collections.Counter()
+    wrong, owners = [], collections.Counter()
     for message in messages:
         for resource, _, sample in message.samples():
             own = message.attributes(sample)
@@ -288,7 +288,7 @@ def check_attributes(tap, messages, programs, grouping):
             if not program:
                 continue
             counts[program.pid] += len(sample["timestampsUnixNano"])
-            places["resource" if "process.pid" in resource else "sample"] += 1
+            owners["resource" if "process.pid" in resource else "sample"] += 1
             name = os.path.basename(program.path)
             expected = {
                 "process.executable.name": name,
@@ -309,8 +309,8 @@ def check_attributes(tap, messages, programs, grouping):
     tap.ok(len(counts) == len(programs) and not wrong,
            "attributes of processes, threads and host are right (%s)" % grouping,
            counts, *sorted(set(wrong))[:8])
-    tap.ok(list(places) == ["resource" if grouping == "process" else "sample"],
-           "the pid stands where -resource-grouping=%s puts it" % grouping, places)
+    tap.ok(list(owners) == ["resource" if grouping == "process" else "sample"],
+           "the pid stands where -resource-grouping=%s puts it" % grouping, owners)
     return counts
 
 

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # time limit: 900 s
-"""Every sample of a Ruby program has a stack that caller_locations has seen, taken at the same places in another run: each
-method and block, methods in C among them, with file and line. Where a frame has not come to that place the line is
+"""Every sample of a Ruby program has a stack that caller_locations has seen, taken at the same lines in another run: each
+method and block, methods in C among them, with file and line. Where a frame has not come to that line the line is
 that of the call that it makes, or any for the innermost one. Native frames stand where they belong: behind a method in C those
 of its function, and between methods that Ruby calls itself none. A version that is not known shows native frames alone.
 

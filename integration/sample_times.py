@@ -8,14 +8,14 @@ import re
 import bad_events
 from protobuf_wire import fields, message, numbers
 
-_PLACE = re.compile(r" \([^()]*\)(?=(?:_\[[^\]]\])*$)")
+_LOCATION = re.compile(r" \([^()]*\)(?=(?:_\[[^\]]\])*$)")
 _NATIVE_FILE = re.compile(r"\.(?:[chS]|cc|cpp|cxx|hh|hpp|hxx|inc|def)$")
 _MARKS = re.compile(r"(?:_\[[kij~]\])+$")
 
 
 def _plain(frame):
     """A frame without what only folded files have: the line, and marks but that of a guess."""
-    return _MARKS.sub("", _PLACE.sub("", frame))
+    return _MARKS.sub("", _LOCATION.sub("", frame))
 
 
 class SampleTimes:

@@ -100,10 +100,10 @@ def check(tap, directory):
         stacks = result.stacks
     order = re.findall(r"/(large|small\d): (making unwind rows|unwind rows published)", result.log)
     tap.ok(ended, "the rows of a large program are made", result.log[-2000:])
-    places = {(name, what): i for i, (name, what) in enumerate(order)}
-    last = places.get(("large", "unwind rows published"), 0)
+    indices = {(name, what): i for i, (name, what) in enumerate(order)}
+    last = indices.get(("large", "unwind rows published"), 0)
     before = [i for i in range(SMALL_COUNT)
-              if places.get(("small%d" % i, "unwind rows published"), last) < last]
+              if indices.get(("small%d" % i, "unwind rows published"), last) < last]
     tap.ok(len(before) == SMALL_COUNT,
            "small programs that start meanwhile have theirs before (%d of %d)" % (len(before), SMALL_COUNT), order)
     bad = {stack: count for stack, count in stacks.items()

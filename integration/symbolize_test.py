@@ -40,13 +40,13 @@ class Source:
                  if (match := re.search("// line of (.*)$", line))}
         path = re.escape(self.path)
 
-        def place(name, *numbers):
+        def frame(name, *numbers):
             return r"%s \(%s:(?:%s)\)" % (name, path, "|".join(map(str, numbers)))
 
         # The head of a loop belongs to it as well.
-        outer = place(outer, marks["outer"])
-        middle = place(r"(?:%s)?middle(?:\([^)]*\))?" % namespace, marks["middle"]) + r"_\[i\]"
-        inner = place(r"(?:%s)?inner(?:\([^)]*\))?" % namespace,
+        outer = frame(outer, marks["outer"])
+        middle = frame(r"(?:%s)?middle(?:\([^)]*\))?" % namespace, marks["middle"]) + r"_\[i\]"
+        inner = frame(r"(?:%s)?inner(?:\([^)]*\))?" % namespace,
                       marks["inner"] - 1, marks["inner"]) + r"_\[i\]"
         self.whole = re.compile(r"(?:.*;)?%s;%s;%s(?:;[^;]*_\[i\])*" % (outer, middle, inner))
         self.file = self.path
@@ -175,11 +175,11 @@ def judge_folded(tap, stacks, sources):
 IN_EACH_OTHER = [re.compile(r"(\S*::)?%s(\(.*\))?" % name) for name in ("outer", "middle", "inner")]
 
 
-def chain_places(sample):
+def chain_lines(sample):
     """Files and lines of outer, middle and inner in each other; None if they are not there."""
     for i in range(len(sample.frames) - 2):
         if all(name.fullmatch(frame) for name, frame in zip(IN_EACH_OTHER, sample.frames[i:])):
-            return sample.places[i:i + 3]
+            return sample.lines[i:i + 3]
     return None
 
 
@@ -187,17 +187,17 @@ def judge_profile(tap, path, sources):
     """pprof's functions stand in each other, with their lines."""
     found, right, others = collections.Counter(), collections.Counter(), collections.Counter()
     for sample in Profile(path).samples:
-        comm, places = sample.labels["comm"], chain_places(sample)
-        if not places or comm not in sources:
+        comm, chain = sample.labels["comm"], chain_lines(sample)
+        if not chain or comm not in sources:
             continue
         source = sources[comm]
         found[comm] += sample.values[0]
         wanted = [(source.lines["outer"],), (source.lines["middle"],),
                   (source.lines["inner"] - 1, source.lines["inner"])]
-        if all(file == source.file and line in lines for (file, line), lines in zip(places, wanted)):
+        if all(file == source.file and line in lines for (file, line), lines in zip(chain, wanted)):
             right[comm] += sample.values[0]
         else:
-            others[places] += sample.values[0]
+            others[chain] += sample.values[0]
     for comm in sources:
         tap.ok(found[comm] > 20, "pprof: %s has the inlined functions" % comm, found)
         tap.ok(right[comm] > WHOLE_CHAIN_MIN * found[comm], "pprof: %s has their files and lines" % comm,

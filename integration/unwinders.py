@@ -38,7 +38,7 @@ class Unwind:
         self.pcs = []
         self.lines = []
         # Of ours alone: ELF address and file of each frame, and which are guesses.
-        self.places = []
+        self.locations = []
         self.guesses = set()
         self.error = ""
         # Of ours alone: where the unwind could not go on, the 48 lowest bits of it.
@@ -63,7 +63,7 @@ def read_ours(text):
             pc, address, path, _, flags = fields
             if "guess" in flags:
                 unwind.guesses.add(len(unwind.pcs))
-            unwind.places.append((int(address, 16) - ("return" in flags), path))
+            unwind.locations.append((int(address, 16) - ("return" in flags), path))
             unwind.pcs.append(int(pc, 16))
     return unwinds
 
@@ -141,8 +141,8 @@ class CodeWithoutInformation:
     def __init__(self):
         self._ranges = {}
 
-    def has(self, place):
-        address, path = place
+    def has(self, location):
+        address, path = location
         if not path.startswith("/"):
             return True
         if path not in self._ranges:
@@ -154,8 +154,8 @@ class CodeWithoutInformation:
         return index < 0 or address >= ranges[index][1]
 
 
-def is_entry(place):
-    address, path = place
+def is_entry(location):
+    address, path = location
     if not path.startswith("/"):
         return False
     with open(path, "rb") as file:
@@ -179,16 +179,16 @@ def classify(ours, theirs, gdb, without_information):
     if (same == len(ours.pcs) < len(theirs.pcs) and ours.error == "address in no known mapping"
             and ours.error_pc == theirs.pcs[same] & (1 << 48) - 1):
         return NOWHERE
-    if not without_information.has(ours.places[same - 1]):
+    if not without_information.has(ours.locations[same - 1]):
         return ""
     if same == len(ours.pcs) and not ours.error:
-        return ENTRY if is_entry(ours.places[-1]) else ""
+        return ENTRY if is_entry(ours.locations[-1]) else ""
     if same == len(ours.pcs) or same in ours.guesses:
         return NO_INFO
     if common_length(ours.pcs, gdb()) > same:
         return AS_GDB
     if (same == len(theirs.pcs) and gdb() == theirs.pcs + [0] and not ours.guesses
-            and not ours.error and is_entry(ours.places[-1])):
+            and not ours.error and is_entry(ours.locations[-1])):
         return ONLY_OURS
     return ""
 

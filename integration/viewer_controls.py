@@ -79,8 +79,8 @@ def geometry_of(page, **query):
 
 def click_node(page, geometry, node):
     """Clicks the frame in the graph that @geometry is of, unzoomed."""
-    width = page.browser.place(".flame canvas")[2]
-    x, y = geometry.place(node, width)
+    width = page.browser.box(".flame canvas")[2]
+    x, y = geometry.middle(node, width)
     scrolled = page.browser.evaluate(
         "(() => { const box = document.querySelector('.flame .scroll'); const y = %d;"
         "if (y < box.scrollTop || y + 20 > box.scrollTop + box.clientHeight)"
@@ -189,8 +189,8 @@ def check_sandwich_zoom(page):
     name = tree["names"][tree["name"][child]]
     geometry = Geometry({"tree": tree})
     callees = ".sandwich .flame[aria-label=Callees]"
-    width = page.browser.place(callees + " canvas")[2]
-    page.browser.click(callees + " canvas", geometry.place(child, width))
+    width = page.browser.box(callees + " canvas")[2]
+    page.browser.click(callees + " canvas", geometry.middle(child, width))
     shown = page.browser.wait("document.querySelector(%s + ' .bar b')?.innerText === %s"
                               % (json.dumps(callees), json.dumps(name)))
     click_button(page, "Zoom out", callees)
@@ -272,8 +272,8 @@ def check_filter_of_server(page):
 def check_orientation(page):
     click_button(page, "Flame", ".tools")
     is_flipped = hash_has(page, "flipped=1")
-    height = page.browser.place(".flame canvas")[3]
-    width = page.browser.place(".flame canvas")[2]
+    height = page.browser.box(".flame canvas")[3]
+    width = page.browser.box(".flame canvas")[2]
     page.browser.click(".flame canvas", (width / 2, height - 5))
     is_below = page.browser.wait("document.querySelector('.flame .bar b')?.innerText === 'all'")
     click_button(page, "Icicle", ".tools")
@@ -352,8 +352,8 @@ def check_graph_keys(page):
     right = focused(page)
     page.browser.key("ArrowLeft")
     left = focused(page)
-    place = order.index(first) if first in order else 0
-    expected = order[min(len(order) - 1, place + 1)]
+    index = order.index(first) if first in order else 0
+    expected = order[min(len(order) - 1, index + 1)]
     page.browser.key("Enter")
     is_zoomed = hash_has(page, "zoom=")
     page.browser.key("Escape")

@@ -83,8 +83,8 @@ def check_colours(tap, browser):
     compared = leaves(["native"] * 5, base_self=[0, 5, 35, 20, 15, 25], base_total=[100, 5, 35, 20, 15, 25],
                       z=[0, 3.1, -2.4, 0, 0.9, -2.0])
     # Frames are as wide as their mean shares.
-    places = [(20 + base) / 2 for base in (5, 35, 20, 15, 25)]
-    lefts = [sum(places[:i]) * 5 + 3 for i in range(5)]
+    widths = [(20 + base) / 2 for base in (5, 35, 20, 15, 25)]
+    lefts = [sum(widths[:i]) * 5 + 3 for i in range(5)]
     pixels = browser.evaluate(_DRAW % (json.dumps(compared), "false", [round(left) for left in lefts]))
     tap.ok([colour_name(pixel) for pixel in pixels] == [RED, BLUE, GREY, GREY, BLUE],
            "red is more, blue is less, grey may be chance", [colour_name(pixel) for pixel in pixels], pixels)

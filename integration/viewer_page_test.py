@@ -71,7 +71,7 @@ def check_flame(page):
            "the root has all samples", "page %s, API %d, folded %d"
            % (page.total(), answer["total"], sum(stacks.values())))
     path = check_zoom(page, answer)
-    width = browser.place(".flame canvas")[2]
+    width = browser.box(".flame canvas")[2]
     page.shot("zoom")
     browser.evaluate("document.querySelector('.flame canvas').focus()")
     browser.key("ArrowUp")
@@ -82,7 +82,7 @@ def check_flame(page):
     browser.evaluate("document.activeElement.blur()")
     browser.key("f")
     tap.ok(browser.wait("location.hash.includes('flipped')"), "f turns the graph")
-    browser.click(".flame canvas", (width / 2, browser.place(".flame canvas")[3] - 5))
+    browser.click(".flame canvas", (width / 2, browser.box(".flame canvas")[3] - 5))
     tap.ok(page.shows(answer["total"]), "the root is below then")
     page.shot("flipped")
     browser.key("f")
@@ -196,8 +196,8 @@ def check_times(page):
     browser.key("b")
     browser.drag(".strip:nth-of-type(1) canvas", (0.2, 0.5), (0.9, 0.5))
     is_compared = browser.wait("document.querySelector('.legend .more')")
-    places = page.hash()
-    query = {name: int(places[name][0]) - page.epoch
+    parameters = page.hash()
+    query = {name: int(parameters[name][0]) - page.epoch
              for name in ("from", "to", "base_from", "base_to")}
     answer = page.api.get("flame", root="process", max_nodes=10000, **query)
     words = browser.wait("(text => text.includes('z = ') && text)"
@@ -288,7 +288,7 @@ def check_sizes(page):
                 wide = page.browser.evaluate("document.documentElement.scrollWidth")
                 page.tap.ok(wide <= width, "%s fits its width" % name, wide)
                 columns = int(query_of(page, "heatmap")["columns"][0])
-                strip = page.browser.place(".strip:nth-of-type(2) canvas")[2]
+                strip = page.browser.box(".strip:nth-of-type(2) canvas")[2]
                 page.tap.ok(strip / 2 < columns <= strip, "%s: a column of the heat map has a pixel"
                             % name, columns, strip)
     page.open()

@@ -128,10 +128,10 @@ class Geometry:
     def children(self, node):
         return [i for i, parent in enumerate(self._tree["parent"]) if parent == node]
 
-    def place(self, node, width):
+    def middle(self, node, width):
         """The middle of the node on a canvas of @width pixels that shows all."""
-        middle = (self._left[node] + self._tree["total"][node] / 2) / self.total * width
-        return middle, self._depth[node] * ROW_PIXELS + ROW_PIXELS / 2
+        x = (self._left[node] + self._tree["total"][node] / 2) / self.total * width
+        return x, self._depth[node] * ROW_PIXELS + ROW_PIXELS / 2
 
 
 def number_in(text, pattern):
@@ -310,8 +310,8 @@ def check_zoom(page, answer):
     geometry = Geometry(answer)
     path = geometry.path_to(NATIVE_MIDDLE)
     node = geometry.greatest(NATIVE_MIDDLE)
-    width = browser.place(".flame canvas")[2]
-    browser.click(".flame canvas", geometry.place(node, width))
+    width = browser.box(".flame canvas")[2]
+    browser.click(".flame canvas", geometry.middle(node, width))
     page.tap.ok(page.shows(geometry.samples(node)) and browser.text(".flame .bar b") == NATIVE_MIDDLE
                 and json.loads(page.hash().get("zoom", ["[]"])[0]) == path,
                 "a click zooms to the frame below it, and says its samples",

@@ -11,7 +11,7 @@
 /** Compared and hashed as bytes; no padding. */
 struct frame_key {
 	/** The output format's number for the frame's file or mapping. */
-	uint64_t place;
+	uint64_t mapping;
 	uint64_t address;
 	/** For frames that carry their name, numbers of texts; else 0. */
 	uint64_t function;
@@ -26,10 +26,10 @@ struct frame_key {
 _Static_assert(sizeof(struct frame_key) == 40, "struct frame_key has no padding");
 
 /** Makes a key without function and file. The caller sets these two if frame_carries_name(). */
-static inline struct frame_key frame_key_make(const struct frame *frame, uint64_t place)
+static inline struct frame_key frame_key_make(const struct frame *frame, uint64_t mapping)
 {
 	struct frame_key key = {
-		.place = place,
+		.mapping = mapping,
 		.kind = frame->kind,
 		.flags = frame->flags &
 			 (FRAME_GUESS | FRAME_INLINED | FRAME_APPROXIMATE | FRAME_SHOWS_GENERATED),

@@ -28,7 +28,7 @@ static uint32_t slot_number(uint64_t slot)
 	return (uint32_t)slot - 1;
 }
 
-static void place(uint64_t *slots, size_t capacity, uint64_t slot)
+static void insert(uint64_t *slots, size_t capacity, uint64_t slot)
 {
 	size_t i = slot_half(slot) & (capacity - 1);
 
@@ -55,7 +55,7 @@ int number_index_reserve(struct number_index *index)
 		return -ENOMEM;
 	for (size_t i = 0; i < index->capacity; i++)
 		if (index->slots[i])
-			place(slots, capacity, index->slots[i]);
+			insert(slots, capacity, index->slots[i]);
 	free(index->slots);
 	index->slots = slots;
 	index->capacity = capacity;
@@ -64,7 +64,7 @@ int number_index_reserve(struct number_index *index)
 
 void number_index_add(struct number_index *index, uint64_t hash, uint32_t number)
 {
-	place(index->slots, index->capacity, make_slot(hash >> 32, number));
+	insert(index->slots, index->capacity, make_slot(hash >> 32, number));
 	index->count++;
 }
 

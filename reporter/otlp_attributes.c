@@ -101,11 +101,11 @@ void otlp_attributes_deinit(struct otlp_attributes *attributes)
 	number_vector_deinit(&attributes->common);
 	sequence_counts_deinit(&attributes->resources);
 	otlp_process_vector_deinit(&attributes->processes);
-	hash_map_deinit(&attributes->process_places);
+	hash_map_deinit(&attributes->process_indexes);
 	number_vector_deinit(&attributes->process_attributes);
 	otlp_label_set_vector_deinit(&attributes->label_sets);
 	number_vector_deinit(&attributes->label_attributes);
-	hash_map_deinit(&attributes->label_places);
+	hash_map_deinit(&attributes->label_indexes);
 	number_vector_deinit(&attributes->sequence);
 }
 
@@ -145,21 +145,21 @@ static void append(struct otlp_attributes *attributes, enum otlp_key key, enum o
  * Adds an attribute to the process's resource, which is in attributes->sequence, or to the
  * process's attributes for samples.
  */
-static void place(struct otlp_attributes *attributes, enum otlp_key key, enum otlp_value_kind kind,
-		  int64_t value)
+static void add_attribute(struct otlp_attributes *attributes, enum otlp_key key,
+			  enum otlp_value_kind kind, int64_t value)
 {
 	append(attributes, key, kind, value,
 	       is_on_resource(attributes->grouping, key) ? &attributes->sequence :
 							   &attributes->process_attributes);
 }
 
-static void place_text(struct otlp_attributes *attributes, enum otlp_key key, const char *text)
+static void add_text(struct otlp_attributes *attributes, enum otlp_key key, const char *text)
 {
-	place(attributes, key, OTLP_VALUE_TEXT, otlp_add_text(attributes->dictionary, text));
+	add_attribute(attributes, key, OTLP_VALUE_TEXT,
+		      otlp_add_text(attributes->dictionary, text));
 }
 
-static void place_service_name(struct otlp_attributes *attributes,
-			       const struct stored_sample *sample)
+static void add_service_name(struct otlp_attributes *attributes, const struct stored_sample *sample)
 {
 	struct text_builder *text = &attributes->dictionary->text;
 	const struct process_info *info = sample->sample.process;
@@ -175,8 +175,8 @@ static void place_service_name(struct otlp_attributes *attributes,
 		text_builder_append(text, "unknown_service:");
 		text_builder_append_name(text, executable);
 	}
-	place(attributes, OTLP_SERVICE_NAME, OTLP_VALUE_TEXT,
-	      otlp_add_built_text(attributes->dictionary));
+	add_attribute(attributes, OTLP_SERVICE_NAME, OTLP_VALUE_TEXT,
+		      otlp_add_built_text(attributes->dictionary));
 }
 
 /*
@@ -214,7 +214,8 @@ static bool is_common(const struct otlp_attributes *attributes, uint32_t key)
 }
 
 /* Adds an attribute that a language gives for the process, unless the options set it. */
-static void place_attribute(struct otlp_attributes *attributes, const struct attribute *attribute)
+static void add_language_attribute(struct otlp_attributes *attributes,
+				   const struct attribute *attribute)
 {
 	struct otlp_dictionary *dictionary = attributes->dictionary;
 	struct otlp_attribute_entry entry = {
@@ -228,12 +229,12 @@ static void place_attribute(struct otlp_attributes *attributes, const struct att
 			  otlp_add_attribute(dictionary, &entry));
 }
 
-static void place_program(struct otlp_attributes *attributes, const struct process_info *info)
+static void add_program(struct otlp_attributes *attributes, const struct process_info *info)
 {
-	place_text(attributes, OTLP_EXECUTABLE_NAME, process_info_executable_name(info));
-	place_text(attributes, OTLP_EXECUTABLE_PATH, info->executable_path);
+	add_text(attributes, OTLP_EXECUTABLE_NAME, process_info_executable_name(info));
+	add_text(attributes, OTLP_EXECUTABLE_PATH, info->executable_path);
 	for (uint32_t i = 0; i < info->attribute_count; i++)
-		place_attribute(attributes, &info->attributes[i]);
+		add_language_attribute(attributes, &info->attributes[i]);
 }
 
 static bool is_host_name(const struct otlp_attributes *attributes, uint32_t id)
@@ -250,20 +251,20 @@ static void make_process(struct otlp_attributes *attributes, const struct stored
 
 	attributes->sequence.count = 0;
 	process->first_attribute = attributes->process_attributes.count;
-	place_service_name(attributes, sample);
+	add_service_name(attributes, sample);
 	if (info) {
-		place_text(attributes, OTLP_CONTAINER_ID, info->container_id);
-		place_text(attributes, OTLP_HOST_NAME, info->host_name);
+		add_text(attributes, OTLP_CONTAINER_ID, info->container_id);
+		add_text(attributes, OTLP_HOST_NAME, info->host_name);
 	}
 	append_owned(attributes, &sample->sample, ATTRIBUTE_OF_PROCESS, process_ids(attributes));
 	if (info)
-		place_program(attributes, info);
+		add_program(attributes, info);
 	for (size_t i = 0; i < attributes->common.count; i++)
 		if (!info || !*info->host_name ||
 		    !is_host_name(attributes, attributes->common.items[i]))
 			append_id(attributes, &attributes->sequence, attributes->common.items[i]);
 	if (!dictionary->err)
-		dictionary->err = sequence_counts_place(&attributes->resources,
+		dictionary->err = sequence_counts_index(&attributes->resources,
 							&attributes->sequence, &resource);
 	process->resource = resource;
 	process->attribute_count = attributes->process_attributes.count - process->first_attribute;
@@ -294,7 +295,7 @@ static uint64_t find_process(struct otlp_attributes *attributes, const struct st
 	struct otlp_process process = { 0 };
 	uint64_t found = 0;
 
-	if (hash_map_find_bytes(&attributes->process_places, &key, sizeof(key), &found))
+	if (hash_map_find_bytes(&attributes->process_indexes, &key, sizeof(key), &found))
 		return found;
 	make_process(attributes, sample, &process);
 	found = attributes->processes.count;
@@ -302,7 +303,7 @@ static uint64_t find_process(struct otlp_attributes *attributes, const struct st
 		dictionary->err = otlp_process_vector_push(&attributes->processes, process);
 	if (!dictionary->err)
 		dictionary->err =
-			hash_map_set_bytes(&attributes->process_places, &key, sizeof(key), found);
+			hash_map_set_bytes(&attributes->process_indexes, &key, sizeof(key), found);
 	return found;
 }
 
@@ -346,18 +347,18 @@ static void append_labels(struct otlp_attributes *attributes, const struct label
 {
 	struct otlp_dictionary *dictionary = attributes->dictionary;
 	struct otlp_label_set set = { 0 };
-	uint64_t place = 0;
+	uint64_t index = 0;
 
-	if (hash_map_find(&attributes->label_places, (uintptr_t)labels, &place)) {
-		set = attributes->label_sets.items[place];
+	if (hash_map_find(&attributes->label_indexes, (uintptr_t)labels, &index)) {
+		set = attributes->label_sets.items[index];
 	} else {
 		make_label_set(attributes, labels, &set);
-		place = attributes->label_sets.count;
+		index = attributes->label_sets.count;
 		if (!dictionary->err)
 			dictionary->err = otlp_label_set_vector_push(&attributes->label_sets, set);
 		if (!dictionary->err)
 			dictionary->err =
-				hash_map_set(&attributes->label_places, (uintptr_t)labels, place);
+				hash_map_set(&attributes->label_indexes, (uintptr_t)labels, index);
 	}
 	for (uint32_t i = 0; i < set.attribute_count && !dictionary->err; i++)
 		append_id(attributes, ids,

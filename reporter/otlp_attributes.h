@@ -98,10 +98,10 @@ struct otlp_attributes {
 	struct sequence_counts resources;
 	struct otlp_process_vector processes;
 	struct number_vector process_attributes;
-	struct hash_map process_places;
+	struct hash_map process_indexes;
 	struct otlp_label_set_vector label_sets;
 	struct number_vector label_attributes;
-	struct hash_map label_places;
+	struct hash_map label_indexes;
 	struct number_vector sequence;
 };
 

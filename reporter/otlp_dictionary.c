@@ -143,7 +143,7 @@ static uint32_t add_entry(struct otlp_dictionary *dictionary, enum otlp_table ta
 	size_t id = 0;
 
 	if (!dictionary->err)
-		dictionary->err = sequence_counts_place(&entries->contents, sequence, &id);
+		dictionary->err = sequence_counts_index(&entries->contents, sequence, &id);
 	if (!dictionary->err && id == entries->uses.count)
 		dictionary->err =
 			otlp_use_vector_push(&entries->uses, (struct otlp_entry_use){ 0 });

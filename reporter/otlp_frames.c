@@ -177,11 +177,11 @@ static void push_number(struct otlp_frames *frames, struct number_vector *number
  * Puts the functions and line numbers of the frames into frames->lines. Returns the kind for the
  * frame type: the language of native code, else the frame's kind.
  */
-static uint8_t add_lines(struct otlp_frames *frames, const struct shown_place *place)
+static uint8_t add_lines(struct otlp_frames *frames, const struct shown_location *shown)
 {
 	struct named_frame names[FRAME_MAX_NAMES];
-	uint32_t count = name_place(place, frames->lookup, names);
-	const struct frame *frame = &place->frames[0];
+	uint32_t count = name_location(shown, frames->lookup, names);
+	const struct frame *frame = &shown->frames[0];
 
 	frames->lines.count = 0;
 	for (uint32_t i = 0; i < count; i++) {
@@ -200,10 +200,10 @@ static uint8_t add_lines(struct otlp_frames *frames, const struct shown_place *p
 	return frame->kind == FRAME_NATIVE && names[0].language ? names[0].language : frame->kind;
 }
 
-static uint32_t add_new_location(struct otlp_frames *frames, const struct shown_place *place)
+static uint32_t add_new_location(struct otlp_frames *frames, const struct shown_location *shown)
 {
-	uint8_t kind = add_lines(frames, place);
-	const struct frame *frame = &place->frames[0];
+	uint8_t kind = add_lines(frames, shown);
+	const struct frame *frame = &shown->frames[0];
 	uint32_t attributes[3] = { find_type_attribute(frames, kind) };
 	struct otlp_location_entry location = {
 		.mapping = add_mapping(frames, frame),
@@ -221,15 +221,15 @@ static uint32_t add_new_location(struct otlp_frames *frames, const struct shown_
 	return otlp_add_location(frames->dictionary, &location);
 }
 
-static uint32_t add_location_by_key(struct otlp_frames *frames, const struct shown_place *place)
+static uint32_t add_location_by_key(struct otlp_frames *frames, const struct shown_location *shown)
 {
-	const struct frame *frame = &place->frames[0];
+	const struct frame *frame = &shown->frames[0];
 	struct frame_key key = frame_key_make(frame, (uintptr_t)frame->binary);
 	uint64_t id;
 
 	/* Traces are cached as a whole, and the dictionary finds equal locations. */
-	if (place->count > 1)
-		return add_new_location(frames, place);
+	if (shown->count > 1)
+		return add_new_location(frames, shown);
 	if (frame_carries_name(frame)) {
 		key.function =
 			frame->function ? otlp_add_text(frames->dictionary, frame->function) : 0;
@@ -237,7 +237,7 @@ static uint32_t add_location_by_key(struct otlp_frames *frames, const struct sho
 	}
 	if (hash_map_find_bytes(&frames->locations, &key, sizeof(key), &id))
 		return id;
-	id = add_new_location(frames, place);
+	id = add_new_location(frames, shown);
 	if (!frames->dictionary->err)
 		frames->dictionary->err =
 			hash_map_set_bytes(&frames->locations, &key, sizeof(key), id);
@@ -269,14 +269,14 @@ static bool short_key(struct otlp_frames *frames, const struct frame *frame, uin
 	return true;
 }
 
-static uint32_t add_location(struct otlp_frames *frames, const struct shown_place *place)
+static uint32_t add_location(struct otlp_frames *frames, const struct shown_location *shown)
 {
 	uint64_t key, id;
 
-	if (!short_key(frames, &place->frames[0], &key))
-		return add_location_by_key(frames, place);
+	if (!short_key(frames, &shown->frames[0], &key))
+		return add_location_by_key(frames, shown);
 	if (!hash_map_find(&frames->locations, key, &id)) {
-		id = add_new_location(frames, place);
+		id = add_new_location(frames, shown);
 		remember(frames, &frames->locations, key, id);
 	}
 	return id;
@@ -290,11 +290,11 @@ uint32_t otlp_frames_stack(struct otlp_frames *frames, const struct trace *trace
 		return id;
 	frames->stack.count = 0;
 	for (uint32_t i = 0; i < trace->frame_count;) {
-		struct shown_place place;
+		struct shown_location shown;
 
-		trace_shown_place(trace, &i, frames->lookup, &place);
-		if (place.count)
-			push_number(frames, &frames->stack, add_location(frames, &place));
+		trace_shown_location(trace, &i, frames->lookup, &shown);
+		if (shown.count)
+			push_number(frames, &frames->stack, add_location(frames, &shown));
 	}
 	id = otlp_add_stack(frames->dictionary, &frames->stack);
 	remember(frames, &frames->stacks, (uintptr_t)trace, id);

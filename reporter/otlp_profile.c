@@ -57,7 +57,7 @@ static void identify(struct build *build, struct otlp_frames *frames, size_t ind
 {
 	const struct stored_sample *sample = &build->snapshot->samples[index];
 	struct piece piece = { .sample = index, .origin = sample->sample.origin };
-	size_t place = 0;
+	size_t identity_index = 0;
 
 	if (!sample->count)
 		return;
@@ -72,8 +72,9 @@ static void identify(struct build *build, struct otlp_frames *frames, size_t ind
 	identity->items[IDENTITY_ORIGIN] = piece.origin;
 	identity->items[IDENTITY_STACK] = piece.stack;
 	if (!build->dictionary.err)
-		build->dictionary.err = sequence_counts_place(&build->identities, identity, &place);
-	piece.identity = place;
+		build->dictionary.err =
+			sequence_counts_index(&build->identities, identity, &identity_index);
+	piece.identity = identity_index;
 	if (!build->dictionary.err)
 		build->dictionary.err = piece_vector_push(&build->pieces, piece);
 }

@@ -49,10 +49,7 @@ int output_format_of_path(const char *path, enum output_format *format)
 			return 0;
 		}
 	}
-	return fail(
-		-EINVAL,
-		"-output %s: the name must end in .pb.gz, .folded, .txt, .otlp or .html, or be -",
-		path);
+	return fail(-EINVAL, "-output %s: the name must end in " OUTPUT_SUFFIXES ", or be -", path);
 }
 
 /* --- a stream that records its error --- */
@@ -212,28 +209,37 @@ static int write_otlp(struct output_job *job, FILE *out)
 	return otlp_file_write(out, job->snapshot, &window, &options);
 }
 
+static int make_counts(struct output_job *job)
+{
+	int err = job->has_counts ? 0 :
+				    stack_counts_init(&job->counts, job->snapshot, job->lookup,
+						      job->files->with_lines, SIZE_MAX);
+
+	job->has_counts = !err;
+	return err;
+}
+
 static int write_format(struct output_job *job, enum output_format format, FILE *out)
 {
-	int err;
+	int err = format == OUTPUT_PPROF || format == OUTPUT_OTLP ? 0 : make_counts(job);
 
-	if (format == OUTPUT_PPROF)
+	if (err)
+		return err;
+	switch (format) {
+	case OUTPUT_PPROF:
 		return pprof_write(out, job->snapshot, job->info, job->lookup);
-	if (format == OUTPUT_OTLP)
+	case OUTPUT_OTLP:
 		return write_otlp(job, out);
-	if (!job->has_counts) {
-		err = stack_counts_init(&job->counts, job->snapshot, job->lookup,
-					job->files->with_lines, SIZE_MAX);
-		if (err)
-			return err;
-		job->has_counts = true;
-	}
-	if (format == OUTPUT_PAGE)
+	case OUTPUT_PAGE:
 		return job->files->write_page(out, &job->counts);
-	if (format == OUTPUT_FOLDED)
+	case OUTPUT_FOLDED:
 		folded_write(out, &job->counts);
-	else
+		return 0;
+	case OUTPUT_STACK_TABLE:
 		stack_table_write(out, &job->counts);
-	return 0;
+		return 0;
+	}
+	return -EINVAL;
 }
 
 /* Writes the whole output to @fd, which stays open. */

@@ -18,6 +18,9 @@
 #include "reporter/sample_store.h"
 #include "reporter/stack_counts.h"
 
+/** Endings of paths, for people; output_files.c has the table. */
+#define OUTPUT_SUFFIXES ".pb.gz, .folded, .txt, .otlp or .html"
+
 enum output_format {
 	OUTPUT_PPROF,
 	OUTPUT_FOLDED,
@@ -51,8 +54,8 @@ struct output_files {
 };
 
 /**
- * The format that the suffix of @path asks for: .pb.gz, .folded, .txt, .otlp; `-` is folded stacks
- * on standard output. -EINVAL with a text that names the known suffixes.
+ * The format that the suffix of @path asks for; `-` is folded stacks on standard output. -EINVAL with
+ * a text that names the known suffixes.
  */
 int output_format_of_path(const char *path, enum output_format *format);
 

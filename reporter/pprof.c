@@ -307,7 +307,7 @@ static uint64_t add_function(struct pprof_writer *writer, const struct named_fra
 	return id;
 }
 
-static void write_location(struct pprof_writer *writer, const struct shown_place *place,
+static void write_location(struct pprof_writer *writer, const struct shown_location *shown,
 			   uint64_t id, const struct frame_key *key)
 {
 	struct named_frame names[FRAME_MAX_NAMES];
@@ -316,7 +316,7 @@ static void write_location(struct pprof_writer *writer, const struct shown_place
 	Pprof__Location location = PPROF__LOCATION__INIT;
 	Pprof__Location *entry = &location;
 	Pprof__Profile profile = PPROF__PROFILE__INIT;
-	uint32_t count = name_place(place, writer->lookup, names);
+	uint32_t count = name_location(shown, writer->lookup, names);
 
 	for (uint32_t i = 0; i < count; i++) {
 		pprof__line__init(&lines[i]);
@@ -325,7 +325,7 @@ static void write_location(struct pprof_writer *writer, const struct shown_place
 		line_entries[i] = &lines[i];
 	}
 	location.id = id;
-	location.mapping_id = key->place;
+	location.mapping_id = key->mapping;
 	location.address = key->address;
 	location.n_line = count;
 	location.line = line_entries;
@@ -334,13 +334,13 @@ static void write_location(struct pprof_writer *writer, const struct shown_place
 	write_profile(writer, &profile);
 }
 
-static uint64_t add_location(struct pprof_writer *writer, const struct shown_place *place)
+static uint64_t add_location(struct pprof_writer *writer, const struct shown_location *shown)
 {
 	struct frame_key keys[FRAME_MAX_NAMES];
 	uint64_t id;
 
-	for (uint32_t i = 0; i < place->count; i++) {
-		const struct frame *frame = &place->frames[i];
+	for (uint32_t i = 0; i < shown->count; i++) {
+		const struct frame *frame = &shown->frames[i];
 
 		keys[i] = frame_key_make(frame, add_mapping(writer, frame));
 		/* Only inlined functions show this flag (doubt_suffix()). */
@@ -351,8 +351,8 @@ static uint64_t add_location(struct pprof_writer *writer, const struct shown_pla
 			keys[i].file = add_name(writer, frame->file);
 		}
 	}
-	if (add_to_table(writer, &writer->locations, keys, place->count * sizeof(keys[0]), 1, &id))
-		write_location(writer, place, id, &keys[0]);
+	if (add_to_table(writer, &writer->locations, keys, shown->count * sizeof(keys[0]), 1, &id))
+		write_location(writer, shown, id, &keys[0]);
 	return id;
 }
 
@@ -397,11 +397,11 @@ static void merge_sample(struct pprof_writer *writer, const struct stored_sample
 	push_number(writer, sample->sample.trace->mark);
 	push_number(writer, sample->sample.origin);
 	for (uint32_t i = 0; i < sample->sample.trace->frame_count;) {
-		struct shown_place place;
+		struct shown_location shown;
 
-		trace_shown_place(sample->sample.trace, &i, writer->lookup, &place);
-		if (place.count)
-			push_number(writer, add_location(writer, &place));
+		trace_shown_location(sample->sample.trace, &i, writer->lookup, &shown);
+		if (shown.count)
+			push_number(writer, add_location(writer, &shown));
 	}
 	if (!writer->err)
 		writer->err = sequence_counts_add(&writer->samples, &writer->sequence,

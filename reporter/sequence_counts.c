@@ -57,8 +57,8 @@ static int add_new(struct sequence_counts *counts, const struct number_vector *s
 	return sequence_vector_push(&counts->sequences, counted);
 }
 
-int sequence_counts_place(struct sequence_counts *counts, const struct number_vector *sequence,
-			  size_t *place)
+int sequence_counts_index(struct sequence_counts *counts, const struct number_vector *sequence,
+			  size_t *index)
 {
 	struct sequence_key key = key_of(sequence);
 	uint64_t found;
@@ -70,19 +70,19 @@ int sequence_counts_place(struct sequence_counts *counts, const struct number_ve
 		if (err)
 			return err;
 	}
-	*place = found;
+	*index = found;
 	return 0;
 }
 
 int sequence_counts_add(struct sequence_counts *counts, const struct number_vector *sequence,
 			uint64_t count, uint64_t value)
 {
-	size_t place;
-	int err = sequence_counts_place(counts, sequence, &place);
+	size_t index;
+	int err = sequence_counts_index(counts, sequence, &index);
 
 	if (err)
 		return err;
-	counts->sequences.items[place].count += count;
-	counts->sequences.items[place].value += value;
+	counts->sequences.items[index].count += count;
+	counts->sequences.items[index].value += value;
 	return 0;
 }

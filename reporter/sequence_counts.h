@@ -39,7 +39,7 @@ int sequence_counts_add(struct sequence_counts *counts, const struct number_vect
 			uint64_t count, uint64_t value);
 
 /** The index in sequences of @sequence, which is added with a count of 0 if it is new. -ENOMEM. */
-int sequence_counts_place(struct sequence_counts *counts, const struct number_vector *sequence,
-			  size_t *place);
+int sequence_counts_index(struct sequence_counts *counts, const struct number_vector *sequence,
+			  size_t *index);
 
 #endif

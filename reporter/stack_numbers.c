@@ -42,18 +42,18 @@ static int push_native_frame(struct stack_numbers *numbers, const struct frame *
 		.flags = frame->flags & (FRAME_GUESS | FRAME_SHOWS_GENERATED),
 	};
 	size_t first = numbers->expansions.count;
-	uint64_t place;
+	uint64_t range;
 	int err = 0;
 
-	if (!hash_map_find_bytes(&numbers->native_frames, &key, sizeof(key), &place)) {
+	if (!hash_map_find_bytes(&numbers->native_frames, &key, sizeof(key), &range)) {
 		err = expand_frame(numbers, frame, &numbers->expansions);
 		if (err)
 			return err;
-		place = (uint64_t)first << 8 | (numbers->expansions.count - first);
-		err = hash_map_set_bytes(&numbers->native_frames, &key, sizeof(key), place);
+		range = (uint64_t)first << 8 | (numbers->expansions.count - first);
+		err = hash_map_set_bytes(&numbers->native_frames, &key, sizeof(key), range);
 	}
-	for (uint64_t i = 0; i < (place & 0xff) && !err; i++)
-		err = number_vector_push(stack, numbers->expansions.items[(place >> 8) + i]);
+	for (uint64_t i = 0; i < (range & 0xff) && !err; i++)
+		err = number_vector_push(stack, numbers->expansions.items[(range >> 8) + i]);
 	return err;
 }
 

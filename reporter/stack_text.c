@@ -33,7 +33,7 @@ uint32_t name_frame(const struct frame *frame, struct symbol_lookup *lookup,
 			.line = symbols[i].line,
 			.is_inlined = i + 1 < count || symbols[i].flags & SYMBOL_INLINED,
 			.language = symbols[i].language,
-			.is_place = symbols[i].flags & SYMBOL_PLACE,
+			.is_location = symbols[i].flags & SYMBOL_LOCATION,
 		};
 	if (count)
 		return count - first;
@@ -86,36 +86,36 @@ static bool is_inlined_name(const struct frame *frame)
 	return frame->flags & FRAME_INLINED && frame_carries_name(frame);
 }
 
-void trace_shown_place(const struct trace *trace, uint32_t *index, struct symbol_lookup *lookup,
-		       struct shown_place *place)
+void trace_shown_location(const struct trace *trace, uint32_t *index, struct symbol_lookup *lookup,
+			  struct shown_location *location)
 {
-	bool is_shown = trace_shown_frame(trace, (*index)++, lookup, &place->frames[0]);
+	bool is_shown = trace_shown_frame(trace, (*index)++, lookup, &location->frames[0]);
 	struct frame caller;
 
-	place->count = is_shown;
-	while (is_shown && is_inlined_name(&place->frames[place->count - 1]) &&
-	       place->count < FRAME_MAX_NAMES && *index < trace->frame_count) {
+	location->count = is_shown;
+	while (is_shown && is_inlined_name(&location->frames[location->count - 1]) &&
+	       location->count < FRAME_MAX_NAMES && *index < trace->frame_count) {
 		caller = trace_frame(trace, *index);
 		/* The caller may have many names, and there is only room for one per frame. */
 		if (!frame_carries_name(&caller))
 			break;
-		place->frames[place->count++] = caller;
+		location->frames[location->count++] = caller;
 		(*index)++;
 	}
 }
 
-uint32_t name_place(const struct shown_place *place, struct symbol_lookup *lookup,
-		    struct named_frame *names)
+uint32_t name_location(const struct shown_location *location, struct symbol_lookup *lookup,
+		       struct named_frame *names)
 {
 	uint32_t count = 0;
 
-	for (uint32_t i = 0; i < place->count; i++)
-		count += name_frame(&place->frames[i], lookup, names + count);
+	for (uint32_t i = 0; i < location->count; i++)
+		count += name_frame(&location->frames[i], lookup, names + count);
 	return count;
 }
 
 /* The text before +0xaddress of a frame without a function. */
-static const char *place_text(const struct frame *frame)
+static const char *module_text(const struct frame *frame)
 {
 	if (frame->kind == FRAME_KERNEL)
 		return frame->file ? frame->file : "[kernel]";
@@ -137,7 +137,7 @@ void append_frame_name(struct text_builder *text, const struct named_frame *name
 	} else if (name->function && *name->function) {
 		text_builder_append_name(text, name->function);
 	} else {
-		text_builder_append_name(text, place_text(frame));
+		text_builder_append_name(text, module_text(frame));
 		text_builder_format(text, "+0x%llx",
 				    (unsigned long long)frame_lookup_address(frame));
 	}

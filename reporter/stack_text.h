@@ -51,7 +51,7 @@ struct named_frame {
 	/**
 	 * There is no name: the text is the file and the offset in it where the function begins.
 	 */
-	bool is_place;
+	bool is_location;
 };
 
 /**
@@ -74,7 +74,7 @@ bool trace_shown_frame(const struct trace *trace, uint32_t index, struct symbol_
  * The frames of a trace that share one code location: a single frame, or an interpreted function's
  * frame and before it the frames that are inlined there.
  */
-struct shown_place {
+struct shown_location {
 	struct frame frames[FRAME_MAX_NAMES];
 	/** 0: the frame is not shown. */
 	uint32_t count;
@@ -84,12 +84,12 @@ struct shown_place {
  * Collects the frames that start at *@index, by trace_shown_frame(), and advances *@index past
  * them.
  */
-void trace_shown_place(const struct trace *trace, uint32_t *index, struct symbol_lookup *lookup,
-		       struct shown_place *place);
+void trace_shown_location(const struct trace *trace, uint32_t *index, struct symbol_lookup *lookup,
+			  struct shown_location *location);
 
-/** name_frame() for all frames of @place: still FRAME_MAX_NAMES at most. */
-uint32_t name_place(const struct shown_place *place, struct symbol_lookup *lookup,
-		    struct named_frame *names);
+/** name_frame() for all frames of @location: still FRAME_MAX_NAMES at most. */
+uint32_t name_location(const struct shown_location *location, struct symbol_lookup *lookup,
+		       struct named_frame *names);
 
 /** True for code that the process generated, such as a JIT's. */
 bool is_made_at_run_time(const struct frame *frame);

@@ -102,7 +102,7 @@ int transport_headers_add(struct transport_headers *headers, const char *key, co
 	size_t rest_bytes = strlen(rest) + 1;
 	_cleanup_(free_pointer) char *block = malloc(key_bytes + rest_bytes);
 	char read_value[TRANSPORT_HEADER_MAX_BYTES + 1];
-	struct transport_header header, *place;
+	struct transport_header header, *slot;
 	int error;
 
 	if (!block)
@@ -121,11 +121,11 @@ int transport_headers_add(struct transport_headers *headers, const char *key, co
 				  check_value(block, rest);
 	if (error)
 		return error == -ENOMEM ? error : -EINVAL;
-	place = find_or_append(headers, block);
-	if (!place)
+	slot = find_or_append(headers, block);
+	if (!slot)
 		return fail(-EINVAL, "give at most %d headers", TRANSPORT_HEADER_MAX_COUNT);
-	free(place->key);
-	*place = header;
+	free(slot->key);
+	*slot = header;
 	take_pointer(block);
 	return 0;
 }

@@ -10,6 +10,13 @@ program=$1
 license_of() {
 	case $1 in
 	libbpf.so.*) echo "BSD-2-Clause OR LGPL-2.1-only" ;;
+	libbz2.so.*) echo "bzip2-1.0.6" ;;
+	libffi.so.* | libjansson.so.*) echo "MIT" ;;
+	libgmp.so.* | libhogweed.so.* | libidn2.so.* | libnettle.so.* | libunistring.so.*)
+		echo "LGPL-3.0-or-later OR GPL-2.0-or-later"
+		;;
+	libgnutls.so.* | libmicrohttpd.so.* | libtasn1.so.*) echo "LGPL-2.1-or-later" ;;
+	libp11-kit.so.*) echo "BSD-3-Clause" ;;
 	libc.so.* | libm.so.* | ld-linux*.so.*) echo "LGPL-2.1-or-later" ;;
 	libcrypto.so.* | libssl.so.*) echo "Apache-2.0" ;;
 	libgrpc.so.* | libgpr.so.* | libabsl_*.so.*) echo "Apache-2.0" ;;

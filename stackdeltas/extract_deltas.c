@@ -4,8 +4,8 @@
  * FDEs overlap, the one that starts later is valid from its start on, as for an unwinder that searches
  * for the last start at or below an address. Between FDEs rows come from the analysis of instructions.
  * Two kinds of code have rules even without their bytes: the entry point, which is the outermost frame,
- * and PLT stubs, which push nothing except, on x86-64 before the last instruction, a number. Known places
- * (known_places.h) have precedence over everything.
+ * and PLT stubs, which push nothing except, on x86-64 before the last instruction, a number. Known ranges
+ * (known_ranges.h) have precedence over everything.
  */
 #include "stackdeltas/extract_deltas.h"
 
@@ -49,7 +49,7 @@ struct extraction {
 	struct address_vector starts;
 	struct code_rows code_rows;
 	/* Sorted by start. */
-	struct gap_rule gap_rules[1 + UNWIND_INPUT_MAX_STUBS + KNOWN_PLACES_MAX];
+	struct gap_rule gap_rules[1 + UNWIND_INPUT_MAX_STUBS + KNOWN_RANGES_MAX];
 	uint32_t gap_rule_count;
 	/* Index of the first one that ends above the last gap's start. */
 	uint32_t next_gap_rule;
@@ -132,9 +132,9 @@ static int add_fde(struct extraction *extraction, const struct fde_record *recor
 	return delta_builder_add(&extraction->builder, start, DELTA_RULE_UNSUPPORTED);
 }
 
-/* As add_program(), but with the rules of known places, where the table is wrong. */
-static int add_fde_with_places(struct extraction *extraction, const struct fde_record *record,
-			       uint64_t end)
+/* As add_program(), but with the rules of known ranges, where the table is wrong. */
+static int add_fde_with_known_ranges(struct extraction *extraction, const struct fde_record *record,
+				     uint64_t end)
 {
 	const struct unwind_input *input = extraction->input;
 	struct delta_builder *builder = &extraction->builder;
@@ -143,23 +143,23 @@ static int add_fde_with_places(struct extraction *extraction, const struct fde_r
 	int error = 0;
 	bool is_begun = false;
 
-	for (uint32_t i = 0; !error && i < input->place_count; i++) {
-		const struct known_place *place = &input->places[i];
+	for (uint32_t i = 0; !error && i < input->known_range_count; i++) {
+		const struct known_range *range = &input->known_ranges[i];
 
-		if (place->start <= start || place->end > end ||
-		    !known_places_has_one_row(extraction->table, record))
+		if (range->start <= start || range->end > end ||
+		    !known_ranges_has_one_row(extraction->table, record))
 			continue;
 		if (!is_begun) {
-			error = add_fde(extraction, record, place->start);
+			error = add_fde(extraction, record, range->start);
 			row_number = builder->last_rule;
 			is_begun = true;
 		}
 		if (!error)
-			error = delta_builder_intern(builder, &place->rule, &number);
+			error = delta_builder_intern(builder, &range->rule, &number);
 		if (!error)
-			error = delta_builder_add(builder, place->start, number);
-		if (!error && place->end < end)
-			error = delta_builder_add(builder, place->end, row_number);
+			error = delta_builder_add(builder, range->start, number);
+		if (!error && range->end < end)
+			error = delta_builder_add(builder, range->end, row_number);
 	}
 	return error || is_begun ? error : add_fde(extraction, record, end);
 }
@@ -215,11 +215,11 @@ static void find_gap_rules(struct extraction *extraction)
 
 		add_gap_rule(extraction, &rule);
 	}
-	for (uint32_t i = 0; i < input->place_count; i++) {
+	for (uint32_t i = 0; i < input->known_range_count; i++) {
 		const struct gap_rule rule = {
-			.start = input->places[i].start,
-			.end = input->places[i].end,
-			.rule = input->places[i].rule,
+			.start = input->known_ranges[i].start,
+			.end = input->known_ranges[i].end,
+			.rule = input->known_ranges[i].rule,
 		};
 
 		add_gap_rule(extraction, &rule);
@@ -310,7 +310,7 @@ static int add_all(struct extraction *extraction)
 			if (error)
 				return error;
 		}
-		error = add_fde_with_places(extraction, &fdes[i], end);
+		error = add_fde_with_known_ranges(extraction, &fdes[i], end);
 		if (error)
 			return error;
 		covered_end = end;

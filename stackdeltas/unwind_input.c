@@ -283,7 +283,7 @@ static int read_bare_code(const struct elf_image *image, struct unwind_input *in
 				       has_go && !input->go ? NULL : &input->code, &bare_bytes);
 	if (error)
 		return error;
-	input->place_count = known_places_find(image, input->fdes, input->places);
+	input->known_range_count = known_ranges_find(image, input->fdes, input->known_ranges);
 	is_bare = bare_bytes > UNWIND_INPUT_BARE_BYTES;
 	/* Go's linker writes .debug_frame, too, but without switches of stacks. */
 	input->is_bare = is_bare && !input->go;
@@ -432,8 +432,8 @@ struct hash128 unwind_input_key(const struct unwind_input *input)
 		result = extend_key(
 			result, (uint64_t)input->sources[i].kind << 8 | input->sources[i].encoding,
 			input->sources[i].raw.data, input->sources[i].raw.size);
-	result = extend_key(result, input->place_count, input->places,
-			    input->place_count * sizeof(input->places[0]));
+	result = extend_key(result, input->known_range_count, input->known_ranges,
+			    input->known_range_count * sizeof(input->known_ranges[0]));
 	for (uint32_t i = 0; i < input->code.range_count; i++)
 		result = extend_key(result, input->code.ranges[i].address,
 				    input->code.ranges[i].bytes, input->code.ranges[i].size);

@@ -17,7 +17,7 @@
 #include "lib/base/hash128.h"
 #include "stackdeltas/bare_code.h"
 #include "stackdeltas/delta_problem.h"
-#include "stackdeltas/known_places.h"
+#include "stackdeltas/known_ranges.h"
 #include "stackdeltas/unwind_source.h"
 
 struct debug_file_search;
@@ -80,8 +80,8 @@ struct unwind_input {
 	/** Code that .eh_frame and Go's table do not cover; empty if Go's table is damaged. Owned. */
 	struct bare_code code;
 	/** Sorted, not adjacent: their rules have precedence over all tables. */
-	uint32_t place_count;
-	struct known_place places[KNOWN_PLACES_MAX];
+	uint32_t known_range_count;
+	struct known_range known_ranges[KNOWN_RANGES_MAX];
 	/**
 	 * The FDEs of .eh_frame and their statistics. They are derived from the fields above, and cached
 	 * since extract_deltas() needs them again. NULL: they have not been read yet. Owned. Not part of

@@ -71,7 +71,7 @@ static int take_key(const struct symbol_cache_work *work, struct symbol_cache_ke
 	return err;
 }
 
-static bool is_same_place(int one_fd, int other_fd)
+static bool is_same_inode(int one_fd, int other_fd)
 {
 	struct statx one, other;
 
@@ -93,7 +93,7 @@ int symbol_cache_work_open_root(const struct symbol_cache_work_options *options,
 	if (debug_file_open_root(&search, pid, &root_fd))
 		return fail(-ESRCH, "no root of process %d", pid);
 	if (debug_file_open_root(&search, DEBUG_FILE_HOST_PID, &host_fd) ||
-	    !is_same_place(root_fd, host_fd))
+	    !is_same_inode(root_fd, host_fd))
 		*fd = take_fd(root_fd);
 	return 0;
 }

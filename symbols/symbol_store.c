@@ -236,7 +236,7 @@ static uint32_t resolve(struct symbol_lookup *lookup, struct binary *binary, uin
 	struct symbol_store *store = (struct symbol_store *)lookup;
 	struct symbol_lookup *go = go_symbols_lookup(store->go);
 	uint32_t count = 0;
-	bool is_place;
+	bool is_location;
 
 	/* Kernel frames already have their function names. */
 	if (!capacity || binary->is_kernel)
@@ -247,7 +247,7 @@ static uint32_t resolve(struct symbol_lookup *lookup, struct binary *binary, uin
 		return count;
 	count = find_frames(store, binary, address, capacity < FRAMES_MAX ? capacity : FRAMES_MAX);
 	count = name_start(store, binary, address, count);
-	is_place = count && store->frames[count - 1].function == store->name;
+	is_location = count && store->frames[count - 1].function == store->name;
 	demangle_frames(store, count);
 	for (uint32_t i = 0; i < count; i++)
 		symbols[i] = (struct symbol){
@@ -255,7 +255,7 @@ static uint32_t resolve(struct symbol_lookup *lookup, struct binary *binary, uin
 			.file = store->frames[i].file,
 			.line = store->frames[i].line,
 			.flags = (store->frames[i].is_inlined ? SYMBOL_INLINED : 0) |
-				 (is_place && i + 1 == count ? SYMBOL_PLACE : 0),
+				 (is_location && i + 1 == count ? SYMBOL_LOCATION : 0),
 		};
 	return count;
 }

@@ -204,14 +204,14 @@ static uint64_t unfinished_bytes(const struct uploaded_symbol_caches *uploaded)
 }
 
 /* Makes room for an upload of @size bytes, if needed by ending idle ones, and finds a free slot. */
-static int make_place(struct uploaded_symbol_caches *uploaded, uint64_t size, uint64_t now_ns,
-		      struct upload **place)
+static int make_room(struct uploaded_symbol_caches *uploaded, uint64_t size, uint64_t now_ns,
+		     struct upload **slot)
 {
 	struct upload *least;
 
 	for (;;) {
-		*place = find_upload(uploaded, 0);
-		if (*place && unfinished_bytes(uploaded) + size <= UPLOAD_MAX_BYTES)
+		*slot = find_upload(uploaded, 0);
+		if (*slot && unfinished_bytes(uploaded) + size <= UPLOAD_MAX_BYTES)
 			return 0;
 		least = least_recent(uploaded);
 		if (!least || now_ns - least->last_ns < UPLOAD_IDLE_NS)
@@ -238,7 +238,7 @@ static int begin_upload(struct uploaded_symbol_caches *uploaded, const struct up
 
 	if (begun)
 		end_upload(uploaded, begun);
-	err = make_place(uploaded, piece->size, now_ns, &begun);
+	err = make_room(uploaded, piece->size, now_ns, &begun);
 	if (!err)
 		err = file_cache_begin(uploaded->files, &begun->file);
 	if (err)

@@ -37,7 +37,7 @@ VECTOR_DEFINE(stored_sample_vector, struct stored_sample)
 
 struct export_content {
 	/* Maps key and CPU to an index in stored. */
-	struct hash_map places;
+	struct hash_map indexes;
 	struct stored_sample_vector stored;
 	/* Times of the first stored sample, of the second, ...; NULL if times are not wanted. */
 	uint64_t *times;
@@ -46,7 +46,7 @@ struct export_content {
 
 static void content_deinit(struct export_content *content)
 {
-	hash_map_deinit(&content->places);
+	hash_map_deinit(&content->indexes);
 	stored_sample_vector_deinit(&content->stored);
 	free(content->times);
 }
@@ -60,7 +60,7 @@ static struct stored_sample stored_sample(const struct question *question,
 	return stored;
 }
 
-static uint64_t place_key(const struct history_sample *sample)
+static uint64_t sample_key(const struct history_sample *sample)
 {
 	return (uint64_t)sample->key << CPU_BITS | sample->cpu;
 }
@@ -68,22 +68,22 @@ static uint64_t place_key(const struct history_sample *sample)
 static int count_sample(struct question *question, const struct history_sample *sample,
 			struct export_content *content)
 {
-	uint64_t place = content->stored.count;
+	uint64_t index = content->stored.count;
 	int err;
 
 	content->samples++;
-	if (!hash_map_find(&content->places, place_key(sample), &place)) {
-		if (place == EXPORT_DISTINCT_MAX)
+	if (!hash_map_find(&content->indexes, sample_key(sample), &index)) {
+		if (index == EXPORT_DISTINCT_MAX)
 			return fail(-EINVAL,
 				    "more than %d different samples at once: choose a shorter time",
 				    EXPORT_DISTINCT_MAX);
 		err = stored_sample_vector_push(&content->stored, stored_sample(question, sample));
 		if (!err)
-			err = hash_map_set(&content->places, place_key(sample), place);
+			err = hash_map_set(&content->indexes, sample_key(sample), index);
 		if (err)
 			return err;
 	}
-	content->stored.items[place].count++;
+	content->stored.items[index].count++;
 	return 0;
 }
 
@@ -115,11 +115,11 @@ static int put_time(struct question *question, const struct history_sample *samp
 		    struct export_content *content)
 {
 	struct stored_sample *stored;
-	uint64_t place = 0;
+	uint64_t index = 0;
 
 	(void)question;
-	hash_map_find(&content->places, place_key(sample), &place);
-	stored = &content->stored.items[place];
+	hash_map_find(&content->indexes, sample_key(sample), &index);
+	stored = &content->stored.items[index];
 	content->times[stored->times_ns - content->times + stored->count++] = sample->time_ns;
 	return 0;
 }

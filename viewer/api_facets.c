@@ -25,7 +25,7 @@ VECTOR_DEFINE(facet_entry_vector, struct facet_entry)
 
 struct facet {
 	struct facet_entry_vector entries;
-	struct hash_map places;
+	struct hash_map indexes;
 };
 
 enum facet_kind {
@@ -68,26 +68,26 @@ struct entry_key {
 static int leaf_kind(struct facets *facets, const struct sample *key, uint32_t *kind)
 {
 	struct stack_names *names = &facets->question->api->names;
-	struct place_list list;
+	struct location_list list;
 	int err = stack_names_list(names, key->trace, &list);
 
 	*kind = TEXT_KIND_COUNT;
 	if (!err && list.count)
-		*kind = stack_names_function(names, list.places[list.count - 1])->kind;
+		*kind = stack_names_function(names, list.locations[list.count - 1])->kind;
 	return err;
 }
 
 static int add_entry(struct facet *facet, const void *key, size_t key_bytes, uint32_t number,
 		     uint64_t count)
 {
-	uint64_t place = facet->entries.count;
+	uint64_t index = facet->entries.count;
 	int err;
 
-	if (hash_map_find_bytes(&facet->places, key, key_bytes, &place)) {
-		facet->entries.items[place].count += count;
+	if (hash_map_find_bytes(&facet->indexes, key, key_bytes, &index)) {
+		facet->entries.items[index].count += count;
 		return 0;
 	}
-	err = hash_map_set_bytes(&facet->places, key, key_bytes, place);
+	err = hash_map_set_bytes(&facet->indexes, key, key_bytes, index);
 	return err ? err :
 		     facet_entry_vector_push(&facet->entries, (struct facet_entry){
 								      .number = number,
@@ -247,7 +247,7 @@ static void facets_deinit(struct facets *facets)
 {
 	for (int list = 0; list < FACET_COUNT; list++) {
 		facet_entry_vector_deinit(&facets->lists[list].entries);
-		hash_map_deinit(&facets->lists[list].places);
+		hash_map_deinit(&facets->lists[list].indexes);
 	}
 	free(facets->counts);
 	free(facets->cpus);

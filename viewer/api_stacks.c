@@ -41,20 +41,20 @@ static const char *const column_names[COLUMN_COUNT] = {
 /* The texts in the tree, each once. */
 struct shown_texts {
 	json_t *array;
-	struct hash_map places;
+	struct hash_map indexes;
 };
 
-static json_int_t place_text(struct shown_texts *shown, const struct stack_names *names,
+static json_int_t text_index(struct shown_texts *shown, const struct stack_names *names,
 			     uint32_t text)
 {
-	uint64_t place = json_array_size(shown->array);
+	uint64_t index = json_array_size(shown->array);
 
-	if (hash_map_find(&shown->places, text, &place))
-		return (json_int_t)place;
+	if (hash_map_find(&shown->indexes, text, &index))
+		return (json_int_t)index;
 	json_array_append_new(shown->array, json_string(stack_names_text(names, text)));
 	/* If there is no memory, the text is added again the next time. */
-	hash_map_set(&shown->places, text, place);
-	return (json_int_t)place;
+	hash_map_set(&shown->indexes, text, index);
+	return (json_int_t)index;
 }
 
 struct tree_writer {
@@ -73,26 +73,27 @@ static void put(struct tree_writer *writer, enum column column, json_int_t value
 	json_array_append_new(writer->columns[column], json_integer(value));
 }
 
-static struct stack_place node_place(const struct tree_writer *writer,
-				     const struct flame_node *node)
+static struct stack_location node_location(const struct tree_writer *writer,
+					   const struct flame_node *node)
 {
 	if (writer->asked->with_lines)
-		return writer->names->places.items[node->number];
-	return (struct stack_place){ .function = node->number };
+		return writer->names->locations.items[node->number];
+	return (struct stack_location){ .function = node->number };
 }
 
 static void put_function(struct tree_writer *writer, const struct flame_node *node)
 {
-	struct stack_place place = node_place(writer, node);
-	const struct function_identity *function = &writer->names->functions.items[place.function];
+	struct stack_location location = node_location(writer, node);
+	const struct function_identity *function =
+		&writer->names->functions.items[location.function];
 	bool has_file = *stack_names_text(writer->names, function->file);
 
 	put(writer, COLUMN_PARENT, node->parent);
-	put(writer, COLUMN_NAME, place_text(&writer->texts, writer->names, function->name));
+	put(writer, COLUMN_NAME, text_index(&writer->texts, writer->names, function->name));
 	put(writer, COLUMN_KIND, function->kind);
 	put(writer, COLUMN_FILE,
-	    has_file ? place_text(&writer->files, writer->names, function->file) : -1);
-	put(writer, COLUMN_LINE, place.line);
+	    has_file ? text_index(&writer->files, writer->names, function->file) : -1);
+	put(writer, COLUMN_LINE, location.line);
 	put(writer, COLUMN_FLAGS, function->flags);
 }
 
@@ -167,8 +168,8 @@ static json_t *tree_json(const struct question *question, const struct asked_sta
 		json_object_set_new(object, "z", writer.z);
 	put_number(object, "pruned_nodes", tree->pruned_nodes);
 	put_number(object, "pruned_samples", tree->pruned_samples);
-	hash_map_deinit(&writer.texts.places);
-	hash_map_deinit(&writer.files.places);
+	hash_map_deinit(&writer.texts.indexes);
+	hash_map_deinit(&writer.files.indexes);
 	return object;
 }
 
@@ -206,11 +207,11 @@ static int begin_stack(struct numbered_stacks *numbered, const struct asked_stac
 					     });
 }
 
-static int push_place(struct numbered_stacks *numbered, const struct asked_stacks *asked,
-		      const struct question *question, uint32_t place)
+static int push_location(struct numbered_stacks *numbered, const struct asked_stacks *asked,
+			 const struct question *question, uint32_t location)
 {
 	numbered->stacks.items[numbered->stacks.count - 1].length++;
-	return number_vector_push(&numbered->numbers, asked_number(asked, question, place));
+	return number_vector_push(&numbered->numbers, asked_number(asked, question, location));
 }
 
 /* Sets @key of @object to the tree of all stacks. */
@@ -254,9 +255,9 @@ static int push_whole(struct numbered_stacks *numbered, const struct asked_stack
 	int err = begin_stack(numbered, stack);
 
 	for (uint32_t i = 0; i < stack->level_count && !err; i++)
-		err = push_place(numbered, asked, question, stack->levels[i]);
+		err = push_location(numbered, asked, question, stack->levels[i]);
 	for (size_t i = 0; i < stack->list.count && !err; i++)
-		err = push_place(numbered, asked, question, stack->list.places[i]);
+		err = push_location(numbered, asked, question, stack->list.locations[i]);
 	return err;
 }
 
@@ -302,10 +303,10 @@ struct sandwich {
 };
 
 static bool is_function(const struct question *question, const struct sandwich *sandwich,
-			uint32_t place)
+			uint32_t location)
 {
 	const struct stack_names *names = &question->api->names;
-	const struct function_identity *function = stack_names_function(names, place);
+	const struct function_identity *function = stack_names_function(names, location);
 
 	return !strcmp(stack_names_text(names, function->name), sandwich->name) &&
 	       (!sandwich->kind || !strcmp(text_kind_name(function->kind), sandwich->kind));
@@ -318,7 +319,7 @@ static int push_callees(struct sandwich *sandwich, const struct asked_stacks *as
 	int err = begin_stack(&sandwich->callees, stack);
 
 	for (size_t i = outermost + 1; i < stack->list.count && !err; i++)
-		err = push_place(&sandwich->callees, asked, question, stack->list.places[i]);
+		err = push_location(&sandwich->callees, asked, question, stack->list.locations[i]);
 	return err;
 }
 
@@ -329,9 +330,9 @@ static int push_callers(struct sandwich *sandwich, const struct asked_stacks *as
 	int err = begin_stack(&sandwich->callers, stack);
 
 	for (size_t i = innermost; i-- > 0 && !err;)
-		err = push_place(&sandwich->callers, asked, question, stack->list.places[i]);
+		err = push_location(&sandwich->callers, asked, question, stack->list.locations[i]);
 	for (uint32_t i = stack->level_count; i-- > 0 && !err;)
-		err = push_place(&sandwich->callers, asked, question, stack->levels[i]);
+		err = push_location(&sandwich->callers, asked, question, stack->levels[i]);
 	return err;
 }
 
@@ -342,7 +343,7 @@ static int cut_stack(struct sandwich *sandwich, const struct asked_stacks *asked
 	int err;
 
 	for (size_t i = 0; i < stack->list.count; i++) {
-		if (!is_function(question, sandwich, stack->list.places[i]))
+		if (!is_function(question, sandwich, stack->list.locations[i]))
 			continue;
 		if (outermost == stack->list.count)
 			outermost = i;

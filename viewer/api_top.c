@@ -28,7 +28,7 @@ static void count_stack(const struct question *question, const struct asked_stac
 			const struct asked_stack *stack, size_t serial, struct top_row *rows)
 {
 	for (size_t i = 0; i < stack->list.count; i++) {
-		uint32_t number = asked_number(asked, question, stack->list.places[i]);
+		uint32_t number = asked_number(asked, question, stack->list.locations[i]);
 		struct top_row *row = &rows[number];
 
 		row->number = number;
@@ -68,18 +68,18 @@ static json_t *row_json(const struct question *question, const struct asked_stac
 			const struct top_row *row)
 {
 	const struct stack_names *names = &question->api->names;
-	struct stack_place place = { .function = row->number };
+	struct stack_location location = { .function = row->number };
 	const struct function_identity *function;
 	json_t *object = json_object();
 
 	if (asked->with_lines)
-		place = names->places.items[row->number];
-	function = &names->functions.items[place.function];
+		location = names->locations.items[row->number];
+	function = &names->functions.items[location.function];
 	put_text(object, "name", stack_names_text(names, function->name));
 	put_text(object, "kind", text_kind_name(function->kind));
 	put_text(object, "file", stack_names_text(names, function->file));
 	if (asked->with_lines)
-		put_number(object, "line", place.line);
+		put_number(object, "line", location.line);
 	put_number(object, "flags", function->flags);
 	put_number(object, "self", row->self);
 	put_number(object, "total", row->total);
@@ -97,7 +97,7 @@ static bool is_wanted(const struct question *question, const struct asked_stacks
 		      const struct top_row *row, const char *text)
 {
 	const struct stack_names *names = &question->api->names;
-	uint32_t function = asked->with_lines ? names->places.items[row->number].function :
+	uint32_t function = asked->with_lines ? names->locations.items[row->number].function :
 						row->number;
 
 	return !text ||
@@ -144,7 +144,7 @@ int answer_top(struct question *question, json_t *object)
 		err = asked_stacks_init(&asked, question);
 	if (err)
 		return err;
-	count = asked.with_lines ? names->places.count : names->functions.count;
+	count = asked.with_lines ? names->locations.count : names->functions.count;
 	rows = calloc(count + 1, sizeof(*rows));
 	if (!rows)
 		return -ENOMEM;

@@ -17,7 +17,7 @@ __asm__(".pushsection .rodata\n"
 extern const char flame_page[], flame_page_end[];
 
 /* The profile is inserted after this tag. */
-static const char place[] = "<script type=\"application/json\" id=\"profile\">";
+static const char profile_tag[] = "<script type=\"application/json\" id=\"profile\">";
 
 /*
  * Writes @text, valid UTF-8 like all frame texts. `<` is escaped, because it could start the
@@ -162,11 +162,11 @@ static int make_tree(const struct stack_counts *counts, struct flame_tree *tree)
  */
 static const char *begin_page(FILE *out)
 {
-	const char *behind = strstr(flame_page, place);
+	const char *behind = strstr(flame_page, profile_tag);
 
 	if (!behind)
 		return NULL;
-	behind += sizeof(place) - 1;
+	behind += sizeof(profile_tag) - 1;
 	fwrite(flame_page, 1, (size_t)(behind - flame_page), out);
 	return behind;
 }

@@ -157,7 +157,7 @@ static uint64_t least_weight(struct node_weights *weights, size_t max_nodes)
 struct tree_builder {
 	struct flame_tree *tree;
 	/* Indexes in the tree of the nodes on the path. */
-	struct number_vector places;
+	struct number_vector indexes;
 	bool prunes;
 	uint64_t least;
 };
@@ -165,12 +165,12 @@ struct tree_builder {
 static int add_node(struct unwind *unwind, const struct flame_node *node)
 {
 	struct tree_builder *builder = unwind->builder;
-	struct number_vector *places = &builder->places;
+	struct number_vector *indexes = &builder->indexes;
 	struct flame_node added = *node;
-	int err = number_vector_push(places, (uint32_t)builder->tree->nodes.count);
+	int err = number_vector_push(indexes, (uint32_t)builder->tree->nodes.count);
 
-	if (places->count > 1)
-		added.parent = places->items[places->count - 2];
+	if (indexes->count > 1)
+		added.parent = indexes->items[indexes->count - 2];
 	return err ? err : flame_node_vector_push(&builder->tree->nodes, added);
 }
 
@@ -180,12 +180,12 @@ static int add_node(struct unwind *unwind, const struct flame_node *node)
 static int keep_or_prune(struct unwind *unwind, const struct flame_node *node)
 {
 	struct tree_builder *builder = unwind->builder;
-	uint32_t place = builder->places.items[--builder->places.count];
-	struct flame_node *added = &builder->tree->nodes.items[place];
+	uint32_t index = builder->indexes.items[--builder->indexes.count];
+	struct flame_node *added = &builder->tree->nodes.items[index];
 	uint32_t parent = added->parent;
 
-	if (builder->prunes && place && weight(node) <= builder->least) {
-		builder->tree->nodes.count = place;
+	if (builder->prunes && index && weight(node) <= builder->least) {
+		builder->tree->nodes.count = index;
 		builder->tree->pruned_nodes++;
 		builder->tree->pruned_samples += node->self;
 		return 0;
@@ -210,7 +210,7 @@ static int build_tree(struct flame_tree *tree, const struct flame_stack_vector *
 	weight_vector_deinit(&weights.large);
 	if (!err)
 		err = unwind_stacks(&building, stacks);
-	number_vector_deinit(&builder.places);
+	number_vector_deinit(&builder.indexes);
 	return err;
 }
 

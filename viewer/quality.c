@@ -11,8 +11,8 @@ void quality_deinit(struct quality *quality)
 {
 	process_quality_vector_deinit(&quality->processes);
 	binary_quality_vector_deinit(&quality->binaries);
-	hash_map_deinit(&quality->process_places);
-	hash_map_deinit(&quality->binary_places);
+	hash_map_deinit(&quality->process_indexes);
+	hash_map_deinit(&quality->binary_indexes);
 	hash_map_deinit(&quality->is_named);
 	free(quality->counts);
 }
@@ -34,33 +34,34 @@ static int find_process(struct quality *quality, const struct sample *key,
 		.pid = key->pid,
 		.host_hash = hash64_bytes(sample_host(key), strlen(sample_host(key))),
 	};
-	uint64_t place = quality->processes.count;
+	uint64_t index = quality->processes.count;
 	int err = 0;
 
-	if (!hash_map_find_bytes(&quality->process_places, &identity, sizeof(identity), &place)) {
+	if (!hash_map_find_bytes(&quality->process_indexes, &identity, sizeof(identity), &index)) {
 		err = process_quality_vector_push(&quality->processes,
 						  (struct process_quality){ .key = key });
 		if (!err)
-			err = hash_map_set_bytes(&quality->process_places, &identity,
-						 sizeof(identity), place);
+			err = hash_map_set_bytes(&quality->process_indexes, &identity,
+						 sizeof(identity), index);
 	}
-	*row = err ? NULL : &quality->processes.items[place];
+	*row = err ? NULL : &quality->processes.items[index];
 	return err;
 }
 
 static int find_binary(struct quality *quality, const struct binary *binary,
 		       struct binary_quality **row)
 {
-	uint64_t place = quality->binaries.count;
+	uint64_t index = quality->binaries.count;
 	int err = 0;
 
-	if (!hash_map_find(&quality->binary_places, binary_identity(binary), &place)) {
+	if (!hash_map_find(&quality->binary_indexes, binary_identity(binary), &index)) {
 		err = binary_quality_vector_push(&quality->binaries,
 						 (struct binary_quality){ .binary = binary });
 		if (!err)
-			err = hash_map_set(&quality->binary_places, binary_identity(binary), place);
+			err = hash_map_set(&quality->binary_indexes, binary_identity(binary),
+					   index);
 	}
-	*row = err ? NULL : &quality->binaries.items[place];
+	*row = err ? NULL : &quality->binaries.items[index];
 	return err;
 }
 
@@ -69,7 +70,7 @@ static bool ask_name(struct quality *quality, const struct frame *frame)
 	struct named_frame names[FRAME_MAX_NAMES];
 
 	name_frame(frame, quality->question->api->config.lookup, names);
-	return names[0].function && *names[0].function && !names[0].is_place;
+	return names[0].function && *names[0].function && !names[0].is_location;
 }
 
 static int frame_is_named(struct quality *quality, const struct frame *frame, bool *is_named)
@@ -215,8 +216,9 @@ static const char *const mends[REASON_COUNT] = {
 	[UNWIND_NO_INFO] =
 		"Build it with -fasynchronous-unwind-tables, or keep its .eh_frame when it is stripped.",
 	[UNWIND_UNSUPPORTED_RULE] =
-		"Nothing for now: the compiler's rule for this place is not known here.",
-	[UNWIND_REGISTER_UNKNOWN] = "Nothing for now: the place needs a register that is not kept.",
+		"Nothing for now: the compiler's rule for this instruction is not known here.",
+	[UNWIND_REGISTER_UNKNOWN] =
+		"Nothing for now: the unwind needs a register that is not kept.",
 	[UNWIND_STACK_UNREADABLE] =
 		"Nothing if it is rare: the stack was paged out, or is damaged.",
 	[UNWIND_NO_PROGRESS] =

@@ -48,8 +48,8 @@ struct quality {
 	struct process_quality_vector processes;
 	struct binary_quality_vector binaries;
 	/* Map to indexes of rows. */
-	struct hash_map process_places;
-	struct hash_map binary_places;
+	struct hash_map process_indexes;
+	struct hash_map binary_indexes;
 	/* Whether a native frame has a name, by binary and address. */
 	struct hash_map is_named;
 	uint64_t *counts;

@@ -72,12 +72,12 @@ void question_seek(struct question *question, uint64_t from_ms, uint64_t to_ms)
 	history_view_seek(&question->view, time_of(question, from_ms), time_of(question, to_ms));
 }
 
-static bool list_has_function(const struct question *question, const struct place_list *list)
+static bool list_has_function(const struct question *question, const struct location_list *list)
 {
 	const struct stack_names *names = &question->api->names;
 
 	for (size_t i = 0; i < list->count; i++) {
-		uint32_t name = stack_names_function(names, list->places[i])->name;
+		uint32_t name = stack_names_function(names, list->locations[i])->name;
 
 		if (selection_has_text(&question->selection, SELECT_FUNCTION,
 				       stack_names_text(names, name)))
@@ -94,7 +94,7 @@ static int misses_by_stack(struct question *question, const struct sample *key,
 	const struct stack_names *names = &question->api->names;
 	bool by_kind = selection->texts[SELECT_KIND].count;
 	bool by_function = selection->texts[SELECT_FUNCTION].count;
-	struct place_list list;
+	struct location_list list;
 	const char *kind = "";
 	int err;
 
@@ -105,7 +105,7 @@ static int misses_by_stack(struct question *question, const struct sample *key,
 		return err;
 	if (list.count)
 		kind = text_kind_name(
-			stack_names_function(names, list.places[list.count - 1])->kind);
+			stack_names_function(names, list.locations[list.count - 1])->kind);
 	if (!selection_has_text(selection, SELECT_KIND, kind))
 		*misses |= 1U << SELECT_KIND;
 	if (by_function && !list_has_function(question, &list))
@@ -306,9 +306,10 @@ void asked_stacks_deinit(struct asked_stacks *asked)
 }
 
 uint32_t asked_number(const struct asked_stacks *asked, const struct question *question,
-		      uint32_t place)
+		      uint32_t location)
 {
-	return asked->with_lines ? place : question->api->names.places.items[place].function;
+	return asked->with_lines ? location :
+				   question->api->names.locations.items[location].function;
 }
 
 /* --- JSON --- */

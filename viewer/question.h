@@ -51,8 +51,8 @@ uint64_t question_ms(const struct question *question, uint64_t time_ns);
 
 /** One stack in the form that the question asks for, with the levels above it, and its counts. */
 struct asked_stack {
-	struct place_list list;
-	/** Code locations (struct stack_place) of the levels above the stack. */
+	struct location_list list;
+	/** Code locations (struct stack_location) of the levels above the stack. */
 	uint32_t levels[2];
 	uint32_t level_count;
 	uint64_t count;
@@ -77,7 +77,7 @@ void asked_stacks_deinit(struct asked_stacks *asked);
 
 /** The number by which frames are merged: the code location's, or its function's. */
 uint32_t asked_number(const struct asked_stacks *asked, const struct question *question,
-		      uint32_t place);
+		      uint32_t location);
 
 /** Sets @key of @object. A lack of memory shows when the whole answer is written. */
 void put_number(json_t *object, const char *key, uint64_t number);

@@ -20,7 +20,7 @@ _Static_assert(sizeof(struct function_identity) == 12, "struct function_identity
 struct kept_list {
 	struct trace *trace;
 	uint32_t count;
-	uint32_t places[];
+	uint32_t locations[];
 };
 
 /* --- numbers --- */
@@ -69,28 +69,28 @@ static int number_function(struct stack_names *names, const struct function_iden
 	return function_vector_push(&names->functions, *function);
 }
 
-static int number_place(struct stack_names *names, const struct function_identity *function,
-			uint32_t line, uint32_t *number)
+static int number_location(struct stack_names *names, const struct function_identity *function,
+			   uint32_t line, uint32_t *number)
 {
-	struct stack_place place = { .line = line };
-	uint64_t key, found = names->places.count;
-	int err = number_function(names, function, &place.function);
+	struct stack_location location = { .line = line };
+	uint64_t key, found = names->locations.count;
+	int err = number_function(names, function, &location.function);
 
 	if (err)
 		return err;
-	key = (uint64_t)place.function << 32 | line;
-	if (hash_map_find(&names->place_numbers, key, &found)) {
+	key = (uint64_t)location.function << 32 | line;
+	if (hash_map_find(&names->location_numbers, key, &found)) {
 		*number = (uint32_t)found;
 		return 0;
 	}
-	err = place_vector_reserve(&names->places, names->places.count + 1);
+	err = stack_location_vector_reserve(&names->locations, names->locations.count + 1);
 	if (!err)
-		err = hash_map_set(&names->place_numbers, key, found);
+		err = hash_map_set(&names->location_numbers, key, found);
 	if (err)
 		return err;
-	names->bytes += sizeof(place) + ENTRY_BYTES;
+	names->bytes += sizeof(location) + ENTRY_BYTES;
 	*number = (uint32_t)found;
-	return place_vector_push(&names->places, place);
+	return stack_location_vector_push(&names->locations, location);
 }
 
 /* The location of a function, as far as it is known. */
@@ -120,11 +120,11 @@ static int number_name(void *context, const struct named_frame *name, uint32_t *
 	text_builder_clear(&names->text);
 	text_builder_append_name(&names->text, file_text(name));
 	err = number_built_text(names, &function.file);
-	return err ? err : number_place(names, &function, name->line, number);
+	return err ? err : number_location(names, &function, name->line, number);
 }
 
 int stack_names_level(struct stack_names *names, enum text_kind kind, const char *name,
-		      uint32_t *place)
+		      uint32_t *location)
 {
 	struct function_identity function = { .kind = kind };
 	int err;
@@ -134,7 +134,7 @@ int stack_names_level(struct stack_names *names, enum text_kind kind, const char
 	err = number_built_text(names, &function.name);
 	if (!err)
 		err = number_text(names, "", &function.file);
-	return err ? err : number_place(names, &function, 0, place);
+	return err ? err : number_location(names, &function, 0, location);
 }
 
 /* --- lists --- */
@@ -156,9 +156,9 @@ static void forget(struct stack_names *names)
 		free(kept);
 	}
 	hash_map_deinit(&names->lists);
-	hash_map_deinit(&names->place_numbers);
+	hash_map_deinit(&names->location_numbers);
 	hash_map_deinit(&names->function_numbers);
-	place_vector_deinit(&names->places);
+	stack_location_vector_deinit(&names->locations);
 	function_vector_deinit(&names->functions);
 	kept_bytes_deinit(&names->texts);
 	stack_numbers_deinit(&names->numbers);
@@ -239,7 +239,7 @@ static int keep_list(struct stack_names *names, struct trace *trace, struct kept
 		return -ENOMEM;
 	(*kept)->count = (uint32_t)names->scratch.count;
 	if (bytes)
-		memcpy((*kept)->places, names->scratch.items, bytes);
+		memcpy((*kept)->locations, names->scratch.items, bytes);
 	err = hash_map_set(&names->lists, (uintptr_t)trace, (uintptr_t)*kept);
 	if (err) {
 		free(*kept);
@@ -250,13 +250,14 @@ static int keep_list(struct stack_names *names, struct trace *trace, struct kept
 	return 0;
 }
 
-int stack_names_list(struct stack_names *names, struct trace *trace, struct place_list *list)
+int stack_names_list(struct stack_names *names, struct trace *trace, struct location_list *list)
 {
 	struct kept_list *kept = hash_map_get_pointer(&names->lists, (uintptr_t)trace);
 	int err = kept ? 0 : keep_list(names, trace, &kept);
 
 	if (!err)
-		*list = (struct place_list){ .places = kept->places, .count = kept->count };
+		*list = (struct location_list){ .locations = kept->locations,
+						.count = kept->count };
 	return err;
 }
 
@@ -272,13 +273,13 @@ static int compare_numbers(const void *a, const void *b, void *context)
 	uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
 	const struct order *order = context;
 	const struct stack_names *names = order->names;
-	struct stack_place first = { .function = one }, second = { .function = other };
+	struct stack_location first = { .function = one }, second = { .function = other };
 	const struct function_identity *f, *g;
 	int difference;
 
 	if (order->with_lines) {
-		first = names->places.items[one];
-		second = names->places.items[other];
+		first = names->locations.items[one];
+		second = names->locations.items[other];
 	}
 	f = &names->functions.items[first.function];
 	g = &names->functions.items[second.function];
@@ -295,7 +296,7 @@ static int compare_numbers(const void *a, const void *b, void *context)
 
 uint32_t *stack_names_rank(const struct stack_names *names, bool with_lines)
 {
-	size_t count = with_lines ? names->places.count : names->functions.count;
+	size_t count = with_lines ? names->locations.count : names->functions.count;
 	_cleanup_(free_pointer) uint32_t *sorted = calloc(count + 1, sizeof(*sorted));
 	uint32_t *ranks = calloc(count + 1, sizeof(*ranks));
 	struct order order = { .names = names, .with_lines = with_lines };

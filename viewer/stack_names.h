@@ -25,17 +25,17 @@ struct function_identity {
 };
 
 /** A code location: a function and a line in it, 0 if unknown. */
-struct stack_place {
+struct stack_location {
 	uint32_t function;
 	uint32_t line;
 };
 
 VECTOR_DEFINE(function_vector, struct function_identity)
-VECTOR_DEFINE(place_vector, struct stack_place)
+VECTOR_DEFINE(stack_location_vector, struct stack_location)
 
 /** A list of code locations, outermost first. */
-struct place_list {
-	const uint32_t *places;
+struct location_list {
+	const uint32_t *locations;
 	size_t count;
 };
 
@@ -49,13 +49,13 @@ struct stack_names {
 	struct stack_numbers numbers;
 	struct kept_bytes texts;
 	struct function_vector functions;
-	struct place_vector places;
+	struct stack_location_vector locations;
 	/**
 	 * Maps from struct function_identity, from code locations, and from traces to a struct
 	 * kept_list.
 	 */
 	struct hash_map function_numbers;
-	struct hash_map place_numbers;
+	struct hash_map location_numbers;
 	struct hash_map lists;
 	struct text_builder text;
 	struct number_vector scratch;
@@ -81,14 +81,14 @@ void stack_names_tidy(struct stack_names *names);
 void stack_names_begin(struct stack_names *names, uint64_t generation);
 
 /** The list of @trace, borrowed until the next begin. -ENOMEM. */
-int stack_names_list(struct stack_names *names, struct trace *trace, struct place_list *list);
+int stack_names_list(struct stack_names *names, struct trace *trace, struct location_list *list);
 
 /**
  * The code location that stands for a level above the stacks: @name of a process or thread.
  * -ENOMEM.
  */
 int stack_names_level(struct stack_names *names, enum text_kind kind, const char *name,
-		      uint32_t *place);
+		      uint32_t *location);
 
 static inline const char *stack_names_text(const struct stack_names *names, uint32_t text)
 {
@@ -96,9 +96,9 @@ static inline const char *stack_names_text(const struct stack_names *names, uint
 }
 
 static inline const struct function_identity *stack_names_function(const struct stack_names *names,
-								   uint32_t place)
+								   uint32_t location)
 {
-	return &names->functions.items[names->places.items[place].function];
+	return &names->functions.items[names->locations.items[location].function];
 }
 
 /**

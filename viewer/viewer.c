@@ -29,29 +29,29 @@ static int listen_where_asked(struct viewer *viewer)
 {
 	const char *address = viewer->options.address;
 	char text[LISTEN_ADDRESS_TEXT_BYTES];
-	struct listen_address place = { 0 };
+	struct listen_address local = { 0 };
 	int err;
 
 	snprintf(text, sizeof(text), "127.0.0.1:%d", VIEWER_DEFAULT_PORT);
-	err = listen_address_read("-viewer", address ? address : text, &place);
+	err = listen_address_read("-viewer", address ? address : text, &local);
 	if (err)
 		return err;
-	if (!listen_address_is_loopback(&place) && !viewer->options.token_file)
+	if (!listen_address_is_loopback(&local) && !viewer->options.token_file)
 		return fail(-EINVAL,
 			    "-viewer %s: others than this machine could ask; name a file with a "
 			    "token by -viewer-token-file, or listen on 127.0.0.1",
 			    address);
-	viewer->fd = listen_address_open(&place);
+	viewer->fd = listen_address_open(&local);
 	if (viewer->fd == -EADDRINUSE && !address) {
-		listen_address_set_port(&place, 0);
-		viewer->fd = listen_address_open(&place);
+		listen_address_set_port(&local, 0);
+		viewer->fd = listen_address_open(&local);
 	}
 	if (viewer->fd < 0)
 		return fail(viewer->fd == -EADDRNOTAVAIL ? -EINVAL : viewer->fd,
 			    "cannot listen on %s for the viewer: %s", address ? address : text,
 			    strerror(-viewer->fd));
-	viewer->port = listen_address_port(&place);
-	listen_address_text(&place, text);
+	viewer->port = listen_address_port(&local);
+	listen_address_text(&local, text);
 	snprintf(viewer->url, sizeof(viewer->url), "http://%s", text);
 	return 0;
 }

@@ -39,9 +39,9 @@ static int copy_segments(const struct elf_image *image, struct elf_image *segmen
 }
 
 /* Sets one text range for profilers that covers all executable segments; post-link optimizers leave several. */
-static void place_text(const struct elf_image *image, struct binary *binary)
+static void set_text_range(const struct elf_image *image, struct binary *binary)
 {
-	bool is_placed = false;
+	bool is_set = false;
 
 	for (uint32_t i = 0; i < image->segment_count; i++) {
 		const struct elf_segment *segment = &image->segments[i];
@@ -49,13 +49,13 @@ static void place_text(const struct elf_image *image, struct binary *binary)
 
 		if (segment->type != PT_LOAD || !(segment->flags & PF_X))
 			continue;
-		if (!is_placed || segment->address < binary->memory_start) {
+		if (!is_set || segment->address < binary->memory_start) {
 			binary->memory_start = segment->address;
 			binary->file_offset = segment->offset;
 		}
 		if (end > binary->memory_limit)
 			binary->memory_limit = end;
-		is_placed = true;
+		is_set = true;
 	}
 }
 
@@ -75,7 +75,7 @@ int executable_file_identify(int fd, struct binary *binary, struct program_facts
 	/* A file with a missing or damaged build id is still used. */
 	if (elf_image_build_id(&image, found.build_id, &found.build_id_bytes))
 		found.build_id_bytes = 0;
-	place_text(&image, &found);
+	set_text_range(&image, &found);
 	err = copy_segments(&image, segments);
 	if (err)
 		return err;
@@ -154,7 +154,7 @@ int executable_file_load(int fd, const struct executable_origin *origin, struct 
 	if (is_left)
 		unwind_input_leave_code(&input);
 	if (unwind_input_work(&input) > limits->max_work_bytes)
-		return fail(-EAGAIN, "a file of much work");
+		return fail(-EAGAIN, "the file needs more work than a sample is worth now");
 	err = delta_cache_get(cache, &input, deltas);
 	if (!err && lacks_code)
 		*lacks_code = is_left;

@@ -177,13 +177,13 @@ static struct binary *native_binary(struct frame_converter *converter, uint64_t 
 
 static void name_code(const struct raw_stack *stack, uint32_t word, struct frame *frame)
 {
-	struct code_place place;
+	struct code_location location;
 
-	if (!stack->code || !stack_code_find(stack->code, word, &place))
+	if (!stack->code || !stack_code_find(stack->code, word, &location))
 		return;
-	frame->function = place.function;
-	frame->file = place.file;
-	frame->line = place.line;
+	frame->function = location.function;
+	frame->file = location.file;
+	frame->line = location.line;
 }
 
 static void convert_native_frame(struct frame_converter *converter, const struct raw_stack *stack,

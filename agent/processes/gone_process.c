@@ -135,7 +135,7 @@ static int identify_file(struct process_sync *sync, const struct process *proces
 		return fail(-EREMOTE, "it is on no local file system");
 	mapping->executable = find_open(sync, process, row);
 	if (mapping->executable)
-		return mapping_place(mapping);
+		return mapping_set_bias(mapping);
 	err = open_file(sync, process, row, &fd, &key);
 	if (err)
 		return err;
@@ -145,7 +145,7 @@ static int identify_file(struct process_sync *sync, const struct process *proces
 		close(fd);
 	else
 		note_found(&sync->gone_files, &key);
-	return err ? err : mapping_place(mapping);
+	return err ? err : mapping_set_bias(mapping);
 }
 
 bool gone_process_list(struct process_sync *sync, struct process *process,

@@ -114,8 +114,8 @@ static int parse_module_line(const char *line, size_t length, struct module_line
 	for (int i = 0; i < 3; i++)
 		next_field(&cursor, end, &skipped);
 	if (!is_good || !next_number(&cursor, end, 16, &parts->start))
-		return fail(-EBADMSG, "line of modules: %.*s", length < 100 ? (int)length : 100,
-			    line);
+		return fail(-EBADMSG, "a line of /proc/modules cannot be read: %.*s",
+			    length < 100 ? (int)length : 100, line);
 	if (name_bytes >= sizeof(parts->name))
 		name_bytes = sizeof(parts->name) - 1;
 	memcpy(parts->name, name, name_bytes);
@@ -159,7 +159,7 @@ static void module_collector_deinit(struct module_collector *collector)
 	hash_map_deinit(&collector->numbers);
 }
 
-static int place_module(void *context, const char *line, size_t length)
+static int set_module_range(void *context, const char *line, size_t length)
 {
 	struct module_collector *collector = context;
 	struct kernel_module_vector *modules = collector->modules;
@@ -238,7 +238,7 @@ static int collect_modules(const struct kernel_symbols *symbols, struct kernel_n
 		if (hash_map_set_bytes(&collector.numbers, module.name, strlen(module.name), i))
 			return fail(-ENOMEM, "no memory for kernel modules");
 	}
-	err = lines_of_modules(symbols, place_module, &collector);
+	err = lines_of_modules(symbols, set_module_range, &collector);
 	if (err)
 		return err;
 	for (size_t i = 0; i < names->modules.count; i++)

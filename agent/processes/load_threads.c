@@ -285,17 +285,17 @@ int load_threads_start(struct load_threads *threads)
 	int err = pthread_create(&threads->load_thread, NULL, run_load, threads);
 
 	if (err)
-		return fail_errno(-err, "starting the thread load");
+		return fail_errno(-err, "cannot start the thread load");
 	threads->has_load_thread = true;
 	pthread_setname_np(threads->load_thread, "load");
 	err = pthread_create(&threads->small_thread, NULL, run_load_small, threads);
 	if (err)
-		return fail_errno(-err, "starting the thread load_small");
+		return fail_errno(-err, "cannot start the thread load_small");
 	threads->has_small_thread = true;
 	pthread_setname_np(threads->small_thread, "load_small");
 	err = pthread_create(&threads->remote_thread, NULL, run_remote, threads);
 	if (err)
-		return fail_errno(-err, "starting the thread load_remote");
+		return fail_errno(-err, "cannot start the thread load_remote");
 	threads->has_remote_thread = true;
 	pthread_setname_np(threads->remote_thread, "load_remote");
 	return 0;

@@ -185,7 +185,7 @@ static void identify_anonymous(struct process_sync *sync, const struct process *
 	mapping->bias = text.bias;
 }
 
-int mapping_place(struct process_mapping *mapping)
+int mapping_set_bias(struct process_mapping *mapping)
 {
 	const struct executable *executable = mapping->executable;
 
@@ -213,7 +213,7 @@ void mapping_identify(struct process_sync *sync, const struct process *process,
 	else if (strcmp(row->path, "[vsyscall]") != 0)
 		identify_anonymous(sync, process, known, known_count, mapping);
 	if (!err && mapping->executable && !mapping->executable_id)
-		err = mapping_place(mapping);
+		err = mapping_set_bias(mapping);
 	if (err)
 		log_debug("process %u: %s: %s", process->pid, row->path, error_text());
 }

@@ -32,6 +32,6 @@ void mapping_identify(struct process_sync *sync, const struct process *process,
 		      struct process_mapping *mapping);
 
 /** Fills id and bias of @mapping from its executable. -ENOENT if the executable has no such part. */
-int mapping_place(struct process_mapping *mapping);
+int mapping_set_bias(struct process_mapping *mapping);
 
 #endif

@@ -128,17 +128,17 @@ static void add_locked(struct mapping_log *log, const struct side_band_event *ev
 		.pid = event->pid,
 		.previous = *bucket_of(log, event->pid),
 	};
-	struct logged_mapping *place;
+	struct logged_mapping *slot;
 
 	if (event->type != SIDE_BAND_MAPPING || mapping.end < mapping.start ||
 	    path_number(log, event->path, &mapping.path)) {
 		forget_all(log, event->time_ns);
 		return;
 	}
-	place = &log->mappings[log->count++ % MAPPING_LOG_MAX];
-	log->lost_until_ns = max_u64(log->lost_until_ns, place->time_ns);
+	slot = &log->mappings[log->count++ % MAPPING_LOG_MAX];
+	log->lost_until_ns = max_u64(log->lost_until_ns, slot->time_ns);
 	log->newest_ns = max_u64(log->newest_ns, mapping.time_ns);
-	*place = mapping;
+	*slot = mapping;
 	*bucket_of(log, event->pid) = log->count;
 }
 

@@ -236,16 +236,18 @@ uint64_t perf_maps_ask(struct perf_maps *maps, uint32_t pid,
 
 /* --- copies --- */
 
-static bool find_name(const struct named_code *code, uint64_t address, struct code_place *place)
+static bool find_name(const struct named_code *code, uint64_t address,
+		      struct code_location *location)
 {
 	const struct code_function *function;
 
-	if (jitdump_find(&code->jitdump, address, place))
+	if (jitdump_find(&code->jitdump, address, location))
 		return true;
 	function = code_names_find(&code->perf_map, address);
 	if (!function)
 		return false;
-	*place = (struct code_place){ .function = code_names_text(&code->perf_map, function) };
+	*location =
+		(struct code_location){ .function = code_names_text(&code->perf_map, function) };
 	return true;
 }
 
@@ -260,15 +262,15 @@ static uint32_t append_text(struct code_text *text, const char *string, size_t b
 }
 
 /* -E2BIG, -ENOMEM. */
-static int copy_name(struct stack_code *code, uint32_t word, const struct code_place *place)
+static int copy_name(struct stack_code *code, uint32_t word, const struct code_location *location)
 {
-	size_t function_bytes = strlen(place->function) + 1;
-	size_t file_bytes = place->file ? strlen(place->file) + 1 : 0;
+	size_t function_bytes = strlen(location->function) + 1;
+	size_t file_bytes = location->file ? strlen(location->file) + 1 : 0;
 	size_t bytes = code->text.count + function_bytes + file_bytes;
 	struct copied_name name = {
 		.word = word,
-		.line = place->line,
-		.has_file = place->file,
+		.line = location->line,
+		.has_file = location->file,
 	};
 	int err = bytes > STACK_CODE_MAX_BYTES ? -E2BIG : code_text_reserve(&code->text, bytes);
 
@@ -276,9 +278,9 @@ static int copy_name(struct stack_code *code, uint32_t word, const struct code_p
 		err = copied_name_vector_reserve(&code->names, code->names.count + 1);
 	if (err)
 		return err;
-	name.function = append_text(&code->text, place->function, function_bytes);
-	if (place->file)
-		name.file = append_text(&code->text, place->file, file_bytes);
+	name.function = append_text(&code->text, location->function, function_bytes);
+	if (location->file)
+		name.file = append_text(&code->text, location->file, file_bytes);
 	return copied_name_vector_push(&code->names, name);
 }
 
@@ -288,12 +290,12 @@ static void copy_names(const struct named_code *from, const uint64_t *words, uin
 	for (uint32_t i = 0; i < count; i += frame_word_count(words[i])) {
 		struct frame frame = { .flags = frame_flags(words[i]),
 				       .address = frame_address(words[i]) };
-		struct code_place place;
+		struct code_location location;
 
 		if (frame_kind(words[i]) == FRAME_NATIVE &&
 		    words[i + 1] == EXECUTABLE_ID_ANONYMOUS &&
-		    find_name(from, frame_lookup_address(&frame), &place) &&
-		    copy_name(code, i, &place))
+		    find_name(from, frame_lookup_address(&frame), &location) &&
+		    copy_name(code, i, &location))
 			code->is_cut = true;
 	}
 }
@@ -313,7 +315,7 @@ void perf_maps_copy(struct perf_maps *maps, uint32_t pid, const struct process_i
 	pthread_mutex_unlock(&maps->lock);
 }
 
-bool stack_code_find(const struct stack_code *code, uint32_t word, struct code_place *place)
+bool stack_code_find(const struct stack_code *code, uint32_t word, struct code_location *location)
 {
 	size_t low = 0, high = code->names.count;
 	const struct copied_name *name;
@@ -329,7 +331,7 @@ bool stack_code_find(const struct stack_code *code, uint32_t word, struct code_p
 	if (low == code->names.count || code->names.items[low].word != word)
 		return false;
 	name = &code->names.items[low];
-	*place = (struct code_place){
+	*location = (struct code_location){
 		.function = code->text.items + name->function,
 		.file = name->has_file ? code->text.items + name->file : NULL,
 		.line = name->line,

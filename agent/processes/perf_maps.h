@@ -101,7 +101,7 @@ void perf_maps_copy(struct perf_maps *maps, uint32_t pid, const struct process_i
 		    const uint64_t *words, uint32_t count, struct stack_code *code);
 
 /** The name of the frame at @word; its texts last until @code changes. False if it has none. */
-bool stack_code_find(const struct stack_code *code, uint32_t word, struct code_place *place);
+bool stack_code_find(const struct stack_code *code, uint32_t word, struct code_location *location);
 void stack_code_deinit(struct stack_code *code);
 
 /** Work, now and then. Drops names that were not requested. */

@@ -456,12 +456,12 @@ static int start_threads(struct process_manager *manager)
 		return err;
 	err = pthread_create(&manager->sync_thread, NULL, run_sync, manager);
 	if (err)
-		return fail_errno(-err, "starting the thread sync");
+		return fail_errno(-err, "cannot start the thread sync");
 	manager->has_sync_thread = true;
 	pthread_setname_np(manager->sync_thread, "sync");
 	err = pthread_create(&manager->work_thread, NULL, run_work, manager);
 	if (err)
-		return fail_errno(-err, "starting the thread work");
+		return fail_errno(-err, "cannot start the thread work");
 	manager->has_work_thread = true;
 	pthread_setname_np(manager->work_thread, "work");
 	return 0;

@@ -9,7 +9,7 @@
 
 /* --- programs that began lately --- */
 
-static struct process_event *place_of(struct new_programs *programs, uint32_t pid)
+static struct process_event *slot_of(struct new_programs *programs, uint32_t pid)
 {
 	return &programs->execs[pid % NEW_PROGRAMS_MAX];
 }
@@ -28,30 +28,30 @@ static void pass_on(struct new_programs *programs, struct process_event *exec)
 
 void new_programs_add(struct new_programs *programs, const struct process_event *exec)
 {
-	struct process_event *place = place_of(programs, exec->pid);
+	struct process_event *slot = slot_of(programs, exec->pid);
 
-	if (place->pid && place->pid != exec->pid)
-		pass_on(programs, place);
-	programs->count += !place->pid;
-	*place = *exec;
+	if (slot->pid && slot->pid != exec->pid)
+		pass_on(programs, slot);
+	programs->count += !slot->pid;
+	*slot = *exec;
 }
 
 void new_programs_pass_on_of(struct new_programs *programs, uint32_t pid)
 {
-	struct process_event *place = place_of(programs, pid);
+	struct process_event *slot = slot_of(programs, pid);
 
-	if (place->pid == pid)
-		pass_on(programs, place);
+	if (slot->pid == pid)
+		pass_on(programs, slot);
 }
 
 bool new_programs_end(struct new_programs *programs, const struct process_event *exit)
 {
-	struct process_event *place = place_of(programs, exit->pid);
+	struct process_event *slot = slot_of(programs, exit->pid);
 
-	if (place->pid != exit->pid || place->identity.exec_id != exit->identity.exec_id ||
-	    place->identity.start_time_ns != exit->identity.start_time_ns)
+	if (slot->pid != exit->pid || slot->identity.exec_id != exit->identity.exec_id ||
+	    slot->identity.start_time_ns != exit->identity.start_time_ns)
 		return false;
-	forget(programs, place);
+	forget(programs, slot);
 	return true;
 }
 

@@ -588,7 +588,7 @@ void process_sync_identified(struct process_sync *sync, struct process *process,
 	if (process->runs_files)
 		executable_note_run(sync->executables, executable);
 	process_attributes_identified(sync->table, process, mapping);
-	if (mapping_place(mapping))
+	if (mapping_set_bias(mapping))
 		return;
 	attachments_update(&sync->attachments, process, clock_monotonic_ns());
 	rows = make_rows(process->mappings, process->mapping_count, false);

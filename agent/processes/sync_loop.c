@@ -296,7 +296,10 @@ static void handle_mapping(struct sync_loop *loop, uint32_t pid, uint64_t start,
 	struct scheduled_sync request = {
 		.pid = pid,
 		.reasons = SYNC_MAPPINGS,
-		/* Stacks unwound with the rows of a replaced file are lost, so hurry. */
+		/*
+		 * Until then stacks are unwound with the rows of the replaced file and end in UNWIND_REPLACED, so
+		 * the sync is due at once.
+		 */
 		.due_ns = is_replaced ? now_ns : now_ns + MAPPING_DELAY_NS,
 		.touched_start = start,
 		.touched_end = end,

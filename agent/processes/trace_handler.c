@@ -117,7 +117,7 @@ static void deferred_samples_deinit(struct deferred_samples *samples)
 static int deferred_samples_add(struct deferred_samples *samples,
 				const struct waiting_sample *sample, size_t bytes)
 {
-	struct waiting_sample *place;
+	struct waiting_sample *slot;
 	struct trace_record *copy;
 
 	if (samples->count == DEFERRED_SAMPLES_MAX)
@@ -126,9 +126,9 @@ static int deferred_samples_add(struct deferred_samples *samples,
 	if (!copy)
 		return -ENOMEM;
 	memcpy(copy, sample->record, bytes);
-	place = &samples->waiting[(samples->start + samples->count++) % DEFERRED_SAMPLES_MAX];
-	*place = *sample;
-	place->record = copy;
+	slot = &samples->waiting[(samples->start + samples->count++) % DEFERRED_SAMPLES_MAX];
+	*slot = *sample;
+	slot->record = copy;
 	return 0;
 }
 

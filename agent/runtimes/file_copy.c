@@ -103,7 +103,7 @@ static int copy_range(int from, int to, uint64_t offset, uint64_t limit, uint64_
 		if (count < 0 && errno == EINTR)
 			continue;
 		if (count < 0)
-			return fail_errno(-errno, "reading a file to copy it");
+			return fail_errno(-errno, "cannot read a file to copy it");
 		if (!count)
 			break;
 		err = sealed_file_write(to, bytes, (size_t)count, offset);
@@ -140,7 +140,7 @@ int file_copy_create(int fd, int *copy)
 	int err;
 
 	if (fstat(fd, &status))
-		return fail_errno(-errno, "fstat of a file to copy");
+		return fail_errno(-errno, "cannot stat a file to copy it");
 	size = (uint64_t)status.st_size;
 	find_holes(fd, size, &holes);
 	if (size - holes.bytes > FILE_COPY_MAX_BYTES)

@@ -33,7 +33,7 @@
 VECTOR_DEFINE(id_vector, uint64_t)
 
 /* Origin of a failure: a device or, if it is not known, a process; and the process's user. */
-struct place {
+struct origin {
 	uint64_t device;
 	uint32_t pid;
 	uid_t uid;
@@ -42,7 +42,7 @@ struct place {
 struct file_host {
 	struct pooled_host pooled;
 	/* Set before the host is lost. */
-	struct place fault;
+	struct origin fault;
 	/* Files to be closed before the next request, since their messages did not fit into the socket. */
 	pthread_mutex_t closed_lock;
 	struct id_vector closed;
@@ -62,7 +62,7 @@ struct remote_file {
 	struct file_hosts *hosts;
 	struct file_host *host;
 	uint64_t id;
-	struct place place;
+	struct origin origin;
 };
 
 static const struct host_kind file_host_kind = {
@@ -91,34 +91,34 @@ static void host_deinit(struct pooled_host *pooled)
 
 static bool is_at(const struct pooled_host *pooled, const void *context)
 {
-	const struct place *fault = &((const struct file_host *)pooled)->fault;
-	const struct place *place = context;
+	const struct origin *fault = &((const struct file_host *)pooled)->fault;
+	const struct origin *origin = context;
 
-	return place->device ? fault->device == place->device :
-			       !fault->device && fault->pid == place->pid;
+	return origin->device ? fault->device == origin->device :
+				!fault->device && fault->pid == origin->pid;
 }
 
-static bool hangs(struct file_hosts *hosts, const struct place *place)
+static bool hangs(struct file_hosts *hosts, const struct origin *origin)
 {
-	return host_pool_hanging_count(&hosts->pool, is_at, place) > 0;
+	return host_pool_hanging_count(&hosts->pool, is_at, origin) > 0;
 }
 
 /* To be called with the lock of its channel, so that the next caller knows of the loss. */
-static void lose(struct file_hosts *hosts, struct file_host *host, const struct place *place,
+static void lose(struct file_hosts *hosts, struct file_host *host, const struct origin *origin,
 		 int err)
 {
 	if (err == -EHOSTDOWN)
-		host->fault = *place;
-	if (!host_pool_lose(&hosts->pool, &host->pooled, place->uid))
+		host->fault = *origin;
+	if (!host_pool_lose(&hosts->pool, &host->pooled, origin->uid))
 		return;
 	if (err == -EHOSTDOWN)
 		log_warn(
 			"process %u: %s; files of user %u on network and FUSE file systems are opened again",
-			place->pid, error_text(), host->pooled.uid);
+			origin->pid, error_text(), host->pooled.uid);
 	else
 		log_debug("files of user %u: %s", host->pooled.uid, error_text());
 	if (err == -EHOSTDOWN)
-		hanging_processes_note(place->pid, clock_monotonic_ns());
+		hanging_processes_note(origin->pid, clock_monotonic_ns());
 	metrics_add(METRIC_FILE_HOSTS_LOST, 1);
 	if (!host_pool_is_stopped(&hosts->pool))
 		hosts->options.lost(hosts->options.context);
@@ -218,9 +218,9 @@ static int ask_host(const struct file_hosts *hosts, struct file_host *host,
 	return err ? err : receive(socket, question, reply);
 }
 
-/* @place is the device or process that the request is about. */
+/* @origin is the device or process that the request is about. */
 static int ask(struct file_hosts *hosts, struct file_host *host,
-	       const struct file_question *question, const char *path, const struct place *place,
+	       const struct file_question *question, const char *path, const struct origin *origin,
 	       struct reply *reply)
 {
 	int err;
@@ -228,7 +228,7 @@ static int ask(struct file_hosts *hosts, struct file_host *host,
 	pthread_mutex_lock(&host->pooled.asking[0]);
 	err = ask_host(hosts, host, question, path, reply);
 	if (err == -EHOSTDOWN || err == -ENOTCONN || err == -ECANCELED)
-		lose(hosts, host, place, err);
+		lose(hosts, host, origin, err);
 	pthread_mutex_unlock(&host->pooled.asking[0]);
 	return err;
 }
@@ -239,7 +239,7 @@ static uint64_t device_of(const struct proc_mapping *mapping)
 }
 
 /* Fills in the mapping of @question, and gets a reference to a host for it. On an error *@host is NULL. */
-static int prepare(struct file_hosts *hosts, const struct place *place,
+static int prepare(struct file_hosts *hosts, const struct origin *origin,
 		   const struct proc_mapping *mapping, struct file_question *question,
 		   struct file_host **host)
 {
@@ -256,9 +256,9 @@ static int prepare(struct file_hosts *hosts, const struct place *place,
 		return fail(-ENAMETOOLONG, "a file that process %u has mapped", question->pid);
 	if (host_pool_is_stopped(&hosts->pool))
 		return fail(-ECANCELED, "the agent stops");
-	if (hangs(hosts, place))
+	if (hangs(hosts, origin))
 		return fail(-EHOSTDOWN, "its file system does not answer");
-	err = host_pool_get(&hosts->pool, place->uid, true, &pooled);
+	err = host_pool_get(&hosts->pool, origin->uid, true, &pooled);
 	*host = (struct file_host *)pooled;
 	return err;
 }
@@ -275,7 +275,7 @@ static int remote_copy(struct held_file *held, int *fd)
 	struct remote_file *file = (struct remote_file *)held;
 	const struct file_question question = {
 		.kind = FILE_QUESTION_COPY,
-		.pid = file->place.pid,
+		.pid = file->origin.pid,
 		.file_id = file->id,
 	};
 	struct reply reply;
@@ -284,7 +284,7 @@ static int remote_copy(struct held_file *held, int *fd)
 	*fd = file_copies_find(&file->hosts->copies, file->id, clock_monotonic_ns());
 	if (*fd >= 0)
 		return 0;
-	err = ask(file->hosts, file->host, &question, "", &file->place, &reply);
+	err = ask(file->hosts, file->host, &question, "", &file->origin, &reply);
 	if (err)
 		return err == -ENOTCONN ? -ESTALE : err;
 	file_copies_add(&file->hosts->copies, file->id, reply.fd, clock_monotonic_ns());
@@ -318,7 +318,7 @@ static void remote_release(struct held_file *held)
 	free(file);
 }
 
-static struct remote_file *remote_create(struct file_hosts *hosts, const struct place *place)
+static struct remote_file *remote_create(struct file_hosts *hosts, const struct origin *origin)
 {
 	static const struct held_file_ops ops = {
 		.copy = remote_copy,
@@ -332,7 +332,7 @@ static struct remote_file *remote_create(struct file_hosts *hosts, const struct 
 			.held = { .ops = &ops, .references = 1 },
 			.hosts = hosts,
 			.id = next_id(hosts),
-			.place = *place,
+			.origin = *origin,
 		};
 	return file;
 }
@@ -344,8 +344,8 @@ static int hosts_open(struct file_home *home, uid_t uid, uint32_t pid,
 		      struct file_key *key)
 {
 	struct file_hosts *hosts = (struct file_hosts *)home;
-	const struct place place = { .device = device_of(mapping), .pid = pid, .uid = uid };
-	struct remote_file *opened = remote_create(hosts, &place);
+	const struct origin origin = { .device = device_of(mapping), .pid = pid, .uid = uid };
+	struct remote_file *opened = remote_create(hosts, &origin);
 	struct file_question question = { .kind = FILE_QUESTION_OPEN, .pid = pid };
 	struct reply reply = { .bytes = NULL };
 	int err;
@@ -353,12 +353,12 @@ static int hosts_open(struct file_home *home, uid_t uid, uint32_t pid,
 	if (!opened)
 		return fail(-ENOMEM, "no memory for an open file");
 	question.file_id = opened->id;
-	err = prepare(hosts, &place, mapping, &question, &opened->host);
+	err = prepare(hosts, &origin, mapping, &question, &opened->host);
 	if (!opened->host) {
 		free(opened);
 		return err;
 	}
-	err = ask(hosts, opened->host, &question, mapping->path, &place, &reply);
+	err = ask(hosts, opened->host, &question, mapping->path, &origin, &reply);
 	if (err) {
 		pooled_host_unref(&opened->host->pooled);
 		free(opened);
@@ -381,7 +381,7 @@ static int hosts_read(struct file_home *home, uid_t uid, const struct code_file 
 		.bytes = size,
 		.since_ns = file->since_ns,
 	};
-	const struct place place = {
+	const struct origin origin = {
 		.device = file->mapping ? device_of(file->mapping) : 0,
 		.pid = file->pid,
 		.uid = uid,
@@ -390,10 +390,11 @@ static int hosts_read(struct file_home *home, uid_t uid, const struct code_file 
 	struct file_host *host;
 	int err;
 
-	err = prepare(hosts, &place, file->mapping, &question, &host);
+	err = prepare(hosts, &origin, file->mapping, &question, &host);
 	if (!host)
 		return err;
-	err = ask(hosts, host, &question, file->mapping ? file->mapping->path : "", &place, &reply);
+	err = ask(hosts, host, &question, file->mapping ? file->mapping->path : "", &origin,
+		  &reply);
 	pooled_host_unref(&host->pooled);
 	if (err)
 		return err == -ENOTCONN || err == -ESTALE ? -EAGAIN : err;

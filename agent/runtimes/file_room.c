@@ -69,7 +69,7 @@ int file_room_read(const struct file_room *room, const struct code_file *file, u
 		return err;
 	result = pread(fd, bytes, size, (off_t)offset);
 	if (result < 0)
-		return fail_errno(-errno, "reading what process %u says of its code", file->pid);
+		return fail_errno(-errno, "cannot read the code file of process %u", file->pid);
 	*key = opened;
 	*count = (uint32_t)result;
 	return 0;

@@ -95,7 +95,8 @@ int host_entry_filter_calls(int socket, const struct call_rule *own, size_t coun
 	struct call_rule rules[CONFINEMENT_RULES_MAX];
 
 	if (count > CONFINEMENT_RULES_MAX - common_count)
-		return fail(-E2BIG, "filter of %zu system calls", count + common_count);
+		return fail(-E2BIG, "cannot install the filter of %zu system calls",
+			    count + common_count);
 	/*
 	 * The kind's own rules come first: the filter checks rules in order, and a read of memory is the most
 	 * frequent call.

@@ -358,14 +358,15 @@ int host_pool_init(struct host_pool *pool, const struct host_pool_options *optio
 	*pool = (struct host_pool){ .options = *options };
 	err = urgent_lock_init(&pool->lock);
 	if (err)
-		return fail_errno(err, "lock of the processes to %s", options->kind->job);
+		return fail_errno(err, "cannot make the lock of the processes to %s",
+				  options->kind->job);
 	pthread_cond_init(&pool->is_to_start, NULL);
 	pthread_cond_init(&pool->was_started, NULL);
 	err = pthread_create(&pool->starter, NULL, run_starter, pool);
 	if (!err)
 		return 0;
 	destroy_locks(pool);
-	return fail_errno(-err, "starting the thread hosts");
+	return fail_errno(-err, "cannot start the thread hosts");
 }
 
 void host_pool_stop(struct host_pool *pool)

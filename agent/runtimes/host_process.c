@@ -62,13 +62,13 @@ static int thread_state_read(pid_t pid, pid_t tid, bool *is_running, uint64_t *s
 static int hanging_error(const struct host_process *process, int32_t tid)
 {
 	_cleanup_(close_file) FILE *file = NULL;
-	char path[64], place[64] = "";
+	char path[64], function[64] = "";
 
 	snprintf(path, sizeof(path), "/proc/%d/task/%d/wchan", process->child.pid, tid);
 	file = fopen(path, "re");
-	if (file && !fgets(place, sizeof(place), file))
-		place[0] = '\0';
-	return fail(-EHOSTDOWN, "%s does not answer (%s)", process->kind->subject, place);
+	if (file && !fgets(function, sizeof(function), file))
+		function[0] = '\0';
+	return fail(-EHOSTDOWN, "%s does not answer (%s)", process->kind->subject, function);
 }
 
 static int ended_error(const struct host_process *process)
@@ -122,7 +122,7 @@ static int look(const struct host_process *process, int channel)
 		return 1;
 	count = poll(&polled, 1, is_asked ? 0 : LOOK_MS);
 	if (count < 0 && errno != EINTR)
-		return fail_errno(-errno, "poll of a process to %s", process->kind->job);
+		return fail_errno(-errno, "cannot wait for a process to %s", process->kind->job);
 	if (count > 0 && (is_asked || !(polled.revents & POLLIN)))
 		return ended_error(process);
 	return count > 0;
@@ -184,12 +184,14 @@ static int make_channels(struct host_process *process, int theirs[HOST_CHANNELS_
 		int pair[2];
 
 		if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair))
-			return fail_errno(-errno, "socket to a process to %s", process->kind->job);
+			return fail_errno(-errno, "cannot make the socket to a process to %s",
+					  process->kind->job);
 		process->channels[i].socket = pair[0];
 		theirs[i] = pair[1];
 		if (setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout)) ||
 		    setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof(timeout)))
-			return fail_errno(-errno, "socket to a process to %s", process->kind->job);
+			return fail_errno(-errno, "cannot make the socket to a process to %s",
+					  process->kind->job);
 	}
 	return 0;
 }
@@ -222,10 +224,12 @@ static int share_memory(struct host_process *process, int *fd)
 	*fd = memfd_create("turns", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (*fd < 0 || ftruncate(*fd, (off_t)size) ||
 	    fcntl(*fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
-		return fail_errno(-errno, "memory for a process to %s", process->kind->job);
+		return fail_errno(-errno, "cannot map memory for a process to %s",
+				  process->kind->job);
 	mapped = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
 	if (mapped == MAP_FAILED)
-		return fail_errno(-errno, "memory for a process to %s", process->kind->job);
+		return fail_errno(-errno, "cannot map memory for a process to %s",
+				  process->kind->job);
 	process->shared = mapped;
 	return 0;
 }

@@ -20,12 +20,12 @@ void name_answers_clear(struct name_answers *answers)
 }
 
 /* Adds @text and gives its offset, NAME_NO_TEXT for NULL. -ENOMEM. */
-static int add_text(struct name_answers *answers, const char *text, uint32_t *place)
+static int add_text(struct name_answers *answers, const char *text, uint32_t *offset)
 {
 	struct name_text_vector *texts = &answers->texts;
 	size_t bytes;
 
-	*place = NAME_NO_TEXT;
+	*offset = NAME_NO_TEXT;
 	if (!text)
 		return 0;
 	bytes = strlen(text) + 1;
@@ -33,7 +33,7 @@ static int add_text(struct name_answers *answers, const char *text, uint32_t *pl
 	    name_text_vector_reserve(texts, texts->count + bytes))
 		return -ENOMEM;
 	memcpy(texts->items + texts->count, text, bytes);
-	*place = (uint32_t)texts->count;
+	*offset = (uint32_t)texts->count;
 	texts->count += bytes;
 	return 0;
 }
@@ -75,9 +75,9 @@ int name_answers_add(struct name_answers *answers, int err, uint32_t object,
 	return name_answer_vector_push(&answers->answers, answer);
 }
 
-static bool is_text(const struct name_answers *answers, uint32_t place)
+static bool is_text(const struct name_answers *answers, uint32_t offset)
 {
-	return place < answers->texts.count;
+	return offset < answers->texts.count;
 }
 
 bool name_answers_are_valid(const struct name_answers *answers, size_t query_count)

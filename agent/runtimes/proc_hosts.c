@@ -177,10 +177,11 @@ static int get_host(struct caller *caller, pid_t pid, struct pooled_host **host)
 		uid = user_of(caller, pid);
 		waits = find_waits(caller, uid, now_ns);
 		if (waits && waits->waits_ns >= PROC_WAITS_NS)
-			return fail(-EBUSY,
-				    "memory of other processes of its user does not answer");
+			return fail(-EBUSY, "reads of other processes of its user hang");
 		if (uid && all_waited(caller, now_ns, PROC_ALL_WAITS_NS))
-			return fail(-EBUSY, "memory of too many processes does not answer");
+			return fail(
+				-EBUSY,
+				"reads of too many processes hang; only those of root are read");
 	}
 	return host_pool_get(pool, uid, true, host) ? -EBUSY : 0;
 }
@@ -546,7 +547,7 @@ static int init_pool(struct proc_hosts *hosts, const struct proc_hosts_options *
 		return fail(-ENOMEM, "no memory for who reads maps");
 	hosts->root_fd = open(options->proc_root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (hosts->root_fd < 0)
-		return fail_errno(-errno, "open of %s", options->proc_root);
+		return fail_errno(-errno, "cannot open %s", options->proc_root);
 	pool_options.handed_fd = hosts->root_fd;
 	return host_pool_init(&hosts->pool, &pool_options);
 }

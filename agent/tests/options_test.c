@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/tests/parse_options.h"
 
+#include "agent/option_table.h"
 #include "lib/base/clock.h"
 
 static void without_arguments_the_defaults_hold(void **state)
@@ -83,7 +84,7 @@ static void what_is_no_option_is_refused(void **state)
 	assert_refused("-PID: unknown option", "-PID", "1", NULL);
 }
 
-static void what_samples_nothing_takes_no_places_for_samples(void **state)
+static void what_samples_nothing_takes_no_destinations_for_samples(void **state)
 {
 	static const char open[] = "-open=x.folded", upload[] = "-upload-symbols=libfoo.so";
 	static const char collector[] = "-collection-agent=host";
@@ -272,6 +273,7 @@ static void help_names_every_option_within_80_columns(void **state)
 		"-with-cpu",
 		"-symbolize HOW  (none)",
 		"-with-goroutine-id",
+		"Default: the system's.",
 		"Exit status",
 	};
 	char *text = NULL;
@@ -289,6 +291,37 @@ static void help_names_every_option_within_80_columns(void **state)
 	for (const char *line = text; *line; line += strcspn(line, "\n") + 1)
 		assert_in_range(strcspn(line, "\n"), 0, 80);
 	free(text);
+}
+
+static void help_has_no_marks_and_nothing_that_only_the_document_says(void **state)
+{
+	char *text = NULL;
+	size_t length = 0;
+	FILE *file = open_memstream(&text, &length);
+
+	(void)state;
+	assert_non_null(file);
+	options_print_help(file);
+	fclose(file);
+	assert_null(strchr(text, '`'));
+	assert_null(strstr(text, "]("));
+	assert_non_null(strstr(text, "(/proc/PID/comm). Default: all.\n"));
+	assert_null(strstr(text, "15 bytes"));
+	free(text);
+}
+
+static void an_option_has_one_text_for_its_default(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < option_count; i++) {
+		const struct option *option = &option_table[i];
+
+		if (option->initial && option->otherwise)
+			fail_msg("-%s has two defaults", option->name);
+		/* -help has a buffer for it. */
+		if (option->otherwise)
+			assert_in_range(strlen(option->otherwise), 1, 200);
+	}
 }
 
 static void deinit_takes_null_and_what_is_empty(void **state)
@@ -309,7 +342,7 @@ int main(void)
 		option_test(a_value_may_hold_dashes_and_equals_signs),
 		option_test(the_last_use_of_an_option_wins),
 		option_test(what_is_no_option_is_refused),
-		option_test(what_samples_nothing_takes_no_places_for_samples),
+		option_test(what_samples_nothing_takes_no_destinations_for_samples),
 		option_test(uploads_add_up_and_need_a_receiver),
 		option_test(long_unknown_options_are_cut_in_the_error),
 		option_test(an_option_without_its_value_is_refused),
@@ -319,6 +352,8 @@ int main(void)
 		option_test(wrong_values_in_the_environment_are_refused_by_its_names),
 		option_test(empty_and_foreign_variables_are_ignored),
 		option_test(help_names_every_option_within_80_columns),
+		option_test(help_has_no_marks_and_nothing_that_only_the_document_says),
+		option_test(an_option_has_one_text_for_its_default),
 		option_test(deinit_takes_null_and_what_is_empty),
 	};
 

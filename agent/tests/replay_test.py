@@ -40,8 +40,8 @@ def pprof_lines(path):
         ascii(profile.mapping_build_id(mapping))) for mapping in profile.mappings.values())
     yield from sorted("%s | %s | %s" % (
         sample.values, ", ".join(ascii(label) for label in sorted(sample.labels.items())),
-        " < ".join("%s %s:%d" % (ascii(name), ascii(place[0]), place[1])
-                   for name, place in zip(reversed(sample.frames), reversed(sample.places))))
+        " < ".join("%s %s:%d" % (ascii(name), ascii(file), line)
+                   for name, (file, line) in zip(reversed(sample.frames), reversed(sample.lines))))
                       for sample in profile.samples)
 
 

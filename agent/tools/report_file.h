@@ -365,7 +365,8 @@ static inline void report_read_symbol(struct report_file *file)
 {
 	struct report_symbol *symbol;
 	uint32_t flags = REPORT_WORDS(file, 7, { "go", REPORT_GO }, { "inlined", SYMBOL_INLINED },
-				      { "wrapper", SYMBOL_GENERATED }, { "place", SYMBOL_PLACE });
+				      { "wrapper", SYMBOL_GENERATED },
+				      { "place", SYMBOL_LOCATION });
 
 	if (report_index(file, 1, file->binary_count) == UINT32_MAX)
 		report_refuse(file, "a symbol of nothing");

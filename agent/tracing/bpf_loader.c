@@ -202,7 +202,7 @@ static int check_kernel(void)
 		if (array >= 0 && errno == EINVAL)
 			return fail(-EOPNOTSUPP, "this kernel has no BPF ring buffers: Linux 5.10 "
 						 "or later is needed");
-		return fail_errno(-errno, "making a BPF map");
+		return fail_errno(-errno, "cannot make a BPF map");
 	}
 	if (access(btf, R_OK))
 		return fail(-EOPNOTSUPP,
@@ -222,7 +222,7 @@ static int load_error(int err)
 	case -EMFILE:
 	case -ENFILE:
 	case -EAGAIN:
-		return fail_errno(err, "loading the BPF programs");
+		return fail_errno(err, "cannot load the BPF programs");
 	default:
 		return fail(-EOPNOTSUPP,
 			    "the kernel refuses the BPF programs (%s): Linux 5.10 or later is "
@@ -250,9 +250,9 @@ static int open_task_iterator(struct allframes *skeleton)
 		skeleton->links.task_snapshot =
 			bpf_program__attach_iter(skeleton->progs.task_snapshot, NULL);
 	if (!skeleton->links.task_snapshot)
-		return fail_errno(-errno, "attaching the task iterator");
+		return fail_errno(-errno, "cannot attach the task iterator");
 	fd = bpf_iter_create(bpf_link__fd(skeleton->links.task_snapshot));
-	return fd < 0 ? fail_errno(-errno, "task iterator") : fd;
+	return fd < 0 ? fail_errno(-errno, "cannot make the task iterator") : fd;
 }
 
 static void destroy_skeleton(struct allframes **skeleton)
@@ -270,7 +270,7 @@ static int try_level(const struct pid_namespace *namespace)
 	int err;
 
 	if (!skeleton)
-		return fail_errno(-errno, "opening the BPF programs");
+		return fail_errno(-errno, "cannot open the BPF programs");
 	use_only_task_snapshot(skeleton);
 	skeleton->rodata->config.pid_namespace_level = namespace->level;
 	skeleton->rodata->config.pid_namespace_inode = namespace->inode;
@@ -281,7 +281,7 @@ static int try_level(const struct pid_namespace *namespace)
 	if (fd < 0)
 		return fd;
 	bytes = read(fd, &task, sizeof(task));
-	return bytes < 0 ? fail_errno(-errno, "task iterator") : bytes > 0;
+	return bytes < 0 ? fail_errno(-errno, "cannot read the task iterator") : bytes > 0;
 }
 
 /*
@@ -296,7 +296,7 @@ static int find_pid_namespace(struct pid_namespace *result)
 	int found;
 
 	if (stat("/proc/self/ns/pid", &status))
-		return fail_errno(-errno, "/proc/self/ns/pid");
+		return fail_errno(-errno, "cannot stat /proc/self/ns/pid");
 	namespace.inode = (uint32_t)status.st_ino;
 	found = namespace.inode == INITIAL_PID_NAMESPACE_INODE;
 	while (!found && namespace.level < PID_NAMESPACE_MAX_LEVEL) {
@@ -341,7 +341,7 @@ static int configure(struct allframes *skeleton, const struct bpf_loader_options
 	int err;
 
 	if (cpu_number_count < 0)
-		return fail_errno(cpu_number_count, "number of possible CPUs");
+		return fail_errno(cpu_number_count, "cannot read the number of possible CPUs");
 
 	if (slab_count < 1)
 		slab_count = 1;
@@ -387,7 +387,7 @@ static int configure(struct allframes *skeleton, const struct bpf_loader_options
 	for (uint32_t i = ORIGIN_CLOCK + 1; i < ORIGIN_COUNT && !err; i++)
 		err = bpf_program__set_autoload(program_at(skeleton, origin_programs[i].entry),
 						false);
-	return err ? fail_errno(err, "configuring the BPF programs") : 0;
+	return err ? fail_errno(err, "cannot configure the BPF programs") : 0;
 }
 
 /* True if programs may call @name, as far as the kernel's types tell. */
@@ -430,7 +430,7 @@ static int load(struct bpf_loader *loader, const struct bpf_loader_options *opti
 			continue;
 		*skeleton = allframes__open();
 		if (!*skeleton)
-			return fail_errno(-errno, "opening the BPF programs");
+			return fail_errno(-errno, "cannot open the BPF programs");
 		err = configure(*skeleton, options, &namespace, &feature_sets[i]);
 		if (err)
 			return err;
@@ -458,7 +458,7 @@ static int set_unwinder(const struct allframes *skeleton, uint32_t unwinder,
 	int fd = bpf_program__fd(program);
 
 	if (bpf_map_update_elem(map, &unwinder, &fd, BPF_ANY))
-		return fail_errno(-errno, "entering %s into the unwinders",
+		return fail_errno(-errno, "cannot enter %s into the unwinders",
 				  bpf_program__name(program));
 	return 0;
 }
@@ -510,7 +510,7 @@ static int load_unwinder(const struct bpf_loader *loader, enum origin origin,
 	int err;
 
 	if (!skeleton)
-		return fail_errno(-errno, "opening the BPF programs");
+		return fail_errno(-errno, "cannot open the BPF programs");
 	wanted = pair_program(skeleton, pair, has_loop);
 	bpf_object__for_each_program(program, skeleton->obj)
 		bpf_program__set_autoload(program, program == wanted);
@@ -518,7 +518,7 @@ static int load_unwinder(const struct bpf_loader *loader, enum origin origin,
 	if (!err)
 		err = share_maps(loader->skeletons[origin], skeleton, true);
 	if (err)
-		return fail_errno(err, "sharing the BPF maps");
+		return fail_errno(err, "cannot share the BPF maps with an unwinder");
 	err = allframes__load(skeleton);
 	return err ? load_error(err) :
 		     set_unwinder(loader->skeletons[origin], pair->unwinder, wanted);
@@ -578,7 +578,7 @@ static int configure_origin(const struct bpf_loader *loader, enum origin origin,
 	if (!err)
 		err = bpf_map__set_max_entries(skeleton->maps.states,
 					       bpf_map__max_entries(clock->maps.states));
-	return err ? fail_errno(err, "configuring the BPF programs") : 0;
+	return err ? fail_errno(err, "cannot configure the BPF programs") : 0;
 }
 
 static int load_origin(struct bpf_loader *loader, enum origin origin)
@@ -587,7 +587,7 @@ static int load_origin(struct bpf_loader *loader, enum origin origin)
 	int err;
 
 	if (!skeleton)
-		return fail_errno(-errno, "opening the BPF programs");
+		return fail_errno(-errno, "cannot open the BPF programs");
 	err = configure_origin(loader, origin, skeleton);
 	if (err)
 		return err;
@@ -622,7 +622,7 @@ static int fill_selection(const struct bpf_loader *loader, const struct bpf_load
 	for (uint32_t i = 0; i < options->pid_count; i++) {
 		if (bpf_map_update_elem(bpf_map__fd(skeleton->maps.selected_pids),
 					&options->pids[i], &selected, BPF_ANY))
-			return fail_errno(-errno, "selecting pid %u", options->pids[i]);
+			return fail_errno(-errno, "cannot select pid %u", options->pids[i]);
 	}
 	if (options->cgroup_fd >= 0 &&
 	    bpf_map_update_elem(bpf_map__fd(skeleton->maps.selected_cgroup), &first,
@@ -639,7 +639,8 @@ static int attach(struct bpf_loader *loader)
 	if (skeleton->links.process_exec)
 		skeleton->links.process_exit = bpf_program__attach(skeleton->progs.process_exit);
 	if (!skeleton->links.process_exec || !skeleton->links.process_exit)
-		return fail_errno(-errno, "attaching to sched_process_exec and _exit");
+		return fail_errno(-errno,
+				  "cannot attach to sched_process_exec and sched_process_exit");
 	return 0;
 }
 

@@ -107,7 +107,8 @@ static int publish_executable(struct map_writer *writer, uint64_t executable_id,
 	int err;
 
 	if (executable_id < EXECUTABLE_ID_FIRST)
-		return fail(-EINVAL, "executable id %llu", (unsigned long long)executable_id);
+		return fail(-EINVAL, "the executable id %llu is out of range",
+			    (unsigned long long)executable_id);
 	if (__atomic_load_n(&descriptor->word, __ATOMIC_RELAXED))
 		return fail(-EEXIST, "the slot of executable id %#llx is taken",
 			    (unsigned long long)executable_id);
@@ -225,7 +226,7 @@ static int write_entry(struct bpf_maps *maps, uint32_t pid, const struct process
 
 	entry.checksum = process_entry_checksum(&entry);
 	if (bpf_map_update_elem(maps->fds.processes, &pid, &entry, BPF_ANY))
-		return fail_errno(-errno, "publishing process %u", pid);
+		return fail_errno(-errno, "cannot publish process %u to the kernel side", pid);
 	return 0;
 }
 
@@ -344,7 +345,7 @@ static int map_descriptors(struct bpf_maps *maps)
 				 maps->fds.executables, 0);
 
 	if (descriptors == MAP_FAILED)
-		return fail_errno(-errno, "mapping the executables");
+		return fail_errno(-errno, "cannot map the BPF map of executables");
 	maps->descriptors = descriptors;
 	return 0;
 }

@@ -21,7 +21,7 @@ static int read_cpus(int counters, enum counter counter, uint64_t *values)
 	uint32_t key = counter;
 
 	if (bpf_map_lookup_elem(counters, &key, values))
-		return fail_errno(-errno, "counter %u of the kernel side", key);
+		return fail_errno(-errno, "cannot read counter %u of the kernel side", key);
 	return 0;
 }
 

@@ -100,7 +100,7 @@ static int watch(const struct event_reader *reader, int fd)
 	struct epoll_event wanted = { .events = EPOLLIN | EPOLLET, .data.fd = fd };
 
 	if (epoll_ctl(reader->epoll_fd, EPOLL_CTL_ADD, fd, &wanted))
-		return fail_errno(-errno, "epoll");
+		return fail_errno(-errno, "cannot watch a ring");
 	return 0;
 }
 
@@ -115,7 +115,7 @@ static int start(struct event_reader *reader, const struct bpf_fds *fds)
 	reader->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
 	reader->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (reader->epoll_fd < 0 || reader->stop_fd < 0)
-		return fail_errno(-errno, "epoll");
+		return fail_errno(-errno, "cannot make the descriptors of the event reader");
 	err = watch(reader, reader->stop_fd);
 	if (!err)
 		err = watch(reader, fds->process_events);
@@ -210,7 +210,7 @@ static int drain_until_stopped(struct event_reader *reader)
 		int count = epoll_wait(reader->epoll_fd, ready, 4, pause_ms);
 
 		if (count < 0 && errno != EINTR)
-			return fail_errno(-errno, "epoll of the event reader");
+			return fail_errno(-errno, "cannot wait for events");
 		for (int i = 0; i < count; i++)
 			is_stopped |= ready[i].data.fd == reader->stop_fd;
 		event_reader_drain(reader);

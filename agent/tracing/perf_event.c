@@ -29,6 +29,6 @@ int perf_event_open_on_cpu(struct perf_event_attr *attributes, uint32_t cpu)
 	case ENXIO:
 		return fail(-ENODEV, "CPU %u is offline", cpu);
 	default:
-		return fail_errno(-errno, "perf event on CPU %u", cpu);
+		return fail_errno(-errno, "cannot open the perf event on CPU %u", cpu);
 	}
 }

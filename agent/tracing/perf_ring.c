@@ -15,7 +15,7 @@ int perf_ring_init(struct perf_ring *ring, int event_fd, size_t data_bytes)
 	void *page = mmap(NULL, mapped_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, event_fd, 0);
 
 	if (page == MAP_FAILED)
-		return fail_errno(-errno, "mmap of a perf ring");
+		return fail_errno(-errno, "cannot map a perf ring");
 	*ring = (struct perf_ring){
 		.page = page,
 		.data = (const uint8_t *)page + page_bytes,

@@ -22,7 +22,7 @@ struct perf_sampler {
 static int set_enabled(const struct cpu_event *event, bool enabled)
 {
 	if (ioctl(event->fd, enabled ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0))
-		return fail_errno(-errno, "switching the perf event of CPU %u", event->cpu);
+		return fail_errno(-errno, "cannot switch the perf event of CPU %u", event->cpu);
 	return 0;
 }
 
@@ -31,7 +31,7 @@ static int event_opened(void *context, struct cpu_event *event)
 	struct perf_sampler *sampler = context;
 
 	if (ioctl(event->fd, PERF_EVENT_IOC_SET_BPF, sampler->program_fd))
-		return fail_errno(-errno, "attaching the program to CPU %u", event->cpu);
+		return fail_errno(-errno, "cannot attach the program to CPU %u", event->cpu);
 	return sampler->events.is_running ? set_enabled(event, true) : 0;
 }
 

@@ -18,19 +18,19 @@ int ring_reader_init(struct ring_reader *reader, int map_fd)
 	int err;
 
 	if (bpf_obj_get_info_by_fd(map_fd, &info, &info_bytes))
-		return fail_errno(-errno, "ring buffer");
+		return fail_errno(-errno, "cannot read the size of a ring buffer");
 	if (info.type != BPF_MAP_TYPE_RINGBUF)
 		return fail(-EINVAL, "map %u is no ring buffer", info.id);
 	consumer = mmap(NULL, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, map_fd, 0);
 	if (consumer == MAP_FAILED)
-		return fail_errno(-errno, "mmap of a ring buffer");
+		return fail_errno(-errno, "cannot map a ring buffer");
 	/* The kernel maps the data twice, so that a record that wraps can be read in one piece. */
 	producer = mmap(NULL, page_bytes + 2 * (size_t)info.max_entries, PROT_READ, MAP_SHARED,
 			map_fd, (off_t)page_bytes);
 	if (producer == MAP_FAILED) {
 		err = -errno;
 		munmap(consumer, page_bytes);
-		return fail_errno(err, "mmap of a ring buffer");
+		return fail_errno(err, "cannot map a ring buffer");
 	}
 	*reader = (struct ring_reader){
 		.consumer_position = consumer,

@@ -155,7 +155,7 @@ static int event_opened(void *context, struct cpu_event *event)
 		return -ENOMEM;
 	err = perf_ring_init(ring, event->fd, RING_BYTES);
 	if (!err && epoll_ctl(side_band->epoll_fd, EPOLL_CTL_ADD, event->fd, &wanted))
-		err = fail_errno(-errno, "epoll of the side-band");
+		err = fail_errno(-errno, "cannot make the epoll descriptor of the side-band");
 	if (err) {
 		perf_ring_deinit(ring);
 		free(ring);

@@ -38,7 +38,7 @@ static int create_slab(struct slab *slab)
 	fd = bpf_map_create(BPF_MAP_TYPE_ARRAY, "slab", sizeof(uint32_t), CELL_BYTES, SLAB_CELLS,
 			    &options);
 	if (fd < 0)
-		return fail_errno(-errno, "making a slab");
+		return fail_errno(-errno, "cannot make a slab");
 	slab->fd = fd;
 	return 0;
 }
@@ -50,7 +50,7 @@ static int publish_slab(struct slab_space *space, uint32_t number)
 	if (slab->is_published)
 		return 0;
 	if (bpf_map_update_elem(space->outer_fd, &number, &slab->fd, BPF_ANY))
-		return fail_errno(-errno, "publishing slab %u", number);
+		return fail_errno(-errno, "cannot publish slab %u", number);
 	slab->is_published = true;
 	return 0;
 }
@@ -137,7 +137,7 @@ static int map_window(const struct slab_space *space, struct cell_run run, struc
 	int err;
 
 	if (pages == MAP_FAILED)
-		return fail_errno(-errno, "mapping slabs");
+		return fail_errno(-errno, "cannot map slabs");
 	for (uint32_t number = first_slab(run); number <= last_slab(run); number++) {
 		uint64_t slab_start = (uint64_t)number * SLAB_BYTES;
 		uint64_t from = slab_start > first_page ? slab_start : first_page;
@@ -147,7 +147,7 @@ static int map_window(const struct slab_space *space, struct cell_run run, struc
 		if (mmap(pages + (from - first_page), to - from, PROT_READ | PROT_WRITE,
 			 MAP_SHARED | MAP_FIXED, space->slabs[number].fd,
 			 (off_t)(from - slab_start)) == MAP_FAILED) {
-			err = fail_errno(-errno, "mapping slab %u", number);
+			err = fail_errno(-errno, "cannot map slab %u", number);
 			munmap(pages, bytes);
 			return err;
 		}
@@ -225,6 +225,6 @@ int slab_space_wait_for_readers(struct slab_space *space)
 	 * period.
 	 */
 	if (bpf_map_update_elem(space->outer_fd, &first, &space->slabs[0].fd, BPF_ANY))
-		return fail_errno(-errno, "waiting for running BPF programs");
+		return fail_errno(-errno, "cannot wait for running BPF programs");
 	return 0;
 }

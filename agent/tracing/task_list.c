@@ -40,7 +40,7 @@ static int read_all(int fd, uint8_t **bytes, size_t *count)
 			break;
 		/* -EAGAIN: the kernel stopped after skipping a million tasks. */
 		if (got < 0 && errno != EINTR && errno != EAGAIN)
-			return fail_errno(-errno, "read of the task iterator");
+			return fail_errno(-errno, "cannot read the task iterator");
 		if (got > 0)
 			size += (size_t)got;
 	}

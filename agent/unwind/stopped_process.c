@@ -40,7 +40,7 @@ static int read_registers(struct stopped_thread *thread)
 	struct iovec vector = { .iov_base = bytes, .iov_len = sizeof(bytes) };
 
 	if (ptrace(PTRACE_GETREGSET, thread->tid, (void *)NT_PRSTATUS, &vector))
-		return fail_errno(-errno, "registers of thread %d", thread->tid);
+		return fail_errno(-errno, "cannot read the registers of thread %d", thread->tid);
 	return register_set_read(&thread->set, emulated_machine(), bytes, vector.iov_len);
 }
 
@@ -56,13 +56,13 @@ static int stop_thread(struct stopped_process *process, pid_t tid)
 	if (stopped_threads_reserve(&process->threads, process->threads.count + 1))
 		return fail(-ENOMEM, "no memory for threads");
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL))
-		return fail_errno(-errno, "thread %d", tid);
+		return fail_errno(-errno, "cannot attach to thread %d", tid);
 	if (ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) || waitpid(tid, &status, __WALL) != tid)
 		err = -errno;
 	else
 		err = WIFSTOPPED(status) ? 0 : -ESRCH;
 	if (err)
-		return fail_errno(err, "stopping thread %d", tid);
+		return fail_errno(err, "cannot stop thread %d", tid);
 	if (status >> 16 != PTRACE_EVENT_STOP)
 		thread.signal = WSTOPSIG(status);
 	stopped_threads_push(&process->threads, thread);

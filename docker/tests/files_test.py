@@ -90,10 +90,10 @@ def check_packages(stages):
         return
     dynamic = subprocess.run(["readelf", "-d", agent], stdout=subprocess.PIPE, text=True,
                              check=True).stdout
-    places = subprocess.run(["ldd", agent], stdout=subprocess.PIPE, text=True, check=True).stdout
+    paths = subprocess.run(["ldd", agent], stdout=subprocess.PIPE, text=True, check=True).stdout
     wanted = set()
     for library in re.findall(r"\(NEEDED\).*\[(.+)\]", dynamic):
-        match = re.search(r"^\s*%s => /(?:usr/)?(\S+)" % re.escape(library), places, re.M)
+        match = re.search(r"^\s*%s => /(?:usr/)?(\S+)" % re.escape(library), paths, re.M)
         wanted.update(owners_of("/" + match[1], "/usr/" + match[1]) if match else [])
     found = dockerfile.installed_packages(stages[-1])
     wanted -= {"libc6", "libgcc-s1"}

@@ -26,7 +26,7 @@
 
 /** The kind of code that runs the function. */
 enum javascript_code {
-	/** Bytecode; the offset is that of the bytecode, or JAVASCRIPT_NO_PLACE. */
+	/** Bytecode; the offset is that of the bytecode, or JAVASCRIPT_NO_OFFSET. */
 	JAVASCRIPT_INTERPRETED = 0,
 	/** Bytecode; the offset is that of an earlier bytecode, the frame's last call. */
 	JAVASCRIPT_INTERPRETED_BEFORE = 1,
@@ -47,8 +47,8 @@ enum javascript_code {
 enum {
 	JAVASCRIPT_CODE_SHIFT = 28,
 	JAVASCRIPT_CODE_MASK = 7,
-	JAVASCRIPT_PLACE_MASK = (1 << JAVASCRIPT_CODE_SHIFT) - 1,
-	JAVASCRIPT_NO_PLACE = JAVASCRIPT_PLACE_MASK,
+	JAVASCRIPT_OFFSET_MASK = (1 << JAVASCRIPT_CODE_SHIFT) - 1,
+	JAVASCRIPT_NO_OFFSET = JAVASCRIPT_OFFSET_MASK,
 	/** A power of two, for the binary search. */
 	JAVASCRIPT_BUILTIN_RANGES_MAX = 32,
 	/** An object's tagged pointer minus its address. */

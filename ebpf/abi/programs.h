@@ -23,7 +23,7 @@ enum unwinder {
 #define X(kind, NAME, name, type, frames, files)                                                   \
 	_Static_assert(UNWINDER_##NAME >= UNWINDER_FIRST_INTERPRETED &&                            \
 			       UNWINDER_##NAME < UNWINDER_COUNT,                                   \
-		       "the program array has a place for it");
+		       "the program array has an entry for it");
 LANGUAGES(X)
 #undef X
 

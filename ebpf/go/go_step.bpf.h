@@ -82,6 +82,7 @@ static __always_inline void go_find_thread(struct unwind_state *state)
 	unwind->callback_sp = 0;
 	unwind->is_left = 0;
 	unwind->is_recovering = 0;
+	unwind->is_moving = 0;
 	unwind->executable_id = state->left_executable;
 	if (unwind->process.g.depth)
 		g = follow_thread_path(state->thread_pointer, &unwind->process.g);
@@ -123,7 +124,7 @@ static __always_inline enum unwind_error go_go_on(struct unwind_state *state, __
 	state->sp = sp;
 	state->fp_known = 0;
 	state->sp_known = 1;
-	state->rbx_place = RBX_NOWHERE;
+	state->rbx_location = RBX_NOWHERE;
 	state->registers_known = 0;
 	state->frame_flags = FRAME_RETURN_ADDRESS;
 	return UNWIND_OK;
@@ -136,7 +137,7 @@ static __always_inline void go_set_link(struct unwind_state *state, __u64 link)
 	state->registers_known = 1;
 }
 
-/* Reads a word of curg's gobuf; UNWIND_STACK_SWITCH if there is no goroutine. */
+/* Reads a word of curg's gobuf; UNWIND_STACK_SWITCH if there is no curg, or the word cannot be read. */
 static __always_inline enum unwind_error go_sched_word(const struct go_unwind *unwind, __u32 offset,
 						       __u64 *word)
 {
@@ -167,7 +168,7 @@ static __always_inline enum unwind_error go_leave_mcall(struct unwind_state *sta
 {
 	struct go_unwind *unwind = &state->go;
 	enum unwind_error error;
-	__u64 pc = 0, sp = 0, lr = 0;
+	__u64 pc = 0, sp = 0, lr = 0, below = 0;
 
 	if (!GO_HAS_LINK && go_is_on_goroutine(unwind, state->sp))
 		return go_step_from(state, state->sp);
@@ -182,6 +183,9 @@ static __always_inline enum unwind_error go_leave_mcall(struct unwind_state *sta
 		return error;
 	/* While morestack() moves the goroutine to a larger stack, the old one is not the goroutine's any more. */
 	if (state->left_kind != GO_SWITCH_MORESTACK && !go_is_on_goroutine(unwind, sp))
+		return UNWIND_STACK_SWITCH;
+	/* recovery() writes the stack pointer before the pc; the two fit as long as that of the call is below. */
+	if (!GO_HAS_LINK && unwind->is_moving && (read_word(sp - 8, &below) || below != pc))
 		return UNWIND_STACK_SWITCH;
 	error = go_go_on(state, code_address(pc), sp);
 	if (unwind->is_recovering)
@@ -389,6 +393,7 @@ static __always_inline enum unwind_error go_step(struct unwind_state *state)
 		return go_leave_growing(state);
 	case GO_SWITCH_RECOVERY:
 		state->go.is_recovering = 1;
+		state->go.is_moving = !(state->frame_flags & FRAME_RETURN_ADDRESS);
 		return go_step_from(state, state->sp);
 	default:
 		return UNWIND_UNSUPPORTED_RULE;

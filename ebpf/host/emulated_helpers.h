@@ -52,11 +52,11 @@ static inline struct task_struct *bpf_get_current_task_btf(void)
 #define BPF_CORE_READ(pointer, field)                                                              \
 	({                                                                                         \
 		__typeof__((pointer)->field) read_value_;                                          \
-		uintptr_t read_place_ =                                                            \
+		uintptr_t read_address_ =                                                          \
 			(uintptr_t)(pointer) + offsetof(__typeof__(*(pointer)), field);            \
                                                                                                    \
 		if (bpf_probe_read_kernel(&read_value_, sizeof(read_value_),                       \
-					  (const void *)read_place_))                              \
+					  (const void *)read_address_))                            \
 			memset(&read_value_, 0, sizeof(read_value_));                              \
 		read_value_;                                                                       \
 	})

@@ -80,7 +80,7 @@ static void set_start(struct unwind_state *state, const struct emulated_start *s
 	if (start->unknown & DEFERRED_UNKNOWN_FP)
 		state->fp_known = 0;
 	if (start->unknown & DEFERRED_UNKNOWN_RBX)
-		state->rbx_place = RBX_NOWHERE;
+		state->rbx_location = RBX_NOWHERE;
 }
 
 uint16_t emulated_machine(void)

@@ -246,11 +246,11 @@ static __always_inline bool java_read_identity(struct java_unwind *unwind, bool 
 	enum { HALF_WORDS = JAVA_HEAD_WORDS / 2 };
 	const struct java_process *process = &unwind->process;
 	__u64 words[JAVA_HEAD_WORDS];
-	__u32 place = process->nmethod_compile_id - process->blob_oop_maps;
-	__u32 bytes = place + sizeof(*compile_id);
+	__u32 offset = process->nmethod_compile_id - process->blob_oop_maps;
+	__u32 bytes = offset + sizeof(*compile_id);
 
 	*oop_maps = 0;
-	if (place > sizeof(words) - sizeof(*compile_id))
+	if (offset > sizeof(words) - sizeof(*compile_id))
 		return !bpf_probe_read_user(
 			compile_id, sizeof(*compile_id),
 			(const void *)(unwind->blob + process->nmethod_compile_id));
@@ -261,11 +261,11 @@ static __always_inline bool java_read_identity(struct java_unwind *unwind, bool 
 				(const void *)(unwind->blob + process->blob_oop_maps)))
 		return false;
 	/* Verifiers before 5.12 allow no variable offset on the stack; a read directly to a map is slower. */
-	if (all || place < sizeof(words) / 2)
+	if (all || offset < sizeof(words) / 2)
 		__builtin_memcpy(unwind->head, words, sizeof(words) / 2);
 	__builtin_memcpy(unwind->head + HALF_WORDS, words + HALF_WORDS, sizeof(words) / 2);
 	*oop_maps = words[0];
-	*compile_id = java_head_field(unwind, place, 4);
+	*compile_id = java_head_field(unwind, offset, 4);
 	return true;
 }
 
@@ -298,7 +298,7 @@ static __always_inline bool java_take_kept(struct java_unwind *unwind, struct ja
 
 	if (!java_is_kept(unwind, kept, address))
 		return false;
-	unwind->blob = kept->place;
+	unwind->blob = kept->object;
 	if (kept->number != unwind->number &&
 	    (!java_read_identity(unwind, false, &oop_maps, &compile_id) ||
 	     oop_maps != kept->oop_maps || compile_id != kept->compile_id))
@@ -307,7 +307,7 @@ static __always_inline bool java_take_kept(struct java_unwind *unwind, struct ja
 	unwind->code_start = address - kept->position;
 	unwind->frame_bytes = kept->frame_bytes;
 	unwind->frame_complete = kept->frame_complete;
-	unwind->original_pc_place = kept->original_pc_place;
+	unwind->original_pc_offset = kept->original_pc_offset;
 	unwind->fingerprint = kept->fingerprint;
 	unwind->is_nmethod = 1;
 	return true;
@@ -322,7 +322,7 @@ static __always_inline bool java_is_handler(const struct java_unwind *unwind, __
 	return unwind->blob + (__s32)java_nmethod_field(unwind, offset, 4) == address;
 }
 
-/* Sets unwind->original_pc_place if @address is a deopt handler of the nmethod, after java_read_identity(). */
+/* Sets unwind->original_pc_offset if @address is a deopt handler of the nmethod, after java_read_identity(). */
 static __always_inline void java_find_original_pc(struct java_unwind *unwind, __u64 address)
 {
 	const struct java_process *process = &unwind->process;
@@ -330,7 +330,7 @@ static __always_inline void java_find_original_pc(struct java_unwind *unwind, __
 	if (process->deopt_handler_bytes &&
 	    (java_is_handler(unwind, process->nmethod_deopt_handler, address) ||
 	     java_is_handler(unwind, process->nmethod_deopt_mh_handler, address)))
-		unwind->original_pc_place =
+		unwind->original_pc_offset =
 			java_nmethod_field(unwind, process->nmethod_original_pc, 4);
 	barrier();
 }
@@ -342,7 +342,7 @@ static __always_inline void java_keep(struct java_unwind *unwind, __u64 address)
 	__u32 compile_id = 0;
 
 	unwind->fingerprint = 0;
-	unwind->original_pc_place = unwind->frame_bytes;
+	unwind->original_pc_offset = unwind->frame_bytes;
 	if (!java_read_identity(unwind, true, &oop_maps, &compile_id))
 		return;
 	method = java_read_method(unwind, oop_maps);
@@ -353,14 +353,14 @@ static __always_inline void java_keep(struct java_unwind *unwind, __u64 address)
 		return;
 	java_find_original_pc(unwind, address);
 	kept = java_new_kept(unwind, address);
-	kept->place = unwind->blob;
+	kept->object = unwind->blob;
 	kept->oop_maps = oop_maps;
 	kept->compile_id = compile_id;
 	kept->fingerprint = unwind->fingerprint;
 	kept->position = address - unwind->code_start;
 	kept->frame_bytes = unwind->frame_bytes;
 	kept->frame_complete = unwind->frame_complete;
-	kept->original_pc_place = unwind->original_pc_place;
+	kept->original_pc_offset = unwind->original_pc_offset;
 }
 
 /** Finds the blob whose code contains @address, which is in a heap; UNWIND_NO_INFO: there is none. */
@@ -396,14 +396,15 @@ static __always_inline bool java_is_return_barrier(__u64 code)
  */
 static __always_inline bool java_is_deopt_handler(__u64 code, __u64 address)
 {
-	__u64 place = 0;
+	__u64 immediate = 0;
 
 	/* adr x30, to itself */
 	if (RETURN_ADDRESS_BYTES == 0)
 		return (__u32)code == 0x1000001e;
 	if ((code & 0xffffffffffULL) == 0xe8)
 		return true;
-	return (code & 0xffff) == 0xba49 && !read_word(address + 2, &place) && place == address;
+	return (code & 0xffff) == 0xba49 && !read_word(address + 2, &immediate) &&
+	       immediate == address;
 }
 
 /**

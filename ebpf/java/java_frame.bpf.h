@@ -14,7 +14,7 @@ enum {
 };
 
 /* Position of a leaf in its function. */
-enum java_place {
+enum java_position {
 	JAVA_IN_FRAME = 0,
 	/* The stack pointer is at the return address. */
 	JAVA_AT_CALL = 1,

@@ -102,7 +102,7 @@ static __always_inline __u64 java_sets_sp(__u32 instruction, __u32 numbers)
 }
 
 /* str x8, [x28, #n]: stores the thread's position for the JVM. */
-static __always_inline __u64 java_saves_place(__u32 instruction)
+static __always_inline __u64 java_saves_pc(__u32 instruction)
 {
 	return java_matches(instruction, 0xffc003ff, 0xf9000388);
 }

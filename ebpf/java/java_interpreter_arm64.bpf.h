@@ -120,17 +120,18 @@ static __always_inline __u64 java_jump_target(const struct unwind_state *state)
 }
 
 /**
- * Fills unwind->caller if a leaf in the interpreter has no frame. Sets *@place to JAVA_AT_ENTRY, JAVA_AT_RETURN or
+ * Fills unwind->caller if a leaf in the interpreter has no frame. Sets *@position to JAVA_AT_ENTRY, JAVA_AT_RETURN or
  * JAVA_IN_FRAME.
  */
-static __always_inline enum unwind_error
-java_read_outside(struct unwind_state *state, struct java_unwind *unwind, enum java_place *place)
+static __always_inline enum unwind_error java_read_outside(struct unwind_state *state,
+							   struct java_unwind *unwind,
+							   enum java_position *position)
 {
 	struct java_caller *caller = &unwind->caller;
 	enum unwind_error error;
 	__u64 seen = 0, sender_sp;
 
-	*place = JAVA_IN_FRAME;
+	*position = JAVA_IN_FRAME;
 	for (int i = 0; i < JAVA_ENTRY_WINDOWS; i++) {
 		if (!java_read_instructions(unwind, state->pc + i * JAVA_WINDOW_BYTES))
 			return UNWIND_OK;
@@ -138,7 +139,7 @@ java_read_outside(struct unwind_state *state, struct java_unwind *unwind, enum j
 	}
 	if (!(seen & (JAVA_SETS_FP | JAVA_PUTS_SENDER | JAVA_RETURNS)))
 		return UNWIND_OK;
-	*place = seen & JAVA_RETURNS_SOON ? JAVA_AT_RETURN : JAVA_AT_ENTRY;
+	*position = seen & JAVA_RETURNS_SOON ? JAVA_AT_RETURN : JAVA_AT_ENTRY;
 	/* If the frame pointer is set already, the frame has the saved pair. */
 	error = seen & JAVA_PUTS_SENDER ? java_read_pair(state, state->fp, caller) :
 					  java_read_return(state, state->sp, caller);

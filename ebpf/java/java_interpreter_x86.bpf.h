@@ -46,17 +46,17 @@ static __always_inline enum unwind_error java_read_entry(struct unwind_state *st
  */
 static __always_inline enum unwind_error java_read_left(struct unwind_state *state,
 							struct java_unwind *unwind,
-							enum java_place place, __u32 popped)
+							enum java_position position, __u32 popped)
 {
 	struct java_caller *caller = &unwind->caller;
 	enum unwind_error error = java_read_return(state, state->sp, caller);
 
 	if (error)
 		return error;
-	if (place != JAVA_RETURN_POP)
+	if (position != JAVA_RETURN_POP)
 		caller->pc = state->registers[popped % REGISTER_COUNT_MAX];
-	caller->sp = place == JAVA_RETURN_JUMP ? state->sp :
-						 state->registers[JAVA_RETURN_SP_REGISTER];
+	caller->sp = position == JAVA_RETURN_JUMP ? state->sp :
+						    state->registers[JAVA_RETURN_SP_REGISTER];
 	/* The stack is the caller's already. */
 	if (caller->sp == state->sp)
 		state->sp -= 8;
@@ -79,26 +79,27 @@ static __always_inline __u64 java_jump_target(const struct unwind_state *state)
 }
 
 /**
- * Fills unwind->caller if a leaf in the interpreter has no frame. Sets *@place to JAVA_AT_ENTRY, JAVA_AT_RETURN or
+ * Fills unwind->caller if a leaf in the interpreter has no frame. Sets *@position to JAVA_AT_ENTRY, JAVA_AT_RETURN or
  * JAVA_IN_FRAME.
  */
-static __always_inline enum unwind_error
-java_read_outside(struct unwind_state *state, struct java_unwind *unwind, enum java_place *place)
+static __always_inline enum unwind_error java_read_outside(struct unwind_state *state,
+							   struct java_unwind *unwind,
+							   enum java_position *position)
 {
 	__u64 code = 0, last = 0, sender_sp;
 	__u32 popped = JAVA_BCP_REGISTER, ahead = 0;
-	enum java_place return_place;
+	enum java_position return_position;
 
-	*place = JAVA_IN_FRAME;
+	*position = JAVA_IN_FRAME;
 	if (read_word(state->pc, &code))
 		return UNWIND_NO_INFO;
-	return_place = java_return_place(code, &ahead);
+	return_position = java_return_position(code, &ahead);
 	if (ahead)
 		popped = read_word(state->pc + ahead, &last) ? REGISTER_COUNT_MAX :
 							       java_popped_register(last, ahead);
-	if (return_place != JAVA_IN_FRAME && popped != REGISTER_COUNT_MAX) {
-		*place = JAVA_AT_RETURN;
-		return java_read_left(state, unwind, return_place, popped);
+	if (return_position != JAVA_IN_FRAME && popped != REGISTER_COUNT_MAX) {
+		*position = JAVA_AT_RETURN;
+		return java_read_left(state, unwind, return_position, popped);
 	}
 	if (java_is_in_frame(code))
 		return UNWIND_OK;
@@ -106,7 +107,7 @@ java_read_outside(struct unwind_state *state, struct java_unwind *unwind, enum j
 	sender_sp = state->registers[JAVA_SENDER_SP_REGISTER];
 	if (sender_sp < state->sp || sender_sp - state->sp >= JAVA_FRAME_MAX_BYTES)
 		return UNWIND_OK;
-	*place = JAVA_AT_ENTRY;
+	*position = JAVA_AT_ENTRY;
 	return java_read_entry(state, unwind, code);
 }
 

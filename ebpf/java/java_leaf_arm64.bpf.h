@@ -57,7 +57,7 @@ VERIFIED_ONCE bool java_is_at_end(const struct java_unwind *unwind, int first)
 		stopped |= java_is_ret(code) | java_loads_pair(code) | java_raises_sp(code) |
 			   java_lowers_sp(code) | (java_branches(code) & ~polls) |
 			   java_branches_to_register(code);
-		polls = java_saves_place(code);
+		polls = java_saves_pc(code);
 		barrier_var(stopped);
 	}
 	return found;
@@ -65,7 +65,7 @@ VERIFIED_ONCE bool java_is_at_end(const struct java_unwind *unwind, int first)
 
 /*
  * True in the slow path of a method's poll at its return, which is behind all of its code:
- * adr x8, PLACE; str x8, [x28, #n]; b, or a longer jump by x8.
+ * adr x8, ADDRESS; str x8, [x28, #n]; b, or a longer jump by x8.
  */
 VERIFIED_ONCE bool java_is_behind_poll(const struct java_unwind *unwind)
 {
@@ -77,7 +77,7 @@ VERIFIED_ONCE bool java_is_behind_poll(const struct java_unwind *unwind)
 		__u32 jump = java_instruction(unwind, i + 2);
 
 		found |= java_matches(java_instruction(unwind, i), 0x9f00001f, 0x10000008) &
-			 java_saves_place(java_instruction(unwind, i + 1)) &
+			 java_saves_pc(java_instruction(unwind, i + 1)) &
 			 (java_matches(jump, 0xfc000000, 0x14000000) |
 			  java_matches(jump, 0x9f00001f, 0x90000008) |
 			  java_matches(jump, 0xff80001f, 0xd2800008));
@@ -136,8 +136,8 @@ VERIFIED_ONCE __u64 java_made_by(const struct java_unwind *unwind, __u64 start, 
 }
 
 /* Position before frame_complete: by the part of the frame that has been made before @pc, whose instruction is @code. */
-static __always_inline enum java_place java_prologue_place(struct java_unwind *unwind, __u64 pc,
-							   __u32 code)
+static __always_inline enum java_position java_prologue_position(struct java_unwind *unwind,
+								 __u64 pc, __u32 code)
 {
 	__u64 made = 0;
 
@@ -156,7 +156,7 @@ static __always_inline enum java_place java_prologue_place(struct java_unwind *u
 }
 
 /** Returns the position of the leaf at @pc in the compiled method that was found last. */
-static __always_inline enum java_place java_leaf_place(struct java_unwind *unwind, __u64 pc)
+static __always_inline enum java_position java_leaf_position(struct java_unwind *unwind, __u64 pc)
 {
 	__u32 code, before, next;
 
@@ -176,7 +176,7 @@ static __always_inline enum java_place java_leaf_place(struct java_unwind *unwin
 	    java_is_behind_frame(unwind))
 		return JAVA_AT_CALL;
 	if (unwind->frame_complete < 0 || pc - unwind->code_start < (__u32)unwind->frame_complete)
-		return java_prologue_place(unwind, pc, code);
+		return java_prologue_position(unwind, pc, code);
 	return JAVA_IN_FRAME;
 }
 
@@ -187,7 +187,7 @@ static __always_inline bool java_takes_last_sp(__u64 code)
 }
 
 /** Returns the position of a leaf in a stub, if @code is one of the stub's first or last instructions. */
-static __always_inline enum java_place java_stub_place(__u64 code)
+static __always_inline enum java_position java_stub_position(__u64 code)
 {
 	switch ((__u32)code) {
 	case 0xa8c17bfd:

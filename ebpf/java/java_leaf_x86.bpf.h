@@ -59,7 +59,7 @@ static __always_inline bool java_is_behind_push_fp(__u64 code)
  * mov [r15 + d32], 0; and from 25 on in front of the pop: mov byte [r15 + d32], 0, for JFR. Other code has these
  * instructions as well: *@ahead is the offset at which the pop or the jump must be, 0 if it has been seen.
  */
-static __always_inline enum java_place java_return_place(__u64 code, __u32 *ahead)
+static __always_inline enum java_position java_return_position(__u64 code, __u32 *ahead)
 {
 	*ahead = 0;
 	if (java_begins_with(code, 0xe38b485d41, 5))
@@ -120,7 +120,7 @@ static __always_inline bool java_takes_last_sp(__u64 code)
 }
 
 /* pop rbp, leave, ret, push rbp */
-static __always_inline enum java_place java_stub_place(__u64 code)
+static __always_inline enum java_position java_stub_position(__u64 code)
 {
 	switch (code & 0xff) {
 	case 0x5d:
@@ -135,13 +135,13 @@ static __always_inline enum java_place java_stub_place(__u64 code)
 	return java_is_behind_push_fp(code) ? JAVA_AT_SAVED_FP : JAVA_IN_FRAME;
 }
 
-/* Returns the eight bytes from byte @place of the @count words on. */
-static __always_inline __u64 java_bytes_at(const __u64 *words, int count, int place)
+/* Returns the eight bytes from byte @offset of the @count words on. */
+static __always_inline __u64 java_bytes_at(const __u64 *words, int count, int offset)
 {
-	__u64 bytes = words[place / 8] >> 8 * (place % 8);
+	__u64 bytes = words[offset / 8] >> 8 * (offset % 8);
 
-	if (place % 8 && place / 8 + 1 < count)
-		bytes |= words[place / 8 + 1] << (64 - 8 * (place % 8));
+	if (offset % 8 && offset / 8 + 1 < count)
+		bytes |= words[offset / 8 + 1] << (64 - 8 * (offset % 8));
 	return bytes;
 }
 
@@ -312,7 +312,8 @@ static __always_inline bool java_is_sub_sp(__u64 code)
  * Position before frame_complete: whether the instructions before @pc have made the frame. With a short prologue
  * the blob's header is read as well, and ignored.
  */
-static __always_inline enum java_place java_place_behind(const struct java_unwind *unwind, __u64 pc)
+static __always_inline enum java_position java_position_behind(const struct java_unwind *unwind,
+							       __u64 pc)
 {
 	enum { COUNT = JAVA_PROLOGUE_BYTES / 8 };
 	__u64 words[COUNT], start = pc - sizeof(words), differs = -1ULL;
@@ -331,8 +332,8 @@ static __always_inline enum java_place java_place_behind(const struct java_unwin
 	return differs >> 63 ? JAVA_AT_CALL : JAVA_IN_FRAME;
 }
 
-static __always_inline enum java_place java_prologue_place(const struct java_unwind *unwind,
-							   __u64 pc, __u64 code)
+static __always_inline enum java_position java_prologue_position(const struct java_unwind *unwind,
+								 __u64 pc, __u64 code)
 {
 	__u64 before = 0;
 
@@ -349,11 +350,12 @@ static __always_inline enum java_place java_prologue_place(const struct java_unw
 	/* sub rsp; mov [rsp + d8] or [rsp + d32], rbp */
 	if (java_begins_with(code, 0x246c8948, 4) || java_begins_with(code, 0x24ac8948, 4))
 		return JAVA_FP_NOT_SAVED;
-	return java_place_behind(unwind, pc);
+	return java_position_behind(unwind, pc);
 }
 
 /** Returns the position of the leaf at @pc in the compiled method that was found last. */
-static __always_inline enum java_place java_leaf_place(const struct java_unwind *unwind, __u64 pc)
+static __always_inline enum java_position java_leaf_position(const struct java_unwind *unwind,
+							     __u64 pc)
 {
 	__u64 code = 0, more = 0;
 
@@ -374,7 +376,7 @@ static __always_inline enum java_place java_leaf_place(const struct java_unwind 
 	if (java_is_return_poll(code, more))
 		return JAVA_AT_CALL;
 	if (unwind->frame_complete < 0 || pc - unwind->code_start < (__u32)unwind->frame_complete)
-		return java_prologue_place(unwind, pc, code);
+		return java_prologue_position(unwind, pc, code);
 	return JAVA_IN_FRAME;
 }
 
@@ -448,7 +450,7 @@ static __always_inline bool java_is_in_fixup(__u64 code)
  */
 static __always_inline __u64 java_fixup_sender_sp(const struct unwind_state *state)
 {
-	__u64 code = 0, more = 0, sp = 0, place;
+	__u64 code = 0, more = 0, sp = 0, address;
 
 	if (read_word_pair(state->pc, &code, &more))
 		return 0;
@@ -458,8 +460,8 @@ static __always_inline __u64 java_fixup_sender_sp(const struct unwind_state *sta
 	}
 	if (!java_begins_with(code, 0x8148240cae0f48, 7) || code >> 56 != 0xc4)
 		return 0;
-	place = state->sp + (__u32)more + JAVA_SAVED_R13_BYTES;
-	if (read_word(place, &sp) || sp <= place || sp - place > JAVA_ADAPTER_MAX_BYTES)
+	address = state->sp + (__u32)more + JAVA_SAVED_R13_BYTES;
+	if (read_word(address, &sp) || sp <= address || sp - address > JAVA_ADAPTER_MAX_BYTES)
 		return 0;
 	return sp;
 }

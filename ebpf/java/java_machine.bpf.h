@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
  * The differences in HotSpot's code between x86-64 and arm64: the instructions that show the state of the stack. Each
- * architecture has the same functions. Methods: java_leaf_place(), java_saved_sp(). Stubs: java_stub_place(),
+ * architecture has the same functions. Methods: java_leaf_position(), java_saved_sp(). Stubs: java_stub_position(),
  * java_sender_sp(), java_is_in_fixup(), java_fixup_sender_sp(). The interpreter: java_read_outside(),
  * java_takes_last_sp(). Code that jumps there: java_jump_target().
  */

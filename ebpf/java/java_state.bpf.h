@@ -19,8 +19,8 @@ struct java_caller {
 	__u64 pc;
 	__u64 sp;
 	__u64 fp;
-	/** As unwind_state.rbx_place. */
-	__u64 rbx_place;
+	/** As unwind_state.rbx_location. */
+	__u64 rbx_location;
 	__u32 fp_known;
 	/** enum frame_flag */
 	__u32 flags;
@@ -38,7 +38,7 @@ struct java_kept {
 	__u64 process_key;
 	__u64 address;
 	/** Address of the nmethod, or of the Method's ConstMethod. */
-	__u64 place;
+	__u64 object;
 	union {
 		/** For an nmethod: address of its oop maps. */
 		__u64 oop_maps;
@@ -51,7 +51,7 @@ struct java_kept {
 	__u32 position;
 	__u32 frame_bytes;
 	__s32 frame_complete;
-	__u32 original_pc_place;
+	__u32 original_pc_offset;
 	/**
 	 * For an nmethod: number of the unwind that checked it last (java_unwind.number); code that an unwind saw on the stack
 	 * stays until the unwind ends. For a Method: java_unwind.method_number when it was checked last.
@@ -79,15 +79,15 @@ struct java_unwind {
 	 * Offset from the stack pointer at which a deoptimized frame has its original pc. frame_bytes or more: the current
 	 * address is no deopt handler.
 	 */
-	__u32 original_pc_place;
+	__u32 original_pc_offset;
 	__u32 is_nmethod;
 	/** Fingerprint of the nmethod; position of the current frame in it (abi/java.h). */
 	__u32 fingerprint;
 	__u32 position;
 	/** Result of a check: not in a local variable, whose values the verifier would follow. */
 	__u32 check;
-	/** Position of a leaf (enum java_place): not in a local variable either. */
-	__u32 place;
+	/** Position of a leaf (enum java_position): not in a local variable either. */
+	__u32 leaf_position;
 	/** The current frame was the interpreter's, and has just called a method. */
 	__u32 has_just_called;
 	/** Search for the frame below a virtual thread's: number of words left, address of the next one. */

@@ -62,7 +62,7 @@ static __always_inline enum unwind_error java_go_on(struct unwind_state *state,
 	state->sp_known = 1;
 	state->frame_flags = FRAME_RETURN_ADDRESS | caller->flags;
 	state->registers_known = 0;
-	state->rbx_place = caller->rbx_place;
+	state->rbx_location = caller->rbx_location;
 	state->language = is_code ? FRAME_JAVA : FRAME_NONE;
 	return UNWIND_OK;
 }
@@ -75,7 +75,7 @@ static __always_inline enum unwind_error java_leave_call_stub(struct unwind_stat
 	error = java_push_stub(state);
 	if (!error)
 		error = java_read_frame(state, &unwind->caller);
-	unwind->caller.rbx_place = state->fp - 8 * JAVA_CALL_STUB_RBX_SLOT;
+	unwind->caller.rbx_location = state->fp - 8 * JAVA_CALL_STUB_RBX_SLOT;
 	unwind->is_checked = 1;
 	return error;
 }
@@ -90,9 +90,9 @@ static __always_inline void java_find_position(struct unwind_state *state,
 	__u64 original = 0;
 
 	unwind->position = state->pc - unwind->code_start;
-	if (unwind->original_pc_place >= unwind->frame_bytes ||
+	if (unwind->original_pc_offset >= unwind->frame_bytes ||
 	    !(state->frame_flags & FRAME_RETURN_ADDRESS) ||
-	    window_read_up(&state->stack, state->sp + unwind->original_pc_place, &original))
+	    window_read_up(&state->stack, state->sp + unwind->original_pc_offset, &original))
 		return;
 	original = code_address(original) - unwind->code_start;
 	if (original < unwind->position)
@@ -113,21 +113,21 @@ static __always_inline enum unwind_error java_read_const_method(struct java_unwi
 								__u64 const_method,
 								__u64 *constants, __u64 *sizes)
 {
-	__u32 place =
+	__u32 offset =
 		unwind->process.const_method_code_size - unwind->process.const_method_constants;
-	__u32 shift = 8 * (place % 8);
+	__u32 shift = 8 * (offset % 8);
 	__u64 words[JAVA_CONST_METHOD_MAX_BYTES / 8];
 
-	if (place > JAVA_CONST_METHOD_MAX_BYTES - 8 ||
+	if (offset > JAVA_CONST_METHOD_MAX_BYTES - 8 ||
 	    bpf_probe_read_user(
 		    words, sizeof(words),
 		    (const void *)(const_method + unwind->process.const_method_constants)))
 		return UNWIND_NO_INFO;
 	__builtin_memcpy(unwind->head, words, sizeof(words));
 	*constants = unwind->head[0];
-	*sizes = java_head_field(unwind, place, 8);
+	*sizes = java_head_field(unwind, offset, 8);
 	if (shift)
-		*sizes |= java_head_field(unwind, place + 8 - place % 8, 8) << (64 - shift);
+		*sizes |= java_head_field(unwind, offset + 8 - offset % 8, 8) << (64 - shift);
 	return UNWIND_OK;
 }
 
@@ -138,16 +138,17 @@ static __always_inline enum unwind_error java_read_const_method(struct java_unwi
 static __always_inline void java_read_class(struct java_unwind *unwind, __u64 constants,
 					    __u64 *holder, __u32 *version)
 {
-	__u32 place = unwind->process.constants_version - unwind->process.constants_holder;
+	__u32 offset = unwind->process.constants_version - unwind->process.constants_holder;
 	__u64 words[JAVA_CONSTANTS_BYTES / 8];
 
-	if (!unwind->process.constants_version || place > JAVA_CONSTANTS_BYTES - sizeof(*version) ||
+	if (!unwind->process.constants_version ||
+	    offset > JAVA_CONSTANTS_BYTES - sizeof(*version) ||
 	    bpf_probe_read_user(words, sizeof(words),
 				(const void *)(constants + unwind->process.constants_holder)))
 		return;
 	__builtin_memcpy(unwind->head, words, sizeof(words));
 	*holder = unwind->head[0];
-	*version = java_head_field(unwind, place, 4);
+	*version = java_head_field(unwind, offset, 4);
 }
 
 /* Returns the index of the bytecode at @bcp, or else at @saved_bcp; if both are 0, that of the first. */
@@ -173,7 +174,7 @@ static __always_inline enum unwind_error java_push_interpreted(struct unwind_sta
 							       __u64 saved_bcp)
 {
 	struct java_kept *kept = java_kept_at(unwind, method);
-	__u64 const_method = kept->place, constants = 0, sizes = kept->sizes, bci = JAVA_NO_BCI;
+	__u64 const_method = kept->object, constants = 0, sizes = kept->sizes, bci = JAVA_NO_BCI;
 	__u64 holder = 0;
 	__u32 version = 0;
 
@@ -189,7 +190,7 @@ static __always_inline enum unwind_error java_push_interpreted(struct unwind_sta
 			return UNWIND_NO_INFO;
 		bci = java_bci(unwind, const_method, sizes, bcp, saved_bcp);
 		kept = java_new_kept(unwind, method);
-		kept->place = const_method;
+		kept->object = const_method;
 		kept->number = 0;
 	}
 	if (kept->number != unwind->method_number) {
@@ -226,11 +227,11 @@ static __always_inline enum unwind_error java_leave_interpreted(struct unwind_st
 {
 	struct java_caller *caller = &unwind->caller;
 	__u64 method = 0, saved_bcp = 0, bcp = 0, sender_sp = 0;
-	__u64 bcp_place = state->fp - 8 * unwind->process.bcp_slot;
+	__u64 slot_address = state->fp - 8 * unwind->process.bcp_slot;
 	enum unwind_error error;
 
 	/* First the lowest word: the window extends upwards from it. If java_read_frame() fails, it is not used. */
-	if (window_read_up(&state->stack, bcp_place, &saved_bcp))
+	if (window_read_up(&state->stack, slot_address, &saved_bcp))
 		return UNWIND_STACK_UNREADABLE;
 	error = java_read_frame(state, caller);
 	if (error)
@@ -243,7 +244,7 @@ static __always_inline enum unwind_error java_leave_interpreted(struct unwind_st
 		bcp = state->registers[JAVA_BCP_REGISTER];
 		if (JAVA_METHOD_IS_PUSHED_LATE && state->fp - 8 * JAVA_METHOD_SLOT < state->sp)
 			method = state->registers[JAVA_METHOD_REGISTER];
-		if (bcp_place < state->sp)
+		if (slot_address < state->sp)
 			bcp = saved_bcp = 0;
 	}
 	if (sender_sp < caller->sp - JAVA_SENDER_SP_BELOW_BYTES)
@@ -260,22 +261,22 @@ static __always_inline enum unwind_error java_leave_interpreted(struct unwind_st
 static __always_inline enum unwind_error java_step_interpreter(struct unwind_state *state,
 							       struct java_unwind *unwind)
 {
-	enum java_place place = JAVA_IN_FRAME;
+	enum java_position position = JAVA_IN_FRAME;
 	enum unwind_error error = UNWIND_OK;
 
 	unwind->is_checked = 0;
-	unwind->has_just_called = unwind->place == JAVA_AT_ENTRY;
+	unwind->has_just_called = unwind->leaf_position == JAVA_AT_ENTRY;
 	if (java_is_leaf(state))
-		error = java_read_outside(state, unwind, &place);
+		error = java_read_outside(state, unwind, &position);
 	if (error)
 		return error;
-	unwind->place = place;
+	unwind->leaf_position = position;
 	barrier();
-	place = unwind->place;
-	if (place == JAVA_AT_RETURN)
+	position = unwind->leaf_position;
+	if (position == JAVA_AT_RETURN)
 		return java_push_stub(state);
 	/* The method has not begun. */
-	if (place == JAVA_AT_ENTRY)
+	if (position == JAVA_AT_ENTRY)
 		return java_push_interpreted(state, unwind, state->registers[JAVA_METHOD_REGISTER],
 					     0, 0);
 	return java_leave_interpreted(state, unwind);
@@ -311,22 +312,22 @@ static __always_inline enum unwind_error java_read_compiled(struct unwind_state 
 							    struct java_unwind *unwind,
 							    struct java_caller *caller)
 {
-	enum java_place place;
+	enum java_position position;
 
-	unwind->place = JAVA_IN_FRAME;
+	unwind->leaf_position = JAVA_IN_FRAME;
 	if (java_is_leaf(state)) {
-		unwind->place = java_leaf_place(unwind, state->pc);
+		unwind->leaf_position = java_leaf_position(unwind, state->pc);
 		unwind->is_checked = 1;
 	}
 	barrier();
-	place = unwind->place;
-	if (!unwind->frame_bytes || place == JAVA_AT_CALL)
+	position = unwind->leaf_position;
+	if (!unwind->frame_bytes || position == JAVA_AT_CALL)
 		return java_read_return(state, state->sp, caller);
-	if (place == JAVA_AT_SAVED_FP)
+	if (position == JAVA_AT_SAVED_FP)
 		return java_read_pair(state, state->sp, caller);
-	if (place == JAVA_AT_LEAVE)
+	if (position == JAVA_AT_LEAVE)
 		return java_read_frame(state, caller);
-	if (place == JAVA_FP_NOT_SAVED)
+	if (position == JAVA_FP_NOT_SAVED)
 		return java_read_return(
 			state, state->sp + unwind->frame_bytes - RETURN_ADDRESS_BYTES, caller);
 	if (unwind->is_checked)
@@ -351,7 +352,7 @@ static __always_inline enum unwind_error java_add_frame(struct unwind_state *sta
 {
 	enum unwind_error error;
 
-	unwind->caller = (struct java_caller){ .rbx_place = RBX_NOWHERE };
+	unwind->caller = (struct java_caller){ .rbx_location = RBX_NOWHERE };
 	unwind->blob = 0;
 	if (unwind->entry_words_left)
 		return java_seek_entry(state, unwind);

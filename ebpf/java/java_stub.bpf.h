@@ -99,22 +99,22 @@ static __always_inline enum unwind_error
 java_guess_stub(struct unwind_state *state, struct java_unwind *unwind, struct java_caller *caller)
 {
 	bool is_leaf = java_is_leaf(state), is_native;
-	enum java_place place = JAVA_IN_FRAME;
+	enum java_position position = JAVA_IN_FRAME;
 	enum unwind_error error;
 	__u64 code = 0, sender_sp = 0;
 
 	if (is_leaf && read_word(state->pc, &code))
 		return UNWIND_NO_INFO;
 	if (is_leaf)
-		place = java_stub_place(code);
+		position = java_stub_position(code);
 	is_native = java_is_called_by_native(state, unwind);
-	if (place != JAVA_IN_FRAME && !is_native)
+	if (position != JAVA_IN_FRAME && !is_native)
 		caller->flags = FRAME_GUESS;
-	if (place == JAVA_AT_SAVED_FP)
+	if (position == JAVA_AT_SAVED_FP)
 		return java_read_pair(state, state->sp, caller);
-	if (place == JAVA_AT_LEAVE)
+	if (position == JAVA_AT_LEAVE)
 		return java_read_frame(state, caller);
-	if (place == JAVA_AT_CALL)
+	if (position == JAVA_AT_CALL)
 		return java_read_return(state, state->sp, caller);
 	/* These have a frame with a frame pointer. */
 	if (is_native)
@@ -221,10 +221,10 @@ static __always_inline enum unwind_error java_read_by_row(struct unwind_state *s
 		error = window_read_up(&state->stack, fp_base + rule->fp_offset, &caller->fp);
 	if (error)
 		return error;
-	caller->rbx_place = state->rbx_place;
+	caller->rbx_location = state->rbx_location;
 	if (rule->rbx_slot)
-		caller->rbx_place = rule->rbx_slot == RBX_LOST ? RBX_NOWHERE :
-								 caller->sp - 8 * rule->rbx_slot;
+		caller->rbx_location = rule->rbx_slot == RBX_LOST ? RBX_NOWHERE :
+								    caller->sp - 8 * rule->rbx_slot;
 	caller->is_known = 1;
 	if (!RETURN_ADDRESS_BYTES && rule->ra == SAVED_SAME)
 		return java_read_link(state, caller);
@@ -259,10 +259,10 @@ static __always_inline enum unwind_error java_leave_thaw(struct unwind_state *st
 	__u64 entry = state->sp + unwind->stub_rule.cfa_offset, room = 0;
 	__s16 alignment = unwind->stub_rule.cfa_addend;
 
-	if (alignment && (state->registers_known || state->rbx_place == RBX_IN_REGISTER))
+	if (alignment && (state->registers_known || state->rbx_location == RBX_IN_REGISTER))
 		room = state->registers[RBX_REGISTER % REGISTER_COUNT_MAX];
 	else if (alignment &&
-		 (state->rbx_place == RBX_NOWHERE || read_word(state->rbx_place, &room)))
+		 (state->rbx_location == RBX_NOWHERE || read_word(state->rbx_location, &room)))
 		return UNWIND_REGISTER_UNKNOWN;
 	if (alignment)
 		entry = (entry + room + alignment - 1) & -(__u64)alignment;
@@ -276,14 +276,14 @@ static __always_inline enum unwind_error java_leave_thaw(struct unwind_state *st
 static __always_inline enum unwind_error java_seek_entry(struct unwind_state *state,
 							 struct java_unwind *unwind)
 {
-	__u64 place = unwind->entry_word, word = 0;
+	__u64 address = unwind->entry_word, word = 0;
 
-	if (window_read_up(&state->stack, place, &word))
+	if (window_read_up(&state->stack, address, &word))
 		return UNWIND_STACK_UNREADABLE;
-	unwind->entry_word = place + sizeof(word);
+	unwind->entry_word = address + sizeof(word);
 	if (java_is_code(unwind, code_address(word))) {
 		unwind->entry_words_left = 0;
-		return java_read_pair(state, place - sizeof(word), &unwind->caller);
+		return java_read_pair(state, address - sizeof(word), &unwind->caller);
 	}
 	return --unwind->entry_words_left ? UNWIND_OK : UNWIND_NO_INFO;
 }

@@ -40,7 +40,7 @@ enum {
 };
 
 /** Position of a leaf in code that V8 has generated (javascript_machine.bpf.h). */
-enum javascript_place {
+enum javascript_position {
 	JAVASCRIPT_IN_FRAME,
 	/** The stack pointer is at the return address. */
 	JAVASCRIPT_AT_CALL,

@@ -18,8 +18,8 @@ enum {
 };
 
 /** Returns the position of the leaf at @pc in the code that was found last. */
-static __always_inline enum javascript_place javascript_leaf_place(struct javascript_unwind *unwind,
-								   __u64 pc, bool is_baseline)
+static __always_inline enum javascript_position
+javascript_leaf_position(struct javascript_unwind *unwind, __u64 pc, bool is_baseline)
 {
 	(void)unwind;
 	(void)pc;
@@ -34,9 +34,9 @@ static __always_inline bool javascript_is_interpreter_end(__u64 pc)
 	return false;
 }
 
-/** Where it stands in the builtin that makes the frame of Sparkplug's code. */
-static __always_inline enum javascript_place
-javascript_prologue_place(struct javascript_unwind *unwind, __u64 pc)
+/** Returns the position of the leaf in the builtin that makes the frame of Sparkplug's code. */
+static __always_inline enum javascript_position
+javascript_prologue_position(struct javascript_unwind *unwind, __u64 pc)
 {
 	(void)unwind;
 	(void)pc;
@@ -44,8 +44,8 @@ javascript_prologue_place(struct javascript_unwind *unwind, __u64 pc)
 }
 
 /** Returns the position of the leaf in the builtin that leaves that frame. */
-static __always_inline enum javascript_place javascript_leave_place(__u64 pc, __u64 sp,
-								    __u64 *function)
+static __always_inline enum javascript_position javascript_leave_position(__u64 pc, __u64 sp,
+									  __u64 *function)
 {
 	(void)pc;
 	(void)sp;

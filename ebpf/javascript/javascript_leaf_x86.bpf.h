@@ -110,7 +110,7 @@ static __always_inline bool javascript_is_pop(__u64 bytes)
 }
 
 /* push r9 or r10; ret */
-static __always_inline enum javascript_place javascript_push_place(__u64 bytes)
+static __always_inline enum javascript_position javascript_push_position(__u64 bytes)
 {
 	if ((bytes & 0xffffff) == 0xc35141)
 		return JAVASCRIPT_RETURN_IN_R9;
@@ -137,7 +137,7 @@ static __always_inline bool javascript_is_interpreter_end(__u64 pc)
 }
 
 /* Position behind `pop rbp`, where the code is @bytes and @next: a function with arguments pops these as well. */
-static __always_inline enum javascript_place javascript_return_place(__u64 bytes, __u64 next)
+static __always_inline enum javascript_position javascript_return_position(__u64 bytes, __u64 next)
 {
 	/* cmp rcx, i8 or cmp r8, i8 */
 	if ((bytes & 0xffffff) == 0xf98348 || (bytes & 0xffffff) == 0xf88349)
@@ -146,13 +146,13 @@ static __always_inline enum javascript_place javascript_return_place(__u64 bytes
 	    (javascript_is_pop(bytes) && javascript_is_lea(bytes >> 16)))
 		return JAVASCRIPT_AT_CALL;
 	if (javascript_is_lea(bytes))
-		return javascript_push_place(bytes & 0x400000 ? bytes >> 40 : bytes >> 32);
-	return javascript_push_place(bytes);
+		return javascript_push_position(bytes & 0x400000 ? bytes >> 40 : bytes >> 32);
+	return javascript_push_position(bytes);
 }
 
 /** Returns the position of the leaf at @pc in the code that was found last. */
-static __always_inline enum javascript_place javascript_leaf_place(struct javascript_unwind *unwind,
-								   __u64 pc, bool is_baseline)
+static __always_inline enum javascript_position
+javascript_leaf_position(struct javascript_unwind *unwind, __u64 pc, bool is_baseline)
 {
 	__u32 prologue = javascript_prologue_bytes(unwind, is_baseline);
 	__u64 offset = pc - unwind->code_start, bytes = 0, next = 0;
@@ -165,7 +165,7 @@ static __always_inline enum javascript_place javascript_leaf_place(struct javasc
 		return JAVASCRIPT_AT_SAVED_FP;
 	if (read_word_pair(pc, &bytes, &next))
 		return JAVASCRIPT_IN_FRAME;
-	return javascript_return_place(bytes, next);
+	return javascript_return_position(bytes, next);
 }
 
 /* pop r15 or r11; push rbp; mov rbp, rsp, in both encodings of the move. */
@@ -176,8 +176,8 @@ static __always_inline bool javascript_makes_frame(__u64 bytes)
 }
 
 /** Returns the position of the leaf at @pc in the builtin that makes the frame of Sparkplug's code. */
-static __always_inline enum javascript_place
-javascript_prologue_place(struct javascript_unwind *unwind, __u64 pc)
+static __always_inline enum javascript_position
+javascript_prologue_position(struct javascript_unwind *unwind, __u64 pc)
 {
 	__u64 words[JAVASCRIPT_BUILTIN_WORDS];
 
@@ -201,8 +201,8 @@ javascript_prologue_place(struct javascript_unwind *unwind, __u64 pc)
  * Returns the position of the leaf at @pc in the builtin that leaves that frame: pop r8; lea rsp, [rsp + rbx * 8]; push r8;
  * ret. @function: address of the function's slot in the frame, which is below the stack pointer then; 0: not known.
  */
-static __always_inline enum javascript_place javascript_leave_place(__u64 pc, __u64 sp,
-								    __u64 *function)
+static __always_inline enum javascript_position javascript_leave_position(__u64 pc, __u64 sp,
+									  __u64 *function)
 {
 	__u64 bytes = 0;
 

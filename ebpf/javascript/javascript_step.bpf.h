@@ -49,7 +49,7 @@ javascript_go_on(struct unwind_state *state, const struct javascript_unwind *unw
 	state->sp_known = 1;
 	state->frame_flags = FRAME_RETURN_ADDRESS;
 	state->registers_known = 0;
-	state->rbx_place = RBX_NOWHERE;
+	state->rbx_location = RBX_NOWHERE;
 	return UNWIND_OK;
 }
 
@@ -68,15 +68,15 @@ static __always_inline enum unwind_error javascript_read_frame(struct unwind_sta
 
 /* Adds the frame of the function whose SharedFunctionInfo is at unwind->shared, with unwind->fingerprint. */
 static __always_inline enum unwind_error javascript_push(struct unwind_state *state, __u32 flags,
-							 __u64 object, __u32 code, __u64 place)
+							 __u64 object, __u32 code, __u64 offset)
 {
 	struct javascript_unwind *unwind = &state->javascript;
 	__u64 position;
 	enum unwind_error error;
 
-	if (place > JAVASCRIPT_NO_PLACE)
-		place = JAVASCRIPT_NO_PLACE;
-	position = code << JAVASCRIPT_CODE_SHIFT | place;
+	if (offset > JAVASCRIPT_NO_OFFSET)
+		offset = JAVASCRIPT_NO_OFFSET;
+	position = code << JAVASCRIPT_CODE_SHIFT | offset;
 	/* The count is read again, since the verifier loses the bound of a value that was just set. */
 	barrier();
 	error = push_frame(state, frame_word(FRAME_JAVASCRIPT, flags, object),
@@ -101,13 +101,13 @@ static __always_inline __u64 javascript_read_function(struct javascript_unwind *
 
 /* Adds the frame of the JSFunction that was read last. */
 static __always_inline enum unwind_error
-javascript_push_function(struct unwind_state *state, __u32 flags, __u32 code, __u64 place)
+javascript_push_function(struct unwind_state *state, __u32 flags, __u32 code, __u64 offset)
 {
 	struct javascript_unwind *unwind = &state->javascript;
 
 	if (!javascript_find_fingerprint(unwind))
 		return push_interpreter_error(state, UNWIND_INTERPRETER_FRAMES);
-	return javascript_push(state, flags, unwind->shared, code, place);
+	return javascript_push(state, flags, unwind->shared, code, offset);
 }
 
 /* Marks the frame that was added last, if it is a function's, as called by `new`. */
@@ -132,16 +132,16 @@ static __always_inline __u32 javascript_bytecode(struct unwind_state *state, __u
 	unwind->bytecode_offset = 0;
 	unwind->is_before = 0;
 	if (offset < unwind->process.bytecodes_before)
-		return JAVASCRIPT_NO_PLACE;
+		return JAVASCRIPT_NO_OFFSET;
 	return offset - unwind->process.bytecodes_before;
 }
 
-/* True if @pc is in the handler whose address is at @place in the table. */
-static __always_inline bool javascript_is_in_handler(__u64 pc, __u64 place)
+/* True if @pc is in the handler whose address is in @entry of the table. */
+static __always_inline bool javascript_is_in_handler(__u64 pc, __u64 entry)
 {
 	__u64 handler = 0;
 
-	return !read_word(place, &handler) && pc - handler < JAVASCRIPT_HANDLER_MAX_BYTES;
+	return !read_word(entry, &handler) && pc - handler < JAVASCRIPT_HANDLER_MAX_BYTES;
 }
 
 /*
@@ -154,7 +154,7 @@ static __always_inline bool javascript_is_executed(const struct javascript_unwin
 	/* The byte before, which may be a prefix, and the bytecode. */
 	__u8 codes[2] = { 0 };
 
-	if (offset < unwind->process.bytecodes_before || offset > JAVASCRIPT_PLACE_MASK ||
+	if (offset < unwind->process.bytecodes_before || offset > JAVASCRIPT_OFFSET_MASK ||
 	    bpf_probe_read_user(codes, sizeof(codes), (const void *)(bytecodes + offset - 1)))
 		return false;
 	table += 8ULL * codes[1];
@@ -295,7 +295,7 @@ static __always_inline enum unwind_error javascript_leave_frameless(struct unwin
 	    !javascript_is_function(unwind, unwind->function))
 		return javascript_release(state, true);
 	state->language = FRAME_NONE;
-	return javascript_push_function(state, 0, JAVASCRIPT_INTERPRETED, JAVASCRIPT_NO_PLACE);
+	return javascript_push_function(state, 0, JAVASCRIPT_INTERPRETED, JAVASCRIPT_NO_OFFSET);
 }
 
 /* Adds the frame of a function in a builtin, with unwind->context and the frame pointer @fp, or releases the pending one. */
@@ -304,7 +304,7 @@ static __always_inline enum unwind_error javascript_push_in_builtin(struct unwin
 {
 	struct javascript_unwind *unwind = &state->javascript;
 	__u32 flags = frame_flags(state->pending_words[0]) & FRAME_RETURN_ADDRESS;
-	__u64 place = frame_address(state->pending_words[0]) - unwind->process.builtins_start;
+	__u64 offset = frame_address(state->pending_words[0]) - unwind->process.builtins_start;
 	__u32 code = JAVASCRIPT_BUILTIN;
 
 	if (javascript_is_marker(unwind->context, unwind->process.marker_construct) ||
@@ -324,16 +324,16 @@ static __always_inline enum unwind_error javascript_push_in_builtin(struct unwin
 	else if (window_read_up(&state->stack, fp + JAVASCRIPT_SLOT_FUNCTION, &unwind->function))
 		return UNWIND_STACK_UNREADABLE;
 	if (builtin_class == JAVASCRIPT_BUILTIN_INTERPRETER)
-		place = javascript_bytecode(state, fp, &code);
+		offset = javascript_bytecode(state, fp, &code);
 	if (!javascript_is_function(unwind, unwind->function))
 		return javascript_release(state, true);
 	state->language = FRAME_NONE;
-	return javascript_push_function(state, flags, code, place);
+	return javascript_push_function(state, flags, code, offset);
 }
 
-/* Reads the caller and unwind->function of the leaf at position @place in its code. */
+/* Reads the caller and unwind->function of the leaf at @position in its code. */
 static __always_inline enum unwind_error javascript_read_leaf(struct unwind_state *state,
-							      enum javascript_place place)
+							      enum javascript_position position)
 {
 	struct javascript_unwind *unwind = &state->javascript;
 	__u64 bytes = 8;
@@ -342,17 +342,17 @@ static __always_inline enum unwind_error javascript_read_leaf(struct unwind_stat
 	unwind->function = state->registers[JAVASCRIPT_FUNCTION_REGISTER];
 	/* Before it has a frame, a function counts as one with a context. */
 	unwind->context = JAVASCRIPT_TAG;
-	if (place == JAVASCRIPT_AT_SAVED_FP || place == JAVASCRIPT_BELOW_CALL) {
-		if (place == JAVASCRIPT_AT_SAVED_FP &&
+	if (position == JAVASCRIPT_AT_SAVED_FP || position == JAVASCRIPT_BELOW_CALL) {
+		if (position == JAVASCRIPT_AT_SAVED_FP &&
 		    window_read_up(&state->stack, state->sp, &unwind->caller_fp))
 			return UNWIND_STACK_UNREADABLE;
 		bytes = 16;
 	}
 	unwind->caller_sp = state->sp + bytes;
-	if (place >= JAVASCRIPT_RETURN_IN_R8) {
-		unwind->return_address = state->registers[place == JAVASCRIPT_RETURN_IN_R8 ? 8 :
-							  place == JAVASCRIPT_RETURN_IN_R9 ? 9 :
-											     10];
+	if (position >= JAVASCRIPT_RETURN_IN_R8) {
+		unwind->return_address = state->registers[position == JAVASCRIPT_RETURN_IN_R8 ? 8 :
+							  position == JAVASCRIPT_RETURN_IN_R9 ? 9 :
+												10];
 		return UNWIND_OK;
 	}
 	return window_read_up(&state->stack, unwind->caller_sp - 8, &unwind->return_address);
@@ -363,17 +363,17 @@ static __always_inline enum unwind_error javascript_read_made(struct unwind_stat
 							      bool is_leaf)
 {
 	struct javascript_unwind *unwind = &state->javascript;
-	__u64 place = state->fp + JAVASCRIPT_SLOT_FUNCTION;
+	__u64 slot = state->fp + JAVASCRIPT_SLOT_FUNCTION;
 	enum unwind_error error;
 
 	if (!state->fp_known)
 		return UNWIND_REGISTER_UNKNOWN;
 	unwind->function = state->registers[JAVASCRIPT_FUNCTION_REGISTER];
-	if ((!is_leaf || place >= state->sp) &&
-	    window_read_up(&state->stack, place, &unwind->function))
+	if ((!is_leaf || slot >= state->sp) &&
+	    window_read_up(&state->stack, slot, &unwind->function))
 		return UNWIND_STACK_UNREADABLE;
 	error = javascript_read_frame(state, state->fp);
-	if (is_leaf && place + 8 < state->sp)
+	if (is_leaf && slot + 8 < state->sp)
 		unwind->context = JAVASCRIPT_TAG;
 	return error;
 }
@@ -387,21 +387,22 @@ static __always_inline enum unwind_error javascript_step_frame_builtin(struct un
 {
 	struct javascript_unwind *unwind = &state->javascript;
 	__u64 pc = state->registers[PC_REGISTER], sp = state->pending_sp, function = 0;
-	enum javascript_place place = builtin_class == JAVASCRIPT_BUILTIN_PROLOGUE ?
-					      javascript_prologue_place(unwind, pc) :
-					      javascript_leave_place(pc, sp, &function);
+	enum javascript_position position = builtin_class == JAVASCRIPT_BUILTIN_PROLOGUE ?
+						    javascript_prologue_position(unwind, pc) :
+						    javascript_leave_position(pc, sp, &function);
 	enum unwind_error error;
 
 	state->sp = sp;
 	state->fp = state->pending_fp;
 	state->fp_known = state->pending_fp != 0;
 	/* By a value in memory all paths to here are one to the verifier. */
-	unwind->check = place;
+	unwind->check = position;
 	barrier();
-	place = unwind->check;
-	error = place == JAVASCRIPT_IN_FRAME ? javascript_read_made(state, true) :
-					       javascript_read_leaf(state, place);
-	if (!error && builtin_class == JAVASCRIPT_BUILTIN_LEAVE && place != JAVASCRIPT_IN_FRAME &&
+	position = unwind->check;
+	error = position == JAVASCRIPT_IN_FRAME ? javascript_read_made(state, true) :
+						  javascript_read_leaf(state, position);
+	if (!error && builtin_class == JAVASCRIPT_BUILTIN_LEAVE &&
+	    position != JAVASCRIPT_IN_FRAME &&
 	    (!function || read_word(function, &unwind->function)))
 		unwind->function = 0;
 	if (!error)
@@ -413,7 +414,7 @@ static __always_inline enum unwind_error javascript_step_frame_builtin(struct un
 	    !javascript_is_function(unwind, unwind->function))
 		return javascript_release(state, true);
 	state->language = FRAME_NONE;
-	return javascript_push_function(state, 0, JAVASCRIPT_INTERPRETED, JAVASCRIPT_NO_PLACE);
+	return javascript_push_function(state, 0, JAVASCRIPT_INTERPRETED, JAVASCRIPT_NO_OFFSET);
 }
 
 /*
@@ -443,7 +444,7 @@ static __always_inline enum unwind_error javascript_step_builtin(struct unwind_s
 		return error;
 	if (javascript_is_marker(unwind->context, unwind->process.marker_entry) ||
 	    javascript_is_marker(unwind->context, unwind->process.marker_construct_entry))
-		state->rbx_place = fp + JAVASCRIPT_SLOT_RBX;
+		state->rbx_location = fp + JAVASCRIPT_SLOT_RBX;
 	prove_pending_frame(state);
 	return javascript_push_in_builtin(state, builtin_class, fp);
 }
@@ -452,19 +453,19 @@ static __always_inline enum unwind_error javascript_step_builtin(struct unwind_s
 static __always_inline enum unwind_error javascript_push_code(struct unwind_state *state)
 {
 	struct javascript_unwind *unwind = &state->javascript;
-	__u64 place = state->pc - unwind->code_start;
+	__u64 offset = state->pc - unwind->code_start;
 	__u64 address = state->pc - (state->frame_flags & FRAME_RETURN_ADDRESS);
 
 	if (unwind->kind == unwind->process.kind_baseline) {
 		if (!javascript_read_function(unwind, unwind->function))
 			return push_interpreter_error(state, UNWIND_INTERPRETER_FRAMES);
 		return javascript_push_function(state, state->frame_flags, JAVASCRIPT_BASELINE,
-						place);
+						offset);
 	}
 	if (!javascript_find_code_fingerprint(unwind, address))
 		return push_interpreter_error(state, UNWIND_INTERPRETER_FRAMES);
 	return javascript_push(state, state->frame_flags, unwind->code, JAVASCRIPT_OPTIMIZED,
-			       place);
+			       offset);
 }
 
 /* Adds the frame of code without a function; V8's own stubs get none. */
@@ -488,17 +489,17 @@ static __always_inline enum unwind_error javascript_leave_code(struct unwind_sta
 	struct javascript_unwind *unwind = &state->javascript;
 	bool is_leaf = state->registers_known && !(state->frame_flags & FRAME_RETURN_ADDRESS);
 	bool is_baseline = unwind->kind == unwind->process.kind_baseline;
-	enum javascript_place place = JAVASCRIPT_IN_FRAME;
+	enum javascript_position position = JAVASCRIPT_IN_FRAME;
 	enum unwind_error error;
 
 	if (is_leaf)
-		place = javascript_leaf_place(unwind, state->pc, is_baseline);
+		position = javascript_leaf_position(unwind, state->pc, is_baseline);
 	/* By a value in memory all paths to here are one to the verifier. */
-	unwind->check = place;
+	unwind->check = position;
 	barrier();
-	place = unwind->check;
-	error = place == JAVASCRIPT_IN_FRAME ? javascript_read_made(state, is_leaf) :
-					       javascript_read_leaf(state, place);
+	position = unwind->check;
+	error = position == JAVASCRIPT_IN_FRAME ? javascript_read_made(state, is_leaf) :
+						  javascript_read_leaf(state, position);
 	if (error)
 		return error;
 	if (javascript_is_function_code(unwind) && javascript_is_context(unwind->context))

@@ -30,21 +30,21 @@ enum python_look {
 };
 
 /*
- * Returns a bit for each index in unwind->places whose frame is not @word. It has no branch, since the
+ * Returns a bit for each index in unwind->chains whose frame is not @word. It has no branch, since the
  * verifier would follow both paths of each comparison.
  */
-static __always_inline __u32 python_places_without(const struct python_unwind *unwind, __u64 word)
+static __always_inline __u32 python_chains_without(const struct python_unwind *unwind, __u64 word)
 {
-	__u32 places = 0;
+	__u32 chains = 0;
 
-	for (int i = 0; i < PYTHON_PLACES_MAX; i++) {
-		__u64 differs = word ^ unwind->places[i].frame;
+	for (int i = 0; i < PYTHON_CHAINS_MAX; i++) {
+		__u64 differs = word ^ unwind->chains[i].frame;
 
 		differs |= -differs;
 		barrier_var(differs);
-		places |= (__u32)(differs >> 63) << i;
+		chains |= (__u32)(differs >> 63) << i;
 	}
-	return places;
+	return chains;
 }
 
 /** Begins the search of the pending frame's stack range. */
@@ -52,15 +52,15 @@ static __always_inline void python_look_begin(struct unwind_state *state)
 {
 	struct python_unwind *unwind = &state->python;
 
-	unwind->places[unwind->place % PYTHON_PLACES_MAX].frame = unwind->frame;
-	unwind->places[unwind->place % PYTHON_PLACES_MAX].cframe = unwind->cframe;
+	unwind->chains[unwind->chain % PYTHON_CHAINS_MAX].frame = unwind->frame;
+	unwind->chains[unwind->chain % PYTHON_CHAINS_MAX].cframe = unwind->cframe;
 	unwind->met = 0;
 	unwind->looking = PYTHON_LOOK_RUNS;
 	if (unwind->is_first || !(frame_flags(state->pending_words[0]) & FRAME_RETURN_ADDRESS)) {
 		unwind->stack_low = state->registers[SP_REGISTER];
 		for (int i = 0; i < REGISTER_COUNT; i++)
 			if (KEPT_REGISTERS & 1ULL << i)
-				unwind->met |= ~python_places_without(unwind, state->registers[i]);
+				unwind->met |= ~python_chains_without(unwind, state->registers[i]);
 	}
 	unwind->look = unwind->stack_low;
 	unwind->look_end = state->sp - unwind->process.saved_bytes;
@@ -82,27 +82,27 @@ static __always_inline bool python_look_step(struct python_unwind *unwind)
 	}
 	unwind->look += bytes;
 	for (int i = 0; i < PYTHON_LOOK_WORDS; i++)
-		unwind->met |= ~python_places_without(unwind, words[i]);
+		unwind->met |= ~python_chains_without(unwind, words[i]);
 	return true;
 }
 
-_Static_assert(PYTHON_PLACES_MAX <= 8, "the number of a place has 3 bits");
+_Static_assert(PYTHON_CHAINS_MAX <= 8, "the index of a chain has 3 bits");
 
 /** Makes the thread state whose frame was found the current one, if it is the only one. */
 static __always_inline bool python_look_end(struct unwind_state *state)
 {
 	struct python_unwind *unwind = &state->python;
 	/* Unused entries have the frame 0. */
-	__u32 met = unwind->met & python_places_without(unwind, 0), place;
+	__u32 met = unwind->met & python_chains_without(unwind, 0), index;
 
 	unwind->looking = PYTHON_LOOK_NOT;
 	if (!met || met & (met - 1))
 		return false;
-	place = !!(met & 0xaa) + 2 * !!(met & 0xcc) + 4 * !!(met & 0xf0);
-	place %= PYTHON_PLACES_MAX;
-	unwind->place = place;
-	unwind->frame = unwind->places[place].frame;
-	unwind->cframe = unwind->places[place].cframe;
+	index = !!(met & 0xaa) + 2 * !!(met & 0xcc) + 4 * !!(met & 0xf0);
+	index %= PYTHON_CHAINS_MAX;
+	unwind->chain = index;
+	unwind->frame = unwind->chains[index].frame;
+	unwind->cframe = unwind->chains[index].cframe;
 	unwind->stack_low = unwind->process.saved_bytes ? unwind->look_end : state->pending_sp;
 	unwind->is_first = 0;
 	return true;

@@ -9,7 +9,7 @@
 
 enum {
 	/** Limit of the thread states of a thread, a power of two. */
-	PYTHON_PLACES_MAX = 8,
+	PYTHON_CHAINS_MAX = 8,
 	/** Fingerprints cached during an unwind, a power of two. */
 	PYTHON_KNOWN_CODES = 16,
 };
@@ -17,7 +17,7 @@ enum {
 _Static_assert((int)PYTHON_READ_MAX_BYTES <= (int)WINDOW_EXACT_BYTES, "frames fit the window");
 
 /** Position of an unwind in the frames of one thread state. */
-struct python_chain_place {
+struct python_chain_position {
 	__u64 frame;
 	__u64 cframe;
 };
@@ -51,10 +51,10 @@ struct python_unwind {
 	 * The thread's states, one for each interpreter that it runs, its own one first. For all but the current one
 	 * the position at which it was left.
 	 */
-	struct python_chain_place places[PYTHON_PLACES_MAX];
-	__u32 place_count;
+	struct python_chain_position chains[PYTHON_CHAINS_MAX];
+	__u32 chain_count;
 	/** Index of the current thread state, whose position is in frame and cframe. */
-	__u32 place;
+	__u32 chain;
 	/** Number of thread states that have no frames for the pending frame. */
 	__u32 tried;
 	/** enum python_search; number of steps left; 1 if the search did not reach its end. */
@@ -64,7 +64,7 @@ struct python_unwind {
 	/** The process has other interpreters than the thread's own. */
 	__u32 has_others;
 	/**
-	 * Search of the pending frame's stack for pointers to frames: enum python_look; a bit for each index in `places`
+	 * Search of the pending frame's stack for pointers to frames: enum python_look; a bit for each index in `chains`
 	 * whose frame was found; the rest of the stack range.
 	 */
 	__u32 looking;

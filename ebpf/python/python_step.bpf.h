@@ -57,19 +57,19 @@ static __always_inline bool python_read_frame(struct python_unwind *unwind, __u6
 }
 
 /* Returns a word of the frames in the window. Offsets come from user space: any is safe, since it is wrapped and aligned. */
-static __always_inline __u64 python_word(const struct python_unwind *unwind, __u64 place)
+static __always_inline __u64 python_word(const struct python_unwind *unwind, __u64 offset)
 {
-	return window_word(&unwind->frames, place);
+	return window_word(&unwind->frames, offset);
 }
 
-static __always_inline __u32 python_half_word(const struct python_unwind *unwind, __u64 place)
+static __always_inline __u32 python_half_word(const struct python_unwind *unwind, __u64 offset)
 {
-	return window_word(&unwind->frames, place) >> (place % 8 / 4 * 32);
+	return window_word(&unwind->frames, offset) >> (offset % 8 / 4 * 32);
 }
 
-static __always_inline __u8 python_byte(const struct python_unwind *unwind, __u64 place)
+static __always_inline __u8 python_byte(const struct python_unwind *unwind, __u64 offset)
 {
-	return window_word(&unwind->frames, place) >> (place % 8 * 8);
+	return window_word(&unwind->frames, offset) >> (offset % 8 * 8);
 }
 
 /* Loads the data of the process, and the beginning of this thread's chains. */
@@ -85,13 +85,13 @@ static __always_inline enum unwind_error python_begin(struct unwind_state *state
 	unwind->frame = 0;
 	unwind->cframe = 0;
 	unwind->cframe_depth = 0;
-	for (int i = 0; i < PYTHON_PLACES_MAX; i++)
-		unwind->places[i].frame = 0;
+	for (int i = 0; i < PYTHON_CHAINS_MAX; i++)
+		unwind->chains[i].frame = 0;
 	window_clear(&unwind->frames);
 	for (int i = 0; i < PYTHON_KNOWN_CODES; i++)
 		unwind->known_codes[i] = (struct python_known_code){ 0 };
-	unwind->place_count = 1;
-	unwind->place = 0;
+	unwind->chain_count = 1;
+	unwind->chain = 0;
 	unwind->tried = 0;
 	unwind->has_more = 0;
 	unwind->looking = 0;
@@ -142,8 +142,8 @@ static __always_inline enum unwind_error python_miss(struct unwind_state *state)
 		python_search_begin(unwind);
 		return UNWIND_OK;
 	}
-	python_next_place(unwind);
-	if (++unwind->tried < unwind->place_count)
+	python_next_chain(unwind);
+	if (++unwind->tried < unwind->chain_count)
 		return UNWIND_OK;
 	if (unwind->has_more && frame_flags(state->pending_words[0]) & FRAME_RETURN_ADDRESS)
 		error = push_interpreter_error(state, UNWIND_INTERPRETER_FRAMES);
@@ -249,7 +249,7 @@ static __always_inline enum unwind_error python_enter_object_cframe(struct unwin
 	if (!process->unpushed[0].end ||
 	    frame_flags(state->pending_words[0]) & FRAME_RETURN_ADDRESS)
 		return python_miss(state);
-	if (unwind->search == PYTHON_SEARCH_NOT_YET || unwind->tried + 1 < unwind->place_count)
+	if (unwind->search == PYTHON_SEARCH_NOT_YET || unwind->tried + 1 < unwind->chain_count)
 		return python_miss(state);
 	return is_unpushed ? python_leave(state) : python_enter_object(state);
 }
@@ -290,8 +290,8 @@ static __always_inline enum unwind_error python_enter(struct unwind_state *state
 	}
 }
 
-/* Returns the address of the bytecode that the frame at @place in the window runs. */
-static __always_inline __u64 python_bytecode(const struct python_unwind *unwind, __u64 place,
+/* Returns the address of the bytecode that the frame at @offset in the window runs. */
+static __always_inline __u64 python_bytecode(const struct python_unwind *unwind, __u64 offset,
 					     __u64 code)
 {
 	const struct python_process *process = &unwind->process;
@@ -300,7 +300,7 @@ static __always_inline __u64 python_bytecode(const struct python_unwind *unwind,
 
 	if (process->frame_tlbc_index == PYTHON_NO_OFFSET)
 		return bytecode;
-	index = python_half_word(unwind, place + process->frame_tlbc_index);
+	index = python_half_word(unwind, offset + process->frame_tlbc_index);
 	/* Index 0 is the code object's own. */
 	if (index && index < PYTHON_MAX_BYTECODES &&
 	    !read_word(code + process->code_tlbc, &array) && array)
@@ -341,22 +341,22 @@ static __always_inline __u32 python_fingerprint(struct python_unwind *unwind, __
 	return known->fingerprint;
 }
 
-/* Adds the frame at @place in unwind->frames. */
-static __always_inline enum unwind_error python_push(struct unwind_state *state, __u64 place)
+/* Adds the frame at @offset in unwind->frames. */
+static __always_inline enum unwind_error python_push(struct unwind_state *state, __u64 offset)
 {
 	struct python_unwind *unwind = &state->python;
 	const struct python_process *process = &unwind->process;
-	__u64 code = python_word(unwind, place + process->frame_code) &
+	__u64 code = python_word(unwind, offset + process->frame_code) &
 		     ~(__u64)process->code_tag_mask;
 	__u64 position;
 
 	if (code == process->hidden_code)
 		return UNWIND_OK;
 	if (has_frame_chunks(process))
-		position = python_word(unwind, place + process->frame_instruction) -
-			   python_bytecode(unwind, place, code);
+		position = python_word(unwind, offset + process->frame_instruction) -
+			   python_bytecode(unwind, offset, code);
 	else
-		position = python_half_word(unwind, place + process->frame_instruction);
+		position = python_half_word(unwind, offset + process->frame_instruction);
 	return push_frame(state, frame_word(FRAME_PYTHON, 0, code),
 			  position << 32 | python_fingerprint(unwind, code));
 }
@@ -427,7 +427,7 @@ static __always_inline enum unwind_error python_frame(struct unwind_state *state
 {
 	struct python_unwind *unwind = &state->python;
 	const struct python_process *process = &unwind->process;
-	__u64 frame = unwind->frame, place;
+	__u64 frame = unwind->frame, offset;
 	enum unwind_error error;
 	__u8 owner = 0;
 
@@ -438,14 +438,14 @@ static __always_inline enum unwind_error python_frame(struct unwind_state *state
 		return python_miss(state);
 	if (!python_read_frame(unwind, frame))
 		return python_break(state);
-	place = frame + process->frame_start - unwind->frames.start;
-	unwind->frame = python_word(unwind, place + process->frame_previous);
+	offset = frame + process->frame_start - unwind->frames.start;
+	unwind->frame = python_word(unwind, offset + process->frame_previous);
 	if (process->frame_owner != PYTHON_NO_OFFSET)
-		owner = python_byte(unwind, place + process->frame_owner);
+		owner = python_byte(unwind, offset + process->frame_owner);
 	if (owner >= PYTHON_OWNER_LOOP)
 		return process->chain == PYTHON_CURRENT_FRAME ? python_meet_loop(state, frame) :
 								UNWIND_OK;
-	error = python_push(state, place);
+	error = python_push(state, offset);
 	if (error)
 		return error;
 	return has_frame_chunks(process) ? UNWIND_OK : python_leave(state);

@@ -31,21 +31,21 @@ enum python_search {
 };
 
 /** Saves the position in the current chain and switches to the next chain, from the last to the first. */
-static __always_inline void python_next_place(struct python_unwind *unwind)
+static __always_inline void python_next_chain(struct python_unwind *unwind)
 {
-	__u32 from = unwind->place % PYTHON_PLACES_MAX, to;
+	__u32 from = unwind->chain % PYTHON_CHAINS_MAX, to;
 
-	unwind->places[from].frame = unwind->frame;
-	unwind->places[from].cframe = unwind->cframe;
-	to = from + 1 < unwind->place_count ? (from + 1) % PYTHON_PLACES_MAX : 0;
-	unwind->frame = unwind->places[to].frame;
-	unwind->cframe = unwind->places[to].cframe;
-	unwind->place = to;
+	unwind->chains[from].frame = unwind->frame;
+	unwind->chains[from].cframe = unwind->cframe;
+	to = from + 1 < unwind->chain_count ? (from + 1) % PYTHON_CHAINS_MAX : 0;
+	unwind->frame = unwind->chains[to].frame;
+	unwind->cframe = unwind->chains[to].cframe;
+	unwind->chain = to;
 }
 
 /** Reads the beginning of the chain of @thread. False if it cannot be read. */
-static __always_inline bool python_thread_place(const struct python_process *process, __u64 thread,
-						__u64 *frame, __u64 *cframe)
+static __always_inline bool python_chain_start(const struct python_process *process, __u64 thread,
+					       __u64 *frame, __u64 *cframe)
 {
 	if (process->chain != PYTHON_CFRAME && read_word(thread + process->thread_frame, frame))
 		return false;
@@ -75,7 +75,7 @@ static __always_inline bool python_take_thread(struct python_unwind *unwind, __u
 	unwind->thread = thread;
 	unwind->search = PYTHON_SEARCH_NOT_YET;
 	unwind->has_others = 0;
-	if (!python_thread_place(&unwind->process, thread, &unwind->frame, &unwind->cframe))
+	if (!python_chain_start(&unwind->process, thread, &unwind->frame, &unwind->cframe))
 		return false;
 	/* Before a frame object is used, it must be known whether there are other thread states. */
 	if (unwind->process.chain == PYTHON_FRAME_OBJECTS)
@@ -116,7 +116,7 @@ static __always_inline void python_search_thread(struct python_unwind *unwind)
 {
 	const struct python_process *process = &unwind->process;
 	__u64 thread = unwind->next_thread, id, frame = 0, cframe = 0;
-	__u32 place = unwind->place_count, room = PYTHON_PLACES_MAX;
+	__u32 index = unwind->chain_count, room = PYTHON_CHAINS_MAX;
 
 	if (read_word(thread + process->thread_next, &unwind->next_thread))
 		unwind->next_thread = 0;
@@ -127,7 +127,7 @@ static __always_inline void python_search_thread(struct python_unwind *unwind)
 			unwind->thread = 0;
 		return;
 	}
-	if (!python_thread_place(process, thread, &frame, &cframe) || (!frame && !cframe))
+	if (!python_chain_start(process, thread, &frame, &cframe) || (!frame && !cframe))
 		return;
 	if (id != unwind->thread_id) {
 		if (!python_may_be_lent(unwind, cframe))
@@ -135,13 +135,13 @@ static __always_inline void python_search_thread(struct python_unwind *unwind)
 		/* One entry is reserved for the thread's own state. */
 		room--;
 	}
-	if (place >= room) {
+	if (index >= room) {
 		unwind->has_more = 1;
 		return;
 	}
-	unwind->places[place % PYTHON_PLACES_MAX].frame = frame;
-	unwind->places[place % PYTHON_PLACES_MAX].cframe = cframe;
-	unwind->place_count = place + 1;
+	unwind->chains[index % PYTHON_CHAINS_MAX].frame = frame;
+	unwind->chains[index % PYTHON_CHAINS_MAX].cframe = cframe;
+	unwind->chain_count = index + 1;
 }
 
 /** Takes one step of the search: one thread state or interpreter. */

@@ -655,7 +655,7 @@ static __always_inline enum unwind_error ruby_leave_stack(struct unwind_state *s
 	state->fp = fp;
 	state->fp_known = 1;
 	state->sp_known = 1;
-	state->rbx_place = sp + RUBY_SAVED_RBX;
+	state->rbx_location = sp + RUBY_SAVED_RBX;
 	state->registers_known = 0;
 	state->frame_flags = FRAME_RETURN_ADDRESS;
 	return UNWIND_OK;

@@ -205,7 +205,7 @@ static int check_profile(struct checker *checker, const struct otlp_profile *pro
 }
 
 /* Checks that no key of @sample's attributes is in @keys, the keys of resource @number. */
-static void check_one_place(struct checker *checker, const struct otlp_sample *sample,
+static void check_one_owner(struct checker *checker, const struct otlp_sample *sample,
 			    const struct hash_map *keys, uint32_t number)
 {
 	const struct otlp_message *message = checker->message;
@@ -220,7 +220,7 @@ static void check_one_place(struct checker *checker, const struct otlp_sample *s
 		checker->last_resources[index] = number + 1;
 		key = otlp_message_string(message, message->attributes.items[index].key);
 		if (hash_map_find_bytes(keys, key_bytes(key), key.count, NULL))
-			findings_add(checker->findings, RULE_ONE_PLACE, "%.*s", (int)key.count,
+			findings_add(checker->findings, RULE_ONE_OWNER, "%.*s", (int)key.count,
 				     (const char *)key.bytes);
 	}
 }
@@ -277,7 +277,7 @@ static int check_scope(struct checker *checker, const struct otlp_scope *scope,
 
 		err = check_profile(checker, profile);
 		for (size_t j = 0; j < profile->samples.count; j++)
-			check_one_place(
+			check_one_owner(
 				checker,
 				&checker->message->samples.items[profile->samples.first + j],
 				resource_keys, resource_number);

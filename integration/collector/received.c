@@ -19,7 +19,7 @@ void received_deinit(struct received *received)
 	folded_stacks_deinit(&received->folded);
 	hash_map_deinit(&received->profile_ids);
 	hash_map_deinit(&received->taken_ids);
-	hash_map_deinit(&received->attribute_places);
+	hash_map_deinit(&received->attribute_indices);
 	request_entry_vector_deinit(&received->log);
 	attribute_use_vector_deinit(&received->attributes);
 }
@@ -57,19 +57,19 @@ static void cut_text(char *to, const void *bytes, size_t count)
 	to[count] = '\0';
 }
 
-/* Finds the entry of @key for @place, or adds it; *@use is NULL if there is no room. */
-static int find_use(struct received *received, const char *place, struct span key,
+/* Finds the entry of @key for @owner, or adds it; *@use is NULL if there is no room. */
+static int find_use(struct received *received, const char *owner, struct span key,
 		    struct attribute_use **use)
 {
-	struct attribute_use created = { .place = place };
+	struct attribute_use created = { .owner = owner };
 	char text[ATTRIBUTE_TEXT_BYTES + 16];
 	uint64_t found;
 	int length, err;
 
 	*use = NULL;
 	cut_text(created.key, key.bytes, key.count);
-	length = snprintf(text, sizeof(text), "%s %s", place, created.key);
-	if (!hash_map_find_bytes(&received->attribute_places, text, length, &found)) {
+	length = snprintf(text, sizeof(text), "%s %s", owner, created.key);
+	if (!hash_map_find_bytes(&received->attribute_indices, text, length, &found)) {
 		if (received->attributes.count == ATTRIBUTE_USES_MAX)
 			return 0;
 		found = received->attributes.count;
@@ -80,7 +80,7 @@ static int find_use(struct received *received, const char *place, struct span ke
 		if (!created.values)
 			return -ENOMEM;
 		attribute_use_vector_push(&received->attributes, created);
-		err = hash_map_set_bytes(&received->attribute_places, text, length, found);
+		err = hash_map_set_bytes(&received->attribute_indices, text, length, found);
 		if (err)
 			return err;
 	}
@@ -88,12 +88,12 @@ static int find_use(struct received *received, const char *place, struct span ke
 	return 0;
 }
 
-static int count_attribute(struct received *received, const char *place, struct span key,
+static int count_attribute(struct received *received, const char *owner, struct span key,
 			   const char *value, size_t length)
 {
 	char text[ATTRIBUTE_TEXT_BYTES];
 	struct attribute_use *use;
-	int err = find_use(received, place, key, &use);
+	int err = find_use(received, owner, key, &use);
 
 	if (err || !use)
 		return err;
@@ -114,7 +114,7 @@ int received_add_header(struct received *received, struct span key, struct span 
 }
 
 static int count_key_values(struct received *received, const struct otlp_message *message,
-			    const char *place, struct range range)
+			    const char *owner, struct range range)
 {
 	struct text_builder text = { 0 };
 	int err = 0;
@@ -124,7 +124,7 @@ static int count_key_values(struct received *received, const struct otlp_message
 
 		text_builder_clear(&text);
 		append_value_text(&text, &one->value);
-		err = count_attribute(received, place, one->key, text_builder_text(&text),
+		err = count_attribute(received, owner, one->key, text_builder_text(&text),
 				      text.length);
 	}
 	text_builder_deinit(&text);
@@ -132,7 +132,7 @@ static int count_key_values(struct received *received, const struct otlp_message
 }
 
 static int count_indices(struct received *received, const struct otlp_message *message,
-			 const char *place, struct range range)
+			 const char *owner, struct range range)
 {
 	struct text_builder text = { 0 };
 	int err = 0;
@@ -146,7 +146,7 @@ static int count_indices(struct received *received, const struct otlp_message *m
 		attribute = &message->attributes.items[index];
 		text_builder_clear(&text);
 		append_value_text(&text, &attribute->value);
-		err = count_attribute(received, place, otlp_message_string(message, attribute->key),
+		err = count_attribute(received, owner, otlp_message_string(message, attribute->key),
 				      text_builder_text(&text), text.length);
 	}
 	text_builder_deinit(&text);
@@ -364,7 +364,7 @@ static void write_attributes(const struct received *received, FILE *out)
 	for (size_t i = 0; i < received->attributes.count; i++) {
 		const struct attribute_use *use = &received->attributes.items[i];
 
-		fprintf(out, "%s\n{\"place\": \"%s\", \"key\": ", i ? "," : "", use->place);
+		fprintf(out, "%s\n{\"owner\": \"%s\", \"key\": ", i ? "," : "", use->owner);
 		write_text(out, use->key);
 		fprintf(out, ", \"count\": %" PRIu64 ", \"values\": [", use->count);
 		for (uint32_t j = 0; j < use->value_count; j++) {

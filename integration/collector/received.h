@@ -53,7 +53,7 @@ struct request_entry {
 
 /** A key, the kind of thing that has it, how often it occurs, and some of its values as text. */
 struct attribute_use {
-	const char *place;
+	const char *owner;
 	char key[ATTRIBUTE_TEXT_BYTES];
 	uint64_t count;
 	uint32_t value_count;
@@ -94,7 +94,7 @@ struct received {
 	struct hash_map taken_ids;
 	struct request_entry_vector log;
 	struct attribute_use_vector attributes;
-	struct hash_map attribute_places;
+	struct hash_map attribute_indices;
 	/** Borrowed; NULL: none. */
 	const struct location_names *names;
 };

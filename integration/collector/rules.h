@@ -55,7 +55,7 @@
 	X(33, RULE_PRESENT, "resource and scope are there, the scope with a name")                 \
 	X(34, RULE_EMPTY, "no request, resource, scope or profile is empty")                       \
 	X(35, RULE_SERVICE_NAME, "every resource has service.name, a string that is not empty")    \
-	X(36, RULE_ONE_PLACE, "no key stands both on a resource and on its samples")               \
+	X(36, RULE_ONE_OWNER, "no key stands both on a resource and on its samples")               \
 	X(37, RULE_RESOURCES_ONCE, "no two resources of a request are equal")                      \
 	X(38, RULE_PROFILE_ID, "profile_id has 16 bytes that are not all zero")                    \
 	X(39, RULE_PROFILE_ID_ONCE, "a profile_id comes again only with the very same request")    \

@@ -59,7 +59,7 @@ static struct span function_name(const struct otlp_message *message, int32_t ind
 	return otlp_message_string(message, message->functions.items[index].name);
 }
 
-static void append_place(struct text_builder *text, struct span filename, uint64_t address)
+static void append_address(struct text_builder *text, struct span filename, uint64_t address)
 {
 	struct span name = basename_of(filename);
 
@@ -130,11 +130,11 @@ static const char *find_name(const struct location_names *names, const struct ot
 {
 	struct text_builder key = { 0 };
 	const char *found = NULL;
-	uint64_t place;
+	uint64_t offset;
 
 	build_key(&key, message, location);
-	if (hash_map_find_bytes(&names->places, text_builder_text(&key), key.length, &place))
-		found = names->texts.text + place;
+	if (hash_map_find_bytes(&names->offsets, text_builder_text(&key), key.length, &offset))
+		found = names->texts.text + offset;
 	text_builder_deinit(&key);
 	return found;
 }
@@ -146,7 +146,7 @@ int location_names_add(struct location_names *names, const struct otlp_message *
 
 	for (size_t i = 1; i < message->locations.count && !err; i++) {
 		const struct otlp_location *location = &message->locations.items[i];
-		size_t place = names->texts.length;
+		size_t offset = names->texts.length;
 
 		if (otlp_frame_type(message, location) != FRAME_TYPE_NATIVE ||
 		    !location->lines.count)
@@ -157,8 +157,8 @@ int location_names_add(struct location_names *names, const struct otlp_message *
 		if (names->texts.failed || key.failed)
 			err = -ENOMEM;
 		else
-			err = hash_map_set_bytes(&names->places, text_builder_text(&key),
-						 key.length, place);
+			err = hash_map_set_bytes(&names->offsets, text_builder_text(&key),
+						 key.length, offset);
 	}
 	text_builder_deinit(&key);
 	return err;
@@ -166,7 +166,7 @@ int location_names_add(struct location_names *names, const struct otlp_message *
 
 void location_names_deinit(struct location_names *names)
 {
-	hash_map_deinit(&names->places);
+	hash_map_deinit(&names->offsets);
 	text_builder_deinit(&names->texts);
 }
 
@@ -185,7 +185,7 @@ void append_location_text(struct text_builder *text, const struct otlp_message *
 		return;
 	}
 	if (!location->lines.count) {
-		append_place(text, filename, location->address);
+		append_address(text, filename, location->address);
 		text_builder_append(text, is_guess(message, location) ?
 						  guess_suffix :
 						  suffix_of(type, false, filename));
@@ -229,11 +229,11 @@ void append_stack_text(struct text_builder *text, const struct otlp_message *mes
 int folded_stacks_add(struct folded_stacks *folded, const char *text, uint64_t count)
 {
 	struct folded_stack stack = { .count = count };
-	uint64_t place;
+	uint64_t index;
 	int err;
 
-	if (hash_map_find_bytes(&folded->places, text, strlen(text), &place)) {
-		folded->stacks.items[place].count += count;
+	if (hash_map_find_bytes(&folded->indices, text, strlen(text), &index)) {
+		folded->stacks.items[index].count += count;
 		folded->total += count;
 		return 0;
 	}
@@ -243,7 +243,7 @@ int folded_stacks_add(struct folded_stacks *folded, const char *text, uint64_t c
 	stack.text = strdup(text);
 	if (!stack.text)
 		return -ENOMEM;
-	err = hash_map_set_bytes(&folded->places, text, strlen(text), folded->stacks.count);
+	err = hash_map_set_bytes(&folded->indices, text, strlen(text), folded->stacks.count);
 	if (err) {
 		free(stack.text);
 		return err;
@@ -257,7 +257,7 @@ void folded_stacks_deinit(struct folded_stacks *folded)
 	for (size_t i = 0; i < folded->stacks.count; i++)
 		free(folded->stacks.items[i].text);
 	folded_stack_vector_deinit(&folded->stacks);
-	hash_map_deinit(&folded->places);
+	hash_map_deinit(&folded->indices);
 }
 
 static int compare_stacks(const void *a, const void *b)

@@ -25,7 +25,7 @@
  */
 struct location_names {
 	/** Maps mapping and address to an offset in texts. */
-	struct hash_map places;
+	struct hash_map offsets;
 	/** Texts, each with a NUL. */
 	struct text_builder texts;
 };
@@ -51,7 +51,7 @@ VECTOR_DEFINE(folded_stack_vector, struct folded_stack)
 
 /** Counts per text. Initialize with zeros. */
 struct folded_stacks {
-	struct hash_map places;
+	struct hash_map indices;
 	struct folded_stack_vector stacks;
 	uint64_t total;
 };

@@ -38,9 +38,9 @@ def program():
     with open(MANIFEST, encoding="utf-8") as file:
         manifest = file.read()
     version = re.search(r"otlpreceiver (v\S+)", manifest)[1]
-    place = os.path.join(CACHE, "otelcol-%s-%s" % (
+    directory = os.path.join(CACHE, "otelcol-%s-%s" % (
         version, hashlib.sha256(manifest.encode()).hexdigest()[:12]))
-    path = os.path.join(place, "otelcol")
+    path = os.path.join(directory, "otelcol")
     if os.path.exists(path):
         return path
     if not shutil.which("go"):
@@ -59,7 +59,7 @@ def program():
         _go(["go", "build", "-p", "1", "-trimpath", "-ldflags=-s -w", "-o",
              os.path.join(scratch, "out", "otelcol"), "."], "compiling", cwd=sources,
             env=environment)
-        os.rename(os.path.join(scratch, "out"), place)
+        os.rename(os.path.join(scratch, "out"), directory)
     return path
 
 

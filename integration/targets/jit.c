@@ -19,15 +19,15 @@ FRAME unsigned long leaf(unsigned long n)
 }
 
 /* push %rbp; mov %rsp,%rbp; sub $32,%rsp; movabs $CALLEE,%rax; call *%rax; leave; ret */
-static unsigned char *put_function(unsigned char *place, const void *callee)
+static unsigned char *put_function(unsigned char *start, const void *callee)
 {
 	static const unsigned char code[] = { 0x55, 0x48, 0x89, 0xe5, 0x48, 0x83, 0xec, 0x20,
 					      0x48, 0xb8, 0,	0,    0,    0,	  0,	0,
 					      0,    0,	  0xff, 0xd0, 0xc9, 0xc3 };
 
-	memcpy(place, code, sizeof(code));
-	memcpy(place + 10, &callee, sizeof(callee));
-	return place + 64;
+	memcpy(start, code, sizeof(code));
+	memcpy(start + 10, &callee, sizeof(callee));
+	return start + 64;
 }
 
 int main(void)

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Threads that start and end: both sides of the C library's clone. At the end of its exit a thread
- * has no memory any more.
+ * has no memory any more. The kernel's own unwinder does not get out of a retpoline's thunk.
  *
  * chain: THREAD > worker leaf
  * chain: (entry_SYSCALL.*_\[k\]) ANY* do_exit_\[k\] ANY*
+ * chain: (\w*x86_indirect_thunk\w*_\[k\])
  * chain: CLONE ((?!worker|\[error)[^;?]+){0,10}
  * chain: START main > (create_once|join_once) ((?!worker|\[error)[^;?]+){0,10}
  */

@@ -197,7 +197,7 @@ static int probe(const struct elf_image *image, const char *path, struct runtime
 	if (err)
 		return err;
 	made->file.language = &go_language;
-	made->file.attaches_at_once = made->code.place != GO_G_AT_SLOT && !made->code.c_flag;
+	made->file.attaches_at_once = made->code.location != GO_G_AT_SLOT && !made->code.c_flag;
 	if (table.minor)
 		snprintf(made->file.version, sizeof(made->file.version), "Go 1.%u", table.minor);
 	else
@@ -224,7 +224,7 @@ static int find_c(const struct go_runtime_code *code, const struct attach_target
 		return err;
 	/* The dynamic linker has not set the word yet. */
 	if (!address)
-		return fail(-EAGAIN, "Go's variables have no place yet");
+		return fail(-EAGAIN, "Go's variables have no address yet");
 	return remote_memory_read(target->memory, address, has_c, sizeof(*has_c));
 }
 
@@ -237,14 +237,14 @@ static int find_g(const struct go_runtime_code *code, const struct attach_target
 
 	if (err || !has_c)
 		return err;
-	if (code->place == GO_G_AT_SLOT) {
+	if (code->location == GO_G_AT_SLOT) {
 		err = remote_memory_read(target->memory, target->bias + code->slot, &offset,
 					 sizeof(offset));
 		if (err)
 			return err;
 		/* The dynamic linker has not set the slot yet. */
 		if (!offset)
-			return fail(-EAGAIN, "Go's thread-local storage has no place yet");
+			return fail(-EAGAIN, "Go's thread-local storage has no offset yet");
 	}
 	if (offset < INT32_MIN || offset > INT32_MAX)
 		return fail(-EOPNOTSUPP, "Go's thread-local storage at %lld", (long long)offset);

@@ -100,7 +100,7 @@ static bool read_x86_systemstack(struct go_runtime_code *runtime, uint64_t addre
 {
 	static const struct {
 		const char *pattern;
-		enum go_g_place place;
+		enum go_g_location location;
 	} loads[] = {
 		{ "64 48 8b 04 25 D", GO_G_AT_OFFSET },
 		{ "48 c7 c1 D 64 48 8b 01", GO_G_AT_OFFSET },
@@ -120,7 +120,7 @@ static bool read_x86_systemstack(struct go_runtime_code *runtime, uint64_t addre
 			     code + at + length, size - at - length, fields, &ignored) ||
 		    !set_offset(fields[3], &runtime->process.m_curg))
 			continue;
-		runtime->place = loads[i].place;
+		runtime->location = loads[i].location;
 		runtime->offset = g;
 		runtime->slot = address + at + slot_instruction_bytes + g;
 		return true;
@@ -322,7 +322,7 @@ static bool take_g_offset(struct arm64_reader *reader, struct go_runtime_code *r
 	uint32_t high = 0, low;
 	uint64_t page;
 
-	runtime->place = GO_G_AT_OFFSET;
+	runtime->location = GO_G_AT_OFFSET;
 	if (take_arm64(reader, 0xd280001b, VALUE, &low) ||
 	    (take_arm64(reader, 0xd2a0001b, VALUE, &high) &&
 	     take_arm64(reader, 0xf280001b, VALUE, &low))) {
@@ -333,7 +333,7 @@ static bool take_g_offset(struct arm64_reader *reader, struct go_runtime_code *r
 	if (!take_page(reader, &page) ||
 	    !take_arm64(reader, 0xf940037b, ARM64_OFFSET_MASK << ARM64_OFFSET_SHIFT, &low))
 		return false;
-	runtime->place = GO_G_AT_SLOT;
+	runtime->location = GO_G_AT_SLOT;
 	runtime->slot = page + 8ULL * arm64_offset(low);
 	return true;
 }

@@ -22,7 +22,7 @@ enum {
 };
 
 /** Where a thread keeps its g. */
-enum go_g_place {
+enum go_g_location {
 	/** At an offset from the thread pointer: `offset`. */
 	GO_G_AT_OFFSET = 1,
 	/** The same, but the offset is in a word of the file that the linker sets: `slot`. */
@@ -30,7 +30,7 @@ enum go_g_place {
 };
 
 struct go_runtime_code {
-	enum go_g_place place;
+	enum go_g_location location;
 	int32_t offset;
 	/** ELF virtual address. */
 	uint64_t slot;

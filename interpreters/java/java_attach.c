@@ -92,27 +92,27 @@ static int read_interpreter(const struct java_layout *layout, struct remote_memo
 }
 
 /*
- * Extends the part of a block and its CodeBlob that is read, so that it includes @place. False if the size of
- * @place is not one of the two.
+ * Extends the part of a block and its CodeBlob that is read, so that it includes @field. False if the size of
+ * @field is not one of the two.
  */
-static bool take_field(struct vm_place place, uint8_t bytes, uint8_t other_bytes,
+static bool take_field(struct vm_field field, uint8_t bytes, uint8_t other_bytes,
 		       struct java_process *process, uint16_t *offset)
 {
-	uint32_t end = process->block_bytes + (uint32_t)place.offset + place.bytes;
+	uint32_t end = process->block_bytes + (uint32_t)field.offset + field.bytes;
 
-	if ((place.bytes != bytes && place.bytes != other_bytes) || place.offset % place.bytes ||
+	if ((field.bytes != bytes && field.bytes != other_bytes) || field.offset % field.bytes ||
 	    end > JAVA_HEAD_MAX_BYTES)
 		return false;
 	if (end > process->head_bytes)
 		process->head_bytes = (uint16_t)end;
-	*offset = place.offset;
+	*offset = field.offset;
 	return true;
 }
 
 static int take_blob(const struct java_layout *layout, struct java_process *process)
 {
 	bool has_address = layout->blob_code_begin.bytes != 0;
-	struct vm_place code = has_address ? layout->blob_code_begin : layout->blob_code_offset;
+	struct vm_field code = has_address ? layout->blob_code_begin : layout->blob_code_offset;
 	uint8_t code_bytes = has_address ? 8 : 4;
 
 	if (layout->block_used.bytes != 1 || layout->block_bytes % 8 ||
@@ -136,23 +136,23 @@ static int take_blob(const struct java_layout *layout, struct java_process *proc
 	return 0;
 }
 
-/* True if @place has @bytes bytes and is read together with the nmethod's compile id. */
-static bool is_beside_compile_id(const struct java_layout *layout, struct vm_place place,
+/* True if @field has @bytes bytes and is read together with the nmethod's compile id. */
+static bool is_beside_compile_id(const struct java_layout *layout, struct vm_field field,
 				 uint8_t bytes)
 {
 	uint32_t start = layout->blob_oop_maps.offset;
 	uint32_t end = (uint32_t)layout->nmethod_compile_id.offset + sizeof(uint32_t);
 
-	return place.bytes == bytes && place.offset >= start && place.offset + bytes <= end &&
-	       (place.offset - start) % bytes == 0 && end - start <= JAVA_IDENTITY_MAX_BYTES;
+	return field.bytes == bytes && field.offset >= start && field.offset + bytes <= end &&
+	       (field.offset - start) % bytes == 0 && end - start <= JAVA_IDENTITY_MAX_BYTES;
 }
 
 /* If the fields are unknown or not in the part that is read, a deoptimized frame shows its handler as its pc. */
 static void take_deopt_handlers(const struct java_layout *layout, struct java_process *process)
 {
-	struct vm_place handler = layout->nmethod_deopt_handler;
+	struct vm_field handler = layout->nmethod_deopt_handler;
 	bool has_both = layout->nmethod_deopt_mh_handler.bytes != 0;
-	struct vm_place other = has_both ? layout->nmethod_deopt_mh_handler : handler;
+	struct vm_field other = has_both ? layout->nmethod_deopt_mh_handler : handler;
 
 	if ((handler.bytes != 4 && handler.bytes != 8) ||
 	    !is_beside_compile_id(layout, handler, handler.bytes) ||

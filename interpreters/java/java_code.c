@@ -25,9 +25,9 @@ static int read_static(struct remote_memory *memory, uint64_t address, uint64_t 
 }
 
 /* The address of an object within an object, such as the VirtualSpace of a CodeHeap. */
-static uint64_t part_of(uint64_t object, struct vm_place place)
+static uint64_t part_of(uint64_t object, struct vm_field field)
 {
-	return object + place.offset;
+	return object + field.offset;
 }
 
 static int read_heap(const struct java_layout *layout, struct remote_memory *memory,

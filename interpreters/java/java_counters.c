@@ -80,7 +80,7 @@ static int find_counter(struct remote_memory *memory, uint64_t start, const char
 {
 	_cleanup_(free_pointer) uint8_t *bytes = NULL;
 	struct prologue prologue;
-	uint32_t place;
+	uint32_t offset;
 	int err = remote_memory_read(memory, start, &prologue, sizeof(prologue));
 
 	if (err)
@@ -94,10 +94,10 @@ static int find_counter(struct remote_memory *memory, uint64_t start, const char
 	err = remote_memory_read(memory, start, bytes, prologue.used_bytes);
 	if (err)
 		return err;
-	place = find_in(bytes, prologue.used_bytes, prologue.entry_offset, name);
-	if (!place)
+	offset = find_in(bytes, prologue.used_bytes, prologue.entry_offset, name);
+	if (!offset)
 		return -ENODATA;
-	*address = start + place;
+	*address = start + offset;
 	return 0;
 }
 

@@ -9,11 +9,11 @@
 #include "lib/host/remote_memory.h"
 
 /** Reads an unsigned number; -EOPNOTSUPP: the version has no such field, or one of another size. */
-int java_field_read(struct remote_memory *memory, uint64_t object, struct vm_place place,
+int java_field_read(struct remote_memory *memory, uint64_t object, struct vm_field field,
 		    uint64_t *value);
 
 /** The same for a signed number of at most 4 bytes. */
-int java_field_read_signed(struct remote_memory *memory, uint64_t object, struct vm_place place,
+int java_field_read_signed(struct remote_memory *memory, uint64_t object, struct vm_field field,
 			   int32_t *value);
 
 #endif

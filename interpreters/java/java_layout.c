@@ -30,8 +30,8 @@ enum {
  * have it. If a version may have facts for a member, at least one of them must be found.
  */
 enum fact_kind {
-	/** Sets a struct vm_place. */
-	FACT_PLACE,
+	/** Sets a struct vm_field. */
+	FACT_FIELD,
 	/** Sets a uint64_t to the address of a static field. */
 	FACT_STATIC,
 	/** Sets a uint16_t. */
@@ -52,13 +52,13 @@ struct fact {
 	const char *name;
 };
 
-#define PLACE(first, last, member, type, name)                                                     \
+#define FIELD(first, last, member, type, name)                                                     \
 	{                                                                                          \
-		FACT_PLACE, offsetof(struct java_layout, member), first, last, false, type, name   \
+		FACT_FIELD, offsetof(struct java_layout, member), first, last, false, type, name   \
 	}
-#define PLACE_IF_TOLD(first, last, member, type, name)                                             \
+#define OPTIONAL_FIELD(first, last, member, type, name)                                            \
 	{                                                                                          \
-		FACT_PLACE, offsetof(struct java_layout, member), first, last, true, type, name    \
+		FACT_FIELD, offsetof(struct java_layout, member), first, last, true, type, name    \
 	}
 #define STATIC(first, last, member, type, name)                                                    \
 	{                                                                                          \
@@ -84,88 +84,90 @@ static const struct fact facts[] = {
 	STATIC(8, LAST_VERSION, vm_info, "Abstract_VM_Version", "_s_internal_vm_info_string"),
 	STATIC(8, LAST_VERSION, counters, "PerfMemory", "_start"),
 
-	PLACE(9, 16, array_length, "GenericGrowableArray", "_len"),
-	PLACE(12, LAST_VERSION, array_length, "GrowableArrayBase", "_len"),
-	PLACE(9, LAST_VERSION, array_data, "GrowableArray<int>", "_data"),
-	PLACE(8, LAST_VERSION, heap_memory, "CodeHeap", "_memory"),
-	PLACE(8, LAST_VERSION, heap_segment_map, "CodeHeap", "_segmap"),
-	PLACE(8, LAST_VERSION, heap_log2_segment_size, "CodeHeap", "_log2_segment_size"),
-	PLACE(8, LAST_VERSION, space_low, "VirtualSpace", "_low"),
-	PLACE(8, LAST_VERSION, space_high, "VirtualSpace", "_high"),
-	PLACE(8, LAST_VERSION, space_low_boundary, "VirtualSpace", "_low_boundary"),
-	PLACE(8, LAST_VERSION, space_high_boundary, "VirtualSpace", "_high_boundary"),
-	PLACE(8, LAST_VERSION, block_used, "HeapBlock::Header", "_used"),
+	FIELD(9, 16, array_length, "GenericGrowableArray", "_len"),
+	FIELD(12, LAST_VERSION, array_length, "GrowableArrayBase", "_len"),
+	FIELD(9, LAST_VERSION, array_data, "GrowableArray<int>", "_data"),
+	FIELD(8, LAST_VERSION, heap_memory, "CodeHeap", "_memory"),
+	FIELD(8, LAST_VERSION, heap_segment_map, "CodeHeap", "_segmap"),
+	FIELD(8, LAST_VERSION, heap_log2_segment_size, "CodeHeap", "_log2_segment_size"),
+	FIELD(8, LAST_VERSION, space_low, "VirtualSpace", "_low"),
+	FIELD(8, LAST_VERSION, space_high, "VirtualSpace", "_high"),
+	FIELD(8, LAST_VERSION, space_low_boundary, "VirtualSpace", "_low_boundary"),
+	FIELD(8, LAST_VERSION, space_high_boundary, "VirtualSpace", "_high_boundary"),
+	FIELD(8, LAST_VERSION, block_used, "HeapBlock::Header", "_used"),
 	SIZE(8, block_bytes, "HeapBlock"),
 	SIZE(25, continuation_entry_bytes, "ContinuationEntry"),
-	PLACE(8, LAST_VERSION, queue_buffer, "StubQueue", "_stub_buffer"),
-	PLACE(8, LAST_VERSION, queue_buffer_limit, "StubQueue", "_buffer_limit"),
+	FIELD(8, LAST_VERSION, queue_buffer, "StubQueue", "_stub_buffer"),
+	FIELD(8, LAST_VERSION, queue_buffer_limit, "StubQueue", "_buffer_limit"),
 
-	PLACE(8, LAST_VERSION, blob_name, "CodeBlob", "_name"),
-	PLACE(8, LAST_VERSION, blob_size, "CodeBlob", "_size"),
-	PLACE(8, LAST_VERSION, blob_header_size, "CodeBlob", "_header_size"),
-	PLACE(8, LAST_VERSION, blob_frame_size, "CodeBlob", "_frame_size"),
-	PLACE(8, LAST_VERSION, blob_frame_complete, "CodeBlob", "_frame_complete_offset"),
-	PLACE(8, LAST_VERSION, blob_data_offset, "CodeBlob", "_data_offset"),
-	PLACE(9, 22, blob_code_begin, "CodeBlob", "_code_begin"),
-	PLACE(8, 8, blob_code_offset, "CodeBlob", "_code_offset"),
-	PLACE(23, LAST_VERSION, blob_code_offset, "CodeBlob", "_code_offset"),
-	PLACE(8, LAST_VERSION, blob_oop_maps, "CodeBlob", "_oop_maps"),
-	PLACE(8, 8, oop_map_count, "OopMapSet", "_om_count"),
-	PLACE(9, LAST_VERSION, oop_map_count, "ImmutableOopMapSet", "_count"),
+	FIELD(8, LAST_VERSION, blob_name, "CodeBlob", "_name"),
+	FIELD(8, LAST_VERSION, blob_size, "CodeBlob", "_size"),
+	FIELD(8, LAST_VERSION, blob_header_size, "CodeBlob", "_header_size"),
+	FIELD(8, LAST_VERSION, blob_frame_size, "CodeBlob", "_frame_size"),
+	FIELD(8, LAST_VERSION, blob_frame_complete, "CodeBlob", "_frame_complete_offset"),
+	FIELD(8, LAST_VERSION, blob_data_offset, "CodeBlob", "_data_offset"),
+	FIELD(9, 22, blob_code_begin, "CodeBlob", "_code_begin"),
+	FIELD(8, 8, blob_code_offset, "CodeBlob", "_code_offset"),
+	FIELD(23, LAST_VERSION, blob_code_offset, "CodeBlob", "_code_offset"),
+	FIELD(8, LAST_VERSION, blob_oop_maps, "CodeBlob", "_oop_maps"),
+	FIELD(8, 8, oop_map_count, "OopMapSet", "_om_count"),
+	FIELD(9, LAST_VERSION, oop_map_count, "ImmutableOopMapSet", "_count"),
 	SIZE(8, nmethod_bytes, "nmethod"),
-	PLACE(8, 8, nmethod_method, "nmethod", "_method"),
-	PLACE(9, 22, nmethod_method, "CompiledMethod", "_method"),
-	PLACE(23, LAST_VERSION, nmethod_method, "nmethod", "_method"),
-	PLACE(8, LAST_VERSION, nmethod_compile_id, "nmethod", "_compile_id"),
-	PLACE(8, LAST_VERSION, nmethod_comp_level, "nmethod", "_comp_level"),
-	PLACE(8, LAST_VERSION, nmethod_entry_bci, "nmethod", "_entry_bci"),
-	PLACE_IF_TOLD(8, 8, nmethod_deopt_handler, "nmethod", "_deoptimize_offset"),
-	PLACE_IF_TOLD(9, 22, nmethod_deopt_handler, "CompiledMethod", "_deopt_handler_begin"),
-	PLACE_IF_TOLD(23, LAST_VERSION, nmethod_deopt_handler, "nmethod", "_deopt_handler_offset"),
-	PLACE_IF_TOLD(23, LAST_VERSION, nmethod_deopt_handler, "nmethod",
-		      "_deopt_handler_entry_offset"),
-	PLACE_IF_TOLD(8, 8, nmethod_deopt_mh_handler, "nmethod", "_deoptimize_mh_offset"),
-	PLACE_IF_TOLD(9, 22, nmethod_deopt_mh_handler, "CompiledMethod", "_deopt_mh_handler_begin"),
-	PLACE_IF_TOLD(23, LAST_VERSION, nmethod_deopt_mh_handler, "nmethod",
-		      "_deopt_mh_handler_offset"),
-	PLACE_IF_TOLD(8, LAST_VERSION, nmethod_original_pc, "nmethod", "_orig_pc_offset"),
-	PLACE(8, LAST_VERSION, nmethod_state, "nmethod", "_state"),
-	PLACE(8, LAST_VERSION, nmethod_scopes_pcs, "nmethod", "_scopes_pcs_offset"),
-	PLACE(8, 22, nmethod_scopes_pcs_end, "nmethod", "_dependencies_offset"),
-	PLACE(23, LAST_VERSION, nmethod_scopes_pcs_end, "nmethod", "_scopes_data_offset"),
-	PLACE(8, 8, nmethod_scopes_data, "nmethod", "_scopes_data_offset"),
-	PLACE(9, 22, nmethod_scopes_data, "CompiledMethod", "_scopes_data_begin"),
-	PLACE(23, LAST_VERSION, nmethod_scopes_data, "nmethod", "_scopes_data_offset"),
-	PLACE(23, LAST_VERSION, nmethod_immutable_data, "nmethod", "_immutable_data"),
-	PLACE(8, 24, nmethod_metadata, "nmethod", "_metadata_offset"),
-	PLACE(25, LAST_VERSION, blob_mutable_data, "CodeBlob", "_mutable_data"),
-	PLACE(25, LAST_VERSION, blob_relocation_size, "CodeBlob", "_relocation_size"),
+	FIELD(8, 8, nmethod_method, "nmethod", "_method"),
+	FIELD(9, 22, nmethod_method, "CompiledMethod", "_method"),
+	FIELD(23, LAST_VERSION, nmethod_method, "nmethod", "_method"),
+	FIELD(8, LAST_VERSION, nmethod_compile_id, "nmethod", "_compile_id"),
+	FIELD(8, LAST_VERSION, nmethod_comp_level, "nmethod", "_comp_level"),
+	FIELD(8, LAST_VERSION, nmethod_entry_bci, "nmethod", "_entry_bci"),
+	OPTIONAL_FIELD(8, 8, nmethod_deopt_handler, "nmethod", "_deoptimize_offset"),
+	OPTIONAL_FIELD(9, 22, nmethod_deopt_handler, "CompiledMethod", "_deopt_handler_begin"),
+	OPTIONAL_FIELD(23, LAST_VERSION, nmethod_deopt_handler, "nmethod", "_deopt_handler_offset"),
+	OPTIONAL_FIELD(23, LAST_VERSION, nmethod_deopt_handler, "nmethod",
+		       "_deopt_handler_entry_offset"),
+	OPTIONAL_FIELD(8, 8, nmethod_deopt_mh_handler, "nmethod", "_deoptimize_mh_offset"),
+	OPTIONAL_FIELD(9, 22, nmethod_deopt_mh_handler, "CompiledMethod",
+		       "_deopt_mh_handler_begin"),
+	OPTIONAL_FIELD(23, LAST_VERSION, nmethod_deopt_mh_handler, "nmethod",
+		       "_deopt_mh_handler_offset"),
+	OPTIONAL_FIELD(8, LAST_VERSION, nmethod_original_pc, "nmethod", "_orig_pc_offset"),
+	FIELD(8, LAST_VERSION, nmethod_state, "nmethod", "_state"),
+	FIELD(8, LAST_VERSION, nmethod_scopes_pcs, "nmethod", "_scopes_pcs_offset"),
+	FIELD(8, 22, nmethod_scopes_pcs_end, "nmethod", "_dependencies_offset"),
+	FIELD(23, LAST_VERSION, nmethod_scopes_pcs_end, "nmethod", "_scopes_data_offset"),
+	FIELD(8, 8, nmethod_scopes_data, "nmethod", "_scopes_data_offset"),
+	FIELD(9, 22, nmethod_scopes_data, "CompiledMethod", "_scopes_data_begin"),
+	FIELD(23, LAST_VERSION, nmethod_scopes_data, "nmethod", "_scopes_data_offset"),
+	FIELD(23, LAST_VERSION, nmethod_immutable_data, "nmethod", "_immutable_data"),
+	FIELD(8, 24, nmethod_metadata, "nmethod", "_metadata_offset"),
+	FIELD(25, LAST_VERSION, blob_mutable_data, "CodeBlob", "_mutable_data"),
+	FIELD(25, LAST_VERSION, blob_relocation_size, "CodeBlob", "_relocation_size"),
 	SIZE(8, pc_desc_bytes, "PcDesc"),
-	PLACE(8, LAST_VERSION, pc_desc_offset, "PcDesc", "_pc_offset"),
-	PLACE(8, LAST_VERSION, pc_desc_scope, "PcDesc", "_scope_decode_offset"),
+	FIELD(8, LAST_VERSION, pc_desc_offset, "PcDesc", "_pc_offset"),
+	FIELD(8, LAST_VERSION, pc_desc_scope, "PcDesc", "_scope_decode_offset"),
 
-	PLACE(8, LAST_VERSION, method_const_method, "Method", "_constMethod"),
+	FIELD(8, LAST_VERSION, method_const_method, "Method", "_constMethod"),
 	SIZE(8, const_method_bytes, "ConstMethod"),
-	PLACE(8, LAST_VERSION, const_method_constants, "ConstMethod", "_constants"),
-	PLACE(8, LAST_VERSION, const_method_code_size, "ConstMethod", "_code_size"),
-	PLACE(8, LAST_VERSION, const_method_name, "ConstMethod", "_name_index"),
-	PLACE(8, LAST_VERSION, const_method_signature, "ConstMethod", "_signature_index"),
-	PLACE(8, LAST_VERSION, const_method_size, "ConstMethod", "_constMethod_size"),
-	PLACE(8, 20, const_method_flags, "ConstMethod", "_flags"),
-	PLACE(18, LAST_VERSION, const_method_flags, "ConstMethod", "_flags._flags"),
+	FIELD(8, LAST_VERSION, const_method_constants, "ConstMethod", "_constants"),
+	FIELD(8, LAST_VERSION, const_method_code_size, "ConstMethod", "_code_size"),
+	FIELD(8, LAST_VERSION, const_method_name, "ConstMethod", "_name_index"),
+	FIELD(8, LAST_VERSION, const_method_signature, "ConstMethod", "_signature_index"),
+	FIELD(8, LAST_VERSION, const_method_size, "ConstMethod", "_constMethod_size"),
+	FIELD(8, 20, const_method_flags, "ConstMethod", "_flags"),
+	FIELD(18, LAST_VERSION, const_method_flags, "ConstMethod", "_flags._flags"),
 	CONSTANT(8, 20, has_lines_flag, "ConstMethod::_has_linenumber_table"),
 	CONSTANT(18, LAST_VERSION, has_lines_flag, "ConstMethodFlags::_misc_has_linenumber_table"),
 	SIZE(8, constant_pool_bytes, "ConstantPool"),
-	PLACE(8, LAST_VERSION, constant_pool_holder, "ConstantPool", "_pool_holder"),
-	PLACE(8, LAST_VERSION, constant_pool_length, "ConstantPool", "_length"),
-	PLACE(17, LAST_VERSION, constant_pool_source_file, "ConstantPool",
+	FIELD(8, LAST_VERSION, constant_pool_holder, "ConstantPool", "_pool_holder"),
+	FIELD(8, LAST_VERSION, constant_pool_length, "ConstantPool", "_length"),
+	FIELD(17, LAST_VERSION, constant_pool_source_file, "ConstantPool",
 	      "_source_file_name_index"),
-	PLACE_IF_TOLD(12, 16, constant_pool_source_file, "ConstantPool", "_source_file_name_index"),
-	PLACE_IF_TOLD(12, 16, klass_source_file, "InstanceKlass", "_source_file_name_index"),
-	PLACE(8, 11, klass_source_file, "InstanceKlass", "_source_file_name_index"),
-	PLACE(8, LAST_VERSION, klass_name, "Klass", "_name"),
-	PLACE(8, LAST_VERSION, symbol_length, "Symbol", "_length"),
-	PLACE(8, LAST_VERSION, symbol_body, "Symbol", "_body"),
+	OPTIONAL_FIELD(12, 16, constant_pool_source_file, "ConstantPool",
+		       "_source_file_name_index"),
+	OPTIONAL_FIELD(12, 16, klass_source_file, "InstanceKlass", "_source_file_name_index"),
+	FIELD(8, 11, klass_source_file, "InstanceKlass", "_source_file_name_index"),
+	FIELD(8, LAST_VERSION, klass_name, "Klass", "_name"),
+	FIELD(8, LAST_VERSION, symbol_length, "Symbol", "_length"),
+	FIELD(8, LAST_VERSION, symbol_body, "Symbol", "_body"),
 };
 
 enum {
@@ -202,7 +204,7 @@ static int take_fact(const struct fact *fact, const struct vm_answer *answer,
 	if (fact->kind == FACT_SIZE)
 		*(uint16_t *)member = (uint16_t)answer->value;
 	else
-		*(struct vm_place *)member = (struct vm_place){
+		*(struct vm_field *)member = (struct vm_field){
 			.offset = (uint16_t)answer->value,
 			.bytes = answer->bytes,
 		};
@@ -261,9 +263,9 @@ static void clear(struct java_layout *layout)
 {
 	memset(layout, 0, sizeof(*layout));
 	for (size_t i = 0; i < FACT_COUNT; i++)
-		if (facts[i].kind == FACT_PLACE)
-			((struct vm_place *)((uint8_t *)layout + facts[i].member))->offset =
-				JAVA_NO_PLACE;
+		if (facts[i].kind == FACT_FIELD)
+			((struct vm_field *)((uint8_t *)layout + facts[i].member))->offset =
+				JAVA_NO_FIELD;
 }
 
 static bool is_of_version(const struct fact *fact, uint32_t version)
@@ -306,13 +308,13 @@ static int take_facts(const struct vm_answer *answers, struct java_layout *layou
  */
 static void take_saved(struct java_layout *layout)
 {
-	uint32_t place = layout->constant_pool_length.offset + layout->constant_pool_length.bytes;
+	uint32_t offset = layout->constant_pool_length.offset + layout->constant_pool_length.bytes;
 
-	layout->constant_pool_version = (struct vm_place){ 0 };
-	if (place >= layout->constant_pool_holder.offset &&
-	    place - layout->constant_pool_holder.offset <= JAVA_CONSTANTS_BYTES - sizeof(uint32_t))
+	layout->constant_pool_version = (struct vm_field){ 0 };
+	if (offset >= layout->constant_pool_holder.offset &&
+	    offset - layout->constant_pool_holder.offset <= JAVA_CONSTANTS_BYTES - sizeof(uint32_t))
 		layout->constant_pool_version =
-			(struct vm_place){ .offset = place, .bytes = sizeof(uint32_t) };
+			(struct vm_field){ .offset = offset, .bytes = sizeof(uint32_t) };
 }
 
 int java_layout_read(const struct vm_symbols *symbols, uint64_t bias, struct remote_memory *memory,

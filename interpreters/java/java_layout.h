@@ -13,15 +13,15 @@
 #include "interpreters/java/vm_structs.h"
 
 /** A field of an object. */
-struct vm_place {
-	/** JAVA_NO_PLACE if this version has no such field. */
+struct vm_field {
+	/** JAVA_NO_FIELD if this version has no such field. */
 	uint16_t offset;
 	/** 1, 2, 4 or 8; 0 for an object within the object. */
 	uint8_t bytes;
 };
 
 enum {
-	JAVA_NO_PLACE = UINT16_MAX,
+	JAVA_NO_FIELD = UINT16_MAX,
 	/** Limit of offsets; the largest object is InstanceKlass with 500 bytes. */
 	JAVA_MAX_OFFSET = 4096,
 	JAVA_POINTER_BYTES = 8,
@@ -50,60 +50,60 @@ struct java_layout {
 	/** PerfMemory: the address of the JVM's counters. */
 	uint64_t counters;
 
-	struct vm_place array_length, array_data;
-	struct vm_place heap_memory, heap_segment_map, heap_log2_segment_size;
-	struct vm_place space_low, space_high, space_low_boundary, space_high_boundary;
-	struct vm_place block_used;
+	struct vm_field array_length, array_data;
+	struct vm_field heap_memory, heap_segment_map, heap_log2_segment_size;
+	struct vm_field space_low, space_high, space_low_boundary, space_high_boundary;
+	struct vm_field block_used;
 	uint16_t block_bytes;
 	/** Size of a ContinuationEntry in 21 and from 25 on. Else 0, and its words are searched. */
 	uint16_t continuation_entry_bytes;
-	struct vm_place queue_buffer, queue_buffer_limit;
+	struct vm_field queue_buffer, queue_buffer_limit;
 
 	/** Fields of CodeBlob. The start of the code is a pointer in 9 to 22, else an offset. */
-	struct vm_place blob_name, blob_size, blob_header_size, blob_frame_size;
-	struct vm_place blob_frame_complete, blob_data_offset, blob_code_begin, blob_code_offset;
+	struct vm_field blob_name, blob_size, blob_header_size, blob_frame_size;
+	struct vm_field blob_frame_complete, blob_data_offset, blob_code_begin, blob_code_offset;
 	/** A pointer to the set of maps, and the number of maps in the set. */
-	struct vm_place blob_oop_maps, oop_map_count;
+	struct vm_field blob_oop_maps, oop_map_count;
 	/** An nmethod is a CodeBlob with a header of this size. */
 	uint16_t nmethod_bytes;
-	struct vm_place nmethod_method, nmethod_compile_id, nmethod_comp_level, nmethod_entry_bci;
+	struct vm_field nmethod_method, nmethod_compile_id, nmethod_comp_level, nmethod_entry_bci;
 	/**
 	 * The deoptimization handlers, to which callees of a deoptimized frame return, for two kinds of calls. They are
 	 * addresses in 9 to 22, else offsets; 26 and later have only the first. nmethod_original_pc: offset in such
 	 * a frame of the pc that it was at. Fields of 0 bytes are unknown.
 	 */
-	struct vm_place nmethod_deopt_handler, nmethod_deopt_mh_handler, nmethod_original_pc;
-	struct vm_place nmethod_state;
+	struct vm_field nmethod_deopt_handler, nmethod_deopt_mh_handler, nmethod_original_pc;
+	struct vm_field nmethod_state;
 	/**
 	 * Debug information: records for pcs in the code (PcDesc), scopes, and the methods that scopes refer to. Up to
 	 * 22 all of it follows the code. From 23 on records and scopes are in memory of their own (immutable), and
 	 * from 25 on the methods too (mutable); in 23 and 24 the offset of the methods starts at the blob's data. The
 	 * data of scopes is a pointer in 9 to 22, else an offset.
 	 */
-	struct vm_place nmethod_scopes_pcs, nmethod_scopes_pcs_end;
-	struct vm_place nmethod_scopes_data, nmethod_immutable_data;
-	struct vm_place nmethod_metadata, blob_mutable_data, blob_relocation_size;
+	struct vm_field nmethod_scopes_pcs, nmethod_scopes_pcs_end;
+	struct vm_field nmethod_scopes_data, nmethod_immutable_data;
+	struct vm_field nmethod_metadata, blob_mutable_data, blob_relocation_size;
 	uint16_t pc_desc_bytes;
-	struct vm_place pc_desc_offset, pc_desc_scope;
+	struct vm_field pc_desc_offset, pc_desc_scope;
 
-	struct vm_place method_const_method;
+	struct vm_field method_const_method;
 	/** Size of a ConstMethod; the bytecodes follow it. */
 	uint16_t const_method_bytes;
-	struct vm_place const_method_constants, const_method_code_size;
-	struct vm_place const_method_name, const_method_signature;
+	struct vm_field const_method_constants, const_method_code_size;
+	struct vm_field const_method_name, const_method_signature;
 	/** Size in words of the ConstMethod and everything that follows it. */
-	struct vm_place const_method_size;
-	struct vm_place const_method_flags;
+	struct vm_field const_method_size;
+	struct vm_field const_method_flags;
 	/** Bit of const_method_flags: a table of lines follows the bytecodes. */
 	uint32_t has_lines_flag;
 	/** Size of a ConstantPool; its entries follow it, a pointer each. */
 	uint16_t constant_pool_bytes;
-	struct vm_place constant_pool_holder, constant_pool_length;
+	struct vm_field constant_pool_holder, constant_pool_length;
 	/** How often its class had been redefined when it was created; 0 bytes: unknown. */
-	struct vm_place constant_pool_version;
+	struct vm_field constant_pool_version;
 	/** The name of the source file; up to 16 it is a field of the class. */
-	struct vm_place constant_pool_source_file, klass_source_file;
-	struct vm_place klass_name, symbol_length, symbol_body;
+	struct vm_field constant_pool_source_file, klass_source_file;
+	struct vm_field klass_name, symbol_length, symbol_body;
 };
 
 /**

@@ -29,7 +29,7 @@ enum {
 
 /* A record of debug information: offset of the pc in the code, and offset of its scope in the data. */
 struct record {
-	int32_t place;
+	int32_t offset;
 	int32_t scope;
 };
 
@@ -98,7 +98,7 @@ static int read_record(const struct java_layout *layout, struct remote_memory *m
 		       const struct debug_info *info, uint32_t index, struct record *record)
 {
 	uint64_t address = info->records + (uint64_t)index * layout->pc_desc_bytes;
-	int err = java_field_read_signed(memory, address, layout->pc_desc_offset, &record->place);
+	int err = java_field_read_signed(memory, address, layout->pc_desc_offset, &record->offset);
 
 	return err ? err :
 		     java_field_read_signed(memory, address, layout->pc_desc_scope, &record->scope);
@@ -107,7 +107,7 @@ static int read_record(const struct java_layout *layout, struct remote_memory *m
 /* False for the records at both ends, which have no scope. */
 static bool is_of_scope(const struct record *record)
 {
-	return record->place >= 0 && record->scope > NO_SCOPE;
+	return record->offset >= 0 && record->scope > NO_SCOPE;
 }
 
 /* Finds the first record at or after @offset, and the one before it; either may have no scope. */
@@ -125,7 +125,7 @@ static int find_records(const struct java_layout *layout, struct remote_memory *
 		err = read_record(layout, memory, info, middle, &record);
 		if (err)
 			return err;
-		if (record.place >= 0 && (uint32_t)record.place >= offset)
+		if (record.offset >= 0 && (uint32_t)record.offset >= offset)
 			high = middle;
 		else
 			low = middle + 1;
@@ -231,7 +231,7 @@ static int read_between(const struct java_layout *layout, struct remote_memory *
 		return err;
 	if (!next.count)
 		next.scopes[next.count++] = scopes->scopes[scopes->count - 1];
-	keep_common(&next, (uint32_t)behind->place - offset < offset - (uint32_t)before->place,
+	keep_common(&next, (uint32_t)behind->offset - offset < offset - (uint32_t)before->offset,
 		    scopes);
 	return 0;
 }
@@ -261,7 +261,7 @@ static int find_left_record(const struct java_layout *layout, struct remote_memo
 			    struct record *behind)
 {
 	uint64_t address = blob->code_start + offset;
-	int64_t last = (int64_t)before->place - offset, target;
+	int64_t last = (int64_t)before->offset - offset, target;
 	uint8_t code[MAX_BARRIER_BYTES];
 	size_t size;
 	int err;
@@ -294,7 +294,7 @@ int java_scopes_read(const struct java_layout *layout, struct remote_memory *mem
 	if (err)
 		return err;
 	scopes->is_exact = is_return_address && is_of_scope(&behind) &&
-			   (uint32_t)behind.place == offset;
+			   (uint32_t)behind.offset == offset;
 	if (!scopes->is_exact)
 		err = describes_all_code(layout, memory, blob->address, &info, &scopes->is_exact);
 	if (!err && scopes->is_exact && is_of_scope(&before) && !is_of_scope(&behind) && find_jump)

@@ -28,13 +28,13 @@ struct identity {
 };
 
 /* A cached frame. It is one block of memory, in which the texts follow the methods. */
-struct java_place {
+struct java_cached_frame {
 	struct identity identity;
 	/* Time of the last check of the identity. */
 	uint64_t looked_ns;
 	uint32_t count;
 	bool is_exact;
-	struct place_method {
+	struct cached_method {
 		/* Offset of the text. */
 		uint32_t name;
 		/* Offset of the text; NO_TEXT: unknown. */
@@ -50,7 +50,7 @@ struct java_place {
 /* Bytes of the cached frames of all processes. Atomic, because detach may run on another thread. */
 static size_t total_bytes;
 
-static void release_place(void *context, const void *key, void *value)
+static void release_frame(void *context, const void *key, void *value)
 {
 	(void)context;
 	(void)key;
@@ -65,22 +65,22 @@ void java_symbolizer_init(struct java_symbolizer *symbolizer, const struct java_
 	symbolizer->unloads = unloads;
 	symbolizer->with_signatures = with_signatures;
 	symbolizer->find_jump = find_jump;
-	lru_cache_init(&symbolizer->places, 2 * sizeof(uint64_t), JAVA_PLACES_MAX_ENTRIES,
-		       JAVA_PLACES_MAX_BYTES, release_place, NULL);
+	lru_cache_init(&symbolizer->cache, 2 * sizeof(uint64_t), JAVA_CACHE_MAX_ENTRIES,
+		       JAVA_CACHE_MAX_BYTES, release_frame, NULL);
 }
 
 /* Updates the sum over all processes with the current size of this cache, and returns it. */
 static size_t count_bytes(struct java_symbolizer *symbolizer)
 {
-	size_t change = symbolizer->places.bytes - symbolizer->counted_bytes;
+	size_t change = symbolizer->cache.bytes - symbolizer->counted_bytes;
 
-	symbolizer->counted_bytes = symbolizer->places.bytes;
+	symbolizer->counted_bytes = symbolizer->cache.bytes;
 	return __atomic_add_fetch(&total_bytes, change, __ATOMIC_RELAXED);
 }
 
 void java_symbolizer_deinit(struct java_symbolizer *symbolizer)
 {
-	lru_cache_deinit(&symbolizer->places);
+	lru_cache_deinit(&symbolizer->cache);
 	count_bytes(symbolizer);
 	free(symbolizer->uncached);
 	symbolizer->uncached = NULL;
@@ -205,11 +205,11 @@ static int read_scopes(const struct java_symbolizer *symbolizer, struct remote_m
 
 static uint32_t keep_text(struct java_symbolizer *symbolizer)
 {
-	uint32_t place = (uint32_t)symbolizer->texts.length;
+	uint32_t offset = (uint32_t)symbolizer->texts.length;
 
 	text_builder_append_bytes(&symbolizer->texts, symbolizer->text,
 				  strlen(symbolizer->text) + 1);
-	return place;
+	return offset;
 }
 
 /*
@@ -225,7 +225,7 @@ static bool mounts_virtual_thread(const char *method)
 }
 
 static int read_method(struct java_symbolizer *symbolizer, struct remote_memory *memory,
-		       const struct java_scope *scope, struct place_method *method)
+		       const struct java_scope *scope, struct cached_method *method)
 {
 	const struct java_layout *layout = &symbolizer->layout;
 	uint32_t bci = scope->bci > 0 ? (uint32_t)scope->bci : 0;
@@ -234,7 +234,7 @@ static int read_method(struct java_symbolizer *symbolizer, struct remote_memory 
 
 	if (err)
 		return err;
-	*method = (struct place_method){
+	*method = (struct cached_method){
 		.name = keep_text(symbolizer),
 		.file = NO_TEXT,
 		.mounts_virtual_thread = mounts_virtual_thread(symbolizer->text),
@@ -248,14 +248,14 @@ static int read_method(struct java_symbolizer *symbolizer, struct remote_memory 
 }
 
 /* Makes a cached frame from the methods and texts that were read. */
-static int make_place(struct java_symbolizer *symbolizer, const struct identity *identity,
-		      const struct place_method *methods, uint64_t now_ns,
-		      struct java_place **place, size_t *bytes)
+static int make_frame(struct java_symbolizer *symbolizer, const struct identity *identity,
+		      const struct cached_method *methods, uint64_t now_ns,
+		      struct java_cached_frame **frame, size_t *bytes)
 {
 	const struct java_scopes *scopes = &symbolizer->scopes;
 	const struct text_builder *texts = &symbolizer->texts;
 	size_t method_bytes = scopes->count * sizeof(methods[0]);
-	struct java_place *made;
+	struct java_cached_frame *made;
 
 	if (texts->failed)
 		return -ENOMEM;
@@ -269,15 +269,15 @@ static int make_place(struct java_symbolizer *symbolizer, const struct identity 
 	made->is_exact = scopes->is_exact;
 	memcpy(made->methods, methods, method_bytes);
 	memcpy(made->methods + made->count, texts->text, texts->length);
-	*place = made;
+	*frame = made;
 	return 0;
 }
 
-static int read_place(struct java_symbolizer *symbolizer, struct remote_memory *memory,
-		      const uint64_t words[2], uint64_t now_ns, struct java_place **place,
+static int read_frame(struct java_symbolizer *symbolizer, struct remote_memory *memory,
+		      const uint64_t words[2], uint64_t now_ns, struct java_cached_frame **frame,
 		      size_t *bytes)
 {
-	struct place_method methods[JAVA_MAX_SCOPES];
+	struct cached_method methods[JAVA_MAX_SCOPES];
 	struct java_scopes *scopes = &symbolizer->scopes;
 	struct read_windows windows;
 	struct identity identity, again;
@@ -299,13 +299,13 @@ static int read_place(struct java_symbolizer *symbolizer, struct remote_memory *
 	if (err)
 		return err;
 	return is_same(&identity, &again) ?
-		       make_place(symbolizer, &identity, methods, now_ns, place, bytes) :
+		       make_frame(symbolizer, &identity, methods, now_ns, frame, bytes) :
 		       fail(-ESTALE, "other code");
 }
 
-/* Checks whether the cached @place is still right for the words. */
+/* Checks whether the cached @frame is still right for the words. */
 static int look_again(struct java_symbolizer *symbolizer, struct remote_memory *memory,
-		      const uint64_t words[2], uint64_t now_ns, struct java_place *place,
+		      const uint64_t words[2], uint64_t now_ns, struct java_cached_frame *frame,
 		      bool *is_valid)
 {
 	struct identity identity;
@@ -313,46 +313,46 @@ static int look_again(struct java_symbolizer *symbolizer, struct remote_memory *
 
 	*is_valid = true;
 	if (words[1] >> 32 & JAVA_COMPILED || symbolizer->unloads ||
-	    now_ns - place->looked_ns < JAVA_LOOK_NS)
+	    now_ns - frame->looked_ns < JAVA_LOOK_NS)
 		return 0;
 	err = check_now(symbolizer, memory, words, &identity);
 	if (err)
 		return err;
-	*is_valid = is_same(&identity, &place->identity);
+	*is_valid = is_same(&identity, &frame->identity);
 	if (*is_valid)
-		place->looked_ns = now_ns;
+		frame->looked_ns = now_ns;
 	return 0;
 }
 
 /* The limit of this cache. If all processes together are over theirs, the one that adds an entry evicts some. */
 static size_t limit_bytes(struct java_symbolizer *symbolizer)
 {
-	size_t total = count_bytes(symbolizer), bytes = symbolizer->places.bytes;
-	size_t others = total - bytes, limit = JAVA_PLACES_MIN_BYTES;
+	size_t total = count_bytes(symbolizer), bytes = symbolizer->cache.bytes;
+	size_t others = total - bytes, limit = JAVA_CACHE_MIN_BYTES;
 
-	if (others < JAVA_PLACES_TOTAL_BYTES - JAVA_PLACES_MIN_BYTES)
-		limit = JAVA_PLACES_TOTAL_BYTES - others;
-	return limit < JAVA_PLACES_MAX_BYTES ? limit : JAVA_PLACES_MAX_BYTES;
+	if (others < JAVA_CACHE_TOTAL_BYTES - JAVA_CACHE_MIN_BYTES)
+		limit = JAVA_CACHE_TOTAL_BYTES - others;
+	return limit < JAVA_CACHE_MAX_BYTES ? limit : JAVA_CACHE_MAX_BYTES;
 }
 
-static void keep_place(struct java_symbolizer *symbolizer, const uint64_t words[2],
-		       struct java_place *place, size_t bytes)
+static void cache_frame(struct java_symbolizer *symbolizer, const uint64_t words[2],
+			struct java_cached_frame *frame, size_t bytes)
 {
-	struct lru_cache *places = &symbolizer->places;
+	struct lru_cache *cache = &symbolizer->cache;
 
-	places->max_bytes = limit_bytes(symbolizer);
-	if (lru_cache_put(places, words, place, bytes + ENTRY_BYTES)) {
+	cache->max_bytes = limit_bytes(symbolizer);
+	if (lru_cache_put(cache, words, frame, bytes + ENTRY_BYTES)) {
 		free(symbolizer->uncached);
-		symbolizer->uncached = place;
+		symbolizer->uncached = frame;
 	}
 	count_bytes(symbolizer);
 }
 
-/* Finds or reads the frame. The cache owns *@place, or symbolizer->uncached does. */
-static int get_place(struct java_symbolizer *symbolizer, struct remote_memory *memory,
-		     const uint64_t words[2], uint64_t now_ns, struct java_place **place)
+/* Finds or reads the frame. The cache owns *@frame, or symbolizer->uncached does. */
+static int get_frame(struct java_symbolizer *symbolizer, struct remote_memory *memory,
+		     const uint64_t words[2], uint64_t now_ns, struct java_cached_frame **frame)
 {
-	struct java_place *found = lru_cache_get(&symbolizer->places, words);
+	struct java_cached_frame *found = lru_cache_get(&symbolizer->cache, words);
 	bool is_valid = false;
 	size_t bytes = 0;
 	int err = 0;
@@ -360,41 +360,41 @@ static int get_place(struct java_symbolizer *symbolizer, struct remote_memory *m
 	if (found)
 		err = look_again(symbolizer, memory, words, now_ns, found, &is_valid);
 	if (!err && !is_valid) {
-		err = read_place(symbolizer, memory, words, now_ns, &found, &bytes);
+		err = read_frame(symbolizer, memory, words, now_ns, &found, &bytes);
 		if (!err)
-			keep_place(symbolizer, words, found, bytes);
+			cache_frame(symbolizer, words, found, bytes);
 	}
 	if (!err)
-		*place = found;
+		*frame = found;
 	return err;
 }
 
 int java_symbolize(struct java_symbolizer *symbolizer, struct remote_memory *memory,
 		   const uint64_t words[2], uint64_t now_ns, struct interpreted_frames *frames)
 {
-	struct java_place *place = NULL;
+	struct java_cached_frame *frame = NULL;
 	const char *texts;
 	int err;
 
 	if (now_ns >= symbolizer->next_age_ns) {
-		lru_cache_age(&symbolizer->places);
+		lru_cache_age(&symbolizer->cache);
 		count_bytes(symbolizer);
-		symbolizer->next_age_ns = now_ns + JAVA_PLACES_AGE_NS;
+		symbolizer->next_age_ns = now_ns + JAVA_CACHE_AGE_NS;
 	}
-	err = get_place(symbolizer, memory, words, now_ns, &place);
+	err = get_frame(symbolizer, memory, words, now_ns, &frame);
 	if (err)
 		return err;
-	texts = (const char *)(place->methods + place->count);
-	frames->count = place->count;
-	for (uint32_t i = 0; i < place->count; i++) {
-		const struct place_method *method = &place->methods[i];
+	texts = (const char *)(frame->methods + frame->count);
+	frames->count = frame->count;
+	for (uint32_t i = 0; i < frame->count; i++) {
+		const struct cached_method *method = &frame->methods[i];
 
 		frames->items[i] = (struct interpreted_frame){
 			.function = texts + method->name,
 			.file = method->file == NO_TEXT ? NULL : texts + method->file,
 			.line = method->line,
-			.is_inlined = i + 1 < place->count,
-			.is_approximate = !place->is_exact,
+			.is_inlined = i + 1 < frame->count,
+			.is_approximate = !frame->is_exact,
 			.marks_trace = method->mounts_virtual_thread,
 		};
 	}

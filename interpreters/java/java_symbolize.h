@@ -20,12 +20,12 @@
 
 enum {
 	/** javac has some 12,000 in its first half minute, of 200 bytes each. */
-	JAVA_PLACES_MAX_ENTRIES = 1 << 15,
+	JAVA_CACHE_MAX_ENTRIES = 1 << 15,
 	/** Includes 64 bytes of overhead for each entry. */
-	JAVA_PLACES_MAX_BYTES = 4 << 20,
-	/** Limit for all processes together; beyond it each may still have JAVA_PLACES_MIN_BYTES. */
-	JAVA_PLACES_TOTAL_BYTES = 8 << 20,
-	JAVA_PLACES_MIN_BYTES = 512 << 10,
+	JAVA_CACHE_MAX_BYTES = 4 << 20,
+	/** Limit for all processes together; beyond it each may still have JAVA_CACHE_MIN_BYTES. */
+	JAVA_CACHE_TOTAL_BYTES = 8 << 20,
+	JAVA_CACHE_MIN_BYTES = 512 << 10,
 };
 
 /**
@@ -34,7 +34,7 @@ enum {
  */
 #define JAVA_LOOK_NS (50 * NS_PER_MS)
 /** Cached frames that were not used for so long are dropped when others are looked up. */
-#define JAVA_PLACES_AGE_NS (120 * NS_PER_SECOND)
+#define JAVA_CACHE_AGE_NS (120 * NS_PER_SECOND)
 
 /** State for one process; one thread at a time uses it. */
 struct java_symbolizer {
@@ -44,13 +44,13 @@ struct java_symbolizer {
 	bool with_signatures;
 	/** NULL: not available. */
 	runtime_find_jump *find_jump;
-	/** The two words -> struct java_place. */
-	struct lru_cache places;
-	/** Size of `places` that is included in the sum of all processes. */
+	/** The two words -> struct java_cached_frame. */
+	struct lru_cache cache;
+	/** Size of `cache` that is included in the sum of all processes. */
 	size_t counted_bytes;
 	uint64_t next_age_ns;
 	/** The answer of the last call if it was too large for the cache, else NULL. */
-	struct java_place *uncached;
+	struct java_cached_frame *uncached;
 	/** Buffers for reading. */
 	struct java_scopes scopes;
 	struct text_builder texts;

@@ -33,7 +33,7 @@ _Static_assert((int)V8_INLINED_MAX <= (int)INTERPRETED_FRAMES_MAX, "all function
 struct frame_parts {
 	uint64_t object;
 	uint32_t code;
-	uint32_t place;
+	uint32_t offset;
 	uint32_t fingerprint;
 	bool is_new;
 	bool is_return_address;
@@ -48,10 +48,10 @@ struct identity {
 };
 
 /* A cached frame. It is one block of memory, in which the texts follow the functions. */
-struct javascript_place {
+struct cached_frame {
 	uint32_t count;
 	bool is_approximate;
-	struct place_function {
+	struct cached_function {
 		/* Offset of the text. */
 		uint32_t name;
 		/* Offset of the text; NO_TEXT: unknown. */
@@ -67,7 +67,7 @@ struct script_key {
 	uint64_t id;
 };
 
-static void release_place(void *context, const void *key, void *value)
+static void release_frame(void *context, const void *key, void *value)
 {
 	(void)context;
 	(void)key;
@@ -88,8 +88,8 @@ void javascript_symbolizer_init(struct javascript_symbolizer *symbolizer,
 	memset(symbolizer, 0, sizeof(*symbolizer));
 	symbolizer->layout = layout;
 	symbolizer->builtins = builtins;
-	lru_cache_init(&symbolizer->places, 2 * sizeof(uint64_t), JAVASCRIPT_PLACES_MAX_ENTRIES,
-		       JAVASCRIPT_PLACES_MAX_BYTES, release_place, NULL);
+	lru_cache_init(&symbolizer->frames, 2 * sizeof(uint64_t), JAVASCRIPT_FRAMES_MAX_ENTRIES,
+		       JAVASCRIPT_FRAMES_MAX_BYTES, release_frame, NULL);
 	lru_cache_init(&symbolizer->scripts, sizeof(struct script_key),
 		       JAVASCRIPT_SCRIPTS_MAX_ENTRIES, JAVASCRIPT_SCRIPTS_MAX_BYTES, release_lines,
 		       NULL);
@@ -97,7 +97,7 @@ void javascript_symbolizer_init(struct javascript_symbolizer *symbolizer,
 
 void javascript_symbolizer_deinit(struct javascript_symbolizer *symbolizer)
 {
-	lru_cache_deinit(&symbolizer->places);
+	lru_cache_deinit(&symbolizer->frames);
 	lru_cache_deinit(&symbolizer->scripts);
 	text_builder_deinit(&symbolizer->texts);
 }
@@ -109,7 +109,7 @@ static struct frame_parts take_apart(const uint64_t words[2])
 	return (struct frame_parts){
 		.object = frame_address(words[0]),
 		.code = position >> JAVASCRIPT_CODE_SHIFT & JAVASCRIPT_CODE_MASK,
-		.place = position & JAVASCRIPT_PLACE_MASK,
+		.offset = position & JAVASCRIPT_OFFSET_MASK,
 		.fingerprint = (uint32_t)words[1],
 		.is_new = position & JAVASCRIPT_NEW,
 		.is_return_address = frame_flags(words[0]) & FRAME_RETURN_ADDRESS,
@@ -186,11 +186,11 @@ static int check_now(const struct v8_heap *heap, struct remote_memory *memory,
 	return check(&now, frame, &identity);
 }
 
-/* Converts the frame for v8_frame_places(). A function that has just been entered is at its first bytecode. */
+/* Converts the frame for v8_frame_find_functions(). A function that has just been entered is at its first bytecode. */
 static int make_frame(const struct v8_heap *heap, const struct frame_parts *parts,
 		      const struct identity *identity, struct v8_frame *frame)
 {
-	const uint32_t bytecode = parts->place == JAVASCRIPT_NO_PLACE ? 0 : parts->place;
+	const uint32_t bytecode = parts->offset == JAVASCRIPT_NO_OFFSET ? 0 : parts->offset;
 	uint64_t baseline = 0;
 	int err = 0;
 
@@ -204,7 +204,7 @@ static int make_frame(const struct v8_heap *heap, const struct frame_parts *part
 			<< V8_SMI_SHIFT,
 	};
 	if (parts->code == JAVASCRIPT_OPTIMIZED) {
-		frame->pc = frame->code.start + parts->place;
+		frame->pc = frame->code.start + parts->offset;
 		return 0;
 	}
 	if (parts->code == JAVASCRIPT_BASELINE) {
@@ -212,7 +212,7 @@ static int make_frame(const struct v8_heap *heap, const struct frame_parts *part
 		if (!err)
 			err = v8_code_read(heap, baseline, &frame->code);
 		frame->tier = V8_TIER_BASELINE;
-		frame->pc = frame->code.start + parts->place;
+		frame->pc = frame->code.start + parts->offset;
 	} else {
 		frame->tier = V8_TIER_INTERPRETED;
 	}
@@ -226,18 +226,18 @@ static int make_frame(const struct v8_heap *heap, const struct frame_parts *part
 static int find_entry(struct javascript_symbolizer *symbolizer, const struct v8_heap *heap,
 		      const struct identity *identity)
 {
-	const struct frame_parts entry = { .place = JAVASCRIPT_NO_PLACE };
-	struct v8_function_places *functions = &symbolizer->functions;
+	const struct frame_parts entry = { .offset = JAVASCRIPT_NO_OFFSET };
+	struct v8_frame_functions *functions = &symbolizer->functions;
 	struct v8_frame frame;
 	int err = make_frame(heap, &entry, identity, &frame);
 
 	if (!err)
-		err = v8_frame_places(heap, &frame, V8_INLINING_BEST, functions);
+		err = v8_frame_find_functions(heap, &frame, V8_INLINING_BEST, functions);
 	if (!err || is_passing(err))
 		return err;
 	functions->count = 1;
 	functions->items[0] =
-		(struct v8_function_place){ .shared = identity->shared, .script_offset = -1 };
+		(struct v8_frame_function){ .shared = identity->shared, .script_offset = -1 };
 	return 0;
 }
 
@@ -245,7 +245,7 @@ static int find_entry(struct javascript_symbolizer *symbolizer, const struct v8_
  * True if a source position was found. Offset 0, the beginning of the script, does not count, because V8 uses it for
  * instructions that it has generated itself.
  */
-static bool has_place(const struct v8_function_places *functions)
+static bool has_position(const struct v8_frame_functions *functions)
 {
 	return functions->count > 1 || functions->items[0].script_offset > 0;
 }
@@ -262,8 +262,9 @@ static int find_functions(struct javascript_symbolizer *symbolizer, const struct
 	if (parts->code != JAVASCRIPT_BUILTIN)
 		err = make_frame(heap, parts, identity, &frame);
 	if (!err)
-		err = v8_frame_places(heap, &frame, V8_INLINING_BEST, &symbolizer->functions);
-	if (is_passing(err) || (!err && has_place(&symbolizer->functions)))
+		err = v8_frame_find_functions(heap, &frame, V8_INLINING_BEST,
+					      &symbolizer->functions);
+	if (is_passing(err) || (!err && has_position(&symbolizer->functions)))
 		return err;
 	*is_approximate = parts->code != JAVASCRIPT_BUILTIN;
 	return find_entry(symbolizer, heap, identity);
@@ -271,10 +272,10 @@ static int find_functions(struct javascript_symbolizer *symbolizer, const struct
 
 static uint32_t keep_text(struct javascript_symbolizer *symbolizer, const char *text)
 {
-	uint32_t place = (uint32_t)symbolizer->texts.length;
+	uint32_t offset = (uint32_t)symbolizer->texts.length;
 
 	text_builder_append_bytes(&symbolizer->texts, text, strlen(text) + 1);
-	return place;
+	return offset;
 }
 
 /* The lines of the script at tagged @script; NULL if they are not available. */
@@ -305,10 +306,10 @@ static const struct v8_lines *find_lines(struct javascript_symbolizer *symbolize
 
 /* Reads file and line of a function. */
 static void read_source(struct javascript_symbolizer *symbolizer, const struct v8_heap *heap,
-			const struct v8_function_place *from, struct place_function *function)
+			const struct v8_frame_function *from, struct cached_function *function)
 {
 	const struct v8_lines *lines = NULL;
-	struct v8_place place;
+	struct v8_location location;
 	uint64_t script = 0;
 	v8_text text;
 
@@ -318,16 +319,16 @@ static void read_source(struct javascript_symbolizer *symbolizer, const struct v
 		function->file = keep_text(symbolizer, text);
 	if (from->script_offset >= 0)
 		lines = find_lines(symbolizer, heap, script);
-	if (lines && !v8_lines_place(lines, (uint32_t)from->script_offset, &place))
-		function->line = place.line;
+	if (lines && !v8_lines_locate(lines, (uint32_t)from->script_offset, &location))
+		function->line = location.line;
 }
 
-/* Makes the name of the builtin at offset @place whose function is named @function. */
-static void name_builtin(const struct javascript_symbolizer *symbolizer, uint32_t place,
+/* Makes the name of the builtin at @offset whose function is named @function. */
+static void name_builtin(const struct javascript_symbolizer *symbolizer, uint32_t offset,
 			 const char *function, char *name, size_t capacity)
 {
 	const struct v8_builtin *builtin =
-		v8_builtins_find(symbolizer->builtins, symbolizer->builtins->start + place);
+		v8_builtins_find(symbolizer->builtins, symbolizer->builtins->start + offset);
 
 	if (builtin)
 		v8_builtin_function_name(builtin->name, function, name, capacity);
@@ -336,8 +337,8 @@ static void name_builtin(const struct javascript_symbolizer *symbolizer, uint32_
 }
 
 static int read_function(struct javascript_symbolizer *symbolizer, const struct v8_heap *heap,
-			 const struct frame_parts *parts, const struct v8_function_place *from,
-			 bool is_new, struct place_function *function)
+			 const struct frame_parts *parts, const struct v8_frame_function *from,
+			 bool is_new, struct cached_function *function)
 {
 	const char *shown;
 	char text[NEW_NAME_BYTES], builtin[BUILTIN_NAME_BYTES];
@@ -346,10 +347,10 @@ static int read_function(struct javascript_symbolizer *symbolizer, const struct 
 
 	if (err)
 		return err;
-	*function = (struct place_function){ .file = NO_TEXT };
+	*function = (struct cached_function){ .file = NO_TEXT };
 	shown = *name ? name : NO_NAME;
 	if (parts->code == JAVASCRIPT_BUILTIN) {
-		name_builtin(symbolizer, parts->place - parts->is_return_address, name, builtin,
+		name_builtin(symbolizer, parts->offset - parts->is_return_address, name, builtin,
 			     sizeof(builtin));
 		shown = builtin;
 	} else {
@@ -362,9 +363,9 @@ static int read_function(struct javascript_symbolizer *symbolizer, const struct 
 }
 
 static int read_functions(struct javascript_symbolizer *symbolizer, const struct v8_heap *heap,
-			  const struct frame_parts *parts, struct place_function *functions)
+			  const struct frame_parts *parts, struct cached_function *functions)
 {
-	const struct v8_function_places *from = &symbolizer->functions;
+	const struct v8_frame_functions *from = &symbolizer->functions;
 	int err = 0;
 
 	for (uint32_t i = 0; !err && i < from->count; i++) {
@@ -378,13 +379,13 @@ static int read_functions(struct javascript_symbolizer *symbolizer, const struct
 }
 
 /* Makes a cached frame from the functions and texts that were read. */
-static int make_place(const struct javascript_symbolizer *symbolizer,
-		      const struct place_function *functions, bool is_approximate,
-		      struct javascript_place **place, size_t *bytes)
+static int make_cached_frame(const struct javascript_symbolizer *symbolizer,
+			     const struct cached_function *functions, bool is_approximate,
+			     struct cached_frame **cached, size_t *bytes)
 {
 	const struct text_builder *texts = &symbolizer->texts;
 	const uint32_t count = symbolizer->functions.count;
-	struct javascript_place *made;
+	struct cached_frame *made;
 
 	if (texts->failed)
 		return -ENOMEM;
@@ -396,15 +397,14 @@ static int make_place(const struct javascript_symbolizer *symbolizer,
 	made->is_approximate = is_approximate;
 	memcpy(made->functions, functions, count * sizeof(functions[0]));
 	memcpy(made->functions + count, texts->text, texts->length);
-	*place = made;
+	*cached = made;
 	return 0;
 }
 
-static int read_place(struct javascript_symbolizer *symbolizer, struct remote_memory *memory,
-		      const struct frame_parts *parts, struct javascript_place **place,
-		      size_t *bytes)
+static int read_frame(struct javascript_symbolizer *symbolizer, struct remote_memory *memory,
+		      const struct frame_parts *parts, struct cached_frame **cached, size_t *bytes)
 {
-	struct place_function functions[V8_INLINED_MAX];
+	struct cached_function functions[V8_INLINED_MAX];
 	struct read_windows windows;
 	struct v8_heap heap = { .layout = symbolizer->layout, .memory = &windows.memory };
 	struct identity identity;
@@ -424,29 +424,29 @@ static int read_place(struct javascript_symbolizer *symbolizer, struct remote_me
 	changed = check_now(&heap, memory, parts);
 	if (changed)
 		return changed;
-	return err ? err : make_place(symbolizer, functions, is_approximate, place, bytes);
+	return err ? err : make_cached_frame(symbolizer, functions, is_approximate, cached, bytes);
 }
 
-static int get_place(struct javascript_symbolizer *symbolizer, struct remote_memory *memory,
-		     const uint64_t words[2], struct javascript_place **place)
+static int get_frame(struct javascript_symbolizer *symbolizer, struct remote_memory *memory,
+		     const uint64_t words[2], struct cached_frame **cached)
 {
 	const struct frame_parts parts = take_apart(words);
-	struct javascript_place *found = lru_cache_get(&symbolizer->places, words);
+	struct cached_frame *found = lru_cache_get(&symbolizer->frames, words);
 	size_t bytes = 0;
 	int err;
 
 	if (found) {
-		*place = found;
+		*cached = found;
 		return 0;
 	}
-	err = read_place(symbolizer, memory, &parts, &found, &bytes);
+	err = read_frame(symbolizer, memory, &parts, &found, &bytes);
 	if (err)
 		return err;
-	err = lru_cache_put_capped(&symbolizer->places, words, found, bytes + ENTRY_BYTES);
+	err = lru_cache_put_capped(&symbolizer->frames, words, found, bytes + ENTRY_BYTES);
 	if (err)
 		free(found);
 	else
-		*place = found;
+		*cached = found;
 	return err;
 }
 
@@ -466,31 +466,31 @@ int javascript_symbolize(struct javascript_symbolizer *symbolizer, struct remote
 			 const uint64_t words[2], uint64_t now_ns,
 			 struct interpreted_frames *frames)
 {
-	struct javascript_place *place = NULL;
+	struct cached_frame *cached = NULL;
 	const char *texts;
 	int err;
 
 	if (name_other(take_apart(words).code, frames))
 		return 0;
 	if (now_ns >= symbolizer->next_age_ns) {
-		lru_cache_age(&symbolizer->places);
+		lru_cache_age(&symbolizer->frames);
 		lru_cache_age(&symbolizer->scripts);
-		symbolizer->next_age_ns = now_ns + JAVASCRIPT_PLACES_AGE_NS;
+		symbolizer->next_age_ns = now_ns + JAVASCRIPT_CACHE_AGE_NS;
 	}
-	err = get_place(symbolizer, memory, words, &place);
+	err = get_frame(symbolizer, memory, words, &cached);
 	if (err)
 		return err;
-	texts = (const char *)(place->functions + place->count);
-	frames->count = place->count;
-	for (uint32_t i = 0; i < place->count; i++) {
-		const struct place_function *function = &place->functions[i];
+	texts = (const char *)(cached->functions + cached->count);
+	frames->count = cached->count;
+	for (uint32_t i = 0; i < cached->count; i++) {
+		const struct cached_function *function = &cached->functions[i];
 
 		frames->items[i] = (struct interpreted_frame){
 			.function = texts + function->name,
 			.file = function->file == NO_TEXT ? NULL : texts + function->file,
 			.line = function->line,
-			.is_inlined = i + 1 < place->count,
-			.is_approximate = place->is_approximate,
+			.is_inlined = i + 1 < cached->count,
+			.is_approximate = cached->is_approximate,
 		};
 	}
 	return 0;

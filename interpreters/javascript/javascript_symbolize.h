@@ -12,29 +12,29 @@
 
 enum {
 	/** Limit for one process. */
-	JAVASCRIPT_PLACES_MAX_ENTRIES = 1 << 15,
+	JAVASCRIPT_FRAMES_MAX_ENTRIES = 1 << 15,
 	/** Includes 64 bytes of overhead for each entry. */
-	JAVASCRIPT_PLACES_MAX_BYTES = 4 << 20,
+	JAVASCRIPT_FRAMES_MAX_BYTES = 4 << 20,
 	JAVASCRIPT_SCRIPTS_MAX_ENTRIES = 256,
 	/** Limit of cached lines. */
 	JAVASCRIPT_SCRIPTS_MAX_BYTES = 4 << 20,
 };
 
 /** Cached frames and lines that were not used for so long are dropped when others are looked up. */
-#define JAVASCRIPT_PLACES_AGE_NS (120 * NS_PER_SECOND)
+#define JAVASCRIPT_CACHE_AGE_NS (120 * NS_PER_SECOND)
 
 /** State for one process; one thread at a time uses it. */
 struct javascript_symbolizer {
 	/** Both are borrowed. */
 	const struct v8_layout *layout;
 	const struct v8_builtins *builtins;
-	/** The two words -> struct javascript_place. */
-	struct lru_cache places;
+	/** The two words -> struct cached_frame. */
+	struct lru_cache frames;
 	/** struct script_key -> struct v8_lines. */
 	struct lru_cache scripts;
 	uint64_t next_age_ns;
 	/** Buffers for reading. */
-	struct v8_function_places functions;
+	struct v8_frame_functions functions;
 	struct text_builder texts;
 };
 

@@ -73,7 +73,7 @@ static int collect(struct v8_builtins *builtins, const struct elf_symbols *symbo
 			builtins->start = symbol->address;
 		start = symbol->address - builtins->start;
 		if (builtins->count == V8_BUILTINS_MAX ||
-		    start + symbol->size > JAVASCRIPT_PLACE_MASK)
+		    start + symbol->size > JAVASCRIPT_OFFSET_MASK)
 			return fail(-EBADMSG, "too many builtins");
 		if (last_class != JAVASCRIPT_BUILTIN_HANDLER)
 			last_class = strcmp(name, FIRST_HANDLER) ? class_by_name(name) :

@@ -44,7 +44,8 @@ static int read_safepoint_format(enum v8_line line, bool is_maglev, struct byte_
 		format->has_deopt = true;
 		format->is_biased = false;
 		format->rest_bytes = 0;
-		return byte_reader_failed(reader) ? fail(-EBADMSG, "no safepoint table") : 0;
+		return byte_reader_failed(reader) ? fail(-EBADMSG, "the safepoint table is cut") :
+						    0;
 	}
 	if (is_maglev)
 		byte_reader_skip(reader, (line >= V8_13_6 ? 1 : 2) * sizeof(uint32_t));

@@ -22,8 +22,8 @@ enum {
 };
 
 /* Finds the offset in the script of the bytecode at @offset of the BytecodeArray; -1 without a table. */
-static int find_bytecode_place(const struct v8_heap *heap, uint64_t bytecodes, int32_t offset,
-			       int32_t *script_offset)
+static int find_script_offset(const struct v8_heap *heap, uint64_t bytecodes, int32_t offset,
+			      int32_t *script_offset)
 {
 	const struct v8_layout *layout = heap->layout;
 	_cleanup_(elf_bytes_deinit) struct elf_bytes table = { 0 };
@@ -47,7 +47,7 @@ static int find_bytecode_place(const struct v8_heap *heap, uint64_t bytecodes, i
 }
 
 static int read_interpreted(const struct v8_heap *heap, const struct v8_frame *frame,
-			    struct v8_function_places *places)
+			    struct v8_frame_functions *functions)
 {
 	const int32_t before = heap->layout->bytecodes_data - V8_TAG;
 	int32_t offset = 0;
@@ -55,8 +55,8 @@ static int read_interpreted(const struct v8_heap *heap, const struct v8_frame *f
 	/* The offset is relative to the tagged pointer. */
 	if (!v8_smi(frame->bytecode_offset, &offset) || offset < before)
 		return fail(-EBADMSG, "%#" PRIx64 " is no bytecode offset", frame->bytecode_offset);
-	return find_bytecode_place(heap, frame->bytecodes, offset - before,
-				   &places->items[0].script_offset);
+	return find_script_offset(heap, frame->bytecodes, offset - before,
+				  &functions->items[0].script_offset);
 }
 
 static int read_bytecodes(const struct v8_heap *heap, uint64_t bytecodes, struct elf_bytes *bytes)
@@ -80,7 +80,7 @@ static int read_bytecodes(const struct v8_heap *heap, uint64_t bytecodes, struct
 }
 
 static int read_baseline(const struct v8_heap *heap, const struct v8_frame *frame,
-			 struct v8_function_places *places)
+			 struct v8_frame_functions *functions)
 {
 	_cleanup_(elf_bytes_deinit) struct elf_bytes table = { 0 };
 	_cleanup_(elf_bytes_deinit) struct elf_bytes bytecodes = { 0 };
@@ -94,8 +94,8 @@ static int read_baseline(const struct v8_heap *heap, const struct v8_frame *fram
 					 bytecodes.size, (uint32_t)(frame->pc - frame->code.start),
 					 frame->is_return_address, &offset);
 	if (!err)
-		err = find_bytecode_place(heap, frame->bytecodes, offset,
-					  &places->items[0].script_offset);
+		err = find_script_offset(heap, frame->bytecodes, offset,
+					 &functions->items[0].script_offset);
 	return err;
 }
 
@@ -199,7 +199,7 @@ static int find_bytecodes(const struct v8_heap *heap, const struct v8_code *code
 }
 
 static int read_by_translation(const struct v8_heap *heap, const struct v8_frame *frame,
-			       struct v8_function_places *places)
+			       struct v8_frame_functions *functions)
 {
 	struct v8_translated_frames *frames;
 	_cleanup_(free_pointer) void *memory = frames = malloc(sizeof(*frames));
@@ -213,25 +213,26 @@ static int read_by_translation(const struct v8_heap *heap, const struct v8_frame
 		err = fail(-ENOENT, "a call without a translation");
 	if (!err)
 		err = read_translation(heap, &frame->code, safepoint.deopt_index, frames);
-	places->count = 0;
+	functions->count = 0;
 	for (uint32_t i = err ? 0 : frames->count; !err && i; i--) {
 		const struct v8_translated_frame *from = &frames->items[i - 1];
-		struct v8_function_place *place = &places->items[places->count++];
+		struct v8_frame_function *function = &functions->items[functions->count++];
 		uint64_t bytecodes = 0;
 
-		*place = (struct v8_function_place){
+		*function = (struct v8_frame_function){
 			.script_offset = -1,
 			.is_builtin = from->is_builtin,
 			.is_construct = from->is_construct,
 		};
-		err = read_literal(heap, &frame->code, from->literal, &place->shared);
+		err = read_literal(heap, &frame->code, from->literal, &function->shared);
 		if (!err && !from->is_builtin)
-			err = find_bytecodes(heap, &frame->code, from, place->shared, &bytecodes);
+			err = find_bytecodes(heap, &frame->code, from, function->shared,
+					     &bytecodes);
 		if (!err && !from->is_builtin)
-			err = find_bytecode_place(heap, bytecodes, from->bytecode_offset,
-						  &place->script_offset);
+			err = find_script_offset(heap, bytecodes, from->bytecode_offset,
+						 &function->script_offset);
 	}
-	if (!err && !places->count)
+	if (!err && !functions->count)
 		err = fail(-EBADMSG, "a translation without a function");
 	return err;
 }
@@ -256,7 +257,7 @@ static int read_inlining(const struct v8_heap *heap, const struct v8_frame *fram
 }
 
 static int read_by_positions(const struct v8_heap *heap, const struct v8_frame *frame,
-			     struct v8_function_places *places)
+			     struct v8_frame_functions *functions)
 {
 	const struct v8_layout *layout = heap->layout;
 	_cleanup_(elf_bytes_deinit) struct elf_bytes table = { 0 };
@@ -283,63 +284,63 @@ static int read_by_positions(const struct v8_heap *heap, const struct v8_frame *
 		err = v8_array_element(heap, frame->code.data, layout->deopt_inlining, &word);
 	if (!err && position.inlining_id >= 0)
 		err = v8_bytes_read(heap, word, V8_TABLE_MAX_BYTES, &inlining);
-	places->count = 0;
-	while (!err && position.inlining_id >= 0 && places->count < V8_INLINED_MAX - 1) {
-		struct v8_function_place *place = &places->items[places->count++];
+	functions->count = 0;
+	while (!err && position.inlining_id >= 0 && functions->count < V8_INLINED_MAX - 1) {
+		struct v8_frame_function *function = &functions->items[functions->count++];
 
-		*place = (struct v8_function_place){ .script_offset = position.script_offset };
-		err = read_inlining(heap, frame, &inlining, position.inlining_id, &place->shared,
+		*function = (struct v8_frame_function){ .script_offset = position.script_offset };
+		err = read_inlining(heap, frame, &inlining, position.inlining_id, &function->shared,
 				    &position);
 	}
 	if (!err && position.inlining_id >= 0)
 		err = fail(-E2BIG, "too many inlined functions");
 	if (!err) {
-		struct v8_function_place *place = &places->items[places->count++];
+		struct v8_frame_function *function = &functions->items[functions->count++];
 
-		*place = (struct v8_function_place){ .script_offset = position.script_offset };
-		err = v8_optimized_function(heap, &frame->code, &place->shared);
+		*function = (struct v8_frame_function){ .script_offset = position.script_offset };
+		err = v8_optimized_function(heap, &frame->code, &function->shared);
 	}
 	return err;
 }
 
 /* Sets the result to the frame's own function alone, without an offset. */
-static void be_one_place(const struct v8_frame *frame, struct v8_function_places *places)
+static void set_own_function(const struct v8_frame *frame, struct v8_frame_functions *functions)
 {
-	places->count = 1;
-	places->items[0] =
-		(struct v8_function_place){ .shared = frame->shared, .script_offset = -1 };
+	functions->count = 1;
+	functions->items[0] =
+		(struct v8_frame_function){ .shared = frame->shared, .script_offset = -1 };
 }
 
 static int read_optimized(const struct v8_heap *heap, const struct v8_frame *frame,
-			  enum v8_inlining_source source, struct v8_function_places *places)
+			  enum v8_inlining_source source, struct v8_frame_functions *functions)
 {
 	int err = -ENOENT;
 
 	if (source != V8_INLINING_POSITIONS)
-		err = read_by_translation(heap, frame, places);
+		err = read_by_translation(heap, frame, functions);
 	/* A version may have unknown operations in its translations; then the other table is used. */
 	if (source == V8_INLINING_POSITIONS ||
 	    (source == V8_INLINING_BEST && (err == -ENOENT || err == -EBADMSG)))
-		err = read_by_positions(heap, frame, places);
+		err = read_by_positions(heap, frame, functions);
 	if (source == V8_INLINING_BEST && (err == -ENOENT || err == -EBADMSG)) {
-		be_one_place(frame, places);
+		set_own_function(frame, functions);
 		err = 0;
 	}
 	return err;
 }
 
-int v8_frame_places(const struct v8_heap *heap, const struct v8_frame *frame,
-		    enum v8_inlining_source source, struct v8_function_places *places)
+int v8_frame_find_functions(const struct v8_heap *heap, const struct v8_frame *frame,
+			    enum v8_inlining_source source, struct v8_frame_functions *functions)
 {
-	be_one_place(frame, places);
+	set_own_function(frame, functions);
 	switch (frame->tier) {
 	case V8_TIER_INTERPRETED:
-		return read_interpreted(heap, frame, places);
+		return read_interpreted(heap, frame, functions);
 	case V8_TIER_BASELINE:
-		return read_baseline(heap, frame, places);
+		return read_baseline(heap, frame, functions);
 	case V8_TIER_MAGLEV:
 	case V8_TIER_TURBOFAN:
-		return read_optimized(heap, frame, source, places);
+		return read_optimized(heap, frame, source, functions);
 	default:
 		return fail(-ENOENT, "code of no function");
 	}

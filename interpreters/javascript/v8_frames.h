@@ -36,7 +36,7 @@ struct v8_frame {
 	uint64_t bytecode_offset;
 };
 
-struct v8_function_place {
+struct v8_frame_function {
 	/** Tagged, a SharedFunctionInfo. */
 	uint64_t shared;
 	/** Offset in the script, in UTF-16 units; -1: unknown. */
@@ -48,9 +48,9 @@ struct v8_function_place {
 };
 
 /** Innermost first; the last one is the function that has the frame. */
-struct v8_function_places {
+struct v8_frame_functions {
 	uint32_t count;
-	struct v8_function_place items[V8_INLINED_MAX];
+	struct v8_frame_function items[V8_INLINED_MAX];
 };
 
 /** The table of optimized code to read. */
@@ -66,10 +66,10 @@ int v8_optimized_function(const struct v8_heap *heap, const struct v8_code *code
 
 /**
  * Finds the functions of @frame. If no table has a frame of optimized code, the result is its own function alone,
- * without an offset. -ENOENT: the table of @source has no entry; -EBADMSG, -E2BIG, -ENOMEM, -EFAULT, -ESRCH. @places
+ * without an offset. -ENOENT: the table of @source has no entry; -EBADMSG, -E2BIG, -ENOMEM, -EFAULT, -ESRCH. @functions
  * is undefined after an error.
  */
-int v8_frame_places(const struct v8_heap *heap, const struct v8_frame *frame,
-		    enum v8_inlining_source source, struct v8_function_places *places);
+int v8_frame_find_functions(const struct v8_heap *heap, const struct v8_frame *frame,
+			    enum v8_inlining_source source, struct v8_frame_functions *functions);
 
 #endif

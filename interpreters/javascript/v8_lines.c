@@ -60,7 +60,8 @@ static int count_in_source(const struct v8_heap *heap, uint64_t source, struct l
 		return -ENOMEM;
 	err = v8_string_open(reader, heap, source, &length);
 	if (!err && length > V8_LINES_MAX_CHARACTERS)
-		err = fail(-E2BIG, "a script of %u characters", length);
+		err = fail(-E2BIG, "a script has %u characters, more than %u", length,
+			   V8_LINES_MAX_CHARACTERS);
 	return err ? err : count_lines(reader, ends);
 }
 
@@ -138,7 +139,7 @@ void v8_lines_deinit(struct v8_lines *lines)
 	*lines = (struct v8_lines){ 0 };
 }
 
-int v8_lines_place(const struct v8_lines *lines, uint32_t offset, struct v8_place *place)
+int v8_lines_locate(const struct v8_lines *lines, uint32_t offset, struct v8_location *location)
 {
 	uint32_t low = 0, high = lines->count, column;
 
@@ -154,7 +155,7 @@ int v8_lines_place(const struct v8_lines *lines, uint32_t offset, struct v8_plac
 	if (low == lines->count)
 		return fail(-ENOENT, "character %u is behind the script's end", offset);
 	column = low ? offset - lines->ends[low - 1] - 1 : offset + (uint32_t)lines->column_offset;
-	place->line = low + (uint32_t)lines->line_offset + 1;
-	place->column = column + 1;
+	location->line = low + (uint32_t)lines->line_offset + 1;
+	location->column = column + 1;
 	return 0;
 }

@@ -30,7 +30,7 @@ struct v8_lines {
 };
 
 /** Line and column, counted from 1. */
-struct v8_place {
+struct v8_location {
 	uint32_t line;
 	uint32_t column;
 };
@@ -43,6 +43,6 @@ int v8_lines_read(const struct v8_heap *heap, uint64_t script, struct v8_lines *
 void v8_lines_deinit(struct v8_lines *lines);
 
 /** Finds line and column of the character at @offset; -ENOENT: the script is shorter. */
-int v8_lines_place(const struct v8_lines *lines, uint32_t offset, struct v8_place *place);
+int v8_lines_locate(const struct v8_lines *lines, uint32_t offset, struct v8_location *location);
 
 #endif

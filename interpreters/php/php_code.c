@@ -188,7 +188,8 @@ static int add_left(struct finder *finder, struct code_graph *graph)
 			    (MAY_HALT | IS_BEHIND_STORE))
 			continue;
 		if (finder->left_count == PHP_LEFT_MAX)
-			return fail(-EOPNOTSUPP, "execute_ex() returns in too many ways");
+			return fail(-EOPNOTSUPP,
+				    "execute_ex() has more return paths than are kept");
 		finder->code->left[finder->left_count++] = node->address + node->length;
 	}
 	return 0;

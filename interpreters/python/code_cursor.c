@@ -115,7 +115,7 @@ static void find_wide_store(const uint8_t *bytes, uint32_t length,
 	instruction->stored_bytes = 2 * WORD_BYTES;
 }
 
-/* Decodes an instruction and returns its length. */
+/* Decodes an instruction and returns its length. Bytes that cannot be decoded are a CODE_STOP of length 1. */
 static uint32_t decode_x86(const uint8_t *bytes, size_t size, struct code_instruction *instruction)
 {
 	struct x86_instruction x86;

@@ -238,7 +238,7 @@ int python_layout_init(struct python_layout *layout, uint16_t version, bool has_
 		}
 		return 0;
 	}
-	return fail(-EOPNOTSUPP, "CPython %u.%u", version >> 8, version & 0xff);
+	return fail(-EOPNOTSUPP, "CPython %u.%u is not supported", version >> 8, version & 0xff);
 }
 
 /** Indexes of the words of members in _Py_DebugOffsets. */
@@ -389,7 +389,8 @@ int python_layout_init_offsets(struct python_layout *layout, uint16_t version,
 	bool is_bad = false;
 
 	if (!at)
-		return fail(-EOPNOTSUPP, "CPython %u.%u", version >> 8, version & 0xff);
+		return fail(-EOPNOTSUPP, "CPython %u.%u is not supported", version >> 8,
+			    version & 0xff);
 	memcpy(words, offsets, sizeof(words));
 	if (!words[WORD_COOKIE])
 		return fail(-EAGAIN, "CPython has not set itself up yet");

@@ -176,63 +176,63 @@ static void find_pops(struct code_cursor *cursor, const struct python_layout *la
 }
 
 /** A stack slot, relative to a register. base CODE_NO_REGISTER: none. */
-struct stack_place {
+struct stack_slot {
 	uint8_t base;
 	int64_t displacement;
 };
 
 /* Updates the stack slots that registers point to, as far as they are known, after the instruction. */
-static void follow_places(const struct code_cursor *cursor, struct stack_place *places)
+static void follow_slots(const struct code_cursor *cursor, struct stack_slot *slots)
 {
 	const struct code_instruction *instruction = &cursor->instruction;
 
 	for (uint32_t i = 0; i < CODE_REGISTERS; i++) {
 		if (instruction->writes & 1U << i)
-			places[i].base = CODE_NO_REGISTER;
+			slots[i].base = CODE_NO_REGISTER;
 	}
 	/* The frame pointer may also hold any other pointer. */
 	if (instruction->kind == CODE_ADD && instruction->reg < CODE_REGISTERS &&
 	    instruction->reg != instruction->base &&
 	    (instruction->base == cursor->registers->stack_pointer ||
 	     instruction->base == cursor->registers->frame_pointer))
-		places[instruction->reg] =
-			(struct stack_place){ instruction->base, instruction->displacement };
+		slots[instruction->reg] =
+			(struct stack_slot){ instruction->base, instruction->displacement };
 }
 
-/* True if the instruction writes the word at @place. */
-static bool writes_place(const struct code_cursor *cursor, struct stack_place place)
+/* True if the instruction writes the word at @slot. */
+static bool writes_slot(const struct code_cursor *cursor, struct stack_slot slot)
 {
 	const struct code_instruction *instruction = &cursor->instruction;
 
-	return instruction->kind == CODE_STORE && instruction->base == place.base &&
-	       instruction->displacement <= place.displacement &&
-	       place.displacement < instruction->displacement + instruction->stored_bytes;
+	return instruction->kind == CODE_STORE && instruction->base == slot.base &&
+	       instruction->displacement <= slot.displacement &&
+	       slot.displacement < instruction->displacement + instruction->stored_bytes;
 }
 
 /* Adds the code between `tstate->cframe = &cframe` and the store to cframe.current_frame. */
 static void find_cframe(struct code_cursor *cursor, const struct python_layout *layout,
 			struct unpushed *unpushed)
 {
-	struct stack_place places[CODE_REGISTERS], current = { .base = CODE_NO_REGISTER };
+	struct stack_slot slots[CODE_REGISTERS], current = { .base = CODE_NO_REGISTER };
 	uint64_t installed = 0;
 
 	for (uint32_t i = 0; i < CODE_REGISTERS; i++)
-		places[i].base = CODE_NO_REGISTER;
+		slots[i].base = CODE_NO_REGISTER;
 	for (uint32_t i = 0; i < BEGIN_MAX_INSTRUCTIONS && code_cursor_next(cursor); i++) {
 		uint8_t reg = cursor->instruction.reg;
 
-		if (installed && writes_place(cursor, current)) {
+		if (installed && writes_slot(cursor, current)) {
 			add_unpushed(unpushed, installed, end_of(cursor));
 			return;
 		}
-		if (!installed && reg < CODE_REGISTERS && places[reg].base != CODE_NO_REGISTER &&
+		if (!installed && reg < CODE_REGISTERS && slots[reg].base != CODE_NO_REGISTER &&
 		    stores(cursor, 1U << reg, layout->frame.thread_cframe)) {
 			installed = end_of(cursor);
-			current = places[reg];
+			current = slots[reg];
 			current.displacement += layout->frame.cframe_frame;
 			continue;
 		}
-		follow_places(cursor, places);
+		follow_slots(cursor, slots);
 	}
 }
 

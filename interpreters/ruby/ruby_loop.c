@@ -178,7 +178,8 @@ static int follow_return(struct x86_code code, const struct ruby_layout *layout,
 		if (takes_tag_away(&code, layout))
 			return add_range(returning, start, code.next) ?
 				       0 :
-				       fail(-EOPNOTSUPP, "vm_exec() returns in too many ways");
+				       fail(-EOPNOTSUPP,
+					    "vm_exec() has more return paths than are kept");
 		is_taken = code.x86.kind == X86_JUMP;
 		if (code.x86.kind == X86_BRANCH && !is_zero_branch(&code, &is_taken))
 			break;
@@ -251,11 +252,12 @@ static int find_exits(const struct x86_code *core, const struct ruby_layout *lay
 	uint64_t popped = 0;
 
 	if (!end || !add_range(returning, exit, end + 1))
-		return fail(-EOPNOTSUPP, "vm_exec_core() returns in several places");
+		return fail(-EOPNOTSUPP, "vm_exec_core() has no single return");
 	while (x86_code_next_known(&code)) {
 		if (x86_code_is_jump(&code) && popped && x86_code_target(&code) == exit &&
 		    !add_range(returning, popped, code.next))
-			return fail(-EOPNOTSUPP, "vm_exec_core() returns in too many ways");
+			return fail(-EOPNOTSUPP,
+				    "vm_exec_core() has more return paths than are kept");
 		if (code.x86.kind == X86_STORE && code.x86.displacement == layout->context_frame)
 			popped = code.next;
 		else if (code.x86.kind >= X86_CALL)

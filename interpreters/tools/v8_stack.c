@@ -84,7 +84,7 @@ struct target {
 	struct v8_heap heap;
 	struct scripts scripts;
 	enum v8_inlining_source inlining;
-	struct v8_function_places places;
+	struct v8_frame_functions functions;
 };
 
 /* Memory that a core file lacks is read from V8's file. */
@@ -141,10 +141,10 @@ static const struct v8_lines *lines_of(struct target *target, uint64_t script)
 	return &target->scripts.items[target->scripts.count - 1].lines;
 }
 
-static void print_place(struct target *target, uint64_t shared, int32_t script_offset)
+static void print_location(struct target *target, uint64_t shared, int32_t script_offset)
 {
 	const struct v8_lines *lines;
-	struct v8_place place;
+	struct v8_location location;
 	uint64_t script = 0;
 	v8_text name;
 
@@ -153,8 +153,8 @@ static void print_place(struct target *target, uint64_t shared, int32_t script_o
 		return;
 	printf("%s", name);
 	lines = script_offset < 0 ? NULL : lines_of(target, script);
-	if (lines && !v8_lines_place(lines, (uint32_t)script_offset, &place))
-		printf(":%u:%u", place.line, place.column);
+	if (lines && !v8_lines_locate(lines, (uint32_t)script_offset, &location))
+		printf(":%u:%u", location.line, location.column);
 }
 
 /* The function's name as V8's profiler has it, "" if it has none. */
@@ -205,24 +205,24 @@ static void print_functions(struct target *target, const struct v8_unwind_frame 
 					     [V8_TIER_MAGLEV] = "maglev",
 					     [V8_TIER_TURBOFAN] = "turbofan" };
 	const char *tier = tiers[frame->frame.tier];
-	struct v8_function_places *places = &target->places;
+	struct v8_frame_functions *functions = &target->functions;
 
-	if (v8_frame_places(&target->heap, &frame->frame, target->inlining, places)) {
+	if (v8_frame_find_functions(&target->heap, &frame->frame, target->inlining, functions)) {
 		printf("%s\t[error: %s]\t\t\t\n", tier, error_text());
 		return;
 	}
-	for (uint32_t i = 0; i < places->count; i++) {
-		const struct v8_function_place *place = &places->items[i];
-		const bool is_inlined = i + 1 < places->count;
-		const bool is_construct = is_inlined ? place->is_construct : frame->is_construct;
+	for (uint32_t i = 0; i < functions->count; i++) {
+		const struct v8_frame_function *function = &functions->items[i];
+		const bool is_inlined = i + 1 < functions->count;
+		const bool is_construct = is_inlined ? function->is_construct : frame->is_construct;
 
 		printf("%s\t", tier);
-		print_function(target, place->shared);
+		print_function(target, function->shared);
 		putchar('\t');
-		print_place(target, place->shared, place->script_offset);
+		print_location(target, function->shared, function->script_offset);
 		printf("\t%s%s%s", is_inlined ? "inlined" : "",
 		       is_inlined && is_construct ? " " : "", is_construct ? "new" : "");
-		print_ids(target, place->shared, &frame->frame.code);
+		print_ids(target, function->shared, &frame->frame.code);
 	}
 }
 

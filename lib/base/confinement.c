@@ -29,12 +29,12 @@ int confinement_limit(int resource, uint64_t value)
 	struct rlimit limit;
 
 	if (getrlimit(resource, &limit))
-		return fail_errno(-errno, "limit %d", resource);
+		return fail_errno(-errno, "cannot set resource limit %d", resource);
 	if (value > limit.rlim_max)
 		value = limit.rlim_max;
 	limit.rlim_cur = limit.rlim_max = value;
 	if (setrlimit(resource, &limit))
-		return fail_errno(-errno, "limit %d", resource);
+		return fail_errno(-errno, "cannot set resource limit %d", resource);
 	return 0;
 }
 
@@ -80,15 +80,15 @@ int confinement_drop_privileges(uint64_t kept)
 	struct __user_cap_data_struct left[_LINUX_CAPABILITY_U32S_3] = { 0 };
 
 	if (kept && syscall(SYS_capget, &header, had))
-		return fail_errno(-errno, "reading capabilities");
+		return fail_errno(-errno, "cannot read capabilities");
 	for (uint32_t i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
 		left[i].effective = left[i].permitted = had[i].permitted &
 							(uint32_t)(kept >> (32 * i));
 	if (syscall(SYS_capset, &header, left))
-		return fail_errno(-errno, "giving up capabilities");
+		return fail_errno(-errno, "cannot drop capabilities");
 	/* Not dumpable: a limit of 0 does not keep core dumps from programs that take them by a pipe. */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) || prctl(PR_SET_DUMPABLE, 0, 0, 0, 0))
-		return fail_errno(-errno, "giving up privileges");
+		return fail_errno(-errno, "cannot drop privileges");
 	return 0;
 }
 
@@ -149,6 +149,6 @@ int confinement_filter_calls(const struct call_rule *rules, size_t count)
 	add(&filter, FILTER_RETURN(SECCOMP_RET_ERRNO | EPERM));
 	program.len = filter.count;
 	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
-		return fail_errno(-errno, "filter of system calls");
+		return fail_errno(-errno, "cannot install the filter of system calls");
 	return 0;
 }

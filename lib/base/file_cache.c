@@ -90,10 +90,10 @@ static int list_files(struct file_cache *cache, struct cache_file_vector *files)
 	time_t now = time(NULL);
 
 	if (fd < 0)
-		return fail_errno(-errno, "cache directory");
+		return fail_errno(-errno, "cannot open the cache directory");
 	directory = fdopendir(fd);
 	if (!directory)
-		return fail_errno(-errno, "cache directory");
+		return fail_errno(-errno, "cannot open the cache directory");
 	(void)take_fd(fd);
 	while ((entry = readdir(directory))) {
 		struct cache_file file;

@@ -19,7 +19,7 @@ int read_exactly(int fd, uint64_t offset, void *buffer, size_t bytes)
 		if (count < 0 && errno == EINTR)
 			continue;
 		if (count < 0)
-			return fail_errno(-errno, "read at %#" PRIx64, offset + done);
+			return fail_errno(-errno, "cannot read at %#" PRIx64, offset + done);
 		if (!count)
 			return fail(-EBADMSG, "the file was cut to less than %#" PRIx64 " bytes",
 				    offset + bytes);

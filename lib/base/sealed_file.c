@@ -13,7 +13,7 @@ enum { SEALS = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL };
 int sealed_file_create(const char *name, int *fd)
 {
 	*fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	return *fd < 0 ? fail_errno(-errno, "memfd_create for %s", name) : 0;
+	return *fd < 0 ? fail_errno(-errno, "cannot make a file in memory for %s", name) : 0;
 }
 
 int sealed_file_write(int fd, const void *bytes, size_t size, uint64_t offset)
@@ -25,7 +25,7 @@ int sealed_file_write(int fd, const void *bytes, size_t size, uint64_t offset)
 		if (written < 0 && errno == EINTR)
 			continue;
 		if (written <= 0)
-			return fail_errno(written ? -errno : -EIO, "writing a file in memory");
+			return fail_errno(written ? -errno : -EIO, "cannot write a file in memory");
 		done += (size_t)written;
 	}
 	return 0;
@@ -34,7 +34,7 @@ int sealed_file_write(int fd, const void *bytes, size_t size, uint64_t offset)
 int sealed_file_seal(int fd, uint64_t size)
 {
 	return ftruncate(fd, (off_t)size) || fcntl(fd, F_ADD_SEALS, SEALS) ?
-		       fail_errno(-errno, "sealing a file in memory") :
+		       fail_errno(-errno, "cannot seal a file in memory") :
 		       0;
 }
 

@@ -197,16 +197,16 @@ static int try_links(const struct judged_root *root, const char *file_path,
 	static const struct {
 		const char *before;
 		const char *behind;
-	} places[] = { { "", "" }, { "", "/.debug" }, { debug_folder, "" } };
+	} folders[] = { { "", "" }, { "", "/.debug" }, { debug_folder, "" } };
 	const char *slash = file_path ? strrchr(file_path, '/') : NULL;
 	char path[PATH_MAX];
 	int err = -ENOENT;
 
 	if (!target->link[0] || !slash || file_path[0] != '/')
 		return -ENOENT;
-	for (size_t i = 0; err && i < sizeof(places) / sizeof(places[0]); i++)
-		if (snprintf(path, sizeof(path), "%s%.*s%s/%s", places[i].before,
-			     (int)(slash - file_path), file_path, places[i].behind,
+	for (size_t i = 0; err && i < sizeof(folders) / sizeof(folders[0]); i++)
+		if (snprintf(path, sizeof(path), "%s%.*s%s/%s", folders[i].before,
+			     (int)(slash - file_path), file_path, folders[i].behind,
 			     target->link) < (int)sizeof(path))
 			err = try_path(root, path, target, true, fd);
 	return err;

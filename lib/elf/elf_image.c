@@ -237,7 +237,7 @@ int elf_image_init_fd(struct elf_image *image, int fd)
 	int err;
 
 	if (fstat(fd, &status))
-		return fail_errno(-errno, "fstat of an ELF file");
+		return fail_errno(-errno, "cannot stat an ELF file");
 	if (!S_ISREG(status.st_mode))
 		return fail(-EOPNOTSUPP, "not a regular file");
 	new_image.size = status.st_size;

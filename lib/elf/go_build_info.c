@@ -33,7 +33,7 @@ enum {
 static const char magic[MAGIC_BYTES] = "\xff Go buildinf:";
 
 /* A string in the file. */
-struct place {
+struct file_string {
 	uint64_t offset;
 	uint64_t bytes;
 };
@@ -87,7 +87,7 @@ static int find_header(const struct elf_image *image, uint64_t *address)
 }
 
 /* Reads a string that follows its length at *@offset, and moves *@offset behind it. */
-static int read_inline_string(struct elf_pages *pages, uint64_t *offset, struct place *string)
+static int read_inline_string(struct elf_pages *pages, uint64_t *offset, struct file_string *string)
 {
 	uint64_t length = 0;
 	uint8_t byte = 0x80;
@@ -101,7 +101,7 @@ static int read_inline_string(struct elf_pages *pages, uint64_t *offset, struct 
 			return err;
 		length |= (uint64_t)(byte & 0x7f) << (7 * i);
 	}
-	*string = (struct place){ .offset = *offset, .bytes = length };
+	*string = (struct file_string){ .offset = *offset, .bytes = length };
 	*offset += length;
 	return 0;
 }
@@ -111,14 +111,14 @@ static int read_inline_string(struct elf_pages *pages, uint64_t *offset, struct 
  * NULL.
  */
 static int read_string_header(struct elf_pages *pages, struct elf_relocations *relocations,
-			      uint64_t address, struct place *string)
+			      uint64_t address, struct file_string *string)
 {
 	uint64_t header, text, length, offset, available;
 	int err = elf_relocations_word(relocations, pages, address, &header);
 
 	if (err)
 		return err;
-	*string = (struct place){ 0 };
+	*string = (struct file_string){ 0 };
 	if (!header)
 		return 0;
 	err = elf_relocations_word(relocations, pages, header, &text);
@@ -129,12 +129,12 @@ static int read_string_header(struct elf_pages *pages, struct elf_relocations *r
 	err = elf_image_address_offset(pages->image, text, &offset, &available);
 	if (err)
 		return err;
-	*string = (struct place){ .offset = offset, .bytes = length };
+	*string = (struct file_string){ .offset = offset, .bytes = length };
 	return 0;
 }
 
 static int find_strings(struct elf_pages *pages, struct elf_relocations *relocations,
-			uint64_t address, struct place *version, struct place *modules)
+			uint64_t address, struct file_string *version, struct file_string *modules)
 {
 	uint8_t header[HEADER_BYTES];
 	uint64_t offset, available;
@@ -174,7 +174,7 @@ static uint32_t parse_minor(const char *version)
 static int read_info(struct go_build_info *info, struct elf_pages *pages,
 		     struct elf_relocations *relocations, uint64_t address)
 {
-	struct place version = { 0 }, modules = { 0 };
+	struct file_string version = { 0 }, modules = { 0 };
 	struct go_build_info found = { 0 };
 	int err = find_strings(pages, relocations, address, &version, &modules);
 

@@ -32,7 +32,7 @@ struct inlined_call {
 };
 
 /* A source position: an address or, from Go 1.9 to 1.11, an entry of the tree. */
-struct place {
+struct source_position {
 	uint64_t address;
 	int32_t index;
 	bool has_line;
@@ -183,21 +183,22 @@ static int append_file(struct expansion *expansion, int32_t number, uint32_t *at
 	return err ? err : end_name(text, start, at);
 }
 
-/* The file's number and the line at @place; -1 and 0 if one of them is not known. */
-static int find_line(struct expansion *expansion, const struct place *place, int32_t *file,
-		     int32_t *line)
+/* The file's number and the line at @position; -1 and 0 if one of them is not known. */
+static int find_line(struct expansion *expansion, const struct source_position *position,
+		     int32_t *file, int32_t *line)
 {
 	const struct go_function *function = &expansion->frames->function;
 	int err;
 
-	*file = place->file;
-	*line = place->line;
-	if (place->has_line)
+	*file = position->file;
+	*line = position->line;
+	if (position->has_line)
 		return 0;
-	err = go_function_value(expansion->table, function, function->pcfile, place->address, file);
+	err = go_function_value(expansion->table, function, function->pcfile, position->address,
+				file);
 	if (!err)
-		err = go_function_value(expansion->table, function, function->pcln, place->address,
-					line);
+		err = go_function_value(expansion->table, function, function->pcln,
+					position->address, line);
 	if (!err && (*file == -1 || *line == -1)) {
 		*file = -1;
 		*line = 0;
@@ -231,10 +232,10 @@ static int open_tree(struct expansion *expansion)
 	return err == -ENOENT ? 0 : err;
 }
 
-static int find_index(struct expansion *expansion, struct place *place)
+static int find_index(struct expansion *expansion, struct source_position *position)
 {
 	return go_function_value(expansion->table, &expansion->frames->function,
-				 expansion->tree_values, place->address, &place->index);
+				 expansion->tree_values, position->address, &position->index);
 }
 
 static void parse_call(enum go_inline_tree version, const uint8_t *bytes, struct inlined_call *call)
@@ -300,8 +301,8 @@ static bool is_left_out(const struct go_frame_vector *frames, enum go_function_k
 	return true;
 }
 
-static int push_frame(struct expansion *expansion, const struct place *place, uint32_t name,
-		      struct go_frame *frame)
+static int push_frame(struct expansion *expansion, const struct source_position *position,
+		      uint32_t name, struct go_frame *frame)
 {
 	struct go_frame_vector *frames = &expansion->frames->frames;
 	int32_t file;
@@ -315,7 +316,7 @@ static int push_frame(struct expansion *expansion, const struct place *place, ui
 	frame->is_left_out = is_left_out(frames, frame->kind);
 	err = append_function(expansion, name, frame->is_inlined, &frame->function);
 	if (!err)
-		err = find_line(expansion, place, &file, &frame->line);
+		err = find_line(expansion, position, &file, &frame->line);
 	if (!err)
 		err = append_file(expansion, file, &frame->file);
 	if (err)
@@ -325,41 +326,41 @@ static int push_frame(struct expansion *expansion, const struct place *place, ui
 	return 0;
 }
 
-/* Moves @place to the position of @call in the function around it. */
+/* Moves @position to the position of @call in the function around it. */
 static int move_outwards(struct expansion *expansion, const struct inlined_call *call,
-			 struct place *place)
+			 struct source_position *position)
 {
 	if (expansion->table->layout.inline_tree == GO_INLINE_TREE_1_9) {
-		place->index = call->parent < 0 ? NOT_INLINED : call->parent;
-		place->has_line = true;
-		place->file = call->file;
-		place->line = call->line;
+		position->index = call->parent < 0 ? NOT_INLINED : call->parent;
+		position->has_line = true;
+		position->file = call->file;
+		position->line = call->line;
 		return 0;
 	}
-	place->address = expansion->frames->function.start + (int64_t)call->parent_offset;
-	return find_index(expansion, place);
+	position->address = expansion->frames->function.start + (int64_t)call->parent_offset;
+	return find_index(expansion, position);
 }
 
 static int expand(struct expansion *expansion, uint64_t address)
 {
 	const struct go_function *function = &expansion->frames->function;
-	struct place place = { .address = address, .index = NOT_INLINED };
+	struct source_position position = { .address = address, .index = NOT_INLINED };
 	int err = open_tree(expansion);
 
 	if (!err)
-		err = find_index(expansion, &place);
-	while (!err && place.index >= 0) {
+		err = find_index(expansion, &position);
+	while (!err && position.index >= 0) {
 		struct inlined_call call = { 0 };
 		struct go_frame frame = { .is_inlined = true };
 
-		err = read_call(expansion, place.index, &call);
+		err = read_call(expansion, position.index, &call);
 		if (err)
 			return err;
 		frame.start_line = call.start_line;
 		frame.kind = go_function_kind(expansion->table, call.id);
-		err = push_frame(expansion, &place, call.name, &frame);
+		err = push_frame(expansion, &position, call.name, &frame);
 		if (!err)
-			err = move_outwards(expansion, &call, &place);
+			err = move_outwards(expansion, &call, &position);
 	}
 	if (!err) {
 		struct go_frame frame = {
@@ -367,7 +368,7 @@ static int expand(struct expansion *expansion, uint64_t address)
 			.kind = go_function_kind(expansion->table, function->id),
 		};
 
-		err = push_frame(expansion, &place, function->name, &frame);
+		err = push_frame(expansion, &position, function->name, &frame);
 	}
 	return err;
 }

@@ -35,7 +35,7 @@ struct go_frame {
 	enum go_function_kind kind;
 	/** The function is inlined into another one. */
 	bool is_inlined;
-	/** runtime.CallersFrames() leaves the frame out: it is a wrapper around the frame before it. */
+	/** runtime.CallersFrames() leaves this frame out, since it is a wrapper that called the next inner frame. */
 	bool is_left_out;
 };
 

@@ -52,7 +52,7 @@ int file_id_of_file(int fd, struct file_id *file_id)
 	int err;
 
 	if (fstat(fd, &status))
-		return fail_errno(-errno, "fstat for the file id");
+		return fail_errno(-errno, "cannot stat a file for its id");
 	if (!S_ISREG(status.st_mode))
 		return fail(-EOPNOTSUPP, "not a regular file");
 	part_bytes = status.st_size < HASHED_BYTES ? status.st_size : HASHED_BYTES;

@@ -400,7 +400,7 @@ int jitdump_add(struct jitdump *dump, const void *bytes, size_t size, uint64_t l
 	return err;
 }
 
-bool jitdump_find(const struct jitdump *dump, uint64_t address, struct code_place *place)
+bool jitdump_find(const struct jitdump *dump, uint64_t address, struct code_location *location)
 {
 	const struct code_function *function = code_names_find(&dump->names, address);
 	uint32_t shift = dump->has_plain_lines ? 0 : LINE_SHIFT, name_bytes;
@@ -410,8 +410,8 @@ bool jitdump_find(const struct jitdump *dump, uint64_t address, struct code_plac
 		return false;
 	text = code_names_text(&dump->names, function);
 	name_bytes = strlen(text) + 1;
-	*place = (struct code_place){ .function = text };
-	place->file = code_lines_find(text + name_bytes, function->text_bytes - name_bytes,
-				      address - function->start + shift, &place->line);
+	*location = (struct code_location){ .function = text };
+	location->file = code_lines_find(text + name_bytes, function->text_bytes - name_bytes,
+					 address - function->start + shift, &location->line);
 	return true;
 }

@@ -42,7 +42,7 @@ struct jitdump {
 	bool has_plain_lines;
 };
 
-struct code_place {
+struct code_location {
 	const char *function;
 	/** NULL if there are no lines. */
 	const char *file;
@@ -64,6 +64,6 @@ int jitdump_add(struct jitdump *dump, const void *bytes, size_t size, uint64_t l
 size_t jitdump_bytes(const struct jitdump *dump);
 
 /** False if there is no function at @address. The texts are borrowed until the names change. */
-bool jitdump_find(const struct jitdump *dump, uint64_t address, struct code_place *place);
+bool jitdump_find(const struct jitdump *dump, uint64_t address, struct code_location *location);
 
 #endif

@@ -187,8 +187,8 @@ static int add_line(void *context, const char *line, size_t length)
 	int err;
 
 	if (!split_line(line, length, &parts))
-		return fail(-EBADMSG, "line of kallsyms: %.*s", length < 100 ? (int)length : 100,
-			    line);
+		return fail(-EBADMSG, "a line of /proc/kallsyms cannot be read: %.*s",
+			    length < 100 ? (int)length : 100, line);
 	if (!strchr("tTwW", parts.type))
 		return 0;
 	if (!parts.address) {

@@ -55,7 +55,7 @@ int lines_of_fd(int fd, uint64_t limit_bytes, line_fn take_line, void *context)
 		if (count < 0 && errno == EINTR)
 			continue;
 		if (count < 0)
-			return fail_errno(-errno, "read");
+			return fail_errno(-errno, "cannot read lines");
 		if (!count)
 			break;
 		filled += count;

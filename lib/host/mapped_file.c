@@ -95,7 +95,7 @@ int mapped_file_key(const char *proc_root, pid_t pid, const struct proc_mapping 
 		err = stat(path, &status) ? -errno : 0;
 	}
 	if (err)
-		return fail_errno(err, "stat of %s", path);
+		return fail_errno(err, "cannot stat %s", path);
 	return file_key_of_status(&status, key);
 }
 
@@ -112,7 +112,7 @@ int regular_file_reopen(int path_fd, int *fd, struct file_key *key)
 	/* O_NONBLOCK: the owner may hold a lease on the file, and we do not wait for it. */
 	opened = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (opened < 0)
-		return fail_errno(-errno, "open of a mapped file");
+		return fail_errno(-errno, "cannot open a mapped file");
 	err = file_key_of_fd(opened, key);
 	if (err)
 		return err;

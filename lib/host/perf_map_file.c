@@ -27,7 +27,7 @@ int perf_map_open(const char *proc_root, pid_t pid, int64_t since_ns, int *fd, s
 	if (err)
 		return fail_errno(err, "%s of process %d", path, pid);
 	if (fstat(opened, &file_status))
-		return fail_errno(-errno, "fstat of %s", path);
+		return fail_errno(-errno, "cannot stat %s", path);
 	if (file_status.st_uid != 0 && file_status.st_uid != status.user)
 		return fail(-ENOENT, "%s of process %d is somebody else's", path, pid);
 	if (opened_key.mtime_ns < since_ns)

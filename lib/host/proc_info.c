@@ -142,7 +142,8 @@ int proc_executable_path(const char *proc_root, pid_t pid, char path[PROC_PATH_M
 	snprintf(folder, sizeof(folder), "%s/%d", proc_root, pid);
 	if (access(folder, F_OK))
 		return fail(-ESRCH, "process %d is gone", pid);
-	return fail_errno(err == -ESRCH ? -ENOENT : err, "executable of process %d", pid);
+	return fail_errno(err == -ESRCH ? -ENOENT : err, "cannot read the executable of process %d",
+			  pid);
 }
 
 void pid_list_deinit(struct pid_list *list)

@@ -180,7 +180,8 @@ static int add_line(void *context, const char *line, size_t length)
 	int err;
 
 	if (!read_numbers(&cursor, end, &row) || row.start >= row.end)
-		return fail(-EBADMSG, "line of maps: %.*s", length < 100 ? (int)length : 100, line);
+		return fail(-EBADMSG, "a line of /proc/PID/maps cannot be read: %.*s",
+			    length < 100 ? (int)length : 100, line);
 	/*
 	 * The kernel makes the text piece by piece while the process maps and unmaps, so a row may overlap an
 	 * outdated one before it. The first one stays.

@@ -54,7 +54,7 @@ static int process_memory_read(struct remote_memory *memory, uint64_t address, v
 		return fail(-ESRCH, "the process is gone");
 	/* The kernel reports EINVAL for an impossible address. */
 	if (count < 0 && errno != EFAULT && errno != EINVAL)
-		return fail_errno(-errno, "read of process memory");
+		return fail_errno(-errno, "cannot read process memory");
 	return fail(-EFAULT, "address %#" PRIx64 " is not mapped", address);
 }
 

@@ -52,7 +52,7 @@ static int flagging_init(struct flagging *flagging, const struct stack_deltas *d
 	flagging->rules = calloc(2 * (size_t)deltas->rule_count, sizeof(*flagging->rules));
 	flagging->flagged = calloc(deltas->rule_count, sizeof(*flagging->flagged));
 	if (!flagging->page_index || !flagging->rules || !flagging->flagged)
-		return fail(-ENOMEM, "no memory for flagged rows");
+		return fail(-ENOMEM, "no memory to flag the rows of a language's code");
 	memcpy(flagging->rules, deltas->rules, deltas->rule_count * sizeof(*deltas->rules));
 	flagging->rule_count = deltas->rule_count;
 	memset(flagging->flagged, UINT8_MAX, deltas->rule_count * sizeof(*flagging->flagged));
@@ -84,7 +84,7 @@ static int add_row(struct flagging *flagging, uint8_t offset, uint32_t number, b
 		number = flagged_copy(flagging, number);
 	return offset_vector_push(&flagging->offsets, offset) ||
 			       rule_number_vector_push(&flagging->numbers, number) ?
-		       fail(-ENOMEM, "no memory for flagged rows") :
+		       fail(-ENOMEM, "no memory to flag the rows of a language's code") :
 		       0;
 }
 
@@ -172,7 +172,7 @@ static int take_arrays(struct flagging *flagging, struct stack_deltas *deltas)
 	flagged.row_count = flagging->offsets.count;
 	flagged.rows = calloc(1, stack_deltas_row_bytes(flagged.row_count));
 	if (!flagged.rows)
-		return fail(-ENOMEM, "no memory for flagged rows");
+		return fail(-ENOMEM, "no memory to flag the rows of a language's code");
 	memcpy(stack_deltas_offsets(&flagged), flagging->offsets.items, flagged.row_count);
 	memcpy(stack_deltas_numbers(&flagged), flagging->numbers.items,
 	       flagged.row_count * sizeof(uint16_t));

@@ -15,12 +15,12 @@ static struct hanging_process hanging[HANGING_PROCESSES_MAX];
 
 void hanging_processes_note(uint32_t pid, uint64_t now_ns)
 {
-	uint32_t place = 0;
+	uint32_t index = 0;
 
 	pthread_mutex_lock(&lock);
-	while (place < HANGING_PROCESSES_MAX - 1 && hanging[place].pid != pid)
-		place++;
-	memmove(hanging + 1, hanging, place * sizeof(hanging[0]));
+	while (index < HANGING_PROCESSES_MAX - 1 && hanging[index].pid != pid)
+		index++;
+	memmove(hanging + 1, hanging, index * sizeof(hanging[0]));
 	hanging[0] = (struct hanging_process){ pid, now_ns };
 	pthread_mutex_unlock(&lock);
 }

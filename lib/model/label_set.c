@@ -55,7 +55,7 @@ static size_t whole_characters(const char *text, size_t bytes)
 static size_t add_clean(struct text_builder *scratch, const char *text, size_t bytes, size_t max)
 {
 	char copy[LABEL_VALUE_MAX_BYTES + 1];
-	size_t place = scratch->length;
+	size_t offset = scratch->length;
 
 	/* A longer text may have been cut. */
 	if (bytes == max)
@@ -66,7 +66,7 @@ static size_t add_clean(struct text_builder *scratch, const char *text, size_t b
 	copy[bytes] = '\0';
 	text_builder_append_name(scratch, copy);
 	text_builder_append_bytes(scratch, "", 1);
-	return place;
+	return offset;
 }
 
 /* Compares the values too, so that the label that stays does not depend on the program's order. */

@@ -2,7 +2,8 @@
 /**
  * The one table of metrics: what the agent counts, with name, unit and meaning. The first
  * COUNTER_COUNT are the kernel side's (ebpf/abi/counters.h, unwind errors included), which
- * agent/tracing sets from the BPF map; the rest are counted here. It feeds the exit summary.
+ * agent/tracing sets from the BPF map; the rest are counted here. Some are shown in the exit summary and on the page;
+ * `-log-level debug` logs at the end all that are not 0.
  *
  * All functions are thread-safe and lock-free. A new metric is one line in USER_METRICS.
  */

@@ -17,7 +17,7 @@ enum symbol_flag {
 	/** The compiler generated this function around the one that it calls (enum function_trait). */
 	SYMBOL_GENERATED = 1 << 1,
 	/** The text is no name but the file, with the location at which the function begins. */
-	SYMBOL_PLACE = 1 << 2,
+	SYMBOL_LOCATION = 1 << 2,
 };
 
 struct symbol {

@@ -277,10 +277,10 @@ static struct frame_shape *trace_shapes(const struct trace *trace)
 /* Copies @string to *@to, moves *@to behind it, and returns the string's offset in the trace. */
 static uint32_t copy_string(const struct trace *trace, unsigned char **to, const char *string)
 {
-	uint32_t place = string ? *to - (const unsigned char *)trace : 0;
+	uint32_t offset = string ? *to - (const unsigned char *)trace : 0;
 
 	*to = append(*to, string, string_bytes(string));
-	return place;
+	return offset;
 }
 
 /* Fills the memory behind the struct, whose fields are set already. */
@@ -384,9 +384,9 @@ void trace_unref(struct trace *trace)
 	free(trace);
 }
 
-static const char *string_at(const struct trace *trace, uint32_t place)
+static const char *string_at(const struct trace *trace, uint32_t offset)
 {
-	return place ? (const char *)trace + place : NULL;
+	return offset ? (const char *)trace + offset : NULL;
 }
 
 struct frame trace_frame(const struct trace *trace, uint32_t index)

@@ -122,17 +122,17 @@ static uint32_t name_count(const struct fuzz_lookup *fuzz, const struct frame *f
 }
 
 /* Names all code locations of the trace; each fits into FRAME_MAX_NAMES. */
-static size_t count_names_of_places(const struct trace *trace, struct symbol_lookup *lookup)
+static size_t count_names_of_locations(const struct trace *trace, struct symbol_lookup *lookup)
 {
 	struct named_frame names[FRAME_MAX_NAMES];
-	struct shown_place place;
+	struct shown_location location;
 	uint32_t index = 0;
 	size_t count = 0;
 	uint32_t named;
 
 	while (index < trace->frame_count) {
-		trace_shown_place(trace, &index, lookup, &place);
-		named = name_place(&place, lookup, names);
+		trace_shown_location(trace, &index, lookup, &location);
+		named = name_location(&location, lookup, names);
 		for (uint32_t i = 0; i < named; i++)
 			assert(frame_trait(&names[i]).kind < TEXT_KIND_COUNT);
 		count += named;
@@ -170,7 +170,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 	for (uint32_t i = 0; i < frame_count; i++)
 		if (trace_shown_frame(trace, i, &fuzz.lookup, &shown))
 			expected += name_count(&fuzz, &shown);
-	assert(count_names_of_places(trace, &fuzz.lookup) == expected);
+	assert(count_names_of_locations(trace, &fuzz.lookup) == expected);
 	append_stack_text(&text, comm, trace, &fuzz.lookup);
 	check_text(text_builder_text(&text), expected);
 	text_builder_deinit(&text);

@@ -23,7 +23,7 @@ static uint32_t keep(struct kept_bytes *kept, const void *bytes, size_t count)
 	return kept_bytes_add(kept, bytes, count, hash);
 }
 
-static void equal_strings_have_one_number_and_one_place(void **state)
+static void equal_strings_have_one_number_and_one_address(void **state)
 {
 	struct kept_bytes kept = { 0 };
 	const char *first;
@@ -63,20 +63,20 @@ static void many_strings_stay_where_they_are(void **state)
 	enum { COUNT = 30000 };
 
 	struct kept_bytes kept = { 0 };
-	const void **places = calloc(COUNT, sizeof(*places));
+	const void **addresses = calloc(COUNT, sizeof(*addresses));
 
 	(void)state;
 	for (uint64_t i = 0; i < COUNT; i++) {
 		assert_int_equal(keep(&kept, &i, sizeof(i)), i);
-		places[i] = kept_bytes_at(&kept, i);
-		assert_int_equal((uintptr_t)places[i] % 8, 0);
+		addresses[i] = kept_bytes_at(&kept, i);
+		assert_int_equal((uintptr_t)addresses[i] % 8, 0);
 	}
 	for (uint64_t i = 0; i < COUNT; i++)
-		assert_ptr_equal(kept_bytes_at(&kept, keep(&kept, &i, sizeof(i))), places[i]);
+		assert_ptr_equal(kept_bytes_at(&kept, keep(&kept, &i, sizeof(i))), addresses[i]);
 	for (uint64_t i = 0; i < COUNT; i++)
-		assert_int_equal(*(const uint64_t *)places[i], i);
+		assert_int_equal(*(const uint64_t *)addresses[i], i);
 	kept_bytes_deinit(&kept);
-	free(places);
+	free(addresses);
 }
 
 static void a_string_longer_than_a_chunk_has_one_of_its_own(void **state)
@@ -96,7 +96,7 @@ static void a_string_longer_than_a_chunk_has_one_of_its_own(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(equal_strings_have_one_number_and_one_place),
+		cmocka_unit_test(equal_strings_have_one_number_and_one_address),
 		cmocka_unit_test(strings_of_one_hash_stay_apart),
 		cmocka_unit_test(many_strings_stay_where_they_are),
 		cmocka_unit_test(a_string_longer_than_a_chunk_has_one_of_its_own),

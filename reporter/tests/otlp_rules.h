@@ -111,12 +111,12 @@ static inline int64_t value_number(const AnyValue *value)
 }
 
 static inline const Location *location_at(const Dictionary *tables, const Sample *sample,
-					  size_t place)
+					  size_t index)
 {
 	assert_in_range(sample->stack_index, 0, tables->n_stack_table - 1);
-	assert_true(place < tables->stack_table[sample->stack_index]->n_location_indices);
+	assert_true(index < tables->stack_table[sample->stack_index]->n_location_indices);
 	return tables
-		->location_table[tables->stack_table[sample->stack_index]->location_indices[place]];
+		->location_table[tables->stack_table[sample->stack_index]->location_indices[index]];
 }
 
 static inline const char *frame_type_of(const Dictionary *tables, const Location *location)

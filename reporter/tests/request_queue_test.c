@@ -84,7 +84,7 @@ static void a_request_larger_than_the_queue_is_dropped(void **state)
 	request_queue_deinit(&queue);
 }
 
-static void the_one_that_is_out_keeps_its_place_and_can_always_come_back(void **state)
+static void the_one_that_is_out_keeps_its_position_and_can_always_come_back(void **state)
 {
 	struct request_queue queue;
 	struct otlp_request request;
@@ -150,7 +150,7 @@ int main(void)
 		cmocka_unit_test(requests_come_out_as_they_went_in),
 		cmocka_unit_test(without_room_the_oldest_go_and_are_counted),
 		cmocka_unit_test(a_request_larger_than_the_queue_is_dropped),
-		cmocka_unit_test(the_one_that_is_out_keeps_its_place_and_can_always_come_back),
+		cmocka_unit_test(the_one_that_is_out_keeps_its_position_and_can_always_come_back),
 		cmocka_unit_test(the_one_that_is_out_counts_among_the_requests),
 		cmocka_unit_test(what_is_left_at_the_end_is_dropped_and_counted),
 	};

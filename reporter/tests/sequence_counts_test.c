@@ -54,23 +54,23 @@ static void many_sequences_keep_their_numbers(void **state)
 	sequence_counts_deinit(&counts);
 }
 
-static void a_sequence_has_one_place(void **state)
+static void a_sequence_has_one_index(void **state)
 {
 	uint32_t numbers[] = { 7, 8 };
 	struct number_vector sequence = { .items = numbers, .count = 2, .capacity = 2 };
 	struct sequence_counts counts = { 0 };
-	size_t place;
+	size_t index;
 
 	(void)state;
 	add(&counts, 3, 1, 5);
-	assert_int_equal(sequence_counts_place(&counts, &sequence, &place), 0);
-	assert_int_equal(place, 1);
+	assert_int_equal(sequence_counts_index(&counts, &sequence, &index), 0);
+	assert_int_equal(index, 1);
 	sequence.count = 1;
-	assert_int_equal(sequence_counts_place(&counts, &sequence, &place), 0);
-	assert_int_equal(place, 2);
+	assert_int_equal(sequence_counts_index(&counts, &sequence, &index), 0);
+	assert_int_equal(index, 2);
 	sequence.count = 2;
-	assert_int_equal(sequence_counts_place(&counts, &sequence, &place), 0);
-	assert_int_equal(place, 1);
+	assert_int_equal(sequence_counts_index(&counts, &sequence, &index), 0);
+	assert_int_equal(index, 1);
 	assert_int_equal(counts.sequences.items[1].count, 0);
 	assert_int_equal(counts.sequences.items[1].length, 2);
 	sequence_counts_deinit(&counts);
@@ -81,7 +81,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(equal_sequences_share_a_count),
 		cmocka_unit_test(many_sequences_keep_their_numbers),
-		cmocka_unit_test(a_sequence_has_one_place),
+		cmocka_unit_test(a_sequence_has_one_index),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -76,7 +76,7 @@ static void parting_characters_in_names_are_replaced(void **state)
 	ASSERT_STACK(f, "", "[unknown];main", native_frame(f->prog, 0x1000, 0));
 }
 
-static void frames_without_a_name_have_their_place_and_address(void **state)
+static void frames_without_a_name_have_their_module_and_address(void **state)
 {
 	struct fixture *f = *state;
 
@@ -171,13 +171,13 @@ static void inlined_interpreted_functions_are_marked_and_so_are_approximate_ones
 	ASSERT_STACK(f, "java", "java;A.outer;A.inner_[?]", inner, outer);
 }
 
-static void what_is_inlined_into_an_interpreted_function_is_one_place_with_it(void **state)
+static void what_is_inlined_into_an_interpreted_function_is_one_location_with_it(void **state)
 {
 	struct fixture *f = *state;
 	const struct frame outer = { .kind = FRAME_JAVA, .function = "outer" };
 	struct frame frames[FRAME_MAX_NAMES + 4];
 	struct named_frame names[FRAME_MAX_NAMES];
-	struct shown_place place;
+	struct shown_location location;
 	struct trace *trace;
 	uint32_t index = 0;
 
@@ -193,18 +193,18 @@ static void what_is_inlined_into_an_interpreted_function_is_one_place_with_it(vo
 	frames[0].flags = 0;
 	frames[2].flags = 0;
 	trace = trace_create(frames, FRAME_MAX_NAMES + 4, true, false);
-	trace_shown_place(trace, &index, &f->lookup, &place);
-	assert_int_equal(place.count, 1);
-	trace_shown_place(trace, &index, &f->lookup, &place);
-	assert_int_equal(place.count, 2);
+	trace_shown_location(trace, &index, &f->lookup, &location);
+	assert_int_equal(location.count, 1);
+	trace_shown_location(trace, &index, &f->lookup, &location);
+	assert_int_equal(location.count, 2);
 	assert_int_equal(index, 3);
-	assert_int_equal(name_place(&place, &f->lookup, names), 2);
+	assert_int_equal(name_location(&location, &f->lookup, names), 2);
 	assert_true(names[0].is_inlined && !names[1].is_inlined);
 	assert_int_equal(names[1].line, 2);
-	trace_shown_place(trace, &index, &f->lookup, &place);
-	assert_int_equal(place.count, FRAME_MAX_NAMES);
-	trace_shown_place(trace, &index, &f->lookup, &place);
-	assert_int_equal(place.count, 1);
+	trace_shown_location(trace, &index, &f->lookup, &location);
+	assert_int_equal(location.count, FRAME_MAX_NAMES);
+	trace_shown_location(trace, &index, &f->lookup, &location);
+	assert_int_equal(location.count, 1);
 	assert_int_equal(index, FRAME_MAX_NAMES + 4);
 	trace_unref(trace);
 }
@@ -267,13 +267,13 @@ int main(void)
 		TEST(only_return_addresses_are_looked_up_one_before),
 		TEST(native_frames_that_carry_their_name_are_not_looked_up),
 		TEST(parting_characters_in_names_are_replaced),
-		TEST(frames_without_a_name_have_their_place_and_address),
+		TEST(frames_without_a_name_have_their_module_and_address),
 		TEST(a_guess_is_marked_whatever_else_it_is),
 		TEST(an_unfinished_unwind_ends_in_the_reason),
 		TEST(wrappers_of_go_are_left_out),
 		TEST(interpreted_frames_carry_their_own_names),
 		TEST(inlined_interpreted_functions_are_marked_and_so_are_approximate_ones),
-		TEST(what_is_inlined_into_an_interpreted_function_is_one_place_with_it),
+		TEST(what_is_inlined_into_an_interpreted_function_is_one_location_with_it),
 		TEST(with_lines_the_source_stands_before_the_suffix),
 		TEST(without_a_lookup_natives_have_addresses),
 	};

@@ -142,19 +142,19 @@ def machine_of(suite):
 
 def fetch_kernel(suite):
     """The kernel image and the busybox of @suite, from the cache or else from the mirror."""
-    place = CACHE / "kernels" / suite
+    directory = CACHE / "kernels" / suite
     architecture = machine_of(suite).architecture
-    found = sorted(place.glob("vmlinuz-*"))
-    busybox = place / "busybox" if machine_of(suite) is ARM64 else shutil.which("busybox")
+    found = sorted(directory.glob("vmlinuz-*"))
+    busybox = directory / "busybox" if machine_of(suite) is ARM64 else shutil.which("busybox")
     if found and os.path.exists(busybox):
         return found[-1], busybox
     for folder in ("lists/partial", "archives/partial", "state"):
-        (place / folder).mkdir(parents=True, exist_ok=True)
-    (place / "sources.list").write_text(f"deb {mirror()} {suite.removesuffix('-arm64')} main\n")
+        (directory / folder).mkdir(parents=True, exist_ok=True)
+    (directory / "sources.list").write_text(f"deb {mirror()} {suite.removesuffix('-arm64')} main\n")
     options = []
-    for option in (f"Dir::State={place}/state", f"Dir::State::lists={place}/lists",
-                   f"Dir::Cache={place}", "Dir::State::status=/dev/null",
-                   f"Dir::Etc::sourcelist={place}/sources.list", "Dir::Etc::sourceparts=/dev/null",
+    for option in (f"Dir::State={directory}/state", f"Dir::State::lists={directory}/lists",
+                   f"Dir::Cache={directory}", "Dir::State::status=/dev/null",
+                   f"Dir::Etc::sourcelist={directory}/sources.list", "Dir::Etc::sourceparts=/dev/null",
                    f"APT::Architecture={architecture}",
                    f"APT::Architectures={architecture}", "APT::Sandbox::User=root",
                    "Acquire::Check-Valid-Until=false", "Acquire::Languages=none"):
@@ -162,17 +162,17 @@ def fetch_kernel(suite):
     run(["apt-get", "-q", *options, "update"])
     depends = run(["apt-cache", *options, "depends", f"linux-image-{architecture}"])
     package = re.search(r"Depends: (linux-image-\S+)", depends).group(1)
-    with tempfile.TemporaryDirectory(dir=place) as scratch:
+    with tempfile.TemporaryDirectory(dir=directory) as scratch:
         packages = [package] + ["busybox-static"] * (machine_of(suite) is ARM64)
         run(["apt-get", "-q", *options, "download", *packages], cwd=scratch)
         for archive in pathlib.Path(scratch).glob("*.deb"):
             run(["dpkg-deb", "-x", archive.name, "unpacked"], cwd=scratch)
         image = next(pathlib.Path(scratch).glob("unpacked/boot/vmlinuz-*"))
-        kept = place / image.name
+        kept = directory / image.name
         image.rename(kept)
         if machine_of(suite) is ARM64:
             shutil.copy(pathlib.Path(scratch) / "unpacked/bin/busybox", busybox)
-    shutil.rmtree(place / "lists", ignore_errors=True)
+    shutil.rmtree(directory / "lists", ignore_errors=True)
     return kept, busybox
 
 

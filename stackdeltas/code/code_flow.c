@@ -109,7 +109,7 @@ static int code_rules_init(struct code_rules *rules)
 	return code_rule_vector_push(&rules->rules, none);
 }
 
-static uint16_t *cache_place(struct code_rules *rules, const struct unwind_rule *rule)
+static uint16_t *cache_slot(struct code_rules *rules, const struct unwind_rule *rule)
 {
 	uint64_t words[2], mixed;
 
@@ -122,7 +122,7 @@ static uint16_t *cache_place(struct code_rules *rules, const struct unwind_rule 
 static int code_rules_number(struct code_rules *rules, const struct unwind_rule *rule,
 			     uint16_t *number)
 {
-	uint16_t *cached = cache_place(rules, rule);
+	uint16_t *cached = cache_slot(rules, rule);
 	uint64_t found;
 	int error;
 
@@ -412,17 +412,17 @@ static void set_trampoline(struct code_flow *flow, uint32_t first, uint32_t last
 /* Handles a system call; false if the path ends here. */
 static bool system_call(struct code_flow *flow, struct walk *walk)
 {
-	size_t place;
+	size_t entry;
 
 	switch (known_code_syscall(flow->piece->machine, flow->piece->bytes, flow->piece->size,
-				   walk->offset, &place)) {
+				   walk->offset, &entry)) {
 	case KNOWN_SYSCALL_EXIT:
 		return false;
 	case KNOWN_SYSCALL_SIGNAL_RETURN:
-		set_trampoline(flow, place, walk->offset);
+		set_trampoline(flow, entry, walk->offset);
 		return false;
 	case KNOWN_SYSCALL_CLONE:
-		walk->child = place;
+		walk->child = entry;
 		return true;
 	default:
 		return true;

@@ -83,10 +83,11 @@ static bool is_word_at(const struct arm64_instruction *instruction, uint8_t base
 }
 
 /*
- * Size of the code at @offset that copies the return address from the thread to the stack, and its @place there; 0: they
- * do something else.
+ * Size of the code at @offset that copies the return address from @thread_offset in the thread to the stack; 0: the code
+ * does something else.
  */
-static uint32_t return_from_thread(const struct code_piece *piece, uint32_t offset, int32_t *place)
+static uint32_t return_from_thread(const struct code_piece *piece, uint32_t offset,
+				   int32_t *thread_offset)
 {
 	const uint8_t *bytes = piece->bytes + offset;
 	struct arm64_instruction load, store;
@@ -98,7 +99,7 @@ static uint32_t return_from_thread(const struct code_piece *piece, uint32_t offs
 		    (bytes[2] & 0xc7) != 0x87 || memcmp(bytes + 7, "\x48\x89", 2) ||
 		    bytes[9] != (bytes[2] & 0x38) + 0x45 || bytes[10] != WORD_BYTES)
 			return 0;
-		memcpy(place, bytes + 3, sizeof(*place));
+		memcpy(thread_offset, bytes + 3, sizeof(*thread_offset));
 		return X86_RETURN_BYTES;
 	}
 	/* ldr reg, [x28, #n]; str reg, [x29, #8] */
@@ -111,7 +112,7 @@ static uint32_t return_from_thread(const struct code_piece *piece, uint32_t offs
 	    store.operation != ARM64_STORE || !is_word_at(&store, ARM64_FP) ||
 	    store.immediate != WORD_BYTES || store.rd != load.rd || load.immediate < 0)
 		return 0;
-	*place = (int32_t)load.immediate;
+	*thread_offset = (int32_t)load.immediate;
 	return sizeof(words);
 }
 
@@ -122,18 +123,18 @@ static uint32_t return_from_thread(const struct code_piece *piece, uint32_t offs
 static bool enter_at_poll(const struct code_piece *piece, struct code_state *state)
 {
 	bool makes_room = piece->is_thrown_to && is_at(piece, 0, MAKE_ROOM, 1);
-	int32_t place = 0;
+	int32_t thread_offset = 0;
 
 	if (piece->machine == EM_X86_64 && !makes_room)
 		return false;
-	for (uint32_t i = 0; i < piece->size && i < MAX_SAVING_BYTES && !place; i++)
-		return_from_thread(piece, i, &place);
-	if (!place && !makes_room)
+	for (uint32_t i = 0; i < piece->size && i < MAX_SAVING_BYTES && !thread_offset; i++)
+		return_from_thread(piece, i, &thread_offset);
+	if (!thread_offset && !makes_room)
 		return false;
 	state->sp.offset = 0;
 	state->ra_slot = 0;
 	state->ra_register = CODE_NO_REGISTER;
-	state->ra_in_thread = place;
+	state->ra_in_thread = thread_offset;
 	return true;
 }
 
@@ -205,10 +206,10 @@ static void take_return_from_thread(const struct code_piece *piece, uint32_t off
 				    const struct code_state *last, struct code_state *state)
 {
 	uint32_t load_bytes = piece->machine == EM_X86_64 ? 7 : 4;
-	int32_t place;
+	int32_t thread_offset;
 
 	if (!last->ra_in_thread || last->fp.kind != CODE_FROM_CFA || offset < load_bytes ||
-	    !return_from_thread(piece, offset - load_bytes, &place))
+	    !return_from_thread(piece, offset - load_bytes, &thread_offset))
 		return;
 	state->ra_slot = last->fp.offset + WORD_BYTES;
 	state->ra_in_thread = 0;

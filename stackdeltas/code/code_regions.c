@@ -108,7 +108,10 @@ static bool comes_back(const struct code_regions *regions, const struct hash_map
 	if (is_known && !returns)
 		return false;
 	hash_map_find(counts, callee, &count);
-	/* With many calls only these count: an exit may be that of the code behind the function. */
+	/*
+	 * From MANY_CALLS calls on, the share of proven calls decides. The callee's own exits are not enough, since such
+	 * an exit may belong to the code that follows the function.
+	 */
 	if (is_known && (uint32_t)count < MANY_CALLS)
 		return true;
 	return (count >> 32) * 2 >= (uint32_t)count;

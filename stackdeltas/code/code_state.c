@@ -164,88 +164,88 @@ void code_state_set(struct code_state *state, uint16_t machine, uint8_t number,
 	}
 }
 
-/* Forgets the value that was stored at location @place. */
-static void overwrite(struct code_state *state, struct code_value place)
+/* Forgets the value that was stored in @slot. */
+static void overwrite(struct code_state *state, struct code_value slot)
 {
-	if (code_value_equal(state->fp_slot, place))
+	if (code_value_equal(state->fp_slot, slot))
 		state->fp_slot = unknown;
-	if (code_value_equal(state->stored_at, place))
+	if (code_value_equal(state->stored_at, slot))
 		forget_stored(state);
-	if (code_value_equal(state->own_fp_at, place))
+	if (code_value_equal(state->own_fp_at, slot))
 		forget_own_fp(state);
-	if (place.kind != CODE_FROM_CFA)
+	if (slot.kind != CODE_FROM_CFA)
 		return;
-	if (state->ra_slot == place.offset)
+	if (state->ra_slot == slot.offset)
 		state->ra_slot = 0;
-	if (state->rbx_slot == place.offset)
+	if (state->rbx_slot == slot.offset)
 		state->rbx_slot = 0;
 }
 
 void code_state_store(struct code_state *state, uint16_t machine, uint8_t number,
-		      struct code_value place)
+		      struct code_value slot)
 {
-	bool is_from_cfa = place.kind == CODE_FROM_CFA;
+	bool is_from_cfa = slot.kind == CODE_FROM_CFA;
 	struct code_value value = code_state_get(state, machine, number);
 
-	if (!is_from_cfa && place.kind != CODE_FROM_BASE)
+	if (!is_from_cfa && slot.kind != CODE_FROM_BASE)
 		return;
 	/* The frame is below the CFA; above it are the caller's arguments, which may have any value. */
-	if (is_from_cfa && place.offset >= 0)
+	if (is_from_cfa && slot.offset >= 0)
 		return;
-	overwrite(state, place);
+	overwrite(state, slot);
 	if (number == fp_number(machine) && state->fp.kind == CODE_CALLERS &&
 	    state->fp_slot.kind == CODE_UNKNOWN)
-		state->fp_slot = place;
+		state->fp_slot = slot;
 	if (value.kind == CODE_FROM_CFA && !is_from_cfa && state->stored_at.kind == CODE_UNKNOWN) {
-		state->stored_at = place;
+		state->stored_at = slot;
 		state->stored_offset = value.offset;
 	}
 	if (number == fp_number(machine) && value.kind == CODE_FROM_CFA &&
 	    state->own_fp_at.kind == CODE_UNKNOWN) {
-		state->own_fp_at = place;
+		state->own_fp_at = slot;
 		state->own_fp_offset = value.offset;
 	}
 	if (!is_from_cfa)
 		return;
 	if (number == state->ra_register && !state->ra_slot)
-		state->ra_slot = place.offset;
+		state->ra_slot = slot.offset;
 	if (is_x86(machine) && number == DWARF_X86_RBX && state->rbx_is_callers &&
-	    !state->rbx_slot && place.offset % WORD_BYTES == 0)
-		state->rbx_slot = place.offset;
+	    !state->rbx_slot && slot.offset % WORD_BYTES == 0)
+		state->rbx_slot = slot.offset;
 }
 
 void code_state_load(struct code_state *state, uint16_t machine, uint8_t number,
-		     struct code_value place)
+		     struct code_value slot)
 {
-	bool is_from_cfa = place.kind == CODE_FROM_CFA;
+	bool is_from_cfa = slot.kind == CODE_FROM_CFA;
 
-	if (!is_from_cfa && place.kind != CODE_FROM_BASE) {
+	if (!is_from_cfa && slot.kind != CODE_FROM_BASE) {
 		code_state_set(state, machine, number, unknown);
 		return;
 	}
-	if (number == fp_number(machine) && code_value_equal(state->fp_slot, place)) {
+	if (number == fp_number(machine) && code_value_equal(state->fp_slot, slot)) {
 		state->fp_slot = unknown;
 		state->fp = callers;
 		return;
 	}
 	if (is_from_cfa && is_x86(machine) && number == DWARF_X86_RBX && state->rbx_slot &&
-	    state->rbx_slot == place.offset) {
+	    state->rbx_slot == slot.offset) {
 		state->rbx_slot = 0;
 		code_state_set(state, machine, number, callers);
 		return;
 	}
-	if (code_value_equal(state->stored_at, place)) {
+	if (code_value_equal(state->stored_at, slot)) {
 		code_state_set(state, machine, number,
 			       (struct code_value){ CODE_FROM_CFA, state->stored_offset });
 		return;
 	}
-	if (code_value_equal(state->own_fp_at, place)) {
+	if (code_value_equal(state->own_fp_at, slot)) {
 		code_state_set(state, machine, number,
 			       (struct code_value){ CODE_FROM_CFA, state->own_fp_offset });
 		return;
 	}
 	code_state_set(state, machine, number, unknown);
-	if (is_from_cfa && state->ra_slot && state->ra_slot == place.offset &&
+	if (is_from_cfa && state->ra_slot && state->ra_slot == slot.offset &&
 	    number != sp_number(machine)) {
 		state->ra_register = number;
 		/* As in compilers' tables: a link register that was restored has the caller's value. */

@@ -113,11 +113,11 @@ void code_state_move_sp(struct code_state *state, struct code_value sp);
 /** Aligns the stack pointer, which begins a new base. */
 void code_state_align_sp(struct code_state *state);
 
-/** Stores a whole register at location @place, or loads it from there. */
+/** Stores a whole register in @slot of the stack, or loads it from there. */
 void code_state_store(struct code_state *state, uint16_t machine, uint8_t number,
-		      struct code_value place);
+		      struct code_value slot);
 void code_state_load(struct code_state *state, uint16_t machine, uint8_t number,
-		     struct code_value place);
+		     struct code_value slot);
 
 /** Applies the effect of a call that has returned. */
 void code_state_call(struct code_state *state, uint16_t machine);

@@ -123,7 +123,7 @@ static void mark_step(struct sweep *sweep, uint32_t offset, struct code_step *st
 {
 	struct code_marks *marks = sweep->marks;
 	uint32_t target, next = offset + step->length;
-	size_t place;
+	size_t entry;
 
 	if (sweep->is_after_end && !(marks->marks[offset] & CODE_MARK_START)) {
 		if (is_padding(sweep->piece, offset, step)) {
@@ -158,7 +158,7 @@ static void mark_step(struct sweep *sweep, uint32_t offset, struct code_step *st
 	case CODE_FLOW_SYSCALL:
 		sweep->is_after_end = known_code_syscall(sweep->piece->machine, sweep->piece->bytes,
 							 sweep->piece->size, offset,
-							 &place) == KNOWN_SYSCALL_EXIT;
+							 &entry) == KNOWN_SYSCALL_EXIT;
 		break;
 	default:
 		mark_taken(sweep, offset, step->length);

@@ -45,7 +45,7 @@ static bool x86_number_is_clone(const uint8_t *bytes, size_t offset)
 }
 
 static enum known_syscall x86_syscall(const uint8_t *bytes, size_t size, size_t offset,
-				      size_t *place)
+				      size_t *entry)
 {
 	static const uint8_t exits[][5] = {
 		{ 0xb8, 0x3c, 0, 0, 0 }, /* mov $60,eax */
@@ -62,13 +62,13 @@ static enum known_syscall x86_syscall(const uint8_t *bytes, size_t size, size_t 
 	    ends_at(bytes, offset, short_exit, sizeof(short_exit)))
 		return KNOWN_SYSCALL_EXIT;
 	if (ends_at(bytes, offset, signal_return, sizeof(signal_return))) {
-		*place = offset - sizeof(signal_return);
+		*entry = offset - sizeof(signal_return);
 		return KNOWN_SYSCALL_SIGNAL_RETURN;
 	}
 	if (stands_at(bytes, size, next, test, sizeof(test)) &&
 	    stands_at(bytes, size, next + sizeof(test) + 1, child, sizeof(child)) &&
 	    x86_number_is_clone(bytes, offset)) {
-		*place = next + sizeof(test) + 1;
+		*entry = next + sizeof(test) + 1;
 		return KNOWN_SYSCALL_CLONE;
 	}
 	return KNOWN_SYSCALL_NONE;
@@ -86,7 +86,7 @@ static struct arm64_instruction arm64_at(const uint8_t *bytes, size_t offset)
 }
 
 /* cbz x0 (or w0), forward; ret */
-static bool arm64_child_branches(const uint8_t *bytes, size_t offset, size_t *place)
+static bool arm64_child_branches(const uint8_t *bytes, size_t offset, size_t *entry)
 {
 	struct arm64_instruction branch = arm64_at(bytes, offset);
 	struct arm64_instruction next = arm64_at(bytes, offset + ARM64_INSTRUCTION_BYTES);
@@ -94,12 +94,12 @@ static bool arm64_child_branches(const uint8_t *bytes, size_t offset, size_t *pl
 	if (branch.operation != ARM64_BRANCH_ZERO || branch.is_opposite || branch.rd ||
 	    (int64_t)branch.target < 0 || next.operation != ARM64_RETURN || next.rn != ARM64_LR)
 		return false;
-	*place = offset + branch.target;
+	*entry = offset + branch.target;
 	return true;
 }
 
 static enum known_syscall arm64_syscall(const uint8_t *bytes, size_t size, size_t offset,
-					size_t *place)
+					size_t *entry)
 {
 	struct arm64_instruction before;
 
@@ -113,11 +113,11 @@ static enum known_syscall arm64_syscall(const uint8_t *bytes, size_t size, size_
 	if (before.bytes != 8)
 		return KNOWN_SYSCALL_NONE;
 	if (before.immediate == ARM64_RT_SIGRETURN) {
-		*place = offset - ARM64_INSTRUCTION_BYTES;
+		*entry = offset - ARM64_INSTRUCTION_BYTES;
 		return KNOWN_SYSCALL_SIGNAL_RETURN;
 	}
 	if (before.immediate == ARM64_CLONE && size - offset >= 3 * ARM64_INSTRUCTION_BYTES &&
-	    arm64_child_branches(bytes, offset + ARM64_INSTRUCTION_BYTES, place))
+	    arm64_child_branches(bytes, offset + ARM64_INSTRUCTION_BYTES, entry))
 		return KNOWN_SYSCALL_CLONE;
 	return KNOWN_SYSCALL_NONE;
 }
@@ -135,9 +135,9 @@ bool known_code_is_landing(uint16_t machine, const uint8_t *bytes, size_t size, 
 }
 
 enum known_syscall known_code_syscall(uint16_t machine, const uint8_t *bytes, size_t size,
-				      size_t offset, size_t *place)
+				      size_t offset, size_t *entry)
 {
 	if (machine == EM_X86_64)
-		return x86_syscall(bytes, size, offset, place);
-	return arm64_syscall(bytes, size, offset, place);
+		return x86_syscall(bytes, size, offset, entry);
+	return arm64_syscall(bytes, size, offset, entry);
 }

@@ -13,13 +13,13 @@
 enum known_syscall {
 	KNOWN_SYSCALL_NONE,
 	/**
-	 * clone in musl's __clone: the child resumes at offset @place, on a stack without a caller
+	 * clone in musl's __clone: the child resumes at offset @entry, on a stack without a caller
 	 * (src/thread/{x86_64,aarch64}/clone.s of musl 1.2).
 	 */
 	KNOWN_SYSCALL_CLONE,
 	/** exit or exit_group: does not return. */
 	KNOWN_SYSCALL_EXIT,
-	/** rt_sigreturn in a signal trampoline, whose first instruction is at offset @place. */
+	/** rt_sigreturn in a signal trampoline, whose first instruction is at offset @entry. */
 	KNOWN_SYSCALL_SIGNAL_RETURN,
 };
 
@@ -29,8 +29,8 @@ enum known_syscall {
  */
 bool known_code_is_landing(uint16_t machine, const uint8_t *bytes, size_t size, size_t offset);
 
-/** Recognises the system call at @offset of the @size bytes at @bytes; *@place is an offset in them. */
+/** Recognises the system call at @offset of the @size bytes at @bytes; *@entry is an offset in them. */
 enum known_syscall known_code_syscall(uint16_t machine, const uint8_t *bytes, size_t size,
-				      size_t offset, size_t *place);
+				      size_t offset, size_t *entry);
 
 #endif

@@ -50,22 +50,22 @@ static void set(struct code_state *state, uint8_t reg, struct code_value value)
 
 static void push(struct code_state *state, uint8_t reg)
 {
-	struct code_value place = code_value_add(state->sp, -WORD_BYTES);
+	struct code_value slot = code_value_add(state->sp, -WORD_BYTES);
 
-	code_state_move_sp(state, place);
+	code_state_move_sp(state, slot);
 	/* A push of something else than a register overwrites the slot too. rsp is used for it, since it is never saved. */
 	code_state_store(state, EM_X86_64, dwarf_numbers[reg == X86_NO_REGISTER ? X86_RSP : reg],
-			 place);
+			 slot);
 }
 
 static void pop(struct code_state *state, uint8_t reg)
 {
-	struct code_value place = state->sp;
+	struct code_value slot = state->sp;
 
 	if (reg != X86_NO_REGISTER)
-		code_state_load(state, EM_X86_64, dwarf_numbers[reg], place);
+		code_state_load(state, EM_X86_64, dwarf_numbers[reg], slot);
 	if (reg != X86_RSP)
-		code_state_move_sp(state, code_value_add(place, WORD_BYTES));
+		code_state_move_sp(state, code_value_add(slot, WORD_BYTES));
 }
 
 static void write_all(struct code_state *state, uint16_t registers)

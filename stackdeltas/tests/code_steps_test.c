@@ -64,7 +64,7 @@ struct module {
 };
 
 /* The data of an instruction. */
-struct place {
+struct instruction {
 	const struct module *module;
 	const struct unwind_rule *rule;
 	Dwarf_Frame *row;
@@ -73,7 +73,7 @@ struct place {
 
 struct figures {
 	uint64_t steps;
-	uint64_t places;
+	uint64_t instructions;
 	/* By what is compared; [1]: of guesses. */
 	uint64_t equal[2];
 	uint64_t different[2];
@@ -85,7 +85,7 @@ struct tracee {
 	int memory_fd;
 	struct module modules[MAX_MODULES];
 	size_t module_count;
-	struct hash_map places;
+	struct hash_map instructions;
 	struct figures figures;
 };
 
@@ -157,13 +157,13 @@ static void forget_program(struct tracee *tracee)
 	uint64_t key, value;
 	size_t cursor = 0;
 
-	while (hash_map_next(&tracee->places, &cursor, &key, &value)) {
-		struct place *place = hash_map_get_pointer(&tracee->places, key);
+	while (hash_map_next(&tracee->instructions, &cursor, &key, &value)) {
+		struct instruction *instruction = hash_map_get_pointer(&tracee->instructions, key);
 
-		free(place->row);
-		free(place);
+		free(instruction->row);
+		free(instruction);
 	}
-	hash_map_deinit(&tracee->places);
+	hash_map_deinit(&tracee->instructions);
 	for (size_t i = 0; i < tracee->module_count; i++) {
 		struct module *module = &tracee->modules[i];
 
@@ -208,23 +208,23 @@ static const struct unwind_rule *find_rule(const struct module *module, uint64_t
 	return low ? &module->rows.items[low - 1].rule : NULL;
 }
 
-static struct place *find_place(struct tracee *tracee, uint64_t pc)
+static struct instruction *find_instruction(struct tracee *tracee, uint64_t pc)
 {
-	struct place *place = hash_map_get_pointer(&tracee->places, pc);
+	struct instruction *instruction = hash_map_get_pointer(&tracee->instructions, pc);
 	const struct module *module;
 
-	if (place)
-		return place;
-	place = calloc(1, sizeof(*place));
+	if (instruction)
+		return instruction;
+	instruction = calloc(1, sizeof(*instruction));
 	module = find_module(tracee, pc);
-	if (!place || hash_map_set_pointer(&tracee->places, pc, place))
+	if (!instruction || hash_map_set_pointer(&tracee->instructions, pc, instruction))
 		return NULL;
-	place->module = module;
+	instruction->module = module;
 	if (!module || !module->cfi ||
-	    dwarf_cfi_addrframe(module->cfi, pc - module->bias, &place->row))
-		place->row = NULL;
-	place->rule = place->row ? find_rule(module, pc - module->bias) : NULL;
-	return place;
+	    dwarf_cfi_addrframe(module->cfi, pc - module->bias, &instruction->row))
+		instruction->row = NULL;
+	instruction->rule = instruction->row ? find_rule(module, pc - module->bias) : NULL;
+	return instruction;
 }
 
 /* The caller's rbx; the table leaves out what is unchanged. */
@@ -243,38 +243,38 @@ static bool same_rbx(const struct unwind_rule *rule, Dwarf_Frame *row, const str
 }
 
 /* False: they differ. */
-static bool compare(const struct place *place, const struct frame *frame)
+static bool compare(const struct instruction *instruction, const struct frame *frame)
 {
-	const struct unwind_rule *rule = place->rule;
+	const struct unwind_rule *rule = instruction->rule;
 	uint64_t cfa, our_cfa, ours = 0, theirs = 0;
 	Dwarf_Op *operations;
 	size_t count;
 	bool is_value;
 
-	if (register_by_libdw(place->row, frame, frame->numbers->ra, 0, &theirs) ==
+	if (register_by_libdw(instruction->row, frame, frame->numbers->ra, 0, &theirs) ==
 	    OUTCOME_UNDEFINED)
 		return rule->cfa == CFA_END;
-	if (dwarf_frame_cfa(place->row, &operations, &count) ||
+	if (dwarf_frame_cfa(instruction->row, &operations, &count) ||
 	    !evaluate(frame, operations, count, 0, false, &cfa, &is_value) ||
 	    !sp_by_rule(rule, frame, &our_cfa) || cfa != our_cfa)
 		return false;
-	register_by_libdw(place->row, frame, frame->numbers->ra, cfa, &theirs);
+	register_by_libdw(instruction->row, frame, frame->numbers->ra, cfa, &theirs);
 	/* Memory that can't be read is 0 for both: nothing would be compared. */
 	if (!theirs)
 		return false;
 	if (register_by_rule(rule, true, frame, cfa, &ours) != OUTCOME_VALUE || ours != theirs)
 		return false;
 	if (register_by_rule(rule, false, frame, cfa, &ours) == OUTCOME_VALUE &&
-	    register_by_libdw(place->row, frame, frame->numbers->fp, cfa, &theirs) ==
+	    register_by_libdw(instruction->row, frame, frame->numbers->fp, cfa, &theirs) ==
 		    OUTCOME_VALUE &&
 	    ours != theirs)
 		return false;
-	return same_rbx(rule, place->row, frame, cfa);
+	return same_rbx(rule, instruction->row, frame, cfa);
 }
 
 static void check_step(struct tracee *tracee, const struct user_regs_struct *words)
 {
-	struct place *place = find_place(tracee, words->rip);
+	struct instruction *instruction = find_instruction(tracee, words->rip);
 	struct figures *figures = &tracee->figures;
 	struct frame frame = {
 		.numbers = &x86_registers,
@@ -288,24 +288,24 @@ static void check_step(struct tracee *tracee, const struct user_regs_struct *wor
 	char text[RULE_TEXT_MAX_BYTES];
 	bool is_guess, is_equal;
 
-	if (!place || !place->rule || place->visits++ >= VISITS)
+	if (!instruction || !instruction->rule || instruction->visits++ >= VISITS)
 		return;
-	figures->places += place->visits == 1;
-	if (place->rule->cfa == CFA_NONE) {
+	figures->instructions += instruction->visits == 1;
+	if (instruction->rule->cfa == CFA_NONE) {
 		figures->no_rule++;
 		return;
 	}
-	is_guess = place->rule->flags & RULE_GUESS;
-	is_equal = compare(place, &frame);
+	is_guess = instruction->rule->flags & RULE_GUESS;
+	is_equal = compare(instruction, &frame);
 	if (is_equal)
 		figures->equal[is_guess]++;
 	else
 		figures->different[is_guess]++;
 	if (is_equal || is_guess || figures->different[0] > SHOWN_DIFFERENCES)
 		return;
-	rule_text(place->rule, EM_X86_64, text);
-	printf("# %s: %#" PRIx64 ": %s\n", place->module->path,
-	       (uint64_t)words->rip - place->module->bias, text);
+	rule_text(instruction->rule, EM_X86_64, text);
+	printf("# %s: %#" PRIx64 ": %s\n", instruction->module->path,
+	       (uint64_t)words->rip - instruction->module->bias, text);
 }
 
 static void run_steps(struct tracee *tracee, uint64_t count)
@@ -360,7 +360,7 @@ static void check_program(uint64_t steps, char *const *arguments, struct figures
 	printf("# %s: %" PRIu64 " steps, %" PRIu64 " instructions; believed: %" PRIu64
 	       " equal, %" PRIu64 " different; guesses: %" PRIu64 " equal, %" PRIu64
 	       " different; %" PRIu64 " without rule\n",
-	       arguments[0], figures->steps, figures->places, figures->equal[0],
+	       arguments[0], figures->steps, figures->instructions, figures->equal[0],
 	       figures->different[0], figures->equal[1], figures->different[1], figures->no_rule);
 	totals->steps += figures->steps;
 	totals->equal[0] += figures->equal[0];

@@ -239,7 +239,7 @@ static void end_debug_entry(struct eh_frame_bytes *out, bool is_wide)
 
 static void debug_frame_finds_cies_by_offset_in_both_widths(void **state)
 {
-	const uint64_t place[] = { 0x401000, 0x20 };
+	const uint64_t range[] = { 0x401000, 0x20 };
 
 	(void)state;
 	for (int is_wide = 0; is_wide <= 1; is_wide++) {
@@ -257,7 +257,7 @@ static void debug_frame_finds_cies_by_offset_in_both_widths(void **state)
 		PUT(&bytes, 4, 0, 8, 0, 1, 0x78, 16, DW_CFA_def_cfa, 7, 8);
 		end_debug_entry(&bytes, is_wide);
 		begin_debug_entry(&bytes, is_wide, cie_offset);
-		put(&bytes, place, sizeof(place));
+		put(&bytes, range, sizeof(range));
 		PUT(&bytes, DW_CFA_nop, DW_CFA_nop);
 		end_debug_entry(&bytes, is_wide);
 		frame = frame_of(&bytes);
@@ -273,8 +273,8 @@ static void debug_frame_finds_cies_by_offset_in_both_widths(void **state)
 		assert_false(entry.is_cie);
 		assert_int_equal(entry.cie_offset, cie_offset);
 		assert_int_equal(eh_frame_read_fde(&frame, &entry, &cie, &fde), 0);
-		assert_int_equal(fde.start, place[0]);
-		assert_int_equal(fde.length, place[1]);
+		assert_int_equal(fde.start, range[0]);
+		assert_int_equal(fde.length, range[1]);
 		assert_int_equal(fde.instructions_end - fde.instructions, 2);
 		assert_int_equal(eh_frame_next(&frame, &offset, &entry), 0);
 	}

@@ -465,7 +465,7 @@ static void arm64_has_its_own_registers(void **state)
 	PUT(bytes, 1, 0x1b, DW_CFA_def_cfa, DWARF_ARM64_FP, 0);
 	end_entry(bytes);
 	PUT_FDE(bytes, TEXT_ADDRESS + 80, 16, DW_CFA_offset | DWARF_ARM64_LR, 1);
-	/* Places that are out of reach of the CFA's offsets. */
+	/* Saved registers that are out of reach of the CFA's offsets. */
 	begin_cie(bytes, "zR", DWARF_ARM64_LR);
 	PUT(bytes, 1, 0x1b, DW_CFA_def_cfa, DWARF_ARM64_SP, 0);
 	end_entry(bytes);

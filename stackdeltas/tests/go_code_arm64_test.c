@@ -15,7 +15,7 @@ static const struct unwind_rule *rule_at(const struct fixture *fixture, uint32_t
 	return stack_deltas_lookup(&fixture->deltas, TEXT + offset);
 }
 
-static void on_arm64_the_place_tells_where_stacks_are_changed(void **state)
+static void on_arm64_the_pc_tells_where_stacks_are_changed(void **state)
 {
 	/* mov sp,x0; nop; blr x1; mov sp,x5 */
 	static const uint32_t call[] = { 0x9100001f, 0xd503201f, 0xd63f0020, 0x910000bf };
@@ -67,7 +67,7 @@ static void on_arm64_the_place_tells_where_stacks_are_changed(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test_setup_teardown(on_arm64_the_place_tells_where_stacks_are_changed,
+		cmocka_unit_test_setup_teardown(on_arm64_the_pc_tells_where_stacks_are_changed,
 						set_up, tear_down),
 	};
 

@@ -206,7 +206,10 @@ static void a_file_that_changes_has_no_more_rows(void **state)
 	extract(fixture);
 	for (uint32_t i = 0; i < 5; i++)
 		assert_plain(fixture, i * FUNCTION);
-	/* The one before the damaged one is read together with it. */
+	/*
+	 * Function 6 ends at the damaged start of function 7, so it cannot be read. Function 5 has no rows either, since
+	 * function 6 is read before the rows of 5 are written.
+	 */
 	assert_row(fixture, 5 * FUNCTION, 0, -1);
 	assert_row(fixture, 8 * FUNCTION - 1, 0, -1);
 }
@@ -330,7 +333,7 @@ static void assert_in_rdx(const struct fixture *fixture, uint32_t offset)
 	assert_int_equal(rule->flags, RULE_SWITCHES_STACK);
 }
 
-static void on_the_thread_s_own_stack_nothing_is_changed_and_the_place_tells(void **state)
+static void on_the_thread_s_own_stack_nothing_is_changed_and_the_pc_tells(void **state)
 {
 	/* As asmcgocall(): mov 0x38(%rsi),%rsp; sub; and; call *%rax; mov %rsi,%rsp; ret; and once more. */
 	static const uint8_t code[] = {
@@ -492,7 +495,7 @@ int main(void)
 		code_test(tables_for_c_within_go_s_code_go_before_it),
 		code_test(functions_that_align_their_stack_have_it_in_rbx),
 		code_test(what_leaves_for_c_s_stack_has_its_own_in_r12_alone),
-		code_test(on_the_thread_s_own_stack_nothing_is_changed_and_the_place_tells),
+		code_test(on_the_thread_s_own_stack_nothing_is_changed_and_the_pc_tells),
 		code_test(code_beside_go_s_is_left_to_the_instructions),
 		code_test(with_a_damaged_table_nothing_is_said_of_code),
 		code_test(files_that_name_no_table_are_searched_if_they_have_much_bare_code),

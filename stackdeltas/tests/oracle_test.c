@@ -62,7 +62,7 @@ enum verdict {
 	/* libdw ends .debug_frame at a terminator, behind which Go's linker puts the tables of C. */
 	CLASS_BEHIND_TERMINATOR,
 	/* Code of glibc that is known by its bytes, whose tables are wrong or missing. */
-	CLASS_KNOWN_PLACE,
+	CLASS_KNOWN_RANGE,
 	/* Rows from instructions, where no table says anything: not compared, not in the shares. */
 	CLASS_CODE,
 	CLASS_DIFFERENT,
@@ -79,7 +79,7 @@ static const char *const class_names[CLASS_COUNT] = {
 	"PLT stubs without FDE",
 	"CFA refused by libdw",
 	"behind a terminator, unread by libdw",
-	"known place in glibc",
+	"known range of glibc",
 	"from code, no table",
 	"different",
 };
@@ -177,12 +177,12 @@ static bool has_no_cfa(Dwarf_Frame *row)
 	return dwarf_frame_cfa(row, &operations, &count);
 }
 
-static bool is_known_place(const struct comparison *comparison, uint64_t address)
+static bool is_in_known_range(const struct comparison *comparison, uint64_t address)
 {
 	const struct unwind_input *input = comparison->input;
 
-	for (uint32_t i = 0; i < input->place_count; i++)
-		if (address >= input->places[i].start && address < input->places[i].end)
+	for (uint32_t i = 0; i < input->known_range_count; i++)
+		if (address >= input->known_ranges[i].start && address < input->known_ranges[i].end)
 			return true;
 	return false;
 }
@@ -202,8 +202,8 @@ static enum verdict compare_address(struct comparison *comparison, Dwarf_Frame *
 			class = compare_frame(rule, row, &frame);
 		}
 	}
-	if (class == CLASS_DIFFERENT && is_known_place(comparison, address))
-		class = CLASS_KNOWN_PLACE;
+	if (class == CLASS_DIFFERENT && is_in_known_range(comparison, address))
+		class = CLASS_KNOWN_RANGE;
 	if (class == CLASS_DIFFERENT && rule && rule->cfa >= CFA_SP && rule->cfa <= CFA_REGISTER &&
 	    has_no_cfa(row))
 		class = CLASS_NO_CFA;
@@ -260,8 +260,8 @@ static void compare_nothing(struct comparison *comparison, uint64_t address)
 		comparison->rows[CLASS_STUB] += address == stubs->start;
 		return;
 	}
-	if (no_match && is_known_place(comparison, address)) {
-		comparison->rows[CLASS_KNOWN_PLACE] += !is_known_place(comparison, address - 1);
+	if (no_match && is_in_known_range(comparison, address)) {
+		comparison->rows[CLASS_KNOWN_RANGE] += !is_in_known_range(comparison, address - 1);
 		return;
 	}
 	if (!no_match && rule->cfa == CFA_UNSUPPORTED) {

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Files whose unwind tables stand elsewhere than in .eh_frame have the rows of those that have it.
 
-One program is compiled with .eh_frame and without, its tables moved to every place where tools put
-them; build/stack_deltas must print the same rows for its functions. usage: unwind_sources_test.py
+One program is compiled with .eh_frame and without, its tables moved to every section and file where
+tools put them; build/stack_deltas must print the same rows for its functions. usage: unwind_sources_test.py
 """
 import os
 import re

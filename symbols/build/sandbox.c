@@ -42,7 +42,7 @@ static int set_limits(const struct sandbox_limits *limits)
 	int err = confinement_limit_memory(limits->memory_bytes, limits->mapped_bytes);
 
 	if (!err && setrlimit(RLIMIT_CPU, &cpu))
-		err = fail_errno(-errno, "limit of CPU time");
+		err = fail_errno(-errno, "cannot limit the CPU time");
 	if (!err)
 		err = confinement_limit(RLIMIT_FSIZE, limits->output_bytes);
 	if (!err)
@@ -210,7 +210,7 @@ int sandbox_enter(const struct sandbox_limits *limits, const struct sandbox_file
 
 	sandbox_files = files;
 	if (sigaction(SIGSYS, &action, NULL))
-		return fail_errno(-errno, "handler of system calls");
+		return fail_errno(-errno, "cannot set the handler of system calls");
 	step_back();
 	err = set_limits(limits);
 	if (!err)

@@ -116,7 +116,8 @@ static int start(struct maker *maker)
 	int sockets[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
-		return fail_errno(-errno, "socket of a process that makes symbol caches");
+		return fail_errno(-errno,
+				  "cannot make the socket of a process that makes symbol caches");
 	maker->socket = sockets[0];
 	theirs = sockets[1];
 	return child_process_start("/proc/self/exe", arguments, theirs, SYMBOL_CACHE_MAKER_SOCKET,
@@ -195,7 +196,8 @@ static int serve(struct maker *maker)
 		int count = poll(polled, 2, is_killed ? KILLED_WAIT_MS : wait_ms(maker));
 
 		if (count < 0 && errno != EINTR)
-			return fail_errno(-errno, "wait for a process that makes symbol caches");
+			return fail_errno(-errno,
+					  "cannot wait for a process that makes symbol caches");
 		if (count > 0 && polled[0].revents)
 			return 0;
 		if (count > 0 && polled[1].revents && !hear(maker, MSG_DONTWAIT))

@@ -103,7 +103,7 @@ static void sift(struct address_run *runs, size_t i, size_t count)
 }
 
 /* Sorts in place: qsort() would need as much memory again. */
-static void sort_in_place(struct address_run *runs, size_t count)
+static void heap_sort(struct address_run *runs, size_t count)
 {
 	for (size_t i = count / 2; i-- > 0;)
 		sift(runs, i, count);
@@ -126,7 +126,7 @@ static void sort_runs(struct address_runs *runs)
 	if (i >= count)
 		return;
 	if (runs->runs.count > BIG_BYTES_IN_HEAP_MAX)
-		sort_in_place(all, count);
+		heap_sort(all, count);
 	else
 		qsort(all, count, sizeof(all[0]), compare_runs);
 }

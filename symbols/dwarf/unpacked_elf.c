@@ -195,7 +195,7 @@ static int add_section(struct output *output, const struct elf_image *image,
 {
 	Elf64_Shdr *header = &output->sections[output->section_count];
 	uint64_t bytes = 0;
-	uint8_t *place = output->bytes + output->end;
+	uint8_t *target = output->bytes + output->end;
 	int err = unpacked_bytes(image, section, &bytes);
 
 	if (err)
@@ -206,9 +206,9 @@ static int add_section(struct output *output, const struct elf_image *image,
 	if (!bytes)
 		err = 0;
 	else if (elf_section_encoding(section) == ELF_ENCODING_PLAIN)
-		err = elf_image_read(image, section->offset, place, bytes);
+		err = elf_image_read(image, section->offset, target, bytes);
 	else
-		err = unpack(image, section, place, bytes);
+		err = unpack(image, section, target, bytes);
 	if (err == -ENOMEM)
 		return err;
 	*header = (Elf64_Shdr){

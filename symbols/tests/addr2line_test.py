@@ -185,10 +185,10 @@ def find_debug_file(program):
     notes = subprocess.run(["readelf", "-n", program], check=True, stdout=subprocess.PIPE,
                            stderr=subprocess.DEVNULL, text=True).stdout
     build_id = re.search(r"Build ID: ([0-9a-f]{2})([0-9a-f]+)", notes)
-    places = [program + ".debug"]
+    paths = [program + ".debug"]
     if build_id:
-        places.append(os.path.join(DEBUG_FILES, ".build-id", build_id[1], build_id[2] + ".debug"))
-    return next(filter(os.path.exists, places), program)
+        paths.append(os.path.join(DEBUG_FILES, ".build-id", build_id[1], build_id[2] + ".debug"))
+    return next(filter(os.path.exists, paths), program)
 
 
 def read_functions(program):
@@ -273,13 +273,13 @@ def ask(command, addresses):
 def tidy(lines):
     """Takes off what is no part of the answer: discriminators, and how nothing is written."""
     pairs = []
-    for function, place in zip(lines[::2], lines[1::2]):
-        place = re.sub(r" \((discriminator \d+|inlined by.*)\)$", "", place)
-        place = re.sub(r":0$", ":?", re.sub(r"^(.*:\d+):\d+$", r"\1", place))
+    for function, location in zip(lines[::2], lines[1::2]):
+        location = re.sub(r" \((discriminator \d+|inlined by.*)\)$", "", location)
+        location = re.sub(r":0$", ":?", re.sub(r"^(.*:\d+):\d+$", r"\1", location))
         # Of code without lines some give the name in the symbol table's STT_FILE, which is no path.
-        place = re.sub(r"^[^/]*:\?$", "??:?", place)
+        location = re.sub(r"^[^/]*:\?$", "??:?", location)
         # elfutils says where the innermost is inlined in the same line.
-        pairs.append((re.sub(r" inlined (at|from) .*$", "", function), place))
+        pairs.append((re.sub(r" inlined (at|from) .*$", "", function), location))
     return pairs
 
 
@@ -289,23 +289,23 @@ def demangle(answers):
     output = subprocess.run(["c++filt"], input="\n".join(names), stdout=subprocess.PIPE, check=True,
                             text=True).stdout
     meant = dict(zip(names, output.splitlines()))
-    return [[(meant[function], place) for function, place in answer] for answer in answers]
+    return [[(meant[function], location) for function, location in answer] for answer in answers]
 
 
 def without_clone(answer):
     """Off the outermost name what compilers put behind it: LLVM takes symbols' names there."""
     if not answer:
         return answer
-    function, place = answer[-1]
+    function, location = answer[-1]
     return answer[:-1] + [(re.sub(r"( \[clone [^]]*\]|\.(cold|(part|isra|constprop|lto_priv)\.\d+))+$", "",
-                                  function), place)]
+                                  function), location)]
 
 
 def what_differs(ours, theirs):
     """What binutils does that another reader does not."""
     if len(ours) != len(theirs):
         return "has other chains"
-    if [place for _, place in ours] == [place for _, place in theirs]:
+    if [location for _, location in ours] == [location for _, location in theirs]:
         return "names functions that have no linkage name by a symbol around them, or the reverse"
     if all(a == b or b.endswith(":?") for (_, a), (_, b) in zip(ours, theirs)):
         return "has no lines"
@@ -324,7 +324,7 @@ def ask_llvm(program, addresses):
     answers = ask(["llvm-symbolizer", "--output-style=GNU", "--functions=linkage", "--inlines",
                    "--no-demangle", "--addresses", "-e", program], addresses)
     # c++filt shows which of its builds a crate of Rust is of.
-    return [[(re.sub(r"\[[0-9a-f]{14,16}\]", "", name), place) for name, place in without_clone(answer)]
+    return [[(re.sub(r"\[[0-9a-f]{14,16}\]", "", name), location) for name, location in without_clone(answer)]
             for answer in demangle(answers)]
 
 
@@ -367,11 +367,11 @@ def how_equal(ours, binutils, elfutils, symbol_names):
     others = [answer for answer in (binutils, elfutils) if len(answer) == len(ours)]
     if not others or any(ours[i] not in [answer[i] for answer in others] for i in range(len(ours) - 1)):
         return None
-    name, place = ours[-1]
+    name, location = ours[-1]
     if ours[-1] in [answer[-1] for answer in others]:
         return "as one of both says of each function"
     # Of functions without a linkage name: binutils itself says so where nothing is inlined into them.
-    if name in symbol_names and place in [answer[-1][1] for answer in others]:
+    if name in symbol_names and location in [answer[-1][1] for answer in others]:
         return AS_SYMBOL
     return None
 
@@ -440,7 +440,7 @@ def show(unexplained):
     for address, *answers in unexplained[:SHOWN]:
         print(f"# {address:#x}")
         for who, answer in zip(["ours", "binutils", "LLVM", "elfutils"], answers):
-            print(f"#   {who}: " + "; ".join(f"{cut(function)} {place}" for function, place in answer))
+            print(f"#   {who}: " + "; ".join(f"{cut(function)} {location}" for function, location in answer))
 
 
 def test(number, name, commands, folder, totals):

@@ -104,13 +104,13 @@ def choose(path):
 
 
 def is_right(frames, number, first_line):
-    """Whether [function, place], innermost first, are those of the function."""
+    """Whether [function, location], innermost first, are those of the function."""
     lines = {"inner_%d" % number: INNER_LINES, "outer_%d" % number: OUTER_LINES}
     names = [name for name, _ in frames]
     if names not in (["outer_%d" % number], ["inner_%d" % number, "outer_%d" % number]):
         return False
-    for name, place in frames:
-        file, line = place.rsplit(":", 1)
+    for name, location in frames:
+        file, line = location.rsplit(":", 1)
         if not file.endswith("/unit.c") or int(line) - first_line - number % FUNCTIONS * FUNCTION_LINES not in lines[name]:
             return False
     return True
@@ -160,8 +160,8 @@ def check_many(tap, folder):
            "1.5 million functions take less than 200 MB of memory", len(found), most)
     lines = output.splitlines()
     # Line 1 is not of a function.
-    right = sum(name == "small_%s" % number and place.endswith("/small.c:%d" % (int(number) + 2))
-                for name, place, (_, _, number) in zip(lines[::2], lines[1::2], chosen))
+    right = sum(name == "small_%s" % number and location.endswith("/small.c:%d" % (int(number) + 2))
+                for name, location, (_, _, number) in zip(lines[::2], lines[1::2], chosen))
     tap.ok(right == ADDRESSES, "names and lines are right: 1.5 million functions", right, *lines[:8])
 
 

@@ -203,7 +203,7 @@ def check_common_file(tap, folder, version, *flags):
            name + " that is gone has no names", gone)
 
 
-def section_place(program, name):
+def section_offset(program, name):
     listing = subprocess.run(["readelf", "-SW", program], stdout=subprocess.PIPE, text=True, check=True).stdout
     return int(re.search(r" %s +PROGBITS +\w+ (\w+)" % re.escape(name), listing)[1], 16)
 
@@ -214,7 +214,7 @@ def check_reasons(tap, folder, program, address):
     for section, reason in (".debug_info", "unit 1: invalid DWARF version"), (".debug_line", "files: invalid"):
         with open(program, "rb") as file:
             data = bytearray(file.read())
-        at = section_place(program, section)
+        at = section_offset(program, section)
         data[at + 4:at + 6] = b"\xff\xff"
         with open(path, "wb") as file:
             file.write(data)

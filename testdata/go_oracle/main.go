@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Prints what Go itself says of places in its own code, for many addresses: see go_frames_test.py.
+// Prints what Go itself says of positions in its own code, for many addresses: see go_frames_test.py.
 // usage: oracle STEP. First comes the address of the function anchor; then a line for every STEP-th
 // address of the text, of fields with tabs in between: the address, the size of the frame there or -
 // where the runtime may not be asked, and for each frame, innermost first, function, file and line.
@@ -62,7 +62,7 @@ func appendFrames(all []runtime.Frame, pcs []uintptr) []runtime.Frame {
 	}
 }
 
-// The frames at pc, which is taken for the place of a call. From 1.23 on CallersFrames expands inlined
+// The frames at pc, which is taken for the position of a call. From 1.23 on CallersFrames expands inlined
 // calls if something follows that is not their caller; before, only pprof has it done, and it leaves
 // out a wrapper that is innermost.
 func framesAt(pc uintptr, minor int) []runtime.Frame {

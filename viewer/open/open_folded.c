@@ -28,27 +28,27 @@ struct folded_reader {
 static int find_mapping(struct folded_reader *reader, const char *file,
 			struct opened_mapping **found)
 {
-	uint64_t place;
+	uint64_t index;
 	int err;
 
-	if (!hash_map_find_bytes(&reader->files, file, strlen(file), &place)) {
+	if (!hash_map_find_bytes(&reader->files, file, strlen(file), &index)) {
 		struct opened_mapping mapping;
 
 		err = opened_mapping_init(&mapping, &(struct binary){ .path = (char *)file },
 					  reader->opened);
 		if (err)
 			return err;
-		place = reader->mappings.count;
+		index = reader->mappings.count;
 		err = mapping_vector_push(&reader->mappings, mapping);
 		if (err) {
 			opened_mapping_deinit(&mapping);
 			return err;
 		}
-		err = hash_map_set_bytes(&reader->files, file, strlen(file), place);
+		err = hash_map_set_bytes(&reader->files, file, strlen(file), index);
 		if (err)
 			return err;
 	}
-	*found = &reader->mappings.items[place];
+	*found = &reader->mappings.items[index];
 	return 0;
 }
 

@@ -50,7 +50,7 @@ struct otlp_reader {
 	struct opened_samples *opened;
 	struct opened_names names;
 	/* Mappings by index, and the mapping of locations without one. */
-	struct opened_mapping *places;
+	struct opened_mapping *mappings;
 	struct opened_mapping nowhere;
 	struct location_traits *traits;
 	struct opened_stack stack;
@@ -120,8 +120,8 @@ static void read_mapping_attribute(const char *key, const char *text, struct bin
 		memcpy(&values->file_id, file_id.build_id, sizeof(values->file_id));
 }
 
-static int make_place(struct otlp_reader *reader, const mapping_message *mapping,
-		      struct opened_mapping *place)
+static int make_mapping(struct otlp_reader *reader, const mapping_message *mapping,
+			struct opened_mapping *made)
 {
 	struct binary values = {
 		.path = (char *)opened_names_text(&reader->names,
@@ -137,21 +137,21 @@ static int make_place(struct otlp_reader *reader, const mapping_message *mapping
 
 		read_mapping_attribute(key, value.text, &values);
 	}
-	return opened_mapping_init(place, &values, reader->opened);
+	return opened_mapping_init(made, &values, reader->opened);
 }
 
-static int make_places(struct otlp_reader *reader)
+static int make_mappings(struct otlp_reader *reader)
 {
 	const dictionary_message *dictionary = reader->dictionary;
 	int err = opened_mapping_init_nowhere(&reader->nowhere, reader->opened);
 
 	if (dictionary->n_mapping_table > OPENED_MAPPINGS_MAX)
 		return fail(-EBADMSG, "it names more than %d files", OPENED_MAPPINGS_MAX);
-	reader->places = calloc(dictionary->n_mapping_table + 1, sizeof(*reader->places));
-	if (!reader->places)
+	reader->mappings = calloc(dictionary->n_mapping_table + 1, sizeof(*reader->mappings));
+	if (!reader->mappings)
 		return -ENOMEM;
 	for (size_t i = 1; i < dictionary->n_mapping_table && !err; i++)
-		err = make_place(reader, dictionary->mapping_table[i], &reader->places[i]);
+		err = make_mapping(reader, dictionary->mapping_table[i], &reader->mappings[i]);
 	return err;
 }
 
@@ -201,10 +201,10 @@ static int read_traits(struct otlp_reader *reader)
 
 /* --- stacks --- */
 
-static const struct opened_mapping *place_of(const struct otlp_reader *reader, int32_t index)
+static const struct opened_mapping *mapping_of(const struct otlp_reader *reader, int32_t index)
 {
 	return index > 0 && (size_t)index < reader->dictionary->n_mapping_table ?
-		       &reader->places[index] :
+		       &reader->mappings[index] :
 		       &reader->nowhere;
 }
 
@@ -231,8 +231,8 @@ static int push_frame(struct otlp_reader *reader, const location_message *locati
 		name.error = UNWIND_NO_INFO;
 	}
 	reader->text_bytes += strlen(function) + strlen(file);
-	frame = opened_frame_make(place_of(reader, location->mapping_index), traits->kind, function,
-				  &name, file, line ? line->line : 0);
+	frame = opened_frame_make(mapping_of(reader, location->mapping_index), traits->kind,
+				  function, &name, file, line ? line->line : 0);
 	/* For a frame without a name, the text may have the address where the function begins. */
 	if (frame.kind != FRAME_ERROR && (!line || !(name.marks & OPENED_NAMELESS)))
 		frame.address = location->address;
@@ -308,8 +308,8 @@ static int finish_stack(struct otlp_reader *reader, struct trace **trace)
 static int find_trace(struct otlp_reader *reader, int32_t index, uint8_t mark, struct trace **trace)
 {
 	size_t count = reader->dictionary->n_stack_table;
-	size_t place = index < 0 || (size_t)index >= count ? count : (size_t)index;
-	struct trace **kept = &reader->traces[place + set_of(mark) * (count + 1)];
+	size_t slot = index < 0 || (size_t)index >= count ? count : (size_t)index;
+	struct trace **kept = &reader->traces[slot + set_of(mark) * (count + 1)];
 	int err;
 
 	if (!*kept) {
@@ -495,7 +495,7 @@ static int read_request(struct otlp_reader *reader, const request_message *reque
 				    reader->dictionary->n_string_table);
 
 	if (!err)
-		err = make_places(reader);
+		err = make_mappings(reader);
 	if (!err)
 		err = read_traits(reader);
 	reader->traces = calloc(TRACE_SETS * (reader->dictionary->n_stack_table + 1),
@@ -509,9 +509,9 @@ static int read_request(struct otlp_reader *reader, const request_message *reque
 
 static void otlp_reader_deinit(struct otlp_reader *reader)
 {
-	for (size_t i = 0; reader->places && i < reader->dictionary->n_mapping_table; i++)
-		opened_mapping_deinit(&reader->places[i]);
-	free(reader->places);
+	for (size_t i = 0; reader->mappings && i < reader->dictionary->n_mapping_table; i++)
+		opened_mapping_deinit(&reader->mappings[i]);
+	free(reader->mappings);
 	free(reader->traits);
 	for (size_t i = 0;
 	     reader->traces && i < TRACE_SETS * (reader->dictionary->n_stack_table + 1); i++)

@@ -26,7 +26,7 @@ struct pprof_reader {
 	struct hash_map functions;
 	struct hash_map mappings;
 	/* Mappings by index, and the mapping of locations without one. */
-	struct opened_mapping *places;
+	struct opened_mapping *opened_mappings;
 	struct opened_mapping nowhere;
 	struct opened_stack stack;
 	struct opened_labels labels;
@@ -58,15 +58,15 @@ static int index_tables(struct pprof_reader *reader)
 	return err;
 }
 
-static int make_places(struct pprof_reader *reader)
+static int make_mappings(struct pprof_reader *reader)
 {
 	const Pprof__Profile *profile = reader->profile;
 	int err = opened_mapping_init_nowhere(&reader->nowhere, reader->opened);
 
 	if (profile->n_mapping > OPENED_MAPPINGS_MAX)
 		return fail(-EBADMSG, "it names more than %d files", OPENED_MAPPINGS_MAX);
-	reader->places = calloc(profile->n_mapping + 1, sizeof(*reader->places));
-	if (!reader->places)
+	reader->opened_mappings = calloc(profile->n_mapping + 1, sizeof(*reader->opened_mappings));
+	if (!reader->opened_mappings)
 		return -ENOMEM;
 	for (size_t i = 0; i < profile->n_mapping && !err; i++) {
 		const Pprof__Mapping *mapping = profile->mapping[i];
@@ -78,34 +78,34 @@ static int make_places(struct pprof_reader *reader)
 		};
 
 		opened_build_id(opened_names_text(&reader->names, mapping->build_id), &values);
-		err = opened_mapping_init(&reader->places[i], &values, reader->opened);
-		if (!err && !reader->program && reader->places[i].place == OPENED_FILE)
-			reader->program = binary_name(reader->places[i].binary);
+		err = opened_mapping_init(&reader->opened_mappings[i], &values, reader->opened);
+		if (!err && !reader->program && reader->opened_mappings[i].kind == OPENED_FILE)
+			reader->program = binary_name(reader->opened_mappings[i].binary);
 	}
 	return err;
 }
 
 /* --- stacks --- */
 
-static struct opened_mapping *place_of(struct pprof_reader *reader, uint64_t id)
+static struct opened_mapping *mapping_of(struct pprof_reader *reader, uint64_t id)
 {
 	uint64_t index;
 
-	return hash_map_find(&reader->mappings, id, &index) ? &reader->places[index] :
+	return hash_map_find(&reader->mappings, id, &index) ? &reader->opened_mappings[index] :
 							      &reader->nowhere;
 }
 
 static int push_line(struct pprof_reader *reader, const Pprof__Location *location, size_t index)
 {
 	const Pprof__Line *line = location->line[index];
-	const struct opened_mapping *mapping = place_of(reader, location->mapping_id);
+	const struct opened_mapping *mapping = mapping_of(reader, location->mapping_id);
 	const char *function = "", *file = "";
 	struct opened_name name = { 0 };
-	uint64_t place;
+	uint64_t function_index;
 	struct frame frame;
 
-	if (hash_map_find(&reader->functions, line->function_id, &place)) {
-		const Pprof__Function *entry = reader->profile->function[place];
+	if (hash_map_find(&reader->functions, line->function_id, &function_index)) {
+		const Pprof__Function *entry = reader->profile->function[function_index];
 
 		function = opened_names_name(&reader->names, entry->name, &name);
 		file = opened_names_text(&reader->names, entry->filename);
@@ -129,8 +129,8 @@ static int push_location(struct pprof_reader *reader, const Pprof__Location *loc
 	int err = 0;
 
 	if (!location->n_line) {
-		frame = opened_frame_make(place_of(reader, location->mapping_id), FRAME_NATIVE, "",
-					  &nameless, "", 0);
+		frame = opened_frame_make(mapping_of(reader, location->mapping_id), FRAME_NATIVE,
+					  "", &nameless, "", 0);
 		return opened_stack_push(&reader->stack, &frame);
 	}
 	for (size_t i = 0; i < location->n_line && !err && !opened_stack_is_full(&reader->stack);
@@ -289,7 +289,7 @@ static int read_all(struct pprof_reader *reader)
 	if (!err)
 		err = index_tables(reader);
 	if (!err)
-		err = make_places(reader);
+		err = make_mappings(reader);
 	if (err)
 		return err;
 	if (!reader->program)
@@ -303,9 +303,9 @@ static int read_all(struct pprof_reader *reader)
 
 static void pprof_reader_deinit(struct pprof_reader *reader)
 {
-	for (size_t i = 0; reader->places && i < reader->profile->n_mapping; i++)
-		opened_mapping_deinit(&reader->places[i]);
-	free(reader->places);
+	for (size_t i = 0; reader->opened_mappings && i < reader->profile->n_mapping; i++)
+		opened_mapping_deinit(&reader->opened_mappings[i]);
+	free(reader->opened_mappings);
 	opened_mapping_deinit(&reader->nowhere);
 	opened_names_deinit(&reader->names);
 	hash_map_deinit(&reader->locations);

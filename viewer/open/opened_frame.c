@@ -90,7 +90,7 @@ struct opened_name opened_name_parse(char *text)
 }
 
 /* True for a path, perhaps with a line: it has at least a dot or a slash, as source files have. */
-static bool is_place(const char *text, size_t length)
+static bool is_location(const char *text, size_t length)
 {
 	return memchr(text, '.', length) || memchr(text, '/', length);
 }
@@ -106,7 +106,7 @@ void opened_name_cut_line(char *text, const char **file, uint32_t *line)
 		return;
 	open = strrchr(text, '(');
 	if (!open || open < text + 2 || open[-1] != ' ' ||
-	    !is_place(open + 1, text + length - open - 2))
+	    !is_location(open + 1, text + length - open - 2))
 		return;
 	text[length - 1] = '\0';
 	open[-1] = '\0';
@@ -170,7 +170,7 @@ uint8_t opened_kind_of_file(const char *file)
 	return language && language->frames != LANGUAGE_NATIVE ? language->kind : FRAME_NATIVE;
 }
 
-static enum opened_place place_of(const char *path)
+static enum opened_mapping_kind kind_of(const char *path)
 {
 	if (!*path || !strcmp(path, "[anonymous]") || text_starts_with(path, "//anon"))
 		return OPENED_ANONYMOUS;
@@ -218,12 +218,12 @@ int opened_mapping_init(struct opened_mapping *mapping, const struct binary *val
 	struct binary complete = *values;
 	int err;
 
-	*mapping = (struct opened_mapping){ .place = place_of(values->path) };
-	if (mapping->place == OPENED_ANONYMOUS)
+	*mapping = (struct opened_mapping){ .kind = kind_of(values->path) };
+	if (mapping->kind == OPENED_ANONYMOUS)
 		return 0;
 	complete.fd = -1;
 	complete.is_elsewhere = true;
-	complete.is_kernel = mapping->place == OPENED_IN_KERNEL;
+	complete.is_kernel = mapping->kind == OPENED_IN_KERNEL;
 	complete.executable_id = hash_values(values);
 	if (complete.is_kernel)
 		/*
@@ -274,10 +274,10 @@ static uint8_t flags_of(const struct opened_name *name)
 static struct frame kernel_frame(const struct opened_mapping *mapping, struct frame frame)
 {
 	frame.kind = FRAME_KERNEL;
-	if (mapping->place == OPENED_IN_KERNEL) {
+	if (mapping->kind == OPENED_IN_KERNEL) {
 		frame.binary = mapping->binary;
 		frame.file = mapping->module;
-	} else if (mapping->place == OPENED_FILE && strcmp(mapping->binary->path, NOWHERE)) {
+	} else if (mapping->kind == OPENED_FILE && strcmp(mapping->binary->path, NOWHERE)) {
 		/* A kernel module. */
 		frame.file = binary_name(mapping->binary);
 	}
@@ -296,7 +296,7 @@ struct frame opened_frame_make(const struct opened_mapping *mapping, uint8_t kin
 		frame.address = name->address;
 	else if (*function)
 		frame.function = function;
-	if (mapping->place == OPENED_IN_KERNEL || name->marks & OPENED_KERNEL ||
+	if (mapping->kind == OPENED_IN_KERNEL || name->marks & OPENED_KERNEL ||
 	    kind == FRAME_KERNEL)
 		return kernel_frame(mapping, frame);
 	if (frame.kind == FRAME_NATIVE && !(name->marks & OPENED_JIT))

@@ -74,7 +74,7 @@ const char *opened_names_name(struct opened_names *names, uint64_t index, struct
  */
 uint8_t opened_kind_of_file(const char *file);
 
-enum opened_place {
+enum opened_mapping_kind {
 	OPENED_FILE,
 	OPENED_IN_KERNEL,
 	/** Code generated at run time. */
@@ -87,7 +87,7 @@ enum {
 };
 
 struct opened_mapping {
-	enum opened_place place;
+	enum opened_mapping_kind kind;
 	/** NULL for anonymous code. */
 	struct binary *binary;
 	/** The kernel module; borrowed from the binary. */

@@ -27,7 +27,8 @@ struct opened_labels {
 void opened_labels_clear(struct opened_labels *labels);
 void opened_labels_add(struct opened_labels *labels, const char *key, const char *value);
 /**
- * Sets the number that the runtime of the language @kind has for the work, such as a goroutine's.
+ * Adds a label with the number that the runtime of language @kind gives to a unit of work, such as a goroutine. It is
+ * dropped if all labels are in use.
  */
 void opened_labels_set_number(struct opened_labels *labels, uint8_t kind, uint64_t number);
 

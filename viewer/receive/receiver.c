@@ -210,9 +210,9 @@ static void take(void *context, const char *method, const void *bytes, size_t co
 /* --- listening --- */
 
 /* gRPC gives no reason when it cannot listen. */
-static int try_address(struct listen_address *place, const char *address)
+static int try_address(struct listen_address *local, const char *address)
 {
-	int fd = listen_address_open(place);
+	int fd = listen_address_open(local);
 
 	if (fd < 0)
 		return fail(fd == -EADDRNOTAVAIL ? -EINVAL : fd,
@@ -233,12 +233,12 @@ static int init(struct receiver *receiver)
 		.ops = &ops,
 		.context = receiver,
 	};
-	struct listen_address place = { 0 };
-	int err = listen_address_read("-receive", options->address, &place);
+	struct listen_address local = { 0 };
+	int err = listen_address_read("-receive", options->address, &local);
 
 	if (err)
 		return err;
-	if (!listen_address_is_loopback(&place) && !options->token_file)
+	if (!listen_address_is_loopback(&local) && !options->token_file)
 		return fail(-EINVAL,
 			    "-receive %s: others than this machine could send; name a file with a "
 			    "token by -receive-token-file, or listen on 127.0.0.1",
@@ -246,15 +246,15 @@ static int init(struct receiver *receiver)
 	if (options->token_file)
 		err = access_token_read(options->token_file, &receiver->token);
 	if (!err)
-		err = try_address(&place, options->address);
+		err = try_address(&local, options->address);
 	if (err)
 		return err;
-	listen_address_text(&place, receiver->address);
+	listen_address_text(&local, receiver->address);
 	err = grpc_receiver_create(&calls, &receiver->calls);
 	if (err)
 		return err;
-	listen_address_set_port(&place, grpc_receiver_port(receiver->calls));
-	listen_address_text(&place, receiver->address);
+	listen_address_set_port(&local, grpc_receiver_port(receiver->calls));
+	listen_address_text(&local, receiver->address);
 	return 0;
 }
 

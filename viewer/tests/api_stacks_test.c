@@ -17,9 +17,9 @@ static json_int_t cell(const json_t *tree, const char *column, size_t row)
 	return json_integer_value(json_array_get(json_object_get(tree, column), row));
 }
 
-static const char *text_of(const json_t *tree, const char *texts, json_int_t place)
+static const char *text_of(const json_t *tree, const char *texts, json_int_t index)
 {
-	return json_string_value(json_array_get(json_object_get(tree, texts), (size_t)place));
+	return json_string_value(json_array_get(json_object_get(tree, texts), (size_t)index));
 }
 
 /* "name self/total" of each node after its callers' names. */
@@ -81,7 +81,7 @@ static void a_flame_graph_is_a_tree_below_processes(void **state)
 		    "     read(kernel) 1/1\n");
 }
 
-static void lines_tell_places_apart_if_they_are_asked_for(void **state)
+static void lines_tell_locations_apart_if_they_are_asked_for(void **state)
 {
 	const struct asked *asked = *state;
 	json_t *json;
@@ -434,7 +434,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(a_flame_graph_is_a_tree_below_processes),
-		TEST(lines_tell_places_apart_if_they_are_asked_for),
+		TEST(lines_tell_locations_apart_if_they_are_asked_for),
 		TEST(a_sandwich_has_callees_of_the_outermost_and_callers_of_the_innermost),
 		TEST(the_table_counts_a_recursive_function_once),
 		TEST(pruning_leaves_totals_as_they_are),

@@ -38,17 +38,17 @@ static uint32_t resolve(struct symbol_lookup *lookup, struct binary *binary, uin
 
 static const struct symbol_lookup_ops lookup_ops = { .resolve = resolve };
 
-static const char *name_at(const struct stack_names *names, const struct place_list *list,
+static const char *name_at(const struct stack_names *names, const struct location_list *list,
 			   size_t index)
 {
-	return stack_names_text(names, stack_names_function(names, list->places[index])->name);
+	return stack_names_text(names, stack_names_function(names, list->locations[index])->name);
 }
 
 static void stacks_are_lists_of_functions_root_first(void **state)
 {
 	struct trace *trace = make_trace("main:3;work:5;!3");
 	struct stack_names names;
-	struct place_list list;
+	struct location_list list;
 
 	(void)state;
 	stack_names_init(&names, NULL, MAX_BYTES);
@@ -58,29 +58,29 @@ static void stacks_are_lists_of_functions_root_first(void **state)
 	assert_string_equal(name_at(&names, &list, 0), "main");
 	assert_string_equal(name_at(&names, &list, 1), "work");
 	assert_string_equal(name_at(&names, &list, 2), "[error: no unwind information]");
-	assert_int_equal(names.places.items[list.places[0]].line, 3);
-	assert_int_equal(stack_names_function(&names, list.places[1])->kind, TEXT_PYTHON);
-	assert_int_equal(stack_names_function(&names, list.places[2])->kind, TEXT_ERROR);
+	assert_int_equal(names.locations.items[list.locations[0]].line, 3);
+	assert_int_equal(stack_names_function(&names, list.locations[1])->kind, TEXT_PYTHON);
+	assert_int_equal(stack_names_function(&names, list.locations[2])->kind, TEXT_ERROR);
 	stack_names_deinit(&names);
 	trace_unref(trace);
 }
 
-static void lines_of_a_function_are_places_of_one_function(void **state)
+static void lines_of_a_function_are_locations_of_one_function(void **state)
 {
 	struct trace *one = make_trace("main:3"), *other = make_trace("main:4");
-	struct place_list first, second;
+	struct location_list first, second;
 	struct stack_names names;
-	uint32_t first_place;
+	uint32_t first_location;
 
 	(void)state;
 	stack_names_init(&names, NULL, MAX_BYTES);
 	stack_names_begin(&names, 1);
 	assert_int_equal(stack_names_list(&names, one, &first), 0);
-	first_place = first.places[0];
+	first_location = first.locations[0];
 	assert_int_equal(stack_names_list(&names, other, &second), 0);
-	assert_int_not_equal(first_place, second.places[0]);
-	assert_int_equal(names.places.items[first_place].function,
-			 names.places.items[second.places[0]].function);
+	assert_int_not_equal(first_location, second.locations[0]);
+	assert_int_equal(names.locations.items[first_location].function,
+			 names.locations.items[second.locations[0]].function);
 	stack_names_deinit(&names);
 	trace_unref(one);
 	trace_unref(other);
@@ -93,7 +93,7 @@ static void better_names_are_asked_for_and_others_kept(void **state)
 	struct frame frame = { .kind = FRAME_NATIVE, .address = 0x1000, .binary = binary };
 	struct trace *trace = trace_create(&frame, 1, true, false);
 	struct stack_names names;
-	struct place_list list;
+	struct location_list list;
 
 	(void)state;
 	stack_names_init(&names, &changing.lookup, MAX_BYTES);
@@ -119,7 +119,7 @@ static void what_is_kept_is_bounded(void **state)
 	enum { TRACES = 5000 };
 	static struct trace *traces[TRACES];
 	struct stack_names names;
-	struct place_list list;
+	struct location_list list;
 	size_t most = 0;
 
 	(void)state;
@@ -147,7 +147,7 @@ static void what_one_question_takes_is_bounded(void **state)
 	static struct trace *traces[TRACES];
 	struct text_builder stack = { 0 };
 	struct stack_names names;
-	struct place_list list;
+	struct location_list list;
 	int refused = 0;
 
 	(void)state;
@@ -176,7 +176,7 @@ static void traces_that_have_gone_are_let_go(void **state)
 {
 	struct trace *one = make_trace("main;one"), *other = make_trace("main;other");
 	struct stack_names names;
-	struct place_list list;
+	struct location_list list;
 	size_t bytes;
 
 	(void)state;
@@ -201,20 +201,20 @@ static void ranks_are_in_the_order_of_names(void **state)
 {
 	struct trace *trace = make_trace("b:2;a:1;b:1;c:1");
 	struct stack_names names;
-	struct place_list list;
-	uint32_t *ranks, place;
+	struct location_list list;
+	uint32_t *ranks, location;
 
 	(void)state;
 	stack_names_init(&names, NULL, MAX_BYTES);
 	stack_names_begin(&names, 1);
 	assert_int_equal(stack_names_list(&names, trace, &list), 0);
-	assert_int_equal(stack_names_level(&names, TEXT_PROCESS, "aa", &place), 0);
+	assert_int_equal(stack_names_level(&names, TEXT_PROCESS, "aa", &location), 0);
 	ranks = stack_names_rank(&names, true);
 	assert_non_null(ranks);
 	/* a, b by line, c. */
-	assert_true(ranks[list.places[1]] < ranks[list.places[2]]);
-	assert_true(ranks[list.places[2]] < ranks[list.places[0]]);
-	assert_true(ranks[list.places[0]] < ranks[list.places[3]]);
+	assert_true(ranks[list.locations[1]] < ranks[list.locations[2]]);
+	assert_true(ranks[list.locations[2]] < ranks[list.locations[0]]);
+	assert_true(ranks[list.locations[0]] < ranks[list.locations[3]]);
 	free(ranks);
 	stack_names_deinit(&names);
 	trace_unref(trace);
@@ -224,7 +224,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(stacks_are_lists_of_functions_root_first),
-		cmocka_unit_test(lines_of_a_function_are_places_of_one_function),
+		cmocka_unit_test(lines_of_a_function_are_locations_of_one_function),
 		cmocka_unit_test(better_names_are_asked_for_and_others_kept),
 		cmocka_unit_test(what_is_kept_is_bounded),
 		cmocka_unit_test(what_one_question_takes_is_bounded),

@@ -121,9 +121,9 @@ uint32_t attachments_answer(struct attachments *attachments, const struct attach
 			    uint64_t now_ns, struct process *changed[ATTACH_MAX_CHANGED]);
 
 /**
- * A host of runtimes was lost while it read memory or files of process @pid (0: of none). All its runtimes are
- * requested again, except those of @pid: they stay, and their frames become errors. The mappings of @pid are
- * not read any more.
+ * To be called when a host process was lost. @pid is the process that it was reading, or 0. The runtimes of the lost
+ * host are requested again, except those of @pid: these stay attached, and their frames become error frames. The
+ * mappings of @pid are not read any more.
  */
 void attachments_note_lost(struct attachments *attachments, uint32_t pid, uint64_t now_ns);
 

@@ -21,7 +21,7 @@ enum {
 };
 
 _Static_assert((int)CHUNK_BYTES > (int)FRAME_NAME_MAX_BYTES, "a name fits into a chunk");
-_Static_assert((int)INTERPRETED_NAMES_PLACES >= (int)TRACE_MAX_WORDS, "places for all frames");
+_Static_assert((int)INTERPRETED_NAMES_SLOTS >= (int)TRACE_MAX_WORDS, "slots for all frames");
 
 struct name_chunk {
 	struct name_chunk *next;
@@ -85,7 +85,7 @@ static void forget_stack(struct interpreted_names *names)
 		names->chunks->used = 0;
 	names->byte_count = 0;
 	for (size_t i = 0; i < names->stack.count; i++)
-		names->places[names->stack.items[i].place] = 0;
+		names->slots[names->stack.items[i].slot] = 0;
 	names->stack.count = 0;
 	names->frames.count = 0;
 }
@@ -139,22 +139,22 @@ static struct frame nameless_frame(const uint64_t words[2])
 /* --- the frames of the stack --- */
 
 /* The slot of the frame with @words, or an empty slot. */
-static uint32_t find_place(const struct interpreted_names *names, const uint64_t words[2])
+static uint32_t find_slot(const struct interpreted_names *names, const uint64_t words[2])
 {
-	uint32_t place = hash64_bytes(words, 2 * sizeof(words[0])) % INTERPRETED_NAMES_PLACES;
+	uint32_t slot = hash64_bytes(words, 2 * sizeof(words[0])) % INTERPRETED_NAMES_SLOTS;
 	uint16_t index;
 
-	while ((index = names->places[place]) &&
+	while ((index = names->slots[slot]) &&
 	       memcmp(names->stack.items[index - 1].words, words, 2 * sizeof(words[0])))
-		place = (place + 1) % INTERPRETED_NAMES_PLACES;
-	return place;
+		slot = (slot + 1) % INTERPRETED_NAMES_SLOTS;
+	return slot;
 }
 
 /* The frame's entry; NULL if it has none, for lack of memory or runtimes. */
 static const struct stack_name *find_name(const struct interpreted_names *names,
 					  const uint64_t words[2])
 {
-	uint16_t index = names->places[find_place(names, words)];
+	uint16_t index = names->slots[find_slot(names, words)];
 
 	return index ? &names->stack.items[index - 1] : NULL;
 }
@@ -165,12 +165,12 @@ static struct stack_name *add_name(struct interpreted_names *names, const uint64
 	const struct stack_name added = {
 		.words = { words[0], words[1], frame_word_count(words[0]) > 2 ? words[2] : 0 },
 		.err = -ESRCH,
-		.place = find_place(names, words),
+		.slot = find_slot(names, words),
 	};
 
-	if (names->places[added.place] || stack_name_vector_push(&names->stack, added))
+	if (names->slots[added.slot] || stack_name_vector_push(&names->stack, added))
 		return NULL;
-	names->places[added.place] = (uint16_t)names->stack.count;
+	names->slots[added.slot] = (uint16_t)names->stack.count;
 	return &names->stack.items[names->stack.count - 1];
 }
 

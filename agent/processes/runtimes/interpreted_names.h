@@ -23,7 +23,7 @@ enum {
 	/** Bytes of names of one stack; further frames have no name. A stack in the trace cache is smaller. */
 	INTERPRETED_NAMES_MAX_BYTES = 1 << 20,
 	/** Slots of the hash table: more than twice the interpreted frames in a stack; a power of two. */
-	INTERPRETED_NAMES_PLACES = 1 << 13,
+	INTERPRETED_NAMES_SLOTS = 1 << 13,
 	/** The limits of the cache. */
 	INTERPRETED_NAMES_CACHE_ENTRIES = 16 << 10,
 	INTERPRETED_NAMES_CACHE_BYTES = 4 << 20,
@@ -40,8 +40,8 @@ struct stack_name {
 	/** Without an error: its range in the frames of the stack. */
 	uint32_t first_frame;
 	uint32_t frame_count;
-	/** Its slot in places. */
-	uint32_t place;
+	/** Its index in slots. */
+	uint32_t slot;
 };
 
 VECTOR_DEFINE(stack_name_vector, struct stack_name)
@@ -58,7 +58,7 @@ struct interpreted_names {
 	 * frames.
 	 */
 	struct stack_name_vector stack;
-	uint16_t places[INTERPRETED_NAMES_PLACES];
+	uint16_t slots[INTERPRETED_NAMES_SLOTS];
 	struct named_frame_vector frames;
 	/** The current round of queries, the index in stack of each, and the answers. */
 	struct name_query queries[NAME_QUERIES_MAX];

@@ -93,7 +93,7 @@ static void of_two_execs_in_a_pid_the_second_counts(void **state)
 	assert_int_equal(fixture.count, 0);
 }
 
-static void what_has_no_place_is_passed_on(void **state)
+static void what_has_no_slot_is_passed_on(void **state)
 {
 	struct fixture fixture = make_fixture();
 
@@ -127,7 +127,7 @@ int main(void)
 		cmocka_unit_test(what_began_and_ended_is_not_heard_of),
 		cmocka_unit_test(what_was_sampled_is_passed_on_before_its_end),
 		cmocka_unit_test(of_two_execs_in_a_pid_the_second_counts),
-		cmocka_unit_test(what_has_no_place_is_passed_on),
+		cmocka_unit_test(what_has_no_slot_is_passed_on),
 		cmocka_unit_test(what_began_a_moment_ago_is_kept),
 	};
 

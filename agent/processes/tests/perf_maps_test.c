@@ -107,10 +107,10 @@ static const char *copy_name(struct fixture *fixture, uint32_t pid, uint8_t flag
 {
 	const uint64_t words[] = { frame_word(FRAME_NATIVE, flags, address),
 				   EXECUTABLE_ID_ANONYMOUS };
-	struct code_place place;
+	struct code_location location;
 
 	perf_maps_copy(fixture->maps, pid, &fixture->identity, words, 2, code);
-	return stack_code_find(code, 0, &place) ? place.function : NULL;
+	return stack_code_find(code, 0, &location) ? location.function : NULL;
 }
 
 static void check_name(struct fixture *fixture, uint32_t pid, uint64_t address,
@@ -344,21 +344,21 @@ static void only_frames_in_anonymous_code_get_names(void **state)
 	};
 	struct fixture *fixture = *state;
 	struct stack_code code = { 0 };
-	struct code_place place;
+	struct code_location location;
 
 	write_names(fixture, 7, "w", "1000 10 one\n2000 10 two\n");
 	assert_true(ask(fixture, 7, NS_PER_SECOND, NULL));
 	perf_maps_copy(fixture->maps, 7, &fixture->identity, words, 9, &code);
 	assert_false(code.is_cut);
 	assert_int_equal(code.names.count, 2);
-	assert_false(stack_code_find(&code, 0, &place));
-	assert_true(stack_code_find(&code, 2, &place));
-	assert_string_equal(place.function, "one");
-	assert_null(place.file);
-	assert_false(stack_code_find(&code, 4, &place));
-	assert_true(stack_code_find(&code, 6, &place));
-	assert_string_equal(place.function, "two");
-	assert_false(stack_code_find(&code, 8, &place));
+	assert_false(stack_code_find(&code, 0, &location));
+	assert_true(stack_code_find(&code, 2, &location));
+	assert_string_equal(location.function, "one");
+	assert_null(location.file);
+	assert_false(stack_code_find(&code, 4, &location));
+	assert_true(stack_code_find(&code, 6, &location));
+	assert_string_equal(location.function, "two");
+	assert_false(stack_code_find(&code, 8, &location));
 	stack_code_deinit(&code);
 }
 
@@ -368,7 +368,7 @@ static void the_names_of_one_stack_are_bounded(void **state)
 	struct fixture *fixture = *state;
 	uint64_t words[2 * FRAMES];
 	struct stack_code code = { 0 };
-	struct code_place place;
+	struct code_location location;
 	char name[512];
 
 	memset(name, 'n', sizeof(name) - 1);
@@ -385,11 +385,11 @@ static void the_names_of_one_stack_are_bounded(void **state)
 	assert_true(code.is_cut);
 	assert_true(code.text.count <= STACK_CODE_MAX_BYTES);
 	assert_true(code.text.count > STACK_CODE_MAX_BYTES - sizeof(name));
-	assert_true(stack_code_find(&code, 0, &place));
-	assert_false(stack_code_find(&code, 2 * FRAMES - 2, &place));
+	assert_true(stack_code_find(&code, 0, &location));
+	assert_false(stack_code_find(&code, 2 * FRAMES - 2, &location));
 	perf_maps_copy(fixture->maps, 7, &fixture->identity, words, 2, &code);
 	assert_false(code.is_cut);
-	assert_true(stack_code_find(&code, 0, &place));
+	assert_true(stack_code_find(&code, 0, &location));
 	stack_code_deinit(&code);
 }
 

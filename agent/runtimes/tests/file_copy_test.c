@@ -146,7 +146,7 @@ static void copies_are_found_until_they_are_old_or_too_many(void **state)
 	close(fd);
 }
 
-static void one_large_copy_takes_the_place_of_all_others(void **state)
+static void one_large_copy_replaces_all_others(void **state)
 {
 	struct file_copies copies;
 	int small = make_file("one", 3), large = make_file("", 0), found;
@@ -176,7 +176,7 @@ int main(void)
 		cmocka_unit_test(what_is_too_large_is_not_copied),
 		cmocka_unit_test(dwarf_is_left_out_and_everything_else_is_there),
 		cmocka_unit_test(copies_are_found_until_they_are_old_or_too_many),
-		cmocka_unit_test(one_large_copy_takes_the_place_of_all_others),
+		cmocka_unit_test(one_large_copy_replaces_all_others),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

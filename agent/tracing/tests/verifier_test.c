@@ -190,15 +190,15 @@ static int load_program(const struct programs *programs, const char *name, uint3
  */
 static uint32_t stack_bytes(const char *log)
 {
-	const char *place = strstr(log, "stack depth ");
+	const char *position = strstr(log, "stack depth ");
 	uint32_t program = 0, most = 0, second = 0;
 
-	if (!place)
+	if (!position)
 		return 0;
-	place += strlen("stack depth ");
-	for (uint32_t i = 0; *place >= '0' && *place <= '9'; i++) {
+	position += strlen("stack depth ");
+	for (uint32_t i = 0; *position >= '0' && *position <= '9'; i++) {
 		char *end;
-		uint32_t bytes = (uint32_t)strtoul(place, &end, 10);
+		uint32_t bytes = (uint32_t)strtoul(position, &end, 10);
 
 		bytes = (bytes + STACK_ROUNDING_BYTES - 1) & ~(STACK_ROUNDING_BYTES - 1U);
 		if (!i) {
@@ -209,7 +209,7 @@ static uint32_t stack_bytes(const char *log)
 		} else if (bytes > second) {
 			second = bytes;
 		}
-		place = *end == '+' ? end + 1 : end;
+		position = *end == '+' ? end + 1 : end;
 	}
 	return program + most + second;
 }

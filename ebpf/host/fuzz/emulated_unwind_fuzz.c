@@ -354,7 +354,7 @@ enum { PIECE_COUNT = sizeof(pieces) / sizeof(pieces[0]) };
 static void take_code(struct input *input, uint8_t *code, size_t bytes)
 {
 	uint8_t choices[JAVA_PIECES];
-	size_t place = 0;
+	size_t offset = 0;
 
 	take(input, choices, sizeof(choices));
 	for (int i = 0; i < JAVA_PIECES; i++) {
@@ -362,13 +362,13 @@ static void take_code(struct input *input, uint8_t *code, size_t bytes)
 
 		if (choices[i] < 4 * PIECE_COUNT)
 			count = pieces[choices[i] % PIECE_COUNT].count;
-		if (place + count > bytes)
+		if (offset + count > bytes)
 			break;
 		if (choices[i] < 4 * PIECE_COUNT)
-			memcpy(code + place, pieces[choices[i] % PIECE_COUNT].bytes, count);
+			memcpy(code + offset, pieces[choices[i] % PIECE_COUNT].bytes, count);
 		else
-			code[place] = choices[i];
-		place += count;
+			code[offset] = choices[i];
+		offset += count;
 	}
 }
 
@@ -469,7 +469,7 @@ static void take_java(struct input *input, struct world *world, uint32_t row_cel
 static void make_others(struct world *world, const struct python_process *process, uint64_t frame)
 {
 	/* Words that nothing else reads. */
-	const uint16_t *places = process->reserved_words;
+	const uint16_t *choices = process->reserved_words;
 
 	for (int i = 0; i < OTHERS; i++) {
 		uint64_t *other = &world->stack[OTHERS_WORD + i * OTHER_WORDS];
@@ -480,10 +480,10 @@ static void make_others(struct world *world, const struct python_process *proces
 		other[1] = i == 1 ? next : 0;
 		/* Where the input has ended all words are alike. */
 		other[OTHER_FRAME] += 8 * (i + 1);
-		if (i == places[0] % OTHERS)
+		if (i == choices[0] % OTHERS)
 			other[OTHER_FRAME] = frame;
 	}
-	world->stack[places[1] % STACK_WORDS] = frame;
+	world->stack[choices[1] % STACK_WORDS] = frame;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);

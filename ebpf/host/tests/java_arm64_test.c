@@ -43,7 +43,7 @@ enum {
 };
 
 /* Where the caller's pair is, or that it is in registers, and the stack is the caller's words further up. */
-struct arm64_place {
+struct arm64_caller {
 	bool is_in_registers;
 	uint32_t words;
 };
@@ -100,14 +100,14 @@ static void set_registers(struct java *java, uint64_t pc, uint32_t sp_word, uint
 	registers[FP] = fp;
 }
 
-/* Lays a compiled leaf, whose caller is as in @place. */
-static void lay_leaf(struct java *java, uint64_t pc, const struct arm64_place *place)
+/* Lays a compiled leaf, whose caller is as in @caller. */
+static void lay_leaf(struct java *java, uint64_t pc, const struct arm64_caller *caller)
 {
-	uint32_t end = LEAF_WORD + place->words;
+	uint32_t end = LEAF_WORD + caller->words;
 
 	set_registers(java, pc, LEAF_WORD, 1);
 	java->world->start.registers[LINK] = 1;
-	if (place->is_in_registers) {
+	if (caller->is_in_registers) {
 		java->world->start.registers[LINK] = behind_call(java, SEGMENT_CALLER);
 	} else {
 		put_word(java, end - 2, 1);
@@ -116,9 +116,9 @@ static void lay_leaf(struct java *java, uint64_t pc, const struct arm64_place *p
 	put_caller(java, end);
 }
 
-/* Asserts that at each instruction of @code, which begins at @offset, the caller is as in @places. */
-static void assert_places(void **state, uint32_t offset, uint32_t complete, const uint32_t *code,
-			  const struct arm64_place *places, size_t count)
+/* Asserts that at each instruction of @code, which begins at @offset, the caller is as in @callers. */
+static void assert_callers(void **state, uint32_t offset, uint32_t complete, const uint32_t *code,
+			   const struct arm64_caller *callers, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct java *java;
@@ -128,7 +128,7 @@ static void assert_places(void **state, uint32_t offset, uint32_t complete, cons
 		put_number(java, blob_at(SEGMENT_COMPILED) + BLOB_FRAME_COMPLETE, complete, 2);
 		put_instructions(java, java_code_at(SEGMENT_COMPILED, offset), code, count);
 		lay_leaf(java, java_code_at(SEGMENT_COMPILED, offset + 4 * (uint32_t)i),
-			 &places[i]);
+			 &callers[i]);
 		assert_java_unwind(java, "CCsE");
 	}
 }
@@ -140,18 +140,18 @@ static void at_its_beginning_a_method_makes_its_frame(void **state)
 		NOP,	    0xd14053e9, 0xf900013f, (uint32_t)LOWER_SP, (uint32_t)STORE_PAIR,
 		0x18000128, NOP
 	};
-	static const struct arm64_place places[] = { { true, 0 }, { true, 0 }, { true, 0 },
-						     { true, 0 }, { true, 6 }, { false, 6 },
-						     { false, 6 } };
+	static const struct arm64_caller callers[] = { { true, 0 }, { true, 0 }, { true, 0 },
+						       { true, 0 }, { true, 6 }, { false, 6 },
+						       { false, 6 } };
 	/* A large frame: stp x29, x30, [sp, #-16]!; mov x8, #32; sub sp, sp, x8 */
 	static const uint32_t large[] = { NOP, (uint32_t)PUSH_PAIR, 0xd2800408, 0xcb2863ff, NOP };
-	static const struct arm64_place large_places[] = {
+	static const struct arm64_caller large_callers[] = {
 		{ true, 0 }, { true, 0 }, { false, 2 }, { false, 2 }, { false, 6 }
 	};
 
-	assert_places(state, 0, 7 * 4, code, places, 7);
-	assert_places(state, 0, 5 * 4, large, large_places, 5);
-	assert_places(state, 64, 64 + 7 * 4, code, places, 7);
+	assert_callers(state, 0, 7 * 4, code, callers, 7);
+	assert_callers(state, 0, 5 * 4, large, large_callers, 5);
+	assert_callers(state, 64, 64 + 7 * 4, code, callers, 7);
 }
 
 static void at_its_end_a_method_has_no_frame(void **state)
@@ -163,16 +163,16 @@ static void at_its_end_a_method_has_no_frame(void **state)
 	static const uint32_t old[] = { NOP,	    (uint32_t)LOAD_PAIR, (uint32_t)RAISE_SP,
 					0x90000008, 0xb940011f,		 RET };
 	static const uint32_t large[] = { NOP, 0x910083ff, (uint32_t)POP_PAIR, 0xf9401b88, RET };
-	static const struct arm64_place places[] = { { false, 6 }, { false, 6 }, { true, 6 },
-						     { true, 0 },  { true, 0 },	 { true, 0 },
-						     { true, 0 } };
-	static const struct arm64_place large_places[] = {
+	static const struct arm64_caller callers[] = { { false, 6 }, { false, 6 }, { true, 6 },
+						       { true, 0 },  { true, 0 },  { true, 0 },
+						       { true, 0 } };
+	static const struct arm64_caller large_callers[] = {
 		{ false, 6 }, { false, 6 }, { false, 2 }, { true, 0 }, { true, 0 }
 	};
 
-	assert_places(state, IN_CODE, 0, code, places, 7);
-	assert_places(state, IN_CODE, 0, old, places, 6);
-	assert_places(state, IN_CODE, 0, large, large_places, 5);
+	assert_callers(state, IN_CODE, 0, code, callers, 7);
+	assert_callers(state, IN_CODE, 0, old, callers, 6);
+	assert_callers(state, IN_CODE, 0, large, large_callers, 5);
 }
 
 static void where_a_poll_at_the_return_goes_there_is_no_frame(void **state)
@@ -182,14 +182,14 @@ static void where_a_poll_at_the_return_goes_there_is_no_frame(void **state)
 	static const uint32_t far[] = { 0x10ffe388, 0xf9023788, 0x90000008 };
 	/* A call of the JVM has the same code, but within a frame. */
 	static const uint32_t call[] = { 0x10ffe388, 0xf9023788, 0xf9000794 };
-	static const struct arm64_place places[] = { { true, 0 }, { true, 0 }, { true, 0 } };
-	static const struct arm64_place in_frame_places[] = { { false, 6 },
-							      { false, 6 },
-							      { false, 6 } };
+	static const struct arm64_caller callers[] = { { true, 0 }, { true, 0 }, { true, 0 } };
+	static const struct arm64_caller in_frame_callers[] = { { false, 6 },
+								{ false, 6 },
+								{ false, 6 } };
 
-	assert_places(state, IN_CODE, 0, near, places, 3);
-	assert_places(state, IN_CODE, 0, far, places, 3);
-	assert_places(state, IN_CODE, 0, call, in_frame_places, 3);
+	assert_callers(state, IN_CODE, 0, near, callers, 3);
+	assert_callers(state, IN_CODE, 0, far, callers, 3);
+	assert_callers(state, IN_CODE, 0, call, in_frame_callers, 3);
 }
 
 static void a_return_further_away_or_behind_a_jump_is_another_path_s(void **state)
@@ -197,11 +197,11 @@ static void a_return_further_away_or_behind_a_jump_is_another_path_s(void **stat
 	static const uint32_t jump[] = { NOP, 0x14000010, RET };
 	static const uint32_t call[] = { NOP, BL, RET };
 	static const uint32_t frame[] = { NOP, (uint32_t)LOWER_SP, RET };
-	static const struct arm64_place places[] = { { false, 6 }, { false, 6 } };
+	static const struct arm64_caller callers[] = { { false, 6 }, { false, 6 } };
 
-	assert_places(state, IN_CODE, 0, jump, places, 2);
-	assert_places(state, IN_CODE, 0, call, places, 2);
-	assert_places(state, IN_CODE, 0, frame, places, 2);
+	assert_callers(state, IN_CODE, 0, jump, callers, 2);
+	assert_callers(state, IN_CODE, 0, call, callers, 2);
+	assert_callers(state, IN_CODE, 0, frame, callers, 2);
 }
 
 /* A method that has called a stub, of which a leaf has the return address in its register. */
@@ -242,9 +242,9 @@ static void what_is_saved_around_a_call_is_passed_over(void **state)
 static void signatures_of_return_addresses_are_taken_off(void **state)
 {
 	struct java *java = *state;
-	const struct arm64_place place = { false, 6 };
+	const struct arm64_caller caller = { false, 6 };
 
-	lay_leaf(java, java_code_at(SEGMENT_COMPILED, IN_CODE), &place);
+	lay_leaf(java, java_code_at(SEGMENT_COMPILED, IN_CODE), &caller);
 	java->world->stack[LEAF_WORD + 5] |= 0x2bULL << 56;
 	assert_java_unwind(java, "CCsE");
 }
@@ -252,10 +252,10 @@ static void signatures_of_return_addresses_are_taken_off(void **state)
 static void a_deoptimized_frame_returns_to_its_handler(void **state)
 {
 	struct java *java = *state;
-	const struct arm64_place place = { false, 6 };
+	const struct arm64_caller caller = { false, 6 };
 	uint64_t handler = java_code_at(SEGMENT_CALLER, 0x300);
 
-	lay_leaf(java, java_code_at(SEGMENT_COMPILED, IN_CODE), &place);
+	lay_leaf(java, java_code_at(SEGMENT_COMPILED, IN_CODE), &caller);
 	put_word(java, LEAF_WORD + 5, handler);
 	assert_java_unwind(java, "C!");
 	/* adr x30, to itself */
@@ -266,7 +266,7 @@ static void a_deoptimized_frame_returns_to_its_handler(void **state)
 static void a_deoptimized_frame_is_where_it_was(void **state)
 {
 	enum { ORIGINAL_WORD = 3 };
-	const struct arm64_place place = { false, 6 };
+	const struct arm64_caller caller = { false, 6 };
 	/* adr x30, to itself; from 26 on b, to bl or to adrp, add and blr in front */
 	static const struct {
 		uint32_t code, before;
@@ -283,7 +283,7 @@ static void a_deoptimized_frame_is_where_it_was(void **state)
 		java_teardown(state);
 		setup(state);
 		java = *state;
-		lay_leaf(java, java_code_at(SEGMENT_COMPILED, IN_CODE), &place);
+		lay_leaf(java, java_code_at(SEGMENT_COMPILED, IN_CODE), &caller);
 		put_word(java, LEAF_WORD + 5, handler);
 		put_number(java, handler - 4, handlers[i].before, 4);
 		put_number(java, handler, handlers[i].code, 4);
@@ -365,15 +365,15 @@ static const uint32_t native_entry[] = { 0xeb2063ff, 0x540000a8, 0x927cedbf, 0xb
 
 static void what_throws_at_an_entry_is_another_path(void **state)
 {
-	static const uint32_t places[] = { 0, 1, 5, 6 };
+	static const uint32_t indexes[] = { 0, 1, 5, 6 };
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+	for (size_t i = 0; i < sizeof(indexes) / sizeof(indexes[0]); i++) {
 		struct java *java;
 
 		set_up_again(state);
 		java = *state;
 		put_instructions(java, INTERPRETER + 0x100, native_entry, 8);
-		lay_interpreted(java, INTERPRETER + 0x100 + 4 * places[i]);
+		lay_interpreted(java, INTERPRETER + 0x100 + 4 * indexes[i]);
 		java->world->start.registers[13] = stack_address(PAIR_WORD + 10);
 		java->world->start.registers[20] = stack_address(LEAF_WORD + 2);
 		java->world->start.registers[LINK] = behind_call(java, SEGMENT_CALLER);
@@ -426,10 +426,10 @@ static void an_adapter_s_caller_has_another_stack_pointer(void **state)
 	/* mov x19, sp; sub sp, sp, #32 */
 	static const uint32_t code[] = { 0x910003f3, 0xd10083ff, NOP };
 	/* At the last two there is room for arguments. */
-	static const uint32_t places[] = { 0, 1, 2, 28 };
+	static const uint32_t indexes[] = { 0, 1, 2, 28 };
 
 	for (uint32_t j = 0; j < 4; j++) {
-		uint32_t i = places[j];
+		uint32_t i = indexes[j];
 		struct java *java;
 
 		set_up_again(state);
@@ -458,11 +458,11 @@ static void behind_a_guess_methods_have_no_frame_that_is_known(void **state)
 		  .end = CODE_START + CODE_BYTES,
 		  .executable_id = EXECUTABLE_ID_ANONYMOUS },
 	};
-	const struct arm64_place place = { false, 6 };
+	const struct arm64_caller caller = { false, 6 };
 
 	world_set_mappings(java->world, 10, rows, 2);
 	/* Native code that was made at run time, and keeps frames by x29. */
-	lay_leaf(java, java_code_at(SEGMENT_COMPILED, 0x200), &place);
+	lay_leaf(java, java_code_at(SEGMENT_COMPILED, 0x200), &caller);
 	put_number(java, java_code_at(SEGMENT_COMPILED, 0x1fc), BL, 4);
 	set_registers(java, CODE_START - 64, LEAF_WORD - 6, stack_address(LEAF_WORD - 2));
 	put_word(java, LEAF_WORD - 2, stack_address(LEAF_WORD + 100));

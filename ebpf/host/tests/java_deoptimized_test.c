@@ -34,7 +34,7 @@ static void a_deoptimized_frame_is_where_it_was(void **state)
 	const uint64_t handler = java_code_at(SEGMENT_CALLER, HANDLER);
 	/* The fields of JDK 9 to 22, and those of the others. */
 	const struct {
-		uint32_t place;
+		uint32_t field;
 		uint16_t bytes;
 		uint64_t value;
 	} handlers[] = {
@@ -52,7 +52,7 @@ static void a_deoptimized_frame_is_where_it_was(void **state)
 		java = *state;
 		java->process.deopt_handler_bytes = handlers[i].bytes;
 		lay_deoptimized(java);
-		put_number(java, blob_at(SEGMENT_CALLER) + handlers[i].place, handlers[i].value,
+		put_number(java, blob_at(SEGMENT_CALLER) + handlers[i].field, handlers[i].value,
 			   handlers[i].bytes);
 		assert_caller_at(java, 0x200);
 		/* The word may have any value. */
@@ -110,7 +110,7 @@ static void what_is_beyond_the_frame_is_not_taken_for_a_deoptimized_frame_s_pc(v
 
 static void at_a_handler_s_first_instruction_a_leaf_is_there(void **state)
 {
-	static const struct place handler = PLACE("\xe8\0\0\0\0", FRAME_WORDS - 1);
+	static const struct leaf handler = LEAF("\xe8\0\0\0\0", FRAME_WORDS - 1);
 	struct java *java = *state;
 
 	put_number(java, blob_at(SEGMENT_COMPILED) + BLOB_OOP_MAPS, OBJECTS, 8);

@@ -220,26 +220,26 @@ static inline void set_leaf(struct java *java, uint64_t pc, const char *code, si
 }
 
 /* An instruction's bytes, and the offset of the return address there, in words above the stack pointer. */
-struct place {
+struct leaf {
 	const char *code;
 	size_t size;
 	uint32_t return_word;
 };
 
-#define PLACE(code, return_word)                                                                   \
+#define LEAF(code, return_word)                                                                    \
 	{                                                                                          \
 		code, sizeof(code) - 1, return_word                                                \
 	}
 
 /* Lays a compiled leaf at @offset of its code, its return address @return_word above the stack pointer. */
-static inline void lay_compiled(struct java *java, uint32_t offset, const struct place *place)
+static inline void lay_compiled(struct java *java, uint32_t offset, const struct leaf *leaf)
 {
-	set_leaf(java, java_code_at(SEGMENT_COMPILED, offset), place->code, place->size, LEAF_WORD);
-	put_word(java, LEAF_WORD + place->return_word, return_to(java, SEGMENT_CALLER));
-	put_caller(java, LEAF_WORD + place->return_word + 1);
+	set_leaf(java, java_code_at(SEGMENT_COMPILED, offset), leaf->code, leaf->size, LEAF_WORD);
+	put_word(java, LEAF_WORD + leaf->return_word, return_to(java, SEGMENT_CALLER));
+	put_caller(java, LEAF_WORD + leaf->return_word + 1);
 }
 
-static const struct place in_frame = PLACE("\x90", FRAME_WORDS - 1);
+static const struct leaf in_frame = LEAF("\x90", FRAME_WORDS - 1);
 
 static inline int java_setup(void **state)
 {

@@ -44,7 +44,7 @@ static void frames_of_the_interpreter_keep_their_caller_s_stack_pointer(void **s
 	assert_java_unwind(java, "!");
 }
 
-static void unloaded_classes_make_another_method_of_what_lies_in_its_place(void **state)
+static void unloaded_classes_make_another_method_of_what_lies_at_its_address(void **state)
 {
 	struct java *java = *state;
 	const uint64_t *words = java->world->trace.words;
@@ -69,7 +69,7 @@ static void unloaded_classes_make_another_method_of_what_lies_in_its_place(void 
 			 java_method_fingerprint(OBJECTS, BYTECODE_BYTES, 0, 0, 0));
 }
 
-static void a_redefined_class_makes_another_method_of_what_lies_in_its_place(void **state)
+static void a_redefined_class_makes_another_method_of_what_lies_at_its_address(void **state)
 {
 	enum { HOLDER_AT = 24, VERSION_AT = 64, HOLDER = 0x7f0012345678 };
 	struct java *java = *state;
@@ -141,7 +141,7 @@ static void at_its_entry_the_interpreter_makes_its_frame(void **state)
 		const char *code;
 		int return_word;
 		uint32_t fp_word;
-	} places[] = {
+	} leaves[] = {
 		{ "\x90\x90\x90", 0, 0 },
 		{ "\x90\x90\x90", -1, 0 },
 		{ "\x50\x55\x48", -1, 0 },
@@ -151,7 +151,7 @@ static void at_its_entry_the_interpreter_makes_its_frame(void **state)
 		{ "\x68\x00\x00", 2, LEAF_WORD + 1 },
 	};
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+	for (size_t i = 0; i < sizeof(leaves) / sizeof(leaves[0]); i++) {
 		struct java *java;
 		uint64_t address;
 
@@ -159,16 +159,16 @@ static void at_its_entry_the_interpreter_makes_its_frame(void **state)
 		java_setup(state);
 		java = *state;
 		put_caller(java, SENDER_WORD);
-		set_leaf(java, INTERPRETER + 64, places[i].code, 3, LEAF_WORD);
+		set_leaf(java, INTERPRETER + 64, leaves[i].code, 3, LEAF_WORD);
 		address = return_to(java, SEGMENT_CALLER);
 		java->world->start.registers[METHOD_REGISTER] = METHOD;
 		java->world->start.registers[SENDER_SP_REGISTER] = stack_address(SENDER_WORD);
-		if (places[i].return_word < 0)
+		if (leaves[i].return_word < 0)
 			java->world->start.registers[0] = address;
 		else
-			put_word(java, LEAF_WORD + places[i].return_word, address);
-		if (places[i].fp_word)
-			java->world->start.registers[6] = stack_address(places[i].fp_word);
+			put_word(java, LEAF_WORD + leaves[i].return_word, address);
+		if (leaves[i].fp_word)
+			java->world->start.registers[6] = stack_address(leaves[i].fp_word);
 		assert_java_unwind(java, "ICsE");
 		assert_int_equal(java->world->trace.words[1] >> 32, 0);
 	}
@@ -199,29 +199,29 @@ static void the_method_is_pushed_behind_the_caller_s_stack_pointer(void **state)
 
 static void at_its_end_the_interpreter_has_left_its_frame(void **state)
 {
-	static const struct place places[] = {
-		PLACE("\x41\x5d\x48\x8b\xe3\x41\xff\xe5", 0),
-		PLACE("\x41\xc6\x87\1\2\0\0\0\x41\x5d\x48\x8b\xe3", 0),
-		PLACE("\x41\xc6\x87\1\2\0\0\0\x5a\x48\x8b\xe3", 0),
-		PLACE("\x48\x8b\xe3\x41\xff\xe5", 1),
-		PLACE("\x41\xff\xe5", 2),
-		PLACE("\x48\x8b\xe3" COMPARE JUMP_OVER MOV_0 JUMP, 1),
-		PLACE(COMPARE JUMP_OVER MOV_0 JUMP, 2),
-		PLACE(JUMP_OVER MOV_0 JUMP, 2),
-		PLACE(MOV_0 JUMP, 2),
+	static const struct leaf leaves[] = {
+		LEAF("\x41\x5d\x48\x8b\xe3\x41\xff\xe5", 0),
+		LEAF("\x41\xc6\x87\1\2\0\0\0\x41\x5d\x48\x8b\xe3", 0),
+		LEAF("\x41\xc6\x87\1\2\0\0\0\x5a\x48\x8b\xe3", 0),
+		LEAF("\x48\x8b\xe3\x41\xff\xe5", 1),
+		LEAF("\x41\xff\xe5", 2),
+		LEAF("\x48\x8b\xe3" COMPARE JUMP_OVER MOV_0 JUMP, 1),
+		LEAF(COMPARE JUMP_OVER MOV_0 JUMP, 2),
+		LEAF(JUMP_OVER MOV_0 JUMP, 2),
+		LEAF(MOV_0 JUMP, 2),
 	};
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		uint32_t caller_word = places[i].return_word == 2 ? LEAF_WORD : SENDER_WORD;
+	for (size_t i = 0; i < sizeof(leaves) / sizeof(leaves[0]); i++) {
+		uint32_t caller_word = leaves[i].return_word == 2 ? LEAF_WORD : SENDER_WORD;
 		struct java *java;
 
 		java_teardown(state);
 		java_setup(state);
 		java = *state;
 		put_caller(java, caller_word);
-		set_leaf(java, INTERPRETER + 64, places[i].code, places[i].size, LEAF_WORD);
+		set_leaf(java, INTERPRETER + 64, leaves[i].code, leaves[i].size, LEAF_WORD);
 		java->world->start.registers[METHOD_REGISTER] = stack_address(SENDER_WORD);
-		if (places[i].return_word)
+		if (leaves[i].return_word)
 			java->world->start.registers[SENDER_SP_REGISTER] =
 				return_to(java, SEGMENT_CALLER);
 		else
@@ -232,21 +232,21 @@ static void at_its_end_the_interpreter_has_left_its_frame(void **state)
 
 static void an_exception_leaves_the_frame_with_its_return_address_in_another_register(void **state)
 {
-	static const struct place places[] = {
-		PLACE("\x48\x8b\xe3" COMPARE JUMP_OVER MOV_0 TAKE_EXCEPTION, 1),
-		PLACE(COMPARE JUMP_OVER MOV_0 TAKE_EXCEPTION, 2),
-		PLACE(JUMP_OVER MOV_0 TAKE_EXCEPTION, 2),
+	static const struct leaf leaves[] = {
+		LEAF("\x48\x8b\xe3" COMPARE JUMP_OVER MOV_0 TAKE_EXCEPTION, 1),
+		LEAF(COMPARE JUMP_OVER MOV_0 TAKE_EXCEPTION, 2),
+		LEAF(JUMP_OVER MOV_0 TAKE_EXCEPTION, 2),
 	};
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		uint32_t caller_word = places[i].return_word == 2 ? LEAF_WORD : SENDER_WORD;
+	for (size_t i = 0; i < sizeof(leaves) / sizeof(leaves[0]); i++) {
+		uint32_t caller_word = leaves[i].return_word == 2 ? LEAF_WORD : SENDER_WORD;
 		struct java *java;
 
 		java_teardown(state);
 		java_setup(state);
 		java = *state;
 		put_caller(java, caller_word);
-		set_leaf(java, INTERPRETER + 64, places[i].code, places[i].size, LEAF_WORD);
+		set_leaf(java, INTERPRETER + 64, leaves[i].code, leaves[i].size, LEAF_WORD);
 		java->world->start.registers[METHOD_REGISTER] = stack_address(SENDER_WORD);
 		java->world->start.registers[EXCEPTION_REGISTER] = return_to(java, SEGMENT_CALLER);
 		assert_java_unwind(java, "sCsE");
@@ -255,19 +255,19 @@ static void an_exception_leaves_the_frame_with_its_return_address_in_another_reg
 
 static void the_same_instructions_stand_where_the_frame_is(void **state)
 {
-	static const struct place places[] = {
+	static const struct leaf leaves[] = {
 		/* Behind a call of native code. */
-		PLACE(COMPARE JUMP_OVER MOV_0 "\xc5\xf8\x77", 0),
-		PLACE(JUMP_OVER MOV_0 "\xc5\xf8\x77", 0),
-		PLACE(MOV_0 "\xc5\xf8\x77", 0),
+		LEAF(COMPARE JUMP_OVER MOV_0 "\xc5\xf8\x77", 0),
+		LEAF(JUMP_OVER MOV_0 "\xc5\xf8\x77", 0),
+		LEAF(MOV_0 "\xc5\xf8\x77", 0),
 		/* Behind a call of the JVM. */
-		PLACE(MOV_0 TAKE_EXCEPTION, 0),
+		LEAF(MOV_0 TAKE_EXCEPTION, 0),
 	};
 	struct java *java = *state;
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+	for (size_t i = 0; i < sizeof(leaves) / sizeof(leaves[0]); i++) {
 		lay_interpreted(java, FP_WORD);
-		set_leaf(java, INTERPRETER + 16, places[i].code, places[i].size, LEAF_WORD);
+		set_leaf(java, INTERPRETER + 16, leaves[i].code, leaves[i].size, LEAF_WORD);
 		java->world->start.registers[6] = stack_address(FP_WORD);
 		java->world->start.registers[METHOD_REGISTER] = stack_address(FP_WORD + 5);
 		java->world->start.registers[EXCEPTION_REGISTER] = INTERPRETER + 80;
@@ -373,18 +373,18 @@ static void a_frame_that_calls_is_there_before_its_stack_pointer_is_kept(void **
 
 static void a_leaf_that_reads_its_frame_is_behind_the_entry(void **state)
 {
-	static const struct place places[] = {
+	static const struct leaf leaves[] = {
 		/* mov -0x10(%rbp),%rsp; mov -0x40(%rbp),%r13; lea 0(%rbp,%rcx,8),%rsp; movq $0,-0x10(%rbp) */
-		PLACE("\x48\x8b\x65\xf0", 0),
-		PLACE("\x4c\x8b\x6d\xc0", 0),
-		PLACE("\x48\x8d\x64\xcd\0", 0),
-		PLACE("\x48\xc7\x45\xf0\0", 0),
+		LEAF("\x48\x8b\x65\xf0", 0),
+		LEAF("\x4c\x8b\x6d\xc0", 0),
+		LEAF("\x48\x8d\x64\xcd\0", 0),
+		LEAF("\x48\xc7\x45\xf0\0", 0),
 	};
 	struct java *java = *state;
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+	for (size_t i = 0; i < sizeof(leaves) / sizeof(leaves[0]); i++) {
 		lay_interpreted(java, FP_WORD);
-		set_leaf(java, INTERPRETER + 16, places[i].code, places[i].size, LEAF_WORD);
+		set_leaf(java, INTERPRETER + 16, leaves[i].code, leaves[i].size, LEAF_WORD);
 		java->world->start.registers[6] = stack_address(FP_WORD);
 		/* A stale value of a compiled callee. */
 		java->world->start.registers[SENDER_SP_REGISTER] = stack_address(LEAF_WORD + 5);
@@ -420,8 +420,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		java_test(frames_of_the_interpreter_keep_their_caller_s_stack_pointer),
-		java_test(unloaded_classes_make_another_method_of_what_lies_in_its_place),
-		java_test(a_redefined_class_makes_another_method_of_what_lies_in_its_place),
+		java_test(unloaded_classes_make_another_method_of_what_lies_at_its_address),
+		java_test(a_redefined_class_makes_another_method_of_what_lies_at_its_address),
 		java_test(a_method_that_calls_itself_is_one_method),
 		java_test(a_method_that_begins_is_at_its_first_bytecode),
 		java_test(at_its_entry_the_interpreter_makes_its_frame),

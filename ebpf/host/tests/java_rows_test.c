@@ -21,9 +21,9 @@ enum {
 static void put_row(struct java *java, const struct unwind_rule *rule)
 {
 	const uint64_t start = java_code_at(SEGMENT_STUB, 0) & ~(uint64_t)(UNWIND_PAGE_BYTES - 1);
-	const uint32_t place = (uint32_t)(java_code_at(SEGMENT_STUB, ROW) - start);
-	const uint32_t page = place / UNWIND_PAGE_BYTES;
-	const uint8_t offsets[CELL_BYTES] = { 0, (uint8_t)place };
+	const uint32_t offset = (uint32_t)(java_code_at(SEGMENT_STUB, ROW) - start);
+	const uint32_t page = offset / UNWIND_PAGE_BYTES;
+	const uint8_t offsets[CELL_BYTES] = { 0, (uint8_t)offset };
 	const uint16_t numbers[CELL_BYTES / 2] = { 0, 1 };
 	const struct unwind_rule rules[2] = { { .cfa = CFA_NONE }, *rule };
 	uint32_t index[8] = { 0 };
@@ -178,7 +178,7 @@ static void an_argument_may_be_popped_behind_the_return_address(void **state)
 	assert_int_equal(java->world->trace.error, UNWIND_NO_PROGRESS);
 }
 
-static void the_place_of_the_caller_s_stack_may_be_on_the_stack(void **state)
+static void the_address_of_the_caller_s_stack_may_be_on_the_stack(void **state)
 {
 	const struct unwind_rule rule = {
 		.cfa = CFA_DEREF_SP,
@@ -282,7 +282,7 @@ int main(void)
 		java_test(a_return_address_may_be_in_a_register_and_the_stack_the_caller_s),
 		java_test(a_return_address_may_be_in_the_thread),
 		java_test(an_argument_may_be_popped_behind_the_return_address),
-		java_test(the_place_of_the_caller_s_stack_may_be_on_the_stack),
+		java_test(the_address_of_the_caller_s_stack_may_be_on_the_stack),
 		java_test(frames_that_were_brought_back_may_begin_at_the_stack_pointer),
 		java_test(frames_that_are_brought_back_lie_below_the_entry),
 		java_test(native_code_may_have_called_what_a_row_is_known_of),

@@ -77,43 +77,43 @@ static void a_runtime_that_makes_no_code_is_not_asked(void **state)
 
 static void at_its_end_a_method_has_no_frame(void **state)
 {
-	static const struct place places[] = {
-		PLACE("\x48\x83\xc4\x20\x5d", FRAME_WORDS - 1),
-		PLACE("\x5d\xc3", 1),
-		PLACE("\xc3", 0),
-		PLACE("\xc2\x08\x00", 0),
-		PLACE("\x49\x3b\x67\x58\x0f\x87\1\0\0\0\xc3", 0),
-		PLACE("\x49\x3b\xa7\x58\4\0\0\x0f\x87\1\0\0\0\xc3", 0),
-		PLACE("\x49\x3b\xa7\x58\4\0\0\x0f\x82\1\0\0\0\x90", 0),
-		PLACE("\x0f\x87\1\0\0\0\xc3", 0),
-		PLACE("\x49\x83\x7f\x08\0\x0f\x85\1\0\0\0\xc3", 0),
-		PLACE("\x49\x81\x7f\x08\0\0\0\0\x0f\x85\1\0\0\0\xc3", 0),
-		PLACE("\x0f\x85\1\0\0\0\xc3", 0),
-		PLACE("\x41\xf6\x47\x28\1\x74\x16\x49", 0),
-		PLACE("\x74\x16\x49\xba", 0),
-		PLACE("\x4d\x89\x97\1\1\0\0\xe9", 0),
-		PLACE("\x85\5\1\0\0\0\xc3", 0),
-		PLACE("\x41\x85\2\xc3", 0),
-		PLACE("\x4d\x8b\x57\x58\x41\x85\2\xc3", 0),
-		PLACE("\x4d\x8b\x97\x58\4\0\0\x41\x85\2\xc3", 0),
-		PLACE("\x4c\x8d\x15\1\0\0\0\x4d\x89\x97\1\1\0\0", 0),
+	static const struct leaf leaves[] = {
+		LEAF("\x48\x83\xc4\x20\x5d", FRAME_WORDS - 1),
+		LEAF("\x5d\xc3", 1),
+		LEAF("\xc3", 0),
+		LEAF("\xc2\x08\x00", 0),
+		LEAF("\x49\x3b\x67\x58\x0f\x87\1\0\0\0\xc3", 0),
+		LEAF("\x49\x3b\xa7\x58\4\0\0\x0f\x87\1\0\0\0\xc3", 0),
+		LEAF("\x49\x3b\xa7\x58\4\0\0\x0f\x82\1\0\0\0\x90", 0),
+		LEAF("\x0f\x87\1\0\0\0\xc3", 0),
+		LEAF("\x49\x83\x7f\x08\0\x0f\x85\1\0\0\0\xc3", 0),
+		LEAF("\x49\x81\x7f\x08\0\0\0\0\x0f\x85\1\0\0\0\xc3", 0),
+		LEAF("\x0f\x85\1\0\0\0\xc3", 0),
+		LEAF("\x41\xf6\x47\x28\1\x74\x16\x49", 0),
+		LEAF("\x74\x16\x49\xba", 0),
+		LEAF("\x4d\x89\x97\1\1\0\0\xe9", 0),
+		LEAF("\x85\5\1\0\0\0\xc3", 0),
+		LEAF("\x41\x85\2\xc3", 0),
+		LEAF("\x4d\x8b\x57\x58\x41\x85\2\xc3", 0),
+		LEAF("\x4d\x8b\x97\x58\4\0\0\x41\x85\2\xc3", 0),
+		LEAF("\x4c\x8d\x15\1\0\0\0\x4d\x89\x97\1\1\0\0", 0),
 		/* Not a poll, since other code follows. */
-		PLACE("\x49\x3b\x67\x58\x0f\x86\1\0\0\0\xc3", FRAME_WORDS - 1),
-		PLACE("\x0f\x87\1\0\0\0\x90", FRAME_WORDS - 1),
-		PLACE("\x85\5\1\0\0\0\x90", FRAME_WORDS - 1),
+		LEAF("\x49\x3b\x67\x58\x0f\x86\1\0\0\0\xc3", FRAME_WORDS - 1),
+		LEAF("\x0f\x87\1\0\0\0\x90", FRAME_WORDS - 1),
+		LEAF("\x85\5\1\0\0\0\x90", FRAME_WORDS - 1),
 	};
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+	for (size_t i = 0; i < sizeof(leaves) / sizeof(leaves[0]); i++) {
 		java_teardown(state);
 		java_setup(state);
-		lay_compiled(*state, IN_CODE, &places[i]);
+		lay_compiled(*state, IN_CODE, &leaves[i]);
 		assert_java_unwind(*state, "CCsE");
 	}
 }
 
 static void behind_its_frame_a_method_jumps_on_to_where_it_throws(void **state)
 {
-	static const struct place jump = PLACE("\xe9\1\2\0\0", 0);
+	static const struct leaf jump = LEAF("\xe9\1\2\0\0", 0);
 	struct java *java = *state;
 
 	lay_compiled(java, IN_CODE, &jump);
@@ -133,10 +133,10 @@ static void at_its_beginning_a_method_makes_its_frame(void **state)
 	static const struct {
 		uint32_t offset;
 		uint32_t return_word;
-	} places[] = { { 0, 0 }, { 7, 0 }, { 8, 1 }, { 11, 1 }, { 15, FRAME_WORDS - 1 } };
+	} rows[] = { { 0, 0 }, { 7, 0 }, { 8, 1 }, { 11, 1 }, { 15, FRAME_WORDS - 1 } };
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		const struct place place = { code, sizeof(code) - 1, places[i].return_word };
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct leaf leaf = { code, sizeof(code) - 1, rows[i].return_word };
 		uint64_t start = java_code_at(SEGMENT_COMPILED, 64);
 		struct java *java;
 
@@ -144,8 +144,8 @@ static void at_its_beginning_a_method_makes_its_frame(void **state)
 		java_setup(state);
 		java = *state;
 		put_number(java, blob_at(SEGMENT_COMPILED) + BLOB_FRAME_COMPLETE, 80, 2);
-		lay_compiled(java, 64, &place);
-		java->world->start.registers[16] = start + places[i].offset;
+		lay_compiled(java, 64, &leaf);
+		java->world->start.registers[16] = start + rows[i].offset;
 		assert_java_unwind(java, "CCsE");
 	}
 }
@@ -157,14 +157,14 @@ static void behind_its_frame_a_method_may_ask_for_a_barrier(void **state)
 	static const uint32_t offsets[] = { 0, 20, 100, 300 };
 
 	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
-		const struct place place = { code, sizeof(code) - 1, FRAME_WORDS - 1 };
+		const struct leaf leaf = { code, sizeof(code) - 1, FRAME_WORDS - 1 };
 		struct java *java;
 
 		java_teardown(state);
 		java_setup(state);
 		java = *state;
 		put_number(java, blob_at(SEGMENT_COMPILED) + BLOB_FRAME_COMPLETE, 0x200, 2);
-		lay_compiled(java, offsets[i], &place);
+		lay_compiled(java, offsets[i], &leaf);
 		java->world->start.registers[16] += 7;
 		assert_java_unwind(java, "CCsE");
 	}
@@ -172,11 +172,11 @@ static void behind_its_frame_a_method_may_ask_for_a_barrier(void **state)
 
 static void a_frame_may_be_there_before_the_frame_pointer_is_in_it(void **state)
 {
-	static const struct place place = PLACE("\x48\x89\x6c\x24\x20", FRAME_WORDS - 1);
+	static const struct leaf leaf = LEAF("\x48\x89\x6c\x24\x20", FRAME_WORDS - 1);
 	struct java *java = *state;
 
 	put_number(java, blob_at(SEGMENT_COMPILED) + BLOB_FRAME_COMPLETE, 0x200, 2);
-	lay_compiled(java, IN_CODE, &place);
+	lay_compiled(java, IN_CODE, &leaf);
 	put_word(java, LEAF_WORD + FRAME_WORDS - 2, 1);
 	assert_java_unwind(java, "CCsE");
 }
@@ -201,14 +201,14 @@ static void words_pushed_onto_a_leaf_s_frame_are_seen(void **state)
 
 static void registers_saved_around_a_barrier_s_call_are_passed_over(void **state)
 {
-	static const struct place saved[] = {
+	static const struct leaf saved[] = {
 		/* add rsp, 64 or 512; jmp; behind the code that restores registers */
-		PLACE("\x48\x8b\x44\x24\x08\x48\x83\xc4\x40\xe9\1\1\1\1", 8 + FRAME_WORDS - 1),
-		PLACE("\x90\x48\x81\xc4\0\2\0\0\xe9\1\1\1\1", 64 + FRAME_WORDS - 1),
+		LEAF("\x48\x8b\x44\x24\x08\x48\x83\xc4\x40\xe9\1\1\1\1", 8 + FRAME_WORDS - 1),
+		LEAF("\x90\x48\x81\xc4\0\2\0\0\xe9\1\1\1\1", 64 + FRAME_WORDS - 1),
 		/* The frame's own end, or another barrier's beginning. */
-		PLACE("\x48\x83\xc4\x20\x5d\xc3\x48\x83\xc4\x40\x90", FRAME_WORDS - 1),
-		PLACE("\x90\x48\x83\xec\x40\x48\x83\xc4\x40\x90", FRAME_WORDS - 1),
-		PLACE("\x90\x48\x81\xc4\0\0\1\0\xe9", FRAME_WORDS - 1),
+		LEAF("\x48\x83\xc4\x20\x5d\xc3\x48\x83\xc4\x40\x90", FRAME_WORDS - 1),
+		LEAF("\x90\x48\x83\xec\x40\x48\x83\xc4\x40\x90", FRAME_WORDS - 1),
+		LEAF("\x90\x48\x81\xc4\0\0\1\0\xe9", FRAME_WORDS - 1),
 	};
 
 	for (size_t i = 0; i < sizeof(saved) / sizeof(saved[0]); i++) {
@@ -259,16 +259,16 @@ static const struct pow_piece {
 static void assert_pow(void **state, size_t piece, uint32_t fewer)
 {
 	uint32_t words = pow_pieces[piece].words - fewer, sp = LEAF_WORD + words % 2;
-	uint32_t place = IN_CODE, leaf = IN_CODE;
+	uint32_t offset = IN_CODE, leaf = IN_CODE;
 	struct java *java;
 
 	java_teardown(state);
 	java_setup(state);
 	java = *state;
 	for (size_t i = 0; i < sizeof(pow_pieces) / sizeof(pow_pieces[0]); i++) {
-		put_code(java, java_code_at(SEGMENT_COMPILED, place), pow_pieces[i].code,
+		put_code(java, java_code_at(SEGMENT_COMPILED, offset), pow_pieces[i].code,
 			 pow_pieces[i].size);
-		place += pow_pieces[i].size;
+		offset += pow_pieces[i].size;
 		leaf += i < piece ? pow_pieces[i].size : 0;
 	}
 	world_set_registers(java->world, java_code_at(SEGMENT_COMPILED, leaf), stack_address(sp),
@@ -461,10 +461,10 @@ static void an_adapter_has_its_call_mended(void **state)
 	assert_java_unwind(java, "Cs!");
 	/* About to be called, and back again. */
 	for (size_t i = 0; i < 4; i++) {
-		static const char places[4][5] = { "\x48\x0f\xae\4", "\x48\x0f\xae\x0c",
-						   "\x48\x81\xc4\1", "\xc5\xf8\x77\x48" };
+		static const char codes[4][5] = { "\x48\x0f\xae\4", "\x48\x0f\xae\x0c",
+						  "\x48\x81\xc4\1", "\xc5\xf8\x77\x48" };
 
-		set_leaf(java, java_code_at(SEGMENT_STUB, IN_CODE), places[i], 4, LEAF_WORD);
+		set_leaf(java, java_code_at(SEGMENT_STUB, IN_CODE), codes[i], 4, LEAF_WORD);
 		java->world->start.registers[SENDER_SP_REGISTER] = stack_address(SAVED_WORD + 9);
 		java->world->start.registers[0] = return_to(java, SEGMENT_COMPILED);
 		assert_java_unwind(java, "sCsE");

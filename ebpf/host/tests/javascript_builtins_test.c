@@ -33,7 +33,7 @@ static void before_the_prologue_makes_the_frame_it_is_below_its_own_return_addre
 		memcpy(javascript->text_bytes + (code_at(RULE_PROLOGUE_AT_CALL) - TEXT_START) + 3,
 		       codes[i], 6);
 		assert_javascript_unwind(javascript, "I1I0E");
-		assert_int_equal(place_of(javascript, 0), JAVASCRIPT_NO_PLACE);
+		assert_int_equal(frame_offset(javascript, 0), JAVASCRIPT_NO_OFFSET);
 	}
 	/* Before `add rsp, 8`, where V8 goes to compile the function. */
 	put_text(javascript, RULE_PROLOGUE_AT_CALL, "\x48\x83\xc4\x08\x90\x90\x90\x90\x90", 9);
@@ -76,7 +76,7 @@ static void a_frame_that_v8_makes_in_the_prologue_is_its_own(void **state)
 }
 
 /* An instruction at the end of the builtin that leaves the frame. */
-struct leave_place {
+struct leave_instruction {
 	const char *code;
 	size_t size;
 	/* The return address is at the stack pointer, or in r8. */
@@ -87,7 +87,7 @@ struct leave_place {
 
 static void behind_its_frame_the_leaver_has_the_function_below_the_stack(void **state)
 {
-	static const struct leave_place places[] = {
+	static const struct leave_instruction instructions[] = {
 		/* pop r8; lea rsp, [rsp + rbx * 8], and with 8 more; push r8; ret */
 		{ "\x41\x58\x48\x8d\x24\xdc\x41\x50\xc3", 9, false, 1 },
 		{ "\x48\x8d\x24\xdc\x41\x50\xc3\xcc", 8, true, 2 },
@@ -98,24 +98,24 @@ static void behind_its_frame_the_leaver_has_the_function_below_the_stack(void **
 	static const uint32_t rules[] = { RULE_LEAVE, RULE_LEAVE_AT_CALL };
 	struct javascript *javascript = *state;
 
-	for (size_t i = 0; i < 2 * sizeof(places) / sizeof(places[0]); i++) {
-		const struct leave_place *place = &places[i / 2];
+	for (size_t i = 0; i < 2 * sizeof(instructions) / sizeof(instructions[0]); i++) {
+		const struct leave_instruction *instruction = &instructions[i / 2];
 		const uint32_t rule = rules[i % 2];
 
-		put_text(javascript, rule, place->code, place->size);
+		put_text(javascript, rule, instruction->code, instruction->size);
 		lay_frameless(javascript, code_at(rule), 0);
 		set_register(javascript, RDI, function_at(2));
-		if (place->is_in_register) {
+		if (instruction->is_in_register) {
 			put_interpreted(javascript, CALLER_WORD, 0, CALLER_OFFSET);
 			put_word(javascript, LEAF_WORD, 0);
 			set_register(javascript, R8, code_at(RULE_INTERPRETER));
 		}
-		put_word(javascript, LEAF_WORD - place->frame_words - 2,
-			 place->frame_words ? function_at(1) : 0);
-		assert_javascript_unwind(javascript, place->frame_words ? "I1I0E" : "NI0E");
+		put_word(javascript, LEAF_WORD - instruction->frame_words - 2,
+			 instruction->frame_words ? function_at(1) : 0);
+		assert_javascript_unwind(javascript, instruction->frame_words ? "I1I0E" : "NI0E");
 	}
 	/* The word that is left there is no function. */
-	put_text(javascript, RULE_LEAVE, places[0].code, places[0].size);
+	put_text(javascript, RULE_LEAVE, instructions[0].code, instructions[0].size);
 	lay_frameless(javascript, code_at(RULE_LEAVE), 0);
 	put_word(javascript, LEAF_WORD - 3, 0x1001);
 	assert_javascript_unwind(javascript, "NI0E");
@@ -237,9 +237,9 @@ static void what_was_appended_to_a_list_is_found_there(void **state)
 	start = add_code(javascript, KIND_TURBOFAN, 1);
 	lay_in_frame(javascript, start + IN_CODE, CONTEXT, function_at(1));
 	set_list(javascript, words, OLD + NEW);
-	for (uint32_t place = OLD; place < OLD + NEW; place += 9) {
+	for (uint32_t index = OLD; index < OLD + NEW; index += 9) {
 		for (uint32_t i = 0; i < OLD + NEW; i++)
-			words[i] = i == place  ? object_of_code(0) :
+			words[i] = i == index  ? object_of_code(0) :
 				   i < OLD / 2 ? PAGE_START + PAGE_HEADER_BYTES + i :
 						 object_of_code(1) + 32ULL * i;
 		assert_javascript_unwind(javascript, "O1I0E");
@@ -272,7 +272,7 @@ static void a_large_object_has_pages_of_its_own(void **state)
 		(struct region){ PAGE_START + 2 * PAGE_BYTES, sizeof(words), words };
 	lay_in_frame(javascript, pc, CONTEXT, function_at(1));
 	assert_javascript_unwind(javascript, "O1I0E");
-	assert_int_equal(place_of(javascript, 0), 2 * PAGE_BYTES);
+	assert_int_equal(frame_offset(javascript, 0), 2 * PAGE_BYTES);
 	/* The page ends before it. */
 	put(javascript, PAGE_START + PAGE_AREA + 8, pc, 8);
 	assert_null(strchr(javascript_unwind_text(javascript), 'O'));

@@ -386,9 +386,9 @@ static inline void assert_javascript_unwind(struct javascript *javascript, const
 }
 
 /* Returns the offset in the position of frame @index of the last unwind. */
-static inline uint32_t place_of(const struct javascript *javascript, uint32_t index)
+static inline uint32_t frame_offset(const struct javascript *javascript, uint32_t index)
 {
-	return javascript->world->trace.words[2 * index + 1] >> 32 & JAVASCRIPT_PLACE_MASK;
+	return javascript->world->trace.words[2 * index + 1] >> 32 & JAVASCRIPT_OFFSET_MASK;
 }
 
 static inline struct javascript_process made_javascript_process(bool is_new)

@@ -27,10 +27,10 @@ static void the_interpreter_s_frame_is_its_function_s(void **state)
 	/* An offset that is before the first bytecode, and one that is too large. */
 	put_word(javascript, CALLER_WORD - 5, smi(3));
 	assert_javascript_unwind(javascript, "NI0E");
-	assert_int_equal(place_of(javascript, 1), JAVASCRIPT_NO_PLACE);
+	assert_int_equal(frame_offset(javascript, 1), JAVASCRIPT_NO_OFFSET);
 	put_word(javascript, CALLER_WORD - 5, smi(UINT32_MAX));
 	assert_javascript_unwind(javascript, "NI0E");
-	assert_int_equal(place_of(javascript, 1), JAVASCRIPT_NO_PLACE);
+	assert_int_equal(frame_offset(javascript, 1), JAVASCRIPT_NO_OFFSET);
 }
 
 static void a_leaf_in_the_interpreter_has_its_function_on_the_stack_or_in_a_register(void **state)
@@ -41,7 +41,7 @@ static void a_leaf_in_the_interpreter_has_its_function_on_the_stack_or_in_a_regi
 	put_word(javascript, FP_WORD - 5, smi(63 + 5));
 	set_register(javascript, RDI, function_at(2));
 	assert_javascript_unwind(javascript, "I1I0E");
-	assert_int_equal(place_of(javascript, 0), 5);
+	assert_int_equal(frame_offset(javascript, 0), 5);
 	/* The frame was just made: the function is not pushed yet. */
 	world_set_registers(javascript->world, code_at(RULE_INTERPRETER),
 			    stack_address(FP_WORD - 1), stack_address(FP_WORD));
@@ -56,7 +56,7 @@ static void before_its_frame_the_interpreter_has_the_function_in_a_register(void
 	lay_frameless(javascript, code_at(RULE_INTERPRETER_AT_CALL), 0);
 	set_register(javascript, RDI, function_at(3));
 	assert_javascript_unwind(javascript, "I3I0E");
-	assert_int_equal(place_of(javascript, 0), JAVASCRIPT_NO_PLACE);
+	assert_int_equal(frame_offset(javascript, 0), JAVASCRIPT_NO_OFFSET);
 	/* Without a function the builtin's own frame is shown. */
 	set_register(javascript, RDI, SCRIPT + JAVASCRIPT_TAG);
 	assert_javascript_unwind(javascript, "NI0E");
@@ -117,11 +117,11 @@ static void a_handler_s_bytecode_is_the_one_that_the_dispatch_table_has_it_for(v
 	lay_handler(javascript, 9, 77, 6);
 	put_handler(javascript, 0, 77, code_at(RULE_HANDLER) - 8);
 	assert_javascript_unwind(javascript, "I0E");
-	assert_int_equal(place_of(javascript, 0), 6);
+	assert_int_equal(frame_offset(javascript, 0), 6);
 	/* The register has a value that is not a bytecode's offset. */
 	put_handler(javascript, 0, 77, code_at(RULE_HANDLER) + 1);
 	assert_javascript_unwind(javascript, "i0E");
-	assert_int_equal(place_of(javascript, 0), CALLER_OFFSET);
+	assert_int_equal(frame_offset(javascript, 0), CALLER_OFFSET);
 	put_handler(javascript, 0, 77, code_at(RULE_HANDLER) - (1 << 14));
 	assert_javascript_unwind(javascript, "i0E");
 }
@@ -134,7 +134,7 @@ static void behind_a_prefix_the_handler_is_of_another_table(void **state)
 		lay_handler(javascript, prefix, 78, 6);
 		put_handler(javascript, 1 + prefix, 78, code_at(RULE_HANDLER));
 		assert_javascript_unwind(javascript, "I0E");
-		assert_int_equal(place_of(javascript, 0), 6);
+		assert_int_equal(frame_offset(javascript, 0), 6);
 	}
 	/* Other bytecodes are no prefixes. */
 	lay_handler(javascript, 2, 78, 6);
@@ -150,7 +150,7 @@ static void at_its_end_a_handler_is_at_the_next_bytecode(void **state)
 	lay_handler(javascript, 9, 77, 6);
 	put(javascript, BYTECODES - 1 + JAVASCRIPT_ARRAY_LENGTH, 7ULL << 32, 8);
 	assert_javascript_unwind(javascript, "I0E");
-	assert_int_equal(place_of(javascript, 0), 6);
+	assert_int_equal(frame_offset(javascript, 0), 6);
 	put(javascript, BYTECODES - 1 + JAVASCRIPT_ARRAY_LENGTH, 6ULL << 32, 8);
 	assert_javascript_unwind(javascript, "i0E");
 }
@@ -161,7 +161,7 @@ static void what_is_no_bytecode_s_offset_is_not_taken_for_one(void **state)
 		uint32_t number;
 		uint64_t value;
 	} others[] = {
-		{ R9, 62 }, { R9, 1ULL << 40 },	     { R9, JAVASCRIPT_PLACE_MASK + 1 },
+		{ R9, 62 }, { R9, 1ULL << 40 },	     { R9, JAVASCRIPT_OFFSET_MASK + 1 },
 		{ R13, 8 }, { R13, UINT64_MAX - 7 },
 	};
 	struct javascript *javascript = *state;
@@ -171,7 +171,7 @@ static void what_is_no_bytecode_s_offset_is_not_taken_for_one(void **state)
 		put_handler(javascript, 0, 77, code_at(RULE_HANDLER));
 		set_register(javascript, others[i].number, others[i].value);
 		assert_javascript_unwind(javascript, "i0E");
-		assert_int_equal(place_of(javascript, 0), CALLER_OFFSET);
+		assert_int_equal(frame_offset(javascript, 0), CALLER_OFFSET);
 	}
 }
 
@@ -191,21 +191,21 @@ static void a_handler_with_a_frame_has_kept_its_bytecode(void **state)
 
 	lay_handler_in_frame(javascript, FP_WORD - 3, 63 + 6);
 	assert_javascript_unwind(javascript, "I0E");
-	assert_int_equal(place_of(javascript, 0), 6);
+	assert_int_equal(frame_offset(javascript, 0), 6);
 	/* The offset is not found: that in the interpreted frame may be an earlier one. */
 	lay_handler_in_frame(javascript, FP_WORD - 3, 5);
 	assert_javascript_unwind(javascript, "i0E");
-	assert_int_equal(place_of(javascript, 0), CALLER_OFFSET);
+	assert_int_equal(frame_offset(javascript, 0), CALLER_OFFSET);
 }
 
 static void a_builtin_with_a_context_is_a_function(void **state)
 {
 	struct javascript *javascript = *state;
-	const uint32_t place = (RULE_BUILTIN - RULE_INTERPRETER) * 16 + 8;
+	const uint32_t offset = (RULE_BUILTIN - RULE_INTERPRETER) * 16 + 8;
 
 	lay_in_frame(javascript, code_at(RULE_BUILTIN), CONTEXT, function_at(1));
 	assert_javascript_unwind(javascript, "b1I0E");
-	assert_int_equal(place_of(javascript, 0), place);
+	assert_int_equal(frame_offset(javascript, 0), offset);
 	assert_word(javascript, 0, frame_word(FRAME_JAVASCRIPT, 0, shared_at(1)));
 	/* A builtin that continues at the position of a deoptimized function. */
 	lay_in_frame(javascript, code_at(RULE_BUILTIN), MARKER_CONTINUATION, function_at(1));
@@ -289,7 +289,7 @@ static void code_is_found_by_maps_and_by_the_lists_of_pages(void **state)
 			text[1] = (char)('1' + j);
 			lay_in_frame(javascript, start + IN_CODE, CONTEXT, function_at(j + 1));
 			assert_javascript_unwind(javascript, text);
-			assert_int_equal(place_of(javascript, 0), IN_CODE);
+			assert_int_equal(frame_offset(javascript, 0), IN_CODE);
 			assert_word(javascript, 0,
 				    frame_word(FRAME_JAVASCRIPT, 0,
 					       is_baseline ? shared_at(j + 1) :
@@ -320,7 +320,7 @@ static void an_address_behind_the_last_instruction_is_returned_to(void **state)
 		put_frame(javascript, FP_WORD + 10, CONTEXT, function_at(2), CALLER_WORD,
 			  code_at(RULE_INTERPRETER));
 		assert_javascript_unwind(javascript, "b1O2I0E");
-		assert_int_equal(place_of(javascript, 1), CODE_SIZE);
+		assert_int_equal(frame_offset(javascript, 1), CODE_SIZE);
 		assert_word(javascript, 2,
 			    frame_word(FRAME_JAVASCRIPT, FRAME_RETURN_ADDRESS,
 				       code_object_of(javascript, 0)));
@@ -358,7 +358,7 @@ static void wasm_says_so_in_its_frame(void **state)
 }
 
 /* An instruction's bytes, and the state of the stack there. */
-struct leaf_place {
+struct leaf_instruction {
 	const char *code;
 	size_t size;
 	/* Words between the stack pointer and the return address above it. */
@@ -367,76 +367,77 @@ struct leaf_place {
 	uint32_t in_register;
 };
 
-#define PLACE(code, return_words, in_register)                                                     \
+#define LEAF(code, return_words, in_register)                                                      \
 	{                                                                                          \
 		code, sizeof(code) - 1, return_words, in_register                                  \
 	}
 
-/* The frame was popped: @place is at IN_CODE. */
-static void lay_end(struct javascript *javascript, uint64_t start, const struct leaf_place *place)
+/* The frame was popped: @instruction is at IN_CODE. */
+static void lay_end(struct javascript *javascript, uint64_t start,
+		    const struct leaf_instruction *instruction)
 {
-	put_bytes(javascript, start + IN_CODE, place->code, place->size);
-	if (place->in_register) {
+	put_bytes(javascript, start + IN_CODE, instruction->code, instruction->size);
+	if (instruction->in_register) {
 		put_interpreted(javascript, CALLER_WORD, 0, CALLER_OFFSET);
 		world_set_registers(javascript->world, start + IN_CODE, stack_address(LEAF_WORD),
 				    stack_address(CALLER_WORD));
-		set_register(javascript, place->in_register, code_at(RULE_INTERPRETER));
+		set_register(javascript, instruction->in_register, code_at(RULE_INTERPRETER));
 	} else {
-		lay_frameless(javascript, start + IN_CODE, place->return_words);
+		lay_frameless(javascript, start + IN_CODE, instruction->return_words);
 	}
 }
 
 static void at_its_end_code_has_no_frame(void **state)
 {
-	static const struct leaf_place places[] = {
+	static const struct leaf_instruction instructions[] = {
 		/* ret, ret 8, ret 256 */
-		PLACE("\xc3\xcc\xcc\xcc", 0, 0),
-		PLACE("\xc2\x08\x00\x41\x5a\x48\x8d\x24", 0, 0),
-		PLACE("\xc2\x00\x01\x41\x5a\x48\x8d\x24", 0, 0),
+		LEAF("\xc3\xcc\xcc\xcc", 0, 0),
+		LEAF("\xc2\x08\x00\x41\x5a\x48\x8d\x24", 0, 0),
+		LEAF("\xc2\x00\x01\x41\x5a\x48\x8d\x24", 0, 0),
 		/* cmp rcx, 3; jg; ret 24; and with r8 */
-		PLACE("\x48\x83\xf9\x03\x7f\x03\xc2\x18\x00\x41\x5a", 0, 0),
-		PLACE("\x49\x83\xf8\x03\x7f\x03\xc2\x18\x00\x41\x59", 0, 0),
-		PLACE("\x48\x83\xf9\x03\x0f\x8f\x03\0\0\0\xc2\x18\x00", 0, 0),
+		LEAF("\x48\x83\xf9\x03\x7f\x03\xc2\x18\x00\x41\x5a", 0, 0),
+		LEAF("\x49\x83\xf8\x03\x7f\x03\xc2\x18\x00\x41\x59", 0, 0),
+		LEAF("\x48\x83\xf9\x03\x0f\x8f\x03\0\0\0\xc2\x18\x00", 0, 0),
 		/* jg; ret 24 */
-		PLACE("\x7f\x03\xc2\x18\x00\x41\x5a", 0, 0),
-		PLACE("\x0f\x8f\x03\0\0\0\xc2\x18\x00", 0, 0),
+		LEAF("\x7f\x03\xc2\x18\x00\x41\x5a", 0, 0),
+		LEAF("\x0f\x8f\x03\0\0\0\xc2\x18\x00", 0, 0),
 		/* pop r10 or r9; lea rsp, [rsp + rcx * 8] or r8 */
-		PLACE("\x41\x5a\x48\x8d\x24\xcc\x41\x52\xc3", 0, 0),
-		PLACE("\x41\x59\x4a\x8d\x24\xc4\x41\x51\xc3", 0, 0),
+		LEAF("\x41\x5a\x48\x8d\x24\xcc\x41\x52\xc3", 0, 0),
+		LEAF("\x41\x59\x4a\x8d\x24\xc4\x41\x51\xc3", 0, 0),
 		/* The rest of that. */
-		PLACE("\x48\x8d\x24\xcc\x41\x52\xc3", 0, R10),
-		PLACE("\x4a\x8d\x24\xc4\x41\x51\xc3", 0, R9),
-		PLACE("\x48\x8d\x64\xcc\x08\x41\x52\xc3", 0, R10),
-		PLACE("\x41\x52\xc3", 0, R10),
-		PLACE("\x41\x51\xc3", 0, R9),
+		LEAF("\x48\x8d\x24\xcc\x41\x52\xc3", 0, R10),
+		LEAF("\x4a\x8d\x24\xc4\x41\x51\xc3", 0, R9),
+		LEAF("\x48\x8d\x64\xcc\x08\x41\x52\xc3", 0, R10),
+		LEAF("\x41\x52\xc3", 0, R10),
+		LEAF("\x41\x51\xc3", 0, R9),
 	};
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+	for (size_t i = 0; i < sizeof(instructions) / sizeof(instructions[0]); i++) {
 		struct javascript *javascript;
 
 		javascript_teardown(state);
 		javascript_setup(state);
 		javascript = *state;
-		lay_end(javascript, add_code(javascript, KIND_TURBOFAN, 1), &places[i]);
+		lay_end(javascript, add_code(javascript, KIND_TURBOFAN, 1), &instructions[i]);
 		assert_javascript_unwind(javascript, "O1I0E");
-		assert_int_equal(place_of(javascript, 0), IN_CODE);
+		assert_int_equal(frame_offset(javascript, 0), IN_CODE);
 	}
 }
 
 static void what_looks_like_an_end_but_is_none_is_in_its_frame(void **state)
 {
-	static const struct leaf_place places[] = {
+	static const struct leaf_instruction instructions[] = {
 		/* pop r10, and no lea; push r10, and no ret; jg, and no ret */
-		PLACE("\x41\x5a\x90\x90", 0, 0),
-		PLACE("\x41\x52\x90\x90", 0, 0),
-		PLACE("\x7f\x03\x90\x90\x90", 0, 0),
+		LEAF("\x41\x5a\x90\x90", 0, 0),
+		LEAF("\x41\x52\x90\x90", 0, 0),
+		LEAF("\x7f\x03\x90\x90\x90", 0, 0),
 		/* cmp rcx, 3, of a function that compares */
-		PLACE("\x48\x83\xf9\x03\x75\x10\x90\x90\x90", 0, 0),
+		LEAF("\x48\x83\xf9\x03\x75\x10\x90\x90\x90", 0, 0),
 		/* lea rsp, [rsp + rcx * 8], and no push */
-		PLACE("\x48\x8d\x24\xcc\x90\x90\x90", 0, 0),
+		LEAF("\x48\x8d\x24\xcc\x90\x90\x90", 0, 0),
 	};
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+	for (size_t i = 0; i < sizeof(instructions) / sizeof(instructions[0]); i++) {
 		struct javascript *javascript;
 		uint64_t start;
 
@@ -444,7 +445,7 @@ static void what_looks_like_an_end_but_is_none_is_in_its_frame(void **state)
 		javascript_setup(state);
 		javascript = *state;
 		start = add_code(javascript, KIND_TURBOFAN, 1);
-		put_bytes(javascript, start + IN_CODE, places[i].code, places[i].size);
+		put_bytes(javascript, start + IN_CODE, instructions[i].code, instructions[i].size);
 		lay_in_frame(javascript, start + IN_CODE, CONTEXT, function_at(1));
 		assert_javascript_unwind(javascript, "O1I0E");
 	}
@@ -457,17 +458,18 @@ static void at_its_beginning_code_makes_its_frame(void **state)
 	static const struct {
 		uint32_t offset;
 		uint32_t return_words;
-	} places[] = { { 0, 0 }, { 4, 0 }, { 6, 0 }, { 7, 1 } };
+	} instructions[] = { { 0, 0 }, { 4, 0 }, { 6, 0 }, { 7, 1 } };
 	struct javascript *javascript = *state;
 	uint64_t start = add_code(javascript, KIND_TURBOFAN, 1);
 
 	put_bytes(javascript, start, code, sizeof(code) - 1);
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		lay_frameless(javascript, start + places[i].offset, places[i].return_words);
-		if (places[i].return_words) {
+	for (size_t i = 0; i < sizeof(instructions) / sizeof(instructions[0]); i++) {
+		lay_frameless(javascript, start + instructions[i].offset,
+			      instructions[i].return_words);
+		if (instructions[i].return_words) {
 			put_word(javascript, LEAF_WORD, stack_address(CALLER_WORD));
 			/* It may not be in the register any more. */
-			world_set_registers(javascript->world, start + places[i].offset,
+			world_set_registers(javascript->world, start + instructions[i].offset,
 					    stack_address(LEAF_WORD), 0);
 		}
 		assert_javascript_unwind(javascript, "O1I0E");
@@ -510,7 +512,7 @@ static void sparkplug_s_code_has_its_frame_made_by_a_builtin(void **state)
 			lay_frameless(javascript, start + offsets[j], 0);
 			set_register(javascript, RDI, function_at(2));
 			assert_javascript_unwind(javascript, "B2I0E");
-			assert_int_equal(place_of(javascript, 0), offsets[j]);
+			assert_int_equal(frame_offset(javascript, 0), offsets[j]);
 		}
 		lay_in_frame(javascript, start + codes[i].prologue, CONTEXT, function_at(1));
 		set_register(javascript, RDI, function_at(2));
@@ -671,10 +673,10 @@ static void the_longest_list_is_searched_to_its_end(void **state)
 	start = add_code(javascript, KIND_TURBOFAN, 1);
 	lay_in_frame(javascript, start + IN_CODE, CONTEXT, function_at(1));
 	set_list(javascript, words, COUNT);
-	for (uint32_t place = 0; place < COUNT; place += place < 4 || place > COUNT - 5 ? 1 : 509) {
+	for (uint32_t index = 0; index < COUNT; index += index < 4 || index > COUNT - 5 ? 1 : 509) {
 		for (uint32_t i = 0; i < COUNT; i++)
-			words[i] = i < place  ? PAGE_START + i % 8 :
-				   i == place ? object_of_code(0) :
+			words[i] = i < index  ? PAGE_START + i % 8 :
+				   i == index ? object_of_code(0) :
 						UINT64_MAX;
 		assert_javascript_unwind(javascript, "O1I0E");
 	}

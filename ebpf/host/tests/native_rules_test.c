@@ -250,7 +250,7 @@ static void a_trampoline_in_its_system_call_is_the_function_in_front_of_pc(void 
 	assert_frame(world, 0, end, FRAME_RETURN_ADDRESS);
 }
 
-static void each_register_of_a_signal_frame_is_in_its_place(void **state)
+static void each_register_of_a_signal_frame_is_in_its_slot(void **state)
 {
 	struct world *world = *state;
 	struct unwind_rule rules[RULE_COUNT] = {
@@ -566,7 +566,7 @@ int main(void)
 		world_test(a_plt_entry_has_pushed_a_word_in_its_second_half),
 		world_test(a_signal_frame_gives_all_registers),
 		world_test(a_trampoline_in_its_system_call_is_the_function_in_front_of_pc),
-		world_test(each_register_of_a_signal_frame_is_in_its_place),
+		world_test(each_register_of_a_signal_frame_is_in_its_slot),
 		world_test(the_interrupted_address_is_looked_up_itself),
 		world_test(a_return_address_is_looked_up_one_byte_before),
 		world_test(a_system_call_is_looked_up_one_byte_before),

@@ -240,7 +240,7 @@ static void a_cframe_of_a_missed_loop_and_one_without_frames(void **state)
 	assert_int_equal(python->world->trace.interpreter_error, UNWIND_OK);
 }
 
-static void a_cframe_without_words_yet_leads_to_the_next_one_by_its_place(void **state)
+static void a_cframe_without_words_yet_leads_to_the_next_one_by_its_address(void **state)
 {
 	struct python *python = *state;
 	uint64_t root = HEAP_START + 0x800, frame, cframe;
@@ -534,7 +534,7 @@ int main(void)
 		python_test(cframes_part_the_frames),
 		python_test(cframes_part_the_frames_with_owners),
 		python_test(a_cframe_of_a_missed_loop_and_one_without_frames),
-		python_test(a_cframe_without_words_yet_leads_to_the_next_one_by_its_place),
+		python_test(a_cframe_without_words_yet_leads_to_the_next_one_by_its_address),
 		python_test(a_broken_chain_of_a_cframe_costs_its_frames_only),
 		python_test(each_loop_runs_one_frame_object),
 		python_test(code_that_has_not_pushed_its_frame_object_is_known),

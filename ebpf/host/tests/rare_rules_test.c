@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
-/* rbx from frame to frame, stacks that change, and places that few frames use. */
+/* rbx from frame to frame, stacks that change, and rules that few frames use. */
 #include "ebpf/host/tests/unwind_fixture.h"
 
 enum {

@@ -45,13 +45,13 @@ static int set_up(void **state)
 /* Whether @window has the FRAME bytes at @offset. */
 static void assert_has(const struct read_window *window, uint64_t offset)
 {
-	uint64_t place = START + offset - window->start;
+	uint64_t in_window = START + offset - window->start;
 
 	for (uint64_t i = 0; i < FRAME; i += 8) {
 		uint64_t word;
 
 		memcpy(&word, memory + offset + i, sizeof(word));
-		assert_int_equal(window_word(window, place + i), word);
+		assert_int_equal(window_word(window, in_window + i), word);
 	}
 }
 
@@ -96,7 +96,7 @@ static void what_lies_around_a_frame_need_not_be_there(void **state)
 	assert_has(&window, 2000);
 	assert_false(window_read_down(&window, START + 2000 - 8, FRAME));
 	/* Nothing is left of what was there before. */
-	assert_int_equal(window_place(&window, START + 2000, FRAME), WINDOW_BYTES);
+	assert_int_equal(window_offset(&window, START + 2000, FRAME), WINDOW_BYTES);
 }
 
 static void a_frame_may_be_unaligned(void **state)
@@ -107,7 +107,7 @@ static void a_frame_may_be_unaligned(void **state)
 	assert_true(window_read_down(&window, START + 2003, FRAME));
 	assert_has(&window, 2003);
 	/* Only as much of it as was read. */
-	assert_int_equal(window_place(&window, START + 2003 + 8, FRAME), WINDOW_BYTES);
+	assert_int_equal(window_offset(&window, START + 2003 + 8, FRAME), WINDOW_BYTES);
 	assert_true(window_read_down(&window, START + 2003 + 8, FRAME));
 	assert_has(&window, 2003 + 8);
 }

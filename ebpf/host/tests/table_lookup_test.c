@@ -370,8 +370,8 @@ static void an_unwind_goes_through_more_mappings_than_are_kept(void **state)
 
 enum {
 	FILE_COUNT = 20,
-	/* Places to leave by one of two rules; behind them is an entry. */
-	PLACE_COUNT = 40,
+	/* Rows that leave by one of two rules; behind them is the row of an entry. */
+	ROW_COUNT = 40,
 	STEP_COUNT = 1000,
 };
 
@@ -390,9 +390,9 @@ static void publish_files(struct world *world, struct mapping_row rows[FILE_COUN
 		tables.rules = leave;
 		tables.rule_count = 3;
 		tables.page_count = 4;
-		for (uint32_t i = 0; i < PLACE_COUNT; i++)
+		for (uint32_t i = 0; i < ROW_COUNT; i++)
 			tables_add(&tables, i * 16, (i + file) % 2);
-		tables_add(&tables, PLACE_COUNT * 16, 2);
+		tables_add(&tables, ROW_COUNT * 16, 2);
 		tables.header_cell = 2000 + 2 * file;
 		tables.row_cell = 5000 + 100 * file;
 		rows[file] = (struct mapping_row){
@@ -420,15 +420,15 @@ static void an_unwind_goes_through_more_rules_than_are_kept(void **state)
 		world_set_registers(world, rows[0].start + 8, stack_address(0), 0);
 		/* The rule of each address decides where the next return address must be. */
 		for (int i = 0; i < STEP_COUNT; i++) {
-			uint32_t file = rand() % FILE_COUNT, place = rand() % PLACE_COUNT;
-			uint32_t offset = (i == STEP_COUNT - 1 ? PLACE_COUNT : place) * 16 + 8;
+			uint32_t file = rand() % FILE_COUNT, row = rand() % ROW_COUNT;
+			uint32_t offset = (i == STEP_COUNT - 1 ? ROW_COUNT : row) * 16 + 8;
 
 			if (last_rule)
 				world->stack[word++] = 0x1234;
 			world->stack[word++] = rows[file].start + offset;
 			expected[i] = frame_word(FRAME_NATIVE, FRAME_RETURN_ADDRESS,
 						 TEXT_ADDRESS + offset);
-			last_rule = (place + file) % 2;
+			last_rule = (row + file) % 2;
 		}
 		world_unwind(world);
 		assert_end(world, STEP_COUNT + 1);

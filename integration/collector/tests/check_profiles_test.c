@@ -65,13 +65,13 @@ static void resources_have_a_service_name(void **state)
 	assert_breaks_only(spec, RULE_SERVICE_NAME);
 }
 
-static void a_key_has_one_place(void **state)
+static void a_key_has_one_owner(void **state)
 {
 	struct spec *spec = good_request();
 
 	(void)state;
 	spec->resources[0].attributes[1].key = "thread.name";
-	assert_breaks(spec, RULE_ONE_PLACE);
+	assert_breaks(spec, RULE_ONE_OWNER);
 }
 
 static void resources_are_not_doubled(void **state)
@@ -262,7 +262,7 @@ int main(void)
 		cmocka_unit_test(resource_and_scope_are_present),
 		cmocka_unit_test(nothing_is_empty),
 		cmocka_unit_test(resources_have_a_service_name),
-		cmocka_unit_test(a_key_has_one_place),
+		cmocka_unit_test(a_key_has_one_owner),
 		cmocka_unit_test(resources_are_not_doubled),
 		cmocka_unit_test(profile_ids_have_16_bytes_and_are_unique),
 		cmocka_unit_test(on_cpu_profiles_have_their_shape),

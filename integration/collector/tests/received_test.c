@@ -239,11 +239,11 @@ static void the_report_has_counts_rules_and_attributes(void **state)
 	assert_non_null(strstr(text, "\"samples_once\": 4"));
 	assert_non_null(strstr(text, "\"22\": {\"count\": 1, \"rule\": \"a sample has a stack"));
 	assert_non_null(strstr(text,
-			       "{\"place\": \"resource\", \"key\": \"host.name\", \"count\": 1, "
+			       "{\"owner\": \"resource\", \"key\": \"host.name\", \"count\": 1, "
 			       "\"values\": [\"a \\\"host\\\" \"]}"));
-	assert_non_null(strstr(text, "{\"place\": \"sample\", \"key\": \"thread.name\", "
+	assert_non_null(strstr(text, "{\"owner\": \"sample\", \"key\": \"thread.name\", "
 				     "\"count\": 3, \"values\": [\"a\", \"b\"]}"));
-	assert_non_null(strstr(text, "{\"place\": \"header\", \"key\": \"key\", \"count\": 1, "
+	assert_non_null(strstr(text, "{\"owner\": \"header\", \"key\": \"key\", \"count\": 1, "
 				     "\"values\": [\"value\"]}"));
 	assert_non_null(strstr(text, "\"first_time_ns\": 1700000000000000000, "
 				     "\"last_time_ns\": 1700000005000000000"));

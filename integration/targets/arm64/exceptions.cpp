@@ -4,7 +4,7 @@
  *
  * Before it jumps to a handler, libgcc writes the handler's registers over those that its own frame
  * has saved, the return address too, so that from then on nobody can tell who its callers are.
- * What deletes an exception ends with calls that take the place of their callers.
+ * What deletes an exception ends with calls that replace their callers.
  *
  * chain: START main > _ZL5levelj{1,11} ANY*
  * chain: ANY{0,4} _Unwind_(Resume|Resume_or_Rethrow|RaiseException) uw_install_context_1? ANY?

@@ -9,7 +9,7 @@
 'use strict';
 const stop = require('./stop.js');
 let isReady = false;
-// So many callees in one place that none is inlined there.
+// So many callees at one call that none is inlined there.
 const table = [(n) => n, optimized, (n) => n + 2, (n) => n + 3, (n) => n + 4, (n) => n + 5, (n) => n + 6, (n) => n + 7];
 
 function leaf(n) { if (isReady) stop(); return n; }

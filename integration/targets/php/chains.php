@@ -9,7 +9,7 @@ define('REFERENCE', ($argv[1] ?? '') === 'reference');
 const ROUNDS = 1500;
 const INTERNAL = '<internal>';
 
-// A function's place is where it calls the one inside it. Functions in C call without a place.
+// A function's location is where it calls the one inside it. Functions in C call without a location.
 function record(array $calls)
 {
     $text = "work\t" . __FILE__ . "\t0\n";

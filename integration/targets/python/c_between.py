@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""C functions between Python functions: each stands in its place.
+"""C functions between Python functions: each stands where it was called.
 
 chain: <module>@run > main@turn
 chain: <module>@run main@sorted > [sort] key@key > spin@spin

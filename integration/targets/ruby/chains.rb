@@ -6,7 +6,7 @@ REFERENCE = ARGV[0] == "reference"
 ROUNDS = 1500
 PRINTING = Mutex.new
 
-# Methods in C: caller_locations gives them the place of their caller.
+# Methods in C: caller_locations gives them the location of their caller.
 IN_C = %w[each map each_pair inject sort_by each_with_index catch tap send public_send call eval instance_eval
           class_eval loop times upto new initialize each_slice min_by backtrace collect synchronize].freeze
 

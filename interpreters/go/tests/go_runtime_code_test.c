@@ -29,7 +29,7 @@ static const struct known {
 	uint16_t machine;
 	enum go_runtime_function function;
 	/* Expected results: location, offset and slot of g; fields of struct go_process. */
-	enum go_g_place place;
+	enum go_g_location location;
 	int32_t offset;
 	uint64_t slot;
 	uint16_t fields[2];
@@ -104,7 +104,7 @@ static const struct known_g {
 	const uint8_t *code;
 	size_t size;
 	uint64_t address;
-	enum go_g_place place;
+	enum go_g_location location;
 	int32_t offset;
 	uint64_t slot;
 	uint64_t c_flag;
@@ -156,10 +156,10 @@ static void functions_of_each_version_are_read(void **state)
 		assert_process(&known[i], &runtime.process);
 		if (known[i].function != GO_RUNTIME_SYSTEMSTACK)
 			continue;
-		assert_int_equal(runtime.place, known[i].place);
-		if (known[i].place == GO_G_AT_OFFSET)
+		assert_int_equal(runtime.location, known[i].location);
+		if (known[i].location == GO_G_AT_OFFSET)
 			assert_int_equal(runtime.offset, known[i].offset);
-		if (known[i].place == GO_G_AT_SLOT)
+		if (known[i].location == GO_G_AT_SLOT)
 			assert_int_equal(runtime.slot, known[i].slot);
 	}
 }
@@ -173,7 +173,7 @@ static void load_g_tells_where_g_is_with_c(void **state)
 
 		assert_true(go_runtime_code_read(&runtime, EM_AARCH64, GO_RUNTIME_LOAD_G,
 						 g->address, g->code, g->size));
-		assert_int_equal(runtime.place, g->place);
+		assert_int_equal(runtime.location, g->location);
 		assert_int_equal(runtime.offset, g->offset);
 		assert_int_equal(runtime.slot, g->slot);
 		assert_int_equal(runtime.c_flag, g->c_flag);
@@ -232,7 +232,7 @@ static void functions_may_begin_otherwise(void **state)
 			if (is_whole)
 				assert_process(&known[i], &runtime.process);
 			if (is_whole && known[i].function == GO_RUNTIME_SYSTEMSTACK &&
-			    known[i].place == GO_G_AT_SLOT)
+			    known[i].location == GO_G_AT_SLOT)
 				assert_int_equal(runtime.slot, known[i].slot + lead);
 		}
 	}

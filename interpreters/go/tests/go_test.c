@@ -229,7 +229,7 @@ static void arm64_without_c_has_g_in_a_register(void **state)
 	assert_int_equal(probe(EM_AARCH64, arm64, 4, &file), -EOPNOTSUPP);
 }
 
-static void a_plugin_of_arm64_is_told_all_places(void **state)
+static void a_plugin_of_arm64_has_its_words_from_the_dynamic_linker(void **state)
 {
 	struct made_process made = { .memory = { .ops = &memory_ops }, .slot = 48, .has_c = 1 };
 	struct runtime_file *file;
@@ -292,7 +292,7 @@ int main(void)
 		cmocka_unit_test(an_executable_has_all_in_its_code),
 		cmocka_unit_test(the_linker_says_where_a_shared_object_has_g),
 		cmocka_unit_test(arm64_without_c_has_g_in_a_register),
-		cmocka_unit_test(a_plugin_of_arm64_is_told_all_places),
+		cmocka_unit_test(a_plugin_of_arm64_has_its_words_from_the_dynamic_linker),
 		cmocka_unit_test(a_runtime_that_is_not_known_is_refused),
 		cmocka_unit_test(files_without_a_runtime_are_none),
 	};

@@ -181,7 +181,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fuzz_memory memory;
 	struct java_layout layout = made_code_layout();
 	struct java_heaps heaps;
-	uint16_t place;
+	uint16_t offset;
 
 	if (size < 5)
 		return 0;
@@ -193,22 +193,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		layout.heaps = 0;
 	}
 	if (data[1] & 2)
-		layout.blob_code_begin = (struct vm_place){ 56, 8 };
+		layout.blob_code_begin = (struct vm_field){ 56, 8 };
 	/* The layout of 25. */
 	if (data[1] & 4) {
 		layout.version = 25;
-		layout.nmethod_immutable_data = (struct vm_place){ 80, 8 };
-		layout.blob_mutable_data = (struct vm_place){ 80, 8 };
-		layout.blob_relocation_size = (struct vm_place){ 76, 4 };
+		layout.nmethod_immutable_data = (struct vm_field){ 80, 8 };
+		layout.blob_mutable_data = (struct vm_field){ 80, 8 };
+		layout.blob_relocation_size = (struct vm_field){ 76, 4 };
 	}
 	if (data[1] & 8)
-		layout.klass_source_file = (struct vm_place){ 24, 2 };
-	memcpy(&place, data + 2, sizeof(place));
+		layout.klass_source_file = (struct vm_field){ 24, 2 };
+	memcpy(&offset, data + 2, sizeof(offset));
 	if (java_heaps_read(&layout, &memory.memory, &heaps))
 		return 0;
 	for (uint32_t i = 0; i < heaps.count; i++)
-		look_at(&layout, &heaps, &memory, heaps.heaps[i].low + place);
+		look_at(&layout, &heaps, &memory, heaps.heaps[i].low + offset);
 	memory.reads = 0;
-	look_at_stubs(&layout, &heaps, &memory, heaps.count ? heaps.heaps[0].low + place : place);
+	look_at_stubs(&layout, &heaps, &memory, heaps.count ? heaps.heaps[0].low + offset : offset);
 	return 0;
 }

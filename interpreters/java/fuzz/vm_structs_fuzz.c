@@ -47,11 +47,11 @@ static int read_memory(struct remote_memory *memory, uint64_t address, void *buf
 	return 0;
 }
 
-static void check_place(struct vm_place place)
+static void check_field(struct vm_field field)
 {
-	if (place.offset != JAVA_NO_PLACE && place.offset > JAVA_MAX_OFFSET)
+	if (field.offset != JAVA_NO_FIELD && field.offset > JAVA_MAX_OFFSET)
 		abort();
-	if (place.bytes > 8 || (place.bytes & (place.bytes - 1)))
+	if (field.bytes > 8 || (field.bytes & (field.bytes - 1)))
 		abort();
 }
 
@@ -70,10 +70,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	if (layout.version < 8 || layout.version > 27 || !layout.heap == !layout.heaps)
 		return 0;
-	check_place(layout.heap_log2_segment_size);
-	check_place(layout.blob_code_begin);
-	check_place(layout.blob_code_offset);
-	check_place(layout.nmethod_state);
-	check_place(layout.symbol_body);
+	check_field(layout.heap_log2_segment_size);
+	check_field(layout.blob_code_begin);
+	check_field(layout.blob_code_offset);
+	check_field(layout.nmethod_state);
+	check_field(layout.symbol_body);
 	return 0;
 }

@@ -28,7 +28,7 @@ public class JavaTarget {
         return sum;
     }
 
-    /** Small enough for each compiler to inline, with a place of which the JVM has to know. */
+    /** Small enough for each compiler to inline, with a pc that the JVM has to know. */
     static int divide(int a, int b) {
         return a / b;
     }

@@ -57,7 +57,7 @@ static void what_is_read_of_a_blob_holds_all_that_is_wanted(void **state)
 	assert_int_equal(process.head_bytes, MADE_BLOCK_BYTES + 32);
 	assert_int_equal(process.blob_code, 28);
 	assert_int_equal(process.code_is_address, 0);
-	layout.blob_code_begin = (struct vm_place){ 88, 8 };
+	layout.blob_code_begin = (struct vm_field){ 88, 8 };
 	assert_int_equal(attach(), 0);
 	assert_int_equal(process.head_bytes, MADE_BLOCK_BYTES + 96);
 	assert_int_equal(process.blob_code, 88);
@@ -66,7 +66,7 @@ static void what_is_read_of_a_blob_holds_all_that_is_wanted(void **state)
 
 static void fields_that_the_kernel_side_cannot_read_are_refused(void **state)
 {
-	struct vm_place *const places[] = {
+	struct vm_field *const fields[] = {
 		&layout.blob_header_size,    &layout.blob_frame_size,
 		&layout.blob_frame_complete, &layout.blob_code_offset,
 		&layout.blob_data_offset,    &layout.block_used,
@@ -75,9 +75,9 @@ static void fields_that_the_kernel_side_cannot_read_are_refused(void **state)
 		&layout.blob_name,	     &layout.blob_oop_maps,
 	};
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+	for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
 		setup(state);
-		places[i]->bytes = 3;
+		fields[i]->bytes = 3;
 		assert_int_equal(attach(), -EOPNOTSUPP);
 	}
 	setup(state);
@@ -131,15 +131,15 @@ static void bytecodes_are_where_the_version_keeps_them(void **state)
 static void deoptimized_frames_are_known_by_their_nmethod_s_handlers(void **state)
 {
 	static const struct {
-		struct vm_place handler, mh_handler, original_pc;
+		struct vm_field handler, mh_handler, original_pc;
 		uint16_t bytes;
 	} rows[] = {
 		{ { 184, 8 }, { 192, 8 }, { 200, 4 }, 8 },
 		{ { 64, 4 }, { 60, 4 }, { 200, 4 }, 4 },
-		{ { 196, 4 }, { JAVA_NO_PLACE, 0 }, { 200, 4 }, 4 },
+		{ { 196, 4 }, { JAVA_NO_FIELD, 0 }, { 200, 4 }, 4 },
 		/* The fields are unknown, or not in the part that is read. */
-		{ { 184, 8 }, { 192, 8 }, { JAVA_NO_PLACE, 0 }, 0 },
-		{ { JAVA_NO_PLACE, 0 }, { 192, 8 }, { 200, 4 }, 0 },
+		{ { 184, 8 }, { 192, 8 }, { JAVA_NO_FIELD, 0 }, 0 },
+		{ { JAVA_NO_FIELD, 0 }, { 192, 8 }, { 200, 4 }, 0 },
 		{ { 184, 8 }, { 192, 4 }, { 200, 4 }, 0 },
 		{ { 184, 2 }, { 184, 2 }, { 200, 4 }, 0 },
 		{ { 188, 8 }, { 192, 8 }, { 200, 4 }, 0 },
@@ -165,9 +165,9 @@ static void deoptimized_frames_are_known_by_their_nmethod_s_handlers(void **stat
 		assert_int_equal(process.nmethod_original_pc, rows[i].original_pc.offset);
 	}
 	/* The fields are farther apart than the part that is read. */
-	layout.nmethod_deopt_handler = (struct vm_place){ 184, 8 };
-	layout.nmethod_deopt_mh_handler = (struct vm_place){ 192, 8 };
-	layout.nmethod_original_pc = (struct vm_place){ 200, 4 };
+	layout.nmethod_deopt_handler = (struct vm_field){ 184, 8 };
+	layout.nmethod_deopt_mh_handler = (struct vm_field){ 192, 8 };
+	layout.nmethod_original_pc = (struct vm_field){ 200, 4 };
 	layout.nmethod_compile_id.offset = layout.blob_oop_maps.offset + JAVA_IDENTITY_MAX_BYTES;
 	assert_int_equal(attach(), 0);
 	assert_int_equal(process.deopt_handler_bytes, 0);

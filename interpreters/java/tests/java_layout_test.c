@@ -110,7 +110,7 @@ static const char *missed(uint32_t version, const char *type)
 	return error_text();
 }
 
-static void between_two_known_versions_a_field_is_in_the_place_of_either(void **state)
+static void between_two_known_versions_a_field_is_in_the_type_of_either(void **state)
 {
 	static const char *const next = "does not tell GrowableArray<int>::_data";
 
@@ -224,7 +224,7 @@ int main(void)
 		cmocka_unit_test(versions_that_are_not_known_are_refused),
 		cmocka_unit_test(a_version_that_is_not_there_yet_is_waited_for),
 		cmocka_unit_test(an_offset_out_of_all_objects_is_refused),
-		cmocka_unit_test(between_two_known_versions_a_field_is_in_the_place_of_either),
+		cmocka_unit_test(between_two_known_versions_a_field_is_in_the_type_of_either),
 		cmocka_unit_test(versions_between_those_that_are_tested_go_by_their_tables),
 		cmocka_unit_test(neighbours_of_versions_at_hand_are_read_from_the_same_tables),
 	};

@@ -401,7 +401,7 @@ static uint64_t word_at(struct check *check, uint64_t address)
 	return word;
 }
 
-/* Checks the code that the runtime has generated for itself. */
+/* Checks that java_blob_find() finds and names the runtime's stubs and its interpreter, and fails outside of the code. */
 static void check_runtime_code(struct check *check)
 {
 	struct remote_memory *memory = &check->java.memory.memory;
@@ -508,7 +508,7 @@ static void check_java(const char *path, const char *const *options, bool is_all
 	check_data(&check);
 	assert_true(count_compiled(&check, "JavaTarget.loop") > 0);
 	print_message(
-		"%s: Java %u, %u heaps, %u methods, %u exact places, %u inlined, chain %u, described %u\n",
+		"%s: Java %u, %u heaps, %u methods, %u exact pcs, %u inlined, chain %u, described %u\n",
 		path, check.layout.version, check.heaps.count, check.method_count,
 		check.exact_count, check.inlined_count, check.chain_count, check.described_count);
 	/* 8 has no command that prints the list. */

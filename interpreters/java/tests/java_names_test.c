@@ -77,7 +77,7 @@ static void names_are_as_stack_traces_have_them(void **state)
 	assert_string_equal(text, "java.util.HashMap$Node.put(ILjava/lang/String;)V");
 }
 
-static void places_in_memory_are_cut_off_names_of_hidden_classes(void **state)
+static void addresses_are_cut_off_names_of_hidden_classes(void **state)
 {
 	(void)state;
 	check_class("a/B$$Lambda+0x00007f3c2c000a00", "a.B$$Lambda.f");
@@ -151,7 +151,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_are_as_stack_traces_have_them),
-		cmocka_unit_test(places_in_memory_are_cut_off_names_of_hidden_classes),
+		cmocka_unit_test(addresses_are_cut_off_names_of_hidden_classes),
 		cmocka_unit_test(modified_utf8_becomes_utf8),
 		cmocka_unit_test(long_names_are_cut_between_characters),
 		cmocka_unit_test(constants_that_are_not_there_are_refused),

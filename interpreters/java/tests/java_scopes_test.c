@@ -60,7 +60,7 @@ static int64_t find_jump(uint16_t machine, const uint8_t *bytes, size_t size, in
 	return target >= low && target <= high ? target : 0;
 }
 
-static int read_place(uint32_t offset, bool is_return_address, struct java_scopes *scopes)
+static int read_at(uint32_t offset, bool is_return_address, struct java_scopes *scopes)
 {
 	struct java_layout layout = made_code_layout();
 	const struct java_blob blob = { .address = MADE_VM_BASE + MADE_BLOB_AT,
@@ -74,7 +74,7 @@ static int read_place(uint32_t offset, bool is_return_address, struct java_scope
 
 static int read_scopes(uint32_t offset, struct java_scopes *scopes)
 {
-	return read_place(offset, true, scopes);
+	return read_at(offset, true, scopes);
 }
 
 static void check_scope(const struct java_scope *scope, uint64_t method, int32_t bci)
@@ -131,7 +131,7 @@ static void between_records_what_both_have_is_taken(void **state)
 		struct java_scopes scopes;
 
 		assert_int_equal(
-			read_place(expected[i].offset, expected[i].is_return_address, &scopes), 0);
+			read_at(expected[i].offset, expected[i].is_return_address, &scopes), 0);
 		assert_int_equal(scopes.count, expected[i].count);
 		assert_int_equal(scopes.scopes[0].bci, expected[i].bci);
 		assert_int_equal(scopes.is_exact, expected[i].is_exact);
@@ -149,22 +149,22 @@ static void methods_behind_different_calls_are_not_the_same(void **state)
 	made_code_put_scope(&vm, 31, 0, 1, 9);
 	made_code_put_scope(&vm, 37, 31, 2, 6);
 	made_code_put_record(&vm, 3, 30, 37);
-	assert_int_equal(read_place(22, false, &scopes), 0);
+	assert_int_equal(read_at(22, false, &scopes), 0);
 	assert_int_equal(scopes.count, 1);
 	check_scope(&scopes.scopes[0], OUTER, 5);
 	/* The bytecode index comes from the nearer record. */
-	assert_int_equal(read_place(28, false, &scopes), 0);
+	assert_int_equal(read_at(28, false, &scopes), 0);
 	assert_int_equal(scopes.count, 1);
 	check_scope(&scopes.scopes[0], OUTER, 9);
 	/* With the same call, the bytecode index in the callee may differ. */
 	made_code_put_scope(&vm, 31, 7, 3, 2);
 	made_code_put_record(&vm, 3, 30, 31);
-	assert_int_equal(read_place(28, false, &scopes), 0);
+	assert_int_equal(read_at(28, false, &scopes), 0);
 	assert_int_equal(scopes.count, 3);
 	check_scope(&scopes.scopes[0], INNER, 2);
 }
 
-static void with_records_of_all_code_the_one_behind_a_place_is_of_it(void **state)
+static void with_records_of_all_code_the_one_behind_a_pc_is_of_it(void **state)
 {
 	struct java_scopes scopes;
 
@@ -172,25 +172,25 @@ static void with_records_of_all_code_the_one_behind_a_place_is_of_it(void **stat
 	make_code();
 	made_vm_put(&vm, MAPS_AT, 2, 4);
 	for (uint32_t offset = 10; offset < 20; offset++) {
-		assert_int_equal(read_place(offset, false, &scopes), 0);
+		assert_int_equal(read_at(offset, false, &scopes), 0);
 		assert_int_equal(scopes.count, 3);
 		assert_true(scopes.is_exact);
 	}
-	assert_int_equal(read_place(15, true, &scopes), 0);
+	assert_int_equal(read_at(15, true, &scopes), 0);
 	assert_int_equal(scopes.count, 3);
 	assert_true(scopes.is_exact);
 	/* Code after the last record is not described. */
-	assert_int_equal(read_place(30, false, &scopes), 0);
+	assert_int_equal(read_at(30, false, &scopes), 0);
 	assert_int_equal(scopes.count, 1);
 	assert_false(scopes.is_exact);
 	made_vm_put(&vm, MAPS_AT, 3, 4);
-	assert_int_equal(read_place(15, false, &scopes), 0);
+	assert_int_equal(read_at(15, false, &scopes), 0);
 	assert_int_equal(scopes.count, 1);
 	assert_false(scopes.is_exact);
 }
 
 /* The code jumps back to the end of the part that it was reached from, and gets the record of that part. */
-static void what_stands_behind_all_records_is_of_the_place_that_it_goes_back_to(void **state)
+static void what_stands_behind_all_records_is_of_the_pc_that_it_goes_back_to(void **state)
 {
 	static const struct {
 		uint32_t offset;
@@ -217,14 +217,14 @@ static void what_stands_behind_all_records_is_of_the_place_that_it_goes_back_to(
 	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++) {
 		made_vm_put(&vm, CODE_AT + expected[i].offset, (uint8_t)expected[i].jump, 1);
 		for (int is_return = 0; is_return <= 1; is_return++) {
-			assert_int_equal(read_place(expected[i].offset, is_return, &scopes), 0);
+			assert_int_equal(read_at(expected[i].offset, is_return, &scopes), 0);
 			assert_true(scopes.is_exact);
 			assert_int_equal(scopes.count, expected[i].count);
 		}
 	}
 	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
 		made_vm_put(&vm, CODE_AT + unknown[i].offset, (uint8_t)unknown[i].jump, 1);
-		assert_int_equal(read_place(unknown[i].offset, false, &scopes), 0);
+		assert_int_equal(read_at(unknown[i].offset, false, &scopes), 0);
 		assert_false(scopes.is_exact);
 		assert_int_equal(scopes.count, unknown[i].count);
 		check_scope(&scopes.scopes[0], OUTER, JAVA_BCI_OF_ENTRY);
@@ -324,10 +324,10 @@ static void from_25_on_the_information_is_elsewhere(void **state)
 
 	(void)state;
 	make_code();
-	layout.nmethod_immutable_data = (struct vm_place){ 80, 8 };
-	layout.nmethod_metadata = (struct vm_place){ JAVA_NO_PLACE, 0 };
-	layout.blob_mutable_data = (struct vm_place){ 88, 8 };
-	layout.blob_relocation_size = (struct vm_place){ 96, 4 };
+	layout.nmethod_immutable_data = (struct vm_field){ 80, 8 };
+	layout.nmethod_metadata = (struct vm_field){ JAVA_NO_FIELD, 0 };
+	layout.blob_mutable_data = (struct vm_field){ 88, 8 };
+	layout.blob_relocation_size = (struct vm_field){ 96, 4 };
 	/* The same addresses, relative to other bases. */
 	made_vm_put(&vm, MADE_BLOB_AT + 80, MADE_VM_BASE + MADE_BLOB_AT + MADE_SCOPES - 8, 8);
 	made_vm_put(&vm, MADE_BLOB_AT + 64, MADE_RECORDS - MADE_SCOPES + 8, 4);
@@ -344,8 +344,8 @@ static void in_23_and_24_methods_are_among_the_blobs_data(void **state)
 
 	(void)state;
 	make_code();
-	layout.nmethod_immutable_data = (struct vm_place){ 80, 8 };
-	layout.nmethod_metadata = (struct vm_place){ 76, 2 };
+	layout.nmethod_immutable_data = (struct vm_field){ 80, 8 };
+	layout.nmethod_metadata = (struct vm_field){ 76, 2 };
 	made_vm_put(&vm, MADE_BLOB_AT + 80, MADE_VM_BASE + MADE_BLOB_AT, 8);
 	made_vm_put(&vm, MADE_BLOB_AT + 24, MADE_METADATA - 16, 4);
 	made_vm_put(&vm, MADE_BLOB_AT + 76, 16, 2);
@@ -358,7 +358,7 @@ static void from_9_to_22_scopes_have_a_pointer(void **state)
 
 	(void)state;
 	make_code();
-	layout.nmethod_scopes_data = (struct vm_place){ 80, 8 };
+	layout.nmethod_scopes_data = (struct vm_field){ 80, 8 };
 	made_vm_put(&vm, MADE_BLOB_AT + 80, MADE_VM_BASE + MADE_BLOB_AT + MADE_SCOPES, 8);
 	check_with(&layout);
 }
@@ -369,9 +369,8 @@ int main(void)
 		cmocka_unit_test(scopes_come_from_the_inside_out),
 		cmocka_unit_test(between_records_what_both_have_is_taken),
 		cmocka_unit_test(methods_behind_different_calls_are_not_the_same),
-		cmocka_unit_test(with_records_of_all_code_the_one_behind_a_place_is_of_it),
-		cmocka_unit_test(
-			what_stands_behind_all_records_is_of_the_place_that_it_goes_back_to),
+		cmocka_unit_test(with_records_of_all_code_the_one_behind_a_pc_is_of_it),
+		cmocka_unit_test(what_stands_behind_all_records_is_of_the_pc_that_it_goes_back_to),
 		cmocka_unit_test(without_records_it_is_the_compiled_method),
 		cmocka_unit_test(forged_scopes_are_refused),
 		cmocka_unit_test(chains_that_are_too_long_are_refused),

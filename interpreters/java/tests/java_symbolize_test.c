@@ -202,7 +202,7 @@ static void by_one_method_virtual_threads_are_mounted(void **state)
 	}
 }
 
-static void between_the_places_that_the_jvm_knows_names_are_approximate(void **state)
+static void between_the_pcs_that_the_jvm_knows_names_are_approximate(void **state)
 {
 	struct interpreted_frames frames;
 
@@ -274,7 +274,7 @@ static void an_interpreted_method_is_looked_at_again_after_a_while(void **state)
 	assert_int_equal(vm.reads, 0);
 }
 
-static void a_class_of_the_same_form_in_the_place_of_another_has_its_own_name(void **state)
+static void a_class_of_the_same_form_at_the_address_of_another_has_its_own_name(void **state)
 {
 	uint32_t symbol = method_at(INNER) + SYMBOLS + 0x120;
 	struct interpreted_frames frames;
@@ -439,9 +439,9 @@ static void what_is_read_in_part_is_no_answer_and_not_kept(void **state)
 				break;
 			}
 			assert_int_equal(err, errors[i] ? errors[i] : -ESTALE);
-			assert_int_equal(symbolizer.places.count, 0);
+			assert_int_equal(symbolizer.cache.count, 0);
 		}
-		assert_int_equal(symbolizer.places.count, 1);
+		assert_int_equal(symbolizer.cache.count, 1);
 		/* Each of the three methods took some reads. */
 		assert_in_range(until, 6, 60);
 	}
@@ -458,26 +458,26 @@ static void names_may_have_types(void **state)
 	check_frame(&frames.items[1], "a.Middle.call()V", 25);
 }
 
-static void places_are_forgotten_when_there_are_too_many(void **state)
+static void cached_frames_are_evicted_when_there_are_too_many(void **state)
 {
 	struct interpreted_frames frames;
 
 	(void)state;
-	for (uint32_t bci = 0; bci < JAVA_PLACES_MAX_ENTRIES + 100; bci++)
+	for (uint32_t bci = 0; bci < JAVA_CACHE_MAX_ENTRIES + 100; bci++)
 		assert_int_equal(name_interpreted(OUTER, bci, &frames), 0);
-	assert_in_range(symbolizer.places.count, 100, JAVA_PLACES_MAX_ENTRIES);
-	assert_in_range(symbolizer.places.bytes, 100, JAVA_PLACES_MAX_BYTES);
+	assert_in_range(symbolizer.cache.count, 100, JAVA_CACHE_MAX_ENTRIES);
+	assert_in_range(symbolizer.cache.bytes, 100, JAVA_CACHE_MAX_BYTES);
 }
 
 static void fill(struct java_symbolizer *filled)
 {
 	struct interpreted_frames frames;
 
-	for (uint32_t bci = 0; bci < JAVA_PLACES_MAX_ENTRIES; bci++)
+	for (uint32_t bci = 0; bci < JAVA_CACHE_MAX_ENTRIES; bci++)
 		assert_int_equal(name_interpreted_by(filled, OUTER, bci, &frames), 0);
 }
 
-static void all_processes_together_have_so_many_places(void **state)
+static void the_caches_of_all_processes_have_a_common_limit(void **state)
 {
 	enum { COUNT = 4 };
 	const struct java_layout layout = made_code_layout();
@@ -491,24 +491,24 @@ static void all_processes_together_have_so_many_places(void **state)
 	}
 	/* The first processes have the limit of one process, the others the minimum. */
 	for (int i = 0; i < 2; i++)
-		assert_in_range(filled[i].places.bytes, JAVA_PLACES_MAX_BYTES * 3 / 4,
-				JAVA_PLACES_MAX_BYTES);
+		assert_in_range(filled[i].cache.bytes, JAVA_CACHE_MAX_BYTES * 3 / 4,
+				JAVA_CACHE_MAX_BYTES);
 	for (int i = 2; i < COUNT; i++)
-		assert_in_range(filled[i].places.bytes, JAVA_PLACES_MIN_BYTES * 3 / 4,
-				JAVA_PLACES_MIN_BYTES * 5 / 4);
+		assert_in_range(filled[i].cache.bytes, JAVA_CACHE_MIN_BYTES * 3 / 4,
+				JAVA_CACHE_MIN_BYTES * 5 / 4);
 	/* A process over its limit drops only the excess. */
 	assert_int_equal(name_compiled_by(&filled[0], 20, FRAME_RETURN_ADDRESS, &frames), 0);
-	assert_in_range(filled[0].places.bytes, JAVA_PLACES_MAX_BYTES / 2,
-			JAVA_PLACES_MAX_BYTES * 7 / 8);
+	assert_in_range(filled[0].cache.bytes, JAVA_CACHE_MAX_BYTES / 2,
+			JAVA_CACHE_MAX_BYTES * 7 / 8);
 	java_symbolizer_deinit(&filled[2]);
 	java_symbolizer_deinit(&filled[0]);
 	fill(&filled[3]);
-	assert_in_range(filled[3].places.bytes, JAVA_PLACES_MIN_BYTES * 2, JAVA_PLACES_MAX_BYTES);
+	assert_in_range(filled[3].cache.bytes, JAVA_CACHE_MIN_BYTES * 2, JAVA_CACHE_MAX_BYTES);
 	java_symbolizer_deinit(&filled[3]);
 	java_symbolizer_deinit(&filled[1]);
 }
 
-static void places_that_nobody_asks_for_are_let_go(void **state)
+static void cached_frames_that_nobody_asks_for_are_dropped(void **state)
 {
 	struct interpreted_frames frames;
 
@@ -516,10 +516,10 @@ static void places_that_nobody_asks_for_are_let_go(void **state)
 	assert_int_equal(name_interpreted(OUTER, 1, &frames), 0);
 	assert_int_equal(name_interpreted(OUTER, 2, &frames), 0);
 	for (int i = 0; i < 2; i++) {
-		now_ns += JAVA_PLACES_AGE_NS;
+		now_ns += JAVA_CACHE_AGE_NS;
 		assert_int_equal(name_interpreted(OUTER, 2, &frames), 0);
 	}
-	assert_int_equal(symbolizer.places.count, 1);
+	assert_int_equal(symbolizer.cache.count, 1);
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -529,20 +529,20 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(all_methods_that_are_inlined_have_names_and_lines),
 		TEST(by_one_method_virtual_threads_are_mounted),
-		TEST(between_the_places_that_the_jvm_knows_names_are_approximate),
+		TEST(between_the_pcs_that_the_jvm_knows_names_are_approximate),
 		TEST(a_frame_of_the_interpreter_is_one_method),
 		TEST(nothing_is_read_for_compiled_code_that_is_known),
 		TEST(an_interpreted_method_is_looked_at_again_after_a_while),
 		TEST(where_unloaded_classes_are_counted_names_are_of_the_class_that_was_sampled),
 		TEST(redefined_classes_have_the_lines_of_the_version_that_was_sampled),
-		TEST(a_class_of_the_same_form_in_the_place_of_another_has_its_own_name),
+		TEST(a_class_of_the_same_form_at_the_address_of_another_has_its_own_name),
 		TEST(deep_chains_keep_the_innermost_and_the_physical_method),
 		TEST(forged_debug_information_leaves_the_compiled_method),
 		TEST(what_is_read_in_part_is_no_answer_and_not_kept),
 		TEST(names_may_have_types),
-		TEST(places_are_forgotten_when_there_are_too_many),
-		TEST(all_processes_together_have_so_many_places),
-		TEST(places_that_nobody_asks_for_are_let_go),
+		TEST(cached_frames_are_evicted_when_there_are_too_many),
+		TEST(the_caches_of_all_processes_have_a_common_limit),
+		TEST(cached_frames_that_nobody_asks_for_are_dropped),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,7 +65,7 @@ static inline struct java_layout made_code_layout(void)
 		.blob_frame_size = { 16, 4 },
 		.blob_frame_complete = { 20, 2 },
 		.blob_data_offset = { 24, 4 },
-		.blob_code_begin = { JAVA_NO_PLACE, 0 },
+		.blob_code_begin = { JAVA_NO_FIELD, 0 },
 		.blob_code_offset = { 28, 4 },
 		.blob_oop_maps = { 56, 8 },
 		.oop_map_count = { 0, 4 },
@@ -75,16 +75,16 @@ static inline struct java_layout made_code_layout(void)
 		.nmethod_comp_level = { 44, 1 },
 		.nmethod_state = { 45, 1 },
 		.nmethod_entry_bci = { 48, 4 },
-		.nmethod_deopt_handler = { JAVA_NO_PLACE, 0 },
-		.nmethod_deopt_mh_handler = { JAVA_NO_PLACE, 0 },
-		.nmethod_original_pc = { JAVA_NO_PLACE, 0 },
+		.nmethod_deopt_handler = { JAVA_NO_FIELD, 0 },
+		.nmethod_deopt_mh_handler = { JAVA_NO_FIELD, 0 },
+		.nmethod_original_pc = { JAVA_NO_FIELD, 0 },
 		.nmethod_scopes_pcs = { 64, 4 },
 		.nmethod_scopes_pcs_end = { 68, 4 },
 		.nmethod_scopes_data = { 72, 4 },
-		.nmethod_immutable_data = { JAVA_NO_PLACE, 0 },
+		.nmethod_immutable_data = { JAVA_NO_FIELD, 0 },
 		.nmethod_metadata = { 76, 4 },
-		.blob_mutable_data = { JAVA_NO_PLACE, 0 },
-		.blob_relocation_size = { JAVA_NO_PLACE, 0 },
+		.blob_mutable_data = { JAVA_NO_FIELD, 0 },
+		.blob_relocation_size = { JAVA_NO_FIELD, 0 },
 		.pc_desc_bytes = 16,
 		.pc_desc_offset = { 0, 4 },
 		.pc_desc_scope = { 4, 4 },
@@ -98,7 +98,7 @@ static inline struct java_layout made_code_layout(void)
 		.const_method_flags = { 28, 2 },
 		.has_lines_flag = 1,
 		.constant_pool_source_file = { 20, 2 },
-		.klass_source_file = { JAVA_NO_PLACE, 0 },
+		.klass_source_file = { JAVA_NO_FIELD, 0 },
 		.constant_pool_bytes = 24,
 		.constant_pool_holder = { 8, 8 },
 		.constant_pool_length = { 16, 4 },
@@ -153,13 +153,13 @@ static inline void made_code_init(struct made_vm *vm)
 	made_vm_put(vm, blob + 48, (uint32_t)-1, 4);
 }
 
-/** Sets record @index: the pc at offset @place has the scope at @scope. */
-static inline void made_code_put_record(struct made_vm *vm, uint32_t index, int32_t place,
+/** Sets record @index: the pc at @offset has the scope at @scope. */
+static inline void made_code_put_record(struct made_vm *vm, uint32_t index, int32_t offset,
 					uint32_t scope)
 {
 	uint32_t at = MADE_BLOB_AT + MADE_RECORDS + 16 * index;
 
-	made_vm_put(vm, at, (uint32_t)place, 4);
+	made_vm_put(vm, at, (uint32_t)offset, 4);
 	made_vm_put(vm, at + 4, scope, 4);
 }
 

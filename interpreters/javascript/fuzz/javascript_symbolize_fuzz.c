@@ -58,7 +58,7 @@ static uint64_t word_at(const struct made_heap *made, uint64_t address)
 }
 
 /* The offset of a word in the heap or in the code page that the input chooses. */
-static uint32_t place_of(const struct made_process *process, const uint8_t *bytes)
+static uint32_t pick_offset(const struct made_process *process, const uint8_t *bytes)
 {
 	const uint32_t code_bytes = (uint32_t)(process->page.next - made_code_page_start());
 	const uint32_t words = (process->made.used + code_bytes) / 8;
@@ -71,8 +71,8 @@ static uint32_t place_of(const struct made_process *process, const uint8_t *byte
 static void change(struct process *process, const uint8_t *bytes)
 {
 	struct made_heap *made = &process->made.made;
-	const uint32_t offset = place_of(&process->made, bytes);
-	const uint32_t source = place_of(&process->made, bytes + 2);
+	const uint32_t offset = pick_offset(&process->made, bytes);
+	const uint32_t source = pick_offset(&process->made, bytes + 2);
 	const uint8_t how = bytes[4];
 	uint64_t word = word_at(made, MADE_HEAP_BASE + offset);
 	const uint64_t words[] = {
@@ -198,15 +198,16 @@ static void look_at(struct process *process, const uint8_t *head)
 {
 	const struct v8_heap *heap = &process->made.made.heap;
 	const uint32_t code = head[1] & JAVASCRIPT_CODE_MASK, choice = head[1] >> 3;
-	const uint32_t place = choice & 4 ? JAVASCRIPT_NO_PLACE - head[2] :
-					    head[2] | (uint32_t)(head[3] & 1) << 8;
+	const uint32_t offset = choice & 4 ? JAVASCRIPT_NO_OFFSET - head[2] :
+					     head[2] | (uint32_t)(head[3] & 1) << 8;
 	const bool is_optimized = code == JAVASCRIPT_OPTIMIZED;
 	const uint64_t object = is_optimized ? process->code : process->shared[choice & 1];
 	const uint32_t print = is_optimized ? code_fingerprint(heap, object) :
 					      function_fingerprint(heap, object);
 	const uint64_t words[2] = {
 		frame_word(FRAME_JAVASCRIPT, choice & 2 ? FRAME_RETURN_ADDRESS : 0, object),
-		(uint64_t)(code << JAVASCRIPT_CODE_SHIFT | place | (choice & 8 ? JAVASCRIPT_NEW : 0))
+		(uint64_t)(code << JAVASCRIPT_CODE_SHIFT | offset |
+			   (choice & 8 ? JAVASCRIPT_NEW : 0))
 				<< 32 |
 			print,
 	};

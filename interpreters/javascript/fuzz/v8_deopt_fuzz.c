@@ -12,19 +12,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct v8_safepoint safepoint;
 	enum v8_line line;
 	bool is_maglev;
-	uint32_t place;
+	uint32_t offset;
 
 	if (size < 4)
 		return 0;
 	line = data[0] % V8_LINE_COUNT;
 	is_maglev = data[1] & 1;
-	place = data[2] | (uint32_t)data[3] << 8;
+	offset = data[2] | (uint32_t)data[3] << 8;
 	data += 4;
 	size -= 4;
-	if (!v8_safepoint_find(line, is_maglev, data, size, place, &safepoint) &&
+	if (!v8_safepoint_find(line, is_maglev, data, size, offset, &safepoint) &&
 	    safepoint.deopt_index < -1)
 		abort();
-	if (!v8_translation_read(line, data, size, place, &frames) && frames.count > V8_INLINED_MAX)
+	if (!v8_translation_read(line, data, size, offset, &frames) &&
+	    frames.count > V8_INLINED_MAX)
 		abort();
 	return 0;
 }

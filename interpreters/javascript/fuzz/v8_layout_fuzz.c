@@ -20,9 +20,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	made_node_init(&node, data[0] % V8_LINE_COUNT);
 	for (size_t i = 1; i + CHANGE_BYTES <= size; i += CHANGE_BYTES) {
-		const size_t place = (data[i] | (size_t)data[i + 1] << 8) % (MADE_NODE_BYTES - 4);
+		const size_t offset = (data[i] | (size_t)data[i + 1] << 8) % (MADE_NODE_BYTES - 4);
 
-		memcpy((uint8_t *)&node + place, data + i + 2, 4);
+		memcpy((uint8_t *)&node + offset, data + i + 2, 4);
 	}
 	if (made_node_read(&node, &layout))
 		return 0;

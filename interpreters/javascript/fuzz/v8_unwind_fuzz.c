@@ -43,11 +43,11 @@ static int read_memory(struct remote_memory *memory, uint64_t address, void *buf
 	return made_heap_read(memory, address, buffer, bytes);
 }
 
-static void look_at_place(const struct v8_heap *heap, const struct v8_function_place *function)
+static void look_at_function(const struct v8_heap *heap, const struct v8_frame_function *function)
 {
 	struct v8_function_ids ids;
 	struct v8_lines lines;
-	struct v8_place place;
+	struct v8_location location;
 	uint64_t script = 0;
 	v8_text name;
 
@@ -62,13 +62,13 @@ static void look_at_place(const struct v8_heap *heap, const struct v8_function_p
 		return;
 	if (!lines.count || lines.count > V8_LINES_MAX_COUNT)
 		abort();
-	v8_lines_place(&lines, (uint32_t)function->script_offset, &place);
+	v8_lines_locate(&lines, (uint32_t)function->script_offset, &location);
 	v8_lines_deinit(&lines);
 }
 
 static int look_at_frame(void *context, const struct v8_unwind_frame *frame)
 {
-	static struct v8_function_places places;
+	static struct v8_frame_functions functions;
 	const struct v8_heap *heap = context;
 	struct v8_frame changed = frame->frame;
 	int32_t id;
@@ -78,12 +78,13 @@ static int look_at_frame(void *context, const struct v8_unwind_frame *frame)
 	(void)v8_code_optimization_id(heap, &changed.code, &id);
 	for (int i = 0; i < 6; i++) {
 		changed.is_return_address = i & 1;
-		if (v8_frame_places(heap, &changed, (enum v8_inlining_source)(i / 2), &places))
+		if (v8_frame_find_functions(heap, &changed, (enum v8_inlining_source)(i / 2),
+					    &functions))
 			continue;
-		if (!places.count || places.count > V8_INLINED_MAX)
+		if (!functions.count || functions.count > V8_INLINED_MAX)
 			abort();
-		for (uint32_t j = 0; j < places.count; j++)
-			look_at_place(heap, &places.items[j]);
+		for (uint32_t j = 0; j < functions.count; j++)
+			look_at_function(heap, &functions.items[j]);
 	}
 	return 0;
 }
@@ -128,7 +129,7 @@ static void change(struct process *process, uint32_t offset, uint32_t source, ui
 }
 
 /* The offset of a word in the heap or in the code page that the input chooses. */
-static uint32_t place_of(const struct made_process *process, const uint8_t *bytes)
+static uint32_t pick_offset(const struct made_process *process, const uint8_t *bytes)
 {
 	const uint32_t code_bytes = (uint32_t)(process->page.next - made_code_page_start());
 	const uint32_t words = (process->made.used + code_bytes) / 8;
@@ -155,8 +156,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	current->reads = 0;
 	for (size_t i = 1; i + CHANGE_BYTES <= size && current->undo_count < CHANGES_MAX;
 	     i += CHANGE_BYTES)
-		change(current, place_of(&current->made, data + i),
-		       place_of(&current->made, data + i + 2), data[i + 4]);
+		change(current, pick_offset(&current->made, data + i),
+		       pick_offset(&current->made, data + i + 2), data[i + 4]);
 	unwind.heap = &made->heap;
 	unwind.bias = current->made.page.bias;
 	unwind.context = &made->heap;

@@ -149,12 +149,12 @@ struct words {
 	uint64_t words[2];
 };
 
-static struct words make_words(uint64_t object, uint8_t flags, uint32_t code, uint32_t place,
+static struct words make_words(uint64_t object, uint8_t flags, uint32_t code, uint32_t offset,
 			       uint32_t print)
 {
 	return (struct words){ {
 		frame_word(FRAME_JAVASCRIPT, flags, object),
-		(uint64_t)(code << JAVASCRIPT_CODE_SHIFT | place) << 32 | print,
+		(uint64_t)(code << JAVASCRIPT_CODE_SHIFT | offset) << 32 | print,
 	} };
 }
 
@@ -164,9 +164,9 @@ static struct words optimized_words(uint8_t flags)
 			  javascript_code_fingerprint(fingerprint(OUTER_LITERAL), OPTIMIZATION));
 }
 
-static struct words interpreted_words(uint32_t place)
+static struct words interpreted_words(uint32_t offset)
 {
-	return make_words(outer, FRAME_RETURN_ADDRESS, JAVASCRIPT_INTERPRETED, place,
+	return make_words(outer, FRAME_RETURN_ADDRESS, JAVASCRIPT_INTERPRETED, offset,
 			  fingerprint(OUTER_LITERAL));
 }
 
@@ -206,7 +206,7 @@ static void an_interpreted_function_has_a_name_a_file_and_a_line(void **state)
 		assert_int_equal(symbolize(interpreted_words(1)), 0);
 		check_frame(0, "name", "a.js", 3);
 		/* The function has just been entered. */
-		assert_int_equal(symbolize(interpreted_words(JAVASCRIPT_NO_PLACE)), 0);
+		assert_int_equal(symbolize(interpreted_words(JAVASCRIPT_NO_OFFSET)), 0);
 		check_frame(0, "name", "a.js", 2);
 		assert_false(frames.items[0].is_approximate);
 	}
@@ -313,7 +313,7 @@ static void a_function_without_a_name_is_anonymous(void **state)
 		make_process(line);
 		shared = made_shared(&made.made, made_smi(0), script);
 		set_ids(shared, 5);
-		words = make_words(shared, 0, JAVASCRIPT_INTERPRETED, JAVASCRIPT_NO_PLACE,
+		words = make_words(shared, 0, JAVASCRIPT_INTERPRETED, JAVASCRIPT_NO_OFFSET,
 				   fingerprint(5));
 		assert_int_equal(symbolize(words), 0);
 		check_frame(0, "(anonymous)", "a.js", 0);
@@ -410,7 +410,7 @@ static void code_of_no_function_is_named_without_memory(void **state)
 	assert_int_equal(memory.reads, 0);
 }
 
-static void another_function_in_its_place_is_stale(void **state)
+static void another_function_at_its_address_is_stale(void **state)
 {
 	(void)state;
 	for (enum v8_line line = 0; line < V8_LINE_COUNT; line++) {
@@ -431,7 +431,7 @@ static void another_function_in_its_place_is_stale(void **state)
 		made_int(&made.made, source, made.made.layout.string_length, SOURCE_LENGTH - 1);
 		assert_int_equal(symbolize(interpreted_words(0)), -ESTALE);
 		made_int(&made.made, source, made.made.layout.string_length, SOURCE_LENGTH);
-		assert_int_equal(symbolizer.places.count, 0);
+		assert_int_equal(symbolizer.frames.count, 0);
 		assert_int_equal(symbolize(interpreted_words(0)), 0);
 	}
 }
@@ -513,33 +513,33 @@ static void what_is_read_in_part_is_no_answer_and_not_kept(void **state)
 				      errors[i / 2], &err) <= until)
 				break;
 			assert_int_equal(err, errors[i / 2] ? errors[i / 2] : -ESTALE);
-			assert_int_equal(symbolizer.places.count, 0);
+			assert_int_equal(symbolizer.frames.count, 0);
 		}
 		assert_int_equal(err, 0);
-		assert_int_equal(symbolizer.places.count, 1);
+		assert_int_equal(symbolizer.frames.count, 1);
 		assert_in_range(until, 2, 60);
 	}
 }
 
-static void places_are_forgotten_when_there_are_too_many(void **state)
+static void frames_are_forgotten_when_there_are_too_many(void **state)
 {
 	(void)state;
-	for (uint32_t place = 0; place < JAVASCRIPT_PLACES_MAX_ENTRIES + 100; place++)
-		assert_int_equal(symbolize(interpreted_words(place)), 0);
-	assert_in_range(symbolizer.places.count, 100, JAVASCRIPT_PLACES_MAX_ENTRIES);
-	assert_in_range(symbolizer.places.bytes, 100, JAVASCRIPT_PLACES_MAX_BYTES);
+	for (uint32_t offset = 0; offset < JAVASCRIPT_FRAMES_MAX_ENTRIES + 100; offset++)
+		assert_int_equal(symbolize(interpreted_words(offset)), 0);
+	assert_in_range(symbolizer.frames.count, 100, JAVASCRIPT_FRAMES_MAX_ENTRIES);
+	assert_in_range(symbolizer.frames.bytes, 100, JAVASCRIPT_FRAMES_MAX_BYTES);
 }
 
-static void places_and_lines_that_nobody_asks_for_are_let_go(void **state)
+static void frames_and_lines_that_nobody_asks_for_are_let_go(void **state)
 {
 	(void)state;
 	assert_int_equal(symbolize(interpreted_words(0)), 0);
 	assert_int_equal(symbolize(interpreted_words(1)), 0);
 	for (int i = 0; i < 2; i++) {
-		now_ns += JAVASCRIPT_PLACES_AGE_NS;
+		now_ns += JAVASCRIPT_CACHE_AGE_NS;
 		assert_int_equal(symbolize(interpreted_words(1)), 0);
 	}
-	assert_int_equal(symbolizer.places.count, 1);
+	assert_int_equal(symbolizer.frames.count, 1);
 	assert_int_equal(symbolizer.scripts.count, 0);
 }
 
@@ -560,13 +560,13 @@ int main(void)
 		TEST(every_function_is_called_something),
 		TEST(long_names_are_cut_behind_a_whole_character),
 		TEST(code_of_no_function_is_named_without_memory),
-		TEST(another_function_in_its_place_is_stale),
+		TEST(another_function_at_its_address_is_stale),
 		TEST(what_is_no_function_any_more_is_stale),
 		TEST(what_was_named_once_is_not_read_again),
 		TEST(lines_of_a_script_are_read_once),
 		TEST(what_is_read_in_part_is_no_answer_and_not_kept),
-		TEST(places_are_forgotten_when_there_are_too_many),
-		TEST(places_and_lines_that_nobody_asks_for_are_let_go),
+		TEST(frames_are_forgotten_when_there_are_too_many),
+		TEST(frames_and_lines_that_nobody_asks_for_are_let_go),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,7 +45,7 @@ static void add_builtins(void)
 {
 	static const char names[] = "\0Builtins_ArrayMap\0Builtins_InterpreterEntryTrampoline\0"
 				    "Builtins_AddHandler";
-	static const uint32_t places[BUILTIN_COUNT] = { 1, 19, 55 };
+	static const uint32_t name_offsets[BUILTIN_COUNT] = { 1, 19, 55 };
 	const uint64_t symbols_at = (MADE_NODE_BYTES + 15) / 16 * 16;
 	const uint64_t names_at = symbols_at + (BUILTIN_COUNT + 1) * sizeof(Elf64_Sym);
 	const uint64_t sections_at = (names_at + sizeof(names) + 15) / 16 * 16;
@@ -66,7 +66,7 @@ static void add_builtins(void)
 
 	for (uint32_t i = 0; i < BUILTIN_COUNT; i++)
 		symbols[i + 1] = (Elf64_Sym){
-			.st_name = places[i],
+			.st_name = name_offsets[i],
 			.st_info = ELF64_ST_INFO(STB_LOCAL, STT_FUNC),
 			.st_shndx = 1,
 			.st_value = BUILTINS_START + BUILTIN_BYTES * i,

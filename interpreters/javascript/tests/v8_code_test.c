@@ -106,12 +106,12 @@ static void optimized_code_has_the_number_of_its_compilation(void **state)
 		struct made_table safepoints = { .size = 16 };
 		struct made_code code = { .size = 40, .safepoints = &safepoints };
 		uint64_t words[8] = { 0 }, optimized, baseline;
-		int32_t place;
+		int32_t index;
 
 		made_heap_init(&made, line);
 		made_code_page_init(&page, &made);
-		place = made.layout.deopt_optimization_id;
-		words[place] = made_smi(12);
+		index = made.layout.deopt_optimization_id;
+		words[index] = made_smi(12);
 		code.data = made_array(&made, words, 8);
 		code.kind = made.layout.kind_turbofan;
 		optimized = made_code_add(&page, &code);
@@ -119,7 +119,7 @@ static void optimized_code_has_the_number_of_its_compilation(void **state)
 		baseline = made_code_add(&page, &code);
 		assert_int_equal(optimization_id(optimized), 12);
 		assert_int_equal(optimization_id(baseline), -ENOENT);
-		made_word(&made, code.data, made.layout.array_data + place * V8_TAGGED_BYTES,
+		made_word(&made, code.data, made.layout.array_data + index * V8_TAGGED_BYTES,
 			  code.data);
 		assert_int_equal(optimization_id(optimized), -EBADMSG);
 	}

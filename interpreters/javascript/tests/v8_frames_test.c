@@ -25,7 +25,7 @@ enum {
 
 static struct made_heap made;
 static struct made_code_page page;
-static struct v8_function_places places;
+static struct v8_frame_functions functions;
 
 /* Two functions of one script: the outer one, and one that is inlined into it. */
 static uint64_t script, outer, inner, outer_code, inner_code;
@@ -56,9 +56,9 @@ static void make_functions(enum v8_line line)
 	made_word(&made, inner, made.layout.shared_data, inner_code);
 }
 
-static int read_places(const struct v8_frame *frame, enum v8_inlining_source source)
+static int read_functions(const struct v8_frame *frame, enum v8_inlining_source source)
 {
-	return v8_frame_places(&made.heap, frame, source, &places);
+	return v8_frame_find_functions(&made.heap, frame, source, &functions);
 }
 
 static void an_interpreted_frame_knows_its_bytecode(void **state)
@@ -71,18 +71,18 @@ static void an_interpreted_frame_knows_its_bytecode(void **state)
 		frame.shared = outer;
 		frame.bytecodes = outer_code;
 		frame.bytecode_offset = made_smi(made.layout.bytecodes_data - V8_TAG + 4);
-		assert_int_equal(read_places(&frame, V8_INLINING_BEST), 0);
-		assert_int_equal(places.count, 1);
-		assert_int_equal(places.items[0].shared, outer);
-		assert_int_equal(places.items[0].script_offset, 70);
+		assert_int_equal(read_functions(&frame, V8_INLINING_BEST), 0);
+		assert_int_equal(functions.count, 1);
+		assert_int_equal(functions.items[0].shared, outer);
+		assert_int_equal(functions.items[0].script_offset, 70);
 		frame.bytecode_offset = made_smi(made.layout.bytecodes_data - V8_TAG + 1);
-		assert_int_equal(read_places(&frame, V8_INLINING_BEST), 0);
-		assert_int_equal(places.items[0].script_offset, 1);
+		assert_int_equal(read_functions(&frame, V8_INLINING_BEST), 0);
+		assert_int_equal(functions.items[0].script_offset, 1);
 		/* An offset before the first bytecode. */
 		frame.bytecode_offset = made_smi(3);
-		assert_int_equal(read_places(&frame, V8_INLINING_BEST), -EBADMSG);
+		assert_int_equal(read_functions(&frame, V8_INLINING_BEST), -EBADMSG);
 		frame.bytecode_offset = outer;
-		assert_int_equal(read_places(&frame, V8_INLINING_BEST), -EBADMSG);
+		assert_int_equal(read_functions(&frame, V8_INLINING_BEST), -EBADMSG);
 	}
 }
 
@@ -96,8 +96,8 @@ static void positions_may_not_be_collected(void **state)
 	frame.shared = outer;
 	frame.bytecodes = outer_code;
 	frame.bytecode_offset = made_smi(made.layout.bytecodes_data - V8_TAG + 4);
-	assert_int_equal(read_places(&frame, V8_INLINING_BEST), 0);
-	assert_int_equal(places.items[0].script_offset, -1);
+	assert_int_equal(read_functions(&frame, V8_INLINING_BEST), 0);
+	assert_int_equal(functions.items[0].script_offset, -1);
 }
 
 static void a_frame_of_sparkplug_knows_its_bytecode_by_its_pc(void **state)
@@ -121,11 +121,11 @@ static void a_frame_of_sparkplug_knows_its_bytecode_by_its_pc(void **state)
 		frame.bytecodes = outer_code;
 		/* The last instruction of the fourth bytecode. */
 		frame.pc = start + 25;
-		assert_int_equal(read_places(&frame, V8_INLINING_BEST), 0);
-		assert_int_equal(places.items[0].script_offset, 70);
+		assert_int_equal(read_functions(&frame, V8_INLINING_BEST), 0);
+		assert_int_equal(functions.items[0].script_offset, 70);
 		frame.pc = start + 20;
-		assert_int_equal(read_places(&frame, V8_INLINING_BEST), 0);
-		assert_int_equal(places.items[0].script_offset, 1);
+		assert_int_equal(read_functions(&frame, V8_INLINING_BEST), 0);
+		assert_int_equal(functions.items[0].script_offset, 1);
 	}
 }
 
@@ -134,7 +134,7 @@ static uint64_t make_deopt_data(void)
 {
 	const uint64_t literals[] = { inner, (outer & ~3ULL) | V8_WEAK_TAG };
 	const uint64_t protected_literals[] = { outer_code, inner_code };
-	const int32_t functions[][3] = { { 3, 1, 0 }, { 3, 0, 1 } };
+	const int32_t translated[][3] = { { 3, 1, 0 }, { 3, 0, 1 } };
 	struct made_table translation = { 0 };
 	uint64_t words[DEOPT_WORDS] = { 0 }, wrapper;
 	uint8_t inlining[16] = { 0 };
@@ -147,7 +147,7 @@ static uint64_t make_deopt_data(void)
 	for (int i = 0; i < 2; i++) {
 		made_byte(&translation, FUNCTION);
 		for (int j = 0; j < 3; j++)
-			made_signed(&translation, functions[i][j]);
+			made_signed(&translation, translated[i][j]);
 		made_number(&translation, 0);
 		if (!i) {
 			made_byte(&translation, CONSTRUCT);
@@ -201,11 +201,11 @@ static void make_optimized(struct v8_frame *frame, bool has_positions)
 
 static void assert_inner_in_outer(int32_t inner_offset, int32_t outer_offset)
 {
-	assert_int_equal(places.count, 2);
-	assert_int_equal(places.items[0].shared, inner);
-	assert_int_equal(places.items[0].script_offset, inner_offset);
-	assert_int_equal(places.items[1].shared, outer);
-	assert_int_equal(places.items[1].script_offset, outer_offset);
+	assert_int_equal(functions.count, 2);
+	assert_int_equal(functions.items[0].shared, inner);
+	assert_int_equal(functions.items[0].script_offset, inner_offset);
+	assert_int_equal(functions.items[1].shared, outer);
+	assert_int_equal(functions.items[1].script_offset, outer_offset);
 }
 
 static void a_translation_tells_what_is_inlined_at_a_call(void **state)
@@ -214,13 +214,13 @@ static void a_translation_tells_what_is_inlined_at_a_call(void **state)
 
 	(void)state;
 	make_optimized(&frame, true);
-	assert_int_equal(read_places(&frame, V8_INLINING_BEST), 0);
+	assert_int_equal(read_functions(&frame, V8_INLINING_BEST), 0);
 	assert_inner_in_outer(90, 70);
-	assert_true(places.items[0].is_construct);
-	assert_false(places.items[1].is_construct);
+	assert_true(functions.items[0].is_construct);
+	assert_false(functions.items[1].is_construct);
 	/* The deoptimizer has replaced the return address by its own. */
 	frame.pc = frame.code.start + TRAMPOLINE_OFFSET;
-	assert_int_equal(read_places(&frame, V8_INLINING_BEST), 0);
+	assert_int_equal(read_functions(&frame, V8_INLINING_BEST), 0);
 	assert_inner_in_outer(90, 70);
 }
 
@@ -230,19 +230,19 @@ static void positions_tell_it_at_all_instructions(void **state)
 
 	(void)state;
 	make_optimized(&frame, true);
-	assert_int_equal(read_places(&frame, V8_INLINING_POSITIONS), 0);
+	assert_int_equal(read_functions(&frame, V8_INLINING_POSITIONS), 0);
 	assert_inner_in_outer(80, 60);
 	frame.pc = frame.code.start + TRAMPOLINE_OFFSET;
-	assert_int_equal(read_places(&frame, V8_INLINING_POSITIONS), 0);
+	assert_int_equal(read_functions(&frame, V8_INLINING_POSITIONS), 0);
 	assert_inner_in_outer(80, 60);
 	/* The innermost pc, whose instruction is not done. */
 	frame.is_return_address = false;
 	frame.pc = frame.code.start + RETURN_OFFSET;
-	assert_int_equal(read_places(&frame, V8_INLINING_BEST), 0);
-	assert_int_equal(places.count, 1);
-	assert_int_equal(places.items[0].script_offset, 55);
+	assert_int_equal(read_functions(&frame, V8_INLINING_BEST), 0);
+	assert_int_equal(functions.count, 1);
+	assert_int_equal(functions.items[0].script_offset, 55);
 	frame.pc--;
-	assert_int_equal(read_places(&frame, V8_INLINING_BEST), 0);
+	assert_int_equal(read_functions(&frame, V8_INLINING_BEST), 0);
 	assert_inner_in_outer(80, 60);
 }
 
@@ -252,13 +252,13 @@ static void code_without_tables_is_of_its_function(void **state)
 
 	(void)state;
 	make_optimized(&frame, false);
-	assert_int_equal(read_places(&frame, V8_INLINING_POSITIONS), -ENOENT);
+	assert_int_equal(read_functions(&frame, V8_INLINING_POSITIONS), -ENOENT);
 	frame.is_return_address = false;
-	assert_int_equal(read_places(&frame, V8_INLINING_TRANSLATIONS), -ENOENT);
-	assert_int_equal(read_places(&frame, V8_INLINING_BEST), 0);
-	assert_int_equal(places.count, 1);
-	assert_int_equal(places.items[0].shared, outer);
-	assert_int_equal(places.items[0].script_offset, -1);
+	assert_int_equal(read_functions(&frame, V8_INLINING_TRANSLATIONS), -ENOENT);
+	assert_int_equal(read_functions(&frame, V8_INLINING_BEST), 0);
+	assert_int_equal(functions.count, 1);
+	assert_int_equal(functions.items[0].shared, outer);
+	assert_int_equal(functions.items[0].script_offset, -1);
 }
 
 static void literals_that_are_gone_are_not_followed(void **state)
@@ -271,11 +271,11 @@ static void literals_that_are_gone_are_not_followed(void **state)
 	made_word(&made, frame.code.data,
 		  made.layout.array_data + made.layout.deopt_literals * V8_TAGGED_BYTES,
 		  made_array(&made, gone, 2));
-	assert_int_equal(read_places(&frame, V8_INLINING_TRANSLATIONS), -EBADMSG);
+	assert_int_equal(read_functions(&frame, V8_INLINING_TRANSLATIONS), -EBADMSG);
 	made_word(&made, frame.code.data,
 		  made.layout.array_data + made.layout.deopt_literals * V8_TAGGED_BYTES,
 		  made_array(&made, gone, 1));
-	assert_int_equal(read_places(&frame, V8_INLINING_TRANSLATIONS), -EBADMSG);
+	assert_int_equal(read_functions(&frame, V8_INLINING_TRANSLATIONS), -EBADMSG);
 }
 
 static int optimized_function_error(uint64_t data)

@@ -265,7 +265,7 @@ static void a_script_without_a_name_may_name_itself(void **state)
 	assert_string_equal(name, "my-eval.js");
 }
 
-static void bytecodes_are_found_behind_what_is_in_their_place(void **state)
+static void bytecodes_are_found_behind_what_replaces_them(void **state)
 {
 	static const uint8_t code[] = { 1, 2, 3 };
 	uint64_t bytecodes, shared, data, baseline, found = 0;
@@ -331,7 +331,7 @@ int main(void)
 		cmocka_unit_test(a_debugger_puts_its_own_in_front_of_the_script),
 		cmocka_unit_test(functions_have_the_ids_of_script_source_and_isolate),
 		cmocka_unit_test(a_script_without_a_name_may_name_itself),
-		cmocka_unit_test(bytecodes_are_found_behind_what_is_in_their_place),
+		cmocka_unit_test(bytecodes_are_found_behind_what_replaces_them),
 		cmocka_unit_test(only_a_function_with_sparkplug_s_code_has_code_of_its_own),
 	};
 

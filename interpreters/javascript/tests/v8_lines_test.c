@@ -19,15 +19,15 @@ static uint64_t make_script(uint64_t source)
 }
 
 /* Reads the lines of @script, and checks that @offset is in line @line, column @column. */
-static void assert_place(uint64_t script, uint32_t offset, uint32_t line, uint32_t column)
+static void assert_location(uint64_t script, uint32_t offset, uint32_t line, uint32_t column)
 {
 	struct v8_lines lines;
-	struct v8_place place;
+	struct v8_location location;
 
 	assert_int_equal(v8_lines_read(&made.heap, script, &lines), 0);
-	assert_int_equal(v8_lines_place(&lines, offset, &place), 0);
-	assert_int_equal(place.line, line);
-	assert_int_equal(place.column, column);
+	assert_int_equal(v8_lines_locate(&lines, offset, &location), 0);
+	assert_int_equal(location.line, line);
+	assert_int_equal(location.column, column);
 	v8_lines_deinit(&lines);
 }
 
@@ -38,19 +38,19 @@ static void lines_are_counted_in_the_source(void **state)
 	(void)state;
 	made_heap_init(&made, V8_11_3);
 	script = make_script(made_text(&made, "ab\ncd\r\nef\rgh"));
-	assert_place(script, 0, 1, 1);
+	assert_location(script, 0, 1, 1);
 	/* A line ends with its terminator. */
-	assert_place(script, 2, 1, 3);
-	assert_place(script, 3, 2, 1);
+	assert_location(script, 2, 1, 3);
+	assert_location(script, 3, 2, 1);
 	/* The second character of \r\n. */
-	assert_place(script, 5, 2, 3);
-	assert_place(script, 6, 2, 4);
-	assert_place(script, 7, 3, 1);
+	assert_location(script, 5, 2, 3);
+	assert_location(script, 6, 2, 4);
+	assert_location(script, 7, 3, 1);
 	/* A single \r. */
-	assert_place(script, 9, 3, 3);
-	assert_place(script, 10, 4, 1);
+	assert_location(script, 9, 3, 3);
+	assert_location(script, 10, 4, 1);
 	/* The end of the source. */
-	assert_place(script, 12, 4, 3);
+	assert_location(script, 12, 4, 3);
 }
 
 static void other_terminators_of_unicode_count(void **state)
@@ -61,10 +61,10 @@ static void other_terminators_of_unicode_count(void **state)
 	(void)state;
 	made_heap_init(&made, V8_12_4);
 	script = make_script(made_string(&made, wide, 6, false));
-	assert_place(script, 2, 2, 1);
-	assert_place(script, 4, 3, 1);
+	assert_location(script, 2, 2, 1);
+	assert_location(script, 4, 3, 1);
 	/* The last character is a terminator. */
-	assert_place(script, 6, 4, 1);
+	assert_location(script, 6, 4, 1);
 }
 
 static void a_line_break_between_two_chunks_counts_once(void **state)
@@ -78,7 +78,7 @@ static void a_line_break_between_two_chunks_counts_once(void **state)
 	text[V8_STRING_CHUNK_CHARACTERS - 1] = '\r';
 	text[V8_STRING_CHUNK_CHARACTERS] = '\n';
 	script = make_script(made_string(&made, text, sizeof(text), true));
-	assert_place(script, V8_STRING_CHUNK_CHARACTERS + 1, 2, 1);
+	assert_location(script, V8_STRING_CHUNK_CHARACTERS + 1, 2, 1);
 }
 
 static void what_v8_has_counted_is_taken(void **state)
@@ -91,8 +91,8 @@ static void what_v8_has_counted_is_taken(void **state)
 	/* The source has other line ends. */
 	script = make_script(made_text(&made, "a\nb\nc\nd\ne\n"));
 	made_word(&made, script, made.layout.script_line_ends, made_array(&made, ends, 2));
-	assert_place(script, 4, 1, 5);
-	assert_place(script, 5, 2, 1);
+	assert_location(script, 4, 1, 5);
+	assert_location(script, 5, 2, 1);
 }
 
 static void line_ends_that_do_not_ascend_are_counted_again(void **state)
@@ -104,7 +104,7 @@ static void line_ends_that_do_not_ascend_are_counted_again(void **state)
 	made_heap_init(&made, V8_10_2);
 	script = make_script(made_text(&made, "a\nb\nc\nd\ne\n"));
 	made_word(&made, script, made.layout.script_line_ends, made_array(&made, ends, 2));
-	assert_place(script, 4, 3, 1);
+	assert_location(script, 4, 3, 1);
 }
 
 static void a_script_may_be_a_part_of_a_file(void **state)
@@ -116,19 +116,19 @@ static void a_script_may_be_a_part_of_a_file(void **state)
 	script = make_script(made_text(&made, "ab\ncd"));
 	made_word(&made, script, made.layout.script_line_offset, made_smi(10));
 	made_word(&made, script, made.layout.script_column_offset, made_smi(5));
-	assert_place(script, 1, 11, 7);
-	assert_place(script, 3, 12, 1);
+	assert_location(script, 1, 11, 7);
+	assert_location(script, 3, 12, 1);
 }
 
 static void there_is_no_line_behind_the_end(void **state)
 {
 	struct v8_lines lines;
-	struct v8_place place;
+	struct v8_location location;
 
 	(void)state;
 	made_heap_init(&made, V8_14_1);
 	assert_int_equal(v8_lines_read(&made.heap, make_script(made_text(&made, "ab")), &lines), 0);
-	assert_int_equal(v8_lines_place(&lines, 3, &place), -ENOENT);
+	assert_int_equal(v8_lines_locate(&lines, 3, &location), -ENOENT);
 	v8_lines_deinit(&lines);
 }
 

@@ -67,7 +67,7 @@ static void a_table_may_begin_with_the_function_itself(void **state)
 	assert_position(V8_11_3, &table, 2, 40, -1);
 }
 
-static void a_place_in_the_source_of_v8_is_none(void **state)
+static void a_position_in_the_source_of_v8_is_none(void **state)
 {
 	struct v8_position position = v8_position_decode(1 | 30 << 1);
 
@@ -191,7 +191,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(both_encodings_give_the_last_entry_before),
 		cmocka_unit_test(a_table_may_begin_with_the_function_itself),
-		cmocka_unit_test(a_place_in_the_source_of_v8_is_none),
+		cmocka_unit_test(a_position_in_the_source_of_v8_is_none),
 		cmocka_unit_test(damaged_tables_are_refused),
 		cmocka_unit_test(instructions_of_sparkplug_are_of_a_bytecode),
 		cmocka_unit_test(a_table_of_other_bytecodes_is_refused),

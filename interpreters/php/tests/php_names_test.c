@@ -177,7 +177,7 @@ static void a_method_has_its_class_and_the_line_of_the_frame(void **state)
 	assert_true(frame.is_approximate);
 }
 
-static void a_function_in_c_has_no_place(void **state)
+static void a_function_in_c_has_no_line(void **state)
 {
 	struct interpreted_frame frame = { 0 };
 	struct fake *fake = *state;
@@ -286,7 +286,7 @@ static void a_function_in_c_without_a_name_is_left_out(void **state)
 			 -ENOENT);
 }
 
-static void the_place_of_an_anonymous_class_is_no_part_of_its_name(void **state)
+static void the_location_of_an_anonymous_class_is_no_part_of_its_name(void **state)
 {
 	static const char name[] = "Base@anonymous\0/srv/shop.php:12$0";
 	struct interpreted_frame frame = { 0 };
@@ -386,12 +386,12 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(a_method_has_its_class_and_the_line_of_the_frame),
-		TEST(a_function_in_c_has_no_place),
+		TEST(a_function_in_c_has_no_line),
 		TEST(code_of_a_file_is_named_by_what_runs_it),
 		TEST(a_closure_that_is_gone_has_the_name_of_another),
 		TEST(a_closure_that_was_never_there_has_a_name),
 		TEST(a_function_in_c_without_a_name_is_left_out),
-		TEST(the_place_of_an_anonymous_class_is_no_part_of_its_name),
+		TEST(the_location_of_an_anonymous_class_is_no_part_of_its_name),
 		TEST(another_text_is_another_function),
 		TEST(a_name_that_changes_while_it_is_read_is_not_shown),
 		TEST(a_function_that_is_gone_is_stale),

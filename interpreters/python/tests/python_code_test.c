@@ -179,7 +179,7 @@ static void the_frame_between_a_class_and_its_init_is_no_function(void **state)
 	python_code_cache_deinit(&cache);
 }
 
-static void another_object_at_the_same_place_is_told(void **state)
+static void another_object_at_the_same_address_is_told(void **state)
 {
 	static struct python_code_cache cache;
 	static struct fake_memory fake;
@@ -534,7 +534,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_code_object_is_named),
 		cmocka_unit_test(the_frame_between_a_class_and_its_init_is_no_function),
-		cmocka_unit_test(another_object_at_the_same_place_is_told),
+		cmocka_unit_test(another_object_at_the_same_address_is_told),
 		cmocka_unit_test(forks_that_differ_are_told_apart),
 		cmocka_unit_test(an_object_that_changes_while_it_is_read_has_no_name),
 		cmocka_unit_test(the_line_table_of_an_object_that_was_freed_has_to_fit),

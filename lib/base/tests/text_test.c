@@ -53,7 +53,7 @@ static void blanks_are_trimmed_at_both_ends(void **state)
 	assert_trimmed("\na", "\na");
 }
 
-static void percents_are_decoded_in_place(void **state)
+static void percents_are_decoded_in_the_same_buffer(void **state)
 {
 	char text[] = "a%2Cb%c3%A4%25";
 	size_t length = 77;
@@ -141,7 +141,7 @@ int main(void)
 		cmocka_unit_test(both_ends_of_a_text_can_be_asked_for),
 		cmocka_unit_test(hexadecimal_digits_have_values),
 		cmocka_unit_test(blanks_are_trimmed_at_both_ends),
-		cmocka_unit_test(percents_are_decoded_in_place),
+		cmocka_unit_test(percents_are_decoded_in_the_same_buffer),
 		cmocka_unit_test(what_is_wrongly_encoded_is_refused),
 		cmocka_unit_test(no_more_is_decoded_than_there_is_room_for),
 		cmocka_unit_test(texts_are_cut_between_characters),

@@ -202,18 +202,18 @@ static void another_build_id_or_other_text_is_not_believed(void **state)
 
 static void links_are_tried_in_three_folders_and_proven_by_crc(void **state)
 {
-	static const char *const places[] = { "42/root/usr/lib/debug/opt/tool/bin.debug",
-					      "42/root/opt/tool/.debug/bin.debug",
-					      "42/root/opt/tool/bin.debug",
-					      "1/root/usr/lib/debug/opt/tool/bin.debug" };
+	static const char *const paths[] = { "42/root/usr/lib/debug/opt/tool/bin.debug",
+					     "42/root/opt/tool/.debug/bin.debug",
+					     "42/root/opt/tool/bin.debug",
+					     "1/root/usr/lib/debug/opt/tool/bin.debug" };
 	struct fixture *fixture = *state;
 
 	build(&fixture->debug, 0, NULL, 0);
 	build(&fixture->file, 0, "bin.debug", debug_crc(fixture));
 	for (int i = 0; i < 4; i++) {
-		assert_finds(fixture, i ? places[i - 1] : NULL);
-		put_debug(fixture, places[i]);
-		assert_finds(fixture, places[i]);
+		assert_finds(fixture, i ? paths[i - 1] : NULL);
+		put_debug(fixture, paths[i]);
+		assert_finds(fixture, paths[i]);
 	}
 	build(&fixture->file, 0, "bin.debug", debug_crc(fixture) + 1);
 	assert_finds(fixture, NULL);

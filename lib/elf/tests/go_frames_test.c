@@ -227,7 +227,7 @@ static uint32_t tree_at(void)
 					    start + table.layout.inline_funcdata * 4;
 }
 
-static void without_a_tree_old_places_are_not_told(void **state)
+static void without_a_tree_old_positions_are_not_told(void **state)
 {
 	(void)state;
 	for (int i = 0; i < MADE_GO_VERSIONS; i++) {
@@ -277,7 +277,7 @@ int main(void)
 		cmocka_unit_test(wrappers_around_something_are_left_out),
 		cmocka_unit_test(lines_of_functions_are_known_from_1_20_on),
 		cmocka_unit_test(instances_of_generic_functions_have_one_name),
-		cmocka_unit_test(without_a_tree_old_places_are_not_told),
+		cmocka_unit_test(without_a_tree_old_positions_are_not_told),
 		cmocka_unit_test(the_first_name_is_one_of_inlined_functions_up_to_1_20),
 		cmocka_unit_test(circles_in_a_tree_end),
 		cmocka_unit_test(damaged_names_are_refused),

@@ -197,7 +197,7 @@ SHORT = {"1.16.15": [stripped], "1.18.10": [externally_linked_pie], "1.24.0": [p
 
 
 def frames_of(fields, keeps_outermost):
-    """Without those that Go leaves out, in their place marked with !."""
+    """The frames without those that Go leaves out, which are marked with !."""
     frames = [fields[i:i + 3] for i in range(0, len(fields), 3)]
     if keeps_outermost and frames:
         frames[-1][0] = frames[-1][0].lstrip("!")

@@ -124,9 +124,9 @@ static void build(struct core_builder *core, struct input *input)
 	while (input->size > DAMAGE_MAX * 3)
 		put_part(core, input);
 	for (uint64_t i = 0; i < damages; i++) {
-		size_t place = take(input, 2) % core->size;
+		size_t offset = take(input, 2) % core->size;
 
-		core->bytes[place] = take(input, 1);
+		core->bytes[offset] = take(input, 1);
 	}
 }
 

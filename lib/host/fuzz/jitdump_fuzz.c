@@ -22,12 +22,13 @@ static void check(const struct jitdump *dump)
 	for (size_t i = 0; i < dump->names.functions.count; i++) {
 		const struct code_function *function = &dump->names.functions.items[i];
 		uint64_t last = function->start + function->size - 1;
-		struct code_place place;
+		struct code_location location;
 
 		if (function->start < end || !function->size ||
-		    !jitdump_find(dump, function->start, &place) ||
-		    !jitdump_find(dump, last, &place) || !*place.function ||
-		    strlen(place.function) >= CODE_NAME_BYTES || (place.file && !*place.file))
+		    !jitdump_find(dump, function->start, &location) ||
+		    !jitdump_find(dump, last, &location) || !*location.function ||
+		    strlen(location.function) >= CODE_NAME_BYTES ||
+		    (location.file && !*location.file))
 			abort();
 		end = last + 1;
 	}

@@ -86,17 +86,17 @@ static void rubbish_is_refused(void **state)
 static void zlib_data_that_are_cut_or_damaged_are_refused(void **state)
 {
 	const size_t size = pack(COMPRESSION_ZLIB);
-	const size_t places[] = { 0, 1, size / 2, size - 4, size - 1 };
+	const size_t offsets[] = { 0, 1, size / 2, size - 4, size - 1 };
 
 	(void)state;
 	for (size_t left = 0; left < size; left += left < 64 || left > size - 64 ? 1 : 61)
 		assert_int_equal(decompress(COMPRESSION_ZLIB, packed, left, output, sizeof(output)),
 				 -EBADMSG);
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
-		packed[places[i]] ^= 0x20;
+	for (size_t i = 0; i < sizeof(offsets) / sizeof(offsets[0]); i++) {
+		packed[offsets[i]] ^= 0x20;
 		assert_int_equal(decompress(COMPRESSION_ZLIB, packed, size, output, sizeof(output)),
 				 -EBADMSG);
-		packed[places[i]] ^= 0x20;
+		packed[offsets[i]] ^= 0x20;
 	}
 	assert_int_equal(decompress(COMPRESSION_ZLIB, packed, size, output, sizeof(output)), 0);
 }

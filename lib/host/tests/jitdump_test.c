@@ -148,28 +148,28 @@ static void take_all(struct fixture *fixture)
 
 static void check_name(const struct fixture *fixture, uint64_t address, const char *expected)
 {
-	struct code_place place;
-	bool is_found = jitdump_find(&fixture->dump, address, &place);
+	struct code_location location;
+	bool is_found = jitdump_find(&fixture->dump, address, &location);
 
 	assert_int_equal(is_found, expected != NULL);
 	if (expected)
-		assert_string_equal(place.function, expected);
+		assert_string_equal(location.function, expected);
 }
 
 static void check_line(const struct fixture *fixture, uint64_t address, const char *file,
 		       uint32_t line)
 {
-	struct code_place place;
+	struct code_location location;
 
-	assert_true(jitdump_find(&fixture->dump, address, &place));
+	assert_true(jitdump_find(&fixture->dump, address, &location));
 	if (!file) {
-		assert_null(place.file);
-		assert_int_equal(place.line, 0);
+		assert_null(location.file);
+		assert_int_equal(location.line, 0);
 		return;
 	}
-	assert_non_null(place.file);
-	assert_string_equal(place.file, file);
-	assert_int_equal(place.line, line);
+	assert_non_null(location.file);
+	assert_string_equal(location.file, file);
+	assert_int_equal(location.line, line);
 }
 
 static int set_up(void **state)
@@ -191,7 +191,7 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static void functions_have_their_names_and_the_latest_at_a_place_stands(void **state)
+static void functions_have_their_names_and_the_latest_at_an_address_stands(void **state)
 {
 	struct fixture *fixture = *state;
 
@@ -528,7 +528,7 @@ static void other_files_and_broken_ones_are_told(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(functions_have_their_names_and_the_latest_at_a_place_stands),
+		TEST(functions_have_their_names_and_the_latest_at_an_address_stands),
 		TEST(a_function_that_moves_takes_its_name_and_lines_along),
 		TEST(addresses_have_the_file_and_line_of_the_row_before),
 		TEST(lines_of_v8_begin_behind_an_elf_header),

@@ -64,7 +64,7 @@ static void lines_may_cross_the_pieces_that_are_read(void **state)
 	int fd;
 
 	(void)state;
-	/* Lines of 1000 bytes do not divide a piece. */
+	/* 64 KiB, the size of a piece, is no multiple of 1000, so lines cross the ends of pieces. */
 	for (size_t i = 0; i < count; i++)
 		text[i] = i % 1000 == 999 ? '\n' : 'x';
 	fd = file_of(text, count);

@@ -65,7 +65,7 @@ static void lines_without_sense_are_left_out(void **state)
 	code_names_deinit(&map);
 }
 
-static void a_later_line_takes_the_place_of_all_that_it_overlaps(void **state)
+static void a_later_line_replaces_all_that_it_overlaps(void **state)
 {
 	struct code_names map = { 0 };
 
@@ -212,7 +212,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(addresses_have_the_name_of_their_function),
 		cmocka_unit_test(lines_without_sense_are_left_out),
-		cmocka_unit_test(a_later_line_takes_the_place_of_all_that_it_overlaps),
+		cmocka_unit_test(a_later_line_replaces_all_that_it_overlaps),
 		cmocka_unit_test(names_of_functions_that_are_gone_make_room),
 		cmocka_unit_test(a_full_map_keeps_what_it_has_and_forgets_what_is_overlapped),
 		cmocka_unit_test(

@@ -101,14 +101,14 @@ static void any_range_is_exact(void **state)
 
 static void borders_at_pages_and_rows_are_exact(void **state)
 {
-	static const uint64_t places[] = { 0,	  0x10,	 0xff,	0x100, 0x101, 0x180,
-					   0x1ff, 0x200, 0x300, 0x340, 0x3ff, 0x400 };
-	const size_t count = sizeof(places) / sizeof(places[0]);
+	static const uint64_t offsets[] = { 0,	   0x10,  0xff,	 0x100, 0x101, 0x180,
+					    0x1ff, 0x200, 0x300, 0x340, 0x3ff, 0x400 };
+	const size_t count = sizeof(offsets) / sizeof(offsets[0]);
 
 	(void)state;
 	for (size_t i = 0; i < count; i++) {
 		for (size_t k = i; k < count; k++) {
-			const struct code_range range = { TEXT + places[i], TEXT + places[k] };
+			const struct code_range range = { TEXT + offsets[i], TEXT + offsets[k] };
 
 			check(&range, 1);
 		}

@@ -114,7 +114,7 @@ static void test_frame_pointers_survive_a_stack_of_unknown_size(void **state)
 	expect(EM_X86_64, &rows, 12, "cfa=sp+8 ra=cfa-8 fp=same");
 }
 
-static void test_the_place_of_the_caller_may_be_stored_in_an_aligned_frame(void **state)
+static void test_the_cfa_may_be_stored_in_an_aligned_frame(void **state)
 {
 	struct rows rows;
 
@@ -553,7 +553,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pushes_and_pops),
 		cmocka_unit_test(test_frame_pointers_survive_a_stack_of_unknown_size),
-		cmocka_unit_test(test_the_place_of_the_caller_may_be_stored_in_an_aligned_frame),
+		cmocka_unit_test(test_the_cfa_may_be_stored_in_an_aligned_frame),
 		cmocka_unit_test(test_the_register_that_leads_to_the_caller_stands_beside_others),
 		cmocka_unit_test(test_a_return_from_the_middle_of_a_frame_is_not_believed),
 		cmocka_unit_test(test_a_return_with_another_frame_pointer_is_not_believed),

@@ -334,7 +334,7 @@ static void test_what_goes_on_in_a_frame_takes_it_away(void **state)
 	expect(&rows, 0, "cfa=sp+8 ra=cfa-8 fp=same");
 }
 
-static void test_a_return_address_may_take_the_place_of_an_argument(void **state)
+static void test_a_return_address_may_replace_an_argument(void **state)
 {
 	/* pop rax; pop rbx; push rax; xor eax,eax; jmp *0x50(rbx) */
 	static const uint8_t code[] = { 0x58, 0x5b, 0x50, 0x31, 0xc0, 0xff, 0x63, 0x50 };
@@ -430,7 +430,7 @@ int main(void)
 		cmocka_unit_test(test_where_a_poll_goes_on_the_thread_has_the_return_address),
 		cmocka_unit_test(test_where_a_poll_goes_on_the_link_register_is_an_older_call_s),
 		cmocka_unit_test(test_what_goes_on_in_a_frame_takes_it_away),
-		cmocka_unit_test(test_a_return_address_may_take_the_place_of_an_argument),
+		cmocka_unit_test(test_a_return_address_may_replace_an_argument),
 		cmocka_unit_test(test_frames_are_made_on_a_stack_made_anew),
 		cmocka_unit_test(test_an_aligned_stack_pointer_is_given_back_from_the_thread),
 		cmocka_unit_test(test_frames_of_a_continuation_come_below_its_entry),

@@ -54,7 +54,7 @@ static void look_up(const uint8_t *bytes, size_t size, uint64_t base)
 	}
 }
 
-/* Reads a number of 1 to 4 bytes, whose length is given first. */
+/* Reads four bytes and drops 0 to 3 of the low ones, as the lowest two bits say, so that small numbers are frequent. */
 static uint32_t take_number(struct byte_reader *reader)
 {
 	uint32_t number = byte_reader_u32(reader);

@@ -15,7 +15,7 @@ function wordsOf(tree, i) {
 	const line = tree.line?.[i];
 	const marks = [kindOf(tree, i), flags & INLINED ? 'inlined' : '', flags & GUESS ? 'a guess' : '',
 		flags & APPROXIMATE ? 'approximate' : ''].filter(Boolean).join(', ');
-	const place = fileOf(tree, i) + (line ? `:${line}` : '');
+	const source = fileOf(tree, i) + (line ? `:${line}` : '');
 	const words = [
 		`${count(tree.total[i])} samples, ${percent(tree.total[i], tree.allTotal)}; `
 			+ `self ${count(tree.self[i])}, ${percent(tree.self[i], tree.allTotal)}`,
@@ -25,7 +25,7 @@ function wordsOf(tree, i) {
 			+ `${percent(tree.base_total[i], tree.allBase)}; self ${count(tree.base_self[i])}; `
 			+ differenceText(tree, i));
 	}
-	return { name: nameOf(tree, i), words, about: [marks, place].filter(Boolean).join(' · ') };
+	return { name: nameOf(tree, i), words, about: [marks, source].filter(Boolean).join(' · ') };
 }
 
 function Words({ tree, node }) {

@@ -142,6 +142,6 @@ export function neighbour(tree, i, direction) {
 	if (i === 0)
 		return 0;
 	const siblings = [...childrenOf(tree, tree.parent[i])];
-	const place = siblings.indexOf(i) + (direction === 'next' ? 1 : -1);
-	return siblings[Math.max(0, Math.min(siblings.length - 1, place))];
+	const index = siblings.indexOf(i) + (direction === 'next' ? 1 : -1);
+	return siblings[Math.max(0, Math.min(siblings.length - 1, index))];
 }

@@ -71,7 +71,7 @@ static void a_fork_that_is_gone_is_named_by_those_it_came_from(void **state)
 		drop(fixture, line[i]);
 }
 
-static void many_objects_keep_their_places(void **state)
+static void many_objects_keep_their_slots(void **state)
 {
 	struct fixture *fixture = *state;
 	struct process *process = add_attached(fixture, 7, 1000);
@@ -134,7 +134,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_fork_is_attached_to_as_its_parent_is),
 		TEST(a_fork_that_is_gone_is_named_by_those_it_came_from),
-		TEST(many_objects_keep_their_places),
+		TEST(many_objects_keep_their_slots),
 		TEST(a_fork_that_is_gone_before_it_is_looked_at_is_named_by_its_parent),
 		TEST(a_fork_with_the_file_elsewhere_is_attached_to_anew),
 	};

@@ -102,7 +102,7 @@ static uint32_t count_flagged(struct fixture *fixture, const char *path, uint32_
 	return count;
 }
 
-static void place_range(struct fixture *fixture, const char *path)
+static void set_range(struct fixture *fixture, const char *path)
 {
 	struct executable *executable = open_path(fixture, path);
 
@@ -116,7 +116,7 @@ static void rows_of_the_loop_are_flagged_and_no_others(void **state)
 	struct fixture *fixture = *state;
 	uint32_t wrong;
 
-	place_range(fixture, "/bin/ls");
+	set_range(fixture, "/bin/ls");
 	assert_int_equal(count_flagged(fixture, "/bin/ls", &wrong), 1000);
 	assert_int_equal(wrong, 0);
 	assert_int_equal(count_flagged(fixture, "/bin/cat", &wrong), 0);
@@ -127,7 +127,7 @@ static void the_disk_cache_knows_nothing_of_it(void **state)
 	struct fixture *fixture = *state;
 	uint32_t wrong;
 
-	place_range(fixture, "/bin/ls");
+	set_range(fixture, "/bin/ls");
 	/* Into the cache, and out of it. */
 	for (int i = 0; i < 2; i++) {
 		make_cache(fixture, true);
@@ -143,7 +143,7 @@ static void a_file_is_probed_once_and_flagged_every_time(void **state)
 	struct executable *executable;
 	uint32_t wrong;
 
-	place_range(fixture, "/bin/ls");
+	set_range(fixture, "/bin/ls");
 	executable = open_path(fixture, "/bin/ls");
 	assert_null(executable_runtime(executable));
 	assert_int_equal(count_flagged(fixture, "/bin/ls", &wrong), 1000);

@@ -62,7 +62,7 @@ static void the_owner_of_a_frame_is_told_with_it(void **state)
 	assert_int_equal(fake_language.symbolize_count, 0);
 }
 
-static void a_function_whose_place_is_used_again_never_shows_the_old_name(void **state)
+static void a_function_whose_address_is_used_again_never_shows_the_old_name(void **state)
 {
 	struct fixture *fixture = *state;
 
@@ -442,7 +442,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(an_interpreted_frame_gets_function_file_and_line),
 		TEST(the_owner_of_a_frame_is_told_with_it),
-		TEST(a_function_whose_place_is_used_again_never_shows_the_old_name),
+		TEST(a_function_whose_address_is_used_again_never_shows_the_old_name),
 		TEST(a_frame_without_a_name_says_so_and_is_not_kept),
 		TEST(a_frame_of_no_function_is_left_out),
 		TEST(without_a_runtime_there_is_no_name),

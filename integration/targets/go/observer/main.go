@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // What the runtime itself says of stacks: goroutines write down the frames that runtime.Callers() and
-// CallersFrames() give them, and stay in main.stay(), called at that place, for a while. What the agent
+// CallersFrames() give them, and stay in main.stay(), called on that line, for a while. What the agent
 // shows below main.stay is one of these, line by line. The file is the first argument.
 package main
 

@@ -28,22 +28,22 @@ static void the_end_of_a_clone_is_told_by_its_bytes(void **state)
 
 	(void)state;
 	memcpy(bytes + 7, x86_clone, sizeof(x86_clone));
-	assert_true(known_places_next_clone(EM_X86_64, bytes, sizeof(bytes), 0, &start, &end));
+	assert_true(known_ranges_next_clone(EM_X86_64, bytes, sizeof(bytes), 0, &start, &end));
 	assert_int_equal(start, 7);
 	assert_int_equal(end, 17);
-	assert_false(known_places_next_clone(EM_X86_64, bytes, sizeof(bytes), 8, &start, &end));
-	assert_false(known_places_next_clone(EM_X86_64, bytes, 16, 0, &start, &end));
+	assert_false(known_ranges_next_clone(EM_X86_64, bytes, sizeof(bytes), 8, &start, &end));
+	assert_false(known_ranges_next_clone(EM_X86_64, bytes, 16, 0, &start, &end));
 	for (int i = 0; i < 6; i++) {
 		bytes[7 + i] ^= 1;
 		assert_false(
-			known_places_next_clone(EM_X86_64, bytes, sizeof(bytes), 0, &start, &end));
+			known_ranges_next_clone(EM_X86_64, bytes, sizeof(bytes), 0, &start, &end));
 		bytes[7 + i] ^= 1;
 	}
-	assert_true(known_places_next_clone(EM_AARCH64, (const uint8_t *)arm64_clone,
+	assert_true(known_ranges_next_clone(EM_AARCH64, (const uint8_t *)arm64_clone,
 					    sizeof(arm64_clone), 0, &start, &end));
 	assert_int_equal(start, 4);
 	assert_int_equal(end, 24);
-	assert_false(known_places_next_clone(EM_AARCH64, (const uint8_t *)arm64_clone,
+	assert_false(known_ranges_next_clone(EM_AARCH64, (const uint8_t *)arm64_clone,
 					     sizeof(arm64_clone) - 4, 0, &start, &end));
 }
 
@@ -57,15 +57,15 @@ static void a_switch_ends_behind_its_push(void **state)
 	(void)state;
 	memcpy(bytes + 10, load, sizeof(load));
 	memcpy(bytes + 60, push, sizeof(push));
-	assert_true(known_places_next_switch(bytes, sizeof(bytes), 0, &start, &end));
+	assert_true(known_ranges_next_switch(bytes, sizeof(bytes), 0, &start, &end));
 	assert_int_equal(start, 17);
 	assert_int_equal(end, 68);
-	assert_false(known_places_next_switch(bytes, 67, 0, &start, &end));
-	assert_false(known_places_next_switch(bytes, sizeof(bytes), end, &start, &end));
+	assert_false(known_ranges_next_switch(bytes, 67, 0, &start, &end));
+	assert_false(known_ranges_next_switch(bytes, sizeof(bytes), end, &start, &end));
 	/* Too far away. */
 	memcpy(bytes + 100, push, sizeof(push));
 	bytes[60] = 0;
-	assert_false(known_places_next_switch(bytes, sizeof(bytes), 0, &start, &end));
+	assert_false(known_ranges_next_switch(bytes, sizeof(bytes), 0, &start, &end));
 }
 
 #ifdef __x86_64__
@@ -146,9 +146,10 @@ extern const char clone_end[], clone_child[], switch_start[], switch_end[];
 extern const char old_clone_end[], old_clone_child[];
 extern const char __ehdr_start[];
 
-static void assert_rule(const struct stack_deltas *deltas, const char *place, const char *expected)
+static void assert_rule(const struct stack_deltas *deltas, const char *address,
+			const char *expected)
 {
-	const struct unwind_rule *rule = stack_deltas_lookup(deltas, place - __ehdr_start);
+	const struct unwind_rule *rule = stack_deltas_lookup(deltas, address - __ehdr_start);
 	char text[RULE_TEXT_MAX_BYTES];
 
 	assert_non_null(rule);
@@ -156,7 +157,7 @@ static void assert_rule(const struct stack_deltas *deltas, const char *place, co
 	assert_string_equal(text, expected);
 }
 
-static void places_in_a_file_are_found_and_hold(void **state)
+static void ranges_in_a_file_are_found_and_hold(void **state)
 {
 	static const char call[] = "cfa=sp+8 ra=cfa-8 fp=same";
 	static const char parent[] = "cfa=sp+8 ra=cfa-8 fp=same end in child";
@@ -169,7 +170,7 @@ static void places_in_a_file_are_found_and_hold(void **state)
 	(void)state;
 	assert_int_equal(elf_image_init_fd(&image, fd), 0);
 	assert_int_equal(unwind_input_read(&image, &input), 0);
-	assert_int_equal(input.place_count, 3);
+	assert_int_equal(input.known_range_count, 3);
 	key = unwind_input_key(&input);
 	assert_int_equal(extract_deltas(&input, NULL, &deltas, NULL), 0);
 	assert_int_equal(stack_deltas_check(&deltas), 0);
@@ -185,7 +186,7 @@ static void places_in_a_file_are_found_and_hold(void **state)
 	assert_rule(&deltas, switch_start, "context(r1)");
 	assert_rule(&deltas, switch_end - 1, "context(r1)");
 	assert_rule(&deltas, switch_end, call);
-	input.place_count--;
+	input.known_range_count--;
 	other_key = unwind_input_key(&input);
 	assert_memory_not_equal(&key, &other_key, sizeof(key));
 }
@@ -198,7 +199,7 @@ int main(void)
 		cmocka_unit_test(the_end_of_a_clone_is_told_by_its_bytes),
 		cmocka_unit_test(a_switch_ends_behind_its_push),
 #ifdef __x86_64__
-		cmocka_unit_test(places_in_a_file_are_found_and_hold),
+		cmocka_unit_test(ranges_in_a_file_are_found_and_hold),
 #endif
 	};
 

@@ -12,8 +12,8 @@
  * The text is not searched for them: only functions whose unwind information looks like theirs are
  * read.
  */
-#ifndef STACKDELTAS_KNOWN_PLACES_H
-#define STACKDELTAS_KNOWN_PLACES_H
+#ifndef STACKDELTAS_KNOWN_RANGES_H
+#define STACKDELTAS_KNOWN_RANGES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,10 +27,10 @@ struct fde_table;
 
 enum {
 	/** clone, clone3, and two paths through swapcontext, with and without shadow stacks. */
-	KNOWN_PLACES_MAX = 8,
+	KNOWN_RANGES_MAX = 8,
 };
 
-struct known_place {
+struct known_range {
 	/** ELF virtual addresses; in a gap between FDEs, or in one with a single row. */
 	uint64_t start;
 	uint64_t end;
@@ -41,21 +41,21 @@ struct known_place {
  * Finds the known ranges of @image, whose FDEs are in @table, and returns their number. They are
  * sorted and not adjacent. Code that cannot be read has none.
  */
-uint32_t known_places_find(const struct elf_image *image, const struct fde_table *table,
-			   struct known_place places[KNOWN_PLACES_MAX]);
+uint32_t known_ranges_find(const struct elf_image *image, const struct fde_table *table,
+			   struct known_range ranges[KNOWN_RANGES_MAX]);
 
 /** True if @fde has only one row. */
-bool known_places_has_one_row(const struct fde_table *table, const struct fde_record *fde);
+bool known_ranges_has_one_row(const struct fde_table *table, const struct fde_record *fde);
 
 /**
  * Finds in @size bytes of @bytes, from offset @from on, the end of a clone for EM_X86_64 or
  * EM_AARCH64: from the system call up to the branches behind it.
  */
-bool known_places_next_clone(uint16_t machine, const uint8_t *bytes, size_t size, size_t from,
+bool known_ranges_next_clone(uint16_t machine, const uint8_t *bytes, size_t size, size_t from,
 			     size_t *start, size_t *end);
 
-/** As known_places_next_clone() for swapcontext on x86-64: where it has the new stack and has not pushed yet. */
-bool known_places_next_switch(const uint8_t *bytes, size_t size, size_t from, size_t *start,
+/** As known_ranges_next_clone() for swapcontext on x86-64: where it has the new stack and has not pushed yet. */
+bool known_ranges_next_switch(const uint8_t *bytes, size_t size, size_t from, size_t *start,
 			      size_t *end);
 
 #endif

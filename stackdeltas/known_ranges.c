@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recognises glibc's functions first by their unwind information, then by their bytes. */
-#include "stackdeltas/known_places.h"
+#include "stackdeltas/known_ranges.h"
 
 #include <elf.h>
 #include <string.h>
@@ -78,7 +78,7 @@ static bool next_clone_arm64(const uint8_t *bytes, size_t size, size_t from, siz
 	return false;
 }
 
-bool known_places_next_clone(uint16_t machine, const uint8_t *bytes, size_t size, size_t from,
+bool known_ranges_next_clone(uint16_t machine, const uint8_t *bytes, size_t size, size_t from,
 			     size_t *start, size_t *end)
 {
 	if (machine == EM_AARCH64)
@@ -86,7 +86,7 @@ bool known_places_next_clone(uint16_t machine, const uint8_t *bytes, size_t size
 	return next_clone_x86(bytes, size, from, start, end);
 }
 
-bool known_places_next_switch(const uint8_t *bytes, size_t size, size_t from, size_t *start,
+bool known_ranges_next_switch(const uint8_t *bytes, size_t size, size_t from, size_t *start,
 			      size_t *end)
 {
 	/* mov 160(%rdx),%rsp */
@@ -112,28 +112,28 @@ bool known_places_next_switch(const uint8_t *bytes, size_t size, size_t from, si
 	return false;
 }
 
-struct places {
-	struct known_place *items;
+struct ranges {
+	struct known_range *items;
 	uint32_t count;
 };
 
-static void add_place(struct places *places, uint64_t start, uint64_t end,
+static void add_range(struct ranges *ranges, uint64_t start, uint64_t end,
 		      const struct unwind_rule *rule)
 {
-	uint32_t i = places->count;
+	uint32_t i = ranges->count;
 
-	if (i == KNOWN_PLACES_MAX)
+	if (i == KNOWN_RANGES_MAX)
 		return;
-	while (i && places->items[i - 1].start > start)
+	while (i && ranges->items[i - 1].start > start)
 		i--;
 	/* Contradictory tables may lead to the same bytes twice. */
-	if ((i && places->items[i - 1].end >= start) ||
-	    (i < places->count && places->items[i].start <= end))
+	if ((i && ranges->items[i - 1].end >= start) ||
+	    (i < ranges->count && ranges->items[i].start <= end))
 		return;
-	memmove(&places->items[i + 1], &places->items[i],
-		(places->count - i) * sizeof(places->items[0]));
-	places->items[i] = (struct known_place){ start, end, *rule };
-	places->count++;
+	memmove(&ranges->items[i + 1], &ranges->items[i],
+		(ranges->count - i) * sizeof(ranges->items[0]));
+	ranges->items[i] = (struct known_range){ start, end, *rule };
+	ranges->count++;
 }
 
 /* Returns the instructions of an FDE; the padding is zeros, which have no effect. */
@@ -146,7 +146,7 @@ static const uint8_t *instructions_of(const struct fde_table *table, const struc
 	return section->bytes + fde->instructions;
 }
 
-bool known_places_has_one_row(const struct fde_table *table, const struct fde_record *fde)
+bool known_ranges_has_one_row(const struct fde_table *table, const struct fde_record *fde)
 {
 	size_t size;
 	const uint8_t *bytes = instructions_of(table, fde, &size);
@@ -174,7 +174,7 @@ static bool is_setcontext(const struct fde_table *table, const struct fde_record
 
 /* A file with swapcontext has setcontext as well, since the start of every context calls that. */
 static void find_switches(const struct elf_image *image, const struct fde_table *table,
-			  struct places *places)
+			  struct ranges *ranges)
 {
 	uint8_t bytes[SWITCH_MAX_BYTES];
 	bool is_there = false;
@@ -187,11 +187,11 @@ static void find_switches(const struct elf_image *image, const struct fde_table 
 		size_t start, end;
 
 		if (fde->length < SWITCH_MIN_BYTES || fde->length > SWITCH_MAX_BYTES ||
-		    !known_places_has_one_row(table, fde) ||
+		    !known_ranges_has_one_row(table, fde) ||
 		    elf_image_read_address(image, address, bytes, fde->length))
 			continue;
-		for (end = 0; known_places_next_switch(bytes, fde->length, end, &start, &end);)
-			add_place(places, address + start, address + end, &switch_x86);
+		for (end = 0; known_ranges_next_switch(bytes, fde->length, end, &start, &end);)
+			add_range(ranges, address + start, address + end, &switch_x86);
 	}
 }
 
@@ -221,11 +221,11 @@ static bool is_clone(const struct fde_table *table, uint16_t machine,
 	return has_no_caller(table, machine, child) &&
 	       child->start - parent->start >= parent->length &&
 	       child->start - parent->start - parent->length <= CLONE_MAX_DISTANCE &&
-	       known_places_has_one_row(table, parent);
+	       known_ranges_has_one_row(table, parent);
 }
 
 static void find_clones(const struct elf_image *image, const struct fde_table *table,
-			struct places *places)
+			struct ranges *ranges)
 {
 	uint8_t bytes[CLONE_END_BYTES];
 
@@ -241,20 +241,20 @@ static void find_clones(const struct elf_image *image, const struct fde_table *t
 			size = sizeof(bytes);
 		address = table->base + child->start - size;
 		if (elf_image_read_address(image, address, bytes, size) ||
-		    !known_places_next_clone(image->machine, bytes, size, 0, &start, &end))
+		    !known_ranges_next_clone(image->machine, bytes, size, 0, &start, &end))
 			continue;
-		add_place(places, address + start, address + end,
+		add_range(ranges, address + start, address + end,
 			  image->machine == EM_AARCH64 ? &clone_arm64 : &clone_x86);
 	}
 }
 
-uint32_t known_places_find(const struct elf_image *image, const struct fde_table *table,
-			   struct known_place items[KNOWN_PLACES_MAX])
+uint32_t known_ranges_find(const struct elf_image *image, const struct fde_table *table,
+			   struct known_range items[KNOWN_RANGES_MAX])
 {
-	struct places places = { .items = items };
+	struct ranges ranges = { .items = items };
 
-	find_clones(image, table, &places);
+	find_clones(image, table, &ranges);
 	if (image->machine == EM_X86_64)
-		find_switches(image, table, &places);
-	return places.count;
+		find_switches(image, table, &ranges);
+	return ranges.count;
 }
