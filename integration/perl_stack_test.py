@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # time limit: 900 s
-"""Every sample of a Perl program has a stack that caller() has seen, taken at the same places in another run: each sub, eval and
-file, with file and line. Where a frame has not come to that place any line is allowed of the innermost one, and of no
+"""Every sample of a Perl program has a stack that caller() has seen, taken at the same calls in another run: each sub, eval and
+file, with file and line. Where a frame has not come to that call any line is allowed of the innermost one, and of no
 other. Native frames stand where they belong: a sub that C code calls has Perl_runops_standard() between, and a sub that
 Perl calls has none.
 
