@@ -24,12 +24,12 @@ SAMPLES_PER_SECOND = 1000
 TARGET = os.path.join(perls.TARGETS, "chains.pl")
 LOOP = "Perl_runops_standard"
 MAIN = "(main)"
-# What Perl itself calls these by, in files of their own.
+# Names of code without a sub.
 EVAL, FILE = "(eval)", "(require)"
 # Subs on the way that call nothing that works.
 SHORT = {"Chains::dies", "Object::new", "Object::__ANON__", "Tied::TIESCALAR", "Tied::TIEHASH", "Tied::NEXTKEY",
          "Chains::BEGIN", "Included::BEGIN", "Chains::AUTOLOAD", "Chains::by_number"}
-# Those that `use` calls.
+# Packages whose subs `use` calls.
 PRAGMAS = ("strict::", "warnings::")
 # Subs that only C code calls, and subs that only Perl calls, and not from an eval in a sub that C code has called.
 FROM_C = {"Object::DESTROY", "Object::add", "Tied::FETCH", "Tied::STORE", "Tied::FIRSTKEY", "Chains::by_number",

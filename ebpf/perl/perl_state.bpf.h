@@ -15,7 +15,7 @@ enum {
 /** A sub or the name of a file, which a frame of this unwind keeps alive; address 0: none. */
 struct perl_known {
 	__u64 address;
-	/** What the fingerprint includes of it; 0: it could not be read. */
+	/** Sum of all that the fingerprint includes of it; 0: it could not be read. */
 	__u64 sum;
 };
 
@@ -40,7 +40,7 @@ struct perl_unwind {
 	__u32 natives;
 	/** `op` is known. */
 	__u32 has_op;
-	/** Of the stack: its type (PERLSI_...), the number of contexts that are left. */
+	/** The stack's type (PERLSI_...), the number of contexts that are left. */
 	__u32 stack_type;
 	__u32 left;
 	/** The index of the innermost context of a sub or eval. */

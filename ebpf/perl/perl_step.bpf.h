@@ -98,7 +98,7 @@ enum perl_level {
 	PERL_LEVEL_LEFT,
 };
 
-/** What there is of the innermost context. */
+/** How much of the innermost context is written. */
 enum perl_context_state {
 	PERL_CONTEXT_WHOLE,
 	/** The context of a sub that has not begun, which is left out. */
@@ -121,9 +121,9 @@ struct perl_context {
 	/** The COP that its caller has come to. */
 	__u64 cop;
 	__u64 retop;
-	/** Of a sub: its CV. */
+	/** The CV of a sub. */
 	__u64 cv;
-	/** Of an eval: the innermost JMPENV, on the native stack. */
+	/** The innermost JMPENV when an eval began, on the native stack. */
 	__u64 catch;
 };
 
@@ -248,8 +248,8 @@ static __always_inline enum perl_level perl_level_for(const struct perl_unwind *
 
 	if (level != PERL_LEVEL_BLOCK &&
 	    (unwind->caller == PERL_CALLER_BLOCK ||
-	     (unwind->caller == PERL_CALLER_CATCH && (unwind->stack_type == PERL_STACK_SORT ||
-						      unwind->stack_type == PERL_STACK_BLOCK))))
+	     (unwind->caller == PERL_CALLER_CATCH &&
+	      (unwind->stack_type == PERL_STACK_SORT || unwind->stack_type == PERL_STACK_BLOCK))))
 		return PERL_LEVEL_NONE;
 	return level;
 }
@@ -333,8 +333,7 @@ static __always_inline enum unwind_error perl_begin(struct unwind_state *state)
 	if (!read_cells(&unwind->process, state->language_cell, PERL_PROCESS_CELLS))
 		return UNWIND_INTERPRETER_THREAD;
 	unwind->interpreter = follow_thread_path(state->thread_pointer, &process->interpreter);
-	if (!unwind->interpreter ||
-	    read_word(unwind->interpreter + process->stack, &stack) ||
+	if (!unwind->interpreter || read_word(unwind->interpreter + process->stack, &stack) ||
 	    read_word(unwind->interpreter + process->op, &unwind->op) ||
 	    read_word(unwind->interpreter + process->cop, &unwind->cop) ||
 	    read_word(unwind->interpreter + process->saved, &unwind->saved) ||
@@ -392,11 +391,11 @@ static __always_inline bool perl_is_dying(const struct unwind_state *state)
 		if (index < 2 || index > TRACE_MAX_WORDS || index < state->perl.natives + 2)
 			break;
 		index -= 2;
-		is_found |= state->record_words[RECORD_HEADER_WORDS + index + 1] ==
-				    state->pending_words[1] &&
-			    perl_is_in(&state->perl.process.dying,
-				       frame_address(state->record_words[RECORD_HEADER_WORDS +
-									 index]));
+		is_found |=
+			state->record_words[RECORD_HEADER_WORDS + index + 1] ==
+				state->pending_words[1] &&
+			perl_is_in(&state->perl.process.dying,
+				   frame_address(state->record_words[RECORD_HEADER_WORDS + index]));
 	}
 	return is_found;
 }
@@ -414,8 +413,8 @@ static __always_inline bool perl_has_left(const struct unwind_state *state, bool
 		/* A block that is called again and again keeps its context. */
 		if (perl_read_top(unwind, &context) && perl_level_of(&context) == PERL_LEVEL_BLOCK)
 			return false;
-		return !unwind->op || (pc == process->loop_return &&
-				       !state->registers[PERL_RESULT_REGISTER]);
+		return !unwind->op ||
+		       (pc == process->loop_return && !state->registers[PERL_RESULT_REGISTER]);
 	}
 	if ((!perl_is_in(&process->leaving[0], pc) && !perl_is_in(&process->leaving[1], pc)) ||
 	    !perl_read_context(unwind, unwind->left, &context) ||
@@ -487,8 +486,8 @@ static __always_inline enum perl_context_state perl_top_state(const struct unwin
 	if (is_entering)
 		return PERL_CONTEXT_BEGINS;
 	/* It is being popped. */
-	if (is_sub && (perl_is_in(&process->leaving[0], callee) ||
-		       perl_is_in(&process->leaving[1], callee)))
+	if (is_sub &&
+	    (perl_is_in(&process->leaving[0], callee) || perl_is_in(&process->leaving[1], callee)))
 		return PERL_CONTEXT_WHOLE;
 	return PERL_CONTEXT_UNKNOWN;
 }
@@ -795,8 +794,8 @@ static __always_inline enum unwind_error perl_push(struct unwind_state *state, _
 			fingerprint = fingerprint_end(fingerprint_mix(sum, part));
 		file |= perl_mark(part) << PERL_MARK_SHIFT;
 	}
-	return push_owned_frame(state, frame_word(FRAME_PERL, 0, cv),
-				position << 32 | fingerprint, file);
+	return push_owned_frame(state, frame_word(FRAME_PERL, 0, cv), position << 32 | fingerprint,
+				file);
 }
 
 /* Adds a frame for the context that was read, if it has one. *@is_added: it has. */

@@ -72,8 +72,7 @@ static int find_interpreter(const struct perl_file *file, const struct attach_ta
 
 	if (!err)
 		err = unbound_call_find_name(target, "pthread_getspecific", deadline_ns, &function);
-	return err ? err :
-		     thread_local_path_of_call(target, file->machine, function, key, path);
+	return err ? err : thread_local_path_of_call(target, file->machine, function, key, path);
 }
 
 static void describe(const struct perl_file *file, uint64_t bias, struct perl_process *process)

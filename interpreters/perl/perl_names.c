@@ -187,8 +187,8 @@ static void append(const uint8_t *bytes, size_t size, bool is_utf8, char *text, 
 {
 	for (size_t i = 0, step = 1; i < size && bytes[i]; i += step) {
 		char encoded[TEXT_UTF8_MAX_BYTES];
-		uint32_t character =
-			is_utf8 ? text_decode_utf8(bytes + i, size - i, &step) : bytes[i];
+		uint32_t character = is_utf8 ? text_decode_utf8(bytes + i, size - i, &step) :
+					       bytes[i];
 		size_t count = text_encode_utf8(character, encoded);
 
 		if (*length + count > limit)

@@ -41,6 +41,7 @@ void perl_names_deinit(struct perl_names *names);
 
 /** As language_ops.symbolize, for a single frame: name, file and line. */
 int perl_names_symbolize(struct perl_names *names, struct remote_memory *memory,
-			 const uint64_t words[3], uint32_t *object, struct interpreted_frame *frame);
+			 const uint64_t words[3], uint32_t *object,
+			 struct interpreted_frame *frame);
 
 #endif

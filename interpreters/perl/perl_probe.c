@@ -94,8 +94,7 @@ static unsigned int parse_version(const uint8_t *start, const uint8_t *end)
 		int length = 0;
 
 		memcpy(text, end - i, i);
-		if (sscanf(text, "5.%2u.%2u/%n", &minor, &patch, &length) == 2 &&
-		    length == (int)i)
+		if (sscanf(text, "5.%2u.%2u/%n", &minor, &patch, &length) == 2 && length == (int)i)
 			return minor;
 	}
 	return 0;
@@ -137,7 +136,8 @@ static int find_version(const struct prober *prober, struct perl_file *file)
 			err = find_version_in(prober, segment, &minor);
 	}
 	if (err == -ENOENT)
-		return fail(-EOPNOTSUPP, "Perl without threads, or of a version that it does not tell");
+		return fail(-EOPNOTSUPP,
+			    "Perl without threads, or of a version that it does not tell");
 	if (err)
 		return err;
 	snprintf(file->file.version, sizeof(file->file.version), "Perl 5.%u", minor);

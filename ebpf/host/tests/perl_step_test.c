@@ -478,8 +478,8 @@ static void a_context_that_is_half_written_is_left_out(void **state)
 	push(perl, SUB, 2, false, 0, 20);
 	perl->context_count--;
 	put(perl, stack_at(0) + 32, 2);
-	memcpy(perl->heap + (context_at(0, 2) - HEAP_START), perl->heap + (context_at(0, 3) - HEAP_START),
-	       CONTEXT_BYTES);
+	memcpy(perl->heap + (context_at(0, 2) - HEAP_START),
+	       perl->heap + (context_at(0, 3) - HEAP_START), CONTEXT_BYTES);
 	put(perl, stack_at(0) + 40, (uint64_t)MAIN << 32 | 2);
 	assert_string_equal(unwind_text(perl), "C1MLCE");
 }

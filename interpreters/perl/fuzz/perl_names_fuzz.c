@@ -54,8 +54,8 @@ static uint64_t sum_of_file(struct fuzz_memory *memory)
 	int has_end = 0;
 
 	for (uint32_t i = 0; i < PERL_FILE_WORDS && !has_end; i++)
-		sum = fingerprint_mix(
-			sum, perl_text_word(word_at(memory, FILE_NAME + 8 * i), &has_end));
+		sum = fingerprint_mix(sum,
+				      perl_text_word(word_at(memory, FILE_NAME + 8 * i), &has_end));
 	return sum | 1;
 }
 

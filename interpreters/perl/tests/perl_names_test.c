@@ -132,8 +132,8 @@ static void make_words(const struct fake *fake, uint64_t words[3])
 	int has_end = 0;
 
 	for (size_t i = 0; i < PERL_FILE_WORDS && !has_end; i++)
-		part = fingerprint_mix(
-			part, perl_text_word(get(fake, FILE_NAME + 8 * i), &has_end));
+		part = fingerprint_mix(part,
+				       perl_text_word(get(fake, FILE_NAME + 8 * i), &has_end));
 	sum = fingerprint_mix(sum, part | 1);
 	part = fingerprint_mix(fingerprint_mix(0, stash), NAME);
 	part = fingerprint_mix(fingerprint_mix(part, get(fake, NAME)), get(fake, NAME + 8)) | 1;
@@ -323,7 +323,8 @@ static void hostile_memory_is_refused(void **state)
 	uint64_t words[3];
 
 	make_words(fake, words);
-	assert_int_equal(symbolize(fake, (uint64_t[3]){ words[0], words[1] & ~0xffffffffULL, words[2] },
+	assert_int_equal(symbolize(fake,
+				   (uint64_t[3]){ words[0], words[1] & ~0xffffffffULL, words[2] },
 				   &frame),
 			 -ESTALE);
 	assert_int_equal(symbolize(fake, (uint64_t[3]){ words[0], words[1] | 7ULL << 56, words[2] },

@@ -155,9 +155,8 @@ static void code_of_another_shape_is_refused(void **state)
 		uint64_t offset, available;
 
 		assert_int_equal(pread(fd, bytes, size, 0), size);
-		assert_int_equal(elf_image_address_offset(&image, ranges[i].start, &offset,
-							  &available),
-				 0);
+		assert_int_equal(
+			elf_image_address_offset(&image, ranges[i].start, &offset, &available), 0);
 		memset(bytes + offset, 0xcc, ranges[i].end - ranges[i].start);
 		assert_int_equal(elf_image_init_memory(&changed, bytes, size), 0);
 		assert_int_equal(perl_probe(&perl_language, &changed, &file), -EOPNOTSUPP);
