@@ -160,7 +160,7 @@ static int read_file(struct remote_memory *memory, uint64_t address, uint64_t *s
 static int check_code(struct remote_memory *memory, const struct name_key *key, struct sub *sub,
 		      bool *is_whole, bool *has_sub)
 {
-	uint64_t sum = fingerprint_mix(0, key->code), of_file, of_sub;
+	uint64_t sum = fingerprint_mix(0, key->code), of_file = 0, of_sub = 0;
 	int err = 0, file_err = 0;
 
 	*is_whole = true;
