@@ -66,6 +66,8 @@ static void set_start(struct unwind_state *state, const struct emulated_start *s
 #undef X
 	/* An identity of no process; it must differ from the 0 of unused cache entries. */
 	state->record.identity = (struct process_identity){ .start_time_ns = 1 };
+	/* Its kernel frames, if any, are added by the caller. */
+	state->record.kernel_word_count = 0;
 	state->record.word_count = 0;
 	memcpy(state->registers, start->registers, sizeof(state->registers));
 	state->mapping_cell = start->mapping_cell;
