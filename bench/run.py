@@ -218,7 +218,7 @@ def bench_symbols(table):
     """Symbol caches of large files, and both making and look-ups beside addr2line."""
     for name, names in symbol_side.figures():
         table.note("names of %s (%.0f MB): CPU, symbol cache, look-up" % (name, names.file_mb),
-                   "%.2f s, %.1f MB, %d ns" % (names.seconds, names.ranges_mb, names.lookup_ns))
+                   "%.2f s, %.1f MB, %d ns" % (names.seconds, names.cache_mb, names.lookup_ns))
         table.limit("memory for it", names.memory_mb, symbol_side.MEMORY_MAX_MB, "MB")
         table.ratio("CPU for %d addresses of it in one batch beside addr2line -f -i -C" %
                     symbol_side.ADDRESSES, names.batch_seconds, names.addr2line_seconds, 0.5, "s")
