@@ -237,6 +237,16 @@ static __always_inline bool perl_leaf_is_in(const struct unwind_state *state,
 	return perl_is_in(range, state->registers[PC_REGISTER] - state->perl.process.bias);
 }
 
+/* True if the op that is executed is the one that calls the sub of @context. */
+static __always_inline bool perl_is_called(const struct perl_unwind *unwind,
+					   const struct perl_context *context)
+{
+	__u64 next = 0;
+
+	/* The op's first word is the one behind it. */
+	return unwind->op && !read_word(unwind->op, &next) && next == context->retop;
+}
+
 /*
  * Looks at the innermost context, which may be half written: its number is increased first, and its stack gets the index of
  * the innermost sub or eval when position and kind are there. Before that it may be one that was popped earlier.
@@ -255,8 +265,11 @@ static __always_inline enum perl_context_state perl_top_state(const struct unwin
 	is_entering = is_sub && perl_leaf_is_in(state, &process->entering);
 	if (unwind->sub_index == unwind->left - 1)
 		/* Only what tells a sub apart may be missing. It may be that of a caller, if a sub calls itself. */
-		return is_entering && context.cop == unwind->cop &&
-				       context.saved_count == unwind->saved_count ?
+		return context.cop == unwind->cop &&
+				       ((is_entering &&
+					 context.saved_count == unwind->saved_count) ||
+					(is_sub && perl_is_in(&process->entering, callee) &&
+					 perl_is_called(unwind, &context))) ?
 			       PERL_CONTEXT_BEGINS :
 			       PERL_CONTEXT_WHOLE;
 	if (is_entering)
