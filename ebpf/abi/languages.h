@@ -20,8 +20,7 @@
 	X(18, JAVA, java, "jvm", OWN_CODE, ".java .kt .scala .clj .groovy") \
 	X(19, JAVASCRIPT, javascript, "v8js", OWN_CODE, ".js .mjs .cjs .ts") \
 	X(20, RUBY, ruby, "ruby", LOOP, ".rb") \
-	X(21, PHP, php, "php", LOOP, ".php") \
-	X(22, PERL, perl, "perl", LOOP, ".pl .pm .t")
+	X(21, PHP, php, "php", LOOP, ".php")
 /* clang-format on */
 
 enum language_frames {
