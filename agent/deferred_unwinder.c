@@ -20,40 +20,41 @@ struct deferred_unwinder {
 
 static int read_stack_copy(void *context, uint64_t address, void *bytes, size_t size)
 {
-	const struct deferred_unwinder *unwind = context;
-	uint64_t offset = address - unwind->stack_start, stack_bytes = unwind->sample->stack_bytes;
+	const struct deferred_unwinder *deferred = context;
+	uint64_t offset = address - deferred->stack_start,
+		 stack_bytes = deferred->sample->stack_bytes;
 
 	if (offset >= stack_bytes || size > stack_bytes - offset)
 		return -EFAULT;
-	memcpy(bytes, unwind->sample->stack + offset, size);
+	memcpy(bytes, deferred->sample->stack + offset, size);
 	return 0;
 }
 
 static uint32_t unwind(struct user_unwinder *unwinder, const struct deferred_sample *sample,
-		       const struct first_tables *tables, uint64_t *words, uint32_t capacity,
+		       const struct user_tables *tables, uint64_t *words, uint32_t capacity,
 		       bool *reached_end)
 {
-	struct deferred_unwinder *unwind = (struct deferred_unwinder *)unwinder;
+	struct deferred_unwinder *deferred = (struct deferred_unwinder *)unwinder;
 	struct emulated_start start = {
 		.frame_flags = sample->frame_flags,
 		.unknown = sample->unknown,
 	};
 
 	memcpy(start.registers, sample->registers, sizeof(start.registers));
-	unwind->sample = sample;
-	unwind->stack_start = emulated_stack_pointer(&start) - sample->below_bytes;
-	if (user_unwind_run(unwind->unwind, tables, read_stack_copy, unwind, &start,
-			    &unwind->trace) ||
-	    unwind->trace.word_count > capacity)
+	deferred->sample = sample;
+	deferred->stack_start = emulated_stack_pointer(&start) - sample->below_bytes;
+	if (user_unwind_run(deferred->unwind, tables, read_stack_copy, deferred, &start,
+			    &deferred->trace) ||
+	    deferred->trace.word_count > capacity)
 		return 0;
-	memcpy(words, unwind->trace.words, unwind->trace.word_count * sizeof(*words));
-	*reached_end = !unwind->trace.error;
-	return unwind->trace.word_count;
+	memcpy(words, deferred->trace.words, deferred->trace.word_count * sizeof(*words));
+	*reached_end = !deferred->trace.error;
+	return deferred->trace.word_count;
 }
 
 static const struct user_unwinder_ops ops = { .unwind = unwind };
 
-int deferred_unwinder_create(struct deferred_unwinder **unwind)
+int deferred_unwinder_create(struct deferred_unwinder **deferred)
 {
 	struct deferred_unwinder *created = calloc(1, sizeof(*created));
 	int err;
@@ -66,19 +67,19 @@ int deferred_unwinder_create(struct deferred_unwinder **unwind)
 		return err;
 	}
 	created->unwinder.ops = &ops;
-	*unwind = created;
+	*deferred = created;
 	return 0;
 }
 
-void deferred_unwinder_destroy(struct deferred_unwinder *unwind)
+void deferred_unwinder_destroy(struct deferred_unwinder *deferred)
 {
-	if (!unwind)
+	if (!deferred)
 		return;
-	user_unwind_destroy(unwind->unwind);
-	free(unwind);
+	user_unwind_destroy(deferred->unwind);
+	free(deferred);
 }
 
-struct user_unwinder *deferred_unwinder_interface(struct deferred_unwinder *unwind)
+struct user_unwinder *deferred_unwinder_interface(struct deferred_unwinder *deferred)
 {
-	return &unwind->unwinder;
+	return &deferred->unwinder;
 }

@@ -11,10 +11,10 @@
 struct deferred_unwinder;
 
 /** -ENOMEM. */
-int deferred_unwinder_create(struct deferred_unwinder **unwind);
-void deferred_unwinder_destroy(struct deferred_unwinder *unwind);
+int deferred_unwinder_create(struct deferred_unwinder **deferred);
+void deferred_unwinder_destroy(struct deferred_unwinder *deferred);
 
-/** Borrowed from @unwind; used by one thread at a time. */
-struct user_unwinder *deferred_unwinder_interface(struct deferred_unwinder *unwind);
+/** Borrowed from @deferred; used by one thread at a time. */
+struct user_unwinder *deferred_unwinder_interface(struct deferred_unwinder *deferred);
 
 #endif

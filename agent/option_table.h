@@ -52,9 +52,9 @@ struct option {
 
 /** How options and their values are written. */
 extern const char option_rules[];
+extern const char option_statuses[];
 /** For the document only. */
 extern const char option_signals[];
-extern const char option_statuses[];
 
 extern const struct option option_table[];
 extern const size_t option_count;

@@ -13,6 +13,8 @@ Names in capitals stand for the parts of the C library.
 import re
 import subprocess
 
+from harness import plt_ranges
+
 # glibc without its symbol table, as most distributions have it.
 _LIBC = r"libc\.so\.6\+0x[0-9a-f]+"
 _LIBC_CALL = (r"(?:%s|_*(?:libc_)?(?:syscall|getppid|read|madvise|exit|_exit|Exit|vfork|wait4|"
@@ -117,7 +119,6 @@ class Symbols:
     """The functions of a file by address, as nm and readelf see them."""
 
     _LINE = re.compile(r"^([0-9a-f]+) (?:([0-9a-f]+) )?([tTwWiu]) (\S+)$")
-    _SECTION = re.compile(r"\s(\.plt\S*|\.iplt)\s+PROGBITS\s+([0-9a-f]+) [0-9a-f]+ ([0-9a-f]+)")
 
     def __init__(self, path):
         self._functions = []
@@ -125,8 +126,8 @@ class Symbols:
             match = self._LINE.match(line)
             if match and match[2]:
                 self._functions.append((int(match[1], 16), int(match[2], 16), match[4]))
-        for match in self._SECTION.finditer(_output_of("readelf", "-SW", path)):
-            self._functions.append((int(match[2], 16), int(match[3], 16), "@plt"))
+        for start, end in plt_ranges(path):
+            self._functions.append((start, end - start, "@plt"))
         # Linkers leave the table in .eh_frame_hdr out of static programs, of which musl's functions have no FDE.
         self._has_table = "GNU_EH_FRAME" in _output_of("readelf", "-lW", path)
         self._described = [(int(match[1], 16), int(match[2], 16)) for match in re.finditer(

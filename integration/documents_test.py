@@ -13,7 +13,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -24,7 +23,7 @@ import urllib.request
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import build_targets
 from build_targets import TARGETS
-from harness import HANG_SECONDS, ROOT, START_LINE, Program, Tap, die_with_parent, need_root
+from harness import HANG_SECONDS, ROOT, START_LINE, Program, Tap, die_with_parent, free_port, need_root
 from otlp_collector import Certificates
 from viewer_pages import Api
 
@@ -175,12 +174,6 @@ class Scene:
             condition(text) if callable(condition) else condition in text for condition in conditions])
 
 
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
 def fetch(url):
     """The body at @url when it comes; the server may still be starting."""
     end = time.monotonic() + HANG_SECONDS
@@ -259,10 +252,6 @@ def collect(scene, command):
         shutil.copy(scene.path("requests/" + sorted(files)[0]), scene.path("x.otlp"))
 
 
-def with_collector(scene, command):
-    """collect() has run it."""
-
-
 def read_otlp(scene, command):
     with scene.run(command) as run:
         scene.done(command, run, " samples, ", "tables: ")
@@ -319,8 +308,8 @@ def receive(scene, command):
         scene.finish(command, run, run.stop(), hosts.get("web-1"))
 
 
-def with_receiver(scene, command):
-    """receive() has run it."""
+def with_the_other_side(scene, command):
+    """collect() or receive() has run it."""
 
 
 def walk_process(scene, command):
@@ -434,14 +423,14 @@ COMMANDS = {
     "build/agent -open profile.pb.gz": open_file,
     "build/agent -collection-agent collector.example.com:4317 -header authorization=@/etc/token": send_with_token,
     "build/collector -print -folded got.folded -report got.json -save requests/": collect,
-    SEND_HERE: with_collector,
+    SEND_HERE: with_the_other_side,
     "build/collector -print x.otlp": read_otlp,
     "head -c 24 /dev/urandom | base64 >token; chmod 600 token": make_token,
     "build/agent -viewer 0.0.0.0:7171 -viewer-token-file token": show_to_others,
     "build/agent -receive 0.0.0.0:4317 -receive-tls-cert cert.pem -receive-tls-key key.pem -receive-token-file token":
         receive,
-    SEND: with_receiver,
-    UPLOAD: with_receiver,
+    SEND: with_the_other_side,
+    UPLOAD: with_the_other_side,
     'docker build -f docker/Dockerfile --build-arg VERSION="$(git describe --always)" -t allframes .':
         Lacks("it needs docker; integration/image_test.py, of the long tier, executes the file"),
     "docker compose -f docker/compose.yaml up --build":

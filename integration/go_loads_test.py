@@ -12,7 +12,6 @@ import collections
 import contextlib
 import os
 import re
-import socket
 import subprocess
 import sys
 import tempfile
@@ -24,8 +23,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import bad_events
 import gos
 import fetch_go_programs
-from harness import (IS_LONG, ROOT, ProcessGroups, Program, StackEnds, Tap, need_root, run_agent,
-                     share)
+from harness import (IS_LONG, ROOT, ProcessGroups, Program, StackEnds, Tap, free_port, need_root,
+                     run_agent, share)
 
 SECONDS = 30 if IS_LONG else 5
 RATE = 997
@@ -80,12 +79,6 @@ http://127.0.0.1:%d {
 
 class Lacking(Exception):
     """What the load needs is not on this machine, and could not be fetched."""
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 def program_of(name, path):

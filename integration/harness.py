@@ -11,6 +11,7 @@ import resource
 import select
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -493,7 +494,7 @@ class StackEnds:
                                    for start, end in self._ranges_in(match[1], ranges_of))
 
     def _ranges_in(self, name, ranges_of):
-        """What @ranges_of says of the files called @name."""
+        """The address ranges that @ranges_of finds in the files called @name."""
         if (name, ranges_of) not in self._ranges:
             ranges = []
             for path in {os.path.realpath(os.path.join(directory, name))
@@ -517,12 +518,19 @@ def _entry_ranges_of(path):
     return ranges
 
 
+def free_port():
+    """A TCP port of this machine that nobody uses now."""
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
 def plt_ranges(path):
-    """Address ranges of the .plt sections of @path."""
+    """Address ranges of the .plt and .iplt sections of @path."""
     text = subprocess.run(["readelf", "-SW", path], stdout=subprocess.PIPE,
                           stderr=subprocess.DEVNULL, text=True, check=False).stdout
     return [(int(start, 16), int(start, 16) + int(size, 16)) for start, size in
-            re.findall(r"\s\.plt\S*\s+PROGBITS\s+([0-9a-f]+) [0-9a-f]+ ([0-9a-f]+)", text)]
+            re.findall(r"\s(?:\.plt\S*|\.iplt)\s+PROGBITS\s+([0-9a-f]+) [0-9a-f]+ ([0-9a-f]+)", text)]
 
 
 def undefined_return_ranges(path):

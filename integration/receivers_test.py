@@ -16,7 +16,6 @@ import json
 import os
 import platform
 import re
-import socket
 import subprocess
 import sys
 import tempfile
@@ -31,7 +30,7 @@ import build_targets
 import otelcol
 import otlp_collector
 from build_targets import TARGETS
-from harness import ROOT, Agent, Program, Tap, die_with_parent, need_root, run_agent
+from harness import ROOT, Agent, Program, Tap, die_with_parent, free_port, need_root, run_agent
 
 SHIPPED = os.path.join(ROOT, "docker", "collector.yaml")
 GATE = "--feature-gates=service.profilesSupport"
@@ -65,12 +64,6 @@ service:
   pipelines:
     profiles: {receivers: [otlp], exporters: [otlp_http, debug]}
 """
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
 
 
 class Sink:

@@ -17,7 +17,7 @@ OPENING = re.compile(r"(?:Of (?:the|a|an|it|them|what)|That of|Those|What|Which)
 # The word, what to say instead, and the folders in which it is looked for ("": everywhere).
 WORDS = [
     (r"range files?", "symbol cache", ""),
-    (r"(?<!time[ _-])(?<!time)stamps?", "process identity", ""),
+    (r"stamps?", "process identity", ""),
     (r"notices?", "process event", "agent/processes ebpf lib"),
     (r"first walks?", "deferred sample", ""),
     (r"held frames?", "pending frame", ""),

@@ -83,7 +83,7 @@ struct trace_handler {
 	struct frame_converter *converter;
 	struct lru_cache traces;
 	uint64_t kernel_generation;
-	struct deferred_samples first;
+	struct deferred_samples deferred;
 	uint64_t now_ns;
 	uint64_t next_age_ns;
 	/* Time of the latest sample. All earlier events are known (events.h). */
@@ -202,7 +202,7 @@ void trace_handler_destroy(struct trace_handler *handler)
 {
 	if (!handler)
 		return;
-	deferred_samples_deinit(&handler->first);
+	deferred_samples_deinit(&handler->deferred);
 	lru_cache_deinit(&handler->traces);
 	text_builder_deinit(&handler->label_texts);
 	stack_code_deinit(&handler->code);
@@ -212,7 +212,7 @@ void trace_handler_destroy(struct trace_handler *handler)
 
 uint32_t trace_handler_waiting_count(const struct trace_handler *handler)
 {
-	return handler->first.count;
+	return handler->deferred.count;
 }
 
 /* -EBADMSG if the words are not whole frames of known kinds. */
@@ -451,7 +451,7 @@ static uint32_t unwind_deferred(struct trace_handler *handler, const struct defe
 	}
 	if (unwinder && view->rows && view->state == PROCESS_SYNCED &&
 	    (view->is_settled || !view->is_superseded)) {
-		const struct first_tables tables = {
+		const struct user_tables tables = {
 			.rows = view->rows->rows,
 			.row_count = view->rows->count,
 			.find_deltas = lend_rows,
@@ -579,8 +579,9 @@ static bool try_waiting(void *context, struct waiting_sample *waiting, uint64_t 
 static bool may_wait(const struct trace_handler *handler, const struct trace_record *record)
 {
 	return !(record->flags & RECORD_RESUMED) ||
-	       (handler->first.count < RESUMED_SAMPLES_MAX &&
-		deferred_samples_count_of(&handler->first, record->pid) < RESUMED_OF_PROCESS_MAX);
+	       (handler->deferred.count < RESUMED_SAMPLES_MAX &&
+		deferred_samples_count_of(&handler->deferred, record->pid) <
+			RESUMED_OF_PROCESS_MAX);
 }
 
 static void wait_for_process(struct trace_handler *handler, const struct trace_record *record,
@@ -595,7 +596,7 @@ static void wait_for_process(struct trace_handler *handler, const struct trace_r
 							      handler->now_ns + ROWS_WAIT_NS,
 	};
 
-	if (!may_wait(handler, record) || deferred_samples_add(&handler->first, &waiting, bytes))
+	if (!may_wait(handler, record) || deferred_samples_add(&handler->deferred, &waiting, bytes))
 		try_waiting(handler, &waiting, UINT64_MAX);
 }
 
@@ -667,7 +668,7 @@ void trace_handler_handle(struct trace_handler *handler, const struct trace_reco
 
 void trace_handler_finish(struct trace_handler *handler)
 {
-	deferred_samples_try(&handler->first, UINT64_MAX, try_waiting, handler);
+	deferred_samples_try(&handler->deferred, UINT64_MAX, try_waiting, handler);
 }
 
 void trace_handler_tick(struct trace_handler *handler, uint64_t now_ns)
@@ -679,7 +680,7 @@ void trace_handler_tick(struct trace_handler *handler, uint64_t now_ns)
 	/* On errors the symbols keep their old names, and the generation stays. */
 	if (symbols && !kernel_symbols_refresh(symbols, now_ns, &generation))
 		handler->kernel_generation = generation;
-	deferred_samples_try(&handler->first, now_ns, try_waiting, handler);
+	deferred_samples_try(&handler->deferred, now_ns, try_waiting, handler);
 	if (now_ns < handler->next_age_ns)
 		return;
 	handler->next_age_ns = now_ns + TRACE_AGE_NS;

@@ -16,13 +16,13 @@
 struct runtime;
 
 /** A language runtime in the process. */
-struct first_runtime {
+struct user_runtime {
 	uint64_t executable_id;
 	struct runtime *process;
 };
 
 /** Input of an unwind: the process as it was when its maps were read. Borrowed for the call. */
-struct first_tables {
+struct user_tables {
 	/** Sorted as in abi/process.h. */
 	const struct mapping_row *rows;
 	uint32_t row_count;
@@ -33,7 +33,7 @@ struct first_tables {
 	const struct stack_deltas *(*find_deltas)(void *context, uint64_t executable_id);
 	void *context;
 	/** The runtimes of interpreted frames, at most RUNTIMES_MAX; 0: native frames only. */
-	const struct first_runtime *runtimes;
+	const struct user_runtime *runtimes;
 	uint32_t runtime_count;
 };
 
@@ -47,7 +47,7 @@ struct user_unwinder_ops {
 	 * @sample can be trusted.
 	 */
 	uint32_t (*unwind)(struct user_unwinder *unwinder, const struct deferred_sample *sample,
-			   const struct first_tables *tables, uint64_t *words, uint32_t capacity,
+			   const struct user_tables *tables, uint64_t *words, uint32_t capacity,
 			   bool *reached_end);
 };
 

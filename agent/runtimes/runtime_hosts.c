@@ -273,7 +273,8 @@ static int hosts_add_memory(struct runtime_home *home, const struct hosted *runt
 	};
 
 	if (notice.fd < 0)
-		return fail_errno(-errno, "no memory for a process that holds runtimes");
+		return fail_errno(-errno,
+				  "cannot duplicate the memory file of a process for its host");
 	if (host_is_lost(host) || send_notice(host, notice)) {
 		close(notice.fd);
 		return lost_error();

@@ -29,7 +29,7 @@ struct fixture {
 	struct deferred_sample *sample;
 	struct stack_deltas first, large;
 	struct mapping_row rows[2];
-	struct first_tables tables;
+	struct user_tables tables;
 	bool large_is_loaded;
 };
 
@@ -78,7 +78,7 @@ static int set_up(void **state)
 	fixture->rows[0] = (struct mapping_row){ BIAS + TEXT_START, BIAS + 0x2000, BIAS, FIRST_ID };
 	fixture->rows[1] = (struct mapping_row){ LARGE_BIAS + TEXT_START, LARGE_BIAS + (1ULL << 32),
 						 LARGE_BIAS, LARGE_ID };
-	fixture->tables = (struct first_tables){
+	fixture->tables = (struct user_tables){
 		.rows = fixture->rows,
 		.row_count = 2,
 		.find_deltas = find_deltas,

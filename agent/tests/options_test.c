@@ -241,6 +241,19 @@ static void empty_and_foreign_variables_are_ignored(void **state)
 	options_deinit(&options);
 }
 
+/* The text of -help, which the caller frees. */
+static char *help_text(void)
+{
+	char *text = NULL;
+	size_t length = 0;
+	FILE *file = open_memstream(&text, &length);
+
+	assert_non_null(file);
+	options_print_help(file);
+	fclose(file);
+	return text;
+}
+
 static void help_names_every_option_within_80_columns(void **state)
 {
 	static const char *const names[] = {
@@ -276,14 +289,9 @@ static void help_names_every_option_within_80_columns(void **state)
 		"Default: the system's.",
 		"Exit status",
 	};
-	char *text = NULL;
-	size_t length = 0;
-	FILE *file = open_memstream(&text, &length);
+	char *text = help_text();
 
 	(void)state;
-	assert_non_null(file);
-	options_print_help(file);
-	fclose(file);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		if (!strstr(text, names[i]))
 			fail_msg("-help does not tell of %s", names[i]);
@@ -295,14 +303,9 @@ static void help_names_every_option_within_80_columns(void **state)
 
 static void help_has_no_marks_and_nothing_that_only_the_document_says(void **state)
 {
-	char *text = NULL;
-	size_t length = 0;
-	FILE *file = open_memstream(&text, &length);
+	char *text = help_text();
 
 	(void)state;
-	assert_non_null(file);
-	options_print_help(file);
-	fclose(file);
 	assert_null(strchr(text, '`'));
 	assert_null(strstr(text, "]("));
 	assert_non_null(strstr(text, "(/proc/PID/comm). Default: all.\n"));

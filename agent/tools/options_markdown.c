@@ -8,31 +8,8 @@
  * Exit status: 0, 1 if it could not be written, 2 wrong usage.
  */
 #include <stdio.h>
-#include <string.h>
 
 #include "agent/option_table.h"
-
-enum {
-	COLUMNS = 120,
-};
-
-/* A paragraph in lines of at most COLUMNS bytes, as far as its words let it. */
-static void print_paragraph(const char *text)
-{
-	size_t column = 0;
-
-	while (*text) {
-		size_t length = strcspn(text, " ");
-
-		if (column && column + 1 + length > COLUMNS) {
-			putchar('\n');
-			column = 0;
-		}
-		column += printf("%s%.*s", column ? " " : "", (int)length, text);
-		text += length + strspn(text + length, " ");
-	}
-	puts("\n");
-}
 
 /* A bar would end the cell, also between marks of code. */
 static void print_cell(const char *text)
@@ -73,13 +50,13 @@ int main(int argument_count, char **arguments)
 		return 2;
 	}
 	puts("# Options\n");
-	print_paragraph(option_rules);
+	printf("%s\n\n", option_rules);
 	puts("| option | default | |\n|---|---|---|");
 	for (size_t i = 0; i < option_count; i++)
 		print_row(&option_table[i]);
 	puts("");
-	print_paragraph(option_signals);
-	print_paragraph(option_statuses);
+	printf("%s\n\n", option_signals);
+	printf("%s\n\n", option_statuses);
 	puts("`build/agent -help` prints the same in short. `make docs` makes this page of the table of options in\n"
 	     "`agent/option_table.c`.");
 	return fflush(stdout) || ferror(stdout) ? 1 : 0;

@@ -202,9 +202,9 @@ static const struct stack_deltas *find_deltas(void *context, uint64_t executable
 	return deltas;
 }
 
-struct first_tables address_space_tables(struct address_space *space)
+struct user_tables address_space_tables(struct address_space *space)
 {
-	return (struct first_tables){
+	return (struct user_tables){
 		.rows = space->rows.items,
 		.row_count = space->rows.count,
 		.find_deltas = find_deltas,

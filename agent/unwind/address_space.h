@@ -61,7 +61,7 @@ int address_space_add_special(struct address_space *space, const struct space_ma
 			      uint64_t executable_id);
 
 /** The tables for unwinding; borrowed until a mapping is added. */
-struct first_tables address_space_tables(struct address_space *space);
+struct user_tables address_space_tables(struct address_space *space);
 
 /**
  * Reads text and constants from the mapped file, for callers without another copy; -EFAULT outside of segments

@@ -65,7 +65,7 @@ static int attach(struct space_runtimes *runtimes, const struct runtime_file *fi
 
 	if (!err)
 		runtimes->items[runtimes->count++] =
-			(struct first_runtime){ row->executable_id, process };
+			(struct user_runtime){ row->executable_id, process };
 	else if (err != -ENOMEM)
 		log_warn("%s: %s; native frames only", file->version, error_text());
 	return err == -ENOMEM ? err : 0;

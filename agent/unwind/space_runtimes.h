@@ -17,7 +17,7 @@ struct space_runtimes {
 	/** Borrowed. */
 	struct remote_memory *memory;
 	/** Attached runtimes, count of them; an unwind borrows them. */
-	struct first_runtime items[RUNTIMES_MAX];
+	struct user_runtime items[RUNTIMES_MAX];
 	uint32_t count;
 };
 

@@ -206,7 +206,7 @@ int unwind_printer_print(struct unwind_printer *printer, uint32_t tid,
 			 const struct register_set *set, struct address_space *space,
 			 user_unwind_read_function *read, void *read_context)
 {
-	struct first_tables tables = address_space_tables(space);
+	struct user_tables tables = address_space_tables(space);
 	struct emulated_start start = {
 		.frame_flags = set->is_system_call ? FRAME_RETURN_ADDRESS : 0,
 		.thread_pointer = set->thread_pointer,

@@ -20,7 +20,7 @@ enum {
 
 struct user_unwind {
 	/* State of the current unwind. */
-	const struct first_tables *tables;
+	const struct user_tables *tables;
 	user_unwind_read_function *read;
 	void *read_context;
 	struct cell *slabs[SLAB_MAX_COUNT];
@@ -65,7 +65,7 @@ static bool add_deltas(struct user_unwind *unwind, const struct stack_deltas *de
 }
 
 /* *@cell gets the runtime table's first cell, 0 if there are no runtimes. */
-static bool add_runtimes(struct user_unwind *unwind, const struct first_tables *tables,
+static bool add_runtimes(struct user_unwind *unwind, const struct user_tables *tables,
 			 uint32_t *cell)
 {
 	struct runtime_row *rows = unwind->runtimes;
@@ -90,7 +90,7 @@ static bool add_runtimes(struct user_unwind *unwind, const struct first_tables *
 }
 
 /* The id of the executable in @slot. At most one of the process's executables uses a slot. */
-static uint64_t executable_in_slot(const struct first_tables *tables, uint32_t slot)
+static uint64_t executable_in_slot(const struct user_tables *tables, uint32_t slot)
 {
 	for (uint32_t i = 0; i < tables->row_count; i++) {
 		uint64_t id = tables->rows[i].executable_id;
@@ -137,7 +137,7 @@ static int read_user(void *context, uint64_t address, void *bytes, size_t size)
 	return unwind->read(unwind->read_context, address, bytes, size);
 }
 
-int user_unwind_run(struct user_unwind *unwind, const struct first_tables *tables,
+int user_unwind_run(struct user_unwind *unwind, const struct user_tables *tables,
 		    user_unwind_read_function *read, void *read_context,
 		    struct emulated_start *start, struct emulated_trace *trace)
 {

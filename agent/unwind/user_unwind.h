@@ -26,7 +26,7 @@ void user_unwind_destroy(struct user_unwind *unwind);
  * Unwinds from @start, in which it sets the cells of the mapping table and the runtime table, and fills @trace.
  * -E2BIG: the tables do not fit the space of slabs. Everything is borrowed for the call.
  */
-int user_unwind_run(struct user_unwind *unwind, const struct first_tables *tables,
+int user_unwind_run(struct user_unwind *unwind, const struct user_tables *tables,
 		    user_unwind_read_function *read, void *read_context,
 		    struct emulated_start *start, struct emulated_trace *trace);
 

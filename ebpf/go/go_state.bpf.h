@@ -16,7 +16,6 @@ struct go_unwind {
 	__u32 is_recovering;
 	/** recovery() itself was interrupted: it may have written only a part of where the goroutine resumes. */
 	__u32 is_moving;
-	__u32 reserved;
 	/** 0: not found. */
 	__u64 g;
 	__u64 m;

@@ -151,7 +151,7 @@ static int add_range(struct unwind *unwind, uint64_t start, uint64_t end, uint32
 	if (is_thrown_away(reader->writer, start) || start >= end)
 		return 0;
 	if (interval_vector_push(&reader->intervals, interval))
-		return fail(-ENOMEM, "no memory for a symbol cache");
+		return fail(-ENOMEM, "no memory for ranges");
 	return 0;
 }
 
@@ -384,7 +384,7 @@ static int find_parts(struct dwarf_reader *reader, Dwarf_Die *unit)
 		if (start >= end)
 			continue;
 		if (interval_vector_push(parts, (struct interval){ .start = start, .end = end }))
-			return fail(-ENOMEM, "no memory for a symbol cache");
+			return fail(-ENOMEM, "no memory for ranges");
 	}
 	if (parts->count)
 		qsort(parts->items, parts->count, sizeof(parts->items[0]), compare_parts);

@@ -40,7 +40,7 @@ static inline void request_load(void *context, uint64_t executable_id, bool is_r
 
 /* Finds one frame in the first row, and the end, or that there are no rows. */
 static inline uint32_t unwind(struct user_unwinder *unwinder, const struct deferred_sample *sample,
-			      const struct first_tables *tables, uint64_t *words, uint32_t capacity,
+			      const struct user_tables *tables, uint64_t *words, uint32_t capacity,
 			      bool *reached_end)
 {
 	struct fixture *fixture =

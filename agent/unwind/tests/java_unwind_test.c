@@ -239,8 +239,8 @@ static void unwind_once(struct run *run)
 {
 	uint8_t bytes[REGISTER_SET_MAX_BYTES];
 	struct iovec vector = { .iov_base = bytes, .iov_len = sizeof(bytes) };
-	struct first_runtime runtime = { EXECUTABLE_ID_FIRST, run->attached };
-	struct first_tables tables = address_space_tables(&run->process.space);
+	struct user_runtime runtime = { EXECUTABLE_ID_FIRST, run->attached };
+	struct user_tables tables = address_space_tables(&run->process.space);
 	struct emulated_start start = { 0 };
 	struct register_set set;
 	int status;

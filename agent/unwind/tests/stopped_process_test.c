@@ -96,7 +96,7 @@ static void a_thread_is_unwound_from_where_it_spins_to_its_entry(void **state)
 	static struct emulated_trace trace;
 	struct emulated_start start = { 0 };
 	struct stopped_process process;
-	struct first_tables tables;
+	struct user_tables tables;
 	struct user_unwind *unwind;
 	bool has_spin = false;
 
