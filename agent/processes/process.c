@@ -245,33 +245,59 @@ static void forget_stale(struct process *process, uint64_t now_ns)
 	process->stale_count = kept;
 }
 
+/*
+ * The end of a sync closes the open entries from before its reading of the maps. Those from after it stay open until
+ * the next sync, since what it read may have been mapped over again.
+ */
+static bool closes_with_this_sync(const struct process *process, const struct stale_executable *stale)
+{
+	return stale->until_ns == UINT64_MAX && stale->from_ns < process->read_ns;
+}
+
+static bool covers(const struct process *process, const struct stale_executable *stale,
+		   const struct stale_executable *added)
+{
+	if (stale->executable_id && stale->executable_id != added->executable_id)
+		return false;
+	if (added->until_ns == UINT64_MAX && closes_with_this_sync(process, stale) &&
+	    !closes_with_this_sync(process, added))
+		return false;
+	return stale->from_ns <= added->from_ns && stale->until_ns >= added->until_ns;
+}
+
+/*
+ * There are too many entries: distrusts all executables, from the first entry's time until this sync ends, and from
+ * its reading until the next one ends.
+ */
+static void make_all_stale(struct process *process, const struct stale_executable *added)
+{
+	struct stale_executable all = { .from_ns = added->from_ns, .until_ns = UINT64_MAX };
+	bool stays_open = added->from_ns >= process->read_ns;
+
+	for (uint32_t i = 0; i < process->stale_count; i++) {
+		if (process->stale[i].from_ns < all.from_ns)
+			all.from_ns = process->stale[i].from_ns;
+		stays_open |= process->stale[i].from_ns >= process->read_ns;
+	}
+	process->stale[0] = all;
+	process->stale_count = 1;
+	if (stays_open && closes_with_this_sync(process, &all)) {
+		all.from_ns = process->read_ns;
+		process->stale[process->stale_count++] = all;
+	}
+}
+
 static void add_stale(struct process *process, const struct stale_executable *added)
 {
-	uint32_t i;
-
-	for (i = 0; i < process->stale_count; i++) {
-		const struct stale_executable *stale = &process->stale[i];
-
-		if ((!stale->executable_id || stale->executable_id == added->executable_id) &&
-		    stale->from_ns <= added->from_ns && stale->until_ns >= added->until_ns)
+	for (uint32_t i = 0; i < process->stale_count; i++)
+		if (covers(process, &process->stale[i], added))
 			return;
-	}
-	if (i == PROCESS_MAX_STALE) {
+	if (process->stale_count == PROCESS_MAX_STALE)
 		forget_stale(process, added->from_ns);
-		i = process->stale_count;
-	}
-	if (i == PROCESS_MAX_STALE) {
-		/* There are too many entries: distrust all executables from the first one's time on. */
-		process->stale[0].executable_id = 0;
-		process->stale[0].until_ns = UINT64_MAX;
-		for (i = 1; i < PROCESS_MAX_STALE; i++)
-			if (process->stale[i].from_ns < process->stale[0].from_ns)
-				process->stale[0].from_ns = process->stale[i].from_ns;
-		process->stale_count = 1;
-		return;
-	}
-	process->stale[i] = *added;
-	process->stale_count = i + 1;
+	if (process->stale_count == PROCESS_MAX_STALE)
+		make_all_stale(process, added);
+	else
+		process->stale[process->stale_count++] = *added;
 }
 
 /* First row that ends above @address. */
@@ -369,8 +395,7 @@ void process_table_finish_sync(struct process_table *table, struct process *proc
 		process->lost_ns = now_ns;
 	}
 	for (uint32_t i = 0; i < process->stale_count; i++)
-		if (process->stale[i].until_ns == UINT64_MAX &&
-		    process->stale[i].from_ns < process->read_ns)
+		if (closes_with_this_sync(process, &process->stale[i]))
 			process->stale[i].until_ns = now_ns;
 	forget_stale(process, now_ns);
 	pthread_mutex_unlock(&table->lock);

@@ -184,6 +184,31 @@ static void a_mapping_during_a_sync_makes_the_new_rows_stale(void **state)
 	process_table_deinit(&table);
 }
 
+/* A library that is loaded and unloaded by turns with another one, while the maps are read. */
+static void what_is_mapped_over_twice_stays_stale_until_it_is_read_again(void **state)
+{
+	struct process_table table;
+	struct process *process;
+
+	(void)state;
+	process_table_init(&table);
+	process = add(&table, 7, 100, 1, 1000);
+	sync_rows(&table, process, 1000, 1001, one_row(0x1000, 0x2000, ID(1)), false);
+	process_table_note_mapping(&table, 7, 0x1000, 0x1000, 2000);
+	process_table_begin_sync(&table, process, 2100);
+	/* The first file is back when the maps are read, so that no row has changed, and goes again. */
+	process_table_note_mapping(&table, 7, 0x1000, 0x1000, 2110);
+	process_table_note_mapping(&table, 7, 0x1000, 0x1000, 2120);
+	process_table_finish_sync(&table, process, PROCESS_SYNCED, false, 2130);
+	assert_true(is_stale_at(&table, 2130, ID(1)));
+	assert_true(is_stale_at(&table, 2140, ID(1)));
+	sync_rows(&table, process, 2200, 2210, one_row(0x1000, 0x2000, ID(2)), true);
+	assert_true(is_stale_at(&table, 2210, ID(1)));
+	assert_false(is_stale_at(&table, 2211, ID(1)));
+	process_table_remove(&table, process);
+	process_table_deinit(&table);
+}
+
 static void news_of_a_mapping_that_was_read_already_needs_no_sync(void **state)
 {
 	struct process_table table;
@@ -227,6 +252,15 @@ static void too_many_stale_executables_make_everything_stale(void **state)
 	assert_false(is_stale_at(&table, 1999, ID(999)));
 	sync_rows(&table, process, 2100, 2200, NULL, false);
 	assert_false(is_stale_at(&table, 2201, ID(1)));
+	/* Each may have been mapped over again since the reading. */
+	process_table_note_mapping(&table, 7, 0, 0x1000, 3000);
+	process_table_begin_sync(&table, process, 3100);
+	process_table_note_mapping(&table, 7, 0, 0x1000 * (PROCESS_MAX_STALE + 1), 3110);
+	process_table_finish_sync(&table, process, PROCESS_SYNCED, false, 3120);
+	assert_true(is_stale_at(&table, 3105, ID(1)));
+	assert_true(is_stale_at(&table, 3130, ID(PROCESS_MAX_STALE + 1)));
+	sync_rows(&table, process, 3200, 3210, NULL, false);
+	assert_false(is_stale_at(&table, 3211, ID(1)));
 	process_table_remove(&table, process);
 	process_table_deinit(&table);
 }
@@ -383,6 +417,7 @@ int main(void)
 		cmocka_unit_test(what_is_mapped_over_is_stale_until_the_next_table),
 		cmocka_unit_test(what_is_mapped_elsewhere_makes_nothing_stale),
 		cmocka_unit_test(a_mapping_during_a_sync_makes_the_new_rows_stale),
+		cmocka_unit_test(what_is_mapped_over_twice_stays_stale_until_it_is_read_again),
 		cmocka_unit_test(news_of_a_mapping_that_was_read_already_needs_no_sync),
 		cmocka_unit_test(too_many_stale_executables_make_everything_stale),
 		cmocka_unit_test(the_generation_changes_only_when_rows_are_lost),
