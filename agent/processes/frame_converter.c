@@ -140,13 +140,33 @@ static struct binary *kernel_binary(struct frame_converter *converter,
 	return binary;
 }
 
-static void convert_kernel_frame(struct frame_converter *converter, uint64_t word, bool is_first,
-				 struct frame *frame)
+/*
+ * Whether @frame is the kernel's entry of an interrupt or exception (x86-64 since Linux 5.8, arm64 since 5.15). Its
+ * caller was interrupted: its address is of the next instruction, which may be a function's first one.
+ */
+static bool is_interrupt_entry(const struct frame *frame)
+{
+	static const char *const prefixes[] = {
+		"asm_sysvec_", "asm_exc_", "asm_common_interrupt", "asm_spurious_interrupt",
+		"el1h_64_",
+	};
+
+	if (frame->kind != FRAME_KERNEL || !frame->function)
+		return false;
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (!strncmp(frame->function, prefixes[i], strlen(prefixes[i])))
+			return true;
+	return false;
+}
+
+/* @callee: the frame before, NULL for the innermost one. */
+static void convert_kernel_frame(struct frame_converter *converter, uint64_t word,
+				 const struct frame *callee, struct frame *frame)
 {
 	struct kernel_symbol symbol;
 
 	frame->address = word;
-	frame->flags = is_first ? 0 : FRAME_RETURN_ADDRESS;
+	frame->flags = !callee || is_interrupt_entry(callee) ? 0 : FRAME_RETURN_ADDRESS;
 	if (!converter->config.kernel_symbols ||
 	    kernel_symbols_lookup(converter->config.kernel_symbols, frame_lookup_address(frame),
 				  &symbol))
@@ -246,7 +266,7 @@ static uint32_t convert_frame(struct frame_converter *converter, const struct ra
 	frames[0] = (struct frame){ .kind = frame_kind(words[0]) };
 	switch (frames[0].kind) {
 	case FRAME_KERNEL:
-		convert_kernel_frame(converter, words[0], word == 0, frames);
+		convert_kernel_frame(converter, words[0], is_first ? NULL : frames - 1, frames);
 		return 1;
 	case FRAME_NATIVE:
 		frames[0].flags = frame_flags(words[0]);

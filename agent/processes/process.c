@@ -249,7 +249,8 @@ static void forget_stale(struct process *process, uint64_t now_ns)
  * The end of a sync closes the open entries from before its reading of the maps. Those from after it stay open until
  * the next sync, since what it read may have been mapped over again.
  */
-static bool closes_with_this_sync(const struct process *process, const struct stale_executable *stale)
+static bool closes_with_this_sync(const struct process *process,
+				  const struct stale_executable *stale)
 {
 	return stale->until_ns == UINT64_MAX && stale->from_ns < process->read_ns;
 }

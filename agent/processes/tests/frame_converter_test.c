@@ -27,6 +27,7 @@ static int set_up(void **state)
 	write_text(path, "ffffffff81000000 T _stext\n"
 			 "ffffffff81001000 T first_function\n"
 			 "ffffffff81002000 T second_function\n"
+			 "ffffffff81002800 T asm_sysvec_reschedule_ipi\n"
 			 "ffffffff81003000 T _etext\n"
 			 "ffffffffc0001000 t module_function\t[ext4]\n");
 	snprintf(path, sizeof(path), "%s/modules", fixture->root.root);
@@ -98,6 +99,22 @@ static void a_return_address_belongs_to_the_function_of_the_call(void **state)
 	trace_unref(trace);
 }
 
+static void what_was_interrupted_at_its_first_instruction_has_its_own_name(void **state)
+{
+	const uint64_t words[] = {
+		0xffffffff81001010,
+		0xffffffff81002816,
+		0xffffffff81002000,
+		0xffffffff81002000,
+	};
+	struct trace *trace = convert(*state, words, 4, RECORD_KERNEL_THREAD);
+
+	assert_string_equal(trace_frame(trace, 1).function, "asm_sysvec_reschedule_ipi");
+	assert_string_equal(trace_frame(trace, 2).function, "second_function");
+	assert_string_equal(trace_frame(trace, 3).function, "first_function");
+	trace_unref(trace);
+}
+
 static void a_kernel_address_of_nobody_keeps_its_address(void **state)
 {
 	const uint64_t words[] = { 0xffff888000001234 };
@@ -149,6 +166,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(kernel_frames_have_names_and_modules),
 		TEST(a_return_address_belongs_to_the_function_of_the_call),
+		TEST(what_was_interrupted_at_its_first_instruction_has_its_own_name),
 		TEST(a_kernel_address_of_nobody_keeps_its_address),
 		TEST(only_a_stack_that_reached_its_end_is_complete),
 		TEST(the_longest_stack_is_converted_whole),
