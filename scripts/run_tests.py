@@ -33,7 +33,8 @@ import test_programs
 from test_programs import PLAN, RESULT, ROOT, SKIP
 
 WORKERS = os.cpu_count()
-SHOWN_LINES = 400
+SHOWN_LINES = 200
+LAST_LINES = 40
 # The end of a run repeats so many lines about each test that failed.
 FAILED_LINES = 30
 SLOWEST_SHOWN = 15
@@ -91,12 +92,12 @@ def show(outcome):
     print(f"{word:6} {name} ({counts}, {run.seconds:.1f} s, {run.cpu_seconds:.1f} s of CPU)", flush=True)
     lines = run.output.splitlines()
     if outcome.failed:
-        if len(lines) > SHOWN_LINES:
-            print(f"    [{len(lines) - SHOWN_LINES} lines left out]")
-        for line in lines[-SHOWN_LINES:]:
+        # What failed comes first: a log may be cut in its middle, and a test may have hundreds of green lines.
+        for line in outcome.failed_lines[:SHOWN_LINES]:
             print(f"    {line}")
-        if outcome.trouble:
-            print(f"    {name}: {outcome.trouble}", flush=True)
+        print(f"    the last of its {len(lines)} lines:")
+        for line in lines[-LAST_LINES:]:
+            print(f"    {line}", flush=True)
     else:
         for line in lines:
             result = RESULT.match(line) or PLAN.match(line)
