@@ -190,11 +190,11 @@ static int init_viewer(struct destinations *destinations, struct native_names *n
 	return 0;
 }
 
-static int take_symbols(void *context, const struct upload_piece *piece)
+static int take_symbols(void *context, const struct upload_chunk *chunk)
 {
 	struct destinations *destinations = context;
 
-	return uploaded_symbol_caches_add(native_names_uploaded(destinations->names), piece,
+	return uploaded_symbol_caches_add(native_names_uploaded(destinations->names), chunk,
 					  clock_monotonic_ns());
 }
 

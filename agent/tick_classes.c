@@ -55,10 +55,10 @@ void tick_classes_note_unread(void)
 	uint64_t samples = metrics_read(metric_of_counter(COUNTER_SAMPLES));
 	uint64_t received = metrics_read(METRIC_SAMPLES_RECEIVED);
 	uint64_t runs = metrics_read(metric_of_counter(COUNTER_RUNS));
-	uint64_t told = metrics_read(metric_of_counter(COUNTER_IDLE)) +
-			metrics_read(metric_of_counter(COUNTER_UNSELECTED)) + samples +
-			metrics_read(metric_of_counter(COUNTER_LOST_RING_FULL));
+	uint64_t counted = metrics_read(metric_of_counter(COUNTER_IDLE)) +
+			   metrics_read(metric_of_counter(COUNTER_UNSELECTED)) + samples +
+			   metrics_read(metric_of_counter(COUNTER_LOST_RING_FULL));
 
-	metrics_set(METRIC_SAMPLES_UNSENT, runs > told ? runs - told : 0);
+	metrics_set(METRIC_SAMPLES_UNSENT, runs > counted ? runs - counted : 0);
 	metrics_set(METRIC_SAMPLES_UNREAD, samples > received ? samples - received : 0);
 }

@@ -27,7 +27,7 @@
 #include "viewer/receive/symbol_upload.h"
 
 enum {
-	/* Number of tries to send a piece without an answer, or a file that the receiver has lost. */
+	/* Number of tries to send a chunk without an answer, or a file that the receiver has lost. */
 	TRIES = 5,
 	/* Number of tries while the receiver is busy with other uploads, which lasts minutes. */
 	BUSY_TRIES = 60,
@@ -36,8 +36,8 @@ enum {
 /* Limits of making one symbol cache, generous since the user waits for it. */
 #define MAKER_CPU_NS (1800 * NS_PER_SECOND)
 #define MAKER_MEMORY_BYTES (2ULL << 30)
-/* Time-out of one piece, long enough for a slow line. */
-#define PIECE_TIMEOUT_NS (60 * NS_PER_SECOND)
+/* Time-out of one chunk, long enough for a slow line. */
+#define CHUNK_TIMEOUT_NS (60 * NS_PER_SECOND)
 /* Pause before the second try; it doubles before each further try, up to LONGEST_PAUSE_NS. */
 #define FIRST_PAUSE_NS NS_PER_SECOND
 #define LONGEST_PAUSE_NS (5 * NS_PER_SECOND)
@@ -164,19 +164,19 @@ static int tries_of(enum rpc_status status)
 	}
 }
 
-static int send_piece(struct transport *transport, const struct options *options,
-		      const struct upload_piece *piece)
+static int send_chunk(struct transport *transport, const struct options *options,
+		      const struct upload_chunk *chunk)
 {
 	struct transport_answer answer;
 	size_t count;
-	_cleanup_(free_pointer) void *request = symbol_upload_pack(piece, &count);
+	_cleanup_(free_pointer) void *request = symbol_upload_pack(chunk, &count);
 	int tries = 0;
 
 	if (!request)
 		return fail(-ENOMEM, "there is no memory for it");
 	do {
 		wait_before(tries++);
-		transport->ops->send(transport, request, count, PIECE_TIMEOUT_NS, &answer);
+		transport->ops->send(transport, request, count, CHUNK_TIMEOUT_NS, &answer);
 	} while (tries < tries_of(answer.status));
 	if (answer.status == RPC_OK)
 		return 0;
@@ -184,10 +184,10 @@ static int send_piece(struct transport *transport, const struct options *options
 		    options->collector.address, answer.message);
 }
 
-static int send_pieces(struct transport *transport, const struct options *options,
+static int send_chunks(struct transport *transport, const struct options *options,
 		       const struct upload_file *file)
 {
-	struct upload_piece piece = {
+	struct upload_chunk chunk = {
 		/* Never 0. */
 		.upload_id = hash128_draw_seed() | 1,
 		.build_id = file->build_id,
@@ -197,12 +197,12 @@ static int send_pieces(struct transport *transport, const struct options *option
 	};
 	int err = 0;
 
-	for (; piece.offset < file->size && !err; piece.offset += piece.count) {
-		piece.bytes = file->bytes + piece.offset;
-		piece.count = file->size - piece.offset;
-		if (piece.count > SYMBOL_UPLOAD_PIECE_BYTES)
-			piece.count = SYMBOL_UPLOAD_PIECE_BYTES;
-		err = send_piece(transport, options, &piece);
+	for (; chunk.offset < file->size && !err; chunk.offset += chunk.count) {
+		chunk.bytes = file->bytes + chunk.offset;
+		chunk.count = file->size - chunk.offset;
+		if (chunk.count > SYMBOL_UPLOAD_CHUNK_BYTES)
+			chunk.count = SYMBOL_UPLOAD_CHUNK_BYTES;
+		err = send_chunk(transport, options, &chunk);
 	}
 	return err;
 }
@@ -218,7 +218,7 @@ static int upload(struct transport *transport, const struct options *options, co
 		return err;
 	for (int i = 0; i < TRIES; i++) {
 		wait_before(i);
-		err = send_pieces(transport, options, &file);
+		err = send_chunks(transport, options, &file);
 		if (err != -EAGAIN)
 			break;
 	}

@@ -56,7 +56,7 @@ enum {
 };
 
 /** Callee-saved registers, a bit for each DWARF number: rbx, rbp, r12 to r15. */
-#define KEPT_REGISTERS 0xf048ULL
+#define CALLEE_SAVED_REGISTERS 0xf048ULL
 
 /** The rule at the first instruction of a called function. */
 static const struct unwind_rule rule_at_call = {
@@ -230,7 +230,7 @@ enum {
 };
 
 /** Callee-saved registers, a bit for each DWARF number: x19 to x29. */
-#define KEPT_REGISTERS 0x3ff80000ULL
+#define CALLEE_SAVED_REGISTERS 0x3ff80000ULL
 
 static const struct unwind_rule rule_at_call = {
 	.cfa = CFA_SP,

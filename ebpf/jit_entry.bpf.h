@@ -2,15 +2,15 @@
 /**
  * Steps from JIT code to the frame of the interpreter's loop that entered it, where there are neither
  * rows nor a frame pointer: CPython 3.14 and 3.15 with a JIT, on x86-64. Its JIT code consists of
- * pieces that jump to each other and use a few words of the stack. A first piece saves the loop's
+ * chunks that jump to each other and use a few words of the stack. A first chunk saves the loop's
  * registers and calls the others (CPython 3.14, Tools/jit/shim.c). So a few words above sp are the
- * return address into the first piece, the saved registers, and the return address into the loop. A
- * piece that needs rbp saves it first, next to the return address into the first piece. A leaf in
- * the first piece has at most the registers above its sp.
+ * return address into the first chunk, the saved registers, and the return address into the loop. A
+ * chunk that needs rbp saves it first, next to the return address into the first chunk. A leaf in
+ * the first chunk has at most the registers above its sp.
  *
  * The stack may contain any numbers, and stale ones. Of the words from sp upward the first return
  * address in a loop (RULE_LOOP) decides, and the return address into code outside of files must be
- * at the first piece's distance from it. The result is a guess until the language's steps find a
+ * at the first chunk's distance from it. The result is a guess until the language's steps find a
  * structure of the runtime in the frame (prove_pending_frame()).
  */
 #ifndef EBPF_JIT_ENTRY_BPF_H
@@ -25,7 +25,7 @@
 enum {
 	/** Limit of the words from sp upward that are read, one in each step of the unwind. */
 	JIT_ENTRY_MAX_WORDS = 64,
-	/** Distance from the return address into the first piece to that into the loop: 5 to 7 registers. */
+	/** Distance from the return address into the first chunk to that into the loop: 5 to 7 registers. */
 	JIT_ENTRY_MIN_BYTES = 48,
 	JIT_ENTRY_MAX_BYTES = 64,
 	/** Limit of the distance from there to the address in the loop's frame pointer. */
@@ -71,7 +71,7 @@ static __always_inline bool is_loop_fp(__u64 fp, __u64 slot)
 	return (fp & 7) == 0 && fp - slot - 8 < JIT_LOOP_MAX_BYTES;
 }
 
-/* Restores the loop's frame pointer. Pieces use the register for objects, whose addresses are not on the stack. */
+/* Restores the loop's frame pointer. Chunks use the register for objects, whose addresses are not on the stack. */
 static __always_inline void restore_loop_fp(struct unwind_state *state, __u64 slot)
 {
 	if (state->fp_known && is_loop_fp(state->fp, slot))
@@ -80,7 +80,7 @@ static __always_inline void restore_loop_fp(struct unwind_state *state, __u64 sl
 			  is_loop_fp(state->fp, slot);
 }
 
-/* True if @slot can be the address of the return address into the loop, by the first piece's layout. */
+/* True if @slot can be the address of the return address into the loop, by the first chunk's layout. */
 static __always_inline bool is_entry_slot(const struct unwind_state *state, __u64 slot)
 {
 	__u64 distance = slot - state->jit_return;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
  * Code that a process has just generated, which user space does not know yet: compilers of runtimes map
- * memory for each piece of code, and run it at once. The kernel is asked for its mapping with
+ * memory for each chunk of code, and run it at once. The kernel is asked for its mapping with
  * bpf_find_vma(), only where there is bpf_loop(), which is as old. It is asked once in an unwind, since it
  * has to lock the process's mappings. The call fails while they are being changed.
  */

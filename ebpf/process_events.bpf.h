@@ -48,7 +48,7 @@ static __always_inline void send_process_event_once(struct task_struct *task, __
 						    __u64 address)
 {
 	struct notified *last = bpf_map_lookup_elem(&notified, &pid);
-	struct notified told = { .identity = *identity, .type = type };
+	struct notified sent = { .identity = *identity, .type = type };
 	struct task_struct *leader = BPF_CORE_READ(task, group_leader);
 	struct task_struct *parent = BPF_CORE_READ(leader, real_parent);
 	struct process_event process_event = {
@@ -64,7 +64,7 @@ static __always_inline void send_process_event_once(struct task_struct *task, __
 	process_event.parent_pid = task_process_number(parent);
 	process_event.is_fork = is_fork_of(task, leader, parent);
 	if (send_process_event(&process_event, true))
-		bpf_map_update_elem(&notified, &pid, &told, BPF_ANY);
+		bpf_map_update_elem(&notified, &pid, &sent, BPF_ANY);
 }
 
 #endif

@@ -121,22 +121,22 @@ static __always_inline enum unwind_error find_rule(struct unwind_state *state,
 						   __u64 address, const struct unwind_rule **rule)
 {
 	__u64 offset = address - mapping->text_start, executable_id = mapping->executable_id;
-	struct cached_rule *kept;
+	struct cached_rule *cached;
 	enum unwind_error error;
 
 	address -= mapping->bias;
-	kept = &state->rules[rule_index(executable_id, address) % RULE_CACHE_COUNT];
-	*rule = &kept->rule;
+	cached = &state->rules[rule_index(executable_id, address) % RULE_CACHE_COUNT];
+	*rule = &cached->rule;
 	if (offset >> UNWIND_PAGE_SHIFT >= mapping->page_count)
 		return mapping->error;
-	if (kept->executable_id == executable_id && kept->address == address)
+	if (cached->executable_id == executable_id && cached->address == address)
 		return UNWIND_OK;
-	error = search_rule(mapping, offset, &kept->rule);
+	error = search_rule(mapping, offset, &cached->rule);
 	if (error)
 		return error;
 	/* CFA_NONE is not cached: it may be replaced later, under the same id. */
-	kept->executable_id = kept->rule.cfa == CFA_NONE ? 0 : executable_id;
-	kept->address = address;
+	cached->executable_id = cached->rule.cfa == CFA_NONE ? 0 : executable_id;
+	cached->address = address;
 	return UNWIND_OK;
 }
 

@@ -336,8 +336,8 @@ def check_uploads(tap, directory, readable):
         receiver.wait_for("web-5", total)
         parts = named_parts(receiver, "web-5")
         tap.ok(min(parts.values()) > 0.98, "they are kept for the next start", parts)
-        for name, request in (("garbage", b"\xff" * 1000), ("an empty piece", b""),
-                              ("a piece of nothing", b"\x09" + b"\1" * 8 + b"\x12\3abc\x20\5\x32\5abcde")):
+        for name, request in (("garbage", b"\xff" * 1000), ("an empty chunk", b""),
+                              ("a chunk of nothing", b"\x09" + b"\1" * 8 + b"\x12\3abc\x20\5\x32\5abcde")):
             answer = ask(receiver, call(request, UPLOAD_METHOD))
             tap.ok(re.search(rb"grpc-status\x013", answer) and receiver.agent.process.poll() is None,
                    "%s is refused" % name, answer[-300:])
@@ -345,7 +345,7 @@ def check_uploads(tap, directory, readable):
 
 
 def upload_request(number, size):
-    """The first piece of an upload that never ends."""
+    """The first chunk of an upload that never ends."""
     return b"\x09" + number.to_bytes(8, "little") + field(2, b"abc") + field(4, size) + field(6, b"x")
 
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The virtual machine that thread_local.h uses to follow instructions: registers, flags and a piece of
+ * The virtual machine that thread_local.h uses to follow instructions: registers, flags and a chunk of
  * stack. Each value is a number, a thread-local word, or unknown. The instructions of x86-64 and arm64
  * are in files of their own. Steps, calls and stack are bounded.
  */

@@ -105,8 +105,8 @@ struct attach_target {
 	const struct attach_module *modules;
 	uint32_t module_count;
 	/**
-	 * Makes unwind rows for @count pieces of code from their instructions. Addresses are those of the process;
-	 * the pieces are sorted and do not overlap. An uncertain row is flagged as a guess or left out. HotSpot's
+	 * Makes unwind rows for @count chunks of code from their instructions. Addresses are those of the process;
+	 * the chunks are sorted and do not overlap. An uncertain row is flagged as a guess or left out. HotSpot's
 	 * conventions are assumed (code_analysis.h). @machine is EM_X86_64 or EM_AARCH64. -ENOMEM, -E2BIG.
 	 * NULL: not available.
 	 */

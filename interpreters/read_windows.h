@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * A cache for reads of small neighbouring pieces of memory, such as one field of an object after the other.
+ * A cache for reads of small neighbouring chunks of memory, such as one field of an object after the other.
  * A read fetches a whole window, which serves the reads that follow. Use it for one short look only; the
  * caller then checks with the memory itself that nothing has changed.
  */

@@ -51,7 +51,7 @@ static int reserve_slot(struct interner *interner)
 	return err;
 }
 
-static int keep_item(struct interner *interner, const void *item, uint64_t hash, void **kept)
+static int add_item(struct interner *interner, const void *item, uint64_t hash, void **interned)
 {
 	struct interner_slot *slot;
 	uint32_t number;
@@ -70,11 +70,11 @@ static int keep_item(struct interner *interner, const void *item, uint64_t hash,
 	free_numbers_take(&interner->free, slot->link);
 	*slot = (struct interner_slot){ .item = copy, .users = 1 };
 	number_index_add(&interner->index, hash, number);
-	*kept = copy;
+	*interned = copy;
 	return 0;
 }
 
-int interner_add(struct interner *interner, const void *item, size_t most, void **kept,
+int interner_add(struct interner *interner, const void *item, size_t most, void **interned,
 		 size_t *cost)
 {
 	uint64_t hash = interner->ops->hash(item);
@@ -84,13 +84,13 @@ int interner_add(struct interner *interner, const void *item, size_t most, void 
 
 	if (number_index_find(&interner->index, hash, slot_equals, interner, item, &number)) {
 		interner->slots.items[number].users++;
-		*kept = interner->slots.items[number].item;
+		*interned = interner->slots.items[number].item;
 		*cost = 0;
 		return 0;
 	}
 	if (bytes > most)
 		return -E2BIG;
-	err = keep_item(interner, item, hash, kept);
+	err = add_item(interner, item, hash, interned);
 	if (!err)
 		*cost = bytes;
 	return err;
@@ -106,18 +106,18 @@ void *interner_find(const struct interner *interner, const void *item)
 		       NULL;
 }
 
-size_t interner_remove(struct interner *interner, const void *kept)
+size_t interner_remove(struct interner *interner, const void *interned)
 {
-	uint64_t hash = interner->ops->hash(kept);
+	uint64_t hash = interner->ops->hash(interned);
 	struct interner_slot *slot;
 	uint32_t number = 0;
 	size_t bytes;
 
-	number_index_find(&interner->index, hash, slot_equals, interner, kept, &number);
+	number_index_find(&interner->index, hash, slot_equals, interner, interned, &number);
 	slot = &interner->slots.items[number];
 	if (--slot->users)
 		return 0;
-	bytes = item_cost(interner, kept);
+	bytes = item_cost(interner, interned);
 	number_index_remove(&interner->index, hash, number);
 	interner->ops->drop(slot->item);
 	*slot = (struct interner_slot){ .link = free_numbers_add(&interner->free, number) };

@@ -50,7 +50,7 @@ void interner_deinit(struct interner *interner);
  * used, 0 if the item is known. -E2BIG if that is more than @most bytes, -ENOMEM; nothing has
  * changed then.
  */
-int interner_add(struct interner *interner, const void *item, size_t most, void **kept,
+int interner_add(struct interner *interner, const void *item, size_t most, void **interned,
 		 size_t *cost);
 
 /** The kept item that is equal to @item, without adding a user; NULL if there is none. */
@@ -65,7 +65,7 @@ static inline size_t interner_count(const struct interner *interner)
 /**
  * Removes a user of @kept, and @kept itself with its last user. Returns the memory that this frees.
  */
-size_t interner_remove(struct interner *interner, const void *kept);
+size_t interner_remove(struct interner *interner, const void *interned);
 
 /** Frees the index. Nothing may be added or removed afterwards. */
 void interner_freeze(struct interner *interner);

@@ -11,7 +11,7 @@
 
 #include "lib/base/vector.h"
 #include "lib/model/origins.h"
-#include "reporter/kept_bytes.h"
+#include "reporter/byte_pool.h"
 #include "reporter/packed_numbers.h"
 #include "reporter/sample_table.h"
 #include "reporter/sort_times.h"

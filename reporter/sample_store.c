@@ -19,7 +19,7 @@ struct sample_store {
 	/* Guarded by the lock: */
 	struct sample_contents *contents;
 	bool has_warned;
-	bool has_told_half_full;
+	bool has_reported_half_full;
 };
 
 static void report(struct reporter *reporter, const struct sample_event *event)
@@ -30,9 +30,9 @@ static void report(struct reporter *reporter, const struct sample_event *event)
 
 	pthread_mutex_lock(&store->lock);
 	err = sample_contents_add(store->contents, event);
-	must_tell = store->options.half_full && !store->has_told_half_full &&
+	must_tell = store->options.half_full && !store->has_reported_half_full &&
 		    sample_contents_are_half_full(store->contents);
-	store->has_told_half_full |= must_tell;
+	store->has_reported_half_full |= must_tell;
 	if (err) {
 		must_warn = !store->has_warned;
 		store->has_warned = true;
@@ -113,7 +113,7 @@ int sample_store_take(struct sample_store *store, struct sample_snapshot *snapsh
 	if (!err) {
 		store->contents = fresh;
 		store->has_warned = false;
-		store->has_told_half_full = false;
+		store->has_reported_half_full = false;
 	}
 	pthread_mutex_unlock(&store->lock);
 	if (err) {

@@ -208,7 +208,7 @@ static uint32_t take_number(struct sample_table *table)
 }
 
 static int intern(struct sample_table *table, struct interner *interner, const void *item,
-		  void **kept)
+		  void **interned)
 {
 	size_t most = table->max_bytes > table->bytes ? table->max_bytes - table->bytes : 0;
 	size_t cost;
@@ -216,16 +216,16 @@ static int intern(struct sample_table *table, struct interner *interner, const v
 
 	if (!item)
 		return 0;
-	err = interner_add(interner, item, most, kept, &cost);
+	err = interner_add(interner, item, most, interned, &cost);
 	if (!err)
 		table->bytes += cost;
 	return err;
 }
 
-static void drop_part(struct sample_table *table, struct interner *interner, const void *kept)
+static void drop_part(struct sample_table *table, struct interner *interner, const void *interned)
 {
-	if (kept)
-		table->bytes -= interner_remove(interner, kept);
+	if (interned)
+		table->bytes -= interner_remove(interner, interned);
 }
 
 static size_t binary_cost(const struct binary *binary)
@@ -268,32 +268,32 @@ static int count_binaries(struct sample_table *table, const struct trace *trace)
 	return 0;
 }
 
-static int intern_trace(struct sample_table *table, struct trace *trace, struct trace **kept)
+static int intern_trace(struct sample_table *table, struct trace *trace, struct trace **interned)
 {
 	size_t bytes = table->bytes;
-	int err = intern(table, &table->traces, trace, (void **)kept);
+	int err = intern(table, &table->traces, trace, (void **)interned);
 
 	if (err || !table->counts_binaries || table->bytes == bytes)
 		return err;
-	err = count_binaries(table, *kept);
+	err = count_binaries(table, *interned);
 	if (err) {
-		drop_part(table, &table->traces, *kept);
-		*kept = NULL;
+		drop_part(table, &table->traces, *interned);
+		*interned = NULL;
 	}
 	return err;
 }
 
-static void drop_trace(struct sample_table *table, struct trace *kept)
+static void drop_trace(struct sample_table *table, struct trace *interned)
 {
 	size_t bytes = table->bytes;
 
-	if (!kept)
+	if (!interned)
 		return;
-	trace_ref(kept);
-	drop_part(table, &table->traces, kept);
+	trace_ref(interned);
+	drop_part(table, &table->traces, interned);
 	if (table->counts_binaries && table->bytes != bytes)
-		uncount_binaries(table, kept, kept->binary_count);
-	trace_unref(kept);
+		uncount_binaries(table, interned, interned->binary_count);
+	trace_unref(interned);
 }
 
 /* Drops the parts of @sample; some may be missing. */
@@ -308,55 +308,56 @@ static void drop_parts(struct sample_table *table, const struct sample *sample)
 }
 
 static int intern_attribute(struct sample_table *table, const struct sample *sample,
-			    uint32_t attribute, struct sample *kept)
+			    uint32_t attribute, struct sample *interned)
 {
 	void *text = NULL;
 	int err;
 
 	if (sample_attributes[attribute].kind == ATTRIBUTE_NUMBER) {
-		sample_set_number(kept, attribute, sample_number(sample, attribute));
+		sample_set_number(interned, attribute, sample_number(sample, attribute));
 		return 0;
 	}
 	err = intern(table, &table->texts, sample_text(sample, attribute), &text);
-	sample_set_text(kept, attribute, text);
+	sample_set_text(interned, attribute, text);
 	return err;
 }
 
 /* Fills *@kept, which is zeroed. */
 static int intern_parts(struct sample_table *table, const struct sample *sample,
-			struct sample *kept)
+			struct sample *interned)
 {
-	int err = intern_trace(table, sample->trace, &kept->trace);
+	int err = intern_trace(table, sample->trace, &interned->trace);
 
 	if (!err)
-		err = intern(table, &table->processes, sample->process, (void **)&kept->process);
+		err = intern(table, &table->processes, sample->process,
+			     (void **)&interned->process);
 	if (!err)
-		err = intern(table, &table->labels, sample->labels, (void **)&kept->labels);
-	kept->origin = sample->origin;
+		err = intern(table, &table->labels, sample->labels, (void **)&interned->labels);
+	interned->origin = sample->origin;
 	for (uint32_t i = 0; i < SAMPLE_ATTRIBUTE_COUNT && !err; i++)
-		err = intern_attribute(table, sample, i, kept);
+		err = intern_attribute(table, sample, i, interned);
 	if (err)
-		drop_parts(table, kept);
+		drop_parts(table, interned);
 	return err;
 }
 
 static int make_entry(struct sample_table *table, const struct sample *sample, uint64_t hash,
 		      uint32_t *number)
 {
-	struct sample kept = { 0 };
+	struct sample interned = { 0 };
 	size_t cost = entry_cost(table);
 	int err = reserve_entry(table);
 
 	if (err)
 		return err;
 	table->bytes += cost;
-	err = intern_parts(table, sample, &kept);
+	err = intern_parts(table, sample, &interned);
 	if (err) {
 		table->bytes -= cost;
 		return err;
 	}
 	*number = take_number(table);
-	*sample_table_at(table->blocks.items, *number) = (struct sample_entry){ .sample = kept };
+	*sample_table_at(table->blocks.items, *number) = (struct sample_entry){ .sample = interned };
 	number_index_add(&table->index, hash, *number);
 	return 0;
 }

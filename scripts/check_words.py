@@ -22,6 +22,7 @@ WORDS = [
     (r"first walks?", "deferred sample", ""),
     (r"held frames?", "pending frame", ""),
     (r"(?:walk|walks|walked)", "unwind", "ebpf agent"),
+    (r"pieces?", "chunk, part, range", ""),
     (r"places?", "offset, slot, index, location, limit", ""),
 ]
 

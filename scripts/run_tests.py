@@ -92,7 +92,7 @@ def show(outcome):
     print(f"{word:6} {name} ({counts}, {run.seconds:.1f} s, {run.cpu_seconds:.1f} s of CPU)", flush=True)
     lines = run.output.splitlines()
     if outcome.failed:
-        # What failed comes first: a log may be cut in its middle, and a test may have hundreds of green lines.
+        # Failures first: a log may be cut in its middle, and a test may have hundreds of green lines.
         for line in outcome.failed_lines[:SHOWN_LINES]:
             print(f"    {line}")
         print(f"    the last of its {len(lines)} lines:")

@@ -254,7 +254,7 @@ static int add_parted_rows(struct row_writer *writer, const struct known_functio
 
 	go_rule_make(EM_X86_64, GO_ROLE_ORDINARY, value->value, &plain);
 	if (known->role == GO_ROLE_ALIGNS || (known->role == GO_ROLE_LEAVES && count))
-		go_rule_make_kept(known->role, value->value, &rule);
+		go_rule_make_in_register(known->role, value->value, &rule);
 	else
 		go_rule_make(EM_X86_64, known->role, value->value, &rule);
 	go_rule_make_calling(EM_X86_64, value->value, &before);

@@ -191,7 +191,7 @@ void go_rule_make_saved(int32_t frame_bytes, int16_t offset, struct unwind_rule 
 	rule->ra_offset = (int16_t)(offset + 8);
 }
 
-void go_rule_make_kept(uint32_t role, int32_t frame_bytes, struct unwind_rule *rule)
+void go_rule_make_in_register(uint32_t role, int32_t frame_bytes, struct unwind_rule *rule)
 {
 	go_rule_make(EM_X86_64, GO_ROLE_ORDINARY, frame_bytes, rule);
 	if (rule->cfa != CFA_SP)

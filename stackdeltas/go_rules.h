@@ -62,6 +62,6 @@ void go_rule_make_saved(int32_t frame_bytes, int16_t offset, struct unwind_rule 
  * x86-64, GO_ROLE_ALIGNS and GO_ROLE_LEAVES: makes the rule where a register (rbx, r12) has the stack pointer
  * of a frame of @frame_bytes.
  */
-void go_rule_make_kept(uint32_t role, int32_t frame_bytes, struct unwind_rule *rule);
+void go_rule_make_in_register(uint32_t role, int32_t frame_bytes, struct unwind_rule *rule);
 
 #endif

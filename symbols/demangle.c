@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * libiberty delivers a name piece by piece, and a linkage name of some hundred bytes can stand for
+ * libiberty delivers a name chunk by chunk, and a linkage name of some hundred bytes can stand for
  * gigabytes. The only way to stop it is to jump out of it; its memory is on the stack.
  */
 #include "symbols/demangle.h"

@@ -14,38 +14,38 @@
 enum {
 	/* Increment this whenever the same bytes would give different symbol caches. */
 	MAKER_VERSION = 4,
-	PIECE_BYTES = 256 << 10,
+	CHUNK_BYTES = 256 << 10,
 	/* Limit of a section's name for the key, since many sections may share one long name. */
 	SECTION_NAME_MAX_BYTES = 256,
 	ABBREVIATIONS_MAX_BYTES = 64 << 20,
 };
 
-/* A chained hash over pieces: of the previous hash and the next piece. */
+/* A chained hash over chunks: of the previous hash and the next chunk. */
 struct chain {
 	struct hash128 hash;
 	uint64_t left_bytes;
-	uint8_t *piece;
+	uint8_t *chunk;
 };
 
-/* The head of each piece, so that different sequences of pieces have different bytes. */
-struct piece_head {
+/* The head of each chunk, so that different sequences of chunks have different bytes. */
+struct chunk_head {
 	struct hash128 before;
 	uint64_t bytes;
 };
 
-/* Adds @bytes bytes of chain->piece, which follow the head. */
-static void add_piece(struct chain *chain, size_t bytes)
+/* Adds @bytes bytes of chain->chunk, which follow the head. */
+static void add_chunk(struct chain *chain, size_t bytes)
 {
-	const struct piece_head head = { chain->hash, bytes };
+	const struct chunk_head head = { chain->hash, bytes };
 
-	memcpy(chain->piece, &head, sizeof(head));
-	chain->hash = hash128_content(chain->piece, sizeof(head) + bytes);
+	memcpy(chain->chunk, &head, sizeof(head));
+	chain->hash = hash128_content(chain->chunk, sizeof(head) + bytes);
 }
 
 static void add_bytes(struct chain *chain, const void *bytes, size_t count)
 {
-	memcpy(chain->piece + sizeof(struct piece_head), bytes, count);
-	add_piece(chain, count);
+	memcpy(chain->chunk + sizeof(struct chunk_head), bytes, count);
+	add_chunk(chain, count);
 }
 
 static int add_contents(struct chain *chain, const struct elf_image *image,
@@ -55,14 +55,14 @@ static int add_contents(struct chain *chain, const struct elf_image *image,
 		return fail(-E2BIG, "%zu bytes in a section", (size_t)section->size);
 	chain->left_bytes -= section->size;
 	for (uint64_t done = 0; done < section->size;) {
-		size_t bytes = section->size - done < PIECE_BYTES ? section->size - done :
-								    PIECE_BYTES;
+		size_t bytes = section->size - done < CHUNK_BYTES ? section->size - done :
+								    CHUNK_BYTES;
 		int err = elf_image_read(image, section->offset + done,
-					 chain->piece + sizeof(struct piece_head), bytes);
+					 chain->chunk + sizeof(struct chunk_head), bytes);
 
 		if (err)
 			return err;
-		add_piece(chain, bytes);
+		add_chunk(chain, bytes);
 		done += bytes;
 	}
 	return 0;
@@ -163,11 +163,11 @@ int symbol_cache_key_make(const struct elf_image *image, const struct elf_image 
 			  enum symbol_depth depth, struct symbol_cache_key *key)
 {
 	const uint64_t numbers[] = { SYMBOL_CACHE_VERSION, MAKER_VERSION, depth, !!debug };
-	_cleanup_(free_pointer) uint8_t *piece = malloc(sizeof(struct piece_head) + PIECE_BYTES);
-	struct chain chain = { .left_bytes = SYMBOL_CACHE_KEY_MAX_BYTES, .piece = piece };
+	_cleanup_(free_pointer) uint8_t *chunk = malloc(sizeof(struct chunk_head) + CHUNK_BYTES);
+	struct chain chain = { .left_bytes = SYMBOL_CACHE_KEY_MAX_BYTES, .chunk = chunk };
 	int err;
 
-	if (!piece)
+	if (!chunk)
 		return fail(-ENOMEM, "no memory for the key of a symbol cache");
 	add_bytes(&chain, numbers, sizeof(numbers));
 	err = add_image(&chain, image, depth);

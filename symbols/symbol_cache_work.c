@@ -240,7 +240,7 @@ static int make_unnamed(struct symbol_cache_work *work, int *fd)
 	return err;
 }
 
-static int find_kept(const struct symbol_cache_work *work, int *fd)
+static int find_cached(const struct symbol_cache_work *work, int *fd)
 {
 	_cleanup_(close_fd) int found = -1;
 	struct mapped_symbol_cache *mapped;
@@ -260,7 +260,7 @@ static int find_kept(const struct symbol_cache_work *work, int *fd)
 	return 0;
 }
 
-static int make_kept(struct symbol_cache_work *work, int *fd)
+static int make_cached(struct symbol_cache_work *work, int *fd)
 {
 	struct file_cache *cache = work->options->cache;
 	struct new_file file;
@@ -291,7 +291,7 @@ static int make_new(struct symbol_cache_work *work, int *fd)
 	int err = -EROFS;
 
 	if (work->options->cache && !work->is_partial)
-		err = make_kept(work, fd);
+		err = make_cached(work, fd);
 	/* Without a writable disk there are still names. */
 	return is_of_disk(err) ? make_unnamed(work, fd) : err;
 }
@@ -299,15 +299,15 @@ static int make_new(struct symbol_cache_work *work, int *fd)
 int symbol_cache_work_do(struct symbol_cache_work *work, struct symbol_cache_made *made)
 {
 	_cleanup_(close_fd) int fd = -1;
-	bool is_kept = work->options->cache && !work->is_partial && !find_kept(work, &fd);
+	bool is_cached = work->options->cache && !work->is_partial && !find_cached(work, &fd);
 	struct stat status;
-	int err = is_kept ? 0 : make_new(work, &fd);
+	int err = is_cached ? 0 : make_new(work, &fd);
 
 	if (!err && fstat(fd, &status))
 		err = fail_errno(-errno, "symbol cache");
 	if (err)
 		return err;
-	metrics_add(is_kept ? METRIC_SYMBOL_CACHES_CACHED : METRIC_SYMBOL_CACHES_MADE, 1);
+	metrics_add(is_cached ? METRIC_SYMBOL_CACHES_CACHED : METRIC_SYMBOL_CACHES_MADE, 1);
 	*made = (struct symbol_cache_made){ .fd = take_fd(fd), .bytes = status.st_size };
 	return 0;
 }

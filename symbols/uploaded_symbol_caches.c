@@ -23,7 +23,7 @@ enum {
 	/* Limits of looked-up ids and of mapped files. */
 	FOUND_MAX = 8192,
 	MAPPED_MAX = 1024,
-	/* Finished uploads whose last piece may be repeated. */
+	/* Finished uploads whose last chunk may be repeated. */
 	FINISHED_MAX = 64,
 	/* Ids are files of 16 bytes; each takes a block of 4 KiB. */
 	NAME_BYTES = sizeof(struct hash128),
@@ -38,7 +38,7 @@ struct upload {
 	struct new_file file;
 	uint64_t size;
 	uint64_t received;
-	/* Offset of the last piece. */
+	/* Offset of the last chunk. */
 	uint64_t last_offset;
 	uint64_t last_ns;
 };
@@ -54,7 +54,7 @@ struct uploaded_symbol_caches {
 	struct file_cache *files;
 	/* Maps the hash of an id to the key of a file. */
 	struct file_cache *names;
-	/* Used only by the thread that brings the pieces. */
+	/* Used only by the thread that brings the chunks. */
 	struct upload uploads[UPLOADS_MAX];
 	struct finished_upload finished[FINISHED_MAX];
 	size_t next_finished;
@@ -230,21 +230,21 @@ static void end_rested(struct uploaded_symbol_caches *uploaded, uint64_t now_ns)
 	}
 }
 
-static int begin_upload(struct uploaded_symbol_caches *uploaded, const struct upload_piece *piece,
+static int begin_upload(struct uploaded_symbol_caches *uploaded, const struct upload_chunk *chunk,
 			uint64_t now_ns, struct upload **upload)
 {
-	struct upload *begun = find_upload(uploaded, piece->upload_id);
+	struct upload *begun = find_upload(uploaded, chunk->upload_id);
 	int err;
 
 	if (begun)
 		end_upload(uploaded, begun);
-	err = make_room(uploaded, piece->size, now_ns, &begun);
+	err = make_room(uploaded, chunk->size, now_ns, &begun);
 	if (!err)
 		err = file_cache_begin(uploaded->files, &begun->file);
 	if (err)
 		return err;
-	begun->id = piece->upload_id;
-	begun->size = piece->size;
+	begun->id = chunk->upload_id;
+	begun->size = chunk->size;
 	*upload = begun;
 	return 0;
 }
@@ -256,33 +256,33 @@ static bool is_known_id(const struct file_id *file_id)
 	return memcmp(file_id, &zero, sizeof(zero));
 }
 
-static int check_piece(const struct upload_piece *piece)
+static int check_chunk(const struct upload_chunk *chunk)
 {
-	if (!piece->upload_id || (!piece->build_id_bytes && !piece->file_id) ||
-	    piece->build_id_bytes > BUILD_ID_MAX_BYTES || !piece->count ||
-	    (piece->file_id && !is_known_id(piece->file_id)) || piece->offset > piece->size ||
-	    piece->count > piece->size - piece->offset)
-		return fail(-EINVAL, "this is no piece of an upload");
-	if (piece->size > UPLOAD_MAX_BYTES)
+	if (!chunk->upload_id || (!chunk->build_id_bytes && !chunk->file_id) ||
+	    chunk->build_id_bytes > BUILD_ID_MAX_BYTES || !chunk->count ||
+	    (chunk->file_id && !is_known_id(chunk->file_id)) || chunk->offset > chunk->size ||
+	    chunk->count > chunk->size - chunk->offset)
+		return fail(-EINVAL, "this is no chunk of an upload");
+	if (chunk->size > UPLOAD_MAX_BYTES)
 		return fail(-E2BIG, "the symbols have more than %llu MiB", UPLOAD_MAX_BYTES >> 20);
 	return 0;
 }
 
-static int write_piece(struct upload *upload, const struct upload_piece *piece, uint64_t now_ns)
+static int write_chunk(struct upload *upload, const struct upload_chunk *chunk, uint64_t now_ns)
 {
-	const char *bytes = piece->bytes;
+	const char *bytes = chunk->bytes;
 	size_t written = 0;
 
-	while (written < piece->count) {
-		ssize_t count = pwrite(upload->file.fd, bytes + written, piece->count - written,
-				       (off_t)(piece->offset + written));
+	while (written < chunk->count) {
+		ssize_t count = pwrite(upload->file.fd, bytes + written, chunk->count - written,
+				       (off_t)(chunk->offset + written));
 
 		if (count <= 0)
 			return fail_errno(count ? -errno : -ENOSPC, "the symbols cannot be kept");
 		written += (size_t)count;
 	}
 	upload->last_offset = upload->received;
-	upload->received += piece->count;
+	upload->received += chunk->count;
 	upload->last_ns = now_ns;
 	return 0;
 }
@@ -345,17 +345,17 @@ static int write_names(struct uploaded_symbol_caches *uploaded, const struct has
 	return err;
 }
 
-static int name_file(struct uploaded_symbol_caches *uploaded, const struct upload_piece *piece,
+static int name_file(struct uploaded_symbol_caches *uploaded, const struct upload_chunk *chunk,
 		     struct hash128 key)
 {
 	struct hash128 names[2];
 	size_t count = 0;
 	int err;
 
-	if (piece->build_id_bytes)
-		names[count++] = name_key(BUILD_ID, piece->build_id, piece->build_id_bytes);
-	if (piece->file_id)
-		names[count++] = name_key(FILE_ID, piece->file_id, sizeof(*piece->file_id));
+	if (chunk->build_id_bytes)
+		names[count++] = name_key(BUILD_ID, chunk->build_id, chunk->build_id_bytes);
+	if (chunk->file_id)
+		names[count++] = name_key(FILE_ID, chunk->file_id, sizeof(*chunk->file_id));
 	err = write_names(uploaded, names, count, key);
 	/* Incremented first, so that a concurrent look-up does not store the old file. */
 	uploaded->changes++;
@@ -367,7 +367,7 @@ static int name_file(struct uploaded_symbol_caches *uploaded, const struct uploa
 }
 
 static int finish_upload(struct uploaded_symbol_caches *uploaded, struct upload *upload,
-			 const struct upload_piece *piece)
+			 const struct upload_chunk *chunk)
 {
 	_cleanup_(release_cache) struct mapped_symbol_cache *mapped = NULL;
 	const struct finished_upload finished = { upload->id, upload->size, upload->last_offset };
@@ -382,60 +382,60 @@ static int finish_upload(struct uploaded_symbol_caches *uploaded, struct upload 
 	close(upload->file.fd);
 	*upload = (struct upload){ 0 };
 	if (!err)
-		err = name_file(uploaded, piece, key);
+		err = name_file(uploaded, chunk, key);
 	if (!err)
 		uploaded->finished[uploaded->next_finished++ % FINISHED_MAX] = finished;
 	return err;
 }
 
-/* True if this piece was already taken as the last one. */
-static bool is_repeated(struct uploaded_symbol_caches *uploaded, const struct upload_piece *piece)
+/* True if this chunk was already taken as the last one. */
+static bool is_repeated(struct uploaded_symbol_caches *uploaded, const struct upload_chunk *chunk)
 {
-	const struct upload *upload = find_upload(uploaded, piece->upload_id);
-	uint64_t end = piece->offset + piece->count;
+	const struct upload *upload = find_upload(uploaded, chunk->upload_id);
+	uint64_t end = chunk->offset + chunk->count;
 
 	if (upload)
-		return upload->size == piece->size && upload->last_offset == piece->offset &&
+		return upload->size == chunk->size && upload->last_offset == chunk->offset &&
 		       upload->received == end;
 	for (size_t i = 0; i < FINISHED_MAX; i++) {
 		const struct finished_upload *finished = &uploaded->finished[i];
 
-		if (finished->id == piece->upload_id && finished->size == piece->size &&
-		    finished->last_offset == piece->offset && end == piece->size)
+		if (finished->id == chunk->upload_id && finished->size == chunk->size &&
+		    finished->last_offset == chunk->offset && end == chunk->size)
 			return true;
 	}
 	return false;
 }
 
-static int add_piece(struct uploaded_symbol_caches *uploaded, const struct upload_piece *piece,
+static int add_chunk(struct uploaded_symbol_caches *uploaded, const struct upload_chunk *chunk,
 		     uint64_t now_ns)
 {
 	struct upload *upload = NULL;
 	int err;
 
-	if (piece->offset)
-		upload = find_upload(uploaded, piece->upload_id);
-	else if ((err = begin_upload(uploaded, piece, now_ns, &upload)))
+	if (chunk->offset)
+		upload = find_upload(uploaded, chunk->upload_id);
+	else if ((err = begin_upload(uploaded, chunk, now_ns, &upload)))
 		return err;
-	if (!upload || upload->received != piece->offset || upload->size != piece->size)
-		return fail(-EAGAIN, "this is not the next piece of an upload");
-	err = write_piece(upload, piece, now_ns);
+	if (!upload || upload->received != chunk->offset || upload->size != chunk->size)
+		return fail(-EAGAIN, "this is not the next chunk of an upload");
+	err = write_chunk(upload, chunk, now_ns);
 	if (err) {
 		end_upload(uploaded, upload);
 		return err;
 	}
-	return upload->received < upload->size ? 0 : finish_upload(uploaded, upload, piece);
+	return upload->received < upload->size ? 0 : finish_upload(uploaded, upload, chunk);
 }
 
 int uploaded_symbol_caches_add(struct uploaded_symbol_caches *uploaded,
-			       const struct upload_piece *piece, uint64_t now_ns)
+			       const struct upload_chunk *chunk, uint64_t now_ns)
 {
-	int err = check_piece(piece);
+	int err = check_chunk(chunk);
 
 	if (err)
 		return err;
 	end_rested(uploaded, now_ns);
-	return is_repeated(uploaded, piece) ? 0 : add_piece(uploaded, piece, now_ns);
+	return is_repeated(uploaded, chunk) ? 0 : add_chunk(uploaded, chunk, now_ns);
 }
 
 uint64_t uploaded_symbol_caches_changes(struct uploaded_symbol_caches *uploaded)
@@ -576,7 +576,7 @@ int uploaded_symbol_caches_create(const char *directory, struct uploaded_symbol_
 	created->source.ops = &ops;
 	pthread_mutex_init(&created->lock, NULL);
 	init_tables(created);
-	err = file_cache_create(directory, ".uploads", UPLOADS_KEPT_MAX_BYTES, &created->files);
+	err = file_cache_create(directory, ".uploads", UPLOADS_MAX_BYTES, &created->files);
 	if (!err)
 		err = file_cache_create(directory, ".uploadids", UPLOAD_NAMES_MAX * NAME_BYTES,
 					&created->names);

@@ -406,7 +406,7 @@ static enum MHD_Result answer_request(struct http_server *server, struct MHD_Con
 	return answer_question(server, connection, path + sizeof(api_prefix) - 1, is_post, begun);
 }
 
-/* Called with the headers, with pieces of a body, and at the end of the request. */
+/* Called with the headers, with chunks of a body, and at the end of the request. */
 static enum MHD_Result handle(void *context, struct MHD_Connection *connection, const char *url,
 			      const char *method, const char *version, const char *upload,
 			      size_t *upload_bytes, void **request)

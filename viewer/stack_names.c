@@ -17,7 +17,7 @@ enum {
 _Static_assert(sizeof(struct function_identity) == 12, "struct function_identity has no padding");
 
 /* References the trace, so that the trace's address identifies it. */
-struct kept_list {
+struct cached_list {
 	struct trace *trace;
 	uint32_t count;
 	uint32_t locations[];
@@ -31,13 +31,13 @@ static int number_text(struct stack_names *names, const char *text, uint32_t *nu
 	uint64_t hash = hash64_bytes(text, bytes);
 	int err;
 
-	if (kept_bytes_find(&names->texts, text, bytes, hash, number))
+	if (byte_pool_find(&names->texts, text, bytes, hash, number))
 		return 0;
-	err = kept_bytes_reserve(&names->texts, bytes);
+	err = byte_pool_reserve(&names->texts, bytes);
 	if (err)
 		return err;
-	*number = kept_bytes_add(&names->texts, text, bytes, hash);
-	names->bytes += kept_bytes_cost(bytes);
+	*number = byte_pool_add(&names->texts, text, bytes, hash);
+	names->bytes += byte_pool_cost(bytes);
 	return 0;
 }
 
@@ -139,9 +139,9 @@ int stack_names_level(struct stack_names *names, enum text_kind kind, const char
 
 /* --- lists --- */
 
-static size_t list_bytes(const struct kept_list *kept)
+static size_t list_bytes(const struct cached_list *cached)
 {
-	return sizeof(*kept) + kept->count * sizeof(uint32_t) + ENTRY_BYTES;
+	return sizeof(*cached) + cached->count * sizeof(uint32_t) + ENTRY_BYTES;
 }
 
 static void forget(struct stack_names *names)
@@ -150,17 +150,17 @@ static void forget(struct stack_names *names)
 	uint64_t value;
 
 	while (hash_map_next(&names->lists, &cursor, NULL, &value)) {
-		struct kept_list *kept = (struct kept_list *)(uintptr_t)value;
+		struct cached_list *cached = (struct cached_list *)(uintptr_t)value;
 
-		trace_unref(kept->trace);
-		free(kept);
+		trace_unref(cached->trace);
+		free(cached);
 	}
 	hash_map_deinit(&names->lists);
 	hash_map_deinit(&names->location_numbers);
 	hash_map_deinit(&names->function_numbers);
 	stack_location_vector_deinit(&names->locations);
 	function_vector_deinit(&names->functions);
-	kept_bytes_deinit(&names->texts);
+	byte_pool_deinit(&names->texts);
 	stack_numbers_deinit(&names->numbers);
 	names->bytes = 0;
 }
@@ -180,26 +180,26 @@ void stack_names_deinit(struct stack_names *names)
 	number_vector_deinit(&names->scratch);
 }
 
-static void drop_list(struct stack_names *names, struct kept_list *kept)
+static void drop_list(struct stack_names *names, struct cached_list *cached)
 {
-	hash_map_remove(&names->lists, (uintptr_t)kept->trace, NULL);
-	names->bytes -= list_bytes(kept);
-	trace_unref(kept->trace);
-	free(kept);
+	hash_map_remove(&names->lists, (uintptr_t)cached->trace, NULL);
+	names->bytes -= list_bytes(cached);
+	trace_unref(cached->trace);
+	free(cached);
 }
 
 void stack_names_tidy(struct stack_names *names)
 {
 	size_t cursor = 0, count = 0, capacity = names->lists.count;
-	_cleanup_(free_pointer) struct kept_list **unused = calloc(capacity + 1, sizeof(*unused));
+	_cleanup_(free_pointer) struct cached_list **unused = calloc(capacity + 1, sizeof(*unused));
 	uint64_t value;
 
 	/* Without memory, the lists stay for now. */
 	while (unused && hash_map_next(&names->lists, &cursor, NULL, &value)) {
-		struct kept_list *kept = (struct kept_list *)(uintptr_t)value;
+		struct cached_list *cached = (struct cached_list *)(uintptr_t)value;
 
-		if (__atomic_load_n(&kept->trace->references, __ATOMIC_RELAXED) == 1)
-			unused[count++] = kept;
+		if (__atomic_load_n(&cached->trace->references, __ATOMIC_RELAXED) == 1)
+			unused[count++] = cached;
 	}
 	for (size_t i = 0; i < count; i++)
 		drop_list(names, unused[i]);
@@ -217,7 +217,7 @@ void stack_names_begin(struct stack_names *names, uint64_t generation)
 	names->generation = generation;
 }
 
-static int keep_list(struct stack_names *names, struct trace *trace, struct kept_list **kept)
+static int cache_list(struct stack_names *names, struct trace *trace, struct cached_list **cached)
 {
 	size_t bytes;
 	int err;
@@ -234,30 +234,30 @@ static int keep_list(struct stack_names *names, struct trace *trace, struct kept
 		return fail(-EINVAL,
 			    "these stacks are too large to be shown at once: choose a shorter "
 			    "time or a filter");
-	*kept = malloc(sizeof(**kept) + bytes);
-	if (!*kept)
+	*cached = malloc(sizeof(**cached) + bytes);
+	if (!*cached)
 		return -ENOMEM;
-	(*kept)->count = (uint32_t)names->scratch.count;
+	(*cached)->count = (uint32_t)names->scratch.count;
 	if (bytes)
-		memcpy((*kept)->locations, names->scratch.items, bytes);
-	err = hash_map_set(&names->lists, (uintptr_t)trace, (uintptr_t)*kept);
+		memcpy((*cached)->locations, names->scratch.items, bytes);
+	err = hash_map_set(&names->lists, (uintptr_t)trace, (uintptr_t)*cached);
 	if (err) {
-		free(*kept);
+		free(*cached);
 		return err;
 	}
-	(*kept)->trace = trace_ref(trace);
-	names->bytes += list_bytes(*kept);
+	(*cached)->trace = trace_ref(trace);
+	names->bytes += list_bytes(*cached);
 	return 0;
 }
 
 int stack_names_list(struct stack_names *names, struct trace *trace, struct location_list *list)
 {
-	struct kept_list *kept = hash_map_get_pointer(&names->lists, (uintptr_t)trace);
-	int err = kept ? 0 : keep_list(names, trace, &kept);
+	struct cached_list *cached = hash_map_get_pointer(&names->lists, (uintptr_t)trace);
+	int err = cached ? 0 : cache_list(names, trace, &cached);
 
 	if (!err)
-		*list = (struct location_list){ .locations = kept->locations,
-						.count = kept->count };
+		*list = (struct location_list){ .locations = cached->locations,
+						.count = cached->count };
 	return err;
 }
 

@@ -10,7 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "reporter/kept_bytes.h"
+#include "reporter/byte_pool.h"
 #include "reporter/stack_numbers.h"
 
 /** Equal functions have equal identities. Texts are numbers. */
@@ -41,18 +41,18 @@ struct location_list {
 
 enum { STACK_NAMES_QUESTION_MAX = 4 };
 
-struct kept_list;
+struct cached_list;
 
-VECTOR_DEFINE(kept_list_vector, struct kept_list *)
+VECTOR_DEFINE(cached_list_vector, struct cached_list *)
 
 struct stack_names {
 	struct stack_numbers numbers;
-	struct kept_bytes texts;
+	struct byte_pool texts;
 	struct function_vector functions;
 	struct stack_location_vector locations;
 	/**
 	 * Maps from struct function_identity, from code locations, and from traces to a struct
-	 * kept_list.
+	 * cached_list.
 	 */
 	struct hash_map function_numbers;
 	struct hash_map location_numbers;
@@ -92,7 +92,7 @@ int stack_names_level(struct stack_names *names, enum text_kind kind, const char
 
 static inline const char *stack_names_text(const struct stack_names *names, uint32_t text)
 {
-	return kept_bytes_at(&names->texts, text);
+	return byte_pool_at(&names->texts, text);
 }
 
 static inline const struct function_identity *stack_names_function(const struct stack_names *names,

@@ -40,7 +40,7 @@ enum { CLOSED_AT_ONCE = 64 };
 #define SETTLED_NS (100 * NS_PER_MS)
 
 /* Rows in memory that no unwind has used for this time are dropped. */
-#define KEPT_AGE_NS (60 * NS_PER_SECOND)
+#define CACHED_ROWS_AGE_NS (60 * NS_PER_SECOND)
 
 static void ask_nobody(void *context, uint64_t executable_id, bool is_remote)
 {
@@ -542,8 +542,8 @@ void executable_cache_expire(struct executable_cache *cache, uint64_t now_ns)
 
 	pthread_mutex_lock(&cache->lock);
 	if (now_ns >= cache->next_age_ns) {
-		lru_cache_age(&cache->kept);
-		cache->next_age_ns = now_ns + KEPT_AGE_NS;
+		lru_cache_age(&cache->cached_rows);
+		cache->next_age_ns = now_ns + CACHED_ROWS_AGE_NS;
 	}
 	for (struct executable *executable = cache->oldest_unused;
 	     executable && now_ns > executable->unused_since_ns + EXECUTABLE_KEEP_NS;

@@ -55,7 +55,7 @@ struct executable_cache_config {
 	/** Borrowed; may be NULL. */
 	struct delta_cache *delta_cache;
 	/** Keep rows in memory after they were published (executable_rows_borrow()). */
-	bool keep_rows;
+	bool cache_rows;
 	/** Detects whether a file is a language runtime (interpreters/registry.h); NULL: no languages. */
 	int (*probe)(uint32_t languages, const struct elf_image *image, const char *path,
 		     struct runtime_file **file);
@@ -160,7 +160,7 @@ struct executable_cache {
 	/** Fields of executable_rows: number of loads in progress, rows to be published, rows kept in memory. */
 	uint32_t loading_count;
 	struct loaded_vector loaded;
-	struct lru_cache kept;
+	struct lru_cache cached_rows;
 	uint64_t next_age_ns;
 	/** Atomic: number of files found to be runtimes, and how many of them the sync thread has handled. */
 	uint32_t runtime_count;

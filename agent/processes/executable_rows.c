@@ -20,9 +20,9 @@
 #include "lib/model/metrics.h"
 
 enum {
-	/** Limits of rows kept in memory for unwinding deferred samples (keep_rows). */
-	KEPT_MAX_BYTES = 8 << 20,
-	KEPT_MAX_COUNT = 4096,
+	/** Limits of rows kept in memory for unwinding deferred samples (cache_rows). */
+	CACHED_ROWS_MAX_BYTES = 8 << 20,
+	CACHED_ROWS_MAX_COUNT = 4096,
 	/** One eviction frees at least this fraction of the budget (one in EVICT_SHARE). */
 	EVICT_SHARE = 16,
 	/** Number of samples in code that was left out, after which the code is analysed. */
@@ -52,30 +52,30 @@ enum {
 #define COME_BACK_NS NS_PER_SECOND
 
 /* The cache has one reference, unwinds have the others. Under the cache's lock. */
-struct kept_rows {
+struct cached_rows {
 	uint32_t references;
 	struct stack_deltas deltas;
 };
 
-static void unref_kept(struct kept_rows *kept)
+static void unref_cached(struct cached_rows *cached)
 {
-	if (--kept->references)
+	if (--cached->references)
 		return;
-	stack_deltas_deinit(&kept->deltas);
-	free(kept);
+	stack_deltas_deinit(&cached->deltas);
+	free(cached);
 }
 
-static void release_kept(void *context, const void *key, void *value)
+static void release_cached(void *context, const void *key, void *value)
 {
 	(void)context;
 	(void)key;
-	unref_kept(value);
+	unref_cached(value);
 }
 
 void executable_rows_init(struct executable_cache *cache)
 {
-	lru_cache_init(&cache->kept, sizeof(uint64_t), KEPT_MAX_COUNT, KEPT_MAX_BYTES, release_kept,
-		       NULL);
+	lru_cache_init(&cache->cached_rows, sizeof(uint64_t), CACHED_ROWS_MAX_COUNT,
+		       CACHED_ROWS_MAX_BYTES, release_cached, NULL);
 }
 
 void executable_rows_deinit(struct executable_cache *cache)
@@ -83,7 +83,7 @@ void executable_rows_deinit(struct executable_cache *cache)
 	for (size_t i = 0; i < cache->loaded.count; i++)
 		stack_deltas_deinit(&cache->loaded.items[i].deltas);
 	loaded_vector_deinit(&cache->loaded);
-	lru_cache_deinit(&cache->kept);
+	lru_cache_deinit(&cache->cached_rows);
 }
 
 void executable_log_damaged(const char *path, int err)
@@ -222,26 +222,27 @@ uint32_t executable_rows_loading_count(struct executable_cache *cache)
 }
 
 const struct stack_deltas *executable_rows_borrow(struct executable_cache *cache,
-						  uint64_t executable_id, struct kept_rows **kept)
+						  uint64_t executable_id,
+						  struct cached_rows **cached)
 {
-	struct kept_rows *found;
+	struct cached_rows *found;
 
 	pthread_mutex_lock(&cache->lock);
-	found = lru_cache_get(&cache->kept, &executable_id);
+	found = lru_cache_get(&cache->cached_rows, &executable_id);
 	if (found)
 		found->references++;
 	pthread_mutex_unlock(&cache->lock);
-	*kept = found;
+	*cached = found;
 	if (found)
 		return &found->deltas;
 	request_load(cache, executable_id, LOAD_TO_KEEP);
 	return NULL;
 }
 
-void executable_rows_return(struct executable_cache *cache, struct kept_rows *kept)
+void executable_rows_return(struct executable_cache *cache, struct cached_rows *cached)
 {
 	pthread_mutex_lock(&cache->lock);
-	unref_kept(kept);
+	unref_cached(cached);
 	pthread_mutex_unlock(&cache->lock);
 }
 
@@ -482,21 +483,22 @@ static void note_too_large(struct executable_cache *cache, uint64_t executable_i
 }
 
 /* Keeps rows in memory; takes over @deltas. */
-static void keep_rows(struct executable_cache *cache, uint64_t executable_id,
-		      struct stack_deltas *deltas)
+static void cache_rows(struct executable_cache *cache, uint64_t executable_id,
+		       struct stack_deltas *deltas)
 {
-	struct kept_rows *kept = NULL;
+	struct cached_rows *cached = NULL;
 
-	if (deltas_map_bytes(deltas) > KEPT_MAX_BYTES)
+	if (deltas_map_bytes(deltas) > CACHED_ROWS_MAX_BYTES)
 		note_too_large(cache, executable_id);
-	else if (cache->config.keep_rows)
-		kept = malloc(sizeof(*kept));
-	if (kept) {
-		kept->references = 1;
-		kept->deltas = *deltas;
+	else if (cache->config.cache_rows)
+		cached = malloc(sizeof(*cached));
+	if (cached) {
+		cached->references = 1;
+		cached->deltas = *deltas;
 		pthread_mutex_lock(&cache->lock);
-		if (lru_cache_put(&cache->kept, &executable_id, kept, deltas_map_bytes(deltas)))
-			unref_kept(kept);
+		if (lru_cache_put(&cache->cached_rows, &executable_id, cached,
+				  deltas_map_bytes(deltas)))
+			unref_cached(cached);
 		pthread_mutex_unlock(&cache->lock);
 	} else {
 		stack_deltas_deinit(deltas);
@@ -569,7 +571,7 @@ static void finish_load(struct executable_cache *cache, struct loaded_rows *load
 	pthread_mutex_unlock(&cache->lock);
 	/* Rows that did not fit the maps are kept too; failed loads have none. */
 	if (!loaded->err)
-		keep_rows(cache, loaded->executable_id, &loaded->deltas);
+		cache_rows(cache, loaded->executable_id, &loaded->deltas);
 }
 
 void executable_rows_publish(struct executable_cache *cache, uint64_t now_ns)
@@ -657,7 +659,7 @@ void executable_rows_forget(struct executable_cache *cache, struct executable *e
 	if (executable->state == EXECUTABLE_PUBLISHED)
 		writer->ops->retire_executable(writer, executable->id);
 	set_state(cache, executable, EXECUTABLE_UNLOADED);
-	lru_cache_remove(&cache->kept, &executable->id);
+	lru_cache_remove(&cache->cached_rows, &executable->id);
 }
 
 void executable_rows_rest(struct executable_cache *cache, struct executable *executable)

@@ -16,7 +16,7 @@
 #include "lib/model/stack_deltas.h"
 
 /** Rows in memory that are borrowed. */
-struct kept_rows;
+struct cached_rows;
 struct load_request;
 
 /** Called by executable_cache_create() and executable_cache_destroy(). */
@@ -88,11 +88,12 @@ uint64_t executable_rows_first_loading(struct executable_cache *cache,
 
 /**
  * Work. Borrows the rows in memory until executable_rows_return(). NULL if they are not there; then they are
- * loaded again for the next time. Only with keep_rows.
+ * loaded again for the next time. Only with cache_rows.
  */
 const struct stack_deltas *executable_rows_borrow(struct executable_cache *cache,
-						  uint64_t executable_id, struct kept_rows **kept);
-void executable_rows_return(struct executable_cache *cache, struct kept_rows *kept);
+						  uint64_t executable_id,
+						  struct cached_rows **cached);
+void executable_rows_return(struct executable_cache *cache, struct cached_rows *cached);
 
 /** Sync. Drops the rows of a record that is removed. To be called with the lock held. */
 void executable_rows_forget(struct executable_cache *cache, struct executable *executable);

@@ -116,7 +116,7 @@ struct process {
 	uint64_t changed_ns;
 	struct process_mapping *mappings;
 	uint32_t mapping_count;
-	/** The files of its mappings were told that it runs them (executable_note_run()). */
+	/** executable_note_run() was called for the files of its mappings. */
 	bool runs_files;
 	/** There were more new files than one sync may identify. */
 	bool is_partial;

@@ -243,7 +243,7 @@ static int init_parts(struct process_manager *manager)
 		.proc_root = config->proc_root,
 		.writer = config->writer,
 		.delta_cache = config->delta_cache,
-		.keep_rows = config->user_unwinder,
+		.cache_rows = config->user_unwinder,
 		.probe = config->probe,
 		.languages = config->languages,
 		.request_load = request_load,

@@ -99,7 +99,7 @@ struct trace_handler {
 	struct lent_rows {
 		uint64_t executable_id;
 		const struct stack_deltas *deltas;
-		struct kept_rows *kept;
+		struct cached_rows *cached;
 	} lent[LENT_ROWS_MAX];
 	uint32_t lent_count;
 };
@@ -414,7 +414,7 @@ static const struct stack_deltas *lend_rows(void *context, uint64_t executable_i
 	if (handler->lent_count == LENT_ROWS_MAX)
 		return NULL;
 	lent.deltas =
-		executable_rows_borrow(handler->config.executables, executable_id, &lent.kept);
+		executable_rows_borrow(handler->config.executables, executable_id, &lent.cached);
 	if (lent.deltas)
 		handler->lent[handler->lent_count++] = lent;
 	return lent.deltas;
@@ -462,7 +462,7 @@ static uint32_t unwind_deferred(struct trace_handler *handler, const struct defe
 					       TRACE_MAX_WORDS - count, &reached_end);
 		while (handler->lent_count)
 			executable_rows_return(handler->config.executables,
-					       handler->lent[--handler->lent_count].kept);
+					       handler->lent[--handler->lent_count].cached);
 		if (!goes_on_there(sample, handler->words + before, count - before)) {
 			handler->words[before] = replaced_word();
 			return before + 1;

@@ -14,7 +14,7 @@
 #include "lib/elf/elf_image.h"
 
 enum {
-	PIECE_BYTES = 256 << 10,
+	CHUNK_BYTES = 256 << 10,
 	/* Bytes at each end that are always copied, since the file id is made from them. */
 	ENDS_BYTES = 4096,
 	HOLES_MAX = 64,
@@ -90,14 +90,14 @@ static void find_holes(int fd, uint64_t size, struct holes *holes)
 /* Copies a range. *@end is where the copy ended: before @limit if the file was truncated. */
 static int copy_range(int from, int to, uint64_t offset, uint64_t limit, uint64_t *end)
 {
-	_cleanup_(free_pointer) char *bytes = malloc(PIECE_BYTES);
+	_cleanup_(free_pointer) char *bytes = malloc(CHUNK_BYTES);
 
 	if (!bytes)
 		return fail(-ENOMEM, "no memory to copy a file");
 	while (offset < limit) {
 		uint64_t left = limit - offset;
 		ssize_t count =
-			pread(from, bytes, left < PIECE_BYTES ? left : PIECE_BYTES, (off_t)offset);
+			pread(from, bytes, left < CHUNK_BYTES ? left : CHUNK_BYTES, (off_t)offset);
 		int err;
 
 		if (count < 0 && errno == EINTR)

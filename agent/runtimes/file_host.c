@@ -47,7 +47,7 @@ static int copy(const struct host *host, const struct file_question *question, i
 	return file_room_copy(&host->room, question->file_id, fd);
 }
 
-static int read_piece(struct host *host, const struct file_question *question,
+static int read_chunk(struct host *host, const struct file_question *question,
 		      struct file_answer *answer)
 {
 	const struct code_file file = {
@@ -76,7 +76,7 @@ static int do_question(struct host *host, const struct file_question *question)
 		answer.err = copy(host, question, &fd);
 		break;
 	case FILE_QUESTION_READ:
-		answer.err = read_piece(host, question, &answer);
+		answer.err = read_chunk(host, question, &answer);
 		break;
 	case FILE_QUESTION_CLOSE:
 		file_room_close(&host->room, question->file_id);

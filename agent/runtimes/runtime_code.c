@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Makes rows from pieces of code, and follows jumps. */
+/* Makes rows from chunks of code, and follows jumps. */
 #include "agent/runtimes/runtime_code.h"
 
 #include <elf.h>
@@ -39,7 +39,7 @@ static int add_flat(struct delta_builder *builder, uint16_t machine, uint64_t ad
 	return add_row(builder, address, &rule);
 }
 
-static int add_piece(struct delta_builder *builder, uint16_t machine,
+static int add_chunk(struct delta_builder *builder, uint16_t machine,
 		     const struct runtime_code *code)
 {
 	const struct code_bytes range = { code->address, code->bytes, code->size };
@@ -77,7 +77,7 @@ int runtime_code_analyse(uint16_t machine, const struct runtime_code *code, size
 	for (size_t i = 0; i < count && !err; i++) {
 		uint64_t end = code[i].address + code[i].size;
 
-		err = add_piece(&builder, machine, &code[i]);
+		err = add_chunk(&builder, machine, &code[i]);
 		if (!err && i + 1 < count && end < code[i + 1].address)
 			err = delta_builder_add(&builder, end, DELTA_RULE_NONE);
 	}

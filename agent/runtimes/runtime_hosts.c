@@ -24,27 +24,27 @@
 /* How long a read waits for another read or an attach. */
 #define READ_WAIT_NS (20 * NS_PER_MS)
 
-struct host_notice {
+struct host_command {
 	enum host_request_kind kind;
 	uint64_t id;
-	/* For HOST_REQUEST_ADD_MEMORY, owned by the notices; otherwise -1. */
+	/* For HOST_REQUEST_ADD_MEMORY, owned by the commands; otherwise -1. */
 	int fd;
 };
 
-VECTOR_DEFINE(host_notice_vector, struct host_notice)
+VECTOR_DEFINE(host_command_vector, struct host_command)
 
 /*
  * Requests without an answer to a process that holds runtimes. They are sent in order before the next request
  * for names, and adding one never waits. Any thread.
  */
-struct host_notices {
+struct host_commands {
 	pthread_mutex_t lock;
-	struct host_notice_vector waiting;
+	struct host_command_vector waiting;
 };
 
 struct runtime_host {
 	struct pooled_host pooled;
-	struct host_notices notices;
+	struct host_commands commands;
 };
 
 struct runtime_hosts {
@@ -66,33 +66,33 @@ static const struct host_kind runtime_host_kind = {
 
 /* --- requests without an answer --- */
 
-static void host_notices_init(struct host_notices *notices)
+static void host_commands_init(struct host_commands *commands)
 {
-	*notices = (struct host_notices){ 0 };
-	pthread_mutex_init(&notices->lock, NULL);
+	*commands = (struct host_commands){ 0 };
+	pthread_mutex_init(&commands->lock, NULL);
 }
 
-static void host_notices_deinit(struct host_notices *notices)
+static void host_commands_deinit(struct host_commands *commands)
 {
-	for (size_t i = 0; i < notices->waiting.count; i++)
-		close_fd(&notices->waiting.items[i].fd);
-	host_notice_vector_deinit(&notices->waiting);
-	pthread_mutex_destroy(&notices->lock);
+	for (size_t i = 0; i < commands->waiting.count; i++)
+		close_fd(&commands->waiting.items[i].fd);
+	host_command_vector_deinit(&commands->waiting);
+	pthread_mutex_destroy(&commands->lock);
 }
 
-/* Adds a notice. -ENOMEM; then the caller still owns the descriptor. */
-static int host_notices_add(struct host_notices *notices, struct host_notice notice)
+/* Adds a command. -ENOMEM; then the caller still owns the descriptor. */
+static int host_commands_add(struct host_commands *commands, struct host_command command)
 {
 	int err;
 
-	pthread_mutex_lock(&notices->lock);
-	err = host_notice_vector_push(&notices->waiting, notice);
-	pthread_mutex_unlock(&notices->lock);
+	pthread_mutex_lock(&commands->lock);
+	err = host_command_vector_push(&commands->waiting, command);
+	pthread_mutex_unlock(&commands->lock);
 	return err;
 }
 
-/* Removes the first @count notices. */
-static void remove_first(struct host_notice_vector *waiting, size_t count)
+/* Removes the first @count commands. */
+static void remove_first(struct host_command_vector *waiting, size_t count)
 {
 	if (count && count < waiting->count)
 		memmove(waiting->items, waiting->items + count,
@@ -101,43 +101,43 @@ static void remove_first(struct host_notice_vector *waiting, size_t count)
 }
 
 /*
- * Sends the notices. Without @may_wait, those that do not fit into @socket are left for the next time. One
+ * Sends the commands. Without @may_wait, those that do not fit into @socket are left for the next time. One
  * thread at a time.
  */
-static void host_notices_send(struct host_notices *notices, int socket, bool may_wait)
+static void host_commands_send(struct host_commands *commands, int socket, bool may_wait)
 {
 	int (*send)(int socket, const void *bytes, size_t size, const int *fds, int fd_count) =
 		may_wait ? message_send : message_try_send;
 	size_t sent = 0;
 
-	pthread_mutex_lock(&notices->lock);
-	for (; sent < notices->waiting.count; sent++) {
-		struct host_notice *notice = &notices->waiting.items[sent];
+	pthread_mutex_lock(&commands->lock);
+	for (; sent < commands->waiting.count; sent++) {
+		struct host_command *command = &commands->waiting.items[sent];
 		const struct host_request request = {
-			.kind = notice->kind,
-			.runtime_id = notice->id,
-			.memory_ids = { notice->id },
+			.kind = command->kind,
+			.runtime_id = command->id,
+			.memory_ids = { command->id },
 		};
 
-		if (send(socket, &request, sizeof(request), &notice->fd, notice->fd >= 0) ==
+		if (send(socket, &request, sizeof(request), &command->fd, command->fd >= 0) ==
 		    -EAGAIN)
 			break;
-		close_fd(&notice->fd);
+		close_fd(&command->fd);
 	}
-	remove_first(&notices->waiting, sent);
-	pthread_mutex_unlock(&notices->lock);
+	remove_first(&commands->waiting, sent);
+	pthread_mutex_unlock(&commands->lock);
 }
 
 /* --- a host --- */
 
 static void host_init(struct pooled_host *pooled)
 {
-	host_notices_init(&((struct runtime_host *)pooled)->notices);
+	host_commands_init(&((struct runtime_host *)pooled)->commands);
 }
 
 static void host_deinit(struct pooled_host *pooled)
 {
-	host_notices_deinit(&((struct runtime_host *)pooled)->notices);
+	host_commands_deinit(&((struct runtime_host *)pooled)->commands);
 }
 
 static struct runtime_host *host_ref(struct runtime_host *host)
@@ -216,20 +216,20 @@ static uint64_t next_id(struct runtime_hosts *hosts)
 /* --- requests without answers --- */
 
 /* To be called with the lock of the channel HOST_NAMES. */
-static void send_notices(struct runtime_host *host, bool may_wait)
+static void send_commands(struct runtime_host *host, bool may_wait)
 {
-	host_notices_send(&host->notices, host->pooled.process.channels[HOST_NAMES].socket,
-			  may_wait);
+	host_commands_send(&host->commands, host->pooled.process.channels[HOST_NAMES].socket,
+			   may_wait);
 }
 
-static int send_notice(struct runtime_host *host, struct host_notice notice)
+static int send_command(struct runtime_host *host, struct host_command command)
 {
-	int err = host_notices_add(&host->notices, notice);
+	int err = host_commands_add(&host->commands, command);
 
-	/* If a request is in progress, the notice is sent before the next one. */
+	/* If a request is in progress, the command is sent before the next one. */
 	if (!err && !host_is_lost(host) &&
 	    !pthread_mutex_trylock(&host->pooled.asking[HOST_NAMES])) {
-		send_notices(host, false);
+		send_commands(host, false);
 		pthread_mutex_unlock(&host->pooled.asking[HOST_NAMES]);
 	}
 	return err;
@@ -243,8 +243,8 @@ static void release(struct hosted *hosted, enum host_request_kind kind)
 	if (!host)
 		return;
 	if (!host_is_lost(host))
-		(void)send_notice(host,
-				  (struct host_notice){ .kind = kind, .id = hosted->id, .fd = -1 });
+		(void)send_command(
+			host, (struct host_command){ .kind = kind, .id = hosted->id, .fd = -1 });
 	host_unref(host);
 	*hosted = (struct hosted){ 0 };
 }
@@ -266,20 +266,20 @@ static int hosts_add_memory(struct runtime_home *home, const struct hosted *runt
 {
 	struct runtime_hosts *hosts = (struct runtime_hosts *)home;
 	struct runtime_host *host = runtime->host;
-	struct host_notice notice = {
+	struct host_command command = {
 		.kind = HOST_REQUEST_ADD_MEMORY,
 		.id = next_id(hosts),
 		.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0),
 	};
 
-	if (notice.fd < 0)
+	if (command.fd < 0)
 		return fail_errno(-errno,
 				  "cannot duplicate the memory file of a process for its host");
-	if (host_is_lost(host) || send_notice(host, notice)) {
-		close(notice.fd);
+	if (host_is_lost(host) || send_command(host, command)) {
+		close(command.fd);
 		return lost_error();
 	}
-	*memory = (struct hosted){ .host = host_ref(host), .id = notice.id, .uid = runtime->uid };
+	*memory = (struct hosted){ .host = host_ref(host), .id = command.id, .uid = runtime->uid };
 	return 0;
 }
 
@@ -376,7 +376,7 @@ static int hosts_name(struct runtime_home *home, const struct hosted *runtime,
 	if (host_is_lost(host)) {
 		err = lost_error();
 	} else {
-		send_notices(host, true);
+		send_commands(host, true);
 		err = host_ask_names(&host->pooled.process, &request, queries, answers);
 	}
 	pthread_mutex_unlock(&host->pooled.asking[HOST_NAMES]);

@@ -24,7 +24,7 @@ int ring_reader_init(struct ring_reader *reader, int map_fd)
 	consumer = mmap(NULL, page_bytes, PROT_READ | PROT_WRITE, MAP_SHARED, map_fd, 0);
 	if (consumer == MAP_FAILED)
 		return fail_errno(-errno, "cannot map a ring buffer");
-	/* The kernel maps the data twice, so that a record that wraps can be read in one piece. */
+	/* The kernel maps the data twice, so that a record that wraps can be read in one chunk. */
 	producer = mmap(NULL, page_bytes + 2 * (size_t)info.max_entries, PROT_READ, MAP_SHARED,
 			map_fd, (off_t)page_bytes);
 	if (producer == MAP_FAILED) {

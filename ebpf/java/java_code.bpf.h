@@ -181,38 +181,38 @@ static __always_inline enum unwind_error java_search_blob(struct java_unwind *un
 	return UNWIND_OK;
 }
 
-static __always_inline bool java_is_kept(const struct java_unwind *unwind,
-					 const struct java_kept *kept, __u64 address)
+static __always_inline bool java_is_cached(const struct java_unwind *unwind,
+					   const struct java_cached *cached, __u64 address)
 {
-	return kept->address == address && kept->process_key == unwind->process_key;
+	return cached->address == address && cached->process_key == unwind->process_key;
 }
 
-static __always_inline struct java_kept *java_kept_entry(struct java_unwind *unwind, __u32 index)
+static __always_inline struct java_cached *java_cache_entry(struct java_unwind *unwind, __u32 index)
 {
 	/* As in java_head_field(). */
 	barrier_var(index);
-	return &unwind->kept[index % JAVA_KEPT_COUNT];
+	return &unwind->cached[index % JAVA_CACHE_COUNT];
 }
 
 /*
  * Index of one of the two cache entries for @address, of code or of a Method. Addresses of code are multiples of a
  * size, for which one multiplication is not enough.
  */
-static __always_inline __u32 java_kept_index(__u64 address, bool is_other)
+static __always_inline __u32 java_cache_index(__u64 address, bool is_other)
 {
 	__u64 mix = fingerprint_mix(fingerprint_mix(0, address), 0);
 
-	return mix >> (64 - JAVA_KEPT_SHIFT * (1 + is_other)) & (JAVA_KEPT_COUNT - 1);
+	return mix >> (64 - JAVA_CACHE_SHIFT * (1 + is_other)) & (JAVA_CACHE_COUNT - 1);
 }
 
 /* Returns the cache entry with @address, else the second one of its two entries. */
-static __always_inline struct java_kept *java_kept_at(struct java_unwind *unwind, __u64 address)
+static __always_inline struct java_cached *java_cached_at(struct java_unwind *unwind, __u64 address)
 {
-	struct java_kept *kept = java_kept_entry(unwind, java_kept_index(address, false));
+	struct java_cached *cached = java_cache_entry(unwind, java_cache_index(address, false));
 
-	return java_is_kept(unwind, kept, address) ?
-		       kept :
-		       java_kept_entry(unwind, java_kept_index(address, true));
+	return java_is_cached(unwind, cached, address) ?
+		       cached :
+		       java_cache_entry(unwind, java_cache_index(address, true));
 }
 
 /*
@@ -220,18 +220,20 @@ static __always_inline struct java_kept *java_kept_at(struct java_unwind *unwind
  * other entry when it is looked up again. So after a few unwinds all addresses in use have entries, if there are twice as
  * many entries.
  */
-static __always_inline struct java_kept *java_new_kept(struct java_unwind *unwind, __u64 address)
+static __always_inline struct java_cached *java_new_cached(struct java_unwind *unwind,
+							   __u64 address)
 {
-	struct java_kept *kept = java_kept_at(unwind, address);
+	struct java_cached *cached = java_cached_at(unwind, address);
 
-	if (!java_is_kept(unwind, kept, address) && fingerprint_mix(unwind->number, address) >> 63)
-		kept = java_kept_entry(unwind, java_kept_index(address, false));
-	*kept = (struct java_kept){
+	if (!java_is_cached(unwind, cached, address) &&
+	    fingerprint_mix(unwind->number, address) >> 63)
+		cached = java_cache_entry(unwind, java_cache_index(address, false));
+	*cached = (struct java_cached){
 		.process_key = unwind->process_key,
 		.address = address,
 		.number = unwind->number,
 	};
-	return kept;
+	return cached;
 }
 
 /*
@@ -290,25 +292,25 @@ static __always_inline __u64 java_read_method(const struct java_unwind *unwind, 
 }
 
 /* Takes the cached data of @address, if it still belongs to the same compilation. */
-static __always_inline bool java_take_kept(struct java_unwind *unwind, struct java_kept *kept,
-					   __u64 address)
+static __always_inline bool java_take_cached(struct java_unwind *unwind, struct java_cached *cached,
+					     __u64 address)
 {
 	__u64 oop_maps = 0;
 	__u32 compile_id = 0;
 
-	if (!java_is_kept(unwind, kept, address))
+	if (!java_is_cached(unwind, cached, address))
 		return false;
-	unwind->blob = kept->object;
-	if (kept->number != unwind->number &&
+	unwind->blob = cached->object;
+	if (cached->number != unwind->number &&
 	    (!java_read_identity(unwind, false, &oop_maps, &compile_id) ||
-	     oop_maps != kept->oop_maps || compile_id != kept->compile_id))
+	     oop_maps != cached->oop_maps || compile_id != cached->compile_id))
 		return false;
-	kept->number = unwind->number;
-	unwind->code_start = address - kept->position;
-	unwind->frame_bytes = kept->frame_bytes;
-	unwind->frame_complete = kept->frame_complete;
-	unwind->original_pc_offset = kept->original_pc_offset;
-	unwind->fingerprint = kept->fingerprint;
+	cached->number = unwind->number;
+	unwind->code_start = address - cached->position;
+	unwind->frame_bytes = cached->frame_bytes;
+	unwind->frame_complete = cached->frame_complete;
+	unwind->original_pc_offset = cached->original_pc_offset;
+	unwind->fingerprint = cached->fingerprint;
 	unwind->is_nmethod = 1;
 	return true;
 }
@@ -337,7 +339,7 @@ static __always_inline void java_find_original_pc(struct java_unwind *unwind, __
 
 static __always_inline void java_keep(struct java_unwind *unwind, __u64 address)
 {
-	struct java_kept *kept;
+	struct java_cached *cached;
 	__u64 method, oop_maps = 0;
 	__u32 compile_id = 0;
 
@@ -352,15 +354,15 @@ static __always_inline void java_keep(struct java_unwind *unwind, __u64 address)
 	if (!oop_maps || !compile_id)
 		return;
 	java_find_original_pc(unwind, address);
-	kept = java_new_kept(unwind, address);
-	kept->object = unwind->blob;
-	kept->oop_maps = oop_maps;
-	kept->compile_id = compile_id;
-	kept->fingerprint = unwind->fingerprint;
-	kept->position = address - unwind->code_start;
-	kept->frame_bytes = unwind->frame_bytes;
-	kept->frame_complete = unwind->frame_complete;
-	kept->original_pc_offset = unwind->original_pc_offset;
+	cached = java_new_cached(unwind, address);
+	cached->object = unwind->blob;
+	cached->oop_maps = oop_maps;
+	cached->compile_id = compile_id;
+	cached->fingerprint = unwind->fingerprint;
+	cached->position = address - unwind->code_start;
+	cached->frame_bytes = unwind->frame_bytes;
+	cached->frame_complete = unwind->frame_complete;
+	cached->original_pc_offset = unwind->original_pc_offset;
 }
 
 /** Finds the blob whose code contains @address, which is in a heap; UNWIND_NO_INFO: there is none. */
@@ -368,7 +370,7 @@ static __always_inline enum unwind_error java_find_blob(struct java_unwind *unwi
 {
 	enum unwind_error error;
 
-	if (java_take_kept(unwind, java_kept_at(unwind, address), address))
+	if (java_take_cached(unwind, java_cached_at(unwind, address), address))
 		return UNWIND_OK;
 	error = java_search_blob(unwind, address);
 	if (!error)

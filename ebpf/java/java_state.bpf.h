@@ -10,8 +10,8 @@
 enum {
 	JAVA_HEAD_WORDS = JAVA_IDENTITY_MAX_BYTES / 8,
 	/** Cache of code and Methods, kept between unwinds: each can be in one of two entries. */
-	JAVA_KEPT_SHIFT = 9,
-	JAVA_KEPT_COUNT = 1 << JAVA_KEPT_SHIFT,
+	JAVA_CACHE_SHIFT = 9,
+	JAVA_CACHE_COUNT = 1 << JAVA_CACHE_SHIFT,
 };
 
 /** Registers of the caller of a frame of Java code. */
@@ -33,7 +33,7 @@ struct java_caller {
  * A cached address in an nmethod's code, or a cached Method, kept between unwinds. The object may have been replaced by
  * another one: each use checks the process, or its counters.
  */
-struct java_kept {
+struct java_cached {
 	/** 0 in an unused entry. */
 	__u64 process_key;
 	__u64 address;
@@ -107,7 +107,7 @@ struct java_unwind {
 	/** Changes whenever a Method of the process may have become another one; never 0. */
 	__u32 method_number;
 	__u32 reserved;
-	struct java_kept kept[JAVA_KEPT_COUNT];
+	struct java_cached cached[JAVA_CACHE_COUNT];
 };
 
 /** Resets the state for a new sample. */
@@ -121,7 +121,7 @@ static __always_inline void java_state_begin(struct java_unwind *unwind)
 /** Clears what is cached between unwinds. */
 static __always_inline void java_state_forget(struct java_unwind *unwind)
 {
-	__builtin_memset(unwind->kept, 0, sizeof(unwind->kept));
+	__builtin_memset(unwind->cached, 0, sizeof(unwind->cached));
 }
 
 #endif

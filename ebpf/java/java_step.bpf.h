@@ -173,14 +173,15 @@ static __always_inline enum unwind_error java_push_interpreted(struct unwind_sta
 							       __u64 method, __u64 bcp,
 							       __u64 saved_bcp)
 {
-	struct java_kept *kept = java_kept_at(unwind, method);
-	__u64 const_method = kept->object, constants = 0, sizes = kept->sizes, bci = JAVA_NO_BCI;
+	struct java_cached *cached = java_cached_at(unwind, method);
+	__u64 const_method = cached->object, constants = 0, sizes = cached->sizes,
+	      bci = JAVA_NO_BCI;
 	__u64 holder = 0;
 	__u32 version = 0;
 
 	/* A ConstMethod whose bytecode is executed still exists, and belongs to the Method. */
-	if (java_is_kept(unwind, kept, method) &&
-	    (kept->number == unwind->method_number ||
+	if (java_is_cached(unwind, cached, method) &&
+	    (cached->number == unwind->method_number ||
 	     !java_read_const_method(unwind, const_method, &constants, &sizes)))
 		bci = java_bci(unwind, const_method, sizes, bcp, saved_bcp);
 	barrier();
@@ -189,19 +190,19 @@ static __always_inline enum unwind_error java_push_interpreted(struct unwind_sta
 		    java_read_const_method(unwind, const_method, &constants, &sizes))
 			return UNWIND_NO_INFO;
 		bci = java_bci(unwind, const_method, sizes, bcp, saved_bcp);
-		kept = java_new_kept(unwind, method);
-		kept->object = const_method;
-		kept->number = 0;
+		cached = java_new_cached(unwind, method);
+		cached->object = const_method;
+		cached->number = 0;
 	}
-	if (kept->number != unwind->method_number) {
-		kept->number = unwind->method_number;
-		kept->sizes = sizes;
+	if (cached->number != unwind->method_number) {
+		cached->number = unwind->method_number;
+		cached->sizes = sizes;
 		java_read_class(unwind, constants, &holder, &version);
-		kept->fingerprint =
+		cached->fingerprint =
 			java_method_fingerprint(constants, sizes, unwind->unloads, holder, version);
 	}
 	return push_frame(state, frame_word(FRAME_JAVA, state->frame_flags, method),
-			  bci << 32 | kept->fingerprint);
+			  bci << 32 | cached->fingerprint);
 }
 
 /*

@@ -233,36 +233,36 @@ static __always_inline bool javascript_find_in_page(struct javascript_unwind *un
 }
 
 /* Index of the cache entry for the code or the function at @address. */
-static __always_inline __u32 javascript_kept_index(__u64 address)
+static __always_inline __u32 javascript_cache_index(__u64 address)
 {
 	__u32 index = fingerprint_mix(fingerprint_mix(0, address), 0) >> 32;
 
 	/* The verifier has to see that it is in range, which the compiler may think that it knows. */
 	barrier_var(index);
-	return index % JAVASCRIPT_KEPT_COUNT;
+	return index % JAVASCRIPT_CACHE_COUNT;
 }
 
-static __always_inline struct javascript_kept_code *
-javascript_kept_code_at(struct javascript_unwind *unwind, __u64 address)
+static __always_inline struct javascript_cached_code *
+javascript_cached_code_at(struct javascript_unwind *unwind, __u64 address)
 {
-	return &unwind->kept_code[javascript_kept_index(address)];
+	return &unwind->cached_code[javascript_cache_index(address)];
 }
 
 /** Finds the code that contains @address, and reads it; false: there is none. */
 static __always_inline bool javascript_find_code(struct javascript_unwind *unwind, __u64 address)
 {
-	struct javascript_kept_code *kept = javascript_kept_code_at(unwind, address);
+	struct javascript_cached_code *cached = javascript_cached_code_at(unwind, address);
 	bool is_found;
 
-	unwind->object = kept->object;
-	if (kept->process_key == unwind->process_key && kept->address == address &&
+	unwind->object = cached->object;
+	if (cached->process_key == unwind->process_key && cached->address == address &&
 	    javascript_read_code(unwind, address))
 		return true;
 	is_found = unwind->process.jit_pages ? javascript_find_in_maps(unwind, address) :
 					       javascript_find_in_page(unwind, address);
 	if (!is_found || !javascript_read_code(unwind, address))
 		return false;
-	*kept = (struct javascript_kept_code){
+	*cached = (struct javascript_cached_code){
 		.process_key = unwind->process_key,
 		.address = address,
 		.object = unwind->object,
@@ -316,8 +316,8 @@ static __always_inline bool javascript_read_ids(struct javascript_unwind *unwind
 static __always_inline bool javascript_find_fingerprint(struct javascript_unwind *unwind)
 {
 	const struct javascript_process *process = &unwind->process;
-	struct javascript_kept_function *kept =
-		&unwind->kept_functions[javascript_kept_index(unwind->shared)];
+	struct javascript_cached_function *cached =
+		&unwind->cached_functions[javascript_cache_index(unwind->shared)];
 	__u64 ids = 0, script = 0, script_id = 0, source = 0;
 	__u32 length = 0;
 
@@ -326,14 +326,14 @@ static __always_inline bool javascript_find_fingerprint(struct javascript_unwind
 	script -= JAVASCRIPT_TAG;
 	/* Functions of V8's own have no script; the value in this field is the same each time as well. */
 	read_word(script + process->script_id, &script_id);
-	if (kept->process_key != unwind->process_key || kept->shared != unwind->shared ||
-	    kept->ids != ids || kept->script_id != script_id) {
+	if (cached->process_key != unwind->process_key || cached->shared != unwind->shared ||
+	    cached->ids != ids || cached->script_id != script_id) {
 		if (!read_word(script + process->script_source, &source) &&
 		    bpf_probe_read_user(
 			    &length, sizeof(length),
 			    (const void *)(source - JAVASCRIPT_TAG + process->string_length)))
 			length = 0;
-		*kept = (struct javascript_kept_function){
+		*cached = (struct javascript_cached_function){
 			.process_key = unwind->process_key,
 			.shared = unwind->shared,
 			.ids = ids,
@@ -341,7 +341,7 @@ static __always_inline bool javascript_find_fingerprint(struct javascript_unwind
 			.fingerprint = javascript_function_fingerprint(ids, script_id, length),
 		};
 	}
-	unwind->fingerprint = kept->fingerprint;
+	unwind->fingerprint = cached->fingerprint;
 	return true;
 }
 
@@ -357,14 +357,14 @@ static __always_inline bool javascript_find_code_fingerprint(struct javascript_u
 							     __u64 address)
 {
 	const struct javascript_process *process = &unwind->process;
-	struct javascript_kept_code *kept = javascript_kept_code_at(unwind, address);
+	struct javascript_cached_code *cached = javascript_cached_code_at(unwind, address);
 	__u64 optimization = 0;
 
 	if (!javascript_read_element(unwind, process->deopt_optimization_id, &optimization))
 		return false;
 	optimization >>= 32;
-	if (!kept->fingerprint || kept->data != unwind->code_data ||
-	    kept->optimization != (__u32)optimization) {
+	if (!cached->fingerprint || cached->data != unwind->code_data ||
+	    cached->optimization != (__u32)optimization) {
 		if (!javascript_read_element(unwind, process->deopt_shared, &unwind->shared))
 			return false;
 		if (process->wrapper_shared &&
@@ -373,11 +373,12 @@ static __always_inline bool javascript_find_code_fingerprint(struct javascript_u
 			return false;
 		if (!javascript_find_fingerprint(unwind))
 			return false;
-		kept->data = unwind->code_data;
-		kept->optimization = optimization;
-		kept->fingerprint = javascript_code_fingerprint(unwind->fingerprint, optimization);
+		cached->data = unwind->code_data;
+		cached->optimization = optimization;
+		cached->fingerprint =
+			javascript_code_fingerprint(unwind->fingerprint, optimization);
 	}
-	unwind->fingerprint = kept->fingerprint;
+	unwind->fingerprint = cached->fingerprint;
 	return true;
 }
 

@@ -9,7 +9,7 @@
 enum {
 	JAVASCRIPT_CODE_WORDS = JAVASCRIPT_CODE_BYTES / 8,
 	/** Entries of the caches of code and of functions, kept between unwinds; a power of two. */
-	JAVASCRIPT_KEPT_COUNT = 256,
+	JAVASCRIPT_CACHE_COUNT = 256,
 	/** Cached maps of functions, kept during an unwind; a power of two. */
 	JAVASCRIPT_MAPS_COUNT = 4,
 };
@@ -32,7 +32,7 @@ enum javascript_slot {
  * A cached address in code, kept between unwinds. The code may have been replaced by another one: each use checks the
  * process.
  */
-struct javascript_kept_code {
+struct javascript_cached_code {
 	/** 0 in an unused entry. */
 	__u64 process_key;
 	__u64 address;
@@ -45,7 +45,7 @@ struct javascript_kept_code {
 };
 
 /** A cached SharedFunctionInfo, kept and checked in the same way. */
-struct javascript_kept_function {
+struct javascript_cached_function {
 	__u64 process_key;
 	__u64 shared;
 	/** Arguments of javascript_function_fingerprint(). */
@@ -95,8 +95,8 @@ struct javascript_unwind {
 	struct javascript_process process;
 	/** Different for each process that ever runs. */
 	__u64 process_key;
-	struct javascript_kept_code kept_code[JAVASCRIPT_KEPT_COUNT];
-	struct javascript_kept_function kept_functions[JAVASCRIPT_KEPT_COUNT];
+	struct javascript_cached_code cached_code[JAVASCRIPT_CACHE_COUNT];
+	struct javascript_cached_function cached_functions[JAVASCRIPT_CACHE_COUNT];
 };
 
 /** Resets the state for a new sample. */
@@ -114,8 +114,8 @@ static __always_inline void javascript_state_begin(struct javascript_unwind *unw
 /** Clears what is cached between unwinds. */
 static __always_inline void javascript_state_forget(struct javascript_unwind *unwind)
 {
-	__builtin_memset(unwind->kept_code, 0, sizeof(unwind->kept_code));
-	__builtin_memset(unwind->kept_functions, 0, sizeof(unwind->kept_functions));
+	__builtin_memset(unwind->cached_code, 0, sizeof(unwind->cached_code));
+	__builtin_memset(unwind->cached_functions, 0, sizeof(unwind->cached_functions));
 }
 
 #endif

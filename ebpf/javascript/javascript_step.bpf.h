@@ -233,10 +233,10 @@ static __always_inline enum unwind_error javascript_release(struct unwind_state 
 /* True if unwind->shared is a cached SharedFunctionInfo. */
 static __always_inline bool javascript_is_known_function(const struct javascript_unwind *unwind)
 {
-	const struct javascript_kept_function *kept =
-		&unwind->kept_functions[javascript_kept_index(unwind->shared)];
+	const struct javascript_cached_function *cached =
+		&unwind->cached_functions[javascript_cache_index(unwind->shared)];
 
-	return kept->process_key == unwind->process_key && kept->shared == unwind->shared;
+	return cached->process_key == unwind->process_key && cached->shared == unwind->shared;
 }
 
 /* True if objects with the map at tagged @map are functions. */

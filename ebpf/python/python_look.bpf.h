@@ -59,7 +59,7 @@ static __always_inline void python_look_begin(struct unwind_state *state)
 	if (unwind->is_first || !(frame_flags(state->pending_words[0]) & FRAME_RETURN_ADDRESS)) {
 		unwind->stack_low = state->registers[SP_REGISTER];
 		for (int i = 0; i < REGISTER_COUNT; i++)
-			if (KEPT_REGISTERS & 1ULL << i)
+			if (CALLEE_SAVED_REGISTERS & 1ULL << i)
 				unwind->met |= ~python_chains_without(unwind, state->registers[i]);
 	}
 	unwind->look = unwind->stack_low;

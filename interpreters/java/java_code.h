@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Finds the piece of code (CodeBlob) of an address in HotSpot's code cache. The code cache has one or a few
+ * Finds the chunk of code (CodeBlob) of an address in HotSpot's code cache. The code cache has one or a few
  * heaps. Each heap has a segment map with a byte for each segment of some 64 to 128 bytes; the bytes lead back
  * to the first segment of a block. The kernel side looks code up in the same way (ebpf/).
  *
@@ -45,7 +45,7 @@ struct java_heaps {
 	uint32_t count;
 };
 
-/** A piece of code: a compiled method (nmethod), or code of the runtime. */
+/** A chunk of code: a compiled method (nmethod), or code of the runtime. */
 struct java_blob {
 	uint64_t address;
 	/** The executable part: instructions, then their stubs. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * A page cache for reads of many small pieces of a process's memory, so that most reads need no system call. Use
+ * A page cache for reads of many small chunks of a process's memory, so that most reads need no system call. Use
  * it for one short look only, at memory that does not change meanwhile, or whose changes do not matter.
  */
 #ifndef INTERPRETERS_JAVA_REMOTE_PAGES_H

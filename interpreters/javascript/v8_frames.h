@@ -5,7 +5,7 @@
  *
  * Optimized code has two tables. The deoptimizer's translations are exact at calls, and include inlined builtins and
  * `new`; between calls there are none. The position table, which V8's own CPU profiler reads, has an entry for most
- * instructions. It may be empty: always for Maglev of Node.js 24.0, for others if V8 was not told to make detailed
+ * instructions. It may be empty: always for Maglev of Node.js 24.0, for others if V8 was not started with the flag for detailed
  * positions.
  *
  * Source: execution/frames.cc (Summarize), profiler/profiler-listener.cc (CodeCreateEvent), objects/code.cc

@@ -310,18 +310,18 @@ static const struct php_name *keep_name(struct php_names *names, struct name_key
 					struct php_name *made)
 {
 	uint32_t object = hash_name(made);
-	struct php_name *kept = NULL;
+	struct php_name *cached = NULL;
 
 	if (!key->object || key->object == object) {
 		key->object = object;
-		kept = lru_cache_get(&names->cache, key);
-		if (!kept &&
+		cached = lru_cache_get(&names->cache, key);
+		if (!cached &&
 		    !lru_cache_put(&names->cache, key, made, name_bytes(made) + ENTRY_BYTES))
 			return made;
 	}
 	free(names->uncached);
 	names->uncached = made;
-	return kept || key->object != object ? kept : made;
+	return cached || key->object != object ? cached : made;
 }
 
 static bool is_freed_soon(const struct name_key *key, const struct function *function)

@@ -380,17 +380,17 @@ static const struct python_code *keep_code(struct python_code_cache *cache, stru
 					   struct python_code *made, size_t bytes)
 {
 	uint32_t object = hash_code(made);
-	struct python_code *kept = NULL;
+	struct python_code *cached = NULL;
 
 	if (!key->object || key->object == object) {
 		key->object = object;
-		kept = lru_cache_get(&cache->codes, key);
-		if (!kept && !lru_cache_put(&cache->codes, key, made, bytes + ENTRY_BYTES))
+		cached = lru_cache_get(&cache->codes, key);
+		if (!cached && !lru_cache_put(&cache->codes, key, made, bytes + ENTRY_BYTES))
 			return made;
 	}
 	free(cache->uncached);
 	cache->uncached = made;
-	return kept || key->object != object ? kept : made;
+	return cached || key->object != object ? cached : made;
 }
 
 /* Finds the code object of @key in the cache, or reads it. The result is borrowed until the next call. */

@@ -451,18 +451,18 @@ static const struct ruby_name *keep_name(struct ruby_names *names, struct name_k
 					 struct ruby_name *made)
 {
 	uint32_t object = hash_name(made);
-	struct ruby_name *kept = NULL;
+	struct ruby_name *cached = NULL;
 
 	if (!key->object || key->object == object) {
 		key->object = object;
-		kept = lru_cache_get(&names->cache, key);
-		if (!kept &&
+		cached = lru_cache_get(&names->cache, key);
+		if (!cached &&
 		    !lru_cache_put(&names->cache, key, made, name_bytes(made) + ENTRY_BYTES))
 			return made;
 	}
 	free(names->uncached);
 	names->uncached = made;
-	return kept || key->object != object ? kept : made;
+	return cached || key->object != object ? cached : made;
 }
 
 /* Finds the name of @key in the cache, or reads it. The result is borrowed until the next call. */

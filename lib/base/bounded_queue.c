@@ -19,7 +19,7 @@
 enum {
 	LENGTH_BYTES = sizeof(uint32_t),
 	/* Memory that an empty ring keeps. Memory that a burst took beyond it is returned to the system. */
-	KEPT_BYTES = 256 << 10,
+	IDLE_BYTES = 256 << 10,
 };
 
 static int init_locks(struct bounded_queue *queue)
@@ -107,13 +107,13 @@ static void copy_out(struct bounded_queue *queue, void *bytes, size_t count)
 static void start_anew(struct bounded_queue *queue)
 {
 	size_t page_bytes = (size_t)sysconf(_SC_PAGESIZE);
-	uintptr_t from = (uintptr_t)queue->ring + KEPT_BYTES + page_bytes - 1;
+	uintptr_t from = (uintptr_t)queue->ring + IDLE_BYTES + page_bytes - 1;
 	uintptr_t end = (uintptr_t)queue->ring + queue->ring_bytes;
 
 	from -= from % page_bytes;
 	end -= end % page_bytes;
 	queue->start = 0;
-	if (queue->peak_bytes > KEPT_BYTES && from < end)
+	if (queue->peak_bytes > IDLE_BYTES && from < end)
 		madvise((void *)from, end - from, MADV_DONTNEED);
 	queue->peak_bytes = 0;
 }

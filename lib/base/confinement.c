@@ -73,17 +73,17 @@ int confinement_limit_memory(uint64_t own_bytes, uint64_t mapped_bytes)
 	return confinement_limit(RLIMIT_AS, add_saturated(mapped, mapped_bytes));
 }
 
-int confinement_drop_privileges(uint64_t kept)
+int confinement_drop_privileges(uint64_t capabilities)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
 	struct __user_cap_data_struct had[_LINUX_CAPABILITY_U32S_3] = { 0 };
 	struct __user_cap_data_struct left[_LINUX_CAPABILITY_U32S_3] = { 0 };
 
-	if (kept && syscall(SYS_capget, &header, had))
+	if (capabilities && syscall(SYS_capget, &header, had))
 		return fail_errno(-errno, "cannot read capabilities");
 	for (uint32_t i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
 		left[i].effective = left[i].permitted = had[i].permitted &
-							(uint32_t)(kept >> (32 * i));
+							(uint32_t)(capabilities >> (32 * i));
 	if (syscall(SYS_capset, &header, left))
 		return fail_errno(-errno, "cannot drop capabilities");
 	/* Not dumpable: a limit of 0 does not keep core dumps from programs that take them by a pipe. */

@@ -42,10 +42,10 @@ int confinement_limit(int resource, uint64_t value);
 int confinement_limit_memory(uint64_t own_bytes, uint64_t mapped_bytes);
 
 /**
- * Drops all capabilities but those in @kept (a bit for each, 1 << CAP_...), and prevents new ones, core dumps
+ * Drops all capabilities but those in @capabilities (a bit for each, 1 << CAP_...), and prevents new ones, core dumps
  * and tracing. It acts on the calling thread, so call it before others are started.
  */
-int confinement_drop_privileges(uint64_t kept);
+int confinement_drop_privileges(uint64_t capabilities);
 
 /**
  * Filters the calling thread's system calls. Calls that no rule allows fail with EPERM, so that another version

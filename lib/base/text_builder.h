@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Text put together piece by piece in memory of its own. All bytes zero is an empty builder. The
+ * Text put together chunk by chunk in memory of its own. All bytes zero is an empty builder. The
  * first allocation that fails marks the builder, and later appends do nothing: ask once at the end.
  */
 #ifndef LIB_BASE_TEXT_BUILDER_H

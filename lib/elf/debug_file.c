@@ -25,7 +25,7 @@
 enum {
 	LINK_MAX_BYTES = NAME_MAX + 16,
 	CRC_BYTES = 4,
-	CRC_PIECE_BYTES = 64 << 10,
+	CRC_CHUNK_BYTES = 64 << 10,
 };
 
 static const char debug_folder[] = "usr/lib/debug";
@@ -95,17 +95,17 @@ static bool has_same_text(const struct elf_image *image, const struct elf_image 
 
 static bool has_crc(int fd, uint64_t size, uint32_t wanted)
 {
-	uint8_t piece[CRC_PIECE_BYTES];
+	uint8_t chunk[CRC_CHUNK_BYTES];
 	uLong crc = crc32(0, NULL, 0);
 
 	if (size > DEBUG_FILE_CRC_MAX_BYTES)
 		return false;
 	for (uint64_t offset = 0; offset < size;) {
-		size_t bytes = size - offset < sizeof(piece) ? size - offset : sizeof(piece);
+		size_t bytes = size - offset < sizeof(chunk) ? size - offset : sizeof(chunk);
 
-		if (read_exactly(fd, offset, piece, bytes))
+		if (read_exactly(fd, offset, chunk, bytes))
 			return false;
-		crc = crc32(crc, piece, bytes);
+		crc = crc32(crc, chunk, bytes);
 		offset += bytes;
 	}
 	return crc == wanted;

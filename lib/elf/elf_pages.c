@@ -122,20 +122,20 @@ int elf_pages_read_address(struct elf_pages *pages, uint64_t address, void *buff
 int elf_pages_read_string(struct elf_pages *pages, uint64_t offset, uint64_t end, size_t max_bytes,
 			  struct text_builder *text)
 {
-	char piece[STRING_STEP_BYTES];
+	char chunk[STRING_STEP_BYTES];
 
 	end = end < pages->image->size ? end : pages->image->size;
 	while (offset < end) {
-		size_t bytes = end - offset < sizeof(piece) ? end - offset : sizeof(piece);
+		size_t bytes = end - offset < sizeof(chunk) ? end - offset : sizeof(chunk);
 		size_t length;
-		int err = elf_pages_read(pages, offset, piece, bytes);
+		int err = elf_pages_read(pages, offset, chunk, bytes);
 
 		if (err)
 			return err;
-		length = strnlen(piece, bytes);
+		length = strnlen(chunk, bytes);
 		if (length > max_bytes)
 			return fail(-E2BIG, "a string of more than the limit at %#" PRIx64, offset);
-		text_builder_append_bytes(text, piece, length);
+		text_builder_append_bytes(text, chunk, length);
 		if (length < bytes)
 			return text->failed ? fail(-ENOMEM, "no memory for a string") : 0;
 		max_bytes -= length;

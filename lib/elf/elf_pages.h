@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Small reads from an ELF image through cached pages, for tables that are too large to be loaded and of which
- * many short pieces are needed. The pages take at most 1 MiB, allocated on demand.
+ * many short chunks are needed. The pages take at most 1 MiB, allocated on demand.
  */
 #ifndef LIB_ELF_ELF_PAGES_H
 #define LIB_ELF_ELF_PAGES_H

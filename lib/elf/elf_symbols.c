@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One pass over each symbol table in pieces, a sort, and a pass that decides which of several symbols at one
+ * One pass over each symbol table in chunks, a sort, and a pass that decides which of several symbols at one
  * address stays. Symbol tables are hostile, and in a sparse file a huge one takes no space. So the number of
  * symbols that are kept and that are looked at is bounded, and offsets are checked when a name is read.
  */
@@ -16,10 +16,10 @@
 #include "lib/base/vector.h"
 
 enum {
-	SYMBOLS_PER_PIECE = 1024,
+	SYMBOLS_PER_CHUNK = 1024,
 	/* Symbols read of one table: half of them may be other than functions. */
 	SYMBOLS_READ_MAX = 2 * ELF_SYMBOLS_MAX,
-	NAME_PIECE_BYTES = 128,
+	NAME_CHUNK_BYTES = 128,
 	SIZE_MAX_BYTES = (1 << 29) - 1,
 	NAME_OFFSET_MAX = INT32_MAX,
 	/* Depth of nested functions that is searched for the innermost one. Real files nest less. */
@@ -159,7 +159,7 @@ static int collect_symbol(struct collector *collector, const Elf64_Sym *raw)
 static int collect_table(struct collector *collector, const struct elf_section *section)
 {
 	const struct elf_image *image = collector->image;
-	Elf64_Sym raw[SYMBOLS_PER_PIECE];
+	Elf64_Sym raw[SYMBOLS_PER_CHUNK];
 	uint64_t count = section->size / sizeof(Elf64_Sym);
 
 	if (section->entry_bytes != sizeof(Elf64_Sym) || section->link >= image->section_count ||
@@ -173,15 +173,15 @@ static int collect_table(struct collector *collector, const struct elf_section *
 	};
 	if (count > SYMBOLS_READ_MAX)
 		count = SYMBOLS_READ_MAX;
-	for (uint64_t i = 0; i < count && !collector->is_full; i += SYMBOLS_PER_PIECE) {
-		uint64_t piece = count - i < SYMBOLS_PER_PIECE ? count - i : SYMBOLS_PER_PIECE;
+	for (uint64_t i = 0; i < count && !collector->is_full; i += SYMBOLS_PER_CHUNK) {
+		uint64_t chunk = count - i < SYMBOLS_PER_CHUNK ? count - i : SYMBOLS_PER_CHUNK;
 		int err;
 
 		err = elf_image_read(image, section->offset + i * sizeof(raw[0]), raw,
-				     piece * sizeof(raw[0]));
+				     chunk * sizeof(raw[0]));
 		if (err)
 			return err;
-		for (uint64_t k = 0; k < piece; k++) {
+		for (uint64_t k = 0; k < chunk; k++) {
 			err = collect_symbol(collector, &raw[k]);
 			if (err)
 				return err;
@@ -340,15 +340,15 @@ int elf_symbols_name(const struct elf_symbols *symbols, const struct elf_image *
 	if (limit > table->size - symbol->name)
 		limit = table->size - symbol->name;
 	while (!end && length < limit) {
-		size_t piece = limit - length < NAME_PIECE_BYTES ? limit - length :
-								   NAME_PIECE_BYTES;
+		size_t chunk = limit - length < NAME_CHUNK_BYTES ? limit - length :
+								   NAME_CHUNK_BYTES;
 		int err = elf_image_read(image, table->offset + symbol->name + length,
-					 text + length, piece);
+					 text + length, chunk);
 
 		if (err)
 			return err;
-		end = memchr(text + length, '\0', piece);
-		length += piece;
+		end = memchr(text + length, '\0', chunk);
+		length += chunk;
 	}
 	if (end)
 		length = end - text;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * zlib and zstd are decompressed in one call, xz piece by piece. The caller bounds the output, and no library
+ * zlib and zstd are decompressed in one call, xz chunk by chunk. The caller bounds the output, and no library
  * allocates memory by sizes in the input. libdeflate, which takes half of zlib's time, and zstd write straight
  * to the output. liblzma has a limit, and touches no more of its dictionary than the output fills.
  */

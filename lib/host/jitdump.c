@@ -20,7 +20,7 @@ enum {
 	RECORD_HEADER_BYTES = 16,
 	LOAD_BYTES = 56,
 	MOVE_BYTES = 64,
-	/* Limit of a function's name in the file; CODE_NAME_BYTES of it are kept. Longer names are malformed. */
+	/* Limit of a function's name in the file; CODE_NAME_BYTES of it are path. Longer names are malformed. */
 	NAME_MAX_BYTES = 4096,
 
 	/*
@@ -221,22 +221,22 @@ static int add_lines(struct jitdump *dump, struct byte_reader reader, uint64_t c
 static int add_freed_lines(struct jitdump *dump, struct byte_reader reader, uint64_t count,
 			   size_t name_bytes)
 {
-	size_t kept_bytes = name_bytes - FREED_BYTES;
+	size_t path_bytes = name_bytes - FREED_BYTES;
 	int err = 0;
 
 	code_lines_clear(&dump->lines);
 	for (uint64_t i = 0; i < count && !err; i++) {
 		uint64_t address = byte_reader_u64(&reader);
 		uint32_t line = byte_reader_u32(&reader);
-		const char *name, *kept;
+		const char *name, *path;
 
 		byte_reader_skip(&reader, 4);
 		name = byte_reader_bytes(&reader, name_bytes + 1);
-		kept = name ? name + FREED_BYTES : NULL;
-		if (!name || !memchr(name, '\0', FREED_BYTES) || !memchr(kept, '/', kept_bytes) ||
-		    strnlen(kept, kept_bytes + 1) != kept_bytes)
+		path = name ? name + FREED_BYTES : NULL;
+		if (!name || !memchr(name, '\0', FREED_BYTES) || !memchr(path, '/', path_bytes) ||
+		    strnlen(path, path_bytes + 1) != path_bytes)
 			return -EBADMSG;
-		err = add_line(dump, address, line, kept, kept_bytes);
+		err = add_line(dump, address, line, path, path_bytes);
 	}
 	if (!err && (!is_fill(&reader) || dump->lines.file_count != 1))
 		return -EBADMSG;
@@ -387,7 +387,7 @@ int jitdump_add(struct jitdump *dump, const void *bytes, size_t size, uint64_t l
 		return fail(-ENOMEM, "no memory for names of code");
 	err = take_records(dump, batch, bytes, size, left_bytes, &used);
 	dump->is_broken = err == -EBADMSG;
-	/* Lines are kept only if their function has not been read yet. */
+	/* Lines are added only if their function has not been read yet. */
 	if (!dump->has_lines)
 		code_lines_deinit(&dump->lines);
 	if (code_batch_end(batch, dump->is_broken ? 0 : err))

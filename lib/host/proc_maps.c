@@ -183,7 +183,7 @@ static int add_line(void *context, const char *line, size_t length)
 		return fail(-EBADMSG, "a line of /proc/PID/maps cannot be read: %.*s",
 			    length < 100 ? (int)length : 100, line);
 	/*
-	 * The kernel makes the text piece by piece while the process maps and unmaps, so a row may overlap an
+	 * The kernel makes the text chunk by chunk while the process maps and unmaps, so a row may overlap an
 	 * outdated one before it. The first one stays.
 	 */
 	if (row.start < builder->last_end)

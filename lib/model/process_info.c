@@ -32,7 +32,7 @@ static const char *texts_of(const struct process_info *info)
 	return (const char *)(info + 1) + info->attribute_count * sizeof(*info->attributes);
 }
 
-static bool is_told(const struct attribute *attribute)
+static bool is_given(const struct attribute *attribute)
 {
 	return attribute->text && *attribute->text;
 }
@@ -48,7 +48,7 @@ static size_t measure(const struct process_info *values, uint32_t *attribute_cou
 	for (uint32_t i = 0; i < values->attribute_count; i++) {
 		const struct attribute *attribute = &values->attributes[i];
 
-		if (!is_told(attribute))
+		if (!is_given(attribute))
 			continue;
 		bytes += strlen(attribute->key) + 1 + strlen(attribute->text) + 1;
 		++*attribute_count;
@@ -72,7 +72,7 @@ static void put_attributes(const struct process_info *values, struct attribute *
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < values->attribute_count; i++) {
-		if (!is_told(&values->attributes[i]))
+		if (!is_given(&values->attributes[i]))
 			continue;
 		attributes[count].key = put_text(at, values->attributes[i].key);
 		attributes[count++].text = put_text(at, values->attributes[i].text);

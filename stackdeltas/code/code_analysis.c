@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cuts ranges into pieces of limited size, runs the analysis of each, and passes on its rows: verified,
+ * Cuts ranges into chunks of limited size, runs the analysis of each, and passes on its rows: verified,
  * guessed, or not known.
  */
 #include "stackdeltas/code/code_analysis.h"
@@ -16,8 +16,8 @@
 #include "stackdeltas/code/x86_step.h"
 
 enum {
-	/* Size of a piece; its analysis needs some 8 times as much memory. */
-	PIECE_BYTES = 2 << 20,
+	/* Size of a chunk; its analysis needs some 8 times as much memory. */
+	CHUNK_BYTES = 2 << 20,
 };
 
 struct analysis {
@@ -68,7 +68,7 @@ static void count_bytes(struct code_analysis_statistics *statistics, uint32_t co
 
 static int add_rows(struct analysis *analysis, const struct code_flow *flow)
 {
-	const struct code_piece *piece = flow->piece;
+	const struct code_chunk *chunk = flow->chunk;
 	const uint8_t *marks = flow->marks.marks;
 	const struct code_function *function = NULL;
 	struct unwind_rule rule = { .cfa = CFA_NONE };
@@ -77,7 +77,7 @@ static int add_rows(struct analysis *analysis, const struct code_flow *flow)
 	uint8_t rest;
 	int error = 0;
 
-	for (uint32_t offset = 0; !error && offset < piece->size; offset = next) {
+	for (uint32_t offset = 0; !error && offset < chunk->size; offset = next) {
 		if (code_marks_is_leader(&flow->marks, offset)) {
 			const struct code_block *entered = &flow->blocks[block++];
 			bool is_reached = entered->function != CODE_NO_FUNCTION;
@@ -91,11 +91,11 @@ static int add_rows(struct analysis *analysis, const struct code_flow *flow)
 		else if (!(marks[offset] & (CODE_MARK_VISITED | CODE_MARK_PADDING)) ||
 			 !analysis->has_row)
 			rule = (struct unwind_rule){ .cfa = CFA_NONE };
-		error = add_row(analysis, piece->address + offset, &rule);
+		error = add_row(analysis, chunk->address + offset, &rule);
 		/* The other bytes of an instruction have no rule of their own. */
 		rest = marks[offset] & CODE_MARK_INSTRUCTION ? CODE_MARK_VISITED : marks[offset];
 		next = offset + 1;
-		while (next < piece->size && marks[next] == rest &&
+		while (next < chunk->size && marks[next] == rest &&
 		       !code_marks_is_leader(&flow->marks, next))
 			next++;
 		count_bytes(&analysis->statistics, next - offset, &rule);
@@ -103,7 +103,7 @@ static int add_rows(struct analysis *analysis, const struct code_flow *flow)
 	return error;
 }
 
-static int analyse_piece(struct analysis *analysis, const struct code_piece *piece)
+static int analyse_chunk(struct analysis *analysis, const struct code_chunk *chunk)
 {
 	const struct code_analysis_input *input = analysis->input;
 	/* Without any starts the pointer may be NULL, to which nothing may be added. */
@@ -113,9 +113,9 @@ static int analyse_piece(struct analysis *analysis, const struct code_piece *pie
 	int error;
 
 	while (analysis->next_start + count < input->start_count &&
-	       starts[count] - piece->address < piece->size)
+	       starts[count] - chunk->address < chunk->size)
 		count++;
-	error = code_flow_init(&flow, piece, starts, count, input->entry);
+	error = code_flow_init(&flow, chunk, starts, count, input->entry);
 	if (!error)
 		error = add_rows(analysis, &flow);
 	for (size_t i = 0; i < flow.functions.count; i++) {
@@ -130,18 +130,18 @@ static int analyse_piece(struct analysis *analysis, const struct code_piece *pie
 	return error;
 }
 
-/* Returns the end of a piece that starts at @address: before a function that would be cut, if possible. */
-static uint64_t find_piece_end(const struct analysis *analysis, uint64_t address, uint64_t end)
+/* Returns the end of a chunk that starts at @address: before a function that would be cut, if possible. */
+static uint64_t find_chunk_end(const struct analysis *analysis, uint64_t address, uint64_t end)
 {
 	const struct code_analysis_input *input = analysis->input;
-	uint64_t piece_end = address + PIECE_BYTES, last = piece_end;
+	uint64_t chunk_end = address + CHUNK_BYTES, last = chunk_end;
 
-	if (end - address <= PIECE_BYTES)
+	if (end - address <= CHUNK_BYTES)
 		return end;
 	for (size_t i = analysis->next_start;
-	     i < input->start_count && input->starts[i] <= piece_end; i++)
+	     i < input->start_count && input->starts[i] <= chunk_end; i++)
 		last = input->starts[i];
-	return last > address + PIECE_BYTES / 2 ? last : piece_end;
+	return last > address + CHUNK_BYTES / 2 ? last : chunk_end;
 }
 
 static int analyse_range(struct analysis *analysis, const struct code_bytes *range)
@@ -152,7 +152,7 @@ static int analyse_range(struct analysis *analysis, const struct code_bytes *ran
 
 	analysis->has_row = false;
 	while (!error && address < end) {
-		struct code_piece piece = {
+		struct code_chunk chunk = {
 			.machine = input->machine,
 			.step = input->machine == EM_X86_64 ? x86_step : arm64_step,
 			.address = address,
@@ -165,9 +165,9 @@ static int analyse_range(struct analysis *analysis, const struct code_bytes *ran
 		while (analysis->next_start < input->start_count &&
 		       input->starts[analysis->next_start] < address)
 			analysis->next_start++;
-		piece.size = find_piece_end(analysis, address, end) - address;
-		error = analyse_piece(analysis, &piece);
-		address += piece.size;
+		chunk.size = find_chunk_end(analysis, address, end) - address;
+		error = analyse_chunk(analysis, &chunk);
+		address += chunk.size;
 	}
 	return error;
 }

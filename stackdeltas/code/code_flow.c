@@ -20,7 +20,7 @@ enum {
 	TABLE_SEARCH_BYTES = 1 << 16,
 	NO_OFFSET = UINT32_MAX,
 	/*
-	 * Compilers' blocks have 12 bytes and more on average. A piece with a smaller average is no code, and
+	 * Compilers' blocks have 12 bytes and more on average. A chunk with a smaller average is no code, and
 	 * would need much memory.
 	 */
 	MIN_BLOCK_BYTES = 4,
@@ -208,28 +208,28 @@ static void judge_exit(struct code_flow *flow, const struct walk *walk)
 
 	if (walk->state.is_outermost)
 		return;
-	if (code_hotspot_is_entry(flow->piece, &walk->state)) {
+	if (code_hotspot_is_entry(flow->chunk, &walk->state)) {
 		function->has_good_exit = true;
 		code_regions_prove(&flow->regions, walk->region);
-	} else if (!code_hotspot_is_exit(flow->piece, &walk->state)) {
+	} else if (!code_hotspot_is_exit(flow->chunk, &walk->state)) {
 		doubt(flow, walk->function, walk->region, walk->region);
 	}
 }
 
 /*
- * Handles a path that leaves the piece. Within a frame that shows nothing. But if it pops more than was
+ * Handles a path that leaves the chunk. Within a frame that shows nothing. But if it pops more than was
  * there at the entry, the entry was not that of a function: _dl_runtime_resolve() starts with two words
  * pushed.
  */
-static void leave_piece(struct code_flow *flow, const struct walk *walk)
+static void leave_chunk(struct code_flow *flow, const struct walk *walk)
 {
 	struct code_state entry;
 
-	code_state_init(&entry, flow->piece->machine);
-	if (code_hotspot_is_entry(flow->piece, &walk->state))
+	code_state_init(&entry, flow->chunk->machine);
+	if (code_hotspot_is_entry(flow->chunk, &walk->state))
 		code_regions_prove(&flow->regions, walk->region);
 	else if (walk->state.sp.kind == CODE_FROM_CFA && walk->state.sp.offset > entry.sp.offset &&
-		 !walk->state.is_outermost && !code_hotspot_is_exit(flow->piece, &walk->state))
+		 !walk->state.is_outermost && !code_hotspot_is_exit(flow->chunk, &walk->state))
 		distrust(flow, walk->function);
 }
 
@@ -253,7 +253,7 @@ static void reach_block(struct code_flow *flow, const struct walk *walk, uint32_
 
 	if (flow->marks.marks[offset] & CODE_MARK_START &&
 	    offset != flow->functions.items[walk->function].offset) {
-		if (edge != EDGE_FALL || code_hotspot_starts(flow->piece, &walk->state)) {
+		if (edge != EDGE_FALL || code_hotspot_starts(flow->chunk, &walk->state)) {
 			reach_start(flow, walk, edge);
 			return;
 		}
@@ -268,7 +268,7 @@ static void reach_block(struct code_flow *flow, const struct walk *walk, uint32_
 		queue_block(flow, index, edge);
 		return;
 	}
-	change = code_hotspot_merge(flow->piece, &block->state, &walk->state);
+	change = code_hotspot_merge(flow->chunk, &block->state, &walk->state);
 	if (change < 0 && edge == EDGE_RETURN) {
 		note_noreturn(flow, walk);
 		return;
@@ -288,7 +288,7 @@ static void reach_block(struct code_flow *flow, const struct walk *walk, uint32_
 	owner = &flow->functions.items[block->function];
 	if (block->function != walk->function && !owner->is_distrusted &&
 	    (owner->has_good_exit ||
-	     code_hotspot_proves(flow->piece, owner->is_known, &block->state)))
+	     code_hotspot_proves(flow->chunk, owner->is_known, &block->state)))
 		flow->functions.items[walk->function].has_good_exit = true;
 	if (edge != EDGE_RETURN)
 		block->is_weak = false;
@@ -303,8 +303,8 @@ static void jump(struct code_flow *flow, struct walk *walk, int64_t distance)
 	struct walk path = *walk;
 
 	/* A tail call, or a jump to a part of the function that is elsewhere. */
-	if (target < 0 || target >= flow->piece->size) {
-		leave_piece(flow, walk);
+	if (target < 0 || target >= flow->chunk->size) {
+		leave_chunk(flow, walk);
 		return;
 	}
 	if (!code_marks_is_leader(&flow->marks, target)) {
@@ -323,10 +323,10 @@ static void jump_indirectly(struct code_flow *flow, const struct walk *walk)
 	if (walk->state.is_outermost)
 		return;
 	/* Most likely a tail call; a jump table would lead to code with the same state. */
-	leave_piece(flow, walk);
-	function->has_good_exit |= code_hotspot_is_good_exit(flow->piece, &walk->state);
-	if (code_hotspot_is_entry(flow->piece, &walk->state) ||
-	    code_hotspot_is_exit(flow->piece, &walk->state))
+	leave_chunk(flow, walk);
+	function->has_good_exit |= code_hotspot_is_good_exit(flow->chunk, &walk->state);
+	if (code_hotspot_is_entry(flow->chunk, &walk->state) ||
+	    code_hotspot_is_exit(flow->chunk, &walk->state))
 		return;
 	if (!function->has_table_jump) {
 		function->has_table_jump = true;
@@ -353,10 +353,10 @@ static void call(struct code_flow *flow, struct walk *walk, const struct code_st
 {
 	int64_t target = walk->offset + step->target;
 	uint32_t next = walk->offset + step->length;
-	bool is_hotspot = flow->piece->is_hotspot;
+	bool is_hotspot = flow->chunk->is_hotspot;
 
 	/* glibc's _start for arm64 ends with a call of abort(), just behind that of the function that calls main(). */
-	if (walk->state.is_outermost && walk->is_after_call && flow->piece->machine == EM_AARCH64)
+	if (walk->state.is_outermost && walk->is_after_call && flow->chunk->machine == EM_AARCH64)
 		return;
 	walk->callee = CODE_NO_CALLEE;
 	if (step->flow == CODE_FLOW_CALL) {
@@ -369,13 +369,13 @@ static void call(struct code_flow *flow, struct walk *walk, const struct code_st
 		if (!is_hotspot && code_regions_is_noreturn(&flow->regions, walk->callee))
 			return;
 	}
-	if (next >= flow->piece->size)
+	if (next >= flow->chunk->size)
 		return;
-	if (!is_hotspot && code_start_follows(flow->piece, &flow->marks, next)) {
+	if (!is_hotspot && code_start_follows(flow->chunk, &flow->marks, next)) {
 		note_noreturn(flow, walk);
 		return;
 	}
-	code_state_call(&walk->state, flow->piece->machine);
+	code_state_call(&walk->state, flow->chunk->machine);
 	if (!code_marks_is_leader(&flow->marks, next)) {
 		distrust(flow, walk->function);
 		return;
@@ -401,11 +401,11 @@ static void set_known_rule(struct code_flow *flow, uint32_t offset)
  */
 static void set_trampoline(struct code_flow *flow, uint32_t first, uint32_t last)
 {
-	const uint8_t *bytes = flow->piece->bytes;
+	const uint8_t *bytes = flow->chunk->bytes;
 
 	set_known_rule(flow, first);
 	set_known_rule(flow, last);
-	if (first && (flow->piece->machine == EM_AARCH64 || bytes[first - 1] == 0x90))
+	if (first && (flow->chunk->machine == EM_AARCH64 || bytes[first - 1] == 0x90))
 		set_known_rule(flow, first - 1);
 }
 
@@ -414,7 +414,7 @@ static bool system_call(struct code_flow *flow, struct walk *walk)
 {
 	size_t entry;
 
-	switch (known_code_syscall(flow->piece->machine, flow->piece->bytes, flow->piece->size,
+	switch (known_code_syscall(flow->chunk->machine, flow->chunk->bytes, flow->chunk->size,
 				   walk->offset, &entry)) {
 	case KNOWN_SYSCALL_EXIT:
 		return false;
@@ -478,7 +478,7 @@ static void mark_instruction(struct code_flow *flow, uint32_t offset, uint32_t l
 static void walk_block(struct code_flow *flow, uint32_t index)
 {
 	struct code_block *block = &flow->blocks[index];
-	const struct code_piece *piece = flow->piece;
+	const struct code_chunk *chunk = flow->chunk;
 	struct walk walk = {
 		.state = block->state,
 		.function = block->function,
@@ -499,15 +499,15 @@ static void walk_block(struct code_flow *flow, uint32_t index)
 		if (walk.offset == walk.child)
 			walk.state.is_outermost = 1;
 		if (memcmp(&last, &walk.state, sizeof(last)) != 0) {
-			code_state_rule(&walk.state, piece->machine, &rule);
+			code_state_rule(&walk.state, chunk->machine, &rule);
 			rule_number = number_of_rule(flow, &rule);
 			last = walk.state;
 		}
-		piece->step(piece->bytes + walk.offset, piece->size - walk.offset, &walk.state,
+		chunk->step(chunk->bytes + walk.offset, chunk->size - walk.offset, &walk.state,
 			    &step);
-		code_hotspot_amend(piece, walk.offset, &last, &walk.state);
+		code_hotspot_amend(chunk, walk.offset, &last, &walk.state);
 		if (step.flow == CODE_FLOW_BAD ||
-		    code_hotspot_is_data(piece, &flow->marks, walk.offset, step.length)) {
+		    code_hotspot_is_data(chunk, &flow->marks, walk.offset, step.length)) {
 			distrust(flow, walk.function);
 			return;
 		}
@@ -517,7 +517,7 @@ static void walk_block(struct code_flow *flow, uint32_t index)
 		walk.sp_was_compared = step.compares_sp;
 		walk.is_after_call &= step.flow == CODE_FLOW_NOP;
 		walk.offset += step.length;
-		if (walk.offset >= piece->size) {
+		if (walk.offset >= chunk->size) {
 			distrust(flow, walk.function);
 			return;
 		}
@@ -558,13 +558,13 @@ static void follow_tables(struct code_flow *flow, uint32_t index)
 	if (!function.has_table_jump || function.tables_differ || function.is_distrusted)
 		return;
 	for (offset = code_marks_next_leader(&flow->marks, offset);
-	     offset < flow->piece->size && offset < end;
+	     offset < flow->chunk->size && offset < end;
 	     offset = code_marks_next_leader(&flow->marks, offset + 1)) {
 		if (flow->marks.marks[offset] & CODE_MARK_START)
 			return;
 		if (!is_unreached_end(flow, offset))
 			continue;
-		if (code_start_is_likely(flow->piece, offset))
+		if (code_start_is_likely(flow->chunk, offset))
 			return;
 		/* Or it is a function without a frame, which then has no bad exit from ours. */
 		walk.region = add_region(flow, function.table_region, CODE_NO_CALLEE);
@@ -590,8 +590,8 @@ static void walk_function(struct code_flow *flow, uint32_t offset, bool is_known
 	block->region = add_region(flow, CODE_NO_CALLER, CODE_NO_CALLEE);
 	if (flow->error)
 		return;
-	code_state_init(&block->state, flow->piece->machine);
-	code_hotspot_enter(flow->piece, offset, &block->state);
+	code_state_init(&block->state, flow->chunk->machine);
+	code_hotspot_enter(flow->chunk, offset, &block->state);
 	block->state.is_outermost = is_entry;
 	queue_block(flow, index, EDGE_JUMP);
 	walk_queued(flow);
@@ -601,12 +601,12 @@ static void walk_function(struct code_flow *flow, uint32_t offset, bool is_known
 static void walk_all(struct code_flow *flow, uint64_t entry)
 {
 	const struct code_marks *marks = &flow->marks;
-	uint32_t size = flow->piece->size, offset;
+	uint32_t size = flow->chunk->size, offset;
 
 	for (offset = code_marks_next_leader(marks, 0); offset < size;
 	     offset = code_marks_next_leader(marks, offset + 1))
 		if (marks->marks[offset] & CODE_MARK_START)
-			walk_function(flow, offset, true, flow->piece->address + offset == entry);
+			walk_function(flow, offset, true, flow->chunk->address + offset == entry);
 	/* Functions that are called only by pointer, such as a main() that does not return. */
 	for (offset = code_marks_next_leader(marks, 0); offset < size;
 	     offset = code_marks_next_leader(marks, offset + 1))
@@ -652,30 +652,30 @@ static int prove_regions(struct code_flow *flow)
 	return error;
 }
 
-int code_flow_init(struct code_flow *flow, const struct code_piece *piece, const uint64_t *starts,
+int code_flow_init(struct code_flow *flow, const struct code_chunk *chunk, const uint64_t *starts,
 		   size_t start_count, uint64_t entry)
 {
 	int error;
 
 	memset(flow, 0, sizeof(*flow));
-	flow->piece = piece;
-	error = code_marks_init(&flow->marks, piece, starts, start_count, entry);
+	flow->chunk = chunk;
+	error = code_marks_init(&flow->marks, chunk, starts, start_count, entry);
 	if (error)
 		return error;
 	if (flow->marks.leader_count > MAX_DENSE_LEADERS &&
-	    flow->marks.leader_count > piece->size / MIN_BLOCK_BYTES)
-		code_marks_clear_leaders(&flow->marks, piece);
+	    flow->marks.leader_count > chunk->size / MIN_BLOCK_BYTES)
+		code_marks_clear_leaders(&flow->marks, chunk);
 	flow->blocks = calloc(flow->marks.leader_count + 1, sizeof(*flow->blocks));
-	flow->rule_numbers = calloc(piece->size, sizeof(*flow->rule_numbers));
+	flow->rule_numbers = calloc(chunk->size, sizeof(*flow->rule_numbers));
 	if (!flow->blocks || !flow->rule_numbers || code_rules_init(&flow->rules))
-		return fail(-ENOMEM, "no memory to analyse %u bytes of code", piece->size);
+		return fail(-ENOMEM, "no memory to analyse %u bytes of code", chunk->size);
 	for (uint32_t i = 0; i < flow->marks.leader_count; i++)
 		flow->blocks[i] = (struct code_block){ .function = CODE_NO_FUNCTION };
 	walk_all(flow, entry);
 	if (!flow->error)
 		flow->error = prove_regions(flow);
 	if (flow->error)
-		return fail(flow->error, "no memory to analyse %u bytes of code", piece->size);
+		return fail(flow->error, "no memory to analyse %u bytes of code", chunk->size);
 	return 0;
 }
 

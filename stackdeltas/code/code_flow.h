@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Follows the paths of a piece of code (code_sweep.h) block by block. It makes a rule for every
+ * Follows the paths of a chunk of code (code_sweep.h) block by block. It makes a rule for every
  * instruction that it reaches, and decides for every function whether it is verified.
  *
  * A block stores only the state at its start. A path that reaches a block lowers that state to the
@@ -75,7 +75,7 @@ struct code_queue {
 	struct code_block_list returned;
 };
 
-/** The different rules of a piece of code, numbered, so that an instruction's takes two bytes. */
+/** The different rules of a chunk of code, numbered, so that an instruction's takes two bytes. */
 struct code_rules {
 	/** By number. Rule 0 is CFA_NONE, which also replaces the rules over the limit. */
 	struct code_rule_vector rules;
@@ -83,9 +83,9 @@ struct code_rules {
 	uint16_t cache[CODE_RULE_CACHE];
 };
 
-/** The state of the analysis of one piece. */
+/** The state of the analysis of one chunk. */
 struct code_flow {
-	const struct code_piece *piece;
+	const struct code_chunk *chunk;
 	struct code_marks marks;
 	/** By rank of the leader. */
 	struct code_block *blocks;
@@ -100,10 +100,10 @@ struct code_flow {
 };
 
 /**
- * Analyses @piece. @starts: @start_count addresses, sorted, in the piece. @entry: address of the
- * outermost frame's code, in the piece or not. -ENOMEM. The caller deinits in any case.
+ * Analyses @chunk. @starts: @start_count addresses, sorted, in the chunk. @entry: address of the
+ * outermost frame's code, in the chunk or not. -ENOMEM. The caller deinits in any case.
  */
-int code_flow_init(struct code_flow *flow, const struct code_piece *piece, const uint64_t *starts,
+int code_flow_init(struct code_flow *flow, const struct code_chunk *chunk, const uint64_t *starts,
 		   size_t start_count, uint64_t entry);
 void code_flow_deinit(struct code_flow *flow);
 

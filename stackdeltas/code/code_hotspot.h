@@ -14,41 +14,41 @@
 
 #include "stackdeltas/code/code_sweep.h"
 
-/** As code_state_is_entry(), by the rules for the kind of code in @piece. */
-bool code_hotspot_is_entry(const struct code_piece *piece, const struct code_state *state);
+/** As code_state_is_entry(), by the rules for the kind of code in @chunk. */
+bool code_hotspot_is_entry(const struct code_chunk *chunk, const struct code_state *state);
 
 /** True if a path of a stub may end with @state, which is not that of the entry; false for other code. */
-bool code_hotspot_is_exit(const struct code_piece *piece, const struct code_state *state);
+bool code_hotspot_is_exit(const struct code_chunk *chunk, const struct code_state *state);
 
 /** As code_hotspot_is_exit() at a jump to a register, if it verifies the path to @state: the return address was popped. */
-bool code_hotspot_is_good_exit(const struct code_piece *piece, const struct code_state *state);
+bool code_hotspot_is_good_exit(const struct code_chunk *chunk, const struct code_state *state);
 
 /**
  * False if a given start cannot be one, since a path reaches it from above with @state: it is another entry of the
  * same stub, behind the code that makes its frame.
  */
-bool code_hotspot_starts(const struct code_piece *piece, const struct code_state *state);
+bool code_hotspot_starts(const struct code_chunk *chunk, const struct code_state *state);
 
 /** Sets @state to that at the first instruction of the function at @offset, if that is not entered by a call. */
-void code_hotspot_enter(const struct code_piece *piece, uint32_t offset, struct code_state *state);
+void code_hotspot_enter(const struct code_chunk *chunk, uint32_t offset, struct code_state *state);
 
 /** True if the @length bytes at @offset of a path are not code, since a function starts within them. */
-bool code_hotspot_is_data(const struct code_piece *piece, const struct code_marks *marks,
+bool code_hotspot_is_data(const struct code_chunk *chunk, const struct code_marks *marks,
 			  uint32_t offset, uint32_t length);
 
 /** As code_state_merge(), but the result is unknown where a path has built the stack again. */
-int code_hotspot_merge(const struct code_piece *piece, struct code_state *into,
+int code_hotspot_merge(const struct code_chunk *chunk, struct code_state *into,
 		       const struct code_state *from);
 
 /**
  * True if a path that reaches @state, of a function that @is_known or not, is verified by that: some stubs
  * always exit to a stack that they have built again.
  */
-bool code_hotspot_proves(const struct code_piece *piece, bool is_known,
+bool code_hotspot_proves(const struct code_chunk *chunk, bool is_known,
 			 const struct code_state *state);
 
 /** Completes @state, that behind the instruction at @offset; @last is that before the instruction. */
-void code_hotspot_amend(const struct code_piece *piece, uint32_t offset,
+void code_hotspot_amend(const struct code_chunk *chunk, uint32_t offset,
 			const struct code_state *last, struct code_state *state);
 
 #endif

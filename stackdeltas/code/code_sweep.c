@@ -22,7 +22,7 @@ enum {
 };
 
 struct sweep {
-	const struct code_piece *piece;
+	const struct code_chunk *chunk;
 	struct code_marks *marks;
 	const uint64_t *starts;
 	size_t start_count;
@@ -31,41 +31,41 @@ struct sweep {
 	bool is_after_end;
 };
 
-bool code_start_is_likely(const struct code_piece *piece, uint32_t offset)
+bool code_start_is_likely(const struct code_chunk *chunk, uint32_t offset)
 {
 	struct code_state state, entry;
 	struct code_step step;
 
-	if (known_code_is_landing(piece->machine, piece->bytes, piece->size, offset))
+	if (known_code_is_landing(chunk->machine, chunk->bytes, chunk->size, offset))
 		return true;
-	if (piece->machine == EM_X86_64 && (piece->address + offset) % FUNCTION_ALIGNMENT)
+	if (chunk->machine == EM_X86_64 && (chunk->address + offset) % FUNCTION_ALIGNMENT)
 		return false;
-	code_state_init(&entry, piece->machine);
+	code_state_init(&entry, chunk->machine);
 	state = entry;
-	piece->step(piece->bytes + offset, piece->size - offset, &state, &step);
+	chunk->step(chunk->bytes + offset, chunk->size - offset, &state, &step);
 	if (step.flow == CODE_FLOW_RETURN)
-		return code_state_is_entry(&state, piece->machine);
+		return code_state_is_entry(&state, chunk->machine);
 	return state.sp.kind == CODE_FROM_CFA && state.sp.offset < entry.sp.offset;
 }
 
-bool code_start_follows(const struct code_piece *piece, const struct code_marks *marks,
+bool code_start_follows(const struct code_chunk *chunk, const struct code_marks *marks,
 			uint32_t next)
 {
 	uint32_t offset = next;
 	struct code_step step;
 
-	while (offset < piece->size && offset - next < FUNCTION_ALIGNMENT) {
-		piece->step(piece->bytes + offset, piece->size - offset, NULL, &step);
+	while (offset < chunk->size && offset - next < FUNCTION_ALIGNMENT) {
+		chunk->step(chunk->bytes + offset, chunk->size - offset, NULL, &step);
 		if (step.flow != CODE_FLOW_NOP)
 			break;
 		offset += step.length;
 	}
-	if (offset == next || offset >= piece->size)
+	if (offset == next || offset >= chunk->size)
 		return false;
 	/* Within a function only targets of jumps are aligned. */
 	if (!code_marks_is_leader(marks, offset))
-		return (piece->address + offset) % FUNCTION_ALIGNMENT == 0;
-	return code_start_is_likely(piece, offset);
+		return (chunk->address + offset) % FUNCTION_ALIGNMENT == 0;
+	return code_start_is_likely(chunk, offset);
 }
 
 static void add_leader(struct code_marks *marks, uint32_t offset)
@@ -79,24 +79,24 @@ static void add_start(struct code_marks *marks, uint32_t offset)
 	marks->marks[offset] |= CODE_MARK_START;
 }
 
-/* Finds the offset of the target of @step; false if that is not in the piece. */
-static bool find_target(const struct code_piece *piece, uint32_t offset,
+/* Finds the offset of the target of @step; false if that is not in the chunk. */
+static bool find_target(const struct code_chunk *chunk, uint32_t offset,
 			const struct code_step *step, uint32_t *target)
 {
 	int64_t sum = offset + step->target;
 
-	if (sum < 0 || sum >= piece->size)
+	if (sum < 0 || sum >= chunk->size)
 		return false;
 	*target = sum;
 	return true;
 }
 
 /* True for the padding of linkers and assemblers: no-ops, int3, udf, zeros. */
-static bool is_padding(const struct code_piece *piece, uint32_t offset, struct code_step *step)
+static bool is_padding(const struct code_chunk *chunk, uint32_t offset, struct code_step *step)
 {
 	if (step->flow == CODE_FLOW_NOP || step->flow == CODE_FLOW_STOP)
 		return true;
-	if (piece->machine != EM_X86_64 || piece->bytes[offset])
+	if (chunk->machine != EM_X86_64 || chunk->bytes[offset])
 		return false;
 	step->length = 1;
 	return true;
@@ -105,17 +105,17 @@ static bool is_padding(const struct code_piece *piece, uint32_t offset, struct c
 /* Marks the target of `lea n(%rip),%reg`, which takes the address of functions that are called by pointer. */
 static void mark_taken(struct sweep *sweep, uint32_t offset, uint32_t length)
 {
-	const struct code_piece *piece = sweep->piece;
-	const uint8_t *bytes = piece->bytes + offset;
+	const struct code_chunk *chunk = sweep->chunk;
+	const uint8_t *bytes = chunk->bytes + offset;
 	int32_t displacement;
 	int64_t target;
 
-	if (piece->machine != EM_X86_64 || length != LEA_PC_BYTES || (bytes[0] & 0xfb) != 0x48 ||
+	if (chunk->machine != EM_X86_64 || length != LEA_PC_BYTES || (bytes[0] & 0xfb) != 0x48 ||
 	    bytes[1] != 0x8d || (bytes[2] & 0xc7) != 0x05)
 		return;
 	memcpy(&displacement, bytes + 3, sizeof(displacement));
 	target = (int64_t)offset + length + displacement;
-	if (target >= 0 && target < piece->size)
+	if (target >= 0 && target < chunk->size)
 		sweep->marks->marks[target] |= CODE_MARK_TAKEN;
 }
 
@@ -126,7 +126,7 @@ static void mark_step(struct sweep *sweep, uint32_t offset, struct code_step *st
 	size_t entry;
 
 	if (sweep->is_after_end && !(marks->marks[offset] & CODE_MARK_START)) {
-		if (is_padding(sweep->piece, offset, step)) {
+		if (is_padding(sweep->chunk, offset, step)) {
 			for (uint32_t i = 0; i < step->length; i++)
 				marks->marks[offset + i] |= CODE_MARK_PADDING;
 			return;
@@ -137,16 +137,16 @@ static void mark_step(struct sweep *sweep, uint32_t offset, struct code_step *st
 	sweep->is_after_end = false;
 	switch (step->flow) {
 	case CODE_FLOW_CALL:
-		if (find_target(sweep->piece, offset, step, &target) && target != next)
+		if (find_target(sweep->chunk, offset, step, &target) && target != next)
 			add_start(marks, target);
 		/* fall through */
 	case CODE_FLOW_CALL_INDIRECT:
-		if (next < sweep->piece->size)
+		if (next < sweep->chunk->size)
 			add_leader(marks, next);
 		break;
 	case CODE_FLOW_JUMP:
 	case CODE_FLOW_BRANCH:
-		if (find_target(sweep->piece, offset, step, &target))
+		if (find_target(sweep->chunk, offset, step, &target))
 			add_leader(marks, target);
 		sweep->is_after_end = step->flow == CODE_FLOW_JUMP;
 		break;
@@ -156,8 +156,8 @@ static void mark_step(struct sweep *sweep, uint32_t offset, struct code_step *st
 		sweep->is_after_end = true;
 		break;
 	case CODE_FLOW_SYSCALL:
-		sweep->is_after_end = known_code_syscall(sweep->piece->machine, sweep->piece->bytes,
-							 sweep->piece->size, offset,
+		sweep->is_after_end = known_code_syscall(sweep->chunk->machine, sweep->chunk->bytes,
+							 sweep->chunk->size, offset,
 							 &entry) == KNOWN_SYSCALL_EXIT;
 		break;
 	default:
@@ -168,20 +168,20 @@ static void mark_step(struct sweep *sweep, uint32_t offset, struct code_step *st
 
 static void sweep_all(struct sweep *sweep)
 {
-	const struct code_piece *piece = sweep->piece;
+	const struct code_chunk *chunk = sweep->chunk;
 	struct code_step step;
 
 	sweep->is_after_end = true;
-	for (uint32_t offset = 0; offset < piece->size; offset += step.length) {
-		uint32_t limit = piece->size;
+	for (uint32_t offset = 0; offset < chunk->size; offset += step.length) {
+		uint32_t limit = chunk->size;
 
 		while (sweep->next_start < sweep->start_count &&
-		       sweep->starts[sweep->next_start] - piece->address <= offset)
+		       sweep->starts[sweep->next_start] - chunk->address <= offset)
 			sweep->next_start++;
 		/* No instruction extends over a known start. */
 		if (sweep->next_start < sweep->start_count)
-			limit = sweep->starts[sweep->next_start] - piece->address;
-		piece->step(piece->bytes + offset, limit - offset, NULL, &step);
+			limit = sweep->starts[sweep->next_start] - chunk->address;
+		chunk->step(chunk->bytes + offset, limit - offset, NULL, &step);
 		if (step.flow == CODE_FLOW_BAD && step.length > limit - offset)
 			step.length = limit - offset;
 		mark_step(sweep, offset, &step);
@@ -192,12 +192,12 @@ static void sweep_all(struct sweep *sweep)
  * Where an address was taken and a function is likely to start, one does start. The code before it is then
  * the call of a function that does not return.
  */
-static void mark_taken_starts(const struct code_piece *piece, struct code_marks *marks)
+static void mark_taken_starts(const struct code_chunk *chunk, struct code_marks *marks)
 {
-	for (uint32_t offset = 0; offset < piece->size; offset++) {
+	for (uint32_t offset = 0; offset < chunk->size; offset++) {
 		if (!(marks->marks[offset] & CODE_MARK_TAKEN))
 			continue;
-		if (code_start_is_likely(piece, offset)) {
+		if (code_start_is_likely(chunk, offset)) {
 			add_leader(marks, offset);
 			marks->marks[offset] |= CODE_MARK_AFTER_END;
 		} else {
@@ -214,39 +214,39 @@ static void count_ranks(struct code_marks *marks, uint32_t words)
 	}
 }
 
-int code_marks_init(struct code_marks *marks, const struct code_piece *piece,
+int code_marks_init(struct code_marks *marks, const struct code_chunk *chunk,
 		    const uint64_t *starts, size_t start_count, uint64_t entry)
 {
 	struct sweep sweep = {
-		.piece = piece,
+		.chunk = chunk,
 		.marks = marks,
 		.starts = starts,
 		.start_count = start_count,
 	};
-	uint32_t words = piece->size / 64 + 1;
+	uint32_t words = chunk->size / 64 + 1;
 
 	memset(marks, 0, sizeof(*marks));
-	marks->size = piece->size;
-	marks->marks = calloc(piece->size + 1, sizeof(*marks->marks));
+	marks->size = chunk->size;
+	marks->marks = calloc(chunk->size + 1, sizeof(*marks->marks));
 	marks->leader_bits = calloc(words, sizeof(*marks->leader_bits));
 	marks->leader_ranks = calloc(words, sizeof(*marks->leader_ranks));
 	if (!marks->marks || !marks->leader_bits || !marks->leader_ranks)
-		return fail(-ENOMEM, "no memory to analyse %u bytes of code", piece->size);
+		return fail(-ENOMEM, "no memory to analyse %u bytes of code", chunk->size);
 	for (size_t i = 0; i < start_count; i++) {
-		add_start(marks, starts[i] - piece->address);
-		marks->marks[starts[i] - piece->address] |= CODE_MARK_GIVEN;
+		add_start(marks, starts[i] - chunk->address);
+		marks->marks[starts[i] - chunk->address] |= CODE_MARK_GIVEN;
 	}
-	if (entry >= piece->address && entry - piece->address < piece->size)
-		add_start(marks, entry - piece->address);
+	if (entry >= chunk->address && entry - chunk->address < chunk->size)
+		add_start(marks, entry - chunk->address);
 	sweep_all(&sweep);
-	mark_taken_starts(piece, marks);
+	mark_taken_starts(chunk, marks);
 	count_ranks(marks, words);
 	return 0;
 }
 
-void code_marks_clear_leaders(struct code_marks *marks, const struct code_piece *piece)
+void code_marks_clear_leaders(struct code_marks *marks, const struct code_chunk *chunk)
 {
-	uint32_t words = piece->size / 64 + 1;
+	uint32_t words = chunk->size / 64 + 1;
 
 	memset(marks->leader_bits, 0, words * sizeof(*marks->leader_bits));
 	memset(marks->leader_ranks, 0, words * sizeof(*marks->leader_ranks));

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The first pass over a piece of code: it decodes all instructions in sequence, without following paths,
+ * The first pass over a chunk of code: it decodes all instructions in sequence, without following paths,
  * to find where blocks may begin. The second pass then needs memory only for blocks.
  *
  * It also finds likely starts of functions, by the code there and before: for functions that are called
@@ -16,7 +16,7 @@
 #include "stackdeltas/code/code_step.h"
 
 /** Consecutive bytes that are analysed together. */
-struct code_piece {
+struct code_chunk {
 	uint16_t machine;
 	code_step_function *step;
 	/** ELF virtual address of the first byte. */
@@ -47,7 +47,7 @@ enum code_mark {
 	CODE_MARK_GIVEN = 1 << 6,
 };
 
-/** Marks of the bytes of a piece, and the leaders: the bytes that may begin a block. */
+/** Marks of the bytes of a chunk, and the leaders: the bytes that may begin a block. */
 struct code_marks {
 	/** enum code_mark of each byte. */
 	uint8_t *marks;
@@ -55,21 +55,21 @@ struct code_marks {
 	uint64_t *leader_bits;
 	uint32_t *leader_ranks;
 	uint32_t leader_count;
-	/** Size of the piece. */
+	/** Size of the chunk. */
 	uint32_t size;
 };
 
 /**
- * Sweeps @piece. @starts: @start_count addresses, sorted, all in the piece; @entry is one more, if it is
- * in the piece. -ENOMEM. The caller deinits in any case.
+ * Sweeps @chunk. @starts: @start_count addresses, sorted, all in the chunk; @entry is one more, if it is
+ * in the chunk. -ENOMEM. The caller deinits in any case.
  */
-int code_marks_init(struct code_marks *marks, const struct code_piece *piece,
+int code_marks_init(struct code_marks *marks, const struct code_chunk *chunk,
 		    const uint64_t *starts, size_t start_count, uint64_t entry);
 /** Removes all leaders, so that nothing is analysed. */
-void code_marks_clear_leaders(struct code_marks *marks, const struct code_piece *piece);
+void code_marks_clear_leaders(struct code_marks *marks, const struct code_chunk *chunk);
 void code_marks_deinit(struct code_marks *marks);
 
-/** Returns the first leader at or behind @offset; the size of the piece if there is none. */
+/** Returns the first leader at or behind @offset; the size of the chunk if there is none. */
 uint32_t code_marks_next_leader(const struct code_marks *marks, uint32_t offset);
 
 static inline bool code_marks_is_leader(const struct code_marks *marks, uint32_t offset)
@@ -90,10 +90,10 @@ static inline uint32_t code_marks_rank(const struct code_marks *marks, uint32_t 
  * True if a function is likely to start at @offset, and not a block of the function before: the code makes a
  * frame, or returns at once. A block would first have to leave the frame that was made before it.
  */
-bool code_start_is_likely(const struct code_piece *piece, uint32_t offset);
+bool code_start_is_likely(const struct code_chunk *chunk, uint32_t offset);
 
 /** True if only padding is between the call before @next and the start of another function. */
-bool code_start_follows(const struct code_piece *piece, const struct code_marks *marks,
+bool code_start_follows(const struct code_chunk *chunk, const struct code_marks *marks,
 			uint32_t next);
 
 #endif

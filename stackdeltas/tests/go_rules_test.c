@@ -129,14 +129,14 @@ static void frames_of_x86_have_the_return_address_on_top(void **state)
 	assert_rule(make(EM_X86_64, GO_ROLE_ORDINARY, 0x68), expected);
 	expected.cfa = CFA_REGISTER;
 	expected.cfa_register = 3;
-	go_rule_make_kept(GO_ROLE_ALIGNS, 0x68, &expected);
+	go_rule_make_in_register(GO_ROLE_ALIGNS, 0x68, &expected);
 	assert_int_equal(expected.cfa, CFA_REGISTER);
 	assert_int_equal(expected.cfa_register, 3);
 	assert_int_equal(expected.cfa_offset, 0x68 + 8);
 	assert_int_equal(expected.ra, SAVED_AT_CFA);
-	go_rule_make_kept(GO_ROLE_ALIGNS, -1, &expected);
+	go_rule_make_in_register(GO_ROLE_ALIGNS, -1, &expected);
 	assert_int_equal(expected.cfa, CFA_NONE);
-	go_rule_make_kept(GO_ROLE_LEAVES, 0, &expected);
+	go_rule_make_in_register(GO_ROLE_LEAVES, 0, &expected);
 	assert_int_equal(expected.cfa, CFA_REGISTER);
 	assert_int_equal(expected.cfa_register, 12);
 	assert_int_equal(expected.cfa_offset, 8);

@@ -63,7 +63,7 @@ static struct {
 	struct delta_cache *cache;
 	uint64_t read_ns;
 	uint64_t made_ns;
-	uint64_t kept_ns;
+	uint64_t cached_ns;
 } cache_gain = { .directory = "/tmp/stack_deltas-XXXXXX" };
 
 /* The action for every file that is found. */
@@ -265,7 +265,7 @@ static int measure_cache(struct file *file)
 		if (error)
 			return error;
 		if (round) {
-			cache_gain.kept_ns += cpu_time_ns() - made_ns;
+			cache_gain.cached_ns += cpu_time_ns() - made_ns;
 			totals.row_count += kept.row_count;
 		} else {
 			cache_gain.made_ns += made_ns - start_ns;
@@ -298,7 +298,7 @@ static void close_cache(void)
 	       "%.2f s to make the rows, %.2f s to load them from the disk cache\n",
 	       totals.files, totals.row_count, (double)cache_gain.read_ns / NS_PER_SECOND,
 	       (double)cache_gain.made_ns / NS_PER_SECOND,
-	       (double)cache_gain.kept_ns / NS_PER_SECOND);
+	       (double)cache_gain.cached_ns / NS_PER_SECOND);
 }
 
 static int do_open_file(int fd, const char *path)

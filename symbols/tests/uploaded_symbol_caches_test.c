@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Uploads of this program's symbols, whole and in pieces, valid and invalid. */
+/* Uploads of this program's symbols, whole and in chunks, valid and invalid. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,7 +22,7 @@
 #include "lib/elf/elf_symbols.h"
 #include "symbols/uploaded_symbol_caches.h"
 
-enum { PIECE_BYTES = 1000 };
+enum { CHUNK_BYTES = 1000 };
 
 struct fixture {
 	char directory[64];
@@ -32,7 +32,7 @@ struct fixture {
 	size_t size;
 	/* The address of uploaded_function(). */
 	uint64_t function_address;
-	/* The time at which pieces are added. */
+	/* The time at which chunks are added. */
 	uint64_t now_ns;
 };
 
@@ -141,10 +141,10 @@ static size_t count_temporary(const struct fixture *f)
 	return count;
 }
 
-/* The piece of upload @id at @offset. */
-static struct upload_piece piece_of(const struct fixture *f, uint64_t id, size_t offset)
+/* The chunk of upload @id at @offset. */
+static struct upload_chunk chunk_of(const struct fixture *f, uint64_t id, size_t offset)
 {
-	return (struct upload_piece){
+	return (struct upload_chunk){
 		.upload_id = id,
 		.build_id = build_id,
 		.build_id_bytes = sizeof(build_id),
@@ -152,22 +152,22 @@ static struct upload_piece piece_of(const struct fixture *f, uint64_t id, size_t
 		.size = f->size,
 		.offset = offset,
 		.bytes = f->bytes + offset,
-		.count = f->size - offset < PIECE_BYTES ? f->size - offset : PIECE_BYTES,
+		.count = f->size - offset < CHUNK_BYTES ? f->size - offset : CHUNK_BYTES,
 	};
 }
 
 static int add(const struct fixture *f, uint64_t id, size_t offset)
 {
-	struct upload_piece piece = piece_of(f, id, offset);
+	struct upload_chunk chunk = chunk_of(f, id, offset);
 
-	return uploaded_symbol_caches_add(f->uploaded, &piece, f->now_ns);
+	return uploaded_symbol_caches_add(f->uploaded, &chunk, f->now_ns);
 }
 
 static int add_from(const struct fixture *f, uint64_t id, size_t offset)
 {
 	int err = 0;
 
-	for (; offset < f->size && !err; offset += PIECE_BYTES)
+	for (; offset < f->size && !err; offset += CHUNK_BYTES)
 		err = add(f, id, offset);
 	return err;
 }
@@ -200,7 +200,7 @@ static void a_file_is_found_by_both_ids(void **state)
 {
 	struct fixture *f = *state;
 
-	assert_true(f->size > 3 * PIECE_BYTES);
+	assert_true(f->size > 3 * CHUNK_BYTES);
 	/* That nobody has it is not cached for ever. */
 	assert_string_equal(name_of(f, &by_file_id), "");
 	assert_int_equal(uploaded_symbol_caches_changes(f->uploaded), 0);
@@ -217,11 +217,11 @@ static void a_file_is_found_by_both_ids(void **state)
 	assert_int_equal(count_files(f, false), 3);
 }
 
-static void pieces_of_several_uploads_may_come_in_turn(void **state)
+static void chunks_of_several_uploads_may_come_in_turn(void **state)
 {
 	struct fixture *f = *state;
 
-	for (size_t offset = 0; offset < f->size; offset += PIECE_BYTES)
+	for (size_t offset = 0; offset < f->size; offset += CHUNK_BYTES)
 		for (uint64_t id = 1; id <= UPLOADS_MAX; id++)
 			assert_int_equal(add(f, id, offset), 0);
 	assert_int_equal(uploaded_symbol_caches_changes(f->uploaded), UPLOADS_MAX);
@@ -237,28 +237,28 @@ static void one_upload_too_many_waits_until_another_rests(void **state)
 	assert_int_equal(add(f, UPLOADS_MAX + 1, 0), -EBUSY);
 	f->now_ns += UPLOAD_IDLE_NS - 1;
 	for (uint64_t id = 2; id <= UPLOADS_MAX; id++)
-		assert_int_equal(add(f, id, PIECE_BYTES), 0);
+		assert_int_equal(add(f, id, CHUNK_BYTES), 0);
 	assert_int_equal(add(f, UPLOADS_MAX + 1, 0), -EBUSY);
 	f->now_ns++;
 	assert_int_equal(add(f, UPLOADS_MAX + 1, 0), 0);
-	assert_int_equal(add(f, 1, PIECE_BYTES), -EAGAIN);
-	assert_int_equal(add_from(f, UPLOADS_MAX + 1, PIECE_BYTES), 0);
+	assert_int_equal(add(f, 1, CHUNK_BYTES), -EAGAIN);
+	assert_int_equal(add_from(f, UPLOADS_MAX + 1, CHUNK_BYTES), 0);
 	for (uint64_t id = 2; id <= UPLOADS_MAX; id++)
-		assert_int_equal(add_from(f, id, 2 * PIECE_BYTES), 0);
+		assert_int_equal(add_from(f, id, 2 * CHUNK_BYTES), 0);
 	assert_int_equal(add_from(f, 1, 0), 0);
 }
 
 static void what_is_not_whole_is_bounded_in_bytes(void **state)
 {
 	struct fixture *f = *state;
-	struct upload_piece piece = piece_of(f, 1, 0);
+	struct upload_chunk chunk = chunk_of(f, 1, 0);
 
-	piece.size = UPLOAD_MAX_BYTES;
-	assert_int_equal(uploaded_symbol_caches_add(f->uploaded, &piece, f->now_ns), 0);
+	chunk.size = UPLOAD_MAX_BYTES;
+	assert_int_equal(uploaded_symbol_caches_add(f->uploaded, &chunk, f->now_ns), 0);
 	assert_int_equal(add(f, 2, 0), -EBUSY);
 	/* The same upload may restart in its own slot. */
-	piece.count--;
-	assert_int_equal(uploaded_symbol_caches_add(f->uploaded, &piece, f->now_ns), 0);
+	chunk.count--;
+	assert_int_equal(uploaded_symbol_caches_add(f->uploaded, &chunk, f->now_ns), 0);
 	f->now_ns += UPLOAD_IDLE_NS;
 	assert_int_equal(add_from(f, 2, 0), 0);
 }
@@ -269,32 +269,32 @@ static void what_rests_for_long_ends(void **state)
 
 	assert_int_equal(add(f, 1, 0), 0);
 	f->now_ns += UPLOAD_END_NS - 1;
-	assert_int_equal(add(f, 1, PIECE_BYTES), 0);
+	assert_int_equal(add(f, 1, CHUNK_BYTES), 0);
 	f->now_ns += UPLOAD_END_NS;
 	/* Another upload replaces it, and its file is deleted from the disk. */
 	assert_int_equal(count_temporary(f), 1);
 	assert_int_equal(add_from(f, 2, 0), 0);
 	assert_int_equal(count_temporary(f), 0);
-	assert_int_equal(add(f, 1, 2 * PIECE_BYTES), -EAGAIN);
+	assert_int_equal(add(f, 1, 2 * CHUNK_BYTES), -EAGAIN);
 }
 
-static void a_piece_may_come_again(void **state)
+static void a_chunk_may_come_again(void **state)
 {
 	struct fixture *f = *state;
-	size_t last = (f->size - 1) / PIECE_BYTES * PIECE_BYTES;
+	size_t last = (f->size - 1) / CHUNK_BYTES * CHUNK_BYTES;
 
-	for (size_t offset = 0; offset < f->size; offset += PIECE_BYTES)
+	for (size_t offset = 0; offset < f->size; offset += CHUNK_BYTES)
 		for (int i = 0; i < 2; i++)
 			assert_int_equal(add(f, 1, offset), 0);
 	assert_int_equal(uploaded_symbol_caches_changes(f->uploaded), 1);
 	assert_int_equal(add(f, 1, last), 0);
-	assert_int_equal(add(f, 1, last - PIECE_BYTES), -EAGAIN);
+	assert_int_equal(add(f, 1, last - CHUNK_BYTES), -EAGAIN);
 	assert_int_equal(add(f, 2, last), -EAGAIN);
-	/* For an upload in progress, only the last piece may be repeated. */
+	/* For an upload in progress, only the last chunk may be repeated. */
 	assert_int_equal(add(f, 3, 0), 0);
-	assert_int_equal(add(f, 3, PIECE_BYTES), 0);
-	assert_int_equal(add(f, 3, 2 * PIECE_BYTES), 0);
-	assert_int_equal(add(f, 3, PIECE_BYTES), -EAGAIN);
+	assert_int_equal(add(f, 3, CHUNK_BYTES), 0);
+	assert_int_equal(add(f, 3, 2 * CHUNK_BYTES), 0);
+	assert_int_equal(add(f, 3, CHUNK_BYTES), -EAGAIN);
 	assert_int_equal(uploaded_symbol_caches_changes(f->uploaded), 1);
 }
 
@@ -311,7 +311,7 @@ static const void *mapping_of(const struct fixture *f, const struct binary *valu
 static void what_is_mapped_stays_so(void **state)
 {
 	struct fixture *f = *state;
-	struct upload_piece piece;
+	struct upload_chunk chunk;
 	const void *mapped;
 
 	assert_int_equal(add_from(f, 1, 0), 0);
@@ -321,11 +321,11 @@ static void what_is_mapped_stays_so(void **state)
 	/* The same content again, and under another id. */
 	assert_int_equal(add_from(f, 2, 0), 0);
 	assert_ptr_equal(mapping_of(f, &by_file_id), mapped);
-	for (size_t offset = 0; offset < f->size; offset += PIECE_BYTES) {
-		piece = piece_of(f, 3, offset);
-		piece.file_id = NULL;
-		piece.build_id_bytes = 3;
-		assert_int_equal(uploaded_symbol_caches_add(f->uploaded, &piece, f->now_ns), 0);
+	for (size_t offset = 0; offset < f->size; offset += CHUNK_BYTES) {
+		chunk = chunk_of(f, 3, offset);
+		chunk.file_id = NULL;
+		chunk.build_id_bytes = 3;
+		assert_int_equal(uploaded_symbol_caches_add(f->uploaded, &chunk, f->now_ns), 0);
 	}
 	assert_ptr_equal(mapping_of(f, &unknown), mapped);
 	assert_ptr_equal(mapping_of(f, &by_file_id), mapped);
@@ -337,43 +337,43 @@ static void a_file_id_of_zeros_is_none(void **state)
 	static const struct file_id zero;
 	static const struct binary without = { .executable_id = 4 };
 	struct fixture *f = *state;
-	struct upload_piece piece = piece_of(f, 1, 0);
+	struct upload_chunk chunk = chunk_of(f, 1, 0);
 
-	piece.file_id = &zero;
-	assert_int_equal(uploaded_symbol_caches_add(f->uploaded, &piece, f->now_ns), -EINVAL);
+	chunk.file_id = &zero;
+	assert_int_equal(uploaded_symbol_caches_add(f->uploaded, &chunk, f->now_ns), -EINVAL);
 	assert_null(mapping_of(f, &without));
 }
 
-static void pieces_that_make_no_sense_are_refused(void **state)
+static void chunks_that_make_no_sense_are_refused(void **state)
 {
 	struct fixture *f = *state;
-	struct upload_piece piece = piece_of(f, 0, 0);
+	struct upload_chunk chunk = chunk_of(f, 0, 0);
 
-	assert_int_equal(uploaded_symbol_caches_add(f->uploaded, &piece, f->now_ns), -EINVAL);
-	piece = piece_of(f, 1, 0);
-	piece.count = 0;
-	assert_int_equal(uploaded_symbol_caches_add(f->uploaded, &piece, f->now_ns), -EINVAL);
-	piece = piece_of(f, 1, 0);
-	piece.size = piece.count - 1;
-	assert_int_equal(uploaded_symbol_caches_add(f->uploaded, &piece, f->now_ns), -EINVAL);
-	piece = piece_of(f, 1, 0);
-	piece.offset = UINT64_MAX;
-	assert_int_equal(uploaded_symbol_caches_add(f->uploaded, &piece, f->now_ns), -EINVAL);
-	piece = piece_of(f, 1, 0);
-	piece.size = UPLOAD_MAX_BYTES + 1;
-	assert_int_equal(uploaded_symbol_caches_add(f->uploaded, &piece, f->now_ns), -E2BIG);
-	piece = piece_of(f, 1, 0);
-	piece.file_id = NULL;
-	piece.build_id_bytes = 0;
-	assert_int_equal(uploaded_symbol_caches_add(f->uploaded, &piece, f->now_ns), -EINVAL);
-	piece.build_id_bytes = BUILD_ID_MAX_BYTES + 1;
-	assert_int_equal(uploaded_symbol_caches_add(f->uploaded, &piece, f->now_ns), -EINVAL);
-	assert_int_equal(add(f, 1, PIECE_BYTES), -EAGAIN);
+	assert_int_equal(uploaded_symbol_caches_add(f->uploaded, &chunk, f->now_ns), -EINVAL);
+	chunk = chunk_of(f, 1, 0);
+	chunk.count = 0;
+	assert_int_equal(uploaded_symbol_caches_add(f->uploaded, &chunk, f->now_ns), -EINVAL);
+	chunk = chunk_of(f, 1, 0);
+	chunk.size = chunk.count - 1;
+	assert_int_equal(uploaded_symbol_caches_add(f->uploaded, &chunk, f->now_ns), -EINVAL);
+	chunk = chunk_of(f, 1, 0);
+	chunk.offset = UINT64_MAX;
+	assert_int_equal(uploaded_symbol_caches_add(f->uploaded, &chunk, f->now_ns), -EINVAL);
+	chunk = chunk_of(f, 1, 0);
+	chunk.size = UPLOAD_MAX_BYTES + 1;
+	assert_int_equal(uploaded_symbol_caches_add(f->uploaded, &chunk, f->now_ns), -E2BIG);
+	chunk = chunk_of(f, 1, 0);
+	chunk.file_id = NULL;
+	chunk.build_id_bytes = 0;
+	assert_int_equal(uploaded_symbol_caches_add(f->uploaded, &chunk, f->now_ns), -EINVAL);
+	chunk.build_id_bytes = BUILD_ID_MAX_BYTES + 1;
+	assert_int_equal(uploaded_symbol_caches_add(f->uploaded, &chunk, f->now_ns), -EINVAL);
+	assert_int_equal(add(f, 1, CHUNK_BYTES), -EAGAIN);
 	assert_int_equal(add(f, 1, 0), 0);
-	assert_int_equal(add(f, 1, 2 * PIECE_BYTES), -EAGAIN);
-	piece = piece_of(f, 1, PIECE_BYTES);
-	piece.size++;
-	assert_int_equal(uploaded_symbol_caches_add(f->uploaded, &piece, f->now_ns), -EAGAIN);
+	assert_int_equal(add(f, 1, 2 * CHUNK_BYTES), -EAGAIN);
+	chunk = chunk_of(f, 1, CHUNK_BYTES);
+	chunk.size++;
+	assert_int_equal(uploaded_symbol_caches_add(f->uploaded, &chunk, f->now_ns), -EAGAIN);
 }
 
 static void what_is_damaged_is_refused_and_leaves_nothing(void **state)
@@ -422,14 +422,14 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(a_file_is_found_by_both_ids),
-		TEST(pieces_of_several_uploads_may_come_in_turn),
+		TEST(chunks_of_several_uploads_may_come_in_turn),
 		TEST(one_upload_too_many_waits_until_another_rests),
 		TEST(what_is_not_whole_is_bounded_in_bytes),
 		TEST(what_rests_for_long_ends),
-		TEST(a_piece_may_come_again),
+		TEST(a_chunk_may_come_again),
 		TEST(what_is_mapped_stays_so),
 		TEST(a_file_id_of_zeros_is_none),
-		TEST(pieces_that_make_no_sense_are_refused),
+		TEST(chunks_that_make_no_sense_are_refused),
 		TEST(what_is_damaged_is_refused_and_leaves_nothing),
 		TEST(a_file_that_is_damaged_on_disk_is_as_none),
 	};

@@ -20,7 +20,7 @@ enum {
 	/* Traces without a mark, and with each mark. */
 	TRACE_SETS = 1 + LANGUAGE_MARK_COUNT,
 	/* How many bytes of text may be processed per byte that may be kept. */
-	TEXTS_PER_KEPT = 8,
+	TEXTS_PER_CACHED = 8,
 };
 
 #define REQUEST_DESCRIPTOR                                                                         \
@@ -309,24 +309,24 @@ static int find_trace(struct otlp_reader *reader, int32_t index, uint8_t mark, s
 {
 	size_t count = reader->dictionary->n_stack_table;
 	size_t slot = index < 0 || (size_t)index >= count ? count : (size_t)index;
-	struct trace **kept = &reader->traces[slot + set_of(mark) * (count + 1)];
+	struct trace **cached = &reader->traces[slot + set_of(mark) * (count + 1)];
 	int err;
 
-	if (!*kept) {
+	if (!*cached) {
 		reader->text_bytes = 0;
 		err = push_stack(reader, index);
 		if (!err)
 			err = opened_samples_spend(reader->opened,
-						   reader->text_bytes / TEXTS_PER_KEPT);
+						   reader->text_bytes / TEXTS_PER_CACHED);
 		if (err)
 			return err;
 		if (mark)
 			opened_stack_set_mark(&reader->stack, mark);
-		err = finish_stack(reader, kept);
+		err = finish_stack(reader, cached);
 		if (err)
 			return err;
 	}
-	*trace = *kept;
+	*trace = *cached;
 	return 0;
 }
 

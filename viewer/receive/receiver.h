@@ -30,11 +30,11 @@ struct receiver_options {
 	/** The sampling rate of the history; senders with another rate are logged. */
 	uint32_t samples_per_second;
 	/**
-	 * Takes a piece of symbols, in the receiver's thread. -errno with a text for the sender:
+	 * Takes a chunk of symbols, in the receiver's thread. -errno with a text for the sender:
 	 * -EAGAIN if the sender should restart the upload, -EBUSY if it may retry later. NULL:
 	 * symbols are refused.
 	 */
-	int (*take_symbols)(void *context, const struct upload_piece *piece);
+	int (*take_symbols)(void *context, const struct upload_chunk *chunk);
 	void *context;
 };
 

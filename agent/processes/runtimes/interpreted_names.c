@@ -35,12 +35,12 @@ struct name_key {
 };
 
 /* A cached name. count 0: no function of the program. The strings follow the frames. */
-struct kept_name {
+struct cached_name {
 	uint32_t count;
 	struct frame frames[];
 };
 
-static void release_kept(void *context, const void *key, void *value)
+static void release_cached(void *context, const void *key, void *value)
 {
 	(void)context;
 	(void)key;
@@ -51,7 +51,7 @@ void interpreted_names_init(struct interpreted_names *names)
 {
 	memset(names, 0, sizeof(*names));
 	lru_cache_init(&names->cache, sizeof(struct name_key), INTERPRETED_NAMES_CACHE_ENTRIES,
-		       INTERPRETED_NAMES_CACHE_BYTES, release_kept, NULL);
+		       INTERPRETED_NAMES_CACHE_BYTES, release_cached, NULL);
 }
 
 void interpreted_names_deinit(struct interpreted_names *names)
@@ -204,15 +204,15 @@ static struct name_key key_of(const struct process_runtime *runtime, const struc
 	return (struct name_key){ runtime->id, { name->words[0], name->words[1] } };
 }
 
-static bool find_kept(struct interpreted_names *names, const struct process_runtime *runtime,
-		      struct stack_name *name)
+static bool find_cached(struct interpreted_names *names, const struct process_runtime *runtime,
+			struct stack_name *name)
 {
 	const struct name_key key = key_of(runtime, name);
-	const struct kept_name *kept = lru_cache_get(&names->cache, &key);
+	const struct cached_name *cached = lru_cache_get(&names->cache, &key);
 
-	if (kept)
-		set_frames(names, name, kept->frames, kept->count);
-	return kept;
+	if (cached)
+		set_frames(names, name, cached->frames, cached->count);
+	return cached;
 }
 
 static const char *move_string(const char *string, char **room)
@@ -232,25 +232,25 @@ static void keep(struct interpreted_names *names, const struct process_runtime *
 		 const struct stack_name *name, const struct frame *frames, uint32_t count)
 {
 	const struct name_key key = key_of(runtime, name);
-	size_t bytes = sizeof(struct kept_name) + count * sizeof(frames[0]);
-	struct kept_name *kept;
+	size_t bytes = sizeof(struct cached_name) + count * sizeof(frames[0]);
+	struct cached_name *cached;
 	char *room;
 
 	for (uint32_t i = 0; i < count; i++)
 		bytes += strlen(frames[i].function) + 1 +
 			 (frames[i].file ? strlen(frames[i].file) + 1 : 0);
-	kept = malloc(bytes);
-	if (!kept)
+	cached = malloc(bytes);
+	if (!cached)
 		return;
-	kept->count = count;
-	room = (char *)(kept->frames + count);
+	cached->count = count;
+	room = (char *)(cached->frames + count);
 	for (uint32_t i = 0; i < count; i++) {
-		kept->frames[i] = frames[i];
-		kept->frames[i].function = move_string(frames[i].function, &room);
-		kept->frames[i].file = move_string(frames[i].file, &room);
+		cached->frames[i] = frames[i];
+		cached->frames[i].function = move_string(frames[i].function, &room);
+		cached->frames[i].file = move_string(frames[i].file, &room);
 	}
-	if (lru_cache_put(&names->cache, &key, kept, bytes + ENTRY_BYTES))
-		free(kept);
+	if (lru_cache_put(&names->cache, &key, cached, bytes + ENTRY_BYTES))
+		free(cached);
 }
 
 /* --- questions --- */
@@ -334,7 +334,7 @@ void interpreted_names_begin(struct interpreted_names *names, const struct runti
 						  NULL;
 
 		for (uint32_t j = 0; name && j < runtime_count; j++)
-			if (find_kept(names, runtimes->runtimes[j], name))
+			if (find_cached(names, runtimes->runtimes[j], name))
 				break;
 	}
 	/* A process usually has one runtime of a language. With several, the fingerprint decides. */

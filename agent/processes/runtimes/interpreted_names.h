@@ -64,7 +64,7 @@ struct interpreted_names {
 	struct name_query queries[NAME_QUERIES_MAX];
 	uint32_t asked[NAME_QUERIES_MAX];
 	struct name_answers answers;
-	/** struct name_key -> struct kept_name. */
+	/** struct name_key -> struct cached_name. */
 	struct lru_cache cache;
 	/** Text for a frame without a name. */
 	char nameless[32];

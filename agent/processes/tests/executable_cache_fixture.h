@@ -36,7 +36,7 @@ static inline int set_up(void **state)
 {
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
 	struct executable_cache_config config = {
-		.keep_rows = true,
+		.cache_rows = true,
 		.request_load = request_load,
 		.context = fixture,
 	};

@@ -132,7 +132,7 @@ static void rows_are_published_once_loaded(void **state)
 {
 	struct fixture *fixture = *state;
 	struct executable *executable = open_path(fixture, "/bin/ls");
-	struct kept_rows *kept;
+	struct cached_rows *kept;
 
 	assert_true(executable_rows_are_loading(fixture->cache, executable->id));
 	assert_int_equal(executable_rows_loading_count(fixture->cache), 1);
@@ -231,7 +231,7 @@ static void rows_that_never_fit_leave_the_rest_alone_and_are_not_tried_at_once(v
 	struct fixture *fixture = *state;
 	struct executable *small = open_path(fixture, "/bin/echo"), *large;
 	const struct stack_deltas *deltas;
-	struct kept_rows *kept;
+	struct cached_rows *kept;
 
 	load_all(fixture);
 	fixture->writer.budget_bytes = fixture->writer.used_bytes;
@@ -254,7 +254,7 @@ static void rows_that_could_not_be_read_are_not_kept(void **state)
 {
 	struct fixture *fixture = *state;
 	struct executable *executable = open_path(fixture, "/bin/echo");
-	struct kept_rows *kept;
+	struct cached_rows *kept;
 	int fd = open("/bin/echo", O_PATH | O_CLOEXEC);
 
 	/* A descriptor that cannot be read. */

@@ -21,7 +21,7 @@ static void neighbours_of_one_file_are_one_row(void **state)
 	char text[4096] = "";
 
 	make_process(fixture, 7, "/bin/ls");
-	/* The offsets are those of one segment, mapped in three pieces; then a gap. */
+	/* The offsets are those of one segment, mapped in three chunks; then a gap. */
 	map_line(fixture, 7, text, 0x400000, 0x401000, 0x4000, "/bin/ls");
 	map_line(fixture, 7, text, 0x401000, 0x402000, 0x5000, "/bin/ls");
 	map_line(fixture, 7, text, 0x402000, 0x403000, 0x6000, "/bin/ls");

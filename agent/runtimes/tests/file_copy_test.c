@@ -19,7 +19,7 @@
 #include "lib/base/sealed_file.h"
 #include "lib/elf/elf_image.h"
 
-enum { PIECE = 64 << 10 };
+enum { CHUNK = 64 << 10 };
 
 static int make_file(const char *bytes, size_t size)
 {
@@ -76,7 +76,7 @@ static void what_is_too_large_is_not_copied(void **state)
 /* This program was built with DWARF. */
 static void dwarf_is_left_out_and_everything_else_is_there(void **state)
 {
-	static char original[PIECE], copied[PIECE];
+	static char original[CHUNK], copied[CHUNK];
 	struct elf_image image, other;
 	int copy, fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	struct stat status, copy_status;
@@ -94,9 +94,9 @@ static void dwarf_is_left_out_and_everything_else_is_there(void **state)
 			dwarf_count++;
 			continue;
 		}
-		for (uint64_t at = 0; section->type != 8 && at < section->size; at += PIECE) {
+		for (uint64_t at = 0; section->type != 8 && at < section->size; at += CHUNK) {
 			uint64_t left = section->size - at;
-			size_t size = left < PIECE ? left : PIECE;
+			size_t size = left < CHUNK ? left : CHUNK;
 
 			assert_int_equal(
 				elf_image_read(&image, section->offset + at, original, size), 0);
@@ -109,7 +109,7 @@ static void dwarf_is_left_out_and_everything_else_is_there(void **state)
 	assert_int_equal(fstat(fd, &status), 0);
 	assert_int_equal(fstat(copy, &copy_status), 0);
 	assert_int_equal(copy_status.st_size, status.st_size);
-	assert_true(copy_status.st_blocks * 512 < status.st_size - PIECE);
+	assert_true(copy_status.st_blocks * 512 < status.st_size - CHUNK);
 	/* The file's id is made of these. */
 	assert_int_equal(pread(fd, original, 4096, status.st_size - 4096), 4096);
 	assert_int_equal(pread(copy, copied, 4096, status.st_size - 4096), 4096);

@@ -163,7 +163,7 @@ static void what_nobody_holds_any_more_is_closed(void **state)
 		usleep(1000);
 }
 
-static void pieces_are_read_from_anywhere(void **state)
+static void chunks_are_read_from_anywhere(void **state)
 {
 	struct fixture *fixture = *state;
 	char bytes[FILE_HOME_READ_BYTES];
@@ -294,7 +294,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_file_is_held_and_copied),
 		TEST(what_nobody_holds_any_more_is_closed),
-		TEST(pieces_are_read_from_anywhere),
+		TEST(chunks_are_read_from_anywhere),
 		TEST(what_cannot_be_opened_says_why),
 		TEST(a_host_has_no_more_rights_than_it_takes),
 		TEST(files_of_a_host_that_hangs_are_lost_and_opened_anew_when_it_has_ended),

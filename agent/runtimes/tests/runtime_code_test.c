@@ -26,7 +26,7 @@ static uint8_t cfa_at(const struct stack_deltas *deltas, uint64_t address)
 	return rule->cfa;
 }
 
-static void pieces_have_rows_and_nothing_stands_between_them(void **state)
+static void chunks_have_rows_and_nothing_stands_between_them(void **state)
 {
 	const struct runtime_code code[] = {
 		{ .address = BASE,
@@ -105,7 +105,7 @@ static void jumps_back_are_found_from_instruction_to_instruction(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pieces_have_rows_and_nothing_stands_between_them),
+		cmocka_unit_test(chunks_have_rows_and_nothing_stands_between_them),
 		cmocka_unit_test(code_that_lies_too_far_apart_is_refused),
 		cmocka_unit_test(jumps_back_are_found_from_instruction_to_instruction),
 	};

@@ -503,7 +503,7 @@ static void a_failed_publication_leaves_all_as_it_was(void **state)
 			 0);
 }
 
-static void a_notice_is_rearmed(void **state)
+static void a_process_event_is_rearmed(void **state)
 {
 	struct fixture *fixture = live(state);
 	const struct notified notified = { .type = PROCESS_EVENT_UNKNOWN_PROCESS };
@@ -530,7 +530,7 @@ int main(void)
 		LIVE_TEST(a_process_is_published_replaced_and_retired),
 		LIVE_TEST(runtimes_are_published_with_their_process),
 		LIVE_TEST(a_failed_publication_leaves_all_as_it_was),
-		LIVE_TEST(a_notice_is_rearmed),
+		LIVE_TEST(a_process_event_is_rearmed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

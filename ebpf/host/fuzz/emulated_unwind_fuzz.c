@@ -57,7 +57,7 @@ enum {
 	JAVA_BYTES = JAVA_CODE + JAVA_BLOCKS * JAVA_BLOCK_BYTES,
 	JAVA_BLOB = 16,
 	JAVA_BLOB_CODE = 208,
-	JAVA_PIECES = 40,
+	JAVA_CHUNKS = 40,
 };
 
 struct world {
@@ -327,7 +327,7 @@ static void make_go(struct world *world, uint64_t thread_pointer)
 static const struct {
 	uint8_t count;
 	uint8_t bytes[15];
-} pieces[] = {
+} chunks[] = {
 	{ 1, "\x55" },
 	{ 3, "\x48\x8b\xec" },
 	{ 4, "\x48\x83\xec\x20" },
@@ -348,24 +348,24 @@ static const struct {
 	{ 4, "\x66\x0f\x3a\x61" },
 };
 
-enum { PIECE_COUNT = sizeof(pieces) / sizeof(pieces[0]) };
+enum { CHUNK_COUNT = sizeof(chunks) / sizeof(chunks[0]) };
 
-/* Code of a block: as many pieces as fit, @input says which. */
+/* Code of a block: as many chunks as fit, @input says which. */
 static void take_code(struct input *input, uint8_t *code, size_t bytes)
 {
-	uint8_t choices[JAVA_PIECES];
+	uint8_t choices[JAVA_CHUNKS];
 	size_t offset = 0;
 
 	take(input, choices, sizeof(choices));
-	for (int i = 0; i < JAVA_PIECES; i++) {
+	for (int i = 0; i < JAVA_CHUNKS; i++) {
 		uint8_t count = 1;
 
-		if (choices[i] < 4 * PIECE_COUNT)
-			count = pieces[choices[i] % PIECE_COUNT].count;
+		if (choices[i] < 4 * CHUNK_COUNT)
+			count = chunks[choices[i] % CHUNK_COUNT].count;
 		if (offset + count > bytes)
 			break;
-		if (choices[i] < 4 * PIECE_COUNT)
-			memcpy(code + offset, pieces[choices[i] % PIECE_COUNT].bytes, count);
+		if (choices[i] < 4 * CHUNK_COUNT)
+			memcpy(code + offset, chunks[choices[i] % CHUNK_COUNT].bytes, count);
 		else
 			code[offset] = choices[i];
 		offset += count;

@@ -223,12 +223,12 @@ static void registers_saved_around_a_barrier_s_call_are_passed_over(void **state
 	}
 }
 
-/* C2's pow() of JDK 8: for each piece its number of bytes, and the number of words on the stack before it. */
-static const struct pow_piece {
+/* C2's pow() of JDK 8: for each chunk its number of bytes, and the number of words on the stack before it. */
+static const struct pow_chunk {
 	const char *code;
 	uint32_t size;
 	uint32_t words;
-} pow_pieces[] = {
+} pow_chunks[] = {
 	/* sub rsp, 8; fld [rsp] */
 	{ "\x48\x83\xec\x08", 4, 0 },
 	{ "\xdd\x04\x24", 3, 1 },
@@ -255,21 +255,21 @@ static const struct pow_piece {
 	{ "\xc5\xf9\x2e\xc9\x0f\x8a\6\6\0\0", 10, 0 },
 };
 
-/* Lays a leaf at the beginning of @piece, with @fewer words than C2 has. */
-static void assert_pow(void **state, size_t piece, uint32_t fewer)
+/* Lays a leaf at the beginning of @chunk, with @fewer words than C2 has. */
+static void assert_pow(void **state, size_t chunk, uint32_t fewer)
 {
-	uint32_t words = pow_pieces[piece].words - fewer, sp = LEAF_WORD + words % 2;
+	uint32_t words = pow_chunks[chunk].words - fewer, sp = LEAF_WORD + words % 2;
 	uint32_t offset = IN_CODE, leaf = IN_CODE;
 	struct java *java;
 
 	java_teardown(state);
 	java_setup(state);
 	java = *state;
-	for (size_t i = 0; i < sizeof(pow_pieces) / sizeof(pow_pieces[0]); i++) {
-		put_code(java, java_code_at(SEGMENT_COMPILED, offset), pow_pieces[i].code,
-			 pow_pieces[i].size);
-		offset += pow_pieces[i].size;
-		leaf += i < piece ? pow_pieces[i].size : 0;
+	for (size_t i = 0; i < sizeof(pow_chunks) / sizeof(pow_chunks[0]); i++) {
+		put_code(java, java_code_at(SEGMENT_COMPILED, offset), pow_chunks[i].code,
+			 pow_chunks[i].size);
+		offset += pow_chunks[i].size;
+		leaf += i < chunk ? pow_chunks[i].size : 0;
 	}
 	world_set_registers(java->world, java_code_at(SEGMENT_COMPILED, leaf), stack_address(sp),
 			    0);
@@ -284,12 +284,12 @@ static void assert_pow(void **state, size_t piece, uint32_t fewer)
 
 static void words_that_pow_has_on_the_stack_are_counted(void **state)
 {
-	enum { PIECES = sizeof(pow_pieces) / sizeof(pow_pieces[0]) };
+	enum { CHUNKS = sizeof(pow_chunks) / sizeof(pow_chunks[0]) };
 
-	for (size_t i = 0; i < PIECES; i++)
+	for (size_t i = 0; i < CHUNKS; i++)
 		assert_pow(state, i, 0);
 	/* C1 has its numbers in its frame. */
-	for (size_t i = 2; i < PIECES - 3; i++)
+	for (size_t i = 2; i < CHUNKS - 3; i++)
 		assert_pow(state, i, 1);
 }
 

@@ -97,7 +97,7 @@ static void a_loop_in_which_nothing_is_found_stays_a_guess(void **state)
 	assert_int_equal(flags_of(jit.python, 1), FRAME_RETURN_ADDRESS | FRAME_GUESS);
 }
 
-static void a_leaf_in_the_first_piece_has_only_registers_above_it(void **state)
+static void a_leaf_in_the_first_chunk_has_only_registers_above_it(void **state)
 {
 	struct jit jit;
 
@@ -124,7 +124,7 @@ static void use_loop_with_fp(struct jit *jit)
 	world_publish_rules(jit->python->world, rules, RULE_COUNT);
 }
 
-static void the_frame_pointer_is_the_loop_s_or_saved_by_the_piece(void **state)
+static void the_frame_pointer_is_the_loop_s_or_saved_by_the_chunk(void **state)
 {
 	const uint64_t fp = stack_address(LOOP_WORD + LOOP_WORDS - 2);
 	struct jit jit;
@@ -165,7 +165,7 @@ static void return_addresses_have_to_stand_behind_calls(void **state)
 	assert_nothing_found(&jit);
 }
 
-static void return_addresses_have_to_stand_where_the_first_piece_has_them(void **state)
+static void return_addresses_have_to_stand_where_the_first_chunk_has_them(void **state)
 {
 	struct jit jit;
 	uint64_t *stack;
@@ -226,10 +226,10 @@ int main(void)
 		python_test(the_loop_that_entered_jit_code_is_found),
 		python_test(jit_code_that_called_a_function_is_left_alike),
 		python_test(a_loop_in_which_nothing_is_found_stays_a_guess),
-		python_test(a_leaf_in_the_first_piece_has_only_registers_above_it),
-		python_test(the_frame_pointer_is_the_loop_s_or_saved_by_the_piece),
+		python_test(a_leaf_in_the_first_chunk_has_only_registers_above_it),
+		python_test(the_frame_pointer_is_the_loop_s_or_saved_by_the_chunk),
 		python_test(return_addresses_have_to_stand_behind_calls),
-		python_test(return_addresses_have_to_stand_where_the_first_piece_has_them),
+		python_test(return_addresses_have_to_stand_where_the_first_chunk_has_them),
 		python_test(the_first_return_address_into_a_loop_decides),
 		python_test(only_words_close_to_sp_are_looked_at),
 		python_test(where_no_interpreter_is_known_nothing_is_looked_for),

@@ -103,8 +103,8 @@ static void name_frame(const struct java_layout *layout, struct fuzz_memory *mem
 	java_symbolizer_deinit(&symbolizer);
 }
 
-/* Checks that the pieces are sorted and do not overlap, and that starts are within them. Makes one row. */
-static int check_pieces(uint16_t machine, const struct runtime_code *code, size_t count,
+/* Checks that the chunks are sorted and do not overlap, and that starts are within them. Makes one row. */
+static int check_chunks(uint16_t machine, const struct runtime_code *code, size_t count,
 			struct stack_deltas *deltas)
 {
 	uint64_t end = 0;
@@ -136,7 +136,7 @@ static int check_pieces(uint16_t machine, const struct runtime_code *code, size_
 static void look_at_stubs(const struct java_layout *layout, const struct java_heaps *heaps,
 			  struct fuzz_memory *memory, uint64_t address)
 {
-	const struct attach_target target = { .memory = &memory->memory, .analyse = check_pieces };
+	const struct attach_target target = { .memory = &memory->memory, .analyse = check_chunks };
 	const struct java_data_ranges ranges = { .ranges = { { address, 4096 } }, .count = 1 };
 	const struct java_process process = { .interpreter_start = address };
 	uint32_t bytes = 0;

@@ -9,7 +9,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-static void pieces_come_one_behind_the_other(void **state)
+static void chunks_come_one_behind_the_other(void **state)
 {
 	struct text_builder builder = { 0 };
 	char longer[500];
@@ -98,7 +98,7 @@ static void bytes_that_are_no_utf8_become_question_marks(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(pieces_come_one_behind_the_other),
+		cmocka_unit_test(chunks_come_one_behind_the_other),
 		cmocka_unit_test(a_size_that_cannot_be_marks_the_builder),
 		cmocka_unit_test(plain_and_foreign_names_stay),
 		cmocka_unit_test(line_ends_become_spaces_and_controls_question_marks),

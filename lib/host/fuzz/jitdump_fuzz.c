@@ -2,7 +2,7 @@
 /*
  * covers: jitdump.c code_lines.c
  *
- * Jitdump files, whole and in two pieces as a growing file gives them: functions come out in order and
+ * Jitdump files, whole and in two chunks as a growing file gives them: functions come out in order and
  * apart, each with a name that ends, and lines that are found. The first two bytes say where the file
  * is cut.
  */

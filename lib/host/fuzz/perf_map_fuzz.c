@@ -2,7 +2,7 @@
 /*
  * covers: perf_map.c code_names.c
  *
- * Text of perf maps, in pieces as a growing file gives it: functions come out in order and apart,
+ * Text of perf maps, in chunks as a growing file gives it: functions come out in order and apart,
  * each with a name that ends. The first two bytes say where the text is cut.
  */
 #include <stdint.h>

@@ -56,7 +56,7 @@ static void text_and_files_give_the_same_lines(void **state)
 	close(fd);
 }
 
-static void lines_may_cross_the_pieces_that_are_read(void **state)
+static void lines_may_cross_the_chunks_that_are_read(void **state)
 {
 	const size_t count = 3 * LINE_MAX_BYTES;
 	char *text = malloc(count);
@@ -64,7 +64,7 @@ static void lines_may_cross_the_pieces_that_are_read(void **state)
 	int fd;
 
 	(void)state;
-	/* 64 KiB, the size of a piece, is no multiple of 1000, so lines cross the ends of pieces. */
+	/* 64 KiB, the size of a chunk, is no multiple of 1000, so lines cross the ends of chunks. */
 	for (size_t i = 0; i < count; i++)
 		text[i] = i % 1000 == 999 ? '\n' : 'x';
 	fd = file_of(text, count);
@@ -110,7 +110,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(text_and_files_give_the_same_lines),
-		cmocka_unit_test(lines_may_cross_the_pieces_that_are_read),
+		cmocka_unit_test(lines_may_cross_the_chunks_that_are_read),
 		cmocka_unit_test(reading_stops_where_it_is_told),
 		cmocka_unit_test(what_is_too_long_is_refused),
 	};

@@ -24,7 +24,7 @@ static void make_cache(struct fixture *fixture, bool has_languages)
 	const struct executable_cache_config config = {
 		.writer = &fixture->writer.writer,
 		.delta_cache = fixture->delta_cache,
-		.keep_rows = true,
+		.cache_rows = true,
 		.probe = has_languages ? fake_probe : NULL,
 	};
 
@@ -82,7 +82,7 @@ static uint32_t count_flagged(struct fixture *fixture, const char *path, uint32_
 	struct executable *executable = open_path(fixture, path);
 	const struct code_range *range = &fake_language.range;
 	const struct stack_deltas *deltas;
-	struct kept_rows *kept;
+	struct cached_rows *kept;
 	uint32_t count = 0;
 
 	load(fixture, executable);

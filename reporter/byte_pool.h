@@ -2,10 +2,10 @@
 /**
  * Byte strings that are each stored once, back to back in large chunks, and numbered from 0.
  * Strings are never removed. All bytes zero is empty. Not thread-safe; the user limits the size by
- * means of kept_bytes_cost().
+ * means of byte_pool_cost().
  */
-#ifndef REPORTER_KEPT_BYTES_H
-#define REPORTER_KEPT_BYTES_H
+#ifndef REPORTER_BYTE_POOL_H
+#define REPORTER_BYTE_POOL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,15 +26,15 @@ void *chunks_add(struct chunk_vector *chunks, size_t bytes);
 void chunks_free(struct chunk_vector *chunks);
 
 /** Address and length of a string. */
-struct kept_string {
+struct pooled_string {
 	const void *bytes;
 	size_t count;
 };
 
-VECTOR_DEFINE(kept_string_vector, struct kept_string)
+VECTOR_DEFINE(pooled_string_vector, struct pooled_string)
 
-struct kept_bytes {
-	struct kept_string_vector strings;
+struct byte_pool {
+	struct pooled_string_vector strings;
 	struct number_index index;
 	struct chunk_vector chunks;
 	/** The end of the strings in the last chunk, and the bytes that are free after it. */
@@ -42,30 +42,30 @@ struct kept_bytes {
 	size_t room;
 };
 
-void kept_bytes_deinit(struct kept_bytes *kept);
+void byte_pool_deinit(struct byte_pool *pool);
 
 /** The memory that a string of @count bytes takes. */
-size_t kept_bytes_cost(size_t count);
+size_t byte_pool_cost(size_t count);
 
 /**
  * True if the string with @hash, seeded (hash64_bytes()), is stored; *@number is then its number.
  */
-bool kept_bytes_find(const struct kept_bytes *kept, const void *bytes, size_t count, uint64_t hash,
-		     uint32_t *number);
+bool byte_pool_find(const struct byte_pool *pool, const void *bytes, size_t count, uint64_t hash,
+		    uint32_t *number);
 
 /** Makes room for a string of @count bytes, so that the next add cannot fail. 0 or -ENOMEM. */
-int kept_bytes_reserve(struct kept_bytes *kept, size_t count);
+int byte_pool_reserve(struct byte_pool *pool, size_t count);
 
 /** Copies the string, which must not be stored yet; returns its number. */
-uint32_t kept_bytes_add(struct kept_bytes *kept, const void *bytes, size_t count, uint64_t hash);
+uint32_t byte_pool_add(struct byte_pool *pool, const void *bytes, size_t count, uint64_t hash);
 
 /**
  * The stored copy, whose address does not change. It is aligned to 8 if all strings have multiples
  * of 8 bytes.
  */
-static inline const void *kept_bytes_at(const struct kept_bytes *kept, uint32_t number)
+static inline const void *byte_pool_at(const struct byte_pool *pool, uint32_t number)
 {
-	return kept->strings.items[number].bytes;
+	return pool->strings.items[number].bytes;
 }
 
 #endif
