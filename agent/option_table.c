@@ -249,8 +249,8 @@ static int set_help(struct options *options, const struct setting *setting)
 const char option_rules[] =
 	"Options take one dash or two, `-name=value` or `-name value`. Each can also come from the "
 	"environment as `ALLFRAMES_NAME` (upper case, `_` for `-`; empty means unset), such as "
-	"`ALLFRAMES_SAMPLES_PER_SECOND=99`; the command line wins. Where to send, "
-	"`OTEL_EXPORTER_OTLP_ENDPOINT` and its like say too. Durations: `100ms`, `5s`, `2m30s`, `1h`. "
+	"`ALLFRAMES_SAMPLES_PER_SECOND=99`; the command line has precedence. The "
+	"collector can also come from `OTEL_EXPORTER_OTLP_ENDPOINT` and its like. Durations: `100ms`, `5s`, `2m30s`, `1h`. "
 	"Sizes: `K`, `M`, `G`.";
 
 const char option_signals[] =
@@ -267,8 +267,7 @@ const struct option option_table[] = {
 		.name = "collection-agent",
 		.value_name = "HOST[:PORT]",
 		.meaning =
-			"Send profiles to this collector, by OTLP over gRPC; `[::1]:4317` for IPv6. Port 4317 if none is "
-			"given.",
+			"Send profiles to this collector, by OTLP over gRPC. The default port is 4317; IPv6 is `[::1]:4317`.",
 		.details = "See [Sending to a collector](collectors.md).",
 		.set = option_set_collector,
 	},
@@ -288,7 +287,7 @@ const struct option option_table[] = {
 	{
 		.name = "tls-cert",
 		.value_name = "FILE",
-		.meaning = "Client certificate, and what it is signed by, as PEM.",
+		.meaning = "Client certificate with its chain, as PEM.",
 		.set = option_set_path,
 		.offset = offsetof(struct options, collector.tls_cert),
 	},
@@ -311,7 +310,7 @@ const struct option option_table[] = {
 		.name = "reporter-interval",
 		.value_name = "D",
 		.initial = "5s",
-		.meaning = "Send this often, 100ms to 24h.",
+		.meaning = "Interval between requests to the collector, 100ms to 24h.",
 		.set = option_set_duration,
 		.offset = offsetof(struct options, collector.interval_ns),
 		.minimum = 100 * NS_PER_MS,
@@ -321,8 +320,7 @@ const struct option option_table[] = {
 		.name = "reporter-jitter",
 		.value_name = "J",
 		.initial = "0.2",
-		.meaning =
-			"Make each such interval longer or shorter by up to this part of it, 0 to 1.",
+		.meaning = "Vary each interval at random by up to this fraction, 0 to 1.",
 		.set = option_set_fraction,
 		.offset = offsetof(struct options, collector.jitter),
 	},
@@ -337,7 +335,7 @@ const struct option option_table[] = {
 	{
 		.name = "with-cpu",
 		.meaning = "Send the CPU of each sample too.",
-		.details = "More samples differ then, so that more bytes are sent.",
+		.details = "Fewer samples are equal then, so more bytes are sent.",
 		.set = option_set_switch,
 		.offset = offsetof(struct options, collector.with_cpu),
 	},
@@ -346,9 +344,9 @@ const struct option option_table[] = {
 		.value_name = "HOW",
 		.initial = "none",
 		.meaning =
-			"Names of native code that are sent to the collector: `none` (but of Go and of code made at run "
-			"time), `symtab` (functions by symbol tables) or `full` (inlined functions, files and lines too, "
-			"from debug data). File and address are sent in any case. Outputs are always `full`.",
+			"Names of native code to send to the collector: `none` (only Go and code made at run time have "
+			"names), `symtab` (functions from symbol tables) or `full` (also inlined functions, files and "
+			"lines, from debug data). File and address are always sent. Outputs are always `full`.",
 		.details = "Names of code made at run time come from perf maps and jitdump files.",
 		.set = option_set_symbolize,
 	},
@@ -356,13 +354,12 @@ const struct option option_table[] = {
 		.name = "output",
 		.value_name = "PATH",
 		.meaning =
-			"Write the profile there at the end; may be repeated. By suffix: `.pb.gz` pprof, `.folded` "
-			"folded stacks, `.txt` stack table, `.otlp` one OTLP message, `.html` a flame graph in a page of "
-			"its own; `-` is folded stacks on standard output.",
+			"Write the profile to this file at the end; may be repeated. Format by suffix: `.pb.gz` pprof, `.folded` "
+			"folded stacks, `.txt` stack table, `.otlp` one OTLP message, `.html` a flame graph in one HTML "
+			"file. `-` writes folded stacks to standard output.",
 		.details =
-			"Folded stacks are what tools for flame graphs read. The flame graph in a page can be zoomed and "
-			"searched, and needs nothing else. Paths are checked at the start; a file appears when it is "
-			"whole.",
+			"Tools for flame graphs read folded stacks. The HTML file can be zoomed and searched, and needs no "
+			"other file. Paths are checked at the start; a file appears when it is complete.",
 		.set = set_output,
 	},
 	{
@@ -370,8 +367,7 @@ const struct option option_table[] = {
 		.value_name = "ADDR:PORT",
 		.otherwise =
 			"without an output or a collector 127.0.0.1:7171, or a free port if that one is taken",
-		.meaning =
-			"Show the samples of the last while as a page for browsers at this address.",
+		.meaning = "Serve a live page for browsers at this address.",
 		.details = "See [The page](page.md).",
 		.set = option_set_path,
 		.offset = offsetof(struct options, viewer.address),
@@ -380,10 +376,9 @@ const struct option option_table[] = {
 		.name = "viewer-token-file",
 		.value_name = "FILE",
 		.meaning =
-			"Ask for the token in this file; needed for all addresses but those of this machine alone.",
+			"Require the token in this file; mandatory for addresses that other machines can reach.",
 		.details =
-			"The file has a line of 16 to 255 letters, digits and `-._~+/=`, and nobody but its owner may "
-			"read it.",
+			"The file has one line of 16 to 255 letters, digits and `-._~+/=`, and only its owner may read it.",
 		.set = option_set_path,
 		.offset = offsetof(struct options, viewer.token_file),
 	},
@@ -391,8 +386,8 @@ const struct option option_table[] = {
 		.name = "retention",
 		.value_name = "D",
 		.initial = "30m",
-		.meaning = "How long the page's samples are kept, 10s to 24h, as far as 71 MB go.",
-		.details = "Beyond that the oldest go.",
+		.meaning = "Time for which the page keeps samples, 10s to 24h, in at most 71 MB.",
+		.details = "If the memory is full, the oldest samples are dropped.",
 		.set = option_set_duration,
 		.offset = offsetof(struct options, viewer.retention_ns),
 		.minimum = 10 * NS_PER_SECOND,
@@ -402,8 +397,7 @@ const struct option option_table[] = {
 		.name = "receive",
 		.value_name = "ADDR:PORT",
 		.meaning =
-			"Take OTLP profiles that other machines send to this address, by gRPC, and show them on the "
-			"page, too.",
+			"Receive OTLP profiles from other machines at this address, by gRPC, and show them on the page.",
 		.details = "See [Several machines on one page](several-machines.md).",
 		.set = option_set_path,
 		.offset = offsetof(struct options, receive.address),
@@ -412,15 +406,15 @@ const struct option option_table[] = {
 		.name = "receive-tls-cert",
 		.value_name = "FILE",
 		.otherwise = "plain text",
-		.meaning = "Certificate for it, and what that is signed by, as PEM.",
-		.details = "Files that change are used for the next connection.",
+		.meaning = "Server certificate with its chain, as PEM.",
+		.details = "If the file changes, the next connection uses the new certificate.",
 		.set = option_set_path,
 		.offset = offsetof(struct options, receive.tls_cert),
 	},
 	{
 		.name = "receive-tls-key",
 		.value_name = "FILE",
-		.meaning = "Key of this certificate, as PEM.",
+		.meaning = "Key of the server certificate, as PEM.",
 		.set = option_set_path,
 		.offset = offsetof(struct options, receive.tls_key),
 	},
@@ -428,9 +422,9 @@ const struct option option_table[] = {
 		.name = "receive-token-file",
 		.value_name = "FILE",
 		.meaning =
-			"Ask senders for the token in this file (`-header 'authorization=Bearer TOKEN'`); needed for all "
-			"addresses but those of this machine alone.",
-		.details = "The file is like that of `-viewer-token-file`.",
+			"Require the token in this file from senders (`-header 'authorization=Bearer TOKEN'`); mandatory "
+			"for addresses that other machines can reach.",
+		.details = "The file has the format of `-viewer-token-file`.",
 		.set = option_set_path,
 		.offset = offsetof(struct options, receive.token_file),
 	},
@@ -438,18 +432,18 @@ const struct option option_table[] = {
 		.name = "upload-symbols",
 		.value_name = "FILE",
 		.meaning =
-			"Send what is known of the code of this program or library, for names on the page of the agent "
-			"that receives at `-collection-agent`, instead of sampling; may be repeated. Needs no privileges.",
+			"Instead of sampling, send the symbols of this program or library to the receiving agent at "
+			"`-collection-agent`, whose page then has its names; may be repeated. Needs no privileges.",
 		.details =
-			"A debug file does as well. See [Several machines on one page](several-machines.md).",
+			"FILE can also be a debug file. See [Several machines on one page](several-machines.md).",
 		.set = set_upload,
 	},
 	{
 		.name = "open",
 		.value_name = "FILE",
 		.meaning =
-			"Show this profile as a page instead of sampling: what `-output` wrote as `.pb.gz`, `.folded` or "
-			"`.otlp`, or such a file of another tool. Needs no privileges.",
+			"Instead of sampling, show this profile as a page: a file of `-output` (`.pb.gz`, `.folded` or "
+			"`.otlp`) or of another tool. Needs no privileges.",
 		.details = "See [The page](page.md).",
 		.set = option_set_path,
 		.offset = offsetof(struct options, open_path),
@@ -457,10 +451,10 @@ const struct option option_table[] = {
 	{
 		.name = "doctor",
 		.meaning =
-			"Sample for 5 s (or `-duration`) and say how well that goes here: the kernel, each runtime of a "
-			"language, the stacks of each process and what would mend them; with `-pid`, of these processes.",
+			"Sample for 5 s (or `-duration`) and print a report on this machine: kernel features, language "
+			"runtimes, and the quality of each process's stacks, with advice. `-pid` limits it to some processes.",
 		.details =
-			"What it says goes to standard output. See [Languages, and limits](languages.md).",
+			"The report goes to standard output. See [Languages, and limits](languages.md).",
 		.set = option_set_switch,
 		.offset = offsetof(struct options, doctor),
 	},
@@ -469,7 +463,7 @@ const struct option option_table[] = {
 		.value_name = "N,N",
 		.otherwise = "all",
 		.meaning = "Profile these processes, all their threads.",
-		.details = "Pids are those of the agent's own namespace, 1,024 of them at most.",
+		.details = "Pids of the agent's own namespace, at most 1,024.",
 		.set = set_pids,
 	},
 	{
@@ -520,9 +514,7 @@ const struct option option_table[] = {
 		.name = "probabilistic-threshold",
 		.value_name = "N",
 		.initial = "100",
-		.meaning =
-			"Sample only in some intervals: in those for which a number drawn from 0 to 99 is below N. 1 to "
-			"100; 100 is always.",
+		.meaning = "Sample in N of 100 intervals, chosen at random, 1 to 100.",
 		.set = option_set_number,
 		.offset = offsetof(struct options, probabilistic_threshold),
 		.minimum = 1,
@@ -541,14 +533,15 @@ const struct option option_table[] = {
 	{
 		.name = "probabilistic-seed",
 		.value_name = "N",
-		.otherwise = "different ones",
-		.meaning = "Draw the same numbers in every run.",
+		.otherwise = "random",
+		.meaning =
+			"Seed of the random choice, so that every run chooses the same intervals.",
 		.set = set_seed,
 	},
 	{
 		.name = "tags",
 		.value_name = "K:V,K:V",
-		.meaning = "Put these keys and values into the profiles.",
+		.meaning = "Add these keys and values to the profiles.",
 		.details =
 			"They are attributes of every OTLP resource, and comments in the pprof file. Keys have letters, "
 			"digits and `._-/`.",
@@ -558,10 +551,9 @@ const struct option option_table[] = {
 		.name = "tracers",
 		.value_name = "LIST",
 		.initial = "all",
-		.meaning = "Languages to unwind beside the kernel and native code, with commas "
-			   "between: all, native for none of them" LANGUAGE_NAMES_LISTED ".",
-		.details =
-			"With `native`, stacks of Go are not followed where its runtime changes them.",
+		.meaning = "Languages to unwind beside the kernel and native code, separated by "
+			   "commas: all, native for none of them" LANGUAGE_NAMES_LISTED ".",
+		.details = "With `native`, stacks of Go end where its runtime changes stacks.",
 		.set = set_tracers,
 	},
 	{
@@ -578,26 +570,25 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "with-lines",
-		.meaning =
-			"Put source file and line, where they are known, into folded stacks and the stack table.",
+		.meaning = "Add source files and lines to folded stacks and the stack table.",
 		.details =
-			"They stand as ` (file:line)` behind the function (before a suffix such as `_[i]`); stacks that "
-			"differ in a line are two then. pprof and OTLP carry lines in any case.",
+			"They follow the function as ` (file:line)`, before a suffix such as `_[i]`. Stacks that differ only in "
+			"a line are counted separately then. pprof and OTLP always have lines.",
 		.set = option_set_switch,
 		.offset = offsetof(struct options, with_lines),
 	},
 	{
 		.name = "with-signatures",
-		.meaning = "Put types of arguments and result behind names of Java methods.",
-		.details = "They look as in class files: `java.lang.String.indexOf(I)I`.",
+		.meaning = "Add the types of arguments and result to names of Java methods.",
+		.details = "They have the form of class files: `java.lang.String.indexOf(I)I`.",
 		.set = option_set_switch,
 		.offset = offsetof(struct options, with_signatures),
 	},
 	{
 		.name = "with-goroutine-id",
-		.meaning = "Tell the number of the goroutine of samples in Go, in pprof and OTLP.",
+		.meaning = "Add the goroutine's number to samples of Go, in pprof and OTLP.",
 		.details =
-			"Many more samples differ then. See [Labels of Go programs](languages.md#labels-of-go-programs).",
+			"Far fewer samples are equal then. See [Labels of Go programs](languages.md#labels-of-go-programs).",
 		.set = option_set_switch,
 		.offset = offsetof(struct options, with_task_numbers),
 	},
@@ -606,8 +597,8 @@ const struct option option_table[] = {
 		.value_name = "SIZE",
 		.initial = "256M",
 		.meaning =
-			"Bound on the kernel memory for unwind tables, 2M to 2048M; beyond it those that were not used "
-			"for longest go.",
+			"Limit of the kernel memory for unwind tables, 2M to 2048M. If it is full, the least recently "
+			"used tables are dropped.",
 		.set = option_set_size,
 		.offset = offsetof(struct options, max_map_memory_bytes),
 		.minimum = SLAB_BYTES,
@@ -616,10 +607,10 @@ const struct option option_table[] = {
 	{
 		.name = "cache-dir",
 		.value_name = "DIR",
-		.otherwise = "none are kept",
+		.otherwise = "no cache",
 		.meaning =
-			"Keep unwind tables and names there for a quicker next start. Made if it is missing; must be "
-			"root's with mode 0700.",
+			"Cache unwind tables and names in this directory for a faster start. It is created if it is "
+			"missing, and must belong to root with mode 0700.",
 		.details = "Unwind tables take 512 MB at most, names of native code 2 GB.",
 		.set = option_set_path,
 		.offset = offsetof(struct options, cache_dir),
@@ -627,11 +618,11 @@ const struct option option_table[] = {
 	{
 		.name = "debuginfod",
 		.meaning =
-			"Fetch debug files that are not on this machine from the servers in `DEBUGINFOD_URLS`, by "
-			"elfutils' `debuginfod-find`. For names that local outputs have, and `-symbolize full`.",
+			"Fetch missing debug files from the servers in `DEBUGINFOD_URLS`, with elfutils' "
+			"`debuginfod-find`. They improve names in local outputs, and with `-symbolize full`.",
 		.details =
-			"The client keeps them in its cache. A file is asked for when its first samples have come; names are better "
-			"from the moment on at which it is there.",
+			"The client caches them. A debug file is requested when the first samples of its program arrive; "
+			"names improve when it has been fetched.",
 		.set = option_set_switch,
 		.offset = offsetof(struct options, debuginfod),
 	},
@@ -639,7 +630,8 @@ const struct option option_table[] = {
 		.name = "log-level",
 		.value_name = "LEVEL",
 		.initial = "info",
-		.meaning = "What is logged on standard error: `error`, `warn`, `info` or `debug`.",
+		.meaning =
+			"Least level of the messages on standard error: `error`, `warn`, `info` or `debug`.",
 		.set = set_log_level,
 	},
 	{

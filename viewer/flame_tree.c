@@ -2,7 +2,7 @@
 /*
  * Stacks are sorted by rank. Each stack then shares its first frames with the previous one, and
  * nodes come in the wanted order. The complete tree can have many times the wanted number of nodes,
- * so it is never built. Instead it is unwound twice: first to find the weights of its nodes, then to
+ * so it is never built. Instead it is traversed twice: first to find the weights of its nodes, then to
  * keep the nodes that are heavy enough.
  */
 #include "viewer/flame_tree.h"
@@ -29,73 +29,73 @@ static int compare_stacks(const void *a, const void *b, void *context)
 /* --- visiting the nodes --- */
 
 /* Visits the nodes of the tree in the order of the sorted stacks. */
-struct unwind {
+struct traversal {
 	/* The nodes from the root to the end of the last stack, with the counts so far. */
 	struct flame_node_vector path;
 	/* Called for a node on the way down, and on the way back when its counts are complete. */
-	int (*enter)(struct unwind *unwind, const struct flame_node *node);
-	int (*leave)(struct unwind *unwind, const struct flame_node *node);
+	int (*enter)(struct traversal *traversal, const struct flame_node *node);
+	int (*leave)(struct traversal *traversal, const struct flame_node *node);
 	struct node_weights *weights;
 	struct tree_builder *builder;
 };
 
-static int enter_node(struct unwind *unwind, uint32_t number)
+static int enter_node(struct traversal *traversal, uint32_t number)
 {
 	struct flame_node node = { .number = number };
-	int err = flame_node_vector_push(&unwind->path, node);
+	int err = flame_node_vector_push(&traversal->path, node);
 
-	return err || !unwind->enter ? err : unwind->enter(unwind, &node);
+	return err || !traversal->enter ? err : traversal->enter(traversal, &node);
 }
 
 /* Leaves nodes until @left remain. */
-static int leave_nodes(struct unwind *unwind, size_t left)
+static int leave_nodes(struct traversal *traversal, size_t left)
 {
-	struct flame_node *nodes = unwind->path.items;
+	struct flame_node *nodes = traversal->path.items;
 	int err = 0;
 
-	while (unwind->path.count > left && !err) {
-		struct flame_node *node = &nodes[--unwind->path.count];
+	while (traversal->path.count > left && !err) {
+		struct flame_node *node = &nodes[--traversal->path.count];
 
 		node->total += node->self;
 		node->base_total += node->base_self;
-		if (unwind->path.count) {
+		if (traversal->path.count) {
 			node[-1].total += node->total;
 			node[-1].base_total += node->base_total;
 		}
-		err = unwind->leave(unwind, node);
+		err = traversal->leave(traversal, node);
 	}
 	return err;
 }
 
-static int unwind_stack(struct unwind *unwind, const struct flame_stack *stack)
+static int traverse_stack(struct traversal *traversal, const struct flame_stack *stack)
 {
 	struct flame_node *end;
 	size_t common = 0;
 	int err;
 
-	while (common + 1 < unwind->path.count && common < stack->length &&
-	       unwind->path.items[common + 1].number == stack->numbers[common])
+	while (common + 1 < traversal->path.count && common < stack->length &&
+	       traversal->path.items[common + 1].number == stack->numbers[common])
 		common++;
-	err = leave_nodes(unwind, common + 1);
+	err = leave_nodes(traversal, common + 1);
 	for (size_t i = common; i < stack->length && !err; i++)
-		err = enter_node(unwind, stack->numbers[i]);
+		err = enter_node(traversal, stack->numbers[i]);
 	if (err)
 		return err;
-	end = &unwind->path.items[unwind->path.count - 1];
+	end = &traversal->path.items[traversal->path.count - 1];
 	end->self += stack->count;
 	end->base_self += stack->base_count;
 	return 0;
 }
 
-static int unwind_stacks(struct unwind *unwind, const struct flame_stack_vector *stacks)
+static int traverse_stacks(struct traversal *traversal, const struct flame_stack_vector *stacks)
 {
-	int err = enter_node(unwind, FLAME_ROOT_NUMBER);
+	int err = enter_node(traversal, FLAME_ROOT_NUMBER);
 
 	for (size_t i = 0; i < stacks->count && !err; i++)
-		err = unwind_stack(unwind, &stacks->items[i]);
+		err = traverse_stack(traversal, &stacks->items[i]);
 	if (!err)
-		err = leave_nodes(unwind, 0);
-	flame_node_vector_deinit(&unwind->path);
+		err = leave_nodes(traversal, 0);
+	flame_node_vector_deinit(&traversal->path);
 	return err;
 }
 
@@ -117,9 +117,9 @@ static uint64_t weight(const struct flame_node *node)
 	return node->total + node->base_total;
 }
 
-static int note_weight(struct unwind *unwind, const struct flame_node *node)
+static int note_weight(struct traversal *traversal, const struct flame_node *node)
 {
-	struct node_weights *weights = unwind->weights;
+	struct node_weights *weights = traversal->weights;
 
 	weights->nodes++;
 	if (weight(node) >= SMALL_WEIGHTS)
@@ -162,9 +162,9 @@ struct tree_builder {
 	uint64_t least;
 };
 
-static int add_node(struct unwind *unwind, const struct flame_node *node)
+static int add_node(struct traversal *traversal, const struct flame_node *node)
 {
-	struct tree_builder *builder = unwind->builder;
+	struct tree_builder *builder = traversal->builder;
 	struct number_vector *indexes = &builder->indexes;
 	struct flame_node added = *node;
 	int err = number_vector_push(indexes, (uint32_t)builder->tree->nodes.count);
@@ -177,9 +177,9 @@ static int add_node(struct unwind *unwind, const struct flame_node *node)
 /*
  * A node's callees are never heavier than the node, so a pruned node is the last one in the tree.
  */
-static int keep_or_prune(struct unwind *unwind, const struct flame_node *node)
+static int keep_or_prune(struct traversal *traversal, const struct flame_node *node)
 {
-	struct tree_builder *builder = unwind->builder;
+	struct tree_builder *builder = traversal->builder;
 	uint32_t index = builder->indexes.items[--builder->indexes.count];
 	struct flame_node *added = &builder->tree->nodes.items[index];
 	uint32_t parent = added->parent;
@@ -200,16 +200,18 @@ static int build_tree(struct flame_tree *tree, const struct flame_stack_vector *
 {
 	struct node_weights weights = { 0 };
 	struct tree_builder builder = { .tree = tree };
-	struct unwind weighing = { .leave = note_weight, .weights = &weights };
-	struct unwind building = { .enter = add_node, .leave = keep_or_prune, .builder = &builder };
-	int err = unwind_stacks(&weighing, stacks);
+	struct traversal weighing = { .leave = note_weight, .weights = &weights };
+	struct traversal building = { .enter = add_node,
+				      .leave = keep_or_prune,
+				      .builder = &builder };
+	int err = traverse_stacks(&weighing, stacks);
 
 	builder.prunes = weights.nodes > max_nodes;
 	if (!err && builder.prunes)
 		builder.least = least_weight(&weights, max_nodes);
 	weight_vector_deinit(&weights.large);
 	if (!err)
-		err = unwind_stacks(&building, stacks);
+		err = traverse_stacks(&building, stacks);
 	number_vector_deinit(&builder.indexes);
 	return err;
 }

@@ -39,7 +39,7 @@ enum function_kind {
 };
 
 /* The unit that is being read. */
-struct unwind {
+struct traversal {
 	struct dwarf_reader *reader;
 	Dwarf_Files *files;
 	size_t file_count;
@@ -139,11 +139,11 @@ static uint64_t number_attribute(struct dwarf_attributes *attributes, enum dwarf
 	return attribute && !dwarf_formudata(attribute, &value) ? value : 0;
 }
 
-static int add_range(struct unwind *unwind, uint64_t start, uint64_t end, uint32_t scope)
+static int add_range(struct traversal *traversal, uint64_t start, uint64_t end, uint32_t scope)
 {
-	struct dwarf_reader *reader = unwind->reader;
+	struct dwarf_reader *reader = traversal->reader;
 	struct interval interval = {
-		.start = start, .end = end, .value = scope, .order = unwind->order
+		.start = start, .end = end, .value = scope, .order = traversal->order
 	};
 
 	if (++reader->range_count > RANGES_MAX)
@@ -172,14 +172,14 @@ static bool find_range(struct dwarf_attributes *attributes, Dwarf_Addr *start, D
 	return true;
 }
 
-static int add_ranges(struct unwind *unwind, Dwarf_Die *die, struct dwarf_attributes *attributes,
-		      uint32_t scope)
+static int add_ranges(struct traversal *traversal, Dwarf_Die *die,
+		      struct dwarf_attributes *attributes, uint32_t scope)
 {
 	Dwarf_Addr base, start, end;
 	ptrdiff_t offset = 0;
 
 	if (find_range(attributes, &start, &end))
-		return add_range(unwind, start, end, scope);
+		return add_range(traversal, start, end, scope);
 	if (!dwarf_attributes_find(attributes, DWARF_SYMBOLS))
 		return 0;
 	for (int i = 0; i < RANGES_PER_FUNCTION_MAX; i++) {
@@ -188,7 +188,7 @@ static int add_ranges(struct unwind *unwind, Dwarf_Die *die, struct dwarf_attrib
 		offset = dwarf_ranges(die, offset, &base, &start, &end);
 		if (offset <= 0)
 			return 0;
-		err = add_range(unwind, start, end, scope);
+		err = add_range(traversal, start, end, scope);
 		if (err)
 			return err;
 	}
@@ -201,21 +201,21 @@ static bool has_code(struct dwarf_attributes *attributes)
 	       dwarf_attributes_find(attributes, DWARF_SYMBOLS);
 }
 
-static int add_function(struct unwind *unwind, Dwarf_Die *die, struct dwarf_attributes *attributes,
-			uint32_t outer, uint32_t *number)
+static int add_function(struct traversal *traversal, Dwarf_Die *die,
+			struct dwarf_attributes *attributes, uint32_t outer, uint32_t *number)
 {
-	struct dwarf_reader *reader = unwind->reader;
+	struct dwarf_reader *reader = traversal->reader;
 	struct symbol_scope scope = { .outer = outer };
 	struct dwarf_name name;
-	int err =
-		dwarf_names_find(&reader->names, die, attributes, unwind->is_plain_language, &name);
+	int err = dwarf_names_find(&reader->names, die, attributes, traversal->is_plain_language,
+				   &name);
 
 	if (err)
 		return err;
 	scope.name = name.number;
 	scope.is_plain = name.is_plain;
 	if (outer) {
-		err = find_file(reader, unwind->files,
+		err = find_file(reader, traversal->files,
 				number_attribute(attributes, DWARF_CALL_FILE), &scope.call_file);
 		if (err)
 			return err;
@@ -224,8 +224,8 @@ static int add_function(struct unwind *unwind, Dwarf_Die *die, struct dwarf_attr
 	err = symbol_cache_writer_add_scope(reader->writer, &scope, number);
 	if (err)
 		return err;
-	unwind->order++;
-	return add_ranges(unwind, die, attributes, *number);
+	traversal->order++;
+	return add_ranges(traversal, die, attributes, *number);
 }
 
 static enum function_kind find_kind(Dwarf_Die *die)
@@ -242,19 +242,19 @@ static enum function_kind find_kind(Dwarf_Die *die)
 }
 
 /* dwarf_tag() has found the abbreviation of @die. */
-static enum function_kind kind_of(struct unwind *unwind, Dwarf_Die *die)
+static enum function_kind kind_of(struct traversal *traversal, Dwarf_Die *die)
 {
 	unsigned int code = dwarf_getabbrevcode(die->abbrev);
 
 	if (code >= ABBREVIATIONS_MAX)
 		return find_kind(die);
-	if (unwind->kinds[code] == FUNCTION_UNKNOWN)
-		unwind->kinds[code] = find_kind(die);
-	return unwind->kinds[code];
+	if (traversal->kinds[code] == FUNCTION_UNKNOWN)
+		traversal->kinds[code] = find_kind(die);
+	return traversal->kinds[code];
 }
 
 /* Not inlined into add_die(), which recurses. */
-static __attribute__((noinline)) int add_if_code(struct unwind *unwind, Dwarf_Die *die,
+static __attribute__((noinline)) int add_if_code(struct traversal *traversal, Dwarf_Die *die,
 						 uint32_t outer, uint32_t *scope)
 {
 	struct dwarf_attributes attributes;
@@ -263,13 +263,14 @@ static __attribute__((noinline)) int add_if_code(struct unwind *unwind, Dwarf_Di
 	/* Because of damage, the attributes of the abbreviation may be missing. */
 	if (!outer && !has_code(&attributes))
 		return 0;
-	return add_function(unwind, die, &attributes, outer, scope);
+	return add_function(traversal, die, &attributes, outer, scope);
 }
 
-static int add_children(struct unwind *unwind, Dwarf_Die *die, uint32_t outer, uint32_t depth);
+static int add_children(struct traversal *traversal, Dwarf_Die *die, uint32_t outer,
+			uint32_t depth);
 
 /* @outer is the enclosing function of @die, 0 if there is none. */
-static int add_die(struct unwind *unwind, Dwarf_Die *die, uint32_t outer, uint32_t depth)
+static int add_die(struct traversal *traversal, Dwarf_Die *die, uint32_t outer, uint32_t depth)
 {
 	enum function_kind kind;
 	uint32_t scope = 0;
@@ -277,16 +278,16 @@ static int add_die(struct unwind *unwind, Dwarf_Die *die, uint32_t outer, uint32
 
 	switch (dwarf_tag(die)) {
 	case DW_TAG_subprogram:
-		kind = kind_of(unwind, die);
+		kind = kind_of(traversal, die);
 		if (kind == FUNCTION_DECLARATION)
 			return 0;
 		if (kind == FUNCTION_WITH_CODE)
-			err = add_if_code(unwind, die, 0, &scope);
+			err = add_if_code(traversal, die, 0, &scope);
 		break;
 	case DW_TAG_inlined_subroutine:
 		if (!outer)
 			return 0;
-		err = add_if_code(unwind, die, outer, &scope);
+		err = add_if_code(traversal, die, outer, &scope);
 		break;
 	case DW_TAG_lexical_block:
 	case DW_TAG_try_block:
@@ -304,10 +305,10 @@ static int add_die(struct unwind *unwind, Dwarf_Die *die, uint32_t outer, uint32
 	default:
 		return 0;
 	}
-	return err ? err : add_children(unwind, die, scope, depth + 1);
+	return err ? err : add_children(traversal, die, scope, depth + 1);
 }
 
-static int add_children(struct unwind *unwind, Dwarf_Die *die, uint32_t outer, uint32_t depth)
+static int add_children(struct traversal *traversal, Dwarf_Die *die, uint32_t outer, uint32_t depth)
 {
 	Dwarf_Die child;
 	int err, more;
@@ -315,9 +316,9 @@ static int add_children(struct unwind *unwind, Dwarf_Die *die, uint32_t outer, u
 	if (depth > DEPTH_MAX || dwarf_child(die, &child))
 		return 0;
 	do {
-		if (!unwind->dies_left--)
+		if (!traversal->dies_left--)
 			return fail(-EBADMSG, "a unit with more entries than bytes");
-		err = add_die(unwind, &child, outer, depth);
+		err = add_die(traversal, &child, outer, depth);
 		if (err)
 			return err;
 		more = dwarf_siblingof(&child, &child);
@@ -338,22 +339,22 @@ static uint64_t unit_bytes(Dwarf_Die *unit)
 
 static int add_functions(struct dwarf_reader *reader, Dwarf_Die *unit)
 {
-	struct unwind unwind = {
+	struct traversal traversal = {
 		.reader = reader,
 		.dies_left = unit_bytes(unit),
 		.is_plain_language = dwarf_names_is_plain_language(unit),
 	};
 	int err;
 
-	if (dwarf_getsrcfiles(unit, &unwind.files, &unwind.file_count)) {
-		unwind.file_count = 0;
+	if (dwarf_getsrcfiles(unit, &traversal.files, &traversal.file_count)) {
+		traversal.file_count = 0;
 		err = check_memory(unit, "files");
 		if (err)
 			return err;
 	}
-	err = forget_files(reader, unwind.file_count);
+	err = forget_files(reader, traversal.file_count);
 	if (!err)
-		err = add_children(&unwind, unit, 0, 0);
+		err = add_children(&traversal, unit, 0, 0);
 	if (err && err != -EBADMSG)
 		return err;
 	err = symbol_cache_writer_add_intervals(reader->writer, SYMBOL_DATA_SCOPES,
