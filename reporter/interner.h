@@ -46,14 +46,14 @@ void interner_init(struct interner *interner, const struct interner_ops *ops);
 void interner_deinit(struct interner *interner);
 
 /**
- * Adds a user to the item that is equal to @item. *@kept is that item; *@cost is the memory newly
+ * Adds a user to the item that is equal to @item. *@interned is that item; *@cost is the memory newly
  * used, 0 if the item is known. -E2BIG if that is more than @most bytes, -ENOMEM; nothing has
  * changed then.
  */
 int interner_add(struct interner *interner, const void *item, size_t most, void **interned,
 		 size_t *cost);
 
-/** The kept item that is equal to @item, without adding a user; NULL if there is none. */
+/** The stored item that is equal to @item, without adding a user; NULL if there is none. */
 void *interner_find(const struct interner *interner, const void *item);
 
 /** The number of items. */
@@ -63,7 +63,7 @@ static inline size_t interner_count(const struct interner *interner)
 }
 
 /**
- * Removes a user of @kept, and @kept itself with its last user. Returns the memory that this frees.
+ * Removes a user of @interned, and @interned itself with its last user. Returns the memory that this frees.
  */
 size_t interner_remove(struct interner *interner, const void *interned);
 

@@ -24,7 +24,7 @@ enum identity_number {
 };
 
 /* A stored sample and its identity. */
-struct chunk {
+struct identified_sample {
 	uint32_t resource;
 	uint32_t origin;
 	uint32_t stack;
@@ -32,7 +32,7 @@ struct chunk {
 	uint32_t sample;
 };
 
-VECTOR_DEFINE(chunk_vector, struct chunk)
+VECTOR_DEFINE(identified_sample_vector, struct identified_sample)
 
 struct build {
 	const struct sample_snapshot *snapshot;
@@ -43,7 +43,7 @@ struct build {
 	struct otlp_dictionary dictionary;
 	struct otlp_attributes attributes;
 	struct sequence_counts identities;
-	struct chunk_vector chunks;
+	struct identified_sample_vector samples;
 	struct otlp_draft draft;
 	/* The times of merged samples, and their values if the origin has values. */
 	struct otlp_time_vector times;
@@ -56,7 +56,7 @@ static void identify(struct build *build, struct otlp_frames *frames, size_t ind
 		     struct number_vector *identity)
 {
 	const struct stored_sample *sample = &build->snapshot->samples[index];
-	struct chunk chunk = { .sample = index, .origin = sample->sample.origin };
+	struct identified_sample identified = { .sample = index, .origin = sample->sample.origin };
 	size_t identity_index = 0;
 
 	if (!sample->count)
@@ -66,32 +66,32 @@ static void identify(struct build *build, struct otlp_frames *frames, size_t ind
 		return;
 	}
 	identity->count = IDENTITY_FIRST_ATTRIBUTE;
-	chunk.resource = otlp_attributes_append(&build->attributes, sample, identity);
-	chunk.stack = otlp_frames_stack(frames, sample->sample.trace);
-	identity->items[IDENTITY_RESOURCE] = chunk.resource;
-	identity->items[IDENTITY_ORIGIN] = chunk.origin;
-	identity->items[IDENTITY_STACK] = chunk.stack;
+	identified.resource = otlp_attributes_append(&build->attributes, sample, identity);
+	identified.stack = otlp_frames_stack(frames, sample->sample.trace);
+	identity->items[IDENTITY_RESOURCE] = identified.resource;
+	identity->items[IDENTITY_ORIGIN] = identified.origin;
+	identity->items[IDENTITY_STACK] = identified.stack;
 	if (!build->dictionary.err)
 		build->dictionary.err =
 			sequence_counts_index(&build->identities, identity, &identity_index);
-	chunk.identity = identity_index;
+	identified.identity = identity_index;
 	if (!build->dictionary.err)
-		build->dictionary.err = chunk_vector_push(&build->chunks, chunk);
+		build->dictionary.err = identified_sample_vector_push(&build->samples, identified);
 }
 
-static int compare_chunks(const void *a, const void *b)
+static int compare_samples(const void *a, const void *b)
 {
-	const struct chunk *chunk_a = a, *chunk_b = b;
+	const struct identified_sample *sample_a = a, *sample_b = b;
 
-	if (chunk_a->resource != chunk_b->resource)
-		return chunk_a->resource < chunk_b->resource ? -1 : 1;
-	if (chunk_a->origin != chunk_b->origin)
-		return chunk_a->origin < chunk_b->origin ? -1 : 1;
-	if (chunk_a->stack != chunk_b->stack)
-		return chunk_a->stack < chunk_b->stack ? -1 : 1;
-	if (chunk_a->identity != chunk_b->identity)
-		return chunk_a->identity < chunk_b->identity ? -1 : 1;
-	return (chunk_a->sample > chunk_b->sample) - (chunk_a->sample < chunk_b->sample);
+	if (sample_a->resource != sample_b->resource)
+		return sample_a->resource < sample_b->resource ? -1 : 1;
+	if (sample_a->origin != sample_b->origin)
+		return sample_a->origin < sample_b->origin ? -1 : 1;
+	if (sample_a->stack != sample_b->stack)
+		return sample_a->stack < sample_b->stack ? -1 : 1;
+	if (sample_a->identity != sample_b->identity)
+		return sample_a->identity < sample_b->identity ? -1 : 1;
+	return (sample_a->sample > sample_b->sample) - (sample_a->sample < sample_b->sample);
 }
 
 static void identify_all(struct build *build, struct symbol_lookup *lookup)
@@ -112,9 +112,9 @@ static void identify_all(struct build *build, struct symbol_lookup *lookup)
 	 * Sorted by stacks, which were numbered in the order in which they were met: neighbours
 	 * have similar bytes.
 	 */
-	if (build->chunks.count)
-		qsort(build->chunks.items, build->chunks.count, sizeof(*build->chunks.items),
-		      compare_chunks);
+	if (build->samples.count)
+		qsort(build->samples.items, build->samples.count, sizeof(*build->samples.items),
+		      compare_samples);
 }
 
 /* --- requests --- */
@@ -152,15 +152,15 @@ static void append_times(struct build *build, const struct stored_sample *sample
 		build->dictionary.err = otlp_time_vector_push(&build->values, sample->values[i]);
 }
 
-/* Adds the sample that @count equal chunks form. */
-static void add_chunks(struct build *build, const struct chunk *chunks, size_t count)
+/* Adds the sample that @count samples of one identity form. */
+static void add_merged(struct build *build, const struct identified_sample *samples, size_t count)
 {
 	const struct counted_sequence *identity =
-		&build->identities.sequences.items[chunks[0].identity];
+		&build->identities.sequences.items[samples[0].identity];
 	const uint32_t *numbers = build->identities.numbers.items + identity->first;
 	struct otlp_draft_sample sample = {
-		.stack = chunks[0].stack,
-		.origin = chunks[0].origin,
+		.stack = samples[0].stack,
+		.origin = samples[0].origin,
 		.attributes = numbers + IDENTITY_FIRST_ATTRIBUTE,
 		.attribute_count = identity->length - IDENTITY_FIRST_ATTRIBUTE,
 	};
@@ -168,7 +168,7 @@ static void add_chunks(struct build *build, const struct chunk *chunks, size_t c
 	build->times.count = 0;
 	build->values.count = 0;
 	for (size_t i = 0; i < count; i++)
-		append_times(build, &build->snapshot->samples[chunks[i].sample]);
+		append_times(build, &build->snapshot->samples[samples[i].sample]);
 	if (build->dictionary.err)
 		return;
 	sample.times = build->times.items;
@@ -178,20 +178,20 @@ static void add_chunks(struct build *build, const struct chunk *chunks, size_t c
 	if (count > 1)
 		sort_times(build->times.items, sample.values ? build->values.items : NULL,
 			   build->times.count);
-	add_sample(build, chunks[0].resource, &sample);
+	add_sample(build, samples[0].resource, &sample);
 }
 
 static void add_all(struct build *build)
 {
-	const struct chunk_vector *chunks = &build->chunks;
+	const struct identified_sample_vector *samples = &build->samples;
 	size_t next;
 
-	for (size_t first = 0; first < chunks->count && !build->dictionary.err; first = next) {
+	for (size_t first = 0; first < samples->count && !build->dictionary.err; first = next) {
 		next = first + 1;
-		while (next < chunks->count &&
-		       chunks->items[next].identity == chunks->items[first].identity)
+		while (next < samples->count &&
+		       samples->items[next].identity == samples->items[first].identity)
 			next++;
-		add_chunks(build, &chunks->items[first], next - first);
+		add_merged(build, &samples->items[first], next - first);
 	}
 	if (build->draft.samples.count && !build->dictionary.err)
 		finish_request(build);
@@ -218,7 +218,7 @@ int otlp_build_requests(const struct sample_snapshot *snapshot, const struct otl
 	otlp_draft_deinit(&build.draft);
 	otlp_time_vector_deinit(&build.times);
 	otlp_time_vector_deinit(&build.values);
-	chunk_vector_deinit(&build.chunks);
+	identified_sample_vector_deinit(&build.samples);
 	sequence_counts_deinit(&build.identities);
 	otlp_attributes_deinit(&build.attributes);
 	otlp_dictionary_deinit(&build.dictionary);

@@ -322,7 +322,7 @@ static int intern_attribute(struct sample_table *table, const struct sample *sam
 	return err;
 }
 
-/* Fills *@kept, which is zeroed. */
+/* Fills *@interned, which is zeroed. */
 static int intern_parts(struct sample_table *table, const struct sample *sample,
 			struct sample *interned)
 {
@@ -357,7 +357,8 @@ static int make_entry(struct sample_table *table, const struct sample *sample, u
 		return err;
 	}
 	*number = take_number(table);
-	*sample_table_at(table->blocks.items, *number) = (struct sample_entry){ .sample = interned };
+	*sample_table_at(table->blocks.items, *number) =
+		(struct sample_entry){ .sample = interned };
 	number_index_add(&table->index, hash, *number);
 	return 0;
 }

@@ -95,8 +95,10 @@ def show(outcome):
         # Failures first: a log may be cut in its middle, and a test may have hundreds of green lines.
         for line in outcome.failed_lines[:SHOWN_LINES]:
             print(f"    {line}")
-        print(f"    the last of its {len(lines)} lines:")
-        for line in lines[-LAST_LINES:]:
+        report = test_programs.SANITIZER.search(run.output)
+        last = run.output[report.start():].splitlines()[:SHOWN_LINES] if report else lines[-LAST_LINES:]
+        print("    the sanitizer's report:" if report else f"    the last of its {len(lines)} lines:")
+        for line in last:
             print(f"    {line}", flush=True)
     else:
         for line in lines:

@@ -141,17 +141,18 @@ static struct binary *kernel_binary(struct frame_converter *converter,
 }
 
 /*
- * Whether @frame is the kernel's entry of an interrupt or exception (x86-64 since Linux 5.8, arm64 since 5.15). Its
- * caller was interrupted: its address is of the next instruction, which may be a function's first one.
+ * Whether @frame is the kernel's entry of an interrupt or exception (x86-64, arm64). Its caller was interrupted, and
+ * its address is of the next instruction, which may be a function's first one.
  */
 static bool is_interrupt_entry(const struct frame *frame)
 {
 	static const char *const prefixes[] = {
-		"asm_sysvec_", "asm_exc_", "asm_common_interrupt", "asm_spurious_interrupt",
-		"el1h_64_",
+		"asm_fred_entrypoint_",	  "asm_sysvec_", "asm_exc_", "asm_common_interrupt",
+		"asm_spurious_interrupt", "el1h_64_",
 	};
 
-	if (frame->kind != FRAME_KERNEL || !frame->function)
+	/* The entries of arm64 call el1h_64_..._handler(), which has an ordinary caller. */
+	if (frame->kind != FRAME_KERNEL || !frame->function || strstr(frame->function, "_handler"))
 		return false;
 	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
 		if (!strncmp(frame->function, prefixes[i], strlen(prefixes[i])))

@@ -55,7 +55,7 @@ static void drop_least_used(struct file_copies *copies)
 
 void file_copies_add(struct file_copies *copies, uint64_t id, int fd, uint64_t now_ns)
 {
-	struct file_copy copy = { .id = id, .used_ns = now_ns };
+	struct cached_copy copy = { .id = id, .used_ns = now_ns };
 	struct stat status;
 
 	if (fstat(fd, &status))

@@ -18,7 +18,7 @@ enum {
 struct file_copies {
 	pthread_mutex_t lock;
 	/** Unordered. */
-	struct file_copy {
+	struct cached_copy {
 		uint64_t id;
 		uint64_t bytes;
 		uint64_t used_ns;

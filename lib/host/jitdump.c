@@ -20,7 +20,7 @@ enum {
 	RECORD_HEADER_BYTES = 16,
 	LOAD_BYTES = 56,
 	MOVE_BYTES = 64,
-	/* Limit of a function's name in the file; CODE_NAME_BYTES of it are path. Longer names are malformed. */
+	/* Limit of a function's name in the file; CODE_NAME_BYTES of it are stored. Longer names are malformed. */
 	NAME_MAX_BYTES = 4096,
 
 	/*
@@ -387,7 +387,7 @@ int jitdump_add(struct jitdump *dump, const void *bytes, size_t size, uint64_t l
 		return fail(-ENOMEM, "no memory for names of code");
 	err = take_records(dump, batch, bytes, size, left_bytes, &used);
 	dump->is_broken = err == -EBADMSG;
-	/* Lines are added only if their function has not been read yet. */
+	/* Lines stay only if their function has not been read yet. */
 	if (!dump->has_lines)
 		code_lines_deinit(&dump->lines);
 	if (code_batch_end(batch, dump->is_broken ? 0 : err))

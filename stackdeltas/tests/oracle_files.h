@@ -11,9 +11,9 @@ enum { ORACLE_OPEN_DIRECTORIES = 32 };
 /* A global, since nftw() passes no context to its function. */
 static void (*oracle_check_file)(const char *path);
 
-static int oracle_visit(const char *path, const struct stat *status, int type, struct FTW *unwind)
+static int oracle_visit(const char *path, const struct stat *status, int type, struct FTW *where)
 {
-	(void)unwind;
+	(void)where;
 	if (type == FTW_F && S_ISREG(status->st_mode) && status->st_size)
 		oracle_check_file(path);
 	return 0;

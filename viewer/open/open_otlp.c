@@ -19,8 +19,8 @@
 enum {
 	/* Traces without a mark, and with each mark. */
 	TRACE_SETS = 1 + LANGUAGE_MARK_COUNT,
-	/* How many bytes of text may be processed per byte that may be kept. */
-	TEXTS_PER_CACHED = 8,
+	/* How many bytes of text may be processed per byte that may be stored. */
+	TEXTS_PER_STORED = 8,
 };
 
 #define REQUEST_DESCRIPTOR                                                                         \
@@ -317,7 +317,7 @@ static int find_trace(struct otlp_reader *reader, int32_t index, uint8_t mark, s
 		err = push_stack(reader, index);
 		if (!err)
 			err = opened_samples_spend(reader->opened,
-						   reader->text_bytes / TEXTS_PER_CACHED);
+						   reader->text_bytes / TEXTS_PER_STORED);
 		if (err)
 			return err;
 		if (mark)

@@ -61,9 +61,9 @@ static uint32_t pick_way(void)
 }
 
 /*
- * A random unwind through a call graph from a common start, so that stacks share their first frames.
+ * A random path through a call graph from a common start, so that stacks share their first frames.
  */
-static struct trace *unwind(struct binary *const *binaries)
+static struct trace *make_random_trace(struct binary *const *binaries)
 {
 	struct frame frames[DEPTH] = { 0 };
 	uint32_t function = 0;
@@ -98,7 +98,7 @@ static void report_stacks(struct history *history)
 		});
 	srand(5);
 	while (seen.count < STACKS) {
-		struct trace *trace = unwind(binaries);
+		struct trace *trace = make_random_trace(binaries);
 		uint32_t n = (uint32_t)seen.count;
 
 		assert_non_null(trace);

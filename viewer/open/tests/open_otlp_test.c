@@ -224,7 +224,7 @@ static void a_location_is_read_once_however_often_stacks_refer_to_it(void **stat
 		put_message(&attribute, ATTRIBUTE_VALUE, &value);
 		put_message(&request.dictionary, TABLE_ATTRIBUTES, &attribute);
 	}
-	/* 4096 references to 1,000,000 attributes would take minutes if each were unwound. */
+	/* 4096 references to 1,000,000 attributes would take minutes if each were read. */
 	add_stack(&request, 1000000, 0, 10000);
 	add_sample(&request, 1, 0, 1);
 	before = cpu_seconds();
