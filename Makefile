@@ -334,6 +334,7 @@ test:
 	$(Q)scripts/fetch_npm_packages.py
 	$(Q)scripts/fetch_rubies.py --short
 	$(Q)scripts/fetch_phps.py --short
+	$(Q)scripts/fetch_perls.py --short
 	$(build) all unit-tests fuzzers $(ARM64_PROGRAMS)
 	$(Q)scripts/run_tests.py --only '$(T)' $(UNIT_TESTS)
 

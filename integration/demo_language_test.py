@@ -42,7 +42,7 @@ def check_live(tap, folder, pid):
     tap.ok(not wrong, "functions of Demo stand between those of C that run and call them", *wrong[:5])
     with open(outputs[1], "rb") as file:
         lines = resolved_lines(file.read())
-    named = [line for line in lines if re.search(r"'profile\.frame\.type'='perl'} 'inner' '' 'target.demo' 0:20:0", line)]
+    named = [line for line in lines if re.search(r"'profile\.frame\.type'='beam'} 'inner' '' 'target.demo' 0:20:0", line)]
     tap.ok(named, "OTLP has their type, file and line", *(line[-600:] for line in lines[:3]))
     check_opened(tap, folder, outputs[1])
 

@@ -98,9 +98,7 @@ def check_whole(tap, directory):
 
         unknown = start(compile_program(directory, "python9", UNKNOWN_PYTHON, "-rdynamic"), ready=False)
         stripped = start(compile_program(directory, "stripped", STRIPPED, "-s"), ready=False)
-        perl = shutil.which("perl")
-        if perl:
-            perl = start(perl, "-e", "1 while 1", ready=False)
+        lua = start(compile_program(directory, "lua5.4", STRIPPED, "-s"), ready=False)
         known = {}
         for interpreter in list(pythons.of_machine().values())[-1:]:
             known["CPython"] = start(*interpreter.target("calls")).pid
@@ -110,7 +108,7 @@ def check_whole(tap, directory):
         for go in list(gos.at_hand(False).values())[:1]:
             command = go.build(gos.find_targets(["calls"])["calls"], "plain")
             known["Go"] = start(*command, ready=False).pid
-        pids = [unknown.pid, stripped.pid, *([perl.pid] if perl else []), *known.values()]
+        pids = [unknown.pid, stripped.pid, lua.pid, *known.values()]
         result = ask_doctor(pids)
     text = result.output
     tap.ok(result.status == 0, "the doctor ends well", result.status, result.log)
@@ -125,8 +123,8 @@ def check_whole(tap, directory):
                "%s is attached to, and what is known of its frames is said" % name, row, text)
         tap.ok(re.search(r" (100\.0|9\d\.\d) % ", row_of(text, pid)),
                "%s: the stacks of it are whole" % name, row_of(text, pid), text)
-    row = runtime_of(text, perl.pid) if perl else "  part Perl native frames, and names from perf maps"
-    tap.ok(row.startswith("  part") and "Perl" in row and "native frames, and names from perf maps" in row,
+    row = runtime_of(text, lua.pid)
+    tap.ok(row.startswith("  part") and "Lua" in row and "native frames, and names from perf maps" in row,
            "a runtime that is not supported is known by its file's name", row, text)
     row = runtime_of(text, unknown.pid)
     tap.ok(row.startswith("  bad") and "CPython 3.99" in row and "native frames only" in row,

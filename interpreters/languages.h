@@ -16,6 +16,7 @@
 	X(GO, "Go", "Go frames, inlined ones too; names, lines, labels") \
 	X(JAVA, "Java", "Java frames, interpreted, compiled and inlined; names, lines") \
 	X(JAVASCRIPT, "JavaScript", "JavaScript frames of V8, inlined ones too; names, lines") \
+	X(PERL, "Perl", "Perl frames, evals and files among them; names, lines") \
 	X(PHP, "PHP", "PHP frames, functions in C among them; names, lines") \
 	X(PYTHON, "Python", "Python frames, names, lines") \
 	X(RUBY, "Ruby", "Ruby frames, methods in C among them; names, lines")

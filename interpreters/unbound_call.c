@@ -94,12 +94,21 @@ static int find_in_module(const struct attach_module *module, const char *name, 
 	return err;
 }
 
-static int check_deadline(uint64_t deadline_ns, uint64_t slot)
+static bool is_over(uint64_t deadline_ns)
 {
-	if (clock_thread_cpu_ns() < deadline_ns)
-		return 0;
-	return fail(-EOPNOTSUPP, "the function for the slot at %#" PRIx64 " takes too long to find",
-		    slot);
+	return clock_thread_cpu_ns() >= deadline_ns;
+}
+
+int unbound_call_find_name(const struct attach_target *target, const char *name,
+			   uint64_t deadline_ns, uint64_t *function)
+{
+	for (uint32_t i = 0; i < target->module_count; i++) {
+		if (is_over(deadline_ns))
+			return fail(-EOPNOTSUPP, "%s takes too long to find", name);
+		if (!find_in_module(&target->modules[i], name, function))
+			return 0;
+	}
+	return fail(-ENOENT, "nothing exports %s", name);
 }
 
 int unbound_call_find(const struct attach_target *target, uint64_t slot, uint64_t deadline_ns,
@@ -109,17 +118,14 @@ int unbound_call_find(const struct attach_target *target, uint64_t slot, uint64_
 	int err = -ENOENT;
 
 	for (uint32_t i = 0; i < target->module_count && err; i++) {
-		if (check_deadline(deadline_ns, slot))
-			return -EOPNOTSUPP;
+		if (is_over(deadline_ns))
+			return fail(-EOPNOTSUPP,
+				    "the function for the slot at %#" PRIx64
+				    " takes too long to find",
+				    slot);
 		err = name_in_module(&target->modules[i], slot, name);
 	}
 	if (err)
 		return fail(-ENOENT, "no relocation for the slot at %#" PRIx64, slot);
-	for (uint32_t i = 0; i < target->module_count; i++) {
-		if (check_deadline(deadline_ns, slot))
-			return -EOPNOTSUPP;
-		if (!find_in_module(&target->modules[i], name, function))
-			return 0;
-	}
-	return fail(-ENOENT, "nothing exports %s", name);
+	return unbound_call_find_name(target, name, deadline_ns, function);
 }

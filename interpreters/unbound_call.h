@@ -28,4 +28,8 @@ enum { UNBOUND_CALL_MAX_SLOTS = 1 << 16 };
 int unbound_call_find(const struct attach_target *target, uint64_t slot, uint64_t deadline_ns,
 		      uint64_t *function);
 
+/** The same for the function @name, as the linker would bind it. */
+int unbound_call_find_name(const struct attach_target *target, const char *name,
+			   uint64_t deadline_ns, uint64_t *function);
+
 #endif

@@ -24,6 +24,7 @@ BUDGET_SECONDS = {
     "java": (60, ["interpreters/java/", "integration/java_", "agent/unwind/tests/java_",
                   "ebpf/host/tests/java_"]),
     "javascript": (60, ["interpreters/javascript/", "integration/javascript_"]),
+    "perl": (60, ["interpreters/perl/", "integration/perl_"]),
     "php": (60, ["interpreters/php/", "integration/php_"]),
     "python": (60, ["interpreters/python/", "integration/python_", "integration/forged_python"]),
     "ruby": (120, ["interpreters/ruby/", "integration/ruby_"]),

@@ -47,8 +47,8 @@ static void a_profile_is_put_into_the_page_as_columns(void **state)
 		"{\"total\":4,\"tree\":{\"names\":[\"prog\",\"main\",\"outer\",\"middle\",\"tiny\","
 		"\"lib:x.so+0x6000\",\"all\"],"
 		"\"kinds\":[\"process\",\"thread\",\"native\",\"kernel\",\"go\",\"jit\",\"python\",\"java\","
-		"\"javascript\",\"ruby\",\"php\",\"error\",\"root\"],"
-		"\"parent\":[-1,0,1,2,2,4,5],\"name\":[6,0,1,5,2,3,4],\"kind\":[12,0,2,2,2,2,2],"
+		"\"javascript\",\"ruby\",\"php\",\"perl\",\"error\",\"root\"],"
+		"\"parent\":[-1,0,1,2,2,4,5],\"name\":[6,0,1,5,2,3,4],\"kind\":[13,0,2,2,2,2,2],"
 		"\"flags\":[0,0,0,2,0,1,1],\"self\":[0,0,0,1,0,0,3],\"total\":[4,4,4,1,3,3,3]}}");
 	free(page);
 }
@@ -64,7 +64,7 @@ static void names_cannot_end_the_element_that_they_are_in(void **state)
 	profile = profile_of(page);
 	assert_non_null(
 		strstr(profile, "\"names\":[\"\\u003c!--\",\"\\u003c/script>\\u003cb>\\\"\\\\"));
-	assert_non_null(strstr(profile, "\"kind\":[12,0,6]"));
+	assert_non_null(strstr(profile, "\"kind\":[13,0,6]"));
 	assert_null(strchr(profile, '<'));
 	free(page);
 }

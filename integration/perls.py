@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The Perls at hand: what scripts/fetch_perls.py brought, each as a program and as one with libperl."""
+import os
+import re
+import sys
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+sys.path.insert(0, os.path.join(ROOT, "scripts"))
+import fetch_perls
+import pythons
+from runtimes import Finder, Runtime
+
+TARGETS = os.path.join(ROOT, "integration", "targets", "perl")
+# `static`: /usr/bin/perl has the interpreter in it. `library`: it is in libperl.
+MODES = ["static", "library"]
+
+
+class Perl(Runtime):
+    """One interpreter, in a root file system."""
+
+    def __init__(self, suite):
+        self._root = str(fetch_perls.DIRECTORY / suite)
+        self.program = fetch_perls.ROOTS[suite]
+        self.version = tuple(map(int, re.findall(r"\d+", self.program)))
+        self.name = "%s-%s" % (suite, self.program)
+
+    def command(self, *arguments):
+        return self.mode_command("static", *arguments)
+
+    def mode_command(self, mode, *arguments):
+        """The command to run it in one of MODES."""
+        program = self.program + "-x86_64-linux-gnu" if mode == "library" else "perl"
+        # There are no locales, of which it would warn.
+        return ["env", "PERL_BADLANG=0", *pythons.enter(self._root, [TARGETS], "/usr/bin/" + program, *arguments)]
+
+    @property
+    def directories(self):
+        return pythons.directories_of(self._root, "/usr/bin/perl")
+
+
+def _fetched(suites=tuple(fetch_perls.ROOTS)):
+    return {perl.name: perl for perl in map(Perl, filter(
+        lambda suite: (fetch_perls.DIRECTORY / suite).exists(), suites))}
+
+
+FINDER = Finder(dict, _fetched, lambda _, fetched: fetched(tuple(fetch_perls.SHORT_SUITES)), r".*-perl\d.*", MODES)
+at_hand, chosen = FINDER.at_hand, FINDER.chosen
+
+
+if __name__ == "__main__":
+    print(*at_hand(True).values(), sep="\n")

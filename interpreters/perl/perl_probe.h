@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Recognizes Perl in a file, and finds what attach needs: perl, and libperl. A file is Perl if it exports perl_alloc() and
+ * Perl_runops_standard(), as all do for extensions; a few small reads exclude other files.
+ *
+ * The version stands in the text of a path that it searches for modules (perl.c, S_init_perllib()). Layouts are checked
+ * against code. Functions that only some versions export are found by the table of ops, which all export (PL_ppaddr).
+ */
+#ifndef INTERPRETERS_PERL_PERL_PROBE_H
+#define INTERPRETERS_PERL_PERL_PROBE_H
+
+#include "ebpf/abi/perl.h"
+#include "interpreters/language.h"
+#include "interpreters/perl/perl_layout.h"
+
+/** Addresses are ELF virtual addresses. */
+struct perl_file {
+	struct runtime_file file;
+	uint16_t machine;
+	const struct perl_layout *layout;
+	/** Variables: the pthread key of the interpreter (PL_thr_key), and the first interpreter (PL_curinterp). */
+	uint64_t key;
+	uint64_t first_interpreter;
+	/** As in struct perl_process. */
+	uint64_t loop;
+	uint64_t loop_return;
+	struct perl_code_range calling[PERL_CALLING_MAX];
+	struct perl_code_range evaluating;
+	struct perl_code_range running;
+	struct perl_code_range catching;
+	struct perl_code_range leaving[PERL_LEAVING_MAX];
+	struct perl_code_range entering;
+	struct perl_code_range replacing;
+	struct perl_code_range dying;
+};
+
+/** As language_ops.probe, for @language. */
+int perl_probe(const struct language *language, const struct elf_image *image,
+	       struct perl_file **file);
+void perl_file_release(struct perl_file *file);
+
+#endif

@@ -1,0 +1,52 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Brings the Perls that the tests run: root file systems with those of Debian's suites, made by unpacking packages, without
+running any of their scripts.
+
+usage: fetch_perls.py [--short|SUITE...]
+
+Below ~/.cache/allframes/perls there will be a folder for each SUITE (all without one, or with --short what the short tier
+runs: if these cannot be had, it says so, and the tests do without). What is there already stays.
+"""
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import fetch_packages
+
+DIRECTORY = pathlib.Path.home() / ".cache/allframes/perls"
+ROOTS = {"bullseye": "perl5.32", "bookworm": "perl5.36", "trixie": "perl5.40", "sid": "perl5.42"}
+SHORT_SUITES = ["bookworm", "trixie"]
+
+
+def fetch(suite):
+    """The root of @suite, made if it is not there."""
+    root = DIRECTORY / suite
+    if root.exists():
+        return root
+    new = DIRECTORY / (suite + ".new")
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir(parents=True)
+    fetch_packages.make_root("amd64", suite, ["perl", "lib" + ROOTS[suite]], new)
+    new.rename(root)
+    return root
+
+
+def fetch_short():
+    """Fetches SHORT_SUITES, if that is possible."""
+    try:
+        for suite in SHORT_SUITES:
+            fetch(suite)
+    except (OSError, RuntimeError, subprocess.CalledProcessError) as error:
+        print("fetch_perls.py: Perl is not tested: %s" % error)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] == ["--short"]:
+        fetch_short()
+    else:
+        for wanted in sys.argv[1:] or ROOTS:
+            print(fetch(wanted))
