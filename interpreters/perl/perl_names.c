@@ -279,7 +279,23 @@ static int read_name(struct perl_names *names, struct remote_memory *memory, con
 	return append_name(memory, sub->name, FRAME_NAME_MAX_BYTES, names->name, length);
 }
 
-/* Reads the text at @address up to its NUL, or to the limit. */
+/*
+ * Whether the text in @bytes, which ends with a NUL or with the buffer, can be the name of a file or `(eval N)`: it has no
+ * control characters, and something that is no letter or digit (a slash, a dot, a hyphen, a bracket).
+ */
+static bool is_file_name(const uint8_t *bytes, size_t size)
+{
+	bool has_mark = false;
+
+	for (size_t i = 0; i < size && bytes[i]; i++) {
+		if (bytes[i] < ' ' || bytes[i] == 0x7f)
+			return false;
+		has_mark |= strchr("/.-(_", bytes[i]) != NULL;
+	}
+	return has_mark;
+}
+
+/* Reads the text at @address up to its NUL, or to the limit. -ESTALE if it is no file's name. */
 static int read_text(struct perl_names *names, struct remote_memory *memory, uint64_t address,
 		     size_t *length)
 {
@@ -287,7 +303,7 @@ static int read_text(struct perl_names *names, struct remote_memory *memory, uin
 	size_t size = 0;
 
 	while (size < sizeof(bytes)) {
-		/* A read ends with an aligned piece, so that it does not reach into a page behind the text. */
+		/* A read ends with an aligned chunk, so that it does not reach into a page behind the text. */
 		size_t count = FILE_CHUNK_BYTES - (address + size) % FILE_CHUNK_BYTES;
 		int err;
 
@@ -300,6 +316,9 @@ static int read_text(struct perl_names *names, struct remote_memory *memory, uin
 		if (memchr(bytes + size - count, 0, count))
 			break;
 	}
+	/* A statement may still have the address of a name that was freed; the allocator has overwritten that. */
+	if (!is_file_name(bytes, size))
+		return fail(-ESTALE, "no file's name at %#" PRIx64, address);
 	append(bytes, size, true, names->file, FRAME_NAME_MAX_BYTES, length);
 	return 0;
 }
@@ -332,26 +351,26 @@ static uint32_t hash_name(const struct perl_name *name)
  * Puts @made into the cache, unless it is there. The result is borrowed until the next call. NULL if it is another
  * one than that of @key.
  */
-static const struct perl_name *keep_name(struct perl_names *names, struct name_key *key,
+static const struct perl_name *cache_name(struct perl_names *names, struct name_key *key,
 					 struct perl_name *made)
 {
 	uint32_t object = hash_name(made);
-	struct perl_name *kept = NULL;
+	struct perl_name *cached = NULL;
 
 	if (!key->object || key->object == object) {
 		key->object = object;
-		kept = lru_cache_get(&names->cache, key);
-		if (!kept &&
+		cached = lru_cache_get(&names->cache, key);
+		if (!cached &&
 		    !lru_cache_put(&names->cache, key, made, name_bytes(made) + ENTRY_BYTES))
 			return made;
 	}
 	free(names->uncached);
 	names->uncached = made;
-	return kept || key->object != object ? kept : made;
+	return cached || key->object != object ? cached : made;
 }
 
 /* Caches a copy of names of what may be freed before the next call. */
-static void keep_freed(struct perl_names *names, const struct name_key *key,
+static void cache_freed(struct perl_names *names, const struct name_key *key,
 		       const struct perl_name *name)
 {
 	struct perl_name *copy;
@@ -395,7 +414,7 @@ static int read_names(struct perl_names *names, struct remote_memory *memory,
 	if (!*name)
 		return -ENOMEM;
 	if (with_file && is_whole)
-		keep_freed(names, key, *name);
+		cache_freed(names, key, *name);
 	return 0;
 }
 
@@ -434,7 +453,7 @@ static int get_names(struct perl_names *names, struct remote_memory *memory, str
 		return get_freed(names, memory, key, name);
 	if (err)
 		return err;
-	*name = keep_name(names, key, made);
+	*name = cache_name(names, key, made);
 	return *name ? 0 : fail(-ESTALE, "another sub at %#" PRIx64, key->sub);
 }
 
