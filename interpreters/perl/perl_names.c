@@ -280,17 +280,22 @@ static int read_name(struct perl_names *names, struct remote_memory *memory, con
 }
 
 /*
- * Whether the text in @bytes, which ends with a NUL or with the buffer, can be the name of a file or `(eval N)`: it has no
- * control characters, and something that is no letter or digit (a slash, a dot, a hyphen, a bracket).
+ * Whether the text in @bytes, which ends with a NUL or with the buffer, can be the name of a file, or `(eval N)` or `-e`: it
+ * is UTF-8 without control characters, and has a slash, a dot, a bracket or a hyphen.
  */
 static bool is_file_name(const uint8_t *bytes, size_t size)
 {
 	bool has_mark = false;
 
-	for (size_t i = 0; i < size && bytes[i]; i++) {
-		if (bytes[i] < ' ' || bytes[i] == 0x7f)
+	for (size_t i = 0, step = 1; i < size && bytes[i]; i += step) {
+		uint32_t character = text_decode_utf8(bytes + i, size - i, &step);
+
+		/* A character may be cut at the end of the buffer. */
+		if (character < ' ' || character == 0x7f ||
+		    (character == TEXT_REPLACEMENT && size - i >= TEXT_UTF8_MAX_BYTES))
 			return false;
-		has_mark |= strchr("/.-(_", bytes[i]) != NULL;
+		has_mark |= character == '/' || character == '.' || character == '(' ||
+			    character == '-';
 	}
 	return has_mark;
 }
@@ -316,7 +321,10 @@ static int read_text(struct perl_names *names, struct remote_memory *memory, uin
 		if (memchr(bytes + size - count, 0, count))
 			break;
 	}
-	/* A statement may still have the address of a name that was freed; the allocator has overwritten that. */
+	/*
+	 * While a file's code is freed, PL_curcop is one of its statements, whose name free() has already overwritten
+	 * with its own pointers; returning memory to the kernel may take it some milliseconds.
+	 */
 	if (!is_file_name(bytes, size))
 		return fail(-ESTALE, "no file's name at %#" PRIx64, address);
 	append(bytes, size, true, names->file, FRAME_NAME_MAX_BYTES, length);
@@ -352,7 +360,7 @@ static uint32_t hash_name(const struct perl_name *name)
  * one than that of @key.
  */
 static const struct perl_name *cache_name(struct perl_names *names, struct name_key *key,
-					 struct perl_name *made)
+					  struct perl_name *made)
 {
 	uint32_t object = hash_name(made);
 	struct perl_name *cached = NULL;
@@ -371,7 +379,7 @@ static const struct perl_name *cache_name(struct perl_names *names, struct name_
 
 /* Caches a copy of names of what may be freed before the next call. */
 static void cache_freed(struct perl_names *names, const struct name_key *key,
-		       const struct perl_name *name)
+			const struct perl_name *name)
 {
 	struct perl_name *copy;
 
