@@ -113,10 +113,12 @@ class Stack(collections.namedtuple("Stack", "comm frames")):
     @property
     def is_without_memory(self):
         """The sample is of a task that has no program any more, or not yet: on its way out, or in
-        exec between the old program and the new one.
+        exec between the old program and the new one. The agents' own programs run there; the kernel's
+        unwinder does not always get out of one.
         """
         return (all(frame.endswith("_[k]") for frame in self.frames)
-                and any(re.match("do_exit|.*execve|begin_new_exec", frame) for frame in self.frames))
+                and any(re.match(r"do_exit|.*execve|begin_new_exec|bpf_prog_\w+_process_(exec|exit)_", frame)
+                        for frame in self.frames))
 
     @property
     def is_between_states(self):

@@ -112,6 +112,8 @@ def check_ends(tap):
            and not ends.is_complete(Stack("a", ("entry_SYSCALL_64_[k]",)))
            and Stack("a", ("entry_[k]", "do_exit_[k]")).is_without_memory
            and not Stack("a", ("main", "entry_[k]", "do_exit_[k]")).is_without_memory
+           and Stack("a", ("bpf_prog_4103d977a8ad23e1_process_exec_[k]",)).is_without_memory
+           and not Stack("a", ("bpf_prog_4103d977a8ad23e1_sample_entry_[k]",)).is_without_memory
            and Stack("a", ("[error: x]", "f", "x64_setup_rt_frame_[k]")).is_between_states
            and not Stack("a", ("[error: x]", "f", "restore_sigcontext_[k]")).is_between_states
            and Stack("a", ("[error: no user registers]", "restore_sigcontext_[k]")).is_between_states
