@@ -70,7 +70,8 @@ static void native_languages_have_no_frames_of_their_own(void **state)
 	assert_int_equal(language_by_kind(FRAME_GO)->frames, LANGUAGE_NATIVE);
 	assert_int_equal(language_by_kind(FRAME_PYTHON)->frames, LANGUAGE_LOOP);
 	assert_int_equal(language_by_kind(FRAME_JAVA)->frames, LANGUAGE_OWN_CODE);
-	assert_string_equal(LANGUAGE_NAMES_LISTED, ", go, python, java, javascript, ruby, php, perl");
+	assert_string_equal(LANGUAGE_NAMES_LISTED,
+			    ", go, python, java, javascript, ruby, php, perl");
 }
 
 int main(void)
