@@ -576,7 +576,7 @@ int uploaded_symbol_caches_create(const char *directory, struct uploaded_symbol_
 	created->source.ops = &ops;
 	pthread_mutex_init(&created->lock, NULL);
 	init_tables(created);
-	err = file_cache_create(directory, ".uploads", UPLOADS_MAX_BYTES, &created->files);
+	err = file_cache_create(directory, ".uploads", FINISHED_UPLOADS_MAX_BYTES, &created->files);
 	if (!err)
 		err = file_cache_create(directory, ".uploadids", UPLOAD_NAMES_MAX * NAME_BYTES,
 					&created->names);

@@ -6,7 +6,7 @@
  * Uploads arrive in chunks. Their contents are trusted no further than the reader trusts any symbol
  * cache (symbol_cache.h). The last upload for an id replaces earlier ones.
  *
- * On disk: UPLOADS_MAX_BYTES of files, UPLOAD_MAX_BYTES of incomplete files, and
+ * On disk: FINISHED_UPLOADS_MAX_BYTES of files, UPLOAD_MAX_BYTES of incomplete files, and
  * UPLOAD_NAMES_MAX ids with a block each.
  */
 #ifndef SYMBOLS_UPLOADED_SYMBOL_CACHES_H
@@ -24,7 +24,7 @@ enum {
 
 /** Limit of one symbol cache, and of all incomplete ones together. */
 #define UPLOAD_MAX_BYTES (512ULL << 20)
-#define UPLOADS_MAX_BYTES (1536ULL << 20)
+#define FINISHED_UPLOADS_MAX_BYTES (1536ULL << 20)
 /**
  * An upload that was idle for UPLOAD_IDLE_NS may be replaced by another; after UPLOAD_END_NS it is
  * dropped.

@@ -337,7 +337,7 @@ static __always_inline void java_find_original_pc(struct java_unwind *unwind, __
 	barrier();
 }
 
-static __always_inline void java_keep(struct java_unwind *unwind, __u64 address)
+static __always_inline void java_cache_code(struct java_unwind *unwind, __u64 address)
 {
 	struct java_cached *cached;
 	__u64 method, oop_maps = 0;
@@ -376,7 +376,7 @@ static __always_inline enum unwind_error java_find_blob(struct java_unwind *unwi
 	if (!error)
 		error = java_read_blob(unwind, address);
 	if (!error && unwind->is_nmethod)
-		java_keep(unwind, address);
+		java_cache_code(unwind, address);
 	return error;
 }
 

@@ -264,7 +264,7 @@ static __always_inline enum perl_context_state perl_top_state(const struct unwin
 	is_sub = (context.kind & PERL_KIND_MASK) == PERL_KIND_SUB;
 	is_entering = is_sub && perl_leaf_is_in(state, &process->entering);
 	if (unwind->sub_index == unwind->left - 1)
-		/* Only what tells a sub apart may be missing. It may be that of a caller, if a sub calls itself. */
+		/* Only the data that identify the sub may not be written yet. If a sub calls itself, they may be its caller's. */
 		return context.cop == unwind->cop &&
 				       ((is_entering &&
 					 context.saved_count == unwind->saved_count) ||

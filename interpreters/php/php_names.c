@@ -306,8 +306,8 @@ static uint32_t hash_name(const struct php_name *name)
  * Puts @made into the cache, unless it is there. The result is borrowed until the next call. NULL if it is another
  * function than the one in @key.
  */
-static const struct php_name *keep_name(struct php_names *names, struct name_key *key,
-					struct php_name *made)
+static const struct php_name *cache_name(struct php_names *names, struct name_key *key,
+					 struct php_name *made)
 {
 	uint32_t object = hash_name(made);
 	struct php_name *cached = NULL;
@@ -338,8 +338,8 @@ static struct php_name *get_freed(struct php_names *names, const struct name_key
 }
 
 /* Caches a copy of the name of an object that may be freed before the next call. */
-static void keep_freed(struct php_names *names, const struct name_key *key,
-		       const struct php_name *name)
+static void cache_freed(struct php_names *names, const struct name_key *key,
+			const struct php_name *name)
 {
 	const struct freed_key freed = { key->fingerprint, (uint32_t)key->is_file };
 	struct php_name *copy = malloc(name_bytes(name));
@@ -368,7 +368,7 @@ static int learn_closure(struct php_names *names, struct remote_memory *memory, 
 		err = read_function(&names->process, memory, address, scope, &function,
 				    &again.fingerprint);
 	if (!err && again.fingerprint == key.fingerprint)
-		keep_freed(names, &key, made);
+		cache_freed(names, &key, made);
 	free(made);
 	return err;
 }
@@ -416,7 +416,7 @@ static int read_whole_name(struct php_names *names, struct remote_memory *memory
 		return changed ? changed : err;
 	}
 	if (is_freed_soon(key, &function))
-		keep_freed(names, key, made);
+		cache_freed(names, key, made);
 	else if (function.type != PHP_FUNCTION_INTERNAL)
 		learn_closures(names, memory, key->address, function.scope, 0, &closures_left);
 	*name = made;
@@ -441,7 +441,7 @@ static int get_name(struct php_names *names, struct remote_memory *memory, struc
 	}
 	if (err)
 		return err;
-	*name = keep_name(names, key, made);
+	*name = cache_name(names, key, made);
 	return *name ? 0 : fail(-ESTALE, "another function at %#" PRIx64, key->address);
 }
 

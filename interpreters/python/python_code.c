@@ -376,8 +376,8 @@ static uint32_t hash_code(const struct python_code *code)
  * Puts @made into the cache, unless it is there. The result is borrowed until the next call. NULL if it is another
  * object than the one in @key.
  */
-static const struct python_code *keep_code(struct python_code_cache *cache, struct code_key *key,
-					   struct python_code *made, size_t bytes)
+static const struct python_code *cache_code(struct python_code_cache *cache, struct code_key *key,
+					    struct python_code *made, size_t bytes)
 {
 	uint32_t object = hash_code(made);
 	struct python_code *cached = NULL;
@@ -421,7 +421,7 @@ static int get_code(struct python_code_cache *cache, struct remote_memory *memor
 	}
 	if (err)
 		return err;
-	*code = keep_code(cache, key, made, bytes);
+	*code = cache_code(cache, key, made, bytes);
 	return *code ? 0 : fail(-ESTALE, "another code object at %#" PRIx64, key->address);
 }
 

@@ -447,8 +447,8 @@ static uint32_t hash_name(const struct ruby_name *name)
  * Puts @made into the cache, unless it is there. The result is borrowed until the next call. NULL if it is another
  * object than the one in @key.
  */
-static const struct ruby_name *keep_name(struct ruby_names *names, struct name_key *key,
-					 struct ruby_name *made)
+static const struct ruby_name *cache_name(struct ruby_names *names, struct name_key *key,
+					  struct ruby_name *made)
 {
 	uint32_t object = hash_name(made);
 	struct ruby_name *cached = NULL;
@@ -488,7 +488,7 @@ static int get_name(struct ruby_names *names, struct remote_memory *memory, stru
 		free(made);
 		return changed ? changed : err;
 	}
-	*name = keep_name(names, key, made);
+	*name = cache_name(names, key, made);
 	return *name ? 0 : fail(-ESTALE, "another object at %#" PRIx64, key->address);
 }
 

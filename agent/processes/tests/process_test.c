@@ -41,6 +41,24 @@ static void sync_rows(struct process_table *table, struct process *process, uint
 	process_table_finish_sync(table, process, PROCESS_SYNCED, lost_rows, done_ns);
 }
 
+/* Makes a table with process 7, which has file 1 mapped since the sync from 1000 to 1001. */
+static struct process *init_with_row(struct process_table *table)
+{
+	struct process *process;
+
+	process_table_init(table);
+	process = add(table, 7, 100, 1, 1000);
+	sync_rows(table, process, 1000, 1001, one_row(0x1000, 0x2000, ID(1)), false);
+	return process;
+}
+
+/* Removes the only process and the table. */
+static void deinit_with(struct process_table *table, struct process *process)
+{
+	process_table_remove(table, process);
+	process_table_deinit(table);
+}
+
 static void a_new_identity_in_a_pid_is_another_process(void **state)
 {
 	struct process_identity first_identity = identity_of(100, 1),
@@ -83,8 +101,7 @@ static void an_older_identity_than_the_present_one_is_refused(void **state)
 	process = add(&table, 7, 200, 5, 1000);
 	assert_null(add(&table, 7, 100, 9, 1001));
 	assert_null(add(&table, 7, 200, 4, 1001));
-	process_table_remove(&table, process);
-	process_table_deinit(&table);
+	deinit_with(&table, process);
 }
 
 static void a_view_outlives_the_removal_of_its_process(void **state)
@@ -127,9 +144,7 @@ static void what_is_mapped_over_is_stale_until_the_next_table(void **state)
 	struct process *process;
 
 	(void)state;
-	process_table_init(&table);
-	process = add(&table, 7, 100, 1, 1000);
-	sync_rows(&table, process, 1000, 1001, one_row(0x1000, 0x2000, ID(1)), false);
+	process = init_with_row(&table);
 	assert_int_equal(process_table_note_mapping(&table, 7, 0x1800, 0x1000, 2000),
 			 MAPPING_REPLACED);
 	assert_int_equal(process_table_note_mapping(&table, 7, 0x8000, 0x1000, 2000),
@@ -143,8 +158,7 @@ static void what_is_mapped_over_is_stale_until_the_next_table(void **state)
 	assert_true(is_stale_at(&table, 2200, ID(1)));
 	assert_false(is_stale_at(&table, 2201, ID(1)));
 	assert_false(is_stale_at(&table, 2150, ID(2)));
-	process_table_remove(&table, process);
-	process_table_deinit(&table);
+	deinit_with(&table, process);
 }
 
 static void what_is_mapped_elsewhere_makes_nothing_stale(void **state)
@@ -153,14 +167,11 @@ static void what_is_mapped_elsewhere_makes_nothing_stale(void **state)
 	struct process *process;
 
 	(void)state;
-	process_table_init(&table);
-	process = add(&table, 7, 100, 1, 1000);
-	sync_rows(&table, process, 1000, 1001, one_row(0x1000, 0x2000, ID(1)), false);
+	process = init_with_row(&table);
 	process_table_note_mapping(&table, 7, 0x2000, 0x1000, 2000);
 	process_table_note_mapping(&table, 7, 0, 0x1000, 2000);
 	assert_false(is_stale_at(&table, 2000, ID(1)));
-	process_table_remove(&table, process);
-	process_table_deinit(&table);
+	deinit_with(&table, process);
 }
 
 static void a_mapping_during_a_sync_makes_the_new_rows_stale(void **state)
@@ -180,8 +191,7 @@ static void a_mapping_during_a_sync_makes_the_new_rows_stale(void **state)
 	sync_rows(&table, process, 1030, 1040, NULL, false);
 	assert_true(is_stale_at(&table, 1040, ID(1)));
 	assert_false(is_stale_at(&table, 1041, ID(1)));
-	process_table_remove(&table, process);
-	process_table_deinit(&table);
+	deinit_with(&table, process);
 }
 
 /* A library that is loaded and unloaded by turns with another one, while the maps are read. */
@@ -191,9 +201,7 @@ static void what_is_mapped_over_twice_stays_stale_until_it_is_read_again(void **
 	struct process *process;
 
 	(void)state;
-	process_table_init(&table);
-	process = add(&table, 7, 100, 1, 1000);
-	sync_rows(&table, process, 1000, 1001, one_row(0x1000, 0x2000, ID(1)), false);
+	process = init_with_row(&table);
 	process_table_note_mapping(&table, 7, 0x1000, 0x1000, 2000);
 	process_table_begin_sync(&table, process, 2100);
 	/* The first file is back when the maps are read, so that no row has changed, and goes again. */
@@ -205,8 +213,7 @@ static void what_is_mapped_over_twice_stays_stale_until_it_is_read_again(void **
 	sync_rows(&table, process, 2200, 2210, one_row(0x1000, 0x2000, ID(2)), true);
 	assert_true(is_stale_at(&table, 2210, ID(1)));
 	assert_false(is_stale_at(&table, 2211, ID(1)));
-	process_table_remove(&table, process);
-	process_table_deinit(&table);
+	deinit_with(&table, process);
 }
 
 static void news_of_a_mapping_that_was_read_already_needs_no_sync(void **state)
@@ -228,8 +235,7 @@ static void news_of_a_mapping_that_was_read_already_needs_no_sync(void **state)
 	assert_true(is_stale_at(&table, 2009, ID(1)));
 	assert_false(is_stale_at(&table, 2011, ID(1)));
 	assert_false(is_stale_at(&table, 1995, ID(2)));
-	process_table_remove(&table, process);
-	process_table_deinit(&table);
+	deinit_with(&table, process);
 }
 
 static void too_many_stale_executables_make_everything_stale(void **state)
@@ -261,8 +267,7 @@ static void too_many_stale_executables_make_everything_stale(void **state)
 	assert_true(is_stale_at(&table, 3130, ID(PROCESS_MAX_STALE + 1)));
 	sync_rows(&table, process, 3200, 3210, NULL, false);
 	assert_false(is_stale_at(&table, 3211, ID(1)));
-	process_table_remove(&table, process);
-	process_table_deinit(&table);
+	deinit_with(&table, process);
 }
 
 static void the_generation_changes_only_when_rows_are_lost(void **state)
@@ -279,8 +284,7 @@ static void the_generation_changes_only_when_rows_are_lost(void **state)
 	assert_int_equal(process->generation, generation);
 	sync_rows(&table, process, 2000, 2001, one_row(0x1000, 0x2000, ID(2)), true);
 	assert_true(process->generation > generation);
-	process_table_remove(&table, process);
-	process_table_deinit(&table);
+	deinit_with(&table, process);
 }
 
 static struct process *add_fork(struct process_table *table, uint32_t pid, uint64_t start_ns,
@@ -365,8 +369,7 @@ static void rows_are_settled_unless_another_program_was_heard_of(void **state)
 	process_table_settle(&table, &view);
 	assert_false(process->is_settled);
 	process_view_release(&table, &view);
-	process_table_remove(&table, process);
-	process_table_deinit(&table);
+	deinit_with(&table, process);
 }
 
 /* Sync comes to the news late: two programs of one pid, and the maps are the second's. */
@@ -404,8 +407,7 @@ static void what_is_added_after_its_successor_was_heard_of_is_superseded(void **
 	process_table_forget_news(&table);
 	process = add(&table, 7, 100, 3, 1000);
 	assert_false(process->is_superseded);
-	process_table_remove(&table, process);
-	process_table_deinit(&table);
+	deinit_with(&table, process);
 }
 
 int main(void)
