@@ -114,6 +114,8 @@ def check_ends(tap):
            and not Stack("a", ("main", "entry_[k]", "do_exit_[k]")).is_without_memory
            and Stack("a", ("bpf_prog_4103d977a8ad23e1_process_exec_[k]",)).is_without_memory
            and not Stack("a", ("bpf_prog_4103d977a8ad23e1_sample_entry_[k]",)).is_without_memory
+           and Stack("a", ("__pi___x86_indirect_thunk_rax_[k]",)).is_without_memory
+           and not Stack("a", ("entry_[k]", "__pi___x86_indirect_thunk_rax_[k]")).is_without_memory
            and Stack("a", ("[error: x]", "f", "x64_setup_rt_frame_[k]")).is_between_states
            and not Stack("a", ("[error: x]", "f", "restore_sigcontext_[k]")).is_between_states
            and Stack("a", ("[error: no user registers]", "restore_sigcontext_[k]")).is_between_states

@@ -40,7 +40,7 @@ JAVASCRIPT_PERCENT = 25
 # The functions that are compared, and by how many per cent of all samples a share may differ.
 COMPARED = 10
 SHARE_PERCENT = 2
-# A sound profile differs from another one of the same seconds by chance, too: so many standard deviations.
+# Two sound profiles of the same seconds differ by chance, too: so many standard deviations of the difference.
 DEVIATIONS = 4
 NAMELESS = "[javascript: no name]"
 _FRAME = re.compile(r"(?P<name>.+?) \((?P<file>[^()]*?)(?::\d+)?\)(?:_\[[a-z~?]\])*$")
@@ -50,8 +50,10 @@ _COLLECTOR = re.compile(r"v8::internal::(Heap::(CollectGarbage|PerformGarbageCol
 
 
 def stay_on_cpu():
-    """No other thread takes the main thread's CPU: V8's profiler counts the time in which it waits for one, too."""
-    os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(1))
+    """No other process takes the CPU of the program's threads. V8's profiler counts the time in which the main thread waits
+    for one, too; and if its own thread has to wait until another process sleeps, it does not sample at random.
+    """
+    os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     die_with_parent()
 
 
@@ -142,7 +144,7 @@ def different(ours, theirs):
     largest = {name for counter in (ours, theirs) for name, _ in counter.most_common(COMPARED)}
     for name in sorted(largest, key=lambda name: -ours[name]):
         percent, their_percent = 100 * ours[name] / total, 100 * theirs[name] / their_total
-        deviation = (percent * (100 - percent) / total) ** 0.5
+        deviation = (percent * (100 - percent) * (1 / total + 1 / their_total)) ** 0.5
         if abs(percent - their_percent) > SHARE_PERCENT + DEVIATIONS * deviation * (not IS_LONG):
             lines.append("%s: %.1f %%, by V8 %.1f %%" % (name, percent, their_percent))
     return lines

@@ -219,8 +219,7 @@ def busy_cpus(count):
 
 def settle(before, seconds=20):
     """What is left loaded beyond @before, once the kernel has had time to free it. The first look is
-    late: the kernel leaks a program array that is opened and closed (as bpftool does with every
-    map) just while it is being given up.
+    late, so that it makes the kernel leak no program array (see bpf_objects).
     """
     time.sleep(3)
     end = time.monotonic() + seconds

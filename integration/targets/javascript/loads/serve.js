@@ -41,7 +41,8 @@ function serve() {
   // Who samples it may stop it for a while.
   const server = app.listen(0, '127.0.0.1', () => {
     server.keepAliveTimeout = 0;
-    fork(__filename, [CLIENT, server.address().port], { execArgv: [] });
+    // The server may have come with a scheduling class of its own, which is not for the client.
+    fork(__filename, [CLIENT, server.address().port], { execPath: 'chrt', execArgv: ['-o', '0', process.execPath] });
     fs.writeSync(1, 'ready\n');
     setTimeout(process.exit, 1000 * Number(process.argv[2] || 1e6), 0);
   });
