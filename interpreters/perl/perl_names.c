@@ -15,7 +15,6 @@
 #include "lib/base/text.h"
 
 enum {
-	ENTRY_BYTES = 64,
 	/* A name (HEK): its hash, its length, its bytes, a NUL, and flags. */
 	NAME_LENGTH = 4,
 	NAME_BYTES = 8,
@@ -73,31 +72,19 @@ static size_t name_bytes(const struct perl_name *name)
 	return sizeof(*name) + name->text_bytes;
 }
 
-static void release_name(void *context, const void *key, void *value)
-{
-	(void)context;
-	(void)key;
-	free(value);
-}
-
 void perl_names_init(struct perl_names *names, const struct perl_layout *layout)
 {
 	names->layout = layout;
-	names->uncached = NULL;
-	lru_cache_init(&names->cache, sizeof(struct name_key), PERL_NAMES_MAX_ENTRIES,
-		       PERL_NAMES_MAX_BYTES, release_name, NULL);
-	lru_cache_init(&names->freed, sizeof(uint32_t), PERL_NAMES_MAX_ENTRIES,
-		       PERL_NAMES_MAX_BYTES, release_name, NULL);
+	object_cache_init(&names->cache, sizeof(struct name_key), PERL_NAMES_MAX_ENTRIES,
+			  PERL_NAMES_MAX_BYTES);
+	object_cache_init(&names->freed, sizeof(uint32_t), PERL_NAMES_MAX_ENTRIES,
+			  PERL_NAMES_MAX_BYTES);
 }
 
 void perl_names_deinit(struct perl_names *names)
 {
-	if (names->cache.max_entries) {
-		lru_cache_deinit(&names->cache);
-		lru_cache_deinit(&names->freed);
-	}
-	free(names->uncached);
-	names->uncached = NULL;
+	object_cache_deinit(&names->cache);
+	object_cache_deinit(&names->freed);
 }
 
 static int read_word(struct remote_memory *memory, uint64_t address, uint64_t *word)
@@ -346,51 +333,10 @@ static struct perl_name *make_name(const struct perl_names *names, size_t name_l
 	return made;
 }
 
-/* The hash of the contents; never 0. */
 static uint32_t hash_name(const struct perl_name *name)
 {
-	uint64_t sum = fingerprint_mix(hash64_bytes(name->text, name->text_bytes), name->file);
-	uint32_t hash = sum >> 32;
-
-	return hash ? hash : 1;
-}
-
-/*
- * Puts @made into the cache, unless it is there. The result is borrowed until the next call. NULL if it is another
- * one than that of @key.
- */
-static const struct perl_name *cache_name(struct perl_names *names, struct name_key *key,
-					  struct perl_name *made)
-{
-	uint32_t object = hash_name(made);
-	struct perl_name *cached = NULL;
-
-	if (!key->object || key->object == object) {
-		key->object = object;
-		cached = lru_cache_get(&names->cache, key);
-		if (!cached &&
-		    !lru_cache_put(&names->cache, key, made, name_bytes(made) + ENTRY_BYTES))
-			return made;
-	}
-	free(names->uncached);
-	names->uncached = made;
-	return cached || key->object != object ? cached : made;
-}
-
-/* Caches a copy of names of what may be freed before the next call. */
-static void cache_freed(struct perl_names *names, const struct name_key *key,
-			const struct perl_name *name)
-{
-	struct perl_name *copy;
-
-	if (lru_cache_get(&names->freed, &key->fingerprint))
-		return;
-	copy = malloc(name_bytes(name));
-	if (!copy)
-		return;
-	memcpy(copy, name, name_bytes(name));
-	if (lru_cache_put(&names->freed, &key->fingerprint, copy, name_bytes(copy) + ENTRY_BYTES))
-		free(copy);
+	return object_cache_hash(
+		fingerprint_mix(hash64_bytes(name->text, name->text_bytes), name->file));
 }
 
 /* Reads the names of @key, without the file if not @with_file; the caller owns them. */
@@ -422,7 +368,7 @@ static int read_names(struct perl_names *names, struct remote_memory *memory,
 	if (!*name)
 		return -ENOMEM;
 	if (with_file && is_whole)
-		cache_freed(names, key, *name);
+		object_cache_add_copy(&names->freed, &key->fingerprint, *name, name_bytes(*name));
 	return 0;
 }
 
@@ -433,15 +379,13 @@ static int get_freed(struct perl_names *names, struct remote_memory *memory,
 	struct perl_name *made;
 	int err;
 
-	*name = lru_cache_get(&names->freed, &key->fingerprint);
+	*name = object_cache_get(&names->freed, &key->fingerprint);
 	if (*name)
 		return 0;
 	err = read_names(names, memory, key, false, &made);
 	if (err)
 		return err;
-	free(names->uncached);
-	names->uncached = made;
-	*name = made;
+	*name = object_cache_lend(&names->cache, made);
 	return 0;
 }
 
@@ -449,19 +393,19 @@ static int get_freed(struct perl_names *names, struct remote_memory *memory,
 static int get_names(struct perl_names *names, struct remote_memory *memory, struct name_key *key,
 		     const struct perl_name **name)
 {
-	struct perl_name *made = key->object ? lru_cache_get(&names->cache, key) : NULL;
+	struct perl_name *made;
 	int err;
 
-	if (made) {
-		*name = made;
+	*name = key->object ? object_cache_get(&names->cache, key) : NULL;
+	if (*name)
 		return 0;
-	}
 	err = read_names(names, memory, key, true, &made);
 	if (err == -ESTALE)
 		return get_freed(names, memory, key, name);
 	if (err)
 		return err;
-	*name = cache_name(names, key, made);
+	*name = object_cache_add(&names->cache, key, &key->object, hash_name(made), made,
+				 name_bytes(made));
 	return *name ? 0 : fail(-ESTALE, "another sub at %#" PRIx64, key->sub);
 }
 

@@ -13,8 +13,8 @@
 
 #include "ebpf/abi/perl.h"
 #include "interpreters/language.h"
+#include "interpreters/object_cache.h"
 #include "interpreters/perl/perl_layout.h"
-#include "lib/base/lru_cache.h"
 
 enum {
 	PERL_NAMES_MAX_ENTRIES = 1024,
@@ -25,11 +25,9 @@ enum {
 /** State for one process; one thread at a time uses it. */
 struct perl_names {
 	const struct perl_layout *layout;
-	struct lru_cache cache;
+	struct object_cache cache;
 	/** Fingerprint -> names of what may be freed. */
-	struct lru_cache freed;
-	/** The answer of the last call if it is not in the cache, else NULL. */
-	struct perl_name *uncached;
+	struct object_cache freed;
 	/** Buffers for reading name and file. */
 	char name[FRAME_NAME_MAX_BYTES + 1];
 	char file[FRAME_NAME_MAX_BYTES + 1];

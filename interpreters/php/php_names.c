@@ -14,10 +14,6 @@
 #include "lib/base/hash128.h"
 #include "lib/base/text.h"
 
-enum {
-	ENTRY_BYTES = 64,
-};
-
 /** Instead of the address of a class: use the function's own class. A closure gets its class when it is created. */
 #define OWN_SCOPE UINT64_MAX
 
@@ -73,33 +69,21 @@ static size_t name_bytes(const struct php_name *name)
 	return sizeof(*name) + name->text_bytes;
 }
 
-static void release_name(void *context, const void *key, void *value)
-{
-	(void)context;
-	(void)key;
-	free(value);
-}
-
 void php_names_init(struct php_names *names, const struct php_layout *layout,
 		    const struct php_process *process)
 {
 	names->layout = layout;
 	names->process = *process;
-	names->uncached = NULL;
-	lru_cache_init(&names->cache, sizeof(struct name_key), PHP_NAMES_MAX_ENTRIES,
-		       PHP_NAMES_MAX_BYTES, release_name, NULL);
-	lru_cache_init(&names->freed, sizeof(struct freed_key), PHP_FREED_MAX_ENTRIES,
-		       PHP_FREED_MAX_BYTES, release_name, NULL);
+	object_cache_init(&names->cache, sizeof(struct name_key), PHP_NAMES_MAX_ENTRIES,
+			  PHP_NAMES_MAX_BYTES);
+	object_cache_init(&names->freed, sizeof(struct freed_key), PHP_FREED_MAX_ENTRIES,
+			  PHP_FREED_MAX_BYTES);
 }
 
 void php_names_deinit(struct php_names *names)
 {
-	if (names->cache.max_entries) {
-		lru_cache_deinit(&names->cache);
-		lru_cache_deinit(&names->freed);
-	}
-	free(names->uncached);
-	names->uncached = NULL;
+	object_cache_deinit(&names->cache);
+	object_cache_deinit(&names->freed);
 }
 
 void php_names_describe(const struct php_layout *layout, struct php_process *process)
@@ -293,35 +277,10 @@ static int read_name(struct php_names *names, struct remote_memory *memory,
 	return *name ? 0 : -ENOMEM;
 }
 
-/* The hash of the contents; never 0. */
 static uint32_t hash_name(const struct php_name *name)
 {
-	uint64_t sum = fingerprint_mix(hash64_bytes(name->text, name->text_bytes), name->file);
-	uint32_t hash = sum >> 32;
-
-	return hash ? hash : 1;
-}
-
-/*
- * Puts @made into the cache, unless it is there. The result is borrowed until the next call. NULL if it is another
- * function than the one in @key.
- */
-static const struct php_name *cache_name(struct php_names *names, struct name_key *key,
-					 struct php_name *made)
-{
-	uint32_t object = hash_name(made);
-	struct php_name *cached = NULL;
-
-	if (!key->object || key->object == object) {
-		key->object = object;
-		cached = lru_cache_get(&names->cache, key);
-		if (!cached &&
-		    !lru_cache_put(&names->cache, key, made, name_bytes(made) + ENTRY_BYTES))
-			return made;
-	}
-	free(names->uncached);
-	names->uncached = made;
-	return cached || key->object != object ? cached : made;
+	return object_cache_hash(
+		fingerprint_mix(hash64_bytes(name->text, name->text_bytes), name->file));
 }
 
 static bool is_freed_soon(const struct name_key *key, const struct function *function)
@@ -330,11 +289,11 @@ static bool is_freed_soon(const struct name_key *key, const struct function *fun
 	       (function->type != PHP_FUNCTION_INTERNAL && function->flags & IS_CLOSURE);
 }
 
-static struct php_name *get_freed(struct php_names *names, const struct name_key *key)
+static const struct php_name *get_freed(struct php_names *names, const struct name_key *key)
 {
 	const struct freed_key freed = { key->fingerprint, (uint32_t)key->is_file };
 
-	return lru_cache_get(&names->freed, &freed);
+	return object_cache_get(&names->freed, &freed);
 }
 
 /* Caches a copy of the name of an object that may be freed before the next call. */
@@ -342,13 +301,8 @@ static void cache_freed(struct php_names *names, const struct name_key *key,
 			const struct php_name *name)
 {
 	const struct freed_key freed = { key->fingerprint, (uint32_t)key->is_file };
-	struct php_name *copy = malloc(name_bytes(name));
 
-	if (!copy)
-		return;
-	memcpy(copy, name, name_bytes(name));
-	if (lru_cache_put(&names->freed, &freed, copy, name_bytes(copy) + ENTRY_BYTES))
-		free(copy);
+	object_cache_add_copy(&names->freed, &freed, name, name_bytes(name));
 }
 
 /* Caches the name of the closure whose function is at @address, for the class @scope. */
@@ -427,13 +381,12 @@ static int read_whole_name(struct php_names *names, struct remote_memory *memory
 static int get_name(struct php_names *names, struct remote_memory *memory, struct name_key *key,
 		    const struct php_name **name)
 {
-	struct php_name *made = key->object ? lru_cache_get(&names->cache, key) : NULL;
+	struct php_name *made = NULL;
 	int err;
 
-	if (made) {
-		*name = made;
+	*name = key->object ? object_cache_get(&names->cache, key) : NULL;
+	if (*name)
 		return 0;
-	}
 	err = read_whole_name(names, memory, key, &made);
 	if (err == -ESTALE) {
 		*name = get_freed(names, key);
@@ -441,7 +394,8 @@ static int get_name(struct php_names *names, struct remote_memory *memory, struc
 	}
 	if (err)
 		return err;
-	*name = cache_name(names, key, made);
+	*name = object_cache_add(&names->cache, key, &key->object, hash_name(made), made,
+				 name_bytes(made));
 	return *name ? 0 : fail(-ESTALE, "another function at %#" PRIx64, key->address);
 }
 

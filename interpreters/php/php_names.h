@@ -14,8 +14,8 @@
 
 #include "ebpf/abi/php.h"
 #include "interpreters/language.h"
+#include "interpreters/object_cache.h"
 #include "interpreters/php/php_layout.h"
-#include "lib/base/lru_cache.h"
 
 enum {
 	PHP_NAMES_MAX_ENTRIES = 512,
@@ -34,11 +34,9 @@ struct php_names {
 	const struct php_layout *layout;
 	/** Describes the words that the kernel side makes fingerprints of. */
 	struct php_process process;
-	struct lru_cache cache;
+	struct object_cache cache;
 	/** struct freed_key -> name of a closure, or of a file without a function. */
-	struct lru_cache freed;
-	/** The answer of the last call if it was too large for the cache, else NULL. */
-	struct php_name *uncached;
+	struct object_cache freed;
 	/** Buffers for reading name and file. */
 	char name[FRAME_NAME_MAX_BYTES + 1];
 	char file[FRAME_NAME_MAX_BYTES + 1];

@@ -37,7 +37,6 @@ struct code_key {
 };
 
 enum {
-	ENTRY_BYTES = 48,
 	/* More than the frames and functions that any program has of one code object. */
 	REFERENCES_MAX = 1 << 22,
 	/* Count of objects of 3.11 that are static data of the program. */
@@ -47,29 +46,18 @@ enum {
 /* _Py_REF_DEFERRED, which is added to the counts of objects that only the collector frees. */
 #define REFERENCES_DEFERRED (INT64_MAX / 8)
 
-static void release_code(void *context, const void *key, void *value)
-{
-	(void)context;
-	(void)key;
-	free(value);
-}
-
 void python_code_cache_init(struct python_code_cache *cache, const struct python_layout *layout,
 			    const struct python_process *process)
 {
 	cache->layout = *layout;
 	cache->process = *process;
-	cache->uncached = NULL;
-	lru_cache_init(&cache->codes, sizeof(struct code_key), PYTHON_CODE_CACHE_MAX_ENTRIES,
-		       PYTHON_CODE_CACHE_MAX_BYTES, release_code, NULL);
+	object_cache_init(&cache->codes, sizeof(struct code_key), PYTHON_CODE_CACHE_MAX_ENTRIES,
+			  PYTHON_CODE_CACHE_MAX_BYTES);
 }
 
 void python_code_cache_deinit(struct python_code_cache *cache)
 {
-	if (cache->codes.max_entries)
-		lru_cache_deinit(&cache->codes);
-	free(cache->uncached);
-	cache->uncached = NULL;
+	object_cache_deinit(&cache->codes);
 }
 
 /* The offset of the 8-byte word that contains a field of 4 bytes. */
@@ -359,52 +347,26 @@ static int read_code(struct python_code_cache *cache, struct remote_memory *memo
 	return 0;
 }
 
-/* The hash of the contents; never 0. */
 static uint32_t hash_code(const struct python_code *code)
 {
 	uint64_t sum = hash64_bytes(code->bytes, code->line_table + code->line_table_bytes);
-	uint32_t hash;
 
 	sum = fingerprint_mix(sum, (uint32_t)code->first_line);
 	sum = fingerprint_mix(sum, code->large_line_table);
-	sum = fingerprint_mix(sum, code->is_of_runtime);
-	hash = sum >> 32;
-	return hash ? hash : 1;
-}
-
-/*
- * Puts @made into the cache, unless it is there. The result is borrowed until the next call. NULL if it is another
- * object than the one in @key.
- */
-static const struct python_code *cache_code(struct python_code_cache *cache, struct code_key *key,
-					    struct python_code *made, size_t bytes)
-{
-	uint32_t object = hash_code(made);
-	struct python_code *cached = NULL;
-
-	if (!key->object || key->object == object) {
-		key->object = object;
-		cached = lru_cache_get(&cache->codes, key);
-		if (!cached && !lru_cache_put(&cache->codes, key, made, bytes + ENTRY_BYTES))
-			return made;
-	}
-	free(cache->uncached);
-	cache->uncached = made;
-	return cached || key->object != object ? cached : made;
+	return object_cache_hash(fingerprint_mix(sum, code->is_of_runtime));
 }
 
 /* Finds the code object of @key in the cache, or reads it. The result is borrowed until the next call. */
 static int get_code(struct python_code_cache *cache, struct remote_memory *memory,
 		    struct code_key *key, const struct python_code **code)
 {
-	struct python_code *made = key->object ? lru_cache_get(&cache->codes, key) : NULL;
+	struct python_code *made;
 	size_t bytes = 0;
 	int err;
 
-	if (made) {
-		*code = made;
+	*code = key->object ? object_cache_get(&cache->codes, key) : NULL;
+	if (*code)
 		return 0;
-	}
 	err = check_fingerprint(cache, memory, key->address, key->fingerprint);
 	if (err)
 		return err;
@@ -421,7 +383,7 @@ static int get_code(struct python_code_cache *cache, struct remote_memory *memor
 	}
 	if (err)
 		return err;
-	*code = cache_code(cache, key, made, bytes);
+	*code = object_cache_add(&cache->codes, key, &key->object, hash_code(made), made, bytes);
 	return *code ? 0 : fail(-ESTALE, "another code object at %#" PRIx64, key->address);
 }
 

@@ -8,13 +8,13 @@
 #define INTERPRETERS_PYTHON_PYTHON_CODE_H
 
 #include "ebpf/abi/python.h"
+#include "interpreters/object_cache.h"
 #include "interpreters/python/python_layouts.h"
 #include "interpreters/python/python_strings.h"
-#include "lib/base/lru_cache.h"
 
 enum {
 	PYTHON_CODE_CACHE_MAX_ENTRIES = 512,
-	/** Includes 48 bytes of overhead for each entry. */
+	/** Includes OBJECT_CACHE_ENTRY_BYTES for each entry. */
 	PYTHON_CODE_CACHE_MAX_BYTES = 128 << 10,
 	/** Larger line tables are read again for each frame. */
 	PYTHON_LINE_TABLE_CACHED_BYTES = 16 << 10,
@@ -26,9 +26,7 @@ struct python_code_cache {
 	struct python_layout layout;
 	/** The code_ fields give the words that the kernel side makes fingerprints of. */
 	struct python_process process;
-	struct lru_cache codes;
-	/** The answer of the last call if it was too large for the cache, else NULL. */
-	struct python_code *uncached;
+	struct object_cache codes;
 	/** Buffer for reading names. */
 	python_text text;
 };

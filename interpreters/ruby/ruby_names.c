@@ -16,7 +16,6 @@
 #include "lib/base/hash128.h"
 
 enum {
-	ENTRY_BYTES = 64,
 	BODY_BYTES = 8 * (RUBY_BODY_WORDS + 8),
 };
 
@@ -75,30 +74,19 @@ static size_t name_bytes(const struct ruby_name *name)
 	       name->line_count * sizeof(uint32_t) + name->text_bytes;
 }
 
-static void release_name(void *context, const void *key, void *value)
-{
-	(void)context;
-	(void)key;
-	free(value);
-}
-
 void ruby_names_init(struct ruby_names *names, const struct ruby_layout *layout,
 		     const struct ruby_process *process, uint64_t symbols)
 {
 	names->layout = layout;
 	names->process = *process;
 	names->symbols = symbols;
-	names->uncached = NULL;
-	lru_cache_init(&names->cache, sizeof(struct name_key), RUBY_NAMES_MAX_ENTRIES,
-		       RUBY_NAMES_MAX_BYTES, release_name, NULL);
+	object_cache_init(&names->cache, sizeof(struct name_key), RUBY_NAMES_MAX_ENTRIES,
+			  RUBY_NAMES_MAX_BYTES);
 }
 
 void ruby_names_deinit(struct ruby_names *names)
 {
-	if (names->cache.max_entries)
-		lru_cache_deinit(&names->cache);
-	free(names->uncached);
-	names->uncached = NULL;
+	object_cache_deinit(&names->cache);
 }
 
 void ruby_names_describe(const struct ruby_layout *layout, struct ruby_process *process)
@@ -431,51 +419,24 @@ static int read_method(struct ruby_names *names, struct remote_memory *memory, u
 	return *name ? 0 : -ENOMEM;
 }
 
-/* The hash of the contents; never 0. */
 static uint32_t hash_name(const struct ruby_name *name)
 {
 	uint64_t sum = hash64_bytes(name->words, name_bytes(name) - sizeof(*name));
-	uint32_t hash;
 
 	sum = fingerprint_mix(sum, name->first_line);
-	sum = fingerprint_mix(sum, name->file);
-	hash = sum >> 32;
-	return hash ? hash : 1;
-}
-
-/*
- * Puts @made into the cache, unless it is there. The result is borrowed until the next call. NULL if it is another
- * object than the one in @key.
- */
-static const struct ruby_name *cache_name(struct ruby_names *names, struct name_key *key,
-					  struct ruby_name *made)
-{
-	uint32_t object = hash_name(made);
-	struct ruby_name *cached = NULL;
-
-	if (!key->object || key->object == object) {
-		key->object = object;
-		cached = lru_cache_get(&names->cache, key);
-		if (!cached &&
-		    !lru_cache_put(&names->cache, key, made, name_bytes(made) + ENTRY_BYTES))
-			return made;
-	}
-	free(names->uncached);
-	names->uncached = made;
-	return cached || key->object != object ? cached : made;
+	return object_cache_hash(fingerprint_mix(sum, name->file));
 }
 
 /* Finds the name of @key in the cache, or reads it. The result is borrowed until the next call. */
 static int get_name(struct ruby_names *names, struct remote_memory *memory, struct name_key *key,
 		    const struct ruby_name **name)
 {
-	struct ruby_name *made = key->object ? lru_cache_get(&names->cache, key) : NULL;
+	struct ruby_name *made = NULL;
 	int err, changed = 0;
 
-	if (made) {
-		*name = made;
+	*name = key->object ? object_cache_get(&names->cache, key) : NULL;
+	if (*name)
 		return 0;
-	}
 	err = check_fingerprint(names, memory, key);
 	if (err)
 		return err;
@@ -488,7 +449,8 @@ static int get_name(struct ruby_names *names, struct remote_memory *memory, stru
 		free(made);
 		return changed ? changed : err;
 	}
-	*name = cache_name(names, key, made);
+	*name = object_cache_add(&names->cache, key, &key->object, hash_name(made), made,
+				 name_bytes(made));
 	return *name ? 0 : fail(-ESTALE, "another object at %#" PRIx64, key->address);
 }
 

@@ -8,10 +8,10 @@
 #define INTERPRETERS_RUBY_RUBY_NAMES_H
 
 #include "ebpf/abi/ruby.h"
+#include "interpreters/object_cache.h"
 #include "interpreters/ruby/ruby_label.h"
 #include "interpreters/ruby/ruby_layout.h"
 #include "interpreters/ruby/ruby_strings.h"
-#include "lib/base/lru_cache.h"
 
 enum {
 	RUBY_NAMES_MAX_ENTRIES = 512,
@@ -28,9 +28,7 @@ struct ruby_names {
 	struct ruby_process process;
 	/** Address of ruby_global_symbols in the process. */
 	uint64_t symbols;
-	struct lru_cache cache;
-	/** The answer of the last call if it was too large for the cache, else NULL. */
-	struct ruby_name *uncached;
+	struct object_cache cache;
 	/** Buffers for reading name and file. */
 	ruby_text name;
 	ruby_text path;
