@@ -21,6 +21,7 @@ import kernel_side
 import otlp_side
 import page_side
 import python_side
+import script_side
 import start_side
 import symbol_side
 import throughput
@@ -93,6 +94,15 @@ def bench_javascript(table):
     for node, mode, time_ns, different_ns in javascript_side.slopes(median_of):
         table.ratio("BPF ns per frame of JavaScript, %s, %s, beside a native one" % (node, mode), time_ns, native, 3.0,
                     "ns")
+        table.ratio("the same, no function twice in both", different_ns, different_native, 3.0, "ns")
+
+
+def bench_scripts(table):
+    """ns per frame of functions of Ruby, PHP and Perl."""
+    native = python_side.native_slope(median_of)
+    different_native = python_side.different_native_slope(median_of)
+    for language, name, time_ns, different_ns in script_side.slopes(median_of):
+        table.ratio("BPF ns per frame of %s, %s, beside a native one" % (language, name), time_ns, native, 3.0, "ns")
         table.ratio("the same, no function twice in both", different_ns, different_native, 3.0, "ns")
 
 
@@ -255,6 +265,7 @@ PARTS = {
     "go": bench_go,
     "java": bench_java,
     "javascript": bench_javascript,
+    "scripts": bench_scripts,
     "tables": bench_tables,
     "cache": bench_cache,
     "samples": bench_samples,

@@ -19,6 +19,8 @@ class Perl(Runtime):
     """One interpreter, in a root file system."""
 
     def __init__(self, suite):
+        # The folders of this machine that it sees at the same paths.
+        self.shared = [TARGETS]
         self._root = str(fetch_perls.DIRECTORY / suite)
         self.program = fetch_perls.ROOTS[suite]
         self.version = tuple(map(int, re.findall(r"\d+", self.program)))
@@ -31,7 +33,7 @@ class Perl(Runtime):
         """The command to run it in one of MODES."""
         program = self.program + "-x86_64-linux-gnu" if mode == "library" else "perl"
         # There are no locales, of which it would warn.
-        return ["env", "PERL_BADLANG=0", *pythons.enter(self._root, [TARGETS], "/usr/bin/" + program, *arguments)]
+        return ["env", "PERL_BADLANG=0", *pythons.enter(self._root, self.shared, "/usr/bin/" + program, *arguments)]
 
     @property
     def directories(self):

@@ -19,6 +19,8 @@ class Php(Runtime):
     """One interpreter, in a root file system."""
 
     def __init__(self, suite):
+        # The folders of this machine that it sees at the same paths.
+        self.shared = [TARGETS]
         self._root = str(fetch_phps.DIRECTORY / suite)
         self.program = fetch_phps.ROOTS[suite]
         self.version = tuple(map(int, re.findall(r"\d+", self.program)))
@@ -36,7 +38,7 @@ class Php(Runtime):
             extensions = glob.glob(self._root + "/usr/lib/php/*/opcache.so")
             settings += ["zend_extension=" + path[len(self._root):] for path in extensions]
             settings += ["opcache.enable_cli=1", "opcache.jit_buffer_size=0"]
-        return pythons.enter(self._root, [TARGETS], "/usr/bin/" + self.program, "-n",
+        return pythons.enter(self._root, self.shared, "/usr/bin/" + self.program, "-n",
                              *(word for setting in settings for word in ("-d", setting)), *arguments)
 
     @property

@@ -17,13 +17,15 @@ class Ruby(Runtime):
     """One interpreter, in a root file system."""
 
     def __init__(self, suite):
+        # The folders of this machine that it sees at the same paths.
+        self.shared = [TARGETS]
         self._root = str(fetch_rubies.DIRECTORY / suite)
         self.program = fetch_rubies.ROOTS[suite]
         self.version = tuple(map(int, re.findall(r"\d+", self.program)))
         self.name = "%s-%s" % (suite, self.program)
 
     def command(self, *arguments):
-        return pythons.enter(self._root, [TARGETS], "/usr/bin/" + self.program, *arguments)
+        return pythons.enter(self._root, self.shared, "/usr/bin/" + self.program, *arguments)
 
     def command_as(self, version, directory, *arguments):
         """The same, with its library as one of another version of equal length, which @directory gets."""
@@ -33,7 +35,7 @@ class Ruby(Runtime):
         own = rb"(?<=\0)%d\.%d(?=\.\d+\0)" % self.version
         with open(os.path.join(directory, name), "wb") as file:
             file.write(re.sub(own, b"%d.%d" % version, data))
-        return pythons.enter(self._root, [TARGETS, directory], "/lib64/ld-linux-x86-64.so.2", "--library-path", directory,
+        return pythons.enter(self._root, [*self.shared, directory], "/lib64/ld-linux-x86-64.so.2", "--library-path", directory,
                              "/usr/bin/" + self.program, "--disable-gems", *arguments)
 
     @property
