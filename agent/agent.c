@@ -216,7 +216,7 @@ static int init_kernel_side(struct agent *agent)
 		.pid_count = options->pid_count,
 		.comm = options->comm[0] ? options->comm : NULL,
 		.cgroup_fd = agent->cgroup_fd,
-		.with_task_numbers = options->with_task_numbers,
+		.with_task_ids = options->with_task_ids,
 	};
 	struct perf_sampler_options sampler_options = {
 		.samples_per_second = options->samples_per_second,

@@ -586,11 +586,11 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "with-goroutine-id",
-		.meaning = "Add the goroutine's number to samples of Go, in pprof and OTLP.",
+		.meaning = "Add the goroutine's id to samples of Go, in pprof and OTLP.",
 		.details =
 			"Far fewer samples are equal then. See [Labels of Go programs](languages.md#labels-of-go-programs).",
 		.set = option_set_switch,
-		.offset = offsetof(struct options, with_task_numbers),
+		.offset = offsetof(struct options, with_task_ids),
 	},
 	{
 		.name = "max-map-memory",

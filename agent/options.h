@@ -139,8 +139,8 @@ struct options {
 	bool with_signatures;
 	/** Adds lines to folded stacks and the stack table. */
 	bool with_lines;
-	/** Adds the numbers of tasks, such as goroutines, to pprof and OTLP. */
-	bool with_task_numbers;
+	/** Adds the ids of tasks, such as goroutines, to pprof and OTLP. */
+	bool with_task_ids;
 	/** A multiple of SLAB_BYTES. */
 	uint64_t max_map_memory_bytes;
 	/** NULL: no disk cache. */

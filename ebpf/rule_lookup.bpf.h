@@ -90,7 +90,7 @@ static __always_inline enum unwind_error search_rule(const struct cached_mapping
 {
 	const struct cell *cell;
 	enum unwind_error error;
-	__u32 row = 0, number;
+	__u32 row = 0, rule_id;
 
 	error = find_row(mapping, offset, &row);
 	if (error)
@@ -98,10 +98,10 @@ static __always_inline enum unwind_error search_rule(const struct cached_mapping
 	cell = cell_at(mapping->row_cell + unwind_offset_cells(mapping->row_count) + (row >> 3));
 	if (!cell)
 		return UNWIND_BAD_TABLE;
-	number = ((const __u16 *)cell)[row & 7];
-	if (number >= mapping->rule_count)
+	rule_id = ((const __u16 *)cell)[row & 7];
+	if (rule_id >= mapping->rule_count)
 		return UNWIND_BAD_TABLE;
-	cell = cell_at(mapping->rule_cell + number);
+	cell = cell_at(mapping->rule_cell + rule_id);
 	if (!cell)
 		return UNWIND_BAD_TABLE;
 	__builtin_memcpy(rule, cell, sizeof(*cell));

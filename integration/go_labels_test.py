@@ -196,7 +196,7 @@ def check_labels(tap, samples, where):
 def check_goroutines(tap, samples, goroutines, where):
     for name, function in (("none", "main.busyNone"), ("one", "main.busyOne")):
         found = {sample.goroutine for sample in samples if function_of(sample) == function}
-        tap.ok(found == {goroutines[name]}, "%s has its goroutine's number: %s" % (function, where),
+        tap.ok(found == {goroutines[name]}, "%s has its goroutine's id: %s" % (function, where),
                found, goroutines)
     found = {sample.goroutine for sample in samples if function_of(sample) == "main.busyShort"}
     tap.ok(len(found) > 20 and None not in found,

@@ -28,7 +28,7 @@ void chunks_free(struct chunk_vector *chunks)
 
 void byte_pool_deinit(struct byte_pool *pool)
 {
-	number_index_deinit(&pool->index);
+	id_index_deinit(&pool->index);
 	pooled_string_vector_deinit(&pool->strings);
 	chunks_free(&pool->chunks);
 	pool->end = NULL;
@@ -37,13 +37,13 @@ void byte_pool_deinit(struct byte_pool *pool)
 
 size_t byte_pool_cost(size_t count)
 {
-	return count + sizeof(struct pooled_string) + NUMBER_INDEX_ENTRY_BYTES;
+	return count + sizeof(struct pooled_string) + ID_INDEX_ENTRY_BYTES;
 }
 
-static bool is_wanted(const void *context, uint32_t number, const void *key)
+static bool is_wanted(const void *context, uint32_t id, const void *key)
 {
 	const struct byte_pool *pool = context;
-	const struct pooled_string *string = &pool->strings.items[number];
+	const struct pooled_string *string = &pool->strings.items[id];
 	const struct pooled_string *wanted = key;
 
 	return string->count == wanted->count &&
@@ -51,17 +51,17 @@ static bool is_wanted(const void *context, uint32_t number, const void *key)
 }
 
 bool byte_pool_find(const struct byte_pool *pool, const void *bytes, size_t count, uint64_t hash,
-		    uint32_t *number)
+		    uint32_t *id)
 {
 	const struct pooled_string wanted = { bytes, count };
 
-	return number_index_find(&pool->index, hash, is_wanted, pool, &wanted, number);
+	return id_index_find(&pool->index, hash, is_wanted, pool, &wanted, id);
 }
 
 int byte_pool_reserve(struct byte_pool *pool, size_t count)
 {
 	size_t chunk_bytes = count > CHUNK_BYTES ? count : CHUNK_BYTES;
-	int err = number_index_reserve(&pool->index);
+	int err = id_index_reserve(&pool->index);
 	char *chunk;
 
 	if (!err)
@@ -79,11 +79,11 @@ int byte_pool_reserve(struct byte_pool *pool, size_t count)
 uint32_t byte_pool_add(struct byte_pool *pool, const void *bytes, size_t count, uint64_t hash)
 {
 	const struct pooled_string string = { memcpy(pool->end, bytes, count), count };
-	uint32_t number = pool->strings.count;
+	uint32_t id = pool->strings.count;
 
-	number_index_add(&pool->index, hash, number);
+	id_index_add(&pool->index, hash, id);
 	pooled_string_vector_push(&pool->strings, string);
 	pool->end += count;
 	pool->room -= count;
-	return number;
+	return id;
 }

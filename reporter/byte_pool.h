@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #include "lib/base/vector.h"
-#include "reporter/number_index.h"
+#include "reporter/id_index.h"
 
 enum {
 	CHUNK_BYTES = 64 << 10,
@@ -35,7 +35,7 @@ VECTOR_DEFINE(pooled_string_vector, struct pooled_string)
 
 struct byte_pool {
 	struct pooled_string_vector strings;
-	struct number_index index;
+	struct id_index index;
 	struct chunk_vector chunks;
 	/** The end of the strings in the last chunk, and the bytes that are free after it. */
 	char *end;
@@ -48,24 +48,24 @@ void byte_pool_deinit(struct byte_pool *pool);
 size_t byte_pool_cost(size_t count);
 
 /**
- * True if the string with @hash, seeded (hash64_bytes()), is stored; *@number is then its number.
+ * True if the string with @hash, seeded (hash64_bytes()), is stored; *@id is then its id.
  */
 bool byte_pool_find(const struct byte_pool *pool, const void *bytes, size_t count, uint64_t hash,
-		    uint32_t *number);
+		    uint32_t *id);
 
 /** Makes room for a string of @count bytes, so that the next add cannot fail. 0 or -ENOMEM. */
 int byte_pool_reserve(struct byte_pool *pool, size_t count);
 
-/** Copies the string, which must not be stored yet; returns its number. */
+/** Copies the string, which must not be stored yet; returns its id. */
 uint32_t byte_pool_add(struct byte_pool *pool, const void *bytes, size_t count, uint64_t hash);
 
 /**
  * The stored copy, whose address does not change. It is aligned to 8 if all strings have multiples
  * of 8 bytes.
  */
-static inline const void *byte_pool_at(const struct byte_pool *pool, uint32_t number)
+static inline const void *byte_pool_at(const struct byte_pool *pool, uint32_t id)
 {
-	return pool->strings.items[number].bytes;
+	return pool->strings.items[id].bytes;
 }
 
 #endif

@@ -13,7 +13,7 @@ struct frame_key {
 	/** The output format's number for the frame's file or mapping. */
 	uint64_t mapping;
 	uint64_t address;
-	/** For frames that carry their name, numbers of texts; else 0. */
+	/** For frames that carry their name, ids of strings; else 0. */
 	uint64_t function;
 	uint64_t file;
 	uint32_t line;

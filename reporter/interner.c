@@ -19,21 +19,21 @@ void interner_deinit(struct interner *interner)
 		if (interner->slots.items[i].item)
 			interner->ops->drop(interner->slots.items[i].item);
 	interner_slot_vector_deinit(&interner->slots);
-	number_index_deinit(&interner->index);
-	interner->free = (struct free_numbers){ 0 };
+	id_index_deinit(&interner->index);
+	interner->free = (struct free_ids){ 0 };
 }
 
-static bool slot_equals(const void *context, uint32_t number, const void *key)
+static bool slot_equals(const void *context, uint32_t id, const void *key)
 {
 	const struct interner *interner = context;
 
-	return interner->ops->equal(interner->slots.items[number].item, key);
+	return interner->ops->equal(interner->slots.items[id].item, key);
 }
 
 static size_t item_cost(const struct interner *interner, const void *item)
 {
 	return interner->ops->bytes(item) + sizeof(struct interner_slot) + BLOCK_OVERHEAD_BYTES +
-	       NUMBER_INDEX_ENTRY_BYTES;
+	       ID_INDEX_ENTRY_BYTES;
 }
 
 /* Ensures that there is a free slot. */
@@ -41,22 +41,22 @@ static int reserve_slot(struct interner *interner)
 {
 	int err;
 
-	if (!free_numbers_are_empty(&interner->free))
+	if (!free_ids_are_empty(&interner->free))
 		return 0;
 	if (interner->slots.count == UINT32_MAX - 1)
 		return -E2BIG;
 	err = interner_slot_vector_push(&interner->slots, (struct interner_slot){ 0 });
 	if (!err)
-		free_numbers_add(&interner->free, (uint32_t)interner->slots.count - 1);
+		free_ids_add(&interner->free, (uint32_t)interner->slots.count - 1);
 	return err;
 }
 
 static int add_item(struct interner *interner, const void *item, uint64_t hash, void **interned)
 {
 	struct interner_slot *slot;
-	uint32_t number;
+	uint32_t id;
 	void *copy;
-	int err = number_index_reserve(&interner->index);
+	int err = id_index_reserve(&interner->index);
 
 	if (!err)
 		err = reserve_slot(interner);
@@ -65,11 +65,11 @@ static int add_item(struct interner *interner, const void *item, uint64_t hash, 
 	copy = interner->ops->keep(item);
 	if (!copy)
 		return -ENOMEM;
-	number = free_numbers_next(&interner->free);
-	slot = &interner->slots.items[number];
-	free_numbers_take(&interner->free, slot->link);
+	id = free_ids_next(&interner->free);
+	slot = &interner->slots.items[id];
+	free_ids_take(&interner->free, slot->link);
 	*slot = (struct interner_slot){ .item = copy, .users = 1 };
-	number_index_add(&interner->index, hash, number);
+	id_index_add(&interner->index, hash, id);
 	*interned = copy;
 	return 0;
 }
@@ -79,12 +79,12 @@ int interner_add(struct interner *interner, const void *item, size_t most, void 
 {
 	uint64_t hash = interner->ops->hash(item);
 	size_t bytes = item_cost(interner, item);
-	uint32_t number;
+	uint32_t id;
 	int err;
 
-	if (number_index_find(&interner->index, hash, slot_equals, interner, item, &number)) {
-		interner->slots.items[number].users++;
-		*interned = interner->slots.items[number].item;
+	if (id_index_find(&interner->index, hash, slot_equals, interner, item, &id)) {
+		interner->slots.items[id].users++;
+		*interned = interner->slots.items[id].item;
 		*cost = 0;
 		return 0;
 	}
@@ -98,11 +98,11 @@ int interner_add(struct interner *interner, const void *item, size_t most, void 
 
 void *interner_find(const struct interner *interner, const void *item)
 {
-	uint32_t number;
+	uint32_t id;
 
-	return number_index_find(&interner->index, interner->ops->hash(item), slot_equals, interner,
-				 item, &number) ?
-		       interner->slots.items[number].item :
+	return id_index_find(&interner->index, interner->ops->hash(item), slot_equals, interner,
+			     item, &id) ?
+		       interner->slots.items[id].item :
 		       NULL;
 }
 
@@ -110,21 +110,21 @@ size_t interner_remove(struct interner *interner, const void *interned)
 {
 	uint64_t hash = interner->ops->hash(interned);
 	struct interner_slot *slot;
-	uint32_t number = 0;
+	uint32_t id = 0;
 	size_t bytes;
 
-	number_index_find(&interner->index, hash, slot_equals, interner, interned, &number);
-	slot = &interner->slots.items[number];
+	id_index_find(&interner->index, hash, slot_equals, interner, interned, &id);
+	slot = &interner->slots.items[id];
 	if (--slot->users)
 		return 0;
 	bytes = item_cost(interner, interned);
-	number_index_remove(&interner->index, hash, number);
+	id_index_remove(&interner->index, hash, id);
 	interner->ops->drop(slot->item);
-	*slot = (struct interner_slot){ .link = free_numbers_add(&interner->free, number) };
+	*slot = (struct interner_slot){ .link = free_ids_add(&interner->free, id) };
 	return bytes;
 }
 
 void interner_freeze(struct interner *interner)
 {
-	number_index_deinit(&interner->index);
+	id_index_deinit(&interner->index);
 }

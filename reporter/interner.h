@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Keeps one copy of equal items (traces, processes, texts, sets of labels) and counts its users, so
+ * Keeps one copy of equal items (traces, processes, strings, sets of labels) and counts its users, so
  * that equal items are the same pointer. Not thread-safe.
  */
 #ifndef REPORTER_INTERNER_H
@@ -10,8 +10,8 @@
 #include <stdint.h>
 
 #include "lib/base/vector.h"
-#include "reporter/free_numbers.h"
-#include "reporter/number_index.h"
+#include "reporter/free_ids.h"
+#include "reporter/id_index.h"
 
 /** Operations on the items. */
 struct interner_ops {
@@ -29,7 +29,7 @@ struct interner_slot {
 	/** NULL: free. */
 	void *item;
 	uint32_t users;
-	/** Used in free slots only (struct free_numbers). */
+	/** Used in free slots only (struct free_ids). */
 	uint32_t link;
 };
 
@@ -38,8 +38,8 @@ VECTOR_DEFINE(interner_slot_vector, struct interner_slot)
 struct interner {
 	const struct interner_ops *ops;
 	struct interner_slot_vector slots;
-	struct free_numbers free;
-	struct number_index index;
+	struct free_ids free;
+	struct id_index index;
 };
 
 void interner_init(struct interner *interner, const struct interner_ops *ops);

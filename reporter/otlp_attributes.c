@@ -18,8 +18,8 @@ static const char *const key_names[OTLP_KEY_COUNT] = {
 #define X(NAME, field, kind, owner, unknown, otlp, ...) [OTLP_##NAME] = otlp,
 	SAMPLE_ATTRIBUTES(X)
 #undef X
-#define X(NAME, otlp, pprof) [OTLP_FIRST_NUMBER + LANGUAGE_NUMBER_##NAME] = otlp,
-		LANGUAGE_NUMBERS(X)
+#define X(NAME, otlp, pprof) [OTLP_FIRST_TASK_ID + LANGUAGE_TASK_ID_##NAME] = otlp,
+		LANGUAGE_TASK_IDS(X)
 #undef X
 #define X(NAME, otlp, pprof) [OTLP_FIRST_MARK + LANGUAGE_MARK_##NAME] = otlp,
 			LANGUAGE_MARKS(X)
@@ -39,7 +39,7 @@ static const enum otlp_key attribute_keys[SAMPLE_ATTRIBUTE_COUNT] = {
 struct process_key {
 	uint64_t process;
 	uint64_t is_kernel_thread;
-	/* Numbers, and ids of texts; 0 for attributes that do not belong to the process. */
+	/* Numbers, and ids of strings; 0 for attributes that do not belong to the process. */
 	uint64_t attributes[SAMPLE_ATTRIBUTE_COUNT];
 };
 
@@ -67,7 +67,7 @@ static void add_common(struct otlp_attributes *attributes, const struct otlp_opt
 
 	for (size_t i = 0; i < options->attribute_count && !dictionary->err; i++)
 		dictionary->err = number_vector_push(
-			&keys, otlp_add_text(dictionary, options->attributes[i].key));
+			&keys, otlp_add_string(dictionary, options->attributes[i].key));
 	for (size_t i = 0; i < options->attribute_count && !dictionary->err; i++) {
 		const struct otlp_attribute *attribute = &options->attributes[i];
 		uint32_t id;
@@ -92,7 +92,7 @@ void otlp_attributes_init(struct otlp_attributes *attributes, struct otlp_dictio
 		.grouping = options->grouping,
 	};
 	for (int i = 0; i < OTLP_KEY_COUNT; i++)
-		attributes->keys[i] = otlp_add_text(dictionary, key_names[i]);
+		attributes->keys[i] = otlp_add_string(dictionary, key_names[i]);
 	add_common(attributes, options);
 }
 
@@ -156,7 +156,7 @@ static void add_attribute(struct otlp_attributes *attributes, enum otlp_key key,
 static void add_text(struct otlp_attributes *attributes, enum otlp_key key, const char *text)
 {
 	add_attribute(attributes, key, OTLP_VALUE_TEXT,
-		      otlp_add_text(attributes->dictionary, text));
+		      otlp_add_string(attributes->dictionary, text));
 }
 
 static void add_service_name(struct otlp_attributes *attributes, const struct stored_sample *sample)
@@ -176,7 +176,7 @@ static void add_service_name(struct otlp_attributes *attributes, const struct st
 		text_builder_append_name(text, executable);
 	}
 	add_attribute(attributes, OTLP_SERVICE_NAME, OTLP_VALUE_TEXT,
-		      otlp_add_built_text(attributes->dictionary));
+		      otlp_add_built_string(attributes->dictionary));
 }
 
 /*
@@ -197,7 +197,8 @@ static void append_owned(struct otlp_attributes *attributes, const struct sample
 			continue;
 		if (sample_attributes[i].kind == ATTRIBUTE_TEXT)
 			append(attributes, attribute_keys[i], OTLP_VALUE_TEXT,
-			       otlp_add_text(attributes->dictionary, sample_text(sample, i)), ids);
+			       otlp_add_string(attributes->dictionary, sample_text(sample, i)),
+			       ids);
 		else if (sample_number(sample, i) != sample_attributes[i].unknown)
 			append(attributes, attribute_keys[i], OTLP_VALUE_NUMBER,
 			       sample_number(sample, i), ids);
@@ -219,9 +220,9 @@ static void add_language_attribute(struct otlp_attributes *attributes,
 {
 	struct otlp_dictionary *dictionary = attributes->dictionary;
 	struct otlp_attribute_entry entry = {
-		.key = otlp_add_text(dictionary, attribute->key),
+		.key = otlp_add_string(dictionary, attribute->key),
 		.kind = OTLP_VALUE_TEXT,
-		.value = otlp_add_text(dictionary, attribute->text),
+		.value = otlp_add_string(dictionary, attribute->text),
 	};
 
 	if (!is_common(attributes, entry.key))
@@ -281,8 +282,8 @@ static struct process_key process_key_of(struct otlp_attributes *attributes,
 	for (uint32_t i = 0; i < SAMPLE_ATTRIBUTE_COUNT; i++)
 		if (sample_attributes[i].owner == ATTRIBUTE_OF_PROCESS)
 			key.attributes[i] = sample_attributes[i].kind == ATTRIBUTE_TEXT ?
-						    otlp_add_text(attributes->dictionary,
-								  sample_text(sample, i)) :
+						    otlp_add_string(attributes->dictionary,
+								    sample_text(sample, i)) :
 						    sample_number(sample, i);
 	return key;
 }
@@ -316,8 +317,8 @@ static void append_label(struct otlp_attributes *attributes, const struct label 
 
 	text_builder_append(&dictionary->text, LABEL_KEY_PREFIX);
 	text_builder_append_name(&dictionary->text, label->key);
-	attribute.key = otlp_add_built_text(dictionary);
-	attribute.value = otlp_add_text(dictionary, label->value);
+	attribute.key = otlp_add_built_string(dictionary);
+	attribute.value = otlp_add_string(dictionary, label->value);
 	if (!is_common(attributes, attribute.key))
 		append_id(attributes, &attributes->label_attributes,
 			  otlp_add_attribute(dictionary, &attribute));
@@ -326,7 +327,7 @@ static void append_label(struct otlp_attributes *attributes, const struct label 
 static void make_label_set(struct otlp_attributes *attributes, const struct label_set *labels,
 			   struct otlp_label_set *set)
 {
-	const struct language_key *number = language_number(labels->task_language);
+	const struct language_key *task_id = language_task_id(labels->task_language);
 	const char *at = labels->texts;
 
 	set->first_attribute = attributes->label_attributes.count;
@@ -335,10 +336,9 @@ static void make_label_set(struct otlp_attributes *attributes, const struct labe
 
 		append_label(attributes, &label);
 	}
-	if (number)
-		append(attributes, OTLP_FIRST_NUMBER + (uint32_t)(number - language_numbers),
-		       OTLP_VALUE_NUMBER, (int64_t)labels->task_number,
-		       &attributes->label_attributes);
+	if (task_id)
+		append(attributes, OTLP_FIRST_TASK_ID + (uint32_t)(task_id - language_task_ids),
+		       OTLP_VALUE_NUMBER, (int64_t)labels->task_id, &attributes->label_attributes);
 	set->attribute_count = attributes->label_attributes.count - set->first_attribute;
 }
 

@@ -16,7 +16,7 @@
  *	those of the options		resource	resource	resource
  *
  * A label is a key and a value, which may be empty, that the program set for its work. Labels and
- * the goroutine's number have no names in the semantic conventions yet (issue 2561). The names here
+ * the goroutine's id have no names in the semantic conventions yet (issue 2561). The names here
  * are those of OpenTelemetry's own profiler and of its proposal for event attributes.
  * allframes.jvm.thread.virtual is true for a virtual thread of Java, and absent otherwise;
  * thread.name and thread.id are then those of its carrier. Unknown attributes are left out, except
@@ -52,9 +52,9 @@ enum otlp_key {
 	OTLP_EXECUTABLE_NAME,
 	OTLP_EXECUTABLE_PATH,
 	SAMPLE_ATTRIBUTES(OTLP_SAMPLE_KEY)
-	/** Keys of the languages' numbers, and after them of the languages' marks. */
-	OTLP_FIRST_NUMBER,
-	OTLP_FIRST_MARK = OTLP_FIRST_NUMBER + LANGUAGE_NUMBER_COUNT,
+	/** Keys of the languages' task ids, and after them of the languages' marks. */
+	OTLP_FIRST_TASK_ID,
+	OTLP_FIRST_MARK = OTLP_FIRST_TASK_ID + LANGUAGE_TASK_ID_COUNT,
 	OTLP_KEY_COUNT = OTLP_FIRST_MARK + LANGUAGE_MARK_COUNT,
 };
 
@@ -90,11 +90,11 @@ struct otlp_attributes {
 	/** Borrowed. */
 	struct otlp_dictionary *dictionary;
 	enum resource_grouping grouping;
-	/** Ids of the texts; 0 for a key that the options have, whose value replaces ours. */
+	/** Ids of the strings; 0 for a key that the options have, whose value replaces ours. */
 	uint32_t keys[OTLP_KEY_COUNT];
 	/** The options' attributes, no key twice. */
 	struct number_vector common;
-	/** The ids of each resource's attributes, by resource number from 0. */
+	/** The ids of each resource's attributes, by resource index from 0. */
 	struct sequence_counts resources;
 	struct otlp_process_vector processes;
 	struct number_vector process_attributes;
@@ -110,7 +110,7 @@ void otlp_attributes_init(struct otlp_attributes *attributes, struct otlp_dictio
 void otlp_attributes_deinit(struct otlp_attributes *attributes);
 
 /**
- * Returns the number of @sample's resource and appends the ids of the sample's own attributes to
+ * Returns the index of @sample's resource and appends the ids of the sample's own attributes to
  * @ids. Errors are kept in the dictionary.
  */
 uint32_t otlp_attributes_append(struct otlp_attributes *attributes,

@@ -27,7 +27,7 @@ static void add_zero_values(struct otlp_dictionary *dictionary)
 {
 	struct number_vector no_locations = { 0 };
 
-	otlp_add_text(dictionary, "");
+	otlp_add_string(dictionary, "");
 	otlp_add_attribute(dictionary, &(struct otlp_attribute_entry){ 0 });
 	otlp_add_mapping(dictionary, &(struct otlp_mapping_entry){ 0 });
 	otlp_add_function(dictionary, &(struct otlp_function_entry){ 0 });
@@ -48,24 +48,24 @@ void otlp_dictionary_deinit(struct otlp_dictionary *dictionary)
 		otlp_use_vector_deinit(&dictionary->tables[i].uses);
 		number_vector_deinit(&dictionary->tables[i].used);
 	}
-	for (size_t i = 0; i < dictionary->texts.count; i++)
-		free(dictionary->texts.items[i].bytes);
-	otlp_text_vector_deinit(&dictionary->texts);
-	hash_map_deinit(&dictionary->text_ids);
+	for (size_t i = 0; i < dictionary->strings.count; i++)
+		free(dictionary->strings.items[i].bytes);
+	otlp_string_vector_deinit(&dictionary->strings);
+	hash_map_deinit(&dictionary->string_ids);
 	otlp_reference_vector_deinit(&dictionary->since_mark);
 	text_builder_deinit(&dictionary->text);
 	number_vector_deinit(&dictionary->sequence);
 	memset(dictionary, 0, sizeof(*dictionary));
 }
 
-/* --- texts --- */
+/* --- strings --- */
 
 static int add_new_text(struct otlp_dictionary *dictionary, const char *bytes, size_t length)
 {
-	struct otlp_text text = { .length = length };
+	struct otlp_string text = { .length = length };
 	int err;
 
-	err = otlp_text_vector_reserve(&dictionary->texts, dictionary->texts.count + 1);
+	err = otlp_string_vector_reserve(&dictionary->strings, dictionary->strings.count + 1);
 	if (!err)
 		err = otlp_use_vector_push(&dictionary->tables[OTLP_STRINGS].uses,
 					   (struct otlp_entry_use){ 0 });
@@ -74,16 +74,16 @@ static int add_new_text(struct otlp_dictionary *dictionary, const char *bytes, s
 	text.bytes = strndup(bytes, length);
 	if (!text.bytes)
 		return -ENOMEM;
-	err = otlp_text_vector_push(&dictionary->texts, text);
+	err = otlp_string_vector_push(&dictionary->strings, text);
 	if (err) {
 		free(text.bytes);
 		return err;
 	}
-	return hash_map_set_bytes(&dictionary->text_ids, bytes, length,
-				  dictionary->texts.count - 1);
+	return hash_map_set_bytes(&dictionary->string_ids, bytes, length,
+				  dictionary->strings.count - 1);
 }
 
-uint32_t otlp_add_built_text(struct otlp_dictionary *dictionary)
+uint32_t otlp_add_built_string(struct otlp_dictionary *dictionary)
 {
 	struct text_builder *text = &dictionary->text;
 	size_t length = text_cut_length(text->text, text->length, OTLP_TEXT_MAX_BYTES);
@@ -92,23 +92,23 @@ uint32_t otlp_add_built_text(struct otlp_dictionary *dictionary)
 	if (text->failed && !dictionary->err)
 		dictionary->err = -ENOMEM;
 	if (!dictionary->err &&
-	    !hash_map_find_bytes(&dictionary->text_ids, text_builder_text(text), length, &id)) {
-		id = dictionary->texts.count;
+	    !hash_map_find_bytes(&dictionary->string_ids, text_builder_text(text), length, &id)) {
+		id = dictionary->strings.count;
 		dictionary->err = add_new_text(dictionary, text_builder_text(text), length);
 	}
 	text_builder_clear(text);
 	return dictionary->err ? 0 : id;
 }
 
-uint32_t otlp_add_text(struct otlp_dictionary *dictionary, const char *name)
+uint32_t otlp_add_string(struct otlp_dictionary *dictionary, const char *name)
 {
 	text_builder_append_name(&dictionary->text, name);
-	return otlp_add_built_text(dictionary);
+	return otlp_add_built_string(dictionary);
 }
 
-const struct otlp_text *otlp_text(const struct otlp_dictionary *dictionary, uint32_t id)
+const struct otlp_string *otlp_string(const struct otlp_dictionary *dictionary, uint32_t id)
 {
-	return &dictionary->texts.items[id];
+	return &dictionary->strings.items[id];
 }
 
 /* --- entries as sequences --- */
@@ -194,9 +194,9 @@ uint32_t otlp_add_text_attribute(struct otlp_dictionary *dictionary, const char 
 				 const char *value)
 {
 	struct otlp_attribute_entry attribute = {
-		.key = otlp_add_text(dictionary, key),
+		.key = otlp_add_string(dictionary, key),
 		.kind = OTLP_VALUE_TEXT,
-		.value = otlp_add_text(dictionary, value),
+		.value = otlp_add_string(dictionary, value),
 	};
 
 	return otlp_add_attribute(dictionary, &attribute);
@@ -293,7 +293,7 @@ size_t otlp_value_field_bytes(const struct otlp_dictionary *dictionary,
 	size_t bytes = 0;
 
 	if (attribute->kind == OTLP_VALUE_TEXT)
-		bytes = otlp_field_bytes(otlp_text(dictionary, attribute->value)->length);
+		bytes = otlp_field_bytes(otlp_string(dictionary, attribute->value)->length);
 	else if (attribute->kind == OTLP_VALUE_NUMBER)
 		bytes = 1 + otlp_varint_bytes(attribute->value);
 	else if (attribute->kind == OTLP_VALUE_TRUE)
@@ -367,7 +367,7 @@ static size_t use_entry(struct otlp_dictionary *dictionary, enum otlp_table tabl
 {
 	switch (table) {
 	case OTLP_STRINGS:
-		return otlp_field_bytes(otlp_text(dictionary, id)->length);
+		return otlp_field_bytes(otlp_string(dictionary, id)->length);
 	case OTLP_ATTRIBUTES:
 		return use_attribute(dictionary, id);
 	case OTLP_MAPPINGS:
@@ -450,7 +450,7 @@ static int compare_heat(const void *a, const void *b, void *context)
 	return (id_a > id_b) - (id_a < id_b);
 }
 
-void otlp_dictionary_number(struct otlp_dictionary *dictionary)
+void otlp_dictionary_set_indexes(struct otlp_dictionary *dictionary)
 {
 	for (int i = 0; i < OTLP_TABLE_COUNT; i++) {
 		struct otlp_entries *entries = &dictionary->tables[i];
@@ -460,16 +460,16 @@ void otlp_dictionary_number(struct otlp_dictionary *dictionary)
 			qsort_r(used->items, used->count, sizeof(*used->items), compare_heat,
 				entries->uses.items);
 		for (size_t j = 0; j < used->count; j++)
-			entries->uses.items[used->items[j]].number = j + 1;
+			entries->uses.items[used->items[j]].index = j + 1;
 	}
 }
 
-uint32_t otlp_number(const struct otlp_dictionary *dictionary, enum otlp_table table, uint32_t id)
+uint32_t otlp_index(const struct otlp_dictionary *dictionary, enum otlp_table table, uint32_t id)
 {
 	const struct otlp_entry_use *use = &dictionary->tables[table].uses.items[id];
 
 	assert(!id || use->count);
-	return use->number;
+	return use->index;
 }
 
 void otlp_dictionary_forget_uses(struct otlp_dictionary *dictionary)

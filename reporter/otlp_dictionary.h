@@ -2,7 +2,7 @@
 /**
  * The tables of an OTLP request (ProfilesDictionary): the data that samples share. Every entry is
  * stored once, and its id is stable while the dictionary lives. Each request uses some of the
- * entries and numbers them anew, the most used first, so that the numbers that are written most
+ * entries and gives them indexes, the most used first, so that the indexes that are written most
  * often are short.
  *
  * Id 0 of each table is its zero value, "none", which is in every request and needs no use.
@@ -20,7 +20,7 @@
 #include "reporter/sequence_counts.h"
 
 enum {
-	/** Longer texts are cut at a character boundary. */
+	/** Longer strings are cut at a character boundary. */
 	OTLP_TEXT_MAX_BYTES = 16384,
 	/**
 	 * Longest varint of a reference. Used for lengths that must be known before the numbers
@@ -40,7 +40,7 @@ enum otlp_table {
 	OTLP_TABLE_COUNT,
 };
 
-struct otlp_text {
+struct otlp_string {
 	/** NUL-terminated UTF-8. */
 	char *bytes;
 	uint32_t length;
@@ -89,20 +89,20 @@ struct otlp_location_entry {
 struct otlp_entry_use {
 	/** References to the entry in the request's bytes. */
 	uint32_t count;
-	/** Index in the request's table, valid after otlp_dictionary_number(). */
-	uint32_t number;
+	/** Index in the request's table, valid after otlp_dictionary_set_indexes(). */
+	uint32_t index;
 };
 
-VECTOR_DEFINE(otlp_text_vector, struct otlp_text)
+VECTOR_DEFINE(otlp_string_vector, struct otlp_string)
 VECTOR_DEFINE(otlp_use_vector, struct otlp_entry_use)
 
 struct otlp_entries {
-	/** Contents by id; for OTLP_STRINGS the dictionary's texts are used instead. */
+	/** Contents by id; for OTLP_STRINGS the dictionary's strings are used instead. */
 	struct sequence_counts contents;
 	struct otlp_use_vector uses;
 	/**
-	 * Ids of the entries in use: first in the order of use, after otlp_dictionary_number() by
-	 * number.
+	 * Ids of the entries in use: first in the order of use, after
+	 * otlp_dictionary_set_indexes() by index.
 	 */
 	struct number_vector used;
 	/** References to entries of this table in the request's bytes. */
@@ -119,8 +119,8 @@ VECTOR_DEFINE(otlp_reference_vector, struct otlp_reference)
 struct otlp_dictionary {
 	struct otlp_entries tables[OTLP_TABLE_COUNT];
 	/** The strings of the table and the text values of attributes. */
-	struct otlp_text_vector texts;
-	struct hash_map text_ids;
+	struct otlp_string_vector strings;
+	struct hash_map string_ids;
 	/** Upper bound of the bytes of all entries in use, without their references. */
 	size_t entry_bytes;
 	/** For otlp_dictionary_take_back(): uses since the mark, and the sizes at the mark. */
@@ -142,9 +142,9 @@ void otlp_dictionary_deinit(struct otlp_dictionary *dictionary);
  * Cleans @name, which may hold any bytes (text_builder_append_name()), and cuts it if it is too
  * long.
  */
-uint32_t otlp_add_text(struct otlp_dictionary *dictionary, const char *name);
+uint32_t otlp_add_string(struct otlp_dictionary *dictionary, const char *name);
 /** Adds dictionary->text, which must be valid UTF-8, and empties it. */
-uint32_t otlp_add_built_text(struct otlp_dictionary *dictionary);
+uint32_t otlp_add_built_string(struct otlp_dictionary *dictionary);
 uint32_t otlp_add_attribute(struct otlp_dictionary *dictionary,
 			    const struct otlp_attribute_entry *attribute);
 uint32_t otlp_add_text_attribute(struct otlp_dictionary *dictionary, const char *key,
@@ -160,7 +160,7 @@ uint32_t otlp_add_stack(struct otlp_dictionary *dictionary, const struct number_
 
 /* --- contents of entries; arrays are borrowed until the next entry is added --- */
 
-const struct otlp_text *otlp_text(const struct otlp_dictionary *dictionary, uint32_t id);
+const struct otlp_string *otlp_string(const struct otlp_dictionary *dictionary, uint32_t id);
 struct otlp_attribute_entry otlp_attribute(const struct otlp_dictionary *dictionary, uint32_t id);
 struct otlp_mapping_entry otlp_mapping(const struct otlp_dictionary *dictionary, uint32_t id);
 struct otlp_function_entry otlp_function(const struct otlp_dictionary *dictionary, uint32_t id);
@@ -188,10 +188,10 @@ void otlp_dictionary_take_back(struct otlp_dictionary *dictionary);
 size_t otlp_dictionary_bytes(const struct otlp_dictionary *dictionary);
 
 /** Numbers the used entries for the request. No use may be added until the request has ended. */
-void otlp_dictionary_number(struct otlp_dictionary *dictionary);
+void otlp_dictionary_set_indexes(struct otlp_dictionary *dictionary);
 
 /** The index in the request's table of an entry in use; 0 for id 0. */
-uint32_t otlp_number(const struct otlp_dictionary *dictionary, enum otlp_table table, uint32_t id);
+uint32_t otlp_index(const struct otlp_dictionary *dictionary, enum otlp_table table, uint32_t id);
 
 /** Ends the request: nothing is in use. */
 void otlp_dictionary_forget_uses(struct otlp_dictionary *dictionary);

@@ -120,27 +120,27 @@ struct encoder {
 	struct arena arena;
 };
 
-static uint32_t number_of(const struct encoder *encoder, enum otlp_table table, uint32_t id)
+static uint32_t index_of(const struct encoder *encoder, enum otlp_table table, uint32_t id)
 {
-	return otlp_number(encoder->dictionary, table, id);
+	return otlp_index(encoder->dictionary, table, id);
 }
 
 static char *text_of(const struct encoder *encoder, uint32_t id)
 {
-	return otlp_text(encoder->dictionary, id)->bytes;
+	return otlp_string(encoder->dictionary, id)->bytes;
 }
 
-/* The numbers of every @step-th of @ids; *@count is 0 without memory. */
-static int32_t *new_numbers(struct encoder *encoder, enum otlp_table table, const uint32_t *ids,
+/* The indexes of every @step-th of @ids; *@count is 0 without memory. */
+static int32_t *new_indexes(struct encoder *encoder, enum otlp_table table, const uint32_t *ids,
 			    size_t *count)
 {
-	int32_t *numbers = arena_take(&encoder->arena, *count * sizeof(*numbers));
+	int32_t *indexes = arena_take(&encoder->arena, *count * sizeof(*indexes));
 
-	if (!numbers)
+	if (!indexes)
 		*count = 0;
 	for (size_t i = 0; i < *count; i++)
-		numbers[i] = (int32_t)number_of(encoder, table, ids[i]);
-	return numbers;
+		indexes[i] = (int32_t)index_of(encoder, table, ids[i]);
+	return indexes;
 }
 
 static void fill_value(const struct encoder *encoder, const struct otlp_attribute_entry *attribute,
@@ -217,7 +217,7 @@ static void add_attributes(struct encoder *encoder, ProfilesDictionaryMessage *t
 		struct otlp_attribute_entry entry = otlp_attribute(encoder->dictionary, ids[i - 1]);
 
 		tables->attribute_table[i]->key_strindex =
-			(int32_t)number_of(encoder, OTLP_STRINGS, entry.key);
+			(int32_t)index_of(encoder, OTLP_STRINGS, entry.key);
 		tables->attribute_table[i]->value = new_value(encoder, &entry);
 	}
 }
@@ -236,9 +236,9 @@ static void add_mappings(struct encoder *encoder, ProfilesDictionaryMessage *tab
 		mapping->memory_limit = entry.memory_limit;
 		mapping->file_offset = entry.file_offset;
 		mapping->filename_strindex =
-			(int32_t)number_of(encoder, OTLP_STRINGS, entry.filename);
+			(int32_t)index_of(encoder, OTLP_STRINGS, entry.filename);
 		mapping->n_attribute_indices = entry.attribute_count;
-		mapping->attribute_indices = new_numbers(encoder, OTLP_ATTRIBUTES, entry.attributes,
+		mapping->attribute_indices = new_indexes(encoder, OTLP_ATTRIBUTES, entry.attributes,
 							 &mapping->n_attribute_indices);
 	}
 }
@@ -253,9 +253,9 @@ static void add_functions(struct encoder *encoder, ProfilesDictionaryMessage *ta
 		struct otlp_function_entry entry = otlp_function(encoder->dictionary, ids[i - 1]);
 
 		tables->function_table[i]->name_strindex =
-			(int32_t)number_of(encoder, OTLP_STRINGS, entry.name);
+			(int32_t)index_of(encoder, OTLP_STRINGS, entry.name);
 		tables->function_table[i]->filename_strindex =
-			(int32_t)number_of(encoder, OTLP_STRINGS, entry.filename);
+			(int32_t)index_of(encoder, OTLP_STRINGS, entry.filename);
 	}
 }
 
@@ -268,7 +268,7 @@ static void add_lines(struct encoder *encoder, const struct otlp_location_entry 
 	location->n_lines = location->lines ? entry->line_count : 0;
 	for (size_t i = 0; i < location->n_lines; i++) {
 		location->lines[i]->function_index =
-			(int32_t)number_of(encoder, OTLP_FUNCTIONS, entry->lines[2 * i]);
+			(int32_t)index_of(encoder, OTLP_FUNCTIONS, entry->lines[2 * i]);
 		location->lines[i]->line = entry->lines[2 * i + 1];
 	}
 }
@@ -283,10 +283,10 @@ static void add_locations(struct encoder *encoder, ProfilesDictionaryMessage *ta
 		struct otlp_location_entry entry = otlp_location(encoder->dictionary, ids[i - 1]);
 		LocationMessage *location = tables->location_table[i];
 
-		location->mapping_index = (int32_t)number_of(encoder, OTLP_MAPPINGS, entry.mapping);
+		location->mapping_index = (int32_t)index_of(encoder, OTLP_MAPPINGS, entry.mapping);
 		location->address = entry.address;
 		location->n_attribute_indices = entry.attribute_count;
-		location->attribute_indices = new_numbers(
+		location->attribute_indices = new_indexes(
 			encoder, OTLP_ATTRIBUTES, entry.attributes, &location->n_attribute_indices);
 		add_lines(encoder, &entry, location);
 	}
@@ -304,7 +304,7 @@ static void add_stacks(struct encoder *encoder, ProfilesDictionaryMessage *table
 
 		stack->n_location_indices = otlp_stack(encoder->dictionary, ids[i - 1], &locations);
 		stack->location_indices =
-			new_numbers(encoder, OTLP_LOCATIONS, locations, &stack->n_location_indices);
+			new_indexes(encoder, OTLP_LOCATIONS, locations, &stack->n_location_indices);
 	}
 }
 
@@ -340,9 +340,9 @@ static void add_samples(struct encoder *encoder, const struct otlp_draft_profile
 	for (size_t i = 0; i < profile->n_samples; i++) {
 		SampleMessage *sample = profile->samples[i];
 
-		sample->stack_index = (int32_t)number_of(encoder, OTLP_STACKS, samples[i].stack);
+		sample->stack_index = (int32_t)index_of(encoder, OTLP_STACKS, samples[i].stack);
 		sample->n_attribute_indices = samples[i].attribute_count;
-		sample->attribute_indices = new_numbers(encoder, OTLP_ATTRIBUTES,
+		sample->attribute_indices = new_indexes(encoder, OTLP_ATTRIBUTES,
 							samples[i].attributes,
 							&sample->n_attribute_indices);
 		sample->n_timestamps_unix_nano = samples[i].time_count;
@@ -360,8 +360,8 @@ static ValueTypeMessage *new_type(struct encoder *encoder, uint32_t type, uint32
 	ValueTypeMessage *value_type = new_message(&encoder->arena, DESCRIPTOR(value_type));
 
 	if (value_type) {
-		value_type->type_strindex = (int32_t)number_of(encoder, OTLP_STRINGS, type);
-		value_type->unit_strindex = (int32_t)number_of(encoder, OTLP_STRINGS, unit);
+		value_type->type_strindex = (int32_t)index_of(encoder, OTLP_STRINGS, type);
+		value_type->unit_strindex = (int32_t)index_of(encoder, OTLP_STRINGS, unit);
 	}
 	return value_type;
 }
@@ -419,11 +419,10 @@ static InstrumentationScopeMessage *new_scope(struct encoder *encoder)
 	return scope;
 }
 
-static void add_resource(struct encoder *encoder, uint32_t number,
-			 ResourceProfilesMessage *profiles)
+static void add_resource(struct encoder *encoder, uint32_t index, ResourceProfilesMessage *profiles)
 {
 	const uint32_t *ids;
-	uint32_t count = otlp_resource_attributes(encoder->draft->attributes, number, &ids);
+	uint32_t count = otlp_resource_attributes(encoder->draft->attributes, index, &ids);
 
 	profiles->resource = new_message(&encoder->arena, RESOURCE_DESCRIPTOR);
 	if (!profiles->resource)

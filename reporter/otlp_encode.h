@@ -10,7 +10,7 @@
 enum { OTLP_PROFILE_ID_BYTES = 16 };
 
 /**
- * Encodes @draft, whose dictionary has been numbered, as ProfilesData. Every profile gets its own
+ * Encodes @draft, whose dictionary has indexes, as ProfilesData. Every profile gets its own
  * id. -ENOMEM.
  */
 int otlp_encode(const struct otlp_draft *draft, struct otlp_request *request);

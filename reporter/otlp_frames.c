@@ -33,7 +33,7 @@ static uint32_t add_type_attribute(struct otlp_frames *frames, const char *type)
 	struct otlp_attribute_entry attribute = {
 		.key = frames->type_key,
 		.kind = OTLP_VALUE_TEXT,
-		.value = otlp_add_text(frames->dictionary, type),
+		.value = otlp_add_string(frames->dictionary, type),
 	};
 
 	return otlp_add_attribute(frames->dictionary, &attribute);
@@ -48,12 +48,12 @@ void otlp_frames_init(struct otlp_frames *frames, struct otlp_dictionary *dictio
 	*frames = (struct otlp_frames){
 		.dictionary = dictionary,
 		.lookup = lookup,
-		.type_key = otlp_add_text(dictionary, "profile.frame.type"),
-		.build_id_key = otlp_add_text(dictionary, "process.executable.build_id.gnu"),
-		.file_id_key = otlp_add_text(dictionary, "process.executable.build_id.htlhash"),
+		.type_key = otlp_add_string(dictionary, "profile.frame.type"),
+		.build_id_key = otlp_add_string(dictionary, "process.executable.build_id.gnu"),
+		.file_id_key = otlp_add_string(dictionary, "process.executable.build_id.htlhash"),
 	};
-	guess.key = otlp_add_text(dictionary, "allframes.frame.guess");
-	approximate.key = otlp_add_text(dictionary, "allframes.frame.approximate");
+	guess.key = otlp_add_string(dictionary, "allframes.frame.guess");
+	approximate.key = otlp_add_string(dictionary, "allframes.frame.approximate");
 	frames->native_type = add_type_attribute(frames, frame_type(FRAME_NATIVE));
 	frames->kernel_type = add_type_attribute(frames, frame_type(FRAME_KERNEL));
 	frames->guess_attribute = otlp_add_attribute(dictionary, &guess);
@@ -82,7 +82,7 @@ static uint32_t add_hex_attribute(struct otlp_frames *frames, uint32_t key, cons
 
 	for (size_t i = 0; i < count; i++)
 		text_builder_format(&frames->dictionary->text, "%02x", bytes[i]);
-	attribute.value = otlp_add_built_text(frames->dictionary);
+	attribute.value = otlp_add_built_string(frames->dictionary);
 	return otlp_add_attribute(frames->dictionary, &attribute);
 }
 
@@ -94,7 +94,7 @@ static uint32_t add_binary_mapping(struct otlp_frames *frames, const struct bina
 		.memory_start = binary->memory_start,
 		.memory_limit = binary->memory_limit,
 		.file_offset = binary->file_offset,
-		.filename = otlp_add_text(frames->dictionary, binary->path),
+		.filename = otlp_add_string(frames->dictionary, binary->path),
 		.attributes = attributes,
 	};
 
@@ -138,10 +138,10 @@ static uint32_t add_mapping(struct otlp_frames *frames, const struct frame *fram
 	if (frame->binary)
 		return find_binary(frames, frame->binary);
 	/* Code generated at run time by a process, or a BPF program. */
-	nameless.filename = otlp_add_text(frames->dictionary, frame->kind == FRAME_NATIVE ?
-								      "[anonymous]" :
-							      frame->file ? frame->file :
-									    "[kernel]");
+	nameless.filename = otlp_add_string(frames->dictionary, frame->kind == FRAME_NATIVE ?
+									"[anonymous]" :
+								frame->file ? frame->file :
+									      "[kernel]");
 	return otlp_add_mapping(frames->dictionary, &nameless);
 }
 
@@ -162,8 +162,8 @@ static uint32_t add_function(struct otlp_frames *frames, const struct named_fram
 	append_frame_name(&dictionary->text, name);
 	if (name->frame->flags & FRAME_GUESS)
 		text_builder_append(&dictionary->text, doubt_suffix(name));
-	function.name = otlp_add_built_text(dictionary);
-	function.filename = name->file ? otlp_add_text(dictionary, name->file) : 0;
+	function.name = otlp_add_built_string(dictionary);
+	function.filename = name->file ? otlp_add_string(dictionary, name->file) : 0;
 	return otlp_add_function(dictionary, &function);
 }
 
@@ -232,8 +232,8 @@ static uint32_t add_location_by_key(struct otlp_frames *frames, const struct sho
 		return add_new_location(frames, shown);
 	if (frame_carries_name(frame)) {
 		key.function =
-			frame->function ? otlp_add_text(frames->dictionary, frame->function) : 0;
-		key.file = frame->file ? otlp_add_text(frames->dictionary, frame->file) : 0;
+			frame->function ? otlp_add_string(frames->dictionary, frame->function) : 0;
+		key.file = frame->file ? otlp_add_string(frames->dictionary, frame->file) : 0;
 	}
 	if (hash_map_find_bytes(&frames->locations, &key, sizeof(key), &id))
 		return id;

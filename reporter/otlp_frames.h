@@ -42,7 +42,7 @@ struct otlp_frames {
 	uint64_t last_binary_entry;
 	struct number_vector stack;
 	struct number_vector lines;
-	/** Ids of texts and attributes that are used often. */
+	/** Ids of strings and attributes that are used often. */
 	uint32_t type_key;
 	uint32_t native_type;
 	uint32_t kernel_type;

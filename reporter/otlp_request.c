@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The bound is exact except for the lengths of messages that hold references, and for the bytes
- * that the most used entries save by their small numbers. It is 5 to 15 per cent too high.
+ * that the most used entries save by their small indexes. It is 5 to 15 per cent too high.
  */
 
 #include "reporter/otlp_request.h"
@@ -38,10 +38,10 @@ void otlp_draft_init(struct otlp_draft *draft, struct otlp_dictionary *dictionar
 	};
 	for (uint32_t i = 0; i < ORIGIN_COUNT; i++)
 		draft->types[i] = (struct otlp_draft_types){
-			.type = otlp_add_text(dictionary, sample_origins[i].type),
-			.unit = otlp_add_text(dictionary, sample_origins[i].unit),
-			.period_type = otlp_add_text(dictionary, sample_origins[i].period_type),
-			.period_unit = otlp_add_text(dictionary, sample_origins[i].period_unit),
+			.type = otlp_add_string(dictionary, sample_origins[i].type),
+			.unit = otlp_add_string(dictionary, sample_origins[i].unit),
+			.period_type = otlp_add_string(dictionary, sample_origins[i].period_type),
+			.period_unit = otlp_add_string(dictionary, sample_origins[i].period_unit),
 		};
 }
 
@@ -61,7 +61,7 @@ static size_t resource_bytes(const struct otlp_draft *draft, uint32_t resource)
 
 	for (uint32_t i = 0; i < count; i++) {
 		struct otlp_attribute_entry attribute = otlp_attribute(draft->dictionary, ids[i]);
-		size_t key = otlp_text(draft->dictionary, attribute.key)->length;
+		size_t key = otlp_string(draft->dictionary, attribute.key)->length;
 
 		bytes += otlp_field_bytes(otlp_field_bytes(key) +
 					  otlp_value_field_bytes(draft->dictionary, &attribute));
@@ -213,7 +213,7 @@ int otlp_draft_finish(struct otlp_draft *draft, struct otlp_request *request)
 	int err = draft->dictionary->err;
 
 	if (!err) {
-		otlp_dictionary_number(draft->dictionary);
+		otlp_dictionary_set_indexes(draft->dictionary);
 		err = otlp_encode(draft, request);
 	}
 	otlp_dictionary_forget_uses(draft->dictionary);

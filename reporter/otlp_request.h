@@ -61,7 +61,7 @@ struct otlp_draft_profile {
 
 VECTOR_DEFINE(otlp_draft_profile_vector, struct otlp_draft_profile)
 
-/** Ids of an origin's texts (struct sample_origin). */
+/** Ids of an origin's strings (struct sample_origin). */
 struct otlp_draft_types {
 	uint32_t type;
 	uint32_t unit;

@@ -35,7 +35,7 @@ enum {
  * attributes without a key are 0.
  */
 enum sequence_number {
-	/* The number of the sample's labels in label_sets; 0 for none. */
+	/* The id of the sample's labels in label_sets; 0 for none. */
 	SEQUENCE_LABELS = SAMPLE_ATTRIBUTE_COUNT,
 	SEQUENCE_MARK,
 	SEQUENCE_ORIGIN,
@@ -43,7 +43,7 @@ enum sequence_number {
 };
 
 /*
- * A sample has our labels, those of the program, its runtime's number for the work (such as a
+ * A sample has our labels, those of the program, its runtime's id for the work (such as a
  * goroutine), and a mark.
  */
 enum {
@@ -86,7 +86,7 @@ struct pprof_writer {
 	struct hash_map locations;
 	/* Numbered from 1; borrowed from the snapshot, in which equal sets are the same pointer. */
 	struct label_set_vector label_sets;
-	struct hash_map label_numbers;
+	struct hash_map label_ids;
 	struct sequence_counts samples;
 	struct number_vector sequence;
 	struct text_builder text;
@@ -146,7 +146,7 @@ static void write_profile(struct pprof_writer *writer, const Pprof__Profile *pro
 /* --- the tables --- */
 
 /*
- * True if @key is new in @table: *@id is then its number, counted from @first, and the caller
+ * True if @key is new in @table: *@id is then its id, counted from @first, and the caller
  * writes the entry. False if the key is known, or after an error.
  */
 static bool add_to_table(struct pprof_writer *writer, struct hash_map *table, const void *key,
@@ -366,16 +366,15 @@ static void push_number(struct pprof_writer *writer, uint64_t number)
 
 static uint64_t add_labels(struct pprof_writer *writer, const struct label_set *labels)
 {
-	uint64_t number = 0;
+	uint64_t id = 0;
 
-	if (!labels || writer->err ||
-	    hash_map_find(&writer->label_numbers, (uintptr_t)labels, &number))
-		return number;
+	if (!labels || writer->err || hash_map_find(&writer->label_ids, (uintptr_t)labels, &id))
+		return id;
 	writer->err = label_set_vector_push(&writer->label_sets, labels);
-	number = writer->label_sets.count;
+	id = writer->label_sets.count;
 	if (!writer->err)
-		writer->err = hash_map_set(&writer->label_numbers, (uintptr_t)labels, number);
-	return number;
+		writer->err = hash_map_set(&writer->label_ids, (uintptr_t)labels, id);
+	return id;
 }
 
 static uint32_t attribute_number(struct pprof_writer *writer, const struct sample *sample,
@@ -430,7 +429,7 @@ static bool is_taken(const char *key)
 {
 	static const char *const of_languages[] = {
 #define X(NAME, otlp, pprof) pprof,
-		LANGUAGE_NUMBERS(X) LANGUAGE_MARKS(X)
+		LANGUAGE_TASK_IDS(X) LANGUAGE_MARKS(X)
 #undef X
 	};
 
@@ -460,8 +459,9 @@ static void push_program_labels(struct pprof_writer *writer, const struct label_
 		push_label(list, key, add_name(writer, label.value), 0);
 	}
 	if (labels->task_language)
-		push_label(list, add_literal(writer, language_number(labels->task_language)->pprof),
-			   0, (int64_t)labels->task_number);
+		push_label(list,
+			   add_literal(writer, language_task_id(labels->task_language)->pprof), 0,
+			   (int64_t)labels->task_id);
 }
 
 /* @keys has the key of each attribute, @numbers its value. */
@@ -618,7 +618,7 @@ static void pprof_writer_deinit(struct pprof_writer *writer)
 	hash_map_deinit(&writer->binary_mappings);
 	hash_map_deinit(&writer->functions);
 	hash_map_deinit(&writer->locations);
-	hash_map_deinit(&writer->label_numbers);
+	hash_map_deinit(&writer->label_ids);
 	label_set_vector_deinit(&writer->label_sets);
 	sequence_counts_deinit(&writer->samples);
 	number_vector_deinit(&writer->sequence);

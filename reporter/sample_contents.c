@@ -17,7 +17,7 @@
 #include "reporter/sort_times.h"
 
 enum {
-	/* A number, a difference and a value, and an end mark. */
+	/* An id, a difference and a value, and an end mark. */
 	TIME_ENTRY_MAX_BYTES = PACKED_32_MAX_BYTES + 2 * PACKED_64_MAX_BYTES + 1,
 };
 
@@ -32,10 +32,10 @@ struct sample_contents {
 	struct sample_table table;
 	/* Memory of the times. */
 	size_t time_bytes;
-	/* Sums of values by sample number, up to the last sample of an origin that has values. */
+	/* Sums of values by sample id, up to the last sample of an origin that has values. */
 	struct value_vector value_sums;
 	/*
-	 * Entries of number and time, and value if the origin has values; a 0 follows the last
+	 * Entries of id and time, and value if the origin has values; a 0 follows the last
 	 * entry of a chunk.
 	 */
 	struct chunk_vector time_chunks;
@@ -45,14 +45,14 @@ struct sample_contents {
 	uint64_t time_count;
 	/*
 	 * The prepared memory: the samples, their times, the values if there are any, and an order
-	 * of numbers.
+	 * of ids.
 	 */
 	void *block;
 };
 
-static struct sample_entry *entry_at(const struct sample_contents *contents, uint32_t number)
+static struct sample_entry *entry_at(const struct sample_contents *contents, uint32_t id)
 {
-	return sample_table_at(contents->table.blocks.items, number);
+	return sample_table_at(contents->table.blocks.items, id);
 }
 
 struct sample_contents *sample_contents_create(const struct sample_store_options *options)
@@ -109,10 +109,10 @@ static int reserve_time(struct sample_contents *contents)
 /*
  * Samples come nearly in the order of their times, so the difference to the previous time is small.
  */
-static void add_time(struct sample_contents *contents, uint32_t number,
+static void add_time(struct sample_contents *contents, uint32_t id,
 		     const struct sample_event *event)
 {
-	uint8_t *end = packed_put(contents->time_end, (uint64_t)number + 1);
+	uint8_t *end = packed_put(contents->time_end, (uint64_t)id + 1);
 	size_t bytes, snapshot_bytes = sizeof(event->time_ns);
 
 	end = packed_put(end, packed_difference(event->time_ns - contents->last_time_ns));
@@ -129,7 +129,7 @@ static void add_time(struct sample_contents *contents, uint32_t number,
 	contents->time_count++;
 }
 
-/* Reserves the sums up to that of the next new number. */
+/* Reserves the sums up to that of the next new id. */
 static int reserve_sum(struct sample_contents *contents)
 {
 	size_t more = contents->table.used + 1 - contents->value_sums.count;
@@ -142,17 +142,17 @@ static int reserve_sum(struct sample_contents *contents)
 }
 
 /* The room was reserved. */
-static void add_value(struct sample_contents *contents, uint32_t number, uint64_t value)
+static void add_value(struct sample_contents *contents, uint32_t id, uint64_t value)
 {
-	while (contents->value_sums.count <= number)
+	while (contents->value_sums.count <= id)
 		(void)value_vector_push(&contents->value_sums, 0);
-	contents->value_sums.items[number] += value;
+	contents->value_sums.items[id] += value;
 }
 
 int sample_contents_add(struct sample_contents *contents, const struct sample_event *event)
 {
 	struct sample sample = event->sample;
-	uint32_t number;
+	uint32_t id;
 	int err;
 
 	if (!contents->options.keeps_cpus)
@@ -164,13 +164,13 @@ int sample_contents_add(struct sample_contents *contents, const struct sample_ev
 	if (!err && has_values(&sample))
 		err = reserve_sum(contents);
 	if (!err)
-		err = sample_table_add(&contents->table, &sample, &number);
+		err = sample_table_add(&contents->table, &sample, &id);
 	if (err)
 		return err;
 	if (contents->options.keeps_times)
-		add_time(contents, number, event);
+		add_time(contents, id, event);
 	if (has_values(&sample))
-		add_value(contents, number, event->value);
+		add_value(contents, id, event->value);
 	return 0;
 }
 
@@ -203,16 +203,16 @@ int sample_contents_prepare(struct sample_contents *contents)
 
 static int compare_counts(const void *a, const void *b, void *context)
 {
-	uint32_t number_a = *(const uint32_t *)a, number_b = *(const uint32_t *)b;
-	uint64_t count_a = entry_at(context, number_a)->uses;
-	uint64_t count_b = entry_at(context, number_b)->uses;
+	uint32_t id_a = *(const uint32_t *)a, id_b = *(const uint32_t *)b;
+	uint64_t count_a = entry_at(context, id_a)->uses;
+	uint64_t count_b = entry_at(context, id_b)->uses;
 
 	if (count_a != count_b)
 		return count_a < count_b ? 1 : -1;
-	return number_a < number_b ? -1 : number_a > number_b;
+	return id_a < id_b ? -1 : id_a > id_b;
 }
 
-/* Sorts the numbers of all samples, most frequent first. */
+/* Sorts the ids of all samples, most frequent first. */
 static void rank_samples(struct sample_contents *contents, uint32_t *order)
 {
 	for (uint32_t i = 0; i < contents->table.used; i++)
@@ -231,10 +231,10 @@ static void unpack_times(struct sample_contents *contents, uint64_t *times, uint
 
 	for (size_t i = 0; i < contents->time_chunks.count; i++) {
 		const uint8_t *from = contents->time_chunks.items[i];
-		uint64_t number;
+		uint64_t id;
 
-		while ((number = packed_get(&from))) {
-			struct sample_entry *entry = entry_at(contents, number - 1);
+		while ((id = packed_get(&from))) {
+			struct sample_entry *entry = entry_at(contents, id - 1);
 
 			time_ns += unpacked_difference(packed_get(&from));
 			times[entry->uses] = time_ns;

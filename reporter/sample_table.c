@@ -98,7 +98,7 @@ static bool labels_equal(const void *a, const void *b)
 	return label_sets_equal(a, b);
 }
 
-/* Copies are cut after their texts (struct label_set). */
+/* Copies are cut after their strings (struct label_set). */
 static void *labels_keep(const void *item)
 {
 	void *copy = malloc(label_set_bytes(item));
@@ -132,7 +132,7 @@ void sample_table_init(struct sample_table *table, size_t max_bytes, bool counts
 	};
 	interner_init(&table->traces, &trace_ops);
 	interner_init(&table->processes, &process_ops);
-	interner_init(&table->texts, &text_ops);
+	interner_init(&table->strings, &text_ops);
 	interner_init(&table->labels, &label_ops);
 }
 
@@ -142,11 +142,11 @@ void sample_table_freeze(struct sample_table *table)
 		free(table->blocks.items[i]);
 	sample_block_vector_deinit(&table->blocks);
 	table->used = 0;
-	number_index_deinit(&table->index);
+	id_index_deinit(&table->index);
 	hash_map_deinit(&table->binaries);
 	interner_freeze(&table->traces);
 	interner_freeze(&table->processes);
-	interner_freeze(&table->texts);
+	interner_freeze(&table->strings);
 	interner_freeze(&table->labels);
 }
 
@@ -155,22 +155,22 @@ void sample_table_deinit(struct sample_table *table)
 	sample_table_freeze(table);
 	interner_deinit(&table->traces);
 	interner_deinit(&table->processes);
-	interner_deinit(&table->texts);
+	interner_deinit(&table->strings);
 	interner_deinit(&table->labels);
 }
 
-static bool entry_equals(const void *context, uint32_t number, const void *key)
+static bool entry_equals(const void *context, uint32_t id, const void *key)
 {
 	const struct sample_table *table = context;
 
-	return sample_equal(&sample_table_at(table->blocks.items, number)->sample, key);
+	return sample_equal(&sample_table_at(table->blocks.items, id)->sample, key);
 }
 
 /* Memory of the next new entry; a reused entry has been counted already. */
 static size_t entry_cost(const struct sample_table *table)
 {
-	return free_numbers_are_empty(&table->free) ?
-		       sizeof(struct sample_entry) + NUMBER_INDEX_ENTRY_BYTES :
+	return free_ids_are_empty(&table->free) ?
+		       sizeof(struct sample_entry) + ID_INDEX_ENTRY_BYTES :
 		       0;
 }
 
@@ -178,14 +178,14 @@ static size_t entry_cost(const struct sample_table *table)
 static int reserve_entry(struct sample_table *table)
 {
 	struct sample_entry *block;
-	int err = number_index_reserve(&table->index);
+	int err = id_index_reserve(&table->index);
 
 	if (err)
 		return err;
 	if (table->used == UINT32_MAX - SAMPLE_TABLE_BLOCK ||
 	    table->bytes + entry_cost(table) > table->max_bytes)
 		return -E2BIG;
-	if (!free_numbers_are_empty(&table->free) ||
+	if (!free_ids_are_empty(&table->free) ||
 	    table->used < table->blocks.count * SAMPLE_TABLE_BLOCK)
 		return 0;
 	block = calloc(SAMPLE_TABLE_BLOCK, sizeof(*block));
@@ -195,16 +195,15 @@ static int reserve_entry(struct sample_table *table)
 	return err;
 }
 
-static uint32_t take_number(struct sample_table *table)
+static uint32_t take_id(struct sample_table *table)
 {
-	uint32_t number;
+	uint32_t id;
 
-	if (free_numbers_are_empty(&table->free))
+	if (free_ids_are_empty(&table->free))
 		return table->used++;
-	number = free_numbers_next(&table->free);
-	free_numbers_take(&table->free,
-			  (uint32_t)sample_table_at(table->blocks.items, number)->uses);
-	return number;
+	id = free_ids_next(&table->free);
+	free_ids_take(&table->free, (uint32_t)sample_table_at(table->blocks.items, id)->uses);
+	return id;
 }
 
 static int intern(struct sample_table *table, struct interner *interner, const void *item,
@@ -304,7 +303,7 @@ static void drop_parts(struct sample_table *table, const struct sample *sample)
 	drop_part(table, &table->labels, sample->labels);
 	for (uint32_t i = 0; i < SAMPLE_ATTRIBUTE_COUNT; i++)
 		if (sample_attributes[i].kind == ATTRIBUTE_TEXT)
-			drop_part(table, &table->texts, sample_text(sample, i));
+			drop_part(table, &table->strings, sample_text(sample, i));
 }
 
 static int intern_attribute(struct sample_table *table, const struct sample *sample,
@@ -317,7 +316,7 @@ static int intern_attribute(struct sample_table *table, const struct sample *sam
 		sample_set_number(interned, attribute, sample_number(sample, attribute));
 		return 0;
 	}
-	err = intern(table, &table->texts, sample_text(sample, attribute), &text);
+	err = intern(table, &table->strings, sample_text(sample, attribute), &text);
 	sample_set_text(interned, attribute, text);
 	return err;
 }
@@ -342,7 +341,7 @@ static int intern_parts(struct sample_table *table, const struct sample *sample,
 }
 
 static int make_entry(struct sample_table *table, const struct sample *sample, uint64_t hash,
-		      uint32_t *number)
+		      uint32_t *id)
 {
 	struct sample interned = { 0 };
 	size_t cost = entry_cost(table);
@@ -356,34 +355,33 @@ static int make_entry(struct sample_table *table, const struct sample *sample, u
 		table->bytes -= cost;
 		return err;
 	}
-	*number = take_number(table);
-	*sample_table_at(table->blocks.items, *number) =
-		(struct sample_entry){ .sample = interned };
-	number_index_add(&table->index, hash, *number);
+	*id = take_id(table);
+	*sample_table_at(table->blocks.items, *id) = (struct sample_entry){ .sample = interned };
+	id_index_add(&table->index, hash, *id);
 	return 0;
 }
 
-int sample_table_add(struct sample_table *table, const struct sample *sample, uint32_t *number)
+int sample_table_add(struct sample_table *table, const struct sample *sample, uint32_t *id)
 {
 	uint64_t hash = sample_hash(sample);
 	uint32_t found;
-	bool is_known = number_index_find(&table->index, hash, entry_equals, table, sample, &found);
+	bool is_known = id_index_find(&table->index, hash, entry_equals, table, sample, &found);
 	int err = is_known ? 0 : make_entry(table, sample, hash, &found);
 
 	if (err)
 		return err;
 	sample_table_at(table->blocks.items, found)->uses++;
-	*number = found;
+	*id = found;
 	return 0;
 }
 
-void sample_table_remove(struct sample_table *table, uint32_t number)
+void sample_table_remove(struct sample_table *table, uint32_t id)
 {
-	struct sample_entry *entry = sample_table_at(table->blocks.items, number);
+	struct sample_entry *entry = sample_table_at(table->blocks.items, id);
 
 	if (--entry->uses)
 		return;
-	number_index_remove(&table->index, sample_hash(&entry->sample), number);
+	id_index_remove(&table->index, sample_hash(&entry->sample), id);
 	drop_parts(table, &entry->sample);
-	*entry = (struct sample_entry){ .uses = free_numbers_add(&table->free, number) };
+	*entry = (struct sample_entry){ .uses = free_ids_add(&table->free, id) };
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Distinct samples, each stored once, with numbers and use counts. Equal traces, processes, texts
+ * Distinct samples, each stored once, with ids and use counts. Equal traces, processes, strings
  * and labels are one pointer within a table. The table owns a reference on each trace and process,
- * and copies of the rest. Entries never move; a number is reused after its last use is removed. Not
+ * and copies of the rest. Entries never move; an id is reused after its last use is removed. Not
  * thread-safe.
  */
 #ifndef REPORTER_SAMPLE_TABLE_H
@@ -11,14 +11,14 @@
 #include "lib/base/hash_map.h"
 #include "lib/base/vector.h"
 #include "lib/model/sample.h"
-#include "reporter/free_numbers.h"
+#include "reporter/free_ids.h"
+#include "reporter/id_index.h"
 #include "reporter/interner.h"
-#include "reporter/number_index.h"
 
 struct sample_entry {
-	/** Its trace is NULL if the number is free. */
+	/** Its trace is NULL if the id is free. */
 	struct sample sample;
-	/** The link (struct free_numbers) if the number is free. */
+	/** The link (struct free_ids) if the id is free. */
 	uint64_t uses;
 };
 
@@ -34,11 +34,11 @@ struct sample_table {
 	struct sample_block_vector blocks;
 	/** Numbers below this have been used. */
 	uint32_t used;
-	struct free_numbers free;
-	struct number_index index;
+	struct free_ids free;
+	struct id_index index;
 	struct interner traces;
 	struct interner processes;
-	struct interner texts;
+	struct interner strings;
 	struct interner labels;
 	/** If set, binaries maps a binary's address to the number of traces that have it. */
 	bool counts_binaries;
@@ -53,22 +53,21 @@ void sample_table_init(struct sample_table *table, size_t max_bytes, bool counts
 void sample_table_deinit(struct sample_table *table);
 
 /**
- * Adds a use of the sample that is equal to @sample, and the sample itself if it is new. *@number
- * is its number. -E2BIG over the limit, -ENOMEM; then no sample has changed.
+ * Adds a use of the sample that is equal to @sample, and the sample itself if it is new. *@id
+ * is its id. -E2BIG over the limit, -ENOMEM; then no sample has changed.
  */
-int sample_table_add(struct sample_table *table, const struct sample *sample, uint32_t *number);
+int sample_table_add(struct sample_table *table, const struct sample *sample, uint32_t *id);
 
 /** Removes a use, and the sample with its last use. */
-void sample_table_remove(struct sample_table *table, uint32_t number);
+void sample_table_remove(struct sample_table *table, uint32_t id);
 
 /** Frees entries and indexes for good; the memory that the samples point to stays until deinit. */
 void sample_table_freeze(struct sample_table *table);
 
-/** @number is below `used`. */
-static inline struct sample_entry *sample_table_at(struct sample_entry *const *blocks,
-						   uint32_t number)
+/** @id is below `used`. */
+static inline struct sample_entry *sample_table_at(struct sample_entry *const *blocks, uint32_t id)
 {
-	return &blocks[number / SAMPLE_TABLE_BLOCK][number % SAMPLE_TABLE_BLOCK];
+	return &blocks[id / SAMPLE_TABLE_BLOCK][id % SAMPLE_TABLE_BLOCK];
 }
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Merges by text without building the text of a whole stack. Frame texts contain no `;`, so two
- * stacks have the same text exactly if their lists of texts are equal.
+ * Merges by text without building the text of a whole stack. Frame strings contain no `;`, so two
+ * stacks have the same text exactly if their lists of strings are equal.
  */
 
 #include "reporter/stack_counts.h"
@@ -9,24 +9,24 @@
 #include <errno.h>
 #include <string.h>
 
-#include "reporter/stack_numbers.h"
+#include "reporter/stack_ids.h"
 #include "reporter/stack_text.h"
 
 /* State of the merge; freed when it is done. */
 struct merge {
 	struct stack_counts *counts;
 	bool with_lines;
-	/* Maps a text to its number. */
-	struct hash_map text_numbers;
-	struct stack_numbers numbers;
+	/* Maps a text to its id. */
+	struct hash_map string_ids;
+	struct stack_ids ids;
 	struct number_vector stack;
 	struct text_builder text;
 };
 
 /* The number of merge->text. A new text gets @trait. */
-static int number_text(struct merge *merge, struct text_trait trait, uint32_t *number)
+static int intern_string(struct merge *merge, struct text_trait trait, uint32_t *id)
 {
-	struct text_vector *texts = &merge->counts->texts;
+	struct text_vector *strings = &merge->counts->strings;
 	const char *text = text_builder_text(&merge->text);
 	uint64_t found;
 	char *copy;
@@ -34,46 +34,46 @@ static int number_text(struct merge *merge, struct text_trait trait, uint32_t *n
 
 	if (merge->text.failed)
 		return -ENOMEM;
-	if (hash_map_find_bytes(&merge->text_numbers, text, merge->text.length, &found)) {
-		*number = found;
+	if (hash_map_find_bytes(&merge->string_ids, text, merge->text.length, &found)) {
+		*id = found;
 		return 0;
 	}
-	err = text_vector_reserve(texts, texts->count + 1);
+	err = text_vector_reserve(strings, strings->count + 1);
 	if (!err)
-		err = text_trait_vector_reserve(&merge->counts->traits, texts->count + 1);
+		err = text_trait_vector_reserve(&merge->counts->traits, strings->count + 1);
 	if (err)
 		return err;
 	copy = strdup(text);
 	if (!copy)
 		return -ENOMEM;
-	err = hash_map_set_bytes(&merge->text_numbers, text, merge->text.length, texts->count);
+	err = hash_map_set_bytes(&merge->string_ids, text, merge->text.length, strings->count);
 	if (err) {
 		free(copy);
 		return err;
 	}
-	*number = texts->count;
+	*id = strings->count;
 	err = text_trait_vector_push(&merge->counts->traits, trait);
-	return err ? err : text_vector_push(texts, copy);
+	return err ? err : text_vector_push(strings, copy);
 }
 
-static int number_name(void *context, const struct named_frame *name, uint32_t *number)
+static int intern_name(void *context, const struct named_frame *name, uint32_t *id)
 {
 	struct merge *merge = context;
 
 	text_builder_clear(&merge->text);
 	append_frame_text(&merge->text, name, merge->with_lines);
-	return number_text(merge, frame_trait(name), number);
+	return intern_string(merge, frame_trait(name), id);
 }
 
 static int push_comm(struct merge *merge, const char *comm)
 {
-	uint32_t number;
+	uint32_t id;
 	int err;
 
 	text_builder_clear(&merge->text);
 	append_comm_text(&merge->text, comm);
-	err = number_text(merge, (struct text_trait){ .kind = TEXT_PROCESS }, &number);
-	return err ? err : number_vector_push(&merge->stack, number);
+	err = intern_string(merge, (struct text_trait){ .kind = TEXT_PROCESS }, &id);
+	return err ? err : number_vector_push(&merge->stack, id);
 }
 
 static int merge_sample(struct merge *merge, const struct stored_sample *sample)
@@ -83,7 +83,7 @@ static int merge_sample(struct merge *merge, const struct stored_sample *sample)
 	merge->stack.count = 0;
 	err = push_comm(merge, sample->sample.process_comm);
 	if (!err)
-		err = stack_numbers_append(&merge->numbers, sample->sample.trace, &merge->stack);
+		err = stack_ids_append(&merge->ids, sample->sample.trace, &merge->stack);
 	if (err)
 		return err;
 	merge->counts->total += sample->count;
@@ -94,16 +94,16 @@ static int compare_stacks(const void *a, const void *b, void *context)
 {
 	const struct counted_sequence *stack_a = a, *stack_b = b;
 	const struct stack_counts *counts = context;
-	const uint32_t *numbers = counts->stacks.numbers.items;
+	const uint32_t *ids = counts->stacks.numbers.items;
 
 	if (stack_a->count != stack_b->count)
 		return stack_a->count < stack_b->count ? 1 : -1;
 	for (size_t i = 0; i < stack_a->length && i < stack_b->length; i++) {
-		uint32_t text_a = numbers[stack_a->first + i];
-		uint32_t text_b = numbers[stack_b->first + i];
+		uint32_t text_a = ids[stack_a->first + i];
+		uint32_t text_b = ids[stack_b->first + i];
 
 		if (text_a != text_b)
-			return strcmp(counts->texts.items[text_a], counts->texts.items[text_b]);
+			return strcmp(counts->strings.items[text_a], counts->strings.items[text_b]);
 	}
 	return (stack_a->length > stack_b->length) - (stack_a->length < stack_b->length);
 }
@@ -115,7 +115,7 @@ int stack_counts_init(struct stack_counts *counts, const struct sample_snapshot 
 	struct merge merge = {
 		.counts = &fresh,
 		.with_lines = with_lines,
-		.numbers = { .lookup = lookup, .number = number_name, .context = &merge },
+		.ids = { .lookup = lookup, .intern = intern_name, .context = &merge },
 	};
 	int err = 0;
 
@@ -127,8 +127,8 @@ int stack_counts_init(struct stack_counts *counts, const struct sample_snapshot 
 		if (!err && fresh.stacks.numbers.count > max_bytes / sizeof(uint32_t))
 			err = -E2BIG;
 	}
-	hash_map_deinit(&merge.text_numbers);
-	stack_numbers_deinit(&merge.numbers);
+	hash_map_deinit(&merge.string_ids);
+	stack_ids_deinit(&merge.ids);
 	number_vector_deinit(&merge.stack);
 	text_builder_deinit(&merge.text);
 	if (err) {
@@ -146,9 +146,9 @@ int stack_counts_init(struct stack_counts *counts, const struct sample_snapshot 
 
 void stack_counts_deinit(struct stack_counts *counts)
 {
-	for (size_t i = 0; i < counts->texts.count; i++)
-		free(counts->texts.items[i]);
-	text_vector_deinit(&counts->texts);
+	for (size_t i = 0; i < counts->strings.count; i++)
+		free(counts->strings.items[i]);
+	text_vector_deinit(&counts->strings);
 	text_trait_vector_deinit(&counts->traits);
 	sequence_counts_deinit(&counts->stacks);
 	memset(counts, 0, sizeof(*counts));
@@ -160,6 +160,6 @@ void stack_counts_write_stack(const struct stack_counts *counts,
 	for (size_t i = 0; i < stack->length; i++) {
 		if (i)
 			putc(';', out);
-		fputs(counts->texts.items[counts->stacks.numbers.items[stack->first + i]], out);
+		fputs(counts->strings.items[counts->stacks.numbers.items[stack->first + i]], out);
 	}
 }

@@ -28,7 +28,7 @@ struct stack_counts {
 	 * order.
 	 */
 	struct sequence_counts stacks;
-	struct text_vector texts;
+	struct text_vector strings;
 	/** Indexed by text number. */
 	struct text_trait_vector traits;
 	/** Sum of the counts. */

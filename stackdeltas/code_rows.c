@@ -16,10 +16,10 @@ struct collector {
 	size_t range;
 };
 
-static int push_row(struct collector *collector, uint64_t address, uint32_t number)
+static int push_row(struct collector *collector, uint64_t address, uint32_t id)
 {
 	struct code_row_vector *rows = &collector->rows->rows;
-	struct code_row row = { address - collector->builder->text_start, number };
+	struct code_row row = { address - collector->builder->text_start, id };
 
 	if (rows->count == DELTA_BUILDER_MAX_ROWS)
 		return fail(-E2BIG, "more than %d rows of code", DELTA_BUILDER_MAX_ROWS);
@@ -53,15 +53,15 @@ static int end_ranges(struct collector *collector, uint64_t address)
 static int take_row(void *context, uint64_t address, const struct unwind_rule *rule)
 {
 	struct collector *collector = context;
-	uint32_t number;
+	uint32_t id;
 	int error;
 
 	if (address >= collector->builder->text_end)
 		return 0;
 	error = end_ranges(collector, address);
 	if (!error)
-		error = delta_builder_intern(collector->builder, rule, &number);
-	return error ? error : push_row(collector, address, number);
+		error = delta_builder_intern(collector->builder, rule, &id);
+	return error ? error : push_row(collector, address, id);
 }
 
 int code_rows_init(struct code_rows *rows, uint16_t machine, uint64_t entry,
@@ -104,9 +104,9 @@ int code_rows_add(struct code_rows *rows, uint64_t start, uint64_t end,
 		return 0;
 	while (next < rows->rows.count && items[next].distance <= start - base)
 		next++;
-	error = delta_builder_add(builder, start, next ? items[next - 1].number : DELTA_RULE_NONE);
+	error = delta_builder_add(builder, start, next ? items[next - 1].id : DELTA_RULE_NONE);
 	for (; !error && next < rows->rows.count && items[next].distance < end - base; next++)
-		error = delta_builder_add(builder, base + items[next].distance, items[next].number);
+		error = delta_builder_add(builder, base + items[next].distance, items[next].id);
 	rows->next = next;
 	return error;
 }

@@ -15,8 +15,8 @@
 struct code_row {
 	/** Distance from the builder's text_start. */
 	uint32_t distance;
-	/** The builder's number of the rule. */
-	uint32_t number;
+	/** The rule's id in the builder. */
+	uint32_t id;
 };
 
 VECTOR_DEFINE(code_row_vector, struct code_row)

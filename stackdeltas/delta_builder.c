@@ -30,16 +30,16 @@ static bool rules_equal(const struct unwind_rule *a, const struct unwind_rule *b
 	return memcmp(a, b, sizeof(*a)) == 0;
 }
 
-/* Stores the number of a new rule in the slot in which a search finds it. */
-static void insert_slot(struct delta_builder *builder, uint32_t number)
+/* Stores the id of a new rule in the slot in which a search finds it. */
+static void insert_slot(struct delta_builder *builder, uint32_t id)
 {
-	uint32_t hash = rule_hash(&builder->rules.items[number]);
+	uint32_t hash = rule_hash(&builder->rules.items[id]);
 
 	for (uint32_t probe = 0; probe < MAX_PROBES; probe++) {
 		uint32_t *slot = &builder->slots[(hash + probe) & builder->slot_mask];
 
 		if (!*slot) {
-			*slot = number + 1;
+			*slot = id + 1;
 			return;
 		}
 	}
@@ -60,12 +60,12 @@ static int grow_slots(struct delta_builder *builder)
 	return 0;
 }
 
-static int add_rule(struct delta_builder *builder, const struct unwind_rule *rule, uint32_t *number)
+static int add_rule(struct delta_builder *builder, const struct unwind_rule *rule, uint32_t *id)
 {
 	int error;
 
 	if (builder->rules.count == UNWIND_MAX_RULES) {
-		*number = DELTA_RULE_UNSUPPORTED;
+		*id = DELTA_RULE_UNSUPPORTED;
 		return 0;
 	}
 	if (!builder->slots || builder->rules.count * 2 > builder->slot_mask) {
@@ -76,13 +76,13 @@ static int add_rule(struct delta_builder *builder, const struct unwind_rule *rul
 	error = rule_vector_push(&builder->rules, *rule);
 	if (error)
 		return error;
-	*number = builder->rules.count - 1;
-	insert_slot(builder, *number);
+	*id = builder->rules.count - 1;
+	insert_slot(builder, *id);
 	return 0;
 }
 
 int delta_builder_intern(struct delta_builder *builder, const struct unwind_rule *rule,
-			 uint32_t *number)
+			 uint32_t *id)
 {
 	uint32_t hash = rule_hash(rule);
 
@@ -92,18 +92,18 @@ int delta_builder_intern(struct delta_builder *builder, const struct unwind_rule
 		if (!slot)
 			break;
 		if (rules_equal(&builder->rules.items[slot - 1], rule)) {
-			*number = slot - 1;
+			*id = slot - 1;
 			return 0;
 		}
 	}
-	return add_rule(builder, rule, number);
+	return add_rule(builder, rule, id);
 }
 
 /* Grows the arrays to a capacity that is a multiple of CELL_BYTES: whole cells of each array. */
 static int reserve_rows(struct delta_builder *builder, size_t capacity)
 {
 	uint8_t *offsets;
-	uint16_t *numbers;
+	uint16_t *rule_ids;
 
 	if (capacity > DELTA_BUILDER_MAX_ROWS)
 		capacity = DELTA_BUILDER_MAX_ROWS;
@@ -111,14 +111,14 @@ static int reserve_rows(struct delta_builder *builder, size_t capacity)
 	offsets = malloc(stack_deltas_row_bytes(capacity));
 	if (!offsets)
 		return fail(-ENOMEM, "no memory for %zu rows", capacity);
-	numbers = (uint16_t *)(offsets + capacity);
+	rule_ids = (uint16_t *)(offsets + capacity);
 	if (builder->row_count) {
 		memcpy(offsets, builder->offsets, builder->row_count);
-		memcpy(numbers, builder->numbers, builder->row_count * sizeof(*numbers));
+		memcpy(rule_ids, builder->rule_ids, builder->row_count * sizeof(*rule_ids));
 	}
 	free(builder->offsets);
 	builder->offsets = offsets;
-	builder->numbers = numbers;
+	builder->rule_ids = rule_ids;
 	builder->row_capacity = capacity;
 	return 0;
 }
@@ -129,7 +129,7 @@ int delta_builder_init(struct delta_builder *builder, uint64_t start, uint64_t e
 	const struct unwind_rule none = { .cfa = CFA_NONE };
 	const struct unwind_rule unsupported = { .cfa = CFA_UNSUPPORTED };
 	uint64_t page_count;
-	uint32_t number;
+	uint32_t id;
 	int error;
 
 	memset(builder, 0, sizeof(*builder));
@@ -143,9 +143,9 @@ int delta_builder_init(struct delta_builder *builder, uint64_t start, uint64_t e
 	builder->page_index = malloc((page_count + 1) * sizeof(*builder->page_index));
 	if (!builder->page_index)
 		return fail(-ENOMEM, "no memory for the index of %u pages", builder->page_count);
-	error = add_rule(builder, &none, &number);
+	error = add_rule(builder, &none, &id);
 	if (!error)
-		error = add_rule(builder, &unsupported, &number);
+		error = add_rule(builder, &unsupported, &id);
 	if (!error)
 		error = reserve_rows(builder, expected_rows + 1);
 	if (!error && start != builder->text_start)
@@ -169,7 +169,7 @@ static void begin_pages(struct delta_builder *builder, uint32_t last)
 		builder->page_index[builder->pages_begun++] = builder->row_count;
 }
 
-int delta_builder_add_slow(struct delta_builder *builder, uint64_t distance, uint32_t number)
+int delta_builder_add_slow(struct delta_builder *builder, uint64_t distance, uint32_t id)
 {
 	int error;
 
@@ -182,9 +182,9 @@ int delta_builder_add_slow(struct delta_builder *builder, uint64_t distance, uin
 			return error;
 	}
 	begin_pages(builder, distance >> UNWIND_PAGE_SHIFT);
-	builder->last_rule = number;
+	builder->last_rule = id;
 	builder->offsets[builder->row_count] = distance & (UNWIND_PAGE_BYTES - 1);
-	builder->numbers[builder->row_count++] = number;
+	builder->rule_ids[builder->row_count++] = id;
 	return 0;
 }
 
@@ -204,17 +204,17 @@ void delta_builder_rollback(struct delta_builder *builder, const struct delta_bu
 	builder->row_count = mark->row_count;
 }
 
-/* Closes the gap between offsets and numbers, and pads their last cells. */
+/* Closes the gap between offsets and rule ids, and pads their last cells. */
 static void *finish_rows(struct delta_builder *builder)
 {
 	size_t bytes = stack_deltas_row_bytes(builder->row_count);
 	size_t offset_bytes = (size_t)unwind_offset_cells(builder->row_count) * CELL_BYTES;
-	size_t number_bytes = builder->row_count * sizeof(*builder->numbers);
+	size_t id_bytes = builder->row_count * sizeof(*builder->rule_ids);
 	uint8_t *rows = builder->offsets;
 
-	memmove(rows + offset_bytes, builder->numbers, number_bytes);
+	memmove(rows + offset_bytes, builder->rule_ids, id_bytes);
 	memset(rows + builder->row_count, 0, offset_bytes - builder->row_count);
-	memset(rows + offset_bytes + number_bytes, 0, bytes - offset_bytes - number_bytes);
+	memset(rows + offset_bytes + id_bytes, 0, bytes - offset_bytes - id_bytes);
 	builder->offsets = NULL;
 	return vector_shrink(rows, bytes);
 }

@@ -31,13 +31,13 @@ struct delta_builder {
 	/** Number of the last row's rule. */
 	uint32_t last_rule;
 	uint32_t *page_index;
-	/** One array with room for row_capacity rows: the offsets, followed by the rule numbers. */
+	/** One array with room for row_capacity rows: the offsets, followed by the rule ids. */
 	uint8_t *offsets;
-	uint16_t *numbers;
+	uint16_t *rule_ids;
 	uint32_t row_count;
 	uint32_t row_capacity;
 	struct rule_vector rules;
-	/** Hash table of slot_mask + 1 slots: rule number + 1, or 0 for a free slot. */
+	/** Hash table of slot_mask + 1 slots: rule id + 1, or 0 for a free slot. */
 	uint32_t *slots;
 	uint32_t slot_mask;
 };
@@ -58,38 +58,37 @@ int delta_builder_init(struct delta_builder *builder, uint64_t start, uint64_t e
 		       size_t expected_rows);
 void delta_builder_deinit(struct delta_builder *builder);
 
-/** Interns @rule and sets its number; DELTA_RULE_UNSUPPORTED if there are too many rules. -ENOMEM. */
+/** Interns @rule and sets its id; DELTA_RULE_UNSUPPORTED if there are too many rules. -ENOMEM. */
 int delta_builder_intern(struct delta_builder *builder, const struct unwind_rule *rule,
-			 uint32_t *number);
+			 uint32_t *id);
 
 /** The slow path of delta_builder_add_at(): for the first row of a page, and if the arrays are full. */
-int delta_builder_add_slow(struct delta_builder *builder, uint64_t distance, uint32_t number);
+int delta_builder_add_slow(struct delta_builder *builder, uint64_t distance, uint32_t id);
 
 /**
- * Adds a row: rule @number is valid from text_start + @distance on. @distance must be above that of the
+ * Adds a row: rule @id is valid from text_start + @distance on. @distance must be above that of the
  * last row, joined rows included. -E2BIG over DELTA_BUILDER_MAX_ROWS; -ENOMEM.
  */
 static inline int delta_builder_add_at(struct delta_builder *builder, uint64_t distance,
-				       uint32_t number)
+				       uint32_t id)
 {
 	uint32_t row = builder->row_count;
 
-	if (row && number == builder->last_rule)
+	if (row && id == builder->last_rule)
 		return 0;
 	if (distance >> UNWIND_PAGE_SHIFT >= builder->pages_begun || row == builder->row_capacity)
-		return delta_builder_add_slow(builder, distance, number);
-	builder->last_rule = number;
-	builder->numbers[row] = number;
+		return delta_builder_add_slow(builder, distance, id);
+	builder->last_rule = id;
+	builder->rule_ids[row] = id;
 	builder->row_count = row + 1;
 	builder->offsets[row] = distance & (UNWIND_PAGE_BYTES - 1);
 	return 0;
 }
 
 /** As delta_builder_add_at(), from ELF virtual address @address on. */
-static inline int delta_builder_add(struct delta_builder *builder, uint64_t address,
-				    uint32_t number)
+static inline int delta_builder_add(struct delta_builder *builder, uint64_t address, uint32_t id)
 {
-	return delta_builder_add_at(builder, address - builder->text_start, number);
+	return delta_builder_add_at(builder, address - builder->text_start, id);
 }
 
 /** Returns a mark, with which delta_builder_rollback() removes all later rows; rules stay. */

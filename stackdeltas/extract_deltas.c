@@ -63,9 +63,9 @@ struct extraction {
 	struct plain_programs plain;
 };
 
-/* Finds the number of the rule for the current row. */
+/* Finds the id of the rule for the current row. */
 static int find_rule(struct extraction *extraction, const struct cfa_rule_context *context,
-		     const struct cfa_program *program, uint32_t *number)
+		     const struct cfa_program *program, uint32_t *id)
 {
 	struct unwind_rule rule;
 	enum delta_problem problem = cfa_rule_make(context, &program->state, &rule);
@@ -73,8 +73,8 @@ static int find_rule(struct extraction *extraction, const struct cfa_rule_contex
 
 	if (problem)
 		delta_report_problem(&extraction->report, program->row_start, problem);
-	error = delta_builder_intern(&extraction->builder, &rule, number);
-	if (!error && *number == DELTA_RULE_UNSUPPORTED && rule.cfa != CFA_UNSUPPORTED)
+	error = delta_builder_intern(&extraction->builder, &rule, id);
+	if (!error && *id == DELTA_RULE_UNSUPPORTED && rule.cfa != CFA_UNSUPPORTED)
 		delta_report_problem(&extraction->report, program->row_start,
 				     DELTA_PROBLEM_TOO_MANY_RULES);
 	return error;
@@ -86,15 +86,15 @@ static int add_program(struct extraction *extraction, const struct fde_record *r
 {
 	const struct shared_cie *shared = &extraction->table->cies.items[record->cie];
 	struct cfa_program program;
-	uint32_t number;
+	uint32_t id;
 	int found, error = 0;
 
 	cfa_program_init(&program, &shared->defaults, context->section, record->instructions,
 			 record->instructions_end, start, end);
 	while (!error && (found = cfa_program_next(&program)) > 0) {
-		error = find_rule(extraction, context, &program, &number);
+		error = find_rule(extraction, context, &program, &id);
 		if (!error)
-			error = delta_builder_add(&extraction->builder, program.row_start, number);
+			error = delta_builder_add(&extraction->builder, program.row_start, id);
 	}
 	cfa_program_deinit(&program);
 	return error ? error : found;
@@ -139,7 +139,7 @@ static int add_fde_with_known_ranges(struct extraction *extraction, const struct
 	const struct unwind_input *input = extraction->input;
 	struct delta_builder *builder = &extraction->builder;
 	uint64_t start = extraction->table->base + record->start;
-	uint32_t number, row_number = DELTA_RULE_NONE;
+	uint32_t id, row_rule = DELTA_RULE_NONE;
 	int error = 0;
 	bool is_begun = false;
 
@@ -151,15 +151,15 @@ static int add_fde_with_known_ranges(struct extraction *extraction, const struct
 			continue;
 		if (!is_begun) {
 			error = add_fde(extraction, record, range->start);
-			row_number = builder->last_rule;
+			row_rule = builder->last_rule;
 			is_begun = true;
 		}
 		if (!error)
-			error = delta_builder_intern(builder, &range->rule, &number);
+			error = delta_builder_intern(builder, &range->rule, &id);
 		if (!error)
-			error = delta_builder_add(builder, range->start, number);
+			error = delta_builder_add(builder, range->start, id);
 		if (!error && range->end < end)
-			error = delta_builder_add(builder, range->end, row_number);
+			error = delta_builder_add(builder, range->end, row_rule);
 	}
 	return error || is_begun ? error : add_fde(extraction, record, end);
 }
@@ -255,7 +255,7 @@ static int add_code(struct extraction *extraction, uint64_t start, uint64_t end)
 static int add_gap(struct extraction *extraction, uint64_t start, uint64_t end)
 {
 	uint64_t gap_start = start;
-	uint32_t number;
+	uint32_t id;
 	int error = 0;
 
 	while (extraction->next_gap_rule < extraction->gap_rule_count &&
@@ -273,9 +273,9 @@ static int add_gap(struct extraction *extraction, uint64_t start, uint64_t end)
 			continue;
 		error = add_code(extraction, start, from);
 		if (!error)
-			error = delta_builder_intern(&extraction->builder, &known->rule, &number);
+			error = delta_builder_intern(&extraction->builder, &known->rule, &id);
 		if (!error)
-			error = delta_builder_add(&extraction->builder, from, number);
+			error = delta_builder_add(&extraction->builder, from, id);
 		start = to;
 	}
 	return error ? error : add_code(extraction, start, end);

@@ -108,7 +108,7 @@ static struct cfa_value unpack_slot(uint64_t row, int shift, int bits)
 				   .offset = -SLOT_BYTES * slot };
 }
 
-/* Finds the number of the rule for @row and caches it. Returns as plain_programs_run(). */
+/* Finds the id of the rule for @row and caches it. Returns as plain_programs_run(). */
 static int learn_rule(struct plain_programs *programs, uint64_t row, uint32_t slot)
 {
 	/* There are no expressions, and signal frames take the slow path. */
@@ -122,18 +122,18 @@ static int learn_rule(struct plain_programs *programs, uint64_t row, uint32_t sl
 		.rbx = unpack_slot(row, RBX_SHIFT, RBX_BITS),
 	};
 	struct unwind_rule rule;
-	uint32_t number;
+	uint32_t id;
 	int error;
 
 	if (cfa_rule_make(&context, &state, &rule))
 		return 0;
-	error = delta_builder_intern(programs->builder, &rule, &number);
+	error = delta_builder_intern(programs->builder, &rule, &id);
 	if (error)
 		return error;
-	if (number == DELTA_RULE_UNSUPPORTED)
+	if (id == DELTA_RULE_UNSUPPORTED)
 		return 0;
 	programs->rows[slot] = row;
-	programs->numbers[slot] = number;
+	programs->rule_ids[slot] = id;
 	return 1;
 }
 
@@ -149,7 +149,7 @@ static inline __attribute__((always_inline)) int add_row(struct plain_programs *
 		if (result <= 0)
 			return result;
 	}
-	result = delta_builder_add_at(programs->builder, distance, programs->numbers[slot]);
+	result = delta_builder_add_at(programs->builder, distance, programs->rule_ids[slot]);
 	return result ? result : 1;
 }
 

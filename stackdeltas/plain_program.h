@@ -35,9 +35,9 @@ struct plain_programs {
 	/** The CIE of the last program, and its packed row; 0: it is not plain. */
 	const struct cfa_defaults *defaults;
 	uint64_t initial_row;
-	/** Hash table from packed rows to the numbers of their rules; a row of 0 is a free slot. */
+	/** Hash table from packed rows to the ids of their rules; a row of 0 is a free slot. */
 	uint64_t rows[PLAIN_RULE_COUNT];
-	uint16_t numbers[PLAIN_RULE_COUNT];
+	uint16_t rule_ids[PLAIN_RULE_COUNT];
 };
 
 /** @builder is borrowed; @machine is EM_X86_64 or EM_AARCH64. */

@@ -40,7 +40,7 @@ enum facet_kind {
 struct facets {
 	struct question *question;
 	struct facet lists[FACET_COUNT];
-	/* Samples by key number, limited to the selected CPUs. */
+	/* Samples by key id, limited to the selected CPUs. */
 	uint64_t *counts;
 	uint64_t *cpus;
 };
@@ -55,7 +55,7 @@ static const unsigned int own_selectors[FACET_COUNT] = {
 };
 
 /*
- * Entries with equal keys are merged. Equal texts of a history are the same pointers, except for
+ * Entries with equal keys are merged. Equal strings of a history are the same pointers, except for
  * hosts. No padding.
  */
 struct entry_key {

@@ -38,14 +38,14 @@ static const char *const column_names[COLUMN_COUNT] = {
 	[COLUMN_BASE_SELF] = "base_self", [COLUMN_BASE_TOTAL] = "base_total",
 };
 
-/* The texts in the tree, each once. */
-struct shown_texts {
+/* The strings in the tree, each once. */
+struct shown_strings {
 	json_t *array;
 	struct hash_map indexes;
 };
 
-static json_int_t text_index(struct shown_texts *shown, const struct stack_names *names,
-			     uint32_t text)
+static json_int_t string_index(struct shown_strings *shown, const struct stack_names *names,
+			       uint32_t text)
 {
 	uint64_t index = json_array_size(shown->array);
 
@@ -62,8 +62,8 @@ struct tree_writer {
 	const struct asked_stacks *asked;
 	/* Name of the root. */
 	const char *name;
-	struct shown_texts texts;
-	struct shown_texts files;
+	struct shown_strings strings;
+	struct shown_strings files;
 	json_t *columns[COLUMN_COUNT];
 	json_t *z;
 };
@@ -77,8 +77,8 @@ static struct stack_location node_location(const struct tree_writer *writer,
 					   const struct flame_node *node)
 {
 	if (writer->asked->with_lines)
-		return writer->names->locations.items[node->number];
-	return (struct stack_location){ .function = node->number };
+		return writer->names->locations.items[node->id];
+	return (struct stack_location){ .function = node->id };
 }
 
 static void put_function(struct tree_writer *writer, const struct flame_node *node)
@@ -89,10 +89,10 @@ static void put_function(struct tree_writer *writer, const struct flame_node *no
 	bool has_file = *stack_names_text(writer->names, function->file);
 
 	put(writer, COLUMN_PARENT, node->parent);
-	put(writer, COLUMN_NAME, text_index(&writer->texts, writer->names, function->name));
+	put(writer, COLUMN_NAME, string_index(&writer->strings, writer->names, function->name));
 	put(writer, COLUMN_KIND, function->kind);
 	put(writer, COLUMN_FILE,
-	    has_file ? text_index(&writer->files, writer->names, function->file) : -1);
+	    has_file ? string_index(&writer->files, writer->names, function->file) : -1);
 	put(writer, COLUMN_LINE, location.line);
 	put(writer, COLUMN_FLAGS, function->flags);
 }
@@ -100,7 +100,7 @@ static void put_function(struct tree_writer *writer, const struct flame_node *no
 /* The root's name is text 0, which is no function's. */
 static void put_root(struct tree_writer *writer)
 {
-	json_array_append_new(writer->texts.array, text_json(writer->name));
+	json_array_append_new(writer->strings.array, text_json(writer->name));
 	put(writer, COLUMN_PARENT, -1);
 	put(writer, COLUMN_NAME, 0);
 	put(writer, COLUMN_KIND, TEXT_KIND_COUNT);
@@ -140,7 +140,7 @@ static json_t *tree_json(const struct question *question, const struct asked_sta
 		.names = &question->api->names,
 		.asked = asked,
 		.name = name,
-		.texts = { .array = json_array() },
+		.strings = { .array = json_array() },
 		.files = { .array = json_array() },
 		.z = question->selection.has_base ? json_array() : NULL,
 	};
@@ -155,7 +155,7 @@ static json_t *tree_json(const struct question *question, const struct asked_sta
 			put_root(&writer);
 		put_counts(&writer, &tree->nodes.items[i], &tree->nodes.items[0]);
 	}
-	json_object_set_new(object, "names", writer.texts.array);
+	json_object_set_new(object, "names", writer.strings.array);
 	json_object_set_new(object, "files", writer.files.array);
 	json_object_set_new(object, "kinds", kinds_json());
 	for (int i = 0; i < COLUMN_COUNT; i++) {
@@ -168,56 +168,55 @@ static json_t *tree_json(const struct question *question, const struct asked_sta
 		json_object_set_new(object, "z", writer.z);
 	put_number(object, "pruned_nodes", tree->pruned_nodes);
 	put_number(object, "pruned_samples", tree->pruned_samples);
-	hash_map_deinit(&writer.texts.indexes);
+	hash_map_deinit(&writer.strings.indexes);
 	hash_map_deinit(&writer.files.indexes);
 	return object;
 }
 
-/* --- stacks of numbers --- */
+/* --- stacks of ids --- */
 
 /*
- * Stacks whose numbers are stored one after the other. `starts` has their offsets until the stacks
+ * Stacks whose ids are stored one after the other. `starts` has their offsets until the stacks
  * get pointers.
  */
-struct numbered_stacks {
-	struct number_vector numbers;
+struct stack_set {
+	struct number_vector ids;
 	struct flame_stack_vector stacks;
 	struct number_vector starts;
 };
 
-static void numbered_stacks_deinit(struct numbered_stacks *numbered)
+static void stack_set_deinit(struct stack_set *set)
 {
-	number_vector_deinit(&numbered->numbers);
-	number_vector_deinit(&numbered->starts);
-	flame_stack_vector_deinit(&numbered->stacks);
+	number_vector_deinit(&set->ids);
+	number_vector_deinit(&set->starts);
+	flame_stack_vector_deinit(&set->stacks);
 }
 
-static int begin_stack(struct numbered_stacks *numbered, const struct asked_stack *stack)
+static int begin_stack(struct stack_set *set, const struct asked_stack *stack)
 {
 	int err;
 
-	if (numbered->numbers.count > UINT32_MAX)
+	if (set->ids.count > UINT32_MAX)
 		return fail(-EINVAL, "these are too many stacks at once");
-	err = number_vector_push(&numbered->starts, (uint32_t)numbered->numbers.count);
+	err = number_vector_push(&set->starts, (uint32_t)set->ids.count);
 	return err ? err :
-		     flame_stack_vector_push(&numbered->stacks,
-					     (struct flame_stack){
-						     .count = stack->count,
-						     .base_count = stack->base_count,
-					     });
+		     flame_stack_vector_push(&set->stacks, (struct flame_stack){
+								   .count = stack->count,
+								   .base_count = stack->base_count,
+							   });
 }
 
-static int push_location(struct numbered_stacks *numbered, const struct asked_stacks *asked,
+static int push_location(struct stack_set *set, const struct asked_stacks *asked,
 			 const struct question *question, uint32_t location)
 {
-	numbered->stacks.items[numbered->stacks.count - 1].length++;
-	return number_vector_push(&numbered->numbers, asked_number(asked, question, location));
+	set->stacks.items[set->stacks.count - 1].length++;
+	return number_vector_push(&set->ids, asked_id(asked, question, location));
 }
 
 /* Sets @key of @object to the tree of all stacks. */
 static int put_tree(const struct question *question, const struct asked_stacks *asked,
-		    struct numbered_stacks *numbered, size_t max_nodes, const char *name,
-		    json_t *object, const char *key)
+		    struct stack_set *set, size_t max_nodes, const char *name, json_t *object,
+		    const char *key)
 {
 	_cleanup_(flame_tree_deinit) struct flame_tree tree = { 0 };
 	_cleanup_(free_pointer)
@@ -226,57 +225,56 @@ static int put_tree(const struct question *question, const struct asked_stacks *
 
 	if (!ranks)
 		return -ENOMEM;
-	for (size_t i = 0; i < numbered->stacks.count; i++)
-		numbered->stacks.items[i].numbers =
-			numbered->numbers.items + numbered->starts.items[i];
-	err = flame_tree_init(&tree, &numbered->stacks, ranks, max_nodes);
+	for (size_t i = 0; i < set->stacks.count; i++)
+		set->stacks.items[i].ids = set->ids.items + set->starts.items[i];
+	err = flame_tree_init(&tree, &set->stacks, ranks, max_nodes);
 	if (!err)
 		json_object_set_new(object, key, tree_json(question, asked, &tree, name));
 	return err;
 }
 
 /* For many stacks, growing by doubling would need twice the memory. */
-static int reserve_stacks(struct numbered_stacks *numbered, const struct asked_stacks *asked)
+static int reserve_stacks(struct stack_set *set, const struct asked_stacks *asked)
 {
 	size_t count = 0;
 	int err;
 
 	for (size_t i = 0; i < asked->stacks.count; i++)
 		count += asked->stacks.items[i].level_count + asked->stacks.items[i].list.count;
-	err = number_vector_reserve(&numbered->numbers, count);
+	err = number_vector_reserve(&set->ids, count);
 	if (!err)
-		err = number_vector_reserve(&numbered->starts, asked->stacks.count);
-	return err ? err : flame_stack_vector_reserve(&numbered->stacks, asked->stacks.count);
+		err = number_vector_reserve(&set->starts, asked->stacks.count);
+	return err ? err : flame_stack_vector_reserve(&set->stacks, asked->stacks.count);
 }
 
-static int push_whole(struct numbered_stacks *numbered, const struct asked_stacks *asked,
+static int push_whole(struct stack_set *set, const struct asked_stacks *asked,
 		      const struct question *question, const struct asked_stack *stack)
 {
-	int err = begin_stack(numbered, stack);
+	int err = begin_stack(set, stack);
 
 	for (uint32_t i = 0; i < stack->level_count && !err; i++)
-		err = push_location(numbered, asked, question, stack->levels[i]);
+		err = push_location(set, asked, question, stack->levels[i]);
 	for (size_t i = 0; i < stack->list.count && !err; i++)
-		err = push_location(numbered, asked, question, stack->list.locations[i]);
+		err = push_location(set, asked, question, stack->list.locations[i]);
 	return err;
 }
 
 int flame_json(struct question *question, size_t max_nodes, json_t *object)
 {
 	_cleanup_(asked_stacks_deinit) struct asked_stacks asked = { 0 };
-	_cleanup_(numbered_stacks_deinit) struct numbered_stacks numbered = { 0 };
+	_cleanup_(stack_set_deinit) struct stack_set set = { 0 };
 	int err = asked_stacks_init(&asked, question);
 
 	if (!err)
-		err = reserve_stacks(&numbered, &asked);
+		err = reserve_stacks(&set, &asked);
 	for (size_t i = 0; i < asked.stacks.count && !err; i++)
-		err = push_whole(&numbered, &asked, question, &asked.stacks.items[i]);
+		err = push_whole(&set, &asked, question, &asked.stacks.items[i]);
 	if (err)
 		return err;
 	put_number(object, "total", asked.total);
 	if (question->selection.has_base)
 		put_number(object, "base_total", asked.base_total);
-	return put_tree(question, &asked, &numbered, max_nodes, "all", object, "tree");
+	return put_tree(question, &asked, &set, max_nodes, "all", object, "tree");
 }
 
 int answer_flame(struct question *question, json_t *object)
@@ -298,8 +296,8 @@ struct sandwich {
 	uint64_t samples;
 	uint64_t base_self;
 	uint64_t base_samples;
-	struct numbered_stacks callees;
-	struct numbered_stacks callers;
+	struct stack_set callees;
+	struct stack_set callers;
 };
 
 static bool is_function(const struct question *question, const struct sandwich *sandwich,
@@ -408,7 +406,7 @@ int answer_sandwich(struct question *question, json_t *object)
 	if (!sandwich.name)
 		return fail(-EINVAL, "of names the function");
 	err = put_sandwich(question, &sandwich, object);
-	numbered_stacks_deinit(&sandwich.callees);
-	numbered_stacks_deinit(&sandwich.callers);
+	stack_set_deinit(&sandwich.callees);
+	stack_set_deinit(&sandwich.callers);
 	return err;
 }

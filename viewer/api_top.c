@@ -14,8 +14,8 @@ enum {
 };
 
 struct top_row {
-	/* The number of a function, or with lines of a code location. */
-	uint32_t number;
+	/* The id of a function, or with lines of a code location. */
+	uint32_t id;
 	uint64_t self;
 	uint64_t total;
 	uint64_t base_self;
@@ -28,10 +28,10 @@ static void count_stack(const struct question *question, const struct asked_stac
 			const struct asked_stack *stack, size_t serial, struct top_row *rows)
 {
 	for (size_t i = 0; i < stack->list.count; i++) {
-		uint32_t number = asked_number(asked, question, stack->list.locations[i]);
-		struct top_row *row = &rows[number];
+		uint32_t id = asked_id(asked, question, stack->list.locations[i]);
+		struct top_row *row = &rows[id];
 
-		row->number = number;
+		row->id = id;
 		if (i == stack->list.count - 1) {
 			row->self += stack->count;
 			row->base_self += stack->base_count;
@@ -68,12 +68,12 @@ static json_t *row_json(const struct question *question, const struct asked_stac
 			const struct top_row *row)
 {
 	const struct stack_names *names = &question->api->names;
-	struct stack_location location = { .function = row->number };
+	struct stack_location location = { .function = row->id };
 	const struct function_identity *function;
 	json_t *object = json_object();
 
 	if (asked->with_lines)
-		location = names->locations.items[row->number];
+		location = names->locations.items[row->id];
 	function = &names->functions.items[location.function];
 	put_text(object, "name", stack_names_text(names, function->name));
 	put_text(object, "kind", text_kind_name(function->kind));
@@ -97,8 +97,7 @@ static bool is_wanted(const struct question *question, const struct asked_stacks
 		      const struct top_row *row, const char *text)
 {
 	const struct stack_names *names = &question->api->names;
-	uint32_t function = asked->with_lines ? names->locations.items[row->number].function :
-						row->number;
+	uint32_t function = asked->with_lines ? names->locations.items[row->id].function : row->id;
 
 	return !text ||
 	       strcasestr(stack_names_text(names, names->functions.items[function].name), text);

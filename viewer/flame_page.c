@@ -20,7 +20,7 @@ extern const char flame_page[], flame_page_end[];
 static const char profile_tag[] = "<script type=\"application/json\" id=\"profile\">";
 
 /*
- * Writes @text, valid UTF-8 like all frame texts. `<` is escaped, because it could start the
+ * Writes @text, valid UTF-8 like all frame strings. `<` is escaped, because it could start the
  * element's end tag.
  */
 static void put_string(FILE *out, const char *text, size_t length)
@@ -52,8 +52,8 @@ static size_t name_length(const char *text, uint8_t kind, uint8_t flags)
 static void put_names(FILE *out, const struct stack_counts *counts)
 {
 	fputs("\"names\":[", out);
-	for (size_t i = 0; i < counts->texts.count; i++) {
-		const char *text = counts->texts.items[i];
+	for (size_t i = 0; i < counts->strings.count; i++) {
+		const char *text = counts->strings.items[i];
 		const struct text_trait *trait = &counts->traits.items[i];
 
 		put_string(out, text, name_length(text, trait->kind, trait->flags));
@@ -73,14 +73,14 @@ enum column { COLUMN_PARENT, COLUMN_NAME, COLUMN_KIND, COLUMN_FLAGS, COLUMN_SELF
 static int64_t cell(const struct stack_counts *counts, const struct flame_node *node,
 		    enum column column)
 {
-	bool is_root = node->number == FLAME_ROOT_NUMBER;
-	const struct text_trait *trait = is_root ? NULL : &counts->traits.items[node->number];
+	bool is_root = node->id == FLAME_ROOT_ID;
+	const struct text_trait *trait = is_root ? NULL : &counts->traits.items[node->id];
 
 	switch (column) {
 	case COLUMN_PARENT:
 		return is_root ? -1 : (int64_t)node->parent;
 	case COLUMN_NAME:
-		return is_root ? (int64_t)counts->texts.count : (int64_t)node->number;
+		return is_root ? (int64_t)counts->strings.count : (int64_t)node->id;
 	case COLUMN_KIND:
 		return trait ? trait->kind : TEXT_KIND_COUNT;
 	case COLUMN_FLAGS:
@@ -108,20 +108,20 @@ static void put_columns(FILE *out, const struct stack_counts *counts, const stru
 	}
 }
 
-static int compare_texts(const void *a, const void *b, void *context)
+static int compare_strings(const void *a, const void *b, void *context)
 {
 	const struct stack_counts *counts = context;
 
-	return strcmp(counts->texts.items[*(const uint32_t *)a],
-		      counts->texts.items[*(const uint32_t *)b]);
+	return strcmp(counts->strings.items[*(const uint32_t *)a],
+		      counts->strings.items[*(const uint32_t *)b]);
 }
 
 /*
- * The rank of each text in text order, indexed by number. The caller frees it; NULL without memory.
+ * The rank of each text in text order, indexed by id. The caller frees it; NULL without memory.
  */
-static uint32_t *rank_texts(const struct stack_counts *counts)
+static uint32_t *rank_strings(const struct stack_counts *counts)
 {
-	size_t count = counts->texts.count;
+	size_t count = counts->strings.count;
 	_cleanup_(free_pointer) uint32_t *sorted = calloc(count + 1, sizeof(*sorted));
 	uint32_t *ranks = calloc(count + 1, sizeof(*ranks));
 
@@ -131,7 +131,7 @@ static uint32_t *rank_texts(const struct stack_counts *counts)
 	}
 	for (uint32_t i = 0; i < count; i++)
 		sorted[i] = i;
-	qsort_r(sorted, count, sizeof(*sorted), compare_texts, (void *)counts);
+	qsort_r(sorted, count, sizeof(*sorted), compare_strings, (void *)counts);
 	for (uint32_t i = 0; i < count; i++)
 		ranks[sorted[i]] = i;
 	return ranks;
@@ -140,7 +140,7 @@ static uint32_t *rank_texts(const struct stack_counts *counts)
 static int make_tree(const struct stack_counts *counts, struct flame_tree *tree)
 {
 	_cleanup_(flame_stack_vector_deinit) struct flame_stack_vector stacks = { 0 };
-	_cleanup_(free_pointer) uint32_t *ranks = rank_texts(counts);
+	_cleanup_(free_pointer) uint32_t *ranks = rank_strings(counts);
 	int err = ranks ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < counts->stacks.sequences.count && !err; i++) {
@@ -148,7 +148,7 @@ static int make_tree(const struct stack_counts *counts, struct flame_tree *tree)
 
 		err = flame_stack_vector_push(
 			&stacks, (struct flame_stack){
-					 .numbers = counts->stacks.numbers.items + sequence->first,
+					 .ids = counts->stacks.numbers.items + sequence->first,
 					 .length = sequence->length,
 					 .count = sequence->count,
 				 });

@@ -18,7 +18,7 @@ static int compare_stacks(const void *a, const void *b, void *context)
 	const uint32_t *ranks = context;
 
 	for (size_t i = 0; i < first->length && i < second->length; i++) {
-		uint32_t one = ranks[first->numbers[i]], other = ranks[second->numbers[i]];
+		uint32_t one = ranks[first->ids[i]], other = ranks[second->ids[i]];
 
 		if (one != other)
 			return one < other ? -1 : 1;
@@ -39,9 +39,9 @@ struct traversal {
 	struct tree_builder *builder;
 };
 
-static int enter_node(struct traversal *traversal, uint32_t number)
+static int enter_node(struct traversal *traversal, uint32_t id)
 {
-	struct flame_node node = { .number = number };
+	struct flame_node node = { .id = id };
 	int err = flame_node_vector_push(&traversal->path, node);
 
 	return err || !traversal->enter ? err : traversal->enter(traversal, &node);
@@ -74,11 +74,11 @@ static int traverse_stack(struct traversal *traversal, const struct flame_stack 
 	int err;
 
 	while (common + 1 < traversal->path.count && common < stack->length &&
-	       traversal->path.items[common + 1].number == stack->numbers[common])
+	       traversal->path.items[common + 1].id == stack->ids[common])
 		common++;
 	err = leave_nodes(traversal, common + 1);
 	for (size_t i = common; i < stack->length && !err; i++)
-		err = enter_node(traversal, stack->numbers[i]);
+		err = enter_node(traversal, stack->ids[i]);
 	if (err)
 		return err;
 	end = &traversal->path.items[traversal->path.count - 1];
@@ -89,7 +89,7 @@ static int traverse_stack(struct traversal *traversal, const struct flame_stack 
 
 static int traverse_stacks(struct traversal *traversal, const struct flame_stack_vector *stacks)
 {
-	int err = enter_node(traversal, FLAME_ROOT_NUMBER);
+	int err = enter_node(traversal, FLAME_ROOT_ID);
 
 	for (size_t i = 0; i < stacks->count && !err; i++)
 		err = traverse_stack(traversal, &stacks->items[i]);

@@ -11,11 +11,11 @@
 
 #include "lib/base/vector.h"
 
-#define FLAME_ROOT_NUMBER UINT32_MAX
+#define FLAME_ROOT_ID UINT32_MAX
 
-/** A stack as borrowed numbers of its frames, outermost first. */
+/** A stack as borrowed ids of its frames, outermost first. */
 struct flame_stack {
-	const uint32_t *numbers;
+	const uint32_t *ids;
 	size_t length;
 	/** Samples, and samples of the base set that they are compared with. */
 	uint64_t count;
@@ -27,8 +27,8 @@ VECTOR_DEFINE(flame_stack_vector, struct flame_stack)
 struct flame_node {
 	/** Index of the parent node; 0 for the root too. */
 	uint32_t parent;
-	/** The frame's number; FLAME_ROOT_NUMBER for the root. */
-	uint32_t number;
+	/** The frame's id; FLAME_ROOT_ID for the root. */
+	uint32_t id;
 	/** Samples that end in this node, and samples that include its callees. */
 	uint64_t self;
 	uint64_t total;
@@ -47,7 +47,7 @@ struct flame_tree {
 };
 
 /**
- * Makes the tree of @stacks, which it sorts; @ranks has each number's position in the order. If
+ * Makes the tree of @stacks, which it sorts; @ranks has each id's position in the order. If
  * there are more than @max_nodes nodes, those with the fewest samples are left out; their samples
  * still count in the totals of their callers. -ENOMEM.
  */

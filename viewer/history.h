@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The recent samples in memory, for the page: columns of the numbers of their keys, the times since
+ * The recent samples in memory, for the page: columns of the ids of their keys, the times since
  * the previous sample, and the CPUs, packed into about six bytes a sample. It is a struct reporter,
  * which the work thread fills; the viewer's thread reads it through views. One lock is held to add
  * a sample, and to drop the oldest, a few thousand at once.
@@ -103,13 +103,12 @@ void history_view_seek(struct history_view *view, uint64_t from_ns, uint64_t to_
 bool history_view_next(struct history_view *view, struct history_sample *sample);
 
 /**
- * The sample fields of a key that the view returned, without a CPU; NULL for a free number. Valid
+ * The sample fields of a key that the view returned, without a CPU; NULL for a free id. Valid
  * while the view is open.
  */
-static inline const struct sample *history_view_key(const struct history_view *view,
-						    uint32_t number)
+static inline const struct sample *history_view_key(const struct history_view *view, uint32_t id)
 {
-	const struct sample *sample = &sample_table_at(view->blocks, number)->sample;
+	const struct sample *sample = &sample_table_at(view->blocks, id)->sample;
 
 	return sample->trace ? sample : NULL;
 }

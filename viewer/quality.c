@@ -160,13 +160,13 @@ static int count_frame(struct quality *quality, const struct frame *frame,
 		       0;
 }
 
-static int count_key(struct quality *quality, uint32_t number, uint64_t count)
+static int count_key(struct quality *quality, uint32_t id, uint64_t count)
 {
-	const struct sample *key = history_view_key(&quality->question->view, number);
+	const struct sample *key = history_view_key(&quality->question->view, id);
 	struct counted_stack stack = {
 		.trace = key->trace,
 		.count = count,
-		.serial = (uint64_t)number + 1,
+		.serial = (uint64_t)id + 1,
 	};
 	int err = find_process(quality, key, &stack.process);
 

@@ -113,19 +113,19 @@ static int misses_by_stack(struct question *question, const struct sample *key,
 	return 0;
 }
 
-static int key_misses(struct question *question, uint32_t number, unsigned int *misses)
+static int key_misses(struct question *question, uint32_t id, unsigned int *misses)
 {
 	const struct sample *key;
 	int err;
 
-	*misses = question->misses[number];
+	*misses = question->misses[id];
 	if (*misses != MISSES_UNKNOWN)
 		return 0;
-	key = history_view_key(&question->view, number);
+	key = history_view_key(&question->view, id);
 	*misses = selection_misses(&question->selection, key);
 	err = misses_by_stack(question, key, misses);
 	if (!err)
-		question->misses[number] = (uint16_t)*misses;
+		question->misses[id] = (uint16_t)*misses;
 	return err;
 }
 
@@ -166,7 +166,7 @@ static int parse_root(const struct api_request *request, enum root_level *root)
 	return 0;
 }
 
-/* Counts the samples of each key in a range, indexed by key number. The caller frees @counts. */
+/* Counts the samples of each key in a range, indexed by key id. The caller frees @counts. */
 static int count_range(struct question *question, uint64_t from_ms, uint64_t to_ms,
 		       uint64_t **counts, uint64_t *total)
 {
@@ -196,8 +196,8 @@ struct stack_key {
 
 struct wanted_stack {
 	struct stack_key key;
-	/* The number of a key in the history that has this stack. */
-	uint32_t number;
+	/* The id of a key in the history that has this stack. */
+	uint32_t id;
 };
 
 VECTOR_DEFINE(wanted_stack_vector, struct wanted_stack)
@@ -221,8 +221,7 @@ static int compare_stacks(const void *a, const void *b)
 	const struct wanted_stack *one = a, *other = b;
 	int difference = memcmp(&one->key, &other->key, sizeof(one->key));
 
-	return difference ? difference :
-			    (one->number > other->number) - (one->number < other->number);
+	return difference ? difference : (one->id > other->id) - (one->id < other->id);
 }
 
 /* Lists the stacks that have samples; equal ones are adjacent. */
@@ -246,7 +245,7 @@ static int list_stacks(const struct question *question, const uint64_t *counts,
 					root >= ROOT_PROCESS ? (uintptr_t)key->process_comm : 0,
 				.key.thread_comm =
 					root >= ROOT_THREAD ? (uintptr_t)key->thread_comm : 0,
-				.number = i,
+				.id = i,
 			});
 	}
 	if (!err && wanted->count)
@@ -266,12 +265,12 @@ static int merge_keys(struct asked_stacks *asked, struct question *question, con
 
 		if (!i || memcmp(&each->key, &each[-1].key, sizeof(each->key)))
 			err = add_stack(asked, question,
-					history_view_key(&question->view, each->number), root);
+					history_view_key(&question->view, each->id), root);
 		if (err)
 			break;
 		stack = &asked->stacks.items[asked->stacks.count - 1];
-		stack->count += counts[each->number];
-		stack->base_count += base_counts ? base_counts[each->number] : 0;
+		stack->count += counts[each->id];
+		stack->base_count += base_counts ? base_counts[each->id] : 0;
 	}
 	return err;
 }
@@ -305,8 +304,8 @@ void asked_stacks_deinit(struct asked_stacks *asked)
 	asked_stack_vector_deinit(&asked->stacks);
 }
 
-uint32_t asked_number(const struct asked_stacks *asked, const struct question *question,
-		      uint32_t location)
+uint32_t asked_id(const struct asked_stacks *asked, const struct question *question,
+		  uint32_t location)
 {
 	return asked->with_lines ? location :
 				   question->api->names.locations.items[location].function;

@@ -24,7 +24,7 @@ struct question {
 	struct selection selection;
 	struct history_view view;
 	/**
-	 * Indexed by key number: bits like those of selection_misses(), with those for names in the
+	 * Indexed by key id: bits like those of selection_misses(), with those for names in the
 	 * stack too; MISSES_UNKNOWN until they are needed.
 	 */
 	uint16_t *misses;
@@ -75,9 +75,9 @@ struct asked_stacks {
 int asked_stacks_init(struct asked_stacks *asked, struct question *question);
 void asked_stacks_deinit(struct asked_stacks *asked);
 
-/** The number by which frames are merged: the code location's, or its function's. */
-uint32_t asked_number(const struct asked_stacks *asked, const struct question *question,
-		      uint32_t location);
+/** The id by which frames are merged: the code location's, or its function's. */
+uint32_t asked_id(const struct asked_stacks *asked, const struct question *question,
+		  uint32_t location);
 
 /** Sets @key of @object. A lack of memory shows when the whole answer is written. */
 void put_number(json_t *object, const char *key, uint64_t number);

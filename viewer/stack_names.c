@@ -23,73 +23,72 @@ struct cached_list {
 	uint32_t locations[];
 };
 
-/* --- numbers --- */
+/* --- ids --- */
 
-static int number_text(struct stack_names *names, const char *text, uint32_t *number)
+static int intern_string(struct stack_names *names, const char *text, uint32_t *id)
 {
 	size_t bytes = strlen(text) + 1;
 	uint64_t hash = hash64_bytes(text, bytes);
 	int err;
 
-	if (byte_pool_find(&names->texts, text, bytes, hash, number))
+	if (byte_pool_find(&names->strings, text, bytes, hash, id))
 		return 0;
-	err = byte_pool_reserve(&names->texts, bytes);
+	err = byte_pool_reserve(&names->strings, bytes);
 	if (err)
 		return err;
-	*number = byte_pool_add(&names->texts, text, bytes, hash);
+	*id = byte_pool_add(&names->strings, text, bytes, hash);
 	names->bytes += byte_pool_cost(bytes);
 	return 0;
 }
 
-static int number_built_text(struct stack_names *names, uint32_t *number)
+static int intern_built_string(struct stack_names *names, uint32_t *id)
 {
 	if (names->text.failed)
 		return -ENOMEM;
-	return number_text(names, text_builder_text(&names->text), number);
+	return intern_string(names, text_builder_text(&names->text), id);
 }
 
-static int number_function(struct stack_names *names, const struct function_identity *function,
-			   uint32_t *number)
+static int intern_function(struct stack_names *names, const struct function_identity *function,
+			   uint32_t *id)
 {
 	uint64_t found = names->functions.count;
 	int err;
 
-	if (hash_map_find_bytes(&names->function_numbers, function, sizeof(*function), &found)) {
-		*number = (uint32_t)found;
+	if (hash_map_find_bytes(&names->function_ids, function, sizeof(*function), &found)) {
+		*id = (uint32_t)found;
 		return 0;
 	}
 	err = function_vector_reserve(&names->functions, names->functions.count + 1);
 	if (!err)
-		err = hash_map_set_bytes(&names->function_numbers, function, sizeof(*function),
-					 found);
+		err = hash_map_set_bytes(&names->function_ids, function, sizeof(*function), found);
 	if (err)
 		return err;
 	names->bytes += 2 * sizeof(*function) + ENTRY_BYTES;
-	*number = (uint32_t)found;
+	*id = (uint32_t)found;
 	return function_vector_push(&names->functions, *function);
 }
 
-static int number_location(struct stack_names *names, const struct function_identity *function,
-			   uint32_t line, uint32_t *number)
+static int intern_location(struct stack_names *names, const struct function_identity *function,
+			   uint32_t line, uint32_t *id)
 {
 	struct stack_location location = { .line = line };
 	uint64_t key, found = names->locations.count;
-	int err = number_function(names, function, &location.function);
+	int err = intern_function(names, function, &location.function);
 
 	if (err)
 		return err;
 	key = (uint64_t)location.function << 32 | line;
-	if (hash_map_find(&names->location_numbers, key, &found)) {
-		*number = (uint32_t)found;
+	if (hash_map_find(&names->location_ids, key, &found)) {
+		*id = (uint32_t)found;
 		return 0;
 	}
 	err = stack_location_vector_reserve(&names->locations, names->locations.count + 1);
 	if (!err)
-		err = hash_map_set(&names->location_numbers, key, found);
+		err = hash_map_set(&names->location_ids, key, found);
 	if (err)
 		return err;
 	names->bytes += sizeof(location) + ENTRY_BYTES;
-	*number = (uint32_t)found;
+	*id = (uint32_t)found;
 	return stack_location_vector_push(&names->locations, location);
 }
 
@@ -105,7 +104,7 @@ static const char *file_text(const struct named_frame *name)
 	return frame->binary ? frame->binary->path : "";
 }
 
-static int number_name(void *context, const struct named_frame *name, uint32_t *number)
+static int intern_name(void *context, const struct named_frame *name, uint32_t *id)
 {
 	struct stack_names *names = context;
 	struct text_trait trait = frame_trait(name);
@@ -114,13 +113,13 @@ static int number_name(void *context, const struct named_frame *name, uint32_t *
 
 	text_builder_clear(&names->text);
 	append_frame_name(&names->text, name);
-	err = number_built_text(names, &function.name);
+	err = intern_built_string(names, &function.name);
 	if (err)
 		return err;
 	text_builder_clear(&names->text);
 	text_builder_append_name(&names->text, file_text(name));
-	err = number_built_text(names, &function.file);
-	return err ? err : number_location(names, &function, name->line, number);
+	err = intern_built_string(names, &function.file);
+	return err ? err : intern_location(names, &function, name->line, id);
 }
 
 int stack_names_level(struct stack_names *names, enum text_kind kind, const char *name,
@@ -131,10 +130,10 @@ int stack_names_level(struct stack_names *names, enum text_kind kind, const char
 
 	text_builder_clear(&names->text);
 	append_comm_text(&names->text, name);
-	err = number_built_text(names, &function.name);
+	err = intern_built_string(names, &function.name);
 	if (!err)
-		err = number_text(names, "", &function.file);
-	return err ? err : number_location(names, &function, 0, location);
+		err = intern_string(names, "", &function.file);
+	return err ? err : intern_location(names, &function, 0, location);
 }
 
 /* --- lists --- */
@@ -156,19 +155,19 @@ static void forget(struct stack_names *names)
 		free(cached);
 	}
 	hash_map_deinit(&names->lists);
-	hash_map_deinit(&names->location_numbers);
-	hash_map_deinit(&names->function_numbers);
+	hash_map_deinit(&names->location_ids);
+	hash_map_deinit(&names->function_ids);
 	stack_location_vector_deinit(&names->locations);
 	function_vector_deinit(&names->functions);
-	byte_pool_deinit(&names->texts);
-	stack_numbers_deinit(&names->numbers);
+	byte_pool_deinit(&names->strings);
+	stack_ids_deinit(&names->ids);
 	names->bytes = 0;
 }
 
 void stack_names_init(struct stack_names *names, struct symbol_lookup *lookup, size_t max_bytes)
 {
 	*names = (struct stack_names){
-		.numbers = { .lookup = lookup, .number = number_name, .context = names },
+		.ids = { .lookup = lookup, .intern = intern_name, .context = names },
 		.max_bytes = max_bytes,
 	};
 }
@@ -207,8 +206,8 @@ void stack_names_tidy(struct stack_names *names)
 
 void stack_names_begin(struct stack_names *names, uint64_t generation)
 {
-	size_t bytes = names->bytes + names->numbers.expansions.capacity * sizeof(uint32_t) +
-		       names->numbers.native_frames.count * ENTRY_BYTES;
+	size_t bytes = names->bytes + names->ids.expansions.capacity * sizeof(uint32_t) +
+		       names->ids.native_frames.count * ENTRY_BYTES;
 
 	if (generation != names->generation || bytes > names->max_bytes)
 		forget(names);
@@ -223,7 +222,7 @@ static int cache_list(struct stack_names *names, struct trace *trace, struct cac
 	int err;
 
 	names->scratch.count = 0;
-	err = stack_numbers_append(&names->numbers, trace, &names->scratch);
+	err = stack_ids_append(&names->ids, trace, &names->scratch);
 	if (err)
 		return err;
 	bytes = names->scratch.count * sizeof(uint32_t);
@@ -268,7 +267,7 @@ struct order {
 	bool with_lines;
 };
 
-static int compare_numbers(const void *a, const void *b, void *context)
+static int compare_ids(const void *a, const void *b, void *context)
 {
 	uint32_t one = *(const uint32_t *)a, other = *(const uint32_t *)b;
 	const struct order *order = context;
@@ -307,7 +306,7 @@ uint32_t *stack_names_rank(const struct stack_names *names, bool with_lines)
 	}
 	for (uint32_t i = 0; i < count; i++)
 		sorted[i] = i;
-	qsort_r(sorted, count, sizeof(*sorted), compare_numbers, &order);
+	qsort_r(sorted, count, sizeof(*sorted), compare_ids, &order);
 	for (uint32_t i = 0; i < count; i++)
 		ranks[sorted[i]] = i;
 	return ranks;

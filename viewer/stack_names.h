@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Turns stacks into lists of numbered functions, so that stacks can be summed without their texts.
+ * Turns stacks into lists of numbered functions, so that stacks can be summed without their strings.
  * All of the page's requests use it. The list of a stack is cached while there is room and until
  * names get better. For one thread.
  */
@@ -11,9 +11,9 @@
 #include <stdint.h>
 
 #include "reporter/byte_pool.h"
-#include "reporter/stack_numbers.h"
+#include "reporter/stack_ids.h"
 
-/** Equal functions have equal identities. Texts are numbers. */
+/** Equal functions have equal identities. Texts are ids. */
 struct function_identity {
 	uint32_t name;
 	/** The source file, else the binary or module; "" if there is no name at all. */
@@ -46,16 +46,16 @@ struct cached_list;
 VECTOR_DEFINE(cached_list_vector, struct cached_list *)
 
 struct stack_names {
-	struct stack_numbers numbers;
-	struct byte_pool texts;
+	struct stack_ids ids;
+	struct byte_pool strings;
 	struct function_vector functions;
 	struct stack_location_vector locations;
 	/**
 	 * Maps from struct function_identity, from code locations, and from traces to a struct
 	 * cached_list.
 	 */
-	struct hash_map function_numbers;
-	struct hash_map location_numbers;
+	struct hash_map function_ids;
+	struct hash_map location_ids;
 	struct hash_map lists;
 	struct text_builder text;
 	struct number_vector scratch;
@@ -92,7 +92,7 @@ int stack_names_level(struct stack_names *names, enum text_kind kind, const char
 
 static inline const char *stack_names_text(const struct stack_names *names, uint32_t text)
 {
-	return byte_pool_at(&names->texts, text);
+	return byte_pool_at(&names->strings, text);
 }
 
 static inline const struct function_identity *stack_names_function(const struct stack_names *names,
@@ -103,7 +103,7 @@ static inline const struct function_identity *stack_names_function(const struct 
 
 /**
  * The position of each function, or @with_lines of each code location, in the order of names;
- * indexed by number. The caller frees it; NULL without memory.
+ * indexed by id. The caller frees it; NULL without memory.
  */
 uint32_t *stack_names_rank(const struct stack_names *names, bool with_lines);
 

@@ -61,7 +61,7 @@ static void forget_paths(struct mapping_log *log)
 		free(log->paths[i]);
 	log->path_count = 0;
 	log->path_bytes = 0;
-	hash_map_deinit(&log->path_numbers);
+	hash_map_deinit(&log->path_ids);
 }
 
 void mapping_log_deinit(struct mapping_log *log)
@@ -81,7 +81,7 @@ static void forget_all(struct mapping_log *log, uint64_t time_ns)
 }
 
 /* Finds or adds @path and gives its index; -ENOMEM, -ENOSPC. */
-static int path_number(struct mapping_log *log, const char *path, uint32_t *number)
+static int path_id(struct mapping_log *log, const char *path, uint32_t *id)
 {
 	size_t bytes = strlen(path) + 1;
 	uint64_t hash, found;
@@ -92,19 +92,19 @@ static int path_number(struct mapping_log *log, const char *path, uint32_t *numb
 		bytes = 1;
 	}
 	hash = hash64_bytes(path, bytes);
-	if (hash_map_find(&log->path_numbers, hash, &found)) {
-		*number = (uint32_t)found;
+	if (hash_map_find(&log->path_ids, hash, &found)) {
+		*id = (uint32_t)found;
 		return 0;
 	}
 	if (log->path_count == MAPPING_LOG_MAX_PATHS ||
 	    log->path_bytes + bytes > MAPPING_LOG_PATHS_MAX_BYTES)
 		return -ENOSPC;
 	copy = strdup(path);
-	if (!copy || hash_map_set(&log->path_numbers, hash, log->path_count)) {
+	if (!copy || hash_map_set(&log->path_ids, hash, log->path_count)) {
 		free(copy);
 		return -ENOMEM;
 	}
-	*number = log->path_count;
+	*id = log->path_count;
 	log->paths[log->path_count++] = copy;
 	log->path_bytes += (uint32_t)bytes;
 	return 0;
@@ -131,7 +131,7 @@ static void add_locked(struct mapping_log *log, const struct side_band_event *ev
 	struct logged_mapping *slot;
 
 	if (event->type != SIDE_BAND_MAPPING || mapping.end < mapping.start ||
-	    path_number(log, event->path, &mapping.path)) {
+	    path_id(log, event->path, &mapping.path)) {
 		forget_all(log, event->time_ns);
 		return;
 	}

@@ -54,7 +54,7 @@ struct mapping_log {
 	 * Index of a path by the hash of its text. Of two paths with the same hash, one is taken for the other,
 	 * but then its file is not the one that was mapped.
 	 */
-	struct hash_map path_numbers;
+	struct hash_map path_ids;
 	char *paths[MAPPING_LOG_MAX_PATHS];
 	uint32_t path_count;
 	uint32_t path_bytes;

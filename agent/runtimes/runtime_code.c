@@ -20,10 +20,10 @@ enum {
 static int add_row(void *context, uint64_t address, const struct unwind_rule *rule)
 {
 	struct delta_builder *builder = context;
-	uint32_t number;
-	int err = delta_builder_intern(builder, rule, &number);
+	uint32_t id;
+	int err = delta_builder_intern(builder, rule, &id);
 
-	return err ? err : delta_builder_add(builder, address, number);
+	return err ? err : delta_builder_add(builder, address, id);
 }
 
 /* Adds the row of code that was just called and does not move the stack pointer. */

@@ -355,7 +355,7 @@ static int configure(struct allframes *skeleton, const struct bpf_loader_options
 		.select_cgroup = options->cgroup_fd >= 0,
 		.have_task_pt_regs = features->has_task_pt_regs,
 		.have_casts = features->has_casts,
-		.with_task_numbers = options->with_task_numbers,
+		.with_task_ids = options->with_task_ids,
 		.kernel_stack_bytes = kernel_stack_bytes(),
 	};
 	if (options->comm)

@@ -37,8 +37,8 @@ struct bpf_loader_options {
 	const char *comm;
 	/** Only tasks below this cgroup: descriptor of its directory, borrowed; -1: all. */
 	int cgroup_fd;
-	/** Samples include the number that the runtime gives to the current work. */
-	bool with_task_numbers;
+	/** Samples include the id that the runtime gives to the current work. */
+	bool with_task_ids;
 };
 
 /** Descriptors of maps and programs, owned by the loader. */

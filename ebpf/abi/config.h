@@ -28,8 +28,8 @@ struct agent_config {
 	__u8 have_task_pt_regs;
 	/** 1: bpf_rdonly_cast() can be used, and have_task_pt_regs is 1. */
 	__u8 have_casts;
-	/** 1: samples get the number that the runtime has given to the work (Go: the goroutine's). */
-	__u8 with_task_numbers;
+	/** 1: samples get the id that the runtime has given to the work (Go: the goroutine's). */
+	__u8 with_task_ids;
 	__u8 reserved[2];
 	/** Size of a kernel stack, and of the free part above the registers at its end. */
 	__u32 kernel_stack_bytes;

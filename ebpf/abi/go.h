@@ -68,7 +68,7 @@ struct go_process {
 	__u16 call_depth;
 	/** arm64: offset in g of gobuf's link register. */
 	__u16 g_sched_lr;
-	/** Offsets in g of a goroutine's labels (0: the program sets none) and of its number (0: not known). */
+	/** Offsets in g of a goroutine's labels (0: the program sets none) and of its id (0: not known). */
 	__u16 g_labels;
 	__u16 g_id;
 	/** 1: the labels are a slice; 0: a map. */

@@ -39,7 +39,7 @@ enum {
 	 */
 	DEFERRED_BELOW_BYTES = 128,
 	LABELS_MAX = 8,
-	/** One more label for the runtime's number of the work. */
+	/** One more label for the runtime's id of the work. */
 	LABEL_SLOTS_MAX = LABELS_MAX + 1,
 	/** Limits; longer keys and values are cut. */
 	LABEL_KEY_MAX_BYTES = 62,
@@ -114,7 +114,7 @@ _Static_assert(sizeof(struct trace_record) == 88, "the record header is 88 bytes
  * strings may contain any byte.
  */
 struct sample_label {
-	/** 0: the value is a number of 8 bytes, which the runtime of the language key[0] (enum frame_kind) has given the work. */
+	/** 0: the value is an id of 8 bytes, which the runtime of the language key[0] (enum frame_kind) has given the work. */
 	__u8 key_bytes;
 	__u8 value_bytes;
 	char key[LABEL_KEY_MAX_BYTES];

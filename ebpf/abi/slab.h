@@ -14,7 +14,7 @@
  *	page index       __u32, four to a cell: number of the first row at or after each page of
  *	                 UNWIND_PAGE_BYTES of text; one entry more than there are pages
  *	rows             offsets in the page, __u8, sixteen to a cell; in the cells right behind them
- *	                 rule numbers, __u16, eight to a cell: 3 bytes a row
+ *	                 rule ids, __u16, eight to a cell: 3 bytes a row
  *	rules            struct unwind_rule, one cell each
  *
  * A row is valid from its address up to the next row's. The row for an address is the last one at or
@@ -74,14 +74,14 @@ static inline __u64 descriptor_word(__u64 executable_id, __u32 header_cell)
 	return executable_id >> 16 << DESCRIPTOR_CELL_BITS | header_cell;
 }
 
-/** Cells of the offsets of @row_count rows; the rule numbers follow them. */
+/** Cells of the offsets of @row_count rows; the rule ids follow them. */
 static inline __u32 unwind_offset_cells(__u32 row_count)
 {
 	return row_count / CELL_BYTES + (row_count % CELL_BYTES != 0);
 }
 
-/** Cells of the rule numbers of @row_count rows. */
-static inline __u32 unwind_number_cells(__u32 row_count)
+/** Cells of the rule ids of @row_count rows. */
+static inline __u32 unwind_rule_id_cells(__u32 row_count)
 {
 	return row_count / (CELL_BYTES / 2) + (row_count % (CELL_BYTES / 2) != 0);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /**
- * Adds the labels of the goroutine that a sampled thread runs (runtime/pprof.Do()), and its number, behind
+ * Adds the labels of the goroutine that a sampled thread runs (runtime/pprof.Do()), and its id, behind
  * the frames of the record. For programs that set no labels nothing is read (go_process.g_labels is 0).
  *
  * Source: runtime/pprof/label.go of Go 1.16 to 1.27, and for the map up to 1.23 runtime/map.go. Labels
@@ -123,7 +123,7 @@ static __always_inline void add_goroutine_id(struct unwind_state *state)
 }
 
 /*
- * True if the process's first Go runtime may have labels or a number for the thread's goroutine, which is then
+ * True if the process's first Go runtime may have labels or an id for the thread's goroutine, which is then
  * known. The unwind may have found it before.
  */
 static __always_inline bool find_goroutine(struct unwind_state *state)
@@ -137,7 +137,7 @@ static __always_inline bool find_goroutine(struct unwind_state *state)
 	is_known = state->go.executable_id == state->left_executable;
 	if (!is_known && !go_load_process(state))
 		return false;
-	if (!state->go.process.g_labels && !config.with_task_numbers)
+	if (!state->go.process.g_labels && !config.with_task_ids)
 		return false;
 	if (!is_known)
 		go_find_thread(state);
@@ -158,7 +158,7 @@ static __always_inline void go_add_labels(struct unwind_state *state)
 		else
 			add_label_map(state, labels);
 	}
-	if (config.with_task_numbers)
+	if (config.with_task_ids)
 		add_goroutine_id(state);
 }
 

@@ -18,7 +18,7 @@
 #define NO_COPY UINT32_MAX
 
 VECTOR_DEFINE(offset_vector, uint8_t)
-VECTOR_DEFINE(rule_number_vector, uint16_t)
+VECTOR_DEFINE(rule_id_vector, uint16_t)
 
 /* The new arrays and the position of the pass. */
 struct flagging {
@@ -27,7 +27,7 @@ struct flagging {
 	/* 0: none. */
 	uint8_t language;
 	struct offset_vector offsets;
-	struct rule_number_vector numbers;
+	struct rule_id_vector rule_ids;
 	uint32_t *page_index;
 	struct unwind_rule *rules;
 	uint32_t rule_count;
@@ -38,7 +38,7 @@ struct flagging {
 static void flagging_deinit(struct flagging *flagging)
 {
 	offset_vector_deinit(&flagging->offsets);
-	rule_number_vector_deinit(&flagging->numbers);
+	rule_id_vector_deinit(&flagging->rule_ids);
 	free(flagging->page_index);
 	free(flagging->rules);
 	free(flagging->flagged);
@@ -59,15 +59,15 @@ static int flagging_init(struct flagging *flagging, const struct stack_deltas *d
 	return 0;
 }
 
-static uint32_t flagged_copy(struct flagging *flagging, uint32_t number)
+static uint32_t flagged_copy(struct flagging *flagging, uint32_t id)
 {
-	uint32_t *copy = &flagging->flagged[number];
+	uint32_t *copy = &flagging->flagged[id];
 	struct unwind_rule *rule;
 
 	if (*copy == NO_COPY) {
 		*copy = flagging->rule_count++;
 		rule = &flagging->rules[*copy];
-		*rule = flagging->rules[number];
+		*rule = flagging->rules[id];
 		rule->flags |= flagging->flag;
 		if (rule->cfa == CFA_NONE && flagging->language) {
 			rule->cfa = CFA_LANGUAGE;
@@ -77,13 +77,13 @@ static uint32_t flagged_copy(struct flagging *flagging, uint32_t number)
 	return *copy;
 }
 
-static int add_row(struct flagging *flagging, uint8_t offset, uint32_t number, bool is_flagged)
+static int add_row(struct flagging *flagging, uint8_t offset, uint32_t id, bool is_flagged)
 {
 	/* Numbers that do not fit into 16 bits are refused at the end. */
 	if (is_flagged)
-		number = flagged_copy(flagging, number);
+		id = flagged_copy(flagging, id);
 	return offset_vector_push(&flagging->offsets, offset) ||
-			       rule_number_vector_push(&flagging->numbers, number) ?
+			       rule_id_vector_push(&flagging->rule_ids, id) ?
 		       fail(-ENOMEM, "no memory to flag the rows of a language's code") :
 		       0;
 }
@@ -102,12 +102,12 @@ static uint64_t next_border(const struct code_range *ranges, uint32_t count, uin
 
 /* Adds the row from @address to @end, which lie in one page, in as many parts as it needs. */
 static int add_parts(struct flagging *flagging, const struct code_range *ranges, uint32_t count,
-		     uint32_t *first, uint64_t address, uint64_t end, uint32_t number)
+		     uint32_t *first, uint64_t address, uint64_t end, uint32_t id)
 {
 	while (address < end) {
 		bool is_inside;
 		uint64_t border = next_border(ranges, count, first, address, &is_inside);
-		int err = add_row(flagging, address % UNWIND_PAGE_BYTES, number, is_inside);
+		int err = add_row(flagging, address % UNWIND_PAGE_BYTES, id, is_inside);
 
 		if (err)
 			return err;
@@ -130,7 +130,7 @@ static int flag_rows(struct flagging *flagging, const struct code_range *ranges,
 {
 	const struct stack_deltas *deltas = flagging->deltas;
 	const uint8_t *offsets = stack_deltas_offsets(deltas);
-	const uint16_t *numbers = stack_deltas_numbers(deltas);
+	const uint16_t *rule_ids = stack_deltas_rule_ids(deltas);
 	uint32_t first_range = 0;
 
 	for (uint32_t page = 0; page < deltas->page_count; page++) {
@@ -147,13 +147,13 @@ static int flag_rows(struct flagging *flagging, const struct code_range *ranges,
 			uint64_t end = row == row_end ? page_end : start + offsets[row];
 
 			err = add_parts(flagging, ranges, count, &first_range, start, end,
-					numbers[row - 1]);
+					rule_ids[row - 1]);
 		}
 		for (; row < row_end && !err; row++) {
 			uint64_t end = row + 1 == row_end ? page_end : start + offsets[row + 1];
 
 			err = add_parts(flagging, ranges, count, &first_range, start + offsets[row],
-					end, numbers[row]);
+					end, rule_ids[row]);
 		}
 		if (err)
 			return err;
@@ -174,7 +174,7 @@ static int take_arrays(struct flagging *flagging, struct stack_deltas *deltas)
 	if (!flagged.rows)
 		return fail(-ENOMEM, "no memory to flag the rows of a language's code");
 	memcpy(stack_deltas_offsets(&flagged), flagging->offsets.items, flagged.row_count);
-	memcpy(stack_deltas_numbers(&flagged), flagging->numbers.items,
+	memcpy(stack_deltas_rule_ids(&flagged), flagging->rule_ids.items,
 	       flagged.row_count * sizeof(uint16_t));
 	flagged.page_index = take_pointer(flagging->page_index);
 	flagged.rules = take_pointer(flagging->rules);

@@ -111,10 +111,10 @@ bool label_set_fill(struct label_set *set, const struct sample_label *labels, ui
 		const struct sample_label *label = &labels[i];
 
 		if (!label->key_bytes) {
-			/* The language's numbers have no key, so there is nothing to report. */
-			if (!language_number((uint8_t)label->key[0]))
+			/* The ids of tasks have no key, so there is nothing to report. */
+			if (!language_task_id((uint8_t)label->key[0]))
 				continue;
-			memcpy(&set->task_number, label->value, sizeof(set->task_number));
+			memcpy(&set->task_id, label->value, sizeof(set->task_id));
 			set->task_language = (uint8_t)label->key[0];
 		} else if (clean_count < LABELS_MAX) {
 			keys[clean_count] = add_clean(scratch, label->key, label->key_bytes,

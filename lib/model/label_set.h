@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The labels of a sample (ebpf/abi/sample.h): texts that a program sets for its current work, such as by Go's
- * pprof.Do(), and the number that its runtime gives to the work (a goroutine's id). Labels are part of a
+ * pprof.Do(), and the id that its runtime gives to the work (a goroutine's id). Labels are part of a
  * sample's identity, not of a trace's.
  */
 #ifndef LIB_MODEL_LABEL_SET_H
@@ -27,12 +27,12 @@ _Static_assert(LABEL_SET_TEXT_MAX_BYTES % 8 == 0, "the texts are whole words");
  * of texts.
  */
 struct label_set {
-	/** The runtime's number of the current work; 0 without task_language. */
-	uint64_t task_number;
+	/** The runtime's id of the current work; 0 without task_language. */
+	uint64_t task_id;
 	uint32_t label_count;
 	/** A multiple of 8. */
 	uint16_t text_bytes;
-	/** enum frame_kind of the language that the number is from (language_number()); 0: there is no number. */
+	/** enum frame_kind of the language that the id is from (language_task_id()); 0: there is no id. */
 	uint8_t task_language;
 	uint8_t reserved;
 	/**

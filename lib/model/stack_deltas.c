@@ -44,7 +44,7 @@ const struct unwind_rule *stack_deltas_lookup(const struct stack_deltas *deltas,
 		else
 			high = middle;
 	}
-	return &deltas->rules[stack_deltas_numbers(deltas)[low - 1]];
+	return &deltas->rules[stack_deltas_rule_ids(deltas)[low - 1]];
 }
 
 static uint32_t word_cells(uint32_t word_count)
@@ -55,7 +55,7 @@ static uint32_t word_cells(uint32_t word_count)
 uint32_t stack_deltas_cell_count(const struct stack_deltas *deltas)
 {
 	return sizeof(struct unwind_header) / CELL_BYTES + word_cells(deltas->page_count + 1) +
-	       unwind_offset_cells(deltas->row_count) + unwind_number_cells(deltas->row_count) +
+	       unwind_offset_cells(deltas->row_count) + unwind_rule_id_cells(deltas->row_count) +
 	       deltas->rule_count;
 }
 
@@ -63,13 +63,13 @@ static int check_page(const struct stack_deltas *deltas, uint32_t page)
 {
 	uint32_t first = deltas->page_index[page];
 	uint32_t end = deltas->page_index[page + 1];
-	const uint16_t *numbers = stack_deltas_numbers(deltas);
+	const uint16_t *rule_ids = stack_deltas_rule_ids(deltas);
 	const uint8_t *offsets = stack_deltas_offsets(deltas);
 
 	if (first > end || end > deltas->row_count)
 		return fail(-EBADMSG, "stack deltas: page %u ends at row %u", page, end);
 	for (uint32_t i = first; i < end; i++) {
-		if (numbers[i] >= deltas->rule_count)
+		if (rule_ids[i] >= deltas->rule_count)
 			return fail(-EBADMSG, "stack deltas: row %u has no rule", i);
 		if (i > first && offsets[i] <= offsets[i - 1])
 			return fail(-EBADMSG, "stack deltas: row %u is out of order", i);

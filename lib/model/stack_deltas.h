@@ -20,7 +20,7 @@ struct stack_deltas {
 	uint32_t rule_count;
 	/** page_count + 1 entries, ascending, the last is row_count. */
 	uint32_t *page_index;
-	/** Rows as in the slabs: whole cells of offsets, then whole cells of rule numbers. */
+	/** Rows as in the slabs: whole cells of offsets, then whole cells of rule ids. */
 	void *rows;
 	struct unwind_rule *rules;
 };
@@ -31,8 +31,8 @@ static inline uint8_t *stack_deltas_offsets(const struct stack_deltas *deltas)
 	return deltas->rows;
 }
 
-/** The rule number of each row. */
-static inline uint16_t *stack_deltas_numbers(const struct stack_deltas *deltas)
+/** The rule id of each row. */
+static inline uint16_t *stack_deltas_rule_ids(const struct stack_deltas *deltas)
 {
 	return (uint16_t *)((uint8_t *)deltas->rows +
 			    (size_t)unwind_offset_cells(deltas->row_count) * CELL_BYTES);
@@ -41,7 +41,7 @@ static inline uint16_t *stack_deltas_numbers(const struct stack_deltas *deltas)
 /** Bytes of an array for @row_count rows, a multiple of CELL_BYTES. */
 static inline size_t stack_deltas_row_bytes(uint32_t row_count)
 {
-	return ((size_t)unwind_offset_cells(row_count) + unwind_number_cells(row_count)) *
+	return ((size_t)unwind_offset_cells(row_count) + unwind_rule_id_cells(row_count)) *
 	       CELL_BYTES;
 }
 

@@ -31,7 +31,7 @@ static uint32_t add_location(struct otlp_dictionary *d, uint64_t address)
 	uint32_t attributes[] = { otlp_add_text_attribute(d, "type", "native") };
 	struct otlp_mapping_entry mapping = {
 		.memory_limit = 0x100000,
-		.filename = otlp_add_text(d, "/lib/a.so"),
+		.filename = otlp_add_string(d, "/lib/a.so"),
 	};
 	struct otlp_location_entry location = {
 		.address = address,
@@ -54,7 +54,7 @@ static uint32_t add_stack(struct otlp_dictionary *d, uint32_t first, uint32_t se
 static uint32_t add_number(struct otlp_dictionary *d, int64_t number)
 {
 	struct otlp_attribute_entry attribute = {
-		.key = otlp_add_text(d, "n"),
+		.key = otlp_add_string(d, "n"),
 		.kind = OTLP_VALUE_NUMBER,
 		.value = number,
 	};
@@ -65,12 +65,12 @@ static uint32_t add_number(struct otlp_dictionary *d, int64_t number)
 static void equal_entries_have_one_id_and_empty_ones_have_0(void **state)
 {
 	struct otlp_dictionary *d = *state;
-	uint32_t text = otlp_add_text(d, "text");
+	uint32_t text = otlp_add_string(d, "text");
 
 	assert_int_not_equal(text, 0);
-	assert_int_equal(otlp_add_text(d, "text"), text);
-	assert_int_not_equal(otlp_add_text(d, "text2"), text);
-	assert_int_equal(otlp_add_text(d, ""), 0);
+	assert_int_equal(otlp_add_string(d, "text"), text);
+	assert_int_not_equal(otlp_add_string(d, "text2"), text);
+	assert_int_equal(otlp_add_string(d, ""), 0);
 	assert_int_equal(add_location(d, 1), add_location(d, 1));
 	assert_int_not_equal(add_location(d, 1), add_location(d, 1ULL << 32 | 1));
 	assert_int_equal(otlp_add_location(d, &(struct otlp_location_entry){ 0 }), 0);
@@ -84,8 +84,8 @@ static void entries_come_back_as_they_went_in(void **state)
 	struct otlp_dictionary *d = *state;
 	uint32_t attributes[] = { add_number(d, -7) };
 	uint32_t lines[] = { otlp_add_function(
-				     d, &(struct otlp_function_entry){ otlp_add_text(d, "f"),
-								       otlp_add_text(d, "f.c") }),
+				     d, &(struct otlp_function_entry){ otlp_add_string(d, "f"),
+								       otlp_add_string(d, "f.c") }),
 			     70000, 3, 4 };
 	struct otlp_location_entry location = {
 		.address = 0xffffffff81000010,
@@ -105,7 +105,7 @@ static void entries_come_back_as_they_went_in(void **state)
 	assert_memory_equal(back.lines, lines, sizeof(lines));
 	assert_int_equal(otlp_attribute(d, attributes[0]).value, -7);
 	assert_int_equal(otlp_attribute(d, attributes[0]).kind, OTLP_VALUE_NUMBER);
-	assert_string_equal(otlp_text(d, otlp_function(d, lines[0]).filename)->bytes, "f.c");
+	assert_string_equal(otlp_string(d, otlp_function(d, lines[0]).filename)->bytes, "f.c");
 }
 
 static void what_is_taken_back_leaves_no_trace(void **state)
@@ -129,30 +129,31 @@ static void what_is_taken_back_leaves_no_trace(void **state)
 	assert_int_equal(d->tables[OTLP_LOCATIONS].uses.items[cold].count, 0);
 	/* The entry can be used again. */
 	otlp_dictionary_use(d, OTLP_LOCATIONS, cold);
-	otlp_dictionary_number(d);
-	assert_int_equal(otlp_number(d, OTLP_LOCATIONS, cold), 2);
+	otlp_dictionary_set_indexes(d);
+	assert_int_equal(otlp_index(d, OTLP_LOCATIONS, cold), 2);
 }
 
 static void the_hottest_entry_has_number_1_in_each_request(void **state)
 {
 	struct otlp_dictionary *d = *state;
-	uint32_t a = otlp_add_text(d, "a"), b = otlp_add_text(d, "b"), c = otlp_add_text(d, "c");
+	uint32_t a = otlp_add_string(d, "a"), b = otlp_add_string(d, "b"),
+		 c = otlp_add_string(d, "c");
 
 	otlp_dictionary_use(d, OTLP_STRINGS, a);
 	otlp_dictionary_use(d, OTLP_STRINGS, b);
 	otlp_dictionary_use(d, OTLP_STRINGS, b);
-	otlp_dictionary_number(d);
-	assert_int_equal(otlp_number(d, OTLP_STRINGS, b), 1);
-	assert_int_equal(otlp_number(d, OTLP_STRINGS, a), 2);
+	otlp_dictionary_set_indexes(d);
+	assert_int_equal(otlp_index(d, OTLP_STRINGS, b), 1);
+	assert_int_equal(otlp_index(d, OTLP_STRINGS, a), 2);
 	otlp_dictionary_forget_uses(d);
 	otlp_dictionary_use(d, OTLP_STRINGS, c);
 	otlp_dictionary_use(d, OTLP_STRINGS, a);
 	otlp_dictionary_use(d, OTLP_STRINGS, a);
-	otlp_dictionary_number(d);
+	otlp_dictionary_set_indexes(d);
 	assert_int_equal(d->tables[OTLP_STRINGS].used.count, 2);
-	assert_int_equal(otlp_number(d, OTLP_STRINGS, a), 1);
-	assert_int_equal(otlp_number(d, OTLP_STRINGS, c), 2);
-	assert_int_equal(otlp_number(d, OTLP_STRINGS, 0), 0);
+	assert_int_equal(otlp_index(d, OTLP_STRINGS, a), 1);
+	assert_int_equal(otlp_index(d, OTLP_STRINGS, c), 2);
+	assert_int_equal(otlp_index(d, OTLP_STRINGS, 0), 0);
 }
 
 static void sizes_are_those_of_varints(void **state)

@@ -40,7 +40,7 @@ static void equal_parts_are_one_pointer(void **state)
 	const struct process_info values = { .pid = 3 };
 	struct process_info *infos[] = { process_info_create(&values),
 					 process_info_create(&values) };
-	struct label_set labels[2] = { { .task_number = 1 }, { .task_number = 1 } };
+	struct label_set labels[2] = { { .task_id = 1 }, { .task_id = 1 } };
 	char names[2][2] = { "n", "n" };
 	struct sample_table table;
 	uint32_t numbers[2];
@@ -68,7 +68,7 @@ static void equal_parts_are_one_pointer(void **state)
 		trace_unref(traces[i]);
 		process_info_unref(infos[i]);
 	}
-	assert_int_equal(table.bytes, 2 * (sizeof(struct sample_entry) + NUMBER_INDEX_ENTRY_BYTES));
+	assert_int_equal(table.bytes, 2 * (sizeof(struct sample_entry) + ID_INDEX_ENTRY_BYTES));
 	sample_table_deinit(&table);
 }
 
@@ -137,7 +137,7 @@ static void after_a_failed_allocation_nothing_has_changed(void **state)
 {
 	struct trace *trace = make_trace(1);
 	struct process_info *info = process_info_create(&(struct process_info){ .pid = 3 });
-	const struct label_set labels = { .task_number = 1 };
+	const struct label_set labels = { .task_id = 1 };
 	const struct sample sample = { trace, info, &labels, "process", "thread", .tid = 4 };
 	struct sample_table table;
 	uint32_t number;
@@ -155,7 +155,7 @@ static void after_a_failed_allocation_nothing_has_changed(void **state)
 		assert_int_equal(table.bytes, bytes);
 		assert_int_equal(trace->references, 1);
 		assert_int_equal(info->references, 1);
-		assert_int_equal(interner_count(&table.texts), 0);
+		assert_int_equal(interner_count(&table.strings), 0);
 		assert_int_equal(interner_count(&table.labels), 0);
 	}
 	assert_int_equal(add(&table, &sample, true), 0);

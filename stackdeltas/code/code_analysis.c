@@ -43,7 +43,7 @@ static int add_row(struct analysis *analysis, uint64_t address, const struct unw
 static struct unwind_rule rule_at(const struct code_flow *flow, uint32_t offset,
 				  const struct code_function *function, bool is_trusted)
 {
-	struct unwind_rule rule = flow->rules.rules.items[flow->rule_numbers[offset]];
+	struct unwind_rule rule = flow->rules.rules.items[flow->rule_ids[offset]];
 
 	/* These rules come from known code, not from paths. */
 	if (rule.cfa == CFA_END || rule.cfa == CFA_SIGNAL || rule.cfa == CFA_NONE)

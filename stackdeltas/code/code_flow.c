@@ -118,19 +118,18 @@ static uint16_t *cache_slot(struct code_rules *rules, const struct unwind_rule *
 	return &rules->cache[mixed >> 32 & (CODE_RULE_CACHE - 1)];
 }
 
-/* Interns @rule and sets its number. -ENOMEM. */
-static int code_rules_number(struct code_rules *rules, const struct unwind_rule *rule,
-			     uint16_t *number)
+/* Interns @rule and sets its id. -ENOMEM. */
+static int code_rules_intern(struct code_rules *rules, const struct unwind_rule *rule, uint16_t *id)
 {
 	uint16_t *cached = cache_slot(rules, rule);
 	uint64_t found;
 	int error;
 
-	*number = *cached;
+	*id = *cached;
 	if (!memcmp(&rules->rules.items[*cached], rule, sizeof(*rule)))
 		return 0;
 	if (!hash_map_find_bytes(&rules->index, rule, sizeof(*rule), &found)) {
-		*number = 0;
+		*id = 0;
 		if (rules->rules.count == MAX_RULES)
 			return 0;
 		found = rules->rules.count;
@@ -140,7 +139,7 @@ static int code_rules_number(struct code_rules *rules, const struct unwind_rule 
 		if (error)
 			return error;
 	}
-	*number = *cached = (uint16_t)found;
+	*id = *cached = (uint16_t)found;
 	return 0;
 }
 
@@ -155,14 +154,14 @@ static void queue_block(struct code_flow *flow, uint32_t index, enum edge edge)
 		flow->error = -ENOMEM;
 }
 
-static uint16_t number_of_rule(struct code_flow *flow, const struct unwind_rule *rule)
+static uint16_t id_of_rule(struct code_flow *flow, const struct unwind_rule *rule)
 {
-	uint16_t number;
-	int error = code_rules_number(&flow->rules, rule, &number);
+	uint16_t id;
+	int error = code_rules_intern(&flow->rules, rule, &id);
 
 	if (error)
 		flow->error = error;
-	return number;
+	return id;
 }
 
 static void distrust(struct code_flow *flow, uint32_t function)
@@ -391,7 +390,7 @@ static void set_known_rule(struct code_flow *flow, uint32_t offset)
 {
 	const struct unwind_rule rule = { .cfa = CFA_SIGNAL };
 
-	flow->rule_numbers[offset] = number_of_rule(flow, &rule);
+	flow->rule_ids[offset] = id_of_rule(flow, &rule);
 	flow->marks.marks[offset] |= CODE_MARK_INSTRUCTION | CODE_MARK_VISITED;
 }
 
@@ -465,11 +464,11 @@ static bool follow(struct code_flow *flow, struct walk *walk, const struct code_
 }
 
 static void mark_instruction(struct code_flow *flow, uint32_t offset, uint32_t length,
-			     uint16_t rule_number)
+			     uint16_t rule_id)
 {
 	uint8_t *marks = flow->marks.marks + offset;
 
-	flow->rule_numbers[offset] = rule_number;
+	flow->rule_ids[offset] = rule_id;
 	marks[0] |= CODE_MARK_INSTRUCTION;
 	for (uint32_t i = 0; i < length; i++)
 		marks[i] |= CODE_MARK_VISITED;
@@ -489,7 +488,7 @@ static void walk_block(struct code_flow *flow, uint32_t index)
 		.child = NO_OFFSET,
 	};
 	struct code_state last = { 0 };
-	uint16_t rule_number = 0;
+	uint16_t rule_id = 0;
 
 	block->is_queued = false;
 	for (;;) {
@@ -500,7 +499,7 @@ static void walk_block(struct code_flow *flow, uint32_t index)
 			walk.state.is_outermost = 1;
 		if (memcmp(&last, &walk.state, sizeof(last)) != 0) {
 			code_state_rule(&walk.state, chunk->machine, &rule);
-			rule_number = number_of_rule(flow, &rule);
+			rule_id = id_of_rule(flow, &rule);
 			last = walk.state;
 		}
 		chunk->step(chunk->bytes + walk.offset, chunk->size - walk.offset, &walk.state,
@@ -511,7 +510,7 @@ static void walk_block(struct code_flow *flow, uint32_t index)
 			distrust(flow, walk.function);
 			return;
 		}
-		mark_instruction(flow, walk.offset, step.length, rule_number);
+		mark_instruction(flow, walk.offset, step.length, rule_id);
 		if (!follow(flow, &walk, &step) || flow->error)
 			return;
 		walk.sp_was_compared = step.compares_sp;
@@ -666,8 +665,8 @@ int code_flow_init(struct code_flow *flow, const struct code_chunk *chunk, const
 	    flow->marks.leader_count > chunk->size / MIN_BLOCK_BYTES)
 		code_marks_clear_leaders(&flow->marks, chunk);
 	flow->blocks = calloc(flow->marks.leader_count + 1, sizeof(*flow->blocks));
-	flow->rule_numbers = calloc(chunk->size, sizeof(*flow->rule_numbers));
-	if (!flow->blocks || !flow->rule_numbers || code_rules_init(&flow->rules))
+	flow->rule_ids = calloc(chunk->size, sizeof(*flow->rule_ids));
+	if (!flow->blocks || !flow->rule_ids || code_rules_init(&flow->rules))
 		return fail(-ENOMEM, "no memory to analyse %u bytes of code", chunk->size);
 	for (uint32_t i = 0; i < flow->marks.leader_count; i++)
 		flow->blocks[i] = (struct code_block){ .function = CODE_NO_FUNCTION };
@@ -682,7 +681,7 @@ int code_flow_init(struct code_flow *flow, const struct code_chunk *chunk, const
 void code_flow_deinit(struct code_flow *flow)
 {
 	free(flow->blocks);
-	free(flow->rule_numbers);
+	free(flow->rule_ids);
 	code_marks_deinit(&flow->marks);
 	code_rule_vector_deinit(&flow->rules.rules);
 	hash_map_deinit(&flow->rules.index);

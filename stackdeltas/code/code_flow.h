@@ -75,9 +75,9 @@ struct code_queue {
 	struct code_block_list returned;
 };
 
-/** The different rules of a chunk of code, numbered, so that an instruction's takes two bytes. */
+/** The different rules of a chunk of code. Each has an id, which takes two bytes for an instruction. */
 struct code_rules {
-	/** By number. Rule 0 is CFA_NONE, which also replaces the rules over the limit. */
+	/** By id. Rule 0 is CFA_NONE, which also replaces the rules over the limit. */
 	struct code_rule_vector rules;
 	struct hash_map index;
 	uint16_t cache[CODE_RULE_CACHE];
@@ -90,7 +90,7 @@ struct code_flow {
 	/** By rank of the leader. */
 	struct code_block *blocks;
 	/** Index in rules for each byte that starts an instruction. */
-	uint16_t *rule_numbers;
+	uint16_t *rule_ids;
 	struct code_rules rules;
 	struct code_function_vector functions;
 	struct code_doubt_vector doubts;

@@ -43,7 +43,7 @@ static const struct unwind_rule *walk(const struct stack_deltas *deltas, uint64_
 				    stack_deltas_offsets(deltas)[i] >
 			    address)
 				return rule;
-			rule = &deltas->rules[stack_deltas_numbers(deltas)[i]];
+			rule = &deltas->rules[stack_deltas_rule_ids(deltas)[i]];
 		}
 	}
 	return rule;

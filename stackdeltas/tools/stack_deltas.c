@@ -89,7 +89,7 @@ static int print_rows(struct file *file)
 			row_page(&deltas, &page, row) + stack_deltas_offsets(&deltas)[row];
 		char text[RULE_TEXT_MAX_BYTES];
 
-		rule_text(&deltas.rules[stack_deltas_numbers(&deltas)[row]], file->input.machine,
+		rule_text(&deltas.rules[stack_deltas_rule_ids(&deltas)[row]], file->input.machine,
 			  text);
 		printf("%#" PRIx64 ": %s\n", address, text);
 	}

@@ -12,7 +12,7 @@ enum {
 	SCOPE_MAX_BYTES = 4 * 5,
 };
 
-int scope_bytes_add(struct byte_vector *bytes, const struct symbol_scope *scope, uint32_t *number)
+int scope_bytes_add(struct byte_vector *bytes, const struct symbol_scope *scope, uint32_t *id)
 {
 	uint64_t distance;
 
@@ -20,10 +20,10 @@ int scope_bytes_add(struct byte_vector *bytes, const struct symbol_scope *scope,
 		return fail(-E2BIG, "more than %d bytes of functions", SCOPE_BYTES_MAX);
 	if (big_bytes_reserve(bytes, bytes->count + 1 + 4 * VARINT_MAX_BYTES))
 		return fail(-ENOMEM, "no memory for functions");
-	/* 0 is not a scope's number. */
+	/* 0 is not a scope's id. */
 	if (!bytes->count)
 		bytes->items[bytes->count++] = 0;
-	*number = bytes->count;
+	*id = bytes->count;
 	distance = scope->outer ? bytes->count - scope->outer : 0;
 	put_uleb128(bytes, distance << 1 | scope->is_plain);
 	put_uleb128(bytes, scope->name);
@@ -49,26 +49,25 @@ static inline uint32_t read_uleb128(const uint8_t **position)
 	return value;
 }
 
-bool scope_bytes_read(const uint8_t *bytes, size_t count, uint32_t number,
-		      struct symbol_scope *scope)
+bool scope_bytes_read(const uint8_t *bytes, size_t count, uint32_t id, struct symbol_scope *scope)
 {
 	uint8_t last[SCOPE_MAX_BYTES] = { 0 };
 	const uint8_t *position;
 	uint32_t head;
 
-	if (!number || number >= count)
+	if (!id || id >= count)
 		return false;
-	position = bytes + number;
-	if (count - number < SCOPE_MAX_BYTES) {
-		memcpy(last, position, count - number);
+	position = bytes + id;
+	if (count - id < SCOPE_MAX_BYTES) {
+		memcpy(last, position, count - id);
 		position = last;
 	}
 	head = read_uleb128(&position);
 	*scope = (struct symbol_scope){ .is_plain = head & 1, .name = read_uleb128(&position) };
-	if (head >> 1 >= number)
+	if (head >> 1 >= id)
 		return false;
 	if (head >> 1) {
-		scope->outer = number - (head >> 1);
+		scope->outer = id - (head >> 1);
 		scope->call_file = read_uleb128(&position);
 		scope->call_line = read_uleb128(&position);
 	}

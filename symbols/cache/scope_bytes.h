@@ -2,7 +2,7 @@
 /**
  * Functions and inlined calls, packed one after the other. The writer collects scopes in this form,
  * and a symbol cache has the scopes around calls that are inlined too deeply for a block. A scope's
- * number is its offset. 0 is no scope; the byte at offset 0 is unused.
+ * id is its offset. 0 is no scope; the byte at offset 0 is unused.
  *
  * ULEB128 numbers: distance back to the enclosing scope * 2 (0: a function), plus 1 if the name is
  * not a linkage name; name; for an inlined call, file and line of the call. Enclosing scopes have
@@ -25,7 +25,7 @@ enum {
 /** A function, or a call that is inlined into scope @outer if that is not 0. */
 struct symbol_scope {
 	uint32_t outer;
-	/** String numbers. */
+	/** String ids. */
 	uint32_t name;
 	uint32_t call_file;
 	uint32_t call_line;
@@ -34,10 +34,9 @@ struct symbol_scope {
 };
 
 /** Appends to @bytes, which big_bytes.h allocates. -E2BIG, -ENOMEM. */
-int scope_bytes_add(struct byte_vector *bytes, const struct symbol_scope *scope, uint32_t *number);
+int scope_bytes_add(struct byte_vector *bytes, const struct symbol_scope *scope, uint32_t *id);
 
-/** False if @number is not a scope. The bytes may be untrusted, and @number may be anything. */
-bool scope_bytes_read(const uint8_t *bytes, size_t count, uint32_t number,
-		      struct symbol_scope *scope);
+/** False if @id is not a scope. The bytes may be untrusted, and @id may be anything. */
+bool scope_bytes_read(const uint8_t *bytes, size_t count, uint32_t id, struct symbol_scope *scope);
 
 #endif

@@ -33,13 +33,13 @@ static uint32_t *find_slot(const struct string_table *table, const char *text, s
 	uint32_t i = hash64_bytes(text, length) & mask;
 
 	for (;; i = (i + 1) & mask) {
-		uint32_t number = table->slots[i];
+		uint32_t id = table->slots[i];
 		const uint8_t *known;
 
-		if (!number)
+		if (!id)
 			return &table->slots[i];
-		known = table->bytes.items + number;
-		if (table->bytes.count - number > length && !known[length] &&
+		known = table->bytes.items + id;
+		if (table->bytes.count - id > length && !known[length] &&
 		    !memcmp(known, text, length))
 			return &table->slots[i];
 	}
@@ -64,14 +64,14 @@ static int grow(struct string_table *table)
 	return 0;
 }
 
-int string_table_add(struct string_table *table, const char *text, size_t length, uint32_t *number)
+int string_table_add(struct string_table *table, const char *text, size_t length, uint32_t *id)
 {
 	uint32_t max_bytes = table->max_bytes ? table->max_bytes : STRING_TABLE_MAX_BYTES;
 	size_t wanted = table->bytes.count + length + 2;
 	uint32_t *slot;
 
 	if (!length) {
-		*number = 0;
+		*id = 0;
 		return 0;
 	}
 	if (table->count >= table->slot_count / 4 * 3) {
@@ -82,7 +82,7 @@ int string_table_add(struct string_table *table, const char *text, size_t length
 	}
 	slot = find_slot(table, text, length);
 	if (*slot) {
-		*number = *slot;
+		*id = *slot;
 		return 0;
 	}
 	if (length >= max_bytes || wanted > max_bytes)
@@ -92,7 +92,7 @@ int string_table_add(struct string_table *table, const char *text, size_t length
 	if (!table->bytes.count)
 		table->bytes.items[table->bytes.count++] = 0;
 	*slot = table->bytes.count;
-	*number = *slot;
+	*id = *slot;
 	memcpy(table->bytes.items + table->bytes.count, text, length);
 	table->bytes.count += length;
 	table->bytes.items[table->bytes.count++] = 0;

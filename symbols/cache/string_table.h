@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Strings that are stored once each, one after the other, each with a NUL. A string's number is its
+ * Strings that are stored once each, one after the other, each with a NUL. A string's id is its
  * offset; 0 is the empty string. A string takes 4 bytes besides its own, so that the names of a
  * debug file of a gigabyte fit into some ten megabytes.
  */
@@ -10,7 +10,7 @@
 #include "symbols/cache/varint.h"
 
 enum {
-	/** Strings beyond this size get no number. */
+	/** Strings beyond this size get no id. */
 	STRING_TABLE_MAX_BYTES = 512 << 20,
 };
 
@@ -27,8 +27,8 @@ struct string_table {
 
 void string_table_deinit(struct string_table *table);
 
-/** The number of the first @length bytes of @text, which hold no NUL. -E2BIG, -ENOMEM. */
-int string_table_add(struct string_table *table, const char *text, size_t length, uint32_t *number);
+/** The id of the first @length bytes of @text, which hold no NUL. -E2BIG, -ENOMEM. */
+int string_table_add(struct string_table *table, const char *text, size_t length, uint32_t *id);
 
 /** Frees the memory that is only needed to add strings. */
 void string_table_finish(struct string_table *table);

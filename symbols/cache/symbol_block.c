@@ -57,11 +57,11 @@ static inline uint32_t long_rows_up_to(const uint8_t *addresses, uint32_t count,
 	return below;
 }
 
-static inline uint32_t file_at(const struct symbol_block_row *row, uint32_t number)
+static inline uint32_t file_at(const struct symbol_block_row *row, uint32_t id)
 {
-	if (!number || number > row->file_count)
+	if (!id || id > row->file_count)
 		return 0;
-	return read_number(row->files + (size_t)(number - 1) * NUMBER_BYTES);
+	return read_number(row->files + (size_t)(id - 1) * NUMBER_BYTES);
 }
 
 static bool find_in_block(const uint8_t *block, uint32_t offset, struct symbol_block_row *row)
@@ -116,15 +116,15 @@ bool symbol_blocks_find(const struct symbol_blocks *blocks, uint64_t address,
 	return find_in_block(block, offset - address_index_at(&blocks->index, number), row);
 }
 
-bool symbol_block_scope(const struct symbol_block_row *row, uint32_t number,
-			struct symbol_scope *scope, uint32_t *far)
+bool symbol_block_scope(const struct symbol_block_row *row, uint32_t id, struct symbol_scope *scope,
+			uint32_t *far)
 {
 	uint32_t bytes = SYMBOL_BLOCK_SCOPE_BYTES + row->call_line_bytes, name;
 	const uint8_t *at;
 
-	if (!number || number > row->scope_count)
+	if (!id || id > row->scope_count)
 		return false;
-	at = row->scopes + (number - 1) * bytes;
+	at = row->scopes + (id - 1) * bytes;
 	name = read_number(at);
 	*far = name & SYMBOL_BLOCK_FAR ? name & (SYMBOL_BLOCK_FAR - 1) : 0;
 	*scope = (struct symbol_scope){
@@ -133,5 +133,5 @@ bool symbol_block_scope(const struct symbol_block_row *row, uint32_t number,
 		.call_file = file_at(row, at[5]),
 		.call_line = read_short(at + SYMBOL_BLOCK_SCOPE_BYTES, row->call_line_bytes),
 	};
-	return scope->outer < number;
+	return scope->outer < id;
 }

@@ -10,11 +10,11 @@
  * of widths: 1 if addresses take 4 bytes and not 2, plus 2 times the bytes of a line (0 to 4), plus
  * 16 times those of the line of a call. Then follow
  *	for each row but the first: its address minus the block's
- *	for each row: its innermost scope, if there are scopes; 0 is none, scopes are numbered from 1
- *	for each row: its file, if there are files; numbered like scopes
+ *	for each row: its innermost scope, if there are scopes; 0 is none, the ids of scopes count from 1
+ *	for each row: its file, if there are files; its id counts like that of a scope
  *	for each row: its line
  *	for each file: its name, in 4 bytes
- *	for each scope: its name, in 4 bytes; the enclosing scope, which has a lower number, or 0 for
+ *	for each scope: its name, in 4 bytes; the enclosing scope, which has a lower id, or 0 for
  *		a function; file and line of the call
  * A scope whose name has the bit 2^30 refers to a scope of symbols/cache/scope_bytes.h; the other
  * bits are its offset. For calls that are inlined more than SYMBOL_BLOCK_DEPTH deep, a block has
@@ -53,10 +53,10 @@ struct symbol_blocks {
 
 /** The row for an address, and where the block has its other data. */
 struct symbol_block_row {
-	/** String numbers. */
+	/** String ids. */
 	uint32_t file;
 	uint32_t line;
-	/** The innermost scope, by its number in the block. */
+	/** The innermost scope, by its id in the block. */
 	uint32_t scope;
 	uint32_t scope_count;
 	uint32_t file_count;
@@ -70,11 +70,11 @@ bool symbol_blocks_find(const struct symbol_blocks *blocks, uint64_t address,
 			struct symbol_block_row *row);
 
 /**
- * Reads scope @number of the block of @row. @scope's outer scope is a number in the block too,
- * lower than @number. If *@far is not 0, the scope is the one at that offset of
+ * Reads scope @id of the block of @row. @scope's outer scope is an id in the block too,
+ * lower than @id. If *@far is not 0, the scope is the one at that offset of
  * symbols/cache/scope_bytes.h. False if there is none.
  */
-bool symbol_block_scope(const struct symbol_block_row *row, uint32_t number,
-			struct symbol_scope *scope, uint32_t *far);
+bool symbol_block_scope(const struct symbol_block_row *row, uint32_t id, struct symbol_scope *scope,
+			uint32_t *far);
 
 #endif

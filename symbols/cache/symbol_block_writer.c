@@ -22,7 +22,7 @@ void symbol_block_writer_deinit(struct symbol_block_writer *writer)
 	offset_vector_deinit(&writer->addresses);
 	big_bytes_deinit(&writer->blocks);
 	big_bytes_deinit(&writer->far);
-	hash_map_deinit(&writer->far_numbers);
+	hash_map_deinit(&writer->far_scopes);
 }
 
 /* Bytes of a number. */
@@ -45,7 +45,7 @@ static uint32_t used_bytes(const struct symbol_block_open *open)
 	       open->scope_count * (SYMBOL_BLOCK_SCOPE_BYTES + width_of(open->call_line_bits));
 }
 
-/* --- numbers of a block --- */
+/* --- ids of a block --- */
 
 static uint8_t find_file(struct symbol_block_writer *writer, uint32_t file)
 {
@@ -64,7 +64,7 @@ static uint8_t find_file(struct symbol_block_writer *writer, uint32_t file)
 static uint8_t known_scope(const struct symbol_block_writer *writer, struct symbol_scope_key key)
 {
 	for (uint32_t i = 0; i < writer->open.scope_count; i++)
-		if (writer->scopes[i].key.number == key.number &&
+		if (writer->scopes[i].key.id == key.id &&
 		    writer->scopes[i].key.symbol == key.symbol)
 			return i + 1;
 	return 0;
@@ -82,11 +82,11 @@ static bool read_collected(const struct symbol_block_writer *writer, struct symb
 {
 	const struct byte_vector *collected = writer->collected;
 
-	if (!key.number && key.symbol) {
+	if (!key.id && key.symbol) {
 		*scope = (struct symbol_scope){ .name = key.symbol };
 		return true;
 	}
-	if (!scope_bytes_read(collected->items, collected->count, key.number, scope))
+	if (!scope_bytes_read(collected->items, collected->count, key.id, scope))
 		return false;
 	if (!scope->outer && key.symbol)
 		scope->name = key.symbol;
@@ -95,7 +95,7 @@ static bool read_collected(const struct symbol_block_writer *writer, struct symb
 
 static uint64_t far_key(struct symbol_scope_key key)
 {
-	return (uint64_t)key.symbol << 32 | key.number;
+	return (uint64_t)key.symbol << 32 | key.id;
 }
 
 static int put_far_scope(struct symbol_block_writer *writer, struct symbol_scope_key key,
@@ -106,7 +106,7 @@ static int put_far_scope(struct symbol_block_writer *writer, struct symbol_scope
 
 	scope->outer = outer;
 	err = scope_bytes_add(&writer->far, scope, &far);
-	if (!err && hash_map_set(&writer->far_numbers, far_key(key), far))
+	if (!err && hash_map_set(&writer->far_scopes, far_key(key), far))
 		err = fail(-ENOMEM, "no memory for functions");
 	return err;
 }
@@ -115,15 +115,15 @@ static int put_far_scope(struct symbol_block_writer *writer, struct symbol_scope
 static int find_far_scope(struct symbol_block_writer *writer, struct symbol_scope_key key,
 			  uint64_t *far)
 {
-	while (!hash_map_find(&writer->far_numbers, far_key(key), far)) {
+	while (!hash_map_find(&writer->far_scopes, far_key(key), far)) {
 		struct symbol_scope_key at = key, outer = key;
 		struct symbol_scope scope = { 0 };
 		uint64_t outer_far = 0;
 		int err;
 
 		while (read_collected(writer, at, &scope) && scope.outer) {
-			outer.number = scope.outer;
-			if (hash_map_find(&writer->far_numbers, far_key(outer), &outer_far))
+			outer.id = scope.outer;
+			if (hash_map_find(&writer->far_scopes, far_key(outer), &outer_far))
 				break;
 			at = outer;
 		}
@@ -157,7 +157,7 @@ static int find_scope(struct symbol_block_writer *writer, struct symbol_scope_ke
 	int err;
 
 	*local = 0;
-	while (depth ? key.number : key.number || key.symbol) {
+	while (depth ? key.id : key.id || key.symbol) {
 		*local = known_scope(writer, key);
 		if (*local)
 			break;
@@ -168,9 +168,9 @@ static int find_scope(struct symbol_block_writer *writer, struct symbol_scope_ke
 			break;
 		}
 		if (!read_collected(writer, key, &scopes[depth]))
-			return fail(-EINVAL, "no function is %u", key.number);
+			return fail(-EINVAL, "no function is %u", key.id);
 		entries[depth].key = key;
-		key.number = scopes[depth++].outer;
+		key.id = scopes[depth++].outer;
 	}
 	while (depth--) {
 		const struct symbol_scope *scope = &scopes[depth];

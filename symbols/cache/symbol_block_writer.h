@@ -17,9 +17,9 @@ enum {
 
 /** A collected scope. */
 struct symbol_scope_key {
-	uint32_t number;
+	uint32_t id;
 	/**
-	 * A string that replaces the name of the outermost enclosing scope; 0: none. If number is
+	 * A string that replaces the name of the outermost enclosing scope; 0: none. If id is
 	 * 0, the name of a function without a scope.
 	 */
 	uint32_t symbol;
@@ -65,7 +65,7 @@ struct symbol_block_writer {
 	struct byte_vector blocks;
 	struct byte_vector far;
 	/** Maps a struct symbol_scope_key to an offset in @far. */
-	struct hash_map far_numbers;
+	struct hash_map far_scopes;
 	struct symbol_block_open open;
 	struct {
 		uint32_t address;

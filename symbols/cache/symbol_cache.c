@@ -109,7 +109,7 @@ struct chain {
 	const struct symbol_cache *file;
 	struct symbol_block_row row;
 	/* The next scope: a number in the block, or an offset in the file's scopes. */
-	uint32_t number;
+	uint32_t id;
 	uint32_t far;
 };
 
@@ -118,16 +118,16 @@ static bool next_scope(struct chain *chain, struct symbol_scope *scope)
 	uint32_t far = chain->far;
 
 	if (!far) {
-		if (!symbol_block_scope(&chain->row, chain->number, scope, &far))
+		if (!symbol_block_scope(&chain->row, chain->id, scope, &far))
 			return false;
-		chain->number = scope->outer;
+		chain->id = scope->outer;
 	}
 	if (!far)
 		return true;
 	if (!scope_bytes_read(chain->file->scopes, chain->file->scopes_bytes, far, scope))
 		return false;
 	/* The enclosing scopes are not in the block. */
-	chain->number = 0;
+	chain->id = 0;
 	chain->far = scope->outer;
 	return true;
 }
@@ -146,7 +146,7 @@ uint32_t symbol_cache_lookup(const struct symbol_cache *file, uint64_t address,
 		return 0;
 	frame = (struct symbol_frame){ .file = string_at(file, chain.row.file),
 				       .line = chain.row.line };
-	chain.number = chain.row.scope;
+	chain.id = chain.row.scope;
 	for (uint32_t depth = 0; depth < SYMBOL_CACHE_MAX_DEPTH && next_scope(&chain, &scope);
 	     depth++) {
 		frame.function = string_at(file, scope.name);

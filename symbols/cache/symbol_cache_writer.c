@@ -34,9 +34,9 @@ void symbol_cache_writer_deinit(struct symbol_cache_writer *writer)
 }
 
 int symbol_cache_writer_add_scope(struct symbol_cache_writer *writer,
-				  const struct symbol_scope *scope, uint32_t *number)
+				  const struct symbol_scope *scope, uint32_t *id)
 {
-	return scope_bytes_add(&writer->scopes, scope, number);
+	return scope_bytes_add(&writer->scopes, scope, id);
 }
 
 int symbol_cache_writer_add_intervals(struct symbol_cache_writer *writer, enum symbol_data table,
@@ -142,17 +142,17 @@ static bool is_part_of(const char *symbol, const char *function)
 }
 
 /*
- * The symbol that names the outermost function of @number, if that has no linkage name; 0: none is
+ * The symbol that names the outermost function of @id, if that has no linkage name; 0: none is
  * needed.
  */
-static uint32_t name_outermost(const struct symbol_cache_writer *writer, uint32_t number,
+static uint32_t name_outermost(const struct symbol_cache_writer *writer, uint32_t id,
 			       uint32_t symbol)
 {
 	const struct byte_vector *scopes = &writer->scopes;
 	const char *names = (const char *)writer->strings.bytes.items;
-	struct symbol_scope scope = { .outer = number };
+	struct symbol_scope scope = { .outer = id };
 
-	if (!number || !symbol)
+	if (!id || !symbol)
 		return symbol;
 	while (scope.outer)
 		if (!scope_bytes_read(scopes->items, scopes->count, scope.outer, &scope))
@@ -164,20 +164,20 @@ static uint32_t name_outermost(const struct symbol_cache_writer *writer, uint32_
 
 static struct symbol_row merged_row(const struct merge *merge, uint64_t address)
 {
-	uint32_t number = merge->values[SYMBOL_DATA_SCOPES].first;
+	uint32_t id = merge->values[SYMBOL_DATA_SCOPES].first;
 
 	return (struct symbol_row){
 		.address = address,
-		.scope.number = number,
-		.scope.symbol = name_outermost(merge->writer, number,
-					       merge->values[SYMBOL_DATA_SYMBOLS].first),
+		.scope.id = id,
+		.scope.symbol =
+			name_outermost(merge->writer, id, merge->values[SYMBOL_DATA_SYMBOLS].first),
 		.line = merge->values[SYMBOL_DATA_LINES],
 	};
 }
 
 static bool is_alike(const struct symbol_row *a, const struct symbol_row *b)
 {
-	return a->scope.number == b->scope.number && a->scope.symbol == b->scope.symbol &&
+	return a->scope.id == b->scope.id && a->scope.symbol == b->scope.symbol &&
 	       a->line.first == b->line.first && a->line.second == b->line.second;
 }
 

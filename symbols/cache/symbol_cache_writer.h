@@ -32,7 +32,7 @@ void symbol_cache_writer_deinit(struct symbol_cache_writer *writer);
 
 /** -E2BIG, -ENOMEM. */
 int symbol_cache_writer_add_scope(struct symbol_cache_writer *writer,
-				  const struct symbol_scope *scope, uint32_t *number);
+				  const struct symbol_scope *scope, uint32_t *id);
 
 /** Adds the parts of the text in which each value of @intervals counts. Sorts @intervals. */
 int symbol_cache_writer_add_intervals(struct symbol_cache_writer *writer, enum symbol_data table,

@@ -156,10 +156,10 @@ static int add_name(struct dwarf_names *names, struct dwarf_attributes *attribut
 	text = found.linkage_name ? found.linkage_name : found.name;
 	name->is_plain = !found.linkage_name && (!is_plain_language || !found.name);
 	if (!text) {
-		name->number = 0;
+		name->id = 0;
 		return 0;
 	}
-	return string_table_add(names->strings, text, strlen(text), &name->number);
+	return string_table_add(names->strings, text, strlen(text), &name->id);
 }
 
 /*
@@ -184,7 +184,7 @@ int dwarf_names_find(struct dwarf_names *names, Dwarf_Die *die, struct dwarf_att
 	int err;
 
 	if (hash_map_find(&names->known, key, &known)) {
-		*name = (struct dwarf_name){ .number = known >> 1, .is_plain = known & 1 };
+		*name = (struct dwarf_name){ .id = known >> 1, .is_plain = known & 1 };
 		return 0;
 	}
 	if (has_origin)
@@ -196,7 +196,7 @@ int dwarf_names_find(struct dwarf_names *names, Dwarf_Die *die, struct dwarf_att
 		return err;
 	if (names->known.count >= KNOWN_MAX)
 		dwarf_names_clear(names);
-	if (hash_map_set(&names->known, key, (uint64_t)found.number << 1 | found.is_plain))
+	if (hash_map_set(&names->known, key, (uint64_t)found.id << 1 | found.is_plain))
 		return fail(-ENOMEM, "no memory for names");
 	*name = found;
 	return 0;

@@ -61,7 +61,7 @@ Dwarf_Die *dwarf_attributes_die(const Dwarf_Attribute *attribute, Dwarf_Die *die
 
 struct dwarf_name {
 	/** Number in the string table; 0: none. */
-	uint32_t number;
+	uint32_t id;
 	/** Not a linkage name, although the language has linkage names. */
 	bool is_plain;
 };

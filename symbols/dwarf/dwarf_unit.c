@@ -86,7 +86,7 @@ static int forget_files(struct dwarf_reader *reader, size_t count)
 	return 0;
 }
 
-static int add_path(struct dwarf_reader *reader, const char *path, uint32_t *number)
+static int add_path(struct dwarf_reader *reader, const char *path, uint32_t *id)
 {
 	struct text_builder *text = &reader->path;
 
@@ -98,27 +98,27 @@ static int add_path(struct dwarf_reader *reader, const char *path, uint32_t *num
 	text_builder_append(text, path);
 	if (text->failed)
 		return fail(-ENOMEM, "no memory for a path");
-	return string_table_add(&reader->writer->strings, text->text, text->length, number);
+	return string_table_add(&reader->writer->strings, text->text, text->length, id);
 }
 
 /* The string of file @i, 0 if there is none. */
-static int find_file(struct dwarf_reader *reader, Dwarf_Files *files, uint64_t i, uint32_t *number)
+static int find_file(struct dwarf_reader *reader, Dwarf_Files *files, uint64_t i, uint32_t *id)
 {
 	uint32_t *known;
 
-	*number = 0;
+	*id = 0;
 	if (i >= reader->files.count)
 		return 0;
 	known = &reader->files.items[i];
 	if (*known == UNKNOWN_FILE) {
 		const char *path = dwarf_filesrc(files, i, NULL, NULL);
-		int err = path && *path ? add_path(reader, path, number) : 0;
+		int err = path && *path ? add_path(reader, path, id) : 0;
 
 		if (err)
 			return err;
-		*known = *number;
+		*known = *id;
 	}
-	*number = *known;
+	*id = *known;
 	return 0;
 }
 
@@ -202,7 +202,7 @@ static bool has_code(struct dwarf_attributes *attributes)
 }
 
 static int add_function(struct traversal *traversal, Dwarf_Die *die,
-			struct dwarf_attributes *attributes, uint32_t outer, uint32_t *number)
+			struct dwarf_attributes *attributes, uint32_t outer, uint32_t *id)
 {
 	struct dwarf_reader *reader = traversal->reader;
 	struct symbol_scope scope = { .outer = outer };
@@ -212,7 +212,7 @@ static int add_function(struct traversal *traversal, Dwarf_Die *die,
 
 	if (err)
 		return err;
-	scope.name = name.number;
+	scope.name = name.id;
 	scope.is_plain = name.is_plain;
 	if (outer) {
 		err = find_file(reader, traversal->files,
@@ -221,11 +221,11 @@ static int add_function(struct traversal *traversal, Dwarf_Die *die,
 			return err;
 		scope.call_line = number_attribute(attributes, DWARF_CALL_LINE);
 	}
-	err = symbol_cache_writer_add_scope(reader->writer, &scope, number);
+	err = symbol_cache_writer_add_scope(reader->writer, &scope, id);
 	if (err)
 		return err;
 	traversal->order++;
-	return add_ranges(traversal, die, attributes, *number);
+	return add_ranges(traversal, die, attributes, *id);
 }
 
 static enum function_kind find_kind(Dwarf_Die *die)

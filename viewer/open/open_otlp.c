@@ -55,7 +55,7 @@ struct otlp_reader {
 	struct location_traits *traits;
 	struct opened_stack stack;
 	/*
-	 * Bytes of the texts of the stack's frames, repeated ones included: the cost of comparing
+	 * Bytes of the strings of the stack's frames, repeated ones included: the cost of comparing
 	 * and hashing them.
 	 */
 	size_t text_bytes;

@@ -155,15 +155,15 @@ static int push_stack(struct pprof_reader *reader, const Pprof__Sample *sample)
 
 /* --- samples --- */
 
-/* Reads the runtime's number for the work, or a mark of the stack; false if the key is neither. */
+/* Reads the runtime's id for the work, or a mark of the stack; false if the key is neither. */
 static bool read_language_key(struct pprof_reader *reader, const Pprof__Label *label,
 			      const char *key)
 {
-	for (uint32_t i = 0; i < LANGUAGE_NUMBER_COUNT; i++) {
-		if (strcmp(key, language_numbers[i].pprof) || !label->num)
+	for (uint32_t i = 0; i < LANGUAGE_TASK_ID_COUNT; i++) {
+		if (strcmp(key, language_task_ids[i].pprof) || !label->num)
 			continue;
-		opened_labels_set_number(&reader->labels, language_numbers[i].kind,
-					 (uint64_t)label->num);
+		opened_labels_set_task_id(&reader->labels, language_task_ids[i].kind,
+					  (uint64_t)label->num);
 		return true;
 	}
 	for (uint32_t i = 0; i < LANGUAGE_MARK_COUNT; i++) {

@@ -120,19 +120,19 @@ void opened_name_cut_line(char *text, const char **file, uint32_t *line)
 	}
 }
 
-int opened_names_init(struct opened_names *names, char **texts, size_t count)
+int opened_names_init(struct opened_names *names, char **strings, size_t count)
 {
 	*names = (struct opened_names){
-		.texts = texts,
+		.strings = strings,
 		.count = count,
 		.names = calloc(count ? count : 1, sizeof(*names->names)),
 	};
 	if (!names->names)
 		return -ENOMEM;
-	/* Each user of a text copies it, so texts are cut. */
+	/* Each user of a text copies it, so strings are cut. */
 	for (size_t i = 0; i < count; i++)
-		if (strnlen(texts[i], TEXT_MAX_BYTES + 1) > TEXT_MAX_BYTES)
-			texts[i][text_cut_length(texts[i], TEXT_MAX_BYTES + 1, TEXT_MAX_BYTES)] =
+		if (strnlen(strings[i], TEXT_MAX_BYTES + 1) > TEXT_MAX_BYTES)
+			strings[i][text_cut_length(strings[i], TEXT_MAX_BYTES + 1, TEXT_MAX_BYTES)] =
 				'\0';
 	return 0;
 }
@@ -144,7 +144,7 @@ void opened_names_deinit(struct opened_names *names)
 
 const char *opened_names_text(const struct opened_names *names, uint64_t index)
 {
-	return index < names->count ? names->texts[index] : "";
+	return index < names->count ? names->strings[index] : "";
 }
 
 const char *opened_names_name(struct opened_names *names, uint64_t index, struct opened_name *name)
@@ -154,7 +154,7 @@ const char *opened_names_name(struct opened_names *names, uint64_t index, struct
 	*name = (struct opened_name){ 0 };
 	if (index >= names->count)
 		return "";
-	text = names->texts[index];
+	text = names->strings[index];
 	if (!(names->names[index].marks & OPENED_PARSED)) {
 		names->names[index] = opened_name_parse(text);
 		names->names[index].marks |= OPENED_PARSED;

@@ -48,18 +48,18 @@ struct opened_name opened_name_parse(char *text);
 void opened_name_cut_line(char *text, const char **file, uint32_t *line);
 
 /**
- * The texts of a profile, some of which are names; each name is parsed once. The texts are
+ * The strings of a profile, some of which are names; each name is parsed once. The strings are
  * borrowed.
  */
 struct opened_names {
-	char **texts;
+	char **strings;
 	size_t count;
-	/* Parallel to the texts; an entry is zeroed until it is first used. */
+	/* Parallel to the strings; an entry is zeroed until it is first used. */
 	struct opened_name *names;
 };
 
-/** Cuts texts that are longer than any name. -ENOMEM. */
-int opened_names_init(struct opened_names *names, char **texts, size_t count);
+/** Cuts strings that are longer than any name. -ENOMEM. */
+int opened_names_init(struct opened_names *names, char **strings, size_t count);
 void opened_names_deinit(struct opened_names *names);
 
 /** The text unchanged; "" if there is none. */

@@ -14,7 +14,7 @@
 static const struct {
 	const char *key;
 	size_t offset;
-} texts[] = {
+} strings[] = {
 	{ "service.name", offsetof(struct opened_identity, service_name) },
 	{ "container.id", offsetof(struct opened_identity, container_id) },
 	{ "process.executable.name", offsetof(struct opened_identity, executable_name) },
@@ -40,7 +40,7 @@ void opened_labels_add(struct opened_labels *labels, const char *key, const char
 {
 	struct sample_label *label = &labels->labels[labels->count];
 
-	/* One slot is reserved for a number. */
+	/* One slot is reserved for the id of a task. */
 	if (!*key || labels->count >= LABELS_MAX)
 		return;
 	label->key_bytes = put_text(label->key, key, sizeof(label->key));
@@ -49,7 +49,7 @@ void opened_labels_add(struct opened_labels *labels, const char *key, const char
 		labels->count++;
 }
 
-void opened_labels_set_number(struct opened_labels *labels, uint8_t kind, uint64_t number)
+void opened_labels_set_task_id(struct opened_labels *labels, uint8_t kind, uint64_t id)
 {
 	struct sample_label *label = &labels->labels[labels->count];
 
@@ -57,8 +57,8 @@ void opened_labels_set_number(struct opened_labels *labels, uint8_t kind, uint64
 		return;
 	label->key_bytes = 0;
 	label->key[0] = (char)kind;
-	label->value_bytes = sizeof(number);
-	memcpy(label->value, &number, sizeof(number));
+	label->value_bytes = sizeof(id);
+	memcpy(label->value, &id, sizeof(id));
 	labels->count++;
 }
 
@@ -86,7 +86,7 @@ void opened_identities_begin(struct opened_identities *identities)
 	opened_labels_clear(&identities->labels);
 }
 
-/* True for the keys of texts that a language gives for a process (language_ops.describe). */
+/* True for the keys of strings that a language gives for a process (language_ops.describe). */
 static bool is_of_process(const char *key)
 {
 	return text_starts_with(key, "process.runtime.") || text_starts_with(key, "allframes.");
@@ -125,18 +125,18 @@ void opened_identities_set(struct opened_identities *identities, struct opened_i
 	bool is_too_long = strnlen(value->text, OPENED_ATTRIBUTE_MAX_BYTES + 1) >
 			   OPENED_ATTRIBUTE_MAX_BYTES;
 
-	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-		if (!strcmp(key, texts[i].key) && !is_too_long)
-			*(const char **)((char *)identity + texts[i].offset) = value->text;
+	for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
+		if (!strcmp(key, strings[i].key) && !is_too_long)
+			*(const char **)((char *)identity + strings[i].offset) = value->text;
 	set_sample_attribute(&identity->sample, key, is_too_long ? NULL : value->text,
 			     value->number);
 	for (uint32_t i = 0; i < LANGUAGE_MARK_COUNT; i++)
 		if (!strcmp(key, language_marks[i].otlp))
 			identity->mark = value->number ? language_marks[i].kind : 0;
-	for (uint32_t i = 0; i < LANGUAGE_NUMBER_COUNT; i++)
-		if (!strcmp(key, language_numbers[i].otlp))
-			opened_labels_set_number(&identities->labels, language_numbers[i].kind,
-						 (uint64_t)value->number);
+	for (uint32_t i = 0; i < LANGUAGE_TASK_ID_COUNT; i++)
+		if (!strcmp(key, language_task_ids[i].otlp))
+			opened_labels_set_task_id(&identities->labels, language_task_ids[i].kind,
+						  (uint64_t)value->number);
 	if (text_starts_with(key, LABEL_KEY_PREFIX))
 		opened_labels_add(&identities->labels, key + strlen(LABEL_KEY_PREFIX), value->text);
 	else if (is_of_process(key) && *value->text && !is_too_long)

@@ -27,10 +27,10 @@ struct opened_labels {
 void opened_labels_clear(struct opened_labels *labels);
 void opened_labels_add(struct opened_labels *labels, const char *key, const char *value);
 /**
- * Adds a label with the number that the runtime of language @kind gives to a unit of work, such as a goroutine. It is
+ * Adds a label with the id that the runtime of language @kind gives to a unit of work, such as a goroutine. It is
  * dropped if all labels are in use.
  */
-void opened_labels_set_number(struct opened_labels *labels, uint8_t kind, uint64_t number);
+void opened_labels_set_task_id(struct opened_labels *labels, uint8_t kind, uint64_t id);
 
 /** The added labels; NULL if there are none. Borrowed until the next set is made. */
 const struct label_set *opened_labels_finish(struct opened_labels *labels);
@@ -62,7 +62,7 @@ struct opened_identity {
 enum {
 	/** Attributes of further processes are skipped. */
 	OPENED_PROCESSES_MAX = 1 << 16,
-	/** Longer texts are skipped. */
+	/** Longer strings are skipped. */
 	OPENED_ATTRIBUTE_MAX_BYTES = 1024,
 };
 

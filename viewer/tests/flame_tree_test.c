@@ -17,28 +17,28 @@ enum { TEXT_COUNT = 6 };
 
 static char *texts[TEXT_COUNT] = { "p", "b", "a", "c", "d", "e" };
 
-/* The order differs from that of the numbers. */
+/* The order differs from that of the ids. */
 static const uint32_t ranks[TEXT_COUNT] = { 5, 1, 0, 2, 3, 4 };
 
 struct laid {
 	struct flame_stack_vector stacks;
-	struct number_vector numbers[8];
+	struct number_vector ids[8];
 };
 
 static void add(struct laid *laid, const char *letters, uint64_t count, uint64_t base_count)
 {
-	struct number_vector *numbers = &laid->numbers[laid->stacks.count];
+	struct number_vector *ids = &laid->ids[laid->stacks.count];
 
 	for (; *letters; letters++) {
 		for (uint32_t i = 0; i < TEXT_COUNT; i++) {
 			if (texts[i][0] == *letters)
-				assert_int_equal(number_vector_push(numbers, i), 0);
+				assert_int_equal(number_vector_push(ids, i), 0);
 		}
 	}
 	assert_int_equal(flame_stack_vector_push(&laid->stacks,
 						 (struct flame_stack){
-							 .numbers = numbers->items,
-							 .length = numbers->count,
+							 .ids = ids->items,
+							 .length = ids->count,
 							 .count = count,
 							 .base_count = base_count,
 						 }),
@@ -61,7 +61,7 @@ static void lay(struct laid *laid)
 static void free_laid(struct laid *laid)
 {
 	for (size_t i = 0; i < 8; i++)
-		number_vector_deinit(&laid->numbers[i]);
+		number_vector_deinit(&laid->ids[i]);
 	flame_stack_vector_deinit(&laid->stacks);
 }
 
@@ -75,12 +75,12 @@ static void assert_tree(struct laid *laid, size_t max_nodes, const char *expecte
 	assert_int_equal(flame_tree_init(&tree, &laid->stacks, ranks, max_nodes), 0);
 	for (size_t i = 0; i < tree.nodes.count; i++) {
 		const struct flame_node *node = &tree.nodes.items[i];
-		bool is_root = node->number == FLAME_ROOT_NUMBER;
+		bool is_root = node->id == FLAME_ROOT_ID;
 
 		for (size_t at = i; at; at = tree.nodes.items[at].parent)
 			length += (size_t)sprintf(text + length, "  ");
 		length += (size_t)sprintf(text + length, "%s %llu/%llu\n",
-					  is_root ? "all" : texts[node->number],
+					  is_root ? "all" : texts[node->id],
 					  (unsigned long long)node->self,
 					  (unsigned long long)node->total);
 		assert_true(!i || node->parent < i);

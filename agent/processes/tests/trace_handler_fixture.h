@@ -175,7 +175,7 @@ static inline void push_error(struct record *record, enum unwind_error error)
 	record->head.flags &= ~RECORD_REACHED_END;
 }
 
-/* Behind the frames, which are all there. NULL as key: @value is the goroutine's number, 8 bytes. */
+/* Behind the frames, which are all there. NULL as key: @value is the goroutine's id, 8 bytes. */
 static inline void push_label(struct record *record, const char *key, const char *value)
 {
 	struct sample_label *label = (void *)((char *)&record->words[record->head.word_count] +

@@ -77,7 +77,7 @@ static void labels_are_the_samples_and_not_the_traces(void **state)
 	assert_non_null(fixture->reporter.event.sample.labels);
 	assert_int_equal(fixture->reporter.labels.label_count, 2);
 	assert_int_equal(fixture->reporter.labels.task_language, FRAME_GO);
-	assert_true(fixture->reporter.labels.task_number == goroutine_id);
+	assert_true(fixture->reporter.labels.task_id == goroutine_id);
 	at = fixture->reporter.labels.texts;
 	assert_string_equal(label_set_next(&at).value, "7 ");
 	assert_string_equal(label_set_next(&at).key, "user");

@@ -205,7 +205,7 @@ static struct stack_deltas make_deltas(uint32_t page_count, uint32_t mark)
 		deltas.page_index[page] = row;
 		for (uint32_t i = 0; i < (page ? page % 4 : 1); i++) {
 			stack_deltas_offsets(&deltas)[row] = page ? i * 80 + page % 7 : 0;
-			stack_deltas_numbers(&deltas)[row] = row % RULES;
+			stack_deltas_rule_ids(&deltas)[row] = row % RULES;
 			row++;
 		}
 	}

@@ -289,7 +289,7 @@ struct labelled {
 	struct sample_label labels[LABEL_SLOTS_MAX + 1];
 };
 
-/* A record of two words and @count labels, the first of which is a goroutine's number. */
+/* A record of two words and @count labels, the first of which is a goroutine's id. */
 static struct labelled make_labelled(uint32_t count)
 {
 	struct labelled record = {

@@ -153,7 +153,7 @@ static void publish_version(struct map_writer *writer, const struct session *ses
 	for (uint32_t i = 0; i <= PAGE_COUNT; i++)
 		page_index[i] = i;
 	for (uint32_t i = 0; i < PAGE_COUNT; i++)
-		stack_deltas_numbers(&deltas)[i] = used_rule;
+		stack_deltas_rule_ids(&deltas)[i] = used_rule;
 	for (uint32_t i = 0; i < before; i++)
 		mappings[i] = (struct mapping_row){
 			.start = 0x1000 * (i + 1),

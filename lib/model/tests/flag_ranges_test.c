@@ -176,8 +176,8 @@ static void more_rules_than_there_may_be_are_refused(void **state)
 	deltas.rule_count = UNWIND_MAX_RULES;
 	deltas.rules = calloc(UNWIND_MAX_RULES, sizeof(struct unwind_rule));
 	/* The last number there can be, in two rows. */
-	stack_deltas_numbers(&deltas)[0] = UINT16_MAX;
-	stack_deltas_numbers(&deltas)[2] = UINT16_MAX;
+	stack_deltas_rule_ids(&deltas)[0] = UINT16_MAX;
+	stack_deltas_rule_ids(&deltas)[2] = UINT16_MAX;
 	assert_int_equal(stack_deltas_flag_ranges(&deltas, &range, 1, FLAG, 0), -E2BIG);
 	assert_int_equal(deltas.rule_count, UNWIND_MAX_RULES);
 	stack_deltas_deinit(&deltas);

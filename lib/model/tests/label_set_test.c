@@ -151,7 +151,7 @@ static void all_that_a_record_can_hold_has_room(void **state)
 	assert_int_equal(set->label_count, LABELS_MAX);
 	assert_int_equal(set->text_bytes, LABEL_SET_TEXT_MAX_BYTES);
 	assert_int_equal(set->task_language, FRAME_GO);
-	assert_int_equal(set->task_number, id);
+	assert_int_equal(set->task_id, id);
 	free(set);
 }
 
@@ -192,7 +192,7 @@ static void the_shape_of_labels_is_checked(void **state)
 	labels[1].value_bytes = LABEL_VALUE_MAX_BYTES + 1;
 	assert_false(labels_are_well_formed(labels, 2 * sizeof(*labels)));
 	labels[1] = good;
-	/* A goroutine's number has 8 bytes. */
+	/* A goroutine's id has 8 bytes. */
 	labels[1].key_bytes = 0;
 	assert_false(labels_are_well_formed(labels, 2 * sizeof(*labels)));
 	labels[1].value_bytes = sizeof(uint64_t);

@@ -30,9 +30,9 @@ static int set_up(void **state)
 		.process = process_info_create(&values),
 		.same_process = process_info_create(&values),
 		.other_process = process_info_create(&other_values),
-		.labels = { .task_number = 1 },
-		.same_labels = { .task_number = 1 },
-		.other_labels = { .task_number = 2 },
+		.labels = { .task_id = 1 },
+		.same_labels = { .task_id = 1 },
+		.other_labels = { .task_id = 2 },
 	};
 	fixture.sample = (struct sample){
 		.trace = fixture.trace,

@@ -117,7 +117,7 @@ static void every_contradiction_is_found(void **state)
 	ASSERT_BAD(deltas->page_index[PAGES] = ROWS - 1);
 	ASSERT_BAD(stack_deltas_offsets(deltas)[0] = 1);
 	ASSERT_BAD(stack_deltas_offsets(deltas)[1] = 0);
-	ASSERT_BAD(stack_deltas_numbers(deltas)[4] = RULES);
+	ASSERT_BAD(stack_deltas_rule_ids(deltas)[4] = RULES);
 	ASSERT_BAD(deltas->rules[2].cfa = CFA_KIND_COUNT);
 	ASSERT_BAD(deltas->rules[2].ra = SAVED_KIND_COUNT);
 	ASSERT_BAD(deltas->rules[2].fp = SAVED_KIND_COUNT);

@@ -72,11 +72,11 @@ static void check_row(const struct symbol_block_writer *writer, const struct sym
 	if (!symbol_blocks_find(blocks, address, &row) || row.file != expected->line.first ||
 	    row.line != expected->line.second)
 		abort();
-	if (!expected->scope.number && !expected->scope.symbol)
+	if (!expected->scope.id && !expected->scope.symbol)
 		return;
-	if (expected->scope.number)
+	if (expected->scope.id)
 		scope_bytes_read(writer->collected->items, writer->collected->count,
-				 expected->scope.number, &collected);
+				 expected->scope.id, &collected);
 	if (!collected.outer && expected->scope.symbol)
 		collected.name = expected->scope.symbol;
 	if (!symbol_block_scope(&row, row.scope, &scope, &far) || far ||
@@ -134,7 +134,7 @@ static void put_and_look_up(const uint8_t *data, size_t size)
 		if (kind & 2 && scope_bytes_add(&collected, &scope, &number))
 			abort();
 		address += 1 + (uint64_t)take_number(&reader);
-		*row = (struct symbol_row){ .address = address, .scope.number = number };
+		*row = (struct symbol_row){ .address = address, .scope.id = number };
 		row->scope.symbol = kind & 4 ? byte_reader_u8(&reader) : 0;
 		row->line = (struct address_value){ kind >> 3, take_number(&reader) };
 		is_full = symbol_block_writer_add(&writer, row);

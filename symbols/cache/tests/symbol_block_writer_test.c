@@ -123,7 +123,7 @@ static void check_random(uint32_t depth_max, uint32_t gap_max, uint32_t number_b
 	for (uint32_t i = 0; i < ROWS; i++) {
 		rows[i] = (struct symbol_row){
 			.address = address,
-			.scope.number = rand() % 10 ? numbers[i / 2] : 0,
+			.scope.id = rand() % 10 ? numbers[i / 2] : 0,
 			.scope.symbol = rand() % 4 ? 0 : 1 + rand() % 1000,
 			.line = { rand() % 30, (uint32_t)rand() >> (31 - number_bits) },
 		};
@@ -140,9 +140,9 @@ static void check_random(uint32_t depth_max, uint32_t gap_max, uint32_t number_b
 			symbol_blocks_find(&made.blocks, i % 2 ? last : expected->address, &row));
 		assert_int_equal(row.file, expected->line.first);
 		assert_int_equal(row.line, expected->line.second);
-		assert_int_equal(!row.scope, !expected->scope.number && !expected->scope.symbol);
-		if (expected->scope.number)
-			expect_chain(&made, &row, expected->scope.number, expected->scope.symbol);
+		assert_int_equal(!row.scope, !expected->scope.id && !expected->scope.symbol);
+		if (expected->scope.id)
+			expect_chain(&made, &row, expected->scope.id, expected->scope.symbol);
 	}
 	deinit(&made);
 }
@@ -176,11 +176,11 @@ static void each_far_scope_is_put_once(void **state)
 	for (uint32_t i = 0; i < DEPTH; i++)
 		number = collect(&made, (struct symbol_scope){ .outer = number, .name = i + 1 });
 	for (uint32_t i = 0; i < 1000; i++)
-		add(&made, (struct symbol_row){
-				   .address = i, .scope.number = number, .line = { 1 + i, i } });
+		add(&made,
+		    (struct symbol_row){ .address = i, .scope.id = number, .line = { 1 + i, i } });
 	finish(&made);
 	assert_true(made.blocks.count > 5);
-	assert_int_equal(made.writer.far_numbers.count, DEPTH - SYMBOL_BLOCK_DEPTH);
+	assert_int_equal(made.writer.far_scopes.count, DEPTH - SYMBOL_BLOCK_DEPTH);
 	deinit(&made);
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Profiles of any bytes: pprof, OTLP, folded stacks. All samples that are read can be reported, and
- * their number is the announced one; marks and texts of names are within their limits.
+ * their number is the announced one; marks and strings of names are within their limits.
  *
  * covers: open_pprof.c open_otlp.c open_folded.c opened_frame.c opened_identity.c opened_samples.c
  * covers: decode_budget.c

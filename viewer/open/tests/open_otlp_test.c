@@ -124,13 +124,13 @@ struct request {
 	struct byte_vector profile;
 };
 
-/* The texts are 0: "", 1: @text, and so on; each table has its zero entry. */
-static void begin(struct request *request, const char *const *texts, size_t count)
+/* The strings are 0: "", 1: @text, and so on; each table has its zero entry. */
+static void begin(struct request *request, const char *const *strings, size_t count)
 {
 	*request = (struct request){ 0 };
 	put_text(&request->dictionary, TABLE_STRINGS, "");
 	for (size_t i = 0; i < count; i++)
-		put_text(&request->dictionary, TABLE_STRINGS, texts[i]);
+		put_text(&request->dictionary, TABLE_STRINGS, strings[i]);
 	for (uint32_t table = TABLE_MAPPINGS; table <= TABLE_LOCATIONS; table++)
 		put_bytes(&request->dictionary, table, "", 0);
 	put_bytes(&request->dictionary, TABLE_ATTRIBUTES, "", 0);
@@ -208,13 +208,13 @@ static double cpu_seconds(void)
 
 static void a_location_is_read_once_however_often_stacks_refer_to_it(void **state)
 {
-	static const char *const texts[] = { "profile.frame.type" };
+	static const char *const strings[] = { "profile.frame.type" };
 	struct opened_samples opened = receiving;
 	struct request request;
 	double before;
 
 	(void)state;
-	begin(&request, texts, 1);
+	begin(&request, strings, 1);
 	/* The key of attribute 1 is the first text. */
 	{
 		struct byte_vector attribute = { 0 }, value = { 0 };
@@ -278,7 +278,7 @@ static void stacks_of_long_names_cost_what_they_take_time(void **state)
 	static char names[NAMES][NAME_BYTES + 1];
 	struct opened_samples opened = receiving;
 	struct byte_vector location = { 0 };
-	const char *texts[NAMES];
+	const char *strings[NAMES];
 	struct request request;
 	double before;
 
@@ -286,9 +286,9 @@ static void stacks_of_long_names_cost_what_they_take_time(void **state)
 	for (int i = 0; i < NAMES; i++) {
 		memset(names[i], 'x', NAME_BYTES - 1);
 		names[i][NAME_BYTES - 1] = (char)('a' + i);
-		texts[i] = names[i];
+		strings[i] = names[i];
 	}
-	begin(&request, texts, NAMES);
+	begin(&request, strings, NAMES);
 	put_bytes(&request.dictionary, TABLE_FUNCTIONS, "", 0);
 	for (uint64_t i = 1; i <= NAMES; i++) {
 		struct byte_vector function = { 0 }, line = { 0 };
@@ -331,7 +331,7 @@ static void add_distinct_samples(struct request *request, int count)
 }
 
 /*
- * A resource with all the texts that are copied for each process, and samples of @pids processes.
+ * A resource with all the strings that are copied for each process, and samples of @pids processes.
  */
 static void add_processes(struct request *request, int pids)
 {
@@ -361,18 +361,18 @@ static void add_processes(struct request *request, int pids)
 
 static void processes_count(void **state)
 {
-	static const char *const texts[] = { "process.pid" };
+	static const char *const strings[] = { "process.pid" };
 	struct opened_samples opened = receiving;
 	struct request request;
 
 	(void)state;
-	begin(&request, texts, 1);
+	begin(&request, strings, 1);
 	add_processes(&request, 1000);
 	assert_int_equal(open_request(&request, &opened), 0);
 	assert_true(opened_samples_bytes(&opened) > 1000 * 7 * 1000);
 	opened_samples_free(&opened);
 	opened = receiving;
-	begin(&request, texts, 1);
+	begin(&request, strings, 1);
 	add_processes(&request, 20000);
 	assert_int_equal(open_request(&request, &opened), -E2BIG);
 	opened_samples_free(&opened);
@@ -380,13 +380,13 @@ static void processes_count(void **state)
 
 static void processes_over_the_limit_are_left_out(void **state)
 {
-	static const char *const texts[] = { "process.pid" };
+	static const char *const strings[] = { "process.pid" };
 	struct opened_samples opened = { 0 };
 	struct byte_vector sample = { 0 };
 	struct request request;
 
 	(void)state;
-	begin(&request, texts, 1);
+	begin(&request, strings, 1);
 	add_distinct_samples(&request, OPENED_PROCESSES_MAX + 1);
 	/* The first process again in another sample: it is known. */
 	put_number(&sample, SAMPLE_STACK, 1);
@@ -408,14 +408,14 @@ static void processes_over_the_limit_are_left_out(void **state)
 static void binaries_count(void **state)
 {
 	char path[4001];
-	const char *texts[] = { path };
+	const char *strings[] = { path };
 	struct opened_samples opened = receiving;
 	struct request request;
 
 	(void)state;
 	memset(path, 'x', sizeof(path) - 1);
 	path[sizeof(path) - 1] = '\0';
-	begin(&request, texts, 1);
+	begin(&request, strings, 1);
 	for (int i = 0; i < 20000; i++) {
 		struct byte_vector mapping = { 0 };
 
@@ -428,13 +428,13 @@ static void binaries_count(void **state)
 
 static void samples_and_their_moments_count(void **state)
 {
-	static const char *const texts[] = { "thread.id" };
+	static const char *const strings[] = { "thread.id" };
 	struct opened_samples opened = receiving;
 	struct request request;
 
 	(void)state;
 	opened.max_bytes = 1 << 20;
-	begin(&request, texts, 1);
+	begin(&request, strings, 1);
 	add_distinct_samples(&request, 20000);
 	assert_int_equal(open_request(&request, &opened), -E2BIG);
 	opened_samples_free(&opened);
@@ -453,8 +453,8 @@ static void samples_and_their_moments_count(void **state)
 
 static void a_text_is_not_measured_for_each_reference(void **state)
 {
-	static const char *const texts[] = { "process.executable.build_id.gnu",
-					     "process.context.label.x" };
+	static const char *const strings[] = { "process.executable.build_id.gnu",
+					       "process.context.label.x" };
 	enum { LONG = 4 << 20, REFERENCES = 1000000, SAMPLES = 200000 };
 	char *text = malloc(LONG + 1);
 	double before = cpu_seconds();
@@ -467,7 +467,7 @@ static void a_text_is_not_measured_for_each_reference(void **state)
 		struct opened_samples opened = receiving;
 		struct request request;
 
-		begin(&request, texts, 2);
+		begin(&request, strings, 2);
 		put_number(&attribute, ATTRIBUTE_KEY, key);
 		put_text(&value, VALUE_STRING, text);
 		put_message(&attribute, ATTRIBUTE_VALUE, &value);
@@ -485,7 +485,7 @@ static void a_text_is_not_measured_for_each_reference(void **state)
 
 static void what_is_no_number_of_samples_is_left_out(void **state)
 {
-	static const char *const texts[] = { "count", "nanoseconds", "bytes" };
+	static const char *const strings[] = { "count", "nanoseconds", "bytes" };
 	static const struct {
 		uint8_t unit, period_unit, period;
 		uint64_t value, total, skipped;
@@ -503,7 +503,7 @@ static void what_is_no_number_of_samples_is_left_out(void **state)
 
 			if (is_file)
 				opened = (struct opened_samples){ 0 };
-			begin(&request, texts, 3);
+			begin(&request, strings, 3);
 			set_type(&request, PROFILE_SAMPLE_TYPE, profiles[i].unit);
 			set_type(&request, PROFILE_PERIOD_TYPE, profiles[i].period_unit);
 			put_number(&request.profile, PROFILE_PERIOD, profiles[i].period);

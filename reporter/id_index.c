@@ -4,7 +4,7 @@
  * the hash, which gives its position when the table grows and avoids most comparisons.
  */
 
-#include "reporter/number_index.h"
+#include "reporter/id_index.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -12,10 +12,10 @@
 
 enum { FIRST_CAPACITY = 16 };
 
-/* 0 is an empty slot; otherwise half of the hash, and the number + 1. */
-static uint64_t make_slot(uint32_t half, uint32_t number)
+/* 0 is an empty slot; otherwise half of the hash, and the id + 1. */
+static uint64_t make_slot(uint32_t half, uint32_t id)
 {
-	return (uint64_t)half << 32 | (number + 1);
+	return (uint64_t)half << 32 | (id + 1);
 }
 
 static uint32_t slot_half(uint64_t slot)
@@ -23,7 +23,7 @@ static uint32_t slot_half(uint64_t slot)
 	return slot >> 32;
 }
 
-static uint32_t slot_number(uint64_t slot)
+static uint32_t slot_id(uint64_t slot)
 {
 	return (uint32_t)slot - 1;
 }
@@ -37,13 +37,13 @@ static void insert(uint64_t *slots, size_t capacity, uint64_t slot)
 	slots[i] = slot;
 }
 
-void number_index_deinit(struct number_index *index)
+void id_index_deinit(struct id_index *index)
 {
 	free(index->slots);
 	memset(index, 0, sizeof(*index));
 }
 
-int number_index_reserve(struct number_index *index)
+int id_index_reserve(struct id_index *index)
 {
 	size_t capacity = index->capacity ? index->capacity * 2 : FIRST_CAPACITY;
 	uint64_t *slots;
@@ -62,9 +62,9 @@ int number_index_reserve(struct number_index *index)
 	return 0;
 }
 
-void number_index_add(struct number_index *index, uint64_t hash, uint32_t number)
+void id_index_add(struct id_index *index, uint64_t hash, uint32_t id)
 {
-	insert(index->slots, index->capacity, make_slot(hash >> 32, number));
+	insert(index->slots, index->capacity, make_slot(hash >> 32, id));
 	index->count++;
 }
 
@@ -72,9 +72,9 @@ void number_index_add(struct number_index *index, uint64_t hash, uint32_t number
  * Moves the following slots up to the next gap towards their home slots, so that no search ends too
  * early.
  */
-void number_index_remove(struct number_index *index, uint64_t hash, uint32_t number)
+void id_index_remove(struct id_index *index, uint64_t hash, uint32_t id)
 {
-	uint64_t removed = make_slot(hash >> 32, number), *slots = index->slots;
+	uint64_t removed = make_slot(hash >> 32, id), *slots = index->slots;
 	size_t mask = index->capacity - 1, gap = slot_half(removed) & mask;
 
 	while (slots[gap] != removed)
@@ -92,8 +92,8 @@ void number_index_remove(struct number_index *index, uint64_t hash, uint32_t num
 	index->count--;
 }
 
-bool number_index_find(const struct number_index *index, uint64_t hash, number_equals_fn equals,
-		       const void *context, const void *key, uint32_t *number)
+bool id_index_find(const struct id_index *index, uint64_t hash, id_equals_fn equals,
+		   const void *context, const void *key, uint32_t *id)
 {
 	size_t mask = index->capacity - 1;
 	uint32_t half = hash >> 32;
@@ -103,8 +103,8 @@ bool number_index_find(const struct number_index *index, uint64_t hash, number_e
 	for (size_t i = half & mask; index->slots[i]; i = (i + 1) & mask) {
 		uint64_t slot = index->slots[i];
 
-		if (slot_half(slot) == half && equals(context, slot_number(slot), key)) {
-			*number = slot_number(slot);
+		if (slot_half(slot) == half && equals(context, slot_id(slot), key)) {
+			*id = slot_id(slot);
 			return true;
 		}
 	}
