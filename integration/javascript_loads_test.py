@@ -52,6 +52,7 @@ _COLLECTOR = re.compile(r"v8::internal::(Heap::(CollectGarbage|PerformGarbageCol
 def stay_on_cpu():
     """No other process takes the CPU of the program's threads. V8's profiler counts the time in which the main thread waits
     for one, too; and if its own thread has to wait until another process sleeps, it does not sample at random.
+    A load that starts other processes gives them the usual policy (chrt), as serve.js does.
     """
     os.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))
     die_with_parent()

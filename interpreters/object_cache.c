@@ -68,11 +68,8 @@ const void *object_cache_add(struct object_cache *cache, const void *key, uint32
 void object_cache_add_copy(struct object_cache *cache, const void *key, const void *object,
 			   size_t bytes)
 {
-	void *copy;
+	void *copy = malloc(bytes);
 
-	if (lru_cache_get(&cache->entries, key))
-		return;
-	copy = malloc(bytes);
 	if (!copy)
 		return;
 	memcpy(copy, object, bytes);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Caches what was read of objects of a process, such as names and lines of functions. A key is the object's address and
+ * Caches what was read of objects of a process, such as names and lines of functions. A key has the object's address and
  * fingerprint, and a hash of its contents, since forks of a process may create different objects with the same address
  * and fingerprint. The hash is not known before the object was read once: frames bring it along afterwards (the @object
- * of language_ops.symbolize). For one process; not thread-safe.
+ * of language_ops.symbolize). Copies of what may be freed are cached by the fingerprint alone. For one process; not
+ * thread-safe.
  */
 #ifndef INTERPRETERS_OBJECT_CACHE_H
 #define INTERPRETERS_OBJECT_CACHE_H
@@ -30,7 +31,7 @@ void object_cache_init(struct object_cache *cache, size_t key_bytes, size_t max_
 		       size_t max_bytes);
 void object_cache_deinit(struct object_cache *cache);
 
-/** Makes the hash in a key of a sum over an object's contents; never 0. */
+/** Makes a key's hash from a sum over an object's contents; never 0. */
 uint32_t object_cache_hash(uint64_t sum);
 
 /** Returns the object of @key, borrowed until the next call; NULL if it is not cached. */
@@ -47,7 +48,7 @@ const void *object_cache_add(struct object_cache *cache, const void *key, uint32
 /** Takes over @object without caching it. Returns it, borrowed until the next call. */
 const void *object_cache_lend(struct object_cache *cache, void *object);
 
-/** Caches a copy of @object, unless its key is there or memory is short. */
+/** Caches a copy of @object in place of an earlier one, unless it is over the limit or memory is short. */
 void object_cache_add_copy(struct object_cache *cache, const void *key, const void *object,
 			   size_t bytes);
 

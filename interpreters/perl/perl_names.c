@@ -393,12 +393,14 @@ static int get_freed(struct perl_names *names, struct remote_memory *memory,
 static int get_names(struct perl_names *names, struct remote_memory *memory, struct name_key *key,
 		     const struct perl_name **name)
 {
+	const struct perl_name *found = key->object ? object_cache_get(&names->cache, key) : NULL;
 	struct perl_name *made;
 	int err;
 
-	*name = key->object ? object_cache_get(&names->cache, key) : NULL;
-	if (*name)
+	if (found) {
+		*name = found;
 		return 0;
+	}
 	err = read_names(names, memory, key, true, &made);
 	if (err == -ESTALE)
 		return get_freed(names, memory, key, name);

@@ -381,12 +381,14 @@ static int read_whole_name(struct php_names *names, struct remote_memory *memory
 static int get_name(struct php_names *names, struct remote_memory *memory, struct name_key *key,
 		    const struct php_name **name)
 {
+	const struct php_name *found = key->object ? object_cache_get(&names->cache, key) : NULL;
 	struct php_name *made = NULL;
 	int err;
 
-	*name = key->object ? object_cache_get(&names->cache, key) : NULL;
-	if (*name)
+	if (found) {
+		*name = found;
 		return 0;
+	}
 	err = read_whole_name(names, memory, key, &made);
 	if (err == -ESTALE) {
 		*name = get_freed(names, key);

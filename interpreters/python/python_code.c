@@ -360,13 +360,15 @@ static uint32_t hash_code(const struct python_code *code)
 static int get_code(struct python_code_cache *cache, struct remote_memory *memory,
 		    struct code_key *key, const struct python_code **code)
 {
+	const struct python_code *found = key->object ? object_cache_get(&cache->codes, key) : NULL;
 	struct python_code *made;
 	size_t bytes = 0;
 	int err;
 
-	*code = key->object ? object_cache_get(&cache->codes, key) : NULL;
-	if (*code)
+	if (found) {
+		*code = found;
 		return 0;
+	}
 	err = check_fingerprint(cache, memory, key->address, key->fingerprint);
 	if (err)
 		return err;

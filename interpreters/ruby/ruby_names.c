@@ -431,12 +431,14 @@ static uint32_t hash_name(const struct ruby_name *name)
 static int get_name(struct ruby_names *names, struct remote_memory *memory, struct name_key *key,
 		    const struct ruby_name **name)
 {
+	const struct ruby_name *found = key->object ? object_cache_get(&names->cache, key) : NULL;
 	struct ruby_name *made = NULL;
 	int err, changed = 0;
 
-	*name = key->object ? object_cache_get(&names->cache, key) : NULL;
-	if (*name)
+	if (found) {
+		*name = found;
 		return 0;
+	}
 	err = check_fingerprint(names, memory, key);
 	if (err)
 		return err;

@@ -52,7 +52,7 @@ static void an_object_is_found_by_its_address_and_its_hash(void **state)
 	object_cache_deinit(&cache);
 }
 
-static void an_object_that_is_cached_is_kept_and_the_new_one_is_freed(void **state)
+static void an_object_that_is_cached_is_returned_and_the_new_one_is_freed(void **state)
 {
 	struct object_cache cache;
 	struct key key = { .address = 1 }, again = { .address = 1 };
@@ -103,10 +103,16 @@ static void a_copy_outlives_the_object(void **state)
 	object_cache_init(&cache, sizeof(struct key), 8, CACHE_BYTES);
 	object_cache_add_copy(&cache, &key, object, OBJECT_BYTES);
 	object[0] = 'b';
-	object_cache_add_copy(&cache, &key, object, OBJECT_BYTES);
-	free(object);
 	assert_string_equal(object_cache_get(&cache, &key), "a");
+	object_cache_add_copy(&cache, &key, object, OBJECT_BYTES);
+	assert_string_equal(object_cache_get(&cache, &key), "b");
 	object_cache_deinit(&cache);
+	/* There is no room for a copy. */
+	object_cache_init(&cache, sizeof(struct key), 8, OBJECT_BYTES);
+	object_cache_add_copy(&cache, &key, object, OBJECT_BYTES);
+	assert_null(object_cache_get(&cache, &key));
+	object_cache_deinit(&cache);
+	free(object);
 }
 
 static void a_hash_is_never_0(void **state)
@@ -129,7 +135,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(an_object_is_found_by_its_address_and_its_hash),
-		cmocka_unit_test(an_object_that_is_cached_is_kept_and_the_new_one_is_freed),
+		cmocka_unit_test(an_object_that_is_cached_is_returned_and_the_new_one_is_freed),
 		cmocka_unit_test(another_object_than_that_of_the_key_is_refused),
 		cmocka_unit_test(an_object_without_room_lasts_until_the_next_one),
 		cmocka_unit_test(a_copy_outlives_the_object),
