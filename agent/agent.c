@@ -280,7 +280,14 @@ static int init_hosts(struct agent *agent, uint32_t languages)
 	return error ? error : file_hosts_create(&file_options, &agent->files);
 }
 
-/* Connects the kernel side to processes/ and starts the sync of all running processes. */
+static void runtime_found(void *context, uint32_t language)
+{
+	struct agent *agent = context;
+
+	language_loading_want(&agent->languages, language);
+}
+
+/* Connects the kernel side to processes/, and starts the sync of all running processes and the loading of languages. */
 static int start_processes(struct agent *agent)
 {
 	struct process_manager_config config = {
@@ -292,6 +299,8 @@ static int start_processes(struct agent *agent)
 		.probe = agent->options->tracers ? languages_probe : NULL,
 		.languages = agent->options->tracers |
 			     (agent->options->with_signatures ? LANGUAGES_WITH_SIGNATURES : 0),
+		.runtime_found = runtime_found,
+		.context = agent,
 		.samples_per_second = agent->options->samples_per_second,
 		.fold_runtime_frames = agent->options->fold_runtime_frames,
 	};
@@ -325,8 +334,9 @@ static int start_processes(struct agent *agent)
 	error = task_list_read(agent->loader, &tasks, &task_count);
 	if (error)
 		return error;
-	error = process_manager_start(agent->processes, tasks, task_count);
-	return error ? error : language_loading_start(&agent->languages, agent->loader);
+	/* First: the threads that start next call runtime_found(). */
+	error = language_loading_start(&agent->languages, agent->loader);
+	return error ? error : process_manager_start(agent->processes, tasks, task_count);
 }
 
 static bool is_selective(const struct options *options)
@@ -334,7 +344,7 @@ static bool is_selective(const struct options *options)
 	return options->pid_count || options->comm[0] || options->cgroup;
 }
 
-/* Whether the unwinders of languages and the tables of the processes that run already are loaded. */
+/* Whether the tables of the processes that run already are loaded, and the unwinders of their languages. */
 static bool is_loaded(struct agent *agent)
 {
 	return !process_manager_wait_loaded(agent->processes, 0) &&

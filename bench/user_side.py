@@ -3,7 +3,6 @@
 import collections
 import contextlib
 import glob
-import json
 import os
 import re
 import signal
@@ -167,10 +166,8 @@ def _eh_frame_mb(files):
 
 def _map_bytes(before):
     """Memory of all BPF maps that were not there @before."""
-    text = subprocess.run([harness.bpftool(), "-j", "map", "list"], stdout=subprocess.PIPE,
-                          check=True).stdout
-    return sum(one.get("bytes_memlock", 0) for one in json.loads(text)
-               if ("map", one["id"]) not in before)
+    return sum(one.get("bytes_memlock", 0) for one in harness.list_bpf("map")
+               if one["type"] != "prog_array" and ("map", one["id"]) not in before)
 
 
 def _start(options, files, eh_frame_mb):

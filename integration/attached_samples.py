@@ -45,7 +45,8 @@ def _wait_published(agent, pids, is_known):
             path + ": unwind rows published" for path in _files_of(pid)}
     end = time.monotonic() + AGENT_MAX_SECONDS
     while time.monotonic() < end:
-        if wanted <= {line.removeprefix("debug: ") for line in agent.log_text().splitlines()}:
+        if agent.has_languages() and wanted <= {
+                line.removeprefix("debug: ") for line in agent.log_text().splitlines()}:
             return
         time.sleep(0.05)
 

@@ -294,7 +294,7 @@ class Agent:
         return False
 
     def wait_attached(self, pids, seconds=HANG_SECONDS):
-        """Waits until the runtimes of @pids are attached to, or that time is over; needs
+        """Waits until the runtimes of @pids are attached to and their languages loaded, or that time is over; needs
         -log-level debug. Returns the CPU time that it took in microseconds, by pid.
         """
         end = time.monotonic() + seconds
@@ -302,9 +302,16 @@ class Agent:
             found = re.findall(r"^debug: process (\d+): attached to .* in (\d+) us$",
                                self.log_text(), re.M)
             times = {int(pid): int(time_us) for pid, time_us in found if int(pid) in pids}
-            if len(times) == len(pids) or time.monotonic() > end:
+            if len(times) == len(pids) and self.has_languages() or time.monotonic() > end:
                 return times
             time.sleep(0.05)
+
+    def has_languages(self):
+        """Whether the unwinders of all languages that were found so far are loaded or refused; needs -log-level debug."""
+        text = self.log_text()
+        wanted = re.findall(r"^debug: the unwinder of (\w+) is wanted$", text, re.M)
+        done = re.findall(r"^debug: the unwinder of (\w+) is loaded$|; programs in (\w+) show native frames only$", text, re.M)
+        return set(wanted) <= {name for names in done for name in names}
 
     def wait(self, seconds=HANG_SECONDS):
         """Waits for the end. Raises subprocess.TimeoutExpired if it does not come."""
@@ -625,7 +632,7 @@ def rss_anon_bytes(pid):
         return int(re.search(r"^RssAnon:\s*(\d+) kB", file.read(), re.M)[1]) << 10
 
 
-def _list_bpf(kind):
+def list_bpf(kind):
     """What `bpftool` says of all programs or maps ("prog", "map") that are loaded now."""
     text = subprocess.run([bpftool(), "-j", kind, "list"], stdout=subprocess.PIPE, check=True).stdout
     return json.loads(text or b"[]")
@@ -635,7 +642,7 @@ def bpf_objects():
     """The BPF programs and maps that are loaded now, as (kind, id). Program arrays are left out: the kernel leaks one,
     empty, if it is opened and closed (as bpftool does with every map) just while its last owner gives it up.
     """
-    return {(kind, one["id"]) for kind in ("prog", "map") for one in _list_bpf(kind)
+    return {(kind, one["id"]) for kind in ("prog", "map") for one in list_bpf(kind)
             if one["type"] != "prog_array"}
 
 
@@ -652,18 +659,24 @@ def bpf_objects_of(pid):
     return ids
 
 
+def bpf_programs_of(pid):
+    """The names, at most 15 characters long, of the BPF programs that use the maps of process @pid."""
+    maps = {number for kind, number in bpf_objects_of(pid) if kind == "map"}
+    return {one["name"] for one in list_bpf("prog") if maps & set(one.get("map_ids", ()))}
+
+
 def bpf_objects_without_owner(before):
     """What is loaded beyond @before and no running process holds; another agent may be at work."""
     extra = bpf_objects() - before
-    programs = _list_bpf("prog") if extra else []
-    held = set()
+    programs = list_bpf("prog") if extra else []
+    owned = set()
     for pid in filter(str.isdigit, os.listdir("/proc") if extra else []):
-        held |= extra & bpf_objects_of(pid)
+        owned |= bpf_objects_of(pid)
     # A language's program is held by the map that lists it, not by a descriptor: its agent is the one that holds the
-    # maps it uses.
-    held |= {("prog", one["id"]) for one in programs if {("map", number) for number in one.get("map_ids", ())} & held}
+    # maps it uses. That agent may have been there before, and have loaded it since.
+    owned |= {("prog", one["id"]) for one in programs if {("map", number) for number in one.get("map_ids", ())} & owned}
     # Maps within maps are held by nobody's descriptor, so they may be the other's.
-    return {one for one in extra - held if not held or one[0] == "prog"}
+    return {one for one in extra - owned if not extra & owned or one[0] == "prog"}
 
 
 def take_count(option, default):

@@ -60,6 +60,8 @@ struct executable_cache_config {
 	int (*probe)(uint32_t languages, const struct elf_image *image, const char *path,
 		     struct runtime_file **file);
 	uint32_t languages;
+	/** Reports that a file is a runtime of the language with index @language. Load threads. May be NULL. */
+	void (*runtime_found)(void *context, uint32_t language);
 	/** Requests a call of executable_load() by a load thread. Called without the lock. May be NULL. */
 	void (*request_load)(void *context, uint64_t executable_id, bool is_remote);
 	/** Reports that a sample waits for requested rows. Called without the lock. May be NULL. */

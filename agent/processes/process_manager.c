@@ -234,6 +234,16 @@ void process_manager_handler(struct process_manager *manager, struct event_handl
 	handler->side_band = take_side_band;
 }
 
+/* --- from the load threads --- */
+
+static void runtime_found(void *context, uint32_t language)
+{
+	const struct process_manager *manager = context;
+
+	if (manager->config.runtime_found)
+		manager->config.runtime_found(manager->config.context, language);
+}
+
 /* --- create and destroy --- */
 
 static int init_parts(struct process_manager *manager)
@@ -246,6 +256,7 @@ static int init_parts(struct process_manager *manager)
 		.cache_rows = config->user_unwinder,
 		.probe = config->probe,
 		.languages = config->languages,
+		.runtime_found = runtime_found,
 		.request_load = request_load,
 		.hurry = hurry,
 		.loaded = rows_loaded,

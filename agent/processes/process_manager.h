@@ -55,6 +55,10 @@ struct process_manager_config {
 	int (*probe)(uint32_t languages, const struct elf_image *image, const char *path,
 		     struct runtime_file **file);
 	uint32_t languages;
+	/** Reports that a file is a runtime of the language with index @language. Load threads. May be NULL. */
+	void (*runtime_found)(void *context, uint32_t language);
+	/** Of runtime_found. */
+	void *context;
 	/** The home that attaches to runtimes and reads memory; NULL: neither is done. */
 	struct runtime_home *home;
 	/** The home that reads files that may never answer; NULL: they are not read. */

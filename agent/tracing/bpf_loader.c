@@ -106,7 +106,7 @@ struct unwinder_pair {
 	size_t chain;
 };
 
-/* In the order of loading; the native one is loaded with everything else. */
+/* The native one, which is loaded with everything else, and then those of the rows of LANGUAGES. */
 static const struct unwinder_pair unwinder_pairs[] = {
 	{ UNWINDER_NATIVE, offsetof(struct allframes, progs.native_unwind),
 	  offsetof(struct allframes, progs.native_unwind_chain) },
@@ -533,19 +533,15 @@ static int load_language(const struct bpf_loader *loader, enum origin origin,
 	return err && loader->features->has_loop ? load_unwinder(loader, origin, pair, false) : err;
 }
 
-int bpf_loader_load_languages(struct bpf_loader *loader, const bool *is_stopping)
+int bpf_loader_load_language(struct bpf_loader *loader, uint32_t language)
 {
-	const size_t pair_count = sizeof(unwinder_pairs) / sizeof(unwinder_pairs[0]);
+	const struct unwinder_pair *pair = &unwinder_pairs[1 + language];
 	int first_err = 0;
 
 	for (uint32_t origin = 0; origin < ORIGIN_COUNT; origin++) {
-		for (size_t i = 1; i < pair_count && loader->skeletons[origin]; i++) {
-			bool is_stopped = __atomic_load_n(is_stopping, __ATOMIC_ACQUIRE);
-			int err = is_stopped ? 0 :
-					       load_language(loader, origin, &unwinder_pairs[i]);
+		int err = loader->skeletons[origin] ? load_language(loader, origin, pair) : 0;
 
-			first_err = first_err ? first_err : err;
-		}
+		first_err = first_err ? first_err : err;
 	}
 	return first_err;
 }

@@ -8,8 +8,8 @@
  * program type, with its own state, program array and counters; all other maps are shared. If the kernel
  * refuses an origin other than the clock, a warning is logged.
  *
- * The kernel takes several times as long to verify the unwinders of languages as everything else. They are
- * loaded later, and nothing waits for them.
+ * The kernel takes several times as long to verify the unwinders of languages as everything else. Each is
+ * loaded when it is needed first, and nothing waits for it.
  *
  * The kernel's features are probed by loading the native programs themselves, first in the combination that
  * needs most features (bpf_loop beside tail calls, bpf_task_pt_regs), then in those that need fewer.
@@ -69,11 +69,11 @@ int bpf_loader_create(const struct bpf_loader_options *options, struct bpf_loade
 void bpf_loader_destroy(struct bpf_loader *loader);
 
 /**
- * Loads the unwinders of languages, one after the other. Until a language's unwinder is loaded, or if the
- * kernel refuses it, stacks of its programs have native frames only. Any thread, once. Stops when *@is_stopping
- * (atomic) is set. After all were tried, returns the first error, as above.
+ * Loads the unwinder of the language with index @language. Until then, or if the kernel refuses it, stacks of its
+ * programs have native frames only. One thread at a time, once for each language. After all origins were tried, returns the
+ * first error, as above.
  */
-int bpf_loader_load_languages(struct bpf_loader *loader, const bool *is_stopping);
+int bpf_loader_load_language(struct bpf_loader *loader, uint32_t language);
 
 /**
  * Attach and detach the entries of origins other than the clock, whose samples come with perf events. A failure

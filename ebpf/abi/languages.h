@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
  * The one list of languages whose frames are unwound. All code that is specific to a language is generated from it.
- * Rows are in the order in which their unwinders are loaded, fast ones first; a new row goes to the end. The Makefile
+ * A new row goes to the end. The Makefile
  * reads the rows too, so each is one line.
  *
  *	kind	number in raw frames, from FRAME_FIRST_INTERPRETED on, never used again

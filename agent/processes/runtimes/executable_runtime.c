@@ -81,9 +81,13 @@ static int probe(const struct executable_cache *cache, const struct binary *bina
 		executable_runtime_log_refused(binary->path, "");
 	else if (err && err != -ENOENT)
 		log_debug("%s: %s; taken for no runtime", binary->path, error_text());
-	else if (!err)
-		log_debug("%s: %s", binary->path, (*file)->version);
-	return err;
+	if (err)
+		return err;
+	log_debug("%s: %s", binary->path, (*file)->version);
+	if (cache->config.runtime_found)
+		cache->config.runtime_found(cache->config.context,
+					    (uint32_t)((*file)->language->id - language_ids));
+	return 0;
 }
 
 /* Marks the file as probed; false if it was probed before. */

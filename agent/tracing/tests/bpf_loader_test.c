@@ -14,6 +14,7 @@
 #include "agent/tracing/task_list.h"
 #include "agent/tracing/tests/live_programs.h"
 #include "ebpf/abi/config.h"
+#include "ebpf/abi/languages.h"
 #include "ebpf/abi/slab.h"
 
 static const struct task_snapshot *find_task(const struct task_snapshot *tasks, uint32_t count,
@@ -89,12 +90,10 @@ static void languages_come_later_and_share_the_maps(void **state)
 {
 	struct bpf_loader_options options = live_options();
 	struct bpf_loader *loader = live_loader(&options);
-	bool is_stopping = true;
 
 	(void)state;
-	assert_int_equal(bpf_loader_load_languages(loader, &is_stopping), 0);
-	is_stopping = false;
-	assert_int_equal(bpf_loader_load_languages(loader, &is_stopping), 0);
+	for (uint32_t i = 0; i < LANGUAGE_COUNT; i++)
+		assert_int_equal(bpf_loader_load_language(loader, i), 0);
 	bpf_loader_destroy(loader);
 }
 
