@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Labels of goroutines (runtime/pprof.Do()) and their numbers, as a collector and a pprof file get
+"""Labels of goroutines (runtime/pprof.Do()) and their ids, as a collector and a pprof file get
 them: each sample in a function of targets/go_labels has exactly the labels that its goroutine has
 there, on the goroutine's stack and on the scheduler's. The long tier does it with every Go that keeps
 them differently.

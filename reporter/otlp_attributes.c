@@ -18,8 +18,8 @@ static const char *const key_names[OTLP_KEY_COUNT] = {
 #define X(NAME, field, kind, owner, unknown, otlp, ...) [OTLP_##NAME] = otlp,
 	SAMPLE_ATTRIBUTES(X)
 #undef X
-#define X(NAME, otlp, pprof) [OTLP_FIRST_TASK_ID + LANGUAGE_TASK_ID_##NAME] = otlp,
-		LANGUAGE_TASK_IDS(X)
+#define X(NAME, otlp, pprof) [OTLP_FIRST_TASK_KEY + LANGUAGE_TASK_KEY_##NAME] = otlp,
+		LANGUAGE_TASK_KEYS(X)
 #undef X
 #define X(NAME, otlp, pprof) [OTLP_FIRST_MARK + LANGUAGE_MARK_##NAME] = otlp,
 			LANGUAGE_MARKS(X)
@@ -327,7 +327,7 @@ static void append_label(struct otlp_attributes *attributes, const struct label 
 static void make_label_set(struct otlp_attributes *attributes, const struct label_set *labels,
 			   struct otlp_label_set *set)
 {
-	const struct language_key *task_id = language_task_id(labels->task_language);
+	const struct language_key *task_key = language_task_key(labels->task_language);
 	const char *at = labels->texts;
 
 	set->first_attribute = attributes->label_attributes.count;
@@ -336,8 +336,8 @@ static void make_label_set(struct otlp_attributes *attributes, const struct labe
 
 		append_label(attributes, &label);
 	}
-	if (task_id)
-		append(attributes, OTLP_FIRST_TASK_ID + (uint32_t)(task_id - language_task_ids),
+	if (task_key)
+		append(attributes, OTLP_FIRST_TASK_KEY + (uint32_t)(task_key - language_task_keys),
 		       OTLP_VALUE_NUMBER, (int64_t)labels->task_id, &attributes->label_attributes);
 	set->attribute_count = attributes->label_attributes.count - set->first_attribute;
 }

@@ -60,9 +60,9 @@ void otlp_dictionary_deinit(struct otlp_dictionary *dictionary)
 
 /* --- strings --- */
 
-static int add_new_text(struct otlp_dictionary *dictionary, const char *bytes, size_t length)
+static int add_new_string(struct otlp_dictionary *dictionary, const char *bytes, size_t length)
 {
-	struct otlp_string text = { .length = length };
+	struct otlp_string string = { .length = length };
 	int err;
 
 	err = otlp_string_vector_reserve(&dictionary->strings, dictionary->strings.count + 1);
@@ -71,12 +71,12 @@ static int add_new_text(struct otlp_dictionary *dictionary, const char *bytes, s
 					   (struct otlp_entry_use){ 0 });
 	if (err)
 		return err;
-	text.bytes = strndup(bytes, length);
-	if (!text.bytes)
+	string.bytes = strndup(bytes, length);
+	if (!string.bytes)
 		return -ENOMEM;
-	err = otlp_string_vector_push(&dictionary->strings, text);
+	err = otlp_string_vector_push(&dictionary->strings, string);
 	if (err) {
-		free(text.bytes);
+		free(string.bytes);
 		return err;
 	}
 	return hash_map_set_bytes(&dictionary->string_ids, bytes, length,
@@ -86,7 +86,7 @@ static int add_new_text(struct otlp_dictionary *dictionary, const char *bytes, s
 uint32_t otlp_add_built_string(struct otlp_dictionary *dictionary)
 {
 	struct text_builder *text = &dictionary->text;
-	size_t length = text_cut_length(text->text, text->length, OTLP_TEXT_MAX_BYTES);
+	size_t length = text_cut_length(text->text, text->length, OTLP_STRING_MAX_BYTES);
 	uint64_t id = 0;
 
 	if (text->failed && !dictionary->err)
@@ -94,7 +94,7 @@ uint32_t otlp_add_built_string(struct otlp_dictionary *dictionary)
 	if (!dictionary->err &&
 	    !hash_map_find_bytes(&dictionary->string_ids, text_builder_text(text), length, &id)) {
 		id = dictionary->strings.count;
-		dictionary->err = add_new_text(dictionary, text_builder_text(text), length);
+		dictionary->err = add_new_string(dictionary, text_builder_text(text), length);
 	}
 	text_builder_clear(text);
 	return dictionary->err ? 0 : id;

@@ -21,7 +21,7 @@
 
 enum {
 	/** Longer strings are cut at a character boundary. */
-	OTLP_TEXT_MAX_BYTES = 16384,
+	OTLP_STRING_MAX_BYTES = 16384,
 	/**
 	 * Longest varint of a reference. Used for lengths that must be known before the numbers
 	 * are.
@@ -187,7 +187,7 @@ void otlp_dictionary_take_back(struct otlp_dictionary *dictionary);
  */
 size_t otlp_dictionary_bytes(const struct otlp_dictionary *dictionary);
 
-/** Numbers the used entries for the request. No use may be added until the request has ended. */
+/** Gives the used entries their indexes in the request. No use may be added until the request has ended. */
 void otlp_dictionary_set_indexes(struct otlp_dictionary *dictionary);
 
 /** The index in the request's table of an entry in use; 0 for id 0. */

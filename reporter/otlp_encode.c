@@ -125,12 +125,12 @@ static uint32_t index_of(const struct encoder *encoder, enum otlp_table table, u
 	return otlp_index(encoder->dictionary, table, id);
 }
 
-static char *text_of(const struct encoder *encoder, uint32_t id)
+static char *string_of(const struct encoder *encoder, uint32_t id)
 {
 	return otlp_string(encoder->dictionary, id)->bytes;
 }
 
-/* The indexes of every @step-th of @ids; *@count is 0 without memory. */
+/* The indexes of @ids; *@count is 0 without memory. */
 static int32_t *new_indexes(struct encoder *encoder, enum otlp_table table, const uint32_t *ids,
 			    size_t *count)
 {
@@ -149,7 +149,7 @@ static void fill_value(const struct encoder *encoder, const struct otlp_attribut
 	switch (attribute->kind) {
 	case OTLP_VALUE_TEXT:
 		value->value_case = COMMON_VALUE(STRING);
-		value->string_value = text_of(encoder, attribute->value);
+		value->string_value = string_of(encoder, attribute->value);
 		break;
 	case OTLP_VALUE_NUMBER:
 		value->value_case = COMMON_VALUE(INT);
@@ -199,9 +199,9 @@ static void add_strings(struct encoder *encoder, ProfilesDictionaryMessage *tabl
 
 	if (!strings)
 		return;
-	strings[0] = text_of(encoder, 0);
+	strings[0] = string_of(encoder, 0);
 	for (size_t i = 0; i < used->count; i++)
-		strings[i + 1] = text_of(encoder, used->items[i]);
+		strings[i + 1] = string_of(encoder, used->items[i]);
 	tables->n_string_table = used->count + 1;
 	tables->string_table = strings;
 }
@@ -433,7 +433,7 @@ static void add_resource(struct encoder *encoder, uint32_t index, ResourceProfil
 	for (size_t i = 0; i < profiles->resource->n_attributes; i++) {
 		struct otlp_attribute_entry entry = otlp_attribute(encoder->dictionary, ids[i]);
 
-		profiles->resource->attributes[i]->key = text_of(encoder, entry.key);
+		profiles->resource->attributes[i]->key = string_of(encoder, entry.key);
 		profiles->resource->attributes[i]->value = new_value(encoder, &entry);
 	}
 }

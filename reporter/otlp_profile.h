@@ -26,7 +26,7 @@ enum resource_grouping {
 	GROUP_BY_SERVICE,
 };
 
-/** Key and value are strings from the user or the host. */
+/** Key and value are texts from the user or the host. */
 struct otlp_attribute {
 	const char *key;
 	const char *value;

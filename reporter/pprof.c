@@ -84,7 +84,7 @@ struct pprof_writer {
 	struct hash_map binary_mappings;
 	struct hash_map functions;
 	struct hash_map locations;
-	/* Numbered from 1; borrowed from the snapshot, in which equal sets are the same pointer. */
+	/* Their ids count from 1. Borrowed from the snapshot, in which equal sets are the same pointer. */
 	struct label_set_vector label_sets;
 	struct hash_map label_ids;
 	struct sequence_counts samples;
@@ -429,7 +429,7 @@ static bool is_taken(const char *key)
 {
 	static const char *const of_languages[] = {
 #define X(NAME, otlp, pprof) pprof,
-		LANGUAGE_TASK_IDS(X) LANGUAGE_MARKS(X)
+		LANGUAGE_TASK_KEYS(X) LANGUAGE_MARKS(X)
 #undef X
 	};
 
@@ -460,7 +460,7 @@ static void push_program_labels(struct pprof_writer *writer, const struct label_
 	}
 	if (labels->task_language)
 		push_label(list,
-			   add_literal(writer, language_task_id(labels->task_language)->pprof), 0,
+			   add_literal(writer, language_task_key(labels->task_language)->pprof), 0,
 			   (int64_t)labels->task_id);
 }
 

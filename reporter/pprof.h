@@ -3,7 +3,7 @@
  * Profiles for pprof (https://github.com/google/pprof, proto/profile.proto), compressed by gzip.
  *
  * Sample types are samples/count and cpu/nanoseconds; labels are comm, pid, thread, tid, goroutine
- * (its number), virtual_thread ("true" for a virtual thread of Java; thread and tid are then its
+ * (its id), virtual_thread ("true" for a virtual thread of Java; thread and tid are then its
  * carrier's), and those that the program has set (Go's pprof.Do()) under their own keys. If a
  * program's key is equal to one of ours, or to `label.` (once or more) followed by one, it is
  * prefixed with `label.`. A location is one address of one binary: the ELF virtual address of the

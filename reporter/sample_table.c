@@ -98,7 +98,7 @@ static bool labels_equal(const void *a, const void *b)
 	return label_sets_equal(a, b);
 }
 
-/* Copies are cut after their strings (struct label_set). */
+/* Copies are cut after their texts (struct label_set). */
 static void *labels_keep(const void *item)
 {
 	void *copy = malloc(label_set_bytes(item));

@@ -32,7 +32,7 @@ VECTOR_DEFINE(sample_block_vector, struct sample_entry *)
 
 struct sample_table {
 	struct sample_block_vector blocks;
-	/** Numbers below this have been used. */
+	/** Ids below this have been used. */
 	uint32_t used;
 	struct free_ids free;
 	struct id_index index;

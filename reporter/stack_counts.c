@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Merges by text without building the text of a whole stack. Frame strings contain no `;`, so two
+ * Merges by text without building the text of a whole stack. Texts of frames contain no `;`, so two
  * stacks have the same text exactly if their lists of strings are equal.
  */
 
@@ -23,7 +23,7 @@ struct merge {
 	struct text_builder text;
 };
 
-/* The number of merge->text. A new text gets @trait. */
+/* Finds the id of merge->text. A new string gets @trait. */
 static int intern_string(struct merge *merge, struct text_trait trait, uint32_t *id)
 {
 	struct text_vector *strings = &merge->counts->strings;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Samples merged by the text of their stacks, over processes, threads and addresses, for the folded
- * file and the stack table. Every frame text is stored once, a stack is a list of text numbers, and
+ * file and the stack table. Every string is stored once, a stack is a list of their ids, and
  * native frames are looked up once per address.
  */
 #ifndef REPORTER_STACK_COUNTS_H
@@ -24,12 +24,12 @@ VECTOR_DEFINE(text_trait_vector, struct text_trait)
 
 struct stack_counts {
 	/**
-	 * The text numbers of comm, root, ..., leaf; most frequent first, equal counts in text
+	 * The ids of the strings of comm, root, ..., leaf; most frequent first, equal counts in text
 	 * order.
 	 */
 	struct sequence_counts stacks;
 	struct text_vector strings;
-	/** Indexed by text number. */
+	/** Indexed by id. */
 	struct text_trait_vector traits;
 	/** Sum of the counts. */
 	uint64_t total;
@@ -37,7 +37,7 @@ struct stack_counts {
 
 /**
  * Looks up all names and merges the samples. @with_lines keeps stacks apart that differ in lines
- * only. @lookup may be NULL. -ENOMEM; -E2BIG if the lists of numbers take more than @max_bytes: a
+ * only. @lookup may be NULL. -ENOMEM; -E2BIG if the lists of ids take more than @max_bytes: a
  * frame can have many names.
  */
 int stack_counts_init(struct stack_counts *counts, const struct sample_snapshot *snapshot,

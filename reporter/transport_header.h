@@ -18,7 +18,7 @@ enum {
 };
 
 struct transport_header {
-	/** Owned; lower case. The other strings are in the same allocation. */
+	/** Owned; lower case. The other texts are in the same allocation. */
 	char *key;
 	/** NULL if it is read from @path for each call. */
 	char *value;

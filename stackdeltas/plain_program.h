@@ -2,7 +2,7 @@
 /**
  * The fast path for the programs of nearly all FDEs, in which every row is plain: the CFA is a
  * register and an offset, and return address, frame pointer and rbx are unchanged or in slots below
- * the CFA. Such a row fits into one word, which is the key of its rule's number.
+ * the CFA. Such a row fits into one word, which is the key of its rule's id.
  *
  * It has the same result as cfa_program.h with cfa_rule.h, or none: at the first instruction that is
  * not plain, or is malformed, it stops, and the slow path runs the whole program.

@@ -173,10 +173,10 @@ static json_t *tree_json(const struct question *question, const struct asked_sta
 	return object;
 }
 
-/* --- stacks of ids --- */
+/* --- stacks as ids of their frames --- */
 
 /*
- * Stacks whose ids are stored one after the other. `starts` has their offsets until the stacks
+ * Stacks whose frames are ids, stored one after the other. `starts` has their offsets until the stacks
  * get pointers.
  */
 struct stack_set {

@@ -33,7 +33,7 @@ struct binary_quality {
 	uint64_t named;
 	/** Unwinds that failed at a frame of the binary, by reason. */
 	uint64_t reasons[REASON_COUNT];
-	/* The id of the last key that was counted, from 1. */
+	/* The id of the last key that was counted, plus 1; 0: none. */
 	uint64_t counted;
 };
 

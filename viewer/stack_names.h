@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Turns stacks into lists of numbered functions, so that stacks can be summed without their strings.
+ * Turns stacks into lists of ids of functions, so that stacks can be summed without their strings.
  * All of the page's requests use it. The list of a stack is cached while there is room and until
  * names get better. For one thread.
  */
@@ -13,7 +13,7 @@
 #include "reporter/byte_pool.h"
 #include "reporter/stack_ids.h"
 
-/** Equal functions have equal identities. Texts are ids. */
+/** Equal functions have equal identities. Strings are ids. */
 struct function_identity {
 	uint32_t name;
 	/** The source file, else the binary or module; "" if there is no name at all. */

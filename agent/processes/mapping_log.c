@@ -80,7 +80,7 @@ static void forget_all(struct mapping_log *log, uint64_t time_ns)
 	log->lost_until_ns = max_u64(log->lost_until_ns, log->newest_ns);
 }
 
-/* Finds or adds @path and gives its index; -ENOMEM, -ENOSPC. */
+/* Finds or adds @path and gives its id; -ENOMEM, -ENOSPC. */
 static int path_id(struct mapping_log *log, const char *path, uint32_t *id)
 {
 	size_t bytes = strlen(path) + 1;

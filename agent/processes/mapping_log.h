@@ -37,7 +37,7 @@ struct logged_mapping {
 	uint32_t device_major;
 	uint32_t device_minor;
 	uint32_t pid;
-	/** The index of its path in the log's paths. */
+	/** The id of its path: the index in the log's paths. */
 	uint32_t path;
 	/** Number of the previous mapping in the bucket of its pid, counted from 1; 0: there is none. */
 	uint64_t previous;
@@ -51,7 +51,7 @@ struct mapping_log {
 	/** Number of the latest mapping by pid, counted from 1. */
 	uint64_t buckets[MAPPING_LOG_BUCKETS];
 	/**
-	 * Index of a path by the hash of its text. Of two paths with the same hash, one is taken for the other,
+	 * Id of a path by the hash of its text. Of two paths with the same hash, one is taken for the other,
 	 * but then its file is not the one that was mapped.
 	 */
 	struct hash_map path_ids;

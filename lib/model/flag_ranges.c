@@ -79,7 +79,7 @@ static uint32_t flagged_copy(struct flagging *flagging, uint32_t id)
 
 static int add_row(struct flagging *flagging, uint8_t offset, uint32_t id, bool is_flagged)
 {
-	/* Numbers that do not fit into 16 bits are refused at the end. */
+	/* Ids that do not fit into 16 bits are refused at the end. */
 	if (is_flagged)
 		id = flagged_copy(flagging, id);
 	return offset_vector_push(&flagging->offsets, offset) ||

@@ -111,8 +111,8 @@ bool label_set_fill(struct label_set *set, const struct sample_label *labels, ui
 		const struct sample_label *label = &labels[i];
 
 		if (!label->key_bytes) {
-			/* The ids of tasks have no key, so there is nothing to report. */
-			if (!language_task_id((uint8_t)label->key[0]))
+			/* The language has no key for the ids of its tasks, so there is nothing to report. */
+			if (!language_task_key((uint8_t)label->key[0]))
 				continue;
 			memcpy(&set->task_id, label->value, sizeof(set->task_id));
 			set->task_language = (uint8_t)label->key[0];

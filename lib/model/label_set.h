@@ -32,7 +32,7 @@ struct label_set {
 	uint32_t label_count;
 	/** A multiple of 8. */
 	uint16_t text_bytes;
-	/** enum frame_kind of the language that the id is from (language_task_id()); 0: there is no id. */
+	/** enum frame_kind of the language that the id is from (language_task_key()); 0: there is no id. */
 	uint8_t task_language;
 	uint8_t reserved;
 	/**

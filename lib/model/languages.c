@@ -58,7 +58,7 @@ const struct language_id *language_by_file(const char *file)
 }
 
 #define X(NAME, otlp, pprof) { FRAME_##NAME, otlp, pprof },
-const struct language_key language_task_ids[LANGUAGE_TASK_ID_COUNT] = { LANGUAGE_TASK_IDS(X) };
+const struct language_key language_task_keys[LANGUAGE_TASK_KEY_COUNT] = { LANGUAGE_TASK_KEYS(X) };
 const struct language_key language_marks[LANGUAGE_MARK_COUNT] = { LANGUAGE_MARKS(X) };
 #undef X
 
@@ -71,9 +71,9 @@ static const struct language_key *find_key(const struct language_key *keys, uint
 	return NULL;
 }
 
-const struct language_key *language_task_id(uint8_t kind)
+const struct language_key *language_task_key(uint8_t kind)
 {
-	return find_key(language_task_ids, LANGUAGE_TASK_ID_COUNT, kind);
+	return find_key(language_task_keys, LANGUAGE_TASK_KEY_COUNT, kind);
 }
 
 const struct language_key *language_mark(uint8_t kind)

@@ -29,10 +29,10 @@ const struct language_id *language_by_otlp_type(const char *type);
 const struct language_id *language_by_file(const char *file);
 
 /**
- * Numbers that runtimes give to a thread's work, and marks of whole stacks: NAME, key in OTLP, key in pprof.
+ * Keys of the ids that runtimes give to a thread's work, and of marks of whole stacks: NAME, key in OTLP, key in pprof.
  * Most languages have none.
  */
-#define LANGUAGE_TASK_IDS(X) X(GO, "go.goroutine.id", "goroutine")
+#define LANGUAGE_TASK_KEYS(X) X(GO, "go.goroutine.id", "goroutine")
 /* The mark says that the stack is a virtual thread's, which the thread carries. */
 #define LANGUAGE_MARKS(X) X(JAVA, "allframes.jvm.thread.virtual", "virtual_thread")
 
@@ -43,10 +43,10 @@ struct language_key {
 };
 
 enum {
-#define X(NAME, otlp, pprof) LANGUAGE_TASK_ID_##NAME,
-	LANGUAGE_TASK_IDS(X)
+#define X(NAME, otlp, pprof) LANGUAGE_TASK_KEY_##NAME,
+	LANGUAGE_TASK_KEYS(X)
 #undef X
-		LANGUAGE_TASK_ID_COUNT,
+		LANGUAGE_TASK_KEY_COUNT,
 };
 
 enum {
@@ -56,11 +56,11 @@ enum {
 		LANGUAGE_MARK_COUNT,
 };
 
-extern const struct language_key language_task_ids[LANGUAGE_TASK_ID_COUNT];
+extern const struct language_key language_task_keys[LANGUAGE_TASK_KEY_COUNT];
 extern const struct language_key language_marks[LANGUAGE_MARK_COUNT];
 
 /** These return the key of the language @kind, or NULL. */
-const struct language_key *language_task_id(uint8_t kind);
+const struct language_key *language_task_key(uint8_t kind);
 const struct language_key *language_mark(uint8_t kind);
 
 /** A set of languages has a bit for each kind. */

@@ -49,7 +49,7 @@ struct sample {
 	struct trace *trace;
 	/** NULL for kernel threads and unknown processes. */
 	struct process_info *process;
-	/** NULL if there are neither labels nor a number of the current work. */
+	/** NULL if there are neither labels nor an id of the current work. */
 	const struct label_set *labels;
 	/** Names of the process's leader and of the thread; any byte but NUL may be in them. */
 	SAMPLE_ATTRIBUTES(SAMPLE_TEXT_FIELD)

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-/* The items are the ids of an array. */
+/* The items are the elements of an array, and their ids its indexes. */
 static bool is_equal(const void *context, uint32_t id, const void *key)
 {
 	const uint64_t *things = context;
@@ -78,7 +78,7 @@ static void an_entry_takes_what_it_says(void **state)
 	id_index_deinit(&index);
 }
 
-static void the_largest_number_is_kept(void **state)
+static void the_largest_id_is_found(void **state)
 {
 	struct id_index index = { 0 };
 	/* is_equal() must not be called for an item that is not in the index. */
@@ -133,7 +133,7 @@ int main(void)
 		cmocka_unit_test(all_are_found_again_while_it_grows),
 		cmocka_unit_test(what_is_removed_is_gone_and_the_rest_is_found),
 		cmocka_unit_test(an_entry_takes_what_it_says),
-		cmocka_unit_test(the_largest_number_is_kept),
+		cmocka_unit_test(the_largest_id_is_found),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -133,7 +133,7 @@ static void what_is_taken_back_leaves_no_trace(void **state)
 	assert_int_equal(otlp_index(d, OTLP_LOCATIONS, cold), 2);
 }
 
-static void the_hottest_entry_has_number_1_in_each_request(void **state)
+static void the_hottest_entry_has_index_1_in_each_request(void **state)
 {
 	struct otlp_dictionary *d = *state;
 	uint32_t a = otlp_add_string(d, "a"), b = otlp_add_string(d, "b"),
@@ -178,7 +178,7 @@ int main(void)
 		TEST(equal_entries_have_one_id_and_empty_ones_have_0),
 		TEST(entries_come_back_as_they_went_in),
 		TEST(what_is_taken_back_leaves_no_trace),
-		TEST(the_hottest_entry_has_number_1_in_each_request),
+		TEST(the_hottest_entry_has_index_1_in_each_request),
 		TEST(sizes_are_those_of_varints),
 	};
 

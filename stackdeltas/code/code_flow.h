@@ -75,7 +75,7 @@ struct code_queue {
 	struct code_block_list returned;
 };
 
-/** The different rules of a chunk of code. Each has an id, which takes two bytes for an instruction. */
+/** The different rules of a chunk of code. Each has an id of two bytes. */
 struct code_rules {
 	/** By id. Rule 0 is CFA_NONE, which also replaces the rules over the limit. */
 	struct code_rule_vector rules;

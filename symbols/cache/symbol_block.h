@@ -10,8 +10,8 @@
  * of widths: 1 if addresses take 4 bytes and not 2, plus 2 times the bytes of a line (0 to 4), plus
  * 16 times those of the line of a call. Then follow
  *	for each row but the first: its address minus the block's
- *	for each row: its innermost scope, if there are scopes; 0 is none, the ids of scopes count from 1
- *	for each row: its file, if there are files; its id counts like that of a scope
+ *	for each row: its innermost scope, if there are scopes; 0 is none. Scopes and files have ids from 1 on
+ *	for each row: its file, if there are files
  *	for each row: its line
  *	for each file: its name, in 4 bytes
  *	for each scope: its name, in 4 bytes; the enclosing scope, which has a lower id, or 0 for

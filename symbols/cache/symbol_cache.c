@@ -108,7 +108,7 @@ static const char *string_at(const struct symbol_cache *file, uint32_t offset)
 struct chain {
 	const struct symbol_cache *file;
 	struct symbol_block_row row;
-	/* The next scope: a number in the block, or an offset in the file's scopes. */
+	/* The next scope: an id in the block, or an offset in the file's scopes. */
 	uint32_t id;
 	uint32_t far;
 };

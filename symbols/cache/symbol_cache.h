@@ -8,7 +8,7 @@
  *
  * Numbers are little endian. A header has the offsets of the parts, which are multiples of 64, and
  * a hash of each part:
- *	strings		each with a NUL; a string's number is its offset, 0 is none
+ *	strings		each with a NUL; a string's id is its offset, 0 is none
  *	index		the index of the blocks (symbols/cache/address_index.h)
  *	blocks		functions, inlined calls, files and lines (symbols/cache/symbol_block.h); functions
  *			without a linkage name in DWARF are named by symbols

@@ -60,7 +60,7 @@ static inline Dwarf_Attribute *dwarf_attributes_find(struct dwarf_attributes *at
 Dwarf_Die *dwarf_attributes_die(const Dwarf_Attribute *attribute, Dwarf_Die *die);
 
 struct dwarf_name {
-	/** Number in the string table; 0: none. */
+	/** Id in the string table; 0: none. */
 	uint32_t id;
 	/** Not a linkage name, although the language has linkage names. */
 	bool is_plain;

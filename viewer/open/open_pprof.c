@@ -159,10 +159,10 @@ static int push_stack(struct pprof_reader *reader, const Pprof__Sample *sample)
 static bool read_language_key(struct pprof_reader *reader, const Pprof__Label *label,
 			      const char *key)
 {
-	for (uint32_t i = 0; i < LANGUAGE_TASK_ID_COUNT; i++) {
-		if (strcmp(key, language_task_ids[i].pprof) || !label->num)
+	for (uint32_t i = 0; i < LANGUAGE_TASK_KEY_COUNT; i++) {
+		if (strcmp(key, language_task_keys[i].pprof) || !label->num)
 			continue;
-		opened_labels_set_task_id(&reader->labels, language_task_ids[i].kind,
+		opened_labels_set_task_id(&reader->labels, language_task_keys[i].kind,
 					  (uint64_t)label->num);
 		return true;
 	}

@@ -129,7 +129,7 @@ int opened_names_init(struct opened_names *names, char **strings, size_t count)
 	};
 	if (!names->names)
 		return -ENOMEM;
-	/* Each user of a text copies it, so strings are cut. */
+	/* Each user of a string copies it, so they are cut. */
 	for (size_t i = 0; i < count; i++)
 		if (strnlen(strings[i], TEXT_MAX_BYTES + 1) > TEXT_MAX_BYTES)
 			strings[i][text_cut_length(strings[i], TEXT_MAX_BYTES + 1, TEXT_MAX_BYTES)] =

@@ -14,7 +14,7 @@
 static const struct {
 	const char *key;
 	size_t offset;
-} strings[] = {
+} texts[] = {
 	{ "service.name", offsetof(struct opened_identity, service_name) },
 	{ "container.id", offsetof(struct opened_identity, container_id) },
 	{ "process.executable.name", offsetof(struct opened_identity, executable_name) },
@@ -86,7 +86,7 @@ void opened_identities_begin(struct opened_identities *identities)
 	opened_labels_clear(&identities->labels);
 }
 
-/* True for the keys of strings that a language gives for a process (language_ops.describe). */
+/* True for the keys of texts that a language gives for a process (language_ops.describe). */
 static bool is_of_process(const char *key)
 {
 	return text_starts_with(key, "process.runtime.") || text_starts_with(key, "allframes.");
@@ -125,17 +125,17 @@ void opened_identities_set(struct opened_identities *identities, struct opened_i
 	bool is_too_long = strnlen(value->text, OPENED_ATTRIBUTE_MAX_BYTES + 1) >
 			   OPENED_ATTRIBUTE_MAX_BYTES;
 
-	for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
-		if (!strcmp(key, strings[i].key) && !is_too_long)
-			*(const char **)((char *)identity + strings[i].offset) = value->text;
+	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+		if (!strcmp(key, texts[i].key) && !is_too_long)
+			*(const char **)((char *)identity + texts[i].offset) = value->text;
 	set_sample_attribute(&identity->sample, key, is_too_long ? NULL : value->text,
 			     value->number);
 	for (uint32_t i = 0; i < LANGUAGE_MARK_COUNT; i++)
 		if (!strcmp(key, language_marks[i].otlp))
 			identity->mark = value->number ? language_marks[i].kind : 0;
-	for (uint32_t i = 0; i < LANGUAGE_TASK_ID_COUNT; i++)
-		if (!strcmp(key, language_task_ids[i].otlp))
-			opened_labels_set_task_id(&identities->labels, language_task_ids[i].kind,
+	for (uint32_t i = 0; i < LANGUAGE_TASK_KEY_COUNT; i++)
+		if (!strcmp(key, language_task_keys[i].otlp))
+			opened_labels_set_task_id(&identities->labels, language_task_keys[i].kind,
 						  (uint64_t)value->number);
 	if (text_starts_with(key, LABEL_KEY_PREFIX))
 		opened_labels_add(&identities->labels, key + strlen(LABEL_KEY_PREFIX), value->text);

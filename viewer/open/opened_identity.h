@@ -62,7 +62,7 @@ struct opened_identity {
 enum {
 	/** Attributes of further processes are skipped. */
 	OPENED_PROCESSES_MAX = 1 << 16,
-	/** Longer strings are skipped. */
+	/** Longer texts are skipped. */
 	OPENED_ATTRIBUTE_MAX_BYTES = 1024,
 };
 

@@ -54,7 +54,7 @@ void opened_stack_deinit(struct opened_stack *stack);
 struct opened_moment {
 	uint64_t time_ns;
 	uint64_t count;
-	/** The sample's number in the table. */
+	/** The sample's id in the table. */
 	uint32_t sample;
 };
 
