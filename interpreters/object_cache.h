@@ -15,7 +15,7 @@
 #include "lib/base/lru_cache.h"
 
 enum {
-	/** What an entry costs besides the object. */
+	/** Overhead of an entry. */
 	OBJECT_CACHE_ENTRY_BYTES = 64,
 };
 
