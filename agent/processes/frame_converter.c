@@ -228,7 +228,8 @@ static bool is_of_runtime(const struct frame *frame, const struct runtime_set *r
 		return false;
 	for (uint32_t i = 0; i < runtimes->count; i++)
 		if (runtimes->runtimes[i]->executable_id == frame->binary->executable_id &&
-		    language_has_loop(process_runtime_data(runtimes->runtimes[i])->language->id))
+		    process_runtime_data(runtimes->runtimes[i])->language->id->frames ==
+			    LANGUAGE_LOOP)
 			return true;
 	return false;
 }
