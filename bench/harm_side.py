@@ -3,7 +3,6 @@
 what short-lived programs cost.
 """
 import collections
-import json
 import os
 import resource
 import statistics
@@ -100,9 +99,7 @@ def build_cost_percent(rate):
 def _process_events_ns(agent):
     """Run time of the programs for execs and exits."""
     ids = {number for kind, number in harness.bpf_objects_of(agent.pid) if kind == "prog"}
-    text = subprocess.run([harness.bpftool(), "-j", "prog", "list"], stdout=subprocess.PIPE,
-                          check=True).stdout
-    return sum(one.get("run_time_ns", 0) for one in json.loads(text)
+    return sum(one.get("run_time_ns", 0) for one in harness.list_bpf("prog")
                if one["id"] in ids and one["type"] == "raw_tracepoint")
 
 

@@ -2,7 +2,6 @@
 """Times of BPF programs, from the kernel's statistics."""
 import collections
 import contextlib
-import json
 import os
 import signal
 import statistics
@@ -25,9 +24,7 @@ BASE_RATE, EMPTY_RATE = 4973, 4951
 
 
 def _programs():
-    text = subprocess.run([harness.bpftool(), "-j", "prog", "list"], stdout=subprocess.PIPE,
-                          check=True).stdout
-    return {one["id"]: one for one in json.loads(text)}
+    return {one["id"]: one for one in harness.list_bpf("prog")}
 
 
 def _number_of(name, pid):

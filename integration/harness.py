@@ -633,7 +633,7 @@ def rss_anon_bytes(pid):
 
 
 def list_bpf(kind):
-    """What `bpftool` says of all programs or maps ("prog", "map") that are loaded now."""
+    """All BPF programs or maps (@kind: "prog", "map") that are loaded now, as `bpftool` lists them: dicts."""
     text = subprocess.run([bpftool(), "-j", kind, "list"], stdout=subprocess.PIPE, check=True).stdout
     return json.loads(text or b"[]")
 

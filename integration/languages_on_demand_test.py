@@ -4,11 +4,11 @@
 """The unwinder of a language is loaded when the first program of it runs, and not before; from then on its frames are there."""
 import os
 import sys
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import perls
-from harness import HANG_SECONDS, Agent, Program, Tap, bpf_programs_of, need_root
+from harness import Agent, Program, Tap, bpf_programs_of, need_root
+from process_states import wait_for
 from sampled import wait_cpu
 
 # The argument becomes the name of the process.
@@ -22,16 +22,6 @@ SHARE = 0.8
 def is_loaded(agent, language):
     """Whether @agent has loaded the unwinder of @language; names of programs are cut."""
     return any(name.startswith(language + "_unwind") for name in bpf_programs_of(agent.pid))
-
-
-def wait_loaded(agent, language):
-    """Waits until the unwinder of @language is loaded; False if that does not come."""
-    end = time.monotonic() + HANG_SECONDS
-    while time.monotonic() < end:
-        if is_loaded(agent, language):
-            return True
-        time.sleep(0.1)
-    return False
 
 
 def main():
@@ -50,7 +40,7 @@ def main():
             tap.skip("languages on demand", "a program of Perl runs here already")
             tap.finish()
         with Program(*perl.command("-e", SCRIPT, "first")):
-            tap.ok(wait_loaded(agent, "perl"), "a language is loaded when its first program runs, and not before",
+            tap.ok(wait_for(lambda: is_loaded(agent, "perl")), "a language is loaded when its first program runs, and not before",
                    bpf_programs_of(agent.pid))
         with Program(*perl.command("-e", SCRIPT, SECOND)) as program:
             wait_cpu([program.pid], SAMPLED_SECONDS)

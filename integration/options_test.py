@@ -5,7 +5,6 @@ signals, two agents at once, selection, probabilistic profiling; each with its e
 line that says what is wrong, and with nothing left loaded.
 """
 import contextlib
-import json
 import math
 import os
 import re
@@ -20,7 +19,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import build_targets
 from build_targets import TARGETS
 from harness import (AGENT, START_LINE, STOP_SECONDS, Agent, Program, Tap, bpf_objects, bpf_objects_of,
-                     bpf_objects_without_owner, bpftool, cpu_seconds, need_root, online_cpus,
+                     bpf_objects_without_owner, cpu_seconds, list_bpf, need_root, online_cpus,
                      parse_folded, run_agent)
 from sampled import run_for, stopped
 
@@ -440,9 +439,7 @@ def count_runs(pid, seconds):
 
 
 def sampling_runs(numbers):
-    text = subprocess.run([bpftool(), "-j", "prog", "list"], stdout=subprocess.PIPE,
-                          check=True).stdout
-    found = [one.get("run_cnt", 0) for one in json.loads(text)
+    found = [one.get("run_cnt", 0) for one in list_bpf("prog")
              if one["id"] in numbers and one.get("name") == "sample_entry"]
     return sum(found) if found else None
 
