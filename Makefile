@@ -36,8 +36,9 @@ CFLAGS ?= -O2 -g
 CFLAGS_ALL := -std=gnu11 $(WARNINGS) -fno-omit-frame-pointer -pthread
 
 FLAGS_obj := $(CFLAGS)
-FLAGS_asan := -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all
-FLAGS_fuzz := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all \
+# -O0: compiling takes longer than running.
+FLAGS_asan := -O0 -g -fsanitize=address,undefined -fno-sanitize-recover=all
+FLAGS_fuzz := -O0 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all \
 	-fprofile-instr-generate -fcoverage-mapping
 FLAGS_debug := -O0 -g3 -fsanitize=address,undefined
 FLAGS_tsan := -O1 -g -fsanitize=thread

@@ -24,7 +24,6 @@ ROUNDS_MAX = 5
 SAMPLES = 200
 # The part of the stacks written down that has to be seen.
 SEEN_SHARE = 0.9
-SHORT_MODES = ["plain", "external-pie-stripped"]
 STAY = ["main.observe", "main.stay"]
 _FRAME = re.compile(r"(?P<name>.*?) \((?P<file>[^()]*):(?P<line>\d+)\)(?P<inlined>_\[i\])?")
 
@@ -108,10 +107,12 @@ def main():
     target = gos.find_targets(["observer"])["observer"]
     wanted = [name for name in every if name in sys.argv[1:]]
     modes = [name for name in gos.MODES if name in sys.argv[1:]]
-    for number, name in enumerate(wanted or every):
-        short = SHORT_MODES if not number else ["stripped"]
-        for mode_name in modes or (gos.MODES if IS_LONG else short):
-            test(tap, every[name], mode_name, target)
+    if IS_LONG or wanted or modes:
+        plan = [(name, mode) for name in wanted or every for mode in modes or gos.MODES]
+    else:
+        plan = [(list(every)[0], "external-pie-stripped"), (list(every)[-1], "stripped")]
+    for name, mode in plan:
+        test(tap, every[name], mode, target)
     tap.finish()
 
 

@@ -97,7 +97,7 @@ def plan(arguments):
     first, *others = every.values()
     return ([(first, "plain", [])]
             + [(first, mode, gos.SHORT_TARGETS) for mode in gos.SHORT_MODES[1:]]
-            + [(go, "stripped", gos.SHORT_TARGETS) for go in others])
+            + [(go, "stripped", gos.SHORT_TARGETS) for go in others[-1:]])
 
 
 def main():

@@ -4,7 +4,8 @@
 # time limit: 7200 s
 """Real loads in Java, on eight threads and short of memory: the stacks are complete, judged from their frames,
 those with methods as well as those of collectors and compilers, all but as many as sound agents have, and
-in the long tier 99.5 %; and a JVM that starts while the agent runs is known soon.
+in the long tier 99.5 %; and a JVM that starts while the agent runs is known soon. The short tier runs each load
+in one JDK, and starts the newest one.
 
 usage: java_loads_test.py [JDK|MODE|LOAD|start|first...]
 """
@@ -203,11 +204,14 @@ def main():
         MODES if IS_LONG else SHORT_MODES)
     loads = [name for name in HEAPS if name in words or not {*HEAPS, START, FIRST} & set(words)]
     run = bad_events.Run("java_loads_test")
-    for java in wanted:
+    # The short tier: the loads in turn over the JDKs, and the start of the last one.
+    is_slice = not IS_LONG and not words
+    for number, java in enumerate(wanted):
         for mode in modes:
-            for load in loads:
+            for load in loads[number::len(wanted)] if is_slice else loads:
                 test_load(tap, run, java, mode, load)
-        if java.root == "/" and (START in words or len(loads) == len(HEAPS)):
+        is_started = java == wanted[-1] if is_slice else START in words or len(loads) == len(HEAPS)
+        if java.root == "/" and is_started:
             test_start(tap, java)
         if java.root == "/" and (FIRST in words or (IS_LONG and len(loads) == len(HEAPS))):
             test_first_half_minute(tap, java)

@@ -61,8 +61,9 @@ def plan(arguments):
     every, todo = javas.chosen(arguments, IS_LONG)
     if todo:
         return [(java, mode, names or TARGETS) for java, mode, names in todo]
-    return [(java, mode, TARGETS) for java in (every.values() if IS_LONG else list(every.values())[-1:])
-            for mode in MODES]
+    if IS_LONG:
+        return [(java, mode, TARGETS) for java in every.values() for mode in MODES]
+    return [(list(every.values())[-1], MODES[0], TARGETS)]
 
 
 def main():

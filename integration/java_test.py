@@ -21,8 +21,6 @@ from harness import IS_LONG, StackEnds, Tap, need_root, share
 from java_chains import JavaFrame, is_library, parse_frame, split, text_of
 from python_test import is_in_clone
 
-# Targets of the short tier where all code is compiled at once.
-COMP_TARGETS = ["Calls", "Inlined"]
 SECONDS = 10 if IS_LONG else 3
 # With -Xcomp, beside others.
 READY_SECONDS = 300
@@ -207,7 +205,7 @@ def plan(arguments):
     if todo:
         return todo
     *others, newest = every.values()
-    return [(newest, "plain", []), (newest, "comp", COMP_TARGETS)] + [
+    return [(newest, "plain", [])] + [
         (newest, mode, javas.SHORT_TARGETS) for mode in javas.SHORT_MODES if mode != "plain"] + [
             (java, "plain", javas.SHORT_TARGETS) for java in others]
 

@@ -156,12 +156,13 @@ def check_surroundings(tap, one):
     with tempfile.TemporaryDirectory() as directory:
         path = os.path.join(directory, "stacks.folded")
         # Its messages go to a pipe: a file could not grow either.
-        result = subprocess.run(["prlimit", "--fsize=0", AGENT, "-duration", "1s", *map(str, one), "-output", path],
+        result = subprocess.run(["prlimit", "--fsize=0:", AGENT, "-duration", "1s", *map(str, one), "-output", path],
                                 stderr=subprocess.PIPE, text=True, check=False)
         lines = result.stderr.splitlines()
         tap.ok(result.returncode == 1 and "File too large" in result.stderr and lines[-1].startswith("info: ")
                and not os.path.exists(path), "a file that may not grow is an error of that output",
                result.returncode, result.stderr)
+        tap.ok("errors 0.00%" in lines[-1] and "complete 0.00%" not in lines[-1], "and of nothing else", lines[-1])
 
 
 def check_outputs(tap, one):

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# alone: it measures memory
+# waits: for lines of the agent's log
 # time limit: 900 s
 """What attaching to a Python takes, in CPU time and memory: of many that start at once, and of many
 that are there when the agent starts. All of them have Python frames then.
@@ -30,7 +30,9 @@ START_SECONDS = 60
 # Between two lines of the agent's log that tell what its tables take.
 TOLD_SECONDS = 12
 STOP_SECONDS = 60
-# A loop has none: of the samples that are taken when all are attached to.
+# The loop runs in a signal's handler, when all are attached to; samples of Python's start are earlier.
+IN_HANDLER = "PyErr_CheckSignals"
+# Of the samples of the loop.
 WITHOUT_PYTHON = "without Python frames"
 WITHOUT_FAULT = 0.05
 COMM = "py-attach"
@@ -110,7 +112,7 @@ def judge(tap, run, name, agent, crowd, times):
     result = agent.wait(STOP_SECONDS)
     total, without = 0, collections.Counter()
     for stack, count in result.stacks.items():
-        if stack.comm == COMM and any("_PyEval" in frame for frame in stack.frames):
+        if stack.comm == COMM and IN_HANDLER in stack.frames:
             total += count
             if not any(parse_frame(frame) for frame in stack.frames):
                 without[stack] += count

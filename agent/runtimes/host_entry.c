@@ -39,9 +39,14 @@ int host_entry_begin(const char *name, int *sockets, int channel_count, struct h
 {
 	_cleanup_(message_fds_deinit) struct message_fds fds = { 0 };
 	struct host_hello hello;
+	struct rlimit limit;
 	ssize_t size;
 
 	prctl(PR_SET_NAME, name);
+	/* What a process of this kind writes is memory. */
+	getrlimit(RLIMIT_FSIZE, &limit);
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_FSIZE, &limit);
 	heap_limit();
 	/* Closes descriptors that the agent was started with. */
 	close_range(HOST_SOCKET + 1, UINT32_MAX, 0);

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -215,6 +216,25 @@ static int wait_ready(struct host_process *process, int channel, const bool *is_
 	return 0;
 }
 
+/* Sets the size of a memory file. The soft limit on the size of files is meant for outputs, and lifted for it. */
+static int set_size(int fd, size_t size)
+{
+	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+	struct rlimit limit, lifted;
+	int err;
+
+	pthread_mutex_lock(&mutex);
+	getrlimit(RLIMIT_FSIZE, &limit);
+	lifted = limit;
+	lifted.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_FSIZE, &lifted);
+	err = ftruncate(fd, (off_t)size) ? -errno : 0;
+	setrlimit(RLIMIT_FSIZE, &limit);
+	pthread_mutex_unlock(&mutex);
+	errno = -err;
+	return err;
+}
+
 /* Makes the shared memory, whose size the process cannot change. */
 static int share_memory(struct host_process *process, int *fd)
 {
@@ -222,7 +242,7 @@ static int share_memory(struct host_process *process, int *fd)
 	void *mapped;
 
 	*fd = memfd_create("turns", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	if (*fd < 0 || ftruncate(*fd, (off_t)size) ||
+	if (*fd < 0 || set_size(*fd, size) ||
 	    fcntl(*fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL))
 		return fail_errno(-errno, "cannot map memory for a process to %s",
 				  process->kind->job);
