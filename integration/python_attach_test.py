@@ -32,7 +32,7 @@ TOLD_SECONDS = 12
 STOP_SECONDS = 60
 # The loop runs in a signal's handler, when all are attached to; samples of Python's start are earlier.
 IN_HANDLER = "PyErr_CheckSignals"
-# Of the samples of the loop.
+# A fault: a sample of the loop without frames of Python.
 WITHOUT_PYTHON = "without Python frames"
 WITHOUT_FAULT = 0.05
 COMM = "py-attach"

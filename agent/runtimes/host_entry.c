@@ -43,7 +43,7 @@ int host_entry_begin(const char *name, int *sockets, int channel_count, struct h
 	ssize_t size;
 
 	prctl(PR_SET_NAME, name);
-	/* What a process of this kind writes is memory. */
+	/* The only files that it writes are memory. */
 	getrlimit(RLIMIT_FSIZE, &limit);
 	limit.rlim_cur = limit.rlim_max;
 	setrlimit(RLIMIT_FSIZE, &limit);
