@@ -57,7 +57,8 @@ MODES = {
     "external-pie-stripped": gos.Mode("-buildmode=pie", link="-linkmode=external -s -w",
                                       has_cgo=True, has_symbols=False),
 }
-SHORT_MODE = "external-pie-stripped"
+# With symbols, which breakpoints need.
+SHORT_MODE = "plain"
 SHORT_TARGETS = ["callbacks", "panics", "recursion"]
 # In all modes; in the first one, all are.
 LONG_TARGETS = SHORT_TARGETS + ["clock", "signals", "yields"]
