@@ -255,6 +255,9 @@ class Judge:
                 is_known=self._is_known, stays_stopped=True,
                 # A target that forks spends its time in processes that are gone.
                 cpu_seconds=None if lacking[0].forks else self._cpu_seconds)
+            for line in result.log.splitlines():
+                if line.startswith("warn: "):
+                    self._tap.note(line)
             by_comm = stacks_by_comm(result.stacks)
             unexpected = set(by_comm) - {case.comm for case in lacking}
             if unexpected:

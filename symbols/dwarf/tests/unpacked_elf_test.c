@@ -95,7 +95,8 @@ static void expect_debug_data(const struct elf_image *wanted, const struct elf_i
 	}
 	/* At least .debug_info, _abbrev, _line and _str. */
 	assert_in_range(read_count, 4, 20);
-	assert_in_range(unread_count, 2, 7);
+	/* .debug_aranges; code that was optimized has lists of ranges and places, too. */
+	assert_in_range(unread_count, 1, 7);
 }
 
 static void what_comes_out_is_what_was_packed(void **state)
