@@ -158,8 +158,12 @@ struct process {
 	/** Time at which it was found to be gone; 0: not yet. is_final: nothing more will be learned of it. */
 	uint64_t gone_ns;
 	bool is_final;
-	/** A read of its memory hangs. That blocks reads of its mappings, so these are not read any more. */
-	bool is_hanging;
+	/**
+	 * A read of its memory hung, hang_count times so far. That may block reads of its mappings, so neither is read
+	 * before hanging_until_ns; 0: none hung.
+	 */
+	uint64_t hanging_until_ns;
+	uint32_t hang_count;
 
 	/* --- */
 	enum process_state state;

@@ -481,7 +481,7 @@ static void run_sync(struct sync_loop *loop, const struct scheduled_sync *entry,
 
 	if (!process)
 		return;
-	if (process->is_hanging && !process->ended_ns) {
+	if (process->hanging_until_ns > now_ns && !process->ended_ns) {
 		if (entry->reasons & (SYNC_UNKNOWN_PROCESS | SYNC_UNKNOWN_ADDRESS))
 			schedule(loop, entry->pid, SYNC_REARM, now_ns + REARM_MAX_NS);
 		return;

@@ -3,4 +3,4 @@
 # The fuzzers, for a few thousand inputs each: that they still run, find nothing new at once, and
 # cover their code. `make fuzz` runs them for long.
 cd "$(dirname "$0")/../.." || exit 1
-exec scripts/run_fuzzers.py --runs 2500
+exec scripts/run_fuzzers.py --runs 4000

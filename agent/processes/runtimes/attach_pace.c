@@ -22,7 +22,14 @@ enum {
 	/* TRY_MIN_NS doubles after each TRIES_PER_DOUBLING tries, at most DOUBLINGS_MAX times. */
 	TRIES_PER_DOUBLING = 16,
 	DOUBLINGS_MAX = 6,
+	HANGING_DOUBLINGS_MAX = 9,
 };
+
+/*
+ * Pause after the first hang, which doubles. A lock that was held for long on a busy machine soon is free again. A process
+ * that hangs on purpose holds up others of its user for less than a minute in its life.
+ */
+#define HANGING_NS (10 * NS_PER_SECOND)
 
 uint64_t attach_pace_pause_ns(uint32_t try_count)
 {
@@ -34,6 +41,14 @@ uint64_t attach_pace_least_ns(uint32_t try_count)
 	uint32_t doublings = try_count / TRIES_PER_DOUBLING;
 
 	return TRY_MIN_NS << (doublings < DOUBLINGS_MAX ? doublings : DOUBLINGS_MAX);
+}
+
+uint64_t attach_pace_hanging_ns(uint32_t hang_count)
+{
+	uint32_t doublings = hang_count - 1;
+
+	return HANGING_NS << (doublings < HANGING_DOUBLINGS_MAX ? doublings :
+								  HANGING_DOUBLINGS_MAX);
 }
 
 uint64_t attach_pace_growth_ns(uint32_t growth_count)

@@ -19,4 +19,7 @@ uint64_t attach_pace_least_ns(uint32_t try_count);
 /** Pause from attaching to attaching again, which happened @growth_count times before (below ATTACH_GROWTH_MAX). */
 uint64_t attach_pace_growth_ns(uint32_t growth_count);
 
+/** Pause after a read of the process's memory hung, for the @hang_count-th time (from 1 on). */
+uint64_t attach_pace_hanging_ns(uint32_t hang_count);
+
 #endif

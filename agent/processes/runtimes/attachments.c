@@ -408,6 +408,13 @@ static bool has_same_data(const struct process_runtime *first, const struct proc
 	       !memcmp(one->data, other->data, one->data_bytes);
 }
 
+/* Notes that a read of the process's memory hangs, which several answers may tell. */
+static void note_hanging(struct process *process, uint64_t now_ns)
+{
+	if (process->hanging_until_ns <= now_ns)
+		process->hanging_until_ns = now_ns + attach_pace_hanging_ns(++process->hang_count);
+}
+
 /* Schedules the next try after an error, or gives up. */
 static void answer_error(struct attachments *attachments, struct process *process,
 			 struct attachment *attachment, int err, uint64_t now_ns)
@@ -422,7 +429,8 @@ static void answer_error(struct attachments *attachments, struct process *proces
 	case -EHOSTDOWN:
 		if (attachment->runtime)
 			process_runtime_note_hanging(attachment->runtime);
-		set_state(attachments, attachment, ATTACHMENT_REFUSED);
+		note_hanging(process, now_ns);
+		wait_until(attachments, process, attachment, process->hanging_until_ns);
 		break;
 	default:
 		/* The runtime was not ready, or changed while it was read. */
@@ -516,7 +524,7 @@ void attachments_note_lost(struct attachments *attachments, uint32_t pid, uint64
 
 	while ((process = next_process(attachments, &cursor))) {
 		if (process->pid == pid)
-			process->is_hanging = true;
+			note_hanging(process, now_ns);
 		replace_lost(attachments, process, process->pid == pid, now_ns);
 	}
 }

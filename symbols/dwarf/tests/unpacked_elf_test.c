@@ -95,7 +95,7 @@ static void expect_debug_data(const struct elf_image *wanted, const struct elf_i
 	}
 	/* At least .debug_info, _abbrev, _line and _str. */
 	assert_in_range(read_count, 4, 20);
-	/* .debug_aranges; code that was optimized has lists of ranges and places, too. */
+	/* .debug_aranges; code that was optimized has lists of ranges and locations, too. */
 	assert_in_range(unread_count, 1, 7);
 }
 
