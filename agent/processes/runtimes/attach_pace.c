@@ -26,8 +26,8 @@ enum {
 };
 
 /*
- * Pause after the first hang, which doubles. A lock that was held for long on a busy machine soon is free again. A process
- * that hangs on purpose holds up others of its user for less than a minute in its life.
+ * Pause after the first hang, which doubles. A lock that was held for long on a busy machine is soon free again. A process
+ * that hangs on purpose holds up others of its user ever more seldom.
  */
 #define HANGING_NS (10 * NS_PER_SECOND)
 
