@@ -14,7 +14,7 @@ struct go_unwind {
 	__u32 is_left;
 	/** The goroutine resumes where a panic was recovered. */
 	__u32 is_recovering;
-	/** recovery() itself was interrupted: it may have written only a part of where the goroutine resumes. */
+	/** recovery() itself was interrupted: only a part of where the goroutine resumes may be written. x86-64 only. */
 	__u32 is_moving;
 	/** 0: not found. */
 	__u64 g;

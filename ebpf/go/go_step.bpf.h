@@ -168,7 +168,7 @@ static __always_inline enum unwind_error go_leave_mcall(struct unwind_state *sta
 {
 	struct go_unwind *unwind = &state->go;
 	enum unwind_error error;
-	__u64 pc = 0, sp = 0, lr = 0, below = 0;
+	__u64 pc = 0, sp = 0, lr = 0;
 
 	if (!GO_HAS_LINK && go_is_on_goroutine(unwind, state->sp))
 		return go_step_from(state, state->sp);
@@ -184,11 +184,11 @@ static __always_inline enum unwind_error go_leave_mcall(struct unwind_state *sta
 	/* While morestack() moves the goroutine to a larger stack, the old one is not the goroutine's any more. */
 	if (state->left_kind != GO_SWITCH_MORESTACK && !go_is_on_goroutine(unwind, sp))
 		return UNWIND_STACK_SWITCH;
-	/* recovery() writes the stack pointer before the pc; the two fit as long as that of the call is below. */
-	if (!GO_HAS_LINK && unwind->is_moving && (read_word(sp - 8, &below) || below != pc))
+	/* recovery() writes the stack pointer before the pc. Below either stack pointer is that function's last call. */
+	if (unwind->is_moving && read_word(sp - 8, &pc))
 		return UNWIND_STACK_SWITCH;
 	error = go_go_on(state, code_address(pc), sp);
-	if (unwind->is_recovering)
+	if (unwind->is_recovering && !unwind->is_moving)
 		state->frame_flags = 0;
 	if (error || !GO_HAS_LINK || state->left_kind != GO_SWITCH_MORESTACK)
 		return error;
@@ -393,7 +393,7 @@ static __always_inline enum unwind_error go_step(struct unwind_state *state)
 		return go_leave_growing(state);
 	case GO_SWITCH_RECOVERY:
 		state->go.is_recovering = 1;
-		state->go.is_moving = !(state->frame_flags & FRAME_RETURN_ADDRESS);
+		state->go.is_moving = !GO_HAS_LINK && !(state->frame_flags & FRAME_RETURN_ADDRESS);
 		return go_step_from(state, state->sp);
 	default:
 		return UNWIND_UNSUPPORTED_RULE;
