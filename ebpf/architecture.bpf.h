@@ -47,6 +47,8 @@ enum {
 	FRAME_POINTER_TELLS_SP = 1,
 	/** Size of the system call instruction. */
 	SYSTEM_CALL_BYTES = 2,
+	/** `mov $15,%rax; syscall` */
+	SIGNAL_RETURN_BYTES = 9,
 	/** DWARF number of the register with the result of a system call. */
 	RESULT_REGISTER = 0,
 	/** pthread_self() is the thread pointer (glibc, musl). */
@@ -219,6 +221,8 @@ enum {
 	/** The two words are mostly at the frame's lower end, and its size is not known. */
 	FRAME_POINTER_TELLS_SP = 0,
 	SYSTEM_CALL_BYTES = 4,
+	/** `mov x8, #139; svc #0` */
+	SIGNAL_RETURN_BYTES = 8,
 	RESULT_REGISTER = 0,
 	/** pthread_self() is below the thread pointer, at a distance that depends on the C library. */
 	THREAD_POINTER_IS_ID = 0,

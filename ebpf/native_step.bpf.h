@@ -185,6 +185,20 @@ static __always_inline enum unwind_error restore_interrupted(struct unwind_state
 	return UNWIND_OK;
 }
 
+/*
+ * True if the frame is in a signal trampoline, by its code: at its first instruction, its system call, or behind that
+ * as the leaf of a thread in the kernel.
+ */
+static __always_inline bool is_in_trampoline(const struct unwind_state *state)
+{
+	__u64 pc = state->pc;
+
+	return is_signal_return(pc) ||
+	       is_signal_return(pc + SYSTEM_CALL_BYTES - SIGNAL_RETURN_BYTES) ||
+	       (state->registers_known && state->frame_flags & FRAME_RETURN_ADDRESS &&
+		is_signal_return(pc - SIGNAL_RETURN_BYTES));
+}
+
 /* Steps out of setcontext() to the frame of the context, which has called getcontext() or another function. */
 static __always_inline enum unwind_error restore_context(struct unwind_state *state,
 							 const struct unwind_rule *rule)
@@ -297,7 +311,7 @@ static __always_inline enum unwind_error native_step(struct unwind_state *state)
 	error = find_rule(state, mapping, address, &rule);
 	if (!error && rule->cfa == CFA_NONE)
 		error = UNWIND_NO_INFO;
-	if (error == UNWIND_NO_INFO && is_signal_return(state->pc))
+	if (error == UNWIND_NO_INFO && is_in_trampoline(state))
 		return restore_interrupted(state);
 	if (error == UNWIND_NO_INFO || error == UNWIND_ANONYMOUS)
 		return ask_for_guess(state, error);

@@ -20,8 +20,6 @@ enum {
 	SAVED_PC = 16,
 	SAVED_CODE_SEGMENT = 17,
 	SAVED_WORDS = 21,
-	/* `mov $15,%rax; syscall` */
-	SIGNAL_RETURN_BYTES = 9,
 	/* In struct rt_sigframe (asm/sigframe.h): the interrupted code's bp, bx, dx, ax, cx, sp and pc. */
 	SIGNAL_FRAME_WORDS_OFFSET = 128,
 	SIGNAL_FRAME_BP = 0,

@@ -345,6 +345,28 @@ static void a_trampoline_without_rows_is_known_by_its_code(void **state)
 	assert_error(world, 2, UNWIND_NO_INFO, code_at(RULE_OWN));
 }
 
+static void a_trampoline_is_known_at_its_system_call_and_behind_it(void **state)
+{
+	static const uint8_t code[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
+	struct world *world = *state;
+	uint64_t start = code_at(RULE_OWN);
+
+	publish(world, (struct unwind_rule){ .cfa = CFA_NONE });
+	world->user[1] = (struct region){ start, sizeof(code), code };
+	world->stack[1000 + 5 + 16] = code_at(RULE_END);
+	world->stack[1000 + 5 + 15] = stack_address(20);
+	world_set_registers(world, start + 7, stack_address(1000), 0);
+	world_unwind(world);
+	assert_end(world, 2);
+	/* Behind it another function may begin, which is no trampoline. */
+	world_set_registers(world, start + 9, stack_address(1000), 0);
+	world_unwind(world);
+	assert_error(world, 1, UNWIND_NO_INFO, start + 9);
+	world->start.frame_flags = FRAME_RETURN_ADDRESS;
+	world_unwind(world);
+	assert_end(world, 2);
+}
+
 static void an_unreadable_signal_frame_ends_the_unwind(void **state)
 {
 	struct world *world = *state;
@@ -571,6 +593,7 @@ int main(void)
 		world_test(a_return_address_is_looked_up_one_byte_before),
 		world_test(a_system_call_is_looked_up_one_byte_before),
 		world_test(a_trampoline_without_rows_is_known_by_its_code),
+		world_test(a_trampoline_is_known_at_its_system_call_and_behind_it),
 		world_test(an_unreadable_signal_frame_ends_the_unwind),
 		world_test(a_return_address_in_a_register_needs_no_stack),
 		world_test(a_link_register_is_unknown_where_there_is_none),
