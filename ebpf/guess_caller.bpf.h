@@ -14,6 +14,7 @@
 #include "ebpf/process_mappings.bpf.h"
 #include "ebpf/rule_lookup.bpf.h"
 #include "ebpf/safe_reads.bpf.h"
+#include "ebpf/signal_trampoline.bpf.h"
 #include "ebpf/state.bpf.h"
 
 enum {
@@ -132,10 +133,15 @@ static __always_inline bool is_caller_fp(struct unwind_state *state,
 static __always_inline enum unwind_error guess_caller(struct unwind_state *state, bool looks_up)
 {
 	enum unwind_error error = state->guess_for;
-	enum leaf_position position = find_leaf_position(state);
 	struct guessed_caller caller = {};
+	enum leaf_position position;
 
 	state->guess_for = UNWIND_OK;
+	if (is_at_signal_return(state)) {
+		state->guess_count--;
+		return restore_interrupted(state);
+	}
+	position = find_leaf_position(state);
 	/* Text that is not in memory has not run, so no call has put that address there. */
 	if (position == LEAF_NOT_IN_MEMORY) {
 		state->at_end = looks_up && is_function_start(state);

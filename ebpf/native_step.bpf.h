@@ -20,6 +20,7 @@
 #include "ebpf/read_window.bpf.h"
 #include "ebpf/rule_lookup.bpf.h"
 #include "ebpf/safe_reads.bpf.h"
+#include "ebpf/signal_trampoline.bpf.h"
 #include "ebpf/state.bpf.h"
 #include "ebpf/uprobes.bpf.h"
 
@@ -167,38 +168,6 @@ static __always_inline enum unwind_error restore_caller(struct unwind_state *sta
 	return UNWIND_OK;
 }
 
-/*
- * Steps out of a signal trampoline: the kernel saved all registers on the stack. The trampoline's own
- * frame, which was added last, has no return address, since it never called the handler. As a leaf it
- * keeps its flag: it is in its system call then, and in musl another function follows it.
- */
-static __always_inline enum unwind_error restore_interrupted(struct unwind_state *state)
-{
-	enum unwind_error error;
-
-	if (!state->registers_known)
-		unflag_last_frame(state);
-	error = read_signal_frame(state->sp, state->registers);
-	if (error)
-		return error;
-	state_start_at_registers(state);
-	return UNWIND_OK;
-}
-
-/*
- * True if the frame is in a signal trampoline, by its code: at its first instruction, its system call, or behind that
- * as the leaf of a thread in the kernel.
- */
-static __always_inline bool is_in_trampoline(const struct unwind_state *state)
-{
-	__u64 pc = state->pc;
-
-	return is_signal_return(pc) ||
-	       is_signal_return(pc + SYSTEM_CALL_BYTES - SIGNAL_RETURN_BYTES) ||
-	       (state->registers_known && state->frame_flags & FRAME_RETURN_ADDRESS &&
-		is_signal_return(pc - SIGNAL_RETURN_BYTES));
-}
-
 /* Steps out of setcontext() to the frame of the context, which has called getcontext() or another function. */
 static __always_inline enum unwind_error restore_context(struct unwind_state *state,
 							 const struct unwind_rule *rule)
@@ -311,7 +280,7 @@ static __always_inline enum unwind_error native_step(struct unwind_state *state)
 	error = find_rule(state, mapping, address, &rule);
 	if (!error && rule->cfa == CFA_NONE)
 		error = UNWIND_NO_INFO;
-	if (error == UNWIND_NO_INFO && is_in_trampoline(state))
+	if (error == UNWIND_NO_INFO && is_signal_return(state->pc))
 		return restore_interrupted(state);
 	if (error == UNWIND_NO_INFO || error == UNWIND_ANONYMOUS)
 		return ask_for_guess(state, error);
