@@ -10,8 +10,8 @@ output is TAP, with what was covered as comments.
 
 A fuzzer starts from the files in testdata/seeds/NAME/, if there are any. With --seconds it starts
 from the inputs of earlier runs, too (build/fuzz/FOLDER/fuzz/NAME_fuzz.corpus), and keeps new ones
-there. With --runs it executes N inputs from a fixed start of its random numbers and keeps none:
-neither the machine's speed nor an earlier run decides what it covers.
+there. With --runs it executes N inputs from a fixed start of its random numbers, more in each further
+round, and keeps none: neither the machine's speed nor an earlier run decides what it covers.
 
 The code of a fuzzer is FOLDER/NAME.c, or what a line `covers: FILE.c FILE.c` in the fuzzer's source
 says. As many run side by side as there are CPUs. One that has not covered enough runs again, from
@@ -34,7 +34,7 @@ import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 MIN_COVERED_PERCENT = 80
-ROUNDS_MAX = 5
+ROUNDS_MAX = 8
 MAX_INPUT_BYTES = 1 << 16
 INPUT_LIMIT_S = 10
 MEMORY_LIMIT_MB = 1024
@@ -111,14 +111,14 @@ def open_corpus(program, is_kept):
 def fuzz_until_covered(program, seconds, runs):
     """Runs fuzzer @program until it has covered enough, ROUNDS_MAX times at most: (is clean, the end
     of its last output, coverage; None if it is not clean). A round takes @seconds, or else @runs
-    executions."""
+    executions times its number."""
     with open_corpus(program, seconds is not None) as corpus:
         return fuzz_rounds(program, corpus, seconds, runs)
 
 
 def fuzz_rounds(program, corpus, seconds, runs):
     for number in range(1, ROUNDS_MAX + 1):
-        limits = [f"-max_total_time={seconds}"] if runs is None else [f"-runs={runs}", f"-seed={number}"]
+        limits = [f"-max_total_time={seconds}"] if runs is None else [f"-runs={runs * number}", f"-seed={number}"]
         is_clean, output = fuzz(program, corpus, limits)
         if not is_clean:
             return False, output, None
