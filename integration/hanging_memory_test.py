@@ -182,7 +182,9 @@ def check_held(tap, directory):
 
 def check_held_end(tap, directory):
     for number, status in ((signal.SIGTERM, 0), (signal.SIGKILL, -signal.SIGKILL)):
-        with holding_program(directory) as (holding, _), Agent("-samples-per-second", RATE) as agent:
+        # Without a page the agent waits for this program before it starts.
+        with holding_program(directory) as (holding, _), \
+                Agent("-samples-per-second", RATE, "-viewer", "127.0.0.1:0") as agent:
             noticed = agent.wait_started() and hangs(agent, holding)
             agent.process.send_signal(number)
             start = time.monotonic()
