@@ -17,8 +17,8 @@ import build_targets
 from build_targets import TARGETS
 from harness import Agent, Program, Tap, cpu_seconds, need_root
 
-SECONDS = 20
-RATE = 99
+SECONDS = 10
+RATE = 199
 NICE = {"calls": 0, "alloca": 5, "recursion": 10, "syscalls": 3, "page_faults": 3, "threads": 2}
 
 # Busy for a fifth of the time.
