@@ -43,9 +43,28 @@ class Ruby(Runtime):
         return pythons.directories_of(self._root, "/usr/bin/" + self.program)
 
 
+class BuiltRuby(Runtime):
+    """One with YJIT, in the folder in which it was built."""
+
+    def __init__(self, name):
+        self._directory = str(fetch_rubies.DIRECTORY / name)
+        self.program = fetch_rubies.BUILT[name][1]
+        self.version = tuple(map(int, re.findall(r"\d+", self.program)))
+        self.name = "%s-%s" % (name, self.program)
+
+    def command(self, *arguments):
+        folders = ["-I%s/%s" % (self._directory, folder) for folder in ("lib", ".", ".ext/x86_64-linux", ".ext/common")]
+        return [self._directory + "/ruby", *folders, "--disable-gems", "--yjit", *arguments]
+
+    @property
+    def directories(self):
+        return [self._directory]
+
+
 def _fetched(suites=tuple(fetch_rubies.ROOTS)):
-    return {ruby.name: ruby for ruby in map(Ruby, filter(
-        lambda suite: (fetch_rubies.DIRECTORY / suite).exists(), suites))}
+    fetched = map(Ruby, filter(lambda suite: (fetch_rubies.DIRECTORY / suite).exists(), suites))
+    built = map(BuiltRuby, filter(lambda name: (fetch_rubies.DIRECTORY / name).exists(), fetch_rubies.BUILT))
+    return {ruby.name: ruby for ruby in [*fetched, *(built if suites == tuple(fetch_rubies.ROOTS) else [])]}
 
 
 FINDER = Finder(dict, _fetched, lambda _, fetched: fetched(tuple(fetch_rubies.SHORT_SUITES)), r".*-ruby\d.*")

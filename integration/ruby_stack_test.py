@@ -42,7 +42,7 @@ SAYS_UNKNOWN, UNKNOWN = (3, 4), (3, 2)
 # The first version whose names have classes.
 OWNED = (3, 4)
 
-_FRAME = re.compile(r"(?P<name>.*) \((?P<file>[^()]*\.rb|<[^()]*>)(?::(?P<line>\d+))?\)", re.S)
+_FRAME = re.compile(r"(?P<name>.*) \((?P<file>[^()]*\.rb|<[^()]*>)(?::(?P<line>\d+))?\)(?:_\[~\])?", re.S)
 
 # Names have the class of the method from 3.4 on.
 _OWNER = re.compile(r"(?:[A-Z]\w*::)*[A-Z]\w*[#.](?=[^#.]+$)")

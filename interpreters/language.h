@@ -202,7 +202,7 @@ struct language_ops {
 };
 
 /**
- * A language. If an eval loop runs its functions (LANGUAGE_LOOP), native frames of the runtime's executable between
+ * A language. If an eval loop runs its functions (language_has_loop()), native frames of the runtime's executable between
  * interpreted frames only run those, and -fold-runtime-frames leaves them out. Java is different: libjvm.so is
  * between Java frames where it works for the program (it loads classes, fills exceptions, calls methods from C), and
  * the code that runs Java's methods lies in memory of its own.

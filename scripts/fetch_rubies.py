@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Brings the Rubies that the tests run: root file systems with those of Debian's suites, made by unpacking packages, without
-running any of their scripts.
+running any of their scripts; and one with YJIT, which Debian's have not, built from a source package (some minutes; it needs
+rustc).
 
-usage: fetch_rubies.py [--short|SUITE...]
+usage: fetch_rubies.py [--short|NAME...]
 
-Below ~/.cache/allframes/rubies there will be a folder for each SUITE (all without one, or with --short what the short tier
-runs: if these cannot be had, it says so, and the tests do without). What is there already stays.
+Below ~/.cache/allframes/rubies there will be a folder for each NAME: a suite, or trixie-yjit (all without one, or with --short
+what the short tier runs: if these cannot be had, it says so, and the tests do without). What is there already stays.
 """
 import os
 import pathlib
@@ -20,6 +21,10 @@ import fetch_packages
 DIRECTORY = pathlib.Path.home() / ".cache/allframes/rubies"
 ROOTS = {"bullseye": "ruby2.7", "bookworm": "ruby3.1", "trixie": "ruby3.3", "experimental": "ruby3.4"}
 SHORT_SUITES = ["bookworm", "experimental"]
+# What is built: the suite and the source package.
+BUILT = {"trixie-yjit": ("trixie", "ruby3.3")}
+# Extensions that no test needs, and what they would need.
+LEFT_OUT = "openssl,psych,readline,fiddle,dbm,gdbm,zlib"
 # A suite that is no whole one: another that has what the packages depend on, what of that is needed, the packages.
 PARTIAL = {"experimental": ("trixie", ["libffi8", "libgmp10", "libssl3t64", "libyaml-0-2", "zlib1g"],
                             ["ruby3.4", "libruby3.4"])}
@@ -43,6 +48,26 @@ def fetch(suite):
     return root
 
 
+def build(name):
+    """The folder with the Ruby @name, built in the folder of its source if it is not there. It runs from there."""
+    directory = DIRECTORY / name
+    if directory.exists():
+        return directory
+    new = DIRECTORY / (name + ".new")
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir(parents=True)
+    suite, package = BUILT[name]
+    with fetch_packages.Apt(new / ".apt", "amd64", suite) as apt:
+        subprocess.run(["tar", "-xf", apt.download_source(package), "--strip-components=1", "-C", new], check=True)
+    commands = [["./configure", "--enable-yjit", "--disable-install-doc", "--with-out-ext=" + LEFT_OUT],
+                ["nice", "-n", "19", "make", "-j2"]]
+    for command in commands:
+        with open(new / "build.log", "a", encoding="ascii") as log:
+            subprocess.run(command, cwd=new, check=True, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    new.rename(directory)
+    return directory
+
+
 def fetch_short():
     """Fetches SHORT_SUITES, if that is possible."""
     try:
@@ -56,5 +81,5 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["--short"]:
         fetch_short()
     else:
-        for wanted in sys.argv[1:] or ROOTS:
-            print(fetch(wanted))
+        for wanted in sys.argv[1:] or [*ROOTS, *BUILT]:
+            print(build(wanted) if wanted in BUILT else fetch(wanted))

@@ -228,8 +228,7 @@ static bool is_of_runtime(const struct frame *frame, const struct runtime_set *r
 		return false;
 	for (uint32_t i = 0; i < runtimes->count; i++)
 		if (runtimes->runtimes[i]->executable_id == frame->binary->executable_id &&
-		    process_runtime_data(runtimes->runtimes[i])->language->id->frames ==
-			    LANGUAGE_LOOP)
+		    language_has_loop(process_runtime_data(runtimes->runtimes[i])->language->id))
 			return true;
 	return false;
 }

@@ -16,7 +16,8 @@
  * of an address, and the position RUBY_COLLECTOR.
  *
  * position: index of the word in the sequence's instructions to which the frame's pc points, just behind the instruction
- * that is executed; RUBY_METHOD_ENTRY for a C method, whose frame has a method entry instead of a sequence.
+ * that is executed, maybe with RUBY_IS_APPROXIMATE; RUBY_METHOD_ENTRY for a C method, whose frame has a method entry instead
+ * of a sequence.
  *
  * fingerprint: fingerprint_end() of the following, or 0: the object could not be read.
  *	- for an instruction sequence: the address of its body, the body's chosen words, the words of the label and of the
@@ -69,6 +70,8 @@ enum {
 /** Flags of an environment (vm_core.h, VM_FRAME_MAGIC_..., VM_FRAME_FLAG_...), the same since 2.5. */
 enum {
 	RUBY_FRAME_FINISH = 0x20,
+	/** The frame is a C method's, or a block's in C. */
+	RUBY_FRAME_IS_C = 0x80,
 	RUBY_FRAME_KIND_MASK = 0x7fff0001,
 	RUBY_FRAME_KIND_C = 0x55550001,
 	/** The environment is that of a method, not of a block in one. */
@@ -89,6 +92,9 @@ enum ruby_collector_mode {
 	RUBY_COLLECTOR_MOVES = 1 << 6,
 };
 
+/** A flag in a sequence's position: the function is executed by generated code, which seldom stores the pc. */
+#define RUBY_IS_APPROXIMATE (1U << 30)
+
 /** ELF virtual addresses [start, end). */
 struct ruby_code_range {
 	__u32 start;
@@ -106,7 +112,8 @@ struct ruby_process {
 	/** Address of the pointer to the process's rb_vm_t; 0: not known, and there are no frames for the garbage collector. */
 	__u64 vm_pointer;
 
-	/** The function that executes instructions, which vm_exec() calls. */
+	/** vm_exec(), and the function that executes instructions, which it calls. Both call generated code. */
+	struct ruby_code_range loop;
 	struct ruby_code_range core;
 	/**
 	 * Code in which the last control frame may have been popped: in `core` behind the store that pops it, and in
@@ -161,7 +168,7 @@ struct ruby_process {
 	__u8 body_words[RUBY_CHOSEN_WORDS];
 	__u8 body_label;
 	__u8 body_path;
-	__u8 reserved[13];
+	__u8 reserved[5];
 };
 
 _Static_assert(sizeof(struct ruby_process) == 432, "struct ruby_process is 27 cells");

@@ -26,7 +26,7 @@ enum {
 
 /** Flags beside the kind in struct runtime_row.language. */
 enum runtime_flag {
-	/** The runtime generates code, which is outside every file (LANGUAGE_OWN_CODE). */
+	/** The runtime generates code, which is outside every file (LANGUAGE_OWN_CODE, LANGUAGE_LOOP_WITH_CODE). */
 	RUNTIME_HAS_CODE = 1 << 8,
 };
 
@@ -47,7 +47,10 @@ static inline __u32 runtime_row_language(__u32 kind)
 	switch (kind) {
 #define X(number, NAME, name, type, frames, files)                                                 \
 	case number:                                                                               \
-		return kind | (LANGUAGE_##frames == LANGUAGE_OWN_CODE ? RUNTIME_HAS_CODE : 0);
+		return kind | (LANGUAGE_##frames == LANGUAGE_OWN_CODE ||                           \
+					       LANGUAGE_##frames == LANGUAGE_LOOP_WITH_CODE ?      \
+				       RUNTIME_HAS_CODE :                                          \
+				       0);
 		LANGUAGES(X)
 #undef X
 	}

@@ -48,6 +48,9 @@ struct ruby_unwind {
 	__u32 is_first;
 	/** The last rescue or ensure belongs to the next frame of a sequence. */
 	__u32 is_hidden;
+	/** Generated code was left, and no control frame has been read since; the frame that was read may be the one it runs. */
+	__u32 is_in_code;
+	__u32 is_approximate;
 	/** During the search for the method entry of `frame`: the number of environments without one; the next one. */
 	__u32 outer_count;
 	struct ruby_environment environment;
@@ -72,6 +75,7 @@ struct ruby_unwind {
 static __always_inline void ruby_state_begin(struct ruby_unwind *unwind)
 {
 	unwind->cell = 0;
+	unwind->is_in_code = 0;
 }
 
 /** Clears what is cached between unwinds. */

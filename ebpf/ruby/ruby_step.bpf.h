@@ -17,6 +17,9 @@
  * A fiber has an execution context, control frames and a native stack of its own. Where that stack begins, the unwind goes on with
  * those of the fiber that has resumed it (ruby_leave_stack()).
  *
+ * Code that YJIT generates is called by the loop, and runs methods whose control frames are among those of the loop. Its native
+ * frame is not added (ruby_leave_code()).
+ *
  * No pointer of the process is trusted: each control frame must be above the one before it and below the end of the
  * thread's stack, and memory that cannot be read ends the frames with an error frame.
  */
@@ -53,6 +56,9 @@ enum {
 	RUBY_SAVED_RBX = 32,
 	RUBY_SAVED_RBP = 40,
 	RUBY_SAVED_BYTES = 48,
+	/* Distance from YJIT's frame pointer down to the saved rbx (yjit/src/codegen.rs, gen_entry_prologue()). */
+	RUBY_CODE_SAVED_RBX = 24,
+	RUBY_POSITION_MASK = RUBY_IS_APPROXIMATE - 1,
 	/* Offset of the method entry in the object with special variables, which an environment may have instead of one. */
 	RUBY_SPECIAL_VARIABLES_METHOD = 8,
 };
@@ -101,7 +107,8 @@ static __always_inline bool ruby_read_frame(struct ruby_unwind *unwind)
 
 static __always_inline bool ruby_is_sequence(const struct ruby_frame *frame)
 {
-	return frame->sequence && frame->pc;
+	/* Generated code pushes control frames without a pc. */
+	return frame->sequence && (frame->pc || !(frame->environment.flags & RUBY_FRAME_IS_C));
 }
 
 /* Reads the body of the sequence into unwind->words and returns its address; 0 if it cannot be read. */
@@ -542,6 +549,16 @@ static __always_inline bool ruby_find_method(struct ruby_unwind *unwind,
 	return false;
 }
 
+/* Returns the position of the frame of a sequence that was read. */
+static __always_inline __u64 ruby_position(const struct ruby_unwind *unwind,
+					   const struct ruby_known_object *known)
+{
+	__u32 position = (unwind->frame.pc - known->instructions) / 8;
+
+	return unwind->is_approximate ? (position & RUBY_POSITION_MASK) | RUBY_IS_APPROXIMATE :
+					position;
+}
+
 /*
  * Takes a step with the frame of a sequence that was read. Where names have classes, the frame around a rescue or ensure is
  * left out, as in backtraces of the runtime since then.
@@ -552,7 +569,7 @@ static __always_inline enum unwind_error ruby_push_sequence(struct unwind_state 
 	struct ruby_unwind *unwind = &state->ruby;
 	__u64 word = frame_word(FRAME_RUBY, 0, unwind->frame.sequence);
 	const struct ruby_known_object *known = ruby_known(unwind, unwind->frame.sequence, true);
-	__u64 position = (__u32)((unwind->frame.pc - known->instructions) / 8);
+	__u64 position = ruby_position(unwind, known);
 	__u64 fingerprint = known->fingerprint;
 	bool is_hidden = unwind->is_hidden;
 
@@ -610,6 +627,8 @@ static __always_inline enum unwind_error ruby_add_frame(struct unwind_state *sta
 		if (!ruby_read_frame(unwind))
 			return ruby_lose(state, UNWIND_INTERPRETER_FRAMES);
 		unwind->next += unwind->process.frame_bytes;
+		unwind->is_approximate = unwind->is_in_code;
+		unwind->is_in_code = 0;
 	}
 	error = ruby_push(state, &is_done);
 	if (error || !is_done)
@@ -661,6 +680,74 @@ static __always_inline enum unwind_error ruby_leave_stack(struct unwind_state *s
 	return UNWIND_OK;
 }
 
+/* True if @address is a return address in vm_exec(), or in the function that executes instructions. */
+static __always_inline bool ruby_is_loop_return(struct unwind_state *state, __u64 address)
+{
+	const struct ruby_process *process = &state->ruby.process;
+	__u64 offset = address - 1 - process->bias;
+
+	return (ruby_is_in(&process->core, offset) || ruby_is_in(&process->loop, offset)) &&
+	       is_call_in_memory(state, address);
+}
+
+/* Goes on with the loop that has called the generated code, if @slot has the return address there. */
+static __always_inline bool ruby_enter_caller(struct unwind_state *state, __u64 slot)
+{
+	__u64 address = 0;
+
+	if (read_word(slot, &address) || !ruby_is_loop_return(state, address))
+		return false;
+	state->pc = address;
+	state->sp = slot + RETURN_ADDRESS_BYTES;
+	state->sp_known = 1;
+	state->registers_known = 0;
+	state->frame_flags = FRAME_RETURN_ADDRESS;
+	return true;
+}
+
+/*
+ * Steps out of code that YJIT has generated, if pc is in some: that code has a frame pointer, but for the first and the last
+ * instructions.
+ */
+static __always_inline bool ruby_step_out_of_code(struct unwind_state *state)
+{
+	__u64 sp = state->sp, fp = state->fp, saved = 0;
+
+	if (RETURN_ADDRESS_BYTES && !(state->frame_flags & FRAME_RETURN_ADDRESS)) {
+		if (ruby_enter_caller(state, sp))
+			return true;
+		if (!read_word(sp, &saved) && ruby_enter_caller(state, sp + 8)) {
+			state->fp = saved;
+			state->fp_known = 1;
+			return true;
+		}
+	}
+	if (!state->fp_known || fp < sp || read_word(fp, &saved) ||
+	    !ruby_enter_caller(state, fp + 8))
+		return false;
+	state->fp = saved;
+	state->rbx_location = fp - RUBY_CODE_SAVED_RBX;
+	return true;
+}
+
+static __always_inline enum unwind_error ruby_leave_code(struct unwind_state *state)
+{
+	struct ruby_unwind *unwind = &state->ruby;
+
+	bool is_innermost = unwind->cell != state->language_cell;
+
+	if (is_innermost &&
+	    !read_cells(&unwind->process, state->language_cell, RUBY_PROCESS_CELLS))
+		return UNWIND_INTERPRETER_THREAD;
+	if (!ruby_step_out_of_code(state)) {
+		decline_code(state);
+		return UNWIND_OK;
+	}
+	unwind->is_in_code = is_innermost;
+	state->language = FRAME_NONE;
+	return UNWIND_OK;
+}
+
 /** Takes one step while state->language is FRAME_RUBY. */
 static __always_inline enum unwind_error ruby_step(struct unwind_state *state)
 {
@@ -668,6 +755,8 @@ static __always_inline enum unwind_error ruby_step(struct unwind_state *state)
 
 	if (state->wait == WAIT_STACK)
 		return ruby_leave_stack(state);
+	if (state->wait == WAIT_CODE)
+		return ruby_leave_code(state);
 	if (unwind->cell != state->language_cell || !unwind->in_frames)
 		return ruby_enter(state);
 	return ruby_add_frame(state);

@@ -87,6 +87,7 @@ static void describe(const struct ruby_file *file, uint64_t bias, struct ruby_pr
 	const struct ruby_layout *layout = file->layout;
 
 	process->bias = bias;
+	process->loop = file->loop;
 	process->core = file->core;
 	memcpy(process->returning, file->returning, sizeof(process->returning));
 	memcpy(process->entering, file->entering, sizeof(process->entering));

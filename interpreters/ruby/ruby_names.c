@@ -489,10 +489,11 @@ int ruby_names_symbolize(struct ruby_names *names, struct remote_memory *memory,
 			 const uint64_t *words, uint32_t *object, struct interpreted_frame *frame)
 {
 	uint32_t position = (uint32_t)(words[1] >> 32);
+	bool is_method = position == RUBY_METHOD_ENTRY;
 	struct name_key key = { .address = frame_address(words[0]),
 				.fingerprint = (uint32_t)words[1],
 				.object = *object,
-				.is_method = position == RUBY_METHOD_ENTRY,
+				.is_method = is_method,
 				.owner = frame_flags(words[0]) & FRAME_HAS_OWNER ? words[2] : 0 };
 	const struct ruby_name *name;
 	int err;
@@ -507,6 +508,7 @@ int ruby_names_symbolize(struct ruby_names *names, struct remote_memory *memory,
 	*object = key.object;
 	frame->function = name_text(name);
 	frame->file = name_text(name) + name->file;
-	frame->line = name->is_method ? 0 : line_at(name, position);
+	frame->line = name->is_method ? 0 : line_at(name, position & ~RUBY_IS_APPROXIMATE);
+	frame->is_approximate = !is_method && position & RUBY_IS_APPROXIMATE;
 	return 0;
 }

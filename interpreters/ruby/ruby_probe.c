@@ -118,6 +118,8 @@ static int fill(const struct prober *prober, struct ruby_file *file)
 	file->saves_registers = ruby_loop_saves_registers(
 		prober->image, find_address(prober, "coroutine_transfer"));
 	file->thread_function = find_address(prober, "rb_thread_current");
+	file->loop = (struct ruby_code_range){ .start = (uint32_t)loop.function.start,
+					       .end = (uint32_t)loop.function.end };
 	file->core = (struct ruby_code_range){ .start = (uint32_t)loop.core.start,
 					       .end = (uint32_t)loop.core.end };
 	file->file.range_count = loop.range_count;

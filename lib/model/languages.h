@@ -19,6 +19,12 @@ struct language_id {
 	const char *files;
 };
 
+/** Whether functions of the language run in a loop in the runtime's C code. */
+static inline bool language_has_loop(const struct language_id *language)
+{
+	return language->frames == LANGUAGE_LOOP || language->frames == LANGUAGE_LOOP_WITH_CODE;
+}
+
 /** Indexed by enum language_index. */
 extern const struct language_id language_ids[LANGUAGE_COUNT];
 
