@@ -713,7 +713,7 @@ static __always_inline bool ruby_step_out_of_code(struct unwind_state *state)
 {
 	__u64 sp = state->sp, fp = state->fp, saved = 0;
 
-	if (RETURN_ADDRESS_BYTES && !(state->frame_flags & FRAME_RETURN_ADDRESS)) {
+	if (RETURN_ADDRESS_BYTES > 0 && !(state->frame_flags & FRAME_RETURN_ADDRESS)) {
 		if (ruby_enter_caller(state, sp))
 			return true;
 		if (!read_word(sp, &saved) && ruby_enter_caller(state, sp + 8)) {

@@ -3,6 +3,7 @@
 #ifndef LIB_MODEL_LANGUAGES_H
 #define LIB_MODEL_LANGUAGES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "ebpf/abi/frame.h"
