@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "lib/base/error.h"
+#include "lib/base/soft_limit.h"
 
 enum {
 	/** Programs, maps and links, rings, outputs, connections, and some files that are mapped. */
@@ -25,22 +26,12 @@ static void fill_standard_streams(void)
 			return;
 }
 
-static void raise_descriptor_limit(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= limit.rlim_max)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 void process_setup(void)
 {
 	fill_standard_streams();
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
-	raise_descriptor_limit();
+	soft_limit_raise(RLIMIT_NOFILE);
 }
 
 int process_check_descriptors(void)

@@ -15,6 +15,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/error.h"
 #include "lib/base/heap.h"
+#include "lib/base/soft_limit.h"
 
 enum {
 	/* The shared memory and the descriptor. */
@@ -39,14 +40,11 @@ int host_entry_begin(const char *name, int *sockets, int channel_count, struct h
 {
 	_cleanup_(message_fds_deinit) struct message_fds fds = { 0 };
 	struct host_hello hello;
-	struct rlimit limit;
 	ssize_t size;
 
 	prctl(PR_SET_NAME, name);
 	/* The only files that it writes are memory. */
-	getrlimit(RLIMIT_FSIZE, &limit);
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_FSIZE, &limit);
+	soft_limit_raise(RLIMIT_FSIZE);
 	heap_limit();
 	/* Closes descriptors that the agent was started with. */
 	close_range(HOST_SOCKET + 1, UINT32_MAX, 0);

@@ -25,6 +25,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "lib/base/soft_limit.h"
 
 enum {
 	LOOK_MS = 50,
@@ -220,14 +221,12 @@ static int wait_ready(struct host_process *process, int channel, const bool *is_
 static int set_size(int fd, size_t size)
 {
 	static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-	struct rlimit limit, lifted;
+	struct rlimit limit;
 	int err;
 
 	pthread_mutex_lock(&mutex);
 	getrlimit(RLIMIT_FSIZE, &limit);
-	lifted = limit;
-	lifted.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_FSIZE, &lifted);
+	soft_limit_raise(RLIMIT_FSIZE);
 	err = ftruncate(fd, (off_t)size) ? -errno : 0;
 	setrlimit(RLIMIT_FSIZE, &limit);
 	pthread_mutex_unlock(&mutex);

@@ -51,17 +51,17 @@ struct ruby_unwind {
 	/** Generated code was left, and no control frame has been read since; the frame that was read may be the one it runs. */
 	__u32 is_in_code;
 	__u32 is_approximate;
+	/** The pc of the leaf, which is in generated code; 0: it is elsewhere. */
+	__u64 code_pc;
 	/** During the search for the method entry of `frame`: the number of environments without one; the next one. */
 	__u32 outer_count;
 	struct ruby_environment environment;
 	/** Addresses of the next control frame and of the end of the thread's stack of control frames. */
 	__u64 next;
 	__u64 end;
-	/** The execution context, its innermost tag, and its native stack [stack_low, stack_high]. */
+	/** The execution context, and its innermost tag. */
 	__u64 context;
 	__u64 tag;
-	__u64 stack_low;
-	__u64 stack_high;
 	struct ruby_process process;
 	struct ruby_frame frame;
 	/** Control frames are adjacent, callers at higher addresses. */
@@ -76,6 +76,7 @@ static __always_inline void ruby_state_begin(struct ruby_unwind *unwind)
 {
 	unwind->cell = 0;
 	unwind->is_in_code = 0;
+	unwind->code_pc = 0;
 }
 
 /** Clears what is cached between unwinds. */

@@ -58,6 +58,8 @@ enum {
 	RUBY_SAVED_BYTES = 48,
 	/* Distance from YJIT's frame pointer down to the saved rbx (yjit/src/codegen.rs, gen_entry_prologue()). */
 	RUBY_CODE_SAVED_RBX = 24,
+	/* Limit of the code that returns to the loop (gen_leave_exit()): 10 bytes, more if YJIT counts. */
+	RUBY_LEAVE_MAX_BYTES = 32,
 	RUBY_POSITION_MASK = RUBY_IS_APPROXIMATE - 1,
 	/* Offset of the method entry in the object with special variables, which an environment may have instead of one. */
 	RUBY_SPECIAL_VARIABLES_METHOD = 8,
@@ -380,6 +382,34 @@ static __always_inline bool ruby_has_popped(const struct unwind_state *state, __
 	       ruby_is_tag_idle(unwind) && ruby_had_finish(unwind);
 }
 
+/* The jump through jit_return, the last word of the control frame below r13: jmp *-8(%r13). */
+#define RUBY_LEAVE_JUMP 0xf865ff41U
+
+/*
+ * True if the leaf, in code that YJIT has generated, has popped a control frame and not yet returned: it is in the code to which
+ * the frame's jit_return points, or in front of the jump there. The return value is loaded before, by an instruction of 3, 4
+ * or 7 bytes (gen_leave()).
+ */
+static __always_inline bool ruby_is_code_leaving(const struct ruby_unwind *unwind)
+{
+	__u64 target = 0, low = 0, high = 0, pc = unwind->code_pc;
+
+	if (!read_word(unwind->next - 8, &target) && pc - target < RUBY_LEAVE_MAX_BYTES)
+		return true;
+	if (read_word_pair(pc, &low, &high))
+		return false;
+	return (__u32)low == RUBY_LEAVE_JUMP || (__u32)(low >> 24) == RUBY_LEAVE_JUMP ||
+	       low >> 32 == RUBY_LEAVE_JUMP || (__u32)(low >> 56 | high << 8) == RUBY_LEAVE_JUMP;
+}
+
+/* Decides which control frames belong to the first vm_exec(), whose code that YJIT has generated has the leaf. */
+static __always_inline enum ruby_group ruby_group_of_code(const struct ruby_unwind *unwind)
+{
+	return ruby_had_finish(unwind) && ruby_is_tag_idle(unwind) && ruby_is_code_leaving(unwind) ?
+		       RUBY_GROUP_NONE :
+		       RUBY_GROUP_OWN;
+}
+
 /* True if the leaf is in the function that executes instructions, and the pending frame has called that. */
 static __always_inline bool ruby_is_in_core(const struct unwind_state *state, __u64 pc)
 {
@@ -419,6 +449,8 @@ static __always_inline enum ruby_group ruby_first_group(struct unwind_state *sta
 	bool is_leaf = !(frame_flags(state->pending_words[0]) & FRAME_RETURN_ADDRESS);
 	bool is_core = ruby_is_in_core(state, pc), is_pending;
 
+	if (unwind->code_pc)
+		return ruby_group_of_code(unwind);
 	if (is_core || (is_leaf && unwind->tag < state->sp))
 		return ruby_has_popped(state, pc, is_core) ? RUBY_GROUP_NONE : RUBY_GROUP_OWN;
 	is_pending = ruby_is_pending(unwind);
@@ -726,24 +758,26 @@ static __always_inline bool ruby_step_out_of_code(struct unwind_state *state)
 	    !ruby_enter_caller(state, fp + 8))
 		return false;
 	state->fp = saved;
-	state->rbx_location = fp - RUBY_CODE_SAVED_RBX;
+	/* Otherwise it is in the register, as yet or again. */
+	if (sp <= fp - RUBY_CODE_SAVED_RBX)
+		state->rbx_location = fp - RUBY_CODE_SAVED_RBX;
 	return true;
 }
 
 static __always_inline enum unwind_error ruby_leave_code(struct unwind_state *state)
 {
 	struct ruby_unwind *unwind = &state->ruby;
-
 	bool is_innermost = unwind->cell != state->language_cell;
+	__u64 leaf = state->frame_flags & FRAME_RETURN_ADDRESS ? 0 : state->pc;
 
-	if (is_innermost &&
-	    !read_cells(&unwind->process, state->language_cell, RUBY_PROCESS_CELLS))
+	if (is_innermost && !read_cells(&unwind->process, state->language_cell, RUBY_PROCESS_CELLS))
 		return UNWIND_INTERPRETER_THREAD;
 	if (!ruby_step_out_of_code(state)) {
 		decline_code(state);
 		return UNWIND_OK;
 	}
 	unwind->is_in_code = is_innermost;
+	unwind->code_pc = leaf;
 	state->language = FRAME_NONE;
 	return UNWIND_OK;
 }

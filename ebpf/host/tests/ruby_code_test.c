@@ -191,6 +191,7 @@ static int setup(void **state)
 	put(ruby, METHOD, RUBY_IMEMO_METHOD);
 	put_sequence(ruby, 1);
 	put_sequence(ruby, 2);
+	put_sequence(ruby, 3);
 	push(ruby, sequence_at(2), instructions_at(2) + 16, KIND_METHOD | RUBY_FRAME_FINISH);
 	push(ruby, sequence_at(1), instructions_at(1) + 24, KIND_METHOD);
 	lay(ruby, RULE_OF_CORE);
@@ -266,7 +267,8 @@ static void a_c_function_that_generated_code_has_called_is_left_before(void **st
 {
 	struct ruby *ruby = *state;
 
-	world_set_registers(ruby->world, code_at(RULE_C), stack_address(CODE_SP), stack_address(CODE_FP));
+	world_set_registers(ruby->world, code_at(RULE_C), stack_address(CODE_SP),
+			    stack_address(CODE_FP));
 	ruby->world->stack[CODE_SP + FRAME_WORDS - 1] = CODE_START + 0x40;
 	assert_string_equal(unwind_text(ruby), "CK1~2LCE");
 	/* The pc is stored before a method in C is called. */
@@ -284,6 +286,35 @@ static void a_control_frame_may_have_no_pc_yet(void **state)
 	put(ruby, frame + 32, HEAP_START + 0x5200);
 	put(ruby, HEAP_START + 0x5200, RUBY_FRAME_IS_C);
 	assert_string_equal(unwind_text(ruby), "K12LCE");
+}
+
+static void code_that_has_popped_the_last_control_frame_has_none(void **state)
+{
+	/* mov to %rax: from -40(%rbx), from -400(%rbx), from %rsi; then jmp *-8(%r13) */
+	static const uint8_t codes[][12] = {
+		{ 0x48, 0x8b, 0x43, 0xd8, 0x41, 0xff, 0x65, 0xf8 },
+		{ 0x48, 0x8b, 0x83, 0x70, 0xfe, 0xff, 0xff, 0x41, 0xff, 0x65, 0xf8 },
+		{ 0x48, 0x89, 0xf0, 0x41, 0xff, 0x65, 0xf8 },
+		{ 0x41, 0xff, 0x65, 0xf8 },
+		{ 0x90, 0x41, 0xff, 0x65, 0xf8 },
+	};
+	struct ruby *ruby = *state;
+	uint64_t popped = push(ruby, sequence_at(3), 0, KIND_METHOD | RUBY_FRAME_FINISH);
+
+	put(ruby, popped + CONTROL_FRAME_BYTES - 8, CODE_START + 0x200);
+	put(ruby, CONTEXT + CONTEXT_FRAME, popped + CONTROL_FRAME_BYTES);
+	lay(ruby, RULE_OF_LOOP);
+	for (uint32_t i = 0; i < 5; i++) {
+		memcpy(ruby->code + 0x80, codes[i], sizeof(codes[i]));
+		assert_string_equal(unwind_text(ruby), i < 4 ? "LCE" : "1~2LCE");
+	}
+	/* In the code to which the popped frame returns. */
+	world_set_registers(ruby->world, CODE_START + 0x208, stack_address(CODE_SP),
+			    stack_address(CODE_FP));
+	assert_string_equal(unwind_text(ruby), "LCE");
+	put(ruby, CONTEXT + CONTEXT_FRAME, popped);
+	put(ruby, popped - 8, 0);
+	assert_string_equal(unwind_text(ruby), "3~LCE");
 }
 
 static void code_that_the_loop_has_not_called_is_declined(void **state)
@@ -309,6 +340,7 @@ int main(void)
 		ruby_test(the_first_and_last_instructions_have_no_frame_yet),
 		ruby_test(a_c_function_that_generated_code_has_called_is_left_before),
 		ruby_test(a_control_frame_may_have_no_pc_yet),
+		ruby_test(code_that_has_popped_the_last_control_frame_has_none),
 		ruby_test(code_that_the_loop_has_not_called_is_declined),
 	};
 
