@@ -40,6 +40,7 @@
 enum {
 	RUBY_RETURNING_MAX = 16,
 	RUBY_ENTERING_MAX = 24,
+	RUBY_CODE_RETURNS_MAX = 2,
 	/** Size of one read from the beginning of a struct rb_iseq_constant_body. */
 	RUBY_BODY_WORDS = 12,
 	/** Words of a method entry behind its flags: defined_class, def, called_id, owner. */
@@ -92,6 +93,9 @@ enum ruby_collector_mode {
 	RUBY_COLLECTOR_MOVES = 1 << 6,
 };
 
+/** What generated code returns if the function that executes instructions is to go on (special_consts.h), from 3.2 on. */
+#define RUBY_UNDEFINED 0x24
+
 /** A flag in a sequence's position: the function is executed by generated code, which seldom stores the pc. */
 #define RUBY_IS_APPROXIMATE (1U << 30)
 
@@ -121,6 +125,11 @@ struct ruby_process {
 	 * {0, 0} ends the list.
 	 */
 	struct ruby_code_range returning[RUBY_RETURNING_MAX];
+	/**
+	 * In vm_exec() from the return of generated code to the branch on its result: if that is not RUBY_UNDEFINED, the last
+	 * control frame may have been popped. {0, 0} ends the list.
+	 */
+	struct ruby_code_range code_returns[RUBY_CODE_RETURNS_MAX];
 	/** The functions that call vm_exec(), and the code that pushes a control frame before they do. */
 	struct ruby_code_range entering[RUBY_ENTERING_MAX];
 
@@ -171,7 +180,7 @@ struct ruby_process {
 	__u8 reserved[5];
 };
 
-_Static_assert(sizeof(struct ruby_process) == 432, "struct ruby_process is 27 cells");
+_Static_assert(sizeof(struct ruby_process) == 448, "struct ruby_process is 28 cells");
 
 /** True if the object with @flags is a class or a module. */
 static inline int ruby_is_class(__u64 flags)

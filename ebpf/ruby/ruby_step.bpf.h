@@ -374,11 +374,13 @@ static __always_inline bool ruby_has_popped(const struct unwind_state *state, __
 					    bool is_core)
 {
 	const struct ruby_unwind *unwind = &state->ruby;
-	bool is_behind = is_core &&
-			 state->registers[RUBY_FRAME_REGISTER] + unwind->process.frame_bytes ==
-				 unwind->next;
+	const struct ruby_process *process = &unwind->process;
+	bool is_behind = is_core && state->registers[RUBY_FRAME_REGISTER] + process->frame_bytes ==
+					    unwind->next;
 
-	return (is_behind || ruby_is_in_one(unwind->process.returning, RUBY_RETURNING_MAX, pc)) &&
+	return (is_behind || ruby_is_in_one(process->returning, RUBY_RETURNING_MAX, pc) ||
+		(state->registers[RESULT_REGISTER] != RUBY_UNDEFINED &&
+		 ruby_is_in_one(process->code_returns, RUBY_CODE_RETURNS_MAX, pc))) &&
 	       ruby_is_tag_idle(unwind) && ruby_had_finish(unwind);
 }
 

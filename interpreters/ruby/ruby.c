@@ -90,6 +90,7 @@ static void describe(const struct ruby_file *file, uint64_t bias, struct ruby_pr
 	process->loop = file->loop;
 	process->core = file->core;
 	memcpy(process->returning, file->returning, sizeof(process->returning));
+	memcpy(process->code_returns, file->code_returns, sizeof(process->code_returns));
 	memcpy(process->entering, file->entering, sizeof(process->entering));
 	process->context_frame = layout->context_frame;
 	process->context_tag = layout->context_tag;

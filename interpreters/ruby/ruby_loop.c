@@ -283,6 +283,35 @@ int ruby_loop_find_returning(const struct elf_image *image, const struct ruby_lo
 	return err ? err : find_exits(&core, layout, &returning);
 }
 
+/* True for cmp $RUBY_UNDEFINED,%rax */
+static bool compares_with_undefined(const struct x86_code *code)
+{
+	static const uint8_t compare[] = { 0x48, 0x83, 0xf8, RUBY_UNDEFINED };
+
+	return code->next - code->address == sizeof(compare) &&
+	       !memcmp(x86_code_bytes(code), compare, sizeof(compare));
+}
+
+int ruby_loop_find_code_returns(const struct elf_image *image, const struct ruby_loop *loop,
+				struct ruby_code_range ranges[RUBY_CODE_RETURNS_MAX])
+{
+	_cleanup_(x86_code_deinit) struct x86_code code = { 0 };
+	struct found_ranges returns = { .ranges = ranges, .limit = RUBY_CODE_RETURNS_MAX };
+	int err = code_init(&code, image, loop->function);
+	uint64_t start = 0;
+
+	while (!err && x86_code_next_known(&code)) {
+		if (start && code.x86.kind == X86_BRANCH && !add_range(&returns, start, code.next))
+			err = fail(-EOPNOTSUPP,
+				   "vm_exec() has more calls of generated code than are kept");
+		if (code.x86.kind == X86_CALL_INDIRECT)
+			start = code.next;
+		else if (!compares_with_undefined(&code))
+			start = 0;
+	}
+	return err;
+}
+
 /* Finds the next direct call or jump to @target from code->next on, in all bytes without decoding; false: none. */
 static bool next_call(struct x86_code *code, uint64_t target)
 {

@@ -69,6 +69,10 @@ int ruby_loop_find_returning(const struct elf_image *image, const struct ruby_lo
 			     const struct ruby_layout *layout,
 			     struct ruby_code_range ranges[RUBY_RETURNING_MAX]);
 
+/** Finds ruby_process.code_returns; -EOPNOTSUPP if there are more than fit. */
+int ruby_loop_find_code_returns(const struct elf_image *image, const struct ruby_loop *loop,
+				struct ruby_code_range ranges[RUBY_CODE_RETURNS_MAX]);
+
 /**
  * Finds ruby_process.entering for a loop that is called at @called. The result includes the functions that
  * rb_iseq_eval() at @eval calls, because one of them pushes control frames. -EOPNOTSUPP if there are none, or more than

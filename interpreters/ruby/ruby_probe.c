@@ -103,6 +103,8 @@ static int fill(const struct prober *prober, struct ruby_file *file)
 	if (!err)
 		err = ruby_loop_find_returning(prober->image, &loop, file->layout, file->returning);
 	if (!err)
+		err = ruby_loop_find_code_returns(prober->image, &loop, file->code_returns);
+	if (!err)
 		err = ruby_loop_find_symbols(prober->image, find_address(prober, "rb_id2str"),
 					     &file->symbols);
 	if (!err && file->layout->thread_native)

@@ -41,6 +41,7 @@ struct ruby_file {
 	struct ruby_code_range loop;
 	struct ruby_code_range core;
 	struct ruby_code_range returning[RUBY_RETURNING_MAX];
+	struct ruby_code_range code_returns[RUBY_CODE_RETURNS_MAX];
 	struct ruby_code_range entering[RUBY_ENTERING_MAX];
 };
 

@@ -317,6 +317,23 @@ static void code_that_has_popped_the_last_control_frame_has_none(void **state)
 	assert_string_equal(unwind_text(ruby), "3~LCE");
 }
 
+static void the_loop_behind_code_that_has_popped_the_last_control_frame_has_none(void **state)
+{
+	struct ruby *ruby = *state;
+	uint64_t popped = push(ruby, sequence_at(3), 0, KIND_METHOD | RUBY_FRAME_FINISH);
+	uint32_t *address = &ruby->process.code_returns[0].start;
+
+	address[0] = TEXT_ADDRESS + RULE_OF_LOOP * 16 + 8;
+	address[1] = address[0] + 2;
+	world_put(ruby->world, DATA_CELL, &ruby->process, sizeof(ruby->process));
+	put(ruby, CONTEXT + CONTEXT_FRAME, popped + CONTROL_FRAME_BYTES);
+	lay(ruby, RULE_OF_LOOP);
+	world_set_registers(ruby->world, code_at(RULE_OF_LOOP), stack_address(CODE_RETURN + 1), 0);
+	assert_string_equal(unwind_text(ruby), "LCE");
+	ruby->world->start.registers[0] = RUBY_UNDEFINED;
+	assert_string_equal(unwind_text(ruby), "12LCE");
+}
+
 static void code_that_the_loop_has_not_called_is_declined(void **state)
 {
 	struct ruby *ruby = *state;
@@ -341,6 +358,7 @@ int main(void)
 		ruby_test(a_c_function_that_generated_code_has_called_is_left_before),
 		ruby_test(a_control_frame_may_have_no_pc_yet),
 		ruby_test(code_that_has_popped_the_last_control_frame_has_none),
+		ruby_test(the_loop_behind_code_that_has_popped_the_last_control_frame_has_none),
 		ruby_test(code_that_the_loop_has_not_called_is_declined),
 	};
 
