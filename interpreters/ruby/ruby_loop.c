@@ -410,7 +410,7 @@ bool ruby_loop_has_loads(const struct elf_image *image, uint64_t address, const 
 
 /*
  * Finds a cmp with last_id, then a mov of ids; a return may come before them. Stops at a jump, and after both are
- * found.
+ * found. They are in rb_id2str() itself, or in the function that it jumps to.
  */
 static uint64_t find_symbols_in(struct x86_code *code, uint64_t *last_id)
 {
@@ -431,14 +431,17 @@ static uint64_t find_symbols_in(struct x86_code *code, uint64_t *last_id)
 
 int ruby_loop_find_symbols(const struct elf_image *image, uint64_t address, uint64_t *symbols)
 {
-	_cleanup_(x86_code_deinit) struct x86_code jump = { 0 }, code = { 0 };
+	_cleanup_(x86_code_deinit) struct x86_code code = { 0 }, jumped = { 0 };
 	uint64_t last_id = 0;
-	int err = address ? code_init_head(&jump, image, address) : -ENOENT;
+	int err = address ? code_init_head(&code, image, address) : -ENOENT;
 
-	if (err || find_symbols_in(&jump, &last_id) || jump.x86.kind != X86_JUMP)
-		return fail(-EOPNOTSUPP, "rb_id2str() is of another shape");
-	err = code_init_head(&code, image, x86_code_target(&jump));
 	*symbols = err ? 0 : find_symbols_in(&code, &last_id);
+	if (*symbols)
+		return 0;
+	if (err || code.x86.kind != X86_JUMP)
+		return fail(-EOPNOTSUPP, "rb_id2str() is of another shape");
+	err = code_init_head(&jumped, image, x86_code_target(&code));
+	*symbols = err ? 0 : find_symbols_in(&jumped, &last_id);
 	return *symbols ? 0 : fail(-EOPNOTSUPP, "the table of symbols was not found");
 }
 

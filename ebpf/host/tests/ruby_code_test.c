@@ -38,9 +38,8 @@ enum {
 	/** The kind of a method's frame. */
 	KIND_METHOD = 0x11110001,
 	/** Words of the stack: the frame of generated code, the return address into its caller. */
-	CODE_SP = 0,
-	CODE_FP = 6,
-	CODE_RETURN = CODE_FP + 1,
+	CODE_SP = FRAME_WORDS,
+	CODE_RETURN = CODE_SP + 3,
 };
 
 #define HEAP_START 0x7f0000000000ULL
@@ -144,7 +143,6 @@ static void lay(struct ruby *ruby, uint32_t caller)
 {
 	uint32_t word = CODE_RETURN;
 
-	ruby->world->stack[CODE_FP] = 0x1234;
 	ruby->world->stack[word] = code_at(caller);
 	word += FRAME_WORDS;
 	if (caller == RULE_OF_CORE) {
@@ -154,8 +152,7 @@ static void lay(struct ruby *ruby, uint32_t caller)
 	put(ruby, CONTEXT + CONTEXT_TAG, stack_address(word - 1));
 	ruby->world->stack[word] = code_at(RULE_C);
 	ruby->world->stack[word + FRAME_WORDS] = code_at(RULE_END);
-	world_set_registers(ruby->world, CODE_START + 0x80, stack_address(CODE_SP),
-			    stack_address(CODE_FP));
+	world_set_registers(ruby->world, CODE_START + 0x80, stack_address(CODE_SP), 0x1234);
 }
 
 static int setup(void **state)
@@ -241,7 +238,7 @@ static const char *unwind_text(struct ruby *ruby)
 	return ruby->traced;
 }
 
-static void generated_code_is_left_by_its_frame_pointer(void **state)
+static void generated_code_is_left_to_its_caller(void **state)
 {
 	struct ruby *ruby = *state;
 
@@ -251,25 +248,22 @@ static void generated_code_is_left_by_its_frame_pointer(void **state)
 	assert_string_equal(unwind_text(ruby), "1~2LCE");
 }
 
-static void the_first_and_last_instructions_have_no_frame_yet(void **state)
+static void the_first_and_last_instructions_have_a_smaller_frame(void **state)
 {
 	struct ruby *ruby = *state;
-	uint64_t *registers = ruby->world->start.registers;
 
-	registers[6] = 0x1234;
-	registers[7] = stack_address(CODE_RETURN);
-	assert_string_equal(unwind_text(ruby), "K1~2LCE");
-	registers[7] = stack_address(CODE_FP);
-	assert_string_equal(unwind_text(ruby), "K1~2LCE");
+	for (uint32_t word = CODE_SP; word <= CODE_RETURN; word++) {
+		ruby->world->start.registers[7] = stack_address(word);
+		assert_string_equal(unwind_text(ruby), "K1~2LCE");
+	}
 }
 
 static void a_c_function_that_generated_code_has_called_is_left_before(void **state)
 {
 	struct ruby *ruby = *state;
 
-	world_set_registers(ruby->world, code_at(RULE_C), stack_address(CODE_SP),
-			    stack_address(CODE_FP));
-	ruby->world->stack[CODE_SP + FRAME_WORDS - 1] = CODE_START + 0x40;
+	world_set_registers(ruby->world, code_at(RULE_C), stack_address(0), 0x1234);
+	ruby->world->stack[FRAME_WORDS - 1] = CODE_START + 0x40;
 	assert_string_equal(unwind_text(ruby), "CK1~2LCE");
 	/* The pc is stored before a method in C is called. */
 	push(ruby, 0, 0, RUBY_FRAME_KIND_C | RUBY_FRAME_IS_C);
@@ -309,8 +303,7 @@ static void code_that_has_popped_the_last_control_frame_has_none(void **state)
 		assert_string_equal(unwind_text(ruby), i < 4 ? "LCE" : "1~2LCE");
 	}
 	/* In the code to which the popped frame returns. */
-	world_set_registers(ruby->world, CODE_START + 0x208, stack_address(CODE_SP),
-			    stack_address(CODE_FP));
+	world_set_registers(ruby->world, CODE_START + 0x208, stack_address(CODE_SP), 0x1234);
 	assert_string_equal(unwind_text(ruby), "LCE");
 	put(ruby, CONTEXT + CONTEXT_FRAME, popped);
 	put(ruby, popped - 8, 0);
@@ -353,8 +346,8 @@ static void code_that_the_loop_has_not_called_is_declined(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		ruby_test(generated_code_is_left_by_its_frame_pointer),
-		ruby_test(the_first_and_last_instructions_have_no_frame_yet),
+		ruby_test(generated_code_is_left_to_its_caller),
+		ruby_test(the_first_and_last_instructions_have_a_smaller_frame),
 		ruby_test(a_c_function_that_generated_code_has_called_is_left_before),
 		ruby_test(a_control_frame_may_have_no_pc_yet),
 		ruby_test(code_that_has_popped_the_last_control_frame_has_none),
