@@ -94,7 +94,7 @@ static void describe(const struct ruby_file *file, uint64_t bias, struct ruby_pr
 	memcpy(process->entering, file->entering, sizeof(process->entering));
 	process->context_frame = layout->context_frame;
 	process->context_tag = layout->context_tag;
-	process->tag_state = layout->tag_state;
+	process->tag_state = file->tag_state;
 	process->frame_bytes = layout->frame_bytes;
 	process->vm_collector = file->collector.vm_collector;
 	process->vm_lock_owner = layout->vm_lock_owner;

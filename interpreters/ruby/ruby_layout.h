@@ -38,8 +38,6 @@ struct ruby_layout {
 	uint16_t fiber_context;
 	uint16_t fiber_resumer;
 	uint16_t fiber_stack_pointer;
-	/** struct rb_vm_tag: state */
-	uint16_t tag_state;
 
 	/** rb_iseq_t: body */
 	uint16_t sequence_body;

@@ -23,6 +23,9 @@ enum {
 	STUB_BYTES = 16,
 	/** Offset of ids in ruby_global_symbols, which begins with last_id. */
 	SYMBOLS_IDS = 16,
+	/** Offsets of a tag's state, behind a buffer of __builtin_setjmp() or of setjmp(). */
+	TAG_STATE_BUILTIN = 64,
+	TAG_STATE = 224,
 };
 
 static int code_init(struct x86_code *code, const struct elf_image *image, struct code_range range)
@@ -129,6 +132,63 @@ int ruby_loop_check(const struct elf_image *image, const struct ruby_loop *loop,
 			return 0;
 	}
 	return err ? err : fail(-EOPNOTSUPP, "vm_exec_core() keeps its control frame elsewhere");
+}
+
+/* A place in a frame. */
+struct frame_place {
+	uint8_t base;
+	int64_t offset;
+};
+
+/* Finds the tag of vm_exec() in its frame: its address is stored in the execution context. */
+static bool find_tag(struct x86_code code, const struct ruby_layout *layout,
+		     struct frame_place *tag)
+{
+	struct frame_place addresses[16] = { 0 };
+	const struct x86_instruction *x86 = &code.x86;
+
+	while (x86_code_next_known(&code)) {
+		if (x86->kind == X86_STORE && x86->displacement == layout->context_tag &&
+		    x86->base != X86_RSP && addresses[x86->reg & 15].offset) {
+			*tag = addresses[x86->reg & 15];
+			return true;
+		}
+		if (x86->kind == X86_ADD && (x86->base == X86_RSP || x86->base == X86_RBP))
+			addresses[x86->reg & 15] =
+				(struct frame_place){ x86->base, x86->displacement };
+		else if (x86->kind < X86_CALL)
+			for (int i = 0; i < 16; i++)
+				if (x86->writes & 1 << i)
+					addresses[i].offset = 0;
+	}
+	return false;
+}
+
+int ruby_loop_find_tag_state(const struct elf_image *image, const struct ruby_loop *loop,
+			     const struct ruby_layout *layout, uint16_t *offset)
+{
+	_cleanup_(x86_code_deinit) struct x86_code code = { 0 };
+	int err = code_init(&code, image, loop->function);
+	struct x86_operands operands;
+	struct frame_place tag;
+
+	*offset = 0;
+	if (err || !find_tag(code, layout, &tag))
+		return err ? err : fail(-EOPNOTSUPP, "vm_exec() has no tag");
+	while (x86_code_next_known(&code)) {
+		if (!x86_decode_operands(x86_code_bytes(&code), code.x86.length, &operands) ||
+		    !operands.is_memory || operands.base != tag.base ||
+		    operands.index != X86_NO_REGISTER)
+			continue;
+		/* Within a buffer of setjmp() nothing is read or written here. */
+		if (operands.displacement == tag.offset + TAG_STATE_BUILTIN) {
+			*offset = TAG_STATE_BUILTIN;
+			return 0;
+		}
+		if (operands.displacement == tag.offset + TAG_STATE)
+			*offset = TAG_STATE;
+	}
+	return *offset ? 0 : fail(-EOPNOTSUPP, "the tag of vm_exec() has no known state");
 }
 
 /* True for je and jne. *@is_taken: the state is 0 if the branch is taken, as for je. */

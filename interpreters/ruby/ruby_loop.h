@@ -64,6 +64,13 @@ int ruby_loop_find(const struct elf_image *image, uint64_t address, struct ruby_
 int ruby_loop_check(const struct elf_image *image, const struct ruby_loop *loop,
 		    const struct ruby_layout *layout);
 
+/**
+ * Finds ruby_process.tag_state, which depends on the compiler with which Ruby was built; -EOPNOTSUPP if the code has another
+ * shape.
+ */
+int ruby_loop_find_tag_state(const struct elf_image *image, const struct ruby_loop *loop,
+			     const struct ruby_layout *layout, uint16_t *offset);
+
 /** Finds ruby_process.returning, sorted by the calls; -EOPNOTSUPP if the code has another shape. */
 int ruby_loop_find_returning(const struct elf_image *image, const struct ruby_loop *loop,
 			     const struct ruby_layout *layout,

@@ -101,6 +101,9 @@ static int fill(const struct prober *prober, struct ruby_file *file)
 	if (!err)
 		err = ruby_loop_check(prober->image, &loop, file->layout);
 	if (!err)
+		err = ruby_loop_find_tag_state(prober->image, &loop, file->layout,
+					       &file->tag_state);
+	if (!err)
 		err = ruby_loop_find_returning(prober->image, &loop, file->layout, file->returning);
 	if (!err)
 		err = ruby_loop_find_code_returns(prober->image, &loop, file->code_returns);

@@ -38,6 +38,7 @@ struct ruby_file {
 	/** coroutine_transfer() saves registers as struct ruby_process assumes. */
 	bool saves_registers;
 	/** As in struct ruby_process. */
+	uint16_t tag_state;
 	struct ruby_code_range loop;
 	struct ruby_code_range core;
 	struct ruby_code_range returning[RUBY_RETURNING_MAX];

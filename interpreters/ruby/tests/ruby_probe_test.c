@@ -37,7 +37,7 @@ static int open_library(const char *suite, const char *name)
 	return fd;
 }
 
-static void check_file(const struct ruby_file *file)
+static void check_file(const struct ruby_file *file, uint16_t tag_state)
 {
 	const struct code_range *loop = file->file.ranges;
 
@@ -48,6 +48,7 @@ static void check_file(const struct ruby_file *file)
 	assert_int_not_equal(file->collector.vm.address, 0);
 	assert_true(file->saves_registers);
 	assert_true(file->collector.vm_collector > 256 && file->collector.flags < 64);
+	assert_int_equal(file->tag_state, tag_state);
 	/* Exits of the loop, and functions that enter it. */
 	assert_int_not_equal(file->returning[1].end, 0);
 	assert_int_not_equal(file->entering[10].end, 0);
@@ -66,7 +67,8 @@ static void probe_library(const char *suite, const char *name, const char *versi
 	assert_string_equal(file->file.version, version);
 	/* Other versions have a context for each thread. */
 	assert_int_equal(file->context.address != 0, !strcmp(version, "Ruby 2.7"));
-	check_file(file);
+	/* Debian 13's compiler has shadow stacks on, with which __builtin_setjmp() is not used. */
+	check_file(file, strcmp(version, "Ruby 3.3") < 0 ? 64 : 224);
 	ruby_file_release(file);
 }
 
