@@ -24,7 +24,7 @@ SHORT_SUITES = ["bookworm", "experimental"]
 # What is built: the suite and the source package.
 BUILT = {"trixie-yjit": ("trixie", "ruby3.3")}
 # Extensions that no test needs, and what they would need.
-LEFT_OUT = "openssl,psych,readline,fiddle,dbm,gdbm,zlib"
+LEFT_OUT = "openssl,psych,readline,fiddle,dbm,gdbm"
 # A suite that is no whole one: another that has what the packages depend on, what of that is needed, the packages.
 PARTIAL = {"experimental": ("trixie", ["libffi8", "libgmp10", "libssl3t64", "libyaml-0-2", "zlib1g"],
                             ["ruby3.4", "libruby3.4"])}
@@ -64,6 +64,8 @@ def build(name):
     for command in commands:
         with open(new / "build.log", "a", encoding="ascii") as log:
             subprocess.run(command, cwd=new, check=True, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    # As Debian's: with symbols, without debug information.
+    subprocess.run(["strip", "--strip-debug", new / "ruby"], check=True)
     new.rename(directory)
     return directory
 

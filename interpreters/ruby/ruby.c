@@ -94,7 +94,7 @@ static void describe(const struct ruby_file *file, uint64_t bias, struct ruby_pr
 	memcpy(process->entering, file->entering, sizeof(process->entering));
 	process->context_frame = layout->context_frame;
 	process->context_tag = layout->context_tag;
-	process->tag_state = file->tag_state;
+	process->tag_state = RUBY_TAG_STATE + file->jump_buffer;
 	process->frame_bytes = layout->frame_bytes;
 	process->vm_collector = file->collector.vm_collector;
 	process->vm_lock_owner = layout->vm_lock_owner;
@@ -107,9 +107,9 @@ static void describe(const struct ruby_file *file, uint64_t bias, struct ruby_pr
 	process->context_stack_start = layout->context_stack_start;
 	process->context_stack_bytes = layout->context_stack_bytes;
 	process->fiber_context = layout->fiber_context;
-	process->fiber_resumer = layout->fiber_resumer;
+	process->fiber_resumer = layout->fiber_resumer + file->jump_buffer;
 	if (file->saves_registers)
-		process->fiber_stack_pointer = layout->fiber_stack_pointer;
+		process->fiber_stack_pointer = layout->fiber_stack_pointer + file->jump_buffer;
 	ruby_names_describe(layout, process);
 }
 

@@ -30,7 +30,7 @@ struct ruby_layout {
 	uint16_t vm_lock_owner;
 	/**
 	 * rb_execution_context_t: fiber_ptr, machine.stack_start, machine.stack_maxsize; rb_fiber_t: cont.saved_ec, prev,
-	 * context.stack_pointer
+	 * context.stack_pointer. The last two are behind a jump buffer, whose size is to be added (ruby_file.jump_buffer).
 	 */
 	uint16_t context_fiber;
 	uint16_t context_stack_start;

@@ -23,9 +23,6 @@ enum {
 	STUB_BYTES = 16,
 	/** Offset of ids in ruby_global_symbols, which begins with last_id. */
 	SYMBOLS_IDS = 16,
-	/** Offsets of a tag's state, behind a buffer of __builtin_setjmp() or of setjmp(). */
-	TAG_STATE_BUILTIN = 64,
-	TAG_STATE = 224,
 };
 
 static int code_init(struct x86_code *code, const struct elf_image *image, struct code_range range)
@@ -164,15 +161,15 @@ static bool find_tag(struct x86_code code, const struct ruby_layout *layout,
 	return false;
 }
 
-int ruby_loop_find_tag_state(const struct elf_image *image, const struct ruby_loop *loop,
-			     const struct ruby_layout *layout, uint16_t *offset)
+int ruby_loop_find_jump_buffer(const struct elf_image *image, const struct ruby_loop *loop,
+			       const struct ruby_layout *layout, uint16_t *bytes)
 {
 	_cleanup_(x86_code_deinit) struct x86_code code = { 0 };
 	int err = code_init(&code, image, loop->function);
 	struct x86_operands operands;
 	struct frame_place tag;
 
-	*offset = 0;
+	*bytes = 0;
 	if (err || !find_tag(code, layout, &tag))
 		return err ? err : fail(-EOPNOTSUPP, "vm_exec() has no tag");
 	while (x86_code_next_known(&code)) {
@@ -181,14 +178,15 @@ int ruby_loop_find_tag_state(const struct elf_image *image, const struct ruby_lo
 		    operands.index != X86_NO_REGISTER)
 			continue;
 		/* Within a buffer of setjmp() nothing is read or written here. */
-		if (operands.displacement == tag.offset + TAG_STATE_BUILTIN) {
-			*offset = TAG_STATE_BUILTIN;
+		if (operands.displacement ==
+		    tag.offset + RUBY_TAG_STATE + RUBY_JUMP_BUFFER_BUILTIN) {
+			*bytes = RUBY_JUMP_BUFFER_BUILTIN;
 			return 0;
 		}
-		if (operands.displacement == tag.offset + TAG_STATE)
-			*offset = TAG_STATE;
+		if (operands.displacement == tag.offset + RUBY_TAG_STATE + RUBY_JUMP_BUFFER)
+			*bytes = RUBY_JUMP_BUFFER;
 	}
-	return *offset ? 0 : fail(-EOPNOTSUPP, "the tag of vm_exec() has no known state");
+	return *bytes ? 0 : fail(-EOPNOTSUPP, "the tag of vm_exec() has no known state");
 }
 
 /* True for je and jne. *@is_taken: the state is 0 if the branch is taken, as for je. */

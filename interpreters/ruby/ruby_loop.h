@@ -23,6 +23,11 @@ enum {
 	RUBY_LOOP_MAX_TEXT_BYTES = 64 << 20,
 	/** Limit of calls in vm_exec() that are checked. */
 	RUBY_LOOP_MAX_CALLS = 256,
+	/** Offset of the state in a struct rb_vm_tag, without the jump buffer. */
+	RUBY_TAG_STATE = 24,
+	/** Sizes of the buffers of __builtin_setjmp() and setjmp(). */
+	RUBY_JUMP_BUFFER_BUILTIN = 40,
+	RUBY_JUMP_BUFFER = 200,
 	/** The register of x86-64 in which vm_exec.c keeps the control frame; the hardware's and DWARF's number. */
 	RUBY_LOOP_FRAME_REGISTER = 15,
 };
@@ -65,11 +70,11 @@ int ruby_loop_check(const struct elf_image *image, const struct ruby_loop *loop,
 		    const struct ruby_layout *layout);
 
 /**
- * Finds ruby_process.tag_state, which depends on the compiler with which Ruby was built; -EOPNOTSUPP if the code has another
+ * Finds the size of a jump buffer, which depends on the compiler with which Ruby was built; -EOPNOTSUPP if the code has another
  * shape.
  */
-int ruby_loop_find_tag_state(const struct elf_image *image, const struct ruby_loop *loop,
-			     const struct ruby_layout *layout, uint16_t *offset);
+int ruby_loop_find_jump_buffer(const struct elf_image *image, const struct ruby_loop *loop,
+			       const struct ruby_layout *layout, uint16_t *bytes);
 
 /** Finds ruby_process.returning, sorted by the calls; -EOPNOTSUPP if the code has another shape. */
 int ruby_loop_find_returning(const struct elf_image *image, const struct ruby_loop *loop,

@@ -101,8 +101,8 @@ static int fill(const struct prober *prober, struct ruby_file *file)
 	if (!err)
 		err = ruby_loop_check(prober->image, &loop, file->layout);
 	if (!err)
-		err = ruby_loop_find_tag_state(prober->image, &loop, file->layout,
-					       &file->tag_state);
+		err = ruby_loop_find_jump_buffer(prober->image, &loop, file->layout,
+						 &file->jump_buffer);
 	if (!err)
 		err = ruby_loop_find_returning(prober->image, &loop, file->layout, file->returning);
 	if (!err)

@@ -37,8 +37,9 @@ struct ruby_file {
 	struct ruby_collector collector;
 	/** coroutine_transfer() saves registers as struct ruby_process assumes. */
 	bool saves_registers;
+	/** Size of a jump buffer. */
+	uint16_t jump_buffer;
 	/** As in struct ruby_process. */
-	uint16_t tag_state;
 	struct ruby_code_range loop;
 	struct ruby_code_range core;
 	struct ruby_code_range returning[RUBY_RETURNING_MAX];

@@ -17,6 +17,7 @@
 #include <unistd.h>
 
 #include "interpreters/ruby/ruby.h"
+#include "interpreters/ruby/ruby_loop.h"
 #include "interpreters/ruby/ruby_probe.h"
 #include "lib/base/cleanup.h"
 #include "lib/elf/elf_image.h"
@@ -37,7 +38,7 @@ static int open_library(const char *suite, const char *name)
 	return fd;
 }
 
-static void check_file(const struct ruby_file *file, uint16_t tag_state)
+static void check_file(const struct ruby_file *file, uint16_t jump_buffer)
 {
 	const struct code_range *loop = file->file.ranges;
 
@@ -48,7 +49,7 @@ static void check_file(const struct ruby_file *file, uint16_t tag_state)
 	assert_int_not_equal(file->collector.vm.address, 0);
 	assert_true(file->saves_registers);
 	assert_true(file->collector.vm_collector > 256 && file->collector.flags < 64);
-	assert_int_equal(file->tag_state, tag_state);
+	assert_int_equal(file->jump_buffer, jump_buffer);
 	/* Exits of the loop, and functions that enter it. */
 	assert_int_not_equal(file->returning[1].end, 0);
 	assert_int_not_equal(file->entering[10].end, 0);
@@ -68,7 +69,8 @@ static void probe_library(const char *suite, const char *name, const char *versi
 	/* Other versions have a context for each thread. */
 	assert_int_equal(file->context.address != 0, !strcmp(version, "Ruby 2.7"));
 	/* Debian 13's compiler has shadow stacks on, with which __builtin_setjmp() is not used. */
-	check_file(file, strcmp(version, "Ruby 3.3") < 0 ? 64 : 224);
+	check_file(file,
+		   strcmp(version, "Ruby 3.3") < 0 ? RUBY_JUMP_BUFFER_BUILTIN : RUBY_JUMP_BUFFER);
 	ruby_file_release(file);
 }
 
