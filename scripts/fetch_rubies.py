@@ -21,7 +21,7 @@ import fetch_packages
 DIRECTORY = pathlib.Path.home() / ".cache/allframes/rubies"
 ROOTS = {"bullseye": "ruby2.7", "bookworm": "ruby3.1", "trixie": "ruby3.3", "experimental": "ruby3.4"}
 SHORT_SUITES = ["bookworm", "experimental"]
-# What is built: the suite and the source package.
+# Names of built ones, with the suite and the source package.
 BUILT = {"trixie-yjit": ("trixie", "ruby3.3")}
 # Extensions that no test needs, and what they would need.
 LEFT_OUT = "openssl,psych,readline,fiddle,dbm,gdbm"

@@ -93,7 +93,7 @@ enum ruby_collector_mode {
 	RUBY_COLLECTOR_MOVES = 1 << 6,
 };
 
-/** What generated code returns if the function that executes instructions is to go on (special_consts.h), from 3.2 on. */
+/** Qundef, which generated code returns if the function that executes instructions is to go on (special_consts.h), from 3.2 on. */
 #define RUBY_UNDEFINED 0x24
 
 /** A flag in a sequence's position: the function is executed by generated code, which seldom stores the pc. */

@@ -131,17 +131,16 @@ int ruby_loop_check(const struct elf_image *image, const struct ruby_loop *loop,
 	return err ? err : fail(-EOPNOTSUPP, "vm_exec_core() keeps its control frame elsewhere");
 }
 
-/* A place in a frame. */
-struct frame_place {
+/* A slot in a frame. */
+struct frame_slot {
 	uint8_t base;
 	int64_t offset;
 };
 
 /* Finds the tag of vm_exec() in its frame: its address is stored in the execution context. */
-static bool find_tag(struct x86_code code, const struct ruby_layout *layout,
-		     struct frame_place *tag)
+static bool find_tag(struct x86_code code, const struct ruby_layout *layout, struct frame_slot *tag)
 {
-	struct frame_place addresses[16] = { 0 };
+	struct frame_slot addresses[16] = { 0 };
 	const struct x86_instruction *x86 = &code.x86;
 
 	while (x86_code_next_known(&code)) {
@@ -152,7 +151,7 @@ static bool find_tag(struct x86_code code, const struct ruby_layout *layout,
 		}
 		if (x86->kind == X86_ADD && (x86->base == X86_RSP || x86->base == X86_RBP))
 			addresses[x86->reg & 15] =
-				(struct frame_place){ x86->base, x86->displacement };
+				(struct frame_slot){ x86->base, x86->displacement };
 		else if (x86->kind < X86_CALL)
 			for (int i = 0; i < 16; i++)
 				if (x86->writes & 1 << i)
@@ -167,7 +166,7 @@ int ruby_loop_find_jump_buffer(const struct elf_image *image, const struct ruby_
 	_cleanup_(x86_code_deinit) struct x86_code code = { 0 };
 	int err = code_init(&code, image, loop->function);
 	struct x86_operands operands;
-	struct frame_place tag;
+	struct frame_slot tag;
 
 	*bytes = 0;
 	if (err || !find_tag(code, layout, &tag))
