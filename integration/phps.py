@@ -12,7 +12,11 @@ import pythons
 from runtimes import Finder, Runtime
 
 TARGETS = os.path.join(ROOT, "integration", "targets", "php")
-MODES = ["plain", "opcache"]
+# With opcache, and with its JIT, which compiles functions or traces.
+MODES = ["plain", "opcache", "function", "tracing"]
+JIT_MODES = MODES[2:]
+# The first version with a JIT.
+JIT_VERSION = (8, 0)
 
 
 class Php(Runtime):
@@ -33,13 +37,20 @@ class Php(Runtime):
     def mode_command(self, mode, *arguments):
         """The same in one of MODES. The compiler of regular expressions makes code of which nothing tells."""
         settings = ["pcre.jit=0"]
-        if mode == "opcache":
+        if mode != "plain":
             # From 8.5 on it is built in.
             extensions = glob.glob(self._root + "/usr/lib/php/*/opcache.so")
             settings += ["zend_extension=" + path[len(self._root):] for path in extensions]
-            settings += ["opcache.enable_cli=1", "opcache.jit_buffer_size=0"]
+            settings += ["opcache.enable_cli=1"]
+            settings += (["opcache.jit_buffer_size=64M", "opcache.jit=" + mode] if mode in JIT_MODES
+                         else ["opcache.jit_buffer_size=0"])
         return pythons.enter(self._root, self.shared, "/usr/bin/" + self.program, "-n",
                              *(word for setting in settings for word in ("-d", setting)), *arguments)
+
+    @property
+    def modes(self):
+        """Those of MODES that it has."""
+        return [mode for mode in MODES if self.version >= JIT_VERSION or mode not in JIT_MODES]
 
     @property
     def directories(self):

@@ -115,7 +115,9 @@ struct php_process {
 	__u8 generator_values;
 	__u8 generator_parent;
 	__u8 generator_fake;
-	__u8 reserved[7];
+	__u8 reserved[5];
+	/** Size of the frame of execute_ex(), from its stack pointer up to its caller's. */
+	__u16 frame_bytes;
 };
 
 _Static_assert(sizeof(struct php_process) == 656, "struct php_process is 41 cells");

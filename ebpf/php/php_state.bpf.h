@@ -53,6 +53,8 @@ struct php_unwind {
 	__u32 is_first;
 	/** The next frame is the innermost one, and only the registers have its current instruction. */
 	__u32 is_innermost;
+	/** Generated code was left, and no frame has been added since: the innermost one may be the one it runs. */
+	__u32 is_in_code;
 	/** Number of `generators` still to be added, the last one first. */
 	__u32 generator_count;
 	/** Addresses of the next execute_data and of the innermost one. */
@@ -68,6 +70,7 @@ struct php_unwind {
 static __always_inline void php_state_begin(struct php_unwind *unwind)
 {
 	unwind->cell = 0;
+	unwind->is_in_code = 0;
 }
 
 /** Clears what is cached between unwinds. */

@@ -15,6 +15,8 @@
  * A generator that delegates (yield from) is in the list as a placeholder, which leads to all generators between it and the
  * one that runs. One that delegates to an iterator has an execute_data that no execute_ex() runs.
  *
+ * Code that the JIT has generated runs in the frame of execute_ex(), which is shown instead (php_leave_code()).
+ *
  * No pointer of the process is trusted: memory that cannot be read ends the frames with an error frame, and the number of
  * steps is limited.
  */
@@ -22,6 +24,7 @@
 #define EBPF_PHP_STEP_BPF_H
 
 #include "ebpf/abi/php.h"
+#include "ebpf/jit_entry.bpf.h"
 #include "ebpf/languages.bpf.h"
 #include "ebpf/safe_reads.bpf.h"
 #include "ebpf/state.bpf.h"
@@ -40,6 +43,10 @@ enum {
 	PHP_INCLUDE_OR_EVAL = 73,
 	/* Limit of the code in a handler's label up to the end of its call: maybe an endbr64, and a direct call. */
 	PHP_HANDLER_BYTES = 9,
+	/* Generated code of 8.0 to 8.3 keeps its stack pointer lower than execute_ex() (HYBRID_SPAD, zend_jit_x86.dasc). */
+	PHP_CODE_PAD = 16,
+	/* Limit of the distance of the runtime's code from the beginning of its file. */
+	PHP_FILE_MAX_BYTES = 1 << 30,
 	/* DWARF numbers of the registers in which VM code has the execute_data and the instruction: r14, r15; x27, x28. */
 	PHP_FRAME_REGISTER = (int)REGISTER_COUNT == (int)REGISTER_COUNT_X86 ? 14 : 27,
 	PHP_OPLINE_REGISTER = (int)REGISTER_COUNT == (int)REGISTER_COUNT_X86 ? 15 : 28,
@@ -403,9 +410,11 @@ static __always_inline __u32 php_position_of(struct unwind_state *state,
 					     __u32 is_innermost)
 {
 	struct php_unwind *unwind = &state->php;
-	bool is_register = is_innermost &&
+	/* Generated code stores an instruction before calls, and seldom has one in the register. */
+	bool is_register = is_innermost && !unwind->is_in_code &&
 			   state->registers[PHP_FRAME_REGISTER] == unwind->frame.address;
-	bool is_called = frame_flags(state->pending_words[0]) & FRAME_RETURN_ADDRESS;
+	bool is_called = unwind->is_in_code ||
+			 frame_flags(state->pending_words[0]) & FRAME_RETURN_ADDRESS;
 	__u64 thrown = 0;
 	__u32 line = 0;
 
@@ -526,11 +535,52 @@ static __always_inline enum unwind_error php_add_frame(struct unwind_state *stat
 	return !is_between && php_ends_group(state, known->type) ? php_leave(state) : UNWIND_OK;
 }
 
+/* True if @sp can be the stack pointer of execute_ex(): its return address is behind a call. */
+static __always_inline bool php_is_loop_sp(struct unwind_state *state, __u64 sp)
+{
+	const struct php_process *process = &state->php.process;
+	__u64 address = 0;
+
+	return !read_word(sp + process->frame_bytes - 8, &address) &&
+	       address - process->bias < PHP_FILE_MAX_BYTES && is_call_in_memory(state, address);
+}
+
+/*
+ * Steps out of code that the JIT has generated, if pc is in some. execute_ex() jumps into it, so it has the frame of execute_ex(),
+ * which is added next, at the end of that function.
+ */
+static __always_inline enum unwind_error php_leave_code(struct unwind_state *state)
+{
+	struct php_unwind *unwind = &state->php;
+	bool is_innermost = unwind->cell != state->language_cell;
+	__u64 sp = state->sp;
+
+	if (is_innermost && !read_cells(&unwind->process, state->language_cell, PHP_PROCESS_CELLS))
+		return UNWIND_INTERPRETER_THREAD;
+	if (!php_is_loop_sp(state, sp)) {
+		sp += PHP_CODE_PAD;
+		if (!php_is_loop_sp(state, sp)) {
+			decline_code(state);
+			return UNWIND_OK;
+		}
+	}
+	unwind->is_in_code = is_innermost;
+	state->pc = unwind->process.end.start + unwind->process.bias;
+	state->sp = sp;
+	state->sp_known = 1;
+	state->registers_known = 0;
+	state->frame_flags = 0;
+	state->language = FRAME_NONE;
+	return UNWIND_OK;
+}
+
 /** Takes one step while state->language is FRAME_PHP. */
 static __always_inline enum unwind_error php_step(struct unwind_state *state)
 {
 	struct php_unwind *unwind = &state->php;
 
+	if (state->wait == WAIT_CODE)
+		return php_leave_code(state);
 	if (unwind->cell != state->language_cell || !unwind->in_frames)
 		return php_enter(state);
 	return php_add_frame(state);

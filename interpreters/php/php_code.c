@@ -142,6 +142,23 @@ static bool leads_to_return(struct x86_code code, uint64_t address, uint64_t *en
 	return false;
 }
 
+/* The size of the frame that the code at @address, which leads to a return, takes down. 0: it is too large. */
+static uint16_t frame_bytes_at(struct x86_code code, uint64_t address)
+{
+	int64_t bytes = 0;
+
+	code.next = address;
+	while (x86_code_next(&code) && code.x86.kind != X86_RETURN) {
+		if (code.x86.kind == X86_POP)
+			bytes += 8;
+		else if (code.x86.kind == X86_ADD && code.x86.reg == X86_RSP &&
+			 code.x86.base == X86_RSP)
+			bytes += code.x86.displacement;
+	}
+	bytes += 8;
+	return bytes > 0 && bytes <= UINT16_MAX ? (uint16_t)bytes : 0;
+}
+
 /*
  * Finds the code by which execute_ex() returns. When execute_ex() is called for the first time, it stores the address
  * of that label as the handler of hybrid_halt_op: a lea, and a mov of the same register.
@@ -169,6 +186,7 @@ static int find_halt(struct finder *finder, struct code_range range)
 		finder->halt_label = label;
 		finder->halt_op = operand;
 		finder->code->end = (struct php_code_range){ (uint32_t)label, (uint32_t)end };
+		finder->code->frame_bytes = frame_bytes_at(code, label);
 		return 0;
 	}
 	return err ? err : fail(-EOPNOTSUPP, "execute_ex() returns in a way that is not known");

@@ -44,6 +44,7 @@ struct php_code {
 	struct code_range ranges[LOOP_RANGES_MAX];
 	uint32_t range_count;
 	struct php_code_range end;
+	uint16_t frame_bytes;
 	struct php_code_range entering[PHP_ENTERING_MAX];
 	struct php_code_range resumed[PHP_RESUMED_MAX];
 	struct php_code_range preparing[PHP_PREPARING_MAX];
