@@ -49,6 +49,8 @@ NATIVE_ERROR_SHARE = 0.001
 INTERPRETED_ERROR = "[error: interpret"
 # A few instructions at which the engine's list is not whole (interpreters/php/NOTES.md): 1 sample of 40,000.
 INTERPRETED_ERROR_SHARE, INTERPRETED_ERRORS = 0.0002, 1
+# Destructors of closures whose functions the JIT has compiled (interpreters/php/NOTES.md): 1.5 to 2.7 % of this program.
+JIT_ERROR_SHARE = 0.06
 SHOWN_WRONG = 3
 
 _FRAME = re.compile(r"(?P<name>.*?) \((?P<file>/[^()]*\.php(?:\(\d+\) : eval\(\)'d code)*|<[^()]*>)(?::(?P<line>\d+))?\)"
@@ -153,7 +155,8 @@ def check_known(tap, php, mode):
         tap.ok(counts["approximate"] <= APPROXIMATE_SHARE * counts["all"], name + "few lines are approximate",
                dict(counts))
     interpreted = sum(INTERPRETED_ERROR in text for text in missing)
-    tap.ok(interpreted <= INTERPRETED_ERRORS + INTERPRETED_ERROR_SHARE * counts["all"]
+    share = JIT_ERROR_SHARE if mode in phps.JIT_MODES else INTERPRETED_ERROR_SHARE
+    tap.ok(interpreted <= INTERPRETED_ERRORS + share * counts["all"]
            and counts["errors"] - interpreted <= NATIVE_ERROR_SHARE * counts["all"], name + "no frames are missing",
            *missing[:SHOWN_WRONG])
 
@@ -165,7 +168,7 @@ def main():
     if not chosen.every:
         tap.skip("PHP", "no PHP is at hand: scripts/fetch_phps.py")
     for php in chosen.runtimes or chosen.every.values():
-        for mode in [mode for mode in php.modes if mode in (chosen.modes or phps.MODES)]:
+        for mode in [mode for mode in php.modes if mode in (chosen.modes or (phps.MODES if IS_LONG else phps.SHORT_MODES))]:
             check_known(tap, php, mode)
     tap.finish()
 

@@ -15,6 +15,7 @@ TARGETS = os.path.join(ROOT, "integration", "targets", "php")
 # With opcache, and with its JIT, which compiles functions or traces.
 MODES = ["plain", "opcache", "function", "tracing"]
 JIT_MODES = MODES[2:]
+SHORT_MODES = ["plain", "opcache", "tracing"]
 # The first version with a JIT.
 JIT_VERSION = (8, 0)
 

@@ -363,7 +363,7 @@ static __always_inline enum unwind_error php_enter(struct unwind_state *state)
 	}
 	if (unwind->is_lost)
 		return php_leave(state);
-	/* JIT code runs in an execute_ex() that the unwind may have missed, and whose frames must not be taken for this one's. */
+	/* A guess may have missed an execute_ex(), whose frames must not be taken for this one's. */
 	if (state->guess_count)
 		return php_lose(state);
 	unwind->in_frames = 1;

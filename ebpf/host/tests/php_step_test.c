@@ -25,6 +25,7 @@ enum {
 	RUNTIME_CELL = 2000,
 	DATA_CELL = 2010,
 	HEAP_BYTES = 0x20000,
+	PAGE_BYTES = 4096,
 	FIELDS = 96,
 	OP_COUNT = 8,
 	CALL_TOP = 1 << 17,
@@ -36,6 +37,7 @@ enum {
 };
 
 #define HEAP_START 0x7f0000000000ULL
+#define CODE_START 0x7f1200000000ULL
 #define CURRENT HEAP_START
 #define BEFORE_EXCEPTION (HEAP_START + 8)
 
@@ -43,9 +45,10 @@ struct php {
 	struct world *world;
 	struct php_process process;
 	uint8_t heap[HEAP_BYTES];
+	uint8_t text[PAGE_BYTES];
 	uint32_t next_word;
 	bool has_leaf;
-	char text[2 * TRACE_MAX_WORDS];
+	char traced[2 * TRACE_MAX_WORDS];
 };
 
 static void put(struct php *php, uint64_t address, uint64_t value)
@@ -117,7 +120,7 @@ static uint64_t put_frame(struct php *php, uint32_t index, uint32_t number, uint
 
 static void put_runtime(struct php *php)
 {
-	const struct runtime_row row = { EXECUTABLE_ID, FRAME_PHP, DATA_CELL };
+	const struct runtime_row row = { EXECUTABLE_ID, FRAME_PHP | RUNTIME_HAS_CODE, DATA_CELL };
 	const uint32_t at = TEXT_ADDRESS;
 
 	php->process = (struct php_process){
@@ -135,6 +138,7 @@ static void put_runtime(struct php *php)
 		.generator_values = 144,
 		.generator_parent = 152,
 		.generator_fake = 184,
+		.frame_bytes = 8 * LOOP_WORDS,
 	};
 	world_put(php->world, RUNTIME_CELL, &row, sizeof(row));
 	world_put(php->world, DATA_CELL, &php->process, sizeof(php->process));
@@ -159,6 +163,10 @@ static int setup(void **state)
 	php->world = world;
 	world_publish_rules(php->world, rules, RULE_COUNT);
 	php->world->user[1] = (struct region){ HEAP_START, sizeof(php->heap), php->heap };
+	php->world->user[2] = (struct region){ TEXT_START, sizeof(php->text), php->text };
+	/* Calls, in front of all return addresses. */
+	for (uint32_t i = 0; i < RULE_COUNT; i++)
+		memcpy(php->text + (code_at(i) - TEXT_START) - 2, "\xff\xd0", 2);
 	put_runtime(php);
 	for (uint32_t i = 0; i < FUNCTION_COUNT; i++)
 		put_function(php, i);
@@ -231,9 +239,9 @@ static const char *unwind_text(struct php *php)
 
 	world_unwind(php->world);
 	for (uint32_t i = 0; i < trace->word_count; i += frame_word_count(trace->words[i]))
-		php->text[length++] = text_of(&trace->words[i]);
-	php->text[length] = '\0';
-	return php->text;
+		php->traced[length++] = text_of(&trace->words[i]);
+	php->traced[length] = '\0';
+	return php->traced;
 }
 
 /* The position of the trace's frame @index, all of whose frames have two words. */
@@ -572,6 +580,62 @@ static void a_list_without_an_end_ends(void **state)
 	assert_int_equal(php->world->trace.error, UNWIND_TRUNCATED);
 }
 
+/* Lays a loop that has jumped into generated code, with the stack pointer @pad words lower, and runs function 1. */
+static void add_generated(struct php *php, uint32_t pad)
+{
+	const struct mapping_row mappings[] = {
+		{ TEXT_START, TEXT_START + (1 << 20), TEXT_START - TEXT_ADDRESS, EXECUTABLE_ID },
+		{ CODE_START, CODE_START + PAGE_BYTES, 0, EXECUTABLE_ID_ANONYMOUS },
+	};
+
+	world_set_mappings(php->world, 10, mappings, 2);
+	add_at(php, RULE_OF_LOOP, CODE_START + 0x40);
+	php->next_word += pad;
+	add(php, RULE_C);
+	add(php, RULE_END);
+	put(php, CURRENT, put_frame(php, 0, 1, 0, CALL_TOP));
+}
+
+static void generated_code_runs_in_the_frame_of_the_loop(void **state)
+{
+	struct php *php = *state;
+
+	add_generated(php, 0);
+	/* The register seldom has the instruction. */
+	set_vm(php, frame_at(0), opcodes_of(1));
+	assert_string_equal(unwind_text(php), "1LCE");
+	assert_int_equal(position_of(php, 0), (FIRST_LINE + 3) | PHP_IS_APPROXIMATE);
+}
+
+static void generated_code_may_have_a_lower_stack_pointer(void **state)
+{
+	struct php *php = *state;
+
+	add_generated(php, 2);
+	assert_string_equal(unwind_text(php), "1LCE");
+}
+
+static void what_generated_code_has_called_comes_before(void **state)
+{
+	struct php *php = *state;
+
+	add(php, RULE_C);
+	add_generated(php, 2);
+	assert_string_equal(unwind_text(php), "C1LCE");
+	/* Behind a function in C the stored instruction is the right one. */
+	put(php, CURRENT, put_frame(php, 1, IN_C, frame_at(0), 0));
+	assert_string_equal(unwind_text(php), "Ca1LCE");
+	assert_int_equal(position_of(php, 2), FIRST_LINE + 3);
+}
+
+static void code_that_no_loop_has_entered_is_declined(void **state)
+{
+	struct php *php = *state;
+
+	add_generated(php, 1);
+	assert_null(strchr(unwind_text(php), '1'));
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
@@ -590,6 +654,10 @@ int main(void)
 		TEST(included_code_says_what_included_it),
 		TEST(what_cannot_be_read_is_missing),
 		TEST(a_list_without_an_end_ends),
+		TEST(generated_code_runs_in_the_frame_of_the_loop),
+		TEST(generated_code_may_have_a_lower_stack_pointer),
+		TEST(what_generated_code_has_called_comes_before),
+		TEST(code_that_no_loop_has_entered_is_declined),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
