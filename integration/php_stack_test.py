@@ -49,8 +49,8 @@ NATIVE_ERROR_SHARE = 0.001
 INTERPRETED_ERROR = "[error: interpret"
 # A few instructions at which the engine's list is not whole (interpreters/php/NOTES.md): 1 sample of 40,000.
 INTERPRETED_ERROR_SHARE, INTERPRETED_ERRORS = 0.0002, 1
-# Destructors of closures whose functions the JIT has compiled (interpreters/php/NOTES.md): 1.5 to 2.7 % of this program.
-JIT_ERROR_SHARE = 0.06
+# The end of code of the JIT that C has called (interpreters/php/NOTES.md): 3 and 2 samples of 8,000.
+JIT_ERROR_SHARE = 0.002
 SHOWN_WRONG = 3
 
 _FRAME = re.compile(r"(?P<name>.*?) \((?P<file>/[^()]*\.php(?:\(\d+\) : eval\(\)'d code)*|<[^()]*>)(?::(?P<line>\d+))?\)"

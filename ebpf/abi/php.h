@@ -96,6 +96,8 @@ struct php_process {
 
 	/** The end of execute_ex(), from the instruction on that begins to restore its registers. */
 	struct php_code_range end;
+	/** zend_objects_store_del(), by which generated code releases a closure when its execute_data has been popped. */
+	struct php_code_range releasing;
 	/** Code in which the innermost execute_data belongs to an execute_ex() yet to be called. {0, 0} ends the list. */
 	struct php_code_range entering[PHP_ENTERING_MAX];
 	/** Code in which the innermost execute_data, if it is a generator's, is left from an execute_ex() that has returned. */
@@ -115,12 +117,12 @@ struct php_process {
 	__u8 generator_values;
 	__u8 generator_parent;
 	__u8 generator_fake;
-	__u8 reserved[5];
+	__u8 reserved[13];
 	/** Size of the frame of execute_ex(), from its stack pointer up to its caller's. */
 	__u16 frame_bytes;
 };
 
-_Static_assert(sizeof(struct php_process) == 656, "struct php_process is 41 cells");
+_Static_assert(sizeof(struct php_process) == 672, "struct php_process is 42 cells");
 
 /** Address of the first part (@part 0) or the last part of a string. @length is more than PHP_TEXT_BYTES. */
 static inline __u64 php_text_part(__u64 string, __u64 length, int part)

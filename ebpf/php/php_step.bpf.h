@@ -274,15 +274,36 @@ static __always_inline __u64 php_callee(const struct unwind_state *state)
 	return frame_address(word);
 }
 
+/*
+ * True if the pending frame has called zend_objects_store_del(), and a C function is at the front of the list. That would have its
+ * own native frame here if the pending frame had an execute_data.
+ */
+static __always_inline bool php_is_releasing(struct unwind_state *state)
+{
+	struct php_unwind *unwind = &state->php;
+	const struct php_code_range *releasing = &unwind->process.releasing;
+	__u32 index = state->record.word_count;
+	__u64 word, type = 0;
+
+	if (index < 2 || index > TRACE_MAX_WORDS)
+		return false;
+	word = state->record_words[RECORD_HEADER_WORDS + index - 2];
+	return frame_kind(word) == FRAME_NATIVE &&
+	       state->record_words[RECORD_HEADER_WORDS + index - 1] == state->pending_words[1] &&
+	       php_is_within(frame_address(word), releasing->start, releasing->end) &&
+	       php_read_frame(unwind, unwind->next) && !read_word(unwind->frame.function, &type) &&
+	       (__u8)type == PHP_FUNCTION_INTERNAL;
+}
+
 /* True if the pending frame has no execute_data in the list any more, but is in a call. */
-static __always_inline bool php_has_left(const struct unwind_state *state)
+static __always_inline bool php_has_left(struct unwind_state *state)
 {
 	const struct php_process *process = &state->php.process;
 	__u64 word = state->pending_words[0];
 
 	return (frame_flags(word) & FRAME_RETURN_ADDRESS &&
 		php_is_left(process, frame_address(word))) ||
-	       php_is_left(process, php_callee(state));
+	       php_is_left(process, php_callee(state)) || php_is_releasing(state);
 }
 
 /* True if VM code has an execute_data in its register that has been popped from the front of the list. */

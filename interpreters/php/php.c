@@ -64,6 +64,7 @@ static void describe(const struct php_file *file, uint64_t bias, struct php_proc
 	process->bias = bias;
 	process->end = file->code.end;
 	process->frame_bytes = file->code.frame_bytes;
+	process->releasing = file->code.releasing;
 	memcpy(process->entering, file->code.entering, sizeof(process->entering));
 	memcpy(process->resumed, file->code.resumed, sizeof(process->resumed));
 	memcpy(process->preparing, file->code.preparing, sizeof(process->preparing));

@@ -424,10 +424,15 @@ int php_code_find(const struct elf_image *image, const struct php_symbols *symbo
 		  struct php_code *code)
 {
 	struct finder finder = { .image = image, .symbols = symbols, .code = code };
+	struct code_range releasing = { 0 };
 	int err;
 
 	*code = (struct php_code){ 0 };
 	err = function_table_init(&finder.table, image);
+	if (!err)
+		err = find_function(&finder, symbols->releasing, &releasing);
+	code->releasing =
+		(struct php_code_range){ (uint32_t)releasing.start, (uint32_t)releasing.end };
 	if (!err)
 		err = look_at_loop(&finder);
 	if (!err)

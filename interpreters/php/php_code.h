@@ -35,6 +35,8 @@ struct php_symbols {
 	uint64_t calling[2];
 	/** zend_generator_resume(), which does the same for generators. */
 	uint64_t resume;
+	/** zend_objects_store_del() */
+	uint64_t releasing;
 	/** The offset of EG(current_execute_data). */
 	uint16_t current;
 };
@@ -45,6 +47,7 @@ struct php_code {
 	uint32_t range_count;
 	struct php_code_range end;
 	uint16_t frame_bytes;
+	struct php_code_range releasing;
 	struct php_code_range entering[PHP_ENTERING_MAX];
 	struct php_code_range resumed[PHP_RESUMED_MAX];
 	struct php_code_range preparing[PHP_PREPARING_MAX];

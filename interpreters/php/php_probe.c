@@ -164,6 +164,7 @@ static int find_code(const struct prober *prober, struct php_file *file)
 		.calling = { find_address(prober, "zend_call_function"),
 			     find_address(prober, "zend_execute") },
 		.resume = find_address(prober, "zend_generator_resume"),
+		.releasing = find_address(prober, "zend_objects_store_del"),
 		.current = file->layout->current,
 	};
 	int err = 0;

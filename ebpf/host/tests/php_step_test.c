@@ -18,6 +18,7 @@ enum {
 	RULE_ENTERING,
 	RULE_RESUMED,
 	RULE_PREPARING,
+	RULE_RELEASING,
 	RULE_COUNT,
 	C_WORDS = 4,
 	LOOP_WORDS = 16,
@@ -132,6 +133,7 @@ static void put_runtime(struct php *php)
 		.resumed = { { at + RULE_RESUMED * 16, at + RULE_RESUMED * 16 + 16 } },
 		.preparing = { { at + RULE_PREPARING * 16, at + RULE_PREPARING * 16 + 16 } },
 		.left = { LEFT_ADDRESS },
+		.releasing = { at + RULE_RELEASING * 16, at + RULE_RELEASING * 16 + 16 },
 		.code = FIELDS,
 		.file = FIELDS + 72,
 		.generator_frame = 56,
@@ -155,6 +157,7 @@ static int setup(void **state)
 		[RULE_ENTERING] = CALL_RULE(8 * C_WORDS),
 		[RULE_RESUMED] = CALL_RULE(8 * C_WORDS),
 		[RULE_PREPARING] = CALL_RULE(8 * C_WORDS),
+		[RULE_RELEASING] = CALL_RULE(8 * C_WORDS),
 	};
 	struct php *php = calloc(1, sizeof(*php));
 	void *world;
@@ -628,6 +631,23 @@ static void what_generated_code_has_called_comes_before(void **state)
 	assert_int_equal(position_of(php, 2), FIRST_LINE + 3);
 }
 
+static void a_loop_that_releases_its_closure_has_no_frame(void **state)
+{
+	struct php *php = *state;
+	uint64_t frame;
+
+	add(php, RULE_RELEASING);
+	add(php, RULE_OF_LOOP);
+	add_two_loops(php);
+	/* The function in C that is at the front of the list has called the first loop. */
+	frame = put_frame(php, 5, IN_C + 1, frame_at(0), 0);
+	put(php, CURRENT, frame);
+	assert_string_equal(unwind_text(php), "CLb01LCa2LCE");
+	/* A function in PHP would be that loop's. */
+	put(php, CURRENT, put_frame(php, 6, 3, frame, CALL_TOP));
+	assert_string_equal(unwind_text(php), "C3Lb01LCa2LCE");
+}
+
 static void code_that_no_loop_has_entered_is_declined(void **state)
 {
 	struct php *php = *state;
@@ -657,6 +677,7 @@ int main(void)
 		TEST(generated_code_runs_in_the_frame_of_the_loop),
 		TEST(generated_code_may_have_a_lower_stack_pointer),
 		TEST(what_generated_code_has_called_comes_before),
+		TEST(a_loop_that_releases_its_closure_has_no_frame),
 		TEST(code_that_no_loop_has_entered_is_declined),
 	};
 
