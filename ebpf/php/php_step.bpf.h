@@ -45,8 +45,6 @@ enum {
 	PHP_HANDLER_BYTES = 9,
 	/* Generated code of 8.0 to 8.3 keeps its stack pointer lower than execute_ex() (HYBRID_SPAD, zend_jit_x86.dasc). */
 	PHP_CODE_PAD = 16,
-	/* Limit of the distance of the runtime's code from the beginning of its file. */
-	PHP_FILE_MAX_BYTES = 1 << 30,
 	/* DWARF numbers of the registers in which VM code has the execute_data and the instruction: r14, r15; x27, x28. */
 	PHP_FRAME_REGISTER = (int)REGISTER_COUNT == (int)REGISTER_COUNT_X86 ? 14 : 27,
 	PHP_OPLINE_REGISTER = (int)REGISTER_COUNT == (int)REGISTER_COUNT_X86 ? 15 : 28,
@@ -556,14 +554,15 @@ static __always_inline enum unwind_error php_add_frame(struct unwind_state *stat
 	return !is_between && php_ends_group(state, known->type) ? php_leave(state) : UNWIND_OK;
 }
 
-/* True if @sp can be the stack pointer of execute_ex(): its return address is behind a call. */
+/* True if @sp can be the stack pointer of execute_ex(): its return address is behind a call, in a function that calls it. */
 static __always_inline bool php_is_loop_sp(struct unwind_state *state, __u64 sp)
 {
 	const struct php_process *process = &state->php.process;
 	__u64 address = 0;
 
 	return !read_word(sp + process->frame_bytes - 8, &address) &&
-	       address - process->bias < PHP_FILE_MAX_BYTES && is_call_in_memory(state, address);
+	       php_is_in_one(process->preparing, PHP_PREPARING_MAX, address - 1 - process->bias) &&
+	       is_call_in_memory(state, address);
 }
 
 /*

@@ -594,7 +594,7 @@ static void add_generated(struct php *php, uint32_t pad)
 	world_set_mappings(php->world, 10, mappings, 2);
 	add_at(php, RULE_OF_LOOP, CODE_START + 0x40);
 	php->next_word += pad;
-	add(php, RULE_C);
+	add(php, RULE_PREPARING);
 	add(php, RULE_END);
 	put(php, CURRENT, put_frame(php, 0, 1, 0, CALL_TOP));
 }
@@ -653,6 +653,13 @@ static void code_that_no_loop_has_entered_is_declined(void **state)
 	struct php *php = *state;
 
 	add_generated(php, 1);
+	assert_null(strchr(unwind_text(php), '1'));
+	/* This return address is in no function that calls loops. */
+	php->next_word = 0;
+	php->has_leaf = false;
+	add_generated(php, 0);
+	assert_string_equal(unwind_text(php), "1LCE");
+	php->world->stack[LOOP_WORDS - 1] = code_at(RULE_C);
 	assert_null(strchr(unwind_text(php), '1'));
 }
 
