@@ -429,10 +429,10 @@ int php_code_find(const struct elf_image *image, const struct php_symbols *symbo
 
 	*code = (struct php_code){ 0 };
 	err = function_table_init(&finder.table, image);
-	if (!err)
-		err = find_function(&finder, symbols->releasing, &releasing);
-	code->releasing =
-		(struct php_code_range){ (uint32_t)releasing.start, (uint32_t)releasing.end };
+	/* Without it some samples of generated code have an error frame. */
+	if (!err && !find_function(&finder, symbols->releasing, &releasing))
+		code->releasing = (struct php_code_range){ (uint32_t)releasing.start,
+							   (uint32_t)releasing.end };
 	if (!err)
 		err = look_at_loop(&finder);
 	if (!err)

@@ -25,12 +25,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct ruby_code_range returning[RUBY_RETURNING_MAX] = { 0 };
 	struct ruby_code_range entering[RUBY_ENTERING_MAX] = { 0 };
+	struct ruby_code_range code_returns[RUBY_CODE_RETURNS_MAX] = { 0 };
 	const struct ruby_layout *layout = ruby_layout_of(RUBY_VERSION(3, 3));
 	const int64_t loads[] = { layout->sequence_body, layout->body_label };
 	struct elf_image image = { 0 };
 	struct ruby_loop loop;
 	struct ruby_collector collector;
-	uint16_t addresses[6];
+	uint16_t addresses[6], bytes;
 	uint64_t address;
 
 	if (size < sizeof(addresses) ||
@@ -39,6 +40,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(addresses, data, sizeof(addresses));
 	if (!ruby_loop_find(&image, addresses[0], &loop)) {
 		ruby_loop_check(&image, &loop, layout);
+		ruby_loop_find_jump_buffer(&image, &loop, layout, &bytes);
+		if (!ruby_loop_find_code_returns(&image, &loop, code_returns))
+			check_ranges(code_returns, RUBY_CODE_RETURNS_MAX);
 		if (!ruby_loop_find_returning(&image, &loop, layout, returning))
 			check_ranges(returning, RUBY_RETURNING_MAX);
 	}
