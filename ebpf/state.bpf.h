@@ -205,6 +205,17 @@ static __always_inline void state_start_at_registers(struct unwind_state *state)
 	state->frame_flags = 0;
 }
 
+/** Goes on with a caller's frame, of whose registers only the stack pointer is known by this. */
+static __always_inline void state_go_on(struct unwind_state *state, __u64 pc, __u64 sp,
+					__u32 frame_flags)
+{
+	state->pc = pc;
+	state->sp = sp;
+	state->sp_known = 1;
+	state->registers_known = 0;
+	state->frame_flags = frame_flags;
+}
+
 /**
  * Appends a frame of two words. UNWIND_TRUNCATED: it does not fit; room for an error frame is always left.
  */

@@ -22,8 +22,6 @@ from go_chains import Chains
 from harness import IS_LONG, Tap, need_root, share
 
 SECONDS = 10 if IS_LONG else 3
-# Of each target: enough for the samples that are wanted.
-CPU_SECONDS = None if IS_LONG else 0.5
 # A stack that is allowed but for functions, innermost, that go_chains.py has no name for: of the runtime,
 # of libc.
 UNKNOWN_RUNTIME = "unknown functions of the runtime"
@@ -108,7 +106,7 @@ def main():
     if not gos.at_hand(IS_LONG):
         tap.skip("stacks of Go", "there is no go on this machine")
         tap.finish()
-    the_judge = judge.Judge(tap, "go_test", SECONDS, cpu_seconds=CPU_SECONDS)
+    the_judge = judge.Judge(tap, "go_test", SECONDS, cpu_seconds=judge.CPU_SECONDS)
     for _, group in itertools.groupby(cases_of(tap, the_judge, plan(sys.argv[1:])), lambda case: case[0]):
         the_judge.run([case for _, case in group])
     the_judge.finish(is_whole=not sys.argv[1:])

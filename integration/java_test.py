@@ -22,8 +22,6 @@ from java_chains import JavaFrame, is_library, parse_frame, split, text_of
 from python_test import is_in_clone
 
 SECONDS = 10 if IS_LONG else 3
-# Of each target: enough for the samples that are wanted.
-CPU_SECONDS = None if IS_LONG else 0.5
 # With -Xcomp, beside others.
 READY_SECONDS = 300
 # So many samples have to have a function of the target.
@@ -221,7 +219,7 @@ def main():
     todo = plan(sys.argv[1:])
     if IS_LONG:
         javas.skip_missing(tap)
-    the_judge = judge.Judge(tap, "java_test", SECONDS, "-with-lines", cpu_seconds=CPU_SECONDS)
+    the_judge = judge.Judge(tap, "java_test", SECONDS, "-with-lines", cpu_seconds=judge.CPU_SECONDS)
     cases = cases_of(tap, the_judge, todo, javas.build())
     for _, group in itertools.groupby(cases, lambda case: case[0]):
         the_judge.run([case for _, case in group])

@@ -22,8 +22,6 @@ from harness import IS_LONG, StackEnds, Tap, need_root, share
 
 TARGETS = os.path.join(nodes.TARGETS, "samples")
 SECONDS = 10 if IS_LONG else 4
-# Of each target: enough for the samples that are wanted.
-CPU_SECONDS = None if IS_LONG else 0.5
 READY_SECONDS = 60
 # The number of innermost frames shown of a wrong stack.
 SHOWN_FRAMES = 10
@@ -184,7 +182,7 @@ def main():
     modes = [name for name in arguments if name in MODES] or (list(MODES) if IS_LONG else SHORT_MODES)
     chosen = nodes.chosen([name for name in arguments if name not in MODES], IS_LONG)
     chosen_nodes = list((chosen.runtimes or chosen.every.values()))
-    judging = judge.Judge(tap, "javascript_test", SECONDS, "-with-lines", cpu_seconds=CPU_SECONDS)
+    judging = judge.Judge(tap, "javascript_test", SECONDS, "-with-lines", cpu_seconds=judge.CPU_SECONDS)
     # Targets have the same name, so each is by itself.
     for cases in cases_of(judging, chosen_nodes, modes):
         for case in cases:

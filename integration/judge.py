@@ -15,9 +15,11 @@ import time
 
 import bad_events
 from attached_samples import sample_attached, shorten, stacks_by_comm
-from harness import HANG_SECONDS, Program, share
+from harness import HANG_SECONDS, IS_LONG, Program, share
 
 SAMPLES_PER_TARGET = 200
+# CPU time of a target in one round: enough for the samples that are wanted.
+CPU_SECONDS = None if IS_LONG else 0.5
 AT_ONCE = 6
 # On a machine that is busy with other things the targets get little of it.
 ROUNDS_MAX = 8

@@ -257,7 +257,7 @@ static __always_inline enum unwind_error php_lose(struct unwind_state *state)
 	return error ? error : php_leave(state);
 }
 
-/* Returns the return address of the native frame that was added last, the pending frame's callee; 0: there is none. */
+/* Returns the first word of the native frame of the runtime's file that was added last, the pending frame's callee; 0: none. */
 static __always_inline __u64 php_callee(const struct unwind_state *state)
 {
 	__u32 index = state->record.word_count;
@@ -266,10 +266,17 @@ static __always_inline __u64 php_callee(const struct unwind_state *state)
 	if (index < 2 || index > TRACE_MAX_WORDS)
 		return 0;
 	word = state->record_words[RECORD_HEADER_WORDS + index - 2];
-	if (frame_kind(word) != FRAME_NATIVE || !(frame_flags(word) & FRAME_RETURN_ADDRESS) ||
+	if (frame_kind(word) != FRAME_NATIVE ||
 	    state->record_words[RECORD_HEADER_WORDS + index - 1] != state->pending_words[1])
 		return 0;
-	return frame_address(word);
+	return word;
+}
+
+/* True if the frame with @word is in a call that is made after the last execute_data was popped. */
+static __always_inline bool php_is_left_by(const struct php_process *process, __u64 word)
+{
+	return frame_flags(word) & FRAME_RETURN_ADDRESS &&
+	       php_is_left(process, frame_address(word));
 }
 
 /*
@@ -280,15 +287,9 @@ static __always_inline bool php_is_releasing(struct unwind_state *state)
 {
 	struct php_unwind *unwind = &state->php;
 	const struct php_code_range *releasing = &unwind->process.releasing;
-	__u32 index = state->record.word_count;
-	__u64 word, type = 0;
+	__u64 word = php_callee(state), type = 0;
 
-	if (index < 2 || index > TRACE_MAX_WORDS)
-		return false;
-	word = state->record_words[RECORD_HEADER_WORDS + index - 2];
-	return frame_kind(word) == FRAME_NATIVE &&
-	       state->record_words[RECORD_HEADER_WORDS + index - 1] == state->pending_words[1] &&
-	       php_is_within(frame_address(word), releasing->start, releasing->end) &&
+	return word && php_is_within(frame_address(word), releasing->start, releasing->end) &&
 	       php_read_frame(unwind, unwind->next) && !read_word(unwind->frame.function, &type) &&
 	       (__u8)type == PHP_FUNCTION_INTERNAL;
 }
@@ -297,11 +298,9 @@ static __always_inline bool php_is_releasing(struct unwind_state *state)
 static __always_inline bool php_has_left(struct unwind_state *state)
 {
 	const struct php_process *process = &state->php.process;
-	__u64 word = state->pending_words[0];
 
-	return (frame_flags(word) & FRAME_RETURN_ADDRESS &&
-		php_is_left(process, frame_address(word))) ||
-	       php_is_left(process, php_callee(state)) || php_is_releasing(state);
+	return php_is_left_by(process, state->pending_words[0]) ||
+	       php_is_left_by(process, php_callee(state)) || php_is_releasing(state);
 }
 
 /* True if VM code has an execute_data in its register that has been popped from the front of the list. */
@@ -585,11 +584,7 @@ static __always_inline enum unwind_error php_leave_code(struct unwind_state *sta
 		}
 	}
 	unwind->is_in_code = is_innermost;
-	state->pc = unwind->process.end.start + unwind->process.bias;
-	state->sp = sp;
-	state->sp_known = 1;
-	state->registers_known = 0;
-	state->frame_flags = 0;
+	state_go_on(state, unwind->process.end.start + unwind->process.bias, sp, 0);
 	state->language = FRAME_NONE;
 	return UNWIND_OK;
 }

@@ -706,14 +706,11 @@ static __always_inline enum unwind_error ruby_leave_stack(struct unwind_state *s
 	    read_word_pair(sp + RUBY_SAVED_RBP, &fp, &return_address) ||
 	    !ruby_load_context(unwind, resumer + process->fiber_context, sp))
 		return UNWIND_STACK_SWITCH;
-	state->pc = code_address(return_address);
-	state->sp = sp + RUBY_SAVED_BYTES + RETURN_ADDRESS_BYTES;
+	state_go_on(state, code_address(return_address),
+		    sp + RUBY_SAVED_BYTES + RETURN_ADDRESS_BYTES, FRAME_RETURN_ADDRESS);
 	state->fp = fp;
 	state->fp_known = 1;
-	state->sp_known = 1;
 	state->rbx_location = sp + RUBY_SAVED_RBX;
-	state->registers_known = 0;
-	state->frame_flags = FRAME_RETURN_ADDRESS;
 	return UNWIND_OK;
 }
 
@@ -741,11 +738,8 @@ static __always_inline bool ruby_step_out_of_code(struct unwind_state *state)
 		return false;
 	if (saved == RUBY_CODE_SAVED)
 		state->rbx_location = state->sp;
-	state->pc = address;
-	state->sp += 8 * saved + RETURN_ADDRESS_BYTES;
-	state->sp_known = 1;
-	state->registers_known = 0;
-	state->frame_flags = FRAME_RETURN_ADDRESS;
+	state_go_on(state, address, state->sp + 8 * saved + RETURN_ADDRESS_BYTES,
+		    FRAME_RETURN_ADDRESS);
 	return true;
 }
 

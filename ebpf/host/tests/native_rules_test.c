@@ -326,13 +326,15 @@ static void a_system_call_is_looked_up_one_byte_before(void **state)
 	assert_error(world, 1, UNWIND_NO_INFO, TEXT_START + (RULE_OWN + 1) * 16);
 }
 
+/* mov $15,%rax; syscall */
+static const uint8_t trampoline[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
+
 static void a_trampoline_without_rows_is_known_by_its_code(void **state)
 {
-	static const uint8_t code[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
 	struct world *world = *state;
 
 	publish(world, (struct unwind_rule){ .cfa = CFA_NONE });
-	world->user[1] = (struct region){ code_at(RULE_OWN), sizeof(code), code };
+	world->user[1] = (struct region){ code_at(RULE_OWN), sizeof(trampoline), trampoline };
 	world_set_registers(world, code_at(RULE_CALL), stack_address(1000), 0);
 	world->stack[1000] = code_at(RULE_OWN);
 	world->stack[1001 + 5 + 16] = code_at(RULE_END);
@@ -347,12 +349,11 @@ static void a_trampoline_without_rows_is_known_by_its_code(void **state)
 
 static void a_trampoline_is_known_at_its_system_call_and_behind_it(void **state)
 {
-	static const uint8_t code[] = { 0x48, 0xc7, 0xc0, 0x0f, 0, 0, 0, 0x0f, 0x05 };
 	struct world *world = *state;
 	uint64_t start = code_at(RULE_OWN);
 
 	publish(world, (struct unwind_rule){ .cfa = CFA_NONE });
-	world->user[1] = (struct region){ start, sizeof(code), code };
+	world->user[1] = (struct region){ start, sizeof(trampoline), trampoline };
 	world->stack[1000 + 5 + 16] = code_at(RULE_END);
 	world->stack[1000 + 5 + 15] = stack_address(20);
 	world_set_registers(world, start + 7, stack_address(1000), 0);

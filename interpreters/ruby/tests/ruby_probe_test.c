@@ -51,7 +51,7 @@ static void check_file(const struct ruby_file *file, bool is_new)
 	assert_true(file->collector.vm_collector > 256 && file->collector.flags < 64);
 	/* Debian 13's compiler has shadow stacks on, with which __builtin_setjmp() is not used. */
 	assert_int_equal(file->jump_buffer, is_new ? RUBY_JUMP_BUFFER : RUBY_JUMP_BUFFER_BUILTIN);
-	/* Earlier ones were built without a compiler. */
+	/* Earlier ones generate no code. */
 	assert_int_equal(file->code_returns[0].end != 0, is_new);
 	/* Exits of the loop, and functions that enter it. */
 	assert_int_not_equal(file->returning[1].end, 0);
