@@ -14,6 +14,7 @@
 #include "lib/base/error.h"
 #include "stackdeltas/code/code_hotspot.h"
 #include "stackdeltas/code/known_code.h"
+#include "stackdeltas/code/stack_switch.h"
 
 enum {
 	/* Limit of the search for targets of jump tables in a function. */
@@ -47,6 +48,7 @@ struct walk {
 	/* The callee; CODE_NO_CALLEE if it is not known. */
 	uint32_t callee;
 	bool sp_was_compared;
+	bool sp_was_stored;
 	/* Offset at which a new thread starts. */
 	uint32_t child;
 };
@@ -505,6 +507,9 @@ static void walk_block(struct code_flow *flow, uint32_t index)
 		chunk->step(chunk->bytes + walk.offset, chunk->size - walk.offset, &walk.state,
 			    &step);
 		code_hotspot_amend(chunk, walk.offset, &last, &walk.state);
+		if (walk.sp_was_stored && walk.state.sp.kind == CODE_UNKNOWN)
+			stack_switch_follow(chunk->bytes + walk.offset + step.length,
+					    chunk->size - walk.offset - step.length, &walk.state);
 		if (step.flow == CODE_FLOW_BAD ||
 		    code_hotspot_is_data(chunk, &flow->marks, walk.offset, step.length)) {
 			distrust(flow, walk.function);
@@ -514,6 +519,7 @@ static void walk_block(struct code_flow *flow, uint32_t index)
 		if (!follow(flow, &walk, &step) || flow->error)
 			return;
 		walk.sp_was_compared = step.compares_sp;
+		walk.sp_was_stored = step.stores_sp;
 		walk.is_after_call &= step.flow == CODE_FLOW_NOP;
 		walk.offset += step.length;
 		if (walk.offset >= chunk->size) {

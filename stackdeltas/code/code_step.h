@@ -34,6 +34,8 @@ struct code_step {
 	uint8_t flow;
 	/** Size in bytes; if the instruction was not decoded, of the part that may be skipped. */
 	uint8_t length;
+	/** Stores the stack pointer in memory. */
+	bool stores_sp;
 	/** Compares the stack pointer with state->other, which is known. */
 	bool compares_sp;
 	/** A branch that falls through if the compared values are equal. */

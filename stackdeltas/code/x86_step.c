@@ -172,6 +172,7 @@ void x86_step(const uint8_t *bytes, size_t size, struct code_state *state, struc
 	step->length = instruction.length;
 	step->target = instruction.length + instruction.displacement;
 	step->is_not_equal = instruction.is_not_equal;
+	step->stores_sp = instruction.kind == X86_STORE && instruction.reg == X86_RSP;
 	if (state)
 		apply(&instruction, state, step);
 }

@@ -8,7 +8,7 @@
  * point in the same way.
  *
  * covers: code_analysis.c code_flow.c code_hotspot.c code_state.c code_sweep.c
- * covers: known_code.c x86_step.c arm64_step.c
+ * covers: known_code.c stack_switch.c x86_step.c arm64_step.c
  * covers: ../../lib/isa/x86_decode.c ../../lib/isa/x86_opcode.c ../../lib/isa/arm64_decode.c
  */
 #include <elf.h>

@@ -146,6 +146,35 @@ static void test_the_register_that_leads_to_the_caller_stands_beside_others(void
 	expect(EM_X86_64, &rows, 40, "cfa=sp+8 ra=cfa-8 fp=same");
 }
 
+static void test_behind_a_change_of_stacks_the_return_is_looked_for(void **state)
+{
+	struct rows rows;
+
+	(void)state;
+	/* push rbp; push rbx; mov rsp,(rdi); mov (rsi),rsp; pop rbx; mov (rsp),rbp; add $8,rsp; ret */
+	ANALYSE_X86(&rows, 0x55, 0x53, 0x48, 0x89, 0x27, 0x48, 0x8b, 0x26, 0x5b, 0x48, 0x8b, 0x2c,
+		    0x24, 0x48, 0x83, 0xc4, 8, 0xc3);
+	expect(EM_X86_64, &rows, 5, "cfa=sp+24 ra=cfa-8 fp=cfa-16 rbx=cfa-24");
+	expect(EM_X86_64, &rows, 8, "cfa=sp+24 ra=cfa-8 fp=cfa-16 rbx=cfa-24");
+	expect(EM_X86_64, &rows, 9, "cfa=sp+16 ra=cfa-8 fp=cfa-16");
+	expect(EM_X86_64, &rows, 13, "cfa=sp+16 ra=cfa-8 fp=same");
+	expect(EM_X86_64, &rows, 17, "cfa=sp+8 ra=cfa-8 fp=same");
+	assert_int_equal(rows.statistics.believed_count, 1);
+	/* mov rsp,(rdi); mov (rsi),rsp; mov 8(rsi),rbp; mov rax,rbx; ret: neither register is on the stack. */
+	ANALYSE_X86(&rows, 0x48, 0x89, 0x27, 0x48, 0x8b, 0x26, 0x48, 0x8b, 0x6e, 8, 0x48, 0x89,
+		    0xc3, 0xc3);
+	assert_int_equal(rule_at(&rows, 6)->cfa, CFA_SP);
+	assert_int_equal(rule_at(&rows, 6)->fp, SAVED_UNDEFINED);
+	assert_int_equal(rule_at(&rows, 6)->rbx_slot, RBX_LOST);
+	/* mov rsp,(rdi); mov (rsi),rsp; jmp *(rdx): nothing says where the return address is. */
+	ANALYSE_X86(&rows, 0x48, 0x89, 0x27, 0x48, 0x8b, 0x26, 0xff, 0x22);
+	assert_int_equal(rule_at(&rows, 6)->cfa, CFA_NONE);
+	/* mov (rsi),rsp; ret: it may be the end of longjmp(). */
+	ANALYSE_X86(&rows, 0x48, 0x8b, 0x26, 0xc3);
+	assert_int_equal(rule_at(&rows, 3)->cfa, CFA_NONE);
+	assert_int_equal(rows.statistics.believed_count, 0);
+}
+
 static void test_a_return_from_the_middle_of_a_frame_is_not_believed(void **state)
 {
 	struct rows rows;
@@ -555,6 +584,7 @@ int main(void)
 		cmocka_unit_test(test_frame_pointers_survive_a_stack_of_unknown_size),
 		cmocka_unit_test(test_the_cfa_may_be_stored_in_an_aligned_frame),
 		cmocka_unit_test(test_the_register_that_leads_to_the_caller_stands_beside_others),
+		cmocka_unit_test(test_behind_a_change_of_stacks_the_return_is_looked_for),
 		cmocka_unit_test(test_a_return_from_the_middle_of_a_frame_is_not_believed),
 		cmocka_unit_test(test_a_return_with_another_frame_pointer_is_not_believed),
 		cmocka_unit_test(test_paths_that_disagree_are_not_believed),
