@@ -6,7 +6,8 @@
 
 Each run is .ci/run in a fresh clone of the committed tree. The last --busy of the --runs have 8 busy
 processes beside them. What is done is kept for each tree in ~/.cache/allframes/steady/, so that the next
-call goes on where this one stopped. No run begins after --hours; --show only prints the table.
+call goes on where this one stopped. No run begins after --hours; --show only prints the table. The bad
+events of the quiet runs are in events.jsonl there, for sound_rates.py.
 
 The table has a line for each run: when, the tree, seconds, the runner's last line, the tests that are red,
 and those that are unsteady. Exit status 1 if a test was red.
@@ -47,8 +48,17 @@ def busy_processes(count):
             process.wait()
 
 
-def run_once(is_busy, log):
-    """One run: its line of the table, as a dictionary. What it printed goes to the file @log."""
+def keep_events(clone, directory):
+    """Appends the bad events that the tests in @clone have counted to those of the runs before."""
+    counted = pathlib.Path(clone) / "build" / "integration" / "events.jsonl"
+    if counted.exists():
+        with (directory / "events.jsonl").open("a", encoding="utf-8") as file:
+            file.write(counted.read_text(encoding="utf-8"))
+
+
+def run_once(is_busy, directory, number):
+    """One run: its line of the table, as a dictionary. What it printed is kept in @directory."""
+    log = directory / f"run{number}.log"
     with tempfile.TemporaryDirectory(prefix="allframes-steady-") as folder:
         clone = os.path.join(folder, "clone")
         git("clone", "--quiet", str(ROOT), clone)
@@ -57,10 +67,13 @@ def run_once(is_busy, log):
         with log.open("w", encoding="utf-8") as file, busy_processes(BUSY_PROCESSES * is_busy):
             status = subprocess.run(["bash", ".ci/run"], cwd=clone, check=False, stdout=file,
                                     stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL).returncode
+        seconds = round(time.monotonic() - start)
+        if not is_busy:
+            keep_events(clone, directory)
     text = log.read_text(encoding="utf-8", errors="replace")
     red = re.findall(r"^failed: (.*)$", text, re.MULTILINE)
     return {"began": began.strftime("%Y-%m-%d %H:%M"), "busy": is_busy, "status": status,
-            "seconds": round(time.monotonic() - start), "last": (LAST_LINE.findall(text) or ["none"])[-1],
+            "seconds": seconds, "last": (LAST_LINE.findall(text) or ["none"])[-1],
             "red": red[-1].split() if red else ["the run itself"] * bool(status),
             "unsteady": re.findall(r"^unsteady: (.*)$", text, re.MULTILINE)}
 
@@ -89,7 +102,7 @@ def main():
     deadline = time.monotonic() + 3600 * arguments.hours
     while not arguments.show and len(runs) < arguments.runs and time.monotonic() < deadline:
         is_busy = len(runs) >= arguments.runs - arguments.busy
-        run = run_once(is_busy, directory / f"run{len(runs) + 1}.log")
+        run = run_once(is_busy, directory, len(runs) + 1)
         with kept.open("a", encoding="utf-8") as file:
             file.write(json.dumps(run) + "\n")
         runs.append(run)
