@@ -20,8 +20,8 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import bad_events
 import nodes
 from attached_samples import sample_attached
-from harness import IS_LONG, Program, StackEnds, Tap, die_with_parent, need_root, share
-from judge import FLAGGED
+from harness import IS_LONG, Program, StackEnds, Tap, die_with_parent, need_root
+from load_stacks import LoadStacks
 
 LOADS = os.path.join(nodes.TARGETS, "loads")
 SECONDS = 30 if IS_LONG else 6
@@ -66,49 +66,8 @@ def frame_of(text):
     return re.sub("^new ", "", match["name"]), match["file"]
 
 
-class Stacks:
-    """What there is to say about the stacks of one load."""
-
-    def __init__(self, stacks, ends):
-        self.total = self.with_javascript = self.frames = self.nameless = 0
-        self.bad = collections.Counter()
-        self.self_time = collections.Counter()
-        for stack, count in stacks.items():
-            if not stack.is_without_memory:
-                self._add(stack, count, ends)
-
-    def _add(self, stack, count, ends):
-        users = stack.user_frames
-        found = [frame for frame in map(frame_of, users) if frame]
-        nameless = sum(frame.startswith(NAMELESS) for frame in users)
-        self.total += count
-        self.with_javascript += count * bool(found)
-        self.frames += count * (len(found) + nameless)
-        self.nameless += count * nameless
-        if not ends.is_complete(stack):
-            self.bad[stack] += count
-        if found and not any(map(_COLLECTOR.match, users)):
-            self.self_time[found[-1]] += count
-
-    @property
-    def complete_percent(self):
-        return 100 * (1 - self.bad.total() / self.total) if self.total else 0
-
-    @property
-    def nameless_percent(self):
-        return 100 * self.nameless / self.frames if self.frames else 100
-
-    def __str__(self):
-        return "%s of %d are complete, %s have frames of JavaScript, %.3f %% of which have no name" % (
-            share(self.total - self.bad.total(), self.total), self.total,
-            share(self.with_javascript, self.total), self.nameless_percent)
-
-
-def why_bad(stack):
-    """What the incomplete @stack lacks, in short: the two frames where it does."""
-    users = [re.sub(r" \(.*|\(.*|0x[0-9a-f]+", "", frame) for frame in stack.user_frames]
-    index = next((index for index, frame in enumerate(stack.user_frames) if frame.endswith("_[?]")), 0)
-    return " > ".join(users[index:index + 3])
+def is_collector(users):
+    return any(map(_COLLECTOR.match, users))
 
 
 def self_time_of_v8(path, first, last):
@@ -165,15 +124,9 @@ def test_load(tap, run, node, load):
             program.process.wait(READY_SECONDS)
         profiles = glob.glob(directory + "/*.cpuprofile")
         theirs = self_time_of_v8(profiles[0], first, last) if len(profiles) == 1 else collections.Counter()
-    stacks = Stacks(result.stacks, StackEnds(node.directories))
-    bad = collections.Counter()
-    for stack, count in stacks.bad.items():
-        bad[why_bad(stack)] += count
-    run.check(tap, name + ": the stacks are complete", FLAGGED, result.times.count_events(stacks.bad), stacks.total,
-              COMPLETE_FAULT, stacks, *["%d times %s" % (count, why) for why, count in bad.most_common(12)],
-              is_good=stacks.total >= SAMPLES and stacks.complete_percent >= COMPLETE_PERCENT)
-    tap.ok(stacks.nameless_percent <= NAMELESS_PERCENT and
-           100 * stacks.with_javascript >= JAVASCRIPT_PERCENT * stacks.total, name + ": functions have names", stacks)
+    stacks = LoadStacks(result.stacks, StackEnds(node.directories), frame_of, NAMELESS, is_collector)
+    stacks.check_complete(tap, run, name, result.times, SAMPLES, COMPLETE_PERCENT, COMPLETE_FAULT)
+    stacks.check_names(tap, name, NAMELESS_PERCENT, JAVASCRIPT_PERCENT)
     lines = different(stacks.self_time, theirs) if theirs and stacks.self_time else ["no profile"]
     tap.ok(not lines, name + ": V8's profiler saw the same functions", *lines)
     tap.note("%s: %s" % (name, stacks))
