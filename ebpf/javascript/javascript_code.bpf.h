@@ -312,20 +312,36 @@ static __always_inline bool javascript_read_ids(struct javascript_unwind *unwind
 	return true;
 }
 
+/*
+ * Returns the word with the number of the script at @script. Most functions of a stack are of few scripts, one after the
+ * other. Functions of V8's own have no script; the value in this field is the same each time as well.
+ */
+static __always_inline __u64 javascript_read_script_id(struct javascript_unwind *unwind,
+						       __u64 script)
+{
+	__u64 id = 0;
+
+	if (unwind->script == script)
+		return unwind->script_id;
+	read_word(script + unwind->process.script_id, &id);
+	unwind->script = script;
+	unwind->script_id = id;
+	return id;
+}
+
 /** Sets unwind->fingerprint to that of the function whose SharedFunctionInfo is at tagged unwind->shared; false: none. */
 static __always_inline bool javascript_find_fingerprint(struct javascript_unwind *unwind)
 {
 	const struct javascript_process *process = &unwind->process;
 	struct javascript_cached_function *cached =
 		&unwind->cached_functions[javascript_cache_index(unwind->shared)];
-	__u64 ids = 0, script = 0, script_id = 0, source = 0;
+	__u64 ids = 0, script = 0, script_id, source = 0;
 	__u32 length = 0;
 
 	if (!javascript_read_ids(unwind, &ids, &script))
 		return false;
 	script -= JAVASCRIPT_TAG;
-	/* Functions of V8's own have no script; the value in this field is the same each time as well. */
-	read_word(script + process->script_id, &script_id);
+	script_id = javascript_read_script_id(unwind, script);
 	if (cached->process_key != unwind->process_key || cached->shared != unwind->shared ||
 	    cached->ids != ids || cached->script_id != script_id) {
 		if (!read_word(script + process->script_source, &source) &&

@@ -85,6 +85,11 @@ struct javascript_unwind {
 	__u64 code_start;
 	__u64 code_size;
 	__u64 code_data;
+	/** Address of the first builtin, where the frame of the builtin that was left last has it; 0: none was left. */
+	__u64 builtins;
+	/** The script that was read last, and the word with its number. */
+	__u64 script;
+	__u64 script_id;
 	/** Result of a search in one of V8's maps. */
 	__u64 node_key;
 	__u64 node_value;
@@ -107,6 +112,8 @@ static __always_inline void javascript_state_begin(struct javascript_unwind *unw
 	unwind->bytecode_offset = 0;
 	unwind->is_before = 0;
 	unwind->is_behind_leaf = 0;
+	unwind->builtins = 0;
+	unwind->script = 0;
 	for (int i = 0; i < JAVASCRIPT_MAPS_COUNT; i++)
 		unwind->function_maps[i] = 0;
 }

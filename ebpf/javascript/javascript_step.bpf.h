@@ -230,6 +230,19 @@ static __always_inline enum unwind_error javascript_release(struct unwind_state 
 	return UNWIND_OK;
 }
 
+/* The next step is the language's own again, and a native one only if state->pc is not in V8's code. */
+static __always_inline void javascript_stay(struct unwind_state *state)
+{
+	state->language = FRAME_JAVASCRIPT;
+	state->wait = WAIT_CODE;
+}
+
+/* Bias of the file that the pending frame is in: a native step has just left it. */
+static __always_inline __u64 javascript_pending_bias(struct unwind_state *state)
+{
+	return state->mappings[state->last_mapping % MAPPING_CACHE_COUNT].bias;
+}
+
 /* True if unwind->shared is a cached SharedFunctionInfo. */
 static __always_inline bool javascript_is_known_function(const struct javascript_unwind *unwind)
 {
@@ -446,7 +459,39 @@ static __always_inline enum unwind_error javascript_step_builtin(struct unwind_s
 	    javascript_is_marker(unwind->context, unwind->process.marker_construct_entry))
 		state->rbx_location = fp + JAVASCRIPT_SLOT_RBX;
 	prove_pending_frame(state);
-	return javascript_push_in_builtin(state, builtin_class, fp);
+	error = javascript_push_in_builtin(state, builtin_class, fp);
+	unwind->builtins = unwind->process.builtins_start + javascript_pending_bias(state);
+	if (!error && (builtin_class == JAVASCRIPT_BUILTIN_INTERPRETER ||
+		       builtin_class == JAVASCRIPT_BUILTIN_HANDLER))
+		javascript_stay(state);
+	return error;
+}
+
+/*
+ * Takes a step at the return address state->pc if that is in the interpreter or in a bytecode handler, whose frames need
+ * neither rows nor a pending frame. False: nothing has changed, and a native step must come next.
+ */
+static __always_inline bool javascript_step_interpreter(struct unwind_state *state)
+{
+	struct javascript_unwind *unwind = &state->javascript;
+	__u32 builtin_class = javascript_builtin_class(
+		unwind, state->pc - unwind->builtins + unwind->process.builtins_start);
+	__u32 code = JAVASCRIPT_BUILTIN;
+	__u64 offset, fp = state->fp;
+
+	if (!(state->frame_flags & FRAME_RETURN_ADDRESS) || !state->fp_known ||
+	    javascript_read_frame(state, fp))
+		return false;
+	if (builtin_class == JAVASCRIPT_BUILTIN_HANDLER)
+		return true;
+	if (builtin_class != JAVASCRIPT_BUILTIN_INTERPRETER ||
+	    !javascript_is_context(unwind->context) ||
+	    window_read_up(&state->stack, fp + JAVASCRIPT_SLOT_FUNCTION, &unwind->function) ||
+	    !javascript_is_function(unwind, unwind->function))
+		return false;
+	offset = javascript_bytecode(state, fp, &code);
+	state->error = javascript_push_function(state, FRAME_RETURN_ADDRESS, code, offset);
+	return true;
 }
 
 /* Adds the frame of the function whose code was found last. */
@@ -509,13 +554,37 @@ static __always_inline enum unwind_error javascript_leave_code(struct unwind_sta
 	return UNWIND_OK;
 }
 
-/* Takes a step at state->pc, which is in no file. */
+/* Goes to the caller that was read, unless there is state->error. The caller is asked for first, if it is in V8's code, too. */
+static __always_inline enum unwind_error javascript_leave(struct unwind_state *state)
+{
+	enum unwind_error error;
+
+	barrier();
+	error = state->error;
+	state->language = FRAME_NONE;
+	if (!error)
+		error = javascript_go_on(state, &state->javascript, state->sp);
+	if (!error)
+		javascript_stay(state);
+	return error;
+}
+
+/* Takes a step at state->pc, which is in no file, or in a builtin. */
 static __always_inline enum unwind_error javascript_step_code(struct unwind_state *state)
 {
 	struct javascript_unwind *unwind = &state->javascript;
 	__u64 address = state->pc - (state->frame_flags & FRAME_RETURN_ADDRESS);
 	enum unwind_error error;
 
+	if (address - unwind->builtins < unwind->process.builtins_bytes) {
+		unwind->check = javascript_step_interpreter(state);
+		barrier();
+		if (!unwind->check) {
+			state->language = FRAME_NONE;
+			return UNWIND_OK;
+		}
+		return javascript_leave(state);
+	}
 	unwind->check = javascript_find_code(unwind, address);
 	barrier();
 	/* The rows of the builtin have led to V8's code, so the guess was right. */
@@ -532,10 +601,7 @@ static __always_inline enum unwind_error javascript_step_code(struct unwind_stat
 		return UNWIND_OK;
 	}
 	state->error = error;
-	barrier();
-	error = state->error;
-	state->language = FRAME_NONE;
-	return error ? error : javascript_go_on(state, unwind, state->sp);
+	return javascript_leave(state);
 }
 
 /* Releases the pending frame and asks for a guess of its caller. */
