@@ -72,6 +72,8 @@ static __always_inline bool javascript_load_process(struct unwind_state *state)
 	unwind->cell = 0;
 	if (!read_cells(&unwind->process, state->language_cell, JAVASCRIPT_PROCESS_CELLS))
 		return false;
+	if (unwind->process_key != process_key(state))
+		unwind->builtins = 0;
 	unwind->process_key = process_key(state);
 	unwind->cell = state->language_cell;
 	return true;

@@ -85,7 +85,10 @@ struct javascript_unwind {
 	__u64 code_start;
 	__u64 code_size;
 	__u64 code_data;
-	/** Address of the first builtin, where the frame of the builtin that was left last has it; 0: none was left. */
+	/**
+	 * Address of the first builtin, where the builtin that was left last in this process has it; 0: none was left. It is kept
+	 * between unwinds.
+	 */
 	__u64 builtins;
 	/** The script that was read last, and the word with its number. */
 	__u64 script;
@@ -112,7 +115,6 @@ static __always_inline void javascript_state_begin(struct javascript_unwind *unw
 	unwind->bytecode_offset = 0;
 	unwind->is_before = 0;
 	unwind->is_behind_leaf = 0;
-	unwind->builtins = 0;
 	unwind->script = 0;
 	for (int i = 0; i < JAVASCRIPT_MAPS_COUNT; i++)
 		unwind->function_maps[i] = 0;
