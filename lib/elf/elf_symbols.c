@@ -14,6 +14,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/error.h"
 #include "lib/base/vector.h"
+#include "lib/elf/function_start.h"
 
 enum {
 	SYMBOLS_PER_CHUNK = 1024,
@@ -230,14 +231,20 @@ static void remove_rivals(struct symbol_vector *symbols)
 	symbols->count = kept;
 }
 
+/*
+ * A symbol without a size ends where the next symbol, another function by .eh_frame_hdr or its section does. Functions behind it
+ * may have no symbol.
+ */
 static void set_missing_sizes(struct collector *collector)
 {
 	struct symbol_vector *symbols = &collector->symbols;
+	struct function_starts functions;
+	bool has_functions = !function_starts_init(&functions, collector->image);
 
 	for (size_t i = 0; i < symbols->count; i++) {
 		struct elf_symbol *symbol = &symbols->items[i];
 		const struct range *range;
-		uint64_t end, size;
+		uint64_t end, size, function = UINT64_MAX;
 
 		if (symbol->size)
 			continue;
@@ -247,6 +254,10 @@ static void set_missing_sizes(struct collector *collector)
 		end = range ? range->end : symbol->address;
 		if (i + 1 < symbols->count && symbols->items[i + 1].address < end)
 			end = symbols->items[i + 1].address;
+		if (has_functions)
+			function = function_starts_above(&functions, symbol->address);
+		if (function < end)
+			end = function;
 		size = end - symbol->address;
 		symbol->size = size < SIZE_MAX_BYTES ? size : SIZE_MAX_BYTES;
 	}

@@ -23,7 +23,7 @@ enum {
 
 struct elf_symbol {
 	uint64_t address;
-	/** Size; a symbol without one reaches to the next symbol or the end of its section. */
+	/** Size; a symbol without one reaches to the next symbol, the next function by .eh_frame_hdr, or the end of its section. */
 	uint32_t size : 29;
 	/** Lower is better. */
 	uint32_t rank : 3;

@@ -267,3 +267,58 @@ int function_start(const struct elf_image *image, uint64_t address, uint64_t *st
 	return segment ? find_in_table(image, segment, address, start) :
 			 find_in_frames(image, address, start);
 }
+
+int function_starts_init(struct function_starts *starts, const struct elf_image *image)
+{
+	const struct elf_segment *segment = elf_image_find_segment(image, PT_GNU_EH_FRAME);
+	struct table table = { 0 };
+	int err;
+
+	if (!segment)
+		return fail(-ENOENT, "no .eh_frame_hdr");
+	err = read_table(image, segment, &table);
+	if (err)
+		return err;
+	*starts = (struct function_starts){
+		.image = image,
+		.address = table.address,
+		.count = table.count,
+	};
+	return 0;
+}
+
+/* Reads the chunk that begins with the entry starts->next. */
+static int read_chunk(struct function_starts *starts)
+{
+	struct entry entries[FUNCTION_STARTS_CHUNK];
+	uint32_t count = starts->count - starts->next;
+	uint64_t at = starts->address + sizeof(struct header) +
+		      (uint64_t)starts->next * sizeof(entries[0]);
+	int err;
+
+	if (count > FUNCTION_STARTS_CHUNK)
+		count = FUNCTION_STARTS_CHUNK;
+	err = elf_image_read_address(starts->image, at, entries, count * sizeof(entries[0]));
+	if (err)
+		return err;
+	starts->chunk_first = starts->next;
+	starts->chunk_count = count;
+	for (uint32_t i = 0; i < count; i++)
+		starts->chunk[i] = (int32_t)le32toh((uint32_t)entries[i].start);
+	return 0;
+}
+
+uint64_t function_starts_above(struct function_starts *starts, uint64_t address)
+{
+	for (; starts->next < starts->count; starts->next++) {
+		uint64_t start;
+
+		if (starts->next >= starts->chunk_first + starts->chunk_count && read_chunk(starts))
+			break;
+		start = add(starts->address, starts->chunk[starts->next - starts->chunk_first]);
+		if (start > address)
+			return start;
+	}
+	starts->count = starts->next;
+	return UINT64_MAX;
+}

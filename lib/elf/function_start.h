@@ -16,4 +16,28 @@
  */
 int function_start(const struct elf_image *image, uint64_t address, uint64_t *start);
 
+enum { FUNCTION_STARTS_CHUNK = 512 };
+
+/** The starts of all functions in the table, read in ascending order. Borrows the image; nothing to free. */
+struct function_starts {
+	const struct elf_image *image;
+	/** Address of the table's header, and the number of its entries. */
+	uint64_t address;
+	uint32_t count;
+	/** The next entry, and the chunk that was read last: its first entry, their number, distances from the header. */
+	uint32_t next;
+	uint32_t chunk_first;
+	uint32_t chunk_count;
+	int32_t chunk[FUNCTION_STARTS_CHUNK];
+};
+
+/** Begins before the first one. -ENOENT without a table; -EOPNOTSUPP and -EBADMSG as above. */
+int function_starts_init(struct function_starts *starts, const struct elf_image *image);
+
+/**
+ * Returns the first start above @address, which must not be lower than in the last call; UINT64_MAX: there is none, or the
+ * table cannot be read.
+ */
+uint64_t function_starts_above(struct function_starts *starts, uint64_t address);
+
 #endif

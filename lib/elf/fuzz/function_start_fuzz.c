@@ -32,7 +32,9 @@ static void put_table(struct elf_builder *builder, const uint8_t *data, size_t s
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static struct elf_builder builder;
+	struct function_starts starts;
 	struct elf_image image;
+	uint64_t last = 0, above;
 
 	if (!size || size > TABLE_MAX_BYTES)
 		return 0;
@@ -53,6 +55,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		    (start > address || address - start >= UINT32_MAX))
 			abort();
 	}
+	if (!function_starts_init(&starts, &image))
+		while ((above = function_starts_above(&starts, last)) != UINT64_MAX) {
+			if (above <= last)
+				abort();
+			last = above;
+		}
 	elf_image_deinit(&image);
 	return 0;
 }

@@ -149,7 +149,7 @@ static void build(struct elf_image *image, const struct row *rows, size_t count,
 	size_t used = 1;
 	uint32_t text, strings, table;
 
-	elf_builder_init(&builder, 1);
+	elf_builder_init(&builder, 2);
 	built_header(&builder)->e_machine = machine;
 	text = elf_builder_add(&builder, ".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, bytes,
 			       sizeof(bytes));
@@ -245,6 +245,54 @@ static void the_innermost_function_is_found(void **state)
 	assert_string_equal(name_at(&symbols, &image, code + CODE_BYTES - 1), "open");
 	assert_string_equal(name_at(&symbols, &image, code + CODE_BYTES), "");
 	assert_string_equal(name_at(&symbols, &image, UINT64_MAX), "");
+	elf_symbols_deinit(&symbols);
+	elf_image_deinit(&image);
+}
+
+/* Adds a table of .eh_frame_hdr with the functions at @offsets from @code, and reads the image again. */
+static void add_functions(struct elf_image *image, uint64_t code, const uint32_t *offsets,
+			  uint32_t count)
+{
+	uint32_t words[3 + 2 * 8] = { 0x3b031b01, 0, count };
+	uint64_t table = BUILT_ADDRESS + (builder.used + 15) / 16 * 16;
+
+	for (uint32_t i = 0; i < count; i++)
+		words[3 + 2 * i] = (uint32_t)(code + offsets[i] - table);
+	elf_builder_add(&builder, ".eh_frame_hdr", SHT_PROGBITS, SHF_ALLOC, words, sizeof(words));
+	*built_segment(&builder, 1) = (Elf64_Phdr){ .p_type = PT_GNU_EH_FRAME,
+						    .p_offset = table - BUILT_ADDRESS,
+						    .p_vaddr = table,
+						    .p_filesz = sizeof(words),
+						    .p_memsz = sizeof(words) };
+	elf_image_deinit(image);
+	assert_int_equal(elf_image_init_memory(image, builder.bytes, BUILT_BYTES), 0);
+}
+
+static void a_symbol_without_a_size_ends_at_the_next_function(void **state)
+{
+	static const struct row rows[] = {
+		{ "sized", STB_GLOBAL, STT_FUNC, 0x10, 0x80, 0 },
+		{ "open", STB_GLOBAL, STT_FUNC, 0x100, 0, 0 },
+		{ "bare", STB_GLOBAL, STT_FUNC, 0x200, 0, 0 },
+		{ "last", STB_GLOBAL, STT_FUNC, 0x300, 0, 0 },
+	};
+	/* The first two are in the symbol with a size; one is the second symbol, and none the third or the fourth. */
+	static const uint32_t offsets[] = { 0x10, 0x40, 0x100, 0x140, 0x240, 0x280 };
+	struct elf_symbols symbols;
+	struct elf_image image;
+	uint64_t code;
+
+	(void)state;
+	build(&image, rows, 4, SHT_DYNSYM, EM_X86_64, &code);
+	add_functions(&image, code, offsets, 6);
+	assert_int_equal(elf_symbols_init(&symbols, &image), 0);
+	assert_string_equal(name_at(&symbols, &image, code + 0x8f), "sized");
+	assert_string_equal(name_at(&symbols, &image, code + 0x13f), "open");
+	assert_string_equal(name_at(&symbols, &image, code + 0x140), "");
+	assert_string_equal(name_at(&symbols, &image, code + 0x1ff), "");
+	assert_string_equal(name_at(&symbols, &image, code + 0x23f), "bare");
+	assert_string_equal(name_at(&symbols, &image, code + 0x240), "");
+	assert_string_equal(name_at(&symbols, &image, code + CODE_BYTES - 1), "last");
 	elf_symbols_deinit(&symbols);
 	elf_image_deinit(&image);
 }
@@ -381,6 +429,7 @@ int main(void)
 		cmocka_unit_test(functions_are_those_of_readelf),
 		cmocka_unit_test(functions_are_entered_but_not_at_labels_and_cold_parts),
 		cmocka_unit_test(the_innermost_function_is_found),
+		cmocka_unit_test(a_symbol_without_a_size_ends_at_the_next_function),
 		cmocka_unit_test(of_several_at_one_address_the_global_function_stays),
 		cmocka_unit_test(mapping_symbols_of_arm64_name_nothing),
 		cmocka_unit_test(damaged_tables_are_bad),

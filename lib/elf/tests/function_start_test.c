@@ -113,6 +113,60 @@ static void what_is_not_as_linkers_write_it_is_refused(void **state)
 	elf_image_deinit(&made.image);
 }
 
+static void starts_come_in_ascending_order(void **state)
+{
+	struct function_starts starts;
+	struct made made;
+
+	(void)state;
+	make(&made);
+	assert_int_equal(function_starts_init(&starts, &made.image), 0);
+	assert_int_equal(function_starts_above(&starts, 0), BUILT_ADDRESS + TEXT_OFFSET);
+	/* The same again. */
+	assert_int_equal(function_starts_above(&starts, BUILT_ADDRESS + TEXT_OFFSET - 1),
+			 BUILT_ADDRESS + TEXT_OFFSET);
+	assert_int_equal(function_starts_above(&starts, BUILT_ADDRESS + TEXT_OFFSET),
+			 BUILT_ADDRESS + TEXT_OFFSET + 0x100);
+	assert_int_equal(function_starts_above(&starts, BUILT_ADDRESS + TEXT_OFFSET + 0x1ff),
+			 BUILT_ADDRESS + TEXT_OFFSET + 0x200);
+	assert_int_equal(function_starts_above(&starts, BUILT_ADDRESS + TEXT_OFFSET + 0x200),
+			 UINT64_MAX);
+	assert_int_equal(function_starts_above(&starts, UINT64_MAX), UINT64_MAX);
+	/* The table is longer than the file. */
+	*word(&made, TABLE_OFFSET + 8) = 1 << 20;
+	assert_int_equal(function_starts_init(&starts, &made.image), 0);
+	assert_int_equal(function_starts_above(&starts, UINT64_MAX), UINT64_MAX);
+	made.builder.bytes[TABLE_OFFSET] ^= 0x0c;
+	assert_int_equal(function_starts_init(&starts, &made.image), -EOPNOTSUPP);
+	elf_image_deinit(&made.image);
+}
+
+/* Its table has more than one chunk. */
+static void all_starts_of_this_program_come(void **state)
+{
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct function_starts starts;
+	struct elf_image image;
+	uint64_t last = 0, start, found;
+	uint32_t count = 0;
+
+	(void)state;
+	assert_int_equal(elf_image_init_fd(&image, fd), 0);
+	assert_int_equal(function_starts_init(&starts, &image), 0);
+	assert_true(starts.count > FUNCTION_STARTS_CHUNK);
+	while ((start = function_starts_above(&starts, last)) != UINT64_MAX) {
+		assert_true(start > last);
+		/* The PLT's FDE may be of another kind. */
+		if (!function_start(&image, start, &found))
+			assert_int_equal(found, start);
+		last = start;
+		count++;
+	}
+	assert_true(count > FUNCTION_STARTS_CHUNK);
+	elf_image_deinit(&image);
+	close(fd);
+}
+
 /* As in static programs. */
 static void without_a_table_starts_are_the_same(void **state)
 {
@@ -176,6 +230,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_address_of_a_function_leads_to_its_start),
 		cmocka_unit_test(what_is_not_as_linkers_write_it_is_refused),
+		cmocka_unit_test(starts_come_in_ascending_order),
+		cmocka_unit_test(all_starts_of_this_program_come),
 		cmocka_unit_test(without_a_table_starts_are_the_same),
 		cmocka_unit_test(functions_of_this_program_begin_at_their_symbols),
 	};
