@@ -3,8 +3,9 @@
  * kallsyms has no sizes, so a function reaches to the next one. To avoid a name for every address in kernel
  * memory, an address must be in the kernel's text, in a module's memory, or not far behind the last function.
  *
- * Reading all of kallsyms takes some 30 ms. /proc/modules is a cheap check for changed modules. There is none
- * for BPF programs, hence the second, slower interval.
+ * Reading all of kallsyms takes some 30 ms. /proc/modules is a cheap check for changed modules. The kernel reports each BPF
+ * program that it loads, with its size. That it unloads one needs no attention: what runs there later was loaded, too. There
+ * is no check for other code, such as trampolines, hence the second, slower interval.
  */
 #include "agent/processes/kernel_symbols.h"
 
@@ -12,6 +13,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -34,12 +36,26 @@ enum {
 	MODULES_MAX_BYTES = 16 << 20,
 	/* Limit behind the last function of memory whose end is not known. */
 	FAR_BYTES = 1 << 20,
+	/* Limits of loaded code that is known by reports, and of reports that wait. With more, all are read from kallsyms. */
+	LOADED_MAX = 1 << 12,
+	NEWS_MAX = 1 << 10,
 };
 
 #define MODULES_INTERVAL_NS NS_PER_SECOND
 #define BPF_INTERVAL_NS (30 * NS_PER_SECOND)
 
 VECTOR_DEFINE(kernel_module_vector, struct kernel_module)
+
+/* Code that was loaded after the names were read. */
+struct loaded_code {
+	uint64_t start;
+	uint64_t end;
+	/* Owned; NULL: no BPF program. */
+	char *name;
+};
+
+VECTOR_DEFINE(loaded_vector, struct loaded_code)
+VECTOR_DEFINE(name_vector, char *)
 
 /* One reading of all sources; replaced as a whole. */
 struct kernel_names {
@@ -59,6 +75,17 @@ struct kernel_symbols {
 	uint64_t read_ns;
 	/* A lookup met an address whose name may have changed unnoticed. */
 	bool met_unseen;
+	/* By start; none overlaps another one. */
+	struct loaded_vector loaded;
+	struct kernel_module bpf;
+	/* Names that lookups may have lent until the next refresh. */
+	struct name_vector old_names;
+
+	/* Guards the following. has_news is read without it. */
+	pthread_mutex_t news_lock;
+	struct loaded_vector news;
+	bool has_lost_news;
+	bool has_news;
 };
 
 _Static_assert((int)KERNEL_MODULE_NAME_BYTES == (int)KALLSYMS_MODULE_NAME_BYTES,
@@ -286,6 +313,141 @@ static int read_names(struct kernel_symbols *symbols)
 	return 0;
 }
 
+/* --- code that was loaded later --- */
+
+static void put_news(struct kernel_symbols *symbols, struct loaded_code code, bool is_lost)
+{
+	pthread_mutex_lock(&symbols->news_lock);
+	if (is_lost || symbols->news.count == NEWS_MAX ||
+	    loaded_vector_push(&symbols->news, code)) {
+		symbols->has_lost_news = true;
+		free(code.name);
+	}
+	__atomic_store_n(&symbols->has_news, true, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&symbols->news_lock);
+}
+
+void kernel_symbols_note_loaded(struct kernel_symbols *symbols, uint64_t start, uint64_t bytes,
+				const char *name)
+{
+	struct loaded_code code = { .start = start };
+
+	if (!bytes || __builtin_add_overflow(start, bytes, &code.end))
+		return;
+	code.name = *name ? strdup(name) : NULL;
+	put_news(symbols, code, *name && !code.name);
+}
+
+void kernel_symbols_note_lost(struct kernel_symbols *symbols)
+{
+	put_news(symbols, (struct loaded_code){ 0 }, true);
+}
+
+/* Frees a name at the next refresh; without memory, never. */
+static void drop_name(struct kernel_symbols *symbols, char *name)
+{
+	if (name)
+		name_vector_push(&symbols->old_names, name);
+}
+
+static void free_old_names(struct kernel_symbols *symbols)
+{
+	for (size_t i = 0; i < symbols->old_names.count; i++)
+		free(symbols->old_names.items[i]);
+	symbols->old_names.count = 0;
+}
+
+static void forget_loaded(struct kernel_symbols *symbols)
+{
+	for (size_t i = 0; i < symbols->loaded.count; i++)
+		drop_name(symbols, symbols->loaded.items[i].name);
+	symbols->loaded.count = 0;
+	symbols->met_unseen = true;
+}
+
+/* Index of the first code that ends above @address. */
+static size_t loaded_index(const struct loaded_vector *loaded, uint64_t address)
+{
+	size_t low = 0, high = loaded->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (loaded->items[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* Adds @code, which it takes over, in place of all that it overlaps. */
+static void add_loaded(struct kernel_symbols *symbols, struct loaded_code code)
+{
+	struct loaded_vector *loaded = &symbols->loaded;
+	size_t index = loaded_index(loaded, code.start), end = index;
+
+	while (end < loaded->count && loaded->items[end].start < code.end)
+		drop_name(symbols, loaded->items[end++].name);
+	if (end == index && (loaded->count == LOADED_MAX || loaded_vector_push(loaded, code))) {
+		drop_name(symbols, code.name);
+		forget_loaded(symbols);
+		return;
+	}
+	if (end == index)
+		memmove(loaded->items + index + 1, loaded->items + index,
+			(loaded->count - 1 - index) * sizeof(code));
+	else
+		memmove(loaded->items + index + 1, loaded->items + end,
+			(loaded->count - end) * sizeof(code));
+	loaded->count -= end > index ? end - index - 1 : 0;
+	loaded->items[index] = code;
+}
+
+/* Takes over what was reported since the last call. */
+static void take_news(struct kernel_symbols *symbols)
+{
+	struct loaded_vector news;
+	bool has_lost;
+
+	if (!__atomic_load_n(&symbols->has_news, __ATOMIC_ACQUIRE))
+		return;
+	pthread_mutex_lock(&symbols->news_lock);
+	news = symbols->news;
+	has_lost = symbols->has_lost_news;
+	symbols->news = (struct loaded_vector){ 0 };
+	symbols->has_lost_news = false;
+	__atomic_store_n(&symbols->has_news, false, __ATOMIC_RELEASE);
+	pthread_mutex_unlock(&symbols->news_lock);
+	if (has_lost)
+		forget_loaded(symbols);
+	for (size_t i = 0; i < news.count; i++)
+		add_loaded(symbols, news.items[i]);
+	loaded_vector_deinit(&news);
+	symbols->generation++;
+}
+
+static bool find_loaded(const struct kernel_symbols *symbols, uint64_t address,
+			struct kernel_symbol *symbol)
+{
+	size_t index = loaded_index(&symbols->loaded, address);
+	const struct loaded_code *code;
+
+	if (index == symbols->loaded.count)
+		return false;
+	code = &symbols->loaded.items[index];
+	if (address < code->start || !code->name)
+		return false;
+	*symbol = (struct kernel_symbol){
+		.name = code->name,
+		.module = &symbols->bpf,
+		.offset = address - code->start,
+	};
+	return true;
+}
+
+/* --- the symbols --- */
+
 int kernel_symbols_create(struct kernel_symbols **symbols, const char *proc_root,
 			  const char *sys_root)
 {
@@ -294,12 +456,16 @@ int kernel_symbols_create(struct kernel_symbols **symbols, const char *proc_root
 
 	if (!created)
 		return fail(-ENOMEM, "no memory for kernel symbols");
+	pthread_mutex_init(&created->news_lock, NULL);
 	created->proc_root = strdup(proc_root);
 	created->sys_root = strdup(sys_root);
 	if (!created->proc_root || !created->sys_root) {
 		kernel_symbols_destroy(created);
 		return fail(-ENOMEM, "no memory for kernel symbols");
 	}
+	/* The module's name in kallsyms. */
+	strcpy(created->bpf.name, "bpf");
+	identify_module(created, &created->bpf, false);
 	err = lines_of_modules(created, hash_module_line, &created->modules_hash);
 	if (!err)
 		err = read_names(created);
@@ -316,6 +482,12 @@ void kernel_symbols_destroy(struct kernel_symbols *symbols)
 	if (!symbols)
 		return;
 	kernel_names_deinit(&symbols->names);
+	take_news(symbols);
+	forget_loaded(symbols);
+	free_old_names(symbols);
+	loaded_vector_deinit(&symbols->loaded);
+	name_vector_deinit(&symbols->old_names);
+	pthread_mutex_destroy(&symbols->news_lock);
 	free(symbols->proc_root);
 	free(symbols->sys_root);
 	free(symbols);
@@ -338,9 +510,13 @@ int kernel_symbols_lookup(struct kernel_symbols *symbols, uint64_t address,
 			  struct kernel_symbol *symbol)
 {
 	const struct kernel_names *names = &symbols->names;
-	const struct kallsyms_symbol *found = kallsyms_find(&names->kallsyms, address);
+	const struct kallsyms_symbol *found;
 	const struct kernel_module *module;
 
+	take_news(symbols);
+	if (find_loaded(symbols, address, symbol))
+		return 0;
+	found = kallsyms_find(&names->kallsyms, address);
 	if (found) {
 		module = &names->modules.items[found->module];
 		if (!module->end)
@@ -372,6 +548,8 @@ int kernel_symbols_refresh(struct kernel_symbols *symbols, uint64_t now_ns, uint
 	bool is_due;
 	int err = 0;
 
+	take_news(symbols);
+	free_old_names(symbols);
 	*generation = symbols->generation;
 	if (!symbols->checked_ns) {
 		/* The intervals begin with the first call, as if the names had just been read. */

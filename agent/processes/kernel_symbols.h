@@ -2,7 +2,7 @@
 /**
  * Names of kernel functions from /proc/kallsyms (the kernel itself, modules and BPF programs), with the
  * modules' addresses from /proc/modules and build ids from /sys. kernel_symbols_refresh() follows the loading
- * of modules.
+ * of modules; of BPF programs that are loaded later the side-band reports.
  *
  * Owner: the thread that converts traces. Results of lookups are borrowed until the next refresh.
  */
@@ -48,14 +48,24 @@ int kernel_symbols_create(struct kernel_symbols **symbols, const char *proc_root
 			  const char *sys_root);
 void kernel_symbols_destroy(struct kernel_symbols *symbols);
 
+/**
+ * From any thread: the kernel has loaded code of @bytes at @start, where other code may have been before. @name: of a BPF
+ * program; "" for other code, whose name the next reading shows.
+ */
+void kernel_symbols_note_loaded(struct kernel_symbols *symbols, uint64_t start, uint64_t bytes,
+				const char *name);
+
+/** From any thread: the kernel may have loaded code that was not reported. */
+void kernel_symbols_note_lost(struct kernel_symbols *symbols);
+
 /** 0, or -ENOENT if the address lies in no module and no function. */
 int kernel_symbols_lookup(struct kernel_symbols *symbols, uint64_t address,
 			  struct kernel_symbol *symbol);
 
 /**
- * Reads the names again if modules were loaded or unloaded, or if lookups met BPF programs or addresses without
- * a name, since the loading of BPF programs cannot be noticed. It may be called often: the list of modules is
- * checked once a second at most, and a re-read for BPF programs happens once in 30 s at most. On errors it
+ * Reads the names again if modules were loaded or unloaded, or if lookups met code that may have changed without a report.
+ * It may be called often: the list of modules is checked once a second at most, and a re-read for other code happens once in
+ * 30 s at most. On errors it
  * keeps the old names and tries again later. *@generation, which is set in any case, changes whenever a name
  * may have changed; frames converted under an older generation are stale.
  */

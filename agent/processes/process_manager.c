@@ -15,6 +15,7 @@
 
 #include "agent/processes/executable_cache.h"
 #include "agent/processes/executable_rows.h"
+#include "agent/processes/kernel_symbols.h"
 #include "agent/processes/load_threads.h"
 #include "agent/processes/mapping_log.h"
 #include "agent/processes/perf_maps.h"
@@ -214,8 +215,14 @@ static void end_news(void *context, uint64_t until_ns)
 static void take_side_band(void *context, const struct side_band_event *event)
 {
 	struct process_manager *manager = context;
+	struct kernel_symbols *symbols = manager->config.kernel_symbols;
 
-	process_news_take_side_band(&manager->news, event);
+	if (symbols && event->type == SIDE_BAND_KERNEL_CODE)
+		kernel_symbols_note_loaded(symbols, event->start, event->length, event->path);
+	if (symbols && event->type == SIDE_BAND_LOST)
+		kernel_symbols_note_lost(symbols);
+	if (event->type != SIDE_BAND_KERNEL_CODE)
+		process_news_take_side_band(&manager->news, event);
 }
 
 static void take_sample(void *context, const struct trace_record *record, size_t bytes)

@@ -157,5 +157,8 @@ void process_news_take_side_band(struct process_news *news, const struct side_ba
 	case SIDE_BAND_LOST:
 		news->push(news->context, &lost);
 		break;
+	/* Of no process: the caller has taken it. */
+	case SIDE_BAND_KERNEL_CODE:
+		break;
 	}
 }

@@ -63,6 +63,17 @@ struct mmap2_record {
 
 _Static_assert(sizeof(struct mmap2_record) == 72, "as in PERF_RECORD_MMAP2");
 
+struct ksymbol_record {
+	struct perf_event_header header;
+	uint64_t start;
+	uint32_t length;
+	uint16_t type;
+	uint16_t flags;
+	char name[];
+};
+
+_Static_assert(sizeof(struct ksymbol_record) == 24, "as in PERF_RECORD_KSYMBOL");
+
 struct lost_record {
 	struct perf_event_header header;
 	uint64_t id;
@@ -94,12 +105,29 @@ static int parse_mmap2(const struct mmap2_record *record, size_t path_bytes,
 	return check_pid(record->pid);
 }
 
+/* Records of unloaded code are irrelevant: if other code runs there later, that has a record of its own. */
+static int parse_ksymbol(const struct ksymbol_record *record, size_t name_bytes,
+			 struct side_band_event *event)
+{
+	if (record->flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER)
+		return -ENOENT;
+	if (strnlen(record->name, name_bytes) == name_bytes)
+		return fail(-EBADMSG, "ksymbol record without an end");
+	event->type = SIDE_BAND_KERNEL_CODE;
+	event->start = record->start;
+	event->length = record->length;
+	event->path = record->type == PERF_RECORD_KSYMBOL_TYPE_BPF ? record->name : "";
+	return 0;
+}
+
 /* Size of the fields that are read, without the time; 0: the record is irrelevant. */
 static size_t fixed_bytes(uint32_t type)
 {
 	switch (type) {
 	case PERF_RECORD_MMAP2:
 		return sizeof(struct mmap2_record);
+	case PERF_RECORD_KSYMBOL:
+		return sizeof(struct ksymbol_record);
 	case PERF_RECORD_LOST:
 		return sizeof(struct lost_record);
 	default:
@@ -125,6 +153,9 @@ int side_band_record_parse(const struct perf_event_header *record, struct side_b
 	switch (record->type) {
 	case PERF_RECORD_MMAP2:
 		err = parse_mmap2((const void *)record, behind, &event);
+		break;
+	case PERF_RECORD_KSYMBOL:
+		err = parse_ksymbol((const void *)record, behind, &event);
 		break;
 	case PERF_RECORD_LOST:
 		event.type = SIDE_BAND_LOST;
@@ -201,6 +232,7 @@ int side_band_create(struct side_band **out)
 		/* Without mmap_data, only executable mappings are reported. */
 		.mmap = 1,
 		.mmap2 = 1,
+		.ksymbol = 1,
 		/* Waking the reader for each record would slow down processes that map files. */
 		.watermark = 1,
 		.wakeup_watermark = WAKE_UP_BYTES,

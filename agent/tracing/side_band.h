@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Events of mappings from perf's side-band: one PERF_COUNT_SW_DUMMY event with its own mmapped ring per online
+ * Events of mappings, and of code that the kernel loads, from perf's side-band: one PERF_COUNT_SW_DUMMY event with its own mmapped ring per online
  * CPU. Every new executable mapping is reported, so that a library replaced at the same address is noticed; the
  * kernel does not report munmap and mremap. Record formats: perf_event_open(2),
  * include/uapi/linux/perf_event.h, with sample_id_all and PERF_SAMPLE_TIME: the last 8 bytes of every record
@@ -42,7 +42,7 @@ int side_band_tick(struct side_band *side_band, const struct event_handler *hand
 /**
  * Fills @event, whose path is borrowed from @record, and *@lost_count with the number of records that a
  * PERF_RECORD_LOST reports, otherwise 0. Returns 0; -ENOENT for irrelevant records (mappings of data, tasks
- * outside the agent's pid namespace); -EBADMSG for a record that is too short.
+ * outside the agent's pid namespace, kernel code that was unloaded); -EBADMSG for a record that is too short.
  */
 int side_band_record_parse(const struct perf_event_header *record, struct side_band_event *event,
 			   uint64_t *lost_count);

@@ -18,6 +18,8 @@ enum side_band_type {
 	SIDE_BAND_MAPPING,
 	/** Records of unknown processes were lost: sync all. */
 	SIDE_BAND_LOST,
+	/** The kernel has loaded code: start, length, and as the path the name of a BPF program, "" for other code. */
+	SIDE_BAND_KERNEL_CODE,
 };
 
 struct side_band_event {

@@ -199,6 +199,68 @@ static void bpf_programs_are_followed_slowly_and_only_when_met(void **state)
 	kernel_symbols_destroy(symbols);
 }
 
+static void a_bpf_program_that_is_loaded_has_a_name_at_once(void **state)
+{
+	struct kernel_symbols *symbols =
+		create(KERNEL_LINES "ffffffffc0c00000 t bpf_prog_1_old\t[bpf]\n", NULL);
+	uint64_t first, generation;
+
+	(void)state;
+	assert_int_equal(kernel_symbols_refresh(symbols, SECONDS(0), &first), 0);
+	assert_string_equal(lookup(symbols, 0xffffffffc0c00110), "bpf_prog_1_old bpf 0x110");
+	kernel_symbols_note_loaded(symbols, 0xffffffffc0c00100, 0x40, "bpf_prog_2_new");
+	kernel_symbols_note_loaded(symbols, 0xffffffffc0c00080, 0x40, "bpf_prog_3_more");
+	assert_string_equal(lookup(symbols, 0xffffffffc0c00110), "bpf_prog_2_new bpf 0x10");
+	assert_string_equal(lookup(symbols, 0xffffffffc0c000bf), "bpf_prog_3_more bpf 0x3f");
+	assert_string_equal(lookup(symbols, 0xffffffffc0c00010), "bpf_prog_1_old bpf 0x10");
+	assert_int_equal(kernel_symbols_refresh(symbols, SECONDS(0), &generation), 0);
+	assert_int_not_equal(generation, first);
+	/* Another one is loaded over the ends of both. */
+	kernel_symbols_note_loaded(symbols, 0xffffffffc0c000a0, 0x80, "bpf_prog_4_over");
+	assert_string_equal(lookup(symbols, 0xffffffffc0c000a0), "bpf_prog_4_over bpf 0");
+	assert_string_equal(lookup(symbols, 0xffffffffc0c0011f), "bpf_prog_4_over bpf 0x7f");
+	assert_string_equal(lookup(symbols, 0xffffffffc0c00130), "bpf_prog_1_old bpf 0x130");
+	/* And then other code. */
+	kernel_symbols_note_loaded(symbols, 0xffffffffc0c000a0, 0x80, "");
+	assert_string_equal(lookup(symbols, 0xffffffffc0c000a0), "bpf_prog_1_old bpf 0xa0");
+	kernel_symbols_note_loaded(symbols, UINT64_MAX - 1, 16, "bpf_prog_5_wrapped");
+	kernel_symbols_note_loaded(symbols, 16, 0, "bpf_prog_6_empty");
+	assert_string_equal(lookup(symbols, 16), "-");
+	kernel_symbols_destroy(symbols);
+}
+
+static void too_many_loaded_programs_are_read_from_kallsyms(void **state)
+{
+	struct kernel_symbols *symbols = create(KERNEL_LINES, NULL);
+	uint64_t first, generation;
+	char name[32];
+
+	(void)state;
+	assert_int_equal(kernel_symbols_refresh(symbols, SECONDS(0), &first), 0);
+	for (uint32_t i = 0; i <= 1 << 12; i++) {
+		snprintf(name, sizeof(name), "bpf_prog_%x", i);
+		/* From high to low addresses. */
+		kernel_symbols_note_loaded(symbols, 0xffffffffc0d00000 - 64ULL * i, 64, name);
+		lookup(symbols, 0xffffffffc0d00000);
+	}
+	assert_string_equal(lookup(symbols, 0xffffffffc0d00000), "-");
+	write_fake_file(folder, "kallsyms", KERNEL_LINES "ffffffffc0d00000 t bpf_prog_0\t[bpf]\n");
+	assert_int_equal(kernel_symbols_refresh(symbols, SECONDS(31), &generation), 0);
+	assert_string_equal(lookup(symbols, 0xffffffffc0d00000), "bpf_prog_0 bpf 0");
+	/* Reports that wait are bounded, too. */
+	kernel_symbols_note_loaded(symbols, 0xffffffffc0d00000, 64, "bpf_prog_new");
+	assert_string_equal(lookup(symbols, 0xffffffffc0d00000), "bpf_prog_new bpf 0");
+	kernel_symbols_note_lost(symbols);
+	assert_string_equal(lookup(symbols, 0xffffffffc0d00000), "bpf_prog_0 bpf 0");
+	for (uint32_t i = 0; i <= 1 << 10; i++)
+		kernel_symbols_note_loaded(symbols, 0xffffffffc0e00000 + 64ULL * i, 64,
+					   "bpf_prog_x");
+	assert_string_equal(lookup(symbols, 0xffffffffc0e00000), "bpf_prog_x bpf 0");
+	assert_string_equal(lookup(symbols, 0xffffffffc0e00000 + (64ULL << 10)),
+			    "-");
+	kernel_symbols_destroy(symbols);
+}
+
 static void what_was_read_stays_when_reading_fails(void **state)
 {
 	struct kernel_symbols *symbols = create(KERNEL_LINES EXT4_LINES, EXT4_MODULE);
@@ -272,6 +334,8 @@ int main(void)
 		TEST(build_ids_come_from_the_notes),
 		TEST(modules_are_followed),
 		TEST(bpf_programs_are_followed_slowly_and_only_when_met),
+		TEST(a_bpf_program_that_is_loaded_has_a_name_at_once),
+		TEST(too_many_loaded_programs_are_read_from_kallsyms),
 		TEST(what_was_read_stays_when_reading_fails),
 		TEST(hidden_addresses_are_an_error),
 		TEST(the_running_kernel_has_names_and_a_build_id),

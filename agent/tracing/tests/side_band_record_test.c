@@ -74,6 +74,49 @@ static struct builder mmap2(uint32_t pid, uint32_t protection)
 	return mmap2_of(pid, protection, "/lib/x.so\0\0\0\0\0\0");
 }
 
+static struct builder ksymbol(uint16_t type, uint16_t flags, const char name[16])
+{
+	struct builder builder = begin();
+
+	add_u64(&builder, 0xffffffffc0c00000);
+	add_u32(&builder, 0x123);
+	add(&builder, &type, sizeof(type));
+	add(&builder, &flags, sizeof(flags));
+	add(&builder, name, 16);
+	return builder;
+}
+
+static void code_that_the_kernel_loads_is_read(void **state)
+{
+	struct builder builder = ksymbol(PERF_RECORD_KSYMBOL_TYPE_BPF, 0, "bpf_prog_1_x\0\0\0");
+	struct side_band_event event;
+	uint64_t lost_count;
+
+	(void)state;
+	assert_int_equal(side_band_record_parse(finish(&builder, PERF_RECORD_KSYMBOL), &event,
+						&lost_count),
+			 0);
+	assert_int_equal(event.type, SIDE_BAND_KERNEL_CODE);
+	assert_int_equal(event.time_ns, TIME);
+	assert_int_equal(event.start, 0xffffffffc0c00000);
+	assert_int_equal(event.length, 0x123);
+	assert_string_equal(event.path, "bpf_prog_1_x");
+	builder = ksymbol(PERF_RECORD_KSYMBOL_TYPE_OOL, 0, "ftrace_trampoli");
+	assert_int_equal(side_band_record_parse(finish(&builder, PERF_RECORD_KSYMBOL), &event,
+						&lost_count),
+			 0);
+	assert_string_equal(event.path, "");
+	builder = ksymbol(PERF_RECORD_KSYMBOL_TYPE_BPF, PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER,
+			  "bpf_prog_1_x\0\0\0");
+	assert_int_equal(side_band_record_parse(finish(&builder, PERF_RECORD_KSYMBOL), &event,
+						&lost_count),
+			 -ENOENT);
+	builder = ksymbol(PERF_RECORD_KSYMBOL_TYPE_BPF, 0, "bpf_prog_1_xxxxx");
+	assert_int_equal(side_band_record_parse(finish(&builder, PERF_RECORD_KSYMBOL), &event,
+						&lost_count),
+			 -EBADMSG);
+}
+
 static void an_executable_mapping_is_read(void **state)
 {
 	struct builder builder = mmap2(10, PROT_READ | PROT_EXEC);
@@ -161,6 +204,7 @@ static void a_record_cut_short_is_refused(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(code_that_the_kernel_loads_is_read),
 		cmocka_unit_test(an_executable_mapping_is_read),
 		cmocka_unit_test(a_path_without_an_end_is_refused),
 		cmocka_unit_test(what_nobody_asks_for_is_left_out),

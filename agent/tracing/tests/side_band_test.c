@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Live: the kernel's events about a child that maps files and execs. */
+/* Live: the kernel's events about a child that maps files and execs, and about a BPF program. */
 #include "agent/tracing/side_band.h"
 
 #include <errno.h>
@@ -20,7 +20,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <bpf/bpf.h>
 #include <cmocka.h>
+#include <linux/bpf.h>
 
 #include "lib/base/clock.h"
 
@@ -28,7 +30,7 @@ enum { LOG_EVENTS = 65536, MAPPED_BYTES = 3 * 4096 };
 
 static struct {
 	struct side_band_event event;
-	char path[16];
+	char path[48];
 } seen[LOG_EVENTS];
 static uint32_t seen_count;
 
@@ -114,6 +116,42 @@ static void executable_mappings_are_told(void **state)
 	assert_true(seen[mapping_index].event.time_ns < clock_monotonic_ns());
 	/* The data mapping is not reported. */
 	assert_int_equal(find(SIDE_BAND_MAPPING, child, mapping_index + 1), -1);
+	side_band_destroy(side_band);
+}
+
+static void a_bpf_program_is_told_of_with_its_name(void **state)
+{
+	/* r0 = 0; exit */
+	static const struct bpf_insn code[] = {
+		{ .code = BPF_ALU64 | BPF_MOV | BPF_K },
+		{ .code = BPF_JMP | BPF_EXIT },
+	};
+	struct side_band *side_band = open_or_skip();
+	bool is_found = false;
+	int program =
+		bpf_prog_load(BPF_PROG_TYPE_SOCKET_FILTER, "side_band_test", "GPL", code, 2, NULL);
+
+	(void)state;
+	if (program < 0) {
+		side_band_destroy(side_band);
+		print_message("no BPF program may be loaded here\n");
+		skip();
+	}
+	close(program);
+	side_band_drain(side_band, &handler);
+	for (uint32_t i = 0; i < seen_count; i++) {
+		const struct side_band_event *event = &seen[i].event;
+
+		if (event->type != SIDE_BAND_KERNEL_CODE ||
+		    !strstr(seen[i].path, "_side_band_test"))
+			continue;
+		assert_false(is_found);
+		is_found = true;
+		assert_int_equal(strncmp(seen[i].path, "bpf_prog_", 9), 0);
+		assert_true(event->start >> 63);
+		assert_true(event->length && event->length < 4096);
+	}
+	assert_true(is_found);
 	side_band_destroy(side_band);
 }
 
@@ -248,6 +286,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(executable_mappings_are_told),
+		cmocka_unit_test(a_bpf_program_is_told_of_with_its_name),
 		cmocka_unit_test(files_are_told_as_fstat_has_them),
 		cmocka_unit_test(only_much_news_wakes),
 		cmocka_unit_test(of_records_that_repeat_the_first_and_the_last_are_told),
