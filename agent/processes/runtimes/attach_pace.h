@@ -8,6 +8,11 @@
 enum {
 	/** How often a runtime that may grow is attached to again. */
 	ATTACH_GROWTH_MAX = 6,
+	/**
+	 * After so many tries, which take 1.4 s, memory that makes no sense is no runtime's. Before, the linker may not have
+	 * mapped all of it yet, so that the file's own bytes are there.
+	 */
+	ATTACH_EARLY_TRIES = 5,
 };
 
 /** Pause after a try; @try_count is the number of tries before it. */

@@ -205,7 +205,7 @@ int attach_request_run(struct attach_request *request, const char *proc_root,
 	err = file->attaches_at_once ? attach_here(request, file, runtime) :
 				       attach_there(request, file, proc_root, home, runtime);
 
-	if (err == -EOPNOTSUPP || err == -EBADMSG)
+	if (err == -EOPNOTSUPP || (err == -EBADMSG && !request->is_early))
 		note_refusal(request->executable, request->pid);
 	return err;
 }

@@ -26,6 +26,8 @@ struct attach_request {
 	uint64_t bias;
 	/** One of the files is on a file system that may never answer, so the request is for load_remote. */
 	bool is_remote;
+	/** If its memory makes no sense, the runtime is not refused yet (ATTACH_EARLY_TRIES). */
+	bool is_early;
 	uint32_t module_count;
 	/** The modules' files, with a reference to each binary. Remote files are copied when the request is run. */
 	struct borrowed_file *files;

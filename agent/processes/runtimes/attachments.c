@@ -82,6 +82,13 @@ static void wait_until(struct attachments *attachments, struct process *process,
 	note_due(attachments, process, due_ns);
 }
 
+/* Whether memory that makes no sense may do so soon. Of a file that was refused once, other processes are refused at once. */
+static bool is_early(const struct attachment *attachment)
+{
+	return attachment->try_count < ATTACH_EARLY_TRIES &&
+	       !__atomic_load_n(&attachment->executable->is_refusal_logged, __ATOMIC_RELAXED);
+}
+
 static void ask(struct attachments *attachments, struct process *process,
 		struct attachment *attachment, uint64_t now_ns)
 {
@@ -93,6 +100,7 @@ static void ask(struct attachments *attachments, struct process *process,
 		wait_until(attachments, process, attachment, now_ns + NS_PER_SECOND);
 		return;
 	}
+	request->is_early = is_early(attachment);
 	set_state(attachments, attachment, ATTACHMENT_ASKED);
 	attachment->due_ns = now_ns + ASK_AGAIN_NS;
 	note_due(attachments, process, attachment->due_ns);
@@ -419,6 +427,8 @@ static void note_hanging(struct process *process, uint64_t now_ns)
 static void answer_error(struct attachments *attachments, struct process *process,
 			 struct attachment *attachment, int err, uint64_t now_ns)
 {
+	if (err == -EBADMSG && is_early(attachment))
+		err = -EAGAIN;
 	switch (err) {
 	case -EOPNOTSUPP:
 	case -EBADMSG:

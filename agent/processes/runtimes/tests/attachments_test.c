@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/processes/runtimes/attach_pace.h"
 #include "agent/processes/runtimes/tests/attachments_fixture.h"
 
 #include <sys/resource.h>
@@ -251,6 +252,38 @@ static void a_runtime_that_is_refused_is_asked_no_more(void **state)
 	assert_int_equal(fixture->request_count, 0);
 	/* One file, one line. */
 	assert_int_equal(metrics_read(METRIC_INTERPRETERS_REFUSED), 1);
+	drop(fixture, process);
+	drop(fixture, another);
+}
+
+static void memory_that_makes_no_sense_may_do_so_soon(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = language_fixture_add(&fixture->base, 7);
+	struct process *another = language_fixture_add(&fixture->base, 8);
+	uint64_t now_ns = 1000;
+
+	fake_language.attach_err = -EBADMSG;
+	map(fixture, process, fixture->base.runtime, 0x20000);
+	attachments_update(&fixture->attachments, process, now_ns);
+	for (int i = 0; i < ATTACH_EARLY_TRIES; i++) {
+		assert_int_equal(answer(fixture, now_ns), -EBADMSG);
+		assert_int_equal(metrics_read(METRIC_INTERPRETERS_REFUSED), 0);
+		now_ns += attach_pace_pause_ns((uint32_t)i);
+		attachments_run_due(&fixture->attachments, now_ns);
+		assert_int_equal(fixture->request_count, 1);
+	}
+	assert_true(now_ns < 1500 * NS_PER_MS);
+	assert_int_equal(answer(fixture, now_ns), -EBADMSG);
+	assert_int_equal(metrics_read(METRIC_INTERPRETERS_REFUSED), 1);
+	attachments_run_due(&fixture->attachments, 1000 * NS_PER_SECOND);
+	assert_int_equal(fixture->request_count, 0);
+	/* Another process with the file has one try. */
+	map(fixture, another, fixture->base.runtime, 0x20000);
+	attachments_update(&fixture->attachments, another, now_ns);
+	answer(fixture, now_ns);
+	attachments_run_due(&fixture->attachments, 1000 * NS_PER_SECOND);
+	assert_int_equal(fixture->request_count, 0);
 	drop(fixture, process);
 	drop(fixture, another);
 }
@@ -538,6 +571,7 @@ int main(void)
 		TEST(a_change_of_the_mappings_hastens_the_next_try),
 		TEST(mappings_that_change_all_the_time_hasten_ever_less),
 		TEST(a_runtime_that_is_refused_is_asked_no_more),
+		TEST(memory_that_makes_no_sense_may_do_so_soon),
 		TEST(a_process_that_is_gone_is_silent),
 		TEST(an_answer_that_comes_too_late_is_let_go),
 		TEST(an_answer_that_never_comes_is_asked_for_again),
