@@ -21,6 +21,8 @@
 enum {
 	COMM_COLUMNS = 16,
 	LINE_COLUMNS = 100,
+	/* A longer path is shown by its end. */
+	PATH_COLUMNS = 48,
 	RUNTIMES_SHOWN = 40,
 };
 
@@ -156,13 +158,30 @@ static const char *supported_parts(const char *language)
 	return "frames and names";
 }
 
+/* Where to cut off the beginning of a long path; *@mark stands for what is cut. */
+static const char *end_of_path(const char *path, const char **mark)
+{
+	size_t length = strlen(path);
+
+	*mark = length > PATH_COLUMNS ? "..." : "";
+	return length > PATH_COLUMNS ? path + length - PATH_COLUMNS : path;
+}
+
 static int describe_unsupported(const struct listed_runtime *runtime, char **text)
 {
 	const char *option = unsupported_runtime_option(runtime->unsupported);
+	const char *mark, *path = end_of_path(runtime->path, &mark);
 
-	return asprintf(text, "%s (%s): native frames, and names from perf maps%s%s%s",
-			runtime->unsupported, runtime->path, option ? " (" : "",
-			option ? option : "", option ? ")" : "");
+	return asprintf(text, "%s (%s%s): native frames, and names from perf maps%s%s%s",
+			runtime->unsupported, mark, path, option ? " (" : "", option ? option : "",
+			option ? ")" : "");
+}
+
+static int describe_refused(const struct listed_runtime *runtime, char **text)
+{
+	const char *mark, *path = end_of_path(runtime->path, &mark);
+
+	return asprintf(text, "%s%s: %s; native frames only", mark, path, runtime->refusal);
 }
 
 static char *describe(const struct listed_runtime *runtime)
@@ -176,8 +195,7 @@ static char *describe(const struct listed_runtime *runtime)
 		length = asprintf(&text, "%s: %s", runtime->version,
 				  supported_parts(runtime->language));
 	else if (runtime->refusal)
-		length = asprintf(&text, "%s: %s; native frames only", runtime->path,
-				  runtime->refusal);
+		length = describe_refused(runtime, &text);
 	else
 		length = asprintf(&text, "%s: was not ready yet", runtime->version);
 	return length < 0 ? NULL : text;
