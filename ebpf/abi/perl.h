@@ -9,11 +9,12 @@
  *
  * A frame has three words (abi/frame.h):
  *
- *	word 0	frame_word(FRAME_PERL, 0, address of the sub (CV)); 0 for code without a sub
+ *	word 0	frame_word(FRAME_PERL, 0, address of the sub's glob (GV), or of a sub without one (CV)); 0 for code without a sub
  *	word 1	position << 32 | fingerprint
  *	word 2	mark << 48 | address of the name of the file that the position is in; 0: not known
  *
- * position: the line in bits 0 to 23, and an enum perl_code.
+ * position: the line in bits 0 to 23, an enum perl_code, and PERL_HAS_GLOB if the address is a glob's. A closure is often
+ * freed before it is named; the glob of its name stays.
  *
  * fingerprint: fingerprint_end() of the following, or 0: they could not be read.
  *	- the enum perl_code
@@ -35,6 +36,7 @@ enum {
 	PERL_LINE_MASK = (1 << 24) - 1,
 	PERL_CODE_SHIFT = 24,
 	PERL_CODE_MASK = 7,
+	PERL_HAS_GLOB = 1 << 27,
 };
 
 /** Kinds of code that a frame is for. */

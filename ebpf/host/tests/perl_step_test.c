@@ -286,7 +286,7 @@ static char text_of(const uint64_t *word)
 	switch (frame_kind(*word)) {
 	case FRAME_PERL:
 		assert_int_equal(frame_word_count(*word), 3);
-		switch (word[1] >> (32 + PERL_CODE_SHIFT)) {
+		switch (word[1] >> (32 + PERL_CODE_SHIFT) & PERL_CODE_MASK) {
 		case PERL_CODE_SUB:
 			return (char)('0' + (address - sub_at(0)) / 0x100);
 		case PERL_CODE_EVAL:
@@ -369,10 +369,15 @@ static void fingerprints_cover_sub_and_file(void **state)
 	part = fingerprint_mix(part, 0x00627573 + (1ULL << 24)) | 1;
 	assert_int_equal((uint32_t)words[1], fingerprint_end(fingerprint_mix(sum, part)));
 	assert_int_equal(words[2], perl_mark(part) << PERL_MARK_SHIFT | (HEAP_START + 0x700));
+	/* It is known by its glob. */
+	assert_int_equal(frame_address(words[0]), sub_at(1) + 0x80);
+	assert_int_equal(words[1] >> 32 & PERL_HAS_GLOB, PERL_HAS_GLOB);
 	/* Its name is gone. */
 	put(perl, sub_at(1), 8);
 	unwind_text(perl);
 	assert_int_equal((uint32_t)perl->world->trace.words[1], 0);
+	assert_int_equal(frame_address(perl->world->trace.words[0]), sub_at(1));
+	assert_int_equal(perl->world->trace.words[1] >> 32 & PERL_HAS_GLOB, 0);
 }
 
 static void an_eval_around_a_call_from_c_is_its_loop_s(void **state)
