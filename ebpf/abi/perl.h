@@ -68,6 +68,15 @@ enum {
 	PERL_GLOB_NAME = 32,
 	PERL_GLOB_STASH = 40,
 	PERL_OP_FUNCTION = 16,
+	/** In an op: its number, in the lower bits of a __u16. */
+	PERL_OP_NUMBER = 32,
+	PERL_OP_NUMBER_MASK = 0x1ff,
+	/** In all versions: numbers of ops behind the one of `enter`, and before and behind the one of `entertry`. */
+	PERL_FROM_ENTER_TO_ENTERITER = 3,
+	PERL_FROM_ENTER_TO_ENTERLOOP = 5,
+	PERL_FROM_ENTER_TO_RETURN = 7,
+	PERL_FROM_LEAVEEVAL_TO_ENTERTRY = 1,
+	PERL_FROM_ENTERTRY_TO_LEAVETRY = 1,
 	/** A CV's flag: it has a name instead of a GV. */
 	PERL_CV_IS_NAMED = 0x8000,
 	/** In a COP: a read of PERL_COP_WORDS words, which has the line in the upper half of the first, and the file's name. */
@@ -102,7 +111,11 @@ struct perl_process {
 	struct perl_code_range replacing;
 	struct perl_code_range dying;
 
-	__u64 reserved;
+	/** Numbers of ops that push a context. */
+	__u16 enter;
+	__u16 entertry;
+	__u16 subst;
+	__u16 reserved;
 	/** In an interpreter: PL_op, PL_curcop, PL_curstackinfo, PL_savestack, PL_savestack_ix (a __u32), PL_runops. */
 	__u16 op;
 	__u16 cop;
