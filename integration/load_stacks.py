@@ -10,10 +10,11 @@ from judge import FLAGGED
 
 
 def why_bad(stack):
-    """What the incomplete @stack lacks, in short: the frames where it does."""
+    """What the incomplete @stack lacks, in short: the frames where it does, with the caller of an error frame."""
     users = [re.sub(r" \(.*|\(.*|0x[0-9a-f]+", "", frame) for frame in stack.user_frames]
-    index = next((index for index, frame in enumerate(stack.user_frames) if frame.endswith("_[?]")), 0)
-    return " > ".join(users[index:index + 3])
+    index = next((index for index, frame in enumerate(stack.user_frames) if frame.endswith("_[?]") or frame in stack.errors), 0)
+    first = index - (index > 0 and stack.user_frames[index] in stack.errors)
+    return " > ".join(users[first:index + 3])
 
 
 class LoadStacks:
@@ -60,14 +61,14 @@ class LoadStacks:
             share(self.total - self.bad.total(), self.total), self.total,
             share(self.with_frames, self.total), self.nameless_percent)
 
-    def check_complete(self, tap, run, name, times, samples, percent, fault):
+    def check_complete(self, tap, run, name, times, samples, percent, fault, kind=FLAGGED):
         """One result: at least @samples, @percent of which are complete, with no more bad events than sound agents have.
-        @fault: the part of the samples that a fault spoils. @times: the SampleTimes of the stacks.
+        @fault: the part of the samples that a fault spoils. @times: the SampleTimes of the stacks. @kind: of the bad events.
         """
         bad = collections.Counter()
         for stack, count in self.bad.items():
             bad[why_bad(stack)] += count
-        run.check(tap, name + ": the stacks are complete", FLAGGED, times.count_events(self.bad), self.total, fault, self,
+        run.check(tap, name + ": the stacks are complete", kind, times.count_events(self.bad), self.total, fault, self,
                   *["%d times %s" % (count, why) for why, count in bad.most_common(12)],
                   is_good=self.total >= samples and self.complete_percent >= percent)
 

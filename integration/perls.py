@@ -16,12 +16,12 @@ MODES = ["static", "library"]
 
 
 class Perl(Runtime):
-    """One interpreter, in a root file system."""
+    """One interpreter, in a root file system: the one of its suite, or the one of the name @root."""
 
-    def __init__(self, suite):
+    def __init__(self, suite, root=None):
         # The folders of this machine that it sees at the same paths.
         self.shared = [TARGETS]
-        self._root = str(fetch_perls.DIRECTORY / suite)
+        self._root = str(fetch_perls.DIRECTORY / (root or suite))
         self.program = fetch_perls.ROOTS[suite]
         self.version = tuple(map(int, re.findall(r"\d+", self.program)))
         self.name = "%s-%s" % (suite, self.program)
@@ -45,8 +45,15 @@ def _fetched(suites=tuple(fetch_perls.ROOTS)):
         lambda suite: (fetch_perls.DIRECTORY / suite).exists(), suites))}
 
 
+def _with_loads():
+    return {perl.name: perl for perl in (Perl(suite, root) for root, suite in fetch_perls.LOAD_ROOTS.items()
+                                         if (fetch_perls.DIRECTORY / root).exists())}
+
+
 FINDER = Finder(dict, _fetched, lambda _, fetched: fetched(tuple(fetch_perls.SHORT_SUITES)), r".*-perl\d.*", MODES)
 at_hand, chosen = FINDER.at_hand, FINDER.chosen
+# Perls in roots with the modules and programs of loads.
+LOADS_FINDER = Finder(dict, _with_loads, lambda *_: {}, r".*-perl\d.*", MODES)
 
 
 if __name__ == "__main__":

@@ -3,10 +3,11 @@
 """Brings the Perls that the tests run: root file systems with those of Debian's suites, made by unpacking packages, without
 running any of their scripts.
 
-usage: fetch_perls.py [--short|SUITE...]
+usage: fetch_perls.py [--short|SUITE...|SUITE-loads...]
 
 Below ~/.cache/allframes/perls there will be a folder for each SUITE (all without one, or with --short what the short tier
-runs: if these cannot be had, it says so, and the tests do without). What is there already stays.
+runs: if these cannot be had, it says so, and the tests do without). SUITE-loads has modules and programs in Perl as well,
+which the long tier profiles. What is there already stays.
 """
 import os
 import pathlib
@@ -20,17 +21,22 @@ import fetch_packages
 DIRECTORY = pathlib.Path.home() / ".cache/allframes/perls"
 ROOTS = {"bullseye": "perl5.32", "bookworm": "perl5.36", "trixie": "perl5.40", "sid": "perl5.42"}
 SHORT_SUITES = ["bookworm", "trixie"]
+# Roots with the packages of loads, and the suite of each.
+LOAD_ROOTS = {"bookworm-loads": "bookworm", "trixie-loads": "trixie"}
+LOAD_PACKAGES = ["libmojolicious-perl", "starman", "perltidy", "ack"]
 
 
-def fetch(suite):
-    """The root of @suite, made if it is not there."""
-    root = DIRECTORY / suite
+def fetch(name):
+    """The root @name of ROOTS or LOAD_ROOTS, made if it is not there."""
+    root = DIRECTORY / name
     if root.exists():
         return root
-    new = DIRECTORY / (suite + ".new")
+    new = DIRECTORY / (name + ".new")
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
-    fetch_packages.make_root("amd64", suite, ["perl", "lib" + ROOTS[suite]], new)
+    suite = LOAD_ROOTS.get(name, name)
+    packages = LOAD_PACKAGES if name in LOAD_ROOTS else []
+    fetch_packages.make_root("amd64", suite, ["perl", "lib" + ROOTS[suite], *packages], new)
     new.rename(root)
     return root
 
@@ -48,5 +54,5 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["--short"]:
         fetch_short()
     else:
-        for wanted in sys.argv[1:] or ROOTS:
+        for wanted in sys.argv[1:] or [*ROOTS, *LOAD_ROOTS]:
             print(fetch(wanted))

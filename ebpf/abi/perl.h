@@ -9,11 +9,12 @@
  *
  * A frame has three words (abi/frame.h):
  *
- *	word 0	frame_word(FRAME_PERL, 0, address of the sub (CV)); 0 for code without a sub
+ *	word 0	frame_word(FRAME_PERL, 0, address of the sub's glob (GV), or of a sub without one (CV)); 0 for code without a sub
  *	word 1	position << 32 | fingerprint
  *	word 2	mark << 48 | address of the name of the file that the position is in; 0: not known
  *
- * position: the line in bits 0 to 23, and an enum perl_code.
+ * position: the line in bits 0 to 23, an enum perl_code, and PERL_HAS_GLOB if the address is a glob's. A closure is often
+ * freed before it is named; the glob of its name stays.
  *
  * fingerprint: fingerprint_end() of the following, or 0: they could not be read.
  *	- the enum perl_code
@@ -35,6 +36,7 @@ enum {
 	PERL_LINE_MASK = (1 << 24) - 1,
 	PERL_CODE_SHIFT = 24,
 	PERL_CODE_MASK = 7,
+	PERL_HAS_GLOB = 1 << 27,
 };
 
 /** Kinds of code that a frame is for. */
@@ -66,6 +68,15 @@ enum {
 	PERL_GLOB_NAME = 32,
 	PERL_GLOB_STASH = 40,
 	PERL_OP_FUNCTION = 16,
+	/** In an op: its number, in the lower bits of a __u16. */
+	PERL_OP_NUMBER = 32,
+	PERL_OP_NUMBER_MASK = 0x1ff,
+	/** In all versions: numbers of ops behind the one of `enter`, and before and behind the one of `entertry`. */
+	PERL_FROM_ENTER_TO_ENTERITER = 3,
+	PERL_FROM_ENTER_TO_ENTERLOOP = 5,
+	PERL_FROM_ENTER_TO_RETURN = 7,
+	PERL_FROM_LEAVEEVAL_TO_ENTERTRY = 1,
+	PERL_FROM_ENTERTRY_TO_LEAVETRY = 1,
 	/** A CV's flag: it has a name instead of a GV. */
 	PERL_CV_IS_NAMED = 0x8000,
 	/** In a COP: a read of PERL_COP_WORDS words, which has the line in the upper half of the first, and the file's name. */
@@ -100,7 +111,11 @@ struct perl_process {
 	struct perl_code_range replacing;
 	struct perl_code_range dying;
 
-	__u64 reserved;
+	/** Numbers of ops that push a context. */
+	__u16 enter;
+	__u16 entertry;
+	__u16 subst;
+	__u16 reserved;
 	/** In an interpreter: PL_op, PL_curcop, PL_curstackinfo, PL_savestack, PL_savestack_ix (a __u32), PL_runops. */
 	__u16 op;
 	__u16 cop;

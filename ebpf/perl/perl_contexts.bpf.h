@@ -21,13 +21,16 @@ enum {
 	/* CXt_...: kinds of contexts, in the low bits of their first byte. */
 	PERL_KIND_MASK = 0xf,
 	PERL_KIND_NULL = 0,
+	PERL_KIND_BLOCK = 2,
 	PERL_KIND_SUB = 9,
 	PERL_KIND_FORMAT = 10,
 	PERL_KIND_EVAL = 11,
 	PERL_KIND_DEFER = 13,
 	/* CXp_...: flags of subs and of evals. */
 	PERL_SUB_MULTICALL = 0x10,
-	/* Code in a regular expression, which runs in the sub around it. */
+	/* Code in a regular expression. */
+	PERL_SUB_IS_PATTERN = 0x40,
+	/* Such code that runs in the sub around it. */
 	PERL_SUB_IS_FAKE = 0x80,
 	PERL_EVAL_TEXT = 0x20,
 	PERL_EVAL_BLOCK = 0x40,
@@ -106,6 +109,10 @@ static __always_inline bool perl_read_context(const struct perl_unwind *unwind, 
 	if (bpf_probe_read_user(words, sizeof(words), (const void *)address))
 		return false;
 	context->kind = (__u8)words[0];
+	/* The kind of a sort's block, which begins its stack. While a loop of `for` is pushed it has none either. */
+	if ((context->kind & PERL_KIND_MASK) == PERL_KIND_NULL &&
+	    (index || unwind->stack_type != PERL_STACK_SORT))
+		context->kind = PERL_KIND_BLOCK;
 	context->saved_count = words[0] >> 32;
 	context->cop = words[2];
 	context->retop = words[6];

@@ -7,11 +7,12 @@
 #include "ebpf/safe_reads.bpf.h"
 #include "ebpf/state.bpf.h"
 
-/* Reads what the fingerprint includes of the sub at @cv; 0 if that cannot be read. */
-static __always_inline __u64 perl_read_sub(__u64 cv)
+/* Reads what the fingerprint includes of the sub at @cv; 0 if that cannot be read. *@glob: the glob of its name, or 0. */
+static __always_inline __u64 perl_read_sub(__u64 cv, __u64 *glob)
 {
 	__u64 body = 0, stash = 0, name = 0, flags = 0, words[PERL_NAME_WORDS], sum = 0;
 
+	*glob = 0;
 	if (read_word(cv + PERL_BODY, &body) ||
 	    bpf_probe_read_user(&flags, sizeof(__u32), (const void *)(body + PERL_CV_FLAGS)) ||
 	    read_word(body + PERL_CV_GLOB, &name) || !name)
@@ -19,9 +20,11 @@ static __always_inline __u64 perl_read_sub(__u64 cv)
 	if (flags & PERL_CV_IS_NAMED) {
 		if (read_word(body + PERL_CV_STASH, &stash))
 			return 0;
-	} else if (read_word(name + PERL_BODY, &body) ||
-		   read_word_pair(body + PERL_GLOB_NAME, &name, &stash)) {
-		return 0;
+	} else {
+		*glob = name;
+		if (read_word(name + PERL_BODY, &body) ||
+		    read_word_pair(body + PERL_GLOB_NAME, &name, &stash))
+			return 0;
 	}
 	if (bpf_probe_read_user(words, sizeof(words), (const void *)name))
 		return 0;
@@ -49,15 +52,16 @@ static __always_inline __u64 perl_read_file(__u64 file)
 	return sum | 1;
 }
 
-static __always_inline __u64 perl_known_sub(struct perl_unwind *unwind, __u64 cv)
+static __always_inline __u64 perl_known_sub(struct perl_unwind *unwind, __u64 cv, __u64 *glob)
 {
 	__u32 index = (__u32)(cv >> 3 ^ cv >> 9) % PERL_KNOWN_SUBS;
 	struct perl_known *known = &unwind->subs[index];
 
 	if (known->address != cv) {
 		known->address = cv;
-		known->sum = perl_read_sub(cv);
+		known->sum = perl_read_sub(cv, &known->glob);
 	}
+	*glob = known->glob;
 	return known->sum;
 }
 
@@ -92,7 +96,7 @@ static __always_inline enum unwind_error perl_push(struct unwind_state *state, _
 {
 	struct perl_unwind *unwind = &state->perl;
 	__u64 words[PERL_COP_WORDS], position = (__u64)code << PERL_CODE_SHIFT, file = 0;
-	__u64 sum = fingerprint_mix(0, code), part = 0;
+	__u64 sum = fingerprint_mix(0, code), part = 0, glob = 0;
 	__u32 fingerprint = 0;
 
 	if (unwind->cop && !bpf_probe_read_user(words, sizeof(words),
@@ -110,9 +114,13 @@ static __always_inline enum unwind_error perl_push(struct unwind_state *state, _
 		cv = 0;
 		fingerprint = fingerprint_end(sum);
 	} else {
-		part = perl_known_sub(unwind, cv);
+		part = perl_known_sub(unwind, cv, &glob);
 		if (part)
 			fingerprint = fingerprint_end(fingerprint_mix(sum, part));
+		if (part && glob) {
+			cv = glob;
+			position |= PERL_HAS_GLOB;
+		}
 		file |= perl_mark(part) << PERL_MARK_SHIFT;
 	}
 	return push_owned_frame(state, frame_word(FRAME_PERL, 0, cv), position << 32 | fingerprint,

@@ -15,6 +15,8 @@ enum {
 /** A sub or the name of a file, which a frame of this unwind keeps alive; address 0: none. */
 struct perl_known {
 	__u64 address;
+	/** The glob of a sub, or 0. */
+	__u64 glob;
 	/** Sum of all that the fingerprint includes of it; 0: it could not be read. */
 	__u64 sum;
 };

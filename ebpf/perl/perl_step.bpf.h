@@ -220,6 +220,18 @@ static __always_inline bool perl_is_entered(const struct perl_unwind *unwind, bo
 	return is_at_call && is_saved;
 }
 
+/*
+ * True if the context is that of a block that C code calls, and the scope of that code is not entered yet, or left again:
+ * PL_op is the first thing that it saves. The scopes of patterns have other limits.
+ */
+static __always_inline bool perl_is_outside_block(const struct perl_unwind *unwind,
+						  const struct perl_context *context)
+{
+	return (context->kind & PERL_KIND_MASK) == PERL_KIND_SUB &&
+	       (context->kind & (PERL_SUB_MULTICALL | PERL_SUB_IS_PATTERN)) == PERL_SUB_MULTICALL &&
+	       context->saved_count == unwind->saved_count;
+}
+
 /* Drops the innermost context, which no loop runs. */
 static __always_inline void perl_drop(struct perl_unwind *unwind,
 				      const struct perl_context *context)
@@ -227,7 +239,9 @@ static __always_inline void perl_drop(struct perl_unwind *unwind,
 	unwind->left--;
 	if (perl_is_call(context))
 		unwind->cop = context->cop;
-	perl_restore_op_around(unwind, context);
+	/* Outside of a block it is the current one, until that is saved, and when it is back. */
+	if (!perl_is_outside_block(unwind, context) || !unwind->op)
+		perl_restore_op_around(unwind, context);
 }
 
 /* True if the interrupted instruction is in @range. */
@@ -247,9 +261,43 @@ static __always_inline bool perl_is_called(const struct perl_unwind *unwind,
 	return unwind->op && !read_word(unwind->op, &next) && next == context->retop;
 }
 
+/* Judges the innermost context, whose index its stack does not have, by the op that is executed: it pushes or pops one. */
+static __always_inline enum perl_context_state perl_state_by_op(const struct perl_unwind *unwind,
+								const struct perl_context *context)
+{
+	__u32 enter = unwind->process.enter, entertry = unwind->process.entertry;
+	__u16 number = 0;
+
+	if (!unwind->op || bpf_probe_read_user(&number, sizeof(number),
+					       (const void *)(unwind->op + PERL_OP_NUMBER)))
+		return PERL_CONTEXT_UNKNOWN;
+	number &= PERL_OP_NUMBER_MASK;
+	if (number == enter || number == enter + PERL_FROM_ENTER_TO_ENTERITER ||
+	    number == enter + PERL_FROM_ENTER_TO_ENTERLOOP || number == entertry ||
+	    number == unwind->process.subst)
+		return PERL_CONTEXT_BEGINS;
+	return (context->kind & PERL_KIND_MASK) == PERL_KIND_EVAL &&
+			       (number == entertry + PERL_FROM_ENTERTRY_TO_LEAVETRY ||
+				number == entertry - PERL_FROM_LEAVEEVAL_TO_ENTERTRY ||
+				number == enter + PERL_FROM_ENTER_TO_RETURN) ?
+		       PERL_CONTEXT_WHOLE :
+		       PERL_CONTEXT_UNKNOWN;
+}
+
+/* True if the innermost context was that of a block which is left: its stack has the index before it already. */
+static __always_inline bool perl_has_left_block(const struct perl_unwind *unwind,
+						const struct perl_context *context)
+{
+	__u64 op = 0;
+
+	return perl_is_outside_block(unwind, context) &&
+	       !read_word(unwind->saved + 8 * (__u64)context->saved_count, &op) && op == unwind->op;
+}
+
 /*
  * Looks at the innermost context, which may be half written: its number is increased first, and its stack gets the index of
- * the innermost sub or eval when position and kind are there. Before that it may be one that was popped earlier.
+ * the innermost sub or eval when position and kind are there. Before that it may be one that was popped earlier. A context
+ * that is popped is whole, but the stack has the index before it already.
  */
 static __always_inline enum perl_context_state perl_top_state(const struct unwind_state *state)
 {
@@ -278,7 +326,8 @@ static __always_inline enum perl_context_state perl_top_state(const struct unwin
 	if (is_sub &&
 	    (perl_is_in(&process->leaving[0], callee) || perl_is_in(&process->leaving[1], callee)))
 		return PERL_CONTEXT_WHOLE;
-	return PERL_CONTEXT_UNKNOWN;
+	return perl_has_left_block(unwind, &context) ? PERL_CONTEXT_WHOLE :
+						       perl_state_by_op(unwind, &context);
 }
 
 /* True if @address is in the stack frame of the function that called the pending loop. */
@@ -362,6 +411,8 @@ static __always_inline bool perl_is_paused(const struct unwind_state *state,
 	/* The loop is just about to return. */
 	if (!(frame_flags(state->pending_words[0]) & FRAME_RETURN_ADDRESS))
 		return false;
+	if (perl_is_outside_block(unwind, context))
+		return true;
 	*is_doubt = !unwind->has_op;
 	if (!unwind->has_op || !unwind->op)
 		return true;

@@ -98,6 +98,9 @@ static void describe(const struct perl_file *file, uint64_t bias, struct perl_pr
 	process->run = layout->run;
 	process->saved_op_type = layout->saved_op_type;
 	process->calls_in_loop = layout->calls_in_loop;
+	process->enter = layout->enter;
+	process->entertry = layout->entertry;
+	process->subst = layout->subst;
 }
 
 static int attach(const struct runtime_file *probed, const struct attach_target *target,

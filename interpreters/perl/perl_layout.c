@@ -19,6 +19,8 @@ static const struct perl_layout layouts[] = {
 		.leavesublv = 186,
 		.entertry = 347,
 		.goto_sub = 210,
+		.enter = 198,
+		.subst = 32,
 	},
 	{
 		.minor = 36,
@@ -34,6 +36,8 @@ static const struct perl_layout layouts[] = {
 		.leavesublv = 186,
 		.entertry = 347,
 		.goto_sub = 210,
+		.enter = 198,
+		.subst = 32,
 	},
 	{
 		.minor = 40,
@@ -50,6 +54,8 @@ static const struct perl_layout layouts[] = {
 		.leavesublv = 189,
 		.entertry = 350,
 		.goto_sub = 213,
+		.enter = 201,
+		.subst = 33,
 	},
 	{
 		.minor = 42,
@@ -66,6 +72,8 @@ static const struct perl_layout layouts[] = {
 		.leavesublv = 193,
 		.entertry = 354,
 		.goto_sub = 217,
+		.enter = 205,
+		.subst = 33,
 	},
 };
 

@@ -27,12 +27,14 @@ struct perl_layout {
 	bool calls_in_loop;
 	/** A hash's struct xpvhv_aux is behind its buckets, and not in its body. */
 	bool has_stash_behind;
-	/** Numbers of ops (opnames.h): entersub, leavesub, leavesublv, entertry, goto */
+	/** Numbers of ops (opnames.h): entersub, leavesub, leavesublv, entertry, goto, enter, subst */
 	uint16_t entersub;
 	uint16_t leavesub;
 	uint16_t leavesublv;
 	uint16_t entertry;
 	uint16_t goto_sub;
+	uint16_t enter;
+	uint16_t subst;
 };
 
 /** The layout of 5.@minor; NULL if it is unknown. */

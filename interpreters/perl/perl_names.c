@@ -51,13 +51,15 @@ struct perl_name {
 };
 
 struct name_key {
+	/** Address of the sub, or of its glob. */
 	uint64_t sub;
 	/** Word 2 of the frame: the sub's mark and the address of the file's name. */
 	uint64_t file;
 	uint32_t fingerprint;
 	/** hash_name(); 0: not computed yet. */
 	uint32_t object;
-	uint64_t code;
+	uint32_t code;
+	uint32_t has_glob;
 };
 
 /** The fields that were read of a sub. */
@@ -92,10 +94,22 @@ static int read_word(struct remote_memory *memory, uint64_t address, uint64_t *w
 	return remote_memory_read(memory, address, word, sizeof(*word));
 }
 
-/* Reads the sub at @address, and sums up what the fingerprint includes of it. */
-static int read_sub(struct remote_memory *memory, uint64_t address, struct sub *sub, uint64_t *sum)
+/* Reads the name and the package of the glob at @address. */
+static int read_glob(struct remote_memory *memory, uint64_t address, struct sub *sub)
 {
-	uint64_t body, words[PERL_NAME_WORDS], part = 0;
+	uint64_t body;
+	int err = read_word(memory, address + PERL_BODY, &body);
+
+	sub->is_lexical = false;
+	if (!err)
+		err = read_word(memory, body + PERL_GLOB_NAME, &sub->name);
+	return err ? err : read_word(memory, body + PERL_GLOB_STASH, &sub->stash);
+}
+
+/* Reads the name and the package of the sub at @address. */
+static int read_cv(struct remote_memory *memory, uint64_t address, struct sub *sub)
+{
+	uint64_t body;
 	uint32_t flags = 0;
 	int err = read_word(memory, address + PERL_BODY, &body);
 
@@ -105,16 +119,19 @@ static int read_sub(struct remote_memory *memory, uint64_t address, struct sub *
 		err = read_word(memory, body + PERL_CV_GLOB, &sub->name);
 	if (err)
 		return err;
+	if (!(flags & PERL_CV_IS_NAMED))
+		return read_glob(memory, sub->name, sub);
 	sub->is_lexical = flags & CV_IS_LEXICAL;
-	if (flags & PERL_CV_IS_NAMED) {
-		err = read_word(memory, body + PERL_CV_STASH, &sub->stash);
-	} else {
-		err = read_word(memory, sub->name + PERL_BODY, &body);
-		if (!err)
-			err = read_word(memory, body + PERL_GLOB_NAME, &sub->name);
-		if (!err)
-			err = read_word(memory, body + PERL_GLOB_STASH, &sub->stash);
-	}
+	return read_word(memory, body + PERL_CV_STASH, &sub->stash);
+}
+
+/* Reads the sub of @key, and sums up what the fingerprint includes of it. */
+static int read_sub(struct remote_memory *memory, const struct name_key *key, struct sub *sub,
+		    uint64_t *sum)
+{
+	uint64_t words[PERL_NAME_WORDS], part = 0;
+	int err = key->has_glob ? read_glob(memory, key->sub, sub) : read_cv(memory, key->sub, sub);
+
 	if (!err)
 		err = remote_memory_read(memory, sub->name, words, sizeof(words));
 	if (err)
@@ -157,7 +174,7 @@ static int check_code(struct remote_memory *memory, const struct name_key *key, 
 		sum = fingerprint_mix(sum, of_file);
 	}
 	if (key->code == PERL_CODE_SUB) {
-		err = read_sub(memory, key->sub, sub, &of_sub);
+		err = read_sub(memory, key, sub, &of_sub);
 		*has_sub = !err && perl_mark(of_sub) == key->file >> PERL_MARK_SHIFT;
 		sum = fingerprint_mix(sum, of_sub);
 	}
@@ -420,7 +437,8 @@ int perl_names_symbolize(struct perl_names *names, struct remote_memory *memory,
 				.file = words[2],
 				.fingerprint = (uint32_t)words[1],
 				.object = *object,
-				.code = code };
+				.code = code,
+				.has_glob = position & PERL_HAS_GLOB };
 	const struct perl_name *name;
 	int err;
 

@@ -56,6 +56,16 @@ enum {
 	TRYING = 0x40,
 	IS_FAKE = 0x80,
 	FIRST_LINE = 100,
+
+	/* Numbers of ops. */
+	SUBST = 32,
+	ENTER = 198,
+	ENTERITER = 201,
+	ENTERLOOP = 203,
+	RETURN = 205,
+	LEAVEEVAL = 346,
+	ENTERTRY = 347,
+	LEAVETRY = 348,
 };
 
 #define HEAP_START 0x7f0000000000ULL
@@ -153,6 +163,9 @@ static void put_runtime(struct perl *perl)
 	perl->process.saved_count = SAVED_COUNT;
 	perl->process.run = RUN;
 	perl->process.saved_op_type = SAVED_OP_TYPE;
+	perl->process.enter = ENTER;
+	perl->process.entertry = ENTERTRY;
+	perl->process.subst = SUBST;
 	world_put(perl->world, RUNTIME_CELL, &row, sizeof(row));
 	world_put(perl->world, DATA_CELL, &perl->process, sizeof(perl->process));
 	perl->world->start.runtime_cell = RUNTIME_CELL;
@@ -286,7 +299,7 @@ static char text_of(const uint64_t *word)
 	switch (frame_kind(*word)) {
 	case FRAME_PERL:
 		assert_int_equal(frame_word_count(*word), 3);
-		switch (word[1] >> (32 + PERL_CODE_SHIFT)) {
+		switch (word[1] >> (32 + PERL_CODE_SHIFT) & PERL_CODE_MASK) {
 		case PERL_CODE_SUB:
 			return (char)('0' + (address - sub_at(0)) / 0x100);
 		case PERL_CODE_EVAL:
@@ -369,10 +382,15 @@ static void fingerprints_cover_sub_and_file(void **state)
 	part = fingerprint_mix(part, 0x00627573 + (1ULL << 24)) | 1;
 	assert_int_equal((uint32_t)words[1], fingerprint_end(fingerprint_mix(sum, part)));
 	assert_int_equal(words[2], perl_mark(part) << PERL_MARK_SHIFT | (HEAP_START + 0x700));
+	/* It is known by its glob. */
+	assert_int_equal(frame_address(words[0]), sub_at(1) + 0x80);
+	assert_int_equal(words[1] >> 32 & PERL_HAS_GLOB, PERL_HAS_GLOB);
 	/* Its name is gone. */
 	put(perl, sub_at(1), 8);
 	unwind_text(perl);
 	assert_int_equal((uint32_t)perl->world->trace.words[1], 0);
+	assert_int_equal(frame_address(perl->world->trace.words[0]), sub_at(1));
+	assert_int_equal(perl->world->trace.words[1] >> 32 & PERL_HAS_GLOB, 0);
 }
 
 static void an_eval_around_a_call_from_c_is_its_loop_s(void **state)
@@ -484,6 +502,62 @@ static void a_context_that_is_half_written_is_left_out(void **state)
 	assert_string_equal(unwind_text(perl), "C1MLCE");
 }
 
+static void the_op_shows_that_a_context_is_being_pushed(void **state)
+{
+	static const uint32_t ops[] = { ENTER, ENTERITER, ENTERLOOP, ENTERTRY, SUBST };
+	struct perl *perl = *state;
+
+	/* Its kind is that of an earlier one. */
+	push(perl, SUB, 1, true, 1, 0);
+	push(perl, SUB, 2, false, 7, 3);
+	put(perl, stack_at(0) + 40, (uint64_t)MAIN << 32 | 1);
+	add(perl, "CLmE");
+	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+		/* Flags are in the same word. */
+		put(perl, SOME_OP + PERL_OP_NUMBER, 0xabcd0200 | ops[i]);
+		assert_string_equal(unwind_text(perl), "C1MLCE");
+		assert_int_equal(line_of(perl, 0), 0);
+	}
+}
+
+static void a_loop_that_is_being_pushed_is_no_block(void **state)
+{
+	struct perl *perl = *state;
+
+	push(perl, SUB, 1, true, 1, 0);
+	push(perl, NOTHING, 0, false, 0, 3);
+	add(perl, "CLmE");
+	assert_string_equal(unwind_text(perl), "C1MLCE");
+	assert_int_equal(line_of(perl, 0), 0);
+	/* In the block of a sort. */
+	push_stack(perl, SORT);
+	push(perl, NOTHING, 0, false, 2, 10);
+	push(perl, NOTHING, 0, false, 3, 12);
+	perl->has_leaf = false;
+	perl->next_word = 0;
+	add(perl, "CLCLmE");
+	assert_string_equal(unwind_text(perl), "CLC1MLCE");
+}
+
+static void the_op_shows_that_an_eval_is_being_popped(void **state)
+{
+	static const uint32_t ops[] = { LEAVETRY, LEAVEEVAL, RETURN };
+	struct perl *perl = *state;
+
+	push(perl, SUB, 1, true, 1, 0);
+	push(perl, EVAL | TRYING, 0, true, 7, 3);
+	put(perl, stack_at(0) + 40, (uint64_t)MAIN << 32 | 1);
+	add(perl, "CLmE");
+	for (size_t i = 0; i < sizeof(ops) / sizeof(ops[0]); i++) {
+		put(perl, SOME_OP + PERL_OP_NUMBER, ops[i]);
+		assert_string_equal(unwind_text(perl), "Ce1MLCE");
+		assert_int_equal(line_of(perl, 1), 7);
+	}
+	/* A sub may be an earlier one. */
+	put(perl, context_at(0, 2), 3ULL << 32 | SUB);
+	assert_string_equal(unwind_text(perl), "C!LCE");
+}
+
 static void what_else_is_half_written_is_an_error(void **state)
 {
 	struct perl *perl = *state;
@@ -550,6 +624,39 @@ static void a_block_that_waits_is_left_out(void **state)
 	assert_string_equal(unwind_text(perl), "C1MLCE");
 	/* It runs. */
 	put(perl, INTERPRETER + COP, cop_at(3));
+	assert_string_equal(unwind_text(perl), "C2!LCE");
+	/* Its scope is left. */
+	put(perl, INTERPRETER + SAVED_COUNT, 10);
+	assert_string_equal(unwind_text(perl), "C1MLCE");
+	assert_int_equal(line_of(perl, 0), 2);
+	/* It is popped. */
+	put(perl, stack_at(1) + 40, (uint64_t)BLOCKS << 32 | UINT32_MAX);
+	assert_string_equal(unwind_text(perl), "C1MLCE");
+	assert_int_equal(line_of(perl, 0), 2);
+	put(perl, INTERPRETER + SAVED_COUNT, 12);
+	assert_string_equal(unwind_text(perl), "C!LCE");
+	/* It may be an earlier one. */
+	put(perl, INTERPRETER + SAVED_COUNT, 10);
+	save_op(perl, 10, cop_at(1));
+	assert_string_equal(unwind_text(perl), "C!LCE");
+}
+
+static void a_block_whose_scope_is_not_entered_is_left_out(void **state)
+{
+	struct perl *perl = *state;
+	uint64_t context;
+
+	push(perl, SUB, 1, true, 1, 0);
+	push_stack(perl, BLOCKS);
+	context = push(perl, SUB | MULTICALL, 2, false, 2, 20);
+	put(perl, INTERPRETER + COP, cop_at(2));
+	/* The savestack has something older there. */
+	save_op(perl, 20, cop_at(1));
+	add(perl, "CLmE");
+	assert_string_equal(unwind_text(perl), "C1MLCE");
+	assert_int_equal(line_of(perl, 0), 2);
+	/* The scope of a pattern may be left while its code runs. */
+	put(perl, context, 20ULL << 32 | SUB | MULTICALL | TRYING);
 	assert_string_equal(unwind_text(perl), "C2!LCE");
 }
 
@@ -669,11 +776,15 @@ int main(void)
 		TEST(a_sub_that_is_left_has_no_context),
 		TEST(a_sub_that_is_entered_is_left_out),
 		TEST(a_context_that_is_half_written_is_left_out),
+		TEST(the_op_shows_that_a_context_is_being_pushed),
+		TEST(a_loop_that_is_being_pushed_is_no_block),
+		TEST(the_op_shows_that_an_eval_is_being_popped),
 		TEST(what_else_is_half_written_is_an_error),
 		TEST(a_loop_with_the_op_of_its_caller_has_no_level),
 		TEST(without_the_op_it_is_not_known),
 		TEST(a_block_that_c_calls_ends_with_its_context),
 		TEST(a_block_that_waits_is_left_out),
+		TEST(a_block_whose_scope_is_not_entered_is_left_out),
 		TEST(the_block_of_a_sort_has_no_frame),
 		TEST(a_deferred_block_and_code_of_a_pattern_have_no_frame),
 		TEST(a_sub_that_is_replaced_by_one_in_c_may_be_missing),

@@ -2,7 +2,7 @@
 /*
  * Subs, packages and texts in hostile memory: whatever the bytes are, nothing crashes or takes long, and names are UTF-8 of
  * bounded length. Byte 0 chooses the version, byte 1 the read at which the process changes, byte 2 the line. Then comes
- * the memory, with the sub at its beginning and the file's name at FILE_NAME.
+ * the memory, with the sub, or its glob, at its beginning and the file's name at FILE_NAME.
  *
  * covers: perl_names.c
  */
@@ -59,12 +59,13 @@ static uint64_t sum_of_file(struct fuzz_memory *memory)
 	return sum | 1;
 }
 
-static uint64_t sum_of_sub(struct fuzz_memory *memory)
+static uint64_t sum_of_sub(struct fuzz_memory *memory, bool has_glob)
 {
-	uint64_t body = word_at(memory, BASE), name = word_at(memory, body + PERL_CV_GLOB), stash;
-	uint64_t sum = 0;
+	uint64_t body = word_at(memory, BASE), name = BASE, stash, sum = 0;
 
-	if ((uint32_t)word_at(memory, body + PERL_CV_FLAGS) & PERL_CV_IS_NAMED) {
+	if (!has_glob)
+		name = word_at(memory, body + PERL_CV_GLOB);
+	if (!has_glob && (uint32_t)word_at(memory, body + PERL_CV_FLAGS) & PERL_CV_IS_NAMED) {
 		stash = word_at(memory, body + PERL_CV_STASH);
 	} else {
 		body = word_at(memory, name);
@@ -88,21 +89,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memory.data = data + 3;
 	memory.size = size - 3;
 	perl_names_init(&names, perl_layout_of(data[0] & 1 ? 32 : 40));
-	/* The last one is of another file. */
-	for (uint32_t i = 0; i < 6; i++) {
-		uint32_t code = i % 5, position = code << PERL_CODE_SHIFT | data[2];
+	/* The sixth is of another file, and the last one has a glob. */
+	for (uint32_t i = 0; i < 7; i++) {
+		uint32_t code = i < 5 ? i : PERL_CODE_SUB;
+		uint32_t position = code << PERL_CODE_SHIFT | data[2];
+		bool has_glob = i == 6;
 		uint64_t sum = fingerprint_mix(fingerprint_mix(0, code), sum_of_file(&memory));
 		uint64_t words[3] = { frame_word(FRAME_PERL, FRAME_HAS_OWNER, BASE), 0, FILE_NAME };
 		struct interpreted_frame frame = { 0 };
 		uint32_t object = 0;
 
-		if (i == 5) {
-			position = PERL_CODE_SUB << PERL_CODE_SHIFT;
+		if (i == 5)
 			sum = 0;
-		}
-		if (code == PERL_CODE_SUB || i == 5) {
-			sum = fingerprint_mix(sum, sum_of_sub(&memory));
-			words[2] |= perl_mark(sum_of_sub(&memory)) << PERL_MARK_SHIFT;
+		if (has_glob)
+			position |= PERL_HAS_GLOB;
+		if (code == PERL_CODE_SUB) {
+			sum = fingerprint_mix(sum, sum_of_sub(&memory, has_glob));
+			words[2] |= perl_mark(sum_of_sub(&memory, has_glob)) << PERL_MARK_SHIFT;
 		}
 		words[1] = (uint64_t)position << 32 | fingerprint_end(sum);
 		for (uint32_t again = 0; again < 2; again++) {

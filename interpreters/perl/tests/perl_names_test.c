@@ -147,6 +147,14 @@ static void make_words(const struct fake *fake, uint64_t words[3])
 	words[1] = ((uint64_t)fake->code << PERL_CODE_SHIFT | LINE) << 32 | fingerprint_end(sum);
 }
 
+/* The same for a sub with a glob. */
+static void make_glob_words(const struct fake *fake, uint64_t words[3])
+{
+	make_words(fake, words);
+	words[0] = frame_word(FRAME_PERL, FRAME_HAS_OWNER, GLOB);
+	words[1] |= (uint64_t)PERL_HAS_GLOB << 32;
+}
+
 static int symbolize(struct fake *fake, const uint64_t words[3], struct interpreted_frame *frame)
 {
 	memset(frame, 0, sizeof(*frame));
@@ -281,6 +289,28 @@ static void a_sub_whose_file_was_freed_has_none(void **state)
 	assert_null(frame.file);
 }
 
+static void a_closure_that_was_freed_has_the_name_of_its_glob(void **state)
+{
+	struct fake *fake = *state;
+	struct interpreted_frame frame;
+	uint64_t words[3];
+
+	make_glob_words(fake, words);
+	memset(fake->bytes + SUB, 0xdd, 16);
+	memset(fake->bytes + BODY, 0xdd, 96);
+	assert_int_equal(symbolize(fake, words, &frame), 0);
+	assert_string_equal(frame.function, "Shop::Cart::total");
+	assert_string_equal(frame.file, "/srv/shop/lib/Shop/Cart.pm");
+	assert_int_equal(frame.line, LINE);
+	/* The glob has another name, or is freed. */
+	perl_names_deinit(&fake->names);
+	set_up_version(fake, 40);
+	put_name(fake, NAME, "other", 0);
+	assert_int_equal(symbolize(fake, words, &frame), -ESTALE);
+	put(fake, GLOB, UINT64_MAX);
+	assert_int_equal(symbolize(fake, words, &frame), -ESTALE);
+}
+
 /* The allocator's pointers: some have bytes that no text has, others are text by chance. */
 static void memory_that_was_freed_is_no_file_name(void **state)
 {
@@ -383,6 +413,7 @@ int main(void)
 		TEST(a_known_name_is_not_read_again),
 		TEST(what_was_freed_has_the_names_of_its_fingerprint),
 		TEST(a_sub_whose_file_was_freed_has_none),
+		TEST(a_closure_that_was_freed_has_the_name_of_its_glob),
 		TEST(memory_that_was_freed_is_no_file_name),
 		TEST(a_long_file_name_is_not_known_by_its_fingerprint),
 		TEST(a_name_that_changes_while_it_is_read_is_not_used),
