@@ -32,6 +32,7 @@ PARTS = {
     "go-compiled": ["integration/go_test.py external-pie-stripped static not-inlined not-optimized race"],
     "python": ["integration/python_"],
     "javascript": ["integration/javascript_"],
+    "php": ["integration/php_"],
     "java": ["integration/java_"],
     "java-8": ["integration/java_test.py sid-8"],
     "java-11": ["integration/java_test.py bullseye-11"],
