@@ -3,14 +3,15 @@
  * Steps from code that PCRE2 has compiled for a regular expression to the function that called it, pcre2_jit_match(), on
  * x86-64. Such code has neither rows nor a frame pointer. It has its only argument in rbp (ARGUMENTS in pcre2_jit_compile.c, and
  * reg_map[] of sljit): the address of a struct in the caller's frame. At first that is in rdi, and while the groups are reset,
- * in rbx. The return address is just below the caller's frame, so it is few words below the struct, and the code in front of it
- * has passed the struct:
+ * in rbx; while text is compared to what a group has matched, it is in one of the first words of the code's frame. The return
+ * address is just below the caller's frame, so it is few words below the struct, and the code in front of it has passed the
+ * struct:
  *
  *	lea	N(%rsp),%rdi		or mov %rsp,%rdi
  *	mov	%rax,N(%rsp)
  *	call	*%rsi
  *
- * The result is no guess, since that code passes the very address that is in the register. It is looked for in a leaf only: such
+ * The result is no guess, since that code passes the very address that was found. It is looked for in a leaf only: such
  * code seldom calls functions.
  *
  * At the end the register has the caller's value again, but what is left is to pop registers and to return.
@@ -24,12 +25,16 @@
 #include "ebpf/state.bpf.h"
 
 enum {
-	/** The registers that may have the struct's address, by DWARF number: rbp, and at first rdi and rbx. */
-	REGEX_REGISTERS = 3,
+	/** DWARF numbers of rdi and rbx, and the words of the frame that may have the struct's address (LOCAL1, iref_ptr). */
 	REGEX_FIRST_REGISTER = 5,
 	REGEX_RESET_REGISTER = 3,
+	REGEX_FRAME_WORD = 2,
+	REGEX_FRAME_WORDS = 7,
+	/** Number of locations of the address: those, and rbp. */
+	REGEX_LOCATIONS = 3 + REGEX_FRAME_WORDS,
 	/** Limit of the words below the struct that are read, one in each step of the unwind. N fits into 7 bits. */
 	REGEX_MAX_WORDS = 16,
+	REGEX_MAX_STEPS = REGEX_LOCATIONS * REGEX_MAX_WORDS,
 	/** Code in front of the return address that is looked at, and the size of the call at its end. */
 	REGEX_CODE_BYTES = 16,
 	REGEX_CALL_BYTES = 2,
@@ -47,7 +52,7 @@ static __always_inline void regex_code_begin(struct unwind_state *state)
 	if (state->guess_for != UNWIND_ANONYMOUS || !state->registers_known ||
 	    state->frame_flags & FRAME_RETURN_ADDRESS || !RETURN_ADDRESS_BYTES)
 		return;
-	state->regex_words_left = REGEX_REGISTERS * REGEX_MAX_WORDS;
+	state->regex_words_left = REGEX_MAX_STEPS;
 }
 
 /*
@@ -115,23 +120,36 @@ static __always_inline void regex_code_return(struct unwind_state *state)
 		regex_code_leave(state, slot, REGEX_NO_DISTANCE);
 }
 
+/* The value in location @index of the struct's address. */
+static __always_inline __u64 regex_address(const struct unwind_state *state, __u32 index)
+{
+	__u64 address = 0;
+
+	if (index == 0)
+		return state->registers[FP_REGISTER];
+	if (index == 1)
+		return state->registers[REGEX_RESET_REGISTER];
+	if (index == 2)
+		return state->registers[REGEX_FIRST_REGISTER];
+	if (read_word(state->sp + 8 * (__u64)(index - 3 + REGEX_FRAME_WORD), &address))
+		return 0;
+	return address;
+}
+
 /**
  * Reads one word of the search while state->regex_words_left is set. Sets the state to the caller if it is found. If the
  * search ends without it, state->guess_for is still set.
  */
 static __always_inline void regex_code_step(struct unwind_state *state)
 {
-	__u32 left = state->regex_words_left - 1, turn = left / REGEX_MAX_WORDS;
-	__u32 distance = 8 * (REGEX_MAX_WORDS - 1 - left % REGEX_MAX_WORDS);
-	__u64 address = turn == 2 ? state->registers[FP_REGISTER] :
-			turn == 1 ? state->registers[REGEX_RESET_REGISTER] :
-				    state->registers[REGEX_FIRST_REGISTER];
-	__u64 slot = address - distance - RETURN_ADDRESS_BYTES;
+	__u32 step = REGEX_MAX_STEPS - state->regex_words_left, index = step / REGEX_MAX_WORDS;
+	__u32 distance = 8 * (step % REGEX_MAX_WORDS);
+	__u64 slot = regex_address(state, index) - distance - RETURN_ADDRESS_BYTES;
 
-	state->regex_words_left = left;
+	state->regex_words_left--;
 	if (slot & 7 || slot - state->sp >= REGEX_FRAME_MAX_BYTES)
 		/* No other word below this address will do. */
-		state->regex_words_left = left - left % REGEX_MAX_WORDS;
+		state->regex_words_left = REGEX_MAX_STEPS - (index + 1) * REGEX_MAX_WORDS;
 	else
 		regex_code_leave(state, slot, distance);
 	if (state->guess_for && !state->regex_words_left)

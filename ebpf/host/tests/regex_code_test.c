@@ -179,6 +179,22 @@ static void at_first_other_registers_have_the_address(void **state)
 	}
 }
 
+static void a_word_of_the_frame_may_have_the_address(void **state)
+{
+	struct regex regex;
+	uint64_t address;
+
+	lay(&regex, *state);
+	address = regex.world->start.registers[6];
+	regex.world->start.registers[6] = REGEX_START;
+	for (uint32_t word = LEAF_WORD + 2; word < LEAF_WORD + 9; word++) {
+		regex.world->stack[word] = address;
+		assert_caller_found(&regex);
+		regex.world->stack[word] = 0;
+		assert_nothing_found(&regex);
+	}
+}
+
 static void at_the_end_registers_are_popped(void **state)
 {
 	/* pop %r13; pop %r14; pop %r15; pop %rbx; ret */
@@ -222,6 +238,7 @@ int main(void)
 		world_test(a_register_that_is_no_address_of_the_stack_is_not_followed),
 		world_test(a_return_address_in_no_file_is_refused),
 		world_test(at_first_other_registers_have_the_address),
+		world_test(a_word_of_the_frame_may_have_the_address),
 		world_test(at_the_end_registers_are_popped),
 		world_test(only_a_leaf_is_looked_at),
 	};
