@@ -18,6 +18,7 @@
 #include "ebpf/new_code.bpf.h"
 #include "ebpf/process_mappings.bpf.h"
 #include "ebpf/read_window.bpf.h"
+#include "ebpf/regex_code.bpf.h"
 #include "ebpf/rule_lookup.bpf.h"
 #include "ebpf/safe_reads.bpf.h"
 #include "ebpf/signal_trampoline.bpf.h"
@@ -327,19 +328,24 @@ static __always_inline enum unwind_error native_step_of_chain(struct unwind_stat
 static __always_inline enum unwind_error native_step_or_guess(struct unwind_state *state)
 {
 	enum unwind_error error = UNWIND_OK;
+	bool was_in_loop_search = state->jit_words_left;
 
-	if (state->jit_words_left) {
+	if (was_in_loop_search) {
 		jit_entry_step(state);
+	} else if (state->regex_words_left) {
+		regex_code_step(state);
 	} else if (!state->guess_for) {
 		error = native_step(state);
 		if (error == UNWIND_NO_MAPPING && find_new_code(state, state->unknown_address))
 			return UNWIND_OK;
 		if (state->guess_for)
-			jit_entry_begin(state);
+			regex_code_begin(state);
 	}
-	if (state->guess_for && !state->jit_words_left)
-		return guess_caller(state, true);
-	return error;
+	if (!state->guess_for || state->regex_words_left)
+		return error;
+	if (!was_in_loop_search)
+		jit_entry_begin(state);
+	return state->jit_words_left ? error : guess_caller(state, true);
 }
 
 #endif

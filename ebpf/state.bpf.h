@@ -100,7 +100,8 @@ struct unwind_state {
 	__u32 stack_language;
 	/** Number of guessed callers in the unwind so far: frames may be missing there. */
 	__u32 guess_count;
-	__u32 reserved;
+	/** Search for the caller of a regular expression's code (regex_code.bpf.h): number of words left to read. */
+	__u32 regex_words_left;
 	struct cached_mapping mappings[MAPPING_CACHE_COUNT];
 	struct cached_rule rules[RULE_CACHE_COUNT];
 
@@ -168,6 +169,7 @@ static __always_inline void state_begin(struct unwind_state *state)
 	state->stack_switch_count = 0;
 	state->guess_for = UNWIND_OK;
 	state->jit_words_left = 0;
+	state->regex_words_left = 0;
 	window_clear(&state->stack);
 	state->mapping_cell = 0;
 	state->mapping_count = 0;

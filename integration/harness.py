@@ -380,9 +380,9 @@ PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None)
 
 
-def die_with_parent():
-    """For preexec_fn: a test that is killed leaves nothing running."""
-    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+def die_with_parent(number=signal.SIGKILL):
+    """For preexec_fn: a test that is killed leaves nothing running. @number: the signal that ends the program."""
+    _libc.prctl(PR_SET_PDEATHSIG, number)
 
 
 def allow_core():

@@ -21,12 +21,12 @@ JIT_VERSION = (8, 0)
 
 
 class Php(Runtime):
-    """One interpreter, in a root file system."""
+    """One interpreter, in a root file system: that of a suite, or the one @root with programs of the suite."""
 
-    def __init__(self, suite):
+    def __init__(self, suite, root=None):
         # The folders of this machine that it sees at the same paths.
         self.shared = [TARGETS]
-        self._root = str(fetch_phps.DIRECTORY / suite)
+        self.root = str(fetch_phps.DIRECTORY / (root or suite))
         self.program = fetch_phps.ROOTS[suite]
         self.version = tuple(map(int, re.findall(r"\d+", self.program)))
         self.name = "%s-%s" % (suite, self.program)
@@ -36,17 +36,24 @@ class Php(Runtime):
         return self.mode_command("plain", *arguments)
 
     def mode_command(self, mode, *arguments):
-        """The same in one of MODES. The compiler of regular expressions makes code of which nothing tells."""
-        settings = ["pcre.jit=0"]
+        """The same in one of MODES."""
+        return self.in_root("/usr/bin/" + self.program, *self.options(mode), *arguments)
+
+    def in_root(self, *command):
+        """@command in the root file system."""
+        return pythons.enter(self.root, self.shared, *command)
+
+    def options(self, mode, *settings):
+        """The options of PHP's programs for one of MODES and for @settings, without the settings of the suite."""
+        settings = list(settings)
         if mode != "plain":
             # From 8.5 on it is built in.
-            extensions = glob.glob(self._root + "/usr/lib/php/*/opcache.so")
-            settings += ["zend_extension=" + path[len(self._root):] for path in extensions]
+            extensions = glob.glob(self.root + "/usr/lib/php/*/opcache.so")
+            settings += ["zend_extension=" + path[len(self.root):] for path in extensions]
             settings += ["opcache.enable_cli=1"]
             settings += (["opcache.jit_buffer_size=64M", "opcache.jit=" + mode] if mode in JIT_MODES
                          else ["opcache.jit_buffer_size=0"])
-        return pythons.enter(self._root, self.shared, "/usr/bin/" + self.program, "-n",
-                             *(word for setting in settings for word in ("-d", setting)), *arguments)
+        return ["-n", *(word for setting in settings for word in ("-d", setting))]
 
     @property
     def modes(self):
@@ -55,12 +62,19 @@ class Php(Runtime):
 
     @property
     def directories(self):
-        return pythons.directories_of(self._root, "/usr/bin/" + self.program)
+        return pythons.directories_of(self.root, "/usr/bin/" + self.program)
 
 
 def _fetched(suites=tuple(fetch_phps.ROOTS)):
     return {php.name: php for php in map(Php, filter(
         lambda suite: (fetch_phps.DIRECTORY / suite).exists(), suites))}
+
+
+def with_loads():
+    """Those whose root file systems have the programs of real loads, by name, the newest one last."""
+    found = {php.name: php for php in (Php(suite, root) for root, suite in fetch_phps.LOAD_ROOTS.items()
+                                       if (fetch_phps.DIRECTORY / root).exists())}
+    return dict(sorted(found.items(), key=lambda item: item[1].version))
 
 
 FINDER = Finder(dict, _fetched, lambda _, fetched: fetched(tuple(fetch_phps.SHORT_SUITES)), r".*-php\d.*", MODES)

@@ -155,7 +155,8 @@ def check_cycles(includes):
 # Of languages, all headers are but those of labels.
 ON_BOTH_SIDES = re.compile(r"ebpf/(abi|host)/|ebpf/(\w+)/\2_(?!labels)\w+\.bpf\.h$|"
                            r"ebpf/(architecture|cached_mapping|guess_caller|helpers|jit_entry|kernel_types|languages|native_step|"
-                           r"new_code|process_mappings|read_window|rule_lookup|safe_reads|signal_trampoline|state|tables|uprobes)\.bpf\.h$")
+                           r"new_code|process_mappings|read_window|regex_code|rule_lookup|safe_reads|signal_trampoline|state|tables|"
+                           r"uprobes)\.bpf\.h$")
 
 
 def expected_license(name):

@@ -33,6 +33,7 @@ PARTS = {
     "python": ["integration/python_"],
     "javascript": ["integration/javascript_"],
     "perl": ["integration/perl_"],
+    "php": ["integration/php_"],
     "java": ["integration/java_"],
     "java-8": ["integration/java_test.py sid-8"],
     "java-11": ["integration/java_test.py bullseye-11"],

@@ -43,8 +43,15 @@ enum {
 	PHP_INCLUDE_OR_EVAL = 73,
 	/* Limit of the code in a handler's label up to the end of its call: maybe an endbr64, and a direct call. */
 	PHP_HANDLER_BYTES = 9,
-	/* Generated code of 8.0 to 8.3 keeps its stack pointer lower than execute_ex() (HYBRID_SPAD, zend_jit_x86.dasc). */
-	PHP_CODE_PAD = 16,
+	/*
+	 * Limit of the words that generated code has pushed below the frame of execute_ex(): up to 2 in 8.0 to 8.3 (HYBRID_SPAD,
+	 * zend_jit_x86.dasc), a return address, and one more. The code that leaves a trace saves all registers
+	 * (zend_jit_trace_exit_stub): so many bytes in 8.0 to 8.3, and two words more from 8.4 on.
+	 */
+	PHP_CODE_WORDS = 4,
+	PHP_EXIT_BYTES = 0x100,
+	/* In an execute_data: prev_execute_data. */
+	PHP_FRAME_PREVIOUS = 48,
 	/* DWARF numbers of the registers in which VM code has the execute_data and the instruction: r14, r15; x27, x28. */
 	PHP_FRAME_REGISTER = (int)REGISTER_COUNT == (int)REGISTER_COUNT_X86 ? 14 : 27,
 	PHP_OPLINE_REGISTER = (int)REGISTER_COUNT == (int)REGISTER_COUNT_X86 ? 15 : 28,
@@ -309,7 +316,7 @@ static __always_inline bool php_register_has_left(const struct unwind_state *sta
 	__u64 frame = state->registers[PHP_FRAME_REGISTER], flags = 0, previous = 0;
 
 	return frame != state->php.next && !read_word(frame + 40, &flags) &&
-	       !read_word(frame + 48, &previous) && flags & PHP_CALL_TOP &&
+	       !read_word(frame + PHP_FRAME_PREVIOUS, &previous) && flags & PHP_CALL_TOP &&
 	       previous == state->php.next;
 }
 
@@ -565,6 +572,37 @@ static __always_inline bool php_is_loop_sp(struct unwind_state *state, __u64 sp)
 }
 
 /*
+ * True if the leaf can be in generated code, which always has an execute_data in a register: that at the front of the list, or
+ * while it calls or returns, the one before or behind that. So code of others is recognized, such as PCRE2's.
+ */
+static __always_inline bool php_has_frame_register(const struct unwind_state *state)
+{
+	__u64 frame = state->registers[PHP_FRAME_REGISTER], first = 0, previous = 0;
+
+	if (!state->registers_known)
+		return true;
+	if (read_word(state->php.process.current, &first))
+		return false;
+	return frame == first ||
+	       (!read_word(frame + PHP_FRAME_PREVIOUS, &previous) && previous == first) ||
+	       (!read_word(first + PHP_FRAME_PREVIOUS, &previous) && previous == frame);
+}
+
+/* The stack pointer of execute_ex() if pc is in generated code, which has pushed words below it; 0: it is not found. */
+static __always_inline __u64 php_loop_sp(struct unwind_state *state)
+{
+	for (int i = 0; i <= PHP_CODE_WORDS + 2; i++) {
+		__u64 sp = state->sp + (i <= PHP_CODE_WORDS	? 8 * i :
+					i == PHP_CODE_WORDS + 1 ? PHP_EXIT_BYTES :
+								  PHP_EXIT_BYTES + 16);
+
+		if (php_is_loop_sp(state, sp))
+			return sp;
+	}
+	return 0;
+}
+
+/*
  * Steps out of code that the JIT has generated, if pc is in some. execute_ex() jumps into it, so it has the frame of execute_ex(),
  * which is added next, at the end of that function.
  */
@@ -572,16 +610,14 @@ static __always_inline enum unwind_error php_leave_code(struct unwind_state *sta
 {
 	struct php_unwind *unwind = &state->php;
 	bool is_innermost = unwind->cell != state->language_cell;
-	__u64 sp = state->sp;
+	__u64 sp;
 
 	if (is_innermost && !read_cells(&unwind->process, state->language_cell, PHP_PROCESS_CELLS))
 		return UNWIND_INTERPRETER_THREAD;
-	if (!php_is_loop_sp(state, sp)) {
-		sp += PHP_CODE_PAD;
-		if (!php_is_loop_sp(state, sp)) {
-			decline_code(state);
-			return UNWIND_OK;
-		}
+	sp = php_has_frame_register(state) ? php_loop_sp(state) : 0;
+	if (!sp) {
+		decline_code(state);
+		return UNWIND_OK;
 	}
 	unwind->is_in_code = is_innermost;
 	state_go_on(state, unwind->process.end.start + unwind->process.bias, sp, 0);

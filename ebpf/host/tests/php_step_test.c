@@ -610,12 +610,46 @@ static void generated_code_runs_in_the_frame_of_the_loop(void **state)
 	assert_int_equal(position_of(php, 0), (FIRST_LINE + 3) | PHP_IS_APPROXIMATE);
 }
 
+/* As add_generated(), in a new world. */
+static void add_generated_again(struct php *php, uint32_t pad)
+{
+	php->next_word = 0;
+	php->has_leaf = false;
+	add_generated(php, pad);
+	set_vm(php, frame_at(0), 0);
+}
+
 static void generated_code_may_have_a_lower_stack_pointer(void **state)
+{
+	/* Words that are pushed; where a trace is left, all registers. */
+	static const uint32_t pads[] = { 1, 2, 3, 4, 32, 34 };
+	struct php *php = *state;
+
+	for (size_t i = 0; i < sizeof(pads) / sizeof(pads[0]); i++) {
+		add_generated_again(php, pads[i]);
+		assert_string_equal(unwind_text(php), "1LCE");
+		memset(php->world->stack, 0, sizeof(php->world->stack));
+	}
+}
+
+static void generated_code_has_an_execute_data_in_its_register(void **state)
 {
 	struct php *php = *state;
 
-	add_generated(php, 2);
+	add_generated_again(php, 0);
 	assert_string_equal(unwind_text(php), "1LCE");
+	/* It has just called, or is about to return: the list has the caller or the callee. */
+	set_vm(php, put_frame(php, 1, 2, frame_at(0), 0), 0);
+	assert_string_equal(unwind_text(php), "1LCE");
+	put(php, CURRENT, frame_at(1));
+	set_vm(php, frame_at(0), 0);
+	assert_string_equal(unwind_text(php), "21LCE");
+	/* Other code has other values there. */
+	put(php, CURRENT, frame_at(0));
+	set_vm(php, put_frame(php, 2, 2, frame_at(1), 0), 0);
+	assert_null(strchr(unwind_text(php), '1'));
+	set_vm(php, 0x1234, 0);
+	assert_null(strchr(unwind_text(php), '1'));
 }
 
 static void what_generated_code_has_called_comes_before(void **state)
@@ -652,12 +686,14 @@ static void code_that_no_loop_has_entered_is_declined(void **state)
 {
 	struct php *php = *state;
 
-	add_generated(php, 1);
+	add_generated_again(php, 5);
 	assert_null(strchr(unwind_text(php), '1'));
+	memset(php->world->stack, 0, sizeof(php->world->stack));
+	add_generated_again(php, 33);
+	assert_null(strchr(unwind_text(php), '1'));
+	memset(php->world->stack, 0, sizeof(php->world->stack));
 	/* This return address is in no function that calls loops. */
-	php->next_word = 0;
-	php->has_leaf = false;
-	add_generated(php, 0);
+	add_generated_again(php, 0);
 	assert_string_equal(unwind_text(php), "1LCE");
 	php->world->stack[LOOP_WORDS - 1] = code_at(RULE_C);
 	assert_null(strchr(unwind_text(php), '1'));
@@ -683,6 +719,7 @@ int main(void)
 		TEST(a_list_without_an_end_ends),
 		TEST(generated_code_runs_in_the_frame_of_the_loop),
 		TEST(generated_code_may_have_a_lower_stack_pointer),
+		TEST(generated_code_has_an_execute_data_in_its_register),
 		TEST(what_generated_code_has_called_comes_before),
 		TEST(a_loop_that_releases_its_closure_has_no_frame),
 		TEST(code_that_no_loop_has_entered_is_declined),
