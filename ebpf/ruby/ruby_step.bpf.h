@@ -292,8 +292,8 @@ static __always_inline bool ruby_load_context(struct ruby_unwind *unwind, __u64 
 	return sp <= start && start - sp <= bytes;
 }
 
-/* Loads the data of the process, and the beginning of this thread's control frames. */
-static __always_inline enum unwind_error ruby_begin(struct unwind_state *state)
+/* Loads the data of the process, and the beginning of the control frames of this thread, whose stack @sp is on. */
+static __always_inline enum unwind_error ruby_begin(struct unwind_state *state, __u64 sp)
 {
 	struct ruby_unwind *unwind = &state->ruby;
 	__u64 context;
@@ -310,7 +310,7 @@ static __always_inline enum unwind_error ruby_begin(struct unwind_state *state)
 	/* A thread that waits for the lock has no frames to miss. */
 	if (!context && unwind->process.context_pointer)
 		return UNWIND_OK;
-	if (!context || !ruby_load_context(unwind, context, state->pending_sp))
+	if (!context || !ruby_load_context(unwind, context, sp))
 		return UNWIND_INTERPRETER_THREAD;
 	if (unwind->process.fiber_stack_pointer)
 		state->stack_language = FRAME_RUBY;
@@ -523,7 +523,7 @@ static __always_inline enum unwind_error ruby_enter(struct unwind_state *state)
 	enum ruby_group group;
 
 	if (unwind->cell != state->language_cell) {
-		error = ruby_begin(state);
+		error = ruby_begin(state, state->pending_sp);
 		if (error)
 			return ruby_lose(state, error);
 	}
@@ -686,6 +686,26 @@ static __always_inline enum unwind_error ruby_add_rest(struct unwind_state *stat
 	return ruby_push_method(state);
 }
 
+/*
+ * Begins at the outermost frame of a stack on which no loop is: that of a fiber with methods in C alone, as that of an
+ * enumerator over an Array has. If the stack is none of this thread's fibers, the unwind is over.
+ */
+static __always_inline enum unwind_error ruby_begin_at_stack_start(struct unwind_state *state)
+{
+	struct ruby_unwind *unwind = &state->ruby;
+
+	ruby_begin(state, state->sp);
+	if (!state->stack_language) {
+		state->language = FRAME_NONE;
+		return UNWIND_OK;
+	}
+	unwind->is_first = 0;
+	/* The loop has not been entered yet. */
+	if (ruby_read_frame(unwind) && ruby_is_pending(unwind))
+		unwind->next += unwind->process.frame_bytes;
+	return ruby_push_collector(state);
+}
+
 /* Steps from the outermost frame of a fiber's stack to the fiber that has resumed it, if any: that waits in a C method. */
 static __always_inline enum unwind_error ruby_leave_stack(struct unwind_state *state)
 {
@@ -693,6 +713,8 @@ static __always_inline enum unwind_error ruby_leave_stack(struct unwind_state *s
 	const struct ruby_process *process = &unwind->process;
 	__u64 fiber = 0, resumer = 0, sp = 0, fp = 0, return_address = 0;
 
+	if (!state->stack_language)
+		return ruby_begin_at_stack_start(state);
 	if (!unwind->is_lost && unwind->next < unwind->end)
 		return ruby_add_rest(state);
 	state->language = FRAME_NONE;

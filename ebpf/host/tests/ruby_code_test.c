@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
 /*
- * Steps out of code that YJIT has generated: a thread with control frames on a heap, laid by hand. Traces become text, leaf
+ * Steps out of code that YJIT has generated, and out of a fiber without a loop: a thread with control frames on a heap, laid by
+ * hand. Traces become text, leaf
  * first: digits are sequences by their number, ~ follows those whose line is approximate, m is a method in C, C is native
  * code, K the function that executes instructions, L the loop, E the thread's entry, J generated code, ! an error.
  */
@@ -28,6 +29,14 @@ enum {
 	CONTEXT_TAG = 24,
 	CONTEXT_STACK_START = 32,
 	CONTEXT_STACK_BYTES = 40,
+	CONTEXT_FIBER = 48,
+	/** Offsets in a fiber. */
+	FIBER_RESUMER = 0,
+	FIBER_STACK_POINTER = 8,
+	FIBER_CONTEXT = 16,
+	/** Word of the stack of the fiber that has resumed another: registers, the return address, its frames. */
+	RESUMER_SP = 1000,
+	RESUMER_RETURN = RESUMER_SP + 6,
 	/** Words of a body. */
 	BODY_INSTRUCTIONS = 1,
 	BODY_FLAGS = 2,
@@ -45,6 +54,8 @@ enum {
 #define HEAP_START 0x7f0000000000ULL
 #define THREAD HEAP_START
 #define CONTEXT (HEAP_START + 0x100)
+#define FIBER (HEAP_START + 0x200)
+#define RESUMER (HEAP_START + 0x300)
 #define CONTROL_FRAMES (HEAP_START + 0x1000)
 #define CODE_START 0x7f1200000000ULL
 #define METHOD (HEAP_START + 0x6000)
@@ -109,7 +120,8 @@ static struct ruby_code_range range_of(uint32_t rule)
 
 static void put_runtime(struct ruby *ruby)
 {
-	const struct runtime_row row = { EXECUTABLE_ID, FRAME_RUBY | RUNTIME_HAS_CODE, DATA_CELL };
+	const struct runtime_row row = { EXECUTABLE_ID, runtime_row_language(FRAME_RUBY),
+					 DATA_CELL };
 
 	ruby->process = (struct ruby_process){
 		.context = { .depth = 1 },
@@ -341,6 +353,85 @@ static void code_that_the_loop_has_not_called_is_declined(void **state)
 	assert_int_equal(ruby->traced[0], 'J');
 }
 
+/* Lays a fiber that runs a method in C, on a stack without a loop; what has resumed it waits in a method in C. */
+static void lay_fiber(struct ruby *ruby)
+{
+	uint64_t waiting = push(ruby, 0, 0, RUBY_FRAME_KIND_C | RUBY_FRAME_IS_C);
+	uint64_t frame = CONTROL_FRAMES + 0x800, environment = HEAP_START + 0x5300;
+	uint64_t *stack = ruby->world->stack;
+
+	ruby->process.context_fiber = CONTEXT_FIBER;
+	ruby->process.fiber_resumer = FIBER_RESUMER;
+	ruby->process.fiber_stack_pointer = FIBER_STACK_POINTER;
+	ruby->process.fiber_context = FIBER_CONTEXT;
+	world_put(ruby->world, DATA_CELL, &ruby->process, sizeof(ruby->process));
+	put(ruby, RESUMER + FIBER_STACK_POINTER, stack_address(RESUMER_SP));
+	put(ruby, RESUMER + FIBER_CONTEXT, CONTROL_FRAMES);
+	put(ruby, RESUMER + FIBER_CONTEXT + 8, CONTROL_FRAMES_MAX * CONTROL_FRAME_BYTES / 8);
+	put(ruby, RESUMER + FIBER_CONTEXT + CONTEXT_FRAME, waiting);
+	put(ruby, RESUMER + FIBER_CONTEXT + CONTEXT_STACK_START, stack_address(STACK_WORDS));
+	put(ruby, RESUMER + FIBER_CONTEXT + CONTEXT_STACK_BYTES, 8 * STACK_WORDS);
+	put(ruby, FIBER + FIBER_RESUMER, RESUMER);
+	put(ruby, CONTEXT + CONTEXT_FIBER, FIBER);
+	put(ruby, CONTEXT, frame);
+	put(ruby, CONTEXT + 8, CONTROL_FRAME_BYTES / 8);
+	put(ruby, CONTEXT + CONTEXT_FRAME, frame);
+	put(ruby, CONTEXT + CONTEXT_STACK_START, stack_address(RESUMER_SP / 2));
+	put(ruby, CONTEXT + CONTEXT_STACK_BYTES, 8 * RESUMER_SP / 2);
+	put(ruby, frame + 32, environment);
+	put(ruby, environment - 16, METHOD);
+	put(ruby, environment, RUBY_FRAME_KIND_C | RUBY_FRAME_IS_C);
+	stack[FRAME_WORDS - 1] = 0;
+	stack[RESUMER_RETURN] = code_at(RULE_OF_CORE);
+	stack[RESUMER_RETURN + FRAME_WORDS] = code_at(RULE_OF_LOOP);
+	stack[RESUMER_RETURN + 2 * FRAME_WORDS] = code_at(RULE_C);
+	stack[RESUMER_RETURN + 3 * FRAME_WORDS] = code_at(RULE_END);
+	world_set_registers(ruby->world, code_at(RULE_C), stack_address(0), 0);
+}
+
+static void a_fiber_without_a_loop_is_left_to_the_one_that_has_resumed_it(void **state)
+{
+	struct ruby *ruby = *state;
+	uint64_t pending;
+
+	lay_fiber(ruby);
+	assert_string_equal(unwind_text(ruby), "CmKm12LCE");
+	assert_int_equal(ruby->world->trace.error, UNWIND_OK);
+	/* A block that the loop will run. */
+	pending = CONTROL_FRAMES + 0x800 - CONTROL_FRAME_BYTES;
+	put(ruby, pending, instructions_at(3));
+	put(ruby, pending + 16, sequence_at(3));
+	put(ruby, pending + 32, HEAP_START + 0x5400);
+	put(ruby, HEAP_START + 0x5400, KIND_METHOD | RUBY_FRAME_FINISH);
+	put(ruby, CONTEXT, pending);
+	put(ruby, CONTEXT + 8, 2 * CONTROL_FRAME_BYTES / 8);
+	put(ruby, CONTEXT + CONTEXT_FRAME, pending);
+	assert_string_equal(unwind_text(ruby), "CmKm12LCE");
+	/* It has not been resumed, or is about to yield. */
+	put(ruby, FIBER + FIBER_RESUMER, 0);
+	assert_string_equal(unwind_text(ruby), "Cm");
+}
+
+static void a_stack_that_is_no_fiber_s_ends_the_unwind(void **state)
+{
+	struct ruby *ruby = *state;
+
+	lay_fiber(ruby);
+	put(ruby, CONTEXT + CONTEXT_STACK_BYTES, 8);
+	assert_string_equal(unwind_text(ruby), "C");
+	assert_int_equal(ruby->world->trace.error, UNWIND_OK);
+	/* Fibers of this build are not known. */
+	lay_fiber(ruby);
+	ruby->process.fiber_stack_pointer = 0;
+	world_put(ruby->world, DATA_CELL, &ruby->process, sizeof(ruby->process));
+	assert_string_equal(unwind_text(ruby), "C");
+	/* The thread has no context. */
+	lay_fiber(ruby);
+	put(ruby, THREAD, 0);
+	assert_string_equal(unwind_text(ruby), "C");
+	assert_int_equal(ruby->world->trace.interpreter_error, UNWIND_OK);
+}
+
 #define ruby_test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -353,6 +444,8 @@ int main(void)
 		ruby_test(code_that_has_popped_the_last_control_frame_has_none),
 		ruby_test(the_loop_behind_code_that_has_popped_the_last_control_frame_has_none),
 		ruby_test(code_that_the_loop_has_not_called_is_declined),
+		ruby_test(a_fiber_without_a_loop_is_left_to_the_one_that_has_resumed_it),
+		ruby_test(a_stack_that_is_no_fiber_s_ends_the_unwind),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
