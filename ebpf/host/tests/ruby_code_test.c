@@ -149,12 +149,10 @@ static void put_runtime(struct ruby *ruby)
 
 /*
  * Lays native frames: generated code that @caller has called, which is the function that executes instructions or the loop
- * itself. The control frames are those of sequence 2, which has begun the loop, and of 1.
+ * itself; the return address is in the word @word. The control frames are those of sequence 2, which has begun the loop, and of 1.
  */
-static void lay(struct ruby *ruby, uint32_t caller)
+static void lay_at(struct ruby *ruby, uint32_t caller, uint32_t word)
 {
-	uint32_t word = CODE_RETURN;
-
 	ruby->world->stack[word] = code_at(caller);
 	word += FRAME_WORDS;
 	if (caller == RULE_OF_CORE) {
@@ -165,6 +163,12 @@ static void lay(struct ruby *ruby, uint32_t caller)
 	ruby->world->stack[word] = code_at(RULE_C);
 	ruby->world->stack[word + FRAME_WORDS] = code_at(RULE_END);
 	world_set_registers(ruby->world, CODE_START + 0x80, stack_address(CODE_SP), 0x1234);
+}
+
+/* The same, with a frame that has nothing but the saved registers. */
+static void lay(struct ruby *ruby, uint32_t caller)
+{
+	lay_at(ruby, caller, CODE_RETURN);
 }
 
 static int setup(void **state)
@@ -280,6 +284,33 @@ static void a_c_function_that_generated_code_has_called_is_left_before(void **st
 	/* The pc is stored before a method in C is called. */
 	push(ruby, 0, 0, RUBY_FRAME_KIND_C | RUBY_FRAME_IS_C);
 	assert_string_equal(unwind_text(ruby), "CKm12LCE");
+}
+
+static void generated_code_may_have_pushed_words_before_a_call(void **state)
+{
+	/* pop %rcx, twice; mov %rax,%rcx and six pops */
+	static const uint8_t two[] = { 0x59, 0x59 };
+	static const uint8_t six[] = { 0x48, 0x89, 0xc1, 0x58, 0x41, 0x5a,
+				       0x41, 0x59, 0x41, 0x58, 0x5f, 0x5e };
+	struct ruby *ruby = *state;
+	uint64_t *stack = ruby->world->stack;
+
+	for (uint32_t pushed = 0; pushed <= 6; pushed++) {
+		memset(stack, 0, 8 * STACK_WORDS);
+		lay_at(ruby, RULE_OF_CORE, CODE_RETURN + pushed);
+		world_set_registers(ruby->world, code_at(RULE_C), stack_address(0), 0x1234);
+		stack[FRAME_WORDS - 1] = CODE_START + 0x40;
+		memset(ruby->code + 0x40, 0x90, sizeof(six));
+		if (pushed == 2)
+			memcpy(ruby->code + 0x40, two, sizeof(two));
+		if (pushed == 6)
+			memcpy(ruby->code + 0x40, six, sizeof(six));
+		unwind_text(ruby);
+		if (pushed % 6 == 0 || pushed == 2)
+			assert_string_equal(ruby->traced, "CK1~2LCE");
+		else
+			assert_int_equal(ruby->traced[1], 'J');
+	}
 }
 
 static void a_control_frame_may_have_no_pc_yet(void **state)
@@ -440,6 +471,7 @@ int main(void)
 		ruby_test(generated_code_is_left_to_its_caller),
 		ruby_test(the_first_and_last_instructions_have_a_smaller_frame),
 		ruby_test(a_c_function_that_generated_code_has_called_is_left_before),
+		ruby_test(generated_code_may_have_pushed_words_before_a_call),
 		ruby_test(a_control_frame_may_have_no_pc_yet),
 		ruby_test(code_that_has_popped_the_last_control_frame_has_none),
 		ruby_test(the_loop_behind_code_that_has_popped_the_last_control_frame_has_none),
