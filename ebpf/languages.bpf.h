@@ -124,14 +124,28 @@ static __always_inline bool wait_for_code(struct unwind_state *state)
 	return false;
 }
 
-/** The outermost frame of a stack was added: the unwind is over, unless stack_language can go on to another stack. */
+/**
+ * The outermost frame of a stack was added: the unwind is over, unless a language can go on to another stack. That is stack_language;
+ * if no step has set it, the language of the first runtime that makes stacks, which may have made this one.
+ */
 static __always_inline void wait_at_stack_start(struct unwind_state *state)
 {
 	state->at_end = 1;
-	if (!state->stack_language)
-		return;
-	state->language = state->stack_language;
 	state->wait = WAIT_STACK;
+	state->language = state->stack_language;
+	if (state->stack_language || !state->runtime_cell)
+		return;
+	for (int i = 0; i < RUNTIMES_MAX; i++) {
+		const struct cell *row = cell_at(state->runtime_cell + i);
+
+		if (!row || !row->words[0])
+			return;
+		if (row->words[1] & RUNTIME_HAS_STACKS) {
+			state->language = (__u8)row->words[1];
+			state->language_cell = row->words[1] >> 32;
+			return;
+		}
+	}
 }
 
 /** Called by a language's step: pc is not in its runtime's code. The next runtime is asked, or a native step follows. */

@@ -37,7 +37,10 @@ enum language_wait {
 	WAIT_LEAVE = 2,
 	/** Add the frame at pc, for which there is none yet, if pc is in the runtime's own code; else decline_code(). */
 	WAIT_CODE = 3,
-	/** At the outermost frame of a stack: if the runtime started it from another stack, go on there and clear at_end. */
+	/**
+	 * At the outermost frame of a stack: if the runtime started it from another stack, go on there and clear at_end. If
+	 * stack_language is not set, no step of the language has set it: the stack may not be one of the runtime's.
+	 */
 	WAIT_STACK = 4,
 };
 

@@ -457,6 +457,7 @@ class Program:
 
 # --- where stacks may end ---
 
+NEW_THREAD_BYTES = 16
 _ENTRY_NAMES = re.compile(r"_start|_*clone3?(@.*)?|_dl_start_user|_dl_relocate_static_pie")
 
 
@@ -485,7 +486,7 @@ class StackEnds:
         users = stack.user_frames
         if not users or stack.errors or stack.has_guess:
             return False
-        return self.is_entry(users[0])
+        return self.is_entry(users[0]) or (len(users) == 1 and self._is_within(users[0], _new_thread_ranges_of))
 
     def is_entry(self, frame):
         if _ENTRY_NAMES.fullmatch(frame) or frame in self._entries:
@@ -527,6 +528,13 @@ def _entry_ranges_of(path):
     if re.match(r"(libc|ld-linux)[-.]", os.path.basename(path)):
         ranges += undefined_return_ranges(path)
     return ranges
+
+
+def _new_thread_ranges_of(path):
+    """Where a new thread is in the few instructions of clone() from the system call to those that the table has for it alone."""
+    if not re.match(r"libc[-.]", os.path.basename(path)):
+        return []
+    return [(start - NEW_THREAD_BYTES, start) for start, _ in undefined_return_ranges(path)]
 
 
 def free_port():

@@ -12,7 +12,7 @@ import chains
 import core_notes
 import never_wrong_test
 from build_targets import TARGETS
-from harness import Stack, StackEnds, Tap, parse_folded, without_native_lines
+from harness import Stack, StackEnds, Tap, parse_folded, undefined_return_ranges, without_native_lines
 
 LIBC = "libc.so.6+0x271ca"
 START = ["_start", "__libc_start_main", LIBC, "main"]
@@ -104,6 +104,10 @@ def check_ends(tap):
     tap.ok(ends.is_entry("calls_stripped+0x%x" % (entry + 0x1f))
            and not ends.is_entry("calls_stripped+0x%x" % (entry + 0x50)),
            "the entry of a stripped program is known by its address")
+    libc = os.path.realpath("/lib/x86_64-linux-gnu/libc.so.6")
+    frames = ["libc.so.6+0x%x" % (start - 8) for start, _ in undefined_return_ranges(libc)]
+    tap.ok(any(ends.is_complete(Stack("a", (frame,))) and not ends.is_complete(Stack("a", (frame, "main"))) for frame in frames),
+           "a thread that has just been made is in clone() alone", frames)
     good = Stack("a", ("_start", "main"))
     tap.ok(ends.is_complete(good)
            and not ends.is_complete(Stack("a", ("main",)))

@@ -27,13 +27,14 @@ CHAINS = [
      "inner", "work"),
     ("deep", *("resume", "block in deep", "deep") * 3, "resume", "block in deep", "inner", "work"),
     ("enumerated", "next", "each", "each", "block in enumerated", "inner", "work"),
+    ("sliced", "next", "each", "each_slice", "each"),
 ]
 # At least so many of the samples are at the end of a chain; each chain is there.
 WORK_SHARE = 0.5
 # At most so many of the samples are in the few instructions that change stacks, with an error that says so.
 ERROR_SHARE = 0.005
 # At most so many of the samples are of a fiber that is about to yield and has forgotten what has resumed it, in these methods in C.
-YIELDING = {"yield", "<<"}
+YIELDING = {"yield", "<<", "each"}
 YIELDING_SHARE = 0.005
 # The limit of frames that the runtime adds between the lines of the target.
 MAX_EXTRA = 2
@@ -61,7 +62,7 @@ def judge(stacks, mode):
         counts["all"] += count
         if stack.errors:
             counts["errors"] += count
-        elif names and names[-1] == "work":
+        elif names in chains or names[-1:] == ("work",):
             counts[names] += count
             if names not in chains:
                 wrong[";".join(stack.user_frames)] += count

@@ -122,11 +122,13 @@ class Known:
         return False
 
 
-def wrong_natives(texts, named=NATIVE):
-    """How native frames of a stack, outermost first, stand where they must not; None. @named: those of methods in C."""
+def wrong_natives(texts, named=NATIVE, parse=parse_frame):
+    """How native frames of a stack, outermost first, stand where they must not; None. @named: those of methods in C. @parse: as
+    parse_frame().
+    """
     previous, natives = None, []
     for text in texts:
-        frame = parse_frame(text)
+        frame = parse(text)
         if not frame:
             natives.append(text)
             continue

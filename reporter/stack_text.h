@@ -101,10 +101,12 @@ bool is_made_at_run_time(const struct frame *frame);
 #define TEXT_IF_NATIVE_NATIVE(kind) kind,
 #define TEXT_IF_NATIVE_LOOP(kind)
 #define TEXT_IF_NATIVE_LOOP_WITH_CODE(kind)
+#define TEXT_IF_NATIVE_LOOP_WITH_STACKS(kind)
 #define TEXT_IF_NATIVE_OWN_CODE(kind)
 #define TEXT_IF_OTHER_NATIVE(kind)
 #define TEXT_IF_OTHER_LOOP(kind) kind,
 #define TEXT_IF_OTHER_LOOP_WITH_CODE(kind) kind,
+#define TEXT_IF_OTHER_LOOP_WITH_STACKS(kind) kind,
 #define TEXT_IF_OTHER_OWN_CODE(kind) kind,
 
 /** The kind of thing that a text names. */

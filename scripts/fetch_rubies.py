@@ -6,8 +6,9 @@ rustc).
 
 usage: fetch_rubies.py [--short|NAME...]
 
-Below ~/.cache/allframes/rubies there will be a folder for each NAME: a suite, or trixie-yjit (all without one, or with --short
-what the short tier runs: if these cannot be had, it says so, and the tests do without). What is there already stays.
+Below ~/.cache/allframes/rubies there will be a folder for each NAME: a suite, trixie-yjit, or a suite with the packages of a
+server, as trixie-loads (all without one, or with --short what the short tier runs: if these cannot be had, it says so, and
+the tests do without). What is there already stays.
 """
 import os
 import pathlib
@@ -28,20 +29,30 @@ LEFT_OUT = "openssl,psych,readline,fiddle,dbm,gdbm"
 # A suite that is no whole one: another that has what the packages depend on, what of that is needed, the packages.
 PARTIAL = {"experimental": ("trixie", ["libffi8", "libgmp10", "libssl3t64", "libyaml-0-2", "zlib1g"],
                             ["ruby3.4", "libruby3.4"])}
+# Roots with the packages of the loads as well: their suites.
+LOADS = {"bookworm-loads": "bookworm", "trixie-loads": "trixie"}
+LOAD_PACKAGES = ["puma", "ruby-sinatra", "ruby-json"]
 
 
-def fetch(suite):
-    """The root of @suite, made if it is not there."""
-    root = DIRECTORY / suite
+def packages_of(name):
+    """What the root @name is made of: a suite, packages with what they depend on, packages of the suite @name alone."""
+    if name in LOADS:
+        return LOADS[name], [ROOTS[LOADS[name]], *LOAD_PACKAGES], []
+    return PARTIAL.get(name, (name, [ROOTS[name]], []))
+
+
+def fetch(name):
+    """The root @name, made if it is not there."""
+    root = DIRECTORY / name
     if root.exists():
         return root
-    new = DIRECTORY / (suite + ".new")
+    new = DIRECTORY / (name + ".new")
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
-    base, packages, alone = PARTIAL.get(suite, (suite, [ROOTS[suite]], []))
+    base, packages, alone = packages_of(name)
     fetch_packages.make_root("amd64", base, packages, new)
     if alone:
-        with fetch_packages.Apt(new / ".apt", "amd64", suite) as apt:
+        with fetch_packages.Apt(new / ".apt", "amd64", name) as apt:
             for package in alone:
                 fetch_packages.unpack(apt.download_alone(package), new)
     new.rename(root)
@@ -83,5 +94,5 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["--short"]:
         fetch_short()
     else:
-        for wanted in sys.argv[1:] or [*ROOTS, *BUILT]:
+        for wanted in sys.argv[1:] or [*ROOTS, *BUILT, *LOADS]:
             print(build(wanted) if wanted in BUILT else fetch(wanted))

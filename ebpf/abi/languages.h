@@ -19,7 +19,7 @@
 	X(16, PYTHON, python, "cpython", LOOP, ".py") \
 	X(18, JAVA, java, "jvm", OWN_CODE, ".java .kt .scala .clj .groovy") \
 	X(19, JAVASCRIPT, javascript, "v8js", OWN_CODE, ".js .mjs .cjs .ts") \
-	X(20, RUBY, ruby, "ruby", LOOP_WITH_CODE, ".rb") \
+	X(20, RUBY, ruby, "ruby", LOOP_WITH_STACKS, ".rb") \
 	X(21, PHP, php, "php", LOOP_WITH_CODE, ".php") \
 	X(22, PERL, perl, "perl", LOOP, ".pl .pm .t")
 /* clang-format on */
@@ -31,6 +31,8 @@ enum language_frames {
 	LANGUAGE_LOOP,
 	/** Such a loop, and code that the runtime generates and the loop calls. */
 	LANGUAGE_LOOP_WITH_CODE,
+	/** As LANGUAGE_LOOP_WITH_CODE; it also runs C functions on stacks that it makes, where its loop need not be. */
+	LANGUAGE_LOOP_WITH_STACKS,
 	/** Code that the runtime has generated, outside every file. */
 	LANGUAGE_OWN_CODE,
 };

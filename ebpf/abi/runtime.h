@@ -26,8 +26,10 @@ enum {
 
 /** Flags beside the kind in struct runtime_row.language. */
 enum runtime_flag {
-	/** The runtime generates code, which is outside every file (LANGUAGE_OWN_CODE, LANGUAGE_LOOP_WITH_CODE). */
+	/** The runtime generates code, which is outside every file. */
 	RUNTIME_HAS_CODE = 1 << 8,
+	/** The runtime makes stacks (LANGUAGE_LOOP_WITH_STACKS). */
+	RUNTIME_HAS_STACKS = 1 << 9,
 };
 
 struct runtime_row {
@@ -41,16 +43,27 @@ struct runtime_row {
 
 _Static_assert(sizeof(struct runtime_row) == 16, "struct runtime_row is one cell");
 
+/** Returns the flags of runtimes of a language whose functions run in code of this kind. */
+static inline __u32 runtime_flags_of(enum language_frames frames)
+{
+	switch (frames) {
+	case LANGUAGE_OWN_CODE:
+	case LANGUAGE_LOOP_WITH_CODE:
+		return RUNTIME_HAS_CODE;
+	case LANGUAGE_LOOP_WITH_STACKS:
+		return RUNTIME_HAS_CODE | RUNTIME_HAS_STACKS;
+	default:
+		return 0;
+	}
+}
+
 /** Makes the value of struct runtime_row.language for the language @kind; a @kind that no language has is unchanged. */
 static inline __u32 runtime_row_language(__u32 kind)
 {
 	switch (kind) {
 #define X(number, NAME, name, type, frames, files)                                                 \
 	case number:                                                                               \
-		return kind | (LANGUAGE_##frames == LANGUAGE_OWN_CODE ||                           \
-					       LANGUAGE_##frames == LANGUAGE_LOOP_WITH_CODE ?      \
-				       RUNTIME_HAS_CODE :                                          \
-				       0);
+		return kind | runtime_flags_of(LANGUAGE_##frames);
 		LANGUAGES(X)
 #undef X
 	}

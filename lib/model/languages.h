@@ -23,7 +23,8 @@ struct language_id {
 /** Whether functions of the language run in a loop in the runtime's C code. */
 static inline bool language_has_loop(const struct language_id *language)
 {
-	return language->frames == LANGUAGE_LOOP || language->frames == LANGUAGE_LOOP_WITH_CODE;
+	return language->frames == LANGUAGE_LOOP || language->frames == LANGUAGE_LOOP_WITH_CODE ||
+	       language->frames == LANGUAGE_LOOP_WITH_STACKS;
 }
 
 /** Indexed by enum language_index. */

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
 /*
- * Steps out of code that YJIT has generated: a thread with control frames on a heap, laid by hand. Traces become text, leaf
+ * Steps out of code that YJIT has generated, and out of a fiber without a loop: a thread with control frames on a heap, laid by
+ * hand. Traces become text, leaf
  * first: digits are sequences by their number, ~ follows those whose line is approximate, m is a method in C, C is native
  * code, K the function that executes instructions, L the loop, E the thread's entry, J generated code, ! an error.
  */
@@ -28,6 +29,14 @@ enum {
 	CONTEXT_TAG = 24,
 	CONTEXT_STACK_START = 32,
 	CONTEXT_STACK_BYTES = 40,
+	CONTEXT_FIBER = 48,
+	/** Offsets in a fiber. */
+	FIBER_RESUMER = 0,
+	FIBER_STACK_POINTER = 8,
+	FIBER_CONTEXT = 16,
+	/** Word of the stack of the fiber that has resumed another: registers, the return address, its frames. */
+	RESUMER_SP = 1000,
+	RESUMER_RETURN = RESUMER_SP + 6,
 	/** Words of a body. */
 	BODY_INSTRUCTIONS = 1,
 	BODY_FLAGS = 2,
@@ -45,6 +54,8 @@ enum {
 #define HEAP_START 0x7f0000000000ULL
 #define THREAD HEAP_START
 #define CONTEXT (HEAP_START + 0x100)
+#define FIBER (HEAP_START + 0x200)
+#define RESUMER (HEAP_START + 0x300)
 #define CONTROL_FRAMES (HEAP_START + 0x1000)
 #define CODE_START 0x7f1200000000ULL
 #define METHOD (HEAP_START + 0x6000)
@@ -109,7 +120,8 @@ static struct ruby_code_range range_of(uint32_t rule)
 
 static void put_runtime(struct ruby *ruby)
 {
-	const struct runtime_row row = { EXECUTABLE_ID, FRAME_RUBY | RUNTIME_HAS_CODE, DATA_CELL };
+	const struct runtime_row row = { EXECUTABLE_ID, runtime_row_language(FRAME_RUBY),
+					 DATA_CELL };
 
 	ruby->process = (struct ruby_process){
 		.context = { .depth = 1 },
@@ -137,12 +149,10 @@ static void put_runtime(struct ruby *ruby)
 
 /*
  * Lays native frames: generated code that @caller has called, which is the function that executes instructions or the loop
- * itself. The control frames are those of sequence 2, which has begun the loop, and of 1.
+ * itself; the return address is in the word @word. The control frames are those of sequence 2, which has begun the loop, and of 1.
  */
-static void lay(struct ruby *ruby, uint32_t caller)
+static void lay_at(struct ruby *ruby, uint32_t caller, uint32_t word)
 {
-	uint32_t word = CODE_RETURN;
-
 	ruby->world->stack[word] = code_at(caller);
 	word += FRAME_WORDS;
 	if (caller == RULE_OF_CORE) {
@@ -153,6 +163,12 @@ static void lay(struct ruby *ruby, uint32_t caller)
 	ruby->world->stack[word] = code_at(RULE_C);
 	ruby->world->stack[word + FRAME_WORDS] = code_at(RULE_END);
 	world_set_registers(ruby->world, CODE_START + 0x80, stack_address(CODE_SP), 0x1234);
+}
+
+/* The same, with a frame that has nothing but the saved registers. */
+static void lay(struct ruby *ruby, uint32_t caller)
+{
+	lay_at(ruby, caller, CODE_RETURN);
 }
 
 static int setup(void **state)
@@ -270,6 +286,33 @@ static void a_c_function_that_generated_code_has_called_is_left_before(void **st
 	assert_string_equal(unwind_text(ruby), "CKm12LCE");
 }
 
+static void generated_code_may_have_pushed_words_before_a_call(void **state)
+{
+	/* pop %rcx, twice; mov %rax,%rcx and six pops */
+	static const uint8_t two[] = { 0x59, 0x59 };
+	static const uint8_t six[] = { 0x48, 0x89, 0xc1, 0x58, 0x41, 0x5a,
+				       0x41, 0x59, 0x41, 0x58, 0x5f, 0x5e };
+	struct ruby *ruby = *state;
+	uint64_t *stack = ruby->world->stack;
+
+	for (uint32_t pushed = 0; pushed <= 6; pushed++) {
+		memset(stack, 0, 8 * STACK_WORDS);
+		lay_at(ruby, RULE_OF_CORE, CODE_RETURN + pushed);
+		world_set_registers(ruby->world, code_at(RULE_C), stack_address(0), 0x1234);
+		stack[FRAME_WORDS - 1] = CODE_START + 0x40;
+		memset(ruby->code + 0x40, 0x90, sizeof(six));
+		if (pushed == 2)
+			memcpy(ruby->code + 0x40, two, sizeof(two));
+		if (pushed == 6)
+			memcpy(ruby->code + 0x40, six, sizeof(six));
+		unwind_text(ruby);
+		if (pushed % 6 == 0 || pushed == 2)
+			assert_string_equal(ruby->traced, "CK1~2LCE");
+		else
+			assert_int_equal(ruby->traced[1], 'J');
+	}
+}
+
 static void a_control_frame_may_have_no_pc_yet(void **state)
 {
 	struct ruby *ruby = *state;
@@ -341,6 +384,85 @@ static void code_that_the_loop_has_not_called_is_declined(void **state)
 	assert_int_equal(ruby->traced[0], 'J');
 }
 
+/* Lays a fiber that runs a method in C, on a stack without a loop; what has resumed it waits in a method in C. */
+static void lay_fiber(struct ruby *ruby)
+{
+	uint64_t waiting = push(ruby, 0, 0, RUBY_FRAME_KIND_C | RUBY_FRAME_IS_C);
+	uint64_t frame = CONTROL_FRAMES + 0x800, environment = HEAP_START + 0x5300;
+	uint64_t *stack = ruby->world->stack;
+
+	ruby->process.context_fiber = CONTEXT_FIBER;
+	ruby->process.fiber_resumer = FIBER_RESUMER;
+	ruby->process.fiber_stack_pointer = FIBER_STACK_POINTER;
+	ruby->process.fiber_context = FIBER_CONTEXT;
+	world_put(ruby->world, DATA_CELL, &ruby->process, sizeof(ruby->process));
+	put(ruby, RESUMER + FIBER_STACK_POINTER, stack_address(RESUMER_SP));
+	put(ruby, RESUMER + FIBER_CONTEXT, CONTROL_FRAMES);
+	put(ruby, RESUMER + FIBER_CONTEXT + 8, CONTROL_FRAMES_MAX * CONTROL_FRAME_BYTES / 8);
+	put(ruby, RESUMER + FIBER_CONTEXT + CONTEXT_FRAME, waiting);
+	put(ruby, RESUMER + FIBER_CONTEXT + CONTEXT_STACK_START, stack_address(STACK_WORDS));
+	put(ruby, RESUMER + FIBER_CONTEXT + CONTEXT_STACK_BYTES, 8 * STACK_WORDS);
+	put(ruby, FIBER + FIBER_RESUMER, RESUMER);
+	put(ruby, CONTEXT + CONTEXT_FIBER, FIBER);
+	put(ruby, CONTEXT, frame);
+	put(ruby, CONTEXT + 8, CONTROL_FRAME_BYTES / 8);
+	put(ruby, CONTEXT + CONTEXT_FRAME, frame);
+	put(ruby, CONTEXT + CONTEXT_STACK_START, stack_address(RESUMER_SP / 2));
+	put(ruby, CONTEXT + CONTEXT_STACK_BYTES, 8 * RESUMER_SP / 2);
+	put(ruby, frame + 32, environment);
+	put(ruby, environment - 16, METHOD);
+	put(ruby, environment, RUBY_FRAME_KIND_C | RUBY_FRAME_IS_C);
+	stack[FRAME_WORDS - 1] = 0;
+	stack[RESUMER_RETURN] = code_at(RULE_OF_CORE);
+	stack[RESUMER_RETURN + FRAME_WORDS] = code_at(RULE_OF_LOOP);
+	stack[RESUMER_RETURN + 2 * FRAME_WORDS] = code_at(RULE_C);
+	stack[RESUMER_RETURN + 3 * FRAME_WORDS] = code_at(RULE_END);
+	world_set_registers(ruby->world, code_at(RULE_C), stack_address(0), 0);
+}
+
+static void a_fiber_without_a_loop_is_left_to_the_one_that_has_resumed_it(void **state)
+{
+	struct ruby *ruby = *state;
+	uint64_t pending;
+
+	lay_fiber(ruby);
+	assert_string_equal(unwind_text(ruby), "CmKm12LCE");
+	assert_int_equal(ruby->world->trace.error, UNWIND_OK);
+	/* A block that the loop will run. */
+	pending = CONTROL_FRAMES + 0x800 - CONTROL_FRAME_BYTES;
+	put(ruby, pending, instructions_at(3));
+	put(ruby, pending + 16, sequence_at(3));
+	put(ruby, pending + 32, HEAP_START + 0x5400);
+	put(ruby, HEAP_START + 0x5400, KIND_METHOD | RUBY_FRAME_FINISH);
+	put(ruby, CONTEXT, pending);
+	put(ruby, CONTEXT + 8, 2 * CONTROL_FRAME_BYTES / 8);
+	put(ruby, CONTEXT + CONTEXT_FRAME, pending);
+	assert_string_equal(unwind_text(ruby), "CmKm12LCE");
+	/* It has not been resumed, or is about to yield. */
+	put(ruby, FIBER + FIBER_RESUMER, 0);
+	assert_string_equal(unwind_text(ruby), "Cm");
+}
+
+static void a_stack_that_is_no_fiber_s_ends_the_unwind(void **state)
+{
+	struct ruby *ruby = *state;
+
+	lay_fiber(ruby);
+	put(ruby, CONTEXT + CONTEXT_STACK_BYTES, 8);
+	assert_string_equal(unwind_text(ruby), "C");
+	assert_int_equal(ruby->world->trace.error, UNWIND_OK);
+	/* Fibers of this build are not known. */
+	lay_fiber(ruby);
+	ruby->process.fiber_stack_pointer = 0;
+	world_put(ruby->world, DATA_CELL, &ruby->process, sizeof(ruby->process));
+	assert_string_equal(unwind_text(ruby), "C");
+	/* The thread has no context. */
+	lay_fiber(ruby);
+	put(ruby, THREAD, 0);
+	assert_string_equal(unwind_text(ruby), "C");
+	assert_int_equal(ruby->world->trace.interpreter_error, UNWIND_OK);
+}
+
 #define ruby_test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -349,10 +471,13 @@ int main(void)
 		ruby_test(generated_code_is_left_to_its_caller),
 		ruby_test(the_first_and_last_instructions_have_a_smaller_frame),
 		ruby_test(a_c_function_that_generated_code_has_called_is_left_before),
+		ruby_test(generated_code_may_have_pushed_words_before_a_call),
 		ruby_test(a_control_frame_may_have_no_pc_yet),
 		ruby_test(code_that_has_popped_the_last_control_frame_has_none),
 		ruby_test(the_loop_behind_code_that_has_popped_the_last_control_frame_has_none),
 		ruby_test(code_that_the_loop_has_not_called_is_declined),
+		ruby_test(a_fiber_without_a_loop_is_left_to_the_one_that_has_resumed_it),
+		ruby_test(a_stack_that_is_no_fiber_s_ends_the_unwind),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

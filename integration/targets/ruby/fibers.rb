@@ -2,6 +2,7 @@
 # Fibers and enumerators, which work on stacks of their own; says `ready` and works on.
 
 ROUNDS = 3000
+NUMBERS = Array.new(20_000) { |i| i }
 
 def work
   i = 0
@@ -45,11 +46,19 @@ def enumerated
   made.next
 end
 
+# Methods in C alone run in the enumerator's fiber.
+def sliced
+  made = NUMBERS.each_slice(10_000)
+  made.next
+  made.next
+end
+
 def all
   resumed
   nested
   deep(3)
   enumerated
+  sliced
 end
 
 puts "ready"
