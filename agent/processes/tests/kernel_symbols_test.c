@@ -256,8 +256,7 @@ static void too_many_loaded_programs_are_read_from_kallsyms(void **state)
 		kernel_symbols_note_loaded(symbols, 0xffffffffc0e00000 + 64ULL * i, 64,
 					   "bpf_prog_x");
 	assert_string_equal(lookup(symbols, 0xffffffffc0e00000), "bpf_prog_x bpf 0");
-	assert_string_equal(lookup(symbols, 0xffffffffc0e00000 + (64ULL << 10)),
-			    "-");
+	assert_string_equal(lookup(symbols, 0xffffffffc0e00000 + (64ULL << 10)), "-");
 	kernel_symbols_destroy(symbols);
 }
 
