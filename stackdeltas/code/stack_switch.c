@@ -69,9 +69,10 @@ static bool pass(struct look_ahead *ahead, const struct x86_instruction *instruc
 		note_write(ahead, reg, false, 0);
 		return reg != X86_RSP;
 	case X86_OTHER:
-		for (uint8_t written = 0; written <= X86_R15; written++)
-			if (instruction->writes >> written & 1)
-				note_write(ahead, written, false, 0);
+		if (instruction->writes >> X86_RBP & 1)
+			note_write(ahead, X86_RBP, false, 0);
+		if (instruction->writes >> X86_RBX & 1)
+			note_write(ahead, X86_RBX, false, 0);
 		return !(instruction->writes >> X86_RSP & 1);
 	default:
 		return false;
