@@ -352,6 +352,7 @@ test-long:
 	$(Q)$(if $(shell command -v apt-get),scripts/fetch_javas.py >/dev/null)
 	$(Q)scripts/fetch_java_languages.py >/dev/null
 	$(Q)$(if $(shell command -v apt-get),scripts/fetch_perls.py >/dev/null)
+	$(Q)$(if $(shell command -v apt-get),scripts/fetch_phps.py >/dev/null)
 	$(build) all unit-tests fuzzers $(ARM64_PROGRAMS) $(ARM64_AGENT)
 	$(Q)scripts/run_tests.py --long --part '$(PART)' $(UNIT_TESTS)
 

@@ -94,11 +94,8 @@ static __always_inline void regex_code_leave(struct unwind_state *state, __u64 s
 	state->regex_words_left = 0;
 	state->guess_for = UNWIND_OK;
 	state->guess_count--;
-	state->pc = word;
-	state->sp = slot + RETURN_ADDRESS_BYTES;
+	state_go_on(state, word, slot + RETURN_ADDRESS_BYTES, FRAME_RETURN_ADDRESS);
 	state->fp_known = 0;
-	state->frame_flags = FRAME_RETURN_ADDRESS;
-	state->registers_known = 0;
 	state->rbx_location = RBX_NOWHERE;
 }
 

@@ -10,6 +10,9 @@ import time
 from harness import Agent, FinishedResult, without_native_lines
 from sampled import run_at_most
 
+# A process that sample_attached() takes as a program, if another one has started it.
+Process = collections.namedtuple("Process", "pid")
+
 ATTACHED_RATE = 997
 # On a busy machine, until the agent has started, attached, and ended.
 AGENT_MAX_SECONDS = 120

@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import build_targets
 import chains
 from build_targets import TARGETS
-from harness import Agent, Program, Tap, need_root, run_agent
+from harness import Agent, Program, Tap, children_of, need_root, run_agent
 from sampled import WAIT_SECONDS, sample, wait_cpu
 
 RATE = 997
@@ -78,9 +78,8 @@ class Running(contextlib.ExitStack):
 
 def innermost_child(pid):
     """The process that is at work: @pid, or what was forked by it, as unshare does."""
-    with open("/proc/%d/task/%d/children" % (pid, pid), encoding="ascii") as file:
-        children = file.read().split()
-    return innermost_child(int(children[0])) if children else pid
+    children = children_of(pid)
+    return innermost_child(children[0]) if children else pid
 
 
 def make_root(directory, target):

@@ -601,6 +601,15 @@ def online_cpus():
     return cpus
 
 
+def children_of(pid):
+    """The process ids of those that the main thread of @pid has started; none if it is gone."""
+    try:
+        with open("/proc/%d/task/%d/children" % (pid, pid), encoding="ascii") as file:
+            return list(map(int, file.read().split()))
+    except FileNotFoundError:
+        return []
+
+
 def cpu_seconds(pid):
     """User and system time of a process, threads included; children not."""
     with open("/proc/%d/stat" % pid, encoding="utf-8", errors="surrogateescape") as file:

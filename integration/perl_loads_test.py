@@ -8,7 +8,6 @@ complete, with a name for every frame of Perl.
 
 usage: perl_loads_test.py [PERL...] [static] [library] [LOAD...]
 """
-import collections
 import contextlib
 import os
 import re
@@ -21,10 +20,11 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import bad_events
 import perls
-from attached_samples import sample_attached
-from harness import HANG_SECONDS, Program, StackEnds, Tap, free_port, need_root
+from attached_samples import Process, sample_attached
+from harness import HANG_SECONDS, Program, StackEnds, Tap, children_of, free_port, need_root
 from judge import FLAGGED
 from load_stacks import LoadStacks
+from sampled import signal_all
 
 LOADS = os.path.join(perls.TARGETS, "loads")
 SECONDS = 30
@@ -44,18 +44,11 @@ MANY = 1000000
 # A frame of Perl has the file behind its name, or a package in it; a native one has neither.
 _FRAME = re.compile(r"(?P<name>.+?) \((?P<file>.*?)(?::\d+)?\)(?:_\[[a-z~?]\])*|(?P<bare>\((?:eval|main|require)\)|[\w:']+::\w+)", re.S)
 
-Process = collections.namedtuple("Process", "pid")
-
 
 def frame_of(text):
     """(name, file) of a frame of Perl; None for another one."""
     match = _FRAME.fullmatch(text)
     return (match["name"] or match["bare"], match["file"] or "") if match else None
-
-
-def children_of(pid):
-    with open("/proc/%d/task/%d/children" % (pid, pid), encoding="ascii") as file:
-        return [Process(int(word)) for word in file.read().split()]
 
 
 def wait_answering(port):
@@ -81,15 +74,13 @@ def served(command, port, has_workers):
             if has_workers and len(workers) != WORKERS:
                 raise RuntimeError("the server has %d workers" % len(workers))
             with Program(sys.executable, os.path.join(LOADS, "client.py"), port) as client:
-                yield workers or [server]
+                yield list(map(Process, workers)) or [server]
                 if client.process.poll() is not None:
                     raise RuntimeError("the client has ended: the server did not answer as it should")
         finally:
             # They go on without the one that has started them.
             server.process.kill()
-            for worker in workers:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(worker.pid, signal.SIGKILL)
+            signal_all(workers, signal.SIGKILL)
 
 
 @contextlib.contextmanager

@@ -10,7 +10,6 @@ usage: php_loads_test.py [PHP|MODE|LOAD...]
 
 A MODE is one of phps.MODES.
 """
-import collections
 import contextlib
 import os
 import re
@@ -24,9 +23,10 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import bad_events
 import phps
-from attached_samples import sample_attached
-from harness import HANG_SECONDS, Program, StackEnds, Tap, die_with_parent, free_port, need_root
+from attached_samples import Process, sample_attached
+from harness import HANG_SECONDS, Program, StackEnds, Tap, children_of, die_with_parent, free_port, need_root
 from load_stacks import LoadStacks
+from sampled import signal_all
 
 LOADS = os.path.join(phps.TARGETS, "loads")
 SECONDS = 30
@@ -45,8 +45,6 @@ EXTENSIONS = ["ctype", "dom", "iconv", "mbstring", "simplexml", "tokenizer", "xm
 # The modes (phps.MODES) of each load.
 MODES_OF_LOADS = {"wiki": ["opcache", "tracing", "function"], "phpunit": ["plain", "tracing"]}
 _FRAME = re.compile(r"(?P<name>.+?) \((?P<file>/[^()]*(?:\(\d+\) : eval\(\)'d code)*|<internal>)(?::\d+)?\)(?:_\[~\])?")
-
-Worker = collections.namedtuple("Worker", "pid")
 
 
 def frame_of(text):
@@ -74,8 +72,7 @@ class Server(Program):
         """The process ids of its workers, all of them."""
         end = time.monotonic() + HANG_SECONDS
         while time.monotonic() < end:
-            with open("/proc/%d/task/%d/children" % (self.pid, self.pid), encoding="ascii") as file:
-                pids = [int(word) for word in file.read().split()]
+            pids = children_of(self.pid)
             # Before, the shell that enters the root has children.
             if name_of(self.pid).startswith("php-fpm") and len(pids) == WORKERS:
                 return pids
@@ -85,8 +82,7 @@ class Server(Program):
     def __exit__(self, *_):
         pids = self.workers() if self.process.poll() is None else []
         super().__exit__()
-        for pid in pids:
-            os.kill(pid, signal.SIGKILL)
+        signal_all(pids, signal.SIGKILL)
 
 
 def configure(directory, php, port):
@@ -126,7 +122,7 @@ def wiki(php, mode):
             with Program(*php.in_root("/usr/sbin/nginx", "-e", directory + "/nginx.log", "-c", directory + "/nginx.conf"),
                          ready=False), \
                     Program(sys.executable, os.path.join(LOADS, "client.py"), port) as client:
-                yield [Worker(pid) for pid in pids]
+                yield list(map(Process, pids))
                 if client.process.poll() is not None or server.workers() != pids:
                     raise RuntimeError("the client or a worker has ended")
 
@@ -159,15 +155,14 @@ def test_load(tap, run, php, load, mode):
 def main():
     tap = Tap()
     need_root(tap, "loads in PHP")
-    for root in phps.fetch_phps.LOAD_ROOTS:
-        phps.fetch_phps.fetch(root)
-    every, words = phps.with_loads(), sys.argv[1:]
+    chosen = phps.LOADS_FINDER.chosen(sys.argv[1:], True)
+    if not chosen.every:
+        tap.skip("loads in PHP", "no PHP with them is at hand: scripts/fetch_phps.py")
     run = bad_events.Run("php_loads_test")
-    for php in [every[name] for name in every if name in words] or every.values():
-        for load, modes in MODES_OF_LOADS.items():
-            if load in words or not set(words) & set(MODES_OF_LOADS):
-                for mode in [mode for mode in phps.MODES if mode in words] or modes:
-                    test_load(tap, run, php, load, mode)
+    for php in chosen.runtimes or chosen.every.values():
+        for load in [load for load in MODES_OF_LOADS if load in chosen.names] or MODES_OF_LOADS:
+            for mode in chosen.modes or MODES_OF_LOADS[load]:
+                test_load(tap, run, php, load, mode)
     run.finish(tap)
     tap.finish()
 

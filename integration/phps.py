@@ -70,15 +70,15 @@ def _fetched(suites=tuple(fetch_phps.ROOTS)):
         lambda suite: (fetch_phps.DIRECTORY / suite).exists(), suites))}
 
 
-def with_loads():
-    """Those whose root file systems have the programs of real loads, by name, the newest one last."""
-    found = {php.name: php for php in (Php(suite, root) for root, suite in fetch_phps.LOAD_ROOTS.items()
-                                       if (fetch_phps.DIRECTORY / root).exists())}
-    return dict(sorted(found.items(), key=lambda item: item[1].version))
+def _with_loads():
+    return {php.name: php for php in (Php(suite, root) for root, suite in fetch_phps.LOAD_ROOTS.items()
+                                      if (fetch_phps.DIRECTORY / root).exists())}
 
 
 FINDER = Finder(dict, _fetched, lambda _, fetched: fetched(tuple(fetch_phps.SHORT_SUITES)), r".*-php\d.*", MODES)
 at_hand, chosen = FINDER.at_hand, FINDER.chosen
+# PHPs in roots with the programs of real loads.
+LOADS_FINDER = Finder(dict, _with_loads, lambda *_: {}, r".*-php\d.*", MODES)
 
 
 if __name__ == "__main__":

@@ -22,7 +22,7 @@ class Ruby(Runtime):
         # The folders of this machine that it sees at the same paths.
         self.shared = [TARGETS]
         self._root = str(fetch_rubies.DIRECTORY / root)
-        self.program = fetch_rubies.ROOTS[fetch_rubies.LOADS.get(root, root)]
+        self.program = fetch_rubies.ROOTS[fetch_rubies.LOAD_ROOTS.get(root, root)]
         self.version = tuple(map(int, re.findall(r"\d+", self.program)))
         self.name = "%s-%s" % (root, self.program)
 
@@ -77,7 +77,7 @@ class BuiltRubyInRoot(BuiltRuby):
     def __init__(self, name):
         super().__init__(name)
         suite = fetch_rubies.BUILT[name][0]
-        self._root = str(fetch_rubies.DIRECTORY / next(root for root, of in fetch_rubies.LOADS.items() if of == suite))
+        self._root = str(fetch_rubies.DIRECTORY / next(root for root, of in fetch_rubies.LOAD_ROOTS.items() if of == suite))
         self.name = "%s-loads-%s" % (name, self.program)
 
     def command(self, *arguments):
@@ -106,8 +106,8 @@ def _fetched_for_loads():
     def is_there(name):
         return (fetch_rubies.DIRECTORY / name).exists()
 
-    roots = list(filter(is_there, fetch_rubies.LOADS))
-    suites = {fetch_rubies.LOADS[root] for root in roots}
+    roots = list(filter(is_there, fetch_rubies.LOAD_ROOTS))
+    suites = {fetch_rubies.LOAD_ROOTS[root] for root in roots}
     built = [name for name, (suite, _) in fetch_rubies.BUILT.items() if is_there(name) and suite in suites]
     return {ruby.name: ruby for ruby in [*map(Ruby, roots), *map(BuiltRubyInRoot, built)]}
 

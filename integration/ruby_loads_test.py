@@ -21,8 +21,8 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import bad_events
 import rubies
-from attached_samples import sample_attached
-from harness import Program, StackEnds, Tap, free_port, need_root
+from attached_samples import Process, sample_attached
+from harness import Program, StackEnds, Tap, children_of, free_port, need_root
 from load_stacks import LoadStacks
 from ruby_stack_test import NAMELESS, Frame, wrong_natives
 from sampled import signal_all
@@ -44,9 +44,6 @@ RUBY_PERCENT = 90
 SHOWN = 3
 
 _FRAME = re.compile(r"(?P<name>.*) \((?P<file>/[^()]*?|<[^()]*>|\(eval[^()]*\))(?::\d+)?\)(?:_\[~\])?", re.S)
-
-# A process that sample_attached() samples.
-Worker = collections.namedtuple("Worker", "pid")
 
 
 def parse_frame(text):
@@ -74,14 +71,6 @@ def judge_frames(stacks):
     return misplaced, first
 
 
-def children_of(pid):
-    try:
-        with open("/proc/%d/task/%d/children" % (pid, pid), encoding="ascii") as file:
-            return list(map(int, file.read().split()))
-    except FileNotFoundError:
-        return []
-
-
 @contextlib.contextmanager
 def serve(ruby, count):
     """A server under load, in puma's single mode if @count is 0, else with so many workers. The processes that answer."""
@@ -96,7 +85,7 @@ def serve(ruby, count):
                 while len(children_of(server.pid)) < count and time.monotonic() < end:
                     time.sleep(0.1)
                 time.sleep(WARM_SECONDS)
-                yield list(map(Worker, children_of(server.pid))) if count else [server]
+                yield list(map(Process, children_of(server.pid))) if count else [server]
                 if client.process.poll() is not None:
                     raise RuntimeError("the client has ended: an answer was not the right one")
         finally:
@@ -126,7 +115,7 @@ def main():
     need_root(tap, "loads in Ruby")
     chosen = rubies.LOADS_FINDER.chosen([word for word in sys.argv[1:] if word not in LOADS], True)
     if not chosen.every:
-        tap.skip("loads in Ruby", "no packages are at hand: scripts/fetch_rubies.py %s" % " ".join(rubies.fetch_rubies.LOADS))
+        tap.skip("loads in Ruby", "no packages are at hand: scripts/fetch_rubies.py %s" % " ".join(rubies.fetch_rubies.LOAD_ROOTS))
     run = bad_events.Run("ruby_loads_test")
     for ruby in chosen.runtimes or chosen.every.values():
         for load in [name for name in LOADS if name in sys.argv[1:]] or LOADS:

@@ -30,14 +30,14 @@ LEFT_OUT = "openssl,psych,readline,fiddle,dbm,gdbm"
 PARTIAL = {"experimental": ("trixie", ["libffi8", "libgmp10", "libssl3t64", "libyaml-0-2", "zlib1g"],
                             ["ruby3.4", "libruby3.4"])}
 # Roots with the packages of the loads as well: their suites.
-LOADS = {"bookworm-loads": "bookworm", "trixie-loads": "trixie"}
+LOAD_ROOTS = {"bookworm-loads": "bookworm", "trixie-loads": "trixie"}
 LOAD_PACKAGES = ["puma", "ruby-sinatra", "ruby-json"]
 
 
 def packages_of(name):
     """What the root @name is made of: a suite, packages with what they depend on, packages of the suite @name alone."""
-    if name in LOADS:
-        return LOADS[name], [ROOTS[LOADS[name]], *LOAD_PACKAGES], []
+    if name in LOAD_ROOTS:
+        return LOAD_ROOTS[name], [ROOTS[LOAD_ROOTS[name]], *LOAD_PACKAGES], []
     return PARTIAL.get(name, (name, [ROOTS[name]], []))
 
 
@@ -94,5 +94,5 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["--short"]:
         fetch_short()
     else:
-        for wanted in sys.argv[1:] or [*ROOTS, *BUILT, *LOADS]:
+        for wanted in sys.argv[1:] or [*ROOTS, *BUILT, *LOAD_ROOTS]:
             print(build(wanted) if wanted in BUILT else fetch(wanted))

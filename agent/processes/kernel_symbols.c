@@ -389,18 +389,15 @@ static void add_loaded(struct kernel_symbols *symbols, struct loaded_code code)
 
 	while (end < loaded->count && loaded->items[end].start < code.end)
 		drop_name(symbols, loaded->items[end++].name);
-	if (end == index && (loaded->count == LOADED_MAX || loaded_vector_push(loaded, code))) {
+	if (end == index &&
+	    (loaded->count == LOADED_MAX || loaded_vector_reserve(loaded, loaded->count + 1))) {
 		drop_name(symbols, code.name);
 		forget_loaded(symbols);
 		return;
 	}
-	if (end == index)
-		memmove(loaded->items + index + 1, loaded->items + index,
-			(loaded->count - 1 - index) * sizeof(code));
-	else
-		memmove(loaded->items + index + 1, loaded->items + end,
-			(loaded->count - end) * sizeof(code));
-	loaded->count -= end > index ? end - index - 1 : 0;
+	memmove(loaded->items + index + 1, loaded->items + end,
+		(loaded->count - end) * sizeof(code));
+	loaded->count += index + 1 - end;
 	loaded->items[index] = code;
 }
 
