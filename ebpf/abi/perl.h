@@ -20,7 +20,8 @@
  *	- the enum perl_code
  *	- for a sub the address of its package's stash, the address of its name (HEK), and the first PERL_NAME_WORDS words of
  *	  that, which are its hash, its length and its beginning
- *	- the words of the file's name up to its NUL, at most PERL_FILE_WORDS; bytes behind the NUL count as 0
+ *	- the words of the file's name up to its NUL, at most PERL_FILE_WORDS; bytes behind the NUL count as 0. They should be
+ *	  all of it: `require` looks for a longer name first (NAME.pmc), often in the memory of one that was just freed
  *
  * mark: the upper half of a fingerprint of the sub alone, since a file's name is often freed before its sub.
  */
@@ -54,7 +55,7 @@ enum {
 	PERL_CALLING_MAX = 2,
 	PERL_LEAVING_MAX = 2,
 	PERL_NAME_WORDS = 2,
-	PERL_FILE_WORDS = 8,
+	PERL_FILE_WORDS = 32,
 	PERL_FILE_BYTES = 8 * PERL_FILE_WORDS,
 	/** In word 2. */
 	PERL_MARK_SHIFT = 48,

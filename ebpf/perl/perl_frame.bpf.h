@@ -36,13 +36,13 @@ static __always_inline __u64 perl_read_sub(__u64 cv, __u64 *glob)
 }
 
 /* The same for the name of a file at @file. */
-static __always_inline __u64 perl_read_file(__u64 file)
+static __always_inline __u64 perl_read_file(struct perl_unwind *unwind, __u64 file)
 {
-	__u64 words[PERL_FILE_WORDS] = { 0 }, sum = 0;
+	__u64 *words = unwind->text, sum = 0;
 	int has_end = 0;
 
 	/* Only its end may be unreadable, at the end of a page. */
-	bool is_whole = !bpf_probe_read_user(words, sizeof(words), (const void *)file);
+	bool is_whole = !bpf_probe_read_user(words, PERL_FILE_BYTES, (const void *)file);
 
 	for (int i = 0; i < PERL_FILE_WORDS && !has_end; i++) {
 		if (!is_whole && read_word(file + 8 * i, &words[i]))
@@ -72,7 +72,7 @@ static __always_inline __u64 perl_known_file(struct perl_unwind *unwind, __u64 f
 
 	if (known->address != file) {
 		known->address = file;
-		known->sum = perl_read_file(file);
+		known->sum = perl_read_file(unwind, file);
 	}
 	return known->sum;
 }

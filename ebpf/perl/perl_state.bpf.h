@@ -56,6 +56,8 @@ struct perl_unwind {
 	__u64 saved;
 	__u64 contexts;
 	__u64 previous;
+	/** The beginning of a file's name. */
+	__u64 text[PERL_FILE_WORDS];
 	struct perl_process process;
 	struct perl_known subs[PERL_KNOWN_SUBS];
 	struct perl_known files[PERL_KNOWN_FILES];

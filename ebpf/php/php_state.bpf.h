@@ -57,7 +57,7 @@ struct php_unwind {
 	__u32 is_in_code;
 	/** Number of `generators` still to be added, the last one first. */
 	__u32 generator_count;
-	/** Addresses of the next execute_data and of the innermost one. */
+	/** Addresses of the next execute_data, and of the innermost one; 0: that is not the first loop's. */
 	__u64 next;
 	__u64 first;
 	struct php_process process;

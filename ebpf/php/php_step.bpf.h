@@ -206,16 +206,18 @@ static __always_inline struct php_known_function *php_known(struct php_unwind *u
 
 /*
  * True if the execute_data that was read is that of a generator that delegates to a running iterator. It has not delegated yet
- * if VM code has its execute_data in the register.
+ * if the first loop runs it: then VM code has its execute_data in the register, or execute_ex() is at its end.
  */
 static __always_inline bool php_is_delegating(const struct unwind_state *state)
 {
 	const struct php_unwind *unwind = &state->php;
-	__u64 type = 0;
+	const struct php_code_range *end = &unwind->process.end;
+	__u64 pc = state->registers[PC_REGISTER] - unwind->process.bias, type = 0;
 
 	return unwind->frame.flags & PHP_CALL_GENERATOR &&
 	       (unwind->frame.address != unwind->first ||
-		state->registers[PHP_FRAME_REGISTER] != unwind->first) &&
+		(state->registers[PHP_FRAME_REGISTER] != unwind->first &&
+		 !php_is_within(pc, end->start, end->end))) &&
 	       !read_word(unwind->frame.return_value + unwind->process.generator_values, &type) &&
 	       type & PHP_TYPE_MASK;
 }
@@ -397,6 +399,7 @@ static __always_inline enum unwind_error php_enter(struct unwind_state *state)
 	unwind->is_first = 0;
 	if (!php_first_has_none(state))
 		return UNWIND_OK;
+	unwind->first = 0;
 	unwind->is_innermost = 0;
 	return php_leave(state);
 }

@@ -530,6 +530,41 @@ static void a_generator_that_delegates_to_an_iterator_ends_nothing(void **state)
 	assert_string_equal(unwind_text(php), "1LC2LE");
 }
 
+static void a_loop_that_the_iterator_has_left_is_not_the_generators(void **state)
+{
+	struct php *php = *state;
+	uint64_t frame;
+
+	add(php, RULE_LOOP_END);
+	add(php, RULE_C);
+	add(php, RULE_OF_LOOP);
+	add(php, RULE_END);
+	frame = put_frame(php, 2, 2, 0, CALL_TOP);
+	frame = put_generator(php, 1, 1, frame, 0);
+	put(php, generator_at(1) + 144, 8);
+	put(php, CURRENT, frame);
+	/* Generated code restores the register of what has called it. */
+	set_vm(php, frame, opcodes_of(1));
+	assert_string_equal(unwind_text(php), "LC12LE");
+}
+
+static void a_generator_that_has_just_begun_to_delegate_ends_its_loop(void **state)
+{
+	struct php *php = *state;
+	uint64_t frame;
+
+	add(php, RULE_LOOP_END);
+	add(php, RULE_RESUMED);
+	add(php, RULE_OF_LOOP);
+	add(php, RULE_END);
+	frame = put_frame(php, 2, 2, 0, CALL_TOP);
+	frame = put_generator(php, 1, 1, frame, 0);
+	put(php, generator_at(1) + 144, 8);
+	put(php, CURRENT, frame);
+	set_vm(php, 0, 0);
+	assert_string_equal(unwind_text(php), "1LC2LE");
+}
+
 static void included_code_says_what_included_it(void **state)
 {
 	struct php *php = *state;
@@ -714,6 +749,8 @@ int main(void)
 		TEST(at_its_end_the_loop_has_no_frame_but_a_generator_s),
 		TEST(generators_that_delegate_stand_between),
 		TEST(a_generator_that_delegates_to_an_iterator_ends_nothing),
+		TEST(a_loop_that_the_iterator_has_left_is_not_the_generators),
+		TEST(a_generator_that_has_just_begun_to_delegate_ends_its_loop),
 		TEST(included_code_says_what_included_it),
 		TEST(what_cannot_be_read_is_missing),
 		TEST(a_list_without_an_end_ends),

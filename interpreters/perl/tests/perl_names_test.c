@@ -26,7 +26,8 @@ enum {
 	PACKAGE = 0x1800,
 	BUCKETS = 0x1900,
 	FILE_NAME = 0x2000,
-	NAME_LIST = 0x2100,
+	FILE_NAME_BYTES = 2 * PERL_FILE_BYTES,
+	NAME_LIST = 0x2800,
 	END = 0x3000,
 	HAS_AUX = 0x2000000,
 	LINE = 12,
@@ -68,7 +69,7 @@ static void put_name(struct fake *fake, uint64_t address, const char *text, uint
 
 static void put_file(struct fake *fake, const char *text)
 {
-	memset(fake->bytes + FILE_NAME, 0xdd, 256);
+	memset(fake->bytes + FILE_NAME, 0xdd, FILE_NAME_BYTES);
 	strcpy((char *)fake->bytes + FILE_NAME, text);
 }
 
@@ -343,7 +344,7 @@ static void a_long_file_name_is_not_known_by_its_fingerprint(void **state)
 {
 	struct fake *fake = *state;
 	struct interpreted_frame frame;
-	char file[101] = "";
+	char file[PERL_FILE_BYTES + 2] = "";
 	uint64_t words[3];
 
 	memset(file, 'x', sizeof(file) - 1);
@@ -354,6 +355,24 @@ static void a_long_file_name_is_not_known_by_its_fingerprint(void **state)
 	fake->object = 0;
 	put_name(fake, NAME, "other", 0);
 	assert_int_equal(symbolize(fake, words, &frame), -ESTALE);
+}
+
+static void the_end_of_a_long_file_name_counts(void **state)
+{
+	struct fake *fake = *state;
+	struct interpreted_frame frame;
+	char file[PERL_FILE_BYTES] = "";
+	uint64_t words[3];
+
+	memset(file, 'x', 100);
+	file[0] = '/';
+	strcpy(file + 100, ".pm");
+	put_file(fake, file);
+	make_words(fake, words);
+	strcpy(file + 100, ".pmc");
+	put_file(fake, file);
+	assert_int_equal(symbolize(fake, words, &frame), 0);
+	assert_null(frame.file);
 }
 
 static void a_name_that_changes_while_it_is_read_is_not_used(void **state)
@@ -416,6 +435,7 @@ int main(void)
 		TEST(a_closure_that_was_freed_has_the_name_of_its_glob),
 		TEST(memory_that_was_freed_is_no_file_name),
 		TEST(a_long_file_name_is_not_known_by_its_fingerprint),
+		TEST(the_end_of_a_long_file_name_counts),
 		TEST(a_name_that_changes_while_it_is_read_is_not_used),
 		TEST(hostile_memory_is_refused),
 	};
