@@ -35,7 +35,13 @@ CPPFLAGS_ALL := -D_GNU_SOURCE -I. -Ibuild
 CFLAGS ?= -O2 -g
 CFLAGS_ALL := -std=gnu11 $(WARNINGS) -fno-omit-frame-pointer -pthread
 
-FLAGS_obj := $(CFLAGS)
+# Faults are harder to use with these; scripts/check_hardening.py looks whether the agent has it.
+HARDENING := -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3
+HARDENING_x86_64 := -fcf-protection
+HARDENING_aarch64 := -mbranch-protection=standard
+LDFLAGS_HARDENED := -pie -Wl,-z,relro,-z,now,-z,noexecstack
+
+FLAGS_obj := $(CFLAGS) -fPIE $(HARDENING) $(HARDENING_$(ARCH))
 # -O0: compiling takes longer than running.
 FLAGS_asan := -O0 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 FLAGS_fuzz := -O0 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all \
@@ -222,7 +228,7 @@ archives = $(foreach l,$(uses_$(2)),build/$(1)/lib$(l).a)
 # --- programs ---
 build/agent: build/obj/agent/main.o $(call archives,obj,agent)
 	$(call say,LD,$@)
-	$(Q)$(CC) $(CFLAGS_ALL) $(CFLAGS) -o $@ $^ $(LDLIBS_ALL)
+	$(Q)$(CC) $(CFLAGS_ALL) $(CFLAGS) $(LDFLAGS_HARDENED) -o $@ $^ $(LDLIBS_ALL)
 
 build/agent-debug: build/debug/agent/main.o $(call archives,debug,agent)
 	$(call say,LD,$@)
@@ -358,7 +364,7 @@ test-long:
 
 check:
 	$(Q)scripts/setup.sh build check
-	$(build) generated
+	$(build) generated build/agent
 	$(Q)BPF_CFLAGS='$(BPF_CFLAGS)' CPPFLAGS='$(CPPFLAGS_ALL)' CLANG='$(CLANG)' scripts/check.sh
 
 format:

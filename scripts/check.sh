@@ -85,6 +85,7 @@ check "words" scripts/check_words.py
 check "scripts" check_scripts
 check "kernel programs for x86-64" check_bpf_for x86
 check "kernel programs for arm64" check_bpf_for arm64
+check "hardening of the agent" scripts/check_hardening.py build/agent build/obj/liblib.a
 check "gcc -fanalyzer" check_gcc_analyzer
 check "clang-tidy" check_clang_tidy
 if [ -n "$failed" ]; then
