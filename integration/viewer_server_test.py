@@ -145,15 +145,21 @@ def check_guard(tap, server):
            and server.status("/api/status", "DELETE") == 405, "other methods are refused")
 
 
+def parameters(count):
+    return b"&".join(b"x=%d" % i for i in range(count))
+
+
 def check_nonsense(tap, server):
     for path in ("/../etc/passwd", "/..%2f..%2fetc%2fpasswd", "/api/../../etc/passwd", "//",
                  "/app.js/", "/api/", "/api/status/x", "/assets/app.js", "/%2e%2e/"):
         tap.ok(server.status(path) == 404, "nothing at " + path, server.status(path))
-    for what, query in (("an address without end", b"comm=" + b"x" * 300000),
-                        ("2,000 parameters", b"&".join(b"pid=%d" % i for i in range(2000)))):
-        answer = server.send(b"GET /api/flame?" + query + b" HTTP/1.1\r\nHost: "
+    for what, query, status in (("refused: an address without end", b"comm=" + b"x" * 300000, b"4"),
+                                ("512 parameters are taken", parameters(512), b"200"),
+                                ("refused: 513", parameters(513), b"400"),
+                                ("refused: 5,000", parameters(5000), b"400")):
+        answer = server.send(b"GET /api/status?" + query + b" HTTP/1.1\r\nHost: "
                              + server.netloc.encode() + b"\r\nConnection: close\r\n\r\n")
-        tap.ok(not answer or answer.startswith(b"HTTP/1.1 4"), "refused: " + what, answer[:200])
+        tap.ok(answer.startswith(b"HTTP/1.1 " + status), what, answer[:200])
     tap.ok(server.status("/api/flame?comm=%00") == 400, "a NUL in a value is refused")
     for junk in (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", b"\r\n" * 1000, b"GET\r\n\r\n",
                  b"GET / HTTP/9.9\r\n\r\n", os.urandom(5000)):
@@ -328,6 +334,8 @@ def check_addresses(tap, directory):
         cookie = headers.get("Set-Cookie", "")
         tap.ok(status == 303 and headers["Location"] == "/" and "HttpOnly" in cookie
                and "SameSite=Strict" in cookie, "from the address it goes into a cookie", headers)
+        tap.ok(cookie.startswith("allframes_token_%s=" % server.netloc.rpartition(":")[2]) and TOKEN not in cookie,
+               "which has the port in its name, and not the token", cookie)
         tap.ok(server.status("/api/status", Cookie=cookie.partition(";")[0]) == 200,
                "which opens it too")
         tap.ok("Set-Cookie" not in server.ask("/?token=wrong-wrong-wrong-wrong")[1],

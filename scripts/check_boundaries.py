@@ -52,7 +52,7 @@ LIBRARY_HOMES = [
     (r"libiberty/.*", ["symbols/demangle."]),
     (r"grpc/.*", ["reporter/grpc_", "reporter/tests/grpc_", "viewer/receive/", "integration/collector/"]),
     (r"protobuf-c/.*|build/proto/.*", ["reporter/otlp_", "reporter/pprof", "reporter/tests/", "viewer/open/", "viewer/receive/", "bench/otlp_"]),
-    (r"openssl/.*", ["lib/host/file_id"]),
+    (r"openssl/.*", ["lib/host/file_id", "viewer/access_token"]),
     (r"xxhash\.h", ["lib/base/hash128."]),
     (r"microhttpd\.h|jansson\.h", ["viewer/"]),
     (r"zlib\.h", ["lib/elf/debug_file", "lib/host/tests/", "lib/elf/tests/",

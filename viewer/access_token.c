@@ -4,6 +4,9 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <openssl/evp.h>
+#include <openssl/hmac.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
@@ -51,14 +54,39 @@ int access_token_read(const char *path, struct access_token *token)
 	return 0;
 }
 
-bool access_token_is(const struct access_token *token, const char *text)
+static bool is_text(const char *secret, const char *text)
 {
-	size_t wanted = strlen(token->text), length = text ? strlen(text) : 0;
+	size_t wanted = strlen(secret), length = text ? strlen(text) : 0;
 	unsigned int difference = wanted != length;
 
 	for (size_t i = 0; i < length; i++)
-		difference |= (unsigned char)text[i] ^ (unsigned char)token->text[i % wanted];
+		difference |= (unsigned char)text[i] ^ (unsigned char)secret[i % wanted];
 	return text && !difference;
+}
+
+bool access_token_is(const struct access_token *token, const char *text)
+{
+	return is_text(token->text, text);
+}
+
+int access_cookie_make(const struct access_token *token, uint16_t port,
+		       struct access_cookie *cookie)
+{
+	unsigned char digest[EVP_MAX_MD_SIZE];
+	unsigned int length = 0;
+
+	snprintf(cookie->name, sizeof(cookie->name), "allframes_token_%u", port);
+	if (!HMAC(EVP_sha256(), token->text, (int)strlen(token->text),
+		  (const unsigned char *)cookie->name, strlen(cookie->name), digest, &length))
+		return fail(-EIO, "no digest of the token");
+	for (unsigned int i = 0; i < length && 2 * i + 2 < sizeof(cookie->value); i++)
+		snprintf(cookie->value + 2 * i, 3, "%02x", digest[i]);
+	return 0;
+}
+
+bool access_cookie_is(const struct access_cookie *cookie, const char *text)
+{
+	return is_text(cookie->value, text);
 }
 
 bool access_token_in_authorization(const struct access_token *token, const char *header)

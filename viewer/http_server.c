@@ -30,7 +30,8 @@ enum {
 	/* Seconds that a client may be idle. */
 	IDLE_SECONDS = 15,
 	/* Memory per connection, for a request with its headers and for what is written at once. */
-	CONNECTION_BYTES = 32 << 10,
+	CONNECTION_BYTES = 96 << 10,
+	/* Their records have to fit into that memory, for libmicrohttpd does not answer where they do not. */
 	PARAMETERS_MAX = 512,
 	/* Limit of answers that clients have not read yet; above it requests are refused. */
 	UNREAD_MAX_BYTES = 32 << 20,
@@ -46,14 +47,14 @@ enum {
 	TIDY_MS = 10000,
 };
 
-#define COOKIE_NAME "allframes_token"
-
 #define SECURITY_POLICY                                                                            \
 	"default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "          \
 	"connect-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
 
 struct http_server {
 	struct http_server_options options;
+	/* For the token, if there is one. */
+	struct access_cookie cookie;
 	struct MHD_Daemon *daemon;
 	pthread_t thread;
 	/* An eventfd that becomes readable when the thread should end. */
@@ -69,6 +70,10 @@ struct http_server {
 struct request {
 	size_t unread_bytes;
 	bool is_download;
+	/* It has more than PARAMETERS_MAX parameters. */
+	bool has_too_many;
+	/* Its headers were read. */
+	bool is_begun;
 };
 
 /* An answer in progress. */
@@ -298,6 +303,9 @@ static enum MHD_Result answer_question(struct http_server *server,
 		return send_error(
 			connection, MHD_HTTP_SERVICE_UNAVAILABLE,
 			"{\"error\":\"others have not read what they asked for: try again in a while\"}");
+	if (begun->has_too_many)
+		return send_error(connection, MHD_HTTP_BAD_REQUEST,
+				  "{\"error\":\"there are too many parameters\"}");
 	MHD_get_connection_values_n(connection, MHD_GET_ARGUMENT_KIND, take_parameter, &parameters);
 	if (parameters.is_bad)
 		return send_error(connection, MHD_HTTP_BAD_REQUEST,
@@ -332,7 +340,7 @@ static enum MHD_Result answer_question(struct http_server *server,
 static enum MHD_Result send_cookie(const struct http_server *server,
 				   struct MHD_Connection *connection)
 {
-	char cookie[ACCESS_TOKEN_MAX_BYTES + 96];
+	char cookie[sizeof(struct access_cookie) + 96];
 	struct reply reply = {
 		.status = MHD_HTTP_SEE_OTHER,
 		.content_type = "text/plain; charset=utf-8",
@@ -341,8 +349,8 @@ static enum MHD_Result send_cookie(const struct http_server *server,
 		.cookie = cookie,
 	};
 
-	snprintf(cookie, sizeof(cookie), COOKIE_NAME "=%s; HttpOnly; SameSite=Strict; Path=/",
-		 server->options.token->text);
+	snprintf(cookie, sizeof(cookie), "%s=%s; HttpOnly; SameSite=Strict; Path=/",
+		 server->cookie.name, server->cookie.value);
 	return send_reply(connection, &reply);
 }
 
@@ -352,8 +360,9 @@ static bool is_let_in(const struct http_server *server, struct MHD_Connection *c
 
 	return !token ||
 	       access_token_in_authorization(token, header(connection, "Authorization")) ||
-	       access_token_is(token, MHD_lookup_connection_value(connection, MHD_COOKIE_KIND,
-								  COOKIE_NAME));
+	       access_cookie_is(&server->cookie,
+				MHD_lookup_connection_value(connection, MHD_COOKIE_KIND,
+							    server->cookie.name));
 }
 
 static enum guard_verdict judge(const struct http_server *server, struct MHD_Connection *connection,
@@ -413,6 +422,7 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 {
 	bool is_post = !strcmp(method, "POST");
 	struct http_server *server = context;
+	struct request *begun = *request;
 
 	(void)version;
 	(void)upload;
@@ -421,16 +431,38 @@ static enum MHD_Result handle(void *context, struct MHD_Connection *connection, 
 	if (!is_post && strcmp(method, "GET") && strcmp(method, "HEAD"))
 		return send_error(connection, MHD_HTTP_METHOD_NOT_ALLOWED,
 				  "{\"error\":\"only GET and HEAD\"}");
-	if (!*request) {
-		*request = calloc(1, sizeof(struct request));
-		return *request ? MHD_YES : MHD_NO;
+	if (!begun)
+		return MHD_NO;
+	if (!begun->is_begun) {
+		begun->is_begun = true;
+		return MHD_YES;
 	}
 	/* Our requests have no body. */
 	if (*upload_bytes) {
 		*upload_bytes = 0;
 		return MHD_YES;
 	}
-	return answer_request(server, connection, url, is_post, *request);
+	return answer_request(server, connection, url, is_post, begun);
+}
+
+/*
+ * Called with the request's URL before it is taken apart; returns the request. Cuts off the parameters that are too many: the
+ * text is libmicrohttpd's own buffer.
+ */
+static void *begin_request(void *context, const char *url, struct MHD_Connection *connection)
+{
+	struct request *request = calloc(1, sizeof(*request));
+	char *end = strchr(url, '?');
+
+	(void)context;
+	(void)connection;
+	for (int i = 0; end && i < PARAMETERS_MAX; i++)
+		end = strchr(end + 1, '&');
+	if (request && end)
+		request->has_too_many = true;
+	if (end)
+		*end = '\0';
+	return request;
 }
 
 /* Errors of clients are not logged. */
@@ -487,12 +519,17 @@ static int start(struct http_server *server)
 	server->stop_fd = eventfd(0, EFD_CLOEXEC);
 	if (server->stop_fd < 0)
 		return -errno;
+	if (options->token) {
+		err = access_cookie_make(options->token, options->port, &server->cookie);
+		if (err)
+			return err;
+	}
 	server->daemon = MHD_start_daemon(
 		MHD_USE_EPOLL | MHD_USE_ERROR_LOG, options->port, NULL, NULL, handle, server,
 		MHD_OPTION_EXTERNAL_LOGGER, ignore_log, NULL, MHD_OPTION_NOTIFY_COMPLETED,
-		end_request, server, MHD_OPTION_LISTEN_SOCKET, options->fd,
-		MHD_OPTION_CONNECTION_LIMIT, (unsigned int)CONNECTIONS_MAX,
-		MHD_OPTION_PER_IP_CONNECTION_LIMIT,
+		end_request, server, MHD_OPTION_URI_LOG_CALLBACK, begin_request, NULL,
+		MHD_OPTION_LISTEN_SOCKET, options->fd, MHD_OPTION_CONNECTION_LIMIT,
+		(unsigned int)CONNECTIONS_MAX, MHD_OPTION_PER_IP_CONNECTION_LIMIT,
 		(unsigned int)(options->token ? CONNECTIONS_PER_ADDRESS : CONNECTIONS_MAX),
 		MHD_OPTION_CONNECTION_TIMEOUT, (unsigned int)IDLE_SECONDS,
 		MHD_OPTION_CONNECTION_MEMORY_LIMIT, (size_t)CONNECTION_BYTES, MHD_OPTION_END);

@@ -123,6 +123,19 @@ static size_t character_bytes(const unsigned char *at)
 	return count;
 }
 
+/* Whether the character at @at, of 2 bytes or more, changes the direction of the text behind it: U+061C, 200E, 200F, 202A
+ * to 202E and 2066 to 2069. With them a name can look like another one, or change the look of a whole line. */
+static bool is_bidirectional_control(const unsigned char *at)
+{
+	if (at[0] == 0xd8)
+		return at[1] == 0x9c;
+	if (at[0] != 0xe2)
+		return false;
+	if (at[1] == 0x80)
+		return at[2] == 0x8e || at[2] == 0x8f || (at[2] >= 0xaa && at[2] <= 0xae);
+	return at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9;
+}
+
 /* The replacement for the control character at @at; NULL if it is no control character. */
 static const char *control_replacement(const unsigned char *at, size_t bytes)
 {
@@ -136,7 +149,7 @@ static const char *control_replacement(const unsigned char *at, size_t bytes)
 		return at[1] == 0x85 ? " " : "?";
 	if (at[0] == 0xe2 && at[1] == 0x80 && (at[2] == 0xa8 || at[2] == 0xa9))
 		return " ";
-	return NULL;
+	return is_bidirectional_control(at) ? "?" : NULL;
 }
 
 void text_builder_append_name(struct text_builder *builder, const char *name)

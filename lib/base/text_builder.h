@@ -32,7 +32,8 @@ void text_builder_format(struct text_builder *builder, const char *format, ...)
 
 /**
  * Appends a name that somebody else chose, so that it is valid UTF-8 without control characters: a
- * line end becomes a space, any other control and any byte that is no UTF-8 a `?`.
+ * line end becomes a space, any other control, those for the direction of text too, and any byte that is
+ * no UTF-8 a `?`.
  */
 void text_builder_append_name(struct text_builder *builder, const char *name);
 

@@ -94,12 +94,32 @@ static void it_stands_in_the_header_behind_its_scheme(void **state)
 	assert_false(access_token_in_authorization(&token, NULL));
 }
 
+static void a_cookie_is_for_its_port_and_is_not_the_token(void **state)
+{
+	struct access_token token = { "0123456789abcdef" }, other = { "0123456789abcdeg" };
+	struct access_cookie cookie, next;
+
+	(void)state;
+	assert_int_equal(access_cookie_make(&token, 7171, &cookie), 0);
+	assert_string_equal(cookie.name, "allframes_token_7171");
+	assert_int_equal(strlen(cookie.value), 64);
+	assert_null(strstr(cookie.value, token.text));
+	assert_true(access_cookie_is(&cookie, cookie.value));
+	assert_false(access_cookie_is(&cookie, token.text));
+	assert_false(access_cookie_is(&cookie, NULL));
+	assert_int_equal(access_cookie_make(&token, 7172, &next), 0);
+	assert_false(access_cookie_is(&cookie, next.value));
+	assert_int_equal(access_cookie_make(&other, 7171, &next), 0);
+	assert_false(access_cookie_is(&cookie, next.value));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_line_is_the_token),
 		cmocka_unit_test(files_that_do_not_do_are_refused),
 		cmocka_unit_test(it_stands_in_the_header_behind_its_scheme),
+		cmocka_unit_test(a_cookie_is_for_its_port_and_is_not_the_token),
 	};
 
 	return cmocka_run_group_tests(tests, make_directory, remove_directory);

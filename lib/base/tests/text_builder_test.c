@@ -55,6 +55,21 @@ static void assert_name(const char *name, const char *expected)
 	text_builder_deinit(&builder);
 }
 
+static void controls_of_the_direction_of_text_are_replaced(void **state)
+{
+	(void)state;
+	/* U+202E, 2066, 200F, 061C and 202A. */
+	assert_name("a\xe2\x80\xae"
+		    "b\xe2\x81\xa6"
+		    "c\xe2\x80\x8f"
+		    "d\xd8\x9c"
+		    "e\xe2\x80\xaa",
+		    "a?b?c?d?e?");
+	/* Neighbours of theirs are text: U+061B, 200D, 2010, 2029 (a line end), 202F, 2065. */
+	assert_name("\xd8\x9b\xe2\x80\x8d\xe2\x80\x90\xe2\x80\xa9\xe2\x80\xaf\xe2\x81\xa5",
+		    "\xd8\x9b\xe2\x80\x8d\xe2\x80\x90 \xe2\x80\xaf\xe2\x81\xa5");
+}
+
 static void plain_and_foreign_names_stay(void **state)
 {
 	(void)state;
@@ -100,6 +115,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(chunks_come_one_behind_the_other),
 		cmocka_unit_test(a_size_that_cannot_be_marks_the_builder),
+		cmocka_unit_test(controls_of_the_direction_of_text_are_replaced),
 		cmocka_unit_test(plain_and_foreign_names_stay),
 		cmocka_unit_test(line_ends_become_spaces_and_controls_question_marks),
 		cmocka_unit_test(bytes_that_are_no_utf8_become_question_marks),
