@@ -51,6 +51,7 @@ class Profile:
             self._check_doubled(locations)
         self._frames = {location.id: self._names(part) for location, part in locations}
         self._lines_of = {location.id: self._files_and_lines(part) for location, part in locations}
+        self.addresses = {location.address for location, _ in locations}
         self._mapping_of = {location.id: location.mapping for location, _ in locations}
         if not set(self._mapping_of.values()) <= set(self.mappings) | {0}:
             raise ValueError("a location has an unknown mapping")

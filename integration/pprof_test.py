@@ -67,6 +67,9 @@ def check_profile(tap, profile, folded, threads_pid, times):
         check=True).stdout)
     tap.ok(calls and build_id and profile.mapping_build_id(calls) == build_id[1],
            "mappings carry the build ID that readelf finds", sorted(files))
+    kernel = files.get("[kernel.kallsyms]")
+    tap.ok(kernel and kernel.start == 0 < kernel.limit and not [address for address in profile.addresses if address >> 63],
+           "no address tells where the kernel is", kernel)
 
 
 def check_go(tap, path, folded):

@@ -10,8 +10,9 @@
  *	interpreted	cpython, jvm		none			function, file and line
  *	error		abort-marker		none			[error: why], [truncated]
  *
- * An address is an ELF virtual address (for the kernel: an address in memory). For a caller it is
- * the address of the call. The function name of a guessed frame ends in `_[?]`; a guessed frame
+ * An address is an ELF virtual address; for the kernel and its modules an offset from the start of
+ * their text (_text), and for BPF programs and the like one in the function, since the kernel's addresses
+ * are nobody's business. For a caller it is the address of the call. The function name of a guessed frame ends in `_[?]`; a guessed frame
  * without a name has the attribute allframes.frame.guess = true. Functions that are inlined at an
  * address, or into an interpreted function, are lines of one location, innermost first. If the
  * runtime knows only the nearest functions and lines, the location has the attribute

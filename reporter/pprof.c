@@ -95,7 +95,7 @@ struct pprof_writer {
 /* Keys under which mappings and functions are equal; locations use struct frame_key. No padding. */
 struct mapping_key {
 	uint64_t executable_id;
-	/* Differs when a kernel module is loaded again at another address. */
+	/* A file that was opened may have several mappings of one binary. */
 	uint64_t memory_start;
 	uint64_t filename;
 	uint64_t build_id;

@@ -8,7 +8,8 @@
  * program's key is equal to one of ours, or to `label.` (once or more) followed by one, it is
  * prefixed with `label.`. A location is one address of one binary: the ELF virtual address of the
  * instruction (for callers: of the call), inside a mapping that is also given in ELF virtual
- * addresses. Kernel frames belong to mappings [kernel.kallsyms] and [kernel.MODULE]. Functions have
+ * addresses. Kernel frames belong to mappings [kernel.kallsyms] and [kernel.MODULE], which start at 0: their
+ * addresses are offsets from the start of that text, as in OTLP (otlp_frames.h). Functions have
  * the names of stack_text.h without suffixes, except that guesses keep theirs. An error is a
  * function `[error: why]` in the position of the root. Strings, functions, locations and mappings
  * have no duplicates.

@@ -118,8 +118,7 @@ static struct binary *kernel_binary(struct frame_converter *converter,
 		.file_id = module->file_id,
 		.build_id_bytes = module->build_id_bytes,
 		.is_kernel = true,
-		.memory_start = module->start,
-		.memory_limit = module->end,
+		.memory_limit = module->end - module->start,
 		.fd = -1,
 		.path = key.name,
 	};
@@ -160,21 +159,33 @@ static bool is_interrupt_entry(const struct frame *frame)
 	return false;
 }
 
-/* @callee: the frame before, NULL for the innermost one. */
+/*
+ * @callee: the frame before, NULL for the innermost one. The kernel's addresses would help an attacker on this machine, so they
+ * do not leave this function: the result is relative to the module's text or, outside of that, to the function.
+ */
 static void convert_kernel_frame(struct frame_converter *converter, uint64_t word,
 				 const struct frame *callee, struct frame *frame)
 {
+	uint32_t call_bytes = callee && !is_interrupt_entry(callee);
+	uint64_t looked_up = word - call_bytes, offset;
+	const struct kernel_module *module;
 	struct kernel_symbol symbol;
 
-	frame->address = word;
-	frame->flags = !callee || is_interrupt_entry(callee) ? 0 : FRAME_RETURN_ADDRESS;
 	if (!converter->config.kernel_symbols ||
-	    kernel_symbols_lookup(converter->config.kernel_symbols, frame_lookup_address(frame),
-				  &symbol))
+	    kernel_symbols_lookup(converter->config.kernel_symbols, looked_up, &symbol))
 		return;
+	module = symbol.module;
+	offset = looked_up - module->start;
+	frame->flags = call_bytes ? FRAME_RETURN_ADDRESS : 0;
 	frame->function = symbol.name;
-	frame->file = symbol.module->name;
-	frame->binary = kernel_binary(converter, symbol.module);
+	frame->file = module->name;
+	frame->address = call_bytes;
+	if (module->end && offset >= module->end - module->start) {
+		frame->address += symbol.offset;
+		return;
+	}
+	frame->address += module->end ? offset : symbol.offset;
+	frame->binary = kernel_binary(converter, module);
 	if (frame->binary)
 		binary_ref(frame->binary);
 }

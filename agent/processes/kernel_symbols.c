@@ -531,7 +531,7 @@ int kernel_symbols_lookup(struct kernel_symbols *symbols, uint64_t address,
 	symbols->met_unseen = true;
 	module = find_module(names, address);
 	if (!module)
-		return fail(-ENOENT, "no kernel function at %#" PRIx64, address);
+		return fail(-ENOENT, "no kernel function is there");
 	*symbol = (struct kernel_symbol){
 		.module = module,
 		.offset = address - module->start,

@@ -195,7 +195,8 @@ static int add_line(void *context, const char *line, size_t length)
 		builder->saw_hidden = true;
 		return 0;
 	}
-	if (!parts.module && name_is(&parts, "_stext"))
+	if (!parts.module &&
+	    (name_is(&parts, "_text") || (name_is(&parts, "_stext") && !builder->text_start)))
 		builder->text_start = parts.address;
 	if (!parts.module && name_is(&parts, "_etext"))
 		builder->text_end = parts.address;

@@ -41,7 +41,7 @@ struct kallsyms {
 	char *names;
 	size_t name_bytes;
 	char (*modules)[KALLSYMS_MODULE_NAME_BYTES];
-	/** _stext and _etext; 0 where they are missing. */
+	/** _text, or else _stext, and _etext; 0 where they are missing. */
 	uint64_t text_start;
 	uint64_t text_end;
 };

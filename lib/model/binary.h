@@ -41,7 +41,8 @@ struct binary {
 	bool is_elsewhere;
 	/**
 	 * From the first executable segment to the end of the last: ELF virtual addresses and the
-	 * file offset of the first. For pprof and OTLP mappings.
+	 * file offset of the first; for the kernel and its modules from 0 to the size of their text. For pprof and
+	 * OTLP mappings.
 	 */
 	uint64_t memory_start;
 	uint64_t memory_limit;

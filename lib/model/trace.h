@@ -42,8 +42,8 @@ struct frame {
 	uint8_t error;
 	uint32_t line;
 	/**
-	 * ELF virtual address; for kernel frames, address in memory. With FRAME_RETURN_ADDRESS, look up address
-	 * - 1.
+	 * ELF virtual address. For kernel frames the offset from the start of the binary's text or, where that
+	 * is not known, in the function; 0 if neither is. With FRAME_RETURN_ADDRESS, look up address - 1.
 	 */
 	uint64_t address;
 	/** NULL for anonymous code, errors, and kernel code outside of every known module. */
