@@ -573,7 +573,8 @@ const struct option option_table[] = {
 		.meaning = "Add source files and lines to folded stacks and the stack table.",
 		.details =
 			"They follow the function as ` (file:line)`, before a suffix such as `_[i]`. Stacks that differ only in "
-			"a line are counted separately then. pprof and OTLP always have lines.",
+			"a line are counted separately then. pprof and OTLP always have lines, and the columns of "
+			"JavaScript.",
 		.set = option_set_switch,
 		.offset = offsetof(struct options, with_lines),
 	},

@@ -2,20 +2,26 @@
 # SPDX-License-Identifier: Apache-2.0
 # time limit: 1800 s
 """The innermost frame of a program in JavaScript has the right line: ten lines of known cost have their shares of the
-samples, in the versions of Node.js at hand and in all ways in which V8 runs the program.
+samples, in the versions of Node.js at hand and in all ways in which V8 runs the program. The frames of calls have V8's own
+columns, in pprof and in OTLP.
 
 usage: javascript_lines_test.py [NODE|MODE...]
 """
 import collections
+import json
 import os
 import re
+import subprocess
 import sys
+import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import nodes
 from attached_samples import sample_attached
-from harness import IS_LONG, Program, Tap, need_root
+from harness import HANG_SECONDS, IS_LONG, Program, Tap, need_root
 from javascript_test import MODES, options_of
+from otlp_resolved import resolved_lines
+from pprof_reader import Profile
 
 TARGET = os.path.join(nodes.TARGETS, "lines", "loops.js")
 SHORT_MODES = ["plain", "interpreted"]
@@ -25,6 +31,12 @@ MAX_SECONDS = 120
 SAMPLES = 5000
 SHARE_POINTS = 2
 APPROXIMATE_PERCENT = 1
+
+COLUMNS_TARGET = os.path.join(nodes.TARGETS, "lines", "columns.js")
+COLUMNS_CPU_SECONDS = 2
+COLUMNS_SAMPLES = 1000
+# A location of OTLP as resolved_lines() has it: function, file, line and column.
+_LOCATION = re.compile(r"'([^']*)' '' '([^']*)' 0:(\d+):(\d+)")
 
 
 def costs():
@@ -57,6 +69,60 @@ def test_lines(tap, node, mode):
            "%d samples, %d approximate" % (total, approximate), *wrong)
 
 
+def reference_of(node, options):
+    """The stacks of leaf()'s callers as V8 has them, innermost first: tuples of (function, line, column)."""
+    result = subprocess.run(node.command(*options, COLUMNS_TARGET, "reference"), stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, check=True, timeout=HANG_SECONDS)
+    return {tuple((name or "(anonymous)", line, column) for name, line, column in chain)
+            for chain in json.loads(result.stdout)}
+
+
+def chain_of(frames):
+    """Of @frames (function, file, line, column), innermost first, those of leaf()'s callers; None without a leaf()."""
+    own = [(re.sub(r"^new |_\[~\]$", "", name), line, column) for name, file, line, column in frames
+           if file == COLUMNS_TARGET]
+    return tuple(own[1:]) if own and own[0][0] == "leaf" else None
+
+
+def pprof_chains(path):
+    """The chains in a pprof file, with their samples."""
+    chains = collections.Counter()
+    for sample in Profile(path).samples:
+        frames = [(name, *position) for name, position in zip(sample.frames, sample.lines)]
+        chains[chain_of(reversed(frames))] += sample.values[0]
+    return chains
+
+
+def otlp_chains(path):
+    """The chains in an OTLP file, with their samples."""
+    chains = collections.Counter()
+    with open(path, "rb") as file:
+        lines = resolved_lines(file.read())
+    for line in lines:
+        stack, times = line.rpartition(" | ")[2], re.search(r"\| times \[([^]]*)\] \|", line)
+        frames = [(name, file, int(number), int(column)) for name, file, number, column in _LOCATION.findall(stack)]
+        chains[chain_of(frames)] += times[1].count(",") + 1
+    return chains
+
+
+def test_columns(tap, node, mode):
+    """The callers' positions in one version and mode are all those, and only those, that V8 has."""
+    options = options_of(mode, node.version[0])
+    reference = reference_of(node, options)
+    with tempfile.TemporaryDirectory(prefix="allframes-columns-") as directory:
+        pprof, otlp = os.path.join(directory, "columns.pb.gz"), os.path.join(directory, "columns.otlp")
+        with Program(*node.command(*options, COLUMNS_TARGET)) as program:
+            sample_attached([program], MAX_SECONDS, "-output", pprof, "-output", otlp, cpu_seconds=COLUMNS_CPU_SECONDS)
+        for name, chains in ("pprof", pprof_chains(pprof)), ("OTLP", otlp_chains(otlp)):
+            chains.pop(None, None)
+            wrong = {chain: count for chain, count in chains.items() if chain not in reference}
+            missing = reference - set(chains)
+            tap.ok(chains.total() >= COLUMNS_SAMPLES and not wrong and not missing,
+                   "%s, %s: calls have V8's columns in %s" % (node, mode, name),
+                   "%d samples, %d wrong" % (chains.total(), sum(wrong.values())), *list(wrong)[:3], "missing:",
+                   *list(missing)[:3])
+
+
 def main():
     tap = Tap()
     need_root(tap, "lines of programs in JavaScript")
@@ -69,6 +135,7 @@ def main():
         for mode in modes:
             if node.version[0] >= MODES[mode][1]:
                 test_lines(tap, node, mode)
+                test_columns(tap, node, mode)
     tap.finish()
 
 

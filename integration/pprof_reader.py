@@ -20,7 +20,7 @@ def _by_id(messages, what):
 
 
 class Sample(collections.namedtuple("Sample", "frames values labels lines")):
-    """frames: function names, root first; labels: dict of name to text or number; lines: (file, line) of each frame."""
+    """frames: function names, root first; labels: dict of name to text or number; lines: (file, line, column) of each frame."""
 
 
 class Profile:
@@ -50,7 +50,7 @@ class Profile:
         if not may_double:
             self._check_doubled(locations)
         self._frames = {location.id: self._names(part) for location, part in locations}
-        self._lines_of = {location.id: self._files_and_lines(part) for location, part in locations}
+        self._lines_of = {location.id: self._positions(part) for location, part in locations}
         self.addresses = {location.address for location, _ in locations}
         self._mapping_of = {location.id: location.mapping for location, _ in locations}
         if not set(self._mapping_of.values()) <= set(self.mappings) | {0}:
@@ -81,8 +81,8 @@ class Profile:
 
     @staticmethod
     def _lines(data):
-        """Functions and line numbers of one location, inlined ones first."""
-        return [message(value, function=1, line=2) for number, value in fields(data)
+        """Functions, lines and columns of one location, inlined ones first."""
+        return [message(value, function=1, line=2, column=3) for number, value in fields(data)
                 if number == 4]
 
     def _names(self, data):
@@ -90,8 +90,8 @@ class Profile:
         return [self._strings[self._functions[line.function].name]
                 for line in reversed(self._lines(data))]
 
-    def _files_and_lines(self, data):
-        return [(self._strings[self._functions[line.function].file], line.line)
+    def _positions(self, data):
+        return [(self._strings[self._functions[line.function].file], line.line, line.column)
                 for line in reversed(self._lines(data))]
 
     def _sample(self, data):

@@ -194,7 +194,7 @@ def judge_profile(tap, path, sources):
         found[comm] += sample.values[0]
         wanted = [(source.lines["outer"],), (source.lines["middle"],),
                   (source.lines["inner"] - 1, source.lines["inner"])]
-        if all(file == source.file and line in lines for (file, line), lines in zip(chain, wanted)):
+        if all(file == source.file and line in lines for (file, line, _), lines in zip(chain, wanted)):
             right[comm] += sample.values[0]
         else:
             others[chain] += sample.values[0]

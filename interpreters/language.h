@@ -5,7 +5,7 @@
  *
  *	probe		once per executable: is it the runtime, which version, where is its eval loop?
  *	attach		once per process that maps it: reads the data that the kernel side needs
- *	symbolize	a frame from the kernel side -> functions (inlined ones too), file, line
+ *	symbolize	a frame from the kernel side -> functions (inlined ones too), file, line, column
  *	detach		the process is gone
  *
  * Files and memory belong to the profiled processes: every byte is hostile, and every length and
@@ -135,8 +135,9 @@ struct interpreted_frame {
 	const char *function;
 	/** NULL if unknown. */
 	const char *file;
-	/** 0 if unknown. */
+	/** Both count from 1; 0 if unknown. A column is in the units in which the language counts them. */
 	uint32_t line;
+	uint32_t column;
 	/** The function is inlined into the next one. */
 	bool is_inlined;
 	/**

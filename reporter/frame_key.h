@@ -17,13 +17,14 @@ struct frame_key {
 	uint64_t function;
 	uint64_t file;
 	uint32_t line;
+	uint32_t column;
 	uint8_t kind;
 	uint8_t flags;
 	uint8_t error;
-	uint8_t reserved;
+	uint8_t reserved[5];
 };
 
-_Static_assert(sizeof(struct frame_key) == 40, "struct frame_key has no padding");
+_Static_assert(sizeof(struct frame_key) == 48, "struct frame_key has no padding");
 
 /** Makes a key without function and file. The caller sets these two if frame_carries_name(). */
 static inline struct frame_key frame_key_make(const struct frame *frame, uint64_t mapping)
@@ -40,8 +41,10 @@ static inline struct frame_key frame_key_make(const struct frame *frame, uint64_
 		key.error = frame->error;
 	else
 		key.address = frame_lookup_address(frame);
-	if (frame_carries_name(frame))
+	if (frame_carries_name(frame)) {
 		key.line = frame->line;
+		key.column = frame->column;
+	}
 	return key;
 }
 

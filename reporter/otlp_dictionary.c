@@ -18,7 +18,6 @@ enum {
 	MAPPING_WORDS = 7,
 	FUNCTION_WORDS = 2,
 	LOCATION_WORDS = 4,
-	LINE_WORDS = 2,
 	/* The zero values: a tag and a length for each table, the link table included. */
 	ZERO_ENTRIES_BYTES = 7 * 2,
 };
@@ -251,7 +250,7 @@ uint32_t otlp_add_location(struct otlp_dictionary *dictionary,
 	push_word(dictionary, location->mapping);
 	push_word(dictionary, location->attribute_count);
 	push_words(dictionary, location->attributes, location->attribute_count);
-	push_words(dictionary, location->lines, (size_t)location->line_count * LINE_WORDS);
+	push_words(dictionary, location->lines, (size_t)location->line_count * OTLP_LINE_WORDS);
 	return add_pushed(dictionary, OTLP_LOCATIONS);
 }
 
@@ -266,7 +265,7 @@ struct otlp_location_entry otlp_location(const struct otlp_dictionary *dictionar
 		.mapping = words[2],
 		.attribute_count = attribute_count,
 		.attributes = words + LOCATION_WORDS,
-		.line_count = (length - LOCATION_WORDS - attribute_count) / LINE_WORDS,
+		.line_count = (length - LOCATION_WORDS - attribute_count) / OTLP_LINE_WORDS,
 		.lines = words + LOCATION_WORDS + attribute_count,
 	};
 }
@@ -344,12 +343,17 @@ static size_t use_location(struct otlp_dictionary *dictionary, uint32_t id)
 	size_t bytes = 1 + otlp_varint_bytes(location.address) + 1 +
 		       otlp_packed_header_bytes(location.attribute_count);
 
-	for (uint32_t i = 0; i < location.line_count; i++)
-		bytes += otlp_message_bytes(
-			2 + otlp_varint_bytes(location.lines[i * LINE_WORDS + 1]), 1);
+	for (uint32_t i = 0; i < location.line_count; i++) {
+		const uint32_t *line = location.lines + (size_t)i * OTLP_LINE_WORDS;
+
+		/* A field of 0 is not written. */
+		bytes += otlp_message_bytes(2 + otlp_varint_bytes(line[1]) +
+						    (line[2] ? 1 + otlp_varint_bytes(line[2]) : 0),
+					    1);
+	}
 	otlp_dictionary_use(dictionary, OTLP_MAPPINGS, location.mapping);
 	use_all(dictionary, OTLP_ATTRIBUTES, location.attributes, location.attribute_count, 1);
-	use_all(dictionary, OTLP_FUNCTIONS, location.lines, location.line_count, LINE_WORDS);
+	use_all(dictionary, OTLP_FUNCTIONS, location.lines, location.line_count, OTLP_LINE_WORDS);
 	return otlp_message_bytes(bytes, 1 + location.attribute_count + location.line_count);
 }
 

@@ -75,13 +75,15 @@ struct otlp_function_entry {
 	uint32_t filename;
 };
 
+enum { OTLP_LINE_WORDS = 3 };
+
 struct otlp_location_entry {
 	uint64_t address;
 	uint32_t mapping;
 	uint32_t attribute_count;
 	const uint32_t *attributes;
 	uint32_t line_count;
-	/** Pairs of function and line number. */
+	/** OTLP_LINE_WORDS for each: function, line number and column. */
 	const uint32_t *lines;
 };
 

@@ -267,9 +267,12 @@ static void add_lines(struct encoder *encoder, const struct otlp_location_entry 
 	location->lines = new_messages(&encoder->arena, DESCRIPTOR(line), entry->line_count);
 	location->n_lines = location->lines ? entry->line_count : 0;
 	for (size_t i = 0; i < location->n_lines; i++) {
+		const uint32_t *line = entry->lines + i * OTLP_LINE_WORDS;
+
 		location->lines[i]->function_index =
-			(int32_t)index_of(encoder, OTLP_FUNCTIONS, entry->lines[2 * i]);
-		location->lines[i]->line = entry->lines[2 * i + 1];
+			(int32_t)index_of(encoder, OTLP_FUNCTIONS, line[0]);
+		location->lines[i]->line = line[1];
+		location->lines[i]->column = line[2];
 	}
 }
 

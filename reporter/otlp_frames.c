@@ -174,7 +174,7 @@ static void push_number(struct otlp_frames *frames, struct number_vector *number
 }
 
 /*
- * Puts the functions and line numbers of the frames into frames->lines. Returns the kind for the
+ * Puts the functions, lines and columns of the frames into frames->lines. Returns the kind for the
  * frame type: the language of native code, else the frame's kind.
  */
 static uint8_t add_lines(struct otlp_frames *frames, const struct shown_location *shown)
@@ -196,6 +196,7 @@ static uint8_t add_lines(struct otlp_frames *frames, const struct shown_location
 			continue;
 		push_number(frames, &frames->lines, add_function(frames, &names[i]));
 		push_number(frames, &frames->lines, names[i].line);
+		push_number(frames, &frames->lines, names[i].column);
 	}
 	return frame->kind == FRAME_NATIVE && names[0].language ? names[0].language : frame->kind;
 }
@@ -211,7 +212,7 @@ static uint32_t add_new_location(struct otlp_frames *frames, const struct shown_
 		.attributes = attributes,
 		.attribute_count = 1,
 		.lines = frames->lines.items,
-		.line_count = frames->lines.count / 2,
+		.line_count = frames->lines.count / OTLP_LINE_WORDS,
 	};
 
 	if (frame->flags & FRAME_GUESS && frame->kind != FRAME_ERROR && !location.line_count)

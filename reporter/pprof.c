@@ -322,6 +322,7 @@ static void write_location(struct pprof_writer *writer, const struct shown_locat
 		pprof__line__init(&lines[i]);
 		lines[i].function_id = add_function(writer, &names[i]);
 		lines[i].line = names[i].line;
+		lines[i].column = names[i].column;
 		line_entries[i] = &lines[i];
 	}
 	location.id = id;

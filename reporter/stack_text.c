@@ -47,6 +47,7 @@ uint32_t name_frame(const struct frame *frame, struct symbol_lookup *lookup,
 	if (frame->kind != FRAME_KERNEL) {
 		names[0].file = frame->file;
 		names[0].line = frame->line;
+		names[0].column = frame->column;
 	}
 	if (frame->kind == FRAME_NATIVE && names[0].file)
 		names[0].language = native_language(names[0].file);

@@ -36,9 +36,10 @@ struct named_frame {
 	const struct frame *frame;
 	/** NULL if there is no name. */
 	const char *function;
-	/** Source file and line; NULL and 0 if unknown. */
+	/** Source file, line and column; NULL and 0 if unknown. */
 	const char *file;
 	uint32_t line;
+	uint32_t column;
 	/** True if the function is inlined into the next one. */
 	bool is_inlined;
 	/** The inlining and the line are only the nearest that the runtime knows. */

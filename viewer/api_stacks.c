@@ -22,6 +22,7 @@ enum column {
 	COLUMN_KIND,
 	COLUMN_FILE,
 	COLUMN_LINE,
+	COLUMN_COLUMN,
 	COLUMN_FLAGS,
 	COLUMN_SELF,
 	COLUMN_TOTAL,
@@ -31,11 +32,17 @@ enum column {
 };
 
 static const char *const column_names[COLUMN_COUNT] = {
-	[COLUMN_PARENT] = "parent",	  [COLUMN_NAME] = "name",
-	[COLUMN_KIND] = "kind",		  [COLUMN_FILE] = "file",
-	[COLUMN_LINE] = "line",		  [COLUMN_FLAGS] = "flags",
-	[COLUMN_SELF] = "self",		  [COLUMN_TOTAL] = "total",
-	[COLUMN_BASE_SELF] = "base_self", [COLUMN_BASE_TOTAL] = "base_total",
+	[COLUMN_PARENT] = "parent",
+	[COLUMN_NAME] = "name",
+	[COLUMN_KIND] = "kind",
+	[COLUMN_FILE] = "file",
+	[COLUMN_LINE] = "line",
+	[COLUMN_COLUMN] = "column",
+	[COLUMN_FLAGS] = "flags",
+	[COLUMN_SELF] = "self",
+	[COLUMN_TOTAL] = "total",
+	[COLUMN_BASE_SELF] = "base_self",
+	[COLUMN_BASE_TOTAL] = "base_total",
 };
 
 /* The strings in the tree, each once. */
@@ -94,6 +101,7 @@ static void put_function(struct tree_writer *writer, const struct flame_node *no
 	put(writer, COLUMN_FILE,
 	    has_file ? string_index(&writer->files, writer->names, function->file) : -1);
 	put(writer, COLUMN_LINE, location.line);
+	put(writer, COLUMN_COLUMN, location.column);
 	put(writer, COLUMN_FLAGS, function->flags);
 }
 
@@ -106,6 +114,7 @@ static void put_root(struct tree_writer *writer)
 	put(writer, COLUMN_KIND, TEXT_KIND_COUNT);
 	put(writer, COLUMN_FILE, -1);
 	put(writer, COLUMN_LINE, 0);
+	put(writer, COLUMN_COLUMN, 0);
 	put(writer, COLUMN_FLAGS, 0);
 }
 

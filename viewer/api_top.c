@@ -78,8 +78,10 @@ static json_t *row_json(const struct question *question, const struct asked_stac
 	put_text(object, "name", stack_names_text(names, function->name));
 	put_text(object, "kind", text_kind_name(function->kind));
 	put_text(object, "file", stack_names_text(names, function->file));
-	if (asked->with_lines)
+	if (asked->with_lines) {
 		put_number(object, "line", location.line);
+		put_number(object, "column", location.column);
+	}
 	put_number(object, "flags", function->flags);
 	put_number(object, "self", row->self);
 	put_number(object, "total", row->total);

@@ -69,25 +69,24 @@ static int intern_function(struct stack_names *names, const struct function_iden
 }
 
 static int intern_location(struct stack_names *names, const struct function_identity *function,
-			   uint32_t line, uint32_t *id)
+			   uint32_t line, uint32_t column, uint32_t *id)
 {
-	struct stack_location location = { .line = line };
-	uint64_t key, found = names->locations.count;
+	struct stack_location location = { .line = line, .column = column };
+	uint64_t found = names->locations.count;
 	int err = intern_function(names, function, &location.function);
 
 	if (err)
 		return err;
-	key = (uint64_t)location.function << 32 | line;
-	if (hash_map_find(&names->location_ids, key, &found)) {
+	if (hash_map_find_bytes(&names->location_ids, &location, sizeof(location), &found)) {
 		*id = (uint32_t)found;
 		return 0;
 	}
 	err = stack_location_vector_reserve(&names->locations, names->locations.count + 1);
 	if (!err)
-		err = hash_map_set(&names->location_ids, key, found);
+		err = hash_map_set_bytes(&names->location_ids, &location, sizeof(location), found);
 	if (err)
 		return err;
-	names->bytes += sizeof(location) + ENTRY_BYTES;
+	names->bytes += 2 * sizeof(location) + ENTRY_BYTES;
 	*id = (uint32_t)found;
 	return stack_location_vector_push(&names->locations, location);
 }
@@ -119,7 +118,7 @@ static int intern_name(void *context, const struct named_frame *name, uint32_t *
 	text_builder_clear(&names->text);
 	text_builder_append_name(&names->text, file_text(name));
 	err = intern_built_string(names, &function.file);
-	return err ? err : intern_location(names, &function, name->line, id);
+	return err ? err : intern_location(names, &function, name->line, name->column, id);
 }
 
 int stack_names_level(struct stack_names *names, enum text_kind kind, const char *name,
@@ -133,7 +132,7 @@ int stack_names_level(struct stack_names *names, enum text_kind kind, const char
 	err = intern_built_string(names, &function.name);
 	if (!err)
 		err = intern_string(names, "", &function.file);
-	return err ? err : intern_location(names, &function, 0, location);
+	return err ? err : intern_location(names, &function, 0, 0, location);
 }
 
 /* --- lists --- */
@@ -290,7 +289,9 @@ static int compare_ids(const void *a, const void *b, void *context)
 			strcmp(stack_names_text(names, f->file), stack_names_text(names, g->file));
 	if (difference)
 		return difference;
-	return (first.line > second.line) - (first.line < second.line);
+	if (first.line != second.line)
+		return first.line < second.line ? -1 : 1;
+	return (first.column > second.column) - (first.column < second.column);
 }
 
 uint32_t *stack_names_rank(const struct stack_names *names, bool with_lines)

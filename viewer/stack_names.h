@@ -24,10 +24,11 @@ struct function_identity {
 	uint16_t reserved;
 };
 
-/** A code location: a function and a line in it, 0 if unknown. */
+/** A code location: a function, and a line and a column in it, 0 if unknown. No padding. */
 struct stack_location {
 	uint32_t function;
 	uint32_t line;
+	uint32_t column;
 };
 
 VECTOR_DEFINE(function_vector, struct function_identity)

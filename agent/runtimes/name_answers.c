@@ -42,6 +42,7 @@ static int add_frame(struct name_answers *answers, const struct interpreted_fram
 {
 	struct name_frame added = {
 		.line = frame->line,
+		.column = frame->column,
 		.flags = (frame->is_inlined ? NAME_INLINED : 0) |
 			 (frame->is_approximate ? NAME_APPROXIMATE : 0) |
 			 (frame->marks_trace ? NAME_MARKS_TRACE : 0),
@@ -116,6 +117,7 @@ struct interpreted_frame name_answers_frame(const struct name_answers *answers,
 		.function = texts + frame->function,
 		.file = frame->file == NAME_NO_TEXT ? NULL : texts + frame->file,
 		.line = frame->line,
+		.column = frame->column,
 		.is_inlined = frame->flags & NAME_INLINED,
 		.is_approximate = frame->flags & NAME_APPROXIMATE,
 		.marks_trace = frame->flags & NAME_MARKS_TRACE,

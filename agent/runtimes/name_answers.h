@@ -48,6 +48,7 @@ struct name_frame {
 	uint32_t function;
 	uint32_t file;
 	uint32_t line;
+	uint32_t column;
 	uint32_t flags;
 };
 

@@ -57,7 +57,7 @@ struct cached_frame {
 		/* Offset of the text; NO_TEXT: unknown. */
 		uint32_t file;
 		/* 0: unknown. */
-		uint32_t line;
+		struct v8_location location;
 	} functions[];
 };
 
@@ -304,12 +304,11 @@ static const struct v8_lines *find_lines(struct javascript_symbolizer *symbolize
 	return lines;
 }
 
-/* Reads file and line of a function. */
+/* Reads file, line and column of a function. */
 static void read_source(struct javascript_symbolizer *symbolizer, const struct v8_heap *heap,
 			const struct v8_frame_function *from, struct cached_function *function)
 {
 	const struct v8_lines *lines = NULL;
-	struct v8_location location;
 	uint64_t script = 0;
 	v8_text text;
 
@@ -319,8 +318,8 @@ static void read_source(struct javascript_symbolizer *symbolizer, const struct v
 		function->file = keep_text(symbolizer, text);
 	if (from->script_offset >= 0)
 		lines = find_lines(symbolizer, heap, script);
-	if (lines && !v8_lines_locate(lines, (uint32_t)from->script_offset, &location))
-		function->line = location.line;
+	if (lines)
+		v8_lines_locate(lines, (uint32_t)from->script_offset, &function->location);
 }
 
 /* Makes the name of the builtin at @offset whose function is named @function. */
@@ -488,7 +487,8 @@ int javascript_symbolize(struct javascript_symbolizer *symbolizer, struct remote
 		frames->items[i] = (struct interpreted_frame){
 			.function = texts + function->name,
 			.file = function->file == NO_TEXT ? NULL : texts + function->file,
-			.line = function->line,
+			.line = function->location.line,
+			.column = function->location.column,
 			.is_inlined = i + 1 < cached->count,
 			.is_approximate = cached->is_approximate,
 		};

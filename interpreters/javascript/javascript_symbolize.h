@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Finds the functions, files and lines of a frame from the kernel side (ebpf/abi/javascript.h), and caches them. */
+/** Finds the functions, files, lines and columns of a frame from the kernel side (ebpf/abi/javascript.h), and caches them. */
 #ifndef INTERPRETERS_JAVASCRIPT_JAVASCRIPT_SYMBOLIZE_H
 #define INTERPRETERS_JAVASCRIPT_JAVASCRIPT_SYMBOLIZE_H
 

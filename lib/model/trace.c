@@ -61,14 +61,16 @@ struct hashed_frame {
 	uint64_t address;
 	struct file_id file_id;
 	uint32_t line;
+	uint32_t column;
 	uint8_t kind;
 	uint8_t flags;
 	uint8_t error;
 	/* Bits 0 and 1: function and file follow, each with its NUL. */
 	uint8_t strings;
+	uint32_t reserved;
 };
 
-_Static_assert(sizeof(struct hashed_frame) == 32, "struct hashed_frame has no padding");
+_Static_assert(sizeof(struct hashed_frame) == 40, "struct hashed_frame has no padding");
 
 static bool is_named_in_hash(const struct frame *frame)
 {
@@ -105,6 +107,7 @@ static struct hash128 hash_frames(const struct frame *frames, uint32_t frame_cou
 		struct hashed_frame hashed = {
 			.address = frame->address,
 			.line = is_named ? frame->line : 0,
+			.column = is_named ? frame->column : 0,
 			.kind = frame->kind,
 			.flags = frame->flags,
 			.error = frame->error,
@@ -145,6 +148,7 @@ struct frame_shape {
 	uint32_t file;
 	/* For an error frame, the enum unwind_error. */
 	uint32_t line;
+	uint32_t column;
 	/* Number of the binary, counted from 1; 0 for none. */
 	uint16_t binary;
 	/* The upper bits of the address. */
@@ -154,7 +158,7 @@ struct frame_shape {
 	uint16_t reserved;
 };
 
-_Static_assert(sizeof(struct frame_shape) == 20, "kernel frames have one each");
+_Static_assert(sizeof(struct frame_shape) == 24, "kernel frames have one each");
 _Static_assert(sizeof(struct trace) % _Alignof(uint64_t) == 0, "frames are aligned");
 
 /* The packing of one trace's frames. Its arrays are scratch memory. */
@@ -199,7 +203,7 @@ static bool strings_equal(const char *a, const char *b)
 static bool shapes_equal(const struct frame *a, const struct frame *b)
 {
 	return a->kind == b->kind && a->flags == b->flags && a->binary == b->binary &&
-	       a->error == b->error && a->line == b->line &&
+	       a->error == b->error && a->line == b->line && a->column == b->column &&
 	       a->address >> ADDRESS_BITS == b->address >> ADDRESS_BITS &&
 	       strings_equal(a->function, b->function) && strings_equal(a->file, b->file);
 }
@@ -298,6 +302,7 @@ static void fill_trace(struct trace *trace, const struct trace_parts *parts)
 
 		shapes[i] = (struct frame_shape){
 			.line = frame->kind == FRAME_ERROR ? frame->error : frame->line,
+			.column = frame->column,
 			.binary =
 				number_binary(trace_binaries(trace), &binary_count, frame->binary),
 			.address_top = frame->address >> ADDRESS_BITS,
@@ -408,5 +413,6 @@ struct frame trace_frame(const struct trace *trace, uint32_t index)
 		frame.error = shape->line;
 	else
 		frame.line = shape->line;
+	frame.column = shape->column;
 	return frame;
 }

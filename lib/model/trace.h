@@ -40,7 +40,9 @@ struct frame {
 	uint8_t flags;
 	/** enum unwind_error of an error frame, else 0. */
 	uint8_t error;
+	/** Both count from 1; 0 if unknown. Only languages know columns. */
 	uint32_t line;
+	uint32_t column;
 	/**
 	 * ELF virtual address. For kernel frames the offset from the start of the binary's text or, where that
 	 * is not known, in the function; 0 if neither is. With FRAME_RETURN_ADDRESS, look up address - 1.
@@ -95,8 +97,8 @@ struct trace {
 /**
  * Copies @frames with their strings, takes a reference on every binary, and hashes: kind, flags,
  * error, file id, address; for interpreted frames, for kernel frames outside of every module's text
- * (BPF programs) and for anonymous code, whose memory is used again, the function, file and line as
- * well. NULL without memory, and for more than UINT16_MAX frames.
+ * (BPF programs) and for anonymous code, whose memory is used again, the function, file, line and
+ * column as well. NULL without memory, and for more than UINT16_MAX frames.
  */
 struct trace *trace_create(const struct frame *frames, uint32_t frame_count, bool is_complete,
 			   bool is_kernel_thread);

@@ -86,7 +86,11 @@ static void entries_come_back_as_they_went_in(void **state)
 	uint32_t lines[] = { otlp_add_function(
 				     d, &(struct otlp_function_entry){ otlp_add_string(d, "f"),
 								       otlp_add_string(d, "f.c") }),
-			     70000, 3, 4 };
+			     70000,
+			     12,
+			     3,
+			     4,
+			     0 };
 	struct otlp_location_entry location = {
 		.address = 0xffffffff81000010,
 		.mapping = 5,

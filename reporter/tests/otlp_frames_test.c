@@ -126,7 +126,7 @@ static void kernel_frames_have_names_and_the_module_as_mapping(void **state)
 	requests_free(requests);
 }
 
-static void interpreted_frames_have_their_language_function_file_and_line(void **state)
+static void interpreted_frames_have_their_language_function_file_line_and_column(void **state)
 {
 	struct samples *s = *state;
 	const struct frame frame = {
@@ -134,24 +134,27 @@ static void interpreted_frames_have_their_language_function_file_and_line(void *
 		.function = "Server.handle",
 		.file = "/srv/x.py",
 		.line = 42,
+		.column = 7,
 	};
-	struct frame elsewhere = frame;
+	struct frame elsewhere = frame, further = frame;
 	const Dictionary *tables;
 	struct requests *requests;
 	const Location *location;
 	const Opentelemetry__Proto__Profiles__V1development__Function *function;
 
 	elsewhere.line = 43;
-	add(s, TRACE(frame, elsewhere), 1, 1, 1);
+	further.column = 8;
+	add(s, TRACE(frame, elsewhere, further), 1, 1, 1);
 	requests = build(s);
 	tables = only(requests)->dictionary;
-	for (size_t i = 0; i < 2; i++) {
+	for (size_t i = 0; i < 3; i++) {
 		location = location_at(tables, only_sample(only(requests)), i);
 		assert_string_equal(frame_type_of(tables, location), "cpython");
 		assert_int_equal(location->address, 0);
 		assert_int_equal(location->mapping_index, 0);
 		assert_int_equal(location->n_lines, 1);
-		assert_int_equal(location->lines[0]->line, 42 + i);
+		assert_int_equal(location->lines[0]->line, i == 1 ? 43 : 42);
+		assert_int_equal(location->lines[0]->column, i == 2 ? 8 : 7);
 		function = tables->function_table[location->lines[0]->function_index];
 		assert_string_equal(string_at(tables, function->name_strindex), "Server.handle");
 		assert_string_equal(string_at(tables, function->filename_strindex), "/srv/x.py");
@@ -387,7 +390,7 @@ int main(void)
 		TEST(file_ids_are_32_hexadecimal_digits),
 		TEST(copies_of_a_file_are_one_mapping),
 		TEST(kernel_frames_have_names_and_the_module_as_mapping),
-		TEST(interpreted_frames_have_their_language_function_file_and_line),
+		TEST(interpreted_frames_have_their_language_function_file_line_and_column),
 		TEST(what_is_inlined_into_an_interpreted_function_is_lines_of_one_location),
 		TEST(code_of_go_is_of_type_go_with_a_line_for_each_inlined_function),
 		TEST(files_of_go_are_told_by_their_build_id_too),

@@ -337,18 +337,19 @@ static void inlined_interpreted_functions_are_lines_of_one_location_as_well(void
 	struct frame inner = {
 		.kind = FRAME_JAVA, .flags = FRAME_INLINED, .function = "A.inner", .line = 3
 	};
-	struct frame near = inner;
+	struct frame near = inner, further = outer;
 	Pprof__Profile *profile;
 
 	near.flags |= FRAME_APPROXIMATE;
+	further.column = 300;
 	/*
 	 * The same innermost function: alone, inlined into another at a known line, and at an
 	 * approximate one.
 	 */
 	REPORT(f, "p", 1, 1, inner, outer, inner, outer, near, outer, outer);
-	REPORT(f, "p", 1, 1, inner, outer);
+	REPORT(f, "p", 1, 1, inner, outer, further);
 	profile = decode_file(f);
-	assert_int_equal(profile->n_location, 3);
+	assert_int_equal(profile->n_location, 4);
 	assert_int_equal(profile->location[0]->n_line, 2);
 	assert_int_equal(profile->location[0]->line[0]->line, 3);
 	assert_int_equal(profile->location[0]->line[1]->line, 9);
@@ -358,6 +359,9 @@ static void inlined_interpreted_functions_are_lines_of_one_location_as_well(void
 			  function_of(profile, profile->location[1]->line[0]->function_id)->name),
 		"A.inner_[~]");
 	assert_int_equal(profile->location[2]->n_line, 1);
+	/* The same function at the same line, in another column. */
+	assert_int_equal(profile->location[2]->line[0]->column, 0);
+	assert_int_equal(profile->location[3]->line[0]->column, 300);
 	pprof__profile__free_unpacked(profile, NULL);
 }
 

@@ -75,7 +75,7 @@ static int push_frame(struct folded_reader *reader, char *text)
 	if (err)
 		return err;
 	frame = opened_frame_make(mapping, opened_kind_of_file(file), text, &name, file ? file : "",
-				  line);
+				  line, 0);
 	return opened_stack_push(&reader->stack, &frame);
 }
 

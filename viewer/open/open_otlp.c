@@ -232,7 +232,8 @@ static int push_frame(struct otlp_reader *reader, const location_message *locati
 	}
 	reader->text_bytes += strlen(function) + strlen(file);
 	frame = opened_frame_make(mapping_of(reader, location->mapping_index), traits->kind,
-				  function, &name, file, line ? line->line : 0);
+				  function, &name, file, line ? line->line : 0,
+				  line ? line->column : 0);
 	/* For a frame without a name, the text may have the address where the function begins. */
 	if (frame.kind != FRAME_ERROR && (!line || !(name.marks & OPENED_NAMELESS)))
 		frame.address = location->address;

@@ -112,7 +112,7 @@ static int push_line(struct pprof_reader *reader, const Pprof__Location *locatio
 	}
 	frame = opened_frame_make(
 		mapping, mapping == &reader->nowhere ? opened_kind_of_file(file) : FRAME_NATIVE,
-		function, &name, file, line->line);
+		function, &name, file, line->line, line->column);
 	/* For a frame without a name, the text has the address where the function begins. */
 	if (frame.kind != FRAME_ERROR && !(name.marks & OPENED_NAMELESS))
 		frame.address = location->address;
@@ -130,7 +130,7 @@ static int push_location(struct pprof_reader *reader, const Pprof__Location *loc
 
 	if (!location->n_line) {
 		frame = opened_frame_make(mapping_of(reader, location->mapping_id), FRAME_NATIVE,
-					  "", &nameless, "", 0);
+					  "", &nameless, "", 0, 0);
 		return opened_stack_push(&reader->stack, &frame);
 	}
 	for (size_t i = 0; i < location->n_line && !err && !opened_stack_is_full(&reader->stack);

@@ -286,7 +286,7 @@ static struct frame kernel_frame(const struct opened_mapping *mapping, struct fr
 
 struct frame opened_frame_make(const struct opened_mapping *mapping, uint8_t kind,
 			       const char *function, const struct opened_name *name,
-			       const char *file, int64_t line)
+			       const char *file, int64_t line, int64_t column)
 {
 	struct frame frame = { .kind = kind, .flags = flags_of(name) };
 
@@ -305,5 +305,7 @@ struct frame opened_frame_make(const struct opened_mapping *mapping, uint8_t kin
 		frame.file = file;
 	if (line > 0 && line <= UINT32_MAX)
 		frame.line = line;
+	if (column > 0 && column <= UINT32_MAX)
+		frame.column = column;
 	return frame;
 }

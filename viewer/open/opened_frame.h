@@ -115,6 +115,6 @@ void opened_build_id(const char *text, struct binary *values);
  */
 struct frame opened_frame_make(const struct opened_mapping *mapping, uint8_t kind,
 			       const char *function, const struct opened_name *name,
-			       const char *file, int64_t line);
+			       const char *file, int64_t line, int64_t column);
 
 #endif

@@ -104,6 +104,29 @@ static void lines_tell_locations_apart_if_they_are_asked_for(void **state)
 	json_decref(json);
 }
 
+static void functions_differ_by_column_on_demand(void **state)
+{
+	const struct asked *asked = *state;
+	json_t *json, *tree;
+
+	report_many(asked, "main:5:20;leaf", &(struct told){ .pid = 1 }, 1);
+	report_many(asked, "main:5:9;leaf", &(struct told){ .pid = 1 }, 1);
+	assert_tree(asked, "flame?root=none", "tree",
+		    "all(root) 0/2\n"
+		    " main(python) 0/2\n"
+		    "  leaf(python) 2/2\n");
+	json = ask_json(asked, "flame?root=none&lines=1");
+	tree = json_object_get(json, "tree");
+	assert_int_equal(cell(tree, "line", 1), 5);
+	assert_int_equal(cell(tree, "column", 1), 9);
+	assert_int_equal(cell(tree, "line", 3), 5);
+	assert_int_equal(cell(tree, "column", 3), 20);
+	json_decref(json);
+	json = ask_json(asked, "top?lines=1&sort=total");
+	assert_int_equal(number(json, "functions"), 3);
+	json_decref(json);
+}
+
 static void a_sandwich_has_callees_of_the_outermost_and_callers_of_the_innermost(void **state)
 {
 	const struct asked *asked = *state;
@@ -435,6 +458,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_flame_graph_is_a_tree_below_processes),
 		TEST(lines_tell_locations_apart_if_they_are_asked_for),
+		TEST(functions_differ_by_column_on_demand),
 		TEST(a_sandwich_has_callees_of_the_outermost_and_callers_of_the_innermost),
 		TEST(the_table_counts_a_recursive_function_once),
 		TEST(pruning_leaves_totals_as_they_are),

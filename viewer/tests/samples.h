@@ -22,8 +22,8 @@ struct told {
 };
 
 /**
- * A trace of @stack, "outer;inner:7": interpreted functions, outermost first, each in "x.py" and
- * with its line. "!N" is an error frame with that number, and "f[k]" is a kernel function.
+ * A trace of @stack, "outer;inner:7;leaf:8:20": interpreted functions, outermost first, each in "x.py" and
+ * with its line and column. "!N" is an error frame with that number, and "f[k]" is a kernel function.
  */
 static inline struct trace *make_trace(const char *stack)
 {
@@ -36,12 +36,13 @@ static inline struct trace *make_trace(const char *stack)
 	snprintf(text, sizeof(text), "%s", stack);
 	while (*text && (name = strsep(&rest, ";"))) {
 		struct frame *frame = &frames[STACK_FRAMES_MAX - ++count];
-		char *line = strchr(name, ':'), *mark = strchr(name, '[');
+		char *line = strchr(name, ':'), *mark = strchr(name, '['), *column;
 
 		*frame = (struct frame){ .kind = FRAME_PYTHON, .function = name, .file = "x.py" };
 		if (line) {
 			*line = '\0';
-			frame->line = (uint32_t)atoi(line + 1);
+			frame->line = (uint32_t)strtoul(line + 1, &column, 10);
+			frame->column = *column == ':' ? (uint32_t)atoi(column + 1) : 0;
 		}
 		if (mark) {
 			*mark = '\0';

@@ -183,7 +183,8 @@ static int symbolize(struct words words)
 	return symbolize_from(&memory, words);
 }
 
-static void check_frame(uint32_t index, const char *function, const char *file, uint32_t line)
+static void check_frame(uint32_t index, const char *function, const char *file, uint32_t line,
+			uint32_t column)
 {
 	assert_true(index < frames.count);
 	assert_string_equal(frames.items[index].function, function);
@@ -192,22 +193,23 @@ static void check_frame(uint32_t index, const char *function, const char *file, 
 	else
 		assert_null(frames.items[index].file);
 	assert_int_equal(frames.items[index].line, line);
+	assert_int_equal(frames.items[index].column, column);
 }
 
-static void an_interpreted_function_has_a_name_a_file_and_a_line(void **state)
+static void an_interpreted_function_has_a_name_a_file_a_line_and_a_column(void **state)
 {
 	(void)state;
 	for (enum v8_line line = 0; line < V8_LINE_COUNT; line++) {
 		make_process(line);
 		assert_int_equal(symbolize(interpreted_words(0)), 0);
 		assert_int_equal(frames.count, 1);
-		check_frame(0, "name", "a.js", 2);
+		check_frame(0, "name", "a.js", 2, 2);
 		assert_false(frames.items[0].is_inlined || frames.items[0].is_approximate);
 		assert_int_equal(symbolize(interpreted_words(1)), 0);
-		check_frame(0, "name", "a.js", 3);
+		check_frame(0, "name", "a.js", 3, 1);
 		/* The function has just been entered. */
 		assert_int_equal(symbolize(interpreted_words(JAVASCRIPT_NO_OFFSET)), 0);
-		check_frame(0, "name", "a.js", 2);
+		check_frame(0, "name", "a.js", 2, 2);
 		assert_false(frames.items[0].is_approximate);
 	}
 }
@@ -223,7 +225,7 @@ static void an_earlier_bytecode_is_approximate(void **state)
 							      JAVASCRIPT_INTERPRETED_BEFORE, 1,
 							      fingerprint(OUTER_LITERAL))),
 					 0);
-			check_frame(0, "name", "a.js", 3);
+			check_frame(0, "name", "a.js", 3, 1);
 			assert_true(frames.items[0].is_approximate);
 		}
 	}
@@ -239,12 +241,12 @@ static void the_bytecode_of_sparkplug_s_code_is_found_by_its_pc(void **state)
 						      JAVASCRIPT_BASELINE, 20,
 						      fingerprint(INNER_LITERAL))),
 				 0);
-		check_frame(0, "ame", "a.js", 2);
+		check_frame(0, "ame", "a.js", 2, 2);
 		assert_int_equal(symbolize(make_words(inner, FRAME_RETURN_ADDRESS,
 						      JAVASCRIPT_BASELINE, 30,
 						      fingerprint(INNER_LITERAL))),
 				 0);
-		check_frame(0, "ame", "a.js", 3);
+		check_frame(0, "ame", "a.js", 3, 1);
 	}
 }
 
@@ -254,7 +256,7 @@ static void a_function_whose_sparkplug_code_is_gone_keeps_its_name(void **state)
 	assert_int_equal(symbolize(make_words(outer, 0, JAVASCRIPT_BASELINE, 20,
 					      fingerprint(OUTER_LITERAL))),
 			 0);
-	check_frame(0, "name", "a.js", 2);
+	check_frame(0, "name", "a.js", 2, 2);
 	assert_true(frames.items[0].is_approximate);
 }
 
@@ -266,8 +268,8 @@ static void functions_that_are_inlined_come_first(void **state)
 		for (int i = 0; i < 2; i++) {
 			assert_int_equal(symbolize(optimized_words(0)), 0);
 			assert_int_equal(frames.count, 2);
-			check_frame(0, "ame", "a.js", 2);
-			check_frame(1, "name", "a.js", 1);
+			check_frame(0, "ame", "a.js", 2, 2);
+			check_frame(1, "name", "a.js", 1, 2);
 			assert_true(frames.items[0].is_inlined);
 			assert_false(frames.items[1].is_inlined);
 		}
@@ -279,8 +281,8 @@ static void at_a_call_the_deoptimizer_s_table_tells(void **state)
 	(void)state;
 	assert_int_equal(symbolize(optimized_words(FRAME_RETURN_ADDRESS)), 0);
 	assert_int_equal(frames.count, 2);
-	check_frame(0, "new ame", "a.js", 3);
-	check_frame(1, "name", "a.js", 3);
+	check_frame(0, "new ame", "a.js", 3, 1);
+	check_frame(1, "name", "a.js", 3, 1);
 }
 
 static void what_new_has_called_is_shown_so(void **state)
@@ -293,13 +295,13 @@ static void what_new_has_called_is_shown_so(void **state)
 		words = interpreted_words(0);
 		words.words[1] |= (uint64_t)JAVASCRIPT_NEW << 32;
 		assert_int_equal(symbolize(words), 0);
-		check_frame(0, "new name", "a.js", 2);
+		check_frame(0, "new name", "a.js", 2, 2);
 		/* `new` is shown for the function that has the frame, not for one that is inlined into it. */
 		words = optimized_words(0);
 		words.words[1] |= (uint64_t)JAVASCRIPT_NEW << 32;
 		assert_int_equal(symbolize(words), 0);
-		check_frame(0, "ame", "a.js", 2);
-		check_frame(1, "new name", "a.js", 1);
+		check_frame(0, "ame", "a.js", 2, 2);
+		check_frame(1, "new name", "a.js", 1, 2);
 	}
 }
 
@@ -316,10 +318,10 @@ static void a_function_without_a_name_is_anonymous(void **state)
 		words = make_words(shared, 0, JAVASCRIPT_INTERPRETED, JAVASCRIPT_NO_OFFSET,
 				   fingerprint(5));
 		assert_int_equal(symbolize(words), 0);
-		check_frame(0, "(anonymous)", "a.js", 0);
+		check_frame(0, "(anonymous)", "a.js", 0, 0);
 		words.words[1] |= (uint64_t)JAVASCRIPT_NEW << 32;
 		assert_int_equal(symbolize(words), 0);
-		check_frame(0, "new (anonymous)", "a.js", 0);
+		check_frame(0, "new (anonymous)", "a.js", 0, 0);
 	}
 }
 
@@ -343,17 +345,17 @@ static void a_builtin_is_called_as_programs_call_it(void **state)
 		assert_int_equal(symbolize(make_words(shared, 0, JAVASCRIPT_BUILTIN, 10, print)),
 				 0);
 		assert_int_equal(frames.count, 1);
-		check_frame(0, "Array.prototype.map", NULL, 0);
+		check_frame(0, "Array.prototype.map", NULL, 0, 0);
 		/* A return address may be after the last instruction. */
 		assert_int_equal(symbolize(make_words(shared, FRAME_RETURN_ADDRESS,
 						      JAVASCRIPT_BUILTIN, BUILTIN_BYTES, print)),
 				 0);
-		check_frame(0, "Array.prototype.map", NULL, 0);
+		check_frame(0, "Array.prototype.map", NULL, 0, 0);
 		/* There is no builtin at that offset, so the function's own name is used. */
 		assert_int_equal(symbolize(make_words(shared, 0, JAVASCRIPT_BUILTIN,
 						      2 * BUILTIN_BYTES, print)),
 				 0);
-		check_frame(0, "map", NULL, 0);
+		check_frame(0, "map", NULL, 0, 0);
 	}
 }
 
@@ -366,7 +368,7 @@ static void every_function_is_called_something(void **state)
 	assert_int_equal(symbolize(make_words(shared, FRAME_RETURN_ADDRESS, JAVASCRIPT_BUILTIN, 0,
 					      fingerprint(5))),
 			 0);
-	check_frame(0, "(anonymous)", NULL, 0);
+	check_frame(0, "(anonymous)", NULL, 0, 0);
 }
 
 /* The name has more characters than the limit, of three bytes each, after one of a single byte. */
@@ -404,9 +406,9 @@ static void code_of_no_function_is_named_without_memory(void **state)
 	assert_int_equal(symbolize_from(&memory, make_words(0x1234, 0, JAVASCRIPT_REGEXP, 0, 0)),
 			 0);
 	assert_int_equal(frames.count, 1);
-	check_frame(0, "[regular expression]", NULL, 0);
+	check_frame(0, "[regular expression]", NULL, 0, 0);
 	assert_int_equal(symbolize_from(&memory, make_words(0x1234, 0, JAVASCRIPT_WASM, 0, 0)), 0);
-	check_frame(0, "[wasm function]", NULL, 0);
+	check_frame(0, "[wasm function]", NULL, 0, 0);
 	assert_int_equal(memory.reads, 0);
 }
 
@@ -462,8 +464,8 @@ static void what_was_named_once_is_not_read_again(void **state)
 	set_ids(outer, 99);
 	assert_int_equal(symbolize_from(&memory, optimized_words(0)), 0);
 	assert_int_equal(frames.count, 2);
-	check_frame(0, "ame", "a.js", 2);
-	check_frame(1, "name", "a.js", 1);
+	check_frame(0, "ame", "a.js", 2, 2);
+	check_frame(1, "name", "a.js", 1, 2);
 	assert_int_equal(memory.reads, 0);
 	/* Another offset in the same code is read. */
 	assert_int_equal(symbolize_from(&memory, optimized_words(FRAME_RETURN_ADDRESS)), -ESRCH);
@@ -478,7 +480,7 @@ static void lines_of_a_script_are_read_once(void **state)
 	/* The line ends are removed from the source, but the lines are cached. */
 	memset(made.made.bytes + (source - V8_TAG + 16 - MADE_HEAP_BASE), 'x', SOURCE_LENGTH);
 	assert_int_equal(symbolize(interpreted_words(1)), 0);
-	check_frame(0, "name", "a.js", 3);
+	check_frame(0, "name", "a.js", 3, 1);
 	assert_int_equal(symbolizer.scripts.count, 1);
 }
 
@@ -548,7 +550,7 @@ static void frames_and_lines_that_nobody_asks_for_are_let_go(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(an_interpreted_function_has_a_name_a_file_and_a_line),
+		TEST(an_interpreted_function_has_a_name_a_file_a_line_and_a_column),
 		TEST(an_earlier_bytecode_is_approximate),
 		TEST(the_bytecode_of_sparkplug_s_code_is_found_by_its_pc),
 		TEST(a_function_whose_sparkplug_code_is_gone_keeps_its_name),

@@ -72,6 +72,7 @@ static void assert_frames(const struct trace *trace, const struct frame *frames,
 		assert_int_equal(frame.flags, frames[i].flags);
 		assert_int_equal(frame.error, frames[i].error);
 		assert_int_equal(frame.line, frames[i].line);
+		assert_int_equal(frame.column, frames[i].column);
 		assert_true(frame.address == frames[i].address);
 		assert_ptr_equal(frame.binary, frames[i].binary);
 		assert_same_string(frame.function, frames[i].function);
@@ -149,6 +150,7 @@ static void frames_come_out_as_they_went_in(void **state)
 			continue;
 		}
 		frames[i].line = random >> 17 & 1 ? random : 0;
+		frames[i].column = random >> 18 & 1 ? random >> 3 : 0;
 		frames[i].function = strings[(random >> 9) % 6];
 		frames[i].file = strings[(random >> 13) % 6];
 	}
@@ -166,7 +168,7 @@ static void frames_that_differ_by_address_only_take_8_bytes(void **state)
 	struct binary *binary = make_binary(1);
 	struct frame frames[100];
 	struct trace *native, *recursion;
-	size_t shape_bytes = 20;
+	size_t shape_bytes = 24;
 
 	(void)state;
 	for (int i = 0; i < 100; i++)
@@ -261,7 +263,7 @@ static void names_that_native_frames_carry_are_hashed(void **state)
 	binary_unref(binary);
 }
 
-static void interpreted_frames_differ_by_function_file_and_line(void **state)
+static void interpreted_frames_differ_by_function_file_line_and_column(void **state)
 {
 	struct frame frame = {
 		.kind = FRAME_FIRST_INTERPRETED,
@@ -269,7 +271,7 @@ static void interpreted_frames_differ_by_function_file_and_line(void **state)
 		.file = "ab",
 		.line = 3,
 	};
-	struct frame changed[] = { frame, frame, frame, frame };
+	struct frame changed[] = { frame, frame, frame, frame, frame };
 	struct hash128 hash = hash_of(&frame, 1);
 
 	(void)state;
@@ -279,7 +281,8 @@ static void interpreted_frames_differ_by_function_file_and_line(void **state)
 	changed[2].function = "fa";
 	changed[2].file = "b";
 	changed[3].file = NULL;
-	for (int i = 0; i < 4; i++)
+	changed[4].column = 1;
+	for (int i = 0; i < 5; i++)
 		assert_false(hash128_equal(hash, hash_of(&changed[i], 1)));
 }
 
@@ -380,7 +383,7 @@ int main(void)
 		cmocka_unit_test(a_trace_of_frames_that_have_nothing_in_common_is_whole),
 		cmocka_unit_test(everything_that_tells_native_frames_apart_is_hashed),
 		cmocka_unit_test(names_that_native_frames_carry_are_hashed),
-		cmocka_unit_test(interpreted_frames_differ_by_function_file_and_line),
+		cmocka_unit_test(interpreted_frames_differ_by_function_file_line_and_column),
 		cmocka_unit_test(a_function_is_not_taken_for_a_file),
 		cmocka_unit_test(bpf_programs_at_one_address_differ_by_name),
 		cmocka_unit_test(error_frames_differ_by_reason),

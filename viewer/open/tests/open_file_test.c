@@ -53,8 +53,11 @@ static void report_interpreted(struct fixture *f)
 		       .kind = FRAME_NATIVE, .function = "stub", .address = 0x7f0000002000 },
 	       native_frame(f->prog, 0x1001, FRAME_RETURN_ADDRESS));
 	REPORT(f, "py", 60, 2,
-	       (struct frame){
-		       .kind = FRAME_PYTHON, .function = "work", .file = "/srv/app.py", .line = 3 },
+	       (struct frame){ .kind = FRAME_PYTHON,
+			       .function = "work",
+			       .file = "/srv/app.py",
+			       .line = 3,
+			       .column = 5 },
 	       (struct frame){
 		       .kind = FRAME_PYTHON, .function = "<module>", .file = "/srv/app.py" });
 }
@@ -240,6 +243,49 @@ static void otlp_reads_as_it_was_written(void **state)
 	free(got);
 	free(expected);
 	free(folded);
+}
+
+/* Returns the column of the only frame of @opened that has one; fails if another number of frames has. */
+static uint32_t only_column(const struct opened_samples *opened)
+{
+	uint32_t column = 0;
+
+	for (size_t i = 0; i < opened->table.used; i++) {
+		const struct trace *trace =
+			sample_table_at(opened->table.blocks.items, i)->sample.trace;
+
+		for (uint32_t j = 0; j < trace->frame_count; j++) {
+			struct frame frame = trace_frame(trace, j);
+
+			if (!frame.column)
+				continue;
+			assert_int_equal(column, 0);
+			assert_string_equal(frame.function, "work");
+			assert_int_equal(frame.line, 3);
+			column = frame.column;
+		}
+	}
+	return column;
+}
+
+static void columns_are_read(void **state)
+{
+	struct fixture *f = *state;
+	struct opened_samples opened;
+	size_t bytes;
+	char *file;
+
+	report_interpreted(f);
+	file = pprof_of(f, START_NS, &bytes);
+	open_content(file, bytes, &opened);
+	free(file);
+	assert_int_equal(only_column(&opened), 5);
+	opened_samples_free(&opened);
+	file = otlp_of(f, &bytes);
+	open_content(file, bytes, &opened);
+	free(file);
+	assert_int_equal(only_column(&opened), 5);
+	opened_samples_free(&opened);
 }
 
 static void who_and_when_are_read(void **state)
@@ -461,6 +507,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(otlp_reads_as_it_was_written, setup,
 						fixture_teardown),
 		cmocka_unit_test_setup_teardown(who_and_when_are_read, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(columns_are_read, setup, fixture_teardown),
 		cmocka_unit_test_setup_teardown(a_profile_without_a_time_is_of_its_file_s, setup,
 						fixture_teardown),
 		cmocka_unit_test(stacks_of_other_tools_are_read),

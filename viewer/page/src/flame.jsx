@@ -2,7 +2,7 @@
 // A flame graph: the canvas, its mouse and keyboard, and the words about the frame in focus.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { APPROXIMATE, GUESS, INLINED, isLevel, kindColour, legend } from './colours.js';
-import { count, percent } from './format.js';
+import { count, percent, positionText } from './format.js';
 import { ROW, differenceText, neighbour, nodeUnder, paint } from './paint.js';
 import { fileOf, flagsOf, kindOf, nameOf, nodeAt, pathOf, searchTree } from './tree.js';
 
@@ -12,10 +12,9 @@ const FLIPPED_ARROWS = { ...ARROWS, ArrowUp: 'in', ArrowDown: 'out' };
 /** What is known of node @i, as lines. */
 function wordsOf(tree, i) {
 	const flags = flagsOf(tree, i);
-	const line = tree.line?.[i];
 	const marks = [kindOf(tree, i), flags & INLINED ? 'inlined' : '', flags & GUESS ? 'a guess' : '',
 		flags & APPROXIMATE ? 'approximate' : ''].filter(Boolean).join(', ');
-	const source = fileOf(tree, i) + (line ? `:${line}` : '');
+	const source = fileOf(tree, i) + positionText(tree.line?.[i], tree.column?.[i]);
 	const words = [
 		`${count(tree.total[i])} samples, ${percent(tree.total[i], tree.allTotal)}; `
 			+ `self ${count(tree.self[i])}, ${percent(tree.self[i], tree.allTotal)}`,

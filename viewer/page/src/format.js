@@ -10,6 +10,11 @@ export function percent(part, total) {
 	return `${share.toFixed(share >= 9.995 || share === 0 ? 1 : 2)}%`;
 }
 
+/** ":line:column", as far as they are known. */
+export function positionText(line, column) {
+	return line ? `:${line}${column ? `:${column}` : ''}` : '';
+}
+
 /** Of @ms since @epoch, by the reader's clock. */
 export function clockTime(epoch, ms, withFraction) {
 	const date = new Date(epoch + ms);

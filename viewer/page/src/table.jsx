@@ -2,7 +2,7 @@
 // Functions by their samples: the table of the answer to "top".
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { GUESS, INLINED, SIGNIFICANT, kindColour } from './colours.js';
-import { count, percent } from './format.js';
+import { count, percent, positionText } from './format.js';
 import { matcher } from './tree.js';
 
 const FILTER_MS = 250;
@@ -95,7 +95,7 @@ export function TopTable({ answer, sort, onSort, named, onNamed, search, isDark,
 					</thead>
 					<tbody>
 						{rows.map((row) => (
-							<tr key={`${row.name}\n${row.kind}\n${row.file}\n${row.line}\n${row.flags}`}
+							<tr key={`${row.name}\n${row.kind}\n${row.file}\n${row.line}\n${row.column}\n${row.flags}`}
 								class={isFound?.(row.name) ? 'found' : ''}>
 								<td class="number">{count(row.self)}</td>
 								<Share part={row.self} total={answer.total} />
@@ -116,7 +116,7 @@ export function TopTable({ answer, sort, onSort, named, onNamed, search, isDark,
 									{row.flags & INLINED ? 'inlined' : row.kind}
 								</td>
 								<td class="file" title={row.file}>
-									{row.file}{row.line ? `:${row.line}` : ''}
+									{row.file}{positionText(row.line, row.column)}
 								</td>
 							</tr>
 						))}
