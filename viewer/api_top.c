@@ -7,6 +7,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/error.h"
+#include "viewer/function_id.h"
 #include "viewer/name_pattern.h"
 
 enum {
@@ -71,6 +72,7 @@ static json_t *row_json(const struct question *question, const struct asked_stac
 	const struct stack_names *names = &question->api->names;
 	struct stack_location location = asked_location(asked, names, row->id);
 	const struct function_identity *function;
+	char id[FUNCTION_ID_LENGTH + 1];
 	json_t *object = json_object();
 
 	function = &names->functions.items[location.function];
@@ -80,6 +82,8 @@ static json_t *row_json(const struct question *question, const struct asked_stac
 	if (asked->with_lines)
 		put_number(object, "line", location.line);
 	put_number(object, "flags", function->flags);
+	function_id_write(function_id_of(names, location), id);
+	json_object_set_new(object, "id", json_string(id));
 	put_number(object, "self", row->self);
 	put_number(object, "total", row->total);
 	if (!question->selection.has_base)
