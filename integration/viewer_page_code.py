@@ -20,11 +20,11 @@ TEN_SECONDS = {**ONE_SECOND, "seconds_per_column": 10}
 RED, BLUE, GREY = "red", "blue", "grey"
 
 # Draws a root and what it calls, and reads points of the row below the root.
-_DRAW = """Promise.all([import('/paint.js'), import('/tree.js')]).then(([paint, tree]) => {
-	const answer = %s;
+_DRAW = """Promise.all([import('/paint.js'), import('/tree.js'), import('/boxes.js')]).then(([paint, tree, layout]) => {
+	const answer = tree.layOut(%s);
 	const canvas = document.createElement('canvas');
-	const scene = { tree: tree.layOut(answer), zoom: 0, width: 500, height: 36, top: 0, isFlipped: false,
-		found: null, selected: -1, hovered: -1, isDark: %s };
+	const scene = { tree: answer, zoom: 0, boxes: layout.arrangeBoxes(answer, 0, 500), width: 500, height: 36, top: 0,
+		isFlipped: false, found: null, selected: -1, hovered: -1, isDark: %s };
 	paint.paint(canvas, scene);
 	const pen = canvas.getContext('2d');
 	return %s.map(x => [...pen.getImageData(x, 18 + 2, 1, 1).data.slice(0, 3)]);
@@ -69,7 +69,7 @@ def leaves(kinds, **more):
     count = len(kinds)
     return {"tree": {"names": ["all"] + list("abcde"), "files": [], "kinds": kinds, "parent": [-1] + [0] * count,
                      "name": list(range(count + 1)), "kind": [0] + list(range(count)),
-                     "self": [0] + [20] * count, "total": [20 * count] + [20] * count, **more}}
+                     "pruned": [0] * (count + 1), "self": [0] + [20] * count, "total": [20 * count] + [20] * count, **more}}
 
 
 def check_colours(tap, browser):

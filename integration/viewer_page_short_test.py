@@ -23,7 +23,7 @@ def check_size(page, width, height):
     page.tap.ok(page.shows(answer["total"]), "the root has all samples", page.total(), answer["total"])
     check_zoom(page, answer)
     page.clear()
-    check_search(page, answer)
+    check_search(page)
     page.clear()
     check_process_filter(page, "native", page.pids["native"])
     page.clear()

@@ -87,7 +87,7 @@ def check_flame(page):
     page.shot("flipped")
     browser.key("f")
 
-    check_search(page, answer)
+    check_search(page)
     page.shot("search")
     page.clear()
 

@@ -11,6 +11,7 @@
 #include "viewer/api_export.h"
 #include "viewer/api_facets.h"
 #include "viewer/api_quality.h"
+#include "viewer/api_search.h"
 #include "viewer/api_stacks.h"
 #include "viewer/api_time.h"
 #include "viewer/api_top.h"
@@ -126,7 +127,7 @@ static const struct {
 } answers[] = {
 	{ "status", answer_status }, { "timeline", answer_timeline }, { "heatmap", answer_heatmap },
 	{ "flame", answer_flame },   { "sandwich", answer_sandwich }, { "top", answer_top },
-	{ "facets", answer_facets }, { "quality", answer_quality },
+	{ "facets", answer_facets }, { "quality", answer_quality },   { "search", answer_search },
 };
 
 static unsigned int status_of(int err)

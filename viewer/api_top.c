@@ -7,6 +7,8 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/error.h"
+#include "viewer/function_id.h"
+#include "viewer/name_pattern.h"
 
 enum {
 	TOP_ROWS = 500,
@@ -68,12 +70,11 @@ static json_t *row_json(const struct question *question, const struct asked_stac
 			const struct top_row *row)
 {
 	const struct stack_names *names = &question->api->names;
-	struct stack_location location = { .function = row->id };
+	struct stack_location location = asked_location(asked, names, row->id);
 	const struct function_identity *function;
+	char id[FUNCTION_ID_LENGTH + 1];
 	json_t *object = json_object();
 
-	if (asked->with_lines)
-		location = names->locations.items[row->id];
 	function = &names->functions.items[location.function];
 	put_text(object, "name", stack_names_text(names, function->name));
 	put_text(object, "kind", text_kind_name(function->kind));
@@ -83,6 +84,8 @@ static json_t *row_json(const struct question *question, const struct asked_stac
 		put_number(object, "column", location.column);
 	}
 	put_number(object, "flags", function->flags);
+	function_id_write(function_id_of(names, location), id);
+	json_object_set_new(object, "id", json_string(id));
 	put_number(object, "self", row->self);
 	put_number(object, "total", row->total);
 	if (!question->selection.has_base)
@@ -96,21 +99,21 @@ static json_t *row_json(const struct question *question, const struct asked_stac
 }
 
 static bool is_wanted(const struct question *question, const struct asked_stacks *asked,
-		      const struct top_row *row, const char *text)
+		      const struct top_row *row, const struct name_pattern *pattern)
 {
 	const struct stack_names *names = &question->api->names;
-	uint32_t function = asked->with_lines ? names->locations.items[row->id].function : row->id;
+	uint32_t function = asked_location(asked, names, row->id).function;
 
-	return !text ||
-	       strcasestr(stack_names_text(names, names->functions.items[function].name), text);
+	return !pattern ||
+	       name_pattern_matches(pattern,
+				    stack_names_text(names, names->functions.items[function].name));
 }
 
-/* Sorts @rows, of which there are @count, and writes the first @limit that match @text. */
+/* Sorts @rows, of which there are @count, and writes the first @limit that match @pattern, if any. */
 static void put_rows(const struct question *question, const struct asked_stacks *asked,
 		     struct top_row *rows, size_t count, uint64_t limit, bool by_self,
-		     json_t *object)
+		     const struct name_pattern *pattern, json_t *object)
 {
-	const char *text = request_parameter(question->request, "name");
 	json_t *array = json_array();
 	size_t present = 0, wanted = 0;
 
@@ -118,7 +121,7 @@ static void put_rows(const struct question *question, const struct asked_stacks 
 		if (!rows[i].counted)
 			continue;
 		present++;
-		if (is_wanted(question, asked, &rows[i], text))
+		if (is_wanted(question, asked, &rows[i], pattern))
 			rows[wanted++] = rows[i];
 	}
 	qsort(rows, wanted, sizeof(*rows), by_self ? compare_by_self : compare_by_total);
@@ -129,10 +132,17 @@ static void put_rows(const struct question *question, const struct asked_stacks 
 	json_object_set_new(object, "rows", array);
 }
 
+static void destroy_pattern(struct name_pattern **pattern)
+{
+	name_pattern_destroy(*pattern);
+}
+
 int answer_top(struct question *question, json_t *object)
 {
 	_cleanup_(asked_stacks_deinit) struct asked_stacks asked = { 0 };
 	_cleanup_(free_pointer) struct top_row *rows = NULL;
+	_cleanup_(destroy_pattern) struct name_pattern *pattern = NULL;
+	const char *text = request_parameter(question->request, "name");
 	const char *sort = request_parameter(question->request, "sort");
 	const struct stack_names *names = &question->api->names;
 	uint64_t limit;
@@ -141,6 +151,8 @@ int answer_top(struct question *question, json_t *object)
 
 	if (!err && sort && strcmp(sort, "self") && strcmp(sort, "total"))
 		err = fail(-EINVAL, "sort is self or total");
+	if (!err && text)
+		err = name_pattern_create(text, &pattern);
 	if (!err)
 		err = asked_stacks_init(&asked, question);
 	if (err)
@@ -154,6 +166,7 @@ int answer_top(struct question *question, json_t *object)
 	put_number(object, "total", asked.total);
 	if (question->selection.has_base)
 		put_number(object, "base_total", asked.base_total);
-	put_rows(question, &asked, rows, count, limit, !sort || !strcmp(sort, "self"), object);
+	put_rows(question, &asked, rows, count, limit, !sort || !strcmp(sort, "self"), pattern,
+		 object);
 	return 0;
 }

@@ -68,7 +68,15 @@ static void put_names(FILE *out, const struct stack_counts *counts)
 	putc(']', out);
 }
 
-enum column { COLUMN_PARENT, COLUMN_NAME, COLUMN_KIND, COLUMN_FLAGS, COLUMN_SELF, COLUMN_TOTAL };
+enum column {
+	COLUMN_PARENT,
+	COLUMN_NAME,
+	COLUMN_KIND,
+	COLUMN_FLAGS,
+	COLUMN_PRUNED,
+	COLUMN_SELF,
+	COLUMN_TOTAL,
+};
 
 static int64_t cell(const struct stack_counts *counts, const struct flame_node *node,
 		    enum column column)
@@ -85,6 +93,8 @@ static int64_t cell(const struct stack_counts *counts, const struct flame_node *
 		return trait ? trait->kind : TEXT_KIND_COUNT;
 	case COLUMN_FLAGS:
 		return trait ? trait->flags : 0;
+	case COLUMN_PRUNED:
+		return (int64_t)node->pruned;
 	case COLUMN_SELF:
 		return (int64_t)node->self;
 	default:
@@ -95,8 +105,9 @@ static int64_t cell(const struct stack_counts *counts, const struct flame_node *
 static void put_columns(FILE *out, const struct stack_counts *counts, const struct flame_tree *tree)
 {
 	static const char *const names[] = {
-		[COLUMN_PARENT] = "parent", [COLUMN_NAME] = "name", [COLUMN_KIND] = "kind",
-		[COLUMN_FLAGS] = "flags",   [COLUMN_SELF] = "self", [COLUMN_TOTAL] = "total",
+		[COLUMN_PARENT] = "parent", [COLUMN_NAME] = "name",	[COLUMN_KIND] = "kind",
+		[COLUMN_FLAGS] = "flags",   [COLUMN_PRUNED] = "pruned", [COLUMN_SELF] = "self",
+		[COLUMN_TOTAL] = "total",
 	};
 
 	for (enum column column = COLUMN_PARENT; column <= COLUMN_TOTAL; column++) {

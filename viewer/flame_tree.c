@@ -2,8 +2,8 @@
 /*
  * Stacks are sorted by rank. Each stack then shares its first frames with the previous one, and
  * nodes come in the wanted order. The complete tree can have many times the wanted number of nodes,
- * so it is never built. Instead it is traversed twice: first to find the weights of its nodes, then to
- * keep the nodes that are heavy enough.
+ * so it is never built. Instead it is traversed: first to find the weights of its nodes, then to count
+ * those that just miss being heavy enough, and at last to keep as many nodes as are wanted.
  */
 #include "viewer/flame_tree.h"
 
@@ -110,6 +110,9 @@ struct node_weights {
 	/* The number of nodes with each small weight, and a list of the larger weights. */
 	uint64_t small[SMALL_WEIGHTS];
 	struct weight_vector large;
+	/* The number of nodes of weight `least` at each depth, when that is known. */
+	uint64_t least;
+	struct weight_vector ties;
 };
 
 static uint64_t weight(const struct flame_node *node)
@@ -135,21 +138,60 @@ static int compare_weights(const void *a, const void *b)
 	return (one < other) - (one > other);
 }
 
-/* The smallest weight that at most @max_nodes nodes exceed. */
-static uint64_t least_weight(struct node_weights *weights, size_t max_nodes)
+/* Finds the smallest weight that at most @max_nodes nodes exceed; @above is the number of these. */
+static void find_least(struct node_weights *weights, size_t max_nodes, uint64_t *above)
 {
-	uint64_t above = weights->large.count;
+	const struct weight_vector *large = &weights->large;
+	uint64_t counted = large->count;
 
-	if (above > max_nodes) {
-		qsort(weights->large.items, above, sizeof(uint64_t), compare_weights);
-		return weights->large.items[max_nodes];
+	*above = 0;
+	if (counted > max_nodes) {
+		qsort(large->items, counted, sizeof(uint64_t), compare_weights);
+		weights->least = large->items[max_nodes];
+		while (large->items[*above] > weights->least)
+			(*above)++;
+		return;
 	}
 	for (uint64_t each = SMALL_WEIGHTS; each-- > 0;) {
-		above += weights->small[each];
-		if (above > max_nodes)
-			return each;
+		*above = counted;
+		counted += weights->small[each];
+		weights->least = each;
+		if (counted > max_nodes)
+			return;
 	}
-	return 0;
+}
+
+static int note_tie(struct traversal *traversal, const struct flame_node *node)
+{
+	struct weight_vector *ties = &traversal->weights->ties;
+	size_t depth = traversal->path.count;
+	int err = 0;
+
+	if (weight(node) != traversal->weights->least)
+		return 0;
+	while (ties->count <= depth && !err)
+		err = weight_vector_push(ties, 0);
+	if (!err)
+		ties->items[depth]++;
+	return err;
+}
+
+/*
+ * A node's callees are never heavier than the node. So of the nodes of the least weight those above
+ * some depth can be kept, and at that depth as many as there is room for.
+ */
+struct tie_limit {
+	size_t depth;
+	uint64_t left;
+};
+
+static struct tie_limit limit_ties(const struct node_weights *weights, uint64_t room)
+{
+	struct tie_limit limit = { .left = room };
+
+	while (limit.depth < weights->ties.count && weights->ties.items[limit.depth] <= limit.left)
+		limit.left -= weights->ties.items[limit.depth++];
+	return limit;
 }
 
 /* --- the nodes that are kept --- */
@@ -160,6 +202,7 @@ struct tree_builder {
 	struct number_vector indexes;
 	bool prunes;
 	uint64_t least;
+	struct tie_limit ties;
 };
 
 static int add_node(struct traversal *traversal, const struct flame_node *node)
@@ -174,24 +217,44 @@ static int add_node(struct traversal *traversal, const struct flame_node *node)
 	return err ? err : flame_node_vector_push(&builder->tree->nodes, added);
 }
 
-/*
- * A node's callees are never heavier than the node, so a pruned node is the last one in the tree.
- */
+/* @traversal has left @node, so the nodes on its path are as many as those above the node. */
+static bool is_pruned(struct traversal *traversal, const struct flame_node *node)
+{
+	struct tree_builder *builder = traversal->builder;
+	struct tie_limit *ties = &builder->ties;
+	size_t depth = traversal->path.count;
+
+	if (!builder->prunes || !depth || weight(node) > builder->least)
+		return false;
+	if (weight(node) < builder->least || depth > ties->depth)
+		return true;
+	if (depth < ties->depth)
+		return false;
+	if (!ties->left)
+		return true;
+	ties->left--;
+	return false;
+}
+
+/* With a node all of its callees are pruned, so it is the last one in the tree then. */
 static int keep_or_prune(struct traversal *traversal, const struct flame_node *node)
 {
 	struct tree_builder *builder = traversal->builder;
 	uint32_t index = builder->indexes.items[--builder->indexes.count];
 	struct flame_node *added = &builder->tree->nodes.items[index];
 	uint32_t parent = added->parent;
+	uint64_t pruned = added->pruned;
 
-	if (builder->prunes && index && weight(node) <= builder->least) {
+	if (is_pruned(traversal, node)) {
 		builder->tree->nodes.count = index;
+		builder->tree->nodes.items[parent].pruned += pruned + 1;
 		builder->tree->pruned_nodes++;
 		builder->tree->pruned_samples += node->self;
 		return 0;
 	}
 	*added = *node;
 	added->parent = parent;
+	added->pruned = pruned;
 	return 0;
 }
 
@@ -204,12 +267,19 @@ static int build_tree(struct flame_tree *tree, const struct flame_stack_vector *
 	struct traversal building = { .enter = add_node,
 				      .leave = keep_or_prune,
 				      .builder = &builder };
+	struct traversal finding_ties = { .leave = note_tie, .weights = &weights };
 	int err = traverse_stacks(&weighing, stacks);
+	uint64_t above = 0;
 
 	builder.prunes = weights.nodes > max_nodes;
-	if (!err && builder.prunes)
-		builder.least = least_weight(&weights, max_nodes);
+	if (!err && builder.prunes) {
+		find_least(&weights, max_nodes, &above);
+		builder.least = weights.least;
+		err = traverse_stacks(&finding_ties, stacks);
+		builder.ties = limit_ties(&weights, max_nodes - above);
+	}
 	weight_vector_deinit(&weights.large);
+	weight_vector_deinit(&weights.ties);
 	if (!err)
 		err = traverse_stacks(&building, stacks);
 	number_vector_deinit(&builder.indexes);

@@ -34,6 +34,8 @@ struct flame_node {
 	uint64_t total;
 	uint64_t base_self;
 	uint64_t base_total;
+	/** Nodes below this one that were left out, without those that a kept callee has. */
+	uint64_t pruned;
 };
 
 VECTOR_DEFINE(flame_node_vector, struct flame_node)
@@ -48,8 +50,8 @@ struct flame_tree {
 
 /**
  * Makes the tree of @stacks, which it sorts; @ranks has each id's position in the order. If
- * there are more than @max_nodes nodes, those with the fewest samples are left out; their samples
- * still count in the totals of their callers. -ENOMEM.
+ * there are more than @max_nodes nodes, those with the fewest samples are left out, of equal ones
+ * the deepest; their samples still count in the totals of their callers. -ENOMEM.
  */
 int flame_tree_init(struct flame_tree *tree, struct flame_stack_vector *stacks,
 		    const uint32_t *ranks, size_t max_nodes);

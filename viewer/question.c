@@ -143,6 +143,26 @@ int question_next(struct question *question, struct history_sample *sample, unsi
 	return 1;
 }
 
+int question_count(struct question *question, uint64_t from_ms, uint64_t to_ms, uint64_t **counts,
+		   uint64_t *total)
+{
+	struct history_sample sample;
+	unsigned int misses;
+	int more;
+
+	*counts = calloc(question->view.key_count + 1, sizeof(**counts));
+	if (!*counts)
+		return -ENOMEM;
+	question_seek(question, from_ms, to_ms);
+	while ((more = question_next(question, &sample, &misses)) > 0) {
+		if (misses)
+			continue;
+		(*counts)[sample.key]++;
+		(*total)++;
+	}
+	return more;
+}
+
 /* --- stacks --- */
 
 enum root_level {
@@ -164,27 +184,6 @@ static int parse_root(const struct api_request *request, enum root_level *root)
 	else
 		return fail(-EINVAL, "root is process, thread or none");
 	return 0;
-}
-
-/* Counts the samples of each key in a range, indexed by key id. The caller frees @counts. */
-static int count_range(struct question *question, uint64_t from_ms, uint64_t to_ms,
-		       uint64_t **counts, uint64_t *total)
-{
-	struct history_sample sample;
-	unsigned int misses;
-	int more;
-
-	*counts = calloc(question->view.key_count + 1, sizeof(**counts));
-	if (!*counts)
-		return -ENOMEM;
-	question_seek(question, from_ms, to_ms);
-	while ((more = question_next(question, &sample, &misses)) > 0) {
-		if (misses)
-			continue;
-		(*counts)[sample.key]++;
-		(*total)++;
-	}
-	return more;
 }
 
 /* Stacks with equal keys are one stack. Equal texts are the same pointers. No padding. */
@@ -271,6 +270,11 @@ static int merge_keys(struct asked_stacks *asked, struct question *question, con
 		stack = &asked->stacks.items[asked->stacks.count - 1];
 		stack->count += counts[each->id];
 		stack->base_count += base_counts ? base_counts[each->id] : 0;
+		err = asked_key_vector_push(
+			&asked->keys,
+			(struct asked_key){ .id = each->id,
+					    .stack = (uint32_t)(asked->stacks.count - 1),
+					    .count = counts[each->id] });
 	}
 	return err;
 }
@@ -287,11 +291,11 @@ int asked_stacks_init(struct asked_stacks *asked, struct question *question)
 	*asked = (struct asked_stacks){ .with_lines = lines && !strcmp(lines, "1") };
 	err = parse_root(question->request, &root);
 	if (!err)
-		err = count_range(question, selection->from_ms, selection->to_ms, &counts,
-				  &asked->total);
+		err = question_count(question, selection->from_ms, selection->to_ms, &counts,
+				     &asked->total);
 	if (!err && selection->has_base)
-		err = count_range(question, selection->base_from_ms, selection->base_to_ms,
-				  &base_counts, &asked->base_total);
+		err = question_count(question, selection->base_from_ms, selection->base_to_ms,
+				     &base_counts, &asked->base_total);
 	if (!err)
 		err = merge_keys(asked, question, counts, base_counts, root);
 	if (err)
@@ -302,6 +306,7 @@ int asked_stacks_init(struct asked_stacks *asked, struct question *question)
 void asked_stacks_deinit(struct asked_stacks *asked)
 {
 	asked_stack_vector_deinit(&asked->stacks);
+	asked_key_vector_deinit(&asked->keys);
 }
 
 uint32_t asked_id(const struct asked_stacks *asked, const struct question *question,
@@ -309,6 +314,13 @@ uint32_t asked_id(const struct asked_stacks *asked, const struct question *quest
 {
 	return asked->with_lines ? location :
 				   question->api->names.locations.items[location].function;
+}
+
+struct stack_location asked_location(const struct asked_stacks *asked,
+				     const struct stack_names *names, uint32_t id)
+{
+	return asked->with_lines ? names->locations.items[id] :
+				   (struct stack_location){ .function = id };
 }
 
 /* --- JSON --- */

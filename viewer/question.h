@@ -46,6 +46,13 @@ void question_seek(struct question *question, uint64_t from_ms, uint64_t to_ms);
  */
 int question_next(struct question *question, struct history_sample *sample, unsigned int *misses);
 
+/**
+ * Counts the selected samples of each key in a range, indexed by key id, and adds their number to
+ * @total. The caller frees @counts, on errors too. -ENOMEM.
+ */
+int question_count(struct question *question, uint64_t from_ms, uint64_t to_ms, uint64_t **counts,
+		   uint64_t *total);
+
 /** Milliseconds since the history's time 0. */
 uint64_t question_ms(const struct question *question, uint64_t time_ns);
 
@@ -61,8 +68,19 @@ struct asked_stack {
 
 VECTOR_DEFINE(asked_stack_vector, struct asked_stack)
 
+/** A key of the history, the index of its stack, and its samples in the range. */
+struct asked_key {
+	uint32_t id;
+	uint32_t stack;
+	uint64_t count;
+};
+
+VECTOR_DEFINE(asked_key_vector, struct asked_key)
+
 struct asked_stacks {
 	struct asked_stack_vector stacks;
+	/** In the order of their stacks. */
+	struct asked_key_vector keys;
 	uint64_t total;
 	uint64_t base_total;
 	bool with_lines;
@@ -78,6 +96,10 @@ void asked_stacks_deinit(struct asked_stacks *asked);
 /** The id by which frames are merged: the code location's, or its function's. */
 uint32_t asked_id(const struct asked_stacks *asked, const struct question *question,
 		  uint32_t location);
+
+/** The function of an asked_id(), with the line if there are lines. */
+struct stack_location asked_location(const struct asked_stacks *asked,
+				     const struct stack_names *names, uint32_t id);
 
 /** Sets @key of @object. A lack of memory shows when the whole answer is written. */
 void put_number(json_t *object, const char *key, uint64_t number);

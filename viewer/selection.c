@@ -81,11 +81,11 @@ static int add_parameters(struct selection *selection, const struct api_request 
 	for (size_t i = 0; i < request->parameter_count && !err; i++) {
 		const struct api_parameter *parameter = &request->parameters[i];
 
-		if (strlen(parameter->value) > SELECTION_VALUE_MAX_BYTES)
-			return fail(-EINVAL, "a value is too long");
 		for (int s = 0; s < SELECTOR_COUNT && !err; s++) {
 			if (strcmp(parameter->name, selector_names[s]))
 				continue;
+			if (strlen(parameter->value) > SELECTION_VALUE_MAX_BYTES)
+				return fail(-EINVAL, "a value is too long");
 			if (++count > SELECTION_VALUES_MAX)
 				return fail(-EINVAL, "more than %d values are chosen by",
 					    SELECTION_VALUES_MAX);

@@ -71,7 +71,8 @@ static void a_flame_graph_is_a_tree_below_processes(void **state)
 		    "    read(kernel) 1/1\n");
 	assert_tree(asked, "flame?root=none&max_nodes=3", "tree",
 		    "all(root) 0/8\n"
-		    " main(python) 0/8\n");
+		    " main(python) 0/8\n"
+		    "  a(python) 4/4\n");
 	assert_tree(asked, "flame?root=thread&pid=2", "tree",
 		    "all(root) 0/1\n"
 		    " other(process) 0/1\n"

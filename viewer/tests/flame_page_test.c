@@ -49,7 +49,7 @@ static void a_profile_is_put_into_the_page_as_columns(void **state)
 		"\"kinds\":[\"process\",\"thread\",\"native\",\"kernel\",\"go\",\"jit\",\"python\",\"java\","
 		"\"javascript\",\"ruby\",\"php\",\"perl\",\"error\",\"root\"],"
 		"\"parent\":[-1,0,1,2,2,4,5],\"name\":[6,0,1,5,2,3,4],\"kind\":[13,0,2,2,2,2,2],"
-		"\"flags\":[0,0,0,2,0,1,1],\"self\":[0,0,0,1,0,0,3],\"total\":[4,4,4,1,3,3,3]}}");
+		"\"flags\":[0,0,0,2,0,1,1],\"pruned\":[0,0,0,0,0,0,0],\"self\":[0,0,0,1,0,0,3],\"total\":[4,4,4,1,3,3,3]}}");
 	free(page);
 }
 

@@ -39,7 +39,7 @@ function Page({ answer }) {
 				<main>
 					<div id="content">
 						<Flame label="Flame graph" tree={tree} zoom={zoom} onZoom={setZoom}
-							search={search} isFlipped={isFlipped} isDark={isDark} />
+							search={search} isAlone isFlipped={isFlipped} isDark={isDark} />
 						<Legend isDark={isDark} isComparison={tree.isComparison} />
 					</div>
 				</main>

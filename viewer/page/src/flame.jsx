@@ -3,9 +3,13 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { APPROXIMATE, GUESS, INLINED, isLevel, kindColour, legend } from './colours.js';
 import { count, percent, positionText } from './format.js';
-import { ROW, differenceText, neighbour, nodeUnder, paint } from './paint.js';
-import { fileOf, flagsOf, kindOf, nameOf, nodeAt, pathOf, searchTree } from './tree.js';
+import { differenceText, paint } from './paint.js';
+import { ROW, blockBelow, blockOf, boxOf, isBlock, neighbour, numberUnder, arrangeBoxes } from './boxes.js';
+import { fileOf, flagsOf, hasPath, kindOf, nameOf, nodeAt, pathOf, searchTree } from './tree.js';
+import { joinZoom, splitZoom } from './view.js';
 
+/** A hit of the search that is narrower on the screen is zoomed to. */
+const SEEN_WIDTH = 24;
 const ARROWS = { ArrowUp: 'out', ArrowDown: 'in', ArrowLeft: 'previous', ArrowRight: 'next' };
 const FLIPPED_ARROWS = { ...ARROWS, ArrowUp: 'in', ArrowDown: 'out' };
 
@@ -27,8 +31,22 @@ function wordsOf(tree, i) {
 	return { name: nameOf(tree, i), words, about: [marks, source].filter(Boolean).join(' · ') };
 }
 
-function Words({ tree, node }) {
-	const { name, words, about } = wordsOf(tree, node);
+/** The same of a block of narrow frames. */
+function wordsOfBlock(tree, block) {
+	const words = [`${count(block.samples)} samples, ${percent(block.samples, tree.allTotal)}`];
+	if (tree.isComparison)
+		words.push(`base: ${count(block.base)} samples, ${percent(block.base, tree.allBase)}`);
+	return {
+		name: `${count(block.count)} narrow frame${block.count === 1 ? '' : 's'} not drawn, zoom in`, words,
+		about: `called by ${nameOf(tree, block.parent)}`,
+	};
+}
+
+const wordsAbout = (tree, boxes, number) => (isBlock(number)
+	? wordsOfBlock(tree, blockOf(boxes, number)) : wordsOf(tree, number));
+
+function Words({ tree, boxes, node }) {
+	const { name, words, about } = wordsAbout(tree, boxes, node);
 	return (
 		<>
 			<strong>{name}</strong>
@@ -88,29 +106,64 @@ function useWidth(element) {
 	return size;
 }
 
+/** The zoomed node, and where everything is. */
+function useBoxes(tree, zoom, width) {
+	return useMemo(() => {
+		const { path, rest } = splitZoom(zoom);
+		const zoomed = nodeAt(tree, path);
+		return [zoomed, arrangeBoxes(tree, zoomed, width, hasPath(tree, path) ? rest : 0)];
+	}, [tree, zoom, width]);
+}
+
+/** Goes to a hit of the search once: selects it if it can be seen, else zooms to it. */
+function useHit({ hit, tree, boxes, onSelect, onZoom, onShow }) {
+	const gone = useRef(null);
+	useEffect(() => {
+		if (!hit || gone.current === hit.key)
+			return;
+		gone.current = hit.key;
+		const node = hasPath(tree, hit.path) ? nodeAt(tree, hit.path) : -1;
+		const path = node < 0 ? hit.path : pathOf(tree, node);
+		onSelect({ path });
+		if (node < 0 || boxes.width[node] < SEEN_WIDTH)
+			onZoom(path);
+		else
+			onShow(node);
+	}, [hit?.key, tree]);
+}
+
 /**
  * @tree: of layOut(). @zoom: the path of the zoomed node, which onZoom gets. @actions: what can be
- * done with the selected node: [label, function of (name, kind)].
+ * done with the selected node: [label, function of (name, kind)]. @hit: {key, path} of what the search goes
+ * to. @isAlone: nobody else counts what the search finds.
  */
-export function Flame({ tree, label, zoom, onZoom, search, isFlipped, isDark, actions = [] }) {
+export function Flame({ tree, label, zoom, onZoom, search, hit, isAlone, isFlipped, isDark, actions = [] }) {
 	const box = useRef();
 	const canvas = useRef();
 	const { width, height } = useWidth(box);
 	const [scrolled, setScrolled] = useState(0);
 	const fromRoot = useRef(0);
 	const [hover, setHover] = useState(null);
-	const [selectedPath, setSelectedPath] = useState(null);
+	const [selection, setSelection] = useState(null);
 	const found = useMemo(() => searchTree(tree, search), [tree, search]);
-	const zoomed = useMemo(() => nodeAt(tree, zoom), [tree, zoom]);
-	const selected = useMemo(() => (selectedPath ? nodeAt(tree, selectedPath) : -1),
-		[tree, selectedPath]);
-	const fullHeight = (tree.maxDepth + 1) * ROW;
+	const [zoomed, boxes] = useBoxes(tree, zoom, width);
+	const selected = useMemo(() => {
+		const node = selection ? nodeAt(tree, selection.path) : -1;
+		const block = selection?.isBlock ? blockBelow(boxes, node) : -1;
+		return block === -1 ? node : block;
+	}, [tree, boxes, selection]);
+	const fullHeight = tree.rows * ROW;
 	const visible = Math.max(ROW, Math.min(height, fullHeight));
-	const hovered = hover && hover.node < tree.length ? hover.node : -1;
 	const scene = {
-		tree, zoom: zoomed, width, height: visible, top: scrolled, isFlipped, found, selected,
-		hovered, isDark,
+		tree, zoom: zoomed, boxes, width, height: visible, top: scrolled, isFlipped, found, selected,
+		hovered: -1, isDark,
 	};
+	const pointIn = (event) => {
+		const edge = canvas.current.getBoundingClientRect();
+		return [event.clientX - edge.left, event.clientY - edge.top];
+	};
+	// Of the tree that is drawn now: a refresh or a zoom may have changed what is at the pointer.
+	scene.hovered = hover ? numberUnder(scene, ...hover.point) : -1;
 
 	useLayoutEffect(() => {
 		if (width > 0)
@@ -130,35 +183,46 @@ export function Flame({ tree, label, zoom, onZoom, search, isFlipped, isDark, ac
 			fromRoot.current = isFlipped ? fullHeight - height - target.scrollTop : target.scrollTop;
 	};
 
-	const at = (event) => {
-		const edge = canvas.current.getBoundingClientRect();
-		return nodeUnder(scene, event.clientX - edge.left, event.clientY - edge.top);
+	const onPointerMove = (event) => setHover({
+		point: pointIn(event), x: event.clientX, y: event.clientY,
+	});
+	const select = (number) => setSelection(isBlock(number)
+		? { path: pathOf(tree, blockOf(boxes, number).parent), isBlock: true }
+		: { path: pathOf(tree, number) });
+	/** To the frame; of a block to its caller, or where that is zoomed to, to what the block has. */
+	const zoomTo = (number) => {
+		if (!isBlock(number)) {
+			onZoom(pathOf(tree, number));
+			return;
+		}
+		const { parent } = blockOf(boxes, number);
+		onZoom(joinZoom(pathOf(tree, parent), parent === zoomed ? splitZoom(zoom).rest + 1 : 0));
 	};
-	const onPointerMove = (event) => {
-		const node = at(event);
-		setHover(node < 0 ? null : { node, x: event.clientX, y: event.clientY });
-	};
-	const zoomTo = (node) => onZoom(pathOf(tree, node));
 	const onClick = (event) => {
-		const node = at(event);
-		if (node >= 0) {
-			setSelectedPath(pathOf(tree, node));
-			zoomTo(node);
+		const number = numberUnder(scene, ...pointIn(event));
+		if (number !== -1) {
+			select(number);
+			zoomTo(number);
 		}
 	};
+	/** Scrolls to what has the selection. */
+	const show = (number) => {
+		const { top } = boxOf(scene, number);
+		if (top < 0 || top + ROW > height)
+			box.current.scrollTop = top + scrolled - height / 2;
+	};
+	useHit({ hit, tree, boxes, onSelect: setSelection, onZoom, onShow: show });
 	const onKeyDown = (event) => {
 		const direction = (isFlipped ? FLIPPED_ARROWS : ARROWS)[event.key];
-		const from = selected < 0 ? zoomed : selected;
+		const from = selected === -1 ? zoomed : selected;
 		if (direction) {
-			const next = neighbour(tree, from, direction);
-			setSelectedPath(pathOf(tree, next));
-			const row = isFlipped ? tree.maxDepth - tree.depth[next] : tree.depth[next];
-			if (row * ROW < scrolled || (row + 1) * ROW > scrolled + height)
-				box.current.scrollTop = row * ROW - height / 2;
+			const next = neighbour(tree, boxes, from, direction);
+			select(next);
+			show(next);
 		} else if (event.key === 'Enter') {
 			zoomTo(from);
-		} else if (event.key === 'Escape' && (zoomed > 0 || selected >= 0)) {
-			setSelectedPath(null);
+		} else if (event.key === 'Escape' && (zoom.length > 0 || selected !== -1)) {
+			setSelection(null);
 			onZoom([]);
 		} else {
 			return;
@@ -166,22 +230,22 @@ export function Flame({ tree, label, zoom, onZoom, search, isFlipped, isDark, ac
 		event.preventDefault();
 		event.stopPropagation();
 	};
-	const inFocus = selected >= 0 ? selected : zoomed;
+	const inFocus = selected === -1 ? zoomed : selected;
 
 	return (
 		<section class="flame" aria-label={label}>
 			<div class="bar">
 				<span class="shown" role="status">
-					{found
+					{found && isAlone
 						? `${count(found.samples)} samples match, ${percent(found.samples, tree.allTotal)}`
-						: <FocusWords tree={tree} node={inFocus} />}
+						: <FocusWords tree={tree} boxes={boxes} node={inFocus} />}
 				</span>
 				{inFocus > 0 && !isLevel(kindOf(tree, inFocus)) && actions.map(([text, act]) => (
 					<button key={text} onClick={() => act(nameOf(tree, inFocus), kindOf(tree, inFocus))}>
 						{text}
 					</button>
 				))}
-				{zoomed > 0 && <button onClick={() => { setSelectedPath(null); onZoom([]); }}>
+				{zoom.length > 0 && <button onClick={() => { setSelection(null); onZoom([]); }}>
 					Zoom out
 				</button>}
 			</div>
@@ -194,23 +258,19 @@ export function Flame({ tree, label, zoom, onZoom, search, isFlipped, isDark, ac
 						onClick={onClick} onKeyDown={onKeyDown} />
 				</div>
 			</div>
-			{hovered >= 0 && <Tooltip tree={tree} hover={hover} />}
-			{tree.pruned_nodes > 0 && (
-				<p class="note">
-					{`${count(tree.pruned_nodes)} frames too small to see are left out `
-						+ `(${count(tree.pruned_samples)} samples); their callers count them.`}
-				</p>
+			{scene.hovered !== -1 && (
+				<Tooltip tree={tree} boxes={boxes} number={scene.hovered} hover={hover} />
 			)}
 		</section>
 	);
 }
 
-function FocusWords({ tree, node }) {
-	const { name, words, about } = wordsOf(tree, node);
+function FocusWords({ tree, boxes, node }) {
+	const { name, words, about } = wordsAbout(tree, boxes, node);
 	return <><b>{name}</b>{` ${words.join(' · ')}${about ? ` · ${about}` : ''}`}</>;
 }
 
-function Tooltip({ tree, hover }) {
+function Tooltip({ tree, boxes, number, hover }) {
 	const element = useRef();
 	useLayoutEffect(() => {
 		const { offsetWidth, offsetHeight, style } = element.current;
@@ -220,7 +280,7 @@ function Tooltip({ tree, hover }) {
 	});
 	return (
 		<div class="tooltip" role="tooltip" ref={element}>
-			<Words tree={tree} node={hover.node} />
+			<Words tree={tree} boxes={boxes} node={number} />
 		</div>
 	);
 }

@@ -80,7 +80,13 @@ const Select = ({ label, value, values, onChange }) => (
 	</select>
 );
 
-export function ToolLine({ view, change, searchBox }) {
+export function ToolLine({ view, change, searchBox, onHit }) {
+	const onKeyDown = (event) => {
+		if (event.key !== 'Enter' || !view.search)
+			return;
+		event.preventDefault();
+		onHit(event.shiftKey ? -1 : 1);
+	};
 	return (
 		<nav class="tools" aria-label="What is shown">
 			<div class="tabs" role="tablist">
@@ -90,7 +96,8 @@ export function ToolLine({ view, change, searchBox }) {
 				))}
 			</div>
 			<input ref={searchBox} type="search" placeholder="Search ( / )" aria-label="Search"
-				value={view.search}
+				title="A part of a name, or /an expression/; Enter goes to the next hit, Shift+Enter back"
+				value={view.search} onKeyDown={onKeyDown}
 				onInput={(event) => change({ search: event.target.value }, true)} />
 			<Select label="Times" value={hasRange(view) ? 'range' : String(view.last)}
 				values={hasRange(view) ? [...SPANS, ['range', 'Chosen range']] : SPANS}

@@ -5,6 +5,7 @@ import { useEffect, useRef } from 'preact/hooks';
 const KEYS = [
 	['1 2 3 4', 'flame graph, functions, callers and callees, quality of stacks'],
 	['/', 'search; /an expression/ works too'],
+	['Enter', 'in the search: next hit, with Shift the previous one'],
 	['Space', 'pause and go on'],
 	['f', 'flame graph: root above or below'],
 	['c', 'drop all filters, the range and the base'],

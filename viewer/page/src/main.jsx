@@ -13,12 +13,12 @@ import { Help } from './help.jsx';
 import { Quality } from './quality.jsx';
 import { useRounds } from './rounds.js';
 import { Sandwich } from './sandwich.jsx';
+import { SearchLine, useHits } from './search.jsx';
 import { TopTable } from './table.jsx';
 import { useTheme } from './theme.js';
 import { Times } from './timeline.jsx';
-import { layOut } from './tree.js';
 import {
-	FACETS, TABS, frameQuery, hasBase, readView, timesOf, writeView, zoomPath,
+	FACETS, TABS, frameQuery, hasBase, readView, splitZoom, timesOf, writeView, zoomPath,
 } from './view.js';
 
 /** [view, function that changes it]: the second argument says that "back" shall not return here. */
@@ -59,6 +59,15 @@ function useWindowWidth() {
 	return width;
 }
 
+/**
+ * The tree for a zoom: the last one, or until the next one comes the whole tree, if the last one is of another
+ * path. @key: of what both have to be about.
+ */
+function treeFor({ flame, whole }, path, key) {
+	const isOnPath = flame?.tree.chain.every((step, i) => JSON.stringify(step) === JSON.stringify(path[i]));
+	return !isOnPath && whole?.key === key ? whole.tree : flame?.tree;
+}
+
 function App() {
 	const [view, change] = useView();
 	const [theme, isDark, nextTheme] = useTheme();
@@ -71,7 +80,14 @@ function App() {
 	const rounds = useRounds(view, frozenAt, useHidden(), width);
 	const { status, answers, problem } = rounds;
 	learnKinds(status?.kinds ?? []);
-	const tree = useMemo(() => answers.flame && layOut(answers.flame.data), [answers.flame]);
+	const zoom = useMemo(() => zoomPath(view), [view.zoom]);
+	const tree = treeFor(answers, splitZoom(zoom).path, rounds.key);
+	const { hits, hit, go } = useHits(answers.search, view.search);
+	const goToHit = (step) => {
+		go(step);
+		if (view.tab !== 'flame')
+			change({ tab: 'flame' });
+	};
 	const isFrozen = frozenAt !== null;
 	const epoch = status?.epoch_ms ?? 0;
 	const range = timesOf(view, 'range', epoch);
@@ -137,7 +153,10 @@ function App() {
 				exportQuery={exportQuery} />
 			{problem && <p class="problem" role="alert">{problem.message}</p>}
 			{status && <Delays delays={status.delays} />}
-			<ToolLine view={view} change={change} searchBox={searchBox} />
+			<ToolLine view={view} change={change} searchBox={searchBox} onHit={goToHit} />
+			{view.tab !== 'quality' && (
+				<SearchLine answer={answers.search} text={view.search} hits={hits} hit={hit} onGo={goToHit} />
+			)}
 			<div class="body">
 				<details class="facets" open={!isNarrow}>
 					<summary>Filters</summary>
@@ -156,7 +175,7 @@ function App() {
 					</section>
 					<div id="content" role="tabpanel" aria-labelledby={`tab-${view.tab}`}>
 						<Content view={view} answers={answers} hasNothing={status?.samples === 0}
-							tree={tree} isDark={isDark}
+							tree={tree} zoom={zoom} hit={hit} isDark={isDark}
 							change={change} onPick={pick} onOnly={only} />
 					</div>
 				</main>
@@ -166,8 +185,7 @@ function App() {
 	);
 }
 
-function Content({ view, answers, hasNothing, tree, isDark, change, onPick, onOnly }) {
-	const zoom = useMemo(() => zoomPath(view), [view.zoom]);
+function Content({ view, answers, hasNothing, tree, zoom, hit, isDark, change, onPick, onOnly }) {
 	const answer = answers[view.tab]?.data;
 	const shared = { search: view.search, isDark, onPick };
 	if (view.tab === 'sandwich') {
@@ -175,10 +193,11 @@ function Content({ view, answers, hasNothing, tree, isDark, change, onPick, onOn
 			&& new URLSearchParams(answers.sandwich.query).get('of') === view.of;
 		return <Sandwich key={view.of} answer={isOfThis ? answer : null} name={view.of} {...shared} />;
 	}
-	if (!answer || hasNothing)
+	const { error } = answers[view.tab] ?? {};
+	if ((!answer && !error) || hasNothing)
 		return <p class="empty">Waiting for the first samples…</p>;
 	if (view.tab === 'top') {
-		return <TopTable answer={answer} sort={view.sort} onSort={(sort) => change({ sort })}
+		return <TopTable answer={answer} error={error} sort={view.sort} onSort={(sort) => change({ sort })}
 			named={view.named} onNamed={(named) => change({ named }, true)} {...shared} />;
 	}
 	if (view.tab === 'quality')
@@ -189,7 +208,7 @@ function Content({ view, answers, hasNothing, tree, isDark, change, onPick, onOn
 		<>
 			<Flame label="Flame graph" tree={tree} zoom={zoom} isFlipped={Boolean(view.flipped)}
 				onZoom={(path) => change({ zoom: path.length ? JSON.stringify(path) : '' })}
-				search={view.search} isDark={isDark}
+				search={view.search} hit={hit} isDark={isDark}
 				actions={[['Callers & callees', onPick], ['Only stacks with it', onOnly]]} />
 			<Legend isDark={isDark} isComparison={hasBase(view) && tree.isComparison} />
 		</>

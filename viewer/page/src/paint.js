@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws a laid-out tree on a canvas, and says what lies at a point of it.
 import { GUESS, APPROXIMATE, SIGNIFICANT, differenceColour, isLevel, kindColour } from './colours.js';
-import { childrenOf, flagsOf, kindOf, nameOf } from './tree.js';
+import { count } from './format.js';
+import { ROW, blockNumber, boxOf, isBlock } from './boxes.js';
+import { flagsOf, kindOf, nameOf } from './tree.js';
 
-export const ROW = 18;
-const MIN_WIDTH = 0.5;
+const HATCH_PIXELS = 6;
 const FONT = '11.5px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace';
 
 export function significanceText(z, isMore) {
@@ -26,12 +27,12 @@ function colourOf(tree, i, isDark) {
 }
 
 /**
- * Sizes and draws @canvas. @scene: tree, zoom (node), width and height of the canvas, top (what is
- * scrolled away), isFlipped (the root is at the bottom), found (of searchTree()), selected and
- * hovered (nodes or -1), isDark.
+ * Sizes and draws @canvas. @scene: tree, zoom (node), boxes (of arrangeBoxes()), width and height of the canvas,
+ * top (what is scrolled away), isFlipped (the root is at the bottom), found (of searchTree()), selected and
+ * hovered (nodes or blocks, or -1), isDark.
  */
 export function paint(canvas, scene) {
-	const { tree, zoom, width, height, isDark, found } = scene;
+	const { tree, zoom, boxes, width, height, isDark, found } = scene;
 	const scale = window.devicePixelRatio || 1;
 	if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
 		canvas.width = Math.round(width * scale);
@@ -45,40 +46,83 @@ export function paint(canvas, scene) {
 	const letter = pen.measureText('M').width;
 
 	for (let i = 0; i < tree.length;) {
-		const box = boxOf(scene, i);
-		if (box.right <= 0 || box.left >= width || box.right - box.left < MIN_WIDTH) {
+		if (!boxes.width[i]) {
 			i = tree.end[i];
 			continue;
 		}
+		const box = boxOf(scene, i);
 		if (box.top < height && box.top + ROW > 0)
 			paintNode(pen, scene, i, box, letter);
 		i++;
 	}
+	paintBlocks(pen, scene, letter);
 	for (const node of [scene.hovered, scene.selected]) {
-		if (node >= 0 && node < tree.length) {
+		if (isBlock(node) || (node >= 0 && boxes.width[node])) {
 			const box = boxOf(scene, node);
-			const left = Math.max(0, box.left);
+			const { left } = box;
 			pen.strokeStyle = isDark ? '#fff' : '#111827';
 			pen.lineWidth = node === scene.selected ? 2 : 1;
 			pen.strokeRect(left + 0.5, box.top + 0.5,
-				Math.max(1, Math.min(width, box.right) - left - 1), ROW - 1);
+				Math.max(1, box.right - left - 1), ROW - 1);
 		}
 	}
 	canvas.dataset.zoom = zoom;
 	canvas.dataset.matched = found ? found.samples : '';
+	canvas.dataset.narrow = boxes.blocks.reduce((sum, block) => sum + block.count, 0);
+}
+
+/** Stripes, so that a block is no frame without its colour too. */
+function hatch(pen, isDark) {
+	const tile = new OffscreenCanvas(HATCH_PIXELS, HATCH_PIXELS);
+	const brush = tile.getContext('2d');
+	brush.fillStyle = isDark ? '#262c37' : '#eef0f3';
+	brush.fillRect(0, 0, HATCH_PIXELS, HATCH_PIXELS);
+	brush.strokeStyle = isDark ? '#6b7585' : '#9aa3b1';
+	brush.beginPath();
+	for (const x of [-HATCH_PIXELS, 0, HATCH_PIXELS]) {
+		brush.moveTo(x, HATCH_PIXELS);
+		brush.lineTo(x + HATCH_PIXELS, 0);
+	}
+	brush.stroke();
+	return pen.createPattern(tile, 'repeat');
+}
+
+/** As much of the words about a block as fits. */
+function blockText({ count: number }, letters) {
+	const all = `${count(number)} narrow frame${number === 1 ? '' : 's'}`;
+	return [`${all} not drawn, zoom in`, all, count(number)].find((text) => text.length <= letters) ?? '';
+}
+
+function paintBlocks(pen, scene, letter) {
+	const { boxes, height, isDark } = scene;
+	const pattern = hatch(pen, isDark);
+	boxes.blocks.forEach((block, index) => {
+		const box = boxOf(scene, blockNumber(index));
+		if (box.top >= height || box.top + ROW <= 0)
+			return;
+		pen.fillStyle = pattern;
+		pen.fillRect(box.left, box.top, Math.max(0.5, block.width - (block.width > 3 ? 1 : 0)), ROW - 1);
+		const text = blockText(block, Math.floor((block.width - 11) / letter));
+		if (!text)
+			return;
+		pen.fillStyle = isDark ? '#262c37' : '#eef0f3';
+		pen.fillRect(box.left + 2, box.top + 1, text.length * letter + 4, ROW - 3);
+		pen.fillStyle = isDark ? '#e5e7eb' : '#14171f';
+		pen.fillText(text, box.left + 4, box.top + ROW / 2);
+	});
 }
 
 function paintNode(pen, scene, i, box, letter) {
-	const { tree, width, zoom, isDark, found } = scene;
-	const left = Math.max(0, box.left);
-	const wide = Math.min(width, box.right) - left;
+	const { tree, zoom, isDark, found } = scene;
+	const { left } = box;
+	const wide = box.right - left;
 	const flags = flagsOf(tree, i);
 	const isAncestor = i !== zoom && zoom > i && zoom < tree.end[i];
 	const isFound = found?.names[tree.name[i]] && i > 0;
 
 	pen.globalAlpha = isAncestor || (found && !isFound) ? 0.42 : 1;
 	pen.fillStyle = isFound ? (isDark ? '#e879f9' : '#d946ef') : colourOf(tree, i, isDark);
-	pen.fillRect(left, box.top, Math.max(MIN_WIDTH, wide - (wide > 3 ? 1 : 0)), ROW - 1);
+	pen.fillRect(left, box.top, wide - (wide > 3 ? 1 : 0), ROW - 1);
 	if (flags & (GUESS | APPROXIMATE) && wide > 4) {
 		pen.strokeStyle = '#111827';
 		pen.lineWidth = 1;
@@ -98,50 +142,4 @@ function paintNode(pen, scene, i, box, letter) {
 			box.top + ROW / 2);
 	}
 	pen.globalAlpha = 1;
-}
-
-function boxOf({ tree, zoom, width, top, isFlipped }, i) {
-	const share = tree.width[zoom] || 1;
-	const row = isFlipped ? tree.maxDepth - tree.depth[i] : tree.depth[i];
-	const left = (tree.left[i] - tree.left[zoom]) / share * width;
-	return { left, right: left + tree.width[i] / share * width, top: row * ROW - top };
-}
-
-/** The node at a point of the canvas, or -1. */
-export function nodeUnder(scene, x, y) {
-	const { tree } = scene;
-	const row = Math.floor((y + scene.top) / ROW);
-	const depth = scene.isFlipped ? tree.maxDepth - row : row;
-	for (let i = 0; i < tree.length;) {
-		const box = boxOf(scene, i);
-		const isOutside = x < box.left || x >= box.right
-			|| box.right - box.left < MIN_WIDTH;
-		if (isOutside) {
-			i = tree.end[i];
-		} else {
-			if (tree.depth[i] === depth)
-				return i;
-			i++;
-		}
-	}
-	return -1;
-}
-
-/** Where an arrow key leads from node @i: to its parent, its greatest child or a neighbour. */
-export function neighbour(tree, i, direction) {
-	if (direction === 'out')
-		return Math.max(0, tree.parent[i]);
-	if (direction === 'in') {
-		let best = i;
-		for (const child of childrenOf(tree, i)) {
-			if (best === i || tree.width[child] > tree.width[best])
-				best = child;
-		}
-		return best;
-	}
-	if (i === 0)
-		return 0;
-	const siblings = [...childrenOf(tree, tree.parent[i])];
-	const index = siblings.indexOf(i) + (direction === 'next' ? 1 : -1);
-	return siblings[Math.max(0, Math.min(siblings.length - 1, index))];
 }

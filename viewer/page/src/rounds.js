@@ -2,7 +2,10 @@
 // Asks the agent round by round for what is looked at, as often as costs it little.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ask } from './api.js';
-import { filterQuery, frameQuery, selectionQuery, timesOf } from './view.js';
+import { idsOf, layOut } from './tree.js';
+import {
+	filterQuery, frameQuery, selectionQuery, splitZoom, timesOf, zoomPath,
+} from './view.js';
 
 const MIN_WAIT_MS = 1000;
 /** The wait in units of the agent's CPU time for the answers, so that the page costs 1 % of a core at most. */
@@ -14,7 +17,8 @@ const WAIT_AFTER_PROBLEM_MS = 2000;
 const MAX_NODES = 10000;
 const SANDWICH_NODES = 5000;
 const ROWS = 500;
-const MAX_ROWS = 10000;
+/** So long after the last key a search is asked for. */
+const SEARCH_MS = 200;
 
 /** Adds to what is @owed, with the time since then taken off, and returns it. */
 function owe(owed, ms) {
@@ -38,7 +42,7 @@ function heatTimes(view, status, now, seconds) {
 }
 
 /** [name, query] of all that the view shows; the first is the most wanted. */
-function requestsOf(view, status, frozenAt, width) {
+function requestsOf(view, status, frozenAt, width, searched) {
 	const isFrozen = frozenAt !== null;
 	const now = isFrozen ? frozenAt : status.now_ms;
 	const frames = frameQuery(view, status.epoch_ms, now, isFrozen);
@@ -49,10 +53,8 @@ function requestsOf(view, status, frozenAt, width) {
 		requests.push(['flame', frames]);
 	} else if (view.tab === 'top') {
 		frames.append('sort', view.sort === 'total' ? 'total' : 'self');
-		// The server knows texts; an expression chooses among the first of its rows.
-		const isExpression = /^\/.+\/$/.test(view.named);
-		frames.append('limit', isExpression ? MAX_ROWS : ROWS);
-		if (view.named && !isExpression)
+		frames.append('limit', ROWS);
+		if (view.named)
 			frames.append('name', view.named);
 		requests.push(['top', frames]);
 	} else if (view.tab === 'sandwich' && view.of) {
@@ -63,6 +65,11 @@ function requestsOf(view, status, frozenAt, width) {
 		requests.push(['sandwich', frames]);
 	} else if (view.tab === 'quality') {
 		requests.push(['quality', selection]);
+	}
+	if (searched && view.tab !== 'quality') {
+		const search = frameQuery(view, status.epoch_ms, now, isFrozen);
+		search.append('text', searched);
+		requests.push(['search', search]);
 	}
 	const line = filterQuery(view);
 	line.append('buckets', Math.max(60, Math.min(600, Math.floor(width / 3))));
@@ -79,8 +86,41 @@ function requestsOf(view, status, frozenAt, width) {
 	return requests;
 }
 
+/** The value, once it has not changed for a while. */
+function useSettled(value, ms) {
+	const [settled, setSettled] = useState(value);
+	useEffect(() => {
+		const timer = setTimeout(() => setSettled(value), ms);
+		return () => clearTimeout(timer);
+	}, [value]);
+	return settled;
+}
+
 /**
- * {status, answers, problem}, and functions that set two of them; answers[name] is {query, data}.
+ * The flame graph zoomed along @path. The server takes ids, of which the last answer has those that it shows; of a
+ * link to deeper frames, each answer leads further. The answer gets the tree, laid out.
+ */
+async function askFlame(query, path, known, signal) {
+	let ids = idsOf(known, path);
+	for (;;) {
+		const zoomed = new URLSearchParams(query);
+		if (ids.length)
+			zoomed.append('zoom', ids.join('.'));
+		const { data, cpuMs } = await ask('flame', zoomed, signal);
+		const tree = layOut(data, path.slice(0, data.zoom));
+		const further = idsOf(tree, path);
+		if (data.zoom < ids.length || further.length <= ids.length)
+			return { data, tree, cpuMs };
+		ids = further;
+	}
+}
+
+/** Requests that the server may refuse because of what was typed: the others go on. */
+const TYPED = ['search', 'top'];
+
+/**
+ * {status, answers, problem}, and functions that set two of them; answers[name] is {query, data} or {query,
+ * error}, that of "flame" has its tree too, and the one without zoom is answers.whole.
  * While @frozenAt is a time nothing is asked for but what a change of the view needs.
  */
 export function useRounds(view, frozenAt, isHidden, width) {
@@ -90,8 +130,14 @@ export function useRounds(view, frozenAt, isHidden, width) {
 	const isFrozen = frozenAt !== null;
 	// How long the next round has still to wait at that time, by what the rounds before have cost.
 	const owed = useRef({ ms: -FORGIVEN_MS, at: performance.now() });
+	// What each answer is for: what has not changed is not asked for again.
+	const answered = useRef({});
+	const lastTree = useRef(null);
 	const { search, zoom, flipped, ...asked } = view;
 	const key = JSON.stringify([asked, frozenAt, width]);
+	const searched = useSettled(search, SEARCH_MS);
+	const path = view.tab === 'flame' ? splitZoom(zoomPath(view)).path : [];
+	const pathKey = JSON.stringify(path);
 
 	useEffect(() => {
 		if (isHidden)
@@ -101,6 +147,35 @@ export function useRounds(view, frozenAt, isHidden, width) {
 		let generation = null;
 		// At the end of the last round: sending counts to the next one.
 		let cpuBefore = null;
+		const answerTo = async (name, query) => {
+			try {
+				return await (name === 'flame' ? askFlame(query, path, lastTree.current, controller.signal)
+					: ask(name, query, controller.signal));
+			} catch (error) {
+				if (error.kind !== 'refused' || !TYPED.includes(name))
+					throw error;
+				return { error: error.message };
+			}
+		};
+		const askAll = async (now) => {
+			let cost = null;
+			for (const [name, query] of requestsOf(view, now, frozenAt, width, searched)) {
+				const about = `${query} ${name === 'flame' ? pathKey : ''} ${now.generation}`;
+				if (answered.current[name] === about)
+					continue;
+				const { cpuMs, ...answer } = await answerTo(name, query);
+				cost = cpuMs ?? cost;
+				answered.current[name] = about;
+				if (answer.tree)
+					lastTree.current = answer.tree;
+				setAnswers((old) => {
+					const made = { query: String(query), key, ...answer };
+					return { ...old, [name]: made,
+						...(answer.tree && !answer.data.zoom ? { whole: made } : {}) };
+				});
+			}
+			return cost;
+		};
 		const round = async () => {
 			let wait = MIN_WAIT_MS;
 			try {
@@ -108,12 +183,7 @@ export function useRounds(view, frozenAt, isHidden, width) {
 				cpuBefore ??= cpuMs;
 				replaceStatus(now);
 				if (now.generation !== generation) {
-					for (const [name, query] of requestsOf(view, now, frozenAt, width)) {
-						const answer = await ask(name, query, controller.signal);
-						cpuMs = answer.cpuMs;
-						setAnswers((old) => ({ ...old,
-							[name]: { query: String(query), data: answer.data } }));
-					}
+					cpuMs = await askAll(now) ?? cpuMs;
 					generation = now.generation;
 				}
 				wait = Math.max(wait, owe(owed.current, (cpuMs - cpuBefore) * WAIT_PER_COST));
@@ -133,7 +203,7 @@ export function useRounds(view, frozenAt, isHidden, width) {
 			controller.abort();
 			clearTimeout(timer);
 		};
-	}, [key, isHidden]);
+	}, [key, pathKey, searched, isHidden]);
 
-	return { status, answers, problem, replaceStatus, setProblem };
+	return { status, answers, problem, key, replaceStatus, setProblem };
 }

@@ -6,6 +6,7 @@ import { count, percent, positionText } from './format.js';
 import { matcher } from './tree.js';
 
 const FILTER_MS = 250;
+const NOTHING = { rows: [], functions: 0, total: 0 };
 
 /** A heading that sorts by its column; a table that sorts by nothing else needs no such button. */
 export function SortHeading({ name, text, sort, onSort, isNumber }) {
@@ -56,7 +57,8 @@ function useFilter(named, onNamed) {
 }
 
 /** @answer: of "top". The rows are the server's first by self or total; the name sorts these. */
-export function TopTable({ answer, sort, onSort, named, onNamed, search, isDark, onPick }) {
+export function TopTable({ answer: given, error, sort, onSort, named, onNamed, search, isDark, onPick }) {
+	const answer = given ?? NOTHING;
 	const [filter, setFilter] = useFilter(named, onNamed);
 	const matches = useMemo(() => matcher(filter), [filter]);
 	const isFound = useMemo(() => matcher(search), [search]);
@@ -73,8 +75,8 @@ export function TopTable({ answer, sort, onSort, named, onNamed, search, isDark,
 			<div class="bar">
 				<input type="search" placeholder="Only functions with…" aria-label="Filter functions"
 					value={filter} onInput={(event) => setFilter(event.target.value)} />
-				<span class="faint">
-					{`${count(rows.length)} of ${count(answer.functions)} functions, `
+				<span class={error ? 'bad' : 'faint'} role="status">
+					{error ?? `${count(rows.length)} of ${count(answer.functions)} functions, `
 						+ `${count(answer.total)} samples`}
 				</span>
 			</div>

@@ -2,10 +2,12 @@
 // A tree of the API, which comes as columns in depth-first order, laid out for drawing.
 
 /**
- * Adds to the columns: depth, end (the first node behind a subtree), and left and width as shares
- * of the root. In a comparison a node is as wide as its mean share, so that what has gone shows too.
+ * Adds to the columns: depth, end (the first node behind a subtree), width and selfWidth as shares of the
+ * root, and hiddenBefore (what was left out below the nodes before). In a comparison a node is as wide as its
+ * mean share, so that what has gone shows too. @chain: if the answer is zoomed, the steps of its path, whose
+ * nodes are the first ones.
  */
-export function layOut(answer) {
+export function layOut(answer, chain = []) {
 	const { tree } = answer;
 	const length = tree.parent.length;
 	const isComparison = Boolean(tree.base_total);
@@ -13,23 +15,24 @@ export function layOut(answer) {
 	const baseTotal = isComparison ? tree.base_total[0] || 0 : 0;
 	const depth = new Uint16Array(length);
 	const end = new Int32Array(length);
-	const left = new Float64Array(length);
 	const width = new Float64Array(length);
-	const nextLeft = new Float64Array(length);
+	const selfWidth = new Float64Array(length);
+	const hiddenBefore = new Float64Array(length + 1);
+	const meanShare = (part, basePart) => {
+		const share = total ? part / total : 0;
+		const baseShare = baseTotal ? basePart / baseTotal : 0;
+		return total && baseTotal ? (share + baseShare) / 2 : share + baseShare;
+	};
 	let maxDepth = 0;
 
 	for (let i = 0; i < length; i++) {
-		const parent = tree.parent[i];
-		const share = total ? tree.total[i] / total : 0;
-		const baseShare = baseTotal ? tree.base_total[i] / baseTotal : 0;
-		width[i] = total && baseTotal ? (share + baseShare) / 2 : share + baseShare;
+		width[i] = meanShare(tree.total[i], tree.base_total?.[i]);
+		selfWidth[i] = meanShare(tree.self[i], tree.base_self?.[i]);
+		hiddenBefore[i + 1] = hiddenBefore[i] + tree.pruned[i];
 		if (i > 0) {
-			depth[i] = depth[parent] + 1;
-			left[i] = nextLeft[parent];
-			nextLeft[parent] += width[i];
+			depth[i] = depth[tree.parent[i]] + 1;
 			maxDepth = Math.max(maxDepth, depth[i]);
 		}
-		nextLeft[i] = left[i];
 	}
 	for (let i = length - 1; i >= 0; i--) {
 		end[i] = Math.max(end[i], i + 1);
@@ -37,14 +40,15 @@ export function layOut(answer) {
 			end[tree.parent[i]] = Math.max(end[tree.parent[i]], end[i]);
 	}
 	return {
-		...tree, length, isComparison, allTotal: total, allBase: baseTotal, depth, end, left,
-		width, maxDepth,
+		...tree, length, isComparison, allTotal: total, allBase: baseTotal, depth, end, width, selfWidth,
+		hiddenBefore, rows: maxDepth + 1 + (hiddenBefore[length] > 0 ? 1 : 0), maxDepth, chain,
 	};
 }
 
 export const nameOf = (tree, i) => tree.names[tree.name[i]];
 export const kindOf = (tree, i) => (i === 0 ? '' : tree.kinds[tree.kind[i]] ?? '');
 export const fileOf = (tree, i) => (tree.file?.[i] >= 0 ? tree.files[tree.file[i]] : '');
+export const idOf = (tree, i) => tree.ids?.[tree.id[i]];
 export const flagsOf = (tree, i) => tree.flags?.[i] ?? 0;
 
 export function* childrenOf(tree, i) {
@@ -63,36 +67,93 @@ function namesakesBefore(tree, i) {
 	return number;
 }
 
-/** Names from below the root to node @i; [name, n] for one that is not the first of its name there. */
+/**
+ * The way from a node's caller to the node: its name; [name, id] for one that is not the first of its name
+ * there, or in a tree without ids [name, n].
+ */
+function stepTo(tree, i) {
+	// Nothing is beside these, so they keep the step by which they were found.
+	if (tree.depth[i] <= tree.chain.length && i === tree.depth[i])
+		return tree.chain[i - 1];
+	const number = namesakesBefore(tree, i);
+	return number ? [nameOf(tree, i), idOf(tree, i) ?? number] : nameOf(tree, i);
+}
+
+/** Steps from below the root to node @i. */
 export function pathOf(tree, i) {
 	const path = [];
-	for (; i > 0; i = tree.parent[i]) {
-		const number = namesakesBefore(tree, i);
-		path.unshift(number ? [nameOf(tree, i), number] : nameOf(tree, i));
-	}
+	for (; i > 0; i = tree.parent[i])
+		path.unshift(stepTo(tree, i));
 	return path;
 }
 
-/** The deepest node that @path leads to; after a refresh the rest may be gone. */
-export function nodeAt(tree, path) {
-	let node = 0;
-	for (const step of path) {
-		let [name, left] = Array.isArray(step) ? step : [step, 0];
-		let next = -1;
-		for (const child of childrenOf(tree, node)) {
-			if (nameOf(tree, child) === name && left-- <= 0) {
-				next = child;
-				break;
-			}
-		}
-		if (next < 0)
-			break;
-		node = next;
+/** The child of @node that a step leads to; -1 for none. */
+function follow(tree, node, step) {
+	const [name, which] = Array.isArray(step) ? step : [step, 0];
+	let left = which;
+	for (const child of childrenOf(tree, node)) {
+		if (nameOf(tree, child) !== name)
+			continue;
+		if (typeof which === 'string' ? idOf(tree, child) === which : left-- <= 0)
+			return child;
 	}
-	return node;
+	return -1;
 }
 
-/** A test of names: text in any case, or /an expression/. null for no search. */
+/** The nodes that @path leads to, the outermost first; after a refresh the last ones may be gone. */
+function nodesOf(tree, path) {
+	const nodes = [];
+	let node = 0;
+	for (const step of path) {
+		const isInChain = node < tree.chain.length && node === nodes.length;
+		if (isInChain && JSON.stringify(step) !== JSON.stringify(tree.chain[node]))
+			break;
+		node = isInChain ? node + 1 : follow(tree, node, step);
+		if (node < 0)
+			break;
+		nodes.push(node);
+	}
+	return nodes;
+}
+
+/** The deepest node that @path leads to. */
+export const nodeAt = (tree, path) => nodesOf(tree, path).at(-1) ?? 0;
+
+/** True if all of @path is there. */
+export const hasPath = (tree, path) => nodesOf(tree, path).length === path.length;
+
+/** The ids of the functions of @path, as far as they are known: by @tree, which may be missing, or by the steps. */
+export function idsOf(tree, path) {
+	const nodes = tree ? nodesOf(tree, path) : [];
+	const ids = [];
+	for (const [i, step] of path.entries()) {
+		const id = i < nodes.length ? idOf(tree, nodes[i]) : Array.isArray(step) ? step[1] : undefined;
+		if (typeof id !== 'string')
+			break;
+		ids.push(id);
+	}
+	return ids;
+}
+
+/** The nodes with samples of their own. */
+export function leaves(tree) {
+	const nodes = [];
+	for (let i = 1; i < tree.length; i++) {
+		if (tree.self[i] || tree.base_self?.[i])
+			nodes.push(i);
+	}
+	return nodes;
+}
+
+/** The path of a node for other trees, in which more is beside it. */
+export function pathByIds(tree, i) {
+	const path = [];
+	for (; i > 0; i = tree.parent[i])
+		path.unshift([nameOf(tree, i), idOf(tree, i)]);
+	return path;
+}
+
+/** A test of names: text in any case, or /an expression/. null for no search. The server's decides what counts. */
 export function matcher(search) {
 	if (!search)
 		return null;

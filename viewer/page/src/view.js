@@ -35,7 +35,7 @@ export function writeView(view) {
 	return `#${given}`;
 }
 
-/** The zoomed node's path: names from below the root. */
+/** The zoomed node's path: steps (of tree.js) from below the root, and at the end perhaps a number (splitZoom()). */
 export function zoomPath(view) {
 	try {
 		const path = JSON.parse(view.zoom || '[]');
@@ -44,6 +44,14 @@ export function zoomPath(view) {
 		return [];
 	}
 }
+
+/** A zoom's path to a node, and how often it goes on to those frames below that are too narrow to draw. */
+export function splitZoom(zoom) {
+	const last = zoom.at(-1);
+	return typeof last === 'number' ? { path: zoom.slice(0, -1), rest: last } : { path: zoom, rest: 0 };
+}
+
+export const joinZoom = (path, rest) => (rest ? [...path, rest] : path);
 
 /** [from, to] of the range, or the base, in ms since @epoch; null for none. What lies before @epoch is at it. */
 export function timesOf(view, name, epoch) {

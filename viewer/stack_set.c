@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "viewer/stack_set.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "lib/base/cleanup.h"
+#include "lib/base/error.h"
+#include "viewer/function_id.h"
+
+/* --- a tree as columns --- */
+
+enum column {
+	COLUMN_PARENT,
+	COLUMN_NAME,
+	COLUMN_KIND,
+	COLUMN_FILE,
+	COLUMN_LINE,
+	COLUMN_COLUMN,
+	COLUMN_FLAGS,
+	COLUMN_ID,
+	COLUMN_PRUNED,
+	COLUMN_SELF,
+	COLUMN_TOTAL,
+	COLUMN_BASE_SELF,
+	COLUMN_BASE_TOTAL,
+	COLUMN_COUNT,
+};
+
+static const char *const column_names[COLUMN_COUNT] = {
+	[COLUMN_PARENT] = "parent",
+	[COLUMN_NAME] = "name",
+	[COLUMN_KIND] = "kind",
+	[COLUMN_FILE] = "file",
+	[COLUMN_LINE] = "line",
+	[COLUMN_COLUMN] = "column",
+	[COLUMN_FLAGS] = "flags",
+	[COLUMN_ID] = "id",
+	[COLUMN_PRUNED] = "pruned",
+	[COLUMN_SELF] = "self",
+	[COLUMN_TOTAL] = "total",
+	[COLUMN_BASE_SELF] = "base_self",
+	[COLUMN_BASE_TOTAL] = "base_total",
+};
+
+/* The strings in the tree, each once. */
+struct shown_strings {
+	json_t *array;
+	struct hash_map indexes;
+};
+
+static json_int_t string_index(struct shown_strings *shown, const struct stack_names *names,
+			       uint32_t text)
+{
+	uint64_t index = json_array_size(shown->array);
+
+	if (hash_map_find(&shown->indexes, text, &index))
+		return (json_int_t)index;
+	json_array_append_new(shown->array, json_string(stack_names_text(names, text)));
+	/* If there is no memory, the text is added again the next time. */
+	hash_map_set(&shown->indexes, text, index);
+	return (json_int_t)index;
+}
+
+/* The ids of functions in the tree, each once. */
+struct shown_ids {
+	json_t *array;
+	struct hash_map indexes;
+};
+
+static json_int_t id_index(struct shown_ids *shown, const struct stack_names *names, uint32_t frame,
+			   struct stack_location location)
+{
+	uint64_t index = json_array_size(shown->array);
+	char text[FUNCTION_ID_LENGTH + 1];
+
+	if (hash_map_find(&shown->indexes, frame, &index))
+		return (json_int_t)index;
+	function_id_write(function_id_of(names, location), text);
+	json_array_append_new(shown->array, json_string(text));
+	/* If there is no memory, the id is added again the next time. */
+	hash_map_set(&shown->indexes, frame, index);
+	return (json_int_t)index;
+}
+
+struct tree_writer {
+	const struct stack_names *names;
+	const struct asked_stacks *asked;
+	/* Name of the root. */
+	const char *name;
+	struct shown_strings strings;
+	struct shown_strings files;
+	struct shown_ids ids;
+	json_t *columns[COLUMN_COUNT];
+	json_t *z;
+};
+
+static void put(struct tree_writer *writer, enum column column, json_int_t value)
+{
+	json_array_append_new(writer->columns[column], json_integer(value));
+}
+
+static void put_function(struct tree_writer *writer, const struct flame_node *node)
+{
+	struct stack_location location = asked_location(writer->asked, writer->names, node->id);
+	const struct function_identity *function =
+		&writer->names->functions.items[location.function];
+	bool has_file = *stack_names_text(writer->names, function->file);
+
+	put(writer, COLUMN_PARENT, node->parent);
+	put(writer, COLUMN_NAME, string_index(&writer->strings, writer->names, function->name));
+	put(writer, COLUMN_KIND, function->kind);
+	put(writer, COLUMN_FILE,
+	    has_file ? string_index(&writer->files, writer->names, function->file) : -1);
+	put(writer, COLUMN_LINE, location.line);
+	put(writer, COLUMN_COLUMN, location.column);
+	put(writer, COLUMN_FLAGS, function->flags);
+	put(writer, COLUMN_ID, id_index(&writer->ids, writer->names, node->id, location));
+}
+
+/* The root's name is text 0, which is no function's. */
+static void put_root(struct tree_writer *writer)
+{
+	json_array_append_new(writer->strings.array, text_json(writer->name));
+	put(writer, COLUMN_PARENT, -1);
+	put(writer, COLUMN_NAME, 0);
+	put(writer, COLUMN_KIND, TEXT_KIND_COUNT);
+	put(writer, COLUMN_FILE, -1);
+	put(writer, COLUMN_LINE, 0);
+	put(writer, COLUMN_COLUMN, 0);
+	put(writer, COLUMN_FLAGS, 0);
+	put(writer, COLUMN_ID, -1);
+}
+
+/* @root has the totals for the shares of the tree. */
+static void put_counts(struct tree_writer *writer, const struct flame_node *node,
+		       const struct flame_node *root)
+{
+	put(writer, COLUMN_PRUNED, (json_int_t)node->pruned);
+	put(writer, COLUMN_SELF, (json_int_t)node->self);
+	put(writer, COLUMN_TOTAL, (json_int_t)node->total);
+	if (!writer->z)
+		return;
+	put(writer, COLUMN_BASE_SELF, (json_int_t)node->base_self);
+	put(writer, COLUMN_BASE_TOTAL, (json_int_t)node->base_total);
+	json_array_append_new(writer->z,
+			      json_real(share_significance(node->total, root->total,
+							   node->base_total, root->base_total)));
+}
+
+static json_t *kinds_json(void)
+{
+	json_t *array = json_array();
+
+	for (int kind = 0; kind <= TEXT_KIND_COUNT; kind++)
+		json_array_append_new(array, json_string(text_kind_name((uint8_t)kind)));
+	return array;
+}
+
+static json_t *tree_json(const struct question *question, const struct asked_stacks *asked,
+			 const struct flame_tree *tree, const char *name)
+{
+	struct tree_writer writer = {
+		.names = &question->api->names,
+		.asked = asked,
+		.name = name,
+		.strings = { .array = json_array() },
+		.files = { .array = json_array() },
+		.ids = { .array = json_array() },
+		.z = question->selection.has_base ? json_array() : NULL,
+	};
+	json_t *object = json_object();
+
+	for (int i = 0; i < COLUMN_COUNT; i++)
+		writer.columns[i] = json_array();
+	for (size_t i = 0; i < tree->nodes.count; i++) {
+		if (i)
+			put_function(&writer, &tree->nodes.items[i]);
+		else
+			put_root(&writer);
+		put_counts(&writer, &tree->nodes.items[i], &tree->nodes.items[0]);
+	}
+	json_object_set_new(object, "names", writer.strings.array);
+	json_object_set_new(object, "files", writer.files.array);
+	json_object_set_new(object, "ids", writer.ids.array);
+	json_object_set_new(object, "kinds", kinds_json());
+	for (int i = 0; i < COLUMN_COUNT; i++) {
+		if (writer.z || i < COLUMN_BASE_SELF)
+			json_object_set_new(object, column_names[i], writer.columns[i]);
+		else
+			json_decref(writer.columns[i]);
+	}
+	if (writer.z)
+		json_object_set_new(object, "z", writer.z);
+	put_number(object, "pruned_nodes", tree->pruned_nodes);
+	put_number(object, "pruned_samples", tree->pruned_samples);
+	hash_map_deinit(&writer.strings.indexes);
+	hash_map_deinit(&writer.files.indexes);
+	hash_map_deinit(&writer.ids.indexes);
+	return object;
+}
+
+/* --- stacks as ids of their frames --- */
+
+void stack_set_deinit(struct stack_set *set)
+{
+	number_vector_deinit(&set->ids);
+	number_vector_deinit(&set->starts);
+	flame_node_vector_deinit(&set->callers);
+	flame_stack_vector_deinit(&set->stacks);
+}
+
+int stack_set_begin(struct stack_set *set, const struct asked_stack *stack)
+{
+	int err;
+
+	if (set->ids.count > UINT32_MAX)
+		return fail(-EINVAL, "these are too many stacks at once");
+	err = number_vector_push(&set->starts, (uint32_t)set->ids.count);
+	return err ? err :
+		     flame_stack_vector_push(&set->stacks, (struct flame_stack){
+								   .count = stack->count,
+								   .base_count = stack->base_count,
+							   });
+}
+
+int stack_set_push(struct stack_set *set, const struct asked_stacks *asked,
+		   const struct question *question, uint32_t location)
+{
+	set->stacks.items[set->stacks.count - 1].length++;
+	return number_vector_push(&set->ids, asked_id(asked, question, location));
+}
+
+int stack_set_reserve(struct stack_set *set, const struct asked_stacks *asked)
+{
+	size_t count = 0;
+	int err;
+
+	for (size_t i = 0; i < asked->stacks.count; i++)
+		count += asked->stacks.items[i].level_count + asked->stacks.items[i].list.count;
+	err = number_vector_reserve(&set->ids, count);
+	if (!err)
+		err = number_vector_reserve(&set->starts, asked->stacks.count);
+	return err ? err : flame_stack_vector_reserve(&set->stacks, asked->stacks.count);
+}
+
+int stack_set_push_whole(struct stack_set *set, const struct asked_stacks *asked,
+			 const struct question *question, const struct asked_stack *stack)
+{
+	int err = stack_set_begin(set, stack);
+
+	for (uint32_t i = 0; i < stack->level_count && !err; i++)
+		err = stack_set_push(set, asked, question, stack->levels[i]);
+	for (size_t i = 0; i < stack->list.count && !err; i++)
+		err = stack_set_push(set, asked, question, stack->list.locations[i]);
+	return err;
+}
+
+void stack_set_finish(struct stack_set *set)
+{
+	for (size_t i = 0; i < set->stacks.count; i++)
+		set->stacks.items[i].ids = set->ids.items + set->starts.items[i];
+}
+
+/* Puts the callers above the tree. */
+static int add_callers(const struct stack_set *set, struct flame_tree *tree)
+{
+	struct flame_node_vector *nodes = &tree->nodes;
+	size_t count = set->callers.count;
+	int err = flame_node_vector_reserve(nodes, nodes->count + count);
+
+	if (err || !count)
+		return err;
+	memmove(nodes->items + count, nodes->items, nodes->count * sizeof(nodes->items[0]));
+	memcpy(nodes->items, set->callers.items, count * sizeof(nodes->items[0]));
+	nodes->count += count;
+	for (size_t i = count; i < nodes->count; i++)
+		nodes->items[i].parent += (uint32_t)count;
+	nodes->items[count].parent = (uint32_t)count - 1;
+	nodes->items[count].id = set->root_id;
+	return 0;
+}
+
+int stack_set_put_tree(struct stack_set *set, const struct asked_stacks *asked,
+		       const struct question *question, size_t max_nodes, const char *name,
+		       json_t *object, const char *key)
+{
+	_cleanup_(flame_tree_deinit) struct flame_tree tree = { 0 };
+	_cleanup_(free_pointer)
+		uint32_t *ranks = stack_names_rank(&question->api->names, asked->with_lines);
+	int err = ranks ? flame_tree_init(&tree, &set->stacks, ranks, max_nodes) : -ENOMEM;
+
+	if (!err)
+		err = add_callers(set, &tree);
+	if (!err)
+		json_object_set_new(object, key, tree_json(question, asked, &tree, name));
+	return err;
+}
