@@ -27,7 +27,7 @@ SAMPLES_PER_SECOND = 1000
 EMBED = os.path.join(phps.TARGETS, "embed.c")
 APACHE_CONFIGURATION = os.path.join(phps.TARGETS, "apache.conf")
 # Apache runs code of PHP for a limited time otherwise.
-SETTINGS = ["max_execution_time=0", "register_argc_argv=1", "implicit_flush=1", "html_errors=0"]
+SETTINGS = ["max_execution_time=0", "register_argc_argv=1", "implicit_flush=1", "display_errors=0"]
 
 
 def build_embed(php):
@@ -52,7 +52,7 @@ def configure(directory, php, mode, port):
     with open(APACHE_CONFIGURATION, encoding="utf-8") as file:
         text = file.read()
     for word, value in (("DIRECTORY", directory), ("PORT", port), ("TARGETS", phps.TARGETS),
-                        ("MODULE", "lib%s.so" % php.program)):
+                        ("NAME", "php7" if php.version < (8, 0) else "php"), ("MODULE", "lib%s.so" % php.program)):
         text = text.replace("@%s@" % word, str(value))
     with open(os.path.join(directory, "apache.conf"), "w", encoding="utf-8") as file:
         file.write(text)
