@@ -5,11 +5,16 @@ import collections
 from harness import HANG_SECONDS, Program, run_agent
 
 
+def profile_program(program, seconds, rate):
+    """The result of an agent that samples @program, @rate times a second."""
+    return run_agent("-pid", program.pid, "-duration", "%ds" % seconds, "-samples-per-second", rate, "-with-lines",
+                     seconds=HANG_SECONDS)
+
+
 def profile(command, seconds, rate):
-    """The result of an agent that samples the program of @command, @rate times a second."""
+    """The same for the program of @command."""
     with Program(*command) as program:
-        return run_agent("-pid", program.pid, "-duration", "%ds" % seconds, "-samples-per-second", rate, "-with-lines",
-                         seconds=HANG_SECONDS)
+        return profile_program(program, seconds, rate)
 
 
 def judge_chains(stacks, known, parse_frame, wrong_natives, kinds):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The Perls at hand: what scripts/fetch_perls.py brought, each as a program and as one with libperl."""
+"""The Perls at hand: what scripts/fetch_perls.py brought and built, each as a program and as one with libperl."""
 import os
 import re
 import sys
@@ -25,6 +25,7 @@ class Perl(Runtime):
         self.program = fetch_perls.ROOTS[suite]
         self.version = tuple(map(int, re.findall(r"\d+", self.program)))
         self.name = "%s-%s" % (suite, self.program)
+        self.modes = MODES
 
     def command(self, *arguments):
         return self.mode_command("static", *arguments)
@@ -40,6 +41,31 @@ class Perl(Runtime):
         return pythons.directories_of(self._root, "/usr/bin/perl")
 
 
+class BuiltPerl(Perl):
+    """One without threads, in the folder of its source."""
+
+    def __init__(self, name):
+        suite, options = fetch_perls.BUILT[name]
+        super().__init__(suite)
+        self._directory = fetch_perls.DIRECTORY / name
+        self.name = "%s-unthreaded-%s" % (suite, self.program)
+        # Only code that is position-independent can be in a library.
+        self.modes = MODES if options else MODES[:1]
+
+    def mode_command(self, mode, *arguments):
+        program = self._directory / ("perl-library" if mode == "library" else "perl")
+        return ["env", "LC_ALL=C", "PERL5LIB=%s/lib" % self._directory, str(program), *arguments]
+
+    @property
+    def directories(self):
+        return [str(self._directory)]
+
+
+def _built():
+    return {perl.name: perl for perl in (BuiltPerl(name) for name in fetch_perls.BUILT
+                                         if (fetch_perls.DIRECTORY / name).exists())}
+
+
 def _fetched(suites=tuple(fetch_perls.ROOTS)):
     return {perl.name: perl for perl in map(Perl, filter(
         lambda suite: (fetch_perls.DIRECTORY / suite).exists(), suites))}
@@ -50,7 +76,7 @@ def _with_loads():
                                          if (fetch_perls.DIRECTORY / root).exists())}
 
 
-FINDER = Finder(dict, _fetched, lambda _, fetched: fetched(tuple(fetch_perls.SHORT_SUITES)), r".*-perl\d.*", MODES)
+FINDER = Finder(_built, _fetched, lambda _, fetched: fetched(tuple(fetch_perls.SHORT_SUITES)), r".*-perl\d.*", MODES)
 at_hand, chosen = FINDER.at_hand, FINDER.chosen
 # Perls in roots with the modules and programs of loads.
 LOADS_FINDER = Finder(dict, _with_loads, lambda *_: {}, r".*-perl\d.*", MODES)

@@ -123,7 +123,7 @@ def wrong_natives(texts):
         if not frame:
             natives.append(text.partition(" ")[0].partition("+")[0])
             continue
-        if natives and natives[-1].startswith("php") and natives[-2:-1] and natives[-2] in CALLERS:
+        if natives and natives[-1].startswith(("php", "libphp")) and natives[-2:-1] and natives[-2] in CALLERS:
             natives[-1] = LOOP
         loops = natives.count(LOOP)
         if previous and frame.file == IN_C and natives:
@@ -136,11 +136,8 @@ def wrong_natives(texts):
     return None
 
 
-def check_known(tap, php, mode):
-    name = "%s %s: " % (php, mode)
-    output = subprocess.run(php.mode_command(mode, TARGET, "reference"), check=True, text=True, stdin=subprocess.DEVNULL,
-                            stdout=subprocess.PIPE, timeout=HANG_SECONDS).stdout
-    result = profile(php.mode_command(mode, TARGET, "run"), SECONDS, SAMPLES_PER_SECOND)
+def judge(tap, name, result, output, has_jit):
+    """Checks the stacks of @result, an agent's, by what the target has printed as `reference`."""
     counts, wrong, missing = judge_chains(result.stacks, Known(read_chains(output)), parse_frame, wrong_natives, {
         "work": lambda texts, frames: any(frame.name == "work" for frame in frames),
         "nameless": lambda texts, frames: any(frame.name == NAMELESS for frame in frames),
@@ -151,14 +148,21 @@ def check_known(tap, php, mode):
                                                                 wrong.most_common(SHOWN_WRONG)])
     tap.ok(counts["work"] >= WORK_SHARE * counts["all"], name + "chains are there to their end", dict(counts))
     tap.ok(counts["nameless"] <= NAMELESS_SHARE * counts["all"], name + "few frames have no name", dict(counts))
-    if mode not in phps.JIT_MODES:
+    if not has_jit:
         tap.ok(counts["approximate"] <= APPROXIMATE_SHARE * counts["all"], name + "few lines are approximate",
                dict(counts))
     interpreted = sum(INTERPRETED_ERROR in text for text in missing)
-    share = JIT_ERROR_SHARE if mode in phps.JIT_MODES else INTERPRETED_ERROR_SHARE
+    share = JIT_ERROR_SHARE if has_jit else INTERPRETED_ERROR_SHARE
     tap.ok(interpreted <= INTERPRETED_ERRORS + share * counts["all"]
            and counts["errors"] - interpreted <= NATIVE_ERROR_SHARE * counts["all"], name + "no frames are missing",
            *missing[:SHOWN_WRONG])
+
+
+def check_known(tap, php, mode):
+    output = subprocess.run(php.mode_command(mode, TARGET, "reference"), check=True, text=True, stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, timeout=HANG_SECONDS).stdout
+    judge(tap, "%s %s: " % (php, mode), profile(php.mode_command(mode, TARGET, "run"), SECONDS, SAMPLES_PER_SECOND), output,
+          mode in phps.JIT_MODES)
 
 
 def main():

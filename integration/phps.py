@@ -43,8 +43,8 @@ class Php(Runtime):
         """@command in the root file system."""
         return pythons.enter(self.root, self.shared, *command)
 
-    def options(self, mode, *settings):
-        """The options of PHP's programs for one of MODES and for @settings, without the settings of the suite."""
+    def settings(self, mode, *settings):
+        """The settings of one of MODES, and @settings."""
         settings = list(settings)
         if mode != "plain":
             # From 8.5 on it is built in.
@@ -53,6 +53,11 @@ class Php(Runtime):
             settings += ["opcache.enable_cli=1"]
             settings += (["opcache.jit_buffer_size=64M", "opcache.jit=" + mode] if mode in JIT_MODES
                          else ["opcache.jit_buffer_size=0"])
+        return settings
+
+    def options(self, mode, *settings):
+        """The options of PHP's programs for one of MODES and for @settings, without the settings of the suite."""
+        settings = self.settings(mode, *settings)
         return ["-n", *(word for setting in settings for word in ("-d", setting))]
 
     @property
@@ -75,10 +80,22 @@ def _with_loads():
                                       if (fetch_phps.DIRECTORY / root).exists())}
 
 
+def _with_library(suites=tuple(fetch_phps.ROOTS)):
+    return {php.name: php for php in (Php(suite, suite + "-library") for suite in suites
+                                      if (fetch_phps.DIRECTORY / (suite + "-library")).exists())}
+
+
 FINDER = Finder(dict, _fetched, lambda _, fetched: fetched(tuple(fetch_phps.SHORT_SUITES)), r".*-php\d.*", MODES)
 at_hand, chosen = FINDER.at_hand, FINDER.chosen
 # PHPs in roots with the programs of real loads.
 LOADS_FINDER = Finder(dict, _with_loads, lambda *_: {}, r".*-php\d.*", MODES)
+# PHPs in roots with libphp. Each of these modes is a program that has it, and one of MODES.
+LIBRARY_MODES = {"embed": "plain", "apache": "plain", "apache-function": "function", "apache-tracing": "tracing"}
+# The first version whose root has a C library for programs that this machine's compiler builds.
+EMBED_VERSION = (8, 0)
+SHORT_LIBRARY_MODES = ["embed", "apache-tracing"]
+LIBRARY_FINDER = Finder(dict, _with_library, lambda _, fetched: fetched(tuple(fetch_phps.SHORT_SUITES)), r".*-php\d.*",
+                        list(LIBRARY_MODES))
 
 
 if __name__ == "__main__":

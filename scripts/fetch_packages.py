@@ -122,6 +122,21 @@ def make_root(architecture, suite, packages, root, also=()):
             unpack(archive, root)
 
 
+def build(directory, suite, package, commands):
+    """Builds the source package @package of a suite of Debian in its folder, which will be @directory, by @commands. Both
+    programs that @commands make and what they load at run time stay in that folder.
+    """
+    new = directory.with_name(directory.name + ".new")
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir(parents=True)
+    with Apt(new / ".apt", "amd64", suite) as apt:
+        _run("tar", "-xf", apt.download_source(package), "--strip-components=1", "-C", new)
+    for command in commands:
+        with open(new / "build.log", "a", encoding="ascii") as log:
+            subprocess.run(command, cwd=new, check=True, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+    new.rename(directory)
+
+
 if __name__ == "__main__":
     if len(sys.argv) < 5:
         sys.exit(__doc__)

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Brings the Perls that the tests run: root file systems with those of Debian's suites, made by unpacking packages, without
-running any of their scripts.
+running any of their scripts; and ones without threads, which Debian has not, built from source packages (some minutes each).
 
-usage: fetch_perls.py [--short|SUITE...|SUITE-loads...]
+usage: fetch_perls.py [--short|SUITE...|SUITE-loads...|SUITE-unthreaded...]
 
 Below ~/.cache/allframes/perls there will be a folder for each SUITE (all without one, or with --short what the short tier
 runs: if these cannot be had, it says so, and the tests do without). SUITE-loads has modules and programs in Perl as well,
@@ -23,7 +23,16 @@ ROOTS = {"bullseye": "perl5.32", "bookworm": "perl5.36", "trixie": "perl5.40", "
 SHORT_SUITES = ["bookworm", "trixie"]
 # Roots with the packages of loads, and the suite of each.
 LOAD_ROOTS = {"bookworm-loads": "bookworm", "trixie-loads": "trixie"}
+# Names of built ones, with the suite and the compiler's option beside the usual ones. One is position-independent, so that it
+# has a libperl as well.
+BUILT = {"bookworm-unthreaded": ("bookworm", []), "trixie-unthreaded": ("trixie", ["-Accflags=-fPIC", "-Dcccdlflags=-fPIC"])}
 LOAD_PACKAGES = ["libmojolicious-perl", "starman", "perltidy", "ack"]
+
+# Makes libperl and the program that is linked to it.
+LIBRARIES = ["-lm", "-ldl", "-lcrypt"]
+LIBRARY = [["gcc", "-shared", "-o", "libperl.so", "-Wl,--whole-archive", "libperl.a",
+            "-Wl,--no-whole-archive", *LIBRARIES],
+           ["gcc", "-o", "perl-library", "perlmain.o", "-L.", "-l:libperl.so", "-Wl,-rpath,$ORIGIN", *LIBRARIES]]
 
 
 def fetch(name):
@@ -41,6 +50,16 @@ def fetch(name):
     return root
 
 
+def build(name):
+    """The folder with the Perl @name, built in the folder of its source if it is not there. It runs from there."""
+    directory = DIRECTORY / name
+    if not directory.exists():
+        suite, options = BUILT[name]
+        fetch_packages.build(directory, suite, "perl", [
+            ["sh", "Configure", "-des", "-Uusethreads", *options], ["nice", "-n", "19", "make", "-j2"], *(LIBRARY if options else [])])
+    return directory
+
+
 def fetch_short():
     """Fetches SHORT_SUITES, if that is possible."""
     try:
@@ -54,5 +73,5 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["--short"]:
         fetch_short()
     else:
-        for wanted in sys.argv[1:] or [*ROOTS, *LOAD_ROOTS]:
-            print(fetch(wanted))
+        for wanted in sys.argv[1:] or [*ROOTS, *BUILT, *LOAD_ROOTS]:
+            print(build(wanted) if wanted in BUILT else fetch(wanted))

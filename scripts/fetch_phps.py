@@ -5,7 +5,7 @@ running any of their scripts.
 
 usage: fetch_phps.py [--short|ROOT...]
 
-Below ~/.cache/allframes/phps there will be a folder for each ROOT, a suite or one of LOAD_ROOTS (all without one, or with
+Below ~/.cache/allframes/phps there will be a folder for each ROOT, a suite or one of LOAD_ROOTS and LIBRARY_ROOTS (all without one, or with
 --short what the short tier runs: if these cannot be had, it says so, and the tests do without). What is there already stays.
 """
 import os
@@ -20,20 +20,28 @@ import fetch_packages
 DIRECTORY = pathlib.Path.home() / ".cache/allframes/phps"
 ROOTS = {"bullseye": "php7.4", "bookworm": "php8.2", "trixie": "php8.4", "experimental": "php8.5"}
 SHORT_SUITES = ["bookworm", "trixie"]
+# Roots with libphp, once for programs that embed it and once as a module of Apache: their suites.
+LIBRARY_ROOTS = {suite + "-library": suite for suite in ROOTS}
 # Roots with the programs of real loads (integration/php_loads_test.py): their suites.
 LOAD_ROOTS = {"bookworm-loads": "bookworm", "trixie-loads": "trixie"}
 LOAD_EXTENSIONS = ["fpm", "mbstring", "opcache", "xml"]
 LOAD_PACKAGES = ["dokuwiki", "nginx", "php-parser", "phpunit"]
 # Servers look their users up. A package's script would make these files.
-LOAD_FILES = {"etc/passwd": "root:x:0:0::/root:/bin/sh\n", "etc/group": "root:x:0:\n"}
+SERVER_FILES = {"etc/passwd": "root:x:0:0::/root:/bin/sh\nwww-data:x:33:33::/:/bin/sh\n",
+                "etc/group": "root:x:0:\nwww-data:x:33:\n"}
 
 
-def packages_of(suite, is_load):
-    """The packages of a root."""
-    if is_load:
-        return LOAD_PACKAGES + ["%s-%s" % (ROOTS[suite], extension) for extension in LOAD_EXTENSIONS]
+def packages_of(name):
+    """The suite of the root @name, and its packages."""
+    suite = {**LOAD_ROOTS, **LIBRARY_ROOTS}.get(name, name)
+    program = ROOTS[suite]
     # In 8.5 opcache is built in.
-    return [ROOTS[suite] + "-cli"] + [ROOTS[suite] + "-opcache"] * (suite != "experimental")
+    opcache = [program + "-opcache"] * (suite != "experimental")
+    if name in LOAD_ROOTS:
+        return suite, LOAD_PACKAGES + ["%s-%s" % (program, extension) for extension in LOAD_EXTENSIONS]
+    if name in LIBRARY_ROOTS:
+        return suite, ["lib%s-embed" % program, "libapache2-mod-" + program, "apache2-bin", *opcache]
+    return suite, [program + "-cli", *opcache]
 
 
 def fetch(name):
@@ -44,10 +52,12 @@ def fetch(name):
     new = DIRECTORY / (name + ".new")
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
-    suite = LOAD_ROOTS.get(name, name)
-    fetch_packages.make_root("amd64", suite, packages_of(suite, name in LOAD_ROOTS), new,
-                             also=["sid"] * (suite == "experimental"))
-    for path, text in LOAD_FILES.items() if name in LOAD_ROOTS else ():
+    suite, packages = packages_of(name)
+    fetch_packages.make_root("amd64", suite, packages, new, also=["sid"] * (suite == "experimental"))
+    if name in LIBRARY_ROOTS:
+        # The name by which programs are linked to it.
+        (new / "usr/lib/libphp.so").symlink_to("lib%s.so" % ROOTS[suite])
+    for path, text in SERVER_FILES.items() if name not in ROOTS else ():
         (new / path).parent.mkdir(exist_ok=True)
         (new / path).write_text(text)
     new.rename(root)
@@ -55,10 +65,11 @@ def fetch(name):
 
 
 def fetch_short():
-    """Fetches SHORT_SUITES, if that is possible."""
+    """Fetches SHORT_SUITES and their libraries, if that is possible."""
     try:
         for suite in SHORT_SUITES:
             fetch(suite)
+            fetch(suite + "-library")
     except (OSError, RuntimeError, subprocess.CalledProcessError) as error:
         print("fetch_phps.py: PHP is not tested: %s" % error)
 
@@ -67,5 +78,5 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["--short"]:
         fetch_short()
     else:
-        for wanted in sys.argv[1:] or [*ROOTS, *LOAD_ROOTS]:
+        for wanted in sys.argv[1:] or [*ROOTS, *LIBRARY_ROOTS, *LOAD_ROOTS]:
             print(fetch(wanted))

@@ -62,22 +62,13 @@ def fetch(name):
 def build(name):
     """The folder with the Ruby @name, built in the folder of its source if it is not there. It runs from there."""
     directory = DIRECTORY / name
-    if directory.exists():
-        return directory
-    new = DIRECTORY / (name + ".new")
-    shutil.rmtree(new, ignore_errors=True)
-    new.mkdir(parents=True)
-    suite, package = BUILT[name]
-    with fetch_packages.Apt(new / ".apt", "amd64", suite) as apt:
-        subprocess.run(["tar", "-xf", apt.download_source(package), "--strip-components=1", "-C", new], check=True)
-    commands = [["./configure", "--enable-yjit", "--disable-install-doc", "--with-out-ext=" + LEFT_OUT],
-                ["nice", "-n", "19", "make", "-j2"]]
-    for command in commands:
-        with open(new / "build.log", "a", encoding="ascii") as log:
-            subprocess.run(command, cwd=new, check=True, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
-    # As Debian's: with symbols, without debug information.
-    subprocess.run(["strip", "--strip-debug", new / "ruby"], check=True)
-    new.rename(directory)
+    if not directory.exists():
+        suite, package = BUILT[name]
+        fetch_packages.build(directory, suite, package, [
+            ["./configure", "--enable-yjit", "--disable-install-doc", "--with-out-ext=" + LEFT_OUT],
+            ["nice", "-n", "19", "make", "-j2"],
+            # As Debian's: with symbols, without debug information.
+            ["strip", "--strip-debug", "ruby"]])
     return directory
 
 

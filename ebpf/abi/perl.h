@@ -3,7 +3,8 @@
  * Perl's data for the kernel side: struct perl_process, one for each process. attach() in interpreters/perl fills it, and it
  * is published as abi/runtime.h describes. Nothing here depends on a version: versions differ in offsets.
  *
- * An interpreter, which each thread of Perl has one of, has a list of stacks (PERL_SI), the innermost first. Each has an array
+ * An interpreter, which each thread of Perl has one of, is a struct; in a Perl without threads it is a set of variables. It has a
+ * list of stacks (PERL_SI), the innermost first. Each has an array
  * of contexts (PERL_CONTEXT): subs, evals, blocks and loops. Perl_runops_standard(), the pending native frame, runs those up
  * to one that has been entered by C code: its retop, the op to return to, is 0.
  *
@@ -80,6 +81,8 @@ enum {
 	PERL_FROM_ENTERTRY_TO_LEAVETRY = 1,
 	/** A CV's flag: it has a name instead of a GV. */
 	PERL_CV_IS_NAMED = 0x8000,
+	/** In the name of a glob (HEK) that stands for a file: the file's name, behind "_<". */
+	PERL_GLOB_FILE = 10,
 	/** In a COP: a read of PERL_COP_WORDS words, which has the line in the upper half of the first, and the file's name. */
 	PERL_COP_READ = 32,
 	PERL_COP_WORDS = 3,
@@ -92,7 +95,7 @@ struct perl_code_range {
 };
 
 struct perl_process {
-	/** Path to the interpreter of a thread. */
+	/** Path to the interpreter of a thread; of depth 0: there is one for all threads, a set of variables. */
 	struct thread_local_path interpreter;
 	/** An address in the process minus this is an ELF virtual address of the runtime. */
 	__u64 bias;
@@ -112,25 +115,31 @@ struct perl_process {
 	struct perl_code_range replacing;
 	struct perl_code_range dying;
 
+	/**
+	 * PL_op, PL_curcop, PL_curstackinfo, PL_savestack, PL_savestack_ix (a __u32), PL_runops: offsets in the interpreter, or
+	 * addresses in the process of the variables.
+	 */
+	__u64 op;
+	__u64 cop;
+	__u64 stack;
+	__u64 saved;
+	__u64 saved_count;
+	__u64 run;
+
 	/** Numbers of ops that push a context. */
 	__u16 enter;
 	__u16 entertry;
 	__u16 subst;
-	__u16 reserved;
-	/** In an interpreter: PL_op, PL_curcop, PL_curstackinfo, PL_savestack, PL_savestack_ix (a __u32), PL_runops. */
-	__u16 op;
-	__u16 cop;
-	__u16 stack;
-	__u16 saved;
-	__u16 saved_count;
-	__u16 run;
 	/** The type of an entry of the savestack with a PL_op (SAVEt_OP). */
 	__u16 saved_op_type;
 	/** The loop executes the op that calls a sub for C code (5.38 and later); before it was called for what follows. */
 	__u16 calls_in_loop;
+	/** A COP has a glob (GV) with the name of its file, and not that name: in a Perl without threads. */
+	__u16 has_file_globs;
+	__u16 reserved[6];
 };
 
-_Static_assert(sizeof(struct perl_process) == 144, "struct perl_process is 9 cells");
+_Static_assert(sizeof(struct perl_process) == 192, "struct perl_process is 12 cells");
 
 /** The mark of a sub by the sum of what the fingerprint includes of it. */
 static inline __u64 perl_mark(__u64 sum)

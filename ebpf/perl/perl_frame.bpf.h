@@ -91,6 +91,16 @@ static __always_inline __u64 perl_first_cop(struct unwind_state *state, __u64 cv
 	return start;
 }
 
+/* Returns the address of the file's name that the glob at @glob has; 0: it cannot be read. */
+static __always_inline __u64 perl_file_of_glob(__u64 glob)
+{
+	__u64 body = 0, name = 0;
+
+	if (!glob || read_word(glob + PERL_BODY, &body) || read_word(body + PERL_GLOB_NAME, &name))
+		return 0;
+	return name ? frame_address(name + PERL_GLOB_FILE) : 0;
+}
+
 /* Adds a frame at the COP that it has come to. */
 static __always_inline enum unwind_error perl_push(struct unwind_state *state, __u32 code, __u64 cv)
 {
@@ -102,6 +112,8 @@ static __always_inline enum unwind_error perl_push(struct unwind_state *state, _
 	if (unwind->cop && !bpf_probe_read_user(words, sizeof(words),
 						(const void *)(unwind->cop + PERL_COP_READ))) {
 		file = frame_address(words[2]);
+		if (unwind->process.has_file_globs)
+			file = perl_file_of_glob(file);
 		position |= words[0] >> 32 & PERL_LINE_MASK;
 	}
 	if (file) {

@@ -108,8 +108,14 @@ static __always_inline enum unwind_error perl_begin(struct unwind_state *state)
 		unwind->files[i].address = 0;
 	if (!read_cells(&unwind->process, state->language_cell, PERL_PROCESS_CELLS))
 		return UNWIND_INTERPRETER_THREAD;
-	unwind->interpreter = follow_thread_path(state->thread_pointer, &process->interpreter);
-	if (!unwind->interpreter || read_word(unwind->interpreter + process->stack, &stack) ||
+	unwind->interpreter = 0;
+	if (process->interpreter.depth) {
+		unwind->interpreter =
+			follow_thread_path(state->thread_pointer, &process->interpreter);
+		if (!unwind->interpreter)
+			return UNWIND_INTERPRETER_THREAD;
+	}
+	if (read_word(unwind->interpreter + process->stack, &stack) ||
 	    read_word(unwind->interpreter + process->op, &unwind->op) ||
 	    read_word(unwind->interpreter + process->cop, &unwind->cop) ||
 	    read_word(unwind->interpreter + process->saved, &unwind->saved) ||

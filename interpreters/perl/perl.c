@@ -36,22 +36,59 @@ static void release(struct runtime_file *file)
 	perl_file_release((struct perl_file *)file);
 }
 
+/* Finds the variables, and the first interpreter of a Perl with threads. */
+static int find_variables(const struct perl_file *file, const struct attach_target *target,
+			  uint64_t *interpreter, struct perl_process *process)
+{
+	const struct perl_layout *layout = file->layout;
+	__u64 *const addresses[PERL_VARIABLE_COUNT] = {
+		[PERL_VARIABLE_OP] = &process->op,
+		[PERL_VARIABLE_COP] = &process->cop,
+		[PERL_VARIABLE_STACK] = &process->stack,
+		[PERL_VARIABLE_SAVED] = &process->saved,
+		[PERL_VARIABLE_SAVED_COUNT] = &process->saved_count,
+		[PERL_VARIABLE_RUN] = &process->run,
+	};
+	int err = 0;
+
+	*interpreter = 0;
+	if (file->is_threaded) {
+		process->op = layout->op;
+		process->cop = layout->cop;
+		process->stack = layout->stack;
+		process->saved = layout->saved;
+		process->saved_count = layout->saved_count;
+		process->run = layout->run;
+		return remote_memory_read(target->memory, target->bias + file->first_interpreter,
+					  interpreter, sizeof(*interpreter));
+	}
+	for (size_t i = 0; !err && i < PERL_VARIABLE_COUNT; i++) {
+		const struct perl_variable *variable = &file->variables[i];
+
+		*addresses[i] = target->bias + variable->address;
+		/* A program that uses the variable by its name has a copy of it. */
+		if (variable->slot)
+			err = remote_memory_read(target->memory, target->bias + variable->slot,
+						 addresses[i], sizeof(*addresses[i]));
+	}
+	return err;
+}
+
 /*
  * Checks that the first interpreter has the address of the loop where the layout has it. A debugger or a profiler may have put
  * a loop of its own there, for which there are no frames.
  */
-static int check_layout(const struct perl_file *file, const struct attach_target *target)
+static int check_layout(const struct perl_file *file, const struct attach_target *target,
+			struct perl_process *process)
 {
 	uint64_t interpreter, loop;
-	int err = remote_memory_read(target->memory, target->bias + file->first_interpreter,
-				     &interpreter, sizeof(interpreter));
+	int err = find_variables(file, target, &interpreter, process);
 
 	if (err)
 		return err;
-	if (!interpreter)
+	if (file->is_threaded && !interpreter)
 		return fail(-EAGAIN, "%s has not started yet", file->file.version);
-	err = remote_memory_read(target->memory, interpreter + file->layout->run, &loop,
-				 sizeof(loop));
+	err = remote_memory_read(target->memory, interpreter + process->run, &loop, sizeof(loop));
 	if (err)
 		return err;
 	if (!loop)
@@ -90,17 +127,12 @@ static void describe(const struct perl_file *file, uint64_t bias, struct perl_pr
 	process->entering = file->entering;
 	process->replacing = file->replacing;
 	process->dying = file->dying;
-	process->op = layout->op;
-	process->cop = layout->cop;
-	process->stack = layout->stack;
-	process->saved = layout->saved;
-	process->saved_count = layout->saved_count;
-	process->run = layout->run;
 	process->saved_op_type = layout->saved_op_type;
 	process->calls_in_loop = layout->calls_in_loop;
 	process->enter = layout->enter;
 	process->entertry = layout->entertry;
 	process->subst = layout->subst;
+	process->has_file_globs = !file->is_threaded;
 }
 
 static int attach(const struct runtime_file *probed, const struct attach_target *target,
@@ -109,9 +141,9 @@ static int attach(const struct runtime_file *probed, const struct attach_target 
 	const struct perl_file *file = (const struct perl_file *)probed;
 	struct perl_process data = { 0 };
 	struct perl_attached *made;
-	int err = check_layout(file, target);
+	int err = check_layout(file, target, &data);
 
-	if (!err)
+	if (!err && file->is_threaded)
 		err = find_interpreter(file, target, &data.interpreter);
 	if (err)
 		return err;

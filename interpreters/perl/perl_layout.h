@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Offsets in the structs of each known version of Perl with threads on x86-64. They come from offsetof() in a program that was
+ * Offsets in the structs of each known version of Perl on x86-64; those in the interpreter are for Perl with threads. They come from offsetof() in a program that was
  * compiled with the headers in CORE/ of Debian's perl (5.32.1, 5.36.0, 5.40.1, 5.42.3). Offsets that are equal in all
  * versions are in ebpf/abi/perl.h.
  */

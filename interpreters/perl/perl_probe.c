@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "interpreters/function_table.h"
+#include "interpreters/import_slots.h"
 #include "interpreters/x86_code.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/error.h"
@@ -16,18 +17,13 @@
 #include "lib/elf/elf_relocations.h"
 
 enum {
-	/** Limit of the read-only data that is searched for the version. */
-	DATA_MAX_BYTES = 64 << 20,
-	/** Limit of the text with the version before the name of the architecture. */
-	VERSION_MAX_BYTES = 16,
 	/** Limit of a function that is read. */
 	FUNCTION_MAX_BYTES = 64 << 10,
 	/** A call through a register or memory: opcode ff /2. */
 	CALL_OPCODE = 0xff,
+	/** Limit of instructions from the one that has the address of PL_runops to the call through it. */
+	CALL_MAX_DISTANCE = 6,
 };
-
-/** The end of the name of the architecture of a Perl with threads. */
-static const char architecture_end[] = "-thread-multi";
 
 struct prober {
 	const struct elf_image *image;
@@ -35,6 +31,8 @@ struct prober {
 	struct function_table table;
 	struct elf_pages pages;
 	struct elf_relocations relocations;
+	/** The slots of a library without threads for the variables that it exports. */
+	struct import_slots slots;
 	/** Address of PL_ppaddr. */
 	uint64_t ops;
 };
@@ -83,64 +81,16 @@ static struct perl_code_range to_range(struct code_range range)
 	return (struct perl_code_range){ (uint32_t)range.start, (uint32_t)range.end };
 }
 
-/* The second number of the version before @end, as in "/5.36.0/x86_64-linux-gnu-thread-multi"; 0: there is none. */
-static unsigned int parse_version(const uint8_t *start, const uint8_t *end)
-{
-	while (end > start && end[-1] && end[-1] != '/')
-		end--;
-	for (size_t i = 2; i < VERSION_MAX_BYTES && end - start >= (ptrdiff_t)i; i++) {
-		char text[VERSION_MAX_BYTES + 1] = "";
-		unsigned int minor, patch;
-		int length = 0;
-
-		memcpy(text, end - i, i);
-		if (sscanf(text, "5.%2u.%2u/%n", &minor, &patch, &length) == 2 && length == (int)i)
-			return minor;
-	}
-	return 0;
-}
-
-static int find_version_in(const struct prober *prober, const struct elf_segment *segment,
-			   unsigned int *minor)
-{
-	_cleanup_(elf_bytes_deinit) struct elf_bytes bytes = { 0 };
-	const uint8_t *at, *end;
-	int err = elf_image_load_range(prober->image, segment->offset, segment->file_bytes,
-				       DATA_MAX_BYTES, &bytes);
-
-	if (err)
-		return err;
-	end = bytes.data + bytes.size;
-	for (at = bytes.data; at < end; at++) {
-		at = memmem(at, (size_t)(end - at), architecture_end, sizeof(architecture_end));
-		if (!at)
-			break;
-		*minor = parse_version(bytes.data, at);
-		if (*minor)
-			return 0;
-	}
-	return -ENOENT;
-}
-
+/* Finds the version in the constant PL_version. */
 static int find_version(const struct prober *prober, struct perl_file *file)
 {
-	const struct elf_image *image = prober->image;
-	unsigned int minor = 0;
-	int err = -ENOENT;
+	uint64_t address = find_address(prober, "PL_version");
+	uint8_t minor;
 
-	for (uint32_t i = 0; i < image->segment_count && err == -ENOENT; i++) {
-		const struct elf_segment *segment = &image->segments[i];
-
-		if (segment->type == PT_LOAD && !(segment->flags & (PF_X | PF_W)) &&
-		    segment->file_bytes)
-			err = find_version_in(prober, segment, &minor);
-	}
-	if (err == -ENOENT)
-		return fail(-EOPNOTSUPP,
-			    "Perl without threads, or of a version that it does not tell");
-	if (err)
-		return err;
-	snprintf(file->file.version, sizeof(file->file.version), "Perl 5.%u", minor);
+	if (!address || elf_image_read_address(prober->image, address, &minor, sizeof(minor)))
+		return fail(-EOPNOTSUPP, "Perl of a version that it does not tell");
+	snprintf(file->file.version, sizeof(file->file.version), "Perl 5.%u%s", minor,
+		 file->is_threaded ? "" : " without threads");
 	file->layout = perl_layout_of(minor);
 	return file->layout ? 0 : fail(-EOPNOTSUPP, "%s", file->file.version);
 }
@@ -174,15 +124,55 @@ static bool has_call_at(const struct prober *prober, struct code_range range, in
 	return false;
 }
 
+/* True if the current instruction has the address @variable in an operand, or that of its slot. */
+static bool has_address(const struct prober *prober, const struct x86_code *code, uint64_t variable)
+{
+	struct x86_operands operands;
+	uint64_t address;
+
+	if (!code->x86.is_pc_relative ||
+	    !x86_decode_operands(x86_code_bytes(code), code->x86.length, &operands))
+		return false;
+	address = code->next + (uint64_t)operands.displacement;
+	return address == variable || import_slots_at(&prober->slots, address) == variable;
+}
+
+/* True if the code in @range calls the function in the variable PL_runops. */
+static bool has_call_of_variable(const struct prober *prober, struct code_range range,
+				 uint64_t variable)
+{
+	_cleanup_(x86_code_deinit) struct x86_code code = { 0 };
+	uint32_t distance = CALL_MAX_DISTANCE;
+
+	if (x86_code_init(&code, prober->image, range, FUNCTION_MAX_BYTES))
+		return false;
+	while (x86_code_next_known(&code)) {
+		distance = has_address(prober, &code, variable) ? 0 : distance + 1;
+		if (code.x86.kind == X86_CALL_INDIRECT && distance < CALL_MAX_DISTANCE)
+			return true;
+	}
+	return false;
+}
+
+/* True if the code in @range calls the loop. */
+static bool calls_loop(const struct prober *prober, const struct perl_file *file,
+		       struct code_range range)
+{
+	uint64_t behind;
+
+	if (file->is_threaded)
+		return has_call_at(prober, range, file->layout->run, &behind);
+	return has_call_of_variable(prober, range, file->variables[PERL_VARIABLE_RUN].address);
+}
+
 /* Finds a function that calls the loop, by name. */
 static int find_caller(const struct prober *prober, const struct perl_file *file, const char *name,
 		       struct perl_code_range *range)
 {
 	struct code_range found;
-	uint64_t behind;
 	int err = find_function(prober, name, &found);
 
-	if (!err && !has_call_at(prober, found, file->layout->run, &behind))
+	if (!err && !calls_loop(prober, file, found))
 		err = fail(-EOPNOTSUPP, "%s() is not as in %s", name, file->file.version);
 	if (!err)
 		*range = to_range(found);
@@ -195,7 +185,6 @@ static int find_catching(const struct prober *prober, struct code_range entertry
 {
 	_cleanup_(x86_code_deinit) struct x86_code code = { 0 };
 	struct code_range range;
-	uint64_t behind;
 	int err = x86_code_init(&code, prober->image, entertry, FUNCTION_MAX_BYTES);
 
 	if (err)
@@ -204,7 +193,7 @@ static int find_catching(const struct prober *prober, struct code_range entertry
 		if ((code.x86.kind != X86_CALL && !x86_code_is_jump(&code)) ||
 		    x86_code_has(&code, x86_code_target(&code)) ||
 		    function_table_find(&prober->table, x86_code_target(&code), &range) ||
-		    !has_call_at(prober, range, file->layout->run, &behind))
+		    !calls_loop(prober, file, range))
 			continue;
 		file->catching = to_range(range);
 		return 0;
@@ -302,24 +291,54 @@ static int find_code(struct prober *prober, struct perl_file *file)
 	return err ? err : find_ops(prober, file);
 }
 
+/* Finds the variables that are the interpreter of a Perl without threads. */
+static int find_variables(struct prober *prober, struct perl_file *file)
+{
+	static const char *const names[PERL_VARIABLE_COUNT] = {
+		[PERL_VARIABLE_OP] = "PL_op",
+		[PERL_VARIABLE_COP] = "PL_curcop",
+		[PERL_VARIABLE_STACK] = "PL_curstackinfo",
+		[PERL_VARIABLE_SAVED] = "PL_savestack",
+		[PERL_VARIABLE_SAVED_COUNT] = "PL_savestack_ix",
+		[PERL_VARIABLE_RUN] = "PL_runops",
+	};
+	struct import_slots *slots = &prober->slots;
+	int err;
+
+	for (size_t i = 0; i < PERL_VARIABLE_COUNT; i++) {
+		if (find_symbol(prober, names[i], &slots->symbols[i]))
+			return fail(-EOPNOTSUPP, "Perl without %s", names[i]);
+		file->variables[i].address = slots->symbols[i].address;
+	}
+	slots->symbol_count = PERL_VARIABLE_COUNT;
+	err = import_slots_find(slots, prober->image, &prober->dynamic);
+	for (size_t i = 0; !err && i < PERL_VARIABLE_COUNT; i++)
+		file->variables[i].slot = import_slots_of(slots, file->variables[i].address);
+	return err;
+}
+
 static int fill(struct prober *prober, struct perl_file *file)
 {
-	int err = find_version(prober, file);
+	int err;
 
+	file->key = find_address(prober, "PL_thr_key");
+	file->is_threaded = file->key;
+	err = find_version(prober, file);
 	if (err)
 		return err;
 	file->machine = prober->image->machine;
 	if (file->machine != EM_X86_64)
 		return fail(-EOPNOTSUPP, "%s for another machine than x86-64", file->file.version);
-	file->key = find_address(prober, "PL_thr_key");
 	file->first_interpreter = find_address(prober, "PL_curinterp");
 	prober->ops = find_address(prober, "PL_ppaddr");
-	if (!file->key || !file->first_interpreter || !prober->ops ||
+	if (!file->first_interpreter || !prober->ops ||
 	    function_table_init(&prober->table, prober->image))
 		return fail(-EOPNOTSUPP, "%s without the variables of Debian's",
 			    file->file.version);
 	elf_relocations_init(&prober->relocations, prober->image);
-	return find_code(prober, file);
+	if (!file->is_threaded)
+		err = find_variables(prober, file);
+	return err ? err : find_code(prober, file);
 }
 
 int perl_probe(const struct language *language, const struct elf_image *image,

@@ -55,12 +55,30 @@ static int check_version(const struct php_file *file, const struct attach_target
 	return err;
 }
 
-static void describe(const struct php_file *file, uint64_t bias, struct php_process *process)
+/* Finds the struct executor_globals. A program that uses it by its name has a copy of it, which the library uses as well. */
+static int find_globals(const struct php_file *file, const struct attach_target *target,
+			uint64_t *globals)
+{
+	uint64_t found = target->bias + file->globals;
+	int err = 0;
+
+	if (file->globals_slot)
+		err = remote_memory_read(target->memory, target->bias + file->globals_slot, &found,
+					 sizeof(found));
+	if (!err && !found)
+		err = fail(-EAGAIN, "%s is not linked yet", file->file.version);
+	if (!err)
+		*globals = found;
+	return err;
+}
+
+static void describe(const struct php_file *file, uint64_t bias, uint64_t globals,
+		     struct php_process *process)
 {
 	const struct php_layout *layout = file->layout;
 
-	process->current = bias + file->globals + layout->current;
-	process->before_exception = bias + file->globals + layout->before_exception;
+	process->current = globals + layout->current;
+	process->before_exception = globals + layout->before_exception;
 	process->bias = bias;
 	process->end = file->code.end;
 	process->frame_bytes = file->code.frame_bytes;
@@ -81,15 +99,18 @@ static int attach(const struct runtime_file *probed, const struct attach_target 
 {
 	const struct php_file *file = (const struct php_file *)probed;
 	struct php_attached *made;
+	uint64_t globals;
 	int err = check_version(file, target);
 
+	if (!err)
+		err = find_globals(file, target, &globals);
 	if (err)
 		return err;
 	made = calloc(1, sizeof(*made));
 	if (!made)
 		return -ENOMEM;
 	made->process.language = &php_language;
-	describe(file, target->bias, &made->data);
+	describe(file, target->bias, globals, &made->data);
 	made->process.data_bytes = sizeof(made->data);
 	made->process.data = &made->data;
 	php_names_init(&made->names, file->layout, &made->data);

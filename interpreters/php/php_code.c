@@ -67,8 +67,23 @@ struct finder {
 
 static bool is_pointer_read(const struct finder *finder, const struct x86_code *code)
 {
-	return x86_code_relative(code, true, 0x8d) == finder->symbols->execute_pointer ||
-	       x86_code_relative(code, true, 0x8b) == finder->symbols->execute_pointer;
+	uint64_t pointer = finder->symbols->execute_pointer;
+
+	return x86_code_relative(code, true, 0x8d) == pointer ||
+	       x86_code_relative(code, true, 0x8b) == pointer ||
+	       import_slots_at(&finder->symbols->slots, x86_code_relative(code, true, 0x8b)) ==
+		       pointer;
+}
+
+/* True if the current instruction calls a function that puts an execute_data into the list. */
+static bool is_init(const struct finder *finder, const struct x86_code *code)
+{
+	uint64_t target;
+
+	if (code->x86.kind != X86_CALL && code->x86.kind != X86_CALL_INDIRECT)
+		return false;
+	target = import_slots_target(&finder->symbols->slots, code);
+	return target && (target == finder->symbols->init[0] || target == finder->symbols->init[1]);
 }
 
 static bool is_store(const struct finder *finder, const struct x86_code *code)
@@ -94,8 +109,7 @@ static uint8_t classify(const struct x86_code *code, void *context)
 		flags |= IS_STORE;
 	if (is_halt(finder, code))
 		flags |= IS_HALT;
-	if (code->x86.kind == X86_CALL && (x86_code_target(code) == finder->symbols->init[0] ||
-					   x86_code_target(code) == finder->symbols->init[1]))
+	if (is_init(finder, code))
 		flags |= IS_INIT;
 	if (code->x86.kind == X86_CALL_INDIRECT && finder->call_distance < CALL_MAX_DISTANCE)
 		flags |= IS_LOOP_CALL;

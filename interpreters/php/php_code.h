@@ -12,6 +12,7 @@
 #define INTERPRETERS_PHP_PHP_CODE_H
 
 #include "ebpf/abi/php.h"
+#include "interpreters/import_slots.h"
 #include "interpreters/language.h"
 #include "lib/elf/elf_image.h"
 #include "lib/model/flag_ranges.h"
@@ -39,6 +40,8 @@ struct php_symbols {
 	uint64_t releasing;
 	/** The offset of EG(current_execute_data). */
 	uint16_t current;
+	/** The slots of these symbols in a library. */
+	struct import_slots slots;
 };
 
 struct php_code {

@@ -154,13 +154,29 @@ static int find_version_pointer(const struct prober *prober, struct php_file *fi
 	return fail(-EOPNOTSUPP, "get_zend_version() is not as in %s", file->file.version);
 }
 
+/*
+ * The address of the exported function or object @name; 0: there is none. The symbol is one of those whose slots will be found.
+ */
+static uint64_t find_imported(const struct prober *prober, struct import_slots *slots,
+			      const char *name)
+{
+	struct elf_dynamic_symbol symbol;
+
+	if (slots->symbol_count == IMPORT_SLOTS_MAX_SYMBOLS ||
+	    elf_dynamic_find(&prober->dynamic, prober->image, name, &symbol))
+		return 0;
+	slots->symbols[slots->symbol_count++] = symbol;
+	return symbol.address;
+}
+
 static int find_code(const struct prober *prober, struct php_file *file)
 {
-	const struct php_symbols symbols = {
+	struct import_slots slots = { 0 };
+	struct php_symbols symbols = {
 		.execute = find_address(prober, "execute_ex"),
-		.execute_pointer = find_address(prober, "zend_execute_ex"),
-		.init = { find_address(prober, "zend_init_func_execute_data"),
-			  find_address(prober, "zend_init_code_execute_data") },
+		.execute_pointer = find_imported(prober, &slots, "zend_execute_ex"),
+		.init = { find_imported(prober, &slots, "zend_init_func_execute_data"),
+			  find_imported(prober, &slots, "zend_init_code_execute_data") },
 		.calling = { find_address(prober, "zend_call_function"),
 			     find_address(prober, "zend_execute") },
 		.resume = find_address(prober, "zend_generator_resume"),
@@ -171,6 +187,11 @@ static int find_code(const struct prober *prober, struct php_file *file)
 
 	if (!symbols.execute_pointer)
 		err = fail(-EOPNOTSUPP, "%s without zend_execute_ex", file->file.version);
+	file->globals = find_imported(prober, &slots, "executor_globals");
+	if (!err)
+		err = import_slots_find(&slots, prober->image, &prober->dynamic);
+	symbols.slots = slots;
+	file->globals_slot = import_slots_of(&slots, file->globals);
 	if (!err)
 		err = php_code_find(prober->image, &symbols, &file->code);
 	if (err)
@@ -188,8 +209,7 @@ static int fill(const struct prober *prober, struct php_file *file)
 		return err ? err : -EOPNOTSUPP;
 	if (prober->image->machine != EM_X86_64)
 		return fail(-EOPNOTSUPP, "%s for another machine than x86-64", file->file.version);
-	file->globals = find_address(prober, "executor_globals");
-	if (!file->globals)
+	if (!find_address(prober, "executor_globals"))
 		return fail(-EOPNOTSUPP, "%s with threads (ZTS)", file->file.version);
 	err = check_kind(prober, file);
 	if (!err)

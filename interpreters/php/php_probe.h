@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Recognizes PHP in a file, and finds what attach needs: the programs php, php-fpm, php-cgi. A file is PHP if it
- * exports execute_ex() and zend_vm_kind(), as all do for extensions; a few small reads exclude other files.
+ * Recognizes PHP in a file, and finds what attach needs: the programs php, php-fpm, php-cgi, and libphp, which is a module of
+ * Apache or linked to programs that embed it. A file is PHP if it exports execute_ex() and zend_vm_kind(), as all do for extensions; a few small reads exclude other files.
  *
  * The version of the Zend Engine is in a text of the file (get_zend_version()). Layouts are checked against code.
  */
@@ -26,6 +26,8 @@ struct php_file {
 	uint64_t version_pointer;
 	/** Address of the struct executor_globals. */
 	uint64_t globals;
+	/** In a library the slot with its address, since a program may have a copy that is used instead; else 0. */
+	uint64_t globals_slot;
 	struct php_code code;
 };
 

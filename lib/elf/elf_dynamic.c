@@ -43,6 +43,10 @@ int elf_dynamic_init(struct elf_dynamic *dynamic, const struct elf_image *image)
 			found.slots = entry.d_un.d_ptr;
 		else if (entry.d_tag == DT_PLTRELSZ)
 			found.slots_bytes = entry.d_un.d_val;
+		else if (entry.d_tag == DT_RELA)
+			found.relocations = entry.d_un.d_ptr;
+		else if (entry.d_tag == DT_RELASZ)
+			found.relocations_bytes = entry.d_un.d_val;
 	}
 	if (!found.symbols || !found.strings || (!found.gnu_hash && !found.hash))
 		return -ENOENT;
@@ -73,6 +77,7 @@ static int try_symbol(const struct elf_dynamic *dynamic, const struct elf_image 
 		return -ENOENT;
 	*symbol = (struct elf_dynamic_symbol){ .address = entry.st_value,
 					       .size = entry.st_size,
+					       .index = (uint32_t)index,
 					       .type = ELF64_ST_TYPE(entry.st_info) };
 	return 0;
 }

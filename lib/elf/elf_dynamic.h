@@ -25,11 +25,16 @@ struct elf_dynamic {
 	/** DT_JMPREL: Elf64_Rela entries of the slots that functions are called through. */
 	uint64_t slots;
 	uint64_t slots_bytes;
+	/** DT_RELA: the other Elf64_Rela entries. */
+	uint64_t relocations;
+	uint64_t relocations_bytes;
 };
 
 struct elf_dynamic_symbol {
 	uint64_t address;
 	uint64_t size;
+	/** Index in the table of symbols. */
+	uint32_t index;
 	/** STT_... of <elf.h> */
 	uint8_t type;
 };

@@ -393,6 +393,43 @@ static void fingerprints_cover_sub_and_file(void **state)
 	assert_int_equal(perl->world->trace.words[1] >> 32 & PERL_HAS_GLOB, 0);
 }
 
+/* A Perl without threads: variables are the interpreter, and a COP has a glob, whose name is "_<" and the file's. */
+static void variables_may_be_the_interpreter(void **state)
+{
+	struct perl *perl = *state;
+	struct perl_process *process = &perl->process;
+	uint64_t glob = HEAP_START + 0x900, name = HEAP_START + 0x980, words[3];
+
+	process->interpreter = (struct thread_local_path){ 0 };
+	process->op = INTERPRETER + OP;
+	process->cop = INTERPRETER + COP;
+	process->stack = INTERPRETER + STACK;
+	process->saved = INTERPRETER + SAVED;
+	process->saved_count = INTERPRETER + SAVED_COUNT;
+	process->run = INTERPRETER + RUN;
+	process->has_file_globs = 1;
+	world_put(perl->world, DATA_CELL, process, sizeof(*process));
+	/* No thread has an interpreter of its own. */
+	put(perl, THREAD, 0);
+	for (uint32_t i = 0; i < 2; i++)
+		put(perl, cop_at(i) + 48, glob);
+	put(perl, glob, glob + 0x10);
+	put(perl, glob + 0x10 + PERL_GLOB_NAME, name);
+	memcpy(perl->heap + (name + 8 - HEAP_START), "_</srv/a.pl", 12);
+	push(perl, SUB, 1, true, 1, 0);
+	add(perl, "LmE");
+	assert_string_equal(unwind_text(perl), "1MLCE");
+	assert_int_equal(line_of(perl, 1), 1);
+	memcpy(words, perl->world->trace.words, sizeof(words));
+	assert_int_equal(frame_address(words[2]), name + PERL_GLOB_FILE);
+	assert_int_not_equal((uint32_t)words[1], 0);
+	/* The glob is gone: the sub still has its name. */
+	put(perl, glob, 8);
+	assert_string_equal(unwind_text(perl), "1MLCE");
+	assert_int_equal(frame_address(perl->world->trace.words[2]), 0);
+	assert_int_not_equal((uint32_t)perl->world->trace.words[1], 0);
+}
+
 static void an_eval_around_a_call_from_c_is_its_loop_s(void **state)
 {
 	struct perl *perl = *state;
@@ -769,6 +806,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(each_loop_has_contexts_up_to_the_first_that_c_called),
 		TEST(fingerprints_cover_sub_and_file),
+		TEST(variables_may_be_the_interpreter),
 		TEST(an_eval_around_a_call_from_c_is_its_loop_s),
 		TEST(files_and_texts_have_frames_and_try_has_none),
 		TEST(a_loop_in_a_frame_for_exceptions_has_the_whole_level),

@@ -5,7 +5,7 @@
 
 // What versions disagree about.
 error_reporting(E_ALL & ~E_DEPRECATED);
-define('REFERENCE', ($argv[1] ?? '') === 'reference');
+define('REFERENCE', ($_SERVER['argv'][1] ?? '') === 'reference');
 const ROUNDS = 1500;
 const INTERNAL = '<internal>';
 

@@ -19,6 +19,7 @@
 #include "interpreters/perl/perl.h"
 #include "interpreters/perl/perl_probe.h"
 #include "lib/base/cleanup.h"
+#include "lib/elf/elf_dynamic.h"
 #include "lib/elf/elf_image.h"
 
 /* Opens a file of Debian's @suite; skips the test if it is missing. */
@@ -27,7 +28,7 @@ static int open_file(const char *suite, const char *name)
 	char path[512];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/.cache/allframes/perls/%s/usr/%s",
+	snprintf(path, sizeof(path), "%s/.cache/allframes/perls/%s/%s",
 		 getenv("HOME") ? getenv("HOME") : "", suite, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
@@ -70,19 +71,19 @@ static void probe_file(const char *suite, const char *name, const char *version)
 static void programs_of_all_versions_are_found(void **state)
 {
 	(void)state;
-	probe_file("bullseye", "bin/perl", "Perl 5.32");
-	probe_file("bookworm", "bin/perl", "Perl 5.36");
-	probe_file("trixie", "bin/perl", "Perl 5.40");
-	probe_file("sid", "bin/perl", "Perl 5.42");
+	probe_file("bullseye", "usr/bin/perl", "Perl 5.32");
+	probe_file("bookworm", "usr/bin/perl", "Perl 5.36");
+	probe_file("trixie", "usr/bin/perl", "Perl 5.40");
+	probe_file("sid", "usr/bin/perl", "Perl 5.42");
 }
 
 static void libraries_of_all_versions_are_found(void **state)
 {
 	(void)state;
-	probe_file("bullseye", "lib/x86_64-linux-gnu/libperl.so.5.32", "Perl 5.32");
-	probe_file("bookworm", "lib/x86_64-linux-gnu/libperl.so.5.36", "Perl 5.36");
-	probe_file("trixie", "lib/x86_64-linux-gnu/libperl.so.5.40", "Perl 5.40");
-	probe_file("sid", "lib/x86_64-linux-gnu/libperl.so.5.42", "Perl 5.42");
+	probe_file("bullseye", "usr/lib/x86_64-linux-gnu/libperl.so.5.32", "Perl 5.32");
+	probe_file("bookworm", "usr/lib/x86_64-linux-gnu/libperl.so.5.36", "Perl 5.36");
+	probe_file("trixie", "usr/lib/x86_64-linux-gnu/libperl.so.5.40", "Perl 5.40");
+	probe_file("sid", "usr/lib/x86_64-linux-gnu/libperl.so.5.42", "Perl 5.42");
 }
 
 static void other_files_are_no_perl(void **state)
@@ -96,22 +97,38 @@ static void other_files_are_no_perl(void **state)
 	assert_int_equal(perl_probe(&perl_language, &image, &file), -ENOENT);
 }
 
-/* Replaces each @from of the program by @to, which is as long, and probes that. */
-static int probe_changed(const char *from, const char *to)
+/* Programs and libraries that were built without threads. The code of one of each is position-independent. */
+static void those_without_threads_are_found(void **state)
 {
-	_cleanup_(close_fd) int fd = open_file("bookworm", "bin/perl");
-	_cleanup_(elf_image_deinit) struct elf_image image = { 0 };
+	(void)state;
+	probe_file("trixie-unthreaded", "perl", "Perl 5.40 without threads");
+	probe_file("trixie-unthreaded", "libperl.so", "Perl 5.40 without threads");
+	probe_file("bookworm-unthreaded", "perl", "Perl 5.36 without threads");
+}
+
+/* Replaces the number of the version in the program of 5.36 by @minor, and probes that. */
+static int probe_with_version(uint8_t minor)
+{
+	_cleanup_(close_fd) int fd = open_file("bookworm", "usr/bin/perl");
+	_cleanup_(elf_image_deinit) struct elf_image original = { 0 }, image = { 0 };
 	_cleanup_(free_pointer) uint8_t *bytes = NULL;
-	size_t size = (size_t)lseek(fd, 0, SEEK_END), length = strlen(from);
+	size_t size = (size_t)lseek(fd, 0, SEEK_END);
+	struct elf_dynamic dynamic;
+	struct elf_dynamic_symbol symbol;
 	struct perl_file *file = NULL;
+	uint64_t offset, available;
 	int err;
 
+	assert_int_equal(elf_image_init_fd(&original, fd), 0);
+	assert_int_equal(elf_dynamic_init(&dynamic, &original), 0);
+	assert_int_equal(elf_dynamic_find(&dynamic, &original, "PL_version", &symbol), 0);
+	assert_int_equal(elf_image_address_offset(&original, symbol.address, &offset, &available),
+			 0);
 	bytes = malloc(size);
 	assert_non_null(bytes);
 	assert_int_equal(pread(fd, bytes, size, 0), size);
-	for (uint8_t *at = bytes; (at = memmem(at, size - (size_t)(at - bytes), from, length));
-	     at += length)
-		memcpy(at, to, length);
+	assert_int_equal(bytes[offset], 36);
+	bytes[offset] = minor;
 	assert_int_equal(elf_image_init_memory(&image, bytes, size), 0);
 	err = perl_probe(&perl_language, &image, &file);
 	if (!err)
@@ -122,18 +139,17 @@ static int probe_changed(const char *from, const char *to)
 static void a_version_that_is_not_known_is_refused(void **state)
 {
 	(void)state;
-	assert_int_equal(probe_changed("5.36.0/", "5.34.0/"), -EOPNOTSUPP);
+	assert_int_equal(probe_with_version(34), -EOPNOTSUPP);
 	assert_string_equal(error_text(), "Perl 5.34");
 	/* It is another one than its code. */
-	assert_int_equal(probe_changed("5.36.0/", "5.40.0/"), -EOPNOTSUPP);
+	assert_int_equal(probe_with_version(40), -EOPNOTSUPP);
 	assert_string_equal(error_text(), "Perl_call_sv() is not as in Perl 5.40");
-	assert_int_equal(probe_changed("-thread-multi", "-thread-none_"), -EOPNOTSUPP);
 }
 
 /* Overwrites the code that the probe reads with bytes that are no instructions. */
 static void code_of_another_shape_is_refused(void **state)
 {
-	_cleanup_(close_fd) int fd = open_file("trixie", "bin/perl");
+	_cleanup_(close_fd) int fd = open_file("trixie", "usr/bin/perl");
 	_cleanup_(elf_image_deinit) struct elf_image image = { 0 };
 	_cleanup_(free_pointer) uint8_t *bytes = NULL;
 	size_t size = (size_t)lseek(fd, 0, SEEK_END);
@@ -168,6 +184,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(programs_of_all_versions_are_found),
 		cmocka_unit_test(libraries_of_all_versions_are_found),
+		cmocka_unit_test(those_without_threads_are_found),
 		cmocka_unit_test(other_files_are_no_perl),
 		cmocka_unit_test(a_version_that_is_not_known_is_refused),
 		cmocka_unit_test(code_of_another_shape_is_refused),
