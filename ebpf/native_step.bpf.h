@@ -131,7 +131,28 @@ static __always_inline bool is_progress(struct unwind_state *state, const struct
 	return cfa == state->sp && !is_saved_in_memory(rule->ra);
 }
 
-/* Sets the state to the caller, whose sp is @cfa. */
+/*
+ * GCC's functions that realign their stack say that the caller's frame pointer is saved at the address in the register
+ * until they return. This is not so before the register is set, and behind the instruction that restores it. Above the
+ * saved frame pointer such a frame has a copy of the return address.
+ */
+static __always_inline bool has_realigned_frame(const struct unwind_state *state,
+						const struct unwind_rule *rule,
+						__u64 return_address)
+{
+	__u64 copy = 0;
+
+	return !read_word(state->fp + rule->fp_offset + 8, &copy) && copy == return_address;
+}
+
+/* True for a rule of such a function in which the CFA does not depend on the frame pointer. */
+static __always_inline bool may_be_realigned(const struct unwind_rule *rule)
+{
+	return FRAME_POINTER_TELLS_SP && rule->fp == SAVED_AT_FP &&
+	       (rule->cfa == CFA_REGISTER || rule->cfa == CFA_SP);
+}
+
+/* Sets the state to the caller, whose sp is @cfa. A frame pointer that cannot be read is unknown from there on. */
 static __always_inline enum unwind_error restore_caller(struct unwind_state *state,
 							const struct unwind_rule *rule, __u64 cfa)
 {
@@ -140,14 +161,10 @@ static __always_inline enum unwind_error restore_caller(struct unwind_state *sta
 	enum unwind_error error;
 
 	/* First fp, which is below the return address: the window extends upwards from it. */
-	if (rule->fp == SAVED_UNDEFINED) {
+	if (rule->fp == SAVED_UNDEFINED)
 		fp_known = 0;
-	} else if (rule->fp != SAVED_SAME) {
-		error = saved_value(state, rule->fp, rule->fp_offset, cfa, &fp);
-		if (error)
-			return error;
-		fp_known = 1;
-	}
+	else if (rule->fp != SAVED_SAME)
+		fp_known = !saved_value(state, rule->fp, rule->fp_offset, cfa, &fp);
 	if (rule->ra == SAVED_SAME)
 		error = known_register(state, LINK_REGISTER, &return_address);
 	else
@@ -156,6 +173,10 @@ static __always_inline enum unwind_error restore_caller(struct unwind_state *sta
 		return error;
 	if (!is_progress(state, rule, cfa))
 		return UNWIND_NO_PROGRESS;
+	if (may_be_realigned(rule) && !has_realigned_frame(state, rule, return_address)) {
+		fp = state->fp;
+		fp_known = state->fp_known;
+	}
 	if (rule->rbx_slot)
 		state->rbx_location = rule->rbx_slot == RBX_LOST ? RBX_NOWHERE :
 								   cfa - 8 * rule->rbx_slot;

@@ -83,6 +83,20 @@ def check_copied_text(tap):
            answer, "%d samples" % total, wrong)
 
 
+def check_moved_before(tap):
+    """The agent finds the text in anonymous memory, and has never seen it in the file."""
+    with Program(build("copied_text")) as program:
+        program.process.send_signal(signal.SIGUSR1)
+        answer = program.process.stdout.readline()
+        stacks = sample([program.pid], RATE, 2 * CPU_SECONDS)
+    total = sum(stacks.values())
+    whole = sum(count for stack, count in stacks.items() if not stack.errors
+                and re.search(r";main(;outer(;inner)?)?$", ";".join(("", *stack.user_frames))))
+    tap.ok(answer == b"copied\n" and total >= LEAST_SAMPLES and whole >= 0.6 * total,
+           "text that was in anonymous memory before the agent came is unwound and named as the file's",
+           answer, "%d of %d samples" % (whole, total), {str(stack): stacks[stack] for stack in stacks})
+
+
 def wait_renamed(pid):
     """Waits until the program has written the second name to its perf map."""
     end = time.monotonic() + WAIT_SECONDS
@@ -230,6 +244,7 @@ def main():
     tap = Tap()
     need_root(tap, "code in anonymous memory")
     check_copied_text(tap)
+    check_moved_before(tap)
     path = build("run_time_code")
     check_perf_map(tap, path)
     check_renamed_while_sampled(tap, path)

@@ -64,6 +64,12 @@ def _clang(name, source, *flags, **more):
     return Target(name, source + ".c", CLANG, flags, **more)
 
 
+def has_avx2():
+    """Whether this CPU has vectors that need an aligned stack."""
+    with open("/proc/cpuinfo", encoding="ascii", errors="replace") as file:
+        return " avx2 " in file.read()
+
+
 def _colour(name, index):
     """Frames, and so unwind rules, of another size for each index, and another order."""
     flags = ["-DCOLOUR=" + name, "-DFRAME_BYTES=%d" % (24 + index % 3 * 32)]
@@ -93,6 +99,7 @@ TARGETS = {target.name: target for target in [
     _c("realign_drap", "realign", "-mforce-drap"),
     _c("realign_strip", "realign", "-mforce-drap", strip="symbols"),
     _clang("realign_clang", "realign"),
+    *([_c("realign_end", "realign_end", "-O3", "-mavx2", "-mstackrealign")] if has_avx2() else []),
     _c("recursion", "recursion"),
     _c("recursion_strip", "recursion", strip="symbols"),
     _c("recursion_stat", "recursion", "-static-pie"),

@@ -4,7 +4,9 @@
  */
 #include "agent/processes/copied_text.h"
 
+#include <elf.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "agent/processes/executable_cache.h"
 #include "ebpf/abi/frame.h"
@@ -39,11 +41,50 @@ bool copied_text_find(const struct process_mapping *known, uint32_t count, uint6
 	return true;
 }
 
+/* The part of [@start, @end) that a segment overlaps; false if there is none. */
+static bool cut_to_segment(const struct elf_segment *segment, uint64_t bias, uint64_t start,
+			   uint64_t end, struct copied_text *text)
+{
+	uint64_t first = segment->address + bias, last = first + segment->file_bytes;
+
+	text->start = start > first ? start : first;
+	text->end = end < last ? end : last;
+	return first < last && text->start < text->end;
+}
+
+bool copied_text_find_beside(struct executable *executable, const struct proc_mapping *part,
+			     uint64_t start, uint64_t end, struct copied_text *text)
+{
+	const struct elf_image *image = &executable->segments;
+	struct copied_text found = { 0 }, cut;
+	uint64_t address;
+	int err;
+
+	if (executable->is_remote || executable->id < EXECUTABLE_ID_FIRST)
+		return false;
+	err = (part->protection & PROT_EXEC ? elf_image_mapping_address : elf_image_data_address)(
+		image, part->offset, part->end - part->start, &address);
+	for (uint32_t i = 0; !err && i < image->segment_count; i++) {
+		const struct elf_segment *segment = &image->segments[i];
+
+		if (segment->type == PT_LOAD && segment->flags & PF_X &&
+		    cut_to_segment(segment, part->start - address, start, end, &cut) &&
+		    cut.end - cut.start > found.end - found.start)
+			found = cut;
+	}
+	if (found.start == found.end)
+		return false;
+	found.executable = executable;
+	found.bias = part->start - address;
+	*text = found;
+	return true;
+}
+
 /* Chooses the pages to compare, from the first to the last one. */
 static uint32_t choose_pages(const struct copied_text *text, const struct elf_image *image,
 			     struct memory_part parts[HOME_READ_PARTS])
 {
-	uint64_t pages = (text->end - text->start) / HOME_READ_BYTES;
+	uint64_t pages = (text->end - text->start + HOME_READ_BYTES - 1) / HOME_READ_BYTES;
 	uint32_t wanted = pages < HOME_READ_PARTS ? pages : HOME_READ_PARTS, count = 0;
 
 	for (uint32_t i = 0; i < wanted; i++) {
@@ -51,6 +92,8 @@ static uint32_t choose_pages(const struct copied_text *text, const struct elf_im
 		uint64_t address = text->start + page * HOME_READ_BYTES;
 		uint64_t bytes = elf_image_bytes_at_address(image, address - text->bias);
 
+		if (bytes > text->end - address)
+			bytes = text->end - address;
 		/* A segment may end within a page, and may leave a gap to the next one. */
 		if (bytes)
 			parts[count++] = (struct memory_part){

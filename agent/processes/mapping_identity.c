@@ -21,6 +21,11 @@
 enum {
 	/* Limit of comparisons of anonymous memory with the file text that it replaced. */
 	COPY_MAX_LOOKS = 4,
+	/*
+	 * Limit of the files next to a process's anonymous memory that are opened in vain: runtimes that generate code map
+	 * such memory again and again.
+	 */
+	BESIDE_MAX_OPENS = 16,
 };
 
 /*
@@ -151,21 +156,65 @@ static int identify_file(struct process_sync *sync, const struct process *proces
 	return err;
 }
 
+/* The nearest mapping of a file from @row on in steps of @step; NULL: there is none. */
+static const struct proc_mapping *next_part(const struct proc_maps *maps, uint32_t row, int step)
+{
+	do
+		row += step;
+	while (row < maps->count && !maps->rows[row].inode);
+	return row < maps->count ? &maps->rows[row] : NULL;
+}
+
 /*
- * Anonymous memory counts as a file's text if the file was mapped there before and the bytes are still equal. A
- * process may fill a copy only after mapping it, so the bytes are compared again a few times.
+ * Finds the file whose text may be in the anonymous memory @row, by a mapping of another part of the file next to it.
+ * @executable gets a reference if one is found.
  */
-static void identify_anonymous(struct process_sync *sync, const struct process *process,
+static bool find_beside(struct process_sync *sync, struct process *process,
+			const struct proc_maps *maps, uint32_t row, struct executable **executable,
+			struct copied_text *text)
+{
+	const struct proc_mapping *memory = &maps->rows[row];
+	const struct mapped_key no_key = { .err = -EAGAIN };
+	struct executable *opened;
+
+	for (int step = -1; step <= 1; step += 2) {
+		const struct proc_mapping *part = next_part(maps, row, step);
+
+		if (!part || process->beside_count >= BESIDE_MAX_OPENS ||
+		    !mapping_is_local(sync, process, part))
+			continue;
+		if (!open_file(sync, process, part, &no_key, &opened)) {
+			if (copied_text_find_beside(opened, part, memory->start, memory->end,
+						    text)) {
+				*executable = opened;
+				return true;
+			}
+			executable_unref(sync->executables, opened);
+		}
+		process->beside_count++;
+	}
+	return false;
+}
+
+/*
+ * Anonymous memory counts as a file's text if the file was mapped there before, or other parts of it are mapped where they
+ * belong, and the bytes are still equal. A process may fill a copy only after mapping it, so the bytes are compared again
+ * a few times.
+ */
+static void identify_anonymous(struct process_sync *sync, struct process *process,
+			       const struct proc_maps *maps, uint32_t row,
 			       const struct process_mapping *known, uint32_t known_count,
 			       struct process_mapping *mapping)
 {
+	struct executable *beside = NULL;
 	struct copied_text text;
 	uint32_t look_count = 0;
 	bool is_equal;
 	int err;
 
 	mapping->executable_id = EXECUTABLE_ID_ANONYMOUS;
-	if (!copied_text_find(known, known_count, mapping->start, mapping->end, &text))
+	if (!copied_text_find(known, known_count, mapping->start, mapping->end, &text) &&
+	    !find_beside(sync, process, maps, row, &beside, &text))
 		return;
 	for (uint32_t i = 0; i < known_count; i++)
 		if (known[i].executable == text.executable && known[i].look_count > look_count &&
@@ -177,12 +226,13 @@ static void identify_anonymous(struct process_sync *sync, const struct process *
 		look_count--;
 	if (is_equal)
 		mapping->executable_id = text.executable->id;
-	else if (look_count >= COPY_MAX_LOOKS)
-		return;
-	else
+	else if (look_count < COPY_MAX_LOOKS)
 		mapping->look_count = look_count + 1;
-	mapping->executable = executable_ref(sync->executables, text.executable);
-	mapping->bias = text.bias;
+	if (is_equal || look_count < COPY_MAX_LOOKS) {
+		mapping->executable = executable_ref(sync->executables, text.executable);
+		mapping->bias = text.bias;
+	}
+	executable_unref(sync->executables, beside);
 }
 
 int mapping_set_bias(struct process_mapping *mapping)
@@ -197,11 +247,12 @@ int mapping_set_bias(struct process_mapping *mapping)
 	return 0;
 }
 
-void mapping_identify(struct process_sync *sync, const struct process *process,
-		      const struct proc_mapping *row, const struct mapped_key *key,
+void mapping_identify(struct process_sync *sync, struct process *process,
+		      const struct proc_maps *maps, uint32_t index, const struct mapped_key *key,
 		      const struct process_mapping *known, uint32_t known_count,
 		      struct process_mapping *mapping)
 {
+	const struct proc_mapping *row = &maps->rows[index];
 	int err = 0;
 
 	if (row->inode)
@@ -211,7 +262,7 @@ void mapping_identify(struct process_sync *sync, const struct process *process,
 	else if (!strcmp(row->path, "[uprobes]"))
 		mapping->executable_id = EXECUTABLE_ID_UPROBES;
 	else if (strcmp(row->path, "[vsyscall]") != 0)
-		identify_anonymous(sync, process, known, known_count, mapping);
+		identify_anonymous(sync, process, maps, index, known, known_count, mapping);
 	if (!err && mapping->executable && !mapping->executable_id)
 		err = mapping_set_bias(mapping);
 	if (err)

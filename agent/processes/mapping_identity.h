@@ -22,12 +22,12 @@ int mapping_open_by_path(struct process_sync *sync, pid_t pid, const struct proc
 			 int *fd, struct file_key *key);
 
 /**
- * Sync. Fills id, executable (a reference) and bias of @mapping, which is the line @row. @key is the key of its
- * file, if that is local. @known are the mappings known before, sorted. On failure the mapping has no id, and
+ * Sync. Fills id, executable (a reference) and bias of @mapping, which is the executable line @row of @maps. @key is the key
+ * of its file, if that is local. @known are the mappings known before, sorted. On failure the mapping has no id, and
  * so no row; samples there report an unknown address, which causes another try.
  */
-void mapping_identify(struct process_sync *sync, const struct process *process,
-		      const struct proc_mapping *row, const struct mapped_key *key,
+void mapping_identify(struct process_sync *sync, struct process *process,
+		      const struct proc_maps *maps, uint32_t row, const struct mapped_key *key,
 		      const struct process_mapping *known, uint32_t known_count,
 		      struct process_mapping *mapping);
 

@@ -61,7 +61,7 @@ struct process_mapping {
 	uint64_t inode;
 	uint32_t device_major;
 	uint32_t device_minor;
-	/** 0: not identified so far or for good, and not in the kernel side's table. */
+	/** 0: not executable (PROC_MAPS_CODE), or not identified so far or for good, and not in the kernel side's table. */
 	uint64_t executable_id;
 	/** 0 for special executables. */
 	uint64_t bias;
@@ -118,6 +118,11 @@ struct process {
 	uint32_t mapping_count;
 	/** executable_note_run() was called for the files of its mappings. */
 	bool runs_files;
+	/** Number of files that were opened in vain, since they are mapped next to executable anonymous memory. */
+	uint32_t beside_count;
+	/** Memory that may be a copy of a file's text was not equal, or could not be read; and how often in turn. */
+	bool has_doubtful_text;
+	uint32_t doubt_count;
 	/** There were more new files than one sync may identify. */
 	bool is_partial;
 	bool is_published;

@@ -3,6 +3,7 @@
 #include "agent/processes/process_attributes.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 #include "agent/processes/executable_cache.h"
 #include "lib/host/container_id.h"
@@ -35,13 +36,21 @@ static void add_program(struct process_info *values, struct attribute attributes
 			};
 }
 
-/* The first mapping of the file at @path; both paths come from the kernel. NULL: none. */
+/*
+ * The first mapping of code of the file at @path, which is identified; both paths come from the kernel. Its text may be in
+ * anonymous memory behind another part of the file. NULL: none.
+ */
 static struct process_mapping *find_program(const struct proc_maps *maps,
 					    struct process_mapping *mappings, const char *path)
 {
 	for (uint32_t i = 0; i < maps->count; i++) {
-		if (maps->rows[i].inode && !strcmp(maps->rows[i].path, path))
+		if (!maps->rows[i].inode || strcmp(maps->rows[i].path, path) != 0)
+			continue;
+		if (maps->rows[i].protection & PROT_EXEC)
 			return &mappings[i];
+		for (uint32_t next = i + 1; next < maps->count && !maps->rows[next].inode; next++)
+			if (mappings[next].executable)
+				return &mappings[next];
 	}
 	return NULL;
 }

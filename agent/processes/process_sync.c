@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include "agent/processes/executable_rows.h"
@@ -153,6 +154,7 @@ static int read_keys(struct process_sync *sync, const struct proc_maps *maps,
 	for (uint32_t i = 0; i < maps->count; i++) {
 		const struct proc_mapping *row = &maps->rows[i];
 		bool is_wanted = !find_known(known, row, &cursor) && row->inode &&
+				 row->protection & PROT_EXEC &&
 				 mapping_is_local(sync, known->process, row);
 
 		keys[i].err = is_wanted ? -EAGAIN : -ENOENT;
@@ -175,6 +177,7 @@ static int build_mappings(struct process_sync *sync, struct process *process,
 	int err;
 
 	process->is_partial = false;
+	process->has_doubtful_text = false;
 	if (!keys || mapping_vector_reserve(built, maps->count + 1))
 		return fail(-ENOMEM, "no memory for the mappings of process %u", process->pid);
 	err = read_keys(sync, maps, known, end_ns, keys);
@@ -198,12 +201,15 @@ static int build_mappings(struct process_sync *sync, struct process *process,
 			mapping = *found;
 			if (mapping.executable)
 				executable_ref(sync->executables, mapping.executable);
+		} else if (!(row->protection & PROT_EXEC)) {
+			/* It is only for the identification of others. */
 		} else if (keys[i].err != -EAGAIN && clock_monotonic_ns() < end_ns) {
-			mapping_identify(sync, process, row, &keys[i], known->items, known->count,
-					 &mapping);
+			mapping_identify(sync, process, maps, i, &keys[i], known->items,
+					 known->count, &mapping);
 		} else {
 			process->is_partial = true;
 		}
+		process->has_doubtful_text |= mapping.look_count > 0;
 		mapping_vector_push(built, mapping);
 	}
 	return 0;

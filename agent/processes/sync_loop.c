@@ -52,6 +52,9 @@ enum {
 #define PUBLISH_GIVE_UP_NS NS_PER_SECOND
 /* Events of a process that is gone come with the next reading of the rings. */
 #define GONE_RETRY_NS (50 * NS_PER_MS)
+/* Delay until text that may be a copy is compared again, which doubles each time, and the number of times. */
+#define DOUBT_RETRY_NS (100 * NS_PER_MS)
+#define DOUBT_MAX_COUNT 8
 #define SYNC_DELAY_MAX_NS (10 * NS_PER_SECOND)
 /* Repeated losses of events must not cause repeated reads of all maps. */
 #define EVERYTHING_PAUSE_NS (100 * NS_PER_MS)
@@ -469,6 +472,20 @@ static void try_again(struct sync_loop *loop, const struct scheduled_sync *entry
 	sync_schedule_add(&loop->schedule, &again);
 }
 
+/* Schedules the next comparison of text that may be a copy. Anonymous memory causes no event. */
+static void compare_again(struct sync_loop *loop, struct process *process, uint64_t now_ns)
+{
+	if (!process->has_doubtful_text) {
+		process->doubt_count = 0;
+		return;
+	}
+	if (process->doubt_count >= DOUBT_MAX_COUNT)
+		return;
+	schedule(loop, process->pid, SYNC_MAPPINGS,
+		 now_ns + (DOUBT_RETRY_NS << process->doubt_count));
+	process->doubt_count++;
+}
+
 static void run_sync(struct sync_loop *loop, const struct scheduled_sync *entry, uint64_t now_ns)
 {
 	struct process *process = process_table_current(loop->sync.table, entry->pid);
@@ -518,6 +535,8 @@ static void run_sync(struct sync_loop *loop, const struct scheduled_sync *entry,
 	if (!err && process->is_partial)
 		schedule(loop, entry->pid, SYNC_MAPPINGS,
 			 sync_pause_end(loop, process, SYNC_SHARE));
+	if (!err)
+		compare_again(loop, process, now_ns);
 	if (!err && !process->is_published && process->publish_after_ns &&
 	    now_ns < process->known_ns + PUBLISH_GIVE_UP_NS)
 		schedule(loop, entry->pid, SYNC_MAPPINGS, publish_time(process, now_ns));

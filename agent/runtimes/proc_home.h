@@ -62,7 +62,7 @@ struct proc_first_read {
  *	-ENOMEM
  */
 struct proc_home_ops {
-	/** As proc_maps_read(), for rows with PROT_EXEC. @first is NULL unless the process is new. */
+	/** As proc_maps_read(), for PROC_MAPS_CODE. @first is NULL unless the process is new. */
 	int (*read_maps)(struct proc_home *home, pid_t pid, struct proc_maps *maps,
 			 struct proc_first_read *first);
 	/**

@@ -154,7 +154,7 @@ static void answer_maps(struct server *server, const struct proc_question *quest
 static void do_maps(struct server *server, const struct proc_question *question, struct rest *rest)
 {
 	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
-	int err = proc_maps_read(&maps, proc_root, question->pid, PROC_MAPS_EXECUTABLE);
+	int err = proc_maps_read(&maps, proc_root, question->pid, PROC_MAPS_CODE);
 
 	if (err)
 		answer_error(server, err);

@@ -217,10 +217,11 @@ static __always_inline enum unwind_error java_read_by_row(struct unwind_state *s
 
 	caller->fp = state->fp;
 	caller->fp_known = rule->fp == SAVED_SAME ? state->fp_known : rule->fp != SAVED_UNDEFINED;
-	if (!error && rule->fp != SAVED_SAME && rule->fp != SAVED_UNDEFINED)
-		error = window_read_up(&state->stack, fp_base + rule->fp_offset, &caller->fp);
 	if (error)
 		return error;
+	if (rule->fp != SAVED_SAME && rule->fp != SAVED_UNDEFINED)
+		caller->fp_known =
+			!window_read_up(&state->stack, fp_base + rule->fp_offset, &caller->fp);
 	caller->rbx_location = state->rbx_location;
 	if (rule->rbx_slot)
 		caller->rbx_location = rule->rbx_slot == RBX_LOST ? RBX_NOWHERE :

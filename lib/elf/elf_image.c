@@ -470,17 +470,17 @@ const struct elf_segment *elf_image_find_segment(const struct elf_image *image, 
 	return NULL;
 }
 
-int elf_image_mapping_address(const struct elf_image *image, uint64_t offset, uint64_t length,
-			      uint64_t *address)
+static int mapping_address(const struct elf_image *image, uint64_t offset, uint64_t length,
+			   bool is_code, uint64_t *address)
 {
 	uint64_t end, best_shared = 0, best_address = 0;
-	bool best_is_executable = false;
+	bool best_is_preferred = false;
 
 	if (__builtin_add_overflow(offset, length, &end))
 		end = UINT64_MAX;
 	for (uint32_t i = 0; i < image->segment_count; i++) {
 		const struct elf_segment *segment = &image->segments[i];
-		bool is_executable = segment->flags & PF_X;
+		bool is_preferred = !!(segment->flags & PF_X) == is_code;
 		uint64_t first, last;
 
 		if (segment->type != PT_LOAD)
@@ -488,10 +488,10 @@ int elf_image_mapping_address(const struct elf_image *image, uint64_t offset, ui
 		first = segment->offset > offset ? segment->offset : offset;
 		last = segment->offset + segment->file_bytes;
 		last = last < end ? last : end;
-		if (first >= last || is_executable < best_is_executable)
+		if (first >= last || is_preferred < best_is_preferred)
 			continue;
-		if (is_executable > best_is_executable || last - first > best_shared) {
-			best_is_executable = is_executable;
+		if (is_preferred > best_is_preferred || last - first > best_shared) {
+			best_is_preferred = is_preferred;
 			best_shared = last - first;
 			/* Wraps where the mapping starts a partial page before the segment. */
 			best_address = segment->address + (offset - segment->offset);
@@ -501,4 +501,16 @@ int elf_image_mapping_address(const struct elf_image *image, uint64_t offset, ui
 		return fail(-ENOENT, "no segment at file offset %#" PRIx64, offset);
 	*address = best_address;
 	return 0;
+}
+
+int elf_image_mapping_address(const struct elf_image *image, uint64_t offset, uint64_t length,
+			      uint64_t *address)
+{
+	return mapping_address(image, offset, length, true, address);
+}
+
+int elf_image_data_address(const struct elf_image *image, uint64_t offset, uint64_t length,
+			   uint64_t *address)
+{
+	return mapping_address(image, offset, length, false, address);
 }

@@ -170,4 +170,8 @@ const struct elf_segment *elf_image_find_segment(const struct elf_image *image, 
 int elf_image_mapping_address(const struct elf_image *image, uint64_t offset, uint64_t length,
 			      uint64_t *address);
 
+/** As elf_image_mapping_address(), of a mapping that is not executable: such segments are preferred. */
+int elf_image_data_address(const struct elf_image *image, uint64_t offset, uint64_t length,
+			   uint64_t *address);
+
 #endif

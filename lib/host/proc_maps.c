@@ -30,12 +30,18 @@ struct maps_builder {
 	size_t last_path;
 	uint64_t last_end;
 	bool is_truncated;
+	/* For PROC_MAPS_CODE: the last row, if it was left out and is a file's, and its path; end 0: none. */
+	struct proc_mapping left_out;
+	struct char_vector left_out_path;
+	/* For PROC_MAPS_CODE: executable memory without a file came after the last row of a file. */
+	bool wants_file;
 };
 
 static void maps_builder_deinit(struct maps_builder *builder)
 {
 	mapping_vector_deinit(&builder->rows);
 	char_vector_deinit(&builder->paths);
+	char_vector_deinit(&builder->left_out_path);
 }
 
 static void finish(struct maps_builder *builder, struct proc_maps *maps)
@@ -51,6 +57,7 @@ static void finish(struct maps_builder *builder, struct proc_maps *maps)
 	};
 	builder->rows = (struct mapping_vector){ 0 };
 	builder->paths = (struct char_vector){ 0 };
+	char_vector_deinit(&builder->left_out_path);
 }
 
 /* A number in hex or decimal digits at *@cursor, which moves behind it. */
@@ -172,12 +179,65 @@ static int add_path(struct maps_builder *builder, const char *text, size_t lengt
 	return 0;
 }
 
+static int add_row(struct maps_builder *builder, struct proc_mapping *row, const char *path,
+		   size_t length)
+{
+	int err;
+
+	if (builder->rows.count == PROC_MAPS_MAX_ROWS ||
+	    builder->paths.count + length >= PROC_MAPS_MAX_PATH_BYTES) {
+		builder->is_truncated = true;
+		return 0;
+	}
+	err = add_path(builder, path, length, row);
+	if (err)
+		return err;
+	if (mapping_vector_push(&builder->rows, *row))
+		return fail(-ENOMEM, "no memory for mappings");
+	return 0;
+}
+
+/* Remembers a row that is left out until it is known whether it belongs to PROC_MAPS_CODE. */
+static int leave_out(struct maps_builder *builder, const struct proc_mapping *row, const char *path,
+		     size_t length)
+{
+	if (builder->filter != PROC_MAPS_CODE || !row->inode)
+		return 0;
+	if (char_vector_reserve(&builder->left_out_path, length + 1))
+		return fail(-ENOMEM, "no memory for a path");
+	memcpy(builder->left_out_path.items, path, length);
+	builder->left_out_path.count = length;
+	builder->left_out = *row;
+	return 0;
+}
+
+/* Adds the row that was left out before executable memory without a file. */
+static int add_left_out(struct maps_builder *builder)
+{
+	struct proc_mapping row = builder->left_out;
+
+	builder->wants_file = true;
+	builder->left_out.end = 0;
+	return row.end ? add_row(builder, &row, builder->left_out_path.items,
+				 builder->left_out_path.count) :
+			 0;
+}
+
+/* True for anonymous memory, which may have been given a name. */
+static bool is_anonymous(const struct proc_mapping *row, const char *path, size_t length)
+{
+	static const char prefix[] = "[anon";
+
+	return !row->inode && (!length || (length >= sizeof(prefix) - 1 &&
+					   !memcmp(path, prefix, sizeof(prefix) - 1)));
+}
+
 static int add_line(void *context, const char *line, size_t length)
 {
 	struct maps_builder *builder = context;
 	const char *cursor = line, *end = line + length;
 	struct proc_mapping row = { 0 };
-	int err;
+	int err = 0;
 
 	if (!read_numbers(&cursor, end, &row) || row.start >= row.end)
 		return fail(-EBADMSG, "a line of /proc/PID/maps cannot be read: %.*s",
@@ -189,21 +249,18 @@ static int add_line(void *context, const char *line, size_t length)
 	if (row.start < builder->last_end)
 		return 0;
 	builder->last_end = row.end;
-	if (builder->filter == PROC_MAPS_EXECUTABLE && !(row.protection & PROT_EXEC))
-		return 0;
 	while (cursor < end && *cursor == ' ')
 		cursor++;
-	if (builder->rows.count == PROC_MAPS_MAX_ROWS ||
-	    builder->paths.count + (end - cursor) >= PROC_MAPS_MAX_PATH_BYTES) {
-		builder->is_truncated = true;
-		return 0;
+	if (builder->filter != PROC_MAPS_ALL && !(row.protection & PROT_EXEC) &&
+	    !(builder->wants_file && row.inode))
+		return leave_out(builder, &row, cursor, end - cursor);
+	if (builder->filter == PROC_MAPS_CODE && is_anonymous(&row, cursor, end - cursor))
+		err = add_left_out(builder);
+	if (row.inode) {
+		builder->wants_file = false;
+		builder->left_out.end = 0;
 	}
-	err = add_path(builder, cursor, end - cursor, &row);
-	if (err)
-		return err;
-	if (mapping_vector_push(&builder->rows, row))
-		return fail(-ENOMEM, "no memory for mappings");
-	return 0;
+	return err ? err : add_row(builder, &row, cursor, end - cursor);
 }
 
 int proc_maps_parse(struct proc_maps *maps, const char *text, size_t size,

@@ -27,6 +27,11 @@ enum proc_maps_filter {
 	PROC_MAPS_ALL,
 	/** Only rows with PROT_EXEC. */
 	PROC_MAPS_EXECUTABLE,
+	/**
+	 * These, and of the rows of files that are not executable the nearest ones below and above executable memory without
+	 * a file: it may contain a copy of a file's text.
+	 */
+	PROC_MAPS_CODE,
 };
 
 struct proc_mapping {

@@ -183,6 +183,82 @@ static void memory_where_no_file_was_seen_is_anonymous(void **state)
 	drop(fixture, process);
 }
 
+/*
+ * The process starts with its text in anonymous memory, and with the part of its file that begins @pages pages behind the
+ * text, or before it if that is negative, at the address where @bias puts it.
+ */
+static void map_part_beside(struct fixture *fixture, uint32_t pid, const struct text *text,
+			    int64_t pages, uint64_t bias)
+{
+	uint64_t offset = (pages < 0 ? text->offset : text->offset + text->bytes) + pages * 4096;
+	uint64_t start = offset + bias;
+	char maps[8192] = "", part[4096] = "", copy[128];
+
+	make_process(fixture, pid, program);
+	sprintf(copy, "%lx-%lx r-xp 00000000 00:00 0\n", text->start, text->start + text->bytes);
+	map_line(fixture, pid, part, start, start + 4096, offset, program);
+	memcpy(strstr(part, "r-xp"), "r--p", 4);
+	sprintf(maps, "%s%s", pages < 0 ? part : copy, pages < 0 ? copy : part);
+	fake_proc_write(&fixture->proc, pid, "maps", maps);
+}
+
+static void text_is_known_by_other_parts_of_its_file(void **state)
+{
+	struct fixture *fixture = *state;
+	/* A page below the text, not adjacent; the one behind it. */
+	const int64_t pages[] = { -2, 0 };
+	struct text text = find_text();
+
+	for (uint32_t i = 0; i < 2; i++) {
+		struct process *process = add(fixture, 7 + i, 100, 1);
+
+		map_part_beside(fixture, 7 + i, &text, pages[i], text.bias);
+		copy_into_memory(fixture, 7 + i, &text);
+		sync_process(fixture, process);
+		assert_true(only_row(fixture, 7 + i).executable_id >= EXECUTABLE_ID_FIRST);
+		assert_int_equal(only_row(fixture, 7 + i).bias, text.bias);
+		assert_int_equal(only_row(fixture, 7 + i).start, text.start);
+		assert_false(process->has_doubtful_text);
+		drop(fixture, process);
+	}
+}
+
+static void bytes_decide_whether_memory_next_to_a_file_is_its_text(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = add(fixture, 7, 100, 1);
+	struct text text = find_text();
+
+	map_part_beside(fixture, 7, &text, -1, text.bias);
+	copy_into_memory(fixture, 7, &text);
+	change_byte(fixture, 7, text.start + 5);
+	sync_process(fixture, process);
+	assert_int_equal(only_row(fixture, 7).executable_id, EXECUTABLE_ID_ANONYMOUS);
+	/* It may be a copy that is not complete. */
+	assert_true(process->has_doubtful_text);
+	change_byte(fixture, 7, text.start + 5);
+	sync_process(fixture, process);
+	assert_int_equal(only_row(fixture, 7).bias, text.bias);
+	assert_false(process->has_doubtful_text);
+	drop(fixture, process);
+}
+
+static void memory_where_the_file_has_no_code_is_anonymous(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = add(fixture, 7, 100, 1);
+	struct text text = find_text();
+
+	/* The part is so far away that its file's text would be elsewhere. */
+	map_part_beside(fixture, 7, &text, -1, text.bias - (1 << 26));
+	copy_into_memory(fixture, 7, &text);
+	sync_process(fixture, process);
+	assert_int_equal(only_row(fixture, 7).executable_id, EXECUTABLE_ID_ANONYMOUS);
+	assert_false(process->has_doubtful_text);
+	assert_int_equal(process->beside_count, 1);
+	drop(fixture, process);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -192,6 +268,9 @@ int main(void)
 		TEST(other_bytes_are_anonymous),
 		TEST(after_some_looks_it_is_somebody_elses_memory),
 		TEST(memory_where_no_file_was_seen_is_anonymous),
+		TEST(text_is_known_by_other_parts_of_its_file),
+		TEST(bytes_decide_whether_memory_next_to_a_file_is_its_text),
+		TEST(memory_where_the_file_has_no_code_is_anonymous),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

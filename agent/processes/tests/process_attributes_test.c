@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/processes/process_attributes.h"
+
+#include <sys/mman.h>
+
 #include "lib/host/process_environment.h"
 
 #include "agent/processes/executable_cache.h"
@@ -137,10 +140,10 @@ static void a_fork_is_told_of_as_its_parent_is(void **state)
 }
 
 static struct proc_mapping rows[] = {
-	{ .inode = 1, .path = "/lib/server" },
-	{ .path = "/opt/shop/server" },
-	{ .inode = 2, .path = "/opt/shop/server" },
-	{ .inode = 2, .path = "/opt/shop/server" },
+	{ .inode = 1, .protection = PROT_EXEC, .path = "/lib/server" },
+	{ .protection = PROT_EXEC, .path = "/opt/shop/server" },
+	{ .inode = 2, .protection = PROT_EXEC, .path = "/opt/shop/server" },
+	{ .inode = 2, .protection = PROT_EXEC, .path = "/opt/shop/server" },
 };
 static const struct proc_maps maps = { .rows = rows, .count = 4 };
 
@@ -185,6 +188,23 @@ static void a_program_of_go_says_what_it_is(void **state)
 	process_attributes_inherit(&fixture->table, fork, process);
 	expect_go(fork);
 	process_table_remove(&fixture->table, fork);
+	process_table_remove(&fixture->table, process);
+}
+
+static void a_program_whose_text_was_moved_is_known_by_its_copy(void **state)
+{
+	static struct proc_mapping moved_rows[] = {
+		{ .inode = 2, .protection = PROT_READ, .path = "/opt/shop/server" },
+		{ .protection = PROT_EXEC, .path = "" },
+	};
+	const struct proc_maps moved = { .rows = moved_rows, .count = 2 };
+	struct fixture *fixture = *state;
+	struct process *process = add(fixture, 7, 1);
+	struct process_mapping mappings[2] = { [1] = { .executable = &server } };
+
+	tell(fixture, 7, "/opt/shop/server", "0::/\n", "A=b");
+	process_attributes_read(&fixture->table, process, fixture->proc.root, "", &moved, mappings);
+	expect_go(process);
 	process_table_remove(&fixture->table, process);
 }
 
@@ -235,6 +255,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_program_of_go_says_what_it_is, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_program_whose_text_was_moved_is_known_by_its_copy,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			libraries_and_programs_in_other_languages_say_nothing, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_file_that_is_looked_at_later_adds_what_it_says,

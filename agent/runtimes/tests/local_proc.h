@@ -27,7 +27,7 @@ static inline int local_proc_read_maps(struct proc_home *home, pid_t pid, struct
 
 	if (err)
 		return err;
-	err = proc_maps_read(maps, local_proc_root(home), pid, PROC_MAPS_EXECUTABLE);
+	err = proc_maps_read(maps, local_proc_root(home), pid, PROC_MAPS_CODE);
 	if (!err && first)
 		service_name_read(local_proc_root(home), pid, first->service_name);
 	return err;

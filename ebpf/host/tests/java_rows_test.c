@@ -96,6 +96,17 @@ static void what_is_not_believed_is_not_followed(void **state)
 	assert_java_unwind(java, "sC?!");
 }
 
+static void a_frame_pointer_that_cannot_be_read_is_not_needed(void **state)
+{
+	const struct unwind_rule rule = CALL_RULE(40, .fp = SAVED_AT_FP);
+	struct java *java = *state;
+
+	lay_stub(java);
+	put_row(java, &rule);
+	java->world->start.registers[6] = 16;
+	assert_java_unwind(java, "sCsE");
+}
+
 static void the_frame_pointer_is_restored(void **state)
 {
 	const struct unwind_rule rule = {
@@ -278,6 +289,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		java_test(a_row_goes_before_the_frame_s_size),
 		java_test(what_is_not_believed_is_not_followed),
+		java_test(a_frame_pointer_that_cannot_be_read_is_not_needed),
 		java_test(the_frame_pointer_is_restored),
 		java_test(a_return_address_may_be_in_a_register_and_the_stack_the_caller_s),
 		java_test(a_return_address_may_be_in_the_thread),

@@ -11,6 +11,8 @@ enum {
 	RULE_LOSES,
 	/* The CFA is rbx + 16. */
 	RULE_RBX,
+	/* A frame by the frame pointer. */
+	RULE_FRAME,
 	RULE_OWN,
 	RULE_COUNT,
 };
@@ -28,6 +30,12 @@ static void publish(struct world *world, struct unwind_rule own)
 			       .ra = SAVED_AT_CFA,
 			       .ra_offset = -8,
 			       .rbx_slot = 2 },
+		[RULE_FRAME] = { .cfa = CFA_FP,
+				 .cfa_offset = 16,
+				 .ra = SAVED_AT_CFA,
+				 .ra_offset = -8,
+				 .fp = SAVED_AT_CFA,
+				 .fp_offset = -16 },
 		[RULE_OWN] = own,
 	};
 
@@ -249,6 +257,65 @@ static void saved_values_are_found_by_sp(void **state)
 	assert_end(world, 3);
 }
 
+static void a_saved_frame_pointer_that_cannot_be_read_is_unknown(void **state)
+{
+	struct world *world = *state;
+	struct unwind_rule rule = CALL_RULE(8, .fp = SAVED_AT_FP);
+
+	/* Nothing needs it. */
+	publish(world, rule);
+	world_set_registers(world, code_at(RULE_OWN), stack_address(10), 77);
+	world->stack[10] = code_at(RULE_CALL);
+	world->stack[14] = code_at(RULE_END);
+	world_unwind(world);
+	assert_end(world, 3);
+	/* The caller needs it. */
+	rule = (struct unwind_rule){ .cfa = CFA_REGISTER,
+				     .cfa_register = 1,
+				     .ra = SAVED_AT_CFA,
+				     .ra_offset = -8,
+				     .fp = SAVED_AT_CFA,
+				     .fp_offset = -32000 };
+	publish(world, rule);
+	world->start.registers[1] = stack_address(11);
+	world->stack[10] = code_at(RULE_FRAME);
+	world_unwind(world);
+	assert_error(world, 2, UNWIND_REGISTER_UNKNOWN, code_at(RULE_FRAME));
+}
+
+/* Word 20: the saved frame pointer of a function that realigns its stack; word 31: its return address. */
+static void a_frame_pointer_is_saved_only_in_a_realigned_frame(void **state)
+{
+	struct world *world = *state;
+
+	publish(world, (struct unwind_rule){ .cfa = CFA_REGISTER,
+					     .cfa_register = 10,
+					     .ra = SAVED_AT_CFA,
+					     .ra_offset = -8,
+					     .fp = SAVED_AT_FP });
+	world->start.registers[10] = stack_address(32);
+	world->stack[20] = stack_address(40);
+	world->stack[21] = world->stack[31] = code_at(RULE_FRAME);
+	world->stack[40] = stack_address(60);
+	world->stack[41] = code_at(RULE_END);
+	world->stack[61] = code_at(RULE_CALL);
+	world_set_registers(world, code_at(RULE_OWN), stack_address(20), stack_address(20));
+	world_unwind(world);
+	assert_end(world, 3);
+	assert_frame(world, 2, code_at(RULE_END), FRAME_RETURN_ADDRESS);
+	/* The register has the caller's value again, and what it points to is that of the caller's caller. */
+	world_set_registers(world, code_at(RULE_OWN), stack_address(22), stack_address(40));
+	world_unwind(world);
+	assert_end(world, 3);
+	assert_frame(world, 2, code_at(RULE_END), FRAME_RETURN_ADDRESS);
+	/* The same by a CFA at sp. */
+	publish(world, (struct unwind_rule)CALL_RULE(8, .fp = SAVED_AT_FP));
+	world_set_registers(world, code_at(RULE_OWN), stack_address(31), stack_address(40));
+	world_unwind(world);
+	assert_end(world, 3);
+	assert_frame(world, 2, code_at(RULE_END), FRAME_RETURN_ADDRESS);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -263,6 +330,8 @@ int main(void)
 		world_test(a_return_address_of_zero_is_the_end_of_the_stack),
 		world_test(the_cfa_is_read_behind_an_array),
 		world_test(saved_values_are_found_by_sp),
+		world_test(a_saved_frame_pointer_that_cannot_be_read_is_unknown),
+		world_test(a_frame_pointer_is_saved_only_in_a_realigned_frame),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,6 +50,7 @@ static void read_contents(const struct elf_image *image)
 			abort();
 		elf_image_mapping_address(image, segment->offset, segment->file_bytes, &address);
 		elf_image_mapping_address(image, i << 12, 4096, &address);
+		elf_image_data_address(image, i << 12, 4096, &address);
 	}
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		elf_image_find_section(image, names[i]);

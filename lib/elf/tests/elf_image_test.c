@@ -429,6 +429,12 @@ static void a_mapping_finds_its_segment(void **state)
 	assert_int_equal(address, 0x3000);
 	assert_int_equal(elf_image_mapping_address(&image, 0, 0x1000, &address), 0);
 	assert_int_equal(address, 0);
+	/* Memory that is not executable is that of another segment, even if that has fewer bytes. */
+	assert_int_equal(elf_image_data_address(&image, 0x1000, 0x2000, &address), 0);
+	assert_int_equal(address, 0x1000);
+	assert_int_equal(elf_image_data_address(&image, 0x2000, 0x1000, &address), 0);
+	assert_int_equal(address, 0x4000);
+	address = 0;
 	assert_int_equal(elf_image_mapping_address(&image, 0x3000, 0x1000, &address), -ENOENT);
 	assert_int_equal(elf_image_mapping_address(&image, UINT64_MAX - 5, 0x1000, &address),
 			 -ENOENT);

@@ -78,6 +78,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    executable.count != count)
 		abort();
 	proc_maps_deinit(&executable);
+	if (proc_maps_parse(&executable, (const char *)data, size, PROC_MAPS_CODE) ||
+	    executable.count < count || executable.count > all.count ||
+	    check_rows(&executable) != count)
+		abort();
+	proc_maps_deinit(&executable);
 	if (ftruncate(fd, 0) || pwrite(fd, data, size, 0) != (ssize_t)size)
 		abort();
 	if (!proc_maps_read(&read, root, 1, PROC_MAPS_ALL)) {

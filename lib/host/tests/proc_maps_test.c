@@ -54,6 +54,34 @@ static void every_field_is_taken(void **state)
 	proc_maps_deinit(&maps);
 }
 
+static void files_next_to_anonymous_code_are_found(void **state)
+{
+	static const char text[] = "1000-2000 r--p 00000000 fe:00 7   /bin/far\n"
+				   "2000-3000 r--p 00000000 fe:00 8   /bin/below\n"
+				   "3000-4000 rw-p 00000000 00:00 0\n"
+				   "4000-5000 r-xp 00000000 00:00 0\n"
+				   "5000-6000 rwxp 00000000 00:00 0   [anon:code]\n"
+				   "6000-7000 rw-p 00000000 00:00 0   [heap]\n"
+				   "7000-8000 rw-p 00001000 fe:00 9   /bin/above\n"
+				   "8000-9000 rw-p 00001000 fe:00 9   /bin/above\n"
+				   "9000-a000 r-xp 00000000 00:00 0   [vdso]\n"
+				   "a000-b000 r--p 00001000 fe:00 6   /bin/later\n"
+				   "b000-c000 r-xp 00001000 fe:00 6   /bin/later\n"
+				   "c000-d000 rwxp 00000000 00:00 0\n";
+	static const uint64_t starts[] = { 0x2000, 0x4000, 0x5000, 0x7000, 0x9000, 0xb000, 0xc000 };
+	struct proc_maps maps;
+
+	(void)state;
+	assert_int_equal(proc_maps_parse(&maps, text, sizeof(text) - 1, PROC_MAPS_CODE), 0);
+	assert_int_equal(maps.count, sizeof(starts) / sizeof(starts[0]));
+	for (uint32_t i = 0; i < maps.count; i++)
+		assert_int_equal(maps.rows[i].start, starts[i]);
+	assert_string_equal(maps.rows[0].path, "/bin/below");
+	assert_int_equal(maps.rows[0].protection, PROT_READ);
+	assert_string_equal(maps.rows[3].path, "/bin/above");
+	proc_maps_deinit(&maps);
+}
+
 static void paths_may_hold_anything(void **state)
 {
 	static const struct {
@@ -229,6 +257,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_field_is_taken),
+		cmocka_unit_test(files_next_to_anonymous_code_are_found),
 		cmocka_unit_test(paths_may_hold_anything),
 		cmocka_unit_test(malformed_lines_are_bad),
 		cmocka_unit_test(rows_never_overlap),
