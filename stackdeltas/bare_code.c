@@ -259,6 +259,7 @@ void bare_code_deinit(struct bare_code *code)
 	free(code->ranges);
 	free(code->bytes);
 	address_vector_deinit(&code->starts);
+	address_vector_deinit(&code->pointers);
 	memset(code, 0, sizeof(*code));
 }
 

@@ -40,6 +40,8 @@ struct bare_code {
 	uint8_t *bytes;
 	/** Sorted, each within a range. */
 	struct address_vector starts;
+	/** The same of addresses that data contains (code_pointers.h). */
+	struct address_vector pointers;
 };
 
 /**

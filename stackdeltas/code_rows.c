@@ -11,7 +11,7 @@
 struct collector {
 	struct code_rows *rows;
 	struct delta_builder *builder;
-	const struct code_bytes_vector *ranges;
+	const struct code_analysis_input *input;
 	/* The range of the last row. */
 	size_t range;
 };
@@ -34,10 +34,10 @@ static int push_row(struct collector *collector, uint64_t address, uint32_t id)
 /* Ends the range of the last row if @address is beyond it. */
 static int end_ranges(struct collector *collector, uint64_t address)
 {
-	const struct code_bytes_vector *ranges = collector->ranges;
+	const struct code_analysis_input *input = collector->input;
 
-	while (collector->range < ranges->count) {
-		const struct code_bytes *range = &ranges->items[collector->range];
+	while (collector->range < input->range_count) {
+		const struct code_bytes *range = &input->ranges[collector->range];
 		int error;
 
 		if (address - range->address < range->size)
@@ -64,26 +64,17 @@ static int take_row(void *context, uint64_t address, const struct unwind_rule *r
 	return error ? error : push_row(collector, address, id);
 }
 
-int code_rows_init(struct code_rows *rows, uint16_t machine, uint64_t entry,
-		   const struct code_bytes_vector *ranges, const struct address_vector *starts,
+int code_rows_init(struct code_rows *rows, const struct code_analysis_input *input,
 		   struct delta_builder *builder, struct code_analysis_statistics *statistics)
 {
-	struct collector collector = { .rows = rows, .builder = builder, .ranges = ranges };
+	struct collector collector = { .rows = rows, .builder = builder, .input = input };
 	const struct code_row_handler handler = { &collector, take_row };
-	const struct code_analysis_input input = {
-		.machine = machine,
-		.entry = entry,
-		.ranges = ranges->items,
-		.range_count = ranges->count,
-		.starts = starts->items,
-		.start_count = starts->count,
-	};
 	int error;
 
 	memset(rows, 0, sizeof(*rows));
-	if (!ranges->count)
+	if (!input->range_count)
 		return 0;
-	error = code_analysis_run(&input, &handler, statistics);
+	error = code_analysis_run(input, &handler, statistics);
 	return error ? error : end_ranges(&collector, UINT64_MAX);
 }
 

@@ -29,12 +29,10 @@ struct code_rows {
 };
 
 /**
- * Analyses @ranges, which are in the text of @builder. Functions start at @starts, sorted; the program
- * starts at @entry, 0: not in the file. Fills @statistics. -E2BIG: too many rows, -EOPNOTSUPP: another
- * machine, -ENOMEM. The caller deinits in any case.
+ * Analyses @input, whose ranges are in the text of @builder. Fills @statistics. -E2BIG: too many rows, -EOPNOTSUPP:
+ * another machine, -ENOMEM. The caller deinits in any case.
  */
-int code_rows_init(struct code_rows *rows, uint16_t machine, uint64_t entry,
-		   const struct code_bytes_vector *ranges, const struct address_vector *starts,
+int code_rows_init(struct code_rows *rows, const struct code_analysis_input *input,
 		   struct delta_builder *builder, struct code_analysis_statistics *statistics);
 void code_rows_deinit(struct code_rows *rows);
 

@@ -424,6 +424,24 @@ static int read_tables(struct extraction *extraction)
 	return error ? error : find_starts(extraction);
 }
 
+static int read_code(struct extraction *extraction)
+{
+	const struct address_vector *pointers = &extraction->input->code.pointers;
+	const struct code_analysis_input input = {
+		.machine = extraction->input->machine,
+		.entry = extraction->input->entry,
+		.ranges = extraction->code.items,
+		.range_count = extraction->code.count,
+		.starts = extraction->starts.items,
+		.start_count = extraction->starts.count,
+		.pointers = pointers->items,
+		.pointer_count = pointers->count,
+	};
+
+	return code_rows_init(&extraction->code_rows, &input, &extraction->builder,
+			      &extraction->report.statistics.code);
+}
+
 static int extract(struct extraction *extraction, struct stack_deltas *deltas)
 {
 	struct unwind_segment text;
@@ -439,10 +457,7 @@ static int extract(struct extraction *extraction, struct stack_deltas *deltas)
 				   extraction->input->eh_frame_bytes / EXPECTED_BYTES_PER_ROW);
 	plain_programs_init(&extraction->plain, &extraction->builder, extraction->input->machine);
 	if (!error)
-		error = code_rows_init(&extraction->code_rows, extraction->input->machine,
-				       extraction->input->entry, &extraction->code,
-				       &extraction->starts, &extraction->builder,
-				       &extraction->report.statistics.code);
+		error = read_code(extraction);
 	if (!error)
 		error = add_all(extraction);
 	if (!error)

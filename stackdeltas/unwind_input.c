@@ -13,6 +13,7 @@
 #include "lib/elf/debug_file.h"
 #include "lib/elf/elf_image.h"
 #include "lib/elf/go_program.h"
+#include "stackdeltas/code_pointers.h"
 #include "stackdeltas/eh_frame.h"
 #include "stackdeltas/eh_frame_hdr.h"
 #include "stackdeltas/fde_table.h"
@@ -292,7 +293,8 @@ static int read_bare_code(const struct elf_image *image, struct unwind_input *in
 		add_source(input, image, unwind_source_read_debug_frame);
 	if (input->is_bare)
 		add_source(input, image, unwind_source_read_mini_debug);
-	return is_bare ? bare_code_add_symbols(&input->code, image) : 0;
+	error = is_bare ? bare_code_add_symbols(&input->code, image) : 0;
+	return error || !is_bare ? error : code_pointers_read(image, &input->code);
 }
 
 static int read_input(const struct elf_image *image, struct unwind_input *input)
@@ -437,6 +439,8 @@ struct hash128 unwind_input_key(const struct unwind_input *input)
 	for (uint32_t i = 0; i < input->code.range_count; i++)
 		result = extend_key(result, input->code.ranges[i].address,
 				    input->code.ranges[i].bytes, input->code.ranges[i].size);
-	return extend_key(result, input->code.range_count, input->code.starts.items,
-			  input->code.starts.count * sizeof(uint64_t));
+	result = extend_key(result, input->code.range_count, input->code.starts.items,
+			    input->code.starts.count * sizeof(uint64_t));
+	return extend_key(result, input->code.pointers.count, input->code.pointers.items,
+			  input->code.pointers.count * sizeof(uint64_t));
 }

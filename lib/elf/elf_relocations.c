@@ -12,8 +12,6 @@
 
 enum {
 	DYNAMIC_MAX_ENTRIES = 4096,
-	/* Number of entries read at once when all are searched. */
-	CHUNK_ENTRIES = 256,
 };
 
 static void set_table(struct elf_relocations *relocations, const struct elf_image *image,
@@ -137,11 +135,11 @@ int elf_relocations_word(struct elf_relocations *relocations, struct elf_pages *
 int elf_relocations_find(const struct elf_relocations *relocations, struct elf_pages *pages,
 			 uint64_t target, uint64_t *cursor, uint64_t *address)
 {
-	Elf64_Rela entries[CHUNK_ENTRIES];
+	Elf64_Rela entries[ELF_RELOCATIONS_CHUNK];
 
 	while (*cursor < relocations->count) {
 		uint64_t left = relocations->count - *cursor;
-		uint64_t count = left < CHUNK_ENTRIES ? left : CHUNK_ENTRIES;
+		uint64_t count = left < ELF_RELOCATIONS_CHUNK ? left : ELF_RELOCATIONS_CHUNK;
 		int err = elf_image_read(pages->image,
 					 relocations->offset + *cursor * sizeof(entries[0]),
 					 entries, count * sizeof(entries[0]));
@@ -159,4 +157,28 @@ int elf_relocations_find(const struct elf_relocations *relocations, struct elf_p
 		*cursor += count;
 	}
 	return -ENOENT;
+}
+
+int elf_relocations_next(const struct elf_relocations *relocations, const struct elf_image *image,
+			 uint64_t *cursor, uint64_t *values, size_t *count)
+{
+	Elf64_Rela entries[ELF_RELOCATIONS_CHUNK];
+	uint64_t left = relocations->count - *cursor;
+	size_t found = 0;
+	int err;
+
+	if (!left)
+		return -ENOENT;
+	if (left > ELF_RELOCATIONS_CHUNK)
+		left = ELF_RELOCATIONS_CHUNK;
+	err = elf_image_read(image, relocations->offset + *cursor * sizeof(entries[0]), entries,
+			     left * sizeof(entries[0]));
+	if (err)
+		return err;
+	for (uint64_t i = 0; i < left; i++)
+		if (ELF64_R_TYPE(entries[i].r_info) == relocations->relative_type)
+			values[found++] = entries[i].r_addend;
+	*cursor += left;
+	*count = found;
+	return 0;
 }

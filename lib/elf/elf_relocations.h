@@ -11,6 +11,11 @@
 
 #include "lib/elf/elf_pages.h"
 
+enum {
+	/** Number of entries that are read at once. */
+	ELF_RELOCATIONS_CHUNK = 256,
+};
+
 /** Nothing to free. */
 struct elf_relocations {
 	/** File offset of the Elf64_Rela entries, of which the first @count are looked at. */
@@ -35,5 +40,12 @@ int elf_relocations_word(struct elf_relocations *relocations, struct elf_pages *
  */
 int elf_relocations_find(const struct elf_relocations *relocations, struct elf_pages *pages,
 			 uint64_t target, uint64_t *cursor, uint64_t *address);
+
+/**
+ * Reads the next entries of the table, from *@cursor on, and moves *@cursor behind them. Start with 0. @values has room
+ * for ELF_RELOCATIONS_CHUNK pointers; *@count of them are set. -ENOENT at the end of the table.
+ */
+int elf_relocations_next(const struct elf_relocations *relocations, const struct elf_image *image,
+			 uint64_t *cursor, uint64_t *values, size_t *count);
 
 #endif

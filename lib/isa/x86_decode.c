@@ -340,6 +340,7 @@ static void classify_ff(const struct parts *parts, struct x86_instruction *instr
 	switch (parts->reg & 7) {
 	case 2:
 		instruction->kind = X86_CALL_INDIRECT;
+		instruction->displacement = parts->is_pc_relative ? parts->displacement : 0;
 		break;
 	case 4:
 		instruction->kind = X86_JUMP_INDIRECT;

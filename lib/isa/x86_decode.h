@@ -52,6 +52,7 @@ enum x86_kind {
 	X86_LEAVE,
 	/** Direct call. The target is the address of the next instruction + displacement. */
 	X86_CALL,
+	/** If it is relative to the pc, the pointer to the target is at the address of the next instruction + displacement. */
 	X86_CALL_INDIRECT,
 	X86_JUMP,
 	X86_JUMP_INDIRECT,

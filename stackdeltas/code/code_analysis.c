@@ -8,9 +8,11 @@
 #include <elf.h>
 #include <errno.h>
 #include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/error.h"
+#include "lib/base/vector.h"
 #include "stackdeltas/code/arm64_step.h"
 #include "stackdeltas/code/code_flow.h"
 #include "stackdeltas/code/x86_step.h"
@@ -18,6 +20,17 @@
 enum {
 	/* Size of a chunk; its analysis needs some 8 times as much memory. */
 	CHUNK_BYTES = 2 << 20,
+	/* Limit of the targets of calls, and of jumps, out of chunks. */
+	MAX_TARGETS = 1 << 20,
+};
+
+VECTOR_DEFINE(target_vector, uint64_t)
+
+/* Sorted; those before next are in chunks that are done. */
+struct addresses {
+	const uint64_t *items;
+	size_t count;
+	size_t next;
 };
 
 struct analysis {
@@ -27,7 +40,12 @@ struct analysis {
 	/* The last row of the range, if there is one. */
 	bool has_row;
 	struct unwind_rule last;
-	size_t next_start;
+	struct addresses starts;
+	struct addresses pointers;
+	struct addresses called;
+	struct addresses jumped;
+	struct target_vector called_targets;
+	struct target_vector jumped_targets;
 };
 
 static int add_row(struct analysis *analysis, uint64_t address, const struct unwind_rule *rule)
@@ -103,19 +121,34 @@ static int add_rows(struct analysis *analysis, const struct code_flow *flow)
 	return error;
 }
 
+/* Finds the addresses that are in @chunk. Chunks come in the order of addresses. */
+static const uint64_t *in_chunk(const struct code_chunk *chunk, struct addresses *addresses,
+				size_t *count)
+{
+	size_t first, i;
+
+	while (addresses->next < addresses->count &&
+	       addresses->items[addresses->next] < chunk->address)
+		addresses->next++;
+	first = i = addresses->next;
+	while (i < addresses->count && addresses->items[i] - chunk->address < chunk->size)
+		i++;
+	*count = i - first;
+	/* Without any the pointer may be NULL, to which nothing may be added. */
+	return *count ? addresses->items + first : NULL;
+}
+
 static int analyse_chunk(struct analysis *analysis, const struct code_chunk *chunk)
 {
-	const struct code_analysis_input *input = analysis->input;
-	/* Without any starts the pointer may be NULL, to which nothing may be added. */
-	const uint64_t *starts = input->start_count ? input->starts + analysis->next_start : NULL;
+	struct code_hints hints = { .entry = analysis->input->entry };
 	struct code_flow flow;
-	size_t count = 0;
 	int error;
 
-	while (analysis->next_start + count < input->start_count &&
-	       starts[count] - chunk->address < chunk->size)
-		count++;
-	error = code_flow_init(&flow, chunk, starts, count, input->entry);
+	hints.starts = in_chunk(chunk, &analysis->starts, &hints.start_count);
+	hints.pointers = in_chunk(chunk, &analysis->pointers, &hints.pointer_count);
+	hints.called = in_chunk(chunk, &analysis->called, &hints.called_count);
+	hints.jumped = in_chunk(chunk, &analysis->jumped, &hints.jumped_count);
+	error = code_flow_init(&flow, chunk, &hints);
 	if (!error)
 		error = add_rows(analysis, &flow);
 	for (size_t i = 0; i < flow.functions.count; i++) {
@@ -131,20 +164,43 @@ static int analyse_chunk(struct analysis *analysis, const struct code_chunk *chu
 }
 
 /* Returns the end of a chunk that starts at @address: before a function that would be cut, if possible. */
-static uint64_t find_chunk_end(const struct analysis *analysis, uint64_t address, uint64_t end)
+static uint64_t find_chunk_end(struct analysis *analysis, uint64_t address, uint64_t end)
 {
-	const struct code_analysis_input *input = analysis->input;
+	struct addresses *starts = &analysis->starts;
 	uint64_t chunk_end = address + CHUNK_BYTES, last = chunk_end;
 
 	if (end - address <= CHUNK_BYTES)
 		return end;
-	for (size_t i = analysis->next_start;
-	     i < input->start_count && input->starts[i] <= chunk_end; i++)
-		last = input->starts[i];
+	while (starts->next < starts->count && starts->items[starts->next] < address)
+		starts->next++;
+	for (size_t i = starts->next; i < starts->count && starts->items[i] <= chunk_end; i++)
+		last = starts->items[i];
 	return last > address + CHUNK_BYTES / 2 ? last : chunk_end;
 }
 
-static int analyse_range(struct analysis *analysis, const struct code_bytes *range)
+/* Collects the targets of calls and jumps that lead out of @chunk. */
+static int collect_targets(struct analysis *analysis, const struct code_chunk *chunk)
+{
+	struct code_step step;
+	int error = 0;
+
+	for (uint32_t offset = 0; !error && offset < chunk->size; offset += step.length) {
+		struct target_vector *targets = &analysis->jumped_targets;
+
+		chunk->step(chunk->bytes + offset, chunk->size - offset, NULL, &step);
+		if (step.flow == CODE_FLOW_CALL)
+			targets = &analysis->called_targets;
+		else if (step.flow != CODE_FLOW_JUMP && step.flow != CODE_FLOW_BRANCH)
+			continue;
+		if ((uint64_t)(offset + step.target) >= chunk->size && targets->count < MAX_TARGETS)
+			error = target_vector_push(targets, chunk->address + offset + step.target);
+	}
+	return error;
+}
+
+/* Cuts @range into chunks and hands them out. */
+static int visit_range(struct analysis *analysis, const struct code_bytes *range,
+		       int (*visit)(struct analysis *, const struct code_chunk *))
 {
 	const struct code_analysis_input *input = analysis->input;
 	uint64_t address = range->address, end = range->address + range->size;
@@ -162,14 +218,37 @@ static int analyse_range(struct analysis *analysis, const struct code_bytes *ran
 			.frame_bytes = address == range->address ? input->frame_bytes : 0,
 		};
 
-		while (analysis->next_start < input->start_count &&
-		       input->starts[analysis->next_start] < address)
-			analysis->next_start++;
 		chunk.size = find_chunk_end(analysis, address, end) - address;
-		error = analyse_chunk(analysis, &chunk);
+		error = visit(analysis, &chunk);
 		address += chunk.size;
 	}
 	return error;
+}
+
+static int visit_chunks(struct analysis *analysis,
+			int (*visit)(struct analysis *, const struct code_chunk *))
+{
+	const struct code_analysis_input *input = analysis->input;
+	int error = 0;
+
+	analysis->starts = (struct addresses){ input->starts, input->start_count, 0 };
+	for (size_t i = 0; !error && i < input->range_count; i++)
+		error = visit_range(analysis, &input->ranges[i], visit);
+	return error;
+}
+
+static int compare_targets(const void *a, const void *b)
+{
+	const uint64_t *first = a, *second = b;
+
+	return (*first > *second) - (*first < *second);
+}
+
+static struct addresses sort_targets(struct target_vector *targets)
+{
+	if (targets->count)
+		qsort(targets->items, targets->count, sizeof(targets->items[0]), compare_targets);
+	return (struct addresses){ targets->items, targets->count, 0 };
 }
 
 int code_analysis_run(const struct code_analysis_input *input,
@@ -181,8 +260,15 @@ int code_analysis_run(const struct code_analysis_input *input,
 
 	if (input->machine != EM_X86_64 && input->machine != EM_AARCH64)
 		return fail(-EOPNOTSUPP, "code of machine %u", input->machine);
-	for (size_t i = 0; !error && i < input->range_count; i++)
-		error = analyse_range(&analysis, &input->ranges[i]);
+	analysis.pointers = (struct addresses){ input->pointers, input->pointer_count, 0 };
+	if (!input->is_hotspot)
+		error = visit_chunks(&analysis, collect_targets);
+	analysis.called = sort_targets(&analysis.called_targets);
+	analysis.jumped = sort_targets(&analysis.jumped_targets);
+	if (!error)
+		error = visit_chunks(&analysis, analyse_chunk);
+	target_vector_deinit(&analysis.called_targets);
+	target_vector_deinit(&analysis.jumped_targets);
 	if (!error && statistics)
 		*statistics = analysis.statistics;
 	return error;

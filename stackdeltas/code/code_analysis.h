@@ -44,6 +44,11 @@ struct code_analysis_input {
 	const uint64_t *starts;
 	size_t start_count;
 	/**
+	 * Addresses that data of the file has, sorted: they may be functions, targets of jumps, or other numbers.
+	 */
+	const uint64_t *pointers;
+	size_t pointer_count;
+	/**
 	 * Code that HotSpot has generated: every call returns, or is followed by an instruction that stops, and
 	 * rbx is not callee-saved.
 	 */

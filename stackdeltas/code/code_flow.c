@@ -13,6 +13,7 @@
 
 #include "lib/base/error.h"
 #include "stackdeltas/code/code_hotspot.h"
+#include "stackdeltas/code/code_trial.h"
 #include "stackdeltas/code/known_code.h"
 #include "stackdeltas/code/stack_switch.h"
 
@@ -26,7 +27,6 @@ enum {
 	 */
 	MIN_BLOCK_BYTES = 4,
 	MAX_DENSE_LEADERS = 4096,
-	MAX_RULES = 1 << 16,
 };
 
 /* How a path reaches a block. */
@@ -102,49 +102,6 @@ static bool code_queue_take(struct code_queue *queue, uint32_t *block)
 	return true;
 }
 
-/* -ENOMEM; code_flow_deinit() frees it in any case. */
-static int code_rules_init(struct code_rules *rules)
-{
-	const struct unwind_rule none = { .cfa = CFA_NONE };
-
-	memset(rules, 0, sizeof(*rules));
-	return code_rule_vector_push(&rules->rules, none);
-}
-
-static uint16_t *cache_slot(struct code_rules *rules, const struct unwind_rule *rule)
-{
-	uint64_t words[2], mixed;
-
-	memcpy(words, rule, sizeof(words));
-	mixed = (words[0] ^ words[1] * 0x9e3779b97f4a7c15ULL) * 0xff51afd7ed558ccdULL;
-	return &rules->cache[mixed >> 32 & (CODE_RULE_CACHE - 1)];
-}
-
-/* Interns @rule and sets its id. -ENOMEM. */
-static int code_rules_intern(struct code_rules *rules, const struct unwind_rule *rule, uint16_t *id)
-{
-	uint16_t *cached = cache_slot(rules, rule);
-	uint64_t found;
-	int error;
-
-	*id = *cached;
-	if (!memcmp(&rules->rules.items[*cached], rule, sizeof(*rule)))
-		return 0;
-	if (!hash_map_find_bytes(&rules->index, rule, sizeof(*rule), &found)) {
-		*id = 0;
-		if (rules->rules.count == MAX_RULES)
-			return 0;
-		found = rules->rules.count;
-		error = code_rule_vector_push(&rules->rules, *rule);
-		if (!error)
-			error = hash_map_set_bytes(&rules->index, rule, sizeof(*rule), found);
-		if (error)
-			return error;
-	}
-	*id = *cached = (uint16_t)found;
-	return 0;
-}
-
 static void queue_block(struct code_flow *flow, uint32_t index, enum edge edge)
 {
 	struct code_block *block = &flow->blocks[index];
@@ -197,7 +154,7 @@ static void doubt_both(struct code_flow *flow, const struct walk *walk,
 /* Records that the last call of @walk does not return. */
 static void note_noreturn(struct code_flow *flow, const struct walk *walk)
 {
-	if (walk->callee != CODE_NO_CALLEE &&
+	if (walk->callee < CODE_ANY_CALLEE &&
 	    code_regions_set_callee(&flow->regions, walk->callee, false))
 		flow->error = -ENOMEM;
 }
@@ -339,14 +296,21 @@ static void jump_indirectly(struct code_flow *flow, const struct walk *walk)
 		function->tables_differ = true;
 }
 
-static uint32_t add_region(struct code_flow *flow, uint32_t caller, uint32_t callee)
+static uint32_t add_region(struct code_flow *flow, uint32_t caller, uint32_t callee,
+			   uint32_t offset)
 {
 	uint32_t region = 0;
-	int error = code_regions_add(&flow->regions, caller, callee, &region);
+	int error = code_regions_add(&flow->regions, caller, callee, offset, &region);
 
 	if (error)
 		flow->error = error;
 	return region;
+}
+
+/* True if a path has come to the leader at @offset. */
+static bool is_reached(const struct code_flow *flow, uint32_t offset)
+{
+	return flow->blocks[code_marks_rank(&flow->marks, offset)].function != CODE_NO_FUNCTION;
 }
 
 /* Follows a call of @step: begins the paths of the callee and behind the call. */
@@ -359,9 +323,9 @@ static void call(struct code_flow *flow, struct walk *walk, const struct code_st
 	/* glibc's _start for arm64 ends with a call of abort(), just behind that of the function that calls main(). */
 	if (walk->state.is_outermost && walk->is_after_call && flow->chunk->machine == EM_AARCH64)
 		return;
-	walk->callee = CODE_NO_CALLEE;
-	if (step->flow == CODE_FLOW_CALL) {
-		if (step->target == step->length) {
+	walk->callee = CODE_ANY_CALLEE;
+	if (step->flow == CODE_FLOW_CALL || step->has_slot) {
+		if (!step->has_slot && step->target == step->length) {
 			distrust(flow, walk->function);
 			return;
 		}
@@ -377,13 +341,18 @@ static void call(struct code_flow *flow, struct walk *walk, const struct code_st
 		return;
 	}
 	code_state_call(&walk->state, flow->chunk->machine);
+	if (!is_hotspot && !is_reached(flow, next) &&
+	    code_trial_ends_function(flow->chunk, &flow->marks, next, &walk->state)) {
+		flow->marks.marks[next] |= CODE_MARK_START;
+		note_noreturn(flow, walk);
+		return;
+	}
 	if (!code_marks_is_leader(&flow->marks, next)) {
 		distrust(flow, walk->function);
 		return;
 	}
-	if (!is_hotspot &&
-	    flow->blocks[code_marks_rank(&flow->marks, next)].function == CODE_NO_FUNCTION)
-		walk->region = add_region(flow, walk->region, walk->callee);
+	if (!is_hotspot && !is_reached(flow, next))
+		walk->region = add_region(flow, walk->region, walk->callee, next);
 	reach_block(flow, walk, next, is_hotspot ? EDGE_JUMP : EDGE_RETURN);
 }
 
@@ -544,8 +513,7 @@ static void walk_queued(struct code_flow *flow)
 
 static bool is_unreached_end(const struct code_flow *flow, uint32_t offset)
 {
-	return flow->marks.marks[offset] & CODE_MARK_AFTER_END &&
-	       flow->blocks[code_marks_rank(&flow->marks, offset)].function == CODE_NO_FUNCTION;
+	return flow->marks.marks[offset] & CODE_MARK_AFTER_END && !is_reached(flow, offset);
 }
 
 /* Follows the code behind ends of the function that no path has reached: its jump tables lead there. */
@@ -569,10 +537,10 @@ static void follow_tables(struct code_flow *flow, uint32_t index)
 			return;
 		if (!is_unreached_end(flow, offset))
 			continue;
-		if (code_start_is_likely(flow->chunk, offset))
+		if (code_trial_is_start(flow->chunk, &flow->marks, offset, &walk.state))
 			return;
 		/* Or it is a function without a frame, which then has no bad exit from ours. */
-		walk.region = add_region(flow, function.table_region, CODE_NO_CALLEE);
+		walk.region = add_region(flow, function.table_region, CODE_NO_CALLEE, offset);
 		reach_block(flow, &walk, offset, EDGE_JUMP);
 		walk_queued(flow);
 	}
@@ -592,7 +560,7 @@ static void walk_function(struct code_flow *flow, uint32_t offset, bool is_known
 	}
 	block->offset = offset;
 	block->function = flow->functions.count - 1;
-	block->region = add_region(flow, CODE_NO_CALLER, CODE_NO_CALLEE);
+	block->region = add_region(flow, CODE_NO_CALLER, CODE_NO_CALLEE, offset);
 	if (flow->error)
 		return;
 	code_state_init(&block->state, flow->chunk->machine);
@@ -615,7 +583,8 @@ static void walk_all(struct code_flow *flow, uint64_t entry)
 	/* Functions that are called only by pointer, such as a main() that does not return. */
 	for (offset = code_marks_next_leader(marks, 0); offset < size;
 	     offset = code_marks_next_leader(marks, offset + 1))
-		if (marks->marks[offset] & CODE_MARK_TAKEN && is_unreached_end(flow, offset))
+		if (marks->marks[offset] & (CODE_MARK_TAKEN | CODE_MARK_START) &&
+		    (marks->marks[offset] & CODE_MARK_START || is_unreached_end(flow, offset)))
 			walk_function(flow, offset, true, false);
 	for (offset = code_marks_next_leader(marks, 0); offset < size;
 	     offset = code_marks_next_leader(marks, offset + 1))
@@ -639,6 +608,29 @@ static void settle_doubts(struct code_flow *flow)
 	}
 }
 
+/*
+ * Finds the calls that return since nothing else leads to the code behind them. True if there are some.
+ * They are few, so that only they cost trials.
+ */
+static bool find_sure_returns(struct code_flow *flow)
+{
+	bool has_found = false;
+
+	for (size_t i = 0; i < flow->regions.regions.count; i++) {
+		struct code_region *region = &flow->regions.regions.items[i];
+		const struct code_block *block;
+
+		if (region->is_trusted || region->callee == CODE_NO_CALLEE)
+			continue;
+		block = &flow->blocks[code_marks_rank(&flow->marks, region->offset)];
+		region->is_sure = block->region == i &&
+				  code_trial_returns(flow->chunk, &flow->marks, region->offset,
+						     &block->state);
+		has_found |= region->is_sure;
+	}
+	return has_found;
+}
+
 /* Decides from which callees calls return, by the results of all paths. */
 static int prove_regions(struct code_flow *flow)
 {
@@ -652,19 +644,21 @@ static int prove_regions(struct code_flow *flow)
 	}
 	if (!error)
 		error = code_regions_resolve(&flow->regions);
+	if (!error && find_sure_returns(flow))
+		error = code_regions_resolve(&flow->regions);
 	if (!error)
 		settle_doubts(flow);
 	return error;
 }
 
-int code_flow_init(struct code_flow *flow, const struct code_chunk *chunk, const uint64_t *starts,
-		   size_t start_count, uint64_t entry)
+int code_flow_init(struct code_flow *flow, const struct code_chunk *chunk,
+		   const struct code_hints *hints)
 {
 	int error;
 
 	memset(flow, 0, sizeof(*flow));
 	flow->chunk = chunk;
-	error = code_marks_init(&flow->marks, chunk, starts, start_count, entry);
+	error = code_marks_init(&flow->marks, chunk, hints);
 	if (error)
 		return error;
 	if (flow->marks.leader_count > MAX_DENSE_LEADERS &&
@@ -676,7 +670,7 @@ int code_flow_init(struct code_flow *flow, const struct code_chunk *chunk, const
 		return fail(-ENOMEM, "no memory to analyse %u bytes of code", chunk->size);
 	for (uint32_t i = 0; i < flow->marks.leader_count; i++)
 		flow->blocks[i] = (struct code_block){ .function = CODE_NO_FUNCTION };
-	walk_all(flow, entry);
+	walk_all(flow, hints->entry);
 	if (!flow->error)
 		flow->error = prove_regions(flow);
 	if (flow->error)
@@ -689,8 +683,7 @@ void code_flow_deinit(struct code_flow *flow)
 	free(flow->blocks);
 	free(flow->rule_ids);
 	code_marks_deinit(&flow->marks);
-	code_rule_vector_deinit(&flow->rules.rules);
-	hash_map_deinit(&flow->rules.index);
+	code_rules_deinit(&flow->rules);
 	code_function_vector_deinit(&flow->functions);
 	code_doubt_vector_deinit(&flow->doubts);
 	code_block_list_deinit(&flow->queue.jumped);

@@ -15,15 +15,14 @@
 #include <stdint.h>
 
 #include "ebpf/abi/slab.h"
-#include "lib/base/hash_map.h"
 #include "lib/base/vector.h"
 #include "stackdeltas/code/code_regions.h"
+#include "stackdeltas/code/code_rules.h"
 #include "stackdeltas/code/code_state.h"
 #include "stackdeltas/code/code_sweep.h"
 
 enum {
 	CODE_NO_FUNCTION = UINT32_MAX,
-	CODE_RULE_CACHE = 1024,
 };
 
 struct code_block {
@@ -61,7 +60,6 @@ struct code_doubt {
 };
 
 VECTOR_DEFINE(code_block_list, uint32_t)
-VECTOR_DEFINE(code_rule_vector, struct unwind_rule)
 VECTOR_DEFINE(code_function_vector, struct code_function)
 VECTOR_DEFINE(code_doubt_vector, struct code_doubt)
 
@@ -73,14 +71,6 @@ struct code_queue {
 	struct code_block_list jumped;
 	/** A heap. */
 	struct code_block_list returned;
-};
-
-/** The different rules of a chunk of code. Each has an id of two bytes. */
-struct code_rules {
-	/** By id. Rule 0 is CFA_NONE, which also replaces the rules over the limit. */
-	struct code_rule_vector rules;
-	struct hash_map index;
-	uint16_t cache[CODE_RULE_CACHE];
 };
 
 /** The state of the analysis of one chunk. */
@@ -99,12 +89,9 @@ struct code_flow {
 	int error;
 };
 
-/**
- * Analyses @chunk. @starts: @start_count addresses, sorted, in the chunk. @entry: address of the
- * outermost frame's code, in the chunk or not. -ENOMEM. The caller deinits in any case.
- */
-int code_flow_init(struct code_flow *flow, const struct code_chunk *chunk, const uint64_t *starts,
-		   size_t start_count, uint64_t entry);
+/** Analyses @chunk. -ENOMEM. The caller deinits in any case. */
+int code_flow_init(struct code_flow *flow, const struct code_chunk *chunk,
+		   const struct code_hints *hints);
 void code_flow_deinit(struct code_flow *flow);
 
 /** True if the function is verified: all its paths agree, and an exit or a known start confirms them. */

@@ -16,11 +16,12 @@ enum {
 };
 
 int code_regions_add(struct code_regions *regions, uint32_t caller, uint32_t callee,
-		     uint32_t *region)
+		     uint32_t offset, uint32_t *region)
 {
 	const struct code_region added = {
 		.caller = caller,
 		.callee = callee,
+		.offset = offset,
 		.is_proven = caller == CODE_NO_CALLER,
 	};
 	int error = code_region_vector_push(&regions->regions, added);
@@ -87,10 +88,10 @@ static int count_calls(const struct code_regions *regions, struct hash_map *coun
 	for (size_t i = 0; !error && i < regions->regions.count; i++) {
 		uint64_t count = 0;
 
-		if (items[i].callee == CODE_NO_CALLEE)
+		if (items[i].callee >= CODE_ANY_CALLEE)
 			continue;
 		hash_map_find(counts, items[i].callee, &count);
-		count += 1 + ((uint64_t)items[i].is_proven << 32);
+		count += 1 + ((uint64_t)(items[i].is_proven || items[i].is_sure) << 32);
 		error = hash_map_set(counts, items[i].callee, count);
 	}
 	return error;
@@ -102,8 +103,8 @@ static bool comes_back(const struct code_regions *regions, const struct hash_map
 	uint64_t returns = 0, count = 0;
 	bool is_known;
 
-	if (callee == CODE_NO_CALLEE)
-		return false;
+	if (callee >= CODE_ANY_CALLEE)
+		return callee == CODE_ANY_CALLEE;
 	is_known = hash_map_find(&regions->callees, callee, &returns);
 	if (is_known && !returns)
 		return false;
@@ -128,8 +129,9 @@ static int carry_trust(struct code_regions *regions, bool *has_changed)
 
 		if (region->is_trusted)
 			continue;
-		if (!region->is_proven && (!items[region->caller].is_trusted ||
-					   !comes_back(regions, &counts, region->callee)))
+		if (!region->is_proven &&
+		    (!items[region->caller].is_trusted ||
+		     (!region->is_sure && !comes_back(regions, &counts, region->callee))))
 			continue;
 		region->is_trusted = true;
 		*has_changed = true;

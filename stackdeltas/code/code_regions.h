@@ -7,7 +7,8 @@
  * possible targets of a jump table, up to the next calls. It is proven if a path from it reaches an exit
  * with the stack as at the entry, or agrees with a trusted region. It is trusted if it is proven, or if
  * its call is in a trusted region and its callee returns elsewhere: at least at half of its calls, or, if
- * there are few calls, by its own exits.
+ * there are few calls, by its own exits. Calls by pointers that vary return, and those where nothing else
+ * leads to the code behind them.
  */
 #ifndef STACKDELTAS_CODE_CODE_REGIONS_H
 #define STACKDELTAS_CODE_CODE_REGIONS_H
@@ -20,6 +21,8 @@
 
 enum {
 	CODE_NO_CALLEE = UINT32_MAX,
+	/** The callee of a call by a pointer that varies. Functions that do not return are not called so. */
+	CODE_ANY_CALLEE = UINT32_MAX - 1,
 	/** Value of code_region.caller for a region at a function's start. */
 	CODE_NO_CALLER = UINT32_MAX,
 };
@@ -28,6 +31,10 @@ struct code_region {
 	/** The region of the call or jump; the callee, if it is known. */
 	uint32_t caller;
 	uint32_t callee;
+	/** Where it starts. */
+	uint32_t offset;
+	/** The call returns, since nothing else leads here. */
+	bool is_sure;
 	bool is_proven;
 	bool is_trusted;
 };
@@ -51,7 +58,7 @@ struct code_regions {
 
 /** Adds a region behind a call, or the region of a function's start, which is proven. -ENOMEM. */
 int code_regions_add(struct code_regions *regions, uint32_t caller, uint32_t callee,
-		     uint32_t *region);
+		     uint32_t offset, uint32_t *region);
 /** Records that a path of @from reaches @to. -ENOMEM. */
 int code_regions_connect(struct code_regions *regions, uint32_t from, uint32_t to);
 

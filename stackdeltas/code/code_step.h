@@ -38,8 +38,12 @@ struct code_step {
 	bool stores_sp;
 	/** Compares the stack pointer with state->other, which is known. */
 	bool compares_sp;
+	/** Pushes a register that callees preserve. */
+	bool pushes_preserved;
 	/** A branch that falls through if the compared values are equal. */
 	bool is_not_equal;
+	/** An indirect call by a pointer at a fixed address, such as a slot of the GOT: `target` is that address. */
+	bool has_slot;
 	/** Target of a direct call, jump or branch, relative to this instruction. */
 	int64_t target;
 };

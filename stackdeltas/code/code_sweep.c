@@ -12,11 +12,14 @@
 #include <string.h>
 
 #include "lib/base/error.h"
+#include "stackdeltas/code/code_trial.h"
 #include "stackdeltas/code/known_code.h"
 
 enum {
 	/* REX.W, opcode, ModRM, displacement */
 	LEA_PC_BYTES = 7,
+	/* Opcode, immediate */
+	IMMEDIATE_BYTES = 5,
 	/* Optimising compilers align functions to this. */
 	FUNCTION_ALIGNMENT = 16,
 };
@@ -24,9 +27,9 @@ enum {
 struct sweep {
 	const struct code_chunk *chunk;
 	struct code_marks *marks;
-	const uint64_t *starts;
-	size_t start_count;
+	const struct code_hints *hints;
 	size_t next_start;
+	size_t next_pointer;
 	/* Only padding since an instruction without a next one. */
 	bool is_after_end;
 };
@@ -60,7 +63,11 @@ bool code_start_follows(const struct code_chunk *chunk, const struct code_marks 
 			break;
 		offset += step.length;
 	}
-	if (offset == next || offset >= chunk->size)
+	if (offset >= chunk->size)
+		return false;
+	if (marks->marks[offset] & CODE_MARK_TAKEN)
+		return true;
+	if (offset == next)
 		return false;
 	/* Within a function only targets of jumps are aligned. */
 	if (!code_marks_is_leader(marks, offset))
@@ -102,21 +109,55 @@ static bool is_padding(const struct code_chunk *chunk, uint32_t offset, struct c
 	return true;
 }
 
-/* Marks the target of `lea n(%rip),%reg`, which takes the address of functions that are called by pointer. */
+/*
+ * Finds the address that the instruction takes, as for functions that are called by pointer: `lea n(%rip),%reg`, and
+ * in programs at low addresses `mov $n,%reg`, `movq $n,...` and `push $n`.
+ */
+static bool finds_taken(const struct code_chunk *chunk, uint32_t offset, uint32_t length,
+			int64_t *target)
+{
+	const uint8_t *bytes = chunk->bytes + offset;
+	int32_t number;
+
+	if (chunk->machine != EM_X86_64 || length < IMMEDIATE_BYTES)
+		return false;
+	if (length == LEA_PC_BYTES && (bytes[0] & 0xfb) == 0x48 && bytes[1] == 0x8d &&
+	    (bytes[2] & 0xc7) == 0x05) {
+		memcpy(&number, bytes + 3, sizeof(number));
+		*target = (int64_t)offset + length + number;
+		return true;
+	}
+	if (bytes[0] >> 4 == 4) {
+		bytes++;
+		length--;
+	}
+	if (bytes[0] != 0xc7 && ((bytes[0] & 0xf8) != 0xb8 || length != IMMEDIATE_BYTES) &&
+	    bytes[0] != 0x68)
+		return false;
+	memcpy(&number, bytes + length - sizeof(number), sizeof(number));
+	*target = number - (int64_t)chunk->address;
+	return number > 0;
+}
+
 static void mark_taken(struct sweep *sweep, uint32_t offset, uint32_t length)
 {
-	const struct code_chunk *chunk = sweep->chunk;
-	const uint8_t *bytes = chunk->bytes + offset;
-	int32_t displacement;
 	int64_t target;
 
-	if (chunk->machine != EM_X86_64 || length != LEA_PC_BYTES || (bytes[0] & 0xfb) != 0x48 ||
-	    bytes[1] != 0x8d || (bytes[2] & 0xc7) != 0x05)
-		return;
-	memcpy(&displacement, bytes + 3, sizeof(displacement));
-	target = (int64_t)offset + length + displacement;
-	if (target >= 0 && target < chunk->size)
+	if (finds_taken(sweep->chunk, offset, length, &target) && target >= 0 &&
+	    target < sweep->chunk->size)
 		sweep->marks->marks[target] |= CODE_MARK_TAKEN;
+}
+
+/* True if data has the address of @offset, which grows from call to call. */
+static bool is_pointed(struct sweep *sweep, uint32_t offset)
+{
+	const struct code_hints *hints = sweep->hints;
+
+	while (sweep->next_pointer < hints->pointer_count &&
+	       hints->pointers[sweep->next_pointer] - sweep->chunk->address < offset)
+		sweep->next_pointer++;
+	return sweep->next_pointer < hints->pointer_count &&
+	       hints->pointers[sweep->next_pointer] - sweep->chunk->address == offset;
 }
 
 static void mark_step(struct sweep *sweep, uint32_t offset, struct code_step *step)
@@ -135,6 +176,9 @@ static void mark_step(struct sweep *sweep, uint32_t offset, struct code_step *st
 		marks->marks[offset] |= CODE_MARK_AFTER_END;
 	}
 	sweep->is_after_end = false;
+	/* An address between instructions is some other number. */
+	if (is_pointed(sweep, offset))
+		marks->marks[offset] |= CODE_MARK_TAKEN;
 	switch (step->flow) {
 	case CODE_FLOW_CALL:
 		if (find_target(sweep->chunk, offset, step, &target) && target != next)
@@ -146,8 +190,10 @@ static void mark_step(struct sweep *sweep, uint32_t offset, struct code_step *st
 		break;
 	case CODE_FLOW_JUMP:
 	case CODE_FLOW_BRANCH:
-		if (find_target(sweep->chunk, offset, step, &target))
+		if (find_target(sweep->chunk, offset, step, &target)) {
 			add_leader(marks, target);
+			marks->marks[target] |= CODE_MARK_JUMPED;
+		}
 		sweep->is_after_end = step->flow == CODE_FLOW_JUMP;
 		break;
 	case CODE_FLOW_JUMP_INDIRECT:
@@ -169,18 +215,19 @@ static void mark_step(struct sweep *sweep, uint32_t offset, struct code_step *st
 static void sweep_all(struct sweep *sweep)
 {
 	const struct code_chunk *chunk = sweep->chunk;
+	const struct code_hints *hints = sweep->hints;
 	struct code_step step;
 
 	sweep->is_after_end = true;
 	for (uint32_t offset = 0; offset < chunk->size; offset += step.length) {
 		uint32_t limit = chunk->size;
 
-		while (sweep->next_start < sweep->start_count &&
-		       sweep->starts[sweep->next_start] - chunk->address <= offset)
+		while (sweep->next_start < hints->start_count &&
+		       hints->starts[sweep->next_start] - chunk->address <= offset)
 			sweep->next_start++;
 		/* No instruction extends over a known start. */
-		if (sweep->next_start < sweep->start_count)
-			limit = sweep->starts[sweep->next_start] - chunk->address;
+		if (sweep->next_start < hints->start_count)
+			limit = hints->starts[sweep->next_start] - chunk->address;
 		chunk->step(chunk->bytes + offset, limit - offset, NULL, &step);
 		if (step.flow == CODE_FLOW_BAD && step.length > limit - offset)
 			step.length = limit - offset;
@@ -197,7 +244,7 @@ static void mark_taken_starts(const struct code_chunk *chunk, struct code_marks 
 	for (uint32_t offset = 0; offset < chunk->size; offset++) {
 		if (!(marks->marks[offset] & CODE_MARK_TAKEN))
 			continue;
-		if (code_start_is_likely(chunk, offset)) {
+		if (code_trial_is_taken_start(chunk, marks, offset)) {
 			add_leader(marks, offset);
 			marks->marks[offset] |= CODE_MARK_AFTER_END;
 		} else {
@@ -215,13 +262,13 @@ static void count_ranks(struct code_marks *marks, uint32_t words)
 }
 
 int code_marks_init(struct code_marks *marks, const struct code_chunk *chunk,
-		    const uint64_t *starts, size_t start_count, uint64_t entry)
+		    const struct code_hints *hints)
 {
+	uint64_t entry = hints->entry;
 	struct sweep sweep = {
 		.chunk = chunk,
 		.marks = marks,
-		.starts = starts,
-		.start_count = start_count,
+		.hints = hints,
 	};
 	uint32_t words = chunk->size / 64 + 1;
 
@@ -232,10 +279,14 @@ int code_marks_init(struct code_marks *marks, const struct code_chunk *chunk,
 	marks->leader_ranks = calloc(words, sizeof(*marks->leader_ranks));
 	if (!marks->marks || !marks->leader_bits || !marks->leader_ranks)
 		return fail(-ENOMEM, "no memory to analyse %u bytes of code", chunk->size);
-	for (size_t i = 0; i < start_count; i++) {
-		add_start(marks, starts[i] - chunk->address);
-		marks->marks[starts[i] - chunk->address] |= CODE_MARK_GIVEN;
+	for (size_t i = 0; i < hints->start_count; i++) {
+		add_start(marks, hints->starts[i] - chunk->address);
+		marks->marks[hints->starts[i] - chunk->address] |= CODE_MARK_GIVEN;
 	}
+	for (size_t i = 0; i < hints->called_count; i++)
+		add_start(marks, hints->called[i] - chunk->address);
+	for (size_t i = 0; i < hints->jumped_count; i++)
+		marks->marks[hints->jumped[i] - chunk->address] |= CODE_MARK_JUMPED;
 	if (entry >= chunk->address && entry - chunk->address < chunk->size)
 		add_start(marks, entry - chunk->address);
 	sweep_all(&sweep);

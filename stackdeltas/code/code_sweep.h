@@ -15,6 +15,23 @@
 
 #include "stackdeltas/code/code_step.h"
 
+/** Known addresses in a chunk. */
+struct code_hints {
+	/** Starts of functions. All addresses are sorted and in the chunk. */
+	const uint64_t *starts;
+	size_t start_count;
+	/** Addresses that data contains. */
+	const uint64_t *pointers;
+	size_t pointer_count;
+	/** Targets of calls and of jumps in other chunks. */
+	const uint64_t *called;
+	size_t called_count;
+	const uint64_t *jumped;
+	size_t jumped_count;
+	/** The outermost frame's code, in the chunk or not. */
+	uint64_t entry;
+};
+
 /** Consecutive bytes that are analysed together. */
 struct code_chunk {
 	uint16_t machine;
@@ -41,10 +58,12 @@ enum code_mark {
 	/** Set by code_flow: the first byte of an instruction on a path; any byte of one. */
 	CODE_MARK_INSTRUCTION = 1 << 3,
 	CODE_MARK_VISITED = 1 << 4,
-	/** x86-64: an instruction takes the address, and a function is likely to start there. */
+	/** An instruction takes the address or data contains it, and a function is likely to start there. */
 	CODE_MARK_TAKEN = 1 << 5,
 	/** A start that was given. */
 	CODE_MARK_GIVEN = 1 << 6,
+	/** A jump or a branch leads here. */
+	CODE_MARK_JUMPED = 1 << 7,
 };
 
 /** Marks of the bytes of a chunk, and the leaders: the bytes that may begin a block. */
@@ -59,12 +78,9 @@ struct code_marks {
 	uint32_t size;
 };
 
-/**
- * Sweeps @chunk. @starts: @start_count addresses, sorted, all in the chunk; @entry is one more, if it is
- * in the chunk. -ENOMEM. The caller deinits in any case.
- */
+/** Sweeps @chunk. -ENOMEM. The caller deinits in any case. */
 int code_marks_init(struct code_marks *marks, const struct code_chunk *chunk,
-		    const uint64_t *starts, size_t start_count, uint64_t entry);
+		    const struct code_hints *hints);
 /** Removes all leaders, so that nothing is analysed. */
 void code_marks_clear_leaders(struct code_marks *marks, const struct code_chunk *chunk);
 void code_marks_deinit(struct code_marks *marks);

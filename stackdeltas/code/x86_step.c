@@ -91,6 +91,11 @@ static bool compares_sp(const struct code_state *state, const struct x86_instruc
 	       state->other.kind == CODE_FROM_CFA && dwarf_numbers[other] == state->other_register;
 }
 
+static bool is_preserved(uint8_t reg)
+{
+	return reg == X86_RBX || reg == X86_RBP || (reg >= X86_R12 && reg <= X86_R15);
+}
+
 static void apply(const struct x86_instruction *instruction, struct code_state *state,
 		  struct code_step *step)
 {
@@ -171,7 +176,9 @@ void x86_step(const uint8_t *bytes, size_t size, struct code_state *state, struc
 	step->flow = flow_of(&instruction);
 	step->length = instruction.length;
 	step->target = instruction.length + instruction.displacement;
+	step->has_slot = instruction.kind == X86_CALL_INDIRECT && instruction.is_pc_relative;
 	step->is_not_equal = instruction.is_not_equal;
+	step->pushes_preserved = instruction.kind == X86_PUSH && is_preserved(instruction.reg);
 	step->stores_sp = instruction.kind == X86_STORE && instruction.reg == X86_RSP;
 	if (state)
 		apply(&instruction, state, step);

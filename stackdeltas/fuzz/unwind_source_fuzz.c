@@ -5,7 +5,7 @@
  * anything. Nothing crashes or takes long, the rows pass stack_deltas_check(), and the worse sources
  * and the code change nothing at addresses that .eh_frame describes.
  *
- * covers: unwind_source.c bare_code.c code_rows.c unwind_input.c fde_table.c eh_frame.c
+ * covers: unwind_source.c bare_code.c code_pointers.c code_rows.c unwind_input.c fde_table.c eh_frame.c
  */
 #include <elf.h>
 #include <stdint.h>

@@ -26,9 +26,11 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/vector.h"
+#include "lib/elf/elf_image.h"
 #include "stackdeltas/code/arm64_step.h"
 #include "stackdeltas/code/code_analysis.h"
 #include "stackdeltas/code/x86_step.h"
+#include "stackdeltas/code_pointers.h"
 #include "stackdeltas/rule_text.h"
 #include "stackdeltas/tests/code_proof.h"
 #include "stackdeltas/tests/oracle_files.h"
@@ -130,6 +132,8 @@ struct file {
 	struct proof_input input;
 	uint64_t entry;
 	struct code_bytes ranges[MAX_RANGES];
+	/* Its ranges are those; pointers. */
+	struct bare_code code;
 	struct row_list rows;
 	int shown;
 };
@@ -413,6 +417,8 @@ static void analyse(struct file *file, const struct address_list *starts, struct
 		.range_count = file->input.range_count,
 		.starts = starts ? starts->items : NULL,
 		.start_count = starts ? starts->count : 0,
+		.pointers = file->code.pointers.items,
+		.pointer_count = file->code.pointers.count,
 	};
 	struct code_analysis_statistics statistics;
 	uint64_t before = now_ns();
@@ -468,7 +474,21 @@ static bool has_interpreter(Elf *elf)
 	return false;
 }
 
-static void check_elf(const char *path, Elf *elf)
+/* Pointers in data are found in a stripped file, too. */
+static void read_pointers(struct file *file, int fd)
+{
+	struct elf_image image;
+
+	if (elf_image_init_fd(&image, fd))
+		return;
+	file->code.ranges = file->ranges;
+	file->code.range_count = file->input.range_count;
+	if (code_pointers_read(&image, &file->code))
+		address_vector_deinit(&file->code.pointers);
+	elf_image_deinit(&image);
+}
+
+static void check_elf(const char *path, Elf *elf, int fd)
 {
 	const Elf64_Ehdr *header = elf64_getehdr(elf);
 	struct file file = { .path = path };
@@ -483,6 +503,7 @@ static void check_elf(const char *path, Elf *elf)
 	file.entry = has_interpreter(elf) || header->e_type == ET_EXEC ? header->e_entry : 0;
 	file.input.cfi = dwarf_getcfi_elf(elf);
 	read_ranges(&file, elf);
+	read_pointers(&file, fd);
 	if (file.input.cfi && file.input.range_count && find_starts(&file, elf, &starts)) {
 		analyse(&file, &starts, &totals[0]);
 		analyse(&file, NULL, &totals[1]);
@@ -490,6 +511,7 @@ static void check_elf(const char *path, Elf *elf)
 	if (file.input.cfi)
 		dwarf_cfi_end(file.input.cfi);
 	row_list_deinit(&file.rows);
+	address_vector_deinit(&file.code.pointers);
 }
 
 static void check_file(const char *path)
@@ -502,7 +524,7 @@ static void check_file(const char *path)
 	    memcmp(magic, ELFMAG, sizeof(magic)) != 0)
 		return;
 	elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	check_elf(path, elf);
+	check_elf(path, elf, fd);
 	elf_end(elf);
 }
 

@@ -236,9 +236,12 @@ static void the_key_covers_all_that_decides_the_rows(void **state)
 	uint8_t code[] = { 5, 6, 7 }, raw[] = { 8, 9 };
 	struct code_bytes range = { 0x1100, code, sizeof(code) };
 	uint64_t starts[] = { 0x1101, 0x1102 };
+	uint64_t pointers[] = { 0x1102 };
 	struct hash128 key;
 
 	(void)state;
+	input.code.pointers.items = pointers;
+	input.code.pointers.count = 1;
 	input.code.ranges = &range;
 	input.code.range_count = 1;
 	input.code.starts.items = starts;
@@ -266,6 +269,8 @@ static void the_key_covers_all_that_decides_the_rows(void **state)
 	ASSERT_OTHER_KEY(range.size--, range.size++);
 	ASSERT_OTHER_KEY(starts[0]++, starts[0]--);
 	ASSERT_OTHER_KEY(input.code.starts.count++, input.code.starts.count--);
+	ASSERT_OTHER_KEY(pointers[0]--, pointers[0]++);
+	ASSERT_OTHER_KEY(input.code.pointers.count--, input.code.pointers.count++);
 	ASSERT_OTHER_KEY(raw[0]++, raw[0]--);
 	ASSERT_OTHER_KEY(input.sources[0].raw.size++, input.sources[0].raw.size--);
 	ASSERT_OTHER_KEY(input.sources[0].kind++, input.sources[0].kind--);

@@ -5,9 +5,9 @@
  *
  * The first byte chooses the machine and whether it is HotSpot's code, the second how many of the next
  * are starts of functions (each twice its value from the first byte of code), the third is the entry
- * point in the same way.
+ * point in the same way. By the first byte the starts are pointers in data instead, and the code is in two ranges.
  *
- * covers: code_analysis.c code_flow.c code_hotspot.c code_state.c code_sweep.c
+ * covers: code_analysis.c code_flow.c code_hotspot.c code_rules.c code_state.c code_sweep.c code_trial.c
  * covers: known_code.c stack_switch.c x86_step.c arm64_step.c
  * covers: ../../lib/isa/x86_decode.c ../../lib/isa/x86_opcode.c ../../lib/isa/arm64_decode.c
  */
@@ -46,9 +46,10 @@ static int check_row(void *context, uint64_t address, const struct unwind_rule *
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct code_analysis_statistics statistics;
-	struct code_analysis_input input = { .range_count = 1 };
+	struct code_analysis_input input = { 0 };
 	uint64_t starts[MAX_STARTS];
-	struct code_bytes range = { .address = BASE };
+	struct code_bytes ranges[2] = { { .address = BASE } };
+	size_t code_bytes;
 	struct byte_reader reader;
 	struct expectation expectation = { .next = BASE };
 	const struct code_row_handler handler = { &expectation, check_row };
@@ -67,19 +68,28 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		last += 2 * byte_reader_u8(&reader);
 		starts[i] = BASE + last;
 	}
-	range.size = byte_reader_left(&reader);
-	if (byte_reader_failed(&reader) || !range.size || range.size > MAX_SIZE)
+	code_bytes = byte_reader_left(&reader);
+	if (byte_reader_failed(&reader) || !code_bytes || code_bytes > MAX_SIZE)
 		return 0;
-	range.bytes = byte_reader_bytes(&reader, range.size);
-	input.ranges = &range;
+	ranges[0].bytes = byte_reader_bytes(&reader, code_bytes);
+	ranges[0].size = first & 16 ? code_bytes / 8 * 4 : code_bytes;
+	ranges[1] = (struct code_bytes){ BASE + ranges[0].size, ranges[0].bytes + ranges[0].size,
+					 code_bytes - ranges[0].size };
+	input.ranges = ranges;
+	input.range_count = 2;
 	input.starts = starts;
+	if (first & 32) {
+		input.pointers = starts;
+		input.pointer_count = input.start_count;
+		input.start_count = 0;
+	}
 	expectation.machine = input.machine;
-	expectation.end = BASE + range.size;
+	expectation.end = BASE + code_bytes;
 	if (code_analysis_run(&input, &handler, &statistics))
 		abort();
 	if (expectation.next == BASE || statistics.believed_count > statistics.function_count ||
 	    statistics.believed_bytes + statistics.guessed_bytes + statistics.unknown_bytes !=
-		    range.size)
+		    code_bytes)
 		abort();
 	return 0;
 }

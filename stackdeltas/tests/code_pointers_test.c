@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stackdeltas/code_pointers.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+
+#include "lib/elf/elf_image.h"
+#include "lib/elf/tests/elf_builder.h"
+
+enum { CODE = BUILT_ADDRESS + 0x1000, CODE_BYTES = 0x100, DATA = 0x3000, ENTRY = 0x2000 };
+
+static struct elf_builder builder;
+static const uint8_t bytes[CODE_BYTES];
+static struct code_bytes range = { CODE, bytes, CODE_BYTES };
+
+/* A file with a segment of data, and one of no use between: code is not read from the file here. */
+static void build(uint16_t machine)
+{
+	elf_builder_init(&builder, 3);
+	built_header(&builder)->e_machine = machine;
+	built_segment(&builder, 0)->p_filesz = DATA;
+	*built_segment(&builder, 1) = (Elf64_Phdr){
+		.p_type = PT_LOAD,
+		.p_flags = PF_R,
+		.p_offset = DATA,
+		.p_vaddr = BUILT_ADDRESS + DATA,
+		.p_filesz = BUILT_BYTES - DATA,
+		.p_memsz = BUILT_BYTES - DATA,
+	};
+}
+
+static void put_word(uint64_t offset, uint64_t word)
+{
+	memcpy(builder.bytes + offset, &word, sizeof(word));
+}
+
+static void expect_pointers(const uint64_t *expected, size_t count)
+{
+	struct bare_code code = { .ranges = &range, .range_count = 1 };
+	struct elf_image image;
+
+	assert_int_equal(elf_image_init_memory(&image, builder.bytes, BUILT_BYTES), 0);
+	assert_int_equal(code_pointers_read(&image, &code), 0);
+	assert_int_equal(code.pointers.count, count);
+	for (size_t i = 0; i < count; i++)
+		assert_int_equal(code.pointers.items[i], expected[i]);
+	address_vector_deinit(&code.pointers);
+	elf_image_deinit(&image);
+}
+
+static void words_of_data_are_found(void **state)
+{
+	const uint64_t expected[] = { CODE, CODE + 7, CODE + CODE_BYTES - 1 };
+
+	(void)state;
+	build(EM_X86_64);
+	put_word(DATA, CODE + 7);
+	put_word(DATA + 0x80, CODE);
+	put_word(DATA + 0x88, CODE + 7);
+	put_word(DATA + 0x90, CODE + CODE_BYTES);
+	put_word(DATA + 0x98, CODE - 1);
+	/* Not aligned, and in an executable segment. */
+	put_word(DATA + 0xa4, CODE + 9);
+	put_word(0x800, CODE + 11);
+	put_word(BUILT_BYTES - 8, CODE + CODE_BYTES - 1);
+	expect_pointers(expected, 3);
+	/* Words count by their address. */
+	built_segment(&builder, 1)->p_vaddr += 4;
+	expect_pointers((const uint64_t[]){ CODE + 9 }, 1);
+}
+
+static void relative_relocations_are_found(void **state)
+{
+	enum { COUNT = 300 };
+	Elf64_Rela entries[COUNT] = { 0 };
+	Elf64_Dyn dynamic[3] = { 0 };
+	uint64_t expected[CODE_BYTES / 2];
+
+	(void)state;
+	for (int i = 0; i < 2; i++) {
+		uint32_t type = i ? R_AARCH64_RELATIVE : R_X86_64_RELATIVE;
+		uint32_t index;
+
+		build(i ? EM_AARCH64 : EM_X86_64);
+		for (uint32_t k = 0; k < COUNT; k++)
+			entries[k] = (Elf64_Rela){
+				.r_info = ELF64_R_INFO(0, k % 2 ? type : R_X86_64_64),
+				.r_addend = CODE + k,
+			};
+		index = elf_builder_add(&builder, ".rela.dyn", SHT_RELA, SHF_ALLOC, entries,
+					sizeof(entries));
+		dynamic[0] = (Elf64_Dyn){ DT_RELA, { builder.sections[index].sh_addr } };
+		dynamic[1] = (Elf64_Dyn){ DT_RELASZ, { sizeof(entries) } };
+		index = elf_builder_add(&builder, ".dynamic", SHT_DYNAMIC, SHF_ALLOC, dynamic,
+					sizeof(dynamic));
+		*built_segment(&builder, 2) = (Elf64_Phdr){
+			.p_type = PT_DYNAMIC,
+			.p_offset = builder.sections[index].sh_offset,
+			.p_filesz = sizeof(dynamic),
+			.p_memsz = sizeof(dynamic),
+		};
+		for (uint32_t k = 0; k < CODE_BYTES / 2; k++)
+			expected[k] = CODE + 2 * k + 1;
+		expect_pointers(expected, CODE_BYTES / 2);
+	}
+}
+
+static void what_the_entry_point_passes_on_is_found(void **state)
+{
+	/* xor ebp,ebp; lea CODE+3(rip),rdi; mov $CODE+5,rsi; call */
+	static const uint8_t code[] = {
+		0x31, 0xed, 0x48, 0x8d, 0x3d, 0xfa, 0xef, 0xff, 0xff, 0x48, 0xc7,
+		0xc6, 0x05, 0x10, 0x40, 0,    0xe8, 0,	  0,	0,    0,
+	};
+
+	(void)state;
+	build(EM_X86_64);
+	built_header(&builder)->e_entry = BUILT_ADDRESS + ENTRY;
+	memcpy(builder.bytes + ENTRY, code, sizeof(code));
+	expect_pointers((const uint64_t[]){ CODE + 3, CODE + 5 }, 2);
+	/* At the end of the segment it is cut. */
+	built_segment(&builder, 0)->p_filesz = ENTRY + 9;
+	expect_pointers((const uint64_t[]){ CODE + 3 }, 1);
+	build(EM_AARCH64);
+	built_header(&builder)->e_entry = BUILT_ADDRESS + ENTRY;
+	memcpy(builder.bytes + ENTRY, code, sizeof(code));
+	expect_pointers(NULL, 0);
+}
+
+static void files_without_bare_code_have_none(void **state)
+{
+	struct bare_code code = { 0 };
+	struct elf_image image;
+
+	(void)state;
+	build(EM_X86_64);
+	put_word(DATA, CODE);
+	assert_int_equal(elf_image_init_memory(&image, builder.bytes, BUILT_BYTES), 0);
+	assert_int_equal(code_pointers_read(&image, &code), 0);
+	assert_int_equal(code.pointers.count, 0);
+	elf_image_deinit(&image);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(words_of_data_are_found),
+		cmocka_unit_test(relative_relocations_are_found),
+		cmocka_unit_test(what_the_entry_point_passes_on_is_found),
+		cmocka_unit_test(files_without_bare_code_have_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
