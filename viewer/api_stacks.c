@@ -58,6 +58,7 @@ static json_int_t string_index(struct shown_strings *shown, const struct stack_n
 }
 
 struct tree_writer {
+	const struct question *question;
 	const struct stack_names *names;
 	const struct asked_stacks *asked;
 	/* Name of the root. */
@@ -110,15 +111,20 @@ static void put_root(struct tree_writer *writer)
 }
 
 /* @root has the totals for the shares of the tree. */
+static void put_sum(struct tree_writer *writer, enum column column, uint64_t sum)
+{
+	json_array_append_new(writer->columns[column], value_json(writer->question, sum));
+}
+
 static void put_counts(struct tree_writer *writer, const struct flame_node *node,
 		       const struct flame_node *root)
 {
-	put(writer, COLUMN_SELF, (json_int_t)node->self);
-	put(writer, COLUMN_TOTAL, (json_int_t)node->total);
+	put_sum(writer, COLUMN_SELF, node->self);
+	put_sum(writer, COLUMN_TOTAL, node->total);
 	if (!writer->z)
 		return;
-	put(writer, COLUMN_BASE_SELF, (json_int_t)node->base_self);
-	put(writer, COLUMN_BASE_TOTAL, (json_int_t)node->base_total);
+	put_sum(writer, COLUMN_BASE_SELF, node->base_self);
+	put_sum(writer, COLUMN_BASE_TOTAL, node->base_total);
 	json_array_append_new(writer->z,
 			      json_real(share_significance(node->total, root->total,
 							   node->base_total, root->base_total)));
@@ -137,6 +143,7 @@ static json_t *tree_json(const struct question *question, const struct asked_sta
 			 const struct flame_tree *tree, const char *name)
 {
 	struct tree_writer writer = {
+		.question = question,
 		.names = &question->api->names,
 		.asked = asked,
 		.name = name,
@@ -167,7 +174,7 @@ static json_t *tree_json(const struct question *question, const struct asked_sta
 	if (writer.z)
 		json_object_set_new(object, "z", writer.z);
 	put_number(object, "pruned_nodes", tree->pruned_nodes);
-	put_number(object, "pruned_samples", tree->pruned_samples);
+	put_value(question, object, "pruned_samples", tree->pruned_samples);
 	hash_map_deinit(&writer.strings.indexes);
 	hash_map_deinit(&writer.files.indexes);
 	return object;
@@ -271,9 +278,9 @@ int flame_json(struct question *question, size_t max_nodes, json_t *object)
 		err = push_whole(&set, &asked, question, &asked.stacks.items[i]);
 	if (err)
 		return err;
-	put_number(object, "total", asked.total);
+	put_value(question, object, "total", asked.total);
 	if (question->selection.has_base)
-		put_number(object, "base_total", asked.base_total);
+		put_value(question, object, "base_total", asked.base_total);
 	return put_tree(question, &asked, &set, max_nodes, "all", object, "tree");
 }
 
@@ -362,14 +369,14 @@ static int cut_stack(struct sandwich *sandwich, const struct asked_stacks *asked
 static void put_sums(const struct question *question, const struct asked_stacks *asked,
 		     const struct sandwich *sandwich, json_t *object)
 {
-	put_number(object, "total", asked->total);
-	put_number(object, "self", sandwich->self);
-	put_number(object, "samples", sandwich->samples);
+	put_value(question, object, "total", asked->total);
+	put_value(question, object, "self", sandwich->self);
+	put_value(question, object, "samples", sandwich->samples);
 	if (!question->selection.has_base)
 		return;
-	put_number(object, "base_total", asked->base_total);
-	put_number(object, "base_self", sandwich->base_self);
-	put_number(object, "base_samples", sandwich->base_samples);
+	put_value(question, object, "base_total", asked->base_total);
+	put_value(question, object, "base_self", sandwich->base_self);
+	put_value(question, object, "base_samples", sandwich->base_samples);
 	put_significance(object, "z", sandwich->samples, asked->total, sandwich->base_samples,
 			 asked->base_total);
 }

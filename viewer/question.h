@@ -23,6 +23,9 @@ struct question {
 	const struct api_request *request;
 	struct selection selection;
 	struct history_view view;
+	/** The type of the values that are summed; only samples with it are read, unless all_types is set. */
+	uint32_t type;
+	bool all_types;
 	/**
 	 * Indexed by key id: bits like those of selection_misses(), with those for names in the
 	 * stack too; MISSES_UNKNOWN until they are needed.
@@ -78,6 +81,17 @@ void asked_stacks_deinit(struct asked_stacks *asked);
 /** The id by which frames are merged: the code location's, or its function's. */
 uint32_t asked_id(const struct asked_stacks *asked, const struct question *question,
 		  uint32_t location);
+
+/** The selected type, "samples" in "count" if the samples are the agent's. */
+const struct value_type *question_type(const struct question *question);
+
+/** Sets "type" of @object. */
+void put_type(const struct question *question, json_t *object);
+json_t *type_json(const struct value_type *type);
+
+/** A sum of values, of either sign, in the unit of the selected type. */
+json_t *value_json(const struct question *question, uint64_t sum);
+void put_value(const struct question *question, json_t *object, const char *key, uint64_t sum);
 
 /** Sets @key of @object. A lack of memory shows when the whole answer is written. */
 void put_number(json_t *object, const char *key, uint64_t number);

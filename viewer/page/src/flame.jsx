@@ -2,7 +2,7 @@
 // A flame graph: the canvas, its mouse and keyboard, and the words about the frame in focus.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { APPROXIMATE, GUESS, INLINED, isLevel, kindColour, legend } from './colours.js';
-import { count, percent } from './format.js';
+import { amount, count, percent, value } from './format.js';
 import { ROW, differenceText, neighbour, nodeUnder, paint } from './paint.js';
 import { fileOf, flagsOf, kindOf, nameOf, nodeAt, pathOf, searchTree } from './tree.js';
 
@@ -17,12 +17,12 @@ function wordsOf(tree, i) {
 		flags & APPROXIMATE ? 'approximate' : ''].filter(Boolean).join(', ');
 	const source = fileOf(tree, i) + (line ? `:${line}` : '');
 	const words = [
-		`${count(tree.total[i])} samples, ${percent(tree.total[i], tree.allTotal)}; `
-			+ `self ${count(tree.self[i])}, ${percent(tree.self[i], tree.allTotal)}`,
+		`${amount(tree.total[i])}, ${percent(tree.total[i], tree.allTotal)}; `
+			+ `self ${value(tree.self[i])}, ${percent(tree.self[i], tree.allTotal)}`,
 	];
 	if (tree.isComparison) {
-		words.push(`base: ${count(tree.base_total[i])} samples, `
-			+ `${percent(tree.base_total[i], tree.allBase)}; self ${count(tree.base_self[i])}; `
+		words.push(`base: ${amount(tree.base_total[i])}, `
+			+ `${percent(tree.base_total[i], tree.allBase)}; self ${value(tree.base_self[i])}; `
 			+ differenceText(tree, i));
 	}
 	return { name: nameOf(tree, i), words, about: [marks, source].filter(Boolean).join(' · ') };
@@ -174,7 +174,7 @@ export function Flame({ tree, label, zoom, onZoom, search, isFlipped, isDark, ac
 			<div class="bar">
 				<span class="shown" role="status">
 					{found
-						? `${count(found.samples)} samples match, ${percent(found.samples, tree.allTotal)}`
+						? `${amount(found.samples)} match, ${percent(found.samples, tree.allTotal)}`
 						: <FocusWords tree={tree} node={inFocus} />}
 				</span>
 				{inFocus > 0 && !isLevel(kindOf(tree, inFocus)) && actions.map(([text, act]) => (
@@ -199,7 +199,7 @@ export function Flame({ tree, label, zoom, onZoom, search, isFlipped, isDark, ac
 			{tree.pruned_nodes > 0 && (
 				<p class="note">
 					{`${count(tree.pruned_nodes)} frames too small to see are left out `
-						+ `(${count(tree.pruned_samples)} samples); their callers count them.`}
+						+ `(${amount(tree.pruned_samples)}); their callers count them.`}
 				</p>
 			)}
 		</section>

@@ -8,6 +8,7 @@ import { learnKinds } from './colours.js';
 import { Delays } from './delays.jsx';
 import { Facets } from './facets.jsx';
 import { Flame, Legend } from './flame.jsx';
+import { learnType } from './format.js';
 import { Filters, ToolLine, TopLine } from './header.jsx';
 import { Help } from './help.jsx';
 import { Quality } from './quality.jsx';
@@ -71,6 +72,7 @@ function App() {
 	const rounds = useRounds(view, frozenAt, useHidden(), width);
 	const { status, answers, problem } = rounds;
 	learnKinds(status?.kinds ?? []);
+	learnType(status?.type);
 	const tree = useMemo(() => answers.flame && layOut(answers.flame.data), [answers.flame]);
 	const isFrozen = frozenAt !== null;
 	const epoch = status?.epoch_ms ?? 0;
@@ -129,6 +131,17 @@ function App() {
 			document.title = `${status.host} · Allframes`;
 	}, [status?.host]);
 
+	// Two profiles that are shown together are compared, until something else is chosen.
+	useEffect(() => {
+		if (status?.parts.length !== 2 || range || base)
+			return;
+		const [before, after] = status.parts;
+		change({
+			from: epoch + after.from, to: epoch + after.to, base_from: epoch + before.from,
+			base_to: epoch + before.to,
+		}, true);
+	}, [status?.parts.length]);
+
 	const exportQuery = frameQuery(view, epoch, isFrozen ? frozenAt : status?.now_ms ?? 0, isFrozen);
 	return (
 		<>
@@ -137,7 +150,8 @@ function App() {
 				exportQuery={exportQuery} />
 			{problem && <p class="problem" role="alert">{problem.message}</p>}
 			{status && <Delays delays={status.delays} />}
-			<ToolLine view={view} change={change} searchBox={searchBox} />
+			<ToolLine view={view} change={change} searchBox={searchBox}
+				status={status} />
 			<div class="body">
 				<details class="facets" open={!isNarrow}>
 					<summary>Filters</summary>

@@ -5,6 +5,16 @@
  * Adds to the columns: depth, end (the first node behind a subtree), and left and width as shares
  * of the root. In a comparison a node is as wide as its mean share, so that what has gone shows too.
  */
+/** The sums of values without their signs below each node; null if no value is negative. */
+function magnitudes(tree) {
+	if (!tree.total.some((total) => total < 0))
+		return null;
+	const sizes = tree.self.map(Math.abs);
+	for (let i = sizes.length - 1; i > 0; i--)
+		sizes[tree.parent[i]] += sizes[i];
+	return sizes;
+}
+
 export function layOut(answer) {
 	const { tree } = answer;
 	const length = tree.parent.length;
@@ -16,11 +26,12 @@ export function layOut(answer) {
 	const left = new Float64Array(length);
 	const width = new Float64Array(length);
 	const nextLeft = new Float64Array(length);
+	const sizes = magnitudes(tree);
 	let maxDepth = 0;
 
 	for (let i = 0; i < length; i++) {
 		const parent = tree.parent[i];
-		const share = total ? tree.total[i] / total : 0;
+		const share = sizes ? sizes[i] / (sizes[0] || 1) : total ? tree.total[i] / total : 0;
 		const baseShare = baseTotal ? tree.base_total[i] / baseTotal : 0;
 		width[i] = total && baseTotal ? (share + baseShare) / 2 : share + baseShare;
 		if (i > 0) {
