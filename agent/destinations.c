@@ -132,11 +132,12 @@ static int init_outputs(struct destinations *destinations)
 	return 0;
 }
 
-static void read_totals(void *context, struct api_totals *totals)
+static void read_totals(void *context, uint32_t type, struct api_totals *totals)
 {
 	struct destinations *destinations = context;
 	struct sample_totals sums, received;
 
+	(void)type;
 	sample_counter_read(&destinations->counter, &sums);
 	sample_counter_read(&destinations->received, &received);
 	*totals = (struct api_totals){

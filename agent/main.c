@@ -33,7 +33,7 @@ static int run(const struct options *options)
 {
 	if (options->upload_count)
 		return upload_symbols(options);
-	return options->open_path ? show_file(options) : agent_run(options);
+	return options->open_count ? show_file(options) : agent_run(options);
 }
 
 int main(int argument_count, char **arguments)

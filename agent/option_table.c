@@ -25,6 +25,8 @@
 enum {
 	OUTPUT_MAX_COUNT = 16,
 	UPLOAD_MAX_COUNT = 4096,
+	/** Profiles that are shown together. */
+	OPEN_MAX_COUNT = 8,
 	/* Linux's PID_MAX_LIMIT on 64-bit machines. */
 	PID_MAX = 1 << 22,
 };
@@ -62,6 +64,13 @@ static int set_upload(struct options *options, const struct setting *setting)
 	if (!*setting->text)
 		return option_refuse(setting, "give an ELF file");
 	return add_path(setting, UPLOAD_MAX_COUNT, &options->uploads, &options->upload_count);
+}
+
+static int set_open(struct options *options, const struct setting *setting)
+{
+	if (!*setting->text)
+		return option_refuse(setting, "give a path, or -");
+	return add_path(setting, OPEN_MAX_COUNT, &options->opens, &options->open_count);
 }
 
 /* The process with the thread @pid; 0 if there is none. */
@@ -443,10 +452,10 @@ const struct option option_table[] = {
 		.value_name = "FILE",
 		.meaning =
 			"Instead of sampling, show this profile as a page: a file of `-output` (`.pb.gz`, `.folded` or "
-			"`.otlp`) or of another tool. Needs no privileges.",
+			"`.otlp`) or of another tool; `-` is standard input. Given twice, both are shown, to compare them. Needs "
+			"no privileges.",
 		.details = "See [The page](page.md).",
-		.set = option_set_path,
-		.offset = offsetof(struct options, open_path),
+		.set = set_open,
 	},
 	{
 		.name = "doctor",

@@ -104,7 +104,7 @@ static int parse_initial(struct options *options, const struct option *option)
 /* The name of an option that is useless with -open, -doctor or -upload-symbols; NULL: there is none. */
 static const char *useless_option(const struct options *options)
 {
-	if (!options->open_path && !options->doctor && !options->upload_count)
+	if (!options->open_count && !options->doctor && !options->upload_count)
 		return NULL;
 	if (options->output_count)
 		return "-output";
@@ -112,19 +112,19 @@ static const char *useless_option(const struct options *options)
 		return "-collection-agent";
 	if (options->receive.address)
 		return "-receive";
-	if (!options->open_path && options->viewer.address)
+	if (!options->open_count && options->viewer.address)
 		return "-viewer";
-	if (options->doctor && (options->open_path || options->upload_count))
+	if (options->doctor && (options->open_count || options->upload_count))
 		return "-doctor";
-	return options->open_path && options->upload_count ? "-open" : NULL;
+	return options->open_count && options->upload_count ? "-open" : NULL;
 }
 
 static const char *purpose_of(const struct options *options)
 {
 	if (options->upload_count)
 		return "-upload-symbols sends symbols and samples nothing";
-	return options->open_path ? "-open shows a file and samples nothing" :
-				    "-doctor writes to standard output alone";
+	return options->open_count ? "-open shows a file and samples nothing" :
+				     "-doctor writes to standard output alone";
 }
 
 static int check_purpose(const struct options *options)
@@ -213,7 +213,9 @@ void options_deinit(struct options *options)
 	free(options->receive.tls_cert);
 	free(options->receive.tls_key);
 	free(options->receive.token_file);
-	free(options->open_path);
+	for (uint32_t i = 0; i < options->open_count; i++)
+		free(options->opens[i]);
+	free(options->opens);
 	free(options->cgroup);
 	free(options->cpus);
 	options_free_tags(options);

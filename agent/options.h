@@ -100,8 +100,9 @@ struct options {
 	char **uploads;
 	uint32_t upload_count;
 
-	/** A profile to show instead of sampling; NULL: none. */
-	char *open_path;
+	/** Profiles to show instead of sampling; "-" is standard input. */
+	char **opens;
+	uint32_t open_count;
 
 	/** Reports on standard output how well the agent runs here, after duration_ns. */
 	bool doctor;

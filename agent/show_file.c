@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "agent/agent.h"
@@ -11,18 +13,22 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
-#include "reporter/sample_totals.h"
 #include "viewer/open/open_file.h"
 #include "viewer/viewer.h"
 
 enum {
 	HISTORY_MAX_BYTES = 1 << 30,
+	SOURCE_MAX_BYTES = 1024,
 };
 
 struct shown_file {
+	/* Stands before the history, and adds up the values of each type. */
+	struct reporter reporter;
 	const struct options *options;
 	struct opened_samples opened;
-	struct sample_counter counter;
+	struct reporter *history;
+	struct api_totals totals[PROFILE_TYPES_MAX];
+	char source[SOURCE_MAX_BYTES];
 	struct viewer *viewer;
 	struct stop_signal stop;
 	bool has_stop;
@@ -31,29 +37,51 @@ struct shown_file {
 static void shown_file_deinit(struct shown_file *shown)
 {
 	viewer_destroy(shown->viewer);
-	opened_samples_free(&shown->opened);
+	opened_samples_deinit(&shown->opened);
 	if (shown->has_stop)
 		stop_signal_deinit(&shown->stop);
 }
 
-static void read_totals(void *context, struct api_totals *totals)
+static void report(struct reporter *reporter, const struct sample_event *event)
 {
-	const struct sample_counter *counter = context;
-	struct sample_totals sums;
+	struct shown_file *shown = (struct shown_file *)reporter;
+	struct api_totals *totals = &shown->totals[event->sample.origin];
+	const struct trace *trace = event->sample.trace;
 
-	sample_counter_read(counter, &sums);
-	totals->samples = sums.samples;
-	totals->complete = sums.complete;
-	totals->guesses = sums.guesses;
-	for (int i = 0; i < UNWIND_ERROR_COUNT; i++)
-		totals->errors += sums.errors[i];
+	totals->samples += event->value;
+	totals->complete += trace->is_complete ? event->value : 0;
+	totals->guesses += trace->has_guess ? event->value : 0;
+	totals->errors += trace->error_mask ? event->value : 0;
+	shown->history->ops->report(shown->history, event);
+}
+
+_Static_assert(offsetof(struct shown_file, reporter) == 0, "report() casts");
+
+static void read_totals(void *context, uint32_t type, struct api_totals *totals)
+{
+	const struct shown_file *shown = context;
+
+	*totals = shown->totals[type];
 }
 
 static const char *file_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
+	if (!strcmp(path, "-"))
+		return "standard input";
 	return slash ? slash + 1 : path;
+}
+
+/* "before.pb.gz, after.pb.gz" */
+static void name_source(struct shown_file *shown)
+{
+	size_t length = 0;
+
+	for (uint32_t i = 0; i < shown->options->open_count && length < sizeof(shown->source); i++)
+		length += (size_t)snprintf(shown->source + length, sizeof(shown->source) - length,
+					   "%s%s", i ? ", " : "",
+					   file_name(shown->options->opens[i]));
 }
 
 static int make_viewer(struct shown_file *shown)
@@ -68,17 +96,19 @@ static int make_viewer(struct shown_file *shown)
 		.history = {
 			.retention_ns = HISTORY_WITHOUT_END,
 			.max_bytes = HISTORY_MAX_BYTES,
+			.keeps_values = true,
 		},
 		.api = {
 			.read_totals = read_totals,
-			.context = &shown->counter,
+			.context = shown,
 			.version = AGENT_VERSION,
 			.host = opened->host,
 			.kernel = "",
-			.source = file_name(shown->options->open_path),
+			.source = shown->source,
 			.samples_per_second = opened->samples_per_second,
 			.epoch_realtime_ns = start_ns,
 			.epoch_monotonic_ns = start_ns,
+			.facts = &opened->facts,
 		},
 	};
 
@@ -87,29 +117,26 @@ static int make_viewer(struct shown_file *shown)
 
 static void report_samples(struct shown_file *shown)
 {
+	static const struct reporter_ops ops = { .report = report };
 	struct history *history = viewer_history(shown->viewer);
 	struct history_facts facts;
-	uint64_t reported;
 
-	sample_counter_init(&shown->counter);
-	sample_counter_add(&shown->counter, history_reporter(history));
-	reported = opened_samples_report(&shown->opened, &shown->counter.reporter);
+	shown->reporter.ops = &ops;
+	shown->history = history_reporter(history);
+	opened_samples_report_values(&shown->opened, &shown->reporter);
 	/* The history has copied all samples that it keeps. */
 	opened_samples_free(&shown->opened);
 	history_facts(history, &facts);
 	if (facts.dropped)
 		log_warn("the sample store is full; %llu samples of %s are left out",
-			 (unsigned long long)facts.dropped, shown->options->open_path);
-	if (reported < shown->opened.total)
-		log_info("the %llu samples of %s are scaled down to %llu",
-			 (unsigned long long)shown->opened.total, shown->options->open_path,
-			 (unsigned long long)reported);
+			 (unsigned long long)facts.dropped, shown->source);
 }
 
 static int run(struct shown_file *shown)
 {
-	int error = open_file(shown->options->open_path, &shown->opened);
+	int error = open_files(shown->options->opens, shown->options->open_count, &shown->opened);
 
+	name_source(shown);
 	if (!error)
 		error = make_viewer(shown);
 	if (error)
@@ -118,7 +145,7 @@ static int run(struct shown_file *shown)
 	error = viewer_start(shown->viewer);
 	if (error)
 		return error;
-	log_info("showing %s at %s; Ctrl-C or SIGTERM stops", shown->options->open_path,
+	log_info("showing %s at %s; Ctrl-C or SIGTERM stops", shown->source,
 		 viewer_url(shown->viewer));
 	while (!stop_signal_wait(&shown->stop, UINT64_MAX))
 		;

@@ -273,6 +273,14 @@ def open_file(scene, command):
         scene.finish(command, run, run.stop(), FUNCTION.encode() in stacks)
 
 
+def open_two_files(scene, command):
+    for name in ("before.pb.gz", "after.pb.gz"):
+        shutil.copy(scene.path("profile.pb.gz"), scene.path(name))
+    with scene.run(command, more="-viewer 127.0.0.1:0") as run:
+        status = json.loads(Api(run.page() + "/").fetch("api/status"))
+        scene.finish(command, run, run.stop(), [part["name"] for part in status["parts"]] == ["before.pb.gz", "after.pb.gz"])
+
+
 def make_token(scene, command):
     with scene.run(command) as run:
         status = run.end()
@@ -421,6 +429,7 @@ COMMANDS = {
     "build/agent -pid 1234 -duration 10s -output profile.pb.gz -output profile.html": record_files,
     "go tool pprof -http=: profile.pb.gz": read_by_go,
     "build/agent -open profile.pb.gz": open_file,
+    "build/agent -open before.pb.gz -open after.pb.gz": open_two_files,
     "build/agent -collection-agent collector.example.com:4317 -header authorization=@/etc/token": send_with_token,
     "build/collector -print -folded got.folded -report got.json -save requests/": collect,
     SEND_HERE: with_the_other_side,

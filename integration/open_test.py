@@ -85,10 +85,24 @@ def differences(one, other):
             for key in (one | other) if one[key] != other[key]][:6]
 
 
+def check_types(tap, name, api, recorded):
+    status = api.get("status")
+    types = [(one["type"], one["unit"]) for one in status["types"]]
+    # As in go tool pprof, the last type of a pprof file is shown first.
+    wanted = [("samples", "count"), ("cpu", "nanoseconds")] if name == "pprof" else [("samples", "count")]
+    tap.ok(types == wanted and (status["type"]["type"], status["type"]["unit"]) == wanted[-1],
+           name + ": its types of values are those of the file", types, status["type"])
+    if name == "pprof":
+        period = round(1e9 / RATE)
+        tap.ok(status["samples"] == total(recorded) * period, "pprof: the CPU time is that of all samples",
+               status["samples"], total(recorded) * period)
+
+
 def check_format(tap, name, path, recorded, directory):
     with showing(tap, path, directory) as (agent, url):
         api = Api(url)
-        status = api.get("status")
+        check_types(tap, name, api, recorded)
+        status = api.get("status", type="samples")
         tap.ok(not status["is_live"] and status["source"] == os.path.basename(path)
                and status["samples"] == total(recorded),
                name + ": all samples are there", status)
@@ -96,7 +110,7 @@ def check_format(tap, name, path, recorded, directory):
                        if not stack.errors and not stack.has_guess)
         tap.ok(status["totals"]["complete"] == complete, name + ": and as many are complete",
                status["totals"], complete)
-        stacks = api.stacks()
+        stacks = api.stacks(type="samples")
         if name == "otlp":
             one, other = without_comms(stacks), without_comms(recorded)
         else:

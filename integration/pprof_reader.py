@@ -25,15 +25,16 @@ class Sample(collections.namedtuple("Sample", "frames values labels lines")):
 
 class Profile:
     """A pprof file: sample_types, samples, comments, mappings, period, time and duration. @may_double: of frames that
-    were made by hand, some differ by nothing that a profile has.
+    were made by hand, some differ by nothing that a profile has. @may_repeat: a sample may have a key twice.
     """
 
-    def __init__(self, path, may_double=False):
+    def __init__(self, path, may_double=False, may_repeat=False):
         with gzip.open(path) as file:
             data = file.read()
         parts = collections.defaultdict(list)
         for number, value in fields(data):
             parts[number].append(value)
+        self._may_repeat = may_repeat
         self._strings = [text.decode("utf-8", "surrogateescape") for text in parts[6]]
         if not self._strings or self._strings[0] != "":
             raise ValueError("string 0 is not empty")
@@ -110,7 +111,7 @@ class Profile:
             if number == 3:
                 label = message(value, key=1, text=2, number=3)
                 key = self._strings[label.key]
-                if key in labels:
+                if key in labels and not self._may_repeat:
                     raise ValueError("label %s is there twice" % key)
                 labels[key] = self._strings[label.text] if label.text else label.number
         values = numbers(data, 2)

@@ -8,9 +8,14 @@
 
 #include <stdio.h>
 
+#include "lib/model/profile_facts.h"
 #include "reporter/stack_counts.h"
 
 /** Write errors stay in @out (ferror()). */
 void folded_write(FILE *out, const struct stack_counts *counts);
+
+/** The same for counts that are sums of values of @type. */
+void folded_write_values(FILE *out, const struct stack_counts *counts,
+			 const struct value_type *type);
 
 #endif

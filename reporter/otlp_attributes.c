@@ -314,11 +314,15 @@ static void append_label(struct otlp_attributes *attributes, const struct label 
 {
 	struct otlp_dictionary *dictionary = attributes->dictionary;
 	struct otlp_attribute_entry attribute = { .kind = OTLP_VALUE_TEXT };
+	const char *unit;
 
 	text_builder_append(&dictionary->text, LABEL_KEY_PREFIX);
 	text_builder_append_name(&dictionary->text, label->key);
 	attribute.key = otlp_add_built_string(dictionary);
-	attribute.value = otlp_add_string(dictionary, label->value);
+	if (label_is_number(label, &attribute.value, &unit))
+		attribute.kind = OTLP_VALUE_NUMBER;
+	else
+		attribute.value = otlp_add_string(dictionary, label->value);
 	if (!is_common(attributes, attribute.key))
 		append_id(attributes, &attributes->label_attributes,
 			  otlp_add_attribute(dictionary, &attribute));
@@ -328,13 +332,16 @@ static void make_label_set(struct otlp_attributes *attributes, const struct labe
 			   struct otlp_label_set *set)
 {
 	const struct language_key *task_key = language_task_key(labels->task_language);
-	const char *at = labels->texts;
+	const char *at = labels->texts, *last = NULL;
 
 	set->first_attribute = attributes->label_attributes.count;
 	for (uint32_t i = 0; i < labels->label_count; i++) {
 		struct label label = label_set_next(&at);
 
-		append_label(attributes, &label);
+		/* No key of OTLP's attributes may be there twice. */
+		if (!last || strcmp(last, label.key))
+			append_label(attributes, &label);
+		last = label.key;
 	}
 	if (task_key)
 		append(attributes, OTLP_FIRST_TASK_KEY + (uint32_t)(task_key - language_task_keys),

@@ -335,8 +335,8 @@ static ProfilesDictionaryMessage *new_dictionary(struct encoder *encoder)
 static void add_samples(struct encoder *encoder, const struct otlp_draft_profile *from,
 			ProfileMessage *profile)
 {
-	const struct otlp_draft_sample *samples =
-		encoder->draft->samples.items + from->first_sample;
+	const struct otlp_draft *draft = encoder->draft;
+	const struct otlp_draft_sample *samples = draft->samples.items + from->first_sample;
 
 	profile->samples = new_messages(&encoder->arena, DESCRIPTOR(sample), from->sample_count);
 	profile->n_samples = profile->samples ? from->sample_count : 0;
@@ -350,7 +350,7 @@ static void add_samples(struct encoder *encoder, const struct otlp_draft_profile
 							&sample->n_attribute_indices);
 		sample->n_timestamps_unix_nano = samples[i].time_count;
 		sample->timestamps_unix_nano = encoder->draft->times.items + samples[i].first_time;
-		if (sample_origins[from->origin].has_values) {
+		if (draft->options->facts || sample_origins[from->origin].has_values) {
 			sample->n_values = samples[i].time_count;
 			sample->values =
 				(int64_t *)encoder->draft->values.items + samples[i].first_value;
@@ -402,7 +402,9 @@ static void fill_profile(struct encoder *encoder, const struct otlp_draft_profil
 
 	profile->sample_type = new_type(encoder, types->type, types->unit);
 	profile->period_type = new_type(encoder, types->period_type, types->period_unit);
-	if (types->period_type)
+	if (draft->options->facts)
+		profile->period = draft->options->facts->period;
+	else if (types->period_type)
 		profile->period = (int64_t)((NS_PER_SECOND + rate / 2) / rate);
 	profile->time_unix_nano = from->start;
 	profile->duration_nano = from->end - from->start;

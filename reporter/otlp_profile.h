@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/model/profile_facts.h"
 #include "lib/model/symbol_lookup.h"
 #include "reporter/sample_store.h"
 
@@ -54,6 +55,11 @@ struct otlp_options {
 	 * a stack that is larger by itself exceeds it, alone in its request.
 	 */
 	size_t max_request_bytes;
+	/**
+	 * Facts that an opened profile states about itself: the origin of a sample is the index of its type, and it has values.
+	 * NULL: the samples are the agent's.
+	 */
+	const struct profile_facts *facts;
 };
 
 /** The interval in which the samples were taken. */

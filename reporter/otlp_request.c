@@ -24,6 +24,34 @@ enum {
 	VALUE_MAX_BYTES = 10,
 };
 
+static uint32_t add_unit(struct otlp_dictionary *dictionary, const struct value_type *type)
+{
+	struct text_builder text = { 0 };
+	uint32_t id;
+
+	value_type_append_unit(&text, type);
+	id = otlp_add_string(dictionary, text_builder_text(&text));
+	text_builder_deinit(&text);
+	return id;
+}
+
+/* All types of an opened profile have its period. */
+static void add_types_of_facts(struct otlp_draft *draft)
+{
+	const struct profile_facts *facts = draft->options->facts;
+	struct otlp_dictionary *dictionary = draft->dictionary;
+
+	for (uint32_t i = 0; i < facts->type_count; i++)
+		draft->types[i] = (struct otlp_draft_types){
+			.type = otlp_add_string(dictionary, facts->types[i].type),
+			.unit = add_unit(dictionary, &facts->types[i]),
+			.period_type = otlp_add_string(
+				dictionary, facts->period_type ? facts->period_type : ""),
+			.period_unit = otlp_add_string(
+				dictionary, facts->period_type ? facts->period_unit : ""),
+		};
+}
+
 void otlp_draft_init(struct otlp_draft *draft, struct otlp_dictionary *dictionary,
 		     const struct otlp_attributes *attributes, const struct otlp_window *window,
 		     const struct otlp_options *options)
@@ -36,7 +64,9 @@ void otlp_draft_init(struct otlp_draft *draft, struct otlp_dictionary *dictionar
 		.window_start = otlp_realtime(window, window->start_ns),
 		.window_end = (uint64_t)window->realtime_offset_ns + window->end_ns,
 	};
-	for (uint32_t i = 0; i < ORIGIN_COUNT; i++)
+	if (options->facts)
+		add_types_of_facts(draft);
+	for (uint32_t i = 0; !options->facts && i < ORIGIN_COUNT; i++)
 		draft->types[i] = (struct otlp_draft_types){
 			.type = otlp_add_string(dictionary, sample_origins[i].type),
 			.unit = otlp_add_string(dictionary, sample_origins[i].unit),

@@ -61,7 +61,7 @@ struct otlp_draft_profile {
 
 VECTOR_DEFINE(otlp_draft_profile_vector, struct otlp_draft_profile)
 
-/** Ids of an origin's strings (struct sample_origin). */
+/** Ids of the strings of an origin (struct sample_origin) or of a type of an opened profile. */
 struct otlp_draft_types {
 	uint32_t type;
 	uint32_t unit;
@@ -79,7 +79,7 @@ struct otlp_draft {
 	/** ns since 1970: the bounds of every profile include this window. */
 	uint64_t window_start;
 	uint64_t window_end;
-	struct otlp_draft_types types[ORIGIN_COUNT];
+	struct otlp_draft_types types[PROFILE_TYPES_MAX];
 	struct otlp_draft_profile_vector profiles;
 	struct otlp_draft_sample_vector samples;
 	struct otlp_time_vector times;

@@ -48,22 +48,27 @@ enum sequence_number {
  */
 enum {
 	OWN_LABELS = SAMPLE_ATTRIBUTE_COUNT + 2,
-	LABEL_ENTRIES_MAX = OWN_LABELS + LABEL_SLOTS_MAX,
+	LABEL_ENTRIES_MAX = OWN_LABELS + PROFILE_LABELS_MAX + 1,
 };
 
-/* An origin has a count, and a period or value of what it counts. */
+/* An origin has a count, and a period or value of what it counts. An opened profile has types. */
 enum {
-	COLUMNS_MAX = 2 * ORIGIN_COUNT,
+	ORIGIN_COLUMNS_MAX = 2 * ORIGIN_COUNT,
+	COLUMNS_MAX = ORIGIN_COLUMNS_MAX > PROFILE_TYPES_MAX ? ORIGIN_COLUMNS_MAX :
+							       PROFILE_TYPES_MAX,
 };
 
 /* Prefix for a program's label whose key is one of ours, with or without this prefix. */
 #define FOREIGN_KEY_PREFIX "label."
 
 VECTOR_DEFINE(label_set_vector, const struct label_set *)
+VECTOR_DEFINE(value_vector, int64_t)
 
 struct pprof_writer {
 	FILE *out;
 	struct symbol_lookup *lookup;
+	/* NULL: the samples are the agent's. */
+	const struct profile_facts *facts;
 	z_stream stream;
 	unsigned char compressed[COMPRESSED_BYTES];
 	/* The value columns, and the index of each origin's first column. */
@@ -88,6 +93,8 @@ struct pprof_writer {
 	struct label_set_vector label_sets;
 	struct hash_map label_ids;
 	struct sequence_counts samples;
+	/* A row of column_count values for each of the samples; only with facts. */
+	struct value_vector values;
 	struct number_vector sequence;
 	struct text_builder text;
 };
@@ -268,7 +275,8 @@ static uint64_t add_mapping(struct pprof_writer *writer, const struct frame *fra
 	uint64_t binary = (uintptr_t)frame->binary;
 	uint64_t id;
 
-	if (frame->kind != FRAME_NATIVE && frame->kind != FRAME_KERNEL)
+	if ((frame->kind != FRAME_NATIVE && frame->kind != FRAME_KERNEL) ||
+	    (frame->binary && frame->binary->is_nowhere))
 		return 0;
 	if (!binary)
 		return add_new_mapping(writer, frame);
@@ -308,7 +316,7 @@ static uint64_t add_function(struct pprof_writer *writer, const struct named_fra
 }
 
 static void write_location(struct pprof_writer *writer, const struct shown_location *shown,
-			   uint64_t id, const struct frame_key *key)
+			   uint64_t id, const struct frame_key *key, uint64_t mapping)
 {
 	struct named_frame names[FRAME_MAX_NAMES];
 	Pprof__Line lines[FRAME_MAX_NAMES];
@@ -326,7 +334,7 @@ static void write_location(struct pprof_writer *writer, const struct shown_locat
 		line_entries[i] = &lines[i];
 	}
 	location.id = id;
-	location.mapping_id = key->mapping;
+	location.mapping_id = mapping;
 	location.address = key->address;
 	location.n_line = count;
 	location.line = line_entries;
@@ -353,7 +361,8 @@ static uint64_t add_location(struct pprof_writer *writer, const struct shown_loc
 		}
 	}
 	if (add_to_table(writer, &writer->locations, keys, shown->count * sizeof(keys[0]), 1, &id))
-		write_location(writer, shown, id, &keys[0]);
+		/* The code is in the outermost function's file. */
+		write_location(writer, shown, id, &keys[0], keys[shown->count - 1].mapping);
 	return id;
 }
 
@@ -388,6 +397,20 @@ static uint32_t attribute_number(struct pprof_writer *writer, const struct sampl
 		       sample_number(sample, attribute);
 }
 
+/* Adds the value of an opened profile's sample to the row of the sequence. */
+static int add_value(struct pprof_writer *writer, const struct stored_sample *sample)
+{
+	size_t index, columns = writer->column_count;
+	int err = sequence_counts_index(&writer->samples, &writer->sequence, &index);
+
+	while (!err && writer->values.count < (index + 1) * columns)
+		err = value_vector_push(&writer->values, 0);
+	if (!err)
+		writer->values.items[index * columns + sample->sample.origin] +=
+			(int64_t)sample->value_sum;
+	return err;
+}
+
 static void merge_sample(struct pprof_writer *writer, const struct stored_sample *sample)
 {
 	writer->sequence.count = 0;
@@ -395,7 +418,8 @@ static void merge_sample(struct pprof_writer *writer, const struct stored_sample
 		push_number(writer, attribute_number(writer, &sample->sample, i));
 	push_number(writer, add_labels(writer, sample->sample.labels));
 	push_number(writer, sample->sample.trace->mark);
-	push_number(writer, sample->sample.origin);
+	/* All values of an opened profile's sample are in one row. */
+	push_number(writer, writer->facts ? 0 : sample->sample.origin);
 	for (uint32_t i = 0; i < sample->sample.trace->frame_count;) {
 		struct shown_location shown;
 
@@ -403,7 +427,9 @@ static void merge_sample(struct pprof_writer *writer, const struct stored_sample
 		if (shown.count)
 			push_number(writer, add_location(writer, &shown));
 	}
-	if (!writer->err)
+	if (!writer->err && writer->facts)
+		writer->err = add_value(writer, sample);
+	else if (!writer->err)
 		writer->err = sequence_counts_add(&writer->samples, &writer->sequence,
 						  sample->count, sample->value_sum);
 }
@@ -425,8 +451,17 @@ static void push_label(struct label_list *list, int64_t key, int64_t text, int64
 	list->entries[list->count++] = label;
 }
 
-/* True if @key is one of ours after any number of prefixes, so that no two keys become equal. */
-static bool is_taken(const char *key)
+static void push_number_label(struct label_list *list, int64_t key, int64_t number, int64_t unit)
+{
+	push_label(list, key, 0, number);
+	list->labels[list->count - 1].num_unit = unit;
+}
+
+/*
+ * True if @key is one of ours after any number of prefixes, so that no two keys become equal. A key of an opened profile
+ * is only taken if the value is of the attribute's kind: readers tell texts from numbers.
+ */
+static bool is_taken(const struct pprof_writer *writer, const char *key, bool is_number)
 {
 	static const char *const of_languages[] = {
 #define X(NAME, otlp, pprof) pprof,
@@ -437,7 +472,9 @@ static bool is_taken(const char *key)
 	while (text_starts_with(key, FOREIGN_KEY_PREFIX))
 		key += strlen(FOREIGN_KEY_PREFIX);
 	for (size_t i = 0; i < SAMPLE_ATTRIBUTE_COUNT; i++)
-		if (*key && !strcmp(key, sample_attributes[i].pprof))
+		if (*key && !strcmp(key, sample_attributes[i].pprof) &&
+		    (!writer->facts ||
+		     is_number == (sample_attributes[i].kind == ATTRIBUTE_NUMBER)))
 			return true;
 	for (size_t i = 0; i < sizeof(of_languages) / sizeof(of_languages[0]); i++)
 		if (!strcmp(key, of_languages[i]))
@@ -452,12 +489,17 @@ static void push_program_labels(struct pprof_writer *writer, const struct label_
 
 	for (uint32_t i = 0; i < labels->label_count; i++) {
 		struct label label = label_set_next(&at);
-		int64_t key;
+		const char *unit;
+		int64_t key, number;
+		bool is_number = label_is_number(&label, &number, &unit);
 
-		if (is_taken(label.key))
+		if (is_taken(writer, label.key, is_number))
 			text_builder_append(&writer->text, FOREIGN_KEY_PREFIX);
 		key = add_name(writer, label.key);
-		push_label(list, key, add_name(writer, label.value), 0);
+		if (is_number)
+			push_number_label(list, key, number, add_name(writer, unit));
+		else
+			push_label(list, key, add_name(writer, label.value), 0);
 	}
 	if (labels->task_language)
 		push_label(list,
@@ -465,14 +507,23 @@ static void push_program_labels(struct pprof_writer *writer, const struct label_
 			   (int64_t)labels->task_id);
 }
 
+/* An opened profile may not know the text, which is then left out. */
+static void push_text_label(const struct pprof_writer *writer, struct label_list *list, int64_t key,
+			    int64_t text)
+{
+	if (text || !writer->facts)
+		push_label(list, key, text, 0);
+}
+
 /* @keys has the key of each attribute, @numbers its value. */
-static void push_attributes(const int64_t *keys, const uint32_t *numbers, struct label_list *list)
+static void push_attributes(const struct pprof_writer *writer, const int64_t *keys,
+			    const uint32_t *numbers, struct label_list *list)
 {
 	for (uint32_t i = 0; i < SAMPLE_ATTRIBUTE_COUNT; i++) {
 		if (!keys[i])
 			continue;
 		if (sample_attributes[i].kind == ATTRIBUTE_TEXT)
-			push_label(list, keys[i], numbers[i], 0);
+			push_text_label(writer, list, keys[i], numbers[i]);
 		else if (numbers[i] != sample_attributes[i].unknown)
 			push_label(list, keys[i], 0, numbers[i]);
 	}
@@ -501,8 +552,14 @@ static void write_sample(struct pprof_writer *writer, const struct counted_seque
 	Pprof__Sample *entry = &sample;
 	Pprof__Profile profile = PPROF__PROFILE__INIT;
 
-	fill_values(writer, counted, numbers[SEQUENCE_ORIGIN], period_ns, values);
-	push_attributes(keys, numbers, &list);
+	if (writer->facts)
+		memcpy(values,
+		       writer->values.items + (size_t)(counted - writer->samples.sequences.items) *
+						      writer->column_count,
+		       writer->column_count * sizeof(*values));
+	else
+		fill_values(writer, counted, numbers[SEQUENCE_ORIGIN], period_ns, values);
+	push_attributes(writer, keys, numbers, &list);
 	if (numbers[SEQUENCE_LABELS])
 		push_program_labels(writer, writer->label_sets.items[numbers[SEQUENCE_LABELS] - 1],
 				    &list);
@@ -552,8 +609,8 @@ static void add_column(struct pprof_writer *writer, const char *type, const char
 	Pprof__ValueType *column = &types[writer->column_count++];
 
 	pprof__value_type__init(column);
-	column->type = add_literal(writer, type);
-	column->unit = add_literal(writer, unit);
+	column->type = add_name(writer, type);
+	column->unit = add_name(writer, unit);
 }
 
 /*
@@ -581,6 +638,50 @@ static void add_columns(struct pprof_writer *writer, const struct sample_snapsho
 	}
 }
 
+static void add_columns_of_facts(struct pprof_writer *writer, Pprof__ValueType types[COLUMNS_MAX])
+{
+	for (uint32_t i = 0; i < writer->facts->type_count; i++) {
+		const struct value_type *type = &writer->facts->types[i];
+		Pprof__ValueType *column = &types[writer->column_count++];
+
+		pprof__value_type__init(column);
+		column->type = add_name(writer, type->type);
+		value_type_append_unit(&writer->text, type);
+		column->unit = add_text(writer);
+	}
+}
+
+static void write_comment(struct pprof_writer *writer, const char *text)
+{
+	Pprof__Profile comment = PPROF__PROFILE__INIT;
+	int64_t index = add_name(writer, text);
+
+	comment.n_comment = 1;
+	comment.comment = &index;
+	write_profile(writer, &comment);
+}
+
+/* The period, the shown type and the comments of an opened profile. */
+static void write_facts(struct pprof_writer *writer)
+{
+	const struct profile_facts *facts = writer->facts;
+	Pprof__Profile profile = PPROF__PROFILE__INIT;
+	Pprof__ValueType period = PPROF__VALUE_TYPE__INIT;
+
+	if (facts->period_type) {
+		period.type = add_name(writer, facts->period_type);
+		period.unit = add_name(writer, facts->period_unit);
+		profile.period_type = &period;
+		profile.period = facts->period;
+	}
+	if (facts->names_shown_type)
+		profile.default_sample_type =
+			add_name(writer, facts->types[facts->shown_type].type);
+	write_profile(writer, &profile);
+	for (size_t i = 0; i < facts->comment_count; i++)
+		write_comment(writer, facts->comments[i]);
+}
+
 static void write_header(struct pprof_writer *writer, const struct sample_snapshot *snapshot,
 			 const struct profile_info *info, uint64_t period_ns)
 {
@@ -589,25 +690,26 @@ static void write_header(struct pprof_writer *writer, const struct sample_snapsh
 
 	/* The first string must be empty. */
 	add_literal(writer, "");
-	add_columns(writer, snapshot, types);
+	if (writer->facts)
+		add_columns_of_facts(writer, types);
+	else
+		add_columns(writer, snapshot, types);
 	for (uint32_t i = 0; i < writer->column_count; i++)
 		pointers[i] = &types[i];
 	profile.n_sample_type = writer->column_count;
 	profile.sample_type = pointers;
-	/* The clock's type, which follows its sample count. */
-	profile.period_type = pointers[1];
-	profile.period = (int64_t)period_ns;
+	if (!writer->facts) {
+		/* The clock's type, which follows its sample count. */
+		profile.period_type = pointers[1];
+		profile.period = (int64_t)period_ns;
+	}
 	profile.time_nanos = (int64_t)info->start_time_ns;
 	profile.duration_nanos = (int64_t)info->duration_ns;
 	write_profile(writer, &profile);
-	for (size_t i = 0; i < info->tag_count; i++) {
-		Pprof__Profile comment = PPROF__PROFILE__INIT;
-		int64_t tag = add_name(writer, info->tags[i]);
-
-		comment.n_comment = 1;
-		comment.comment = &tag;
-		write_profile(writer, &comment);
-	}
+	if (writer->facts)
+		write_facts(writer);
+	for (size_t i = 0; i < info->tag_count; i++)
+		write_comment(writer, info->tags[i]);
 }
 
 static void pprof_writer_deinit(struct pprof_writer *writer)
@@ -622,6 +724,7 @@ static void pprof_writer_deinit(struct pprof_writer *writer)
 	hash_map_deinit(&writer->label_ids);
 	label_set_vector_deinit(&writer->label_sets);
 	sequence_counts_deinit(&writer->samples);
+	value_vector_deinit(&writer->values);
 	number_vector_deinit(&writer->sequence);
 	text_builder_deinit(&writer->text);
 }
@@ -629,7 +732,7 @@ static void pprof_writer_deinit(struct pprof_writer *writer)
 int pprof_write(FILE *out, const struct sample_snapshot *snapshot, const struct profile_info *info,
 		struct symbol_lookup *lookup)
 {
-	struct pprof_writer writer = { .out = out, .lookup = lookup };
+	struct pprof_writer writer = { .out = out, .lookup = lookup, .facts = info->facts };
 	uint64_t rate = info->samples_per_second ? info->samples_per_second : 1;
 	uint64_t period_ns = (NS_PER_SECOND + rate / 2) / rate;
 

@@ -2,7 +2,7 @@
 /**
  * Profiles for pprof (https://github.com/google/pprof, proto/profile.proto), compressed by gzip.
  *
- * Sample types are samples/count and cpu/nanoseconds; labels are comm, pid, thread, tid, goroutine
+ * Sample types are samples/count and cpu/nanoseconds, or those of the opened profile; labels are comm, pid, thread, tid, goroutine
  * (its id), virtual_thread ("true" for a virtual thread of Java; thread and tid are then its
  * carrier's), and those that the program has set (Go's pprof.Do()) under their own keys. If a
  * program's key is equal to one of ours, or to `label.` (once or more) followed by one, it is
@@ -21,6 +21,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#include "lib/model/profile_facts.h"
 #include "lib/model/symbol_lookup.h"
 #include "reporter/sample_store.h"
 
@@ -34,6 +35,11 @@ struct profile_info {
 	/** The -tags, each `key:value`; they become comments of the profile. */
 	const char *const *tags;
 	size_t tag_count;
+	/**
+	 * Facts that an opened profile states about itself. Its types become the sample types; the origin of a sample is the index
+	 * of its type, and value_sum its value. NULL: the samples are the agent's.
+	 */
+	const struct profile_facts *facts;
 };
 
 /**

@@ -78,10 +78,12 @@ static int push_comm(struct merge *merge, const char *comm)
 
 static int merge_sample(struct merge *merge, const struct stored_sample *sample)
 {
-	int err;
+	int err = 0;
 
 	merge->stack.count = 0;
-	err = push_comm(merge, sample->sample.process_comm);
+	/* A stack of nothing is the unknown process. */
+	if (sample_has_process(&sample->sample) || !sample->sample.trace->frame_count)
+		err = push_comm(merge, sample->sample.process_comm);
 	if (!err)
 		err = stack_ids_append(&merge->ids, sample->sample.trace, &merge->stack);
 	if (err)
@@ -97,7 +99,7 @@ static int compare_stacks(const void *a, const void *b, void *context)
 	const uint32_t *ids = counts->stacks.numbers.items;
 
 	if (stack_a->count != stack_b->count)
-		return stack_a->count < stack_b->count ? 1 : -1;
+		return (int64_t)stack_a->count < (int64_t)stack_b->count ? 1 : -1;
 	for (size_t i = 0; i < stack_a->length && i < stack_b->length; i++) {
 		uint32_t text_a = ids[stack_a->first + i];
 		uint32_t text_b = ids[stack_b->first + i];

@@ -41,25 +41,25 @@ void api_destroy(struct api *api)
 	free(api);
 }
 
-static struct api_totals read_totals(const struct api *api)
+static struct api_totals read_totals(const struct api *api, uint32_t type)
 {
 	struct api_totals totals = { 0 };
 
 	if (api->config.read_totals)
-		api->config.read_totals(api->config.context, &totals);
+		api->config.read_totals(api->config.context, type, &totals);
 	return totals;
 }
 
-static json_t *totals_json(const struct api_totals *totals)
+static json_t *totals_json(const struct question *question, const struct api_totals *totals)
 {
 	json_t *object = json_object();
 
-	put_number(object, "samples", totals->samples);
+	put_value(question, object, "samples", totals->samples);
 	put_number(object, "idle", totals->idle);
 	put_number(object, "lost", totals->lost);
-	put_number(object, "complete", totals->complete);
-	put_number(object, "guesses", totals->guesses);
-	put_number(object, "errors", totals->errors);
+	put_value(question, object, "complete", totals->complete);
+	put_value(question, object, "guesses", totals->guesses);
+	put_value(question, object, "errors", totals->errors);
 	return object;
 }
 
@@ -85,10 +85,40 @@ static json_t *kinds_json(void)
 	return kinds;
 }
 
+static json_t *types_json(const struct question *question)
+{
+	const struct profile_facts *facts = question->api->config.facts;
+	json_t *types = json_array();
+
+	if (!facts)
+		json_array_append_new(types, type_json(question_type(question)));
+	for (uint32_t i = 0; facts && i < facts->type_count; i++)
+		json_array_append_new(types, type_json(&facts->types[i]));
+	return types;
+}
+
+/* The ranges of profiles that are shown together, in ms; "to" is excluded. */
+static json_t *parts_json(const struct question *question)
+{
+	const struct profile_facts *facts = question->api->config.facts;
+	json_t *parts = json_array();
+
+	for (size_t i = 0; facts && i < facts->part_count; i++) {
+		const struct profile_part *part = &facts->parts[i];
+		json_t *object = json_object();
+
+		put_text(object, "name", part->name);
+		put_number(object, "from", question_ms(question, part->first_ns));
+		put_number(object, "to", question_ms(question, part->last_ns) + 1);
+		json_array_append_new(parts, object);
+	}
+	return parts;
+}
+
 static int answer_status(struct question *question, json_t *object)
 {
 	const struct api_config *config = &question->api->config;
-	struct api_totals totals = read_totals(question->api);
+	struct api_totals totals = read_totals(question->api, question->type);
 	bool is_paused = history_is_paused(config->history);
 	struct history_facts facts;
 
@@ -109,12 +139,15 @@ static int answer_status(struct question *question, json_t *object)
 	put_number(object, "samples_per_second", config->samples_per_second);
 	put_number(object, "cpu_count", config->cpu_count);
 	put_number(object, "retention_ms", config->retention_ns / NS_PER_MS);
-	put_number(object, "samples", facts.samples);
+	put_value(question, object, "samples", config->facts ? totals.samples : facts.samples);
+	json_object_set_new(object, "types", types_json(question));
+	put_type(question, object);
+	json_object_set_new(object, "parts", parts_json(question));
 	put_number(object, "dropped", facts.dropped);
 	put_number(object, "history_bytes", facts.bytes);
 	put_number(object, "names_pending", totals.names_pending);
 	put_number(object, "generation", facts.changes + totals.names_generation);
-	json_object_set_new(object, "totals", totals_json(&totals));
+	json_object_set_new(object, "totals", totals_json(question, &totals));
 	json_object_set_new(object, "delays", delays_json(&totals));
 	return 0;
 }
@@ -196,7 +229,7 @@ static int ask_of_samples(struct api *api, const struct api_request *request,
 
 	if (request->is_post)
 		return fail(-EPERM, "that is asked for by GET");
-	stack_names_begin(&api->names, read_totals(api).names_generation);
+	stack_names_begin(&api->names, read_totals(api, 0).names_generation);
 	err = question_init(&question, api, request);
 	if (err)
 		return err;

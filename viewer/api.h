@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "lib/model/hanging_processes.h"
+#include "lib/model/profile_facts.h"
 #include "lib/model/symbol_lookup.h"
 #include "viewer/history.h"
 
@@ -46,8 +47,8 @@ struct api_config {
 	 * Names of native frames; NULL for none. Used only by the thread that calls api_answer().
 	 */
 	struct symbol_lookup *lookup;
-	/** Fills *@totals, which is zeroed. May be NULL. */
-	void (*read_totals)(void *context, struct api_totals *totals);
+	/** Fills *@totals, which is zeroed, for samples with values of @type. May be NULL. */
+	void (*read_totals)(void *context, uint32_t type, struct api_totals *totals);
 	void *context;
 	const char *version;
 	const char *host;
@@ -63,6 +64,11 @@ struct api_config {
 	/** The history's time 0 by both clocks. */
 	uint64_t epoch_realtime_ns;
 	uint64_t epoch_monotonic_ns;
+	/**
+	 * Facts that an opened profile states about itself; the samples' origins are the types of their values. NULL: the samples
+	 * are the agent's, and each counts as one.
+	 */
+	const struct profile_facts *facts;
 };
 
 /** Decoded by the HTTP server; may hold any byte but NUL. */

@@ -41,6 +41,8 @@ struct export_content {
 	struct stored_sample_vector stored;
 	/* Times of the first stored sample, of the second, ...; NULL if times are not wanted. */
 	uint64_t *times;
+	/* The value at each time; NULL if each sample counts as one. */
+	uint64_t *values;
 	uint64_t samples;
 };
 
@@ -49,6 +51,7 @@ static void content_deinit(struct export_content *content)
 	hash_map_deinit(&content->indexes);
 	stored_sample_vector_deinit(&content->stored);
 	free(content->times);
+	free(content->values);
 }
 
 static struct stored_sample stored_sample(const struct question *question,
@@ -84,6 +87,7 @@ static int count_sample(struct question *question, const struct history_sample *
 			return err;
 	}
 	content->stored.items[index].count++;
+	content->stored.items[index].value_sum += (uint64_t)sample->value;
 	return 0;
 }
 
@@ -116,11 +120,15 @@ static int put_time(struct question *question, const struct history_sample *samp
 {
 	struct stored_sample *stored;
 	uint64_t index = 0;
+	size_t position;
 
 	(void)question;
 	hash_map_find(&content->indexes, sample_key(sample), &index);
 	stored = &content->stored.items[index];
-	content->times[stored->times_ns - content->times + stored->count++] = sample->time_ns;
+	position = (size_t)(stored->times_ns - content->times) + stored->count++;
+	content->times[position] = sample->time_ns;
+	if (content->values)
+		content->values[position] = (uint64_t)sample->value;
 	return 0;
 }
 
@@ -133,12 +141,16 @@ static int collect_times(struct question *question, struct export_content *conte
 		return fail(-EINVAL, "more than %d samples with their times: choose a shorter time",
 			    EXPORT_TIMES_MAX);
 	content->times = next = calloc(content->samples + 1, sizeof(*content->times));
-	if (!next)
+	if (question->api->config.facts)
+		content->values = calloc(content->samples + 1, sizeof(*content->values));
+	if (!next || (question->api->config.facts && !content->values))
 		return -ENOMEM;
 	for (size_t i = 0; i < content->stored.count; i++) {
 		struct stored_sample *stored = &content->stored.items[i];
 
 		stored->times_ns = next;
+		if (content->values)
+			stored->values = content->values + (next - content->times);
 		next += stored->count;
 		stored->count = 0;
 	}
@@ -146,7 +158,9 @@ static int collect_times(struct question *question, struct export_content *conte
 	for (size_t i = 0; i < content->stored.count && !err; i++) {
 		const struct stored_sample *stored = &content->stored.items[i];
 
-		sort_times(content->times + (stored->times_ns - content->times), NULL,
+		size_t first = (size_t)(stored->times_ns - content->times);
+
+		sort_times(content->times + first, content->values ? content->values + first : NULL,
 			   stored->count);
 	}
 	return err;
@@ -177,6 +191,17 @@ static int collect(struct question *question, bool keeps_cpus, bool keeps_times,
 
 /* --- formats --- */
 
+/* All samples have the selected type: their counts become the sums of its values. */
+static void count_values(struct export_content *content)
+{
+	for (size_t i = 0; i < content->stored.count; i++) {
+		struct stored_sample *stored = &content->stored.items[i];
+
+		stored->count = stored->value_sum;
+		stored->sample.origin = ORIGIN_CLOCK;
+	}
+}
+
 static int write_folded(struct question *question, const struct sample_snapshot *snapshot,
 			FILE *out)
 {
@@ -190,7 +215,7 @@ static int write_folded(struct question *question, const struct sample_snapshot 
 				     "shorter time or a filter");
 	if (err)
 		return err;
-	folded_write(out, &counts);
+	folded_write_values(out, &counts, question_type(question));
 	stack_counts_deinit(&counts);
 	return 0;
 }
@@ -204,12 +229,20 @@ static int write_page(struct question *question, const struct sample_snapshot *s
 
 	(void)snapshot;
 	put_text(answer, "host", question->api->config.host);
+	if (question->api->config.facts)
+		put_type(question, answer);
 	err = flame_json(question, PAGE_NODES, answer);
 	text = err ? NULL : json_dumps(answer, JSON_COMPACT);
 	json_decref(answer);
 	if (!text)
 		return err ? err : -ENOMEM;
 	return flame_page_write_json(out, text);
+}
+
+/* True if all times are selected. */
+static bool is_whole(const struct selection *selection)
+{
+	return !selection->from_ms && selection->to_ms == UINT64_MAX;
 }
 
 static uint64_t duration_ns(const struct question *question)
@@ -219,6 +252,8 @@ static uint64_t duration_ns(const struct question *question)
 								  question->first_ms;
 	uint64_t to = selection->to_ms < question->end_ms ? selection->to_ms : question->end_ms;
 
+	if (is_whole(selection) && question->api->config.facts)
+		return question->api->config.facts->duration_ns;
 	return to > from ? (to - from) * NS_PER_MS : 0;
 }
 
@@ -226,6 +261,9 @@ static uint64_t start_ns(const struct question *question)
 {
 	uint64_t from = question->selection.from_ms;
 
+	/* An opened profile has a start of its own, before its first sample. */
+	if (question->api->config.facts && is_whole(&question->selection))
+		return 0;
 	return (from > question->first_ms ? from : question->first_ms) * NS_PER_MS;
 }
 
@@ -244,7 +282,17 @@ static int write_pprof(struct question *question, const struct sample_snapshot *
 		.duration_ns = duration_ns(question),
 		.samples_per_second = samples_per_second(config),
 	};
+	struct profile_facts facts;
 
+	if (config->facts) {
+		facts = *config->facts;
+		if (!facts.has_time)
+			info.start_time_ns = 0;
+		/* The selected type is the one that is shown first. */
+		facts.names_shown_type |= facts.shown_type != question->type;
+		facts.shown_type = question->type;
+		info.facts = &facts;
+	}
 	return pprof_write(out, snapshot, &info, config->lookup);
 }
 
@@ -264,6 +312,7 @@ static int write_otlp(struct question *question, const struct sample_snapshot *s
 		.attributes = attributes,
 		.attribute_count = 1,
 		.lookup = config->lookup,
+		.facts = config->facts,
 	};
 
 	return otlp_file_write(out, snapshot, &window, &options);
@@ -277,11 +326,14 @@ static const struct format {
 	bool has_samples;
 	bool has_cpus;
 	bool has_times;
+	/* The file has the values of all types, and not only of the selected one. */
+	bool has_types;
 } formats[] = {
-	{ "pprof", "pb.gz", "application/octet-stream", write_pprof, true, false, false },
-	{ "folded", "folded", "text/plain; charset=utf-8", write_folded, true, false, false },
-	{ "otlp", "otlp", "application/octet-stream", write_otlp, true, true, true },
-	{ "html", "html", "text/html; charset=utf-8", write_page, false, false, false },
+	{ "pprof", "pb.gz", "application/octet-stream", write_pprof, true, false, false, true },
+	{ "folded", "folded", "text/plain; charset=utf-8", write_folded, true, false, false,
+	  false },
+	{ "otlp", "otlp", "application/octet-stream", write_otlp, true, true, true, true },
+	{ "html", "html", "text/html; charset=utf-8", write_page, false, false, false, false },
 };
 
 enum { FORMAT_COUNT = sizeof(formats) / sizeof(formats[0]) };
@@ -375,8 +427,11 @@ int answer_export(struct question *question, struct api_answer *answer)
 		format++;
 	if (format == formats + FORMAT_COUNT)
 		return fail(-EINVAL, "format is pprof, folded, otlp or html");
+	question->all_types = format->has_types;
 	if (format->has_samples)
 		err = collect(question, format->has_cpus, format->has_times, &content);
+	if (question->api->config.facts && !format->has_types)
+		count_values(&content);
 	snapshot.samples = content.stored.items;
 	snapshot.count = content.stored.count;
 	if (!err)

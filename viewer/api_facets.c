@@ -95,6 +95,13 @@ static int add_entry(struct facet *facet, const void *key, size_t key_bytes, uin
 							      });
 }
 
+/* Samples of profiles may have neither a process nor a thread. */
+static bool is_listed(enum facet_kind list, const struct sample *key)
+{
+	return (list != FACET_PROCESSES || sample_has_process(key)) &&
+	       (list != FACET_THREADS || sample_has_thread(key));
+}
+
 static int add_key(struct facets *facets, enum facet_kind list, uint32_t number, uint64_t count)
 {
 	const struct sample *key = history_view_key(&facets->question->view, number);
@@ -104,6 +111,8 @@ static int add_key(struct facets *facets, enum facet_kind list, uint32_t number,
 	uint32_t kind;
 	int err;
 
+	if (!is_listed(list, key))
+		return 0;
 	if (list == FACET_PROCESSES || list == FACET_THREADS)
 		entry.host_hash = hash64_bytes(sample_host(key), strlen(sample_host(key)));
 	switch (list) {
@@ -139,9 +148,9 @@ static int count_samples(struct facets *facets)
 	question_seek(question, question->selection.from_ms, question->selection.to_ms);
 	while ((more = question_next(question, &sample, &misses)) > 0) {
 		if (!(misses & cpu_bit))
-			facets->counts[sample.key]++;
+			facets->counts[sample.key] += (uint64_t)sample.value;
 		if (!(misses & ~cpu_bit) && sample.cpu < CPUS_MAX)
-			facets->cpus[sample.cpu]++;
+			facets->cpus[sample.cpu] += (uint64_t)sample.value;
 	}
 	return more;
 }
@@ -174,6 +183,13 @@ static int compare_entries(const void *a, const void *b)
 	return (one->number > other->number) - (one->number < other->number);
 }
 
+/* Leaves a number out that is not known. */
+static void put_known(json_t *object, const char *key, uint32_t number)
+{
+	if (number != SAMPLE_NO_NUMBER)
+		put_number(object, key, number);
+}
+
 static json_t *entry_json(const struct facets *facets, enum facet_kind list,
 			  const struct facet_entry *entry)
 {
@@ -184,14 +200,14 @@ static json_t *entry_json(const struct facets *facets, enum facet_kind list,
 		key = history_view_key(&facets->question->view, entry->number);
 	switch (list) {
 	case FACET_PROCESSES:
-		put_number(object, "pid", key->pid);
+		put_known(object, "pid", key->pid);
 		put_text(object, "comm", key->process_comm);
 		put_text(object, "container", sample_container(key));
 		put_text(object, "host", sample_host(key));
 		break;
 	case FACET_THREADS:
-		put_number(object, "tid", key->tid);
-		put_number(object, "pid", key->pid);
+		put_known(object, "tid", key->tid);
+		put_known(object, "pid", key->pid);
 		put_text(object, "name", key->thread_comm);
 		put_text(object, "host", sample_host(key));
 		break;
@@ -204,7 +220,7 @@ static json_t *entry_json(const struct facets *facets, enum facet_kind list,
 	default:
 		put_text(object, "kind", text_kind_name((uint8_t)entry->number));
 	}
-	put_number(object, "count", entry->count);
+	put_value(facets->question, object, "count", entry->count);
 	return object;
 }
 
@@ -236,7 +252,7 @@ static void put_cpus(const struct facets *facets, json_t *object)
 			continue;
 		entry = json_object();
 		put_number(entry, "cpu", cpu);
-		put_number(entry, "count", facets->cpus[cpu]);
+		put_value(facets->question, entry, "count", facets->cpus[cpu]);
 		json_array_append_new(array, entry);
 	}
 	json_object_set_new(object, "cpus", array);

@@ -139,8 +139,8 @@ static void put_processes(struct search *search, json_t *object)
 		put_number(row, "pid", key->pid);
 		put_text(row, "comm", key->process_comm);
 		put_text(row, "host", sample_host(key));
-		put_number(row, "samples", process->samples);
-		put_number(row, "matched", process->matched);
+		put_value(search->question, row, "samples", process->samples);
+		put_value(search->question, row, "matched", process->matched);
 		json_array_append_new(array, row);
 	}
 	json_object_set_new(object, "processes", array);
@@ -199,8 +199,8 @@ static int search_samples(struct search *search, uint64_t max_nodes, json_t *obj
 	err = search_stacks(search, &asked, &matched);
 	if (err)
 		return err;
-	put_number(object, "total", asked.total);
-	put_number(object, "matched", matched);
+	put_value(question, object, "total", asked.total);
+	put_value(question, object, "matched", matched);
 	put_processes(search, object);
 	stack_set_finish(&search->hits);
 	return stack_set_put_tree(&search->hits, &asked, question, max_nodes, "all", object,

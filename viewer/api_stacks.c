@@ -37,9 +37,9 @@ int flame_json(struct question *question, size_t max_nodes, json_t *object)
 		err = zoom_in(&set, &asked, question, path, &steps);
 	if (err)
 		return err;
-	put_number(object, "total", asked.total);
+	put_value(question, object, "total", asked.total);
 	if (question->selection.has_base)
-		put_number(object, "base_total", asked.base_total);
+		put_value(question, object, "base_total", asked.base_total);
 	put_number(object, "zoom", steps);
 	return stack_set_put_tree(&set, &asked, question, max_nodes, "all", object, "tree");
 }
@@ -129,14 +129,14 @@ static int cut_stack(struct sandwich *sandwich, const struct asked_stacks *asked
 static void put_sums(const struct question *question, const struct asked_stacks *asked,
 		     const struct sandwich *sandwich, json_t *object)
 {
-	put_number(object, "total", asked->total);
-	put_number(object, "self", sandwich->self);
-	put_number(object, "samples", sandwich->samples);
+	put_value(question, object, "total", asked->total);
+	put_value(question, object, "self", sandwich->self);
+	put_value(question, object, "samples", sandwich->samples);
 	if (!question->selection.has_base)
 		return;
-	put_number(object, "base_total", asked->base_total);
-	put_number(object, "base_self", sandwich->base_self);
-	put_number(object, "base_samples", sandwich->base_samples);
+	put_value(question, object, "base_total", asked->base_total);
+	put_value(question, object, "base_self", sandwich->base_self);
+	put_value(question, object, "base_samples", sandwich->base_samples);
 	put_significance(object, "z", sandwich->samples, asked->total, sandwich->base_samples,
 			 asked->base_total);
 }

@@ -36,12 +36,12 @@ static void clip_range(const struct question *question, struct cells *cells)
 		cells->to_ms = cells->from_ms + 1;
 }
 
-static json_t *counts_json(const struct cells *cells)
+static json_t *counts_json(const struct question *question, const struct cells *cells)
 {
 	json_t *array = json_array();
 
 	for (size_t i = 0; i < cells->count; i++)
-		json_array_append_new(array, json_integer((json_int_t)cells->counts[i]));
+		json_array_append_new(array, value_json(question, cells->counts[i]));
 	return array;
 }
 
@@ -65,7 +65,7 @@ static int count_cells(struct question *question, struct cells *cells,
 			continue;
 		cell = cell_of(context, ms - cells->from_ms);
 		if (cell < cells->count)
-			cells->counts[cell]++;
+			cells->counts[cell] += (uint64_t)sample.value;
 	}
 	return more;
 }
@@ -98,7 +98,7 @@ int answer_timeline(struct question *question, json_t *object)
 		put_number(object, "from", cells.from_ms);
 		put_number(object, "to", cells.to_ms);
 		put_number(object, "step_ms", step_ms);
-		json_object_set_new(object, "counts", counts_json(&cells));
+		json_object_set_new(object, "counts", counts_json(question, &cells));
 	}
 	free(cells.counts);
 	return err;
@@ -121,8 +121,9 @@ static uint64_t greatest(const struct cells *cells)
 {
 	uint64_t most = 0;
 
+	/* A sum below 0 is less than all others. */
 	for (size_t i = 0; i < cells->count; i++)
-		most = cells->counts[i] > most ? cells->counts[i] : most;
+		most = (int64_t)cells->counts[i] > (int64_t)most ? cells->counts[i] : most;
 	return most;
 }
 
@@ -151,8 +152,8 @@ int answer_heatmap(struct question *question, json_t *object)
 		put_number(object, "columns", columns);
 		put_number(object, "rows", heat.rows);
 		put_number(object, "seconds_per_column", heat.seconds_per_column);
-		put_number(object, "max", greatest(&cells));
-		json_object_set_new(object, "counts", counts_json(&cells));
+		put_value(question, object, "max", greatest(&cells));
+		json_object_set_new(object, "counts", counts_json(question, &cells));
 	}
 	free(cells.counts);
 	return err;

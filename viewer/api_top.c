@@ -46,10 +46,17 @@ static void count_stack(const struct question *question, const struct asked_stac
 	}
 }
 
+/* The size of a sum that may be negative: a difference of profiles has such values. */
+static uint64_t magnitude(uint64_t sum)
+{
+	return sum >> 63 ? -sum : sum;
+}
+
 static int compare_by_self(const void *a, const void *b)
 {
 	const struct top_row *one = a, *other = b;
-	uint64_t first = one->self + one->base_self, second = other->self + other->base_self;
+	uint64_t first = magnitude(one->self) + magnitude(one->base_self);
+	uint64_t second = magnitude(other->self) + magnitude(other->base_self);
 
 	if (first != second)
 		return first < second ? 1 : -1;
@@ -59,7 +66,8 @@ static int compare_by_self(const void *a, const void *b)
 static int compare_by_total(const void *a, const void *b)
 {
 	const struct top_row *one = a, *other = b;
-	uint64_t first = one->total + one->base_total, second = other->total + other->base_total;
+	uint64_t first = magnitude(one->total) + magnitude(one->base_total);
+	uint64_t second = magnitude(other->total) + magnitude(other->base_total);
 
 	if (first != second)
 		return first < second ? 1 : -1;
@@ -86,12 +94,12 @@ static json_t *row_json(const struct question *question, const struct asked_stac
 	put_number(object, "flags", function->flags);
 	function_id_write(function_id_of(names, location), id);
 	json_object_set_new(object, "id", json_string(id));
-	put_number(object, "self", row->self);
-	put_number(object, "total", row->total);
+	put_value(question, object, "self", row->self);
+	put_value(question, object, "total", row->total);
 	if (!question->selection.has_base)
 		return object;
-	put_number(object, "base_self", row->base_self);
-	put_number(object, "base_total", row->base_total);
+	put_value(question, object, "base_self", row->base_self);
+	put_value(question, object, "base_total", row->base_total);
 	put_significance(object, "z", row->total, asked->total, row->base_total, asked->base_total);
 	put_significance(object, "z_self", row->self, asked->total, row->base_self,
 			 asked->base_total);
@@ -163,9 +171,9 @@ int answer_top(struct question *question, json_t *object)
 		return -ENOMEM;
 	for (size_t i = 0; i < asked.stacks.count; i++)
 		count_stack(question, &asked, &asked.stacks.items[i], i + 1, rows);
-	put_number(object, "total", asked.total);
+	put_value(question, object, "total", asked.total);
 	if (question->selection.has_base)
-		put_number(object, "base_total", asked.base_total);
+		put_value(question, object, "base_total", asked.base_total);
 	put_rows(question, &asked, rows, count, limit, !sort || !strcmp(sort, "self"), pattern,
 		 object);
 	return 0;

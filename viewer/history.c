@@ -18,6 +18,7 @@ enum {
 	KEYS_MAX_BYTES = 24 << 10,
 	TIMES_MAX_BYTES = 28 << 10,
 	CPUS_MAX_BYTES = 12 << 10,
+	VALUES_MAX_BYTES = 48 << 10,
 	CHUNK_MAX_BYTES = KEYS_MAX_BYTES + TIMES_MAX_BYTES + CPUS_MAX_BYTES,
 	/* Dropping happens in steps: fractions of the retention, and of the memory for new keys. */
 	CHUNKS_PER_RETENTION = 60,
@@ -41,6 +42,8 @@ enum {
 	/* Differences to the previous sample, in ns. */
 	TIMES,
 	CPUS,
+	/* Values with their signs; empty if each sample counts as one. */
+	VALUES,
 	COLUMN_COUNT,
 };
 
@@ -90,7 +93,7 @@ static bool has_room(const struct chunk *chunk)
 	for (int i = 0; i < COLUMN_COUNT; i++) {
 		const struct column *column = &chunk->columns[i];
 
-		if (column->max_bytes - column->bytes < PACKED_64_MAX_BYTES)
+		if (column->max_bytes && column->max_bytes - column->bytes < PACKED_64_MAX_BYTES)
 			return false;
 	}
 	return true;
@@ -194,15 +197,17 @@ static void seal(struct history *history)
 
 static int begin_chunk(struct history *history, uint64_t time_ns)
 {
+	uint32_t values_bytes = history->options.keeps_values ? VALUES_MAX_BYTES : 0;
 	struct chunk chunk = {
-		.data = malloc(CHUNK_MAX_BYTES),
+		.data = malloc(CHUNK_MAX_BYTES + values_bytes),
 		.columns = {
 			[KEYS] = { .max_bytes = KEYS_MAX_BYTES },
 			[TIMES] = { .start = KEYS_MAX_BYTES, .max_bytes = TIMES_MAX_BYTES },
 			[CPUS] = { .start = KEYS_MAX_BYTES + TIMES_MAX_BYTES,
 				   .max_bytes = CPUS_MAX_BYTES },
+			[VALUES] = { .start = CHUNK_MAX_BYTES, .max_bytes = values_bytes },
 		},
-		.capacity = CHUNK_MAX_BYTES,
+		.capacity = CHUNK_MAX_BYTES + values_bytes,
 		.base_ns = time_ns,
 		.least_ns = UINT64_MAX,
 	};
@@ -248,6 +253,8 @@ static void write_sample(struct history *history, uint32_t key, const struct sam
 	append(chunk, KEYS, key);
 	append(chunk, TIMES, packed_difference(time_ns - history->last_in_chunk_ns));
 	append(chunk, CPUS, event->sample.cpu);
+	if (history->options.keeps_values)
+		append(chunk, VALUES, packed_difference(event->value));
 	chunk->samples++;
 	if (time_ns < chunk->least_ns)
 		chunk->least_ns = time_ns;
@@ -287,7 +294,7 @@ static void report(struct reporter *reporter, const struct sample_event *event)
 	struct history *history = (struct history *)reporter;
 
 	/* The page shows shares of CPU time, so it needs only the clock's samples. */
-	if (event->sample.origin != ORIGIN_CLOCK)
+	if (event->sample.origin != ORIGIN_CLOCK && !history->options.keeps_values)
 		return;
 	pthread_mutex_lock(&history->lock);
 	if (!history->is_paused && add(history, event))
@@ -456,6 +463,8 @@ static bool enter_chunk(struct history_view *view)
 		view->keys = column_data(chunk, KEYS);
 		view->times = column_data(chunk, TIMES);
 		view->cpus = column_data(chunk, CPUS);
+		view->values = view->history->options.keeps_values ? column_data(chunk, VALUES) :
+								     NULL;
 		view->samples_left = chunk->samples;
 		view->time_ns = chunk->base_ns;
 		return true;
@@ -472,6 +481,10 @@ bool history_view_next(struct history_view *view, struct history_sample *sample)
 			sample->time_ns = view->time_ns;
 			sample->key = (uint32_t)packed_get(&view->keys);
 			sample->cpu = (uint32_t)packed_get(&view->cpus);
+			sample->value = 1;
+			if (view->values)
+				sample->value =
+					(int64_t)unpacked_difference(packed_get(&view->values));
 			if (sample->time_ns >= view->from_ns && sample->time_ns < view->to_ns)
 				return true;
 		}

@@ -32,6 +32,11 @@ struct history_options {
 	 * default.
 	 */
 	size_t max_bytes;
+	/**
+	 * Keeps the value of each sample, and samples of all origins. Otherwise the history has only samples of the clock,
+	 * and each counts as one.
+	 */
+	bool keeps_values;
 };
 
 struct history;
@@ -80,6 +85,8 @@ struct history_view {
 	const uint8_t *keys;
 	const uint8_t *times;
 	const uint8_t *cpus;
+	/** NULL if each sample counts as one. */
+	const uint8_t *values;
 	uint32_t samples_left;
 	uint64_t time_ns;
 };
@@ -89,6 +96,7 @@ struct history_sample {
 	uint32_t key;
 	uint32_t cpu;
 	uint64_t time_ns;
+	int64_t value;
 };
 
 /** The caller must close it. -ENOMEM. */

@@ -195,7 +195,7 @@ static int count_samples(struct quality *quality)
 
 	question_seek(question, question->selection.from_ms, question->selection.to_ms);
 	while ((more = question_next(question, &sample, &misses)) > 0)
-		quality->counts[sample.key] += !misses;
+		quality->counts[sample.key] += misses ? 0 : (uint64_t)sample.value;
 	if (more)
 		return more;
 	for (uint32_t i = 0; i < question->view.key_count && !err; i++) {

@@ -30,6 +30,27 @@ uint64_t question_ms(const struct question *question, uint64_t time_ns)
 	return time_ns > epoch ? (time_ns - epoch) / NS_PER_MS : 0;
 }
 
+const struct value_type *question_type(const struct question *question)
+{
+	static const struct value_type samples = { .type = "samples", .unit = "count" };
+	const struct profile_facts *facts = question->api->config.facts;
+
+	return facts ? &facts->types[question->type] : &samples;
+}
+
+static int choose_type(struct question *question)
+{
+	const struct profile_facts *facts = question->api->config.facts;
+	const char *wanted = request_parameter(question->request, "type");
+
+	if (!facts)
+		return 0;
+	question->type = facts->shown_type;
+	if (wanted && *wanted && profile_facts_find_type(facts, wanted, &question->type))
+		return fail(-EINVAL, "the profile has no such type of values");
+	return 0;
+}
+
 int question_init(struct question *question, struct api *api, const struct api_request *request)
 {
 	struct history_facts facts;
@@ -37,6 +58,8 @@ int question_init(struct question *question, struct api *api, const struct api_r
 
 	*question = (struct question){ .api = api, .request = request };
 	err = selection_init(&question->selection, request);
+	if (!err)
+		err = choose_type(question);
 	if (!err)
 		err = history_view_open(api->config.history, &question->view);
 	if (!err) {
@@ -129,12 +152,21 @@ static int key_misses(struct question *question, uint32_t id, unsigned int *miss
 	return err;
 }
 
+/* False if the sample has a value of another type. */
+static bool has_type(const struct question *question, const struct history_sample *sample)
+{
+	return question->all_types || !question->api->config.facts ||
+	       history_view_key(&question->view, sample->key)->origin == question->type;
+}
+
 int question_next(struct question *question, struct history_sample *sample, unsigned int *misses)
 {
 	int err;
 
-	if (!history_view_next(&question->view, sample))
-		return 0;
+	do {
+		if (!history_view_next(&question->view, sample))
+			return 0;
+	} while (!has_type(question, sample));
 	err = key_misses(question, sample->key, misses);
 	if (err)
 		return err;
@@ -157,8 +189,8 @@ int question_count(struct question *question, uint64_t from_ms, uint64_t to_ms, 
 	while ((more = question_next(question, &sample, &misses)) > 0) {
 		if (misses)
 			continue;
-		(*counts)[sample.key]++;
-		(*total)++;
+		(*counts)[sample.key] += (uint64_t)sample.value;
+		*total += (uint64_t)sample.value;
 	}
 	return more;
 }
@@ -204,14 +236,17 @@ VECTOR_DEFINE(wanted_stack_vector, struct wanted_stack)
 static int add_stack(struct asked_stacks *asked, struct question *question,
 		     const struct sample *key, enum root_level root)
 {
-	struct asked_stack stack = { .level_count = root };
+	struct asked_stack stack = { 0 };
 	struct stack_names *names = &question->api->names;
 	int err = stack_names_list(names, key->trace, &stack.list);
 
-	if (!err && root >= ROOT_PROCESS)
-		err = stack_names_level(names, TEXT_PROCESS, key->process_comm, &stack.levels[0]);
-	if (!err && root >= ROOT_THREAD)
-		err = stack_names_level(names, TEXT_THREAD, key->thread_comm, &stack.levels[1]);
+	/* Samples of profiles may have neither a process nor a thread. */
+	if (!err && root >= ROOT_PROCESS && sample_has_process(key))
+		err = stack_names_level(names, TEXT_PROCESS, key->process_comm,
+					&stack.levels[stack.level_count++]);
+	if (!err && root >= ROOT_THREAD && sample_has_thread(key))
+		err = stack_names_level(names, TEXT_THREAD, key->thread_comm,
+					&stack.levels[stack.level_count++]);
 	return err ? err : asked_stack_vector_push(&asked->stacks, stack);
 }
 
@@ -344,6 +379,34 @@ json_t *text_json(const char *text)
 void put_text(json_t *object, const char *key, const char *text)
 {
 	json_object_set_new(object, key, text_json(text));
+}
+
+json_t *type_json(const struct value_type *type)
+{
+	json_t *object = json_object();
+
+	put_text(object, "type", type->type);
+	put_text(object, "unit", type->unit);
+	return object;
+}
+
+void put_type(const struct question *question, json_t *object)
+{
+	json_object_set_new(object, "type", type_json(question_type(question)));
+}
+
+json_t *value_json(const struct question *question, uint64_t sum)
+{
+	const struct value_type *type = question_type(question);
+
+	if (!type->decimals)
+		return json_integer((json_int_t)sum);
+	return json_real((double)(int64_t)sum / (double)value_type_scale(type));
+}
+
+void put_value(const struct question *question, json_t *object, const char *key, uint64_t sum)
+{
+	json_object_set_new(object, key, value_json(question, sum));
 }
 
 double share_significance(uint64_t count, uint64_t total, uint64_t base_count, uint64_t base_total)

@@ -23,6 +23,9 @@ struct question {
 	const struct api_request *request;
 	struct selection selection;
 	struct history_view view;
+	/** The type of the values that are summed; only samples with it are read, unless all_types is set. */
+	uint32_t type;
+	bool all_types;
 	/**
 	 * Indexed by key id: bits like those of selection_misses(), with those for names in the
 	 * stack too; MISSES_UNKNOWN until they are needed.
@@ -47,7 +50,7 @@ void question_seek(struct question *question, uint64_t from_ms, uint64_t to_ms);
 int question_next(struct question *question, struct history_sample *sample, unsigned int *misses);
 
 /**
- * Counts the selected samples of each key in a range, indexed by key id, and adds their number to
+ * Sums up the values of the selected samples of each key in a range, indexed by key id, and adds them up in
  * @total. The caller frees @counts, on errors too. -ENOMEM.
  */
 int question_count(struct question *question, uint64_t from_ms, uint64_t to_ms, uint64_t **counts,
@@ -100,6 +103,17 @@ uint32_t asked_id(const struct asked_stacks *asked, const struct question *quest
 /** The function of an asked_id(), with the line if there are lines. */
 struct stack_location asked_location(const struct asked_stacks *asked,
 				     const struct stack_names *names, uint32_t id);
+
+/** The selected type, "samples" in "count" if the samples are the agent's. */
+const struct value_type *question_type(const struct question *question);
+
+/** Sets "type" of @object. */
+void put_type(const struct question *question, json_t *object);
+json_t *type_json(const struct value_type *type);
+
+/** A sum of values, of either sign, in the unit of the selected type. */
+json_t *value_json(const struct question *question, uint64_t sum);
+void put_value(const struct question *question, json_t *object, const char *key, uint64_t sum);
 
 /** Sets @key of @object. A lack of memory shows when the whole answer is written. */
 void put_number(json_t *object, const char *key, uint64_t number);

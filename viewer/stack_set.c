@@ -85,6 +85,7 @@ static json_int_t id_index(struct shown_ids *shown, const struct stack_names *na
 }
 
 struct tree_writer {
+	const struct question *question;
 	const struct stack_names *names;
 	const struct asked_stacks *asked;
 	/* Name of the root. */
@@ -133,17 +134,22 @@ static void put_root(struct tree_writer *writer)
 	put(writer, COLUMN_ID, -1);
 }
 
+static void put_sum(struct tree_writer *writer, enum column column, uint64_t sum)
+{
+	json_array_append_new(writer->columns[column], value_json(writer->question, sum));
+}
+
 /* @root has the totals for the shares of the tree. */
 static void put_counts(struct tree_writer *writer, const struct flame_node *node,
 		       const struct flame_node *root)
 {
 	put(writer, COLUMN_PRUNED, (json_int_t)node->pruned);
-	put(writer, COLUMN_SELF, (json_int_t)node->self);
-	put(writer, COLUMN_TOTAL, (json_int_t)node->total);
+	put_sum(writer, COLUMN_SELF, node->self);
+	put_sum(writer, COLUMN_TOTAL, node->total);
 	if (!writer->z)
 		return;
-	put(writer, COLUMN_BASE_SELF, (json_int_t)node->base_self);
-	put(writer, COLUMN_BASE_TOTAL, (json_int_t)node->base_total);
+	put_sum(writer, COLUMN_BASE_SELF, node->base_self);
+	put_sum(writer, COLUMN_BASE_TOTAL, node->base_total);
 	json_array_append_new(writer->z,
 			      json_real(share_significance(node->total, root->total,
 							   node->base_total, root->base_total)));
@@ -162,6 +168,7 @@ static json_t *tree_json(const struct question *question, const struct asked_sta
 			 const struct flame_tree *tree, const char *name)
 {
 	struct tree_writer writer = {
+		.question = question,
 		.names = &question->api->names,
 		.asked = asked,
 		.name = name,
@@ -194,7 +201,7 @@ static json_t *tree_json(const struct question *question, const struct asked_sta
 	if (writer.z)
 		json_object_set_new(object, "z", writer.z);
 	put_number(object, "pruned_nodes", tree->pruned_nodes);
-	put_number(object, "pruned_samples", tree->pruned_samples);
+	put_value(question, object, "pruned_samples", tree->pruned_samples);
 	hash_map_deinit(&writer.strings.indexes);
 	hash_map_deinit(&writer.files.indexes);
 	hash_map_deinit(&writer.ids.indexes);

@@ -39,6 +39,8 @@ struct binary {
 	 * machine may be taken for it.
 	 */
 	bool is_elsewhere;
+	/** No binary, but the code of a profile's frames whose binary is not known. Outputs have no mapping for it. */
+	bool is_nowhere;
 	/**
 	 * From the first executable segment to the end of the last: ELF virtual addresses and the
 	 * file offset of the first; for the kernel and its modules from 0 to the size of their text. For pprof and

@@ -132,6 +132,17 @@ bool label_set_fill(struct label_set *set, const struct sample_label *labels, ui
 	return set->label_count || set->task_language;
 }
 
+bool label_is_number(const struct label *label, int64_t *number, const char **unit)
+{
+	char *end;
+
+	if (*label->value != LABEL_NUMBER_MARK)
+		return false;
+	*number = strtoll(label->value + 1, &end, 10);
+	*unit = *end == ' ' ? end + 1 : end;
+	return true;
+}
+
 struct label label_set_next(const char **at)
 {
 	struct label label = { .key = *at };

@@ -20,11 +20,19 @@ enum {
 		LABELS_MAX * (LABEL_KEY_MAX_BYTES + 1 + LABEL_VALUE_MAX_BYTES + 1),
 };
 
+enum {
+	/** Limits of the labels of a profile's sample, which may have more than a program can set. */
+	PROFILE_LABELS_MAX = 64,
+	PROFILE_LABEL_TEXT_MAX_BYTES = 480,
+	/** Begins the value of a label that is a number. No text has it. */
+	LABEL_NUMBER_MARK = '\x01',
+};
+
 _Static_assert(LABEL_SET_TEXT_MAX_BYTES % 8 == 0, "the texts are whole words");
 
 /**
  * Plain bytes without padding: two sets are equal if label_set_bytes() of them are. Copies end after text_bytes
- * of texts.
+ * of texts. The set of an opened profile's sample may have more texts, and a key several times.
  */
 struct label_set {
 	/** The runtime's id of the current work; 0 without task_language. */
@@ -48,6 +56,12 @@ struct label {
 	const char *key;
 	const char *value;
 };
+
+/**
+ * True if the value of @label is a number, which only those of profiles can be. *@unit is "" if it has none; borrowed
+ * from the label.
+ */
+bool label_is_number(const struct label *label, int64_t *number, const char **unit);
 
 static inline size_t label_set_bytes(const struct label_set *set)
 {

@@ -145,6 +145,18 @@ static inline const char *sample_container(const struct sample *sample)
 	return sample->process ? sample->process->container_id : "";
 }
 
+/** False for a sample of a profile that has neither a name nor a number of its process. */
+static inline bool sample_has_process(const struct sample *sample)
+{
+	return *sample->process_comm || sample->pid != SAMPLE_NO_NUMBER;
+}
+
+/** The same for its thread. */
+static inline bool sample_has_thread(const struct sample *sample)
+{
+	return *sample->thread_comm || sample->tid != SAMPLE_NO_NUMBER;
+}
+
 bool sample_equal(const struct sample *a, const struct sample *b);
 
 /** Seeded (hash64_bytes()): nobody can choose samples with equal hashes. */

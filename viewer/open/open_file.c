@@ -12,6 +12,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "lib/base/text.h"
 #include "viewer/open/gunzip.h"
 #include "viewer/open/open_folded.h"
 #include "viewer/open/open_otlp.h"
@@ -82,26 +83,87 @@ static enum profile_format message_format(const void *bytes, size_t count)
 	return byte_reader_failed(&reader) ? FORMAT_NONE : format;
 }
 
-/* True if the first line ends in a number and the first bytes have no control characters. */
-static bool is_folded(const char *text, size_t count)
+/* True if the first bytes have no control characters but those of lines. */
+static bool is_text(const char *text, size_t count)
 {
-	const char *end = memchr(text, '\n', count);
 	size_t searched = count < TEXT_SEARCHED_BYTES ? count : TEXT_SEARCHED_BYTES;
 
-	if (!end)
-		end = text + count;
 	for (size_t i = 0; i < searched; i++)
-		if ((unsigned char)text[i] < ' ' && text[i] != '\n' && text[i] != '\t')
+		if ((unsigned char)text[i] < ' ' && text[i] != '\n' && text[i] != '\t' &&
+		    text[i] != '\r')
 			return false;
-	return end > text && end[-1] >= '0' && end[-1] <= '9';
+	return count;
+}
+
+/* True if the first line that is neither blank nor a comment ends in a number. */
+static bool is_folded(const char *text, size_t count)
+{
+	const char *end = text + count, *line_end, *stop;
+
+	for (const char *line = text; line < end; line = line_end + 1) {
+		line_end = memchr(line, '\n', (size_t)(end - line));
+		if (!line_end)
+			line_end = end;
+		for (stop = line_end; stop > line && strchr(" \t\r", stop[-1]); stop--)
+			;
+		if (stop > line && *line != '#')
+			return stop[-1] >= '0' && stop[-1] <= '9' && stop - line > 1;
+	}
+	return false;
+}
+
+/*
+ * Replaces UTF-16 that begins with a byte order mark by UTF-8, and drops the mark. The caller frees *@converted, which
+ * is NULL if the bytes stay the same but for the mark.
+ */
+static int convert_text(char **bytes, size_t *count, char **converted)
+{
+	const uint8_t *from = (const uint8_t *)*bytes, *end = from + *count;
+	bool is_big = *count >= 2 && from[0] == 0xfe && from[1] == 0xff;
+	bool is_little = *count >= 2 && from[0] == 0xff && from[1] == 0xfe;
+	char *to;
+
+	if (*count >= 3 && !memcmp(*bytes, "\xef\xbb\xbf", 3)) {
+		*bytes += 3;
+		*count -= 3;
+	}
+	if (!is_big && !is_little)
+		return 0;
+	/* Two bytes become three at most. */
+	to = *converted = malloc(*count / 2 * 3 + TEXT_UTF8_MAX_BYTES + 1);
+	if (!to)
+		return -ENOMEM;
+	for (from += 2; end - from >= 2; from += 2) {
+		uint32_t unit = is_big ? (uint32_t)from[0] << 8 | from[1] :
+					 (uint32_t)from[1] << 8 | from[0];
+
+		if (unit >= 0xd800 && unit < 0xdc00 && end - from >= 4) {
+			uint32_t low = is_big ? (uint32_t)from[2] << 8 | from[3] :
+						(uint32_t)from[3] << 8 | from[2];
+
+			unit = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
+			from += 2;
+		}
+		to += text_encode_utf8(unit, to);
+	}
+	*bytes = *converted;
+	*count = (size_t)(to - *converted);
+	return 0;
 }
 
 int open_bytes(char *bytes, size_t count, struct opened_samples *opened)
 {
+	_cleanup_(free_pointer) char *converted = NULL;
 	size_t max_bytes = (size_t)UNPACKED_MAX_MIB << 20;
+	int err;
 
+	if (!count)
+		return fail(-EBADMSG, "it is an empty file");
+	err = convert_text(&bytes, &count, &converted);
+	if (err)
+		return err;
 	bytes[count] = '\0';
-	if (is_folded(bytes, count))
+	if (is_text(bytes, count) && is_folded(bytes, count))
 		return open_folded(bytes, count, opened);
 	switch (count ? message_format(bytes, count) : FORMAT_NONE) {
 	case FORMAT_PPROF:
@@ -115,28 +177,60 @@ int open_bytes(char *bytes, size_t count, struct opened_samples *opened)
 	}
 }
 
-/* Reads the whole file and decompresses gzip; the caller frees it; it has room for a NUL. */
-static int read_file(int fd, char **bytes, size_t *count)
+static int refuse_large(void)
+{
+	return fail(-EBADMSG, "it has more than %d MiB", FILE_MAX_MIB);
+}
+
+/* Reads up to the end; the caller frees *@content, which has room for a NUL. */
+static int read_to_end(int fd, size_t expected, char **content, size_t *length)
+{
+	size_t capacity = expected + 1, count = 0, limit = (size_t)FILE_MAX_MIB << 20;
+	_cleanup_(free_pointer) char *bytes = malloc(capacity + 1);
+	ssize_t got = 1;
+
+	while (bytes && got > 0) {
+		if (count == capacity) {
+			char *grown = realloc(bytes, 2 * capacity + 1);
+
+			if (!grown)
+				return -ENOMEM;
+			bytes = grown;
+			capacity *= 2;
+		}
+		got = read(fd, bytes + count, capacity - count);
+		if (got < 0)
+			return fail_errno(-errno, "cannot be read");
+		count += (size_t)got;
+		if (count > limit)
+			return refuse_large();
+	}
+	if (!bytes)
+		return -ENOMEM;
+	*content = take_pointer(bytes);
+	*length = count;
+	return 0;
+}
+
+/*
+ * Reads the whole file and decompresses gzip; the caller frees it; it has room for a NUL. Standard input may be a pipe.
+ */
+static int read_file(int fd, bool is_input, char **bytes, size_t *count)
 {
 	_cleanup_(free_pointer) char *content = NULL;
 	struct stat stat;
-	ssize_t got = 0;
 	size_t length = 0;
+	int err;
 
 	if (fstat(fd, &stat))
 		return fail_errno(-errno, "cannot be read");
-	if (!S_ISREG(stat.st_mode))
+	if (!S_ISREG(stat.st_mode) && !is_input)
 		return fail(-EBADMSG, "it is no regular file");
 	if (stat.st_size > (off_t)FILE_MAX_MIB << 20)
-		return fail(-EBADMSG, "it has more than %d MiB", FILE_MAX_MIB);
-	content = malloc((size_t)stat.st_size + 1);
-	if (!content)
-		return -ENOMEM;
-	while (length < (size_t)stat.st_size &&
-	       (got = read(fd, content + length, (size_t)stat.st_size - length)) > 0)
-		length += (size_t)got;
-	if (got < 0)
-		return fail_errno(-errno, "cannot be read");
+		return refuse_large();
+	err = read_to_end(fd, (size_t)stat.st_size, &content, &length);
+	if (err)
+		return err;
 	if (is_gzip(content, length))
 		return gunzip(content, length, (size_t)UNPACKED_MAX_MIB << 20, bytes, count);
 	*bytes = take_pointer(content);
@@ -146,7 +240,9 @@ static int read_file(int fd, char **bytes, size_t *count)
 
 static int read_profile(const char *path, struct opened_samples *opened)
 {
-	_cleanup_(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	_cleanup_(close_fd) int fd = strcmp(path, "-") ?
+					     open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK) :
+					     fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);
 	_cleanup_(free_pointer) char *bytes = NULL;
 	struct stat stat;
 	size_t count;
@@ -154,7 +250,7 @@ static int read_profile(const char *path, struct opened_samples *opened)
 
 	if (fd < 0)
 		return fail(-errno, "%s", strerror(errno));
-	err = read_file(fd, &bytes, &count);
+	err = read_file(fd, !strcmp(path, "-"), &bytes, &count);
 	if (err)
 		return err;
 	/* The default for a profile without its own time. */
@@ -165,12 +261,33 @@ static int read_profile(const char *path, struct opened_samples *opened)
 
 int open_file(const char *path, struct opened_samples *opened)
 {
+	const char *name = strcmp(path, "-") ? path : "standard input";
+	uint64_t total = opened->total;
 	int err = read_profile(path, opened);
 
 	if (err == -ENOMEM)
-		return fail(-ENOMEM, "cannot open %s: no memory for it", path);
+		return fail(-ENOMEM, "cannot open %s: no memory for it", name);
 	if (err)
-		return fail(-EINVAL, "cannot open %s: %s", path, error_text());
-	return opened->total ? 0 :
-			       fail(-EINVAL, "cannot open %s: there are no samples in it", path);
+		return fail(-EINVAL, "cannot open %s: %s", name, error_text());
+	return opened->total > total ?
+		       0 :
+		       fail(-EINVAL, "cannot open %s: there are no samples in it", name);
+}
+
+int open_files(char *const *paths, size_t count, struct opened_samples *opened)
+{
+	uint64_t first_start_ns = UINT64_MAX;
+	int err = 0;
+
+	for (size_t i = 0; i < count && !err; i++) {
+		size_t first_moment = opened->moments.count;
+
+		err = open_file(paths[i], opened);
+		if (!err && opened->start_ns < first_start_ns)
+			first_start_ns = opened->start_ns;
+		if (!err && count > 1 && opened_samples_end_part(opened, paths[i], first_moment))
+			err = -ENOMEM;
+	}
+	opened->start_ns = first_start_ns;
+	return err;
 }

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Reads a profile from a file: pprof, folded stacks or OTLP, detected by the content. */
+/** Reads profiles from files: pprof, folded stacks or OTLP, detected by the content. */
 #ifndef VIEWER_OPEN_OPEN_FILE_H
 #define VIEWER_OPEN_OPEN_FILE_H
 
 #include "viewer/open/opened_samples.h"
 
 /**
- * Fills *@opened, which is zeroed and needs a deinit in any case. -EINVAL with a text for users,
- * -ENOMEM.
+ * Adds the profile to *@opened, which is zeroed before the first one and needs a deinit in any case. "-" is standard
+ * input. -EINVAL with a text for users, -ENOMEM.
  */
 int open_file(const char *path, struct opened_samples *opened);
+
+/** Adds @count profiles, each as a part with times of its own. Errors as above. */
+int open_files(char *const *paths, size_t count, struct opened_samples *opened);
 
 /**
  * Like open_file(), for @count bytes with room for a NUL after them. Error texts do not name a

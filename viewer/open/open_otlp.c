@@ -65,8 +65,10 @@ struct otlp_reader {
 	 */
 	struct trace **traces;
 	struct opened_identities identities;
-	/* The value that counts as one sample of the current profile. */
+	/* The value that counts as one sample of the current profile if only samples are wanted, else 1. */
 	uint64_t unit;
+	/* The type of the current profile's values. */
+	uint32_t type;
 };
 
 /* --- values --- */
@@ -85,7 +87,11 @@ static struct opened_value value_of(const struct otlp_reader *reader,
 						  (uint64_t)value->string_value_strindex),
 		};
 	case OPENTELEMETRY__PROTO__COMMON__V1__ANY_VALUE__VALUE_INT_VALUE:
-		return (struct opened_value){ .text = "", .number = value->int_value };
+		return (struct opened_value){
+			.text = "",
+			.number = value->int_value,
+			.is_number = true,
+		};
 	case OPENTELEMETRY__PROTO__COMMON__V1__ANY_VALUE__VALUE_BOOL_VALUE:
 		return (struct opened_value){ .text = "", .number = value->bool_value };
 	default:
@@ -222,6 +228,8 @@ static int push_frame(struct otlp_reader *reader, const location_message *locati
 		const function_message *entry = dictionary->function_table[line->function_index];
 
 		function = opened_names_name(&reader->names, (uint64_t)entry->name_strindex, &name);
+		opened_name_find_address(&name, function,
+					 mapping_of(reader, location->mapping_index));
 		file = opened_names_text(&reader->names, (uint64_t)entry->filename_strindex);
 	}
 	name.marks |= traits->marks;
@@ -333,11 +341,14 @@ static int find_trace(struct otlp_reader *reader, int32_t index, uint8_t mark, s
 
 /* --- samples --- */
 
-static uint64_t count_at(const struct otlp_reader *reader, const sample_message *sample, size_t i)
+static int64_t value_at(const struct otlp_reader *reader, const sample_message *sample, size_t i)
 {
 	int64_t value = i < sample->n_values ? sample->values[i] : 0;
 
-	return value > 0 ? ((uint64_t)value + reader->unit / 2) / reader->unit : 0;
+	if (!reader->opened->max_samples)
+		return value;
+	value = value > 0 ? (int64_t)(((uint64_t)value + reader->unit / 2) / reader->unit) : 0;
+	return value;
 }
 
 static int add_moments(struct otlp_reader *reader, const profile_message *profile,
@@ -348,12 +359,12 @@ static int add_moments(struct otlp_reader *reader, const profile_message *profil
 	if (!sample->n_timestamps_unix_nano) {
 		for (size_t i = 0; i < sample->n_values && !err; i++)
 			err = opened_samples_add(reader->opened, profile->time_unix_nano,
-						 count_at(reader, sample, i));
+						 value_at(reader, sample, i));
 		return err;
 	}
 	for (size_t i = 0; i < sample->n_timestamps_unix_nano && !err; i++)
 		err = opened_samples_add(reader->opened, sample->timestamps_unix_nano[i],
-					 sample->n_values ? count_at(reader, sample, i) : 1);
+					 sample->n_values ? value_at(reader, sample, i) : 1);
 	return err;
 }
 
@@ -376,8 +387,10 @@ static int read_sample(struct otlp_reader *reader, const struct opened_identity 
 	if (err)
 		return err;
 	err = opened_identities_sample(&reader->identities, &identity, trace, &wanted);
-	if (!err)
-		err = opened_samples_begin(reader->opened, &wanted);
+	if (err)
+		return err;
+	wanted.origin = (uint8_t)reader->type;
+	err = opened_samples_begin(reader->opened, &wanted);
 	return err ? err : add_moments(reader, profile, sample);
 }
 
@@ -398,35 +411,62 @@ static bool counts_samples(const struct otlp_reader *reader, const profile_messa
 		type->unit_strindex == profile->period_type->unit_strindex);
 }
 
-static void read_facts(struct otlp_reader *reader, const profile_message *profile)
+/* Text @index of a type; "" if there is no type. */
+static const char *type_text(const struct otlp_reader *reader, const value_type_message *type,
+			     bool is_unit)
+{
+	return type ? opened_names_text(&reader->names, (uint64_t)(is_unit ? type->unit_strindex :
+									     type->type_strindex)) :
+		      "";
+}
+
+/* Samples of a profile without a type are counted. */
+static int read_type(struct otlp_reader *reader, const profile_message *profile)
+{
+	const char *type = type_text(reader, profile->sample_type, false);
+	const char *unit = type_text(reader, profile->sample_type, true);
+
+	if (!*type && !*unit) {
+		type = "samples";
+		unit = "count";
+	}
+	return profile_facts_add_type(&reader->opened->facts, type, unit, &reader->type);
+}
+
+static int read_facts(struct otlp_reader *reader, const profile_message *profile)
 {
 	struct opened_samples *opened = reader->opened;
 	uint64_t start_ns = profile->time_unix_nano, end_ns;
+	const value_type_message *period = profile->period_type;
+	int err = 0;
 
 	reader->unit = 1;
 	if (profile->sample_type && profile->period_type && profile->period > 0 &&
 	    profile->sample_type->unit_strindex == profile->period_type->unit_strindex)
 		reader->unit = (uint64_t)profile->period;
-	if (has_unit(reader, profile->period_type, "nanoseconds") && profile->period > 0 &&
-	    profile->period <= (int64_t)NS_PER_SECOND)
-		opened->samples_per_second =
-			(NS_PER_SECOND + (uint64_t)profile->period / 2) / (uint64_t)profile->period;
-	if (!start_ns)
-		return;
+	if (period)
+		err = profile_facts_set_period(&opened->facts, type_text(reader, period, false),
+					       type_text(reader, period, true), profile->period);
+	opened_samples_set_rate(opened);
+	if (err || !start_ns)
+		return err;
+	opened->facts.has_time = true;
 	end_ns = profile->duration_nano < UINT64_MAX - start_ns ?
 			 start_ns + profile->duration_nano :
 			 UINT64_MAX;
 	if (!opened->start_ns || start_ns < opened->start_ns) {
 		if (opened->start_ns)
-			opened->duration_ns += opened->start_ns - start_ns;
+			opened->facts.duration_ns += opened->start_ns - start_ns;
 		opened->start_ns = start_ns;
 	}
-	if (end_ns - opened->start_ns > opened->duration_ns)
-		opened->duration_ns = end_ns - opened->start_ns;
+	if (end_ns - opened->start_ns > opened->facts.duration_ns)
+		opened->facts.duration_ns = end_ns - opened->start_ns;
+	return 0;
 }
 
 /*
- * True for the agent's own profiles of other origins than the clock, which the page does not show.
+ * True for the agent's own profiles of other origins than the clock, which a page with samples of several machines
+ * does not show.
  */
 static bool is_of_other_origin(const struct otlp_reader *reader, const profile_message *profile)
 {
@@ -445,12 +485,15 @@ static int read_profile(struct otlp_reader *reader, const struct opened_identity
 {
 	int err = 0;
 
-	if (is_of_other_origin(reader, profile) ||
-	    (reader->opened->max_samples && !counts_samples(reader, profile))) {
+	if (reader->opened->max_samples &&
+	    (is_of_other_origin(reader, profile) || !counts_samples(reader, profile))) {
 		reader->opened->skipped_profiles++;
 		return 0;
 	}
-	read_facts(reader, profile);
+	err = read_facts(reader, profile);
+	/* Samples of other machines are all of one type. */
+	if (!err && !reader->opened->max_samples)
+		err = read_type(reader, profile);
 	for (size_t i = 0; i < profile->n_samples && !err; i++)
 		err = read_sample(reader, resource, profile, profile->samples[i]);
 	return err;
@@ -478,6 +521,9 @@ static int read_resource_profiles(struct otlp_reader *reader, const resource_mes
 	struct opened_identity identity = { .host_name = reader->opened->unnamed_host };
 	int err = 0;
 
+	/* Samples of other machines have no unknown numbers: the page lists all of them. */
+	if (!reader->opened->max_samples)
+		identity.sample = opened_sample_unknown();
 	opened_identities_begin(&reader->identities);
 	read_resource(reader, profiles->resource, &identity);
 	if (identity.host_name && !*reader->opened->host)
@@ -505,6 +551,8 @@ static int read_request(struct otlp_reader *reader, const request_message *reque
 		return -ENOMEM;
 	for (size_t i = 0; i < request->n_resource_profiles && !err; i++)
 		err = read_resource_profiles(reader, request->resource_profiles[i]);
+	if (!err)
+		opened_samples_choose_first_type(reader->opened);
 	return err;
 }
 

@@ -7,12 +7,10 @@
 #include <string.h>
 
 #include "build/proto/profile.pb-c.h"
-#include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/hash_map.h"
 #include "lib/base/text.h"
 #include "lib/model/languages.h"
-#include "lib/model/origins.h"
 #include "viewer/open/decode_budget.h"
 #include "viewer/open/opened_frame.h"
 #include "viewer/open/opened_identity.h"
@@ -30,19 +28,27 @@ struct pprof_reader {
 	struct opened_mapping nowhere;
 	struct opened_stack stack;
 	struct opened_labels labels;
-	/* The index of the value that is used, and the amount that counts as one sample. */
-	size_t value;
-	uint64_t unit;
-	const char *program;
+	/* The type of each value. */
+	uint32_t *types;
 };
 
 /* --- the tables --- */
 
+static int refuse_two(void)
+{
+	return fail(
+		-EBADMSG,
+		"an id stands in it twice, as in two pprof files one after the other: open each by itself");
+}
+
 #define INDEX_BY_ID(reader, table, items, count)                                                   \
 	({                                                                                         \
 		int index_err = 0;                                                                 \
+		uint64_t known;                                                                    \
 		for (size_t i = 0; i < (count) && !index_err; i++)                                 \
-			index_err = hash_map_set(&(reader)->table, (items)[i]->id, i);             \
+			index_err = hash_map_find(&(reader)->table, (items)[i]->id, &known) ?      \
+					    refuse_two() :                                         \
+					    hash_map_set(&(reader)->table, (items)[i]->id, i);     \
 		index_err;                                                                         \
 	})
 
@@ -79,8 +85,6 @@ static int make_mappings(struct pprof_reader *reader)
 
 		opened_build_id(opened_names_text(&reader->names, mapping->build_id), &values);
 		err = opened_mapping_init(&reader->opened_mappings[i], &values, reader->opened);
-		if (!err && !reader->program && reader->opened_mappings[i].kind == OPENED_FILE)
-			reader->program = binary_name(reader->opened_mappings[i].binary);
 	}
 	return err;
 }
@@ -109,6 +113,7 @@ static int push_line(struct pprof_reader *reader, const Pprof__Location *locatio
 
 		function = opened_names_name(&reader->names, entry->name, &name);
 		file = opened_names_text(&reader->names, entry->filename);
+		opened_name_find_address(&name, function, mapping);
 	}
 	frame = opened_frame_make(
 		mapping, mapping == &reader->nowhere ? opened_kind_of_file(file) : FRAME_NATIVE,
@@ -175,14 +180,21 @@ static bool read_language_key(struct pprof_reader *reader, const Pprof__Label *l
 	return false;
 }
 
-/* False if the key is not an attribute of samples. */
+/* False if the key is not an attribute of samples, or if its value is not one of the attribute. */
 static bool read_attribute(const Pprof__Label *label, const char *key, const char *text,
 			   struct sample *sample)
 {
 	for (uint32_t i = 0; i < SAMPLE_ATTRIBUTE_COUNT; i++) {
-		if (!*key || strcmp(key, sample_attributes[i].pprof))
+		bool is_text = sample_attributes[i].kind == ATTRIBUTE_TEXT;
+
+		if (!*key || strcmp(key, sample_attributes[i].pprof) || is_text != (*text != 0))
 			continue;
-		if (sample_attributes[i].kind == ATTRIBUTE_TEXT)
+		/* A second value becomes a label. */
+		if (is_text ? *sample_text(sample, i) != 0 :
+			      label->num < 0 || label->num > UINT32_MAX ||
+				      sample_number(sample, i) != sample_attributes[i].unknown)
+			return false;
+		if (is_text)
 			sample_set_text(sample, i, text);
 		else
 			sample_set_number(sample, i, (uint32_t)label->num);
@@ -197,88 +209,81 @@ static void read_label(struct pprof_reader *reader, const Pprof__Label *label,
 	const char *key = opened_names_text(&reader->names, label->key);
 	const char *text = opened_names_text(&reader->names, label->str);
 
-	if (!read_attribute(label, key, text, sample) && !read_language_key(reader, label, key) &&
-	    *text)
-		/* The agent has added this prefix to a program's own key. */
-		opened_labels_add(&reader->labels,
-				  text_starts_with(key, "label.") ? key + strlen("label.") : key,
-				  text);
-}
-
-static uint64_t count_of(const struct pprof_reader *reader, const Pprof__Sample *sample)
-{
-	int64_t value = reader->value < sample->n_value ? sample->value[reader->value] : 0;
-
-	if (value <= 0)
-		return 0;
-	/* Rounded: half a period or more is one sample. */
-	return ((uint64_t)value + reader->unit / 2) / reader->unit;
+	if (read_attribute(label, key, text, sample) || read_language_key(reader, label, key))
+		return;
+	/* The agent has added this prefix to a program's own key. */
+	if (text_starts_with(key, "label."))
+		key += strlen("label.");
+	if (*text)
+		opened_labels_add(&reader->labels, key, text);
+	else
+		opened_labels_add_number(&reader->labels, key, label->num,
+					 opened_names_text(&reader->names, label->num_unit));
 }
 
 static int read_sample(struct pprof_reader *reader, const Pprof__Sample *sample)
 {
-	uint64_t count = count_of(reader, sample);
-	struct sample identity = { .process_comm = reader->program };
-	int err;
+	struct sample identity = opened_sample_unknown();
+	int err = push_stack(reader, sample);
 
-	if (!count)
-		return 0;
-	err = push_stack(reader, sample);
 	if (err)
 		return err;
 	opened_labels_clear(&reader->labels);
 	for (size_t i = 0; i < sample->n_label; i++)
 		read_label(reader, sample->label[i], &identity);
-	if (!identity.thread_comm)
-		identity.thread_comm = identity.process_comm;
 	identity.labels = opened_labels_finish(&reader->labels);
 	identity.trace = opened_stack_finish(&reader->stack);
 	if (!identity.trace)
 		return -ENOMEM;
-	err = opened_samples_begin(reader->opened, &identity);
+	for (size_t i = 0; i < sample->n_value && i < reader->profile->n_sample_type && !err; i++)
+		err = opened_samples_put(reader->opened, &identity, reader->types[i],
+					 reader->opened->start_ns, sample->value[i]);
 	trace_unref(identity.trace);
-	return err ? err : opened_samples_add(reader->opened, reader->opened->start_ns, count);
+	return err;
 }
 
-static bool is_type(const struct pprof_reader *reader, const Pprof__ValueType *type,
-		    const char *name, const char *unit)
+static const char *text_of(const struct pprof_reader *reader, int64_t index)
 {
-	return type && (!name || !strcmp(opened_names_text(&reader->names, type->type), name)) &&
-	       !strcmp(opened_names_text(&reader->names, type->unit), unit);
+	return opened_names_text(&reader->names, (uint64_t)index);
 }
 
-/*
- * Chooses the samples, if they are counted; else any value with a period, by that; else the last
- * value unchanged.
- */
-static void choose_value(struct pprof_reader *reader)
+static int read_types(struct pprof_reader *reader)
 {
 	const Pprof__Profile *profile = reader->profile;
-	const struct sample_origin *origin = &sample_origins[ORIGIN_CLOCK];
+	int err = 0;
 
-	reader->unit = 1;
-	for (size_t i = 0; i < profile->n_sample_type; i++) {
-		reader->value = i;
-		if (is_type(reader, profile->sample_type[i], origin->type, origin->unit))
-			return;
+	reader->types = calloc(profile->n_sample_type + 1, sizeof(*reader->types));
+	if (!reader->types)
+		return -ENOMEM;
+	for (size_t i = 0; i < profile->n_sample_type && !err; i++) {
+		const Pprof__ValueType *type = profile->sample_type[i];
+
+		err = profile_facts_add_type(&reader->opened->facts, text_of(reader, type->type),
+					     text_of(reader, type->unit), &reader->types[i]);
 	}
-	if (profile->n_sample_type && profile->period_type && profile->period > 0 &&
-	    profile->sample_type[reader->value]->unit == profile->period_type->unit)
-		reader->unit = (uint64_t)profile->period;
+	return err;
 }
 
-static void read_facts(struct pprof_reader *reader)
+static int read_facts(struct pprof_reader *reader)
 {
 	const Pprof__Profile *profile = reader->profile;
+	const Pprof__ValueType *type = profile->period_type;
 	struct opened_samples *opened = reader->opened;
+	int err = 0;
 
-	if (profile->time_nanos > 0)
+	opened->facts.has_time = profile->time_nanos > 0;
+	if (opened->facts.has_time)
 		opened->start_ns = (uint64_t)profile->time_nanos;
-	opened->duration_ns = profile->duration_nanos > 0 ? (uint64_t)profile->duration_nanos : 0;
-	if (is_type(reader, profile->period_type, NULL, "nanoseconds") && profile->period > 0 &&
-	    profile->period <= (int64_t)NS_PER_SECOND)
-		opened->samples_per_second =
-			(NS_PER_SECOND + (uint64_t)profile->period / 2) / (uint64_t)profile->period;
+	if (profile->duration_nanos > 0)
+		opened->facts.duration_ns = (uint64_t)profile->duration_nanos;
+	if (type)
+		err = profile_facts_set_period(&opened->facts, text_of(reader, type->type),
+					       text_of(reader, type->unit), profile->period);
+	for (size_t i = 0; i < profile->n_comment && !err; i++)
+		err = profile_facts_add_comment(&opened->facts,
+						text_of(reader, profile->comment[i]));
+	opened_samples_set_rate(opened);
+	return err;
 }
 
 static int read_all(struct pprof_reader *reader)
@@ -292,12 +297,14 @@ static int read_all(struct pprof_reader *reader)
 		err = make_mappings(reader);
 	if (err)
 		return err;
-	if (!reader->program)
-		reader->program = "profile";
-	choose_value(reader);
-	read_facts(reader);
+	err = read_types(reader);
+	if (!err)
+		err = read_facts(reader);
 	for (size_t i = 0; i < profile->n_sample && !err; i++)
 		err = read_sample(reader, profile->sample[i]);
+	if (!err)
+		opened_samples_choose_type(reader->opened,
+					   text_of(reader, profile->default_sample_type));
 	return err;
 }
 
@@ -306,6 +313,7 @@ static void pprof_reader_deinit(struct pprof_reader *reader)
 	for (size_t i = 0; reader->opened_mappings && i < reader->profile->n_mapping; i++)
 		opened_mapping_deinit(&reader->opened_mappings[i]);
 	free(reader->opened_mappings);
+	free(reader->types);
 	opened_mapping_deinit(&reader->nowhere);
 	opened_names_deinit(&reader->names);
 	hash_map_deinit(&reader->locations);

@@ -62,19 +62,60 @@ static bool parse_error(const char *text, uint8_t *error)
 	return false;
 }
 
-/* "libc.so.6+0x26d70" */
-static bool cut_address(char *text, uint64_t *address)
+/* The plus of "libc.so.6+0x26d70"; NULL if @text does not end as the outputs write an address. */
+static const char *find_address(const char *text, uint64_t *address)
 {
-	char *plus = strrchr(text, '+');
+	const char *plus = strrchr(text, '+');
 	size_t digits;
 
 	if (!plus || plus == text || plus[1] != '0' || plus[2] != 'x')
-		return false;
+		return NULL;
 	digits = strspn(plus + 3, "0123456789abcdef");
-	if (!digits || digits > ADDRESS_MAX_DIGITS || plus[3 + digits])
-		return false;
+	if (!digits || digits > ADDRESS_MAX_DIGITS || plus[3 + digits] ||
+	    (digits > 1 && plus[3] == '0'))
+		return NULL;
 	*address = strtoull(plus + 3, NULL, 16);
-	*plus = '\0';
+	return plus;
+}
+
+/* The text that outputs write before the address of a frame without a name. */
+static const char *module_text(const struct opened_mapping *mapping)
+{
+	switch (mapping->kind) {
+	case OPENED_ANONYMOUS:
+		return "[anonymous]";
+	case OPENED_IN_KERNEL:
+		return mapping->module;
+	default:
+		return *binary_name(mapping->binary) ? binary_name(mapping->binary) : NOWHERE;
+	}
+}
+
+void opened_name_find_address(struct opened_name *name, const char *text,
+			      const struct opened_mapping *mapping)
+{
+	uint64_t address;
+	const char *plus = name->marks & OPENED_ERROR ? NULL : find_address(text, &address);
+	const char *module = module_text(mapping);
+
+	if (!plus || strlen(module) != (size_t)(plus - text) ||
+	    strncmp(text, module, (size_t)(plus - text)))
+		return;
+	name->marks |= OPENED_NAMELESS;
+	name->address = address;
+}
+
+bool opened_name_cut_address(struct opened_name *name, char *text)
+{
+	uint64_t address;
+	const char *plus = name->marks & OPENED_ERROR ? NULL : find_address(text, &address);
+
+	/* No file's name, but that of a function or a class, has one of these. */
+	if (!plus || strcspn(text, "$()<>: ,") < (size_t)(plus - text))
+		return false;
+	text[plus - text] = '\0';
+	name->marks |= OPENED_NAMELESS;
+	name->address = address;
 	return true;
 }
 
@@ -84,8 +125,6 @@ struct opened_name opened_name_parse(char *text)
 
 	if (parse_error(text, &name.error))
 		name.marks |= OPENED_ERROR;
-	else if (cut_address(text, &name.address))
-		name.marks |= OPENED_NAMELESS;
 	return name;
 }
 
@@ -209,7 +248,8 @@ static uint64_t hash_values(const struct binary *values)
 
 int opened_mapping_init_nowhere(struct opened_mapping *mapping, struct opened_samples *opened)
 {
-	return opened_mapping_init(mapping, &(struct binary){ .path = (char *)NOWHERE }, opened);
+	return opened_mapping_init(
+		mapping, &(struct binary){ .path = (char *)NOWHERE, .is_nowhere = true }, opened);
 }
 
 int opened_mapping_init(struct opened_mapping *mapping, const struct binary *values,

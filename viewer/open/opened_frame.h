@@ -7,6 +7,7 @@
 #ifndef VIEWER_OPEN_OPENED_FRAME_H
 #define VIEWER_OPEN_OPENED_FRAME_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,6 +41,20 @@ struct opened_name {
 
 /** Cuts the marks off @text, in place. Call it once per text. */
 struct opened_name opened_name_parse(char *text);
+
+struct opened_mapping;
+
+/**
+ * Sets the address of a frame without a name: @text is then the file's name of @mapping and the address, as outputs
+ * write it. Other names may end like that, too.
+ */
+void opened_name_find_address(struct opened_name *name, const char *text,
+			      const struct opened_mapping *mapping);
+
+/**
+ * The same if the file is not known: cuts the address off @text, in place, if the rest can be a file's name.
+ */
+bool opened_name_cut_address(struct opened_name *name, char *text);
 
 /**
  * Cuts " (file:line)" off the end of @text, in place, after opened_name_parse() has cut the marks.

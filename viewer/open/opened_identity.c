@@ -2,7 +2,9 @@
 #include "viewer/open/opened_identity.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/text.h"
@@ -22,57 +24,127 @@ static const struct {
 	{ "host.name", offsetof(struct opened_identity, host_name) },
 };
 
+enum {
+	/* The mark, the sign, the digits and the space of a number. */
+	NUMBER_MAX_BYTES = 22,
+};
+
+_Static_assert(PROFILE_LABELS_MAX *(2 * (PROFILE_LABEL_TEXT_MAX_BYTES + 1) + NUMBER_MAX_BYTES) +
+			       8 <=
+		       UINT16_MAX,
+	       "text_bytes of struct label_set");
+
 void opened_labels_clear(struct opened_labels *labels)
 {
 	labels->count = 0;
+	labels->task_language = 0;
+	labels->task_id = 0;
+	text_builder_clear(&labels->texts);
 }
 
-/* Copies @text, cut to @capacity bytes; returns its length. */
-static uint8_t put_text(char *to, const char *text, size_t capacity)
+/* Appends the text as names are cleaned, cut to its limit, and a NUL. */
+static void append_text(struct opened_labels *labels, const char *text)
 {
-	size_t length = text_cut_length(text, strnlen(text, capacity + 1), capacity);
+	char cut[PROFILE_LABEL_TEXT_MAX_BYTES + 1];
+	size_t length = text_cut_length(text, strnlen(text, sizeof(cut)), sizeof(cut) - 1);
 
-	memcpy(to, text, length);
-	return (uint8_t)length;
+	memcpy(cut, text, length);
+	cut[length] = '\0';
+	text_builder_append_name(&labels->texts, cut);
+	text_builder_append_bytes(&labels->texts, "", 1);
+}
+
+static bool begin_label(struct opened_labels *labels, const char *key)
+{
+	if (!*key || labels->count == PROFILE_LABELS_MAX)
+		return false;
+	labels->labels[labels->count++] = labels->texts.length;
+	append_text(labels, key);
+	return true;
 }
 
 void opened_labels_add(struct opened_labels *labels, const char *key, const char *value)
 {
-	struct sample_label *label = &labels->labels[labels->count];
+	if (begin_label(labels, key))
+		append_text(labels, value);
+}
 
-	/* One slot is reserved for the id of a task. */
-	if (!*key || labels->count >= LABELS_MAX)
+void opened_labels_add_number(struct opened_labels *labels, const char *key, int64_t number,
+			      const char *unit)
+{
+	if (!begin_label(labels, key))
 		return;
-	label->key_bytes = put_text(label->key, key, sizeof(label->key));
-	label->value_bytes = put_text(label->value, value, sizeof(label->value));
-	if (label->key_bytes)
-		labels->count++;
+	text_builder_format(&labels->texts, "%c%" PRId64 "%s", LABEL_NUMBER_MARK, number,
+			    *unit ? " " : "");
+	append_text(labels, unit);
 }
 
 void opened_labels_set_task_id(struct opened_labels *labels, uint8_t kind, uint64_t id)
 {
-	struct sample_label *label = &labels->labels[labels->count];
+	labels->task_language = kind;
+	labels->task_id = id;
+}
 
-	if (labels->count >= LABEL_SLOTS_MAX)
-		return;
-	label->key_bytes = 0;
-	label->key[0] = (char)kind;
-	label->value_bytes = sizeof(id);
-	memcpy(label->value, &id, sizeof(id));
-	labels->count++;
+/* By key, then by value. */
+static int compare_labels(const void *a, const void *b, void *texts)
+{
+	const char *one = (const char *)texts + *(const size_t *)a;
+	const char *other = (const char *)texts + *(const size_t *)b;
+	int order = strcmp(one, other);
+
+	return order ? order : strcmp(one + strlen(one) + 1, other + strlen(other) + 1);
+}
+
+/* Room for all texts and their padding. */
+static bool reserve_set(struct opened_labels *labels)
+{
+	size_t needed = sizeof(struct label_set) + labels->texts.length + sizeof(uint64_t);
+	struct label_set *grown;
+
+	if (needed <= labels->set_capacity)
+		return true;
+	grown = realloc(labels->set, needed);
+	if (!grown)
+		return false;
+	labels->set = grown;
+	labels->set_capacity = needed;
+	return true;
 }
 
 const struct label_set *opened_labels_finish(struct opened_labels *labels)
 {
-	return labels->count && label_set_fill(&labels->set, labels->labels, labels->count,
-					       &labels->scratch) ?
-		       &labels->set :
-		       NULL;
+	char *texts, *end;
+	size_t bytes;
+
+	if ((!labels->count && !labels->task_language) || labels->texts.failed ||
+	    !reserve_set(labels))
+		return NULL;
+	*labels->set = (struct label_set){
+		.task_id = labels->task_id,
+		.task_language = labels->task_language,
+		.label_count = labels->count,
+	};
+	qsort_r(labels->labels, labels->count, sizeof(labels->labels[0]), compare_labels,
+		labels->texts.text);
+	end = texts = (char *)labels->set + offsetof(struct label_set, texts);
+	for (uint32_t i = 0; i < labels->count; i++) {
+		const char *key = labels->texts.text + labels->labels[i];
+
+		bytes = strlen(key) + 1;
+		bytes += strlen(key + bytes) + 1;
+		memcpy(end, key, bytes);
+		end += bytes;
+	}
+	while ((end - texts) % 8)
+		*end++ = '\0';
+	labels->set->text_bytes = (uint16_t)(end - texts);
+	return labels->set;
 }
 
 void opened_labels_deinit(struct opened_labels *labels)
 {
-	text_builder_deinit(&labels->scratch);
+	text_builder_deinit(&labels->texts);
+	free(labels->set);
 }
 
 static void drop_process(struct opened_identities *identities)
@@ -137,7 +209,10 @@ void opened_identities_set(struct opened_identities *identities, struct opened_i
 		if (!strcmp(key, language_task_keys[i].otlp))
 			opened_labels_set_task_id(&identities->labels, language_task_keys[i].kind,
 						  (uint64_t)value->number);
-	if (text_starts_with(key, LABEL_KEY_PREFIX))
+	if (text_starts_with(key, LABEL_KEY_PREFIX) && value->is_number)
+		opened_labels_add_number(&identities->labels, key + strlen(LABEL_KEY_PREFIX),
+					 value->number, "");
+	else if (text_starts_with(key, LABEL_KEY_PREFIX))
 		opened_labels_add(&identities->labels, key + strlen(LABEL_KEY_PREFIX), value->text);
 	else if (is_of_process(key) && *value->text && !is_too_long)
 		set_attribute(identity, key, value->text);
@@ -170,7 +245,7 @@ static int make_process(struct opened_identities *identities,
 	const struct interner *known = &identities->opened->table.processes;
 	const char *service = identity->service_name;
 	const struct process_info values = {
-		.pid = identity->sample.pid,
+		.pid = identity->sample.pid == SAMPLE_NO_NUMBER ? 0 : identity->sample.pid,
 		.executable_path = identity->executable_path,
 		.container_id = identity->container_id,
 		.host_name = identity->host_name,
@@ -206,7 +281,7 @@ int opened_identities_sample(struct opened_identities *identities,
 	sample->process = identities->process;
 	sample->labels = opened_labels_finish(&identities->labels);
 	sample->process_comm = comm_of(identity, trace);
-	if (!is_set(sample->thread_comm))
+	if (identities->opened->max_samples && !is_set(sample->thread_comm))
 		sample->thread_comm = sample->process_comm;
 	return 0;
 }

@@ -14,25 +14,32 @@
 #include "viewer/open/opened_samples.h"
 
 /**
- * The labels of a sample, limited like the agent's: the first ones, cut to the maximal length.
- * Initialize with zeros.
+ * The labels of a sample: the first PROFILE_LABELS_MAX, and texts are cut to PROFILE_LABEL_TEXT_MAX_BYTES. Initialize
+ * with zeros.
  */
 struct opened_labels {
-	struct sample_label labels[LABEL_SLOTS_MAX];
+	/** Offsets in texts of the keys; each has its value behind it. */
+	size_t labels[PROFILE_LABELS_MAX];
 	uint32_t count;
-	struct text_builder scratch;
-	struct label_set set;
+	struct text_builder texts;
+	uint8_t task_language;
+	uint64_t task_id;
+	/** The last set that was made. */
+	struct label_set *set;
+	size_t set_capacity;
 };
 
 void opened_labels_clear(struct opened_labels *labels);
 void opened_labels_add(struct opened_labels *labels, const char *key, const char *value);
+/** @unit: "" for none. */
+void opened_labels_add_number(struct opened_labels *labels, const char *key, int64_t number,
+			      const char *unit);
 /**
- * Adds a label with the id that the runtime of language @kind gives to a unit of work, such as a goroutine. It is
- * dropped if all labels are in use.
+ * Adds the id that the runtime of language @kind gives to a unit of work, such as a goroutine.
  */
 void opened_labels_set_task_id(struct opened_labels *labels, uint8_t kind, uint64_t id);
 
-/** The added labels; NULL if there are none. Borrowed until the next set is made. */
+/** The added labels; NULL if there are none, or no memory. Borrowed until the next set is made. */
 const struct label_set *opened_labels_finish(struct opened_labels *labels);
 void opened_labels_deinit(struct opened_labels *labels);
 
@@ -41,6 +48,7 @@ struct opened_value {
 	const char *text;
 	/** A boolean is 1 or 0. */
 	int64_t number;
+	bool is_number;
 };
 
 /** Initialize with zeros, which means unknown. Texts are borrowed and may be NULL. */

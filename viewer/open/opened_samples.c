@@ -5,11 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/clock.h"
 #include "lib/base/error.h"
 
 enum {
 	/* Longer names of processes and threads are cut. */
 	COMM_MAX_BYTES = 256,
+	/* The time between two parts, one of which had to be moved. */
+	PART_GAP_NS = NS_PER_SECOND,
 };
 
 /* --- stacks --- */
@@ -74,7 +77,9 @@ static int refuse_size(const struct opened_samples *opened)
 
 void opened_samples_init(struct opened_samples *opened)
 {
-	sample_table_init(&opened->table, max_bytes(opened), false);
+	if (!opened->has_table)
+		sample_table_init(&opened->table, max_bytes(opened), false);
+	opened->has_table = true;
 }
 
 int opened_samples_spend(struct opened_samples *opened, size_t bytes)
@@ -116,16 +121,23 @@ int opened_samples_begin(struct opened_samples *opened, const struct sample *sam
 	return add_sample(opened, &complete);
 }
 
-int opened_samples_add(struct opened_samples *opened, uint64_t time_ns, uint64_t count)
+static uint64_t add_saturated(uint64_t sum, uint64_t value)
 {
+	return value > UINT64_MAX - sum ? UINT64_MAX : sum + value;
+}
+
+int opened_samples_add(struct opened_samples *opened, uint64_t time_ns, int64_t value)
+{
+	const struct sample_entry *entry;
+	uint64_t magnitude = value < 0 ? -(uint64_t)value : (uint64_t)value;
 	const struct opened_moment moment = {
 		.time_ns = time_ns,
-		.count = count,
+		.value = value,
 		.sample = opened->current,
 	};
 	int err;
 
-	if (!count)
+	if (!value)
 		return 0;
 	err = opened_samples_spend(opened, sizeof(moment));
 	if (err)
@@ -134,7 +146,10 @@ int opened_samples_add(struct opened_samples *opened, uint64_t time_ns, uint64_t
 		opened->first_ns = time_ns;
 	if (!opened->moments.count || time_ns > opened->last_ns)
 		opened->last_ns = time_ns;
-	opened->total = count > UINT64_MAX - opened->total ? UINT64_MAX : opened->total + count;
+	entry = sample_table_at(opened->table.blocks.items, opened->current);
+	opened->total = add_saturated(opened->total, magnitude);
+	opened->type_totals[entry->sample.origin] =
+		add_saturated(opened->type_totals[entry->sample.origin], magnitude);
 	if (opened->max_samples && opened->total > opened->max_samples)
 		return fail(-E2BIG, "it has more than %llu samples",
 			    (unsigned long long)opened->max_samples);
@@ -150,28 +165,129 @@ static int compare_moments(const void *a, const void *b)
 	return (one->sample > other->sample) - (one->sample < other->sample);
 }
 
-uint64_t opened_samples_report(struct opened_samples *opened, struct reporter *reporter)
+struct sample opened_sample_unknown(void)
 {
-	const uint64_t most = OPENED_SAMPLES_MAX;
-	double scale = opened->total > most ? (double)most / (double)opened->total : 1;
-	uint64_t reported = 0;
-	/* The scaled number of samples so far, fractions included. */
-	double due = 0;
+	struct sample sample = { .process_comm = "", .thread_comm = "" };
 
+	for (uint32_t i = 0; i < SAMPLE_ATTRIBUTE_COUNT; i++)
+		if (sample_attributes[i].kind == ATTRIBUTE_NUMBER)
+			sample_set_number(&sample, i, sample_attributes[i].unknown);
+	return sample;
+}
+
+int opened_samples_put(struct opened_samples *opened, const struct sample *sample, uint32_t type,
+		       uint64_t time_ns, int64_t value)
+{
+	struct sample typed = *sample;
+	int err;
+
+	if (!value)
+		return 0;
+	typed.origin = (uint8_t)type;
+	err = opened_samples_begin(opened, &typed);
+	return err ? err : opened_samples_add(opened, time_ns, value);
+}
+
+void opened_samples_set_rate(struct opened_samples *opened)
+{
+	const struct profile_facts *facts = &opened->facts;
+
+	if (facts->period_type && !strcmp(facts->period_unit, "nanoseconds") &&
+	    facts->period <= (int64_t)NS_PER_SECOND)
+		opened->samples_per_second =
+			(NS_PER_SECOND + (uint64_t)facts->period / 2) / (uint64_t)facts->period;
+}
+
+void opened_samples_choose_type(struct opened_samples *opened, const char *name)
+{
+	struct profile_facts *facts = &opened->facts;
+
+	facts->names_shown_type = name && *name &&
+				  !profile_facts_find_type(facts, name, &facts->shown_type);
+	if (facts->names_shown_type)
+		return;
+	facts->shown_type = facts->type_count ? facts->type_count - 1 : 0;
+	while (facts->shown_type && !opened->type_totals[facts->shown_type])
+		facts->shown_type--;
+}
+
+void opened_samples_choose_first_type(struct opened_samples *opened)
+{
+	struct profile_facts *facts = &opened->facts;
+
+	facts->shown_type = 0;
+	while (facts->shown_type + 1 < facts->type_count && !opened->type_totals[facts->shown_type])
+		facts->shown_type++;
+}
+
+int opened_samples_end_part(struct opened_samples *opened, const char *name, size_t first_moment)
+{
+	const struct profile_facts *facts = &opened->facts;
+	uint64_t first_ns = UINT64_MAX, last_ns = 0, behind_ns = 0, shift_ns = 0;
+
+	for (size_t i = first_moment; i < opened->moments.count; i++) {
+		uint64_t time_ns = opened->moments.items[i].time_ns;
+
+		first_ns = time_ns < first_ns ? time_ns : first_ns;
+		last_ns = time_ns > last_ns ? time_ns : last_ns;
+	}
+	for (size_t i = 0; i < facts->part_count; i++) {
+		const struct profile_part *part = &facts->parts[i];
+
+		/* The page selects whole milliseconds. */
+		if (first_ns <= part->last_ns + NS_PER_SECOND &&
+		    part->first_ns <= last_ns + NS_PER_SECOND)
+			shift_ns = 1;
+		if (part->last_ns > behind_ns)
+			behind_ns = part->last_ns;
+	}
+	if (shift_ns)
+		shift_ns = behind_ns + PART_GAP_NS - first_ns;
+	for (size_t i = first_moment; i < opened->moments.count; i++)
+		opened->moments.items[i].time_ns += shift_ns;
+	if (last_ns + shift_ns > opened->last_ns)
+		opened->last_ns = last_ns + shift_ns;
+	return profile_facts_add_part(&opened->facts, name, first_ns + shift_ns,
+				      last_ns + shift_ns);
+}
+
+static void sort_moments(struct opened_samples *opened)
+{
 	if (opened->moments.count)
 		qsort(opened->moments.items, opened->moments.count, sizeof(*opened->moments.items),
 		      compare_moments);
-	for (size_t i = 0; i < opened->moments.count; i++) {
-		const struct opened_moment *moment = &opened->moments.items[i];
-		const struct sample_event event = {
-			.sample =
-				sample_table_at(opened->table.blocks.items, moment->sample)->sample,
-			.time_ns = moment->time_ns,
-			.was_known = true,
-		};
+}
 
-		due += (double)moment->count * scale;
-		for (; (double)reported + 0.5 < due && reported < most; reported++)
+static struct sample_event event_of(const struct opened_samples *opened,
+				    const struct opened_moment *moment)
+{
+	return (struct sample_event){
+		.sample = sample_table_at(opened->table.blocks.items, moment->sample)->sample,
+		.time_ns = moment->time_ns,
+		.value = (uint64_t)moment->value,
+		.was_known = true,
+	};
+}
+
+void opened_samples_report_values(struct opened_samples *opened, struct reporter *reporter)
+{
+	sort_moments(opened);
+	for (size_t i = 0; i < opened->moments.count; i++) {
+		const struct sample_event event = event_of(opened, &opened->moments.items[i]);
+
+		reporter->ops->report(reporter, &event);
+	}
+}
+
+uint64_t opened_samples_report(struct opened_samples *opened, struct reporter *reporter)
+{
+	uint64_t reported = 0;
+
+	sort_moments(opened);
+	for (size_t i = 0; i < opened->moments.count; i++) {
+		const struct sample_event event = event_of(opened, &opened->moments.items[i]);
+
+		for (int64_t j = 0; j < opened->moments.items[i].value; j++, reported++)
 			reporter->ops->report(reporter, &event);
 	}
 	return reported;
@@ -179,6 +295,14 @@ uint64_t opened_samples_report(struct opened_samples *opened, struct reporter *r
 
 void opened_samples_free(struct opened_samples *opened)
 {
-	sample_table_deinit(&opened->table);
+	if (opened->has_table)
+		sample_table_deinit(&opened->table);
+	opened->has_table = false;
 	opened_moment_vector_deinit(&opened->moments);
+}
+
+void opened_samples_deinit(struct opened_samples *opened)
+{
+	opened_samples_free(opened);
+	profile_facts_deinit(&opened->facts);
 }

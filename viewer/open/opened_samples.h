@@ -7,16 +7,16 @@
 #define VIEWER_OPEN_OPENED_SAMPLES_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "lib/base/vector.h"
+#include "lib/model/profile_facts.h"
 #include "lib/model/sample.h"
 #include "reporter/reporter.h"
 #include "reporter/sample_table.h"
 
 enum {
-	/** More samples are scaled down to this number. */
-	OPENED_SAMPLES_MAX = 4 << 20,
 	/** Limit of a stack's frames; a longer one has [truncated] at the root end. */
 	OPENED_FRAMES_MAX = 4096,
 	OPENED_HOST_MAX_BYTES = 256,
@@ -53,7 +53,8 @@ void opened_stack_deinit(struct opened_stack *stack);
 
 struct opened_moment {
 	uint64_t time_ns;
-	uint64_t count;
+	/** In the unit of the sample's type. */
+	int64_t value;
 	/** The sample's id in the table. */
 	uint32_t sample;
 };
@@ -64,6 +65,7 @@ VECTOR_DEFINE(opened_moment_vector, struct opened_moment)
 struct opened_samples {
 	/** The distinct samples. */
 	struct sample_table table;
+	bool has_table;
 	/** The number of the sample whose moments are added next. */
 	uint32_t current;
 	struct opened_moment_vector moments;
@@ -72,8 +74,8 @@ struct opened_samples {
 	size_t max_bytes;
 	/**
 	 * If not 0: profiles whose values are not counts of samples are skipped and counted, and
-	 * more samples than this are refused. If 0: all values are treated as samples, and scaled
-	 * down if there are more than OPENED_SAMPLES_MAX.
+	 * more samples than this are refused. If 0: values of all types are read, and the origin of a
+	 * sample is the index of its type.
 	 */
 	uint64_t max_samples;
 	uint64_t skipped_profiles;
@@ -84,10 +86,12 @@ struct opened_samples {
 	const atomic_bool *is_cancelled;
 	/** The machine of samples without a host name; NULL: this one. Borrowed. */
 	const char *unnamed_host;
+	/** The sum of all values without their signs, and for each type. */
 	uint64_t total;
+	uint64_t type_totals[PROFILE_TYPES_MAX];
+	struct profile_facts facts;
 	/** The profile's own data: ns since 1970 and so on; 0 and "" if unknown. */
 	uint64_t start_ns;
-	uint64_t duration_ns;
 	uint32_t samples_per_second;
 	char host[OPENED_HOST_MAX_BYTES];
 	/** Times of the first and last moment; valid if there are any. */
@@ -95,7 +99,7 @@ struct opened_samples {
 	uint64_t last_ns;
 };
 
-/** Prepares the table of a zeroed @opened, whose limits may be set. Readers call it first. */
+/** Prepares the table of a zeroed @opened, whose limits may be set. Readers call it first; it does nothing if the table is in use. */
 void opened_samples_init(struct opened_samples *opened);
 
 /** The memory of everything that was read. */
@@ -114,13 +118,45 @@ int opened_samples_spend(struct opened_samples *opened, size_t bytes);
  */
 int opened_samples_begin(struct opened_samples *opened, const struct sample *sample);
 
-/** Adds @count events of the selected sample at @time_ns. -ENOMEM, -E2BIG. */
-int opened_samples_add(struct opened_samples *opened, uint64_t time_ns, uint64_t count);
+/** Adds a value of the selected sample at @time_ns. -ENOMEM, -E2BIG. */
+int opened_samples_add(struct opened_samples *opened, uint64_t time_ns, int64_t value);
 
-/** Passes all samples to @reporter; returns their number. */
+/** A sample that only its stack describes: no process, no thread, no CPU, no labels. */
+struct sample opened_sample_unknown(void);
+
+/**
+ * Selects the sample that is equal to @sample but has type @type, and adds @value unless it is 0. Errors as above.
+ */
+int opened_samples_put(struct opened_samples *opened, const struct sample *sample, uint32_t type,
+		       uint64_t time_ns, int64_t value);
+
+/** Sets samples_per_second by the period, if that is one of time. */
+void opened_samples_set_rate(struct opened_samples *opened);
+
+/**
+ * Chooses the type that is shown first: the one that is called @name (NULL: none is named), or else the last one with
+ * values, as pprof does.
+ */
+void opened_samples_choose_type(struct opened_samples *opened, const char *name);
+/** Chooses the first type with values. */
+void opened_samples_choose_first_type(struct opened_samples *opened);
+
+/**
+ * Makes the moments from @first_moment on a part of the profile. If they overlap the parts before, they are moved behind
+ * these. -ENOMEM.
+ */
+int opened_samples_end_part(struct opened_samples *opened, const char *name, size_t first_moment);
+
+/** Passes each value to @reporter, as an event. */
+void opened_samples_report_values(struct opened_samples *opened, struct reporter *reporter);
+
+/** Passes as many events to @reporter as there are samples; returns their number. All values are counts. */
 uint64_t opened_samples_report(struct opened_samples *opened, struct reporter *reporter);
 
-/** Frees the samples; the profile's own data and the total remain. */
+/** Frees the samples; the profile's own data and the totals remain. */
 void opened_samples_free(struct opened_samples *opened);
+
+/** Frees everything. */
+void opened_samples_deinit(struct opened_samples *opened);
 
 #endif

@@ -181,7 +181,7 @@ static void refuse_profiles(int err, struct grpc_call_answer *answer)
 static void take_profiles(struct receiver *receiver, const void *bytes, size_t count,
 			  struct grpc_call_answer *answer)
 {
-	_cleanup_(opened_samples_free) struct opened_samples opened = {
+	_cleanup_(opened_samples_deinit) struct opened_samples opened = {
 		.max_bytes = TRACES_MAX_BYTES,
 		.max_samples = SAMPLES_MAX,
 		.unnamed_host = "unnamed machine",

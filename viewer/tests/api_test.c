@@ -402,8 +402,9 @@ static void a_pause_is_asked_for_by_post(void **state)
 	free(answer.body);
 }
 
-static void read_delays(void *context, struct api_totals *totals)
+static void read_delays(void *context, uint32_t type, struct api_totals *totals)
 {
+	(void)type;
 	(void)context;
 	totals->oldest_sample_ms = 1234;
 	totals->oldest_event_ms = 77;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Profiles of any bytes: pprof, OTLP, folded stacks. All samples that are read can be reported, and
- * their number is the announced one; marks and strings of names are within their limits.
+ * Profiles of any bytes: pprof, OTLP, folded stacks. All values that are read can be reported, and
+ * their sum is the announced one; marks and strings of names are within their limits.
  *
  * covers: open_pprof.c open_otlp.c open_folded.c opened_frame.c opened_identity.c opened_samples.c
  * covers: decode_budget.c
@@ -21,7 +21,7 @@ enum {
 	RECEIVED_SAMPLES_MAX = 1000,
 };
 
-static uint64_t reported;
+static uint64_t reported, sum;
 
 static void report(struct reporter *reporter, const struct sample_event *event)
 {
@@ -30,6 +30,8 @@ static void report(struct reporter *reporter, const struct sample_event *event)
 	(void)reporter;
 	assert(trace->frame_count <= OPENED_FRAMES_MAX);
 	assert(strlen(event->sample.process_comm) + strlen(event->sample.thread_comm) < 1024);
+	assert(event->value);
+	sum += (int64_t)event->value < 0 ? -event->value : event->value;
 	reported++;
 	/* Checks only the first ones: there may be many. */
 	if (reported > 1000)
@@ -53,7 +55,7 @@ static void open_received(const uint8_t *bytes, size_t count)
 	if (!open_otlp(bytes, count, 16 * RECEIVED_MAX_BYTES, &opened))
 		assert(opened.total <= RECEIVED_SAMPLES_MAX &&
 		       opened_samples_bytes(&opened) <= RECEIVED_MAX_BYTES);
-	opened_samples_free(&opened);
+	opened_samples_deinit(&opened);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
@@ -65,12 +67,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 
 	if (count)
 		memcpy(copy, bytes, count);
-	reported = 0;
-	if (!open_bytes(copy, count, &opened) && opened.total < 100000) {
-		assert(opened_samples_report(&opened, &reporter) == opened.total);
-		assert(reported == opened.total);
+	reported = sum = 0;
+	if (!open_bytes(copy, count, &opened)) {
+		opened_samples_report_values(&opened, &reporter);
+		assert(reported == opened.moments.count);
+		assert(sum == opened.total || opened.total == UINT64_MAX);
+		assert(opened.facts.shown_type < opened.facts.type_count || !opened.total);
 	}
-	opened_samples_free(&opened);
+	opened_samples_deinit(&opened);
 	free(copy);
 	open_received(bytes, count);
 	return 0;

@@ -142,16 +142,24 @@ static void open_content(const void *bytes, size_t count, struct opened_samples 
 
 static char *folded_of_opened(struct opened_samples *opened, bool with_lines)
 {
-	struct sample_store *store = sample_store_create(&(struct sample_store_options){ 0 });
-	struct sample_snapshot snapshot = { 0 };
+	struct stored_sample *stored = calloc(opened->moments.count + 1, sizeof(*stored));
+	struct sample_snapshot snapshot = { .samples = stored };
 	char *text;
 
-	assert_int_equal(opened_samples_report(opened, sample_store_reporter(store)),
-			 opened->total);
-	assert_int_equal(sample_store_take(store, &snapshot), 0);
+	/* The first type is that of the agent's samples. */
+	for (size_t i = 0; i < opened->moments.count; i++) {
+		const struct opened_moment *moment = &opened->moments.items[i];
+		const struct sample *sample =
+			&sample_table_at(opened->table.blocks.items, moment->sample)->sample;
+
+		if (sample->origin == 0)
+			stored[snapshot.count++] = (struct stored_sample){
+				.sample = *sample,
+				.count = (uint64_t)moment->value,
+			};
+	}
 	text = folded_of(&snapshot, NULL, with_lines);
-	sample_snapshot_deinit(&snapshot);
-	sample_store_destroy(store);
+	free(stored);
 	return text;
 }
 
@@ -165,7 +173,7 @@ static void assert_reads_as(const void *bytes, size_t count, bool with_lines, co
 	text = folded_of_opened(&opened, with_lines);
 	assert_string_equal(text, folded);
 	free(text);
-	opened_samples_free(&opened);
+	opened_samples_deinit(&opened);
 }
 
 static void folded_stacks_read_as_they_were_written(void **state)
@@ -238,7 +246,7 @@ static void otlp_reads_as_it_was_written(void **state)
 	assert_string_equal(got, expected);
 	assert_string_equal(opened.host, "box");
 	assert_int_equal(opened.samples_per_second, 19);
-	opened_samples_free(&opened);
+	opened_samples_deinit(&opened);
 	free(file);
 	free(got);
 	free(expected);
@@ -300,7 +308,8 @@ static void who_and_when_are_read(void **state)
 	file = pprof_of(f, START_NS, &bytes);
 	open_content(file, bytes, &opened);
 	free(file);
-	assert_int_equal(opened.table.used, 1);
+	/* One for each type of values. */
+	assert_int_equal(opened.table.used, 2);
 	sample = &sample_table_at(opened.table.blocks.items, 0)->sample;
 	assert_int_equal(sample->pid, 10);
 	assert_int_equal(sample->tid, 11);
@@ -308,9 +317,9 @@ static void who_and_when_are_read(void **state)
 	assert_string_equal(sample->thread_comm, "thread");
 	assert_true(sample->trace->is_complete);
 	assert_int_equal(opened.first_ns, 1700000000 * SECOND_NS);
-	assert_int_equal(opened.duration_ns, 5 * SECOND_NS);
+	assert_int_equal(opened.facts.duration_ns, 5 * SECOND_NS);
 	assert_int_equal(opened.samples_per_second, 19);
-	opened_samples_free(&opened);
+	opened_samples_deinit(&opened);
 
 	file = otlp_of(f, &bytes);
 	open_content(file, bytes, &opened);
@@ -322,7 +331,7 @@ static void who_and_when_are_read(void **state)
 	assert_string_equal(sample->process->executable_path, "/opt/prog");
 	/* All samples of the fixture have clock time 0. */
 	assert_int_equal(opened.first_ns, 1700000000 * SECOND_NS);
-	opened_samples_free(&opened);
+	opened_samples_deinit(&opened);
 }
 
 static void a_profile_without_a_time_is_of_its_file_s(void **state)
@@ -339,7 +348,7 @@ static void a_profile_without_a_time_is_of_its_file_s(void **state)
 	free(file);
 	assert_in_range(opened.start_ns, now_ns - SECOND_NS, now_ns + 60 * SECOND_NS);
 	assert_int_equal(opened.first_ns, opened.start_ns);
-	opened_samples_free(&opened);
+	opened_samples_deinit(&opened);
 }
 
 /* --- files of other tools --- */
@@ -355,19 +364,12 @@ static void stacks_of_other_tools_are_read(void **state)
 	assert_reads_as(text, strlen(text), false, folded);
 }
 
-static void more_samples_than_are_kept_are_scaled_down(void **state)
+static void no_number_is_too_large(void **state)
 {
-	static const char text[] = "a;main;often 300000000000\na;main;rare 100000000000\n";
-	struct sample_store *store = sample_store_create(&(struct sample_store_options){ 0 });
-	struct opened_samples opened;
+	static const char text[] = "a;main;often 300000000000\na;main;rare 1\n";
 
 	(void)state;
-	open_content(text, strlen(text), &opened);
-	assert_int_equal(opened.total, 400000000000);
-	assert_int_equal(opened_samples_report(&opened, sample_store_reporter(store)),
-			 OPENED_SAMPLES_MAX);
-	opened_samples_free(&opened);
-	sample_store_destroy(store);
+	assert_reads_as(text, strlen(text), false, text);
 }
 
 /* --- refused files --- */
@@ -380,7 +382,7 @@ static void assert_refused(const void *bytes, size_t count, const char *why)
 	assert_int_equal(open_file(path, &opened), -EINVAL);
 	if (!strstr(error_text(), why) || !strstr(error_text(), path))
 		fail_msg("'%s' does not tell '%s'", error_text(), why);
-	opened_samples_free(&opened);
+	opened_samples_deinit(&opened);
 	unlink(path);
 	free(path);
 }
@@ -393,17 +395,17 @@ static void what_is_no_profile_is_refused(void **state)
 	char late[5000];
 
 	(void)state;
-	assert_refused("", 0, "neither");
+	assert_refused("", 0, "an empty file");
 	assert_refused(elf, sizeof(elf), "neither");
 	assert_refused("hello\n", 6, "neither");
 	assert_refused("\n\n", 2, "neither");
-	assert_refused("a;b 1\nno number\n", 16, "a line has no stack and number");
+	assert_refused("a;b 1\nno number\n", 16, "line 2: no number at the end: no number");
 	assert_refused("a;b 1\na\0b 2\n", 12, "neither");
 	memset(late, ';', sizeof(late));
 	memcpy(late, "a;b 1\n", 6);
 	late[sizeof(late) - 2] = '\0';
-	assert_refused(late, sizeof(late), "it is no text");
-	assert_refused("a;b 0\n", 6, "a line has no stack");
+	assert_refused(late, sizeof(late), "line 2 is no text");
+	assert_refused("a;b 0\n", 6, "no samples");
 	assert_int_equal(open_file("/nonexistent", &opened), -EINVAL);
 	assert_non_null(strstr(error_text(), "No such file"));
 	assert_int_equal(open_file("/dev/zero", &opened), -EINVAL);
@@ -429,7 +431,7 @@ static void cut_files_are_refused(void **state)
 
 		memcpy(copy, file, cut);
 		(void)!open_bytes(copy, cut, &opened);
-		opened_samples_free(&opened);
+		opened_samples_deinit(&opened);
 		free(copy);
 	}
 	free(file);
@@ -493,7 +495,7 @@ static void nests_are_refused(void **state)
 		assert_non_null(strstr(error_text(), "OTLP"));
 		free(copy);
 	}
-	opened_samples_free(&opened);
+	opened_samples_deinit(&opened);
 	free(bytes);
 }
 
@@ -511,7 +513,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_profile_without_a_time_is_of_its_file_s, setup,
 						fixture_teardown),
 		cmocka_unit_test(stacks_of_other_tools_are_read),
-		cmocka_unit_test(more_samples_than_are_kept_are_scaled_down),
+		cmocka_unit_test(no_number_is_too_large),
 		cmocka_unit_test(what_is_no_profile_is_refused),
 		cmocka_unit_test_setup_teardown(cut_files_are_refused, setup, fixture_teardown),
 		cmocka_unit_test(bombs_are_refused),

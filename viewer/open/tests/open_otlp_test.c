@@ -235,7 +235,7 @@ static void a_location_is_read_once_however_often_stacks_refer_to_it(void **stat
 	assert_int_equal(
 		trace_frame(sample_table_at(opened.table.blocks.items, 0)->sample.trace, 7).kind,
 		FRAME_PYTHON);
-	opened_samples_free(&opened);
+	opened_samples_deinit(&opened);
 }
 
 static void equal_stacks_are_not_made_again_and_again(void **state)
@@ -255,7 +255,7 @@ static void equal_stacks_are_not_made_again_and_again(void **state)
 	assert_int_equal(open_request(&request, &opened), 0);
 	/* All stacks are equal and share one trace. */
 	assert_int_equal(interner_count(&opened.table.traces), 1);
-	opened_samples_free(&opened);
+	opened_samples_deinit(&opened);
 
 	/* The work to make them is limited too. */
 	opened = receiving;
@@ -268,7 +268,7 @@ static void equal_stacks_are_not_made_again_and_again(void **state)
 	opened.max_bytes = 4 << 20;
 	assert_int_equal(open_request(&request, &opened), -E2BIG);
 	assert_non_null(strstr(error_text(), "need more than 4 MiB"));
-	opened_samples_free(&opened);
+	opened_samples_deinit(&opened);
 }
 
 /* A few long names, with thousands in each stack; little is kept of a stack. */
@@ -311,7 +311,7 @@ static void stacks_of_long_names_cost_what_they_take_time(void **state)
 	before = cpu_seconds();
 	assert_int_equal(open_request(&request, &opened), -E2BIG);
 	assert_true(cpu_seconds() - before < 3);
-	opened_samples_free(&opened);
+	opened_samples_deinit(&opened);
 }
 
 /* Samples without a value; each has a different number, whose key is the first text. */
@@ -370,12 +370,12 @@ static void processes_count(void **state)
 	add_processes(&request, 1000);
 	assert_int_equal(open_request(&request, &opened), 0);
 	assert_true(opened_samples_bytes(&opened) > 1000 * 7 * 1000);
-	opened_samples_free(&opened);
+	opened_samples_deinit(&opened);
 	opened = receiving;
 	begin(&request, strings, 1);
 	add_processes(&request, 20000);
 	assert_int_equal(open_request(&request, &opened), -E2BIG);
-	opened_samples_free(&opened);
+	opened_samples_deinit(&opened);
 }
 
 static void processes_over_the_limit_are_left_out(void **state)
@@ -402,7 +402,7 @@ static void processes_over_the_limit_are_left_out(void **state)
 	assert_ptr_equal(
 		sample_table_at(opened.table.blocks.items, OPENED_PROCESSES_MAX + 1)->sample.process,
 		sample_table_at(opened.table.blocks.items, 0)->sample.process);
-	opened_samples_free(&opened);
+	opened_samples_deinit(&opened);
 }
 
 static void binaries_count(void **state)
@@ -423,7 +423,7 @@ static void binaries_count(void **state)
 		put_message(&request.dictionary, TABLE_MAPPINGS, &mapping);
 	}
 	assert_int_equal(open_request(&request, &opened), -E2BIG);
-	opened_samples_free(&opened);
+	opened_samples_deinit(&opened);
 }
 
 static void samples_and_their_moments_count(void **state)
@@ -437,7 +437,7 @@ static void samples_and_their_moments_count(void **state)
 	begin(&request, strings, 1);
 	add_distinct_samples(&request, 20000);
 	assert_int_equal(open_request(&request, &opened), -E2BIG);
-	opened_samples_free(&opened);
+	opened_samples_deinit(&opened);
 
 	opened = (struct opened_samples){ .max_bytes = 1 << 20 };
 	begin(&request, NULL, 0);
@@ -448,7 +448,7 @@ static void samples_and_their_moments_count(void **state)
 		put_message(&request.profile, PROFILE_SAMPLES, &sample);
 	}
 	assert_int_equal(open_request(&request, &opened), -E2BIG);
-	opened_samples_free(&opened);
+	opened_samples_deinit(&opened);
 }
 
 static void a_text_is_not_measured_for_each_reference(void **state)
@@ -477,7 +477,7 @@ static void a_text_is_not_measured_for_each_reference(void **state)
 		for (int i = 0; key == 2 && i < SAMPLES; i++)
 			add_sample(&request, 0, 1, 0);
 		assert_int_equal(open_request(&request, &opened), 0);
-		opened_samples_free(&opened);
+		opened_samples_deinit(&opened);
 	}
 	assert_true(cpu_seconds() - before < 8);
 	free(text);
@@ -496,7 +496,7 @@ static void what_is_no_number_of_samples_is_left_out(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(profiles) / sizeof(profiles[0]); i++) {
-		/* An opened file is shown, whatever is in it. */
+		/* An opened file is shown in its own unit, whatever is in it. */
 		for (int is_file = 0; is_file < 2; is_file++) {
 			struct opened_samples opened = receiving;
 			struct request request;
@@ -511,10 +511,12 @@ static void what_is_no_number_of_samples_is_left_out(void **state)
 			assert_int_equal(open_request(&request, &opened), 0);
 			assert_int_equal(opened.skipped_profiles,
 					 is_file ? 0 : profiles[i].skipped);
-			assert_int_equal(opened.total, is_file && profiles[i].skipped ?
-							       profiles[i].value :
-							       profiles[i].total);
-			opened_samples_free(&opened);
+			assert_int_equal(opened.total,
+					 is_file ? profiles[i].value : profiles[i].total);
+			if (is_file)
+				assert_string_equal(opened.facts.types[0].unit,
+						    strings[profiles[i].unit - 1]);
+			opened_samples_deinit(&opened);
 		}
 	}
 }
@@ -528,14 +530,14 @@ static void more_samples_than_may_be_are_refused(void **state)
 	begin(&request, NULL, 0);
 	add_sample(&request, 0, 0, MAX_SAMPLES);
 	assert_int_equal(open_request(&request, &opened), 0);
-	opened_samples_free(&opened);
+	opened_samples_deinit(&opened);
 	opened = receiving;
 	begin(&request, NULL, 0);
 	add_sample(&request, 0, 0, MAX_SAMPLES);
 	add_sample(&request, 0, 0, 1);
 	assert_int_equal(open_request(&request, &opened), -E2BIG);
 	assert_non_null(strstr(error_text(), "more than 1000 samples"));
-	opened_samples_free(&opened);
+	opened_samples_deinit(&opened);
 }
 
 /* A repeated message is merged into the previous one, whose contents are copied each time. */
@@ -555,7 +557,7 @@ static void what_is_merged_again_and_again_is_refused(void **state)
 	/* Merging everything would take minutes. */
 	assert_true(cpu_seconds() - start < 10);
 	byte_vector_deinit(&bytes);
-	opened_samples_free(&opened);
+	opened_samples_deinit(&opened);
 }
 
 static void reading_ends_when_it_is_to(void **state)
@@ -569,7 +571,7 @@ static void reading_ends_when_it_is_to(void **state)
 	begin(&request, NULL, 0);
 	add_sample(&request, 0, 0, 1);
 	assert_int_equal(open_request(&request, &opened), -ECANCELED);
-	opened_samples_free(&opened);
+	opened_samples_deinit(&opened);
 }
 
 int main(void)

@@ -5,7 +5,7 @@ import { useMemo, useState } from 'preact/hooks';
 import './app.css';
 import { learnKinds } from './colours.js';
 import { Flame, Legend, Orientation } from './flame.jsx';
-import { count } from './format.js';
+import { amount, learnType } from './format.js';
 import { useTheme } from './theme.js';
 import { layOut } from './tree.js';
 
@@ -16,13 +16,14 @@ function Page({ answer }) {
 	const [isFlipped, setFlipped] = useState(false);
 	const tree = useMemo(() => layOut(answer), [answer]);
 	learnKinds(answer.tree.kinds);
+	learnType(answer.type);
 	return (
 		<>
 			<header>
 				<h1>Allframes</h1>
 				<p class="facts">
 					{answer.host && <b>{answer.host}</b>}
-					<span>{`${count(tree.allTotal)} samples`}</span>
+					<span>{amount(tree.allTotal)}</span>
 				</p>
 				<span class="group">
 					<Orientation isFlipped={isFlipped} onChange={setFlipped} />

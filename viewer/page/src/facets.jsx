@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Filters, with how many samples each would leave.
 import { useState } from 'preact/hooks';
-import { count } from './format.js';
+import { value as valueText } from './format.js';
 
 const SHORT = 6;
 
@@ -14,6 +14,15 @@ const LISTS = [
 	['cpus', 'CPU', 'cpu', (row) => row.cpu, (row) => `CPU ${row.cpu}`],
 	['kinds', 'Kind of the leaf', 'kind', (row) => row.kind, (row) => row.kind],
 ];
+
+/** The lists of an opened profile that knows names of processes and threads, but no numbers. */
+const NAMED = [
+	['processes', 'Process', 'comm', (row) => row.comm, (row) => row.comm],
+	['threads', 'Thread', 'thread', (row) => row.name, (row) => row.name],
+];
+
+const listFor = (list, rows) => (rows.some((row) => row.pid !== undefined || row.tid !== undefined)
+	? list : NAMED.find(([name]) => name === list[0]) ?? list);
 
 /** Lists in which numbers of different machines may be equal. */
 const OF_HOSTS = ['processes', 'threads'];
@@ -37,7 +46,7 @@ function Facet({ title, rows, total, parameter, valueOf, textOf, chosen, isChose
 								onClick={() => onRow(row, value)} title={textOf(row)}>
 								<i style={{ width: `${100 * row.count / greatest}%` }} />
 								<span>{textOf(row)}</span>
-								<em>{count(row.count)}</em>
+								<em>{valueText(row.count)}</em>
 							</button>
 						</li>
 					);
@@ -53,7 +62,7 @@ function Facet({ title, rows, total, parameter, valueOf, textOf, chosen, isChose
 			</ul>
 			{rows.length > SHORT && (
 				<button class="plain more-rows" onClick={() => setLong(!isLong)}>
-					{isLong ? 'fewer' : `${count((total ?? rows.length) - SHORT)} more`}
+					{isLong ? 'fewer' : `${(total ?? rows.length) - SHORT} more`}
 				</button>
 			)}
 		</fieldset>
@@ -63,7 +72,7 @@ function Facet({ title, rows, total, parameter, valueOf, textOf, chosen, isChose
 /** @own: the name of the machine that serves the page. */
 export function Facets({ answer, view, own, onToggle }) {
 	// Machines are only told apart where there are several.
-	const lists = LISTS.filter(([list, , parameter]) =>
+	const lists = LISTS.map((list) => listFor(list, answer[list[0]])).filter(([list, , parameter]) =>
 		list !== 'hosts' || answer[list].length > 1 || view[parameter].length > 0);
 	const hasHosts = answer.hosts.length > 1 || view.host.length > 0;
 	return lists.map(([list, title, parameter, valueOf, textOf]) => {

@@ -2,7 +2,7 @@
 // A flame graph: the canvas, its mouse and keyboard, and the words about the frame in focus.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { APPROXIMATE, GUESS, INLINED, isLevel, kindColour, legend } from './colours.js';
-import { count, percent, positionText } from './format.js';
+import { amount, count, percent, positionText, value } from './format.js';
 import { differenceText, paint } from './paint.js';
 import { ROW, blockBelow, blockOf, boxOf, isBlock, neighbour, numberUnder, arrangeBoxes } from './boxes.js';
 import { fileOf, flagsOf, hasPath, kindOf, nameOf, nodeAt, pathOf, searchTree } from './tree.js';
@@ -20,12 +20,12 @@ function wordsOf(tree, i) {
 		flags & APPROXIMATE ? 'approximate' : ''].filter(Boolean).join(', ');
 	const source = fileOf(tree, i) + positionText(tree.line?.[i], tree.column?.[i]);
 	const words = [
-		`${count(tree.total[i])} samples, ${percent(tree.total[i], tree.allTotal)}; `
-			+ `self ${count(tree.self[i])}, ${percent(tree.self[i], tree.allTotal)}`,
+		`${amount(tree.total[i])}, ${percent(tree.total[i], tree.allTotal)}; `
+			+ `self ${value(tree.self[i])}, ${percent(tree.self[i], tree.allTotal)}`,
 	];
 	if (tree.isComparison) {
-		words.push(`base: ${count(tree.base_total[i])} samples, `
-			+ `${percent(tree.base_total[i], tree.allBase)}; self ${count(tree.base_self[i])}; `
+		words.push(`base: ${amount(tree.base_total[i])}, `
+			+ `${percent(tree.base_total[i], tree.allBase)}; self ${value(tree.base_self[i])}; `
 			+ differenceText(tree, i));
 	}
 	return { name: nameOf(tree, i), words, about: [marks, source].filter(Boolean).join(' · ') };
@@ -33,9 +33,9 @@ function wordsOf(tree, i) {
 
 /** The same of a block of narrow frames. */
 function wordsOfBlock(tree, block) {
-	const words = [`${count(block.samples)} samples, ${percent(block.samples, tree.allTotal)}`];
+	const words = [`${amount(block.samples)}, ${percent(block.samples, tree.allTotal)}`];
 	if (tree.isComparison)
-		words.push(`base: ${count(block.base)} samples, ${percent(block.base, tree.allBase)}`);
+		words.push(`base: ${amount(block.base)}, ${percent(block.base, tree.allBase)}`);
 	return {
 		name: `${count(block.count)} narrow frame${block.count === 1 ? '' : 's'} not drawn, zoom in`, words,
 		about: `called by ${nameOf(tree, block.parent)}`,
@@ -237,7 +237,7 @@ export function Flame({ tree, label, zoom, onZoom, search, hit, isAlone, isFlipp
 			<div class="bar">
 				<span class="shown" role="status">
 					{found && isAlone
-						? `${count(found.samples)} samples match, ${percent(found.samples, tree.allTotal)}`
+						? `${amount(found.samples)} match, ${percent(found.samples, tree.allTotal)}`
 						: <FocusWords tree={tree} boxes={boxes} node={inFocus} />}
 				</span>
 				{inFocus > 0 && !isLevel(kindOf(tree, inFocus)) && actions.map(([text, act]) => (

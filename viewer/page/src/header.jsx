@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two lines above everything: the machine and its state; what is shown of it, and how.
 import { Orientation } from './flame.jsx';
-import { count, percent } from './format.js';
+import { amount, count, percent } from './format.js';
 import { FACETS, hasFilters, hasRange } from './view.js';
 
 const FORMATS = [
@@ -19,10 +19,11 @@ function Facts({ status }) {
 	const { totals } = status;
 	const facts = [
 		status.is_live ? `${status.samples_per_second} Hz × ${status.cpu_count} CPUs` : status.source,
-		`${count(status.samples)} samples`,
+		amount(status.samples),
 		`${percent(totals.complete, totals.samples)} complete`,
-		`${count(totals.lost)} lost`,
 	];
+	if (status.is_live)
+		facts.push(`${count(totals.lost)} lost`);
 	if (status.dropped)
 		facts.push(`${count(status.dropped)} left out for want of room`);
 	if (status.names_pending)
@@ -80,7 +81,9 @@ const Select = ({ label, value, values, onChange }) => (
 	</select>
 );
 
-export function ToolLine({ view, change, searchBox, onHit }) {
+const typeKey = ({ type, unit }) => `${type}/${unit}`;
+
+export function ToolLine({ view, change, searchBox, onHit, status }) {
 	const onKeyDown = (event) => {
 		if (event.key !== 'Enter' || !view.search)
 			return;
@@ -99,6 +102,11 @@ export function ToolLine({ view, change, searchBox, onHit }) {
 				title="A part of a name, or /an expression/; Enter goes to the next hit, Shift+Enter back"
 				value={view.search} onKeyDown={onKeyDown}
 				onInput={(event) => change({ search: event.target.value }, true)} />
+			{status?.types.length > 1 && (
+				<Select label="Type of values" value={typeKey(status.type)}
+					values={status.types.map((type) => [typeKey(type), `${type.type} (${type.unit})`])}
+					onChange={(type) => change({ type })} />
+			)}
 			<Select label="Times" value={hasRange(view) ? 'range' : String(view.last)}
 				values={hasRange(view) ? [...SPANS, ['range', 'Chosen range']] : SPANS}
 				onChange={(last) => change({ last: last && Number(last), from: '', to: '' })} />

@@ -8,6 +8,7 @@ import { learnKinds } from './colours.js';
 import { Delays } from './delays.jsx';
 import { Facets } from './facets.jsx';
 import { Flame, Legend } from './flame.jsx';
+import { learnType } from './format.js';
 import { Filters, ToolLine, TopLine } from './header.jsx';
 import { Help } from './help.jsx';
 import { Quality } from './quality.jsx';
@@ -80,6 +81,7 @@ function App() {
 	const rounds = useRounds(view, frozenAt, useHidden(), width);
 	const { status, answers, problem } = rounds;
 	learnKinds(status?.kinds ?? []);
+	learnType(status?.type);
 	const zoom = useMemo(() => zoomPath(view), [view.zoom]);
 	const tree = treeFor(answers, splitZoom(zoom).path, rounds.key);
 	const { hits, hit, go } = useHits(answers.search, view.search);
@@ -145,6 +147,17 @@ function App() {
 			document.title = `${status.host} · Allframes`;
 	}, [status?.host]);
 
+	// Two profiles that are shown together are compared, until something else is chosen.
+	useEffect(() => {
+		if (status?.parts.length !== 2 || range || base)
+			return;
+		const [before, after] = status.parts;
+		change({
+			from: epoch + after.from, to: epoch + after.to, base_from: epoch + before.from,
+			base_to: epoch + before.to,
+		}, true);
+	}, [status?.parts.length]);
+
 	const exportQuery = frameQuery(view, epoch, isFrozen ? frozenAt : status?.now_ms ?? 0, isFrozen);
 	return (
 		<>
@@ -153,7 +166,7 @@ function App() {
 				exportQuery={exportQuery} />
 			{problem && <p class="problem" role="alert">{problem.message}</p>}
 			{status && <Delays delays={status.delays} />}
-			<ToolLine view={view} change={change} searchBox={searchBox} onHit={goToHit} />
+			<ToolLine view={view} change={change} searchBox={searchBox} onHit={goToHit} status={status} />
 			{view.tab !== 'quality' && (
 				<SearchLine answer={answers.search} text={view.search} hits={hits} hit={hit} onGo={goToHit} />
 			)}

@@ -179,7 +179,8 @@ export function useRounds(view, frozenAt, isHidden, width) {
 		const round = async () => {
 			let wait = MIN_WAIT_MS;
 			try {
-				let { data: now, cpuMs } = await ask('status', '', controller.signal);
+				let { data: now, cpuMs } = await ask('status', view.type ? new URLSearchParams({ type: view.type }) : '',
+					controller.signal);
 				cpuBefore ??= cpuMs;
 				replaceStatus(now);
 				if (now.generation !== generation) {

@@ -2,7 +2,7 @@
 // One function: who calls it, above; what it calls, below.
 import { useMemo, useState } from 'preact/hooks';
 import { Flame, Legend } from './flame.jsx';
-import { count, percent } from './format.js';
+import { amount, percent, value } from './format.js';
 import { significanceText } from './paint.js';
 import { childrenOf, kindOf, layOut, nameOf } from './tree.js';
 
@@ -30,8 +30,8 @@ function Nearest({ title, tree, onPick }) {
 
 /** The function's share beside that in the base; the shares in the graphs are of the function. */
 const comparison = (answer) =>
-	`base: ${count(answer.base_samples)} samples, ${percent(answer.base_samples, answer.base_total)}; `
-	+ `self ${count(answer.base_self)}; `
+	`base: ${amount(answer.base_samples)}, ${percent(answer.base_samples, answer.base_total)}; `
+	+ `self ${value(answer.base_self)}; `
 	+ significanceText(answer.z, answer.samples * answer.base_total
 		> answer.base_samples * answer.total);
 
@@ -59,8 +59,8 @@ export function Sandwich({ answer, name, search, isDark, onPick }) {
 			<div class="bar">
 				<h2>{name}</h2>
 				<span class="shown">
-					{`${count(answer.samples)} samples, ${percent(answer.samples, answer.total)}; `
-						+ `self ${count(answer.self)}, ${percent(answer.self, answer.total)}`}
+					{`${amount(answer.samples)}, ${percent(answer.samples, answer.total)}; `
+						+ `self ${value(answer.self)}, ${percent(answer.self, answer.total)}`}
 					{callers.isComparison && ` · ${comparison(answer)}`}
 				</span>
 			</div>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // What the search has found among all samples, and the way from hit to hit.
 import { useMemo, useState } from 'preact/hooks';
-import { count, percent } from './format.js';
+import { amount, count, percent, value } from './format.js';
 import { layOut, leaves, pathByIds } from './tree.js';
 
 const PROCESSES = 4;
@@ -38,8 +38,8 @@ function Processes({ data }) {
 		<>
 			{shown.map((row) => (
 				<span key={`${row.pid} ${row.comm} ${row.host}`} class="faint"
-					title={`${count(row.matched)} of ${count(row.samples)} samples of the process`}>
-					{`${row.comm}${row.pid ? ` ${row.pid}` : ''}: ${count(row.matched)}, `
+					title={`${value(row.matched)} of ${amount(row.samples)} of the process`}>
+					{`${row.comm}${row.pid ? ` ${row.pid}` : ''}: ${value(row.matched)}, `
 						+ percent(row.matched, row.samples)}
 				</span>
 			))}
@@ -60,8 +60,8 @@ export function SearchLine({ answer, text, hits, hit, onGo }) {
 	return (
 		<div class="found-line" role="status" aria-label="Search">
 			<span>
-				{`${count(data.matched)} samples match, ${percent(data.matched, data.total)} of `
-					+ count(data.total)}
+				{`${amount(data.matched)} match, ${percent(data.matched, data.total)} of `
+					+ value(data.total)}
 			</span>
 			{hits > 0 && (
 				<span class="group">

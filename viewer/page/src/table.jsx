@@ -2,7 +2,7 @@
 // Functions by their samples: the table of the answer to "top".
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { GUESS, INLINED, SIGNIFICANT, kindColour } from './colours.js';
-import { count, percent, positionText } from './format.js';
+import { amount, count, percent, positionText, value } from './format.js';
 import { matcher } from './tree.js';
 
 const FILTER_MS = 250;
@@ -37,7 +37,7 @@ function Difference({ row, part, answer }) {
 	const isSignificant = Math.abs(z) >= SIGNIFICANT;
 	return (
 		<td class={`number ${isSignificant ? (share > base ? 'more' : 'less') : 'faint'}`}
-			title={`base: ${count(row[`base_${part}`])} samples; z = ${z}`}>
+			title={`base: ${amount(row[`base_${part}`])}; z = ${z}`}>
 			{`${share >= base ? '+' : '−'}${Math.abs(share - base).toFixed(2)}`}
 		</td>
 	);
@@ -77,7 +77,7 @@ export function TopTable({ answer: given, error, sort, onSort, named, onNamed, s
 					value={filter} onInput={(event) => setFilter(event.target.value)} />
 				<span class={error ? 'bad' : 'faint'} role="status">
 					{error ?? `${count(rows.length)} of ${count(answer.functions)} functions, `
-						+ `${count(answer.total)} samples`}
+						+ `${amount(answer.total)}`}
 				</span>
 			</div>
 			<div class="tablebox" tabIndex={0} role="region" aria-label="Table of functions">
@@ -99,10 +99,10 @@ export function TopTable({ answer: given, error, sort, onSort, named, onNamed, s
 						{rows.map((row) => (
 							<tr key={`${row.name}\n${row.kind}\n${row.file}\n${row.line}\n${row.column}\n${row.flags}`}
 								class={isFound?.(row.name) ? 'found' : ''}>
-								<td class="number">{count(row.self)}</td>
+								<td class="number">{value(row.self)}</td>
 								<Share part={row.self} total={answer.total} />
 								{hasBase && <Difference row={row} part="self" answer={answer} />}
-								<td class="number">{count(row.total)}</td>
+								<td class="number">{value(row.total)}</td>
 								<Share part={row.total} total={answer.total} />
 								{hasBase && <Difference row={row} part="total" answer={answer} />}
 								<td class="function">

@@ -1,6 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // A tree of the API, which comes as columns in depth-first order, laid out for drawing.
 
+/** The sums of values without their signs below each node; null if no value is negative. */
+function magnitudes(tree) {
+	if (!tree.total.some((total) => total < 0))
+		return null;
+	const sizes = tree.self.map(Math.abs);
+	for (let i = sizes.length - 1; i > 0; i--)
+		sizes[tree.parent[i]] += sizes[i];
+	return sizes;
+}
+
 /**
  * Adds to the columns: depth, end (the first node behind a subtree), width and selfWidth as shares of the
  * root, and hiddenBefore (what was left out below the nodes before). In a comparison a node is as wide as its
@@ -18,16 +28,18 @@ export function layOut(answer, chain = []) {
 	const width = new Float64Array(length);
 	const selfWidth = new Float64Array(length);
 	const hiddenBefore = new Float64Array(length + 1);
+	const sizes = magnitudes(tree);
+	const whole = sizes ? sizes[0] : total;
 	const meanShare = (part, basePart) => {
-		const share = total ? part / total : 0;
+		const share = whole ? part / whole : 0;
 		const baseShare = baseTotal ? basePart / baseTotal : 0;
-		return total && baseTotal ? (share + baseShare) / 2 : share + baseShare;
+		return whole && baseTotal ? (share + baseShare) / 2 : share + baseShare;
 	};
 	let maxDepth = 0;
 
 	for (let i = 0; i < length; i++) {
-		width[i] = meanShare(tree.total[i], tree.base_total?.[i]);
-		selfWidth[i] = meanShare(tree.self[i], tree.base_self?.[i]);
+		width[i] = meanShare(sizes ? sizes[i] : tree.total[i], tree.base_total?.[i]);
+		selfWidth[i] = meanShare(Math.abs(tree.self[i]), tree.base_self?.[i]);
 		hiddenBefore[i + 1] = hiddenBefore[i] + tree.pruned[i];
 		if (i > 0) {
 			depth[i] = depth[tree.parent[i]] + 1;

@@ -7,7 +7,7 @@ export const TABS = ['flame', 'top', 'sandwich', 'quality'];
 
 const DEFAULTS = {
 	tab: 'flame', last: '', from: '', to: '', base_from: '', base_to: '', root: 'process',
-	lines: '', flipped: '', search: '', named: '', only: '', of: '', of_kind: '', sort: 'self', zoom: '',
+	lines: '', type: '', flipped: '', search: '', named: '', only: '', of: '', of_kind: '', sort: 'self', zoom: '',
 };
 
 export function readView(hash) {
@@ -70,6 +70,8 @@ export function filterQuery(view) {
 		view[name].forEach((value) => query.append(name, value));
 	if (view.only)
 		query.append('function', view.only);
+	if (view.type)
+		query.append('type', view.type);
 	return query;
 }
 
