@@ -11,6 +11,9 @@
 enum {
 	/* Code that is read in front of an address and behind it. */
 	BYTES_BEFORE = 4096,
+	/* The same where it is not known where the code begins: first, and if that is not all code half of it, down to this. */
+	BYTES_BEFORE_FUNCTION = 768,
+	BYTES_BEFORE_LEAST = 16,
 	BYTES_AFTER = 512,
 	/* Code that is read where a branch goes to. */
 	BRANCH_BYTES = 64,
@@ -325,12 +328,22 @@ static int events_in_front(const struct question *question, uint64_t start, stru
 }
 
 /* The nearest known point in front of the address. *@calls: calls between that and the address. */
-static struct point point_in_front(const struct question *question, uint64_t start, int *calls)
+static struct point point_in_front(const struct question *question, int *calls)
 {
+	const struct php_trace *trace = &question->trace;
 	struct event events[EVENTS_MAX];
-	int count = events_in_front(question, start, events);
-	int first = count > EVENTS_MAX ? count - EVENTS_MAX : 0;
+	uint64_t size = trace->code_end ? BYTES_BEFORE : BYTES_BEFORE_FUNCTION;
+	bool is_whole = false;
+	int count = -ENOENT, first;
 
+	if (trace->code_end && question->address - trace->code < size) {
+		size = question->address - trace->code;
+		is_whole = true;
+		count = events_in_front(question, trace->code, events);
+	}
+	for (; !is_whole && count < 0 && size >= BYTES_BEFORE_LEAST; size /= 2)
+		count = events_in_front(question, question->address - size, events);
+	first = count > EVENTS_MAX ? count - EVENTS_MAX : 0;
 	*calls = 0;
 	for (int i = count - 1; i >= first; i--) {
 		const struct event *event = &events[i % EVENTS_MAX];
@@ -339,11 +352,11 @@ static struct point point_in_front(const struct question *question, uint64_t sta
 		if (event->kind == EVENT_END || event->kind == EVENT_JUMP)
 			return (struct point){ 0 };
 		*calls += event->kind == EVENT_CALL;
-		point = event_point(question, &question->trace, event);
+		point = event_point(question, trace, event);
 		if (point.is_known)
 			return point;
 	}
-	if (count >= 0 && question->trace.first && start == question->trace.code)
+	if (count >= 0 && is_whole && question->trace.first)
 		return point_of(question, question->trace.first, false);
 	return (struct point){ 0 };
 }
@@ -414,16 +427,13 @@ static uint32_t points_behind(const struct question *question, int32_t *lasts, b
 static bool find_line(const struct question *question, struct php_line *line)
 {
 	const struct php_opcodes *opcodes = &question->opcodes;
-	uint64_t start = question->address - BYTES_BEFORE;
 	int32_t lasts[1 + WAYS_MAX], first, unused;
 	struct point front, behind = { 0 };
 	uint32_t count;
 	bool is_told, is_repeated;
 	int calls;
 
-	if (question->trace.code_end && start < question->trace.code)
-		start = question->trace.code;
-	front = point_in_front(question, start, &calls);
+	front = point_in_front(question, &calls);
 	/* The code stores an instruction before its call. */
 	if (front.is_stored && !front.is_foreign && question->is_return && calls == 1) {
 		*line = (struct php_line){ php_opcodes_line(opcodes, front.index), true };

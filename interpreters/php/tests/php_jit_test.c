@@ -387,8 +387,16 @@ static void code_of_a_function_continues_elsewhere_where_a_check_fails(void **st
 	store(fake, opline(AT_CALL));
 	assert_string_equal(line_at(fake, second), "4");
 	assert_string_equal(line_at(fake, third), "5~");
-	/* The bytes in front of the code are no code. */
 	assert_string_equal(line_at(fake, first), "4");
+	/* The bytes in front of the code are no instructions. */
+	memset(fake->bytes + (CODE - BASE) - 0x300, 0x06, 0x300);
+	assert_string_equal(line_at(fake, third), "5~");
+	fake->next = CODE + 9;
+	emit(fake, "\x90\x90\x90\x90\x90\x90\x90", 7);
+	branch(fake, COLD + 15);
+	third = work(fake);
+	store(fake, opline(IN_BODY_TOO));
+	assert_string_equal(line_at(fake, third), "4");
 }
 
 static void a_called_function_of_the_trace_has_its_own_lines(void **state)
