@@ -22,7 +22,7 @@
  * User space compares the fingerprint to detect an object that was freed and whose memory was used again.
  *
  * An interpreted frame with FRAME_HAS_OWNER has a third word: the address of a second object, without which the first
- * one does not name the function. The fingerprint then covers both.
+ * one does not name the function. The fingerprint then covers both. (In PHP it is the position in generated code.)
  *
  * A kernel frame is the kernel address as the kernel gave it: kind and flags are its leading one
  * bits. The first word of a trace is then the interrupted instruction, and the kernel frames behind

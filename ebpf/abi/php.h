@@ -13,6 +13,9 @@
  *		has no name, the address of the file's name (zend_string): PHP frees such a function after it has run, but
  *		not the name.
  *	word 1	position << 32 | fingerprint
+ *	word 2	only in the innermost frame, if code that the JIT has generated runs it: frame_word(FRAME_NONE, flags, the
+ *		address in that code). From the code user space finds the line (interpreters/php/php_jit.h); if it does not,
+ *		the line in word 1 is used.
  *
  * position: the line in bits 0 to 24, and flags (enum php_position).
  *
@@ -117,7 +120,9 @@ struct php_process {
 	__u8 generator_values;
 	__u8 generator_parent;
 	__u8 generator_fake;
-	__u8 reserved[13];
+	/** Bytes that generated code subtracts from the stack pointer of execute_ex() when it is entered. */
+	__u8 code_bytes;
+	__u8 reserved[12];
 	/** Size of the frame of execute_ex(), from its stack pointer up to its caller's. */
 	__u16 frame_bytes;
 };

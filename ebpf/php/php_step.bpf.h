@@ -486,7 +486,7 @@ static __always_inline enum unwind_error php_push(struct unwind_state *state,
 {
 	struct php_unwind *unwind = &state->php;
 	__u32 position = PHP_IS_INTERNAL, is_innermost = unwind->is_innermost;
-	__u64 address = known->address;
+	__u64 address = known->address, code_word = 0;
 
 	unwind->is_innermost = 0;
 	if (known->type != PHP_FUNCTION_INTERNAL) {
@@ -496,7 +496,12 @@ static __always_inline enum unwind_error php_push(struct unwind_state *state,
 							  << PHP_INCLUDE_SHIFT;
 			address = known->file;
 		}
+		if (is_innermost && unwind->is_in_code)
+			code_word = unwind->code_word;
 	}
+	if (code_word)
+		return push_owned_frame(state, frame_word(FRAME_PHP, 0, address),
+					(__u64)position << 32 | known->fingerprint, code_word);
 	return push_frame(state, frame_word(FRAME_PHP, 0, address),
 			  (__u64)position << 32 | known->fingerprint);
 }
@@ -606,6 +611,21 @@ static __always_inline __u64 php_loop_sp(struct unwind_state *state)
 }
 
 /*
+ * Returns word 2 of a frame whose generated code runs @pushed bytes below the stack pointer of execute_ex(), which is @sp. If
+ * that code has called a part that all code shares, it is in that call.
+ */
+static __always_inline __u64 php_code_word(const struct unwind_state *state, __u64 pushed, __u64 sp)
+{
+	__u64 code_bytes = state->php.process.code_bytes, address = 0;
+
+	if (pushed <= code_bytes)
+		return frame_word(FRAME_NONE, state->frame_flags & FRAME_RETURN_ADDRESS, state->pc);
+	if (pushed > 8 * PHP_CODE_WORDS || read_word(sp - code_bytes - 8, &address))
+		return 0;
+	return frame_word(FRAME_NONE, FRAME_RETURN_ADDRESS, address);
+}
+
+/*
  * Steps out of code that the JIT has generated, if pc is in some. execute_ex() jumps into it, so it has the frame of execute_ex(),
  * which is added next, at the end of that function.
  */
@@ -623,6 +643,7 @@ static __always_inline enum unwind_error php_leave_code(struct unwind_state *sta
 		return UNWIND_OK;
 	}
 	unwind->is_in_code = is_innermost;
+	unwind->code_word = is_innermost ? php_code_word(state, sp - state->sp, sp) : 0;
 	state_go_on(state, unwind->process.end.start + unwind->process.bias, sp, 0);
 	state->language = FRAME_NONE;
 	return UNWIND_OK;

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "interpreters/php/php_jit.h"
 #include "interpreters/php/php_names.h"
 #include "interpreters/php/php_probe.h"
 #include "lib/base/error.h"
@@ -14,6 +15,7 @@ struct php_attached {
 	struct runtime process;
 	struct php_process data;
 	struct php_names names;
+	struct php_jit jit;
 };
 
 static int probe(const struct elf_image *image, const char *path, struct runtime_file **file)
@@ -91,6 +93,7 @@ static void describe(const struct php_file *file, uint64_t bias, uint64_t global
 	process->generator_values = (uint8_t)layout->generator_values;
 	process->generator_parent = (uint8_t)layout->generator_parent;
 	process->generator_fake = (uint8_t)layout->generator_fake;
+	process->code_bytes = layout->code_bytes;
 	php_names_describe(layout, process);
 }
 
@@ -114,11 +117,12 @@ static int attach(const struct runtime_file *probed, const struct attach_target 
 	made->process.data_bytes = sizeof(made->data);
 	made->process.data = &made->data;
 	php_names_init(&made->names, file->layout, &made->data);
+	php_jit_init(&made->jit, file->layout);
 	*process = &made->process;
 	return 0;
 }
 
-static int symbolize(struct runtime *process, struct remote_memory *memory, const uint64_t words[2],
+static int symbolize(struct runtime *process, struct remote_memory *memory, const uint64_t *words,
 		     uint32_t *object, struct interpreted_frames *frames)
 {
 	struct php_attached *attached = (struct php_attached *)process;
@@ -127,6 +131,8 @@ static int symbolize(struct runtime *process, struct remote_memory *memory, cons
 
 	if (err)
 		return err;
+	if (frame_flags(words[0]) & FRAME_HAS_OWNER)
+		php_jit_improve(&attached->jit, memory, words, &frame);
 	frames->count = 1;
 	frames->items[0] = frame;
 	return 0;

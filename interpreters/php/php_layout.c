@@ -29,6 +29,9 @@ static const struct php_layout layouts[] = {
 		.generator_values = 144,
 		.generator_parent = 152,
 		.generator_fake = 184,
+		.code_bytes = 16,
+		.trace_bytes = 88,
+		.exit_bytes = 32,
 	},
 	{
 		.engine = PHP_ENGINE_VERSION(4, 4),
@@ -43,6 +46,8 @@ static const struct php_layout layouts[] = {
 		.generator_values = 144,
 		.generator_parent = 152,
 		.generator_fake = 184,
+		.trace_bytes = 104,
+		.exit_bytes = 48,
 	},
 	{
 		.engine = PHP_ENGINE_VERSION(4, 5),

@@ -31,6 +31,11 @@ struct php_layout {
 	uint16_t generator_values;
 	uint16_t generator_parent;
 	uint16_t generator_fake;
+	/** php_process.code_bytes: ZEND_VM_HYBRID_JIT_RED_ZONE_SIZE, or HYBRID_SPAD of zend_jit_x86.dasc. */
+	uint8_t code_bytes;
+	/** Sizes of zend_jit_trace_info and zend_jit_trace_exit_info (zend_jit_internal.h); 0: unknown, or without a JIT. */
+	uint8_t trace_bytes;
+	uint8_t exit_bytes;
 };
 
 /** The layout of a version of the engine, PHP_ENGINE_VERSION(); NULL if it is unknown. */

@@ -402,7 +402,7 @@ static int get_name(struct php_names *names, struct remote_memory *memory, struc
 }
 
 int php_names_symbolize(struct php_names *names, struct remote_memory *memory,
-			const uint64_t words[2], uint32_t *object, struct interpreted_frame *frame)
+			const uint64_t *words, uint32_t *object, struct interpreted_frame *frame)
 {
 	uint32_t position = (uint32_t)(words[1] >> 32);
 	uint32_t include = position >> PHP_INCLUDE_SHIFT & PHP_INCLUDE_MASK;

@@ -52,6 +52,6 @@ void php_names_describe(const struct php_layout *layout, struct php_process *pro
 
 /** As language_ops.symbolize, for a single frame: name, file and line. */
 int php_names_symbolize(struct php_names *names, struct remote_memory *memory,
-			const uint64_t words[2], uint32_t *object, struct interpreted_frame *frame);
+			const uint64_t *words, uint32_t *object, struct interpreted_frame *frame);
 
 #endif

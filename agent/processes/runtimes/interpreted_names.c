@@ -31,7 +31,7 @@ struct name_chunk {
 
 struct name_key {
 	uint64_t runtime_id;
-	uint64_t words[2];
+	uint64_t words[3];
 };
 
 /* A cached name. count 0: no function of the program. The strings follow the frames. */
@@ -138,21 +138,28 @@ static struct frame nameless_frame(const uint64_t words[2])
 
 /* --- the frames of the stack --- */
 
-/* The slot of the frame with @words, or an empty slot. */
-static uint32_t find_slot(const struct interpreted_names *names, const uint64_t words[2])
+/* The third word of a frame; 0: it has none. */
+static uint64_t third_word(const uint64_t *words)
 {
-	uint32_t slot = hash64_bytes(words, 2 * sizeof(words[0])) % INTERPRETED_NAMES_SLOTS;
+	return frame_word_count(words[0]) > 2 ? words[2] : 0;
+}
+
+/* The slot of the frame with @words, or an empty slot. */
+static uint32_t find_slot(const struct interpreted_names *names, const uint64_t *words)
+{
+	const uint64_t all[3] = { words[0], words[1], third_word(words) };
+	uint32_t slot = hash64_bytes(all, sizeof(all)) % INTERPRETED_NAMES_SLOTS;
 	uint16_t index;
 
 	while ((index = names->slots[slot]) &&
-	       memcmp(names->stack.items[index - 1].words, words, 2 * sizeof(words[0])))
+	       memcmp(names->stack.items[index - 1].words, all, sizeof(all)))
 		slot = (slot + 1) % INTERPRETED_NAMES_SLOTS;
 	return slot;
 }
 
 /* The frame's entry; NULL if it has none, for lack of memory or runtimes. */
 static const struct stack_name *find_name(const struct interpreted_names *names,
-					  const uint64_t words[2])
+					  const uint64_t *words)
 {
 	uint16_t index = names->slots[find_slot(names, words)];
 
@@ -160,10 +167,10 @@ static const struct stack_name *find_name(const struct interpreted_names *names,
 }
 
 /* Adds a frame to the stack; NULL if it was there, or without memory. */
-static struct stack_name *add_name(struct interpreted_names *names, const uint64_t words[2])
+static struct stack_name *add_name(struct interpreted_names *names, const uint64_t *words)
 {
 	const struct stack_name added = {
-		.words = { words[0], words[1], frame_word_count(words[0]) > 2 ? words[2] : 0 },
+		.words = { words[0], words[1], third_word(words) },
 		.err = -ESRCH,
 		.slot = find_slot(names, words),
 	};
@@ -201,7 +208,10 @@ static void set_frames(struct interpreted_names *names, struct stack_name *name,
 
 static struct name_key key_of(const struct process_runtime *runtime, const struct stack_name *name)
 {
-	return (struct name_key){ runtime->id, { name->words[0], name->words[1] } };
+	struct name_key key = { .runtime_id = runtime->id };
+
+	memcpy(key.words, name->words, sizeof(key.words));
+	return key;
 }
 
 static bool find_cached(struct interpreted_names *names, const struct process_runtime *runtime,
@@ -374,7 +384,7 @@ static void put_nameless(struct interpreted_names *names, const uint64_t words[2
 	frame->function = names->nameless;
 }
 
-int interpreted_names_put(struct interpreted_names *names, const uint64_t words[2],
+int interpreted_names_put(struct interpreted_names *names, const uint64_t *words,
 			  struct frame *frames, uint32_t *count)
 {
 	const struct stack_name *name = find_name(names, words);

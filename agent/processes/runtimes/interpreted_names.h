@@ -33,7 +33,7 @@ struct name_chunk;
 
 /** A frame of the stack and its names. */
 struct stack_name {
-	/** The first two words identify the frame; the third is the owner's, or 0. */
+	/** The words of the frame; 0 for a third one that it does not have. */
 	uint64_t words[3];
 	/** Result of language_ops.symbolize() or runtime_home_ops.name(). */
 	int err;
@@ -88,7 +88,7 @@ void interpreted_names_begin(struct interpreted_names *names, const struct runti
  * are valid until the next begin. -ENOENT: the frame is no function of the program and must be left out. Other
  * errors: it is one frame without a name (-EHOSTDOWN: an error frame), and may get a name another time.
  */
-int interpreted_names_put(struct interpreted_names *names, const uint64_t words[2],
+int interpreted_names_put(struct interpreted_names *names, const uint64_t *words,
 			  struct frame *frames, uint32_t *count);
 
 #endif

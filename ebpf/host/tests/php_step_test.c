@@ -645,6 +645,30 @@ static void generated_code_runs_in_the_frame_of_the_loop(void **state)
 	assert_int_equal(position_of(php, 0), (FIRST_LINE + 3) | PHP_IS_APPROXIMATE);
 }
 
+/* The third word of the innermost frame; 0: it has none. */
+static uint64_t code_word(const struct php *php, uint32_t index)
+{
+	const uint64_t *words = php->world->trace.words + index;
+
+	return frame_flags(words[0]) & FRAME_HAS_OWNER ? words[2] : 0;
+}
+
+static void the_innermost_frame_has_the_address_in_generated_code(void **state)
+{
+	struct php *php = *state;
+
+	add_generated(php, 0);
+	set_vm(php, frame_at(0), 0);
+	assert_string_equal(unwind_text(php), "1LCE");
+	assert_true(code_word(php, 0) == frame_word(FRAME_NONE, 0, CODE_START + 0x40));
+	/* Not if a function in C has been called, which is innermost. */
+	put(php, CURRENT, put_frame(php, 1, IN_C, frame_at(0), 0));
+	set_vm(php, frame_at(1), 0);
+	assert_string_equal(unwind_text(php), "a1LCE");
+	assert_true(code_word(php, 0) == 0);
+	assert_true(code_word(php, 2) == 0);
+}
+
 /* As add_generated(), in a new world. */
 static void add_generated_again(struct php *php, uint32_t pad)
 {
@@ -665,6 +689,25 @@ static void generated_code_may_have_a_lower_stack_pointer(void **state)
 		assert_string_equal(unwind_text(php), "1LCE");
 		memset(php->world->stack, 0, sizeof(php->world->stack));
 	}
+}
+
+static void a_part_that_all_code_shares_has_the_return_address_of_the_code(void **state)
+{
+	struct php *php = *state;
+
+	/* The code has pushed a word, and the other part another one. */
+	php->process.code_bytes = 8;
+	world_put(php->world, DATA_CELL, &php->process, sizeof(php->process));
+	add_generated_again(php, 3);
+	php->world->stack[1] = CODE_START + 0x80;
+	assert_string_equal(unwind_text(php), "1LCE");
+	assert_true(code_word(php, 0) ==
+		    frame_word(FRAME_NONE, FRAME_RETURN_ADDRESS, CODE_START + 0x80));
+	/* The code that leaves a trace has saved all registers. */
+	memset(php->world->stack, 0, sizeof(php->world->stack));
+	add_generated_again(php, 32);
+	assert_string_equal(unwind_text(php), "1LCE");
+	assert_true(code_word(php, 0) == 0);
 }
 
 static void generated_code_has_an_execute_data_in_its_register(void **state)
@@ -691,9 +734,13 @@ static void what_generated_code_has_called_comes_before(void **state)
 {
 	struct php *php = *state;
 
+	php->process.code_bytes = 16;
+	world_put(php->world, DATA_CELL, &php->process, sizeof(php->process));
 	add(php, RULE_C);
 	add_generated(php, 2);
 	assert_string_equal(unwind_text(php), "C1LCE");
+	assert_true(code_word(php, 2) ==
+		    frame_word(FRAME_NONE, FRAME_RETURN_ADDRESS, CODE_START + 0x40));
 	/* Behind a function in C the stored instruction is the right one. */
 	put(php, CURRENT, put_frame(php, 1, IN_C, frame_at(0), 0));
 	assert_string_equal(unwind_text(php), "Ca1LCE");
@@ -755,6 +802,8 @@ int main(void)
 		TEST(what_cannot_be_read_is_missing),
 		TEST(a_list_without_an_end_ends),
 		TEST(generated_code_runs_in_the_frame_of_the_loop),
+		TEST(the_innermost_frame_has_the_address_in_generated_code),
+		TEST(a_part_that_all_code_shares_has_the_return_address_of_the_code),
 		TEST(generated_code_may_have_a_lower_stack_pointer),
 		TEST(generated_code_has_an_execute_data_in_its_register),
 		TEST(what_generated_code_has_called_comes_before),

@@ -50,6 +50,14 @@ static void the_owner_of_a_frame_is_told_with_it(void **state)
 	assert_int_equal(trace->frame_count, 2);
 	assert_string_equal(trace_frame(trace, 0).function, "f5550");
 	assert_int_equal(fake_language.owner, 0x777);
+	/* Another owner makes another frame. */
+	begin(fixture);
+	put(fixture, 0x5550, 12, 77);
+	fixture->record.words[0] |= (uint64_t)FRAME_HAS_OWNER << FRAME_FLAGS_SHIFT;
+	fixture->record.words[fixture->record.head.word_count++] = 0x778;
+	put_native(fixture, RUNTIME, FRAME_RETURN_ADDRESS, 0x100);
+	handle(fixture);
+	assert_int_equal(fake_language.owner, 0x778);
 	/* One that has none, and one whose owner was cut off. */
 	handle_one(fixture, 0x6660, 12, 77);
 	assert_int_equal(fake_language.owner, 0);
