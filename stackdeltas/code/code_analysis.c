@@ -55,6 +55,13 @@ static struct unwind_rule rule_at(const struct code_flow *flow, uint32_t offset,
 	return rule;
 }
 
+/* True if no known path reaches @function, and stacks begin in its code at @mark. */
+static bool is_stack_start(uint8_t mark, const struct code_function *function)
+{
+	return mark & CODE_MARK_STACK_START &&
+	       !(function && (function->is_known || code_function_is_believed(function)));
+}
+
 static void count_bytes(struct code_analysis_statistics *statistics, uint32_t count,
 			const struct unwind_rule *rule)
 {
@@ -86,14 +93,18 @@ static int add_rows(struct analysis *analysis, const struct code_flow *flow)
 			is_trusted = is_reached &&
 				     flow->regions.regions.items[entered->region].is_trusted;
 		}
-		if (marks[offset] & CODE_MARK_INSTRUCTION)
+		if (is_stack_start(marks[offset], function))
+			rule = (struct unwind_rule){ .cfa = CFA_END };
+		else if (marks[offset] & CODE_MARK_INSTRUCTION)
 			rule = rule_at(flow, offset, function, is_trusted);
 		else if (!(marks[offset] & (CODE_MARK_VISITED | CODE_MARK_PADDING)) ||
 			 !analysis->has_row)
 			rule = (struct unwind_rule){ .cfa = CFA_NONE };
 		error = add_row(analysis, chunk->address + offset, &rule);
 		/* The other bytes of an instruction have no rule of their own. */
-		rest = marks[offset] & CODE_MARK_INSTRUCTION ? CODE_MARK_VISITED : marks[offset];
+		rest = marks[offset] & CODE_MARK_INSTRUCTION ?
+			       CODE_MARK_VISITED | (marks[offset] & CODE_MARK_STACK_START) :
+			       marks[offset];
 		next = offset + 1;
 		while (next < chunk->size && marks[next] == rest &&
 		       !code_marks_is_leader(&flow->marks, next))

@@ -13,6 +13,7 @@
 
 #include "lib/base/error.h"
 #include "stackdeltas/code/known_code.h"
+#include "stackdeltas/code/stack_switch.h"
 
 enum {
 	/* REX.W, opcode, ModRM, displacement */
@@ -114,6 +115,9 @@ static void mark_taken(struct sweep *sweep, uint32_t offset, uint32_t length)
 	    bytes[1] != 0x8d || (bytes[2] & 0xc7) != 0x05)
 		return;
 	memcpy(&displacement, bytes + 3, sizeof(displacement));
+	target = (int64_t)offset + stack_start_stored(bytes, chunk->size - offset);
+	if (target > offset && target < chunk->size)
+		sweep->marks->marks[target] |= CODE_MARK_STACK_START;
 	target = (int64_t)offset + length + displacement;
 	if (target >= 0 && target < chunk->size)
 		sweep->marks->marks[target] |= CODE_MARK_TAKEN;
@@ -206,6 +210,29 @@ static void mark_taken_starts(const struct code_chunk *chunk, struct code_marks 
 	}
 }
 
+/*
+ * Marks all code at which stacks begin. Its address is looked up as that of a return address, one byte lower: in the code that
+ * enters the first function, without which it is not accepted, since that byte would be the end of another function.
+ */
+static void mark_stack_starts(const struct code_chunk *chunk, struct code_marks *marks)
+{
+	uint32_t size, jump_end;
+
+	for (uint32_t offset = 0; !chunk->is_hotspot && offset < chunk->size; offset += size) {
+		size = 1;
+		if (!(marks->marks[offset] & CODE_MARK_STACK_START))
+			continue;
+		size = stack_start_bytes(chunk->bytes + offset, chunk->size - offset, &jump_end);
+		if (size && jump_end && marks->marks[offset + jump_end] & CODE_MARK_STACK_START) {
+			for (uint32_t i = 0; i < size; i++)
+				marks->marks[offset + i] |= CODE_MARK_STACK_START;
+			continue;
+		}
+		marks->marks[offset] &= ~CODE_MARK_STACK_START;
+		size = 1;
+	}
+}
+
 static void count_ranks(struct code_marks *marks, uint32_t words)
 {
 	for (uint32_t i = 0; i < words; i++) {
@@ -240,6 +267,7 @@ int code_marks_init(struct code_marks *marks, const struct code_chunk *chunk,
 		add_start(marks, entry - chunk->address);
 	sweep_all(&sweep);
 	mark_taken_starts(chunk, marks);
+	mark_stack_starts(chunk, marks);
 	count_ranks(marks, words);
 	return 0;
 }

@@ -45,6 +45,8 @@ enum code_mark {
 	CODE_MARK_TAKEN = 1 << 5,
 	/** A start that was given. */
 	CODE_MARK_GIVEN = 1 << 6,
+	/** x86-64: code at which stacks begin that the program makes by hand (stack_switch.h). */
+	CODE_MARK_STACK_START = 1 << 7,
 };
 
 /** Marks of the bytes of a chunk, and the leaders: the bytes that may begin a block. */
