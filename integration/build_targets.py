@@ -133,6 +133,13 @@ TARGETS = {target.name: target for target in [
     _c("held_memory", "held_memory", "-pthread"),
     _c("contexts", "contexts"),
     _c("contexts_static", "contexts", "-static"),
+    _c("fibers", "fibers"),
+    _c("fibers_static", "fibers", "-static"),
+    _c("fibers_strip", "fibers", strip="symbols"),
+    _c("overwritten", "overwritten", "-fno-omit-frame-pointer", "-DFRAME_POINTER"),
+    # Without unwind tables, its code is analysed.
+    _c("overwritten_nt", "overwritten", "-fno-omit-frame-pointer", "-DFRAME_POINTER", "-fno-asynchronous-unwind-tables",
+       "-fno-unwind-tables"),
     _c("split_stack", "split_stack", "-fsplit-stack"),
     _c("split_stack_st", "split_stack", "-fsplit-stack", "-static"),
     _c("nested_signals", "nested_signals"),

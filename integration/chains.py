@@ -45,6 +45,7 @@ MACROS = {
     "CONTEXT_START": r"(?:__start_context|[^;]+\+0x[0-9a-f]+);",
     # A thread that waits for another runs for a moment when its process is stopped and goes on.
     "JOIN": r"(?:(?:_*pthread_\w*join\w*(?:@.*)?|_*futex_\w*wait\w*(?:@.*)?|%s);){1,4}" % _LIBC,
+    "SWITCH_FIBERS": r"(?:switch_fibers;)?",
     "SWITCH": r"(?:(?:@plt|_*swapcontext(?:@.*)?|%s);)?" % _LIBC,
     "CLONE": r"(?:_*clone3?(?:@.*)?|%s);" % _LIBC,
     "CLOCK_GETTIME": r"(?:@plt|_*clock_gettime\w*(?:@.*)?|%s);" % _LIBC,

@@ -73,6 +73,14 @@ static struct unwind_rule rule_at(const struct code_flow *flow, uint32_t offset,
 	return rule;
 }
 
+/* True if no known path reaches @function, and stacks begin in its code at @offset. */
+static bool is_stack_start(const struct code_marks *marks, uint32_t offset,
+			   const struct code_function *function)
+{
+	return code_marks_begins_stack(marks, offset) &&
+	       !(function && (function->is_known || code_function_is_believed(function)));
+}
+
 static void count_bytes(struct code_analysis_statistics *statistics, uint32_t count,
 			const struct unwind_rule *rule)
 {
@@ -90,7 +98,7 @@ static int add_rows(struct analysis *analysis, const struct code_flow *flow)
 	const uint8_t *marks = flow->marks.marks;
 	const struct code_function *function = NULL;
 	struct unwind_rule rule = { .cfa = CFA_NONE };
-	bool is_trusted = false;
+	bool is_trusted = false, begins_stack;
 	uint32_t block = 0, next;
 	uint8_t rest;
 	int error = 0;
@@ -104,7 +112,9 @@ static int add_rows(struct analysis *analysis, const struct code_flow *flow)
 			is_trusted = is_reached &&
 				     flow->regions.regions.items[entered->region].is_trusted;
 		}
-		if (marks[offset] & CODE_MARK_INSTRUCTION)
+		if (is_stack_start(&flow->marks, offset, function))
+			rule = (struct unwind_rule){ .cfa = CFA_END };
+		else if (marks[offset] & CODE_MARK_INSTRUCTION)
 			rule = rule_at(flow, offset, function, is_trusted);
 		else if (!(marks[offset] & (CODE_MARK_VISITED | CODE_MARK_PADDING)) ||
 			 !analysis->has_row)
@@ -112,8 +122,10 @@ static int add_rows(struct analysis *analysis, const struct code_flow *flow)
 		error = add_row(analysis, chunk->address + offset, &rule);
 		/* The other bytes of an instruction have no rule of their own. */
 		rest = marks[offset] & CODE_MARK_INSTRUCTION ? CODE_MARK_VISITED : marks[offset];
+		begins_stack = code_marks_begins_stack(&flow->marks, offset);
 		next = offset + 1;
 		while (next < chunk->size && marks[next] == rest &&
+		       code_marks_begins_stack(&flow->marks, next) == begins_stack &&
 		       !code_marks_is_leader(&flow->marks, next))
 			next++;
 		count_bytes(&analysis->statistics, next - offset, &rule);

@@ -14,6 +14,7 @@
 #include "lib/base/error.h"
 #include "stackdeltas/code/code_trial.h"
 #include "stackdeltas/code/known_code.h"
+#include "stackdeltas/code/stack_switch.h"
 
 enum {
 	/* REX.W, opcode, ModRM, displacement */
@@ -139,13 +140,28 @@ static bool finds_taken(const struct code_chunk *chunk, uint32_t offset, uint32_
 	return number > 0;
 }
 
+/* Without memory the start is not recognized. */
+static void add_stack_start(struct code_marks *marks, uint32_t offset)
+{
+	if (!marks->stack_start_bits)
+		marks->stack_start_bits =
+			calloc(marks->size / 64 + 1, sizeof(*marks->stack_start_bits));
+	if (marks->stack_start_bits)
+		marks->stack_start_bits[offset / 64] |= (uint64_t)1 << offset % 64;
+}
+
 static void mark_taken(struct sweep *sweep, uint32_t offset, uint32_t length)
 {
+	const struct code_chunk *chunk = sweep->chunk;
 	int64_t target;
 
-	if (finds_taken(sweep->chunk, offset, length, &target) && target >= 0 &&
-	    target < sweep->chunk->size)
+	if (!finds_taken(chunk, offset, length, &target))
+		return;
+	if (target >= 0 && target < chunk->size)
 		sweep->marks->marks[target] |= CODE_MARK_TAKEN;
+	target = (int64_t)offset + stack_start_stored(chunk->bytes + offset, chunk->size - offset);
+	if (!chunk->is_hotspot && target > offset && target < chunk->size)
+		add_stack_start(sweep->marks, (uint32_t)target);
 }
 
 /* True if data has the address of @offset, which grows from call to call. */
@@ -253,6 +269,31 @@ static void mark_taken_starts(const struct code_chunk *chunk, struct code_marks 
 	}
 }
 
+/*
+ * Marks all code at which stacks begin. Its address is looked up as that of a return address, one byte lower: in the code that
+ * enters the first function, without which it is not accepted, since that byte would be the end of another function.
+ */
+static void mark_stack_starts(const struct code_chunk *chunk, struct code_marks *marks)
+{
+	uint32_t size, jump_end;
+
+	if (!marks->stack_start_bits)
+		return;
+	for (uint32_t offset = 0; offset < chunk->size; offset += size) {
+		size = 1;
+		if (!code_marks_begins_stack(marks, offset))
+			continue;
+		size = stack_start_bytes(chunk->bytes + offset, chunk->size - offset, &jump_end);
+		if (size && jump_end && code_marks_begins_stack(marks, offset + jump_end)) {
+			for (uint32_t i = 0; i < size; i++)
+				add_stack_start(marks, offset + i);
+			continue;
+		}
+		marks->stack_start_bits[offset / 64] &= ~((uint64_t)1 << offset % 64);
+		size = 1;
+	}
+}
+
 static void count_ranks(struct code_marks *marks, uint32_t words)
 {
 	for (uint32_t i = 0; i < words; i++) {
@@ -291,6 +332,7 @@ int code_marks_init(struct code_marks *marks, const struct code_chunk *chunk,
 		add_start(marks, entry - chunk->address);
 	sweep_all(&sweep);
 	mark_taken_starts(chunk, marks);
+	mark_stack_starts(chunk, marks);
 	count_ranks(marks, words);
 	return 0;
 }
@@ -321,5 +363,6 @@ void code_marks_deinit(struct code_marks *marks)
 	free(marks->marks);
 	free(marks->leader_bits);
 	free(marks->leader_ranks);
+	free(marks->stack_start_bits);
 	memset(marks, 0, sizeof(*marks));
 }

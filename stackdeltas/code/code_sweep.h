@@ -74,6 +74,11 @@ struct code_marks {
 	uint64_t *leader_bits;
 	uint32_t *leader_ranks;
 	uint32_t leader_count;
+	/**
+	 * x86-64: a bit for each byte of code at which stacks begin that the program makes by hand
+	 * (stack_switch.h); NULL: there is none.
+	 */
+	uint64_t *stack_start_bits;
 	/** Size of the chunk. */
 	uint32_t size;
 };
@@ -91,6 +96,11 @@ uint32_t code_marks_next_leader(const struct code_marks *marks, uint32_t offset)
 static inline bool code_marks_is_leader(const struct code_marks *marks, uint32_t offset)
 {
 	return marks->leader_bits[offset / 64] >> offset % 64 & 1;
+}
+
+static inline bool code_marks_begins_stack(const struct code_marks *marks, uint32_t offset)
+{
+	return marks->stack_start_bits && marks->stack_start_bits[offset / 64] >> offset % 64 & 1;
 }
 
 /** Returns the number of leaders before @offset, which is the index of a leader at @offset. */

@@ -11,6 +11,11 @@ enum {
 	WORD_BYTES = 8,
 	MAX_INSTRUCTIONS = 32,
 	MAX_FRAME_BYTES = 4096,
+	/* Limits of the distance from an instruction to the code at the end of its function, and of that code. */
+	MAX_START_DISTANCE = 256,
+	MAX_START_INSTRUCTIONS = 8,
+	/* REX.W, opcode, ModRM, displacement */
+	LEA_PC_BYTES = 7,
 };
 
 /* Where the value is of a register that a callee preserves. */
@@ -124,4 +129,55 @@ void stack_switch_follow(const uint8_t *bytes, size_t size, struct code_state *s
 			return;
 		offset += instruction.length;
 	}
+}
+
+uint32_t stack_start_stored(const uint8_t *bytes, size_t size)
+{
+	struct x86_operands taken;
+	struct x86_instruction store;
+
+	if (size < LEA_PC_BYTES || !x86_decode_operands(bytes, size, &taken) ||
+	    taken.length != LEA_PC_BYTES || taken.opcode != 0x8d || !taken.is_pc_relative ||
+	    taken.displacement <= 0 || taken.displacement > MAX_START_DISTANCE ||
+	    !x86_decode(bytes + taken.length, size - taken.length, &store))
+		return 0;
+	if (store.kind != X86_STORE || store.reg != taken.reg || store.base == X86_NO_REGISTER)
+		return 0;
+	return taken.length + (uint32_t)taken.displacement;
+}
+
+uint32_t stack_start_bytes(const uint8_t *bytes, size_t size, uint32_t *jump_end)
+{
+	struct x86_instruction instruction;
+	uint32_t offset = 0, entered = 0;
+	bool is_after_call = false;
+
+	for (int i = 0; i < MAX_START_INSTRUCTIONS && offset < size; i++) {
+		if (!x86_decode(bytes + offset, size - offset, &instruction))
+			return 0;
+		offset += instruction.length;
+		switch (instruction.kind) {
+		case X86_STOP:
+			*jump_end = entered;
+			return is_after_call ? offset : 0;
+		case X86_JUMP_INDIRECT:
+			if (entered)
+				return 0;
+			entered = offset;
+			break;
+		case X86_CALL:
+		case X86_CALL_INDIRECT:
+			is_after_call = true;
+			continue;
+		case X86_JUMP:
+		case X86_BRANCH:
+		case X86_RETURN:
+		case X86_SYSCALL:
+			return 0;
+		default:
+			break;
+		}
+		is_after_call = false;
+	}
+	return 0;
 }

@@ -503,10 +503,55 @@ static void test_the_handler_can_end_the_analysis(void **state)
 	assert_int_equal(code_analysis_run(&input, &handler, NULL), -E2BIG);
 }
 
+/* Code that makes a stack: the addresses of the two labels behind its return are stored. */
+#define MAKES_STACK                                                                                     \
+	/* 0: lea -64(rdi),rax; lea 10(rip),r9; mov r9,48(rax); lea 6(rip),r10; mov r10,40(rax); ret */ \
+	0x48, 0x8d, 0x47, 0xc0, 0x4c, 0x8d, 0x0d, 0x10, 0, 0, 0, 0x4c, 0x89, 0x48, 0x30, 0x4c,          \
+		0x8d, 0x15, 0x08, 0, 0, 0, 0x4c, 0x89, 0x50, 0x28, 0xc3
+
+static void test_stacks_begin_at_code_that_stops_the_program(void **state)
+{
+	struct rows rows;
+
+	(void)state;
+	/* 27: push rbp; jmp *rbx; 30: mov $3,edi; call elsewhere; ud2; 42: nop; 43: push rax; pop rax; ret */
+	ANALYSE_X86(&rows, MAKES_STACK, 0x55, 0xff, 0xe3, 0xbf, 3, 0, 0, 0, 0xe8, 0, 1, 0, 0, 0x0f,
+		    0x0b, 0x90, 0x50, 0x58, 0xc3);
+	expect(EM_X86_64, &rows, 26, "cfa=sp+8 ra=cfa-8 fp=same");
+	for (size_t i = 27; i < 42; i++)
+		assert_int_equal(rule_at(&rows, i)->cfa, CFA_END);
+	assert_int_not_equal(rule_at(&rows, 43)->cfa, CFA_END);
+	/* The call returns to code that goes on. */
+	ANALYSE_X86(&rows, MAKES_STACK, 0x55, 0xff, 0xe3, 0xbf, 3, 0, 0, 0, 0xe8, 0, 1, 0, 0, 0x5d,
+		    0xc3, 0x90);
+	assert_int_not_equal(rule_at(&rows, 27)->cfa, CFA_END);
+	assert_int_not_equal(rule_at(&rows, 30)->cfa, CFA_END);
+	/* A trap, and no call. */
+	ANALYSE_X86(&rows, MAKES_STACK, 0x55, 0xff, 0xe3, 0xbf, 3, 0, 0, 0, 0x0f, 0x0b, 0x90);
+	assert_int_not_equal(rule_at(&rows, 29)->cfa, CFA_END);
+	/* The second address is that of the instruction behind the label. */
+	ANALYSE_X86(&rows, MAKES_STACK, 0x55, 0x90, 0xff, 0xe3, 0xbf, 3, 0, 0, 0, 0xe8, 0, 1, 0, 0,
+		    0x0f, 0x0b);
+	assert_int_not_equal(rule_at(&rows, 30)->cfa, CFA_END);
+}
+
+static void test_code_that_a_function_reaches_begins_no_stack(void **state)
+{
+	struct rows rows;
+
+	(void)state;
+	/* As above, but the first instruction jumps to the label. */
+	ANALYSE_X86(&rows, 0xeb, 27, MAKES_STACK, 0x55, 0xff, 0xe3, 0xbf, 3, 0, 0, 0, 0xe8, 0, 1, 0,
+		    0, 0x0f, 0x0b);
+	assert_int_not_equal(rule_at(&rows, 29)->cfa, CFA_END);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_pushes_and_pops),
+		cmocka_unit_test(test_stacks_begin_at_code_that_stops_the_program),
+		cmocka_unit_test(test_code_that_a_function_reaches_begins_no_stack),
 		cmocka_unit_test(test_frame_pointers_survive_a_stack_of_unknown_size),
 		cmocka_unit_test(test_the_cfa_may_be_stored_in_an_aligned_frame),
 		cmocka_unit_test(test_the_register_that_leads_to_the_caller_stands_beside_others),
