@@ -53,55 +53,6 @@ struct walk {
 	uint32_t child;
 };
 
-static int heap_push(struct code_block_list *heap, uint32_t block)
-{
-	size_t i = heap->count;
-	int error = code_block_list_push(heap, block);
-
-	if (error)
-		return error;
-	for (; i && heap->items[(i - 1) / 2] > block; i = (i - 1) / 2)
-		heap->items[i] = heap->items[(i - 1) / 2];
-	heap->items[i] = block;
-	return 0;
-}
-
-static uint32_t heap_pop(struct code_block_list *heap)
-{
-	uint32_t first = heap->items[0], last = heap->items[--heap->count];
-	size_t i = 0, child;
-
-	while ((child = 2 * i + 1) < heap->count) {
-		if (child + 1 < heap->count && heap->items[child + 1] < heap->items[child])
-			child++;
-		if (heap->items[child] >= last)
-			break;
-		heap->items[i] = heap->items[child];
-		i = child;
-	}
-	heap->items[i] = last;
-	return first;
-}
-
-/* Adds @block, a number that grows with the address. -ENOMEM. */
-static int code_queue_add(struct code_queue *queue, uint32_t block, bool is_behind_call)
-{
-	return is_behind_call ? heap_push(&queue->returned, block) :
-				code_block_list_push(&queue->jumped, block);
-}
-
-/* Takes the next block; false if there is none. */
-static bool code_queue_take(struct code_queue *queue, uint32_t *block)
-{
-	if (queue->jumped.count)
-		*block = queue->jumped.items[--queue->jumped.count];
-	else if (queue->returned.count)
-		*block = heap_pop(&queue->returned);
-	else
-		return false;
-	return true;
-}
-
 static void queue_block(struct code_flow *flow, uint32_t index, enum edge edge)
 {
 	struct code_block *block = &flow->blocks[index];
@@ -290,6 +241,7 @@ static void jump_indirectly(struct code_flow *flow, const struct walk *walk)
 		function->has_table_jump = true;
 		function->table_state = walk->state;
 		function->table_region = walk->region;
+		function->table_offset = walk->offset;
 		return;
 	}
 	if (code_state_merge(&function->table_state, &walk->state) < 0)
@@ -516,8 +468,10 @@ static bool is_unreached_end(const struct code_flow *flow, uint32_t offset)
 	return flow->marks.marks[offset] & CODE_MARK_AFTER_END && !is_reached(flow, offset);
 }
 
-/* Follows the code behind ends of the function that no path has reached: its jump tables lead there. */
-static void follow_tables(struct code_flow *flow, uint32_t index)
+/*
+ * Follows the code behind ends, from @offset up to the next start, that no path has reached. Returns where it ends.
+ */
+static uint32_t follow_ends(struct code_flow *flow, uint32_t index, uint32_t offset)
 {
 	struct code_function function = flow->functions.items[index];
 	struct walk walk = {
@@ -526,24 +480,35 @@ static void follow_tables(struct code_flow *flow, uint32_t index)
 		.callee = CODE_NO_CALLEE,
 		.child = NO_OFFSET,
 	};
-	uint32_t offset = function.offset + 1, end = function.offset + TABLE_SEARCH_BYTES;
+	uint32_t end = offset + TABLE_SEARCH_BYTES;
 
-	if (!function.has_table_jump || function.tables_differ || function.is_distrusted)
-		return;
 	for (offset = code_marks_next_leader(&flow->marks, offset);
 	     offset < flow->chunk->size && offset < end;
 	     offset = code_marks_next_leader(&flow->marks, offset + 1)) {
 		if (flow->marks.marks[offset] & CODE_MARK_START)
-			return;
+			return offset;
 		if (!is_unreached_end(flow, offset))
 			continue;
 		if (code_trial_is_start(flow->chunk, &flow->marks, offset, &walk.state))
-			return;
+			return offset;
 		/* Or it is a function without a frame, which then has no bad exit from ours. */
 		walk.region = add_region(flow, function.table_region, CODE_NO_CALLEE, offset);
 		reach_block(flow, &walk, offset, EDGE_JUMP);
 		walk_queued(flow);
 	}
+	return offset;
+}
+
+/* Follows the blocks to which jump tables of the function may lead. */
+static void follow_tables(struct code_flow *flow, uint32_t index)
+{
+	struct code_function function = flow->functions.items[index];
+
+	if (!function.has_table_jump || function.tables_differ || function.is_distrusted)
+		return;
+	/* In assembly, several functions jump to one body, and stand before it. */
+	if (follow_ends(flow, index, function.offset + 1) < function.table_offset)
+		follow_ends(flow, index, function.table_offset + 1);
 }
 
 static void walk_function(struct code_flow *flow, uint32_t offset, bool is_known, bool is_entry)
@@ -686,8 +651,7 @@ void code_flow_deinit(struct code_flow *flow)
 	code_rules_deinit(&flow->rules);
 	code_function_vector_deinit(&flow->functions);
 	code_doubt_vector_deinit(&flow->doubts);
-	code_block_list_deinit(&flow->queue.jumped);
-	code_block_list_deinit(&flow->queue.returned);
+	code_queue_deinit(&flow->queue);
 	code_regions_deinit(&flow->regions);
 	memset(flow, 0, sizeof(*flow));
 }
