@@ -51,6 +51,8 @@ struct walk {
 	bool sp_was_stored;
 	/* Offset at which a new thread starts. */
 	uint32_t child;
+	/* Offset that the last `lea` took. */
+	uint32_t taken;
 };
 
 static void queue_block(struct code_flow *flow, uint32_t index, enum edge edge)
@@ -265,6 +267,11 @@ static bool is_reached(const struct code_flow *flow, uint32_t offset)
 	return flow->blocks[code_marks_rank(&flow->marks, offset)].function != CODE_NO_FUNCTION;
 }
 
+static bool is_unreached_end(const struct code_flow *flow, uint32_t offset)
+{
+	return flow->marks.marks[offset] & CODE_MARK_AFTER_END && !is_reached(flow, offset);
+}
+
 /* Follows a call of @step: begins the paths of the callee and behind the call. */
 static void call(struct code_flow *flow, struct walk *walk, const struct code_step *step)
 {
@@ -306,6 +313,21 @@ static void call(struct code_flow *flow, struct walk *walk, const struct code_st
 	if (!is_hotspot && !is_reached(flow, next))
 		walk->region = add_region(flow, walk->region, walk->callee, next);
 	reach_block(flow, walk, next, is_hotspot ? EDGE_JUMP : EDGE_RETURN);
+}
+
+/*
+ * Follows a jump that is a call without the stack, as in dav1d: `lea n(%rip),%reg` takes the address of @next, behind the
+ * jump, to which the callee comes back by `jmp *%reg`.
+ */
+static void come_back(struct code_flow *flow, const struct walk *walk, uint32_t next)
+{
+	struct walk path = *walk;
+
+	if (walk->taken != next || flow->chunk->is_hotspot || next >= flow->chunk->size ||
+	    !is_unreached_end(flow, next) || flow->marks.marks[next] & CODE_MARK_START)
+		return;
+	path.region = add_region(flow, walk->region, CODE_ANY_CALLEE, next);
+	reach_block(flow, &path, next, EDGE_JUMP);
 }
 
 /* Sets the rule of an instruction of known code. */
@@ -370,6 +392,7 @@ static bool follow(struct code_flow *flow, struct walk *walk, const struct code_
 		call(flow, walk, step);
 		return false;
 	case CODE_FLOW_JUMP:
+		come_back(flow, walk, walk->offset + step->length);
 		jump(flow, walk, step->target);
 		return false;
 	case CODE_FLOW_JUMP_INDIRECT:
@@ -397,6 +420,17 @@ static void mark_instruction(struct code_flow *flow, uint32_t offset, uint32_t l
 		marks[i] |= CODE_MARK_VISITED;
 }
 
+static void note_taken(const struct code_flow *flow, struct walk *walk, uint32_t length)
+{
+	const struct code_chunk *chunk = flow->chunk;
+	uint64_t taken;
+
+	if (code_takes_address(chunk->machine, chunk->bytes + walk->offset, length, walk->offset,
+			       &taken) &&
+	    taken < chunk->size)
+		walk->taken = taken;
+}
+
 static void walk_block(struct code_flow *flow, uint32_t index)
 {
 	struct code_block *block = &flow->blocks[index];
@@ -409,6 +443,7 @@ static void walk_block(struct code_flow *flow, uint32_t index)
 		.is_after_call = block->is_weak,
 		.callee = CODE_NO_CALLEE,
 		.child = NO_OFFSET,
+		.taken = NO_OFFSET,
 	};
 	struct code_state last = { 0 };
 	uint16_t rule_id = 0;
@@ -437,6 +472,7 @@ static void walk_block(struct code_flow *flow, uint32_t index)
 			return;
 		}
 		mark_instruction(flow, walk.offset, step.length, rule_id);
+		note_taken(flow, &walk, step.length);
 		if (!follow(flow, &walk, &step) || flow->error)
 			return;
 		walk.sp_was_compared = step.compares_sp;
@@ -463,11 +499,6 @@ static void walk_queued(struct code_flow *flow)
 		walk_block(flow, block);
 }
 
-static bool is_unreached_end(const struct code_flow *flow, uint32_t offset)
-{
-	return flow->marks.marks[offset] & CODE_MARK_AFTER_END && !is_reached(flow, offset);
-}
-
 /*
  * Follows the code behind ends, from @offset up to the next start, that no path has reached. Returns where it ends.
  */
@@ -479,6 +510,7 @@ static uint32_t follow_ends(struct code_flow *flow, uint32_t index, uint32_t off
 		.function = index,
 		.callee = CODE_NO_CALLEE,
 		.child = NO_OFFSET,
+		.taken = NO_OFFSET,
 	};
 	uint32_t end = offset + TABLE_SEARCH_BYTES;
 

@@ -170,6 +170,17 @@ static void calls_from_other_ranges_show_where_functions_start(void **state)
 	expect(EM_X86_64, &rows, 0x207, "cfa=sp+16 ra=cfa-8 fp=same rbx=cfa-16");
 }
 
+static void a_jump_may_be_a_call_by_an_address_in_a_register(void **state)
+{
+	struct rows rows;
+
+	(void)state;
+	/* push rbx; lea 13(rip),r8; jmp elsewhere; 13: pop rbx; ret */
+	ANALYSE_X86(&rows, 0x53, 0x4c, 0x8d, 0x05, 5, 0, 0, 0, 0xe9, 0, 2, 0, 0, 0x5b, 0xc3);
+	expect(EM_X86_64, &rows, 13, "cfa=sp+16 ra=cfa-8 fp=same rbx=cfa-16");
+	expect(EM_X86_64, &rows, 14, "cfa=sp+8 ra=cfa-8 fp=same");
+}
+
 static void programs_at_low_addresses_take_addresses_by_their_number(void **state)
 {
 	struct rows rows;
@@ -196,6 +207,7 @@ int main(void)
 		cmocka_unit_test(a_call_returns_if_nothing_else_leads_behind_it),
 		cmocka_unit_test(calls_by_pointers_that_vary_return),
 		cmocka_unit_test(calls_from_other_ranges_show_where_functions_start),
+		cmocka_unit_test(a_jump_may_be_a_call_by_an_address_in_a_register),
 		cmocka_unit_test(programs_at_low_addresses_take_addresses_by_their_number),
 	};
 
