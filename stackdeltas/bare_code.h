@@ -23,10 +23,10 @@ struct unwind_input;
 enum {
 	/**
 	 * Limit of the bare code of a file. A file with more is unwound by frame pointers only: the analysis of this
-	 * much takes most of a second of CPU time, and in a program of hundreds of megabytes it would rarely cover the
-	 * code that samples hit.
+	 * much takes some seconds of CPU time, and in a program of hundreds of megabytes it would rarely cover the code
+	 * that samples hit.
 	 */
-	BARE_CODE_MAX_BYTES = 16 << 20,
+	BARE_CODE_MAX_BYTES = 64 << 20,
 	BARE_CODE_MAX_RANGES = 1 << 16,
 	BARE_CODE_MAX_STARTS = 1 << 20,
 };

@@ -4,19 +4,22 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <stdlib.h>
 
 #include "lib/base/cleanup.h"
 #include "lib/elf/elf_image.h"
 #include "lib/elf/elf_relocations.h"
 #include "lib/isa/x86_decode.h"
-#include "lib/isa/x86_opcode.h"
+#include "stackdeltas/code/arm64_step.h"
+#include "stackdeltas/code/code_sweep.h"
+#include "stackdeltas/code/x86_step.h"
+#include "stackdeltas/fde_table.h"
 
 enum {
 	WORD_BYTES = 8,
 	CHUNK_WORDS = 512,
 	ENTRY_BYTES = 64,
-	OPCODE_LEA = 0x8d,
-	OPCODE_MOVE_IMMEDIATE = 0xc7,
+	WINDOW_BYTES = 1 << 16,
 };
 
 /* Adds those of @count @values that are in @code. */
@@ -72,18 +75,6 @@ static int add_words(const struct elf_image *image, const struct elf_segment *se
 	return error;
 }
 
-/* The address that the instruction at @address loads; 0 if it loads none. */
-static uint64_t loaded_address(const struct x86_operands *operands, uint64_t address)
-{
-	if (operands->map != MAP_ONE_BYTE || operands->is_vector)
-		return 0;
-	if (operands->opcode == OPCODE_LEA && operands->is_pc_relative)
-		return address + operands->length + operands->displacement;
-	return operands->opcode == OPCODE_MOVE_IMMEDIATE && !operands->is_memory ?
-		       (uint64_t)operands->immediate :
-		       0;
-}
-
 /* Adds the addresses that _start() passes on, among them that of main(). */
 static int add_entry(const struct elf_image *image, const struct bare_code *code,
 		     struct address_vector *pointers)
@@ -91,21 +82,98 @@ static int add_entry(const struct elf_image *image, const struct bare_code *code
 	uint64_t available = elf_image_bytes_at_address(image, image->entry);
 	uint8_t bytes[ENTRY_BYTES];
 	size_t size = available < ENTRY_BYTES ? available : ENTRY_BYTES;
-	struct x86_operands operands;
+	struct code_step step;
 	int error = 0;
 
 	if (!image->entry || image->machine != EM_X86_64 ||
 	    elf_image_read_address(image, image->entry, bytes, size))
 		return 0;
-	for (size_t offset = 0; !error && offset < size; offset += operands.length) {
+	for (size_t offset = 0; !error && offset < size; offset += step.length) {
 		uint64_t value;
 
-		if (!x86_decode_operands(bytes + offset, size - offset, &operands))
-			break;
-		value = loaded_address(&operands, image->entry + offset);
-		error = add_values(code, &value, 1, pointers);
+		x86_step(bytes + offset, size - offset, NULL, &step);
+		if (code_takes_address(image->machine, bytes + offset, step.length,
+				       image->entry + offset, &value))
+			error = add_values(code, &value, 1, pointers);
 	}
 	return error;
+}
+
+/* A part of the file's code. */
+struct window {
+	const struct elf_image *image;
+	uint64_t address;
+	size_t size;
+	uint8_t bytes[WINDOW_BYTES];
+};
+
+/* Returns the bytes at @address, at least those of an instruction unless the segment ends; NULL if there are none. */
+static const uint8_t *window_at(struct window *window, uint64_t address, size_t *size)
+{
+	uint64_t offset = address - window->address, available;
+
+	if (offset >= window->size || window->size - offset < X86_MAX_INSTRUCTION_BYTES) {
+		available = elf_image_bytes_at_address(window->image, address);
+		window->address = address;
+		window->size = available < WINDOW_BYTES ? available : WINDOW_BYTES;
+		offset = 0;
+		if (elf_image_read_address(window->image, address, window->bytes, window->size))
+			window->size = 0;
+	}
+	*size = window->size - offset;
+	return *size ? window->bytes + offset : NULL;
+}
+
+/* Adds what the code at [start, end) calls, jumps to or takes the address of. */
+static int add_code(struct window *window, uint64_t start, uint64_t end,
+		    const struct bare_code *code, struct address_vector *starts)
+{
+	uint16_t machine = window->image->machine;
+	struct code_step step;
+	int error = 0;
+
+	for (uint64_t address = start; !error && address < end; address += step.length) {
+		size_t size;
+		const uint8_t *bytes = window_at(window, address, &size);
+		uint64_t target;
+
+		if (!bytes)
+			return 0;
+		(machine == EM_X86_64 ? x86_step : arm64_step)(bytes, size, NULL, &step);
+		target = address + step.target;
+		if (step.flow == CODE_FLOW_CALL || step.flow == CODE_FLOW_JUMP ||
+		    (step.length <= size &&
+		     code_takes_address(machine, bytes, step.length, address, &target)))
+			error = add_values(code, &target, 1, starts);
+	}
+	return error;
+}
+
+int code_pointers_add_starts(const struct elf_image *image, const struct fde_table *table,
+			     struct bare_code *code)
+{
+	_cleanup_(address_vector_deinit) struct address_vector starts = { 0 };
+	struct window *window;
+	uint64_t left = CODE_POINTERS_MAX_BYTES;
+	int error = 0;
+
+	if (!code->range_count)
+		return 0;
+	window = malloc(sizeof(*window));
+	if (!window)
+		return -ENOMEM;
+	*window = (struct window){ .image = image };
+	for (size_t i = 0; !error && i < table->fdes.count; i++) {
+		const struct fde_record *fde = &table->fdes.items[i];
+
+		if (fde->length > left)
+			break;
+		left -= fde->length;
+		error = add_code(window, table->base + fde->start,
+				 table->base + fde->start + fde->length, code, &starts);
+	}
+	free(window);
+	return error ? error : bare_code_select_starts(code, &starts, &code->starts);
 }
 
 int code_pointers_read(const struct elf_image *image, struct bare_code *code)

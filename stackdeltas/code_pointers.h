@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Addresses of bare code that the data of a file contains: in tables of functions, which often are the only trace of
+ * Addresses of bare code in the rest of a file. Code that has unwind tables calls functions or takes their addresses,
+ * as C code does with those in assembly: these are starts. Addresses that data contains are pointers: in tables of functions, which often are the only trace of
  * functions that are called by pointer. The code at the entry point has the address of main(). Some are targets of jumps, and some only numbers that look alike; the analysis
  * of code decides (code_analysis.h).
  */
@@ -9,10 +10,16 @@
 
 #include "stackdeltas/bare_code.h"
 
+struct fde_table;
+
 enum {
-	/** Limit of the data and of the relocations that are read of a file, each. */
+	/** Limit of the code, of the data and of the relocations that are read of a file, each. */
 	CODE_POINTERS_MAX_BYTES = 32 << 20,
 };
+
+/** Adds the starts of @code that the code of @table shows. What cannot be read is left out. -ENOMEM. */
+int code_pointers_add_starts(const struct elf_image *image, const struct fde_table *table,
+			     struct bare_code *code);
 
 /**
  * Sets the pointers of @code: relative relocations, aligned words of the segments that are not executable, and, on

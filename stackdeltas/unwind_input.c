@@ -74,8 +74,8 @@ static bool is_in_segment(const struct unwind_input *input, uint64_t start, uint
 }
 
 /*
- * True for a real entry point, which begins with passing on the stack pointer or clearing the frame
- * pointer, since nothing has called it. Linkers give shared libraries an entry point too, the address
+ * True for a real entry point, which begins with passing on the stack pointer, clearing the frame
+ * pointer or popping the number of arguments, since nothing has called it. Linkers give shared libraries an entry point too, the address
  * of their first code.
  */
 static bool is_entry_code(uint16_t machine, const uint8_t code[ENTRY_CODE_BYTES])
@@ -83,7 +83,7 @@ static bool is_entry_code(uint16_t machine, const uint8_t code[ENTRY_CODE_BYTES]
 	static const struct {
 		uint16_t machine;
 		uint8_t size;
-		uint8_t bytes[4];
+		uint8_t bytes[5];
 	} landing_pads[] = {
 		{ EM_X86_64, 4, { 0xf3, 0x0f, 0x1e, 0xfa } }, /* endbr64 */
 		{ EM_AARCH64, 4, { 0x5f, 0x24, 0x03, 0xd5 } }, /* bti c */
@@ -91,6 +91,8 @@ static bool is_entry_code(uint16_t machine, const uint8_t code[ENTRY_CODE_BYTES]
 		{ EM_X86_64, 3, { 0x48, 0x89, 0xe7 } }, /* mov %rsp,%rdi */
 		{ EM_X86_64, 2, { 0x31, 0xed } }, /* xor %ebp,%ebp */
 		{ EM_X86_64, 3, { 0x48, 0x31, 0xed } }, /* xor %rbp,%rbp */
+		/* Free Pascal: pop %rsi; and $-16,%rsp */
+		{ EM_X86_64, 5, { 0x5e, 0x48, 0x83, 0xe4, 0xf0 } },
 		{ EM_AARCH64, 4, { 0xe0, 0x03, 0x00, 0x91 } }, /* mov x0,sp */
 		{ EM_AARCH64, 4, { 0x1d, 0x00, 0x80, 0xd2 } }, /* mov x29,#0 */
 	};
@@ -294,6 +296,8 @@ static int read_bare_code(const struct elf_image *image, struct unwind_input *in
 	if (input->is_bare)
 		add_source(input, image, unwind_source_read_mini_debug);
 	error = is_bare ? bare_code_add_symbols(&input->code, image) : 0;
+	if (!error && is_bare)
+		error = code_pointers_add_starts(image, input->fdes, &input->code);
 	return error || !is_bare ? error : code_pointers_read(image, &input->code);
 }
 

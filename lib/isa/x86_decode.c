@@ -531,8 +531,7 @@ static bool take_apart(struct parts *parts, const uint8_t *bytes, size_t size)
 
 static bool is_filling(const struct parts *parts)
 {
-	return parts->code.map == MAP_ONE_BYTE && !parts->code.is_vector && !parts->code.opcode &&
-	       !parts->start[1];
+	return !parts->start[0] && !parts->start[1];
 }
 
 static bool classify(const struct parts *parts, struct x86_instruction *instruction)

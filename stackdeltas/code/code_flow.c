@@ -51,56 +51,9 @@ struct walk {
 	bool sp_was_stored;
 	/* Offset at which a new thread starts. */
 	uint32_t child;
+	/* Offset that the last `lea` took. */
+	uint32_t taken;
 };
-
-static int heap_push(struct code_block_list *heap, uint32_t block)
-{
-	size_t i = heap->count;
-	int error = code_block_list_push(heap, block);
-
-	if (error)
-		return error;
-	for (; i && heap->items[(i - 1) / 2] > block; i = (i - 1) / 2)
-		heap->items[i] = heap->items[(i - 1) / 2];
-	heap->items[i] = block;
-	return 0;
-}
-
-static uint32_t heap_pop(struct code_block_list *heap)
-{
-	uint32_t first = heap->items[0], last = heap->items[--heap->count];
-	size_t i = 0, child;
-
-	while ((child = 2 * i + 1) < heap->count) {
-		if (child + 1 < heap->count && heap->items[child + 1] < heap->items[child])
-			child++;
-		if (heap->items[child] >= last)
-			break;
-		heap->items[i] = heap->items[child];
-		i = child;
-	}
-	heap->items[i] = last;
-	return first;
-}
-
-/* Adds @block, a number that grows with the address. -ENOMEM. */
-static int code_queue_add(struct code_queue *queue, uint32_t block, bool is_behind_call)
-{
-	return is_behind_call ? heap_push(&queue->returned, block) :
-				code_block_list_push(&queue->jumped, block);
-}
-
-/* Takes the next block; false if there is none. */
-static bool code_queue_take(struct code_queue *queue, uint32_t *block)
-{
-	if (queue->jumped.count)
-		*block = queue->jumped.items[--queue->jumped.count];
-	else if (queue->returned.count)
-		*block = heap_pop(&queue->returned);
-	else
-		return false;
-	return true;
-}
 
 static void queue_block(struct code_flow *flow, uint32_t index, enum edge edge)
 {
@@ -290,6 +243,7 @@ static void jump_indirectly(struct code_flow *flow, const struct walk *walk)
 		function->has_table_jump = true;
 		function->table_state = walk->state;
 		function->table_region = walk->region;
+		function->table_offset = walk->offset;
 		return;
 	}
 	if (code_state_merge(&function->table_state, &walk->state) < 0)
@@ -311,6 +265,11 @@ static uint32_t add_region(struct code_flow *flow, uint32_t caller, uint32_t cal
 static bool is_reached(const struct code_flow *flow, uint32_t offset)
 {
 	return flow->blocks[code_marks_rank(&flow->marks, offset)].function != CODE_NO_FUNCTION;
+}
+
+static bool is_unreached_end(const struct code_flow *flow, uint32_t offset)
+{
+	return flow->marks.marks[offset] & CODE_MARK_AFTER_END && !is_reached(flow, offset);
 }
 
 /* Follows a call of @step: begins the paths of the callee and behind the call. */
@@ -354,6 +313,21 @@ static void call(struct code_flow *flow, struct walk *walk, const struct code_st
 	if (!is_hotspot && !is_reached(flow, next))
 		walk->region = add_region(flow, walk->region, walk->callee, next);
 	reach_block(flow, walk, next, is_hotspot ? EDGE_JUMP : EDGE_RETURN);
+}
+
+/*
+ * Follows a jump that is a call without the stack, as in dav1d: `lea n(%rip),%reg` takes the address of @next, behind the
+ * jump, to which the callee comes back by `jmp *%reg`.
+ */
+static void come_back(struct code_flow *flow, const struct walk *walk, uint32_t next)
+{
+	struct walk path = *walk;
+
+	if (walk->taken != next || flow->chunk->is_hotspot || next >= flow->chunk->size ||
+	    !is_unreached_end(flow, next) || flow->marks.marks[next] & CODE_MARK_START)
+		return;
+	path.region = add_region(flow, walk->region, CODE_ANY_CALLEE, next);
+	reach_block(flow, &path, next, EDGE_JUMP);
 }
 
 /* Sets the rule of an instruction of known code. */
@@ -418,6 +392,7 @@ static bool follow(struct code_flow *flow, struct walk *walk, const struct code_
 		call(flow, walk, step);
 		return false;
 	case CODE_FLOW_JUMP:
+		come_back(flow, walk, walk->offset + step->length);
 		jump(flow, walk, step->target);
 		return false;
 	case CODE_FLOW_JUMP_INDIRECT:
@@ -445,6 +420,17 @@ static void mark_instruction(struct code_flow *flow, uint32_t offset, uint32_t l
 		marks[i] |= CODE_MARK_VISITED;
 }
 
+static void note_taken(const struct code_flow *flow, struct walk *walk, uint32_t length)
+{
+	const struct code_chunk *chunk = flow->chunk;
+	uint64_t taken;
+
+	if (code_takes_address(chunk->machine, chunk->bytes + walk->offset, length, walk->offset,
+			       &taken) &&
+	    taken < chunk->size)
+		walk->taken = taken;
+}
+
 static void walk_block(struct code_flow *flow, uint32_t index)
 {
 	struct code_block *block = &flow->blocks[index];
@@ -457,6 +443,7 @@ static void walk_block(struct code_flow *flow, uint32_t index)
 		.is_after_call = block->is_weak,
 		.callee = CODE_NO_CALLEE,
 		.child = NO_OFFSET,
+		.taken = NO_OFFSET,
 	};
 	struct code_state last = { 0 };
 	uint16_t rule_id = 0;
@@ -485,6 +472,7 @@ static void walk_block(struct code_flow *flow, uint32_t index)
 			return;
 		}
 		mark_instruction(flow, walk.offset, step.length, rule_id);
+		note_taken(flow, &walk, step.length);
 		if (!follow(flow, &walk, &step) || flow->error)
 			return;
 		walk.sp_was_compared = step.compares_sp;
@@ -511,13 +499,10 @@ static void walk_queued(struct code_flow *flow)
 		walk_block(flow, block);
 }
 
-static bool is_unreached_end(const struct code_flow *flow, uint32_t offset)
-{
-	return flow->marks.marks[offset] & CODE_MARK_AFTER_END && !is_reached(flow, offset);
-}
-
-/* Follows the code behind ends of the function that no path has reached: its jump tables lead there. */
-static void follow_tables(struct code_flow *flow, uint32_t index)
+/*
+ * Follows the code behind ends, from @offset up to the next start, that no path has reached. Returns where it ends.
+ */
+static uint32_t follow_ends(struct code_flow *flow, uint32_t index, uint32_t offset)
 {
 	struct code_function function = flow->functions.items[index];
 	struct walk walk = {
@@ -525,25 +510,37 @@ static void follow_tables(struct code_flow *flow, uint32_t index)
 		.function = index,
 		.callee = CODE_NO_CALLEE,
 		.child = NO_OFFSET,
+		.taken = NO_OFFSET,
 	};
-	uint32_t offset = function.offset + 1, end = function.offset + TABLE_SEARCH_BYTES;
+	uint32_t end = offset + TABLE_SEARCH_BYTES;
 
-	if (!function.has_table_jump || function.tables_differ || function.is_distrusted)
-		return;
 	for (offset = code_marks_next_leader(&flow->marks, offset);
 	     offset < flow->chunk->size && offset < end;
 	     offset = code_marks_next_leader(&flow->marks, offset + 1)) {
 		if (flow->marks.marks[offset] & CODE_MARK_START)
-			return;
+			return offset;
 		if (!is_unreached_end(flow, offset))
 			continue;
 		if (code_trial_is_start(flow->chunk, &flow->marks, offset, &walk.state))
-			return;
+			return offset;
 		/* Or it is a function without a frame, which then has no bad exit from ours. */
 		walk.region = add_region(flow, function.table_region, CODE_NO_CALLEE, offset);
 		reach_block(flow, &walk, offset, EDGE_JUMP);
 		walk_queued(flow);
 	}
+	return offset;
+}
+
+/* Follows the blocks to which jump tables of the function may lead. */
+static void follow_tables(struct code_flow *flow, uint32_t index)
+{
+	struct code_function function = flow->functions.items[index];
+
+	if (!function.has_table_jump || function.tables_differ || function.is_distrusted)
+		return;
+	/* In assembly, several functions jump to one body, and stand before it. */
+	if (follow_ends(flow, index, function.offset + 1) < function.table_offset)
+		follow_ends(flow, index, function.table_offset + 1);
 }
 
 static void walk_function(struct code_flow *flow, uint32_t offset, bool is_known, bool is_entry)
@@ -686,8 +683,7 @@ void code_flow_deinit(struct code_flow *flow)
 	code_rules_deinit(&flow->rules);
 	code_function_vector_deinit(&flow->functions);
 	code_doubt_vector_deinit(&flow->doubts);
-	code_block_list_deinit(&flow->queue.jumped);
-	code_block_list_deinit(&flow->queue.returned);
+	code_queue_deinit(&flow->queue);
 	code_regions_deinit(&flow->regions);
 	memset(flow, 0, sizeof(*flow));
 }

@@ -16,6 +16,7 @@
 
 #include "ebpf/abi/slab.h"
 #include "lib/base/vector.h"
+#include "stackdeltas/code/code_queue.h"
 #include "stackdeltas/code/code_regions.h"
 #include "stackdeltas/code/code_rules.h"
 #include "stackdeltas/code/code_state.h"
@@ -50,6 +51,8 @@ struct code_function {
 	bool tables_differ;
 	struct code_state table_state;
 	uint32_t table_region;
+	/** Offset of the first such jump. */
+	uint32_t table_offset;
 };
 
 /** Evidence against a function: two regions that disagree, or a bad exit of one region, which is in both fields then. */
@@ -59,19 +62,8 @@ struct code_doubt {
 	uint32_t other_region;
 };
 
-VECTOR_DEFINE(code_block_list, uint32_t)
 VECTOR_DEFINE(code_function_vector, struct code_function)
 VECTOR_DEFINE(code_doubt_vector, struct code_doubt)
-
-/**
- * Blocks that are still to be followed. First those after a jump or after the instruction before, the
- * last one first; then those behind calls, the one at the lowest address first. Zeroed: empty.
- */
-struct code_queue {
-	struct code_block_list jumped;
-	/** A heap. */
-	struct code_block_list returned;
-};
 
 /** The state of the analysis of one chunk. */
 struct code_flow {

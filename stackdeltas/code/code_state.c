@@ -106,12 +106,13 @@ void code_state_move_sp(struct code_state *state, struct code_value sp)
 	if (state->own_fp_at.kind == sp.kind && state->own_fp_at.offset >= old.offset &&
 	    state->own_fp_at.offset < sp.offset)
 		forget_own_fp(state);
+	if (state->rbx_slot.kind == sp.kind && state->rbx_slot.offset >= old.offset &&
+	    state->rbx_slot.offset < sp.offset)
+		state->rbx_slot = unknown;
 	if (sp.kind != CODE_FROM_CFA)
 		return;
 	if (state->ra_slot >= old.offset && state->ra_slot < sp.offset)
 		state->ra_slot = 0;
-	if (state->rbx_slot >= old.offset && state->rbx_slot < sp.offset)
-		state->rbx_slot = 0;
 }
 
 void code_state_align_sp(struct code_state *state)
@@ -126,6 +127,8 @@ void code_state_align_sp(struct code_state *state)
 		state->fp_slot = unknown;
 	if (state->own_fp_at.kind == CODE_FROM_BASE)
 		forget_own_fp(state);
+	if (state->rbx_slot.kind == CODE_FROM_BASE)
+		state->rbx_slot = unknown;
 	forget_stored(state);
 	state->sp = (struct code_value){ CODE_FROM_BASE, 0 };
 }
@@ -173,12 +176,10 @@ static void overwrite(struct code_state *state, struct code_value slot)
 		forget_stored(state);
 	if (code_value_equal(state->own_fp_at, slot))
 		forget_own_fp(state);
-	if (slot.kind != CODE_FROM_CFA)
-		return;
-	if (state->ra_slot == slot.offset)
+	if (code_value_equal(state->rbx_slot, slot))
+		state->rbx_slot = unknown;
+	if (slot.kind == CODE_FROM_CFA && state->ra_slot == slot.offset)
 		state->ra_slot = 0;
-	if (state->rbx_slot == slot.offset)
-		state->rbx_slot = 0;
 }
 
 void code_state_store(struct code_state *state, uint16_t machine, uint8_t number,
@@ -205,13 +206,11 @@ void code_state_store(struct code_state *state, uint16_t machine, uint8_t number
 		state->own_fp_at = slot;
 		state->own_fp_offset = value.offset;
 	}
-	if (!is_from_cfa)
-		return;
-	if (number == state->ra_register && !state->ra_slot)
-		state->ra_slot = slot.offset;
 	if (is_x86(machine) && number == DWARF_X86_RBX && state->rbx_is_callers &&
-	    !state->rbx_slot && slot.offset % WORD_BYTES == 0)
-		state->rbx_slot = slot.offset;
+	    state->rbx_slot.kind == CODE_UNKNOWN && (!is_from_cfa || slot.offset % WORD_BYTES == 0))
+		state->rbx_slot = slot;
+	if (is_from_cfa && number == state->ra_register && !state->ra_slot)
+		state->ra_slot = slot.offset;
 }
 
 void code_state_load(struct code_state *state, uint16_t machine, uint8_t number,
@@ -228,9 +227,8 @@ void code_state_load(struct code_state *state, uint16_t machine, uint8_t number,
 		state->fp = callers;
 		return;
 	}
-	if (is_from_cfa && is_x86(machine) && number == DWARF_X86_RBX && state->rbx_slot &&
-	    state->rbx_slot == slot.offset) {
-		state->rbx_slot = 0;
+	if (is_x86(machine) && number == DWARF_X86_RBX && code_value_equal(state->rbx_slot, slot)) {
+		state->rbx_slot = unknown;
 		code_state_set(state, machine, number, callers);
 		return;
 	}
@@ -304,8 +302,7 @@ int code_state_merge(struct code_state *into, const struct code_state *from)
 		forget_own_fp(&merged);
 	if (merged.ra_slot != from->ra_slot)
 		merged.ra_slot = 0;
-	if (merged.rbx_slot != from->rbx_slot)
-		merged.rbx_slot = 0;
+	merge_value(&merged.rbx_slot, from->rbx_slot);
 	if (merged.ra_in_thread != from->ra_in_thread)
 		merged.ra_in_thread = 0;
 	if (merged.ra_register != from->ra_register)
@@ -396,9 +393,9 @@ static void set_fp(const struct code_state *state, struct unwind_rule *rule)
 
 static void set_rbx(const struct code_state *state, struct unwind_rule *rule)
 {
-	int32_t slot = -state->rbx_slot / WORD_BYTES;
+	int32_t slot = -state->rbx_slot.offset / WORD_BYTES;
 
-	if (slot > 0 && slot <= RBX_SLOT_MAX)
+	if (state->rbx_slot.kind == CODE_FROM_CFA && slot > 0 && slot <= RBX_SLOT_MAX)
 		rule->rbx_slot = slot;
 	else if (!state->rbx_is_callers)
 		rule->rbx_slot = RBX_LOST;

@@ -63,9 +63,10 @@ struct code_state {
 	/** Location at which the frame's own fp, CFA + own_fp_offset, is stored; CODE_UNKNOWN: not stored. */
 	int32_t own_fp_offset;
 	struct code_value own_fp_at;
-	/** Offsets from the CFA at which the return address and the caller's rbx are stored; 0: not stored. */
+	/** Location of the caller's rbx; CODE_UNKNOWN: not stored. */
+	struct code_value rbx_slot;
+	/** Offset from the CFA at which the return address is stored; 0: not stored. */
 	int32_t ra_slot;
-	int32_t rbx_slot;
 	/** Offset of the return address in HotSpot's thread structure; 0: it is not there. */
 	int32_t ra_in_thread;
 	uint8_t other_register;
@@ -78,7 +79,7 @@ struct code_state {
 	uint32_t continuation;
 };
 
-_Static_assert(sizeof(struct code_state) == 76, "no padding in struct code_state");
+_Static_assert(sizeof(struct code_state) == 80, "no padding in struct code_state");
 
 static inline struct code_value code_value_add(struct code_value value, int64_t offset)
 {

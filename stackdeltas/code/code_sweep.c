@@ -110,22 +110,17 @@ static bool is_padding(const struct code_chunk *chunk, uint32_t offset, struct c
 	return true;
 }
 
-/*
- * Finds the address that the instruction takes, as for functions that are called by pointer: `lea n(%rip),%reg`, and
- * in programs at low addresses `mov $n,%reg`, `movq $n,...` and `push $n`.
- */
-static bool finds_taken(const struct code_chunk *chunk, uint32_t offset, uint32_t length,
-			int64_t *target)
+bool code_takes_address(uint16_t machine, const uint8_t *bytes, uint32_t length, uint64_t address,
+			uint64_t *taken)
 {
-	const uint8_t *bytes = chunk->bytes + offset;
 	int32_t number;
 
-	if (chunk->machine != EM_X86_64 || length < IMMEDIATE_BYTES)
+	if (machine != EM_X86_64 || length < IMMEDIATE_BYTES)
 		return false;
 	if (length == LEA_PC_BYTES && (bytes[0] & 0xfb) == 0x48 && bytes[1] == 0x8d &&
 	    (bytes[2] & 0xc7) == 0x05) {
 		memcpy(&number, bytes + 3, sizeof(number));
-		*target = (int64_t)offset + length + number;
+		*taken = address + length + number;
 		return true;
 	}
 	if (bytes[0] >> 4 == 4) {
@@ -136,7 +131,7 @@ static bool finds_taken(const struct code_chunk *chunk, uint32_t offset, uint32_
 	    bytes[0] != 0x68)
 		return false;
 	memcpy(&number, bytes + length - sizeof(number), sizeof(number));
-	*target = number - (int64_t)chunk->address;
+	*taken = number;
 	return number > 0;
 }
 
@@ -153,15 +148,17 @@ static void add_stack_start(struct code_marks *marks, uint32_t offset)
 static void mark_taken(struct sweep *sweep, uint32_t offset, uint32_t length)
 {
 	const struct code_chunk *chunk = sweep->chunk;
-	int64_t target;
+	uint64_t taken;
+	uint32_t target;
 
-	if (!finds_taken(chunk, offset, length, &target))
+	if (!code_takes_address(chunk->machine, chunk->bytes + offset, length,
+				chunk->address + offset, &taken))
 		return;
-	if (target >= 0 && target < chunk->size)
-		sweep->marks->marks[target] |= CODE_MARK_TAKEN;
-	target = (int64_t)offset + stack_start_stored(chunk->bytes + offset, chunk->size - offset);
+	if (taken - chunk->address < chunk->size)
+		sweep->marks->marks[taken - chunk->address] |= CODE_MARK_TAKEN;
+	target = offset + stack_start_stored(chunk->bytes + offset, chunk->size - offset);
 	if (!chunk->is_hotspot && target > offset && target < chunk->size)
-		add_stack_start(sweep->marks, (uint32_t)target);
+		add_stack_start(sweep->marks, target);
 }
 
 /* True if data has the address of @offset, which grows from call to call. */

@@ -122,4 +122,11 @@ bool code_start_is_likely(const struct code_chunk *chunk, uint32_t offset);
 bool code_start_follows(const struct code_chunk *chunk, const struct code_marks *marks,
 			uint32_t next);
 
+/**
+ * Finds the address that the instruction of @length bytes at @address takes, as for functions that are called by
+ * pointer: x86-64's `lea n(%rip),%reg`, and, in programs at low addresses, `mov $n,%reg`, `movq $n,...` and `push $n`.
+ */
+bool code_takes_address(uint16_t machine, const uint8_t *bytes, uint32_t length, uint64_t address,
+			uint64_t *taken);
+
 #endif

@@ -153,7 +153,7 @@ static enum code_trial try_start(const struct code_chunk *chunk, const struct co
 	return try_state(chunk, marks, offset, &entry);
 }
 
-/* True if one of the next instructions saves a register of the caller, as functions begin, aligned or not. */
+/* True if one of the next instructions pushes a register of the caller, as functions begin, aligned or not. */
 static bool saves_registers(const struct code_chunk *chunk, uint32_t offset)
 {
 	struct code_state state;
@@ -163,6 +163,12 @@ static bool saves_registers(const struct code_chunk *chunk, uint32_t offset)
 		struct code_step step;
 
 		chunk->step(chunk->bytes + offset, chunk->size - offset, &state, &step);
+		if (step.flow == CODE_FLOW_JUMP) {
+			if ((uint64_t)(offset + step.target) >= chunk->size)
+				return false;
+			offset += step.target;
+			continue;
+		}
 		if (step.flow != CODE_FLOW_NEXT && step.flow != CODE_FLOW_NOP)
 			return false;
 		if (step.pushes_preserved || (chunk->machine == EM_AARCH64 && state.sp.offset < 0))

@@ -104,7 +104,9 @@ static void set_state(struct code_state *state, const struct look_ahead *ahead)
 	if (slot)
 		state->fp_slot = (struct code_value){ CODE_FROM_CFA, slot };
 	state->rbx_is_callers = ahead->rbx.fate == KEPT;
-	state->rbx_slot = slot_of(&ahead->rbx, frame_bytes);
+	slot = slot_of(&ahead->rbx, frame_bytes);
+	if (slot)
+		state->rbx_slot = (struct code_value){ CODE_FROM_CFA, slot };
 }
 
 void stack_switch_follow(const uint8_t *bytes, size_t size, struct code_state *state)

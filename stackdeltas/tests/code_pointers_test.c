@@ -11,6 +11,7 @@
 
 #include "lib/elf/elf_image.h"
 #include "lib/elf/tests/elf_builder.h"
+#include "stackdeltas/fde_table.h"
 
 enum { CODE = BUILT_ADDRESS + 0x1000, CODE_BYTES = 0x100, DATA = 0x3000, ENTRY = 0x2000 };
 
@@ -112,7 +113,7 @@ static void relative_relocations_are_found(void **state)
 
 static void what_the_entry_point_passes_on_is_found(void **state)
 {
-	/* xor ebp,ebp; lea CODE+3(rip),rdi; mov $CODE+5,rsi; call */
+	/* xor ebp,ebp; lea CODE+3(rip),rdi; mov $CODE+5,rsi; call itself */
 	static const uint8_t code[] = {
 		0x31, 0xed, 0x48, 0x8d, 0x3d, 0xfa, 0xef, 0xff, 0xff, 0x48, 0xc7,
 		0xc6, 0x05, 0x10, 0x40, 0,    0xe8, 0,	  0,	0,    0,
@@ -130,6 +131,36 @@ static void what_the_entry_point_passes_on_is_found(void **state)
 	built_header(&builder)->e_entry = BUILT_ADDRESS + ENTRY;
 	memcpy(builder.bytes + ENTRY, code, sizeof(code));
 	expect_pointers(NULL, 0);
+}
+
+static void code_with_tables_shows_starts(void **state)
+{
+	/* call CODE; lea CODE+3(rip),rax; jmp CODE+5; je CODE+7; then, without a table, call CODE+9 */
+	static const uint8_t code[] = {
+		0xe8, 0xfb, 0xef, 0xff, 0xff, 0x48, 0x8d, 0x05, 0xf7, 0xef, 0xff, 0xff, 0xe9, 0xf4,
+		0xef, 0xff, 0xff, 0x0f, 0x84, 0xf0, 0xef, 0xff, 0xff, 0xe8, 0xed, 0xef, 0xff, 0xff,
+	};
+	static const uint64_t expected[] = { CODE, CODE + 3, CODE + 5 };
+	struct fde_record fde = { .start = ENTRY, .length = sizeof(code) - 5 };
+	struct fde_table table = { .base = BUILT_ADDRESS, .fdes = { .items = &fde, .count = 1 } };
+	struct bare_code bare = { .ranges = &range, .range_count = 1 };
+	struct elf_image image;
+
+	(void)state;
+	build(EM_X86_64);
+	memcpy(builder.bytes + ENTRY, code, sizeof(code));
+	assert_int_equal(elf_image_init_memory(&image, builder.bytes, BUILT_BYTES), 0);
+	assert_int_equal(code_pointers_add_starts(&image, &table, &bare), 0);
+	assert_int_equal(bare.starts.count, 3);
+	assert_memory_equal(bare.starts.items, expected, sizeof(expected));
+	/* An FDE may be for addresses that the file does not have. */
+	fde.start = 0x100000;
+	assert_int_equal(code_pointers_add_starts(&image, &table, &bare), 0);
+	fde.start = DATA - 2;
+	assert_int_equal(code_pointers_add_starts(&image, &table, &bare), 0);
+	assert_int_equal(bare.starts.count, 3);
+	address_vector_deinit(&bare.starts);
+	elf_image_deinit(&image);
 }
 
 static void files_without_bare_code_have_none(void **state)
@@ -152,6 +183,7 @@ int main(void)
 		cmocka_unit_test(words_of_data_are_found),
 		cmocka_unit_test(relative_relocations_are_found),
 		cmocka_unit_test(what_the_entry_point_passes_on_is_found),
+		cmocka_unit_test(code_with_tables_shows_starts),
 		cmocka_unit_test(files_without_bare_code_have_none),
 	};
 

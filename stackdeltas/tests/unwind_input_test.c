@@ -282,7 +282,10 @@ static void the_key_covers_all_that_decides_the_rows(void **state)
 static void only_code_that_nobody_called_is_an_entry_point(void **state)
 {
 	static const uint8_t clears_fp[] = { 0xf3, 0x0f, 0x1e, 0xfa, 0x31, 0xed, 0x90, 0x90 };
+	/* Free Pascal: pop rsi; and $-16,rsp */
+	static const uint8_t pops[] = { 0x5e, 0x48, 0x83, 0xe4, 0xf0, 0x48, 0x31, 0xed };
 	static const uint8_t a_function[] = { 0x55, 0x48, 0x89, 0xe5, 0x90, 0x90, 0x90, 0x90 };
+	static const uint8_t *const codes[] = { clears_fp, pops, a_function };
 	struct fixture *fixture = *state;
 	struct unwind_input input;
 	uint64_t entry = fixture->header->e_entry;
@@ -290,11 +293,11 @@ static void only_code_that_nobody_called_is_an_entry_point(void **state)
 
 	while (segment->p_type != PT_LOAD || !(segment->p_flags & PF_X))
 		segment++;
-	for (int i = 0; i < 2; i++) {
-		memcpy(fixture->bytes + segment->p_offset + (entry - segment->p_vaddr),
-		       i ? a_function : clears_fp, sizeof(clears_fp));
+	for (int i = 0; i < 3; i++) {
+		memcpy(fixture->bytes + segment->p_offset + (entry - segment->p_vaddr), codes[i],
+		       sizeof(clears_fp));
 		assert_int_equal(read_input(fixture, &input), 0);
-		assert_int_equal(input.entry, i ? 0 : entry);
+		assert_int_equal(input.entry, i == 2 ? 0 : entry);
 		unwind_input_deinit(&input);
 	}
 }

@@ -116,6 +116,8 @@ static void some_end_a_path_or_do_nothing(void **state)
 	assert_int_equal(DECODE(0x0f, 0x0b).kind, X86_STOP);
 	assert_int_equal(DECODE(0xcc).kind, X86_STOP);
 	assert_int_equal(DECODE(0x00, 0x00).kind, X86_STOP);
+	/* add r15b,cl */
+	assert_int_equal(DECODE(0x44, 0x00, 0xf9).kind, X86_OTHER);
 	assert_int_equal(DECODE(0x66, 0x0f, 0x1f, 0x04, 0x00).kind, X86_NOP);
 	assert_int_equal(DECODE(0xf3, 0x90).kind, X86_OTHER);
 }

@@ -7,7 +7,7 @@
  * are starts of functions (each twice its value from the first byte of code), the third is the entry
  * point in the same way. By the first byte the starts are pointers in data instead, and the code is in two ranges.
  *
- * covers: code_analysis.c code_flow.c code_hotspot.c code_rules.c code_state.c code_sweep.c code_trial.c
+ * covers: code_analysis.c code_flow.c code_hotspot.c code_queue.c code_rules.c code_state.c code_sweep.c code_trial.c
  * covers: known_code.c stack_switch.c x86_step.c arm64_step.c
  * covers: ../../lib/isa/x86_decode.c ../../lib/isa/x86_opcode.c ../../lib/isa/arm64_decode.c
  */

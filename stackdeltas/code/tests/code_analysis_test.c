@@ -54,6 +54,30 @@ static void test_the_cfa_may_be_stored_in_an_aligned_frame(void **state)
 	expect(EM_X86_64, &rows, 26, "cfa=sp+8 ra=cfa-8 fp=same");
 }
 
+static void test_rbx_may_be_saved_in_an_aligned_frame(void **state)
+{
+	struct rows rows;
+
+	(void)state;
+	/* gcc: push rbp; mov rsp,rbp; push r15; and $-32,rsp; sub $256,rsp; push rbx; xor ebx,ebx; 20: pop rbx;
+	 * lea -8(rbp),rsp; pop r15; pop rbp; ret */
+	ANALYSE_X86(&rows, 0x55, 0x48, 0x89, 0xe5, 0x41, 0x57, 0x48, 0x83, 0xe4, 0xe0, 0x48, 0x81,
+		    0xec, 0, 1, 0, 0, 0x53, 0x31, 0xdb, 0x5b, 0x48, 0x8d, 0x65, 0xf8, 0x41, 0x5f,
+		    0x5d, 0xc3);
+	expect(EM_X86_64, &rows, 18, "cfa=fp+16 ra=cfa-8 fp=cfa-16");
+	expect(EM_X86_64, &rows, 20, "cfa=fp+16 ra=cfa-8 fp=cfa-16 rbx=undefined");
+	expect(EM_X86_64, &rows, 21, "cfa=fp+16 ra=cfa-8 fp=cfa-16");
+	expect(EM_X86_64, &rows, 28, "cfa=sp+8 ra=cfa-8 fp=same");
+	/* libjpeg-turbo: push rbp; mov rsp,rax; and $-32,rsp; mov rax,(rsp); mov rsp,rbp; lea -64(rsp),rsp;
+	 * push rbx; xor ebx,ebx; xor eax,eax; 25: pop rbx; mov rbp,rsp; pop rsp; pop rbp; ret */
+	ANALYSE_X86(&rows, 0x55, 0x48, 0x89, 0xe0, 0x48, 0x83, 0xe4, 0xe0, 0x48, 0x89, 0x04, 0x24,
+		    0x48, 0x89, 0xe5, 0x48, 0x8d, 0x64, 0x24, 0xc0, 0x53, 0x31, 0xdb, 0x31, 0xc0,
+		    0x5b, 0x48, 0x89, 0xec, 0x5c, 0x5d, 0xc3);
+	expect(EM_X86_64, &rows, 25, "cfa=*(fp+0)+16 ra=cfa-8 fp=cfa-16 rbx=undefined");
+	expect(EM_X86_64, &rows, 30, "cfa=sp+16 ra=cfa-8 fp=cfa-16");
+	expect(EM_X86_64, &rows, 31, "cfa=sp+8 ra=cfa-8 fp=same");
+}
+
 static void test_the_register_that_leads_to_the_caller_stands_beside_others(void **state)
 {
 	struct rows rows;
@@ -554,6 +578,7 @@ int main(void)
 		cmocka_unit_test(test_code_that_a_function_reaches_begins_no_stack),
 		cmocka_unit_test(test_frame_pointers_survive_a_stack_of_unknown_size),
 		cmocka_unit_test(test_the_cfa_may_be_stored_in_an_aligned_frame),
+		cmocka_unit_test(test_rbx_may_be_saved_in_an_aligned_frame),
 		cmocka_unit_test(test_the_register_that_leads_to_the_caller_stands_beside_others),
 		cmocka_unit_test(test_behind_a_change_of_stacks_the_return_is_looked_for),
 		cmocka_unit_test(test_a_return_from_the_middle_of_a_frame_is_not_believed),

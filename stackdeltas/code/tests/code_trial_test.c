@@ -58,6 +58,23 @@ static void a_function_behind_a_jump_table_is_no_block_of_it(void **state)
  * push rax; call elsewhere, which does not return; 6: push r12; push rbp; 9: xor eax,eax; 11: call; then the same
  * call again, so that nothing comes to a return.
  */
+/* As dav1d has them. */
+static void a_jump_table_may_be_behind_other_functions_with_the_same_body(void **state)
+{
+	static const uint8_t code[] = {
+		0xb8, 1,    0,	  0,	0,    0xeb, 0x09, 0x90, /* mov $1,eax; jmp 16 */
+		0xb8, 2,    0,	  0,	0,    0xeb, 0x01, 0x90, /* 8: mov $2,eax; jmp 16 */
+		0x53, 0x41, 0x54, 0xff, 0xe1, /* 16: push rbx; push r12; jmp *rcx */
+		0x41, 0x5c, 0x5b, 0xc3, /* 21: pop r12; pop rbx; ret */
+	};
+	struct rows rows;
+
+	(void)state;
+	analyse_pointed(code, sizeof(code), 8, &rows);
+	expect(EM_X86_64, &rows, 8, "cfa=sp+8 ra=cfa-8 fp=same");
+	expect(EM_X86_64, &rows, 21, "cfa=sp+24 ra=cfa-8 fp=same rbx=cfa-16");
+}
+
 static void a_function_that_only_data_knows_may_stand_behind_a_call(void **state)
 {
 	static const uint8_t code[] = {
@@ -153,6 +170,17 @@ static void calls_from_other_ranges_show_where_functions_start(void **state)
 	expect(EM_X86_64, &rows, 0x207, "cfa=sp+16 ra=cfa-8 fp=same rbx=cfa-16");
 }
 
+static void a_jump_may_be_a_call_by_an_address_in_a_register(void **state)
+{
+	struct rows rows;
+
+	(void)state;
+	/* push rbx; lea 13(rip),r8; jmp elsewhere; 13: pop rbx; ret */
+	ANALYSE_X86(&rows, 0x53, 0x4c, 0x8d, 0x05, 5, 0, 0, 0, 0xe9, 0, 2, 0, 0, 0x5b, 0xc3);
+	expect(EM_X86_64, &rows, 13, "cfa=sp+16 ra=cfa-8 fp=same rbx=cfa-16");
+	expect(EM_X86_64, &rows, 14, "cfa=sp+8 ra=cfa-8 fp=same");
+}
+
 static void programs_at_low_addresses_take_addresses_by_their_number(void **state)
 {
 	struct rows rows;
@@ -172,12 +200,14 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_function_behind_a_jump_table_is_no_block_of_it),
+		cmocka_unit_test(a_jump_table_may_be_behind_other_functions_with_the_same_body),
 		cmocka_unit_test(a_function_that_only_data_knows_may_stand_behind_a_call),
 		cmocka_unit_test(an_address_in_data_may_be_that_of_a_block),
 		cmocka_unit_test(a_function_without_padding_ends_the_one_that_calls_before_it),
 		cmocka_unit_test(a_call_returns_if_nothing_else_leads_behind_it),
 		cmocka_unit_test(calls_by_pointers_that_vary_return),
 		cmocka_unit_test(calls_from_other_ranges_show_where_functions_start),
+		cmocka_unit_test(a_jump_may_be_a_call_by_an_address_in_a_register),
 		cmocka_unit_test(programs_at_low_addresses_take_addresses_by_their_number),
 	};
 
