@@ -147,7 +147,7 @@ def check_refused(tap, directory):
         "/nonexistent/run.pb.gz": "No such file",
         "/dev/zero": "no regular file",
         directory: "no regular file",
-        AGENT: "neither pprof nor folded",
+        AGENT: "a program, library or core file",
     }
     for path, why in wrong.items():
         result = run_agent("-open", path, outputs=[])

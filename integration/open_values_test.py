@@ -3,8 +3,11 @@
 """The values of opened files: types and units, the functions flat and cumulative as a count by script and `go tool pprof`
 have them, and the same again after a round trip through each export. Prints TAP.
 """
+import collections
 import contextlib
+import glob
 import gzip
+import json
 import os
 import re
 import shutil
@@ -180,10 +183,116 @@ def check_folded(tap, directory):
                functions(api))
 
 
+def write_json(directory, name, value):
+    path = os.path.join(directory, name)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(value, file, indent=1)
+    return path
+
+
+def check_speedscope(tap, directory):
+    frames = [{"name": "main"}, {"name": 'a "q" \u00e4\u20ac', "file": "a.py", "line": 3}, {"name": "b;c"}]
+    sampled = {"type": "sampled", "name": "t1", "unit": "bytes", "startValue": 0, "endValue": 9,
+               "samples": [[0, 1], [0, 2], [0], [0, 7]], "weights": [5, 2, 1, 1]}
+    evented = {"type": "evented", "name": "t2", "unit": "milliseconds", "startValue": 1, "endValue": 9, "events": [
+        {"type": "O", "frame": 0, "at": 1}, {"type": "O", "frame": 1, "at": 2.5}, {"type": "C", "frame": 1, "at": 4},
+        {"type": "C", "frame": 0, "at": 4.25}]}
+    path = write_json(directory, "profile.json", {
+        "$schema": "https://www.speedscope.app/file-format-schema.json", "profiles": [sampled, evented],
+        "shared": {"frames": frames}, "name": "made"})
+    with showing(tap, path) as api:
+        tap.ok(types_of(api) == [("weight", "bytes"), ("weight", "milliseconds")], "speedscope: the units",
+               types_of(api))
+        found = functions(api, type="weight/bytes")
+        tap.ok(found == {"main": (2, 9), frames[1]["name"]: (5, 5), "b;c": (2, 2)}, "speedscope, sampled", found)
+        found = functions(api, type="weight/milliseconds")
+        tap.ok(found == {"main": (1.75, 3.25), frames[1]["name"]: (1.5, 1.5)}, "speedscope, evented", found)
+        rows = api.get("facets", type="weight/bytes")["threads"]
+        tap.ok([row["name"] for row in rows] == ["t1"], "speedscope: a profile is a thread", rows)
+
+
+def v8_counts(profile):
+    """{function: (self, total)} of the samples, by another way than the agent's: each sample's ids upwards."""
+    nodes = {node["id"]: node for node in profile["nodes"]}
+    parents = {child: node["id"] for node in profile["nodes"] for child in node.get("children", [])}
+    flat, cumulative = collections.Counter(), collections.Counter()
+    name_of = lambda node: nodes[node]["callFrame"]["functionName"] or "(anonymous)"
+    for leaf in profile["samples"]:
+        names, node = [], leaf
+        while node in parents:
+            names.append(name_of(node))
+            node = parents[node]
+        if names:
+            flat[names[0]] += 1
+        cumulative.update(set(names))
+    return {name: (flat[name], cumulative[name]) for name in cumulative}
+
+
+def check_cpuprofile(tap, directory):
+    node = shutil.which("node")
+    if not node:
+        tap.skip("a .cpuprofile of Node", "needs node")
+        return
+    code = "function spin(n) { let s = 0; for (let i = 0; i < n; i++) s += Math.sqrt(i); return s; }" \
+           "function outer() { return spin(3e7); } for (let i = 0; i < 8; i++) outer();"
+    subprocess.run([node, "--cpu-prof", "--cpu-prof-dir", directory, "-e", code], check=True)
+    path = glob.glob(os.path.join(directory, "*.cpuprofile"))[0]
+    with open(path, encoding="utf-8") as file:
+        profile = json.load(file)
+    with showing(tap, path) as api:
+        wanted, found = v8_counts(profile), {}
+        for row in api.get("top", root="none", limit=10000, type="samples")["rows"]:
+            one = found.get(row["name"], (0, 0))
+            found[row["name"]] = (one[0] + row["self"], one[1] + row["total"])
+        names = ("spin", "outer", "(program)")
+        tap.ok(all(found.get(name, (0, 0)) == wanted.get(name, (0, 0)) for name in names) and wanted["spin"][0] > 10,
+               ".cpuprofile of Node: the samples of its functions", found, wanted)
+        kinds = {row["name"]: row["kind"] for row in api.get("top", root="none", limit=10000)["rows"]}
+        tap.ok(kinds["spin"] == "javascript", "they are JavaScript", kinds)
+        status = api.get("status")
+        lasted = profile["endTime"] - profile["startTime"]
+        tap.ok(status["type"] == {"type": "time", "unit": "microseconds"} and
+               0.9 * lasted <= status["samples"] <= lasted, "with their time", status["samples"], lasted)
+
+
+def check_perf(tap, directory):
+    perf = shutil.which("perf")
+    data = os.path.join(directory, "perf.data")
+    code = "def spin(n):\n while n: n -= 1\nspin(20000000)"
+    if not perf or subprocess.run([perf, "record", "-q", "-e", "cpu-clock", "-F", "499", "-g", "-o", data, sys.executable,
+                                   "-c", code], capture_output=True, check=False).returncode:
+        tap.skip("text of perf script", "perf cannot record here")
+        return
+    text = subprocess.run([perf, "script", "-i", data], capture_output=True, text=True, check=True).stdout
+    path = os.path.join(directory, "perf.txt")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    blocks = [block.splitlines() for block in text.split("\n\n") if block.strip()]
+    leaves = collections.Counter()
+    for block in blocks:
+        found = re.match(r"\s+[0-9a-f]+ (.*?)(\+0x[0-9a-f]+)? \(", block[1]) if len(block) > 1 else None
+        if found and found[1] != "[unknown]":
+            leaves[found[1]] += 1
+    with showing(tap, path) as api:
+        status = api.get("status")
+        tap.ok(status["samples"] == len(blocks) > 100, "perf script: all samples", status["samples"], len(blocks))
+        found = functions(api)
+        wrong = {name: (count, found.get(name)) for name, count in leaves.most_common(10)
+                 if found.get(name, (0, 0))[0] != count}
+        tap.ok(not wrong, "perf script: the ten greatest functions", wrong)
+        clock = api.get("status", type="cpu-clock")
+        periods = sum(int(re.search(r":\s+(\d+) cpu-clock", block[0])[1]) for block in blocks)
+        tap.ok(clock["samples"] == periods and clock["type"]["unit"] == "nanoseconds", "perf script: the CPU time",
+               clock["samples"], periods)
+
+
 def check_refused(tap, directory):
     one = pprof([("samples", "count")], [Row(("main",), (1,))])
     for name, data, why in (("empty", b"", "an empty file"), ("two.pb", one + one, "stands in it twice"),
-                            ("bad.folded", b"a;b 1\na;oops\n", "line 2: no number at the end: a;oops")):
+                            ("bad.folded", b"a;b 1\na;oops\n", "line 2: no number at the end: a;oops"),
+                            ("run.jfr", b"FLR\0\0\2\0\0", "a JFR recording"),
+                            ("cut.pb.gz", gzip.compress(one)[:-9], "damaged"),
+                            ("trace.json", b'{"traceEvents": []}', "a trace of Chrome")):
         path = os.path.join(directory, name)
         with open(path, "wb") as file:
             file.write(data)
@@ -199,6 +308,9 @@ def main():
             check_file(tap, directory, name, types, rows, facts)
         check_two(tap, directory)
         check_folded(tap, directory)
+        check_speedscope(tap, directory)
+        check_cpuprofile(tap, directory)
+        check_perf(tap, directory)
         check_refused(tap, directory)
     tap.finish()
 

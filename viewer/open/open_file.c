@@ -14,8 +14,11 @@
 #include "lib/base/error.h"
 #include "lib/base/text.h"
 #include "viewer/open/gunzip.h"
+#include "viewer/open/json_index.h"
 #include "viewer/open/open_folded.h"
+#include "viewer/open/open_json.h"
 #include "viewer/open/open_otlp.h"
+#include "viewer/open/open_perf.h"
 #include "viewer/open/open_pprof.h"
 
 enum {
@@ -151,6 +154,39 @@ static int convert_text(char **bytes, size_t *count, char **converted)
 	return 0;
 }
 
+/* Files that are no profiles for us, by their first bytes, and what reads them. */
+static const struct {
+	const char *magic;
+	uint8_t bytes;
+	const char *text;
+} others[] = {
+	{ "FLR\0", 4, "a JFR recording; `jfrconv -o pprof` of async-profiler converts it" },
+	{ "PERFILE2", 8, "a perf.data file; `perf script | stackcollapse-perf.pl` converts it" },
+	{ "\x7f"
+	  "ELF",
+	  4, "a program, library or core file" },
+	{ "PK\3\4", 4, "a zip archive; open the profile in it" },
+	{ "\x28\xb5\x2f\xfd", 4, "compressed by zstd; `zstd -d` unpacks it" },
+	{ "\xfd"
+	  "7zXZ\0",
+	  6, "compressed by xz; `xz -d` unpacks it" },
+	{ "BZh", 3, "compressed by bzip2; `bzip2 -d` unpacks it" },
+	{ "\x1f\x8b", 2, "compressed by gzip twice; `gzip -d` unpacks it" },
+	{ "<!DOCTYPE", 9, "an HTML page; open the profile that it was made of" },
+	{ "<html", 5, "an HTML page; open the profile that it was made of" },
+	{ "<svg", 4, "a picture of a flame graph; open the profile that it was made of" },
+	{ "<?xml", 5,
+	  "an XML file, such as a picture of a flame graph; open the profile that it was made of" },
+};
+
+static int refuse_named(const char *bytes, size_t count)
+{
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		if (count >= others[i].bytes && !memcmp(bytes, others[i].magic, others[i].bytes))
+			return fail(-EBADMSG, "it is %s", others[i].text);
+	return 0;
+}
+
 int open_bytes(char *bytes, size_t count, struct opened_samples *opened)
 {
 	_cleanup_(free_pointer) char *converted = NULL;
@@ -163,6 +199,13 @@ int open_bytes(char *bytes, size_t count, struct opened_samples *opened)
 	if (err)
 		return err;
 	bytes[count] = '\0';
+	err = refuse_named(bytes, count);
+	if (err)
+		return err;
+	if (is_text(bytes, count) && json_is_likely(bytes, count))
+		return open_json(bytes, count, opened);
+	if (is_text(bytes, count) && is_perf_script(bytes, count))
+		return open_perf(bytes, count, opened);
 	if (is_text(bytes, count) && is_folded(bytes, count))
 		return open_folded(bytes, count, opened);
 	switch (count ? message_format(bytes, count) : FORMAT_NONE) {
@@ -173,7 +216,7 @@ int open_bytes(char *bytes, size_t count, struct opened_samples *opened)
 	default:
 		return fail(
 			-EBADMSG,
-			"it is neither pprof nor folded stacks nor OTLP, as -output writes them to .pb.gz, .folded and .otlp");
+			"it is none of the formats that can be opened: pprof, folded stacks, OTLP, speedscope, .cpuprofile, text of perf script");
 	}
 }
 

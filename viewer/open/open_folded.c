@@ -9,7 +9,6 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
-#include "lib/base/hash_map.h"
 #include "lib/base/text.h"
 #include "viewer/open/opened_frame.h"
 
@@ -22,8 +21,6 @@ enum {
 	/* The second column of a comparison is so much later than the first. */
 	COLUMN_NS = NS_PER_SECOND,
 };
-
-VECTOR_DEFINE(mapping_vector, struct opened_mapping)
 
 /* The form of all lines. */
 struct folded_form {
@@ -41,39 +38,11 @@ struct folded_reader {
 	uint32_t type;
 	size_t line_number;
 	struct opened_stack stack;
-	/* Files of frames without a name: maps a file's name to the index of its mapping. */
-	struct hash_map files;
-	struct mapping_vector mappings;
+	/* The files of frames without a name. */
+	struct opened_mappings mappings;
 	/* The mapping of all other frames. */
 	struct opened_mapping nowhere;
 };
-
-static int find_mapping(struct folded_reader *reader, const char *file,
-			struct opened_mapping **found)
-{
-	uint64_t index;
-	int err;
-
-	if (!hash_map_find_bytes(&reader->files, file, strlen(file), &index)) {
-		struct opened_mapping mapping;
-
-		err = opened_mapping_init(&mapping, &(struct binary){ .path = (char *)file },
-					  reader->opened);
-		if (err)
-			return err;
-		index = reader->mappings.count;
-		err = mapping_vector_push(&reader->mappings, mapping);
-		if (err) {
-			opened_mapping_deinit(&mapping);
-			return err;
-		}
-		err = hash_map_set_bytes(&reader->files, file, strlen(file), index);
-		if (err)
-			return err;
-	}
-	*found = &reader->mappings.items[index];
-	return 0;
-}
 
 static int push_frame(struct folded_reader *reader, char *text)
 {
@@ -89,7 +58,7 @@ static int push_frame(struct folded_reader *reader, char *text)
 	if (!file && name.marks & OPENED_APPROXIMATE)
 		name.marks |= OPENED_INLINED;
 	if (opened_name_cut_address(&name, text))
-		err = find_mapping(reader, text, &mapping);
+		err = opened_mappings_find(&reader->mappings, text, reader->opened, &mapping);
 	if (err)
 		return err;
 	frame = opened_frame_make(mapping, opened_kind_of_file(file), text, &name, file ? file : "",
@@ -362,11 +331,8 @@ static int read_comments(struct folded_reader *reader, char *text, size_t count)
 
 static void folded_reader_deinit(struct folded_reader *reader)
 {
-	for (size_t i = 0; i < reader->mappings.count; i++)
-		opened_mapping_deinit(&reader->mappings.items[i]);
-	mapping_vector_deinit(&reader->mappings);
+	opened_mappings_deinit(&reader->mappings);
 	opened_mapping_deinit(&reader->nowhere);
-	hash_map_deinit(&reader->files);
 	opened_stack_deinit(&reader->stack);
 }
 

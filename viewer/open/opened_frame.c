@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/error.h"
 #include "lib/base/hash128.h"
 #include "lib/base/text.h"
 #include "lib/model/languages.h"
@@ -286,6 +287,41 @@ void opened_mapping_deinit(struct opened_mapping *mapping)
 {
 	if (mapping->binary)
 		binary_unref(mapping->binary);
+}
+
+int opened_mappings_find(struct opened_mappings *mappings, const char *file,
+			 struct opened_samples *opened, struct opened_mapping **found)
+{
+	uint64_t index = mappings->mappings.count;
+	struct opened_mapping mapping;
+	int err;
+
+	if (!hash_map_find_bytes(&mappings->indexes, file, strlen(file), &index)) {
+		if (index == OPENED_MAPPINGS_MAX)
+			return fail(-EBADMSG, "it names more than %d files", OPENED_MAPPINGS_MAX);
+		err = opened_mapping_init(&mapping, &(struct binary){ .path = (char *)file },
+					  opened);
+		if (err)
+			return err;
+		err = opened_mapping_vector_push(&mappings->mappings, mapping);
+		if (err) {
+			opened_mapping_deinit(&mapping);
+			return err;
+		}
+		err = hash_map_set_bytes(&mappings->indexes, file, strlen(file), index);
+		if (err)
+			return err;
+	}
+	*found = &mappings->mappings.items[index];
+	return 0;
+}
+
+void opened_mappings_deinit(struct opened_mappings *mappings)
+{
+	for (size_t i = 0; i < mappings->mappings.count; i++)
+		opened_mapping_deinit(&mappings->mappings.items[i]);
+	opened_mapping_vector_deinit(&mappings->mappings);
+	hash_map_deinit(&mappings->indexes);
 }
 
 void opened_build_id(const char *text, struct binary *values)

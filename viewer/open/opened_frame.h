@@ -11,6 +11,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "lib/base/hash_map.h"
+#include "lib/base/vector.h"
 #include "lib/model/trace.h"
 #include "viewer/open/opened_samples.h"
 
@@ -120,6 +122,20 @@ int opened_mapping_init(struct opened_mapping *mapping, const struct binary *val
 int opened_mapping_init_nowhere(struct opened_mapping *mapping, struct opened_samples *opened);
 /** Accepts a zeroed mapping. */
 void opened_mapping_deinit(struct opened_mapping *mapping);
+
+VECTOR_DEFINE(opened_mapping_vector, struct opened_mapping)
+
+/** Mappings of files of which only the names are known. Initialize with zeros. */
+struct opened_mappings {
+	/** Maps a file's name to the index of its mapping. */
+	struct hash_map indexes;
+	struct opened_mapping_vector mappings;
+};
+
+/** *@found is the mapping of @file, until the next call. -ENOMEM, -E2BIG, -EBADMSG with a text for users. */
+int opened_mappings_find(struct opened_mappings *mappings, const char *file,
+			 struct opened_samples *opened, struct opened_mapping **found);
+void opened_mappings_deinit(struct opened_mappings *mappings);
 
 /** Sets a hexadecimal build id; an invalid one is ignored. */
 void opened_build_id(const char *text, struct binary *values);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Profiles of any bytes: pprof, OTLP, folded stacks. All values that are read can be reported, and
+ * Profiles of any bytes: pprof, OTLP, folded stacks, JSON. All values that are read can be reported, and
  * their sum is the announced one; marks and strings of names are within their limits.
  *
  * covers: open_pprof.c open_otlp.c open_folded.c opened_frame.c opened_identity.c opened_samples.c
- * covers: decode_budget.c
+ * covers: decode_budget.c open_json.c json_index.c open_perf.c
  */
 #include "viewer/open/open_file.h"
 #include "viewer/open/open_otlp.h"

@@ -396,11 +396,15 @@ static void what_is_no_profile_is_refused(void **state)
 
 	(void)state;
 	assert_refused("", 0, "an empty file");
-	assert_refused(elf, sizeof(elf), "neither");
-	assert_refused("hello\n", 6, "neither");
-	assert_refused("\n\n", 2, "neither");
+	assert_refused(elf, sizeof(elf), "a program, library or core file");
+	assert_refused("FLR\0\0\2", 6, "a JFR recording");
+	assert_refused("{\"a\":1}", 7, "it is JSON, but neither");
+	assert_refused("{\"a\":", 5, "JSON is damaged at byte 5");
+	assert_refused("{\"traceEvents\":[]}", 18, "a trace of Chrome");
+	assert_refused("hello\n", 6, "none of the formats");
+	assert_refused("\n\n", 2, "none of the formats");
 	assert_refused("a;b 1\nno number\n", 16, "line 2: no number at the end: no number");
-	assert_refused("a;b 1\na\0b 2\n", 12, "neither");
+	assert_refused("a;b 1\na\0b 2\n", 12, "none of the formats");
 	memset(late, ';', sizeof(late));
 	memcpy(late, "a;b 1\n", 6);
 	late[sizeof(late) - 2] = '\0';

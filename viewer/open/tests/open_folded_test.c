@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Folded stacks as several tools and people write them. */
+/* Folded stacks as several tools and people write them, and the text of perf script. */
 #include "viewer/open/open_file.h"
 
 #include <setjmp.h>
@@ -175,6 +175,54 @@ static void two_columns_are_a_comparison(void **state)
 	assert_reads_as("a;step 2 5\na;c 1\n", "a;step 2 5\na;c 1\n");
 }
 
+static void text_of_perf_script_is_read(void **state)
+{
+	static const char text[] =
+		"# captured on: now\n"
+		"my app 2  100/101 [003] 12.500000:     250000 cpu-clock:uhH: \n"
+		"\tffffffff81000010 read_it+0x10 ([kernel.kallsyms])\n"
+		"\t            4010 inner (inlined)\n"
+		"\t            4010 outer(int, char (*)(long))+0x10 (/opt/a b/app)\n"
+		"\t            5555 [unknown] (/lib/libx.so)\n"
+		"\t            6666 jitted+0x6 (/tmp/perf-100.map)\n"
+		"\n"
+		"my app 2  100/101 [003] 12.510000:     250000 cpu-clock:uhH: \r\n"
+		"            4010 outer(int, char (*)(long))+0x10 (/opt/a b/app)\r\n"
+		"\r\n"
+		"swapper     0 [000] 12.520000: 7 cycles: \n"
+		"\tffffffff81000020 idle ([kernel.kallsyms])\n";
+	static const char *const types[] = { "samples", "cpu-clock", "samples of cycles",
+					     "cycles" };
+	struct opened_samples opened;
+	const struct sample *sample;
+	char *got;
+
+	(void)state;
+	assert_int_equal(open_text(text, strlen(text), &opened), 0);
+	assert_int_equal(opened.facts.type_count, 4);
+	for (int i = 0; i < 4; i++)
+		assert_string_equal(opened.facts.types[i].type, types[i]);
+	assert_string_equal(opened.facts.types[1].unit, "nanoseconds");
+	assert_string_equal(opened.facts.comments[0], "captured on: now");
+	assert_int_equal(opened.type_totals[0], 2);
+	assert_int_equal(opened.type_totals[1], 500000);
+	assert_int_equal(opened.type_totals[3], 7);
+	assert_int_equal(opened.last_ns - opened.first_ns, 20000000);
+	sample = &sample_table_at(opened.table.blocks.items, 0)->sample;
+	assert_string_equal(sample->process_comm, "my app 2");
+	assert_int_equal(sample->pid, 100);
+	assert_int_equal(sample->tid, 101);
+	assert_int_equal(sample->cpu, 3);
+	got = folded_of(&opened, 0);
+	assert_non_null(strstr(got, "my app 2;jitted_[j];libx.so+0x5555;outer(int, char (*)(long));"
+				    "inner_[i];read_it_[k] "));
+	free(got);
+	opened_samples_deinit(&opened);
+	assert_true(open_text("a 1 1.0: 5 x:\n\t4010 f (/a)\n\nnonsense\n", 37, &opened) < 0);
+	assert_non_null(strstr(error_text(), "line 4: no sample of perf script: nonsense"));
+	opened_samples_deinit(&opened);
+}
+
 static int open_line_text(const char *text, struct opened_samples *opened)
 {
 	return open_text(text, strlen(text), opened);
@@ -206,6 +254,7 @@ int main(void)
 		cmocka_unit_test(marks_and_names_stay),
 		cmocka_unit_test(two_columns_are_a_comparison),
 		cmocka_unit_test(a_bad_line_is_named),
+		cmocka_unit_test(text_of_perf_script_is_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
