@@ -32,6 +32,8 @@ enum event_kind {
 	EVENT_BRANCH,
 	EVENT_JUMP,
 	EVENT_CALL,
+	/* The code behind a check for overflow has stored the result. */
+	EVENT_RESULT,
 	/* Control does not go on, and not to a known address. */
 	EVENT_END,
 };
@@ -52,6 +54,8 @@ struct scan {
 	size_t position;
 	/* The value of the register that has the instruction in VM code; 0: unknown. */
 	uint64_t register_value;
+	/* The last branch was taken on overflow, and only moves of the result have followed. */
+	bool is_result;
 };
 
 /* A point in the code, by the instructions that are executed there. */
@@ -63,6 +67,8 @@ struct point {
 	bool is_stored;
 	/* An exit of the trace, at which the interpreter continues with the instruction. */
 	bool is_exit;
+	/* The result of the instruction has been stored. */
+	bool is_done;
 	int32_t index;
 };
 
@@ -112,6 +118,15 @@ static bool read_constant(struct scan *scan, const uint8_t *bytes, size_t length
 	return true;
 }
 
+/* An instruction that can store or move the result of a computation. */
+static bool is_move(const struct x86_instruction *x86, const uint8_t *bytes)
+{
+	size_t opcode = (bytes[0] & 0xf0) == 0x40;
+
+	return x86->kind == X86_STORE || x86->kind == X86_MOVE || bytes[opcode] == 0x89 ||
+	       bytes[opcode] == 0xc7;
+}
+
 /* Reads up to the next event. False: there is none, or the code is unknown. */
 static bool next_event(struct scan *scan, struct event *event)
 {
@@ -125,9 +140,17 @@ static bool next_event(struct scan *scan, struct event *event)
 			return false;
 		next = scan->address + scan->position + x86.length;
 		*event = (struct event){ EVENT_END, next + (uint64_t)x86.displacement, next };
+		if (scan->is_result && !is_move(&x86, bytes)) {
+			scan->is_result = false;
+			*event = (struct event){ .kind = EVENT_RESULT };
+			return true;
+		}
 		switch (x86.kind) {
 		case X86_BRANCH:
 			event->kind = EVENT_BRANCH;
+			/* jo */
+			scan->is_result = bytes[0] == 0x70 ||
+					  (bytes[0] == 0x0f && bytes[1] == 0x80);
 			break;
 		case X86_JUMP:
 			event->kind = EVENT_JUMP;
@@ -333,7 +356,7 @@ static struct point point_in_front(const struct question *question, int *calls)
 	const struct php_trace *trace = &question->trace;
 	struct event events[EVENTS_MAX];
 	uint64_t size = trace->code_end ? BYTES_BEFORE : BYTES_BEFORE_FUNCTION;
-	bool is_whole = false;
+	bool is_whole = false, is_done = false;
 	int count = -ENOENT, first;
 
 	if (trace->code_end && question->address - trace->code < size) {
@@ -352,9 +375,12 @@ static struct point point_in_front(const struct question *question, int *calls)
 		if (event->kind == EVENT_END || event->kind == EVENT_JUMP)
 			return (struct point){ 0 };
 		*calls += event->kind == EVENT_CALL;
+		is_done |= event->kind == EVENT_RESULT;
 		point = event_point(question, trace, event);
+		point.is_done = is_done && point.is_exit;
 		if (point.is_known)
 			return point;
+		is_done &= event->kind != EVENT_BRANCH;
 	}
 	if (count >= 0 && is_whole && question->trace.first)
 		return point_of(question, question->trace.first, false);
@@ -427,7 +453,7 @@ static uint32_t points_behind(const struct question *question, int32_t *lasts, b
 static bool find_line(const struct question *question, struct php_line *line)
 {
 	const struct php_opcodes *opcodes = &question->opcodes;
-	int32_t lasts[1 + WAYS_MAX], first, unused;
+	int32_t lasts[1 + WAYS_MAX], first, next, unused;
 	struct point front, behind = { 0 };
 	uint32_t count;
 	bool is_told, is_repeated;
@@ -448,6 +474,10 @@ static bool find_line(const struct question *question, struct php_line *line)
 	behind.is_known = count;
 	behind.index = count ? lasts[0] : PHP_OPCODE_NONE;
 	is_told = tell_branches(opcodes, &front, &behind, &unused, &first);
+	if (front.is_done && count && first == front.index && first != lasts[0]) {
+		next = php_opcodes_next(opcodes, first, lasts[0]);
+		first = next == PHP_OPCODE_NONE ? first : next;
+	}
 	/* An instruction that has called something is not repeated, so the call is made by one in front of that one. */
 	*line = count ? php_opcodes_between(opcodes, first, lasts, count,
 					    is_repeated && question->is_return) :

@@ -141,8 +141,7 @@ int32_t php_opcodes_branch_to(const struct php_opcodes *opcodes, int32_t index, 
 	return PHP_OPCODE_NONE;
 }
 
-/* The instruction behind @index on the shortest way to @last. */
-static int32_t next_to(const struct php_opcodes *opcodes, int32_t index, int32_t last)
+int32_t php_opcodes_next(const struct php_opcodes *opcodes, int32_t index, int32_t last)
 {
 	uint8_t opcode = opcode_of(opcodes, index);
 	int32_t target = target_of(opcodes, index), next = index + 1;
@@ -162,12 +161,12 @@ struct php_line php_opcodes_between(const struct php_opcodes *opcodes, int32_t f
 
 	for (int32_t i = 0; i < opcodes->count; i++) {
 		uint32_t line = php_opcodes_line(opcodes, index);
-		int32_t next = next_to(opcodes, index, lasts[0]);
+		int32_t next = php_opcodes_next(opcodes, index, lasts[0]);
 
 		result.is_only &= line == result.line;
 		result.line = line;
 		for (uint32_t j = 0; j < count; j++)
-			if (index == lasts[j] || next_to(opcodes, index, lasts[j]) != next)
+			if (index == lasts[j] || php_opcodes_next(opcodes, index, lasts[j]) != next)
 				return result;
 		if (next == PHP_OPCODE_NONE)
 			break;

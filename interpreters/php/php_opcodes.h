@@ -46,6 +46,9 @@ uint32_t php_opcodes_line(const struct php_opcodes *opcodes, int32_t index);
  */
 int32_t php_opcodes_branch_to(const struct php_opcodes *opcodes, int32_t index, int32_t *other);
 
+/** The instruction behind @index on the shortest way to @last; PHP_OPCODE_NONE: there is none. */
+int32_t php_opcodes_next(const struct php_opcodes *opcodes, int32_t index, int32_t last);
+
 /**
  * The lines of the instructions that are on the ways from @first to each of @count @lasts, one at least; the result is that of
  * the last such instruction. @is_before: without the first one of @lasts, unless it is @first.

@@ -341,6 +341,27 @@ static void the_register_of_instructions_may_be_moved(void **state)
 	assert_string_equal(line_of_call(fake, address), "5");
 }
 
+static void an_instruction_ends_when_its_result_is_stored(void **state)
+{
+	struct fake *fake = *state;
+	uint64_t result, next;
+
+	put_loop(fake);
+	put_exit(fake, 4, opline(AT_CALL));
+	fake->next = CODE;
+	work(fake);
+	result = branch(fake, exit_at(2));
+	next = emit(fake, "\x49\x89\x06", 3);
+	work(fake);
+	branch(fake, exit_at(4));
+	assert_string_equal(line_at(fake, result), "5~");
+	assert_string_equal(line_at(fake, next), "5~");
+	assert_string_equal(line_at(fake, next + 3), "5");
+	/* Another check than that for overflow comes before the instruction does something. */
+	fake->bytes[result - 5 - BASE] = 0x85;
+	assert_string_equal(line_at(fake, next + 3), "5~");
+}
+
 static void another_trace_may_have_replaced_an_exit(void **state)
 {
 	struct fake *fake = *state;
@@ -475,6 +496,7 @@ int main(void)
 		TEST(a_line_between_points_of_two_lines_is_approximate),
 		TEST(a_call_has_the_instruction_that_was_stored_for_it),
 		TEST(the_register_of_instructions_may_be_moved),
+		TEST(an_instruction_ends_when_its_result_is_stored),
 		TEST(another_trace_may_have_replaced_an_exit),
 		TEST(code_of_a_function_continues_elsewhere_where_a_check_fails),
 		TEST(a_called_function_of_the_trace_has_its_own_lines),
