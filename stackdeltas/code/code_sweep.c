@@ -131,7 +131,7 @@ bool code_takes_address(uint16_t machine, const uint8_t *bytes, uint32_t length,
 		return false;
 	memcpy(&number, bytes + length - sizeof(number), sizeof(number));
 	*taken = number;
-	return number > 0;
+	return number >= CODE_FIXED_ADDRESS;
 }
 
 static void mark_taken(struct sweep *sweep, uint32_t offset, uint32_t length)
