@@ -190,7 +190,8 @@ int code_pointers_read(const struct elf_image *image, struct bare_code *code)
 	for (uint32_t i = 0; !error && i < image->segment_count; i++) {
 		const struct elf_segment *segment = &image->segments[i];
 
-		if (segment->type == PT_LOAD && !(segment->flags & PF_X))
+		if (segment->type == PT_LOAD && !(segment->flags & PF_X) &&
+		    (segment->flags & PF_W || segment->address >= CODE_FIXED_ADDRESS))
 			error = add_words(image, segment, code, &left, &pointers);
 	}
 	return error ? error : bare_code_select_starts(code, &pointers, &code->pointers);

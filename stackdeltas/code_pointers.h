@@ -22,8 +22,8 @@ int code_pointers_add_starts(const struct elf_image *image, const struct fde_tab
 			     struct bare_code *code);
 
 /**
- * Sets the pointers of @code: relative relocations, aligned words of the segments that are not executable, and, on
- * x86-64, addresses that the code at the entry point loads. What cannot be read is left out. -ENOMEM.
+ * Sets the pointers of @code: relative relocations, aligned words of data, and, on x86-64, addresses that the code at
+ * the entry point loads. In position-independent files only writable data has pointers. What cannot be read is left out. -ENOMEM.
  */
 int code_pointers_read(const struct elf_image *image, struct bare_code *code);
 

@@ -20,8 +20,8 @@
 #include "stackdeltas/go_code.h"
 
 enum {
-	/* A landing pad and one instruction. */
-	ENTRY_CODE_BYTES = 8,
+	/* A landing pad, and the longest beginning behind it. */
+	ENTRY_CODE_BYTES = 9,
 	ARM64_RESOLVER_BYTES = 32,
 	/* Costs of a byte of code, of a compressed byte and of a Go function, relative to a byte of a table. */
 	CODE_WORK = 16,

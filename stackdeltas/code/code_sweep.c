@@ -132,7 +132,7 @@ bool code_takes_address(uint16_t machine, const uint8_t *bytes, uint32_t length,
 		return false;
 	memcpy(&number, bytes + length - sizeof(number), sizeof(number));
 	*taken = number;
-	return number > 0;
+	return number >= CODE_FIXED_ADDRESS;
 }
 
 /* Without memory the start is not recognized. */

@@ -15,6 +15,11 @@
 
 #include "stackdeltas/code/code_step.h"
 
+enum {
+	/** Position-independent files begin at 0, so that smaller numbers are hardly ever addresses. */
+	CODE_FIXED_ADDRESS = 0x200000,
+};
+
 /** Known addresses in a chunk. */
 struct code_hints {
 	/** Starts of functions. All addresses are sorted and in the chunk. */
@@ -124,7 +129,7 @@ bool code_start_follows(const struct code_chunk *chunk, const struct code_marks 
 
 /**
  * Finds the address that the instruction of @length bytes at @address takes, as for functions that are called by
- * pointer: x86-64's `lea n(%rip),%reg`, and, in programs at low addresses, `mov $n,%reg`, `movq $n,...` and `push $n`.
+ * pointer: x86-64's `lea n(%rip),%reg`, and, in programs at fixed addresses, `mov $n,%reg`, `movq $n,...` and `push $n`.
  */
 bool code_takes_address(uint16_t machine, const uint8_t *bytes, uint32_t length, uint64_t address,
 			uint64_t *taken);

@@ -73,6 +73,11 @@ static void words_of_data_are_found(void **state)
 	/* Words count by their address. */
 	built_segment(&builder, 1)->p_vaddr += 4;
 	expect_pointers((const uint64_t[]){ CODE + 9 }, 1);
+	/* In a position-independent file, which begins at 0, only writable data counts. */
+	built_segment(&builder, 1)->p_vaddr = DATA;
+	expect_pointers(NULL, 0);
+	built_segment(&builder, 1)->p_flags |= PF_W;
+	expect_pointers(expected, 3);
 }
 
 static void relative_relocations_are_found(void **state)
