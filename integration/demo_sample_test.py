@@ -117,7 +117,7 @@ def check_origin(tap, folder, sleeper, spinner, paths, summary):
     tap.ok(re.search(r"\b%d busy samples\b" % sums[0], summary), "so is the summary", summary)
     for path in paths[:2]:
         with opened_page(tap, folder, path) as ask:
-            rows = json.loads(ask("/api/facets"))["processes"]
+            rows = json.loads(ask("/api/facets?type=samples"))["processes"]
         tap.ok(sum(row["count"] for row in rows) == sums[0] and spinner in [row["pid"] for row in rows], "and the page", rows)
 
 
