@@ -4,10 +4,11 @@
  * enter: raw tracepoints sched_process_exec (behind the exec: the identity is the new program's) and
  *        sched_process_exit
  * leave: by return
- * reads: the task only
+ * reads: the task; the top of the stack of a thread that ends
  * bound: no loops
  */
 #include "ebpf/process_events.bpf.h"
+#include "ebpf/exit_stack.bpf.h"
 
 static __always_inline int process_event_current(struct task_struct *task, __u32 type,
 						 __u64 address)
@@ -38,6 +39,7 @@ int process_exit(void *ctx)
 {
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
 
+	save_exit_stack(task);
 	/*
 	 * The count of live threads was decremented before. If the last two threads exit at once, both
 	 * see 0 and both send an event; user space ignores the second one.

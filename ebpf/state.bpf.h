@@ -85,6 +85,8 @@ struct unwind_state {
 	__u32 error;
 	/** Number of runs in a chain of tail calls, which is limited. */
 	__u32 run_count;
+	/** The thread ends and has no memory any more: `stack` is all there is (exit_stack.bpf.h). */
+	__u32 is_exiting;
 
 	struct read_window stack;
 
@@ -169,6 +171,7 @@ static __always_inline void state_begin(struct unwind_state *state)
 	state->at_end = 0;
 	state->error = UNWIND_OK;
 	state->run_count = 0;
+	state->is_exiting = 0;
 	state->stack_switch_count = 0;
 	state->guess_for = UNWIND_OK;
 	state->jit_words_left = 0;

@@ -8,6 +8,7 @@
 
 #include "ebpf/deferred_sample.bpf.h"
 #include "ebpf/dispatch.bpf.h"
+#include "ebpf/exit_stack.bpf.h"
 #include "ebpf/process_events.bpf.h"
 #include "ebpf/task.bpf.h"
 #include "ebpf/user_registers.bpf.h"
@@ -135,7 +136,7 @@ static __always_inline bool is_between_programs(struct task_struct *task, __u32 
 /*
  * Sets the state to the innermost user frame, and the type of the record: if the process has an entry it is
  * unwound here, else user space unwinds it as a deferred sample. A task that has given up its memory, since
- * it exits or is between two programs, has no user frames: it is at its end.
+ * it exits or is between two programs, has no user frames, unless its stack was copied: it is at its end.
  */
 static __always_inline enum unwind_error find_user_frame(void *ctx, struct unwind_state *state,
 							 struct task_struct *task,
@@ -146,12 +147,12 @@ static __always_inline enum unwind_error find_user_frame(void *ctx, struct unwin
 	enum unwind_error error;
 	bool known;
 
-	if (!TASK_READ(task, mm)) {
+	if (!TASK_READ(task, mm) && !use_exit_stack(state)) {
 		state->at_end = 1;
 		return UNWIND_OK;
 	}
 	known = find_process(state, state->record.pid, &identity);
-	if (!known && is_between_programs(task, task_flags)) {
+	if (!known && (state->is_exiting || is_between_programs(task, task_flags))) {
 		state->at_end = 1;
 		return UNWIND_OK;
 	}

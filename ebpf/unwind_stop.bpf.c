@@ -9,6 +9,7 @@
 #include "build/ebpf/language_labels.h"
 #include "ebpf/deferred_sample.bpf.h"
 #include "ebpf/dispatch.bpf.h"
+#include "ebpf/exit_stack.bpf.h"
 #include "ebpf/process_events.bpf.h"
 #include "ebpf/task.bpf.h"
 
@@ -28,6 +29,7 @@ int unwind_stop(void *ctx)
 
 	if (!state)
 		return 0;
+	drop_part_of_exit_stack(state);
 	if (may_be_resumed(state))
 		begin_resumed_sample(state);
 	if (state->record.type == RECORD_DEFERRED)

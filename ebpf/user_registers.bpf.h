@@ -19,6 +19,7 @@ enum {
 	SAVED_SYSTEM_CALL = 15,
 	SAVED_PC = 16,
 	SAVED_CODE_SEGMENT = 17,
+	SAVED_SP = 19,
 	SAVED_WORDS = 21,
 	/* In struct rt_sigframe (asm/sigframe.h): the interrupted code's bp, bx, dx, ax, cx, sp and pc. */
 	SIGNAL_FRAME_WORDS_OFFSET = 128,
@@ -124,6 +125,7 @@ static __always_inline enum unwind_error settle_stack_pointer(__u64 *registers)
 
 enum {
 	/* Words of struct user_pt_regs: x0 to x30, sp, pc, pstate. */
+	SAVED_SP = 31,
 	SAVED_PC = 32,
 	MODE_WORD = 33,
 	SAVED_WORDS = 34,
