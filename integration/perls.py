@@ -25,7 +25,6 @@ class Perl(Runtime):
         self.program = fetch_perls.ROOTS[suite]
         self.version = tuple(map(int, re.findall(r"\d+", self.program)))
         self.name = "%s-%s" % (suite, self.program)
-        self.modes = MODES
 
     def command(self, *arguments):
         return self.mode_command("static", *arguments)
@@ -45,12 +44,10 @@ class BuiltPerl(Perl):
     """One without threads, in the folder of its source."""
 
     def __init__(self, name):
-        suite, options = fetch_perls.BUILT[name]
+        suite = fetch_perls.BUILT[name]
         super().__init__(suite)
         self._directory = fetch_perls.DIRECTORY / name
         self.name = "%s-unthreaded-%s" % (suite, self.program)
-        # Only code that is position-independent can be in a library.
-        self.modes = MODES if options else MODES[:1]
 
     def mode_command(self, mode, *arguments):
         program = self._directory / ("perl-library" if mode == "library" else "perl")

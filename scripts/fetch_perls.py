@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Brings the Perls that the tests run: root file systems with those of Debian's suites, made by unpacking packages, without
-running any of their scripts; and ones without threads, which Debian has not, built from source packages (some minutes each).
+running any of their scripts; and one without threads, which Debian has not, built from a source package (some minutes).
 
 usage: fetch_perls.py [--short|SUITE...|SUITE-loads...|SUITE-unthreaded...]
 
@@ -23,9 +23,8 @@ ROOTS = {"bullseye": "perl5.32", "bookworm": "perl5.36", "trixie": "perl5.40", "
 SHORT_SUITES = ["bookworm", "trixie"]
 # Roots with the packages of loads, and the suite of each.
 LOAD_ROOTS = {"bookworm-loads": "bookworm", "trixie-loads": "trixie"}
-# Names of built ones, with the suite and the compiler's option beside the usual ones. One is position-independent, so that it
-# has a libperl as well.
-BUILT = {"bookworm-unthreaded": ("bookworm", []), "trixie-unthreaded": ("trixie", ["-Accflags=-fPIC", "-Dcccdlflags=-fPIC"])}
+# Names of built ones, with the suite. Their code is position-independent, so that they have a libperl as well.
+BUILT = {"trixie-unthreaded": "trixie"}
 LOAD_PACKAGES = ["libmojolicious-perl", "starman", "perltidy", "ack"]
 
 # Makes libperl and the program that is linked to it.
@@ -54,9 +53,9 @@ def build(name):
     """The folder with the Perl @name, built in the folder of its source if it is not there. It runs from there."""
     directory = DIRECTORY / name
     if not directory.exists():
-        suite, options = BUILT[name]
-        fetch_packages.build(directory, suite, "perl", [
-            ["sh", "Configure", "-des", "-Uusethreads", *options], ["nice", "-n", "19", "make", "-j2"], *(LIBRARY if options else [])])
+        fetch_packages.build(directory, BUILT[name], "perl", [
+            ["sh", "Configure", "-des", "-Uusethreads", "-Accflags=-fPIC", "-Dcccdlflags=-fPIC"],
+            ["nice", "-n", "19", "make", "-j2"], *LIBRARY])
     return directory
 
 

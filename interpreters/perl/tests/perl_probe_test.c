@@ -97,13 +97,12 @@ static void other_files_are_no_perl(void **state)
 	assert_int_equal(perl_probe(&perl_language, &image, &file), -ENOENT);
 }
 
-/* Programs and libraries that were built without threads. The code of one of each is position-independent. */
+/* A program and a library that were built without threads. */
 static void those_without_threads_are_found(void **state)
 {
 	(void)state;
 	probe_file("trixie-unthreaded", "perl", "Perl 5.40 without threads");
 	probe_file("trixie-unthreaded", "libperl.so", "Perl 5.40 without threads");
-	probe_file("bookworm-unthreaded", "perl", "Perl 5.36 without threads");
 }
 
 /* Replaces the number of the version in the program of 5.36 by @minor, and probes that. */
