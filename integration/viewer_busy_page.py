@@ -165,6 +165,10 @@ def check_page(page, recording, width, height, is_dark):
     page.tap.note("at %d pixels, %s" % (width, "dark" if is_dark else "light"))
     page.open(width=width, height=height, is_dark=is_dark)
     page.tap.ok(page.shows(recording.total), "the root has all samples", words(page))
+    head = page.browser.text("header")
+    page.tap.ok(not page.browser.evaluate("document.querySelector('.times, select[aria-label=Times]')")
+                and not re.search("complete|lost|Freeze", head) and "busy.folded" in head,
+                "of a file without times there are none, and nothing is said that it does not know", head)
     name = "%d-%s" % (width, "dark" if is_dark else "light")
     page.shot("busy-" + name)
     check_zoom(page, recording, width)

@@ -280,13 +280,13 @@ def check_orientation(page):
     return is_flipped and bool(is_below) and hash_lacks(page, "flipped")
 
 
-@control("Pause")
-def check_pause(page):
-    click_button(page, "Pause", "header")
-    is_paused = page.browser.wait("document.querySelector('.state.frozen')?.innerText === 'paused'")
-    click_button(page, "Go on", "header")
-    return bool(is_paused) and bool(page.browser.wait(
-        "document.querySelector('.state')?.innerText !== 'paused'"))
+@control("Freeze view")
+def check_freeze(page):
+    click_button(page, "Freeze view", "header")
+    is_frozen = page.browser.wait("document.querySelector('.state.frozen')?.innerText === 'frozen'")
+    click_button(page, "Freeze view", "header")
+    return bool(is_frozen) and bool(page.browser.wait(
+        "document.querySelector('.state')?.innerText !== 'frozen'"))
 
 
 @control("Auto, Light, Dark")
@@ -306,12 +306,12 @@ def check_help(page):
     return bool(is_open) and bool(page.browser.wait("!document.querySelector('dialog')"))
 
 
-@control("Record again")
+@control("Collect again")
 def check_record(page):
-    click_button(page, "Record again", "header")
+    click_button(page, "Collect again", "header")
     records = page.browser.wait("document.querySelector('.state.live')")
     before = page.api.get("status")
-    click_button(page, "Stop recording", "header")
+    click_button(page, "Stop collecting", "header")
     stops = page.browser.wait("document.querySelector('.state.frozen')")
     after = page.api.get("status")
     page.settle()
@@ -337,6 +337,51 @@ def check_export_menu(page):
         total = sum(int(line.rpartition(b" ")[2]) for line in found.get("folded", b"").splitlines())
         return (total == page.api.get("flame")["total"]
                 and b'id="profile">{' in found.get("html", b"")), total, sorted(found)
+
+
+@control("Escape in the export menu")
+def check_export_escape(page):
+    page.browser.click("details.menu summary")
+    is_open = page.browser.wait("document.querySelector('details.menu').open")
+    page.browser.key("Escape")
+    return bool(is_open) and bool(page.browser.wait(
+        "!document.querySelector('details.menu').open && document.activeElement.innerText === 'Export'"))
+
+
+@control("arrow keys between tabs")
+def check_tab_keys(page):
+    page.browser.evaluate("document.querySelector('#tab-flame').focus()")
+    seen = []
+    for key in ("ArrowRight", "ArrowLeft", "ArrowLeft"):
+        page.browser.key(key)
+        seen.append(page.browser.evaluate(
+            "[document.activeElement.id, document.querySelectorAll('[role=tab][tabindex=\"0\"]').length]"))
+    wanted = [["tab-top", 1], ["tab-flame", 1], ["tab-quality", 1]]
+    # Controls without an effect on it are missing.
+    rest = page.browser.wait("document.querySelector('.quality') && [...document.querySelectorAll("
+                             "'.tools > :not(.tabs)')].map(each => each.ariaLabel)")
+    return seen == wanted and rest == ["Times"], seen, rest
+
+
+@control("more functions")
+def check_more(page):
+    page.browser.key("2")
+    page.browser.wait("document.querySelector('table.top tbody tr')")
+    page.browser.evaluate("location.hash = '#tab=top&rows=5'")
+    asks(page, "top", limit=5)
+    page.browser.wait("document.querySelectorAll('table.top tbody tr').length === 5")
+    page.browser.click(".tablebox .more-rows")
+    is_asked = asks(page, "top", limit=10)
+    rows = page.browser.wait("document.querySelectorAll('table.top tbody tr').length === 10")
+    page.browser.evaluate("location.hash = '#tab=top'")
+    return is_asked and bool(rows), page.browser.text(".tablebox .more-rows")
+
+
+@control("a range that is gone")
+def check_gone(page):
+    page.browser.evaluate("location.hash = '#from=%d&to=%d'" % (page.epoch - 60000, page.epoch - 50000))
+    said = page.browser.wait("document.querySelector('#content .empty')?.innerText.startsWith('Samples are kept from')")
+    return bool(said), page.browser.text("#content")
 
 
 @control("keys in the graph")
@@ -378,6 +423,28 @@ def check_time_keys(page):
     return (shorter[0] == before[0] and shorter[1] < before[1] and same == before
             and moved[0] < before[0] and moved[1] - moved[0] == before[1] - before[0]
             and asks(page, **{"from": moved[0]}) and shows_its_answer(page)), before, shorter, same, moved
+
+
+@control("the scales of times")
+def check_scales(page):
+    rate = page.api.get("status")["samples_per_second"]
+    rows = int(query_of(page, "heatmap")["rows"][0])
+    periods = rate / rows
+    axis = page.browser.wait("/^[\\d.]+ CPUs?$/.exec(document.querySelector('.axis')?.innerText)?.[0]")
+    return rows <= 50 and 0 <= periods - round(periods) < 0.1 and bool(axis), rate, rows, axis
+
+
+@control("a range while it is dragged")
+def check_drag(page):
+    left, top, width, height = page.browser.box(".strip:nth-of-type(1) canvas")
+    page.browser.mouse("mouseMoved", left + 0.3 * width, top + height / 2, buttons=0)
+    page.browser.mouse("mousePressed", left + 0.3 * width, top + height / 2)
+    page.browser.mouse("mouseMoved", left + 0.6 * width, top + height / 2)
+    # The range that was painted, before it is chosen.
+    is_seen = page.browser.wait("document.querySelector('.strip canvas').dataset.range", seconds=10)
+    is_chosen = "from" in page.hash()
+    page.browser.mouse("mouseReleased", left + 0.6 * width, top + height / 2)
+    return bool(is_seen) and not is_chosen and hash_has(page, "from="), is_seen, is_chosen
 
 
 @control("key 3")

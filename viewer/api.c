@@ -129,6 +129,8 @@ static int answer_status(struct question *question, json_t *object)
 	put_text(object, "kernel", config->kernel);
 	put_text(object, "source", config->source);
 	json_object_set_new(object, "is_live", json_boolean(config->is_live));
+	json_object_set_new(object, "has_times",
+			    json_boolean(config->is_live || facts.first_ns != facts.last_ns));
 	json_object_set_new(object, "is_paused", json_boolean(is_paused));
 	json_object_set_new(object, "token_needed", json_boolean(config->token_needed));
 	put_number(object, "epoch_ms", config->epoch_realtime_ns / NS_PER_MS);

@@ -13,6 +13,8 @@ enum {
 	HEAT_ROWS_MAX = 200,
 	HEAT_COLUMNS_MAX = 7200,
 	MS_PER_SECOND = 1000,
+	/* So one sample more or less is a tenth of a busy CPU at most. */
+	BUCKET_PERIODS_MIN = 10,
 };
 
 /* Consecutive time ranges from @from_ms, one per count. */
@@ -20,8 +22,16 @@ struct cells {
 	uint64_t from_ms;
 	uint64_t to_ms;
 	uint64_t *counts;
+	/* Counts of all samples, selected or not. */
+	uint64_t *all;
 	size_t count;
 };
+
+static void cells_deinit(struct cells *cells)
+{
+	free(cells->counts);
+	free(cells->all);
+}
 
 /* Sets the requested range, clipped to the samples. */
 static void clip_range(const struct question *question, struct cells *cells)
@@ -36,12 +46,12 @@ static void clip_range(const struct question *question, struct cells *cells)
 		cells->to_ms = cells->from_ms + 1;
 }
 
-static json_t *counts_json(const struct question *question, const struct cells *cells)
+static json_t *counts_json(const struct question *question, const uint64_t *counts, size_t count)
 {
 	json_t *array = json_array();
 
-	for (size_t i = 0; i < cells->count; i++)
-		json_array_append_new(array, value_json(question, cells->counts[i]));
+	for (size_t i = 0; i < count; i++)
+		json_array_append_new(array, value_json(question, counts[i]));
 	return array;
 }
 
@@ -54,17 +64,21 @@ static int count_cells(struct question *question, struct cells *cells,
 	int more;
 
 	cells->counts = calloc(cells->count + 1, sizeof(*cells->counts));
-	if (!cells->counts)
+	cells->all = calloc(cells->count + 1, sizeof(*cells->all));
+	if (!cells->counts || !cells->all)
 		return -ENOMEM;
 	question_seek(question, cells->from_ms, cells->to_ms);
 	while ((more = question_next(question, &sample, &misses)) > 0) {
 		uint64_t ms = question_ms(question, sample.time_ns);
 		size_t cell;
 
-		if (misses || ms < cells->from_ms)
+		if (ms < cells->from_ms)
 			continue;
 		cell = cell_of(context, ms - cells->from_ms);
-		if (cell < cells->count)
+		if (cell >= cells->count)
+			continue;
+		cells->all[cell] += (uint64_t)sample.value;
+		if (!misses)
 			cells->counts[cell] += (uint64_t)sample.value;
 	}
 	return more;
@@ -75,9 +89,25 @@ static size_t bucket_of(const void *context, uint64_t ms)
 	return ms / *(const uint64_t *)context;
 }
 
+/*
+ * The least whole number of sampling periods that is @step_ms or more: else a busy CPU would have now
+ * more and now fewer samples in a bucket, and none in many short ones.
+ */
+static uint64_t whole_periods(const struct question *question, uint64_t step_ms)
+{
+	uint64_t rate = question->api->config.samples_per_second;
+	uint64_t periods = (step_ms * rate + MS_PER_SECOND - 1) / MS_PER_SECOND;
+
+	if (!rate)
+		return step_ms;
+	if (periods < BUCKET_PERIODS_MIN)
+		periods = BUCKET_PERIODS_MIN;
+	return (periods * MS_PER_SECOND + rate - 1) / rate;
+}
+
 int answer_timeline(struct question *question, json_t *object)
 {
-	struct cells cells = { 0 };
+	_cleanup_(cells_deinit) struct cells cells = { 0 };
 	uint64_t buckets, step_ms;
 	int err = request_number(question->request, "buckets", 1, BUCKETS_MAX, BUCKETS, &buckets);
 
@@ -91,16 +121,17 @@ int answer_timeline(struct question *question, json_t *object)
 		cells.to_ms = question->selection.to_ms;
 	if (cells.to_ms <= cells.from_ms)
 		cells.to_ms = cells.from_ms + 1;
-	step_ms = (cells.to_ms - cells.from_ms - 1) / buckets + 1;
+	step_ms = whole_periods(question, (cells.to_ms - cells.from_ms - 1) / buckets + 1);
 	cells.count = (cells.to_ms - cells.from_ms - 1) / step_ms + 1;
 	err = count_cells(question, &cells, bucket_of, &step_ms);
 	if (!err) {
 		put_number(object, "from", cells.from_ms);
 		put_number(object, "to", cells.to_ms);
 		put_number(object, "step_ms", step_ms);
-		json_object_set_new(object, "counts", counts_json(question, &cells));
+		json_object_set_new(object, "counts",
+				    counts_json(question, cells.counts, cells.count));
+		json_object_set_new(object, "all", counts_json(question, cells.all, cells.count));
 	}
-	free(cells.counts);
 	return err;
 }
 
@@ -117,19 +148,19 @@ static size_t heat_cell(const void *context, uint64_t ms)
 	       ms % MS_PER_SECOND * heat->rows / MS_PER_SECOND;
 }
 
-static uint64_t greatest(const struct cells *cells)
+static uint64_t greatest(const uint64_t *counts, size_t count)
 {
 	uint64_t most = 0;
 
 	/* A sum below 0 is less than all others. */
-	for (size_t i = 0; i < cells->count; i++)
-		most = (int64_t)cells->counts[i] > (int64_t)most ? cells->counts[i] : most;
+	for (size_t i = 0; i < count; i++)
+		most = (int64_t)counts[i] > (int64_t)most ? counts[i] : most;
 	return most;
 }
 
 int answer_heatmap(struct question *question, json_t *object)
 {
-	struct cells cells = { 0 };
+	_cleanup_(cells_deinit) struct cells cells = { 0 };
 	struct heat heat;
 	uint64_t seconds, columns, most;
 	int err =
@@ -152,9 +183,10 @@ int answer_heatmap(struct question *question, json_t *object)
 		put_number(object, "columns", columns);
 		put_number(object, "rows", heat.rows);
 		put_number(object, "seconds_per_column", heat.seconds_per_column);
-		put_value(question, object, "max", greatest(&cells));
-		json_object_set_new(object, "counts", counts_json(question, &cells));
+		put_value(question, object, "max", greatest(cells.counts, cells.count));
+		put_value(question, object, "max_of_all", greatest(cells.all, cells.count));
+		json_object_set_new(object, "counts",
+				    counts_json(question, cells.counts, cells.count));
 	}
-	free(cells.counts);
 	return err;
 }

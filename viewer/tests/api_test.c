@@ -31,7 +31,8 @@ static void the_time_line_and_the_heat_map_have_all_samples(void **state)
 	assert_true(i <= 7);
 	json_decref(json);
 	json = ask_json(asked, "timeline?from=2000&to=3000&buckets=10");
-	assert_int_equal(number(json, "step_ms"), 100);
+	/* Ten periods of 99 Hz. */
+	assert_int_equal(number(json, "step_ms"), 102);
 	assert_int_equal(json_integer_value(json_array_get(json_object_get(json, "counts"), 0)),
 			 34);
 	json_decref(json);
@@ -259,6 +260,65 @@ static void an_exported_page_is_what_is_shown(void **state)
 	free(answer.body);
 }
 
+static void a_busy_cpu_is_level_on_the_time_line(void **state)
+{
+	static const char *const questions[] = { "timeline?buckets=2000&pid=1",
+						 "timeline?buckets=50" };
+	const struct asked *asked = *state;
+	json_t *json;
+
+	for (uint64_t i = 0; i < 99 * 20; i++)
+		report_many(asked, "main",
+			    &(struct told){ .pid = 1, .time_ns = EPOCH_NS + i * SECOND_NS / 99 },
+			    1);
+	for (int question = 0; question < 2; question++) {
+		const json_t *counts;
+		json_int_t expected;
+
+		json = ask_json(asked, questions[question]);
+		counts = json_object_get(json, "counts");
+		expected = number(json, "step_ms") * 99 / 1000;
+		/* The last one is not over yet. */
+		for (size_t i = 0; i + 1 < json_array_size(counts); i++)
+			assert_in_range(json_integer_value(json_array_get(counts, i)), expected - 1,
+					expected + 1);
+		assert_in_range(json_array_size(counts), 45, 200);
+		json_decref(json);
+	}
+}
+
+static void the_scales_of_times_do_not_change_with_filters(void **state)
+{
+	const struct asked *asked = *state;
+	json_t *json;
+
+	report_many(asked, "main", &(struct told){ .pid = 1 }, 7);
+	report_many(asked, "main", &(struct told){ .pid = 2 }, 2);
+	json = ask_json(asked, "timeline?pid=2");
+	assert_int_equal(json_integer_value(json_array_get(json_object_get(json, "counts"), 0)), 2);
+	assert_int_equal(json_integer_value(json_array_get(json_object_get(json, "all"), 0)), 9);
+	json_decref(json);
+	json = ask_json(asked, "heatmap?pid=2");
+	assert_int_equal(number(json, "max"), 2);
+	assert_int_equal(number(json, "max_of_all"), 9);
+	json_decref(json);
+}
+
+static void a_file_whose_samples_are_of_one_moment_has_no_times(void **state)
+{
+	const struct asked *asked = *state;
+	json_t *json;
+
+	report_many(asked, "main", &(struct told){ .pid = 1 }, 3);
+	json = ask_json(asked, "status");
+	assert_false(json_is_true(json_object_get(json, "has_times")));
+	json_decref(json);
+	report_many(asked, "main", &(struct told){ .pid = 1, .time_ns = EPOCH_NS + SECOND_NS }, 1);
+	json = ask_json(asked, "status");
+	assert_true(json_is_true(json_object_get(json, "has_times")));
+	json_decref(json);
+}
+
 static void columns_of_the_heat_map_are_as_many_as_asked_for_at_most(void **state)
 {
 	const struct asked *asked = *state;
@@ -457,6 +517,9 @@ int main(void)
 		TEST(quality_says_which_language_a_process_has),
 		TEST(exports_are_what_outputs_write),
 		TEST(an_exported_page_is_what_is_shown),
+		TEST(a_busy_cpu_is_level_on_the_time_line),
+		TEST(the_scales_of_times_do_not_change_with_filters),
+		TEST(a_file_whose_samples_are_of_one_moment_has_no_times),
 		TEST(columns_of_the_heat_map_are_as_many_as_asked_for_at_most),
 		TEST(the_table_is_searched_beyond_its_limit),
 		TEST(questions_that_make_no_sense_are_told_so),

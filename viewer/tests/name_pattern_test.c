@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "viewer/name_pattern.h"
 #include "lib/base/error.h"
+#include "viewer/name_pattern.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -86,7 +86,7 @@ export function kindColour(kind, flags, name, isDark) {
 	const saturation = isDark ? colourful - 12 : colourful;
 	const base = isDark ? 56 : 71;
 	const shade = name ? hashOf(name) % 5 * 2 : 4;
-	return `hsl(${hue} ${saturation}% ${(KINDS[shown] ? base : readable(hue, saturation, base)) + shade}%)`;
+	return `hsl(${hue} ${saturation}% ${readable(hue, saturation, base) + shade}%)`;
 }
 
 /** Red for a greater share than in the base, blue for a smaller one, grey for chance. */

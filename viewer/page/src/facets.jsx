@@ -12,7 +12,7 @@ const LISTS = [
 	['hosts', 'Machine', 'host', (row) => row.host, (row, own) => row.host || own],
 	['containers', 'Container', 'container', (row) => row.id, (row) => row.id.slice(0, 16) || 'none'],
 	['cpus', 'CPU', 'cpu', (row) => row.cpu, (row) => `CPU ${row.cpu}`],
-	['kinds', 'Kind of the leaf', 'kind', (row) => row.kind, (row) => row.kind],
+	['kinds', 'Running on CPU (type of code)', 'kind', (row) => row.kind, (row) => row.kind],
 ];
 
 /** The lists of an opened profile that knows names of processes and threads, but no numbers. */

@@ -211,6 +211,14 @@ export function Flame({ tree, label, zoom, onZoom, search, hit, isAlone, isFlipp
 		if (top < 0 || top + ROW > height)
 			box.current.scrollTop = top + scrolled - height / 2;
 	};
+	// A link may lead to a frame far from the root.
+	const shownZoom = useRef([]);
+	useEffect(() => {
+		if (shownZoom.current === zoom || height === 0 || !hasPath(tree, splitZoom(zoom).path))
+			return;
+		shownZoom.current = zoom;
+		show(zoomed);
+	}, [tree, zoom, height]);
 	useHit({ hit, tree, boxes, onSelect: setSelection, onZoom, onShow: show });
 	const onKeyDown = (event) => {
 		const direction = (isFlipped ? FLIPPED_ARROWS : ARROWS)[event.key];

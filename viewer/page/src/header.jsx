@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two lines above everything: the machine and its state; what is shown of it, and how.
 import { Orientation } from './flame.jsx';
-import { amount, count, percent } from './format.js';
-import { FACETS, hasFilters, hasRange } from './view.js';
+import { useRef } from 'preact/hooks';
+import { amount, count, duration, percent } from './format.js';
+import { FACETS, TABS, hasFilters, hasRange } from './view.js';
 
 const FORMATS = [
 	['pprof', 'pprof (.pb.gz)'], ['folded', 'Folded stacks'], ['otlp', 'OTLP profile'],
@@ -15,17 +16,26 @@ const SPANS = [['', 'All that is kept'], ['10', 'Last 10 s'], ['60', 'Last minut
 	['300', 'Last 5 minutes'], ['900', 'Last 15 minutes']];
 const ROOTS = [['process', 'By process'], ['thread', 'By thread'], ['none', 'All together']];
 
+/** A file without a guess or an error may come from a tool that knows neither. */
+export const knowsComplete = ({ is_live: isLive, totals }) => isLive || totals.complete < totals.samples;
+
+/** What has no room is at the start of the history, or of a file at its end. */
+const fullText = (status) => (status.is_live
+	? `History full: keeps the last ${duration(status.now_ms - status.first_ms)}`
+	: `${count(status.dropped)} samples do not fit`);
+
 function Facts({ status }) {
 	const { totals } = status;
 	const facts = [
 		status.is_live ? `${status.samples_per_second} Hz × ${status.cpu_count} CPUs` : status.source,
 		amount(status.samples),
-		`${percent(totals.complete, totals.samples)} complete`,
 	];
+	if (knowsComplete(status))
+		facts.push(`${percent(totals.complete, totals.samples)} complete`);
 	if (status.is_live)
 		facts.push(`${count(totals.lost)} lost`);
 	if (status.dropped)
-		facts.push(`${count(status.dropped)} left out for want of room`);
+		facts.push(fullText(status));
 	if (status.names_pending)
 		facts.push(`names of ${count(status.names_pending)} binaries to come`);
 	return (
@@ -36,11 +46,34 @@ function Facts({ status }) {
 	);
 }
 
+function ExportMenu({ query }) {
+	const menu = useRef();
+	const onKeyDown = (event) => {
+		if (event.key !== 'Escape' || !menu.current.open)
+			return;
+		event.stopPropagation();
+		menu.current.open = false;
+		menu.current.querySelector('summary').focus();
+	};
+	return (
+		<details class="menu" ref={menu} onKeyDown={onKeyDown}>
+			<summary>Export</summary>
+			<ul>
+				{FORMATS.map(([format, name]) => (
+					<li key={format}>
+						<a href={`api/export?${query}&format=${format}`} download="">{name}</a>
+					</li>
+				))}
+			</ul>
+		</details>
+	);
+}
+
 export function TopLine({ status, problem, isFrozen, onFreeze, onKeep, theme, onTheme, onHelp,
 	exportQuery }) {
 	const [state, text] = problem ? ['trouble', 'no answer']
-		: isFrozen ? ['frozen', 'paused']
-		: status?.is_paused ? ['frozen', 'not recording']
+		: isFrozen ? ['frozen', 'frozen']
+		: status?.is_paused ? ['frozen', 'not collecting']
 		: status?.is_live ? ['live', 'live'] : ['still', status ? 'file' : 'connecting'];
 	return (
 		<header>
@@ -48,28 +81,23 @@ export function TopLine({ status, problem, isFrozen, onFreeze, onKeep, theme, on
 			<span class={`state ${state}`}>{text}</span>
 			{status && <Facts status={status} />}
 			<span class="group">
-				<button onClick={onFreeze} aria-pressed={isFrozen}
-					title="Freezes what is shown (Space)">{isFrozen ? 'Go on' : 'Pause'}</button>
 				{status?.is_live && (
-					<button onClick={onKeep} aria-pressed={status.is_paused}
-						title="The history takes no samples meanwhile">
-						{status.is_paused ? 'Record again' : 'Stop recording'}
-					</button>
+					<>
+						<button onClick={onFreeze} aria-pressed={isFrozen}
+							title="What is shown stays as it is; samples are still collected (Space)">
+							Freeze view
+						</button>
+						<button onClick={onKeep} aria-pressed={status.is_paused}
+							title="The history takes no samples meanwhile">
+							{status.is_paused ? 'Collect again' : 'Stop collecting'}
+						</button>
+					</>
 				)}
-				<details class="menu">
-					<summary>Export</summary>
-					<ul>
-						{FORMATS.map(([format, name]) => (
-							<li key={format}>
-								<a href={`api/export?${exportQuery}&format=${format}`} download="">{name}</a>
-							</li>
-						))}
-					</ul>
-				</details>
+				<ExportMenu query={exportQuery} />
 				<button onClick={onTheme} title="Dark, light, or as the system has it (d)">
 					{{ auto: 'Auto', light: 'Light', dark: 'Dark' }[theme]}
 				</button>
-				<button onClick={onHelp} aria-label="Keys" title="Keys (?)">?</button>
+				<button onClick={onHelp} aria-label="Help" title="How to read this, and keys (?)">?</button>
 			</span>
 		</header>
 	);
@@ -83,7 +111,36 @@ const Select = ({ label, value, values, onChange }) => (
 
 const typeKey = ({ type, unit }) => `${type}/${unit}`;
 
-export function ToolLine({ view, change, searchBox, onHit, status }) {
+const TAB_KEYS = { ArrowLeft: -1, ArrowRight: 1, Home: -TABS.length, End: TABS.length };
+
+/** Arrow keys go from tab to tab, as in other programs: the Tab key leaves them. */
+function Tabs({ view, change }) {
+	const list = useRef();
+	const onKeyDown = (event) => {
+		const step = TAB_KEYS[event.key];
+		if (!step)
+			return;
+		const last = TABS.length - 1;
+		const next = TABS.indexOf(view.tab) + step;
+		const index = Math.abs(step) > 1 ? Math.max(0, Math.min(last, next)) : (next + TABS.length) % TABS.length;
+		change({ tab: TABS[index] });
+		list.current.children[index].focus();
+		event.preventDefault();
+		event.stopPropagation();
+	};
+	return (
+		<div class="tabs" role="tablist" aria-label="Views" ref={list} onKeyDown={onKeyDown}>
+			{TABS.map((tab) => (
+				<button key={tab} id={`tab-${tab}`} role="tab" aria-controls="content"
+					tabIndex={view.tab === tab ? 0 : -1} aria-selected={view.tab === tab}
+					onClick={() => change({ tab })}>{TITLES[tab]}</button>
+			))}
+		</div>
+	);
+}
+
+/** The controls that do something on the view's tab. */
+export function ToolLine({ view, change, searchBox, status, onHit }) {
 	const onKeyDown = (event) => {
 		if (event.key !== 'Enter' || !view.search)
 			return;
@@ -92,32 +149,27 @@ export function ToolLine({ view, change, searchBox, onHit, status }) {
 	};
 	return (
 		<nav class="tools" aria-label="What is shown">
-			<div class="tabs" role="tablist">
-				{Object.entries(TITLES).map(([tab, title]) => (
-					<button key={tab} id={`tab-${tab}`} role="tab" aria-controls="content"
-						aria-selected={view.tab === tab} onClick={() => change({ tab })}>{title}</button>
-				))}
-			</div>
-			<input ref={searchBox} type="search" placeholder="Search ( / )" aria-label="Search"
+			<Tabs view={view} change={change} />
+			{view.tab !== 'quality' && <input ref={searchBox} type="search" placeholder="Search ( / )" aria-label="Search"
 				title="A part of a name, or /an expression/; Enter goes to the next hit, Shift+Enter back"
 				value={view.search} onKeyDown={onKeyDown}
-				onInput={(event) => change({ search: event.target.value }, true)} />
+				onInput={(event) => change({ search: event.target.value }, true)} />}
 			{status?.types.length > 1 && (
 				<Select label="Type of values" value={typeKey(status.type)}
 					values={status.types.map((type) => [typeKey(type), `${type.type} (${type.unit})`])}
 					onChange={(type) => change({ type })} />
 			)}
-			<Select label="Times" value={hasRange(view) ? 'range' : String(view.last)}
+			{status?.has_times && <Select label="Times" value={hasRange(view) ? 'range' : String(view.last)}
 				values={hasRange(view) ? [...SPANS, ['range', 'Chosen range']] : SPANS}
-				onChange={(last) => change({ last: last && Number(last), from: '', to: '' })} />
-			<Select label="First level" value={view.root} values={ROOTS}
-				onChange={(root) => change({ root, zoom: '' })} />
-			<label><input type="checkbox" checked={Boolean(view.lines)}
+				onChange={(last) => change({ last: last && Number(last), from: '', to: '' })} />}
+			{['flame', 'sandwich'].includes(view.tab) && <Select label="First level" value={view.root} values={ROOTS}
+				onChange={(root) => change({ root, zoom: '' })} />}
+			{view.tab !== 'quality' && <label><input type="checkbox" checked={Boolean(view.lines)}
 				onChange={(event) => change({ lines: event.target.checked ? '1' : '', zoom: '' })} />
 				Lines
-			</label>
-			<Orientation isFlipped={Boolean(view.flipped)}
-				onChange={(isFlipped) => change({ flipped: isFlipped ? '1' : '' })} />
+			</label>}
+			{view.tab === 'flame' && <Orientation isFlipped={Boolean(view.flipped)}
+				onChange={(isFlipped) => change({ flipped: isFlipped ? '1' : '' })} />}
 		</nav>
 	);
 }

@@ -6,13 +6,13 @@ const KEYS = [
 	['1 2 3 4', 'flame graph, functions, callers and callees, quality of stacks'],
 	['/', 'search; /an expression/ works too'],
 	['Enter', 'in the search: next hit, with Shift the previous one'],
-	['Space', 'pause and go on'],
+	['Space', 'freeze the view, and follow again'],
 	['f', 'flame graph: root above or below'],
 	['c', 'drop all filters, the range and the base'],
 	['b', 'use the range as the base of a comparison'],
 	['d', 'dark, light, or as the system has it'],
 	['Esc', 'zoom out'],
-	['? ', 'this help'],
+	['?', 'this help'],
 ];
 const IN_GRAPH = [
 	['← → ↑ ↓', 'walk from frame to frame'],
@@ -33,6 +33,16 @@ const Keys = ({ title, keys }) => (
 	</>
 );
 
+const READ = [
+	['Width', 'A frame is as wide as its samples: the share of CPU time of a function with all that it calls.'],
+	['Up and down', 'Below a frame is what it calls, above it its callers. From left to right is no time: callees are in the order of their names.'],
+	['Self', 'The samples in which the function itself ran. Total has its callees too.'],
+	['Colours', 'The type of code, as the legend has it. Dashed frames are guesses.'],
+	['Hatched', 'Frames too narrow to draw: zoom in to see them.'],
+	['Comparison', 'Choose a range, “Use as base”, then another range: red is more than in the base, blue less, grey may be chance.'],
+	['Quality', 'Which stacks are not complete, why, and what helps.'],
+];
+
 export function Help({ onClose }) {
 	const dialog = useRef();
 	useEffect(() => {
@@ -41,12 +51,19 @@ export function Help({ onClose }) {
 	return (
 		<dialog ref={dialog} onClose={onClose} aria-labelledby="help-title">
 			<form method="dialog">
-				<h2 id="help-title">Keys</h2>
+				<h2 id="help-title">How to read this</h2>
 				<button aria-label="Close">✕</button>
 			</form>
-			<Keys title="Everywhere" keys={KEYS} />
-			<Keys title="In a flame graph" keys={IN_GRAPH} />
-			<Keys title="In the time line and the heat map" keys={IN_TIMES} />
+			<dl class="read">
+				{READ.map(([word, text]) => <div key={word}><dt>{word}</dt><dd>{text}</dd></div>)}
+			</dl>
+			<div class="keys">
+				<div><Keys title="Keys" keys={KEYS} /></div>
+				<div>
+					<Keys title="In a flame graph" keys={IN_GRAPH} />
+					<Keys title="In the time line and the heat map" keys={IN_TIMES} />
+				</div>
+			</div>
 			<p class="faint">
 				A click zooms; times are chosen by dragging. The page’s address holds what is looked at:
 				a link restores it.

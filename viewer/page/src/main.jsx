@@ -6,10 +6,10 @@ import { setPaused } from './api.js';
 import './app.css';
 import { learnKinds } from './colours.js';
 import { Delays } from './delays.jsx';
+import { clockTime, learnType } from './format.js';
 import { Facets } from './facets.jsx';
 import { Flame, Legend } from './flame.jsx';
-import { learnType } from './format.js';
-import { Filters, ToolLine, TopLine } from './header.jsx';
+import { Filters, ToolLine, TopLine, knowsComplete } from './header.jsx';
 import { Help } from './help.jsx';
 import { Quality } from './quality.jsx';
 import { useRounds } from './rounds.js';
@@ -122,7 +122,7 @@ function App() {
 	const only = (name) => change({ only: name, zoom: '' });
 
 	const keys = {
-		'/': () => searchBox.current.focus(), ' ': freeze, c: clear, d: nextTheme,
+		'/': () => searchBox.current?.focus(), ' ': () => status?.is_live && freeze(), c: clear, d: nextTheme,
 		f: () => change({ flipped: view.flipped ? '' : '1' }),
 		b: () => range && choose('base', range),
 		'?': () => setHelpOpen(true), Escape: () => change({ zoom: '' }),
@@ -165,6 +165,7 @@ function App() {
 				onKeep={keep} theme={theme} onTheme={nextTheme} onHelp={() => setHelpOpen(true)}
 				exportQuery={exportQuery} />
 			{problem && <p class="problem" role="alert">{problem.message}</p>}
+			{problem?.kind === 'token' && <TokenField />}
 			{status && <Delays delays={status.delays} />}
 			<ToolLine view={view} change={change} searchBox={searchBox} onHit={goToHit} status={status} />
 			{view.tab !== 'quality' && (
@@ -179,15 +180,15 @@ function App() {
 				</details>
 				<main>
 					<Filters view={view} change={change} onToggle={toggle} onClear={clear} />
-					<section class="times" aria-label="Times">
+					{status?.has_times !== false && <section class="times" aria-label="Times">
 						{status && (
 							<Times status={status} timeline={answers.timeline?.data}
 								heat={answers.heatmap?.data} range={range} base={base} target={target}
 								onTarget={setTarget} onChoose={choose} isDark={isDark} />
 						)}
-					</section>
+					</section>}
 					<div id="content" role="tabpanel" aria-labelledby={`tab-${view.tab}`}>
-						<Content view={view} answers={answers} hasNothing={status?.samples === 0}
+						<Content view={view} answers={answers} status={status} range={range}
 							tree={tree} zoom={zoom} hit={hit} isDark={isDark}
 							change={change} onPick={pick} onOnly={only} />
 					</div>
@@ -198,30 +199,59 @@ function App() {
 	);
 }
 
-function Content({ view, answers, hasNothing, tree, zoom, hit, isDark, change, onPick, onOnly }) {
+/** The token in the address becomes a cookie; the view stays. */
+function TokenField() {
+	const [token, setToken] = useState('');
+	const onSubmit = (event) => {
+		event.preventDefault();
+		location.assign(`?token=${encodeURIComponent(token.trim())}${location.hash}`);
+	};
+	return (
+		<form class="token" onSubmit={onSubmit}>
+			<label>Token <input type="password" autoComplete="off" value={token}
+				onInput={(event) => setToken(event.target.value)} /></label>
+			<button disabled={!token.trim()}>Open the page</button>
+		</form>
+	);
+}
+
+/** Why there is nothing: a link may be of a time that the history has no more. */
+function Nothing({ status, range }) {
+	const isGone = range && range[0] < status.first_ms;
+	return (
+		<p class="empty">
+			{isGone ? `Samples are kept from ${clockTime(status.epoch_ms, status.first_ms)} on, and the chosen `
+				+ 'range is of an earlier time.' : 'No samples in what is chosen.'}
+		</p>
+	);
+}
+
+function Content({ view, answers, status, range, tree, zoom, hit, isDark, change, onPick, onOnly }) {
 	const answer = answers[view.tab]?.data;
-	const shared = { search: view.search, isDark, onPick };
+	// Of a bad expression nothing is marked.
+	const shared = { search: answers.search?.error ? '' : view.search, isDark, onPick };
 	if (view.tab === 'sandwich') {
 		const isOfThis = answers.sandwich
 			&& new URLSearchParams(answers.sandwich.query).get('of') === view.of;
 		return <Sandwich key={view.of} answer={isOfThis ? answer : null} name={view.of} {...shared} />;
 	}
 	const { error } = answers[view.tab] ?? {};
-	if ((!answer && !error) || hasNothing)
+	if ((!answer && !error) || status?.samples === 0)
 		return <p class="empty">Waiting for the first samples…</p>;
 	if (view.tab === 'top') {
 		return <TopTable answer={answer} error={error} sort={view.sort} onSort={(sort) => change({ sort })}
-			named={view.named} onNamed={(named) => change({ named }, true)} {...shared} />;
+			named={view.named} onNamed={(named) => change({ named }, true)}
+			onMore={(rows) => change({ rows }, true)} {...shared} />;
 	}
 	if (view.tab === 'quality')
-		return <Quality answer={answer} />;
+		return <Quality answer={answer} isKnown={knowsComplete(status)} />;
 	if (!answer.total && !tree.allBase)
-		return <p class="empty">No samples in what is chosen.</p>;
+		return <Nothing status={status} range={range} />;
 	return (
 		<>
 			<Flame label="Flame graph" tree={tree} zoom={zoom} isFlipped={Boolean(view.flipped)}
 				onZoom={(path) => change({ zoom: path.length ? JSON.stringify(path) : '' })}
-				search={view.search} hit={hit} isDark={isDark}
+				search={shared.search} hit={hit} isDark={isDark}
 				actions={[['Callers & callees', onPick], ['Only stacks with it', onOnly]]} />
 			<Legend isDark={isDark} isComparison={hasBase(view) && tree.isComparison} />
 		</>

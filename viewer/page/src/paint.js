@@ -130,14 +130,14 @@ function paintNode(pen, scene, i, box, letter) {
 		pen.strokeRect(left + 1.5, box.top + 1.5, wide - 4, ROW - 4);
 		pen.setLineDash([]);
 	}
-	pen.globalAlpha = isAncestor ? 0.7 : 1;
+	pen.globalAlpha = 1;
 	const letters = Math.floor((wide - 7) / letter);
 	if (letters >= 2) {
 		const name = nameOf(tree, i) + (flags & GUESS ? ' ?' : '');
 		const isOnGrey = isLevel(kindOf(tree, i))
 			|| (tree.isComparison && Math.abs(tree.z?.[i] ?? 0) < SIGNIFICANT);
 		const isFaint = found && !isFound;
-		pen.fillStyle = isDark && (isOnGrey || isFaint) ? '#e5e7eb' : '#14171f';
+		pen.fillStyle = isDark && (isOnGrey || isFaint || isAncestor) ? '#e5e7eb' : '#14171f';
 		pen.fillText(name.length > letters ? `${name.slice(0, letters - 1)}…` : name, left + 4,
 			box.top + ROW / 2);
 	}

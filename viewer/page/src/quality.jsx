@@ -19,13 +19,15 @@ const Part = ({ part, whole }) => (
 	</td>
 );
 
-export function Quality({ answer }) {
+/** @isKnown: whether it is known of stacks that they are not complete. */
+export function Quality({ answer, isKnown }) {
 	return (
 		<section class="pane quality" aria-label="Quality of stacks">
 			<div class="bar">
 				<span class="shown">
-					{`${percent(answer.complete, answer.samples)} of ${count(answer.samples)} stacks are `
-						+ 'complete: they reach their thread’s entry without a guess or an error.'}
+					{isKnown ? `${percent(answer.complete, answer.samples)} of ${count(answer.samples)} stacks are `
+						+ 'complete: they reach their thread’s entry without a guess or an error.'
+						: 'No stack of this file has a guess or an error; not all tools note them.'}
 				</span>
 			</div>
 			<div class="tablebox" tabIndex={0} role="region" aria-label="Processes and binaries">

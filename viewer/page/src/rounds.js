@@ -16,7 +16,9 @@ const MAX_WAIT_MS = 60000;
 const WAIT_AFTER_PROBLEM_MS = 2000;
 const MAX_NODES = 10000;
 const SANDWICH_NODES = 5000;
-const ROWS = 500;
+const HEAT_ROWS = 50;
+export const ROWS = 500;
+export const MAX_ROWS = 10000;
 /** So long after the last key a search is asked for. */
 const SEARCH_MS = 200;
 
@@ -30,6 +32,9 @@ function owe(owed, ms) {
 
 /** A column needs a pixel; beside the heat map are the filters, where the window is wide. */
 const heatColumns = (width) => width - (width > 760 ? 320 : 32);
+
+/** As many as a CPU has samples in a second, or a whole part of that: else rows would have now more, now fewer. */
+const heatRows = (rate) => (rate ? Math.floor(rate / Math.ceil(rate / HEAT_ROWS)) : HEAT_ROWS);
 
 /** The heat map shows the range with some time about it, or the last @seconds. */
 function heatTimes(view, status, now, seconds) {
@@ -53,7 +58,7 @@ function requestsOf(view, status, frozenAt, width, searched) {
 		requests.push(['flame', frames]);
 	} else if (view.tab === 'top') {
 		frames.append('sort', view.sort === 'total' ? 'total' : 'self');
-		frames.append('limit', ROWS);
+		frames.append('limit', Math.min(MAX_ROWS, Number(view.rows) || ROWS));
 		if (view.named)
 			frames.append('name', view.named);
 		requests.push(['top', frames]);
@@ -71,6 +76,8 @@ function requestsOf(view, status, frozenAt, width, searched) {
 		search.append('text', searched);
 		requests.push(['search', search]);
 	}
+	if (!status.has_times)
+		return [...requests, ['facets', selection]];
 	const line = filterQuery(view);
 	line.append('buckets', Math.max(60, Math.min(600, Math.floor(width / 3))));
 	if (isFrozen)
@@ -80,7 +87,7 @@ function requestsOf(view, status, frozenAt, width, searched) {
 	const [from, to] = heatTimes(view, status, now, Math.max(30, Math.floor(width / 7)));
 	heat.append('from', from);
 	heat.append('to', isFrozen ? Math.min(to, now) : to);
-	heat.append('rows', 50);
+	heat.append('rows', heatRows(status.samples_per_second));
 	heat.append('columns', heatColumns(width));
 	requests.push(['heatmap', heat], ['facets', selection]);
 	return requests;

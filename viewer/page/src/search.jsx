@@ -67,7 +67,7 @@ export function SearchLine({ answer, text, hits, hit, onGo }) {
 				<span class="group">
 					<button aria-label="Previous hit" title="Previous hit (Shift+Enter in the search)"
 						onClick={() => onGo(-1)}>‹</button>
-					<span>{hit ? `hit ${count(hit.number)} of ${count(hits)}` : `${count(hits)} hits`}</span>
+					<span>{hit ? `hit ${count(hit.number)} of ${count(hits)}` : `${count(hits)} hit${hits === 1 ? '' : 's'}`}</span>
 					<button aria-label="Next hit" title="Next hit (Enter in the search)"
 						onClick={() => onGo(1)}>›</button>
 				</span>

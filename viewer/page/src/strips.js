@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws the time line and the heat map, and turns points of them into times.
 
+import { count } from './format.js';
+
 function prepare(canvas, width, height) {
 	const scale = window.devicePixelRatio || 1;
 	if (canvas.width !== Math.round(width * scale) || canvas.height !== Math.round(height * scale)) {
@@ -16,18 +18,43 @@ function prepare(canvas, width, height) {
 const RANGE_COLOUR = '#2563eb';
 const BASE_COLOUR = '#b45309';
 
-/** @timeline: the answer. @ranges: {range, base}, each [from, to] or null. */
-export function paintTimeline(canvas, width, height, timeline, ranges, isDark) {
+const STEPS = [1, 2, 4, 5, 8];
+
+/** The least round number that is not below @number. */
+function roundUp(number) {
+	const unit = 10 ** Math.floor(Math.log10(Math.max(number, 0.01)));
+	return unit * (STEPS.find((step) => step * unit >= number * 0.999) ?? 10);
+}
+
+/**
+ * {top, samples, text} of the time line's axis: it ends at the most that all samples have at a time, so filters do
+ * not change it. In CPUs if the @rate is known, else in samples.
+ */
+export function timelineAxis(timeline, rate) {
+	const most = timeline.all.reduce((a, b) => Math.max(a, b), 1);
+	const perCpu = rate ? rate * timeline.step_ms / 1000 : 1;
+	const top = rate ? roundUp(most / perCpu) : most;
+	const text = rate ? `${+top.toPrecision(3)} CPU${top === 1 ? '' : 's'}` : `${count(most)} samples`;
+	return { top, samples: top * perCpu, text };
+}
+
+/** @timeline: the answer. @axis: of timelineAxis(). @ranges: {range, base}, each [from, to] or null. */
+export function paintTimeline(canvas, width, height, timeline, axis, ranges, isDark) {
 	const pen = prepare(canvas, width, height);
-	const { counts, from, step_ms: step } = timeline;
+	const { counts, all, from, step_ms: step } = timeline;
 	const span = counts.length * step || 1;
-	const greatest = counts.reduce((a, b) => Math.max(a, b), 1);
 	const bar = width / (counts.length || 1);
-	pen.fillStyle = isDark ? '#7c8798' : '#8b95a5';
-	counts.forEach((number, i) => {
-		const tall = number / greatest * (height - 3);
-		pen.fillRect(i * bar, height - tall, Math.max(0.6, bar - (bar > 3 ? 1 : 0)), tall);
-	});
+	for (const [numbers, colour] of [[all, isDark ? '#39404d' : '#d5d9e0'], [counts, isDark ? '#7c8798' : '#8b95a5']]) {
+		pen.fillStyle = colour;
+		numbers.forEach((number, i) => {
+			const tall = Math.min(1, number / axis.samples) * (height - 3);
+			pen.fillRect(i * bar, height - tall, Math.max(0.6, bar - (bar > 3 ? 1 : 0)), tall);
+		});
+	}
+	pen.fillStyle = isDark ? '#9aa4b5' : '#5b6474';
+	for (const share of [1, 0.5])
+		pen.fillRect(0, height - share * (height - 3), width, 0.5);
+	canvas.dataset.range = ranges.range?.join(' ') ?? '';
 	for (const [range, colour] of [[ranges.base, BASE_COLOUR], [ranges.range, RANGE_COLOUR]]) {
 		if (!range)
 			continue;
@@ -56,14 +83,14 @@ export const columnMs = (heat) => 1000 * (heat.seconds_per_column || 1);
 /** One column a second or several, upwards; the rows of the first part of them at the bottom. */
 export function paintHeatmap(canvas, width, height, heat, ranges, isDark) {
 	const pen = prepare(canvas, width, height);
-	const { columns, rows, counts, max } = heat;
+	const { columns, rows, counts, max_of_all: most } = heat;
 	if (!columns)
 		return;
 	const picture = new ImageData(columns, rows);
 	for (let i = 0; i < counts.length; i++) {
 		const column = Math.floor(i / rows);
 		const pixel = 4 * ((rows - 1 - i % rows) * columns + column);
-		const [red, green, blue] = heatColour(max ? counts[i] / max : 0, isDark);
+		const [red, green, blue] = heatColour(most ? counts[i] / most : 0, isDark);
 		picture.data.set([red, green, blue, 255], pixel);
 	}
 	const small = new OffscreenCanvas(columns, rows);

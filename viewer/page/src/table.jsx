@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { GUESS, INLINED, SIGNIFICANT, kindColour } from './colours.js';
 import { amount, count, percent, positionText, value } from './format.js';
+import { MAX_ROWS } from './rounds.js';
 import { matcher } from './tree.js';
 
 const FILTER_MS = 250;
@@ -56,8 +57,20 @@ function useFilter(named, onNamed) {
 	}];
 }
 
+/** The server sends the first rows. */
+function More({ answer, onMore }) {
+	const shown = answer.rows.length;
+	if (shown >= Math.min(answer.named ?? 0, MAX_ROWS))
+		return null;
+	return (
+		<button class="plain more-rows" onClick={() => onMore(String(Math.min(MAX_ROWS, 2 * shown)))}>
+			{`${count(answer.named - shown)} more functions: show ${count(Math.min(shown, answer.named - shown))}`}
+		</button>
+	);
+}
+
 /** @answer: of "top". The rows are the server's first by self or total; the name sorts these. */
-export function TopTable({ answer: given, error, sort, onSort, named, onNamed, search, isDark, onPick }) {
+export function TopTable({ answer: given, error, sort, onSort, named, onNamed, onMore, search, isDark, onPick }) {
 	const answer = given ?? NOTHING;
 	const [filter, setFilter] = useFilter(named, onNamed);
 	const matches = useMemo(() => matcher(filter), [filter]);
@@ -124,6 +137,7 @@ export function TopTable({ answer: given, error, sort, onSort, named, onNamed, s
 						))}
 					</tbody>
 				</table>
+				<More answer={answer} onMore={onMore} />
 			</div>
 		</section>
 	);

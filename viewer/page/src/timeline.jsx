@@ -3,13 +3,13 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { clockTime, count, duration } from './format.js';
 import {
-	columnMs, heatCell, moveRange, paintHeatmap, paintTimeline, timelineBucket,
+	columnMs, heatCell, moveRange, paintHeatmap, paintTimeline, timelineAxis, timelineBucket,
 } from './strips.js';
 
 const KEYS = 'arrow keys move the range, with Shift its end, Escape drops it';
 
 /** A canvas on which a range is chosen. @bucketAt: [from, to] at a point. */
-function Strip({ label, height, paint, bucketAt, steps, bounds, range, onRange, describe }) {
+function Strip({ label, axis, height, paint, bucketAt, steps, bounds, range, onRange, describe }) {
 	const canvas = useRef();
 	const start = useRef(null);
 	const [width, setWidth] = useState(0);
@@ -24,7 +24,7 @@ function Strip({ label, height, paint, bucketAt, steps, bounds, range, onRange, 
 	}, []);
 	useLayoutEffect(() => {
 		if (width > 0)
-			paint(canvas.current, width, height);
+			paint(canvas.current, width, height, start.current && hover);
 	});
 	const at = (event) => {
 		const edge = canvas.current.getBoundingClientRect();
@@ -63,6 +63,7 @@ function Strip({ label, height, paint, bucketAt, steps, bounds, range, onRange, 
 				onPointerDown={onPointerDown} onPointerMove={onPointerMove}
 				onPointerUp={onPointerUp} onPointerCancel={() => { start.current = null; }}
 				onPointerLeave={() => setHover(null)} onKeyDown={onKeyDown} />
+			{axis && <span class="axis" aria-hidden="true">{axis}</span>}
 			{hover && <span class="hint">{describe(hover)}</span>}
 		</div>
 	);
@@ -70,7 +71,9 @@ function Strip({ label, height, paint, bucketAt, steps, bounds, range, onRange, 
 
 /** @target: 'range' or 'base', which the next choice sets. */
 export function Times({ status, timeline, heat, range, base, target, onTarget, onChoose, isDark }) {
-	const ranges = { range, base };
+	/** With what is being dragged in place of what it will replace. */
+	const rangesWith = (dragged) => ({ range, base, ...(dragged && { [target]: dragged }) });
+	const axis = timeline && timelineAxis(timeline, status.samples_per_second);
 	const time = (ms) => clockTime(status.epoch_ms, ms, true);
 	const describe = ([from, to]) => `${time(from)}, ${duration(to - from)}`;
 	const bounds = [status.first_ms, Math.max(status.now_ms, status.first_ms + 1)];
@@ -82,16 +85,16 @@ export function Times({ status, timeline, heat, range, base, target, onTarget, o
 	return (
 		<>
 			{timeline && (
-				<Strip label="Time line" height={36} {...shared}
-					paint={(canvas, width, height) => paintTimeline(canvas, width, height, timeline,
-						ranges, isDark)}
+				<Strip label={`Time line, up to ${axis.text}`} axis={axis.text} height={36} {...shared}
+					paint={(canvas, width, height, dragged) => paintTimeline(canvas, width, height, timeline,
+						axis, rangesWith(dragged), isDark)}
 					bucketAt={(width, height, x) => timelineBucket(timeline, width, x)}
 					steps={{ wide: timeline.step_ms, fine: timeline.step_ms }} />
 			)}
 			{heat && (
 				<Strip label={`Heat map, a column is ${duration(columnMs(heat))}`} height={72} {...shared}
-					paint={(canvas, width, height) => paintHeatmap(canvas, width, height, heat, ranges,
-						isDark)}
+					paint={(canvas, width, height, dragged) => paintHeatmap(canvas, width, height, heat,
+						rangesWith(dragged), isDark)}
 					bucketAt={(width, height, x, y) => heatCell(heat, width, height, x, y)}
 					steps={{
 						wide: columnMs(heat),

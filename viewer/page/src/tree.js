@@ -175,7 +175,7 @@ export function matcher(search) {
 			const pattern = new RegExp(expression[1], 'i');
 			return (name) => pattern.test(name);
 		} catch {
-			return () => false;
+			return null;
 		}
 	}
 	const text = search.toLowerCase();

@@ -7,7 +7,7 @@ export const TABS = ['flame', 'top', 'sandwich', 'quality'];
 
 const DEFAULTS = {
 	tab: 'flame', last: '', from: '', to: '', base_from: '', base_to: '', root: 'process',
-	lines: '', type: '', flipped: '', search: '', named: '', only: '', of: '', of_kind: '', sort: 'self', zoom: '',
+	lines: '', type: '', flipped: '', search: '', named: '', only: '', of: '', of_kind: '', sort: 'self', rows: '', zoom: '',
 };
 
 export function readView(hash) {
@@ -19,6 +19,8 @@ export function readView(hash) {
 		view[name] = given.getAll(name);
 	for (const name of ['from', 'to', 'base_from', 'base_to', 'last'])
 		view[name] = /^\d{1,15}$/.test(view[name]) ? Number(view[name]) : '';
+	if (!/^\d{1,5}$/.test(view.rows))
+		view.rows = DEFAULTS.rows;
 	if (!TABS.includes(view.tab))
 		view.tab = DEFAULTS.tab;
 	return view;
