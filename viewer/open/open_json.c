@@ -79,7 +79,7 @@ static int push_function(struct json_reader *reader, const struct json_function 
 	const struct opened_name no_marks = { 0 };
 	const struct frame frame = opened_frame_make(
 		&reader->nowhere, function->kind, *function->name ? function->name : "(anonymous)",
-		&no_marks, function->file, whole(function->line));
+		&no_marks, function->file, whole(function->line), 0);
 
 	return opened_stack_push(&reader->stack, &frame);
 }

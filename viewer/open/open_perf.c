@@ -229,7 +229,7 @@ static int read_frame(struct perf_reader *reader, char *line)
 		err = opened_mappings_find(&reader->mappings, file, reader->opened, &mapping);
 	if (err)
 		return err;
-	frame = opened_frame_make(mapping, FRAME_NATIVE, symbol, &name, "", 0);
+	frame = opened_frame_make(mapping, FRAME_NATIVE, symbol, &name, "", 0, 0);
 	frame.address = address;
 	return opened_stack_push(&reader->stack, &frame);
 }
