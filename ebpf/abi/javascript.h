@@ -22,6 +22,7 @@
 #include <linux/types.h>
 
 #include "ebpf/abi/fingerprint.h"
+#include "ebpf/abi/frame.h"
 #include "ebpf/abi/runtime.h"
 
 /** The kind of code that runs the function. */
@@ -36,8 +37,9 @@ enum javascript_code {
 	JAVASCRIPT_OPTIMIZED = 3,
 	/** A builtin; the offset is from the first builtin of all. */
 	JAVASCRIPT_BUILTIN = 4,
-	/** Code of a regular expression or of WebAssembly, without a function: word 0 is its address, the rest is 0. */
+	/** Code of a regular expression, without a function: word 0 is its address, the rest is 0. */
 	JAVASCRIPT_REGEXP = 5,
+	/** Code of WebAssembly: word 0 is the module's instance, tagged; word 1 is javascript_wasm_word(). */
 	JAVASCRIPT_WASM = 6,
 };
 
@@ -142,15 +144,18 @@ struct javascript_process {
 	__u16 marker_continuation;
 	__u16 marker_continuation_with_catch;
 	__u16 marker_wasm;
+	__u16 marker_wasm_to_js;
 	/** In an object's map: its type, a __u16. The first type of functions, and the number of their types. */
 	__u16 map_instance_type;
 	__u16 type_function;
 	__u16 type_function_count;
+	__u16 reserved;
 	/** Offset of the address of the table of bytecode handlers, from the address in the root register. */
 	__u32 dispatch_table;
+	__u32 unused[3];
 };
 
-_Static_assert(sizeof(struct javascript_process) == 352, "struct javascript_process is 22 cells");
+_Static_assert(sizeof(struct javascript_process) == 368, "struct javascript_process is 23 cells");
 
 /**
  * Makes the fingerprint of a function. @ids: its number in its script (low half) and in its isolate. @script_id: the word
@@ -160,6 +165,16 @@ _Static_assert(sizeof(struct javascript_process) == 352, "struct javascript_proc
 static inline __u32 javascript_function_fingerprint(__u64 ids, __u64 script_id, __u32 source_length)
 {
 	return fingerprint_of(fingerprint_mix(fingerprint_mix(0, ids), script_id), source_length);
+}
+
+/**
+ * Makes word 1 of a frame at @pc in code of WebAssembly. @bytes: the 8 bytes of code before @pc, 0: unreadable. Code has no
+ * number, and V8 uses its memory again; 12 bits of a hash of these bytes show most of that.
+ */
+static inline __u64 javascript_wasm_word(__u64 pc, __u64 bytes)
+{
+	return (__u64)JAVASCRIPT_WASM << (32 + JAVASCRIPT_CODE_SHIFT) |
+	       fingerprint_mix(0, bytes) >> 52 << FRAME_ADDRESS_BITS | (pc & FRAME_ADDRESS_MASK);
 }
 
 /** Makes the fingerprint of a function's optimized code. @optimization: V8's number of the compilation. */

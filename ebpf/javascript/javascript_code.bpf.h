@@ -142,10 +142,12 @@ static __always_inline bool javascript_find_node(struct javascript_unwind *unwin
 	return unwind->node_key;
 }
 
+/* Sets unwind->object to the allocation with @address, of node_value bytes; 0 and false: there is none. */
 static __always_inline bool javascript_find_in_maps(struct javascript_unwind *unwind, __u64 address)
 {
 	__u64 pages = 0;
 
+	unwind->object = 0;
 	if (read_word(unwind->process.jit_pages, &pages) || !pages ||
 	    !javascript_find_node(unwind, pages, address) ||
 	    !javascript_find_node(unwind, unwind->node_value + unwind->process.jit_page_allocations,

@@ -15,6 +15,7 @@ enum {
 	JAVASCRIPT_BYTECODES_REGISTER = 20,
 	JAVASCRIPT_ROOT_REGISTER = 26,
 	JAVASCRIPT_MOVED_REGISTER = 8,
+	JAVASCRIPT_INSTANCE_REGISTER = 7,
 };
 
 /** Returns the position of the leaf at @pc in the code that was found last. */
@@ -24,6 +25,17 @@ javascript_leaf_position(struct javascript_unwind *unwind, __u64 pc, bool is_bas
 	(void)unwind;
 	(void)pc;
 	(void)is_baseline;
+	return JAVASCRIPT_IN_FRAME;
+}
+
+/** Returns the position of the leaf at @pc in wasm's code from @start on. */
+static __always_inline enum javascript_position javascript_wasm_position(__u64 start, __u64 pc,
+									 __u64 sp, __u64 *instance)
+{
+	(void)start;
+	(void)pc;
+	(void)sp;
+	*instance = 0;
 	return JAVASCRIPT_IN_FRAME;
 }
 

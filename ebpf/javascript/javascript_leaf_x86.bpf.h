@@ -12,6 +12,7 @@
 
 enum {
 	/* DWARF numbers. */
+	JAVASCRIPT_INSTANCE_REGISTER = 4,
 	JAVASCRIPT_FUNCTION_REGISTER = 5,
 	JAVASCRIPT_OFFSET_REGISTER = 9,
 	JAVASCRIPT_BYTECODES_REGISTER = 12,
@@ -166,6 +167,51 @@ javascript_leaf_position(struct javascript_unwind *unwind, __u64 pc, bool is_bas
 	if (read_word_pair(pc, &bytes, &next))
 		return JAVASCRIPT_IN_FRAME;
 	return javascript_return_position(bytes, next);
+}
+
+/*
+ * True if the leaf at @pc is in the prologue of wasm's code from @start on: before it makes its frame, or before Liftoff's
+ * code calls the builtin that does so; or in a table of jumps, which has no prologue.
+ */
+static __always_inline bool javascript_is_before_frame(__u64 start, __u64 pc)
+{
+	__u64 first = 0;
+
+	if (!start || read_word(start, &first) || (__u32)first == JAVASCRIPT_MAKE_FRAME)
+		return false;
+	/* mov r12d, i32; call */
+	if ((__u16)first == 0xbc41)
+		return pc - start < 11;
+	/* xor r12d, r12d; call */
+	if ((first & 0xffffff) == 0xe43145)
+		return pc - start < 8;
+	return true;
+}
+
+/**
+ * Returns the position of the leaf at @pc in wasm's code from @start on, 0: not known. @instance: address of the instance's slot
+ * in a frame that was popped; 0: it is in its register, or the frame is there.
+ * Source: wasm/baseline/x64/liftoff-assembler-x64-inl.h (CallFrameSetupStub), wasm/jump-table-assembler.h @ V8 9.4 to 14.6.
+ */
+static __always_inline enum javascript_position javascript_wasm_position(__u64 start, __u64 pc,
+									 __u64 sp, __u64 *instance)
+{
+	enum javascript_position position;
+	__u64 bytes = 0, next = 0;
+
+	*instance = 0;
+	if (javascript_is_before_frame(start, pc))
+		return JAVASCRIPT_AT_CALL;
+	if (read_word_pair(pc, &bytes, &next))
+		return JAVASCRIPT_IN_FRAME;
+	if ((__u32)bytes == JAVASCRIPT_MAKE_FRAME)
+		return JAVASCRIPT_AT_CALL;
+	if (javascript_is_move_to_fp(bytes))
+		return JAVASCRIPT_AT_SAVED_FP;
+	position = javascript_return_position(bytes, next);
+	if (position == JAVASCRIPT_AT_CALL)
+		*instance = sp - 8 + JAVASCRIPT_SLOT_INSTANCE;
+	return position;
 }
 
 /* pop r15 or r11; push rbp; mov rbp, rsp, in both encodings of the move. */

@@ -22,6 +22,8 @@ enum javascript_slot {
 	JAVASCRIPT_SLOT_FUNCTION = -16,
 	JAVASCRIPT_SLOT_BYTECODES = -32,
 	JAVASCRIPT_SLOT_OFFSET = -40,
+	/** In a frame of WebAssembly. */
+	JAVASCRIPT_SLOT_INSTANCE = -16,
 	/** In a frame of V8 itself: the first of its spilled values; the others are below it. */
 	JAVASCRIPT_SLOT_SPILLED = -16,
 	/** In an entry from C++: rbx. */

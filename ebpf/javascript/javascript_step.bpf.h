@@ -11,11 +11,10 @@
 #ifndef EBPF_JAVASCRIPT_STEP_BPF_H
 #define EBPF_JAVASCRIPT_STEP_BPF_H
 
-#include "ebpf/javascript/javascript_machine.bpf.h"
+#include "ebpf/javascript/javascript_wasm.bpf.h"
 
 enum {
 	JAVASCRIPT_STEPS_MAX = LANGUAGE_STEPS_MAX,
-	JAVASCRIPT_FRAME_MAX_BYTES = 8 << 20,
 	/* The first bytecodes are prefixes. The handlers of bytecodes with a prefix are in further tables behind the first. */
 	JAVASCRIPT_PREFIXES = 2,
 	JAVASCRIPT_HANDLERS = 256,
@@ -24,47 +23,6 @@ enum {
 	/* Limit of the words in a handler's frame that may be the offset. */
 	JAVASCRIPT_SPILLED_MAX = 10,
 };
-
-static __always_inline bool javascript_is_marker(__u64 context, __u64 marker)
-{
-	return marker && context == marker;
-}
-
-/* True for a context, as functions have it, and not a frame's marker. */
-static __always_inline bool javascript_is_context(__u64 context)
-{
-	return context & JAVASCRIPT_TAG;
-}
-
-/* Goes to the caller at unwind->return_address, caller_sp and caller_fp. */
-static __always_inline enum unwind_error
-javascript_go_on(struct unwind_state *state, const struct javascript_unwind *unwind, __u64 sp)
-{
-	if (unwind->caller_sp <= sp || unwind->caller_sp - sp > JAVASCRIPT_FRAME_MAX_BYTES)
-		return UNWIND_NO_PROGRESS;
-	state->pc = code_address(unwind->return_address);
-	state->sp = unwind->caller_sp;
-	state->fp = unwind->caller_fp;
-	state->fp_known = 1;
-	state->sp_known = 1;
-	state->frame_flags = FRAME_RETURN_ADDRESS;
-	state->registers_known = 0;
-	state->rbx_location = RBX_NOWHERE;
-	return UNWIND_OK;
-}
-
-/* Reads the slots that all frames have, of the frame with frame pointer @fp: unwind->context, and its caller. */
-static __always_inline enum unwind_error javascript_read_frame(struct unwind_state *state, __u64 fp)
-{
-	struct javascript_unwind *unwind = &state->javascript;
-
-	if (window_read_up(&state->stack, fp + JAVASCRIPT_SLOT_CONTEXT, &unwind->context) ||
-	    window_read_up(&state->stack, fp, &unwind->caller_fp) ||
-	    window_read_up(&state->stack, fp + JAVASCRIPT_SLOT_RETURN, &unwind->return_address))
-		return UNWIND_STACK_UNREADABLE;
-	unwind->caller_sp = fp + 16;
-	return UNWIND_OK;
-}
 
 /* Adds the frame of the function whose SharedFunctionInfo is at unwind->shared, with unwind->fingerprint. */
 static __always_inline enum unwind_error javascript_push(struct unwind_state *state, __u32 flags,
@@ -513,12 +471,11 @@ static __always_inline enum unwind_error javascript_push_code(struct unwind_stat
 			       offset);
 }
 
-/* Adds the frame of code without a function; V8's own stubs get none. */
-static __always_inline enum unwind_error javascript_push_other(struct unwind_state *state,
-							       __u32 code)
+/* Adds the frame of a regular expression's code; V8's own stubs get none. */
+static __always_inline enum unwind_error javascript_push_regexp(struct unwind_state *state)
 {
 	state->javascript.fingerprint = 0;
-	return javascript_push(state, state->frame_flags, state->pc, code, 0);
+	return javascript_push(state, state->frame_flags, state->pc, JAVASCRIPT_REGEXP, 0);
 }
 
 static __always_inline bool javascript_is_function_code(const struct javascript_unwind *unwind)
@@ -534,10 +491,15 @@ static __always_inline enum unwind_error javascript_leave_code(struct unwind_sta
 	struct javascript_unwind *unwind = &state->javascript;
 	bool is_leaf = state->registers_known && !(state->frame_flags & FRAME_RETURN_ADDRESS);
 	bool is_baseline = unwind->kind == unwind->process.kind_baseline;
+	bool is_wasm = unwind->kind == JAVASCRIPT_KIND_WASM;
 	enum javascript_position position = JAVASCRIPT_IN_FRAME;
+	__u64 instance = 0;
 	enum unwind_error error;
 
-	if (is_leaf)
+	if (is_leaf && is_wasm)
+		position = javascript_wasm_position(unwind->code_start, state->pc, state->sp,
+						    &instance);
+	else if (is_leaf)
 		position = javascript_leaf_position(unwind, state->pc, is_baseline);
 	/* By a value in memory all paths to here are one to the verifier. */
 	unwind->check = position;
@@ -547,10 +509,16 @@ static __always_inline enum unwind_error javascript_leave_code(struct unwind_sta
 						  javascript_read_leaf(state, position);
 	if (error)
 		return error;
+	if (is_wasm) {
+		if (position == JAVASCRIPT_IN_FRAME &&
+		    (!is_leaf || state->fp + JAVASCRIPT_SLOT_INSTANCE >= state->sp))
+			instance = state->fp + JAVASCRIPT_SLOT_INSTANCE;
+		return javascript_push_wasm(state, instance);
+	}
 	if (javascript_is_function_code(unwind) && javascript_is_context(unwind->context))
 		return javascript_push_code(state);
 	if (unwind->kind == unwind->process.kind_regexp)
-		return javascript_push_other(state, JAVASCRIPT_REGEXP);
+		return javascript_push_regexp(state);
 	return UNWIND_OK;
 }
 
@@ -574,7 +542,6 @@ static __always_inline enum unwind_error javascript_step_code(struct unwind_stat
 {
 	struct javascript_unwind *unwind = &state->javascript;
 	__u64 address = state->pc - (state->frame_flags & FRAME_RETURN_ADDRESS);
-	enum unwind_error error;
 
 	if (address - unwind->builtins < unwind->process.builtins_bytes) {
 		unwind->check = javascript_step_interpreter(state);
@@ -585,22 +552,18 @@ static __always_inline enum unwind_error javascript_step_code(struct unwind_stat
 		}
 		return javascript_leave(state);
 	}
-	unwind->check = javascript_find_code(unwind, address);
+	unwind->check = javascript_find_code(unwind, address) ||
+			javascript_find_wasm(state, address);
 	barrier();
 	/* The rows of the builtin have led to V8's code, so the guess was right. */
 	if (unwind->check && unwind->is_behind_leaf)
 		state->frame_flags &= ~(__u32)FRAME_GUESS;
 	unwind->is_behind_leaf = 0;
-	if (unwind->check) {
-		error = javascript_leave_code(state);
-	} else if (state->fp_known && !javascript_read_frame(state, state->fp) &&
-		   javascript_is_marker(unwind->context, unwind->process.marker_wasm)) {
-		error = javascript_push_other(state, JAVASCRIPT_WASM);
-	} else {
+	if (!unwind->check) {
 		decline_code(state);
 		return UNWIND_OK;
 	}
-	state->error = error;
+	state->error = javascript_leave_code(state);
 	return javascript_leave(state);
 }
 

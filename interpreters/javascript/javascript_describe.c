@@ -165,6 +165,7 @@ int javascript_describe(const struct v8_layout *layout, const struct v8_builtins
 		.marker_continuation = marker(layout->frame_js_continuation),
 		.marker_continuation_with_catch = marker(layout->frame_js_continuation_with_catch),
 		.marker_wasm = marker(layout->frame_wasm),
+		.marker_wasm_to_js = marker(layout->frame_wasm_to_js),
 		.map_instance_type = number(layout->map_instance_type),
 		.type_function = number(layout->type_function),
 		.type_function_count = number(layout->type_function_count),

@@ -12,12 +12,18 @@
 
 #include "interpreters/javascript/v8_function.h"
 #include "interpreters/javascript/v8_lines.h"
+#include "interpreters/javascript/v8_wasm.h"
+#include "interpreters/javascript/v8_wasm_names.h"
 #include "interpreters/read_windows.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/error.h"
 #include "lib/base/text.h"
 
 #define NO_NAME "(anonymous)"
+#define REGEXP_NAME "[regular expression]"
+#define NO_WASM_NAME "[wasm function]"
+/* The beginning of the names that V8 makes for scripts of modules. */
+#define WASM_URL "wasm://wasm/"
 #define NO_TEXT UINT32_MAX
 
 enum {
@@ -67,6 +73,13 @@ struct script_key {
 	uint64_t id;
 };
 
+/* Key of a module's cached names: the module's bytes, and the number of its script. */
+struct module_key {
+	uint64_t module;
+	uint64_t bytes;
+	uint64_t script_id;
+};
+
 static void release_frame(void *context, const void *key, void *value)
 {
 	(void)context;
@@ -82,6 +95,14 @@ static void release_lines(void *context, const void *key, void *value)
 	free(value);
 }
 
+static void release_names(void *context, const void *key, void *value)
+{
+	(void)context;
+	(void)key;
+	v8_wasm_names_deinit(value);
+	free(value);
+}
+
 void javascript_symbolizer_init(struct javascript_symbolizer *symbolizer,
 				const struct v8_layout *layout, const struct v8_builtins *builtins)
 {
@@ -93,12 +114,16 @@ void javascript_symbolizer_init(struct javascript_symbolizer *symbolizer,
 	lru_cache_init(&symbolizer->scripts, sizeof(struct script_key),
 		       JAVASCRIPT_SCRIPTS_MAX_ENTRIES, JAVASCRIPT_SCRIPTS_MAX_BYTES, release_lines,
 		       NULL);
+	lru_cache_init(&symbolizer->modules, sizeof(struct module_key),
+		       JAVASCRIPT_MODULES_MAX_ENTRIES, JAVASCRIPT_MODULES_MAX_BYTES, release_names,
+		       NULL);
 }
 
 void javascript_symbolizer_deinit(struct javascript_symbolizer *symbolizer)
 {
 	lru_cache_deinit(&symbolizer->frames);
 	lru_cache_deinit(&symbolizer->scripts);
+	lru_cache_deinit(&symbolizer->modules);
 	text_builder_deinit(&symbolizer->texts);
 }
 
@@ -377,13 +402,12 @@ static int read_functions(struct javascript_symbolizer *symbolizer, const struct
 	return err;
 }
 
-/* Makes a cached frame from the functions and texts that were read. */
+/* Makes a cached frame from the @count functions and the texts that were read. */
 static int make_cached_frame(const struct javascript_symbolizer *symbolizer,
-			     const struct cached_function *functions, bool is_approximate,
-			     struct cached_frame **cached, size_t *bytes)
+			     const struct cached_function *functions, uint32_t count,
+			     bool is_approximate, struct cached_frame **cached, size_t *bytes)
 {
 	const struct text_builder *texts = &symbolizer->texts;
-	const uint32_t count = symbolizer->functions.count;
 	struct cached_frame *made;
 
 	if (texts->failed)
@@ -423,7 +447,102 @@ static int read_frame(struct javascript_symbolizer *symbolizer, struct remote_me
 	changed = check_now(&heap, memory, parts);
 	if (changed)
 		return changed;
-	return err ? err : make_cached_frame(symbolizer, functions, is_approximate, cached, bytes);
+	return err ? err :
+		     make_cached_frame(symbolizer, functions, symbolizer->functions.count,
+				       is_approximate, cached, bytes);
+}
+
+/* The names in the module of @function; NULL if they are not available. */
+static const struct v8_wasm_names *find_names(struct javascript_symbolizer *symbolizer,
+					      const struct v8_heap *heap,
+					      const struct v8_wasm_function *function)
+{
+	struct module_key key = { .module = function->module, .bytes = function->module_bytes };
+	struct v8_wasm_names *names;
+
+	if (v8_field(heap, function->script, heap->layout->script_id, &key.script_id))
+		return NULL;
+	names = lru_cache_get(&symbolizer->modules, &key);
+	if (names)
+		return names;
+	names = calloc(1, sizeof(*names));
+	if (!names)
+		return NULL;
+	/* An empty result is cached as well. */
+	v8_wasm_names_read(heap->memory, key.module, key.bytes, names);
+	if (lru_cache_put_capped(&symbolizer->modules, &key, names,
+				 names->count * sizeof(names->offsets[0]) + ENTRY_BYTES)) {
+		v8_wasm_names_deinit(names);
+		free(names);
+		return NULL;
+	}
+	return names;
+}
+
+/* Reads the name and the file of a function of WebAssembly, which is the name of its module's script. */
+static void read_wasm_function(struct javascript_symbolizer *symbolizer, const struct v8_heap *heap,
+			       const struct v8_wasm_function *from,
+			       struct cached_function *function)
+{
+	const struct v8_wasm_names *names = find_names(symbolizer, heap, from);
+	char text[NEW_NAME_BYTES];
+	const char *module;
+	v8_text name, script;
+
+	*function = (struct cached_function){ .file = NO_TEXT };
+	if (v8_script_name(heap, from->script, script))
+		*script = '\0';
+	if (*script)
+		function->file = keep_text(symbolizer, script);
+	if (names && !v8_wasm_names_find(heap->memory, names, from->index, name, sizeof(name))) {
+		function->name = keep_text(symbolizer, name);
+		return;
+	}
+	module = text_starts_with(script, WASM_URL) ? script + strlen(WASM_URL) : script;
+	snprintf(text, sizeof(text), "wasm function %u%s%s", from->index, *module ? " in " : "",
+		 module);
+	text[text_cut_length(text, strlen(text), FRAME_NAME_MAX_BYTES)] = '\0';
+	function->name = keep_text(symbolizer, text);
+}
+
+/* Checks that the code before the frame's pc is still the one that the kernel side saw; -ESTALE: it is not. */
+static int check_wasm(struct remote_memory *memory, const uint64_t words[2])
+{
+	const uint64_t pc = frame_address(words[1]);
+	uint64_t bytes = 0;
+	int err = remote_memory_read(memory, pc - sizeof(bytes), &bytes, sizeof(bytes));
+
+	if (is_passing(err))
+		return err;
+	return javascript_wasm_word(pc, err ? 0 : bytes) == words[1] ?
+		       0 :
+		       fail(-ESTALE, "other code of WebAssembly");
+}
+
+static int read_wasm_frame(struct javascript_symbolizer *symbolizer, struct remote_memory *memory,
+			   const uint64_t words[2], struct cached_frame **cached, size_t *bytes)
+{
+	struct read_windows windows;
+	struct v8_heap heap = { .layout = symbolizer->layout, .memory = &windows.memory };
+	const bool is_return_address = frame_flags(words[0]) & FRAME_RETURN_ADDRESS;
+	struct v8_wasm_function function;
+	struct cached_function named;
+	int err;
+
+	read_windows_init(&windows, memory);
+	text_builder_clear(&symbolizer->texts);
+	err = v8_wasm_find(&heap, frame_address(words[0]),
+			   frame_address(words[1]) - is_return_address, &function);
+	if (is_passing(err))
+		return err;
+	if (err)
+		/* Code of no function, or a layout that is not known. */
+		named = (struct cached_function){ .name = keep_text(symbolizer, NO_WASM_NAME),
+						  .file = NO_TEXT };
+	else
+		read_wasm_function(symbolizer, &heap, &function, &named);
+	err = check_wasm(memory, words);
+	return err ? err : make_cached_frame(symbolizer, &named, 1, false, cached, bytes);
 }
 
 static int get_frame(struct javascript_symbolizer *symbolizer, struct remote_memory *memory,
@@ -438,7 +557,9 @@ static int get_frame(struct javascript_symbolizer *symbolizer, struct remote_mem
 		*cached = found;
 		return 0;
 	}
-	err = read_frame(symbolizer, memory, &parts, &found, &bytes);
+	err = parts.code == JAVASCRIPT_WASM ?
+		      read_wasm_frame(symbolizer, memory, words, &found, &bytes) :
+		      read_frame(symbolizer, memory, &parts, &found, &bytes);
 	if (err)
 		return err;
 	err = lru_cache_put_capped(&symbolizer->frames, words, found, bytes + ENTRY_BYTES);
@@ -449,18 +570,6 @@ static int get_frame(struct javascript_symbolizer *symbolizer, struct remote_mem
 	return err;
 }
 
-/* Names code that belongs to no function; false if it belongs to one. */
-static bool name_other(uint32_t code, struct interpreted_frames *frames)
-{
-	if (code != JAVASCRIPT_REGEXP && code != JAVASCRIPT_WASM)
-		return false;
-	frames->count = 1;
-	frames->items[0] = (struct interpreted_frame){
-		.function = code == JAVASCRIPT_REGEXP ? "[regular expression]" : "[wasm function]",
-	};
-	return true;
-}
-
 int javascript_symbolize(struct javascript_symbolizer *symbolizer, struct remote_memory *memory,
 			 const uint64_t words[2], uint64_t now_ns,
 			 struct interpreted_frames *frames)
@@ -469,11 +578,15 @@ int javascript_symbolize(struct javascript_symbolizer *symbolizer, struct remote
 	const char *texts;
 	int err;
 
-	if (name_other(take_apart(words).code, frames))
+	if (take_apart(words).code == JAVASCRIPT_REGEXP) {
+		frames->count = 1;
+		frames->items[0] = (struct interpreted_frame){ .function = REGEXP_NAME };
 		return 0;
+	}
 	if (now_ns >= symbolizer->next_age_ns) {
 		lru_cache_age(&symbolizer->frames);
 		lru_cache_age(&symbolizer->scripts);
+		lru_cache_age(&symbolizer->modules);
 		symbolizer->next_age_ns = now_ns + JAVASCRIPT_CACHE_AGE_NS;
 	}
 	err = get_frame(symbolizer, memory, words, &cached);

@@ -18,6 +18,9 @@ enum {
 	JAVASCRIPT_SCRIPTS_MAX_ENTRIES = 256,
 	/** Limit of cached lines. */
 	JAVASCRIPT_SCRIPTS_MAX_BYTES = 4 << 20,
+	JAVASCRIPT_MODULES_MAX_ENTRIES = 64,
+	/** Limit of cached offsets of names in modules of WebAssembly. */
+	JAVASCRIPT_MODULES_MAX_BYTES = 4 << 20,
 };
 
 /** Cached frames and lines that were not used for so long are dropped when others are looked up. */
@@ -32,6 +35,8 @@ struct javascript_symbolizer {
 	struct lru_cache frames;
 	/** struct script_key -> struct v8_lines. */
 	struct lru_cache scripts;
+	/** struct module_key -> struct v8_wasm_names. */
+	struct lru_cache modules;
 	uint64_t next_age_ns;
 	/** Buffers for reading. */
 	struct v8_frame_functions functions;

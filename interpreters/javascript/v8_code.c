@@ -32,7 +32,6 @@ struct map_node {
 	uint64_t left;
 	uint64_t right;
 	uint64_t key;
-	/** The JitPage of a page, or the size of an allocation. */
 	uint64_t value;
 };
 _Static_assert(offsetof(struct map_node, value) == NODE_VALUE - NODE_LEFT, "nodes are read whole");
@@ -44,8 +43,7 @@ static int read_word(const struct v8_heap *heap, uint64_t address, uint64_t *wor
 	return remote_memory_read(heap->memory, address, word, sizeof(*word));
 }
 
-/* Finds the node with the largest key up to @key in the std::map at @map. */
-static int find_node(const struct v8_heap *heap, uint64_t map, uint64_t key, struct map_node *node)
+int v8_map_find(const struct v8_heap *heap, uint64_t map, uint64_t key, struct v8_map_node *node)
 {
 	struct map_node at = { 0 };
 	bool is_found = false;
@@ -60,7 +58,7 @@ static int find_node(const struct v8_heap *heap, uint64_t map, uint64_t key, str
 			return err;
 		next = at.key <= key ? at.right : at.left;
 		if (at.key <= key) {
-			*node = at;
+			*node = (struct v8_map_node){ .key = at.key, .value = at.value };
 			is_found = true;
 		}
 	}
@@ -69,20 +67,23 @@ static int find_node(const struct v8_heap *heap, uint64_t map, uint64_t key, str
 	return err;
 }
 
-/* Finds the start of the object at @pc in the maps of the process. */
+/*
+ * Finds the start of the object at @pc in the maps of the process. The value of a page is its JitPage, that of an allocation
+ * its size.
+ */
 static int find_in_maps(const struct v8_heap *heap, uint64_t bias, uint64_t pc, uint64_t *start)
 {
 	const struct v8_layout *layout = heap->layout;
-	struct map_node node = { 0 };
+	struct v8_map_node node = { 0 };
 	uint64_t pages = 0;
 	int err = read_word(heap, layout->trusted_data + bias + V8_TRUSTED_JIT_PAGES, &pages);
 
 	if (!err && !pages)
 		err = fail(-ENOENT, "V8 has no code yet");
 	if (!err)
-		err = find_node(heap, pages, pc, &node);
+		err = v8_map_find(heap, pages, pc, &node);
 	if (!err)
-		err = find_node(heap, node.value + layout->jit_page_allocations, pc, &node);
+		err = v8_map_find(heap, node.value + layout->jit_page_allocations, pc, &node);
 	if (!err && pc - node.key >= node.value)
 		err = fail(-ENOENT, "no code at %#" PRIx64, pc);
 	if (!err)

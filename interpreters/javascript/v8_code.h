@@ -44,6 +44,15 @@ struct v8_code {
 	uint64_t positions;
 };
 
+/** A node of one of V8's maps by address: libstdc++'s std::map, with words as keys and values. */
+struct v8_map_node {
+	uint64_t key;
+	uint64_t value;
+};
+
+/** Finds the node with the largest key up to @key in the map at @map. -ENOENT: there is none; -E2BIG, -EFAULT, -ESRCH. */
+int v8_map_find(const struct v8_heap *heap, uint64_t map, uint64_t key, struct v8_map_node *node);
+
 /**
  * Finds the code at @pc in the process. @bias is added to ELF virtual addresses of V8's file. -ENOENT: there is no
  * code; -EBADMSG: the object found is no code; -E2BIG over a limit; -ENOMEM, -EFAULT, -ESRCH.

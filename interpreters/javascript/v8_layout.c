@@ -165,6 +165,19 @@ static const struct fact facts[] = {
 	FACT(page_registry, NULL, 256, 272, 288, NONE, NONE, NONE, NONE),
 	FACT(jit_page_allocations, NULL, NONE, NONE, NONE, 40, 8, 8, 8),
 
+	/*
+	 * wasm/wasm-objects.tq; wasm/wasm-code-manager.h (class NativeModule, class WasmCode): classes of C++, read out of processes
+	 * with the versions of scripts/fetch_nodes.py. A WasmCode is checked before it is used.
+	 */
+	FACT(wasm_trusted_instance, NULL, NONE, NONE, NONE, 160, 152, 152, 104),
+	FACT(wasm_instance_module, NULL, 208, 208, 208, 32, 32, 32, 32),
+	FACT(wasm_module_native, NULL, SAME(24)),
+	FACT(wasm_module_script, NULL, 40, 40, 32, 32, 32, 32, 32),
+	FACT(wasm_bytes, NULL, 312, 312, 200, 200, 240, 240, 232),
+	FACT(wasm_code, NULL, 416, 416, 304, 392, 312, 312, 304),
+	FACT(wasm_code_size, NULL, 32, 32, 24, 24, 32, 32, 32),
+	FACT(wasm_code_index, NULL, 48, 48, 44, 44, 56, 56, 56),
+
 	/* execution/frames.h (STACK_FRAME_TYPE_LIST) */
 	FACT(frame_entry, "frametype_EntryFrame", SAME(EXPORTED)),
 	FACT(frame_construct_entry, "frametype_ConstructEntryFrame", SAME(EXPORTED)),
@@ -179,6 +192,7 @@ static const struct fact facts[] = {
 	FACT(frame_js_continuation_with_catch,
 	     "frametype_JavaScriptBuiltinContinuationWithCatchFrame", SAME(EXPORTED)),
 	FACT(frame_wasm, "frametype_WasmFrame", SAME(EXPORTED)),
+	FACT(frame_wasm_to_js, "frametype_WasmToJsFrame", SAME(EXPORTED)),
 
 	/* objects/instance-type.h; the number of functions' types: objects/js-function.tq, objects/objects-definitions.h */
 	FACT(type_first_nonstring, "FirstNonstringType", SAME(EXPORTED)),
@@ -188,6 +202,7 @@ static const struct fact facts[] = {
 	FACT(type_wrapper, "type_SharedFunctionInfoWrapper__SHARED_FUNCTION_INFO_WRAPPER_TYPE",
 	     NONE, NONE, NONE, NONE, EXPORTED, EXPORTED, EXPORTED),
 	FACT(type_script, "type_Script__SCRIPT_TYPE", SAME(EXPORTED)),
+	FACT(type_wasm_module, "type_WasmModuleObject__WASM_MODULE_OBJECT_TYPE", SAME(EXPORTED)),
 	FACT(type_scope_info, "type_ScopeInfo__SCOPE_INFO_TYPE", SAME(EXPORTED)),
 	FACT(type_debug_info, "type_DebugInfo__DEBUG_INFO_TYPE", SAME(EXPORTED)),
 	FACT(type_uncompiled_first,

@@ -163,6 +163,19 @@ struct v8_layout {
 	/** Offset in a JitPage of its map of allocations (from 12.4 on). */
 	int32_t jit_page_allocations;
 
+	/** Offset in a module's trusted instance of its instance (from 12.4 on), and in that of the WasmModuleObject. */
+	int32_t wasm_trusted_instance;
+	int32_t wasm_instance_module;
+	/** Offsets in a WasmModuleObject of its Foreign, which leads to its NativeModule, and of its Script. */
+	int32_t wasm_module_native;
+	int32_t wasm_module_script;
+	/** Offsets in a NativeModule: of the module's bytes, and of the map of its code; a vector of newer code follows that. */
+	int32_t wasm_bytes;
+	int32_t wasm_code;
+	/** Offsets in a WasmCode of int32_t: the size of its instructions, and the function's index. */
+	int32_t wasm_code_size;
+	int32_t wasm_code_index;
+
 	int32_t frame_entry;
 	int32_t frame_construct_entry;
 	int32_t frame_exit;
@@ -173,6 +186,7 @@ struct v8_layout {
 	int32_t frame_js_continuation;
 	int32_t frame_js_continuation_with_catch;
 	int32_t frame_wasm;
+	int32_t frame_wasm_to_js;
 
 	/** First instance type that is no string; strings have lower ones. */
 	int32_t type_first_nonstring;
@@ -183,6 +197,7 @@ struct v8_layout {
 	int32_t type_wrapper;
 	int32_t type_script;
 	int32_t type_scope_info;
+	int32_t type_wasm_module;
 	int32_t type_debug_info;
 	int32_t type_uncompiled_first;
 	int32_t type_uncompiled_last;

@@ -52,6 +52,7 @@ enum {
 	MARKER_FAST_CONSTRUCT = 48,
 	MARKER_CONTINUATION = 40,
 	MARKER_WASM = 8,
+	MARKER_WASM_TO_JS = 10,
 	MARKER_STUB = 34,
 	TYPE_FUNCTION = 2065,
 	TYPE_COUNT = 17,
@@ -59,6 +60,7 @@ enum {
 	SOURCE_LENGTH = 14,
 
 	/* DWARF numbers. */
+	RSI = 4,
 	RDI = 5,
 	R8 = 8,
 	R9 = 9,
@@ -385,6 +387,11 @@ static inline void assert_javascript_unwind(struct javascript *javascript, const
 	assert_int_equal(javascript->world->trace.error != UNWIND_OK, strchr(text, '!') != NULL);
 }
 
+static inline void assert_word(const struct javascript *javascript, uint32_t index, uint64_t word)
+{
+	assert_int_equal(javascript->world->trace.words[index], word);
+}
+
 /* Returns the offset in the position of frame @index of the last unwind. */
 static inline uint32_t frame_offset(const struct javascript *javascript, uint32_t index)
 {
@@ -434,6 +441,7 @@ static inline struct javascript_process made_javascript_process(bool is_new)
 		.marker_fast_construct = MARKER_FAST_CONSTRUCT,
 		.marker_continuation = MARKER_CONTINUATION,
 		.marker_wasm = MARKER_WASM,
+		.marker_wasm_to_js = MARKER_WASM_TO_JS,
 		.map_instance_type = 12,
 		.type_function = TYPE_FUNCTION,
 		.type_function_count = TYPE_COUNT,

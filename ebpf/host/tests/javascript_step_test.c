@@ -2,11 +2,6 @@
 /* Stacks of V8's builtins, and of code that V8 has generated, for each position at which a thread may be interrupted. */
 #include "ebpf/host/tests/javascript_fixture.h"
 
-static void assert_word(const struct javascript *javascript, uint32_t index, uint64_t word)
-{
-	assert_int_equal(javascript->world->trace.words[index], word);
-}
-
 static void the_interpreter_s_frame_is_its_function_s(void **state)
 {
 	struct javascript *javascript = *state;
@@ -340,21 +335,6 @@ static void code_of_no_function_has_no_function(void **state)
 	start = add_code(javascript, 2, 1);
 	lay_in_frame(javascript, start + IN_CODE, MARKER_STUB, 0);
 	assert_javascript_unwind(javascript, "I0E");
-}
-
-static void wasm_says_so_in_its_frame(void **state)
-{
-	struct javascript *javascript = *state;
-	const uint64_t pc = PAGE_START + CODE_BYTES - 64;
-
-	lay_in_frame(javascript, pc, MARKER_WASM, 0);
-	assert_javascript_unwind(javascript, "WI0E");
-	assert_word(javascript, 0, frame_word(FRAME_JAVASCRIPT, 0, pc));
-	/* Without the marker it is not V8's code. */
-	lay_in_frame(javascript, pc, CONTEXT, function_at(1));
-	javascript_unwind_text(javascript);
-	assert_null(strchr(javascript->text, 'W'));
-	assert_int_not_equal(javascript->world->trace.word_count, 0);
 }
 
 /* An instruction's bytes, and the state of the stack there. */
@@ -753,7 +733,6 @@ int main(void)
 		javascript_test(code_is_found_by_maps_and_by_the_lists_of_pages),
 		javascript_test(an_address_behind_the_last_instruction_is_returned_to),
 		javascript_test(code_of_no_function_has_no_function),
-		javascript_test(wasm_says_so_in_its_frame),
 		javascript_test(at_its_end_code_has_no_frame),
 		javascript_test(what_looks_like_an_end_but_is_none_is_in_its_frame),
 		javascript_test(at_its_beginning_code_makes_its_frame),

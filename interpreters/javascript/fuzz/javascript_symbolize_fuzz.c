@@ -4,7 +4,7 @@
  * to 4: its position and flags; then changes to the process, 5 bytes each: offset, source and kind. The fingerprint is
  * computed from the changed memory, since no input would find it. Memory may change once more while it is read.
  *
- * covers: javascript_symbolize.c v8_frames.c v8_lines.c
+ * covers: javascript_symbolize.c v8_frames.c v8_lines.c v8_wasm.c
  */
 #include "interpreters/javascript/javascript_symbolize.h"
 
@@ -194,6 +194,17 @@ static void name_frame(struct process *process, const uint64_t words[2])
 	javascript_symbolizer_deinit(&symbolizer);
 }
 
+/* The words of a frame in wasm's code. */
+static void make_wasm_words(const struct process *process, const uint8_t *head, uint64_t words[2])
+{
+	const struct made_wasm *wasm = &process->made.wasm;
+	const uint64_t pc = wasm->code[head[2] % 3] + head[3] % MADE_WASM_CODE_SIZE;
+
+	words[0] = frame_word(FRAME_JAVASCRIPT, head[2] & 4 ? FRAME_RETURN_ADDRESS : 0,
+			      wasm->instance);
+	words[1] = javascript_wasm_word(pc, word_at(&process->made.made, pc - 8));
+}
+
 static void look_at(struct process *process, const uint8_t *head)
 {
 	const struct v8_heap *heap = &process->made.made.heap;
@@ -204,7 +215,7 @@ static void look_at(struct process *process, const uint8_t *head)
 	const uint64_t object = is_optimized ? process->code : process->shared[choice & 1];
 	const uint32_t print = is_optimized ? code_fingerprint(heap, object) :
 					      function_fingerprint(heap, object);
-	const uint64_t words[2] = {
+	uint64_t words[2] = {
 		frame_word(FRAME_JAVASCRIPT, choice & 2 ? FRAME_RETURN_ADDRESS : 0, object),
 		(uint64_t)(code << JAVASCRIPT_CODE_SHIFT | offset |
 			   (choice & 8 ? JAVASCRIPT_NEW : 0))
@@ -212,6 +223,8 @@ static void look_at(struct process *process, const uint8_t *head)
 			print,
 	};
 
+	if (code == JAVASCRIPT_WASM)
+		make_wasm_words(process, head, words);
 	process->reads = 0;
 	process->change_at = head[3] & 2 ? head[4] : 0;
 	name_frame(process, words);

@@ -172,6 +172,7 @@ static void markers_are_twice_the_type_of_the_frame(void **state)
 		assert_int_equal(process.marker_continuation_with_catch,
 				 2 * layout.frame_js_continuation_with_catch);
 		assert_int_equal(process.marker_wasm, 2 * layout.frame_wasm);
+		assert_int_equal(process.marker_wasm_to_js, 2 * layout.frame_wasm_to_js);
 		/* The type exists from 12.4 on. */
 		assert_int_equal(process.marker_fast_construct,
 				 line < V8_12_4 ? 0 : 2 * layout.frame_fast_construct);

@@ -407,9 +407,55 @@ static void code_of_no_function_is_named_without_memory(void **state)
 			 0);
 	assert_int_equal(frames.count, 1);
 	check_frame(0, "[regular expression]", NULL, 0, 0);
-	assert_int_equal(symbolize_from(&memory, make_words(0x1234, 0, JAVASCRIPT_WASM, 0, 0)), 0);
-	check_frame(0, "[wasm function]", NULL, 0, 0);
 	assert_int_equal(memory.reads, 0);
+}
+
+/* The words of a frame at @pc in wasm's code. */
+static struct words wasm_words(uint64_t instance, uint64_t pc, uint8_t flags)
+{
+	return (struct words){ {
+		frame_word(FRAME_JAVASCRIPT, flags, instance),
+		javascript_wasm_word(pc, heap_word(pc - 8)),
+	} };
+}
+
+static void wasm_has_the_names_of_its_module_or_numbers(void **state)
+{
+	const struct made_wasm *wasm = &made.wasm;
+
+	(void)state;
+	for (enum v8_line line = 0; line < V8_LINE_COUNT; line++) {
+		make_process(line);
+		/* Read at first, then cached. */
+		for (int i = 0; i < 2; i++) {
+			assert_int_equal(symbolize(wasm_words(wasm->instance,
+							      wasm->code[0] + MADE_WASM_CODE_SIZE,
+							      FRAME_RETURN_ADDRESS)),
+					 0);
+			assert_int_equal(frames.count, 1);
+			check_frame(0, "add", "wasm://wasm/known-12ab", 0, 0);
+		}
+		assert_int_equal(symbolize(wasm_words(wasm->instance, wasm->code[2], 0)), 0);
+		check_frame(0, "wasm function 3 in known-12ab", "wasm://wasm/known-12ab", 0, 0);
+		/* A table of jumps, and what is no instance. */
+		assert_int_equal(symbolize(wasm_words(wasm->instance, wasm->code[1], 0)), 0);
+		check_frame(0, "[wasm function]", NULL, 0, 0);
+		assert_int_equal(symbolize(wasm_words(0x1235, wasm->code[0], 0)), 0);
+		check_frame(0, "[wasm function]", NULL, 0, 0);
+	}
+}
+
+static void other_code_of_wasm_at_its_address_is_stale(void **state)
+{
+	const struct made_wasm *wasm = &made.wasm;
+	const struct words words = wasm_words(wasm->instance, wasm->code[0] + 16, 0);
+	const uint64_t other = 0x5548;
+	struct counting_memory gone = { .err = -ESRCH };
+
+	(void)state;
+	made_put(&made.made, wasm->code[0] + 8, &other, sizeof(other));
+	assert_int_equal(symbolize(words), -ESTALE);
+	assert_int_equal(symbolize_from(&gone, words), -ESRCH);
 }
 
 static void another_function_at_its_address_is_stale(void **state)
@@ -562,6 +608,8 @@ int main(void)
 		TEST(every_function_is_called_something),
 		TEST(long_names_are_cut_behind_a_whole_character),
 		TEST(code_of_no_function_is_named_without_memory),
+		TEST(wasm_has_the_names_of_its_module_or_numbers),
+		TEST(other_code_of_wasm_at_its_address_is_stale),
 		TEST(another_function_at_its_address_is_stale),
 		TEST(what_is_no_function_any_more_is_stale),
 		TEST(what_was_named_once_is_not_read_again),

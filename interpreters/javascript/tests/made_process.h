@@ -7,6 +7,7 @@
 #define INTERPRETERS_JAVASCRIPT_TESTS_MADE_PROCESS_H
 
 #include "interpreters/javascript/tests/made_code.h"
+#include "interpreters/javascript/tests/made_wasm.h"
 #include "interpreters/javascript/v8_unwind.h"
 
 enum {
@@ -25,6 +26,7 @@ struct made_process {
 	struct made_heap made;
 	struct made_code_page page;
 	uint64_t stack;
+	struct made_wasm wasm;
 };
 
 static inline const struct v8_builtin *made_find_builtin(void *context, uint64_t pc)
@@ -168,6 +170,7 @@ static inline void made_process_init(struct made_process *process, enum v8_line 
 	made_frame(process, 46, (uint64_t)layout->frame_exit << 1, 0, 52, MADE_ARRAY_MAP);
 	made_frame(process, 52, context, functions[1], 62, MADE_STUB);
 	made_frame(process, 62, (uint64_t)layout->frame_entry << 1, 0, 0, 0);
+	made_wasm_init(&process->wasm, made);
 }
 
 #endif
