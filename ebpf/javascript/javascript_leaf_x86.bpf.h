@@ -304,6 +304,9 @@ static __always_inline __u32 javascript_move_bytes(__u64 bytes)
 {
 	if ((bytes & 0xffc7fdfb) == 0x24448948 || (__u8)bytes == 0xb8)
 		return 5;
+	/* mov r, [r13 + d32] */
+	if ((bytes & 0xc7fffb) == 0x858b49)
+		return 7;
 	return (bytes & 0xc0fdf8) == 0xc08948 ? 3 : 0;
 }
 
@@ -315,7 +318,8 @@ static __always_inline bool javascript_is_exit(__u64 bytes, __u64 pc)
 {
 	__u64 target = pc + 5 + (__u64)(__s64)(__s32)(bytes >> 8);
 
-	return (__u8)bytes == 0xc3 || (__u8)bytes == 0xc2 ||
+	/* jmp rcx goes to the code of a function. */
+	return (__u8)bytes == 0xc3 || (__u8)bytes == 0xc2 || (__u16)bytes == 0xe1ff ||
 	       ((__u8)bytes == 0xe9 && !(target % JAVASCRIPT_BUILTIN_ALIGNMENT));
 }
 

@@ -196,13 +196,7 @@ static __always_inline enum unwind_error javascript_leave_frameless(struct unwin
 	struct javascript_unwind *unwind = &state->javascript;
 	__u64 slot = 0;
 
-	/* Handlers jump from one to the next without a call, and return to the interpreter. */
 	unwind->is_behind_leaf = 1;
-	if (builtin_class == JAVASCRIPT_BUILTIN_HANDLER) {
-		if (state->fp_known)
-			javascript_find_bytecode(state, state->fp, 0);
-		return javascript_release(state, false);
-	}
 	unwind->function = state->registers[JAVASCRIPT_FUNCTION_REGISTER];
 	/* At the end the register has a stale value, which may be a function that was called. */
 	if (builtin_class == JAVASCRIPT_BUILTIN_INTERPRETER &&
@@ -235,12 +229,16 @@ static __always_inline enum unwind_error javascript_push_in_builtin(struct unwin
 	     builtin_class == JAVASCRIPT_BUILTIN_HANDLER))
 		unwind->context = builtin_class == JAVASCRIPT_BUILTIN_INTERPRETER ? JAVASCRIPT_TAG :
 										    0;
-	/* A handler may call without a frame; then the frame is that of the function. */
-	if (builtin_class == JAVASCRIPT_BUILTIN_HANDLER &&
-	    !javascript_is_context(unwind->context)) {
+	if (builtin_class == JAVASCRIPT_BUILTIN_HANDLER) {
+		/* A handler may have no frame, even while it calls; then the frame is that of the function. */
+		bool has_frame = !javascript_is_context(unwind->context);
+
 		if (!flags)
-			javascript_find_bytecode(state, unwind->caller_fp, fp);
-		return javascript_release(state, false);
+			javascript_find_bytecode(state, has_frame ? unwind->caller_fp : fp,
+						 has_frame ? fp : 0);
+		if (has_frame)
+			return javascript_release(state, false);
+		flags = FRAME_RETURN_ADDRESS;
 	}
 	if (builtin_class == JAVASCRIPT_BUILTIN_NO_FUNCTION ||
 	    (!javascript_is_context(unwind->context) && !javascript_is_continuation(unwind)))
@@ -361,7 +359,7 @@ static __always_inline enum unwind_error javascript_step_builtin(struct unwind_s
 	if (is_leaf && (builtin_class == JAVASCRIPT_BUILTIN_PROLOGUE ||
 			builtin_class == JAVASCRIPT_BUILTIN_LEAVE))
 		return javascript_step_frame_builtin(state, builtin_class);
-	if (is_leaf && state->sp != fp + 16)
+	if (is_leaf && state->sp != fp + 16 && builtin_class != JAVASCRIPT_BUILTIN_HANDLER)
 		return javascript_leave_frameless(state, builtin_class);
 	if (!fp)
 		return javascript_release(state, true);
@@ -543,18 +541,6 @@ static __always_inline bool javascript_is_in_v8(struct unwind_state *state, __u6
 }
 
 /*
- * True if a leaf in a builtin without rows may have no frame: it is a bytecode handler and the frame pointer leads to the
- * frame of an interpreted function, which has no marker; or it moves the arguments of a call.
- */
-static __always_inline bool javascript_is_frameless(struct unwind_state *state, __u32 builtin_class)
-{
-	if (builtin_class == JAVASCRIPT_BUILTIN_HANDLER)
-		return !javascript_read_frame(state, state->fp) &&
-		       javascript_is_context(state->javascript.context);
-	return builtin_class == JAVASCRIPT_BUILTIN_CALL || builtin_class == JAVASCRIPT_BUILTIN_EXIT;
-}
-
-/*
  * Finds unwind->return_address of a leaf in a builtin without rows, if it moves the arguments of a call and the return
  * address with them. That is in a register; or at the new address, the stack pointer; or at the old address, which is in
  * r8. False: it is at neither.
@@ -568,7 +554,8 @@ static __always_inline bool javascript_find_moved(struct unwind_state *state, __
 	unwind->is_frameless = 1;
 	if (!address) {
 		/* Not by the stack pointer alone: a builtin with a frame may have an old return address there. */
-		unwind->is_frameless = javascript_is_frameless(state, builtin_class);
+		unwind->is_frameless = builtin_class == JAVASCRIPT_BUILTIN_CALL ||
+				       builtin_class == JAVASCRIPT_BUILTIN_EXIT;
 		if (!unwind->is_frameless)
 			return false;
 		read_word(state->sp, &address);
@@ -586,8 +573,7 @@ static __always_inline bool javascript_find_moved(struct unwind_state *state, __
 }
 
 /* Goes to the caller that javascript_find_moved() has found. */
-static __always_inline enum unwind_error javascript_leave_moving(struct unwind_state *state,
-								 __u32 builtin_class)
+static __always_inline enum unwind_error javascript_leave_moving(struct unwind_state *state)
 {
 	struct javascript_unwind *unwind = &state->javascript;
 	enum unwind_error error;
@@ -597,8 +583,7 @@ static __always_inline enum unwind_error javascript_leave_moving(struct unwind_s
 	unwind->caller_fp = state->fp;
 	prove_pending_frame(state);
 	error = javascript_go_on(state, unwind, state->sp);
-	return error ? error :
-		       javascript_release(state, builtin_class != JAVASCRIPT_BUILTIN_HANDLER);
+	return error ? error : javascript_release(state, true);
 }
 
 /* Handles the native frame that was added last if it is a builtin's without a rule. */
@@ -620,10 +605,11 @@ static __always_inline enum unwind_error javascript_step_ruleless(struct unwind_
 						 frame_address(state->pending_words[0]));
 	if (builtin_class == JAVASCRIPT_BUILTIN_DEOPTIMIZER)
 		return javascript_guess_caller(state);
-	if (!is_leaf || builtin_class == JAVASCRIPT_BUILTIN_LEAVE)
+	if (!is_leaf || builtin_class == JAVASCRIPT_BUILTIN_LEAVE ||
+	    builtin_class == JAVASCRIPT_BUILTIN_HANDLER)
 		return javascript_step_builtin(state);
 	if (javascript_find_moved(state, builtin_class))
-		return javascript_leave_moving(state, builtin_class);
+		return javascript_leave_moving(state);
 	if (state->javascript.is_frameless || state->pending_fp < state->sp)
 		return javascript_guess_caller(state);
 	/* It has a frame: no path from the builtin's beginning leads to the instruction, but one behind a call does. */
