@@ -249,24 +249,6 @@ static void sweep_all(struct sweep *sweep)
 }
 
 /*
- * Where an address was taken and a function is likely to start, one does start. The code before it is then
- * the call of a function that does not return.
- */
-static void mark_taken_starts(const struct code_chunk *chunk, struct code_marks *marks)
-{
-	for (uint32_t offset = 0; offset < chunk->size; offset++) {
-		if (!(marks->marks[offset] & CODE_MARK_TAKEN))
-			continue;
-		if (code_trial_is_taken_start(chunk, marks, offset)) {
-			add_leader(marks, offset);
-			marks->marks[offset] |= CODE_MARK_AFTER_END;
-		} else {
-			marks->marks[offset] &= ~CODE_MARK_TAKEN;
-		}
-	}
-}
-
-/*
  * Marks all code at which stacks begin. Its address is looked up as that of a return address, one byte lower: in the code that
  * enters the first function, without which it is not accepted, since that byte would be the end of another function.
  */
@@ -288,6 +270,25 @@ static void mark_stack_starts(const struct code_chunk *chunk, struct code_marks 
 		}
 		marks->stack_start_bits[offset / 64] &= ~((uint64_t)1 << offset % 64);
 		size = 1;
+	}
+}
+
+/*
+ * Where an address was taken and a function is likely to start, one does start. The code before it is then
+ * the call of a function that does not return. No function starts where a stack begins: nothing calls that code.
+ */
+static void mark_taken_starts(const struct code_chunk *chunk, struct code_marks *marks)
+{
+	for (uint32_t offset = 0; offset < chunk->size; offset++) {
+		if (!(marks->marks[offset] & CODE_MARK_TAKEN))
+			continue;
+		if (!code_marks_begins_stack(marks, offset) &&
+		    code_trial_is_taken_start(chunk, marks, offset)) {
+			add_leader(marks, offset);
+			marks->marks[offset] |= CODE_MARK_AFTER_END;
+		} else {
+			marks->marks[offset] &= ~CODE_MARK_TAKEN;
+		}
 	}
 }
 
@@ -328,8 +329,8 @@ int code_marks_init(struct code_marks *marks, const struct code_chunk *chunk,
 	if (entry >= chunk->address && entry - chunk->address < chunk->size)
 		add_start(marks, entry - chunk->address);
 	sweep_all(&sweep);
-	mark_taken_starts(chunk, marks);
 	mark_stack_starts(chunk, marks);
+	mark_taken_starts(chunk, marks);
 	count_ranks(marks, words);
 	return 0;
 }
