@@ -110,6 +110,8 @@ static int open_file(struct process_sync *sync, const struct process *process,
 		if (*executable && !executable_lacks_file(*executable))
 			return 0;
 		executable_unref(sync->executables, *executable);
+		/* It may be that the file cannot be opened. */
+		*executable = NULL;
 	}
 	err = sync->reads->ops->open_file(sync->reads, (pid_t)process->pid, row, &fd, &key);
 	if (err == -EMFILE || err == -ENFILE) {

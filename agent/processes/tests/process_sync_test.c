@@ -262,6 +262,42 @@ static void the_files_of_a_process_that_ended_are_closed(void **state)
 	drop(fixture, first);
 }
 
+static int open_nothing(struct proc_home *home, pid_t pid, const struct proc_mapping *row, int *fd,
+			struct file_key *key)
+{
+	(void)home;
+	(void)pid;
+	(void)row;
+	(void)fd;
+	(void)key;
+	return -EIO;
+}
+
+static void an_executable_whose_file_cannot_be_opened_again_is_not_taken(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *first = add(fixture, 7, 100, 1), *second = add(fixture, 8, 100, 1);
+	struct proc_home_ops ops = *fixture->reads.home.ops;
+	uint64_t now_ns = clock_monotonic_ns();
+	struct executable *ls;
+
+	make_process(fixture, 7, "/bin/ls");
+	make_process(fixture, 8, "/bin/ls");
+	sync_process(fixture, first);
+	ls = first->mappings[0].executable;
+	process_sync_end(&fixture->sync, first, now_ns);
+	executable_cache_close_files(fixture->sync.executables, now_ns + 2 * EXECUTABLE_OPEN_NS);
+	assert_true(executable_lacks_file(ls));
+	ops.open_file = open_nothing;
+	fixture->reads.home.ops = &ops;
+	sync_process(fixture, second);
+	assert_null(second->mappings[0].executable);
+	drop(fixture, second);
+	/* The first process has its reference still. */
+	assert_int_equal(ls->references, 1);
+	drop(fixture, first);
+}
+
 /* --- real processes --- */
 
 static uint64_t row_of(const struct fake_entry *entry, uint64_t address, uint64_t *elf_address)
@@ -438,6 +474,7 @@ int main(void)
 		TEST(a_late_answer_about_a_file_does_no_harm),
 		TEST(an_ended_process_is_not_published_over_its_successor),
 		TEST(the_files_of_a_process_that_ended_are_closed),
+		TEST(an_executable_whose_file_cannot_be_opened_again_is_not_taken),
 		TEST(this_very_process_is_published_with_its_vdso_and_a_memfd),
 		TEST(a_deleted_program_can_still_be_read),
 		TEST(a_process_whose_leader_has_exited_is_read_through_its_threads),
