@@ -41,7 +41,7 @@ def pprof_lines(path):
     yield from sorted("%s | %s | %s" % (
         sample.values, ", ".join(ascii(label) for label in sorted(sample.labels.items())),
         " < ".join("%s %s:%d" % (ascii(name), ascii(file), line)
-                   for name, (file, line) in zip(reversed(sample.frames), reversed(sample.lines))))
+                   for name, (file, line, _) in zip(reversed(sample.frames), reversed(sample.lines))))
                       for sample in profile.samples)
 
 

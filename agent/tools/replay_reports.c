@@ -252,6 +252,22 @@ static void replay_page(const struct report_file *file, const char *folder)
 	history_destroy(history);
 }
 
+/* Passes on counts of samples, the first type of all of our files; a store has no other values. */
+struct count_reporter {
+	struct reporter reporter;
+	struct reporter *to;
+};
+
+static void report_counts(struct reporter *reporter, const struct sample_event *event)
+{
+	const struct count_reporter *counts = (struct count_reporter *)reporter;
+
+	for (uint64_t i = 0; !event->sample.origin && i < event->value; i++)
+		counts->to->ops->report(counts->to, event);
+}
+
+static const struct reporter_ops count_ops = { .report = report_counts };
+
 /*
  * Reads a file that the agent wrote, and writes it as folded stacks and, if it had times, as OTLP, which has
  * all data that was read.
@@ -262,6 +278,8 @@ static void open_again(const struct report_file *file, const char *folder, const
 	const char *const names[] = { folded, otlp };
 	struct opened_samples opened = { 0 };
 	struct sample_store *store = make_store(true);
+	struct count_reporter counts = { .reporter = { .ops = &count_ops },
+					 .to = sample_store_reporter(store) };
 	_cleanup_(sample_snapshot_deinit) struct sample_snapshot snapshot = { 0 };
 	const struct otlp_options options = otlp_options_of(GROUP_BY_PROCESS);
 
@@ -269,11 +287,11 @@ static void open_again(const struct report_file *file, const char *folder, const
 	snprintf(folded, sizeof(folded), "opened.%s.folded", name);
 	snprintf(otlp, sizeof(otlp), "opened.%s.otlp", name);
 	check(open_file(path, &opened), path);
-	opened_samples_report(&opened, sample_store_reporter(store));
+	opened_samples_report_values(&opened, &counts.reporter);
 	check(sample_store_take(store, &snapshot), "store");
 	write_outputs(file, folder, &snapshot, names, text_ends_with(name, ".folded") ? 1 : 2, true,
 		      &options);
-	opened_samples_free(&opened);
+	opened_samples_deinit(&opened);
 	sample_store_destroy(store);
 }
 
