@@ -27,9 +27,8 @@ SAMPLES_PER_SECOND = 1000
 EMBED = os.path.join(phps.TARGETS, "embed.c")
 APACHE_CONFIGURATION = os.path.join(phps.TARGETS, "apache.conf")
 # Apache runs code of PHP for a limited time otherwise.
-# Apache does not serve as root, and this folder may be in one that only root can enter.
-AS_WWW_DATA = ["/usr/bin/setpriv", "--reuid=33", "--regid=33", "--clear-groups", "--inh-caps=+dac_read_search",
-               "--ambient-caps=+dac_read_search"]
+# Apache serves as another user, and this folder may be in one that only root can enter.
+KEEPING_RIGHTS = ["setpriv", "--securebits=+no_setuid_fixup"]
 SETTINGS = ["max_execution_time=0", "register_argc_argv=1", "implicit_flush=1", "display_errors=0"]
 
 
@@ -71,8 +70,8 @@ def apache(php, mode):
         port = free_port()
         os.chmod(directory, 0o777)
         configure(directory, php, mode, port)
-        command = php.in_root(*AS_WWW_DATA, "/usr/sbin/apache2", "-X", "-f", directory + "/apache.conf")
-        with Program("env", "PHP_INI_SCAN_DIR=", *command, ready=False) as program:
+        command = php.in_root("/usr/sbin/apache2", "-X", "-f", directory + "/apache.conf")
+        with Program(*KEEPING_RIGHTS, "env", "PHP_INI_SCAN_DIR=", *command, ready=False) as program:
             yield program, port
 
 
