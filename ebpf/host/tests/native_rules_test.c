@@ -434,7 +434,7 @@ static void a_lost_frame_pointer_is_not_used(void **state)
 		world_unwind(world);
 		assert_error(world, 2, UNWIND_REGISTER_UNKNOWN, code_at(rule));
 	}
-	/* The caller's stays lost, and the walk goes on. */
+	/* The caller's stays lost, and the unwind goes on. */
 	world->stack[10] = code_at(4);
 	world->stack[11] = code_at(5);
 	world_unwind(world);
