@@ -34,14 +34,14 @@ struct fixture {
 };
 
 /*
- * One page: a function with its return address at sp, from 0x60 on one that has just taken the frame
- * pointer from below that, and from 0x80 on the thread's entry.
+ * One page: a function with its return address at sp, from 0x40 on one with a frame by the frame pointer, from
+ * 0x60 on one that has just taken the frame pointer from below the stack, and from 0x80 on the thread's entry.
  */
-static uint32_t first_index[] = { 0, 3 };
+static uint32_t first_index[] = { 0, 4 };
 static struct {
 	uint8_t offsets[CELL_BYTES];
 	uint16_t numbers[CELL_BYTES / 2];
-} first_rows = { { 0, 0x60, 0x80 }, { 0, 2, 1 } }, large_rows;
+} first_rows = { { 0, 0x40, 0x60, 0x80 }, { 0, 3, 2, 1 } }, large_rows;
 static struct unwind_rule first_rules[] = {
 	{ .cfa = CFA_SP, .cfa_offset = 8, .ra = SAVED_AT_CFA, .ra_offset = -8 },
 	{ .cfa = CFA_END },
@@ -51,6 +51,7 @@ static struct unwind_rule first_rules[] = {
 	  .ra_offset = -8,
 	  .fp = SAVED_AT_CFA,
 	  .fp_offset = -16 },
+	{ .cfa = CFA_FP, .cfa_offset = 16, .ra = SAVED_AT_CFA, .ra_offset = -8 },
 };
 
 static const struct stack_deltas *find_deltas(void *context, uint64_t executable_id)
@@ -68,7 +69,7 @@ static int set_up(void **state)
 
 	fixture->sample = calloc(1, sizeof(*fixture->sample));
 	fixture->first =
-		(struct stack_deltas){ TEXT_START, 1, 3, 3, first_index, &first_rows, first_rules };
+		(struct stack_deltas){ TEXT_START, 1, 4, 4, first_index, &first_rows, first_rules };
 	fixture->large = (struct stack_deltas){ TEXT_START, LARGE_PAGE_COUNT, 1,	  1,
 						NULL,	    &large_rows,      first_rules };
 	fixture->large.page_index = malloc((LARGE_PAGE_COUNT + 1) * sizeof(uint32_t));
@@ -161,19 +162,21 @@ static void the_end_of_the_stack_copy_ends_the_unwind(void **state)
 static void a_register_that_was_taken_from_below_the_stack_is_read(void **state)
 {
 	struct fixture *fixture = *state;
-	/* The stack pointer is at the last one. */
-	const uint64_t stack[] = { STACK_START, BIAS + TEXT_START + 0x90 };
+	/* The stack pointer is at the second one. */
+	const uint64_t stack[] = { STACK_START + 8, BIAS + TEXT_START + 0x50, 0,
+				   BIAS + TEXT_START + 0x90 };
 	uint64_t words[TRACE_MAX_WORDS];
 	bool reached_end;
 
 	fixture->sample->below_bytes = sizeof(*stack);
-	assert_int_equal(unwind(fixture, BIAS + TEXT_START + 0x70, stack, 2, words, &reached_end),
-			 4);
+	assert_int_equal(unwind(fixture, BIAS + TEXT_START + 0x70, stack, 4, words, &reached_end),
+			 6);
 	assert_true(reached_end);
+	/* The caller needs it. */
 	fixture->sample->below_bytes = 0;
 	assert_int_equal(
-		unwind(fixture, BIAS + TEXT_START + 0x70, stack + 1, 1, words, &reached_end), 3);
-	assert_int_equal(frame_flags(words[2]), UNWIND_STACK_UNREADABLE);
+		unwind(fixture, BIAS + TEXT_START + 0x70, stack + 1, 3, words, &reached_end), 5);
+	assert_int_equal(frame_flags(words[4]), UNWIND_REGISTER_UNKNOWN);
 }
 
 static void an_executable_that_is_not_loaded_ends_the_unwind(void **state)

@@ -54,7 +54,40 @@ objcopy --only-keep-debug plain keep
 xz --force --keep keep
 objcopy --strip-all --add-section=.gnu_debugdata=keep.xz plain mini
 objcopy --strip-all plain bare
-for kind in plain zlib zdebug zstd mini bare; do
+# Code with tables beside code without, whose functions the former calls and data has the addresses of.
+cat > beside.s <<'EOF'
+	.globl _start
+_start:
+	.cfi_startproc
+	lea bare(%rip), %rdi
+	call bare
+	lea other(%rip), %r8
+	jmp other
+	.cfi_endproc
+	.p2align 4
+bare:
+	sub $24, %rsp
+	call other
+	add $24, %rsp
+	ret
+	.zero 1100, 0x90
+other:
+	push %rbx
+	pop %rbx
+	ret
+	.data
+	.p2align 3
+	.quad bare, other, _start, 17
+EOF
+as -o beside.o beside.s
+for kind in beside beside_pie; do
+	flags=-no-pie
+	[ $kind = beside ] || flags="-pie --no-dynamic-linker"
+	# shellcheck disable=SC2086 # a list
+	ld -o $kind -z noseparate-code --build-id=none --eh-frame-hdr $flags beside.o
+	strip $kind
+done
+for kind in plain zlib zdebug zstd mini bare beside beside_pie; do
 	printf '\001' | cat - $kind > "$seeds/elf_$kind"
 done
 # 16 bytes of code, then two sections of a CIE and four FDEs.
