@@ -346,12 +346,13 @@ static void write_location(struct pprof_writer *writer, const struct shown_locat
 static uint64_t add_location(struct pprof_writer *writer, const struct shown_location *shown)
 {
 	struct frame_key keys[FRAME_MAX_NAMES];
-	uint64_t id;
+	uint64_t id, outer_mapping = 0;
 
 	for (uint32_t i = 0; i < shown->count; i++) {
 		const struct frame *frame = &shown->frames[i];
 
-		keys[i] = frame_key_make(frame, add_mapping(writer, frame));
+		outer_mapping = add_mapping(writer, frame);
+		keys[i] = frame_key_make(frame, outer_mapping);
 		/* Only inlined functions show this flag (doubt_suffix()). */
 		if (!(frame->flags & FRAME_INLINED))
 			keys[i].flags &= ~FRAME_APPROXIMATE;
@@ -362,7 +363,7 @@ static uint64_t add_location(struct pprof_writer *writer, const struct shown_loc
 	}
 	if (add_to_table(writer, &writer->locations, keys, shown->count * sizeof(keys[0]), 1, &id))
 		/* The code is in the outermost function's file. */
-		write_location(writer, shown, id, &keys[0], keys[shown->count - 1].mapping);
+		write_location(writer, shown, id, &keys[0], outer_mapping);
 	return id;
 }
 
