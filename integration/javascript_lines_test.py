@@ -21,16 +21,13 @@ from attached_samples import sample_attached
 from harness import HANG_SECONDS, IS_LONG, Program, Tap, need_root
 from javascript_stack_test import WITHOUT_MAGLEV_POSITIONS
 from javascript_test import MODES, options_of
+from line_shares import CPU_SECONDS, SAMPLES, SECONDS_MAX, SHARE_POINTS, costs
 from otlp_resolved import resolved_lines
 from pprof_reader import Profile
+from runtimes import newest_or_all
 
 TARGET = os.path.join(nodes.TARGETS, "lines", "loops.js")
 SHORT_MODES = ["plain", "interpreted"]
-CPU_SECONDS = 6
-MAX_SECONDS = 120
-# The largest share is 18 %: by chance it differs by 2 points less than once in 4,000 times then.
-SAMPLES = 5000
-SHARE_POINTS = 2
 APPROXIMATE_PERCENT = 1
 
 COLUMNS_TARGET = os.path.join(nodes.TARGETS, "lines", "columns.js")
@@ -40,22 +37,11 @@ COLUMNS_SAMPLES = 1000
 _LOCATION = re.compile(r"'([^']*)' '' '([^']*)' 0:(\d+):(\d+)")
 
 
-def costs():
-    """The share of each line of TARGET that has a loop, in per cent."""
-    found = {}
-    with open(TARGET, encoding="utf-8") as file:
-        for number, line in enumerate(file, 1):
-            match = re.search(r"i < (?:(\d+) \* )?n;", line)
-            if match:
-                found[number] = int(match[1] or 1)
-    return {number: 100 * parts / sum(found.values()) for number, parts in found.items()}
-
-
 def test_lines(tap, node, mode):
     """The shares of one version in one mode."""
     name = "%s, %s: lines have their shares" % (node, mode)
     with Program(*node.command(*options_of(mode, node.version[0]), TARGET)) as program:
-        result = sample_attached([program], MAX_SECONDS, "-with-lines", cpu_seconds=CPU_SECONDS)
+        result = sample_attached([program], SECONDS_MAX, "-with-lines", cpu_seconds=CPU_SECONDS)
     found, approximate = collections.Counter(), 0
     for stack, count in result.stacks.items():
         frame = next((frame for frame in reversed(stack.user_frames) if TARGET in frame), "")
@@ -65,7 +51,7 @@ def test_lines(tap, node, mode):
             approximate += count * ("_[~]" in frame)
     total = found.total()
     wrong = ["line %d: %.1f %%, not %.1f %%" % (line, 100 * found[line] / max(total, 1), cost)
-             for line, cost in costs().items() if abs(100 * found[line] / max(total, 1) - cost) > SHARE_POINTS]
+             for line, cost in costs(TARGET, r"i < (?:(\d+) \* )?n;").items() if abs(100 * found[line] / max(total, 1) - cost) > SHARE_POINTS]
     tap.ok(total >= SAMPLES and not wrong and 100 * approximate <= APPROXIMATE_PERCENT * total, name,
            "%d samples, %d approximate" % (total, approximate), *wrong)
 
@@ -118,7 +104,7 @@ def test_columns(tap, node, mode):
     with tempfile.TemporaryDirectory(prefix="allframes-columns-") as directory:
         pprof, otlp = os.path.join(directory, "columns.pb.gz"), os.path.join(directory, "columns.otlp")
         with Program(*node.command(*options, COLUMNS_TARGET)) as program:
-            sample_attached([program], MAX_SECONDS, "-output", pprof, "-output", otlp, cpu_seconds=COLUMNS_CPU_SECONDS)
+            sample_attached([program], SECONDS_MAX, "-output", pprof, "-output", otlp, cpu_seconds=COLUMNS_CPU_SECONDS)
         for name, chains in ("pprof", pprof_chains(pprof)), ("OTLP", otlp_chains(otlp)):
             chains.pop(None, None)
             wrong = {chain: count for chain, count in chains.items() if chain not in reference}
@@ -132,12 +118,8 @@ def test_columns(tap, node, mode):
 def main():
     tap = Tap()
     need_root(tap, "lines of programs in JavaScript")
-    arguments = sys.argv[1:]
-    modes = [name for name in arguments if name in MODES] or (list(MODES) if IS_LONG else SHORT_MODES)
-    chosen = nodes.chosen([name for name in arguments if name not in MODES], IS_LONG)
-    every = chosen.runtimes or (list(chosen.every.values()) if IS_LONG else
-                                [max(chosen.every.values(), key=lambda node: node.version)])
-    for node in every:
+    chosen, modes = nodes.chosen_with_modes(sys.argv[1:], MODES, SHORT_MODES, IS_LONG)
+    for node in chosen.runtimes or newest_or_all(chosen.every.values(), IS_LONG):
         for mode in modes:
             if node.version[0] >= MODES[mode][1]:
                 test_lines(tap, node, mode)

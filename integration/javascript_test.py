@@ -179,8 +179,7 @@ def main():
     tap = Tap()
     need_root(tap, "samples of programs in JavaScript")
     arguments = sys.argv[1:]
-    modes = [name for name in arguments if name in MODES] or (list(MODES) if IS_LONG else SHORT_MODES)
-    chosen = nodes.chosen([name for name in arguments if name not in MODES], IS_LONG)
+    chosen, modes = nodes.chosen_with_modes(arguments, MODES, SHORT_MODES, IS_LONG)
     chosen_nodes = list((chosen.runtimes or chosen.every.values()))
     judging = judge.Judge(tap, "javascript_test", SECONDS, "-with-lines", cpu_seconds=judge.CPU_SECONDS)
     # Targets have the same name, so each is by itself.

@@ -16,6 +16,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import nodes
 from attached_samples import sample_attached, shorten
 from harness import IS_LONG, Program, Tap, need_root
+from runtimes import newest_or_all
 
 TARGET = os.path.join(nodes.TARGETS, "wasm", "chain.js")
 # A mode: its options, and from a version of Node.js on others. TurboFan's inlining is switched off, since functions that are
@@ -105,12 +106,8 @@ def test_wasm(tap, node, mode):
 def main():
     tap = Tap()
     need_root(tap, "WebAssembly in Node.js")
-    arguments = sys.argv[1:]
-    modes = [name for name in arguments if name in MODES] or (list(MODES) if IS_LONG else SHORT_MODES)
-    chosen = nodes.chosen([name for name in arguments if name not in MODES], IS_LONG)
-    every = chosen.runtimes or (list(chosen.every.values()) if IS_LONG else
-                                [max(chosen.every.values(), key=lambda node: node.version)])
-    for node in every:
+    chosen, modes = nodes.chosen_with_modes(sys.argv[1:], MODES, SHORT_MODES, IS_LONG)
+    for node in chosen.runtimes or newest_or_all(chosen.every.values(), IS_LONG):
         for mode in modes:
             test_wasm(tap, node, mode)
     tap.finish()

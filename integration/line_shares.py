@@ -3,10 +3,15 @@
 import collections
 import re
 
+from attached_samples import sample_attached
+from harness import Program
+
 SECONDS_MAX = 120
 # The largest share is 18 %: by chance it differs by 2 points less than once in 4,000 times then.
 SAMPLES = 5000
 SHARE_POINTS = 2
+CPU_SECONDS = 6
+APPROXIMATE_PERCENT = 5
 
 
 def costs(path, loop):
@@ -39,3 +44,14 @@ def judge_lines(stacks, frame, wanted, approximate_percent):
     if 100 * approximate > approximate_percent * (total + approximate):
         wrong.append("too many lines are approximate")
     return wrong, "%d samples, %d more are approximate" % (total, approximate)
+
+
+def check_lines(tap, name, command, target, function, loop):
+    """Runs @command, which runs the file @target, and judges its innermost lines. @function: a pattern of the name of the
+    function with the loops; @loop: as for costs().
+    """
+    with Program(*command) as program:
+        result = sample_attached([program], SECONDS_MAX, "-with-lines", cpu_seconds=CPU_SECONDS)
+    wrong, note = judge_lines(result.stacks, re.compile(r"%s \(%s:(\d+)\)" % (function, re.escape(target))),
+                              costs(target, loop), APPROXIMATE_PERCENT)
+    tap.ok(not wrong, name + ": lines have their shares", note, *wrong)

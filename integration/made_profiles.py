@@ -1,23 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Profiles that tests make: pprof messages from stacks, and what a count by script says of them."""
+"""Makes pprof profiles of given stacks for tests, and counts the functions of these stacks by itself."""
 import collections
 
-
-def _varint(number):
-    number &= (1 << 64) - 1
-    data = bytearray()
-    while number > 0x7f:
-        data.append(number & 0x7f | 0x80)
-        number >>= 7
-    data.append(number)
-    return bytes(data)
-
-
-def field(number, value):
-    """A field with a number, or with bytes."""
-    if isinstance(value, int):
-        return _varint(number << 3) + _varint(value)
-    return _varint(number << 3 | 2) + _varint(len(value)) + value
+from protobuf_wire import field
 
 
 class Strings:

@@ -59,3 +59,10 @@ at_hand, chosen = FINDER.at_hand, FINDER.chosen
 
 if __name__ == "__main__":
     print(*at_hand(True).values(), sep="\n")
+
+
+def chosen_with_modes(arguments, modes, short_modes, is_long):
+    """(what @arguments name of Node.js, those of @modes that they name). If they name no mode: all, or @short_modes."""
+    named = [name for name in arguments if name in modes]
+    return (chosen([name for name in arguments if name not in modes], is_long),
+            named or (list(modes) if is_long else short_modes))

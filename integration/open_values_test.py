@@ -106,7 +106,7 @@ def check_facts(tap, name, first, second):
     facts = [(each.sample_types, each.period_type, each.period, each.time_ns, each.duration_ns, each.comments,
               [(mapping.start, mapping.limit, each.mapping_file(mapping), each.mapping_build_id(mapping))
                for mapping in each.mappings.values()]) for each in (one, other)]
-    tap.ok(facts[0] == facts[1], name + ": pprof keeps what the file says of itself", *facts)
+    tap.ok(facts[0] == facts[1], name + ": a pprof export keeps types, period, times, comments and mappings", *facts)
 
 
 def check_file(tap, directory, name, types, rows, facts):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Reads messages by the protobuf wire format alone."""
+"""Reads and writes messages by the protobuf wire format alone."""
 import collections
 import functools
 
@@ -13,6 +13,23 @@ def _varint(data, at):
         shift += 7
         if not byte & 0x80:
             return value, at
+
+
+def _encode_varint(number):
+    number &= (1 << 64) - 1
+    data = bytearray()
+    while number > 0x7f:
+        data.append(number & 0x7f | 0x80)
+        number >>= 7
+    data.append(number)
+    return bytes(data)
+
+
+def field(number, value):
+    """A field of a message, with a number or with bytes."""
+    if isinstance(value, int):
+        return _encode_varint(number << 3) + _encode_varint(value)
+    return _encode_varint(number << 3 | 2) + _encode_varint(len(value)) + value
 
 
 def fields(data):

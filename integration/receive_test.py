@@ -23,6 +23,7 @@ import build_targets
 from build_targets import TARGETS
 from harness import HANG_SECONDS, OUTPUT, STOP_SECONDS, Agent, Program, Tap, need_root, run_agent
 from otlp_collector import Certificates, sending_warnings
+from protobuf_wire import field
 from sampled import sample_run
 from viewer_pages import Api, count_with
 
@@ -389,19 +390,6 @@ def call(content, method=METHOD, length=None, headers=()):
                     for i in range(0, len(message), 16384))
     return PREFACE + frame(FRAME_SETTINGS, 0, 0, b"") \
         + frame(FRAME_HEADERS, END_HEADERS, 1, block) + data + frame(FRAME_DATA, END_STREAM, 1, b"")
-
-
-def field(number, content):
-    """A field of a message: of a number, or of bytes."""
-    def varint(value):
-        return varint_byte(value) if value < 0x80 else varint_byte(value & 0x7f | 0x80) + varint(value >> 7)
-
-    def varint_byte(value):
-        return bytes([value])
-
-    if isinstance(content, int):
-        return varint(number << 3) + varint(content)
-    return varint(number << 3 | 2) + varint(len(content)) + content
 
 
 def profile_request(unit, count, age_seconds=0):

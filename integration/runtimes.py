@@ -37,6 +37,12 @@ class Runtime:
         return []
 
 
+def newest_or_all(runtimes, is_long):
+    """All of @runtimes in the long tier, else the one with the greatest version, if there is one."""
+    runtimes = sorted(runtimes, key=lambda runtime: runtime.version)
+    return runtimes if is_long else runtimes[-1:]
+
+
 class Finder:
     """Finds the runtimes of one language. Each of @of_machine and @fetched returns runtimes by name: the
     machine's, and what the scripts fetched. @short: those of the machine's and the fetched ones that the

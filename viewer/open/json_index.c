@@ -116,18 +116,17 @@ static bool is_in_object(const struct json_parser *parser)
 }
 
 /* Ends all objects and arrays that end here. */
-static int end_values(struct json_parser *parser)
+static void end_values(struct json_parser *parser)
 {
 	for (skip_space(parser); parser->depth; skip_space(parser)) {
 		char wanted = is_in_object(parser) ? '}' : ']';
 		struct json_value_vector *values = &parser->index->values;
 
 		if (parser->index->text[parser->at] != wanted)
-			return 0;
+			return;
 		values->items[parser->open[--parser->depth]].end = (uint32_t)values->count;
 		parser->at++;
 	}
-	return 0;
 }
 
 /* Reads a key with its colon, if one is due. */
@@ -159,8 +158,8 @@ static int parse(struct json_parser *parser)
 	err = begin_value(parser);
 	while (!err) {
 		/* An empty object or array ends at once; a value may be followed by a comma. */
-		err = end_values(parser);
-		if (err || !parser->depth)
+		end_values(parser);
+		if (!parser->depth)
 			break;
 		is_first = parser->index->values.count == parser->open[parser->depth - 1] + 1U;
 		if (!is_first && parser->index->text[parser->at] != ',')

@@ -507,18 +507,25 @@ static void generators_that_delegate_stand_between(void **state)
 	assert_string_equal(unwind_text(php), "0LC!LE");
 }
 
+/* Adds a loop in @leaf, whose caller is in @caller, and function 2's loop. Makes generator 1, which delegates to an iterator. */
+static uint64_t put_iterating(struct php *php, uint32_t leaf, uint32_t caller)
+{
+	uint64_t frame = put_frame(php, 2, 2, 0, CALL_TOP);
+
+	add(php, leaf);
+	add(php, caller);
+	add(php, RULE_OF_LOOP);
+	add(php, RULE_END);
+	frame = put_generator(php, 1, 1, frame, 0);
+	put(php, generator_at(1) + 144, 8);
+	return frame;
+}
+
 static void a_generator_that_delegates_to_an_iterator_ends_nothing(void **state)
 {
 	struct php *php = *state;
-	uint64_t frame;
+	uint64_t frame = put_iterating(php, RULE_OF_LOOP, RULE_C);
 
-	add(php, RULE_OF_LOOP);
-	add(php, RULE_C);
-	add(php, RULE_OF_LOOP);
-	add(php, RULE_END);
-	frame = put_frame(php, 2, 2, 0, CALL_TOP);
-	frame = put_generator(php, 1, 1, frame, 0);
-	put(php, generator_at(1) + 144, 8);
 	put(php, CURRENT, put_frame(php, 0, 0, frame, CALL_TOP));
 	assert_string_equal(unwind_text(php), "0LC12LE");
 	/* The register may have it by accident. */
@@ -533,15 +540,8 @@ static void a_generator_that_delegates_to_an_iterator_ends_nothing(void **state)
 static void a_loop_that_the_iterator_has_left_is_not_the_generators(void **state)
 {
 	struct php *php = *state;
-	uint64_t frame;
+	uint64_t frame = put_iterating(php, RULE_LOOP_END, RULE_C);
 
-	add(php, RULE_LOOP_END);
-	add(php, RULE_C);
-	add(php, RULE_OF_LOOP);
-	add(php, RULE_END);
-	frame = put_frame(php, 2, 2, 0, CALL_TOP);
-	frame = put_generator(php, 1, 1, frame, 0);
-	put(php, generator_at(1) + 144, 8);
 	put(php, CURRENT, frame);
 	/* Generated code restores the register of what has called it. */
 	set_vm(php, frame, opcodes_of(1));
@@ -551,15 +551,8 @@ static void a_loop_that_the_iterator_has_left_is_not_the_generators(void **state
 static void a_generator_that_has_just_begun_to_delegate_ends_its_loop(void **state)
 {
 	struct php *php = *state;
-	uint64_t frame;
+	uint64_t frame = put_iterating(php, RULE_LOOP_END, RULE_RESUMED);
 
-	add(php, RULE_LOOP_END);
-	add(php, RULE_RESUMED);
-	add(php, RULE_OF_LOOP);
-	add(php, RULE_END);
-	frame = put_frame(php, 2, 2, 0, CALL_TOP);
-	frame = put_generator(php, 1, 1, frame, 0);
-	put(php, generator_at(1) + 144, 8);
 	put(php, CURRENT, frame);
 	set_vm(php, 0, 0);
 	assert_string_equal(unwind_text(php), "1LC2LE");
