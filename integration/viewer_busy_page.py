@@ -135,12 +135,15 @@ def check_search(page, recording, width):
            and "cc1plus" in search_line(page), "the search counts all samples, and those of processes",
            search_line(page), said)
     hits = number_in(search_line(page), r"([\d,]+) hits")
-    names = []
+    names, before = [], ""
     for has_shift, expected in ((False, 1), (False, 2), (True, 1), (True, hits)):
         browser.key("Enter", has_shift=has_shift)
         browser.wait("document.querySelector('.found-line')?.innerText.includes('hit {:,} of')".format(expected))
-        browser.wait("document.querySelector('.flame .bar b').innerText.toLowerCase().includes('%s')" % WORD)
-        names.append((number_in(search_line(page), r"hit ([\d,]+) of"), browser.text(".flame .bar b")))
+        # The frame follows when the server has answered. Neighbouring hits here have different names.
+        browser.wait("(name => name !== %s && name.toLowerCase().includes('%s'))"
+                     "(document.querySelector('.flame .bar b').innerText)" % (json.dumps(before), WORD))
+        before = browser.text(".flame .bar b")
+        names.append((number_in(search_line(page), r"hit ([\d,]+) of"), before))
     tap.ok(hits > 2 and [number for number, _ in names] == [1, 2, 1, hits]
            and all(WORD in name.lower() for _, name in names) and names[0] == names[2],
            "Enter goes to the next hit, Shift+Enter to the one before, around the ends", hits, names)
