@@ -20,7 +20,7 @@ void kernel_check_capabilities(uint64_t effective,
 			       void (*take)(void *context, bool is_good, const char *text),
 			       void *context);
 
-/** What the kernel keeps from root (security/lockdown/lockdown.c). */
+/** How much the kernel keeps from root (security/lockdown/lockdown.c). */
 enum kernel_lockdown {
 	KERNEL_OPEN,
 	/** It may not be changed. */

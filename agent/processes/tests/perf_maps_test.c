@@ -217,7 +217,7 @@ static void a_file_that_is_rewritten_is_read_anew(void **state)
 	assert_true(ask(fixture, 7, 4 * NS_PER_SECOND, NULL));
 	check_name(fixture, 7, 0x2000, NULL);
 	check_name(fixture, 7, 0x3000, "three");
-	/* What has only grown is read on. */
+	/* A file that has only grown is read on. */
 	write_later(fixture, "a", "5000 10 five\n", 30);
 	assert_true(ask(fixture, 7, 8 * NS_PER_SECOND, NULL));
 	check_name(fixture, 7, 0x3000, "three");
