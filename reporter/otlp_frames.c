@@ -208,7 +208,8 @@ static uint32_t add_new_location(struct otlp_frames *frames, const struct shown_
 	uint32_t attributes[3] = { find_type_attribute(frames, kind) };
 	struct otlp_location_entry location = {
 		.mapping = add_mapping(frames, frame),
-		.address = frame->kind == FRAME_ERROR ? 0 : frame_lookup_address(frame),
+		.address = frame->kind == FRAME_ERROR ? unwind_error_number(frame->error) :
+							frame_lookup_address(frame),
 		.attributes = attributes,
 		.attribute_count = 1,
 		.lines = frames->lines.items,

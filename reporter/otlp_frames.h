@@ -10,7 +10,7 @@
  *	interpreted	cpython, jvm		none			function, file and line
  *	error		abort-marker		none			[error: why], [truncated]
  *
- * An address is an ELF virtual address; for the kernel and its modules an offset from the start of
+ * The address of an error is its unwind_error_number(). Other addresses are ELF virtual addresses; for the kernel and its modules an offset from the start of
  * their text (_text), and for BPF programs and the like one in the function, since the kernel's addresses
  * are nobody's business. For a caller it is the address of the call. The function name of a guessed frame ends in `_[?]`; a guessed frame
  * without a name has the attribute allframes.frame.guess = true. Functions that are inlined at an

@@ -223,7 +223,7 @@ static int make(struct symbol_cache_work *work, bool is_unnamed, int fd)
 		return err;
 	mapped_symbol_cache_unref(mapped);
 	err = take_key(work, &after);
-	if (!err && !hash128_equal(after.hash, work->key))
+	if (!err && !(hash128_equal(after.hash, work->key) && binary_file_is_valid(&work->file)))
 		return fail(-EAGAIN, "changed while it was read");
 	return err;
 }

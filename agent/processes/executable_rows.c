@@ -343,6 +343,10 @@ static bool load(struct executable_cache *cache, uint64_t executable_id, uint64_
 		loaded.err = -ESTALE;
 	else if (!is_damaged)
 		loaded.err = make_rows(cache, binary, from.fd, &origin, &limits, &loaded);
+	if (!loaded.err && from.fd >= 0 && !binary_file_is_valid(&from)) {
+		stack_deltas_deinit(&loaded.deltas);
+		loaded.err = -ESTALE;
+	}
 	if (loaded.err == -EBADMSG || loaded.err == -E2BIG)
 		executable_log_damaged(binary->path, loaded.err);
 	/* The error is permanent: another try would give the same. */

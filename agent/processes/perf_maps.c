@@ -26,6 +26,8 @@
 enum {
 	READ_BYTES = JITDUMP_READ_BYTES,
 	READS_AT_ONCE = 16,
+	/* The end of what was read, by which a rewritten file is told from one that has grown. */
+	TAIL_BYTES = 128,
 };
 
 _Static_assert((int)READ_BYTES <= (int)FILE_HOME_READ_BYTES, "as much is read at once");
@@ -51,6 +53,12 @@ struct source_file {
 	uint64_t device;
 	uint64_t inode;
 	uint64_t offset;
+	/* When it was last looked at. */
+	int64_t mtime_ns;
+	uint64_t size;
+	/* The bytes before offset. */
+	uint32_t tail_bytes;
+	char tail[TAIL_BYTES];
 };
 
 struct named_process {
@@ -400,6 +408,13 @@ static int add_bytes(struct named_process *process, int source, const char *byte
 	return err;
 }
 
+static void keep_tail(struct source_file *file, const char *bytes, uint64_t used)
+{
+	file->offset += used;
+	file->tail_bytes = used < TAIL_BYTES ? (uint32_t)used : TAIL_BYTES;
+	memcpy(file->tail, bytes + used - file->tail_bytes, file->tail_bytes);
+}
+
 static uint64_t left_out_count(const struct named_process *process)
 {
 	return process->code.jitdump.names.left_out_count + process->code.perf_map.left_out_count;
@@ -420,7 +435,8 @@ static bool take_bytes(struct perf_maps *maps, struct named_process *process, in
 	maps->bytes += named_bytes(process) - before;
 	while (maps->bytes > PERF_MAPS_MAX_BYTES && (other = least_wanted(maps, true)))
 		forget_names(maps, other);
-	process->files[source].offset += used;
+	if (used)
+		keep_tail(&process->files[source], bytes, used);
 	if (used || err)
 		process->state = ++maps->last_state;
 	/* The file is read from its start another time. */
@@ -447,20 +463,45 @@ static bool may_read(struct perf_maps *maps, uint64_t now_ns)
 	return maps->second_bytes < PERF_MAPS_BYTES_PER_SECOND;
 }
 
-/* Checks the file's identity; false if it is another file than before, or shorter. */
+/*
+ * True if what was read of a file is no longer in it, though it is not shorter. A jitdump file is only appended to; some
+ * runtimes write their perf map anew.
+ */
+static bool is_rewritten(struct perf_maps *maps, int source, const struct file_source *from,
+			 const struct source_file *file, const struct file_key *key)
+{
+	struct file_home *files = maps->config.files;
+	struct file_key other_key;
+	char tail[TAIL_BYTES];
+	uint32_t count;
+
+	if (source != SOURCE_PERF_MAP || !file->offset || key->mtime_ns == file->mtime_ns)
+		return false;
+	if (key->size == file->size)
+		return true;
+	return files->ops->read(files, from->uid, &from->file, file->offset - file->tail_bytes,
+				tail, file->tail_bytes, &other_key, &count) ||
+	       count != file->tail_bytes || memcmp(tail, file->tail, count);
+}
+
+/* Checks the file's identity; false if it is another file than before, shorter, or rewritten. */
 static bool is_known_file(struct perf_maps *maps, struct named_process *process, int source,
-			  const struct file_key *key)
+			  const struct file_source *from, const struct file_key *key)
 {
 	struct source_file *file = &process->files[source];
 	bool was_read = file->offset;
+	bool is_known = file->device == key->device && file->inode == key->inode &&
+			file->offset <= key->size && !is_rewritten(maps, source, from, file, key);
 
-	if (file->device == key->device && file->inode == key->inode && file->offset <= key->size)
+	file->device = key->device;
+	file->inode = key->inode;
+	file->mtime_ns = key->mtime_ns;
+	file->size = key->size;
+	if (is_known)
 		return true;
 	pthread_mutex_lock(&maps->lock);
 	forget_source(maps, process, source);
 	pthread_mutex_unlock(&maps->lock);
-	file->device = key->device;
-	file->inode = key->inode;
 	return !was_read;
 }
 
@@ -489,7 +530,7 @@ static int read_file(struct perf_maps *maps, struct named_process *process, int 
 
 		if (err)
 			return err;
-		if (!is_known_file(maps, process, source, &key))
+		if (!is_known_file(maps, process, source, from, &key))
 			continue;
 		if (!count)
 			break;

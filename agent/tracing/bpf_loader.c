@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/tracing/kernel_check.h"
 #include "ebpf/abi/config.h"
 #include "ebpf/abi/origins.h"
 #include "ebpf/abi/programs.h"
@@ -214,10 +215,12 @@ static int check_kernel(void)
 
 static int load_error(int err)
 {
+	if ((err == -EPERM || err == -EINVAL) && kernel_lockdown() == KERNEL_CONFIDENTIAL)
+		return fail(-EPERM, KERNEL_CONFIDENTIAL_TEXT);
 	switch (err) {
 	case -EPERM:
 		return fail(-EPERM, "the kernel does not allow the BPF programs: run as root, or "
-				    "with " CAPABILITIES ", and without lockdown=confidentiality");
+				    "with " CAPABILITIES);
 	case -ENOMEM:
 	case -EMFILE:
 	case -ENFILE:

@@ -15,11 +15,14 @@
 #include "lib/base/cleanup.h"
 
 enum {
-	LINE_BYTES = 256,
+	/* As long as the command line of a kernel may be. */
+	LINE_BYTES = 2048,
 	LEAST_MAJOR = 5,
 	LEAST_MINOR = 10,
 	RING_BYTES = 1 << 16,
 	SAMPLE_PERIOD_NS = 100000000,
+	/* The first symbols may have low addresses, or 0: they are offsets in the data of each CPU. */
+	SYMBOLS_LOOKED_AT = 1000,
 };
 
 struct check {
@@ -111,32 +114,58 @@ static void check_perf_events(const struct check *check)
 	say(check, fd >= 0, "perf events of all processes", bad);
 }
 
-/* Addresses read as 0 where they are hidden. */
-static void check_kernel_symbols(const struct check *check)
+bool kernel_check_has_addresses(const char *kallsyms)
 {
-	char line[LINE_BYTES], setting[LINE_BYTES], bad[2 * LINE_BYTES];
+	_cleanup_(close_file) FILE *file = fopen(kallsyms, "re");
+	char line[LINE_BYTES];
 	unsigned long long address = 0;
 
-	if (read_line("/proc/kallsyms", line))
+	for (int i = 0;
+	     file && !address && i < SYMBOLS_LOOKED_AT && fgets(line, sizeof(line), file); i++)
 		sscanf(line, "%llx", &address);
+	return address;
+}
+
+static void check_kernel_symbols(const struct check *check)
+{
+	char setting[LINE_BYTES], bad[2 * LINE_BYTES];
+
 	read_line("/proc/sys/kernel/kptr_restrict", setting);
 	snprintf(
 		bad, sizeof(bad),
 		"addresses in /proc/kallsyms are hidden (kernel.kptr_restrict is %s): functions of "
 		"the kernel have no names; CAP_SYSLOG, or 1 there, shows them",
 		*setting ? setting : "not there");
-	say(check, address, "names of the kernel's functions", bad);
+	say(check, kernel_check_has_addresses("/proc/kallsyms"), "names of the kernel's functions",
+	    bad);
+}
+
+enum kernel_lockdown kernel_check_lockdown(const char *setting, const char *command_line)
+{
+	char line[LINE_BYTES];
+
+	if (read_line(setting, line))
+		return strstr(line, "[confidentiality]") ? KERNEL_CONFIDENTIAL :
+		       strstr(line, "[integrity]")	 ? KERNEL_INTEGRITY :
+							   KERNEL_OPEN;
+	/* securityfs may not be mounted. */
+	read_line(command_line, line);
+	return strstr(line, "lockdown=confidentiality") ? KERNEL_CONFIDENTIAL : KERNEL_OPEN;
+}
+
+enum kernel_lockdown kernel_lockdown(void)
+{
+	return kernel_check_lockdown("/sys/kernel/security/lockdown", "/proc/cmdline");
 }
 
 static void check_lockdown(const struct check *check)
 {
-	char line[LINE_BYTES];
+	enum kernel_lockdown lockdown = kernel_lockdown();
 
-	read_line("/sys/kernel/security/lockdown", line);
-	say(check, !strstr(line, "[confidentiality]"),
-	    strstr(line, "[integrity]") ? "lockdown: integrity, which lets the agent read" :
-					  "no lockdown",
-	    "lockdown=confidentiality: BPF programs may not read memory");
+	say(check, lockdown != KERNEL_CONFIDENTIAL,
+	    lockdown == KERNEL_INTEGRITY ? "lockdown: integrity, which lets the agent read" :
+					   "no lockdown",
+	    KERNEL_CONFIDENTIAL_TEXT);
 }
 
 static const struct {

@@ -20,4 +20,25 @@ void kernel_check_capabilities(uint64_t effective,
 			       void (*take)(void *context, bool is_good, const char *text),
 			       void *context);
 
+/** How much the kernel keeps from root (security/lockdown/lockdown.c). */
+enum kernel_lockdown {
+	KERNEL_OPEN,
+	/** It may not be changed. */
+	KERNEL_INTEGRITY,
+	/** Nor may its memory be read, so that BPF programs can read none. */
+	KERNEL_CONFIDENTIAL,
+};
+
+#define KERNEL_CONFIDENTIAL_TEXT                                                                   \
+	"lockdown=confidentiality: BPF programs may not read memory, so that no stack can be "     \
+	"unwound; start the kernel with lockdown=integrity, or without lockdown"
+
+enum kernel_lockdown kernel_lockdown(void);
+
+/** The same by the files @setting, as /sys/kernel/security/lockdown, or where that is missing @command_line. */
+enum kernel_lockdown kernel_check_lockdown(const char *setting, const char *command_line);
+
+/** True if addresses can be seen in the file @kallsyms, as /proc/kallsyms. Where they are hidden all are 0. */
+bool kernel_check_has_addresses(const char *kallsyms);
+
 #endif

@@ -100,7 +100,7 @@ static void check_location(const struct otlp_message *message, size_t number,
 
 	check_frame_type(message, location, number, findings);
 	if (type == FRAME_TYPE_ABORT_MARKER &&
-	    (location->mapping || location->address || !has_name(message, location)))
+	    (location->mapping || !location->address || !has_name(message, location)))
 		findings_add(findings, RULE_ABORT_MARKER,
 			     "location_table[%zu]: mapping %d, address %#" PRIx64 ", %zu lines",
 			     number, location->mapping, location->address, location->lines.count);

@@ -43,7 +43,7 @@
 	X(22, RULE_STACKS, "a sample has a stack, and a stack has locations, none of them 0")      \
 	X(23, RULE_FRAME_TYPE, "every location has one profile.frame.type, a string")              \
 	X(24, RULE_KNOWN_FRAME_TYPE, "profile.frame.type is one of the known ones")                \
-	X(25, RULE_ABORT_MARKER, "an abort-marker has no mapping and no address, and says why")    \
+	X(25, RULE_ABORT_MARKER, "an abort-marker has no mapping, and says why and its number")    \
 	X(26, RULE_NATIVE_MAPPING, "a native location has a mapping")                              \
 	X(27, RULE_NAMED, "kernel ([kernel] apart) and interpreted locations have a function")     \
 	X(28, RULE_FUNCTIONS, "a line has a function, and a function a name")                      \

@@ -23,7 +23,8 @@
 
 enum {
 	ELF_MAX_SEGMENTS = 256,
-	ELF_MAX_SECTIONS = 1 << 16,
+	/** More than e_shnum has room for. */
+	ELF_MAX_SECTIONS = 1 << 18,
 };
 
 /** A program header. offset + file_bytes and address + memory_bytes do not overflow. */

@@ -84,12 +84,18 @@ static void find_code(struct collector *collector)
 				  image->sections[i].size);
 }
 
-/* Whether a label lies in the section that it names. There are labels of data in text, too. */
-static bool in_own_executable_section(const struct elf_image *image, const Elf64_Sym *raw)
+/*
+ * Whether a label lies in the section that it names. There are labels of data in text, too. The number of a late section is in
+ * another table (SHT_SYMTAB_SHNDX), which is not read: there the address alone counts.
+ */
+static bool in_own_executable_section(const struct collector *collector, const Elf64_Sym *raw)
 {
+	const struct elf_image *image = collector->image;
 	const struct elf_section *section;
 
-	if (raw->st_shndx >= image->section_count)
+	if (raw->st_shndx == SHN_XINDEX)
+		return find_range(&collector->sections, raw->st_value);
+	if (raw->st_shndx >= SHN_LORESERVE || raw->st_shndx >= image->section_count)
 		return false;
 	section = &image->sections[raw->st_shndx];
 	return section->flags & SHF_EXECINSTR && raw->st_value >= section->address &&
@@ -143,8 +149,7 @@ static int collect_symbol(struct collector *collector, const Elf64_Sym *raw)
 		if (!find_range(&collector->segments, raw->st_value))
 			return 0;
 	} else {
-		if (!in_own_executable_section(collector->image, raw) ||
-		    is_mapping_symbol(collector, raw))
+		if (!in_own_executable_section(collector, raw) || is_mapping_symbol(collector, raw))
 			return 0;
 		symbol.rank += RANK_LABEL;
 	}

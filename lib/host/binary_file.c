@@ -12,6 +12,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/urgent_thread.h"
+#include "lib/host/mapped_file.h"
 
 /* How long a file that was not found at its path is not looked for again. */
 #define NO_SEARCH_NS NS_PER_SECOND
@@ -81,6 +82,23 @@ static int copy_held(const struct binary *binary, struct held_file *held)
 	return err ? -1 : fd;
 }
 
+/*
+ * Whether the file's contents are no longer those that the binary was made of. A file that was renamed or deleted has a new
+ * ctime, but the same contents.
+ */
+static bool is_rewritten(const struct binary *binary, int fd)
+{
+	struct file_key key;
+
+	return binary->key.inode && !file_key_of_fd(fd, &key) &&
+	       (key.size != binary->key.size || key.mtime_ns != binary->key.mtime_ns);
+}
+
+bool binary_file_is_valid(const struct borrowed_file *file)
+{
+	return file->binary->may_hang || !is_rewritten(file->binary, file->fd);
+}
+
 struct borrowed_file binary_file_borrow(const struct binary *binary)
 {
 	struct borrowed_file file = { .binary = (struct binary *)binary };
@@ -91,10 +109,14 @@ struct borrowed_file binary_file_borrow(const struct binary *binary)
 	file.binary->reader_count += file.fd >= 0;
 	held = binary->held ? held_file_ref(binary->held) : NULL;
 	unlock_descriptors();
-	if (held)
+	if (held) {
 		file.fd = copy_held(binary, held);
-	else if (file.fd < 0)
+	} else if (file.fd < 0) {
 		fail(-1, "%s: its file was closed", binary->path);
+	} else if (is_rewritten(binary, file.fd)) {
+		binary_file_return(&file);
+		fail(-1, "%s: it was written anew", binary->path);
+	}
 	return file;
 }
 

@@ -33,8 +33,8 @@ bool binary_file_is_let_go(const struct binary *binary);
 bool binary_file_is_in_the_way(const struct binary *binary);
 
 /**
- * Borrows the file's descriptor, if it is open. The binary has to live until binary_file_return(). With
- * may_hang a copy is made first, which may take seconds: for threads that may wait.
+ * Borrows the file's descriptor, if it is open and the file was not written anew in the meantime. The binary has to live until
+ * binary_file_return(). With may_hang a copy is made first, which may take seconds: for threads that may wait.
  */
 struct borrowed_file binary_file_borrow(const struct binary *binary);
 
@@ -46,6 +46,9 @@ struct borrowed_file binary_file_borrow(const struct binary *binary);
 struct borrowed_file binary_file_open(const struct binary *binary, const struct path_judge *judge);
 
 void binary_file_return(struct borrowed_file *file);
+
+/** False if the file was written anew while it was borrowed: what was read of it is not to be believed. */
+bool binary_file_is_valid(const struct borrowed_file *file);
 
 /** Closes the descriptor as soon as nobody reads by it. A descriptor of a copy without a path stays open. */
 void binary_file_let_go(struct binary *binary);

@@ -21,10 +21,11 @@
 
 enum {
 	ADDRESS_DIGITS_MAX = 16,
+	RANK_32BIT = 0x80,
 	RANK_LOCAL = 0x100,
 	RANK_WEAK = 0x200,
 	RANK_MARK = 0x300,
-	UNDERSCORES_MAX = 0xff,
+	UNDERSCORES_MAX = 0x7f,
 };
 
 struct module_name {
@@ -102,6 +103,13 @@ static bool name_is(const struct kallsyms_line *parts, const char *name)
 	return parts->name_bytes == strlen(name) && !memcmp(parts->name, name, parts->name_bytes);
 }
 
+static bool begins_with(const struct kallsyms_line *parts, const char *beginning)
+{
+	size_t bytes = strlen(beginning);
+
+	return parts->name_bytes >= bytes && !memcmp(parts->name, beginning, bytes);
+}
+
 static bool ends_with(const struct kallsyms_line *parts, const char *ending)
 {
 	size_t bytes = strlen(ending);
@@ -119,18 +127,25 @@ static bool is_mark(const struct kallsyms_line *parts)
 	       ends_with(parts, "text_end");
 }
 
+/* The entry of a system call for 32-bit programs. Without arguments it is the same code as that for others. */
+static bool is_of_32bit_programs(const struct kallsyms_line *parts)
+{
+	return begins_with(parts, "__ia32_") || begins_with(parts, "__pfx___ia32_");
+}
+
 static uint16_t rank_of(const struct kallsyms_line *parts)
 {
-	uint16_t underscores = 0;
+	uint16_t rank = 0;
 
 	if (is_mark(parts))
 		return RANK_MARK;
-	while (underscores < parts->name_bytes && underscores < UNDERSCORES_MAX &&
-	       parts->name[underscores] == '_')
-		underscores++;
+	while (rank < parts->name_bytes && rank < UNDERSCORES_MAX && parts->name[rank] == '_')
+		rank++;
+	if (is_of_32bit_programs(parts))
+		rank += RANK_32BIT;
 	if (parts->type == 'T')
-		return underscores;
-	return underscores + (parts->type == 't' ? RANK_LOCAL : RANK_WEAK);
+		return rank;
+	return rank + (parts->type == 't' ? RANK_LOCAL : RANK_WEAK);
 }
 
 static int add_module(struct kallsyms_builder *builder, const char *name, size_t bytes,

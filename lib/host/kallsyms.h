@@ -5,7 +5,8 @@
  *	ffffffffc0a01230 t ext4_readpage	[ext4]
  *
  * Data symbols are left out. Of several functions at one address the most meaningful is kept: global before
- * local before weak, fewer leading underscores first, section marks such as _stext last.
+ * local before weak, entries for 32-bit programs behind others, fewer leading underscores first, section marks such as
+ * _stext last.
  */
 #ifndef LIB_HOST_KALLSYMS_H
 #define LIB_HOST_KALLSYMS_H

@@ -23,26 +23,29 @@ enum {
 static const struct {
 	const char *name;
 	const char *text;
+	uint32_t number;
 } unwind_errors[UNWIND_ERROR_COUNT] = {
-	[UNWIND_OK] = { "none", "no error" },
-	[UNWIND_NO_MAPPING] = { "no_mapping", "address in no known mapping" },
-	[UNWIND_NOT_LOADED] = { "not_loaded", "unwind rows not loaded" },
-	[UNWIND_NO_INFO] = { "no_info", "no unwind information" },
-	[UNWIND_UNSUPPORTED_RULE] = { "unsupported_rule", "unwind rule not supported" },
-	[UNWIND_REGISTER_UNKNOWN] = { "register_unknown", "register not known" },
-	[UNWIND_STACK_UNREADABLE] = { "stack_unreadable", "stack unreadable" },
-	[UNWIND_NO_PROGRESS] = { "no_progress", "no progress up the stack" },
-	[UNWIND_ANONYMOUS] = { "anonymous", "anonymous executable memory" },
-	[UNWIND_TRUNCATED] = { "truncated", "truncated" },
-	[UNWIND_UNKNOWN_PROCESS] = { "unknown_process", "process not known yet" },
-	[UNWIND_32BIT] = { "32bit", "32-bit task" },
-	[UNWIND_NO_REGISTERS] = { "no_registers", "no user registers" },
-	[UNWIND_BAD_TABLE] = { "bad_table", "unwind table contradicts itself" },
-	[UNWIND_REPLACED] = { "replaced", "file replaced meanwhile" },
-	[UNWIND_INTERPRETER_THREAD] = { "interpreter_thread", "interpreter's thread not found" },
-	[UNWIND_INTERPRETER_FRAMES] = { "interpreter_frames", "interpreted frames unreadable" },
-	[UNWIND_STACK_SWITCH] = { "stack_switch", "runtime's other stack not found" },
-	[UNWIND_NO_ANSWER] = { "no_answer", "memory does not answer" },
+	[UNWIND_OK] = { "none", "no error", 0 },
+	[UNWIND_NO_MAPPING] = { "no_mapping", "address in no known mapping", 4012 },
+	[UNWIND_NOT_LOADED] = { "not_loaded", "unwind rows not loaded", 4002 },
+	[UNWIND_NO_INFO] = { "no_info", "no unwind information", 4005 },
+	[UNWIND_UNSUPPORTED_RULE] = { "unsupported_rule", "unwind rule not supported", 10001 },
+	[UNWIND_REGISTER_UNKNOWN] = { "register_unknown", "register not known", 10002 },
+	[UNWIND_STACK_UNREADABLE] = { "stack_unreadable", "stack unreadable", 4007 },
+	[UNWIND_NO_PROGRESS] = { "no_progress", "no progress up the stack", 10003 },
+	[UNWIND_ANONYMOUS] = { "anonymous", "anonymous executable memory", 10004 },
+	[UNWIND_TRUNCATED] = { "truncated", "truncated", 2 },
+	[UNWIND_UNKNOWN_PROCESS] = { "unknown_process", "process not known yet", 10005 },
+	[UNWIND_32BIT] = { "32bit", "32-bit task", 4017 },
+	[UNWIND_NO_REGISTERS] = { "no_registers", "no user registers", 10006 },
+	[UNWIND_BAD_TABLE] = { "bad_table", "unwind table contradicts itself", 4015 },
+	[UNWIND_REPLACED] = { "replaced", "file replaced meanwhile", 10007 },
+	[UNWIND_INTERPRETER_THREAD] = { "interpreter_thread", "interpreter's thread not found",
+					10008 },
+	[UNWIND_INTERPRETER_FRAMES] = { "interpreter_frames", "interpreted frames unreadable",
+					10009 },
+	[UNWIND_STACK_SWITCH] = { "stack_switch", "runtime's other stack not found", 10010 },
+	[UNWIND_NO_ANSWER] = { "no_answer", "memory does not answer", 10011 },
 };
 
 const char *unwind_error_text(enum unwind_error error)
@@ -54,6 +57,19 @@ const char *unwind_error_text(enum unwind_error error)
 const char *unwind_error_name(enum unwind_error error)
 {
 	return (unsigned int)error < UNWIND_ERROR_COUNT ? unwind_errors[error].name : "unknown";
+}
+
+uint32_t unwind_error_number(enum unwind_error error)
+{
+	return (unsigned int)error < UNWIND_ERROR_COUNT ? unwind_errors[error].number : 0;
+}
+
+enum unwind_error unwind_error_of_number(uint64_t number)
+{
+	for (int error = UNWIND_OK + 1; error < UNWIND_ERROR_COUNT; error++)
+		if (unwind_errors[error].number == number)
+			return error;
+	return UNWIND_OK;
 }
 
 /* Fields of a frame that are hashed as bytes. There is no padding, so that equal frames have equal bytes. */

@@ -126,4 +126,14 @@ const char *unwind_error_text(enum unwind_error error);
 /** The error as one lower-case word with underscores, for metrics; "unknown" for other values. */
 const char *unwind_error_name(enum unwind_error error);
 
+/**
+ * The error's number in OTLP, where it is the address of the abort-marker. Up to 10000: that of the same error in the list of the
+ * OpenTelemetry eBPF profiler (tools/errors-codegen/errors.json @ 2026), by which its tools show texts; above: one that it has
+ * not. 0 for UNWIND_OK and other values.
+ */
+uint32_t unwind_error_number(enum unwind_error error);
+
+/** The error with @number; UNWIND_OK: there is none. */
+enum unwind_error unwind_error_of_number(uint64_t number);
+
 #endif

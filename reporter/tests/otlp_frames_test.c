@@ -360,6 +360,27 @@ static void guesses_are_seen_with_and_without_a_name(void **state)
 	requests_free(requests);
 }
 
+static void errors_have_a_text_and_as_address_a_number(void **state)
+{
+	struct samples *s = *state;
+	const Location *location;
+	const Dictionary *tables;
+	struct requests *requests;
+
+	add(s, TRACE(native_frame(s->fixture.prog, 0x3000, 0), error_frame(UNWIND_TRUNCATED)), 1, 1,
+	    1);
+	requests = build(s);
+	tables = only(requests)->dictionary;
+	location = location_at(tables, only_sample(only(requests)), 1);
+	assert_string_equal(frame_type_of(tables, location), "abort-marker");
+	assert_int_equal(location->address, 2);
+	assert_string_equal(
+		string_at(tables,
+			  tables->function_table[location->lines[0]->function_index]->name_strindex),
+		"[truncated]");
+	requests_free(requests);
+}
+
 static void long_names_are_cut_between_characters(void **state)
 {
 	struct samples *s = *state;
@@ -396,6 +417,7 @@ int main(void)
 		TEST(files_of_go_are_told_by_their_build_id_too),
 		TEST(names_in_a_pretended_module_are_not_those_of_the_address),
 		TEST(guesses_are_seen_with_and_without_a_name),
+		TEST(errors_have_a_text_and_as_address_a_number),
 		TEST(long_names_are_cut_between_characters),
 	};
 

@@ -140,6 +140,13 @@ def machine_of(suite):
     return ARM64 if suite.endswith("-arm64") else X86
 
 
+def image_package(options, package):
+    """The package with the kernel image: the last one of a chain of packages, linux-image-... and in new suites linux-binary-..."""
+    depends = run(["apt-cache", *options, "depends", package])
+    following = re.search(r"Depends: (linux-(?:image|binary)-\S+)", depends)
+    return image_package(options, following.group(1)) if following else package
+
+
 def fetch_kernel(suite):
     """The kernel image and the busybox of @suite, from the cache or else from the mirror."""
     directory = CACHE / "kernels" / suite
@@ -160,18 +167,18 @@ def fetch_kernel(suite):
                    "Acquire::Check-Valid-Until=false", "Acquire::Languages=none"):
         options += ["-o", option]
     run(["apt-get", "-q", *options, "update"])
-    depends = run(["apt-cache", *options, "depends", f"linux-image-{architecture}"])
-    package = re.search(r"Depends: (linux-image-\S+)", depends).group(1)
+    packages = [image_package(options, f"linux-image-{architecture}")] + ["busybox-static"] * (machine_of(suite) is ARM64)
     with tempfile.TemporaryDirectory(dir=directory) as scratch:
-        packages = [package] + ["busybox-static"] * (machine_of(suite) is ARM64)
         run(["apt-get", "-q", *options, "download", *packages], cwd=scratch)
         for archive in pathlib.Path(scratch).glob("*.deb"):
             run(["dpkg-deb", "-x", archive.name, "unpacked"], cwd=scratch)
-        image = next(pathlib.Path(scratch).glob("unpacked/boot/vmlinuz-*"))
-        kept = directory / image.name
-        image.rename(kept)
+        unpacked = pathlib.Path(scratch) / "unpacked"
+        images = [*unpacked.glob("boot/vmlinuz-*"), *unpacked.glob("usr/lib/modules/*/vmlinuz")]
+        name = images[0].name
+        kept = directory / (name if name != "vmlinuz" else f"vmlinuz-{images[0].parent.name}")
+        images[0].rename(kept)
         if machine_of(suite) is ARM64:
-            shutil.copy(pathlib.Path(scratch) / "unpacked/bin/busybox", busybox)
+            shutil.copy(next(unpacked.glob("**/bin/busybox")), busybox)
     shutil.rmtree(directory / "lists", ignore_errors=True)
     return kept, busybox
 
@@ -229,7 +236,7 @@ def boot(machine, kernel, initramfs, megabytes=768):
     """What the guest wrote to its serial line, and whether it ended by itself."""
     command = [machine.qemu, *machine.options, "-accel", "tcg,thread=multi", "-smp", "2",
                "-m", str(megabytes), "-kernel", kernel, "-initrd", initramfs, "-nographic", "-no-reboot",
-               "-nic", "none", "-append", f"console={machine.console} quiet panic=-1 mitigations=off"]
+               "-nic", "none", "-append", f"console={machine.console} quiet panic=-1 mitigations=off no_timer_check"]
     try:
         done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.STDOUT, timeout=machine.boot_seconds, check=False)

@@ -234,9 +234,11 @@ static int push_frame(struct otlp_reader *reader, const location_message *locati
 	}
 	name.marks |= traits->marks;
 	if (traits->kind == FRAME_ERROR && !(name.marks & OPENED_ERROR)) {
-		/* The reason for the error is another tool's. */
+		/* Another tool's file: it has a number only, or a text of its own. */
 		name.marks |= OPENED_ERROR;
-		name.error = UNWIND_NO_INFO;
+		name.error = unwind_error_of_number(location->address);
+		if (name.error == UNWIND_OK)
+			name.error = UNWIND_NO_INFO;
 	}
 	reader->text_bytes += strlen(function) + strlen(file);
 	frame = opened_frame_make(mapping_of(reader, location->mapping_index), traits->kind,

@@ -2,6 +2,7 @@
 /* When files are looked at, and what is kept, over a made-up process and made-up times. */
 #include "agent/processes/tests/fakes.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
@@ -187,6 +188,40 @@ static void a_file_that_is_another_or_was_cut_is_read_anew(void **state)
 	assert_true(ask(fixture, 7, 4 * NS_PER_SECOND, NULL));
 	check_name(fixture, 7, 0x3000, NULL);
 	check_name(fixture, 7, 0x4000, "a longer name than the one before");
+}
+
+/* Writes as write_names(), @seconds after the beginning of the test. */
+static void write_later(struct fixture *fixture, const char *mode, const char *text, int seconds)
+{
+	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT } };
+	char path[256];
+
+	write_names(fixture, 7, mode, text);
+	times[1].tv_sec = (time_t)(clock_realtime_ns() / NS_PER_SECOND) + seconds;
+	snprintf(path, sizeof(path), "%s/7/root/tmp/perf-7.map", fixture->proc.root);
+	assert_int_equal(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static void a_file_that_is_rewritten_is_read_anew(void **state)
+{
+	struct fixture *fixture = *state;
+
+	write_names(fixture, 7, "w", "1000 10 one\n");
+	assert_true(ask(fixture, 7, NS_PER_SECOND, NULL));
+	/* As long as before, then longer. */
+	write_later(fixture, "w", "2000 10 two\n", 10);
+	assert_true(ask(fixture, 7, 2 * NS_PER_SECOND, NULL));
+	check_name(fixture, 7, 0x1000, NULL);
+	check_name(fixture, 7, 0x2000, "two");
+	write_later(fixture, "w", "3000 10 three\n4000 10 four\n", 20);
+	assert_true(ask(fixture, 7, 4 * NS_PER_SECOND, NULL));
+	check_name(fixture, 7, 0x2000, NULL);
+	check_name(fixture, 7, 0x3000, "three");
+	/* A file that has only grown is read on. */
+	write_later(fixture, "a", "5000 10 five\n", 30);
+	assert_true(ask(fixture, 7, 8 * NS_PER_SECOND, NULL));
+	check_name(fixture, 7, 0x3000, "three");
+	check_name(fixture, 7, 0x5000, "five");
 }
 
 static void another_program_in_the_pid_has_none_of_its_names(void **state)
@@ -568,6 +603,7 @@ int main(void)
 		TEST(names_are_read_as_the_file_grows),
 		TEST(a_file_that_does_not_change_is_looked_at_ever_more_rarely),
 		TEST(a_file_that_is_another_or_was_cut_is_read_anew),
+		TEST(a_file_that_is_rewritten_is_read_anew),
 		TEST(another_program_in_the_pid_has_none_of_its_names),
 		TEST(names_that_nobody_asks_for_are_forgotten),
 		TEST(a_long_file_is_read_bit_by_bit),

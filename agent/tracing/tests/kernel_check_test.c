@@ -11,6 +11,8 @@
 #include <cmocka.h>
 #include <linux/capability.h>
 
+#include "lib/host/tests/proc_fixture.h"
+
 struct taken {
 	char good[2048];
 	char bad[2048];
@@ -64,12 +66,68 @@ static void all_is_told_whatever_is_missing(void **state)
 		assert_true(strstr(taken.good, things[i]) || strstr(taken.bad, things[i]));
 }
 
+static bool has_addresses(const char *root, const char *text)
+{
+	char path[PATH_MAX];
+
+	write_fake_file(root, "kallsyms", text);
+	snprintf(path, sizeof(path), "%s/kallsyms", root);
+	return kernel_check_has_addresses(path);
+}
+
+static void addresses_are_hidden_only_where_all_are_0(void **state)
+{
+	char root[] = "/tmp/allframes-test-XXXXXX";
+
+	(void)state;
+	assert_non_null(mkdtemp(root));
+	assert_true(has_addresses(root, "0000000000000000 A fixed_percpu_data\n"
+					"0000000000001000 A irq_stack_backing_store\n"));
+	assert_false(has_addresses(root, "0000000000000000 A fixed_percpu_data\n"
+					 "0000000000000000 T _stext\n"));
+	assert_false(kernel_check_has_addresses("/nowhere"));
+	remove_folder(root);
+}
+
+static enum kernel_lockdown lockdown(const char *root, const char *setting, const char *command)
+{
+	char setting_path[PATH_MAX], command_path[PATH_MAX];
+
+	snprintf(setting_path, sizeof(setting_path), "%s/%s", root, setting ? "lockdown" : "none");
+	snprintf(command_path, sizeof(command_path), "%s/cmdline", root);
+	if (setting)
+		write_fake_file(root, "lockdown", setting);
+	write_fake_file(root, "cmdline", command);
+	return kernel_check_lockdown(setting_path, command_path);
+}
+
+static void lockdown_is_told_by_its_setting_or_the_command_line(void **state)
+{
+	char root[] = "/tmp/allframes-test-XXXXXX";
+
+	(void)state;
+	assert_non_null(mkdtemp(root));
+	assert_int_equal(lockdown(root, "none integrity [confidentiality]\n", "quiet\n"),
+			 KERNEL_CONFIDENTIAL);
+	assert_int_equal(lockdown(root, "none [integrity] confidentiality\n",
+				  "lockdown=confidentiality\n"),
+			 KERNEL_INTEGRITY);
+	assert_int_equal(lockdown(root, "[none] integrity confidentiality\n", "quiet\n"),
+			 KERNEL_OPEN);
+	assert_int_equal(lockdown(root, NULL, "quiet lockdown=confidentiality\n"),
+			 KERNEL_CONFIDENTIAL);
+	assert_int_equal(lockdown(root, NULL, "quiet\n"), KERNEL_OPEN);
+	remove_folder(root);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(each_capability_that_is_missing_is_told_with_what_it_costs),
 		cmocka_unit_test(sys_admin_holds_the_newer_ones),
 		cmocka_unit_test(all_is_told_whatever_is_missing),
+		cmocka_unit_test(addresses_are_hidden_only_where_all_are_0),
+		cmocka_unit_test(lockdown_is_told_by_its_setting_or_the_command_line),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -30,12 +30,15 @@ static void locations_have_a_frame_type(void **state)
 	assert_breaks(spec, RULE_KNOWN_FRAME_TYPE);
 }
 
-static void an_abort_marker_has_no_mapping(void **state)
+static void an_abort_marker_has_a_number_and_no_mapping(void **state)
 {
 	struct spec *spec = good_request();
 
 	(void)state;
 	spec->locations[LOCATION_ERROR].mapping = 1;
+	assert_breaks(spec, RULE_ABORT_MARKER);
+	spec = good_request();
+	spec->locations[LOCATION_ERROR].address = 0;
 	assert_breaks(spec, RULE_ABORT_MARKER);
 	spec = good_request();
 	spec->locations[LOCATION_ERROR].functions.count = 0;
@@ -119,7 +122,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_have_stacks_of_locations),
 		cmocka_unit_test(locations_have_a_frame_type),
-		cmocka_unit_test(an_abort_marker_has_no_mapping),
+		cmocka_unit_test(an_abort_marker_has_a_number_and_no_mapping),
 		cmocka_unit_test(a_native_location_has_a_mapping),
 		cmocka_unit_test(kernel_locations_are_named),
 		cmocka_unit_test(lines_have_functions_with_names),

@@ -416,7 +416,7 @@ static inline struct spec *good_request(void)
 			       { 1, 0x1200, { 0 }, NUMBERS(ATTRIBUTE_NATIVE) },
 			       { 1, 0x1100, NUMBERS(1), NUMBERS(ATTRIBUTE_NATIVE) },
 			       { 2, 0xffffffff81000100, NUMBERS(2), NUMBERS(ATTRIBUTE_KERNEL) },
-			       { 0, 0, NUMBERS(3), NUMBERS(ATTRIBUTE_ABORT) } },
+			       { 0, 4007, NUMBERS(3), NUMBERS(ATTRIBUTE_ABORT) } },
 		.stack_count = 3,
 		.stacks = { { 0 },
 			    NUMBERS(LOCATION_KERNEL, LOCATION_APP, LOCATION_MAIN),

@@ -186,6 +186,55 @@ static const char *name_at(const struct elf_symbols *symbols, const struct elf_i
 	return name;
 }
 
+/* The file as build() has made it, with @count sections more and the table of sections behind the rest. */
+static uint8_t *with_more_sections(uint32_t count)
+{
+	uint32_t section_count = builder.section_count + count;
+	uint8_t *bytes = calloc(1, BUILT_BYTES + section_count * sizeof(Elf64_Shdr));
+	Elf64_Ehdr *header = (Elf64_Ehdr *)bytes;
+	Elf64_Shdr *sections = (Elf64_Shdr *)(bytes + BUILT_BYTES);
+
+	assert_non_null(bytes);
+	memcpy(bytes, builder.bytes, BUILT_BYTES);
+	memcpy(sections, bytes + header->e_shoff, builder.section_count * sizeof(*sections));
+	sections[0].sh_size = section_count;
+	header->e_shoff = BUILT_BYTES;
+	header->e_shnum = 0;
+	return bytes;
+}
+
+static void symbols_of_files_with_very_many_sections_are_found(void **state)
+{
+	/* The number of their section is in another table. */
+	static const struct row rows[] = {
+		{ "function", STB_GLOBAL, STT_FUNC, 0x10, 0x10, SHN_XINDEX },
+		{ "label", STB_LOCAL, STT_NOTYPE, 0x40, 0, SHN_XINDEX },
+		{ "data", STB_LOCAL, STT_NOTYPE, CODE_BYTES + 0x40, 0, SHN_XINDEX },
+	};
+	enum { MORE = 70000 };
+	struct elf_symbols symbols;
+	struct elf_image image;
+	uint8_t *bytes;
+	uint64_t code;
+
+	(void)state;
+	build(&image, rows, 3, SHT_SYMTAB, EM_X86_64, &code);
+	elf_image_deinit(&image);
+	bytes = with_more_sections(MORE);
+	assert_int_equal(elf_image_init_memory(&image, bytes,
+					       BUILT_BYTES + (builder.section_count + MORE) *
+								     sizeof(Elf64_Shdr)),
+			 0);
+	assert_true(image.section_count > MORE);
+	assert_int_equal(elf_symbols_init(&symbols, &image), 0);
+	assert_string_equal(name_at(&symbols, &image, code + 0x10), "function");
+	assert_string_equal(name_at(&symbols, &image, code + 0x40), "label");
+	assert_int_equal(symbols.count, 2);
+	elf_symbols_deinit(&symbols);
+	elf_image_deinit(&image);
+	free(bytes);
+}
+
 static void functions_are_entered_but_not_at_labels_and_cold_parts(void **state)
 {
 	static const struct row rows[] = {
@@ -428,6 +477,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(functions_are_those_of_readelf),
 		cmocka_unit_test(functions_are_entered_but_not_at_labels_and_cold_parts),
+		cmocka_unit_test(symbols_of_files_with_very_many_sections_are_found),
 		cmocka_unit_test(the_innermost_function_is_found),
 		cmocka_unit_test(a_symbol_without_a_size_ends_at_the_next_function),
 		cmocka_unit_test(of_several_at_one_address_the_global_function_stays),

@@ -100,6 +100,25 @@ static bool is_open(int fd)
 	return fcntl(fd, F_GETFD) >= 0;
 }
 
+static void a_file_that_was_written_anew_is_not_read(void **state)
+{
+	const struct timespec later[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = 2000000000 } };
+	struct fixture *fixture = *state;
+	struct borrowed_file file = binary_file_borrow(fixture->binary);
+
+	assert_true(file.fd >= 0);
+	/* A new ctime alone says nothing. */
+	assert_int_equal(chmod(fixture->path, 0600), 0);
+	assert_true(binary_file_is_valid(&file));
+	/* As long as before. */
+	write_file(fixture->path, "other");
+	assert_int_equal(utimensat(AT_FDCWD, fixture->path, later, 0), 0);
+	assert_false(binary_file_is_valid(&file));
+	binary_file_return(&file);
+	assert_is_gone(fixture);
+	assert_int_equal(fixture->binary->reader_count, 0);
+}
+
 static void a_file_is_read_by_its_descriptor_also_when_it_is_deleted(void **state)
 {
 	struct fixture *fixture = *state;
@@ -360,6 +379,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(a_file_is_read_by_its_descriptor_also_when_it_is_deleted),
+		TEST(a_file_that_was_written_anew_is_not_read),
 		TEST(what_was_let_go_is_closed_and_found_at_its_path),
 		TEST(another_file_at_its_path_is_not_taken_for_it),
 		TEST(the_descriptor_stays_while_somebody_reads),

@@ -84,13 +84,19 @@ static void of_several_at_one_address_the_most_telling_stays(void **state)
 					  "ffffffff81000200 T __global\n"
 					  "ffffffff81000300 T __do_it\n"
 					  "ffffffff81000300 T do_it\n"
-					  "ffffffff81000300 T do_it_too\n"),
+					  "ffffffff81000300 T do_it_too\n"
+					  "ffffffff81000400 t __do_sys_getppid\n"
+					  "ffffffff81000400 T __ia32_sys_getppid\n"
+					  "ffffffff81000400 T __x64_sys_getppid\n"
+					  "ffffffff81000500 T __ia32_sys_read\n"),
 			 0);
-	assert_int_equal(kallsyms.count, 4);
+	assert_int_equal(kallsyms.count, 6);
 	assert_string_equal(name_at(&kallsyms, 0xffffffff81000000), "startup");
 	assert_string_equal(name_at(&kallsyms, 0xffffffff81000100), "__schedule");
 	assert_string_equal(name_at(&kallsyms, 0xffffffff81000200), "__global");
 	assert_string_equal(name_at(&kallsyms, 0xffffffff81000300), "do_it");
+	assert_string_equal(name_at(&kallsyms, 0xffffffff81000400), "__x64_sys_getppid");
+	assert_string_equal(name_at(&kallsyms, 0xffffffff81000500), "__ia32_sys_read");
 	kallsyms_deinit(&kallsyms);
 }
 

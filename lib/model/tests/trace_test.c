@@ -357,13 +357,15 @@ static void a_trace_without_frames_is_one(void **state)
 	trace_unref(trace);
 }
 
-static void every_error_has_a_text_and_a_name(void **state)
+static void every_error_has_a_text_a_name_and_a_number(void **state)
 {
 	(void)state;
 	for (int error = 0; error < UNWIND_ERROR_COUNT; error++) {
 		assert_non_null(unwind_error_text(error));
 		assert_string_not_equal(unwind_error_text(error), "unknown error");
 		assert_non_null(unwind_error_name(error));
+		assert_int_equal(unwind_error_of_number(unwind_error_number(error)), error);
+		assert_true(!error == !unwind_error_number(error));
 		for (int other = 0; other < error; other++) {
 			assert_string_not_equal(unwind_error_name(error), unwind_error_name(other));
 			assert_string_not_equal(unwind_error_text(error), unwind_error_text(other));
@@ -371,6 +373,9 @@ static void every_error_has_a_text_and_a_name(void **state)
 	}
 	assert_string_equal(unwind_error_text(200), "unknown error");
 	assert_string_equal(unwind_error_name(200), "unknown");
+	assert_int_equal(unwind_error_number(UNWIND_TRUNCATED), 2);
+	assert_int_equal(unwind_error_number(200), 0);
+	assert_int_equal(unwind_error_of_number(UINT64_MAX), UNWIND_OK);
 }
 
 int main(void)
@@ -389,7 +394,7 @@ int main(void)
 		cmocka_unit_test(error_frames_differ_by_reason),
 		cmocka_unit_test(a_trace_says_which_errors_it_holds_and_whether_it_guesses),
 		cmocka_unit_test(a_trace_without_frames_is_one),
-		cmocka_unit_test(every_error_has_a_text_and_a_name),
+		cmocka_unit_test(every_error_has_a_text_a_name_and_a_number),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -107,6 +107,7 @@ enum {
 	ATTRIBUTE_VALUE = 2,
 	STACK_LOCATIONS = 1,
 	LOCATION_MAPPING = 1,
+	LOCATION_ADDRESS = 2,
 	LOCATION_LINES = 3,
 	LOCATION_ATTRIBUTES = 4,
 	LINE_FUNCTION = 1,
@@ -206,6 +207,17 @@ static double cpu_seconds(void)
 	return (double)clock() / CLOCKS_PER_SEC;
 }
 
+/* Adds attribute 1, whose key is the first text. */
+static void add_frame_type(struct request *request, const char *type)
+{
+	struct byte_vector attribute = { 0 }, value = { 0 };
+
+	put_number(&attribute, ATTRIBUTE_KEY, 1);
+	put_text(&value, VALUE_STRING, type);
+	put_message(&attribute, ATTRIBUTE_VALUE, &value);
+	put_message(&request->dictionary, TABLE_ATTRIBUTES, &attribute);
+}
+
 static void a_location_is_read_once_however_often_stacks_refer_to_it(void **state)
 {
 	static const char *const strings[] = { "profile.frame.type" };
@@ -215,15 +227,7 @@ static void a_location_is_read_once_however_often_stacks_refer_to_it(void **stat
 
 	(void)state;
 	begin(&request, strings, 1);
-	/* The key of attribute 1 is the first text. */
-	{
-		struct byte_vector attribute = { 0 }, value = { 0 };
-
-		put_number(&attribute, ATTRIBUTE_KEY, 1);
-		put_text(&value, VALUE_STRING, "cpython");
-		put_message(&attribute, ATTRIBUTE_VALUE, &value);
-		put_message(&request.dictionary, TABLE_ATTRIBUTES, &attribute);
-	}
+	add_frame_type(&request, "cpython");
 	/* 4096 references to 1,000,000 attributes would take minutes if each were read. */
 	add_stack(&request, 1000000, 0, 10000);
 	add_sample(&request, 1, 0, 1);
@@ -236,6 +240,37 @@ static void a_location_is_read_once_however_often_stacks_refer_to_it(void **stat
 		trace_frame(sample_table_at(opened.table.blocks.items, 0)->sample.trace, 7).kind,
 		FRAME_PYTHON);
 	opened_samples_deinit(&opened);
+}
+
+/* The error that is read of an abort-marker with @number and no text. */
+static uint8_t error_of_number(uint64_t number)
+{
+	static const char *const strings[] = { "profile.frame.type" };
+	struct opened_samples opened = receiving;
+	struct byte_vector location = { 0 };
+	struct request request;
+	struct frame frame;
+
+	begin(&request, strings, 1);
+	add_frame_type(&request, "abort-marker");
+	put_number(&location, LOCATION_ADDRESS, number);
+	put_bytes(&location, LOCATION_ATTRIBUTES, "\1", 1);
+	put_message(&request.dictionary, TABLE_LOCATIONS, &location);
+	put_bytes(&request.dictionary, TABLE_STACKS, "\x0a\1\1", 3);
+	add_sample(&request, 1, 0, 1);
+	assert_int_equal(open_request(&request, &opened), 0);
+	frame = trace_frame(sample_table_at(opened.table.blocks.items, 0)->sample.trace, 0);
+	assert_int_equal(frame.kind, FRAME_ERROR);
+	opened_samples_deinit(&opened);
+	return frame.error;
+}
+
+static void an_error_of_another_tool_is_known_by_its_number(void **state)
+{
+	(void)state;
+	assert_int_equal(error_of_number(2), UNWIND_TRUNCATED);
+	assert_int_equal(error_of_number(4012), UNWIND_NO_MAPPING);
+	assert_int_equal(error_of_number(1), UNWIND_NO_INFO);
 }
 
 static void equal_stacks_are_not_made_again_and_again(void **state)
@@ -578,6 +613,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_location_is_read_once_however_often_stacks_refer_to_it),
+		cmocka_unit_test(an_error_of_another_tool_is_known_by_its_number),
 		cmocka_unit_test(equal_stacks_are_not_made_again_and_again),
 		cmocka_unit_test(stacks_of_long_names_cost_what_they_take_time),
 		cmocka_unit_test(processes_count),
