@@ -71,6 +71,9 @@ struct javascript_unwind {
 	__u32 is_before;
 	/** The leaf was a builtin's, and its caller was found by rows that may be a guess. */
 	__u32 is_behind_leaf;
+	/** The leaf, in a builtin without rows, may have no frame. */
+	__u32 is_frameless;
+	__u32 reserved;
 	/** The current frame. */
 	__u32 fingerprint;
 	__u32 kind;
