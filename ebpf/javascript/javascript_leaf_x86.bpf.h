@@ -59,7 +59,8 @@ static __always_inline __u64 javascript_bytes_at(const struct javascript_unwind 
 	barrier_var(index);
 	low = unwind->head[index % JAVASCRIPT_CODE_WORDS];
 	high = unwind->head[(index + 1) % JAVASCRIPT_CODE_WORDS];
-	return shift ? low >> shift | high << (64 - shift) : low;
+	/* It has no branch, since the verifier would follow both paths of each. */
+	return low >> shift | high << 1 << (63 - shift);
 }
 
 /* Size of Sparkplug's code up to the end of the call that makes its frame, if `mov r12, ...` is at byte @at. */
@@ -377,10 +378,15 @@ static __always_inline __u64 javascript_moved_return(struct javascript_unwind *u
 						     __u64 sp)
 {
 	__u64 bytes, address = 0;
-	__u32 at = 0;
+	__u32 at;
 
-	for (int i = 0; i < JAVASCRIPT_MOVES_MAX; i++)
-		at += javascript_move_bytes(javascript_bytes_at(unwind, at));
+	unwind->code_at = 0;
+	for (int i = 0; i < JAVASCRIPT_MOVES_MAX; i++) {
+		unwind->code_at +=
+			javascript_move_bytes(javascript_bytes_at(unwind, unwind->code_at));
+		barrier();
+	}
+	at = unwind->code_at;
 	bytes = javascript_bytes_at(unwind, at);
 	/* add rsp, i8 */
 	if ((bytes & 0xffffff) == 0xc48348) {
@@ -418,19 +424,25 @@ static __always_inline __u64 javascript_exit_address(struct javascript_unwind *u
 	at = javascript_drop_bytes(words[0]);
 	if (!javascript_push_bytes(javascript_bytes_at(unwind, at)))
 		return javascript_moved_return(unwind, pc, sp);
+	unwind->code_at = at;
 	for (int i = 0; i < JAVASCRIPT_PUSHES_MAX; i++) {
-		bytes = javascript_bytes_at(unwind, at);
+		barrier();
+		bytes = javascript_bytes_at(unwind, unwind->code_at);
 		size = javascript_push_bytes(bytes);
 		if (!size)
 			break;
 		number = size == 1 ? JAVASCRIPT_REGISTERS >> 4 * (bytes & 7) & 7 :
 				     8 + (bytes >> 8 & 7);
 		barrier_var(number);
-		found = size > 2 ? 0 : registers[number & 15];
-		at += size;
+		unwind->return_address = size > 2 ? 0 : registers[number & 15];
+		unwind->code_at += size;
 	}
+	barrier();
+	at = unwind->code_at;
 	bytes = javascript_bytes_at(unwind, at);
-	return javascript_is_exit(bytes, pc + at) || javascript_is_other_exit(bytes) ? found : 0;
+	return javascript_is_exit(bytes, pc + at) || javascript_is_other_exit(bytes) ?
+		       unwind->return_address :
+		       0;
 }
 
 #endif

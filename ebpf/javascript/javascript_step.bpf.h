@@ -454,13 +454,12 @@ static __always_inline enum unwind_error javascript_leave(struct unwind_state *s
 	return error;
 }
 
-/* Takes a step at state->pc, which is in no file, or in a builtin. */
+/* Takes a step at state->pc, which is in no file, or in a builtin; javascript_look_up() has asked. */
 static __always_inline enum unwind_error javascript_step_code(struct unwind_state *state)
 {
 	struct javascript_unwind *unwind = &state->javascript;
-	__u64 address = state->pc - (state->frame_flags & FRAME_RETURN_ADDRESS);
 
-	if (address - unwind->builtins < unwind->process.builtins_bytes) {
+	if (unwind->is_in_builtins) {
 		unwind->check = javascript_step_interpreter(state);
 		barrier();
 		if (!unwind->check) {
@@ -469,8 +468,9 @@ static __always_inline enum unwind_error javascript_step_code(struct unwind_stat
 		}
 		return javascript_leave(state);
 	}
-	unwind->check = javascript_find_code(unwind, address) ||
-			javascript_find_wasm(state, address);
+	if (!unwind->check)
+		unwind->check = javascript_find_wasm(state, state->pc - (state->frame_flags &
+									 FRAME_RETURN_ADDRESS));
 	barrier();
 	/* The rows of the builtin have led to V8's code, so the guess was right. */
 	if (unwind->check && unwind->is_behind_leaf)
@@ -492,20 +492,6 @@ static __always_inline enum unwind_error javascript_guess_caller(struct unwind_s
 }
 
 /*
- * True if @address, a possible return address, is in a builtin or in code that V8 has generated. The leaf at @pc is in the
- * builtin of the pending frame.
- */
-static __always_inline bool javascript_is_in_v8(struct unwind_state *state, __u64 pc, __u64 address)
-{
-	struct javascript_unwind *unwind = &state->javascript;
-	__u64 builtins =
-		pc - frame_address(state->pending_words[0]) + unwind->process.builtins_start;
-
-	return address - 1 - builtins < unwind->process.builtins_bytes ||
-	       javascript_find_code(unwind, address - 1);
-}
-
-/*
  * True if a leaf in a builtin without rows may have no frame: it is a bytecode handler and the frame pointer leads to the
  * frame of an interpreted function, which has no marker; or it moves the arguments of a call.
  */
@@ -518,41 +504,33 @@ static __always_inline bool javascript_is_frameless(struct unwind_state *state, 
 }
 
 /*
- * Finds unwind->return_address of a leaf in a builtin without rows, if it moves the arguments of a call and the return
- * address with them. That is in a register; or at the new address, the stack pointer; or at the old address, which is in
- * r8. False: it is at neither.
+ * Sets unwind->return_address of a leaf in a builtin without rows, if it may move the arguments of a call and the return
+ * address with them: that is in a register, or at the stack pointer, which is not sure. False: it has a frame.
  */
-static __always_inline bool javascript_find_moved(struct unwind_state *state, __u32 builtin_class)
+static __always_inline bool javascript_may_move(struct unwind_state *state, __u32 builtin_class)
 {
 	struct javascript_unwind *unwind = &state->javascript;
-	__u64 pc = state->registers[PC_REGISTER];
-	__u64 address = javascript_exit_address(unwind, state->registers, pc, state->sp);
 
-	unwind->is_frameless = 1;
-	if (!address) {
-		/* Not by the stack pointer alone: a builtin with a frame may have an old return address there. */
-		unwind->is_frameless = javascript_is_frameless(state, builtin_class);
-		if (!unwind->is_frameless)
-			return false;
-		read_word(state->sp, &address);
-	}
-	unwind->check = javascript_is_in_v8(state, pc, address);
-	if (!unwind->check) {
-		address = state->registers[JAVASCRIPT_MOVED_REGISTER];
-		unwind->check = (address - state->sp >= JAVASCRIPT_FRAME_MAX_BYTES ||
-				 !read_word(address, &address)) &&
-				javascript_is_in_v8(state, pc, address);
-	}
-	unwind->return_address = address;
+	unwind->return_address = javascript_exit_address(unwind, state->registers,
+							 state->registers[PC_REGISTER], state->sp);
 	barrier();
-	return unwind->check;
+	if (!unwind->return_address) {
+		/* Not by the stack pointer alone: a builtin with a frame may have an old return address there. */
+		if (!javascript_is_frameless(state, builtin_class))
+			return false;
+		if (read_word(state->sp, &unwind->return_address))
+			unwind->return_address = 0;
+	}
+	unwind->moved = JAVASCRIPT_MOVED;
+	return true;
 }
 
-/* Goes to the caller that javascript_find_moved() has found. */
-static __always_inline enum unwind_error javascript_leave_moving(struct unwind_state *state,
-								 __u32 builtin_class)
+/* Goes to the caller of a leaf that moves its return address, which was found. */
+static __always_inline enum unwind_error javascript_leave_moving(struct unwind_state *state)
 {
 	struct javascript_unwind *unwind = &state->javascript;
+	__u32 builtin_class =
+		javascript_builtin_class(unwind, frame_address(state->pending_words[0]));
 	enum unwind_error error;
 
 	unwind->is_behind_leaf = 1;
@@ -564,7 +542,30 @@ static __always_inline enum unwind_error javascript_leave_moving(struct unwind_s
 		       javascript_release(state, builtin_class != JAVASCRIPT_BUILTIN_HANDLER);
 }
 
-/* Handles the native frame that was added last if it is a builtin's without a rule. */
+/* Handles the leaf of javascript_may_move(); javascript_look_up() has asked for unwind->return_address. */
+static __always_inline enum unwind_error javascript_step_moved(struct unwind_state *state)
+{
+	struct javascript_unwind *unwind = &state->javascript;
+	__u64 old = state->registers[JAVASCRIPT_MOVED_REGISTER];
+	__u32 moved = unwind->moved;
+
+	unwind->moved = JAVASCRIPT_NOT_MOVED;
+	if (unwind->check)
+		return javascript_leave_moving(state);
+	/* The old address of the return address, or that itself. */
+	if (old - state->sp < JAVASCRIPT_FRAME_MAX_BYTES && read_word(old, &old))
+		old = 0;
+	if (moved == JAVASCRIPT_MOVED_FROM || !old)
+		return javascript_guess_caller(state);
+	unwind->return_address = old;
+	unwind->moved = JAVASCRIPT_MOVED_FROM;
+	return UNWIND_OK;
+}
+
+/*
+ * Handles the native frame that was added last if it is a builtin's without a rule. Where that can be done as for one with a
+ * rule, or by a look-up, the next step does it.
+ */
 static __always_inline enum unwind_error javascript_step_ruleless(struct unwind_state *state)
 {
 	bool is_leaf = state->registers_known && !(state->frame_flags & FRAME_RETURN_ADDRESS);
@@ -584,14 +585,34 @@ static __always_inline enum unwind_error javascript_step_ruleless(struct unwind_
 	if (builtin_class == JAVASCRIPT_BUILTIN_DEOPTIMIZER)
 		return javascript_guess_caller(state);
 	if (!is_leaf || builtin_class == JAVASCRIPT_BUILTIN_LEAVE)
-		return javascript_step_builtin(state);
-	if (javascript_find_moved(state, builtin_class))
-		return javascript_leave_moving(state, builtin_class);
-	if (state->javascript.is_frameless || state->pending_fp < state->sp)
+		return UNWIND_OK;
+	if (javascript_may_move(state, builtin_class))
+		return UNWIND_OK;
+	if (state->pending_fp < state->sp)
 		return javascript_guess_caller(state);
 	/* It has a frame: no path from the builtin's beginning leads to the instruction, but one behind a call does. */
 	state->sp = state->pending_fp + 16;
-	return javascript_step_builtin(state);
+	return UNWIND_OK;
+}
+
+/*
+ * Sets unwind->check: whether V8's code is at state->pc or, if a leaf moves it, at unwind->return_address. Only this
+ * function searches for code: the verifier goes through the search once for each call of it.
+ */
+static __always_inline void javascript_look_up(struct unwind_state *state)
+{
+	struct javascript_unwind *unwind = &state->javascript;
+	__u64 builtins = unwind->builtins, address;
+
+	address = state->pc - (state->frame_flags & FRAME_RETURN_ADDRESS);
+	if (unwind->moved) {
+		builtins = state->registers[PC_REGISTER] - frame_address(state->pending_words[0]) +
+			   unwind->process.builtins_start;
+		address = unwind->return_address - 1;
+	}
+	unwind->is_in_builtins = address - builtins < unwind->process.builtins_bytes;
+	unwind->check = unwind->is_in_builtins || javascript_find_code(unwind, address);
+	barrier();
 }
 
 /** Steps from the current frame to its caller, and adds the frames of functions. */
@@ -604,8 +625,10 @@ static __always_inline enum unwind_error javascript_step(struct unwind_state *st
 			decline_code(state);
 		return state->wait == WAIT_CODE ? UNWIND_OK : release_frame(state);
 	}
-	return state->wait == WAIT_CODE ? javascript_step_code(state) :
-					  javascript_step_builtin(state);
+	if (state->wait != WAIT_CODE && !state->javascript.moved)
+		return javascript_step_builtin(state);
+	javascript_look_up(state);
+	return state->javascript.moved ? javascript_step_moved(state) : javascript_step_code(state);
 }
 
 #endif
