@@ -31,17 +31,33 @@ int address_space_init(struct address_space *space, uint32_t languages)
 	return err;
 }
 
+struct space_mappings address_space_take_mappings(struct address_space *space)
+{
+	const struct space_mappings taken = { space->rows, space->referenced };
+
+	space->rows = (struct space_rows){ 0 };
+	space->referenced = (struct space_executables){ 0 };
+	return taken;
+}
+
+void address_space_release_mappings(struct address_space *space, struct space_mappings *mappings)
+{
+	for (size_t i = 0; i < mappings->referenced.count; i++)
+		executable_unref(space->executables, mappings->referenced.items[i]);
+	space_executables_deinit(&mappings->referenced);
+	space_rows_deinit(&mappings->rows);
+}
+
 void address_space_deinit(struct address_space *space)
 {
+	struct space_mappings mappings;
 	uint64_t deltas;
 	size_t cursor = 0;
 
 	if (!space->executables)
 		return;
-	for (size_t i = 0; i < space->referenced.count; i++)
-		executable_unref(space->executables, space->referenced.items[i]);
-	space_executables_deinit(&space->referenced);
-	space_rows_deinit(&space->rows);
+	mappings = address_space_take_mappings(space);
+	address_space_release_mappings(space, &mappings);
 	while (hash_map_next(&space->deltas, &cursor, NULL, &deltas)) {
 		stack_deltas_deinit((void *)(uintptr_t)deltas);
 		free((void *)(uintptr_t)deltas);

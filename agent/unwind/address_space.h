@@ -60,6 +60,17 @@ int address_space_add_vdso(struct address_space *space, const struct space_mappi
 int address_space_add_special(struct address_space *space, const struct space_mapping *mapping,
 			      uint64_t executable_id);
 
+/** The mappings of an address space. */
+struct space_mappings {
+	struct space_rows rows;
+	struct space_executables referenced;
+};
+
+/** Takes all mappings out, so that others can be added. Files that are in both keep their ids and rows. */
+struct space_mappings address_space_take_mappings(struct address_space *space);
+/** Frees what address_space_take_mappings() has returned for @space. */
+void address_space_release_mappings(struct address_space *space, struct space_mappings *mappings);
+
 /** The tables for unwinding; borrowed until a mapping is added. */
 struct user_tables address_space_tables(struct address_space *space);
 

@@ -34,7 +34,7 @@ static bool is_stopped(const struct stopped_process *process, pid_t tid)
 	return false;
 }
 
-static int read_registers(struct stopped_thread *thread)
+int stopped_thread_read(struct stopped_thread *thread)
 {
 	uint8_t bytes[REGISTER_SET_MAX_BYTES];
 	struct iovec vector = { .iov_base = bytes, .iov_len = sizeof(bytes) };
@@ -66,7 +66,7 @@ static int stop_thread(struct stopped_process *process, pid_t tid)
 	if (status >> 16 != PTRACE_EVENT_STOP)
 		thread.signal = WSTOPSIG(status);
 	stopped_threads_push(&process->threads, thread);
-	return read_registers(&process->threads.items[process->threads.count - 1]);
+	return stopped_thread_read(&process->threads.items[process->threads.count - 1]);
 }
 
 /* Stops the listed threads that run; *@found tells whether there were any. */
@@ -130,16 +130,12 @@ static int add_mapping(struct stopped_process *process, const struct proc_mappin
 	return address_space_add_file(&process->space, &mapping, fd);
 }
 
-static int read_space(struct stopped_process *process)
+/* Adds all mappings to process->space, which has none. */
+static int read_mappings(struct stopped_process *process)
 {
 	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
-	int err;
+	int err = proc_maps_read(&maps, "/proc", process->pid, PROC_MAPS_EXECUTABLE);
 
-	err = process_memory_init(&process->memory, "/proc", process->pid);
-	if (!err)
-		err = address_space_init(&process->space, 0);
-	if (!err)
-		err = proc_maps_read(&maps, "/proc", process->pid, PROC_MAPS_EXECUTABLE);
 	for (uint32_t i = 0; i < maps.count && !err; i++) {
 		err = add_mapping(process, &maps.rows[i]);
 		if (!err || err == -ENOMEM)
@@ -151,14 +147,39 @@ static int read_space(struct stopped_process *process)
 	return err;
 }
 
-int stopped_process_init(struct stopped_process *process, pid_t pid)
+static int read_space(struct stopped_process *process, uint32_t languages)
+{
+	int err = process_memory_init(&process->memory, "/proc", process->pid);
+
+	if (!err)
+		err = address_space_init(&process->space, languages);
+	return err ? err : read_mappings(process);
+}
+
+int stopped_process_update(struct stopped_process *process)
+{
+	struct space_mappings before = address_space_take_mappings(&process->space);
+	int err = read_mappings(process);
+
+	if (err) {
+		struct space_mappings partial = address_space_take_mappings(&process->space);
+
+		process->space.rows = before.rows;
+		process->space.referenced = before.referenced;
+		before = partial;
+	}
+	address_space_release_mappings(&process->space, &before);
+	return err;
+}
+
+int stopped_process_init(struct stopped_process *process, pid_t pid, uint32_t languages)
 {
 	struct stopped_process created = { .pid = pid };
 	int err;
 
 	err = stop_all(&created);
 	if (!err)
-		err = read_space(&created);
+		err = read_space(&created, languages);
 	if (err) {
 		stopped_process_deinit(&created);
 		return err;

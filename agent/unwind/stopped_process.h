@@ -32,12 +32,21 @@ struct stopped_process {
 };
 
 /**
- * Stops all threads of @pid and reads the data for unwinding. -ESRCH: it is gone; -EPERM: it is traced already,
+ * Stops all threads of @pid and reads the data for unwinding; @languages as in address_space_init(). -ESRCH: it is gone; -EPERM: it is traced already,
  * or may not be traced by us; -EAGAIN: it makes threads faster than they can be stopped; or an error of /proc
  * or ptrace. It continues as before after stopped_process_deinit().
  */
-int stopped_process_init(struct stopped_process *process, pid_t pid);
+int stopped_process_init(struct stopped_process *process, pid_t pid, uint32_t languages);
 void stopped_process_deinit(struct stopped_process *process);
+
+/**
+ * Reads the mappings again, for callers that have let the process run. Executables keep their ids. An error of /proc: the
+ * mappings are as before.
+ */
+int stopped_process_update(struct stopped_process *process);
+
+/** Reads the registers of a stopped thread again. */
+int stopped_thread_read(struct stopped_thread *thread);
 
 /** A user_unwind_read_function; @context is the struct stopped_process. */
 int stopped_process_read(void *context, uint64_t address, void *bytes, size_t size);

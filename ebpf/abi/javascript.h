@@ -84,6 +84,10 @@ enum javascript_builtin_class {
 	JAVASCRIPT_BUILTIN_LEAVE = 5,
 	/** It replaces the frame of optimized code on the stack by others; no frame pointer leads to its caller. */
 	JAVASCRIPT_BUILTIN_DEOPTIMIZER = 6,
+	/** It calls C++. When that has thrown, it goes to the frame of the function that catches, whose pc is not on the stack. */
+	JAVASCRIPT_BUILTIN_EXIT = 7,
+	/** It goes on to a function, for which it may move the arguments and the return address. It has no frame then. */
+	JAVASCRIPT_BUILTIN_CALL = 8,
 };
 
 /** Builtins of one class, in bytes from the first builtin of all; they end where the next range starts. */

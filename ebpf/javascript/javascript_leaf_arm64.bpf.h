@@ -40,9 +40,11 @@ static __always_inline enum javascript_position javascript_wasm_position(__u64 s
 }
 
 /** True if the leaf at @pc, in the interpreter and without a frame, is behind that. */
-static __always_inline bool javascript_is_interpreter_end(__u64 pc)
+static __always_inline bool javascript_is_interpreter_end(__u64 pc, __u64 sp, __u64 *function)
 {
 	(void)pc;
+	(void)sp;
+	*function = 0;
 	return false;
 }
 
@@ -63,6 +65,17 @@ static __always_inline enum javascript_position javascript_leave_position(__u64 
 	(void)sp;
 	*function = 0;
 	return JAVASCRIPT_IN_FRAME;
+}
+
+/** Returns the return address of the leaf at @pc in a builtin that has left its frame; 0: it is not known. */
+static __always_inline __u64 javascript_exit_address(struct javascript_unwind *unwind,
+						     const __u64 *registers, __u64 pc, __u64 sp)
+{
+	(void)unwind;
+	(void)registers;
+	(void)pc;
+	(void)sp;
+	return 0;
 }
 
 #endif

@@ -34,12 +34,21 @@ enum {
 	/* Size of the part of a builtin that is read, from the interrupted instruction on. */
 	JAVASCRIPT_BUILTIN_BYTES = 48,
 	JAVASCRIPT_BUILTIN_WORDS = JAVASCRIPT_BUILTIN_BYTES / 8,
+	/* Limit of the instructions that push the return address and arguments back. */
+	JAVASCRIPT_PUSHES_MAX = 3,
+	/* Limit of the instructions that move words in a frame that is left. */
+	JAVASCRIPT_MOVES_MAX = 4,
+	JAVASCRIPT_BUILTIN_ALIGNMENT = 64,
 };
 
 /* push rbp; mov rbp, rsp */
 #define JAVASCRIPT_MAKE_FRAME 0xe5894855U
 /* The first two bytes of mov r12, i64. */
 #define JAVASCRIPT_MOV_BYTECODES 0xbc49U
+/* The first two bytes of mov r10, i64. */
+#define JAVASCRIPT_MOV_TARGET 0xba49U
+/* DWARF numbers of the eight registers without REX, one in four bits. */
+#define JAVASCRIPT_REGISTERS 0x54673120U
 
 /* Returns eight bytes of the function's prologue, from byte @at on. */
 static __always_inline __u64 javascript_bytes_at(const struct javascript_unwind *unwind, __u32 at)
@@ -50,7 +59,8 @@ static __always_inline __u64 javascript_bytes_at(const struct javascript_unwind 
 	barrier_var(index);
 	low = unwind->head[index % JAVASCRIPT_CODE_WORDS];
 	high = unwind->head[(index + 1) % JAVASCRIPT_CODE_WORDS];
-	return shift ? low >> shift | high << (64 - shift) : low;
+	/* It has no branch, since the verifier would follow both paths of each. */
+	return low >> shift | high << 1 << (63 - shift);
 }
 
 /* Size of Sparkplug's code up to the end of the call that makes its frame, if `mov r12, ...` is at byte @at. */
@@ -127,14 +137,25 @@ static __always_inline bool javascript_is_return(__u64 bytes)
 
 /**
  * True if the leaf at @pc, in the interpreter and without a frame, has popped its frame: pop rcx; add rsp, rbx, from V8
- * 13.6 on lea rsp, [rsp + rbx * 8]; push rcx; ret. None of these occurs before the frame is made.
+ * 13.6 on lea rsp, [rsp + rbx * 8]; push rcx; ret. None of these occurs before the frame is made. *@function: address of
+ * the function's slot in the frame, which is below the stack pointer @sp then; 0: not known.
  */
-static __always_inline bool javascript_is_interpreter_end(__u64 pc)
+static __always_inline bool javascript_is_interpreter_end(__u64 pc, __u64 sp, __u64 *function)
 {
 	__u64 bytes = 0;
 
-	return read_word(pc, &bytes) || (__u8)bytes == 0x59 || (bytes & 0xffffff) == 0xe30348 ||
-	       (bytes & 0xffffff) == 0x248d48 || (__u16)bytes == 0xc351 || (__u8)bytes == 0xc3;
+	*function = 0;
+	if (read_word(pc, &bytes))
+		return true;
+	if ((__u8)bytes == 0x59) {
+		*function = sp - 8 + JAVASCRIPT_SLOT_FUNCTION;
+		return true;
+	}
+	if ((bytes & 0xffffff) == 0xe30348 || (bytes & 0xffffff) == 0x248d48) {
+		*function = sp - 16 + JAVASCRIPT_SLOT_FUNCTION;
+		return true;
+	}
+	return (__u16)bytes == 0xc351 || (__u8)bytes == 0xc3;
 }
 
 /* Position behind `pop rbp`, where the code is @bytes and @next: a function with arguments pops these as well. */
@@ -151,6 +172,12 @@ static __always_inline enum javascript_position javascript_return_position(__u64
 	return javascript_push_position(bytes);
 }
 
+/* The code consists of mov r10, i64; jmp r10. It begins with @bytes. */
+static __always_inline bool javascript_is_trampoline(__u64 bytes)
+{
+	return (__u16)bytes == JAVASCRIPT_MOV_TARGET;
+}
+
 /** Returns the position of the leaf at @pc in the code that was found last. */
 static __always_inline enum javascript_position
 javascript_leaf_position(struct javascript_unwind *unwind, __u64 pc, bool is_baseline)
@@ -158,6 +185,8 @@ javascript_leaf_position(struct javascript_unwind *unwind, __u64 pc, bool is_bas
 	__u32 prologue = javascript_prologue_bytes(unwind, is_baseline);
 	__u64 offset = pc - unwind->code_start, bytes = 0, next = 0;
 
+	if (javascript_is_trampoline(unwind->head[0]))
+		return JAVASCRIPT_AT_CALL;
 	if (prologue < JAVASCRIPT_PROLOGUE_BYTES && is_baseline && offset < prologue)
 		return JAVASCRIPT_AT_CALL;
 	if (prologue < JAVASCRIPT_PROLOGUE_BYTES && !is_baseline && offset <= prologue)
@@ -166,6 +195,11 @@ javascript_leaf_position(struct javascript_unwind *unwind, __u64 pc, bool is_bas
 		return JAVASCRIPT_AT_SAVED_FP;
 	if (read_word_pair(pc, &bytes, &next))
 		return JAVASCRIPT_IN_FRAME;
+	/* A regular expression's code jumps over parts of it before it makes its frame. */
+	if (!offset || (__u32)bytes == JAVASCRIPT_MAKE_FRAME)
+		return JAVASCRIPT_AT_CALL;
+	if (javascript_is_move_to_fp(bytes))
+		return JAVASCRIPT_AT_SAVED_FP;
 	return javascript_return_position(bytes, next);
 }
 
@@ -255,6 +289,10 @@ static __always_inline enum javascript_position javascript_leave_position(__u64 
 	*function = 0;
 	if (read_word(pc, &bytes))
 		return JAVASCRIPT_IN_FRAME;
+	if ((__u8)bytes == 0x5d) {
+		*function = sp + JAVASCRIPT_SLOT_FUNCTION;
+		return JAVASCRIPT_IN_FRAME;
+	}
 	if ((__u16)bytes == 0x5841) {
 		*function = sp - 8 + JAVASCRIPT_SLOT_FUNCTION;
 		return JAVASCRIPT_AT_CALL;
@@ -266,6 +304,145 @@ static __always_inline enum javascript_position javascript_leave_position(__u64 
 	if ((bytes & 0xffffff) == 0xc35041)
 		return JAVASCRIPT_RETURN_IN_R8;
 	return (__u8)bytes == 0xc3 ? JAVASCRIPT_AT_CALL : JAVASCRIPT_IN_FRAME;
+}
+
+/* Size of an instruction at @bytes that takes arguments from the stack: lea rsp, [...] or add rsp, rbx; 0: it is another one. */
+static __always_inline __u32 javascript_drop_bytes(__u64 bytes)
+{
+	if ((bytes & 0xffffff) == 0xe30348)
+		return 3;
+	/* Any registers. */
+	if ((bytes & 0xfffc) != 0x8d48 && (bytes & 0xfffc) != 0x8d4c)
+		return 0;
+	switch (bytes >> 16 & 0xff) {
+	case 0x24:
+		return 4;
+	case 0x64:
+		return 5;
+	case 0x67:
+		return 4;
+	default:
+		return 0;
+	}
+}
+
+/* Size of a pop of a register at @bytes; 0: it is another instruction. */
+static __always_inline __u32 javascript_pop_bytes(__u64 bytes)
+{
+	if ((bytes & 0xf8) == 0x58)
+		return 1;
+	return (bytes & 0xf8ff) == 0x5841 ? 2 : 0;
+}
+
+/* Size of a push at @bytes, of a register or of a word at r13; 0: it is another instruction. */
+static __always_inline __u32 javascript_push_bytes(__u64 bytes)
+{
+	if ((bytes & 0xf8) == 0x50)
+		return 1;
+	if ((bytes & 0xf8ff) == 0x5041)
+		return 2;
+	if ((bytes & 0xffffff) == 0xb5ff41)
+		return 7;
+	return (bytes & 0xffffff) == 0x75ff41 ? 4 : 0;
+}
+
+/* Size of a move at @bytes: between registers, of a constant to eax, or from or to the stack; 0: it is another instruction. */
+static __always_inline __u32 javascript_move_bytes(__u64 bytes)
+{
+	if ((bytes & 0xffc7fdfb) == 0x24448948 || (__u8)bytes == 0xb8)
+		return 5;
+	return (bytes & 0xc0fdf8) == 0xc08948 ? 3 : 0;
+}
+
+/*
+ * True if @bytes, at @pc, are a return or a jump to another builtin. All builtins are aligned, which few other targets of
+ * jumps are.
+ */
+static __always_inline bool javascript_is_exit(__u64 bytes, __u64 pc)
+{
+	__u64 target = pc + 5 + (__u64)(__s64)(__s32)(bytes >> 8);
+
+	return (__u8)bytes == 0xc3 || (__u8)bytes == 0xc2 ||
+	       ((__u8)bytes == 0xe9 && !(target % JAVASCRIPT_BUILTIN_ALIGNMENT));
+}
+
+/* True if @bytes are jmp r, or what C++'s caller does before it returns: mov rsi, [r13 + d32]. */
+static __always_inline bool javascript_is_other_exit(__u64 bytes)
+{
+	return (bytes & 0xf8ff) == 0xe0ff || (bytes & 0xf8ffff) == 0xe0ff41 ||
+	       (bytes & 0xffffff) == 0xa5ff41 || (bytes & 0xffffff) == 0xb58b49;
+}
+
+/* The return address of a leaf that moves words in its old frame, drops that, and goes to another builtin; else 0. */
+static __always_inline __u64 javascript_moved_return(struct javascript_unwind *unwind, __u64 pc,
+						     __u64 sp)
+{
+	__u64 bytes, address = 0;
+	__u32 at;
+
+	unwind->code_at = 0;
+	for (int i = 0; i < JAVASCRIPT_MOVES_MAX; i++) {
+		unwind->code_at +=
+			javascript_move_bytes(javascript_bytes_at(unwind, unwind->code_at));
+		barrier();
+	}
+	at = unwind->code_at;
+	bytes = javascript_bytes_at(unwind, at);
+	/* add rsp, i8 */
+	if ((bytes & 0xffffff) == 0xc48348) {
+		sp += bytes >> 24 & 0x7f;
+		at += 4;
+		bytes = javascript_bytes_at(unwind, at);
+		/* jmp r */
+		if ((bytes & 0xf8ff) == 0xe0ff || (bytes & 0xf8ffff) == 0xe0ff41)
+			return read_word(sp, &address) ? 0 : address;
+	} else if (at) {
+		return 0;
+	}
+	if (!javascript_is_exit(bytes, pc + at) || read_word(sp, &address))
+		return 0;
+	return address;
+}
+
+/**
+ * Returns the return address of the leaf at @pc in a builtin, if that has left its frame: the leaf has the address in one
+ * of @registers and is about to push it back, with arguments or without, and then to return or to jump to another builtin;
+ * or it moves the address with the stack pointer @sp. Else 0.
+ */
+static __always_inline __u64 javascript_exit_address(struct javascript_unwind *unwind,
+						     const __u64 *registers, __u64 pc, __u64 sp)
+{
+	__u64 words[JAVASCRIPT_BUILTIN_WORDS], bytes, found = 0;
+	__u32 at, size, number;
+
+	if (bpf_probe_read_user(words, sizeof(words), (const void *)pc))
+		return 0;
+	__builtin_memcpy(unwind->head, words, sizeof(words));
+	at = javascript_pop_bytes(words[0]);
+	if (at && javascript_drop_bytes(javascript_bytes_at(unwind, at)))
+		return read_word(sp, &found) ? 0 : found;
+	at = javascript_drop_bytes(words[0]);
+	if (!javascript_push_bytes(javascript_bytes_at(unwind, at)))
+		return javascript_moved_return(unwind, pc, sp);
+	unwind->code_at = at;
+	for (int i = 0; i < JAVASCRIPT_PUSHES_MAX; i++) {
+		barrier();
+		bytes = javascript_bytes_at(unwind, unwind->code_at);
+		size = javascript_push_bytes(bytes);
+		if (!size)
+			break;
+		number = size == 1 ? JAVASCRIPT_REGISTERS >> 4 * (bytes & 7) & 7 :
+				     8 + (bytes >> 8 & 7);
+		barrier_var(number);
+		unwind->return_address = size > 2 ? 0 : registers[number & 15];
+		unwind->code_at += size;
+	}
+	barrier();
+	at = unwind->code_at;
+	bytes = javascript_bytes_at(unwind, at);
+	return javascript_is_exit(bytes, pc + at) || javascript_is_other_exit(bytes) ?
+		       unwind->return_address :
+		       0;
 }
 
 #endif

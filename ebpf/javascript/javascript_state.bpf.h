@@ -57,6 +57,15 @@ struct javascript_cached_function {
 	__u32 reserved;
 };
 
+/** Where the return address of a leaf that moves it is looked for: return_address is asked whether it is in V8's code. */
+enum javascript_moved {
+	JAVASCRIPT_NOT_MOVED,
+	/** It is where the instructions or the stack pointer say. */
+	JAVASCRIPT_MOVED,
+	/** It is where it was before. */
+	JAVASCRIPT_MOVED_FROM,
+};
+
 /** Position of an unwind in the frames of V8's code. */
 struct javascript_unwind {
 	/** First cell of the struct javascript_process that `process` is a copy of; 0: none yet. */
@@ -69,8 +78,15 @@ struct javascript_unwind {
 	__u32 bytecode_offset;
 	/** That frame's slot may have the offset of an earlier bytecode. */
 	__u32 is_before;
+	/** The address that is looked up is in a builtin. */
+	__u32 is_in_builtins;
+	__u32 reserved;
 	/** The leaf was a builtin's, and its caller was found by rows that may be a guess. */
 	__u32 is_behind_leaf;
+	/** enum javascript_moved: what is asked of the leaf, in a builtin without rows, that moves its return address. */
+	__u32 moved;
+	/** Offset of the instruction that is looked at, from the leaf's: not in a local variable either. */
+	__u32 code_at;
 	/** The current frame. */
 	__u32 fingerprint;
 	__u32 kind;
@@ -117,6 +133,7 @@ static __always_inline void javascript_state_begin(struct javascript_unwind *unw
 	unwind->bytecode_offset = 0;
 	unwind->is_before = 0;
 	unwind->is_behind_leaf = 0;
+	unwind->moved = JAVASCRIPT_NOT_MOVED;
 	unwind->script = 0;
 	for (int i = 0; i < JAVASCRIPT_MAPS_COUNT; i++)
 		unwind->function_maps[i] = 0;

@@ -11,17 +11,11 @@
 #ifndef EBPF_JAVASCRIPT_STEP_BPF_H
 #define EBPF_JAVASCRIPT_STEP_BPF_H
 
+#include "ebpf/javascript/javascript_bytecode.bpf.h"
 #include "ebpf/javascript/javascript_wasm.bpf.h"
 
 enum {
 	JAVASCRIPT_STEPS_MAX = LANGUAGE_STEPS_MAX,
-	/* The first bytecodes are prefixes. The handlers of bytecodes with a prefix are in further tables behind the first. */
-	JAVASCRIPT_PREFIXES = 2,
-	JAVASCRIPT_HANDLERS = 256,
-	/* Limit of a handler's size. */
-	JAVASCRIPT_HANDLER_MAX_BYTES = 1 << 13,
-	/* Limit of the words in a handler's frame that may be the offset. */
-	JAVASCRIPT_SPILLED_MAX = 10,
 };
 
 /* Adds the frame of the function whose SharedFunctionInfo is at unwind->shared, with unwind->fingerprint. */
@@ -76,99 +70,6 @@ static __always_inline void javascript_mark_new(struct unwind_state *state)
 	if (index < 2 || index > TRACE_MAX_WORDS || index != state->javascript.function_end)
 		return;
 	state->record_words[RECORD_HEADER_WORDS + index - 1] |= (__u64)JAVASCRIPT_NEW << 32;
-}
-
-/* Returns the offset of the bytecode that the frame with frame pointer @fp executes. */
-static __always_inline __u32 javascript_bytecode(struct unwind_state *state, __u64 fp, __u32 *code)
-{
-	struct javascript_unwind *unwind = &state->javascript;
-	__u64 slot = 0, offset = unwind->bytecode_offset;
-
-	*code = unwind->is_before ? JAVASCRIPT_INTERPRETED_BEFORE : JAVASCRIPT_INTERPRETED;
-	if (!offset && !window_read_up(&state->stack, fp + JAVASCRIPT_SLOT_OFFSET, &slot))
-		offset = slot >> 32;
-	unwind->bytecode_offset = 0;
-	unwind->is_before = 0;
-	if (offset < unwind->process.bytecodes_before)
-		return JAVASCRIPT_NO_OFFSET;
-	return offset - unwind->process.bytecodes_before;
-}
-
-/* True if @pc is in the handler whose address is in @entry of the table. */
-static __always_inline bool javascript_is_in_handler(__u64 pc, __u64 entry)
-{
-	__u64 handler = 0;
-
-	return !read_word(entry, &handler) && pc - handler < JAVASCRIPT_HANDLER_MAX_BYTES;
-}
-
-/*
- * True if the handler at @pc is that of the bytecode at @offset, a value from the registers; with a prefix the offset is
- * that of the bytecode behind it. @bytecodes: tagged; @table: the handlers.
- */
-static __always_inline bool javascript_is_executed(const struct javascript_unwind *unwind, __u64 pc,
-						   __u64 bytecodes, __u64 table, __u64 offset)
-{
-	/* The byte before, which may be a prefix, and the bytecode. */
-	__u8 codes[2] = { 0 };
-
-	if (offset < unwind->process.bytecodes_before || offset > JAVASCRIPT_OFFSET_MASK ||
-	    bpf_probe_read_user(codes, sizeof(codes), (const void *)(bytecodes + offset - 1)))
-		return false;
-	table += 8ULL * codes[1];
-	return javascript_is_in_handler(pc, table) ||
-	       (codes[0] < JAVASCRIPT_PREFIXES &&
-		javascript_is_in_handler(pc, table + 8 * JAVASCRIPT_HANDLERS * (1ULL + codes[0])));
-}
-
-/*
- * True if @offset is in @bytecodes. A handler without a frame has only offsets in the register, and so has one with the
- * bytecodes in their register. At its end that is the offset of the next bytecode, some of which it executes itself
- * (interpreter-assembler.cc, StarDispatchLookahead).
- */
-static __always_inline bool javascript_is_offset(const struct javascript_unwind *unwind,
-						 __u64 bytecodes, __u64 offset)
-{
-	__u64 length = 0;
-
-	return !read_word(bytecodes - JAVASCRIPT_TAG + JAVASCRIPT_ARRAY_LENGTH, &length) &&
-	       offset - unwind->process.bytecodes_before < length >> 32;
-}
-
-/*
- * Finds the offset of the bytecode that the leaf, a handler, executes for the interpreted frame with frame pointer @fp.
- * It is in a register until the handler overwrites that. By then the handler has stored it in that frame's slot, as for
- * a call, or in its own frame at @handler_fp, 0: it has none.
- */
-static __always_inline void javascript_find_bytecode(struct unwind_state *state, __u64 fp,
-						     __u64 handler_fp)
-{
-	struct javascript_unwind *unwind = &state->javascript;
-	__u64 pc = state->registers[PC_REGISTER], bytecodes = 0, table = 0;
-	__u64 offset = state->registers[JAVASCRIPT_OFFSET_REGISTER];
-
-	unwind->is_before = 1;
-	if (read_word(fp + JAVASCRIPT_SLOT_BYTECODES, &bytecodes) ||
-	    read_word(state->registers[JAVASCRIPT_ROOT_REGISTER] + unwind->process.dispatch_table,
-		      &table))
-		return;
-	unwind->check =
-		javascript_is_executed(unwind, pc, bytecodes, table, offset) ||
-		((!handler_fp || state->registers[JAVASCRIPT_BYTECODES_REGISTER] == bytecodes) &&
-		 javascript_is_offset(unwind, bytecodes, offset));
-	if (!unwind->check && !read_word(fp + JAVASCRIPT_SLOT_OFFSET, &offset)) {
-		offset >>= 32;
-		unwind->check = javascript_is_executed(unwind, pc, bytecodes, table, offset);
-	}
-	for (int i = 0; handler_fp && !unwind->check && i < JAVASCRIPT_SPILLED_MAX; i++) {
-		if (read_word(handler_fp + JAVASCRIPT_SLOT_SPILLED - 8 * i, &offset))
-			return;
-		unwind->check = javascript_is_executed(unwind, pc, bytecodes, table, offset);
-	}
-	if (!unwind->check)
-		return;
-	unwind->bytecode_offset = offset;
-	unwind->is_before = 0;
 }
 
 static __always_inline bool javascript_is_continuation(const struct javascript_unwind *unwind)
@@ -251,6 +152,7 @@ static __always_inline enum unwind_error javascript_leave_frameless(struct unwin
 								    __u32 builtin_class)
 {
 	struct javascript_unwind *unwind = &state->javascript;
+	__u64 slot = 0;
 
 	/* Handlers jump from one to the next without a call, and return to the interpreter. */
 	unwind->is_behind_leaf = 1;
@@ -261,8 +163,12 @@ static __always_inline enum unwind_error javascript_leave_frameless(struct unwin
 	}
 	unwind->function = state->registers[JAVASCRIPT_FUNCTION_REGISTER];
 	/* At the end the register has a stale value, which may be a function that was called. */
+	if (builtin_class == JAVASCRIPT_BUILTIN_INTERPRETER &&
+	    javascript_is_interpreter_end(state->registers[PC_REGISTER], state->pending_sp,
+					  &slot) &&
+	    (!slot || read_word(slot, &unwind->function)))
+		unwind->function = 0;
 	if (builtin_class != JAVASCRIPT_BUILTIN_INTERPRETER ||
-	    javascript_is_interpreter_end(state->registers[PC_REGISTER]) ||
 	    !javascript_is_function(unwind, unwind->function))
 		return javascript_release(state, true);
 	state->language = FRAME_NONE;
@@ -281,7 +187,15 @@ static __always_inline enum unwind_error javascript_push_in_builtin(struct unwin
 	if (javascript_is_marker(unwind->context, unwind->process.marker_construct) ||
 	    javascript_is_marker(unwind->context, unwind->process.marker_fast_construct))
 		javascript_mark_new(state);
-	if (builtin_class == JAVASCRIPT_BUILTIN_HANDLER) {
+	/* The leaf has not pushed it yet. */
+	if (!flags && fp + JAVASCRIPT_SLOT_CONTEXT < state->pending_sp &&
+	    (builtin_class == JAVASCRIPT_BUILTIN_INTERPRETER ||
+	     builtin_class == JAVASCRIPT_BUILTIN_HANDLER))
+		unwind->context = builtin_class == JAVASCRIPT_BUILTIN_INTERPRETER ? JAVASCRIPT_TAG :
+										    0;
+	/* A handler may call without a frame; then the frame is that of the function. */
+	if (builtin_class == JAVASCRIPT_BUILTIN_HANDLER &&
+	    !javascript_is_context(unwind->context)) {
 		if (!flags)
 			javascript_find_bytecode(state, unwind->caller_fp, fp);
 		return javascript_release(state, false);
@@ -294,7 +208,8 @@ static __always_inline enum unwind_error javascript_push_in_builtin(struct unwin
 		unwind->function = state->registers[JAVASCRIPT_FUNCTION_REGISTER];
 	else if (window_read_up(&state->stack, fp + JAVASCRIPT_SLOT_FUNCTION, &unwind->function))
 		return UNWIND_STACK_UNREADABLE;
-	if (builtin_class == JAVASCRIPT_BUILTIN_INTERPRETER)
+	if (builtin_class == JAVASCRIPT_BUILTIN_INTERPRETER ||
+	    builtin_class == JAVASCRIPT_BUILTIN_HANDLER)
 		offset = javascript_bytecode(state, fp, &code);
 	if (!javascript_is_function(unwind, unwind->function))
 		return javascript_release(state, true);
@@ -373,7 +288,7 @@ static __always_inline enum unwind_error javascript_step_frame_builtin(struct un
 	error = position == JAVASCRIPT_IN_FRAME ? javascript_read_made(state, true) :
 						  javascript_read_leaf(state, position);
 	if (!error && builtin_class == JAVASCRIPT_BUILTIN_LEAVE &&
-	    position != JAVASCRIPT_IN_FRAME &&
+	    (function || position != JAVASCRIPT_IN_FRAME) &&
 	    (!function || read_word(function, &unwind->function)))
 		unwind->function = 0;
 	if (!error)
@@ -440,9 +355,11 @@ static __always_inline bool javascript_step_interpreter(struct unwind_state *sta
 	if (!(state->frame_flags & FRAME_RETURN_ADDRESS) || !state->fp_known ||
 	    javascript_read_frame(state, fp))
 		return false;
-	if (builtin_class == JAVASCRIPT_BUILTIN_HANDLER)
+	/* A handler may call without a frame; then the frame is that of the function. */
+	if (builtin_class == JAVASCRIPT_BUILTIN_HANDLER && !javascript_is_context(unwind->context))
 		return true;
-	if (builtin_class != JAVASCRIPT_BUILTIN_INTERPRETER ||
+	if ((builtin_class != JAVASCRIPT_BUILTIN_INTERPRETER &&
+	     builtin_class != JAVASCRIPT_BUILTIN_HANDLER) ||
 	    !javascript_is_context(unwind->context) ||
 	    window_read_up(&state->stack, fp + JAVASCRIPT_SLOT_FUNCTION, &unwind->function) ||
 	    !javascript_is_function(unwind, unwind->function))
@@ -537,13 +454,12 @@ static __always_inline enum unwind_error javascript_leave(struct unwind_state *s
 	return error;
 }
 
-/* Takes a step at state->pc, which is in no file, or in a builtin. */
+/* Takes a step at state->pc, which is in no file, or in a builtin; javascript_look_up() has asked. */
 static __always_inline enum unwind_error javascript_step_code(struct unwind_state *state)
 {
 	struct javascript_unwind *unwind = &state->javascript;
-	__u64 address = state->pc - (state->frame_flags & FRAME_RETURN_ADDRESS);
 
-	if (address - unwind->builtins < unwind->process.builtins_bytes) {
+	if (unwind->is_in_builtins) {
 		unwind->check = javascript_step_interpreter(state);
 		barrier();
 		if (!unwind->check) {
@@ -552,8 +468,9 @@ static __always_inline enum unwind_error javascript_step_code(struct unwind_stat
 		}
 		return javascript_leave(state);
 	}
-	unwind->check = javascript_find_code(unwind, address) ||
-			javascript_find_wasm(state, address);
+	if (!unwind->check)
+		unwind->check = javascript_find_wasm(state, state->pc - (state->frame_flags &
+									 FRAME_RETURN_ADDRESS));
 	barrier();
 	/* The rows of the builtin have led to V8's code, so the guess was right. */
 	if (unwind->check && unwind->is_behind_leaf)
@@ -575,46 +492,80 @@ static __always_inline enum unwind_error javascript_guess_caller(struct unwind_s
 }
 
 /*
- * True if @address, a possible return address, is in a builtin or in code that V8 has generated. The leaf at @pc is in the
- * builtin of the pending frame.
+ * True if a leaf in a builtin without rows may have no frame: it is a bytecode handler and the frame pointer leads to the
+ * frame of an interpreted function, which has no marker; or it moves the arguments of a call.
  */
-static __always_inline bool javascript_is_in_v8(struct unwind_state *state, __u64 pc, __u64 address)
+static __always_inline bool javascript_is_frameless(struct unwind_state *state, __u32 builtin_class)
 {
-	struct javascript_unwind *unwind = &state->javascript;
-	__u64 builtins =
-		pc - frame_address(state->pending_words[0]) + unwind->process.builtins_start;
-
-	return address - 1 - builtins < unwind->process.builtins_bytes ||
-	       javascript_find_code(unwind, address - 1);
+	if (builtin_class == JAVASCRIPT_BUILTIN_HANDLER)
+		return !javascript_read_frame(state, state->fp) &&
+		       javascript_is_context(state->javascript.context);
+	return builtin_class == JAVASCRIPT_BUILTIN_CALL || builtin_class == JAVASCRIPT_BUILTIN_EXIT;
 }
 
 /*
- * Steps out of a leaf in a builtin without rows, since it moves the arguments of a call, and the return address with them.
- * The return address is at the new address, the stack pointer, or at the old address, which is in r8.
+ * Sets unwind->return_address of a leaf in a builtin without rows, if it may move the arguments of a call and the return
+ * address with them: that is in a register, or at the stack pointer, which is not sure. False: it has a frame.
  */
+static __always_inline bool javascript_may_move(struct unwind_state *state, __u32 builtin_class)
+{
+	struct javascript_unwind *unwind = &state->javascript;
+
+	unwind->return_address = javascript_exit_address(unwind, state->registers,
+							 state->registers[PC_REGISTER], state->sp);
+	barrier();
+	if (!unwind->return_address) {
+		/* Not by the stack pointer alone: a builtin with a frame may have an old return address there. */
+		if (!javascript_is_frameless(state, builtin_class))
+			return false;
+		if (read_word(state->sp, &unwind->return_address))
+			unwind->return_address = 0;
+	}
+	unwind->moved = JAVASCRIPT_MOVED;
+	return true;
+}
+
+/* Goes to the caller of a leaf that moves its return address, which was found. */
 static __always_inline enum unwind_error javascript_leave_moving(struct unwind_state *state)
 {
 	struct javascript_unwind *unwind = &state->javascript;
-	__u64 pc = state->registers[PC_REGISTER], address = 0;
+	__u32 builtin_class =
+		javascript_builtin_class(unwind, frame_address(state->pending_words[0]));
 	enum unwind_error error;
 
-	unwind->check = !read_word(state->sp, &address) && javascript_is_in_v8(state, pc, address);
-	if (!unwind->check)
-		unwind->check = !read_word(state->registers[JAVASCRIPT_MOVED_REGISTER], &address) &&
-				javascript_is_in_v8(state, pc, address);
-	barrier();
-	if (!unwind->check)
-		return javascript_guess_caller(state);
 	unwind->is_behind_leaf = 1;
-	unwind->return_address = address;
 	unwind->caller_sp = state->sp + 8;
 	unwind->caller_fp = state->fp;
 	prove_pending_frame(state);
 	error = javascript_go_on(state, unwind, state->sp);
-	return error ? error : javascript_release(state, true);
+	return error ? error :
+		       javascript_release(state, builtin_class != JAVASCRIPT_BUILTIN_HANDLER);
 }
 
-/* Handles the native frame that was added last if it is a builtin's without a rule. */
+/* Handles the leaf of javascript_may_move(); javascript_look_up() has asked for unwind->return_address. */
+static __always_inline enum unwind_error javascript_step_moved(struct unwind_state *state)
+{
+	struct javascript_unwind *unwind = &state->javascript;
+	__u64 old = state->registers[JAVASCRIPT_MOVED_REGISTER];
+	__u32 moved = unwind->moved;
+
+	unwind->moved = JAVASCRIPT_NOT_MOVED;
+	if (unwind->check)
+		return javascript_leave_moving(state);
+	/* The old address of the return address, or that itself. */
+	if (old - state->sp < JAVASCRIPT_FRAME_MAX_BYTES && read_word(old, &old))
+		old = 0;
+	if (moved == JAVASCRIPT_MOVED_FROM || !old)
+		return javascript_guess_caller(state);
+	unwind->return_address = old;
+	unwind->moved = JAVASCRIPT_MOVED_FROM;
+	return UNWIND_OK;
+}
+
+/*
+ * Handles the native frame that was added last if it is a builtin's without a rule. Where that can be done as for one with a
+ * rule, or by a look-up, the next step does it.
+ */
 static __always_inline enum unwind_error javascript_step_ruleless(struct unwind_state *state)
 {
 	bool is_leaf = state->registers_known && !(state->frame_flags & FRAME_RETURN_ADDRESS);
@@ -633,9 +584,35 @@ static __always_inline enum unwind_error javascript_step_ruleless(struct unwind_
 						 frame_address(state->pending_words[0]));
 	if (builtin_class == JAVASCRIPT_BUILTIN_DEOPTIMIZER)
 		return javascript_guess_caller(state);
-	if (is_leaf && builtin_class != JAVASCRIPT_BUILTIN_LEAVE)
-		return javascript_leave_moving(state);
-	return javascript_step_builtin(state);
+	if (!is_leaf || builtin_class == JAVASCRIPT_BUILTIN_LEAVE)
+		return UNWIND_OK;
+	if (javascript_may_move(state, builtin_class))
+		return UNWIND_OK;
+	if (state->pending_fp < state->sp)
+		return javascript_guess_caller(state);
+	/* It has a frame: no path from the builtin's beginning leads to the instruction, but one behind a call does. */
+	state->sp = state->pending_fp + 16;
+	return UNWIND_OK;
+}
+
+/*
+ * Sets unwind->check: whether V8's code is at state->pc or, if a leaf moves it, at unwind->return_address. Only this
+ * function searches for code: the verifier goes through the search once for each call of it.
+ */
+static __always_inline void javascript_look_up(struct unwind_state *state)
+{
+	struct javascript_unwind *unwind = &state->javascript;
+	__u64 builtins = unwind->builtins, address;
+
+	address = state->pc - (state->frame_flags & FRAME_RETURN_ADDRESS);
+	if (unwind->moved) {
+		builtins = state->registers[PC_REGISTER] - frame_address(state->pending_words[0]) +
+			   unwind->process.builtins_start;
+		address = unwind->return_address - 1;
+	}
+	unwind->is_in_builtins = address - builtins < unwind->process.builtins_bytes;
+	unwind->check = unwind->is_in_builtins || javascript_find_code(unwind, address);
+	barrier();
 }
 
 /** Steps from the current frame to its caller, and adds the frames of functions. */
@@ -648,8 +625,10 @@ static __always_inline enum unwind_error javascript_step(struct unwind_state *st
 			decline_code(state);
 		return state->wait == WAIT_CODE ? UNWIND_OK : release_frame(state);
 	}
-	return state->wait == WAIT_CODE ? javascript_step_code(state) :
-					  javascript_step_builtin(state);
+	if (state->wait != WAIT_CODE && !state->javascript.moved)
+		return javascript_step_builtin(state);
+	javascript_look_up(state);
+	return state->javascript.moved ? javascript_step_moved(state) : javascript_step_code(state);
 }
 
 #endif

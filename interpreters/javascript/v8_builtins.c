@@ -35,6 +35,42 @@ static const char *builtin_name(const struct elf_bytes *strings, const struct el
 	return *name && strlen(name) < V8_BUILTIN_NAME_BYTES ? name : NULL;
 }
 
+/*
+ * True for builtins that have no frame while they move the arguments of a call. Those that stand between them and only jump
+ * count as such, too: a range for each would be too many.
+ */
+static bool moves_arguments(const char *name)
+{
+	static const char *const prefixes[] = {
+		"CallFunction",
+		"CallBound",
+		"CallWrapped",
+		"Call_",
+		"CallProxy",
+		"CallVarargs",
+		"CallWith",
+		"CallForward",
+		"ConstructFunction",
+		"ConstructBound",
+		"ConstructedNon",
+		"Construct_",
+		"ConstructVarargs",
+		"ConstructWith",
+		"ConstructForward",
+		"FunctionPrototypeApply",
+		"FunctionPrototypeCall",
+		"ReflectApply",
+		"ReflectConstruct",
+	};
+
+	if (!strcmp(name, "Construct"))
+		return true;
+	for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++)
+		if (text_starts_with(name, prefixes[i]))
+			return true;
+	return false;
+}
+
 static enum javascript_builtin_class class_by_name(const char *name)
 {
 	/* InterpreterEntryTrampoline, and similar builtins that continue in the middle of a function. */
@@ -47,6 +83,10 @@ static enum javascript_builtin_class class_by_name(const char *name)
 		return JAVASCRIPT_BUILTIN_LEAVE;
 	if (text_starts_with(name, "DeoptimizationEntry"))
 		return JAVASCRIPT_BUILTIN_DEOPTIMIZER;
+	if (text_starts_with(name, "CEntry_"))
+		return JAVASCRIPT_BUILTIN_EXIT;
+	if (moves_arguments(name))
+		return JAVASCRIPT_BUILTIN_CALL;
 	/* Calls from JavaScript to wasm. */
 	if (text_starts_with(name, "JSToWasm") || text_starts_with(name, "GenericJSToWasm"))
 		return JAVASCRIPT_BUILTIN_NO_FUNCTION;

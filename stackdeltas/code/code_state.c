@@ -328,6 +328,8 @@ static bool set_cfa(const struct code_state *state, uint16_t machine, struct unw
 	} else if (sp_is_known) {
 		rule->cfa = CFA_SP;
 		rule->cfa_offset = -state->sp.offset;
+		/* The code has taken more from the stack than its return address. */
+		return rule->cfa_offset >= 0;
 	} else if (state->other.kind == CODE_FROM_CFA) {
 		rule->cfa = CFA_REGISTER;
 		rule->cfa_register = state->other_register;

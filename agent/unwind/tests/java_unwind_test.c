@@ -332,7 +332,7 @@ static void begin(struct run *run, const char *path, const char *const *options)
 					  &run->java.memory.memory, &run->layout),
 			 0);
 	assert_int_equal(java_heaps_read(&run->layout, &run->java.memory.memory, &run->heaps), 0);
-	err = stopped_process_init(&run->process, run->java.pid);
+	err = stopped_process_init(&run->process, run->java.pid, 0);
 	if (err == -EPERM || err == -EACCES)
 		skip();
 	assert_int_equal(err, 0);

@@ -83,7 +83,7 @@ static char state_of(pid_t pid)
 /* Stops the process, or skips the test where that is not allowed. */
 static void stop(struct stopped_process *process, pid_t pid)
 {
-	int err = stopped_process_init(process, pid);
+	int err = stopped_process_init(process, pid, 0);
 
 	if (err == -EPERM || err == -EACCES)
 		skip();
@@ -154,7 +154,7 @@ static void a_process_that_is_gone_is_told(void **state)
 
 	kill(fixture->child, SIGKILL);
 	waitpid(fixture->child, NULL, 0);
-	assert_int_equal(stopped_process_init(&process, fixture->child), -ESRCH);
+	assert_int_equal(stopped_process_init(&process, fixture->child, 0), -ESRCH);
 	fixture->child = 0;
 }
 

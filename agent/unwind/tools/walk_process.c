@@ -38,7 +38,7 @@ static int walk_process(pid_t pid, bool with_names)
 	err = unwind_printer_init(&printer, stdout, with_names);
 	if (err)
 		return err;
-	err = stopped_process_init(&process, pid);
+	err = stopped_process_init(&process, pid, 0);
 	if (!err) {
 		err = print_threads(&printer, &process);
 		stopped_process_deinit(&process);
