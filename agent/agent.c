@@ -287,6 +287,36 @@ static void runtime_found(void *context, uint32_t language)
 	language_loading_want(&agent->languages, language);
 }
 
+static int compare_pids(const void *left, const void *right)
+{
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+
+	return a < b ? -1 : a > b;
+}
+
+static bool has_comm(uint32_t pid, const char *comm)
+{
+	char path[32], text[COMM_BYTES + 1] = "";
+	_cleanup_(close_file) FILE *file = NULL;
+	size_t length = strlen(comm);
+
+	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
+	file = fopen(path, "re");
+	return file && fread(text, 1, sizeof(text) - 1, file) == length + 1 &&
+	       !memcmp(text, comm, length) && text[length] == '\n';
+}
+
+/* For sync_loop.h. The kernel side judges each sample; the name of a process may change. */
+static bool is_selected(void *context, uint32_t pid)
+{
+	const struct options *options = ((const struct agent *)context)->options;
+
+	if (options->pid_count &&
+	    !bsearch(&pid, options->pids, options->pid_count, sizeof(*options->pids), compare_pids))
+		return false;
+	return !*options->comm || has_comm(pid, options->comm);
+}
+
 /* Connects the kernel side to processes/, and starts the sync of all running processes and the loading of languages. */
 static int start_processes(struct agent *agent)
 {
@@ -300,6 +330,7 @@ static int start_processes(struct agent *agent)
 		.languages = agent->options->tracers |
 			     (agent->options->with_signatures ? LANGUAGES_WITH_SIGNATURES : 0),
 		.runtime_found = runtime_found,
+		.is_selected = is_selected,
 		.context = agent,
 		.samples_per_second = agent->options->samples_per_second,
 		.fold_runtime_frames = agent->options->fold_runtime_frames,

@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # alone: the agent would load the languages of other tests' programs too
-"""The unwinder of a language is loaded when the first program of it runs, and not before; from then on its frames are there."""
+"""The unwinder of a language is loaded when the first program of it runs that is selected, and not before; from then on its frames
+are there.
+"""
 import os
 import sys
 
@@ -22,6 +24,14 @@ SHARE = 0.8
 def is_loaded(agent, language):
     """Whether @agent has loaded the unwinder of @language; names of programs are cut."""
     return any(name.startswith(language + "_unwind") for name in bpf_programs_of(agent.pid))
+
+
+def check_selected(tap, perl):
+    """This test is a program in Python, which is not selected."""
+    with Program(*perl.command("-e", SCRIPT, "third")) as program, Agent("-pid", program.pid) as agent:
+        agent.wait_started()
+        tap.ok(is_loaded(agent, "perl") and not is_loaded(agent, "python"),
+               "of selected programs the languages are loaded, of others they are not", bpf_programs_of(agent.pid))
 
 
 def main():
@@ -45,6 +55,7 @@ def main():
         with Program(*perl.command("-e", SCRIPT, SECOND)) as program:
             wait_cpu([program.pid], SAMPLED_SECONDS)
             stacks = agent.stop().stacks
+    check_selected(tap, perl)
     total = sum(count for stack, count in stacks.items() if stack.comm == SECOND)
     named = sum(count for stack, count in stacks.items()
                 if stack.comm == SECOND and any(frame.startswith("main::work") for frame in stack.user_frames))

@@ -312,6 +312,8 @@ static int init_parts(struct process_manager *manager)
 	handler_config.executables = manager->executables;
 	sync.executables = manager->executables;
 	sync_loop_init(&manager->loop, &sync, manager->config.samples_per_second);
+	manager->loop.is_selected = manager->config.is_selected;
+	manager->loop.context = manager->config.context;
 	manager->loaders.executables = manager->executables;
 	manager->loaders.proc_root = config->proc_root;
 	manager->loaders.home = config->home;

@@ -57,7 +57,9 @@ struct process_manager_config {
 	uint32_t languages;
 	/** Reports that a file is a runtime of the language with index @language. Load threads. May be NULL. */
 	void (*runtime_found)(void *context, uint32_t language);
-	/** Of runtime_found. */
+	/** sync_loop.h: which processes are read before they are sampled. May be NULL. */
+	bool (*is_selected)(void *context, uint32_t pid);
+	/** For both functions. */
 	void *context;
 	/** The home that attaches to runtimes and reads memory; NULL: neither is done. */
 	struct runtime_home *home;

@@ -87,6 +87,12 @@ struct sync_event {
 /** Owned by the sync thread. */
 struct sync_loop {
 	struct process_sync sync;
+	/**
+	 * Whether samples of the process are wanted, as far as that can be told; NULL: of all. Others are read only when they
+	 * are sampled nevertheless. May be set after init.
+	 */
+	bool (*is_selected)(void *context, uint32_t pid);
+	void *context;
 	uint64_t exec_delay_ns;
 	struct sync_schedule schedule;
 	/** Processes whose process events are to be armed again, with reason SYNC_REARM only. */

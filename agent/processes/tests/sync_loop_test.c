@@ -478,6 +478,42 @@ static void losing_events_on_and_on_does_not_sync_everything_on_and_on(void **st
 	assert_int_equal(run(fixture, now_ns + 10 * NS_PER_MS), 1);
 }
 
+static bool is_seven(void *context, uint32_t pid)
+{
+	(void)context;
+	return pid == 7;
+}
+
+static void only_selected_processes_are_read_before_they_are_sampled(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct process_identity identity = { 100, 1 };
+	uint64_t now_ns = fixture->start_ns;
+
+	fixture->loop.is_selected = is_seven;
+	for (uint32_t pid = 7; pid < 10; pid++) {
+		const struct task_snapshot task = { .pid = pid, .identity = identity };
+
+		give_maps(fixture, pid, 0x1000);
+		if (pid < 9)
+			sync_loop_add_task(&fixture->loop, &task, now_ns);
+	}
+	send_process_event(fixture, PROCESS_EVENT_EXEC, 9, 1, now_ns);
+	now_ns += NS_PER_SECOND;
+	run(fixture, now_ns);
+	assert_true(fake_published(&fixture->writer, 7, NULL));
+	assert_null(process_table_find(&fixture->table, 8, &identity));
+	assert_null(process_table_find(&fixture->table, 9, &identity));
+	/* A process that is sampled has been selected, whatever is known of it here. */
+	send_process_event(fixture, PROCESS_EVENT_UNKNOWN_PROCESS, 9, 1, now_ns);
+	run(fixture, now_ns);
+	assert_true(fake_published(&fixture->writer, 9, NULL));
+	/* Its next program too, until that ends. */
+	send_process_event(fixture, PROCESS_EVENT_EXEC, 9, 2, now_ns);
+	assert_non_null(
+		process_table_find(&fixture->table, 9, &(struct process_identity){ 100, 2 }));
+}
+
 static void a_process_without_maps_has_ended(void **state)
 {
 	struct fixture *fixture = *state;
@@ -620,6 +656,7 @@ int main(void)
 		TEST(a_missing_entry_is_written_again_but_not_while_it_is_fresh),
 		TEST(lost_events_sync_everything_and_arm_every_process_event),
 		TEST(losing_events_on_and_on_does_not_sync_everything_on_and_on),
+		TEST(only_selected_processes_are_read_before_they_are_sampled),
 		TEST(a_process_without_maps_has_ended),
 		TEST(a_process_whose_exit_was_not_told_goes),
 		TEST(repeated_syncs_that_cost_too_much_are_spaced_out),
