@@ -471,12 +471,13 @@ static int switch_sampling(struct agent *agent)
 	return perf_sampler_enable(agent->sampler);
 }
 
-/* Updates the kernel's counters and the ages of the oldest waiting records for the page. */
+/* Updates the kernel's counters and the ages of the oldest waiting records for the page and the metrics. */
 static void update_counters(const struct agent *agent)
 {
 	process_manager_note_delays(agent->processes);
-	if (agent->destinations.viewer && bpf_metrics_update(bpf_loader_fds(agent->loader)))
-		log_debug("%s; the page's counters are old", error_text());
+	if ((agent->destinations.viewer || agent->destinations.metrics) &&
+	    bpf_metrics_update(bpf_loader_fds(agent->loader)))
+		log_debug("%s; the counters of page and metrics are old", error_text());
 }
 
 static int start_sampling(struct agent *agent)

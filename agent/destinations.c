@@ -191,6 +191,28 @@ static int init_viewer(struct destinations *destinations, struct native_names *n
 	return 0;
 }
 
+static void read_samples(void *context, struct sample_totals *samples)
+{
+	struct destinations *destinations = context;
+
+	sample_counter_read(&destinations->counter, samples);
+}
+
+static int init_metrics(struct destinations *destinations)
+{
+	const struct metrics_options *metrics = &destinations->options->metrics;
+	const struct metrics_server_options options = {
+		.address = metrics->address,
+		.token_file = metrics->token_file,
+		.version = AGENT_VERSION,
+		.host = destinations->host.name,
+		.read = read_samples,
+		.context = destinations,
+	};
+
+	return metrics_server_create(&options, &destinations->metrics);
+}
+
 static int take_symbols(void *context, const struct upload_chunk *chunk)
 {
 	struct destinations *destinations = context;
@@ -254,6 +276,8 @@ int destinations_init(struct destinations *destinations, const struct options *o
 		error = init_viewer(destinations, names);
 	if (!error && options->receive.address)
 		error = init_receiver(destinations);
+	if (!error && options->metrics.address)
+		error = init_metrics(destinations);
 	if (!error && options->doctor)
 		error = init_doctor(destinations, names);
 	if (!error && options->output_count)
@@ -266,6 +290,7 @@ int destinations_init(struct destinations *destinations, const struct options *o
 void destinations_deinit(struct destinations *destinations)
 {
 	receiver_destroy(destinations->receiver);
+	metrics_server_destroy(destinations->metrics);
 	viewer_destroy(destinations->viewer);
 	doctor_destroy(destinations->doctor);
 	otlp_reporter_destroy(destinations->otlp);
@@ -302,9 +327,14 @@ void destinations_describe(const struct destinations *destinations, struct text_
 		text_builder_format(text, "%s%s", between, options->outputs[i]);
 		between = ", ";
 	}
-	if (collector->address)
+	if (collector->address) {
 		text_builder_format(text, "%scollector %s (%s)", between, collector->address,
 				    collector->disable_tls ? "plain text" : "TLS");
+		between = ", ";
+	}
+	if (destinations->metrics)
+		text_builder_format(text, "%s%s", between,
+				    metrics_server_url(destinations->metrics));
 }
 
 int destinations_start(struct destinations *destinations)
@@ -313,6 +343,8 @@ int destinations_start(struct destinations *destinations)
 
 	if (!error && destinations->receiver)
 		error = receiver_start(destinations->receiver);
+	if (!error && destinations->metrics)
+		error = metrics_server_start(destinations->metrics);
 	return !error && destinations->otlp ? otlp_reporter_start(destinations->otlp) : error;
 }
 
@@ -322,6 +354,8 @@ void destinations_begin_stop(struct destinations *destinations, uint64_t deadlin
 		receiver_begin_stop(destinations->receiver);
 	if (destinations->viewer)
 		viewer_stop(destinations->viewer);
+	metrics_server_destroy(destinations->metrics);
+	destinations->metrics = NULL;
 	if (destinations->otlp)
 		otlp_reporter_begin_stop(destinations->otlp, deadline_ns);
 }

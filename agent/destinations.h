@@ -21,6 +21,7 @@
 #include "reporter/sample_store.h"
 #include "reporter/sample_totals.h"
 #include "symbols/go_symbols.h"
+#include "viewer/metrics_server.h"
 #include "viewer/receive/receiver.h"
 #include "viewer/viewer.h"
 
@@ -30,6 +31,7 @@ struct destinations {
 	struct sample_counter counter;
 	/* The page. */
 	struct viewer *viewer;
+	struct metrics_server *metrics;
 	/* Samples of other machines, counted separately before they go to the page. */
 	struct sample_counter received;
 	struct receiver *receiver;

@@ -438,6 +438,25 @@ const struct option option_table[] = {
 		.offset = offsetof(struct options, receive.token_file),
 	},
 	{
+		.name = "metrics",
+		.value_name = "ADDR:PORT",
+		.meaning =
+			"Serve the agent's own metrics for Prometheus at this address: `/metrics`, beside `/healthz` and "
+			"`/readyz`.",
+		.details = "See [Metrics](metrics.md).",
+		.set = option_set_path,
+		.offset = offsetof(struct options, metrics.address),
+	},
+	{
+		.name = "metrics-token-file",
+		.value_name = "FILE",
+		.meaning =
+			"Require the token in this file for `/metrics`; mandatory for addresses that other machines can reach.",
+		.details = "The file has the format of `-viewer-token-file`.",
+		.set = option_set_path,
+		.offset = offsetof(struct options, metrics.token_file),
+	},
+	{
 		.name = "upload-symbols",
 		.value_name = "FILE",
 		.meaning =

@@ -112,6 +112,8 @@ static const char *useless_option(const struct options *options)
 		return "-collection-agent";
 	if (options->receive.address)
 		return "-receive";
+	if (options->metrics.address)
+		return "-metrics";
 	if (!options->open_count && options->viewer.address)
 		return "-viewer";
 	if (options->doctor && (options->open_count || options->upload_count))
@@ -148,6 +150,14 @@ static int check_receive(const struct receive_options *receive)
 	return 0;
 }
 
+static int check_metrics(const struct metrics_options *metrics)
+{
+	return !metrics->address && metrics->token_file ?
+		       fail(-EINVAL, "-metrics-token-file: no metrics are served without -metrics "
+				     "ADDR:PORT") :
+		       0;
+}
+
 int options_parse(struct options *options, int argument_count, char *const *arguments)
 {
 	_cleanup_(options_deinit) struct options parsed = { .action = OPTIONS_RUN };
@@ -178,6 +188,8 @@ int options_parse(struct options *options, int argument_count, char *const *argu
 			error = check_purpose(&parsed);
 		if (!error)
 			error = check_receive(&parsed.receive);
+		if (!error)
+			error = check_metrics(&parsed.metrics);
 		if (error)
 			return error;
 	}
@@ -213,6 +225,8 @@ void options_deinit(struct options *options)
 	free(options->receive.tls_cert);
 	free(options->receive.tls_key);
 	free(options->receive.token_file);
+	free(options->metrics.address);
+	free(options->metrics.token_file);
 	for (uint32_t i = 0; i < options->open_count; i++)
 		free(options->opens[i]);
 	free(options->opens);

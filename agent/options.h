@@ -87,6 +87,14 @@ struct receive_options {
 	char *token_file;
 };
 
+/** Options of the metrics for Prometheus; the texts are owned. */
+struct metrics_options {
+	/** Address as given; NULL: they are not served. */
+	char *address;
+	/** NULL: no token. */
+	char *token_file;
+};
+
 /** Owned by main() and read-only once parsed; options_deinit() frees what it points to. */
 struct options {
 	enum options_action action;
@@ -95,6 +103,7 @@ struct options {
 
 	struct page_options viewer;
 	struct receive_options receive;
+	struct metrics_options metrics;
 
 	/** Files whose symbols are sent instead of sampling. */
 	char **uploads;

@@ -83,6 +83,8 @@ struct api_request {
 	const struct api_parameter *parameters;
 	size_t parameter_count;
 	bool is_post;
+	/** The header that says what the client takes; NULL: there is none. */
+	const char *accept;
 };
 
 struct api_answer {

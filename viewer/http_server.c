@@ -297,7 +297,12 @@ static enum MHD_Result answer_question(struct http_server *server,
 				       bool is_post, struct request *begun)
 {
 	struct parameters parameters = { 0 };
-	struct api_request request = { .path = path, .is_post = is_post };
+	const struct http_site *site = &server->options.site;
+	struct api_request request = {
+		.path = path,
+		.is_post = is_post,
+		.accept = header(connection, "Accept"),
+	};
 	struct api_answer answer;
 	enum MHD_Result result;
 	struct reply reply;
@@ -315,7 +320,7 @@ static enum MHD_Result answer_question(struct http_server *server,
 				  "{\"error\":\"the parameters make no sense\"}");
 	request.parameters = parameters.items;
 	request.parameter_count = parameters.count;
-	api_answer(server->options.api, &request, &answer);
+	site->answer(site->context, &request, &answer);
 	if (!answer.body)
 		return send_error(connection, MHD_HTTP_SERVICE_UNAVAILABLE,
 				  "{\"error\":\"the agent has no memory for that\"}");
@@ -386,7 +391,9 @@ static enum guard_verdict judge(const struct http_server *server, struct MHD_Con
 static enum MHD_Result answer_request(struct http_server *server, struct MHD_Connection *connection,
 				      const char *path, bool is_post, struct request *begun)
 {
-	static const char api_prefix[] = "/api/";
+	const struct http_site *site = &server->options.site;
+	size_t prefix_bytes = strlen(site->prefix);
+	bool is_answered = !strncmp(path, site->prefix, prefix_bytes);
 	const struct asset *asset;
 	const char *token;
 
@@ -402,20 +409,21 @@ static enum MHD_Result answer_request(struct http_server *server, struct MHD_Con
 		break;
 	}
 	token = MHD_lookup_connection_value(connection, MHD_GET_ARGUMENT_KIND, "token");
-	if (server->options.token && token && !is_post && !strcmp(path, "/") &&
+	if (site->has_page && server->options.token && token && !is_post && !strcmp(path, "/") &&
 	    access_token_is(server->options.token, token))
 		return send_cookie(server, connection);
-	asset = is_post ? NULL : asset_find(path);
+	asset = is_post || !site->has_page ? NULL : asset_find(path);
 	/* The page itself is not secret, and says that a token is needed. */
 	if (asset)
 		return send_asset(connection, asset);
-	if (!is_let_in(server, connection))
+	if (!(is_answered && site->is_for_all && site->is_for_all(path + prefix_bytes)) &&
+	    !is_let_in(server, connection))
 		return send_error(connection, MHD_HTTP_UNAUTHORIZED,
 				  "{\"error\":\"this agent asks for a token\"}");
-	if (strncmp(path, api_prefix, sizeof(api_prefix) - 1))
+	if (!is_answered)
 		return send_error(connection, MHD_HTTP_NOT_FOUND,
 				  "{\"error\":\"there is nothing here\"}");
-	return answer_question(server, connection, path + sizeof(api_prefix) - 1, is_post, begun);
+	return answer_question(server, connection, path + prefix_bytes, is_post, begun);
 }
 
 /* Called with the headers, with chunks of a body, and at the end of the request. */
@@ -498,16 +506,17 @@ static bool wait_for_clients(const struct http_server *server, uint64_t ms)
 static void *run(void *context)
 {
 	struct http_server *server = context;
+	const struct http_site *site = &server->options.site;
 	uint64_t tidied_ms = clock_monotonic_ns() / NS_PER_MS;
 
-	pthread_setname_np(pthread_self(), "viewer");
+	pthread_setname_np(pthread_self(), site->name);
 	while (wait_for_clients(server, TIDY_MS)) {
 		uint64_t now_ms;
 
 		MHD_run(server->daemon);
 		now_ms = clock_monotonic_ns() / NS_PER_MS;
-		if (now_ms - tidied_ms >= TIDY_MS) {
-			api_tidy(server->options.api);
+		if (site->tidy && now_ms - tidied_ms >= TIDY_MS) {
+			site->tidy(site->context);
 			tidied_ms = now_ms;
 		}
 	}
@@ -559,12 +568,12 @@ int http_server_start(const struct http_server_options *options, struct http_ser
 	int err;
 
 	if (!started)
-		return fail(-ENOMEM, "no memory for the viewer");
+		return fail(-ENOMEM, "no memory for an HTTP server");
 	started->options = *options;
 	err = start(started);
 	if (err) {
 		destroy(started);
-		return fail_errno(err, "cannot start the viewer's thread");
+		return fail_errno(err, "cannot start the thread of an HTTP server");
 	}
 	*server = started;
 	return 0;

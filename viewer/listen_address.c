@@ -127,3 +127,22 @@ int listen_address_open(struct listen_address *address)
 		return -errno;
 	return take_fd(fd);
 }
+
+int listen_address_open_option(const char *option, const char *text, bool has_token,
+			       struct listen_address *address)
+{
+	int err = listen_address_read(option, text, address), fd;
+
+	if (err)
+		return err;
+	if (!has_token && !listen_address_is_loopback(address))
+		return fail(
+			-EINVAL,
+			"%s %s: others than this machine could ask; name a file with a token by "
+			"%s-token-file, or listen on 127.0.0.1",
+			option, text, option);
+	fd = listen_address_open(address);
+	return fd < 0 ? fail(fd == -EADDRNOTAVAIL ? -EINVAL : fd, "cannot listen on %s for %s: %s",
+			     text, option, strerror(-fd)) :
+			fd;
+}

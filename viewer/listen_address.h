@@ -37,4 +37,12 @@ void listen_address_text(const struct listen_address *address,
  */
 int listen_address_open(struct listen_address *address);
 
+/**
+ * The same for @text, the value of @option ("-viewer"), and sets *@address. Without a token, which @option followed by
+ * "-token-file" would give, only an address that nobody but this machine can reach is taken. -EINVAL, -EADDRINUSE, or
+ * another -errno.
+ */
+int listen_address_open_option(const char *option, const char *text, bool has_token,
+			       struct listen_address *address);
+
 #endif

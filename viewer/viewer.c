@@ -30,26 +30,18 @@ static int listen_where_asked(struct viewer *viewer)
 	const char *address = viewer->options.address;
 	char text[LISTEN_ADDRESS_TEXT_BYTES];
 	struct listen_address local = { 0 };
-	int err;
+	int fd;
 
 	snprintf(text, sizeof(text), "127.0.0.1:%d", VIEWER_DEFAULT_PORT);
-	err = listen_address_read("-viewer", address ? address : text, &local);
-	if (err)
-		return err;
-	if (!listen_address_is_loopback(&local) && !viewer->options.token_file)
-		return fail(-EINVAL,
-			    "-viewer %s: others than this machine could ask; name a file with a "
-			    "token by -viewer-token-file, or listen on 127.0.0.1",
-			    address);
-	viewer->fd = listen_address_open(&local);
-	if (viewer->fd == -EADDRINUSE && !address) {
+	fd = listen_address_open_option("-viewer", address ? address : text,
+					viewer->options.token_file, &local);
+	if (fd == -EADDRINUSE && !address) {
 		listen_address_set_port(&local, 0);
-		viewer->fd = listen_address_open(&local);
+		fd = listen_address_open(&local);
 	}
-	if (viewer->fd < 0)
-		return fail(viewer->fd == -EADDRNOTAVAIL ? -EINVAL : viewer->fd,
-			    "cannot listen on %s for the viewer: %s", address ? address : text,
-			    strerror(-viewer->fd));
+	if (fd < 0)
+		return fd;
+	viewer->fd = fd;
 	viewer->port = listen_address_port(&local);
 	listen_address_text(&local, text);
 	snprintf(viewer->url, sizeof(viewer->url), "http://%s", text);
@@ -124,6 +116,16 @@ static void number_stacks(struct api *api)
 	free(answer.body);
 }
 
+static void answer(void *context, const struct api_request *request, struct api_answer *answer)
+{
+	api_answer(context, request, answer);
+}
+
+static void tidy(void *context)
+{
+	api_tidy(context);
+}
+
 /* Samples from other machines can be as old as the retention allows. */
 static void set_epoch(struct api_config *config)
 {
@@ -141,6 +143,11 @@ int viewer_start(struct viewer *viewer)
 	struct http_server_options server = {
 		.fd = viewer->fd,
 		.port = viewer->port,
+		.site = { .name = "viewer",
+			  .has_page = true,
+			  .prefix = "/api/",
+			  .answer = answer,
+			  .tidy = tidy },
 		.token = viewer->options.token_file ? &viewer->token : NULL,
 		.host_name = config.host,
 	};
@@ -157,7 +164,7 @@ int viewer_start(struct viewer *viewer)
 		return fail(err, "no memory for the viewer");
 	if (!config.is_live)
 		number_stacks(viewer->api);
-	server.api = viewer->api;
+	server.site.context = viewer->api;
 	err = http_server_start(&server, &viewer->server);
 	if (!err)
 		/* The caller closes it. */

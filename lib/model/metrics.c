@@ -15,16 +15,20 @@
 
 enum { METRIC_NAME_BYTES = 48 };
 
+/* By the column of the table. */
+#define IS_SUM false
+#define IS_STATE true
+
 static uint64_t values[METRIC_COUNT];
 
 static pthread_once_t names_once = PTHREAD_ONCE_INIT;
 static char names[METRIC_COUNT][METRIC_NAME_BYTES];
 
 static struct metric_description descriptions[METRIC_COUNT] = {
-#define X(name, unit, meaning) [COUNTER_##name] = { "bpf_" #name, unit, meaning },
+#define X(name, unit, meaning) [COUNTER_##name] = { "bpf_" #name, unit, meaning, false },
 	COUNTERS(X)
 #undef X
-#define X(name, unit, meaning) [METRIC_##name] = { #name, unit, meaning },
+#define X(name, kind, unit, meaning) [METRIC_##name] = { #name, unit, meaning, IS_##kind },
 		USER_METRICS(X)
 #undef X
 };

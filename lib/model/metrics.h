@@ -10,76 +10,72 @@
 #ifndef LIB_MODEL_METRICS_H
 #define LIB_MODEL_METRICS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "ebpf/abi/counters.h"
 
-/* name, unit, meaning */
-#define USER_METRICS(X)                                                                            \
-	X(SAMPLES_SKIPPED, "samples", "ticks for which the kernel did not run the program")        \
-	X(IDLE_UNSEEN, "samples", "ticks kept back by idle CPUs, by the time they were idle")      \
-	X(TICKS_STOLEN, "samples", "ticks gone while a hypervisor had the CPU, at most")           \
-	X(SAMPLES_UNSENT, "samples",                                                               \
-	  "runs of the sampling program that should have sent a sample")                           \
-	X(SAMPLES_UNREAD, "samples", "samples that still lay in their ring at the end")            \
-	X(SAMPLES_RECEIVED, "samples", "the clock's records read from the ring of samples")        \
-	X(OTHER_SAMPLES, "samples", "samples of other origins put on the ring")                    \
-	X(OTHER_SAMPLES_LOST, "samples", "those lost because the ring was full")                   \
-	X(SAMPLES_DROPPED, "samples", "samples dropped because a queue was full")                  \
-	X(SAMPLES_UNSTORED, "samples", "samples dropped because the sample store was full")        \
-	X(SAMPLES_MALFORMED, "samples", "records whose shape made no sense")                       \
-	X(OLDEST_SAMPLE_AGE, "ms",                                                                 \
-	  "age of the oldest sample that the work thread is not done with")                        \
-	X(OLDEST_EVENT_AGE, "ms",                                                                  \
-	  "how long the oldest process event has waited for the sync thread")                      \
-	X(PROCESSES_HANGING, "processes",                                                          \
-	  "processes whose memory or files did not answer within the last minute")                 \
-	X(TRACE_CACHE_HITS, "samples", "samples whose trace was in the cache")                     \
-	X(TRACES_CONVERTED, "traces", "raw traces converted")                                      \
-	X(PROCESS_EVENTS_RECEIVED, "events", "process events read")                                \
-	X(SIDE_BAND_EVENTS, "events", "mapping records read")                                      \
-	X(SIDE_BAND_LOST, "events", "side-band records that the kernel reported lost")             \
-	X(MAPPINGS_REPLACED, "events", "those of them where another file had been")                \
-	X(PROCESSES, "processes", "processes known now")                                           \
-	X(PROCESS_SYNCS, "syncs", "times the mappings of a process were read")                     \
-	X(PROCESSES_REPLAYED, "processes",                                                         \
-	  "processes gone whose mappings came from the side-band")                                 \
-	X(PROCESS_SYNCS_FAILED, "syncs", "times the mappings of a process could not be read")      \
-	X(EXECUTABLES, "files", "executables known now")                                           \
-	X(EXECUTABLES_LOADED, "files", "executables whose unwind rows were loaded")                \
-	X(EXECUTABLES_FAILED, "files", "executables whose unwind rows could not be made")          \
-	X(MAP_BYTES, "bytes", "of slabs in use by tables of processes and executables")            \
-	X(EXECUTABLES_EVICTED, "files", "executables unloaded for lack of map memory")             \
-	X(INTERPRETERS_REFUSED, "files", "runtimes of a version or make that is not known")        \
-	X(INTERPRETERS_ATTACHED, "runtimes", "runtimes in processes attached to now")              \
-	X(INTERPRETERS_DETACHED, "runtimes", "runtimes let go since there were too many")          \
-	X(RUNTIME_HOSTS_LOST, "processes", "processes that held runtimes, and hang or have ended") \
-	X(FILE_HOSTS_LOST, "processes", "processes that read files, and hang or have ended")       \
-	X(PROC_HOSTS_LOST, "processes", "processes that read maps, and hang or have ended")        \
-	X(FRAMES_NAMED, "frames", "interpreted frames named, once per converted trace")            \
-	X(FRAMES_UNNAMED, "frames", "interpreted frames whose function was gone or unreadable")    \
-	X(STACKS_REPLACED, "stacks", "those cut off since another file had been mapped meanwhile") \
-	X(FRAMES_GONE, "frames", "those whose function was freed before it was read")              \
-	X(SYMBOL_CACHES_MADE, "files", "symbol caches made of symbols and debug data")             \
-	X(SYMBOL_CACHES_CACHED, "files", "symbol caches found in the disk cache")                  \
-	X(SYMBOL_CACHES_FAILED, "files", "files of which no symbol cache could be made")           \
-	X(NAMES_UNASKED, "files", "files whose names were not asked for since a queue was full")   \
-	X(FILES_GONE, "files", "files that were gone before their names or lines were read")       \
-	X(SYMBOL_CACHES_DROPPED, "files", "symbol caches without a name dropped for lack of room") \
-	X(DEBUG_FILES_FETCHED, "files", "debug files that debuginfod's client brought")            \
-	X(OTLP_REQUESTS_SENT, "requests", "requests that the collector took")                      \
-	X(OTLP_SAMPLES_SENT, "samples", "samples in the requests that the collector took")         \
-	X(OTLP_REQUESTS_DROPPED, "requests", "requests that waited too long or were refused")      \
-	X(OTLP_SAMPLES_DROPPED, "samples", "samples dropped on their way to the collector")        \
-	X(OTLP_RETRIES, "calls", "calls to the collector made because one had failed")             \
-	X(OTLP_PROFILES_REJECTED, "profiles", "profiles that the collector rejected")
-
+/* name; SUM: it only grows, STATE: it may fall; unit, meaning */
 /* clang-format takes the table for a call that goes on. */
 /* clang-format off */
+#define USER_METRICS(X) \
+	X(SAMPLES_SKIPPED, SUM, "samples", "ticks for which the kernel did not run the program") \
+	X(IDLE_UNSEEN, SUM, "samples", "ticks kept back by idle CPUs, by the time they were idle") \
+	X(TICKS_STOLEN, SUM, "samples", "ticks gone while a hypervisor had the CPU, at most") \
+	X(SAMPLES_UNSENT, SUM, "samples", "runs of the sampling program that should have sent a sample") \
+	X(SAMPLES_UNREAD, SUM, "samples", "samples that still lay in their ring at the end") \
+	X(SAMPLES_RECEIVED, SUM, "samples", "the clock's records read from the ring of samples") \
+	X(OTHER_SAMPLES, SUM, "samples", "samples of other origins put on the ring") \
+	X(OTHER_SAMPLES_LOST, SUM, "samples", "samples of other origins lost because the ring was full") \
+	X(SAMPLES_DROPPED, SUM, "samples", "samples dropped because a queue was full") \
+	X(SAMPLES_UNSTORED, SUM, "samples", "samples dropped because the sample store was full") \
+	X(SAMPLES_MALFORMED, SUM, "samples", "records whose shape made no sense") \
+	X(OLDEST_SAMPLE_AGE, STATE, "ms", "age of the oldest sample that the work thread is not done with") \
+	X(OLDEST_EVENT_AGE, STATE, "ms", "how long the oldest process event has waited for the sync thread") \
+	X(PROCESSES_HANGING, STATE, "processes", "processes whose memory or files did not answer within the last minute") \
+	X(TRACE_CACHE_HITS, SUM, "samples", "samples whose trace was in the cache") \
+	X(TRACES_CONVERTED, SUM, "traces", "raw traces converted") \
+	X(PROCESS_EVENTS_RECEIVED, SUM, "events", "process events read") \
+	X(SIDE_BAND_EVENTS, SUM, "events", "mapping records read") \
+	X(SIDE_BAND_LOST, SUM, "events", "side-band records that the kernel reported lost") \
+	X(MAPPINGS_REPLACED, SUM, "events", "mapping records with another file at the addresses of an earlier one") \
+	X(PROCESSES, STATE, "processes", "processes known now") \
+	X(PROCESS_SYNCS, SUM, "syncs", "times the mappings of a process were read") \
+	X(PROCESSES_REPLAYED, SUM, "processes", "processes gone whose mappings came from the side-band") \
+	X(PROCESS_SYNCS_FAILED, SUM, "syncs", "times the mappings of a process could not be read") \
+	X(EXECUTABLES, STATE, "files", "executables known now") \
+	X(EXECUTABLES_LOADED, SUM, "files", "executables whose unwind rows were loaded") \
+	X(EXECUTABLES_FAILED, SUM, "files", "executables whose unwind rows could not be made") \
+	X(MAP_BYTES, STATE, "bytes", "bytes of slabs in use by tables of processes and executables") \
+	X(EXECUTABLES_EVICTED, SUM, "files", "executables unloaded for lack of map memory") \
+	X(INTERPRETERS_REFUSED, SUM, "files", "runtimes of a version or make that is not known") \
+	X(INTERPRETERS_ATTACHED, STATE, "runtimes", "runtimes in processes attached to now") \
+	X(INTERPRETERS_DETACHED, SUM, "runtimes", "runtimes let go since there were too many") \
+	X(RUNTIME_HOSTS_LOST, SUM, "processes", "processes that held runtimes, and hang or have ended") \
+	X(FILE_HOSTS_LOST, SUM, "processes", "processes that read files, and hang or have ended") \
+	X(PROC_HOSTS_LOST, SUM, "processes", "processes that read maps, and hang or have ended") \
+	X(FRAMES_NAMED, SUM, "frames", "interpreted frames named, once per converted trace") \
+	X(FRAMES_UNNAMED, SUM, "frames", "interpreted frames whose function was gone or unreadable") \
+	X(STACKS_REPLACED, SUM, "stacks", "stacks cut off since another file had been mapped meanwhile") \
+	X(FRAMES_GONE, SUM, "frames", "interpreted frames whose function was freed before it was read") \
+	X(SYMBOL_CACHES_MADE, SUM, "files", "symbol caches made of symbols and debug data") \
+	X(SYMBOL_CACHES_CACHED, SUM, "files", "symbol caches found in the disk cache") \
+	X(SYMBOL_CACHES_FAILED, SUM, "files", "files of which no symbol cache could be made") \
+	X(NAMES_UNASKED, SUM, "files", "files whose names were not asked for since a queue was full") \
+	X(FILES_GONE, SUM, "files", "files that were gone before their names or lines were read") \
+	X(SYMBOL_CACHES_DROPPED, SUM, "files", "symbol caches without a name dropped for lack of room") \
+	X(DEBUG_FILES_FETCHED, SUM, "files", "debug files that debuginfod's client brought") \
+	X(OTLP_REQUESTS_SENT, SUM, "requests", "requests that the collector took") \
+	X(OTLP_SAMPLES_SENT, SUM, "samples", "samples in the requests that the collector took") \
+	X(OTLP_REQUESTS_DROPPED, SUM, "requests", "requests that waited too long or were refused") \
+	X(OTLP_SAMPLES_DROPPED, SUM, "samples", "samples dropped on their way to the collector") \
+	X(OTLP_RETRIES, SUM, "calls", "calls to the collector made because one had failed") \
+	X(OTLP_PROFILES_REJECTED, SUM, "profiles", "profiles that the collector rejected")
+
 enum metric {
 	METRIC_FIRST_USER = COUNTER_COUNT,
 	METRIC_BEFORE_USER = METRIC_FIRST_USER - 1,
-#define X(name, unit, meaning) METRIC_##name,
+#define X(name, kind, unit, meaning) METRIC_##name,
 	USER_METRICS(X)
 #undef X
 	METRIC_COUNT,
@@ -97,6 +93,8 @@ struct metric_description {
 	const char *name;
 	const char *unit;
 	const char *meaning;
+	/** A value that may fall; all others only grow. */
+	bool is_state;
 };
 
 /** Static; @metric is below METRIC_COUNT. */
