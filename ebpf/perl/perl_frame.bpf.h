@@ -54,8 +54,7 @@ static __always_inline __u64 perl_read_file(struct perl_unwind *unwind, __u64 fi
 
 static __always_inline __u64 perl_known_sub(struct perl_unwind *unwind, __u64 cv, __u64 *glob)
 {
-	__u32 index = (__u32)(cv >> 3 ^ cv >> 9) % PERL_KNOWN_SUBS;
-	struct perl_known *known = &unwind->subs[index];
+	struct perl_known *known = &unwind->subs[known_index(cv, PERL_KNOWN_SUBS)];
 
 	if (known->address != cv) {
 		known->address = cv;
@@ -67,8 +66,7 @@ static __always_inline __u64 perl_known_sub(struct perl_unwind *unwind, __u64 cv
 
 static __always_inline __u64 perl_known_file(struct perl_unwind *unwind, __u64 file)
 {
-	__u32 index = (__u32)(file >> 4 ^ file >> 9) % PERL_KNOWN_FILES;
-	struct perl_known *known = &unwind->files[index];
+	struct perl_known *known = &unwind->files[known_index(file, PERL_KNOWN_FILES)];
 
 	if (known->address != file) {
 		known->address = file;
