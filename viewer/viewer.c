@@ -17,6 +17,7 @@ struct viewer {
 	struct history *history;
 	struct api *api;
 	struct access_token token;
+	bool is_loopback;
 	int fd;
 	uint16_t port;
 	char url[LISTEN_ADDRESS_TEXT_BYTES + 8];
@@ -36,7 +37,8 @@ static int listen_where_asked(struct viewer *viewer)
 	err = listen_address_read("-viewer", address ? address : text, &local);
 	if (err)
 		return err;
-	if (!listen_address_is_loopback(&local) && !viewer->options.token_file)
+	viewer->is_loopback = listen_address_is_loopback(&local);
+	if (!viewer->is_loopback && !viewer->options.token_file)
 		return fail(-EINVAL,
 			    "-viewer %s: others than this machine could ask; name a file with a "
 			    "token by -viewer-token-file, or listen on 127.0.0.1",
@@ -150,6 +152,9 @@ int viewer_start(struct viewer *viewer)
 	config.token_needed = server.token;
 	config.retention_ns = history->retention_ns == HISTORY_WITHOUT_END ? 0 :
 									     history->retention_ns;
+	/* Command lines of this machine leave it only on request. */
+	config.shows_command_lines = viewer->is_loopback || !config.is_live ||
+				     config.exports_command_lines;
 	if (config.is_live)
 		set_epoch(&config);
 	err = api_create(&config, &viewer->api);
