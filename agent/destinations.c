@@ -54,6 +54,7 @@ static int make_attributes(struct destinations *destinations)
 		.attributes = attributes,
 		.attribute_count = count,
 		.max_request_bytes = OTLP_MAX_REQUEST_BYTES,
+		.with_command_lines = options->with_command_lines,
 	};
 	return 0;
 }
@@ -174,6 +175,7 @@ static int init_viewer(struct destinations *destinations, struct native_names *n
 			.kernel = destinations->kernel.release,
 			.source = "this machine",
 			.is_live = true,
+			.exports_command_lines = options->with_command_lines,
 			.samples_per_second = options->samples_per_second,
 			.cpu_count = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
 		},

@@ -349,6 +349,15 @@ const struct option option_table[] = {
 		.offset = offsetof(struct options, collector.with_cpu),
 	},
 	{
+		.name = "with-command-lines",
+		.meaning =
+			"Send command lines of processes too, write them into OTLP files, and show them on a page that other "
+			"machines can reach. They can hold secrets.",
+		.details = "A page at a loopback address always shows them.",
+		.set = option_set_switch,
+		.offset = offsetof(struct options, with_command_lines),
+	},
+	{
 		.name = "symbolize",
 		.value_name = "HOW",
 		.initial = "none",

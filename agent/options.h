@@ -125,6 +125,8 @@ struct options {
 	uint32_t pid_count;
 	/** "" for every comm. */
 	char comm[COMM_BYTES];
+	/** OTLP, and a page that other machines can reach, have command lines of processes. */
+	bool with_command_lines;
 	/** A cgroup v2 directory; NULL for every cgroup. */
 	char *cgroup;
 	/** CPUs, sorted, without duplicates; all online CPUs if there are none. */

@@ -109,6 +109,8 @@ static int make_viewer(struct shown_file *shown)
 			.epoch_realtime_ns = start_ns,
 			.epoch_monotonic_ns = start_ns,
 			.facts = &opened->facts,
+			/* The file has those that it may have. */
+			.exports_command_lines = true,
 		},
 	};
 

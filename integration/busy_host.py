@@ -81,6 +81,13 @@ class _Program:
         return frames
 
 
+def stacks_of(source, name, count):
+    """@count stacks of one of the programs, outermost frame first."""
+    _, language, _, functions, deepest, start = next(program for program in PROGRAMS if program[0] == name)
+    program = _Program(source, language, functions, deepest, start)
+    return [program.stack() for _ in range(count)]
+
+
 def write(path):
     """Writes the recording to @path and returns the number of its samples."""
     source = random.Random(SEED)

@@ -121,19 +121,28 @@ COMMON = {"service.name": "resource", "host.name": "resource", "host.id": "resou
 
 def check_groupings(tap):
     by_sample = {"process.pid": "sample", "process.executable.name": "sample",
-                 "process.executable.path": "sample", "cpu.logical_number": None}
+                 "process.executable.path": "sample", "process.owner": "sample",
+                 "process.parent_pid": "sample", "process.command_line": None, "cpu.logical_number": None}
     by_resource = {"process.pid": "resource", "process.executable.name": "resource",
-                   "process.executable.path": "resource", "cpu.logical_number": "sample"}
+                   "process.executable.path": "resource", "process.owner": "resource",
+                   "process.parent_pid": "resource", "process.command_line": "resource",
+                   "cpu.logical_number": "sample"}
     with tempfile.NamedTemporaryFile("w", suffix=".header") as file:
         file.write("from a file\n")
         file.flush()
         with Program(TARGETS["threads"].path) as program, Program(TARGETS["calls"].path) as other:
             pids = [program.pid, other.pid]
-            run = Run(pids, "-resource-grouping", "process", "-with-cpu", "-tags",
+            run = Run(pids, "-resource-grouping", "process", "-with-cpu", "-with-command-lines", "-tags",
                       "rack:b12,host.name:another", "-header", "x-scope=team one", "-header",
                       "authorization=@" + file.name)
             if check_run(tap, run, "by process, with CPUs"):
                 check_owners(tap, run, program.pid, {**COMMON, **by_resource, "rack": "resource"})
+            tap.ok(run.received.values("resource", "process.command_line") == {TARGETS["threads"].path,
+                                                                               TARGETS["calls"].path}
+                   and run.received.values("resource", "process.parent_pid") == {str(os.getpid())}
+                   and run.received.values("resource", "process.owner") == {"root"},
+                   "command lines, parents and users are those of the programs",
+                   run.received.values("resource", "process.command_line"))
             tap.ok(run.received.values("resource", "host.name") == {"another"},
                    "a tag replaces what the agent would say",
                    run.received.values("resource", "host.name"))

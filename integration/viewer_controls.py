@@ -240,7 +240,7 @@ def check_drop_all(page):
 
 @control("the table by name")
 def check_sort_by_name(page):
-    page.browser.key("2")
+    page.browser.key("3")
     page.browser.wait("document.querySelector('table.top tbody tr')")
     click_button(page, "Function", "table.top")
     names = page.browser.wait(
@@ -254,7 +254,7 @@ def check_sort_by_name(page):
 
 @control("the table's filter, among all functions")
 def check_filter_of_server(page):
-    page.browser.key("2")
+    page.browser.key("3")
     page.browser.type("input[aria-label='Filter functions']", NATIVE_LEAF.upper())
     is_asked = asks(page, "top", name=NATIVE_LEAF.upper())
     rows = page.browser.wait("(rows => rows.length === 1 && rows)([...document.querySelectorAll("
@@ -356,7 +356,7 @@ def check_tab_keys(page):
         page.browser.key(key)
         seen.append(page.browser.evaluate(
             "[document.activeElement.id, document.querySelectorAll('[role=tab][tabindex=\"0\"]').length]"))
-    wanted = [["tab-top", 1], ["tab-flame", 1], ["tab-quality", 1]]
+    wanted = [["tab-processes", 1], ["tab-flame", 1], ["tab-quality", 1]]
     # Controls without an effect on it are missing.
     rest = page.browser.wait("document.querySelector('.quality') && [...document.querySelectorAll("
                              "'.tools > :not(.tabs)')].map(each => each.ariaLabel)")
@@ -365,7 +365,7 @@ def check_tab_keys(page):
 
 @control("more functions")
 def check_more(page):
-    page.browser.key("2")
+    page.browser.key("3")
     page.browser.wait("document.querySelector('table.top tbody tr')")
     page.browser.evaluate("location.hash = '#tab=top&rows=5'")
     asks(page, "top", limit=5)
@@ -447,9 +447,9 @@ def check_drag(page):
     return bool(is_seen) and not is_chosen and hash_has(page, "from="), is_seen, is_chosen
 
 
-@control("key 3")
+@control("key 5")
 def check_key_of_sandwich(page):
-    page.browser.key("3")
+    page.browser.key("5")
     return hash_has(page, "tab=sandwich") and bool(page.browser.wait(
         "document.querySelector('#tab-sandwich').ariaSelected === 'true'"))
 

@@ -95,7 +95,7 @@ def check_flame(page):
 def check_top(page):
     tap, browser = page.tap, page.browser
     stacks = page.api.stacks()
-    browser.key("2")
+    browser.key("3")
     browser.type("input[aria-label='Filter functions']", NATIVE_LEAF)
     row = browser.wait("(() => { const rows = [...document.querySelectorAll('table.top tbody tr')];"
                        "const found = rows.filter(row => row.querySelector('.function').innerText"
@@ -205,7 +205,7 @@ def check_times(page):
     tap.ok(is_compared and page.shows(answer["total"])
            and "base: {:,} samples".format(answer["base_total"]) in words,
            "two ranges are compared", words, query)
-    browser.key("2")
+    browser.key("3")
     tap.ok(browser.wait("document.querySelectorAll('table.top thead th').length === 9"),
            "the table compares them too")
     page.shot("comparison-top")
@@ -248,7 +248,7 @@ def check_exports(page):
 
 def check_rest(page):
     tap, browser = page.tap, page.browser
-    browser.key("4")
+    browser.key("6")
     browser.wait("document.querySelector('.quality tbody tr')")
     answer = page.api.get("quality")
     rows = browser.evaluate("[...document.querySelectorAll('.quality table')].map(table =>"
@@ -279,7 +279,7 @@ def check_sizes(page):
     """Screenshots for people to look at, and nothing that sticks out."""
     for width, height in ((1280, 800), (390, 844)):
         for is_dark in (False, True):
-            for tab in ("flame", "top", "quality", "sandwich&of=" + NATIVE_MIDDLE):
+            for tab in ("flame", "processes", "top", "quality", "sandwich&of=" + NATIVE_MIDDLE):
                 page.open("#tab=" + tab, width=width, height=height, is_dark=is_dark)
                 page.browser.wait("document.querySelectorAll('.strip').length === 2"
                                   " && document.querySelector('.facet')")

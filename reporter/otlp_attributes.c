@@ -15,6 +15,9 @@ static const char *const key_names[OTLP_KEY_COUNT] = {
 	[OTLP_HOST_NAME] = "host.name",
 	[OTLP_EXECUTABLE_NAME] = "process.executable.name",
 	[OTLP_EXECUTABLE_PATH] = "process.executable.path",
+	[OTLP_OWNER] = "process.owner",
+	[OTLP_PARENT_PID] = "process.parent_pid",
+	[OTLP_COMMAND_LINE] = "process.command_line",
 #define X(NAME, field, kind, owner, unknown, otlp, ...) [OTLP_##NAME] = otlp,
 	SAMPLE_ATTRIBUTES(X)
 #undef X
@@ -90,6 +93,7 @@ void otlp_attributes_init(struct otlp_attributes *attributes, struct otlp_dictio
 	*attributes = (struct otlp_attributes){
 		.dictionary = dictionary,
 		.grouping = options->grouping,
+		.with_command_lines = options->with_command_lines,
 	};
 	for (int i = 0; i < OTLP_KEY_COUNT; i++)
 		attributes->keys[i] = otlp_add_string(dictionary, key_names[i]);
@@ -121,6 +125,9 @@ static bool is_on_resource(enum resource_grouping grouping, enum otlp_key key)
 		return grouping != GROUP_BY_SERVICE;
 	case OTLP_EXECUTABLE_NAME:
 	case OTLP_EXECUTABLE_PATH:
+	case OTLP_OWNER:
+	case OTLP_PARENT_PID:
+	case OTLP_COMMAND_LINE:
 		return grouping == GROUP_BY_PROCESS;
 	default:
 		return false;
@@ -234,6 +241,11 @@ static void add_program(struct otlp_attributes *attributes, const struct process
 {
 	add_text(attributes, OTLP_EXECUTABLE_NAME, process_info_executable_name(info));
 	add_text(attributes, OTLP_EXECUTABLE_PATH, info->executable_path);
+	add_text(attributes, OTLP_OWNER, info->user_name);
+	if (info->parent_pid)
+		add_attribute(attributes, OTLP_PARENT_PID, OTLP_VALUE_NUMBER, info->parent_pid);
+	if (attributes->with_command_lines)
+		add_text(attributes, OTLP_COMMAND_LINE, info->command_line);
 	for (uint32_t i = 0; i < info->attribute_count; i++)
 		add_language_attribute(attributes, &info->attributes[i]);
 }

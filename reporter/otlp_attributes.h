@@ -7,6 +7,8 @@
  *	container.id			resource	resource	sample
  *	process.pid			sample		resource	sample
  *	process.executable.name, .path	sample		resource	sample
+ *	process.owner, .parent_pid	sample		resource	sample
+ *	process.command_line		sample		resource	sample
  *	those of process_info		sample		resource	sample
  *	thread.name, thread.id		sample		sample		sample
  *	cpu.logical_number		sample		sample		sample
@@ -15,6 +17,7 @@
  *	allframes.jvm.thread.virtual	sample		sample		sample
  *	those of the options		resource	resource	resource
  *
+ * Command lines are there only if the options want them: they can hold secrets.
  * A label is a key and a value, which may be empty, that the program set for its work. Labels and
  * the goroutine's id have no names in the semantic conventions yet (issue 2561). The names here
  * are those of OpenTelemetry's own profiler and of its proposal for event attributes.
@@ -51,6 +54,9 @@ enum otlp_key {
 	/** The program's file. */
 	OTLP_EXECUTABLE_NAME,
 	OTLP_EXECUTABLE_PATH,
+	OTLP_OWNER,
+	OTLP_PARENT_PID,
+	OTLP_COMMAND_LINE,
 	SAMPLE_ATTRIBUTES(OTLP_SAMPLE_KEY)
 	/** Keys of the languages' task ids, and after them of the languages' marks. */
 	OTLP_FIRST_TASK_KEY,
@@ -90,6 +96,7 @@ struct otlp_attributes {
 	/** Borrowed. */
 	struct otlp_dictionary *dictionary;
 	enum resource_grouping grouping;
+	bool with_command_lines;
 	/** Ids of the strings; 0 for a key that the options have, whose value replaces ours. */
 	uint32_t keys[OTLP_KEY_COUNT];
 	/** The options' attributes, no key twice. */

@@ -55,6 +55,8 @@ struct otlp_options {
 	 * a stack that is larger by itself exceeds it, alone in its request.
 	 */
 	size_t max_request_bytes;
+	/** Command lines of processes go out too; they can hold secrets. */
+	bool with_command_lines;
 	/**
 	 * Facts that an opened profile states about itself: the origin of a sample is the index of its type, and it has values.
 	 * NULL: the samples are the agent's.

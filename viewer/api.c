@@ -10,6 +10,7 @@
 #include "reporter/stack_text.h"
 #include "viewer/api_export.h"
 #include "viewer/api_facets.h"
+#include "viewer/api_processes.h"
 #include "viewer/api_quality.h"
 #include "viewer/api_search.h"
 #include "viewer/api_stacks.h"
@@ -134,9 +135,7 @@ static int answer_status(struct question *question, json_t *object)
 	json_object_set_new(object, "is_paused", json_boolean(is_paused));
 	json_object_set_new(object, "token_needed", json_boolean(config->token_needed));
 	put_number(object, "epoch_ms", config->epoch_realtime_ns / NS_PER_MS);
-	put_number(object, "now_ms",
-		   config->is_live && !is_paused ? question_ms(question, clock_monotonic_ns()) :
-						   question->end_ms);
+	put_number(object, "now_ms", question_now_ms(question));
 	put_number(object, "first_ms", question->first_ms);
 	put_number(object, "samples_per_second", config->samples_per_second);
 	put_number(object, "cpu_count", config->cpu_count);
@@ -160,9 +159,12 @@ static const struct {
 	const char *path;
 	int (*answer)(struct question *question, json_t *object);
 } answers[] = {
-	{ "status", answer_status }, { "timeline", answer_timeline }, { "heatmap", answer_heatmap },
-	{ "flame", answer_flame },   { "sandwich", answer_sandwich }, { "top", answer_top },
-	{ "facets", answer_facets }, { "quality", answer_quality },   { "search", answer_search },
+	{ "status", answer_status },	 { "timeline", answer_timeline },
+	{ "heatmap", answer_heatmap },	 { "flame", answer_flame },
+	{ "sandwich", answer_sandwich }, { "top", answer_top },
+	{ "facets", answer_facets },	 { "quality", answer_quality },
+	{ "search", answer_search },	 { "processes", answer_processes },
+	{ "lanes", answer_lanes },
 };
 
 static unsigned int status_of(int err)

@@ -57,6 +57,10 @@ struct api_config {
 	const char *source;
 	bool is_live;
 	bool token_needed;
+	/** Exported OTLP has command lines of processes, which can hold secrets. */
+	bool exports_command_lines;
+	/** Answers have them. */
+	bool shows_command_lines;
 	uint32_t samples_per_second;
 	uint32_t cpu_count;
 	/** 0: unlimited. */

@@ -313,6 +313,7 @@ static int write_otlp(struct question *question, const struct sample_snapshot *s
 		.attribute_count = 1,
 		.lookup = config->lookup,
 		.facts = config->facts,
+		.with_command_lines = config->exports_command_lines,
 	};
 
 	return otlp_file_write(out, snapshot, &window, &options);

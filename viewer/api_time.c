@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "lib/base/cleanup.h"
+#include "viewer/process_rows.h"
 
 enum {
 	BUCKETS = 600,
@@ -105,14 +106,11 @@ static uint64_t whole_periods(const struct question *question, uint64_t step_ms)
 	return (periods * MS_PER_SECOND + rate - 1) / rate;
 }
 
-int answer_timeline(struct question *question, json_t *object)
+size_t time_buckets(const struct question *question, uint64_t most, uint64_t *from_ms,
+		    uint64_t *to_ms, uint64_t *step_ms)
 {
-	_cleanup_(cells_deinit) struct cells cells = { 0 };
-	uint64_t buckets, step_ms;
-	int err = request_number(question->request, "buckets", 1, BUCKETS_MAX, BUCKETS, &buckets);
+	struct cells cells;
 
-	if (err)
-		return err;
 	/* The requested range, with or without samples, so that it becomes the page's axis. */
 	clip_range(question, &cells);
 	if (question->selection.from_ms)
@@ -121,18 +119,74 @@ int answer_timeline(struct question *question, json_t *object)
 		cells.to_ms = question->selection.to_ms;
 	if (cells.to_ms <= cells.from_ms)
 		cells.to_ms = cells.from_ms + 1;
-	step_ms = whole_periods(question, (cells.to_ms - cells.from_ms - 1) / buckets + 1);
-	cells.count = (cells.to_ms - cells.from_ms - 1) / step_ms + 1;
-	err = count_cells(question, &cells, bucket_of, &step_ms);
-	if (!err) {
-		put_number(object, "from", cells.from_ms);
-		put_number(object, "to", cells.to_ms);
-		put_number(object, "step_ms", step_ms);
-		json_object_set_new(object, "counts",
-				    counts_json(question, cells.counts, cells.count));
-		json_object_set_new(object, "all", counts_json(question, cells.all, cells.count));
+	*from_ms = cells.from_ms;
+	*to_ms = cells.to_ms;
+	*step_ms = whole_periods(question, (cells.to_ms - cells.from_ms - 1) / most + 1);
+	return (cells.to_ms - cells.from_ms - 1) / *step_ms + 1;
+}
+
+/* Adds the samples of the rows that the request names. */
+static int put_stack(struct question *question, const struct cells *cells, uint64_t step_ms,
+		     json_t *object)
+{
+	_cleanup_(stacked_rows_deinit) struct stacked_rows stacked = { 0 };
+	_cleanup_(free_pointer) uint64_t *counts = NULL;
+	struct history_sample sample;
+	unsigned int misses;
+	json_t *array;
+	int more, err = stacked_rows_init(&stacked, question);
+
+	if (err)
+		return err;
+	counts = calloc(cells->count * STACKED_ROWS_MAX + 1, sizeof(*counts));
+	if (!counts)
+		return -ENOMEM;
+	question_seek(question, cells->from_ms, cells->to_ms);
+	while ((more = question_next(question, &sample, &misses)) > 0) {
+		uint64_t ms = question_ms(question, sample.time_ns);
+		int slot;
+
+		if (misses || ms < cells->from_ms ||
+		    (ms - cells->from_ms) / step_ms >= cells->count)
+			continue;
+		err = stacked_rows_find(&stacked, &sample, &slot);
+		if (err)
+			return err;
+		if (slot >= 0)
+			counts[(size_t)slot * cells->count + (ms - cells->from_ms) / step_ms] +=
+				(uint64_t)sample.value;
 	}
-	return err;
+	if (more)
+		return more;
+	array = json_array();
+	for (int i = 0; i < stacked.count; i++)
+		json_array_append_new(array,
+				      counts_json(question, &counts[(size_t)i * cells->count],
+						  cells->count));
+	json_object_set_new(object, "stack", array);
+	return 0;
+}
+
+int answer_timeline(struct question *question, json_t *object)
+{
+	_cleanup_(cells_deinit) struct cells cells = { 0 };
+	uint64_t buckets, step_ms;
+	int err = request_number(question->request, "buckets", 1, BUCKETS_MAX, BUCKETS, &buckets);
+
+	if (err)
+		return err;
+	cells.count = time_buckets(question, buckets, &cells.from_ms, &cells.to_ms, &step_ms);
+	err = count_cells(question, &cells, bucket_of, &step_ms);
+	if (err)
+		return err;
+	put_number(object, "from", cells.from_ms);
+	put_number(object, "to", cells.to_ms);
+	put_number(object, "step_ms", step_ms);
+	json_object_set_new(object, "counts", counts_json(question, cells.counts, cells.count));
+	json_object_set_new(object, "all", counts_json(question, cells.all, cells.count));
+	return request_parameter(question->request, "rows") ?
+		       put_stack(question, &cells, step_ms, object) :
+		       0;
 }
 
 struct heat {

@@ -2,6 +2,7 @@
 #include "viewer/api_top.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,26 +53,99 @@ static uint64_t magnitude(uint64_t sum)
 	return sum >> 63 ? -sum : sum;
 }
 
-static int compare_by_self(const void *a, const void *b)
-{
-	const struct top_row *one = a, *other = b;
-	uint64_t first = magnitude(one->self) + magnitude(one->base_self);
-	uint64_t second = magnitude(other->self) + magnitude(other->base_self);
+/* Orders of the rows. */
+enum top_order {
+	BY_SELF,
+	BY_TOTAL,
+	/* By the size of the difference to the base: in samples per time, or in shares of all samples. */
+	BY_SELF_CHANGE,
+	BY_TOTAL_CHANGE,
+	BY_SELF_SHARE_CHANGE,
+	BY_TOTAL_SHARE_CHANGE,
+	ORDER_COUNT,
+};
 
-	if (first != second)
-		return first < second ? 1 : -1;
-	return (one->total < other->total) - (one->total > other->total);
+static const char *const order_names[ORDER_COUNT] = {
+	[BY_SELF] = "self",
+	[BY_TOTAL] = "total",
+	[BY_SELF_CHANGE] = "self_change",
+	[BY_TOTAL_CHANGE] = "total_change",
+	[BY_SELF_SHARE_CHANGE] = "self_share_change",
+	[BY_TOTAL_SHARE_CHANGE] = "total_share_change",
+};
+
+struct top_sorting {
+	enum top_order order;
+	/* Divisors of the samples of the range and of the base. */
+	double whole;
+	double base_whole;
+};
+
+static double change(const struct top_sorting *sorting, uint64_t sum, uint64_t base_sum)
+{
+	double part = sorting->whole ? (double)(int64_t)sum / sorting->whole : 0;
+	double base_part = sorting->base_whole ? (double)(int64_t)base_sum / sorting->base_whole :
+						 0;
+
+	return fabs(part - base_part);
 }
 
-static int compare_by_total(const void *a, const void *b)
+static double key_of(const struct top_sorting *sorting, const struct top_row *row, bool is_self)
 {
-	const struct top_row *one = a, *other = b;
-	uint64_t first = magnitude(one->total) + magnitude(one->base_total);
-	uint64_t second = magnitude(other->total) + magnitude(other->base_total);
+	uint64_t sum = is_self ? row->self : row->total;
+	uint64_t base_sum = is_self ? row->base_self : row->base_total;
 
-	if (first != second)
-		return first < second ? 1 : -1;
-	return (one->self < other->self) - (one->self > other->self);
+	if (sorting->order >= BY_SELF_CHANGE)
+		return change(sorting, sum, base_sum);
+	return (double)(magnitude(sum) + magnitude(base_sum));
+}
+
+static int compare_rows(const void *a, const void *b, void *context)
+{
+	const struct top_sorting *sorting = context;
+	const struct top_row *one = a, *other = b;
+	bool is_self = sorting->order == BY_SELF || sorting->order == BY_SELF_CHANGE ||
+		       sorting->order == BY_SELF_SHARE_CHANGE;
+	double first = key_of(sorting, one, is_self), second = key_of(sorting, other, is_self);
+
+	if (first == second) {
+		first = key_of(sorting, one, !is_self);
+		second = key_of(sorting, other, !is_self);
+	}
+	return (first < second) - (first > second);
+}
+
+static int read_sorting(const struct question *question, struct top_sorting *sorting)
+{
+	const char *sort = request_parameter(question->request, "sort");
+
+	*sorting = (struct top_sorting){ .order = BY_SELF };
+	if (!sort)
+		return 0;
+	for (int i = 0; i < ORDER_COUNT; i++) {
+		if (!strcmp(sort, order_names[i])) {
+			sorting->order = (enum top_order)i;
+			return 0;
+		}
+	}
+	return fail(-EINVAL, "sort is self or total, or in a comparison self_change, total_change, "
+			     "self_share_change or total_share_change");
+}
+
+/* Sets what changes are divided by, and tells the page. */
+static void set_wholes(const struct question *question, const struct asked_stacks *asked,
+		       struct top_sorting *sorting, json_t *object)
+{
+	const struct selection *selection = &question->selection;
+	uint64_t ms = question_range_ms(question, selection->from_ms, selection->to_ms);
+	uint64_t base_ms =
+		question_range_ms(question, selection->base_from_ms, selection->base_to_ms);
+	bool is_share = sorting->order >= BY_SELF_SHARE_CHANGE;
+
+	sorting->whole = is_share ? (double)(int64_t)asked->total : (double)ms;
+	sorting->base_whole = is_share ? (double)(int64_t)asked->base_total : (double)base_ms;
+	put_number(object, "ms", ms);
+	put_number(object, "base_ms", base_ms);
 }
 
 static json_t *row_json(const struct question *question, const struct asked_stacks *asked,
@@ -119,8 +193,9 @@ static bool is_wanted(const struct question *question, const struct asked_stacks
 
 /* Sorts @rows, of which there are @count, and writes the first @limit that match @pattern, if any. */
 static void put_rows(const struct question *question, const struct asked_stacks *asked,
-		     struct top_row *rows, size_t count, uint64_t limit, bool by_self,
-		     const struct name_pattern *pattern, json_t *object)
+		     struct top_row *rows, size_t count, uint64_t limit,
+		     struct top_sorting *sorting, const struct name_pattern *pattern,
+		     json_t *object)
 {
 	json_t *array = json_array();
 	size_t present = 0, wanted = 0;
@@ -132,7 +207,7 @@ static void put_rows(const struct question *question, const struct asked_stacks 
 		if (is_wanted(question, asked, &rows[i], pattern))
 			rows[wanted++] = rows[i];
 	}
-	qsort(rows, wanted, sizeof(*rows), by_self ? compare_by_self : compare_by_total);
+	qsort_r(rows, wanted, sizeof(*rows), compare_rows, sorting);
 	for (size_t i = 0; i < wanted && i < limit; i++)
 		json_array_append_new(array, row_json(question, asked, &rows[i]));
 	put_number(object, "functions", present);
@@ -151,14 +226,14 @@ int answer_top(struct question *question, json_t *object)
 	_cleanup_(free_pointer) struct top_row *rows = NULL;
 	_cleanup_(destroy_pattern) struct name_pattern *pattern = NULL;
 	const char *text = request_parameter(question->request, "name");
-	const char *sort = request_parameter(question->request, "sort");
 	const struct stack_names *names = &question->api->names;
+	struct top_sorting sorting;
 	uint64_t limit;
 	size_t count;
 	int err = request_number(question->request, "limit", 1, TOP_ROWS_MAX, TOP_ROWS, &limit);
 
-	if (!err && sort && strcmp(sort, "self") && strcmp(sort, "total"))
-		err = fail(-EINVAL, "sort is self or total");
+	if (!err)
+		err = read_sorting(question, &sorting);
 	if (!err && text)
 		err = name_pattern_create(text, &pattern);
 	if (!err)
@@ -174,7 +249,7 @@ int answer_top(struct question *question, json_t *object)
 	put_value(question, object, "total", asked.total);
 	if (question->selection.has_base)
 		put_value(question, object, "base_total", asked.base_total);
-	put_rows(question, &asked, rows, count, limit, !sort || !strcmp(sort, "self"), pattern,
-		 object);
+	set_wholes(question, &asked, &sorting, object);
+	put_rows(question, &asked, rows, count, limit, &sorting, pattern, object);
 	return 0;
 }

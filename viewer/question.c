@@ -30,6 +30,24 @@ uint64_t question_ms(const struct question *question, uint64_t time_ns)
 	return time_ns > epoch ? (time_ns - epoch) / NS_PER_MS : 0;
 }
 
+uint64_t question_range_ms(const struct question *question, uint64_t from_ms, uint64_t to_ms)
+{
+	if (from_ms < question->first_ms)
+		from_ms = question->first_ms;
+	if (to_ms > question->end_ms)
+		to_ms = question->end_ms;
+	return to_ms > from_ms ? to_ms - from_ms : 1;
+}
+
+uint64_t question_now_ms(const struct question *question)
+{
+	const struct api_config *config = &question->api->config;
+
+	return config->is_live && !history_is_paused(config->history) ?
+		       question_ms(question, clock_monotonic_ns()) :
+		       question->end_ms;
+}
+
 const struct value_type *question_type(const struct question *question)
 {
 	static const struct value_type samples = { .type = "samples", .unit = "count" };
@@ -51,6 +69,16 @@ static int choose_type(struct question *question)
 	return 0;
 }
 
+/* NULL without memory. */
+static uint16_t *unknown_misses(const struct question *question)
+{
+	uint16_t *misses = calloc(question->view.key_count + 1, sizeof(uint16_t));
+
+	if (misses)
+		memset(misses, 0xff, question->view.key_count * sizeof(uint16_t));
+	return misses;
+}
+
 int question_init(struct question *question, struct api *api, const struct api_request *request)
 {
 	struct history_facts facts;
@@ -63,14 +91,13 @@ int question_init(struct question *question, struct api *api, const struct api_r
 	if (!err)
 		err = history_view_open(api->config.history, &question->view);
 	if (!err) {
-		question->misses = calloc(question->view.key_count + 1, sizeof(uint16_t));
+		question->misses = unknown_misses(question);
 		err = question->misses ? 0 : -ENOMEM;
 	}
 	if (err) {
 		question_deinit(question);
 		return err;
 	}
-	memset(question->misses, 0xff, question->view.key_count * sizeof(uint16_t));
 	history_facts(api->config.history, &facts);
 	if (!facts.samples && api->config.is_live)
 		facts.first_ns = facts.last_ns = clock_monotonic_ns();
@@ -115,8 +142,8 @@ static int misses_by_stack(struct question *question, const struct sample *key,
 {
 	const struct selection *selection = &question->selection;
 	const struct stack_names *names = &question->api->names;
-	bool by_kind = selection->texts[SELECT_KIND].count;
-	bool by_function = selection->texts[SELECT_FUNCTION].count;
+	bool by_kind = selection->values.texts[SELECT_KIND].count;
+	bool by_function = selection->values.texts[SELECT_FUNCTION].count;
 	struct location_list list;
 	const char *kind = "";
 	int err;
@@ -314,23 +341,49 @@ static int merge_keys(struct asked_stacks *asked, struct question *question, con
 	return err;
 }
 
+/* Counts the samples of the base, which values of its own may select. */
+static int count_base(struct question *question, uint64_t **counts, uint64_t *total)
+{
+	const struct selection own = question->selection;
+	uint16_t *own_misses = question->misses;
+	int err;
+
+	if (own.base_selectors) {
+		question->misses = unknown_misses(question);
+		if (!question->misses) {
+			question->misses = own_misses;
+			return -ENOMEM;
+		}
+	}
+	question->selection = selection_base(&own);
+	err = question_count(question, own.base_from_ms, own.base_to_ms, counts, total);
+	question->selection = own;
+	if (question->misses != own_misses)
+		free(question->misses);
+	question->misses = own_misses;
+	return err;
+}
+
 int asked_stacks_init(struct asked_stacks *asked, struct question *question)
 {
 	_cleanup_(free_pointer) uint64_t *counts = NULL;
 	_cleanup_(free_pointer) uint64_t *base_counts = NULL;
 	const struct selection *selection = &question->selection;
 	const char *lines = request_parameter(question->request, "lines");
+	const char *inverted = request_parameter(question->request, "inverted");
 	enum root_level root = ROOT_NONE;
 	int err;
 
-	*asked = (struct asked_stacks){ .with_lines = lines && !strcmp(lines, "1") };
+	*asked = (struct asked_stacks){
+		.with_lines = lines && !strcmp(lines, "1"),
+		.is_inverted = inverted && !strcmp(inverted, "1"),
+	};
 	err = parse_root(question->request, &root);
 	if (!err)
 		err = question_count(question, selection->from_ms, selection->to_ms, &counts,
 				     &asked->total);
 	if (!err && selection->has_base)
-		err = question_count(question, selection->base_from_ms, selection->base_to_ms,
-				     &base_counts, &asked->base_total);
+		err = count_base(question, &base_counts, &asked->base_total);
 	if (!err)
 		err = merge_keys(asked, question, counts, base_counts, root);
 	if (err)

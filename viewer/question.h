@@ -56,8 +56,14 @@ int question_next(struct question *question, struct history_sample *sample, unsi
 int question_count(struct question *question, uint64_t from_ms, uint64_t to_ms, uint64_t **counts,
 		   uint64_t *total);
 
+/** How long the range is, as far as there are samples; at least 1. */
+uint64_t question_range_ms(const struct question *question, uint64_t from_ms, uint64_t to_ms);
+
 /** Milliseconds since the history's time 0. */
 uint64_t question_ms(const struct question *question, uint64_t time_ns);
+
+/** The time up to which there may be samples by now: of a live history the clock's, unless it is paused. */
+uint64_t question_now_ms(const struct question *question);
 
 /** One stack in the form that the question asks for, with the levels above it, and its counts. */
 struct asked_stack {
@@ -87,6 +93,8 @@ struct asked_stacks {
 	uint64_t total;
 	uint64_t base_total;
 	bool with_lines;
+	/** Whole stacks are wanted with their leaves first. */
+	bool is_inverted;
 };
 
 /**

@@ -16,11 +16,18 @@ static const char *const selector_names[SELECTOR_COUNT] = {
 	[SELECT_HOST] = "host",
 	[SELECT_KIND] = "kind",
 	[SELECT_FUNCTION] = "function",
+	[SELECT_USER] = "user",
+	[SELECT_UNIT] = "unit",
+	[SELECT_PARENT] = "parent",
 };
+
+#define BASE_PREFIX "base_"
 
 static bool is_of_numbers(enum selector selector)
 {
-	return selector < SELECT_CONTAINER && sample_attributes[selector].kind == ATTRIBUTE_NUMBER;
+	if (selector >= SELECT_CONTAINER)
+		return selector == SELECT_PARENT;
+	return sample_attributes[selector].kind == ATTRIBUTE_NUMBER;
 }
 
 /* Parses decimal digits only. */
@@ -60,36 +67,41 @@ int request_number(const struct api_request *request, const char *name, uint64_t
 	return text ? parse_number(name, text, least, most, number) : 0;
 }
 
-static int add_value(struct selection *selection, enum selector selector, const char *text)
+static int add_value(struct selection_values *values, enum selector selector, const char *text)
 {
 	uint64_t number;
 	int err;
 
 	if (is_of_numbers(selector)) {
 		err = parse_number(selector_names[selector], text, 0, UINT32_MAX, &number);
-		return err ? err :
-			     number_vector_push(&selection->numbers[selector], (uint32_t)number);
+		return err ? err : number_vector_push(&values->numbers[selector], (uint32_t)number);
 	}
-	return value_vector_push(&selection->texts[selector], text);
+	return value_vector_push(&values->texts[selector], text);
 }
 
 static int add_parameters(struct selection *selection, const struct api_request *request)
 {
+	const size_t prefix = strlen(BASE_PREFIX);
 	size_t count = 0;
 	int err = 0;
 
 	for (size_t i = 0; i < request->parameter_count && !err; i++) {
 		const struct api_parameter *parameter = &request->parameters[i];
 
+		bool is_of_base = !strncmp(parameter->name, BASE_PREFIX, prefix);
+
 		for (int s = 0; s < SELECTOR_COUNT && !err; s++) {
-			if (strcmp(parameter->name, selector_names[s]))
+			if (strcmp(parameter->name + (is_of_base ? prefix : 0), selector_names[s]))
 				continue;
 			if (strlen(parameter->value) > SELECTION_VALUE_MAX_BYTES)
 				return fail(-EINVAL, "a value is too long");
 			if (++count > SELECTION_VALUES_MAX)
 				return fail(-EINVAL, "more than %d values are chosen by",
 					    SELECTION_VALUES_MAX);
-			err = add_value(selection, s, parameter->value);
+			if (is_of_base)
+				selection->base_selectors |= 1U << s;
+			err = add_value(is_of_base ? &selection->base_values : &selection->values,
+					s, parameter->value);
 		}
 	}
 	return err;
@@ -123,20 +135,49 @@ int selection_init(struct selection *selection, const struct api_request *reques
 		err = add_parameters(selection, request);
 	if (err)
 		selection_deinit(selection);
-	return err;
+	if (err || selection->has_base || !selection->base_selectors)
+		return err;
+	/* Other samples of the same time. */
+	selection->has_base = true;
+	selection->base_from_ms = selection->from_ms;
+	selection->base_to_ms = selection->to_ms;
+	return 0;
+}
+
+static void deinit_values(struct selection_values *values)
+{
+	for (int s = 0; s < SELECTOR_COUNT; s++) {
+		value_vector_deinit(&values->texts[s]);
+		number_vector_deinit(&values->numbers[s]);
+	}
 }
 
 void selection_deinit(struct selection *selection)
 {
+	deinit_values(&selection->values);
+	deinit_values(&selection->base_values);
+}
+
+struct selection selection_base(const struct selection *selection)
+{
+	struct selection base = {
+		.from_ms = selection->base_from_ms,
+		.to_ms = selection->base_to_ms,
+		.values = selection->values,
+	};
+
 	for (int s = 0; s < SELECTOR_COUNT; s++) {
-		value_vector_deinit(&selection->texts[s]);
-		number_vector_deinit(&selection->numbers[s]);
+		if (!(selection->base_selectors & 1U << s))
+			continue;
+		base.values.texts[s] = selection->base_values.texts[s];
+		base.values.numbers[s] = selection->base_values.numbers[s];
 	}
+	return base;
 }
 
 bool selection_has_text(const struct selection *selection, enum selector selector, const char *text)
 {
-	const struct value_vector *texts = &selection->texts[selector];
+	const struct value_vector *texts = &selection->values.texts[selector];
 
 	for (size_t i = 0; i < texts->count; i++)
 		if (!strcmp(texts->items[i], text))
@@ -147,7 +188,7 @@ bool selection_has_text(const struct selection *selection, enum selector selecto
 bool selection_has_number(const struct selection *selection, enum selector selector,
 			  uint32_t number)
 {
-	const struct number_vector *numbers = &selection->numbers[selector];
+	const struct number_vector *numbers = &selection->values.numbers[selector];
 
 	for (size_t i = 0; i < numbers->count; i++)
 		if (numbers->items[i] == number)
@@ -175,5 +216,11 @@ unsigned int selection_misses(const struct selection *selection, const struct sa
 		misses |= 1U << SELECT_CONTAINER;
 	if (!selection_has_text(selection, SELECT_HOST, sample_host(key)))
 		misses |= 1U << SELECT_HOST;
+	if (!selection_has_text(selection, SELECT_USER, sample_user(key)))
+		misses |= 1U << SELECT_USER;
+	if (!selection_has_text(selection, SELECT_UNIT, sample_unit(key)))
+		misses |= 1U << SELECT_UNIT;
+	if (!selection_has_number(selection, SELECT_PARENT, sample_parent(key)))
+		misses |= 1U << SELECT_PARENT;
 	return misses;
 }

@@ -30,10 +30,20 @@ enum selector {
 	SELECT_HOST,
 	SELECT_KIND,
 	SELECT_FUNCTION,
+	SELECT_USER,
+	SELECT_UNIT,
+	SELECT_PARENT,
 	SELECTOR_COUNT,
 };
 
 VECTOR_DEFINE(value_vector, const char *)
+
+/** Texts are borrowed from the request. */
+struct selection_values {
+	struct value_vector texts[SELECTOR_COUNT];
+	/** Used only for attributes that are numbers. */
+	struct number_vector numbers[SELECTOR_COUNT];
+};
 
 struct selection {
 	/** Milliseconds since the history's time 0; UINT64_MAX: no end. */
@@ -42,15 +52,18 @@ struct selection {
 	bool has_base;
 	uint64_t base_from_ms;
 	uint64_t base_to_ms;
-	/** Texts are borrowed from the request. */
-	struct value_vector texts[SELECTOR_COUNT];
-	/** Used only for attributes that are numbers. */
-	struct number_vector numbers[SELECTOR_COUNT];
+	struct selection_values values;
+	/** Bit s: the base has values of its own for selector s (base_NAME); the others are the selection's. */
+	unsigned int base_selectors;
+	struct selection_values base_values;
 };
 
 /** -EINVAL with a text for users (fail()) for invalid values; other parameters are ignored. */
 int selection_init(struct selection *selection, const struct api_request *request);
 void selection_deinit(struct selection *selection);
+
+/** The samples that @selection is compared with, as a selection of its own; it borrows from @selection. */
+struct selection selection_base(const struct selection *selection);
 
 /**
  * Checks the fields of a key, but not the names in its stack and not the CPU. Bit s of the result

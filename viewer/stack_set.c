@@ -252,11 +252,25 @@ int stack_set_reserve(struct stack_set *set, const struct asked_stacks *asked)
 	return err ? err : flame_stack_vector_reserve(&set->stacks, asked->stacks.count);
 }
 
+static int push_inverted(struct stack_set *set, const struct asked_stacks *asked,
+			 const struct question *question, const struct asked_stack *stack)
+{
+	int err = 0;
+
+	for (size_t i = stack->list.count; i-- > 0 && !err;)
+		err = stack_set_push(set, asked, question, stack->list.locations[i]);
+	for (uint32_t i = stack->level_count; i-- > 0 && !err;)
+		err = stack_set_push(set, asked, question, stack->levels[i]);
+	return err;
+}
+
 int stack_set_push_whole(struct stack_set *set, const struct asked_stacks *asked,
 			 const struct question *question, const struct asked_stack *stack)
 {
 	int err = stack_set_begin(set, stack);
 
+	if (asked->is_inverted)
+		return err ? err : push_inverted(set, asked, question, stack);
 	for (uint32_t i = 0; i < stack->level_count && !err; i++)
 		err = stack_set_push(set, asked, question, stack->levels[i]);
 	for (size_t i = 0; i < stack->list.count && !err; i++)

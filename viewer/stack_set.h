@@ -34,7 +34,7 @@ int stack_set_begin(struct stack_set *set, const struct asked_stack *stack);
 int stack_set_push(struct stack_set *set, const struct asked_stacks *asked,
 		   const struct question *question, uint32_t location);
 
-/** Adds a stack with its levels and all of its frames. */
+/** Adds a stack with its levels and all of its frames, the leaf first if @asked is inverted. */
 int stack_set_push_whole(struct stack_set *set, const struct asked_stacks *asked,
 			 const struct question *question, const struct asked_stack *stack);
 

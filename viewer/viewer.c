@@ -17,6 +17,7 @@ struct viewer {
 	struct history *history;
 	struct api *api;
 	struct access_token token;
+	bool is_loopback;
 	int fd;
 	uint16_t port;
 	char url[LISTEN_ADDRESS_TEXT_BYTES + 8];
@@ -42,6 +43,7 @@ static int listen_where_asked(struct viewer *viewer)
 	if (fd < 0)
 		return fd;
 	viewer->fd = fd;
+	viewer->is_loopback = listen_address_is_loopback(&local);
 	viewer->port = listen_address_port(&local);
 	listen_address_text(&local, text);
 	snprintf(viewer->url, sizeof(viewer->url), "http://%s", text);
@@ -157,6 +159,9 @@ int viewer_start(struct viewer *viewer)
 	config.token_needed = server.token;
 	config.retention_ns = history->retention_ns == HISTORY_WITHOUT_END ? 0 :
 									     history->retention_ns;
+	/* Command lines of this machine leave it only on request. */
+	config.shows_command_lines = viewer->is_loopback || !config.is_live ||
+				     config.exports_command_lines;
 	if (config.is_live)
 		set_epoch(&config);
 	err = api_create(&config, &viewer->api);

@@ -18,7 +18,7 @@ struct viewer_options {
 	/** NULL: no token; only loopback addresses are then accepted for listening. */
 	const char *token_file;
 	struct history_options history;
-	/** Fill all but the history, the epoch and token_needed. */
+	/** Fill all but the history, the epoch, token_needed and shows_command_lines. */
 	struct api_config api;
 };
 

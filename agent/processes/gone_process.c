@@ -153,6 +153,7 @@ bool gone_process_list(struct process_sync *sync, struct process *process,
 {
 	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
 	struct process_mapping *listed;
+	const struct attribute_sources sources = process_sync_sources(sync);
 	struct logged_program program;
 
 	if (!find_program(sync, process, &program) ||
@@ -178,7 +179,8 @@ bool gone_process_list(struct process_sync *sync, struct process *process,
 			log_debug("process %u, which is gone: %s: %s", process->pid, row->path,
 				  error_text());
 	}
-	process_attributes_replay(sync->table, process, &maps, listed, program.code_address);
+	process_attributes_replay(sync->table, process, &sources, &maps, listed,
+				  program.code_address);
 	metrics_add(METRIC_PROCESSES_REPLAYED, 1);
 	*mappings = listed;
 	*count = maps.count;

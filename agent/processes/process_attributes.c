@@ -2,11 +2,13 @@
 /* The process controls all of these texts, and they are used for outputs only. */
 #include "agent/processes/process_attributes.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "agent/processes/executable_cache.h"
-#include "lib/host/container_id.h"
+#include "lib/base/clock.h"
+#include "lib/host/control_group.h"
 #include "lib/host/proc_info.h"
 
 static void set_info(struct process_table *table, struct process *process,
@@ -36,6 +38,37 @@ static void add_program(struct process_info *values, struct attribute attributes
 			};
 }
 
+/* Texts for struct process_info, and where they are kept meanwhile. */
+struct origin_texts {
+	struct control_group group;
+	char user_name[USER_NAME_MAX_BYTES];
+	char parent_comm[PROC_COMM_MAX_BYTES];
+};
+
+/* Sets the user, unless the process is gone. In a container other names belong to the numbers than here, but for root's. */
+static void read_user(const struct attribute_sources *sources, uint32_t pid,
+		      struct process_info *values, struct origin_texts *texts)
+{
+	uid_t uid;
+
+	if (proc_user(sources->proc_root, (pid_t)pid, &uid))
+		return;
+	if (uid && *values->container_id)
+		snprintf(texts->user_name, sizeof(texts->user_name), "%u", uid);
+	else
+		user_name_read(sources->users, uid, clock_monotonic_ns(), texts->user_name);
+	values->user_name = texts->user_name;
+}
+
+static void read_parent(const struct attribute_sources *sources, uint32_t parent_pid,
+			struct process_info *values, struct origin_texts *texts)
+{
+	values->parent_pid = parent_pid;
+	values->parent_comm = "";
+	if (parent_pid && !proc_comm(sources->proc_root, (pid_t)parent_pid, texts->parent_comm))
+		values->parent_comm = texts->parent_comm;
+}
+
 /*
  * The first mapping of code of the file at @path, which is identified; both paths come from the kernel. Its text may be in
  * anonymous memory behind another part of the file. NULL: none.
@@ -56,23 +89,28 @@ static struct process_mapping *find_program(const struct proc_maps *maps,
 }
 
 void process_attributes_read(struct process_table *table, struct process *process,
-			     const char *proc_root, const char *service_name,
-			     const struct proc_maps *maps, struct process_mapping *mappings)
+			     const struct attribute_sources *sources,
+			     const struct proc_first_read *first, const struct proc_maps *maps,
+			     struct process_mapping *mappings)
 {
 	char path[PROC_PATH_MAX_BYTES];
-	char container_id[CONTAINER_ID_MAX_BYTES];
+	struct origin_texts texts;
 	struct process_info values = {
 		.pid = process->pid,
 		.executable_path = path,
-		.container_id = container_id,
-		.service_name = service_name,
+		.container_id = texts.group.container_id,
+		.service_name = first->service_name,
+		.command_line = first->command_line,
+		.unit = texts.group.unit,
 	};
 	struct attribute attributes[PROGRAM_FACTS_MAX];
 	struct process_mapping *program;
 
-	if (process->info || proc_executable_path(proc_root, process->pid, path))
+	if (process->info || proc_executable_path(sources->proc_root, process->pid, path))
 		return;
-	container_id_read(proc_root, process->pid, container_id);
+	control_group_read(sources->proc_root, process->pid, &texts.group);
+	read_user(sources, process->pid, &values, &texts);
+	read_parent(sources, first->parent_pid, &values, &texts);
 	program = find_program(maps, mappings, path);
 	if (program) {
 		program->is_program = true;
@@ -82,12 +120,14 @@ void process_attributes_read(struct process_table *table, struct process *proces
 }
 
 void process_attributes_replay(struct process_table *table, struct process *process,
+			       const struct attribute_sources *sources,
 			       const struct proc_maps *maps, struct process_mapping *mappings,
 			       uint64_t code_address)
 {
 	const struct process *parent = process_table_current(table, process->parent_pid);
 	struct process_info values = { .pid = process->pid };
 	struct attribute attributes[PROGRAM_FACTS_MAX];
+	struct origin_texts texts;
 	uint32_t i = 0;
 
 	while (i < maps->count &&
@@ -96,8 +136,12 @@ void process_attributes_replay(struct process_table *table, struct process *proc
 	if (process->info || i == maps->count)
 		return;
 	values.executable_path = maps->rows[i].path;
-	values.container_id = parent && parent->info ? parent->info->container_id : "";
-	values.service_name = "";
+	if (parent && parent->info) {
+		values.container_id = parent->info->container_id;
+		values.unit = parent->info->unit;
+		values.user_name = parent->info->user_name;
+	}
+	read_parent(sources, process->parent_pid, &values, &texts);
 	mappings[i].is_program = true;
 	add_program(&values, attributes, &mappings[i]);
 	set_info(table, process, &values);
@@ -118,13 +162,21 @@ void process_attributes_identified(struct process_table *table, struct process *
 }
 
 void process_attributes_inherit(struct process_table *table, struct process *process,
-				const struct process *parent)
+				const struct process *parent,
+				const struct attribute_sources *sources,
+				const struct proc_first_read *first)
 {
 	struct process_info values;
+	struct origin_texts texts;
 
 	if (process->info || !parent->info)
 		return;
 	values = *parent->info;
 	values.pid = process->pid;
+	if (first && *first->command_line)
+		values.command_line = first->command_line;
+	if (first)
+		read_user(sources, process->pid, &values, &texts);
+	read_parent(sources, process->parent_pid, &values, &texts);
 	set_info(table, process, &values);
 }

@@ -50,6 +50,7 @@ void process_sync_init(struct process_sync *sync)
 {
 	sync->own_pid = getpid();
 	local_devices_init(&sync->devices);
+	user_names_init(&sync->users, "/etc/passwd");
 	if (own_vdso_find(&sync->vdso, &sync->vdso_bytes))
 		log_debug("%s; the kernel's code in processes has no names", error_text());
 	sync->attachments = (struct attachments){
@@ -66,6 +67,7 @@ void process_sync_deinit(struct process_sync *sync)
 {
 	attachments_deinit(&sync->attachments);
 	local_devices_deinit(&sync->devices);
+	user_names_deinit(&sync->users);
 }
 
 static void release_mappings(struct process_sync *sync, struct process_mapping *mappings,
@@ -412,10 +414,11 @@ static bool is_like_parent(struct process_sync *sync, const struct process *proc
 static bool inherit_rows(struct process_sync *sync, struct process *process)
 {
 	const struct process *parent = process_table_fork_parent(sync->table, process);
+	const struct attribute_sources sources = process_sync_sources(sync);
 
 	if (!parent || !is_like_parent(sync, process))
 		return false;
-	process_attributes_inherit(sync->table, process, parent);
+	process_attributes_inherit(sync->table, process, parent, &sources, NULL);
 	if (process->state == PROCESS_NEW) {
 		attachments_lend(&sync->attachments, process, parent);
 		process_table_note_parent_rows(sync->table, process, parent->table);
@@ -509,6 +512,8 @@ static int read_maps(struct process_sync *sync, const struct process *process,
 		     struct proc_maps *maps, struct proc_first_read *first)
 {
 	first->service_name[0] = '\0';
+	first->command_line[0] = '\0';
+	first->parent_pid = process->parent_pid;
 	if (process->ended_ns)
 		return -ESRCH;
 	if (!process->info)
@@ -528,6 +533,7 @@ int process_sync_run(struct process_sync *sync, struct process *process,
 	 */
 	const struct process *parent = NULL, *model = process;
 	struct mapping_table *before = process->table, *rows;
+	const struct attribute_sources sources = process_sync_sources(sync);
 	struct proc_first_read first;
 	struct mapping_vector built = { 0 };
 	struct known_mappings known;
@@ -554,9 +560,8 @@ int process_sync_run(struct process_sync *sync, struct process *process,
 		return sync_failed(sync, process, err ? err : -ENOMEM);
 	}
 	if (parent)
-		process_attributes_inherit(sync->table, process, parent);
-	process_attributes_read(sync->table, process, sync->proc_root, first.service_name, &maps,
-				built.items);
+		process_attributes_inherit(sync->table, process, parent, &sources, &first);
+	process_attributes_read(sync->table, process, &sources, &first, &maps, built.items);
 	set_mappings(sync, process, built.items, built.count);
 	if (parent)
 		attachments_inherit(&sync->attachments, process, parent);

@@ -18,9 +18,11 @@
 #include "agent/processes/local_devices.h"
 #include "agent/processes/mapping_log.h"
 #include "agent/processes/process.h"
+#include "agent/processes/process_attributes.h"
 #include "agent/processes/runtimes/attachments.h"
 #include "agent/runtimes/proc_home.h"
 #include "lib/host/proc_maps.h"
+#include "lib/host/user_names.h"
 #include "lib/model/map_writer.h"
 
 struct process_sync {
@@ -47,6 +49,7 @@ struct process_sync {
 	/** The agent's own pid. */
 	pid_t own_pid;
 	struct local_devices devices;
+	struct user_names users;
 	struct gone_files gone_files;
 	struct attachments attachments;
 	/** Size of the rows of all processes on the kernel side. */
@@ -56,6 +59,11 @@ struct process_sync {
 /** Sets up vdso and what follows it; the other fields are the caller's. */
 void process_sync_init(struct process_sync *sync);
 void process_sync_deinit(struct process_sync *sync);
+
+static inline struct attribute_sources process_sync_sources(struct process_sync *sync)
+{
+	return (struct attribute_sources){ .proc_root = sync->proc_root, .users = &sync->users };
+}
 
 /** Addresses where files are identified again even if the line in maps has not changed. */
 struct address_range {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The interface for reading those parts of /proc that wait for the lock of a process's memory: its maps, the
- * files that it has mapped, and its environment. A process can keep that lock for ever, by unmapping a file
+ * files that it has mapped, its environment and its command line. A process can keep that lock for ever, by unmapping a file
  * whose file system does not answer. Also, whoever holds the last reference to the memory of a process that
  * ended frees it, and may wait for such a file system as well. The agent's reads are made in a process of their
  * own (proc_hosts.h), a test's in the test itself (tests/local_proc.h).
@@ -18,6 +18,7 @@
 #include <sys/types.h>
 
 #include "lib/base/clock.h"
+#include "lib/host/command_line.h"
 #include "lib/host/proc_maps.h"
 #include "lib/host/process_environment.h"
 #include "lib/model/file_key.h"
@@ -49,8 +50,11 @@ struct proc_first_read {
 	 */
 	uint64_t devices[PROC_DEVICES_MAX];
 	uint32_t device_count;
-	/** Result: the name that service_name_read() finds. */
+	/** The pid of the parent; if it is 0, it becomes that of proc_parent(), if there is one. */
+	uint32_t parent_pid;
+	/** Results of service_name_read() and command_line_read(). */
 	char service_name[SERVICE_NAME_MAX_BYTES];
+	char command_line[COMMAND_LINE_MAX_BYTES];
 };
 
 /**

@@ -25,6 +25,7 @@
 #include "lib/base/error.h"
 #include "lib/base/urgent_thread.h"
 #include "lib/host/mapped_file.h"
+#include "lib/host/proc_info.h"
 
 enum {
 	EXIT_USAGE = 2,
@@ -130,6 +131,7 @@ static void answer_maps(struct server *server, const struct proc_question *quest
 	char *body = make_room(server, row_bytes + key_bytes + paths, rest);
 	struct proc_mapping *rows = (struct proc_mapping *)body;
 	struct proc_answer *answer;
+	pid_t parent;
 
 	if (!body) {
 		answer_error(server, fail(-ENOMEM, "no memory for an answer"));
@@ -148,6 +150,9 @@ static void answer_maps(struct server *server, const struct proc_question *quest
 	if (!question->is_new)
 		return;
 	service_name_read(proc_root, question->pid, answer->text);
+	command_line_read(proc_root, question->pid, answer->command_line);
+	if (question->wants_parent && !proc_parent(proc_root, question->pid, &parent))
+		answer->parent_pid = (uint32_t)parent;
 	add_first_keys(server, question, maps, (struct mapped_key *)(body + row_bytes));
 }
 

@@ -269,6 +269,7 @@ static int receive(const struct proc_shared *shared, int socket,
 	/* Copies the head, so that it cannot change after it was checked. */
 	memcpy(head, &shared->answer, sizeof(*head));
 	head->text[sizeof(head->text) - 1] = '\0';
+	head->command_line[sizeof(head->command_line) - 1] = '\0';
 	if (head->err)
 		return 0;
 	if (question->kind == PROC_QUESTION_OPEN)
@@ -420,6 +421,7 @@ static int hosts_read_maps(struct proc_home *home, pid_t pid, struct proc_maps *
 		.pid = pid,
 		.is_new = first != NULL,
 		.device_count = first ? first->device_count : 0,
+		.wants_parent = first && !first->parent_pid,
 		.end_ns = clock_monotonic_ns() + FIRST_KEYS_MAX_NS,
 	};
 	_cleanup_(reply_deinit) struct reply reply;
@@ -428,8 +430,12 @@ static int hosts_read_maps(struct proc_home *home, pid_t pid, struct proc_maps *
 	forget_first_keys(caller);
 	if (!err)
 		err = take_maps(caller, &question, &reply, maps);
-	if (!err && first)
+	if (!err && first) {
 		memcpy(first->service_name, reply.head.text, SERVICE_NAME_MAX_BYTES);
+		memcpy(first->command_line, reply.head.command_line, COMMAND_LINE_MAX_BYTES);
+		if (!first->parent_pid)
+			first->parent_pid = reply.head.parent_pid;
+	}
 	return err;
 }
 

@@ -42,11 +42,11 @@ struct proc_question {
 	uint32_t row_count;
 	/**
 	 * PROC_QUESTION_MAPS of a new process: device_count devices are set, and the answer's text is the
-	 * service's name.
+	 * service's name; command_line is set too, and with wants_parent also parent_pid.
 	 */
 	uint32_t is_new;
 	uint32_t device_count;
-	uint32_t reserved;
+	uint32_t wants_parent;
 	/** Time until which keys are read. */
 	uint64_t end_ns;
 	/** PROC_QUESTION_OPEN: the device of the file, as in its row. */
@@ -66,8 +66,11 @@ struct proc_answer {
 	/** The CPU time of the thread since its start. */
 	uint64_t cpu_ns;
 	struct file_key key;
+	uint32_t parent_pid;
+	uint32_t reserved;
 	/** Text of the error, or the service's name. */
 	char text[SERVICE_NAME_MAX_BYTES];
+	char command_line[COMMAND_LINE_MAX_BYTES];
 };
 
 enum {

@@ -7,6 +7,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,11 @@
 #include "lib/base/vector.h"
 
 VECTOR_DEFINE(pid_vector, pid_t)
+
+enum {
+	/* Enough for a name and the fields up to the parent. */
+	STAT_START_BYTES = 256,
+};
 
 /* Reads the target of a link, and cuts it if it is too long; -errno of readlink, without a text. */
 static int read_executable_link(const char *link, char path[PROC_PATH_MAX_BYTES])
@@ -45,6 +51,59 @@ int proc_user(const char *proc_root, pid_t pid, uid_t *uid)
 		return errno == ENOENT || errno == ESRCH ? fail(-ESRCH, "process %d is gone", pid) :
 							   fail_errno(-errno, "%s", path);
 	*uid = status.st_uid;
+	return 0;
+}
+
+/* Reads the beginning of PID/@name as a text. -ESRCH. */
+static int read_text(const char *proc_root, pid_t pid, const char *name, char *text,
+		     size_t capacity)
+{
+	_cleanup_(close_fd) int fd = -1;
+	char path[PATH_MAX];
+	ssize_t size;
+
+	snprintf(path, sizeof(path), "%s/%d/%s", proc_root, pid, name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	size = fd < 0 ? -1 : read(fd, text, capacity - 1);
+	if (size <= 0)
+		return fail(-ESRCH, "process %d is gone", pid);
+	text[size] = '\0';
+	return 0;
+}
+
+int proc_comm(const char *proc_root, pid_t pid, char comm[PROC_COMM_MAX_BYTES])
+{
+	char text[PROC_COMM_MAX_BYTES];
+	int err = read_text(proc_root, pid, "comm", text, sizeof(text));
+	size_t length;
+
+	if (err)
+		return err;
+	length = strlen(text);
+	/* A name may have line ends of its own. */
+	if (length && text[length - 1] == '\n')
+		text[length - 1] = '\0';
+	memcpy(comm, text, sizeof(text));
+	return 0;
+}
+
+int proc_parent(const char *proc_root, pid_t pid, pid_t *parent)
+{
+	char text[STAT_START_BYTES];
+	char name[32];
+	const char *end;
+	int number, err;
+
+	/* The leader's own state: that of the process has the times of all threads added up. */
+	snprintf(name, sizeof(name), "task/%d/stat", pid);
+	err = read_text(proc_root, pid, name, text, sizeof(text));
+	if (err)
+		return err;
+	/* "PID (NAME) STATE PARENT ..." (proc_pid_stat(5)). No field behind the name has a parenthesis. */
+	end = strrchr(text, ')');
+	if (!end || sscanf(end + 1, " %*c %d", &number) != 1 || number < 0)
+		return fail(-EBADMSG, "the state of process %d cannot be read", pid);
+	*parent = number;
 	return 0;
 }
 

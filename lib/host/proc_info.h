@@ -25,6 +25,20 @@ int proc_executable_path(const char *proc_root, pid_t pid, char path[PROC_PATH_M
 /** The effective user id of @pid. -ESRCH, or an error of stat(). */
 int proc_user(const char *proc_root, pid_t pid, uid_t *uid);
 
+enum {
+	/** Bytes of a thread's name with its NUL; kernel threads have longer ones, which are cut. */
+	PROC_COMM_MAX_BYTES = 64,
+};
+
+/** The name of the leader of @pid, any byte but NUL. -ESRCH. */
+int proc_comm(const char *proc_root, pid_t pid, char comm[PROC_COMM_MAX_BYTES]);
+
+/**
+ * The pid of the parent of @pid; 0: it is outside of the agent's pid namespace. The kernel takes a reference of the process's
+ * memory for that (agent/runtimes/proc_home.h). -ESRCH, -EBADMSG.
+ */
+int proc_parent(const char *proc_root, pid_t pid, pid_t *parent);
+
 /** Ids in ascending order; the caller frees them by pid_list_deinit(). */
 struct pid_list {
 	pid_t *pids;

@@ -15,6 +15,10 @@ static const size_t text_offsets[] = {
 	offsetof(struct process_info, container_id),
 	offsetof(struct process_info, host_name),
 	offsetof(struct process_info, service_name),
+	offsetof(struct process_info, command_line),
+	offsetof(struct process_info, user_name),
+	offsetof(struct process_info, unit),
+	offsetof(struct process_info, parent_comm),
 };
 
 enum { TEXT_COUNT = sizeof(text_offsets) / sizeof(text_offsets[0]) };
@@ -96,6 +100,7 @@ struct process_info *process_info_create(const struct process_info *values)
 	*info = (struct process_info){
 		.pid = values->pid,
 		.references = 1,
+		.parent_pid = values->parent_pid,
 		.attributes = attributes,
 		.attribute_count = attribute_count,
 		.text_bytes = (uint32_t)text_bytes,
@@ -129,8 +134,8 @@ bool process_info_equal(const struct process_info *a, const struct process_info 
 	if (a == b)
 		return true;
 	/* Texts hold no NUL, so all bytes are equal exactly if each text is equal. */
-	return a && b && a->pid == b->pid && a->hash == b->hash && a->text_bytes == b->text_bytes &&
-	       !memcmp(texts_of(a), texts_of(b), a->text_bytes);
+	return a && b && a->pid == b->pid && a->parent_pid == b->parent_pid && a->hash == b->hash &&
+	       a->text_bytes == b->text_bytes && !memcmp(texts_of(a), texts_of(b), a->text_bytes);
 }
 
 const char *process_info_executable_name(const struct process_info *info)

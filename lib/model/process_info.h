@@ -23,6 +23,8 @@ enum {
 struct process_info {
 	uint32_t pid;
 	unsigned int references;
+	/** 0: not known, or outside of the agent's pid namespace. */
+	uint32_t parent_pid;
 	/** Path as the process sees it, without " (deleted)". */
 	const char *executable_path;
 	/** 64 hexadecimal digits or another name of the container, from the process's cgroup. */
@@ -34,6 +36,14 @@ struct process_info {
 	const char *host_name;
 	/** Service name from the process's environment (OTEL_SERVICE_NAME, OTEL_RESOURCE_ATTRIBUTES). */
 	const char *service_name;
+	/** Cut; it may hold secrets, so outputs have it only on request. */
+	const char *command_line;
+	/** Name of the effective user, or the user's number. */
+	const char *user_name;
+	/** systemd unit, such as "nginx.service". */
+	const char *unit;
+	/** Name of the parent at that time. */
+	const char *parent_comm;
 	/** Attributes set by languages and others; no text is empty. */
 	const struct attribute *attributes;
 	uint32_t attribute_count;
@@ -51,7 +61,7 @@ struct process_info *process_info_ref(struct process_info *info);
 /** Takes NULL. */
 void process_info_unref(struct process_info *info);
 
-/** Whether the pids and all texts are equal; takes NULL, which equals NULL. */
+/** Whether the pids, the parents and all texts are equal; takes NULL, which equals NULL. */
 bool process_info_equal(const struct process_info *a, const struct process_info *b);
 
 /** Bytes of memory that the struct takes. */

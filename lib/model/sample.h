@@ -145,6 +145,24 @@ static inline const char *sample_container(const struct sample *sample)
 	return sample->process ? sample->process->container_id : "";
 }
 
+/** Name of the user that the sample's process runs as; empty if it is not known. */
+static inline const char *sample_user(const struct sample *sample)
+{
+	return sample->process ? sample->process->user_name : "";
+}
+
+/** systemd unit of the sample's process; empty if there is none. */
+static inline const char *sample_unit(const struct sample *sample)
+{
+	return sample->process ? sample->process->unit : "";
+}
+
+/** Pid of the parent of the sample's process; 0 if it is not known. */
+static inline uint32_t sample_parent(const struct sample *sample)
+{
+	return sample->process ? sample->process->parent_pid : 0;
+}
+
 /** False for a sample of a profile that has neither a name nor a number of its process. */
 static inline bool sample_has_process(const struct sample *sample)
 {

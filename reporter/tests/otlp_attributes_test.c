@@ -23,6 +23,9 @@ static const struct expectation expectations[] = {
 	{ "process.pid", NULL, 77, { false, true, false } },
 	{ "process.executable.name", "server", 0, { false, true, false } },
 	{ "process.executable.path", "/usr/bin/server", 0, { false, true, false } },
+	{ "process.owner", "www", 0, { false, true, false } },
+	{ "process.parent_pid", NULL, 7, { false, true, false } },
+	{ "process.command_line", "server -token x", 0, { false, true, false } },
 	{ "process.runtime.name", "go", 0, { false, true, false } },
 	{ "process.runtime.version", "go1.26.8", 0, { false, true, false } },
 	{ "allframes.go.module.path", "example.com/shop", 0, { false, true, false } },
@@ -52,6 +55,11 @@ static void attributes_stand_where_the_grouping_wants_them(void **state)
 		.executable_path = "/usr/bin/server",
 		.container_id = "c0ffee",
 		.service_name = "shop",
+		.command_line = "server -token x",
+		.user_name = "www",
+		.unit = "shop.service",
+		.parent_comm = "sh",
+		.parent_pid = 7,
 		.attributes = attributes,
 		.attribute_count = 4,
 	});
@@ -62,6 +70,7 @@ static void attributes_stand_where_the_grouping_wants_them(void **state)
 		size_t count;
 
 		s->options.grouping = grouping;
+		s->options.with_command_lines = true;
 		requests = build(s);
 		data = only(requests);
 		sample = only_sample(data);
@@ -83,6 +92,25 @@ static void attributes_stand_where_the_grouping_wants_them(void **state)
 		}
 		requests_free(requests);
 	}
+}
+
+static void command_lines_are_left_out_unless_they_are_wanted(void **state)
+{
+	struct samples *s = *state;
+	struct requests *requests;
+	const Data *data;
+
+	add(s, TRACE(native_frame(s->fixture.prog, 0x1000, 0)), 77, 78, 1)->sample.process =
+		process_info_create(&(struct process_info){
+			.pid = 77, .command_line = "server -token x", .user_name = "www" });
+	requests = build(s);
+	data = only(requests);
+	assert_null(sample_value(data->dictionary, only_sample(data), "process.command_line"));
+	assert_null(sample_value(data->dictionary, only_sample(data), "process.parent_pid"));
+	assert_non_null(sample_value(data->dictionary, only_sample(data), "process.owner"));
+	for (size_t i = 0; i < data->dictionary->n_string_table; i++)
+		assert_null(strstr(data->dictionary->string_table[i], "token"));
+	requests_free(requests);
 }
 
 static void what_is_not_known_is_left_out(void **state)
@@ -317,6 +345,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(attributes_stand_where_the_grouping_wants_them),
 		TEST(what_is_not_known_is_left_out),
+		TEST(command_lines_are_left_out_unless_they_are_wanted),
 		TEST(samples_of_other_machines_say_so),
 		TEST(a_sample_of_a_virtual_thread_says_so),
 		TEST(the_service_has_a_name_in_any_case),

@@ -22,6 +22,8 @@ static const struct {
 	{ "process.executable.name", offsetof(struct opened_identity, executable_name) },
 	{ "process.executable.path", offsetof(struct opened_identity, executable_path) },
 	{ "host.name", offsetof(struct opened_identity, host_name) },
+	{ "process.owner", offsetof(struct opened_identity, user_name) },
+	{ "process.command_line", offsetof(struct opened_identity, command_line) },
 };
 
 enum {
@@ -200,6 +202,9 @@ void opened_identities_set(struct opened_identities *identities, struct opened_i
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
 		if (!strcmp(key, texts[i].key) && !is_too_long)
 			*(const char **)((char *)identity + texts[i].offset) = value->text;
+	if (!strcmp(key, "process.parent_pid") && value->is_number && value->number > 0 &&
+	    value->number <= UINT32_MAX)
+		identity->parent_pid = (uint32_t)value->number;
 	set_sample_attribute(&identity->sample, key, is_too_long ? NULL : value->text,
 			     value->number);
 	for (uint32_t i = 0; i < LANGUAGE_MARK_COUNT; i++)
@@ -249,6 +254,9 @@ static int make_process(struct opened_identities *identities,
 		.executable_path = identity->executable_path,
 		.container_id = identity->container_id,
 		.host_name = identity->host_name,
+		.user_name = identity->user_name,
+		.command_line = identity->command_line,
+		.parent_pid = identity->parent_pid,
 		.service_name = service && !text_starts_with(service, UNKNOWN_SERVICE) ? service :
 											 NULL,
 		.attributes = identity->attributes,

@@ -58,6 +58,10 @@ struct opened_identity {
 	const char *executable_name;
 	const char *executable_path;
 	const char *host_name;
+	const char *user_name;
+	const char *command_line;
+	/** 0: not known. */
+	uint32_t parent_pid;
 	/** Only its attributes (SAMPLE_ATTRIBUTES) are used. */
 	struct sample sample;
 	/** enum frame_kind of the language whose mark the stack has; 0: none. */

@@ -453,6 +453,86 @@ static void a_sandwich_compares_shares_of_its_function(void **state)
 	json_decref(json);
 }
 
+static void assert_functions(const struct asked *asked, const char *question, const char *expected)
+{
+	json_t *json = ask_json(asked, question);
+	char names[256] = "";
+	json_t *row;
+	size_t i;
+
+	json_array_foreach(json_object_get(json, "rows"), i, row)
+		snprintf(names + strlen(names), sizeof(names) - strlen(names), "%s%s", i ? " " : "",
+			 json_string_value(json_object_get(row, "name")));
+	if (strcmp(names, expected) != 0)
+		fail_msg("%s: '%s', not '%s'", question, names, expected);
+	json_decref(json);
+}
+
+static void functions_are_sorted_by_what_has_changed(void **state)
+{
+	const struct asked *asked = *state;
+
+	report_two_ranges(asked);
+	assert_functions(asked, "top?sort=self&" RANGES, "main f g h gone");
+	/* The base has 500 ms with 100 samples, the range 501 ms with 200. */
+	assert_functions(asked, "top?sort=self_change&" RANGES, "main f h g gone");
+	assert_functions(asked, "top?sort=self_share_change&" RANGES, "main g h f gone");
+	assert_functions(asked, "top?sort=total_share_change&" RANGES, "g h gone f main");
+	assert_functions(asked, "top?sort=total_change&limit=1&" RANGES, "main");
+	assert_int_equal(ask_number(asked, "top?" RANGES, "ms"), 501);
+	assert_int_equal(ask_number(asked, "top?" RANGES, "base_ms"), 500);
+}
+
+static void other_samples_of_the_same_time_are_compared(void **state)
+{
+	const struct asked *asked = *state;
+	json_t *json, *tree;
+
+	report_many(asked, "main;f", &(struct told){ .comm = "old", .pid = 1, .unit = "x.service" },
+		    10);
+	report_many(asked, "main;g", &(struct told){ .comm = "new", .pid = 3, .unit = "x.service" },
+		    30);
+	report_many(asked, "main;h", &(struct told){ .comm = "old", .pid = 5 }, 5);
+	json = ask_json(asked, "flame?root=none&comm=new&base_comm=old&unit=x.service");
+	assert_int_equal(number(json, "total"), 30);
+	assert_int_equal(number(json, "base_total"), 10);
+	tree = json_object_get(json, "tree");
+	assert_string_equal(text_of(tree, "names", cell(tree, "name", 2)), "f");
+	assert_int_equal(cell(tree, "total", 2), 0);
+	assert_int_equal(cell(tree, "base_total", 2), 10);
+	json_decref(json);
+	assert_int_equal(ask_number(asked, "top?pid=3&base_pid=1&base_pid=5", "base_total"), 15);
+	assert_int_equal(ask_number(asked, "top?base_pid=1", "total"), 45);
+	/* With times of its own too. */
+	assert_int_equal(ask_number(asked, "top?comm=new&base_comm=old&base_from=0&base_to=5",
+				    "base_total"),
+			 0);
+}
+
+static void a_graph_may_begin_with_the_leaves(void **state)
+{
+	const struct asked *asked = *state;
+	json_t *json, *tree;
+
+	report_many(asked, "main;f;malloc", &(struct told){ .comm = "web", .pid = 1 }, 3);
+	report_many(asked, "main;g;malloc", &(struct told){ .comm = "db", .pid = 3 }, 4);
+	report_many(asked, "main;g", &(struct told){ .comm = "db", .pid = 3 }, 1);
+	json = ask_json(asked, "flame?inverted=1");
+	assert_int_equal(number(json, "total"), 8);
+	tree = json_object_get(json, "tree");
+	/* all, g, main, db, malloc, f, main, web, g, main, db */
+	assert_int_equal(json_array_size(json_object_get(tree, "parent")), 11);
+	assert_string_equal(text_of(tree, "names", cell(tree, "name", 1)), "g");
+	assert_int_equal(cell(tree, "total", 1), 1);
+	assert_string_equal(text_of(tree, "names", cell(tree, "name", 4)), "malloc");
+	assert_int_equal(cell(tree, "total", 4), 7);
+	assert_string_equal(text_of(tree, "names", cell(tree, "name", 8)), "g");
+	assert_int_equal(cell(tree, "total", 8), 4);
+	assert_string_equal(text_of(tree, "names", cell(tree, "name", 10)), "db");
+	assert_int_equal(cell(tree, "self", 10), 4);
+	json_decref(json);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -469,6 +549,9 @@ int main(void)
 		TEST(equal_numbers_of_machines_are_different_rows),
 		TEST(self_and_total_of_the_table_have_a_significance_each),
 		TEST(a_sandwich_compares_shares_of_its_function),
+		TEST(functions_are_sorted_by_what_has_changed),
+		TEST(other_samples_of_the_same_time_are_compared),
+		TEST(a_graph_may_begin_with_the_leaves),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -55,8 +55,8 @@ static void the_time_line_and_the_heat_map_have_all_samples(void **state)
 static void an_empty_history_has_empty_answers(void **state)
 {
 	static const char *const questions[] = {
-		"status",  "flame",  "top",	"timeline",
-		"heatmap", "facets", "quality", "sandwich?of=x",
+		"status", "flame",   "top",	      "timeline",  "heatmap",
+		"facets", "quality", "sandwich?of=x", "processes", "lanes",
 	};
 	struct api_answer answer;
 

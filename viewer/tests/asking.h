@@ -34,6 +34,7 @@ static inline int set_up(void **state)
 		.cpu_count = 4,
 		.epoch_realtime_ns = 1700000000 * SECOND_NS,
 		.epoch_monotonic_ns = EPOCH_NS,
+		.shows_command_lines = true,
 	};
 
 	asked.history = history_create(&history_options);

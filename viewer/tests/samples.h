@@ -15,6 +15,11 @@ struct told {
 	const char *comm;
 	const char *thread;
 	const char *host;
+	const char *user;
+	const char *unit;
+	const char *command_line;
+	const char *parent_comm;
+	uint32_t parent;
 	uint32_t pid;
 	uint32_t tid;
 	uint32_t cpu;
@@ -70,6 +75,11 @@ static inline void report_trace(struct history *history, struct trace *trace,
 		.executable_path = "/opt/prog",
 		.container_id = told->pid % 2 ? "" : "c0ffee",
 		.host_name = told->host,
+		.user_name = told->user,
+		.unit = told->unit,
+		.command_line = told->command_line,
+		.parent_comm = told->parent_comm,
+		.parent_pid = told->parent,
 	});
 	const struct sample_event event = {
 		.sample.trace = trace,

@@ -141,6 +141,43 @@ static void times_are_read(void **state)
 	assert_non_null(strstr(error_text(), "max_nodes"));
 }
 
+static void the_base_may_have_values_of_its_own(void **state)
+{
+	struct api_request request =
+		REQUEST("pid", "7", "comm", "web", "base_pid", "9", "from", "5", "to", "6");
+	const struct sample key = { .process_comm = "web", .thread_comm = "w", .pid = 9 };
+	struct selection selection, base;
+
+	(void)state;
+	assert_int_equal(selection_init(&selection, &request), 0);
+	assert_true(selection.has_base);
+	assert_int_equal(selection_misses(&selection, &key), 1 << SELECT_PID);
+	base = selection_base(&selection);
+	assert_int_equal(base.from_ms, 5);
+	assert_int_equal(base.to_ms, 6);
+	assert_int_equal(selection_misses(&base, &key), 0);
+	selection_deinit(&selection);
+	assert_refused(REQUEST("base_pid", "x"), "pid");
+}
+
+static void users_units_and_parents_are_chosen(void **state)
+{
+	struct process_info *info = process_info_create(&(struct process_info){
+		.pid = 9, .user_name = "www", .unit = "web.service", .parent_pid = 7 });
+	struct sample key = { .process_comm = "web", .thread_comm = "w", .process = info };
+	struct api_request request = REQUEST("user", "www", "unit", "web.service", "parent", "7");
+	struct selection selection;
+
+	(void)state;
+	assert_int_equal(selection_init(&selection, &request), 0);
+	assert_int_equal(selection_misses(&selection, &key), 0);
+	key.process = NULL;
+	assert_int_equal(selection_misses(&selection, &key),
+			 1 << SELECT_USER | 1 << SELECT_UNIT | 1 << SELECT_PARENT);
+	selection_deinit(&selection);
+	process_info_unref(info);
+}
+
 static void what_makes_no_sense_is_refused(void **state)
 {
 	char longest[SELECTION_VALUE_MAX_BYTES + 2];
@@ -172,6 +209,8 @@ int main(void)
 		cmocka_unit_test(containers_are_chosen_by_name_and_by_having_none),
 		cmocka_unit_test(machines_are_chosen_by_name_and_this_one_by_none),
 		cmocka_unit_test(times_are_read),
+		cmocka_unit_test(the_base_may_have_values_of_its_own),
+		cmocka_unit_test(users_units_and_parents_are_chosen),
 		cmocka_unit_test(what_makes_no_sense_is_refused),
 	};
 

@@ -2,7 +2,9 @@
 #include "agent/processes/process_attributes.h"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include "lib/host/command_line.h"
 #include "lib/host/process_environment.h"
 
 #include "agent/processes/executable_cache.h"
@@ -11,6 +13,8 @@
 struct fixture {
 	struct process_table table;
 	struct fake_proc proc;
+	struct user_names users;
+	struct attribute_sources sources;
 };
 
 static int set_up(void **state)
@@ -19,6 +23,8 @@ static int set_up(void **state)
 
 	process_table_init(&fixture.table);
 	fake_proc_init(&fixture.proc);
+	user_names_init(&fixture.users, "/etc/passwd");
+	fixture.sources = (struct attribute_sources){ fixture.proc.root, &fixture.users };
 	*state = &fixture;
 	return 0;
 }
@@ -29,6 +35,7 @@ static int tear_down(void **state)
 
 	process_table_deinit(&fixture->table);
 	fake_proc_deinit(&fixture->proc);
+	user_names_deinit(&fixture->users);
 	return 0;
 }
 
@@ -39,30 +46,60 @@ static struct process *add(struct fixture *fixture, uint32_t pid, uint64_t exec_
 	return process_table_add(&fixture->table, pid, &identity, 1000);
 }
 
+static void write_bytes(struct fixture *fixture, uint32_t pid, const char *name, const char *bytes,
+			size_t size)
+{
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/%u/%s", fixture->proc.root, pid, name);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	assert_int_equal(fwrite(bytes, size, 1, file), 1);
+	assert_int_equal(fclose(file), 0);
+}
+
 /* Writes the files of @pid in /proc; @environment has one variable. */
 static void tell(struct fixture *fixture, uint32_t pid, const char *path, const char *cgroup,
 		 const char *environment)
 {
-	char environ_path[128];
-	FILE *file;
-
 	fake_proc_write(&fixture->proc, pid, "cgroup", cgroup);
 	fake_proc_link(&fixture->proc, pid, "exe", path);
-	snprintf(environ_path, sizeof(environ_path), "%s/%u/environ", fixture->proc.root, pid);
-	file = fopen(environ_path, "w");
-	assert_non_null(file);
-	assert_int_equal(fwrite(environment, strlen(environment) + 1, 1, file), 1);
-	assert_int_equal(fclose(file), 0);
+	write_bytes(fixture, pid, "environ", environment, strlen(environment) + 1);
+}
+
+/* Gives the process's folder to another user, where this is root's test. */
+static int chown_of(struct fixture *fixture, uint32_t pid, uid_t uid)
+{
+	char path[128];
+
+	fake_proc_write(&fixture->proc, pid, "comm", "x\n");
+	snprintf(path, sizeof(path), "%s/%u", fixture->proc.root, pid);
+	return getuid() ? 0 : chown(path, uid, (gid_t)-1);
+}
+
+static struct proc_first_read first_read(struct fixture *fixture, const struct process *process)
+{
+	struct proc_first_read first = { .parent_pid = process->parent_pid };
+
+	service_name_read(fixture->proc.root, (pid_t)process->pid, first.service_name);
+	command_line_read(fixture->proc.root, (pid_t)process->pid, first.command_line);
+	return first;
 }
 
 static void ask(struct fixture *fixture, struct process *process)
 {
-	char service_name[SERVICE_NAME_MAX_BYTES];
+	struct proc_first_read first = first_read(fixture, process);
 	const struct proc_maps none = { 0 };
 
-	service_name_read(fixture->proc.root, (pid_t)process->pid, service_name);
-	process_attributes_read(&fixture->table, process, fixture->proc.root, service_name, &none,
-				NULL);
+	process_attributes_read(&fixture->table, process, &fixture->sources, &first, &none, NULL);
+}
+
+static void inherit(struct fixture *fixture, struct process *child, const struct process *parent)
+{
+	struct proc_first_read first = first_read(fixture, child);
+
+	process_attributes_inherit(&fixture->table, child, parent, &fixture->sources, &first);
 }
 
 static void a_program_is_asked_once(void **state)
@@ -119,11 +156,11 @@ static void a_fork_is_told_of_as_its_parent_is(void **state)
 	struct process *child = add(fixture, 8, 1);
 	struct process_info *info;
 
-	process_attributes_inherit(&fixture->table, child, parent);
+	inherit(fixture, child, parent);
 	assert_null(child->info);
 	tell(fixture, 7, "/opt/shop/server", "0::/lxc.payload.web\n", "OTEL_SERVICE_NAME=shop");
 	ask(fixture, parent);
-	process_attributes_inherit(&fixture->table, child, parent);
+	inherit(fixture, child, parent);
 	info = child->info;
 	assert_int_equal(info->pid, 8);
 	assert_string_equal(info->executable_path, "/opt/shop/server");
@@ -133,8 +170,68 @@ static void a_fork_is_told_of_as_its_parent_is(void **state)
 	/* Its own files are not asked, and it is asked no more. */
 	tell(fixture, 8, "/opt/shop/other", "0::/\n", "A=b");
 	ask(fixture, child);
-	process_attributes_inherit(&fixture->table, child, parent);
+	inherit(fixture, child, parent);
 	assert_ptr_equal(child->info, info);
+	process_table_remove(&fixture->table, child);
+	process_table_remove(&fixture->table, parent);
+}
+
+static void it_is_known_who_runs_a_program_and_where(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = add(fixture, 7, 1), *orphan = add(fixture, 9, 1);
+	uid_t own = getuid();
+	char number[16];
+
+	process->parent_pid = 6;
+	fake_proc_write(&fixture->proc, 6, "comm", "sh\n");
+	tell(fixture, 7, "/opt/shop/server", "0::/system.slice/shop.service\n", "A=b");
+	write_bytes(fixture, 7, "cmdline",
+		    "server\0-port\0"
+		    "80",
+		    16);
+	ask(fixture, process);
+	assert_string_equal(process->info->command_line, "server -port 80");
+	assert_string_equal(process->info->unit, "shop.service");
+	assert_int_equal(process->info->parent_pid, 6);
+	assert_string_equal(process->info->parent_comm, "sh");
+	if (!own)
+		assert_string_equal(process->info->user_name, "root");
+	/* In a container the numbers have other names, and a parent may be outside. */
+	assert_int_equal(chown_of(fixture, 9, 33), 0);
+	tell(fixture, 9, "/opt/shop/server", "0::/lxc.payload.web\n", "A=b");
+	ask(fixture, orphan);
+	snprintf(number, sizeof(number), "%u", own ? own : 33);
+	assert_string_equal(orphan->info->user_name, number);
+	assert_int_equal(orphan->info->parent_pid, 0);
+	assert_string_equal(orphan->info->parent_comm, "");
+	assert_string_equal(orphan->info->unit, "");
+	process_table_remove(&fixture->table, orphan);
+	process_table_remove(&fixture->table, process);
+}
+
+static void a_fork_has_a_parent_and_a_command_line_of_its_own(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *parent = add(fixture, 7, 1), *child = add(fixture, 8, 1);
+	struct process *gone = add(fixture, 9, 1);
+
+	tell(fixture, 7, "/opt/shop/server", "0::/system.slice/shop.service\n", "A=b");
+	fake_proc_write(&fixture->proc, 7, "comm", "server\n");
+	write_bytes(fixture, 7, "cmdline", "server: master", 14);
+	ask(fixture, parent);
+	fake_proc_write(&fixture->proc, 8, "comm", "worker\n");
+	write_bytes(fixture, 8, "cmdline", "server: worker", 14);
+	child->parent_pid = gone->parent_pid = 7;
+	inherit(fixture, child, parent);
+	assert_string_equal(child->info->command_line, "server: worker");
+	assert_string_equal(child->info->unit, "shop.service");
+	assert_int_equal(child->info->parent_pid, 7);
+	assert_string_equal(child->info->parent_comm, "server");
+	process_attributes_inherit(&fixture->table, gone, parent, &fixture->sources, NULL);
+	assert_string_equal(gone->info->command_line, "server: master");
+	assert_string_equal(gone->info->user_name, parent->info->user_name);
+	process_table_remove(&fixture->table, gone);
 	process_table_remove(&fixture->table, child);
 	process_table_remove(&fixture->table, parent);
 }
@@ -161,6 +258,15 @@ static const struct program_facts facts_of_server = {
 static struct binary server_binary = { .fd = -1, .facts = &facts_of_server };
 static struct executable server = { .id = 1 << 16, .binary = &server_binary };
 
+static void read_mapped(struct fixture *fixture, struct process *process,
+			const struct proc_maps *of_process, struct process_mapping *mappings)
+{
+	const struct proc_first_read first = { 0 };
+
+	process_attributes_read(&fixture->table, process, &fixture->sources, &first, of_process,
+				mappings);
+}
+
 static void expect_go(const struct process *process)
 {
 	assert_string_equal(process->info->executable_path, "/opt/shop/server");
@@ -182,10 +288,10 @@ static void a_program_of_go_says_what_it_is(void **state)
 	struct process_mapping mappings[4] = { [2] = { .executable = &server } };
 
 	tell(fixture, 7, "/opt/shop/server", "0::/\n", "A=b");
-	process_attributes_read(&fixture->table, process, fixture->proc.root, "", &maps, mappings);
+	read_mapped(fixture, process, &maps, mappings);
 	expect_go(process);
 	assert_true(mappings[2].is_program && !mappings[1].is_program && !mappings[3].is_program);
-	process_attributes_inherit(&fixture->table, fork, process);
+	inherit(fixture, fork, process);
 	expect_go(fork);
 	process_table_remove(&fixture->table, fork);
 	process_table_remove(&fixture->table, process);
@@ -203,7 +309,7 @@ static void a_program_whose_text_was_moved_is_known_by_its_copy(void **state)
 	struct process_mapping mappings[2] = { [1] = { .executable = &server } };
 
 	tell(fixture, 7, "/opt/shop/server", "0::/\n", "A=b");
-	process_attributes_read(&fixture->table, process, fixture->proc.root, "", &moved, mappings);
+	read_mapped(fixture, process, &moved, mappings);
 	expect_go(process);
 	process_table_remove(&fixture->table, process);
 }
@@ -220,7 +326,7 @@ static void libraries_and_programs_in_other_languages_say_nothing(void **state)
 	};
 
 	tell(fixture, 7, "/opt/shop/server", "0::/\n", "A=b");
-	process_attributes_read(&fixture->table, process, fixture->proc.root, "", &maps, mappings);
+	read_mapped(fixture, process, &maps, mappings);
 	assert_string_equal(process_info_attribute(process->info, "process.runtime.name"), "");
 	assert_string_equal(process_info_attribute(process->info, "allframes.go.module.path"), "");
 	process_table_remove(&fixture->table, process);
@@ -234,7 +340,7 @@ static void a_file_that_is_looked_at_later_adds_what_it_says(void **state)
 	const struct process_info *before;
 
 	tell(fixture, 7, "/opt/shop/server", "0::/\n", "A=b");
-	process_attributes_read(&fixture->table, process, fixture->proc.root, "", &maps, mappings);
+	read_mapped(fixture, process, &maps, mappings);
 	before = process->info;
 	assert_string_equal(process_info_attribute(before, "process.runtime.name"), "");
 	mappings[0].executable = &server;
@@ -264,6 +370,8 @@ int main(void)
 		TEST(a_program_is_asked_once),
 		TEST(without_an_executable_there_is_nothing_to_tell),
 		TEST(a_fork_is_told_of_as_its_parent_is),
+		TEST(it_is_known_who_runs_a_program_and_where),
+		TEST(a_fork_has_a_parent_and_a_command_line_of_its_own),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,7 @@
 
 #include "agent/runtimes/proc_home.h"
 #include "lib/host/mapped_file.h"
+#include "lib/host/proc_info.h"
 
 struct local_proc {
 	struct proc_home home;
@@ -28,8 +29,14 @@ static inline int local_proc_read_maps(struct proc_home *home, pid_t pid, struct
 	if (err)
 		return err;
 	err = proc_maps_read(maps, local_proc_root(home), pid, PROC_MAPS_CODE);
-	if (!err && first)
+	if (!err && first) {
+		pid_t parent;
+
 		service_name_read(local_proc_root(home), pid, first->service_name);
+		command_line_read(local_proc_root(home), pid, first->command_line);
+		if (!first->parent_pid && !proc_parent(local_proc_root(home), pid, &parent))
+			first->parent_pid = (uint32_t)parent;
+	}
 	return err;
 }
 

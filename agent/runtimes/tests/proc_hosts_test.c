@@ -131,7 +131,7 @@ static void maps_and_service_come_as_they_are_in_proc(void **state)
 {
 	static const char environment[] = "A=b\0OTEL_SERVICE_NAME=shop";
 	struct fixture *fixture = *state;
-	struct proc_first_read first = { .service_name = "before" };
+	struct proc_first_read first = { .service_name = "before", .command_line = "before" };
 	struct proc_maps maps = { 0 };
 
 	write_maps(fixture, 7,
@@ -139,6 +139,8 @@ static void maps_and_service_come_as_they_are_in_proc(void **state)
 			"6000-8000 r-xp 00002000 08:02 9 /lib/other\n"
 			"9000-a000 r-xp 00000000 00:00 0\n");
 	write_fake_bytes(fixture->root, "7/environ", environment, sizeof(environment));
+	write_fake_bytes(fixture->root, "7/cmdline", "it\0-x", 6);
+	write_fake_file(fixture->root, "7/task/7/stat", "7 (it) S 5 7 7 0");
 	assert_int_equal(fixture->home->ops->read_maps(fixture->home, 7, &maps, &first), 0);
 	assert_int_equal(maps.count, 3);
 	assert_string_equal(maps.rows[0].path, "/bin/it");
@@ -146,6 +148,13 @@ static void maps_and_service_come_as_they_are_in_proc(void **state)
 	assert_int_equal(maps.rows[1].offset, 0x2000);
 	assert_string_equal(maps.rows[2].path, "");
 	assert_string_equal(first.service_name, "shop");
+	assert_string_equal(first.command_line, "it -x");
+	assert_int_equal(first.parent_pid, 5);
+	proc_maps_deinit(&maps);
+	/* A parent that is known is not asked for. */
+	first.parent_pid = 3;
+	assert_int_equal(fixture->home->ops->read_maps(fixture->home, 7, &maps, &first), 0);
+	assert_int_equal(first.parent_pid, 3);
 	proc_maps_deinit(&maps);
 	assert_true(fixture->home->ops->cpu_ns(fixture->home) > 0);
 	assert_int_equal(fixture->other_home->ops->cpu_ns(fixture->other_home), 0);

@@ -154,6 +154,32 @@ static void threads_are_tried_for_a_leader_that_has_exited_but_not_all_of_a_mill
 	assert_int_equal(tries.count, 1 + PROC_THREADS_TRIED);
 }
 
+static void a_name_and_a_parent_are_read(void **state)
+{
+	char comm[PROC_COMM_MAX_BYTES], own[PROC_COMM_MAX_BYTES];
+	pid_t parent = 1;
+
+	(void)state;
+	write_fake_file(folder, "7/comm", "odd) R 9\nname\n");
+	write_fake_file(folder, "7/task/7/stat", "7 (odd) R 9\nname) S 42 7 7 0 -1 4194560 1 0 0");
+	assert_int_equal(proc_comm(folder, 7, comm), 0);
+	assert_string_equal(comm, "odd) R 9\nname");
+	assert_int_equal(proc_parent(folder, 7, &parent), 0);
+	assert_int_equal(parent, 42);
+	assert_int_equal(proc_comm(folder, 8, comm), -ESRCH);
+	assert_int_equal(proc_parent(folder, 8, &parent), -ESRCH);
+	write_fake_file(folder, "7/task/7/stat", "7 (x) S -3");
+	assert_int_equal(proc_parent(folder, 7, &parent), -EBADMSG);
+	write_fake_file(folder, "7/task/7/stat", "no stat");
+	assert_int_equal(proc_parent(folder, 7, &parent), -EBADMSG);
+	assert_int_equal(parent, 42);
+	assert_int_equal(proc_parent("/proc", getpid(), &parent), 0);
+	assert_int_equal(parent, getppid());
+	prctl(PR_GET_NAME, own);
+	assert_int_equal(proc_comm("/proc", getpid(), comm), 0);
+	assert_string_equal(comm, own);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -163,6 +189,7 @@ int main(void)
 		TEST(a_deleted_executable_loses_the_mark),
 		TEST(lists_hold_numbers_only),
 		TEST(threads_are_tried_for_a_leader_that_has_exited_but_not_all_of_a_million),
+		TEST(a_name_and_a_parent_are_read),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

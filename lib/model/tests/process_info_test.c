@@ -17,6 +17,11 @@ static void texts_are_copied_and_live_with_the_last_reference(void **state)
 		.executable_path = path,
 		.container_id = container,
 		.service_name = service,
+		.command_line = "cat /etc/motd",
+		.user_name = "www",
+		.unit = "shop.service",
+		.parent_comm = "sh",
+		.parent_pid = 3,
 	});
 
 	(void)state;
@@ -29,6 +34,11 @@ static void texts_are_copied_and_live_with_the_last_reference(void **state)
 	assert_string_equal(info->executable_path, "/usr/bin/cat");
 	assert_string_equal(info->container_id, "c0ffee");
 	assert_string_equal(info->service_name, "shop");
+	assert_string_equal(info->command_line, "cat /etc/motd");
+	assert_string_equal(info->user_name, "www");
+	assert_string_equal(info->unit, "shop.service");
+	assert_string_equal(info->parent_comm, "sh");
+	assert_int_equal(info->parent_pid, 3);
 	assert_string_equal(process_info_executable_name(info), "cat");
 	process_info_unref(info);
 	process_info_unref(NULL);
@@ -60,7 +70,8 @@ static void equal_are_those_of_equal_pids_and_texts(void **state)
 		.attribute_count = 3,
 	};
 	struct process_info moved = values, newer = values, child = values, other_key = values;
-	struct process_info *infos[6];
+	struct process_info adopted = values;
+	struct process_info *infos[7];
 
 	(void)state;
 	/* The same bytes in another text. */
@@ -72,6 +83,7 @@ static void equal_are_those_of_equal_pids_and_texts(void **state)
 	other_key.attributes = renamed;
 	other_key.attribute_count = 2;
 	child.pid = 8;
+	adopted.parent_pid = 1;
 	infos[0] = process_info_create(&values);
 	/* Made from an info whose computed fields are set; these are not copied. */
 	infos[1] = process_info_create(infos[0]);
@@ -79,15 +91,16 @@ static void equal_are_those_of_equal_pids_and_texts(void **state)
 	infos[3] = process_info_create(&newer);
 	infos[4] = process_info_create(&child);
 	infos[5] = process_info_create(&other_key);
+	infos[6] = process_info_create(&adopted);
 	assert_true(process_info_equal(infos[0], infos[1]));
 	assert_int_equal(infos[0]->hash, infos[1]->hash);
 	assert_string_equal(process_info_attribute(infos[1], "version"), "v1");
 	assert_int_equal(infos[1]->attribute_count, 2);
-	for (int i = 2; i < 6; i++)
+	for (int i = 2; i < 7; i++)
 		assert_false(process_info_equal(infos[0], infos[i]));
 	assert_false(process_info_equal(infos[0], NULL));
 	assert_true(process_info_equal(NULL, NULL));
-	for (int i = 0; i < 6; i++)
+	for (int i = 0; i < 7; i++)
 		process_info_unref(infos[i]);
 }
 

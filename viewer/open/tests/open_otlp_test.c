@@ -365,6 +365,16 @@ static void add_distinct_samples(struct request *request, int count)
 	}
 }
 
+static void put_resource_text(struct request *request, const char *key, const char *text)
+{
+	struct byte_vector attribute = { 0 }, value = { 0 };
+
+	put_text(&value, VALUE_STRING, text);
+	put_text(&attribute, KEY_VALUE_KEY, key);
+	put_message(&attribute, KEY_VALUE_VALUE, &value);
+	put_message(&request->resource, RESOURCE_ATTRIBUTES, &attribute);
+}
+
 /*
  * A resource with all the strings that are copied for each process, and samples of @pids processes.
  */
@@ -383,15 +393,29 @@ static void add_processes(struct request *request, int pids)
 
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = '\0';
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		struct byte_vector attribute = { 0 }, value = { 0 };
-
-		put_text(&value, VALUE_STRING, text);
-		put_text(&attribute, KEY_VALUE_KEY, keys[i]);
-		put_message(&attribute, KEY_VALUE_VALUE, &value);
-		put_message(&request->resource, RESOURCE_ATTRIBUTES, &attribute);
-	}
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+		put_resource_text(request, keys[i], text);
 	add_distinct_samples(request, pids);
+}
+
+static void a_process_keeps_its_user_its_parent_and_its_command_line(void **state)
+{
+	static const char *const strings[] = { "process.parent_pid" };
+	struct opened_samples opened = receiving;
+	const struct process_info *process;
+	struct request request;
+
+	(void)state;
+	begin(&request, strings, 1);
+	put_resource_text(&request, "process.owner", "www");
+	put_resource_text(&request, "process.command_line", "server -x");
+	add_distinct_samples(&request, 1);
+	assert_int_equal(open_request(&request, &opened), 0);
+	process = sample_table_at(opened.table.blocks.items, 0)->sample.process;
+	assert_string_equal(process->user_name, "www");
+	assert_string_equal(process->command_line, "server -x");
+	assert_int_equal(process->parent_pid, 1);
+	opened_samples_deinit(&opened);
 }
 
 static void processes_count(void **state)
@@ -617,6 +641,7 @@ int main(void)
 		cmocka_unit_test(equal_stacks_are_not_made_again_and_again),
 		cmocka_unit_test(stacks_of_long_names_cost_what_they_take_time),
 		cmocka_unit_test(processes_count),
+		cmocka_unit_test(a_process_keeps_its_user_its_parent_and_its_command_line),
 		cmocka_unit_test(processes_over_the_limit_are_left_out),
 		cmocka_unit_test(binaries_count),
 		cmocka_unit_test(samples_and_their_moments_count),

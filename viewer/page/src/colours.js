@@ -89,6 +89,31 @@ export function kindColour(kind, flags, name, isDark) {
 	return `hsl(${hue} ${saturation}% ${readable(hue, saturation, base) + shade}%)`;
 }
 
+/** So many rows of the table of processes have colours of their own in the time line and in the lanes. */
+export const ROW_COLOURS = 8;
+const ROW_HUES = [[217, 80], [28, 90], [152, 62], [330, 62], [262, 70], [190, 85], [48, 88], [0, 68]];
+
+/** The colour of a row, by its slot. */
+export function rowColour(slot, isDark) {
+	const [hue, saturation] = ROW_HUES[slot % ROW_COLOURS];
+	return `hsl(${hue} ${saturation}% ${isDark ? 62 : 47}%)`;
+}
+
+/**
+ * Slots of the rows with these ids, as a map: each keeps the one that it had in @before, so that colours stay while the order
+ * changes.
+ */
+export function rowSlots(ids, before) {
+	const slots = new Map(ids.filter((id) => before.has(id)).map((id) => [id, before.get(id)]));
+	const taken = new Set(slots.values());
+	const free = [...Array(ROW_COLOURS).keys()].filter((slot) => !taken.has(slot));
+	for (const id of ids.slice(0, ROW_COLOURS)) {
+		if (!slots.has(id))
+			slots.set(id, free.shift());
+	}
+	return slots;
+}
+
 /** Red for a greater share than in the base, blue for a smaller one, grey for chance. */
 export function differenceColour(share, baseShare, z, isDark) {
 	if (Math.abs(z) < SIGNIFICANT)

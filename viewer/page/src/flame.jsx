@@ -5,6 +5,7 @@ import { APPROXIMATE, GUESS, INLINED, isLevel, kindColour, legend } from './colo
 import { amount, count, percent, positionText, value } from './format.js';
 import { differenceText, paint } from './paint.js';
 import { ROW, blockBelow, blockOf, boxOf, isBlock, neighbour, numberUnder, arrangeBoxes } from './boxes.js';
+import { Menu, copyText } from './menu.jsx';
 import { fileOf, flagsOf, hasPath, kindOf, nameOf, nodeAt, pathOf, searchTree } from './tree.js';
 import { joinZoom, splitZoom } from './view.js';
 
@@ -13,14 +14,18 @@ const SEEN_WIDTH = 24;
 const ARROWS = { ArrowUp: 'out', ArrowDown: 'in', ArrowLeft: 'previous', ArrowRight: 'next' };
 const FLIPPED_ARROWS = { ...ARROWS, ArrowUp: 'in', ArrowDown: 'out' };
 
-/** What is known of node @i, as lines. */
-function wordsOf(tree, i) {
+/** A finger that stays so long asks for the menu. */
+const LONG_PRESS_MS = 550;
+
+/** What is known of node @i, as lines. @zoomed: the node that takes the whole width. */
+function wordsOf(tree, i, zoomed) {
 	const flags = flagsOf(tree, i);
 	const marks = [kindOf(tree, i), flags & INLINED ? 'inlined' : '', flags & GUESS ? 'a guess' : '',
 		flags & APPROXIMATE ? 'approximate' : ''].filter(Boolean).join(', ');
 	const source = fileOf(tree, i) + positionText(tree.line?.[i], tree.column?.[i]);
 	const words = [
-		`${amount(tree.total[i])}, ${percent(tree.total[i], tree.allTotal)}; `
+		`${amount(tree.total[i])}, ${percent(tree.total[i], tree.allTotal)}`
+			+ (zoomed > 0 && i !== zoomed ? ` of all, ${percent(tree.total[i], tree.total[zoomed])} of the view; ` : '; ')
 			+ `self ${value(tree.self[i])}, ${percent(tree.self[i], tree.allTotal)}`,
 	];
 	if (tree.isComparison) {
@@ -42,11 +47,11 @@ function wordsOfBlock(tree, block) {
 	};
 }
 
-const wordsAbout = (tree, boxes, number) => (isBlock(number)
-	? wordsOfBlock(tree, blockOf(boxes, number)) : wordsOf(tree, number));
+const wordsAbout = (tree, boxes, number, zoomed) => (isBlock(number)
+	? wordsOfBlock(tree, blockOf(boxes, number)) : wordsOf(tree, number, zoomed));
 
-function Words({ tree, boxes, node }) {
-	const { name, words, about } = wordsAbout(tree, boxes, node);
+function Words({ tree, boxes, node, zoomed }) {
+	const { name, words, about } = wordsAbout(tree, boxes, node, zoomed);
 	return (
 		<>
 			<strong>{name}</strong>
@@ -132,12 +137,68 @@ function useHit({ hit, tree, boxes, onSelect, onZoom, onShow }) {
 	}, [hit?.key, tree]);
 }
 
+/** The names from below the root to node @i, as folded stacks have them. */
+function stackText(tree, i) {
+	const names = [];
+	for (; i > 0; i = tree.parent[i])
+		names.unshift(nameOf(tree, i));
+	return names.join(';');
+}
+
+/**
+ * A menu for the node at the pointer, or with the focus: what to do for its events. @numberAt: the node at an event's point, or
+ * -1. @pointOf: the point of a node in the window.
+ */
+function useMenu({ numberAt, pointOf, onSelect }) {
+	const [menu, setMenu] = useState(null);
+	const timer = useRef();
+	const hasOpened = useRef(false);
+	useEffect(() => () => clearTimeout(timer.current), []);
+	const openAt = (number, at) => {
+		if (number <= 0 || isBlock(number))
+			return;
+		onSelect(number);
+		setMenu({ number, at });
+	};
+	const atEvent = (event) => openAt(numberAt(event), { x: event.clientX, y: event.clientY });
+	return {
+		menu,
+		close: () => setMenu(null),
+		/** True for a key that opens it. */
+		onKey: (event, number) => {
+			if (event.key !== 'ContextMenu' && !(event.key === 'F10' && event.shiftKey))
+				return false;
+			openAt(number, pointOf(number));
+			return true;
+		},
+		onContextMenu: (event) => {
+			event.preventDefault();
+			clearTimeout(timer.current);
+			if (event.button === 2 || event.pointerType === 'touch')
+				atEvent(event);
+		},
+		onPress: (event) => {
+			hasOpened.current = false;
+			clearTimeout(timer.current);
+			if (event.pointerType !== 'touch')
+				return;
+			timer.current = setTimeout(() => {
+				hasOpened.current = true;
+				atEvent(event);
+			}, LONG_PRESS_MS);
+		},
+		onRelease: () => clearTimeout(timer.current),
+		/** True for the click at the end of a long press. */
+		isOfPress: () => hasOpened.current,
+	};
+}
+
 /**
  * @tree: of layOut(). @zoom: the path of the zoomed node, which onZoom gets. @actions: what can be
- * done with the selected node: [label, function of (name, kind)]. @hit: {key, path} of what the search goes
+ * done with the selected node: [label, function of (name, kind)]. @menuOf: the same for its menu, of (tree, node). @hit: {key, path} of what the search goes
  * to. @isAlone: nobody else counts what the search finds.
  */
-export function Flame({ tree, label, zoom, onZoom, search, hit, isAlone, isFlipped, isDark, actions = [] }) {
+export function Flame({ tree, label, zoom, onZoom, search, hit, isAlone, isFlipped, isDark, actions = [], menuOf }) {
 	const box = useRef();
 	const canvas = useRef();
 	const { width, height } = useWidth(box);
@@ -198,8 +259,23 @@ export function Flame({ tree, label, zoom, onZoom, search, hit, isAlone, isFlipp
 		const { parent } = blockOf(boxes, number);
 		onZoom(joinZoom(pathOf(tree, parent), parent === zoomed ? splitZoom(zoom).rest + 1 : 0));
 	};
+	const menu = useMenu({
+		numberAt: (event) => numberUnder(scene, ...pointIn(event)),
+		pointOf: (number) => {
+			const edge = canvas.current.getBoundingClientRect();
+			const { left, top } = boxOf(scene, number);
+			return { x: edge.left + Math.max(0, left) + 8, y: edge.top + top + ROW };
+		},
+		onSelect: (number) => select(number),
+	});
+	const menuItems = (node) => [
+		['Copy name', () => copyText(nameOf(tree, node))],
+		['Copy stack', () => copyText(stackText(tree, node))],
+		['Zoom to it', () => zoomTo(node)],
+		...(menuOf?.(tree, node) ?? []),
+	];
 	const onClick = (event) => {
-		const number = numberUnder(scene, ...pointIn(event));
+		const number = menu.isOfPress() ? -1 : numberUnder(scene, ...pointIn(event));
 		if (number !== -1) {
 			select(number);
 			zoomTo(number);
@@ -227,6 +303,8 @@ export function Flame({ tree, label, zoom, onZoom, search, hit, isAlone, isFlipp
 			const next = neighbour(tree, boxes, from, direction);
 			select(next);
 			show(next);
+		} else if (menu.onKey(event, from)) {
+			setHover(null);
 		} else if (event.key === 'Enter') {
 			zoomTo(from);
 		} else if (event.key === 'Escape' && (zoom.length > 0 || selected !== -1)) {
@@ -246,7 +324,7 @@ export function Flame({ tree, label, zoom, onZoom, search, hit, isAlone, isFlipp
 				<span class="shown" role="status">
 					{found && isAlone
 						? `${amount(found.samples)} match, ${percent(found.samples, tree.allTotal)}`
-						: <FocusWords tree={tree} boxes={boxes} node={inFocus} />}
+						: <FocusWords tree={tree} boxes={boxes} node={inFocus} zoomed={zoomed} />}
 				</span>
 				{inFocus > 0 && !isLevel(kindOf(tree, inFocus)) && actions.map(([text, act]) => (
 					<button key={text} onClick={() => act(nameOf(tree, inFocus), kindOf(tree, inFocus))}>
@@ -262,23 +340,29 @@ export function Flame({ tree, label, zoom, onZoom, search, hit, isAlone, isFlipp
 					<canvas ref={canvas} tabIndex={0} role="application"
 						style={{ width: `${width}px`, height: `${visible}px` }}
 						aria-label={`${label}: arrow keys walk, Enter zooms, Escape goes back`}
-						onPointerMove={onPointerMove} onPointerLeave={() => setHover(null)}
-						onClick={onClick} onKeyDown={onKeyDown} />
+						onPointerMove={onPointerMove} onPointerLeave={() => { setHover(null); menu.onRelease(); }}
+						onPointerDown={menu.onPress} onPointerUp={menu.onRelease} onPointerCancel={menu.onRelease}
+						onContextMenu={menu.onContextMenu} onClick={onClick} onKeyDown={onKeyDown} />
 				</div>
 			</div>
-			{scene.hovered !== -1 && (
-				<Tooltip tree={tree} boxes={boxes} number={scene.hovered} hover={hover} />
+			{menu.menu && (
+				<Menu key={menu.menu.number} label={nameOf(tree, menu.menu.number)} at={menu.menu.at}
+					items={menuItems(menu.menu.number)}
+					onClose={() => { menu.close(); canvas.current.focus(); }} />
+			)}
+			{scene.hovered !== -1 && !menu.menu && (
+				<Tooltip tree={tree} boxes={boxes} number={scene.hovered} hover={hover} zoomed={zoomed} />
 			)}
 		</section>
 	);
 }
 
-function FocusWords({ tree, boxes, node }) {
-	const { name, words, about } = wordsAbout(tree, boxes, node);
+function FocusWords({ tree, boxes, node, zoomed }) {
+	const { name, words, about } = wordsAbout(tree, boxes, node, zoomed);
 	return <><b>{name}</b>{` ${words.join(' · ')}${about ? ` · ${about}` : ''}`}</>;
 }
 
-function Tooltip({ tree, boxes, number, hover }) {
+function Tooltip({ tree, boxes, number, hover, zoomed }) {
 	const element = useRef();
 	useLayoutEffect(() => {
 		const { offsetWidth, offsetHeight, style } = element.current;
@@ -288,7 +372,7 @@ function Tooltip({ tree, boxes, number, hover }) {
 	});
 	return (
 		<div class="tooltip" role="tooltip" ref={element}>
-			<Words tree={tree} boxes={boxes} node={number} />
+			<Words tree={tree} boxes={boxes} node={number} zoomed={zoomed} />
 		</div>
 	);
 }

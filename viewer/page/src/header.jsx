@@ -3,14 +3,14 @@
 import { Orientation } from './flame.jsx';
 import { useRef } from 'preact/hooks';
 import { amount, count, duration, percent } from './format.js';
-import { FACETS, TABS, hasFilters, hasRange } from './view.js';
+import { BASES, FACETS, TABS, hasFilters, hasRange, isOfFunctions } from './view.js';
 
 const FORMATS = [
 	['pprof', 'pprof (.pb.gz)'], ['folded', 'Folded stacks'], ['otlp', 'OTLP profile'],
 	['html', 'One HTML file'],
 ];
 const TITLES = {
-	flame: 'Flame graph', top: 'Functions', sandwich: 'Callers & callees', quality: 'Stack quality',
+	flame: 'Flame graph', processes: 'Processes', top: 'Functions', tree: 'Call tree', sandwich: 'Callers & callees', quality: 'Stack quality',
 };
 const SPANS = [['', 'All that is kept'], ['10', 'Last 10 s'], ['60', 'Last minute'],
 	['300', 'Last 5 minutes'], ['900', 'Last 15 minutes']];
@@ -150,7 +150,7 @@ export function ToolLine({ view, change, searchBox, status, onHit }) {
 	return (
 		<nav class="tools" aria-label="What is shown">
 			<Tabs view={view} change={change} />
-			{view.tab !== 'quality' && <input ref={searchBox} type="search" placeholder="Search ( / )" aria-label="Search"
+			{isOfFunctions(view.tab) && <input ref={searchBox} type="search" placeholder="Search ( / )" aria-label="Search"
 				title="A part of a name, or /an expression/; Enter goes to the next hit, Shift+Enter back"
 				value={view.search} onKeyDown={onKeyDown}
 				onInput={(event) => change({ search: event.target.value }, true)} />}
@@ -162,11 +162,16 @@ export function ToolLine({ view, change, searchBox, status, onHit }) {
 			{status?.has_times && <Select label="Times" value={hasRange(view) ? 'range' : String(view.last)}
 				values={hasRange(view) ? [...SPANS, ['range', 'Chosen range']] : SPANS}
 				onChange={(last) => change({ last: last && Number(last), from: '', to: '' })} />}
-			{['flame', 'sandwich'].includes(view.tab) && <Select label="First level" value={view.root} values={ROOTS}
+			{['flame', 'tree', 'sandwich'].includes(view.tab) && <Select label="First level" value={view.root} values={ROOTS}
 				onChange={(root) => change({ root, zoom: '' })} />}
-			{view.tab !== 'quality' && <label><input type="checkbox" checked={Boolean(view.lines)}
+			{isOfFunctions(view.tab) && <label><input type="checkbox" checked={Boolean(view.lines)}
 				onChange={(event) => change({ lines: event.target.checked ? '1' : '', zoom: '' })} />
 				Lines
+			</label>}
+			{['flame', 'tree'].includes(view.tab) && <label title="Each function with its callers below it (i)">
+				<input type="checkbox" checked={Boolean(view.inverted)}
+					onChange={(event) => change({ inverted: event.target.checked ? '1' : '', zoom: '' })} />
+				Leaves first
 			</label>}
 			{view.tab === 'flame' && <Orientation isFlipped={Boolean(view.flipped)}
 				onChange={(isFlipped) => change({ flipped: isFlipped ? '1' : '' })} />}
@@ -183,6 +188,11 @@ export function Filters({ view, change, onToggle, onClear }) {
 			{FACETS.flatMap((name) => view[name].map((value) => (
 				<button key={`${name} ${value}`} onClick={() => onToggle(name, value)}>
 					{`${name}: ${value || (name === 'host' ? 'this machine' : 'none')}`} ✕
+				</button>
+			)))}
+			{BASES.flatMap((name) => view[name].map((value) => (
+				<button key={`${name} ${value}`} class="of-base" onClick={() => onToggle(name, value)}>
+					{`compared with ${name.slice('base_'.length)}: ${value || 'none'}`} ✕
 				</button>
 			)))}
 			{view.only && <button onClick={() => change({ only: '' })}>{`with ${view.only}`} ✕</button>}

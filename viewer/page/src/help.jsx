@@ -3,11 +3,12 @@
 import { useEffect, useRef } from 'preact/hooks';
 
 const KEYS = [
-	['1 2 3 4', 'flame graph, functions, callers and callees, quality of stacks'],
+	['1 … 6', 'flame graph, processes, functions, call tree, callers and callees, quality of stacks'],
 	['/', 'search; /an expression/ works too'],
 	['Enter', 'in the search: next hit, with Shift the previous one'],
 	['Space', 'freeze the view, and follow again'],
 	['f', 'flame graph: root above or below'],
+	['i', 'flame graph: leaves first, with their callers below them'],
 	['c', 'drop all filters, the range and the base'],
 	['b', 'use the range as the base of a comparison'],
 	['d', 'dark, light, or as the system has it'],
@@ -18,6 +19,13 @@ const IN_GRAPH = [
 	['← → ↑ ↓', 'walk from frame to frame'],
 	['Enter', 'zoom to the frame'],
 	['Esc', 'zoom out'],
+	['Shift + F10', 'menu of the frame, as by right click or a long press'],
+];
+const IN_TABLE = [
+	['→ ←', 'in the call tree: open and close'],
+	['*', 'in the call tree: open all below'],
+	['← → ↑ ↓', 'in the table of processes: walk from cell to cell'],
+	['Enter', 'filter by the cell, or drop that filter'],
 ];
 const IN_TIMES = [
 	['← →', 'move the range; the first press makes one at the end'],
@@ -39,7 +47,8 @@ const READ = [
 	['Self', 'The samples in which the function itself ran. Total has its callees too.'],
 	['Colours', 'The type of code, as the legend has it. Dashed frames are guesses.'],
 	['Hatched', 'Frames too narrow to draw: zoom in to see them.'],
-	['Comparison', 'Choose a range, “Use as base”, then another range: red is more than in the base, blue less, grey may be chance.'],
+	['Comparison', 'Choose a range, “Use as base”, then another range; or “compare” a row of the processes, then choose another one. Red is more than in the base, blue less, grey may be chance. The table of functions sorts by what has changed.'],
+	['Processes', 'Who keeps the CPUs busy. Click on a cell to filter by it; the filters stay on the other tabs.'],
 	['Quality', 'Which stacks are not complete, why, and what helps.'],
 ];
 
@@ -61,6 +70,7 @@ export function Help({ onClose }) {
 				<div><Keys title="Keys" keys={KEYS} /></div>
 				<div>
 					<Keys title="In a flame graph" keys={IN_GRAPH} />
+					<Keys title="In tables" keys={IN_TABLE} />
 					<Keys title="In the time line and the heat map" keys={IN_TIMES} />
 				</div>
 			</div>

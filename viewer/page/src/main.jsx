@@ -4,13 +4,16 @@ import { render } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { setPaused } from './api.js';
 import './app.css';
-import { learnKinds } from './colours.js';
+import { ROW_COLOURS, isLevel, learnKinds, rowColour, rowSlots } from './colours.js';
+import { CallTree } from './calltree.jsx';
 import { Delays } from './delays.jsx';
 import { clockTime, learnType } from './format.js';
 import { Facets } from './facets.jsx';
 import { Flame, Legend } from './flame.jsx';
 import { Filters, ToolLine, TopLine, knowsComplete } from './header.jsx';
 import { Help } from './help.jsx';
+import { copyText } from './menu.jsx';
+import { Processes } from './processes.jsx';
 import { Quality } from './quality.jsx';
 import { useRounds } from './rounds.js';
 import { Sandwich } from './sandwich.jsx';
@@ -18,8 +21,9 @@ import { SearchLine, useHits } from './search.jsx';
 import { TopTable } from './table.jsx';
 import { useTheme } from './theme.js';
 import { Times } from './timeline.jsx';
+import { kindOf, nameOf, pathOf } from './tree.js';
 import {
-	FACETS, TABS, frameQuery, hasBase, readView, splitZoom, timesOf, writeView, zoomPath,
+	BASES, FACETS, TABS, frameQuery, hasBase, isOfFunctions, readView, splitZoom, timesOf, writeView, zoomPath,
 } from './view.js';
 
 /** [view, function that changes it]: the second argument says that "back" shall not return here. */
@@ -69,6 +73,28 @@ function treeFor({ flame, whole }, path, key) {
 	return !isOnPath && whole?.key === key ? whole.tree : flame?.tree;
 }
 
+/** What a row of the table of processes is called beside its colour. */
+const rowName = (row) => (row ? [row.name ?? row.unit ?? row.user ?? 'several', row.pid].filter(Boolean).join(' ') : '');
+
+/** The rows that the answer to "timeline" has by themselves: their ids, names and colours; null if there are none. */
+function stackOf(answers, slots, isDark) {
+	const ids = new URLSearchParams(answers.timeline?.query).get('rows')?.split('.');
+	const rows = answers.processes?.data?.rows;
+	if (!ids || !rows || !answers.timeline.data?.stack)
+		return null;
+	const names = ids.map((id) => rowName(rows.find((row) => row.id === id)));
+	return { ids, names, colours: ids.map((id) => rowColour(slots.get(id) ?? 0, isDark)) };
+}
+
+/** Colours of the first rows, by id. */
+function useSlots(rows) {
+	const before = useRef(new Map());
+	return useMemo(() => {
+		before.current = rowSlots((rows ?? []).slice(0, ROW_COLOURS).map((row) => row.id), before.current);
+		return before.current;
+	}, [rows]);
+}
+
 function App() {
 	const [view, change] = useView();
 	const [theme, isDark, nextTheme] = useTheme();
@@ -84,12 +110,14 @@ function App() {
 	learnType(status?.type);
 	const zoom = useMemo(() => zoomPath(view), [view.zoom]);
 	const tree = treeFor(answers, splitZoom(zoom).path, rounds.key);
-	const { hits, hit, go } = useHits(answers.search, view.search);
+	const { hits, hit, go } = useHits(view.inverted ? undefined : answers.search, view.search);
 	const goToHit = (step) => {
 		go(step);
 		if (view.tab !== 'flame')
-			change({ tab: 'flame' });
+			change({ tab: 'flame', inverted: '' });
 	};
+	const slots = useSlots(answers.processes?.data?.rows);
+	const stack = view.tab === 'processes' ? stackOf(answers, slots, isDark) : null;
 	const isFrozen = frozenAt !== null;
 	const epoch = status?.epoch_ms ?? 0;
 	const range = timesOf(view, 'range', epoch);
@@ -105,8 +133,8 @@ function App() {
 		}
 	};
 	const clear = () => change({
-		...Object.fromEntries(FACETS.map((name) => [name, []])), only: '', from: '', to: '',
-		base_from: '', base_to: '', last: '', zoom: '',
+		...Object.fromEntries([...FACETS, ...BASES].map((name) => [name, []])), only: '', from: '', to: '',
+		base_from: '', base_to: '', last: '', zoom: '', with: [],
 	});
 	const toggle = (name, value) => change({
 		[name]: view[name].includes(value) ? view[name].filter((other) => other !== value)
@@ -124,6 +152,7 @@ function App() {
 	const keys = {
 		'/': () => searchBox.current?.focus(), ' ': () => status?.is_live && freeze(), c: clear, d: nextTheme,
 		f: () => change({ flipped: view.flipped ? '' : '1' }),
+		i: () => change({ inverted: view.inverted ? '' : '1', zoom: '' }),
 		b: () => range && choose('base', range),
 		'?': () => setHelpOpen(true), Escape: () => change({ zoom: '' }),
 	};
@@ -168,7 +197,7 @@ function App() {
 			{problem?.kind === 'token' && <TokenField />}
 			{status && <Delays delays={status.delays} />}
 			<ToolLine view={view} change={change} searchBox={searchBox} onHit={goToHit} status={status} />
-			{view.tab !== 'quality' && (
+			{isOfFunctions(view.tab) && (
 				<SearchLine answer={answers.search} text={view.search} hits={hits} hit={hit} onGo={goToHit} />
 			)}
 			<div class="body">
@@ -184,13 +213,13 @@ function App() {
 						{status && (
 							<Times status={status} timeline={answers.timeline?.data}
 								heat={answers.heatmap?.data} range={range} base={base} target={target}
-								onTarget={setTarget} onChoose={choose} isDark={isDark} />
+								onTarget={setTarget} onChoose={choose} stack={stack} isDark={isDark} />
 						)}
 					</section>}
 					<div id="content" role="tabpanel" aria-labelledby={`tab-${view.tab}`}>
 						<Content view={view} answers={answers} status={status} range={range}
 							tree={tree} zoom={zoom} hit={hit} isDark={isDark}
-							change={change} onPick={pick} onOnly={only} />
+							slots={slots} change={change} onPick={pick} onOnly={only} onToggle={toggle} />
 					</div>
 				</main>
 			</div>
@@ -215,6 +244,15 @@ function TokenField() {
 	);
 }
 
+/** The name of the process that a node is of; '' if levels above it do not say. */
+function processOf(tree, node, isInverted) {
+	for (let i = node; !isInverted && i > 0; i = tree.parent[i]) {
+		if (kindOf(tree, i) === 'process')
+			return nameOf(tree, i);
+	}
+	return '';
+}
+
 /** Why there is nothing: a link may be of a time that the history has no more. */
 function Nothing({ status, range }) {
 	const isGone = range && range[0] < status.first_ms;
@@ -226,8 +264,10 @@ function Nothing({ status, range }) {
 	);
 }
 
-function Content({ view, answers, status, range, tree, zoom, hit, isDark, change, onPick, onOnly }) {
-	const answer = answers[view.tab]?.data;
+function Content({ view, answers, status, range, tree, zoom, hit, isDark, slots, change, onPick, onOnly, onToggle }) {
+	// The call tree is another view of the flame graph's answer.
+	const name = view.tab === 'tree' ? 'flame' : view.tab;
+	const answer = answers[name]?.data;
 	// Of a bad expression nothing is marked.
 	const shared = { search: answers.search?.error ? '' : view.search, isDark, onPick };
 	if (view.tab === 'sandwich') {
@@ -235,23 +275,47 @@ function Content({ view, answers, status, range, tree, zoom, hit, isDark, change
 			&& new URLSearchParams(answers.sandwich.query).get('of') === view.of;
 		return <Sandwich key={view.of} answer={isOfThis ? answer : null} name={view.of} {...shared} />;
 	}
-	const { error } = answers[view.tab] ?? {};
+	const { error } = answers[name] ?? {};
 	if ((!answer && !error) || status?.samples === 0)
 		return <p class="empty">Waiting for the first samples…</p>;
 	if (view.tab === 'top') {
-		return <TopTable answer={answer} error={error} sort={view.sort} onSort={(sort) => change({ sort })}
+		return <TopTable answer={answer} error={error} rate={status.has_times ? status.samples_per_second : 0} sort={view.sort} onSort={(sort) => change({ sort })}
 			named={view.named} onNamed={(named) => change({ named }, true)}
 			onMore={(rows) => change({ rows }, true)} {...shared} />;
+	}
+	if (view.tab === 'processes') {
+		const lanes = answers.lanes?.data
+			&& { data: answers.lanes.data, ids: new URLSearchParams(answers.lanes.query).get('rows').split('.') };
+		return <Processes answer={answer} error={error} view={view} status={status} isKnown={knowsComplete(status)}
+			hasHosts={answers.facets?.data.hosts.length > 1 || view.host.length > 0} lanes={lanes} slots={slots}
+			isDark={isDark} change={change} onToggle={onToggle} />;
 	}
 	if (view.tab === 'quality')
 		return <Quality answer={answer} isKnown={knowsComplete(status)} />;
 	if (!answer.total && !tree.allBase)
 		return <Nothing status={status} range={range} />;
+	const onZoom = (path) => change({ zoom: path.length ? JSON.stringify(path) : '' });
+	if (view.tab === 'tree') {
+		return <CallTree key={view.inverted} tree={tree} zoom={splitZoom(zoom).path} onZoom={onZoom}
+			isInverted={Boolean(view.inverted)} {...shared} />;
+	}
+	const menuOf = (shown, node) => {
+		if (isLevel(kindOf(shown, node)))
+			return [];
+		const process = processOf(shown, node, view.inverted);
+		return [
+			['Only stacks with it', () => onOnly(nameOf(shown, node))],
+			...(process ? [['Only this process', () => change({ comm: [process], zoom: '' })]] : []),
+			['Callers & callees', () => onPick(nameOf(shown, node), kindOf(shown, node))],
+			['Show in the table', () => change({ tab: 'top', named: nameOf(shown, node) })],
+			['Copy link', () => copyText(location.href.replace(/#.*|$/,
+				writeView({ ...view, zoom: JSON.stringify(pathOf(shown, node)) })))],
+		];
+	};
 	return (
 		<>
 			<Flame label="Flame graph" tree={tree} zoom={zoom} isFlipped={Boolean(view.flipped)}
-				onZoom={(path) => change({ zoom: path.length ? JSON.stringify(path) : '' })}
-				search={shared.search} hit={hit} isDark={isDark}
+				onZoom={onZoom} menuOf={menuOf} search={shared.search} hit={hit} isDark={isDark}
 				actions={[['Callers & callees', onPick], ['Only stacks with it', onOnly]]} />
 			<Legend isDark={isDark} isComparison={hasBase(view) && tree.isComparison} />
 		</>

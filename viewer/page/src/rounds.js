@@ -2,9 +2,10 @@
 // Asks the agent round by round for what is looked at, as often as costs it little.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { ask } from './api.js';
+import { ROW_COLOURS } from './colours.js';
 import { idsOf, layOut } from './tree.js';
 import {
-	filterQuery, frameQuery, selectionQuery, splitZoom, timesOf, zoomPath,
+	addRows, filterQuery, frameQuery, isOfFunctions, selectionQuery, splitZoom, timesOf, zoomPath,
 } from './view.js';
 
 const MIN_WAIT_MS = 1000;
@@ -19,6 +20,11 @@ const SANDWICH_NODES = 5000;
 const HEAT_ROWS = 50;
 export const ROWS = 500;
 export const MAX_ROWS = 10000;
+/** The server sorts by these, and the page itself by name. */
+const SORTS = ['self', 'total', 'self_change', 'total_change', 'self_share_change', 'total_share_change'];
+const PROCESSES = 200;
+export const MAX_PROCESSES = 2000;
+const SPARKLINE_BUCKETS = 40;
 /** So long after the last key a search is asked for. */
 const SEARCH_MS = 200;
 
@@ -46,51 +52,90 @@ function heatTimes(view, status, now, seconds) {
 	return [Math.floor(from), Math.max(Math.ceil(from + seconds * 1000), 1)];
 }
 
-/** [name, query] of all that the view shows; the first is the most wanted. */
-function requestsOf(view, status, frozenAt, width, searched) {
-	const isFrozen = frozenAt !== null;
-	const now = isFrozen ? frozenAt : status.now_ms;
-	const frames = frameQuery(view, status.epoch_ms, now, isFrozen);
-	const selection = selectionQuery(view, status.epoch_ms, now, isFrozen);
-	const requests = [];
-	if (view.tab === 'flame') {
+/** The ids of the first rows of the table of processes. */
+const topRows = (answer) => (answer?.rows ?? []).slice(0, ROW_COLOURS).map((row) => row.id);
+
+function requestProcesses(view, query) {
+	const isReversed = view.order.startsWith('-');
+	addRows(query, view);
+	query.append('sort', isReversed ? view.order.slice(1) : view.order);
+	if (isReversed)
+		query.append('reverse', '1');
+	query.append('limit', Math.min(MAX_PROCESSES, Number(view.shown) || PROCESSES));
+	query.append('buckets', SPARKLINE_BUCKETS);
+	return query;
+}
+
+/** The request for the view's tab, as [name, query]. */
+function requestOfTab(view, frames, selection) {
+	switch (view.tab) {
+	case 'flame':
+	case 'tree':
 		frames.append('max_nodes', MAX_NODES);
-		requests.push(['flame', frames]);
-	} else if (view.tab === 'top') {
-		frames.append('sort', view.sort === 'total' ? 'total' : 'self');
+		if (view.inverted)
+			frames.append('inverted', '1');
+		return ['flame', frames];
+	case 'top':
+		frames.append('sort', SORTS.includes(view.sort) ? view.sort : 'self');
 		frames.append('limit', Math.min(MAX_ROWS, Number(view.rows) || ROWS));
 		if (view.named)
 			frames.append('name', view.named);
-		requests.push(['top', frames]);
-	} else if (view.tab === 'sandwich' && view.of) {
+		return ['top', frames];
+	case 'sandwich':
 		frames.append('of', view.of);
 		if (view.of_kind)
 			frames.append('of_kind', view.of_kind);
 		frames.append('max_nodes', SANDWICH_NODES);
-		requests.push(['sandwich', frames]);
-	} else if (view.tab === 'quality') {
-		requests.push(['quality', selection]);
+		return view.of ? ['sandwich', frames] : null;
+	case 'processes':
+		return ['processes', requestProcesses(view, new URLSearchParams(selection))];
+	default:
+		return ['quality', selection];
 	}
-	if (searched && view.tab !== 'quality') {
+}
+
+/**
+ * [name, query] of all that the view shows; the first is the most wanted. @latest: answers by name, with those to what came
+ * before.
+ */
+function* requestsOf(view, status, frozenAt, width, searched, latest) {
+	const isFrozen = frozenAt !== null;
+	const now = isFrozen ? frozenAt : status.now_ms;
+	const selection = selectionQuery(view, status.epoch_ms, now, isFrozen);
+	const ofTab = requestOfTab(view, frameQuery(view, status.epoch_ms, now, isFrozen), selection);
+	if (ofTab)
+		yield ofTab;
+	if (searched && isOfFunctions(view.tab)) {
 		const search = frameQuery(view, status.epoch_ms, now, isFrozen);
 		search.append('text', searched);
-		requests.push(['search', search]);
+		yield ['search', search];
 	}
-	if (!status.has_times)
-		return [...requests, ['facets', selection]];
+	if (!status.has_times) {
+		yield ['facets', selection];
+		return;
+	}
+	const rows = view.tab === 'processes' ? topRows(latest.processes) : [];
 	const line = filterQuery(view);
 	line.append('buckets', Math.max(60, Math.min(600, Math.floor(width / 3))));
 	if (isFrozen)
 		line.append('to', now);
-	requests.push(['timeline', line]);
+	if (rows.length)
+		addRows(line, view).append('rows', rows.join('.'));
+	yield ['timeline', line];
+	if (rows.length && view.lanes) {
+		const lanes = addRows(new URLSearchParams(selection), view);
+		lanes.append('columns', Math.max(60, Math.floor(heatColumns(width) / 2)));
+		lanes.append('rows', rows.join('.'));
+		yield ['lanes', lanes];
+	}
 	const heat = filterQuery(view);
 	const [from, to] = heatTimes(view, status, now, Math.max(30, Math.floor(width / 7)));
 	heat.append('from', from);
 	heat.append('to', isFrozen ? Math.min(to, now) : to);
 	heat.append('rows', heatRows(status.samples_per_second));
 	heat.append('columns', heatColumns(width));
-	requests.push(['heatmap', heat], ['facets', selection]);
-	return requests;
+	yield ['heatmap', heat];
+	yield ['facets', selection];
 }
 
 /** The value, once it has not changed for a while. */
@@ -123,7 +168,7 @@ async function askFlame(query, path, known, signal) {
 }
 
 /** Requests that the server may refuse because of what was typed: the others go on. */
-const TYPED = ['search', 'top'];
+const TYPED = ['search', 'top', 'processes', 'timeline', 'lanes'];
 
 /**
  * {status, answers, problem}, and functions that set two of them; answers[name] is {query, data} or {query,
@@ -140,10 +185,11 @@ export function useRounds(view, frozenAt, isHidden, width) {
 	// What each answer is for: what has not changed is not asked for again.
 	const answered = useRef({});
 	const lastTree = useRef(null);
+	const latest = useRef({});
 	const { search, zoom, flipped, ...asked } = view;
 	const key = JSON.stringify([asked, frozenAt, width]);
 	const searched = useSettled(search, SEARCH_MS);
-	const path = view.tab === 'flame' ? splitZoom(zoomPath(view)).path : [];
+	const path = ['flame', 'tree'].includes(view.tab) ? splitZoom(zoomPath(view)).path : [];
 	const pathKey = JSON.stringify(path);
 
 	useEffect(() => {
@@ -166,13 +212,15 @@ export function useRounds(view, frozenAt, isHidden, width) {
 		};
 		const askAll = async (now) => {
 			let cost = null;
-			for (const [name, query] of requestsOf(view, now, frozenAt, width, searched)) {
+			for (const [name, query] of requestsOf(view, now, frozenAt, width, searched,
+				latest.current)) {
 				const about = `${query} ${name === 'flame' ? pathKey : ''} ${now.generation}`;
 				if (answered.current[name] === about)
 					continue;
 				const { cpuMs, ...answer } = await answerTo(name, query);
 				cost = cpuMs ?? cost;
 				answered.current[name] = about;
+				latest.current[name] = answer.data;
 				if (answer.tree)
 					lastTree.current = answer.tree;
 				setAnswers((old) => {

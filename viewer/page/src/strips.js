@@ -28,22 +28,54 @@ function roundUp(number) {
 
 /**
  * {top, samples, text} of the time line's axis: it ends at the most that all samples have at a time, so filters do
- * not change it. In CPUs if the @rate is known, else in samples.
+ * not change it, or at @cpus. In CPUs if the @rate is known, else in samples.
  */
-export function timelineAxis(timeline, rate) {
-	const most = timeline.all.reduce((a, b) => Math.max(a, b), 1);
+export function timelineAxis(timeline, rate, cpus = 0) {
 	const perCpu = rate ? rate * timeline.step_ms / 1000 : 1;
+	const most = timeline.all.reduce((a, b) => Math.max(a, b), Math.max(1, cpus * perCpu));
 	const top = rate ? roundUp(most / perCpu) : most;
 	const text = rate ? `${+top.toPrecision(3)} CPU${top === 1 ? '' : 's'}` : `${count(most)} samples`;
 	return { top, samples: top * perCpu, text };
 }
 
-/** @timeline: the answer. @axis: of timelineAxis(). @ranges: {range, base}, each [from, to] or null. */
-export function paintTimeline(canvas, width, height, timeline, axis, ranges, isDark) {
+/** The counts of rows by themselves, each on top of those before, from @bottom on. */
+function paintStack(pen, height, bar, timeline, axis, stack) {
+	const below = timeline.counts.map(() => 0);
+	timeline.stack.forEach((counts, row) => {
+		pen.fillStyle = stack.colours[row];
+		counts.forEach((number, i) => {
+			const low = Math.min(1, below[i] / axis.samples) * (height - 3);
+			below[i] += number;
+			const high = Math.min(1, below[i] / axis.samples) * (height - 3);
+			if (number > 0)
+				pen.fillRect(i * bar, height - high, Math.max(0.6, bar - (bar > 3 ? 1 : 0)), high - low);
+		});
+	});
+}
+
+/** Hatched: where there is no sample, CPUs were idle, or were not sampled. */
+function paintIdle(pen, width, height, isDark) {
+	pen.strokeStyle = isDark ? '#2c323d' : '#e4e7ec';
+	pen.lineWidth = 1;
+	pen.beginPath();
+	for (let x = -height; x < width; x += 6) {
+		pen.moveTo(x, height);
+		pen.lineTo(x + height, 0);
+	}
+	pen.stroke();
+}
+
+/**
+ * @timeline: the answer. @axis: of timelineAxis(). @ranges: {range, base}, each [from, to] or null. @stack: {colours} of the
+ * rows in timeline.stack, or null.
+ */
+export function paintTimeline(canvas, width, height, timeline, axis, ranges, stack, isDark) {
 	const pen = prepare(canvas, width, height);
 	const { counts, all, from, step_ms: step } = timeline;
 	const span = counts.length * step || 1;
 	const bar = width / (counts.length || 1);
+	if (stack)
+		paintIdle(pen, width, height, isDark);
 	for (const [numbers, colour] of [[all, isDark ? '#39404d' : '#d5d9e0'], [counts, isDark ? '#7c8798' : '#8b95a5']]) {
 		pen.fillStyle = colour;
 		numbers.forEach((number, i) => {
@@ -51,6 +83,8 @@ export function paintTimeline(canvas, width, height, timeline, axis, ranges, isD
 			pen.fillRect(i * bar, height - tall, Math.max(0.6, bar - (bar > 3 ? 1 : 0)), tall);
 		});
 	}
+	if (stack)
+		paintStack(pen, height, bar, timeline, axis, stack);
 	pen.fillStyle = isDark ? '#9aa4b5' : '#5b6474';
 	for (const share of [1, 0.5])
 		pen.fillRect(0, height - share * (height - 3), width, 0.5);
@@ -116,6 +150,26 @@ export function paintHeatmap(canvas, width, height, heat, ranges, isDark) {
 			pen.globalAlpha = 1;
 		}
 	}
+}
+
+/** @colourOf: the colour of a row, null for the others. A lane is as high as its CPU was busy. */
+export function paintLanes(canvas, width, height, lanes, rate, colourOf, isDark) {
+	const pen = prepare(canvas, width, height);
+	const tall = height / lanes.lanes.length;
+	const full = rate * lanes.step_ms / 1000;
+	lanes.lanes.forEach(({ rows, counts }, lane) => {
+		const bar = width / rows.length;
+		const bottom = (lane + 1) * tall - 1;
+		pen.fillStyle = isDark ? '#1c2028' : '#f0f2f5';
+		pen.fillRect(0, bottom - tall + 2, width, tall - 2);
+		rows.forEach((row, i) => {
+			if (!counts[i])
+				return;
+			const high = Math.max(1, Math.min(1, counts[i] / full) * (tall - 2));
+			pen.fillStyle = colourOf(row) ?? (isDark ? '#7c8798' : '#8b95a5');
+			pen.fillRect(i * bar, bottom - high, Math.max(0.6, bar), high);
+		});
+	});
 }
 
 /** The bucket [from, to] at a point of the time line. */

@@ -10,19 +10,19 @@ const FILTER_MS = 250;
 const NOTHING = { rows: [], functions: 0, total: 0 };
 
 /** A heading that sorts by its column; a table that sorts by nothing else needs no such button. */
-export function SortHeading({ name, text, sort, onSort, isNumber }) {
+export function SortHeading({ name, text, sort, onSort, isNumber, isUp = !isNumber }) {
 	const isSorted = sort === name;
 	return (
 		<th scope="col" class={isNumber ? 'number' : ''} aria-sort={isSorted
-			? (isNumber ? 'descending' : 'ascending') : 'none'}>
+			? (isUp ? 'ascending' : 'descending') : 'none'}>
 			<button class="plain" onClick={() => onSort(name)}>
-				{text}{isSorted ? (isNumber ? ' ↓' : ' ↑') : ''}
+				{text}{isSorted ? (isUp ? ' ↑' : ' ↓') : ''}
 			</button>
 		</th>
 	);
 }
 
-function Share({ part, total, class: name }) {
+export function Share({ part, total, class: name }) {
 	return (
 		<td class={`number share ${name || ''}`}>
 			<i style={{ width: `${total ? 100 * part / total : 0}%` }} />
@@ -31,18 +31,35 @@ function Share({ part, total, class: name }) {
 	);
 }
 
-function Difference({ row, part, answer }) {
+/** The base beside @part, "self" or "total": the difference in percent of all, and if @rate is known in CPUs. */
+function Difference({ row, part, answer, rate }) {
 	const base = answer.base_total ? 100 * row[`base_${part}`] / answer.base_total : 0;
 	const share = answer.total ? 100 * row[part] / answer.total : 0;
 	const z = part === 'self' ? row.z_self : row.z;
 	const isSignificant = Math.abs(z) >= SIGNIFICANT;
+	const change = (number, digits) => `${number >= 0 ? '+' : '−'}${Math.abs(number).toFixed(digits)}`;
+	const cpus = (row[part] / answer.ms - row[`base_${part}`] / answer.base_ms) * 1000 / rate;
+	const title = `base: ${amount(row[`base_${part}`])}; z = ${z}`;
+	const name = `number ${isSignificant ? (share > base ? 'more' : 'less') : 'faint'}`;
 	return (
-		<td class={`number ${isSignificant ? (share > base ? 'more' : 'less') : 'faint'}`}
-			title={`base: ${amount(row[`base_${part}`])}; z = ${z}`}>
-			{`${share >= base ? '+' : '−'}${Math.abs(share - base).toFixed(2)}`}
-		</td>
+		<>
+			<td class={name} title={title}>{change(share - base, 2)}</td>
+			{rate > 0 && <td class={name} title={title}>{change(cpus, 3)}</td>}
+		</>
 	);
 }
+
+function DifferenceHeadings({ part, rate, ...heading }) {
+	return (
+		<>
+			<SortHeading name={`${part}_share_change`} text="± %" isNumber {...heading} />
+			{rate > 0 && <SortHeading name={`${part}_change`} text="± CPUs" isNumber {...heading} />}
+		</>
+	);
+}
+
+/** Whether only one side of a comparison has the function. */
+const onlyIn = (row) => (row.base_total === 0 ? 'new' : row.total === 0 ? 'gone' : '');
 
 /** The text, and after a moment without a key the server's rows too are those with it. */
 function useFilter(named, onNamed) {
@@ -69,8 +86,11 @@ function More({ answer, onMore }) {
 	);
 }
 
-/** @answer: of "top". The rows are the server's first by self or total; the name sorts these. */
-export function TopTable({ answer: given, error, sort, onSort, named, onNamed, onMore, search, isDark, onPick }) {
+/**
+ * @answer: of "top". The rows are the server's first by self, total or what has changed; the name sorts these. @rate: of
+ * samples in a second of a CPU; 0 if it is not known.
+ */
+export function TopTable({ answer: given, error, rate, sort, onSort, named, onNamed, onMore, search, isDark, onPick }) {
 	const answer = given ?? NOTHING;
 	const [filter, setFilter] = useFilter(named, onNamed);
 	const matches = useMemo(() => matcher(filter), [filter]);
@@ -84,7 +104,7 @@ export function TopTable({ answer: given, error, sort, onSort, named, onNamed, o
 	const hasBase = answer.rows.some((row) => row.z !== undefined);
 	const heading = { sort, onSort };
 	return (
-		<section class="pane" aria-label="Functions">
+		<section class={hasBase ? 'pane compared' : 'pane'} aria-label="Functions">
 			<div class="bar">
 				<input type="search" placeholder="Only functions with…" aria-label="Filter functions"
 					value={filter} onInput={(event) => setFilter(event.target.value)} />
@@ -99,10 +119,10 @@ export function TopTable({ answer: given, error, sort, onSort, named, onNamed, o
 						<tr>
 							<SortHeading name="self" text="Self" isNumber {...heading} />
 							<th class="number" scope="col">%</th>
-							{hasBase && <th class="number" scope="col">±</th>}
+							{hasBase && <DifferenceHeadings part="self" rate={rate} {...heading} />}
 							<SortHeading name="total" text="Total" isNumber {...heading} />
 							<th class="number" scope="col">%</th>
-							{hasBase && <th class="number" scope="col">±</th>}
+							{hasBase && <DifferenceHeadings part="total" rate={rate} {...heading} />}
 							<SortHeading name="name" text="Function" {...heading} />
 							<th scope="col">Kind</th>
 							<th scope="col" class="file">File</th>
@@ -114,11 +134,12 @@ export function TopTable({ answer: given, error, sort, onSort, named, onNamed, o
 								class={isFound?.(row.name) ? 'found' : ''}>
 								<td class="number">{value(row.self)}</td>
 								<Share part={row.self} total={answer.total} />
-								{hasBase && <Difference row={row} part="self" answer={answer} />}
+								{hasBase && <Difference row={row} part="self" answer={answer} rate={rate} />}
 								<td class="number">{value(row.total)}</td>
 								<Share part={row.total} total={answer.total} />
-								{hasBase && <Difference row={row} part="total" answer={answer} />}
+								{hasBase && <Difference row={row} part="total" answer={answer} rate={rate} />}
 								<td class="function">
+									{hasBase && onlyIn(row) && <em class="only">{onlyIn(row)}</em>}
 									<button class="plain" title={`Callers and callees of ${row.name}`}
 										onClick={() => onPick(row.name, row.kind)}>
 										{row.name}{row.flags & GUESS ? ' ?' : ''}

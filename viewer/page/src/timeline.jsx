@@ -69,11 +69,12 @@ function Strip({ label, axis, height, paint, bucketAt, steps, bounds, range, onR
 	);
 }
 
-/** @target: 'range' or 'base', which the next choice sets. */
-export function Times({ status, timeline, heat, range, base, target, onTarget, onChoose, isDark }) {
+/** @target: 'range' or 'base', which the next choice sets. @stack: {colours, names} of the rows in timeline.stack, or null. */
+export function Times({ status, timeline, heat, range, base, target, onTarget, onChoose, stack, isDark }) {
 	/** With what is being dragged in place of what it will replace. */
 	const rangesWith = (dragged) => ({ range, base, ...(dragged && { [target]: dragged }) });
-	const axis = timeline && timelineAxis(timeline, status.samples_per_second);
+	const axis = timeline && timelineAxis(timeline, status.samples_per_second,
+		stack && status.is_live ? status.cpu_count : 0);
 	const time = (ms) => clockTime(status.epoch_ms, ms, true);
 	const describe = ([from, to]) => `${time(from)}, ${duration(to - from)}`;
 	const bounds = [status.first_ms, Math.max(status.now_ms, status.first_ms + 1)];
@@ -87,9 +88,18 @@ export function Times({ status, timeline, heat, range, base, target, onTarget, o
 			{timeline && (
 				<Strip label={`Time line, up to ${axis.text}`} axis={axis.text} height={36} {...shared}
 					paint={(canvas, width, height, dragged) => paintTimeline(canvas, width, height, timeline,
-						axis, rangesWith(dragged), isDark)}
+						axis, rangesWith(dragged), stack, isDark)}
 					bucketAt={(width, height, x) => timelineBucket(timeline, width, x)}
 					steps={{ wide: timeline.step_ms, fine: timeline.step_ms }} />
+			)}
+			{stack && (
+				<div class="legend" aria-label="Rows in the time line">
+					{stack.names.map((name, i) => (
+						<span key={stack.ids[i]}><i class="key" style={{ background: stack.colours[i] }} />{name}</span>
+					))}
+					<span><i class="key others" />others</span>
+					{status.is_live && <span><i class="key idle" />idle, or not sampled</span>}
+				</div>
 			)}
 			{heat && (
 				<Strip label={`Heat map, a column is ${duration(columnMs(heat))}`} height={72} {...shared}

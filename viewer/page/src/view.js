@@ -2,12 +2,16 @@
 // What is looked at, as one plain object that location.hash holds: a link restores it. Its times are unix ms, so that
 // a link means the same to an agent that was started again.
 
-export const FACETS = ['comm', 'pid', 'thread', 'tid', 'container', 'host', 'cpu', 'kind'];
-export const TABS = ['flame', 'top', 'sandwich', 'quality'];
+export const FACETS = ['comm', 'pid', 'thread', 'tid', 'container', 'host', 'cpu', 'kind', 'user', 'unit', 'parent'];
+export const TABS = ['flame', 'processes', 'top', 'tree', 'sandwich', 'quality'];
+/** By what samples are chosen that others are compared with. */
+export const BASES = ['comm', 'pid', 'unit', 'container', 'user', 'parent'].map((name) => `base_${name}`);
+/** Lists of texts: the filters, and those of the table of processes as "COLUMN:TEXT". */
+const LISTS = [...FACETS, ...BASES, 'with'];
 
 const DEFAULTS = {
 	tab: 'flame', last: '', from: '', to: '', base_from: '', base_to: '', root: 'process',
-	lines: '', type: '', flipped: '', search: '', named: '', only: '', of: '', of_kind: '', sort: 'self', rows: '', zoom: '',
+	group: 'process', order: 'samples', shown: '', lanes: '', lines: '', type: '', flipped: '', search: '', named: '', only: '', of: '', of_kind: '', sort: 'self', rows: '', inverted: '', zoom: '',
 };
 
 export function readView(hash) {
@@ -15,12 +19,14 @@ export function readView(hash) {
 	const view = {};
 	for (const [name, value] of Object.entries(DEFAULTS))
 		view[name] = given.get(name) ?? value;
-	for (const name of FACETS)
+	for (const name of LISTS)
 		view[name] = given.getAll(name);
 	for (const name of ['from', 'to', 'base_from', 'base_to', 'last'])
 		view[name] = /^\d{1,15}$/.test(view[name]) ? Number(view[name]) : '';
-	if (!/^\d{1,5}$/.test(view.rows))
-		view.rows = DEFAULTS.rows;
+	for (const name of ['rows', 'shown']) {
+		if (!/^\d{1,5}$/.test(view[name]))
+			view[name] = DEFAULTS[name];
+	}
 	if (!TABS.includes(view.tab))
 		view.tab = DEFAULTS.tab;
 	return view;
@@ -32,7 +38,7 @@ export function writeView(view) {
 		if (view[name] !== value)
 			given.append(name, view[name]);
 	}
-	for (const name of FACETS)
+	for (const name of LISTS)
 		view[name].forEach((value) => given.append(name, value));
 	return `#${given}`;
 }
@@ -61,9 +67,12 @@ export function timesOf(view, name, epoch) {
 	return from === '' || to === '' ? null : [Math.max(0, from - epoch), Math.max(1, to - epoch)];
 }
 
+/** The tabs whose answers depend on what is searched for, and on lines. */
+export const isOfFunctions = (tab) => !['quality', 'processes'].includes(tab);
 export const hasRange = (view) => view.from !== '' && view.to !== '';
-export const hasBase = (view) => view.base_from !== '' && view.base_to !== '';
-export const hasFilters = (view) => view.only !== '' || FACETS.some((name) => view[name].length);
+export const hasBase = (view) => (view.base_from !== '' && view.base_to !== '')
+	|| BASES.some((name) => view[name].length);
+export const hasFilters = (view) => view.only !== '' || [...FACETS, ...BASES].some((name) => view[name].length);
 
 /** The query of what is filtered, without times. */
 export function filterQuery(view) {
@@ -93,6 +102,13 @@ export function selectionQuery(view, epoch, now, isFrozen) {
 	return query;
 }
 
+/** Adds what the table of processes groups and leaves out. */
+export function addRows(query, view) {
+	query.append('group', view.group);
+	view.with.forEach((text) => query.append('with', text));
+	return query;
+}
+
 /** selectionQuery() with how frames are shown, and what it is compared with. */
 export function frameQuery(view, epoch, now, isFrozen) {
 	const query = selectionQuery(view, epoch, now, isFrozen);
@@ -104,5 +120,7 @@ export function frameQuery(view, epoch, now, isFrozen) {
 		query.append('base_from', base[0]);
 		query.append('base_to', base[1]);
 	}
+	for (const name of BASES)
+		view[name].forEach((value) => query.append(name, value));
 	return query;
 }

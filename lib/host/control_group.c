@@ -11,8 +11,11 @@
  *	garden/NAME, and an UUID without the last 8 digits
  *
  * Monitors of containers (crio-conmon-ID, libpod-conmon-ID, lxc.monitor.NAME) are outside of them.
+ *
+ * systemd names the group of a unit by the unit (systemd.unit(5)), with a '_' before names that the kernel uses itself. Its
+ * hierarchy is that of version 2, or the one with the name "systemd" in version 1.
  */
-#include "lib/host/container_id.h"
+#include "lib/host/control_group.h"
 
 #include <fcntl.h>
 #include <limits.h>
@@ -202,48 +205,94 @@ static struct part cut_last_group(struct part *path)
 	return group;
 }
 
-static bool take_path(struct part path, char id[CONTAINER_ID_MAX_BYTES])
+static bool is_unit_character(char c)
 {
+	return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+	       (c && strchr(":-_.\\@", c));
+}
+
+/* Slices are left out: they have units below them. */
+static bool take_unit(struct part group, char unit[UNIT_NAME_MAX_BYTES])
+{
+	static const char *const suffixes[] = { ".service", ".scope", ".socket", ".mount",
+						".swap" };
+	struct part bare;
+	bool is_unit = false;
+
+	cut_prefix(&group, "_");
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]) && !is_unit; i++) {
+		bare = group;
+		is_unit = cut_suffix(&bare, suffixes[i]);
+	}
+	if (!is_unit || group.length >= UNIT_NAME_MAX_BYTES)
+		return false;
+	for (size_t i = 0; i < group.length; i++)
+		if (!is_unit_character(group.text[i]))
+			return false;
+	memcpy(unit, group.text, group.length);
+	unit[group.length] = '\0';
+	return true;
+}
+
+/* Takes the innermost container and unit, unless they are known. @has_units: the path is of systemd's hierarchy. */
+static void take_path(struct part path, bool has_units, struct control_group *found)
+{
+	bool has_container = found->container_id[0], has_unit = !has_units || found->unit[0];
+	char id[CONTAINER_ID_MAX_BYTES];
 	struct part group, parent;
 
 	/* The group was removed while the process was in it. */
 	cut_suffix(&path, " (deleted)");
 	group = cut_last_group(&path);
-	while (group.length || path.length) {
+	while ((group.length || path.length) && !(has_container && has_unit)) {
 		parent = cut_last_group(&path);
-		if (take_group(group, parent, id))
-			return true;
+		if (take_group(group, parent, id)) {
+			if (!has_container)
+				memcpy(found->container_id, id, strlen(id) + 1);
+			has_container = true;
+		} else if (!has_unit) {
+			has_unit = take_unit(group, found->unit);
+		}
 		group = parent;
 	}
-	return false;
 }
 
-void container_id_parse(const char *text, size_t size, char id[CONTAINER_ID_MAX_BYTES])
+/* @controllers: what stands between the colons of a line. */
+static bool is_hierarchy_of_systemd(struct part controllers)
+{
+	return !controllers.length || equals(controllers, "name=systemd");
+}
+
+void control_group_parse(const char *text, size_t size, struct control_group *group)
 {
 	const char *end = text + size;
 
-	id[0] = '\0';
+	*group = (struct control_group){ 0 };
 	while (text < end) {
 		const char *line_end = memchr(text, '\n', end - text);
-		const char *colon = memchr(text, ':', (line_end ? line_end : end) - text);
+		const char *first = memchr(text, ':', (line_end ? line_end : end) - text);
+		const char *second = NULL;
 
 		if (!line_end)
 			line_end = end;
-		if (colon)
-			colon = memchr(colon + 1, ':', line_end - colon - 1);
-		if (colon && take_path((struct part){ colon + 1, line_end - colon - 1 }, id))
-			return;
+		if (first)
+			second = memchr(first + 1, ':', line_end - first - 1);
+		if (second)
+			take_path((struct part){ second + 1, line_end - second - 1 },
+				  is_hierarchy_of_systemd(
+					  (struct part){ first + 1, second - first - 1 }),
+				  group);
 		text = line_end + 1;
 	}
 }
 
-void container_id_read(const char *proc_root, pid_t pid, char id[CONTAINER_ID_MAX_BYTES])
+void control_group_read(const char *proc_root, pid_t pid, struct control_group *group)
 {
 	char path[PATH_MAX], text[CGROUP_MAX_BYTES];
 	_cleanup_(close_fd) int fd = -1;
 	ssize_t size;
 
-	id[0] = '\0';
+	*group = (struct control_group){ 0 };
 	snprintf(path, sizeof(path), "%s/%d/cgroup", proc_root, pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	size = fd < 0 ? -1 : read(fd, text, sizeof(text));
@@ -255,5 +304,5 @@ void container_id_read(const char *proc_root, pid_t pid, char id[CONTAINER_ID_MA
 
 		size = last ? last - text : 0;
 	}
-	container_id_parse(text, size, id);
+	control_group_parse(text, size, group);
 }

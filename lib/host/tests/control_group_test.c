@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lib/host/container_id.h"
+#include "lib/host/control_group.h"
 #include "lib/host/tests/proc_fixture.h"
 
 #define ID "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -17,12 +17,22 @@
 
 static void assert_id(const char *text, const char *expected)
 {
-	char id[CONTAINER_ID_MAX_BYTES];
+	struct control_group group;
 
-	memset(id, 'x', sizeof(id));
-	container_id_parse(text, strlen(text), id);
-	if (strcmp(id, expected) != 0)
-		fail_msg("%s: \"%s\", not \"%s\"", text, id, expected);
+	memset(&group, 'x', sizeof(group));
+	control_group_parse(text, strlen(text), &group);
+	if (strcmp(group.container_id, expected) != 0)
+		fail_msg("%s: \"%s\", not \"%s\"", text, group.container_id, expected);
+}
+
+static void assert_unit(const char *text, const char *expected)
+{
+	struct control_group group;
+
+	memset(&group, 'x', sizeof(group));
+	control_group_parse(text, strlen(text), &group);
+	if (strcmp(group.unit, expected) != 0)
+		fail_msg("%s: \"%s\", not \"%s\"", text, group.unit, expected);
 }
 
 /* The one line of cgroups version 2. */
@@ -158,25 +168,71 @@ static void rubbish_is_no_container(void **state)
 
 static void it_is_read_from_the_process(void **state)
 {
-	char folder[] = "/tmp/container_id_test_XXXXXX", id[CONTAINER_ID_MAX_BYTES];
+	char folder[] = "/tmp/control_group_test_XXXXXX";
 	static char large[20000];
+	struct control_group group;
 
 	(void)state;
 	assert_non_null(mkdtemp(folder));
-	write_fake_file(folder, "7/cgroup", "0::/docker/" ID "\n");
-	container_id_read(folder, 7, id);
-	assert_string_equal(id, ID);
-	container_id_read(folder, 8, id);
-	assert_string_equal(id, "");
+	write_fake_file(folder, "7/cgroup", "0::/system.slice/docker.service/docker/" ID "\n");
+	control_group_read(folder, 7, &group);
+	assert_string_equal(group.container_id, ID);
+	assert_string_equal(group.unit, "docker.service");
+	control_group_read(folder, 8, &group);
+	assert_string_equal(group.container_id, "");
+	assert_string_equal(group.unit, "");
 	/* The container might be in the part that was cut off. */
 	memset(large, 'x', sizeof(large));
 	memcpy(large, "1:a:/docker/", 12);
 	memcpy(large + 16384 - 64, ID, 64);
 	large[16384 - 65] = '/';
 	write_fake_bytes(folder, "9/cgroup", large, sizeof(large));
-	container_id_read(folder, 9, id);
-	assert_string_equal(id, "");
+	control_group_read(folder, 9, &group);
+	assert_string_equal(group.container_id, "");
 	remove_folder(folder);
+}
+
+static void units_are_named_by_their_groups(void **state)
+{
+	char long_name[400] = "0::/system.slice/";
+
+	(void)state;
+	assert_unit("0::/system.slice/nginx.service\n", "nginx.service");
+	assert_unit("0::/system.slice/system-postgres.slice/postgres@15-main.service\n",
+		    "postgres@15-main.service");
+	assert_unit("0::/user.slice/user-1000.slice/session-3.scope\n", "session-3.scope");
+	/* The innermost one. */
+	assert_unit("0::/user.slice/user-1000.slice/user@1000.service/app.slice/app-mail.scope\n",
+		    "app-mail.scope");
+	assert_unit("0::/system.slice/build.service/jobs/7\n", "build.service");
+	assert_unit("0::/init.scope\n", "init.scope");
+	assert_unit("0::/system.slice/_cpu.service (deleted)\n", "cpu.service");
+	assert_unit("0::/system.slice/dev-disk-by\\x2dlabel-x.swap\n",
+		    "dev-disk-by\\x2dlabel-x.swap");
+	/* A container is none, but what runs it or runs in it may be. */
+	assert_unit("0::/system.slice/docker-" ID ".scope\n", "");
+	assert_unit("0::/machine.slice/machine-web.scope\n", "");
+	assert_unit("0::/user.slice/user-1000.slice/user@1000.service/user.slice/libpod-" ID
+		    ".scope/container\n",
+		    "user@1000.service");
+	assert_unit("0::/lxc.payload.web/system.slice/nginx.service\n", "nginx.service");
+	/* Version 1: one hierarchy is systemd's, in any line. */
+	assert_unit("4:cpu,cpuacct:/x.service\n3:memory:/y.service\n"
+		    "1:name=systemd:/system.slice/nginx.service\n0::/\n",
+		    "nginx.service");
+	assert_unit("4:cpu,cpuacct:/x.service\n", "");
+	assert_unit("0::/user.slice\n", "");
+	assert_unit("0::/.service\n", "");
+	assert_unit("0::/_.service\n", "");
+	assert_unit("0::/a\tb.service\n", "");
+	assert_unit("0::/caf\xc3\xa9.service\n", "");
+	assert_unit("", "");
+	memset(long_name + strlen(long_name), 'x', 247);
+	strcat(long_name, ".service");
+	assert_unit(long_name, long_name + strlen("0::/system.slice/"));
+	memset(long_name + strlen("0::/system.slice/"), 'x', 248);
+	strcpy(long_name + strlen("0::/system.slice/") + 248, ".service");
+	assert_unit(long_name, "");
 }
 
 int main(void)
@@ -188,6 +244,7 @@ int main(void)
 		cmocka_unit_test(the_innermost_container_counts),
 		cmocka_unit_test(the_lines_of_version_1_are_looked_through),
 		cmocka_unit_test(rubbish_is_no_container),
+		cmocka_unit_test(units_are_named_by_their_groups),
 		cmocka_unit_test(it_is_read_from_the_process),
 	};
 
