@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Profiles of any bytes: pprof, OTLP, folded stacks, JSON. All values that are read can be reported, and
+ * Profiles of any bytes: pprof, OTLP, texts, JSON. All values that are read can be reported, and
  * their sum is the announced one; marks and strings of names are within their limits.
  *
  * covers: open_pprof.c open_otlp.c open_folded.c opened_frame.c opened_identity.c opened_samples.c
- * covers: decode_budget.c open_json.c json_index.c open_perf.c
+ * covers: decode_budget.c open_json.c json_index.c open_perf.c open_pprof_text.c open_firefox.c opened_json.c
+ * covers: opened_address_map.c
  */
 #include "viewer/open/open_file.h"
 #include "viewer/open/open_otlp.h"
