@@ -26,6 +26,7 @@ struct mapping_key {
 struct function_key {
 	uint64_t name;
 	uint64_t filename;
+	uint64_t start_line;
 };
 
 /* --- bytes --- */
@@ -182,6 +183,27 @@ static uint64_t add_new_mapping(struct pprof_tables *tables, const struct frame 
 	return id;
 }
 
+void pprof_tables_name_profile(struct pprof_tables *tables, const char *name)
+{
+	Pprof__Mapping mapping = PPROF__MAPPING__INIT;
+	Pprof__Mapping *entry = &mapping;
+	Pprof__Profile profile = PPROF__PROFILE__INIT;
+	struct mapping_key key = { .filename = (uint64_t)pprof_tables_name(tables, name) };
+	uint64_t id;
+
+	if (!add_to_table(tables, &tables->mappings, &key, sizeof(key), 1, &id))
+		return;
+	mapping.id = id;
+	mapping.filename = (int64_t)key.filename;
+	mapping.has_functions = true;
+	mapping.has_filenames = true;
+	mapping.has_line_numbers = true;
+	mapping.has_inline_frames = true;
+	profile.n_mapping = 1;
+	profile.mapping = &entry;
+	pprof_tables_write(tables, &profile);
+}
+
 /* 0 (no mapping) for errors and interpreted frames. */
 static uint64_t add_mapping(struct pprof_tables *tables, const struct frame *frame)
 {
@@ -217,11 +239,13 @@ static uint64_t add_function(struct pprof_tables *tables, const struct named_fra
 	text_builder_append(&tables->text, doubt_suffix(name));
 	key.name = pprof_tables_text(tables);
 	key.filename = pprof_tables_name(tables, name->file);
+	key.start_line = name->start_line;
 	if (!add_to_table(tables, &tables->functions, &key, sizeof(key), 1, &id))
 		return id;
 	function.id = id;
 	function.name = (int64_t)key.name;
 	function.filename = (int64_t)key.filename;
+	function.start_line = (int64_t)key.start_line;
 	profile.n_function = 1;
 	profile.function = &entry;
 	pprof_tables_write(tables, &profile);

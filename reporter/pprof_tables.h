@@ -61,6 +61,9 @@ int64_t pprof_tables_name(struct pprof_tables *tables, const char *name);
 /** The index of tables->text, which is then empty again. */
 int64_t pprof_tables_text(struct pprof_tables *tables);
 
+/** Writes a mapping without code, by whose name tools call the profile. It must be the first. */
+void pprof_tables_name_profile(struct pprof_tables *tables, const char *name);
+
 /** The id of the location with all its functions. */
 uint64_t pprof_tables_location(struct pprof_tables *tables, const struct shown_location *shown);
 

@@ -398,3 +398,10 @@ struct frame opened_frame_make(const struct opened_mapping *mapping, uint8_t kin
 		frame.column = column;
 	return frame;
 }
+
+void opened_frame_set_start(struct frame *frame, int64_t start_line)
+{
+	if (frame->kind != FRAME_ERROR && frame->kind != FRAME_KERNEL && frame->function &&
+	    start_line > 0 && start_line <= UINT32_MAX)
+		frame->start_line = (uint32_t)start_line;
+}

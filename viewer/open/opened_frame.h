@@ -148,4 +148,7 @@ struct frame opened_frame_make(const struct opened_mapping *mapping, uint8_t kin
 			       const char *function, const struct opened_name *name,
 			       const char *file, int64_t line, int64_t column);
 
+/** Sets the first line of the frame's function; 0 and numbers that no line has are not known. */
+void opened_frame_set_start(struct frame *frame, int64_t start_line);
+
 #endif
