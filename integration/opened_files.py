@@ -23,7 +23,9 @@ def showing(tap, *paths, stdin=None):
         found = SHOWING.search(agent.log_text())
         if not tap.ok(found, "it shows " + " and ".join(map(os.path.basename, paths)), agent.log_text()):
             tap.finish()
-        yield Api(found[1] + "/")
+        api = Api(found[1] + "/")
+        api.pid = agent.pid
+        yield api
 
 
 def functions(api, **query):

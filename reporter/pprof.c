@@ -365,6 +365,22 @@ static void write_comment(struct pprof_writer *writer, const char *text)
 	pprof_tables_write(&writer->tables, &comment);
 }
 
+/* A fact about where the profile comes from. */
+static void write_fact(void *context, const char *key, const char *value)
+{
+	struct pprof_writer *writer = context;
+	struct text_builder text = { 0 };
+
+	text_builder_append(&text, key);
+	text_builder_append(&text, ": ");
+	text_builder_append(&text, value);
+	if (text.failed)
+		writer->tables.err = -ENOMEM;
+	else
+		write_comment(writer, text_builder_text(&text));
+	text_builder_deinit(&text);
+}
+
 /* The period, the shown type and the comments of an opened profile. */
 static void write_facts(struct pprof_writer *writer)
 {
@@ -394,6 +410,9 @@ static void write_header(struct pprof_writer *writer, const struct sample_snapsh
 
 	/* The first string must be empty. */
 	pprof_tables_literal(&writer->tables, "");
+	/* Tools call a profile by its first mapping: not by the first library that a sample was in. */
+	if (!writer->facts && info->host && *info->host)
+		pprof_tables_name_profile(&writer->tables, info->host);
 	if (writer->facts)
 		add_columns_of_facts(writer, types);
 	else
@@ -412,6 +431,8 @@ static void write_header(struct pprof_writer *writer, const struct sample_snapsh
 	pprof_tables_write(&writer->tables, &profile);
 	if (writer->facts)
 		write_facts(writer);
+	if (!writer->facts)
+		profile_info_describe(info, snapshot, write_fact, writer);
 	for (size_t i = 0; i < info->tag_count; i++)
 		write_comment(writer, info->tags[i]);
 }
