@@ -212,6 +212,7 @@ build/$(1)/%_test.o: %_test.c build/$(1)/flags | $$(GENERATED)
 $$(USES_SKELETON:%.c=build/$(1)/%.o): | $$(SKELETON)
 build/$(1)/agent/tracing/tests/verifier_test.o: | $$(SKELETON) build/ebpf/allframes_arm64.skel.h
 build/$(1)/viewer/flame_page.o: viewer/assets/export.html
+build/$(1)/viewer/flame_svg.o: viewer/flame_svg.js
 build/$(1)/viewer/assets.o: $$(wildcard viewer/assets/*)
 build/$(1)/build/proto/%.o: build/proto/%.c build/$(1)/flags | $$(PROTO_HEADERS)
 	$$(call say,CC,$$@)

@@ -15,6 +15,8 @@ enum exit_status {
 	EXIT_STATUS_USAGE = 2,
 	/** Missing privilege or kernel feature. */
 	EXIT_STATUS_UNSUPPORTED = 3,
+	/** A function grew by more than -fail-above allows. */
+	EXIT_STATUS_REGRESSION = 4,
 };
 
 /**

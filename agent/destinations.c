@@ -17,6 +17,7 @@
 #include "lib/model/metrics.h"
 #include "symbols/uploaded_symbol_caches.h"
 #include "viewer/flame_page.h"
+#include "viewer/flame_svg.h"
 
 enum {
 	HOST_ATTRIBUTE_COUNT = 4,
@@ -124,6 +125,7 @@ static int init_outputs(struct destinations *destinations)
 	destinations->outputs.otlp = &destinations->otlp_options;
 	destinations->outputs.with_lines = options->with_lines;
 	destinations->outputs.write_page = flame_page_write;
+	destinations->outputs.write_svg = flame_svg_write;
 	store_options.keeps_times = output_files_need_times(&destinations->outputs);
 	store_options.keeps_cpus = store_options.keeps_times && options->collector.with_cpu;
 	destinations->samples = sample_store_create(&store_options);
@@ -182,8 +184,6 @@ static int init_viewer(struct destinations *destinations, struct native_names *n
 	};
 	int error;
 
-	if (uname(&destinations->kernel))
-		destinations->kernel.release[0] = '\0';
 	destinations->names = names;
 	error = viewer_create(&viewer_options, &destinations->viewer);
 	if (error)
@@ -270,6 +270,8 @@ int destinations_init(struct destinations *destinations, const struct options *o
 	sample_counter_init(&destinations->counter);
 	sample_counter_init(&destinations->received);
 	host_identity_read(&destinations->host, "/");
+	if (uname(&destinations->kernel))
+		destinations->kernel.release[0] = '\0';
 	/* This reporter comes before the stores, so that every sample in a store has been reported to it. */
 	if (native_names_reporter(names))
 		sample_counter_add(&destinations->counter, native_names_reporter(names));
@@ -386,11 +388,34 @@ static char **make_comments(const struct options *options)
 	return take_pointer(comments);
 }
 
+static void append_numbers(struct text_builder *text, const char *option, const uint32_t *numbers,
+			   uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		text_builder_format(text, "%s%u", i ? "," : option, numbers[i]);
+}
+
+/* The options that chose samples, such as "-pid 12,13 -comm nginx"; "" if all were taken. */
+static const char *describe_selection(const struct options *options, struct text_builder *text)
+{
+	append_numbers(text, " -pid ", options->pids, options->pid_count);
+	append_numbers(text, " -cpus ", options->cpus, options->cpu_count);
+	if (*options->comm)
+		text_builder_format(text, " -comm %s", options->comm);
+	if (options->cgroup)
+		text_builder_format(text, " -cgroup %s", options->cgroup);
+	if (options->probabilistic_threshold < 100)
+		text_builder_format(text, " -probabilistic-threshold %u",
+				    options->probabilistic_threshold);
+	return *text_builder_text(text) ? text_builder_text(text) + 1 : "";
+}
+
 static int write_outputs(struct destinations *destinations, const struct sampling_period *period,
 			 struct symbol_lookup *lookup)
 {
 	_cleanup_(sample_snapshot_deinit) struct sample_snapshot snapshot = { 0 };
 	_cleanup_(free_comments) char **comments = make_comments(destinations->options);
+	_cleanup_(text_builder_deinit) struct text_builder selection = { 0 };
 	const struct profile_info info = {
 		.start_time_ns = period->start_realtime_ns,
 		.start_monotonic_ns = period->start_monotonic_ns,
@@ -398,6 +423,10 @@ static int write_outputs(struct destinations *destinations, const struct samplin
 		.samples_per_second = destinations->options->samples_per_second,
 		.tags = (const char *const *)comments,
 		.tag_count = destinations->options->tag_count,
+		.host = destinations->host.name,
+		.kernel = destinations->kernel.release,
+		.version = AGENT_VERSION,
+		.selection = describe_selection(destinations->options, &selection),
 	};
 	int error;
 

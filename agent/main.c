@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/diff_files.h"
 #include "agent/options.h"
 #include "agent/process_setup.h"
 #include "agent/runtimes/file_host.h"
@@ -33,6 +34,8 @@ static int run(const struct options *options)
 {
 	if (options->upload_count)
 		return upload_symbols(options);
+	if (options->diff_count)
+		return diff_files(options);
 	return options->open_count ? show_file(options) : agent_run(options);
 }
 

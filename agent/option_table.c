@@ -27,6 +27,7 @@ enum {
 	UPLOAD_MAX_COUNT = 4096,
 	/** Profiles that are shown together. */
 	OPEN_MAX_COUNT = 8,
+	DIFF_COUNT = 2,
 	/* Linux's PID_MAX_LIMIT on 64-bit machines. */
 	PID_MAX = 1 << 22,
 };
@@ -71,6 +72,26 @@ static int set_open(struct options *options, const struct setting *setting)
 	if (!*setting->text)
 		return option_refuse(setting, "give a path, or -");
 	return add_path(setting, OPEN_MAX_COUNT, &options->opens, &options->open_count);
+}
+
+static int set_diff(struct options *options, const struct setting *setting)
+{
+	if (!*setting->text)
+		return option_refuse(setting, "give two paths");
+	return add_path(setting, DIFF_COUNT, &options->diffs, &options->diff_count);
+}
+
+/* "5%", or "0.5%". */
+static int set_fail_above(struct options *options, const struct setting *setting)
+{
+	char *end;
+	double percent = strtod(setting->text, &end);
+
+	if (end == setting->text || strcmp(end, "%") != 0 || !(percent >= 0) || percent > 100)
+		return option_refuse(setting, "give a percentage, such as 5%%");
+	options->has_fail_above = true;
+	options->fail_above = percent / 100;
+	return 0;
 }
 
 /* The process with the thread @pid; 0 if there is none. */
@@ -269,7 +290,7 @@ const char option_signals[] =
 
 const char option_statuses[] =
 	"Exit status: 0 done, 1 failed while running, 2 wrong usage, 3 missing privilege or kernel "
-	"feature. One line on standard error says what is wrong and what to do.";
+	"feature, 4 a function grew by more than `-fail-above` allows. One line on standard error says what is wrong and what to do.";
 
 const struct option option_table[] = {
 	{
@@ -373,8 +394,9 @@ const struct option option_table[] = {
 		.value_name = "PATH",
 		.meaning =
 			"Write the profile to this file at the end; may be repeated. Format by suffix: `.pb.gz` pprof, `.folded` "
-			"folded stacks, `.txt` stack table, `.otlp` one OTLP message, `.html` a flame graph in one HTML "
-			"file. `-` writes folded stacks to standard output.",
+			"folded stacks, `.txt` stack table, `.otlp` one OTLP message, `.html` and `.svg` a flame graph in one "
+			"file, `.speedscope.json` for speedscope, `.firefox.json` for the Firefox profiler and Perfetto. `-` "
+			"writes folded stacks to standard output.",
 		.details =
 			"Tools for flame graphs read folded stacks. The HTML file can be zoomed and searched, and needs no "
 			"other file. Paths are checked at the start; a file appears when it is complete.",
@@ -484,6 +506,29 @@ const struct option option_table[] = {
 			"no privileges.",
 		.details = "See [The page](page.md).",
 		.set = set_open,
+	},
+	{
+		.name = "diff",
+		.value_name = "BEFORE AFTER",
+		.has_two_values = true,
+		.meaning =
+			"Instead of sampling, print the functions of these two profiles by how much they changed, with the "
+			"significance of each change. The files are those that `-open` reads.",
+		.details =
+			"Samples and times are compared as shares of all, since two runs are never equally long; bytes and "
+			"objects as they are. The compared values are those that the first file shows first.",
+		.set = set_diff,
+	},
+	{
+		.name = "fail-above",
+		.value_name = "PERCENT%",
+		.meaning =
+			"With `-diff`, end with status 4 if a function grew significantly and by more than so much of all, self "
+			"or total: a gate for build pipelines.",
+		.details =
+			"Significant is a change of three standard deviations. Values that are not made of samples, such as "
+			"bytes, have no significance; every growth over the limit counts.",
+		.set = set_fail_above,
 	},
 	{
 		.name = "doctor",

@@ -35,6 +35,8 @@ struct option {
 	const char *name;
 	/** Name of the value in -help; NULL for a flag, whose value is true or false. */
 	const char *value_name;
+	/** The value is two arguments, which are set one after the other. */
+	bool has_two_values;
 	/** Default, which is set as if the user had given it; NULL: none. */
 	const char *initial;
 	/** The default in words, for an option that is not given; NULL: @initial says it, or there is nothing to say. */

@@ -45,6 +45,7 @@ static int parse_argument(struct options *options, int argument_count, char *con
 	const char *equals;
 	size_t length;
 	char source[64];
+	int error;
 
 	if (name == argument || !*name)
 		return fail(-EINVAL,
@@ -73,6 +74,13 @@ static int parse_argument(struct options *options, int argument_count, char *con
 	snprintf(source, sizeof(source), "-%s ", setting.option->name);
 	setting.source = source;
 	is_set[setting.option - option_table] = true;
+	error = setting.option->set(options, &setting);
+	if (error || equals || !setting.option->has_two_values)
+		return error;
+	if (*index + 1 == argument_count)
+		return fail(-EINVAL, "-%s: needs two values: -%s %s", setting.option->name,
+			    setting.option->name, setting.option->value_name);
+	setting.text = arguments[++*index];
 	return setting.option->set(options, &setting);
 }
 
@@ -104,7 +112,8 @@ static int parse_initial(struct options *options, const struct option *option)
 /* The name of an option that is useless with -open, -doctor or -upload-symbols; NULL: there is none. */
 static const char *useless_option(const struct options *options)
 {
-	if (!options->open_count && !options->doctor && !options->upload_count)
+	if (!options->open_count && !options->doctor && !options->upload_count &&
+	    !options->diff_count)
 		return NULL;
 	if (options->output_count)
 		return "-output";
@@ -116,8 +125,11 @@ static const char *useless_option(const struct options *options)
 		return "-metrics";
 	if (!options->open_count && options->viewer.address)
 		return "-viewer";
-	if (options->doctor && (options->open_count || options->upload_count))
+	if (options->doctor &&
+	    (options->open_count || options->upload_count || options->diff_count))
 		return "-doctor";
+	if (options->open_count && options->diff_count)
+		return "-open";
 	return options->open_count && options->upload_count ? "-open" : NULL;
 }
 
@@ -125,6 +137,8 @@ static const char *purpose_of(const struct options *options)
 {
 	if (options->upload_count)
 		return "-upload-symbols sends symbols and samples nothing";
+	if (options->diff_count)
+		return "-diff compares two files and samples nothing";
 	return options->open_count ? "-open shows a file and samples nothing" :
 				     "-doctor writes to standard output alone";
 }
@@ -137,6 +151,15 @@ static int check_purpose(const struct options *options)
 		return fail(-EINVAL, "-upload-symbols needs somebody who receives them; give "
 				     "-collection-agent HOST:PORT");
 	return useless ? fail(-EINVAL, "%s; leave out %s", purpose_of(options), useless) : 0;
+}
+
+static int check_diff(const struct options *options)
+{
+	if (options->diff_count == 1)
+		return fail(-EINVAL, "-diff: needs two profiles: -diff BEFORE AFTER");
+	if (options->has_fail_above && !options->diff_count)
+		return fail(-EINVAL, "-fail-above: nothing is compared without -diff BEFORE AFTER");
+	return 0;
 }
 
 static int check_receive(const struct receive_options *receive)
@@ -190,6 +213,8 @@ int options_parse(struct options *options, int argument_count, char *const *argu
 			error = check_receive(&parsed.receive);
 		if (!error)
 			error = check_metrics(&parsed.metrics);
+		if (!error)
+			error = check_diff(&parsed);
 		if (error)
 			return error;
 	}
@@ -230,6 +255,9 @@ void options_deinit(struct options *options)
 	for (uint32_t i = 0; i < options->open_count; i++)
 		free(options->opens[i]);
 	free(options->opens);
+	for (uint32_t i = 0; i < options->diff_count; i++)
+		free(options->diffs[i]);
+	free(options->diffs);
 	free(options->cgroup);
 	free(options->cpus);
 	options_free_tags(options);

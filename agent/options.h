@@ -113,6 +113,12 @@ struct options {
 	char **opens;
 	uint32_t open_count;
 
+	/** Two profiles to compare instead of sampling, and the growth of a function that fails: 0.05 is 5 %. */
+	char **diffs;
+	uint32_t diff_count;
+	bool has_fail_above;
+	double fail_above;
+
 	/** Reports on standard output how well the agent runs here, after duration_ns. */
 	bool doctor;
 

@@ -30,8 +30,8 @@ def _label(strings, label):
     return field(3, data + field(3, value) + (field(4, strings(unit[0])) if unit else b""))
 
 
-def pprof(types, rows, period=None, shown="", duration_ns=0, time_ns=0, comments=(), build_id=""):
-    """@period: (type, unit, number). All code is in /opt/made, which has a build id."""
+def pprof(types, rows, period=None, shown="", duration_ns=0, time_ns=0, comments=(), build_id="", file="/opt/made"):
+    """@period: (type, unit, number). All code is in @file, which has a build id."""
     strings, ids, tables = Strings(), {}, b""
     parts = [field(1, field(1, strings(kind)) + field(2, strings(unit))) for kind, unit in types]
     for row in rows:
@@ -44,7 +44,7 @@ def pprof(types, rows, period=None, shown="", duration_ns=0, time_ns=0, comments
         parts.append(field(2, b"".join(field(1, ids[name]) for name in reversed(row.stack)) +
                            b"".join(field(2, value) for value in row.values) +
                            b"".join(_label(strings, label) for label in row.labels)))
-    parts.append(field(3, field(1, 1) + field(2, 0x1000) + field(3, 0x9000) + field(5, strings("/opt/made")) +
+    parts.append(field(3, field(1, 1) + field(2, 0x1000) + field(3, 0x9000) + field(5, strings(file)) +
                        field(6, strings(build_id)) + field(7, 1)))
     parts.append(tables)
     if period:

@@ -4,7 +4,6 @@
 have them, and the same again after a round trip through each export. Prints TAP.
 """
 import collections
-import contextlib
 import glob
 import gzip
 import json
@@ -14,42 +13,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import HANG_SECONDS, Agent, Tap, run_agent
+from harness import Tap, run_agent
 from made_profiles import Row, counted, pprof
+from opened_files import functions, showing, types_of, write_json
 from pprof_reader import Profile
-from viewer_pages import Api
 
-SHOWING = re.compile(r"^info: showing .+ at (http://\S+);", re.M)
 MIB, KIB, SECOND = 1 << 20, 1 << 10, 10 ** 9
 CPU = [("samples", "count"), ("cpu", "nanoseconds")]
 HEAP = [("alloc_objects", "count"), ("alloc_space", "bytes"), ("inuse_objects", "count"), ("inuse_space", "bytes")]
 GO = shutil.which("go")
-
-
-@contextlib.contextmanager
-def showing(tap, *paths, stdin=None):
-    """The API of the agent that shows the files."""
-    options = [text for path in paths for text in ("-open", path)]
-    with Agent(*options, "-viewer", "127.0.0.1:0", outputs=[], **({"stdin": stdin} if stdin else {})) as agent:
-        end = time.monotonic() + HANG_SECONDS
-        while not SHOWING.search(agent.log_text()) and agent.process.poll() is None and time.monotonic() < end:
-            time.sleep(0.02)
-        found = SHOWING.search(agent.log_text())
-        if not tap.ok(found, "it shows " + " and ".join(map(os.path.basename, paths)), agent.log_text()):
-            tap.finish()
-        yield Api(found[1] + "/")
-
-
-def functions(api, **query):
-    return {row["name"]: (row["self"], row["total"])
-            for row in api.get("top", root="none", limit=10000, **query)["rows"]}
-
-
-def types_of(api):
-    return [(one["type"], one["unit"]) for one in api.get("status")["types"]]
 
 
 def go_functions(path, kind):
@@ -144,6 +118,25 @@ def check_file(tap, directory, name, types, rows, facts):
         tap.ok(functions(api) == counted(rows, shown), name + ", folded: the values again", functions(api))
 
 
+def check_nameless(tap, directory):
+    """Frames without names have their file's name and an address, whatever the tool wrote, and again after exports."""
+    path = os.path.join(directory, "nameless.pb")
+    for file, name, wanted in (("/opt/made", "/opt/made+0x31", "made+0x31"), ("/opt/made", "made+0x31", "made+0x31"),
+                               ("[kernel.ext4]", "[kernel]+0x31", "ext4+0x31"),
+                               ("[kernel.kallsyms]", "[kernel.kallsyms]+0x31", "vmlinux+0x31")):
+        with open(path, "wb") as out:
+            out.write(pprof([("samples", "count")], [Row((name,), (1,))], file=file))
+        with showing(tap, path) as api:
+            tap.ok(list(functions(api)) == [wanted], "%s in %s" % (name, file), functions(api))
+            exports = {kind: api.fetch("api/export?format=" + kind) for kind in ("pprof", "otlp", "folded")}
+        for kind, data in exports.items():
+            again = os.path.join(directory, "nameless." + kind)
+            with open(again, "wb") as out:
+                out.write(data)
+            with showing(tap, again) as api:
+                tap.ok(list(functions(api)) == [wanted], "and again by " + kind, functions(api))
+
+
 def check_two(tap, directory):
     """Two files are two ranges of time, in each of which are the functions of one."""
     paths, rows = [], [[Row(("main", "old"), (3,)), Row(("main", "both"), (5,))], [Row(("main", "both"), (8,))]]
@@ -181,13 +174,6 @@ def check_folded(tap, directory):
     with showing(tap, again) as api:
         tap.ok(functions(api) == {"main": (0.5, 6), "b": (3.5, 3.5), "c": (2, 2)}, "and the fractions again",
                functions(api))
-
-
-def write_json(directory, name, value):
-    path = os.path.join(directory, name)
-    with open(path, "w", encoding="utf-8") as file:
-        json.dump(value, file, indent=1)
-    return path
 
 
 def check_speedscope(tap, directory):
@@ -306,6 +292,7 @@ def main():
     with tempfile.TemporaryDirectory() as directory:
         for name, (types, rows, facts) in FILES.items():
             check_file(tap, directory, name, types, rows, facts)
+        check_nameless(tap, directory)
         check_two(tap, directory)
         check_folded(tap, directory)
         check_speedscope(tap, directory)

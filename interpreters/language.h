@@ -138,6 +138,8 @@ struct interpreted_frame {
 	/** Both count from 1; 0 if unknown. A column is in the units in which the language counts them. */
 	uint32_t line;
 	uint32_t column;
+	/** First line of the function; 0 if unknown. */
+	uint32_t start_line;
 	/** The function is inlined into the next one. */
 	bool is_inlined;
 	/**

@@ -18,10 +18,11 @@ struct frame_key {
 	uint64_t file;
 	uint32_t line;
 	uint32_t column;
+	uint32_t start_line;
 	uint8_t kind;
 	uint8_t flags;
 	uint8_t error;
-	uint8_t reserved[5];
+	uint8_t reserved;
 };
 
 _Static_assert(sizeof(struct frame_key) == 48, "struct frame_key has no padding");
@@ -44,6 +45,7 @@ static inline struct frame_key frame_key_make(const struct frame *frame, uint64_
 	if (frame_carries_name(frame)) {
 		key.line = frame->line;
 		key.column = frame->column;
+		key.start_line = frame->start_line;
 	}
 	return key;
 }

@@ -16,7 +16,6 @@
 enum {
 	ATTRIBUTE_WORDS = 4,
 	MAPPING_WORDS = 7,
-	FUNCTION_WORDS = 2,
 	LOCATION_WORDS = 4,
 	/* The zero values: a tag and a length for each table, the link table included. */
 	ZERO_ENTRIES_BYTES = 7 * 2,
@@ -232,6 +231,7 @@ uint32_t otlp_add_function(struct otlp_dictionary *dictionary,
 {
 	push_word(dictionary, function->name);
 	push_word(dictionary, function->filename);
+	push_word(dictionary, function->start_line);
 	return add_pushed(dictionary, OTLP_FUNCTIONS);
 }
 
@@ -240,7 +240,11 @@ struct otlp_function_entry otlp_function(const struct otlp_dictionary *dictionar
 	size_t length;
 	const uint32_t *words = content_of(dictionary, OTLP_FUNCTIONS, id, &length);
 
-	return (struct otlp_function_entry){ .name = words[0], .filename = words[1] };
+	return (struct otlp_function_entry){
+		.name = words[0],
+		.filename = words[1],
+		.start_line = words[2],
+	};
 }
 
 uint32_t otlp_add_location(struct otlp_dictionary *dictionary,
@@ -334,7 +338,9 @@ static size_t use_function(struct otlp_dictionary *dictionary, uint32_t id)
 
 	otlp_dictionary_use(dictionary, OTLP_STRINGS, function.name);
 	otlp_dictionary_use(dictionary, OTLP_STRINGS, function.filename);
-	return otlp_message_bytes(2, 2);
+	/* A field of 0 is not written. */
+	return otlp_message_bytes(
+		2 + (function.start_line ? 1 + otlp_varint_bytes(function.start_line) : 0), 2);
 }
 
 static size_t use_location(struct otlp_dictionary *dictionary, uint32_t id)

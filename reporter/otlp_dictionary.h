@@ -73,6 +73,8 @@ struct otlp_mapping_entry {
 struct otlp_function_entry {
 	uint32_t name;
 	uint32_t filename;
+	/** 0 if it is not known. */
+	uint32_t start_line;
 };
 
 enum { OTLP_LINE_WORDS = 3 };

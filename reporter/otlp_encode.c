@@ -256,6 +256,7 @@ static void add_functions(struct encoder *encoder, ProfilesDictionaryMessage *ta
 			(int32_t)index_of(encoder, OTLP_STRINGS, entry.name);
 		tables->function_table[i]->filename_strindex =
 			(int32_t)index_of(encoder, OTLP_STRINGS, entry.filename);
+		tables->function_table[i]->start_line = entry.start_line;
 	}
 }
 

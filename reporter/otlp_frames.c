@@ -164,6 +164,7 @@ static uint32_t add_function(struct otlp_frames *frames, const struct named_fram
 		text_builder_append(&dictionary->text, doubt_suffix(name));
 	function.name = otlp_add_built_string(dictionary);
 	function.filename = name->file ? otlp_add_string(dictionary, name->file) : 0;
+	function.start_line = name->start_line;
 	return otlp_add_function(dictionary, &function);
 }
 

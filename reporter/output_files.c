@@ -19,8 +19,10 @@
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/base/text.h"
+#include "reporter/firefox.h"
 #include "reporter/folded.h"
 #include "reporter/otlp_file.h"
+#include "reporter/speedscope.h"
 #include "reporter/stack_table.h"
 
 enum {
@@ -33,8 +35,14 @@ static const struct {
 	const char *suffix;
 	enum output_format format;
 } suffixes[] = {
-	{ ".pb.gz", OUTPUT_PPROF }, { ".folded", OUTPUT_FOLDED }, { ".txt", OUTPUT_STACK_TABLE },
-	{ ".otlp", OUTPUT_OTLP },   { ".html", OUTPUT_PAGE },
+	{ ".pb.gz", OUTPUT_PPROF },
+	{ ".folded", OUTPUT_FOLDED },
+	{ ".txt", OUTPUT_STACK_TABLE },
+	{ ".otlp", OUTPUT_OTLP },
+	{ ".html", OUTPUT_PAGE },
+	{ ".svg", OUTPUT_SVG },
+	{ ".speedscope.json", OUTPUT_SPEEDSCOPE },
+	{ ".firefox.json", OUTPUT_FIREFOX },
 };
 
 int output_format_of_path(const char *path, enum output_format *format)
@@ -175,8 +183,14 @@ void output_files_deinit(struct output_files *files)
 bool output_files_need_times(const struct output_files *files)
 {
 	for (size_t i = 0; i < files->count; i++) {
-		if (files->files[i].format == OUTPUT_OTLP)
+		switch (files->files[i].format) {
+		case OUTPUT_OTLP:
+		case OUTPUT_SPEEDSCOPE:
+		case OUTPUT_FIREFOX:
 			return true;
+		default:
+			break;
+		}
 	}
 	return false;
 }
@@ -219,9 +233,16 @@ static int make_counts(struct output_job *job)
 	return err;
 }
 
+/* True for formats whose stacks are merged by their texts. */
+static bool needs_counts(enum output_format format)
+{
+	return format == OUTPUT_FOLDED || format == OUTPUT_STACK_TABLE || format == OUTPUT_PAGE ||
+	       format == OUTPUT_SVG;
+}
+
 static int write_format(struct output_job *job, enum output_format format, FILE *out)
 {
-	int err = format == OUTPUT_PPROF || format == OUTPUT_OTLP ? 0 : make_counts(job);
+	int err = needs_counts(format) ? make_counts(job) : 0;
 
 	if (err)
 		return err;
@@ -231,7 +252,13 @@ static int write_format(struct output_job *job, enum output_format format, FILE 
 	case OUTPUT_OTLP:
 		return write_otlp(job, out);
 	case OUTPUT_PAGE:
-		return job->files->write_page(out, &job->counts);
+		return job->files->write_page(out, &job->counts, job->snapshot, job->info);
+	case OUTPUT_SVG:
+		return job->files->write_svg(out, &job->counts, job->snapshot, job->info);
+	case OUTPUT_SPEEDSCOPE:
+		return speedscope_write(out, job->snapshot, job->info, job->lookup);
+	case OUTPUT_FIREFOX:
+		return firefox_write(out, job->snapshot, job->info, job->lookup);
 	case OUTPUT_FOLDED:
 		folded_write(out, &job->counts);
 		return 0;

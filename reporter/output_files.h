@@ -19,7 +19,8 @@
 #include "reporter/stack_counts.h"
 
 /** Endings of paths, for people; output_files.c has the table. */
-#define OUTPUT_SUFFIXES ".pb.gz, .folded, .txt, .otlp or .html"
+#define OUTPUT_SUFFIXES                                                                            \
+	".pb.gz, .folded, .txt, .otlp, .html, .svg, .speedscope.json or .firefox.json"
 
 enum output_format {
 	OUTPUT_PPROF,
@@ -27,6 +28,9 @@ enum output_format {
 	OUTPUT_STACK_TABLE,
 	OUTPUT_OTLP,
 	OUTPUT_PAGE,
+	OUTPUT_SVG,
+	OUTPUT_SPEEDSCOPE,
+	OUTPUT_FIREFOX,
 };
 
 struct output_file {
@@ -34,6 +38,10 @@ struct output_file {
 	char *path;
 	enum output_format format;
 };
+
+typedef int output_counts_writer(FILE *out, const struct stack_counts *counts,
+				 const struct sample_snapshot *snapshot,
+				 const struct profile_info *info);
 
 /** Owner: the thread that runs the agent. */
 struct output_files {
@@ -47,10 +55,11 @@ struct output_files {
 	/** Folded stacks and the stack table show source lines; set by whoever made the files. */
 	bool with_lines;
 	/**
-	 * Writes the stacks as a page (.html), 0 or -errno; failed writes stay in @out. The page belongs to the viewer, so
-	 * whoever made the files sets this.
+	 * Write the stacks as a page (.html) and as a picture (.svg), 0 or -errno; failed writes stay in @out. Both belong to the
+	 * viewer, so whoever made the files sets these.
 	 */
-	int (*write_page)(FILE *out, const struct stack_counts *counts);
+	output_counts_writer *write_page;
+	output_counts_writer *write_svg;
 };
 
 /**

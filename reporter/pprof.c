@@ -1,34 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * The profile is written as many Profile messages of one element each. Concatenated they equal one
- * Profile with all elements (protocol buffers merge on concatenation), and no copy of the whole is
- * needed in memory. Strings, functions, mappings and locations are written when they are first met,
- * samples at the end, when they are merged.
- */
+/* The tables (reporter/pprof_tables.h) are written while samples are merged, the samples at the end. */
 
 #include "reporter/pprof.h"
 
 #include <errno.h>
 #include <string.h>
-#include <zlib.h>
 
-#include "build/proto/profile.pb-c.h"
 #include "lib/base/clock.h"
 #include "lib/base/hash_map.h"
 #include "lib/base/text.h"
 #include "lib/base/vector.h"
 #include "lib/model/languages.h"
 #include "lib/model/origins.h"
-#include "reporter/frame_key.h"
+#include "reporter/pprof_tables.h"
 #include "reporter/sequence_counts.h"
 #include "reporter/stack_text.h"
-
-enum {
-	COMPRESSED_BYTES = 16384,
-	/* zlib's windowBits: the largest window, with a gzip header. */
-	GZIP_WINDOW_BITS = 15 + 16,
-	ZLIB_MEMORY_LEVEL = 8,
-};
 
 /*
  * Numbers at the start of a sample's sequence, before its locations. Attributes come first;
@@ -65,30 +51,12 @@ VECTOR_DEFINE(label_set_vector, const struct label_set *)
 VECTOR_DEFINE(value_vector, int64_t)
 
 struct pprof_writer {
-	FILE *out;
-	struct symbol_lookup *lookup;
+	struct pprof_tables tables;
 	/* NULL: the samples are the agent's. */
 	const struct profile_facts *facts;
-	z_stream stream;
-	unsigned char compressed[COMPRESSED_BYTES];
 	/* The value columns, and the index of each origin's first column. */
 	uint32_t first_columns[ORIGIN_COUNT];
 	uint32_t column_count;
-	/* The first error; after it everything is a no-op. */
-	int err;
-	/* Buffer of one packed message. */
-	uint8_t *packed;
-	size_t packed_capacity;
-	/*
-	 * strings maps a text to its index; the other maps map a key below to an id. An id is the
-	 * number of earlier entries + 1.
-	 */
-	struct hash_map strings;
-	struct hash_map mappings;
-	/* Maps the address of a struct binary to the id of its mapping. */
-	struct hash_map binary_mappings;
-	struct hash_map functions;
-	struct hash_map locations;
 	/* Their ids count from 1. Borrowed from the snapshot, in which equal sets are the same pointer. */
 	struct label_set_vector label_sets;
 	struct hash_map label_ids;
@@ -96,295 +64,27 @@ struct pprof_writer {
 	/* A row of column_count values for each of the samples; only with facts. */
 	struct value_vector values;
 	struct number_vector sequence;
-	struct text_builder text;
 };
-
-/* Keys under which mappings and functions are equal; locations use struct frame_key. No padding. */
-struct mapping_key {
-	uint64_t executable_id;
-	/* A file that was opened may have several mappings of one binary. */
-	uint64_t memory_start;
-	uint64_t filename;
-	uint64_t build_id;
-};
-
-struct function_key {
-	uint64_t name;
-	uint64_t filename;
-};
-
-/* --- bytes --- */
-
-static void compress_bytes(struct pprof_writer *writer, const void *bytes, size_t count, int flush)
-{
-	z_stream *stream = &writer->stream;
-
-	if (writer->err)
-		return;
-	stream->next_in = (unsigned char *)bytes;
-	stream->avail_in = count;
-	do {
-		stream->next_out = writer->compressed;
-		stream->avail_out = COMPRESSED_BYTES;
-		deflate(stream, flush);
-		fwrite(writer->compressed, 1, COMPRESSED_BYTES - stream->avail_out, writer->out);
-	} while (stream->avail_out == 0);
-}
-
-static void write_profile(struct pprof_writer *writer, const Pprof__Profile *profile)
-{
-	size_t bytes = pprof__profile__get_packed_size(profile);
-	uint8_t *grown;
-
-	if (writer->err)
-		return;
-	if (bytes > writer->packed_capacity) {
-		grown = vector_grow(writer->packed, &writer->packed_capacity, bytes, 1);
-		if (!grown) {
-			writer->err = -ENOMEM;
-			return;
-		}
-		writer->packed = grown;
-	}
-	pprof__profile__pack(profile, writer->packed);
-	compress_bytes(writer, writer->packed, bytes, Z_NO_FLUSH);
-}
-
-/* --- the tables --- */
-
-/*
- * True if @key is new in @table: *@id is then its id, counted from @first, and the caller
- * writes the entry. False if the key is known, or after an error.
- */
-static bool add_to_table(struct pprof_writer *writer, struct hash_map *table, const void *key,
-			 size_t key_bytes, uint64_t first, uint64_t *id)
-{
-	*id = 0;
-	if (writer->err || hash_map_find_bytes(table, key, key_bytes, id))
-		return false;
-	*id = table->count + first;
-	writer->err = hash_map_set_bytes(table, key, key_bytes, *id);
-	return !writer->err;
-}
-
-static int64_t add_string(struct pprof_writer *writer, const char *string, size_t length)
-{
-	Pprof__Profile profile = PPROF__PROFILE__INIT;
-	char *entry = (char *)string;
-	uint64_t index;
-
-	if (add_to_table(writer, &writer->strings, string, length, 0, &index)) {
-		profile.n_string_table = 1;
-		profile.string_table = &entry;
-		write_profile(writer, &profile);
-	}
-	return (int64_t)index;
-}
-
-/* For constant texts of this file. */
-static int64_t add_literal(struct pprof_writer *writer, const char *string)
-{
-	return add_string(writer, string, strlen(string));
-}
-
-/* Adds writer->text, and empties it. */
-static int64_t add_text(struct pprof_writer *writer)
-{
-	int64_t index;
-
-	if (writer->text.failed && !writer->err)
-		writer->err = -ENOMEM;
-	index = add_string(writer, text_builder_text(&writer->text), writer->text.length);
-	text_builder_clear(&writer->text);
-	return index;
-}
-
-/* For names from outside: protocol buffers need UTF-8. */
-static int64_t add_name(struct pprof_writer *writer, const char *name)
-{
-	text_builder_append_name(&writer->text, name ? name : "");
-	return add_text(writer);
-}
-
-static int64_t add_mapping_name(struct pprof_writer *writer, const struct frame *frame)
-{
-	bool is_module = frame->file && strcmp(frame->file, "vmlinux");
-
-	if (frame->kind == FRAME_KERNEL && is_module) {
-		text_builder_append(&writer->text, "[kernel.");
-		text_builder_append_name(&writer->text, frame->file);
-		text_builder_append(&writer->text, "]");
-	} else if (frame->kind == FRAME_KERNEL) {
-		text_builder_append(&writer->text, "[kernel.kallsyms]");
-	} else {
-		text_builder_append_name(&writer->text,
-					 frame->binary ? frame->binary->path : "[anonymous]");
-	}
-	return add_text(writer);
-}
-
-static int64_t add_build_id(struct pprof_writer *writer, const struct binary *binary)
-{
-	for (uint32_t i = 0; binary && i < binary->build_id_bytes; i++)
-		text_builder_format(&writer->text, "%02x", binary->build_id[i]);
-	return add_text(writer);
-}
-
-static uint64_t add_new_mapping(struct pprof_writer *writer, const struct frame *frame)
-{
-	const struct binary *binary = frame->binary;
-	Pprof__Mapping mapping = PPROF__MAPPING__INIT;
-	Pprof__Mapping *entry = &mapping;
-	Pprof__Profile profile = PPROF__PROFILE__INIT;
-	struct mapping_key key;
-	uint64_t id;
-
-	key = (struct mapping_key){
-		.executable_id = binary ? binary->executable_id : 0,
-		.memory_start = binary ? binary->memory_start : 0,
-		.filename = add_mapping_name(writer, frame),
-		.build_id = add_build_id(writer, binary),
-	};
-	if (!add_to_table(writer, &writer->mappings, &key, sizeof(key), 1, &id))
-		return id;
-	mapping.id = id;
-	if (binary) {
-		mapping.memory_start = binary->memory_start;
-		mapping.memory_limit = binary->memory_limit;
-		mapping.file_offset = binary->file_offset;
-	}
-	mapping.filename = (int64_t)key.filename;
-	mapping.build_id = (int64_t)key.build_id;
-	/*
-	 * All known names are in the profile: tools must not look up names in whatever file now has
-	 * this path.
-	 */
-	mapping.has_functions = true;
-	mapping.has_filenames = true;
-	mapping.has_line_numbers = true;
-	mapping.has_inline_frames = true;
-	profile.n_mapping = 1;
-	profile.mapping = &entry;
-	write_profile(writer, &profile);
-	return id;
-}
-
-/* 0 (no mapping) for errors and interpreted frames. */
-static uint64_t add_mapping(struct pprof_writer *writer, const struct frame *frame)
-{
-	uint64_t binary = (uintptr_t)frame->binary;
-	uint64_t id;
-
-	if ((frame->kind != FRAME_NATIVE && frame->kind != FRAME_KERNEL) ||
-	    (frame->binary && frame->binary->is_nowhere))
-		return 0;
-	if (!binary)
-		return add_new_mapping(writer, frame);
-	if (!hash_map_find(&writer->binary_mappings, binary, &id)) {
-		id = add_new_mapping(writer, frame);
-		if (!writer->err)
-			writer->err = hash_map_set(&writer->binary_mappings, binary, id);
-	}
-	return id;
-}
-
-/*
- * system_name stays empty. If it equals the name, pprof treats both as raw symbols and cuts the
- * parameters off C++ names, so that different functions are merged.
- */
-static uint64_t add_function(struct pprof_writer *writer, const struct named_frame *name)
-{
-	Pprof__Function function = PPROF__FUNCTION__INIT;
-	Pprof__Function *entry = &function;
-	Pprof__Profile profile = PPROF__PROFILE__INIT;
-	struct function_key key;
-	uint64_t id;
-
-	append_frame_name(&writer->text, name);
-	text_builder_append(&writer->text, doubt_suffix(name));
-	key.name = add_text(writer);
-	key.filename = add_name(writer, name->file);
-	if (!add_to_table(writer, &writer->functions, &key, sizeof(key), 1, &id))
-		return id;
-	function.id = id;
-	function.name = (int64_t)key.name;
-	function.filename = (int64_t)key.filename;
-	profile.n_function = 1;
-	profile.function = &entry;
-	write_profile(writer, &profile);
-	return id;
-}
-
-static void write_location(struct pprof_writer *writer, const struct shown_location *shown,
-			   uint64_t id, const struct frame_key *key, uint64_t mapping)
-{
-	struct named_frame names[FRAME_MAX_NAMES];
-	Pprof__Line lines[FRAME_MAX_NAMES];
-	Pprof__Line *line_entries[FRAME_MAX_NAMES];
-	Pprof__Location location = PPROF__LOCATION__INIT;
-	Pprof__Location *entry = &location;
-	Pprof__Profile profile = PPROF__PROFILE__INIT;
-	uint32_t count = name_location(shown, writer->lookup, names);
-
-	for (uint32_t i = 0; i < count; i++) {
-		pprof__line__init(&lines[i]);
-		lines[i].function_id = add_function(writer, &names[i]);
-		lines[i].line = names[i].line;
-		lines[i].column = names[i].column;
-		line_entries[i] = &lines[i];
-	}
-	location.id = id;
-	location.mapping_id = mapping;
-	location.address = key->address;
-	location.n_line = count;
-	location.line = line_entries;
-	profile.n_location = 1;
-	profile.location = &entry;
-	write_profile(writer, &profile);
-}
-
-static uint64_t add_location(struct pprof_writer *writer, const struct shown_location *shown)
-{
-	struct frame_key keys[FRAME_MAX_NAMES];
-	uint64_t id, outer_mapping = 0;
-
-	for (uint32_t i = 0; i < shown->count; i++) {
-		const struct frame *frame = &shown->frames[i];
-
-		outer_mapping = add_mapping(writer, frame);
-		keys[i] = frame_key_make(frame, outer_mapping);
-		/* Only inlined functions show this flag (doubt_suffix()). */
-		if (!(frame->flags & FRAME_INLINED))
-			keys[i].flags &= ~FRAME_APPROXIMATE;
-		if (frame_carries_name(frame)) {
-			keys[i].function = add_name(writer, frame->function);
-			keys[i].file = add_name(writer, frame->file);
-		}
-	}
-	if (add_to_table(writer, &writer->locations, keys, shown->count * sizeof(keys[0]), 1, &id))
-		/* The code is in the outermost function's file. */
-		write_location(writer, shown, id, &keys[0], outer_mapping);
-	return id;
-}
 
 /* --- samples --- */
 
 static void push_number(struct pprof_writer *writer, uint64_t number)
 {
-	if (!writer->err)
-		writer->err = number_vector_push(&writer->sequence, number);
+	if (!writer->tables.err)
+		writer->tables.err = number_vector_push(&writer->sequence, number);
 }
 
 static uint64_t add_labels(struct pprof_writer *writer, const struct label_set *labels)
 {
 	uint64_t id = 0;
 
-	if (!labels || writer->err || hash_map_find(&writer->label_ids, (uintptr_t)labels, &id))
+	if (!labels || writer->tables.err ||
+	    hash_map_find(&writer->label_ids, (uintptr_t)labels, &id))
 		return id;
-	writer->err = label_set_vector_push(&writer->label_sets, labels);
+	writer->tables.err = label_set_vector_push(&writer->label_sets, labels);
 	id = writer->label_sets.count;
-	if (!writer->err)
-		writer->err = hash_map_set(&writer->label_ids, (uintptr_t)labels, id);
+	if (!writer->tables.err)
+		writer->tables.err = hash_map_set(&writer->label_ids, (uintptr_t)labels, id);
 	return id;
 }
 
@@ -394,7 +94,7 @@ static uint32_t attribute_number(struct pprof_writer *writer, const struct sampl
 	if (!*sample_attributes[attribute].pprof)
 		return 0;
 	return sample_attributes[attribute].kind == ATTRIBUTE_TEXT ?
-		       add_name(writer, sample_text(sample, attribute)) :
+		       pprof_tables_name(&writer->tables, sample_text(sample, attribute)) :
 		       sample_number(sample, attribute);
 }
 
@@ -424,15 +124,15 @@ static void merge_sample(struct pprof_writer *writer, const struct stored_sample
 	for (uint32_t i = 0; i < sample->sample.trace->frame_count;) {
 		struct shown_location shown;
 
-		trace_shown_location(sample->sample.trace, &i, writer->lookup, &shown);
+		trace_shown_location(sample->sample.trace, &i, writer->tables.lookup, &shown);
 		if (shown.count)
-			push_number(writer, add_location(writer, &shown));
+			push_number(writer, pprof_tables_location(&writer->tables, &shown));
 	}
-	if (!writer->err && writer->facts)
-		writer->err = add_value(writer, sample);
-	else if (!writer->err)
-		writer->err = sequence_counts_add(&writer->samples, &writer->sequence,
-						  sample->count, sample->value_sum);
+	if (!writer->tables.err && writer->facts)
+		writer->tables.err = add_value(writer, sample);
+	else if (!writer->tables.err)
+		writer->tables.err = sequence_counts_add(&writer->samples, &writer->sequence,
+							 sample->count, sample->value_sum);
 }
 
 struct label_list {
@@ -495,17 +195,19 @@ static void push_program_labels(struct pprof_writer *writer, const struct label_
 		bool is_number = label_is_number(&label, &number, &unit);
 
 		if (is_taken(writer, label.key, is_number))
-			text_builder_append(&writer->text, FOREIGN_KEY_PREFIX);
-		key = add_name(writer, label.key);
+			text_builder_append(&writer->tables.text, FOREIGN_KEY_PREFIX);
+		key = pprof_tables_name(&writer->tables, label.key);
 		if (is_number)
-			push_number_label(list, key, number, add_name(writer, unit));
+			push_number_label(list, key, number,
+					  pprof_tables_name(&writer->tables, unit));
 		else
-			push_label(list, key, add_name(writer, label.value), 0);
+			push_label(list, key, pprof_tables_name(&writer->tables, label.value), 0);
 	}
 	if (labels->task_language)
 		push_label(list,
-			   add_literal(writer, language_task_key(labels->task_language)->pprof), 0,
-			   (int64_t)labels->task_id);
+			   pprof_tables_literal(&writer->tables,
+						language_task_key(labels->task_language)->pprof),
+			   0, (int64_t)labels->task_id);
 }
 
 /* An opened profile may not know the text, which is then left out. */
@@ -565,7 +267,8 @@ static void write_sample(struct pprof_writer *writer, const struct counted_seque
 		push_program_labels(writer, writer->label_sets.items[numbers[SEQUENCE_LABELS] - 1],
 				    &list);
 	if (mark)
-		push_label(&list, add_literal(writer, mark->pprof), add_literal(writer, "true"), 0);
+		push_label(&list, pprof_tables_literal(&writer->tables, mark->pprof),
+			   pprof_tables_literal(&writer->tables, "true"), 0);
 	for (size_t i = SEQUENCE_FIRST_LOCATION; i < counted->length; i++)
 		location_ids[i - SEQUENCE_FIRST_LOCATION] = numbers[i];
 	sample.n_location_id = counted->length - SEQUENCE_FIRST_LOCATION;
@@ -576,7 +279,7 @@ static void write_sample(struct pprof_writer *writer, const struct counted_seque
 	sample.label = list.entries;
 	profile.n_sample = 1;
 	profile.sample = &entry;
-	write_profile(writer, &profile);
+	pprof_tables_write(&writer->tables, &profile);
 }
 
 static void write_samples(struct pprof_writer *writer, uint64_t period_ns)
@@ -587,17 +290,17 @@ static void write_samples(struct pprof_writer *writer, uint64_t period_ns)
 	size_t longest = 0;
 
 	for (size_t i = 0; i < SAMPLE_ATTRIBUTE_COUNT; i++)
-		keys[i] = add_literal(writer, sample_attributes[i].pprof);
+		keys[i] = pprof_tables_literal(&writer->tables, sample_attributes[i].pprof);
 	for (size_t i = 0; i < samples->count; i++) {
 		if (samples->items[i].length > longest)
 			longest = samples->items[i].length;
 	}
 	location_ids = calloc(longest + 1, sizeof(*location_ids));
 	if (!location_ids) {
-		writer->err = -ENOMEM;
+		writer->tables.err = -ENOMEM;
 		return;
 	}
-	for (size_t i = 0; i < samples->count && !writer->err; i++)
+	for (size_t i = 0; i < samples->count && !writer->tables.err; i++)
 		write_sample(writer, &samples->items[i], keys, period_ns, location_ids);
 	free(location_ids);
 }
@@ -610,8 +313,8 @@ static void add_column(struct pprof_writer *writer, const char *type, const char
 	Pprof__ValueType *column = &types[writer->column_count++];
 
 	pprof__value_type__init(column);
-	column->type = add_name(writer, type);
-	column->unit = add_name(writer, unit);
+	column->type = pprof_tables_name(&writer->tables, type);
+	column->unit = pprof_tables_name(&writer->tables, unit);
 }
 
 /*
@@ -646,20 +349,36 @@ static void add_columns_of_facts(struct pprof_writer *writer, Pprof__ValueType t
 		Pprof__ValueType *column = &types[writer->column_count++];
 
 		pprof__value_type__init(column);
-		column->type = add_name(writer, type->type);
-		value_type_append_unit(&writer->text, type);
-		column->unit = add_text(writer);
+		column->type = pprof_tables_name(&writer->tables, type->type);
+		value_type_append_unit(&writer->tables.text, type);
+		column->unit = pprof_tables_text(&writer->tables);
 	}
 }
 
 static void write_comment(struct pprof_writer *writer, const char *text)
 {
 	Pprof__Profile comment = PPROF__PROFILE__INIT;
-	int64_t index = add_name(writer, text);
+	int64_t index = pprof_tables_name(&writer->tables, text);
 
 	comment.n_comment = 1;
 	comment.comment = &index;
-	write_profile(writer, &comment);
+	pprof_tables_write(&writer->tables, &comment);
+}
+
+/* A fact about where the profile comes from. */
+static void write_fact(void *context, const char *key, const char *value)
+{
+	struct pprof_writer *writer = context;
+	struct text_builder text = { 0 };
+
+	text_builder_append(&text, key);
+	text_builder_append(&text, ": ");
+	text_builder_append(&text, value);
+	if (text.failed)
+		writer->tables.err = -ENOMEM;
+	else
+		write_comment(writer, text_builder_text(&text));
+	text_builder_deinit(&text);
 }
 
 /* The period, the shown type and the comments of an opened profile. */
@@ -670,15 +389,15 @@ static void write_facts(struct pprof_writer *writer)
 	Pprof__ValueType period = PPROF__VALUE_TYPE__INIT;
 
 	if (facts->period_type) {
-		period.type = add_name(writer, facts->period_type);
-		period.unit = add_name(writer, facts->period_unit);
+		period.type = pprof_tables_name(&writer->tables, facts->period_type);
+		period.unit = pprof_tables_name(&writer->tables, facts->period_unit);
 		profile.period_type = &period;
 		profile.period = facts->period;
 	}
 	if (facts->names_shown_type)
 		profile.default_sample_type =
-			add_name(writer, facts->types[facts->shown_type].type);
-	write_profile(writer, &profile);
+			pprof_tables_name(&writer->tables, facts->types[facts->shown_type].type);
+	pprof_tables_write(&writer->tables, &profile);
 	for (size_t i = 0; i < facts->comment_count; i++)
 		write_comment(writer, facts->comments[i]);
 }
@@ -690,7 +409,10 @@ static void write_header(struct pprof_writer *writer, const struct sample_snapsh
 	Pprof__Profile profile = PPROF__PROFILE__INIT;
 
 	/* The first string must be empty. */
-	add_literal(writer, "");
+	pprof_tables_literal(&writer->tables, "");
+	/* Tools call a profile by its first mapping: not by the first library that a sample was in. */
+	if (!writer->facts && info->host && *info->host)
+		pprof_tables_name_profile(&writer->tables, info->host);
 	if (writer->facts)
 		add_columns_of_facts(writer, types);
 	else
@@ -706,46 +428,43 @@ static void write_header(struct pprof_writer *writer, const struct sample_snapsh
 	}
 	profile.time_nanos = (int64_t)info->start_time_ns;
 	profile.duration_nanos = (int64_t)info->duration_ns;
-	write_profile(writer, &profile);
+	pprof_tables_write(&writer->tables, &profile);
 	if (writer->facts)
 		write_facts(writer);
+	if (!writer->facts)
+		profile_info_describe(info, snapshot, write_fact, writer);
 	for (size_t i = 0; i < info->tag_count; i++)
 		write_comment(writer, info->tags[i]);
 }
 
 static void pprof_writer_deinit(struct pprof_writer *writer)
 {
-	deflateEnd(&writer->stream);
-	free(writer->packed);
-	hash_map_deinit(&writer->strings);
-	hash_map_deinit(&writer->mappings);
-	hash_map_deinit(&writer->binary_mappings);
-	hash_map_deinit(&writer->functions);
-	hash_map_deinit(&writer->locations);
+	pprof_tables_deinit(&writer->tables);
 	hash_map_deinit(&writer->label_ids);
 	label_set_vector_deinit(&writer->label_sets);
 	sequence_counts_deinit(&writer->samples);
 	value_vector_deinit(&writer->values);
 	number_vector_deinit(&writer->sequence);
-	text_builder_deinit(&writer->text);
 }
 
 int pprof_write(FILE *out, const struct sample_snapshot *snapshot, const struct profile_info *info,
 		struct symbol_lookup *lookup)
 {
-	struct pprof_writer writer = { .out = out, .lookup = lookup, .facts = info->facts };
+	struct pprof_writer writer = { .facts = info->facts };
 	uint64_t rate = info->samples_per_second ? info->samples_per_second : 1;
 	uint64_t period_ns = (NS_PER_SECOND + rate / 2) / rate;
 
-	if (deflateInit2(&writer.stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW_BITS,
-			 ZLIB_MEMORY_LEVEL, Z_DEFAULT_STRATEGY) != Z_OK)
-		return -ENOMEM;
+	int err = pprof_tables_init(&writer.tables, out, lookup);
+
+	if (err)
+		return err;
 	write_header(&writer, snapshot, info, period_ns);
-	for (size_t i = 0; i < snapshot->count && !writer.err; i++)
+	for (size_t i = 0; i < snapshot->count && !writer.tables.err; i++)
 		merge_sample(&writer, &snapshot->samples[i]);
-	if (!writer.err)
+	if (!writer.tables.err)
 		write_samples(&writer, period_ns);
-	compress_bytes(&writer, NULL, 0, Z_FINISH);
+	pprof_tables_finish(&writer.tables);
+	err = writer.tables.err;
 	pprof_writer_deinit(&writer);
-	return writer.err;
+	return err;
 }

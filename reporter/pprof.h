@@ -17,30 +17,11 @@
 #ifndef REPORTER_PPROF_H
 #define REPORTER_PPROF_H
 
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 
-#include "lib/model/profile_facts.h"
 #include "lib/model/symbol_lookup.h"
+#include "reporter/profile_info.h"
 #include "reporter/sample_store.h"
-
-/** Facts about the profile as a whole. Strings are borrowed. */
-struct profile_info {
-	/** CLOCK_REALTIME and CLOCK_MONOTONIC of the start, ns. */
-	uint64_t start_time_ns;
-	uint64_t start_monotonic_ns;
-	uint64_t duration_ns;
-	uint32_t samples_per_second;
-	/** The -tags, each `key:value`; they become comments of the profile. */
-	const char *const *tags;
-	size_t tag_count;
-	/**
-	 * Facts that an opened profile states about itself. Its types become the sample types; the origin of a sample is the index
-	 * of its type, and value_sum its value. NULL: the samples are the agent's.
-	 */
-	const struct profile_facts *facts;
-};
 
 /**
  * Writes the profile. 0 or -ENOMEM; write errors stay in @out (ferror()). @lookup may be NULL.

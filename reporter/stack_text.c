@@ -31,6 +31,7 @@ uint32_t name_frame(const struct frame *frame, struct symbol_lookup *lookup,
 			.function = symbols[i].function,
 			.file = symbols[i].file,
 			.line = symbols[i].line,
+			.start_line = symbols[i].start_line,
 			.is_inlined = i + 1 < count || symbols[i].flags & SYMBOL_INLINED,
 			.language = symbols[i].language,
 			.is_location = symbols[i].flags & SYMBOL_LOCATION,
@@ -48,6 +49,7 @@ uint32_t name_frame(const struct frame *frame, struct symbol_lookup *lookup,
 		names[0].file = frame->file;
 		names[0].line = frame->line;
 		names[0].column = frame->column;
+		names[0].start_line = frame->start_line;
 	}
 	if (frame->kind == FRAME_NATIVE && names[0].file)
 		names[0].language = native_language(names[0].file);
@@ -207,7 +209,7 @@ struct text_trait frame_trait(const struct named_frame *name)
 	};
 }
 
-static const char *suffix_of(const struct named_frame *name, bool with_lines)
+const char *frame_mark(const struct named_frame *name, bool with_lines)
 {
 	const struct frame *frame = name->frame;
 
@@ -250,7 +252,7 @@ void append_frame_text(struct text_builder *text, const struct named_frame *name
 	if (with_lines)
 		append_line(text, name);
 	replace_semicolons(text, from);
-	text_builder_append(text, suffix_of(name, with_lines));
+	text_builder_append(text, frame_mark(name, with_lines));
 }
 
 void append_comm_text(struct text_builder *text, const char *comm)

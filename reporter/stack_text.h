@@ -40,6 +40,8 @@ struct named_frame {
 	const char *file;
 	uint32_t line;
 	uint32_t column;
+	/** First line of the function; 0 if unknown. */
+	uint32_t start_line;
 	/** True if the function is inlined into the next one. */
 	bool is_inlined;
 	/** The inlining and the line are only the nearest that the runtime knows. */
@@ -152,6 +154,9 @@ struct text_trait frame_trait(const struct named_frame *name);
  * The suffix that outputs add to a name that is uncertain and does not show it by itself, or "".
  */
 const char *doubt_suffix(const struct named_frame *name);
+
+/** The suffix of the table above, or "". @with_lines: the text has lines, too. */
+const char *frame_mark(const struct named_frame *name, bool with_lines);
 
 /** Appends the function's name, or its substitute, without a suffix. */
 void append_frame_name(struct text_builder *text, const struct named_frame *name);

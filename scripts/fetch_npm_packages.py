@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Brings packages of npm for the programs in JavaScript that the long tests profile: a compiler, a bundler, a server.
+"""Brings packages of npm for the programs in JavaScript that the long tests profile: a compiler, a bundler, a server. And tools
+that open what the agent writes: speedscope, the Firefox profiler.
 
 usage: fetch_npm_packages.py
 
@@ -15,7 +16,7 @@ import subprocess
 
 DIRECTORY = pathlib.Path.home() / ".cache/allframes/npm-packages"
 MODULES = DIRECTORY / "node_modules"
-# All of them run in Node.js 16 too. rxjs and lodash-es are there for their sources.
+# All programs run in Node.js 16 too; profiler-cli needs 24. rxjs and lodash-es are there for their sources.
 PACKAGES = {
     "typescript": "5.4.5",
     "rollup": "3.29.5",
@@ -23,6 +24,8 @@ PACKAGES = {
     "lodash-es": "4.17.21",
     "express": "4.21.2",
     "ejs": "3.1.10",
+    "speedscope": "1.25.0",
+    "@firefox-devtools/profiler-cli": "0.10.0",
 }
 
 

@@ -59,6 +59,7 @@ struct answer_name {
 	uint32_t function;
 	uint32_t file;
 	uint32_t line;
+	uint32_t start_line;
 	bool is_inlined;
 	bool is_wrapper;
 };
@@ -268,6 +269,7 @@ static struct answer *make_answer(const struct go_symbols *symbols, size_t *byte
 			.function = frame->function,
 			.file = frame->file,
 			.line = frame->line > 0 ? (uint32_t)frame->line : 0,
+			.start_line = frame->start_line > 0 ? (uint32_t)frame->start_line : 0,
 			.is_inlined = frame->is_inlined,
 			.is_wrapper = !i && frame->kind == GO_FUNCTION_WRAPPER,
 		};
@@ -328,6 +330,7 @@ static uint32_t give(const struct answer *answer, struct symbol *symbols, uint32
 			/* The runtime uses "?" for an unknown file. */
 			.file = strcmp(text + name->file, "?") ? text + name->file : NULL,
 			.line = name->line,
+			.start_line = name->start_line,
 			.language = FRAME_GO,
 			.flags = (name->is_inlined ? SYMBOL_INLINED : 0) |
 				 (name->is_wrapper ? SYMBOL_GENERATED : 0),

@@ -10,13 +10,16 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "reporter/firefox.h"
 #include "reporter/folded.h"
 #include "reporter/otlp_file.h"
 #include "reporter/pprof.h"
 #include "reporter/sort_times.h"
+#include "reporter/speedscope.h"
 #include "reporter/stack_counts.h"
 #include "viewer/api_stacks.h"
 #include "viewer/flame_page.h"
+#include "viewer/flame_svg.h"
 
 enum {
 	/*
@@ -202,43 +205,6 @@ static void count_values(struct export_content *content)
 	}
 }
 
-static int write_folded(struct question *question, const struct sample_snapshot *snapshot,
-			FILE *out)
-{
-	const char *lines = request_parameter(question->request, "lines");
-	struct stack_counts counts;
-	int err = stack_counts_init(&counts, snapshot, question->api->config.lookup,
-				    lines && !strcmp(lines, "1"), EXPORT_LISTS_MAX_BYTES);
-
-	if (err == -E2BIG)
-		return fail(-EINVAL, "these stacks are too large to be written at once: choose a "
-				     "shorter time or a filter");
-	if (err)
-		return err;
-	folded_write_values(out, &counts, question_type(question));
-	stack_counts_deinit(&counts);
-	return 0;
-}
-
-/* Writes the flame graph that the page shows. */
-static int write_page(struct question *question, const struct sample_snapshot *snapshot, FILE *out)
-{
-	_cleanup_(free_pointer) char *text = NULL;
-	json_t *answer = json_object();
-	int err;
-
-	(void)snapshot;
-	put_text(answer, "host", question->api->config.host);
-	if (question->api->config.facts)
-		put_type(question, answer);
-	err = flame_json(question, PAGE_NODES, answer);
-	text = err ? NULL : json_dumps(answer, JSON_COMPACT);
-	json_decref(answer);
-	if (!text)
-		return err ? err : -ENOMEM;
-	return flame_page_write_json(out, text);
-}
-
 /* True if all times are selected. */
 static bool is_whole(const struct selection *selection)
 {
@@ -273,27 +239,146 @@ static uint32_t samples_per_second(const struct api_config *config)
 	return config->samples_per_second ? config->samples_per_second : 1;
 }
 
-static int write_pprof(struct question *question, const struct sample_snapshot *snapshot, FILE *out)
+/* Facts about the exported profile as a whole. */
+struct export_info {
+	struct profile_info info;
+	/* For an opened profile: its facts, with the selected type as the shown one. */
+	struct profile_facts facts;
+	struct text_builder selection;
+};
+
+static void export_info_deinit(struct export_info *info)
+{
+	text_builder_deinit(&info->selection);
+}
+
+/* The parameters that chose the samples, such as "comm=nginx kind=kernel". */
+static void append_selection(const struct api_request *request, struct text_builder *text)
+{
+	static const char *const others[] = { "format", "type",	     "lines",  "root",
+					      "token",	"base_from", "base_to" };
+
+	for (size_t i = 0; i < request->parameter_count; i++) {
+		const struct api_parameter *parameter = &request->parameters[i];
+		bool is_other = false;
+
+		for (size_t j = 0; j < sizeof(others) / sizeof(others[0]); j++)
+			is_other |= !strcmp(parameter->name, others[j]);
+		if (!is_other)
+			text_builder_format(text, "%s%s=%s", text->length ? " " : "",
+					    parameter->name, parameter->value);
+	}
+}
+
+static void make_info(const struct question *question, struct export_info *made)
 {
 	const struct api_config *config = &question->api->config;
-	struct profile_info info = {
+
+	*made = (struct export_info){ 0 };
+	append_selection(question->request, &made->selection);
+	made->info = (struct profile_info){
 		.start_time_ns = config->epoch_realtime_ns + start_ns(question),
 		.start_monotonic_ns = config->epoch_monotonic_ns + start_ns(question),
 		.duration_ns = duration_ns(question),
 		.samples_per_second = samples_per_second(config),
+		.host = config->host,
+		.kernel = config->kernel,
+		.version = config->version,
+		.selection = text_builder_text(&made->selection),
 	};
-	struct profile_facts facts;
+	if (!config->facts)
+		return;
+	made->facts = *config->facts;
+	if (!made->facts.has_time)
+		made->info.start_time_ns = 0;
+	made->facts.names_shown_type |= made->facts.shown_type != question->type;
+	made->facts.shown_type = question->type;
+	made->info.facts = &made->facts;
+}
 
-	if (config->facts) {
-		facts = *config->facts;
-		if (!facts.has_time)
-			info.start_time_ns = 0;
-		/* The selected type is the one that is shown first. */
-		facts.names_shown_type |= facts.shown_type != question->type;
-		facts.shown_type = question->type;
-		info.facts = &facts;
-	}
-	return pprof_write(out, snapshot, &info, config->lookup);
+static int write_pprof(struct question *question, const struct sample_snapshot *snapshot, FILE *out)
+{
+	_cleanup_(export_info_deinit) struct export_info made;
+
+	make_info(question, &made);
+	return pprof_write(out, snapshot, &made.info, question->api->config.lookup);
+}
+
+static int write_speedscope(struct question *question, const struct sample_snapshot *snapshot,
+			    FILE *out)
+{
+	_cleanup_(export_info_deinit) struct export_info made;
+
+	make_info(question, &made);
+	return speedscope_write(out, snapshot, &made.info, question->api->config.lookup);
+}
+
+static int write_firefox(struct question *question, const struct sample_snapshot *snapshot,
+			 FILE *out)
+{
+	_cleanup_(export_info_deinit) struct export_info made;
+
+	make_info(question, &made);
+	return firefox_write(out, snapshot, &made.info, question->api->config.lookup);
+}
+
+static int merge_texts(struct question *question, const struct sample_snapshot *snapshot,
+		       struct stack_counts *counts)
+{
+	const char *lines = request_parameter(question->request, "lines");
+	int err = stack_counts_init(counts, snapshot, question->api->config.lookup,
+				    lines && !strcmp(lines, "1"), EXPORT_LISTS_MAX_BYTES);
+
+	return err == -E2BIG ?
+		       fail(-EINVAL,
+			    "these stacks are too large to be written at once: choose a shorter time or a filter") :
+		       err;
+}
+
+static int write_svg(struct question *question, const struct sample_snapshot *snapshot, FILE *out)
+{
+	_cleanup_(export_info_deinit) struct export_info made = { 0 };
+	struct stack_counts counts;
+	int err = merge_texts(question, snapshot, &counts);
+
+	if (err)
+		return err;
+	make_info(question, &made);
+	err = flame_svg_write(out, &counts, snapshot, &made.info);
+	stack_counts_deinit(&counts);
+	return err;
+}
+
+static int write_folded(struct question *question, const struct sample_snapshot *snapshot,
+			FILE *out)
+{
+	struct stack_counts counts;
+	int err = merge_texts(question, snapshot, &counts);
+
+	if (err)
+		return err;
+	folded_write_values(out, &counts, question_type(question));
+	stack_counts_deinit(&counts);
+	return 0;
+}
+
+/* Writes the flame graph that the page shows. */
+static int write_page(struct question *question, const struct sample_snapshot *snapshot, FILE *out)
+{
+	_cleanup_(free_pointer) char *text = NULL;
+	json_t *answer = json_object();
+	int err;
+
+	(void)snapshot;
+	put_text(answer, "host", question->api->config.host);
+	if (question->api->config.facts)
+		put_type(question, answer);
+	err = flame_json(question, PAGE_NODES, answer);
+	text = err ? NULL : json_dumps(answer, JSON_COMPACT);
+	json_decref(answer);
+	if (!text)
+		return err ? err : -ENOMEM;
+	return flame_page_write_json(out, text);
 }
 
 static int write_otlp(struct question *question, const struct sample_snapshot *snapshot, FILE *out)
@@ -329,12 +414,21 @@ static const struct format {
 	bool has_times;
 	/* The file has the values of all types, and not only of the selected one. */
 	bool has_types;
+	/* Counts are values of the selected type. */
+	bool counts_values;
 } formats[] = {
-	{ "pprof", "pb.gz", "application/octet-stream", write_pprof, true, false, false, true },
-	{ "folded", "folded", "text/plain; charset=utf-8", write_folded, true, false, false,
+	{ "pprof", "pb.gz", "application/octet-stream", write_pprof, true, false, false, true,
 	  false },
-	{ "otlp", "otlp", "application/octet-stream", write_otlp, true, true, true, true },
-	{ "html", "html", "text/html; charset=utf-8", write_page, false, false, false, false },
+	{ "folded", "folded", "text/plain; charset=utf-8", write_folded, true, false, false, false,
+	  true },
+	{ "otlp", "otlp", "application/octet-stream", write_otlp, true, true, true, true, false },
+	{ "html", "html", "text/html; charset=utf-8", write_page, false, false, false, false,
+	  false },
+	{ "svg", "svg", "image/svg+xml", write_svg, true, false, false, false, true },
+	{ "speedscope", "speedscope.json", "application/json", write_speedscope, true, false, true,
+	  false, false },
+	{ "firefox", "firefox.json", "application/json", write_firefox, true, false, true, false,
+	  false },
 };
 
 enum { FORMAT_COUNT = sizeof(formats) / sizeof(formats[0]) };
@@ -427,11 +521,12 @@ int answer_export(struct question *question, struct api_answer *answer)
 	while (format < formats + FORMAT_COUNT && (!wanted || strcmp(wanted, format->name)))
 		format++;
 	if (format == formats + FORMAT_COUNT)
-		return fail(-EINVAL, "format is pprof, folded, otlp or html");
+		return fail(-EINVAL,
+			    "format is pprof, folded, otlp, html, svg, speedscope or firefox");
 	question->all_types = format->has_types;
 	if (format->has_samples)
 		err = collect(question, format->has_cpus, format->has_times, &content);
-	if (question->api->config.facts && !format->has_types)
+	if (question->api->config.facts && format->counts_values)
 		count_values(&content);
 	snapshot.samples = content.stored.items;
 	snapshot.count = content.stored.count;

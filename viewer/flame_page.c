@@ -7,7 +7,8 @@
 #include <string.h>
 
 #include "lib/base/cleanup.h"
-#include "viewer/flame_tree.h"
+#include "lib/base/json_text.h"
+#include "viewer/counts_tree.h"
 
 /* The page, built by `make page` and committed. */
 __asm__(".pushsection .rodata\n"
@@ -19,51 +20,19 @@ extern const char flame_page[], flame_page_end[];
 /* The profile is inserted after this tag. */
 static const char profile_tag[] = "<script type=\"application/json\" id=\"profile\">";
 
-/*
- * Writes @text, valid UTF-8 like all frame strings. `<` is escaped, because it could start the
- * element's end tag.
- */
-static void put_string(FILE *out, const char *text, size_t length)
-{
-	putc('"', out);
-	for (size_t i = 0; i < length; i++) {
-		unsigned char byte = (unsigned char)text[i];
-
-		if (byte == '"' || byte == '\\')
-			fprintf(out, "\\%c", byte);
-		else if (byte < ' ' || byte == '<')
-			fprintf(out, "\\u%04x", byte);
-		else
-			putc(byte, out);
-	}
-	putc('"', out);
-}
-
-/* Cuts the suffix of a text, such as "_[k]", which kind and flags express already. */
-static size_t name_length(const char *text, uint8_t kind, uint8_t flags)
-{
-	size_t length = strlen(text);
-	bool is_marked = kind == TEXT_KERNEL || kind == TEXT_JIT || flags;
-
-	return is_marked && length > 4 && !strncmp(text + length - 4, "_[", 2) ? length - 4 :
-										 length;
-}
-
 static void put_names(FILE *out, const struct stack_counts *counts)
 {
 	fputs("\"names\":[", out);
 	for (size_t i = 0; i < counts->strings.count; i++) {
-		const char *text = counts->strings.items[i];
-		const struct text_trait *trait = &counts->traits.items[i];
-
-		put_string(out, text, name_length(text, trait->kind, trait->flags));
+		json_text_write_bytes(out, counts->strings.items[i],
+				      counts_tree_name_length(counts, (uint32_t)i));
 		putc(',', out);
 	}
 	fputs("\"all\"],\"kinds\":[", out);
 	for (int i = 0; i <= TEXT_KIND_COUNT; i++) {
 		if (i)
 			putc(',', out);
-		put_string(out, text_kind_name(i), strlen(text_kind_name(i)));
+		json_text_write(out, text_kind_name(i));
 	}
 	putc(']', out);
 }
@@ -119,54 +88,6 @@ static void put_columns(FILE *out, const struct stack_counts *counts, const stru
 	}
 }
 
-static int compare_strings(const void *a, const void *b, void *context)
-{
-	const struct stack_counts *counts = context;
-
-	return strcmp(counts->strings.items[*(const uint32_t *)a],
-		      counts->strings.items[*(const uint32_t *)b]);
-}
-
-/*
- * The rank of each text in text order, indexed by id. The caller frees it; NULL without memory.
- */
-static uint32_t *rank_strings(const struct stack_counts *counts)
-{
-	size_t count = counts->strings.count;
-	_cleanup_(free_pointer) uint32_t *sorted = calloc(count + 1, sizeof(*sorted));
-	uint32_t *ranks = calloc(count + 1, sizeof(*ranks));
-
-	if (!sorted || !ranks) {
-		free(ranks);
-		return NULL;
-	}
-	for (uint32_t i = 0; i < count; i++)
-		sorted[i] = i;
-	qsort_r(sorted, count, sizeof(*sorted), compare_strings, (void *)counts);
-	for (uint32_t i = 0; i < count; i++)
-		ranks[sorted[i]] = i;
-	return ranks;
-}
-
-static int make_tree(const struct stack_counts *counts, struct flame_tree *tree)
-{
-	_cleanup_(flame_stack_vector_deinit) struct flame_stack_vector stacks = { 0 };
-	_cleanup_(free_pointer) uint32_t *ranks = rank_strings(counts);
-	int err = ranks ? 0 : -ENOMEM;
-
-	for (size_t i = 0; i < counts->stacks.sequences.count && !err; i++) {
-		const struct counted_sequence *sequence = &counts->stacks.sequences.items[i];
-
-		err = flame_stack_vector_push(
-			&stacks, (struct flame_stack){
-					 .ids = counts->stacks.numbers.items + sequence->first,
-					 .length = sequence->length,
-					 .count = sequence->count,
-				 });
-	}
-	return err ? err : flame_tree_init(tree, &stacks, ranks, FLAME_PAGE_MAX_NODES);
-}
-
 /*
  * Writes the page up to the profile and returns the rest; NULL if the page has no tag for a
  * profile.
@@ -204,11 +125,23 @@ int flame_page_write_json(FILE *out, const char *json)
 	return 0;
 }
 
-int flame_page_write(FILE *out, const struct stack_counts *counts)
+static void put_fact(void *context, const char *key, const char *value)
+{
+	FILE *out = context;
+
+	fputs(",[", out);
+	json_text_write(out, key);
+	putc(',', out);
+	json_text_write(out, value);
+	putc(']', out);
+}
+
+int flame_page_write(FILE *out, const struct stack_counts *counts,
+		     const struct sample_snapshot *snapshot, const struct profile_info *info)
 {
 	_cleanup_(flame_tree_deinit) struct flame_tree tree = { 0 };
 	const char *behind;
-	int err = make_tree(counts, &tree);
+	int err = counts_tree_init(&tree, counts, FLAME_PAGE_MAX_NODES);
 
 	if (err)
 		return err;
@@ -218,7 +151,10 @@ int flame_page_write(FILE *out, const struct stack_counts *counts)
 	fprintf(out, "{\"total\":%" PRIu64 ",\"tree\":{", counts->total);
 	put_names(out, counts);
 	put_columns(out, counts, &tree);
-	fputs("}}", out);
+	/* The first entry has no comma before it. */
+	fputs("},\"about\":[[\"tool\",\"allframes\"]", out);
+	profile_info_describe(info, snapshot, put_fact, out);
+	fputs("]}", out);
 	end_page(out, behind);
 	return 0;
 }

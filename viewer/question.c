@@ -2,13 +2,13 @@
 #include "viewer/question.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "lib/base/significance.h"
 
 #define MISSES_UNKNOWN UINT16_MAX
 
@@ -460,19 +460,6 @@ json_t *value_json(const struct question *question, uint64_t sum)
 void put_value(const struct question *question, json_t *object, const char *key, uint64_t sum)
 {
 	json_object_set_new(object, key, value_json(question, sum));
-}
-
-double share_significance(uint64_t count, uint64_t total, uint64_t base_count, uint64_t base_total)
-{
-	double n = (double)total, m = (double)base_total, pooled, error;
-
-	if (!total || !base_total)
-		return 0;
-	pooled = (double)(count + base_count) / (n + m);
-	error = sqrt(pooled * (1 - pooled) * (1 / n + 1 / m));
-	if (!(error > 0))
-		return 0;
-	return round(((double)count / n - (double)base_count / m) / error * 10) / 10;
 }
 
 void put_significance(json_t *object, const char *key, uint64_t count, uint64_t total,

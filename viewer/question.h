@@ -129,11 +129,6 @@ void put_number(json_t *object, const char *key, uint64_t number);
 json_t *text_json(const char *text);
 void put_text(json_t *object, const char *key, const char *text);
 
-/**
- * The difference between the share of @count in @total and that of the base, in standard
- * deviations, to one decimal.
- */
-double share_significance(uint64_t count, uint64_t total, uint64_t base_count, uint64_t base_total);
 /** Sets @key of @object to share_significance(). */
 void put_significance(json_t *object, const char *key, uint64_t count, uint64_t total,
 		      uint64_t base_count, uint64_t base_total);

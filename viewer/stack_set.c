@@ -7,6 +7,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/error.h"
+#include "lib/base/significance.h"
 #include "viewer/function_id.h"
 
 /* --- a tree as columns --- */

@@ -43,6 +43,7 @@ static int add_frame(struct name_answers *answers, const struct interpreted_fram
 	struct name_frame added = {
 		.line = frame->line,
 		.column = frame->column,
+		.start_line = frame->start_line,
 		.flags = (frame->is_inlined ? NAME_INLINED : 0) |
 			 (frame->is_approximate ? NAME_APPROXIMATE : 0) |
 			 (frame->marks_trace ? NAME_MARKS_TRACE : 0),
@@ -118,6 +119,7 @@ struct interpreted_frame name_answers_frame(const struct name_answers *answers,
 		.file = frame->file == NAME_NO_TEXT ? NULL : texts + frame->file,
 		.line = frame->line,
 		.column = frame->column,
+		.start_line = frame->start_line,
 		.is_inlined = frame->flags & NAME_INLINED,
 		.is_approximate = frame->flags & NAME_APPROXIMATE,
 		.marks_trace = frame->flags & NAME_MARKS_TRACE,

@@ -49,6 +49,7 @@ struct name_frame {
 	uint32_t file;
 	uint32_t line;
 	uint32_t column;
+	uint32_t start_line;
 	uint32_t flags;
 };
 

@@ -20,6 +20,7 @@
 #include "reporter/sample_store.h"
 #include "viewer/api.h"
 #include "viewer/flame_page.h"
+#include "viewer/flame_svg.h"
 #include "viewer/history.h"
 #include "viewer/open/open_file.h"
 
@@ -121,6 +122,7 @@ static void write_outputs(const struct report_file *file, const char *folder,
 	files.with_lines = with_lines;
 	files.otlp = otlp;
 	files.write_page = flame_page_write;
+	files.write_svg = flame_svg_write;
 	check(output_files_write(&files, snapshot, &info, (struct symbol_lookup *)&file->lookup),
 	      "outputs");
 }

@@ -445,5 +445,6 @@ int python_code_symbolize(struct python_code_cache *cache, struct remote_memory 
 	frame->function = code->bytes;
 	frame->file = code->bytes[code->filename] ? code->bytes + code->filename : NULL;
 	frame->line = line;
+	frame->start_line = code->first_line > 0 ? (uint32_t)code->first_line : 0;
 	return 0;
 }

@@ -509,6 +509,7 @@ int ruby_names_symbolize(struct ruby_names *names, struct remote_memory *memory,
 	frame->function = name_text(name);
 	frame->file = name_text(name) + name->file;
 	frame->line = name->is_method ? 0 : line_at(name, position & ~RUBY_IS_APPROXIMATE);
+	frame->start_line = name->is_method ? 0 : name->first_line;
 	frame->is_approximate = !is_method && position & RUBY_IS_APPROXIMATE;
 	return 0;
 }

@@ -26,6 +26,8 @@ struct symbol {
 	/** NULL and 0 where the source line is not known. */
 	const char *file;
 	uint32_t line;
+	/** First line of the function; 0 if it is not known. */
+	uint32_t start_line;
 	/**
 	 * enum frame_kind of the language whose own table gave the name, or 0. It is set for all symbols of an
 	 * address or for none.

@@ -83,7 +83,7 @@ struct hashed_frame {
 	uint8_t error;
 	/* Bits 0 and 1: function and file follow, each with its NUL. */
 	uint8_t strings;
-	uint32_t reserved;
+	uint32_t start_line;
 };
 
 _Static_assert(sizeof(struct hashed_frame) == 40, "struct hashed_frame has no padding");
@@ -124,6 +124,7 @@ static struct hash128 hash_frames(const struct frame *frames, uint32_t frame_cou
 			.address = frame->address,
 			.line = is_named ? frame->line : 0,
 			.column = is_named ? frame->column : 0,
+			.start_line = is_named ? frame->start_line : 0,
 			.kind = frame->kind,
 			.flags = frame->flags,
 			.error = frame->error,
@@ -165,6 +166,7 @@ struct frame_shape {
 	/* For an error frame, the enum unwind_error. */
 	uint32_t line;
 	uint32_t column;
+	uint32_t start_line;
 	/* Number of the binary, counted from 1; 0 for none. */
 	uint16_t binary;
 	/* The upper bits of the address. */
@@ -174,7 +176,7 @@ struct frame_shape {
 	uint16_t reserved;
 };
 
-_Static_assert(sizeof(struct frame_shape) == 24, "kernel frames have one each");
+_Static_assert(sizeof(struct frame_shape) == 28, "kernel frames have one each");
 _Static_assert(sizeof(struct trace) % _Alignof(uint64_t) == 0, "frames are aligned");
 
 /* The packing of one trace's frames. Its arrays are scratch memory. */
@@ -220,6 +222,7 @@ static bool shapes_equal(const struct frame *a, const struct frame *b)
 {
 	return a->kind == b->kind && a->flags == b->flags && a->binary == b->binary &&
 	       a->error == b->error && a->line == b->line && a->column == b->column &&
+	       a->start_line == b->start_line &&
 	       a->address >> ADDRESS_BITS == b->address >> ADDRESS_BITS &&
 	       strings_equal(a->function, b->function) && strings_equal(a->file, b->file);
 }
@@ -319,6 +322,7 @@ static void fill_trace(struct trace *trace, const struct trace_parts *parts)
 		shapes[i] = (struct frame_shape){
 			.line = frame->kind == FRAME_ERROR ? frame->error : frame->line,
 			.column = frame->column,
+			.start_line = frame->start_line,
 			.binary =
 				number_binary(trace_binaries(trace), &binary_count, frame->binary),
 			.address_top = frame->address >> ADDRESS_BITS,
@@ -430,5 +434,6 @@ struct frame trace_frame(const struct trace *trace, uint32_t index)
 	else
 		frame.line = shape->line;
 	frame.column = shape->column;
+	frame.start_line = shape->start_line;
 	return frame;
 }

@@ -43,6 +43,8 @@ struct frame {
 	/** Both count from 1; 0 if unknown. Only languages know columns. */
 	uint32_t line;
 	uint32_t column;
+	/** First line of the function, for frames that carry their name; 0 if unknown. */
+	uint32_t start_line;
 	/**
 	 * ELF virtual address. For kernel frames the offset from the start of the binary's text or, where that
 	 * is not known, in the function; 0 if neither is. With FRAME_RETURN_ADDRESS, look up address - 1.
@@ -97,8 +99,8 @@ struct trace {
 /**
  * Copies @frames with their strings, takes a reference on every binary, and hashes: kind, flags,
  * error, file id, address; for interpreted frames, for kernel frames outside of every module's text
- * (BPF programs) and for anonymous code, whose memory is used again, the function, file, line and
- * column as well. NULL without memory, and for more than UINT16_MAX frames.
+ * (BPF programs) and for anonymous code, whose memory is used again, the function, file, line,
+ * column and start line as well. NULL without memory, and for more than UINT16_MAX frames.
  */
 struct trace *trace_create(const struct frame *frames, uint32_t frame_count, bool is_complete,
 			   bool is_kernel_thread);

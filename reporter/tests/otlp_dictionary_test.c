@@ -83,9 +83,12 @@ static void entries_come_back_as_they_went_in(void **state)
 {
 	struct otlp_dictionary *d = *state;
 	uint32_t attributes[] = { add_number(d, -7) };
-	uint32_t lines[] = { otlp_add_function(
-				     d, &(struct otlp_function_entry){ otlp_add_string(d, "f"),
-								       otlp_add_string(d, "f.c") }),
+	uint32_t lines[] = { otlp_add_function(d,
+					       &(struct otlp_function_entry){
+						       .name = otlp_add_string(d, "f"),
+						       .filename = otlp_add_string(d, "f.c"),
+						       .start_line = 70,
+					       }),
 			     70000,
 			     12,
 			     3,
@@ -110,6 +113,7 @@ static void entries_come_back_as_they_went_in(void **state)
 	assert_int_equal(otlp_attribute(d, attributes[0]).value, -7);
 	assert_int_equal(otlp_attribute(d, attributes[0]).kind, OTLP_VALUE_NUMBER);
 	assert_string_equal(otlp_string(d, otlp_function(d, lines[0]).filename)->bytes, "f.c");
+	assert_int_equal(otlp_function(d, lines[0]).start_line, 70);
 }
 
 static void what_is_taken_back_leaves_no_trace(void **state)

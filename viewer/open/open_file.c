@@ -20,6 +20,7 @@
 #include "viewer/open/open_otlp.h"
 #include "viewer/open/open_perf.h"
 #include "viewer/open/open_pprof.h"
+#include "viewer/open/open_pprof_text.h"
 
 enum {
 	FILE_MAX_MIB = 256,
@@ -204,6 +205,8 @@ int open_bytes(char *bytes, size_t count, struct opened_samples *opened)
 		return err;
 	if (is_text(bytes, count) && json_is_likely(bytes, count))
 		return open_json(bytes, count, opened);
+	if (is_text(bytes, count) && is_pprof_text(bytes, count))
+		return open_pprof_text(bytes, count, opened);
 	if (is_text(bytes, count) && is_perf_script(bytes, count))
 		return open_perf(bytes, count, opened);
 	if (is_text(bytes, count) && is_folded(bytes, count))
@@ -216,7 +219,7 @@ int open_bytes(char *bytes, size_t count, struct opened_samples *opened)
 	default:
 		return fail(
 			-EBADMSG,
-			"it is none of the formats that can be opened: pprof, folded stacks, OTLP, speedscope, .cpuprofile, text of perf script");
+			"it is none of the formats that can be opened: pprof, folded stacks, OTLP, speedscope, Firefox profiler, .cpuprofile, text of perf script");
 	}
 }
 

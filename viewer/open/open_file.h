@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Reads profiles from files: pprof, folded stacks, OTLP, speedscope or .cpuprofile, detected by the content. */
+/** Reads profiles from files of the formats in open_file.c's error text, which are detected by their contents. */
 #ifndef VIEWER_OPEN_OPEN_FILE_H
 #define VIEWER_OPEN_OPEN_FILE_H
 

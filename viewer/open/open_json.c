@@ -12,95 +12,14 @@
 #include "lib/base/error.h"
 #include "lib/base/hash_map.h"
 #include "reporter/sequence_counts.h"
-#include "viewer/open/json_index.h"
-#include "viewer/open/opened_frame.h"
+#include "viewer/open/open_firefox.h"
+#include "viewer/open/opened_json.h"
 
 enum {
 	/* 512 MiB of index. */
 	VALUES_MAX = 64 << 20,
-	/* Fractions of values are kept to so many decimals. */
-	FRACTION_DECIMALS = 6,
 	US_PER_SECOND = 1000000,
-	/* How many bytes of stacks may be made per byte that may be stored. */
-	STACKS_PER_STORED = 8,
 };
-
-/* A function of the file, looked up once: an object may have any number of members. */
-struct json_function {
-	const char *name;
-	const char *file;
-	double line;
-	uint8_t kind;
-};
-
-VECTOR_DEFINE(json_function_vector, struct json_function)
-
-struct json_reader {
-	struct json_index index;
-	struct opened_samples *opened;
-	struct opened_mapping nowhere;
-	struct opened_stack stack;
-	/* The type of the current profile's values, and what one unit is stored as. */
-	uint32_t type;
-	double scale;
-};
-
-static uint32_t root_member(struct json_reader *reader, const char *key)
-{
-	return json_member(&reader->index, 0, key);
-}
-
-/* "" if there is no such text. */
-static const char *text_member(struct json_reader *reader, uint32_t object, const char *key)
-{
-	const char *text = json_string_at(&reader->index, json_member(&reader->index, object, key));
-
-	return text ? text : "";
-}
-
-static double number_member(struct json_reader *reader, uint32_t object, const char *key,
-			    double otherwise)
-{
-	return json_number(&reader->index, json_member(&reader->index, object, key), otherwise);
-}
-
-/* @number as a whole number, within the limits of its type; 0 if it is none. */
-static int64_t whole(double number)
-{
-	if (isnan(number))
-		return 0;
-	if (number >= 0x1p62 || number <= -0x1p62)
-		return number > 0 ? INT64_MAX / 2 : -(INT64_MAX / 2);
-	return llround(number);
-}
-
-static int push_function(struct json_reader *reader, const struct json_function *function)
-{
-	const struct opened_name no_marks = { 0 };
-	const struct frame frame = opened_frame_make(
-		&reader->nowhere, function->kind, *function->name ? function->name : "(anonymous)",
-		&no_marks, function->file, whole(function->line), 0);
-
-	return opened_stack_push(&reader->stack, &frame);
-}
-
-/* Makes the trace of the pushed stack, and adds a value of it. */
-static int put_stack(struct json_reader *reader, struct sample *sample, uint64_t time_ns,
-		     double value)
-{
-	int err;
-
-	sample->trace = opened_stack_finish(&reader->stack);
-	if (!sample->trace)
-		return -ENOMEM;
-	/* A few bytes of a file can make a large stack again and again. */
-	err = opened_samples_spend(reader->opened, sample->trace->bytes / STACKS_PER_STORED);
-	if (!err)
-		err = opened_samples_put(reader->opened, sample, reader->type, time_ns,
-					 whole(value * reader->scale));
-	trace_unref(sample->trace);
-	return err;
-}
 
 /* --- speedscope --- */
 
@@ -119,7 +38,7 @@ static int push_path(struct speedscope *file)
 	int err = 0;
 
 	for (size_t i = file->path.count; i-- > 0 && !err && !opened_stack_is_full(&reader->stack);)
-		err = push_function(reader, &file->frames.items[file->path.items[i]]);
+		err = json_reader_push(reader, &file->frames.items[file->path.items[i]]);
 	return err;
 }
 
@@ -128,7 +47,8 @@ static int put_path(struct speedscope *file, double value)
 	int err = push_path(file);
 
 	return err ? err :
-		     put_stack(file->reader, &file->sample, file->reader->opened->start_ns, value);
+		     json_reader_put(file->reader, &file->sample, file->reader->opened->start_ns,
+				     value);
 }
 
 /* Adds an index of a frame to the path; a missing frame is skipped. */
@@ -165,69 +85,43 @@ static int read_evented(struct speedscope *file, uint32_t profile)
 {
 	struct json_reader *reader = file->reader;
 	uint32_t events = json_member(&reader->index, profile, "events");
-	double last = number_member(reader, profile, "startValue", 0);
+	double last = json_reader_number(reader, profile, "startValue", 0);
 	int err = 0;
 
 	file->path.count = 0;
 	for (uint32_t i = json_first(&reader->index, events); i != JSON_NONE && !err;
 	     i = json_next(&reader->index, events, i)) {
-		double at = number_member(reader, i, "at", last);
+		double at = json_reader_number(reader, i, "at", last);
 
 		if (at > last && file->path.count)
 			err = put_path(file, at - last);
 		last = at > last ? at : last;
 		if (err)
 			break;
-		if (!strcmp(text_member(reader, i, "type"), "O"))
-			err = push_index(file, number_member(reader, i, "frame", -1));
+		if (!strcmp(json_reader_text(reader, i, "type"), "O"))
+			err = push_index(file, json_reader_number(reader, i, "frame", -1));
 		else if (file->path.count)
 			file->path.count--;
 	}
 	return err;
 }
 
-static bool has_fraction(const struct json_index *index, uint32_t array)
-{
-	for (uint32_t i = json_first(index, array); i != JSON_NONE;
-	     i = json_next(index, array, i)) {
-		double number = json_number(index, i, 0);
-
-		if (number != floor(number))
-			return true;
-	}
-	return false;
-}
-
-static int set_type(struct json_reader *reader, const char *type, const char *unit,
-		    bool has_fractions)
-{
-	char with_decimals[256];
-
-	reader->scale = 1;
-	snprintf(with_decimals, sizeof(with_decimals), "%s", unit);
-	if (has_fractions) {
-		reader->scale = pow(10, FRACTION_DECIMALS);
-		snprintf(with_decimals, sizeof(with_decimals), "1/%.0f %s", reader->scale, unit);
-	}
-	return profile_facts_add_type(&reader->opened->facts, type, with_decimals, &reader->type);
-}
-
 static int read_speedscope_profile(struct speedscope *file, uint32_t profile)
 {
 	struct json_reader *reader = file->reader;
-	const char *unit = text_member(reader, profile, "unit");
-	bool is_evented = !strcmp(text_member(reader, profile, "type"), "evented");
+	const char *unit = json_reader_text(reader, profile, "unit");
+	bool is_evented = !strcmp(json_reader_text(reader, profile, "type"), "evented");
 	bool has_fractions =
 		is_evented ||
-		has_fraction(&reader->index, json_member(&reader->index, profile, "weights"));
+		json_has_fraction(&reader->index, json_member(&reader->index, profile, "weights"));
 	bool is_count = !strcmp(unit, "none") || !*unit;
-	int err = set_type(reader, is_count ? "samples" : "weight", is_count ? "count" : unit,
-			   has_fractions);
+	int err = json_reader_set_type(reader, is_count ? "samples" : "weight",
+				       is_count ? "count" : unit, has_fractions);
 
 	if (err)
 		return err;
 	/* A file has a profile for each thread. */
-	file->sample.thread_comm = text_member(reader, profile, "name");
+	file->sample.thread_comm = json_reader_text(reader, profile, "name");
 	return is_evented ? read_evented(file, profile) : read_sampled(file, profile);
 }
 
@@ -235,17 +129,20 @@ static int list_frames(struct speedscope *file)
 {
 	struct json_reader *reader = file->reader;
 	struct json_index *index = &reader->index;
-	uint32_t frames = json_member(index, root_member(reader, "shared"), "frames");
+	uint32_t frames = json_member(index, json_reader_root(reader, "shared"), "frames");
 	int err = 0;
 
 	for (uint32_t i = json_first(index, frames); i != JSON_NONE && !err;
 	     i = json_next(index, frames, i)) {
 		struct json_function function = {
-			.name = text_member(reader, i, "name"),
-			.file = text_member(reader, i, "file"),
-			.line = number_member(reader, i, "line", 0),
+			.name = json_reader_text(reader, i, "name"),
+			.file = json_reader_text(reader, i, "file"),
+			.line = json_reader_number(reader, i, "line", 0),
+			.column = json_reader_number(reader, i, "col", 0),
 		};
 
+		/* The file has each text once: its marks are cut off in place. */
+		function.marks = opened_name_parse((char *)function.name);
 		function.kind = opened_kind_of_file(function.file);
 		err = json_function_vector_push(&file->frames, function);
 	}
@@ -256,12 +153,14 @@ static int open_speedscope(struct json_reader *reader)
 {
 	struct json_index *index = &reader->index;
 	struct speedscope file = { .reader = reader, .sample = opened_sample_unknown() };
-	uint32_t profiles = root_member(reader, "profiles");
+	uint32_t profiles = json_reader_root(reader, "profiles");
 	int err = list_frames(&file);
 
 	for (uint32_t i = json_first(index, profiles); i != JSON_NONE && !err;
 	     i = json_next(index, profiles, i))
 		err = read_speedscope_profile(&file, i);
+	if (!err)
+		opened_samples_choose_type(reader->opened, NULL);
 	json_function_vector_deinit(&file.frames);
 	number_vector_deinit(&file.path);
 	return err;
@@ -305,9 +204,9 @@ static int list_nodes(struct v8_profile *profile, uint32_t nodes)
 
 	for (uint32_t i = json_first(json, nodes); i != JSON_NONE && !err;
 	     i = json_next(json, nodes, i)) {
-		double id = number_member(profile->reader, i, "id", -1);
+		double id = json_reader_number(profile->reader, i, "id", -1);
 		uint32_t call = json_member(json, i, "callFrame");
-		const char *url = text_member(profile->reader, call, "url");
+		const char *url = json_reader_text(profile->reader, call, "url");
 
 		err = v8_node_vector_push(
 			&profile->nodes,
@@ -315,10 +214,10 @@ static int list_nodes(struct v8_profile *profile, uint32_t nodes)
 				.value = i,
 				.parent = JSON_NONE,
 				.function = {
-					.name = text_member(profile->reader, call, "functionName"),
+					.name = json_reader_text(profile->reader, call, "functionName"),
 					.file = url,
 					/* Lines count from 0. */
-					.line = number_member(profile->reader, call, "lineNumber",
+					.line = json_reader_number(profile->reader, call, "lineNumber",
 							      -1) + 1,
 					.kind = *url ? FRAME_JAVASCRIPT : FRAME_NATIVE,
 				},
@@ -340,7 +239,8 @@ static void link_nodes(struct v8_profile *profile)
 		uint32_t value = profile->nodes.items[i].value;
 		uint32_t children = json_member(json, value, "children");
 
-		if (find_node(profile, number_member(profile->reader, value, "parent", -1), &index))
+		if (find_node(profile, json_reader_number(profile->reader, value, "parent", -1),
+			      &index))
 			profile->nodes.items[i].parent = index;
 		for (uint32_t child = json_first(json, children); child != JSON_NONE;
 		     child = json_next(json, children, child))
@@ -358,7 +258,7 @@ static int make_trace(struct v8_profile *profile, struct v8_node *node)
 	for (const struct v8_node *at = node;
 	     !err && at->parent != JSON_NONE && !opened_stack_is_full(&reader->stack);
 	     at = &profile->nodes.items[at->parent])
-		err = push_function(reader, &at->function);
+		err = json_reader_push(reader, &at->function);
 	if (err)
 		return err;
 	node->trace = opened_stack_finish(&reader->stack);
@@ -379,20 +279,20 @@ static int put_node(struct v8_profile *profile, uint32_t index, uint64_t time_ns
 		return err;
 	sample.trace = node->trace;
 	err = opened_samples_put(profile->reader->opened, &sample, profile->count_type, time_ns,
-				 whole(hits));
+				 json_whole(hits));
 	return err ? err :
 		     opened_samples_put(profile->reader->opened, &sample, profile->time_type,
-					time_ns, whole(microseconds));
+					time_ns, json_whole(microseconds));
 }
 
 /* A sample lasts until the next one, and the last one until the end. */
 static int put_v8_samples(struct v8_profile *profile, uint32_t samples)
 {
 	struct json_reader *reader = profile->reader;
-	uint32_t deltas = root_member(reader, "timeDeltas");
+	uint32_t deltas = json_reader_root(reader, "timeDeltas");
 	uint32_t delta = json_first(&reader->index, deltas);
-	double start = number_member(reader, 0, "startTime", 0), at = start, lasts;
-	double end = number_member(reader, 0, "endTime", 0);
+	double start = json_reader_number(reader, 0, "startTime", 0), at = start, lasts;
+	double end = json_reader_number(reader, 0, "endTime", 0);
 	int err = 0;
 
 	for (uint32_t i = json_first(&reader->index, samples); i != JSON_NONE && !err;
@@ -420,8 +320,8 @@ static int put_hits(struct v8_profile *profile)
 
 	for (uint32_t i = 0; i < profile->nodes.count && !err; i++)
 		err = put_node(profile, i, profile->reader->opened->start_ns,
-			       number_member(profile->reader, profile->nodes.items[i].value,
-					     "hitCount", 0),
+			       json_reader_number(profile->reader, profile->nodes.items[i].value,
+						  "hitCount", 0),
 			       0);
 	return err;
 }
@@ -430,9 +330,9 @@ static int open_v8_profile(struct json_reader *reader)
 {
 	struct v8_profile profile = { .reader = reader };
 	struct profile_facts *facts = &reader->opened->facts;
-	uint32_t samples = root_member(reader, "samples");
-	double lasted =
-		number_member(reader, 0, "endTime", 0) - number_member(reader, 0, "startTime", 0);
+	uint32_t samples = json_reader_root(reader, "samples");
+	double lasted = json_reader_number(reader, 0, "endTime", 0) -
+			json_reader_number(reader, 0, "startTime", 0);
 	int err = profile_facts_add_type(facts, "samples", "count", &profile.count_type);
 
 	if (!err)
@@ -440,13 +340,15 @@ static int open_v8_profile(struct json_reader *reader)
 	if (lasted > 0 && lasted < 0x1p50)
 		facts->duration_ns = (uint64_t)lasted * (NS_PER_SECOND / US_PER_SECOND);
 	if (!err)
-		err = list_nodes(&profile, root_member(reader, "nodes"));
+		err = list_nodes(&profile, json_reader_root(reader, "nodes"));
 	if (!err) {
 		link_nodes(&profile);
 		err = json_first(&reader->index, samples) != JSON_NONE ?
 			      put_v8_samples(&profile, samples) :
 			      put_hits(&profile);
 	}
+	if (!err)
+		opened_samples_choose_type(reader->opened, NULL);
 	for (size_t i = 0; i < profile.nodes.count; i++)
 		if (profile.nodes.items[i].trace)
 			trace_unref(profile.nodes.items[i].trace);
@@ -461,22 +363,22 @@ static int open_kind(struct json_reader *reader)
 {
 	struct json_index *index = &reader->index;
 
-	if (json_is_array(index, root_member(reader, "profiles")) &&
-	    json_is_object(index, root_member(reader, "shared")))
+	if (json_is_array(index, json_reader_root(reader, "profiles")) &&
+	    json_is_object(index, json_reader_root(reader, "shared")))
 		return open_speedscope(reader);
-	if (json_is_array(index, root_member(reader, "nodes")))
+	if (json_is_array(index, json_reader_root(reader, "nodes")))
 		return open_v8_profile(reader);
-	if (json_is_array(index, root_member(reader, "traceEvents")) || json_is_array(index, 0))
+	if (json_is_array(index, json_reader_root(reader, "traceEvents")) ||
+	    json_is_array(index, 0))
 		return fail(
 			-EOPNOTSUPP,
 			"it is a trace of Chrome, which this page cannot show: ui.perfetto.dev opens it");
-	if (json_is_array(index, root_member(reader, "threads")) &&
-	    json_is_object(index, root_member(reader, "meta")))
-		return fail(
-			-EOPNOTSUPP,
-			"it is a profile of the Firefox profiler, which this page cannot show: profiler.firefox.com opens it");
-	return fail(-EBADMSG,
-		    "it is JSON, but neither of speedscope nor a .cpuprofile of Chrome or Node");
+	if (json_is_array(index, json_reader_root(reader, "threads")) &&
+	    json_is_object(index, json_reader_root(reader, "meta")))
+		return open_firefox(reader);
+	return fail(
+		-EBADMSG,
+		"it is JSON, but neither of speedscope nor of the Firefox profiler, nor a .cpuprofile of Chrome or Node");
 }
 
 int open_json(char *text, size_t count, struct opened_samples *opened)
@@ -490,8 +392,6 @@ int open_json(char *text, size_t count, struct opened_samples *opened)
 		err = opened_mapping_init_nowhere(&reader.nowhere, opened);
 	if (!err)
 		err = open_kind(&reader);
-	if (!err)
-		opened_samples_choose_type(opened, NULL);
 	json_index_deinit(&reader.index);
 	opened_mapping_deinit(&reader.nowhere);
 	opened_stack_deinit(&reader.stack);

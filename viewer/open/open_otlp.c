@@ -221,6 +221,7 @@ static int push_frame(struct otlp_reader *reader, const location_message *locati
 	const dictionary_message *dictionary = reader->dictionary;
 	struct opened_name name = { .marks = line ? 0 : OPENED_NAMELESS };
 	const char *function = "", *file = "";
+	int64_t start_line = 0;
 	struct frame frame;
 
 	if (line && line->function_index > 0 &&
@@ -231,6 +232,7 @@ static int push_frame(struct otlp_reader *reader, const location_message *locati
 		opened_name_find_address(&name, function,
 					 mapping_of(reader, location->mapping_index));
 		file = opened_names_text(&reader->names, (uint64_t)entry->filename_strindex);
+		start_line = entry->start_line;
 	}
 	name.marks |= traits->marks;
 	if (traits->kind == FRAME_ERROR && !(name.marks & OPENED_ERROR)) {
@@ -247,6 +249,7 @@ static int push_frame(struct otlp_reader *reader, const location_message *locati
 	/* For a frame without a name, the text may have the address where the function begins. */
 	if (frame.kind != FRAME_ERROR && (!line || !(name.marks & OPENED_NAMELESS)))
 		frame.address = location->address;
+	opened_frame_set_start(&frame, start_line);
 	if (is_inlined)
 		frame.flags |= FRAME_INLINED;
 	return opened_stack_push(&reader->stack, &frame);

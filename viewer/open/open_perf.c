@@ -20,6 +20,8 @@
 enum {
 	SHOWN_BYTES = 60,
 	NUMBER_MAX_DIGITS = 18,
+	/* Longer names of kernel modules are cut. */
+	KERNEL_NAME_BYTES = 128,
 };
 
 struct perf_reader {
@@ -167,6 +169,21 @@ static bool is_kernel_file(const char *file)
 	       text_ends_with(file, "/vmlinux");
 }
 
+/* The kernel's file as outputs name it: "[kernel.ext4]" for "[ext4]" and for a path of ext4.ko. */
+static void name_kernel_file(const char *file, char name[KERNEL_NAME_BYTES])
+{
+	const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
+
+	if (text_starts_with(file, "[kernel"))
+		snprintf(name, KERNEL_NAME_BYTES, "%s", file);
+	else if (*file == '[')
+		snprintf(name, KERNEL_NAME_BYTES, "[kernel.%s", file + 1);
+	else if (text_starts_with(base, "vmlinux"))
+		snprintf(name, KERNEL_NAME_BYTES, "[kernel.kallsyms]");
+	else
+		snprintf(name, KERNEL_NAME_BYTES, "[kernel.%.*s]", (int)strcspn(base, "."), base);
+}
+
 static bool is_perf_map(const char *file)
 {
 	return text_starts_with(file, "/tmp/perf-") && text_ends_with(file, ".map");
@@ -202,7 +219,9 @@ static int read_frame(struct perf_reader *reader, char *line)
 {
 	struct opened_mapping *mapping = &reader->nowhere;
 	struct opened_name name = { 0 };
-	char *symbol, *file, *end;
+	char kernel_name[KERNEL_NAME_BYTES];
+	const char *file;
+	char *symbol, *end;
 	struct frame frame;
 	uint64_t address;
 	int err = 0;
@@ -222,10 +241,13 @@ static int read_frame(struct perf_reader *reader, char *line)
 		name.marks |= OPENED_INLINED;
 	else if (file && is_kernel_file(file))
 		name.marks |= OPENED_KERNEL;
+	if (name.marks & OPENED_KERNEL) {
+		name_kernel_file(file, kernel_name);
+		file = kernel_name;
+	}
 	if (file && is_perf_map(file))
 		name.marks |= OPENED_JIT;
-	else if (file && strcmp(file, "[unknown]") &&
-		 !(name.marks & (OPENED_INLINED | OPENED_KERNEL)))
+	else if (file && strcmp(file, "[unknown]") && !(name.marks & OPENED_INLINED))
 		err = opened_mappings_find(&reader->mappings, file, reader->opened, &mapping);
 	if (err)
 		return err;

@@ -104,6 +104,7 @@ static int push_line(struct pprof_reader *reader, const Pprof__Location *locatio
 	const Pprof__Line *line = location->line[index];
 	const struct opened_mapping *mapping = mapping_of(reader, location->mapping_id);
 	const char *function = "", *file = "";
+	int64_t start_line = 0;
 	struct opened_name name = { 0 };
 	uint64_t function_index;
 	struct frame frame;
@@ -113,6 +114,7 @@ static int push_line(struct pprof_reader *reader, const Pprof__Location *locatio
 
 		function = opened_names_name(&reader->names, entry->name, &name);
 		file = opened_names_text(&reader->names, entry->filename);
+		start_line = entry->start_line;
 		opened_name_find_address(&name, function, mapping);
 	}
 	frame = opened_frame_make(
@@ -121,6 +123,7 @@ static int push_line(struct pprof_reader *reader, const Pprof__Location *locatio
 	/* For a frame without a name, the text has the address where the function begins. */
 	if (frame.kind != FRAME_ERROR && !(name.marks & OPENED_NAMELESS))
 		frame.address = location->address;
+	opened_frame_set_start(&frame, start_line);
 	if (index + 1 < location->n_line)
 		frame.flags |= FRAME_INLINED;
 	return opened_stack_push(&reader->stack, &frame);

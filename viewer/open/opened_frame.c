@@ -79,16 +79,28 @@ static const char *find_address(const char *text, uint64_t *address)
 	return plus;
 }
 
-/* The text that outputs write before the address of a frame without a name. */
-static const char *module_text(const struct opened_mapping *mapping)
+static bool texts_equal(const char *text, size_t length, const char *other)
 {
+	return strlen(other) == length && !strncmp(text, other, length);
+}
+
+/* True for a text that stands for @mapping before the address of a frame without a name. */
+static bool is_module_text(const struct opened_mapping *mapping, const char *text, size_t length)
+{
+	const char *name;
+
 	switch (mapping->kind) {
 	case OPENED_ANONYMOUS:
-		return "[anonymous]";
+		return texts_equal(text, length, "[anonymous]");
 	case OPENED_IN_KERNEL:
-		return mapping->module;
+		/* Our outputs write the second if they do not know the module. */
+		return texts_equal(text, length, mapping->module) ||
+		       texts_equal(text, length, "[kernel]") ||
+		       texts_equal(text, length, mapping->binary->path);
 	default:
-		return *binary_name(mapping->binary) ? binary_name(mapping->binary) : NOWHERE;
+		name = binary_name(mapping->binary);
+		return texts_equal(text, length, *name ? name : NOWHERE) ||
+		       texts_equal(text, length, mapping->binary->path);
 	}
 }
 
@@ -97,10 +109,8 @@ void opened_name_find_address(struct opened_name *name, const char *text,
 {
 	uint64_t address;
 	const char *plus = name->marks & OPENED_ERROR ? NULL : find_address(text, &address);
-	const char *module = module_text(mapping);
 
-	if (!plus || strlen(module) != (size_t)(plus - text) ||
-	    strncmp(text, module, (size_t)(plus - text)))
+	if (!plus || !is_module_text(mapping, text, (size_t)(plus - text)))
 		return;
 	name->marks |= OPENED_NAMELESS;
 	name->address = address;
@@ -219,15 +229,15 @@ static enum opened_mapping_kind kind_of(const char *path)
 	return OPENED_FILE;
 }
 
-/* "[kernel.ext4]" -> "ext4", cut in place. */
-static const char *module_of(char *path)
+/* "[kernel.ext4]" -> "ext4"; the caller frees it. */
+static char *module_of(const char *path)
 {
-	char *dot = strchr(path, '.'), *end = path + strlen(path) - 1;
+	const char *dot = strchr(path, '.'), *end = path + strlen(path) - 1;
 
 	if (*path != '[' || !dot || *end != ']')
-		return path;
-	*end = '\0';
-	return !strcmp(dot + 1, "kallsyms") ? "vmlinux" : dot + 1;
+		return strdup(path);
+	return text_starts_with(dot, ".kallsyms]") ? strdup("vmlinux") :
+						     strndup(dot + 1, (size_t)(end - dot) - 1);
 }
 
 static uint64_t hash_values(const struct binary *values)
@@ -272,7 +282,7 @@ int opened_mapping_init(struct opened_mapping *mapping, const struct binary *val
 		 * leave out.
 		 */
 		complete.memory_start = complete.memory_limit = complete.file_offset = 0;
-	err = opened_samples_spend(opened, sizeof(complete) + strlen(complete.path) + 1);
+	err = opened_samples_spend(opened, sizeof(complete) + 2 * (strlen(complete.path) + 1));
 	if (err)
 		return err;
 	mapping->binary = binary_create(&complete);
@@ -280,11 +290,12 @@ int opened_mapping_init(struct opened_mapping *mapping, const struct binary *val
 		return -ENOMEM;
 	if (complete.is_kernel)
 		mapping->module = module_of(mapping->binary->path);
-	return 0;
+	return complete.is_kernel && !mapping->module ? -ENOMEM : 0;
 }
 
 void opened_mapping_deinit(struct opened_mapping *mapping)
 {
+	free(mapping->module);
 	if (mapping->binary)
 		binary_unref(mapping->binary);
 }
@@ -301,8 +312,10 @@ int opened_mappings_find(struct opened_mappings *mappings, const char *file,
 			return fail(-EBADMSG, "it names more than %d files", OPENED_MAPPINGS_MAX);
 		err = opened_mapping_init(&mapping, &(struct binary){ .path = (char *)file },
 					  opened);
-		if (err)
+		if (err) {
+			opened_mapping_deinit(&mapping);
 			return err;
+		}
 		err = opened_mapping_vector_push(&mappings->mappings, mapping);
 		if (err) {
 			opened_mapping_deinit(&mapping);
@@ -384,4 +397,11 @@ struct frame opened_frame_make(const struct opened_mapping *mapping, uint8_t kin
 	if (column > 0 && column <= UINT32_MAX)
 		frame.column = column;
 	return frame;
+}
+
+void opened_frame_set_start(struct frame *frame, int64_t start_line)
+{
+	if (frame->kind != FRAME_ERROR && frame->kind != FRAME_KERNEL && frame->function &&
+	    start_line > 0 && start_line <= UINT32_MAX)
+		frame->start_line = (uint32_t)start_line;
 }

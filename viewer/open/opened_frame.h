@@ -47,8 +47,8 @@ struct opened_name opened_name_parse(char *text);
 struct opened_mapping;
 
 /**
- * Sets the address of a frame without a name: @text is then the file's name of @mapping and the address, as outputs
- * write it. Other names may end like that, too.
+ * Sets the address of a frame without a name: @text is then the file's name of @mapping, or its path, and the address, as
+ * outputs and other tools write it. Other names may end like that, too.
  */
 void opened_name_find_address(struct opened_name *name, const char *text,
 			      const struct opened_mapping *mapping);
@@ -107,8 +107,8 @@ struct opened_mapping {
 	enum opened_mapping_kind kind;
 	/** NULL for anonymous code. */
 	struct binary *binary;
-	/** The kernel module; borrowed from the binary. */
-	const char *module;
+	/** The kernel module ("vmlinux", "ext4"); NULL if the code is not the kernel's. */
+	char *module;
 };
 
 /**
@@ -147,5 +147,8 @@ void opened_build_id(const char *text, struct binary *values);
 struct frame opened_frame_make(const struct opened_mapping *mapping, uint8_t kind,
 			       const char *function, const struct opened_name *name,
 			       const char *file, int64_t line, int64_t column);
+
+/** Sets the first line of the frame's function; 0 and numbers that no line has are not known. */
+void opened_frame_set_start(struct frame *frame, int64_t start_line);
 
 #endif

@@ -14,7 +14,14 @@
 
 static void write_page(FILE *out, const struct stack_counts *counts)
 {
-	assert_int_equal(flame_page_write(out, counts), 0);
+	static const struct sample_snapshot snapshot = { 0 };
+	static const struct profile_info info = {
+		.host = "a <host>",
+		.kernel = "6.12",
+		.samples_per_second = 19,
+	};
+
+	assert_int_equal(flame_page_write(out, counts, &snapshot, &info), 0);
 }
 
 /* The profile between the tags of the page; @page is cut. */
@@ -49,7 +56,10 @@ static void a_profile_is_put_into_the_page_as_columns(void **state)
 		"\"kinds\":[\"process\",\"thread\",\"native\",\"kernel\",\"go\",\"jit\",\"python\",\"java\","
 		"\"javascript\",\"ruby\",\"php\",\"perl\",\"error\",\"root\"],"
 		"\"parent\":[-1,0,1,2,2,4,5],\"name\":[6,0,1,5,2,3,4],\"kind\":[13,0,2,2,2,2,2],"
-		"\"flags\":[0,0,0,2,0,1,1],\"pruned\":[0,0,0,0,0,0,0],\"self\":[0,0,0,1,0,0,3],\"total\":[4,4,4,1,3,3,3]}}");
+		"\"flags\":[0,0,0,2,0,1,1],\"pruned\":[0,0,0,0,0,0,0],\"self\":[0,0,0,1,0,0,3],\"total\":[4,4,4,1,3,3,3]},"
+		"\"about\":[[\"tool\",\"allframes\"],[\"host\",\"a \\u003chost>\"],[\"kernel\",\"Linux 6.12\"],"
+		"[\"start\",\"1970-01-01T00:00:00Z\"],[\"duration\",\"0.000 s\"],"
+		"[\"rate\",\"19 samples per second and CPU\"],[\"quality\",\"0 of 0 stacks are complete\"]]}");
 	free(page);
 }
 

@@ -273,6 +273,7 @@ static struct frame frame_of(const uint64_t words[2], const struct interpreted_f
 	frame.file = found->file;
 	frame.line = found->line;
 	frame.column = found->column;
+	frame.start_line = found->start_line;
 	frame.flags |= (found->is_inlined ? FRAME_INLINED : 0) |
 		       (found->is_approximate ? FRAME_APPROXIMATE : 0) |
 		       (found->marks_trace ? FRAME_MARKS_TRACE : 0);

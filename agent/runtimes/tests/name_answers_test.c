@@ -15,7 +15,7 @@ static int set_up(void **state)
 	static const struct interpreted_frames frames = {
 		.count = 2,
 		.items = {
-			{ .function = "inner", .file = "a.src", .line = 3, .column = 70000, .is_inlined = true },
+			{ .function = "inner", .file = "a.src", .line = 3, .column = 70000, .start_line = 2, .is_inlined = true },
 			{ .function = "outer", .line = 9, .is_approximate = true,
 			  .marks_trace = true },
 		},
@@ -47,6 +47,7 @@ static void answers_come_back_as_they_were_given(void **state)
 	assert_string_equal(frame.file, "a.src");
 	assert_int_equal(frame.line, 3);
 	assert_int_equal(frame.column, 70000);
+	assert_int_equal(frame.start_line, 2);
 	assert_true(frame.is_inlined && !frame.is_approximate && !frame.marks_trace);
 	frame = name_answers_frame(answers, &answers->answers.items[1], 1);
 	assert_string_equal(frame.function, "outer");

@@ -243,6 +243,7 @@ static void a_sequence_has_its_label_and_the_line_before_its_pc(void **state)
 		assert_string_equal(frame.function, "block in foo");
 		assert_string_equal(frame.file, "a.rb");
 		assert_int_equal(frame.line, lines[i][1]);
+		assert_int_equal(frame.start_line, 10);
 	}
 }
 
@@ -281,6 +282,7 @@ static void a_method_in_c_is_named_by_its_symbol(void **state)
 	assert_string_equal(frame.function, "each");
 	assert_string_equal(frame.file, "<cfunc>");
 	assert_int_equal(frame.line, 0);
+	assert_int_equal(frame.start_line, 0);
 }
 
 static int symbolize_owned(struct fake *fake, struct interpreted_frame *frame)

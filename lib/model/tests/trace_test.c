@@ -73,6 +73,7 @@ static void assert_frames(const struct trace *trace, const struct frame *frames,
 		assert_int_equal(frame.error, frames[i].error);
 		assert_int_equal(frame.line, frames[i].line);
 		assert_int_equal(frame.column, frames[i].column);
+		assert_int_equal(frame.start_line, frames[i].start_line);
 		assert_true(frame.address == frames[i].address);
 		assert_ptr_equal(frame.binary, frames[i].binary);
 		assert_same_string(frame.function, frames[i].function);
@@ -151,6 +152,7 @@ static void frames_come_out_as_they_went_in(void **state)
 		}
 		frames[i].line = random >> 17 & 1 ? random : 0;
 		frames[i].column = random >> 18 & 1 ? random >> 3 : 0;
+		frames[i].start_line = random >> 19 & 1 ? random >> 5 : 0;
 		frames[i].function = strings[(random >> 9) % 6];
 		frames[i].file = strings[(random >> 13) % 6];
 	}
@@ -168,7 +170,7 @@ static void frames_that_differ_by_address_only_take_8_bytes(void **state)
 	struct binary *binary = make_binary(1);
 	struct frame frames[100];
 	struct trace *native, *recursion;
-	size_t shape_bytes = 24;
+	size_t shape_bytes = 28;
 
 	(void)state;
 	for (int i = 0; i < 100; i++)
@@ -271,7 +273,7 @@ static void interpreted_frames_differ_by_function_file_line_and_column(void **st
 		.file = "ab",
 		.line = 3,
 	};
-	struct frame changed[] = { frame, frame, frame, frame, frame };
+	struct frame changed[] = { frame, frame, frame, frame, frame, frame };
 	struct hash128 hash = hash_of(&frame, 1);
 
 	(void)state;
@@ -282,7 +284,8 @@ static void interpreted_frames_differ_by_function_file_line_and_column(void **st
 	changed[2].file = "b";
 	changed[3].file = NULL;
 	changed[4].column = 1;
-	for (int i = 0; i < 5; i++)
+	changed[5].start_line = 1;
+	for (int i = 0; i < 6; i++)
 		assert_false(hash128_equal(hash, hash_of(&changed[i], 1)));
 }
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Profiles of any bytes: pprof, OTLP, folded stacks, JSON. All values that are read can be reported, and
+ * Profiles of any bytes: pprof, OTLP, texts, JSON. All values that are read can be reported, and
  * their sum is the announced one; marks and strings of names are within their limits.
  *
  * covers: open_pprof.c open_otlp.c open_folded.c opened_frame.c opened_identity.c opened_samples.c
- * covers: decode_budget.c open_json.c json_index.c open_perf.c
+ * covers: decode_budget.c open_json.c json_index.c open_perf.c open_pprof_text.c open_firefox.c opened_json.c
+ * covers: opened_address_map.c profile_difference.c
  */
 #include "viewer/open/open_file.h"
 #include "viewer/open/open_otlp.h"
+#include "viewer/open/profile_difference.h"
 
 #include <assert.h>
 #include <stdint.h>
@@ -19,6 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count);
 enum {
 	RECEIVED_MAX_BYTES = 64 << 10,
 	RECEIVED_SAMPLES_MAX = 1000,
+	COMPARED_SAMPLES_MAX = 100,
 };
 
 static uint64_t reported, sum;
@@ -58,6 +61,23 @@ static void open_received(const uint8_t *bytes, size_t count)
 	opened_samples_deinit(&opened);
 }
 
+/* A profile and itself: no function has changed. */
+static void compare(const struct opened_samples *opened)
+{
+	struct profile_difference difference;
+
+	if (profile_difference_init(&difference, opened, opened))
+		abort();
+	for (size_t i = 0; i < difference.functions.count; i++) {
+		const struct function_difference *function = &difference.functions.items[i];
+
+		assert(*function->name);
+		assert(!profile_difference_change(&difference, function->total));
+		assert(!profile_difference_z(&difference, function->self));
+	}
+	profile_difference_deinit(&difference);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 {
 	static const struct reporter_ops ops = { .report = report };
@@ -73,6 +93,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t count)
 		assert(reported == opened.moments.count);
 		assert(sum == opened.total || opened.total == UINT64_MAX);
 		assert(opened.facts.shown_type < opened.facts.type_count || !opened.total);
+		if (opened.total && opened.table.used < COMPARED_SAMPLES_MAX)
+			compare(&opened);
 	}
 	opened_samples_deinit(&opened);
 	free(copy);

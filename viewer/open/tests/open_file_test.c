@@ -57,7 +57,8 @@ static void report_interpreted(struct fixture *f)
 			       .function = "work",
 			       .file = "/srv/app.py",
 			       .line = 3,
-			       .column = 5 },
+			       .column = 5,
+			       .start_line = 2 },
 	       (struct frame){
 		       .kind = FRAME_PYTHON, .function = "<module>", .file = "/srv/app.py" });
 }
@@ -270,13 +271,14 @@ static uint32_t only_column(const struct opened_samples *opened)
 			assert_true(!column || column == frame.column);
 			assert_string_equal(frame.function, "work");
 			assert_int_equal(frame.line, 3);
+			assert_int_equal(frame.start_line, 2);
 			column = frame.column;
 		}
 	}
 	return column;
 }
 
-static void columns_are_read(void **state)
+static void columns_and_first_lines_are_read(void **state)
 {
 	struct fixture *f = *state;
 	struct opened_samples opened;
@@ -513,7 +515,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(otlp_reads_as_it_was_written, setup,
 						fixture_teardown),
 		cmocka_unit_test_setup_teardown(who_and_when_are_read, setup, fixture_teardown),
-		cmocka_unit_test_setup_teardown(columns_are_read, setup, fixture_teardown),
+		cmocka_unit_test_setup_teardown(columns_and_first_lines_are_read, setup,
+						fixture_teardown),
 		cmocka_unit_test_setup_teardown(a_profile_without_a_time_is_of_its_file_s, setup,
 						fixture_teardown),
 		cmocka_unit_test(stacks_of_other_tools_are_read),

@@ -185,6 +185,9 @@ static void text_of_perf_script_is_read(void **state)
 		"\t            4010 outer(int, char (*)(long))+0x10 (/opt/a b/app)\n"
 		"\t            5555 [unknown] (/lib/libx.so)\n"
 		"\t            6666 jitted+0x6 (/tmp/perf-100.map)\n"
+		"\tffffffffc0000010 [unknown] ([ext4])\n"
+		"\tffffffffc0000020 [unknown] (/lib/modules/6.1/kernel/fs/xfs.ko)\n"
+		"\tffffffff81000030 [unknown] ([kernel.kallsyms])\n"
 		"\n"
 		"my app 2  100/101 [003] 12.510000:     250000 cpu-clock:uhH: \r\n"
 		"            4010 outer(int, char (*)(long))+0x10 (/opt/a b/app)\r\n"
@@ -214,8 +217,11 @@ static void text_of_perf_script_is_read(void **state)
 	assert_int_equal(sample->tid, 101);
 	assert_int_equal(sample->cpu, 3);
 	got = folded_of(&opened, 0);
-	assert_non_null(strstr(got, "my app 2;jitted_[j];libx.so+0x5555;outer(int, char (*)(long));"
-				    "inner_[i];read_it_[k] "));
+	assert_non_null(strstr(
+		got,
+		"my app 2;vmlinux+0xffffffff81000030_[k];xfs+0xffffffffc0000020_[k];"
+		"ext4+0xffffffffc0000010_[k];jitted_[j];libx.so+0x5555;outer(int, char (*)(long));"
+		"inner_[i];read_it_[k] "));
 	free(got);
 	opened_samples_deinit(&opened);
 	assert_true(open_text("a 1 1.0: 5 x:\n\t4010 f (/a)\n\nnonsense\n", 37, &opened) < 0);

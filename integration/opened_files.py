@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The agent that shows files (-open), for tests: its API, and what that says of functions and types."""
+import contextlib
+import json
+import os
+import re
+import time
+
+from harness import HANG_SECONDS, Agent
+from viewer_pages import Api
+
+SHOWING = re.compile(r"^info: showing .+ at (http://\S+);", re.M)
+
+
+@contextlib.contextmanager
+def showing(tap, *paths, stdin=None):
+    """The API of the agent that shows the files."""
+    options = [text for path in paths for text in ("-open", path)]
+    with Agent(*options, "-viewer", "127.0.0.1:0", outputs=[], **({"stdin": stdin} if stdin else {})) as agent:
+        end = time.monotonic() + HANG_SECONDS
+        while not SHOWING.search(agent.log_text()) and agent.process.poll() is None and time.monotonic() < end:
+            time.sleep(0.02)
+        found = SHOWING.search(agent.log_text())
+        if not tap.ok(found, "it shows " + " and ".join(map(os.path.basename, paths)), agent.log_text()):
+            tap.finish()
+        api = Api(found[1] + "/")
+        api.pid = agent.pid
+        yield api
+
+
+def functions(api, **query):
+    return {row["name"]: (row["self"], row["total"])
+            for row in api.get("top", root="none", limit=10000, **query)["rows"]}
+
+
+def types_of(api):
+    return [(one["type"], one["unit"]) for one in api.get("status")["types"]]
+
+
+def write_json(directory, name, value):
+    path = os.path.join(directory, name)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(value, file, indent=1)
+    return path

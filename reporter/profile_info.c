@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "reporter/profile_info.h"
+
+#include <stdbool.h>
+#include <time.h>
+
+#include "lib/base/clock.h"
+
+/* Appends the time as RFC 3339 has it. */
+static void append_time(struct text_builder *text, uint64_t time_ns)
+{
+	time_t seconds = (time_t)(time_ns / NS_PER_SECOND);
+	char moment[32] = "";
+	struct tm tm;
+
+	if (gmtime_r(&seconds, &tm))
+		strftime(moment, sizeof(moment), "%Y-%m-%dT%H:%M:%SZ", &tm);
+	text_builder_append(text, moment);
+}
+
+static bool is_set(const char *text)
+{
+	return text && *text;
+}
+
+static void append_quality(struct text_builder *text, const struct sample_snapshot *snapshot)
+{
+	uint64_t samples = 0, complete = 0;
+
+	for (size_t i = 0; i < snapshot->count; i++) {
+		samples += snapshot->samples[i].count;
+		if (snapshot->samples[i].sample.trace->is_complete)
+			complete += snapshot->samples[i].count;
+	}
+	text_builder_format(text, "%llu of %llu stacks are complete", (unsigned long long)complete,
+			    (unsigned long long)samples);
+}
+
+/* Passes the text with its key, and empties it. */
+static void take_text(struct text_builder *text, const char *key, profile_info_line *take,
+		      void *context)
+{
+	if (!text->failed && text->length)
+		take(context, key, text_builder_text(text));
+	text_builder_clear(text);
+}
+
+void profile_info_describe(const struct profile_info *info, const struct sample_snapshot *snapshot,
+			   profile_info_line *take, void *context)
+{
+	struct text_builder text = { 0 };
+
+	if (info->facts) {
+		for (size_t i = 0; i < info->facts->comment_count; i++)
+			take(context, "comment", info->facts->comments[i]);
+		return;
+	}
+	/* Without a host nobody has said where the profile comes from. */
+	if (!is_set(info->host))
+		return;
+	text_builder_append_name(&text, info->host);
+	take_text(&text, "host", take, context);
+	if (is_set(info->kernel))
+		text_builder_format(&text, "Linux %s", info->kernel);
+	take_text(&text, "kernel", take, context);
+	append_time(&text, info->start_time_ns);
+	take_text(&text, "start", take, context);
+	text_builder_format(&text, "%.3f s", (double)info->duration_ns / NS_PER_SECOND);
+	take_text(&text, "duration", take, context);
+	text_builder_format(&text, "%u samples per second and CPU", info->samples_per_second);
+	take_text(&text, "rate", take, context);
+	if (is_set(info->selection))
+		text_builder_append_name(&text, info->selection);
+	take_text(&text, "selection", take, context);
+	append_quality(&text, snapshot);
+	take_text(&text, "quality", take, context);
+	if (is_set(info->version))
+		text_builder_format(&text, "allframes %s", info->version);
+	take_text(&text, "agent", take, context);
+	text_builder_deinit(&text);
+}
+
+void profile_info_append_name(const struct profile_info *info, struct text_builder *text)
+{
+	bool has_time = info->start_time_ns && (!info->facts || info->facts->has_time);
+
+	if (is_set(info->host))
+		text_builder_append_name(text, info->host);
+	if (has_time && is_set(info->host))
+		text_builder_append(text, ", ");
+	if (has_time)
+		append_time(text, info->start_time_ns);
+	else if (!is_set(info->host))
+		text_builder_append(text, "profile");
+}

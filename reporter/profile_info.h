@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/** Facts about a profile as a whole, and where it comes from, for all outputs. */
+#ifndef REPORTER_PROFILE_INFO_H
+#define REPORTER_PROFILE_INFO_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "lib/base/text_builder.h"
+#include "lib/model/profile_facts.h"
+#include "reporter/sample_store.h"
+
+/** Strings are borrowed. */
+struct profile_info {
+	/** CLOCK_REALTIME and CLOCK_MONOTONIC of the start, ns. */
+	uint64_t start_time_ns;
+	uint64_t start_monotonic_ns;
+	uint64_t duration_ns;
+	uint32_t samples_per_second;
+	/** The -tags, each `key:value`; they become comments of the profile. */
+	const char *const *tags;
+	size_t tag_count;
+	/** The machine, its kernel's release, and the agent's version; NULL or "" if unknown. */
+	const char *host;
+	const char *kernel;
+	const char *version;
+	/** The options that selected the samples, such as "-pid 12"; NULL or "" if all were taken. */
+	const char *selection;
+	/**
+	 * Facts that an opened profile states about itself. Its types become the sample types; the origin of a sample is the index
+	 * of its type, and value_sum its value. NULL: the samples are the agent's.
+	 */
+	const struct profile_facts *facts;
+};
+
+/** A fact for people, such as "host" and "box". */
+typedef void profile_info_line(void *context, const char *key, const char *value);
+
+/**
+ * Calls @take for each fact that is known: where the samples of @snapshot come from and how good their stacks are. The facts
+ * of an opened profile are its comments, whose key is "comment".
+ */
+void profile_info_describe(const struct profile_info *info, const struct sample_snapshot *snapshot,
+			   profile_info_line *take, void *context);
+
+/** Appends "box, 2026-11-29T19:30:23Z", the profile's name; "profile" if neither is known. */
+void profile_info_append_name(const struct profile_info *info, struct text_builder *text);
+
+#endif
