@@ -7,17 +7,17 @@
 #ifndef EBPF_SAFE_READS_BPF_H
 #define EBPF_SAFE_READS_BPF_H
 
-#include "ebpf/abi/fingerprint.h"
 #include "ebpf/abi/frame.h"
 #include "ebpf/helpers.bpf.h"
 
 /**
- * Returns the index of the object at @address in a cache of @count entries, a power of two up to 2^32. Objects of one kind often
- * have equal distances, so that some bits of their addresses alone would give few of the indices.
+ * Returns the index of the object at @address in a cache of @count entries, a power of two. Objects of one kind often have equal
+ * distances, so that some bits of their addresses alone would give few of the indices.
  */
 static __always_inline __u32 known_index(__u64 address, __u32 count)
 {
-	__u32 index = fingerprint_mix(fingerprint_mix(0, address), 0) >> 32;
+	/* Multiplicative hashing: the upper bits of the product depend on all bits of the factor. */
+	__u32 index = (__u32)(address >> 3) * 2654435769U >> 16;
 
 	/* The verifier has to see that it is in range, which the compiler may think that it knows. */
 	barrier_var(index);

@@ -6,6 +6,7 @@
 const fs = require('fs');
 
 const ALIVE = 8;
+const BETWEEN_COLLECTIONS = 4 * ALIVE;
 const alive = [];
 let lines = '';
 let sum = 0;
@@ -15,7 +16,7 @@ for (let serial = 1; ; serial++) {
   if (alive.length === ALIVE) {
     const { number, born } = alive.shift();
     lines += `${number} ${born} ${process.hrtime.bigint()}\n`;
-    if (number % ALIVE === 0) {
+    if (number % BETWEEN_COLLECTIONS === 0) {
       fs.writeSync(2, lines);
       lines = '';
       globalThis.gc();
