@@ -395,8 +395,8 @@ const struct option option_table[] = {
 		.meaning =
 			"Write the profile to this file at the end; may be repeated. Format by suffix: `.pb.gz` pprof, `.folded` "
 			"folded stacks, `.txt` stack table, `.otlp` one OTLP message, `.html` and `.svg` a flame graph in one "
-			"file, `.speedscope.json` for speedscope, `.firefox.json` for the Firefox profiler and Perfetto. `-` "
-			"writes folded stacks to standard output.",
+			"file, `.speedscope.json` for speedscope, `.firefox.json` for the Firefox profiler and Perfetto, "
+			"`.afdo.txt` for compilers (AutoFDO). `-` writes folded stacks to standard output.",
 		.details =
 			"Tools for flame graphs read folded stacks. The HTML file can be zoomed and searched, and needs no "
 			"other file. Paths are checked at the start; a file appears when it is complete.",

@@ -19,6 +19,7 @@
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/base/text.h"
+#include "reporter/autofdo.h"
 #include "reporter/firefox.h"
 #include "reporter/folded.h"
 #include "reporter/otlp_file.h"
@@ -37,6 +38,8 @@ static const struct {
 } suffixes[] = {
 	{ ".pb.gz", OUTPUT_PPROF },
 	{ ".folded", OUTPUT_FOLDED },
+	/* Before the shorter suffix. */
+	{ ".afdo.txt", OUTPUT_AUTOFDO },
 	{ ".txt", OUTPUT_STACK_TABLE },
 	{ ".otlp", OUTPUT_OTLP },
 	{ ".html", OUTPUT_PAGE },
@@ -259,6 +262,8 @@ static int write_format(struct output_job *job, enum output_format format, FILE 
 		return speedscope_write(out, job->snapshot, job->info, job->lookup);
 	case OUTPUT_FIREFOX:
 		return firefox_write(out, job->snapshot, job->info, job->lookup);
+	case OUTPUT_AUTOFDO:
+		return autofdo_write(out, job->snapshot, job->lookup);
 	case OUTPUT_FOLDED:
 		folded_write(out, &job->counts);
 		return 0;

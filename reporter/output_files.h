@@ -20,7 +20,7 @@
 
 /** Endings of paths, for people; output_files.c has the table. */
 #define OUTPUT_SUFFIXES                                                                            \
-	".pb.gz, .folded, .txt, .otlp, .html, .svg, .speedscope.json or .firefox.json"
+	".pb.gz, .folded, .txt, .otlp, .html, .svg, .speedscope.json, .firefox.json or .afdo.txt"
 
 enum output_format {
 	OUTPUT_PPROF,
@@ -31,6 +31,7 @@ enum output_format {
 	OUTPUT_SVG,
 	OUTPUT_SPEEDSCOPE,
 	OUTPUT_FIREFOX,
+	OUTPUT_AUTOFDO,
 };
 
 struct output_file {

@@ -29,6 +29,7 @@ uint32_t name_frame(const struct frame *frame, struct symbol_lookup *lookup,
 		names[i - first] = (struct named_frame){
 			.frame = frame,
 			.function = symbols[i].function,
+			.linkage_name = symbols[i].linkage_name,
 			.file = symbols[i].file,
 			.line = symbols[i].line,
 			.start_line = symbols[i].start_line,

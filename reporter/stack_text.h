@@ -36,6 +36,8 @@ struct named_frame {
 	const struct frame *frame;
 	/** NULL if there is no name. */
 	const char *function;
+	/** The name as linkers know it; NULL if it is not known. */
+	const char *linkage_name;
 	/** Source file, line and column; NULL and 0 if unknown. */
 	const char *file;
 	uint32_t line;

@@ -248,10 +248,15 @@ static uint32_t resolve(struct symbol_lookup *lookup, struct binary *binary, uin
 	count = find_frames(store, binary, address, capacity < FRAMES_MAX ? capacity : FRAMES_MAX);
 	count = name_start(store, binary, address, count);
 	is_location = count && store->frames[count - 1].function == store->name;
+	for (uint32_t i = 0; i < count; i++)
+		symbols[i].linkage_name = is_location && i + 1 == count ? NULL :
+									  store->frames[i].function;
 	demangle_frames(store, count);
 	for (uint32_t i = 0; i < count; i++)
 		symbols[i] = (struct symbol){
 			.function = store->frames[i].function,
+			.linkage_name = symbols[i].linkage_name,
+			.start_line = store->frames[i].start_line,
 			.file = store->frames[i].file,
 			.line = store->frames[i].line,
 			.flags = (store->frames[i].is_inlined ? SYMBOL_INLINED : 0) |

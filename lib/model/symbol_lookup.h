@@ -23,6 +23,8 @@ enum symbol_flag {
 struct symbol {
 	/** Borrowed from the lookup; valid until the next call. */
 	const char *function;
+	/** The name as linkers know it, if @function is made of one; else NULL. */
+	const char *linkage_name;
 	/** NULL and 0 where the source line is not known. */
 	const char *file;
 	uint32_t line;

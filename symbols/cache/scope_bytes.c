@@ -8,8 +8,8 @@
 #include "symbols/cache/big_bytes.h"
 
 enum {
-	/* Four numbers of 32 bits. */
-	SCOPE_MAX_BYTES = 4 * 5,
+	/* Five numbers of 32 bits. */
+	SCOPE_MAX_BYTES = 5 * 5,
 };
 
 int scope_bytes_add(struct byte_vector *bytes, const struct symbol_scope *scope, uint32_t *id)
@@ -18,7 +18,7 @@ int scope_bytes_add(struct byte_vector *bytes, const struct symbol_scope *scope,
 
 	if (bytes->count >= SCOPE_BYTES_MAX - SCOPE_MAX_BYTES)
 		return fail(-E2BIG, "more than %d bytes of functions", SCOPE_BYTES_MAX);
-	if (big_bytes_reserve(bytes, bytes->count + 1 + 4 * VARINT_MAX_BYTES))
+	if (big_bytes_reserve(bytes, bytes->count + 1 + 5 * VARINT_MAX_BYTES))
 		return fail(-ENOMEM, "no memory for functions");
 	/* 0 is not a scope's id. */
 	if (!bytes->count)
@@ -27,6 +27,7 @@ int scope_bytes_add(struct byte_vector *bytes, const struct symbol_scope *scope,
 	distance = scope->outer ? bytes->count - scope->outer : 0;
 	put_uleb128(bytes, distance << 1 | scope->is_plain);
 	put_uleb128(bytes, scope->name);
+	put_uleb128(bytes, scope->start_line);
 	if (scope->outer) {
 		put_uleb128(bytes, scope->call_file);
 		put_uleb128(bytes, scope->call_line);
@@ -64,6 +65,7 @@ bool scope_bytes_read(const uint8_t *bytes, size_t count, uint32_t id, struct sy
 	}
 	head = read_uleb128(&position);
 	*scope = (struct symbol_scope){ .is_plain = head & 1, .name = read_uleb128(&position) };
+	scope->start_line = read_uleb128(&position);
 	if (head >> 1 >= id)
 		return false;
 	if (head >> 1) {

@@ -5,8 +5,8 @@
  * id is its offset. 0 is no scope; the byte at offset 0 is unused.
  *
  * ULEB128 numbers: distance back to the enclosing scope * 2 (0: a function), plus 1 if the name is
- * not a linkage name; name; for an inlined call, file and line of the call. Enclosing scopes have
- * lower offsets, so chains end.
+ * not a linkage name; name; the function's first line; for an inlined call, file and line of the call.
+ * Enclosing scopes have lower offsets, so chains end.
  */
 #ifndef SYMBOLS_CACHE_SCOPE_BYTES_H
 #define SYMBOLS_CACHE_SCOPE_BYTES_H
@@ -29,6 +29,8 @@ struct symbol_scope {
 	uint32_t name;
 	uint32_t call_file;
 	uint32_t call_line;
+	/** First line of the function; 0: unknown. */
+	uint32_t start_line;
 	/** The name is not the linkage name: a symbol's name is better. */
 	bool is_plain;
 };

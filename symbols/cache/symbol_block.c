@@ -68,14 +68,14 @@ static bool find_in_block(const uint8_t *block, uint32_t offset, struct symbol_b
 {
 	uint32_t row_count = block[0], scope_count = block[1], file_count = block[2];
 	uint32_t address_bytes = block[3] & 1 ? 4 : 2, line_bytes = block[3] >> 1 & 7;
-	uint32_t call_line_bytes = block[3] >> 4 & 7, used, i;
+	uint32_t scope_line_bytes = block[3] >> 4 & 7, used, i;
 	const uint8_t *addresses = block + SYMBOL_BLOCK_HEAD_BYTES, *rows;
 
 	used = SYMBOL_BLOCK_HEAD_BYTES + (row_count - 1) * address_bytes +
 	       row_count * (!!scope_count + !!file_count + line_bytes) + file_count * NUMBER_BYTES +
-	       scope_count * (SYMBOL_BLOCK_SCOPE_BYTES + call_line_bytes);
+	       scope_count * (SYMBOL_BLOCK_SCOPE_BYTES + 2 * scope_line_bytes);
 	if (!row_count || row_count > SYMBOL_BLOCK_ROWS_MAX || line_bytes > NUMBER_BYTES ||
-	    call_line_bytes > NUMBER_BYTES || used > SYMBOL_BLOCK_USED_MAX)
+	    scope_line_bytes > NUMBER_BYTES || used > SYMBOL_BLOCK_USED_MAX)
 		return false;
 	i = address_bytes == NUMBER_BYTES ? long_rows_up_to(addresses, row_count - 1, offset) :
 					    short_rows_up_to(addresses, row_count - 1, offset);
@@ -84,7 +84,7 @@ static bool find_in_block(const uint8_t *block, uint32_t offset, struct symbol_b
 		.scope = scope_count ? rows[i] : 0,
 		.scope_count = scope_count,
 		.file_count = file_count,
-		.call_line_bytes = call_line_bytes,
+		.scope_line_bytes = scope_line_bytes,
 	};
 	rows += scope_count ? row_count : 0;
 	row->file = file_count ? rows[i] : 0;
@@ -119,7 +119,7 @@ bool symbol_blocks_find(const struct symbol_blocks *blocks, uint64_t address,
 bool symbol_block_scope(const struct symbol_block_row *row, uint32_t id, struct symbol_scope *scope,
 			uint32_t *far)
 {
-	uint32_t bytes = SYMBOL_BLOCK_SCOPE_BYTES + row->call_line_bytes, name;
+	uint32_t bytes = SYMBOL_BLOCK_SCOPE_BYTES + 2 * row->scope_line_bytes, name;
 	const uint8_t *at;
 
 	if (!id || id > row->scope_count)
@@ -131,7 +131,9 @@ bool symbol_block_scope(const struct symbol_block_row *row, uint32_t id, struct 
 		.name = name & (SYMBOL_BLOCK_FAR - 1),
 		.outer = at[4],
 		.call_file = file_at(row, at[5]),
-		.call_line = read_short(at + SYMBOL_BLOCK_SCOPE_BYTES, row->call_line_bytes),
+		.start_line = read_short(at + SYMBOL_BLOCK_SCOPE_BYTES, row->scope_line_bytes),
+		.call_line = read_short(at + SYMBOL_BLOCK_SCOPE_BYTES + row->scope_line_bytes,
+					row->scope_line_bytes),
 	};
 	return scope->outer < id;
 }

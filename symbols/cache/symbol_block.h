@@ -8,14 +8,14 @@
  *
  * A block starts with three bytes, the numbers of its rows (1 to 192), scopes and files, and a byte
  * of widths: 1 if addresses take 4 bytes and not 2, plus 2 times the bytes of a line (0 to 4), plus
- * 16 times those of the line of a call. Then follow
+ * 16 times those of the first line of a function and of the line of a call. Then follow
  *	for each row but the first: its address minus the block's
  *	for each row: its innermost scope, if there are scopes; 0 is none. Scopes and files have ids from 1 on
  *	for each row: its file, if there are files
  *	for each row: its line
  *	for each file: its name, in 4 bytes
  *	for each scope: its name, in 4 bytes; the enclosing scope, which has a lower id, or 0 for
- *		a function; file and line of the call
+ *		a function; file of the call; first line of the function; line of the call
  * A scope whose name has the bit 2^30 refers to a scope of symbols/cache/scope_bytes.h; the other
  * bits are its offset. For calls that are inlined more than SYMBOL_BLOCK_DEPTH deep, a block has
  * only the innermost. Numbers are little endian. The last four bytes of a block are unused, so that
@@ -36,7 +36,7 @@ enum {
 	SYMBOL_BLOCK_USED_MAX = SYMBOL_BLOCK_BYTES - 4,
 	SYMBOL_BLOCK_HEAD_BYTES = 4,
 	SYMBOL_BLOCK_ROWS_MAX = 192,
-	/** Name, outer scope and file, without the line. */
+	/** Name, outer scope and file, without the lines. */
 	SYMBOL_BLOCK_SCOPE_BYTES = 6,
 	/** A row with this many scopes and files of its own fits into a block. */
 	SYMBOL_BLOCK_DEPTH = 16,
@@ -60,7 +60,8 @@ struct symbol_block_row {
 	uint32_t scope;
 	uint32_t scope_count;
 	uint32_t file_count;
-	uint32_t call_line_bytes;
+	/** Bytes of each of a scope's two lines. */
+	uint32_t scope_line_bytes;
 	const uint8_t *files;
 	const uint8_t *scopes;
 };

@@ -42,7 +42,7 @@ static uint32_t used_bytes(const struct symbol_block_open *open)
 	       open->row_count *
 		       (!!open->scope_count + !!open->file_count + width_of(open->line_bits)) +
 	       open->file_count * NUMBER_BYTES +
-	       open->scope_count * (SYMBOL_BLOCK_SCOPE_BYTES + width_of(open->call_line_bits));
+	       open->scope_count * (SYMBOL_BLOCK_SCOPE_BYTES + 2 * width_of(open->scope_line_bits));
 }
 
 /* --- ids of a block --- */
@@ -179,7 +179,8 @@ static int find_scope(struct symbol_block_writer *writer, struct symbol_scope_ke
 		entries[depth].outer = *local;
 		entries[depth].call_file = find_file(writer, scope->call_file);
 		entries[depth].call_line = scope->call_line;
-		writer->open.call_line_bits |= scope->call_line;
+		entries[depth].start_line = scope->start_line;
+		writer->open.scope_line_bits |= scope->call_line | scope->start_line;
 		*local = push_scope(writer, entries[depth]);
 	}
 	return 0;
@@ -198,12 +199,12 @@ static void write_block(const struct symbol_block_writer *writer, uint8_t *at)
 {
 	const struct symbol_block_open *open = &writer->open;
 	uint32_t width = address_width(open), line_width = width_of(open->line_bits);
-	uint32_t call_width = width_of(open->call_line_bits);
+	uint32_t scope_width = width_of(open->scope_line_bits);
 
 	at = put_number(at, open->row_count, 1);
 	at = put_number(at, open->scope_count, 1);
 	at = put_number(at, open->file_count, 1);
-	at = put_number(at, (width == NUMBER_BYTES) | line_width << 1 | call_width << 4, 1);
+	at = put_number(at, (width == NUMBER_BYTES) | line_width << 1 | scope_width << 4, 1);
 	for (uint32_t i = 1; i < open->row_count; i++)
 		at = put_number(at, writer->rows[i].address, width);
 	for (uint32_t i = 0; i < open->row_count && open->scope_count; i++)
@@ -218,7 +219,8 @@ static void write_block(const struct symbol_block_writer *writer, uint8_t *at)
 		at = put_number(at, writer->scopes[i].name, NUMBER_BYTES);
 		at = put_number(at, writer->scopes[i].outer, 1);
 		at = put_number(at, writer->scopes[i].call_file, 1);
-		at = put_number(at, writer->scopes[i].call_line, call_width);
+		at = put_number(at, writer->scopes[i].start_line, scope_width);
+		at = put_number(at, writer->scopes[i].call_line, scope_width);
 	}
 }
 

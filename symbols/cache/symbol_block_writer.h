@@ -38,6 +38,7 @@ struct symbol_block_entry {
 	/** Includes the flags. */
 	uint32_t name;
 	uint32_t call_line;
+	uint32_t start_line;
 	uint8_t outer;
 	uint8_t call_file;
 };
@@ -49,7 +50,7 @@ struct symbol_block_open {
 	uint32_t file_count;
 	/** All lines combined by OR, which is as wide as the widest. */
 	uint32_t line_bits;
-	uint32_t call_line_bits;
+	uint32_t scope_line_bits;
 	uint64_t start;
 	uint64_t last;
 };

@@ -151,6 +151,7 @@ uint32_t symbol_cache_lookup(const struct symbol_cache *file, uint64_t address,
 	     depth++) {
 		frame.function = string_at(file, scope.name);
 		frame.is_inlined = scope.outer;
+		frame.start_line = scope.start_line;
 		frames[count < capacity ? count++ : count - 1] = frame;
 		frame = (struct symbol_frame){ .file = string_at(file, scope.call_file),
 					       .line = scope.call_line };

@@ -29,7 +29,7 @@
 #include "symbols/cache/symbol_block.h"
 
 enum {
-	SYMBOL_CACHE_VERSION = 3,
+	SYMBOL_CACHE_VERSION = 4,
 	/** Deeper inlining is cut. */
 	SYMBOL_CACHE_MAX_DEPTH = 256,
 };
@@ -90,6 +90,8 @@ struct symbol_frame {
 	/** NULL and 0 if unknown. */
 	const char *file;
 	uint32_t line;
+	/** First line of the function; 0 if unknown. */
+	uint32_t start_line;
 	bool is_inlined;
 };
 

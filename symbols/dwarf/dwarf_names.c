@@ -13,6 +13,9 @@ enum {
 	 * files.
 	 */
 	REFERENCES_MAX = 16,
+	/* Greater lines are unknown, so that a name is packed into 64 bits. */
+	START_LINE_MAX = INT32_MAX,
+	START_LINE_SHIFT = 33,
 	KNOWN_MAX = 1 << 20,
 };
 
@@ -41,6 +44,8 @@ static int number_of(unsigned int name)
 		return DWARF_CALL_FILE;
 	case DW_AT_call_line:
 		return DWARF_CALL_LINE;
+	case DW_AT_decl_line:
+		return DWARF_DECL_LINE;
 	default:
 		return DWARF_ATTRIBUTE_COUNT;
 	}
@@ -121,6 +126,7 @@ bool dwarf_names_is_plain_language(Dwarf_Die *unit)
 struct found {
 	const char *linkage_name;
 	const char *name;
+	uint32_t line;
 };
 
 /* @attributes belong to a DIE, and are overwritten with those of others. */
@@ -129,7 +135,9 @@ static void look(struct dwarf_attributes *attributes, struct found *found)
 	for (int i = 0; i < REFERENCES_MAX; i++) {
 		Dwarf_Attribute *linkage = dwarf_attributes_find(attributes, DWARF_LINKAGE_NAME);
 		Dwarf_Attribute *name = dwarf_attributes_find(attributes, DWARF_NAME);
+		Dwarf_Attribute *line = dwarf_attributes_find(attributes, DWARF_DECL_LINE);
 		Dwarf_Attribute *next = dwarf_attributes_find(attributes, DWARF_ABSTRACT_ORIGIN);
+		Dwarf_Word number;
 		Dwarf_Die die;
 
 		if (!linkage)
@@ -138,6 +146,10 @@ static void look(struct dwarf_attributes *attributes, struct found *found)
 			found->linkage_name = dwarf_formstring(linkage);
 		if (!found->name && name)
 			found->name = dwarf_formstring(name);
+		/* A definition comes before its declaration. */
+		if (!found->line && line && !dwarf_formudata(line, &number) &&
+		    number <= START_LINE_MAX)
+			found->line = (uint32_t)number;
 		if (!next)
 			next = dwarf_attributes_find(attributes, DWARF_SPECIFICATION);
 		if (found->linkage_name || !next || !dwarf_attributes_die(next, &die))
@@ -154,6 +166,7 @@ static int add_name(struct dwarf_names *names, struct dwarf_attributes *attribut
 
 	look(attributes, &found);
 	text = found.linkage_name ? found.linkage_name : found.name;
+	name->start_line = found.line;
 	name->is_plain = !found.linkage_name && (!is_plain_language || !found.name);
 	if (!text) {
 		name->id = 0;
@@ -173,6 +186,22 @@ static bool find_origin(Dwarf_Die *die, struct dwarf_attributes *attributes, Dwa
 	       dwarf_attributes_die(attribute, origin);
 }
 
+/* The value of a name in the cache. */
+static uint64_t pack(const struct dwarf_name *name)
+{
+	return (uint64_t)name->start_line << START_LINE_SHIFT | (uint64_t)name->id << 1 |
+	       name->is_plain;
+}
+
+static struct dwarf_name unpack(uint64_t packed)
+{
+	return (struct dwarf_name){
+		.id = (uint32_t)(packed >> 1),
+		.is_plain = packed & 1,
+		.start_line = (uint32_t)(packed >> START_LINE_SHIFT),
+	};
+}
+
 int dwarf_names_find(struct dwarf_names *names, Dwarf_Die *die, struct dwarf_attributes *attributes,
 		     bool is_plain_language, struct dwarf_name *name)
 {
@@ -184,7 +213,7 @@ int dwarf_names_find(struct dwarf_names *names, Dwarf_Die *die, struct dwarf_att
 	int err;
 
 	if (hash_map_find(&names->known, key, &known)) {
-		*name = (struct dwarf_name){ .id = known >> 1, .is_plain = known & 1 };
+		*name = unpack(known);
 		return 0;
 	}
 	if (has_origin)
@@ -196,7 +225,7 @@ int dwarf_names_find(struct dwarf_names *names, Dwarf_Die *die, struct dwarf_att
 		return err;
 	if (names->known.count >= KNOWN_MAX)
 		dwarf_names_clear(names);
-	if (hash_map_set(&names->known, key, (uint64_t)found.id << 1 | found.is_plain))
+	if (hash_map_set(&names->known, key, pack(&found)))
 		return fail(-ENOMEM, "no memory for names");
 	*name = found;
 	return 0;

@@ -26,6 +26,7 @@ enum dwarf_attribute {
 	DWARF_SYMBOLS,
 	DWARF_CALL_FILE,
 	DWARF_CALL_LINE,
+	DWARF_DECL_LINE,
 	DWARF_ATTRIBUTE_COUNT,
 };
 
@@ -64,6 +65,8 @@ struct dwarf_name {
 	uint32_t id;
 	/** Not a linkage name, although the language has linkage names. */
 	bool is_plain;
+	/** First line of the function; 0: unknown. */
+	uint32_t start_line;
 };
 
 /** Used by one thread. Initialize all but @strings with zeros. */

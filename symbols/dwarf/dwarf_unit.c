@@ -214,6 +214,7 @@ static int add_function(struct traversal *traversal, Dwarf_Die *die,
 		return err;
 	scope.name = name.id;
 	scope.is_plain = name.is_plain;
+	scope.start_line = name.start_line;
 	if (outer) {
 		err = find_file(reader, traversal->files,
 				number_attribute(attributes, DWARF_CALL_FILE), &scope.call_file);

@@ -81,7 +81,8 @@ static void check_row(const struct symbol_block_writer *writer, const struct sym
 		collected.name = expected->scope.symbol;
 	if (!symbol_block_scope(&row, row.scope, &scope, &far) || far ||
 	    scope.name != collected.name || !scope.outer != !collected.outer ||
-	    scope.call_file != collected.call_file || scope.call_line != collected.call_line)
+	    scope.call_file != collected.call_file || scope.call_line != collected.call_line ||
+	    scope.start_line != collected.start_line)
 		abort();
 }
 
@@ -127,6 +128,7 @@ static void put_and_look_up(const uint8_t *data, size_t size)
 		struct symbol_scope scope = { .outer = kind & 1 ? number : 0 };
 
 		scope.name = take_number(&reader) & name_mask;
+		scope.start_line = scope.name >> (kind & 7);
 		if (scope.outer) {
 			scope.call_file = kind >> 4;
 			scope.call_line = take_number(&reader);

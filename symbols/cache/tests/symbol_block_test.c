@@ -38,9 +38,10 @@ static void a_block_is_as_its_header_says(void **state)
 					 0,    1,    30,   40,
 					 9,    0,    0,	   0, /* A file. */
 					 7,    0,    0,	   0,
-					 0,    0,    0,	   0, /* A function. */
-					 8,    0,    0,	   0,
-					 1,    1,    0x34, 0x12 /* A call in it. */ };
+					 0,    0,    0x21, 0x43, /* A function. */
+					 0,    0,    8,	   0,
+					 0,    0,    1,	   1,
+					 0x65, 0,    0x34, 0x12 /* A call in it. */ };
 	uint8_t *block = new_block(bytes, sizeof(bytes));
 	struct symbol_block_row row;
 	struct symbol_scope scope;
@@ -61,10 +62,12 @@ static void a_block_is_as_its_header_says(void **state)
 	assert_int_equal(scope.outer, 1);
 	assert_int_equal(scope.call_file, 9);
 	assert_int_equal(scope.call_line, 0x1234);
+	assert_int_equal(scope.start_line, 0x65);
 	assert_int_equal(far, 0);
 	assert_true(symbol_block_scope(&row, 1, &scope, &far));
 	assert_int_equal(scope.name, 7);
 	assert_int_equal(scope.outer, 0);
+	assert_int_equal(scope.start_line, 0x4321);
 	assert_false(symbol_block_scope(&row, 0, &scope, &far));
 	assert_false(symbol_block_scope(&row, 3, &scope, &far));
 	free(block);

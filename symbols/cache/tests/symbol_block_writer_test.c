@@ -88,6 +88,8 @@ static void expect_chain(const struct made *made, const struct symbol_block_row 
 		assert_int_equal(!scope.outer, !expected.outer);
 		assert_int_equal(scope.call_file, expected.call_file);
 		assert_int_equal(scope.call_line, expected.call_line);
+		if (expected.outer || !symbol)
+			assert_int_equal(scope.start_line, expected.start_line);
 		number = expected.outer;
 	}
 	assert_int_equal(local, 0);
@@ -111,7 +113,9 @@ static void check_random(uint32_t depth_max, uint32_t gap_max, uint32_t number_b
 		uint32_t outer = i && rand() % 50 ? i - 1 - rand() % (i < 3 ? i : 3) : i;
 		bool is_inlined = outer != i && depths[outer] < depth_max;
 		struct symbol_scope scope = { .name = 1 + (uint32_t)rand() % (1 << 29),
-					      .outer = is_inlined ? numbers[outer] : 0 };
+					      .outer = is_inlined ? numbers[outer] : 0,
+					      .start_line = (uint32_t)rand() >>
+							    (31 - number_bits) };
 
 		if (is_inlined) {
 			scope.call_file = rand() % 40;
