@@ -9,15 +9,12 @@
 #include "ebpf/maps.bpf.h"
 #include "ebpf/safe_reads.bpf.h"
 #include "ebpf/state.bpf.h"
-#include "ebpf/task.bpf.h"
 
 enum {
 	STACK_CHUNK_BYTES = 256,
 	STACK_CHUNK_MIN_BYTES = 8,
-	/* Attempts with smaller and smaller parts of a chunk. */
-	STACK_RETRIES_MAX = 10,
-	/* Bytes behind the end of a stack that are copied: the first frame may read there. */
-	BEHIND_STACK_BYTES = STACK_CHUNK_BYTES,
+	/* Whole chunks, and the attempts with smaller and smaller parts of one. */
+	STACK_READS_MAX = DEFERRED_STACK_MAX_BYTES / STACK_CHUNK_BYTES + 10,
 };
 
 /** Adds the registers to the record, which has the frames so far already. */
@@ -97,63 +94,36 @@ static __always_inline bool add_stack_below(struct unwind_state *state)
 	return true;
 }
 
-/*
- * Sets state->copy_bytes: DEFERRED_CHAIN_STACK_BYTES or, if the stack from @start on is larger or its end is not known, up to
- * @max_bytes. The stack of a main thread ends where the kernel put its arguments. That of another thread ends below its
- * thread pointer in most C libraries; Go has that pointer elsewhere.
+/**
+ * Adds the stack around state->sp, as far as it can be read. It is read to the BPF stack first (see
+ * safe_reads.bpf.h), in chunks that become smaller once a read fails, since a stack rarely ends at the
+ * end of a chunk. Both counts are in the state, where the verifier does not know their values; else it
+ * would follow every combination.
  */
-static __always_inline void find_copy_bytes(struct unwind_state *state, __u64 start,
-					    __u32 max_bytes)
-{
-	struct task_struct *task = current_task();
-	__u64 end = TASK_READ(task, pid) == TASK_READ(task, tgid) ?
-			    BPF_CORE_READ(task, mm, start_stack) :
-			    read_thread_pointer();
-	__u64 bytes = end - start + BEHIND_STACK_BYTES;
-
-	state->copy_bytes = max_bytes;
-	if (bytes < max_bytes)
-		state->copy_bytes = bytes;
-	if (state->copy_bytes < DEFERRED_CHAIN_STACK_BYTES)
-		state->copy_bytes = DEFERRED_CHAIN_STACK_BYTES;
-}
-
-static __always_inline void begin_stack_copy(struct unwind_state *state, __u32 max_bytes)
-{
-	bool has_below = add_stack_below(state);
-
-	find_copy_bytes(state, has_below ? state->sp - DEFERRED_BELOW_BYTES : state->sp, max_bytes);
-	state->chunk_bytes = STACK_CHUNK_BYTES;
-}
-
-/*
- * Adds the next chunk of the stack around state->sp; false if there is no more. It is read to the BPF stack first (see
- * safe_reads.bpf.h), and less of it once a read fails, since a stack rarely ends at the end of a chunk. All counts are in
- * the state, where the verifier does not know their values; else it would follow every combination.
- */
-static __always_inline bool add_stack_chunk(struct unwind_state *state)
+static __always_inline void add_stack_copy(struct unwind_state *state)
 {
 	__u64 chunk[STACK_CHUNK_BYTES / 8];
-	__u32 copied = state->first.stack_bytes, chunk_bytes = state->chunk_bytes;
-	__u64 start = state->sp - state->first.below_bytes;
-	__u64 *destination = (__u64 *)state->first.stack + copied / 8;
+	__u64 start = state->sp;
 
-	if (copied >= state->copy_bytes || copied > DEFERRED_STACK_MAX_BYTES - STACK_CHUNK_BYTES)
-		return false;
-	if (chunk_bytes < STACK_CHUNK_MIN_BYTES || chunk_bytes > STACK_CHUNK_BYTES)
-		return false;
-	if (bpf_probe_read_user(chunk, chunk_bytes, (const void *)(start + copied))) {
-		state->chunk_bytes = chunk_bytes / 2;
-		return true;
+	if (add_stack_below(state))
+		start -= DEFERRED_BELOW_BYTES;
+	state->chunk_bytes = STACK_CHUNK_BYTES;
+	for (int i = 0; i < STACK_READS_MAX; i++) {
+		__u32 copied = state->first.stack_bytes, chunk_bytes = state->chunk_bytes;
+		__u64 *destination = (__u64 *)state->first.stack + copied / 8;
+
+		if (copied > DEFERRED_STACK_MAX_BYTES - STACK_CHUNK_BYTES)
+			break;
+		if (chunk_bytes < STACK_CHUNK_MIN_BYTES || chunk_bytes > STACK_CHUNK_BYTES)
+			break;
+		if (bpf_probe_read_user(chunk, chunk_bytes, (const void *)(start + copied))) {
+			state->chunk_bytes = chunk_bytes / 2;
+			continue;
+		}
+		/* The part that was not read is overwritten by the next chunk, or cut off. */
+		__builtin_memcpy(destination, chunk, sizeof(chunk));
+		state->first.stack_bytes = copied + chunk_bytes;
 	}
-	/* The part that was not read is overwritten by the next chunk, or cut off. */
-	__builtin_memcpy(destination, chunk, sizeof(chunk));
-	state->first.stack_bytes = copied + chunk_bytes;
-	return true;
-}
-
-static __always_inline void end_stack_copy(struct unwind_state *state)
-{
 	state->record_bytes =
 		__builtin_offsetof(struct deferred_sample, stack) + state->first.stack_bytes;
 }

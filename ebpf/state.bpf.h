@@ -152,9 +152,8 @@ struct unwind_state {
 
 	/** Size of the record, to be sent. */
 	__u32 record_bytes;
-	/** Size of the next read of the stack for a deferred sample, and limit of the bytes that are read. */
+	/** Size of the next read of the stack for a deferred sample. */
 	__u32 chunk_bytes;
-	__u32 copy_bytes;
 	/** The record for the ring. */
 	union {
 		struct trace_record record;

@@ -95,7 +95,6 @@ TARGETS = {target.name: target for target in [
     _c("alloca", "alloca"),
     _c("alloca_static", "alloca", "-static"),
     _clang("alloca_clang", "alloca"),
-    _c("large_frame", "large_frame"),
     _c("realign", "realign"),
     _c("realign_drap", "realign", "-mforce-drap"),
     _c("realign_strip", "realign", "-mforce-drap", strip="symbols"),

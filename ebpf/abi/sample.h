@@ -27,9 +27,7 @@ enum {
 	USER_FRAMES_MAX = 3584,
 	/** Words of the longest trace: kernel frames, native user frames, one error frame. */
 	TRACE_MAX_WORDS = KERNEL_FRAMES_MAX + 2 * USER_FRAMES_MAX + 1,
-	/** Limit of the copy of a stack, and that where there is no bpf_loop(). */
-	DEFERRED_STACK_MAX_BYTES = 49152,
-	DEFERRED_CHAIN_STACK_BYTES = 16384,
+	DEFERRED_STACK_MAX_BYTES = 16384,
 	/** Words of kernel frames, and of user frames of an unwind that user space continues. */
 	DEFERRED_MAX_WORDS = KERNEL_FRAMES_MAX + 2 * 256,
 	/** Words of the native frame whose rows were missing. */
@@ -148,7 +146,7 @@ struct deferred_sample {
 	__u8 stack[DEFERRED_STACK_MAX_BYTES];
 };
 
-_Static_assert(sizeof(struct deferred_sample) == 88 + 640 * 8 + 33 * 8 + 8 + 49152,
+_Static_assert(sizeof(struct deferred_sample) == 88 + 640 * 8 + 33 * 8 + 8 + 16384,
 	       "struct deferred_sample is ABI");
 
 /** Room for any record. */
