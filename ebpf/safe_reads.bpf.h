@@ -10,20 +10,6 @@
 #include "ebpf/abi/frame.h"
 #include "ebpf/helpers.bpf.h"
 
-/**
- * Returns the index of the object at @address in a cache of @count entries, a power of two. Objects of one kind often have equal
- * distances, so that some bits of their addresses alone would give few of the indices.
- */
-static __always_inline __u32 known_index(__u64 address, __u32 count)
-{
-	/* Multiplicative hashing: the upper bits of the product depend on all bits of the factor. */
-	__u32 index = (__u32)(address >> 3) * 2654435769U >> 16;
-
-	/* The verifier has to see that it is in range, which the compiler may think that it knows. */
-	barrier_var(index);
-	return index % count;
-}
-
 /** Reads the word at @address of the process. UNWIND_STACK_UNREADABLE if it cannot be read. */
 static __always_inline enum unwind_error read_word(__u64 address, __u64 *word)
 {

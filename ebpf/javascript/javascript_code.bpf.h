@@ -236,10 +236,20 @@ static __always_inline bool javascript_find_in_page(struct javascript_unwind *un
 	return unwind->object >= page;
 }
 
+/* Index of the cache entry for the code or the function at @address. */
+static __always_inline __u32 javascript_cache_index(__u64 address)
+{
+	__u32 index = fingerprint_mix(fingerprint_mix(0, address), 0) >> 32;
+
+	/* The verifier has to see that it is in range, which the compiler may think that it knows. */
+	barrier_var(index);
+	return index % JAVASCRIPT_CACHE_COUNT;
+}
+
 static __always_inline struct javascript_cached_code *
 javascript_cached_code_at(struct javascript_unwind *unwind, __u64 address)
 {
-	return &unwind->cached_code[known_index(address, JAVASCRIPT_CACHE_COUNT)];
+	return &unwind->cached_code[javascript_cache_index(address)];
 }
 
 /** Finds the code that contains @address, and reads it; false: there is none. */
@@ -328,7 +338,7 @@ static __always_inline bool javascript_find_fingerprint(struct javascript_unwind
 {
 	const struct javascript_process *process = &unwind->process;
 	struct javascript_cached_function *cached =
-		&unwind->cached_functions[known_index(unwind->shared, JAVASCRIPT_CACHE_COUNT)];
+		&unwind->cached_functions[javascript_cache_index(unwind->shared)];
 	__u64 ids = 0, script = 0, script_id, source = 0;
 	__u32 length = 0;
 

@@ -106,7 +106,7 @@ static __always_inline __u64 javascript_pending_bias(struct unwind_state *state)
 static __always_inline bool javascript_is_known_function(const struct javascript_unwind *unwind)
 {
 	const struct javascript_cached_function *cached =
-		&unwind->cached_functions[known_index(unwind->shared, JAVASCRIPT_CACHE_COUNT)];
+		&unwind->cached_functions[javascript_cache_index(unwind->shared)];
 
 	return cached->process_key == unwind->process_key && cached->shared == unwind->shared;
 }

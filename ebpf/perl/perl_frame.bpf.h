@@ -54,7 +54,8 @@ static __always_inline __u64 perl_read_file(struct perl_unwind *unwind, __u64 fi
 
 static __always_inline __u64 perl_known_sub(struct perl_unwind *unwind, __u64 cv, __u64 *glob)
 {
-	struct perl_known *known = &unwind->subs[known_index(cv, PERL_KNOWN_SUBS)];
+	__u32 index = (__u32)(cv >> 3 ^ cv >> 9) % PERL_KNOWN_SUBS;
+	struct perl_known *known = &unwind->subs[index];
 
 	if (known->address != cv) {
 		known->address = cv;
@@ -66,7 +67,8 @@ static __always_inline __u64 perl_known_sub(struct perl_unwind *unwind, __u64 cv
 
 static __always_inline __u64 perl_known_file(struct perl_unwind *unwind, __u64 file)
 {
-	struct perl_known *known = &unwind->files[known_index(file, PERL_KNOWN_FILES)];
+	__u32 index = (__u32)(file >> 4 ^ file >> 9) % PERL_KNOWN_FILES;
+	struct perl_known *known = &unwind->files[index];
 
 	if (known->address != file) {
 		known->address = file;

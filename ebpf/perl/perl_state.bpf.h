@@ -8,7 +8,7 @@
 
 enum {
 	/** Subs and names of files cached during an unwind, powers of two. */
-	PERL_KNOWN_SUBS = 64,
+	PERL_KNOWN_SUBS = 32,
 	PERL_KNOWN_FILES = 16,
 };
 

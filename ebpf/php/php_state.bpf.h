@@ -8,7 +8,7 @@
 
 enum {
 	/** Functions cached during an unwind, a power of two. */
-	PHP_KNOWN_FUNCTIONS = 64,
+	PHP_KNOWN_FUNCTIONS = 16,
 	/** Limit of generators that delegate to each other, a power of two; deeper ones are missing. */
 	PHP_GENERATORS_MAX = 16,
 	/** Words of an execute_data that are read: up to prev_execute_data. */

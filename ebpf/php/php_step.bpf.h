@@ -188,8 +188,8 @@ static __always_inline void php_read_function(const struct php_process *process,
 static __always_inline struct php_known_function *php_known(struct php_unwind *unwind,
 							    __u64 address)
 {
-	struct php_known_function *known =
-		&unwind->known[known_index(address, PHP_KNOWN_FUNCTIONS)];
+	__u32 index = (__u32)(address >> 3 ^ address >> 9) % PHP_KNOWN_FUNCTIONS;
+	struct php_known_function *known = &unwind->known[index];
 
 	if (known->address != address) {
 		known->address = address;

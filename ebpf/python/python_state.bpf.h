@@ -11,7 +11,7 @@ enum {
 	/** Limit of the thread states of a thread, a power of two. */
 	PYTHON_CHAINS_MAX = 8,
 	/** Fingerprints cached during an unwind, a power of two. */
-	PYTHON_KNOWN_CODES = 64,
+	PYTHON_KNOWN_CODES = 16,
 };
 
 _Static_assert((int)PYTHON_READ_MAX_BYTES <= (int)WINDOW_EXACT_BYTES, "frames fit the window");

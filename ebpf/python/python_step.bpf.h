@@ -331,8 +331,8 @@ static __always_inline __u32 python_read_fingerprint(struct python_unwind *unwin
 /* Returns the fingerprint of @code, cached during an unwind, since stacks repeat functions. */
 static __always_inline __u32 python_fingerprint(struct python_unwind *unwind, __u64 code)
 {
-	struct python_known_code *known =
-		&unwind->known_codes[known_index(code, PYTHON_KNOWN_CODES)];
+	__u32 index = (__u32)(code >> 4 ^ code >> 10) % PYTHON_KNOWN_CODES;
+	struct python_known_code *known = &unwind->known_codes[index];
 
 	if (known->address != code) {
 		known->fingerprint = python_read_fingerprint(unwind, code);

@@ -9,7 +9,7 @@
 
 enum {
 	/** Fingerprints cached during an unwind, a power of two. */
-	RUBY_KNOWN_OBJECTS = 64,
+	RUBY_KNOWN_OBJECTS = 32,
 };
 
 /** A cached instruction sequence or method entry, which a frame of this unwind keeps alive; address 0: none. */

@@ -216,7 +216,8 @@ static __always_inline void ruby_read_method(const struct ruby_process *process,
 static __always_inline struct ruby_known_object *ruby_known(struct ruby_unwind *unwind,
 							    __u64 address, bool is_sequence)
 {
-	struct ruby_known_object *known = &unwind->known[known_index(address, RUBY_KNOWN_OBJECTS)];
+	__u32 index = (__u32)(address >> 3 ^ address >> 9) % RUBY_KNOWN_OBJECTS;
+	struct ruby_known_object *known = &unwind->known[index];
 
 	if (known->address != address) {
 		known->address = address;
