@@ -307,14 +307,14 @@ static bool has_comm(uint32_t pid, const char *comm)
 }
 
 /* For sync_loop.h. The kernel side judges each sample; the name of a process may change. */
-static bool is_selected(void *context, uint32_t pid)
+static bool is_selected(void *context, uint32_t pid, bool is_new)
 {
 	const struct options *options = ((const struct agent *)context)->options;
 
 	if (options->pid_count &&
 	    !bsearch(&pid, options->pids, options->pid_count, sizeof(*options->pids), compare_pids))
 		return false;
-	return !*options->comm || has_comm(pid, options->comm);
+	return is_new || !*options->comm || has_comm(pid, options->comm);
 }
 
 /* Connects the kernel side to processes/, and starts the sync of all running processes and the loading of languages. */

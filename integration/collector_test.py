@@ -41,7 +41,8 @@ def check_options(tap):
 
 def check_files(tap):
     received = read_requests([SEED], "-print")
-    tap.ok(received.status == BROKEN_RULES_STATUS and list(received.broken_rules) == ["43"],
+    # The file is from before errors had numbers.
+    tap.ok(received.status == BROKEN_RULES_STATUS and sorted(received.broken_rules) == ["25", "43"],
            "a file that breaks a rule", received.report)
     tap.ok("rule 43 broken 1 times" in received.log and "4 samples" in received.log,
            "-print says which", received.log)

@@ -281,6 +281,17 @@ def open_two_files(scene, command):
         scene.finish(command, run, run.stop(), [part["name"] for part in status["parts"]] == ["before.pb.gz", "after.pb.gz"])
 
 
+def compare_files(scene, command):
+    with scene.run(command) as run:
+        scene.done(command, run, "before: ", "no function has changed")
+
+
+def serve_metrics(scene, command):
+    with scene.run(command, {"127.0.0.1:9464": "127.0.0.1:0"}, "-viewer 127.0.0.1:0 -pid %d" % scene.pid) as run:
+        text = fetch(run.wait_for(r"http://\S+/metrics")[0])
+        scene.finish(command, run, run.stop(), "allframes_ticks_total" in text)
+
+
 def make_token(scene, command):
     with scene.run(command) as run:
         status = run.end()
@@ -430,6 +441,8 @@ COMMANDS = {
     "go tool pprof -http=: profile.pb.gz": read_by_go,
     "build/agent -open profile.pb.gz": open_file,
     "build/agent -open before.pb.gz -open after.pb.gz": open_two_files,
+    "build/agent -diff before.pb.gz after.pb.gz -fail-above 5%": compare_files,
+    "build/agent -metrics 127.0.0.1:9464": serve_metrics,
     "build/agent -collection-agent collector.example.com:4317 -header authorization=@/etc/token": send_with_token,
     "build/collector -print -folded got.folded -report got.json -save requests/": collect,
     SEND_HERE: with_the_other_side,

@@ -83,7 +83,9 @@ def check_by_promtool(tap, agent):
         tap.skip("promtool finds nothing", why)
         return
     for name, command, text in (("the metrics", ["check", "metrics"], get(agent, "/metrics")[2]),
-                                ("the alert rules", ["check", "rules", os.path.join(ROOT, "docker/prometheus/alerts.yaml")], "")):
+                                ("the alert rules", ["check", "rules", os.path.join(ROOT, "docker/prometheus/alerts.yaml")], ""),
+                                ("the configuration", ["check", "config", "--syntax-only", os.path.join(
+                                    ROOT, "docker/prometheus/prometheus.yaml")], "")):
         result = subprocess.run([promtool, *command], input=text, text=True, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, check=False)
         tap.ok(result.returncode == 0, "promtool finds nothing in " + name, result.stdout)

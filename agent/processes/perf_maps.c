@@ -408,9 +408,13 @@ static int add_bytes(struct named_process *process, int source, const char *byte
 	return err;
 }
 
-static void keep_tail(struct source_file *file, const char *bytes, uint64_t used)
+/* Notes that @used bytes are done with, of which @size are at @bytes: a jitdump file's code is skipped unread. */
+static void keep_tail(struct source_file *file, const char *bytes, size_t size, uint64_t used)
 {
 	file->offset += used;
+	file->tail_bytes = 0;
+	if (used > size)
+		return;
 	file->tail_bytes = used < TAIL_BYTES ? (uint32_t)used : TAIL_BYTES;
 	memcpy(file->tail, bytes + used - file->tail_bytes, file->tail_bytes);
 }
@@ -436,7 +440,7 @@ static bool take_bytes(struct perf_maps *maps, struct named_process *process, in
 	while (maps->bytes > PERF_MAPS_MAX_BYTES && (other = least_wanted(maps, true)))
 		forget_names(maps, other);
 	if (used)
-		keep_tail(&process->files[source], bytes, used);
+		keep_tail(&process->files[source], bytes, size, used);
 	if (used || err)
 		process->state = ++maps->last_state;
 	/* The file is read from its start another time. */

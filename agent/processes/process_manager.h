@@ -58,7 +58,7 @@ struct process_manager_config {
 	/** Reports that a file is a runtime of the language with index @language. Load threads. May be NULL. */
 	void (*runtime_found)(void *context, uint32_t language);
 	/** sync_loop.h: which processes are read before they are sampled. May be NULL. */
-	bool (*is_selected)(void *context, uint32_t pid);
+	bool (*is_selected)(void *context, uint32_t pid, bool is_new);
 	/** For both functions. */
 	void *context;
 	/** The home that attaches to runtimes and reads memory; NULL: neither is done. */

@@ -188,14 +188,14 @@ static struct process *add(struct sync_loop *loop, uint32_t pid,
 	return process;
 }
 
-static bool is_selected(const struct sync_loop *loop, uint32_t pid)
+static bool is_selected(const struct sync_loop *loop, uint32_t pid, bool is_new)
 {
-	return !loop->is_selected || loop->is_selected(loop->context, pid);
+	return !loop->is_selected || loop->is_selected(loop->context, pid, is_new);
 }
 
 void sync_loop_add_task(struct sync_loop *loop, const struct task_snapshot *task, uint64_t now_ns)
 {
-	if (!task->is_kernel_thread && is_selected(loop, task->pid) &&
+	if (!task->is_kernel_thread && is_selected(loop, task->pid, false) &&
 	    add(loop, task->pid, &task->identity, now_ns))
 		schedule(loop, task->pid, SYNC_MAPPINGS, now_ns);
 }
@@ -255,7 +255,7 @@ static void handle_process_event(struct sync_loop *loop, const struct process_ev
 	}
 	if (process_event->type == PROCESS_EVENT_EXEC &&
 	    !process_table_current(loop->sync.table, process_event->pid) &&
-	    !is_selected(loop, process_event->pid))
+	    !is_selected(loop, process_event->pid, true))
 		return;
 	process = add(loop, process_event->pid, &process_event->identity, now_ns);
 	if (!process)

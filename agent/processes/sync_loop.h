@@ -89,9 +89,9 @@ struct sync_loop {
 	struct process_sync sync;
 	/**
 	 * Whether samples of the process are wanted, as far as that can be told; NULL: of all. Others are read only when they
-	 * are sampled nevertheless. May be set after init.
+	 * are sampled nevertheless. @is_new: its program has just begun, and may still take another name. May be set after init.
 	 */
-	bool (*is_selected)(void *context, uint32_t pid);
+	bool (*is_selected)(void *context, uint32_t pid, bool is_new);
 	void *context;
 	uint64_t exec_delay_ns;
 	struct sync_schedule schedule;

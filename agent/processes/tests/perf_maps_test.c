@@ -12,6 +12,7 @@
 #include "agent/runtimes/tests/local_proc.h"
 #include "ebpf/abi/frame.h"
 #include "lib/base/clock.h"
+#include "lib/host/jitdump.h"
 
 struct fixture {
 	struct fake_proc proc;
@@ -436,15 +437,22 @@ static void put_number(FILE *file, uint64_t number, int bytes)
 		fputc(i < 8 ? number >> 8 * i & 0xff : 0, file);
 }
 
-static void put_load(FILE *file, uint64_t start, const char *name)
+/* A function of 16 bytes, of whose code @code_bytes are in the file. */
+static void put_load_with_code(FILE *file, uint64_t start, const char *name, int code_bytes)
 {
 	put_number(file, 0, 4);
-	put_number(file, 56 + strlen(name) + 1, 4);
+	put_number(file, 56 + strlen(name) + 1 + code_bytes, 4);
 	put_number(file, 0, 8 + 8 + 8);
 	put_number(file, start, 8);
 	put_number(file, 16, 8);
 	put_number(file, 0, 8);
 	fwrite(name, strlen(name) + 1, 1, file);
+	put_number(file, 0, code_bytes);
+}
+
+static void put_load(FILE *file, uint64_t start, const char *name)
+{
+	put_load_with_code(file, start, name, 0);
 }
 
 /* A file of process 7 with one function, mapped as @name. */
@@ -542,6 +550,25 @@ static void a_broken_jitdump_file_has_no_names(void **state)
 	check_name(fixture, 7, 0x2000, NULL);
 }
 
+static void code_that_is_longer_than_a_read_is_skipped(void **state)
+{
+	struct fixture *fixture = *state;
+	char path[256];
+	FILE *file;
+
+	write_jitdump(fixture, "jit-7.dump", 0x1000, "before");
+	snprintf(path, sizeof(path), "%s/7/root/tmp/jit-7.dump", fixture->proc.root);
+	file = fopen(path, "a");
+	assert_non_null(file);
+	put_load_with_code(file, 0x2000, "long", 3 * JITDUMP_READ_BYTES);
+	put_load(file, 0x3000, "behind it");
+	fclose(file);
+	assert_true(ask(fixture, 7, NS_PER_SECOND, NULL));
+	check_name(fixture, 7, 0x1000, "before");
+	check_name(fixture, 7, 0x2000, "long");
+	check_name(fixture, 7, 0x3000, "behind it");
+}
+
 /* --- through the trace handler --- */
 
 static void frames_have_the_name_that_their_memory_has_now(void **state)
@@ -615,6 +642,7 @@ int main(void)
 		TEST(a_jitdump_file_goes_before_a_perf_map_and_is_read_on),
 		TEST(the_jitdump_file_of_another_process_is_none),
 		TEST(a_broken_jitdump_file_has_no_names),
+		TEST(code_that_is_longer_than_a_read_is_skipped),
 		TEST(frames_have_the_name_that_their_memory_has_now),
 	};
 

@@ -478,9 +478,10 @@ static void losing_events_on_and_on_does_not_sync_everything_on_and_on(void **st
 	assert_int_equal(run(fixture, now_ns + 10 * NS_PER_MS), 1);
 }
 
-static bool is_seven(void *context, uint32_t pid)
+static bool is_seven(void *context, uint32_t pid, bool is_new)
 {
 	(void)context;
+	(void)is_new;
 	return pid == 7;
 }
 
