@@ -39,15 +39,17 @@ static int create(const char *address, struct metrics_server **server)
 static void ask(const struct metrics_server *server, const char *path, char answer[1 << 16])
 {
 	struct sockaddr_in address = { .sin_family = AF_INET };
+	int port = atoi(strrchr(metrics_server_url(server), ':') + 1);
 	size_t count = 0;
 	char request[128];
 	ssize_t more;
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 
 	address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	address.sin_port = htons((uint16_t)atoi(strrchr(metrics_server_url(server), ':') + 1));
+	address.sin_port = htons((uint16_t)port);
 	assert_int_equal(connect(fd, (struct sockaddr *)&address, sizeof(address)), 0);
-	snprintf(request, sizeof(request), "GET %s HTTP/1.0\r\nHost: 127.0.0.1\r\n\r\n", path);
+	snprintf(request, sizeof(request), "GET %s HTTP/1.0\r\nHost: 127.0.0.1:%d\r\n\r\n", path,
+		 port);
 	assert_int_equal(write(fd, request, strlen(request)), strlen(request));
 	while ((more = read(fd, answer + count, (1 << 16) - 1 - count)) > 0)
 		count += (size_t)more;
