@@ -31,7 +31,7 @@ export function Lanes({ answer, status, slots, rows, isDark }) {
 	};
 	return (
 		<section class="lanes" aria-label="CPU lanes">
-			<div class="lane-box">
+			<div class="lane-box" tabIndex={0} role="region" aria-label="Lanes">
 				<div class="lane-names" aria-hidden="true">
 					{data.lanes.map((lane) => <span key={lane.cpu}>{`CPU ${lane.cpu}`}</span>)}
 				</div>
