@@ -9,8 +9,8 @@
 #include "viewer/process_rows.h"
 
 enum {
-	COLUMNS = 600,
-	COLUMNS_MAX = 2000,
+	COLUMNS = 300,
+	COLUMNS_MAX = 600,
 	/* Further CPUs are left out. */
 	LANES_MAX = 256,
 	CPUS_MAX = 8192,
@@ -70,34 +70,32 @@ static int count_lanes(struct lanes *lanes, struct stacked_rows *stacked, struct
 	return more;
 }
 
-/* The kind with most samples, and the number of all samples of the cell. */
-static uint32_t greatest_kind(const uint32_t *cell, uint32_t *sum)
+/* The samples of @kind in each column; of all kinds for LANE_KINDS. */
+static json_t *counts_json(const struct lanes *lanes, const uint32_t *cells, int kind)
 {
-	uint32_t greatest = 0;
-
-	*sum = 0;
-	for (uint32_t kind = 0; kind < LANE_KINDS; kind++) {
-		*sum += cell[kind];
-		if (cell[kind] > cell[greatest])
-			greatest = kind;
-	}
-	return greatest;
-}
-
-static json_t *lane_json(const struct lanes *lanes, size_t cpu)
-{
-	json_t *object = json_object(), *kinds = json_array(), *counts = json_array();
+	json_t *array = json_array();
 
 	for (size_t i = 0; i < lanes->column_count; i++) {
-		uint32_t sum, kind = greatest_kind(&lanes->cpus[cpu][i * LANE_KINDS], &sum);
+		const uint32_t *cell = &cells[i * LANE_KINDS];
+		uint64_t sum = 0;
 
-		json_array_append_new(kinds,
-				      json_integer(!sum || kind == LANE_OTHER ? -1 : (int)kind));
-		json_array_append_new(counts, json_integer(sum));
+		for (int each = 0; each < LANE_KINDS; each++)
+			if (each == kind || kind == LANE_KINDS)
+				sum += cell[each];
+		json_array_append_new(array, json_integer((json_int_t)sum));
 	}
+	return array;
+}
+
+static json_t *lane_json(const struct lanes *lanes, size_t cpu, int row_count)
+{
+	json_t *object = json_object(), *stack = json_array();
+
 	put_number(object, "cpu", cpu);
-	json_object_set_new(object, "rows", kinds);
-	json_object_set_new(object, "counts", counts);
+	json_object_set_new(object, "counts", counts_json(lanes, lanes->cpus[cpu], LANE_KINDS));
+	for (int row = 0; row < row_count; row++)
+		json_array_append_new(stack, counts_json(lanes, lanes->cpus[cpu], row));
+	json_object_set_new(object, "stack", stack);
 	return object;
 }
 
@@ -126,7 +124,7 @@ int answer_lanes(struct question *question, json_t *object)
 	array = json_array();
 	for (size_t cpu = 0; cpu < CPUS_MAX; cpu++)
 		if (lanes->cpus[cpu])
-			json_array_append_new(array, lane_json(lanes, cpu));
+			json_array_append_new(array, lane_json(lanes, cpu, stacked.count));
 	json_object_set_new(object, "lanes", array);
 	return 0;
 }
