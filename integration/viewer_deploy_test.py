@@ -48,6 +48,7 @@ def tax(turns):
 def serve(turns):
     cart(), prices(), render(), tax(turns)
 
+print("ready", flush=True)
 while True:
     serve(int(sys.argv[1]))
 """
