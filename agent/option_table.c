@@ -473,8 +473,8 @@ const struct option option_table[] = {
 		.name = "open",
 		.value_name = "FILE",
 		.meaning =
-			"Instead of sampling, show this profile as a page: a file of `-output` (`.pb.gz`, `.folded` or "
-			"`.otlp`) or of another tool; `-` is standard input. Given twice, both are shown, to compare them. Needs "
+			"Instead of sampling, show this profile as a page: a file of `-output` or of another "
+			"tool; `-` is standard input. Given twice, both are shown, to compare them. Needs "
 			"no privileges.",
 		.details = "See [The page](page.md).",
 		.set = set_open,

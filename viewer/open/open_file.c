@@ -18,6 +18,7 @@
 #include "viewer/open/open_folded.h"
 #include "viewer/open/open_json.h"
 #include "viewer/open/open_otlp.h"
+#include "viewer/open/open_page.h"
 #include "viewer/open/open_perf.h"
 #include "viewer/open/open_pprof.h"
 #include "viewer/open/open_pprof_text.h"
@@ -174,6 +175,7 @@ static const struct {
 	{ "BZh", 3, "compressed by bzip2; `bzip2 -d` unpacks it" },
 	{ "\x1f\x8b", 2, "compressed by gzip twice; `gzip -d` unpacks it" },
 	{ "<!DOCTYPE", 9, "an HTML page; open the profile that it was made of" },
+	{ "<!doctype", 9, "an HTML page; open the profile that it was made of" },
 	{ "<html", 5, "an HTML page; open the profile that it was made of" },
 	{ "<svg", 4, "a picture of a flame graph; open the profile that it was made of" },
 	{ "<?xml", 5,
@@ -200,6 +202,8 @@ int open_bytes(char *bytes, size_t count, struct opened_samples *opened)
 	if (err)
 		return err;
 	bytes[count] = '\0';
+	if (is_text(bytes, count) && is_exported_page(bytes, count))
+		return open_page(bytes, count, opened);
 	err = refuse_named(bytes, count);
 	if (err)
 		return err;
@@ -209,6 +213,8 @@ int open_bytes(char *bytes, size_t count, struct opened_samples *opened)
 		return open_pprof_text(bytes, count, opened);
 	if (is_text(bytes, count) && is_perf_script(bytes, count))
 		return open_perf(bytes, count, opened);
+	if (is_text(bytes, count) && is_stack_table(bytes))
+		return open_stack_table(bytes, count, opened);
 	if (is_text(bytes, count) && is_folded(bytes, count))
 		return open_folded(bytes, count, opened);
 	switch (count ? message_format(bytes, count) : FORMAT_NONE) {
@@ -219,7 +225,7 @@ int open_bytes(char *bytes, size_t count, struct opened_samples *opened)
 	default:
 		return fail(
 			-EBADMSG,
-			"it is none of the formats that can be opened: pprof, folded stacks, OTLP, speedscope, Firefox profiler, .cpuprofile, text of perf script");
+			"it is none of the formats that can be opened: pprof, folded stacks, OTLP, speedscope, Firefox profiler, .cpuprofile, text of perf script, our own .txt and .html");
 	}
 }
 
