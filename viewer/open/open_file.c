@@ -117,6 +117,20 @@ static bool is_folded(const char *text, size_t count)
 	return false;
 }
 
+/* True for "main:734:10", and lines of the function behind it. */
+static bool is_autofdo(const char *text)
+{
+	static const char digits[] = "0123456789";
+	size_t name = strcspn(text, ":\n"), total = strspn(text + name + !!text[name], digits);
+	const char *behind = text + name + !!text[name] + total;
+
+	if (!name || text[name] != ':' || !total || *behind != ':')
+		return false;
+	behind += 1 + strspn(behind + 1, digits);
+	return behind[-1] != ':' && *behind == '\n' && behind[1] == ' ' &&
+	       strspn(behind + 2, digits);
+}
+
 /*
  * Replaces UTF-16 that begins with a byte order mark by UTF-8, and drops the mark. The caller frees *@converted, which
  * is NULL if the bytes stay the same but for the mark.
@@ -213,6 +227,9 @@ int open_bytes(char *bytes, size_t count, struct opened_samples *opened)
 		return open_pprof_text(bytes, count, opened);
 	if (is_text(bytes, count) && is_perf_script(bytes, count))
 		return open_perf(bytes, count, opened);
+	if (is_text(bytes, count) && is_autofdo(bytes))
+		return fail(-EBADMSG,
+			    "it is a profile for compilers (AutoFDO), which has no stacks");
 	if (is_text(bytes, count) && is_stack_table(bytes))
 		return open_stack_table(bytes, count, opened);
 	if (is_text(bytes, count) && is_folded(bytes, count))
