@@ -81,19 +81,6 @@ static int set_diff(struct options *options, const struct setting *setting)
 	return add_path(setting, DIFF_COUNT, &options->diffs, &options->diff_count);
 }
 
-/* "5%", or "0.5%". */
-static int set_fail_above(struct options *options, const struct setting *setting)
-{
-	char *end;
-	double percent = strtod(setting->text, &end);
-
-	if (end == setting->text || strcmp(end, "%") != 0 || !(percent >= 0) || percent > 100)
-		return option_refuse(setting, "give a percentage, such as 5%%");
-	options->has_fail_above = true;
-	options->fail_above = percent / 100;
-	return 0;
-}
-
 /* The process with the thread @pid; 0 if there is none. */
 static uint32_t process_of(uint32_t pid)
 {
@@ -501,8 +488,8 @@ const struct option option_table[] = {
 		.name = "open",
 		.value_name = "FILE",
 		.meaning =
-			"Instead of sampling, show this profile as a page: a file of `-output` (`.pb.gz`, `.folded` or "
-			"`.otlp`) or of another tool; `-` is standard input. Given twice, both are shown, to compare them. Needs "
+			"Instead of sampling, show this profile as a page: a file of `-output` or of another "
+			"tool; `-` is standard input. Given twice, both are shown, to compare them. Needs "
 			"no privileges.",
 		.details = "See [The page](page.md).",
 		.set = set_open,
@@ -528,7 +515,7 @@ const struct option option_table[] = {
 		.details =
 			"Significant is a change of three standard deviations. Values that are not made of samples, such as "
 			"bytes, have no significance; every growth over the limit counts.",
-		.set = set_fail_above,
+		.set = option_set_fail_above,
 	},
 	{
 		.name = "doctor",

@@ -371,3 +371,16 @@ int option_set_tags(struct options *options, const struct setting *setting)
 	}
 	return 0;
 }
+
+/* "5%", or "0.5%". */
+int option_set_fail_above(struct options *options, const struct setting *setting)
+{
+	char *end;
+	double percent = strtod(setting->text, &end);
+
+	if (end == setting->text || strcmp(end, "%") != 0 || !(percent >= 0) || percent > 100)
+		return option_refuse(setting, "give a percentage, such as 5%%");
+	options->has_fail_above = true;
+	options->fail_above = percent / 100;
+	return 0;
+}

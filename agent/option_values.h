@@ -65,4 +65,7 @@ int option_read_flag(const struct setting *setting, bool *flag);
 /** -tags: `key:value` pairs, separated by commas. */
 int option_set_tags(struct options *options, const struct setting *setting);
 
+/** The percentage of -fail-above. */
+int option_set_fail_above(struct options *options, const struct setting *setting);
+
 #endif
