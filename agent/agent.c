@@ -19,6 +19,7 @@
 #include "agent/missed_ticks.h"
 #include "agent/native_names.h"
 #include "agent/options.h"
+#include "agent/privileges.h"
 #include "agent/probabilistic.h"
 #include "agent/process_setup.h"
 #include "agent/processes/kernel_symbols.h"
@@ -43,6 +44,7 @@
 #include "lib/base/file_cache.h"
 #include "lib/base/hash128.h"
 #include "lib/base/heap.h"
+#include "lib/base/launcher.h"
 #include "lib/base/log.h"
 #include "lib/base/text_builder.h"
 #include "lib/model/metrics.h"
@@ -132,6 +134,7 @@ static void agent_deinit(struct agent *agent)
 	file_hosts_destroy(agent->files);
 	if (agent->has_stop)
 		stop_signal_deinit(&agent->stop);
+	launcher_stop();
 }
 
 /* Logs the thread's last error text and returns the exit status for it. */
@@ -595,6 +598,15 @@ static int report(struct agent *agent)
 	return error;
 }
 
+/* To be called before any thread is started. */
+static int drop_privileges(const struct options *options)
+{
+	int error = privileges_start_launcher();
+
+	/* A user's command must be forked here, while it can still get all rights of the user. */
+	return error ? error : privileges_drop(options);
+}
+
 int agent_run(const struct options *options)
 {
 	_cleanup_(agent_deinit) struct agent agent = { .options = options, .cgroup_fd = -1 };
@@ -606,6 +618,8 @@ int agent_run(const struct options *options)
 
 	heap_limit();
 	error = process_check_descriptors();
+	if (!error)
+		error = drop_privileges(options);
 	if (!error)
 		error = stop_signal_init(&agent.stop, EXIT_STATUS_FAILED);
 	if (error)
