@@ -30,6 +30,7 @@
 #include "agent/runtimes/file_protocol.h"
 #include "agent/runtimes/host_protocol.h"
 #include "agent/runtimes/proc_protocol.h"
+#include "agent/tracing/kernel_check.h"
 #include "lib/base/child_process.h"
 #include "lib/base/confinement.h"
 #include "lib/base/error.h"
@@ -100,11 +101,33 @@ static bool writes_to_folders_of_others(const struct options *options)
 	       is_folder_of_others(options->cache_dir);
 }
 
+/*
+ * Kernels of some distributions (Debian, Ubuntu) refuse perf events above level 2 of kernel.perf_event_paranoid to all but
+ * CAP_SYS_ADMIN. That is then kept for as long as the agent runs, since CPUs may come.
+ */
+static bool needs_admin(void)
+{
+	bool is_enough;
+
+	if (confinement_use_capabilities(SAMPLING))
+		return false;
+	is_enough = kernel_check_perf_events();
+	(void)confinement_use_capabilities(UINT64_MAX);
+	if (is_enough || !kernel_check_perf_events())
+		return false;
+	log_debug(
+		"perf events are refused to CAP_PERFMON (kernel.perf_event_paranoid); CAP_SYS_ADMIN "
+		"is kept");
+	return true;
+}
+
 uint64_t privileges_needed(const struct options *options)
 {
 	bool reads_files_only = options->open_count || options->upload_count;
 	uint64_t needed = reads_files_only ? BIT(CAP_DAC_READ_SEARCH) : SAMPLING;
 
+	if (!reads_files_only && needs_admin())
+		needed |= BIT(CAP_SYS_ADMIN);
 	if (is_privileged(options->viewer.address) || is_privileged(options->receive.address))
 		needed |= BIT(CAP_NET_BIND_SERVICE);
 	if (writes_to_folders_of_others(options))

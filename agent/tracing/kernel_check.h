@@ -20,4 +20,7 @@ void kernel_check_capabilities(uint64_t effective,
 			       void (*take)(void *context, bool is_good, const char *text),
 			       void *context);
 
+/** Whether perf events of all processes are allowed, with the capabilities that are in effect. */
+bool kernel_check_perf_events(void);
+
 #endif

@@ -104,6 +104,19 @@ int confinement_keep_capabilities(uint64_t capabilities)
 	return 0;
 }
 
+int confinement_use_capabilities(uint64_t capabilities)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct sets[_LINUX_CAPABILITY_U32S_3] = { 0 };
+
+	if (syscall(SYS_capget, &header, sets))
+		return fail_errno(-errno, "cannot read capabilities");
+	for (uint32_t i = 0; i < _LINUX_CAPABILITY_U32S_3; i++)
+		sets[i].effective = sets[i].permitted & (uint32_t)(capabilities >> (32 * i));
+	return syscall(SYS_capset, &header, sets) ? fail_errno(-errno, "cannot use capabilities") :
+						    0;
+}
+
 int confinement_drop_privileges(uint64_t capabilities)
 {
 	int err = confinement_keep_capabilities(capabilities);

@@ -50,7 +50,10 @@ int confinement_limit_memory(uint64_t own_bytes, uint64_t mapped_bytes);
  */
 int confinement_keep_capabilities(uint64_t capabilities);
 
-/** The same, and prevents core dumps and tracing. */
+/** Puts those of @capabilities into effect that the thread is permitted, and no others, until the next call. */
+int confinement_use_capabilities(uint64_t capabilities);
+
+/** As confinement_keep_capabilities(), and prevents core dumps and tracing. */
 int confinement_drop_privileges(uint64_t capabilities);
 
 /**
