@@ -381,6 +381,14 @@ fuzz:
 	$(build) fuzzers
 	$(Q)scripts/run_fuzzers.py --seconds $(FUZZ_SECONDS) $(FUZZERS)
 
+# All fuzzers for so many hours of CPU time together. Their corpora are kept, and merged afterwards.
+FUZZ_HOURS ?= 8
+FUZZ_CORPORA ?= $(HOME)/.cache/allframes/corpora
+fuzz-long:
+	$(Q)scripts/setup.sh build fuzz
+	$(build) fuzzers
+	$(Q)scripts/run_fuzzers.py --hours $(FUZZ_HOURS) --corpora $(FUZZ_CORPORA) $(FUZZERS)
+
 # An agent for a debugger, with sanitizers.
 debug:
 	$(Q)scripts/setup.sh build
@@ -411,7 +419,7 @@ clean:
 	rm -rf build
 
 FORCE:
-.PHONY: all tools unit-tests fuzzers generated run test test-one test-long check format bench fuzz debug \
+.PHONY: all tools unit-tests fuzzers generated run test test-one test-long check format bench fuzz fuzz-long debug \
 	page docs legal install clean FORCE
 
 -include $(shell find build -path build/integration -prune -o -name '*.d' -type f -print 2>/dev/null)
