@@ -160,15 +160,14 @@ static int cache_error(int error)
 	return error == -EPERM ? -EINVAL : error;
 }
 
-/* Sets the seed of content hashes, before anything is hashed. */
-static int init_seed(struct agent *agent)
+/* Sets the seed of content hashes, before anything is hashed. Its file and the directory may have to be made. */
+static int init_seed(const struct options *options)
 {
 	uint64_t seed;
-	int error = agent->options->cache_dir ?
-			    cache_error(file_cache_seed(agent->options->cache_dir, &seed)) :
-			    0;
+	int error = options->cache_dir ? cache_error(file_cache_seed(options->cache_dir, &seed)) :
+					 0;
 
-	if (!error && agent->options->cache_dir)
+	if (!error && options->cache_dir)
 		hash128_seed_content(seed);
 	return error;
 }
@@ -601,8 +600,10 @@ static int report(struct agent *agent)
 /* To be called before any thread is started. */
 static int drop_privileges(const struct options *options)
 {
-	int error = privileges_start_launcher();
+	int error = init_seed(options);
 
+	if (!error)
+		error = privileges_start_launcher(options);
 	/* A user's command must be forked here, while it can still get all rights of the user. */
 	return error ? error : privileges_drop(options);
 }
@@ -611,8 +612,8 @@ int agent_run(const struct options *options)
 {
 	_cleanup_(agent_deinit) struct agent agent = { .options = options, .cgroup_fd = -1 };
 	static int (*const steps[])(struct agent * agent) = {
-		init_seed,	 init_names,	   init_destinations, open_cgroup,
-		init_proc_hosts, init_kernel_side, init_user_side,    start_processes,
+		init_names,	  init_destinations, open_cgroup,     init_proc_hosts,
+		init_kernel_side, init_user_side,    start_processes,
 	};
 	int error;
 

@@ -1,20 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * The filter is a list of allowed calls in groups. A library that gets another version may need a call that is missing
- * here: it then fails with EPERM, or with ENOSYS where libraries have an older call to go on with. Calls that name files
- * are not limited to some of them, since a filter cannot read memory; that is left to capabilities.
+ * here: it then fails with EPERM, or with ENOSYS where libraries have an older call to go on with. A filter cannot read
+ * memory, so no call may have its flags there (openat2), and none makes a file or opens one for writing by its name.
  */
 #include "agent/privileges.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/capability.h>
 #include <linux/sockios.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -22,7 +20,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <termios.h>
 #include <unistd.h>
@@ -37,7 +34,13 @@
 #include "lib/base/launcher.h"
 #include "lib/base/log.h"
 #include "symbols/build/symbol_cache_maker_child.h"
+#include "symbols/cache/scratch_file.h"
 #include "symbols/debuginfod.h"
+
+/* Headers of before Linux 5.17 do not have it. */
+#ifndef PR_SET_VMA
+#define PR_SET_VMA 0x53564d41
+#endif
 
 enum { PRIVILEGED_PORTS = 1024 };
 
@@ -46,17 +49,34 @@ enum { PRIVILEGED_PORTS = 1024 };
 
 /* --- programs --- */
 
-static const struct launch_rule programs[] = {
-	{ OWN_PROGRAM, "runtimes", HOST_ARGUMENT, false, false },
-	{ OWN_PROGRAM, "files", FILE_HOST_ARGUMENT, false, false },
-	{ OWN_PROGRAM, "proc", PROC_HOST_ARGUMENT, false, false },
-	{ OWN_PROGRAM, "make-symbols", SYMBOL_CACHE_MAKER_ARGUMENT, false, false },
-	{ DEBUGINFOD_PROGRAM, DEBUGINFOD_PROGRAM, DEBUGINFOD_KIND, true, true },
-};
-
-int privileges_start_launcher(void)
+static void list_folder(struct launch_lists *lists, enum folder_kind kind, const char *path)
 {
-	return launcher_start(programs, COUNT_OF(programs));
+	if (lists->folder_count < LAUNCH_FOLDERS_MAX)
+		lists->folders[lists->folder_count++] =
+			(struct launch_folder){ .kind = kind, .path = path };
+}
+
+int privileges_start_launcher(const struct options *options)
+{
+	struct launch_lists lists = {
+		.rules = {
+			{ OWN_PROGRAM, "runtimes", HOST_ARGUMENT, false, false },
+			{ OWN_PROGRAM, "files", FILE_HOST_ARGUMENT, false, false },
+			{ OWN_PROGRAM, "proc", PROC_HOST_ARGUMENT, false, false },
+			{ OWN_PROGRAM, "make-symbols", SYMBOL_CACHE_MAKER_ARGUMENT, false, false },
+			{ DEBUGINFOD_PROGRAM, DEBUGINFOD_PROGRAM, DEBUGINFOD_KIND, true, true },
+		},
+		.rule_count = 5,
+	};
+
+	list_folder(&lists, FOLDER_SCRATCH, SCRATCH_FOLDER);
+	list_folder(&lists, FOLDER_SCRATCH, SCRATCH_OTHER_FOLDER);
+	if (options->cache_dir)
+		list_folder(&lists, FOLDER_CACHE, options->cache_dir);
+	/* For one output too many no file can be made, which is an error at the start. */
+	for (uint32_t i = 0; i < options->output_count; i++)
+		list_folder(&lists, FOLDER_OUTPUT, options->outputs[i]);
+	return launcher_start(&lists);
 }
 
 /* --- capabilities --- */
@@ -73,32 +93,6 @@ static bool is_privileged(const char *address)
 	int port = colon ? atoi(colon + 1) : 0;
 
 	return port > 0 && port < PRIVILEGED_PORTS;
-}
-
-/* Whether a file can be made beside @path, and take its place, only with rights over files of others. */
-static bool is_folder_of_others(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	char folder[PATH_MAX] = ".";
-	struct stat status;
-
-	if (slash)
-		snprintf(folder, sizeof(folder), "%.*s", slash > path ? (int)(slash - path) : 1,
-			 path);
-	/* A folder that is not there is an error that the output reports. */
-	return !stat(folder, &status) &&
-	       (status.st_uid != geteuid() || !(status.st_mode & S_IWUSR));
-}
-
-static bool writes_to_folders_of_others(const struct options *options)
-{
-	for (uint32_t i = 0; i < options->output_count; i++)
-		if (strcmp(options->outputs[i], "-") != 0 &&
-		    is_folder_of_others(options->outputs[i]))
-			return true;
-	/* It may have to be made. */
-	return options->cache_dir && access(options->cache_dir, F_OK) &&
-	       is_folder_of_others(options->cache_dir);
 }
 
 /*
@@ -130,8 +124,6 @@ uint64_t privileges_needed(const struct options *options)
 		needed |= BIT(CAP_SYS_ADMIN);
 	if (is_privileged(options->viewer.address) || is_privileged(options->receive.address))
 		needed |= BIT(CAP_NET_BIND_SERVICE);
-	if (writes_to_folders_of_others(options))
-		needed |= BIT(CAP_DAC_OVERRIDE) | BIT(CAP_FOWNER);
 	return needed;
 }
 
@@ -149,6 +141,11 @@ static void lift_memory_limit(void)
 	{                                                                                          \
 		.call = SYS_##name                                                                 \
 	}
+#define ALLOWED_WITHOUT(name, number, without)                                                     \
+	{                                                                                          \
+		.call = SYS_##name, .kind = CALL_ALLOWED_WITHOUT, .argument = (number),            \
+		.value = (without)                                                                 \
+	}
 #define ALLOWED_EQUAL(name, number, equal)                                                         \
 	{                                                                                          \
 		.call = SYS_##name, .kind = CALL_ALLOWED_EQUAL, .argument = (number),              \
@@ -163,6 +160,9 @@ static void lift_memory_limit(void)
 		.call = SYS_##name, .kind = CALL_REFUSED, .value = ENOSYS                          \
 	}
 
+/* The launcher opens files for writing (lib/base/file_folder.h). */
+#define FLAGS_FOR_WRITING (O_WRONLY | O_RDWR | O_CREAT | O_TRUNC)
+
 /* The most frequent ones come first. */
 static const struct call_rule base_calls[] = {
 	ALLOWED(futex),
@@ -175,7 +175,7 @@ static const struct call_rule base_calls[] = {
 	ALLOWED(recvmsg),
 	ALLOWED(sendmsg),
 	ALLOWED(close),
-	ALLOWED(openat),
+	ALLOWED_WITHOUT(openat, 2, FLAGS_FOR_WRITING),
 	ALLOWED(fstat),
 	ALLOWED(newfstatat),
 	ALLOWED(madvise),
@@ -184,7 +184,7 @@ static const struct call_rule base_calls[] = {
 	  .kind = CALL_ALLOWED_NOT_ALL,
 	  .argument = 2,
 	  .value = PROT_WRITE | PROT_EXEC },
-	{ .call = SYS_mprotect, .kind = CALL_ALLOWED_WITHOUT, .argument = 2, .value = PROT_EXEC },
+	ALLOWED_WITHOUT(mprotect, 2, PROT_EXEC),
 	ALLOWED(clock_nanosleep),
 	ALLOWED(nanosleep),
 	ALLOWED(clock_gettime),
@@ -198,7 +198,6 @@ static const struct call_rule base_calls[] = {
 	ALLOWED(mincore),
 	ALLOWED(getrandom),
 	/* Files. */
-	ALLOWED(openat2),
 	ALLOWED(close_range),
 	ALLOWED(readv),
 	ALLOWED(preadv),
@@ -224,13 +223,7 @@ static const struct call_rule base_calls[] = {
 	ALLOWED(fsync),
 	ALLOWED(fdatasync),
 	ALLOWED(utimensat),
-	ALLOWED(mkdirat),
-	ALLOWED(unlinkat),
-	ALLOWED(renameat),
-	ALLOWED(renameat2),
-	ALLOWED(umask),
 	ALLOWED(sendfile),
-	ALLOWED(copy_file_range),
 	/* Events and time. */
 	ALLOWED(epoll_create1),
 	ALLOWED(epoll_ctl),
@@ -312,16 +305,13 @@ static const struct call_rule base_calls[] = {
 	ALLOWED(epoll_wait),
 	ALLOWED(poll),
 	ALLOWED(select),
-	ALLOWED(open),
+	ALLOWED_WITHOUT(open, 1, FLAGS_FOR_WRITING),
 	ALLOWED(stat),
 	ALLOWED(lstat),
 	ALLOWED(access),
 	ALLOWED(readlink),
 	ALLOWED(dup2),
 	ALLOWED(pipe),
-	ALLOWED(mkdir),
-	ALLOWED(unlink),
-	ALLOWED(rename),
 	ALLOWED(eventfd),
 	ALLOWED(epoll_create),
 	ALLOWED(time),

@@ -11,10 +11,10 @@
 #include "agent/options.h"
 
 /**
- * Starts the launcher, with the programs that the agent itself needs. What a user asks to be started is forked before or
- * after this, but before privileges_drop(). -errno.
+ * Starts the launcher, with the programs that the agent itself needs, and the folders of outputs and caches. What a user asks to
+ * be started is forked before or after this, but before privileges_drop(). -errno.
  */
-int privileges_start_launcher(void);
+int privileges_start_launcher(const struct options *options);
 
 /**
  * Keeps the capabilities that @options need, and filters system calls, for the calling thread and all that are started

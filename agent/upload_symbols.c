@@ -238,7 +238,7 @@ int upload_symbols(const struct options *options)
 	int err;
 
 	transport_options.method = SYMBOL_UPLOAD_METHOD;
-	err = privileges_start_launcher();
+	err = privileges_start_launcher(options);
 	if (!err)
 		err = privileges_drop(options);
 	if (!err)

@@ -126,6 +126,7 @@ static int filter_calls(int socket)
 		  .value = F_ADD_SEALS },
 		{ .call = SYS_newfstatat },
 		{ .call = SYS_faccessat },
+		{ .call = SYS_statx },
 		{ .call = SYS_readlinkat },
 #ifdef SYS_access
 		{ .call = SYS_access },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * It trusts its input as far as the list goes: whoever has taken over the agent can have the listed programs
- * started, and nothing else. Memory is not shared with the agent.
+ * It trusts its input as far as the lists go: whoever has taken over the agent can have the listed programs
+ * started and files made in the listed folders, and nothing else. Memory is not shared with the agent.
  */
 #include "lib/base/launcher.h"
 
@@ -33,7 +33,7 @@ enum {
 	EXIT_NO_PROGRAM = 127,
 };
 
-struct launch_request {
+struct program_request {
 	uint32_t rule;
 	int32_t nice_value;
 	/* Number of the descriptor that comes with the packet, or -1. */
@@ -41,7 +41,19 @@ struct launch_request {
 	char digits[LAUNCH_DIGITS_MAX + 1];
 };
 
-/* The process must be waited for even if it could not become the program. */
+struct launch_request {
+	/* Else it is about a folder. */
+	uint32_t is_program;
+	union {
+		struct program_request program;
+		struct folder_request folder;
+	};
+};
+
+/*
+ * A process must be waited for even if it could not become the program. With an answer about a folder comes the file that was
+ * made.
+ */
 struct launch_answer {
 	int32_t err;
 	int32_t pid;
@@ -51,8 +63,7 @@ struct launch_answer {
 static struct {
 	int socket;
 	pid_t pid;
-	struct launch_rule rules[LAUNCH_RULES_MAX];
-	size_t rule_count;
+	struct launch_lists lists;
 	/* Held while the launcher starts a program. */
 	pthread_mutex_t lock;
 } launcher = { .socket = -1, .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -70,9 +81,9 @@ static void reset_signals(void)
 }
 
 /* In the new process. Returns -errno. */
-static int become(const struct launch_request *request, int given, pid_t agent)
+static int become(const struct program_request *request, int given, pid_t agent)
 {
-	const struct launch_rule *rule = &launcher.rules[request->rule];
+	const struct launch_rule *rule = &launcher.lists.rules[request->rule];
 	char *arguments[] = { (char *)rule->name, (char *)rule->argument,
 			      rule->has_digits ? (char *)request->digits : NULL, NULL };
 
@@ -99,7 +110,7 @@ static int become(const struct launch_request *request, int given, pid_t agent)
  * The new process has a copy of the memory, and this one waits until it has become the program or has ended.
  * With CLONE_PARENT it is the agent's child, not ours.
  */
-static void launch(const struct launch_request *request, int given, pid_t agent, int *shared_err,
+static void launch(const struct program_request *request, int given, pid_t agent, int *shared_err,
 		   struct launch_answer *answer)
 {
 	__atomic_store_n(shared_err, 0, __ATOMIC_RELAXED);
@@ -111,13 +122,13 @@ static void launch(const struct launch_request *request, int given, pid_t agent,
 	answer->err = answer->pid < 0 ? -errno : __atomic_load_n(shared_err, __ATOMIC_RELAXED);
 }
 
-static bool is_allowed(const struct launch_request *request, const struct message_fds *fds)
+static bool is_allowed(const struct program_request *request, const struct message_fds *fds)
 {
 	size_t length = strnlen(request->digits, sizeof(request->digits));
 
-	return request->rule < launcher.rule_count && length < sizeof(request->digits) &&
+	return request->rule < launcher.lists.rule_count && length < sizeof(request->digits) &&
 	       strspn(request->digits, "0123456789abcdef") == length &&
-	       launcher.rules[request->rule].has_digits == (length > 0) && fds->count <= 1 &&
+	       launcher.lists.rules[request->rule].has_digits == (length > 0) && fds->count <= 1 &&
 	       (fds->count ?
 			request->number > STDERR_FILENO && request->number <= LAUNCH_NUMBER_MAX :
 			request->number == -1);
@@ -142,6 +153,55 @@ static int leave_files(int socket)
 	return 0;
 }
 
+/* Owner: the launcher. */
+static struct file_folder folders[LAUNCH_FOLDERS_MAX];
+
+/* A folder that is not there is tried again with each request, so that its error is told. */
+static void open_folders(void)
+{
+	for (size_t i = 0; i < launcher.lists.folder_count; i++) {
+		const struct launch_folder *listed = &launcher.lists.folders[i];
+
+		folders[i] = (struct file_folder){ .kind = listed->kind,
+						   .path = listed->path,
+						   .fd = -1 };
+		(void)file_folder_open(&folders[i]);
+	}
+}
+
+static int do_folder(const struct folder_request *request, int *fd)
+{
+	struct file_folder *folder;
+	int err = 0;
+
+	if (request->folder >= launcher.lists.folder_count)
+		return -EPERM;
+	folder = &folders[request->folder];
+	if (folder->fd < 0)
+		err = file_folder_open(folder);
+	return err ? err : file_folder_do(folder, request, fd);
+}
+
+/* Returns an error of the socket. */
+static int serve_one(pid_t agent, int *shared_err)
+{
+	_cleanup_(message_fds_deinit) struct message_fds fds = { 0 };
+	struct launch_answer answer = { .err = -EPERM };
+	struct launch_request request;
+	_cleanup_(close_fd) int made = -1;
+	ssize_t size = message_receive(LAUNCHER_SOCKET, &request, sizeof(request), &fds);
+
+	if (size < 0)
+		return (int)size;
+	if (size != sizeof(request))
+		return -EBADMSG;
+	if (!request.is_program)
+		answer.err = do_folder(&request.folder, &made);
+	else if (is_allowed(&request.program, &fds))
+		launch(&request.program, fds.count ? fds.fds[0] : -1, agent, shared_err, &answer);
+	return message_send(LAUNCHER_SOCKET, &answer, sizeof(answer), &made, made >= 0);
+}
+
 static void serve(int socket, pid_t agent)
 {
 	int *shared_err = mmap(NULL, sizeof(*shared_err), PROT_READ | PROT_WRITE,
@@ -154,24 +214,14 @@ static void serve(int socket, pid_t agent)
 	reset_signals();
 	if (shared_err == MAP_FAILED || leave_files(socket) || getppid() != agent)
 		return;
-	for (;;) {
-		_cleanup_(message_fds_deinit) struct message_fds fds = { 0 };
-		struct launch_answer answer = { .err = -EPERM };
-		struct launch_request request;
-		ssize_t size = message_receive(LAUNCHER_SOCKET, &request, sizeof(request), &fds);
-
-		if (size < 0)
-			return;
-		if (size == sizeof(request) && is_allowed(&request, &fds))
-			launch(&request, fds.count ? fds.fds[0] : -1, agent, shared_err, &answer);
-		if (message_send(LAUNCHER_SOCKET, &answer, sizeof(answer), NULL, 0))
-			return;
-	}
+	open_folders();
+	while (!serve_one(agent, shared_err))
+		;
 }
 
 /* --- the agent's side --- */
 
-int launcher_start(const struct launch_rule *rules, size_t count)
+int launcher_start(const struct launch_lists *lists)
 {
 	const struct timeval timeout = { .tv_sec = ANSWER_MAX_SECONDS };
 	int sockets[2];
@@ -179,12 +229,9 @@ int launcher_start(const struct launch_rule *rules, size_t count)
 
 	if (launcher.socket >= 0)
 		return fail_errno(-EALREADY, "the launcher of programs");
-	if (count > LAUNCH_RULES_MAX)
-		return fail(-E2BIG, "a launcher of %zu programs", count);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
 		return fail_errno(-errno, "cannot make the socket of the launcher of programs");
-	memcpy(launcher.rules, rules, count * sizeof(*rules));
-	launcher.rule_count = count;
+	launcher.lists = *lists;
 	pid = fork();
 	if (!pid) {
 		serve(sockets[1], agent);
@@ -230,8 +277,8 @@ static bool is_for(const struct launch_rule *rule, const char *program, char *co
 
 static int find_rule(const char *program, char *const arguments[], uint32_t *rule)
 {
-	for (uint32_t i = 0; i < launcher.rule_count; i++) {
-		if (is_for(&launcher.rules[i], program, arguments)) {
+	for (uint32_t i = 0; i < launcher.lists.rule_count; i++) {
+		if (is_for(&launcher.lists.rules[i], program, arguments)) {
 			*rule = i;
 			return 0;
 		}
@@ -240,7 +287,8 @@ static int find_rule(const char *program, char *const arguments[], uint32_t *rul
 }
 
 /* To be called with the lock held. */
-static int ask(const struct launch_request *request, int given, struct launch_answer *answer)
+static int ask(const struct launch_request *request, int given, struct launch_answer *answer,
+	       struct message_fds *made)
 {
 	ssize_t size;
 	int err;
@@ -250,7 +298,7 @@ static int ask(const struct launch_request *request, int given, struct launch_an
 	err = message_send(launcher.socket, request, sizeof(*request), &given, given >= 0);
 	if (err)
 		return err;
-	size = message_receive(launcher.socket, answer, sizeof(*answer), NULL);
+	size = message_receive(launcher.socket, answer, sizeof(*answer), made);
 	if (size == sizeof(*answer))
 		return 0;
 	/* A late answer would be taken for that to the next request. */
@@ -261,21 +309,22 @@ static int ask(const struct launch_request *request, int given, struct launch_an
 int launcher_run(const char *program, char *const arguments[], int given, int number, pid_t *pid)
 {
 	struct launch_request request = {
-		.nice_value = getpriority(PRIO_PROCESS, 0),
-		.number = given >= 0 ? number : -1,
+		.is_program = true,
+		.program.nice_value = getpriority(PRIO_PROCESS, 0),
+		.program.number = given >= 0 ? number : -1,
 	};
 	struct launch_answer answer;
-	int err = find_rule(program, arguments, &request.rule);
+	int err = find_rule(program, arguments, &request.program.rule);
 
 	if (err)
 		return err;
-	if (launcher.rules[request.rule].has_digits) {
+	if (launcher.lists.rules[request.program.rule].has_digits) {
 		if (strlen(arguments[2]) > LAUNCH_DIGITS_MAX)
 			return -E2BIG;
-		strcpy(request.digits, arguments[2]);
+		strcpy(request.program.digits, arguments[2]);
 	}
 	pthread_mutex_lock(&launcher.lock);
-	err = ask(&request, given, &answer);
+	err = ask(&request, given, &answer, NULL);
 	pthread_mutex_unlock(&launcher.lock);
 	if (err)
 		return err;
@@ -285,5 +334,35 @@ int launcher_run(const char *program, char *const arguments[], int given, int nu
 		return answer.err;
 	}
 	*pid = answer.pid;
+	return 0;
+}
+
+bool launcher_find_folder(enum folder_kind kind, const char *path, uint32_t *index)
+{
+	for (uint32_t i = 0; launcher_is_running() && i < launcher.lists.folder_count; i++) {
+		const struct launch_folder *listed = &launcher.lists.folders[i];
+
+		if (listed->kind == kind && !strcmp(listed->path, path)) {
+			*index = i;
+			return true;
+		}
+	}
+	return false;
+}
+
+int launcher_ask_folder(const struct folder_request *request, int *fd)
+{
+	const struct launch_request whole = { .folder = *request };
+	_cleanup_(message_fds_deinit) struct message_fds made = { 0 };
+	struct launch_answer answer;
+	int err;
+
+	pthread_mutex_lock(&launcher.lock);
+	err = ask(&whole, -1, &answer, &made);
+	pthread_mutex_unlock(&launcher.lock);
+	if (err || answer.err)
+		return err ? err : answer.err;
+	if (made.count)
+		*fd = take_fd(made.fds[0]);
 	return 0;
 }

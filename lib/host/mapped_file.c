@@ -151,7 +151,7 @@ static int open_below_root(int root_fd, const char *path, const struct proc_mapp
 {
 	_cleanup_(close_fd) int path_fd = -1;
 	struct stat status;
-	int err = rooted_path_open(root_fd, path, &path_fd);
+	int err = rooted_path_open(root_fd, path, &(struct rooted_path_rules){ 0 }, &path_fd);
 
 	if (err)
 		return err;

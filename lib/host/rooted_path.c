@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,9 +27,11 @@ enum {
 
 /* A walk in progress. */
 struct walk {
+	const struct rooted_path_rules *rules;
 	int root_fd;
 	/* The folder that was reached, and its path below the root: "" or "/a/b". */
 	int fd;
+	uint64_t mount_id;
 	char done[PATH_MAX];
 	/* The path from there on. */
 	char rest[PATH_MAX];
@@ -40,14 +43,26 @@ static void walk_deinit(struct walk *walk)
 	close_fd(&walk->fd);
 }
 
+/* The type and the mount of an open file. With DONT_SYNC the server of a FUSE file system is not asked. */
+static int read_status(int fd, struct statx *status)
+{
+	return statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE | STATX_MNT_ID,
+		     status) ?
+		       -errno :
+		       0;
+}
+
 static int go_to_root(struct walk *walk)
 {
-	int fd = openat(walk->root_fd, ".", FOLDER_FLAGS | O_DIRECTORY);
+	_cleanup_(close_fd) int fd = openat(walk->root_fd, ".", FOLDER_FLAGS | O_DIRECTORY);
+	struct statx status;
+	int err = fd < 0 ? -errno : read_status(fd, &status);
 
-	if (fd < 0)
-		return -errno;
+	if (err)
+		return err;
 	close_fd(&walk->fd);
-	walk->fd = fd;
+	walk->fd = take_fd(fd);
+	walk->mount_id = status.stx_mnt_id;
 	walk->done[0] = '\0';
 	return 0;
 }
@@ -95,17 +110,22 @@ static int enter(struct walk *walk, const char *name, const char *behind)
 {
 	_cleanup_(close_fd) int fd = openat(walk->fd, name, FOLDER_FLAGS);
 	size_t length = strlen(walk->done);
-	struct stat status;
+	struct statx status;
+	int err = fd < 0 ? -errno : read_status(fd, &status);
 
-	if (fd < 0 || fstat(fd, &status))
-		return -errno;
-	if (S_ISLNK(status.st_mode) && *behind)
+	if (err)
+		return err;
+	if (status.stx_mnt_id != walk->mount_id && walk->rules->may_enter &&
+	    !walk->rules->may_enter(walk->rules->context, fd))
+		return -ENOENT;
+	if (S_ISLNK(status.stx_mode) && (*behind || walk->rules->follows_last))
 		return follow(walk, fd, behind);
 	if (snprintf(walk->done + length, sizeof(walk->done) - length, "/%s", name) >=
 	    (int)(sizeof(walk->done) - length))
 		return -ENAMETOOLONG;
 	close(walk->fd);
 	walk->fd = take_fd(fd);
+	walk->mount_id = status.stx_mnt_id;
 	memmove(walk->rest, behind, strlen(behind) + 1);
 	return 0;
 }
@@ -130,9 +150,9 @@ static int step(struct walk *walk)
 	return enter(walk, copy, end);
 }
 
-int rooted_path_open(int root_fd, const char *path, int *fd)
+int rooted_path_open(int root_fd, const char *path, const struct rooted_path_rules *rules, int *fd)
 {
-	_cleanup_(walk_deinit) struct walk walk = { .root_fd = root_fd, .fd = -1 };
+	_cleanup_(walk_deinit) struct walk walk = { .rules = rules, .root_fd = root_fd, .fd = -1 };
 	int err = set_rest(&walk, "", path);
 
 	if (!err)

@@ -8,8 +8,11 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,25 +21,49 @@
 
 #include "lib/base/child_process.h"
 
-static const struct launch_rule rules[] = {
-	{ .program = "expr", .name = "expr", .argument = "0" },
-	{ .program = "/nowhere/program", .name = "program", .argument = "0" },
-	{ .program = "readlink", .name = "readlink", .argument = "/proc/self/fd/9" },
-	{ .program = "test", .name = "test", .argument = "abc", .has_digits = true },
-	{ .program = "sleep", .name = "sleep", .argument = "100", .is_bound = true },
-	{ .program = "sh", .name = "sh", .argument = "-c", .has_digits = true },
-};
+static char cache[] = "/tmp/launcher_test_XXXXXX";
+static char output[64];
+
+static int start_launcher(void)
+{
+	const struct launch_lists lists = {
+		.rules = {
+			{ .program = "expr", .name = "expr", .argument = "0" },
+			{ .program = "/nowhere/program", .name = "program", .argument = "0" },
+			{ .program = "readlink",
+			  .name = "readlink",
+			  .argument = "/proc/self/fd/9" },
+			{ .program = "test", .name = "test", .argument = "abc", .has_digits = true },
+			{ .program = "sleep", .name = "sleep", .argument = "100", .is_bound = true },
+			{ .program = "sh", .name = "sh", .argument = "-c", .has_digits = true },
+		},
+		.rule_count = 6,
+		.folders = {
+			{ FOLDER_CACHE, cache },
+			{ FOLDER_OUTPUT, output },
+			{ FOLDER_OUTPUT, "/nowhere/output" },
+			{ FOLDER_SCRATCH, "/tmp" },
+		},
+		.folder_count = 4,
+	};
+
+	return launcher_start(&lists);
+}
 
 static int set_up(void **state)
 {
 	(void)state;
-	return launcher_start(rules, sizeof(rules) / sizeof(rules[0]));
+	assert_non_null(mkdtemp(cache));
+	snprintf(output, sizeof(output), "%s/output", cache);
+	return start_launcher();
 }
 
 static int tear_down(void **state)
 {
 	(void)state;
 	launcher_stop();
+	unlink(output);
+	rmdir(cache);
 	/* Nothing is left behind. */
 	return waitpid(-1, NULL, 0) != -1 || errno != ECHILD;
 }
@@ -150,6 +177,47 @@ static void a_program_has_the_callers_nice_value_and_its_own_group(void **state)
 	close(child.pid_fd);
 }
 
+static void files_are_made_in_listed_folders(void **state)
+{
+	struct file_folder folder;
+	struct stat made, there;
+	int fd = -1;
+
+	(void)state;
+	assert_int_equal(file_folder_init(&folder, FOLDER_OUTPUT, output), 0);
+	assert_int_equal(folder.fd, -1);
+	assert_int_equal(file_folder_make(&folder, ".allframes-1.tmp", &fd), 0);
+	assert_int_equal(write(fd, "text", 4), 4);
+	assert_int_equal(file_folder_move(&folder, ".allframes-1.tmp", ""), 0);
+	assert_int_equal(fstat(fd, &made), 0);
+	assert_int_equal(stat(output, &there), 0);
+	assert_int_equal(made.st_ino, there.st_ino);
+	close(fd);
+	file_folder_deinit(&folder);
+	assert_int_equal(file_folder_init(&folder, FOLDER_SCRATCH, "/tmp"), 0);
+	assert_int_equal(file_folder_make_unnamed(&folder, &fd), 0);
+	assert_int_equal(fstat(fd, &made), 0);
+	assert_int_equal(made.st_nlink, 0);
+	close(fd);
+}
+
+static void errors_of_folders_come_back(void **state)
+{
+	struct folder_request request = { .kind = FOLDER_MAKE, .folder = 4, .name = "name" };
+	struct file_folder folder;
+	int fd = -7;
+
+	(void)state;
+	assert_int_equal(file_folder_init(&folder, FOLDER_OUTPUT, "/nowhere/output"), 0);
+	assert_int_equal(file_folder_make(&folder, ".allframes-1.tmp", &fd), -ENOENT);
+	assert_int_equal(file_folder_init(&folder, FOLDER_OUTPUT, output), 0);
+	assert_int_equal(file_folder_make(&folder, "passwd", &fd), -EPERM);
+	/* Folders that are not listed are opened by the process itself, if it may. */
+	assert_int_equal(file_folder_init(&folder, FOLDER_OUTPUT, "/nowhere/other"), -ENOENT);
+	assert_int_equal(launcher_ask_folder(&request, &fd), -EPERM);
+	assert_int_equal(fd, -7);
+}
+
 /* The process that has a launcher: starts a bound program, sends its pid, and ends after an answer. */
 static void run_agent(int pids, int answers)
 {
@@ -157,8 +225,7 @@ static void run_agent(int pids, int answers)
 	struct child_process child;
 	char byte;
 
-	if (launcher_start(rules, sizeof(rules) / sizeof(rules[0])) ||
-	    child_process_start_bound("sleep", arguments, &child) ||
+	if (start_launcher() || child_process_start_bound("sleep", arguments, &child) ||
 	    write(pids, &child.pid, sizeof(child.pid)) != sizeof(child.pid) ||
 	    read(answers, &byte, 1) != 1)
 		_exit(1);
@@ -202,6 +269,8 @@ int main(void)
 		cmocka_unit_test(a_program_gets_one_descriptor),
 		cmocka_unit_test(digits_follow_the_argument),
 		cmocka_unit_test(a_program_has_the_callers_nice_value_and_its_own_group),
+		cmocka_unit_test(files_are_made_in_listed_folders),
+		cmocka_unit_test(errors_of_folders_come_back),
 	};
 
 	const struct CMUnitTest own_launcher[] = {
