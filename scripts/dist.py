@@ -51,7 +51,7 @@ def find_version():
 
 def pack(path, epoch, members):
     """Writes @members, [(name, mode, bytes)], to the archive @path, in the order of their names."""
-    with open(path, "wb") as file, gzip.GzipFile("", "wb", 9, file, mtime=epoch) as packed, \
+    with open(path, "wb") as file, gzip.GzipFile("", "wb", 6, file, mtime=epoch) as packed, \
             tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive:
         for name, mode, content in sorted(members):
             member = tarfile.TarInfo(name)

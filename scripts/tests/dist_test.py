@@ -25,7 +25,7 @@ def output_of(*command, **more):
 
 def clone(directory):
     """The tree as it is, committed in a clone of its own, so that there is nothing that is not."""
-    subprocess.run(["git", "clone", "--quiet", "--no-hardlinks", ROOT, directory], check=True)
+    subprocess.run(["git", "clone", "--quiet", "--shared", ROOT, directory], check=True)
     changed = output_of("git", "-C", ROOT, "diff", "HEAD", "--binary")
     if changed:
         subprocess.run(["git", "-C", directory, "apply", "--index"], input=changed.encode(), check=True)
