@@ -149,7 +149,7 @@ static int leave_files(int socket)
 			return -errno;
 	(void)syscall(SYS_close_range, LAUNCHER_SOCKET + 1, ~0U, 0);
 	(void)syscall(SYS_close_range, STDERR_FILENO + 1, LAUNCHER_SOCKET - 1, 0);
-	null_fd = -1;
+	(void)take_fd(null_fd);
 	return 0;
 }
 

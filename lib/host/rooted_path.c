@@ -55,7 +55,7 @@ static int read_status(int fd, struct statx *status)
 static int go_to_root(struct walk *walk)
 {
 	_cleanup_(close_fd) int fd = openat(walk->root_fd, ".", FOLDER_FLAGS | O_DIRECTORY);
-	struct statx status;
+	struct statx status = { 0 };
 	int err = fd < 0 ? -errno : read_status(fd, &status);
 
 	if (err)
@@ -110,7 +110,7 @@ static int enter(struct walk *walk, const char *name, const char *behind)
 {
 	_cleanup_(close_fd) int fd = openat(walk->fd, name, FOLDER_FLAGS);
 	size_t length = strlen(walk->done);
-	struct statx status;
+	struct statx status = { 0 };
 	int err = fd < 0 ? -errno : read_status(fd, &status);
 
 	if (err)
