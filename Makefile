@@ -28,7 +28,8 @@ PROTOC_C ?= protoc-c
 ARCH := $(shell uname -m)
 BPF_ARCH := $(if $(filter aarch64,$(ARCH)),arm64,x86)
 
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+# The version is a tag, or what has been committed since. A source archive of `make dist` has it in a file.
+VERSION := $(or $(shell cat VERSION 2>/dev/null),$(shell git describe --tags --always --dirty 2>/dev/null),unknown)
 
 WARNINGS := -Wall -Wextra -Werror -Wmissing-prototypes -Wvla
 CPPFLAGS_ALL := -D_GNU_SOURCE -I. -Ibuild
@@ -41,7 +42,9 @@ HARDENING_x86_64 := -fcf-protection
 HARDENING_aarch64 := -mbranch-protection=standard
 LDFLAGS_HARDENED := -pie -Wl,-z,relro,-z,now,-z,noexecstack
 
-FLAGS_obj := $(CFLAGS) -fPIE $(HARDENING) $(HARDENING_$(ARCH))
+# -ffile-prefix-map=DIRECTORY=. for a build whose bytes do not depend on where it was made.
+PREFIX_MAP ?=
+FLAGS_obj := $(CFLAGS) $(PREFIX_MAP) -fPIE $(HARDENING) $(HARDENING_$(ARCH))
 # -O0: compiling takes longer than running.
 FLAGS_asan := -O0 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 FLAGS_fuzz := -O0 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all \
@@ -151,7 +154,7 @@ build/ebpf/origin_programs.h: FORCE
 
 BPF_SOURCES := $(wildcard ebpf/*.bpf.c ebpf/*.bpf.h ebpf/*/*.bpf.c ebpf/*/*.bpf.h ebpf/abi/*.h) $(LISTED_INCLUDES)
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Werror -I. \
-	-I/usr/include/$(ARCH)-linux-gnu -D__TARGET_ARCH_$(BPF_ARCH)
+	-I/usr/include/$(ARCH)-linux-gnu -D__TARGET_ARCH_$(BPF_ARCH) $(PREFIX_MAP)
 
 # All kernel programs are one object: ebpf/allframes.bpf.c includes the others. Those of arm64 are for a
 # test, which shows them to this kernel's verifier.
@@ -382,6 +385,14 @@ fuzz:
 	$(build) fuzzers
 	$(Q)scripts/run_fuzzers.py --seconds $(FUZZ_SECONDS) $(FUZZERS)
 
+# All fuzzers for so many hours of CPU time together. Their corpora are kept, and merged afterwards.
+FUZZ_HOURS ?= 8
+FUZZ_CORPORA ?= $(HOME)/.cache/allframes/corpora
+fuzz-long:
+	$(Q)scripts/setup.sh build fuzz
+	$(build) fuzzers
+	$(Q)scripts/run_fuzzers.py --hours $(FUZZ_HOURS) --corpora $(FUZZ_CORPORA) $(FUZZERS)
+
 # An agent for a debugger, with sanitizers.
 debug:
 	$(Q)scripts/setup.sh build
@@ -408,11 +419,16 @@ install: build/agent
 	install -D -m 644 README.md $(DESTDIR)$(PREFIX)/share/doc/allframes-agent/README.md
 	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/allframes-agent/docs docs/*.md docs/*.png
 
+# A release of the commit that is checked out: source, a stripped build, an SBOM and checksums.
+dist:
+	$(Q)scripts/setup.sh build
+	$(Q)scripts/dist.py build/dist
+
 clean:
 	rm -rf build
 
 FORCE:
-.PHONY: all tools unit-tests fuzzers generated run test test-one test-long check format bench fuzz debug \
-	page docs legal install clean FORCE
+.PHONY: all tools unit-tests fuzzers generated run test test-one test-long check format bench fuzz fuzz-long debug \
+	page docs legal install dist clean FORCE
 
 -include $(shell find build -path build/integration -prune -o -name '*.d' -type f -print 2>/dev/null)

@@ -19,6 +19,7 @@
 #include "agent/missed_ticks.h"
 #include "agent/native_names.h"
 #include "agent/options.h"
+#include "agent/privileges.h"
 #include "agent/probabilistic.h"
 #include "agent/process_setup.h"
 #include "agent/processes/kernel_symbols.h"
@@ -43,6 +44,7 @@
 #include "lib/base/file_cache.h"
 #include "lib/base/hash128.h"
 #include "lib/base/heap.h"
+#include "lib/base/launcher.h"
 #include "lib/base/log.h"
 #include "lib/base/text_builder.h"
 #include "lib/model/metrics.h"
@@ -132,6 +134,7 @@ static void agent_deinit(struct agent *agent)
 	file_hosts_destroy(agent->files);
 	if (agent->has_stop)
 		stop_signal_deinit(&agent->stop);
+	launcher_stop();
 }
 
 /* Logs the thread's last error text and returns the exit status for it. */
@@ -157,15 +160,14 @@ static int cache_error(int error)
 	return error == -EPERM ? -EINVAL : error;
 }
 
-/* Sets the seed of content hashes, before anything is hashed. */
-static int init_seed(struct agent *agent)
+/* Sets the seed of content hashes, before anything is hashed. Its file and the directory may have to be made. */
+static int init_seed(const struct options *options)
 {
 	uint64_t seed;
-	int error = agent->options->cache_dir ?
-			    cache_error(file_cache_seed(agent->options->cache_dir, &seed)) :
-			    0;
+	int error = options->cache_dir ? cache_error(file_cache_seed(options->cache_dir, &seed)) :
+					 0;
 
-	if (!error && agent->options->cache_dir)
+	if (!error && options->cache_dir)
 		hash128_seed_content(seed);
 	return error;
 }
@@ -627,17 +629,30 @@ static int report(struct agent *agent)
 	return error;
 }
 
+/* To be called before any thread is started. */
+static int drop_privileges(const struct options *options)
+{
+	int error = init_seed(options);
+
+	if (!error)
+		error = privileges_start_launcher(options);
+	/* A user's command must be forked here, while it can still get all rights of the user. */
+	return error ? error : privileges_drop(options);
+}
+
 int agent_run(const struct options *options)
 {
 	_cleanup_(agent_deinit) struct agent agent = { .options = options, .cgroup_fd = -1 };
 	static int (*const steps[])(struct agent * agent) = {
-		init_seed,	 init_names,	   init_destinations, open_cgroup,
-		init_proc_hosts, init_kernel_side, init_user_side,    start_processes,
+		init_names,	  init_destinations, open_cgroup,     init_proc_hosts,
+		init_kernel_side, init_user_side,    start_processes,
 	};
 	int error;
 
 	heap_limit();
 	error = process_check_descriptors();
+	if (!error)
+		error = drop_privileges(options);
 	if (!error)
 		error = stop_signal_init(&agent.stop, EXIT_STATUS_FAILED);
 	if (error)

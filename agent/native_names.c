@@ -99,7 +99,7 @@ static bool is_in_path(const char *program)
 static int create_debuginfod(struct native_names *names)
 {
 	const struct debuginfod_options options = {
-		.program = "debuginfod-find",
+		.program = DEBUGINFOD_PROGRAM,
 		.timeout_ns = FETCH_TIMEOUT_NS,
 		.came = look_again,
 		.context = names,

@@ -17,12 +17,12 @@
 #include <unistd.h>
 
 #include "agent/runtimes/host_entry.h"
-#include "agent/runtimes/message_socket.h"
 #include "agent/runtimes/proc_protocol.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/confinement.h"
 #include "lib/base/error.h"
+#include "lib/base/message_socket.h"
 #include "lib/base/urgent_thread.h"
 #include "lib/host/mapped_file.h"
 #include "lib/host/proc_info.h"
