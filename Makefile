@@ -400,12 +400,25 @@ docs:
 legal: build/agent
 	$(Q)scripts/legal.sh build/agent
 
-install: build/agent
-	install -D -m 755 build/agent $(DESTDIR)$(PREFIX)/bin/allframes-agent
-	install -D -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/allframes-agent/LICENSE
-	install -D -m 644 viewer/assets/LICENSES.txt $(DESTDIR)$(PREFIX)/share/doc/allframes-agent/LICENSES-page.txt
-	install -D -m 644 README.md $(DESTDIR)$(PREFIX)/share/doc/allframes-agent/README.md
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/allframes-agent/docs docs/*.md docs/*.png
+# The manual page and the completions for shells are made of the table of options. Scripts may know the agent by its other name.
+SHARE = $(DESTDIR)$(PREFIX)/share
+install: build/agent build/options_manual build/options_completion
+	install -D -m 755 build/agent $(DESTDIR)$(PREFIX)/bin/allframes
+	ln -sf allframes $(DESTDIR)$(PREFIX)/bin/allframes-agent
+	build/options_manual >build/allframes.1
+	build/options_completion bash >build/allframes.bash
+	build/options_completion zsh >build/allframes.zsh
+	build/options_completion fish >build/allframes.fish
+	install -D -m 644 build/allframes.1 $(SHARE)/man/man1/allframes.1
+	ln -sf allframes.1 $(SHARE)/man/man1/allframes-agent.1
+	install -D -m 644 build/allframes.bash $(SHARE)/bash-completion/completions/allframes
+	ln -sf allframes $(SHARE)/bash-completion/completions/allframes-agent
+	install -D -m 644 build/allframes.zsh $(SHARE)/zsh/site-functions/_allframes
+	install -D -m 644 build/allframes.fish $(SHARE)/fish/vendor_completions.d/allframes.fish
+	install -D -m 644 LICENSE $(SHARE)/doc/allframes/LICENSE
+	install -D -m 644 viewer/assets/LICENSES.txt $(SHARE)/doc/allframes/LICENSES-page.txt
+	install -D -m 644 README.md $(SHARE)/doc/allframes/README.md
+	install -D -m 644 -t $(SHARE)/doc/allframes/docs docs/*.md docs/*.png
 
 clean:
 	rm -rf build

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "agent/command.h"
 #include "agent/deferred_unwinder.h"
 #include "agent/destinations.h"
 #include "agent/language_loading.h"
@@ -23,10 +24,12 @@
 #include "agent/process_setup.h"
 #include "agent/processes/kernel_symbols.h"
 #include "agent/processes/process_manager.h"
+#include "agent/progress.h"
 #include "agent/runtimes/file_hosts.h"
 #include "agent/runtimes/proc_hosts.h"
 #include "agent/runtimes/runtime_hosts.h"
 #include "agent/start_priority.h"
+#include "agent/start_warnings.h"
 #include "agent/stop_signal.h"
 #include "agent/tick_classes.h"
 #include "agent/tracing/bpf_loader.h"
@@ -77,11 +80,14 @@ enum {
 /* Owner: the thread in agent_run(). Parts that other threads use are documented where they are passed on. */
 struct agent {
 	const struct options *options;
+	/* NULL if no command is profiled. */
+	struct command *command;
 	struct stop_signal stop;
 	bool has_stop;
 	struct start_priority priority;
 	/* The start line was printed. */
 	bool is_started;
+	struct progress progress;
 	struct native_names *names;
 	struct destinations destinations;
 	int cgroup_fd;
@@ -208,13 +214,16 @@ static int open_cgroup(struct agent *agent)
 static int init_kernel_side(struct agent *agent)
 {
 	const struct options *options = agent->options;
+	const uint32_t command_pid = agent->command ? (uint32_t)agent->command->pid : 0;
 	const struct bpf_loader_options loader_options = {
 		.samples_per_second = options->samples_per_second,
 		.cpu_count = sysconf(_SC_NPROCESSORS_CONF),
 		.map_memory_bytes = options->max_map_memory_bytes,
-		.pids = options->pids,
-		.pid_count = options->pid_count,
-		.comm = options->comm[0] ? options->comm : NULL,
+		.pids = agent->command ? &command_pid : options->pids,
+		.pid_count = agent->command ? 1 : options->pid_count,
+		.follows_children = agent->command,
+		.comms = (const char(*)[COMM_BYTES])options->comms,
+		.comm_count = options->comm_count,
 		.cgroup_fd = agent->cgroup_fd,
 		.with_task_ids = options->with_task_ids,
 	};
@@ -306,7 +315,7 @@ static int start_processes(struct agent *agent)
 	};
 	_cleanup_(free_pointer) struct task_snapshot *tasks = NULL;
 	struct event_handler handler;
-	uint32_t task_count;
+	uint32_t task_count = 0;
 	int error;
 
 	error = deferred_unwinder_create(&agent->deferred_unwinder);
@@ -331,7 +340,9 @@ static int start_processes(struct agent *agent)
 	error = event_reader_start(agent->reader);
 	if (error)
 		return error;
-	error = task_list_read(agent->loader, &tasks, &task_count);
+	/* Nothing that runs already belongs to a command. */
+	if (!agent->command)
+		error = task_list_read(agent->loader, &tasks, &task_count);
 	if (error)
 		return error;
 	/* First: the threads that start next call runtime_found(). */
@@ -341,7 +352,19 @@ static int start_processes(struct agent *agent)
 
 static bool is_selective(const struct options *options)
 {
-	return options->pid_count || options->comm[0] || options->cgroup;
+	return options->pid_count || options->comm_count || options->cgroup;
+}
+
+/* Appends what is sampled, for the start line. */
+static void append_selection(const struct agent *agent, struct text_builder *text)
+{
+	if (!agent->command) {
+		text_builder_append(text, is_selective(agent->options) ? "the selected processes" :
+									 "all processes");
+		return;
+	}
+	text_builder_append_name(text, agent->command->arguments[0]);
+	text_builder_append(text, " and what it starts");
 }
 
 /* Whether the tables of the processes that run already are loaded, and the unwinders of their languages. */
@@ -371,7 +394,7 @@ static bool is_start_over(struct agent *agent, uint64_t now_ns)
 	uint64_t wait_ns = options_have_page(agent->options) ? PAGE_LOAD_TIMEOUT_NS :
 							       LOAD_TIMEOUT_NS;
 
-	return now_ns >= agent->start_ns + wait_ns || is_loaded(agent);
+	return agent->command || now_ns >= agent->start_ns + wait_ns || is_loaded(agent);
 }
 
 static void log_start(const struct agent *agent)
@@ -380,15 +403,17 @@ static void log_start(const struct agent *agent)
 	_cleanup_(text_builder_deinit) struct text_builder text = { 0 };
 	uint32_t cpu_count = perf_sampler_cpu_count(agent->sampler);
 
-	text_builder_format(&text, "sampling %s on %u CPU%s %u times a second",
-			    is_selective(options) ? "the selected processes" : "all processes",
-			    cpu_count, cpu_count == 1 ? "" : "s", options->samples_per_second);
+	text_builder_append(&text, "sampling ");
+	append_selection(agent, &text);
+	text_builder_format(&text, " on %u CPU%s %u times a second", cpu_count,
+			    cpu_count == 1 ? "" : "s", options->samples_per_second);
 	if (options->duration_ns)
 		text_builder_format(&text, " for %g s",
 				    (double)options->duration_ns / NS_PER_SECOND);
 	text_builder_format(&text, " to ");
 	destinations_describe(&agent->destinations, &text);
-	text_builder_format(&text, "; Ctrl-C or SIGTERM stops");
+	text_builder_append(&text, agent->command ? ", until the command ends" :
+						    "; Ctrl-C or SIGTERM stops");
 	log_info("%s", text_builder_text(&text));
 }
 
@@ -487,6 +512,8 @@ static int keep_time(struct agent *agent)
 			if (perf_sampler_tick(agent->sampler))
 				log_warn("%s; trying again", error_text());
 			update_counters(agent);
+			if (agent->is_started)
+				progress_show(&agent->progress, now_ns);
 			next_tick_ns = now_ns + TICK_NS;
 		}
 		/* This runs often, so that names are made before the files of ended programs are closed. */
@@ -517,8 +544,15 @@ static int sample(struct agent *agent)
 	wait_before_sampling(agent);
 	error = start_sampling(agent);
 	start_priority_end(&agent->priority);
+	if (!error && agent->command) {
+		next_start_look(agent, agent->start_ns);
+		command_start(agent->command);
+	}
+	progress_init(&agent->progress, agent->options, &agent->destinations.counter,
+		      agent->start_ns);
 	if (!error)
 		error = keep_time(agent);
+	log_show_status(NULL);
 	if (!error)
 		error = stop_sampling(agent);
 	agent->end_ns = clock_monotonic_ns();
@@ -557,11 +591,19 @@ static int print_diagnosis(struct agent *agent)
 	return error;
 }
 
-static void log_summary(const struct agent *agent)
+static void append_summary(const struct agent *agent, struct text_builder *text)
 {
-	_cleanup_(text_builder_deinit) struct text_builder text = { 0 };
 	struct metrics_snapshot metrics;
 	struct run_summary summary;
+
+	metrics_take_snapshot(&metrics);
+	run_summary_collect(&summary, &agent->destinations.counter.totals, &metrics);
+	run_summary_append(&summary, text);
+}
+
+static void log_metrics(void)
+{
+	struct metrics_snapshot metrics;
 
 	metrics_take_snapshot(&metrics);
 	for (enum metric metric = 0; metric < METRIC_COUNT; metric++)
@@ -569,21 +611,35 @@ static void log_summary(const struct agent *agent)
 			log_debug("%s: %llu %s", metric_describe(metric)->name,
 				  (unsigned long long)metrics.values[metric],
 				  metric_describe(metric)->unit);
-	run_summary_collect(&summary, &agent->destinations.counter.totals, &metrics);
-	run_summary_append(&summary, &text);
+}
+
+/* A report has the summary itself, but not what was sent. */
+static void log_summary(const struct agent *agent)
+{
+	_cleanup_(text_builder_deinit) struct text_builder text = { 0 };
+
+	log_metrics();
+	if (agent->options->report && !agent->destinations.otlp)
+		return;
+	append_summary(agent, &text);
 	destinations_append_summary(&agent->destinations, &text);
 	log_info("%s", text_builder_text(&text));
 }
 
 static int report(struct agent *agent)
 {
-	const struct sampling_period period = {
+	_cleanup_(text_builder_deinit) struct text_builder subject = { 0 }, quality = { 0 };
+	struct sampling_period period = {
 		.start_realtime_ns = agent->start_realtime_ns,
 		.start_monotonic_ns = agent->start_ns,
 		.duration_ns = agent->end_ns - agent->start_ns,
 	};
 	int error;
 
+	append_selection(agent, &subject);
+	append_summary(agent, &quality);
+	period.subject = text_builder_text(&subject);
+	period.quality = text_builder_text(&quality);
 	destinations_begin_stop(&agent->destinations, agent->end_ns + SEND_TIMEOUT_NS);
 	if (agent->destinations.samples || agent->destinations.doctor)
 		native_names_wait(agent->names, agent->end_ns + NAMES_TIMEOUT_NS);
@@ -595,9 +651,21 @@ static int report(struct agent *agent)
 	return error;
 }
 
-int agent_run(const struct options *options)
+/* Waits for the command. Returns its status; that of the agent if it is 0. */
+static int end_of_command(struct agent *agent, int status)
 {
-	_cleanup_(agent_deinit) struct agent agent = { .options = options, .cgroup_fd = -1 };
+	int command_status = agent->command ? command_wait(agent->command) : 0;
+
+	return command_status ? command_status : status;
+}
+
+int agent_run(const struct options *options, struct command *command)
+{
+	_cleanup_(agent_deinit) struct agent agent = {
+		.options = options,
+		.command = command->pid ? command : NULL,
+		.cgroup_fd = -1,
+	};
 	static int (*const steps[])(struct agent * agent) = {
 		init_seed,	 init_names,	   init_destinations, open_cgroup,
 		init_proc_hosts, init_kernel_side, init_user_side,    start_processes,
@@ -605,9 +673,10 @@ int agent_run(const struct options *options)
 	int error;
 
 	heap_limit();
+	warn_of_missing_comms(options, "/proc");
 	error = process_check_descriptors();
 	if (!error)
-		error = stop_signal_init(&agent.stop, EXIT_STATUS_FAILED);
+		error = stop_signal_init(&agent.stop, EXIT_STATUS_FAILED, command->pid_fd);
 	if (error)
 		return report_failure(options, error);
 	agent.has_stop = true;
@@ -621,6 +690,10 @@ int agent_run(const struct options *options)
 	if (error)
 		return report_failure(options, error);
 	finish_sampling(&agent);
+	if (agent.command && command_was_refused(agent.command)) {
+		log_error("%s", error_text());
+		return command_wait(agent.command);
+	}
 	error = report(&agent);
-	return error ? EXIT_STATUS_FAILED : EXIT_STATUS_DONE;
+	return end_of_command(&agent, error ? EXIT_STATUS_FAILED : EXIT_STATUS_DONE);
 }

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "agent/collector_transport.h"
+#include "agent/report_output.h"
+#include "agent/start_warnings.h"
 #include "build/version.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
@@ -186,6 +188,8 @@ static int init_viewer(struct destinations *destinations, struct native_names *n
 	error = viewer_create(&viewer_options, &destinations->viewer);
 	if (error)
 		return error;
+	if (!options->viewer.address && viewer_port(destinations->viewer) != VIEWER_DEFAULT_PORT)
+		log_taken_port("/proc", VIEWER_DEFAULT_PORT, viewer_port(destinations->viewer));
 	destinations->history = viewer_history(destinations->viewer);
 	sample_counter_add(&destinations->counter, history_reporter(destinations->history));
 	return 0;
@@ -256,7 +260,7 @@ int destinations_init(struct destinations *destinations, const struct options *o
 		error = init_receiver(destinations);
 	if (!error && options->doctor)
 		error = init_doctor(destinations, names);
-	if (!error && options->output_count)
+	if (!error && (options->output_count || options->report))
 		error = init_outputs(destinations);
 	if (!error && options->collector.address)
 		error = init_collector(destinations, names);
@@ -298,6 +302,10 @@ void destinations_describe(const struct destinations *destinations, struct text_
 		text_builder_format(text, " with what is sent to %s (%s)",
 				    receiver_address(destinations->receiver),
 				    options->receive.tls_cert ? "TLS" : "plain text");
+	if (options->report) {
+		text_builder_format(text, "%sa report", between);
+		between = ", ";
+	}
 	for (uint32_t i = 0; i < options->output_count; i++) {
 		text_builder_format(text, "%s%s", between, options->outputs[i]);
 		between = ", ";
@@ -363,14 +371,23 @@ static int write_outputs(struct destinations *destinations, const struct samplin
 		.tags = (const char *const *)comments,
 		.tag_count = destinations->options->tag_count,
 	};
-	int error;
+	const struct report_info report = {
+		.subject = period->subject,
+		.quality = period->quality,
+		.duration_ns = period->duration_ns,
+		.samples_per_second = destinations->options->samples_per_second,
+	};
+	enum report_stream stream = destinations->options->report;
+	int error, report_error;
 
 	if (!comments)
 		return fail(-ENOMEM, "no memory for the tags");
 	error = sample_store_take(destinations->samples, &snapshot);
 	if (error)
 		return error;
-	return output_files_write(&destinations->outputs, &snapshot, &info, lookup);
+	error = output_files_write(&destinations->outputs, &snapshot, &info, lookup);
+	report_error = stream ? report_output_write(stream, &snapshot, &report, lookup) : 0;
+	return error ? error : report_error;
 }
 
 int destinations_finish(struct destinations *destinations, const struct sampling_period *period,
@@ -387,11 +404,15 @@ void destinations_append_summary(const struct destinations *destinations, struct
 {
 	if (!destinations->otlp)
 		return;
-	text_builder_format(text,
-			    "; sent %llu samples in %llu requests, dropped %llu samples on the way",
-			    (unsigned long long)metrics_read(METRIC_OTLP_SAMPLES_SENT),
-			    (unsigned long long)metrics_read(METRIC_OTLP_REQUESTS_SENT),
-			    (unsigned long long)metrics_read(METRIC_OTLP_SAMPLES_DROPPED));
+	if (metrics_read(METRIC_OTLP_REQUESTS_SENT))
+		text_builder_format(text, "; sent %llu samples in %llu requests",
+				    (unsigned long long)metrics_read(METRIC_OTLP_SAMPLES_SENT),
+				    (unsigned long long)metrics_read(METRIC_OTLP_REQUESTS_SENT));
+	else
+		text_builder_append(text, "; sent no samples");
+	if (metrics_read(METRIC_OTLP_SAMPLES_DROPPED))
+		text_builder_format(text, ", dropped %llu samples on the way",
+				    (unsigned long long)metrics_read(METRIC_OTLP_SAMPLES_DROPPED));
 	if (metrics_read(METRIC_OTLP_PROFILES_REJECTED))
 		text_builder_format(
 			text, ", %llu profiles rejected",

@@ -83,6 +83,9 @@ struct sampling_period {
 	uint64_t start_realtime_ns;
 	uint64_t start_monotonic_ns;
 	uint64_t duration_ns;
+	/** For the report: what was sampled, and the line about the quality of the samples. */
+	const char *subject;
+	const char *quality;
 };
 
 /**

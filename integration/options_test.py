@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -162,7 +163,7 @@ def check_surroundings(tap, one):
         tap.ok(result.returncode == 1 and "File too large" in result.stderr and lines[-1].startswith("info: ")
                and not os.path.exists(path), "a file that may not grow is an error of that output",
                result.returncode, result.stderr)
-        tap.ok("errors 0.00%" in lines[-1] and "complete 0.00%" not in lines[-1], "and of nothing else", lines[-1])
+        tap.ok("errors" not in lines[-1] and " 0.00 % of the stacks" not in lines[-1], "and of nothing else", lines[-1])
 
 
 def check_outputs(tap, one):
@@ -176,6 +177,15 @@ def check_outputs(tap, one):
     result = run_agent("-duration", "1s", *one, outputs=[])
     tap.ok(result.status == 0 and not result.output and " to http://127.0.0.1:" in result.log,
            "without a destination there is the page", result.output[:1000], result.log)
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with contextlib.suppress(OSError):
+            # Else somebody else listens there.
+            taken.bind(("127.0.0.1", 7171))
+            taken.listen()
+        result = run_agent("-duration", "1s", *one, outputs=[])
+        tap.ok(result.status == 0 and re.search(r"^info: port 7171 is taken \(by .+, [1-9]\d*\); using \d+$", result.log, re.M),
+               "if its port is taken, the log says by whom", result.log)
 
 
 def check_no_space(tap, one):
@@ -321,7 +331,7 @@ def check_selection(tap):
         both = "%d,%d" % (chosen.pid, other.pid)
         agents = {
             "-pid profiles this process only": (start("-pid", chosen.pid), "calls"),
-            "-comm profiles these processes only": (start("-comm", "alloca"), "alloca"),
+            "-comm profiles these processes only": (start("-comm", "nobody,alloca"), "alloca"),
             "the environment sets what the command line does not":
                 (start(environment={"ALLFRAMES_COMM": "calls"}), "calls"),
             # By pid: other programs of these names may be running.
@@ -337,6 +347,9 @@ def check_selection(tap):
         run_for([chosen.pid, other.pid], 1)
         for title, (agent, comm) in agents.items():
             result = agent.stop()
+            if title.startswith("-comm"):
+                tap.ok("warn: -comm nobody: no process has this name now" in result.log and "-comm alloca" not in result.log,
+                       "and a name that no process has is warned of", result.log)
             comms = {stack.comm for stack in result.stacks}
             if title.startswith("-cpus") and len(cpus) == 1:
                 comms.discard("alloca")

@@ -106,13 +106,26 @@ static void too_many_pids_are_refused(void **state)
 
 static void a_comm_has_1_to_15_bytes(void **state)
 {
-	struct options options = parse("-comm", "exactly15bytes!", NULL);
+	struct options options = parse("-comm", "exactly15bytes!,sh", NULL);
+	char text[3 * SELECTED_COMMS_MAX + 3] = "sh";
 
 	(void)state;
-	assert_string_equal(options.comm, "exactly15bytes!");
+	assert_int_equal(options.comm_count, 2);
+	assert_string_equal(options.comms[0], "exactly15bytes!");
+	/* The kernel compares all bytes. */
+	assert_memory_equal(options.comms[1], "sh\0\0\0\0\0\0\0\0\0\0\0\0\0", COMM_BYTES);
 	options_deinit(&options);
-	assert_refused("give 1 to 15 bytes", "-comm", "exactly16bytes!!", NULL);
-	assert_refused("give 1 to 15 bytes", "-comm", "", NULL);
+	options = parse("-comm", "a,b", "-comm", "c", NULL);
+	assert_int_equal(options.comm_count, 1);
+	assert_string_equal(options.comms[0], "c");
+	options_deinit(&options);
+	assert_refused("give names of 1 to 15 bytes", "-comm", "exactly16bytes!!", NULL);
+	assert_refused("give names of 1 to 15 bytes", "-comm", "", NULL);
+	assert_refused("give names of 1 to 15 bytes", "-comm", "a,,b", NULL);
+	assert_refused("give names of 1 to 15 bytes", "-comm", "a,", NULL);
+	for (int i = 0; i < SELECTED_COMMS_MAX; i++)
+		strcat(text, ",sh");
+	assert_refused("give at most 64 names", "-comm", text, NULL);
 }
 
 static void a_cgroup_is_a_directory_of_a_cgroup_file_system(void **state)

@@ -328,6 +328,16 @@ static int count_cpu_numbers(void)
 	return isdigit((unsigned char)*last) ? atoi(last) + 1 : libbpf_num_possible_cpus();
 }
 
+/* Without it, forks of this machine cost nothing, and the map takes no memory. */
+static int configure_following(struct allframes *skeleton, bool is_on)
+{
+	int err = bpf_program__set_autoload(skeleton->progs.process_fork, is_on);
+
+	if (!err)
+		err = bpf_program__set_autoload(skeleton->progs.process_free, is_on);
+	return err || is_on ? err : bpf_map__set_max_entries(skeleton->maps.followed, 1);
+}
+
 /* Sets everything that must be configured before loading. */
 static int configure(struct allframes *skeleton, const struct bpf_loader_options *options,
 		     const struct pid_namespace *namespace, const struct feature_set *features)
@@ -351,16 +361,17 @@ static int configure(struct allframes *skeleton, const struct bpf_loader_options
 		.pid_namespace_level = namespace->level,
 		.pid_namespace_inode = namespace->inode,
 		.select_pids = options->pid_count > 0,
-		.select_comm = options->comm != NULL,
+		.select_comm = options->comm_count > 0,
 		.select_cgroup = options->cgroup_fd >= 0,
 		.have_task_pt_regs = features->has_task_pt_regs,
 		.have_casts = features->has_casts,
 		.with_task_ids = options->with_task_ids,
+		.follow_children = options->follows_children,
 		.kernel_stack_bytes = kernel_stack_bytes(),
 	};
-	if (options->comm)
-		strncpy(config->comm, options->comm, sizeof(config->comm) - 1);
-	err = bpf_map__set_max_entries(skeleton->maps.slabs, (uint32_t)slab_count);
+	err = configure_following(skeleton, options->follows_children);
+	if (!err)
+		err = bpf_map__set_max_entries(skeleton->maps.slabs, (uint32_t)slab_count);
 	if (!err)
 		err = bpf_map__set_max_entries(skeleton->maps.states, (uint32_t)cpu_number_count);
 	if (!err)
@@ -620,6 +631,13 @@ static int fill_selection(const struct bpf_loader *loader, const struct bpf_load
 					&options->pids[i], &selected, BPF_ANY))
 			return fail_errno(-errno, "cannot select pid %u", options->pids[i]);
 	}
+	if (options->comm_count > SELECTED_COMMS_MAX)
+		return fail(-E2BIG, "more than %d names", SELECTED_COMMS_MAX);
+	for (uint32_t i = 0; i < options->comm_count; i++) {
+		if (bpf_map_update_elem(bpf_map__fd(skeleton->maps.selected_comms),
+					options->comms[i], &selected, BPF_ANY))
+			return fail_errno(-errno, "cannot select the name %s", options->comms[i]);
+	}
 	if (options->cgroup_fd >= 0 &&
 	    bpf_map_update_elem(bpf_map__fd(skeleton->maps.selected_cgroup), &first,
 				&options->cgroup_fd, BPF_ANY))
@@ -627,7 +645,18 @@ static int fill_selection(const struct bpf_loader *loader, const struct bpf_load
 	return 0;
 }
 
-static int attach(struct bpf_loader *loader)
+static int attach_following(struct allframes *skeleton)
+{
+	skeleton->links.process_free = bpf_program__attach(skeleton->progs.process_free);
+	if (skeleton->links.process_free)
+		skeleton->links.process_fork = bpf_program__attach(skeleton->progs.process_fork);
+	return skeleton->links.process_fork ?
+		       0 :
+		       fail_errno(-errno,
+				  "cannot attach to sched_process_fork and sched_process_free");
+}
+
+static int attach(struct bpf_loader *loader, const struct bpf_loader_options *options)
 {
 	struct allframes *skeleton = loader->skeletons[ORIGIN_CLOCK];
 
@@ -637,7 +666,7 @@ static int attach(struct bpf_loader *loader)
 	if (!skeleton->links.process_exec || !skeleton->links.process_exit)
 		return fail_errno(-errno,
 				  "cannot attach to sched_process_exec and sched_process_exit");
-	return 0;
+	return options->follows_children ? attach_following(skeleton) : 0;
 }
 
 static void find_fds(struct bpf_loader *loader)
@@ -678,7 +707,7 @@ int bpf_loader_create(const struct bpf_loader_options *options, struct bpf_loade
 	if (!err)
 		err = fill_selection(loader, options);
 	if (!err)
-		err = attach(loader);
+		err = attach(loader, options);
 	if (err) {
 		bpf_loader_destroy(loader);
 		return err;

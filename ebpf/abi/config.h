@@ -12,6 +12,7 @@
 
 enum {
 	SELECTED_PIDS_MAX = 1024,
+	SELECTED_COMMS_MAX = 64,
 };
 
 struct agent_config {
@@ -20,7 +21,7 @@ struct agent_config {
 	__u32 pid_namespace_inode;
 	/** 1: only pids in the hash `selected_pids` (key __u32 pid, value __u8). */
 	__u8 select_pids;
-	/** 1: only processes whose leader's comm is `comm`. */
+	/** 1: only processes whose leader's comm is in the hash `selected_comms` (key char[COMM_BYTES], value __u8). */
 	__u8 select_comm;
 	/** 1: only tasks below the cgroup (v2) in element 0 of `selected_cgroup`. */
 	__u8 select_cgroup;
@@ -30,13 +31,14 @@ struct agent_config {
 	__u8 have_casts;
 	/** 1: samples get the id that the runtime has given to the work (Go: the goroutine's). */
 	__u8 with_task_ids;
-	__u8 reserved[2];
+	/** 1: what the selected pids start is selected too, and what that starts. */
+	__u8 follow_children;
+	__u8 reserved;
 	/** Size of a kernel stack, and of the free part above the registers at its end. */
 	__u32 kernel_stack_bytes;
 	__u32 kernel_stack_padding_bytes;
-	char comm[COMM_BYTES];
 };
 
-_Static_assert(sizeof(struct agent_config) == 40, "struct agent_config is ABI");
+_Static_assert(sizeof(struct agent_config) == 24, "struct agent_config is ABI");
 
 #endif
