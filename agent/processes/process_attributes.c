@@ -7,6 +7,7 @@
 
 #include "agent/processes/executable_cache.h"
 #include "lib/host/container_id.h"
+#include "lib/host/loaded_program.h"
 #include "lib/host/proc_info.h"
 
 static void set_info(struct process_table *table, struct process *process,
@@ -55,6 +56,37 @@ static struct process_mapping *find_program(const struct proc_maps *maps,
 	return NULL;
 }
 
+/* The path of the first mapped file that is called as @program, with its folders if @whole; NULL: none. */
+static const char *find_mapped(const struct proc_maps *maps, const char *program, bool whole)
+{
+	const char *slash = strrchr(program, '/'), *last = slash ? slash + 1 : program;
+
+	for (uint32_t i = 0; i < maps->count; i++) {
+		const char *path = maps->rows[i].path, *folders_end = strrchr(path, '/');
+
+		if (maps->rows[i].inode && folders_end && strlen(path) < PROC_PATH_MAX_BYTES &&
+		    !(whole ? strcmp(path, program) : strcmp(folders_end + 1, last)))
+			return path;
+	}
+	return NULL;
+}
+
+/* Puts the path of the program that a dynamic loader runs in place of the loader's, if that file is mapped. */
+static void replace_loader(char path[PROC_PATH_MAX_BYTES], const char *proc_root, pid_t pid,
+			   const struct proc_maps *maps)
+{
+	char program[LOADED_PROGRAM_MAX_BYTES];
+	const char *mapped;
+
+	if (!is_dynamic_loader(path) || !loaded_program_read(proc_root, pid, program))
+		return;
+	mapped = find_mapped(maps, program, true);
+	if (!mapped)
+		mapped = find_mapped(maps, program, false);
+	if (mapped)
+		strcpy(path, mapped);
+}
+
 void process_attributes_read(struct process_table *table, struct process *process,
 			     const char *proc_root, const char *service_name,
 			     const struct proc_maps *maps, struct process_mapping *mappings)
@@ -72,6 +104,7 @@ void process_attributes_read(struct process_table *table, struct process *proces
 
 	if (process->info || proc_executable_path(proc_root, process->pid, path))
 		return;
+	replace_loader(path, proc_root, (pid_t)process->pid, maps);
 	container_id_read(proc_root, process->pid, container_id);
 	program = find_program(maps, mappings, path);
 	if (program) {

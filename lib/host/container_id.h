@@ -22,8 +22,12 @@ enum {
  */
 void container_id_parse(const char *text, size_t size, char id[CONTAINER_ID_MAX_BYTES]);
 
+/** Looks for a container in @text, lines of /proc/PID/mountinfo: the first folder of one; "" if there is none. */
+void container_id_parse_mounts(const char *text, size_t size, char id[CONTAINER_ID_MAX_BYTES]);
+
 /**
- * Reads the container of the process @pid; "" also if the process is gone. @proc_root is "/proc" or a test's
+ * Reads the container of the process @pid; "" also if the process is gone. In a cgroup namespace of its own a container's
+ * groups have no names, as the agent's own container has; then the id is that in the paths of its mounts. @proc_root is "/proc" or a test's
  * folder.
  */
 void container_id_read(const char *proc_root, pid_t pid, char id[CONTAINER_ID_MAX_BYTES]);

@@ -3,7 +3,7 @@
  * Text of /proc/PID/cgroup and of /proc/PID/environ, the same bytes for both: what comes out fits
  * and ends, a container's id is printable, and no byte behind the text is looked at.
  *
- * covers: container_id.c process_environment.c
+ * covers: container_id.c loaded_program.c process_environment.c
  */
 #include <fcntl.h>
 #include <stdint.h>
@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "lib/host/container_id.h"
+#include "lib/host/loaded_program.h"
 #include "lib/host/process_environment.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -56,6 +57,9 @@ static void check_container_id(const char *text, size_t size)
 {
 	char id[CONTAINER_ID_MAX_BYTES], read[CONTAINER_ID_MAX_BYTES];
 
+	container_id_parse_mounts(text, size, id);
+	if (*id && strnlen(id, sizeof(id)) != 64)
+		abort();
 	container_id_parse(text, size, id);
 	if (strnlen(id, sizeof(id)) == sizeof(id))
 		abort();
@@ -64,6 +68,15 @@ static void check_container_id(const char *text, size_t size)
 			abort();
 	container_id_read(root, 1, read);
 	if (size < 4096 && strcmp(id, read) != 0)
+		abort();
+}
+
+static void check_loaded_program(const char *text, size_t size)
+{
+	char name[LOADED_PROGRAM_MAX_BYTES];
+
+	if (loaded_program_parse(text, size, name) &&
+	    (!*name || strnlen(name, sizeof(name)) == sizeof(name)))
 		abort();
 }
 
@@ -93,6 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	write_file(environ_path, data, size);
 	check_container_id(text, size);
 	check_service_name(text, size);
+	check_loaded_program(text, size);
 	free(text);
 	return 0;
 }

@@ -179,6 +179,42 @@ static void it_is_read_from_the_process(void **state)
 	remove_folder(folder);
 }
 
+static void in_a_namespace_of_its_own_it_is_read_from_the_mounts(void **state)
+{
+	static const char mounts[] =
+		"1 0 0:1 / / rw - overlay overlay rw\n"
+		"2 1 8:1 /var/lib/docker/containers/short/x /etc/x rw - ext4 /dev/sda rw\n"
+		"3 1 8:1 /var/lib/docker/containers/" ID
+		"/hostname /etc/hostname rw - ext4 /dev/sda rw\n"
+		"4 1 8:1 /var/lib/docker/containers/" OTHER
+		"/hosts /etc/hosts rw - ext4 /dev/sda rw\n";
+	char folder[] = "/tmp/container_id_test_XXXXXX", id[CONTAINER_ID_MAX_BYTES];
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	write_fake_file(folder, "7/cgroup", "0::/\n");
+	write_fake_file(folder, "7/mountinfo", mounts);
+	container_id_read(folder, 7, id);
+	assert_string_equal(id, ID);
+	write_fake_file(folder, "8/cgroup", "2:memory:/\n0::/\n");
+	write_fake_file(folder, "8/mountinfo",
+			"3 1 8:1 /x/overlay-containers/" OTHER
+			"/userdata/hostname /etc/hostname rw\n");
+	container_id_read(folder, 8, id);
+	assert_string_equal(id, OTHER);
+	/* A process in a group that has a name is in no container because of its mounts. */
+	write_fake_file(folder, "9/cgroup", "2:memory:/user.slice\n0::/\n");
+	write_fake_file(folder, "9/mountinfo", mounts);
+	container_id_read(folder, 9, id);
+	assert_string_equal(id, "");
+	write_fake_file(folder, "10/cgroup", "0::/\n");
+	container_id_read(folder, 10, id);
+	assert_string_equal(id, "");
+	container_id_parse_mounts("containers/" ID, strlen("containers/" ID), id);
+	assert_string_equal(id, "");
+	remove_folder(folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -189,6 +225,7 @@ int main(void)
 		cmocka_unit_test(the_lines_of_version_1_are_looked_through),
 		cmocka_unit_test(rubbish_is_no_container),
 		cmocka_unit_test(it_is_read_from_the_process),
+		cmocka_unit_test(in_a_namespace_of_its_own_it_is_read_from_the_mounts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
