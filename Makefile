@@ -102,7 +102,7 @@ uses_agent := agent unwind processes runtimes stackdeltas interpreters symbols v
 uses_collector := collector lib
 
 # Each program is linked with those of them that it uses: gRPC's come with the collector's transport.
-LDLIBS_ALL := -Wl,--as-needed -lbpf -lcrypto -lxxhash -lprotobuf-c -lgrpc -lgpr -lmicrohttpd -ljansson -liberty -ldw -lelf -llzma -lzstd -ldeflate -lz -lm
+LDLIBS_ALL := -Wl,--as-needed -lbpf -lcrypto -lxxhash -lprotobuf-c -lgrpc -lgpr -lmicrohttpd -ljansson -lncursesw -ltinfo -liberty -ldw -lelf -llzma -lzstd -ldeflate -lz -lm
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -175,8 +175,15 @@ $(ARM64_SKELETON): build/ebpf/allframes_arm64.bpf.o
 build/version.h: FORCE
 	$(call keep,#define AGENT_VERSION "$(VERSION)")
 
+# Names of system calls by their numbers, which are those of the machine that the file is compiled for.
+build/system_calls.h:
+	$(call say,CALLS,$@)
+	@mkdir -p $(@D)
+	$(Q)echo '#include <sys/syscall.h>' | $(CC) -E -dM - | sed -n 's/^#define SYS_\([a-z0-9_]*\) .*/\1/p' | sort | \
+		sed 's/.*/#ifdef SYS_&\n[SYS_&] = "&",\n#endif/' >$@.tmp && mv $@.tmp $@
+
 # Order-only: the first build needs them before any object, later ones know by -MMD who includes them.
-GENERATED := $(PROTO_HEADERS) $(LISTED_INCLUDES) build/version.h
+GENERATED := $(PROTO_HEADERS) $(LISTED_INCLUDES) build/version.h build/system_calls.h
 SKELETON := $(if $(wildcard ebpf/allframes.bpf.c),build/ebpf/allframes.skel.h)
 USES_SKELETON := $(wildcard agent/tracing/*.c agent/tracing/*/*.c)
 

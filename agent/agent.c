@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "agent/command.h"
+#include "agent/command_language.h"
 #include "agent/deferred_unwinder.h"
 #include "agent/destinations.h"
 #include "agent/language_loading.h"
@@ -32,6 +33,7 @@
 #include "agent/start_warnings.h"
 #include "agent/stop_signal.h"
 #include "agent/tick_classes.h"
+#include "agent/top/terminal_guard.h"
 #include "agent/tracing/bpf_loader.h"
 #include "agent/tracing/bpf_maps.h"
 #include "agent/tracing/bpf_metrics.h"
@@ -82,6 +84,7 @@ struct agent {
 	const struct options *options;
 	/* NULL if no command is profiled. */
 	struct command *command;
+	struct terminal_guard guard;
 	struct stop_signal stop;
 	bool has_stop;
 	struct start_priority priority;
@@ -138,6 +141,7 @@ static void agent_deinit(struct agent *agent)
 	file_hosts_destroy(agent->files);
 	if (agent->has_stop)
 		stop_signal_deinit(&agent->stop);
+	terminal_guard_end(&agent->guard);
 }
 
 /* Logs the thread's last error text and returns the exit status for it. */
@@ -183,7 +187,7 @@ static int init_names(struct agent *agent)
 
 static int init_destinations(struct agent *agent)
 {
-	return destinations_init(&agent->destinations, agent->options, agent->names);
+	return destinations_init(&agent->destinations, agent->options, agent->names, &agent->stop);
 }
 
 /* Makes the parts in user space, which need no privileges. */
@@ -203,7 +207,8 @@ static int init_user_side(struct agent *agent)
 
 static int open_cgroup(struct agent *agent)
 {
-	const char *path = agent->options->cgroup;
+	const struct cgroup_location *cgroup = agent->options->cgroup;
+	const char *path = cgroup ? cgroup->path : NULL;
 
 	if (!path)
 		return 0;
@@ -225,6 +230,9 @@ static int init_kernel_side(struct agent *agent)
 		.comms = (const char(*)[COMM_BYTES])options->comms,
 		.comm_count = options->comm_count,
 		.cgroup_fd = agent->cgroup_fd,
+		.cgroup_controller = options->cgroup ? options->cgroup->controller : NULL,
+		.has_user = options->has_user,
+		.user = options->user,
 		.with_task_ids = options->with_task_ids,
 	};
 	struct perf_sampler_options sampler_options = {
@@ -296,6 +304,18 @@ static void runtime_found(void *context, uint32_t language)
 	language_loading_want(&agent->languages, language);
 }
 
+/* Wants the unwinders that the command will need, which is not started before they are loaded. */
+static void want_languages(struct agent *agent)
+{
+	uint32_t languages = agent->options->tracers &
+			     command_languages(agent->command->arguments[0], getenv("PATH"));
+
+	for (uint32_t i = 0; i < LANGUAGE_COUNT; i++) {
+		if (languages & 1U << i)
+			language_loading_want(&agent->languages, i);
+	}
+}
+
 /* Connects the kernel side to processes/, and starts the sync of all running processes and the loading of languages. */
 static int start_processes(struct agent *agent)
 {
@@ -347,12 +367,14 @@ static int start_processes(struct agent *agent)
 		return error;
 	/* First: the threads that start next call runtime_found(). */
 	error = language_loading_start(&agent->languages, agent->loader);
+	if (!error && agent->command)
+		want_languages(agent);
 	return error ? error : process_manager_start(agent->processes, tasks, task_count);
 }
 
 static bool is_selective(const struct options *options)
 {
-	return options->pid_count || options->comm_count || options->cgroup;
+	return options->pid_count || options->comm_count || options->cgroup || options->has_user;
 }
 
 /* Appends what is sampled, for the start line. */
@@ -675,6 +697,8 @@ int agent_run(const struct options *options, struct command *command)
 	heap_limit();
 	warn_of_missing_comms(options, "/proc");
 	error = process_check_descriptors();
+	if (!error && options->top)
+		error = terminal_guard_start(&agent.guard);
 	if (!error)
 		error = stop_signal_init(&agent.stop, EXIT_STATUS_FAILED, command->pid_fd);
 	if (error)

@@ -222,6 +222,27 @@ static int init_receiver(struct destinations *destinations)
 	return receiver_create(&options, &destinations->receiver);
 }
 
+static void quit(void *context)
+{
+	stop_signal_request(context);
+}
+
+static int init_top(struct destinations *destinations, struct native_names *names)
+{
+	const struct top_options options = {
+		.lookup = native_names_local(names),
+		.samples_per_second = destinations->options->samples_per_second,
+		.cpu_count = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
+		.quit = quit,
+		.context = destinations->stop,
+	};
+	int error = top_create(&options, &destinations->top);
+
+	if (!error)
+		sample_counter_add(&destinations->counter, top_reporter(destinations->top));
+	return error;
+}
+
 static int init_doctor(struct destinations *destinations, struct native_names *names)
 {
 	const struct api_config config = {
@@ -242,11 +263,12 @@ static int init_doctor(struct destinations *destinations, struct native_names *n
 }
 
 int destinations_init(struct destinations *destinations, const struct options *options,
-		      struct native_names *names)
+		      struct native_names *names, struct stop_signal *stop)
 {
 	int error;
 
 	destinations->options = options;
+	destinations->stop = stop;
 	sample_counter_init(&destinations->counter);
 	sample_counter_init(&destinations->received);
 	host_identity_read(&destinations->host, "/");
@@ -258,6 +280,8 @@ int destinations_init(struct destinations *destinations, const struct options *o
 		error = init_viewer(destinations, names);
 	if (!error && options->receive.address)
 		error = init_receiver(destinations);
+	if (!error && options->top)
+		error = init_top(destinations, names);
 	if (!error && options->doctor)
 		error = init_doctor(destinations, names);
 	if (!error && (options->output_count || options->report))
@@ -271,6 +295,7 @@ void destinations_deinit(struct destinations *destinations)
 {
 	receiver_destroy(destinations->receiver);
 	viewer_destroy(destinations->viewer);
+	top_destroy(destinations->top);
 	doctor_destroy(destinations->doctor);
 	otlp_reporter_destroy(destinations->otlp);
 	go_symbols_destroy(destinations->go_symbols);
@@ -294,7 +319,12 @@ void destinations_describe(const struct destinations *destinations, struct text_
 
 	if (destinations->doctor)
 		text_builder_append(text, "standard output");
+	if (destinations->top) {
+		text_builder_append(text, "this terminal");
+		between = ", ";
+	}
 	if (destinations->viewer) {
+		text_builder_append(text, between);
 		text_builder_append(text, viewer_url(destinations->viewer));
 		between = ", ";
 	}
@@ -321,11 +351,14 @@ int destinations_start(struct destinations *destinations)
 
 	if (!error && destinations->receiver)
 		error = receiver_start(destinations->receiver);
-	return !error && destinations->otlp ? otlp_reporter_start(destinations->otlp) : error;
+	if (!error && destinations->otlp)
+		error = otlp_reporter_start(destinations->otlp);
+	return !error && destinations->top ? top_start(destinations->top) : error;
 }
 
 void destinations_begin_stop(struct destinations *destinations, uint64_t deadline_ns)
 {
+	top_stop(destinations->top);
 	if (destinations->receiver)
 		receiver_begin_stop(destinations->receiver);
 	if (destinations->viewer)

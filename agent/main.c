@@ -5,6 +5,7 @@
 
 #include "agent/agent.h"
 #include "agent/command.h"
+#include "agent/dump/dump.h"
 #include "agent/option_help.h"
 #include "agent/options.h"
 #include "agent/process_setup.h"
@@ -40,6 +41,8 @@ static int run(const struct options *options)
 		return upload_symbols(options);
 	if (options->open_count)
 		return show_file(options);
+	if (options->dump_count)
+		return dump_run(options);
 	error = command_init(&command, options);
 	if (error) {
 		log_error("%s", error_text());

@@ -2,18 +2,19 @@
 #include "agent/option_selection.h"
 
 #include <errno.h>
-#include <linux/magic.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "agent/option_values.h"
 #include "ebpf/abi/config.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/error.h"
+#include "lib/host/container_names.h"
+
+#define MOUNTINFO "/proc/self/mountinfo"
 
 enum {
 	/* Linux's PID_MAX_LIMIT on 64-bit machines. */
@@ -37,7 +38,7 @@ static uint32_t process_of(uint32_t pid)
 	return 0;
 }
 
-int option_set_pids(struct options *options, const struct setting *setting)
+static int read_pids(const struct setting *setting, uint32_t **pids_out, uint32_t *count_out)
 {
 	_cleanup_(free_pointer) uint32_t *pids = NULL;
 	uint32_t count;
@@ -62,10 +63,20 @@ int option_set_pids(struct options *options, const struct setting *setting)
 			return option_refuse(setting, "%u is a thread of process %u; give that pid",
 					     pids[i], process);
 	}
-	free(options->pids);
-	options->pids = take_pointer(pids);
-	options->pid_count = count;
+	free(*pids_out);
+	*pids_out = take_pointer(pids);
+	*count_out = count;
 	return 0;
+}
+
+int option_set_pids(struct options *options, const struct setting *setting)
+{
+	return read_pids(setting, &options->pids, &options->pid_count);
+}
+
+int option_set_dump(struct options *options, const struct setting *setting)
+{
+	return read_pids(setting, &options->dumps, &options->dump_count);
 }
 
 int option_set_comm(struct options *options, const struct setting *setting)
@@ -96,19 +107,102 @@ int option_set_comm(struct options *options, const struct setting *setting)
 	return 0;
 }
 
+/* The groups of the options are one selection, so only one of these options can be given. */
+static int take_location(struct options *options, const struct setting *setting,
+			 struct cgroup_location **location)
+{
+	if (options->cgroup && options->cgroup_option != setting->option)
+		return option_refuse(setting, "does not go together with -%s; give one of them",
+				     options->cgroup_option->name);
+	free(options->cgroup);
+	options->cgroup = take_pointer(*location);
+	options->cgroup_option = setting->option;
+	return 0;
+}
+
 int option_set_cgroup(struct options *options, const struct setting *setting)
 {
-	struct statfs file_system;
-	struct stat file;
+	_cleanup_(free_pointer) struct cgroup_location *location = malloc(sizeof(*location));
+	int error = location ? cgroup_locate(MOUNTINFO, setting->text, location) : -ENOMEM;
 
-	if (stat(setting->text, &file) || statfs(setting->text, &file_system))
+	if (error == -ENOMEM)
+		return option_out_of_memory();
+	if (error == -ENOENT && !access(setting->text, F_OK))
+		return option_refuse(setting,
+				     "not a cgroup; give a directory of a cgroup file system");
+	if (error)
 		return option_refuse(setting,
 				     "%s; give a directory such as /sys/fs/cgroup/system.slice",
-				     strerror(errno));
-	if (!S_ISDIR(file.st_mode) || file_system.f_type != CGROUP2_SUPER_MAGIC)
+				     strerror(-error));
+	return take_location(options, setting, &location);
+}
+
+/* By the id, which the name of the group has, or else by the name, which the files of the engines have. */
+static int find_container(const char *text, struct cgroup_location *location)
+{
+	char id[CONTAINER_ID_MAX_BYTES];
+	int error = cgroup_find_container(MOUNTINFO, text, location);
+
+	if (error != -ENOENT)
+		return error;
+	error = container_names_find("", text, id);
+	return error ? error : cgroup_find_container(MOUNTINFO, id, location);
+}
+
+int option_set_container(struct options *options, const struct setting *setting)
+{
+	_cleanup_(free_pointer) struct cgroup_location *location = malloc(sizeof(*location));
+	int error = -ENOENT;
+
+	if (!location)
+		return option_out_of_memory();
+	if (*setting->text)
+		error = find_container(setting->text, location);
+	if (error == -EEXIST)
 		return option_refuse(setting,
-				     "not a cgroup; give a directory of a cgroup v2 file system");
-	return option_set_path(options, setting);
+				     "several containers have it; give more of the id of one");
+	if (error)
+		return option_refuse(setting, "no running container has this id or name");
+	return take_location(options, setting, &location);
+}
+
+int option_set_unit(struct options *options, const struct setting *setting)
+{
+	_cleanup_(free_pointer) struct cgroup_location *location = malloc(sizeof(*location));
+	char unit[256];
+	int error = -ENOENT;
+
+	if (!location)
+		return option_out_of_memory();
+	/* As systemctl does. */
+	snprintf(unit, sizeof(unit), "%s%s", setting->text,
+		 strchr(setting->text, '.') ? "" : ".service");
+	if (*setting->text && !strchr(setting->text, '/'))
+		error = cgroup_find_unit(MOUNTINFO, unit, location);
+	if (error == -EEXIST)
+		return option_refuse(setting,
+				     "several cgroups have this name; give one by -cgroup");
+	if (error)
+		return option_refuse(setting, "no unit of this name runs; systemctl lists them");
+	return take_location(options, setting, &location);
+}
+
+int option_set_user(struct options *options, const struct setting *setting)
+{
+	const struct passwd *user;
+	uint64_t number;
+
+	if (!option_parse_number(setting->text, &number) && number < UINT32_MAX) {
+		options->user = (uint32_t)number;
+	} else {
+		user = getpwnam(setting->text);
+		if (!user)
+			return option_refuse(setting,
+					     "there is no such user; give a name or a number");
+		options->user = user->pw_uid;
+	}
+	options->has_user = true;
+	return 0;
 }
 
 int option_set_cpus(struct options *options, const struct setting *setting)

@@ -331,6 +331,37 @@ const struct option option_table[] = {
 		.set = set_report,
 	},
 	{
+		.name = "top",
+		.group = OPTION_DESTINATION,
+		.brief = "show processes and functions live, here",
+		.meaning =
+			"Show processes, functions and calls live in this terminal: the samples of the last 5 s, 99 times a second "
+			"unless `-samples-per-second` says otherwise.",
+		.details = "See [Live in the terminal](output.md#live-in-the-terminal).",
+		.set = option_set_switch,
+		.offset = offsetof(struct options, top),
+	},
+	{
+		.name = "dump",
+		.group = OPTION_DESTINATION,
+		.brief = "print the stacks of all threads now",
+		.value_name = "N,N",
+		.meaning =
+			"Instead of sampling, print the stacks of all threads of these processes, now, with the frames of all languages, "
+			"and whether each thread runs or in which system call it waits.",
+		.details =
+			"Each thread is stopped for less than a millisecond. See [Stacks now](output.md#stacks-now).",
+		.set = option_set_dump,
+	},
+	{
+		.name = "json",
+		.group = OPTION_DESTINATION,
+		.brief = "print the stacks of -dump as JSON",
+		.meaning = "Print the stacks of `-dump` as JSON.",
+		.set = option_set_switch,
+		.offset = offsetof(struct options, json),
+	},
+	{
 		.name = "viewer",
 		.group = OPTION_DESTINATION,
 		.brief = "serve a live page for browsers there",
@@ -471,12 +502,47 @@ const struct option option_table[] = {
 	{
 		.name = "cgroup",
 		.group = OPTION_SELECTION,
-		.brief = "tasks at and below this cgroup v2 directory",
+		.brief = "tasks at and below this cgroup directory",
 		.value_name = "PATH",
 		.otherwise = "all",
-		.meaning = "Profile the tasks at and below this cgroup v2 directory.",
+		.meaning =
+			"Profile the tasks at and below this directory of cgroup v2, or of a controller of v1.",
 		.set = option_set_cgroup,
-		.offset = offsetof(struct options, cgroup),
+	},
+	{
+		.name = "container",
+		.group = OPTION_SELECTION,
+		.brief = "this container of Docker, containerd, Podman",
+		.value_name = "ID|NAME",
+		.otherwise = "all",
+		.meaning =
+			"Profile the processes of this running container of Docker, containerd, CRI-O, Podman, LXC or systemd-nspawn.",
+		.details =
+			"4 characters of an id are enough if no other container's begins with them. It is found by the name of its "
+			"cgroup; names are read from the files of the engine, if these can be read: Docker's, Podman's, CRI-O's, "
+			"nerdctl's, and pods and containers of Kubernetes.",
+		.set = option_set_container,
+	},
+	{
+		.name = "unit",
+		.group = OPTION_SELECTION,
+		.brief = "this unit of systemd, such as nginx.service",
+		.value_name = "NAME",
+		.otherwise = "all",
+		.meaning =
+			"Profile the processes of this running unit of systemd, such as `nginx.service`.",
+		.details = "`.service` may be left out. It is found by the name of its cgroup.",
+		.set = option_set_unit,
+	},
+	{
+		.name = "user",
+		.group = OPTION_SELECTION,
+		.brief = "processes of this user",
+		.value_name = "NAME",
+		.otherwise = "all",
+		.meaning =
+			"Profile the processes of this user, by the name or the number of the real user id.",
+		.set = option_set_user,
 	},
 	{
 		.name = "run-as",
@@ -505,7 +571,7 @@ const struct option option_table[] = {
 		.group = OPTION_SELECTION,
 		.brief = "samples per second and CPU, 1 to 10000",
 		.value_name = "N",
-		.otherwise = "19; 99 for a command",
+		.otherwise = "19; 99 for a command and for `-top`",
 		.meaning = "Samples taken per second on each CPU, 1 to 10000.",
 		.set = option_set_number,
 		.offset = offsetof(struct options, samples_per_second),

@@ -16,8 +16,8 @@
 
 enum {
 	SAMPLES_PER_SECOND = 19,
-	/* Commands are short, and whoever profiles one watches. */
-	COMMAND_SAMPLES_PER_SECOND = 99,
+	/* For commands, which are short, and -top, which shows a short time. */
+	WATCHED_SAMPLES_PER_SECOND = 99,
 };
 
 /* @name: what stands behind the dashes of @argument, of @length bytes. */
@@ -101,20 +101,26 @@ static int parse_initial(struct options *options, const struct option *option)
 /* The name of an option that is useless with -open, -doctor or -upload-symbols; NULL: there is none. */
 static const char *useless_option(const struct options *options)
 {
-	if (!options->open_count && !options->doctor && !options->upload_count)
+	if (!options->open_count && !options->doctor && !options->upload_count &&
+	    !options->dump_count)
 		return NULL;
 	if (options->output_count)
 		return "-output";
 	if (options->report)
 		return "-report";
+	if (options->top)
+		return "-top";
 	if (options->collector.address && !options->upload_count)
 		return "-collection-agent";
 	if (options->receive.address)
 		return "-receive";
 	if (!options->open_count && options->viewer.address)
 		return "-viewer";
-	if (options->doctor && (options->open_count || options->upload_count))
+	if (options->doctor &&
+	    (options->open_count || options->upload_count || options->dump_count))
 		return "-doctor";
+	if (options->dump_count && options->open_count)
+		return "-open";
 	return options->open_count && options->upload_count ? "-open" : NULL;
 }
 
@@ -122,6 +128,8 @@ static const char *purpose_of(const struct options *options)
 {
 	if (options->upload_count)
 		return "-upload-symbols sends symbols and samples nothing";
+	if (options->dump_count)
+		return "-dump prints stacks and samples nothing";
 	return options->open_count ? "-open shows a file and samples nothing" :
 				     "-doctor writes to standard output alone";
 }
@@ -133,6 +141,8 @@ static int check_purpose(const struct options *options)
 	if (options->upload_count && !options->collector.address)
 		return fail(-EINVAL, "-upload-symbols needs somebody who receives them; give "
 				     "-collection-agent HOST:PORT");
+	if (options->json && !options->dump_count)
+		return fail(-EINVAL, "-json: it is for -dump; leave it out");
 	return useless ? fail(-EINVAL, "%s; leave out %s", purpose_of(options), useless) : 0;
 }
 
@@ -150,7 +160,8 @@ static int check_receive(const struct receive_options *receive)
 /* Other than the page and the report, which are shown if there is none. */
 static bool has_other_destination(const struct options *options)
 {
-	return options->doctor || options->output_count || options->collector.address;
+	return options->doctor || options->top || options->output_count ||
+	       options->collector.address;
 }
 
 /*
@@ -162,7 +173,8 @@ static void choose_report(struct options *options)
 	bool is_terminal = isatty(STDOUT_FILENO);
 
 	if (options->report || has_other_destination(options) || options->viewer.address ||
-	    options->receive.address || options->open_count || options->upload_count)
+	    options->receive.address || options->open_count || options->upload_count ||
+	    options->dump_count)
 		return;
 	if (options->command)
 		options->report = is_terminal ? REPORT_TO_OUTPUT : REPORT_TO_ERROR;
@@ -180,7 +192,11 @@ static int check_command(const struct options *options)
 	if (options->pid_count)
 		return fail(-EINVAL, "-- %.*s: the command is what is profiled; leave out -pid",
 			    SHOWN_VALUE_BYTES, options->command[0]);
-	if (options->open_count || options->upload_count)
+	if (options->top)
+		return fail(-EINVAL,
+			    "-- %.*s: the command has the terminal that -top needs; leave out -top",
+			    SHOWN_VALUE_BYTES, options->command[0]);
+	if (options->open_count || options->upload_count || options->dump_count)
 		return fail(-EINVAL, "-- %.*s: %s; leave out the command", SHOWN_VALUE_BYTES,
 			    options->command[0], purpose_of(options));
 	return 0;
@@ -239,8 +255,9 @@ int options_parse(struct options *options, int argument_count, char *const *argu
 	if (parsed.doctor && !parsed.duration_ns && !parsed.command)
 		parsed.duration_ns = 5 * NS_PER_SECOND;
 	if (!parsed.samples_per_second)
-		parsed.samples_per_second = parsed.command ? COMMAND_SAMPLES_PER_SECOND :
-							     SAMPLES_PER_SECOND;
+		parsed.samples_per_second = parsed.command || parsed.top ?
+						    WATCHED_SAMPLES_PER_SECOND :
+						    SAMPLES_PER_SECOND;
 	choose_report(&parsed);
 	*options = parsed;
 	parsed = (struct options){ 0 };
@@ -267,6 +284,7 @@ void options_deinit(struct options *options)
 	collector_options_deinit(&options->collector);
 	free(options->pids);
 	free(options->comms);
+	free(options->dumps);
 	free(options->viewer.address);
 	free(options->viewer.token_file);
 	free(options->receive.address);

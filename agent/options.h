@@ -16,8 +16,11 @@
 
 #include "ebpf/abi/process.h"
 #include "lib/base/log.h"
+#include "lib/host/cgroup_tree.h"
 #include "reporter/otlp_profile.h"
 #include "reporter/transport_header.h"
+
+struct option;
 
 enum options_action {
 	OPTIONS_RUN,
@@ -115,6 +118,13 @@ struct options {
 	/** The user whose ids the command gets; NULL: the caller's. Owned. */
 	char *run_as;
 
+	/** Pids of the processes whose stacks are printed now instead of sampling. */
+	uint32_t *dumps;
+	uint32_t dump_count;
+	/** Stacks are printed as JSON. */
+	bool json;
+	/** Shows processes and functions live in the terminal. */
+	bool top;
 	/** Where the report is written at the end. */
 	enum report_stream report;
 
@@ -131,8 +141,12 @@ struct options {
 	/** Names of processes with zeroes behind their ends, at most SELECTED_COMMS_MAX; all if there are none. */
 	char (*comms)[COMM_BYTES];
 	uint32_t comm_count;
-	/** A cgroup v2 directory; NULL for every cgroup. */
-	char *cgroup;
+	/** The cgroup, and the option that named it; NULL for every cgroup. Owned. */
+	struct cgroup_location *cgroup;
+	const struct option *cgroup_option;
+	/** The real user id of the processes. */
+	bool has_user;
+	uint32_t user;
 	/** CPUs, sorted, without duplicates; all online CPUs if there are none. */
 	uint32_t *cpus;
 	uint32_t cpu_count;

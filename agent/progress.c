@@ -15,8 +15,8 @@ void progress_init(struct progress *progress, const struct options *options,
 	const char *terminal = getenv("TERM");
 
 	*progress = (struct progress){
-		.is_shown = !options->command && isatty(STDERR_FILENO) && terminal &&
-			    strcmp(terminal, "dumb") && log_get_level() == LOG_INFO,
+		.is_shown = !options->command && !options->top && isatty(STDERR_FILENO) &&
+			    terminal && strcmp(terminal, "dumb") && log_get_level() == LOG_INFO,
 		.start_ns = start_ns,
 		.duration_ns = options->duration_ns,
 		.counter = counter,

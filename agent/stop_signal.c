@@ -35,6 +35,12 @@ static void choose_signals(sigset_t *signals)
 		sigaddset(signals, SIGHUP);
 }
 
+void stop_signal_request(struct stop_signal *stop)
+{
+	/* Fails only if the 64-bit counter is full. */
+	eventfd_write(stop->fd, 1);
+}
+
 static bool is_over(int command_fd)
 {
 	struct pollfd poll_fd = { .fd = command_fd, .events = POLLIN };
@@ -78,8 +84,7 @@ static void *wait_for_signals(void *argument)
 			continue;
 		if (number != SIGHUP && ++signal_count + passed_count > 1)
 			_exit(stop->exit_status);
-		/* Fails only if the 64-bit counter is full. */
-		eventfd_write(stop->fd, 1);
+		stop_signal_request(stop);
 	}
 	return NULL;
 }

@@ -45,6 +45,9 @@ int stop_signal_init(struct stop_signal *stop, int exit_status, int command_fd);
  */
 bool stop_signal_wait(const struct stop_signal *stop, uint64_t until_ns);
 
+/** Stops as the first signal does. */
+void stop_signal_request(struct stop_signal *stop);
+
 /** Ends the thread; the signals stay blocked. */
 void stop_signal_deinit(struct stop_signal *stop);
 

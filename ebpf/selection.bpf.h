@@ -24,8 +24,42 @@ static __always_inline bool is_selected_by_pid(struct task_struct *leader, __u32
 	       is_followed(TASK_READ(leader, tgid), TASK_READ(leader, start_time));
 }
 
-/* @leader: that of the current task, whose process has the number @pid in the agent's namespace, or 0. */
-static __always_inline bool is_selected(struct task_struct *leader, __u32 pid)
+/* Groups above that of a task that are looked at. */
+#define CGROUP_LEVELS_MAX 16
+
+static __always_inline bool is_below_cgroup_v1(struct task_struct *task)
+{
+	struct css_set *groups = BPF_CORE_READ(task, cgroups);
+	struct cgroup_subsys_state *state = NULL;
+	const void *slot = (const void *)groups + bpf_core_field_offset(struct css_set, subsys) +
+			   config.cgroup_controller * sizeof(void *);
+
+	bpf_probe_read_kernel(&state, sizeof(state), slot);
+	for (int i = 0; i < CGROUP_LEVELS_MAX && state; i++) {
+		struct cgroup *group = BPF_CORE_READ(state, cgroup);
+
+		if (BPF_CORE_READ(group, kn, id) == config.cgroup_id)
+			return true;
+		state = BPF_CORE_READ(group, self.parent);
+	}
+	return false;
+}
+
+static __always_inline bool is_selected_by_cgroup(struct task_struct *task)
+{
+	switch (config.select_cgroup) {
+	case SELECT_CGROUP_V2:
+		return bpf_current_task_under_cgroup(&selected_cgroup, 0) == 1;
+	case SELECT_CGROUP_V1:
+		return is_below_cgroup_v1(task);
+	default:
+		return true;
+	}
+}
+
+/* @task: the current one. @leader: its leader, whose process has the number @pid in the agent's namespace, or 0. */
+static __always_inline bool is_selected(struct task_struct *task, struct task_struct *leader,
+					__u32 pid)
 {
 	char comm[COMM_BYTES] = {};
 
@@ -33,7 +67,9 @@ static __always_inline bool is_selected(struct task_struct *leader, __u32 pid)
 		return false;
 	if (!is_selected_by_pid(leader, pid))
 		return false;
-	if (config.select_cgroup && bpf_current_task_under_cgroup(&selected_cgroup, 0) != 1)
+	if (!is_selected_by_cgroup(task))
+		return false;
+	if (config.select_user && (__u32)bpf_get_current_uid_gid() != config.user)
 		return false;
 	if (!config.select_comm)
 		return true;

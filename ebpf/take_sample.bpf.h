@@ -166,7 +166,7 @@ static __always_inline int take_sample(void *ctx, __u8 origin, __u64 value, bool
 	task = current_task();
 	leader = TASK_READ(task, group_leader);
 	pid = current_process_number(task);
-	if (!is_selected(leader, pid)) {
+	if (!is_selected(task, leader, pid)) {
 		count(COUNTER_UNSELECTED);
 		return 0;
 	}

@@ -222,6 +222,19 @@ def print_report(scene, command):
         scene.done(command, run, "the selected processes: ", FUNCTION, "server (%d)" % scene.pid)
 
 
+def watch(scene, command):
+    """The live view needs a terminal, and says so where there is none."""
+    with scene.run(command) as run:
+        status = run.end()
+        scene.shown += run.text()
+        scene.tap.ok(status == 2 and "-top needs a terminal" in run.text(), command, run.text())
+
+
+def dump_stacks(scene, command):
+    with scene.run(command, {"1234": scene.pid}) as run:
+        scene.done(command, run, "process %d server" % scene.pid, FUNCTION, "thread %d" % scene.pid)
+
+
 def read_by_go(scene, command):
     if not shutil.which("go", path=os.environ["PATH"] + ":/usr/local/go/bin"):
         scene.tap.skip(command, "no go")
@@ -445,6 +458,8 @@ COMMANDS = {
     "build/agent -doctor": doctor,
     "build/agent -- make -j4": profile_command,
     "build/agent -report -duration 30s": print_report,
+    "build/agent -top": watch,
+    "build/agent -dump 1234": dump_stacks,
     "build/agent -pid 1234 -duration 10s -output profile.pb.gz -output profile.html": record_files,
     "go tool pprof -http=: profile.pb.gz": read_by_go,
     "build/agent -open profile.pb.gz": open_file,

@@ -316,6 +316,74 @@ def make_cgroup():
     return None
 
 
+# Ids that no container has.
+CONTAINER = "0123456789abcdef" * 4
+UNIT = "allframes-test.service"
+
+
+@contextlib.contextmanager
+def made_cgroups():
+    """Groups for a process each: {options: path}. Those of a container and of a unit are in version 2, and once more, of other
+    names, in version 1 below a controller, where these are mounted.
+    """
+    groups, made = {}, []
+    roots = {root: number for root, number in (("/sys/fs/cgroup", 2), ("/sys/fs/cgroup/unified", 2), ("/sys/fs/cgroup/pids", 1))
+             if os.path.exists(os.path.join(root, "cgroup.procs"))}
+    for root, number in roots.items():
+        container, unit = CONTAINER[number:] + CONTAINER[:number], "v%d-%s" % (number, UNIT)
+        for path, options in (("allframes-docker/docker-%s.scope" % container, ["-container", container[:12]]),
+                              ("allframes-system.slice/" + unit, ["-unit", unit.partition(".")[0]]),
+                              ("allframes-test", None)):
+            path = os.path.join(root, path)
+            with contextlib.suppress(OSError):
+                for one in (os.path.dirname(path), path):
+                    if not os.path.isdir(one):
+                        os.mkdir(one)
+                        made.append(one)
+                groups[tuple(options or ["-cgroup", path])] = path
+    try:
+        yield groups
+    finally:
+        for path in reversed(made):
+            os.rmdir(path)
+
+
+def check_groups(tap):
+    """A process is moved into a group of a container, of a unit and of a path, of each version of cgroups, and is sampled with
+    what it starts there; another one is not.
+    """
+    with made_cgroups() as groups:
+        if not groups:
+            tap.skip("cgroups", "none can be made")
+            return
+        for options, path in groups.items():
+            below = os.path.join(path, "below")
+            os.mkdir(below)
+            try:
+                with Program(TARGETS["calls"].path) as chosen, Program(TARGETS["alloca"].path) as other:
+                    with open(os.path.join(below, "cgroup.procs"), "w", encoding="ascii") as file:
+                        file.write(str(chosen.pid))
+                    result = run_agent("-samples-per-second", 199, "-duration", "1s", *options)
+                    tap.ok(result.status == 0 and {stack.comm for stack in result.stacks} == {"calls"},
+                           "%s selects what is in %s" % (options[0], path), other.pid, result.log)
+            finally:
+                for _ in range(100):
+                    with contextlib.suppress(OSError):
+                        os.rmdir(below)
+                        break
+                    time.sleep(0.05)
+    both = run_agent("-unit", "no-such-unit-here", outputs=[])
+    tap.ok(both.status == 2 and "no unit of this name runs" in both.log, "a unit that does not run is refused", both.log)
+
+
+def check_user(tap):
+    with Program(TARGETS["calls"].path, user=65534) as chosen, Program(TARGETS["alloca"].path) as other:
+        result = run_agent("-samples-per-second", 199, "-duration", "1s", "-user", "nobody")
+    comms = {stack.comm for stack in result.stacks}
+    tap.ok(result.status == 0 and "calls" in comms and "alloca" not in comms, "-user profiles the processes of a user only",
+           chosen.pid, other.pid, comms, result.log)
+
+
 def check_selection(tap):
     """Agents side by side, each with another selection."""
     cpus = online_cpus()
@@ -473,6 +541,8 @@ def main():
         check_signals(tap, before, one)
     check_two_agents(tap)
     check_selection(tap)
+    check_groups(tap)
+    check_user(tap)
     check_threads(tap)
     check_probabilistic_share(tap)
     check_probabilistic_off(tap)

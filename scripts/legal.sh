@@ -26,6 +26,7 @@ license_of() {
 	libstdc++.so.* | libgcc_s.so.*) echo "GPL-3.0-or-later WITH GCC-exception-3.1" ;;
 	libdeflate.so.*) echo "MIT" ;;
 	libdw.so.* | libelf.so.*) echo "LGPL-3.0-or-later OR GPL-2.0-or-later" ;;
+	libncursesw.so.* | libtinfo.so.*) echo "X11-distribute-modifications-variant" ;;
 	libprotobuf-c.so.*) echo "BSD-2-Clause" ;;
 	liblzma.so.*) echo "public domain; 0BSD from 5.6 on" ;;
 	libxxhash.so.*) echo "BSD-2-Clause" ;;

@@ -30,6 +30,7 @@ libprotobuf-c-dev:protobuf-c/protobuf-c.h
 libgrpc-dev:grpc/grpc.h
 libmicrohttpd-dev:microhttpd.h
 libjansson-dev:jansson.h
+libncurses-dev:ncurses.h
 protobuf-c-compiler:protoc-c'
 
 # elfutils, gdb and perf are other readers of the same stacks; the compilers and emulator of arm64

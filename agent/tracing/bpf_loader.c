@@ -328,6 +328,46 @@ static int count_cpu_numbers(void)
 	return isdigit((unsigned char)*last) ? atoi(last) + 1 : libbpf_num_possible_cpus();
 }
 
+/* Finds the number of a controller of cgroup version 1 among the kernel's types. */
+static int find_controller(const char *controller, uint32_t *number)
+{
+	struct btf *types = btf__load_vmlinux_btf();
+	int id = types ? btf__find_by_name_kind(types, "cgroup_subsys_id", BTF_KIND_ENUM) : -ENOENT;
+	const struct btf_type *type = id > 0 ? btf__type_by_id(types, (uint32_t)id) : NULL;
+	const struct btf_enum *values = type ? btf_enum(type) : NULL;
+	char wanted[64];
+	int err = -ENOENT;
+
+	snprintf(wanted, sizeof(wanted), "%s_cgrp_id", controller);
+	for (uint32_t i = 0; values && i < btf_vlen(type); i++) {
+		if (strcmp(btf__name_by_offset(types, values[i].name_off), wanted))
+			continue;
+		*number = (uint32_t)values[i].val;
+		err = 0;
+	}
+	btf__free(types);
+	return err;
+}
+
+static int configure_cgroup(struct agent_config *config, const struct bpf_loader_options *options)
+{
+	const char *controller = options->cgroup_controller;
+	struct stat status;
+
+	if (options->cgroup_fd < 0)
+		return 0;
+	config->select_cgroup = SELECT_CGROUP_V2;
+	if (!controller || !*controller)
+		return 0;
+	config->select_cgroup = SELECT_CGROUP_V1;
+	if (find_controller(controller, &config->cgroup_controller))
+		return fail(-EOPNOTSUPP, "this kernel has no cgroup controller %s", controller);
+	if (fstat(options->cgroup_fd, &status))
+		return fail_errno(-errno, "cannot stat the cgroup to profile");
+	config->cgroup_id = status.st_ino;
+	return 0;
+}
+
 /* Without it, forks of this machine cost nothing, and the map takes no memory. */
 static int configure_following(struct allframes *skeleton, bool is_on)
 {
@@ -362,13 +402,17 @@ static int configure(struct allframes *skeleton, const struct bpf_loader_options
 		.pid_namespace_inode = namespace->inode,
 		.select_pids = options->pid_count > 0,
 		.select_comm = options->comm_count > 0,
-		.select_cgroup = options->cgroup_fd >= 0,
+		.select_user = options->has_user,
+		.user = options->user,
 		.have_task_pt_regs = features->has_task_pt_regs,
 		.have_casts = features->has_casts,
 		.with_task_ids = options->with_task_ids,
 		.follow_children = options->follows_children,
 		.kernel_stack_bytes = kernel_stack_bytes(),
 	};
+	err = configure_cgroup(config, options);
+	if (err)
+		return err;
 	err = configure_following(skeleton, options->follows_children);
 	if (!err)
 		err = bpf_map__set_max_entries(skeleton->maps.slabs, (uint32_t)slab_count);
@@ -639,6 +683,7 @@ static int fill_selection(const struct bpf_loader *loader, const struct bpf_load
 			return fail_errno(-errno, "cannot select the name %s", options->comms[i]);
 	}
 	if (options->cgroup_fd >= 0 &&
+	    !(options->cgroup_controller && *options->cgroup_controller) &&
 	    bpf_map_update_elem(bpf_map__fd(skeleton->maps.selected_cgroup), &first,
 				&options->cgroup_fd, BPF_ANY))
 		return fail_errno(-errno, "the cgroup to profile (is it one of cgroup v2?)");

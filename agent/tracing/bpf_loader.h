@@ -39,8 +39,15 @@ struct bpf_loader_options {
 	/** Only processes of these names (at most SELECTED_COMMS_MAX), with zeroes behind their ends; NULL and 0: all. Borrowed. */
 	const char (*comms)[COMM_BYTES];
 	uint32_t comm_count;
-	/** Only tasks below this cgroup: descriptor of its directory, borrowed; -1: all. */
+	/**
+	 * Only tasks below this cgroup: descriptor of its directory, borrowed; -1: all. For a group of version 1 the name of
+	 * its controller (lib/host/cgroup_tree.h); "" or NULL for version 2.
+	 */
 	int cgroup_fd;
+	const char *cgroup_controller;
+	/** Only tasks of the user with this real id. */
+	bool has_user;
+	uint32_t user;
 	/** Samples include the id that the runtime gives to the current work. */
 	bool with_task_ids;
 };

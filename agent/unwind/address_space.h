@@ -60,6 +60,9 @@ int address_space_add_vdso(struct address_space *space, const struct space_mappi
 int address_space_add_special(struct address_space *space, const struct space_mapping *mapping,
 			      uint64_t executable_id);
 
+/** Makes the rows of all files now, so that no unwind waits for them. Files that fail are tried again then. */
+void address_space_prepare(struct address_space *space);
+
 /** The tables for unwinding; borrowed until a mapping is added. */
 struct user_tables address_space_tables(struct address_space *space);
 
