@@ -29,6 +29,7 @@
 #include "agent/runtimes/file_hosts.h"
 #include "agent/runtimes/proc_hosts.h"
 #include "agent/runtimes/runtime_hosts.h"
+#include "agent/start_line.h"
 #include "agent/start_priority.h"
 #include "agent/start_warnings.h"
 #include "agent/stop_signal.h"
@@ -372,23 +373,6 @@ static int start_processes(struct agent *agent)
 	return error ? error : process_manager_start(agent->processes, tasks, task_count);
 }
 
-static bool is_selective(const struct options *options)
-{
-	return options->pid_count || options->comm_count || options->cgroup || options->has_user;
-}
-
-/* Appends what is sampled, for the start line. */
-static void append_selection(const struct agent *agent, struct text_builder *text)
-{
-	if (!agent->command) {
-		text_builder_append(text, is_selective(agent->options) ? "the selected processes" :
-									 "all processes");
-		return;
-	}
-	text_builder_append_name(text, agent->command->arguments[0]);
-	text_builder_append(text, " and what it starts");
-}
-
 /* Whether the tables of the processes that run already are loaded, and the unwinders of their languages. */
 static bool is_loaded(struct agent *agent)
 {
@@ -402,7 +386,7 @@ static bool is_loaded(struct agent *agent)
  */
 static void wait_before_sampling(struct agent *agent)
 {
-	uint64_t wait_ns = is_selective(agent->options) ? LOAD_TIMEOUT_NS : FIRST_LOAD_NS;
+	uint64_t wait_ns = options_are_selective(agent->options) ? LOAD_TIMEOUT_NS : FIRST_LOAD_NS;
 	uint64_t now_ns = clock_monotonic_ns(), deadline_ns = now_ns + wait_ns;
 
 	for (; now_ns < deadline_ns && !is_loaded(agent); now_ns = clock_monotonic_ns())
@@ -419,26 +403,6 @@ static bool is_start_over(struct agent *agent, uint64_t now_ns)
 	return agent->command || now_ns >= agent->start_ns + wait_ns || is_loaded(agent);
 }
 
-static void log_start(const struct agent *agent)
-{
-	const struct options *options = agent->options;
-	_cleanup_(text_builder_deinit) struct text_builder text = { 0 };
-	uint32_t cpu_count = perf_sampler_cpu_count(agent->sampler);
-
-	text_builder_append(&text, "sampling ");
-	append_selection(agent, &text);
-	text_builder_format(&text, " on %u CPU%s %u times a second", cpu_count,
-			    cpu_count == 1 ? "" : "s", options->samples_per_second);
-	if (options->duration_ns)
-		text_builder_format(&text, " for %g s",
-				    (double)options->duration_ns / NS_PER_SECOND);
-	text_builder_format(&text, " to ");
-	destinations_describe(&agent->destinations, &text);
-	text_builder_append(&text, agent->command ? ", until the command ends" :
-						    "; Ctrl-C or SIGTERM stops");
-	log_info("%s", text_builder_text(&text));
-}
-
 /* Prints the start line when everything is loaded; returns the time of the next check. */
 static uint64_t next_start_look(struct agent *agent, uint64_t now_ns)
 {
@@ -451,7 +415,8 @@ static uint64_t next_start_look(struct agent *agent, uint64_t now_ns)
 		  (unsigned long long)metrics_read(METRIC_PROCESSES),
 		  (unsigned long long)metrics_read(METRIC_EXECUTABLES_LOADED),
 		  (unsigned long long)((now_ns - agent->start_ns) / NS_PER_MS));
-	log_start(agent);
+	start_line_log(agent->options, &agent->destinations,
+		       perf_sampler_cpu_count(agent->sampler));
 	if (agent->options->duration_ns)
 		agent->deadline_ns = now_ns + agent->options->duration_ns;
 	return UINT64_MAX;
@@ -658,7 +623,7 @@ static int report(struct agent *agent)
 	};
 	int error;
 
-	append_selection(agent, &subject);
+	start_line_append_subject(agent->options, &subject);
 	append_summary(agent, &quality);
 	period.subject = text_builder_text(&subject);
 	period.quality = text_builder_text(&quality);

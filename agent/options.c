@@ -307,3 +307,8 @@ bool options_have_page(const struct options *options)
 	return options->viewer.address || options->receive.address ||
 	       (!options->report && !has_other_destination(options));
 }
+
+bool options_are_selective(const struct options *options)
+{
+	return options->pid_count || options->comm_count || options->cgroup || options->has_user;
+}

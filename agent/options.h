@@ -188,6 +188,9 @@ struct options {
 int options_parse(struct options *options, int argument_count, char *const *arguments);
 void options_deinit(struct options *options);
 
+/** Whether some processes are selected, other than by a command. */
+bool options_are_selective(const struct options *options);
+
 /** Whether the page is shown: if it was requested, or if there is nothing else to do with the samples. */
 bool options_have_page(const struct options *options);
 

@@ -15,7 +15,10 @@ import tempfile
 import threading
 import time
 
-from harness import AGENT, HANG_SECONDS, Program, Tap, die_with_parent, need_root
+import phps
+import rubies
+from harness import AGENT, HANG_SECONDS, Program, Tap, children_of, die_with_parent, need_root
+from runtimes import newest_or_all
 
 THREADS = 100
 DEPTH = 100
@@ -81,13 +84,13 @@ public class Waits {
 }
 """
 
-JAVASCRIPT_TARGET = """function innermost() { console.log("ready"); Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0); }
+JAVASCRIPT_TARGET = """function innermost() { require("fs").writeSync(1, "ready\\n"); Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0); }
 function middle() { innermost(); }
 middle();
 """
 PERL_TARGET = "$| = 1; sub innermost { print qq(ready\\n); sleep 1000 } sub middle { innermost(); 1 } middle();"
 RUBY_TARGET = "def innermost; puts 'ready'; $stdout.flush; sleep; end\ndef middle; innermost; end\nmiddle\n"
-PHP_TARGET = "<?php function innermost() { echo \"ready\\n\"; while (true) { sleep(1000); } } function middle() { innermost(); } middle();"
+PHP_TARGET = "function innermost() { echo \"ready\\n\"; while (true) { sleep(1000); } } function middle() { innermost(); } middle();"
 
 
 def dump(*pids):
@@ -198,22 +201,47 @@ def check_python(tap, directory):
                thread)
 
 
-def check_language(tap, language, command, suffix, text, directory):
-    """A program in which main calls middle() and that innermost(), which waits."""
-    name = "the functions of %s" % language
-    if not command or not shutil.which(command):
+def check_language(tap, language, command):
+    """A program in which main calls middle() and that innermost(), which waits; None: it is not at hand."""
+    name = "the functions of %s are those of the program" % language
+    if not command:
         tap.skip(name, "there is no " + language)
         return
-    path = os.path.join(directory, "target." + suffix)
-    with open(path, "w", encoding="ascii") as file:
-        file.write(text)
-    with Program(command, path) as program:
+    with Program(*command) as program:
+        # The interpreter may be a child, in a root file system of its own.
+        pid = (children_of(program.pid) or [program.pid])[-1]
         time.sleep(0.5)
-        process = dump(program.pid)[0][program.pid]
-        found = functions(thread_of(process, program.pid), language)
+        process = dump(pid)[0][pid]
+        found = functions(thread_of(process, pid), language)
     ends = [re.split(r"[.#:]", one)[-1].rstrip("()") for one in found]
-    tap.ok(ends[:2] == ["innermost", "middle"] or [one for one in ends if one in ("innermost", "middle")] == ["innermost", "middle"],
-           name, found, *functions(thread_of(process, program.pid))[:20])
+    tap.ok([one for one in ends if one in ("innermost", "middle")] == ["innermost", "middle"], name, found,
+           *functions(thread_of(process, pid))[:20])
+
+
+def of_machine(program, *arguments):
+    return [program, *arguments] if shutil.which(program) else None
+
+
+def fetched(finder, *arguments):
+    """The command of the newest runtime that is at hand."""
+    runtimes_at_hand = newest_or_all(finder.at_hand(False).values(), False)
+    return runtimes_at_hand[0].command(*arguments) if runtimes_at_hand else None
+
+
+def check_uninterruptible(tap, directory):
+    """A parent whose child by vfork() has not executed a program yet waits uninterruptibly."""
+    source, path = os.path.join(directory, "vforks.c"), os.path.join(directory, "vforks")
+    with open(source, "w", encoding="ascii") as file:
+        file.write("#include <unistd.h>\nint main(void) { if (!vfork()) { write(1, \"ready\\n\", 6); pause(); _exit(0); } }\n")
+    subprocess.run(["gcc", "-w", "-O1", "-o", path, source], check=True)
+    with Program(path) as program:
+        thread = thread_of(dump(program.pid)[0][program.pid], program.pid)
+        child = children_of(program.pid)
+        for pid in child:
+            os.kill(pid, signal.SIGKILL)
+    tap.ok(child and thread["state"] == "waiting uninterruptibly in vfork" and not thread["stopped"]
+           and thread["why"] == "not stopped: it waits uninterruptibly" and "kernel_clone" in functions(thread, "kernel"),
+           "a thread that waits uninterruptibly is shown from the kernel", thread)
 
 
 def check_java(tap, directory):
@@ -310,14 +338,15 @@ def main():
         check_native(tap, path)
         check_times(tap, path)
         check_python(tap, directory)
-        check_language(tap, "javascript", "node", "js", JAVASCRIPT_TARGET, directory)
-        check_language(tap, "perl", "perl", "pl", PERL_TARGET, directory)
-        check_language(tap, "ruby", "ruby", "rb", RUBY_TARGET, directory)
-        check_language(tap, "php", "php", "php", PHP_TARGET, directory)
+        check_language(tap, "javascript", of_machine("node", "-e", JAVASCRIPT_TARGET))
+        check_language(tap, "perl", of_machine("perl", "-e", PERL_TARGET))
+        check_language(tap, "ruby", fetched(rubies.FINDER, "-e", RUBY_TARGET))
+        check_language(tap, "php", fetched(phps.FINDER, "-r", PHP_TARGET))
         check_java(tap, directory)
         check_killed(tap, path)
         check_stopped(tap, path)
         check_traced(tap, path)
+        check_uninterruptible(tap, directory)
     tap.finish()
 
 

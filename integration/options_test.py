@@ -5,6 +5,7 @@ signals, two agents at once, selection, probabilistic profiling; each with its e
 line that says what is wrong, and with nothing left loaded.
 """
 import contextlib
+import hashlib
 import math
 import os
 import re
@@ -316,9 +317,9 @@ def make_cgroup():
     return None
 
 
-# Ids that no container has.
-CONTAINER = "0123456789abcdef" * 4
-UNIT = "allframes-test.service"
+# An id that no container has, and a unit that no other test makes.
+CONTAINER = hashlib.sha256(b"%d" % os.getpid()).hexdigest()
+UNIT = "allframes-test-%d.service" % os.getpid()
 
 
 @contextlib.contextmanager
@@ -331,9 +332,9 @@ def made_cgroups():
              if os.path.exists(os.path.join(root, "cgroup.procs"))}
     for root, number in roots.items():
         container, unit = CONTAINER[number:] + CONTAINER[:number], "v%d-%s" % (number, UNIT)
-        for path, options in (("allframes-docker/docker-%s.scope" % container, ["-container", container[:12]]),
-                              ("allframes-system.slice/" + unit, ["-unit", unit.partition(".")[0]]),
-                              ("allframes-test", None)):
+        top = "allframes-groups-%d/" % os.getpid()
+        for path, options in ((top + "docker-%s.scope" % container, ["-container", container[:12]]),
+                              (top + unit, ["-unit", unit.partition(".")[0]]), (top + "plain", None)):
             path = os.path.join(root, path)
             with contextlib.suppress(OSError):
                 for one in (os.path.dirname(path), path):

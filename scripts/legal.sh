@@ -49,7 +49,7 @@ package_of() {
 }
 
 cat <<END
-allframes-agent       Apache-2.0 (LICENSE)
+allframes             Apache-2.0 (LICENSE)
   kernel programs     GPL-2.0-only (LICENSES/GPL-2.0-only.txt), from ebpf/; built with headers
                       of libbpf, BSD-2-Clause OR LGPL-2.1-only
   shared definitions  GPL-2.0-only OR Apache-2.0, from ebpf/abi/, and the unwinder that unwinds
