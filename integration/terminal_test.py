@@ -13,7 +13,7 @@ import time
 
 import build_targets
 from build_targets import TARGETS
-from harness import AGENT, HANG_SECONDS, Program, Tap, need_root, parse_folded
+from harness import AGENT, HANG_SECONDS, Program, Tap, children_of, need_root, parse_folded
 from tmux import Tmux, has_tmux
 
 SIZES = (80, 24), (200, 60)
@@ -140,6 +140,16 @@ def check_end(tap, terminal, name, expected):
     return status
 
 
+def agent_of(terminal):
+    """The pid of the agent, a child of the terminal's shell."""
+    return children_of(int(terminal.pane("pane_pid")))[0]
+
+
+def state_of(pid):
+    with open("/proc/%d/stat" % pid, encoding="ascii") as file:
+        return file.read().rpartition(")")[2].split()[0]
+
+
 def check_resize(tap, program):
     with Tmux(command("-top", "-pid", program.pid), 80, 24) as terminal:
         terminal.wait_text(TARGET)
@@ -160,21 +170,17 @@ def check_crash(tap, program):
     for number in signal.SIGKILL, signal.SIGSEGV:
         with Tmux(command("-top", "-pid", program.pid), 80, 24) as terminal:
             started = terminal.wait_text(TARGET)
-            shell = int(terminal.pane("pane_pid"))
-            with open("/proc/%d/task/%d/children" % (shell, shell), encoding="ascii") as file:
-                pid = int(file.read().split()[0])
-            os.kill(pid, number)
+            os.kill(agent_of(terminal), number)
             check_end(tap, terminal, "after %s it ends" % number.name, 128 + number if started else None)
 
 
 def check_stop(tap, program):
     with Tmux(command("-top", "-pid", program.pid), 80, 24) as terminal:
         terminal.wait_text(TARGET)
+        pid = agent_of(terminal)
         terminal.type("C-z")
-        stopped = wait_until(lambda: terminal.pane("alternate_on") == "0")
-        shell = int(terminal.pane("pane_pid"))
-        with open("/proc/%d/task/%d/children" % (shell, shell), encoding="ascii") as file:
-            pid = int(file.read().split()[0])
+        # The terminal is given back first.
+        stopped = wait_until(lambda: state_of(pid) == "T") and terminal.pane("alternate_on") == "0"
         os.kill(pid, signal.SIGCONT)
         again = wait_until(lambda: terminal.pane("alternate_on") == "1")
         tap.ok(stopped and again and terminal.wait_text(TARGET), "Ctrl-Z gives the terminal back until it goes on",
