@@ -179,8 +179,7 @@ def check_stop(tap, program):
         terminal.wait_text(TARGET)
         pid = agent_of(terminal)
         terminal.type("C-z")
-        # The terminal is given back first.
-        stopped = wait_until(lambda: state_of(pid) == "T") and terminal.pane("alternate_on") == "0"
+        stopped = wait_until(lambda: state_of(pid) == "T") and wait_until(lambda: terminal.pane("alternate_on") == "0")
         os.kill(pid, signal.SIGCONT)
         again = wait_until(lambda: terminal.pane("alternate_on") == "1")
         tap.ok(stopped and again and terminal.wait_text(TARGET), "Ctrl-Z gives the terminal back until it goes on",
