@@ -105,7 +105,7 @@ uses_agent := agent unwind processes runtimes stackdeltas interpreters symbols v
 uses_collector := collector lib
 
 # Each program is linked with those of them that it uses: gRPC's come with the collector's transport.
-LDLIBS_ALL := -Wl,--as-needed -lbpf -lcrypto -lxxhash -lprotobuf-c -lgrpc -lgpr -lmicrohttpd -ljansson -liberty -ldw -lelf -llzma -lzstd -ldeflate -lz -lm
+LDLIBS_ALL := -Wl,--as-needed -lbpf -lcrypto -lxxhash -lprotobuf-c -lgrpc -lgpr -lmicrohttpd -ljansson -lncursesw -ltinfo -liberty -ldw -lelf -llzma -lzstd -ldeflate -lz -lm
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -178,8 +178,15 @@ $(ARM64_SKELETON): build/ebpf/allframes_arm64.bpf.o
 build/version.h: FORCE
 	$(call keep,#define AGENT_VERSION "$(VERSION)")
 
+# Names of system calls by their numbers, which are those of the machine that the file is compiled for.
+build/system_calls.h:
+	$(call say,CALLS,$@)
+	@mkdir -p $(@D)
+	$(Q)echo '#include <sys/syscall.h>' | $(CC) -E -dM - | sed -n 's/^#define SYS_\([a-z0-9_]*\) .*/\1/p' | sort | \
+		sed 's/.*/#ifdef SYS_&\n[SYS_&] = "&",\n#endif/' >$@.tmp && mv $@.tmp $@
+
 # Order-only: the first build needs them before any object, later ones know by -MMD who includes them.
-GENERATED := $(PROTO_HEADERS) $(LISTED_INCLUDES) build/version.h
+GENERATED := $(PROTO_HEADERS) $(LISTED_INCLUDES) build/version.h build/system_calls.h
 SKELETON := $(if $(wildcard ebpf/allframes.bpf.c),build/ebpf/allframes.skel.h)
 USES_SKELETON := $(wildcard agent/tracing/*.c agent/tracing/*/*.c)
 
@@ -412,12 +419,25 @@ docs:
 legal: build/agent
 	$(Q)scripts/legal.sh build/agent
 
-install: build/agent
-	install -D -m 755 build/agent $(DESTDIR)$(PREFIX)/bin/allframes-agent
-	install -D -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/allframes-agent/LICENSE
-	install -D -m 644 viewer/assets/LICENSES.txt $(DESTDIR)$(PREFIX)/share/doc/allframes-agent/LICENSES-page.txt
-	install -D -m 644 README.md $(DESTDIR)$(PREFIX)/share/doc/allframes-agent/README.md
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/allframes-agent/docs docs/*.md docs/*.png
+# The manual page and the completions for shells are made of the table of options. Scripts may know the agent by its other name.
+SHARE = $(DESTDIR)$(PREFIX)/share
+install: build/agent build/options_manual build/options_completion
+	install -D -m 755 build/agent $(DESTDIR)$(PREFIX)/bin/allframes
+	ln -sf allframes $(DESTDIR)$(PREFIX)/bin/allframes-agent
+	build/options_manual >build/allframes.1
+	build/options_completion bash >build/allframes.bash
+	build/options_completion zsh >build/allframes.zsh
+	build/options_completion fish >build/allframes.fish
+	install -D -m 644 build/allframes.1 $(SHARE)/man/man1/allframes.1
+	ln -sf allframes.1 $(SHARE)/man/man1/allframes-agent.1
+	install -D -m 644 build/allframes.bash $(SHARE)/bash-completion/completions/allframes
+	ln -sf allframes $(SHARE)/bash-completion/completions/allframes-agent
+	install -D -m 644 build/allframes.zsh $(SHARE)/zsh/site-functions/_allframes
+	install -D -m 644 build/allframes.fish $(SHARE)/fish/vendor_completions.d/allframes.fish
+	install -D -m 644 LICENSE $(SHARE)/doc/allframes/LICENSE
+	install -D -m 644 viewer/assets/LICENSES.txt $(SHARE)/doc/allframes/LICENSES-page.txt
+	install -D -m 644 README.md $(SHARE)/doc/allframes/README.md
+	install -D -m 644 -t $(SHARE)/doc/allframes/docs docs/*.md docs/*.png
 
 # A release of the commit that is checked out: source, a stripped build, an SBOM and checksums.
 dist:

@@ -162,7 +162,7 @@ int show_file(const struct options *options)
 	int error = privileges_drop(options);
 
 	if (!error)
-		error = stop_signal_init(&shown.stop, EXIT_STATUS_FAILED);
+		error = stop_signal_init(&shown.stop, EXIT_STATUS_FAILED, -1);
 	shown.has_stop = !error;
 	if (!error)
 		error = run(&shown);

@@ -22,7 +22,7 @@ GROUPS = [
     ["lib/base"],
     ["lib/model"],
     ["lib/host", "lib/isa"],
-    ["lib/elf", "build/proto", "build/version.h"],
+    ["lib/elf", "build/proto", "build/version.h", "build/system_calls.h"],
     ["interpreters", "stackdeltas/code", "symbols/cache"],
     ["interpreters/*", "stackdeltas", "symbols/dwarf"],
     ["symbols/build"],
@@ -55,6 +55,7 @@ LIBRARY_HOMES = [
     (r"openssl/.*", ["lib/host/file_id", "viewer/access_token"]),
     (r"xxhash\.h", ["lib/base/hash128."]),
     (r"microhttpd\.h|jansson\.h", ["viewer/"]),
+    (r"n?curses\.h", ["agent/top/top_screen."]),
     (r"zlib\.h", ["lib/elf/debug_file", "lib/host/tests/", "lib/elf/tests/",
                   "symbols/tests/", "symbols/dwarf/tests/", "reporter/", "viewer/http_server", "viewer/open/gunzip",
                   "viewer/tests/", "viewer/open/tests/", "viewer/open/fuzz/", "lib/elf/fuzz/",
@@ -65,7 +66,7 @@ LIBRARY_HOMES = [
 
 SOURCE_SUFFIXES = {".c", ".h", ".py", ".sh", ".proto", ".rs", ".cpp", ".go", ".S"}
 # Generated headers are found below build/, which is a root of includes like the repository's.
-GENERATED = re.compile(r"proto/.*\.pb-c\.h|ebpf/.*\.skel\.h|version\.h")
+GENERATED = re.compile(r"proto/.*\.pb-c\.h|ebpf/.*\.skel\.h|version\.h|system_calls\.h")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 
