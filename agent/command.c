@@ -148,17 +148,17 @@ void command_start(struct command *command)
 
 bool command_was_refused(struct command *command)
 {
-	const char *name = command->arguments[0];
 	struct refusal refusal;
 
 	/* The exec has closed the other end. */
 	if (recv(command->connection, &refusal, sizeof(refusal), MSG_DONTWAIT) != sizeof(refusal))
 		return false;
 	if (refusal.is_of_ids)
-		fail(-refusal.error, "cannot run %s with the ids of -run-as: %s; run as root", name,
-		     strerror(refusal.error));
+		fail(-refusal.error, "cannot run %s with the ids of -run-as: %s; run as root",
+		     command->arguments[0], strerror(refusal.error));
 	else
-		fail(-refusal.error, "cannot run %s: %s", name, strerror(refusal.error));
+		fail(-refusal.error, "cannot run %s: %s", command->arguments[0],
+		     strerror(refusal.error));
 	return true;
 }
 

@@ -24,12 +24,15 @@ enum {
 static int unknown_option(const char *argument, const char *name, size_t length)
 {
 	const struct option *near = option_find_near(name, length);
-	int shown = (int)(length > SHOWN_VALUE_BYTES ? SHOWN_VALUE_BYTES : length) +
-		    (int)(name - argument);
+	char shown[SHOWN_VALUE_BYTES + 4];
 
-	return near ? fail(-EINVAL, "%.*s: unknown option; did you mean -%s?", shown, argument,
-			   near->name) :
-		      fail(-EINVAL, "%.*s: unknown option; -help lists all", shown, argument);
+	/* The dashes, two at most, and the name. */
+	if (length > SHOWN_VALUE_BYTES)
+		length = SHOWN_VALUE_BYTES;
+	snprintf(shown, sizeof(shown), "%.*s", (int)(name - argument + (ptrdiff_t)length),
+		 argument);
+	return near ? fail(-EINVAL, "%s: unknown option; did you mean -%s?", shown, near->name) :
+		      fail(-EINVAL, "%s: unknown option; -help lists all", shown);
 }
 
 /*

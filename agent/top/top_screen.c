@@ -320,7 +320,8 @@ int top_screen_key(int timeout_ms)
 void top_screen_suspend(void)
 {
 	endwin();
-	kill(getpid(), SIGSTOP);
+	/* To this thread, which stops before it goes on and takes the terminal again; all others stop with it. */
+	raise(SIGSTOP);
 	clearok(curscr, TRUE);
 	refresh();
 }
