@@ -202,13 +202,7 @@ int confinement_filter_calls(const struct call_rule *rules, size_t count)
 		add_rule(&filter, &rules[i]);
 	add(&filter, FILTER_RETURN(SECCOMP_RET_ERRNO | EPERM));
 	program.len = filter.count;
-	/*
-	 * Before Linux 5.16 a filter switches speculation off, which slows the thread down. That protects processes in which
-	 * foreign code runs; here there is none.
-	 */
-	if (!syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW,
-		     &program) ||
-	    !prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
-		return 0;
-	return fail_errno(-errno, "cannot install the filter of system calls");
+	if (prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program))
+		return fail_errno(-errno, "cannot install the filter of system calls");
+	return 0;
 }
