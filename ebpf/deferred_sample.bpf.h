@@ -98,38 +98,44 @@ static __always_inline bool add_stack_below(struct unwind_state *state)
 }
 
 /*
- * Sets state->copy_bytes: DEFERRED_CHAIN_STACK_BYTES or, if the stack from @start on is larger or its end is not known, up to
- * @max_bytes. The stack of a main thread ends where the kernel put its arguments. That of another thread ends below its
- * thread pointer in most C libraries; Go has that pointer elsewhere.
+ * Sets state->copy_bytes to the size of the stack from @start on, if that is known and below @max_bytes. The stack of a main
+ * thread ends where the kernel put its arguments. That of another thread ends below its thread pointer in most C libraries;
+ * Go has that pointer elsewhere, so no less than DEFERRED_CHAIN_STACK_BYTES is copied because of it.
  */
 static __always_inline void find_copy_bytes(struct unwind_state *state, __u64 start,
 					    __u32 max_bytes)
 {
 	struct task_struct *task = current_task();
-	__u64 end = TASK_READ(task, pid) == TASK_READ(task, tgid) ?
-			    BPF_CORE_READ(task, mm, start_stack) :
-			    read_thread_pointer();
+	bool is_main = TASK_READ(task, pid) == TASK_READ(task, tgid);
+	__u64 end = is_main ? BPF_CORE_READ(task, mm, start_stack) : read_thread_pointer();
 	__u64 bytes = end - start + BEHIND_STACK_BYTES;
 
+	state->has_stack_end = bytes < max_bytes && (is_main || bytes > DEFERRED_CHAIN_STACK_BYTES);
 	state->copy_bytes = max_bytes;
-	if (bytes < max_bytes)
+	if (state->has_stack_end)
 		state->copy_bytes = bytes;
-	if (state->copy_bytes < DEFERRED_CHAIN_STACK_BYTES)
+	else if (bytes <= DEFERRED_CHAIN_STACK_BYTES)
 		state->copy_bytes = DEFERRED_CHAIN_STACK_BYTES;
 }
 
 static __always_inline void begin_stack_copy(struct unwind_state *state, __u32 max_bytes)
 {
 	bool has_below = add_stack_below(state);
+	__u64 start = has_below ? state->sp - DEFERRED_BELOW_BYTES : state->sp;
 
-	find_copy_bytes(state, has_below ? state->sp - DEFERRED_BELOW_BYTES : state->sp, max_bytes);
+	find_copy_bytes(state, start, max_bytes);
 	state->chunk_bytes = STACK_CHUNK_BYTES;
+	/* Chunks of a stack with holes begin at multiples of their size, so that each is in one page. */
+	if (state->has_stack_end)
+		state->chunk_bytes -= (start + state->first.stack_bytes) & (STACK_CHUNK_BYTES - 1) &
+				      ~7ULL;
 }
 
 /*
  * Adds the next chunk of the stack around state->sp; false if there is no more. It is read to the BPF stack first (see
- * safe_reads.bpf.h), and less of it once a read fails, since a stack rarely ends at the end of a chunk. All counts are in
- * the state, where the verifier does not know their values; else it would follow every combination.
+ * safe_reads.bpf.h). A part of a stack may never have been used, as in a large frame, and cannot be read; it is left out,
+ * as STACK_HOLE, if the stack's end is known to be behind it. Else less is read once a read fails. All counts are in the
+ * state, where the verifier does not know their values; else it would follow every combination.
  */
 static __always_inline bool add_stack_chunk(struct unwind_state *state)
 {
@@ -143,9 +149,15 @@ static __always_inline bool add_stack_chunk(struct unwind_state *state)
 	if (chunk_bytes < STACK_CHUNK_MIN_BYTES || chunk_bytes > STACK_CHUNK_BYTES)
 		return false;
 	if (bpf_probe_read_user(chunk, chunk_bytes, (const void *)(start + copied))) {
-		state->chunk_bytes = chunk_bytes / 2;
-		return true;
+		if (!state->has_stack_end) {
+			state->chunk_bytes = chunk_bytes / 2;
+			return true;
+		}
+		for (int i = 0; i < STACK_CHUNK_BYTES / 8; i++)
+			chunk[i] = STACK_HOLE;
 	}
+	if (state->has_stack_end)
+		state->chunk_bytes = STACK_CHUNK_BYTES;
 	/* The part that was not read is overwritten by the next chunk, or cut off. */
 	__builtin_memcpy(destination, chunk, sizeof(chunk));
 	state->first.stack_bytes = copied + chunk_bytes;

@@ -152,9 +152,10 @@ struct unwind_state {
 
 	/** Size of the record, to be sent. */
 	__u32 record_bytes;
-	/** Size of the next read of the stack for a deferred sample, and limit of the bytes that are read. */
+	/** For a deferred sample: size of the next read of the stack, size of the copy, and whether the stack ends there. */
 	__u32 chunk_bytes;
 	__u32 copy_bytes;
+	__u32 has_stack_end;
 	/** The record for the ring. */
 	union {
 		struct trace_record record;

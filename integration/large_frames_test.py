@@ -26,13 +26,14 @@ def sample_runs(tap, title, *arguments):
         tap.ok(agent.wait_started(), "the agent starts: " + title, agent.log_text())
         for _ in range(RUNS):
             subprocess.run([os.path.join(OUTPUT, NAME), str(MILLISECONDS), *arguments], check=True)
-        result = agent.stop()
-    total = sum(result.stacks.values())
+        # The file is gone with the agent's block.
+        stacks = agent.stop().stacks
+    total = sum(stacks.values())
     errors = collections.Counter()
-    for stack, count in result.stacks.items():
+    for stack, count in stacks.items():
         if stack.errors:
             errors[";".join(stack.errors + stack.user_frames[-4:])] += count
-    large = sum(count for stack, count in result.stacks.items()
+    large = sum(count for stack, count in stacks.items()
                 if not stack.errors and {"large", "spin"} <= set(stack.user_frames))
     tap.ok(total >= LEAST_SAMPLES and large > total / 2, "%s: most samples are behind the large frame" % title, large, total)
     tap.ok(errors.total() <= (1 - WHOLE) * total, "%s: stacks are whole, but %s" % (title, share(errors.total(), total)),

@@ -129,6 +129,9 @@ enum {
 
 _Static_assert(sizeof(struct sample_label) == 192, "struct sample_label is whole words");
 
+/** Stands in the copy of a stack for each word that could not be read; no memory has this address. */
+#define STACK_HOLE (~(__u64)0)
+
 struct deferred_sample {
 	/**
 	 * Header with type RECORD_DEFERRED. word_count words of frames follow it, as in a trace. With
