@@ -11,6 +11,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "agent/deferred_unwinder.h"
@@ -18,6 +19,7 @@
 #include "agent/language_loading.h"
 #include "agent/missed_ticks.h"
 #include "agent/native_names.h"
+#include "agent/option_values.h"
 #include "agent/options.h"
 #include "agent/probabilistic.h"
 #include "agent/process_setup.h"
@@ -45,6 +47,7 @@
 #include "lib/base/heap.h"
 #include "lib/base/log.h"
 #include "lib/base/text_builder.h"
+#include "lib/host/proc_info.h"
 #include "lib/model/metrics.h"
 #include "reporter/summary.h"
 #include "stackdeltas/delta_cache.h"
@@ -287,23 +290,11 @@ static void runtime_found(void *context, uint32_t language)
 	language_loading_want(&agent->languages, language);
 }
 
-static int compare_pids(const void *left, const void *right)
+static bool has_comm(uint32_t pid, const char *wanted)
 {
-	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
+	char comm[PROC_COMM_MAX_BYTES];
 
-	return a < b ? -1 : a > b;
-}
-
-static bool has_comm(uint32_t pid, const char *comm)
-{
-	char path[32], text[COMM_BYTES + 1] = "";
-	_cleanup_(close_file) FILE *file = NULL;
-	size_t length = strlen(comm);
-
-	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
-	file = fopen(path, "re");
-	return file && fread(text, 1, sizeof(text) - 1, file) == length + 1 &&
-	       !memcmp(text, comm, length) && text[length] == '\n';
+	return !proc_comm("/proc", (pid_t)pid, comm) && !strcmp(comm, wanted);
 }
 
 /* For sync_loop.h. The kernel side judges each sample; the name of a process may change. */
@@ -311,8 +302,7 @@ static bool is_selected(void *context, uint32_t pid, bool is_new)
 {
 	const struct options *options = ((const struct agent *)context)->options;
 
-	if (options->pid_count &&
-	    !bsearch(&pid, options->pids, options->pid_count, sizeof(*options->pids), compare_pids))
+	if (options->pid_count && !option_list_has(options->pids, options->pid_count, pid))
 		return false;
 	return is_new || !*options->comm || has_comm(pid, options->comm);
 }
