@@ -28,7 +28,8 @@ PROTOC_C ?= protoc-c
 ARCH := $(shell uname -m)
 BPF_ARCH := $(if $(filter aarch64,$(ARCH)),arm64,x86)
 
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+# The version is a tag, or what has been committed since. A source archive of `make dist` has it in a file.
+VERSION := $(or $(shell cat VERSION 2>/dev/null),$(shell git describe --tags --always --dirty 2>/dev/null),unknown)
 
 WARNINGS := -Wall -Wextra -Werror -Wmissing-prototypes -Wvla
 CPPFLAGS_ALL := -D_GNU_SOURCE -I. -Ibuild
@@ -41,7 +42,9 @@ HARDENING_x86_64 := -fcf-protection
 HARDENING_aarch64 := -mbranch-protection=standard
 LDFLAGS_HARDENED := -pie -Wl,-z,relro,-z,now,-z,noexecstack
 
-FLAGS_obj := $(CFLAGS) -fPIE $(HARDENING) $(HARDENING_$(ARCH))
+# -ffile-prefix-map=DIRECTORY=. for a build whose bytes do not depend on where it was made.
+PREFIX_MAP ?=
+FLAGS_obj := $(CFLAGS) $(PREFIX_MAP) -fPIE $(HARDENING) $(HARDENING_$(ARCH))
 # -O0: compiling takes longer than running.
 FLAGS_asan := -O0 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 FLAGS_fuzz := -O0 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all \
@@ -102,7 +105,7 @@ uses_agent := agent unwind processes runtimes stackdeltas interpreters symbols v
 uses_collector := collector lib
 
 # Each program is linked with those of them that it uses: gRPC's come with the collector's transport.
-LDLIBS_ALL := -Wl,--as-needed -lbpf -lcrypto -lxxhash -lprotobuf-c -lgrpc -lgpr -lmicrohttpd -ljansson -liberty -ldw -lelf -llzma -lzstd -ldeflate -lz -lm
+LDLIBS_ALL := -Wl,--as-needed -lbpf -lcrypto -lxxhash -lprotobuf-c -lgrpc -lgpr -lmicrohttpd -ljansson -lncursesw -ltinfo -liberty -ldw -lelf -llzma -lzstd -ldeflate -lz -lm
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -151,7 +154,7 @@ build/ebpf/origin_programs.h: FORCE
 
 BPF_SOURCES := $(wildcard ebpf/*.bpf.c ebpf/*.bpf.h ebpf/*/*.bpf.c ebpf/*/*.bpf.h ebpf/abi/*.h) $(LISTED_INCLUDES)
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Werror -I. \
-	-I/usr/include/$(ARCH)-linux-gnu -D__TARGET_ARCH_$(BPF_ARCH)
+	-I/usr/include/$(ARCH)-linux-gnu -D__TARGET_ARCH_$(BPF_ARCH) $(PREFIX_MAP)
 
 # All kernel programs are one object: ebpf/allframes.bpf.c includes the others. Those of arm64 are for a
 # test, which shows them to this kernel's verifier.
@@ -175,8 +178,15 @@ $(ARM64_SKELETON): build/ebpf/allframes_arm64.bpf.o
 build/version.h: FORCE
 	$(call keep,#define AGENT_VERSION "$(VERSION)")
 
+# Names of system calls by their numbers, which are those of the machine that the file is compiled for.
+build/system_calls.h:
+	$(call say,CALLS,$@)
+	@mkdir -p $(@D)
+	$(Q)echo '#include <sys/syscall.h>' | $(CC) -E -dM - | sed -n 's/^#define SYS_\([a-z0-9_]*\) .*/\1/p' | sort | \
+		sed 's/.*/#ifdef SYS_&\n[SYS_&] = "&",\n#endif/' >$@.tmp && mv $@.tmp $@
+
 # Order-only: the first build needs them before any object, later ones know by -MMD who includes them.
-GENERATED := $(PROTO_HEADERS) $(LISTED_INCLUDES) build/version.h
+GENERATED := $(PROTO_HEADERS) $(LISTED_INCLUDES) build/version.h build/system_calls.h
 SKELETON := $(if $(wildcard ebpf/allframes.bpf.c),build/ebpf/allframes.skel.h)
 USES_SKELETON := $(wildcard agent/tracing/*.c agent/tracing/*/*.c)
 
@@ -382,6 +392,14 @@ fuzz:
 	$(build) fuzzers
 	$(Q)scripts/run_fuzzers.py --seconds $(FUZZ_SECONDS) $(FUZZERS)
 
+# All fuzzers for so many hours of CPU time together. Their corpora are kept, and merged afterwards.
+FUZZ_HOURS ?= 8
+FUZZ_CORPORA ?= $(HOME)/.cache/allframes/corpora
+fuzz-long:
+	$(Q)scripts/setup.sh build fuzz
+	$(build) fuzzers
+	$(Q)scripts/run_fuzzers.py --hours $(FUZZ_HOURS) --corpora $(FUZZ_CORPORA) $(FUZZERS)
+
 # An agent for a debugger, with sanitizers.
 debug:
 	$(Q)scripts/setup.sh build
@@ -401,18 +419,36 @@ docs:
 legal: build/agent
 	$(Q)scripts/legal.sh build/agent
 
-install: build/agent
-	install -D -m 755 build/agent $(DESTDIR)$(PREFIX)/bin/allframes-agent
-	install -D -m 644 LICENSE $(DESTDIR)$(PREFIX)/share/doc/allframes-agent/LICENSE
-	install -D -m 644 viewer/assets/LICENSES.txt $(DESTDIR)$(PREFIX)/share/doc/allframes-agent/LICENSES-page.txt
-	install -D -m 644 README.md $(DESTDIR)$(PREFIX)/share/doc/allframes-agent/README.md
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/doc/allframes-agent/docs docs/*.md docs/*.png
+# The manual page and the completions for shells are made of the table of options. Scripts may know the agent by its other name.
+SHARE = $(DESTDIR)$(PREFIX)/share
+install: build/agent build/options_manual build/options_completion
+	install -D -m 755 build/agent $(DESTDIR)$(PREFIX)/bin/allframes
+	ln -sf allframes $(DESTDIR)$(PREFIX)/bin/allframes-agent
+	build/options_manual >build/allframes.1
+	build/options_completion bash >build/allframes.bash
+	build/options_completion zsh >build/allframes.zsh
+	build/options_completion fish >build/allframes.fish
+	install -D -m 644 build/allframes.1 $(SHARE)/man/man1/allframes.1
+	ln -sf allframes.1 $(SHARE)/man/man1/allframes-agent.1
+	install -D -m 644 build/allframes.bash $(SHARE)/bash-completion/completions/allframes
+	ln -sf allframes $(SHARE)/bash-completion/completions/allframes-agent
+	install -D -m 644 build/allframes.zsh $(SHARE)/zsh/site-functions/_allframes
+	install -D -m 644 build/allframes.fish $(SHARE)/fish/vendor_completions.d/allframes.fish
+	install -D -m 644 LICENSE $(SHARE)/doc/allframes/LICENSE
+	install -D -m 644 viewer/assets/LICENSES.txt $(SHARE)/doc/allframes/LICENSES-page.txt
+	install -D -m 644 README.md $(SHARE)/doc/allframes/README.md
+	install -D -m 644 -t $(SHARE)/doc/allframes/docs docs/*.md docs/*.png
+
+# A release of the commit that is checked out: source, a stripped build, an SBOM and checksums.
+dist:
+	$(Q)scripts/setup.sh build
+	$(Q)scripts/dist.py build/dist
 
 clean:
 	rm -rf build
 
 FORCE:
-.PHONY: all tools unit-tests fuzzers generated run test test-one test-long check format bench fuzz debug \
-	page docs legal install clean FORCE
+.PHONY: all tools unit-tests fuzzers generated run test test-one test-long check format bench fuzz fuzz-long debug \
+	page docs legal install dist clean FORCE
 
 -include $(shell find build -path build/integration -prune -o -name '*.d' -type f -print 2>/dev/null)

@@ -11,26 +11,31 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
+#include "agent/command.h"
+#include "agent/command_language.h"
 #include "agent/deferred_unwinder.h"
 #include "agent/destinations.h"
 #include "agent/language_loading.h"
 #include "agent/missed_ticks.h"
 #include "agent/native_names.h"
-#include "agent/option_values.h"
 #include "agent/options.h"
+#include "agent/privileges.h"
 #include "agent/probabilistic.h"
 #include "agent/process_setup.h"
 #include "agent/processes/kernel_symbols.h"
 #include "agent/processes/process_manager.h"
+#include "agent/progress.h"
 #include "agent/runtimes/file_hosts.h"
 #include "agent/runtimes/proc_hosts.h"
 #include "agent/runtimes/runtime_hosts.h"
+#include "agent/start_line.h"
 #include "agent/start_priority.h"
+#include "agent/start_warnings.h"
 #include "agent/stop_signal.h"
 #include "agent/tick_classes.h"
+#include "agent/top/terminal_guard.h"
 #include "agent/tracing/bpf_loader.h"
 #include "agent/tracing/bpf_maps.h"
 #include "agent/tracing/bpf_metrics.h"
@@ -45,9 +50,9 @@
 #include "lib/base/file_cache.h"
 #include "lib/base/hash128.h"
 #include "lib/base/heap.h"
+#include "lib/base/launcher.h"
 #include "lib/base/log.h"
 #include "lib/base/text_builder.h"
-#include "lib/host/proc_info.h"
 #include "lib/model/metrics.h"
 #include "reporter/summary.h"
 #include "stackdeltas/delta_cache.h"
@@ -80,11 +85,15 @@ enum {
 /* Owner: the thread in agent_run(). Parts that other threads use are documented where they are passed on. */
 struct agent {
 	const struct options *options;
+	/* NULL if no command is profiled. */
+	struct command *command;
+	struct terminal_guard guard;
 	struct stop_signal stop;
 	bool has_stop;
 	struct start_priority priority;
 	/* The start line was printed. */
 	bool is_started;
+	struct progress progress;
 	struct native_names *names;
 	struct destinations destinations;
 	int cgroup_fd;
@@ -135,6 +144,8 @@ static void agent_deinit(struct agent *agent)
 	file_hosts_destroy(agent->files);
 	if (agent->has_stop)
 		stop_signal_deinit(&agent->stop);
+	launcher_stop();
+	terminal_guard_end(&agent->guard);
 }
 
 /* Logs the thread's last error text and returns the exit status for it. */
@@ -160,15 +171,14 @@ static int cache_error(int error)
 	return error == -EPERM ? -EINVAL : error;
 }
 
-/* Sets the seed of content hashes, before anything is hashed. */
-static int init_seed(struct agent *agent)
+/* Sets the seed of content hashes, before anything is hashed. Its file and the directory may have to be made. */
+static int init_seed(const struct options *options)
 {
 	uint64_t seed;
-	int error = agent->options->cache_dir ?
-			    cache_error(file_cache_seed(agent->options->cache_dir, &seed)) :
-			    0;
+	int error = options->cache_dir ? cache_error(file_cache_seed(options->cache_dir, &seed)) :
+					 0;
 
-	if (!error && agent->options->cache_dir)
+	if (!error && options->cache_dir)
 		hash128_seed_content(seed);
 	return error;
 }
@@ -180,7 +190,7 @@ static int init_names(struct agent *agent)
 
 static int init_destinations(struct agent *agent)
 {
-	return destinations_init(&agent->destinations, agent->options, agent->names);
+	return destinations_init(&agent->destinations, agent->options, agent->names, &agent->stop);
 }
 
 /* Makes the parts in user space, which need no privileges. */
@@ -200,7 +210,8 @@ static int init_user_side(struct agent *agent)
 
 static int open_cgroup(struct agent *agent)
 {
-	const char *path = agent->options->cgroup;
+	const struct cgroup_location *cgroup = agent->options->cgroup;
+	const char *path = cgroup ? cgroup->path : NULL;
 
 	if (!path)
 		return 0;
@@ -211,14 +222,20 @@ static int open_cgroup(struct agent *agent)
 static int init_kernel_side(struct agent *agent)
 {
 	const struct options *options = agent->options;
+	const uint32_t command_pid = agent->command ? (uint32_t)agent->command->pid : 0;
 	const struct bpf_loader_options loader_options = {
 		.samples_per_second = options->samples_per_second,
 		.cpu_count = sysconf(_SC_NPROCESSORS_CONF),
 		.map_memory_bytes = options->max_map_memory_bytes,
-		.pids = options->pids,
-		.pid_count = options->pid_count,
-		.comm = options->comm[0] ? options->comm : NULL,
+		.pids = agent->command ? &command_pid : options->pids,
+		.pid_count = agent->command ? 1 : options->pid_count,
+		.follows_children = agent->command,
+		.comms = (const char(*)[COMM_BYTES])options->comms,
+		.comm_count = options->comm_count,
 		.cgroup_fd = agent->cgroup_fd,
+		.cgroup_controller = options->cgroup ? options->cgroup->controller : NULL,
+		.has_user = options->has_user,
+		.user = options->user,
 		.with_task_ids = options->with_task_ids,
 	};
 	struct perf_sampler_options sampler_options = {
@@ -290,21 +307,58 @@ static void runtime_found(void *context, uint32_t language)
 	language_loading_want(&agent->languages, language);
 }
 
-static bool has_comm(uint32_t pid, const char *wanted)
+static int compare_pids(const void *left, const void *right)
 {
-	char comm[PROC_COMM_MAX_BYTES];
+	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
 
-	return !proc_comm("/proc", (pid_t)pid, comm) && !strcmp(comm, wanted);
+	return a < b ? -1 : a > b;
 }
 
-/* For sync_loop.h. The kernel side judges each sample; the name of a process may change. */
+/* Whether the process has one of the names that are selected. */
+static bool has_selected_comm(const struct options *options, uint32_t pid)
+{
+	char path[32], comm[COMM_BYTES + 1] = "";
+	_cleanup_(close_file) FILE *file = NULL;
+
+	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
+	file = fopen(path, "re");
+	if (!file || !fgets(comm, sizeof(comm), file))
+		return false;
+	comm[strcspn(comm, "\n")] = '\0';
+	for (uint32_t i = 0; i < options->comm_count; i++) {
+		if (!strcmp(options->comms[i], comm))
+			return true;
+	}
+	return false;
+}
+
+/*
+ * For sync_loop.h. The kernel side judges each sample; the name of a process may change. What a command starts is not known
+ * by its pid.
+ */
 static bool is_selected(void *context, uint32_t pid, bool is_new)
 {
-	const struct options *options = ((const struct agent *)context)->options;
+	const struct agent *agent = context;
+	const struct options *options = agent->options;
 
-	if (options->pid_count && !option_list_has(options->pids, options->pid_count, pid))
+	if (agent->command)
+		return true;
+	if (options->pid_count &&
+	    !bsearch(&pid, options->pids, options->pid_count, sizeof(*options->pids), compare_pids))
 		return false;
-	return is_new || !*options->comm || has_comm(pid, options->comm);
+	return is_new || !options->comm_count || has_selected_comm(options, pid);
+}
+
+/* Wants the unwinders that the command will need, which is not started before they are loaded. */
+static void want_languages(struct agent *agent)
+{
+	uint32_t languages = agent->options->tracers &
+			     command_languages(agent->command->arguments[0], getenv("PATH"));
+
+	for (uint32_t i = 0; i < LANGUAGE_COUNT; i++) {
+		if (languages & 1U << i)
+			language_loading_want(&agent->languages, i);
+	}
 }
 
 /* Connects the kernel side to processes/, and starts the sync of all running processes and the loading of languages. */
@@ -327,7 +381,7 @@ static int start_processes(struct agent *agent)
 	};
 	_cleanup_(free_pointer) struct task_snapshot *tasks = NULL;
 	struct event_handler handler;
-	uint32_t task_count;
+	uint32_t task_count = 0;
 	int error;
 
 	error = deferred_unwinder_create(&agent->deferred_unwinder);
@@ -352,17 +406,16 @@ static int start_processes(struct agent *agent)
 	error = event_reader_start(agent->reader);
 	if (error)
 		return error;
-	error = task_list_read(agent->loader, &tasks, &task_count);
+	/* Nothing that runs already belongs to a command. */
+	if (!agent->command)
+		error = task_list_read(agent->loader, &tasks, &task_count);
 	if (error)
 		return error;
 	/* First: the threads that start next call runtime_found(). */
 	error = language_loading_start(&agent->languages, agent->loader);
+	if (!error && agent->command)
+		want_languages(agent);
 	return error ? error : process_manager_start(agent->processes, tasks, task_count);
-}
-
-static bool is_selective(const struct options *options)
-{
-	return options->pid_count || options->comm[0] || options->cgroup;
 }
 
 /* Whether the tables of the processes that run already are loaded, and the unwinders of their languages. */
@@ -378,7 +431,7 @@ static bool is_loaded(struct agent *agent)
  */
 static void wait_before_sampling(struct agent *agent)
 {
-	uint64_t wait_ns = is_selective(agent->options) ? LOAD_TIMEOUT_NS : FIRST_LOAD_NS;
+	uint64_t wait_ns = options_are_selective(agent->options) ? LOAD_TIMEOUT_NS : FIRST_LOAD_NS;
 	uint64_t now_ns = clock_monotonic_ns(), deadline_ns = now_ns + wait_ns;
 
 	for (; now_ns < deadline_ns && !is_loaded(agent); now_ns = clock_monotonic_ns())
@@ -392,25 +445,7 @@ static bool is_start_over(struct agent *agent, uint64_t now_ns)
 	uint64_t wait_ns = options_have_page(agent->options) ? PAGE_LOAD_TIMEOUT_NS :
 							       LOAD_TIMEOUT_NS;
 
-	return now_ns >= agent->start_ns + wait_ns || is_loaded(agent);
-}
-
-static void log_start(const struct agent *agent)
-{
-	const struct options *options = agent->options;
-	_cleanup_(text_builder_deinit) struct text_builder text = { 0 };
-	uint32_t cpu_count = perf_sampler_cpu_count(agent->sampler);
-
-	text_builder_format(&text, "sampling %s on %u CPU%s %u times a second",
-			    is_selective(options) ? "the selected processes" : "all processes",
-			    cpu_count, cpu_count == 1 ? "" : "s", options->samples_per_second);
-	if (options->duration_ns)
-		text_builder_format(&text, " for %g s",
-				    (double)options->duration_ns / NS_PER_SECOND);
-	text_builder_format(&text, " to ");
-	destinations_describe(&agent->destinations, &text);
-	text_builder_format(&text, "; Ctrl-C or SIGTERM stops");
-	log_info("%s", text_builder_text(&text));
+	return agent->command || now_ns >= agent->start_ns + wait_ns || is_loaded(agent);
 }
 
 /* Prints the start line when everything is loaded; returns the time of the next check. */
@@ -425,7 +460,8 @@ static uint64_t next_start_look(struct agent *agent, uint64_t now_ns)
 		  (unsigned long long)metrics_read(METRIC_PROCESSES),
 		  (unsigned long long)metrics_read(METRIC_EXECUTABLES_LOADED),
 		  (unsigned long long)((now_ns - agent->start_ns) / NS_PER_MS));
-	log_start(agent);
+	start_line_log(agent->options, &agent->destinations,
+		       perf_sampler_cpu_count(agent->sampler));
 	if (agent->options->duration_ns)
 		agent->deadline_ns = now_ns + agent->options->duration_ns;
 	return UINT64_MAX;
@@ -509,6 +545,8 @@ static int keep_time(struct agent *agent)
 			if (perf_sampler_tick(agent->sampler))
 				log_warn("%s; trying again", error_text());
 			update_counters(agent);
+			if (agent->is_started)
+				progress_show(&agent->progress, now_ns);
 			next_tick_ns = now_ns + TICK_NS;
 		}
 		/* This runs often, so that names are made before the files of ended programs are closed. */
@@ -539,8 +577,15 @@ static int sample(struct agent *agent)
 	wait_before_sampling(agent);
 	error = start_sampling(agent);
 	start_priority_end(&agent->priority);
+	if (!error && agent->command) {
+		next_start_look(agent, agent->start_ns);
+		command_start(agent->command);
+	}
+	progress_init(&agent->progress, agent->options, &agent->destinations.counter,
+		      agent->start_ns);
 	if (!error)
 		error = keep_time(agent);
+	log_show_status(NULL);
 	if (!error)
 		error = stop_sampling(agent);
 	agent->end_ns = clock_monotonic_ns();
@@ -579,11 +624,19 @@ static int print_diagnosis(struct agent *agent)
 	return error;
 }
 
-static void log_summary(const struct agent *agent)
+static void append_summary(const struct agent *agent, struct text_builder *text)
 {
-	_cleanup_(text_builder_deinit) struct text_builder text = { 0 };
 	struct metrics_snapshot metrics;
 	struct run_summary summary;
+
+	metrics_take_snapshot(&metrics);
+	run_summary_collect(&summary, &agent->destinations.counter.totals, &metrics);
+	run_summary_append(&summary, text);
+}
+
+static void log_metrics(void)
+{
+	struct metrics_snapshot metrics;
 
 	metrics_take_snapshot(&metrics);
 	for (enum metric metric = 0; metric < METRIC_COUNT; metric++)
@@ -591,21 +644,35 @@ static void log_summary(const struct agent *agent)
 			log_debug("%s: %llu %s", metric_describe(metric)->name,
 				  (unsigned long long)metrics.values[metric],
 				  metric_describe(metric)->unit);
-	run_summary_collect(&summary, &agent->destinations.counter.totals, &metrics);
-	run_summary_append(&summary, &text);
+}
+
+/* A report has the summary itself, but not what was sent. */
+static void log_summary(const struct agent *agent)
+{
+	_cleanup_(text_builder_deinit) struct text_builder text = { 0 };
+
+	log_metrics();
+	if (agent->options->report && !agent->destinations.otlp)
+		return;
+	append_summary(agent, &text);
 	destinations_append_summary(&agent->destinations, &text);
 	log_info("%s", text_builder_text(&text));
 }
 
 static int report(struct agent *agent)
 {
-	const struct sampling_period period = {
+	_cleanup_(text_builder_deinit) struct text_builder subject = { 0 }, quality = { 0 };
+	struct sampling_period period = {
 		.start_realtime_ns = agent->start_realtime_ns,
 		.start_monotonic_ns = agent->start_ns,
 		.duration_ns = agent->end_ns - agent->start_ns,
 	};
 	int error;
 
+	start_line_append_subject(agent->options, &subject);
+	append_summary(agent, &quality);
+	period.subject = text_builder_text(&subject);
+	period.quality = text_builder_text(&quality);
 	destinations_begin_stop(&agent->destinations, agent->end_ns + SEND_TIMEOUT_NS);
 	if (agent->destinations.samples || agent->destinations.doctor)
 		native_names_wait(agent->names, agent->end_ns + NAMES_TIMEOUT_NS);
@@ -617,19 +684,47 @@ static int report(struct agent *agent)
 	return error;
 }
 
-int agent_run(const struct options *options)
+/* To be called before any thread is started. */
+static int drop_privileges(const struct options *options)
 {
-	_cleanup_(agent_deinit) struct agent agent = { .options = options, .cgroup_fd = -1 };
+	int error = init_seed(options);
+
+	if (!error)
+		error = privileges_start_launcher(options);
+	/* A command is forked already, while it could get all rights of the user. */
+	return error ? error : privileges_drop(options);
+}
+
+/* Waits for the command. Returns its status; that of the agent if it is 0. */
+static int end_of_command(struct agent *agent, int status)
+{
+	int command_status = agent->command ? command_wait(agent->command) : 0;
+
+	return command_status ? command_status : status;
+}
+
+int agent_run(const struct options *options, struct command *command)
+{
+	_cleanup_(agent_deinit) struct agent agent = {
+		.options = options,
+		.command = command->pid ? command : NULL,
+		.cgroup_fd = -1,
+	};
 	static int (*const steps[])(struct agent * agent) = {
-		init_seed,	 init_names,	   init_destinations, open_cgroup,
-		init_proc_hosts, init_kernel_side, init_user_side,    start_processes,
+		init_names,	  init_destinations, open_cgroup,     init_proc_hosts,
+		init_kernel_side, init_user_side,    start_processes,
 	};
 	int error;
 
 	heap_limit();
+	warn_of_missing_comms(options, "/proc");
 	error = process_check_descriptors();
+	if (!error && options->top)
+		error = terminal_guard_start(&agent.guard);
 	if (!error)
-		error = stop_signal_init(&agent.stop, EXIT_STATUS_FAILED);
+		error = drop_privileges(options);
+	if (!error)
+		error = stop_signal_init(&agent.stop, EXIT_STATUS_FAILED, command->pid_fd);
 	if (error)
 		return report_failure(options, error);
 	agent.has_stop = true;
@@ -643,6 +738,10 @@ int agent_run(const struct options *options)
 	if (error)
 		return report_failure(options, error);
 	finish_sampling(&agent);
+	if (agent.command && command_was_refused(agent.command)) {
+		log_error("%s", error_text());
+		return command_wait(agent.command);
+	}
 	error = report(&agent);
-	return error ? EXIT_STATUS_FAILED : EXIT_STATUS_DONE;
+	return end_of_command(&agent, error ? EXIT_STATUS_FAILED : EXIT_STATUS_DONE);
 }

@@ -6,6 +6,7 @@
 #ifndef AGENT_AGENT_H
 #define AGENT_AGENT_H
 
+struct command;
 struct options;
 
 /** Exit status of the program. */
@@ -22,8 +23,9 @@ enum exit_status {
 /**
  * Runs the agent to its end. Blocks SIGINT and SIGTERM in the calling thread and handles them: the
  * first stops within 5 s, a second ends the process at once. Errors are one line on stderr.
- * Returns an enum exit_status; EXIT_STATUS_USAGE if an output path cannot be used.
+ * Returns an enum exit_status; EXIT_STATUS_USAGE if an output path cannot be used. If @command has a process, that is
+ * profiled until it ends, and the status is the command's.
  */
-int agent_run(const struct options *options);
+int agent_run(const struct options *options, struct command *command);
 
 #endif

@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "agent/collector_transport.h"
+#include "agent/report_output.h"
+#include "agent/start_warnings.h"
 #include "build/version.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
@@ -188,6 +190,8 @@ static int init_viewer(struct destinations *destinations, struct native_names *n
 	error = viewer_create(&viewer_options, &destinations->viewer);
 	if (error)
 		return error;
+	if (!options->viewer.address && viewer_port(destinations->viewer) != VIEWER_DEFAULT_PORT)
+		log_taken_port("/proc", VIEWER_DEFAULT_PORT, viewer_port(destinations->viewer));
 	destinations->history = viewer_history(destinations->viewer);
 	sample_counter_add(&destinations->counter, history_reporter(destinations->history));
 	return 0;
@@ -242,6 +246,27 @@ static int init_receiver(struct destinations *destinations)
 	return receiver_create(&options, &destinations->receiver);
 }
 
+static void quit(void *context)
+{
+	stop_signal_request(context);
+}
+
+static int init_top(struct destinations *destinations, struct native_names *names)
+{
+	const struct top_options options = {
+		.lookup = native_names_local(names),
+		.samples_per_second = destinations->options->samples_per_second,
+		.cpu_count = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
+		.quit = quit,
+		.context = destinations->stop,
+	};
+	int error = top_create(&options, &destinations->top);
+
+	if (!error)
+		sample_counter_add(&destinations->counter, top_reporter(destinations->top));
+	return error;
+}
+
 static int init_doctor(struct destinations *destinations, struct native_names *names)
 {
 	const struct api_config config = {
@@ -262,11 +287,12 @@ static int init_doctor(struct destinations *destinations, struct native_names *n
 }
 
 int destinations_init(struct destinations *destinations, const struct options *options,
-		      struct native_names *names)
+		      struct native_names *names, struct stop_signal *stop)
 {
 	int error;
 
 	destinations->options = options;
+	destinations->stop = stop;
 	sample_counter_init(&destinations->counter);
 	sample_counter_init(&destinations->received);
 	host_identity_read(&destinations->host, "/");
@@ -282,9 +308,11 @@ int destinations_init(struct destinations *destinations, const struct options *o
 		error = init_receiver(destinations);
 	if (!error && options->metrics.address)
 		error = init_metrics(destinations);
+	if (!error && options->top)
+		error = init_top(destinations, names);
 	if (!error && options->doctor)
 		error = init_doctor(destinations, names);
-	if (!error && options->output_count)
+	if (!error && (options->output_count || options->report))
 		error = init_outputs(destinations);
 	if (!error && options->collector.address)
 		error = init_collector(destinations, names);
@@ -296,6 +324,7 @@ void destinations_deinit(struct destinations *destinations)
 	receiver_destroy(destinations->receiver);
 	metrics_server_destroy(destinations->metrics);
 	viewer_destroy(destinations->viewer);
+	top_destroy(destinations->top);
 	doctor_destroy(destinations->doctor);
 	otlp_reporter_destroy(destinations->otlp);
 	go_symbols_destroy(destinations->go_symbols);
@@ -319,7 +348,12 @@ void destinations_describe(const struct destinations *destinations, struct text_
 
 	if (destinations->doctor)
 		text_builder_append(text, "standard output");
+	if (destinations->top) {
+		text_builder_append(text, "this terminal");
+		between = ", ";
+	}
 	if (destinations->viewer) {
+		text_builder_append(text, between);
 		text_builder_append(text, viewer_url(destinations->viewer));
 		between = ", ";
 	}
@@ -327,6 +361,10 @@ void destinations_describe(const struct destinations *destinations, struct text_
 		text_builder_format(text, " with what is sent to %s (%s)",
 				    receiver_address(destinations->receiver),
 				    options->receive.tls_cert ? "TLS" : "plain text");
+	if (options->report) {
+		text_builder_format(text, "%sa report", between);
+		between = ", ";
+	}
 	for (uint32_t i = 0; i < options->output_count; i++) {
 		text_builder_format(text, "%s%s", between, options->outputs[i]);
 		between = ", ";
@@ -349,11 +387,14 @@ int destinations_start(struct destinations *destinations)
 		error = receiver_start(destinations->receiver);
 	if (!error && destinations->metrics)
 		error = metrics_server_start(destinations->metrics);
-	return !error && destinations->otlp ? otlp_reporter_start(destinations->otlp) : error;
+	if (!error && destinations->otlp)
+		error = otlp_reporter_start(destinations->otlp);
+	return !error && destinations->top ? top_start(destinations->top) : error;
 }
 
 void destinations_begin_stop(struct destinations *destinations, uint64_t deadline_ns)
 {
+	top_stop(destinations->top);
 	if (destinations->receiver)
 		receiver_begin_stop(destinations->receiver);
 	if (destinations->viewer)
@@ -400,13 +441,17 @@ static const char *describe_selection(const struct options *options, struct text
 {
 	append_numbers(text, " -pid ", options->pids, options->pid_count);
 	append_numbers(text, " -cpus ", options->cpus, options->cpu_count);
-	if (*options->comm)
-		text_builder_format(text, " -comm %s", options->comm);
+	for (uint32_t i = 0; i < options->comm_count; i++)
+		text_builder_format(text, "%s%s", i ? "," : " -comm ", options->comms[i]);
 	if (options->cgroup)
-		text_builder_format(text, " -cgroup %s", options->cgroup);
+		text_builder_format(text, " -cgroup %s", options->cgroup->path);
+	if (options->has_user)
+		text_builder_format(text, " -user %u", options->user);
 	if (options->probabilistic_threshold < 100)
 		text_builder_format(text, " -probabilistic-threshold %u",
 				    options->probabilistic_threshold);
+	if (options->command)
+		text_builder_format(text, " -- %s", options->command[0]);
 	return *text_builder_text(text) ? text_builder_text(text) + 1 : "";
 }
 
@@ -428,14 +473,23 @@ static int write_outputs(struct destinations *destinations, const struct samplin
 		.version = AGENT_VERSION,
 		.selection = describe_selection(destinations->options, &selection),
 	};
-	int error;
+	const struct report_info report = {
+		.subject = period->subject,
+		.quality = period->quality,
+		.duration_ns = period->duration_ns,
+		.samples_per_second = destinations->options->samples_per_second,
+	};
+	enum report_stream stream = destinations->options->report;
+	int error, report_error;
 
 	if (!comments)
 		return fail(-ENOMEM, "no memory for the tags");
 	error = sample_store_take(destinations->samples, &snapshot);
 	if (error)
 		return error;
-	return output_files_write(&destinations->outputs, &snapshot, &info, lookup);
+	error = output_files_write(&destinations->outputs, &snapshot, &info, lookup);
+	report_error = stream ? report_output_write(stream, &snapshot, &report, lookup) : 0;
+	return error ? error : report_error;
 }
 
 int destinations_finish(struct destinations *destinations, const struct sampling_period *period,
@@ -452,11 +506,15 @@ void destinations_append_summary(const struct destinations *destinations, struct
 {
 	if (!destinations->otlp)
 		return;
-	text_builder_format(text,
-			    "; sent %llu samples in %llu requests, dropped %llu samples on the way",
-			    (unsigned long long)metrics_read(METRIC_OTLP_SAMPLES_SENT),
-			    (unsigned long long)metrics_read(METRIC_OTLP_REQUESTS_SENT),
-			    (unsigned long long)metrics_read(METRIC_OTLP_SAMPLES_DROPPED));
+	if (metrics_read(METRIC_OTLP_REQUESTS_SENT))
+		text_builder_format(text, "; sent %llu samples in %llu requests",
+				    (unsigned long long)metrics_read(METRIC_OTLP_SAMPLES_SENT),
+				    (unsigned long long)metrics_read(METRIC_OTLP_REQUESTS_SENT));
+	else
+		text_builder_append(text, "; sent no samples");
+	if (metrics_read(METRIC_OTLP_SAMPLES_DROPPED))
+		text_builder_format(text, ", dropped %llu samples on the way",
+				    (unsigned long long)metrics_read(METRIC_OTLP_SAMPLES_DROPPED));
 	if (metrics_read(METRIC_OTLP_PROFILES_REJECTED))
 		text_builder_format(
 			text, ", %llu profiles rejected",

@@ -12,6 +12,8 @@
 #include "agent/doctor.h"
 #include "agent/native_names.h"
 #include "agent/options.h"
+#include "agent/stop_signal.h"
+#include "agent/top/top.h"
 #include "lib/base/text_builder.h"
 #include "lib/host/host_identity.h"
 #include "lib/model/symbol_lookup.h"
@@ -35,6 +37,9 @@ struct destinations {
 	/* Samples of other machines, counted separately before they go to the page. */
 	struct sample_counter received;
 	struct receiver *receiver;
+	/* The live view of the terminal, which stops the run by `stop`. */
+	struct top *top;
+	struct stop_signal *stop;
 	/* Findings of -doctor. */
 	struct doctor *doctor;
 	/* History of the page or of -doctor; NULL if there is neither. */
@@ -57,11 +62,11 @@ struct destinations {
 
 /**
  * Checks the output paths, the certificates and headers, and makes all destinations; nothing is sent yet.
- * @options and @names are borrowed. -EINVAL with a text for users if an option is wrong. Signals that only one
+ * @options, @names and @stop are borrowed. -EINVAL with a text for users if an option is wrong. Signals that only one
  * thread may handle must be blocked before.
  */
 int destinations_init(struct destinations *destinations, const struct options *options,
-		      struct native_names *names);
+		      struct native_names *names, struct stop_signal *stop);
 void destinations_deinit(struct destinations *destinations);
 
 /** The reporter that takes every sample. */
@@ -85,6 +90,9 @@ struct sampling_period {
 	uint64_t start_realtime_ns;
 	uint64_t start_monotonic_ns;
 	uint64_t duration_ns;
+	/** For the report: what was sampled, and the line about the quality of the samples. */
+	const char *subject;
+	const char *quality;
 };
 
 /**

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "agent/agent.h"
 #include "lib/base/cleanup.h"
@@ -32,10 +33,13 @@ static void print_value(const struct profile_difference *difference, enum differ
 
 	value_type_append_value(&text, difference->type, difference->all[side].value);
 	text_builder_append(&text, " ");
-	text_builder_append_name(&text, difference->type->unit);
-	text_builder_append(&text, " of ");
+	if (strcmp(difference->type->unit, "count") != 0) {
+		text_builder_append_name(&text, difference->type->unit);
+		text_builder_append(&text, " of ");
+	}
 	text_builder_append_name(&text, difference->type->type);
-	if (difference->has_samples)
+	if (difference->has_samples &&
+	    difference->all[side].samples != (uint64_t)difference->all[side].value)
 		text_builder_format(&text, ", %llu samples",
 				    (unsigned long long)difference->all[side].samples);
 	printf("%s: %s: %s\n", name, path, text_builder_text(&text));

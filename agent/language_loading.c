@@ -45,6 +45,7 @@ static void *run(void *context)
 	struct language_loading *loading = context;
 	uint32_t language;
 
+	pthread_setname_np(pthread_self(), "languages");
 	while (next_language(loading, &language))
 		load(loading, language);
 	return NULL;
@@ -61,7 +62,6 @@ int language_loading_start(struct language_loading *loading, struct bpf_loader *
 	if (error)
 		return fail_errno(-error, "cannot start the thread for the programs of languages");
 	loading->has_thread = true;
-	pthread_setname_np(loading->thread, "languages");
 	return 0;
 }
 

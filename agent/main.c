@@ -4,7 +4,10 @@
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "agent/command.h"
 #include "agent/diff_files.h"
+#include "agent/dump/dump.h"
+#include "agent/option_help.h"
 #include "agent/options.h"
 #include "agent/process_setup.h"
 #include "agent/runtimes/file_host.h"
@@ -32,11 +35,23 @@ static int finish_output(void)
 
 static int run(const struct options *options)
 {
+	_cleanup_(command_deinit) struct command command = { .pid_fd = -1, .connection = -1 };
+	int error;
+
 	if (options->upload_count)
 		return upload_symbols(options);
 	if (options->diff_count)
 		return diff_files(options);
-	return options->open_count ? show_file(options) : agent_run(options);
+	if (options->open_count)
+		return show_file(options);
+	if (options->dump_count)
+		return dump_run(options);
+	error = command_init(&command, options);
+	if (error) {
+		log_error("%s", error_text());
+		return error == -EINVAL ? EXIT_STATUS_USAGE : EXIT_STATUS_FAILED;
+	}
+	return agent_run(options, &command);
 }
 
 int main(int argument_count, char **arguments)
@@ -57,10 +72,10 @@ int main(int argument_count, char **arguments)
 	}
 	switch (options.action) {
 	case OPTIONS_SHOW_HELP:
-		options_print_help(stdout);
+		options_print_help(stdout, program_invocation_short_name);
 		return finish_output();
 	case OPTIONS_SHOW_VERSION:
-		printf("agent %s\n", AGENT_VERSION);
+		printf("%s %s\n", program_invocation_short_name, AGENT_VERSION);
 		return finish_output();
 	case OPTIONS_RUN:
 		break;

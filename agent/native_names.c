@@ -99,7 +99,7 @@ static bool is_in_path(const char *program)
 static int create_debuginfod(struct native_names *names)
 {
 	const struct debuginfod_options options = {
-		.program = "debuginfod-find",
+		.program = DEBUGINFOD_PROGRAM,
 		.timeout_ns = FETCH_TIMEOUT_NS,
 		.came = look_again,
 		.context = names,
@@ -180,7 +180,7 @@ static int create_sent(struct native_names *names, enum symbolize symbolize)
 static int create_stores(const struct options *options, struct native_names *names)
 {
 	const struct collector_options *collector = &options->collector;
-	bool has_local = options->output_count,
+	bool has_local = options->output_count || options->report || options->top,
 	     has_page = options_have_page(options) || options->doctor;
 	bool has_sent = collector->address && collector->symbolize != SYMBOLIZE_NONE;
 	int error;

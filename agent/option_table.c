@@ -2,15 +2,12 @@
 #include "agent/option_table.h"
 
 #include <errno.h>
-#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <sys/statfs.h>
-#include <unistd.h>
 
 #include "agent/option_collector.h"
+#include "agent/option_selection.h"
 #include "agent/option_values.h"
 #include "ebpf/abi/config.h"
 #include "ebpf/abi/slab.h"
@@ -28,8 +25,6 @@ enum {
 	/** Profiles that are shown together. */
 	OPEN_MAX_COUNT = 8,
 	DIFF_COUNT = 2,
-	/* Linux's PID_MAX_LIMIT on 64-bit machines. */
-	PID_MAX = 1 << 22,
 };
 
 static int add_path(const struct setting *setting, uint32_t most, char ***paths, uint32_t *count)
@@ -79,113 +74,6 @@ static int set_diff(struct options *options, const struct setting *setting)
 	if (!*setting->text)
 		return option_refuse(setting, "give two paths");
 	return add_path(setting, DIFF_COUNT, &options->diffs, &options->diff_count);
-}
-
-/* "5%", or "0.5%". */
-static int set_fail_above(struct options *options, const struct setting *setting)
-{
-	char *end;
-	double percent = strtod(setting->text, &end);
-
-	if (end == setting->text || strcmp(end, "%") != 0 || !(percent >= 0) || percent > 100)
-		return option_refuse(setting, "give a percentage, such as 5%%");
-	options->has_fail_above = true;
-	options->fail_above = percent / 100;
-	return 0;
-}
-
-/* The process with the thread @pid; 0 if there is none. */
-static uint32_t process_of(uint32_t pid)
-{
-	_cleanup_(close_file) FILE *file = NULL;
-	char path[32];
-	char line[256];
-	uint32_t process;
-
-	snprintf(path, sizeof(path), "/proc/%u/status", pid);
-	file = fopen(path, "re");
-	while (file && fgets(line, sizeof(line), file)) {
-		if (sscanf(line, "Tgid: %u", &process) == 1)
-			return process;
-	}
-	return 0;
-}
-
-static int set_pids(struct options *options, const struct setting *setting)
-{
-	_cleanup_(free_pointer) uint32_t *pids = NULL;
-	uint32_t count;
-	int error;
-
-	error = option_parse_list(setting->text, false, 1, PID_MAX, SELECTED_PIDS_MAX, &pids,
-				  &count);
-	if (error == -ENOMEM)
-		return option_out_of_memory();
-	if (error == -E2BIG)
-		return option_refuse(setting, "give at most %d pids", SELECTED_PIDS_MAX);
-	if (error)
-		return option_refuse(setting, "give pids with commas between, such as 12,345");
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t process = process_of(pids[i]);
-
-		if (!process)
-			return option_refuse(setting,
-					     "there is no process %u; give pids of running ones",
-					     pids[i]);
-		if (process != pids[i])
-			return option_refuse(setting, "%u is a thread of process %u; give that pid",
-					     pids[i], process);
-	}
-	free(options->pids);
-	options->pids = take_pointer(pids);
-	options->pid_count = count;
-	return 0;
-}
-
-static int set_comm(struct options *options, const struct setting *setting)
-{
-	size_t length = strlen(setting->text);
-
-	if (length == 0 || length >= sizeof(options->comm))
-		return option_refuse(setting, "give 1 to %zu bytes, as /proc/PID/comm shows them",
-				     sizeof(options->comm) - 1);
-	memcpy(options->comm, setting->text, length + 1);
-	return 0;
-}
-
-static int set_cgroup(struct options *options, const struct setting *setting)
-{
-	struct statfs file_system;
-	struct stat file;
-
-	if (stat(setting->text, &file) || statfs(setting->text, &file_system))
-		return option_refuse(setting,
-				     "%s; give a directory such as /sys/fs/cgroup/system.slice",
-				     strerror(errno));
-	if (!S_ISDIR(file.st_mode) || file_system.f_type != CGROUP2_SUPER_MAGIC)
-		return option_refuse(setting,
-				     "not a cgroup; give a directory of a cgroup v2 file system");
-	return option_set_path(options, setting);
-}
-
-static int set_cpus(struct options *options, const struct setting *setting)
-{
-	long possible_count = sysconf(_SC_NPROCESSORS_CONF);
-	uint32_t highest = possible_count > 0 ? possible_count - 1 : 0;
-	uint32_t *cpus;
-	uint32_t count;
-	int error;
-
-	error = option_parse_list(setting->text, true, 0, highest, highest + 1, &cpus, &count);
-	if (error == -ENOMEM)
-		return option_out_of_memory();
-	if (error)
-		return option_refuse(setting, "give CPUs such as 0-3,5; this machine has 0 to %u",
-				     highest);
-	free(options->cpus);
-	options->cpus = cpus;
-	options->cpu_count = count;
-	return 0;
 }
 
 static int set_seed(struct options *options, const struct setting *setting)
@@ -266,6 +154,16 @@ static int set_action(struct options *options, const struct setting *setting,
 	return error;
 }
 
+static int set_report(struct options *options, const struct setting *setting)
+{
+	bool flag;
+	int error = option_read_flag(setting, &flag);
+
+	if (!error)
+		options->report = flag ? REPORT_TO_OUTPUT : REPORT_NONE;
+	return error;
+}
+
 static int set_version(struct options *options, const struct setting *setting)
 {
 	return set_action(options, setting, OPTIONS_SHOW_VERSION);
@@ -283,18 +181,30 @@ const char option_rules[] =
 	"collector can also come from `OTEL_EXPORTER_OTLP_ENDPOINT` and its like. Durations: `100ms`, `5s`, `2m30s`, `1h`. "
 	"Sizes: `K`, `M`, `G`.";
 
+const char option_command_text[] =
+	"Behind `--` stands a command with its arguments: `allframes -- make -j4`. It is profiled from its exec to its end, "
+	"with all that it starts, 99 times a second unless `-samples-per-second` says otherwise. It has the ids, "
+	"capabilities, signals, limits and standard streams of the caller. If the agent cannot start, the command is not "
+	"started. Without another destination a report is printed, to standard error if standard output is no terminal.";
+
 const char option_signals[] =
 	"The first SIGINT, SIGTERM or SIGHUP (a closed terminal) stops the agent within 5 seconds, "
 	"with the outputs written and the rest sent, as far as the collector takes it. A second SIGINT "
-	"or SIGTERM stops it at once; a second SIGHUP does nothing. Under `nohup` SIGHUP is ignored.";
+	"or SIGTERM stops it at once; a second SIGHUP does nothing. Under `nohup` SIGHUP is ignored. While a command is profiled, these signals are the command's: "
+	"what is typed reaches it by itself, what a process sends is passed on to it, and the agent stops when the command "
+	"has ended.";
 
 const char option_statuses[] =
 	"Exit status: 0 done, 1 failed while running, 2 wrong usage, 3 missing privilege or kernel "
-	"feature, 4 a function grew by more than `-fail-above` allows. One line on standard error says what is wrong and what to do.";
+	"feature, 4 a function grew by more than `-fail-above` allows; after a run with a command that of the command, or "
+	"128 + N if signal N has ended it, 127 if it was not found, 126 if it cannot be executed. One line on standard error says "
+	"what is wrong and what to do.";
 
 const struct option option_table[] = {
 	{
 		.name = "collection-agent",
+		.group = OPTION_COLLECTOR,
+		.brief = "send profiles to this collector (OTLP/gRPC)",
 		.value_name = "HOST[:PORT]",
 		.meaning =
 			"Send profiles to this collector, by OTLP over gRPC. The default port is 4317; IPv6 is `[::1]:4317`.",
@@ -303,11 +213,15 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "disable-tls",
+		.group = OPTION_COLLECTOR,
+		.brief = "talk to the collector in plain text",
 		.meaning = "Talk to the collector in plain text.",
 		.set = option_set_disable_tls,
 	},
 	{
 		.name = "tls-ca",
+		.group = OPTION_COLLECTOR,
+		.brief = "trust the CA certificates in this PEM file",
 		.value_name = "FILE",
 		.otherwise = "the system's",
 		.meaning = "Trust the CA certificates in this PEM file.",
@@ -316,6 +230,8 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "tls-cert",
+		.group = OPTION_COLLECTOR,
+		.brief = "client certificate with its chain, as PEM",
 		.value_name = "FILE",
 		.meaning = "Client certificate with its chain, as PEM.",
 		.set = option_set_path,
@@ -323,6 +239,8 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "tls-key",
+		.group = OPTION_COLLECTOR,
+		.brief = "key of the client certificate, as PEM",
 		.value_name = "FILE",
 		.meaning = "Key of the client certificate, as PEM.",
 		.set = option_set_path,
@@ -330,6 +248,8 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "header",
+		.group = OPTION_COLLECTOR,
+		.brief = "send this header with every call; repeatable",
 		.value_name = "KEY=VALUE",
 		.meaning =
 			"Send this header with every call; may be repeated. The value `@FILE` is read from a file, for "
@@ -338,6 +258,8 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "reporter-interval",
+		.group = OPTION_COLLECTOR,
+		.brief = "interval between requests",
 		.value_name = "D",
 		.initial = "5s",
 		.meaning = "Interval between requests to the collector, 100ms to 24h.",
@@ -348,6 +270,8 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "reporter-jitter",
+		.group = OPTION_COLLECTOR,
+		.brief = "vary each interval by up to this fraction",
 		.value_name = "J",
 		.initial = "0.2",
 		.meaning = "Vary each interval at random by up to this fraction, 0 to 1.",
@@ -356,7 +280,10 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "resource-grouping",
+		.group = OPTION_COLLECTOR,
+		.brief = "resource: process, container, service",
 		.value_name = "BY",
+		.choices = "process container service",
 		.initial = "container",
 		.meaning =
 			"What one OTLP resource stands for: `process`, `container` or `service`.",
@@ -364,6 +291,8 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "with-cpu",
+		.group = OPTION_COLLECTOR,
+		.brief = "send the CPU of each sample too",
 		.meaning = "Send the CPU of each sample too.",
 		.details = "Fewer samples are equal then, so more bytes are sent.",
 		.set = option_set_switch,
@@ -371,6 +300,8 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "with-command-lines",
+		.group = OPTION_COLLECTOR,
+		.brief = "send command lines of processes too",
 		.meaning =
 			"Send command lines of processes too, write them into OTLP files, and show them on a page that other "
 			"machines can reach. They can hold secrets.",
@@ -380,7 +311,10 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "symbolize",
+		.group = OPTION_COLLECTOR,
+		.brief = "native names: none, symtab, full",
 		.value_name = "HOW",
+		.choices = "none symtab full",
 		.initial = "none",
 		.meaning =
 			"Names of native code to send to the collector: `none` (only Go and code made at run time have "
@@ -391,6 +325,9 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "output",
+		.letter = 'o',
+		.group = OPTION_DESTINATION,
+		.brief = "write this file at the end; repeatable",
 		.value_name = "PATH",
 		.meaning =
 			"Write the profile to this file at the end; may be repeated. Format by suffix: `.pb.gz` pprof, `.folded` "
@@ -403,10 +340,55 @@ const struct option option_table[] = {
 		.set = set_output,
 	},
 	{
+		.name = "report",
+		.group = OPTION_DESTINATION,
+		.brief = "print a report at the end",
+		.otherwise =
+			"on a terminal, if there is no other destination and the run ends by itself (`-duration`, or a command)",
+		.meaning =
+			"Print a report to standard output at the end: processes, functions, the heaviest calls, quality.",
+		.details =
+			"It is as wide as the terminal, and elsewhere 100 columns without colours. See [The report](output.md#the-report).",
+		.set = set_report,
+	},
+	{
+		.name = "top",
+		.group = OPTION_DESTINATION,
+		.brief = "show processes and functions live, here",
+		.meaning =
+			"Show processes, functions and calls live in this terminal: the samples of the last 5 s, 99 times a second "
+			"unless `-samples-per-second` says otherwise.",
+		.details = "See [Live in the terminal](output.md#live-in-the-terminal).",
+		.set = option_set_switch,
+		.offset = offsetof(struct options, top),
+	},
+	{
+		.name = "dump",
+		.group = OPTION_DESTINATION,
+		.brief = "print the stacks of all threads now",
+		.value_name = "N,N",
+		.meaning =
+			"Instead of sampling, print the stacks of all threads of these processes, now, with the frames of all languages, "
+			"and whether each thread runs or in which system call it waits.",
+		.details =
+			"Each thread is stopped for less than a millisecond. See [Stacks now](output.md#stacks-now).",
+		.set = option_set_dump,
+	},
+	{
+		.name = "json",
+		.group = OPTION_DESTINATION,
+		.brief = "print the stacks of -dump as JSON",
+		.meaning = "Print the stacks of `-dump` as JSON.",
+		.set = option_set_switch,
+		.offset = offsetof(struct options, json),
+	},
+	{
 		.name = "viewer",
+		.group = OPTION_DESTINATION,
+		.brief = "serve a live page for browsers there",
 		.value_name = "ADDR:PORT",
 		.otherwise =
-			"without an output or a collector 127.0.0.1:7171, or a free port if that one is taken",
+			"without another destination 127.0.0.1:7171, or a free port if that one is taken",
 		.meaning = "Serve a live page for browsers at this address.",
 		.details = "See [The page](page.md).",
 		.set = option_set_path,
@@ -414,6 +396,8 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "viewer-token-file",
+		.group = OPTION_PAGE,
+		.brief = "require the token in this file",
 		.value_name = "FILE",
 		.meaning =
 			"Require the token in this file; mandatory for addresses that other machines can reach.",
@@ -424,6 +408,8 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "retention",
+		.group = OPTION_PAGE,
+		.brief = "time for which the page keeps samples",
 		.value_name = "D",
 		.initial = "30m",
 		.meaning = "Time for which the page keeps samples, 10s to 24h, in at most 71 MB.",
@@ -435,6 +421,8 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "receive",
+		.group = OPTION_PAGE,
+		.brief = "show what other machines send there",
 		.value_name = "ADDR:PORT",
 		.meaning =
 			"Receive OTLP profiles from other machines at this address, by gRPC, and show them on the page.",
@@ -444,6 +432,8 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "receive-tls-cert",
+		.group = OPTION_PAGE,
+		.brief = "server certificate with its chain, as PEM",
 		.value_name = "FILE",
 		.otherwise = "plain text",
 		.meaning = "Server certificate with its chain, as PEM.",
@@ -453,6 +443,8 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "receive-tls-key",
+		.group = OPTION_PAGE,
+		.brief = "key of the server certificate, as PEM",
 		.value_name = "FILE",
 		.meaning = "Key of the server certificate, as PEM.",
 		.set = option_set_path,
@@ -460,6 +452,8 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "receive-token-file",
+		.group = OPTION_PAGE,
+		.brief = "require the token in this file from senders",
 		.value_name = "FILE",
 		.meaning =
 			"Require the token in this file from senders (`-header 'authorization=Bearer TOKEN'`); mandatory "
@@ -470,6 +464,8 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "metrics",
+		.group = OPTION_COLLECTOR,
+		.brief = "serve own metrics for Prometheus here",
 		.value_name = "ADDR:PORT",
 		.meaning =
 			"Serve the agent's own metrics for Prometheus at this address: `/metrics`, beside `/healthz` and "
@@ -480,6 +476,8 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "metrics-token-file",
+		.group = OPTION_COLLECTOR,
+		.brief = "token for the metrics",
 		.value_name = "FILE",
 		.meaning =
 			"Require the token in this file for `/metrics`; mandatory for addresses that other machines can reach.",
@@ -489,6 +487,8 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "upload-symbols",
+		.group = OPTION_COLLECTOR,
+		.brief = "send symbols to a receiving agent, no samples",
 		.value_name = "FILE",
 		.meaning =
 			"Instead of sampling, send the symbols of this program or library to the receiving agent at "
@@ -499,16 +499,20 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "open",
+		.group = OPTION_DESTINATION,
+		.brief = "show this profile; given twice, compare them",
 		.value_name = "FILE",
 		.meaning =
-			"Instead of sampling, show this profile as a page: a file of `-output` (`.pb.gz`, `.folded` or "
-			"`.otlp`) or of another tool; `-` is standard input. Given twice, both are shown, to compare them. Needs "
+			"Instead of sampling, show this profile as a page: a file of `-output` or of another "
+			"tool; `-` is standard input. Given twice, both are shown, to compare them. Needs "
 			"no privileges.",
 		.details = "See [The page](page.md).",
 		.set = set_open,
 	},
 	{
 		.name = "diff",
+		.group = OPTION_DESTINATION,
+		.brief = "print what changed between two profiles",
 		.value_name = "BEFORE AFTER",
 		.has_two_values = true,
 		.meaning =
@@ -521,6 +525,8 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "fail-above",
+		.group = OPTION_DESTINATION,
+		.brief = "-diff: fail if a function grew by more",
 		.value_name = "PERCENT%",
 		.meaning =
 			"With `-diff`, end with status 4 if a function grew significantly and by more than so much of all, self "
@@ -528,10 +534,12 @@ const struct option option_table[] = {
 		.details =
 			"Significant is a change of three standard deviations. Values that are not made of samples, such as "
 			"bytes, have no significance; every growth over the limit counts.",
-		.set = set_fail_above,
+		.set = option_set_fail_above,
 	},
 	{
 		.name = "doctor",
+		.group = OPTION_DESTINATION,
+		.brief = "report how well profiling works here",
 		.meaning =
 			"Sample for 5 s (or `-duration`) and print a report on this machine: kernel features, language "
 			"runtimes, and the quality of each process's stacks, with advice. `-pid` limits it to some processes.",
@@ -542,39 +550,99 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "pid",
+		.letter = 'p',
+		.group = OPTION_SELECTION,
+		.brief = "these processes, all their threads",
 		.value_name = "N,N",
 		.otherwise = "all",
 		.meaning = "Profile these processes, all their threads.",
 		.details = "Pids of the agent's own namespace, at most 1,024.",
-		.set = set_pids,
+		.set = option_set_pids,
 	},
 	{
 		.name = "comm",
-		.value_name = "NAME",
+		.group = OPTION_SELECTION,
+		.brief = "processes of these names",
+		.value_name = "NAME,NAME",
 		.otherwise = "all",
-		.meaning = "Profile processes of this name (`/proc/PID/comm`).",
-		.details = "A name has 15 bytes at most.",
-		.set = set_comm,
+		.meaning = "Profile processes of these names (`/proc/PID/comm`).",
+		.details =
+			"A name has 15 bytes at most. If there is no process of a name at the start, a warning says so.",
+		.set = option_set_comm,
 	},
 	{
 		.name = "cgroup",
+		.group = OPTION_SELECTION,
+		.brief = "tasks at and below this cgroup directory",
 		.value_name = "PATH",
 		.otherwise = "all",
-		.meaning = "Profile the tasks at and below this cgroup v2 directory.",
-		.set = set_cgroup,
-		.offset = offsetof(struct options, cgroup),
+		.meaning =
+			"Profile the tasks at and below this directory of cgroup v2, or of a controller of v1.",
+		.set = option_set_cgroup,
+	},
+	{
+		.name = "container",
+		.group = OPTION_SELECTION,
+		.brief = "this container of Docker, containerd, Podman",
+		.value_name = "ID|NAME",
+		.otherwise = "all",
+		.meaning =
+			"Profile the processes of this running container of Docker, containerd, CRI-O, Podman, LXC or systemd-nspawn.",
+		.details =
+			"4 characters of an id are enough if no other container's begins with them. It is found by the name of its "
+			"cgroup; names are read from the files of the engine, if these can be read: Docker's, Podman's, CRI-O's, "
+			"nerdctl's, and pods and containers of Kubernetes.",
+		.set = option_set_container,
+	},
+	{
+		.name = "unit",
+		.group = OPTION_SELECTION,
+		.brief = "this unit of systemd, such as nginx.service",
+		.value_name = "NAME",
+		.otherwise = "all",
+		.meaning =
+			"Profile the processes of this running unit of systemd, such as `nginx.service`.",
+		.details = "`.service` may be left out. It is found by the name of its cgroup.",
+		.set = option_set_unit,
+	},
+	{
+		.name = "user",
+		.group = OPTION_SELECTION,
+		.brief = "processes of this user",
+		.value_name = "NAME",
+		.otherwise = "all",
+		.meaning =
+			"Profile the processes of this user, by the name or the number of the real user id.",
+		.set = option_set_user,
+	},
+	{
+		.name = "run-as",
+		.group = OPTION_SELECTION,
+		.brief = "run the command as this user",
+		.value_name = "USER",
+		.otherwise = "the caller's ids",
+		.meaning = "Run the command behind `--` as this user, with its groups.",
+		.details =
+			"`HOME`, `SHELL`, `USER` and `LOGNAME` are set for it. See [A command](output.md#a-command).",
+		.set = option_set_path,
+		.offset = offsetof(struct options, run_as),
 	},
 	{
 		.name = "cpus",
+		.group = OPTION_SELECTION,
+		.brief = "these CPUs, such as 0-3,5",
 		.value_name = "LIST",
 		.otherwise = "all online ones",
 		.meaning = "Profile these CPUs, such as `0-3,5`.",
-		.set = set_cpus,
+		.set = option_set_cpus,
 	},
 	{
 		.name = "samples-per-second",
+		.letter = 'F',
+		.group = OPTION_SELECTION,
+		.brief = "samples per second and CPU, 1 to 10000",
 		.value_name = "N",
-		.initial = "19",
+		.otherwise = "19; 99 for a command and for `-top`",
 		.meaning = "Samples taken per second on each CPU, 1 to 10000.",
 		.set = option_set_number,
 		.offset = offsetof(struct options, samples_per_second),
@@ -583,6 +651,8 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "duration",
+		.group = OPTION_SELECTION,
+		.brief = "stop after this time, such as 2m30s",
 		.value_name = "D",
 		.otherwise = "until interrupted",
 		.meaning = "Stop after this time, such as `2m30s`.",
@@ -594,6 +664,8 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "probabilistic-threshold",
+		.group = OPTION_MORE,
+		.brief = "sample with this probability",
 		.value_name = "N",
 		.initial = "100",
 		.meaning = "Sample in each interval with a probability of N percent, 1 to 100.",
@@ -604,6 +676,8 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "probabilistic-interval",
+		.group = OPTION_MORE,
+		.brief = "length of the intervals for that",
 		.value_name = "D",
 		.initial = "1m",
 		.meaning = "Length of these intervals, 10ms to 24h.",
@@ -614,6 +688,8 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "probabilistic-seed",
+		.group = OPTION_MORE,
+		.brief = "seed of the random choice",
 		.value_name = "N",
 		.otherwise = "random",
 		.meaning =
@@ -622,6 +698,8 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "tags",
+		.group = OPTION_MORE,
+		.brief = "add these keys and values to the profiles",
 		.value_name = "K:V,K:V",
 		.meaning = "Add these keys and values to the profiles.",
 		.details =
@@ -631,6 +709,8 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "tracers",
+		.group = OPTION_STACKS,
+		.brief = "languages to unwind; native: none",
 		.value_name = "LIST",
 		.initial = "all",
 		.meaning = "Languages to unwind beside the kernel and native code, separated by "
@@ -640,6 +720,8 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "fold-runtime-frames",
+		.group = OPTION_STACKS,
+		.brief = "leave out frames of a language's own runtime",
 		.meaning =
 			"Leave out native frames of a language's own runtime that stand between frames of its functions.",
 		.details =
@@ -652,6 +734,8 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "with-lines",
+		.group = OPTION_STACKS,
+		.brief = "lines in folded stacks and the stack table",
 		.meaning = "Add source files and lines to folded stacks and the stack table.",
 		.details =
 			"They follow the function as ` (file:line)`, before a suffix such as `_[i]`. Stacks that differ only in "
@@ -662,6 +746,8 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "with-signatures",
+		.group = OPTION_STACKS,
+		.brief = "types of arguments of Java methods",
 		.meaning = "Add the types of arguments and result to names of Java methods.",
 		.details = "They have the form of class files: `java.lang.String.indexOf(I)I`.",
 		.set = option_set_switch,
@@ -669,6 +755,8 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "with-goroutine-id",
+		.group = OPTION_STACKS,
+		.brief = "the goroutine's id, in pprof and OTLP",
 		.meaning = "Add the goroutine's id to samples of Go, in pprof and OTLP.",
 		.details =
 			"Far fewer samples are equal then. See [Labels of Go programs](languages.md#labels-of-go-programs).",
@@ -677,6 +765,8 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "max-map-memory",
+		.group = OPTION_MORE,
+		.brief = "kernel memory for unwind tables at most",
 		.value_name = "SIZE",
 		.initial = "256M",
 		.meaning =
@@ -689,6 +779,8 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "cache-dir",
+		.group = OPTION_MORE,
+		.brief = "cache unwind tables and names there",
 		.value_name = "DIR",
 		.otherwise = "no cache",
 		.meaning =
@@ -700,6 +792,8 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "debuginfod",
+		.group = OPTION_STACKS,
+		.brief = "fetch missing debug files from servers",
 		.meaning =
 			"Fetch missing debug files from the servers in `DEBUGINFOD_URLS`, with elfutils' "
 			"`debuginfod-find`. They improve names in local outputs, and with `-symbolize full`.",
@@ -711,7 +805,10 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "log-level",
+		.group = OPTION_MORE,
+		.brief = "error, warn, info or debug",
 		.value_name = "LEVEL",
+		.choices = "error warn info debug",
 		.initial = "info",
 		.meaning =
 			"Least level of the messages on standard error: `error`, `warn`, `info` or `debug`.",
@@ -719,11 +816,17 @@ const struct option option_table[] = {
 	},
 	{
 		.name = "version",
+		.letter = 'v',
+		.group = OPTION_MORE,
+		.brief = "print the version",
 		.meaning = "Print the version.",
 		.set = set_version,
 	},
 	{
 		.name = "help",
+		.letter = 'h',
+		.group = OPTION_MORE,
+		.brief = "print this",
 		.meaning = "Print the options.",
 		.set = set_help,
 	},

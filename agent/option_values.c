@@ -187,11 +187,6 @@ int option_parse_list(const char *text, bool allow_ranges, uint32_t minimum, uin
 	return 0;
 }
 
-bool option_list_has(const uint32_t *numbers, uint32_t count, uint32_t number)
-{
-	return bsearch(&number, numbers, count, sizeof(*numbers), compare_numbers);
-}
-
 /* --- setters --- */
 
 int option_out_of_memory(void)
@@ -374,5 +369,18 @@ int option_set_tags(struct options *options, const struct setting *setting)
 		if (error)
 			return error;
 	}
+	return 0;
+}
+
+/* "5%", or "0.5%". */
+int option_set_fail_above(struct options *options, const struct setting *setting)
+{
+	char *end;
+	double percent = strtod(setting->text, &end);
+
+	if (end == setting->text || strcmp(end, "%") != 0 || !(percent >= 0) || percent > 100)
+		return option_refuse(setting, "give a percentage, such as 5%%");
+	options->has_fail_above = true;
+	options->fail_above = percent / 100;
 	return 0;
 }

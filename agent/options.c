@@ -1,35 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/options.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "agent/option_collector.h"
+#include "agent/option_names.h"
 #include "agent/option_table.h"
 #include "agent/otel_environment.h"
-#include "interpreters/languages.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 
 enum {
-	HELP_INDENT = 8,
-	HELP_COLUMNS = 80,
-	OTHERWISE_BYTES = 256,
+	SAMPLES_PER_SECOND = 19,
+	/* For commands, which are short, and -top, which shows a short time. */
+	WATCHED_SAMPLES_PER_SECOND = 99,
 };
 
-/* The option that @text names in its first @length bytes; NULL if there is none. */
-static const struct option *find_option(const char *text, size_t length)
+/* @name: what stands behind the dashes of @argument, of @length bytes. */
+static int unknown_option(const char *argument, const char *name, size_t length)
 {
-	for (size_t i = 0; i < option_count; i++) {
-		const char *name = option_table[i].name;
+	const struct option *near = option_find_near(name, length);
+	char shown[SHOWN_VALUE_BYTES + 4];
 
-		if (strlen(name) == length && memcmp(name, text, length) == 0)
-			return &option_table[i];
-	}
-	return NULL;
+	/* The dashes, two at most, and the name. */
+	if (length > SHOWN_VALUE_BYTES)
+		length = SHOWN_VALUE_BYTES;
+	snprintf(shown, sizeof(shown), "%.*s", (int)(name - argument + (ptrdiff_t)length),
+		 argument);
+	return near ? fail(-EINVAL, "%s: unknown option; did you mean -%s?", shown, near->name) :
+		      fail(-EINVAL, "%s: unknown option; -help lists all", shown);
 }
 
 /*
@@ -48,19 +51,18 @@ static int parse_argument(struct options *options, int argument_count, char *con
 	int error;
 
 	if (name == argument || !*name)
-		return fail(-EINVAL,
-			    "%.*s: not an option; options start with a dash, -help lists them",
-			    SHOWN_VALUE_BYTES, argument);
+		return fail(
+			-EINVAL,
+			"%.*s: not an option; options start with a dash (-help lists them), and a "
+			"command to profile stands behind --",
+			SHOWN_VALUE_BYTES, argument);
 	if (name > argument + 2)
 		name = argument + 2;
 	equals = strchr(name, '=');
 	length = equals ? (size_t)(equals - name) : strlen(name);
-	setting.option = find_option(name, length);
+	setting.option = option_find(name, length);
 	if (!setting.option)
-		return fail(-EINVAL, "%.*s: unknown option; -help lists all",
-			    (int)(length > SHOWN_VALUE_BYTES ? SHOWN_VALUE_BYTES : length) +
-				    (int)(name - argument),
-			    argument);
+		return unknown_option(argument, name, length);
 	if (equals)
 		setting.text = equals + 1;
 	else if (!setting.option->value_name)
@@ -87,13 +89,11 @@ static int parse_argument(struct options *options, int argument_count, char *con
 /* Sets @option from the environment; *@is_set tells if there was a value. */
 static int parse_environment(struct options *options, const struct option *option, bool *is_set)
 {
-	char name[64];
+	char name[OPTION_VARIABLE_BYTES];
 	char source[sizeof(name) + 1];
 	struct setting setting = { .option = option, .source = source };
 
-	snprintf(name, sizeof(name), "ALLFRAMES_%s", option->name);
-	for (char *at = name; *at; at++)
-		*at = *at == '-' ? '_' : toupper((unsigned char)*at);
+	option_variable(option, name);
 	setting.text = getenv(name);
 	if (!setting.text || !*setting.text)
 		return 0;
@@ -113,10 +113,14 @@ static int parse_initial(struct options *options, const struct option *option)
 static const char *useless_option(const struct options *options)
 {
 	if (!options->open_count && !options->doctor && !options->upload_count &&
-	    !options->diff_count)
+	    !options->diff_count && !options->dump_count)
 		return NULL;
 	if (options->output_count)
 		return "-output";
+	if (options->report)
+		return "-report";
+	if (options->top)
+		return "-top";
 	if (options->collector.address && !options->upload_count)
 		return "-collection-agent";
 	if (options->receive.address)
@@ -126,8 +130,13 @@ static const char *useless_option(const struct options *options)
 	if (!options->open_count && options->viewer.address)
 		return "-viewer";
 	if (options->doctor &&
-	    (options->open_count || options->upload_count || options->diff_count))
+	    (options->open_count || options->upload_count || options->diff_count ||
+	     options->dump_count))
 		return "-doctor";
+	if (options->dump_count && (options->upload_count || options->diff_count))
+		return "-dump";
+	if (options->dump_count && options->open_count)
+		return "-open";
 	if (options->open_count && options->diff_count)
 		return "-open";
 	return options->open_count && options->upload_count ? "-open" : NULL;
@@ -139,6 +148,8 @@ static const char *purpose_of(const struct options *options)
 		return "-upload-symbols sends symbols and samples nothing";
 	if (options->diff_count)
 		return "-diff compares two files and samples nothing";
+	if (options->dump_count)
+		return "-dump prints stacks and samples nothing";
 	return options->open_count ? "-open shows a file and samples nothing" :
 				     "-doctor writes to standard output alone";
 }
@@ -150,6 +161,8 @@ static int check_purpose(const struct options *options)
 	if (options->upload_count && !options->collector.address)
 		return fail(-EINVAL, "-upload-symbols needs somebody who receives them; give "
 				     "-collection-agent HOST:PORT");
+	if (options->json && !options->dump_count)
+		return fail(-EINVAL, "-json: it is for -dump; leave it out");
 	return useless ? fail(-EINVAL, "%s; leave out %s", purpose_of(options), useless) : 0;
 }
 
@@ -181,20 +194,82 @@ static int check_metrics(const struct metrics_options *metrics)
 		       0;
 }
 
+/* Other than the page and the report, which are shown if there is none. */
+static bool has_other_destination(const struct options *options)
+{
+	return options->doctor || options->top || options->output_count ||
+	       options->collector.address;
+}
+
+/*
+ * A run that ends by itself is reported where people read it. That of a command always is, but not among what the command
+ * writes for others.
+ */
+static void choose_report(struct options *options)
+{
+	bool is_terminal = isatty(STDOUT_FILENO);
+
+	if (options->report || has_other_destination(options) || options->viewer.address ||
+	    options->receive.address || options->open_count || options->upload_count ||
+	    options->diff_count || options->dump_count)
+		return;
+	if (options->command)
+		options->report = is_terminal ? REPORT_TO_OUTPUT : REPORT_TO_ERROR;
+	else if (options->duration_ns && is_terminal)
+		options->report = REPORT_TO_OUTPUT;
+}
+
+static int check_command(const struct options *options)
+{
+	if (!options->command)
+		return options->run_as ?
+			       fail(-EINVAL,
+				    "-run-as: there is no command; give one behind --, or leave it out") :
+			       0;
+	if (options->pid_count)
+		return fail(-EINVAL, "-- %.*s: the command is what is profiled; leave out -pid",
+			    SHOWN_VALUE_BYTES, options->command[0]);
+	if (options->top)
+		return fail(-EINVAL,
+			    "-- %.*s: the command has the terminal that -top needs; leave out -top",
+			    SHOWN_VALUE_BYTES, options->command[0]);
+	if (options->open_count || options->upload_count || options->diff_count ||
+	    options->dump_count)
+		return fail(-EINVAL, "-- %.*s: %s; leave out the command", SHOWN_VALUE_BYTES,
+			    options->command[0], purpose_of(options));
+	return 0;
+}
+
+/* Parses the arguments up to a command, or up to -help or -version. */
+static int parse_arguments(struct options *options, int argument_count, char *const *arguments,
+			   bool *is_set)
+{
+	int error = 0;
+
+	for (int i = 1; i < argument_count && options->action == OPTIONS_RUN && !error; i++) {
+		if (strcmp(arguments[i], "--")) {
+			error = parse_argument(options, argument_count, arguments, &i, is_set);
+			continue;
+		}
+		if (i + 1 == argument_count || !*arguments[i + 1])
+			return fail(-EINVAL, "--: needs a command: -- COMMAND [ARGUMENT...]");
+		options->command = arguments + i + 1;
+		break;
+	}
+	return error;
+}
+
 int options_parse(struct options *options, int argument_count, char *const *arguments)
 {
 	_cleanup_(options_deinit) struct options parsed = { .action = OPTIONS_RUN };
 	bool is_set[OPTION_MAX_COUNT] = { false };
+	int error = parse_arguments(&parsed, argument_count, arguments, is_set);
 
-	for (int i = 1; i < argument_count && parsed.action == OPTIONS_RUN; i++) {
-		int error = parse_argument(&parsed, argument_count, arguments, &i, is_set);
-
-		if (error)
-			return error;
-	}
+	if (error)
+		return error;
+	option_warn_of_variables();
 	for (size_t i = 0; i < option_count && parsed.action == OPTIONS_RUN; i++) {
-		int error = 0;
-
+		error = 0;
 		if (!is_set[i])
 			error = parse_environment(&parsed, &option_table[i], &is_set[i]);
 		if (!error && !is_set[i])
@@ -203,8 +278,7 @@ int options_parse(struct options *options, int argument_count, char *const *argu
 			return error;
 	}
 	if (parsed.action == OPTIONS_RUN) {
-		int error = otel_environment_apply(&parsed.collector);
-
+		error = otel_environment_apply(&parsed.collector);
 		if (!error)
 			error = collector_options_check(&parsed.collector);
 		if (!error)
@@ -215,11 +289,18 @@ int options_parse(struct options *options, int argument_count, char *const *argu
 			error = check_metrics(&parsed.metrics);
 		if (!error)
 			error = check_diff(&parsed);
+		if (!error)
+			error = check_command(&parsed);
 		if (error)
 			return error;
 	}
-	if (parsed.doctor && !parsed.duration_ns)
+	if (parsed.doctor && !parsed.duration_ns && !parsed.command)
 		parsed.duration_ns = 5 * NS_PER_SECOND;
+	if (!parsed.samples_per_second)
+		parsed.samples_per_second = parsed.command || parsed.top ?
+						    WATCHED_SAMPLES_PER_SECOND :
+						    SAMPLES_PER_SECOND;
+	choose_report(&parsed);
 	*options = parsed;
 	parsed = (struct options){ 0 };
 	return 0;
@@ -244,6 +325,8 @@ void options_deinit(struct options *options)
 	free(options->uploads);
 	collector_options_deinit(&options->collector);
 	free(options->pids);
+	free(options->comms);
+	free(options->dumps);
 	free(options->viewer.address);
 	free(options->viewer.token_file);
 	free(options->receive.address);
@@ -258,6 +341,7 @@ void options_deinit(struct options *options)
 	for (uint32_t i = 0; i < options->diff_count; i++)
 		free(options->diffs[i]);
 	free(options->diffs);
+	free(options->run_as);
 	free(options->cgroup);
 	free(options->cpus);
 	options_free_tags(options);
@@ -268,88 +352,10 @@ void options_deinit(struct options *options)
 bool options_have_page(const struct options *options)
 {
 	return options->viewer.address || options->receive.address ||
-	       (!options->doctor && !options->output_count && !options->collector.address);
+	       (!options->report && !has_other_destination(options));
 }
 
-/* Text of -help that is wrapped. */
-struct paragraph {
-	FILE *file;
-	size_t indent;
-	size_t column;
-};
-
-/* The columns of the first @length bytes of @text, whose marks of code are not shown. */
-static size_t shown_length(const char *text, size_t length)
+bool options_are_selective(const struct options *options)
 {
-	size_t shown = 0;
-
-	for (size_t i = 0; i < length; i++)
-		shown += text[i] != '`';
-	return shown;
-}
-
-static void paragraph_add(struct paragraph *paragraph, const char *text)
-{
-	while (*text) {
-		size_t length = strcspn(text, " ");
-		size_t shown = shown_length(text, length);
-
-		if (paragraph->column == 0 || paragraph->column + 1 + shown > HELP_COLUMNS) {
-			fprintf(paragraph->file, "%s%*s", paragraph->column ? "\n" : "",
-				(int)paragraph->indent, "");
-			paragraph->column = paragraph->indent;
-		} else {
-			fputc(' ', paragraph->file);
-			paragraph->column++;
-		}
-		for (size_t i = 0; i < length; i++) {
-			if (text[i] != '`')
-				fputc(text[i], paragraph->file);
-		}
-		paragraph->column += shown;
-		text += length + strspn(text + length, " ");
-	}
-}
-
-static void print_paragraph(FILE *file, const char *text)
-{
-	struct paragraph paragraph = { .file = file };
-
-	paragraph_add(&paragraph, text);
-	fputc('\n', file);
-}
-
-static void print_option(FILE *file, const struct option *option)
-{
-	struct paragraph paragraph = { .file = file, .indent = HELP_INDENT };
-	char otherwise[OTHERWISE_BYTES];
-
-	fprintf(file, "  -%s%s%s", option->name, option->value_name ? " " : "",
-		option->value_name ? option->value_name : "");
-	if (option->initial)
-		fprintf(file, "  (%s)", option->initial);
-	fputc('\n', file);
-	paragraph_add(&paragraph, option->meaning);
-	if (option->otherwise) {
-		snprintf(otherwise, sizeof(otherwise), "Default: %s.", option->otherwise);
-		paragraph_add(&paragraph, otherwise);
-	}
-	fputc('\n', file);
-}
-
-void options_print_help(FILE *file)
-{
-	fputs("Usage: agent [OPTION...]\n\n", file);
-	print_paragraph(
-		file,
-		"Samples what every CPU of this machine runs, with frames of the kernel, native "
-		"code" LANGUAGES_SHOWN " in one stack, without a change to the programs. Needs "
-		"root. Stop it with Ctrl-C.");
-	fputc('\n', file);
-	print_paragraph(file, option_rules);
-	fputc('\n', file);
-	for (size_t i = 0; i < option_count; i++)
-		print_option(file, &option_table[i]);
-	fputc('\n', file);
-	print_paragraph(file, option_statuses);
+	return options->pid_count || options->comm_count || options->cgroup || options->has_user;
 }

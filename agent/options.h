@@ -2,7 +2,7 @@
 /**
  * The command line: one table of options drives parsing, the environment and the text of -help.
  *
- * Options take one dash or two, `-name=value` or `-name value`; the last use wins, but for -output, -header and
+ * Behind `--` stand a command and its arguments. Options take one dash or two, `-name=value` or `-name value`; the last use wins, but for -output, -header and
  * -upload-symbols, which add up. Options that the command line does not set come from ALLFRAMES_NAME (upper
  * case, dashes as underscores), if that is set and not empty. Options of the collector then come from
  * OTEL_EXPORTER_OTLP_NAME (agent/otel_environment.h). Otherwise the default holds. Values are checked here as
@@ -13,12 +13,14 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <stdio.h>
 
 #include "ebpf/abi/process.h"
 #include "lib/base/log.h"
+#include "lib/host/cgroup_tree.h"
 #include "reporter/otlp_profile.h"
 #include "reporter/transport_header.h"
+
+struct option;
 
 enum options_action {
 	OPTIONS_RUN,
@@ -34,6 +36,13 @@ enum symbolize {
 	SYMBOLIZE_SYMTAB,
 	/** Also inlined functions, files and lines. */
 	SYMBOLIZE_FULL,
+};
+
+enum report_stream {
+	REPORT_NONE,
+	REPORT_TO_OUTPUT,
+	/** Standard output is the command's, and no terminal. */
+	REPORT_TO_ERROR,
 };
 
 struct option_tag {
@@ -119,6 +128,21 @@ struct options {
 	bool has_fail_above;
 	double fail_above;
 
+	/** The command to profile, borrowed from the arguments: its name and theirs, ending with a NULL; NULL: none. */
+	char *const *command;
+	/** The user whose ids the command gets; NULL: the caller's. Owned. */
+	char *run_as;
+
+	/** Pids of the processes whose stacks are printed now instead of sampling. */
+	uint32_t *dumps;
+	uint32_t dump_count;
+	/** Stacks are printed as JSON. */
+	bool json;
+	/** Shows processes and functions live in the terminal. */
+	bool top;
+	/** Where the report is written at the end. */
+	enum report_stream report;
+
 	/** Reports on standard output how well the agent runs here, after duration_ns. */
 	bool doctor;
 
@@ -129,12 +153,17 @@ struct options {
 	/** Pids, sorted, without duplicates, at most SELECTED_PIDS_MAX; all processes if there are none. */
 	uint32_t *pids;
 	uint32_t pid_count;
-	/** "" for every comm. */
-	char comm[COMM_BYTES];
+	/** Names of processes with zeroes behind their ends, at most SELECTED_COMMS_MAX; all if there are none. */
+	char (*comms)[COMM_BYTES];
+	uint32_t comm_count;
 	/** OTLP, and a page that other machines can reach, have command lines of processes. */
 	bool with_command_lines;
-	/** A cgroup v2 directory; NULL for every cgroup. */
-	char *cgroup;
+	/** The cgroup, and the option that named it; NULL for every cgroup. Owned. */
+	struct cgroup_location *cgroup;
+	const struct option *cgroup_option;
+	/** The real user id of the processes. */
+	bool has_user;
+	uint32_t user;
 	/** CPUs, sorted, without duplicates; all online CPUs if there are none. */
 	uint32_t *cpus;
 	uint32_t cpu_count;
@@ -176,13 +205,13 @@ struct options {
 int options_parse(struct options *options, int argument_count, char *const *arguments);
 void options_deinit(struct options *options);
 
-/** Whether the page is shown: if it was requested, or if no other output was. */
+/** Whether some processes are selected, other than by a command. */
+bool options_are_selective(const struct options *options);
+
+/** Whether the page is shown: if it was requested, or if there is nothing else to do with the samples. */
 bool options_have_page(const struct options *options);
 
 /** Frees the tags only, for a -tags that replaces an earlier one. */
 void options_free_tags(struct options *options);
-
-/** The text of -help: usage, then each option with its values, its default and its meaning. */
-void options_print_help(FILE *file);
 
 #endif

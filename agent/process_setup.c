@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -17,21 +18,51 @@ enum {
 	DESCRIPTORS_OF_CPU = 2,
 };
 
+/* The state before process_setup(); written once, before there are threads. */
+static struct {
+	struct sigaction pipe_action;
+	struct sigaction size_action;
+	struct sigaction child_action;
+	struct rlimit descriptors;
+	bool has_descriptors;
+	bool was_closed[STDERR_FILENO + 1];
+} before;
+
 static void fill_standard_streams(void)
 {
-	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
-		    /* The lowest that is free. */
-		    open("/dev/null", O_RDWR) != fd)
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF)
+			continue;
+		before.was_closed[fd] = true;
+		/* The lowest that is free. */
+		if (open("/dev/null", O_RDWR) != fd)
 			return;
+	}
 }
 
 void process_setup(void)
 {
+	const struct sigaction ignore = { .sa_handler = SIG_IGN };
+	const struct sigaction by_default = { .sa_handler = SIG_DFL };
+
 	fill_standard_streams();
-	signal(SIGPIPE, SIG_IGN);
-	signal(SIGXFSZ, SIG_IGN);
+	sigaction(SIGPIPE, &ignore, &before.pipe_action);
+	sigaction(SIGXFSZ, &ignore, &before.size_action);
+	sigaction(SIGCHLD, &by_default, &before.child_action);
+	before.has_descriptors = !getrlimit(RLIMIT_NOFILE, &before.descriptors);
 	soft_limit_raise(RLIMIT_NOFILE);
+}
+
+void process_setup_undo(void)
+{
+	sigaction(SIGPIPE, &before.pipe_action, NULL);
+	sigaction(SIGXFSZ, &before.size_action, NULL);
+	sigaction(SIGCHLD, &before.child_action, NULL);
+	if (before.has_descriptors)
+		setrlimit(RLIMIT_NOFILE, &before.descriptors);
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+		if (before.was_closed[fd])
+			close(fd);
 }
 
 int process_check_descriptors(void)

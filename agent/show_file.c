@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "agent/agent.h"
+#include "agent/privileges.h"
 #include "agent/stop_signal.h"
 #include "build/version.h"
 #include "lib/base/cleanup.h"
@@ -158,8 +159,10 @@ static int run(struct shown_file *shown)
 int show_file(const struct options *options)
 {
 	_cleanup_(shown_file_deinit) struct shown_file shown = { .options = options };
-	int error = stop_signal_init(&shown.stop, EXIT_STATUS_FAILED);
+	int error = privileges_drop(options);
 
+	if (!error)
+		error = stop_signal_init(&shown.stop, EXIT_STATUS_FAILED, -1);
 	shown.has_stop = !error;
 	if (!error)
 		error = run(&shown);

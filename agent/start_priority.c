@@ -36,6 +36,7 @@ static void *watch(void *context)
 {
 	struct start_priority *priority = context;
 
+	pthread_setname_np(pthread_self(), "start");
 	/* This thread is real-time too, so that it checks in time on a busy host. */
 	set_policy(0, SCHED_RR);
 	pthread_mutex_lock(&priority->lock);
@@ -59,7 +60,6 @@ void start_priority_begin(struct start_priority *priority, uint64_t max_cpu_ns)
 	monotonic_condition_init(&priority->ended);
 	priority->has_watch = !pthread_create(&priority->watch, NULL, watch, priority);
 	if (priority->has_watch) {
-		pthread_setname_np(priority->watch, "start");
 		return;
 	}
 	/* Without the watching thread there would be no limit. */

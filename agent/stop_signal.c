@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <sys/eventfd.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "lib/base/clock.h"
@@ -34,31 +35,65 @@ static void choose_signals(sigset_t *signals)
 		sigaddset(signals, SIGHUP);
 }
 
+void stop_signal_request(struct stop_signal *stop)
+{
+	/* Fails only if the 64-bit counter is full. */
+	eventfd_write(stop->fd, 1);
+}
+
+static bool is_over(int command_fd)
+{
+	struct pollfd poll_fd = { .fd = command_fd, .events = POLLIN };
+
+	return poll(&poll_fd, 1, 0) != 0;
+}
+
+/* Whether the command takes the signal. *@count is the number of signals that were passed on to it. */
+static bool is_taken_by_command(struct stop_signal *stop, const siginfo_t *signal, uint32_t *count)
+{
+	if (stop->command_fd < 0 || is_over(stop->command_fd))
+		return false;
+	/* The kernel sends what is typed, and the hangup, to the command as well. */
+	if (signal->si_code == SI_KERNEL)
+		return true;
+	if (signal->si_signo != SIGHUP && (*count)++)
+		return false;
+	(void)syscall(SYS_pidfd_send_signal, stop->command_fd, signal->si_signo, NULL, 0);
+	return true;
+}
+
 static void *wait_for_signals(void *argument)
 {
 	struct stop_signal *stop = argument;
-	uint32_t signal_count = 0;
-	int number;
+	uint32_t signal_count = 0, passed_count = 0;
+	siginfo_t signal;
 
-	while (!sigwait(&stop->signals, &number)) {
+	for (;;) {
+		int number = sigwaitinfo(&stop->signals, &signal);
+
+		if (number < 0 && errno == EINTR)
+			continue;
+		if (number < 0)
+			break;
 		if (number == SIGUSR1) {
 			if (__atomic_load_n(&stop->is_ending, __ATOMIC_ACQUIRE))
 				break;
 			continue;
 		}
-		if (number != SIGHUP && ++signal_count > 1)
+		if (is_taken_by_command(stop, &signal, &passed_count))
+			continue;
+		if (number != SIGHUP && ++signal_count + passed_count > 1)
 			_exit(stop->exit_status);
-		/* Fails only if the 64-bit counter is full. */
-		eventfd_write(stop->fd, 1);
+		stop_signal_request(stop);
 	}
 	return NULL;
 }
 
-int stop_signal_init(struct stop_signal *stop, int exit_status)
+int stop_signal_init(struct stop_signal *stop, int exit_status, int command_fd)
 {
 	int error;
 
-	*stop = (struct stop_signal){ .exit_status = exit_status };
+	*stop = (struct stop_signal){ .exit_status = exit_status, .command_fd = command_fd };
 	choose_signals(&stop->signals);
 	error = pthread_sigmask(SIG_BLOCK, &stop->signals, NULL);
 	if (error)
@@ -76,11 +111,13 @@ int stop_signal_init(struct stop_signal *stop, int exit_status)
 
 bool stop_signal_wait(const struct stop_signal *stop, uint64_t until_ns)
 {
-	struct pollfd poll_fd = { .fd = stop->fd, .events = POLLIN };
+	struct pollfd poll_fds[] = { { .fd = stop->fd, .events = POLLIN },
+				     /* Ignored if it is negative. */
+				     { .fd = stop->command_fd, .events = POLLIN } };
 	uint64_t now_ns = clock_monotonic_ns();
 	struct timespec timeout = clock_timespec(until_ns > now_ns ? until_ns - now_ns : 0);
 
-	return ppoll(&poll_fd, 1, &timeout, NULL) > 0;
+	return ppoll(poll_fds, 2, &timeout, NULL) > 0;
 }
 
 void stop_signal_deinit(struct stop_signal *stop)

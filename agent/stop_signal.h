@@ -5,6 +5,10 @@
  * shell), and systemd sends one right after SIGTERM. A SIGHUP that is ignored from the start (nohup) stays
  * ignored.
  *
+ * If a command is profiled, these signals are the command's as long as it runs, and the agent goes on until it ends:
+ * what the terminal sends has reached the command too, and what a process sends is passed on to it. Only a second
+ * SIGINT or SIGTERM of a process ends the agent at once.
+ *
  * A dedicated thread waits for them, so that the second signal works whatever the other threads do.
  */
 #ifndef AGENT_STOP_SIGNAL_H
@@ -20,6 +24,8 @@ struct stop_signal {
 	/** Readable once the first signal has come; never read. */
 	int fd;
 	int exit_status;
+	/** The pidfd of the command; -1: there is none. Its end ends waits too. Borrowed. */
+	int command_fd;
 	/** The signals that the thread waits for. */
 	sigset_t signals;
 	/** Set before the SIGUSR1 that ends the thread; any other SIGUSR1 does nothing. */
@@ -29,12 +35,18 @@ struct stop_signal {
 /**
  * Blocks these signals in the calling thread, so call it before other threads are made (they
  * inherit that). At the second SIGINT or SIGTERM the process exits with @exit_status.
- * @stop must not move. 0 or -errno.
+ * @command_fd: a pidfd of the command, or -1. @stop must not move. 0 or -errno.
  */
-int stop_signal_init(struct stop_signal *stop, int exit_status);
+int stop_signal_init(struct stop_signal *stop, int exit_status, int command_fd);
 
-/** True as soon as the first signal has come; waits for it until @until_ns (CLOCK_MONOTONIC) at most. */
+/**
+ * True as soon as the first signal has come or the command has ended; waits for that until @until_ns
+ * (CLOCK_MONOTONIC) at most.
+ */
 bool stop_signal_wait(const struct stop_signal *stop, uint64_t until_ns);
+
+/** Stops as the first signal does. */
+void stop_signal_request(struct stop_signal *stop);
 
 /** Ends the thread; the signals stay blocked. */
 void stop_signal_deinit(struct stop_signal *stop);

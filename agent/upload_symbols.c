@@ -12,10 +12,12 @@
 
 #include "agent/agent.h"
 #include "agent/collector_transport.h"
+#include "agent/privileges.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/hash128.h"
+#include "lib/base/launcher.h"
 #include "lib/base/log.h"
 #include "lib/elf/elf_notes.h"
 #include "lib/host/file_id.h"
@@ -236,7 +238,11 @@ int upload_symbols(const struct options *options)
 	int err;
 
 	transport_options.method = SYMBOL_UPLOAD_METHOD;
-	err = grpc_transport_create(&transport_options, &transport);
+	err = privileges_start_launcher(options);
+	if (!err)
+		err = privileges_drop(options);
+	if (!err)
+		err = grpc_transport_create(&transport_options, &transport);
 	if (err) {
 		log_error("%s", error_text());
 		return err == -EINVAL ? EXIT_STATUS_USAGE : EXIT_STATUS_FAILED;
@@ -248,5 +254,6 @@ int upload_symbols(const struct options *options)
 		status = EXIT_STATUS_FAILED;
 	}
 	grpc_transport_destroy(transport);
+	launcher_stop();
 	return status;
 }

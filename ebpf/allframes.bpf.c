@@ -11,6 +11,7 @@ const volatile struct agent_config config = {};
 
 #include "build/ebpf/language_programs.h"
 #include "build/ebpf/origin_programs.h"
+#include "ebpf/followed_processes.bpf.c"
 #include "ebpf/native_unwind.bpf.c"
 #include "ebpf/process_events.bpf.c"
 #include "ebpf/task_snapshot.bpf.c"

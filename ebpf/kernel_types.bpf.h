@@ -102,6 +102,27 @@ struct thread_struct {
 };
 #endif
 
+struct kernfs_node {
+	__u64 id;
+};
+
+struct cgroup;
+
+struct cgroup_subsys_state {
+	struct cgroup *cgroup;
+	struct cgroup_subsys_state *parent;
+};
+
+struct cgroup {
+	struct cgroup_subsys_state self;
+	struct kernfs_node *kn;
+};
+
+/* One for each controller. */
+struct css_set {
+	struct cgroup_subsys_state *subsys[1];
+};
+
 struct task_struct {
 	void *stack;
 	unsigned int flags;
@@ -117,6 +138,7 @@ struct task_struct {
 	char comm[16];
 	struct signal_struct *signal;
 	struct uprobe_task *utask;
+	struct css_set *cgroups;
 	struct thread_struct thread;
 };
 

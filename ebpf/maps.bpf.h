@@ -10,7 +10,8 @@
  *	process events          all programs                    user space
  *	counters         programs                        user space
  *	unwinders        user space, once                all programs
- *	selected_*       user space, once                programs of origins
+ *	selected_*       user space, once                programs of origins, process_fork
+ *	followed         process_fork, process_free      programs of origins, process_fork
  */
 #ifndef EBPF_MAPS_BPF_H
 #define EBPF_MAPS_BPF_H
@@ -72,6 +73,25 @@ struct {
 	__type(key, __u32);
 	__type(value, __u8);
 } selected_pids SEC(".maps");
+
+/* Names with zeroes behind their ends. */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, SELECTED_COMMS_MAX);
+	__uint(key_size, COMM_BYTES);
+	__uint(value_size, sizeof(__u8));
+} selected_comms SEC(".maps");
+
+/*
+ * Processes that the selected ones have started: the start time of each by its thread group id in the initial pid
+ * namespace. The loader makes it small if nothing is followed.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, PROCESS_MAX_COUNT);
+	__type(key, __u32);
+	__type(value, __u64);
+} followed SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);

@@ -10,33 +10,12 @@
 #include "ebpf/dispatch.bpf.h"
 #include "ebpf/exit_stack.bpf.h"
 #include "ebpf/process_events.bpf.h"
+#include "ebpf/selection.bpf.h"
 #include "ebpf/task.bpf.h"
 #include "ebpf/user_registers.bpf.h"
 
 /* A fork gets its entry within milliseconds; an older one without an entry has lost it. */
 #define FORK_NEW_NS 1000000000ULL
-
-static __always_inline bool is_selected(struct task_struct *leader, __u32 pid)
-{
-	char comm[COMM_BYTES] = {};
-
-	if (!pid)
-		return false;
-	if (config.select_pids && !bpf_map_lookup_elem(&selected_pids, &pid))
-		return false;
-	if (config.select_cgroup && bpf_current_task_under_cgroup(&selected_cgroup, 0) != 1)
-		return false;
-	if (config.select_comm) {
-		BPF_CORE_READ_INTO(&comm, leader, comm);
-		for (int i = 0; i < COMM_BYTES; i++) {
-			if (comm[i] != config.comm[i])
-				return false;
-			if (!comm[i])
-				break;
-		}
-	}
-	return true;
-}
 
 /* Sets the header of the record; its type, flags and frames follow. */
 static __always_inline void begin_record(struct unwind_state *state, struct task_struct *task,
@@ -187,7 +166,7 @@ static __always_inline int take_sample(void *ctx, __u8 origin, __u64 value, bool
 	task = current_task();
 	leader = TASK_READ(task, group_leader);
 	pid = current_process_number(task);
-	if (!is_selected(leader, pid)) {
+	if (!is_selected(task, leader, pid)) {
 		count(COUNTER_UNSELECTED);
 		return 0;
 	}

@@ -15,7 +15,7 @@ COMMAND = next((path for path in map(shutil.which, ("chromium", "chromium-browse
                                                     "google-chrome")) if path), None)
 
 _KEY_CODES = {"Escape": 27, "Enter": 13, " ": 32, "ArrowLeft": 37, "ArrowUp": 38, "ArrowRight": 39,
-              "ArrowDown": 40, "Delete": 46}
+              "ArrowDown": 40, "Delete": 46, "F10": 121}
 _SHIFT = 8
 # An element that has not moved for so long stands still.
 _STILL_MS = 50
@@ -179,16 +179,28 @@ class Browser:
         return box
 
     def mouse(self, kind, x, y, buttons=1):
+        """@buttons: 1 is the left one, 2 the right one, 0 none."""
         self._send("Input.dispatchMouseEvent", type=kind, x=x, y=y, clickCount=1, buttons=buttons,
-                   button="none" if kind == "mouseMoved" and not buttons else "left")
+                   button="none" if kind == "mouseMoved" and not buttons else "right" if buttons == 2 else "left")
 
-    def click(self, selector, at=None):
+    def click(self, selector, at=None, buttons=1):
         """Clicks in the middle of the first match, or @at: from its left upper corner."""
         left, top, width, height = self.box(selector)
         x, y = (left + at[0], top + at[1]) if at else (left + width / 2, top + height / 2)
         self.mouse("mouseMoved", x, y, buttons=0)
-        self.mouse("mousePressed", x, y)
-        self.mouse("mouseReleased", x, y)
+        self.mouse("mousePressed", x, y, buttons)
+        self.mouse("mouseReleased", x, y, buttons)
+
+    def press(self, selector, at, seconds):
+        """A finger stays @at for so long: from the left upper corner of the first match."""
+        left, top, _, _ = self.box(selector)
+        # Chromium answers to touches of the protocol only when its own gesture has ended.
+        event = ("document.querySelector(%s).dispatchEvent(new PointerEvent('%%s', {pointerType: 'touch', bubbles: true,"
+                 "clientX: %d, clientY: %d}))" % (json.dumps(selector), left + at[0], top + at[1]))
+        self.evaluate(event % "pointerdown")
+        time.sleep(seconds)
+        self.evaluate(event % "pointerup")
+        self.evaluate(event.replace("PointerEvent", "MouseEvent") % "click")
 
     def drag(self, selector, start, end):
         """Drags in the first match between two points given as shares of its size."""

@@ -71,7 +71,7 @@ def check_core(tap, folder, program):
 def check_texts(tap, folder, pid):
     agent = os.path.join(folder, "build", "agent")
     help_text = " ".join(run(folder, agent, "-help").stdout.split())
-    tap.ok(", Demo in one stack" in help_text and ", demo." in help_text, "-help has it", help_text)
+    tap.ok(", Demo in one stack" in help_text, "-help has it", help_text)
     refused = run(folder, agent, "-tracers", "cobol")
     tap.ok(refused.returncode == 2 and ", demo" in refused.stdout, "-tracers has it", refused.stdout)
     doctor = run(folder, agent, "-doctor", "-pid", str(pid), "-duration", "3s")

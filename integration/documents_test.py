@@ -41,7 +41,7 @@ LINK = re.compile(r"\]\(([^)\s]+)\)")
 OF_THE_SOURCES = {"ARCHITECTURE.md", "CONTRIBUTING.md", "bench/README.md"}
 PAGE = r" (?:to|at) (http://[^\s;,]+)"
 TOKEN_BYTES = 16
-SENT = re.compile(r"; sent [1-9]\d* samples in \d+ requests, dropped 0 samples")
+SENT = re.compile(r"; sent [1-9]\d* samples in \d+ requests$", re.M)
 # A function of the program under profile, and the rate with which it is seen on a busy machine, too.
 FUNCTION = "leaf_plain"
 OFTEN = "-samples-per-second 199"
@@ -201,7 +201,7 @@ def make_run(scene, command):
         status = run.stop()
         last = run.text().splitlines()[-1]
         scene.finish("make run profiles until Ctrl-C, shows the page and sums up", run, status, START_LINE.search(run.text()),
-                     "<html" in html, *[word in last for word in ("idle", "lost", "complete")])
+                     "<html" in html, *[word in last for word in (" busy)", "lost", "complete")])
 
 
 def record_files(scene, command):
@@ -209,6 +209,30 @@ def record_files(scene, command):
         status = run.end()
         scene.finish(command, run, status, FUNCTION.encode() in gzip.decompress(scene.read("profile.pb.gz")),
                      FUNCTION.encode() in scene.read("profile.html"))
+
+
+def profile_command(scene, command):
+    scene.write("Makefile", "all:\n\t@i=0; while [ $$i -lt 100000 ]; do i=$$((i+1)); done\n")
+    with scene.run(command, more="-s") as run:
+        scene.done(command, run, "make and what it starts: ", "heaviest calls", "complete")
+
+
+def print_report(scene, command):
+    with scene.run(command, {"30s": "2s"}, "-pid %d %s" % (scene.pid, OFTEN)) as run:
+        scene.done(command, run, "the selected processes: ", FUNCTION, "server (%d)" % scene.pid)
+
+
+def watch(scene, command):
+    """The live view needs a terminal, and says so where there is none."""
+    with scene.run(command) as run:
+        status = run.end()
+        scene.shown += run.text()
+        scene.tap.ok(status == 2 and "-top needs a terminal" in run.text(), command, run.text())
+
+
+def dump_stacks(scene, command):
+    with scene.run(command, {"1234": scene.pid}) as run:
+        scene.done(command, run, "process %d server" % scene.pid, FUNCTION, "thread %d" % scene.pid)
 
 
 def read_by_go(scene, command):
@@ -383,12 +407,18 @@ def make_legal(scene, command):
 
 def make_install(scene, command):
     top = scene.path("installed")
-    with scene.run(command, {"make": "make -o build/agent"}, "DESTDIR=%s PREFIX=/usr/local" % top, directory=ROOT) as run:
+    with scene.run(command, {"make": "make -o build/agent -o build/options_manual -o build/options_completion"}, "DESTDIR=%s PREFIX=/usr/local" % top, directory=ROOT) as run:
         status = run.end()
-        folder = os.path.join(top, "usr/local/share/doc/allframes-agent")
-        agent = os.path.join(top, "usr/local/bin/allframes-agent")
-        version = subprocess.run([agent, "-version"], stdout=subprocess.PIPE, text=True, check=True).stdout
-        scene.finish(command, run, status, version.startswith("agent "),
+        folder = os.path.join(top, "usr/local/share/doc/allframes")
+        programs = [os.path.join(top, "usr/local/bin", name) for name in ("allframes", "allframes-agent")]
+        versions = [subprocess.run([program, "-version"], stdout=subprocess.PIPE, text=True, check=True).stdout.split()
+                    for program in programs]
+        scene.finish(command, run, status, [version[0] for version in versions] == ["allframes", "allframes-agent"],
+                     versions[0][1] == versions[1][1],
+                     *[os.path.isfile(os.path.join(top, "usr/local/share", name)) for name in (
+                         "man/man1/allframes.1", "man/man1/allframes-agent.1", "bash-completion/completions/allframes",
+                         "bash-completion/completions/allframes-agent", "zsh/site-functions/_allframes",
+                         "fish/vendor_completions.d/allframes.fish")],
                      *[os.path.isfile(os.path.join(folder, name)) for name in (
                          "LICENSE", "LICENSES-page.txt", *DOCUMENTS, *pictures())])
     broken = [link for path in DOCUMENTS for link in broken_links(folder, path)
@@ -437,6 +467,10 @@ COMMANDS = {
     "make install": make_install,
     "build/agent -help": show_help,
     "build/agent -doctor": doctor,
+    "build/agent -- make -j4": profile_command,
+    "build/agent -report -duration 30s": print_report,
+    "build/agent -top": watch,
+    "build/agent -dump 1234": dump_stacks,
     "build/agent -pid 1234 -duration 10s -output profile.pb.gz -output profile.html": record_files,
     "go tool pprof -http=: profile.pb.gz": read_by_go,
     "build/agent -open profile.pb.gz": open_file,

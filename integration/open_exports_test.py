@@ -189,14 +189,14 @@ def main():
     with tempfile.TemporaryDirectory(prefix="allframes-exports-") as directory:
         check_made(tap, directory)
         paths = {suffix: os.path.join(directory, "run" + suffix)
-                 for suffix in (".folded", ".pb.gz", ".html", ".svg", ".speedscope.json", ".firefox.json")}
+                 for suffix in (".folded", ".pb.gz", ".html", ".txt", ".svg", ".speedscope.json", ".firefox.json")}
         with targets(["native", "python"]) as pids:
             sample_run(list(pids.values()), RATE, CPU_SECONDS, outputs=list(paths.values()))
         with open(paths[".folded"], encoding="utf-8", errors="surrogateescape") as file:
             folded = parse_folded(file.read())
         with showing(tap, paths[".folded"]) as api:
             wanted = counts_of(api)
-        for suffix in (".speedscope.json", ".firefox.json"):
+        for suffix in (".speedscope.json", ".firefox.json", ".html"):
             with showing(tap, paths[suffix]) as api:
                 found = counts_of(api)
                 tap.ok(found == wanted, suffix + ": the functions of the folded stacks",
@@ -204,7 +204,13 @@ def main():
                         if found.get(name) != wanted.get(name)][:5])
                 kinds = {row["name"]: row["kind"] for row in api.get("top", root="none", limit=10000)["rows"]}
                 tap.ok(kinds.get("leaf_frame") == "native" and kinds.get("spin", "python") == "python", "and their kinds", kinds)
-                tap.ok(len(api.get("facets")["threads"]) == len(pids), "a track for each thread", api.get("facets"))
+                rows = api.get("facets")["processes" if suffix == ".html" else "threads"]
+                tap.ok(len(rows) == len(pids), "and its threads, or processes", rows)
+        with showing(tap, paths[".txt"]) as api:
+            found, total = counts_of(api), sum(folded.values())
+            tap.ok(types_of(api) == [("share", "percent")] and found.keys() <= wanted.keys() and
+                   abs(found["middle"][1] - 100 * wanted["middle"][1] / total) < 0.1 * len(folded), "the stack table",
+                   found.get("middle"), wanted.get("middle"), total)
         with showing(tap, paths[".firefox.json"]) as api:
             tap.ok(api.get("status")["has_times"], "the Firefox profile has times")
         with open(paths[".speedscope.json"], encoding="utf-8") as file:

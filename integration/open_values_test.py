@@ -278,7 +278,8 @@ def check_refused(tap, directory):
                             ("bad.folded", b"a;b 1\na;oops\n", "line 2: no number at the end: a;oops"),
                             ("run.jfr", b"FLR\0\0\2\0\0", "a JFR recording"),
                             ("cut.pb.gz", gzip.compress(one)[:-9], "damaged"),
-                            ("trace.json", b'{"traceEvents": []}', "a trace of Chrome")):
+                            ("trace.json", b'{"traceEvents": []}', "a trace of Chrome"),
+                            ("x.afdo.txt", b"main:7:1\n 2: 7\n", "a profile for compilers")):
         path = os.path.join(directory, name)
         with open(path, "wb") as file:
             file.write(data)

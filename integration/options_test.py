@@ -5,11 +5,13 @@ signals, two agents at once, selection, probabilistic profiling; each with its e
 line that says what is wrong, and with nothing left loaded.
 """
 import contextlib
+import hashlib
 import math
 import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -162,7 +164,7 @@ def check_surroundings(tap, one):
         tap.ok(result.returncode == 1 and "File too large" in result.stderr and lines[-1].startswith("info: ")
                and not os.path.exists(path), "a file that may not grow is an error of that output",
                result.returncode, result.stderr)
-        tap.ok("errors 0.00%" in lines[-1] and "complete 0.00%" not in lines[-1], "and of nothing else", lines[-1])
+        tap.ok("errors" not in lines[-1] and " 0.00 % of the stacks" not in lines[-1], "and of nothing else", lines[-1])
 
 
 def check_outputs(tap, one):
@@ -176,6 +178,15 @@ def check_outputs(tap, one):
     result = run_agent("-duration", "1s", *one, outputs=[])
     tap.ok(result.status == 0 and not result.output and " to http://127.0.0.1:" in result.log,
            "without a destination there is the page", result.output[:1000], result.log)
+    with socket.socket() as taken:
+        taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        with contextlib.suppress(OSError):
+            # Else somebody else listens there.
+            taken.bind(("127.0.0.1", 7171))
+            taken.listen()
+        result = run_agent("-duration", "1s", *one, outputs=[])
+        tap.ok(result.status == 0 and re.search(r"^info: port 7171 is taken \(by .+, [1-9]\d*\); using \d+$", result.log, re.M),
+               "if its port is taken, the log says by whom", result.log)
 
 
 def check_no_space(tap, one):
@@ -306,6 +317,74 @@ def make_cgroup():
     return None
 
 
+# An id that no container has, and a unit that no other test makes.
+CONTAINER = hashlib.sha256(b"%d" % os.getpid()).hexdigest()
+UNIT = "allframes-test-%d.service" % os.getpid()
+
+
+@contextlib.contextmanager
+def made_cgroups():
+    """Groups for a process each: {options: path}. Those of a container and of a unit are in version 2, and once more, of other
+    names, in version 1 below a controller, where these are mounted.
+    """
+    groups, made = {}, []
+    roots = {root: number for root, number in (("/sys/fs/cgroup", 2), ("/sys/fs/cgroup/unified", 2), ("/sys/fs/cgroup/pids", 1))
+             if os.path.exists(os.path.join(root, "cgroup.procs"))}
+    for root, number in roots.items():
+        container, unit = CONTAINER[number:] + CONTAINER[:number], "v%d-%s" % (number, UNIT)
+        top = "allframes-groups-%d/" % os.getpid()
+        for path, options in ((top + "docker-%s.scope" % container, ["-container", container[:12]]),
+                              (top + unit, ["-unit", unit.partition(".")[0]]), (top + "plain", None)):
+            path = os.path.join(root, path)
+            with contextlib.suppress(OSError):
+                for one in (os.path.dirname(path), path):
+                    if not os.path.isdir(one):
+                        os.mkdir(one)
+                        made.append(one)
+                groups[tuple(options or ["-cgroup", path])] = path
+    try:
+        yield groups
+    finally:
+        for path in reversed(made):
+            os.rmdir(path)
+
+
+def check_groups(tap):
+    """A process is moved into a group of a container, of a unit and of a path, of each version of cgroups, and is sampled with
+    what it starts there; another one is not.
+    """
+    with made_cgroups() as groups:
+        if not groups:
+            tap.skip("cgroups", "none can be made")
+            return
+        for options, path in groups.items():
+            below = os.path.join(path, "below")
+            os.mkdir(below)
+            try:
+                with Program(TARGETS["calls"].path) as chosen, Program(TARGETS["alloca"].path) as other:
+                    with open(os.path.join(below, "cgroup.procs"), "w", encoding="ascii") as file:
+                        file.write(str(chosen.pid))
+                    result = run_agent("-samples-per-second", 199, "-duration", "1s", *options)
+                    tap.ok(result.status == 0 and {stack.comm for stack in result.stacks} == {"calls"},
+                           "%s selects what is in %s" % (options[0], path), other.pid, result.log)
+            finally:
+                for _ in range(100):
+                    with contextlib.suppress(OSError):
+                        os.rmdir(below)
+                        break
+                    time.sleep(0.05)
+    both = run_agent("-unit", "no-such-unit-here", outputs=[])
+    tap.ok(both.status == 2 and "no unit of this name runs" in both.log, "a unit that does not run is refused", both.log)
+
+
+def check_user(tap):
+    with Program(TARGETS["calls"].path, user=65534) as chosen, Program(TARGETS["alloca"].path) as other:
+        result = run_agent("-samples-per-second", 199, "-duration", "1s", "-user", "nobody")
+    comms = {stack.comm for stack in result.stacks}
+    tap.ok(result.status == 0 and "calls" in comms and "alloca" not in comms, "-user profiles the processes of a user only",
+           chosen.pid, other.pid, comms, result.log)
+
+
 def check_selection(tap):
     """Agents side by side, each with another selection."""
     cpus = online_cpus()
@@ -321,7 +400,7 @@ def check_selection(tap):
         both = "%d,%d" % (chosen.pid, other.pid)
         agents = {
             "-pid profiles this process only": (start("-pid", chosen.pid), "calls"),
-            "-comm profiles these processes only": (start("-comm", "alloca"), "alloca"),
+            "-comm profiles these processes only": (start("-comm", "nobody,alloca"), "alloca"),
             "the environment sets what the command line does not":
                 (start(environment={"ALLFRAMES_COMM": "calls"}), "calls"),
             # By pid: other programs of these names may be running.
@@ -337,6 +416,9 @@ def check_selection(tap):
         run_for([chosen.pid, other.pid], 1)
         for title, (agent, comm) in agents.items():
             result = agent.stop()
+            if title.startswith("-comm"):
+                tap.ok("warn: -comm nobody: no process has this name now" in result.log and "-comm alloca" not in result.log,
+                       "and a name that no process has is warned of", result.log)
             comms = {stack.comm for stack in result.stacks}
             if title.startswith("-cpus") and len(cpus) == 1:
                 comms.discard("alloca")
@@ -460,6 +542,8 @@ def main():
         check_signals(tap, before, one)
     check_two_agents(tap)
     check_selection(tap)
+    check_groups(tap)
+    check_user(tap)
     check_threads(tap)
     check_probabilistic_share(tap)
     check_probabilistic_off(tap)

@@ -31,7 +31,7 @@ while True:
         pass
     time.sleep(0.02)
 """
-SUMMARY = re.compile(r"^info: \d+ busy samples", re.M)
+SUMMARY = re.compile(r"^info: (no|\d+) samples? \(", re.M)
 
 
 def wait_until(condition):

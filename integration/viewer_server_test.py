@@ -308,6 +308,22 @@ def check_default(tap):
                "unless it was asked for: one line", result.status, result.log)
 
 
+def check_command_lines(tap, server, is_wanted):
+    """Other machines can reach the page. This process turns in a loop, so that there are samples of it."""
+    end, row = time.monotonic() + HANG_SECONDS, {}
+    while not row and time.monotonic() < end:
+        spin_until = time.monotonic() + 0.3
+        while time.monotonic() < spin_until:
+            pass
+        _, _, body = server.ask("/api/processes", Authorization="Bearer " + TOKEN)
+        answer = json.loads(body)
+        row = next((each for each in answer["rows"] if each.get("pid") == os.getpid() and each["user"]), {})
+    with open("/proc/self/cmdline", "rb") as file:
+        line = file.read().rstrip(b"\0").replace(b"\0", b" ").decode()
+    tap.ok(row and row["command_line"] == (line if is_wanted else "") and answer["has_command_lines"] == is_wanted,
+           "other machines see command lines%s" % (" on request" if is_wanted else " only on request"), row)
+
+
 def check_addresses(tap, directory):
     token_file = os.path.join(directory, "token")
     for address, words in (("0.0.0.0:0", "-viewer-token-file"), ("nonsense", "address and a port"),
@@ -340,7 +356,10 @@ def check_addresses(tap, directory):
                "which opens it too")
         tap.ok("Set-Cookie" not in server.ask("/?token=wrong-wrong-wrong-wrong")[1],
                "a wrong one does not")
+        check_command_lines(tap, server, False)
         check_one_address(tap, server)
+    with serving(tap, "-viewer", "0.0.0.0:0", "-viewer-token-file", token_file, "-with-command-lines") as (_, server):
+        check_command_lines(tap, server, True)
     if os.path.exists("/proc/sys/net/ipv6") and socket.has_ipv6:
         with contextlib.suppress(OSError), socket.socket(socket.AF_INET6) as probe:
             probe.bind(("::1", 0))

@@ -17,6 +17,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "lib/base/file_folder.h"
 #include "lib/base/log.h"
 #include "lib/base/text.h"
 #include "reporter/autofdo.h"
@@ -93,54 +94,46 @@ static ssize_t stream_write(void *cookie, const char *bytes, size_t count)
 /* --- files --- */
 
 /*
- * Creates a file in the directory of @path. *@temporary is its name, which the caller frees; on
- * failure it stays NULL and -errno is returned.
+ * Creates a file beside the output, and puts its name into @temporary. Returns its descriptor, or -errno.
  */
-static int open_beside(const char *path, char **temporary)
+static int open_beside(const struct output_file *file, char temporary[FOLDER_NAME_BYTES])
 {
-	const char *slash = strrchr(path, '/');
-	int directory_bytes = slash ? (int)(slash - path) + 1 : 0;
-
 	for (int i = 0; i < TEMPORARY_ATTEMPTS; i++) {
 		uint64_t number = clock_monotonic_ns();
-		char *name;
-		int fd;
+		int fd, err;
 
 		if (getrandom(&number, sizeof(number), GRND_NONBLOCK) < 0)
 			number += (uint64_t)getpid() << 40;
-		if (asprintf(&name, "%.*s.allframes-%016llx.tmp", directory_bytes, path,
-			     (unsigned long long)number) < 0)
-			return -ENOMEM;
-		fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-		if (fd >= 0) {
-			*temporary = name;
-			return fd;
-		}
-		free(name);
-		if (errno != EEXIST)
-			return -errno;
+		snprintf(temporary, FOLDER_NAME_BYTES,
+			 FOLDER_TEMPORARY_PREFIX "%016llx" FOLDER_TEMPORARY_SUFFIX,
+			 (unsigned long long)number);
+		err = file_folder_make(&file->folder, temporary, &fd);
+		if (err != -EEXIST)
+			return err ? err : fd;
 	}
 	return -EEXIST;
 }
 
-static int check_writable(const char *path)
+static int check_writable(struct output_file *file)
 {
-	_cleanup_(free_pointer) char *temporary = NULL;
+	char temporary[FOLDER_NAME_BYTES];
 	struct stat status;
 	int fd;
 
-	if (!stat(path, &status) && S_ISDIR(status.st_mode))
-		return fail(-EINVAL, "-output %s: is a directory", path);
-	fd = open_beside(path, &temporary);
-	if (!temporary)
-		return fail(-EINVAL, "-output %s: no file can be made there: %s", path,
+	if (!stat(file->path, &status) && S_ISDIR(status.st_mode))
+		return fail(-EINVAL, "-output %s: is a directory", file->path);
+	fd = file_folder_init(&file->folder, FOLDER_OUTPUT, file->path);
+	if (!fd)
+		fd = open_beside(file, temporary);
+	if (fd < 0)
+		return fail(-EINVAL, "-output %s: no file can be made there: %s", file->path,
 			    strerror(-fd));
 	/*
 	 * The output file itself is created at the end, so that a killed agent leaves nothing
 	 * behind.
 	 */
 	close(fd);
-	unlink(temporary);
+	(void)file_folder_remove(&file->folder, temporary);
 	return 0;
 }
 
@@ -148,13 +141,11 @@ static int init_file(struct output_file *file, const char *path)
 {
 	int err = output_format_of_path(path, &file->format);
 
+	file->folder.fd = -1;
 	if (err || !strcmp(path, "-"))
 		return err;
-	err = check_writable(path);
-	if (err)
-		return err;
 	file->path = strdup(path);
-	return file->path ? 0 : fail_errno(-ENOMEM, "-output %s", path);
+	return file->path ? check_writable(file) : fail_errno(-ENOMEM, "-output %s", path);
 }
 
 int output_files_init(struct output_files *files, const char *const *paths, size_t path_count)
@@ -177,8 +168,11 @@ int output_files_init(struct output_files *files, const char *const *paths, size
 
 void output_files_deinit(struct output_files *files)
 {
-	for (size_t i = 0; i < files->count; i++)
+	for (size_t i = 0; i < files->count; i++) {
+		if (files->files[i].path)
+			file_folder_deinit(&files->files[i].folder);
 		free(files->files[i].path);
+	}
 	free(files->files);
 	memset(files, 0, sizeof(*files));
 }
@@ -293,21 +287,21 @@ static int write_descriptor(struct output_job *job, enum output_format format, i
 
 static int write_file(struct output_job *job, const struct output_file *file)
 {
-	_cleanup_(free_pointer) char *temporary = NULL;
-	int fd = open_beside(file->path, &temporary);
+	char temporary[FOLDER_NAME_BYTES];
+	int fd = open_beside(file, temporary);
 	int err;
 
-	if (!temporary)
+	if (fd < 0)
 		return fd;
 	err = write_descriptor(job, file->format, fd);
 	if (!err && fsync(fd))
 		err = -errno;
 	if (close(fd) && !err)
 		err = -errno;
-	if (!err && rename(temporary, file->path))
-		err = -errno;
+	if (!err)
+		err = file_folder_move(&file->folder, temporary, "");
 	if (err)
-		unlink(temporary);
+		(void)file_folder_remove(&file->folder, temporary);
 	return err;
 }
 

@@ -12,6 +12,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "lib/base/file_folder.h"
 #include "lib/model/symbol_lookup.h"
 #include "reporter/otlp_profile.h"
 #include "reporter/pprof.h"
@@ -38,6 +39,7 @@ struct output_file {
 	/** NULL: standard output. */
 	char *path;
 	enum output_format format;
+	struct file_folder folder;
 };
 
 typedef int output_counts_writer(FILE *out, const struct stack_counts *counts,

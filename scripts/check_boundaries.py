@@ -22,7 +22,7 @@ GROUPS = [
     ["lib/base"],
     ["lib/model"],
     ["lib/host", "lib/isa"],
-    ["lib/elf", "build/proto", "build/version.h"],
+    ["lib/elf", "build/proto", "build/version.h", "build/system_calls.h"],
     ["interpreters", "stackdeltas/code", "symbols/cache"],
     ["interpreters/*", "stackdeltas", "symbols/dwarf"],
     ["symbols/build"],
@@ -50,21 +50,23 @@ LIBRARY_HOMES = [
     (r"libelf\.h|gelf\.h", ["symbols/dwarf/", "stackdeltas/tests/"]),
     (r"elfutils/.*|dwarf\.h", ["symbols/dwarf/", "symbols/tests/", "stackdeltas/tests/"]),
     (r"libiberty/.*", ["symbols/demangle."]),
-    (r"grpc/.*", ["reporter/grpc_", "reporter/tests/grpc_", "viewer/receive/", "integration/collector/"]),
+    (r"grpc/.*", ["reporter/grpc_", "reporter/tests/grpc_", "reporter/fuzz/grpc_", "viewer/receive/", "integration/collector/"]),
     (r"protobuf-c/.*|build/proto/.*", ["reporter/otlp_", "reporter/pprof", "reporter/tests/", "viewer/open/", "viewer/receive/", "bench/otlp_"]),
     (r"openssl/.*", ["lib/host/file_id", "viewer/access_token"]),
     (r"xxhash\.h", ["lib/base/hash128."]),
     (r"microhttpd\.h|jansson\.h", ["viewer/"]),
+    (r"n?curses\.h", ["agent/top/top_screen."]),
     (r"zlib\.h", ["lib/elf/debug_file", "lib/host/tests/", "lib/elf/tests/",
                   "symbols/tests/", "symbols/dwarf/tests/", "reporter/", "viewer/http_server", "viewer/open/gunzip",
-                  "viewer/tests/", "viewer/open/tests/", "integration/collector/", "bench/otlp_"]),
+                  "viewer/tests/", "viewer/open/tests/", "viewer/open/fuzz/", "lib/elf/fuzz/",
+                  "integration/collector/", "bench/otlp_"]),
     (r"libdeflate\.h", ["lib/host/decompress", "lib/host/tests/", "lib/elf/tests/"]),
     (r"zstd.*\.h|lzma.*\.h", ["lib/host/decompress", "lib/host/tests/", "lib/elf/tests/"]),
 ]
 
 SOURCE_SUFFIXES = {".c", ".h", ".py", ".sh", ".proto", ".rs", ".cpp", ".go", ".S"}
 # Generated headers are found below build/, which is a root of includes like the repository's.
-GENERATED = re.compile(r"proto/.*\.pb-c\.h|ebpf/.*\.skel\.h|version\.h")
+GENERATED = re.compile(r"proto/.*\.pb-c\.h|ebpf/.*\.skel\.h|version\.h|system_calls\.h")
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 
 

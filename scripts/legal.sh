@@ -26,6 +26,7 @@ license_of() {
 	libstdc++.so.* | libgcc_s.so.*) echo "GPL-3.0-or-later WITH GCC-exception-3.1" ;;
 	libdeflate.so.*) echo "MIT" ;;
 	libdw.so.* | libelf.so.*) echo "LGPL-3.0-or-later OR GPL-2.0-or-later" ;;
+	libncursesw.so.* | libtinfo.so.*) echo "X11-distribute-modifications-variant" ;;
 	libprotobuf-c.so.*) echo "BSD-2-Clause" ;;
 	liblzma.so.*) echo "public domain; 0BSD from 5.6 on" ;;
 	libxxhash.so.*) echo "BSD-2-Clause" ;;
@@ -48,7 +49,7 @@ package_of() {
 }
 
 cat <<END
-allframes-agent       Apache-2.0 (LICENSE)
+allframes             Apache-2.0 (LICENSE)
   kernel programs     GPL-2.0-only (LICENSES/GPL-2.0-only.txt), from ebpf/; built with headers
                       of libbpf, BSD-2-Clause OR LGPL-2.1-only
   shared definitions  GPL-2.0-only OR Apache-2.0, from ebpf/abi/, and the unwinder that unwinds

@@ -30,12 +30,14 @@ libprotobuf-c-dev:protobuf-c/protobuf-c.h
 libgrpc-dev:grpc/grpc.h
 libmicrohttpd-dev:microhttpd.h
 libjansson-dev:jansson.h
+libncurses-dev:ncurses.h
 protobuf-c-compiler:protoc-c'
 
 # elfutils, gdb and perf are other readers of the same stacks; the compilers and emulator of arm64
 # are for its unwinder; nodejs makes code while it runs. golang-go compiles targets, and its
 # `go tool pprof` must read our profiles; the JDK compiles targets and runs them; qemu and busybox for
-# older kernels, and for those of arm64; chromium clicks through the viewer's page.
+# older kernels, and for those of arm64; tmux is the terminal of tests, and ping and sudo are commands with privileges of their
+# own; groff reads the manual page; chromium clicks through the viewer's page.
 test_packages='
 libcmocka-dev:cmocka.h
 python3:python3
@@ -63,6 +65,10 @@ debuginfod:debuginfod
 qemu-system-x86:qemu-system-x86_64
 qemu-system-arm:qemu-system-aarch64
 busybox-static:busybox
+tmux:tmux
+iputils-ping:ping
+sudo:sudo
+groff-base:groff
 chromium:chromium'
 
 # Maven fetches compilers of other languages of the JVM for the long tier.

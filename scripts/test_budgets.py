@@ -20,6 +20,7 @@ BUDGET_SECONDS = {
                     "integration/flame_page"]),
     "scripts": (150, ["scripts/", "docker/"]),
     "integration": (300, ["integration/"]),
+    "terminal": (200, ["integration/command_test", "integration/terminal_test", "integration/dump_test"]),
     "go": (60, ["interpreters/go/", "integration/go_"]),
     "java": (60, ["interpreters/java/", "integration/java_", "agent/unwind/tests/java_",
                   "ebpf/host/tests/java_"]),

@@ -122,7 +122,7 @@ static void wait_for_end(const struct debuginfod *debuginfod, int pid_fd)
 
 static bool fetch(const struct debuginfod *debuginfod, const struct binary *binary)
 {
-	char name[] = "debuginfod-find", kind[] = "debuginfo";
+	char name[] = DEBUGINFOD_PROGRAM, kind[] = DEBUGINFOD_KIND;
 	char digits[2 * BUILD_ID_MAX_BYTES + 1];
 	char *arguments[] = { name, kind, digits, NULL };
 	struct child_process child;

@@ -14,6 +14,10 @@
 
 #include "lib/model/binary.h"
 
+/** The client, and its first argument. */
+#define DEBUGINFOD_PROGRAM "debuginfod-find"
+#define DEBUGINFOD_KIND "debuginfo"
+
 enum {
 	DEBUGINFOD_MAX_WAITING = 1024,
 	/** Build ids that have been requested; above this limit some are requested again. */

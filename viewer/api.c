@@ -10,6 +10,7 @@
 #include "reporter/stack_text.h"
 #include "viewer/api_export.h"
 #include "viewer/api_facets.h"
+#include "viewer/api_lanes.h"
 #include "viewer/api_processes.h"
 #include "viewer/api_quality.h"
 #include "viewer/api_search.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Who is busy: the table of processes, and what each CPU ran. Errors have a text for users. */
+/** Who is busy: the table of processes. Errors have a text for users. */
 #ifndef VIEWER_API_PROCESSES_H
 #define VIEWER_API_PROCESSES_H
 
@@ -7,6 +7,5 @@
 
 /** Fills @object as in viewer/page/API.md. -EINVAL, -ENOMEM. */
 int answer_processes(struct question *question, json_t *object);
-int answer_lanes(struct question *question, json_t *object);
 
 #endif

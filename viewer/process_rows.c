@@ -43,6 +43,11 @@ static const char *name_and_number(const char *name, uint32_t number, uint32_t u
 	return text;
 }
 
+static const char *parent_comm(const struct sample *key)
+{
+	return key->process ? key->process->parent_comm : "";
+}
+
 const char *row_column_text(const struct question *question, const struct sample *key,
 			    enum row_column column, char text[ROW_TEXT_BYTES])
 {
@@ -62,7 +67,7 @@ const char *row_column_text(const struct question *question, const struct sample
 	case ROW_CONTAINER:
 		return sample_container(key);
 	case ROW_PARENT:
-		return name_and_number(info ? info->parent_comm : "", sample_parent(key), 0, text);
+		return name_and_number(parent_comm(key), sample_parent(key), 0, text);
 	case ROW_THREAD:
 		return name_and_number(key->thread_comm, key->tid, SAMPLE_NO_NUMBER, text);
 	case ROW_HOST:
@@ -160,18 +165,31 @@ static uint64_t identify(const struct process_rows *rows, const struct sample *k
 	return hash64_bytes(&identity, sizeof(identity));
 }
 
+/* Compares what texts are made of: there can be many keys. */
+static bool differs(const struct question *question, const struct sample *one,
+		    const struct sample *other, enum row_column column)
+{
+	switch (column) {
+	case ROW_PID:
+		return one->pid != other->pid;
+	case ROW_PARENT:
+		return sample_parent(one) != sample_parent(other) ||
+		       strcmp(parent_comm(one), parent_comm(other)) != 0;
+	case ROW_THREAD:
+		return one->tid != other->tid || strcmp(one->thread_comm, other->thread_comm) != 0;
+	default:
+		return strcmp(row_column_text(question, one, column, NULL),
+			      row_column_text(question, other, column, NULL)) != 0;
+	}
+}
+
 static void note_differences(const struct process_rows *rows, struct process_row *row,
 			     const struct sample *key)
 {
-	char text[ROW_TEXT_BYTES], other[ROW_TEXT_BYTES];
-
-	for (int column = 0; column < ROW_COLUMN_COUNT; column++) {
-		if (row->differing & 1U << column)
-			continue;
-		if (strcmp(row_column_text(rows->question, row->key, column, text),
-			   row_column_text(rows->question, key, column, other)))
+	for (int column = 0; column < ROW_COLUMN_COUNT; column++)
+		if (!(row->differing & 1U << column) &&
+		    differs(rows->question, row->key, key, (enum row_column)column))
 			row->differing |= 1U << column;
-	}
 }
 
 static int count_process(struct process_rows *rows, struct process_row *row,

@@ -267,6 +267,8 @@ static int add_stack(struct asked_stacks *asked, struct question *question,
 	struct stack_names *names = &question->api->names;
 	int err = stack_names_list(names, key->trace, &stack.list);
 
+	if (!err)
+		err = transforms_apply(&asked->transforms, names, &stack.list);
 	/* Samples of profiles may have neither a process nor a thread. */
 	if (!err && root >= ROOT_PROCESS && sample_has_process(key))
 		err = stack_names_level(names, TEXT_PROCESS, key->process_comm,
@@ -378,7 +380,9 @@ int asked_stacks_init(struct asked_stacks *asked, struct question *question)
 		.with_lines = lines && !strcmp(lines, "1"),
 		.is_inverted = inverted && !strcmp(inverted, "1"),
 	};
-	err = parse_root(question->request, &root);
+	err = transforms_init(&asked->transforms, question->request);
+	if (!err)
+		err = parse_root(question->request, &root);
 	if (!err)
 		err = question_count(question, selection->from_ms, selection->to_ms, &counts,
 				     &asked->total);
@@ -395,6 +399,7 @@ void asked_stacks_deinit(struct asked_stacks *asked)
 {
 	asked_stack_vector_deinit(&asked->stacks);
 	asked_key_vector_deinit(&asked->keys);
+	transforms_deinit(&asked->transforms);
 }
 
 uint32_t asked_id(const struct asked_stacks *asked, const struct question *question,

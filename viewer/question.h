@@ -12,6 +12,7 @@
 #include "viewer/flame_tree.h"
 #include "viewer/selection.h"
 #include "viewer/stack_names.h"
+#include "viewer/transforms.h"
 
 struct api {
 	struct api_config config;
@@ -95,6 +96,8 @@ struct asked_stacks {
 	bool with_lines;
 	/** Whole stacks are wanted with their leaves first. */
 	bool is_inverted;
+	/** Owns the lists of stacks that it has changed. */
+	struct transforms transforms;
 };
 
 /**

@@ -100,6 +100,11 @@ const char *viewer_url(const struct viewer *viewer)
 	return viewer->url;
 }
 
+uint16_t viewer_port(const struct viewer *viewer)
+{
+	return viewer->port;
+}
+
 struct history *viewer_history(struct viewer *viewer)
 {
 	return viewer->history;

@@ -35,6 +35,8 @@ void viewer_destroy(struct viewer *viewer);
 
 /** "http://127.0.0.1:7171" */
 const char *viewer_url(const struct viewer *viewer);
+/** The port at which it listens. */
+uint16_t viewer_port(const struct viewer *viewer);
 
 struct history *viewer_history(struct viewer *viewer);
 

@@ -152,6 +152,7 @@ static void *run_load(void *context)
 	struct load_threads *threads = context;
 	struct load_request request;
 
+	pthread_setname_np(pthread_self(), "load");
 	setpriority(PRIO_PROCESS, gettid(), LOW_PRIORITY);
 	__atomic_store_n(&threads->load_tid, gettid(), __ATOMIC_RELEASE);
 	while (!load_queue_pop(&threads->loads, false, &request)) {
@@ -177,6 +178,7 @@ static void *run_load_small(void *context)
 	struct load_request request;
 	struct urgent_thread urgency;
 
+	pthread_setname_np(pthread_self(), "load_small");
 	urgent_thread_init(&urgency, NORMAL_PRIORITY);
 	urgent_thread_rest(&urgency);
 	while (!load_queue_pop(&threads->loads, true, &request)) {
@@ -267,6 +269,7 @@ static void *run_remote(void *context)
 	struct remote_request request;
 	int err = 0;
 
+	pthread_setname_np(pthread_self(), "load_remote");
 	setpriority(PRIO_PROCESS, gettid(), LOW_PRIORITY);
 	while (err != -EPIPE) {
 		err = bounded_queue_pop(&threads->remote_loads, &request, NULL, EXPIRE_NS);
@@ -287,17 +290,14 @@ int load_threads_start(struct load_threads *threads)
 	if (err)
 		return fail_errno(-err, "cannot start the thread load");
 	threads->has_load_thread = true;
-	pthread_setname_np(threads->load_thread, "load");
 	err = pthread_create(&threads->small_thread, NULL, run_load_small, threads);
 	if (err)
 		return fail_errno(-err, "cannot start the thread load_small");
 	threads->has_small_thread = true;
-	pthread_setname_np(threads->small_thread, "load_small");
 	err = pthread_create(&threads->remote_thread, NULL, run_remote, threads);
 	if (err)
 		return fail_errno(-err, "cannot start the thread load_remote");
 	threads->has_remote_thread = true;
-	pthread_setname_np(threads->remote_thread, "load_remote");
 	return 0;
 }
 

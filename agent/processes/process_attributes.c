@@ -9,6 +9,7 @@
 #include "agent/processes/executable_cache.h"
 #include "lib/base/clock.h"
 #include "lib/host/control_group.h"
+#include "lib/host/loaded_program.h"
 #include "lib/host/proc_info.h"
 
 static void set_info(struct process_table *table, struct process *process,
@@ -88,6 +89,37 @@ static struct process_mapping *find_program(const struct proc_maps *maps,
 	return NULL;
 }
 
+/* The path of the first mapped file that is called as @program, with its folders if @whole; NULL: none. */
+static const char *find_mapped(const struct proc_maps *maps, const char *program, bool whole)
+{
+	const char *slash = strrchr(program, '/'), *last = slash ? slash + 1 : program;
+
+	for (uint32_t i = 0; i < maps->count; i++) {
+		const char *path = maps->rows[i].path, *folders_end = strrchr(path, '/');
+
+		if (maps->rows[i].inode && folders_end && strlen(path) < PROC_PATH_MAX_BYTES &&
+		    !(whole ? strcmp(path, program) : strcmp(folders_end + 1, last)))
+			return path;
+	}
+	return NULL;
+}
+
+/* Puts the path of the program that a dynamic loader runs in place of the loader's, if that file is mapped. */
+static void replace_loader(char path[PROC_PATH_MAX_BYTES], const char *proc_root, pid_t pid,
+			   const struct proc_maps *maps)
+{
+	char program[LOADED_PROGRAM_MAX_BYTES];
+	const char *mapped;
+
+	if (!is_dynamic_loader(path) || !loaded_program_read(proc_root, pid, program))
+		return;
+	mapped = find_mapped(maps, program, true);
+	if (!mapped)
+		mapped = find_mapped(maps, program, false);
+	if (mapped)
+		strcpy(path, mapped);
+}
+
 void process_attributes_read(struct process_table *table, struct process *process,
 			     const struct attribute_sources *sources,
 			     const struct proc_first_read *first, const struct proc_maps *maps,
@@ -108,6 +140,7 @@ void process_attributes_read(struct process_table *table, struct process *proces
 
 	if (process->info || proc_executable_path(sources->proc_root, process->pid, path))
 		return;
+	replace_loader(path, sources->proc_root, (pid_t)process->pid, maps);
 	control_group_read(sources->proc_root, process->pid, &texts.group);
 	read_user(sources, process->pid, &values, &texts);
 	read_parent(sources, first->parent_pid, &values, &texts);

@@ -438,6 +438,7 @@ static void *run_sync(void *context)
 	struct process_manager *manager = context;
 	struct urgent_thread urgency;
 
+	pthread_setname_np(pthread_self(), "sync");
 	urgent_thread_init(&urgency, SYNC_PRIORITY);
 	add_tasks(manager);
 	while (!__atomic_load_n(&manager->is_stopping, __ATOMIC_ACQUIRE)) {
@@ -464,6 +465,7 @@ static void *run_work(void *context)
 {
 	struct process_manager *manager = context;
 
+	pthread_setname_np(pthread_self(), "work");
 	sample_loop_run(&manager->samples);
 	return NULL;
 }
@@ -478,12 +480,10 @@ static int start_threads(struct process_manager *manager)
 	if (err)
 		return fail_errno(-err, "cannot start the thread sync");
 	manager->has_sync_thread = true;
-	pthread_setname_np(manager->sync_thread, "sync");
 	err = pthread_create(&manager->work_thread, NULL, run_work, manager);
 	if (err)
 		return fail_errno(-err, "cannot start the thread work");
 	manager->has_work_thread = true;
-	pthread_setname_np(manager->work_thread, "work");
 	return 0;
 }
 

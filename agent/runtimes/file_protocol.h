@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 #include "agent/runtimes/file_home.h"
-#include "agent/runtimes/message_socket.h"
+#include "lib/base/message_socket.h"
 
 /** The only argument of the program. */
 #define FILE_HOST_ARGUMENT "-read-files"

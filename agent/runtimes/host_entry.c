@@ -11,10 +11,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "agent/runtimes/message_socket.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/error.h"
 #include "lib/base/heap.h"
+#include "lib/base/message_socket.h"
 #include "lib/base/soft_limit.h"
 
 enum {

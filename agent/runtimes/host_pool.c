@@ -54,7 +54,7 @@ static struct pooled_host *host_create(struct host_pool *pool, uid_t uid)
 		return NULL;
 	}
 	if (host_process_start(&created->process, options->kind,
-			       options->program ? options->program : "/proc/self/exe",
+			       options->program ? options->program : OWN_PROGRAM,
 			       options->handed_fd, &pool->is_stopped)) {
 		free(created);
 		return NULL;

@@ -21,10 +21,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "agent/runtimes/message_socket.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "lib/base/message_socket.h"
 #include "lib/base/soft_limit.h"
 
 enum {

@@ -65,7 +65,7 @@ struct host_patience {
 
 /**
  * Starts @program and waits until all threads are ready, 10 s at most. The process is killed when the calling
- * thread ends. @handed_fd is borrowed, and used only for a kind with shared memory. Errors as of
+ * thread ends, or with a launcher (lib/base/launcher.h) when the agent does. @handed_fd is borrowed, and used only for a kind with shared memory. Errors as of
  * child_process_start(), -EHOSTDOWN, -ECANCELED: *@is_cancelled (atomic) was set.
  */
 int host_process_start(struct host_process *process, const struct host_kind *kind,

@@ -10,9 +10,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "agent/runtimes/message_socket.h"
 #include "agent/runtimes/runtime_home.h"
 #include "agent/runtimes/runtime_room.h"
+#include "lib/base/message_socket.h"
 
 /** The only argument of the program, and the channels of its two threads. */
 #define HOST_ARGUMENT "-hold-runtimes"

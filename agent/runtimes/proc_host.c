@@ -17,12 +17,12 @@
 #include <unistd.h>
 
 #include "agent/runtimes/host_entry.h"
-#include "agent/runtimes/message_socket.h"
 #include "agent/runtimes/proc_protocol.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/confinement.h"
 #include "lib/base/error.h"
+#include "lib/base/message_socket.h"
 #include "lib/base/urgent_thread.h"
 #include "lib/host/mapped_file.h"
 #include "lib/host/proc_info.h"
@@ -150,10 +150,11 @@ static void answer_maps(struct server *server, const struct proc_question *quest
 	if (!question->is_new)
 		return;
 	service_name_read(proc_root, question->pid, answer->text);
+	/* Keys are read until a time that the caller has set. */
+	add_first_keys(server, question, maps, (struct mapped_key *)(body + row_bytes));
 	command_line_read(proc_root, question->pid, answer->command_line);
 	if (question->wants_parent && !proc_parent(proc_root, question->pid, &parent))
 		answer->parent_pid = (uint32_t)parent;
-	add_first_keys(server, question, maps, (struct mapped_key *)(body + row_bytes));
 }
 
 static void do_maps(struct server *server, const struct proc_question *question, struct rest *rest)

@@ -11,11 +11,11 @@
 #include <unistd.h>
 
 #include "agent/runtimes/host_pool.h"
-#include "agent/runtimes/message_socket.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
+#include "lib/base/message_socket.h"
 #include "lib/host/proc_info.h"
 #include "lib/model/hanging_processes.h"
 #include "lib/model/metrics.h"

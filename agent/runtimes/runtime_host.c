@@ -16,13 +16,13 @@
 
 #include "agent/runtimes/host_entry.h"
 #include "agent/runtimes/host_protocol.h"
-#include "agent/runtimes/message_socket.h"
 #include "interpreters/registry.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/confinement.h"
 #include "lib/base/error.h"
 #include "lib/base/hash_map.h"
+#include "lib/base/message_socket.h"
 #include "lib/elf/elf_image.h"
 #include "lib/host/remote_memory.h"
 

@@ -106,13 +106,26 @@ static void too_many_pids_are_refused(void **state)
 
 static void a_comm_has_1_to_15_bytes(void **state)
 {
-	struct options options = parse("-comm", "exactly15bytes!", NULL);
+	struct options options = parse("-comm", "exactly15bytes!,sh", NULL);
+	char text[3 * SELECTED_COMMS_MAX + 3] = "sh";
 
 	(void)state;
-	assert_string_equal(options.comm, "exactly15bytes!");
+	assert_int_equal(options.comm_count, 2);
+	assert_string_equal(options.comms[0], "exactly15bytes!");
+	/* The kernel compares all bytes. */
+	assert_memory_equal(options.comms[1], "sh\0\0\0\0\0\0\0\0\0\0\0\0\0", COMM_BYTES);
 	options_deinit(&options);
-	assert_refused("give 1 to 15 bytes", "-comm", "exactly16bytes!!", NULL);
-	assert_refused("give 1 to 15 bytes", "-comm", "", NULL);
+	options = parse("-comm", "a,b", "-comm", "c", NULL);
+	assert_int_equal(options.comm_count, 1);
+	assert_string_equal(options.comms[0], "c");
+	options_deinit(&options);
+	assert_refused("give names of 1 to 15 bytes", "-comm", "exactly16bytes!!", NULL);
+	assert_refused("give names of 1 to 15 bytes", "-comm", "", NULL);
+	assert_refused("give names of 1 to 15 bytes", "-comm", "a,,b", NULL);
+	assert_refused("give names of 1 to 15 bytes", "-comm", "a,", NULL);
+	for (int i = 0; i < SELECTED_COMMS_MAX; i++)
+		strcat(text, ",sh");
+	assert_refused("give at most 64 names", "-comm", text, NULL);
 }
 
 static void a_cgroup_is_a_directory_of_a_cgroup_file_system(void **state)
@@ -139,10 +152,46 @@ static void a_cgroup_v2_directory_is_taken(void **state)
 		}
 	}
 	options = parse("-cgroup", root, NULL);
-	assert_string_equal(options.cgroup, root);
+	assert_string_equal(options.cgroup->path, root);
+	assert_string_equal(options.cgroup->controller, "");
 	options_deinit(&options);
 	snprintf(file, sizeof(file), "%s/cgroup.controllers", root);
 	assert_refused("not a cgroup", "-cgroup", file, NULL);
+}
+
+static void only_one_option_names_a_cgroup(void **state)
+{
+	const char *root = access("/sys/fs/cgroup/cgroup.procs", F_OK) ? "/sys/fs/cgroup/unified" :
+									 "/sys/fs/cgroup";
+	struct options options;
+
+	(void)state;
+	assert_refused("no running container", "-container", "no-such-container", NULL);
+	assert_refused("no running container", "-container", "", NULL);
+	assert_refused("no unit of this name", "-unit", "no-such-unit", NULL);
+	assert_refused("no unit of this name", "-unit", "a/b.service", NULL);
+	if (access(root, F_OK))
+		return;
+	/* The last use of the same option wins. */
+	options = parse("-cgroup", root, "-cgroup", root, NULL);
+	assert_string_equal(options.cgroup->path, root);
+	options_deinit(&options);
+}
+
+static void a_user_is_a_name_or_a_number(void **state)
+{
+	struct options options = parse("-user", "root", NULL);
+
+	(void)state;
+	assert_true(options.has_user);
+	assert_int_equal(options.user, 0);
+	options_deinit(&options);
+	options = parse("-user", "4711", NULL);
+	assert_int_equal(options.user, 4711);
+	options_deinit(&options);
+	assert_refused("there is no such user", "-user", "no-such-user-here", NULL);
+	assert_refused("there is no such user", "-user", "", NULL);
+	assert_refused("there is no such user", "-user", "4294967295", NULL);
 }
 
 static void cpus_are_those_of_the_machine(void **state)
@@ -365,6 +414,8 @@ int main(void)
 		option_test(a_comm_has_1_to_15_bytes),
 		option_test(a_cgroup_is_a_directory_of_a_cgroup_file_system),
 		option_test(a_cgroup_v2_directory_is_taken),
+		option_test(only_one_option_names_a_cgroup),
+		option_test(a_user_is_a_name_or_a_number),
 		option_test(cpus_are_those_of_the_machine),
 		option_test(samples_per_second_have_bounds),
 		option_test(a_duration_has_a_unit_and_bounds),

@@ -28,7 +28,10 @@ static void print_row(const struct option *option)
 		putchar(' ');
 		print_cell(option->value_name);
 	}
-	fputs("` | ", stdout);
+	putchar('`');
+	if (option->letter)
+		printf(", `-%c`", option->letter);
+	fputs(" | ", stdout);
 	if (option->initial || option->otherwise) {
 		print_cell(option->initial ? option->initial : option->otherwise);
 		putchar(' ');
@@ -51,6 +54,7 @@ int main(int argument_count, char **arguments)
 	}
 	puts("# Options\n");
 	printf("%s\n\n", option_rules);
+	printf("%s\n\n", option_command_text);
 	puts("| option | default | |\n|---|---|---|");
 	for (size_t i = 0; i < option_count; i++)
 		print_row(&option_table[i]);

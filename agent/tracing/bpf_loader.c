@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/tracing/bpf_selection.h"
 #include "agent/tracing/kernel_check.h"
 #include "ebpf/abi/config.h"
 #include "ebpf/abi/origins.h"
@@ -353,16 +354,14 @@ static int configure(struct allframes *skeleton, const struct bpf_loader_options
 	*config = (struct agent_config){
 		.pid_namespace_level = namespace->level,
 		.pid_namespace_inode = namespace->inode,
-		.select_pids = options->pid_count > 0,
-		.select_comm = options->comm != NULL,
-		.select_cgroup = options->cgroup_fd >= 0,
 		.have_task_pt_regs = features->has_task_pt_regs,
 		.have_casts = features->has_casts,
 		.with_task_ids = options->with_task_ids,
 		.kernel_stack_bytes = kernel_stack_bytes(),
 	};
-	if (options->comm)
-		strncpy(config->comm, options->comm, sizeof(config->comm) - 1);
+	err = bpf_selection_configure(skeleton, options);
+	if (err)
+		return err;
 	err = bpf_map__set_max_entries(skeleton->maps.slabs, (uint32_t)slab_count);
 	if (!err)
 		err = bpf_map__set_max_entries(skeleton->maps.states, (uint32_t)cpu_number_count);
@@ -610,27 +609,7 @@ static void load_other_origins(struct bpf_loader *loader)
 				 error_text());
 }
 
-static int fill_selection(const struct bpf_loader *loader, const struct bpf_loader_options *options)
-{
-	const struct allframes *skeleton = loader->skeletons[ORIGIN_CLOCK];
-	const uint8_t selected = 1;
-	const uint32_t first = 0;
-
-	if (options->pid_count > SELECTED_PIDS_MAX)
-		return fail(-E2BIG, "more than %d pids", SELECTED_PIDS_MAX);
-	for (uint32_t i = 0; i < options->pid_count; i++) {
-		if (bpf_map_update_elem(bpf_map__fd(skeleton->maps.selected_pids),
-					&options->pids[i], &selected, BPF_ANY))
-			return fail_errno(-errno, "cannot select pid %u", options->pids[i]);
-	}
-	if (options->cgroup_fd >= 0 &&
-	    bpf_map_update_elem(bpf_map__fd(skeleton->maps.selected_cgroup), &first,
-				&options->cgroup_fd, BPF_ANY))
-		return fail_errno(-errno, "the cgroup to profile (is it one of cgroup v2?)");
-	return 0;
-}
-
-static int attach(struct bpf_loader *loader)
+static int attach(struct bpf_loader *loader, const struct bpf_loader_options *options)
 {
 	struct allframes *skeleton = loader->skeletons[ORIGIN_CLOCK];
 
@@ -640,7 +619,7 @@ static int attach(struct bpf_loader *loader)
 	if (!skeleton->links.process_exec || !skeleton->links.process_exit)
 		return fail_errno(-errno,
 				  "cannot attach to sched_process_exec and sched_process_exit");
-	return 0;
+	return options->follows_children ? bpf_selection_attach(skeleton) : 0;
 }
 
 static void find_fds(struct bpf_loader *loader)
@@ -679,9 +658,9 @@ int bpf_loader_create(const struct bpf_loader_options *options, struct bpf_loade
 	if (!err)
 		err = fill_unwinders(loader, loader->skeletons[ORIGIN_CLOCK]);
 	if (!err)
-		err = fill_selection(loader, options);
+		err = bpf_selection_fill(loader->skeletons[ORIGIN_CLOCK], options);
 	if (!err)
-		err = attach(loader);
+		err = attach(loader, options);
 	if (err) {
 		bpf_loader_destroy(loader);
 		return err;

@@ -21,6 +21,7 @@
 #include <stdint.h>
 
 #include "ebpf/abi/origins.h"
+#include "ebpf/abi/process.h"
 
 struct bpf_loader;
 
@@ -33,10 +34,20 @@ struct bpf_loader_options {
 	/** Only these processes (at most SELECTED_PIDS_MAX); NULL and 0: all. Borrowed. */
 	const uint32_t *pids;
 	uint32_t pid_count;
-	/** Only processes of this name (cut to COMM_BYTES - 1); NULL: all. Borrowed. */
-	const char *comm;
-	/** Only tasks below this cgroup: descriptor of its directory, borrowed; -1: all. */
+	/** Also what these processes start from now on, and what that starts. */
+	bool follows_children;
+	/** Only processes of these names (at most SELECTED_COMMS_MAX), with zeroes behind their ends; NULL and 0: all. Borrowed. */
+	const char (*comms)[COMM_BYTES];
+	uint32_t comm_count;
+	/**
+	 * Only tasks below this cgroup: descriptor of its directory, borrowed; -1: all. For a group of version 1 the name of
+	 * its controller (lib/host/cgroup_tree.h); "" or NULL for version 2.
+	 */
 	int cgroup_fd;
+	const char *cgroup_controller;
+	/** Only tasks of the user with this real id. */
+	bool has_user;
+	uint32_t user;
 	/** Samples include the id that the runtime gives to the current work. */
 	bool with_task_ids;
 };

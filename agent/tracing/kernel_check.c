@@ -94,7 +94,7 @@ static void check_bpf(const struct check *check)
 	    "no bpf_task_pt_regs (Linux 5.15): user registers are searched for on the kernel's stack");
 }
 
-static void check_perf_events(const struct check *check)
+bool kernel_check_perf_events(void)
 {
 	struct perf_event_attr attributes = {
 		.type = PERF_TYPE_SOFTWARE,
@@ -104,6 +104,12 @@ static void check_perf_events(const struct check *check)
 		.disabled = 1,
 	};
 	_cleanup_(close_fd) int fd = perf_event_open_on_cpu(&attributes, 0);
+
+	return fd >= 0;
+}
+
+static void check_perf_events(const struct check *check)
+{
 	char setting[LINE_BYTES], bad[2 * LINE_BYTES];
 
 	read_line("/proc/sys/kernel/perf_event_paranoid", setting);
@@ -111,7 +117,7 @@ static void check_perf_events(const struct check *check)
 		 "no perf events of all processes (kernel.perf_event_paranoid is %s): run as root, "
 		 "or with CAP_PERFMON",
 		 *setting ? setting : "not there");
-	say(check, fd >= 0, "perf events of all processes", bad);
+	say(check, kernel_check_perf_events(), "perf events of all processes", bad);
 }
 
 bool kernel_check_has_addresses(const char *kallsyms)

@@ -41,4 +41,7 @@ enum kernel_lockdown kernel_check_lockdown(const char *setting, const char *comm
 /** True if addresses can be seen in the file @kallsyms, as /proc/kallsyms. Where they are hidden all are 0. */
 bool kernel_check_has_addresses(const char *kallsyms);
 
+/** Whether perf events of all processes are allowed, with the capabilities that are in effect. */
+bool kernel_check_perf_events(void);
+
 #endif

@@ -218,6 +218,12 @@ static const struct stack_deltas *find_deltas(void *context, uint64_t executable
 	return deltas;
 }
 
+void address_space_prepare(struct address_space *space)
+{
+	for (size_t i = 0; i < space->rows.count; i++)
+		(void)find_deltas(space, space->rows.items[i].executable_id);
+}
+
 struct user_tables address_space_tables(struct address_space *space)
 {
 	return (struct user_tables){

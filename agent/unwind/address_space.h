@@ -71,6 +71,9 @@ struct space_mappings address_space_take_mappings(struct address_space *space);
 /** Frees what address_space_take_mappings() has returned for @space. */
 void address_space_release_mappings(struct address_space *space, struct space_mappings *mappings);
 
+/** Makes the rows of all files now, so that no unwind waits for them. Files that fail are tried again then. */
+void address_space_prepare(struct address_space *space);
+
 /** The tables for unwinding; borrowed until a mapping is added. */
 struct user_tables address_space_tables(struct address_space *space);
 

@@ -14,13 +14,11 @@
 #include <sys/uio.h>
 #include <sys/wait.h>
 
+#include "agent/unwind/process_space.h"
 #include "ebpf/host/emulated_unwind.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/error.h"
-#include "lib/base/log.h"
-#include "lib/host/mapped_file.h"
 #include "lib/host/proc_info.h"
-#include "lib/host/proc_maps.h"
 
 enum {
 	ROUNDS_MAX = 100,
@@ -106,70 +104,9 @@ static int stop_all(struct stopped_process *process)
 	return 0;
 }
 
-static int add_mapping(struct stopped_process *process, const struct proc_mapping *row)
-{
-	const struct space_mapping mapping = { row->start, row->end, row->offset, row->path };
-	struct file_key key;
-	int fd, err;
-
-	if (!strcmp(row->path, "[vsyscall]"))
-		return 0;
-	if (!strcmp(row->path, "[vdso]"))
-		return address_space_add_vdso(&process->space, &mapping, &process->memory.memory);
-	if (!strcmp(row->path, "[uprobes]"))
-		return address_space_add_special(&process->space, &mapping, EXECUTABLE_ID_UPROBES);
-	if (!row->inode)
-		return address_space_add_special(&process->space, &mapping,
-						 EXECUTABLE_ID_ANONYMOUS);
-	err = mapped_file_open("/proc", process->pid, row, &fd, &key);
-	if (err == -EOPNOTSUPP)
-		return address_space_add_special(&process->space, &mapping,
-						 EXECUTABLE_ID_ANONYMOUS);
-	if (err)
-		return err;
-	return address_space_add_file(&process->space, &mapping, fd);
-}
-
-/* Adds all mappings to process->space, which has none. */
-static int read_mappings(struct stopped_process *process)
-{
-	_cleanup_(proc_maps_deinit) struct proc_maps maps = { 0 };
-	int err = proc_maps_read(&maps, "/proc", process->pid, PROC_MAPS_EXECUTABLE);
-
-	for (uint32_t i = 0; i < maps.count && !err; i++) {
-		err = add_mapping(process, &maps.rows[i]);
-		if (!err || err == -ENOMEM)
-			continue;
-		/* Unwinding then reports that there is no mapping. */
-		log_warn("process %d: %s: %s", process->pid, maps.rows[i].path, error_text());
-		err = 0;
-	}
-	return err;
-}
-
-static int read_space(struct stopped_process *process, uint32_t languages)
-{
-	int err = process_memory_init(&process->memory, "/proc", process->pid);
-
-	if (!err)
-		err = address_space_init(&process->space, languages);
-	return err ? err : read_mappings(process);
-}
-
 int stopped_process_update(struct stopped_process *process)
 {
-	struct space_mappings before = address_space_take_mappings(&process->space);
-	int err = read_mappings(process);
-
-	if (err) {
-		struct space_mappings partial = address_space_take_mappings(&process->space);
-
-		process->space.rows = before.rows;
-		process->space.referenced = before.referenced;
-		before = partial;
-	}
-	address_space_release_mappings(&process->space, &before);
-	return err;
+	return process_space_update(process->pid, &process->memory, &process->space);
 }
 
 int stopped_process_init(struct stopped_process *process, pid_t pid, uint32_t languages)
@@ -179,7 +116,7 @@ int stopped_process_init(struct stopped_process *process, pid_t pid, uint32_t la
 
 	err = stop_all(&created);
 	if (!err)
-		err = read_space(&created, languages);
+		err = process_space_read(pid, languages, &created.memory, &created.space);
 	if (err) {
 		stopped_process_deinit(&created);
 		return err;

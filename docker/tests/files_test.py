@@ -147,7 +147,7 @@ def check_options(stages):
     ok(given and not unknown, name, *unknown)
     entry = [step.arguments for step in stages[-1].steps if step.instruction == "ENTRYPOINT"]
     ok(len(entry) == 1 and dockerfile.parse_entrypoint(entry[0])
-       == ["/usr/local/bin/allframes-agent"], "the image starts the agent", *entry)
+       == ["/usr/local/bin/allframes"], "the image starts the agent", *entry)
 
 
 def check_mounted_files():

@@ -30,6 +30,8 @@ struct php_name {
 	/** Offset of the file in the text; 0: there is no name, and the text is the file. */
 	uint32_t file;
 	uint32_t text_bytes;
+	/** First line of the function; 0 if it has none. */
+	uint32_t start_line;
 	char text[];
 };
 
@@ -62,6 +64,8 @@ struct function {
 	/** 0 for a function in C. */
 	uint64_t file;
 	uint64_t class_name;
+	/** First line; 0 for a function in C. */
+	uint32_t start_line;
 };
 
 static size_t name_bytes(const struct php_name *name)
@@ -130,6 +134,8 @@ static int read_code(const struct php_process *process, struct remote_memory *me
 	*sum = fingerprint_mix(*sum, file[0]);
 	*sum = fingerprint_mix(*sum, file[1]);
 	function->file = file[0];
+	/* line_start and line_end are behind the file. */
+	function->start_line = (uint32_t)file[1];
 	return mix_text(memory, function->file, sum);
 }
 
@@ -274,7 +280,10 @@ static int read_name(struct php_names *names, struct remote_memory *memory,
 	if (err)
 		return err;
 	*name = make_name(names, name_length, file_length);
-	return *name ? 0 : -ENOMEM;
+	if (!*name)
+		return -ENOMEM;
+	(*name)->start_line = function->start_line;
+	return 0;
 }
 
 static uint32_t hash_name(const struct php_name *name)
@@ -425,6 +434,7 @@ int php_names_symbolize(struct php_names *names, struct remote_memory *memory,
 	frame->function = name->file ? name->text : include_names[include];
 	frame->file = name->text + name->file;
 	frame->line = position & PHP_LINE_MASK;
+	frame->start_line = name->start_line;
 	frame->is_approximate = position & PHP_IS_APPROXIMATE;
 	return 0;
 }

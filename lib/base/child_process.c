@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "lib/base/error.h"
+#include "lib/base/launcher.h"
 
 static int set_attributes(posix_spawnattr_t *attributes)
 {
@@ -89,7 +90,8 @@ int child_process_start_bound(const char *program, char *const arguments[],
 	char name[] = "agent", argument[] = BOUND_ARGUMENT, parent[16];
 	char *bound[BOUND_ARGUMENTS_MAX] = { name, argument, parent, (char *)program };
 
-	if (!is_entered)
+	/* The launcher's list has it as a bound program. */
+	if (launcher_is_running() || !is_entered)
 		return child_process_start(program, arguments, -1, -1, child);
 	snprintf(parent, sizeof(parent), "%d", (int)getpid());
 	for (int i = 1; arguments[i]; i++) {
@@ -97,14 +99,16 @@ int child_process_start_bound(const char *program, char *const arguments[],
 			return fail(-E2BIG, "start of %s", arguments[0]);
 		bound[BOUND_PROGRAM + i] = arguments[i];
 	}
-	return child_process_start("/proc/self/exe", bound, -1, -1, child);
+	return child_process_start(OWN_PROGRAM, bound, -1, -1, child);
 }
 
 int child_process_start(const char *program, char *const arguments[], int given, int number,
 			struct child_process *child)
 {
 	struct child_process started;
-	int err = spawn(program, arguments, given, number, &started.pid);
+	int err = launcher_is_running() ?
+			  launcher_run(program, arguments, given, number, &started.pid) :
+			  spawn(program, arguments, given, number, &started.pid);
 
 	if (err)
 		return fail_errno(err, "start of %s", arguments[0]);

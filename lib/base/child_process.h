@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/** Starting another program without a shell, beside the agent's threads. */
+/**
+ * Starting another program without a shell, beside the agent's threads. Once there is a launcher (lib/base/launcher.h), that
+ * starts it, and only if the program is on its list.
+ */
 #ifndef LIB_BASE_CHILD_PROCESS_H
 #define LIB_BASE_CHILD_PROCESS_H
 
 #include <sys/types.h>
+
+/** The path of our own program. */
+#define OWN_PROGRAM "/proc/self/exe"
 
 struct child_process {
 	pid_t pid;
@@ -21,7 +27,7 @@ int child_process_start(const char *program, char *const arguments[], int given,
 
 /**
  * Starts a program that is not ours in the same way. It gets no descriptor, and is killed when the thread that
- * starts it or the whole agent ends, whatever the reason.
+ * starts it (with a launcher: the agent's main thread) or the whole agent ends, whatever the reason.
  */
 int child_process_start_bound(const char *program, char *const arguments[],
 			      struct child_process *child);

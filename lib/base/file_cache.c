@@ -19,6 +19,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/error.h"
+#include "lib/base/file_folder.h"
 #include "lib/base/log.h"
 #include "lib/base/read_exactly.h"
 #include "lib/base/vector.h"
@@ -32,7 +33,9 @@ enum {
 static const char temporary_prefix[] = ".new-";
 
 struct file_cache {
+	/* For reading; files are made and removed by the folder. */
 	int fd;
+	struct file_folder folder;
 	char suffix[FILE_CACHE_SUFFIX_MAX_BYTES];
 	uint64_t max_bytes;
 	pthread_mutex_t lock;
@@ -104,7 +107,7 @@ static int list_files(struct file_cache *cache, struct cache_file_vector *files)
 			continue;
 		if (!strncmp(entry->d_name, temporary_prefix, sizeof(temporary_prefix) - 1) &&
 		    status.st_mtime + STALE_SECONDS < now)
-			unlinkat(cache->fd, entry->d_name, 0);
+			(void)file_folder_remove(&cache->folder, entry->d_name);
 		if (!is_cache_name(cache, entry->d_name))
 			continue;
 		memcpy(file.name, entry->d_name, strlen(entry->d_name) + 1);
@@ -133,7 +136,7 @@ static int make_room(struct file_cache *cache)
 		for (size_t i = 0; i < files.count; i++) {
 			if (total <= cache->max_bytes - cache->max_bytes / 8)
 				break;
-			if (unlinkat(cache->fd, files.items[i].name, 0))
+			if (file_folder_remove(&cache->folder, files.items[i].name))
 				continue;
 			total -= files.items[i].size;
 			cache->evicted++;
@@ -148,9 +151,13 @@ static int open_directory(const char *path)
 	_cleanup_(close_fd) int fd = -1;
 	struct stat status;
 
-	if (mkdir(path, 0700) && errno != EEXIST)
-		return fail_errno(-errno, "cannot make the directory %s", path);
+	/* Where it is there, it need not be allowed to make one. */
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT) {
+		if (mkdir(path, 0700) && errno != EEXIST)
+			return fail_errno(-errno, "cannot make the directory %s", path);
+		fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	}
 	if (fd < 0)
 		return errno == ELOOP || errno == ENOTDIR ?
 			       fail(-EPERM, "%s is no directory", path) :
@@ -207,6 +214,12 @@ int file_cache_create(const char *directory, const char *suffix, uint64_t max_by
 		return fail(-ENOMEM, "no memory for a cache");
 	}
 	result->fd = fd;
+	error = file_folder_init(&result->folder, FOLDER_CACHE, directory);
+	if (error) {
+		close(fd);
+		free(result);
+		return fail_errno(error, "cannot open the directory %s", directory);
+	}
 	snprintf(result->suffix, sizeof(result->suffix), "%s", suffix);
 	result->max_bytes = max_bytes;
 	pthread_mutex_init(&result->lock, NULL);
@@ -224,6 +237,7 @@ void file_cache_destroy(struct file_cache *cache)
 	if (!cache)
 		return;
 	close(cache->fd);
+	file_folder_deinit(&cache->folder);
 	pthread_mutex_destroy(&cache->lock);
 	free(cache);
 }
@@ -252,21 +266,21 @@ void file_cache_remove(struct file_cache *cache, struct hash128 key)
 	char name[FILE_CACHE_NAME_BYTES];
 
 	key_name(cache, key, name);
-	unlinkat(cache->fd, name, 0);
+	(void)file_folder_remove(&cache->folder, name);
 }
 
 int file_cache_begin(struct file_cache *cache, struct new_file *file)
 {
 	struct new_file begun;
+	int error;
 
 	snprintf(begun.name, sizeof(begun.name), "%s%d-%u%s", temporary_prefix, getpid(),
 		 cache->temporary_count++, cache->suffix);
 	/* Removes a leftover of an agent that had our pid. */
-	unlinkat(cache->fd, begun.name, 0);
-	begun.fd = openat(cache->fd, begun.name, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-			  0600);
-	if (begun.fd < 0)
-		return fail_errno(-errno, "cache: %s", begun.name);
+	(void)file_folder_remove(&cache->folder, begun.name);
+	error = file_folder_make(&cache->folder, begun.name, &begun.fd);
+	if (error)
+		return fail_errno(error, "cache: %s", begun.name);
 	*file = begun;
 	return 0;
 }
@@ -278,10 +292,11 @@ int file_cache_keep(struct file_cache *cache, struct hash128 key, const struct n
 	int error;
 
 	key_name(cache, key, name);
-	if (fstat(file->fd, &status) || renameat(cache->fd, file->name, cache->fd, name)) {
-		error = fail_errno(-errno, "cache: %s", name);
-		unlinkat(cache->fd, file->name, 0);
-		return error;
+	error = fstat(file->fd, &status) ? -errno :
+					   file_folder_move(&cache->folder, file->name, name);
+	if (error) {
+		(void)file_folder_remove(&cache->folder, file->name);
+		return fail_errno(error, "cache: %s", name);
 	}
 	pthread_mutex_lock(&cache->lock);
 	cache->total_bytes += status.st_size;
@@ -294,7 +309,7 @@ int file_cache_keep(struct file_cache *cache, struct hash128 key, const struct n
 
 void file_cache_abandon(struct file_cache *cache, const struct new_file *file)
 {
-	unlinkat(cache->fd, file->name, 0);
+	(void)file_folder_remove(&cache->folder, file->name);
 }
 
 uint64_t file_cache_evicted(struct file_cache *cache)

@@ -16,6 +16,12 @@
 
 enum { LOG_LINE_BYTES = 1024 };
 
+/* Goes to the first column, and clears the line. */
+#define CLEAR_LINE "\r\033[K"
+
+/* A status is shown. */
+static bool has_status;
+
 static enum log_level current_level = LOG_INFO;
 
 void log_set_level(enum log_level level)
@@ -56,12 +62,14 @@ void log_write(enum log_level level, const char *format, ...)
 	char line[LOG_LINE_BYTES];
 	int saved_errno = errno;
 	va_list arguments;
-	size_t bytes;
+	size_t start = 0, bytes;
 	int text_bytes;
 
 	if (level > log_get_level())
 		return;
-	bytes = snprintf(line, sizeof(line), "%s: ", names[level]);
+	if (__atomic_exchange_n(&has_status, false, __ATOMIC_RELAXED))
+		start = strlen(strcpy(line, CLEAR_LINE));
+	bytes = start + snprintf(line + start, sizeof(line) - start, "%s: ", names[level]);
 	va_start(arguments, format);
 	text_bytes = vsnprintf(line + bytes, sizeof(line) - bytes, format, arguments);
 	va_end(arguments);
@@ -72,11 +80,26 @@ void log_write(enum log_level level, const char *format, ...)
 		bytes = sizeof(line) - 1;
 		memcpy(line + bytes - strlen(cut_mark), cut_mark, strlen(cut_mark));
 	}
-	mask_controls(line, bytes);
+	mask_controls(line + start, bytes - start);
 	line[bytes++] = '\n';
 	while (write(STDERR_FILENO, line, bytes) < 0 && errno == EINTR)
 		;
 	errno = saved_errno;
+}
+
+void log_show_status(const char *text)
+{
+	char line[LOG_LINE_BYTES];
+	bool was_shown = __atomic_exchange_n(&has_status, text != NULL, __ATOMIC_RELAXED);
+	int bytes = snprintf(line, sizeof(line), CLEAR_LINE "%s", text ? text : "");
+
+	if (bytes >= (int)sizeof(line))
+		bytes = sizeof(line) - 1;
+	if (!text && !was_shown)
+		return;
+	mask_controls(line + strlen(CLEAR_LINE), (size_t)bytes - strlen(CLEAR_LINE));
+	while (write(STDERR_FILENO, line, (size_t)bytes) < 0 && errno == EINTR)
+		;
 }
 
 /*

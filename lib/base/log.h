@@ -25,6 +25,12 @@ void log_write(enum log_level level, const char *format, ...) __attribute__((for
 #define log_error(...) log_write(LOG_ERROR, __VA_ARGS__)
 #define log_warn(...) log_write(LOG_WARN, __VA_ARGS__)
 #define log_info(...) log_write(LOG_INFO, __VA_ARGS__)
+/**
+ * Shows @text, which has no line end, below the log of a terminal, in place of what was shown there before. A line of the log
+ * removes it; NULL does as well. For one thread.
+ */
+void log_show_status(const char *text);
+
 /** Arguments are not evaluated unless the level is debug. */
 #define log_debug(...)                                                                             \
 	do {                                                                                       \

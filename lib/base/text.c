@@ -122,3 +122,52 @@ uint32_t text_decode_utf8(const uint8_t *bytes, size_t left, size_t *length)
 	*length = wanted;
 	return character;
 }
+
+struct character_range {
+	uint32_t first;
+	uint32_t last;
+	uint32_t columns;
+};
+
+/* In ascending order: the wide ranges of Unicode's EastAsianWidth.txt, and combining and format characters. */
+static const struct character_range column_ranges[] = {
+	{ 0x300, 0x36f, 0 },	 { 0x1100, 0x115f, 2 },	  { 0x200b, 0x200f, 0 },
+	{ 0x2e80, 0x303e, 2 },	 { 0x3041, 0xa4cf, 2 },	  { 0xac00, 0xd7a3, 2 },
+	{ 0xf900, 0xfaff, 2 },	 { 0xfe00, 0xfe0f, 0 },	  { 0xfe30, 0xfe6f, 2 },
+	{ 0xff00, 0xff60, 2 },	 { 0xffe0, 0xffe6, 2 },	  { 0x1f300, 0x1f64f, 2 },
+	{ 0x1f680, 0x1f6ff, 2 }, { 0x1f900, 0x1faff, 2 }, { 0x20000, 0x3fffd, 2 },
+};
+
+uint32_t text_character_columns(uint32_t character)
+{
+	const size_t count = sizeof(column_ranges) / sizeof(column_ranges[0]);
+
+	for (size_t i = 0; i < count && column_ranges[i].first <= character; i++) {
+		if (character <= column_ranges[i].last)
+			return column_ranges[i].columns;
+	}
+	return 1;
+}
+
+size_t text_columns(const char *text)
+{
+	size_t left = strlen(text), columns = 0, length;
+
+	for (; left; text += length, left -= length)
+		columns += text_character_columns(
+			text_decode_utf8((const uint8_t *)text, left, &length));
+	return columns;
+}
+
+size_t text_length_in_columns(const char *text, size_t columns)
+{
+	size_t left = strlen(text), used = 0, total = 0, length;
+
+	for (; left; left -= length, total += length) {
+		used += text_character_columns(
+			text_decode_utf8((const uint8_t *)text + total, left, &length));
+		if (used > columns)
+			break;
+	}
+	return total;
+}

@@ -46,4 +46,13 @@ size_t text_encode_utf8(uint32_t character, char to[TEXT_UTF8_MAX_BYTES]);
  */
 uint32_t text_decode_utf8(const uint8_t *bytes, size_t left, size_t *length);
 
+/** The columns that @character takes on a terminal: 2 for wide ones of East Asia and pictures, 0 for marks on others. */
+uint32_t text_character_columns(uint32_t character);
+
+/** The columns that @text, valid UTF-8 without control characters, takes on a terminal. */
+size_t text_columns(const char *text);
+
+/** The length of the longest start of @text that takes at most @columns columns. */
+size_t text_length_in_columns(const char *text, size_t columns);
+
 #endif

@@ -25,6 +25,14 @@ void text_builder_clear(struct text_builder *builder)
 		builder->text[0] = '\0';
 }
 
+void text_builder_cut(struct text_builder *builder, size_t length)
+{
+	if (length >= builder->length)
+		return;
+	builder->length = length;
+	builder->text[length] = '\0';
+}
+
 const char *text_builder_text(const struct text_builder *builder)
 {
 	return builder->text ? builder->text : "";

@@ -22,6 +22,9 @@ void text_builder_deinit(struct text_builder *builder);
 /** Empties the builder, keeps its memory and clears the failure mark. */
 void text_builder_clear(struct text_builder *builder);
 
+/** Removes all behind the first @length bytes, which may be more than there are. */
+void text_builder_cut(struct text_builder *builder, size_t length);
+
 /** The text, "" if there is none; borrowed until the next change. */
 const char *text_builder_text(const struct text_builder *builder);
 

@@ -11,7 +11,7 @@
  * agent's user or the owner of the file.
  *
  * Paths and files are hostile: they are resolved below the root without leaving it, and only regular files are
- * opened. A path may cross mounts that can be read without the risk of hanging; a link may not.
+ * opened. A path, and a link on it, may cross mounts that can be read without the risk of hanging.
  */
 #ifndef LIB_ELF_DEBUG_FILE_H
 #define LIB_ELF_DEBUG_FILE_H

@@ -28,8 +28,8 @@
 #include "lib/base/text.h"
 
 enum {
-	/* Bytes read of the file: enough for a dozen hierarchies of cgroups version 1 with long paths. */
-	CGROUP_MAX_BYTES = 16 << 10,
+	/* Bytes read of a file: enough for a dozen hierarchies of cgroups version 1 with long paths, and a hundred mounts. */
+	FILE_MAX_BYTES = 16 << 10,
 	ID_DIGITS = 64,
 	TASK_DIGITS = 32,
 };
@@ -286,23 +286,76 @@ void control_group_parse(const char *text, size_t size, struct control_group *gr
 	}
 }
 
-void control_group_read(const char *proc_root, pid_t pid, struct control_group *group)
+/* Whether all groups are the roots of their hierarchies, as those of a container are in a cgroup namespace of its own. */
+static bool is_at_root(const char *text, size_t size)
 {
-	char path[PATH_MAX], text[CGROUP_MAX_BYTES];
+	const char *end = text + size;
+
+	while (text < end) {
+		const char *line_end = memchr(text, '\n', end - text);
+
+		if (!line_end)
+			line_end = end;
+		if (line_end - text < 2 || memcmp(line_end - 2, ":/", 2))
+			return false;
+		text = line_end + 1;
+	}
+	return size;
+}
+
+/*
+ * Docker, Podman and CRI-O mount /etc/hostname and others from a folder of the container: /.../containers/ID/... and
+ * /.../overlay-containers/ID/...
+ */
+void control_group_parse_mounts(const char *text, size_t size, char id[CONTAINER_ID_MAX_BYTES])
+{
+	static const char folder[] = "containers/";
+	const char *end = text + size, *at = text;
+
+	id[0] = '\0';
+	while ((at = memmem(at, (size_t)(end - at), folder, strlen(folder)))) {
+		struct part digits = { at + strlen(folder), ID_DIGITS };
+
+		at += strlen(folder);
+		if (end - at <= ID_DIGITS || at[ID_DIGITS] != '/' ||
+		    count_hex_digits(digits) < ID_DIGITS)
+			continue;
+		memcpy(id, at, ID_DIGITS);
+		id[ID_DIGITS] = '\0';
+		return;
+	}
+}
+
+/* Reads the start of PID/@name, without a line that is cut; 0 if there is nothing. */
+static size_t read_lines(const char *proc_root, pid_t pid, const char *name, char *text,
+			 size_t capacity)
+{
+	char path[PATH_MAX];
 	_cleanup_(close_fd) int fd = -1;
 	ssize_t size;
 
-	*group = (struct control_group){ 0 };
-	snprintf(path, sizeof(path), "%s/%d/cgroup", proc_root, pid);
+	snprintf(path, sizeof(path), "%s/%d/%s", proc_root, pid, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	size = fd < 0 ? -1 : read(fd, text, sizeof(text));
+	size = fd < 0 ? -1 : read(fd, text, capacity);
 	if (size <= 0)
-		return;
+		return 0;
 	/* The rest of a line that was cut is not known, so the line is dropped. */
-	if (size == sizeof(text)) {
+	if ((size_t)size == capacity) {
 		const char *last = memrchr(text, '\n', size);
 
 		size = last ? last - text : 0;
 	}
+	return (size_t)size;
+}
+
+void control_group_read(const char *proc_root, pid_t pid, struct control_group *group)
+{
+	char text[FILE_MAX_BYTES];
+	size_t size = read_lines(proc_root, pid, "cgroup", text, sizeof(text));
+
 	control_group_parse(text, size, group);
+	if (*group->container_id || !is_at_root(text, size))
+		return;
+	size = read_lines(proc_root, pid, "mountinfo", text, sizeof(text));
+	control_group_parse_mounts(text, size, group->container_id);
 }

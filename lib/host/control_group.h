@@ -32,9 +32,13 @@ struct control_group {
  */
 void control_group_parse(const char *text, size_t size, struct control_group *group);
 
+/** Looks for a container in @text, lines of /proc/PID/mountinfo: the first folder of one; "" if there is none. */
+void control_group_parse_mounts(const char *text, size_t size, char id[CONTAINER_ID_MAX_BYTES]);
+
 /**
- * Reads the control group of the process @pid; empty also if the process is gone. @proc_root is "/proc" or a test's
- * folder.
+ * Reads the control group of the process @pid; empty also if the process is gone. In a cgroup namespace of its own a
+ * container's groups have no names, as the agent's own container has; then the id is that in the paths of its mounts.
+ * @proc_root is "/proc" or a test's folder.
  */
 void control_group_read(const char *proc_root, pid_t pid, struct control_group *group);
 

@@ -30,8 +30,7 @@ struct judged_root {
 bool judged_path_may_read(const struct path_judge *judge, pid_t pid, int fd);
 
 /**
- * Opens the regular file at @path below @root; the caller owns *@fd. Where mounts are judged, links are not
- * followed to other mounts. -ENOENT.
+ * Opens the regular file at @path below @root; the caller owns *@fd. Mounts that links lead to are judged, too. -ENOENT.
  */
 int judged_path_open(const struct judged_root *root, const char *path, int *fd,
 		     struct file_key *key);

@@ -10,10 +10,8 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
@@ -21,6 +19,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/host/proc_info.h"
+#include "lib/host/rooted_path.h"
 
 static int64_t timespec_ns(struct timespec time)
 {
@@ -150,15 +149,12 @@ int mapped_file_open_mapping(const char *proc_root, pid_t pid, const struct proc
 static int open_below_root(int root_fd, const char *path, const struct proc_mapping *mapping,
 			   int *fd, struct file_key *key)
 {
-	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-	};
-	_cleanup_(close_fd) int path_fd = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	_cleanup_(close_fd) int path_fd = -1;
 	struct stat status;
+	int err = rooted_path_open(root_fd, path, &(struct rooted_path_rules){ 0 }, &path_fd);
 
-	if (path_fd < 0)
-		return -errno;
+	if (err)
+		return err;
 	if (fstat(path_fd, &status))
 		return -errno;
 	if (mapping &&

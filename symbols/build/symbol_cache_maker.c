@@ -22,12 +22,11 @@
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
+#include "lib/base/message_socket.h"
 #include "lib/host/binary_file.h"
+#include "symbols/build/maker_messages.h"
 #include "symbols/build/symbol_cache_maker_child.h"
-#include "symbols/cache/big_bytes.h"
-#include "symbols/cache/scratch_file.h"
 #include "symbols/dwarf/dwarf_problem.h"
-#include "symbols/dwarf/unpacked_elf.h"
 
 enum {
 	/* Factor and extra time for the wall clock limit, since others may want the CPU more. */
@@ -40,12 +39,7 @@ enum {
 	 * behind.
 	 */
 	KILLED_WAIT_MS = 1000,
-	/* Limit of opened .dwo files: one for each unit, at two paths. */
-	OPENS_MAX = 1 << 18,
 };
-
-/* Limit of everything that a process decompresses, one file after the other. */
-#define SCRATCH_MAX_BYTES (2 * UNPACKED_MAX_BYTES)
 
 /*
  * True if the program handles the hidden argument: another program would do its normal work a
@@ -55,21 +49,14 @@ static bool is_entered;
 
 /* A process and the messages from it. */
 struct maker {
-	const struct debug_file_search *search;
 	/* The file whose symbol caches are made; borrowed. */
-	int elf;
 	const struct binary *binary;
 	struct child_process child;
-	int socket;
+	struct maker_messages messages;
 	uint64_t deadline_ns;
-	uint32_t open_count;
-	uint64_t scratch_bytes;
 	/* The process was killed because it was late, or because somebody needed the file. */
 	bool is_late;
 	bool is_in_the_way;
-	bool has_result;
-	int result;
-	char text[128];
 };
 
 void symbol_cache_maker_enter(int argument_count, char **arguments)
@@ -86,28 +73,6 @@ void symbol_cache_maker_enter(int argument_count, char **arguments)
 
 /* --- start --- */
 
-/* Sends @bytes with descriptors. */
-static int send_with(int socket, const void *bytes, size_t size, const int *fds, int fd_count)
-{
-	struct iovec part = { .iov_base = (void *)bytes, .iov_len = size };
-	union {
-		char bytes[CMSG_SPACE(SYMBOL_CACHE_MAKER_FILES_MAX * sizeof(int))];
-		struct cmsghdr header;
-	} control = { 0 };
-	struct msghdr message = { .msg_iov = &part, .msg_iovlen = 1 };
-
-	if (fd_count) {
-		message.msg_control = &control;
-		message.msg_controllen = CMSG_SPACE(fd_count * sizeof(int));
-		control.header.cmsg_level = SOL_SOCKET;
-		control.header.cmsg_type = SCM_RIGHTS;
-		control.header.cmsg_len = CMSG_LEN(fd_count * sizeof(int));
-		memcpy(CMSG_DATA(&control.header), fds, fd_count * sizeof(int));
-	}
-	/* A process that does not read its socket must not block us. */
-	return sendmsg(socket, &message, MSG_NOSIGNAL | MSG_DONTWAIT) == (ssize_t)size ? 0 : -errno;
-}
-
 static int start(struct maker *maker)
 {
 	char argument[] = SYMBOL_CACHE_MAKER_ARGUMENT, name[] = "make-symbols";
@@ -118,58 +83,13 @@ static int start(struct maker *maker)
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets))
 		return fail_errno(-errno,
 				  "cannot make the socket of a process that makes symbol caches");
-	maker->socket = sockets[0];
+	maker->messages.socket = sockets[0];
 	theirs = sockets[1];
-	return child_process_start("/proc/self/exe", arguments, theirs, SYMBOL_CACHE_MAKER_SOCKET,
+	return child_process_start(OWN_PROGRAM, arguments, theirs, SYMBOL_CACHE_MAKER_SOCKET,
 				   &maker->child);
 }
 
-/* --- messages --- */
-
-static void open_for(struct maker *maker, const struct symbol_cache_maker_message *message)
-{
-	struct symbol_cache_maker_message reply = { .kind = SYMBOL_CACHE_MAKER_OPENED };
-	_cleanup_(close_fd) int fd = -1;
-
-	if (message->kind == SYMBOL_CACHE_MAKER_OPEN) {
-		if (maker->search && maker->open_count++ < OPENS_MAX)
-			(void)debug_file_open_path(maker->search, message->text, maker->elf, &fd);
-	} else if (message->kind == SYMBOL_CACHE_MAKER_OPEN_BIG_BYTES) {
-		if (maker->open_count++ < OPENS_MAX)
-			(void)scratch_file_open_sparse(BIG_BYTES_MAX, &fd);
-	} else if (message->bytes <= SCRATCH_MAX_BYTES - maker->scratch_bytes) {
-		maker->scratch_bytes += message->bytes;
-		(void)scratch_file_open(message->bytes, &fd);
-	}
-	/* If this fails, the process is about to end. */
-	(void)send_with(maker->socket, &reply, offsetof(struct symbol_cache_maker_message, text),
-			&fd, fd >= 0);
-}
-
-/* True if there was a message. */
-static bool hear(struct maker *maker, int flags)
-{
-	struct symbol_cache_maker_message message;
-	size_t text_offset = offsetof(struct symbol_cache_maker_message, text);
-	ssize_t size = recv(maker->socket, &message, sizeof(message), flags);
-
-	if (size <= (ssize_t)text_offset)
-		return false;
-	((char *)&message)[size - 1] = '\0';
-	if (message.kind == SYMBOL_CACHE_MAKER_OPEN ||
-	    message.kind == SYMBOL_CACHE_MAKER_OPEN_SCRATCH ||
-	    message.kind == SYMBOL_CACHE_MAKER_OPEN_BIG_BYTES) {
-		open_for(maker, &message);
-	} else if (message.kind == SYMBOL_CACHE_MAKER_RESULT) {
-		maker->has_result = true;
-		maker->result = message.error < 0 && message.error > -4096 ? message.error :
-				message.error				   ? -EBADMSG :
-									     0;
-		snprintf(maker->text, sizeof(maker->text), "%.*s", (int)sizeof(maker->text) - 1,
-			 message.text);
-	}
-	return true;
-}
+/* --- the wait --- */
 
 static int wait_ms(const struct maker *maker)
 {
@@ -188,7 +108,7 @@ static int serve(struct maker *maker)
 {
 	struct pollfd polled[] = {
 		{ .fd = maker->child.pid_fd, .events = POLLIN },
-		{ .fd = maker->socket, .events = POLLIN },
+		{ .fd = maker->messages.socket, .events = POLLIN },
 	};
 
 	for (;;) {
@@ -200,7 +120,7 @@ static int serve(struct maker *maker)
 					  "cannot wait for a process that makes symbol caches");
 		if (count > 0 && polled[0].revents)
 			return 0;
-		if (count > 0 && polled[1].revents && !hear(maker, MSG_DONTWAIT))
+		if (count > 0 && polled[1].revents && !maker_messages_hear(&maker->messages))
 			polled[1].fd = -1;
 		if (is_killed && !count)
 			return fail(-ETIME,
@@ -235,14 +155,14 @@ static int judge(const struct maker *maker, int status)
 		return judge_signal(maker, WTERMSIG(status));
 	/* The process has reached its own memory limit: another try would end the same way. */
 	if (WEXITSTATUS(status) == SYMBOL_CACHE_MAKER_EXIT_NO_MEMORY ||
-	    (maker->has_result && maker->result == -ENOMEM))
+	    (maker->messages.has_result && maker->messages.result == -ENOMEM))
 		return fail(-E2BIG, "the symbol cache takes more memory than allowed");
-	if (maker->has_result && !WEXITSTATUS(status)) {
-		if (maker->result)
-			return fail(maker->result, "%s", maker->text);
-		if (maker->text[0]) {
-			log_debug("not all DWARF is read: %s", maker->text);
-			dwarf_problem_note("%s", maker->text);
+	if (maker->messages.has_result && !WEXITSTATUS(status)) {
+		if (maker->messages.result)
+			return fail(maker->messages.result, "%s", maker->messages.text);
+		if (maker->messages.text[0]) {
+			log_debug("not all DWARF is read: %s", maker->messages.text);
+			dwarf_problem_note("%s", maker->messages.text);
 		}
 		return 0;
 	}
@@ -268,7 +188,7 @@ static int finish(struct maker *maker, const struct symbol_cache_maker_limits *l
 		*cpu_ns += limits->cpu_ns;
 		return err;
 	}
-	while (!maker->has_result && hear(maker, MSG_DONTWAIT))
+	while (!maker->messages.has_result && maker_messages_hear(&maker->messages))
 		;
 	while (wait4(maker->child.pid, &status, 0, &usage) < 0)
 		if (errno != EINTR)
@@ -280,7 +200,7 @@ static int finish(struct maker *maker, const struct symbol_cache_maker_limits *l
 static void maker_deinit(struct maker *maker)
 {
 	close_fd(&maker->child.pid_fd);
-	close_fd(&maker->socket);
+	close_fd(&maker->messages.socket);
 }
 
 int symbol_cache_maker_run(const struct symbol_cache_maker_files *files,
@@ -289,11 +209,9 @@ int symbol_cache_maker_run(const struct symbol_cache_maker_files *files,
 			   uint64_t *cpu_ns)
 {
 	_cleanup_(maker_deinit) struct maker maker = {
-		.search = search,
-		.elf = files->elf,
 		.binary = files->binary,
 		.child.pid_fd = -1,
-		.socket = -1,
+		.messages = { .search = search, .elf = files->elf, .socket = -1 },
 	};
 	struct symbol_cache_maker_request request = {
 		.limits = *limits,
@@ -317,7 +235,8 @@ int symbol_cache_maker_run(const struct symbol_cache_maker_files *files,
 	err = start(&maker);
 	if (err)
 		return err;
-	(void)send_with(maker.socket, &request, sizeof(request), fds, fd_count);
+	/* A process that does not read its socket must not block us. */
+	(void)message_try_send(maker.messages.socket, &request, sizeof(request), fds, fd_count);
 	err = finish(&maker, limits, &used_ns);
 	if (cpu_ns)
 		*cpu_ns += used_ns;

@@ -12,6 +12,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/error.h"
+#include "lib/base/file_folder.h"
 
 static bool has_room(int fd, uint64_t bytes)
 {
@@ -40,14 +41,19 @@ static bool take_room(int fd, uint64_t bytes, bool is_sparse)
 
 static int open_in(const char *folder, uint64_t bytes, bool is_sparse)
 {
-	_cleanup_(close_fd) int fd = open(folder, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+	_cleanup_(file_folder_deinit) struct file_folder opened = { .fd = -1 };
+	_cleanup_(close_fd) int fd = -1;
 
-	return fd >= 0 && has_room(fd, bytes) && take_room(fd, bytes, is_sparse) ? take_fd(fd) : -1;
+	return !file_folder_init(&opened, FOLDER_SCRATCH, folder) &&
+			       !file_folder_make_unnamed(&opened, &fd) && has_room(fd, bytes) &&
+			       take_room(fd, bytes, is_sparse) ?
+		       take_fd(fd) :
+		       -1;
 }
 
 static int open_anywhere(uint64_t bytes, bool is_sparse, int *fd)
 {
-	static const char *const folders[] = { "/var/tmp", "/tmp" };
+	static const char *const folders[] = { SCRATCH_FOLDER, SCRATCH_OTHER_FOLDER };
 	_cleanup_(close_fd) int opened = -1;
 
 	for (size_t i = 0; opened < 0 && i < sizeof(folders) / sizeof(folders[0]); i++)

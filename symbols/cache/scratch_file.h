@@ -9,6 +9,10 @@
 
 #include <stdint.h>
 
+/** The folders of such files, the first one first. */
+#define SCRATCH_FOLDER "/var/tmp"
+#define SCRATCH_OTHER_FOLDER "/tmp"
+
 enum {
 	/** Limit of a file in memory, such as any file on a tmpfs. */
 	SCRATCH_IN_MEMORY_MAX_BYTES = 128 << 20,

@@ -16,6 +16,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/error.h"
+#include "lib/base/text.h"
 
 enum {
 	/* libdw knows no longer names. */
@@ -181,10 +182,13 @@ static uint32_t add_name(struct output *output, const char *name, const char *re
 	return offset;
 }
 
-/* .zdebug_info is renamed to .debug_info. */
+/*
+ * .zdebug_info is renamed to .debug_info, also if the section was packed in the new way: libelf would take what was unpacked for
+ * packed data, and unpack it once more, in memory.
+ */
 static uint32_t add_section_name(struct output *output, const struct elf_section *section)
 {
-	bool is_zdebug = elf_section_encoding(section) == ELF_ENCODING_ZDEBUG;
+	bool is_zdebug = text_starts_with(section->name, ".zdebug_");
 
 	return add_name(output, is_zdebug ? "." : "",
 			section->name + (is_zdebug ? strlen(".z") : 0));

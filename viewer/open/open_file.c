@@ -18,6 +18,7 @@
 #include "viewer/open/open_folded.h"
 #include "viewer/open/open_json.h"
 #include "viewer/open/open_otlp.h"
+#include "viewer/open/open_page.h"
 #include "viewer/open/open_perf.h"
 #include "viewer/open/open_pprof.h"
 #include "viewer/open/open_pprof_text.h"
@@ -116,6 +117,20 @@ static bool is_folded(const char *text, size_t count)
 	return false;
 }
 
+/* True for "main:734:10", and lines of the function behind it. */
+static bool is_autofdo(const char *text)
+{
+	static const char digits[] = "0123456789";
+	size_t name = strcspn(text, ":\n"), total = strspn(text + name + !!text[name], digits);
+	const char *behind = text + name + !!text[name] + total;
+
+	if (!name || text[name] != ':' || !total || *behind != ':')
+		return false;
+	behind += 1 + strspn(behind + 1, digits);
+	return behind[-1] != ':' && *behind == '\n' && behind[1] == ' ' &&
+	       strspn(behind + 2, digits);
+}
+
 /*
  * Replaces UTF-16 that begins with a byte order mark by UTF-8, and drops the mark. The caller frees *@converted, which
  * is NULL if the bytes stay the same but for the mark.
@@ -174,6 +189,7 @@ static const struct {
 	{ "BZh", 3, "compressed by bzip2; `bzip2 -d` unpacks it" },
 	{ "\x1f\x8b", 2, "compressed by gzip twice; `gzip -d` unpacks it" },
 	{ "<!DOCTYPE", 9, "an HTML page; open the profile that it was made of" },
+	{ "<!doctype", 9, "an HTML page; open the profile that it was made of" },
 	{ "<html", 5, "an HTML page; open the profile that it was made of" },
 	{ "<svg", 4, "a picture of a flame graph; open the profile that it was made of" },
 	{ "<?xml", 5,
@@ -200,6 +216,8 @@ int open_bytes(char *bytes, size_t count, struct opened_samples *opened)
 	if (err)
 		return err;
 	bytes[count] = '\0';
+	if (is_text(bytes, count) && is_exported_page(bytes, count))
+		return open_page(bytes, count, opened);
 	err = refuse_named(bytes, count);
 	if (err)
 		return err;
@@ -209,6 +227,11 @@ int open_bytes(char *bytes, size_t count, struct opened_samples *opened)
 		return open_pprof_text(bytes, count, opened);
 	if (is_text(bytes, count) && is_perf_script(bytes, count))
 		return open_perf(bytes, count, opened);
+	if (is_text(bytes, count) && is_autofdo(bytes))
+		return fail(-EBADMSG,
+			    "it is a profile for compilers (AutoFDO), which has no stacks");
+	if (is_text(bytes, count) && is_stack_table(bytes))
+		return open_stack_table(bytes, count, opened);
 	if (is_text(bytes, count) && is_folded(bytes, count))
 		return open_folded(bytes, count, opened);
 	switch (count ? message_format(bytes, count) : FORMAT_NONE) {
@@ -219,7 +242,7 @@ int open_bytes(char *bytes, size_t count, struct opened_samples *opened)
 	default:
 		return fail(
 			-EBADMSG,
-			"it is none of the formats that can be opened: pprof, folded stacks, OTLP, speedscope, Firefox profiler, .cpuprofile, text of perf script");
+			"it is none of the formats that can be opened: pprof, folded stacks, OTLP, speedscope, Firefox profiler, .cpuprofile, text of perf script, our own .txt and .html");
 	}
 }
 

@@ -16,6 +16,7 @@ enum {
 	COUNT_MAX_DIGITS = 18,
 	/* So much of a line is in an error's text. */
 	SHOWN_BYTES = 60,
+	SHARE_MAX_DIGITS = 3,
 	/* Names of processes as the kernel has them. */
 	COMM_MAX_BYTES = 15,
 	/* The second column of a comparison is so much later than the first. */
@@ -345,19 +346,22 @@ static int add_parts(struct opened_samples *opened)
 		     profile_facts_add_part(&opened->facts, "second column", after_ns, after_ns);
 }
 
-static int add_type(struct folded_reader *reader)
+static int add_type(struct folded_reader *reader, const char *type, const char *unit_name)
 {
 	char unit[32];
 	uint64_t scale = 1;
 
 	for (uint8_t i = 0; i < reader->form.decimals; i++)
 		scale *= 10;
-	snprintf(unit, sizeof(unit), scale > 1 ? "1/%llu count" : "count",
-		 (unsigned long long)scale);
-	return profile_facts_add_type(&reader->opened->facts, "samples", unit, &reader->type);
+	if (scale > 1)
+		snprintf(unit, sizeof(unit), "1/%llu %s", (unsigned long long)scale, unit_name);
+	else
+		snprintf(unit, sizeof(unit), "%s", unit_name);
+	return profile_facts_add_type(&reader->opened->facts, type, unit, &reader->type);
 }
 
-int open_folded(char *text, size_t count, struct opened_samples *opened)
+static int read_stacks(char *text, size_t count, const char *type, const char *unit,
+		       struct opened_samples *opened)
 {
 	struct folded_reader reader = { .opened = opened };
 	int err;
@@ -367,7 +371,7 @@ int open_folded(char *text, size_t count, struct opened_samples *opened)
 	if (!err)
 		err = survey_form(text, count, &reader.form);
 	if (!err)
-		err = add_type(&reader);
+		err = add_type(&reader, type, unit);
 	if (!err)
 		err = read_comments(&reader, text, count);
 	if (!err)
@@ -376,4 +380,59 @@ int open_folded(char *text, size_t count, struct opened_samples *opened)
 		err = add_parts(opened);
 	folded_reader_deinit(&reader);
 	return err;
+}
+
+int open_folded(char *text, size_t count, struct opened_samples *opened)
+{
+	return read_stacks(text, count, "samples", "count", opened);
+}
+
+/* --- the stack table --- */
+
+/* The length of "41.2" in "41.2% comm;main"; 0 for other lines. */
+static size_t share_length(const char *line)
+{
+	size_t whole = strspn(line, "0123456789");
+
+	return whole && whole <= SHARE_MAX_DIGITS && line[whole] == '.' && line[whole + 1] >= '0' &&
+			       line[whole + 1] <= '9' && line[whole + 2] == '%' &&
+			       line[whole + 3] == ' ' ?
+		       whole + 2 :
+		       0;
+}
+
+bool is_stack_table(const char *text)
+{
+	return share_length(text);
+}
+
+/* Makes "41.2% comm;main" the folded "comm;main 41.2 ", in place. */
+static void turn_line(char *line, char *end)
+{
+	char share[SHARE_MAX_DIGITS + 2];
+	size_t length = share_length(line), stack_length;
+
+	if (!length)
+		return;
+	if (end[-1] == '\r')
+		*--end = ' ';
+	memcpy(share, line, length);
+	stack_length = (size_t)(end - line) - length - 2;
+	memmove(line, line + length + 2, stack_length);
+	line[stack_length] = ' ';
+	memcpy(line + stack_length + 1, share, length);
+	line[stack_length + 1 + length] = ' ';
+}
+
+int open_stack_table(char *text, size_t count, struct opened_samples *opened)
+{
+	char *end = text + count, *line_end;
+
+	for (char *line = text; line < end; line = line_end + 1) {
+		line_end = memchr(line, '\n', (size_t)(end - line));
+		if (!line_end)
+			line_end = end;
+		turn_line(line, line_end);
+	}
+	return read_stacks(text, count, "share", "percent", opened);
 }

@@ -6,6 +6,7 @@
 #ifndef VIEWER_OPEN_OPEN_FOLDED_H
 #define VIEWER_OPEN_OPEN_FOLDED_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "viewer/open/opened_samples.h"
@@ -15,5 +16,10 @@
  * and is modified. -EBADMSG with a text for users, -ENOMEM, -E2BIG.
  */
 int open_folded(char *text, size_t count, struct opened_samples *opened);
+
+/** True if the first line is one of our stack table (reporter/stack_table.h); @text ends with a NUL. */
+bool is_stack_table(const char *text);
+/** The same for a stack table, whose values are shares in percent. */
+int open_stack_table(char *text, size_t count, struct opened_samples *opened);
 
 #endif

@@ -314,9 +314,8 @@ static void the_time_line_has_the_samples_of_rows(void **state)
 static void lanes_say_what_each_cpu_ran(void **state)
 {
 	const struct asked *asked = *state;
-	json_t *answer, *lanes, *lane;
+	json_t *answer, *lanes, *lane, *stack;
 	char question[256];
-	size_t last;
 
 	record(asked);
 	answer = ask_json(asked, "processes?group=name");
@@ -329,13 +328,19 @@ static void lanes_say_what_each_cpu_ran(void **state)
 	lane = json_array_get(lanes, 0);
 	assert_int_equal(number(lane, "cpu"), 0);
 	assert_int_equal(sum_of(json_object_get(lane, "counts")), 100);
-	assert_int_equal(json_integer_value(json_array_get(json_object_get(lane, "rows"), 3)), 0);
+	stack = json_object_get(lane, "stack");
+	assert_int_equal(json_array_size(stack), 1);
+	assert_int_equal(sum_of(json_array_get(stack, 0)), 100);
 	lane = json_array_get(lanes, 1);
-	last = json_array_size(json_object_get(lane, "rows")) - 1;
-	assert_int_equal(json_integer_value(json_array_get(json_object_get(lane, "rows"), 0)), -1);
+	assert_int_equal(sum_of(json_object_get(lane, "counts")), 30);
+	stack = json_array_get(json_object_get(lane, "stack"), 0);
+	/* The shell had the first second, the server the last one. */
+	assert_int_equal(json_integer_value(json_array_get(json_object_get(lane, "counts"), 0)),
+			 10);
+	assert_int_equal(json_integer_value(json_array_get(stack, 0)), 0);
 	assert_int_equal(json_integer_value(json_array_get(json_object_get(lane, "counts"), 4)), 0);
-	assert_int_equal(json_integer_value(json_array_get(json_object_get(lane, "rows"), last)),
-			 0);
+	assert_int_equal(json_integer_value(json_array_get(stack, json_array_size(stack) - 1)), 20);
+	assert_int_equal(sum_of(stack), 20);
 	json_decref(answer);
 }
 

@@ -533,6 +533,32 @@ static void a_graph_may_begin_with_the_leaves(void **state)
 	json_decref(json);
 }
 
+static void hidden_functions_leave_their_time_to_their_callers(void **state)
+{
+	const struct asked *asked = *state;
+	json_t *json, *tree;
+
+	report_many(asked, "main;wrap;f", &(struct told){ .pid = 1 }, 3);
+	report_many(asked, "main;wrap", &(struct told){ .pid = 1 }, 2);
+	report_many(asked, "main;f", &(struct told){ .pid = 1 }, 1);
+	report_many(asked, "wrap", &(struct told){ .pid = 1 }, 4);
+	json = ask_json(asked, "flame?root=none&hide=wrap");
+	assert_int_equal(number(json, "total"), 10);
+	tree = json_object_get(json, "tree");
+	/* all, main, f */
+	assert_int_equal(json_array_size(json_object_get(tree, "parent")), 3);
+	assert_int_equal(cell(tree, "self", 0), 4);
+	assert_int_equal(cell(tree, "self", 1), 2);
+	assert_int_equal(cell(tree, "total", 2), 4);
+	json_decref(json);
+	json = ask_json(asked, "top?hide=wrap&hide=main");
+	assert_int_equal(json_array_size(json_object_get(json, "rows")), 1);
+	assert_int_equal(number(row_named(json, "f"), "total"), 4);
+	json_decref(json);
+	/* Who is filtered by it is not changed. */
+	assert_int_equal(ask_number(asked, "flame?function=wrap&hide=wrap", "total"), 9);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -552,6 +578,7 @@ int main(void)
 		TEST(functions_are_sorted_by_what_has_changed),
 		TEST(other_samples_of_the_same_time_are_compared),
 		TEST(a_graph_may_begin_with_the_leaves),
+		TEST(hidden_functions_leave_their_time_to_their_callers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -297,6 +297,27 @@ static void a_program_of_go_says_what_it_is(void **state)
 	process_table_remove(&fixture->table, process);
 }
 
+static void a_program_behind_the_dynamic_loader_has_its_own_name(void **state)
+{
+	static const char arguments[] =
+		"/lib64/ld-linux-x86-64.so.2\0--preload\0x.so\0/opt/shop/server\0-v";
+	struct fixture *fixture = *state;
+	struct process *process = add(fixture, 7, 1);
+	struct process_mapping mappings[4] = { [2] = { .executable = &server } };
+	char path[128];
+	FILE *file;
+
+	tell(fixture, 7, "/lib64/ld-linux-x86-64.so.2", "0::/\n", "A=b");
+	snprintf(path, sizeof(path), "%s/7/cmdline", fixture->proc.root);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	assert_int_equal(fwrite(arguments, sizeof(arguments), 1, file), 1);
+	assert_int_equal(fclose(file), 0);
+	process_attributes_read(&fixture->table, process, fixture->proc.root, "", &maps, mappings);
+	expect_go(process);
+	process_table_remove(&fixture->table, process);
+}
+
 static void a_program_whose_text_was_moved_is_known_by_its_copy(void **state)
 {
 	static struct proc_mapping moved_rows[] = {
@@ -361,6 +382,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_program_of_go_says_what_it_is, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(
+			a_program_behind_the_dynamic_loader_has_its_own_name, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(a_program_whose_text_was_moved_is_known_by_its_copy,
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(

@@ -169,6 +169,7 @@ static void a_method_has_its_class_and_the_line_of_the_frame(void **state)
 	assert_string_equal(frame.function, "Shop\\Cart::method");
 	assert_string_equal(frame.file, "/srv/shop/lib/cart.php");
 	assert_int_equal(frame.line, LINE);
+	assert_int_equal(frame.start_line, 10);
 	assert_false(frame.is_approximate);
 	assert_int_equal(symbolize(fake, FUNCTION, LINE | PHP_IS_APPROXIMATE,
 				   fingerprint(fake, FUNCTION), &frame),
@@ -187,6 +188,7 @@ static void a_function_in_c_has_no_line(void **state)
 	assert_string_equal(frame.function, "array_map");
 	assert_string_equal(frame.file, "<internal>");
 	assert_int_equal(frame.line, 0);
+	assert_int_equal(frame.start_line, 0);
 }
 
 static void code_of_a_file_is_named_by_what_runs_it(void **state)

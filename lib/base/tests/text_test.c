@@ -135,6 +135,22 @@ static void characters_are_encoded_in_as_few_bytes_as_they_need(void **state)
 	check_encoded(0x110000, "\xef\xbf\xbd");
 }
 
+static void columns_are_those_of_a_terminal(void **state)
+{
+	(void)state;
+	assert_int_equal(text_columns(""), 0);
+	assert_int_equal(text_columns("main"), 4);
+	/* Two of East Asia, a picture, and an e with a combining accent. */
+	assert_int_equal(text_columns("\xe4\xb8\xad\xe6\x96\x87"), 4);
+	assert_int_equal(text_columns("\xf0\x9f\x98\x80"), 2);
+	assert_int_equal(text_columns("e\xcc\x81"), 1);
+	assert_int_equal(text_columns("\xc3\xa4\xce\xb1"), 2);
+	assert_int_equal(text_length_in_columns("main", 9), 4);
+	assert_int_equal(text_length_in_columns("main", 3), 3);
+	assert_int_equal(text_length_in_columns("a\xe4\xb8\xad\xe6\x96\x87", 4), 4);
+	assert_int_equal(text_length_in_columns("e\xcc\x81x", 1), 3);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -146,6 +162,7 @@ int main(void)
 		cmocka_unit_test(no_more_is_decoded_than_there_is_room_for),
 		cmocka_unit_test(texts_are_cut_between_characters),
 		cmocka_unit_test(characters_are_encoded_in_as_few_bytes_as_they_need),
+		cmocka_unit_test(columns_are_those_of_a_terminal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

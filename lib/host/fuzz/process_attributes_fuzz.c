@@ -4,7 +4,7 @@
  * /etc/passwd, the same bytes for all: what comes out fits and ends, names of containers and units are printable, and no byte
  * behind the text is looked at.
  *
- * covers: control_group.c process_environment.c command_line.c user_names.c
+ * covers: control_group.c loaded_program.c process_environment.c command_line.c user_names.c
  */
 #include <fcntl.h>
 #include <stdbool.h>
@@ -17,6 +17,7 @@
 
 #include "lib/host/command_line.h"
 #include "lib/host/control_group.h"
+#include "lib/host/loaded_program.h"
 #include "lib/host/proc_info.h"
 #include "lib/host/process_environment.h"
 #include "lib/host/user_names.h"
@@ -93,7 +94,11 @@ static void check_printable(const char *text, size_t capacity)
 static void check_control_group(const char *text, size_t size)
 {
 	struct control_group group, read;
+	char id[CONTAINER_ID_MAX_BYTES];
 
+	control_group_parse_mounts(text, size, id);
+	if (*id && strnlen(id, sizeof(id)) != 64)
+		abort();
 	control_group_parse(text, size, &group);
 	check_printable(group.container_id, sizeof(group.container_id));
 	check_printable(group.unit, sizeof(group.unit));
@@ -142,6 +147,16 @@ static void check_user_names(void)
 	user_names_deinit(&names);
 }
 
+
+static void check_loaded_program(const char *text, size_t size)
+{
+	char name[LOADED_PROGRAM_MAX_BYTES];
+
+	if (loaded_program_parse(text, size, name) &&
+	    (!*name || strnlen(name, sizeof(name)) == sizeof(name)))
+		abort();
+}
+
 static void check_service_name(const char *text, size_t size)
 {
 	char name[SERVICE_NAME_MAX_BYTES], read[SERVICE_NAME_MAX_BYTES];
@@ -175,6 +190,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check_command_line(text, size);
 	check_process();
 	check_user_names();
+	check_loaded_program(text, size);
 	free(text);
 	return 0;
 }

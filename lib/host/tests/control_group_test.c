@@ -235,6 +235,43 @@ static void units_are_named_by_their_groups(void **state)
 	assert_unit(long_name, "");
 }
 
+static void in_a_namespace_of_its_own_it_is_read_from_the_mounts(void **state)
+{
+	static const char mounts[] =
+		"1 0 0:1 / / rw - overlay overlay rw\n"
+		"2 1 8:1 /var/lib/docker/containers/short/x /etc/x rw - ext4 /dev/sda rw\n"
+		"3 1 8:1 /var/lib/docker/containers/" ID
+		"/hostname /etc/hostname rw - ext4 /dev/sda rw\n"
+		"4 1 8:1 /var/lib/docker/containers/" OTHER
+		"/hosts /etc/hosts rw - ext4 /dev/sda rw\n";
+	char folder[] = "/tmp/control_group_test_XXXXXX", id[CONTAINER_ID_MAX_BYTES];
+	struct control_group group;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	write_fake_file(folder, "7/cgroup", "0::/\n");
+	write_fake_file(folder, "7/mountinfo", mounts);
+	control_group_read(folder, 7, &group);
+	assert_string_equal(group.container_id, ID);
+	write_fake_file(folder, "8/cgroup", "2:memory:/\n0::/\n");
+	write_fake_file(folder, "8/mountinfo",
+			"3 1 8:1 /x/overlay-containers/" OTHER
+			"/userdata/hostname /etc/hostname rw\n");
+	control_group_read(folder, 8, &group);
+	assert_string_equal(group.container_id, OTHER);
+	/* A process in a group that has a name is in no container because of its mounts. */
+	write_fake_file(folder, "9/cgroup", "2:memory:/user.slice\n0::/\n");
+	write_fake_file(folder, "9/mountinfo", mounts);
+	control_group_read(folder, 9, &group);
+	assert_string_equal(group.container_id, "");
+	write_fake_file(folder, "10/cgroup", "0::/\n");
+	control_group_read(folder, 10, &group);
+	assert_string_equal(group.container_id, "");
+	control_group_parse_mounts("containers/" ID, strlen("containers/" ID), id);
+	assert_string_equal(id, "");
+	remove_folder(folder);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -246,6 +283,7 @@ int main(void)
 		cmocka_unit_test(rubbish_is_no_container),
 		cmocka_unit_test(units_are_named_by_their_groups),
 		cmocka_unit_test(it_is_read_from_the_process),
+		cmocka_unit_test(in_a_namespace_of_its_own_it_is_read_from_the_mounts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

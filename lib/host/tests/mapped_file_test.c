@@ -146,6 +146,24 @@ static void paths_are_resolved_below_the_root_of_the_process(void **state)
 	mapping.path = "/../../lib/a.so";
 	assert_int_equal(mapped_file_open(fixture->folder, 7, &mapping, &fd, &key), 0);
 	close(fd);
+	/* So do links that lead up, and a link that leads to itself leads nowhere. */
+	snprintf(link, sizeof(link), "%s/rootfs/lib/up", fixture->folder);
+	assert_int_equal(symlink("./../../..//lib/", link), 0);
+	mapping.path = "/absolute/up/a.so";
+	assert_int_equal(mapped_file_open(fixture->folder, 7, &mapping, &fd, &key), 0);
+	close(fd);
+	mapping.path = "/lib/up/../lib/./up/a.so";
+	assert_int_equal(mapped_file_open(fixture->folder, 7, &mapping, &fd, &key), 0);
+	close(fd);
+	snprintf(link, sizeof(link), "%s/rootfs/loop", fixture->folder);
+	assert_int_equal(symlink("loop/loop", link), 0);
+	mapping.path = "/loop/a.so";
+	assert_int_equal(mapped_file_open(fixture->folder, 7, &mapping, &fd, &key), -ENOENT);
+	/* The last part may not be a link. */
+	snprintf(link, sizeof(link), "%s/rootfs/lib/last.so", fixture->folder);
+	assert_int_equal(symlink("a.so", link), 0);
+	mapping.path = "/lib/last.so";
+	assert_int_equal(mapped_file_open(fixture->folder, 7, &mapping, &fd, &key), -ENOENT);
 	mapping = mapping_of("/../../../etc/passwd", "/etc/passwd");
 	assert_int_equal(mapped_file_open(fixture->folder, 7, &mapping, &fd, &key), -ENOENT);
 }

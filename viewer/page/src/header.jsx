@@ -195,6 +195,9 @@ export function Filters({ view, change, onToggle, onClear }) {
 					{`compared with ${name.slice('base_'.length)}: ${value || 'none'}`} ✕
 				</button>
 			)))}
+			{view.hide.map((name) => (
+				<button key={`hide ${name}`} onClick={() => onToggle('hide', name)}>{`without ${name}`} ✕</button>
+			))}
 			{view.only && <button onClick={() => change({ only: '' })}>{`with ${view.only}`} ✕</button>}
 			<button class="plain" onClick={onClear}>Drop all</button>
 		</div>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// CPUs as lanes: what each of them ran most, over time.
+// CPUs as lanes: what each of them ran, over time.
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { rowColour } from './colours.js';
 import { clockTime } from './format.js';
@@ -7,7 +7,7 @@ import { paintLanes } from './strips.js';
 
 const LANE = 14;
 
-/** @answer: {data, ids} of "lanes", whose rows are indexes of ids. */
+/** @answer: {data, ids} of "lanes", whose lanes have the samples of the rows with these ids. */
 export function Lanes({ answer, status, slots, rows, isDark }) {
 	const canvas = useRef();
 	const [width, setWidth] = useState(0);
@@ -20,10 +20,10 @@ export function Lanes({ answer, status, slots, rows, isDark }) {
 		measure();
 		return () => observer.disconnect();
 	}, []);
-	const colourOf = (row) => (row < 0 || !slots.has(ids[row]) ? null : rowColour(slots.get(ids[row]), isDark));
+	const colours = ids.map((id) => rowColour(slots.get(id) ?? 0, isDark));
 	useLayoutEffect(() => {
 		if (width > 0)
-			paintLanes(canvas.current, width, height, data, status.samples_per_second, colourOf, isDark);
+			paintLanes(canvas.current, width, height, data, status.samples_per_second, colours, isDark);
 	});
 	const nameOf = (id) => {
 		const row = rows.find((each) => each.id === id);
@@ -31,7 +31,7 @@ export function Lanes({ answer, status, slots, rows, isDark }) {
 	};
 	return (
 		<section class="lanes" aria-label="CPU lanes">
-			<div class="lane-box">
+			<div class="lane-box" tabIndex={0} role="region" aria-label="Lanes">
 				<div class="lane-names" aria-hidden="true">
 					{data.lanes.map((lane) => <span key={lane.cpu}>{`CPU ${lane.cpu}`}</span>)}
 				</div>

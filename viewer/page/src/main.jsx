@@ -133,7 +133,7 @@ function App() {
 		}
 	};
 	const clear = () => change({
-		...Object.fromEntries([...FACETS, ...BASES].map((name) => [name, []])), only: '', from: '', to: '',
+		...Object.fromEntries([...FACETS, ...BASES, 'hide'].map((name) => [name, []])), only: '', from: '', to: '',
 		base_from: '', base_to: '', last: '', zoom: '', with: [],
 	});
 	const toggle = (name, value) => change({
@@ -201,12 +201,14 @@ function App() {
 				<SearchLine answer={answers.search} text={view.search} hits={hits} hit={hit} onGo={goToHit} />
 			)}
 			<div class="body">
-				<details class="facets" open={!isNarrow}>
-					<summary>Filters</summary>
-					{answers.facets
-						&& <Facets answer={answers.facets.data} view={view} own={status?.host}
-							onToggle={toggle} />}
-				</details>
+				<aside aria-label="Filters">
+					<details class="facets" open={!isNarrow}>
+						<summary>Filters</summary>
+						{answers.facets
+							&& <Facets answer={answers.facets.data} view={view} own={status?.host}
+								onToggle={toggle} />}
+					</details>
+				</aside>
 				<main>
 					<Filters view={view} change={change} onToggle={toggle} onClear={clear} />
 					{status?.has_times !== false && <section class="times" aria-label="Times">
@@ -305,6 +307,7 @@ function Content({ view, answers, status, range, tree, zoom, hit, isDark, slots,
 		const process = processOf(shown, node, view.inverted);
 		return [
 			['Only stacks with it', () => onOnly(nameOf(shown, node))],
+			['Hide it', () => change({ hide: [...new Set([...view.hide, nameOf(shown, node)])], zoom: '' })],
 			...(process ? [['Only this process', () => change({ comm: [process], zoom: '' })]] : []),
 			['Callers & callees', () => onPick(nameOf(shown, node), kindOf(shown, node))],
 			['Show in the table', () => change({ tab: 'top', named: nameOf(shown, node) })],

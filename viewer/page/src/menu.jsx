@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A menu at a point of the window, and texts for the clipboard.
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 
 const STEPS = { ArrowDown: 1, ArrowUp: -1 };
 
@@ -12,7 +12,8 @@ export function Menu({ label, items, at, onClose }) {
 		style.left = `${Math.max(4, Math.min(at.x, innerWidth - offsetWidth - 8))}px`;
 		style.top = `${Math.max(4, Math.min(at.y, innerHeight - offsetHeight - 8))}px`;
 	}, [at]);
-	useEffect(() => {
+	// Before the next key, which may come at once.
+	useLayoutEffect(() => {
 		list.current.querySelector('button').focus();
 	}, []);
 	const onKeyDown = (event) => {

@@ -214,6 +214,10 @@ export function Processes({ answer: given, error, view, status, hasHosts, isKnow
 	const base = `base_${facet[0]}`;
 	const baseOf = (row) => (BASES.includes(base) && facet[1](row) !== undefined && facet[1](row) !== null
 		? String(facet[1](row)) : null);
+	/** Below processes of different names nothing would be alike. */
+	const onCompare = (value) => change(view[base].includes(value)
+		? { [base]: view[base].filter((other) => other !== value) }
+		: { [base]: [...view[base], value], root: 'none', zoom: '' });
 	const onThreads = (row) => change({ group: 'thread', pid: [String(row.pid)], host: hasHosts ? [row.host] : view.host });
 	return (
 		<section class="pane" aria-label="Processes">
@@ -273,7 +277,7 @@ export function Processes({ answer: given, error, view, status, hasHosts, isKnow
 										{baseOf(row) !== null && (
 											<button class="plain" tabIndex={-1} aria-pressed={view[base].includes(baseOf(row))}
 												title="Compare what is chosen with this"
-												onClick={() => onToggle(base, baseOf(row))}>compare</button>
+												onClick={() => onCompare(baseOf(row))}>compare</button>
 										)}
 									</span>
 								</td>

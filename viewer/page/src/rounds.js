@@ -25,6 +25,9 @@ const SORTS = ['self', 'total', 'self_change', 'total_change', 'self_share_chang
 const PROCESSES = 200;
 export const MAX_PROCESSES = 2000;
 const SPARKLINE_BUCKETS = 40;
+const LANE_COLUMNS = 600;
+/** So many numbers all lanes have at most. */
+const LANE_NUMBERS = 60000;
 /** So long after the last key a search is asked for. */
 const SEARCH_MS = 200;
 
@@ -124,7 +127,9 @@ function* requestsOf(view, status, frozenAt, width, searched, latest) {
 	yield ['timeline', line];
 	if (rows.length && view.lanes) {
 		const lanes = addRows(new URLSearchParams(selection), view);
-		lanes.append('columns', Math.max(60, Math.floor(heatColumns(width) / 2)));
+		const cpus = latest.facets?.cpus_total || 1;
+		lanes.append('columns', Math.max(30, Math.min(LANE_COLUMNS, Math.floor(heatColumns(width) / 3),
+			Math.floor(LANE_NUMBERS / cpus / rows.length))));
 		lanes.append('rows', rows.join('.'));
 		yield ['lanes', lanes];
 	}

@@ -71,10 +71,10 @@ export function Sandwich({ answer, name, search, isDark, onPick }) {
 					<Flame label="Callees" tree={callees} zoom={calleeZoom} onZoom={setCalleeZoom}
 						{...shared} />
 				</div>
-				<aside>
+				<section class="neighbours" aria-label="Nearest functions">
 					<Nearest title="Called by" tree={callers} onPick={onPick} />
 					<Nearest title="Calls" tree={callees} onPick={onPick} />
-				</aside>
+				</section>
 			</div>
 			<Legend isDark={isDark} isComparison={callers.isComparison} />
 		</section>

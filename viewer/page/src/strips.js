@@ -152,22 +152,29 @@ export function paintHeatmap(canvas, width, height, heat, ranges, isDark) {
 	}
 }
 
-/** @colourOf: the colour of a row, null for the others. A lane is as high as its CPU was busy. */
-export function paintLanes(canvas, width, height, lanes, rate, colourOf, isDark) {
+/** @colours: of the rows in each lane's stack, above which the others are. A lane is as high as its CPU was busy. */
+export function paintLanes(canvas, width, height, lanes, rate, colours, isDark) {
 	const pen = prepare(canvas, width, height);
 	const tall = height / lanes.lanes.length;
 	const full = rate * lanes.step_ms / 1000;
-	lanes.lanes.forEach(({ rows, counts }, lane) => {
-		const bar = width / rows.length;
+	lanes.lanes.forEach(({ stack, counts }, lane) => {
+		const bar = width / counts.length;
 		const bottom = (lane + 1) * tall - 1;
+		const heightOf = (samples) => Math.min(1, samples / full) * (tall - 2);
 		pen.fillStyle = isDark ? '#1c2028' : '#f0f2f5';
 		pen.fillRect(0, bottom - tall + 2, width, tall - 2);
-		rows.forEach((row, i) => {
-			if (!counts[i])
+		counts.forEach((all, i) => {
+			if (!all)
 				return;
-			const high = Math.max(1, Math.min(1, counts[i] / full) * (tall - 2));
-			pen.fillStyle = colourOf(row) ?? (isDark ? '#7c8798' : '#8b95a5');
-			pen.fillRect(i * bar, bottom - high, Math.max(0.6, bar), high);
+			pen.fillStyle = isDark ? '#7c8798' : '#8b95a5';
+			pen.fillRect(i * bar, bottom - Math.max(1, heightOf(all)), Math.max(0.6, bar), Math.max(1, heightOf(all)));
+			let below = 0;
+			stack.forEach((row, which) => {
+				pen.fillStyle = colours[which];
+				pen.fillRect(i * bar, bottom - heightOf(below + row[i]), Math.max(0.6, bar),
+					heightOf(below + row[i]) - heightOf(below));
+				below += row[i];
+			});
 		});
 	});
 }

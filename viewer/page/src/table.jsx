@@ -10,10 +10,10 @@ const FILTER_MS = 250;
 const NOTHING = { rows: [], functions: 0, total: 0 };
 
 /** A heading that sorts by its column; a table that sorts by nothing else needs no such button. */
-export function SortHeading({ name, text, sort, onSort, isNumber, isUp = !isNumber }) {
+export function SortHeading({ name, text, sort, onSort, isNumber, isUp = !isNumber, class: more = '' }) {
 	const isSorted = sort === name;
 	return (
-		<th scope="col" class={isNumber ? 'number' : ''} aria-sort={isSorted
+		<th scope="col" class={`${isNumber ? 'number' : ''} ${more}`} aria-sort={isSorted
 			? (isUp ? 'ascending' : 'descending') : 'none'}>
 			<button class="plain" onClick={() => onSort(name)}>
 				{text}{isSorted ? (isUp ? ' ↑' : ' ↓') : ''}
@@ -40,7 +40,7 @@ function Difference({ row, part, answer, rate }) {
 	const change = (number, digits) => `${number >= 0 ? '+' : '−'}${Math.abs(number).toFixed(digits)}`;
 	const cpus = (row[part] / answer.ms - row[`base_${part}`] / answer.base_ms) * 1000 / rate;
 	const title = `base: ${amount(row[`base_${part}`])}; z = ${z}`;
-	const name = `number ${isSignificant ? (share > base ? 'more' : 'less') : 'faint'}`;
+	const name = `number ${part === 'total' ? 'second' : ''} ${isSignificant ? (share > base ? 'more' : 'less') : 'faint'}`;
 	return (
 		<>
 			<td class={name} title={title}>{change(share - base, 2)}</td>
@@ -120,9 +120,9 @@ export function TopTable({ answer: given, error, rate, sort, onSort, named, onNa
 							<SortHeading name="self" text="Self" isNumber {...heading} />
 							<th class="number" scope="col">%</th>
 							{hasBase && <DifferenceHeadings part="self" rate={rate} {...heading} />}
-							<SortHeading name="total" text="Total" isNumber {...heading} />
-							<th class="number" scope="col">%</th>
-							{hasBase && <DifferenceHeadings part="total" rate={rate} {...heading} />}
+							<SortHeading name="total" text="Total" isNumber class="second" {...heading} />
+							<th class="number second" scope="col">%</th>
+							{hasBase && <DifferenceHeadings part="total" rate={rate} class="second" {...heading} />}
 							<SortHeading name="name" text="Function" {...heading} />
 							<th scope="col">Kind</th>
 							<th scope="col" class="file">File</th>
@@ -135,8 +135,8 @@ export function TopTable({ answer: given, error, rate, sort, onSort, named, onNa
 								<td class="number">{value(row.self)}</td>
 								<Share part={row.self} total={answer.total} />
 								{hasBase && <Difference row={row} part="self" answer={answer} rate={rate} />}
-								<td class="number">{value(row.total)}</td>
-								<Share part={row.total} total={answer.total} />
+								<td class="number second">{value(row.total)}</td>
+								<Share part={row.total} total={answer.total} class="second" />
 								{hasBase && <Difference row={row} part="total" answer={answer} rate={rate} />}
 								<td class="function">
 									{hasBase && onlyIn(row) && <em class="only">{onlyIn(row)}</em>}

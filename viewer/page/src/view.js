@@ -6,8 +6,8 @@ export const FACETS = ['comm', 'pid', 'thread', 'tid', 'container', 'host', 'cpu
 export const TABS = ['flame', 'processes', 'top', 'tree', 'sandwich', 'quality'];
 /** By what samples are chosen that others are compared with. */
 export const BASES = ['comm', 'pid', 'unit', 'container', 'user', 'parent'].map((name) => `base_${name}`);
-/** Lists of texts: the filters, and those of the table of processes as "COLUMN:TEXT". */
-const LISTS = [...FACETS, ...BASES, 'with'];
+/** Lists of texts: the filters, hidden functions, and those of the table of processes as "COLUMN:TEXT". */
+const LISTS = [...FACETS, ...BASES, 'hide', 'with'];
 
 const DEFAULTS = {
 	tab: 'flame', last: '', from: '', to: '', base_from: '', base_to: '', root: 'process',
@@ -72,7 +72,7 @@ export const isOfFunctions = (tab) => !['quality', 'processes'].includes(tab);
 export const hasRange = (view) => view.from !== '' && view.to !== '';
 export const hasBase = (view) => (view.base_from !== '' && view.base_to !== '')
 	|| BASES.some((name) => view[name].length);
-export const hasFilters = (view) => view.only !== '' || [...FACETS, ...BASES].some((name) => view[name].length);
+export const hasFilters = (view) => view.only !== '' || [...FACETS, ...BASES, 'hide'].some((name) => view[name].length);
 
 /** The query of what is filtered, without times. */
 export function filterQuery(view) {
@@ -120,7 +120,7 @@ export function frameQuery(view, epoch, now, isFrozen) {
 		query.append('base_from', base[0]);
 		query.append('base_to', base[1]);
 	}
-	for (const name of BASES)
+	for (const name of [...BASES, 'hide'])
 		view[name].forEach((value) => query.append(name, value));
 	return query;
 }

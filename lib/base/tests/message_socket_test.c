@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "agent/runtimes/message_socket.h"
+#include "lib/base/message_socket.h"
 
 static int pair[2];
 

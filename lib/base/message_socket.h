@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /** Packets on a SOCK_SEQPACKET socket between the agent and a process that it has started. */
-#ifndef AGENT_RUNTIMES_MESSAGE_SOCKET_H
-#define AGENT_RUNTIMES_MESSAGE_SOCKET_H
+#ifndef LIB_BASE_MESSAGE_SOCKET_H
+#define LIB_BASE_MESSAGE_SOCKET_H
 
 #include <stddef.h>
 #include <sys/types.h>

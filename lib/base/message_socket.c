@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "agent/runtimes/message_socket.h"
+#include "lib/base/message_socket.h"
 
 #include <errno.h>
 #include <string.h>

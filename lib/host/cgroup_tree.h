@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * Finds control groups in the mounted hierarchies of both versions. @mountinfo is "/proc/self/mountinfo" or a test's file.
+ * What is searched is bounded: CGROUP_SEARCH_MAX groups.
+ */
+#ifndef LIB_HOST_CGROUP_TREE_H
+#define LIB_HOST_CGROUP_TREE_H
+
+#include <stdint.h>
+
+enum {
+	CGROUP_PATH_MAX_BYTES = 4096,
+	/** Bytes of a controller's name with its NUL. */
+	CGROUP_CONTROLLER_MAX_BYTES = 32,
+	CGROUP_DEPTH_MAX = 16,
+	CGROUP_SEARCH_MAX = 100000,
+	/** Characters of a container's id that stand for all of it. */
+	CONTAINER_PREFIX_MIN = 4,
+};
+
+/** The name of a cgroup v1 controller as the kernel's types have it, or "" for cgroup v2. */
+struct cgroup_location {
+	char path[CGROUP_PATH_MAX_BYTES];
+	char controller[CGROUP_CONTROLLER_MAX_BYTES];
+};
+
+/**
+ * Sets @location to the directory @path, if that is below a mount of cgroup v2 or of a controller of version 1.
+ * -ENOENT if it is not.
+ */
+int cgroup_locate(const char *mountinfo, const char *path, struct cgroup_location *location);
+
+/**
+ * Finds the group of the container with the id @id, or whose id begins with it; in version 2 if it is there. -ENOENT;
+ * -EEXIST if there are two such containers.
+ */
+int cgroup_find_container(const char *mountinfo, const char *id, struct cgroup_location *location);
+
+/** Finds the group of this name, such as "nginx.service". -ENOENT; -EEXIST if there are two. */
+int cgroup_find_unit(const char *mountinfo, const char *unit, struct cgroup_location *location);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The report of a run for people who read it in a terminal: a summary line, processes, functions, the heaviest calls, and
+ * the quality of the samples in one line. No line is wider than asked for.
+ */
+#ifndef REPORTER_REPORT_H
+#define REPORTER_REPORT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "lib/base/text_builder.h"
+#include "reporter/function_counts.h"
+
+enum {
+	REPORT_COLUMNS_MIN = 60,
+	REPORT_COLUMNS_MAX = 240,
+	/** Where the output is no terminal. */
+	REPORT_COLUMNS = 100,
+};
+
+struct report_info {
+	/** The profiled processes: "make and what it starts". */
+	const char *subject;
+	/** The line about the quality, as of run_summary_append(). */
+	const char *quality;
+	uint64_t duration_ns;
+	uint32_t samples_per_second;
+	/** From REPORT_COLUMNS_MIN to REPORT_COLUMNS_MAX. */
+	uint32_t columns;
+	/** Colours, by the escape sequences that all terminals of today know. */
+	bool has_colours;
+};
+
+/** Appends the report, which ends with a line end. -ENOMEM, -E2BIG for too many different calls. */
+int report_append(const struct function_counts *counts, const struct report_info *info,
+		  struct text_builder *text);
+
+#endif
