@@ -20,6 +20,7 @@
 #include "agent/language_loading.h"
 #include "agent/missed_ticks.h"
 #include "agent/native_names.h"
+#include "agent/option_values.h"
 #include "agent/options.h"
 #include "agent/privileges.h"
 #include "agent/probabilistic.h"
@@ -53,6 +54,7 @@
 #include "lib/base/launcher.h"
 #include "lib/base/log.h"
 #include "lib/base/text_builder.h"
+#include "lib/host/proc_info.h"
 #include "lib/model/metrics.h"
 #include "reporter/summary.h"
 #include "stackdeltas/delta_cache.h"
@@ -307,24 +309,13 @@ static void runtime_found(void *context, uint32_t language)
 	language_loading_want(&agent->languages, language);
 }
 
-static int compare_pids(const void *left, const void *right)
-{
-	uint32_t a = *(const uint32_t *)left, b = *(const uint32_t *)right;
-
-	return a < b ? -1 : a > b;
-}
-
 /* Whether the process has one of the names that are selected. */
 static bool has_selected_comm(const struct options *options, uint32_t pid)
 {
-	char path[32], comm[COMM_BYTES + 1] = "";
-	_cleanup_(close_file) FILE *file = NULL;
+	char comm[PROC_COMM_MAX_BYTES];
 
-	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
-	file = fopen(path, "re");
-	if (!file || !fgets(comm, sizeof(comm), file))
+	if (proc_comm("/proc", (pid_t)pid, comm))
 		return false;
-	comm[strcspn(comm, "\n")] = '\0';
 	for (uint32_t i = 0; i < options->comm_count; i++) {
 		if (!strcmp(options->comms[i], comm))
 			return true;
@@ -343,8 +334,7 @@ static bool is_selected(void *context, uint32_t pid, bool is_new)
 
 	if (agent->command)
 		return true;
-	if (options->pid_count &&
-	    !bsearch(&pid, options->pids, options->pid_count, sizeof(*options->pids), compare_pids))
+	if (options->pid_count && !option_list_has(options->pids, options->pid_count, pid))
 		return false;
 	return is_new || !options->comm_count || has_selected_comm(options, pid);
 }
@@ -685,14 +675,14 @@ static int report(struct agent *agent)
 }
 
 /* To be called before any thread is started. */
-static int drop_privileges(const struct options *options)
+static int drop_privileges(const struct options *options, int command_fd)
 {
 	int error = init_seed(options);
 
 	if (!error)
 		error = privileges_start_launcher(options);
 	/* A command is forked already, while it could get all rights of the user. */
-	return error ? error : privileges_drop(options);
+	return error ? error : privileges_drop(options, command_fd);
 }
 
 /* Waits for the command. Returns its status; that of the agent if it is 0. */
@@ -722,7 +712,7 @@ int agent_run(const struct options *options, struct command *command)
 	if (!error && options->top)
 		error = terminal_guard_start(&agent.guard);
 	if (!error)
-		error = drop_privileges(options);
+		error = drop_privileges(options, command->pid_fd);
 	if (!error)
 		error = stop_signal_init(&agent.stop, EXIT_STATUS_FAILED, command->pid_fd);
 	if (error)

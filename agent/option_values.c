@@ -187,6 +187,11 @@ int option_parse_list(const char *text, bool allow_ranges, uint32_t minimum, uin
 	return 0;
 }
 
+bool option_list_has(const uint32_t *numbers, uint32_t count, uint32_t number)
+{
+	return bsearch(&number, numbers, count, sizeof(*numbers), compare_numbers);
+}
+
 /* --- setters --- */
 
 int option_out_of_memory(void)

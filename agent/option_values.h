@@ -36,6 +36,9 @@ int option_parse_size(const char *text, uint64_t *bytes);
 int option_parse_list(const char *text, bool allow_ranges, uint32_t minimum, uint32_t maximum,
 		      uint32_t limit, uint32_t **numbers, uint32_t *count);
 
+/** Whether @number is one of the @count numbers of option_parse_list(). */
+bool option_list_has(const uint32_t *numbers, uint32_t count, uint32_t number);
+
 #define NS_PER_HOUR (3600 * NS_PER_SECOND)
 
 /** Fails with "SOURCE VALUE: what to do". */

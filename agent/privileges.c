@@ -124,6 +124,9 @@ uint64_t privileges_needed(const struct options *options)
 		needed |= BIT(CAP_SYS_ADMIN);
 	if (is_privileged(options->viewer.address) || is_privileged(options->receive.address))
 		needed |= BIT(CAP_NET_BIND_SERVICE);
+	/* Signals are passed on to a command, which may change its user. */
+	if (options->command)
+		needed |= BIT(CAP_KILL);
 	return needed;
 }
 
@@ -344,9 +347,9 @@ static bool has_network(const struct options *options)
 	       options_have_page(options);
 }
 
-static int filter_calls(const struct options *options)
+static int filter_calls(const struct options *options, int command_fd)
 {
-	struct call_rule rules[COUNT_OF(base_calls) + COUNT_OF(network_calls)];
+	struct call_rule rules[COUNT_OF(base_calls) + COUNT_OF(network_calls) + 1];
 	size_t count = COUNT_OF(base_calls);
 
 	memcpy(rules, base_calls, sizeof(base_calls));
@@ -354,10 +357,13 @@ static int filter_calls(const struct options *options)
 		memcpy(rules + count, network_calls, sizeof(network_calls));
 		count += COUNT_OF(network_calls);
 	}
+	if (command_fd >= 0)
+		rules[count++] = (struct call_rule)ALLOWED_EQUAL(pidfd_send_signal, 0,
+								 (uint32_t)command_fd);
 	return confinement_filter_calls(rules, count);
 }
 
-int privileges_drop(const struct options *options)
+int privileges_drop(const struct options *options, int command_fd)
 {
 	int err;
 
@@ -365,7 +371,7 @@ int privileges_drop(const struct options *options)
 	err = confinement_keep_capabilities(privileges_needed(options));
 	if (err)
 		return err;
-	if (filter_calls(options))
+	if (filter_calls(options, command_fd))
 		log_warn("%s; going on without", error_text());
 	return 0;
 }

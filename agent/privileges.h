@@ -18,9 +18,10 @@ int privileges_start_launcher(const struct options *options);
 
 /**
  * Keeps the capabilities that @options need, and filters system calls, for the calling thread and all that are started
- * later; so there must be no other yet. -errno if capabilities cannot be dropped; a kernel without filters is warned of.
+ * later; so there must be no other yet. Signals can be sent to the process of @command_fd only, a pidfd (-1: to none), except
+ * for SIGKILL. -errno if capabilities cannot be dropped; a kernel without filters is warned of.
  */
-int privileges_drop(const struct options *options);
+int privileges_drop(const struct options *options, int command_fd);
 
 /** Bits (1 << CAP_...) of the capabilities that @options need. */
 uint64_t privileges_needed(const struct options *options);

@@ -159,7 +159,7 @@ static int run(struct shown_file *shown)
 int show_file(const struct options *options)
 {
 	_cleanup_(shown_file_deinit) struct shown_file shown = { .options = options };
-	int error = privileges_drop(options);
+	int error = privileges_drop(options, -1);
 
 	if (!error)
 		error = stop_signal_init(&shown.stop, EXIT_STATUS_FAILED, -1);

@@ -240,7 +240,7 @@ int upload_symbols(const struct options *options)
 	transport_options.method = SYMBOL_UPLOAD_METHOD;
 	err = privileges_start_launcher(options);
 	if (!err)
-		err = privileges_drop(options);
+		err = privileges_drop(options, -1);
 	if (!err)
 		err = grpc_transport_create(&transport_options, &transport);
 	if (err) {

@@ -4,6 +4,7 @@
 and profiles of the Firefox profiler. Prints TAP.
 """
 import os
+import pathlib
 import re
 import shutil
 import subprocess
@@ -126,6 +127,10 @@ def check_go(tap, directory):
         file.write(GO_PROGRAM)
     subprocess.run([GO, "build", "-o", program, source], check=True)
     subprocess.run([program, os.path.join(directory, "go_")], check=True)
+    # Go sometimes writes a place whose samples are not published yet: pprof shows it, an export has no samples of nothing.
+    heap = pathlib.Path(directory, "go_heap")
+    heap.write_text(re.sub(r"^0: 0 \[0: 0\] @.*\n(#\t.*\n)*", "", heap.read_text(encoding="utf-8"), flags=re.M),
+                    encoding="utf-8")
     for name in ("heap", "goroutine"):
         check_text(tap, directory, "Go's " + name, os.path.join(directory, "go_" + name))
     with showing(tap, os.path.join(directory, "go_heap")) as api:

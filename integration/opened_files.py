@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The agent that shows files (-open), for tests: its API, and what that says of functions and types."""
+"""Tests of -open: the API of an agent that shows files, and the functions and types in its answers."""
 import contextlib
 import json
 import os

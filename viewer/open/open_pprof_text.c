@@ -574,7 +574,7 @@ static bool find_kind(const char *line, enum profile_kind *kind)
 	return count_word(line);
 }
 
-/* Reads what the first line says of all samples. */
+/* Reads the first line: the kind of the profile, and what its samples count. */
 static int read_title(struct text_reader *reader, const char *text)
 {
 	char line[TITLE_MAX_BYTES], word[SHOWN_BYTES];

@@ -480,6 +480,17 @@ static void write_jitdump(struct fixture *fixture, const char *name, uint64_t st
 	fake_proc_write(&fixture->proc, 7, "maps", maps);
 }
 
+static FILE *append_to_jitdump(struct fixture *fixture)
+{
+	char path[256];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/7/root/tmp/jit-7.dump", fixture->proc.root);
+	file = fopen(path, "a");
+	assert_non_null(file);
+	return file;
+}
+
 static void a_jitdump_file_goes_before_a_perf_map_and_is_read_on(void **state)
 {
 	struct fixture *fixture = *state;
@@ -531,13 +542,10 @@ static void a_broken_jitdump_file_has_no_names(void **state)
 {
 	struct fixture *fixture = *state;
 	uint64_t before, after;
-	char path[256];
 	FILE *file;
 
 	write_jitdump(fixture, "jit-7.dump", 0x1000, "one");
-	snprintf(path, sizeof(path), "%s/7/root/tmp/jit-7.dump", fixture->proc.root);
-	file = fopen(path, "a");
-	assert_non_null(file);
+	file = append_to_jitdump(fixture);
 	put_number(file, 0, 16);
 	put_load(file, 0x2000, "behind it");
 	fclose(file);
@@ -553,13 +561,10 @@ static void a_broken_jitdump_file_has_no_names(void **state)
 static void code_that_is_longer_than_a_read_is_skipped(void **state)
 {
 	struct fixture *fixture = *state;
-	char path[256];
 	FILE *file;
 
 	write_jitdump(fixture, "jit-7.dump", 0x1000, "before");
-	snprintf(path, sizeof(path), "%s/7/root/tmp/jit-7.dump", fixture->proc.root);
-	file = fopen(path, "a");
-	assert_non_null(file);
+	file = append_to_jitdump(fixture);
 	put_load_with_code(file, 0x2000, "long", 3 * JITDUMP_READ_BYTES);
 	put_load(file, 0x3000, "behind it");
 	fclose(file);
