@@ -231,7 +231,7 @@ def check_signals(tap, directory):
            "a signal to the agent is the command's, and its profile is written", process.returncode, log)
     os.unlink(mark)
     # The second one ends the agent, whatever the command does.
-    command = command_line("sh", "-c", "trap '' TERM; touch %s; sleep 600" % mark)
+    command = command_line("sh", "-c", "trap '' TERM; touch %s; exec sleep 600" % mark)
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=die_with_parent) as process:
         started = wait_for(lambda: os.path.exists(mark))
         children = children_of(process.pid)
