@@ -210,6 +210,16 @@ def check_low_port(tap):
     tap.ok(started and result.status == 0, "the page is there", result.log[-2000:])
 
 
+def check_command(tap, directory):
+    path = os.path.join(directory, "command.folded")
+    with Agent("-samples-per-second", RATE, "-output", path, "--", "sleep", "1000", outputs=[]) as agent:
+        started = agent.wait_started()
+        check_state(tap, "an agent with a command", agent.pid, documented("## Capabilities of the agent") | {"CAP_KILL"})
+        check_calls(tap, "an agent with a command", agent.pid, NEVER)
+        result = agent.stop(signal.SIGTERM)
+    tap.ok(started and result.status == 128 + signal.SIGTERM, "the signal is the command's", result.status, result.log[-2000:])
+
+
 def check_open(tap, directory):
     path = os.path.join(directory, "opened.folded")
     with open(path, "w", encoding="ascii") as file:
@@ -239,6 +249,7 @@ def main():
         check_files_only(tap, directory)
         check_folder_of_another(tap, directory)
         check_low_port(tap)
+        check_command(tap, directory)
         check_open(tap, directory)
     tap.finish()
 

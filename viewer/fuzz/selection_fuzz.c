@@ -36,23 +36,32 @@ static size_t split(char *text, struct api_parameter *parameters)
 	return count;
 }
 
-static void check(const struct selection *selection)
+/* The number of values that @selection has of its own. */
+static size_t check_values(const struct selection *selection)
 {
-	struct sample key = { .process_comm = "a", .thread_comm = "b" };
 	size_t count = 0;
 
-	assert(selection->from_ms < selection->to_ms);
-	assert(!selection->has_base || selection->base_from_ms < selection->base_to_ms);
 	for (int s = 0; s < SELECTOR_COUNT; s++) {
-		const struct value_vector *texts = &selection->texts[s];
+		const struct value_vector *texts = &selection->values.texts[s];
 
-		count += texts->count + selection->numbers[s].count;
+		count += texts->count + selection->values.numbers[s].count;
 		for (size_t i = 0; i < texts->count; i++) {
 			assert(strlen(texts->items[i]) <= SELECTION_VALUE_MAX_BYTES);
 			assert(selection_has_text(selection, s, texts->items[i]));
 		}
 	}
-	assert(count <= SELECTION_VALUES_MAX);
+	return count;
+}
+
+static void check(const struct selection *selection)
+{
+	struct selection base = *selection;
+	struct sample key = { .process_comm = "a", .thread_comm = "b" };
+
+	base.values = selection->base_values;
+	assert(selection->from_ms < selection->to_ms);
+	assert(!selection->has_base || selection->base_from_ms < selection->base_to_ms);
+	assert(check_values(selection) + check_values(&base) <= SELECTION_VALUES_MAX);
 	assert(!(selection_misses(selection, &key) >> SELECTOR_COUNT));
 	(void)selection_has_number(selection, SELECT_CPU, 0);
 }

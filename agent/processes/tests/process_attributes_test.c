@@ -313,7 +313,7 @@ static void a_program_behind_the_dynamic_loader_has_its_own_name(void **state)
 	assert_non_null(file);
 	assert_int_equal(fwrite(arguments, sizeof(arguments), 1, file), 1);
 	assert_int_equal(fclose(file), 0);
-	process_attributes_read(&fixture->table, process, fixture->proc.root, "", &maps, mappings);
+	read_mapped(fixture, process, &maps, mappings);
 	expect_go(process);
 	process_table_remove(&fixture->table, process);
 }
