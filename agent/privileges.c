@@ -122,7 +122,8 @@ uint64_t privileges_needed(const struct options *options)
 
 	if (!reads_files_only && needs_admin())
 		needed |= BIT(CAP_SYS_ADMIN);
-	if (is_privileged(options->viewer.address) || is_privileged(options->receive.address))
+	if (is_privileged(options->viewer.address) || is_privileged(options->receive.address) ||
+	    is_privileged(options->metrics.address))
 		needed |= BIT(CAP_NET_BIND_SERVICE);
 	/* Signals are passed on to a command, which may change its user. */
 	if (options->command)
@@ -322,7 +323,7 @@ static const struct call_rule base_calls[] = {
 #endif
 };
 
-/* For the page, a collector, and profiles of other machines. */
+/* For the page, metrics, a collector, and profiles of other machines. */
 static const struct call_rule network_calls[] = {
 	ALLOWED_EQUAL(socket, 0, AF_INET),
 	ALLOWED_EQUAL(socket, 0, AF_INET6),
@@ -343,8 +344,8 @@ static const struct call_rule network_calls[] = {
 
 static bool has_network(const struct options *options)
 {
-	return options->collector.address || options->receive.address || options->open_count ||
-	       options_have_page(options);
+	return options->collector.address || options->receive.address || options->metrics.address ||
+	       options->open_count || options_have_page(options);
 }
 
 static int filter_calls(const struct options *options, int command_fd)

@@ -38,13 +38,13 @@ def environment():
     return {name: value for name, value in os.environ.items() if not name.startswith("ALLFRAMES_")}
 
 
-def command_line(*arguments, options=()):
-    return [AGENT, *map(str, options), "--", *map(str, arguments)]
+def command_line(*arguments, options=(), agent=AGENT):
+    return [agent, *map(str, options), "--", *map(str, arguments)]
 
 
-def run(*arguments, options=(), text="", **more):
+def run(*arguments, options=(), text="", agent=AGENT, **more):
     """Runs the agent with the command, with @text as its standard input."""
-    return subprocess.run(command_line(*arguments, options=options), input=text, stdout=subprocess.PIPE,
+    return subprocess.run(command_line(*arguments, options=options, agent=agent), input=text, stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, timeout=HANG_SECONDS, check=False, env=environment(), **more)
 
 
@@ -80,7 +80,10 @@ def check_not_started(tap, directory):
     mark = os.path.join(directory, "started")
     result = run("touch", mark, options=["-output", "/nonexistent/stacks.folded"])
     tap.ok(result.returncode == 2 and not os.path.exists(mark), "a wrong option starts no command", result)
-    result = run("touch", mark, user=65534, group=65534, extra_groups=[])
+    # The folder of the build may be root's alone.
+    agent = shutil.copy(AGENT, directory)
+    os.chmod(directory, 0o755)
+    result = run("touch", mark, agent=agent, user=65534, group=65534, extra_groups=[])
     tap.ok(result.returncode == 3 and not os.path.exists(mark), "neither does a lack of privilege", result)
     result = run("touch", mark, options=["-run-as", "no-such-user-here"])
     tap.ok(result.returncode == 2 and "there is no such user" in result.stderr and not os.path.exists(mark),

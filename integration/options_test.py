@@ -378,8 +378,12 @@ def check_groups(tap):
 
 
 def check_user(tap):
-    with Program(TARGETS["calls"].path, user=65534) as chosen, Program(TARGETS["alloca"].path) as other:
-        result = run_agent("-samples-per-second", 199, "-duration", "1s", "-user", "nobody")
+    with tempfile.TemporaryDirectory() as directory:
+        # The folder of the build may be root's alone.
+        os.chmod(directory, 0o755)
+        with Program(shutil.copy(TARGETS["calls"].path, directory), user=65534) as chosen, \
+                Program(TARGETS["alloca"].path) as other:
+            result = run_agent("-samples-per-second", 199, "-duration", "1s", "-user", "nobody")
     comms = {stack.comm for stack in result.stacks}
     tap.ok(result.status == 0 and "calls" in comms and "alloca" not in comms, "-user profiles the processes of a user only",
            chosen.pid, other.pid, comms, result.log)

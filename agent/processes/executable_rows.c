@@ -339,10 +339,13 @@ static bool load(struct executable_cache *cache, uint64_t executable_id, uint64_
 	/* A file with damaged headers was logged already. */
 	origin.path = binary->path;
 	from = binary_file_borrow(binary);
-	if (from.fd < 0)
+	if (from.fd < 0) {
 		loaded.err = -ESTALE;
-	else if (!is_damaged)
+	} else if (!is_damaged) {
+		/* Before the rows, which may take long: an unwinder that is wanted is loaded meanwhile. */
+		executable_runtime_probe(cache, binary);
 		loaded.err = make_rows(cache, binary, from.fd, &origin, &limits, &loaded);
+	}
 	if (!loaded.err && from.fd >= 0 && !binary_file_is_valid(&from)) {
 		stack_deltas_deinit(&loaded.deltas);
 		loaded.err = -ESTALE;
