@@ -254,14 +254,32 @@ def check_signals(tap, directory):
            still, process.returncode)
 
 
+# Not in a shell: dash forgets a signal that comes while it forks.
+ENDS_BY_INTERRUPT = """
+import signal, time
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+print("rea" "dy", flush=True)
+time.sleep(600)
+"""
+TAKES_INTERRUPT = """
+import signal, sys, time
+taken = []
+signal.signal(signal.SIGINT, lambda *_: taken.append(True))
+print("rea" "dy", flush=True)
+while not taken:
+    time.sleep(0.05)
+print("awa" "ke", flush=True)
+sys.exit(5)
+"""
+
+
 def check_terminal(tap):
-    with Terminal(*command_line("sh", "-c", "echo rea''dy; sleep 600")) as terminal:
+    with Terminal(*command_line(PYTHON, "-c", ENDS_BY_INTERRUPT)) as terminal:
         ready = terminal.wait_text("ready")
         terminal.type_line("\x03")
         status = terminal.wait_status()
     tap.ok(ready and status == 128 + 2, "Ctrl-C ends the command, and so the run", status, terminal.text)
-    script = "trap 'echo got''ten' INT; echo rea''dy; sleep 600; echo awa''ke; exit 5"
-    with Terminal(*command_line("sh", "-c", script)) as terminal:
+    with Terminal(*command_line(PYTHON, "-c", TAKES_INTERRUPT)) as terminal:
         ready = terminal.wait_text("ready")
         terminal.type_line("\x03")
         status = terminal.wait_status()
