@@ -122,14 +122,16 @@ void question_seek(struct question *question, uint64_t from_ms, uint64_t to_ms)
 	history_view_seek(&question->view, time_of(question, from_ms), time_of(question, to_ms));
 }
 
-static bool list_has_function(const struct question *question, const struct location_list *list)
+/* True if the selector's values include the name of a function of @list. */
+static bool list_has_function(const struct question *question, enum selector selector,
+			      const struct location_list *list)
 {
 	const struct stack_names *names = &question->api->names;
 
 	for (size_t i = 0; i < list->count; i++) {
 		uint32_t name = stack_names_function(names, list->locations[i])->name;
 
-		if (selection_has_text(&question->selection, SELECT_FUNCTION,
+		if (selection_has_text(&question->selection, selector,
 				       stack_names_text(names, name)))
 			return true;
 	}
@@ -144,11 +146,12 @@ static int misses_by_stack(struct question *question, const struct sample *key,
 	const struct stack_names *names = &question->api->names;
 	bool by_kind = selection->values.texts[SELECT_KIND].count;
 	bool by_function = selection->values.texts[SELECT_FUNCTION].count;
+	bool by_begin = selection->values.texts[SELECT_BEGIN].count;
 	struct location_list list;
 	const char *kind = "";
 	int err;
 
-	if (!by_kind && !by_function)
+	if (!by_kind && !by_function && !by_begin)
 		return 0;
 	err = stack_names_list(&question->api->names, key->trace, &list);
 	if (err)
@@ -158,8 +161,10 @@ static int misses_by_stack(struct question *question, const struct sample *key,
 			stack_names_function(names, list.locations[list.count - 1])->kind);
 	if (!selection_has_text(selection, SELECT_KIND, kind))
 		*misses |= 1U << SELECT_KIND;
-	if (by_function && !list_has_function(question, &list))
+	if (by_function && !list_has_function(question, SELECT_FUNCTION, &list))
 		*misses |= 1U << SELECT_FUNCTION;
+	if (by_begin && !list_has_function(question, SELECT_BEGIN, &list))
+		*misses |= 1U << SELECT_BEGIN;
 	return 0;
 }
 
@@ -268,7 +273,7 @@ static int add_stack(struct asked_stacks *asked, struct question *question,
 	int err = stack_names_list(names, key->trace, &stack.list);
 
 	if (!err)
-		err = transforms_apply(&asked->transforms, names, &stack.list);
+		err = transforms_learn(&asked->transforms, names, &stack.list);
 	/* Samples of profiles may have neither a process nor a thread. */
 	if (!err && root >= ROOT_PROCESS && sample_has_process(key))
 		err = stack_names_level(names, TEXT_PROCESS, key->process_comm,
@@ -289,7 +294,7 @@ static int compare_stacks(const void *a, const void *b)
 
 /* Lists the stacks that have samples; equal ones are adjacent. */
 static int list_stacks(const struct question *question, const uint64_t *counts,
-		       const uint64_t *base_counts, enum root_level root,
+		       const uint64_t *base_counts, enum root_level root, bool by_process,
 		       struct wanted_stack_vector *wanted)
 {
 	int err = 0;
@@ -304,8 +309,7 @@ static int list_stacks(const struct question *question, const uint64_t *counts,
 			wanted,
 			(struct wanted_stack){
 				.key.trace = (uintptr_t)key->trace,
-				.key.process_comm =
-					root >= ROOT_PROCESS ? (uintptr_t)key->process_comm : 0,
+				.key.process_comm = by_process ? (uintptr_t)key->process_comm : 0,
 				.key.thread_comm =
 					root >= ROOT_THREAD ? (uintptr_t)key->thread_comm : 0,
 				.id = i,
@@ -320,7 +324,8 @@ static int merge_keys(struct asked_stacks *asked, struct question *question, con
 		      const uint64_t *base_counts, enum root_level root)
 {
 	_cleanup_(wanted_stack_vector_deinit) struct wanted_stack_vector wanted = { 0 };
-	int err = list_stacks(question, counts, base_counts, root, &wanted);
+	bool by_process = root >= ROOT_PROCESS || transforms_fold(&asked->transforms, FOLD_UNNAMED);
+	int err = list_stacks(question, counts, base_counts, root, by_process, &wanted);
 
 	for (size_t i = 0; i < wanted.count && !err; i++) {
 		const struct wanted_stack *each = &wanted.items[i];
@@ -339,6 +344,24 @@ static int merge_keys(struct asked_stacks *asked, struct question *question, con
 			(struct asked_key){ .id = each->id,
 					    .stack = (uint32_t)(asked->stacks.count - 1),
 					    .count = counts[each->id] });
+	}
+	return err;
+}
+
+/* Changes all stacks, once all of them are known. */
+static int transform_stacks(struct asked_stacks *asked, struct question *question)
+{
+	int err = 0;
+
+	for (size_t i = 0, stack = SIZE_MAX; i < asked->keys.count && !err; i++) {
+		const struct asked_key *key = &asked->keys.items[i];
+
+		if (key->stack == stack)
+			continue;
+		stack = key->stack;
+		err = transforms_apply(&asked->transforms, &question->api->names,
+				       history_view_key(&question->view, key->id)->process_comm,
+				       &asked->stacks.items[stack].list);
 	}
 	return err;
 }
@@ -382,6 +405,8 @@ int asked_stacks_init(struct asked_stacks *asked, struct question *question)
 	};
 	err = transforms_init(&asked->transforms, question->request);
 	if (!err)
+		err = request_unit(question->request, "colour", &asked->colour);
+	if (!err)
 		err = parse_root(question->request, &root);
 	if (!err)
 		err = question_count(question, selection->from_ms, selection->to_ms, &counts,
@@ -390,6 +415,8 @@ int asked_stacks_init(struct asked_stacks *asked, struct question *question)
 		err = count_base(question, &base_counts, &asked->base_total);
 	if (!err)
 		err = merge_keys(asked, question, counts, base_counts, root);
+	if (!err && transforms_change_stacks(&asked->transforms))
+		err = transform_stacks(asked, question);
 	if (err)
 		asked_stacks_deinit(asked);
 	return err;
@@ -405,8 +432,9 @@ void asked_stacks_deinit(struct asked_stacks *asked)
 uint32_t asked_id(const struct asked_stacks *asked, const struct question *question,
 		  uint32_t location)
 {
-	return asked->with_lines ? location :
-				   question->api->names.locations.items[location].function;
+	const struct stack_location *found = &question->api->names.locations.items[location];
+
+	return asked->with_lines ? found->position : found->function;
 }
 
 struct stack_location asked_location(const struct asked_stacks *asked,

@@ -96,6 +96,8 @@ struct asked_stacks {
 	bool with_lines;
 	/** Whole stacks are wanted with their leaves first. */
 	bool is_inverted;
+	/** By what the page colours frames: trees have a column of it. */
+	enum frame_unit colour;
 	/** Owns the lists of stacks that it has changed. */
 	struct transforms transforms;
 };
