@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "viewer/api.h"
+#include "viewer/debug_packages.h"
 #include "viewer/flame_tree.h"
 #include "viewer/selection.h"
 #include "viewer/stack_names.h"
@@ -17,6 +18,9 @@
 struct api {
 	struct api_config config;
 	struct stack_names names;
+	struct debug_packages packages;
+	/** history_facts.drops when the names were tidied. */
+	uint64_t tidied_drops;
 };
 
 struct question {

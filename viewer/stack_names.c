@@ -281,12 +281,17 @@ void stack_names_tidy(struct stack_names *names)
 		drop_list(names, unused[i]);
 }
 
-void stack_names_begin(struct stack_names *names, uint64_t generation)
+bool stack_names_are_current(const struct stack_names *names, uint64_t generation)
 {
 	size_t bytes = names->bytes + names->ids.expansions.capacity * sizeof(uint32_t) +
 		       names->ids.native_frames.count * ENTRY_BYTES;
 
-	if (generation != names->generation || bytes > names->max_bytes)
+	return generation == names->generation && bytes <= names->max_bytes;
+}
+
+void stack_names_begin(struct stack_names *names, uint64_t generation)
+{
+	if (!stack_names_are_current(names, generation))
 		forget(names);
 	else
 		stack_names_tidy(names);

@@ -7,6 +7,7 @@
 #ifndef VIEWER_STACK_NAMES_H
 #define VIEWER_STACK_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -51,7 +52,7 @@ struct location_list {
 	size_t count;
 };
 
-enum { STACK_NAMES_QUESTION_MAX = 4 };
+enum { STACK_NAMES_QUESTION_MAX = 2 };
 
 struct cached_list;
 
@@ -89,8 +90,11 @@ void stack_names_deinit(struct stack_names *names);
 /** Drops the lists of traces that have no other user, because the history has dropped them. */
 void stack_names_tidy(struct stack_names *names);
 
+/** False if the cache has to be emptied: @generation has changed, or the cache is too large. */
+bool stack_names_are_current(const struct stack_names *names, uint64_t generation);
+
 /**
- * Call it before each request. Tidies, and empties the cache if @generation has changed or the
+ * Call it before each request, unless they are current and no trace has lost its other users. Tidies, and empties the cache if @generation has changed or the
  * cache is too large.
  */
 void stack_names_begin(struct stack_names *names, uint64_t generation);

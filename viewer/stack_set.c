@@ -294,29 +294,29 @@ int stack_set_reserve(struct stack_set *set, const struct asked_stacks *asked)
 	return err ? err : flame_stack_vector_reserve(&set->stacks, asked->stacks.count);
 }
 
-static int push_inverted(struct stack_set *set, const struct asked_stacks *asked,
-			 const struct question *question, const struct asked_stack *stack)
+size_t asked_stack_length(const struct asked_stack *stack)
 {
-	int err = 0;
-
-	for (size_t i = stack->list.count; i-- > 0 && !err;)
-		err = stack_set_push(set, asked, question, stack->list.locations[i]);
-	for (uint32_t i = stack->level_count; i-- > 0 && !err;)
-		err = stack_set_push(set, asked, question, stack->levels[i]);
-	return err;
+	return stack->level_count + stack->list.count;
 }
 
-int stack_set_push_whole(struct stack_set *set, const struct asked_stacks *asked,
-			 const struct question *question, const struct asked_stack *stack)
+uint32_t asked_stack_location(const struct asked_stacks *asked, const struct asked_stack *stack,
+			      size_t index)
 {
+	if (asked->is_inverted)
+		index = asked_stack_length(stack) - 1 - index;
+	return index < stack->level_count ? stack->levels[index] :
+					    stack->list.locations[index - stack->level_count];
+}
+
+int stack_set_push_from(struct stack_set *set, const struct asked_stacks *asked,
+			const struct question *question, const struct asked_stack *stack,
+			size_t first)
+{
+	size_t length = asked_stack_length(stack);
 	int err = stack_set_begin(set, stack);
 
-	if (asked->is_inverted)
-		return err ? err : push_inverted(set, asked, question, stack);
-	for (uint32_t i = 0; i < stack->level_count && !err; i++)
-		err = stack_set_push(set, asked, question, stack->levels[i]);
-	for (size_t i = 0; i < stack->list.count && !err; i++)
-		err = stack_set_push(set, asked, question, stack->list.locations[i]);
+	for (size_t i = first; i < length && !err; i++)
+		err = stack_set_push(set, asked, question, asked_stack_location(asked, stack, i));
 	return err;
 }
 
