@@ -253,11 +253,12 @@ def open_menu(page):
     return page.browser.wait("document.querySelector('.transforms').open")
 
 
-def frame_names(page):
-    """The names in the tree that the page shows, as its call tree lists them when all of it is open."""
+def frame_names(page, gone):
+    """The names in the tree that the page shows, as its call tree lists them when all of it is open, once @gone is not there."""
     browser = page.browser
     browser.key("4")
-    browser.wait("document.querySelectorAll('.calltree tbody tr').length > 1")
+    browser.wait("(rows => rows.length > 1 && !rows.some(row => row.innerText.includes('%s')))"
+                 "([...document.querySelectorAll('.calltree tbody tr')])" % gone)
     browser.evaluate("document.querySelector('.calltree tbody tr').focus()")
     browser.key("*")
     return set(browser.evaluate("[...document.querySelectorAll('.calltree tbody td.function')].map(cell => cell.innerText"
@@ -275,7 +276,7 @@ def table_rows(page, count):
     return {name: (int(own.replace(",", "")), int(total.replace(",", ""))) for name, own, total in cells}
 
 
-def check_menu(page, counts, name):
+def check_menu(page, counts, name, _):
     """By mouse: the table, the call tree and the graph follow each choice."""
     tap, browser = page.tap, page.browser
     page.reset()
@@ -294,7 +295,7 @@ def check_menu(page, counts, name):
            "Escape closes the menu, and changes nothing")
     tap.ok(table_rows(page, len(sums.total)) == sums.rows(), "the table of functions is of the folded stacks")
     page.shot("transforms-table-" + name)
-    shown = frame_names(page)
+    shown = frame_names(page, _EVAL.name)
     tap.ok(os.path.basename(_PYTHON) in shown and not shown & {_EVAL.name, _CALL.name, _GC.name},
            "and so is the call tree", shown)
     browser.key("1")
@@ -302,7 +303,7 @@ def check_menu(page, counts, name):
     tap.ok(hash_lacks(page, "fold=") and not chips(page), "a click on its chip drops it", page.hash(), chips(page))
 
 
-def check_keyboard(page, counts, name):
+def check_keyboard(page, counts, name, size):
     tap, browser = page.tap, page.browser
     page.reset()
     browser.evaluate("document.querySelector('.transforms summary').focus()")
@@ -318,7 +319,7 @@ def check_keyboard(page, counts, name):
            "all are in the address", page.hash())
     address = browser.evaluate("location.href")
     browser.key("Escape")
-    page.open("#" + address.partition("#")[2])
+    page.open("#" + address.partition("#")[2], **size)
     tap.ok(len(chips(page)) == 3 and has_chip(page, "kernel"), "a link restores them", chips(page))
     page.shot("transforms-three-" + name)
     browser.evaluate("document.activeElement.blur()")
@@ -326,7 +327,7 @@ def check_keyboard(page, counts, name):
     tap.ok(hash_lacks(page, "fold="), "c drops them all", page.hash())
 
 
-def check_units(page, counts, name):
+def check_units(page, counts, name, _):
     tap, browser = page.tap, page.browser
     page.reset()
     open_menu(page)
@@ -354,7 +355,7 @@ def check_units(page, counts, name):
     tap.ok(colours <= 2, "and the graph too", colours, legend)
 
 
-def check_frame_menu(page, counts, name):
+def check_frame_menu(page, counts, name, _):
     tap, browser = page.tap, page.browser
     page.reset()
     geometry = Geometry(page.api.get("flame", max_nodes=10000))
@@ -366,7 +367,7 @@ def check_frame_menu(page, counts, name):
     tap.ok(hash_has(page, "begin=handle") and has_chip(page, "begins at handle") and page.shows(sums.samples),
            "the menu's “Begin at it” leaves the stacks with it, from it on", browser.text(".flame .bar"), sums.samples)
     page.shot("transforms-begin-" + name)
-    shown = frame_names(page)
+    shown = frame_names(page, "_start")
     tap.ok("handle" in shown and not shown & {"_start", "__libc_start_main", "engine_run"}, "its callers are gone", shown)
     browser.key("1")
     browser.wait("document.querySelector('.flame canvas')")
@@ -378,9 +379,10 @@ def check_frame_menu(page, counts, name):
 def check_page(page, counts, width, height, is_dark):
     name = "%d-%s" % (width, "dark" if is_dark else "light")
     page.tap.note("at " + name)
-    page.open(width=width, height=height, is_dark=is_dark)
+    size = {"width": width, "height": height, "is_dark": is_dark}
+    page.open(**size)
     for check in (check_menu, check_keyboard, check_units, check_frame_menu):
-        check(page, counts, name)
+        check(page, counts, name, size)
     wide = page.browser.evaluate("document.documentElement.scrollWidth")
     page.tap.ok(wide <= width, "nothing sticks out", wide)
 
