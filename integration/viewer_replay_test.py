@@ -31,6 +31,9 @@ def main():
         tap.note(", ".join("%s %g" % pair for pair in found.items()))
         tap.ok(found["history_mib"] <= mebibytes, "its memory is within the limit", found["history_mib"])
         tap.ok((found["kept"] == SAMPLES) == is_whole, "it has all samples where there is room", found["kept"])
+        # Times are promised for the limit that users have.
+        if is_whole:
+            continue
         tap.ok(found["first_graph_ms"] < FIRST_MS, "the first graph takes less than %d ms" % FIRST_MS, found["first_graph_ms"])
         for name in ("zoom_ms", "search_ms"):
             tap.ok(found[name] < NEXT_MS, "%s is less than %d" % (name, NEXT_MS), found[name])
