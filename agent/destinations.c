@@ -169,7 +169,8 @@ static int init_viewer(struct destinations *destinations, struct native_names *n
 	const struct viewer_options viewer_options = {
 		.address = options->viewer.address,
 		.token_file = options->viewer.token_file,
-		.history = { .retention_ns = options->viewer.retention_ns },
+		.history = { .retention_ns = options->viewer.retention_ns,
+			     .max_bytes = options->viewer.history_bytes },
 		.api = {
 			.lookup = native_names_shown(names),
 			.read_totals = read_totals,
@@ -182,6 +183,8 @@ static int init_viewer(struct destinations *destinations, struct native_names *n
 			.exports_command_lines = options->with_command_lines,
 			.samples_per_second = options->samples_per_second,
 			.cpu_count = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
+			.proc_root = "/proc",
+			.judge = native_names_judge(names),
 		},
 	};
 	int error;

@@ -412,12 +412,28 @@ const struct option option_table[] = {
 		.brief = "time for which the page keeps samples",
 		.value_name = "D",
 		.initial = "30m",
-		.meaning = "Time for which the page keeps samples, 10s to 24h, in at most 71 MB.",
-		.details = "If the memory is full, the oldest samples are dropped.",
+		.meaning =
+			"Time for which the page keeps samples, 10s to 24h, as far as `-history-memory` has room.",
 		.set = option_set_duration,
 		.offset = offsetof(struct options, viewer.retention_ns),
 		.minimum = 10 * NS_PER_SECOND,
 		.maximum = 24 * NS_PER_HOUR,
+	},
+	{
+		.name = "history-memory",
+		.group = OPTION_PAGE,
+		.brief = "memory for the page's samples at most",
+		.value_name = "SIZE",
+		.initial = "128M",
+		.meaning =
+			"Limit of the memory for the page's samples and their stacks, 8M to 16384M.",
+		.details =
+			"If it is full, the oldest samples are dropped, and the page says from when on there are samples. "
+			"A sample takes some 6 bytes, and a distinct stack of 30 frames 650.",
+		.set = option_set_size,
+		.offset = offsetof(struct options, viewer.history_bytes),
+		.minimum = 8ULL << 20,
+		.maximum = 16ULL << 30,
 	},
 	{
 		.name = "receive",

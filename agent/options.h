@@ -83,6 +83,8 @@ struct page_options {
 	/** NULL: no token. */
 	char *token_file;
 	uint64_t retention_ns;
+	/** Limit of the memory for samples and their stacks. */
+	uint64_t history_bytes;
 };
 
 /** Options for the profiles of other machines that the web page shows; the texts are owned. */

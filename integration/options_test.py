@@ -65,6 +65,7 @@ WRONG_USAGE = [
     ["-viewer", "127.0.0.1:99999"],
     ["-viewer", "0.0.0.0:0"],
     ["-retention", "0s"],
+    ["-history-memory", "1M"],
     ["-viewer-token-file", "/dev/null"],
     ["-receive", "4317"],
     ["-receive", "0.0.0.0:0"],
@@ -83,7 +84,7 @@ WRONG_USAGE = [
 ]
 
 NAMES = """collection-agent disable-tls tls-ca tls-cert tls-key header reporter-interval
-    reporter-jitter resource-grouping with-cpu output viewer viewer-token-file retention receive receive-tls-cert
+    reporter-jitter resource-grouping with-cpu output viewer viewer-token-file retention history-memory receive receive-tls-cert
     receive-tls-key receive-token-file open doctor pid comm cgroup cpus samples-per-second
     duration probabilistic-threshold probabilistic-interval probabilistic-seed tags tracers
     fold-runtime-frames with-lines with-goroutine-id max-map-memory cache-dir log-level version

@@ -12,7 +12,7 @@ import browser as browsers
 from harness import HANG_SECONDS, Tap, cpu_seconds, need_root
 from sampled import stopped
 from viewer_pages import (check_process_filter, check_quiet, check_range, check_search, check_zoom, live_page,
-                          stop_recording, wait_for_samples)
+                          stop_recording, unit_of, wait_for_samples)
 
 # A little more than the page's "now".
 NOW_SECONDS = 5.5
@@ -45,13 +45,16 @@ def check_processes(page):
         row = rows.get(pid, {})
         with open("/proc/%d/cmdline" % pid, "rb") as file:
             line = file.read().rstrip(b"\0").replace(b"\0", b" ").decode()
-        with open("/proc/%d/cgroup" % pid, encoding="ascii") as file:
-            group = file.read().strip().rpartition("/")[2]
-        is_unit = group.endswith((".service", ".scope"))
+        unit = unit_of(pid)
         if (row.get("command_line") != line or row.get("user") != "root" or row.get("parent_pid") != os.getpid()
                 or not row.get("parent", "").startswith("python3")
-                or (row.get("unit") != group if is_unit and not row.get("container") else False)):
-            wrong.append((language, row, line, group))
+                or (row.get("unit") != unit and not row.get("container"))):
+            wrong.append((language, row, line, unit))
+    unit = unit_of(page.pids["native"])
+    if unit:
+        samples = page.api.get("flame", unit=unit)["total"]
+        page.tap.ok(samples == page.api.get("flame", pid=page.pids["native"])["total"] > 0,
+                    "the filter by systemd unit has the samples of the program in it", unit, samples)
     page.tap.ok(not wrong, "command lines, users, units and parents are those of the programs", *wrong)
     shown = page.browser.wait("[...document.querySelectorAll('.processes tbody tr')].map(row => row.innerText)")
     heading = page.browser.text(".processes thead")

@@ -201,14 +201,50 @@ class Page:
         self.deselect()
 
 
+def unit_of(pid):
+    """The systemd unit of a process: the innermost group that is named like one in systemd's own hierarchy."""
+    with open("/proc/%d/cgroup" % pid, encoding="ascii") as file:
+        for line in file:
+            _, controllers, path = line.strip().split(":", 2)
+            units = [part for part in path.split("/") if part.endswith((".service", ".scope"))]
+            if controllers in ("", "name=systemd") and units:
+                return units[-1]
+    return ""
+
+
+@contextlib.contextmanager
+def in_a_unit(pid):
+    """Moves a process into a group that is named as systemd names that of a service, where groups can be made."""
+    root = next((root for root in ("/sys/fs/cgroup/systemd", "/sys/fs/cgroup")
+                 if os.path.exists(os.path.join(root, "cgroup.procs"))), None)
+    group = os.path.join(root or "", "allframes-test-%d.service" % pid)
+    try:
+        os.mkdir(group)
+    except OSError:
+        yield
+        return
+    try:
+        _move(pid, group)
+        yield
+    finally:
+        _move(pid, root)
+        os.rmdir(group)
+
+
+def _move(pid, group):
+    with open(os.path.join(group, "cgroup.procs"), "w", encoding="ascii") as file:
+        file.write(str(pid))
+
+
 @contextlib.contextmanager
 def targets(languages):
-    """Runs the programs of these languages that the machine can; gives their pids by language."""
+    """Runs the programs of these languages that the machine can; gives their pids by language. The native one is in a unit."""
     with contextlib.ExitStack() as stack:
         pids = {}
         if "native" in languages and build_targets.build(["calls"]):
             program = Program(build_targets.TARGETS["calls"].path)
             pids["native"] = stack.enter_context(program).pid
+            stack.enter_context(in_a_unit(pids["native"]))
         interpreters = list(pythons.of_machine().values()) if "python" in languages else []
         if interpreters:
             program = Program(*interpreters[-1].target("calls"))

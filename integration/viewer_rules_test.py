@@ -22,7 +22,7 @@ RULES = fetch_npm_packages.RULES / "axe-core" / "axe.min.js"
 SIZES = ((1440, 900), (390, 844))
 # A few rows have all that there can be.
 TABS = ("flame", "processes&shown=9", "processes&shown=5&lanes=1&user=app&base_pid=1200", "top&rows=20", "tree", "sandwich&of=tax", "quality",
-        "flame&search=tax&inverted=1")
+        "flame&search=tax&inverted=1", "flame&fold=kernel&hide=tax&colour=package", "top&frames=binary&rows=20")
 _FINDINGS = ("axe.run().then(found => found.violations.map(each => each.id + ': ' + each.help + ': '"
              "+ each.nodes.map(node => node.target + ' ' + node.failureSummary).slice(0, 3).join('; ')))")
 
@@ -39,6 +39,9 @@ def check_size(page, rules, width, height, is_dark):
         page.open("#tab=" + tab, width=width, height=height, is_dark=is_dark)
         page.browser.wait("document.querySelectorAll('.strip').length === 2")
         check(page, "#tab=%s %s" % (tab, where), rules)
+    page.browser.evaluate("document.querySelector('.transforms').open = true")
+    check(page, "the menu of frames " + where, rules)
+    page.browser.evaluate("document.querySelector('.transforms').open = false")
     page.browser.click("button[aria-label=Help]")
     page.browser.wait("document.querySelector('dialog[open]')")
     check(page, "the help " + where, rules)

@@ -177,7 +177,7 @@ def check_menu(page, sums):
     browser.click(".flame canvas", frame.point, buttons=2)
     texts = menu_texts(page)
     page.shot("menu-%d" % browser.evaluate("innerWidth"))
-    tap.ok(texts == ["Copy name", "Copy stack", "Zoom to it", "Only stacks with it", "Hide it", "Only this process", "Callers & callees",
+    tap.ok(texts == ["Copy name", "Copy stack", "Zoom to it", "Only stacks with it", "Begin at it", "Hide it", "Only this process", "Callers & callees",
                      "Show in the table", "Copy link"] and browser.text(".flame .bar b") == "tax",
            "a right click on a frame opens its menu", texts, browser.text(".flame .bar"))
     browser.key("ArrowDown")
@@ -209,6 +209,7 @@ def check_choices(page, sums):
             ("Only stacks with it", lambda: hash_has(page, "only=tax")),
             ("Hide it", lambda: hash_has(page, "hide=tax") and asks(page, hide="tax") and page.browser.wait(
                 "document.querySelector('.filters')?.innerText.includes('without tax')")),
+            ("Begin at it", lambda: hash_has(page, "begin=tax") and asks(page, begin="tax")),
             ("Callers & callees", lambda: hash_has(page, "of=tax")),
             ("Show in the table", lambda: hash_has(page, "named=tax") and hash_has(page, "tab=top")),
             ("Zoom to it", lambda: hash_has(page, "zoom="))):

@@ -20,7 +20,7 @@
 #include "viewer/question.h"
 
 enum {
-	NAMES_MAX_BYTES = 32 << 20,
+	NAMES_MAX_BYTES = 64 << 20,
 };
 
 int api_create(const struct api_config *config, struct api **api)
@@ -31,6 +31,7 @@ int api_create(const struct api_config *config, struct api **api)
 		return -ENOMEM;
 	made->config = *config;
 	stack_names_init(&made->names, config->lookup, NAMES_MAX_BYTES);
+	debug_packages_init(&made->packages, config->proc_root, config->judge);
 	*api = made;
 	return 0;
 }
@@ -40,6 +41,7 @@ void api_destroy(struct api *api)
 	if (!api)
 		return;
 	stack_names_deinit(&api->names);
+	debug_packages_deinit(&api->packages);
 	free(api);
 }
 
@@ -226,6 +228,19 @@ static int ask(struct question *question, struct api_answer *answer, json_t *obj
 	return fail(-ENOENT, "there is no such question");
 }
 
+/* Only stacks that the history has dropped are to be tidied, which takes a look at each. */
+static void begin_names(struct api *api)
+{
+	uint64_t generation = read_totals(api, 0).names_generation;
+	struct history_facts facts;
+
+	history_facts(api->config.history, &facts);
+	if (facts.drops == api->tidied_drops && stack_names_are_current(&api->names, generation))
+		return;
+	api->tidied_drops = facts.drops;
+	stack_names_begin(&api->names, generation);
+}
+
 static int ask_of_samples(struct api *api, const struct api_request *request,
 			  struct api_answer *answer, json_t *object)
 {
@@ -234,7 +249,7 @@ static int ask_of_samples(struct api *api, const struct api_request *request,
 
 	if (request->is_post)
 		return fail(-EPERM, "that is asked for by GET");
-	stack_names_begin(&api->names, read_totals(api, 0).names_generation);
+	begin_names(api);
 	err = question_init(&question, api, request);
 	if (err)
 		return err;

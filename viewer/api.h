@@ -15,6 +15,8 @@
 #include "lib/model/symbol_lookup.h"
 #include "viewer/history.h"
 
+struct path_judge;
+
 /** Facts about the agent, apart from its samples. */
 struct api_totals {
 	uint64_t samples;
@@ -73,6 +75,12 @@ struct api_config {
 	 * are the agent's, and each counts as one.
 	 */
 	const struct profile_facts *facts;
+	/**
+	 * Where processes are found, in whose roots the package databases are, and where these may be read. NULL: the samples' files are
+	 * not this machine's.
+	 */
+	const char *proc_root;
+	const struct path_judge *judge;
 };
 
 /** Decoded by the HTTP server; may hold any byte but NUL. */

@@ -58,8 +58,9 @@ static json_t *process_json(const struct process_quality *row)
 	return object;
 }
 
-static json_t *binary_json(const struct binary_quality *row)
+static json_t *binary_json(const struct binary_quality *row, const struct debug_packages *packages)
 {
+	const char *advice = debug_packages_advice(packages, row->binary);
 	const struct binary *binary = row->binary;
 	struct quality_reason names_reason = quality_names_reason(row);
 	struct text_builder build_id = { 0 };
@@ -75,19 +76,40 @@ static json_t *binary_json(const struct binary_quality *row)
 	put_number(object, "named", row->named);
 	put_reason(object, row->reasons);
 	put_text(object, "names_reason", names_reason.text);
-	put_text(object, "names_mend", names_reason.mend);
+	put_text(object, "names_mend", *names_reason.mend && advice ? advice : names_reason.mend);
 	text_builder_deinit(&build_id);
 	return object;
 }
 
-static void put_rows(const struct quality *quality, json_t *object)
+/* Finds the packages of the files in the first rows that lack names. */
+static int find_packages(const struct quality *quality, struct debug_packages *packages)
+{
+	struct nameless_file files[ROWS_MAX];
+	size_t count = 0;
+
+	for (size_t i = 0; i < quality->binaries.count && i < ROWS_MAX; i++) {
+		const struct binary_quality *row = &quality->binaries.items[i];
+
+		/* Files of other machines are not here. */
+		if (row->named < row->frames && !*sample_host(row->key))
+			files[count++] = (struct nameless_file){
+				.binary = row->binary,
+				.pid = row->key->pid,
+				.container = sample_container(row->key),
+			};
+	}
+	return debug_packages_look_up(packages, files, count);
+}
+
+static void put_rows(const struct quality *quality, const struct debug_packages *packages,
+		     json_t *object)
 {
 	json_t *processes = json_array(), *binaries = json_array();
 
 	for (size_t i = 0; i < quality->processes.count && i < ROWS_MAX; i++)
 		json_array_append_new(processes, process_json(&quality->processes.items[i]));
 	for (size_t i = 0; i < quality->binaries.count && i < ROWS_MAX; i++)
-		json_array_append_new(binaries, binary_json(&quality->binaries.items[i]));
+		json_array_append_new(binaries, binary_json(&quality->binaries.items[i], packages));
 	json_object_set_new(object, "processes", processes);
 	json_object_set_new(object, "binaries", binaries);
 }
@@ -97,10 +119,12 @@ int answer_quality(struct question *question, json_t *object)
 	_cleanup_(quality_deinit) struct quality quality;
 	int err = quality_count(&quality, question);
 
+	if (!err)
+		err = find_packages(&quality, &question->api->packages);
 	if (err)
 		return err;
 	put_number(object, "samples", quality.samples);
 	put_number(object, "complete", quality.complete);
-	put_rows(&quality, object);
+	put_rows(&quality, &question->api->packages, object);
 	return 0;
 }

@@ -27,16 +27,10 @@ int flame_json(struct question *question, size_t max_nodes, json_t *object)
 	int err = asked_stacks_init(&asked, question);
 
 	if (!err)
-		err = stack_set_reserve(&set, &asked);
-	for (size_t i = 0; i < asked.stacks.count && !err; i++)
-		err = stack_set_push_whole(&set, &asked, question, &asked.stacks.items[i]);
+		err = zoom_in(&set, &asked, question, path ? path : "", &steps);
 	if (err)
 		return err;
 	stack_set_finish(&set);
-	if (path)
-		err = zoom_in(&set, &asked, question, path, &steps);
-	if (err)
-		return err;
 	put_value(question, object, "total", asked.total);
 	if (question->selection.has_base)
 		put_value(question, object, "base_total", asked.base_total);

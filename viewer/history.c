@@ -79,6 +79,7 @@ struct history {
 	uint64_t samples;
 	uint64_t dropped;
 	uint64_t changes;
+	uint64_t drops;
 };
 
 /* --- columns --- */
@@ -147,6 +148,7 @@ static void drop_oldest_chunk(struct history *history)
 		sample_table_remove(&history->keys, (uint32_t)packed_get(&keys));
 	history->samples -= chunk.samples;
 	history->changes++;
+	history->drops++;
 	history->chunk_bytes -= chunk.capacity;
 	history_chunk_vector_remove(&history->chunks, 0);
 	free(chunk.data);
@@ -368,6 +370,7 @@ void history_facts(struct history *history, struct history_facts *facts)
 		.dropped = history->dropped,
 		.bytes = used_bytes(history),
 		.changes = history->changes,
+		.drops = history->drops,
 	};
 	if (history->samples) {
 		uint64_t least = history->chunks.items[0].least_ns;

@@ -62,6 +62,8 @@ struct history_facts {
 	size_t bytes;
 	/** Incremented for every sample that is added or dropped. */
 	uint64_t changes;
+	/** Incremented when samples are dropped: stacks may be gone with them. */
+	uint64_t drops;
 };
 
 void history_facts(struct history *history, struct history_facts *facts);

@@ -95,6 +95,7 @@ static int frame_is_named(struct quality *quality, const struct frame *frame, bo
 
 /* The samples of one key while they are added to the rows. */
 struct counted_stack {
+	const struct sample *key;
 	const struct trace *trace;
 	struct process_quality *process;
 	/*
@@ -126,6 +127,7 @@ static int count_binary(struct quality *quality, struct counted_stack *stack,
 	if (row->counted == stack->serial)
 		return 0;
 	row->counted = stack->serial;
+	row->key = stack->key;
 	row->samples += stack->count;
 	row->complete += stack->trace->is_complete ? stack->count : 0;
 	return 0;
@@ -164,6 +166,7 @@ static int count_key(struct quality *quality, uint32_t id, uint64_t count)
 {
 	const struct sample *key = history_view_key(&quality->question->view, id);
 	struct counted_stack stack = {
+		.key = key,
 		.trace = key->trace,
 		.count = count,
 		.serial = (uint64_t)id + 1,

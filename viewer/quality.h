@@ -26,6 +26,8 @@ struct process_quality {
 
 struct binary_quality {
 	const struct binary *binary;
+	/** Of one of its samples. */
+	const struct sample *key;
 	/** Samples whose stacks have a frame of the binary, each counted once. */
 	uint64_t samples;
 	uint64_t complete;

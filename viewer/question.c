@@ -8,6 +8,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "lib/base/hash128.h"
 #include "lib/base/significance.h"
 
 #define MISSES_UNKNOWN UINT16_MAX
@@ -122,14 +123,16 @@ void question_seek(struct question *question, uint64_t from_ms, uint64_t to_ms)
 	history_view_seek(&question->view, time_of(question, from_ms), time_of(question, to_ms));
 }
 
-static bool list_has_function(const struct question *question, const struct location_list *list)
+/* True if the selector's values include the name of a function of @list. */
+static bool list_has_function(const struct question *question, enum selector selector,
+			      const struct location_list *list)
 {
 	const struct stack_names *names = &question->api->names;
 
 	for (size_t i = 0; i < list->count; i++) {
 		uint32_t name = stack_names_function(names, list->locations[i])->name;
 
-		if (selection_has_text(&question->selection, SELECT_FUNCTION,
+		if (selection_has_text(&question->selection, selector,
 				       stack_names_text(names, name)))
 			return true;
 	}
@@ -144,11 +147,12 @@ static int misses_by_stack(struct question *question, const struct sample *key,
 	const struct stack_names *names = &question->api->names;
 	bool by_kind = selection->values.texts[SELECT_KIND].count;
 	bool by_function = selection->values.texts[SELECT_FUNCTION].count;
+	bool by_begin = selection->values.texts[SELECT_BEGIN].count;
 	struct location_list list;
 	const char *kind = "";
 	int err;
 
-	if (!by_kind && !by_function)
+	if (!by_kind && !by_function && !by_begin)
 		return 0;
 	err = stack_names_list(&question->api->names, key->trace, &list);
 	if (err)
@@ -158,8 +162,10 @@ static int misses_by_stack(struct question *question, const struct sample *key,
 			stack_names_function(names, list.locations[list.count - 1])->kind);
 	if (!selection_has_text(selection, SELECT_KIND, kind))
 		*misses |= 1U << SELECT_KIND;
-	if (by_function && !list_has_function(question, &list))
+	if (by_function && !list_has_function(question, SELECT_FUNCTION, &list))
 		*misses |= 1U << SELECT_FUNCTION;
+	if (by_begin && !list_has_function(question, SELECT_BEGIN, &list))
+		*misses |= 1U << SELECT_BEGIN;
 	return 0;
 }
 
@@ -252,13 +258,14 @@ struct stack_key {
 	uint64_t thread_comm;
 };
 
-struct wanted_stack {
-	struct stack_key key;
-	/* The id of a key in the history that has this stack. */
-	uint32_t id;
-};
+VECTOR_DEFINE(stack_key_vector, struct stack_key)
 
-VECTOR_DEFINE(wanted_stack_vector, struct wanted_stack)
+/* The stacks that were found so far, by their keys: a hash table of indexes plus 1, with at least half of its slots free. */
+struct stack_groups {
+	struct stack_key_vector keys;
+	uint32_t *slots;
+	size_t mask;
+};
 
 static int add_stack(struct asked_stacks *asked, struct question *question,
 		     const struct sample *key, enum root_level root)
@@ -268,7 +275,7 @@ static int add_stack(struct asked_stacks *asked, struct question *question,
 	int err = stack_names_list(names, key->trace, &stack.list);
 
 	if (!err)
-		err = transforms_apply(&asked->transforms, names, &stack.list);
+		err = transforms_learn(&asked->transforms, names, &stack.list);
 	/* Samples of profiles may have neither a process nor a thread. */
 	if (!err && root >= ROOT_PROCESS && sample_has_process(key))
 		err = stack_names_level(names, TEXT_PROCESS, key->process_comm,
@@ -279,66 +286,121 @@ static int add_stack(struct asked_stacks *asked, struct question *question,
 	return err ? err : asked_stack_vector_push(&asked->stacks, stack);
 }
 
-static int compare_stacks(const void *a, const void *b)
+static int stack_groups_init(struct stack_groups *groups, uint32_t key_count)
 {
-	const struct wanted_stack *one = a, *other = b;
-	int difference = memcmp(&one->key, &other->key, sizeof(one->key));
+	size_t capacity = 16;
 
-	return difference ? difference : (one->id > other->id) - (one->id < other->id);
+	while (capacity < 2 * (size_t)key_count)
+		capacity *= 2;
+	*groups = (struct stack_groups){
+		.slots = calloc(capacity, sizeof(uint32_t)),
+		.mask = capacity - 1,
+	};
+	return groups->slots ? 0 : -ENOMEM;
 }
 
-/* Lists the stacks that have samples; equal ones are adjacent. */
-static int list_stacks(const struct question *question, const uint64_t *counts,
-		       const uint64_t *base_counts, enum root_level root,
-		       struct wanted_stack_vector *wanted)
+static void stack_groups_deinit(struct stack_groups *groups)
 {
-	int err = 0;
+	stack_key_vector_deinit(&groups->keys);
+	free(groups->slots);
+}
 
-	for (uint32_t i = 0; i < question->view.key_count && !err; i++) {
-		const struct sample *key;
+/* Sets *@stack to the index of the stack with @key, which may be a new one. -ENOMEM. */
+static int find_stack(struct stack_groups *groups, const struct stack_key *key, uint32_t *stack)
+{
+	size_t slot = hash64_bytes(key, sizeof(*key)) & groups->mask;
+	int err;
 
-		if (!counts[i] && (!base_counts || !base_counts[i]))
-			continue;
-		key = history_view_key(&question->view, i);
-		err = wanted_stack_vector_push(
-			wanted,
-			(struct wanted_stack){
-				.key.trace = (uintptr_t)key->trace,
-				.key.process_comm =
-					root >= ROOT_PROCESS ? (uintptr_t)key->process_comm : 0,
-				.key.thread_comm =
-					root >= ROOT_THREAD ? (uintptr_t)key->thread_comm : 0,
-				.id = i,
-			});
+	while (groups->slots[slot]) {
+		*stack = groups->slots[slot] - 1;
+		if (!memcmp(&groups->keys.items[*stack], key, sizeof(*key)))
+			return 0;
+		slot = (slot + 1) & groups->mask;
 	}
-	if (!err && wanted->count)
-		qsort(wanted->items, wanted->count, sizeof(wanted->items[0]), compare_stacks);
+	*stack = (uint32_t)groups->keys.count;
+	err = stack_key_vector_push(&groups->keys, *key);
+	if (!err)
+		groups->slots[slot] = (uint32_t)groups->keys.count;
 	return err;
+}
+
+/* Sorts the keys by their stacks. */
+static int sort_keys(struct asked_stacks *asked)
+{
+	struct asked_key_vector sorted = { 0 };
+	_cleanup_(free_pointer) size_t *ends = calloc(asked->stacks.count + 1, sizeof(*ends));
+	size_t sum = 0;
+
+	if (!ends || asked_key_vector_reserve(&sorted, asked->keys.count))
+		return -ENOMEM;
+	for (size_t i = 0; i < asked->keys.count; i++)
+		ends[asked->keys.items[i].stack]++;
+	for (size_t i = 0; i < asked->stacks.count; i++) {
+		sum += ends[i];
+		ends[i] = sum;
+	}
+	for (size_t i = asked->keys.count; i-- > 0;)
+		sorted.items[--ends[asked->keys.items[i].stack]] = asked->keys.items[i];
+	sorted.count = asked->keys.count;
+	asked_key_vector_deinit(&asked->keys);
+	asked->keys = sorted;
+	return 0;
+}
+
+/* Adds the samples of a key of the history to its stack. */
+static int merge_key(struct asked_stacks *asked, struct question *question,
+		     struct stack_groups *groups, const struct asked_key *merged,
+		     uint64_t base_count, enum root_level root)
+{
+	const struct sample *key = history_view_key(&question->view, merged->id);
+	bool by_process = root >= ROOT_PROCESS || transforms_fold(&asked->transforms, FOLD_UNNAMED);
+	const struct stack_key stack_key = {
+		.trace = (uintptr_t)key->trace,
+		.process_comm = by_process ? (uintptr_t)key->process_comm : 0,
+		.thread_comm = root >= ROOT_THREAD ? (uintptr_t)key->thread_comm : 0,
+	};
+	struct asked_key added = *merged;
+	int err = find_stack(groups, &stack_key, &added.stack);
+
+	if (!err && added.stack == asked->stacks.count)
+		err = add_stack(asked, question, key, root);
+	if (err)
+		return err;
+	asked->stacks.items[added.stack].count += merged->count;
+	asked->stacks.items[added.stack].base_count += base_count;
+	return asked_key_vector_push(&asked->keys, added);
 }
 
 static int merge_keys(struct asked_stacks *asked, struct question *question, const uint64_t *counts,
 		      const uint64_t *base_counts, enum root_level root)
 {
-	_cleanup_(wanted_stack_vector_deinit) struct wanted_stack_vector wanted = { 0 };
-	int err = list_stacks(question, counts, base_counts, root, &wanted);
+	_cleanup_(stack_groups_deinit) struct stack_groups groups = { 0 };
+	int err = stack_groups_init(&groups, question->view.key_count);
 
-	for (size_t i = 0; i < wanted.count && !err; i++) {
-		const struct wanted_stack *each = &wanted.items[i];
-		struct asked_stack *stack;
+	for (uint32_t i = 0; i < question->view.key_count && !err; i++) {
+		const struct asked_key key = { .id = i, .count = counts[i] };
+		uint64_t base_count = base_counts ? base_counts[i] : 0;
 
-		if (!i || memcmp(&each->key, &each[-1].key, sizeof(each->key)))
-			err = add_stack(asked, question,
-					history_view_key(&question->view, each->id), root);
-		if (err)
-			break;
-		stack = &asked->stacks.items[asked->stacks.count - 1];
-		stack->count += counts[each->id];
-		stack->base_count += base_counts ? base_counts[each->id] : 0;
-		err = asked_key_vector_push(
-			&asked->keys,
-			(struct asked_key){ .id = each->id,
-					    .stack = (uint32_t)(asked->stacks.count - 1),
-					    .count = counts[each->id] });
+		if (counts[i] || base_count)
+			err = merge_key(asked, question, &groups, &key, base_count, root);
+	}
+	return err ? err : sort_keys(asked);
+}
+
+/* Changes all stacks, once all of them are known. */
+static int transform_stacks(struct asked_stacks *asked, struct question *question)
+{
+	int err = 0;
+
+	for (size_t i = 0, stack = SIZE_MAX; i < asked->keys.count && !err; i++) {
+		const struct asked_key *key = &asked->keys.items[i];
+
+		if (key->stack == stack)
+			continue;
+		stack = key->stack;
+		err = transforms_apply(&asked->transforms, &question->api->names,
+				       history_view_key(&question->view, key->id)->process_comm,
+				       &asked->stacks.items[stack].list);
 	}
 	return err;
 }
@@ -382,6 +444,8 @@ int asked_stacks_init(struct asked_stacks *asked, struct question *question)
 	};
 	err = transforms_init(&asked->transforms, question->request);
 	if (!err)
+		err = request_unit(question->request, "colour", &asked->colour);
+	if (!err)
 		err = parse_root(question->request, &root);
 	if (!err)
 		err = question_count(question, selection->from_ms, selection->to_ms, &counts,
@@ -390,6 +454,8 @@ int asked_stacks_init(struct asked_stacks *asked, struct question *question)
 		err = count_base(question, &base_counts, &asked->base_total);
 	if (!err)
 		err = merge_keys(asked, question, counts, base_counts, root);
+	if (!err && transforms_change_stacks(&asked->transforms))
+		err = transform_stacks(asked, question);
 	if (err)
 		asked_stacks_deinit(asked);
 	return err;
@@ -405,8 +471,9 @@ void asked_stacks_deinit(struct asked_stacks *asked)
 uint32_t asked_id(const struct asked_stacks *asked, const struct question *question,
 		  uint32_t location)
 {
-	return asked->with_lines ? location :
-				   question->api->names.locations.items[location].function;
+	const struct stack_location *found = &question->api->names.locations.items[location];
+
+	return asked->with_lines ? found->position : found->function;
 }
 
 struct stack_location asked_location(const struct asked_stacks *asked,

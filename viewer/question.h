@@ -9,6 +9,7 @@
 #include <jansson.h>
 
 #include "viewer/api.h"
+#include "viewer/debug_packages.h"
 #include "viewer/flame_tree.h"
 #include "viewer/selection.h"
 #include "viewer/stack_names.h"
@@ -17,6 +18,9 @@
 struct api {
 	struct api_config config;
 	struct stack_names names;
+	struct debug_packages packages;
+	/** history_facts.drops when the names were tidied. */
+	uint64_t tidied_drops;
 };
 
 struct question {
@@ -96,6 +100,8 @@ struct asked_stacks {
 	bool with_lines;
 	/** Whole stacks are wanted with their leaves first. */
 	bool is_inverted;
+	/** By what the page colours frames: trees have a column of it. */
+	enum frame_unit colour;
 	/** Owns the lists of stacks that it has changed. */
 	struct transforms transforms;
 };

@@ -16,6 +16,7 @@ static const char *const selector_names[SELECTOR_COUNT] = {
 	[SELECT_HOST] = "host",
 	[SELECT_KIND] = "kind",
 	[SELECT_FUNCTION] = "function",
+	[SELECT_BEGIN] = "begin",
 	[SELECT_USER] = "user",
 	[SELECT_UNIT] = "unit",
 	[SELECT_PARENT] = "parent",

@@ -30,6 +30,8 @@ enum selector {
 	SELECT_HOST,
 	SELECT_KIND,
 	SELECT_FUNCTION,
+	/** Functions at which the stacks begin that have them (viewer/transforms.h). */
+	SELECT_BEGIN,
 	SELECT_USER,
 	SELECT_UNIT,
 	SELECT_PARENT,

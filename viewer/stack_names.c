@@ -25,7 +25,7 @@ struct cached_list {
 
 /* --- ids --- */
 
-static int intern_string(struct stack_names *names, const char *text, uint32_t *id)
+int stack_names_intern(struct stack_names *names, const char *text, uint32_t *id)
 {
 	size_t bytes = strlen(text) + 1;
 	uint64_t hash = hash64_bytes(text, bytes);
@@ -45,7 +45,7 @@ static int intern_built_string(struct stack_names *names, uint32_t *id)
 {
 	if (names->text.failed)
 		return -ENOMEM;
-	return intern_string(names, text_builder_text(&names->text), id);
+	return stack_names_intern(names, text_builder_text(&names->text), id);
 }
 
 static int intern_function(struct stack_names *names, const struct function_identity *function,
@@ -68,27 +68,64 @@ static int intern_function(struct stack_names *names, const struct function_iden
 	return function_vector_push(&names->functions, *function);
 }
 
-static int intern_location(struct stack_names *names, const struct function_identity *function,
-			   uint32_t line, uint32_t column, uint32_t *id)
+/* No padding. */
+struct position {
+	uint32_t function;
+	uint32_t line;
+	uint32_t column;
+};
+
+/* The same with a binary. */
+struct located {
+	uint32_t position;
+	uint32_t binary;
+};
+
+static int add_location(struct stack_names *names, const struct stack_location *location)
 {
-	struct stack_location location = { .line = line, .column = column };
-	uint64_t found = names->locations.count;
+	struct position position = { .function = location->function,
+				     .line = location->line,
+				     .column = location->column };
+	struct located located = { .position = location->position, .binary = location->binary };
+	uint64_t id = names->locations.count;
+	int err = stack_location_vector_reserve(&names->locations, names->locations.count + 1);
+
+	if (!err)
+		err = hash_map_set_bytes(&names->location_ids, &located, sizeof(located), id);
+	if (!err && location->position == id) {
+		err = hash_map_set_bytes(&names->position_ids, &position, sizeof(position), id);
+		if (err)
+			hash_map_remove_bytes(&names->location_ids, &located, sizeof(located),
+					      NULL);
+		names->bytes += sizeof(position) + ENTRY_BYTES;
+	}
+	if (err)
+		return err;
+	names->bytes += sizeof(*location) + sizeof(located) + ENTRY_BYTES;
+	return stack_location_vector_push(&names->locations, *location);
+}
+
+/* @location has no position yet. */
+static int intern_location(struct stack_names *names, const struct function_identity *function,
+			   struct stack_location location, uint32_t *id)
+{
+	uint64_t position = names->locations.count, found = names->locations.count;
 	int err = intern_function(names, function, &location.function);
+	struct position key = { .function = location.function,
+				.line = location.line,
+				.column = location.column };
+	struct located located = { .binary = location.binary };
 
 	if (err)
 		return err;
-	if (hash_map_find_bytes(&names->location_ids, &location, sizeof(location), &found)) {
-		*id = (uint32_t)found;
-		return 0;
-	}
-	err = stack_location_vector_reserve(&names->locations, names->locations.count + 1);
-	if (!err)
-		err = hash_map_set_bytes(&names->location_ids, &location, sizeof(location), found);
-	if (err)
-		return err;
-	names->bytes += 2 * sizeof(location) + ENTRY_BYTES;
+	hash_map_find_bytes(&names->position_ids, &key, sizeof(key), &position);
+	location.position = located.position = (uint32_t)position;
+	if (!hash_map_find_bytes(&names->location_ids, &located, sizeof(located), &found))
+		err = add_location(names, &location);
+	while (!err && names->first_locations.count <= location.function)
+		err = number_vector_push(&names->first_locations, (uint32_t)found);
 	*id = (uint32_t)found;
-	return stack_location_vector_push(&names->locations, location);
+	return err;
 }
 
 /* The location of a function, as far as it is known. */
@@ -103,11 +140,27 @@ static const char *file_text(const struct named_frame *name)
 	return frame->binary ? frame->binary->path : "";
 }
 
+/* The file that has the code, which may be the kernel or its module. */
+static const char *binary_text(const struct frame *frame)
+{
+	if (frame->kind == FRAME_KERNEL)
+		return frame->file ? frame->file : "";
+	if (!frame->binary || frame->binary->is_nowhere || is_made_at_run_time(frame))
+		return "";
+	return frame->binary->path;
+}
+
 static int intern_name(void *context, const struct named_frame *name, uint32_t *id)
 {
 	struct stack_names *names = context;
 	struct text_trait trait = frame_trait(name);
-	struct function_identity function = { .kind = trait.kind, .flags = trait.flags };
+	struct function_identity function = {
+		.kind = trait.kind,
+		.flags = trait.flags,
+		.is_unnamed = name->frame->kind != FRAME_ERROR &&
+			      !(name->function && *name->function),
+	};
+	struct stack_location location = { .line = name->line, .column = name->column };
 	int err;
 
 	text_builder_clear(&names->text);
@@ -118,7 +171,28 @@ static int intern_name(void *context, const struct named_frame *name, uint32_t *
 	text_builder_clear(&names->text);
 	text_builder_append_name(&names->text, file_text(name));
 	err = intern_built_string(names, &function.file);
-	return err ? err : intern_location(names, &function, name->line, name->column, id);
+	if (err)
+		return err;
+	text_builder_clear(&names->text);
+	text_builder_append_name(&names->text, binary_text(name->frame));
+	err = intern_built_string(names, &location.binary);
+	return err ? err : intern_location(names, &function, location, id);
+}
+
+int stack_names_group(struct stack_names *names, uint8_t kind, const char *name, uint32_t file,
+		      uint32_t binary, uint32_t *location)
+{
+	struct function_identity function = { .kind = kind,
+					      .flags = FUNCTION_IS_GROUP,
+					      .file = file };
+	int err;
+
+	text_builder_clear(&names->text);
+	text_builder_append_name(&names->text, name);
+	err = intern_built_string(names, &function.name);
+	return err ? err :
+		     intern_location(names, &function, (struct stack_location){ .binary = binary },
+				     location);
 }
 
 int stack_names_level(struct stack_names *names, enum text_kind kind, const char *name,
@@ -131,8 +205,10 @@ int stack_names_level(struct stack_names *names, enum text_kind kind, const char
 	append_comm_text(&names->text, name);
 	err = intern_built_string(names, &function.name);
 	if (!err)
-		err = intern_string(names, "", &function.file);
-	return err ? err : intern_location(names, &function, 0, 0, location);
+		err = stack_names_intern(names, "", &function.file);
+	return err ? err :
+		     intern_location(names, &function,
+				     (struct stack_location){ .binary = function.file }, location);
 }
 
 /* --- lists --- */
@@ -155,9 +231,11 @@ static void forget(struct stack_names *names)
 	}
 	hash_map_deinit(&names->lists);
 	hash_map_deinit(&names->location_ids);
+	hash_map_deinit(&names->position_ids);
 	hash_map_deinit(&names->function_ids);
 	stack_location_vector_deinit(&names->locations);
 	function_vector_deinit(&names->functions);
+	number_vector_deinit(&names->first_locations);
 	byte_pool_deinit(&names->strings);
 	stack_ids_deinit(&names->ids);
 	names->bytes = 0;
@@ -203,12 +281,17 @@ void stack_names_tidy(struct stack_names *names)
 		drop_list(names, unused[i]);
 }
 
-void stack_names_begin(struct stack_names *names, uint64_t generation)
+bool stack_names_are_current(const struct stack_names *names, uint64_t generation)
 {
 	size_t bytes = names->bytes + names->ids.expansions.capacity * sizeof(uint32_t) +
 		       names->ids.native_frames.count * ENTRY_BYTES;
 
-	if (generation != names->generation || bytes > names->max_bytes)
+	return generation == names->generation && bytes <= names->max_bytes;
+}
+
+void stack_names_begin(struct stack_names *names, uint64_t generation)
+{
+	if (!stack_names_are_current(names, generation))
 		forget(names);
 	else
 		stack_names_tidy(names);

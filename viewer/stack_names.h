@@ -7,28 +7,40 @@
 #ifndef VIEWER_STACK_NAMES_H
 #define VIEWER_STACK_NAMES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "reporter/byte_pool.h"
 #include "reporter/stack_ids.h"
 
+/** Flags in addition to those of enum text_flag. */
+enum {
+	/** The frame stands for several (stack_names_group()). */
+	FUNCTION_IS_GROUP = 1 << 3,
+};
+
 /** Equal functions have equal identities. Strings are ids. */
 struct function_identity {
 	uint32_t name;
 	/** The source file, else the binary or module; "" if there is no name at all. */
 	uint32_t file;
-	/** enum text_kind, enum text_flag. */
+	/** enum text_kind; enum text_flag and FUNCTION_IS_GROUP. */
 	uint8_t kind;
 	uint8_t flags;
-	uint16_t reserved;
+	/** 1 if the function has no name but the address of one of its instructions. */
+	uint16_t is_unnamed;
 };
 
-/** A code location: a function, and a line and a column in it, 0 if unknown. No padding. */
+/** A code location: a function, and a line and a column in it, 0 if unknown. */
 struct stack_location {
 	uint32_t function;
 	uint32_t line;
 	uint32_t column;
+	/** String id of the path of its binary, or of the kernel's module; "" for code in no file. */
+	uint32_t binary;
+	/** Id of the first location that has the same function, line and column, in whatever binary. */
+	uint32_t position;
 };
 
 VECTOR_DEFINE(function_vector, struct function_identity)
@@ -40,7 +52,7 @@ struct location_list {
 	size_t count;
 };
 
-enum { STACK_NAMES_QUESTION_MAX = 4 };
+enum { STACK_NAMES_QUESTION_MAX = 2 };
 
 struct cached_list;
 
@@ -50,12 +62,15 @@ struct stack_names {
 	struct stack_ids ids;
 	struct byte_pool strings;
 	struct function_vector functions;
+	/** By function: the id of its first location. */
+	struct number_vector first_locations;
 	struct stack_location_vector locations;
 	/**
-	 * Maps from struct function_identity, from code locations, and from traces to a struct
+	 * Maps from struct function_identity, from positions, from code locations, and from traces to a struct
 	 * cached_list.
 	 */
 	struct hash_map function_ids;
+	struct hash_map position_ids;
 	struct hash_map location_ids;
 	struct hash_map lists;
 	struct text_builder text;
@@ -75,14 +90,24 @@ void stack_names_deinit(struct stack_names *names);
 /** Drops the lists of traces that have no other user, because the history has dropped them. */
 void stack_names_tidy(struct stack_names *names);
 
+/** False if the cache has to be emptied: @generation has changed, or the cache is too large. */
+bool stack_names_are_current(const struct stack_names *names, uint64_t generation);
+
 /**
- * Call it before each request. Tidies, and empties the cache if @generation has changed or the
+ * Call it before each request, unless they are current and no trace has lost its other users. Tidies, and empties the cache if @generation has changed or the
  * cache is too large.
  */
 void stack_names_begin(struct stack_names *names, uint64_t generation);
 
 /** The list of @trace, borrowed until the next begin. -ENOMEM. */
 int stack_names_list(struct stack_names *names, struct trace *trace, struct location_list *list);
+
+/** The id of a string. -ENOMEM. */
+int stack_names_intern(struct stack_names *names, const char *text, uint32_t *id);
+
+/** The code location of a frame that stands for several: @name with the string ids of its @file and @binary. -ENOMEM. */
+int stack_names_group(struct stack_names *names, uint8_t kind, const char *name, uint32_t file,
+		      uint32_t binary, uint32_t *location);
 
 /**
  * The code location that stands for a level above the stacks: @name of a process or thread.

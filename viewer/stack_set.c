@@ -21,6 +21,7 @@ enum column {
 	COLUMN_COLUMN,
 	COLUMN_FLAGS,
 	COLUMN_ID,
+	COLUMN_UNIT,
 	COLUMN_PRUNED,
 	COLUMN_SELF,
 	COLUMN_TOTAL,
@@ -30,19 +31,13 @@ enum column {
 };
 
 static const char *const column_names[COLUMN_COUNT] = {
-	[COLUMN_PARENT] = "parent",
-	[COLUMN_NAME] = "name",
-	[COLUMN_KIND] = "kind",
-	[COLUMN_FILE] = "file",
-	[COLUMN_LINE] = "line",
-	[COLUMN_COLUMN] = "column",
-	[COLUMN_FLAGS] = "flags",
-	[COLUMN_ID] = "id",
-	[COLUMN_PRUNED] = "pruned",
-	[COLUMN_SELF] = "self",
-	[COLUMN_TOTAL] = "total",
-	[COLUMN_BASE_SELF] = "base_self",
-	[COLUMN_BASE_TOTAL] = "base_total",
+	[COLUMN_PARENT] = "parent",	  [COLUMN_NAME] = "name",
+	[COLUMN_KIND] = "kind",		  [COLUMN_FILE] = "file",
+	[COLUMN_LINE] = "line",		  [COLUMN_COLUMN] = "column",
+	[COLUMN_FLAGS] = "flags",	  [COLUMN_ID] = "id",
+	[COLUMN_UNIT] = "unit",		  [COLUMN_PRUNED] = "pruned",
+	[COLUMN_SELF] = "self",		  [COLUMN_TOTAL] = "total",
+	[COLUMN_BASE_SELF] = "base_self", [COLUMN_BASE_TOTAL] = "base_total",
 };
 
 /* The strings in the tree, each once. */
@@ -85,6 +80,42 @@ static json_int_t id_index(struct shown_ids *shown, const struct stack_names *na
 	return (json_int_t)index;
 }
 
+/* The binaries or packages of functions, each once. */
+struct shown_units {
+	json_t *array;
+	/* Maps a hash of the name, and a frame's id, to the index. */
+	struct hash_map by_name;
+	struct hash_map by_frame;
+	struct text_builder text;
+};
+
+static void shown_units_deinit(struct shown_units *shown)
+{
+	hash_map_deinit(&shown->by_name);
+	hash_map_deinit(&shown->by_frame);
+	text_builder_deinit(&shown->text);
+}
+
+static json_int_t unit_index(struct shown_units *shown, const struct asked_stacks *asked,
+			     const struct stack_names *names, uint32_t frame)
+{
+	uint32_t location = asked->with_lines ? frame : names->first_locations.items[frame];
+	uint64_t index = json_array_size(shown->array);
+	const char *text;
+
+	if (hash_map_find(&shown->by_frame, frame, &index))
+		return (json_int_t)index;
+	unit_name(names, location, asked->colour, &shown->text);
+	text = text_builder_text(&shown->text);
+	/* Without memory, a name is added again the next time. */
+	if (!hash_map_find_bytes(&shown->by_name, text, strlen(text), &index)) {
+		json_array_append_new(shown->array, text_json(text));
+		hash_map_set_bytes(&shown->by_name, text, strlen(text), index);
+	}
+	hash_map_set(&shown->by_frame, frame, index);
+	return (json_int_t)index;
+}
+
 struct tree_writer {
 	const struct question *question;
 	const struct stack_names *names;
@@ -94,6 +125,7 @@ struct tree_writer {
 	struct shown_strings strings;
 	struct shown_strings files;
 	struct shown_ids ids;
+	struct shown_units units;
 	json_t *columns[COLUMN_COUNT];
 	json_t *z;
 };
@@ -119,6 +151,9 @@ static void put_function(struct tree_writer *writer, const struct flame_node *no
 	put(writer, COLUMN_COLUMN, location.column);
 	put(writer, COLUMN_FLAGS, function->flags);
 	put(writer, COLUMN_ID, id_index(&writer->ids, writer->names, node->id, location));
+	if (writer->units.array)
+		put(writer, COLUMN_UNIT,
+		    unit_index(&writer->units, writer->asked, writer->names, node->id));
 }
 
 /* The root's name is text 0, which is no function's. */
@@ -133,6 +168,7 @@ static void put_root(struct tree_writer *writer)
 	put(writer, COLUMN_COLUMN, 0);
 	put(writer, COLUMN_FLAGS, 0);
 	put(writer, COLUMN_ID, -1);
+	put(writer, COLUMN_UNIT, -1);
 }
 
 static void put_sum(struct tree_writer *writer, enum column column, uint64_t sum)
@@ -176,6 +212,7 @@ static json_t *tree_json(const struct question *question, const struct asked_sta
 		.strings = { .array = json_array() },
 		.files = { .array = json_array() },
 		.ids = { .array = json_array() },
+		.units.array = asked->colour == FRAME_OF_FUNCTION ? NULL : json_array(),
 		.z = question->selection.has_base ? json_array() : NULL,
 	};
 	json_t *object = json_object();
@@ -193,8 +230,11 @@ static json_t *tree_json(const struct question *question, const struct asked_sta
 	json_object_set_new(object, "files", writer.files.array);
 	json_object_set_new(object, "ids", writer.ids.array);
 	json_object_set_new(object, "kinds", kinds_json());
+	if (writer.units.array)
+		json_object_set_new(object, "units", writer.units.array);
 	for (int i = 0; i < COLUMN_COUNT; i++) {
-		if (writer.z || i < COLUMN_BASE_SELF)
+		if (i == COLUMN_UNIT ? writer.units.array != NULL :
+				       writer.z || i < COLUMN_BASE_SELF)
 			json_object_set_new(object, column_names[i], writer.columns[i]);
 		else
 			json_decref(writer.columns[i]);
@@ -206,6 +246,7 @@ static json_t *tree_json(const struct question *question, const struct asked_sta
 	hash_map_deinit(&writer.strings.indexes);
 	hash_map_deinit(&writer.files.indexes);
 	hash_map_deinit(&writer.ids.indexes);
+	shown_units_deinit(&writer.units);
 	return object;
 }
 
@@ -253,29 +294,29 @@ int stack_set_reserve(struct stack_set *set, const struct asked_stacks *asked)
 	return err ? err : flame_stack_vector_reserve(&set->stacks, asked->stacks.count);
 }
 
-static int push_inverted(struct stack_set *set, const struct asked_stacks *asked,
-			 const struct question *question, const struct asked_stack *stack)
+size_t asked_stack_length(const struct asked_stack *stack)
 {
-	int err = 0;
-
-	for (size_t i = stack->list.count; i-- > 0 && !err;)
-		err = stack_set_push(set, asked, question, stack->list.locations[i]);
-	for (uint32_t i = stack->level_count; i-- > 0 && !err;)
-		err = stack_set_push(set, asked, question, stack->levels[i]);
-	return err;
+	return stack->level_count + stack->list.count;
 }
 
-int stack_set_push_whole(struct stack_set *set, const struct asked_stacks *asked,
-			 const struct question *question, const struct asked_stack *stack)
+uint32_t asked_stack_location(const struct asked_stacks *asked, const struct asked_stack *stack,
+			      size_t index)
 {
+	if (asked->is_inverted)
+		index = asked_stack_length(stack) - 1 - index;
+	return index < stack->level_count ? stack->levels[index] :
+					    stack->list.locations[index - stack->level_count];
+}
+
+int stack_set_push_from(struct stack_set *set, const struct asked_stacks *asked,
+			const struct question *question, const struct asked_stack *stack,
+			size_t first)
+{
+	size_t length = asked_stack_length(stack);
 	int err = stack_set_begin(set, stack);
 
-	if (asked->is_inverted)
-		return err ? err : push_inverted(set, asked, question, stack);
-	for (uint32_t i = 0; i < stack->level_count && !err; i++)
-		err = stack_set_push(set, asked, question, stack->levels[i]);
-	for (size_t i = 0; i < stack->list.count && !err; i++)
-		err = stack_set_push(set, asked, question, stack->list.locations[i]);
+	for (size_t i = first; i < length && !err; i++)
+		err = stack_set_push(set, asked, question, asked_stack_location(asked, stack, i));
 	return err;
 }
 

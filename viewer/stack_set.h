@@ -34,9 +34,17 @@ int stack_set_begin(struct stack_set *set, const struct asked_stack *stack);
 int stack_set_push(struct stack_set *set, const struct asked_stacks *asked,
 		   const struct question *question, uint32_t location);
 
-/** Adds a stack with its levels and all of its frames, the leaf first if @asked is inverted. */
-int stack_set_push_whole(struct stack_set *set, const struct asked_stacks *asked,
-			 const struct question *question, const struct asked_stack *stack);
+/** The number of frames of a stack and of the levels above it. */
+size_t asked_stack_length(const struct asked_stack *stack);
+
+/** The code location at @index in the order of the tree: from the outermost level on, or if @asked is inverted from the leaf on. */
+uint32_t asked_stack_location(const struct asked_stacks *asked, const struct asked_stack *stack,
+			      size_t index);
+
+/** Adds a stack without its first @first locations in that order. -EINVAL, -ENOMEM. */
+int stack_set_push_from(struct stack_set *set, const struct asked_stacks *asked,
+			const struct question *question, const struct asked_stack *stack,
+			size_t first);
 
 /** Sets the pointers of all stacks; none may be added afterwards. */
 void stack_set_finish(struct stack_set *set);

@@ -64,15 +64,17 @@ static bool is_step(struct zoom *zoom, const struct asked_stacks *asked,
 }
 
 static int match_stacks(struct zoom *zoom, const struct asked_stacks *asked,
-			const struct question *question, const struct stack_set *set)
+			const struct question *question)
 {
-	for (size_t i = 0; i < set->stacks.count; i++) {
-		const struct flame_stack *stack = &set->stacks.items[i];
-		size_t depth = 0;
+	for (size_t i = 0; i < asked->stacks.count; i++) {
+		const struct asked_stack *stack = &asked->stacks.items[i];
+		size_t depth = 0, length = asked_stack_length(stack);
 		int err;
 
-		while (depth < zoom->path.count && depth < stack->length &&
-		       is_step(zoom, asked, question, depth, stack->ids[depth]))
+		while (depth < zoom->path.count && depth < length &&
+		       is_step(zoom, asked, question, depth,
+			       asked_id(asked, question,
+					asked_stack_location(asked, stack, depth))))
 			depth++;
 		err = number_vector_push(&zoom->depths, (uint32_t)depth);
 		if (err)
@@ -100,40 +102,39 @@ static int make_callers(const struct zoom *zoom, struct stack_set *set)
 }
 
 /* Counts a stack in its callers, each of which gets only what it does not share with the next one. */
-static void count_stack(const struct zoom *zoom, struct stack_set *set, size_t index)
+static void count_stack(const struct zoom *zoom, struct stack_set *set,
+			const struct asked_stack *stack, size_t depth)
 {
-	const struct flame_stack *stack = &set->stacks.items[index];
-	size_t depth = zoom->depths.items[index];
 	struct flame_node *caller;
 
 	caller = &set->callers.items[depth < zoom->steps ? depth : zoom->steps - 1];
 	caller->total += stack->count;
 	caller->base_total += stack->base_count;
-	if (depth == stack->length && depth < zoom->steps) {
+	if (depth == asked_stack_length(stack) && depth < zoom->steps) {
 		caller->self += stack->count;
 		caller->base_self += stack->base_count;
 	}
 }
 
-static void cut_stacks(const struct zoom *zoom, struct stack_set *set)
+static int push_stacks(const struct zoom *zoom, struct stack_set *set,
+		       const struct asked_stacks *asked, const struct question *question)
 {
-	size_t kept = 0;
+	int err = zoom->steps ? 0 : stack_set_reserve(set, asked);
 
-	for (size_t i = 0; i < set->stacks.count; i++) {
-		struct flame_stack stack = set->stacks.items[i];
+	for (size_t i = 0; i < asked->stacks.count && !err; i++) {
+		const struct asked_stack *stack = &asked->stacks.items[i];
+		size_t depth = zoom->depths.items[i];
 
-		count_stack(zoom, set, i);
-		if (zoom->depths.items[i] < zoom->steps)
-			continue;
-		stack.ids += zoom->steps;
-		stack.length -= zoom->steps;
-		set->stacks.items[kept++] = stack;
+		if (zoom->steps)
+			count_stack(zoom, set, stack, depth);
+		if (depth == zoom->steps)
+			err = stack_set_push_from(set, asked, question, stack, depth);
 	}
-	set->stacks.count = kept;
 	for (size_t i = zoom->steps; i-- > 1;) {
 		set->callers.items[i - 1].total += set->callers.items[i].total;
 		set->callers.items[i - 1].base_total += set->callers.items[i].base_total;
 	}
+	return err;
 }
 
 int zoom_in(struct stack_set *set, const struct asked_stacks *asked,
@@ -143,13 +144,12 @@ int zoom_in(struct stack_set *set, const struct asked_stacks *asked,
 	int err = parse_path(&zoom, path);
 
 	if (!err)
-		err = match_stacks(&zoom, asked, question, set);
+		err = match_stacks(&zoom, asked, question);
 	if (!err)
 		err = make_callers(&zoom, set);
-	if (err)
-		return err;
-	if (zoom.steps)
-		cut_stacks(&zoom, set);
-	*steps = zoom.steps;
-	return 0;
+	if (!err)
+		err = push_stacks(&zoom, set, asked, question);
+	if (!err)
+		*steps = zoom.steps;
+	return err;
 }

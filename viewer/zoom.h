@@ -6,9 +6,9 @@
 #include "viewer/stack_set.h"
 
 /**
- * Leaves of @set the stacks below the last function of @path, cut behind it, and sets the callers
+ * Adds to @set, which is empty, the stacks below the last function of @path, cut behind it, and sets the callers
  * that the path has. @path is ids (viewer/function_id.h) with dots between them; if no stack has all
- * of it, its longest beginning that a stack has. Sets @steps to the number of functions of that.
+ * of it, its longest beginning that a stack has: with an empty one all stacks. Sets @steps to the number of functions of that.
  * -EINVAL with a text for users, -ENOMEM.
  */
 int zoom_in(struct stack_set *set, const struct asked_stacks *asked,

@@ -25,6 +25,7 @@ static void without_arguments_the_defaults_hold(void **state)
 	assert_false(options.has_probabilistic_seed);
 	assert_int_equal(options.tag_count, 0);
 	assert_int_equal(options.max_map_memory_bytes, 256 << 20);
+	assert_int_equal(options.viewer.history_bytes, 128 << 20);
 	assert_null(options.cache_dir);
 	assert_int_equal(options.log_level, LOG_INFO);
 	options_deinit(&options);

@@ -4,6 +4,8 @@
 export const INLINED = 1;
 export const GUESS = 2;
 export const APPROXIMATE = 4;
+/** The frame stands for several functions. */
+export const GROUP = 8;
 /** Below this a difference may well be chance. */
 export const SIGNIFICANT = 2;
 
@@ -87,6 +89,25 @@ export function kindColour(kind, flags, name, isDark) {
 	const base = isDark ? 56 : 71;
 	const shade = name ? hashOf(name) % 5 * 2 : 4;
 	return `hsl(${hue} ${saturation}% ${readable(hue, saturation, base) + shade}%)`;
+}
+
+// By steps of the golden angle neighbours in the list are far apart, and so are all while they are few.
+const GOLDEN_ANGLE = 137.508;
+const unitHues = new Map();
+
+/** Takes note of binaries or packages, the most important first: each keeps its hue. */
+export function learnUnits(units) {
+	for (const unit of units) {
+		if (!unitHues.has(unit))
+			unitHues.set(unit, Math.round(unitHues.size * GOLDEN_ANGLE) % 360);
+	}
+}
+
+/** The colour of a binary or a package. */
+export function unitColour(unit, isDark) {
+	const hue = unitHues.get(unit) ?? hashOf(unit) % 360;
+	const saturation = isDark ? 48 : 62;
+	return `hsl(${hue} ${saturation}% ${readable(hue, saturation, isDark ? 58 : 72) + hashOf(unit) % 5}%)`;
 }
 
 /** So many rows of the table of processes have colours of their own in the time line and in the lanes. */

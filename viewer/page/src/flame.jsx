@@ -1,18 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 // A flame graph: the canvas, its mouse and keyboard, and the words about the frame in focus.
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { APPROXIMATE, GUESS, INLINED, isLevel, kindColour, legend } from './colours.js';
+import { APPROXIMATE, GROUP, GUESS, INLINED, isLevel, kindColour, learnUnits, legend, unitColour } from './colours.js';
 import { amount, count, percent, positionText, value } from './format.js';
 import { differenceText, paint } from './paint.js';
 import { ROW, blockBelow, blockOf, boxOf, isBlock, neighbour, numberUnder, arrangeBoxes } from './boxes.js';
 import { Menu, copyText } from './menu.jsx';
-import { fileOf, flagsOf, hasPath, kindOf, nameOf, nodeAt, pathOf, searchTree } from './tree.js';
+import { fileOf, flagsOf, hasPath, kindOf, nameOf, nodeAt, pathOf, searchTree, unitOf, unitsOf } from './tree.js';
 import { joinZoom, splitZoom } from './view.js';
 
 /** A hit of the search that is narrower on the screen is zoomed to. */
 const SEEN_WIDTH = 24;
 const ARROWS = { ArrowUp: 'out', ArrowDown: 'in', ArrowLeft: 'previous', ArrowRight: 'next' };
 const FLIPPED_ARROWS = { ...ARROWS, ArrowUp: 'in', ArrowDown: 'out' };
+
+/** The legend has the colours of so many binaries or packages. */
+const LEGEND_UNITS = 16;
 
 /** A finger that stays so long asks for the menu. */
 const LONG_PRESS_MS = 550;
@@ -21,7 +24,8 @@ const LONG_PRESS_MS = 550;
 function wordsOf(tree, i, zoomed) {
 	const flags = flagsOf(tree, i);
 	const marks = [kindOf(tree, i), flags & INLINED ? 'inlined' : '', flags & GUESS ? 'a guess' : '',
-		flags & APPROXIMATE ? 'approximate' : ''].filter(Boolean).join(', ');
+		flags & APPROXIMATE ? 'approximate' : '', flags & GROUP ? 'several functions' : '',
+		unitOf(tree, i) && !isLevel(kindOf(tree, i)) ? unitOf(tree, i) : ''].filter(Boolean).join(', ');
 	const source = fileOf(tree, i) + positionText(tree.line?.[i], tree.column?.[i]);
 	const words = [
 		`${amount(tree.total[i])}, ${percent(tree.total[i], tree.allTotal)}`
@@ -73,14 +77,24 @@ export function Orientation({ isFlipped, onChange }) {
 	);
 }
 
-/** Which colour is what. */
-export function Legend({ isDark, isComparison }) {
+/** Which colour is what. @tree: the one that is drawn, whose colours may be those of binaries or packages. */
+export function Legend({ tree, isDark, isComparison }) {
+	const units = tree && unitsOf(tree)?.slice(0, LEGEND_UNITS);
 	if (isComparison) {
 		return (
 			<div class="legend" aria-label="Colours">
 				<span><i class="key more" />more than in the base</span>
 				<span><i class="key less" />less</span>
 				<span><i class="key same" />not significant (|z| &lt; 2)</span>
+			</div>
+		);
+	}
+	if (units) {
+		return (
+			<div class="legend" aria-label="Colours">
+				{units.map((unit) => (
+					<span key={unit}><i class="key" style={{ background: unitColour(unit, isDark) }} />{unit}</span>
+				))}
 			</div>
 		);
 	}
@@ -195,7 +209,7 @@ function useMenu({ numberAt, pointOf, onSelect }) {
 
 /**
  * @tree: of layOut(). @zoom: the path of the zoomed node, which onZoom gets. @actions: what can be
- * done with the selected node: [label, function of (name, kind)]. @menuOf: the same for its menu, of (tree, node). @hit: {key, path} of what the search goes
+ * done with the selected node: [label, function of (name, kind), whether it needs to be one function]. @menuOf: the same for its menu, of (tree, node). @hit: {key, path} of what the search goes
  * to. @isAlone: nobody else counts what the search finds.
  */
 export function Flame({ tree, label, zoom, onZoom, search, hit, isAlone, isFlipped, isDark, actions = [], menuOf }) {
@@ -206,6 +220,7 @@ export function Flame({ tree, label, zoom, onZoom, search, hit, isAlone, isFlipp
 	const fromRoot = useRef(0);
 	const [hover, setHover] = useState(null);
 	const [selection, setSelection] = useState(null);
+	useMemo(() => learnUnits(unitsOf(tree) ?? []), [tree]);
 	const found = useMemo(() => searchTree(tree, search), [tree, search]);
 	const [zoomed, boxes] = useBoxes(tree, zoom, width);
 	const selected = useMemo(() => {
@@ -326,7 +341,9 @@ export function Flame({ tree, label, zoom, onZoom, search, hit, isAlone, isFlipp
 						? `${amount(found.samples)} match, ${percent(found.samples, tree.allTotal)}`
 						: <FocusWords tree={tree} boxes={boxes} node={inFocus} zoomed={zoomed} />}
 				</span>
-				{inFocus > 0 && !isLevel(kindOf(tree, inFocus)) && actions.map(([text, act]) => (
+				{inFocus > 0 && !isLevel(kindOf(tree, inFocus)) && actions.filter(([, , isOfFunction]) => (
+					!isOfFunction || !(flagsOf(tree, inFocus) & GROUP)
+				)).map(([text, act]) => (
 					<button key={text} onClick={() => act(nameOf(tree, inFocus), kindOf(tree, inFocus))}>
 						{text}
 					</button>

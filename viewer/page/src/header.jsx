@@ -3,6 +3,7 @@
 import { Orientation } from './flame.jsx';
 import { useRef } from 'preact/hooks';
 import { amount, count, duration, percent } from './format.js';
+import { TransformChips, TransformMenu } from './transforms.jsx';
 import { BASES, FACETS, TABS, hasFilters, hasRange, isOfFunctions } from './view.js';
 
 const FORMATS = [
@@ -140,7 +141,7 @@ function Tabs({ view, change }) {
 }
 
 /** The controls that do something on the view's tab. */
-export function ToolLine({ view, change, searchBox, status, onHit }) {
+export function ToolLine({ view, change, searchBox, status, onHit, onToggle }) {
 	const onKeyDown = (event) => {
 		if (event.key !== 'Enter' || !view.search)
 			return;
@@ -168,6 +169,8 @@ export function ToolLine({ view, change, searchBox, status, onHit }) {
 				onChange={(event) => change({ lines: event.target.checked ? '1' : '', zoom: '' })} />
 				Lines
 			</label>}
+			{isOfFunctions(view.tab) && <TransformMenu view={view} change={change} onToggle={onToggle}
+				hasGraph={view.tab === 'flame'} />}
 			{['flame', 'tree'].includes(view.tab) && <label title="Each function with its callers below it (i)">
 				<input type="checkbox" checked={Boolean(view.inverted)}
 					onChange={(event) => change({ inverted: event.target.checked ? '1' : '', zoom: '' })} />
@@ -195,9 +198,7 @@ export function Filters({ view, change, onToggle, onClear }) {
 					{`compared with ${name.slice('base_'.length)}: ${value || 'none'}`} ✕
 				</button>
 			)))}
-			{view.hide.map((name) => (
-				<button key={`hide ${name}`} onClick={() => onToggle('hide', name)}>{`without ${name}`} ✕</button>
-			))}
+			<TransformChips view={view} change={change} onToggle={onToggle} />
 			{view.only && <button onClick={() => change({ only: '' })}>{`with ${view.only}`} ✕</button>}
 			<button class="plain" onClick={onClear}>Drop all</button>
 		</div>

@@ -46,6 +46,7 @@ const READ = [
 	['Up and down', 'Below a frame is what it calls, above it its callers. From left to right is no time: callees are in the order of their names.'],
 	['Self', 'The samples in which the function itself ran. Total has its callees too.'],
 	['Colours', 'The type of code, as the legend has it. Dashed frames are guesses.'],
+	['Frames', 'The menu folds frames of runtimes, inlined functions, recursion and the kernel, shows binaries or packages instead of functions, and colours by them. Sums stay exact. A chip above the graph drops each change.'],
 	['Hatched', 'Frames too narrow to draw: zoom in to see them.'],
 	['Comparison', 'Choose a range, “Use as base”, then another range; or “compare” a row of the processes, then choose another one. Red is more than in the base, blue less, grey may be chance. The table of functions sorts by what has changed.'],
 	['Processes', 'Who keeps the CPUs busy. Click on a cell to filter by it; the filters stay on the other tabs.'],

@@ -4,7 +4,7 @@ import { render } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { setPaused } from './api.js';
 import './app.css';
-import { ROW_COLOURS, isLevel, learnKinds, rowColour, rowSlots } from './colours.js';
+import { GROUP, ROW_COLOURS, isLevel, learnKinds, rowColour, rowSlots } from './colours.js';
 import { CallTree } from './calltree.jsx';
 import { Delays } from './delays.jsx';
 import { clockTime, learnType } from './format.js';
@@ -21,9 +21,9 @@ import { SearchLine, useHits } from './search.jsx';
 import { TopTable } from './table.jsx';
 import { useTheme } from './theme.js';
 import { Times } from './timeline.jsx';
-import { kindOf, nameOf, pathOf } from './tree.js';
+import { flagsOf, kindOf, nameOf, pathOf } from './tree.js';
 import {
-	BASES, FACETS, TABS, frameQuery, hasBase, isOfFunctions, readView, splitZoom, timesOf, writeView, zoomPath,
+	TABS, frameQuery, hasBase, isOfFunctions, noFilters, readView, splitZoom, timesOf, writeView, zoomPath,
 } from './view.js';
 
 /** [view, function that changes it]: the second argument says that "back" shall not return here. */
@@ -133,11 +133,10 @@ function App() {
 		}
 	};
 	const clear = () => change({
-		...Object.fromEntries([...FACETS, ...BASES, 'hide'].map((name) => [name, []])), only: '', from: '', to: '',
-		base_from: '', base_to: '', last: '', zoom: '', with: [],
+		...noFilters(), from: '', to: '', base_from: '', base_to: '', last: '', zoom: '',
 	});
 	const toggle = (name, value) => change({
-		[name]: view[name].includes(value) ? view[name].filter((other) => other !== value)
+		...(['begin', 'hide', 'fold'].includes(name) ? { zoom: '' } : {}), [name]: view[name].includes(value) ? view[name].filter((other) => other !== value)
 			: [...view[name], value],
 	});
 	const choose = (name, times) => {
@@ -196,7 +195,8 @@ function App() {
 			{problem && <p class="problem" role="alert">{problem.message}</p>}
 			{problem?.kind === 'token' && <TokenField />}
 			{status && <Delays delays={status.delays} />}
-			<ToolLine view={view} change={change} searchBox={searchBox} onHit={goToHit} status={status} />
+			<ToolLine view={view} change={change} searchBox={searchBox} onHit={goToHit} status={status}
+				onToggle={toggle} />
 			{isOfFunctions(view.tab) && (
 				<SearchLine answer={answers.search} text={view.search} hits={hits} hit={hit} onGo={goToHit} />
 			)}
@@ -305,8 +305,11 @@ function Content({ view, answers, status, range, tree, zoom, hit, isDark, slots,
 		if (isLevel(kindOf(shown, node)))
 			return [];
 		const process = processOf(shown, node, view.inverted);
+		// Filters and cuts go by functions.
+		const isFunction = !(flagsOf(shown, node) & GROUP);
 		return [
-			['Only stacks with it', () => onOnly(nameOf(shown, node))],
+			...(isFunction ? [['Only stacks with it', () => onOnly(nameOf(shown, node))],
+				['Begin at it', () => change({ begin: [nameOf(shown, node)], zoom: '' })]] : []),
 			['Hide it', () => change({ hide: [...new Set([...view.hide, nameOf(shown, node)])], zoom: '' })],
 			...(process ? [['Only this process', () => change({ comm: [process], zoom: '' })]] : []),
 			['Callers & callees', () => onPick(nameOf(shown, node), kindOf(shown, node))],
@@ -319,8 +322,8 @@ function Content({ view, answers, status, range, tree, zoom, hit, isDark, slots,
 		<>
 			<Flame label="Flame graph" tree={tree} zoom={zoom} isFlipped={Boolean(view.flipped)}
 				onZoom={onZoom} menuOf={menuOf} search={shared.search} hit={hit} isDark={isDark}
-				actions={[['Callers & callees', onPick], ['Only stacks with it', onOnly]]} />
-			<Legend isDark={isDark} isComparison={hasBase(view) && tree.isComparison} />
+				actions={[['Callers & callees', onPick], ['Only stacks with it', onOnly, 'function']]} />
+			<Legend tree={tree} isDark={isDark} isComparison={hasBase(view) && tree.isComparison} />
 		</>
 	);
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws a laid-out tree on a canvas, and says what lies at a point of it.
-import { GUESS, APPROXIMATE, SIGNIFICANT, differenceColour, isLevel, kindColour } from './colours.js';
+import { GUESS, APPROXIMATE, SIGNIFICANT, differenceColour, isLevel, kindColour, unitColour } from './colours.js';
 import { count } from './format.js';
 import { ROW, blockNumber, boxOf, isBlock } from './boxes.js';
-import { flagsOf, kindOf, nameOf } from './tree.js';
+import { flagsOf, kindOf, nameOf, unitOf } from './tree.js';
 
 const HATCH_PIXELS = 6;
 const FONT = '11.5px ui-monospace, "DejaVu Sans Mono", Menlo, Consolas, monospace';
@@ -23,6 +23,8 @@ function colourOf(tree, i, isDark) {
 		return differenceColour(tree.total[i] / (tree.allTotal || 1),
 			tree.base_total[i] / (tree.allBase || 1), tree.z?.[i] ?? 0, isDark);
 	}
+	if (unitOf(tree, i) && !isLevel(kindOf(tree, i)))
+		return unitColour(unitOf(tree, i), isDark);
 	return kindColour(kindOf(tree, i), flagsOf(tree, i), nameOf(tree, i), isDark);
 }
 

@@ -75,6 +75,8 @@ function requestOfTab(view, frames, selection) {
 	case 'flame':
 	case 'tree':
 		frames.append('max_nodes', MAX_NODES);
+		if (view.colour)
+			frames.append('colour', view.colour);
 		if (view.inverted)
 			frames.append('inverted', '1');
 		return ['flame', frames];

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A tree of the API, which comes as columns in depth-first order, laid out for drawing.
+import { isLevel } from './colours.js';
 
 /** The sums of values without their signs below each node; null if no value is negative. */
 function magnitudes(tree) {
@@ -61,6 +62,8 @@ export const nameOf = (tree, i) => tree.names[tree.name[i]];
 export const kindOf = (tree, i) => (i === 0 ? '' : tree.kinds[tree.kind[i]] ?? '');
 export const fileOf = (tree, i) => (tree.file?.[i] >= 0 ? tree.files[tree.file[i]] : '');
 export const idOf = (tree, i) => tree.ids?.[tree.id[i]];
+/** The binary or package of node @i; '' if the answer has none. */
+export const unitOf = (tree, i) => (tree.unit?.[i] >= 0 ? tree.units[tree.unit[i]] : '');
 export const flagsOf = (tree, i) => tree.flags?.[i] ?? 0;
 
 export function* childrenOf(tree, i) {
@@ -155,6 +158,19 @@ export function leaves(tree) {
 			nodes.push(i);
 	}
 	return nodes;
+}
+
+/** The binaries or packages of the frames, those with most samples of their own first; null if the answer has none. */
+export function unitsOf(tree) {
+	if (!tree.unit)
+		return null;
+	const widths = new Map();
+	for (let i = 1; i < tree.length; i++) {
+		const unit = unitOf(tree, i);
+		if (!isLevel(kindOf(tree, i)))
+			widths.set(unit, (widths.get(unit) ?? 0) + tree.selfWidth[i]);
+	}
+	return [...widths].sort((a, b) => b[1] - a[1]).map(([unit]) => unit);
 }
 
 /** The path of a node for other trees, in which more is beside it. */

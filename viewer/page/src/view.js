@@ -6,12 +6,15 @@ export const FACETS = ['comm', 'pid', 'thread', 'tid', 'container', 'host', 'cpu
 export const TABS = ['flame', 'processes', 'top', 'tree', 'sandwich', 'quality'];
 /** By what samples are chosen that others are compared with. */
 export const BASES = ['comm', 'pid', 'unit', 'container', 'user', 'parent'].map((name) => `base_${name}`);
-/** Lists of texts: the filters, hidden functions, and those of the table of processes as "COLUMN:TEXT". */
-const LISTS = [...FACETS, ...BASES, 'hide', 'with'];
+/** Changes of stacks before they are merged (transforms.jsx): lists of texts. */
+const TRANSFORMS = ['begin', 'hide', 'fold'];
+/** Lists of texts: the filters, transforms, and filters of the table of processes as "COLUMN:TEXT". */
+const LISTS = [...FACETS, ...BASES, ...TRANSFORMS, 'with'];
 
 const DEFAULTS = {
 	tab: 'flame', last: '', from: '', to: '', base_from: '', base_to: '', root: 'process',
 	group: 'process', order: 'samples', shown: '', lanes: '', lines: '', type: '', flipped: '', search: '', named: '', only: '', of: '', of_kind: '', sort: 'self', rows: '', inverted: '', zoom: '',
+	frames: '', colour: '',
 };
 
 export function readView(hash) {
@@ -72,7 +75,12 @@ export const isOfFunctions = (tab) => !['quality', 'processes'].includes(tab);
 export const hasRange = (view) => view.from !== '' && view.to !== '';
 export const hasBase = (view) => (view.base_from !== '' && view.base_to !== '')
 	|| BASES.some((name) => view[name].length);
-export const hasFilters = (view) => view.only !== '' || [...FACETS, ...BASES, 'hide'].some((name) => view[name].length);
+export const hasFilters = (view) => [view.only, view.frames, view.colour].some((text) => text !== '')
+	|| [...FACETS, ...BASES, ...TRANSFORMS].some((name) => view[name].length);
+/** The view without any of them. */
+export const noFilters = () => ({
+	...Object.fromEntries([...FACETS, ...BASES, ...TRANSFORMS, 'with'].map((name) => [name, []])), only: '', frames: '', colour: '',
+});
 
 /** The query of what is filtered, without times. */
 export function filterQuery(view) {
@@ -81,6 +89,7 @@ export function filterQuery(view) {
 		view[name].forEach((value) => query.append(name, value));
 	if (view.only)
 		query.append('function', view.only);
+	view.begin.forEach((name) => query.append('begin', name));
 	if (view.type)
 		query.append('type', view.type);
 	return query;
@@ -120,7 +129,9 @@ export function frameQuery(view, epoch, now, isFrozen) {
 		query.append('base_from', base[0]);
 		query.append('base_to', base[1]);
 	}
-	for (const name of [...BASES, 'hide'])
+	for (const name of [...BASES, 'hide', 'fold'])
 		view[name].forEach((value) => query.append(name, value));
+	if (view.frames)
+		query.append('frames', view.frames);
 	return query;
 }

@@ -1,0 +1,44 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+# long
+# alone: it measures the CPU time of answers
+"""The page's answers for half an hour of a machine of 64 busy CPUs (viewer/tools/replay_history.c): 2.2 million samples with
+200,000 distinct stacks. Times are CPU time of the thread that answers. Prints TAP.
+"""
+import os
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from harness import ROOT, Tap
+
+SAMPLES = 64 * 19 * 1800
+FIRST_MS, NEXT_MS = 2000, 300
+
+
+def replay(mebibytes):
+    found = subprocess.run([os.path.join(ROOT, "build", "replay_history"), str(mebibytes)], capture_output=True, text=True,
+                           check=False)
+    return {name: float(number) for name, number in (line.split() for line in found.stdout.splitlines())}, found.stderr
+
+
+def main():
+    tap = Tap()
+    for mebibytes, is_whole in ((128, False), (256, True)):
+        found, errors = replay(mebibytes)
+        if not tap.ok(found.get("samples") == SAMPLES, "a history of %d MiB is filled" % mebibytes, errors):
+            continue
+        tap.note(", ".join("%s %g" % pair for pair in found.items()))
+        tap.ok(found["history_mib"] <= mebibytes, "its memory is within the limit", found["history_mib"])
+        tap.ok((found["kept"] == SAMPLES) == is_whole, "it has all samples where there is room", found["kept"])
+        # Times are promised for the limit that users have.
+        if is_whole:
+            continue
+        tap.ok(found["first_graph_ms"] < FIRST_MS, "the first graph takes less than %d ms" % FIRST_MS, found["first_graph_ms"])
+        for name in ("zoom_ms", "search_ms"):
+            tap.ok(found[name] < NEXT_MS, "%s is less than %d" % (name, NEXT_MS), found[name])
+    tap.finish()
+
+
+if __name__ == "__main__":
+    main()
