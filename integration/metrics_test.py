@@ -183,9 +183,8 @@ def main():
         check_by_promtool(tap, agent)
         last = check_growth(tap, agent, first, counters)
         check_health(tap, agent)
-        result = agent.stop()
-    busy = sum(result.stacks.values())
-    tap.ok(0 < last["allframes_ticks_total", 'class="busy"'] <= busy, "the summary has no fewer samples than the metrics", busy)
+        samples = sum(agent.stop().stacks.values())
+    tap.ok(0 < last["allframes_ticks_total", 'class="busy"'] <= samples, "the folded file has no fewer samples than the metrics", samples)
     check_token(tap)
     if IS_LONG:
         check_scraped(tap)
