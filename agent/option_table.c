@@ -281,7 +281,7 @@ const struct option option_table[] = {
 	{
 		.name = "resource-grouping",
 		.group = OPTION_COLLECTOR,
-		.brief = "resource: process, container, service",
+		.brief = "by process, container, service",
 		.value_name = "BY",
 		.choices = "process container service",
 		.initial = "container",
@@ -567,7 +567,7 @@ const struct option option_table[] = {
 		.otherwise = "all",
 		.meaning = "Profile processes of these names (`/proc/PID/comm`).",
 		.details =
-			"A name has 15 bytes at most. If there is no process of a name at the start, a warning says so.",
+			"A name has 15 bytes at most. If there is no process of a name at the start, a warning says so, and which name may be meant.",
 		.set = option_set_comm,
 	},
 	{
@@ -740,7 +740,7 @@ const struct option option_table[] = {
 		.details =
 			"They follow the function as ` (file:line)`, before a suffix such as `_[i]`. Stacks that differ only in "
 			"a line are counted separately then. pprof and OTLP always have lines, and the columns of "
-			"JavaScript.",
+			"JavaScript. `-dump` waits until all debug data has been read.",
 		.set = option_set_switch,
 		.offset = offsetof(struct options, with_lines),
 	},

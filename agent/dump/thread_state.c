@@ -10,6 +10,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/error.h"
+#include "lib/host/proc_info.h"
 
 enum {
 	PATH_BYTES = 512,
@@ -162,10 +163,11 @@ void thread_state_add_kernel_frames(const char *proc_root, pid_t pid, struct dum
 void process_name_read(const char *proc_root, pid_t pid, char name[DUMPED_NAME_BYTES],
 		       char **command)
 {
-	char text[DUMPED_NAME_BYTES + 1];
-	ssize_t length = read_start(proc_root, pid, 0, "comm", text, sizeof(text));
+	char comm[PROC_COMM_MAX_BYTES];
+	ssize_t length;
 
-	snprintf(name, DUMPED_NAME_BYTES, "%.*s", length > 0 ? (int)strcspn(text, "\n") : 0, text);
+	snprintf(name, DUMPED_NAME_BYTES, "%.*s", DUMPED_NAME_BYTES - 1,
+		 proc_comm(proc_root, pid, comm) ? "" : comm);
 	if (!command)
 		return;
 	*command = malloc(COMMAND_BYTES);
