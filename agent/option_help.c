@@ -8,7 +8,7 @@
 enum {
 	HELP_COLUMNS = 80,
 	/* Column at which the meanings of options, and of examples, begin. */
-	MEANING_COLUMN = 31,
+	MEANING_COLUMN = 33,
 	EXAMPLE_COLUMN = 42,
 };
 
