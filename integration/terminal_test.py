@@ -14,6 +14,7 @@ import time
 import build_targets
 from build_targets import TARGETS
 from harness import AGENT, HANG_SECONDS, Program, Tap, children_of, need_root, parse_folded
+from sampled import run_for, stopped
 from tmux import Tmux, has_tmux
 
 SIZES = (80, 24), (200, 60)
@@ -73,6 +74,49 @@ def check_report(tap, columns, lines):
         listed[name] = (count, [own[full] for full in matches])
     tap.ok(listed and all(count in counts for count, counts in listed.values()),
            where + "its functions have the samples that the folded file has", listed)
+
+
+def shares_of_functions(screen):
+    """{function: (self, total)} in per cent, as the list of the live view has them."""
+    rows = re.findall(r"^ *([\d.]+)% +([\d.]+)% +[\d.]+  (\S.*?)(?:  +\S+)?$", screen, re.M)
+    return {name: (float(own), float(total)) for own, total, name in rows}
+
+
+def check_sums(tap, program):
+    """One run with a live view, a report and a folded file. The program runs while it is sampled only, so that all of its
+    samples lie within the time that the live view shows.
+    """
+    with tempfile.TemporaryDirectory(prefix="allframes-terminal-") as directory, stopped([program.pid]):
+        path = os.path.join(directory, "stacks.folded")
+        with Tmux(command("-top", "-report", "-F", 997, "-o", path, "-pid", program.pid), 200, 60) as terminal:
+            terminal.wait_text(r"^\d\.\d\d of \d+ CPUs busy")
+            run_for([program.pid], 0.5)
+            # So much later the last samples are counted.
+            time.sleep(2)
+            terminal.type("Space", "f")
+            terminal.wait_text("^functions by self")
+            live = terminal.screen()
+            terminal.type("q")
+            status = terminal.wait_status()
+            report = terminal.screen(with_history=True)
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            stacks = parse_folded(file.read())
+    whole, own, total = sum(stacks.values()), {}, {}
+    for stack, count in stacks.items():
+        own[stack.frames[-1]] = own.get(stack.frames[-1], 0) + count
+        for frame in set(stack.frames):
+            total[frame] = total.get(frame, 0) + count
+    shares = shares_of_functions(live)
+    # A tenth of a per cent, rounded.
+    wrong = ["%s: %s and %s, of %d samples %d and %d" % (name, *shown, whole, own.get(name, 0), total.get(name, 0))
+             for name, shown in shares.items()
+             if not (abs(shown[0] - 100 * own.get(name, 0) / max(whole, 1)) < 0.051
+                     and abs(shown[1] - 100 * total.get(name, 0) / max(whole, 1)) < 0.051)]
+    tap.ok(status == 0 and whole > 200 and set(shares) == set(total) and not wrong,
+           "the live view has the sums of the folded file of the run", *wrong, sorted(set(shares) ^ set(total)), live)
+    listed = numbers_of_functions(report)
+    tap.ok("the selected processes: %d samples" % whole in report and listed
+           and all(own.get(name, 0) == count for name, count in listed.items()), "and the report has them, too", own, report)
 
 
 def check_default(tap):
@@ -208,6 +252,7 @@ def main():
     with Program(TARGETS[TARGET].path) as program:
         for columns, lines in SIZES:
             check_keys(tap, columns, lines, program)
+        check_sums(tap, program)
         check_resize(tap, program)
         check_crash(tap, program)
         check_stop(tap, program)

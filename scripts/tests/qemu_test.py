@@ -55,6 +55,9 @@ RATE = 97
 # emulated kernel skips some.
 TARGET_TICKS = 450
 LEAST_SAMPLES = 200
+# The same of the command's child.
+COMMAND_TICKS = 200
+LEAST_COMMAND_SAMPLES = 80
 # Functions of the C library that the target calls, and which end its chains.
 LEAVES = {"inner": re.compile(r"(__)?memset(_\w+)?|\S+\+0x[0-9a-f]+")}
 
@@ -91,9 +94,17 @@ echo "GUEST status $?"
 kill -KILL $pids
 sed "s/^/GUEST log /" /tmp/log
 sed "s/^/GUEST stack /" /tmp/out.folded
+# A command, whose child is followed by the kernel side.
+/agent -samples-per-second %(rate)d -output /tmp/command.folded -- sh -c '/calls calls &
+while [ $(awk "{ print \\$14 + \\$15 }" /proc/$!/stat) -lt %(command_ticks)d ]; do sleep 0.2; done
+kill $!
+exit 7' >/tmp/log 2>&1
+echo "GUEST command status $?"
+sed "s/^/GUEST log /" /tmp/log
+sed "s/^/GUEST command /" /tmp/command.folded
 echo "GUEST done"
 poweroff -f
-""" % {"modes": " ".join(MODES), "rate": RATE, "ticks": TARGET_TICKS}
+""" % {"modes": " ".join(MODES), "rate": RATE, "ticks": TARGET_TICKS, "command_ticks": COMMAND_TICKS}
 
 
 class Tap:
@@ -266,6 +277,18 @@ def judge(tap, suite, lines):
     tap.result("status 0" in lines, f"{suite}: the agent runs", logs[-30:])
     for mode in MODES:
         judge_mode(tap, suite, mode, lines, logs)
+    judge_command(tap, suite, lines, logs)
+
+
+def judge_command(tap, suite, lines, logs):
+    """The child of the command is sampled, from its start on, and nothing that was not started by it."""
+    stacks = [line.removeprefix("command ").rsplit(" ", 1) for line in lines
+              if line.startswith("command ") and not line.startswith("command status ")]
+    comms = {stack.split(";")[0] for stack, _ in stacks}
+    count = sum(int(number) for stack, number in stacks if stack.startswith("calls;") and "main" in stack.split(";")
+                and is_allowed(stack.split(";")[1:], CALLS))
+    tap.result("command status 7" in lines and count >= LEAST_COMMAND_SAMPLES and comms <= {"agent", "sh", "busybox", "calls", "awk", "sleep"},
+               f"{suite}: a command is sampled with what it starts", [f"{count} samples", str(comms)] + logs[-10:])
 
 
 def judge_mode(tap, suite, mode, lines, logs):
