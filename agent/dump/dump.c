@@ -45,7 +45,7 @@ enum {
 #define LINES_NS (400 * NS_PER_MS)
 #define LINES_LEAST_NS (50 * NS_PER_MS)
 #define ALL_LINES_NS (120 * NS_PER_SECOND)
-/* Of the disk cache, if there is one. */
+/* Limit of the disk cache, if there is one. */
 #define SYMBOL_CACHE_DISK_MAX_BYTES (2ULL << 30)
 
 VECTOR_DEFINE(binary_vector, struct binary *)

@@ -12,7 +12,7 @@ struct near_text {
 	/** Borrowed. */
 	const char *text;
 	size_t length;
-	/** Of the best candidate so far; lower is nearer. */
+	/** Rank of the best candidate so far; lower is nearer. */
 	uint32_t rank;
 };
 

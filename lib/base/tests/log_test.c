@@ -68,7 +68,7 @@ static void hostile_names_cannot_forge_lines_or_move_the_cursor(void **state)
 	assert_string_equal(captured, "info: a?error: b?[2J???0m \xc3\xa9\n");
 }
 
-/* What a terminal of @columns gets, without the carriage returns that it adds itself. */
+/* Captures the output to a terminal of @columns, without the carriage returns that it adds itself. */
 static void capture_on_terminal(unsigned short columns, const char *text)
 {
 	struct winsize size = { .ws_row = 24, .ws_col = columns };
