@@ -42,7 +42,7 @@ enum {
  * Debug data is read until so long after the start, or for so long if the start took longer; with -with-lines the user
  * waits for it.
  */
-#define LINES_NS (400 * NS_PER_MS)
+#define LINES_NS (300 * NS_PER_MS)
 #define LINES_LEAST_NS (50 * NS_PER_MS)
 #define ALL_LINES_NS (120 * NS_PER_SECOND)
 /* Limit of the disk cache, if there is one. */
