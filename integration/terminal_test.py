@@ -190,13 +190,18 @@ def check_keys(tap, columns, lines, program):
         check_end(tap, terminal, where + "q ends the run", 0)
 
 
-def check_end(tap, terminal, name, expected):
-    """The run has ended with the status, and the terminal is as it was."""
+def is_usual(settings):
+    return all(re.search(r"[^-]\b%s\b" % name, settings) for name in ("icanon", "echo", "isig"))
+
+
+def check_end(tap, terminal, name, expected, is_crash=False):
+    """The run has ended with the status, and the terminal is as it was: after a crash once the guard has run."""
     status = terminal.wait_status()
+    if is_crash:
+        wait_until(lambda: is_usual(terminal.settings()))
     settings = terminal.settings()
     usual = wait_until(lambda: terminal.pane("alternate_on") == "0" and terminal.pane("cursor_flag") == "1")
-    tap.ok(status == expected and usual and re.search(r"[^-]\bicanon\b", settings) and re.search(r"[^-]\becho\b", settings)
-           and re.search(r"[^-]\bisig\b", settings), name + ", with the terminal as it was", status, settings,
+    tap.ok(status == expected and usual and is_usual(settings), name + ", with the terminal as it was", status, settings,
            terminal.screen())
     return status
 
@@ -232,7 +237,7 @@ def check_crash(tap, program):
         with Tmux(command("-top", "-pid", program.pid), 80, 24) as terminal:
             started = terminal.wait_text(TARGET)
             os.kill(agent_of(terminal), number)
-            check_end(tap, terminal, "after %s it ends" % number.name, 128 + number if started else None)
+            check_end(tap, terminal, "after %s it ends" % number.name, 128 + number if started else None, is_crash=True)
 
 
 def check_stop(tap, program):
