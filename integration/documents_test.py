@@ -219,7 +219,7 @@ def profile_command(scene, command):
 
 def print_report(scene, command):
     with scene.run(command, {"30s": "2s"}, "-pid %d %s" % (scene.pid, OFTEN)) as run:
-        scene.done(command, run, "the selected processes: ", FUNCTION, "server (%d)" % scene.pid)
+        scene.done(command, run, "the selected processes: ", FUNCTION, "calls (%d)" % scene.pid)
 
 
 def watch(scene, command):
@@ -232,7 +232,7 @@ def watch(scene, command):
 
 def dump_stacks(scene, command):
     with scene.run(command, {"1234": scene.pid}) as run:
-        scene.done(command, run, "process %d server" % scene.pid, FUNCTION, "thread %d" % scene.pid)
+        scene.done(command, run, "process %d calls" % scene.pid, "main (calls)", "thread %d" % scene.pid)
 
 
 def read_by_go(scene, command):
