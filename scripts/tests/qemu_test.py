@@ -55,9 +55,9 @@ RATE = 97
 # emulated kernel skips some.
 TARGET_TICKS = 450
 LEAST_SAMPLES = 200
-# The same of the command's child.
-COMMAND_TICKS = 200
-LEAST_COMMAND_SAMPLES = 80
+# The same of the command's child, whose first samples come before its unwind rows are loaded.
+COMMAND_TICKS = 300
+LEAST_COMMAND_SAMPLES = 60
 # Programs of busybox are /proc/self/exe first.
 COMMAND_COMMS = {"agent", "sh", "exe", "busybox", "calls", "awk", "sleep"}
 # Functions of the C library that the target calls, and which end its chains.
