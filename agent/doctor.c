@@ -15,6 +15,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/error.h"
 #include "lib/base/vector.h"
+#include "lib/host/proc_info.h"
 #include "lib/model/languages.h"
 #include "viewer/quality_text.h"
 
@@ -41,7 +42,8 @@ static const char *const support_marks[] = {
 
 struct found_runtime {
 	uint32_t pid;
-	char comm[COMM_BYTES];
+	/* "-" if the process is gone. */
+	char comm[PROC_COMM_MAX_BYTES];
 	enum support support;
 	/* Text for the report; owned. */
 	char *text;
@@ -137,19 +139,6 @@ void doctor_print_failure(void)
 	fflush(stdout);
 }
 
-/* "-" if the process is gone. */
-static void read_comm(uint32_t pid, char comm[COMM_BYTES])
-{
-	_cleanup_(close_file) FILE *file = NULL;
-	char path[64];
-
-	snprintf(comm, COMM_BYTES, "-");
-	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
-	file = fopen(path, "re");
-	if (file && fgets(comm, COMM_BYTES, file))
-		comm[strcspn(comm, "\n")] = '\0';
-}
-
 static const char *supported_parts(const char *language)
 {
 	for (uint32_t i = 0; i < LANGUAGE_COUNT; i++)
@@ -218,7 +207,8 @@ void doctor_take_runtime(void *context, const struct listed_runtime *runtime)
 		doctor->has_failed = true;
 		return;
 	}
-	read_comm(runtime->pid, found.comm);
+	if (proc_comm("/proc", (pid_t)runtime->pid, found.comm))
+		snprintf(found.comm, sizeof(found.comm), "-");
 	found_runtime_vector_push(&doctor->runtimes, found);
 }
 

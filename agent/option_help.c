@@ -7,9 +7,8 @@
 
 enum {
 	HELP_COLUMNS = 80,
-	/* Column at which the meanings of options, and of examples, begin. */
-	MEANING_COLUMN = 31,
-	EXAMPLE_COLUMN = 42,
+	/* Column at which the meanings of options begin. */
+	MEANING_COLUMN = 33,
 };
 
 const struct option_example option_examples[OPTION_EXAMPLE_COUNT] = {
@@ -90,17 +89,27 @@ static void print_group(FILE *file, uint32_t group)
 	}
 }
 
+static void print_examples(FILE *file, const char *program)
+{
+	size_t widest = 0;
+
+	for (size_t i = 0; i < OPTION_EXAMPLE_COUNT; i++) {
+		size_t length = strlen(option_examples[i].arguments);
+
+		if (length > widest)
+			widest = length;
+	}
+	for (size_t i = 0; i < OPTION_EXAMPLE_COUNT; i++)
+		fprintf(file, "  %s %-*s  %s\n", program, (int)widest, option_examples[i].arguments,
+			option_examples[i].meaning);
+}
+
 void options_print_help(FILE *file, const char *program)
 {
 	fprintf(file, "Usage: %s [OPTION...] [-- COMMAND [ARGUMENT...]]\n\n", program);
 	print_paragraph(file, option_purpose);
 	fputc('\n', file);
-	for (size_t i = 0; i < OPTION_EXAMPLE_COUNT; i++) {
-		int width = fprintf(file, "  %s %s", program, option_examples[i].arguments);
-
-		fprintf(file, "%*s%s\n", width < EXAMPLE_COLUMN ? EXAMPLE_COLUMN - width : 1, "",
-			option_examples[i].meaning);
-	}
+	print_examples(file, program);
 	for (uint32_t i = 1; i <= OPTION_GROUP_COUNT; i++)
 		print_group(file, i % OPTION_GROUP_COUNT);
 	fputc('\n', file);

@@ -7,16 +7,12 @@
 #include <unistd.h>
 
 #include "lib/base/log.h"
+#include "lib/base/near_text.h"
 #include "lib/base/text.h"
 
 enum {
 	/* Longer names are like none. */
 	NAME_MAX_BYTES = 48,
-	/* Of so many characters one may be wrong. */
-	CHARACTERS_PER_ERROR = 4,
-	ERRORS_MAX = 3,
-	/* Characters of an abbreviation that stands for a name. */
-	ABBREVIATION_MIN = 3,
 };
 
 #define VARIABLE_PREFIX "ALLFRAMES_"
@@ -33,65 +29,14 @@ const struct option *option_find(const char *text, size_t length)
 	return NULL;
 }
 
-static uint32_t least(uint32_t a, uint32_t b)
-{
-	return a < b ? a : b;
-}
-
-/* How many characters must be added, removed, replaced or swapped with their neighbour to make @b of @a. */
-static uint32_t count_errors(const char *a, size_t a_length, const char *b, size_t b_length)
-{
-	uint32_t rows[3][NAME_MAX_BYTES + 1];
-	uint32_t *before_last = rows[0], *last = rows[1], *row = rows[2];
-
-	for (size_t j = 0; j <= b_length; j++)
-		row[j] = (uint32_t)j;
-	for (size_t i = 1; i <= a_length; i++) {
-		uint32_t *oldest = before_last;
-
-		before_last = last;
-		last = row;
-		row = oldest;
-		row[0] = (uint32_t)i;
-		for (size_t j = 1; j <= b_length; j++) {
-			uint32_t replaced = last[j - 1] + (a[i - 1] != b[j - 1]);
-
-			row[j] = least(replaced, least(last[j], row[j - 1]) + 1);
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
-				row[j] = least(row[j], before_last[j - 2] + 1);
-		}
-	}
-	return row[b_length];
-}
-
-/* The option whose name has the fewest errors, few enough for its length. */
-static const struct option *find_misspelt(const char *text, size_t length)
-{
-	const struct option *found = NULL;
-	uint32_t fewest = least((uint32_t)length / CHARACTERS_PER_ERROR, ERRORS_MAX) + 1;
-
-	if (length > NAME_MAX_BYTES)
-		return NULL;
-	for (size_t i = 0; i < option_count; i++) {
-		const char *name = option_table[i].name;
-		uint32_t errors = strlen(name) <= NAME_MAX_BYTES ?
-					  count_errors(text, length, name, strlen(name)) :
-					  fewest;
-
-		if (errors < fewest) {
-			fewest = errors;
-			found = &option_table[i];
-		}
-	}
-	return found;
-}
-
 const struct option *option_find_near(const char *text, size_t length)
 {
-	const struct option *found = find_misspelt(text, length);
+	const struct option *found = NULL;
+	struct near_text near;
 
-	for (size_t i = 0; i < option_count && !found && length >= ABBREVIATION_MIN; i++) {
-		if (!strncmp(option_table[i].name, text, length))
+	near_text_init(&near, text, length);
+	for (size_t i = 0; i < option_count; i++) {
+		if (near_text_improves(&near, option_table[i].name))
 			found = &option_table[i];
 	}
 	return found;

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "agent/option_collector.h"
+#include "agent/option_destination.h"
 #include "agent/option_selection.h"
 #include "agent/option_values.h"
 #include "ebpf/abi/config.h"
@@ -17,64 +18,6 @@
 #include "lib/base/error.h"
 #include "lib/base/text_builder.h"
 #include "lib/model/languages.h"
-#include "reporter/output_files.h"
-
-enum {
-	OUTPUT_MAX_COUNT = 16,
-	UPLOAD_MAX_COUNT = 4096,
-	/** Profiles that are shown together. */
-	OPEN_MAX_COUNT = 8,
-	DIFF_COUNT = 2,
-};
-
-static int add_path(const struct setting *setting, uint32_t most, char ***paths, uint32_t *count)
-{
-	char **grown;
-
-	for (uint32_t i = 0; i < *count; i++) {
-		if (strcmp((*paths)[i], setting->text) == 0)
-			return option_refuse(setting, "given twice; give each path once");
-	}
-	if (*count == most)
-		return option_refuse(setting, "give at most %u of them", most);
-	grown = realloc(*paths, (*count + 1) * sizeof(*grown));
-	if (!grown)
-		return option_out_of_memory();
-	*paths = grown;
-	grown[*count] = strdup(setting->text);
-	if (!grown[*count])
-		return option_out_of_memory();
-	++*count;
-	return 0;
-}
-
-static int set_output(struct options *options, const struct setting *setting)
-{
-	if (!*setting->text)
-		return option_refuse(setting, "give a path ending in " OUTPUT_SUFFIXES ", or -");
-	return add_path(setting, OUTPUT_MAX_COUNT, &options->outputs, &options->output_count);
-}
-
-static int set_upload(struct options *options, const struct setting *setting)
-{
-	if (!*setting->text)
-		return option_refuse(setting, "give an ELF file");
-	return add_path(setting, UPLOAD_MAX_COUNT, &options->uploads, &options->upload_count);
-}
-
-static int set_open(struct options *options, const struct setting *setting)
-{
-	if (!*setting->text)
-		return option_refuse(setting, "give a path, or -");
-	return add_path(setting, OPEN_MAX_COUNT, &options->opens, &options->open_count);
-}
-
-static int set_diff(struct options *options, const struct setting *setting)
-{
-	if (!*setting->text)
-		return option_refuse(setting, "give two paths");
-	return add_path(setting, DIFF_COUNT, &options->diffs, &options->diff_count);
-}
 
 static int set_seed(struct options *options, const struct setting *setting)
 {
@@ -151,16 +94,6 @@ static int set_action(struct options *options, const struct setting *setting,
 
 	if (!error && flag)
 		options->action = action;
-	return error;
-}
-
-static int set_report(struct options *options, const struct setting *setting)
-{
-	bool flag;
-	int error = option_read_flag(setting, &flag);
-
-	if (!error)
-		options->report = flag ? REPORT_TO_OUTPUT : REPORT_NONE;
 	return error;
 }
 
@@ -281,7 +214,7 @@ const struct option option_table[] = {
 	{
 		.name = "resource-grouping",
 		.group = OPTION_COLLECTOR,
-		.brief = "resource: process, container, service",
+		.brief = "by process, container, service",
 		.value_name = "BY",
 		.choices = "process container service",
 		.initial = "container",
@@ -337,7 +270,7 @@ const struct option option_table[] = {
 		.details =
 			"Tools for flame graphs read folded stacks. The HTML file can be zoomed and searched, and needs no "
 			"other file. Paths are checked at the start; a file appears when it is complete.",
-		.set = set_output,
+		.set = option_set_output,
 	},
 	{
 		.name = "report",
@@ -349,7 +282,7 @@ const struct option option_table[] = {
 			"Print a report to standard output at the end: processes, functions, the heaviest calls, quality.",
 		.details =
 			"It is as wide as the terminal, and elsewhere 100 columns without colours. See [The report](output.md#the-report).",
-		.set = set_report,
+		.set = option_set_report,
 	},
 	{
 		.name = "top",
@@ -511,7 +444,7 @@ const struct option option_table[] = {
 			"`-collection-agent`, whose page then has its names; may be repeated. Needs no privileges.",
 		.details =
 			"FILE can also be a debug file. See [Several machines on one page](several-machines.md).",
-		.set = set_upload,
+		.set = option_set_upload,
 	},
 	{
 		.name = "open",
@@ -523,7 +456,7 @@ const struct option option_table[] = {
 			"tool; `-` is standard input. Given twice, both are shown, to compare them. Needs "
 			"no privileges.",
 		.details = "See [The page](page.md).",
-		.set = set_open,
+		.set = option_set_open,
 	},
 	{
 		.name = "diff",
@@ -537,7 +470,7 @@ const struct option option_table[] = {
 		.details =
 			"Samples and times are compared as shares of all, since two runs are never equally long; bytes and "
 			"objects as they are. The compared values are those that the first file shows first.",
-		.set = set_diff,
+		.set = option_set_diff,
 	},
 	{
 		.name = "fail-above",
@@ -583,7 +516,7 @@ const struct option option_table[] = {
 		.otherwise = "all",
 		.meaning = "Profile processes of these names (`/proc/PID/comm`).",
 		.details =
-			"A name has 15 bytes at most. If there is no process of a name at the start, a warning says so.",
+			"A name has 15 bytes at most. If there is no process of a name at the start, a warning says so, and which name may be meant.",
 		.set = option_set_comm,
 	},
 	{
@@ -756,7 +689,7 @@ const struct option option_table[] = {
 		.details =
 			"They follow the function as ` (file:line)`, before a suffix such as `_[i]`. Stacks that differ only in "
 			"a line are counted separately then. pprof and OTLP always have lines, and the columns of "
-			"JavaScript.",
+			"JavaScript. `-dump` waits until all debug data has been read.",
 		.set = option_set_switch,
 		.offset = offsetof(struct options, with_lines),
 	},

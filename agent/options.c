@@ -129,9 +129,8 @@ static const char *useless_option(const struct options *options)
 		return "-metrics";
 	if (!options->open_count && options->viewer.address)
 		return "-viewer";
-	if (options->doctor &&
-	    (options->open_count || options->upload_count || options->diff_count ||
-	     options->dump_count))
+	if (options->doctor && (options->open_count || options->upload_count ||
+				options->diff_count || options->dump_count))
 		return "-doctor";
 	if (options->dump_count && (options->upload_count || options->diff_count))
 		return "-dump";

@@ -359,8 +359,8 @@ static int filter_calls(const struct options *options, int command_fd)
 		count += COUNT_OF(network_calls);
 	}
 	if (command_fd >= 0)
-		rules[count++] = (struct call_rule)ALLOWED_EQUAL(pidfd_send_signal, 0,
-								 (uint32_t)command_fd);
+		rules[count++] =
+			(struct call_rule)ALLOWED_EQUAL(pidfd_send_signal, 0, (uint32_t)command_fd);
 	return confinement_filter_calls(rules, count);
 }
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "agent/start_warnings.h"
 
-#include <ctype.h>
 #include <dirent.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "ebpf/abi/config.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
+#include "lib/base/near_text.h"
+#include "lib/host/proc_info.h"
 
 enum {
 	PATH_BYTES = 512,
@@ -25,54 +25,53 @@ static void close_directory(DIR **directory)
 		closedir(*directory);
 }
 
-/* The name of process @pid; false if it is gone. */
-static bool read_comm(const char *proc_root, const char *pid, char comm[COMM_BYTES])
-{
-	_cleanup_(close_file) FILE *file = NULL;
-	char path[PATH_BYTES], text[COMM_BYTES + 1];
+/* A name of -comm, and the name that it may mean. */
+struct wanted_comm {
+	bool is_found;
+	struct near_text near;
+	char nearest[COMM_BYTES];
+};
 
-	snprintf(path, sizeof(path), "%s/%s/comm", proc_root, pid);
-	file = fopen(path, "re");
-	if (!file || !fgets(text, sizeof(text), file))
-		return false;
-	text[strcspn(text, "\n")] = '\0';
-	memset(comm, 0, COMM_BYTES);
-	memcpy(comm, text, strnlen(text, COMM_BYTES - 1));
-	return true;
+static void compare_comm(const char *wanted, const char *comm, struct wanted_comm *result)
+{
+	result->is_found |= !strcmp(wanted, comm);
+	if (near_text_improves(&result->near, comm))
+		snprintf(result->nearest, sizeof(result->nearest), "%.*s", COMM_BYTES - 1, comm);
 }
 
-/* The next entry that is a pid; NULL at the end. */
-static const char *next_pid(DIR *directory)
+static void warn_of_missing_comm(const char *wanted, const struct wanted_comm *result)
 {
-	struct dirent *entry;
-
-	while ((entry = readdir(directory))) {
-		if (isdigit((unsigned char)entry->d_name[0]))
-			return entry->d_name;
-	}
-	return NULL;
+	if (result->is_found)
+		return;
+	if (*result->nearest)
+		log_warn("-comm %s: no process has this name now; did you mean %s?", wanted,
+			 result->nearest);
+	else
+		log_warn(
+			"-comm %s: no process has this name now (/proc/PID/comm); those that get it are "
+			"profiled",
+			wanted);
 }
 
 void warn_of_missing_comms(const struct options *options, const char *proc_root)
 {
-	_cleanup_(close_directory) DIR *directory = options->comm_count ? opendir(proc_root) : NULL;
-	bool found[SELECTED_COMMS_MAX] = { false };
-	char comm[COMM_BYTES];
-	const char *pid;
+	struct wanted_comm results[SELECTED_COMMS_MAX] = { 0 };
+	_cleanup_(pid_list_deinit) struct pid_list pids = { 0 };
+	char comm[PROC_COMM_MAX_BYTES];
 
-	while (directory && (pid = next_pid(directory))) {
-		if (!read_comm(proc_root, pid, comm))
+	if (!options->comm_count || proc_list_processes(proc_root, &pids))
+		return;
+	for (uint32_t i = 0; i < options->comm_count; i++)
+		near_text_init(&results[i].near, options->comms[i], strlen(options->comms[i]));
+	for (uint32_t i = 0; i < pids.count; i++) {
+		/* Names of kernel threads that are longer cannot be selected. */
+		if (proc_comm(proc_root, pids.pids[i], comm) || strlen(comm) >= COMM_BYTES)
 			continue;
-		for (uint32_t i = 0; i < options->comm_count; i++)
-			found[i] |= !memcmp(options->comms[i], comm, COMM_BYTES);
+		for (uint32_t j = 0; j < options->comm_count; j++)
+			compare_comm(options->comms[j], comm, &results[j]);
 	}
-	for (uint32_t i = 0; directory && i < options->comm_count; i++) {
-		if (!found[i])
-			log_warn(
-				"-comm %s: no process has this name now (/proc/PID/comm); those that get it are "
-				"profiled",
-				options->comms[i]);
-	}
+	for (uint32_t i = 0; i < options->comm_count; i++)
+		warn_of_missing_comm(options->comms[i], &results[i]);
 }
 
 /* Adds the inode numbers of sockets that listen at @port, of the table @name; returns their number. */
@@ -98,14 +97,14 @@ static uint32_t add_listeners(const char *proc_root, const char *name, uint16_t 
 }
 
 /* Whether process @pid has a descriptor of one of the sockets. */
-static bool has_socket(const char *proc_root, const char *pid, const unsigned long *inodes,
+static bool has_socket(const char *proc_root, pid_t pid, const unsigned long *inodes,
 		       uint32_t count)
 {
 	_cleanup_(close_directory) DIR *directory = NULL;
 	char path[PATH_BYTES], target[64];
 	struct dirent *entry;
 
-	snprintf(path, sizeof(path), "%s/%s/fd", proc_root, pid);
+	snprintf(path, sizeof(path), "%s/%d/fd", proc_root, pid);
 	directory = opendir(path);
 	while (directory && (entry = readdir(directory))) {
 		ssize_t length =
@@ -127,15 +126,16 @@ static bool has_socket(const char *proc_root, const char *pid, const unsigned lo
 
 uint32_t find_listener(const char *proc_root, uint16_t port)
 {
-	_cleanup_(close_directory) DIR *directory = opendir(proc_root);
+	_cleanup_(pid_list_deinit) struct pid_list pids = { 0 };
 	unsigned long inodes[LISTENERS_MAX];
 	uint32_t count = add_listeners(proc_root, "tcp", port, inodes, 0);
-	const char *pid;
 
 	count = add_listeners(proc_root, "tcp6", port, inodes, count);
-	while (directory && count && (pid = next_pid(directory))) {
-		if (has_socket(proc_root, pid, inodes, count))
-			return (uint32_t)strtoul(pid, NULL, 10);
+	if (!count || proc_list_processes(proc_root, &pids))
+		return 0;
+	for (uint32_t i = 0; i < pids.count; i++) {
+		if (has_socket(proc_root, pids.pids[i], inodes, count))
+			return (uint32_t)pids.pids[i];
 	}
 	return 0;
 }
@@ -143,10 +143,9 @@ uint32_t find_listener(const char *proc_root, uint16_t port)
 void log_taken_port(const char *proc_root, uint16_t wanted, uint16_t port)
 {
 	uint32_t pid = find_listener(proc_root, wanted);
-	char comm[COMM_BYTES], number[16];
+	char comm[PROC_COMM_MAX_BYTES];
 
-	snprintf(number, sizeof(number), "%u", pid);
-	if (pid && read_comm(proc_root, number, comm))
+	if (pid && !proc_comm(proc_root, (pid_t)pid, comm))
 		log_info("port %u is taken (by %s, %u); using %u", wanted, comm, pid, port);
 	else
 		log_info("port %u is taken; using %u", wanted, port);

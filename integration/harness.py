@@ -417,10 +417,11 @@ class ProcessGroups:
 class Program:
     """A program under profile, killed when the context is left.
 
-    With @ready the constructor returns once the program has printed "ready".
+    With @ready the constructor returns once the program has printed "ready"; what it printed until then is in output.
     """
 
     def __init__(self, *command, ready=True, seconds=HANG_SECONDS, preexec_fn=die_with_parent, **more):
+        self.output = b""
         self.process = subprocess.Popen(list(map(str, command)), stdin=subprocess.DEVNULL,
                                         stdout=subprocess.PIPE, preexec_fn=preexec_fn, **more)
         if ready and not self.wait_ready(seconds):
@@ -430,15 +431,15 @@ class Program:
     def wait_ready(self, seconds=HANG_SECONDS):
         """Waits for "ready"; False if the program ended or nothing came in time."""
         end = time.monotonic() + seconds
-        text = b""
-        while b"ready\n" not in text:
+        self.output = b""
+        while b"ready\n" not in self.output:
             left = end - time.monotonic()
             if left <= 0 or not select.select([self.process.stdout], [], [], left)[0]:
                 return False
             part = os.read(self.process.stdout.fileno(), 4096)
             if not part:
                 return False
-            text += part
+            self.output += part
         return True
 
     def __enter__(self):

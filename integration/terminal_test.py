@@ -14,6 +14,7 @@ import time
 import build_targets
 from build_targets import TARGETS
 from harness import AGENT, HANG_SECONDS, Program, Tap, children_of, need_root, parse_folded
+from sampled import run_for, stopped
 from tmux import Tmux, has_tmux
 
 SIZES = (80, 24), (200, 60)
@@ -75,6 +76,66 @@ def check_report(tap, columns, lines):
            where + "its functions have the samples that the folded file has", listed)
 
 
+def shares_of_functions(screen):
+    """{function: (self, total)} in per cent, as the list of the live view has them."""
+    rows = re.findall(r"^ *([\d.]+)% +([\d.]+)% +[\d.]+  (\S.*?)(?:  +\S+)?$", screen, re.M)
+    return {name: (float(own), float(total)) for own, total, name in rows}
+
+
+# The live view shows the samples of so many seconds; its first line has the time since the start, rounded.
+WINDOW_SECONDS = 5
+# A busy machine may need longer than that for a run.
+TRIES = 10
+
+
+def run_with_all(program, directory):
+    """The screen of a live view, the report and the stacks of one run in which the program ran for some CPU time, and only while
+    it was sampled; and whether the run was short enough for all samples to be within the time that is shown.
+    """
+    path = os.path.join(directory, "stacks.folded")
+    with stopped([program.pid]), \
+            Tmux(command("-top", "-report", "-F", 997, "-o", path, "-pid", program.pid), 200, 60) as terminal:
+        terminal.wait_text(r"^\d\.\d\d of \d+ CPUs busy")
+        run_for([program.pid], 0.3)
+        # So much later the last samples are counted.
+        time.sleep(1.5)
+        terminal.type("Space", "f")
+        terminal.wait_text("^functions by self")
+        live = terminal.screen()
+        shown = re.search(r" (\d+) s since the start  \[frozen\]", live)
+        terminal.type("q")
+        terminal.wait_status()
+        report = terminal.screen(with_history=True)
+    with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        stacks = parse_folded(file.read())
+    return live, report, stacks, bool(shown) and int(shown[1]) < WINDOW_SECONDS
+
+
+def check_sums(tap, program):
+    """One run with a live view, a report and a folded file."""
+    with tempfile.TemporaryDirectory(prefix="allframes-terminal-") as directory:
+        for _ in range(TRIES):
+            live, report, stacks, is_short = run_with_all(program, directory)
+            if is_short:
+                break
+    whole, own, total = sum(stacks.values()), {}, {}
+    for stack, count in stacks.items():
+        own[stack.frames[-1]] = own.get(stack.frames[-1], 0) + count
+        for frame in set(stack.frames):
+            total[frame] = total.get(frame, 0) + count
+    shares = shares_of_functions(live)
+    # A tenth of a per cent, rounded.
+    wrong = ["%s: %s and %s, of %d samples %d and %d" % (name, *shown, whole, own.get(name, 0), total.get(name, 0))
+             for name, shown in shares.items()
+             if not (abs(shown[0] - 100 * own.get(name, 0) / max(whole, 1)) < 0.051
+                     and abs(shown[1] - 100 * total.get(name, 0) / max(whole, 1)) < 0.051)]
+    tap.ok(is_short and whole > 150 and set(shares) == set(total) and not wrong,
+           "the live view has the sums of the folded file of the run", *wrong, sorted(set(shares) ^ set(total)), live)
+    listed = numbers_of_functions(report)
+    tap.ok("the selected processes: %d samples" % whole in report and listed
+           and all(own.get(name, 0) == count for name, count in listed.items()), "and the report has them, too", own, report)
+
+
 def check_default(tap):
     """On a terminal a run that ends by itself is reported, and elsewhere it is not."""
     with Program(TARGETS[TARGET].path) as program:
@@ -129,13 +190,18 @@ def check_keys(tap, columns, lines, program):
         check_end(tap, terminal, where + "q ends the run", 0)
 
 
-def check_end(tap, terminal, name, expected):
-    """The run has ended with the status, and the terminal is as it was."""
+def is_usual(settings):
+    return all(re.search(r"[^-]\b%s\b" % name, settings) for name in ("icanon", "echo", "isig"))
+
+
+def check_end(tap, terminal, name, expected, is_crash=False):
+    """The run has ended with the status, and the terminal is as it was: after a crash once the guard has run."""
     status = terminal.wait_status()
+    if is_crash:
+        wait_until(lambda: is_usual(terminal.settings()))
     settings = terminal.settings()
     usual = wait_until(lambda: terminal.pane("alternate_on") == "0" and terminal.pane("cursor_flag") == "1")
-    tap.ok(status == expected and usual and re.search(r"[^-]\bicanon\b", settings) and re.search(r"[^-]\becho\b", settings)
-           and re.search(r"[^-]\bisig\b", settings), name + ", with the terminal as it was", status, settings,
+    tap.ok(status == expected and usual and is_usual(settings), name + ", with the terminal as it was", status, settings,
            terminal.screen())
     return status
 
@@ -171,7 +237,7 @@ def check_crash(tap, program):
         with Tmux(command("-top", "-pid", program.pid), 80, 24) as terminal:
             started = terminal.wait_text(TARGET)
             os.kill(agent_of(terminal), number)
-            check_end(tap, terminal, "after %s it ends" % number.name, 128 + number if started else None)
+            check_end(tap, terminal, "after %s it ends" % number.name, 128 + number if started else None, is_crash=True)
 
 
 def check_stop(tap, program):
@@ -208,6 +274,7 @@ def main():
     with Program(TARGETS[TARGET].path) as program:
         for columns, lines in SIZES:
             check_keys(tap, columns, lines, program)
+        check_sums(tap, program)
         check_resize(tap, program)
         check_crash(tap, program)
         check_stop(tap, program)

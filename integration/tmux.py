@@ -23,8 +23,9 @@ class Tmux:
         self._directory = tempfile.mkdtemp(prefix="allframes-tmux-")
         self._socket = os.path.join(self._directory, "socket")
         self._status = os.path.join(self._directory, "status")
-        # The shell behind the command keeps the screen, and shows whether the terminal is as it was.
-        script = "%s; echo $? >%s; stty -a >%s.stty; sleep 600" % (command, self._status, self._status)
+        # The shell behind the command keeps the screen, and shows again and again whether the terminal is as it was.
+        script = ("%s; echo $? >%s; while :; do stty -a >%s.new; mv %s.new %s.stty; sleep 0.2; done"
+                  % (command, *4 * [self._status]))
         self._tmux("-f", "/dev/null", "new-session", "-d", "-x", str(columns), "-y", str(lines), script,
                    environment={**os.environ, "TERM": "xterm-256color", **(environment or {})})
 
@@ -83,7 +84,7 @@ class Tmux:
         return None
 
     def settings(self):
-        """What stty says of the terminal after the end of the command; wait_status() comes before."""
+        """What stty says of the terminal now, after the end of the command; wait_status() comes before."""
         path = self._status + ".stty"
         end = time.monotonic() + HANG_SECONDS
         while not os.path.exists(path) or not os.path.getsize(path):

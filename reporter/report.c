@@ -249,25 +249,46 @@ static int compare_functions(const void *a, const void *b, void *context)
 		      function_counts_text(counts, right->name));
 }
 
-/* The columns for files: as wide as the widest that is shown, but a part of the page at most. */
-static size_t file_columns(const struct page *page, const uint32_t *order, size_t count)
+/* The columns of the widest name, or file, of these functions. */
+static size_t widest_text(const struct page *page, const uint32_t *order, size_t count,
+			  bool is_file)
 {
-	size_t most = page->info->columns / FILE_FRACTION, widest = 0;
+	size_t widest = 0;
 
-	if (most < FILE_MIN_COLUMNS)
-		most = FILE_MIN_COLUMNS;
 	for (size_t i = 0; i < count; i++) {
 		const struct counted_function *function = &page->counts->functions.items[order[i]];
-		size_t columns = text_columns(function_counts_text(page->counts, function->file));
+		size_t columns = text_columns(function_counts_text(
+			page->counts, is_file ? function->file : function->name));
 
 		if (columns > widest)
 			widest = columns;
 	}
+	return widest;
+}
+
+/* The columns for files: as wide as the widest that is shown, but a part of the page at most. */
+static size_t file_columns(const struct page *page, const uint32_t *order, size_t count)
+{
+	size_t most = page->info->columns / FILE_FRACTION;
+	size_t widest = widest_text(page, order, count, true);
+
+	if (most < FILE_MIN_COLUMNS)
+		most = FILE_MIN_COLUMNS;
+	return widest < most ? widest : most;
+}
+
+/* The columns for names: what @used leaves, but no more than the widest needs, so that files stand beside them. */
+static size_t name_columns(const struct page *page, const uint32_t *order, size_t count,
+			   size_t used)
+{
+	size_t most = used < page->info->columns ? page->info->columns - used : 1;
+	size_t widest = widest_text(page, order, count, false);
+
 	return widest < most ? widest : most;
 }
 
 static void put_function(struct page *page, const struct counted_function *function,
-			 size_t name_columns, size_t columns_of_file)
+			 size_t columns_of_name, size_t columns_of_file)
 {
 	const char *file = function_counts_text(page->counts, function->file);
 
@@ -275,7 +296,7 @@ static void put_function(struct page *page, const struct counted_function *funct
 			    share_of(page, function->self), share_of(page, function->total),
 			    function->self);
 	put_coloured(page, colour_of(function->trait.kind),
-		     function_counts_text(page->counts, function->name), name_columns, *file);
+		     function_counts_text(page->counts, function->name), columns_of_name, *file);
 	if (*file)
 		text_builder_append(page->text, "  ");
 	put_fitted(page, file, columns_of_file, false);
@@ -287,7 +308,7 @@ static int put_functions(struct page *page)
 	const size_t start_columns = 27, gap_columns = 2;
 	const struct function_counts *counts = page->counts;
 	uint32_t *order = calloc(counts->functions.count + 1, sizeof(*order));
-	size_t count = 0, shown, columns_of_file, used;
+	size_t count = 0, shown, columns_of_file, columns_of_name;
 
 	if (!order)
 		return -ENOMEM;
@@ -300,11 +321,11 @@ static int put_functions(struct page *page)
 	qsort_r(order, count, sizeof(*order), compare_functions, (void *)counts);
 	shown = count < FUNCTIONS_MAX ? count : FUNCTIONS_MAX;
 	columns_of_file = file_columns(page, order, shown);
-	used = start_columns + gap_columns + columns_of_file;
+	columns_of_name =
+		name_columns(page, order, shown, start_columns + gap_columns + columns_of_file);
 	put_title(page, "  self   total  samples  function, by self");
 	for (size_t i = 0; i < shown; i++)
-		put_function(page, &counts->functions.items[order[i]],
-			     used < page->info->columns ? page->info->columns - used : 1,
+		put_function(page, &counts->functions.items[order[i]], columns_of_name,
 			     columns_of_file);
 	free(order);
 	return 0;

@@ -569,6 +569,19 @@ void symbol_caches_progress(struct symbol_caches *store, size_t *waiting, uint64
 	pthread_mutex_unlock(&store->lock);
 }
 
+bool symbol_caches_are_pending(struct symbol_caches *store, const struct binary *binary,
+			       enum symbol_depth depth)
+{
+	struct symbol_cache_entry *entry;
+	bool is_pending;
+
+	pthread_mutex_lock(&store->lock);
+	entry = lru_cache_peek(&store->entries, &binary->executable_id);
+	is_pending = entry && entry->states[depth] == SYMBOL_CACHE_WAITING;
+	pthread_mutex_unlock(&store->lock);
+	return is_pending;
+}
+
 bool symbol_caches_wait(struct symbol_caches *store, uint64_t deadline_ns)
 {
 	bool is_complete;

@@ -75,6 +75,10 @@ bool symbol_caches_wait(struct symbol_caches *store, uint64_t deadline_ns);
  */
 bool symbol_caches_wait_symbols(struct symbol_caches *store, uint64_t deadline_ns);
 
+/** Whether the symbol cache of @binary at this depth is still to be made. Any thread. */
+bool symbol_caches_are_pending(struct symbol_caches *store, const struct binary *binary,
+			       enum symbol_depth depth);
+
 /**
  * The number of binaries whose symbol caches are pending, and a number that grows when answers may have
  * become better. Any thread.

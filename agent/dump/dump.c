@@ -20,9 +20,12 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "lib/base/file_cache.h"
 #include "lib/base/log.h"
+#include "lib/base/vector.h"
 #include "lib/host/proc_info.h"
 #include "lib/model/trace.h"
+#include "symbols/symbol_caches.h"
 #include "symbols/symbol_store.h"
 
 enum {
@@ -32,7 +35,20 @@ enum {
 	NAMES_MAX = 32,
 	/* A read of memory that hangs would keep a thread stopped; the end of this process lets it go on. */
 	ALARM_SECONDS = 10,
+	SYMBOL_CACHE_MAX_BYTES = 512 << 20,
 };
+
+/*
+ * Debug data is read until so long after the start, or for so long if the start took longer; with -with-lines the user
+ * waits for it.
+ */
+#define LINES_NS (300 * NS_PER_MS)
+#define LINES_LEAST_NS (50 * NS_PER_MS)
+#define ALL_LINES_NS (120 * NS_PER_SECOND)
+/* Limit of the disk cache, if there is one. */
+#define SYMBOL_CACHE_DISK_MAX_BYTES (2ULL << 30)
+
+VECTOR_DEFINE(binary_vector, struct binary *)
 
 /* Words of an unwind, until its thread goes on. */
 struct raw_stack {
@@ -43,11 +59,15 @@ struct raw_stack {
 
 struct dump {
 	pid_t pid;
-	uint32_t languages;
+	const struct options *options;
+	uint64_t start_ns;
 	struct process_memory memory;
 	struct address_space space;
 	struct space_runtimes runtimes;
 	struct user_unwind *unwind;
+	struct symbol_caches *caches;
+	/* Debug data is still being read: the threads that do so are left alone until this process ends. */
+	bool has_left_caches;
 	struct symbol_store *symbols;
 	struct raw_stack *stacks;
 	/* The copy of the stopped thread's stack. */
@@ -63,26 +83,55 @@ static void dump_deinit(struct dump *dump, size_t thread_count)
 		free(dump->stacks[i].words);
 	free(dump->stacks);
 	symbol_store_destroy(dump->symbols);
+	if (!dump->has_left_caches)
+		(void)symbol_caches_destroy(dump->caches);
 	user_unwind_destroy(dump->unwind);
 	space_runtimes_deinit(&dump->runtimes);
 	process_memory_deinit(&dump->memory);
 	address_space_deinit(&dump->space);
 }
 
+static int create_symbols(struct dump *dump)
+{
+	struct symbol_caches_options caches = {
+		.work = {
+			.proc_root = "/proc",
+			.unnamed_bytes = SYMBOL_CACHE_MAX_BYTES / 2,
+			.limits = { .cpu_ns = SYMBOL_CACHE_MAKER_CPU_NS,
+				    .memory_bytes = SYMBOL_CACHE_MAKER_MEMORY_BYTES,
+				    .output_bytes = SYMBOL_CACHE_MAKER_OUTPUT_BYTES },
+		},
+		.file_bytes = SYMBOL_CACHE_MAX_BYTES,
+	};
+	struct symbol_store_options names = { .depth = SYMBOL_DEPTH_FULL,
+					      .table_limit_bytes = SYMBOL_TABLES_MAX_BYTES,
+					      .reads_remote = true,
+					      .demangles = true };
+	int error = 0;
+
+	if (dump->options->cache_dir)
+		error = file_cache_create(dump->options->cache_dir, ".ranges",
+					  SYMBOL_CACHE_DISK_MAX_BYTES, &caches.work.cache);
+	if (!error)
+		error = symbol_caches_create(&caches, &dump->caches);
+	if (error)
+		return error;
+	names.caches = symbol_caches_source(dump->caches);
+	return symbol_store_create(&names, &dump->symbols);
+}
+
 /* All that can be done while the process runs. */
 static int prepare(struct dump *dump)
 {
-	const struct symbol_store_options names = { .table_limit_bytes = SYMBOL_TABLES_MAX_BYTES,
-						    .reads_remote = true,
-						    .demangles = true };
-	int error = process_space_read(dump->pid, dump->languages, &dump->memory, &dump->space);
+	uint32_t languages = dump->options->tracers;
+	int error = process_space_read(dump->pid, languages, &dump->memory, &dump->space);
 
-	if (!error && dump->languages)
+	if (!error && languages)
 		error = space_runtimes_init(&dump->runtimes, &dump->space, &dump->memory.memory);
 	if (!error)
 		error = user_unwind_create(&dump->unwind);
 	if (!error)
-		error = symbol_store_create(&names, &dump->symbols);
+		error = create_symbols(dump);
 	if (!error)
 		address_space_prepare(&dump->space);
 	return error;
@@ -163,6 +212,90 @@ static int take_stack(struct dump *dump, struct dumped_thread *thread, struct ra
 
 /* --- names --- */
 
+/* Adds the binary of a frame, if it is another one than those before. */
+static int add_binary(struct dump *dump, const uint64_t *words, struct binary_vector *binaries)
+{
+	uint8_t kind = frame_kind(words[0]);
+	struct binary *binary;
+
+	if (kind == FRAME_ERROR || frame_kind_is_interpreted(kind))
+		return 0;
+	binary = address_space_binary(&dump->space, words[1]);
+	for (size_t i = 0; i < binaries->count && binary; i++) {
+		if (binaries->items[i] == binary)
+			binary = NULL;
+	}
+	return binary ? binary_vector_push(binaries, binary) : 0;
+}
+
+static int compare_sizes(const void *left, const void *right)
+{
+	const struct binary *a = *(struct binary *const *)left, *b = *(struct binary *const *)right;
+
+	return a->key.size < b->key.size ? -1 : a->key.size > b->key.size;
+}
+
+/* The binaries of all native frames, small ones first. */
+static int list_binaries(struct dump *dump, size_t stack_count, struct binary_vector *binaries)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < stack_count; i++) {
+		const struct raw_stack *stack = &dump->stacks[i];
+
+		for (uint32_t j = 0; j < stack->word_count && !error;
+		     j += frame_word_count(stack->words[j]))
+			error = add_binary(dump, &stack->words[j], binaries);
+	}
+	if (binaries->count)
+		qsort(binaries->items, binaries->count, sizeof(*binaries->items), compare_sizes);
+	return error;
+}
+
+static uint64_t lines_deadline(const struct dump *dump, uint64_t now_ns)
+{
+	uint64_t until_ns = dump->start_ns + LINES_NS;
+
+	if (dump->options->with_lines)
+		return now_ns + ALL_LINES_NS;
+	return until_ns > now_ns + LINES_LEAST_NS ? until_ns : now_ns + LINES_LEAST_NS;
+}
+
+/* That libraries of the system have no lines is no news. */
+static void log_missing_lines(const struct dump *dump, const struct binary *binary)
+{
+	char path[PROC_PATH_MAX_BYTES];
+	const char *advice = dump->options->with_lines ? "" : "; -with-lines waits for it";
+
+	if (proc_executable_path("/proc", dump->pid, path) || strcmp(path, binary->path))
+		log_debug("process %d: the debug data of %s is not read in time%s", dump->pid,
+			  binary->path, advice);
+	else
+		log_info(
+			"process %d: lines are missing, since it takes long to read the debug data of %s%s",
+			dump->pid, binary->path, advice);
+}
+
+/* Reads the debug data of the stacks' binaries, as far as there is time. */
+static int read_lines(struct dump *dump, size_t stack_count)
+{
+	_cleanup_(binary_vector_deinit) struct binary_vector binaries = { 0 };
+	int error = list_binaries(dump, stack_count, &binaries);
+
+	for (size_t i = 0; i < binaries.count && !error; i++)
+		symbol_caches_want(dump->caches, binaries.items[i], dump->pid, SYMBOL_DEPTH_FULL);
+	if (error)
+		return error;
+	dump->has_left_caches =
+		!symbol_caches_wait(dump->caches, lines_deadline(dump, clock_monotonic_ns()));
+	symbol_caches_freeze(dump->caches);
+	for (size_t i = 0; i < binaries.count; i++) {
+		if (symbol_caches_are_pending(dump->caches, binaries.items[i], SYMBOL_DEPTH_FULL))
+			log_missing_lines(dump, binaries.items[i]);
+	}
+	return 0;
+}
+
 static void name_native(struct dump *dump, const uint64_t *words, struct dumped_thread *thread)
 {
 	struct binary *binary = address_space_binary(&dump->space, words[1]);
@@ -175,17 +308,24 @@ static void name_native(struct dump *dump, const uint64_t *words, struct dumped_
 		binary ? lookup->ops->resolve(lookup, binary, address, symbols, NAMES_MAX) : 0;
 	char text[64];
 
-	for (uint32_t i = 0; i < count; i++)
+	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)address);
+	for (uint32_t i = 0; i < count; i++) {
+		bool is_inlined = symbols[i].flags & SYMBOL_INLINED;
+
+		/* As the language's own stacks have it. */
+		if (symbols[i].flags & SYMBOL_GENERATED)
+			continue;
 		dumped_thread_add(thread,
 				  (struct dumped_frame){
+					  .language = symbols[i].language,
 					  .line = symbols[i].line,
-					  .flags = guess | (i + 1 < count ? DUMPED_INLINED : 0),
+					  .flags = guess | (is_inlined ? DUMPED_INLINED : 0),
 				  },
-				  symbols[i].function,
+				  symbols[i].function ? symbols[i].function : text,
 				  symbols[i].file ? symbols[i].file : binary->path);
+	}
 	if (count)
 		return;
-	snprintf(text, sizeof(text), "0x%llx", (unsigned long long)address);
 	dumped_thread_add(thread, (struct dumped_frame){ .flags = guess }, text,
 			  binary			      ? binary->path :
 			  words[1] == EXECUTABLE_ID_ANONYMOUS ? "[anonymous]" :
@@ -274,6 +414,8 @@ static int take_stacks(struct dump *dump, struct dumped_process *process)
 	}
 	(void)sched_setscheduler(0, SCHED_OTHER, &usual);
 	alarm(0);
+	if (!error)
+		error = read_lines(dump, process->threads.count);
 	for (size_t i = 0; i < process->threads.count && !error; i++)
 		name_stack(dump, &dump->stacks[i], &process->threads.items[i]);
 	return error;
@@ -330,7 +472,7 @@ static int dump_threads(struct dump *dump, struct dumped_process *process)
 	return error;
 }
 
-static int dump_process(pid_t pid, uint32_t languages, struct dumped_process *process)
+static int dump_process(pid_t pid, const struct options *options, struct dumped_process *process)
 {
 	/* Large. */
 	_cleanup_(free_pointer) struct dump *dump = calloc(1, sizeof(*dump));
@@ -339,7 +481,8 @@ static int dump_process(pid_t pid, uint32_t languages, struct dumped_process *pr
 	if (!dump)
 		return fail(-ENOMEM, "no memory for -dump");
 	dump->pid = pid;
-	dump->languages = languages;
+	dump->options = options;
+	dump->start_ns = clock_monotonic_ns();
 	process->pid = pid;
 	process_name_read("/proc", pid, process->name, &process->command);
 	error = dump_threads(dump, process);
@@ -359,7 +502,7 @@ int dump_run(const struct options *options)
 	for (uint32_t i = 0; i < options->dump_count; i++) {
 		_cleanup_(dumped_process_deinit) struct dumped_process process = { 0 };
 
-		if (dump_process((pid_t)options->dumps[i], options->tracers, &process)) {
+		if (dump_process((pid_t)options->dumps[i], options, &process)) {
 			log_error("process %u: %s", options->dumps[i], error_text());
 			status = EXIT_STATUS_FAILED;
 			continue;

@@ -26,7 +26,7 @@ struct dumped_frame {
 	uint32_t line;
 	/** enum dumped_frame_flag */
 	uint8_t flags;
-	/** enum frame_kind of an interpreted frame, else 0. */
+	/** enum frame_kind of the language that has named the frame, else 0. */
 	uint8_t language;
 };
 

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +11,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/error.h"
+#include "lib/host/proc_info.h"
 
 enum {
 	PATH_BYTES = 512,
@@ -19,6 +21,8 @@ enum {
 	KERNEL_FRAMES_MAX = 64,
 	/* "traced by NAME (PID)". */
 	TRACER_BYTES = 48,
+	/* PF_KTHREAD (include/linux/sched.h, Linux 6.18). */
+	KERNEL_THREAD_FLAG = 0x00200000,
 };
 
 static const char *const system_calls[] = {
@@ -82,15 +86,29 @@ static const char *read_system_call(const char *proc_root, pid_t pid, pid_t tid,
 	return number_text;
 }
 
-static void set_state(const char *proc_root, pid_t pid, char letter, struct dumped_thread *thread)
+/* Whether it has no memory of its own and so is in no system call, though the kernel shows one: number 0. */
+static bool is_kernel_thread(const char *state)
+{
+	unsigned int flags;
+
+	/* STATE PARENT GROUP SESSION TERMINAL TERMINAL-GROUP FLAGS (proc_pid_stat(5)). */
+	return sscanf(state, " %*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&
+	       flags & KERNEL_THREAD_FLAG;
+}
+
+/* @state: the fields behind the name in PID/task/TID/stat. */
+static void set_state(const char *proc_root, pid_t pid, const char *state,
+		      struct dumped_thread *thread)
 {
 	char number[32], tracer[TRACER_BYTES];
-	const char *call = read_system_call(proc_root, pid, thread->tid, number);
+	const char *call = is_kernel_thread(state) ?
+				   "" :
+				   read_system_call(proc_root, pid, thread->tid, number);
 
 	read_tracer(proc_root, pid, thread->tid, tracer, sizeof(tracer));
 	if (*tracer)
 		snprintf(thread->why, sizeof(thread->why), "not stopped: %s", tracer);
-	switch (letter) {
+	switch (state[1]) {
 	case 'R':
 		snprintf(thread->state, sizeof(thread->state), "running");
 		break;
@@ -133,7 +151,7 @@ int thread_state_read(const char *proc_root, pid_t pid, struct dumped_thread *th
 		length = sizeof(thread->name) - 1;
 	memcpy(thread->name, open + 1, length);
 	thread->name[length] = '\0';
-	set_state(proc_root, pid, close[2], thread);
+	set_state(proc_root, pid, close + 1, thread);
 	return 0;
 }
 
@@ -162,10 +180,11 @@ void thread_state_add_kernel_frames(const char *proc_root, pid_t pid, struct dum
 void process_name_read(const char *proc_root, pid_t pid, char name[DUMPED_NAME_BYTES],
 		       char **command)
 {
-	char text[DUMPED_NAME_BYTES + 1];
-	ssize_t length = read_start(proc_root, pid, 0, "comm", text, sizeof(text));
+	char comm[PROC_COMM_MAX_BYTES];
+	ssize_t length;
 
-	snprintf(name, DUMPED_NAME_BYTES, "%.*s", length > 0 ? (int)strcspn(text, "\n") : 0, text);
+	snprintf(name, DUMPED_NAME_BYTES, "%.*s", DUMPED_NAME_BYTES - 1,
+		 proc_comm(proc_root, pid, comm) ? "" : comm);
 	if (!command)
 		return;
 	*command = malloc(COMMAND_BYTES);

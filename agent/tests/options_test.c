@@ -330,6 +330,8 @@ static void a_misspelt_option_is_guessed(void **state)
 		       NULL);
 	assert_refused("-colection-agent: unknown option; did you mean -collection-agent?",
 		       "-colection-agent", "x", NULL);
+	assert_refused("-smaples: unknown option; did you mean -samples-per-second?", "-smaples",
+		       "5", NULL);
 	assert_refused("-callgrind: unknown option; -help lists all", "-callgrind", NULL);
 }
 
@@ -361,6 +363,10 @@ static void a_misspelt_variable_is_warned_of(void **state)
 
 	(void)state;
 	assert_non_null(strstr(text, "ALLFRAMES_SAMPLE_PER_SECOND is not used; did you mean "
+				     "ALLFRAMES_SAMPLES_PER_SECOND?"));
+	free(text);
+	text = warnings_of_variable("ALLFRAMES_SMAPLES");
+	assert_non_null(strstr(text, "ALLFRAMES_SMAPLES is not used; did you mean "
 				     "ALLFRAMES_SAMPLES_PER_SECOND?"));
 	free(text);
 	/* Kubernetes sets such ones for a service with this name. */

@@ -93,6 +93,12 @@ static void a_name_that_no_process_has_is_warned_of(void **state)
 	assert_non_null(strstr(text, "warn: -comm no-such-process: no process has this name now"));
 	assert_null(strstr(text, "some-process"));
 	free(text);
+	strcpy(comms[0], "some-proces");
+	text = logged(warn_of_comms, &options);
+	assert_string_equal(text,
+			    "warn: -comm some-proces: no process has this name now; did you mean "
+			    "some-process?\n");
+	free(text);
 	options.comm_count = 0;
 	text = logged(warn_of_comms, &options);
 	assert_string_equal(text, "");

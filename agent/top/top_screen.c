@@ -29,6 +29,8 @@ enum {
 	KEY_DELETE = 127,
 	ESCAPE_DELAY_MS = 50,
 	FILE_FRACTION = 4,
+	/* Columns up to which files stand at the right; on wider screens they would be far from the names. */
+	WIDE_COLUMNS = 120,
 };
 
 enum colour {
@@ -212,7 +214,8 @@ static void draw_row(const struct top_model *model, const struct top_row *row, i
 {
 	char numbers[LINE_BYTES];
 	size_t columns = (size_t)COLS, used = format_numbers(model, row, numbers);
-	size_t indent = 2 * (size_t)row->level, file = text_columns(row->file), name;
+	size_t indent = 2 * (size_t)row->level, file = text_columns(row->file);
+	size_t needed = text_columns(row->name), name, most;
 	int chosen = is_chosen ? A_REVERSE : 0;
 
 	if (file > columns / FILE_FRACTION)
@@ -226,15 +229,21 @@ static void draw_row(const struct top_model *model, const struct top_row *row, i
 		indent = columns / FILE_FRACTION;
 	for (size_t i = 0; i < indent && used < columns; i++, used++)
 		addch(' ');
-	name = columns - used;
-	if (file && name > file + 2)
-		name -= file + 2;
+	most = columns - used;
+	if (file && most > file + 2)
+		most -= file + 2;
 	else
 		file = 0;
+	/* As wide as on a screen of WIDE_COLUMNS, or more if the name needs it. */
+	name = most + WIDE_COLUMNS > columns ? most + WIDE_COLUMNS - columns : 0;
+	if (name < needed)
+		name = needed;
+	if (name > most)
+		name = most;
 	attrset(attributes_of(row->kind) | chosen);
 	put(row->name, name);
 	attrset(A_NORMAL | chosen);
-	for (size_t i = text_columns(row->name); i < name; i++)
+	for (size_t i = needed; i < name; i++)
 		addch(' ');
 	if (file) {
 		put("  ", 2);

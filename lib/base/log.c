@@ -12,9 +12,20 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
-enum { LOG_LINE_BYTES = 1024 };
+enum {
+	LOG_LINE_BYTES = 1024,
+	/* With the line ends and blanks that wrapping adds. */
+	WRAPPED_BYTES = 2 * LOG_LINE_BYTES,
+	WRAPPED_MAX_BYTES = WRAPPED_BYTES - 16,
+	/* Narrower terminals get lines as they are. */
+	COLUMNS_MIN = 40,
+};
+
+/* The beginning of the further lines of a wrapped one. */
+#define WRAPPED_INDENT "  "
 
 /* Goes to the first column, and clears the line. */
 #define CLEAR_LINE "\r\033[K"
@@ -50,6 +61,59 @@ static void mask_controls(char *text, size_t bytes)
 	}
 }
 
+/* The columns of the terminal that standard error is; 0: it is none. */
+static size_t terminal_columns(void)
+{
+	struct winsize size;
+
+	return ioctl(STDERR_FILENO, TIOCGWINSZ, &size) || size.ws_col < COLUMNS_MIN ? 0 :
+										      size.ws_col;
+}
+
+/* The columns of @bytes of UTF-8, wide characters taken for narrow ones. */
+static size_t count_columns(const char *text, size_t bytes)
+{
+	size_t columns = 0;
+
+	for (size_t i = 0; i < bytes; i++)
+		columns += ((unsigned char)text[i] & 0xc0) != 0x80;
+	return columns;
+}
+
+/*
+ * Breaks @line between words where the terminal would do so within them: addresses in it stay whole. Returns the bytes in
+ * @wrapped.
+ */
+static size_t wrap(const char *line, size_t bytes, size_t columns, char *wrapped)
+{
+	size_t used = 0, length = 0;
+
+	while (bytes && length + bytes < WRAPPED_MAX_BYTES) {
+		const char *blank = memchr(line + 1, ' ', bytes - 1);
+		/* A word with the blank before it. */
+		size_t word = blank ? (size_t)(blank - line) : bytes;
+		size_t width = count_columns(line, word);
+
+		if (used && used + width > columns) {
+			length += strlen(strcpy(wrapped + length, "\n" WRAPPED_INDENT));
+			used = strlen(WRAPPED_INDENT);
+			if (*line == ' ') {
+				line++;
+				word--;
+				bytes--;
+				width--;
+			}
+		}
+		memcpy(wrapped + length, line, word);
+		length += word;
+		used += width;
+		line += word;
+		bytes -= word;
+	}
+	memcpy(wrapped + length, line, bytes);
+	return length + bytes;
+}
+
 void log_write(enum log_level level, const char *format, ...)
 {
 	static const char *const names[] = {
@@ -59,10 +123,10 @@ void log_write(enum log_level level, const char *format, ...)
 		[LOG_DEBUG] = "debug",
 	};
 	static const char cut_mark[] = "...";
-	char line[LOG_LINE_BYTES];
+	char line[LOG_LINE_BYTES], wrapped[WRAPPED_BYTES];
 	int saved_errno = errno;
 	va_list arguments;
-	size_t start = 0, bytes;
+	size_t start = 0, bytes, columns;
 	int text_bytes;
 
 	if (level > log_get_level())
@@ -81,8 +145,15 @@ void log_write(enum log_level level, const char *format, ...)
 		memcpy(line + bytes - strlen(cut_mark), cut_mark, strlen(cut_mark));
 	}
 	mask_controls(line + start, bytes - start);
-	line[bytes++] = '\n';
-	while (write(STDERR_FILENO, line, bytes) < 0 && errno == EINTR)
+	columns = terminal_columns();
+	memcpy(wrapped, line, start);
+	if (columns) {
+		bytes = start + wrap(line + start, bytes - start, columns, wrapped + start);
+	} else {
+		memcpy(wrapped + start, line + start, bytes - start);
+	}
+	wrapped[bytes++] = '\n';
+	while (write(STDERR_FILENO, wrapped, bytes) < 0 && errno == EINTR)
 		;
 	errno = saved_errno;
 }

@@ -3,7 +3,7 @@
  * The log: lines on stderr, each one write(2): `level: text`. One line says what failed, for which
  * pid or path, and what happens next. Only main, agent, tracing, processes and reporter log above
  * debug. Control characters in the text are written as `?`, so that hostile names cannot forge
- * lines.
+ * lines. On a terminal, long lines are broken between words.
  */
 #ifndef LIB_BASE_LOG_H
 #define LIB_BASE_LOG_H

@@ -39,7 +39,7 @@ class Machine:
         self.boot_seconds = boot_seconds
 
 
-X86 = Machine("amd64", "build/agent", "gcc", "qemu-system-x86_64", ["-cpu", "max"], "ttyS0", 240)
+X86 = Machine("amd64", "build/agent", "gcc", "qemu-system-x86_64", ["-cpu", "max"], "ttyS0", 300)
 # Its verifier takes a minute for the chains of 5.10, on a machine that does nothing else.
 ARM64 = Machine("arm64", "build/agent_arm64", "aarch64-linux-gnu-gcc", "qemu-system-aarch64",
                 ["-machine", "virt", "-cpu", "max,pauth-impdef=on"], "ttyAMA0", 1700)
@@ -55,6 +55,11 @@ RATE = 97
 # emulated kernel skips some.
 TARGET_TICKS = 450
 LEAST_SAMPLES = 200
+# The same of the command's child, whose first samples come before its unwind rows are loaded.
+COMMAND_TICKS = 300
+LEAST_COMMAND_SAMPLES = 60
+# Programs of busybox are /proc/self/exe first.
+COMMAND_COMMS = {"agent", "sh", "exe", "busybox", "calls", "awk", "sleep"}
 # Functions of the C library that the target calls, and which end its chains.
 LEAVES = {"inner": re.compile(r"(__)?memset(_\w+)?|\S+\+0x[0-9a-f]+")}
 
@@ -91,9 +96,17 @@ echo "GUEST status $?"
 kill -KILL $pids
 sed "s/^/GUEST log /" /tmp/log
 sed "s/^/GUEST stack /" /tmp/out.folded
+# A command, whose child is followed by the kernel side.
+/agent -samples-per-second %(rate)d -output /tmp/command.folded -- sh -c '/calls calls &
+while [ $(awk "{ print \\$14 + \\$15 }" /proc/$!/stat) -lt %(command_ticks)d ]; do sleep 0.2; done
+kill $!
+exit 7' >/tmp/log 2>&1
+echo "GUEST command status $?"
+sed "s/^/GUEST log /" /tmp/log
+sed "s/^/GUEST command /" /tmp/command.folded
 echo "GUEST done"
 poweroff -f
-""" % {"modes": " ".join(MODES), "rate": RATE, "ticks": TARGET_TICKS}
+""" % {"modes": " ".join(MODES), "rate": RATE, "ticks": TARGET_TICKS, "command_ticks": COMMAND_TICKS}
 
 
 class Tap:
@@ -266,6 +279,18 @@ def judge(tap, suite, lines):
     tap.result("status 0" in lines, f"{suite}: the agent runs", logs[-30:])
     for mode in MODES:
         judge_mode(tap, suite, mode, lines, logs)
+    judge_command(tap, suite, lines, logs)
+
+
+def judge_command(tap, suite, lines, logs):
+    """The child of the command is sampled, from its start on, and nothing that was not started by it."""
+    stacks = [line.removeprefix("command ").rsplit(" ", 1) for line in lines
+              if line.startswith("command ") and not line.startswith("command status ")]
+    comms = {stack.split(";")[0] for stack, _ in stacks}
+    count = sum(int(number) for stack, number in stacks if stack.startswith("calls;") and "main" in stack.split(";")
+                and is_allowed(stack.split(";")[1:], CALLS))
+    tap.result("command status 7" in lines and count >= LEAST_COMMAND_SAMPLES and comms <= COMMAND_COMMS,
+               f"{suite}: a command is sampled with what it starts", [f"{count} samples", str(comms)] + logs[-10:])
 
 
 def judge_mode(tap, suite, mode, lines, logs):

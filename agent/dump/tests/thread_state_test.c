@@ -60,6 +60,11 @@ static void a_thread_runs_or_waits_in_a_system_call(void **state)
 	thread = read_thread("7 (x) S 1 2", "-1 0x7ffc 0x55\n", "\n");
 	assert_string_equal(thread.state, "waiting");
 	assert_string_equal(thread.why, "");
+	/* A kernel thread is in no system call. */
+	thread = read_thread("7 (x) S 0 0 0 0 -1 2129984 0 0", "0 0x0 0x0 0x0\n", "\n");
+	assert_string_equal(thread.state, "waiting");
+	thread = read_thread("7 (x) S 1 7 7 0 -1 4194560 0 0", "0 0x0 0x0 0x0\n", "\n");
+	assert_string_not_equal(thread.state, "waiting");
 }
 
 static void a_thread_that_cannot_be_stopped_has_a_reason(void **state)

@@ -8,7 +8,9 @@
 
 #include <cmocka.h>
 #include <fcntl.h>
+#include <pty.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 /* Text that log_write() wrote to stderr, which is a pipe meanwhile. */
@@ -66,6 +68,52 @@ static void hostile_names_cannot_forge_lines_or_move_the_cursor(void **state)
 	assert_string_equal(captured, "info: a?error: b?[2J???0m \xc3\xa9\n");
 }
 
+/* Captures the output to a terminal of @columns, without the carriage returns that it adds itself. */
+static void capture_on_terminal(unsigned short columns, const char *text)
+{
+	struct winsize size = { .ws_row = 24, .ws_col = columns };
+	int saved = dup(STDERR_FILENO), master, slave;
+	ssize_t bytes;
+	size_t kept = 0;
+
+	assert_int_equal(openpty(&master, &slave, NULL, NULL, &size), 0);
+	dup2(slave, STDERR_FILENO);
+	log_write(LOG_INFO, "%s", text);
+	dup2(saved, STDERR_FILENO);
+	bytes = read(master, captured, sizeof(captured) - 1);
+	for (ssize_t i = 0; i < bytes; i++) {
+		if (captured[i] != '\r')
+			captured[kept++] = captured[i];
+	}
+	captured[kept] = '\0';
+	close(saved);
+	close(master);
+	close(slave);
+}
+
+static void lines_are_broken_between_words_on_a_terminal(void **state)
+{
+	char text[200];
+
+	(void)state;
+	capture_on_terminal(40, "sampling all processes to http://127.0.0.1:7171; Ctrl-C stops");
+	assert_string_equal(captured, "info: sampling all processes to\n"
+				      "  http://127.0.0.1:7171; Ctrl-C stops\n");
+	/* 40 columns fit, 41 do not. */
+	capture_on_terminal(40, "3456789 123456789 123456789 12345 7890");
+	assert_string_equal(captured, "info: 3456789 123456789 123456789 12345\n  7890\n");
+	capture_on_terminal(40, "789 123456789 123456789 123456 890");
+	assert_string_equal(captured, "info: 789 123456789 123456789 123456 890\n");
+	/* A word that is too long, and a terminal that has no size. */
+	memset(text, 'a', 99);
+	text[99] = '\0';
+	capture_on_terminal(40, text);
+	assert_int_equal(strlen(captured), strlen("info:\n  \n") + 99);
+	capture_on_terminal(0, "sampling all processes to http://127.0.0.1:7171; Ctrl-C stops");
+	assert_string_equal(
+		captured, "info: sampling all processes to http://127.0.0.1:7171; Ctrl-C stops\n");
+}
+
 static void long_lines_are_cut_and_say_so(void **state)
 {
 	char text[3000];
@@ -105,6 +153,7 @@ int main(void)
 		cmocka_unit_test(lines_above_the_level_are_not_written),
 		cmocka_unit_test(debug_arguments_are_not_evaluated_below_debug),
 		cmocka_unit_test(hostile_names_cannot_forge_lines_or_move_the_cursor),
+		cmocka_unit_test(lines_are_broken_between_words_on_a_terminal),
 		cmocka_unit_test(long_lines_are_cut_and_say_so),
 		cmocka_unit_test(a_limit_allows_a_burst_and_then_one_per_interval),
 	};
