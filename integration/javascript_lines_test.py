@@ -85,6 +85,17 @@ def pprof_chains(path):
     return chains
 
 
+def check_start_lines(tap, name, path):
+    """The first lines of functions are those of the source, at their parameters."""
+    with open(COLUMNS_TARGET, encoding="utf-8") as file:
+        source = file.read().split("\n")
+    wanted = {function: number for number, line in enumerate(source, 1)
+              for function in re.findall(r"(?:function |\b(?=\w+ = \())(\w+)", line)}
+    found = {function: line for function, line in Profile(path).start_lines.items() if function in wanted}
+    tap.ok({"leaf", "outer", "main", "middle"} <= found.keys() and all(line == wanted[function] for function, line in found.items()),
+           name + ": functions have their first lines", found, wanted)
+
+
 def otlp_chains(path):
     """The chains in an OTLP file, with their samples."""
     chains = collections.Counter()
@@ -105,6 +116,7 @@ def test_columns(tap, node, mode):
         pprof, otlp = os.path.join(directory, "columns.pb.gz"), os.path.join(directory, "columns.otlp")
         with Program(*node.command(*options, COLUMNS_TARGET)) as program:
             sample_attached([program], SECONDS_MAX, "-output", pprof, "-output", otlp, cpu_seconds=COLUMNS_CPU_SECONDS)
+        check_start_lines(tap, "%s, %s" % (node, mode), pprof)
         for name, chains in ("pprof", pprof_chains(pprof)), ("OTLP", otlp_chains(otlp)):
             chains.pop(None, None)
             wrong = {chain: count for chain, count in chains.items() if chain not in reference}
