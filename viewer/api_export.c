@@ -398,9 +398,9 @@ static int write_page(struct question *question, const struct sample_snapshot *s
 	put_text(answer, "host", question->api->config.host);
 	if (question->api->config.facts)
 		put_type(question, answer);
+	err = flame_json(question, PAGE_NODES, answer);
 	json_object_set_new(answer, "about", about_json(question));
 	json_object_set_new(answer, "top", top);
-	err = flame_json(question, PAGE_NODES, answer);
 	if (!err)
 		err = top_json(question, PAGE_FUNCTIONS, top);
 	text = err ? NULL : json_dumps(answer, JSON_COMPACT);
