@@ -33,8 +33,8 @@ APPROXIMATE_PERCENT = 1
 COLUMNS_TARGET = os.path.join(nodes.TARGETS, "lines", "columns.js")
 COLUMNS_CPU_SECONDS = 2
 COLUMNS_SAMPLES = 1000
-# A location of OTLP as resolved_lines() has it: function, file, line and column.
-_LOCATION = re.compile(r"'([^']*)' '' '([^']*)' 0:(\d+):(\d+)")
+# A location of OTLP as resolved_lines() has it: function, file, first line of the function, line and column.
+_LOCATION = re.compile(r"'([^']*)' '' '([^']*)' (\d+):(\d+):(\d+)")
 
 
 def test_lines(tap, node, mode):
@@ -103,7 +103,7 @@ def otlp_chains(path):
         lines = resolved_lines(file.read())
     for line in lines:
         stack, times = line.rpartition(" | ")[2], re.search(r"\| times \[([^]]*)\] \|", line)
-        frames = [(name, file, int(number), int(column)) for name, file, number, column in _LOCATION.findall(stack)]
+        frames = [(name, file, int(number), int(column)) for name, file, _, number, column in _LOCATION.findall(stack)]
         chains[chain_of(frames)] += times[1].count(",") + 1
     return chains
 
