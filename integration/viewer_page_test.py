@@ -250,9 +250,10 @@ def check_exports(page):
            browser.requests[first:])
     page.shot("export")
     browser.evaluate("[...document.querySelectorAll('.tabs button')].find(one => one.textContent === 'Functions').click()")
-    rows = {row["name"]: row["total"] for row in page.api.get("top")["rows"]}
+    # Functions of several files may have one name.
+    rows = {(row["name"], row["total"]) for row in page.api.get("top")["rows"]}
     shown = browser.wait("document.querySelectorAll('table.top tbody tr').length > 5") and functions_shown(browser)
-    tap.ok(shown and all(rows[name] == total for name, total in shown.items()), "and its functions", shown, rows)
+    tap.ok(shown and set(shown.items()) <= rows, "and its functions", shown, rows)
     page.shot("export-functions")
     page.open()
 
