@@ -163,6 +163,32 @@ static void read_totals(void *context, uint32_t type, struct api_totals *totals)
 			      &totals->names_generation);
 }
 
+static void append_numbers(struct text_builder *text, const char *option, const uint32_t *numbers,
+			   uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++)
+		text_builder_format(text, "%s%u", i ? "," : option, numbers[i]);
+}
+
+/* The options that chose samples, such as "-pid 12,13 -comm nginx"; "" if all were taken. */
+static const char *describe_selection(const struct options *options, struct text_builder *text)
+{
+	append_numbers(text, " -pid ", options->pids, options->pid_count);
+	append_numbers(text, " -cpus ", options->cpus, options->cpu_count);
+	for (uint32_t i = 0; i < options->comm_count; i++)
+		text_builder_format(text, "%s%s", i ? "," : " -comm ", options->comms[i]);
+	if (options->cgroup)
+		text_builder_format(text, " -cgroup %s", options->cgroup->path);
+	if (options->has_user)
+		text_builder_format(text, " -user %u", options->user);
+	if (options->probabilistic_threshold < 100)
+		text_builder_format(text, " -probabilistic-threshold %u",
+				    options->probabilistic_threshold);
+	if (options->command)
+		text_builder_format(text, " -- %s", options->command[0]);
+	return *text_builder_text(text) ? text_builder_text(text) + 1 : "";
+}
+
 static int init_viewer(struct destinations *destinations, struct native_names *names)
 {
 	const struct options *options = destinations->options;
@@ -178,6 +204,7 @@ static int init_viewer(struct destinations *destinations, struct native_names *n
 			.version = AGENT_VERSION,
 			.host = destinations->host.name,
 			.kernel = destinations->kernel.release,
+			.selection = describe_selection(options, &destinations->selection),
 			.source = "this machine",
 			.is_live = true,
 			.exports_command_lines = options->with_command_lines,
@@ -335,6 +362,7 @@ void destinations_deinit(struct destinations *destinations)
 	free(destinations->attributes);
 	sample_store_destroy(destinations->samples);
 	output_files_deinit(&destinations->outputs);
+	text_builder_deinit(&destinations->selection);
 }
 
 struct reporter *destinations_reporter(struct destinations *destinations)
@@ -432,32 +460,6 @@ static char **make_comments(const struct options *options)
 	return take_pointer(comments);
 }
 
-static void append_numbers(struct text_builder *text, const char *option, const uint32_t *numbers,
-			   uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++)
-		text_builder_format(text, "%s%u", i ? "," : option, numbers[i]);
-}
-
-/* The options that chose samples, such as "-pid 12,13 -comm nginx"; "" if all were taken. */
-static const char *describe_selection(const struct options *options, struct text_builder *text)
-{
-	append_numbers(text, " -pid ", options->pids, options->pid_count);
-	append_numbers(text, " -cpus ", options->cpus, options->cpu_count);
-	for (uint32_t i = 0; i < options->comm_count; i++)
-		text_builder_format(text, "%s%s", i ? "," : " -comm ", options->comms[i]);
-	if (options->cgroup)
-		text_builder_format(text, " -cgroup %s", options->cgroup->path);
-	if (options->has_user)
-		text_builder_format(text, " -user %u", options->user);
-	if (options->probabilistic_threshold < 100)
-		text_builder_format(text, " -probabilistic-threshold %u",
-				    options->probabilistic_threshold);
-	if (options->command)
-		text_builder_format(text, " -- %s", options->command[0]);
-	return *text_builder_text(text) ? text_builder_text(text) + 1 : "";
-}
-
 static int write_outputs(struct destinations *destinations, const struct sampling_period *period,
 			 struct symbol_lookup *lookup)
 {
@@ -476,11 +478,15 @@ static int write_outputs(struct destinations *destinations, const struct samplin
 		.version = AGENT_VERSION,
 		.selection = describe_selection(destinations->options, &selection),
 	};
-	const struct report_info report = {
-		.subject = period->subject,
-		.quality = period->quality,
-		.duration_ns = period->duration_ns,
-		.samples_per_second = destinations->options->samples_per_second,
+	const struct report_contents report = {
+		.info = {
+			.subject = period->subject,
+			.quality = period->quality,
+			.duration_ns = period->duration_ns,
+			.samples_per_second = destinations->options->samples_per_second,
+		},
+		.profile = info,
+		.is_json = destinations->options->json,
 	};
 	enum report_stream stream = destinations->options->report;
 	int error, report_error;

@@ -51,6 +51,8 @@ struct destinations {
 	struct sample_store *samples;
 	/* The collector. */
 	struct host_identity host;
+	/* The options that selected processes, for the page. */
+	struct text_builder selection;
 	struct otlp_attribute *attributes;
 	struct otlp_options otlp_options;
 	/** Names of Go for the report thread, if no other names are wanted. */

@@ -147,6 +147,9 @@ static int open_both(const struct options *options, struct opened_samples *opene
 
 	if (!error)
 		error = open_file(options->diffs[1], &opened[1]);
+	if (!error && options->value_type &&
+	    opened_samples_select_type(&opened[0], options->value_type))
+		error = fail(-EINVAL, "%s: %s", options->diffs[0], error_text());
 	if (error)
 		return error;
 	error = profile_difference_init(difference, &opened[0], &opened[1]);

@@ -310,8 +310,10 @@ const struct option option_table[] = {
 	{
 		.name = "json",
 		.group = OPTION_DESTINATION,
-		.brief = "print the stacks of -dump as JSON",
-		.meaning = "Print the stacks of `-dump` as JSON.",
+		.brief = "print the report, or -dump's stacks, as JSON",
+		.meaning = "Print the report, or the stacks of `-dump`, as JSON.",
+		.details =
+			"See [The report](output.md#the-report) and [Stacks now](output.md#stacks-now).",
 		.set = option_set_switch,
 		.offset = offsetof(struct options, json),
 	},
@@ -455,8 +457,20 @@ const struct option option_table[] = {
 			"Instead of sampling, show this profile as a page: a file of `-output` or of another "
 			"tool; `-` is standard input. Given twice, both are shown, to compare them. Needs "
 			"no privileges.",
-		.details = "See [The page](page.md).",
+		.details = "With `-report` a report is printed instead. See [The page](page.md).",
 		.set = option_set_open,
+	},
+	{
+		.name = "type",
+		.group = OPTION_DESTINATION,
+		.brief = "-open, -diff: the values to show",
+		.value_name = "TYPE",
+		.otherwise = "as the file has it",
+		.meaning =
+			"The values of an opened profile that are shown first, reported or compared, such as `inuse_space`, or with "
+			"their unit `weight/bytes`.",
+		.set = option_set_path,
+		.offset = offsetof(struct options, value_type),
 	},
 	{
 		.name = "diff",
@@ -469,7 +483,7 @@ const struct option option_table[] = {
 			"significance of each change. The files are those that `-open` reads.",
 		.details =
 			"Samples and times are compared as shares of all, since two runs are never equally long; bytes and "
-			"objects as they are. The compared values are those that the first file shows first.",
+			"objects as they are. The compared values are those of `-type`, or that the first file shows first.",
 		.set = option_set_diff,
 	},
 	{

@@ -117,8 +117,10 @@ static const char *useless_option(const struct options *options)
 		return NULL;
 	if (options->output_count)
 		return "-output";
-	if (options->report)
+	if (options->report && !options->open_count)
 		return "-report";
+	if (options->report && options->viewer.address)
+		return "-viewer";
 	if (options->top)
 		return "-top";
 	if (options->collector.address && !options->upload_count)
@@ -160,8 +162,10 @@ static int check_purpose(const struct options *options)
 	if (options->upload_count && !options->collector.address)
 		return fail(-EINVAL, "-upload-symbols needs somebody who receives them; give "
 				     "-collection-agent HOST:PORT");
-	if (options->json && !options->dump_count)
-		return fail(-EINVAL, "-json: it is for -dump; leave it out");
+	if (options->json && !options->dump_count && !options->report)
+		return fail(-EINVAL, "-json: it is for -report and -dump; leave it out");
+	if (options->value_type && !options->open_count && !options->diff_count)
+		return fail(-EINVAL, "-type: it is for -open and -diff; leave it out");
 	return useless ? fail(-EINVAL, "%s; leave out %s", purpose_of(options), useless) : 0;
 }
 
@@ -340,6 +344,7 @@ void options_deinit(struct options *options)
 	for (uint32_t i = 0; i < options->diff_count; i++)
 		free(options->diffs[i]);
 	free(options->diffs);
+	free(options->value_type);
 	free(options->run_as);
 	free(options->cgroup);
 	free(options->cpus);

@@ -124,6 +124,9 @@ struct options {
 	char **opens;
 	uint32_t open_count;
 
+	/** The type of values of opened profiles that is shown first, as "type" or "type/unit"; NULL: the profile's. Owned. */
+	char *value_type;
+
 	/** Two profiles to compare instead of sampling, and the growth of a function that fails: 0.05 is 5 %. */
 	char **diffs;
 	uint32_t diff_count;
@@ -138,7 +141,7 @@ struct options {
 	/** Pids of the processes whose stacks are printed now instead of sampling. */
 	uint32_t *dumps;
 	uint32_t dump_count;
-	/** Stacks are printed as JSON. */
+	/** Stacks, or the report, are printed as JSON. */
 	bool json;
 	/** Shows processes and functions live in the terminal. */
 	bool top;

@@ -11,6 +11,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/log.h"
 #include "reporter/function_counts.h"
+#include "reporter/report_json.h"
 
 static uint32_t columns_of(int fd)
 {
@@ -45,26 +46,46 @@ static int count_functions(const struct sample_snapshot *snapshot, struct functi
 	return error;
 }
 
-int report_output_write(enum report_stream stream, const struct sample_snapshot *snapshot,
-			const struct report_info *info, struct symbol_lookup *lookup)
+static int print_text(FILE *out, const struct function_counts *counts,
+		      const struct report_info *info)
 {
-	_cleanup_(function_counts_deinit) struct function_counts counts;
 	_cleanup_(text_builder_deinit) struct text_builder text = { 0 };
-	FILE *out = stream == REPORT_TO_ERROR ? stderr : stdout;
 	struct report_info shown = *info;
 	int error;
 
 	shown.columns = columns_of(fileno(out));
 	shown.has_colours = has_colours(fileno(out));
+	error = report_append(counts, &shown, &text);
+	if (!error)
+		fputs(text_builder_text(&text), out);
+	return error;
+}
+
+int report_output_print(enum report_stream stream, const struct function_counts *counts,
+			const struct sample_snapshot *snapshot,
+			const struct report_contents *contents)
+{
+	FILE *out = stream == REPORT_TO_ERROR ? stderr : stdout;
+	int error;
+
+	if (contents->is_json)
+		error = report_json_write(out, counts, snapshot, &contents->profile,
+					  contents->info.type);
+	else
+		error = print_text(out, counts, &contents->info);
+	return !error && (fflush(out) || ferror(out)) ? -EIO : error;
+}
+
+int report_output_write(enum report_stream stream, const struct sample_snapshot *snapshot,
+			const struct report_contents *contents, struct symbol_lookup *lookup)
+{
+	_cleanup_(function_counts_deinit) struct function_counts counts;
+	int error;
+
 	function_counts_init(&counts, lookup);
 	error = count_functions(snapshot, &counts);
 	if (!error)
-		error = report_append(&counts, &shown, &text);
-	if (!error) {
-		errno = EIO;
-		if (fputs(text_builder_text(&text), out) < 0 || fflush(out))
-			error = -errno;
-	}
+		error = report_output_print(stream, &counts, snapshot, contents);
 	if (error)
 		log_error("the report: %s; it is not written", strerror(-error));
 	return error;

@@ -5,13 +5,27 @@
 
 #include "agent/options.h"
 #include "lib/model/symbol_lookup.h"
+#include "reporter/function_counts.h"
+#include "reporter/profile_info.h"
 #include "reporter/report.h"
 #include "reporter/sample_store.h"
 
-/**
- * @info without columns and colours, which are the stream's. A failure is logged as an error and returned.
- */
+/** The parts of a report; all is borrowed. */
+struct report_contents {
+	/** Without columns and colours, which are the stream's. */
+	struct report_info info;
+	struct profile_info profile;
+	/** Print JSON. */
+	bool is_json;
+};
+
+/** Prints a report of what is counted. @snapshot may be NULL. 0 or -errno. */
+int report_output_print(enum report_stream stream, const struct function_counts *counts,
+			const struct sample_snapshot *snapshot,
+			const struct report_contents *contents);
+
+/** The same for all samples. A failure is logged as an error, too. */
 int report_output_write(enum report_stream stream, const struct sample_snapshot *snapshot,
-			const struct report_info *info, struct symbol_lookup *lookup);
+			const struct report_contents *contents, struct symbol_lookup *lookup);
 
 #endif

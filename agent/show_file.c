@@ -9,6 +9,7 @@
 
 #include "agent/agent.h"
 #include "agent/privileges.h"
+#include "agent/report_output.h"
 #include "agent/stop_signal.h"
 #include "build/version.h"
 #include "lib/base/cleanup.h"
@@ -135,11 +136,91 @@ static void report_samples(struct shown_file *shown)
 			 (unsigned long long)facts.dropped, shown->source);
 }
 
+/* --- the report --- */
+
+struct report_counter {
+	struct reporter reporter;
+	struct function_counts counts;
+	/* The values that are counted. */
+	uint32_t type;
+	struct api_totals totals;
+	int error;
+};
+
+static void count(struct reporter *reporter, const struct sample_event *event)
+{
+	struct report_counter *counter = (struct report_counter *)reporter;
+	const struct trace *trace = event->sample.trace;
+
+	if (event->sample.origin != counter->type || counter->error)
+		return;
+	counter->totals.samples += event->value;
+	counter->totals.complete += trace->is_complete ? event->value : 0;
+	counter->error = function_counts_add(&counter->counts, &event->sample, event->value);
+}
+
+_Static_assert(offsetof(struct report_counter, reporter) == 0, "count() casts");
+
+/* As on the page: nothing is said of a file whose tool knows no incomplete stacks, nor where values cancel each other out. */
+static void describe_quality(const struct report_counter *counter, struct text_builder *text)
+{
+	double complete = (double)(int64_t)counter->totals.complete;
+	double samples = (double)(int64_t)counter->totals.samples;
+
+	if (complete >= 0 && complete < samples)
+		text_builder_format(text, "%.1f %% of the stacks are complete",
+				    100.0 * complete / samples);
+}
+
+static int print_report(struct shown_file *shown, struct report_counter *counter)
+{
+	_cleanup_(text_builder_deinit) struct text_builder quality = { 0 };
+	const struct opened_samples *opened = &shown->opened;
+	struct report_contents contents = {
+		.info = {
+			.subject = shown->source,
+			.duration_ns = opened->facts.duration_ns,
+			.type = &opened->facts.types[opened->facts.shown_type],
+		},
+		.profile = {
+			.start_time_ns = opened->start_ns,
+			.host = opened->host,
+			.facts = &opened->facts,
+		},
+		.is_json = shown->options->json,
+	};
+
+	describe_quality(counter, &quality);
+	contents.info.quality = text_builder_text(&quality);
+	return report_output_print(REPORT_TO_OUTPUT, &counter->counts, NULL, &contents);
+}
+
+static int report_file(struct shown_file *shown)
+{
+	static const struct reporter_ops ops = { .report = count };
+	struct report_counter counter = {
+		.reporter = { .ops = &ops },
+		.type = shown->opened.facts.shown_type,
+	};
+	int error;
+
+	function_counts_init(&counter.counts, NULL);
+	opened_samples_report_values(&shown->opened, &counter.reporter);
+	error = counter.error ? counter.error : print_report(shown, &counter);
+	function_counts_deinit(&counter.counts);
+	return error ? fail_errno(error, "the report of %s", shown->source) : 0;
+}
+
 static int run(struct shown_file *shown)
 {
 	int error = open_files(shown->options->opens, shown->options->open_count, &shown->opened);
 
 	name_source(shown);
+	if (!error && shown->options->value_type &&
+	    opened_samples_select_type(&shown->opened, shown->options->value_type))
+		error = fail(-EINVAL, "%s: %s", shown->source, error_text());
+	if (!error && shown->options->report)
+		return report_file(shown);
 	if (!error)
 		error = make_viewer(shown);
 	if (error)

@@ -305,6 +305,11 @@ def open_two_files(scene, command):
         scene.finish(command, run, run.stop(), [part["name"] for part in status["parts"]] == ["before.pb.gz", "after.pb.gz"])
 
 
+def report_file(scene, command):
+    with scene.run(command) as run:
+        scene.done(command, run, "profile.pb.gz: ", " samples", "function, by self", FUNCTION)
+
+
 def compare_files(scene, command):
     with scene.run(command) as run:
         scene.done(command, run, "before: ", "no function has changed")
@@ -475,6 +480,7 @@ COMMANDS = {
     "go tool pprof -http=: profile.pb.gz": read_by_go,
     "build/agent -open profile.pb.gz": open_file,
     "build/agent -open before.pb.gz -open after.pb.gz": open_two_files,
+    "build/agent -open profile.pb.gz -report -type samples": report_file,
     "build/agent -diff before.pb.gz after.pb.gz -fail-above 5%": compare_files,
     "build/agent -metrics 127.0.0.1:9464": serve_metrics,
     "build/agent -collection-agent collector.example.com:4317 -header authorization=@/etc/token": send_with_token,

@@ -342,7 +342,7 @@ def check_traced(tap, path):
 
 def check_refusals(tap):
     for arguments, words in ((["-dump", "4194304"], "there is no process"), (["-dump", "x"], "give pids"),
-                             (["-dump", "1", "-output", "x.txt"], "leave out -output"), (["-json"], "it is for -dump"),
+                             (["-dump", "1", "-output", "x.txt"], "leave out -output"), (["-json"], "it is for -report and -dump"),
                              (["-dump", "1", "--", "true"], "leave out the command")):
         done = subprocess.run([AGENT, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
         tap.ok(done.returncode == 2 and words in done.stderr, "%s is refused" % " ".join(arguments), done)

@@ -71,6 +71,30 @@ def check_tree(tap, profile, folded, pids):
         tap.ok(kinds[function] == {language}, "%s is of %s" % (function, language), kinds[function])
 
 
+def check_functions(tap, browser, folded):
+    """The table of functions has the sums of the folded stacks, and About has where they come from."""
+    flat, totals = collections.Counter(), collections.Counter()
+    for stack, count in folded.items():
+        names = [MARK.sub("", frame) for frame in stack.frames]
+        flat[names[-1] if names else ""] += count
+        for name in set(names):
+            totals[name] += count
+    browser.type("input[type=search]", "")
+    browser.evaluate("[...document.querySelectorAll('.tabs button')].find(one => one.textContent === 'Functions').click()")
+    browser.wait("document.querySelectorAll('table.top tbody tr').length > 5")
+    rows = browser.evaluate("[...document.querySelectorAll('table.top tbody tr')].map(row => [row.querySelector('.function').textContent,"
+                            "...[...row.querySelectorAll('td.number')].map(cell => cell.textContent)])")
+    shown = [(name.removesuffix(" ?"), int(own.replace(",", "")), int(whole.replace(",", ""))) for name, own, _, whole, _ in rows]
+    known = [row for row in shown if [name for name, *_ in shown].count(row[0]) == 1]
+    wrong = [row for row in known if row[1:] != (flat[row[0]], totals[row[0]])]
+    tap.ok(len(known) > 5 and not wrong and [own for _, own, _ in shown] == sorted((own for _, own, _ in shown), reverse=True),
+           "a table of functions has their samples", *wrong[:5])
+    text = browser.evaluate("document.querySelector('.about').textContent")
+    tap.ok(os.uname().nodename in text and os.uname().release in text and "stacks are complete" in text,
+           "About says where the samples come from", text)
+    browser.screenshot(os.path.join(SHOTS, "profile-functions.png"))
+
+
 def check_page(tap, path, profile, folded):
     with Browser() as browser:
         def says(text):
@@ -92,6 +116,7 @@ def check_page(tap, path, profile, folded):
         tap.ok(says("{:,} samples match".format(matching)), "a search says which part matches",
                browser.text(".flame .bar"), matching)
         browser.screenshot(os.path.join(SHOTS, "profile.png"))
+        check_functions(tap, browser, folded)
         tap.ok(not browser.errors, "the console is quiet", *browser.errors[:5])
         strange = [url for url in browser.requests if not url.startswith(("file:", "about:", "data:"))]
         tap.ok(not strange, "nothing is asked of anybody", *strange[:5])

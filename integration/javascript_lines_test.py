@@ -33,8 +33,8 @@ APPROXIMATE_PERCENT = 1
 COLUMNS_TARGET = os.path.join(nodes.TARGETS, "lines", "columns.js")
 COLUMNS_CPU_SECONDS = 2
 COLUMNS_SAMPLES = 1000
-# A location of OTLP as resolved_lines() has it: function, file, line and column.
-_LOCATION = re.compile(r"'([^']*)' '' '([^']*)' 0:(\d+):(\d+)")
+# A location of OTLP as resolved_lines() has it: function, file, first line of the function, line and column.
+_LOCATION = re.compile(r"'([^']*)' '' '([^']*)' (\d+):(\d+):(\d+)")
 
 
 def test_lines(tap, node, mode):
@@ -85,6 +85,17 @@ def pprof_chains(path):
     return chains
 
 
+def check_start_lines(tap, name, path):
+    """The first lines of functions are those of the source, at their parameters."""
+    with open(COLUMNS_TARGET, encoding="utf-8") as file:
+        source = file.read().split("\n")
+    wanted = {function: number for number, line in enumerate(source, 1)
+              for function in re.findall(r"(?:function |\b(?=\w+ = \())(\w+)", line)}
+    found = {function: line for function, line in Profile(path).start_lines.items() if function in wanted}
+    tap.ok({"leaf", "outer", "main", "middle"} <= found.keys() and all(line == wanted[function] for function, line in found.items()),
+           name + ": functions have their first lines", found, wanted)
+
+
 def otlp_chains(path):
     """The chains in an OTLP file, with their samples."""
     chains = collections.Counter()
@@ -92,7 +103,7 @@ def otlp_chains(path):
         lines = resolved_lines(file.read())
     for line in lines:
         stack, times = line.rpartition(" | ")[2], re.search(r"\| times \[([^]]*)\] \|", line)
-        frames = [(name, file, int(number), int(column)) for name, file, number, column in _LOCATION.findall(stack)]
+        frames = [(name, file, int(number), int(column)) for name, file, _, number, column in _LOCATION.findall(stack)]
         chains[chain_of(frames)] += times[1].count(",") + 1
     return chains
 
@@ -105,6 +116,7 @@ def test_columns(tap, node, mode):
         pprof, otlp = os.path.join(directory, "columns.pb.gz"), os.path.join(directory, "columns.otlp")
         with Program(*node.command(*options, COLUMNS_TARGET)) as program:
             sample_attached([program], SECONDS_MAX, "-output", pprof, "-output", otlp, cpu_seconds=COLUMNS_CPU_SECONDS)
+        check_start_lines(tap, "%s, %s" % (node, mode), pprof)
         for name, chains in ("pprof", pprof_chains(pprof)), ("OTLP", otlp_chains(otlp)):
             chains.pop(None, None)
             wrong = {chain: count for chain, count in chains.items() if chain not in reference}

@@ -90,6 +90,10 @@ def check_heap(tap, directory):
     tap.ok(result.status == REGRESSION and found.get("leak", [])[:4] == (50.0, 75.0, 25.0, None),
            "bytes are compared as they are, without significance", result.status, result.output, result.log)
     tap.ok(found.get("main", [0] * 8)[6] == 25.0 and "keep" not in found, "callers grew, too", found)
+    result = diff("-diff", *paths, "-fail-above", "20%", "-type", "inuse_objects")
+    tap.ok(result.status == 0 and "no function has changed" in result.output, "-type chooses what is compared", result.output, result.log)
+    result = diff("-diff", *paths, "-type", "cpu")
+    tap.ok(result.status == 2 and "there are inuse_objects/count, inuse_space/bytes" in result.log, "a type that is not there", result.log)
 
 
 def check_kinds(tap, directory):

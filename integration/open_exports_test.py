@@ -114,6 +114,16 @@ def check_provenance(tap, paths):
                suffix + ": where it comes from is in it")
 
 
+def check_about(tap, path, suffix):
+    """The page of an opened file says where it comes from."""
+    with showing(tap, path) as api:
+        about = api.get("status")["about"]
+    wanted = {"host": os.uname().nodename, "kernel": "Linux " + os.uname().release, "rate": "%d samples per second and CPU" % RATE}
+    keys = [key for key, _ in about]
+    tap.ok(wanted.items() <= dict(about).items() and {"start", "duration", "selection", "quality", "agent"} <= set(keys) and
+           len(set(keys)) == len(keys), suffix + ": opened, it says where it comes from", about)
+
+
 def check_svg(tap, path, folded):
     boxes, _, _ = svg_functions(path)
     totals = collections.Counter()
@@ -213,6 +223,8 @@ def main():
                    found.get("middle"), wanted.get("middle"), total)
         with showing(tap, paths[".firefox.json"]) as api:
             tap.ok(api.get("status")["has_times"], "the Firefox profile has times")
+        for suffix in (".pb.gz", ".html", ".speedscope.json", ".firefox.json"):
+            check_about(tap, paths[suffix], suffix)
         with open(paths[".speedscope.json"], encoding="utf-8") as file:
             profiles = json.load(file)["profiles"]
         tap.ok(sum(sum(profile["weights"]) for profile in profiles) == sum(folded.values()) and

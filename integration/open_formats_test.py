@@ -127,7 +127,7 @@ def check_go(tap, directory):
         file.write(GO_PROGRAM)
     subprocess.run([GO, "build", "-o", program, source], check=True)
     subprocess.run([program, os.path.join(directory, "go_")], check=True)
-    # Go sometimes writes a place whose samples are not published yet: pprof shows it, an export has no samples of nothing.
+    # Go sometimes writes a location whose samples are not published yet: pprof shows it, an export has no samples of nothing.
     heap = pathlib.Path(directory, "go_heap")
     heap.write_text(re.sub(r"^0: 0 \[0: 0\] @.*\n(#\t.*\n)*", "", heap.read_text(encoding="utf-8"), flags=re.M),
                     encoding="utf-8")

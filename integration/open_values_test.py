@@ -19,6 +19,7 @@ from harness import Tap, run_agent
 from made_profiles import Row, counted, pprof
 from opened_files import functions, showing, types_of, write_json
 from pprof_reader import Profile
+from protobuf_wire import field
 
 MIB, KIB, SECOND = 1 << 20, 1 << 10, 10 ** 9
 CPU = [("samples", "count"), ("cpu", "nanoseconds")]
@@ -159,6 +160,22 @@ def check_two(tap, directory):
         tap.ok((row["total"], row["base_total"]) == (8, 5), "and compared", row)
 
 
+def check_two_in_one(tap, directory):
+    """Two pprof files one after the other, packed or not, are as two files."""
+    rows = [[Row(("main", "old"), (3,)), Row(("main", "both"), (5,))], [Row(("main", "both"), (8,))]]
+    data = [pprof([("samples", "count")], each, time_ns=1700000000 * SECOND) for each in rows]
+    path = os.path.join(directory, "both.pb")
+    for packed in (b"".join(data), b"".join(map(gzip.compress, data)), gzip.compress(b"".join(data))):
+        with open(path, "wb") as file:
+            file.write(packed)
+        with showing(tap, path) as api:
+            parts = api.get("status")["parts"]
+            tap.ok([part["name"] for part in parts] == ["profile 1", "profile 2"] and
+                   [functions(api, **{"from": part["from"], "to": part["to"]}) for part in parts] ==
+                   [counted(each, 0) for each in rows] and functions(api) == counted(rows[0] + rows[1], 0),
+                   "two profiles in one file", parts, functions(api))
+
+
 def check_folded(tap, directory):
     path = os.path.join(directory, "odd.folded")
     with open(path, "wb") as file:
@@ -272,13 +289,26 @@ def check_perf(tap, directory):
                clock["samples"], periods)
 
 
+def old_otlp(sample, more=b""):
+    """An OTLP request with one sample, @more being fields of its profile."""
+    return field(1, field(2, field(2, field(1, field(1, 1)) + field(2, sample) + more))) + field(2, field(5, b""))
+
+
 def check_refused(tap, directory):
     one = pprof([("samples", "count")], [Row(("main",), (1,))])
-    for name, data, why in (("empty", b"", "an empty file"), ("two.pb", one + one, "stands in it twice"),
+    for name, data, why in (("empty", b"", "an empty file"), ("two.pb", one + field(5, field(1, 1)), "stands in it twice"),
                             ("bad.folded", b"a;b 1\na;oops\n", "line 2: no number at the end: a;oops"),
-                            ("run.jfr", b"FLR\0\0\2\0\0", "a JFR recording"),
+                            ("run.jfr", b"FLR\0\0\2\0\0", "a JFR recording; `jfrconv -o pprof`"),
+                            ("perf.data", b"PERFILE2" + b"\0" * 96, "a perf.data file; `perf script`"),
+                            ("a.zst", b"\x28\xb5\x2f\xfd\0\0", "compressed by zstd; `zstd -d`"),
+                            ("a.xz", b"\xfd7zXZ\0\0", "compressed by xz; `xz -d`"),
+                            ("a.svg", b"<svg xmlns='x'/>\n", "open the profile that it was made of"),
+                            ("1.9.otlp", old_otlp(field(1, 1) + field(2, b"\5") + field(3, b"\1")), "OTLP profiles of version 1.9"),
+                            ("1.9 a.otlp", old_otlp(field(1, 1) + field(2, b"\5")), "OTLP profiles of version 1.9"),
+                            ("1.8.otlp", old_otlp(field(2, 1) + field(3, b"\5"), field(3, b"\1")),
+                             "OTLP profiles of a version before 1.9"),
                             ("cut.pb.gz", gzip.compress(one)[:-9], "damaged"),
-                            ("trace.json", b'{"traceEvents": []}', "a trace of Chrome"),
+                            ("trace.json", b'{"traceEvents": []}', "ui.perfetto.dev"),
                             ("x.afdo.txt", b"main:7:1\n 2: 7\n", "a profile for compilers")):
         path = os.path.join(directory, name)
         with open(path, "wb") as file:
@@ -295,6 +325,7 @@ def main():
             check_file(tap, directory, name, types, rows, facts)
         check_nameless(tap, directory)
         check_two(tap, directory)
+        check_two_in_one(tap, directory)
         check_folded(tap, directory)
         check_speedscope(tap, directory)
         check_cpuprofile(tap, directory)

@@ -6,7 +6,7 @@ import os
 import re
 import time
 
-from harness import HANG_SECONDS, Agent
+from harness import HANG_SECONDS, Agent, run_agent
 from viewer_pages import Api
 
 SHOWING = re.compile(r"^info: showing .+ at (http://\S+);", re.M)
@@ -42,3 +42,30 @@ def write_json(directory, name, value):
     with open(path, "w", encoding="utf-8") as file:
         json.dump(value, file, indent=1)
     return path
+
+
+SUFFIX = re.compile(r"_\[[kij?~]\]$")
+
+
+def report_of(path, kind=None):
+    """The report of the file as JSON, of values of the type @kind or of those that it shows first."""
+    result = run_agent("-open", path, "-report", "-json", *(("-type", kind) if kind else ()), outputs=[])
+    if result.status:
+        raise ValueError(result.log)
+    return json.loads(result.output)
+
+
+def reported_functions(report):
+    """{name: (self, total)}, functions of one name added up; names are those without the marks of kinds."""
+    found = {}
+    for row in report["functions"]:
+        name = SUFFIX.sub("", row["name"])
+        one = found.get(name, (0, 0))
+        found[name] = (one[0] + row["self"], one[1] + row["total"])
+    return found
+
+
+def greatest(functions_found, column, count=10):
+    """The greatest functions by self (0) or total (1): [(name, value)]."""
+    rows = sorted(functions_found.items(), key=lambda row: (-abs(row[1][column]), row[0]))
+    return [(name, values[column]) for name, values in rows[:count]]

@@ -11,6 +11,7 @@ import urllib.parse
 from viewer_pages import KNOWN_FUNCTIONS, NATIVE_LEAF, NATIVE_MIDDLE, Geometry
 
 CONTROLS = []
+EXPORTS = {"pprof", "folded", "otlp", "firefox", "speedscope", "html", "svg", "report", "autofdo"}
 
 
 def control(name):
@@ -324,8 +325,8 @@ def check_export_menu(page):
         page.browser.save_downloads(directory)
         found = {}
         for form in ("folded", "html"):
-            page.browser.click("details.menu summary")
-            page.browser.click(".menu a[href*='format=%s']" % form)
+            page.browser.click("details.export summary")
+            page.browser.click(".export a[href*='format=%s']" % form)
             end = time.monotonic() + 10
             while time.monotonic() < end and not found.get(form):
                 names = [name for name in os.listdir(directory) if name.endswith("." + form)]
@@ -333,19 +334,32 @@ def check_export_menu(page):
                     with open(os.path.join(directory, names[0]), "rb") as file:
                         found[form] = file.read()
                 time.sleep(0.05)
-            page.browser.evaluate("document.querySelector('details.menu').open = false")
+            page.browser.evaluate("document.querySelector('details.export').open = false")
         total = sum(int(line.rpartition(b" ")[2]) for line in found.get("folded", b"").splitlines())
-        return (total == page.api.get("flame")["total"]
+        links = page.browser.evaluate("[...document.querySelectorAll('.export a')].map(link => link.href)")
+        forms = {urllib.parse.parse_qs(link.split("?", 1)[1])["format"][0]: page.api.fetch(link) for link in links}
+        return (set(forms) == EXPORTS and all(forms.values()) and total == page.api.get("flame")["total"]
                 and b'id="profile">{' in found.get("html", b"")), total, sorted(found)
 
 
 @control("Escape in the export menu")
 def check_export_escape(page):
-    page.browser.click("details.menu summary")
-    is_open = page.browser.wait("document.querySelector('details.menu').open")
+    page.browser.click("details.export summary")
+    is_open = page.browser.wait("document.querySelector('details.export').open")
     page.browser.key("Escape")
     return bool(is_open) and bool(page.browser.wait(
-        "!document.querySelector('details.menu').open && document.activeElement.innerText === 'Export'"))
+        "!document.querySelector('details.export').open && document.activeElement.innerText === 'Export'"))
+
+
+@control("About")
+def check_about(page):
+    page.browser.click("details.about summary")
+    shown = page.browser.text(".about dl")
+    about = dict(page.api.get("status")["about"])
+    page.browser.key("Escape")
+    is_closed = page.browser.wait("!document.querySelector('details.about').open")
+    return (bool(is_closed) and about["host"] == os.uname().nodename and {"kernel", "start", "duration", "rate", "agent"} <= about.keys()
+            and about["host"] in shown and about["kernel"] in shown), about, shown
 
 
 @control("arrow keys between tabs")

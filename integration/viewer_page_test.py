@@ -18,7 +18,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import browser as browsers
 from browser import Browser
 from harness import Agent, Tap, cpu_seconds, need_root, rss_anon_bytes, thread_seconds
-from viewer_controls import check_controls, query_of
+from viewer_controls import EXPORTS, check_controls, query_of
 from viewer_page_code import check_code
 from viewer_pages import (KNOWN_FUNCTIONS, NATIVE_CALLER, NATIVE_LEAF, NATIVE_MIDDLE, SHOTS, Page,
                           check_process_filter, check_quiet, check_range, check_search, check_zoom,
@@ -223,13 +223,19 @@ def check_times(page):
     page.clear()
 
 
+def functions_shown(browser):
+    """{name: total} of the first rows of a table of functions."""
+    rows = browser.evaluate("[...document.querySelectorAll('table.top tbody tr')].slice(0, 20).map(row =>"
+                            "[row.querySelector('.function').textContent, row.querySelectorAll('td.number')[2].textContent])")
+    return {name.removesuffix(" ?"): int(total.replace(",", "")) for name, total in rows or []}
+
+
 def check_exports(page):
     tap, browser = page.tap, page.browser
-    links = browser.evaluate("[...document.querySelectorAll('.menu a')].map(link => link.href)")
+    links = browser.evaluate("[...document.querySelectorAll('.export a')].map(link => link.href)")
     bodies = {urllib.parse.parse_qs(link.split("?", 1)[1])["format"][0]: page.api.fetch(link)
               for link in links}
-    tap.ok(set(bodies) == {"pprof", "folded", "otlp", "html"} and all(bodies.values()),
-           "there are four exports", sorted(bodies))
+    tap.ok(set(bodies) == EXPORTS and all(bodies.values()), "all formats can be exported", sorted(bodies))
     path = os.path.join(SHOTS, "export.html")
     with open(path, "wb") as file:
         file.write(bodies.get("html", b""))
@@ -243,6 +249,12 @@ def check_exports(page):
            "the exported page shows the same by itself", browser.text("body")[:300],
            browser.requests[first:])
     page.shot("export")
+    browser.evaluate("[...document.querySelectorAll('.tabs button')].find(one => one.textContent === 'Functions').click()")
+    # Functions of several files may have one name.
+    rows = {(row["name"], row["total"]) for row in page.api.get("top")["rows"]}
+    shown = browser.wait("document.querySelectorAll('table.top tbody tr').length > 5") and functions_shown(browser)
+    tap.ok(shown and set(shown.items()) <= rows, "and its functions", shown, rows)
+    page.shot("export-functions")
     page.open()
 
 

@@ -81,7 +81,7 @@ static const char *file_of(const struct named_frame *name)
 
 	if (frame->kind == FRAME_KERNEL)
 		return frame->file ? frame->file : "";
-	if (frame->kind == FRAME_NATIVE && frame->binary)
+	if (frame->kind == FRAME_NATIVE && frame->binary && !frame->binary->is_nowhere)
 		return binary_name(frame->binary);
 	return name->file ? without_folders(name->file) : "";
 }

@@ -135,8 +135,9 @@ static uint32_t add_mapping(struct otlp_frames *frames, const struct frame *fram
 
 	if (frame->kind != FRAME_NATIVE && frame->kind != FRAME_KERNEL)
 		return 0;
+	/* A profile that was opened may not say where the code is. */
 	if (frame->binary)
-		return find_binary(frames, frame->binary);
+		return frame->binary->is_nowhere ? 0 : find_binary(frames, frame->binary);
 	/* Code generated at run time by a process, or a BPF program. */
 	nameless.filename = otlp_add_string(frames->dictionary, frame->kind == FRAME_NATIVE ?
 									"[anonymous]" :

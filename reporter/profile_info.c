@@ -2,6 +2,7 @@
 #include "reporter/profile_info.h"
 
 #include <stdbool.h>
+#include <string.h>
 #include <time.h>
 
 #include "lib/base/clock.h"
@@ -72,12 +73,74 @@ void profile_info_describe(const struct profile_info *info, const struct sample_
 	if (is_set(info->selection))
 		text_builder_append_name(&text, info->selection);
 	take_text(&text, "selection", take, context);
-	append_quality(&text, snapshot);
+	if (snapshot)
+		append_quality(&text, snapshot);
 	take_text(&text, "quality", take, context);
 	if (is_set(info->version))
 		text_builder_format(&text, "allframes %s", info->version);
 	take_text(&text, "agent", take, context);
 	text_builder_deinit(&text);
+}
+
+/* The key of ours that @comment begins with, as in "host: box"; NULL: it is another comment. */
+static const char *known_key(const char *comment)
+{
+	static const char *const keys[] = { "host",	 "kernel",  "start", "duration", "rate",
+					    "selection", "quality", "agent", "tool" };
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		size_t length = strlen(keys[i]);
+
+		if (!strncmp(comment, keys[i], length) && !strncmp(comment + length, ": ", 2))
+			return keys[i];
+	}
+	return NULL;
+}
+
+static bool has_comment(const struct profile_facts *facts, const char *key)
+{
+	for (size_t i = 0; i < facts->comment_count; i++) {
+		const char *known = known_key(facts->comments[i]);
+
+		if (known && !strcmp(known, key))
+			return true;
+	}
+	return false;
+}
+
+void profile_info_describe_all(const struct profile_info *info,
+			       const struct sample_snapshot *snapshot, profile_info_line *take,
+			       void *context)
+{
+	const struct profile_facts *facts = info->facts;
+	struct text_builder text = { 0 };
+
+	if (!facts) {
+		profile_info_describe(info, snapshot, take, context);
+		return;
+	}
+	if (is_set(info->host) && !has_comment(facts, "host"))
+		text_builder_append_name(&text, info->host);
+	take_text(&text, "host", take, context);
+	if (facts->has_time && !has_comment(facts, "start"))
+		append_time(&text, info->start_time_ns);
+	take_text(&text, "start", take, context);
+	if (facts->duration_ns && !has_comment(facts, "duration"))
+		text_builder_format(&text, "%.3f s", (double)facts->duration_ns / NS_PER_SECOND);
+	take_text(&text, "duration", take, context);
+	if (facts->period_type) {
+		text_builder_format(&text, "%lld ", (long long)facts->period);
+		text_builder_append_name(&text, facts->period_unit);
+		text_builder_append(&text, " of ");
+		text_builder_append_name(&text, facts->period_type);
+	}
+	take_text(&text, "period", take, context);
+	text_builder_deinit(&text);
+	for (size_t i = 0; i < facts->comment_count; i++) {
+		const char *comment = facts->comments[i], *key = known_key(comment);
+
+		take(context, key ? key : "comment", key ? comment + strlen(key) + 2 : comment);
+	}
 }
 
 void profile_info_append_name(const struct profile_info *info, struct text_builder *text)

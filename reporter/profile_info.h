@@ -37,11 +37,19 @@ struct profile_info {
 typedef void profile_info_line(void *context, const char *key, const char *value);
 
 /**
- * Calls @take for each fact that is known: where the samples of @snapshot come from and how good their stacks are. The facts
- * of an opened profile are its comments, whose key is "comment".
+ * Calls @take for each fact that is known: where the samples of @snapshot come from and how good their stacks are, unless it is
+ * NULL. The facts of an opened profile are its comments, whose key is "comment".
  */
 void profile_info_describe(const struct profile_info *info, const struct sample_snapshot *snapshot,
 			   profile_info_line *take, void *context);
+
+/**
+ * The same for people: of an opened profile also its start, duration and period, and comments that an output of the agent has
+ * for such facts have their keys ("host" and "box", and not "comment" and "host: box").
+ */
+void profile_info_describe_all(const struct profile_info *info,
+			       const struct sample_snapshot *snapshot, profile_info_line *take,
+			       void *context);
 
 /** Appends "box, 2026-11-29T19:30:23Z", the profile's name; "profile" if neither is known. */
 void profile_info_append_name(const struct profile_info *info, struct text_builder *text);

@@ -20,6 +20,7 @@ enum {
 	/* Lower share of the columns that the file of a function gets. */
 	FILE_FRACTION = 4,
 	FILE_MIN_COLUMNS = 12,
+	TITLE_BYTES = 128,
 };
 
 /* The least shares of a call in percent that are tried until the calls fit. */
@@ -49,11 +50,75 @@ struct page {
 	const struct function_counts *counts;
 	const struct report_info *info;
 	struct text_builder *text;
+	/* The name of the values, and the width of their columns. */
+	const char *unit;
+	size_t value_columns;
 };
 
+/* Sums of values of an opened profile may be negative. */
 static double share_of(const struct page *page, uint64_t count)
 {
-	return page->counts->total ? 100.0 * (double)count / (double)page->counts->total : 0.0;
+	double total = (double)(int64_t)page->counts->total;
+
+	return page->counts->total ? 100.0 * (double)(int64_t)count / total : 0.0;
+}
+
+static uint64_t magnitude(uint64_t sum)
+{
+	return sum >> 63 ? -sum : sum;
+}
+
+static void append_value(const struct page *page, struct text_builder *text, uint64_t count)
+{
+	if (page->info->type)
+		value_type_append_value(text, page->info->type, (int64_t)count);
+	else
+		text_builder_format(text, "%" PRIu64, count);
+}
+
+/* Appends the value behind a space, at the right of its column. */
+static void put_value(struct page *page, uint64_t count)
+{
+	struct text_builder text = { 0 };
+
+	append_value(page, &text, count);
+	text_builder_format(page->text, " %*s", (int)page->value_columns, text_builder_text(&text));
+	if (text.failed)
+		page->text->failed = true;
+	text_builder_deinit(&text);
+}
+
+static void widen(struct page *page, uint64_t count)
+{
+	struct text_builder text = { 0 };
+
+	append_value(page, &text, count);
+	if (text.length > page->value_columns)
+		page->value_columns = text.length;
+	text_builder_deinit(&text);
+}
+
+/* Makes the columns of values as wide as the greatest one. */
+static void init_columns(struct page *page)
+{
+	enum { LEAST_COLUMNS = 8 };
+	const struct function_counts *counts = page->counts;
+
+	page->unit = "samples";
+	if (page->info->type && strcmp(page->info->type->unit, "count"))
+		page->unit = page->info->type->unit;
+	else if (page->info->type)
+		page->unit = page->info->type->type;
+	page->value_columns = LEAST_COLUMNS;
+	if (!page->info->type)
+		return;
+	widen(page, counts->total);
+	for (size_t i = 0; i < counts->functions.count; i++) {
+		widen(page, counts->functions.items[i].self);
+		widen(page, counts->functions.items[i].total);
+	}
+	if (text_columns(page->unit) > page->value_columns)
+		page->unit = "value";
 }
 
 /* Appends @text in at most @columns columns, cut with dots, and padded if @is_padded. */
@@ -124,6 +189,30 @@ static void put_wrapped(struct page *page, const char *line)
 	text_builder_append(page->text, "\n");
 }
 
+/* The first line of an opened profile: "heap.pb.gz: 3145728 bytes of inuse_space in 5.00 s". */
+static void put_value_summary(struct page *page)
+{
+	const struct report_info *info = page->info;
+	struct text_builder line = { 0 };
+	double seconds = (double)info->duration_ns / NS_PER_SECOND;
+
+	text_builder_append_name(&line, info->subject);
+	text_builder_append(&line, ": ");
+	append_value(page, &line, page->counts->total);
+	text_builder_append(&line, " ");
+	if (strcmp(info->type->unit, "count")) {
+		text_builder_append_name(&line, info->type->unit);
+		text_builder_append(&line, " of ");
+	}
+	text_builder_append_name(&line, info->type->type);
+	if (info->duration_ns)
+		text_builder_format(&line, " in %.*f s", seconds < 10 ? 2 : 1, seconds);
+	put_wrapped(page, text_builder_text(&line));
+	if (line.failed)
+		page->text->failed = true;
+	text_builder_deinit(&line);
+}
+
 static void put_summary(struct page *page)
 {
 	const struct report_info *info = page->info;
@@ -167,8 +256,8 @@ static int compare_groups(const void *a, const void *b, void *context)
 	const struct process_group *left = a, *right = b;
 	const struct function_counts *counts = context;
 
-	if (left->count != right->count)
-		return left->count < right->count ? 1 : -1;
+	if (magnitude(left->count) != magnitude(right->count))
+		return magnitude(left->count) < magnitude(right->count) ? 1 : -1;
 	return strcmp(function_counts_text(counts, left->name),
 		      function_counts_text(counts, right->name));
 }
@@ -199,7 +288,7 @@ static size_t group_processes(const struct function_counts *counts, struct proce
 
 static void put_process(struct page *page, const struct process_group *group)
 {
-	const size_t start_columns = 19;
+	const size_t start_columns = 11 + page->value_columns;
 	char which[32] = "";
 	size_t room = page->info->columns - start_columns, needed;
 
@@ -208,8 +297,9 @@ static void put_process(struct page *page, const struct process_group *group)
 	else if (group->pid != SAMPLE_NO_NUMBER)
 		snprintf(which, sizeof(which), " (%u)", group->pid);
 	needed = strlen(which);
-	text_builder_format(page->text, " %5.1f%% %8" PRIu64 "   ", share_of(page, group->count),
-			    group->count);
+	text_builder_format(page->text, " %5.1f%%", share_of(page, group->count));
+	put_value(page, group->count);
+	text_builder_append(page->text, "   ");
 	put_coloured(page, colour_of(TEXT_PROCESS), function_counts_text(page->counts, group->name),
 		     needed < room ? room - needed : 1, false);
 	text_builder_append(page->text, which);
@@ -219,16 +309,24 @@ static void put_process(struct page *page, const struct process_group *group)
 static int put_processes(struct page *page)
 {
 	size_t count = page->counts->processes.count;
-	struct process_group *groups = calloc(count + 1, sizeof(*groups));
+	struct process_group *groups;
+	char title[TITLE_BYTES];
 
+	/* In an opened profile the process may be unknown. */
+	if (!count)
+		return 0;
+	groups = calloc(count + 1, sizeof(*groups));
 	if (!groups)
 		return -ENOMEM;
 	count = group_processes(page->counts, groups);
-	put_title(page, " share   samples  process");
+	snprintf(title, sizeof(title), " share %*s  process", (int)page->value_columns + 1,
+		 page->unit);
+	put_title(page, title);
 	for (size_t i = 0; i < count && i < PROCESSES_MAX; i++)
 		put_process(page, &groups[i]);
 	if (count > PROCESSES_MAX)
-		text_builder_format(page->text, "%19s%zu more names\n", "", count - PROCESSES_MAX);
+		text_builder_format(page->text, "%*s%zu more names\n",
+				    (int)page->value_columns + 11, "", count - PROCESSES_MAX);
 	free(groups);
 	return 0;
 }
@@ -241,10 +339,10 @@ static int compare_functions(const void *a, const void *b, void *context)
 	const struct counted_function *left = &counts->functions.items[*(const uint32_t *)a];
 	const struct counted_function *right = &counts->functions.items[*(const uint32_t *)b];
 
-	if (left->self != right->self)
-		return left->self < right->self ? 1 : -1;
-	if (left->total != right->total)
-		return left->total < right->total ? 1 : -1;
+	if (magnitude(left->self) != magnitude(right->self))
+		return magnitude(left->self) < magnitude(right->self) ? 1 : -1;
+	if (magnitude(left->total) != magnitude(right->total))
+		return magnitude(left->total) < magnitude(right->total) ? 1 : -1;
 	return strcmp(function_counts_text(counts, left->name),
 		      function_counts_text(counts, right->name));
 }
@@ -292,9 +390,10 @@ static void put_function(struct page *page, const struct counted_function *funct
 {
 	const char *file = function_counts_text(page->counts, function->file);
 
-	text_builder_format(page->text, " %5.1f%%  %5.1f%% %8" PRIu64 "   ",
-			    share_of(page, function->self), share_of(page, function->total),
-			    function->self);
+	text_builder_format(page->text, " %5.1f%%  %5.1f%%", share_of(page, function->self),
+			    share_of(page, function->total));
+	put_value(page, function->self);
+	text_builder_append(page->text, "   ");
 	put_coloured(page, colour_of(function->trait.kind),
 		     function_counts_text(page->counts, function->name), columns_of_name, *file);
 	if (*file)
@@ -305,10 +404,11 @@ static void put_function(struct page *page, const struct counted_function *funct
 
 static int put_functions(struct page *page)
 {
-	const size_t start_columns = 27, gap_columns = 2;
+	const size_t start_columns = 19 + page->value_columns, gap_columns = 2;
 	const struct function_counts *counts = page->counts;
 	uint32_t *order = calloc(counts->functions.count + 1, sizeof(*order));
 	size_t count = 0, shown, columns_of_file, columns_of_name;
+	char title[TITLE_BYTES];
 
 	if (!order)
 		return -ENOMEM;
@@ -323,7 +423,9 @@ static int put_functions(struct page *page)
 	columns_of_file = file_columns(page, order, shown);
 	columns_of_name =
 		name_columns(page, order, shown, start_columns + gap_columns + columns_of_file);
-	put_title(page, "  self   total  samples  function, by self");
+	snprintf(title, sizeof(title), "  self   total %*s  function, by self",
+		 (int)page->value_columns, page->unit);
+	put_title(page, title);
 	for (size_t i = 0; i < shown; i++)
 		put_function(page, &counts->functions.items[order[i]], columns_of_name,
 			     columns_of_file);
@@ -448,7 +550,7 @@ static uint32_t put_calls_of(const struct page *page, const struct call_tree *tr
 	struct call_page calls = {
 		.page = *page,
 		.tree = tree,
-		.least = (page->counts->total * share + 99) / 100,
+		.least = (uint64_t)(((unsigned __int128)page->counts->total * share + 99) / 100),
 	};
 	const struct call_node *root = node_at(&calls, CALL_TREE_ROOT);
 	uint32_t child = root->first_child;
@@ -459,6 +561,15 @@ static uint32_t put_calls_of(const struct page *page, const struct call_tree *tr
 		child = node_at(&calls, child)->next_sibling;
 	}
 	return calls.line_count;
+}
+
+/* Shares of calls mean nothing where values cancel each other out. */
+static bool has_negative(const struct function_counts *counts)
+{
+	for (size_t i = 0; i < counts->stacks.sequences.count; i++)
+		if (counts->stacks.sequences.items[i].count >> 63)
+			return true;
+	return false;
 }
 
 static int put_calls(struct page *page)
@@ -486,17 +597,23 @@ int report_append(const struct function_counts *counts, const struct report_info
 	struct page page = { .counts = counts, .info = info, .text = text };
 	int err = 0;
 
-	put_summary(&page);
-	if (counts->total) {
+	init_columns(&page);
+	if (info->type)
+		put_value_summary(&page);
+	else
+		put_summary(&page);
+	if (counts->stacks.sequences.count) {
 		err = put_processes(&page);
 		if (!err)
 			err = put_functions(&page);
-		if (!err)
+		if (!err && !has_negative(counts))
 			err = put_calls(&page);
-		text_builder_append(text, "\n");
+		if (*info->quality)
+			text_builder_append(text, "\n");
 	}
 	if (err)
 		return err;
-	put_wrapped(&page, info->quality);
+	if (*info->quality)
+		put_wrapped(&page, info->quality);
 	return text->failed ? -ENOMEM : 0;
 }

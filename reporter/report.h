@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "lib/base/text_builder.h"
+#include "lib/model/profile_facts.h"
 #include "reporter/function_counts.h"
 
 enum {
@@ -22,8 +23,10 @@ enum {
 struct report_info {
 	/** The profiled processes: "make and what it starts". */
 	const char *subject;
-	/** The line about the quality, as of run_summary_append(). */
+	/** The line about the quality, as of run_summary_append(); "" if nothing is known of it. */
 	const char *quality;
+	/** The type of the counted values of an opened profile. NULL: the agent's samples. Borrowed. */
+	const struct value_type *type;
 	uint64_t duration_ns;
 	uint32_t samples_per_second;
 	/** From REPORT_COLUMNS_MIN to REPORT_COLUMNS_MAX. */
@@ -32,7 +35,10 @@ struct report_info {
 	bool has_colours;
 };
 
-/** Appends the report, which ends with a line end. -ENOMEM, -E2BIG for too many different calls. */
+/**
+ * Appends the report, which ends with a line end. The counts are values of @info's type, of either sign; where some are
+ * negative, the calls are left out. -ENOMEM, -E2BIG for too many different calls.
+ */
 int report_append(const struct function_counts *counts, const struct report_info *info,
 		  struct text_builder *text);
 

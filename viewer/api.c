@@ -147,6 +147,7 @@ static int answer_status(struct question *question, json_t *object)
 	json_object_set_new(object, "types", types_json(question));
 	put_type(question, object);
 	json_object_set_new(object, "parts", parts_json(question));
+	json_object_set_new(object, "about", about_json(question));
 	put_number(object, "dropped", facts.dropped);
 	put_number(object, "history_bytes", facts.bytes);
 	put_number(object, "names_pending", totals.names_pending);

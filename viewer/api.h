@@ -55,6 +55,8 @@ struct api_config {
 	const char *version;
 	const char *host;
 	const char *kernel;
+	/** The options that selected processes, such as "-pid 12"; NULL or "" if all were sampled. */
+	const char *selection;
 	/** "this machine", or the name of the opened file. */
 	const char *source;
 	bool is_live;

@@ -10,14 +10,17 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "reporter/autofdo.h"
 #include "reporter/firefox.h"
 #include "reporter/folded.h"
 #include "reporter/otlp_file.h"
 #include "reporter/pprof.h"
+#include "reporter/report_json.h"
 #include "reporter/sort_times.h"
 #include "reporter/speedscope.h"
 #include "reporter/stack_counts.h"
 #include "viewer/api_stacks.h"
+#include "viewer/api_top.h"
 #include "viewer/flame_page.h"
 #include "viewer/flame_svg.h"
 
@@ -33,6 +36,7 @@ enum {
 	EXPORT_LISTS_MAX_BYTES = 128 << 20,
 	/* Limit of the exported page; a live page shows fewer nodes. */
 	PAGE_NODES = 20000,
+	PAGE_FUNCTIONS = 5000,
 	CPU_BITS = 32,
 };
 
@@ -135,7 +139,7 @@ static int put_time(struct question *question, const struct history_sample *samp
 	return 0;
 }
 
-static int collect_times(struct question *question, struct export_content *content)
+static int collect_times(struct question *question, bool keeps_cpus, struct export_content *content)
 {
 	uint64_t *next;
 	int err;
@@ -157,7 +161,7 @@ static int collect_times(struct question *question, struct export_content *conte
 		next += stored->count;
 		stored->count = 0;
 	}
-	err = each_sample(question, true, content, put_time);
+	err = each_sample(question, keeps_cpus, content, put_time);
 	for (size_t i = 0; i < content->stored.count && !err; i++) {
 		const struct stored_sample *stored = &content->stored.items[i];
 
@@ -185,7 +189,7 @@ static int collect(struct question *question, bool keeps_cpus, bool keeps_times,
 	int err = each_sample(question, keeps_cpus, content, count_sample);
 
 	if (!err && keeps_times)
-		err = collect_times(question, content);
+		err = collect_times(question, keeps_cpus, content);
 	if (!err && content->stored.count)
 		qsort(content->stored.items, content->stored.count,
 		      sizeof(content->stored.items[0]), compare_counts);
@@ -275,6 +279,8 @@ static void make_info(const struct question *question, struct export_info *made)
 	const struct api_config *config = &question->api->config;
 
 	*made = (struct export_info){ 0 };
+	if (config->selection)
+		text_builder_append(&made->selection, config->selection);
 	append_selection(question->request, &made->selection);
 	made->info = (struct profile_info){
 		.start_time_ns = config->epoch_realtime_ns + start_ns(question),
@@ -362,11 +368,30 @@ static int write_folded(struct question *question, const struct sample_snapshot 
 	return 0;
 }
 
-/* Writes the flame graph that the page shows. */
+static void put_fact(void *context, const char *key, const char *value)
+{
+	json_t *pair = json_array();
+
+	json_array_append_new(pair, text_json(key));
+	json_array_append_new(pair, text_json(value));
+	json_array_append_new(context, pair);
+}
+
+json_t *about_json(const struct question *question)
+{
+	_cleanup_(export_info_deinit) struct export_info made = { 0 };
+	json_t *about = json_array();
+
+	make_info(question, &made);
+	profile_info_describe_all(&made.info, NULL, put_fact, about);
+	return about;
+}
+
+/* Writes the flame graph and the functions that the page shows. */
 static int write_page(struct question *question, const struct sample_snapshot *snapshot, FILE *out)
 {
 	_cleanup_(free_pointer) char *text = NULL;
-	json_t *answer = json_object();
+	json_t *answer = json_object(), *top = json_object();
 	int err;
 
 	(void)snapshot;
@@ -374,11 +399,43 @@ static int write_page(struct question *question, const struct sample_snapshot *s
 	if (question->api->config.facts)
 		put_type(question, answer);
 	err = flame_json(question, PAGE_NODES, answer);
+	json_object_set_new(answer, "about", about_json(question));
+	json_object_set_new(answer, "top", top);
+	if (!err)
+		err = top_json(question, PAGE_FUNCTIONS, top);
 	text = err ? NULL : json_dumps(answer, JSON_COMPACT);
 	json_decref(answer);
 	if (!text)
 		return err ? err : -ENOMEM;
 	return flame_page_write_json(out, text);
+}
+
+static int write_report(struct question *question, const struct sample_snapshot *snapshot,
+			FILE *out)
+{
+	_cleanup_(export_info_deinit) struct export_info made = { 0 };
+	_cleanup_(function_counts_deinit) struct function_counts counts;
+	int err = 0;
+
+	function_counts_init(&counts, question->api->config.lookup);
+	for (size_t i = 0; i < snapshot->count && !err; i++)
+		err = function_counts_add(&counts, &snapshot->samples[i].sample,
+					  snapshot->samples[i].count);
+	if (err)
+		return err;
+	make_info(question, &made);
+	return report_json_write(out, &counts, made.info.facts ? NULL : snapshot, &made.info,
+				 made.info.facts ? question_type(question) : NULL);
+}
+
+/* In a file, names of functions are those for people, and not those of the linker. */
+static int write_autofdo(struct question *question, const struct sample_snapshot *snapshot,
+			 FILE *out)
+{
+	if (question->api->config.facts)
+		return fail(-EINVAL,
+			    "a profile for compilers can only be made while the agent samples");
+	return autofdo_write(out, snapshot, question->api->config.lookup);
 }
 
 static int write_otlp(struct question *question, const struct sample_snapshot *snapshot, FILE *out)
@@ -429,6 +486,9 @@ static const struct format {
 	  false, false },
 	{ "firefox", "firefox.json", "application/json", write_firefox, true, false, true, false,
 	  false },
+	{ "report", "json", "application/json", write_report, true, false, false, false, true },
+	{ "autofdo", "afdo.txt", "text/plain; charset=utf-8", write_autofdo, true, false, false,
+	  false, true },
 };
 
 enum { FORMAT_COUNT = sizeof(formats) / sizeof(formats[0]) };
@@ -521,8 +581,9 @@ int answer_export(struct question *question, struct api_answer *answer)
 	while (format < formats + FORMAT_COUNT && (!wanted || strcmp(wanted, format->name)))
 		format++;
 	if (format == formats + FORMAT_COUNT)
-		return fail(-EINVAL,
-			    "format is pprof, folded, otlp, html, svg, speedscope or firefox");
+		return fail(
+			-EINVAL,
+			"format is pprof, folded, otlp, html, svg, speedscope, firefox, report or autofdo");
 	question->all_types = format->has_types;
 	if (format->has_samples)
 		err = collect(question, format->has_cpus, format->has_times, &content);

@@ -222,18 +222,23 @@ static void destroy_pattern(struct name_pattern **pattern)
 
 int answer_top(struct question *question, json_t *object)
 {
+	uint64_t limit;
+	int err = request_number(question->request, "limit", 1, TOP_ROWS_MAX, TOP_ROWS, &limit);
+
+	return err ? err : top_json(question, limit, object);
+}
+
+int top_json(struct question *question, uint64_t limit, json_t *object)
+{
 	_cleanup_(asked_stacks_deinit) struct asked_stacks asked = { 0 };
 	_cleanup_(free_pointer) struct top_row *rows = NULL;
 	_cleanup_(destroy_pattern) struct name_pattern *pattern = NULL;
 	const char *text = request_parameter(question->request, "name");
 	const struct stack_names *names = &question->api->names;
 	struct top_sorting sorting;
-	uint64_t limit;
 	size_t count;
-	int err = request_number(question->request, "limit", 1, TOP_ROWS_MAX, TOP_ROWS, &limit);
+	int err = read_sorting(question, &sorting);
 
-	if (!err)
-		err = read_sorting(question, &sorting);
 	if (!err && text)
 		err = name_pattern_create(text, &pattern);
 	if (!err)

@@ -8,4 +8,7 @@
 /** Fills @object as in viewer/page/API.md. -EINVAL, -ENOMEM. */
 int answer_top(struct question *question, json_t *object);
 
+/** Like answer_top(), with at most @limit rows. */
+int top_json(struct question *question, uint64_t limit, json_t *object);
+
 #endif

@@ -8,6 +8,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/json_text.h"
+#include "reporter/stack_text.h"
 #include "viewer/counts_tree.h"
 
 /* The page, built by `make page` and committed. */
@@ -16,6 +17,9 @@ __asm__(".pushsection .rodata\n"
 	"flame_page_end: .byte 0\n"
 	".popsection\n");
 extern const char flame_page[], flame_page_end[];
+
+/* Further functions are left out of the table. */
+enum { MAX_ROWS = 10000 };
 
 /* The profile is inserted after this tag. */
 static const char profile_tag[] = "<script type=\"application/json\" id=\"profile\">";
@@ -136,6 +140,86 @@ static void put_fact(void *context, const char *key, const char *value)
 	putc(']', out);
 }
 
+/* --- the table of functions --- */
+
+struct function_row {
+	/* The id of its text. */
+	uint32_t id;
+	uint64_t self;
+	uint64_t total;
+	/* The number of the last stack that counted in the total, from 1. */
+	size_t last_stack;
+};
+
+static int compare_rows(const void *a, const void *b)
+{
+	const struct function_row *one = a, *other = b;
+
+	if (one->self != other->self)
+		return one->self < other->self ? 1 : -1;
+	if (one->total != other->total)
+		return one->total < other->total ? 1 : -1;
+	return (one->id > other->id) - (one->id < other->id);
+}
+
+/* Counts each function in @rows, which has one for each text. */
+static void count_functions(const struct stack_counts *counts, struct function_row *rows)
+{
+	for (size_t i = 0; i < counts->strings.count; i++)
+		rows[i].id = (uint32_t)i;
+	for (size_t i = 0; i < counts->stacks.sequences.count; i++) {
+		const struct counted_sequence *stack = &counts->stacks.sequences.items[i];
+		const uint32_t *ids = counts->stacks.numbers.items + stack->first;
+
+		for (size_t j = 0; j < stack->length; j++) {
+			if (rows[ids[j]].last_stack != i + 1)
+				rows[ids[j]].total += stack->count;
+			rows[ids[j]].last_stack = i + 1;
+		}
+		if (stack->length)
+			rows[ids[stack->length - 1]].self += stack->count;
+	}
+}
+
+static void put_row(FILE *out, const struct stack_counts *counts, const struct function_row *row)
+{
+	const struct text_trait *trait = &counts->traits.items[row->id];
+
+	fputs("{\"name\":", out);
+	json_text_write_bytes(out, counts->strings.items[row->id],
+			      counts_tree_name_length(counts, row->id));
+	fputs(",\"kind\":", out);
+	json_text_write(out, text_kind_name(trait->kind));
+	fprintf(out, ",\"file\":\"\",\"flags\":%u,\"self\":%" PRIu64 ",\"total\":%" PRIu64 "}",
+		trait->flags, row->self, row->total);
+}
+
+/* Writes the functions as an answer to "top" (viewer/page/API.md). */
+static int put_functions(FILE *out, const struct stack_counts *counts)
+{
+	size_t count = 0, shown;
+	_cleanup_(free_pointer) struct function_row *rows =
+		calloc(counts->strings.count + 1, sizeof(*rows));
+
+	if (!rows)
+		return -ENOMEM;
+	count_functions(counts, rows);
+	for (size_t i = 0; i < counts->strings.count; i++)
+		if (rows[i].total && counts->traits.items[i].kind != TEXT_PROCESS)
+			rows[count++] = rows[i];
+	qsort(rows, count, sizeof(*rows), compare_rows);
+	shown = count < MAX_ROWS ? count : MAX_ROWS;
+	fprintf(out, ",\"top\":{\"total\":%" PRIu64 ",\"functions\":%zu,\"named\":%zu,\"rows\":[",
+		counts->total, count, shown);
+	for (size_t i = 0; i < shown; i++) {
+		if (i)
+			putc(',', out);
+		put_row(out, counts, &rows[i]);
+	}
+	fputs("]}", out);
+	return 0;
+}
+
 int flame_page_write(FILE *out, const struct stack_counts *counts,
 		     const struct sample_snapshot *snapshot, const struct profile_info *info)
 {
@@ -154,7 +238,9 @@ int flame_page_write(FILE *out, const struct stack_counts *counts,
 	/* The first entry has no comma before it. */
 	fputs("},\"about\":[[\"tool\",\"allframes\"]", out);
 	profile_info_describe(info, snapshot, put_fact, out);
-	fputs("]}", out);
+	putc(']', out);
+	err = put_functions(out, counts);
+	putc('}', out);
 	end_page(out, behind);
-	return 0;
+	return err;
 }

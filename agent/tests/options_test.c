@@ -452,6 +452,22 @@ static void a_command_is_reported_unless_there_is_another_destination(void **sta
 	assert_refused("leave out -report", "-doctor", "-report", NULL);
 }
 
+static void a_file_is_reported_in_the_values_that_are_chosen(void **state)
+{
+	struct options options =
+		parse("-open=a.pb.gz", "-report", "-json", "-type=inuse_space", NULL);
+
+	(void)state;
+	assert_int_equal(options.report, REPORT_TO_OUTPUT);
+	assert_true(options.json);
+	assert_string_equal(options.value_type, "inuse_space");
+	options_deinit(&options);
+	assert_refused("leave out -viewer", "-open=a.pb.gz", "-report", "-viewer=127.0.0.1:0",
+		       NULL);
+	assert_refused("-json: it is for -report and -dump", "-json", NULL);
+	assert_refused("-type: it is for -open and -diff", "-type=cpu", NULL);
+}
+
 static void an_option_has_one_text_for_its_default(void **state)
 {
 	(void)state;
@@ -497,6 +513,7 @@ int main(void)
 		option_test(a_misspelt_variable_is_warned_of),
 		option_test(what_stands_behind_two_dashes_is_a_command),
 		option_test(a_command_is_reported_unless_there_is_another_destination),
+		option_test(a_file_is_reported_in_the_values_that_are_chosen),
 		option_test(an_option_has_one_text_for_its_default),
 		option_test(deinit_takes_null_and_what_is_empty),
 	};

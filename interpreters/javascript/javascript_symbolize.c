@@ -64,6 +64,8 @@ struct cached_frame {
 		uint32_t file;
 		/* 0: unknown. */
 		struct v8_location location;
+		/* 0: unknown. */
+		uint32_t start_line;
 	} functions[];
 };
 
@@ -334,7 +336,9 @@ static void read_source(struct javascript_symbolizer *symbolizer, const struct v
 			const struct v8_frame_function *from, struct cached_function *function)
 {
 	const struct v8_lines *lines = NULL;
+	struct v8_location start;
 	uint64_t script = 0;
+	uint32_t offset;
 	v8_text text;
 
 	if (v8_shared_script(heap, from->shared, &script))
@@ -343,8 +347,12 @@ static void read_source(struct javascript_symbolizer *symbolizer, const struct v
 		function->file = keep_text(symbolizer, text);
 	if (from->script_offset >= 0)
 		lines = find_lines(symbolizer, heap, script);
-	if (lines)
-		v8_lines_locate(lines, (uint32_t)from->script_offset, &function->location);
+	if (!lines)
+		return;
+	v8_lines_locate(lines, (uint32_t)from->script_offset, &function->location);
+	if (!v8_shared_start(heap, from->shared, &offset) &&
+	    !v8_lines_locate(lines, offset, &start))
+		function->start_line = start.line;
 }
 
 /* Makes the name of the builtin at @offset whose function is named @function. */
@@ -602,6 +610,7 @@ int javascript_symbolize(struct javascript_symbolizer *symbolizer, struct remote
 			.file = function->file == NO_TEXT ? NULL : texts + function->file,
 			.line = function->location.line,
 			.column = function->location.column,
+			.start_line = function->start_line,
 			.is_inlined = i + 1 < cached->count,
 			.is_approximate = cached->is_approximate,
 		};

@@ -56,14 +56,17 @@ static int read_name(const struct v8_heap *heap, uint64_t word, v8_text name)
 	return v8_string_read(heap, word, name, V8_NAME_BYTES, &length);
 }
 
-/** Offsets of the words with names in a ScopeInfo, from its start; 0: there is none. */
-struct scope_names {
+/** Offsets of words in a ScopeInfo, from its start; 0: there is none. */
+struct scope_words {
+	/* Names. */
 	int32_t function;
 	int32_t inferred;
+	/* The start of a function or a script, before its end. */
+	int32_t position;
 };
 
 /* objects/scope-info.tq: flags decide which words a ScopeInfo has, in the order of the flags. */
-static int find_scope_names(const struct v8_heap *heap, uint64_t scope, struct scope_names *names)
+static int find_scope_words(const struct v8_heap *heap, uint64_t scope, struct scope_words *words)
 {
 	const struct v8_layout *layout = heap->layout;
 	/* Up to 12.4 the flags are a Smi, in the high half of the word; later they are 32 bits in the low half. */
@@ -91,30 +94,36 @@ static int find_scope_names(const struct v8_heap *heap, uint64_t scope, struct s
 	receiver = flags >> SCOPE_RECEIVER_SHIFT & VARIABLE_MASK;
 	if (layout->scope_has_receiver_word && receiver && receiver != VARIABLE_UNUSED)
 		at += V8_TAGGED_BYTES;
-	*names = (struct scope_names){ 0 };
+	*words = (struct scope_words){ 0 };
 	if (flags >> SCOPE_FUNCTION_VARIABLE_SHIFT & VARIABLE_MASK) {
-		names->function = at;
+		words->function = at;
 		at += 2 * V8_TAGGED_BYTES;
 	}
-	if (flags & SCOPE_HAS_INFERRED_NAME)
-		names->inferred = at;
+	if (flags & SCOPE_HAS_INFERRED_NAME) {
+		words->inferred = at;
+		at += V8_TAGGED_BYTES;
+	}
+	/* In newer versions it is in the fixed part, behind the number of locals. */
+	words->position = layout->scope_variable_part > layout->scope_local_count + 1 ?
+				  V8_TAGGED_BYTES * (2 + layout->scope_local_count) :
+				  at;
 	return 0;
 }
 
 static int read_scope_name(const struct v8_heap *heap, uint64_t scope, v8_text name)
 {
-	struct scope_names names;
+	struct scope_words words;
 	uint64_t word = 0;
-	int err = find_scope_names(heap, scope, &names);
+	int err = find_scope_words(heap, scope, &words);
 
 	name[0] = '\0';
-	if (!err && names.function) {
-		err = v8_field(heap, scope, names.function, &word);
+	if (!err && words.function) {
+		err = v8_field(heap, scope, words.function, &word);
 		if (!err)
 			err = read_name(heap, word, name);
 	}
-	if (!err && !name[0] && names.inferred) {
-		err = v8_field(heap, scope, names.inferred, &word);
+	if (!err && !name[0] && words.inferred) {
+		err = v8_field(heap, scope, words.inferred, &word);
 		if (!err)
 			err = read_name(heap, word, name);
 	}
@@ -157,6 +166,32 @@ int v8_shared_name(const struct v8_heap *heap, uint64_t shared, v8_text name)
 	}
 	if (!err && !name[0])
 		err = read_uncompiled_name(heap, shared, name);
+	return err;
+}
+
+int v8_shared_start(const struct v8_heap *heap, uint64_t shared, uint32_t *offset)
+{
+	const struct v8_layout *layout = heap->layout;
+	struct scope_words words = { 0 };
+	int32_t start = 0, end = 0;
+	uint64_t scope = 0;
+	uint16_t type = 0;
+	int err = v8_field(heap, shared, layout->shared_name, &scope);
+
+	if (!err && v8_is_object(scope))
+		err = v8_instance_type(heap, &scope, &type);
+	if (!err && type != layout->type_scope_info)
+		err = fail(-ENOENT, "a function that is not compiled");
+	if (!err)
+		err = find_scope_words(heap, scope, &words);
+	if (!err)
+		err = v8_field_smi(heap, scope, words.position, &start);
+	if (!err)
+		err = v8_field_smi(heap, scope, words.position + V8_TAGGED_BYTES, &end);
+	if (!err && (start < 0 || end < start))
+		err = fail(-EBADMSG, "a function from %d to %d", start, end);
+	if (!err)
+		*offset = (uint32_t)start;
 	return err;
 }
 

@@ -36,6 +36,12 @@ int v8_function_shared(const struct v8_heap *heap, uint64_t function, uint64_t *
 /** The name of the SharedFunctionInfo at tagged @shared; "" if it has none. -EBADMSG, -EFAULT, -ESRCH, -ENOMEM. */
 int v8_shared_name(const struct v8_heap *heap, uint64_t shared, v8_text name);
 
+/**
+ * The offset in the script at which the function begins: at its parameters, as in V8's own CPU profiler. -ENOENT: V8 does not
+ * know it (any more). -EBADMSG, -EFAULT, -ESRCH.
+ */
+int v8_shared_start(const struct v8_heap *heap, uint64_t shared, uint32_t *offset);
+
 /** The Script of @shared; -ENOENT: it has none, as V8's own functions. -EBADMSG, -EFAULT, -ESRCH. */
 int v8_shared_script(const struct v8_heap *heap, uint64_t shared, uint64_t *script);
 

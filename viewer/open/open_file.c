@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,6 +23,7 @@
 #include "viewer/open/open_perf.h"
 #include "viewer/open/open_pprof.h"
 #include "viewer/open/open_pprof_text.h"
+#include "viewer/open/otlp_version.h"
 
 enum {
 	FILE_MAX_MIB = 256,
@@ -42,7 +44,8 @@ enum wire_type {
 
 enum {
 	WIRE_TYPE_BITS = 3,
-	/* Here pprof has strings; OTLP has only fields 1 and 2. */
+	/* Types of values, and strings, the first of which is empty. OTLP has only fields 1 and 2. */
+	PPROF_TYPES = 1,
 	PPROF_TEXTS = 6,
 	OTLP_LAST_FIELD = 2,
 };
@@ -53,6 +56,28 @@ enum profile_format {
 	FORMAT_OTLP,
 	FORMAT_FOLDED,
 };
+
+/* Skips the value of a field. A wire type that is not known fails the reader. */
+static void skip_value(struct byte_reader *reader, uint64_t tag)
+{
+	switch (tag & ((1 << WIRE_TYPE_BITS) - 1)) {
+	case WIRE_VARINT:
+		byte_reader_uleb128(reader);
+		break;
+	case WIRE_64_BITS:
+		byte_reader_skip(reader, 8);
+		break;
+	case WIRE_BYTES:
+		byte_reader_skip(reader, byte_reader_uleb128(reader));
+		break;
+	case WIRE_32_BITS:
+		byte_reader_skip(reader, 4);
+		break;
+	default:
+		byte_reader_fail(reader);
+		break;
+	}
+}
 
 /* Finds the format whose top-level fields match the whole file. */
 static enum profile_format message_format(const void *bytes, size_t count)
@@ -68,24 +93,79 @@ static enum profile_format message_format(const void *bytes, size_t count)
 			format = FORMAT_PPROF;
 		else if (tag >> WIRE_TYPE_BITS > OTLP_LAST_FIELD && format == FORMAT_OTLP)
 			format = FORMAT_NONE;
-		switch (tag & ((1 << WIRE_TYPE_BITS) - 1)) {
-		case WIRE_VARINT:
-			byte_reader_uleb128(&reader);
-			break;
-		case WIRE_64_BITS:
-			byte_reader_skip(&reader, 8);
-			break;
-		case WIRE_BYTES:
-			byte_reader_skip(&reader, byte_reader_uleb128(&reader));
-			break;
-		case WIRE_32_BITS:
-			byte_reader_skip(&reader, 4);
-			break;
-		default:
-			return FORMAT_NONE;
-		}
+		skip_value(&reader, tag);
 	}
 	return byte_reader_failed(&reader) ? FORMAT_NONE : format;
+}
+
+/* --- several pprof profiles in one file --- */
+
+/* True if the bytes begin like a profile: the first of its strings is empty. */
+static bool begins_with_empty_text(const char *bytes, size_t count)
+{
+	struct byte_reader reader;
+
+	byte_reader_init(&reader, bytes, count);
+	while (byte_reader_left(&reader)) {
+		uint64_t tag = byte_reader_uleb128(&reader);
+
+		if (tag == (PPROF_TEXTS << WIRE_TYPE_BITS | WIRE_BYTES))
+			return !byte_reader_uleb128(&reader) && !byte_reader_failed(&reader);
+		skip_value(&reader, tag);
+	}
+	return false;
+}
+
+/*
+ * The length of the first profile, as `cat` puts one behind the other: the next one begins with its types of values, behind
+ * the strings of the first.
+ */
+static size_t first_profile_length(const char *bytes, size_t count)
+{
+	bool has_texts = false;
+	struct byte_reader reader;
+
+	byte_reader_init(&reader, bytes, count);
+	while (byte_reader_left(&reader)) {
+		size_t at = count - byte_reader_left(&reader);
+		uint64_t tag = byte_reader_uleb128(&reader);
+
+		if (tag == (PPROF_TYPES << WIRE_TYPE_BITS | WIRE_BYTES) && has_texts)
+			return begins_with_empty_text(bytes + at, count - at) ? at : count;
+		has_texts |= tag >> WIRE_TYPE_BITS == PPROF_TEXTS;
+		skip_value(&reader, tag);
+	}
+	return count;
+}
+
+/* Reads one profile, or several as parts at times of their own. */
+static int open_pprofs(const char *bytes, size_t count, size_t max_bytes,
+		       struct opened_samples *opened)
+{
+	size_t length = first_profile_length(bytes, count);
+	uint64_t first_start_ns = UINT64_MAX;
+	int err = 0;
+
+	if (length == count)
+		return open_pprof(bytes, count, max_bytes, opened);
+	for (unsigned int number = 1; count && !err; number++) {
+		size_t first_moment = opened->moments.count;
+		char name[32];
+
+		if (number > PROFILE_PARTS_MAX)
+			return fail(-EBADMSG, "it has more than %d profiles", PROFILE_PARTS_MAX);
+		length = first_profile_length(bytes, count);
+		snprintf(name, sizeof(name), "profile %u", number);
+		err = open_pprof(bytes, length, max_bytes, opened);
+		if (!err && opened->start_ns < first_start_ns)
+			first_start_ns = opened->start_ns;
+		if (!err && opened->moments.count > first_moment)
+			err = opened_samples_end_part(opened, name, first_moment);
+		bytes += length;
+		count -= length;
+	}
+	opened->start_ns = first_start_ns;
+	return err;
 }
 
 /* True if the first bytes have no control characters but those of lines. */
@@ -177,7 +257,7 @@ static const struct {
 	const char *text;
 } others[] = {
 	{ "FLR\0", 4, "a JFR recording; `jfrconv -o pprof` of async-profiler converts it" },
-	{ "PERFILE2", 8, "a perf.data file; `perf script | stackcollapse-perf.pl` converts it" },
+	{ "PERFILE2", 8, "a perf.data file; `perf script` prints it as text that can be opened" },
 	{ "\x7f"
 	  "ELF",
 	  4, "a program, library or core file" },
@@ -236,9 +316,10 @@ int open_bytes(char *bytes, size_t count, struct opened_samples *opened)
 		return open_folded(bytes, count, opened);
 	switch (count ? message_format(bytes, count) : FORMAT_NONE) {
 	case FORMAT_PPROF:
-		return open_pprof(bytes, count, max_bytes, opened);
+		return open_pprofs(bytes, count, max_bytes, opened);
 	case FORMAT_OTLP:
-		return open_otlp(bytes, count, max_bytes, opened);
+		err = otlp_version_check(bytes, count);
+		return err ? err : open_otlp(bytes, count, max_bytes, opened);
 	default:
 		return fail(
 			-EBADMSG,
@@ -349,12 +430,14 @@ int open_files(char *const *paths, size_t count, struct opened_samples *opened)
 	int err = 0;
 
 	for (size_t i = 0; i < count && !err; i++) {
-		size_t first_moment = opened->moments.count;
+		size_t first_moment = opened->moments.count, part_count = opened->facts.part_count;
 
+		/* A file of several profiles has parts by itself. */
 		err = open_file(paths[i], opened);
 		if (!err && opened->start_ns < first_start_ns)
 			first_start_ns = opened->start_ns;
-		if (!err && count > 1 && opened_samples_end_part(opened, paths[i], first_moment))
+		if (!err && count > 1 && opened->facts.part_count == part_count &&
+		    opened_samples_end_part(opened, paths[i], first_moment))
 			err = -ENOMEM;
 	}
 	opened->start_ns = first_start_ns;

@@ -252,6 +252,28 @@ static int load_libraries(struct firefox *file, uint32_t parent)
 	return err;
 }
 
+/* Reads what the profile says of itself: groups of entries with a label and a value. */
+static int read_entries(struct json_reader *reader, uint32_t meta)
+{
+	struct json_index *index = &reader->index;
+	uint32_t groups = json_member(index, meta, "extra"), entries;
+	int err = 0;
+
+	for (uint32_t group = json_first(index, groups); group != JSON_NONE && !err;
+	     group = json_next(index, groups, group)) {
+		entries = json_member(index, group, "entries");
+		for (uint32_t i = json_first(index, entries); i != JSON_NONE && !err;
+		     i = json_next(index, entries, i)) {
+			const char *label = json_reader_text(reader, i, "label");
+			const char *value = json_reader_text(reader, i, "value");
+
+			if (*label && *value)
+				err = json_reader_add_fact(reader, label, value);
+		}
+	}
+	return err;
+}
+
 static int read_meta(struct firefox *file, uint32_t meta)
 {
 	struct json_reader *reader = file->reader;
@@ -274,6 +296,8 @@ static int read_meta(struct firefox *file, uint32_t meta)
 					       json_whole(interval * NS_PER_MS));
 	opened_samples_set_rate(reader->opened);
 	file->cpu_ns = !strcmp(cpu, "ns") ? 1 : text_ends_with(cpu, "s") && *cpu ? 1000 : 0;
+	if (!err)
+		err = read_entries(reader, meta);
 	return err ? err : load_categories(file, meta);
 }
 

@@ -11,6 +11,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/hash_map.h"
+#include "lib/base/text.h"
 #include "reporter/sequence_counts.h"
 #include "viewer/open/open_firefox.h"
 #include "viewer/open/opened_json.h"
@@ -149,6 +150,30 @@ static int list_frames(struct speedscope *file)
 	return err;
 }
 
+/* The agent's own files have in their name what pprof has as comments: "host: box; kernel: Linux 6.12". */
+static int read_name(struct json_reader *reader)
+{
+	const char *name = json_reader_text(reader, 0, "name"), *colon;
+	int err = 0;
+
+	if (!text_starts_with(json_reader_text(reader, 0, "exporter"), "allframes"))
+		return *name ? json_reader_add_fact(reader, "name", name) : 0;
+	while (*name && !err) {
+		char fact[FACT_MAX_BYTES];
+		size_t length = strcspn(name, ";");
+
+		snprintf(fact, sizeof(fact), "%.*s", (int)length, name);
+		colon = strstr(fact, ": ");
+		if (colon) {
+			fact[colon - fact] = '\0';
+			err = json_reader_add_fact(reader, fact, colon + 2);
+		}
+		name += length;
+		name += strspn(name, "; ");
+	}
+	return err;
+}
+
 static int open_speedscope(struct json_reader *reader)
 {
 	struct json_index *index = &reader->index;
@@ -156,6 +181,8 @@ static int open_speedscope(struct json_reader *reader)
 	uint32_t profiles = json_reader_root(reader, "profiles");
 	int err = list_frames(&file);
 
+	if (!err)
+		err = read_name(reader);
 	for (uint32_t i = json_first(index, profiles); i != JSON_NONE && !err;
 	     i = json_next(index, profiles, i))
 		err = read_speedscope_profile(&file, i);

@@ -48,6 +48,8 @@ struct location_traits {
 struct otlp_reader {
 	const dictionary_message *dictionary;
 	struct opened_samples *opened;
+	/* The start of a profile was read. */
+	bool has_start;
 	struct opened_names names;
 	/* Mappings by index, and the mapping of locations without one. */
 	struct opened_mapping *mappings;
@@ -459,10 +461,12 @@ static int read_facts(struct otlp_reader *reader, const profile_message *profile
 	end_ns = profile->duration_nano < UINT64_MAX - start_ns ?
 			 start_ns + profile->duration_nano :
 			 UINT64_MAX;
-	if (!opened->start_ns || start_ns < opened->start_ns) {
-		if (opened->start_ns)
+	/* Before, it may be the time of the file. */
+	if (!reader->has_start || start_ns < opened->start_ns) {
+		if (reader->has_start)
 			opened->facts.duration_ns += opened->start_ns - start_ns;
 		opened->start_ns = start_ns;
+		reader->has_start = true;
 	}
 	if (end_ns - opened->start_ns > opened->facts.duration_ns)
 		opened->facts.duration_ns = end_ns - opened->start_ns;

@@ -254,16 +254,13 @@ static int read_facts(struct page_reader *reader, uint32_t tree)
 	     i = json_next(&json->index, about, i)) {
 		const char *key = json_string_at(&json->index, json_first(&json->index, i));
 		const char *value = NULL;
-		char comment[256];
 
 		if (key)
 			value = json_string_at(&json->index,
 					       json_next(&json->index, i,
 							 json_first(&json->index, i)));
-		if (!value)
-			continue;
-		snprintf(comment, sizeof(comment), "%s: %s", key, value);
-		err = profile_facts_add_comment(&json->opened->facts, comment);
+		if (value)
+			err = json_reader_add_fact(json, key, value);
 	}
 	return err;
 }

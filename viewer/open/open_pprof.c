@@ -38,7 +38,7 @@ static int refuse_two(void)
 {
 	return fail(
 		-EBADMSG,
-		"an id stands in it twice, as in two pprof files one after the other: open each by itself");
+		"an id stands in it twice, as in pprof files that were put together: open each by itself");
 }
 
 #define INDEX_BY_ID(reader, table, items, count)                                                   \

@@ -259,8 +259,7 @@ static uint64_t hash_values(const struct binary *values)
 
 int opened_mapping_init_nowhere(struct opened_mapping *mapping, struct opened_samples *opened)
 {
-	return opened_mapping_init(
-		mapping, &(struct binary){ .path = (char *)NOWHERE, .is_nowhere = true }, opened);
+	return opened_mapping_init(mapping, &(struct binary){ .path = (char *)NOWHERE }, opened);
 }
 
 int opened_mapping_init(struct opened_mapping *mapping, const struct binary *values,
@@ -275,6 +274,8 @@ int opened_mapping_init(struct opened_mapping *mapping, const struct binary *val
 	complete.fd = -1;
 	complete.is_elsewhere = true;
 	complete.is_kernel = mapping->kind == OPENED_IN_KERNEL;
+	/* Also where it was written as a file's name. */
+	complete.is_nowhere = !strcmp(values->path, NOWHERE);
 	complete.executable_id = hash_values(values);
 	if (complete.is_kernel)
 		/*

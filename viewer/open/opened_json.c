@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <string.h>
 
 enum {
 	/* Fractions of values are kept to so many decimals. */
@@ -28,6 +29,19 @@ double json_reader_number(struct json_reader *reader, uint32_t object, const cha
 			  double otherwise)
 {
 	return json_number(&reader->index, json_member(&reader->index, object, key), otherwise);
+}
+
+int json_reader_add_fact(struct json_reader *reader, const char *key, const char *value)
+{
+	char comment[FACT_MAX_BYTES];
+
+	if (!strcmp(key, "tool"))
+		return 0;
+	if (!strcmp(key, "comment"))
+		snprintf(comment, sizeof(comment), "%s", value);
+	else
+		snprintf(comment, sizeof(comment), "%s: %s", key, value);
+	return profile_facts_add_comment(&reader->opened->facts, comment);
 }
 
 int64_t json_whole(double number)

@@ -9,6 +9,9 @@
 #include "viewer/open/json_index.h"
 #include "viewer/open/opened_frame.h"
 
+/** Longer facts of a file about itself are cut. */
+enum { FACT_MAX_BYTES = 512 };
+
 /** A function of the file, looked up once: an object may have any number of members. Texts are borrowed. */
 struct json_function {
 	/** "" for a function without a name. */
@@ -40,6 +43,12 @@ uint32_t json_reader_root(struct json_reader *reader, const char *key);
 const char *json_reader_text(struct json_reader *reader, uint32_t object, const char *key);
 double json_reader_number(struct json_reader *reader, uint32_t object, const char *key,
 			  double otherwise);
+
+/**
+ * Adds what the file says of itself as a comment, "KEY: VALUE", or the value alone if the key is "comment". "tool", which the
+ * agent's files have before all others, is left out. -ENOMEM.
+ */
+int json_reader_add_fact(struct json_reader *reader, const char *key, const char *value);
 
 /** @number as a whole number, within the limits of its type; 0 if it is none. */
 int64_t json_whole(double number);

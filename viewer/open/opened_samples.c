@@ -5,8 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "lib/base/text_builder.h"
 
 enum {
 	/* Longer names of processes and threads are cut. */
@@ -39,11 +41,25 @@ void opened_stack_set_mark(struct opened_stack *stack, uint8_t kind)
 	}
 }
 
+/* Inlined functions are in the code of their callers, also if a file says so of the callers only. */
+static void locate_inlined(struct frame_vector *frames)
+{
+	for (size_t i = frames->count; i-- > 1;) {
+		const struct frame *caller = &frames->items[i];
+		struct frame *frame = &frames->items[i - 1];
+
+		if (frame->flags & FRAME_INLINED && frame->kind == FRAME_NATIVE &&
+		    caller->kind == FRAME_NATIVE && frame->binary && frame->binary->is_nowhere)
+			frame->binary = caller->binary;
+	}
+}
+
 struct trace *opened_stack_finish(struct opened_stack *stack)
 {
 	bool is_complete = stack->frames.count, is_kernel = stack->frames.count;
 	struct trace *trace;
 
+	locate_inlined(&stack->frames);
 	for (size_t i = 0; i < stack->frames.count; i++) {
 		const struct frame *frame = &stack->frames.items[i];
 
@@ -218,6 +234,24 @@ void opened_samples_choose_first_type(struct opened_samples *opened)
 	facts->shown_type = 0;
 	while (facts->shown_type + 1 < facts->type_count && !opened->type_totals[facts->shown_type])
 		facts->shown_type++;
+}
+
+int opened_samples_select_type(struct opened_samples *opened, const char *name)
+{
+	const struct profile_facts *facts = &opened->facts;
+	_cleanup_(text_builder_deinit) struct text_builder text = { 0 };
+
+	if (!profile_facts_find_type(facts, name, &opened->facts.shown_type)) {
+		opened->facts.names_shown_type = true;
+		return 0;
+	}
+	for (uint32_t i = 0; i < facts->type_count; i++) {
+		text_builder_append(&text, i ? ", " : "");
+		text_builder_append_name(&text, facts->types[i].type);
+		text_builder_append(&text, "/");
+		text_builder_append_name(&text, facts->types[i].unit);
+	}
+	return fail(-ENOENT, "no values of type %s; there are %s", name, text_builder_text(&text));
 }
 
 int opened_samples_end_part(struct opened_samples *opened, const char *name, size_t first_moment)

@@ -141,6 +141,9 @@ void opened_samples_choose_type(struct opened_samples *opened, const char *name)
 /** Chooses the first type with values. */
 void opened_samples_choose_first_type(struct opened_samples *opened);
 
+/** The user chooses the type @name, "type" or "type/unit". -ENOENT with a text that lists the types. */
+int opened_samples_select_type(struct opened_samples *opened, const char *name);
+
 /**
  * Makes the moments from @first_moment on a part of the profile. If they overlap the parts before, they are moved behind
  * these. -ENOMEM.

@@ -257,6 +257,8 @@ static void an_exported_page_is_what_is_shown(void **state)
 	assert_non_null(strstr(answer.body, "\"\\u003c/script>\""));
 	assert_non_null(strstr(answer.body, "\"base_total\":[2,2,2]"));
 	assert_non_null(strstr(answer.body, "{\"host\":\"box \\\"1\\\"\",\"total\":5"));
+	assert_non_null(strstr(answer.body, "\"about\":[[\"host\",\"box \\\"1\\\"\"],"));
+	assert_non_null(strstr(answer.body, "\"top\":{\"total\":5,"));
 	free(answer.body);
 }
 

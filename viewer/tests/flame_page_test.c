@@ -59,7 +59,13 @@ static void a_profile_is_put_into_the_page_as_columns(void **state)
 		"\"flags\":[0,0,0,2,0,1,1],\"pruned\":[0,0,0,0,0,0,0],\"self\":[0,0,0,1,0,0,3],\"total\":[4,4,4,1,3,3,3]},"
 		"\"about\":[[\"tool\",\"allframes\"],[\"host\",\"a \\u003chost>\"],[\"kernel\",\"Linux 6.12\"],"
 		"[\"start\",\"1970-01-01T00:00:00Z\"],[\"duration\",\"0.000 s\"],"
-		"[\"rate\",\"19 samples per second and CPU\"],[\"quality\",\"0 of 0 stacks are complete\"]]}");
+		"[\"rate\",\"19 samples per second and CPU\"],[\"quality\",\"0 of 0 stacks are complete\"]],"
+		"\"top\":{\"total\":4,\"functions\":5,\"named\":5,\"rows\":["
+		"{\"name\":\"tiny\",\"kind\":\"native\",\"file\":\"\",\"flags\":1,\"self\":3,\"total\":3},"
+		"{\"name\":\"lib:x.so+0x6000\",\"kind\":\"native\",\"file\":\"\",\"flags\":2,\"self\":1,\"total\":1},"
+		"{\"name\":\"main\",\"kind\":\"native\",\"file\":\"\",\"flags\":0,\"self\":0,\"total\":4},"
+		"{\"name\":\"outer\",\"kind\":\"native\",\"file\":\"\",\"flags\":0,\"self\":0,\"total\":3},"
+		"{\"name\":\"middle\",\"kind\":\"native\",\"file\":\"\",\"flags\":1,\"self\":0,\"total\":3}]}}");
 	free(page);
 }
 

@@ -49,9 +49,11 @@ static void look_at_function(const struct v8_heap *heap, const struct v8_frame_f
 	struct v8_lines lines;
 	struct v8_location location;
 	uint64_t script = 0;
+	uint32_t start;
 	v8_text name;
 
 	(void)v8_shared_ids(heap, function->shared, &ids);
+	(void)v8_shared_start(heap, function->shared, &start);
 	if (!v8_shared_name(heap, function->shared, name))
 		check_text(name);
 	if (v8_shared_script(heap, function->shared, &script))

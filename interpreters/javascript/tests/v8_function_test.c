@@ -168,6 +168,41 @@ static void hostile_scopes_are_refused(void **state)
 			 -EBADMSG);
 }
 
+static void a_function_knows_where_it_begins(void **state)
+{
+	(void)state;
+	for (enum v8_line line = 0; line < V8_LINE_COUNT; line++) {
+		const int32_t type = line >= V8_13_6 ? FUNCTION_SCOPE_FROM_13_6 : FUNCTION_SCOPE;
+		uint32_t offset = 0;
+		struct scope scope;
+		uint64_t shared;
+
+		made_heap_init(&made, line);
+		scope = begin_scope(type | FUNCTION_VARIABLE | INFERRED_NAME, 3);
+		add_word(&scope, made_text(&made, "own"));
+		add_word(&scope, made_smi(1));
+		add_word(&scope, made_text(&made, "inferred"));
+		if (line < V8_13_6) {
+			add_word(&scope, made_smi(10));
+			add_word(&scope, made_smi(20));
+		}
+		shared = made_shared(&made, scope.object, made_smi(0));
+		assert_int_equal(v8_shared_start(&made.heap, shared, &offset), 0);
+		assert_int_equal(offset, 10);
+
+		scope = begin_scope(type, 0);
+		if (line >= V8_13_6)
+			scope.next -= 2 * V8_TAGGED_BYTES;
+		add_word(&scope, made_smi(21));
+		add_word(&scope, made_smi(20));
+		shared = made_shared(&made, scope.object, made_smi(0));
+		assert_int_equal(v8_shared_start(&made.heap, shared, &offset), -EBADMSG);
+		shared = made_shared(&made, made_text(&made, "shared"), made_smi(0));
+		assert_int_equal(v8_shared_start(&made.heap, shared, &offset), -ENOENT);
+		assert_int_equal(offset, 10);
+	}
+}
+
 static void a_function_leads_to_its_script(void **state)
 {
 	uint64_t script, shared, found = 0;
@@ -326,6 +361,7 @@ int main(void)
 		cmocka_unit_test(words_that_only_some_scopes_have_are_skipped),
 		cmocka_unit_test(what_is_not_compiled_keeps_its_inferred_name),
 		cmocka_unit_test(hostile_scopes_are_refused),
+		cmocka_unit_test(a_function_knows_where_it_begins),
 		cmocka_unit_test(a_function_leads_to_its_script),
 		cmocka_unit_test(all_types_of_functions_are_functions),
 		cmocka_unit_test(a_debugger_puts_its_own_in_front_of_the_script),

@@ -5,7 +5,7 @@
  *
  * covers: open_pprof.c open_otlp.c open_folded.c opened_frame.c opened_identity.c opened_samples.c
  * covers: decode_budget.c open_json.c json_index.c open_perf.c open_pprof_text.c open_firefox.c opened_json.c
- * covers: opened_address_map.c profile_difference.c open_page.c
+ * covers: opened_address_map.c profile_difference.c open_page.c otlp_version.c
  */
 #include "viewer/open/open_file.h"
 #include "viewer/open/open_otlp.h"

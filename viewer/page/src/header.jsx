@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The two lines above everything: the machine and its state; what is shown of it, and how.
+import { About, Dropdown } from './dropdown.jsx';
 import { Orientation } from './flame.jsx';
 import { useRef } from 'preact/hooks';
 import { amount, count, duration, percent } from './format.js';
@@ -7,9 +8,11 @@ import { TransformChips, TransformMenu } from './transforms.jsx';
 import { BASES, FACETS, TABS, hasFilters, hasRange, isOfFunctions } from './view.js';
 
 const FORMATS = [
-	['pprof', 'pprof (.pb.gz)'], ['folded', 'Folded stacks'], ['otlp', 'OTLP profile'],
-	['html', 'One HTML file'],
+	['pprof', 'pprof (.pb.gz)'], ['folded', 'Folded stacks'], ['otlp', 'OTLP profile'], ['firefox', 'Firefox profiler'],
+	['speedscope', 'speedscope'], ['html', 'One HTML file'], ['svg', 'Flame graph as SVG'], ['report', 'Report (JSON)'],
 ];
+// Files do not have the names that linkers use.
+const LIVE_FORMATS = [...FORMATS, ['autofdo', 'For compilers (AutoFDO)']];
 const TITLES = {
 	flame: 'Flame graph', processes: 'Processes', top: 'Functions', tree: 'Call tree', sandwich: 'Callers & callees', quality: 'Stack quality',
 };
@@ -41,32 +44,23 @@ function Facts({ status }) {
 		facts.push(`names of ${count(status.names_pending)} binaries to come`);
 	return (
 		<p class="facts">
-			<b title={`Linux ${status.kernel}, Allframes ${status.version}`}>{status.host}</b>
+			<b title={status.is_live ? `Linux ${status.kernel}, Allframes ${status.version}` : ''}>{status.host}</b>
 			{facts.map((fact) => <span key={fact.replace(/[\d.,]+/, '')}>{fact}</span>)}
 		</p>
 	);
 }
 
-function ExportMenu({ query }) {
-	const menu = useRef();
-	const onKeyDown = (event) => {
-		if (event.key !== 'Escape' || !menu.current.open)
-			return;
-		event.stopPropagation();
-		menu.current.open = false;
-		menu.current.querySelector('summary').focus();
-	};
+function ExportMenu({ query, isLive }) {
 	return (
-		<details class="menu" ref={menu} onKeyDown={onKeyDown}>
-			<summary>Export</summary>
+		<Dropdown name="Export">
 			<ul>
-				{FORMATS.map(([format, name]) => (
+				{(isLive ? LIVE_FORMATS : FORMATS).map(([format, name]) => (
 					<li key={format}>
 						<a href={`api/export?${query}&format=${format}`} download="">{name}</a>
 					</li>
 				))}
 			</ul>
-		</details>
+		</Dropdown>
 	);
 }
 
@@ -94,7 +88,8 @@ export function TopLine({ status, problem, isFrozen, onFreeze, onKeep, theme, on
 						</button>
 					</>
 				)}
-				<ExportMenu query={exportQuery} />
+				<About about={status?.about} />
+				<ExportMenu query={exportQuery} isLive={status?.is_live} />
 				<button onClick={onTheme} title="Dark, light, or as the system has it (d)">
 					{{ auto: 'Auto', light: 'Light', dark: 'Dark' }[theme]}
 				</button>
