@@ -295,7 +295,7 @@ build/asan/$(2)/tests/unit_tests.o: scripts/unit_tests.c build/asan/$(2)/tests/u
 build/asan/$(2)/tests/unit_tests: build/asan/$(2)/tests/unit_tests.o \
 		$$($(2)_tests:%=build/asan/$(2)/tests/%.o) $$(call archives,asan,$(1))
 	$$(call say,LD,$$@)
-	$$(Q)$$(CC) $$(CFLAGS_ALL) $$(FLAGS_asan) $$(FAST_LINKER) -o $$@ $$^ -lcmocka $$(LDLIBS_ALL)
+	$$(Q)$$(CC) $$(CFLAGS_ALL) $$(FLAGS_asan) -o $$@ $$^ -lcmocka $$(LDLIBS_ALL)
 $$($(2)_tests:%=build/asan/$(2)/tests/%): build/asan/$(2)/tests/unit_tests
 	$$(Q)ln -sf unit_tests $$@
 UNIT_TESTS += $$($(2)_tests:%=build/asan/$(2)/tests/%)

@@ -38,7 +38,7 @@ license_of() {
 
 libraries=$(ldd "$program" | awk '$2 == "=>" { print $3 } $1 ~ /^\// { print $1 }' | sort -u)
 
-# What dpkg knows of all libraries, as "PACKAGE:ARCHITECTURE: FILE" and "PACKAGE VERSION": it takes as long for one of them.
+# The packages of all libraries, as dpkg has them: "PACKAGE:ARCHITECTURE: FILE" and "PACKAGE VERSION". One takes it as long as all.
 # A package knows a file by its real name, with /usr in front or without.
 owners=
 versions=
