@@ -61,8 +61,7 @@ ARM64_PACKAGES := libssl-dev libxxhash-dev liblzma-dev libzstd-dev libdeflate-de
 ARM64_FETCHED := $(ARM64_LIBRARIES)/.fetched-$(words $(ARM64_PACKAGES))
 # Its own kernel programs go before those of this machine; of gRPC there are only headers, this machine's.
 ARM64_SKELETON := build/arm64/include/build/ebpf/allframes.skel.h
-# -O1 and no debug data: as with -O0 above.
-FLAGS_arm64 := -O1 -iquote build/arm64/include -idirafter /usr/include $(foreach p,$(ARM64_PACKAGES),-isystem $(ARM64_LIBRARIES)/$(p)/usr/include \
+FLAGS_arm64 := $(CFLAGS) -iquote build/arm64/include -idirafter /usr/include $(foreach p,$(ARM64_PACKAGES),-isystem $(ARM64_LIBRARIES)/$(p)/usr/include \
 	-isystem $(ARM64_LIBRARIES)/$(p)/usr/include/aarch64-linux-gnu)
 # libcrypto.a warns of what it could load; nothing of that is used.
 LDFLAGS_arm64 := -static -Wl,--no-warnings $(ARM64_PACKAGES:%=-L$(ARM64_LIBRARIES)/%/usr/lib/aarch64-linux-gnu)
@@ -322,7 +321,7 @@ $(ARM64_FETCHED):
 
 build/arm64/flags: | $(ARM64_FETCHED)
 
-build/arm64/walk_core: $(patsubst %.c,build/arm64/%.o,$(call needed_sources,agent/unwind/tools/walk_core.c))
+build/arm64/walk_core: build/arm64/agent/unwind/tools/walk_core.o $(call archives,arm64,unwind)
 	$(call say,LD,$@)
 	$(Q)$(CC_arm64) $(CFLAGS_ALL) $(LDFLAGS_arm64) -o $@ $^ -lcrypto -lxxhash -liberty -llzma -lzstd -ldeflate -lz
 
