@@ -106,7 +106,7 @@ def main():
     if not gos.at_hand(IS_LONG):
         tap.skip("stacks of Go", "there is no go on this machine")
         tap.finish()
-    the_judge = judge.Judge(tap, "go_test", SECONDS, cpu_seconds=judge.CPU_SECONDS_OF_MANY)
+    the_judge = judge.Judge(tap, "go_test", SECONDS, cpu_seconds=judge.CPU_SECONDS)
     for _, group in itertools.groupby(cases_of(tap, the_judge, plan(sys.argv[1:])), lambda case: case[0]):
         the_judge.run([case for _, case in group])
     the_judge.finish(is_whole=not sys.argv[1:])

@@ -219,7 +219,7 @@ def main():
     todo = plan(sys.argv[1:])
     if IS_LONG:
         javas.skip_missing(tap)
-    the_judge = judge.Judge(tap, "java_test", SECONDS, "-with-lines", cpu_seconds=judge.CPU_SECONDS_OF_MANY)
+    the_judge = judge.Judge(tap, "java_test", SECONDS, "-with-lines", cpu_seconds=judge.CPU_SECONDS)
     cases = cases_of(tap, the_judge, todo, javas.build())
     for _, group in itertools.groupby(cases, lambda case: case[0]):
         the_judge.run([case for _, case in group])
