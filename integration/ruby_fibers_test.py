@@ -15,8 +15,8 @@ import rubies
 from harness import HANG_SECONDS, IS_LONG, Program, Tap, need_root, run_agent
 from ruby_stack_test import bare, parse_frame, wrong_natives
 
-SECONDS = 20 if IS_LONG else 2
-SAMPLES_PER_SECOND = 2000
+SECONDS = 20 if IS_LONG else 4
+SAMPLES_PER_SECOND = 1000
 TARGET = os.path.join(rubies.TARGETS, "fibers.rb")
 HEADS = {"run": ("<main>", "loop", "block in <main>"), "threads": ("block in <main>", "loop", "block (2 levels) in <main>")}
 # Of all(): to the end of each chain.
