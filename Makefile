@@ -49,6 +49,8 @@ FLAGS_obj := $(CFLAGS) $(PREFIX_MAP) -fPIE $(HARDENING) $(HARDENING_$(ARCH))
 FLAGS_asan := -O0 -g -fsanitize=address,undefined -fno-sanitize-recover=all
 FLAGS_fuzz := -O0 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all \
 	-fprofile-instr-generate -fcoverage-mapping
+# For programs that are linked often and are not given away.
+FAST_LINKER := $(if $(shell command -v ld.lld),-fuse-ld=lld)
 FLAGS_debug := -O0 -g3 -fsanitize=address,undefined
 FLAGS_tsan := -O1 -g -fsanitize=thread
 # Packages of arm64, unpacked; of their own architecture the cross compiler has only the C library.
@@ -198,11 +200,16 @@ folders_of = $(dir_$(1)) $(filter-out %/tests %/fuzz %/tools %/assets %/page %/n
 sources_of = $(filter-out %/main.c,$(foreach d,$(folders_of),$(wildcard $(d)/*.c))) \
 	$(if $(filter proto,$(1)),$(PROTO_SOURCES))
 
+# The sources that programs need, by their includes. Fuzzers need about half of what their libraries have.
+needed_sources = $(shell ! command -v python3 >/dev/null || scripts/needed_sources.py $(1))
+FUZZ_SOURCES := $(call needed_sources,$(foreach l,$(LIBRARIES),$(foreach d,$(call folders_of,$(l)),$(wildcard $(d)/fuzz/*_fuzz.c))))
+built_sources = $(if $(filter fuzz,$(1)),$(filter $(FUZZ_SOURCES) build/proto/%,$($(2)_sources)),$($(2)_sources))
+
 define library_rules # variant, library
 $(2)_sources := $$(sort $$(call sources_of,$(2)))
 build/$(1)/lib$(2).sources: FORCE
-	$$(call keep,$$($(2)_sources))
-build/$(1)/lib$(2).a: $$($(2)_sources:%.c=build/$(1)/%.o) build/$(1)/lib$(2).sources
+	$$(call keep,$$(call built_sources,$(1),$(2)))
+build/$(1)/lib$(2).a: $$(patsubst %.c,build/$(1)/%.o,$$(call built_sources,$(1),$(2))) build/$(1)/lib$(2).sources
 	$$(call say,AR,$$@)
 	@mkdir -p $$(@D)
 	$$(Q)rm -f $$@.tmp && ar rcs $$@.tmp $$(filter %.o,$$^) && mv $$@.tmp $$@
@@ -269,7 +276,7 @@ $(1)_fuzzers := $$(patsubst %.c,build/fuzz/%,$$(foreach d,$$(call folders_of,$(1
 $$($(1)_fuzzers): %: %.o $$(call archives,fuzz,$(1))
 	$$(call say,LD,$$@)
 	@mkdir -p $$(@D)
-	$$(Q)$$(CLANG) $$(FLAGS_fuzz) -fsanitize=fuzzer -o $$@ $$^ $$(LDLIBS_ALL)
+	$$(Q)$$(CLANG) $$(FLAGS_fuzz) $$(FAST_LINKER) -fsanitize=fuzzer -o $$@ $$^ $$(LDLIBS_ALL)
 FUZZERS += $$($(1)_fuzzers)
 endef
 

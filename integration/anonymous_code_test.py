@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# waits: for agents and what they read anew
 """Code in anonymous memory: text that a program has copied there out of its file, and code that a
 program makes while it runs, whose names are in a perf map.
 """

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# waits: for programs under qemu-user, until they are stopped at random
 """The unwinder of arm64 over core files: programs of integration/targets/arm64, compiled in several
 ways, run under qemu-user and are stopped at random by a signal that leaves a core file. Each
 thread's stack is unwound by build/arm64/walk_core, the unwinder compiled for arm64 (under qemu-user

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# waits: until programs are stopped at random
 """Core files of real programs, as the kernel writes them when a signal kills and as gdb's gcore does,
 unwound with the kernel side's unwinder (build/walk_core) and with eu-stack: both must see the same
 (unwinders.py). Prints TAP.

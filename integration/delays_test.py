@@ -18,6 +18,7 @@ from build_targets import TARGETS
 from harness import HANG_SECONDS, Agent, Program, Tap, need_root
 from held_thread import held
 from process_states import children, wait_for
+from sampled import paced
 from viewer_pages import Page, targets, wait_for_page
 
 SIZES = ((1280, 800), (390, 844))
@@ -105,8 +106,8 @@ def main():
     tap = Tap()
     need_root(tap, "what is held up is seen")
     build_targets.build(["calls"])
-    with targets(["native"]) as pids, Agent("-viewer", "127.0.0.1:0", "-samples-per-second", 199,
-                                            outputs=[]) as agent:
+    with targets(["native"]) as pids, paced(pids.values()), \
+            Agent("-viewer", "127.0.0.1:0", "-samples-per-second", 199, outputs=[]) as agent:
         url = wait_for_page(agent)
         if not tap.ok(url, "the agent starts and prints the page's address", agent.log_text()):
             tap.finish()

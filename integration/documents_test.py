@@ -25,6 +25,7 @@ import build_targets
 from build_targets import TARGETS
 from harness import HANG_SECONDS, ROOT, START_LINE, Program, Tap, die_with_parent, free_port, need_root
 from otlp_collector import Certificates
+from sampled import paced
 from viewer_pages import Api
 
 DOCUMENTS = ["README.md"] + sorted(
@@ -583,6 +584,7 @@ def main():
     with contextlib.ExitStack() as stack:
         scene = Scene(tap, stack.enter_context(tempfile.TemporaryDirectory(prefix="allframes-documents-")),
                       stack.enter_context(Certificates()), stack.enter_context(Program(TARGETS["calls"].path)))
+        stack.enter_context(paced([scene.pid]))
         for command, entry in COMMANDS.items():
             begin = time.monotonic()
             (entry if callable(entry) else entry.check)(scene, command)

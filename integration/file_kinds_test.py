@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# waits: for compilers and agents by turns
 """Programs of every kind of file (file_kinds.py) have the stacks that their sources allow.
 
 Frames have names where a file, or what lies beside it or in it, has symbols, and else say where the function

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# long
 # time limit: 10800 s
 """The unwinder of arm64 over core files of the targets in Go, which are compiled for arm64, run
 under qemu-user and are stopped at random. Their stacks must end where goroutines and threads begin,

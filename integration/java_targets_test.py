@@ -104,8 +104,7 @@ def plan(arguments):
     if IS_LONG:
         return [(java, mode, []) for java in every.values() for mode in ("int", "plain")]
     # In the interpreter a stack can be seen at each instruction.
-    return [(java, mode, javas.SHORT_TARGETS * (java is not list(every.values())[-1]))
-            for java, mode in zip(every.values(), ["plain", "int"])]
+    return [(java, mode, javas.SHORT_TARGETS) for java, mode in zip(every.values(), ["plain", "int"])]
 
 
 def main():

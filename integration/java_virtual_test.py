@@ -16,7 +16,8 @@ from pprof_reader import Profile
 from sampled import wait_cpu
 
 # Of CPU time of the JVM.
-CPU_SECONDS = 4
+CPU_SECONDS = 1
+RATE = 797
 SAMPLES = 200
 MODES = ["plain", "int"]
 OWN = "Virtual.lambda$main$0"
@@ -25,7 +26,7 @@ OWN = "Virtual.lambda$main$0"
 def samples_of(program, directory):
     """The samples of a pprof file."""
     path = os.path.join(directory, "all.pb.gz")
-    with Agent("-samples-per-second", 199, "-log-level", "debug", "-pid", program.pid,
+    with Agent("-samples-per-second", RATE, "-log-level", "debug", "-pid", program.pid,
                outputs=[path]) as agent:
         if not agent.wait_started():
             raise RuntimeError("the agent failed: " + agent.log_text())

@@ -21,7 +21,7 @@ from attached_samples import sample_attached
 from harness import HANG_SECONDS, IS_LONG, Program, Tap, need_root
 from javascript_stack_test import WITHOUT_MAGLEV_POSITIONS
 from javascript_test import MODES, options_of
-from line_shares import CPU_SECONDS, SAMPLES, SECONDS_MAX, SHARE_POINTS, costs
+from line_shares import CPU_SECONDS, RATE, SAMPLES, SECONDS_MAX, SHARE_POINTS, costs
 from otlp_resolved import resolved_lines
 from pprof_reader import Profile
 from runtimes import newest_or_all
@@ -41,7 +41,7 @@ def test_lines(tap, node, mode):
     """The shares of one version in one mode."""
     name = "%s, %s: lines have their shares" % (node, mode)
     with Program(*node.command(*options_of(mode, node.version[0]), TARGET)) as program:
-        result = sample_attached([program], SECONDS_MAX, "-with-lines", cpu_seconds=CPU_SECONDS)
+        result = sample_attached([program], SECONDS_MAX, "-with-lines", rate=RATE, cpu_seconds=CPU_SECONDS)
     found, approximate = collections.Counter(), 0
     for stack, count in result.stacks.items():
         frame = next((frame for frame in reversed(stack.user_frames) if TARGET in frame), "")

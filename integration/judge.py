@@ -18,8 +18,9 @@ from attached_samples import sample_attached, shorten, stacks_by_comm
 from harness import HANG_SECONDS, IS_LONG, Program, share
 
 SAMPLES_PER_TARGET = 200
-# CPU time of a target in one round: enough for the samples that are wanted.
+# CPU time of a target in one round: enough for the samples that are wanted of it, and of all where there are few.
 CPU_SECONDS = None if IS_LONG else 0.5
+CPU_SECONDS_OF_MANY = None if IS_LONG else 0.3
 AT_ONCE = 6
 # On a machine that is busy with other things the targets get little of it.
 ROUNDS_MAX = 8
@@ -219,13 +220,15 @@ def groups_of(cases, at_once=AT_ONCE):
 class Judge:
     """Judges the targets of one test. @seconds: of one round, which is shorter where each target has used
     @cpu_seconds before; @options: of the agent; @is_known: the agent attaches to the targets' runtime.
+    @fork_seconds: instead of @seconds for targets that make processes, as their CPU time is not known.
     """
 
-    def __init__(self, tap, test, seconds, *options, is_known=True, at_once=AT_ONCE, cpu_seconds=None):
+    def __init__(self, tap, test, seconds, *options, is_known=True, at_once=AT_ONCE, cpu_seconds=None, fork_seconds=None):
         self._tap = tap
         self._run = bad_events.Run(test)
         self._seconds = seconds
         self._cpu_seconds = cpu_seconds
+        self._fork_seconds = fork_seconds or seconds
         self._options = options
         self._is_known = is_known
         self._at_once = at_once
@@ -252,7 +255,8 @@ class Judge:
         lacking = group
         for _ in range(ROUNDS_MAX):
             result = sample_attached(
-                [case.program for case in lacking], self._seconds, *self._options,
+                [case.program for case in lacking], self._fork_seconds if lacking[0].forks else self._seconds,
+                *self._options,
                 selection=["-comm", lacking[0].comm] if lacking[0].forks else None,
                 is_known=self._is_known, stays_stopped=True,
                 # A target that forks spends its time in processes that are gone.

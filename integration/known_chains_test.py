@@ -17,9 +17,10 @@ import chains
 import judge
 from harness import IS_LONG, Tap, need_root
 
-SECONDS = 20 if IS_LONG else 5
-# Of each target: enough for the samples that are wanted.
-CPU_SECONDS = None if IS_LONG else 0.3
+SECONDS = 20 if IS_LONG else 8
+FORK_SECONDS = 20 if IS_LONG else 2
+# More than elsewhere, since these programs need next to no memory.
+AT_ONCE = 12
 
 
 class Verdict(judge.Verdict):
@@ -63,7 +64,7 @@ def main():
                               if chains.are_declared(target.source)]
     built = build_targets.build(wanted)
     the_judge = judge.Judge(tap, "known_chains_test", SECONDS, is_known=False,
-                            cpu_seconds=CPU_SECONDS)
+                            at_once=AT_ONCE, cpu_seconds=judge.CPU_SECONDS_OF_MANY, fork_seconds=FORK_SECONDS)
     cases = []
     for name in wanted:
         target = build_targets.TARGETS[name]

@@ -10,7 +10,8 @@ SECONDS_MAX = 120
 # The largest share is 18 %: by chance it differs by 2 points less than once in 4,000 times then.
 SAMPLES = 5000
 SHARE_POINTS = 2
-CPU_SECONDS = 6
+RATE = 2999
+CPU_SECONDS = 2
 APPROXIMATE_PERCENT = 5
 
 
@@ -51,7 +52,7 @@ def check_lines(tap, name, command, target, function, loop):
     function with the loops; @loop: as for costs().
     """
     with Program(*command) as program:
-        result = sample_attached([program], SECONDS_MAX, "-with-lines", cpu_seconds=CPU_SECONDS)
+        result = sample_attached([program], SECONDS_MAX, "-with-lines", rate=RATE, cpu_seconds=CPU_SECONDS)
     wrong, note = judge_lines(result.stacks, re.compile(r"%s \(%s:(\d+)\)" % (function, re.escape(target))),
                               costs(target, loop), APPROXIMATE_PERCENT)
     tap.ok(not wrong, name + ": lines have their shares", note, *wrong)

@@ -23,7 +23,7 @@ from build_targets import TARGETS
 from harness import (AGENT, START_LINE, STOP_SECONDS, Agent, Program, Tap, bpf_objects, bpf_objects_of,
                      bpf_objects_without_owner, cpu_seconds, list_bpf, need_root, online_cpus,
                      parse_folded, run_agent)
-from sampled import run_for, stopped
+from sampled import paced, run_for, stopped
 
 WRONG_USAGE = [
     ["-no-such-option"],
@@ -222,11 +222,11 @@ def check_no_space(tap, one):
 @contextlib.contextmanager
 def busy_cpus(count):
     """@count busy programs: there are virtual machines whose kernel delivers no samples of an idle CPU, to
-    perf no more than to us. Yields the options that select one of them.
+    perf no more than to us. Yields the options that select one of them, and sample it often enough if it is paced.
     """
     with contextlib.ExitStack() as stack:
         programs = [stack.enter_context(Program(TARGETS["recursion"].path)) for _ in range(count)]
-        yield ["-pid", programs[0].pid]
+        yield ["-pid", programs[0].pid, "-samples-per-second", 199]
 
 
 def settle(before, seconds=20):
@@ -244,7 +244,7 @@ def settle(before, seconds=20):
 
 def check_signals(tap, before, one):
     for number in signal.SIGINT, signal.SIGTERM:
-        with Agent("-samples-per-second", 99, *one) as agent:
+        with Agent(*one) as agent:
             started = agent.wait_started()
             time.sleep(1)
             result = agent.stop(number)
@@ -254,19 +254,19 @@ def check_signals(tap, before, one):
             left = [name for name in os.listdir(os.path.dirname(agent.folded_path))
                     if name not in ("log", "stdout", "stacks.folded")]
             tap.ok(not left, "no temporary file is left after %s" % number.name, left)
-    with Agent("-samples-per-second", 99, *one) as agent:
+    with Agent(*one) as agent:
         agent.wait_started()
         agent.process.send_signal(signal.SIGINT)
         # Two equal signals that come at once are one.
         seconds = agent.stop(signal.SIGTERM).stop_seconds
         tap.ok(seconds < 1, "a second signal stops at once", "%.2f s" % seconds)
-    with Agent("-samples-per-second", 99, *one) as agent:
+    with Agent(*one) as agent:
         agent.wait_started()
         agent.process.kill()
         agent.wait()
     left = settle(before)
     tap.ok(not left, "nothing is left loaded after kill -9", left)
-    result = run_agent("-duration", "1s")
+    result = run_agent("-samples-per-second", 199, "-duration", "1s")
     tap.ok(result.status == 0 and result.stacks, "and the agent starts again", result.log)
     left = settle(before)
     tap.ok(not left, "nothing is left loaded after a normal end", left)
@@ -540,7 +540,7 @@ def main():
     check_usage(tap)
     check_privilege(tap)
     check_no_btf(tap)
-    with busy_cpus(1) as one:
+    with busy_cpus(1) as one, paced([one[1]]):
         check_surroundings(tap, one)
         check_outputs(tap, one)
         check_no_space(tap, one)

@@ -15,9 +15,10 @@ import build_targets
 from build_targets import TARGETS
 from harness import HANG_SECONDS, IS_LONG, STOP_SECONDS, Agent, Program, Tap, need_root
 from otlp_collector import Collector, free_address, sending_warnings
-from sampled import signal_all, stopped
+from sampled import paced
 
-RATE = 97
+# The program is paced.
+RATE = 499
 
 
 def options(program, address, interval="500ms"):
@@ -30,11 +31,7 @@ class Outcome:
 
     def __init__(self, program, answers, seconds, interval="500ms"):
         with Collector("-answers", answers) as collector:
-            # Stopped while the agents of others start, so that these get ready the sooner.
-            with stopped([program.pid]), Agent(*options(program, collector.address, interval), "-duration",
-                                               "%ds" % seconds) as agent:
-                agent.wait_started()
-                signal_all([program.pid], signal.SIGCONT)
+            with Agent(*options(program, collector.address, interval), "-duration", "%ds" % seconds) as agent:
                 self.result = agent.wait(seconds + HANG_SECONDS)
                 self.total = sum(self.result.stacks.values())
             self.received = collector.stop()
@@ -206,7 +203,7 @@ def main():
     if not build_targets.build(["calls"]):
         tap.skip("OTLP with faults", "a compiler is missing")
         tap.finish()
-    with Program(TARGETS["calls"].path) as program:
+    with Program(TARGETS["calls"].path) as program, paced([program.pid]):
         check_random_faults(tap, program)
         check_retries(tap, program)
         check_no_retries(tap, program)

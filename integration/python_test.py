@@ -20,7 +20,8 @@ from harness import IS_LONG, StackEnds, Tap, need_root, share
 from python_chains import PythonFrame, Target, split
 from python_targets_test import lack_of
 
-SECONDS = 12 if IS_LONG else 2
+# In the short tier it is long enough for all that run side by side to use their CPU time.
+SECONDS = 12 if IS_LONG else 6
 # All targets that make no processes run side by side.
 AT_ONCE = 40
 # A debug build that starts among twenty others.
@@ -243,7 +244,7 @@ def main():
     names = chosen.names
     if not IS_LONG and not sys.argv[1:]:
         names = pythons.SHORT_TARGETS
-    the_judge = judge.Judge(tap, "python_test", SECONDS, "-with-lines", at_once=AT_ONCE, cpu_seconds=judge.CPU_SECONDS)
+    the_judge = judge.Judge(tap, "python_test", SECONDS, "-with-lines", at_once=AT_ONCE, cpu_seconds=judge.CPU_SECONDS_OF_MANY)
     for python in chosen.runtimes or chosen.every.values():
         the_judge.run(cases_in(tap, python, names))
     the_judge.finish(is_whole=not sys.argv[1:])

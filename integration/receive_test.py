@@ -24,7 +24,7 @@ from build_targets import TARGETS
 from harness import HANG_SECONDS, OUTPUT, STOP_SECONDS, Agent, Program, Tap, need_root, run_agent
 from otlp_collector import Certificates, sending_warnings
 from protobuf_wire import field
-from sampled import sample_run
+from sampled import sample_run, signal_all
 from viewer_pages import Api, count_with
 
 RATE = 199
@@ -96,10 +96,12 @@ def sender_options(address, host, *more):
 
 def send(address, host, programs, *more, seconds=1):
     """A run that sends what each of @programs does in @seconds of CPU time: its result, with the folded
-    stacks of the same samples.
+    stacks of the same samples. The programs are stopped afterwards.
     """
-    return sample_run([program.pid for program in programs], RATE, seconds,
-                      *sender_options(address, host, *more))
+    pids = [program.pid for program in programs]
+    result = sample_run(pids, RATE, seconds, *sender_options(address, host, *more))
+    signal_all(pids, signal.SIGSTOP)
+    return result
 
 
 def check_machines(tap, receiver, directory):

@@ -19,8 +19,8 @@ import rubies
 import ruby_stack_test
 from harness import HANG_SECONDS, IS_LONG, Program, Tap, need_root, run_agent
 
-SECONDS = 20 if IS_LONG else 4
-SAMPLES_PER_SECOND = 1000
+SECONDS = 20 if IS_LONG else 2
+SAMPLES_PER_SECOND = 2000
 TARGET = os.path.join(rubies.TARGETS, "collector.rb")
 MARK = re.compile(r"\[GC (marking|sweeping|compacting)\]")
 # How far the share of the samples with a mark may be from what the runtime's clock says, beside what chance does to it: the

@@ -5,12 +5,15 @@ else the machine does.
 import contextlib
 import os
 import signal
+import threading
 import time
 
 from harness import Agent, FinishedResult, cpu_seconds
 
 # A program that has not had its CPU time by then hangs.
 WAIT_SECONDS = 300
+# Programs that are paced run for RUN_SECONDS of each PERIOD_SECONDS.
+PERIOD_SECONDS, RUN_SECONDS = 0.1, 0.02
 
 
 def _wait_cpu(pids, seconds, limit_seconds, then):
@@ -58,6 +61,29 @@ def stopped(pids):
         yield
     finally:
         signal_all(pids, signal.SIGCONT)
+
+
+@contextlib.contextmanager
+def paced(pids):
+    """The processes run for a fifth of the time, where a test needs some samples of them and takes long: the rest of the CPU
+    is for others.
+    """
+    end = threading.Event()
+
+    def run():
+        while not end.wait(PERIOD_SECONDS - RUN_SECONDS):
+            signal_all(pids, signal.SIGCONT)
+            end.wait(RUN_SECONDS)
+            signal_all(pids, signal.SIGSTOP)
+
+    thread = threading.Thread(target=run)
+    with stopped(pids):
+        thread.start()
+        try:
+            yield
+        finally:
+            end.set()
+            thread.join()
 
 
 def signal_all(pids, number):

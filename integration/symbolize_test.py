@@ -264,9 +264,9 @@ def wait_for_names(collector, is_enough=has_names, sources=()):
         time.sleep(0.2)
 
 
-def wait_started(agent, running):
-    """The programs are stopped meanwhile: the agent gets ready the sooner."""
-    with stopped(running.pids):
+def wait_started(agent, pids):
+    """The programs @pids are stopped meanwhile: the agent gets ready the sooner."""
+    with stopped(pids):
         agent.wait_started()
 
 
@@ -280,7 +280,7 @@ def check_all(tap, running, directory):
                   "-cache-dir", cache, "-log-level", "debug", *running.selection,
                   outputs=outputs) as agent:
         agent.folded_path = outputs[0]
-        wait_started(agent, running)
+        wait_started(agent, running.pids)
         wait_cpu(running.pids, CPU_SECONDS)
         running.end_gone()
         before = wait_for_names(collector, sources=compiled_sources())
@@ -305,7 +305,7 @@ def check_all(tap, running, directory):
                   "-reporter-interval", "500ms", "-symbolize", "full", "-with-lines", "-cache-dir", cache,
                   "-log-level", "debug", *running.selection, outputs=outputs[:1]) as agent:
         agent.folded_path = outputs[0]
-        wait_started(agent, running)
+        wait_started(agent, running.pids)
         wait_for_names(collector, sources=compiled_sources())
         wait_cpu(running.pids, CPU_SECONDS)
         result = agent.stop()
@@ -334,7 +334,7 @@ def check_less(tap, running, how):
             Agent("-collection-agent", collector.address, "-disable-tls", "-samples-per-second",
                   RATE, "-reporter-interval", "500ms", "-symbolize", how,
                   "-pid", running.pids[0], outputs=[]) as agent:
-        wait_started(agent, running)
+        wait_started(agent, running.pids[:1])
         before = wait_for_names(collector, has_names if how == "symtab" else bool)
         wait_cpu(running.pids[:1], CPU_SECONDS)
         result = agent.stop()

@@ -81,7 +81,8 @@ class Server:
 
 @contextlib.contextmanager
 def serving(tap, *options):
-    with Agent("-samples-per-second", "49", *options, outputs=[]) as agent:
+    """An agent with a page, which profiles this test: what others do would cost it more than the requests."""
+    with Agent("-samples-per-second", "49", "-pid", os.getpid(), *options, outputs=[]) as agent:
         if not tap.ok(agent.wait_started() and ADDRESS.search(agent.log_text()),
                       "the agent says its page's address: %s" % " ".join(options),
                       agent.log_text()):

@@ -36,16 +36,27 @@ license_of() {
 	esac
 }
 
+libraries=$(ldd "$program" | awk '$2 == "=>" { print $3 } $1 ~ /^\// { print $1 }' | sort -u)
+
+# The packages of all libraries, as dpkg has them: "PACKAGE:ARCHITECTURE: FILE" and "PACKAGE VERSION". One takes it as long as all.
+# A package knows a file by its real name, with /usr in front or without.
+owners=
+versions=
+if command -v dpkg-query >/dev/null 2>&1; then
+	# shellcheck disable=SC2046,SC2086
+	owners=$(dpkg-query -S $(readlink -f $libraries | sed 'p; s/^\/usr//') 2>/dev/null || true)
+	# shellcheck disable=SC2046
+	versions=$(dpkg-query -W -f '${Package} ${Version}\n' $(echo "$owners" | sed 's/:.*//' | sort -u) 2>/dev/null || true)
+fi
+
 # The package of library $1 and its copyright file, where dpkg knows them.
 package_of() {
-	command -v dpkg-query >/dev/null 2>&1 || return 0
-	# The package knows the file by its real name, with /usr in front or without.
 	real=$(readlink -f "$1")
-	package=$(dpkg-query -S "$real" 2>/dev/null || dpkg-query -S "${real#/usr}" 2>/dev/null ||
-		true)
+	package=$(echo "$owners" | awk -v one="$real" -v other="${real#/usr}" '$NF == one || $NF == other { print $1; exit }')
 	package=${package%%:*}
 	[ -n "$package" ] || return 0
-	echo "$package $(dpkg-query -W -f '${Version}' "$package"), /usr/share/doc/$package/copyright"
+	version=$(echo "$versions" | awk -v package="$package" '$1 == package { print $2; exit }')
+	echo "$package $version, /usr/share/doc/$package/copyright"
 }
 
 cat <<END
@@ -65,8 +76,7 @@ $(sed -nE 's/^([a-z0-9@/.-]+ [0-9.]+, .*)$/                      \1/p' viewer/as
 Loaded at run time:
 END
 status=0
-for library in $(ldd "$program" |
-	awk '$2 == "=>" { print $3 } $1 ~ /^\// { print $1 }' | sort -u); do
+for library in $libraries; do
 	name=$(basename "$library")
 	if ! license=$(license_of "$name"); then
 		license="NOT KNOWN: find out, and add it to scripts/legal.sh"

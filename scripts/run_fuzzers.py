@@ -11,7 +11,7 @@ output is TAP, with what was covered as comments.
 
 A fuzzer starts from the files in testdata/seeds/NAME/, if there are any. With --seconds it starts
 from the inputs of earlier runs, too (build/fuzz/FOLDER/fuzz/NAME_fuzz.corpus), and keeps new ones
-there. With --runs it executes N inputs from a fixed start of its random numbers, more in each further
+there. With --runs it executes N inputs from a fixed start of its random numbers, twice as many in each further
 round, and keeps none: neither the machine's speed nor an earlier run decides what it covers. With --hours
 all together get so much CPU time, start from DIRECTORY/NAME_fuzz, keep new inputs there, and at last drop those
 that add nothing to the others. A fuzzer that fails does not stop the others.
@@ -79,13 +79,14 @@ def coverage(program):
     profile = f"{ROOT / program}.profdata"
     subprocess.run(["llvm-profdata", "merge", "-o", profile, f"{ROOT / program}.profraw"],
                    check=True)
-    output = subprocess.run(["llvm-cov", "export", "-summary-only", f"-instr-profile={profile}",
-                             ROOT / program], stdout=subprocess.PIPE, check=True).stdout
+    wanted = covered_files(program)
+    output = subprocess.run(["llvm-cov", "export", "-summary-only", f"-instr-profile={profile}", ROOT / program,
+                             *(ROOT / name for name in wanted)], stdout=subprocess.PIPE, check=True).stdout
     lines = {}
     for file in json.loads(output)["data"][0]["files"]:
         name = os.path.relpath(os.path.join(ROOT, file["filename"]), ROOT)
         lines[name] = (file["summary"]["lines"]["covered"], file["summary"]["lines"]["count"])
-    return {name: lines.get(name, (0, 0)) for name in covered_files(program)}
+    return {name: lines.get(name, (0, 0)) for name in wanted}
 
 
 def last_executions(output):
@@ -114,7 +115,7 @@ def open_corpus(program, is_kept):
 def fuzz_until_covered(program, seconds, runs):
     """Runs fuzzer @program until it has covered enough, ROUNDS_MAX times at most: (is clean, the end
     of its last output, coverage; None if it is not clean). A round takes @seconds, or else @runs
-    executions times its number."""
+    executions, and each one twice as many as the one before."""
     with open_corpus(program, seconds is not None) as corpus:
         return fuzz_rounds(program, corpus, seconds, runs)
 
@@ -146,7 +147,7 @@ def merge(program, corpus):
 
 def fuzz_rounds(program, corpus, seconds, runs):
     for number in range(1, ROUNDS_MAX + 1):
-        limits = [f"-max_total_time={seconds}"] if runs is None else [f"-runs={runs * number}", f"-seed={number}"]
+        limits = [f"-max_total_time={seconds}"] if runs is None else [f"-runs={runs << (number - 1)}", f"-seed={number}"]
         is_clean, output = fuzz(program, corpus, limits)
         if not is_clean:
             return False, output, None

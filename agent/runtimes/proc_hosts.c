@@ -62,6 +62,7 @@ struct caller {
 struct proc_hosts {
 	char *proc_root;
 	int root_fd;
+	uint64_t first_keys_max_ns;
 	struct host_pool pool;
 	struct caller callers[PROC_CHANNEL_COUNT];
 	struct log_limit log_limit;
@@ -422,7 +423,7 @@ static int hosts_read_maps(struct proc_home *home, pid_t pid, struct proc_maps *
 		.is_new = first != NULL,
 		.device_count = first ? first->device_count : 0,
 		.wants_parent = first && !first->parent_pid,
-		.end_ns = clock_monotonic_ns() + FIRST_KEYS_MAX_NS,
+		.end_ns = clock_monotonic_ns() + caller->hosts->first_keys_max_ns,
 	};
 	_cleanup_(reply_deinit) struct reply reply;
 	int err = ask(caller, &question, first ? first->devices : NULL, &reply);
@@ -580,6 +581,8 @@ int proc_hosts_create(const struct proc_hosts_options *options, struct proc_host
 	if (!created)
 		return fail(-ENOMEM, "no memory for who reads maps");
 	created->root_fd = -1;
+	created->first_keys_max_ns = options->first_keys_max_ns ? options->first_keys_max_ns :
+								  FIRST_KEYS_MAX_NS;
 	created->log_limit = (struct log_limit){ .interval_ns = 10 * NS_PER_SECOND, .burst = 3 };
 	err = init_pool(created, options);
 	if (err) {

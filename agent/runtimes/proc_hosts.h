@@ -27,6 +27,8 @@ struct proc_hosts_options {
 	const char *program;
 	/** "/proc", or a test's folder. */
 	const char *proc_root;
+	/** Time for the keys that come with the maps of a new process, from the request on; 0: 50 ms. */
+	uint64_t first_keys_max_ns;
 };
 
 /** -errno. Starts the first process without waiting for it. */
