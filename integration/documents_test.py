@@ -259,7 +259,7 @@ def send_with_token(scene, command):
     collector, address = start_collector(scene, "build/collector", "-tls-cert cert.pem -tls-key key.pem -print")
     with collector, scene.run(
             command, {"collector.example.com:4317": address, "/etc/token": scene.path("bearer-of-all")},
-            "-duration 2s -pid %d" % scene.pid,
+            "-duration 2s -pid %d %s" % (scene.pid, OFTEN),
             {"GRPC_DEFAULT_SSL_ROOTS_FILE_PATH": scene.path("ca.pem")}) as run:
         status = run.end()
         collector.stop()
@@ -269,7 +269,7 @@ def send_with_token(scene, command):
 def collect(scene, command):
     """The collector, and the agent that sends to it: the command after @command."""
     collector, address = start_collector(scene, command)
-    with collector, scene.run(SEND_HERE, {"127.0.0.1:4317": address}, "-duration 2s -pid %d" % scene.pid) as run:
+    with collector, scene.run(SEND_HERE, {"127.0.0.1:4317": address}, "-duration 2s -pid %d %s" % (scene.pid, OFTEN)) as run:
         scene.done(SEND_HERE, run, SENT.search)
         status = collector.stop()
         files = os.listdir(scene.path("requests"))
@@ -348,7 +348,7 @@ def receive(scene, command):
         if not scene.tap.ok(found, "it receives with TLS", run.text()):
             return
         here = {"HOST:4317": "127.0.0.1:" + found[2]}
-        with scene.run(SEND, here, "-duration 2s -tags host.name:web-1 -pid %d" % scene.pid) as sender:
+        with scene.run(SEND, here, "-duration 2s -tags host.name:web-1 -pid %d %s" % (scene.pid, OFTEN)) as sender:
             scene.done(SEND, sender, SENT.search)
         with scene.run(UPLOAD, here) as sender:
             scene.done(UPLOAD, sender, "its symbols are sent")
