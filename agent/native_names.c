@@ -24,10 +24,8 @@ enum {
 	SYMBOL_TABLES_MAX_BYTES = 128 << 20,
 	/* For as long as the agent runs. */
 	SHOWN_TABLES_MAX_BYTES = 24 << 20,
-	SYMBOL_CACHE_MAX_BYTES = 512 << 20,
 };
 
-#define SYMBOL_CACHE_DISK_MAX_BYTES (2ULL << 30)
 /* How long the report thread waits for symbols, and how long it does not wait after that was not enough. */
 #define SYMBOLS_WAIT_NS (1500 * NS_PER_MS)
 #define NO_WAIT_NS (20 * NS_PER_SECOND)
@@ -119,31 +117,21 @@ static int create_debuginfod(struct native_names *names)
 
 static int create_caches(const struct options *options, struct native_names *names)
 {
-	struct symbol_caches_options cache_options = {
-		.work = {
-			.proc_root = "/proc",
-			.unnamed_bytes = SYMBOL_CACHE_MAX_BYTES / 2,
-			.limits = { .cpu_ns = SYMBOL_CACHE_MAKER_CPU_NS,
-				    .memory_bytes = SYMBOL_CACHE_MAKER_MEMORY_BYTES,
-				    .output_bytes = SYMBOL_CACHE_MAKER_OUTPUT_BYTES },
-			.judge = names->judge,
-		},
-		.file_bytes = SYMBOL_CACHE_MAX_BYTES,
-	};
-	int error = 0;
+	struct symbol_caches_options cache_options;
+	bool fetches = options->debuginfod && names->depth == SYMBOL_DEPTH_FULL;
+	int error = fetches ? create_debuginfod(names) : 0;
 
-	if (options->debuginfod && names->depth == SYMBOL_DEPTH_FULL) {
-		error = create_debuginfod(names);
-		if (error)
-			return error;
+	if (!error)
+		error = symbol_caches_options_init(&cache_options, options->cache_dir);
+	if (error)
+		return error;
+	cache_options.work.judge = names->judge;
+	if (fetches) {
 		cache_options.work.fetched = names->fetched;
 		cache_options.no_dwarf = fetch_debug_file;
 		cache_options.no_dwarf_context = names;
 	}
-	if (options->cache_dir)
-		error = file_cache_create(options->cache_dir, ".ranges",
-					  SYMBOL_CACHE_DISK_MAX_BYTES, &cache_options.work.cache);
-	return error ? error : symbol_caches_create(&cache_options, &names->caches);
+	return symbol_caches_create(&cache_options, &names->caches);
 }
 
 /* Makes a symbol store; every thread that looks names up has its own. */

@@ -33,7 +33,10 @@ enum {
 	/* A tenth of a CPU that others want too; also for the processes that read DWARF. */
 	NICE_VALUE = 10,
 	WAITING_ROOTS_MAX = 256,
+	OPEN_MAX_BYTES = 512 << 20,
 };
+
+#define DISK_MAX_BYTES (2ULL << 30)
 
 /*
  * CPU time of each thread's work, which users can cause: what can be saved up, and the fraction of
@@ -668,6 +671,23 @@ static int start_workers(struct symbol_caches *store)
 		pthread_mutex_unlock(&store->lock);
 	}
 	return 0;
+}
+
+int symbol_caches_options_init(struct symbol_caches_options *options, const char *cache_dir)
+{
+	*options = (struct symbol_caches_options){
+		.work = {
+			.proc_root = "/proc",
+			.unnamed_bytes = OPEN_MAX_BYTES / 2,
+			.limits = { .cpu_ns = SYMBOL_CACHE_MAKER_CPU_NS,
+				    .memory_bytes = SYMBOL_CACHE_MAKER_MEMORY_BYTES,
+				    .output_bytes = SYMBOL_CACHE_MAKER_OUTPUT_BYTES },
+		},
+		.file_bytes = OPEN_MAX_BYTES,
+	};
+	return cache_dir ? file_cache_create(cache_dir, ".ranges", DISK_MAX_BYTES,
+					     &options->work.cache) :
+			   0;
 }
 
 int symbol_caches_create(const struct symbol_caches_options *options, struct symbol_caches **store)

@@ -39,6 +39,12 @@ struct symbol_caches_options {
 	void *no_dwarf_context;
 };
 
+/**
+ * The limits of the agent, and a disk cache in @cache_dir unless that is NULL; what @options had is overwritten. -errno with a text
+ * for users.
+ */
+int symbol_caches_options_init(struct symbol_caches_options *options, const char *cache_dir);
+
 int symbol_caches_create(const struct symbol_caches_options *options, struct symbol_caches **store);
 
 /**

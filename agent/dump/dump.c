@@ -20,7 +20,6 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
-#include "lib/base/file_cache.h"
 #include "lib/base/log.h"
 #include "lib/base/vector.h"
 #include "lib/host/proc_info.h"
@@ -35,7 +34,6 @@ enum {
 	NAMES_MAX = 32,
 	/* A read of memory that hangs would keep a thread stopped; the end of this process lets it go on. */
 	ALARM_SECONDS = 10,
-	SYMBOL_CACHE_MAX_BYTES = 512 << 20,
 };
 
 /*
@@ -45,8 +43,6 @@ enum {
 #define LINES_NS (300 * NS_PER_MS)
 #define LINES_LEAST_NS (50 * NS_PER_MS)
 #define ALL_LINES_NS (120 * NS_PER_SECOND)
-/* Limit of the disk cache, if there is one. */
-#define SYMBOL_CACHE_DISK_MAX_BYTES (2ULL << 30)
 
 VECTOR_DEFINE(binary_vector, struct binary *)
 
@@ -93,25 +89,13 @@ static void dump_deinit(struct dump *dump, size_t thread_count)
 
 static int create_symbols(struct dump *dump)
 {
-	struct symbol_caches_options caches = {
-		.work = {
-			.proc_root = "/proc",
-			.unnamed_bytes = SYMBOL_CACHE_MAX_BYTES / 2,
-			.limits = { .cpu_ns = SYMBOL_CACHE_MAKER_CPU_NS,
-				    .memory_bytes = SYMBOL_CACHE_MAKER_MEMORY_BYTES,
-				    .output_bytes = SYMBOL_CACHE_MAKER_OUTPUT_BYTES },
-		},
-		.file_bytes = SYMBOL_CACHE_MAX_BYTES,
-	};
+	struct symbol_caches_options caches;
 	struct symbol_store_options names = { .depth = SYMBOL_DEPTH_FULL,
 					      .table_limit_bytes = SYMBOL_TABLES_MAX_BYTES,
 					      .reads_remote = true,
 					      .demangles = true };
-	int error = 0;
+	int error = symbol_caches_options_init(&caches, dump->options->cache_dir);
 
-	if (dump->options->cache_dir)
-		error = file_cache_create(dump->options->cache_dir, ".ranges",
-					  SYMBOL_CACHE_DISK_MAX_BYTES, &caches.work.cache);
 	if (!error)
 		error = symbol_caches_create(&caches, &dump->caches);
 	if (error)

@@ -177,7 +177,6 @@ bool executable_runtime_has_ranges(struct executable_cache *cache, const struct 
 	struct code_range ranges[LOOP_RANGES_MAX];
 	uint8_t language;
 
-	executable_runtime_probe(cache, binary);
 	return copy_ranges(cache, binary->executable_id, ranges, &language);
 }
 

@@ -25,7 +25,7 @@ void executable_runtime_flag(struct executable_cache *cache, const struct binary
 /** Probes the file of @binary, unless that was done, without flagging rows. */
 void executable_runtime_probe(struct executable_cache *cache, const struct binary *binary);
 
-/** Load threads. Whether the file is a runtime whose rows must be flagged. Probes it, unless that was done. */
+/** Load threads. Whether the file, which was probed, is a runtime whose rows must be flagged. */
 bool executable_runtime_has_ranges(struct executable_cache *cache, const struct binary *binary);
 
 /** Any thread. The runtime that was found; NULL: no runtime, or not probed yet. Lives as long as the record. */
