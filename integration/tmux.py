@@ -84,7 +84,7 @@ class Tmux:
         return None
 
     def settings(self):
-        """What stty says of the terminal now, after the end of the command; wait_status() comes before."""
+        """The settings of the terminal, as stty prints them. The command must have ended: call wait_status() before."""
         path = self._status + ".stty"
         end = time.monotonic() + HANG_SECONDS
         while not os.path.exists(path) or not os.path.getsize(path):

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The page names the package that has the names of a stripped program of the distribution: beside what dpkg says of the file and
-os-release of the distribution. Prints TAP.
+"""The page names the debug package of a stripped program. The test compares it with the package that dpkg names, and the server with
+that of os-release. Prints TAP.
 """
 import os
 import platform

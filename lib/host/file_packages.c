@@ -14,7 +14,7 @@
 
 enum {
 	DATABASE_MAX_BYTES = 64 << 20,
-	/* Of all lists of files together. */
+	/* The limit for the sum of all lists of files. */
 	LISTS_MAX_BYTES = 128 << 20,
 	PACKAGES_MAX = 20000,
 	OS_RELEASE_MAX_BYTES = 64 << 10,

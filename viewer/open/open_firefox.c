@@ -252,7 +252,7 @@ static int load_libraries(struct firefox *file, uint32_t parent)
 	return err;
 }
 
-/* Reads what the profile says of itself: groups of entries with a label and a value. */
+/* Reads the facts about the profile. They are groups of entries, each with a label and a value. */
 static int read_entries(struct json_reader *reader, uint32_t meta)
 {
 	struct json_index *index = &reader->index;

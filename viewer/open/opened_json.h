@@ -45,8 +45,8 @@ double json_reader_number(struct json_reader *reader, uint32_t object, const cha
 			  double otherwise);
 
 /**
- * Adds what the file says of itself as a comment, "KEY: VALUE", or the value alone if the key is "comment". "tool", which the
- * agent's files have before all others, is left out. -ENOMEM.
+ * Adds a fact about the file as a comment: "KEY: VALUE", or the value alone if the key is "comment". The key "tool" is left out; the
+ * agent's files have it before all others. -ENOMEM.
  */
 int json_reader_add_fact(struct json_reader *reader, const char *key, const char *value);
 
