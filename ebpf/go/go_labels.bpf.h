@@ -59,32 +59,51 @@ static __always_inline bool read_go_string(__u64 header, char *text, __u8 *text_
 	return true;
 }
 
-/* Adds the label whose key and value have their string headers at these addresses. */
-static __always_inline void add_label(struct unwind_state *state, __u64 key, __u64 value)
+/* Notes the label whose key and value have their string headers at these addresses. */
+static __always_inline void note_label(struct unwind_state *state, __u64 key, __u64 value)
 {
-	struct sample_label *label = next_label(state);
+	__u32 count = state->go.label_count;
 
-	if (!label || state->record.label_bytes >= LABELS_MAX * sizeof(*label))
+	if (count >= LABELS_MAX)
 		return;
-	if (read_go_string(key, label->key, &label->key_bytes, LABEL_KEY_MAX_BYTES) &&
-	    label->key_bytes &&
-	    read_go_string(value, label->value, &label->value_bytes, LABEL_VALUE_MAX_BYTES))
-		state->record.label_bytes += sizeof(*label);
+	state->go.labels[count].key = key;
+	state->go.labels[count].value = value;
+	state->go.label_count = count + 1;
+}
+
+/*
+ * Adds the labels that were noted. So the verifier goes through the copies of strings once for each label that a record may
+ * have, and not once for each slot of each bucket.
+ */
+static __always_inline void add_labels(struct unwind_state *state)
+{
+	for (__u32 i = 0; i < LABELS_MAX && i < state->go.label_count; i++) {
+		const struct go_label *found = &state->go.labels[i];
+		struct sample_label *label = next_label(state);
+
+		if (label &&
+		    read_go_string(found->key, label->key, &label->key_bytes,
+				   LABEL_KEY_MAX_BYTES) &&
+		    label->key_bytes &&
+		    read_go_string(found->value, label->value, &label->value_bytes,
+				   LABEL_VALUE_MAX_BYTES))
+			state->record.label_bytes += sizeof(*label);
+	}
 }
 
 /* From 1.24 on: a slice of keys and values. */
-static __always_inline void add_label_slice(struct unwind_state *state, __u64 slice)
+static __always_inline void note_label_slice(struct unwind_state *state, __u64 slice)
 {
 	__u64 list, count;
 
 	if (read_word_pair(slice, &list, &count))
 		return;
 	for (__u32 i = 0; i < LABELS_MAX && i < count; i++)
-		add_label(state, list + i * GO_LABEL_BYTES, list + i * GO_LABEL_BYTES + 16);
+		note_label(state, list + i * GO_LABEL_BYTES, list + i * GO_LABEL_BYTES + 16);
 }
 
 /* Up to 1.23: a map. */
-static __always_inline void add_label_map(struct unwind_state *state, __u64 pointer)
+static __always_inline void note_label_map(struct unwind_state *state, __u64 pointer)
 {
 	__u64 map, buckets, used, bits;
 
@@ -102,8 +121,8 @@ static __always_inline void add_label_map(struct unwind_state *state, __u64 poin
 			return;
 		for (__u32 slot = 0; slot < GO_BUCKET_SLOTS; slot++)
 			if ((used >> (8 * slot) & 0xff) >= GO_BUCKET_USED_FROM)
-				add_label(state, bucket + GO_BUCKET_KEYS + slot * 16,
-					  bucket + GO_BUCKET_VALUES + slot * 16);
+				note_label(state, bucket + GO_BUCKET_KEYS + slot * 16,
+					   bucket + GO_BUCKET_VALUES + slot * 16);
 	}
 }
 
@@ -153,10 +172,12 @@ static __always_inline void go_add_labels(struct unwind_state *state)
 		return;
 	if (state->go.process.g_labels &&
 	    !read_word(state->go.curg + state->go.process.g_labels, &labels) && labels) {
+		state->go.label_count = 0;
 		if (state->go.process.has_label_slice)
-			add_label_slice(state, labels);
+			note_label_slice(state, labels);
 		else
-			add_label_map(state, labels);
+			note_label_map(state, labels);
+		add_labels(state);
 	}
 	if (config.with_task_ids)
 		add_goroutine_id(state);

@@ -6,6 +6,12 @@
 #include "ebpf/abi/go.h"
 #include "ebpf/helpers.bpf.h"
 
+/** A label of a goroutine: addresses of the string headers of both. */
+struct go_label {
+	__u64 key;
+	__u64 value;
+};
+
 /** Position of an unwind in the stacks of Go's runtime; addresses are in the process. */
 struct go_unwind {
 	/** The runtime to which all other members belong; 0: none yet. */
@@ -27,6 +33,10 @@ struct go_unwind {
 	/** The thread's own stack pointer at the next outer call from C; 0: g0 has it. */
 	__u64 callback_sp;
 	struct go_process process;
+	/** Labels that were found, and are added to the record at the end. */
+	__u32 label_count;
+	__u32 reserved;
+	struct go_label labels[LABELS_MAX];
 };
 
 /** Resets the state for a new sample. */
