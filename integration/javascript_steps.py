@@ -14,9 +14,10 @@ FRAME_BUILTINS = ("BaselineOutOfLinePrologue", "BaselineLeaveFrame")
 GENERATED = {"o": "optimized", "b": "baseline", "i": "baseline", "r": "regexp", "w": "wasm"}
 NO_LEAF = "-"
 
-Step = collections.namedtuple("Step", "kind pc sp leaf callers code")
-# @index: of the step in its burst.
-Fault = collections.namedtuple("Fault", "code pc why expected found")
+# @number: of the step, in the order of time.
+Step = collections.namedtuple("Step", "number kind pc sp leaf callers code")
+Fault = collections.namedtuple("Fault", "number code pc why expected found")
+NO_FUNCTION = "no function"
 
 
 class Run:
@@ -119,8 +120,8 @@ def find_leaf_faults(part):
         following = next((call for call in part[index:] if call.kind.startswith(CALL)), calls[-1] if calls else None)
         expected = collapsed(following.leaf) if following else common
         if collapsed(step.leaf) != expected:
-            yield Fault(step.code, step.pc, "no function" if step.leaf[0] == "n" else "another leaf", [expected],
-                        [step.leaf])
+            yield Fault(step.number, step.code, step.pc, NO_FUNCTION if step.leaf[0] == "n" else "another leaf",
+                        [expected], [step.leaf])
 
 
 def find_caller_fault(run, step):
@@ -135,7 +136,7 @@ def find_caller_fault(run, step):
         why = "a guess"
     else:
         return None
-    return Fault(step.code, step.pc, why, run.callers, [step.leaf] + step.callers)
+    return Fault(step.number, step.code, step.pc, why, run.callers, [step.leaf] + step.callers)
 
 
 class Judge:
@@ -145,6 +146,7 @@ class Judge:
         self.checked = collections.Counter()
         self.unchecked = self.jumps = 0
         self.faults = []
+        self._judged, self._count = [], 0
         self.names = {}
         # Name and ELF virtual address of each pc in a builtin.
         self.builtins = {}
@@ -175,7 +177,8 @@ class Judge:
     def _on_step(self, kind, pc, sp, leaf, number):
         pc = int(pc, 16)
         code = self.builtins[pc][0] if pc in self.builtins else GENERATED.get(leaf[0], "generated")
-        self._steps.append(Step(kind, pc, int(sp, 16), leaf, self._callers[number], code))
+        self._count += 1
+        self._steps.append(Step(self._count, kind, pc, int(sp, 16), leaf, self._callers[number], code))
 
     def _end_burst(self):
         runs, jumps = split_runs(self._steps)
@@ -188,6 +191,7 @@ class Judge:
                 continue
             for step in run.steps:
                 self.checked[step.code] += 1
+                self._judged.append(step)
                 fault = find_caller_fault(run, step)
                 if fault:
                     self.faults.append(fault)
@@ -195,6 +199,19 @@ class Judge:
                 # A leaf in the builtin that makes a frame is the function or the builtin.
                 if part[0].code != FRAME_BUILTINS[0]:
                     self.faults.extend(find_leaf_faults(part))
+        self._judged.sort()
+
+    def wrong(self):
+        """The faults but those of a leaf that has left its frame: then only the callers are known."""
+        return [fault for fault in self.faults if fault.why != NO_FUNCTION]
+
+    def count_instructions(self):
+        """(at how many instructions stacks began to be wrong, how many instructions were judged). While a function runs
+        all its stacks are judged by one of them, so one fault may spoil many; and a program repeats itself."""
+        wrong = {fault.number for fault in self.wrong()}
+        first = {step.pc for before, step in zip([None, *self._judged], self._judged)
+                 if step.number in wrong and not (before and before.number in wrong)}
+        return len(first), len({step.pc for step in self._judged})
 
     def describe(self, frames):
         """@frames with names instead of fingerprints."""

@@ -12,6 +12,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import bad_events
 import javascript_steps
 import nodes
 from harness import HANG_SECONDS, IS_LONG, ROOT, Tap, die_with_parent, need_root, share
@@ -29,8 +30,8 @@ MAGLEV_FROM = 24
 VERSIONS = (18, 24)
 STEPS = 130000 if IS_LONG else 4000
 SECONDS = 1500 if IS_LONG else HANG_SECONDS
-# A fault spoils some neighbouring instructions, so few steps have a share that differs much from run to run.
-FAULTS_PERCENT = 0.5 if IS_LONG else 1.5
+# An instruction of 100 that has a wrong stack.
+FAULT_RATE = 0.01
 SHOWN = 12
 
 
@@ -63,17 +64,16 @@ def describe_faults(judge):
             judge.describe(fault.expected[:6]), judge.describe(fault.found[:6]))
 
 
-def check_node(tap, node, mode):
+def check_node(tap, run, node, mode):
     title = "%s, %s" % (node, mode)
     judge = run_steps(node, mode)
     checked = sum(judge.checked.values())
     tap.ok(checked > 0.8 * STEPS, title + ": %d stacks are judged, in %d kinds of code" % (checked, len(judge.checked)),
            judge.unchecked)
-    # Where the function has left its frame, only the callers are known.
-    wrong = [fault for fault in judge.faults if fault.why != "no function"]
-    tap.never(100 * len(wrong) > FAULTS_PERCENT * checked,
-              title + ": wrong: %s, leaves without their function: %s" % (
-                  share(len(wrong), checked), share(len(judge.faults) - len(wrong), checked)), *describe_faults(judge))
+    wrong = len(judge.wrong())
+    run.check(tap, title + ": the stacks are right", "wrong, " + mode, *judge.count_instructions(), FAULT_RATE,
+              "wrong: %s, leaves without their function: %s" % (
+                  share(wrong, checked), share(len(judge.faults) - wrong, checked)), *describe_faults(judge))
 
 
 # A function calls another one, which returns.
@@ -85,19 +85,25 @@ FAULTY = {
     "another leaf": {7: "step - 105 80 i2 0"},
     "an error": {2: "callers 1 e7"},
 }
+# A function that is judged by the wrong stack of its caller at the call.
+SPOILED_CALLEE = ["callers 2 i2 n10", "step - 200 78 n 2", "step - 201 78 n 2", "step return 202 78 n 2", "step - 105 80 i1 0"]
 
 
 def check_judge(tap):
     for title, lines in {"sound": {}, **FAULTY}.items():
         judge = javascript_steps.Judge()
         judge.read(lines.get(index, line) for index, line in enumerate(SOUND))
-        tap.ok(bool(judge.faults) == bool(lines), "the judge: " + title, judge.faults)
+        tap.ok(judge.count_instructions()[0] == bool(lines), "the judge: " + title, judge.faults)
+    judge = javascript_steps.Judge()
+    judge.read(SOUND[:5] + SPOILED_CALLEE)
+    tap.ok(judge.count_instructions() == (1, 5) and len(judge.wrong()) == 3, "the judge: one fault spoils a callee", judge.faults)
 
 
 def main():
     tap = Tap()
     check_judge(tap)
     need_root(tap, "steps through programs in JavaScript")
+    run = bad_events.Run("javascript_steps_test")
     modes = [name for name in sys.argv[1:] if name in MODES] or list(MODES)
     chosen = nodes.chosen([name for name in sys.argv[1:] if name not in MODES], IS_LONG)
     for node in chosen.runtimes or chosen.every.values():
@@ -105,7 +111,8 @@ def main():
             continue
         for mode in modes:
             if mode != "maglev" or node.version[0] >= MAGLEV_FROM:
-                check_node(tap, node, mode)
+                check_node(tap, run, node, mode)
+    run.finish(tap)
     tap.finish()
 
 

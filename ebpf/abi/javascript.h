@@ -52,7 +52,7 @@ enum {
 	JAVASCRIPT_OFFSET_MASK = (1 << JAVASCRIPT_CODE_SHIFT) - 1,
 	JAVASCRIPT_NO_OFFSET = JAVASCRIPT_OFFSET_MASK,
 	/** A power of two, for the binary search. */
-	JAVASCRIPT_BUILTIN_RANGES_MAX = 32,
+	JAVASCRIPT_BUILTIN_RANGES_MAX = 64,
 	/** An object's tagged pointer minus its address. */
 	JAVASCRIPT_TAG = 1,
 	/** Offset of the length, a Smi, in arrays of all kinds, those of bytecodes included. */
@@ -88,13 +88,15 @@ enum javascript_builtin_class {
 	JAVASCRIPT_BUILTIN_EXIT = 7,
 	/** It goes on to a function, for which it may move the arguments and the return address. It has no frame then. */
 	JAVASCRIPT_BUILTIN_CALL = 8,
+	/** Builtins without a frame call it, too: write barriers, and what turns a number into an integer. */
+	JAVASCRIPT_BUILTIN_HELPER = 9,
 };
 
 /** Builtins of one class, in bytes from the first builtin of all; they end where the next range starts. */
 struct javascript_builtin_range {
-	__u32 start;
+	__u32 start : JAVASCRIPT_CODE_SHIFT;
 	/** enum javascript_builtin_class */
-	__u32 builtin_class;
+	__u32 builtin_class : 32 - JAVASCRIPT_CODE_SHIFT;
 };
 
 /** Offsets are in bytes from the beginning of an object. An offset or number that a version does not have is 0. */
@@ -104,7 +106,7 @@ struct javascript_process {
 	/** ELF virtual address of the first builtin; size of all builtins. */
 	__u64 builtins_start;
 	__u64 builtins_bytes;
-	/** Sorted by start; the first one starts at 0, and those behind the last have start UINT32_MAX. */
+	/** Sorted by start; the first one starts at 0, and those behind the last have start JAVASCRIPT_OFFSET_MASK. */
 	struct javascript_builtin_range ranges[JAVASCRIPT_BUILTIN_RANGES_MAX];
 
 	/** In a code page: the pointer to the list of its code. */

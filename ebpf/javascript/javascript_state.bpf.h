@@ -97,6 +97,8 @@ struct javascript_unwind {
 	__u64 return_address;
 	__u64 caller_sp;
 	__u64 caller_fp;
+	/** Stack pointer of the frame that has called a helper, JAVASCRIPT_BUILTIN_HELPER; 0: the last builtin was none. */
+	__u64 helper_sp;
 	/** The current code: the object in the code page, its Code, instructions and deoptimization data. */
 	__u64 object;
 	__u64 code;
@@ -134,6 +136,7 @@ static __always_inline void javascript_state_begin(struct javascript_unwind *unw
 	unwind->is_before = 0;
 	unwind->is_behind_leaf = 0;
 	unwind->moved = JAVASCRIPT_NOT_MOVED;
+	unwind->helper_sp = 0;
 	unwind->script = 0;
 	for (int i = 0; i < JAVASCRIPT_MAPS_COUNT; i++)
 		unwind->function_maps[i] = 0;

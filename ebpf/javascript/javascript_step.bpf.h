@@ -147,7 +147,7 @@ static __always_inline bool javascript_is_function(struct javascript_unwind *unw
 	       (is_moved && javascript_is_known_function(unwind));
 }
 
-/* Steps out of a leaf in a builtin whose frame is not made yet, or was popped. */
+/* Steps out of a builtin without a frame: that of a leaf is not made yet, or was popped. */
 static __always_inline enum unwind_error javascript_leave_frameless(struct unwind_state *state,
 								    __u32 builtin_class)
 {
@@ -305,7 +305,8 @@ static __always_inline enum unwind_error javascript_step_frame_builtin(struct un
 
 /*
  * Handles a pending frame of a builtin, whose caller was found by rows. They may be a guess, or wrong; but a builtin that
- * is in a call has a frame pointer. The pending frame was no guess itself if the leaf before is a builtin.
+ * is in a call has a frame, unless it has called a helper. The pending frame was no guess itself if the leaf before is a
+ * builtin.
  */
 static __always_inline enum unwind_error javascript_step_builtin(struct unwind_state *state)
 {
@@ -314,12 +315,15 @@ static __always_inline enum unwind_error javascript_step_builtin(struct unwind_s
 	__u32 builtin_class =
 		javascript_builtin_class(unwind, frame_address(state->pending_words[0]));
 	__u64 fp = state->pending_fp;
+	bool may_be_frameless = is_leaf || (builtin_class == JAVASCRIPT_BUILTIN_OTHER &&
+					    unwind->helper_sp == state->pending_sp);
 	enum unwind_error error;
 
+	unwind->helper_sp = builtin_class == JAVASCRIPT_BUILTIN_HELPER ? state->sp : 0;
 	if (is_leaf && (builtin_class == JAVASCRIPT_BUILTIN_PROLOGUE ||
 			builtin_class == JAVASCRIPT_BUILTIN_LEAVE))
 		return javascript_step_frame_builtin(state, builtin_class);
-	if (is_leaf && state->sp != fp + 16)
+	if (may_be_frameless && state->sp != fp + 16)
 		return javascript_leave_frameless(state, builtin_class);
 	if (!fp)
 		return javascript_release(state, true);

@@ -36,7 +36,7 @@ static int describe_builtins(const struct v8_builtins *builtins, struct javascri
 	uint32_t count = 0;
 
 	for (uint32_t i = 0; i < JAVASCRIPT_BUILTIN_RANGES_MAX; i++)
-		process->ranges[i].start = UINT32_MAX;
+		process->ranges[i].start = JAVASCRIPT_OFFSET_MASK;
 	for (uint32_t i = 0; i < builtins->count; i++) {
 		const struct v8_builtin *builtin = &builtins->items[i];
 

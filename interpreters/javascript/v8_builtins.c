@@ -87,6 +87,10 @@ static enum javascript_builtin_class class_by_name(const char *name)
 		return JAVASCRIPT_BUILTIN_EXIT;
 	if (moves_arguments(name))
 		return JAVASCRIPT_BUILTIN_CALL;
+	/* Source: compiler/backend/x64/code-generator-x64.cc (OutOfLineRecordWrite, OutOfLineTruncateDoubleToI). */
+	if (text_starts_with(name, "RecordWrite") ||
+	    text_starts_with(name, "EphemeronKeyBarrier") || !strcmp(name, "DoubleToI"))
+		return JAVASCRIPT_BUILTIN_HELPER;
 	/* Calls from JavaScript to wasm. */
 	if (text_starts_with(name, "JSToWasm") || text_starts_with(name, "GenericJSToWasm"))
 		return JAVASCRIPT_BUILTIN_NO_FUNCTION;

@@ -32,6 +32,7 @@ enum {
 	/* Builtins that make and leave such frames, with rules, which are wrong in a leaf. */
 	RULE_PROLOGUE_AT_CALL,
 	RULE_LEAVE_AT_CALL,
+	RULE_HELPER,
 	RULE_COUNT,
 	BUILTINS_OFFSET = RULE_INTERPRETER * 16,
 
@@ -417,7 +418,8 @@ static inline struct javascript_process made_javascript_process(bool is_new)
 			    { (RULE_PROLOGUE_AT_CALL - RULE_INTERPRETER) * 16,
 			      JAVASCRIPT_BUILTIN_PROLOGUE },
 			    { (RULE_LEAVE_AT_CALL - RULE_INTERPRETER) * 16,
-			      JAVASCRIPT_BUILTIN_LEAVE } },
+			      JAVASCRIPT_BUILTIN_LEAVE },
+			    { (RULE_HELPER - RULE_INTERPRETER) * 16, JAVASCRIPT_BUILTIN_HELPER } },
 		.code_header = is_new ? 32 : 128,
 		.code_flags = is_new ? 52 : 48,
 		.code_size = is_new ? 56 : 40,
@@ -448,8 +450,8 @@ static inline struct javascript_process made_javascript_process(bool is_new)
 		.dispatch_table = ROOT_DISPATCH_TABLE,
 	};
 
-	for (int i = 10; i < JAVASCRIPT_BUILTIN_RANGES_MAX; i++)
-		process.ranges[i].start = UINT32_MAX;
+	for (int i = 11; i < JAVASCRIPT_BUILTIN_RANGES_MAX; i++)
+		process.ranges[i].start = JAVASCRIPT_OFFSET_MASK;
 	if (is_new) {
 		process.jit_pages = JIT_PAGES;
 		process.jit_page_allocations = 8;
@@ -516,6 +518,7 @@ static inline int javascript_setup(void **state)
 		[RULE_DEOPTIMIZER] = RULELESS,
 		[RULE_PROLOGUE_AT_CALL] = CALL_RULE(8, .flags = RULE_LOOP),
 		[RULE_LEAVE_AT_CALL] = CALL_RULE(8, .flags = RULE_LOOP),
+		[RULE_HELPER] = IN_FRAME,
 	};
 #undef RULELESS
 #undef IN_FRAME

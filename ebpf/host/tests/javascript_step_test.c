@@ -247,6 +247,29 @@ static void other_builtins_have_frames_of_their_own(void **state)
 	assert_javascript_unwind(javascript, "NI0E");
 }
 
+static void a_builtin_without_a_frame_may_call_a_helper(void **state)
+{
+	struct javascript *javascript = *state;
+
+	/* The frame pointer is that of function 0, which has called the builtin. */
+	lay_in_frame(javascript, code_at(RULE_HELPER), MARKER_STUB, 0);
+	put_caller(javascript, FP_WORD + 2);
+	put_word(javascript, FP_WORD + 1, code_at(RULE_BUILTIN_AT_CALL));
+	assert_javascript_unwind(javascript, "NNI0E");
+	/* The helper has called C++. */
+	put_word(javascript, LEAF_WORD + 1, code_at(RULE_HELPER));
+	world_set_registers(javascript->world, code_at(RULE_NATIVE), stack_address(LEAF_WORD),
+			    stack_address(FP_WORD));
+	assert_javascript_unwind(javascript, "NNNI0E");
+	/* Other builtins are called in a frame, whatever the rules say. */
+	put_frame(javascript, CALLER_WORD, CONTEXT, function_at(1), CALLER_WORD + 20,
+		  code_at(RULE_INTERPRETER));
+	put_interpreted(javascript, CALLER_WORD + 20, 0, CALLER_OFFSET);
+	world_set_registers(javascript->world, code_at(RULE_BUILTIN), stack_address(LEAF_WORD),
+			    stack_address(FP_WORD));
+	assert_javascript_unwind(javascript, "Nb1I0E");
+}
+
 static void what_new_calls_is_marked(void **state)
 {
 	static const uint64_t markers[] = { MARKER_CONSTRUCT, MARKER_FAST_CONSTRUCT };
@@ -729,6 +752,7 @@ int main(void)
 		javascript_test(a_builtin_with_a_context_is_a_function),
 		javascript_test(all_types_of_functions_are_functions),
 		javascript_test(other_builtins_have_frames_of_their_own),
+		javascript_test(a_builtin_without_a_frame_may_call_a_helper),
 		javascript_test(what_new_calls_is_marked),
 		javascript_test(code_is_found_by_maps_and_by_the_lists_of_pages),
 		javascript_test(an_address_behind_the_last_instruction_is_returned_to),

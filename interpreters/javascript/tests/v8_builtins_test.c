@@ -54,6 +54,9 @@ static void builtins_are_found_by_their_symbols(void **state)
 					     "Builtins_BaselineOutOfLinePrologueDeopt",
 					     "Builtins_BaselineLeaveFrame",
 					     "Builtins_DeoptimizationEntry_Eager",
+					     "Builtins_RecordWriteSaveFP",
+					     "Builtins_EphemeronKeyBarrierIgnoreFP",
+					     "Builtins_DoubleToI",
 					     "Builtins_WideHandler",
 					     "Builtins_AddHandler" };
 	static const enum javascript_builtin_class classes[] = {
@@ -61,8 +64,9 @@ static void builtins_are_found_by_their_symbols(void **state)
 		JAVASCRIPT_BUILTIN_INTERPRETER, JAVASCRIPT_BUILTIN_INTERPRETER,
 		JAVASCRIPT_BUILTIN_NO_FUNCTION, JAVASCRIPT_BUILTIN_PROLOGUE,
 		JAVASCRIPT_BUILTIN_OTHER,	JAVASCRIPT_BUILTIN_LEAVE,
-		JAVASCRIPT_BUILTIN_DEOPTIMIZER, JAVASCRIPT_BUILTIN_HANDLER,
-		JAVASCRIPT_BUILTIN_HANDLER,
+		JAVASCRIPT_BUILTIN_DEOPTIMIZER, JAVASCRIPT_BUILTIN_HELPER,
+		JAVASCRIPT_BUILTIN_HELPER,	JAVASCRIPT_BUILTIN_HELPER,
+		JAVASCRIPT_BUILTIN_HANDLER,	JAVASCRIPT_BUILTIN_HANDLER,
 	};
 	enum { NAMES = sizeof(names) / sizeof(names[0]) };
 	static struct elf_builder builder;
