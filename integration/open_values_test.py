@@ -309,7 +309,8 @@ def check_refused(tap, directory):
                              "OTLP profiles of a version before 1.9"),
                             ("cut.pb.gz", gzip.compress(one)[:-9], "damaged"),
                             ("trace.json", b'{"traceEvents": []}', "ui.perfetto.dev"),
-                            ("x.afdo.txt", b"main:7:1\n 2: 7\n", "a profile for compilers")):
+                            ("x.afdo.txt", b"main:7:1\n 2: 7\n", "a profile for compilers"),
+                            ("y.afdo.txt", b"# host: box\n# rate: 19\n\nmain:7:1\n 2: 7\n", "a profile for compilers")):
         path = os.path.join(directory, name)
         with open(path, "wb") as file:
             file.write(data)

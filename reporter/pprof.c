@@ -355,8 +355,9 @@ static void add_columns_of_facts(struct pprof_writer *writer, Pprof__ValueType t
 	}
 }
 
-static void write_comment(struct pprof_writer *writer, const char *text)
+static void write_comment(void *context, const char *text)
 {
+	struct pprof_writer *writer = context;
 	Pprof__Profile comment = PPROF__PROFILE__INIT;
 	int64_t index = pprof_tables_name(&writer->tables, text);
 
@@ -365,23 +366,7 @@ static void write_comment(struct pprof_writer *writer, const char *text)
 	pprof_tables_write(&writer->tables, &comment);
 }
 
-/* A fact about where the profile comes from. */
-static void write_fact(void *context, const char *key, const char *value)
-{
-	struct pprof_writer *writer = context;
-	struct text_builder text = { 0 };
-
-	text_builder_append(&text, key);
-	text_builder_append(&text, ": ");
-	text_builder_append(&text, value);
-	if (text.failed)
-		writer->tables.err = -ENOMEM;
-	else
-		write_comment(writer, text_builder_text(&text));
-	text_builder_deinit(&text);
-}
-
-/* The period, the shown type and the comments of an opened profile. */
+/* The period and the shown type of an opened profile. */
 static void write_facts(struct pprof_writer *writer)
 {
 	const struct profile_facts *facts = writer->facts;
@@ -398,8 +383,6 @@ static void write_facts(struct pprof_writer *writer)
 		profile.default_sample_type =
 			pprof_tables_name(&writer->tables, facts->types[facts->shown_type].type);
 	pprof_tables_write(&writer->tables, &profile);
-	for (size_t i = 0; i < facts->comment_count; i++)
-		write_comment(writer, facts->comments[i]);
 }
 
 static void write_header(struct pprof_writer *writer, const struct sample_snapshot *snapshot,
@@ -431,8 +414,8 @@ static void write_header(struct pprof_writer *writer, const struct sample_snapsh
 	pprof_tables_write(&writer->tables, &profile);
 	if (writer->facts)
 		write_facts(writer);
-	if (!writer->facts)
-		profile_info_describe(info, snapshot, write_fact, writer);
+	if (profile_info_comments(info, snapshot, write_comment, writer))
+		writer->tables.err = -ENOMEM;
 	for (size_t i = 0; i < info->tag_count; i++)
 		write_comment(writer, info->tags[i]);
 }

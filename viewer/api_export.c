@@ -432,15 +432,19 @@ static int write_report(struct question *question, const struct sample_snapshot 
 static int write_autofdo(struct question *question, const struct sample_snapshot *snapshot,
 			 FILE *out)
 {
+	_cleanup_(export_info_deinit) struct export_info made = { 0 };
+
 	if (question->api->config.facts)
 		return fail(-EINVAL,
 			    "a profile for compilers can only be made while the agent samples");
-	return autofdo_write(out, snapshot, question->api->config.lookup);
+	make_info(question, &made);
+	return autofdo_write(out, snapshot, &made.info, question->api->config.lookup);
 }
 
 static int write_otlp(struct question *question, const struct sample_snapshot *snapshot, FILE *out)
 {
 	const struct api_config *config = &question->api->config;
+	_cleanup_(export_info_deinit) struct export_info made = { 0 };
 	const struct otlp_attribute attributes[] = { { "host.name", config->host } };
 	struct otlp_window window = {
 		.start_ns = config->epoch_monotonic_ns + start_ns(question),
@@ -456,8 +460,10 @@ static int write_otlp(struct question *question, const struct sample_snapshot *s
 		.lookup = config->lookup,
 		.facts = config->facts,
 		.with_command_lines = config->exports_command_lines,
+		.info = &made.info,
 	};
 
+	make_info(question, &made);
 	return otlp_file_write(out, snapshot, &window, &options);
 }
 

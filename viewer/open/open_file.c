@@ -197,6 +197,14 @@ static bool is_folded(const char *text, size_t count)
 	return false;
 }
 
+/* The text behind comments and blank lines. */
+static const char *skip_comments(const char *text)
+{
+	for (text += strspn(text, "\r\n"); *text == '#'; text += strspn(text, "\r\n"))
+		text += strcspn(text, "\n");
+	return text;
+}
+
 /* True for "main:734:10", and lines of the function behind it. */
 static bool is_autofdo(const char *text)
 {
@@ -307,10 +315,10 @@ int open_bytes(char *bytes, size_t count, struct opened_samples *opened)
 		return open_pprof_text(bytes, count, opened);
 	if (is_text(bytes, count) && is_perf_script(bytes, count))
 		return open_perf(bytes, count, opened);
-	if (is_text(bytes, count) && is_autofdo(bytes))
+	if (is_text(bytes, count) && is_autofdo(skip_comments(bytes)))
 		return fail(-EBADMSG,
 			    "it is a profile for compilers (AutoFDO), which has no stacks");
-	if (is_text(bytes, count) && is_stack_table(bytes))
+	if (is_text(bytes, count) && is_stack_table(skip_comments(bytes)))
 		return open_stack_table(bytes, count, opened);
 	if (is_text(bytes, count) && is_folded(bytes, count))
 		return open_folded(bytes, count, opened);

@@ -98,6 +98,11 @@ static char *pprof_of(struct fixture *f, uint64_t start_ns, size_t *bytes)
 static char *otlp_of(struct fixture *f, size_t *bytes)
 {
 	static const struct otlp_attribute host = { "host.name", "box" };
+	static const struct profile_info info = {
+		.host = "box",
+		.kernel = "6.1",
+		.samples_per_second = 19,
+	};
 	const struct otlp_window window = {
 		.end_ns = 5 * SECOND_NS,
 		.realtime_offset_ns = 1700000000 * SECOND_NS,
@@ -107,6 +112,7 @@ static char *otlp_of(struct fixture *f, size_t *bytes)
 		.lookup = &f->lookup,
 		.attributes = &host,
 		.attribute_count = 1,
+		.info = &info,
 	};
 	char *text = NULL;
 	FILE *out = open_memstream(&text, bytes);
@@ -247,6 +253,10 @@ static void otlp_reads_as_it_was_written(void **state)
 	assert_string_equal(got, expected);
 	assert_string_equal(opened.host, "box");
 	assert_int_equal(opened.samples_per_second, 19);
+	/* Once, though there are several profiles. */
+	assert_int_equal(opened.facts.comment_count, 6);
+	assert_string_equal(opened.facts.comments[0], "host: box");
+	assert_string_equal(opened.facts.comments[1], "kernel: Linux 6.1");
 	opened_samples_deinit(&opened);
 	free(file);
 	free(got);
