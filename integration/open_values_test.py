@@ -289,9 +289,40 @@ def check_perf(tap, directory):
                clock["samples"], periods)
 
 
-def old_otlp(sample, more=b""):
-    """An OTLP request with one sample, @more being fields of its profile."""
-    return field(1, field(2, field(2, field(1, field(1, 1)) + field(2, sample) + more))) + field(2, field(5, b""))
+def old_otlp(sample, more=b"", tables=b""):
+    """An OTLP request with one sample, @more being fields of its profile, @tables of its dictionary."""
+    return field(1, field(2, field(2, field(1, field(1, 1)) + field(2, sample) + more))) + field(2, field(5, b"") + tables)
+
+
+TIME = (1700000000 * 10 ** 9).to_bytes(8, "little")
+# Two attributes; a location has the first one.
+ATTRIBUTES = (field(6, b"") + 2 * field(6, field(1, 1) + field(2, field(3, 7))) + field(2, b"") + field(2, field(4, b"\1")) +
+              field(5, b"thread.id"))
+
+
+def check_unclear_otlp(tap, directory):
+    """The second field of a sample, and timestamps: values of 1.9 or attributes of 1.10."""
+    old = [("a value that is no attribute", field(2, b"\5") + field(5, TIME), ATTRIBUTES),
+           ("without a table", field(2, b"\1") + field(5, TIME), b""),
+           ("the value 0", field(2, b"\0\2") + field(5, 2 * TIME), ATTRIBUTES),
+           ("a value like an attribute of a location", field(2, b"\1") + field(5, TIME), ATTRIBUTES),
+           ("a link", field(2, b"\1") + field(4, 1) + field(5, TIME), ATTRIBUTES)]
+    new = [("an attribute of the sample", field(2, b"\2") + field(5, TIME), 1),
+           ("more timestamps than attributes", field(2, b"\1") + field(5, 3 * TIME), 3),
+           ("values, too", field(2, b"\1") + field(4, b"\7") + field(5, TIME), 7)]
+    for name, sample, tables in old:
+        path = os.path.join(directory, "old.otlp")
+        with open(path, "wb") as file:
+            file.write(old_otlp(field(1, 1) + sample, tables=tables))
+        result = run_agent("-open", path, "-report", outputs=[])
+        tap.ok(result.status == 2 and "OTLP profiles of version 1.9" in result.log, "OTLP 1.9: " + name, result.status, result.log)
+    for name, sample, total in new:
+        path = os.path.join(directory, "new.otlp")
+        with open(path, "wb") as file:
+            file.write(old_otlp(field(1, 1) + sample, tables=ATTRIBUTES + field(7, b"") + field(7, field(1, b"\1"))))
+        result = run_agent("-open", path, "-report", "-json", outputs=[])
+        tap.ok(result.status == 0 and json.loads(result.output)["value"] == total, "OTLP 1.10: " + name, result.status, result.log,
+               result.output)
 
 
 def check_refused(tap, directory):
@@ -332,6 +363,7 @@ def main():
         check_cpuprofile(tap, directory)
         check_perf(tap, directory)
         check_refused(tap, directory)
+        check_unclear_otlp(tap, directory)
     tap.finish()
 
 
