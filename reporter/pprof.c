@@ -54,6 +54,8 @@ struct pprof_writer {
 	struct pprof_tables tables;
 	/* NULL: the samples are the agent's. */
 	const struct profile_facts *facts;
+	/* The outermost frame of a stack is its process. */
+	bool has_processes;
 	/* The value columns, and the index of each origin's first column. */
 	uint32_t first_columns[ORIGIN_COUNT];
 	uint32_t column_count;
@@ -128,6 +130,9 @@ static void merge_sample(struct pprof_writer *writer, const struct stored_sample
 		if (shown.count)
 			push_number(writer, pprof_tables_location(&writer->tables, &shown));
 	}
+	if (writer->has_processes && (!writer->facts || *sample->sample.process_comm))
+		push_number(writer,
+			    pprof_tables_process(&writer->tables, sample->sample.process_comm));
 	if (!writer->tables.err && writer->facts)
 		writer->tables.err = add_value(writer, sample);
 	else if (!writer->tables.err)
@@ -433,7 +438,10 @@ static void pprof_writer_deinit(struct pprof_writer *writer)
 int pprof_write(FILE *out, const struct sample_snapshot *snapshot, const struct profile_info *info,
 		struct symbol_lookup *lookup)
 {
-	struct pprof_writer writer = { .facts = info->facts };
+	struct pprof_writer writer = {
+		.facts = info->facts,
+		.has_processes = info->with_processes,
+	};
 	uint64_t rate = info->samples_per_second ? info->samples_per_second : 1;
 	uint64_t period_ns = (NS_PER_SECOND + rate / 2) / rate;
 

@@ -83,16 +83,16 @@ void profile_info_describe(const struct profile_info *info, const struct sample_
 	text_builder_deinit(&text);
 }
 
-/* The key of ours that @comment begins with, as in "host: box"; NULL: it is another comment. */
-static const char *known_key(const char *comment)
+const char *profile_info_key(const char *text)
 {
-	static const char *const keys[] = { "host",	 "kernel",  "start", "duration", "rate",
-					    "selection", "quality", "agent", "tool",	 "period" };
+	static const char *const keys[] = { "host", "kernel",	 "start",   "duration",
+					    "rate", "selection", "quality", "agent",
+					    "tool", "period",	 "comment" };
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 		size_t length = strlen(keys[i]);
 
-		if (!strncmp(comment, keys[i], length) && !strncmp(comment + length, ": ", 2))
+		if (!strncmp(text, keys[i], length) && !strncmp(text + length, ": ", 2))
 			return keys[i];
 	}
 	return NULL;
@@ -101,7 +101,7 @@ static const char *known_key(const char *comment)
 static bool has_comment(const struct profile_facts *facts, const char *key)
 {
 	for (size_t i = 0; i < facts->comment_count; i++) {
-		const char *known = known_key(facts->comments[i]);
+		const char *known = profile_info_key(facts->comments[i]);
 
 		if (known && !strcmp(known, key))
 			return true;
@@ -138,7 +138,7 @@ void profile_info_describe_all(const struct profile_info *info,
 	take_text(&text, "period", take, context);
 	text_builder_deinit(&text);
 	for (size_t i = 0; i < facts->comment_count; i++) {
-		const char *comment = facts->comments[i], *key = known_key(comment);
+		const char *comment = facts->comments[i], *key = profile_info_key(comment);
 
 		take(context, key ? key : "comment", key ? comment + strlen(key) + 2 : comment);
 	}

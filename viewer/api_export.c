@@ -259,8 +259,8 @@ static void export_info_deinit(struct export_info *info)
 /* The parameters that chose the samples, such as "comm=nginx kind=kernel". */
 static void append_selection(const struct api_request *request, struct text_builder *text)
 {
-	static const char *const others[] = { "format", "type",	     "lines",  "root",
-					      "token",	"base_from", "base_to" };
+	static const char *const others[] = { "format",	   "type",  "lines",	 "root",
+					      "processes", "token", "base_from", "base_to" };
 
 	for (size_t i = 0; i < request->parameter_count; i++) {
 		const struct api_parameter *parameter = &request->parameters[i];
@@ -277,11 +277,13 @@ static void append_selection(const struct api_request *request, struct text_buil
 static void make_info(const struct question *question, struct export_info *made)
 {
 	const struct api_config *config = &question->api->config;
+	const char *processes;
 
 	*made = (struct export_info){ 0 };
 	if (config->selection)
 		text_builder_append(&made->selection, config->selection);
 	append_selection(question->request, &made->selection);
+	processes = request_parameter(question->request, "processes");
 	made->info = (struct profile_info){
 		.start_time_ns = config->epoch_realtime_ns + start_ns(question),
 		.start_monotonic_ns = config->epoch_monotonic_ns + start_ns(question),
@@ -291,6 +293,7 @@ static void make_info(const struct question *question, struct export_info *made)
 		.kernel = config->kernel,
 		.version = config->version,
 		.selection = text_builder_text(&made->selection),
+		.with_processes = processes && !strcmp(processes, "1"),
 	};
 	if (!config->facts)
 		return;

@@ -80,6 +80,16 @@ static char *folded_of(const struct sample_snapshot *snapshot, struct symbol_loo
 	return text;
 }
 
+static char *pprof_with(struct fixture *f, const struct profile_info *info, size_t *bytes)
+{
+	char *text = NULL;
+	FILE *out = open_memstream(&text, bytes);
+
+	assert_int_equal(pprof_write(out, fixture_snapshot(f), info, &f->lookup), 0);
+	fclose(out);
+	return text;
+}
+
 static char *pprof_of(struct fixture *f, uint64_t start_ns, size_t *bytes)
 {
 	const struct profile_info info = {
@@ -87,12 +97,8 @@ static char *pprof_of(struct fixture *f, uint64_t start_ns, size_t *bytes)
 		.duration_ns = 5 * SECOND_NS,
 		.samples_per_second = 19,
 	};
-	char *text = NULL;
-	FILE *out = open_memstream(&text, bytes);
 
-	assert_int_equal(pprof_write(out, fixture_snapshot(f), &info, &f->lookup), 0);
-	fclose(out);
-	return text;
+	return pprof_with(f, &info, bytes);
 }
 
 static char *otlp_of(struct fixture *f, size_t *bytes)
@@ -207,6 +213,24 @@ static void pprof_reads_as_it_was_written(void **state)
 	report_interpreted(f);
 	folded = folded_of(fixture_snapshot(f), &f->lookup, false);
 	file = pprof_of(f, START_NS, &bytes);
+	assert_reads_as(file, bytes, false, folded);
+	free(file);
+	free(folded);
+}
+
+static void a_process_above_its_stacks_is_no_function(void **state)
+{
+	static const struct profile_info info = { .with_processes = true };
+	struct fixture *f = *state;
+	size_t bytes, plain_bytes;
+	char *folded, *file;
+
+	fixture_report_all_kinds(f);
+	report_interpreted(f);
+	folded = folded_of(fixture_snapshot(f), &f->lookup, false);
+	free(pprof_of(f, 0, &plain_bytes));
+	file = pprof_with(f, &info, &bytes);
+	assert_true(bytes > plain_bytes);
 	assert_reads_as(file, bytes, false, folded);
 	free(file);
 	free(folded);
@@ -519,6 +543,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(folded_stacks_read_as_they_were_written, setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(a_process_above_its_stacks_is_no_function, setup,
 						fixture_teardown),
 		cmocka_unit_test_setup_teardown(pprof_reads_as_it_was_written, setup,
 						fixture_teardown),
