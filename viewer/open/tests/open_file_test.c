@@ -438,7 +438,7 @@ static void what_is_no_profile_is_refused(void **state)
 	assert_refused("{\"a\":", 5, "JSON is damaged at byte 5");
 	assert_refused("{\"traceEvents\":[]}", 18, "a trace of Chrome");
 	assert_refused("hello\n", 6, "none of the formats");
-	assert_refused("\n\n", 2, "none of the formats");
+	assert_refused("\n\n", 2, "an empty file");
 	assert_refused("a;b 1\nno number\n", 16, "line 2: no number at the end: no number");
 	assert_refused("a;b 1\na\0b 2\n", 12, "none of the formats");
 	memset(late, ';', sizeof(late));
