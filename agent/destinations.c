@@ -477,6 +477,7 @@ static int write_outputs(struct destinations *destinations, const struct samplin
 		.kernel = destinations->kernel.release,
 		.version = AGENT_VERSION,
 		.selection = describe_selection(destinations->options, &selection),
+		.with_processes = destinations->options->with_processes,
 	};
 	const struct report_contents report = {
 		.info = {

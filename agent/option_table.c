@@ -708,6 +708,17 @@ const struct option option_table[] = {
 		.offset = offsetof(struct options, with_lines),
 	},
 	{
+		.name = "with-processes",
+		.group = OPTION_STACKS,
+		.brief = "names of processes on top of the stacks in pprof",
+		.meaning = "Put the name of the process on top of each stack in pprof files.",
+		.details =
+			"Graphs of a whole host begin with its processes then, as folded stacks always do. pprof has the name as "
+			"the label `comm` in any case, and the page has its processes.",
+		.set = option_set_switch,
+		.offset = offsetof(struct options, with_processes),
+	},
+	{
 		.name = "with-signatures",
 		.group = OPTION_STACKS,
 		.brief = "types of arguments of Java methods",

@@ -191,6 +191,8 @@ struct options {
 	bool with_signatures;
 	/** Adds lines to folded stacks and the stack table. */
 	bool with_lines;
+	/** Adds the names of processes to the stacks of pprof. */
+	bool with_processes;
 	/** Adds the ids of tasks, such as goroutines, to pprof and OTLP. */
 	bool with_task_ids;
 	/** A multiple of SLAB_BYTES. */

@@ -75,6 +75,8 @@ def read_profile(path):
     functions, current = {}, None
     with open(path, encoding="utf-8") as file:
         for line in file:
+            if line.startswith("#"):
+                continue
             depth = len(line) - len(line.lstrip())
             parts = line.strip().split(":")
             if not depth:

@@ -107,11 +107,19 @@ def check_provenance(tap, paths):
            "pprof: host, kernel, rate, selection and quality are comments", comments)
     mapping = next(iter(Profile(paths[".pb.gz"], True, True).mappings.values()))
     tap.ok(Profile(paths[".pb.gz"], True, True).mapping_file(mapping) == host, "its first mapping is the host", mapping)
-    for suffix in (".html", ".svg", ".speedscope.json", ".firefox.json"):
-        with open(paths[suffix], encoding="utf-8") as file:
+    for suffix in (".html", ".svg", ".speedscope.json", ".firefox.json", ".txt", ".afdo.txt", ".otlp"):
+        with open(paths[suffix], encoding="utf-8", errors="replace") as file:
             text = file.read()
         tap.ok(host in text and os.uname().release in text and "stacks are complete" in text,
                suffix + ": where it comes from is in it")
+
+
+def check_folded_lines(tap, path):
+    """Readers of folded stacks take every line for a stack, so there is nothing else in the file."""
+    with open(path, "rb") as file:
+        lines = file.read().split(b"\n")[:-1]
+    tap.ok(lines and not [line for line in lines if not re.fullmatch(rb"[^#].* [1-9][0-9]*", line)],
+           "folded stacks have no comments", lines[:3])
 
 
 def check_about(tap, path, suffix):
@@ -199,7 +207,8 @@ def main():
     with tempfile.TemporaryDirectory(prefix="allframes-exports-") as directory:
         check_made(tap, directory)
         paths = {suffix: os.path.join(directory, "run" + suffix)
-                 for suffix in (".folded", ".pb.gz", ".html", ".txt", ".svg", ".speedscope.json", ".firefox.json")}
+                 for suffix in (".folded", ".pb.gz", ".otlp", ".html", ".txt", ".afdo.txt", ".svg", ".speedscope.json",
+                                ".firefox.json")}
         with targets(["native", "python"]) as pids:
             sample_run(list(pids.values()), RATE, CPU_SECONDS, outputs=list(paths.values()))
         with open(paths[".folded"], encoding="utf-8", errors="surrogateescape") as file:
@@ -223,7 +232,7 @@ def main():
                    found.get("middle"), wanted.get("middle"), total)
         with showing(tap, paths[".firefox.json"]) as api:
             tap.ok(api.get("status")["has_times"], "the Firefox profile has times")
-        for suffix in (".pb.gz", ".html", ".speedscope.json", ".firefox.json"):
+        for suffix in (".pb.gz", ".otlp", ".txt", ".html", ".speedscope.json", ".firefox.json"):
             check_about(tap, paths[suffix], suffix)
         with open(paths[".speedscope.json"], encoding="utf-8") as file:
             profiles = json.load(file)["profiles"]
@@ -233,6 +242,7 @@ def main():
         if "python" in pids:
             check_start_lines(tap, paths[".pb.gz"])
         check_provenance(tap, paths)
+        check_folded_lines(tap, paths[".folded"])
         check_svg(tap, paths[".svg"], folded)
         if IS_LONG:
             check_speedscope(tap, paths[".speedscope.json"], directory)

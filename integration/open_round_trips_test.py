@@ -16,7 +16,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness import Tap, run_agent
-from made_profiles import Row, counted
+from made_profiles import Row, counted, pprof
 from opened_files import SUFFIX, functions, greatest, report_of, reported_functions, showing, types_of
 from protobuf_wire import field
 
@@ -223,6 +223,26 @@ def check_two_columns(tap, directory):
         tap.ok(reported_functions(report_of(again)) == one, "and each by itself in an export", report_of(again))
 
 
+def check_comments(tap, directory):
+    """A file's own comments, and its start and duration, are in each export that has room for them."""
+    comments = ["host: far", "quality: 1 of 2 stacks are complete", "made by hand", "caf\u00e9: \u20ac"]
+    path = os.path.join(directory, "comments.pb")
+    with open(path, "wb") as file:
+        file.write(pprof([SAMPLES], ROWS, comments=comments, time_ns=1700000000 * 10 ** 9, duration_ns=2 * 10 ** 9))
+    about = [["start", "2023-11-14T22:13:20Z"], ["duration", "2.000 s"], ["host", "far"],
+             ["quality", "1 of 2 stacks are complete"], ["comment", "made by hand"], ["comment", "caf\u00e9: \u20ac"]]
+    tap.ok(report_of(path)["about"] == about, "comments of a file, with its start and duration", report_of(path)["about"])
+    with showing(tap, path) as api:
+        exports = {form: api.fetch("api/export?format=" + form) for form in EXPORTS if form != "folded"}
+    for form, data in exports.items():
+        again = os.path.join(directory, "comments." + EXPORTS[form])
+        with open(again, "wb") as file:
+            file.write(data)
+        found = report_of(again)["about"]
+        # A Firefox profile has an interval, too.
+        tap.ok(about == [fact for fact in found if fact[0] != "period"], "the same by %s" % form, found)
+
+
 def check_report(tap, directory):
     """The report for people has the same figures; a type that is not there is refused by name."""
     path = os.path.join(directory, "report")
@@ -245,6 +265,7 @@ def main():
         for file in files():
             check_file(tap, directory, file)
         check_two_columns(tap, directory)
+        check_comments(tap, directory)
         check_report(tap, directory)
     tap.finish()
 

@@ -17,7 +17,7 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from harness import Tap, run_agent
 from made_profiles import Row, counted, pprof
-from opened_files import functions, showing, types_of, write_json
+from opened_files import functions, report_of, reported_functions, showing, types_of, write_json
 from pprof_reader import Profile
 from protobuf_wire import field
 
@@ -214,6 +214,64 @@ def check_speedscope(tap, directory):
         tap.ok([row["name"] for row in rows] == ["t1"], "speedscope: a profile is a thread", rows)
 
 
+def check_decimals(tap, directory):
+    """Values with and without fractions in one unit are of one type, in one file and in several."""
+    frames = {"frames": [{"name": "main"}, {"name": "leaf"}]}
+    whole = {"type": "sampled", "name": "t1", "unit": "milliseconds", "samples": [[0], [0, 1]], "weights": [4, 6]}
+    parts = {"type": "sampled", "name": "t2", "unit": "milliseconds", "samples": [[0], [0, 1]], "weights": [0.5, 2.25]}
+    events = {"type": "evented", "name": "t3", "unit": "milliseconds", "startValue": 0, "endValue": 5, "events": [
+        {"type": "O", "frame": 0, "at": 0}, {"type": "O", "frame": 1, "at": 1}, {"type": "C", "frame": 1, "at": 4},
+        {"type": "C", "frame": 0, "at": 5}]}
+    wanted = {"main": (6.5, 17.75), "leaf": (11.25, 11.25)}
+    for profiles in ([whole, parts, events], [parts, events, whole], [events, whole, parts]):
+        path = write_json(directory, "mixed.json", {
+            "$schema": "https://www.speedscope.app/file-format-schema.json", "profiles": profiles, "shared": frames})
+        report = report_of(path)
+        tap.ok(report["unit"] == "milliseconds" and reported_functions(report) == wanted and report["value"] == 17.75,
+               "speedscope: profiles with and without fractions", report)
+    texts = {"one": "main;leaf 4\nmain 6\n", "two": "main;leaf 0.5\nmain 2.25\n"}
+    paths = {name: os.path.join(directory, name + ".folded") for name in texts}
+    for name, text in texts.items():
+        with open(paths[name], "w", encoding="utf-8") as file:
+            file.write(text)
+    for order in ("one", "two"), ("two", "one"):
+        result = run_agent(*[option for name in order for option in ("-open", paths[name])], "-report", "-json", outputs=[])
+        tap.ok(result.status == 0 and reported_functions(json.loads(result.output)) == {"main": (8.25, 12.75), "leaf": (4.5, 4.5)},
+               "two folded files, %s with fractions" % order[0], result.output, result.log)
+
+
+def check_odd(tap, directory):
+    """Files as they come from other systems, cut off, or with numbers at the limits."""
+    one = pprof([("samples", "count")], [Row(("main", "leaf"), (3,)), Row(("main",), (2,))])
+    wanted = {"main": (2, 5), "leaf": (3, 3)}
+    text = "main;leaf 3\nmain 2\n"
+    good = {"mac.folded": text.replace("\n", "\r").encode(), "members.pb.gz": gzip.compress(one[:40]) + gzip.compress(one[40:]),
+            "table.txt": b"\xef\xbb\xbf# host: box\r\n\r\n3.0% main;leaf\r\n2.0% main;\r\n",
+            "great.folded": b"main;leaf %d\nmain 2\n" % (2 ** 63 - 3)}
+    for name, data in good.items():
+        path = os.path.join(directory, name)
+        with open(path, "wb") as file:
+            file.write(data)
+        result = run_agent("-open", path, "-report", "-json", outputs=[])
+        found = reported_functions(json.loads(result.output)) if result.status == 0 else result.log
+        leaf = 2 ** 63 - 3 if name == "great.folded" else 3
+        expected = {"main": (2, leaf + 2), "leaf": (leaf, leaf)} if name != "table.txt" else {
+            "main": (0, 5), "leaf": (3, 3), "[unknown]": (2, 2)}
+        tap.ok(found == expected, name + ": its functions", found, wanted)
+    great = pprof([("space", "bytes")], [Row(("main", str(i)), (2 ** 62,)) for i in range(3)])
+    for name, data, why in (("sum.pb", great, "the sum of its values has more than 63 bits"),
+                            ("sum.folded", b"main 5000000000000000000\n" * 2, "the sum of its values has more than 63 bits"),
+                            ("great.folded", b"main 9223372036854775808\n", "line 1: the number is too large: main"),
+                            ("mark", b"\xef\xbb\xbf", "it is an empty file"), ("blank", b"\r\n \n", "it is an empty file"),
+                            ("behind.pb.gz", gzip.compress(one) + b"more", "damaged")):
+        path = os.path.join(directory, name)
+        with open(path, "wb") as file:
+            file.write(data)
+        result = run_agent("-open", path, "-report", outputs=[])
+        tap.ok(result.status == 2 and why in result.log and result.log.count("\n") == 1, name + " is refused", result.status,
+               result.log)
+
+
 def v8_counts(profile):
     """{function: (self, total)} of the samples, by another way than the agent's: each sample's ids upwards."""
     nodes = {node["id"]: node for node in profile["nodes"]}
@@ -289,9 +347,40 @@ def check_perf(tap, directory):
                clock["samples"], periods)
 
 
-def old_otlp(sample, more=b""):
-    """An OTLP request with one sample, @more being fields of its profile."""
-    return field(1, field(2, field(2, field(1, field(1, 1)) + field(2, sample) + more))) + field(2, field(5, b""))
+def old_otlp(sample, more=b"", tables=b""):
+    """An OTLP request with one sample, @more being fields of its profile, @tables of its dictionary."""
+    return field(1, field(2, field(2, field(1, field(1, 1)) + field(2, sample) + more))) + field(2, field(5, b"") + tables)
+
+
+TIME = (1700000000 * 10 ** 9).to_bytes(8, "little")
+# Two attributes; a location has the first one.
+ATTRIBUTES = (field(6, b"") + 2 * field(6, field(1, 1) + field(2, field(3, 7))) + field(2, b"") + field(2, field(4, b"\1")) +
+              field(5, b"thread.id"))
+
+
+def check_unclear_otlp(tap, directory):
+    """The second field of a sample, and timestamps: values of 1.9 or attributes of 1.10."""
+    old = [("a value that is no attribute", field(2, b"\5") + field(5, TIME), ATTRIBUTES),
+           ("without a table", field(2, b"\1") + field(5, TIME), b""),
+           ("the value 0", field(2, b"\0\2") + field(5, 2 * TIME), ATTRIBUTES),
+           ("a value like an attribute of a location", field(2, b"\1") + field(5, TIME), ATTRIBUTES),
+           ("a link", field(2, b"\1") + field(4, 1) + field(5, TIME), ATTRIBUTES)]
+    new = [("an attribute of the sample", field(2, b"\2") + field(5, TIME), 1),
+           ("more timestamps than attributes", field(2, b"\1") + field(5, 3 * TIME), 3),
+           ("values, too", field(2, b"\1") + field(4, b"\7") + field(5, TIME), 7)]
+    for name, sample, tables in old:
+        path = os.path.join(directory, "old.otlp")
+        with open(path, "wb") as file:
+            file.write(old_otlp(field(1, 1) + sample, tables=tables))
+        result = run_agent("-open", path, "-report", outputs=[])
+        tap.ok(result.status == 2 and "OTLP profiles of version 1.9" in result.log, "OTLP 1.9: " + name, result.status, result.log)
+    for name, sample, total in new:
+        path = os.path.join(directory, "new.otlp")
+        with open(path, "wb") as file:
+            file.write(old_otlp(field(1, 1) + sample, tables=ATTRIBUTES + field(7, b"") + field(7, field(1, b"\1"))))
+        result = run_agent("-open", path, "-report", "-json", outputs=[])
+        tap.ok(result.status == 0 and json.loads(result.output)["value"] == total, "OTLP 1.10: " + name, result.status, result.log,
+               result.output)
 
 
 def check_refused(tap, directory):
@@ -309,7 +398,8 @@ def check_refused(tap, directory):
                              "OTLP profiles of a version before 1.9"),
                             ("cut.pb.gz", gzip.compress(one)[:-9], "damaged"),
                             ("trace.json", b'{"traceEvents": []}', "ui.perfetto.dev"),
-                            ("x.afdo.txt", b"main:7:1\n 2: 7\n", "a profile for compilers")):
+                            ("x.afdo.txt", b"main:7:1\n 2: 7\n", "a profile for compilers"),
+                            ("y.afdo.txt", b"# host: box\n# rate: 19\n\nmain:7:1\n 2: 7\n", "a profile for compilers")):
         path = os.path.join(directory, name)
         with open(path, "wb") as file:
             file.write(data)
@@ -328,9 +418,12 @@ def main():
         check_two_in_one(tap, directory)
         check_folded(tap, directory)
         check_speedscope(tap, directory)
+        check_decimals(tap, directory)
+        check_odd(tap, directory)
         check_cpuprofile(tap, directory)
         check_perf(tap, directory)
         check_refused(tap, directory)
+        check_unclear_otlp(tap, directory)
     tap.finish()
 
 

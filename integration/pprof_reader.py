@@ -46,6 +46,7 @@ class Profile:
              for part in parts[3]], "mapping")
         self._functions = _by_id([message(part, id=1, name=2, system_name=3, file=4, line=5)
                                   for part in parts[5]], "function")
+        self.functions = [(self._strings[one.name], one.line) for one in self._functions.values()]
         self.start_lines = {self._strings[one.name]: one.line for one in self._functions.values()}
         locations = [(message(part, id=1, mapping=2, address=3), part) for part in parts[4]]
         _by_id([location for location, _ in locations], "location")

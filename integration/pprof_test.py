@@ -4,6 +4,7 @@
 has the same totals as the folded file, stack by stack, and so has the stack table.
 """
 import collections
+import json
 import os
 import re
 import shutil
@@ -15,9 +16,9 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import build_targets
 from build_targets import TARGETS
-from harness import Agent, Program, Tap, need_root, parse_folded
+from harness import Agent, Program, Tap, need_root, parse_folded, run_agent
 from pprof_reader import Profile
-from sampled import run_for, stopped
+from sampled import run_for, sample_run, stopped
 
 RATE = 499
 # Of each program.
@@ -125,6 +126,40 @@ def function_name(text):
     return re.sub(r" (?:<[^<>]*>|[^ ]*):\d+(?::\d+)? s=\d+.*$", "", text)
 
 
+def check_processes(tap, folded):
+    """-with-processes: pprof's graphs begin with the processes. Opened again, they are no functions. @folded: the stacks of a
+    run before, for the names of the processes.
+    """
+    name = "-with-processes puts the processes on top"
+    go = shutil.which("go") or "/usr/local/go/bin/go"
+    if not os.path.exists(go):
+        tap.skip(name, "no go")
+        return
+    with tempfile.TemporaryDirectory() as directory, Program(TARGETS["calls"].path) as one, \
+            Program(TARGETS["threads"].path) as other:
+        paths = [os.path.join(directory, "profile" + end) for end in (".pb.gz", ".folded")]
+        sample_run([one.pid, other.pid], RATE, 1, "-with-processes", outputs=paths)
+        with open(paths[1], encoding="utf-8", errors="surrogateescape") as file:
+            stacks = parse_folded(file.read())
+        run = subprocess.run([go, "tool", "pprof", "-symbolize=none", "-sample_index=samples", "-traces", paths[0]],
+                             capture_output=True, text=True, check=False)
+        reports = [json.loads(run_agent("-open", path, "-report", "-json", "-type", "samples", outputs=[]).output)
+                   for path in paths]
+    # A stack ends before a line of dashes.
+    roots = collections.Counter()
+    for part in run.stdout.split("-----------+-----")[1:]:
+        frames = [line.strip() for line in part.splitlines()[1:] if line.strip() and not re.match(r" +\w+:", line)]
+        count = re.match(r"(\d+) ", frames[0]) if frames else None
+        if count:
+            roots[re.sub(r"^\d+ +", "", frames[-1])] += int(count[1])
+    wanted = collections.Counter()
+    for stack, count in stacks.items():
+        wanted[stack.comm] += count
+    tap.ok(roots == wanted and wanted.keys() <= {stack.comm for stack in folded}, name, roots, wanted, run.stdout[:800], run.stderr)
+    found = [sorted((row["name"], row["self"], row["total"]) for row in report["functions"]) for report in reports]
+    tap.ok(found[0] == found[1] and found[0], "opened again, a process is no function", *found)
+
+
 def check_table(tap, path, folded):
     total = sum(folded.values())
     with open(path, encoding="utf-8", errors="surrogateescape", newline="\n") as file:
@@ -177,6 +212,7 @@ def main():
         check_profile(tap, Profile(paths[1]), folded, threads_pid, times)
         check_go(tap, paths[1], folded)
         check_table(tap, paths[2], folded)
+        check_processes(tap, folded)
     tap.finish()
 
 

@@ -40,7 +40,7 @@ PROGRAMS = ["calls", "calls_stripped", "syscalls", "threads", "recursion", "exce
 # Log lines about a collector; a machine under load has other warnings.
 TROUBLE = re.compile("^(?:error|warn: collector).*", re.M)
 # The machine is sampled as a whole: any language may run on it, the Collector itself is of Go.
-FRAME_TYPES = {"native", "go", "kernel", "cpython", "jvm", "ruby", "php", "perl", "abort-marker"}
+FRAME_TYPES = {"native", "go", "kernel", "cpython", "jvm", "v8js", "ruby", "php", "perl", "abort-marker"}
 # Of these the names come with x.otlp only, and with them that some are Go's.
 NATIVE_TYPES = {"native", "go"}
 

@@ -273,7 +273,8 @@ static void write_functions(const struct autofdo_writer *writer)
 	}
 }
 
-int autofdo_write(FILE *out, const struct sample_snapshot *snapshot, struct symbol_lookup *lookup)
+int autofdo_write(FILE *out, const struct sample_snapshot *snapshot,
+		  const struct profile_info *info, struct symbol_lookup *lookup)
 {
 	struct autofdo_writer writer = { .out = out };
 	int err = 0;
@@ -282,6 +283,8 @@ int autofdo_write(FILE *out, const struct sample_snapshot *snapshot, struct symb
 		err = add_sample(&writer, &snapshot->samples[i], lookup);
 	if (!err)
 		err = sort_all(&writer);
+	if (!err)
+		err = profile_info_write_lines(out, info, snapshot);
 	if (!err)
 		write_functions(&writer);
 	for (size_t i = 0; i < writer.names.count; i++)

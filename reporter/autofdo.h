@@ -10,12 +10,14 @@
 #include <stdio.h>
 
 #include "lib/model/symbol_lookup.h"
+#include "reporter/profile_info.h"
 #include "reporter/sample_store.h"
 
 /**
- * Writes the samples whose innermost frame is native code with lines. 0 or -ENOMEM; write errors stay in @out (ferror()).
- * @lookup may be NULL.
+ * Writes where the samples come from, as comments, and the samples whose innermost frame is native code with lines. 0 or
+ * -ENOMEM; write errors stay in @out (ferror()). @lookup may be NULL.
  */
-int autofdo_write(FILE *out, const struct sample_snapshot *snapshot, struct symbol_lookup *lookup);
+int autofdo_write(FILE *out, const struct sample_snapshot *snapshot,
+		  const struct profile_info *info, struct symbol_lookup *lookup);
 
 #endif

@@ -87,6 +87,31 @@ static void add_common(struct otlp_attributes *attributes, const struct otlp_opt
 	number_vector_deinit(&keys);
 }
 
+/* True if the options have an attribute with the key @key, a text's id. */
+static bool is_common(const struct otlp_attributes *attributes, uint32_t key)
+{
+	for (size_t i = 0; i < attributes->common.count; i++)
+		if (otlp_attribute(attributes->dictionary, attributes->common.items[i]).key == key)
+			return true;
+	return false;
+}
+
+/* Adds the kernel as the description of the operating system, unless the options have one. */
+static void add_system(struct otlp_attributes *attributes, const struct profile_info *info)
+{
+	struct otlp_dictionary *dictionary = attributes->dictionary;
+	struct otlp_attribute_entry entry = { .kind = OTLP_VALUE_TEXT };
+
+	if (info->facts || !info->kernel || !*info->kernel)
+		return;
+	entry.key = otlp_add_string(dictionary, "os.description");
+	text_builder_append(&dictionary->text, "Linux ");
+	text_builder_append_name(&dictionary->text, info->kernel);
+	entry.value = otlp_add_built_string(dictionary);
+	if (!is_common(attributes, entry.key))
+		append_id(attributes, &attributes->common, otlp_add_attribute(dictionary, &entry));
+}
+
 void otlp_attributes_init(struct otlp_attributes *attributes, struct otlp_dictionary *dictionary,
 			  const struct otlp_options *options)
 {
@@ -98,6 +123,8 @@ void otlp_attributes_init(struct otlp_attributes *attributes, struct otlp_dictio
 	for (int i = 0; i < OTLP_KEY_COUNT; i++)
 		attributes->keys[i] = otlp_add_string(dictionary, key_names[i]);
 	add_common(attributes, options);
+	if (options->info)
+		add_system(attributes, options->info);
 }
 
 void otlp_attributes_deinit(struct otlp_attributes *attributes)
@@ -210,15 +237,6 @@ static void append_owned(struct otlp_attributes *attributes, const struct sample
 			append(attributes, attribute_keys[i], OTLP_VALUE_NUMBER,
 			       sample_number(sample, i), ids);
 	}
-}
-
-/* True if the options have an attribute with the key @key, a text's id. */
-static bool is_common(const struct otlp_attributes *attributes, uint32_t key)
-{
-	for (size_t i = 0; i < attributes->common.count; i++)
-		if (otlp_attribute(attributes->dictionary, attributes->common.items[i]).key == key)
-			return true;
-	return false;
 }
 
 /* Adds an attribute that a language gives for the process, unless the options set it. */

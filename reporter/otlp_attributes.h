@@ -16,6 +16,7 @@
  *	go.goroutine.id			sample		sample		sample
  *	allframes.jvm.thread.virtual	sample		sample		sample
  *	those of the options		resource	resource	resource
+ *	os.description (files)		resource	resource	resource
  *
  * Command lines are there only if the options want them: they can hold secrets.
  * A label is a key and a value, which may be empty, that the program set for its work. Labels and

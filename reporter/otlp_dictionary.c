@@ -173,6 +173,7 @@ uint32_t otlp_add_attribute(struct otlp_dictionary *dictionary,
 	push_word(dictionary, attribute->key);
 	push_word(dictionary, attribute->kind);
 	push_long(dictionary, attribute->value);
+	push_words(dictionary, attribute->texts, attribute->text_count);
 	return add_pushed(dictionary, OTLP_ATTRIBUTES);
 }
 
@@ -185,6 +186,8 @@ struct otlp_attribute_entry otlp_attribute(const struct otlp_dictionary *diction
 		.key = words[0],
 		.kind = words[1],
 		.value = (int64_t)long_at(words + 2),
+		.text_count = length - ATTRIBUTE_WORDS,
+		.texts = words + ATTRIBUTE_WORDS,
 	};
 }
 
@@ -290,6 +293,18 @@ uint32_t otlp_stack(const struct otlp_dictionary *dictionary, uint32_t id,
 
 /* --- uses --- */
 
+/* Bytes of an array_value with the texts, each an AnyValue. */
+static size_t texts_bytes(const struct otlp_dictionary *dictionary,
+			  const struct otlp_attribute_entry *attribute)
+{
+	size_t bytes = 0;
+
+	for (uint32_t i = 0; i < attribute->text_count; i++)
+		bytes += otlp_field_bytes(
+			otlp_field_bytes(otlp_string(dictionary, attribute->texts[i])->length));
+	return otlp_field_bytes(bytes);
+}
+
 size_t otlp_value_field_bytes(const struct otlp_dictionary *dictionary,
 			      const struct otlp_attribute_entry *attribute)
 {
@@ -301,6 +316,8 @@ size_t otlp_value_field_bytes(const struct otlp_dictionary *dictionary,
 		bytes = 1 + otlp_varint_bytes(attribute->value);
 	else if (attribute->kind == OTLP_VALUE_TRUE)
 		bytes = 2;
+	else if (attribute->kind == OTLP_VALUE_TEXTS)
+		bytes = texts_bytes(dictionary, attribute);
 	return otlp_field_bytes(bytes);
 }
 

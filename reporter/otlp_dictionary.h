@@ -51,6 +51,8 @@ enum otlp_value_kind {
 	OTLP_VALUE_TEXT,
 	OTLP_VALUE_NUMBER,
 	OTLP_VALUE_TRUE,
+	/** An array of texts. */
+	OTLP_VALUE_TEXTS,
 };
 
 struct otlp_attribute_entry {
@@ -59,6 +61,9 @@ struct otlp_attribute_entry {
 	enum otlp_value_kind kind;
 	/** The text's id for OTLP_VALUE_TEXT, the number for OTLP_VALUE_NUMBER; else 0. */
 	int64_t value;
+	/** The ids of the texts of OTLP_VALUE_TEXTS; else 0. */
+	uint32_t text_count;
+	const uint32_t *texts;
 };
 
 struct otlp_mapping_entry {

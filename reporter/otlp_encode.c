@@ -33,6 +33,7 @@
 #define ScopeProfilesMessage MESSAGE(ScopeProfiles)
 #define ProfilesDataMessage MESSAGE(ProfilesData)
 #define AnyValueMessage COMMON(AnyValue)
+#define ArrayValueMessage COMMON(ArrayValue)
 #define InstrumentationScopeMessage COMMON(InstrumentationScope)
 
 /* --- memory of the messages --- */
@@ -143,7 +144,24 @@ static int32_t *new_indexes(struct encoder *encoder, enum otlp_table table, cons
 	return indexes;
 }
 
-static void fill_value(const struct encoder *encoder, const struct otlp_attribute_entry *attribute,
+static ArrayValueMessage *new_array(struct encoder *encoder,
+				    const struct otlp_attribute_entry *attribute)
+{
+	ArrayValueMessage *array = new_message(&encoder->arena, COMMON_DESCRIPTOR(array_value));
+
+	if (!array)
+		return NULL;
+	array->values =
+		new_messages(&encoder->arena, COMMON_DESCRIPTOR(any_value), attribute->text_count);
+	array->n_values = array->values ? attribute->text_count : 0;
+	for (size_t i = 0; i < array->n_values; i++) {
+		array->values[i]->value_case = COMMON_VALUE(STRING);
+		array->values[i]->string_value = string_of(encoder, attribute->texts[i]);
+	}
+	return array;
+}
+
+static void fill_value(struct encoder *encoder, const struct otlp_attribute_entry *attribute,
 		       AnyValueMessage *value)
 {
 	switch (attribute->kind) {
@@ -158,6 +176,11 @@ static void fill_value(const struct encoder *encoder, const struct otlp_attribut
 	case OTLP_VALUE_TRUE:
 		value->value_case = COMMON_VALUE(BOOL);
 		value->bool_value = true;
+		break;
+	case OTLP_VALUE_TEXTS:
+		value->array_value = new_array(encoder, attribute);
+		if (value->array_value)
+			value->value_case = COMMON_VALUE(ARRAY);
 		break;
 	case OTLP_VALUE_NONE:
 		break;
@@ -410,6 +433,11 @@ static void fill_profile(struct encoder *encoder, const struct otlp_draft_profil
 	profile->time_unix_nano = from->start;
 	profile->duration_nano = from->end - from->start;
 	fill_profile_id(encoder, profile);
+	if (draft->comments) {
+		profile->n_attribute_indices = 1;
+		profile->attribute_indices = new_indexes(encoder, OTLP_ATTRIBUTES, &draft->comments,
+							 &profile->n_attribute_indices);
+	}
 	add_samples(encoder, from, profile);
 }
 

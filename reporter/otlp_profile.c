@@ -15,6 +15,9 @@
 #include "reporter/otlp_request.h"
 #include "reporter/sort_times.h"
 
+/* The semantic conventions' key for comments of a profile. */
+#define COMMENT_KEY "pprof.profile.comment"
+
 /* Numbers at the start of an identity; the ids of the attributes follow. */
 enum identity_number {
 	IDENTITY_RESOURCE,
@@ -197,6 +200,43 @@ static void add_all(struct build *build)
 		finish_request(build);
 }
 
+/* --- comments --- */
+
+struct comment_list {
+	struct otlp_dictionary *dictionary;
+	struct number_vector ids;
+};
+
+static void list_comment(void *context, const char *comment)
+{
+	struct comment_list *list = context;
+	uint32_t id = otlp_add_string(list->dictionary, comment);
+
+	if (!list->dictionary->err)
+		list->dictionary->err = number_vector_push(&list->ids, id);
+}
+
+/* The attribute with all comments; 0 if there are none. */
+static uint32_t add_comments(struct otlp_dictionary *dictionary, const struct profile_info *info,
+			     const struct sample_snapshot *snapshot)
+{
+	struct comment_list list = { .dictionary = dictionary };
+	struct otlp_attribute_entry entry = { .kind = OTLP_VALUE_TEXTS };
+	uint32_t id = 0;
+	int err = profile_info_comments(info, snapshot, list_comment, &list);
+
+	if (err && !dictionary->err)
+		dictionary->err = err;
+	if (list.ids.count) {
+		entry.key = otlp_add_string(dictionary, COMMENT_KEY);
+		entry.texts = list.ids.items;
+		entry.text_count = list.ids.count;
+		id = otlp_add_attribute(dictionary, &entry);
+	}
+	number_vector_deinit(&list.ids);
+	return id;
+}
+
 int otlp_build_requests(const struct sample_snapshot *snapshot, const struct otlp_window *window,
 			const struct otlp_options *options, otlp_request_fn take, void *context)
 {
@@ -211,6 +251,8 @@ int otlp_build_requests(const struct sample_snapshot *snapshot, const struct otl
 	otlp_dictionary_init(&build.dictionary);
 	otlp_attributes_init(&build.attributes, &build.dictionary, options);
 	otlp_draft_init(&build.draft, &build.dictionary, &build.attributes, window, options);
+	if (options->info)
+		build.draft.comments = add_comments(&build.dictionary, options->info, snapshot);
 	identify_all(&build, options->lookup);
 	if (!build.dictionary.err)
 		add_all(&build);

@@ -13,6 +13,7 @@
 
 #include "lib/model/profile_facts.h"
 #include "lib/model/symbol_lookup.h"
+#include "reporter/profile_info.h"
 #include "reporter/sample_store.h"
 
 /**
@@ -62,6 +63,11 @@ struct otlp_options {
 	 * NULL: the samples are the agent's.
 	 */
 	const struct profile_facts *facts;
+	/**
+	 * Where the samples come from: the comments of each profile (pprof.profile.comment), and os.description of each resource. NULL:
+	 * neither is sent.
+	 */
+	const struct profile_info *info;
 };
 
 /** The interval in which the samples were taken. */

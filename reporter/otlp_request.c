@@ -106,10 +106,12 @@ static size_t profile_bytes(const struct otlp_draft *draft, uint32_t resource)
 		       otlp_field_bytes(strlen(draft->agent_version));
 
 	return 3 * HEADER_MAX_BYTES + resource_bytes(draft, resource) + otlp_field_bytes(scope) +
-	       PROFILE_BYTES + TYPE_REFERENCES * (OTLP_REFERENCE_MAX_BYTES - 1);
+	       PROFILE_BYTES + otlp_packed_header_bytes(draft->comments != 0) +
+	       TYPE_REFERENCES * (OTLP_REFERENCE_MAX_BYTES - 1);
 }
 
-static void use_types(struct otlp_draft *draft, uint32_t origin)
+/* All references of a profile but those of its samples. */
+static void use_profile(struct otlp_draft *draft, uint32_t origin)
 {
 	const struct otlp_draft_types *types = &draft->types[origin];
 
@@ -117,6 +119,7 @@ static void use_types(struct otlp_draft *draft, uint32_t origin)
 	otlp_dictionary_use(draft->dictionary, OTLP_STRINGS, types->unit);
 	otlp_dictionary_use(draft->dictionary, OTLP_STRINGS, types->period_type);
 	otlp_dictionary_use(draft->dictionary, OTLP_STRINGS, types->period_unit);
+	otlp_dictionary_use(draft->dictionary, OTLP_ATTRIBUTES, draft->comments);
 }
 
 static size_t sample_bytes(const struct otlp_draft_sample *sample, size_t time_count)
@@ -218,7 +221,7 @@ size_t otlp_draft_add(struct otlp_draft *draft, uint32_t resource,
 
 	otlp_dictionary_mark(dictionary);
 	if (is_new)
-		use_types(draft, sample->origin);
+		use_profile(draft, sample->origin);
 	otlp_dictionary_use(dictionary, OTLP_STACKS, sample->stack);
 	for (uint32_t i = 0; i < sample->attribute_count; i++)
 		otlp_dictionary_use(dictionary, OTLP_ATTRIBUTES, sample->attributes[i]);

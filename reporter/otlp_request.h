@@ -80,6 +80,8 @@ struct otlp_draft {
 	uint64_t window_start;
 	uint64_t window_end;
 	struct otlp_draft_types types[PROFILE_TYPES_MAX];
+	/** Id of the attribute with the comments of all profiles; 0: there are none. */
+	uint32_t comments;
 	struct otlp_draft_profile_vector profiles;
 	struct otlp_draft_sample_vector samples;
 	struct otlp_time_vector times;

@@ -217,6 +217,7 @@ static int write_otlp(struct output_job *job, FILE *out)
 
 	options.samples_per_second = info->samples_per_second;
 	options.lookup = job->lookup;
+	options.info = info;
 	return otlp_file_write(out, job->snapshot, &window, &options);
 }
 
@@ -257,13 +258,12 @@ static int write_format(struct output_job *job, enum output_format format, FILE 
 	case OUTPUT_FIREFOX:
 		return firefox_write(out, job->snapshot, job->info, job->lookup);
 	case OUTPUT_AUTOFDO:
-		return autofdo_write(out, job->snapshot, job->lookup);
+		return autofdo_write(out, job->snapshot, job->info, job->lookup);
 	case OUTPUT_FOLDED:
 		folded_write(out, &job->counts);
 		return 0;
 	case OUTPUT_STACK_TABLE:
-		stack_table_write(out, &job->counts);
-		return 0;
+		return stack_table_write(out, &job->counts, job->snapshot, job->info);
 	}
 	return -EINVAL;
 }

@@ -54,6 +54,8 @@ struct pprof_writer {
 	struct pprof_tables tables;
 	/* NULL: the samples are the agent's. */
 	const struct profile_facts *facts;
+	/* The outermost frame of a stack is its process. */
+	bool has_processes;
 	/* The value columns, and the index of each origin's first column. */
 	uint32_t first_columns[ORIGIN_COUNT];
 	uint32_t column_count;
@@ -128,6 +130,9 @@ static void merge_sample(struct pprof_writer *writer, const struct stored_sample
 		if (shown.count)
 			push_number(writer, pprof_tables_location(&writer->tables, &shown));
 	}
+	if (writer->has_processes && (!writer->facts || *sample->sample.process_comm))
+		push_number(writer,
+			    pprof_tables_process(&writer->tables, sample->sample.process_comm));
 	if (!writer->tables.err && writer->facts)
 		writer->tables.err = add_value(writer, sample);
 	else if (!writer->tables.err)
@@ -355,8 +360,9 @@ static void add_columns_of_facts(struct pprof_writer *writer, Pprof__ValueType t
 	}
 }
 
-static void write_comment(struct pprof_writer *writer, const char *text)
+static void write_comment(void *context, const char *text)
 {
+	struct pprof_writer *writer = context;
 	Pprof__Profile comment = PPROF__PROFILE__INIT;
 	int64_t index = pprof_tables_name(&writer->tables, text);
 
@@ -365,23 +371,7 @@ static void write_comment(struct pprof_writer *writer, const char *text)
 	pprof_tables_write(&writer->tables, &comment);
 }
 
-/* A fact about where the profile comes from. */
-static void write_fact(void *context, const char *key, const char *value)
-{
-	struct pprof_writer *writer = context;
-	struct text_builder text = { 0 };
-
-	text_builder_append(&text, key);
-	text_builder_append(&text, ": ");
-	text_builder_append(&text, value);
-	if (text.failed)
-		writer->tables.err = -ENOMEM;
-	else
-		write_comment(writer, text_builder_text(&text));
-	text_builder_deinit(&text);
-}
-
-/* The period, the shown type and the comments of an opened profile. */
+/* The period and the shown type of an opened profile. */
 static void write_facts(struct pprof_writer *writer)
 {
 	const struct profile_facts *facts = writer->facts;
@@ -398,8 +388,6 @@ static void write_facts(struct pprof_writer *writer)
 		profile.default_sample_type =
 			pprof_tables_name(&writer->tables, facts->types[facts->shown_type].type);
 	pprof_tables_write(&writer->tables, &profile);
-	for (size_t i = 0; i < facts->comment_count; i++)
-		write_comment(writer, facts->comments[i]);
 }
 
 static void write_header(struct pprof_writer *writer, const struct sample_snapshot *snapshot,
@@ -431,8 +419,8 @@ static void write_header(struct pprof_writer *writer, const struct sample_snapsh
 	pprof_tables_write(&writer->tables, &profile);
 	if (writer->facts)
 		write_facts(writer);
-	if (!writer->facts)
-		profile_info_describe(info, snapshot, write_fact, writer);
+	if (profile_info_comments(info, snapshot, write_comment, writer))
+		writer->tables.err = -ENOMEM;
 	for (size_t i = 0; i < info->tag_count; i++)
 		write_comment(writer, info->tags[i]);
 }
@@ -450,7 +438,10 @@ static void pprof_writer_deinit(struct pprof_writer *writer)
 int pprof_write(FILE *out, const struct sample_snapshot *snapshot, const struct profile_info *info,
 		struct symbol_lookup *lookup)
 {
-	struct pprof_writer writer = { .facts = info->facts };
+	struct pprof_writer writer = {
+		.facts = info->facts,
+		.has_processes = info->with_processes,
+	};
 	uint64_t rate = info->samples_per_second ? info->samples_per_second : 1;
 	uint64_t period_ns = (NS_PER_SECOND + rate / 2) / rate;
 

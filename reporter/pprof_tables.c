@@ -12,6 +12,8 @@ enum {
 	/* zlib's windowBits: the largest window, with a gzip header. */
 	GZIP_WINDOW_BITS = 15 + 16,
 	ZLIB_MEMORY_LEVEL = 8,
+	/* In the key of a location: a process, and no kind of frame. */
+	KIND_PROCESS = UINT8_MAX,
 };
 
 /* Keys under which mappings and functions are equal; locations use struct frame_key. No padding. */
@@ -227,29 +229,35 @@ static uint64_t add_mapping(struct pprof_tables *tables, const struct frame *fra
  * system_name stays empty. If it equals the name, pprof treats both as raw symbols and cuts the
  * parameters off C++ names, so that different functions are merged.
  */
-static uint64_t add_function(struct pprof_tables *tables, const struct named_frame *name)
+static uint64_t add_function_of(struct pprof_tables *tables, const struct function_key *key)
 {
 	Pprof__Function function = PPROF__FUNCTION__INIT;
 	Pprof__Function *entry = &function;
 	Pprof__Profile profile = PPROF__PROFILE__INIT;
-	struct function_key key;
 	uint64_t id;
+
+	if (!add_to_table(tables, &tables->functions, key, sizeof(*key), 1, &id))
+		return id;
+	function.id = id;
+	function.name = (int64_t)key->name;
+	function.filename = (int64_t)key->filename;
+	function.start_line = (int64_t)key->start_line;
+	profile.n_function = 1;
+	profile.function = &entry;
+	pprof_tables_write(tables, &profile);
+	return id;
+}
+
+static uint64_t add_function(struct pprof_tables *tables, const struct named_frame *name)
+{
+	struct function_key key;
 
 	append_frame_name(&tables->text, name);
 	text_builder_append(&tables->text, doubt_suffix(name));
 	key.name = pprof_tables_text(tables);
 	key.filename = pprof_tables_name(tables, name->file);
 	key.start_line = name->start_line;
-	if (!add_to_table(tables, &tables->functions, &key, sizeof(key), 1, &id))
-		return id;
-	function.id = id;
-	function.name = (int64_t)key.name;
-	function.filename = (int64_t)key.filename;
-	function.start_line = (int64_t)key.start_line;
-	profile.n_function = 1;
-	profile.function = &entry;
-	pprof_tables_write(tables, &profile);
-	return id;
+	return add_function_of(tables, &key);
 }
 
 static void write_location(struct pprof_tables *tables, const struct shown_location *shown,
@@ -301,6 +309,29 @@ uint64_t pprof_tables_location(struct pprof_tables *tables, const struct shown_l
 	if (add_to_table(tables, &tables->locations, keys, shown->count * sizeof(keys[0]), 1, &id))
 		/* The code is in the outermost function's file. */
 		write_location(tables, shown, id, &keys[0], outer_mapping);
+	return id;
+}
+
+uint64_t pprof_tables_process(struct pprof_tables *tables, const char *comm)
+{
+	struct function_key function = {
+		.name = (uint64_t)pprof_tables_name(tables, *comm ? comm : "[unknown]"),
+	};
+	struct frame_key key = { .kind = KIND_PROCESS, .function = function.name };
+	Pprof__Line line = PPROF__LINE__INIT, *line_entry = &line;
+	Pprof__Location location = PPROF__LOCATION__INIT, *entry = &location;
+	Pprof__Profile profile = PPROF__PROFILE__INIT;
+	uint64_t id;
+
+	if (!add_to_table(tables, &tables->locations, &key, sizeof(key), 1, &id))
+		return id;
+	line.function_id = add_function_of(tables, &function);
+	location.id = id;
+	location.n_line = 1;
+	location.line = &line_entry;
+	profile.n_location = 1;
+	profile.location = &entry;
+	pprof_tables_write(tables, &profile);
 	return id;
 }
 

@@ -67,4 +67,7 @@ void pprof_tables_name_profile(struct pprof_tables *tables, const char *name);
 /** The id of the location with all its functions. */
 uint64_t pprof_tables_location(struct pprof_tables *tables, const struct shown_location *shown);
 
+/** The id of the location that stands for all processes of the name @comm, above their stacks. */
+uint64_t pprof_tables_process(struct pprof_tables *tables, const char *comm);
+
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/profile_info.h"
 
+#include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 #include <time.h>
@@ -82,16 +83,16 @@ void profile_info_describe(const struct profile_info *info, const struct sample_
 	text_builder_deinit(&text);
 }
 
-/* The key of ours that @comment begins with, as in "host: box"; NULL: it is another comment. */
-static const char *known_key(const char *comment)
+const char *profile_info_key(const char *text)
 {
-	static const char *const keys[] = { "host",	 "kernel",  "start", "duration", "rate",
-					    "selection", "quality", "agent", "tool" };
+	static const char *const keys[] = { "host", "kernel",	 "start",   "duration",
+					    "rate", "selection", "quality", "agent",
+					    "tool", "period",	 "comment" };
 
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
 		size_t length = strlen(keys[i]);
 
-		if (!strncmp(comment, keys[i], length) && !strncmp(comment + length, ": ", 2))
+		if (!strncmp(text, keys[i], length) && !strncmp(text + length, ": ", 2))
 			return keys[i];
 	}
 	return NULL;
@@ -100,7 +101,7 @@ static const char *known_key(const char *comment)
 static bool has_comment(const struct profile_facts *facts, const char *key)
 {
 	for (size_t i = 0; i < facts->comment_count; i++) {
-		const char *known = known_key(facts->comments[i]);
+		const char *known = profile_info_key(facts->comments[i]);
 
 		if (known && !strcmp(known, key))
 			return true;
@@ -128,7 +129,7 @@ void profile_info_describe_all(const struct profile_info *info,
 	if (facts->duration_ns && !has_comment(facts, "duration"))
 		text_builder_format(&text, "%.3f s", (double)facts->duration_ns / NS_PER_SECOND);
 	take_text(&text, "duration", take, context);
-	if (facts->period_type) {
+	if (facts->period_type && !has_comment(facts, "period")) {
 		text_builder_format(&text, "%lld ", (long long)facts->period);
 		text_builder_append_name(&text, facts->period_unit);
 		text_builder_append(&text, " of ");
@@ -137,10 +138,54 @@ void profile_info_describe_all(const struct profile_info *info,
 	take_text(&text, "period", take, context);
 	text_builder_deinit(&text);
 	for (size_t i = 0; i < facts->comment_count; i++) {
-		const char *comment = facts->comments[i], *key = known_key(comment);
+		const char *comment = facts->comments[i], *key = profile_info_key(comment);
 
 		take(context, key ? key : "comment", key ? comment + strlen(key) + 2 : comment);
 	}
+}
+
+struct comment_maker {
+	profile_info_comment *take;
+	void *context;
+	struct text_builder text;
+	bool failed;
+};
+
+static void make_comment(void *context, const char *key, const char *value)
+{
+	struct comment_maker *maker = context;
+
+	text_builder_clear(&maker->text);
+	if (strcmp(key, "comment")) {
+		text_builder_append(&maker->text, key);
+		text_builder_append(&maker->text, ": ");
+	}
+	text_builder_append(&maker->text, value);
+	if (maker->text.failed)
+		maker->failed = true;
+	else
+		maker->take(maker->context, text_builder_text(&maker->text));
+}
+
+int profile_info_comments(const struct profile_info *info, const struct sample_snapshot *snapshot,
+			  profile_info_comment *take, void *context)
+{
+	struct comment_maker maker = { .take = take, .context = context };
+
+	profile_info_describe(info, snapshot, make_comment, &maker);
+	text_builder_deinit(&maker.text);
+	return maker.failed ? -ENOMEM : 0;
+}
+
+static void write_line(void *context, const char *comment)
+{
+	fprintf(context, "# %s\n", comment);
+}
+
+int profile_info_write_lines(FILE *out, const struct profile_info *info,
+			     const struct sample_snapshot *snapshot)
+{
+	return profile_info_comments(info, snapshot, write_line, out);
 }
 
 void profile_info_append_name(const struct profile_info *info, struct text_builder *text)

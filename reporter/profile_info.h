@@ -3,8 +3,10 @@
 #ifndef REPORTER_PROFILE_INFO_H
 #define REPORTER_PROFILE_INFO_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #include "lib/base/text_builder.h"
 #include "lib/model/profile_facts.h"
@@ -31,6 +33,8 @@ struct profile_info {
 	 * of its type, and value_sum its value. NULL: the samples are the agent's.
 	 */
 	const struct profile_facts *facts;
+	/** In pprof the outermost frame of each stack is the name of its process. */
+	bool with_processes;
 };
 
 /** A fact for people, such as "host" and "box". */
@@ -50,6 +54,22 @@ void profile_info_describe(const struct profile_info *info, const struct sample_
 void profile_info_describe_all(const struct profile_info *info,
 			       const struct sample_snapshot *snapshot, profile_info_line *take,
 			       void *context);
+
+typedef void profile_info_comment(void *context, const char *comment);
+
+/**
+ * Calls @take for each fact of profile_info_describe() as files have it in their comments: "host: box". The comments of an opened
+ * profile stay as they are. -ENOMEM.
+ */
+int profile_info_comments(const struct profile_info *info, const struct sample_snapshot *snapshot,
+			  profile_info_comment *take, void *context);
+
+/** Writes these comments as lines of a text: "# host: box". -ENOMEM; write errors stay in @out (ferror()). */
+int profile_info_write_lines(FILE *out, const struct profile_info *info,
+			     const struct sample_snapshot *snapshot);
+
+/** The key of profile_info_describe_all() that @text begins with, as in "host: box"; NULL: it begins with none. */
+const char *profile_info_key(const char *text);
 
 /** Appends "box, 2026-11-29T19:30:23Z", the profile's name; "profile" if neither is known. */
 void profile_info_append_name(const struct profile_info *info, struct text_builder *text);

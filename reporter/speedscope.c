@@ -212,7 +212,7 @@ static int write_profile(struct speedscope_writer *writer)
 		text_builder_format(&writer->text, " %s", writer->info->version);
 	write_text(writer);
 	fputs(",\n\"name\":", writer->out);
-	profile_info_describe(writer->info, writer->snapshot, append_fact, &writer->text);
+	profile_info_describe_all(writer->info, writer->snapshot, append_fact, &writer->text);
 	if (!writer->text.length)
 		profile_info_append_name(writer->info, &writer->text);
 	write_text(writer);

@@ -259,8 +259,8 @@ static void export_info_deinit(struct export_info *info)
 /* The parameters that chose the samples, such as "comm=nginx kind=kernel". */
 static void append_selection(const struct api_request *request, struct text_builder *text)
 {
-	static const char *const others[] = { "format", "type",	     "lines",  "root",
-					      "token",	"base_from", "base_to" };
+	static const char *const others[] = { "format",	   "type",  "lines",	 "root",
+					      "processes", "token", "base_from", "base_to" };
 
 	for (size_t i = 0; i < request->parameter_count; i++) {
 		const struct api_parameter *parameter = &request->parameters[i];
@@ -277,11 +277,13 @@ static void append_selection(const struct api_request *request, struct text_buil
 static void make_info(const struct question *question, struct export_info *made)
 {
 	const struct api_config *config = &question->api->config;
+	const char *processes;
 
 	*made = (struct export_info){ 0 };
 	if (config->selection)
 		text_builder_append(&made->selection, config->selection);
 	append_selection(question->request, &made->selection);
+	processes = request_parameter(question->request, "processes");
 	made->info = (struct profile_info){
 		.start_time_ns = config->epoch_realtime_ns + start_ns(question),
 		.start_monotonic_ns = config->epoch_monotonic_ns + start_ns(question),
@@ -291,6 +293,7 @@ static void make_info(const struct question *question, struct export_info *made)
 		.kernel = config->kernel,
 		.version = config->version,
 		.selection = text_builder_text(&made->selection),
+		.with_processes = processes && !strcmp(processes, "1"),
 	};
 	if (!config->facts)
 		return;
@@ -432,15 +435,19 @@ static int write_report(struct question *question, const struct sample_snapshot 
 static int write_autofdo(struct question *question, const struct sample_snapshot *snapshot,
 			 FILE *out)
 {
+	_cleanup_(export_info_deinit) struct export_info made = { 0 };
+
 	if (question->api->config.facts)
 		return fail(-EINVAL,
 			    "a profile for compilers can only be made while the agent samples");
-	return autofdo_write(out, snapshot, question->api->config.lookup);
+	make_info(question, &made);
+	return autofdo_write(out, snapshot, &made.info, question->api->config.lookup);
 }
 
 static int write_otlp(struct question *question, const struct sample_snapshot *snapshot, FILE *out)
 {
 	const struct api_config *config = &question->api->config;
+	_cleanup_(export_info_deinit) struct export_info made = { 0 };
 	const struct otlp_attribute attributes[] = { { "host.name", config->host } };
 	struct otlp_window window = {
 		.start_ns = config->epoch_monotonic_ns + start_ns(question),
@@ -456,8 +463,10 @@ static int write_otlp(struct question *question, const struct sample_snapshot *s
 		.lookup = config->lookup,
 		.facts = config->facts,
 		.with_command_lines = config->exports_command_lines,
+		.info = &made.info,
 	};
 
+	make_info(question, &made);
 	return otlp_file_write(out, snapshot, &window, &options);
 }
 

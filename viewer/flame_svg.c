@@ -201,7 +201,7 @@ static void write_head(struct svg_writer *writer, const struct sample_snapshot *
 		"<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns=\"http://www.w3.org/2000/svg\" "
 		"viewBox=\"0 0 %d %u\" width=\"%d\" height=\"%u\">\n<desc>",
 		WIDTH, height, WIDTH, height);
-	profile_info_describe(info, snapshot, write_fact, writer);
+	profile_info_describe_all(info, snapshot, write_fact, writer);
 	fputs("</desc>\n", writer->out);
 	write_styles(writer);
 	fprintf(writer->out,

@@ -350,13 +350,15 @@ static void the_switches_of_interpreted_frames_are_off_by_default(void **state)
 	(void)state;
 	assert_false(options.fold_runtime_frames);
 	assert_false(options.with_lines);
+	assert_false(options.with_processes);
 	assert_false(options.with_signatures);
 	assert_false(options.with_task_ids);
 	options_deinit(&options);
-	options = parse("-fold-runtime-frames", "-with-lines", "-with-signatures",
-			"-with-goroutine-id", NULL);
+	options = parse("-fold-runtime-frames", "-with-lines", "-with-processes",
+			"-with-signatures", "-with-goroutine-id", NULL);
 	assert_true(options.fold_runtime_frames);
 	assert_true(options.with_lines);
+	assert_true(options.with_processes);
 	assert_true(options.with_signatures);
 	assert_true(options.with_task_ids);
 	options_deinit(&options);

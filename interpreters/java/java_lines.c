@@ -43,10 +43,17 @@ static int find_table(const struct java_layout *layout, struct remote_memory *me
 	return 0;
 }
 
-/* Finds the line of the entry at @bci, or of the nearest entry before it, as the JVM does. */
-static int find_line(struct compressed_stream *table, uint32_t bci, uint32_t *line)
+static uint32_t usable_line(int64_t line)
 {
-	int64_t at = 0, number = 0, best = -1, best_line = 0;
+	return line > 0 && line <= UINT16_MAX ? (uint32_t)line : 0;
+}
+
+/*
+ * Finds the line of the entry at @bci, or of the nearest entry before it, as the JVM does, and that of the method's first bytecode.
+ */
+static int find_lines(struct compressed_stream *table, uint32_t bci, struct java_lines *lines)
+{
+	int64_t at = 0, number = 0, best = -1, best_line = 0, first_line = 0;
 
 	for (;;) {
 		uint8_t next = compressed_stream_byte(table);
@@ -60,6 +67,8 @@ static int find_line(struct compressed_stream *table, uint32_t bci, uint32_t *li
 			at += next >> LINE_BITS;
 			number += next & ((1 << LINE_BITS) - 1);
 		}
+		if (!at && !first_line)
+			first_line = number;
 		if (at == bci || (at < bci && at >= best)) {
 			best = at;
 			best_line = number;
@@ -67,14 +76,17 @@ static int find_line(struct compressed_stream *table, uint32_t bci, uint32_t *li
 		if (at == bci)
 			break;
 	}
-	if (best < 0 || best_line <= 0 || best_line > UINT16_MAX)
+	if (best < 0 || !usable_line(best_line))
 		return fail(-ENOENT, "no line for bytecode %u", bci);
-	*line = (uint32_t)best_line;
+	*lines = (struct java_lines){
+		.line = usable_line(best_line),
+		.start_line = usable_line(first_line),
+	};
 	return 0;
 }
 
-int java_line_of(const struct java_layout *layout, struct remote_memory *memory, uint64_t method,
-		 uint32_t bci, uint32_t *line)
+int java_lines_of(const struct java_layout *layout, struct remote_memory *memory, uint64_t method,
+		  uint32_t bci, struct java_lines *lines)
 {
 	_cleanup_(free_pointer) uint8_t *bytes = NULL;
 	struct compressed_stream table = { .version = layout->version };
@@ -90,7 +102,7 @@ int java_line_of(const struct java_layout *layout, struct remote_memory *memory,
 	if (err)
 		return err;
 	table.bytes = bytes;
-	return find_line(&table, bci, line);
+	return find_lines(&table, bci, lines);
 }
 
 int java_source_file(const struct java_layout *layout, struct remote_memory *memory,

@@ -20,12 +20,18 @@ enum {
 	JAVA_LINES_MAX_BYTES = 1 << 17,
 };
 
+struct java_lines {
+	uint32_t line;
+	/** The line of the method's first bytecode, which is where debuggers say that it is (com.sun.jdi.Method.location()); 0: unknown. */
+	uint32_t start_line;
+};
+
 /**
- * Finds the line of the bytecode at @bci of the Method at @method; -ENOENT: the Method has no lines; -EBADMSG,
+ * Finds the lines of the bytecode at @bci of the Method at @method; -ENOENT: the Method has no lines; -EBADMSG,
  * -E2BIG, -EFAULT, -ESRCH, -ENOMEM.
  */
-int java_line_of(const struct java_layout *layout, struct remote_memory *memory, uint64_t method,
-		 uint32_t bci, uint32_t *line);
+int java_lines_of(const struct java_layout *layout, struct remote_memory *memory, uint64_t method,
+		  uint32_t bci, struct java_lines *lines);
 
 /** Reads the name of the Method's source file; -ENOENT: it has none; -EBADMSG, -EFAULT, -ESRCH. */
 int java_source_file(const struct java_layout *layout, struct remote_memory *memory,

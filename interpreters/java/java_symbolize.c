@@ -39,8 +39,7 @@ struct java_cached_frame {
 		uint32_t name;
 		/* Offset of the text; NO_TEXT: unknown. */
 		uint32_t file;
-		/* 0: unknown. */
-		uint32_t line;
+		struct java_lines lines;
 		bool mounts_virtual_thread;
 	} methods[];
 };
@@ -243,7 +242,7 @@ static int read_method(struct java_symbolizer *symbolizer, struct remote_memory 
 	if (!err)
 		method->file = keep_text(symbolizer);
 	if (!is_passing(err) && bci != JAVA_NO_BCI)
-		err = java_line_of(layout, memory, scope->method, bci, &method->line);
+		err = java_lines_of(layout, memory, scope->method, bci, &method->lines);
 	return is_passing(err) ? err : 0;
 }
 
@@ -392,7 +391,8 @@ int java_symbolize(struct java_symbolizer *symbolizer, struct remote_memory *mem
 		frames->items[i] = (struct interpreted_frame){
 			.function = texts + method->name,
 			.file = method->file == NO_TEXT ? NULL : texts + method->file,
-			.line = method->line,
+			.line = method->lines.line,
+			.start_line = method->lines.start_line,
 			.is_inlined = i + 1 < frame->count,
 			.is_approximate = !frame->is_exact,
 			.marks_trace = method->mounts_virtual_thread,

@@ -155,7 +155,7 @@ static int attach(const struct runtime_file *probed, const struct attach_target 
 	made->data = data;
 	made->process.data_bytes = sizeof(made->data);
 	made->process.data = &made->data;
-	perl_names_init(&made->names, file->layout);
+	perl_names_init(&made->names, file->layout, data.has_file_globs);
 	*process = &made->process;
 	return 0;
 }

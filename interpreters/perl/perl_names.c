@@ -33,6 +33,13 @@ enum {
 	FILE_CHUNK_BYTES = 64,
 	/* CVf_LEXICAL: `my sub`, whose name has no package. */
 	CV_IS_LEXICAL = 0x10000,
+	/* CVf_ISXSUB: a sub in C. */
+	CV_IS_XSUB = 0x8,
+	/* In a glob: its values (struct gp). In these: its sub. */
+	GLOB_VALUES = 16,
+	VALUES_SUB = 16,
+	/* Between the numbers of these ops, in all versions. */
+	FROM_NEXTSTATE_TO_ENTER = 3,
 };
 
 /** Names of code without a sub, indexed by enum perl_code. */
@@ -44,6 +51,8 @@ static const char *const code_names[PERL_CODE_MASK + 1] = {
 
 /** A cached name. It is one block of memory. */
 struct perl_name {
+	/** The line of the sub's first statement; 0: unknown. */
+	uint32_t start_line;
 	/** Offset of the file in the text. */
 	uint32_t file;
 	uint32_t text_bytes;
@@ -74,9 +83,11 @@ static size_t name_bytes(const struct perl_name *name)
 	return sizeof(*name) + name->text_bytes;
 }
 
-void perl_names_init(struct perl_names *names, const struct perl_layout *layout)
+void perl_names_init(struct perl_names *names, const struct perl_layout *layout,
+		     bool has_file_globs)
 {
 	names->layout = layout;
+	names->has_file_globs = has_file_globs;
 	object_cache_init(&names->cache, sizeof(struct name_key), PERL_NAMES_MAX_ENTRIES,
 			  PERL_NAMES_MAX_BYTES);
 	object_cache_init(&names->freed, sizeof(uint32_t), PERL_NAMES_MAX_ENTRIES,
@@ -305,8 +316,8 @@ static bool is_file_name(const uint8_t *bytes, size_t size)
 }
 
 /* Reads the text at @address up to its NUL, or to the limit. -ESTALE if it is no file's name. */
-static int read_text(struct perl_names *names, struct remote_memory *memory, uint64_t address,
-		     size_t *length)
+static int read_text(struct remote_memory *memory, uint64_t address,
+		     char text[FRAME_NAME_MAX_BYTES + 1], size_t *length)
 {
 	uint8_t bytes[FRAME_NAME_MAX_BYTES];
 	size_t size = 0;
@@ -331,18 +342,80 @@ static int read_text(struct perl_names *names, struct remote_memory *memory, uin
 	 */
 	if (!is_file_name(bytes, size))
 		return fail(-ESTALE, "no file's name at %#" PRIx64, address);
-	append(bytes, size, true, names->file, FRAME_NAME_MAX_BYTES, length);
+	append(bytes, size, true, text, FRAME_NAME_MAX_BYTES, length);
 	return 0;
 }
 
+/*
+ * Finds the body of the sub of @key. A glob has the sub that was defined last with its name; the globs of closures have none.
+ */
+static int find_body(struct remote_memory *memory, const struct name_key *key, uint64_t *body)
+{
+	uint64_t cv = key->sub, values = 0, glob = 0;
+	uint32_t flags = 0;
+	int err = 0;
+
+	if (key->has_glob) {
+		err = read_word(memory, key->sub + GLOB_VALUES, &values);
+		if (!err)
+			err = read_word(memory, values + VALUES_SUB, &cv);
+	}
+	if (!err)
+		err = cv ? read_word(memory, cv + PERL_BODY, body) :
+			   fail(-ENOENT, "a glob without a sub");
+	if (!err)
+		err = remote_memory_read(memory, *body + PERL_CV_FLAGS, &flags, sizeof(flags));
+	if (!err)
+		err = read_word(memory, *body + PERL_CV_GLOB, &glob);
+	if (err)
+		return err;
+	if (flags & CV_IS_XSUB || (key->has_glob && (flags & PERL_CV_IS_NAMED || glob != key->sub)))
+		return fail(-ENOENT, "another sub in the glob");
+	return 0;
+}
+
+/*
+ * The line of the first statement of the sub of @key, which is where tools in Perl say that a sub is (B's START->line). 0: it
+ * cannot be read, or the statement is in another file than names->file.
+ */
+static uint32_t find_start_line(struct perl_names *names, struct remote_memory *memory,
+				const struct name_key *key)
+{
+	uint64_t body, start, file, words[PERL_COP_WORDS];
+	char text[FRAME_NAME_MAX_BYTES + 1] = "";
+	size_t length = 0;
+	int err = find_body(memory, key, &body);
+
+	if (!err)
+		err = read_word(memory, body + PERL_CV_START, &start);
+	if (!err)
+		err = remote_memory_read(memory, start + PERL_COP_READ, words, sizeof(words));
+	if (err || (words[0] & PERL_OP_NUMBER_MASK) !=
+			   (uint32_t)names->layout->enter - FROM_NEXTSTATE_TO_ENTER)
+		return 0;
+	file = words[2];
+	if (names->has_file_globs) {
+		err = read_word(memory, file + PERL_BODY, &body);
+		if (!err)
+			err = read_word(memory, body + PERL_GLOB_NAME, &file);
+		file += PERL_GLOB_FILE;
+	}
+	if (!err && frame_address(file) != frame_address(key->file))
+		err = read_text(memory, file, text, &length);
+	if (err || (length && strcmp(text, names->file) != 0))
+		return 0;
+	return (uint32_t)(words[0] >> 32) & PERL_LINE_MASK;
+}
+
 static struct perl_name *make_name(const struct perl_names *names, size_t name_length,
-				   size_t file_length)
+				   size_t file_length, uint32_t start_line)
 {
 	size_t file = name_length + 1;
 	struct perl_name *made = malloc(sizeof(*made) + file + file_length + 1);
 
 	if (!made)
 		return NULL;
+	made->start_line = start_line;
 	made->file = (uint32_t)file;
 	made->text_bytes = (uint32_t)(file + file_length + 1);
 	memcpy(made->text, names->name, file);
@@ -352,8 +425,10 @@ static struct perl_name *make_name(const struct perl_names *names, size_t name_l
 
 static uint32_t hash_name(const struct perl_name *name)
 {
+	uint64_t hash = hash64_bytes(name->text, name->text_bytes);
+
 	return object_cache_hash(
-		fingerprint_mix(hash64_bytes(name->text, name->text_bytes), name->file));
+		fingerprint_mix(fingerprint_mix(hash, name->file), name->start_line));
 }
 
 /* Reads the names of @key, without the file if not @with_file; the caller owns them. */
@@ -362,6 +437,7 @@ static int read_names(struct perl_names *names, struct remote_memory *memory,
 {
 	struct sub sub = { 0 }, again = { 0 };
 	size_t name_length = 0, file_length = 0;
+	uint32_t start_line = 0;
 	bool is_whole, has_sub;
 	int err = check_code(memory, key, &sub, &is_whole, &has_sub);
 
@@ -374,14 +450,16 @@ static int read_names(struct perl_names *names, struct remote_memory *memory,
 	if (key->code == PERL_CODE_SUB)
 		err = read_name(names, memory, &sub, &name_length);
 	if (!err && with_file && frame_address(key->file))
-		err = read_text(names, memory, frame_address(key->file), &file_length);
+		err = read_text(memory, frame_address(key->file), names->file, &file_length);
+	if (!err && file_length && key->code == PERL_CODE_SUB)
+		start_line = find_start_line(names, memory, key);
 	/* The result is useless if something was freed while it was read. */
 	if (err != -ESRCH && check_code(memory, key, &again, &is_whole, &has_sub) &&
 	    (with_file || !has_sub))
 		err = fail(-ESTALE, "another sub at %#" PRIx64, key->sub);
 	if (err)
 		return err;
-	*name = make_name(names, name_length, file_length);
+	*name = make_name(names, name_length, file_length, start_line);
 	if (!*name)
 		return -ENOMEM;
 	if (with_file && is_whole)
@@ -389,7 +467,10 @@ static int read_names(struct perl_names *names, struct remote_memory *memory,
 	return 0;
 }
 
-/* Finds the names of @key, whose code or file was freed. The result is borrowed until the next call. */
+/*
+ * Finds the names of @key, whose code or file was freed. The result is borrowed until the next call. Subs of one name and file have
+ * the same names, but not the same first line.
+ */
 static int get_freed(struct perl_names *names, struct remote_memory *memory,
 		     const struct name_key *key, const struct perl_name **name)
 {
@@ -406,9 +487,12 @@ static int get_freed(struct perl_names *names, struct remote_memory *memory,
 	return 0;
 }
 
-/* Finds the names of @key in the cache, or reads them. The result is borrowed until the next call. */
+/*
+ * Finds the names of @key in the cache, or reads them. The result is borrowed until the next call. *@start_line is only set for a sub
+ * that is still there.
+ */
 static int get_names(struct perl_names *names, struct remote_memory *memory, struct name_key *key,
-		     const struct perl_name **name)
+		     const struct perl_name **name, uint32_t *start_line)
 {
 	const struct perl_name *found = key->object ? object_cache_get(&names->cache, key) : NULL;
 	struct perl_name *made;
@@ -416,6 +500,7 @@ static int get_names(struct perl_names *names, struct remote_memory *memory, str
 
 	if (found) {
 		*name = found;
+		*start_line = found->start_line;
 		return 0;
 	}
 	err = read_names(names, memory, key, true, &made);
@@ -423,6 +508,7 @@ static int get_names(struct perl_names *names, struct remote_memory *memory, str
 		return get_freed(names, memory, key, name);
 	if (err)
 		return err;
+	*start_line = made->start_line;
 	*name = object_cache_add(&names->cache, key, &key->object, hash_name(made), made,
 				 name_bytes(made));
 	return *name ? 0 : fail(-ESTALE, "another sub at %#" PRIx64, key->sub);
@@ -440,11 +526,12 @@ int perl_names_symbolize(struct perl_names *names, struct remote_memory *memory,
 				.code = code,
 				.has_glob = position & PERL_HAS_GLOB };
 	const struct perl_name *name;
+	uint32_t start_line = 0;
 	int err;
 
 	if (!key.fingerprint || (code != PERL_CODE_SUB && !code_names[code]))
 		return fail(-ESTALE, "a sub that could not be read");
-	err = get_names(names, memory, &key, &name);
+	err = get_names(names, memory, &key, &name, &start_line);
 	if (err == -ESTALE && code_names[code]) {
 		frame->function = code_names[code];
 		return 0;
@@ -456,6 +543,8 @@ int perl_names_symbolize(struct perl_names *names, struct remote_memory *memory,
 	if (name->text[name->file]) {
 		frame->file = name->text + name->file;
 		frame->line = position & PERL_LINE_MASK;
+		/* A sub that has replaced this one since may begin behind it. */
+		frame->start_line = start_line <= frame->line ? start_line : 0;
 	}
 	return 0;
 }

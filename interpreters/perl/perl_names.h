@@ -25,6 +25,8 @@ enum {
 /** State for one process; one thread at a time uses it. */
 struct perl_names {
 	const struct perl_layout *layout;
+	/** As in struct perl_process. */
+	bool has_file_globs;
 	struct object_cache cache;
 	/** Fingerprint -> names of what may be freed. */
 	struct object_cache freed;
@@ -34,10 +36,11 @@ struct perl_names {
 };
 
 /** Borrows the layout, which is static. */
-void perl_names_init(struct perl_names *names, const struct perl_layout *layout);
+void perl_names_init(struct perl_names *names, const struct perl_layout *layout,
+		     bool has_file_globs);
 void perl_names_deinit(struct perl_names *names);
 
-/** As language_ops.symbolize, for a single frame: name, file and line. */
+/** As language_ops.symbolize, for a single frame: name, file, line, and the line of the sub's first statement. */
 int perl_names_symbolize(struct perl_names *names, struct remote_memory *memory,
 			 const uint64_t words[3], uint32_t *object,
 			 struct interpreted_frame *frame);

@@ -48,7 +48,7 @@ static uint32_t resolve(struct symbol_lookup *lookup, struct binary *binary, uin
 	return 0;
 }
 
-static char *written(struct fixture *f)
+static char *written_with(struct fixture *f, const struct profile_info *info)
 {
 	static const struct symbol_lookup_ops ops = { .resolve = resolve };
 	struct symbol_lookup lookup = { .ops = &ops };
@@ -56,9 +56,32 @@ static char *written(struct fixture *f)
 	size_t bytes;
 	FILE *out = open_memstream(&text, &bytes);
 
-	assert_int_equal(autofdo_write(out, fixture_snapshot(f), &lookup), 0);
+	assert_int_equal(autofdo_write(out, fixture_snapshot(f), info, &lookup), 0);
 	fclose(out);
 	return text;
+}
+
+static char *written(struct fixture *f)
+{
+	return written_with(f, &(struct profile_info){ 0 });
+}
+
+/* LLVM's reader skips lines that begin so, as SampleProfReader.cpp has it. */
+static void where_the_samples_come_from_is_a_comment(void **state)
+{
+	static const struct profile_info info = { .host = "box", .samples_per_second = 19 };
+	struct fixture *f = *state;
+	char *text;
+
+	REPORT(f, "prog", 1, 2, native_frame(f->prog, 0x1000, 0));
+	text = written_with(f, &info);
+	assert_string_equal(text, "# host: box\n"
+				  "# start: 1970-01-01T00:00:00Z\n"
+				  "# duration: 0.000 s\n"
+				  "# rate: 19 samples per second and CPU\n"
+				  "# quality: 2 of 2 stacks are complete\n"
+				  "outer:2:2\n 2: 2\n");
+	free(text);
 }
 
 static void lines_are_counted_from_the_function_s_first(void **state)
@@ -97,6 +120,7 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 	const struct CMUnitTest tests[] = {
+		TEST(where_the_samples_come_from_is_a_comment),
 		TEST(lines_are_counted_from_the_function_s_first),
 		TEST(code_without_lines_is_left_out),
 	};

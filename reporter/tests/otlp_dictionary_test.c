@@ -116,6 +116,27 @@ static void entries_come_back_as_they_went_in(void **state)
 	assert_int_equal(otlp_function(d, lines[0]).start_line, 70);
 }
 
+static void an_attribute_may_have_several_texts(void **state)
+{
+	struct otlp_dictionary *d = *state;
+	uint32_t texts[] = { otlp_add_string(d, "host: box"), otlp_add_string(d, "") };
+	struct otlp_attribute_entry attribute = {
+		.key = otlp_add_string(d, "list"),
+		.kind = OTLP_VALUE_TEXTS,
+		.texts = texts,
+		.text_count = 2,
+	};
+	struct otlp_attribute_entry back = otlp_attribute(d, otlp_add_attribute(d, &attribute));
+
+	assert_int_equal(back.kind, OTLP_VALUE_TEXTS);
+	assert_int_equal(back.text_count, 2);
+	assert_memory_equal(back.texts, texts, sizeof(texts));
+	/* AnyValue { ArrayValue { AnyValue { "host: box" }, AnyValue { "" } } }, a tag and a length each. */
+	assert_int_equal(otlp_value_field_bytes(d, &back), 2 + 2 + (2 + 2 + 9) + (2 + 2));
+	attribute.text_count = 1;
+	assert_int_equal(otlp_attribute(d, otlp_add_attribute(d, &attribute)).text_count, 1);
+}
+
 static void what_is_taken_back_leaves_no_trace(void **state)
 {
 	struct otlp_dictionary *d = *state;
@@ -185,6 +206,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(equal_entries_have_one_id_and_empty_ones_have_0),
 		TEST(entries_come_back_as_they_went_in),
+		TEST(an_attribute_may_have_several_texts),
 		TEST(what_is_taken_back_leaves_no_trace),
 		TEST(the_hottest_entry_has_index_1_in_each_request),
 		TEST(sizes_are_those_of_varints),

@@ -302,10 +302,13 @@ static void samples_without_times_are_refused(void **state)
 
 static void no_request_is_larger_than_allowed(void **state)
 {
+	static const struct profile_info info = { .host = "box", .kernel = "6.1" };
 	const size_t limits[] = { 4096, 65536, 262144 };
 	struct samples *s = *state;
 
 	add_random(s, 3000, 7);
+	/* With comments in each profile, too. */
+	s->options.info = &info;
 	for (size_t i = 0; i < sizeof(limits) / sizeof(limits[0]); i++) {
 		struct requests *requests;
 		size_t bytes = 0;

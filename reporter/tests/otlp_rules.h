@@ -214,16 +214,18 @@ static inline void refer_attributes(const Dictionary *tables, struct heat *heat,
 static inline void refer_from_tables(const Dictionary *tables, struct heat *heat)
 {
 	for (size_t i = 1; i < tables->n_attribute_table; i++) {
+		const AnyValue *value = tables->attribute_table[i]->value;
+
 		assert_int_not_equal(tables->attribute_table[i]->key_strindex, 0);
 		refer(heat->strings, tables->n_string_table,
 		      tables->attribute_table[i]->key_strindex);
-		assert_non_null(tables->attribute_table[i]->value);
-		if (tables->attribute_table[i]->value->value_case == VALUE_CASE(STRING))
-			check_utf8(tables->attribute_table[i]->value->string_value);
+		assert_non_null(value);
+		if (value->value_case == VALUE_CASE(STRING))
+			check_utf8(value->string_value);
 		else
-			assert_true(
-				tables->attribute_table[i]->value->value_case == VALUE_CASE(INT) ||
-				tables->attribute_table[i]->value->value_case == VALUE_CASE(BOOL));
+			assert_true(value->value_case == VALUE_CASE(INT) ||
+				    value->value_case == VALUE_CASE(BOOL) ||
+				    value->value_case == VALUE_CASE(ARRAY));
 	}
 	for (size_t i = 1; i < tables->n_mapping_table; i++) {
 		const Mapping *mapping = tables->mapping_table[i];
@@ -320,6 +322,7 @@ static inline void check_profile(const Dictionary *tables, struct heat *heat,
 	assert_in_range(profile->period, 1000000000 / rate, 1000000000 / rate + 1);
 	assert_int_equal(profile->profile_id.len, 16);
 	assert_true(profile->n_samples > 0);
+	refer_attributes(tables, heat, profile->attribute_indices, profile->n_attribute_indices);
 	for (size_t i = 0; i < profile->n_samples; i++) {
 		const Sample *sample = profile->samples[i];
 		size_t count = sample->n_attribute_indices;

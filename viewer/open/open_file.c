@@ -197,6 +197,14 @@ static bool is_folded(const char *text, size_t count)
 	return false;
 }
 
+/* The text behind comments and blank lines. */
+static const char *skip_comments(const char *text)
+{
+	for (text += strspn(text, "\r\n"); *text == '#'; text += strspn(text, "\r\n"))
+		text += strcspn(text, "\n");
+	return text;
+}
+
 /* True for "main:734:10", and lines of the function behind it. */
 static bool is_autofdo(const char *text)
 {
@@ -250,6 +258,16 @@ static int convert_text(char **bytes, size_t *count, char **converted)
 	return 0;
 }
 
+/* Ends lines with a line feed if they end with a carriage return alone. */
+static void convert_line_ends(char *text, size_t count)
+{
+	if (memchr(text, '\n', count))
+		return;
+	for (size_t i = 0; i < count; i++)
+		if (text[i] == '\r')
+			text[i] = '\n';
+}
+
 /* Files that are no profiles for us, by their first bytes, and what reads them. */
 static const struct {
 	const char *magic;
@@ -290,12 +308,14 @@ int open_bytes(char *bytes, size_t count, struct opened_samples *opened)
 	size_t max_bytes = (size_t)UNPACKED_MAX_MIB << 20;
 	int err;
 
-	if (!count)
-		return fail(-EBADMSG, "it is an empty file");
 	err = convert_text(&bytes, &count, &converted);
 	if (err)
 		return err;
 	bytes[count] = '\0';
+	if (strspn(bytes, " \t\r\n") == count)
+		return fail(-EBADMSG, "it is an empty file");
+	if (is_text(bytes, count))
+		convert_line_ends(bytes, count);
 	if (is_text(bytes, count) && is_exported_page(bytes, count))
 		return open_page(bytes, count, opened);
 	err = refuse_named(bytes, count);
@@ -307,10 +327,10 @@ int open_bytes(char *bytes, size_t count, struct opened_samples *opened)
 		return open_pprof_text(bytes, count, opened);
 	if (is_text(bytes, count) && is_perf_script(bytes, count))
 		return open_perf(bytes, count, opened);
-	if (is_text(bytes, count) && is_autofdo(bytes))
+	if (is_text(bytes, count) && is_autofdo(skip_comments(bytes)))
 		return fail(-EBADMSG,
 			    "it is a profile for compilers (AutoFDO), which has no stacks");
-	if (is_text(bytes, count) && is_stack_table(bytes))
+	if (is_text(bytes, count) && is_stack_table(skip_comments(bytes)))
 		return open_stack_table(bytes, count, opened);
 	if (is_text(bytes, count) && is_folded(bytes, count))
 		return open_folded(bytes, count, opened);

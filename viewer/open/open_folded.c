@@ -13,7 +13,7 @@
 #include "viewer/open/opened_frame.h"
 
 enum {
-	COUNT_MAX_DIGITS = 18,
+	COUNT_MAX_DIGITS = 19,
 	/* So much of a line is in an error's text. */
 	SHOWN_BYTES = 60,
 	SHARE_MAX_DIGITS = 3,
@@ -49,6 +49,7 @@ static int push_frame(struct folded_reader *reader, char *text)
 {
 	struct opened_name name = opened_name_parse(text);
 	struct opened_mapping *mapping = &reader->nowhere;
+	static char unknown[] = "[unknown]";
 	const char *file;
 	struct frame frame;
 	uint32_t line;
@@ -62,6 +63,8 @@ static int push_frame(struct folded_reader *reader, char *text)
 		err = opened_mappings_find(&reader->mappings, text, reader->opened, &mapping);
 	if (err)
 		return err;
+	if (!*text && !(name.marks & OPENED_NAMELESS))
+		text = unknown;
 	frame = opened_frame_make(mapping, opened_kind_of_file(file), text, &name, file ? file : "",
 				  line, 0);
 	return opened_stack_push(&reader->stack, &frame);
@@ -69,31 +72,33 @@ static int push_frame(struct folded_reader *reader, char *text)
 
 /* --- numbers --- */
 
-/* Reads "-12.50" as 1250 with 2 decimals; false if @text is no such number. */
-static bool read_number(const char *text, int64_t *number, uint8_t *decimals)
+/* Reads "-12.50" as 1250 with 2 decimals. -EINVAL if @text is no such number, -E2BIG if it is too large. */
+static int read_number(const char *text, int64_t *number, uint8_t *decimals)
 {
 	bool is_negative = *text == '-';
 	const char *digits = text + is_negative;
 	size_t whole = strspn(digits, "0123456789"), part = 0, used;
-	int64_t value = 0;
+	uint64_t value = 0;
 
 	if (digits[whole] == '.')
 		part = strspn(digits + whole + 1, "0123456789");
 	if (!whole || digits[whole + (digits[whole] == '.') + part])
-		return false;
+		return -EINVAL;
 	/* Zeros at the end and further decimals say nothing more. */
 	used = part < VALUE_DECIMALS_MAX ? part : VALUE_DECIMALS_MAX;
 	while (used && digits[whole + used] == '0')
 		used--;
 	if (whole + used > COUNT_MAX_DIGITS)
-		return false;
+		return -E2BIG;
 	for (size_t i = 0; i < whole; i++)
-		value = value * 10 + (digits[i] - '0');
+		value = value * 10 + (uint64_t)(digits[i] - '0');
 	for (size_t i = 0; i < used; i++)
-		value = value * 10 + (digits[whole + 1 + i] - '0');
-	*number = is_negative ? -value : value;
+		value = value * 10 + (uint64_t)(digits[whole + 1 + i] - '0');
+	if (value > INT64_MAX)
+		return -E2BIG;
+	*number = is_negative ? -(int64_t)value : (int64_t)value;
 	*decimals = (uint8_t)used;
-	return true;
+	return 0;
 }
 
 /* The space or tab before the last word of @line. */
@@ -104,17 +109,18 @@ static char *last_gap(const char *line, const char *end)
 	return end > line ? (char *)end - 1 : NULL;
 }
 
-/* Cuts the number at the end of the line and the spaces before it; false if there is none. */
-static bool cut_number(char *line, int64_t *number, uint8_t *decimals)
+/* Cuts the number at the end of the line and the spaces before it. -EINVAL if there is none, -E2BIG if it is too large. */
+static int cut_number(char *line, int64_t *number, uint8_t *decimals)
 {
 	char *gap = last_gap(line, strchr(line, '\0'));
+	int err = gap ? read_number(gap + 1, number, decimals) : -EINVAL;
 
-	if (!gap || !read_number(gap + 1, number, decimals))
-		return false;
+	if (err)
+		return err;
 	while (gap > line && (gap[-1] == ' ' || gap[-1] == '\t'))
 		gap--;
 	*gap = '\0';
-	return true;
+	return 0;
 }
 
 /* @number with as many decimals as all others; false if that is too large. */
@@ -172,9 +178,12 @@ static int read_line(struct folded_reader *reader, char *line)
 	int64_t numbers[2] = { 0 };
 	uint8_t decimals[2] = { 0 };
 	bool is_comparison = reader->form.is_comparison;
+	int err = cut_number(line, &numbers[is_comparison], &decimals[is_comparison]);
 
-	if (!cut_number(line, &numbers[is_comparison], &decimals[is_comparison]))
-		return refuse_line(reader, "no number at the end", line);
+	if (err)
+		return refuse_line(
+			reader, err == -E2BIG ? "the number is too large" : "no number at the end",
+			line);
 	if (is_comparison)
 		cut_number(line, &numbers[0], &decimals[0]);
 	for (int i = 0; i <= is_comparison; i++)
@@ -265,7 +274,7 @@ static int survey_line(struct folded_reader *reader, char *line)
 	int64_t number;
 
 	survey->lines++;
-	if (!gap || !read_number(gap + 1, &number, &decimals))
+	if (!gap || read_number(gap + 1, &number, &decimals))
 		return 0;
 	while (gap > line && (gap[-1] == ' ' || gap[-1] == '\t'))
 		gap--;
@@ -274,7 +283,7 @@ static int survey_line(struct folded_reader *reader, char *line)
 	cut = *gap;
 	*gap = '\0';
 	other_gap = last_gap(line, gap);
-	if (other_gap && read_number(other_gap + 1, &number, &decimals)) {
+	if (other_gap && !read_number(other_gap + 1, &number, &decimals)) {
 		survey->comparisons++;
 		if (decimals > reader->form.decimals)
 			reader->form.decimals = decimals;
@@ -346,18 +355,15 @@ static int add_parts(struct opened_samples *opened)
 		     profile_facts_add_part(&opened->facts, "second column", after_ns, after_ns);
 }
 
-static int add_type(struct folded_reader *reader, const char *type, const char *unit_name)
+static int add_type(struct folded_reader *reader, const char *type, const char *unit)
 {
-	char unit[32];
-	uint64_t scale = 1;
+	int err = opened_samples_add_type(reader->opened, type, unit, reader->form.decimals,
+					  &reader->type);
 
-	for (uint8_t i = 0; i < reader->form.decimals; i++)
-		scale *= 10;
-	if (scale > 1)
-		snprintf(unit, sizeof(unit), "1/%llu %s", (unsigned long long)scale, unit_name);
-	else
-		snprintf(unit, sizeof(unit), "%s", unit_name);
-	return profile_facts_add_type(&reader->opened->facts, type, unit, &reader->type);
+	/* Files that were opened before may have more. */
+	if (!err)
+		reader->form.decimals = reader->opened->facts.types[reader->type].decimals;
+	return err;
 }
 
 static int read_stacks(char *text, size_t count, const char *type, const char *unit,

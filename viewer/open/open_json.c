@@ -12,6 +12,7 @@
 #include "lib/base/error.h"
 #include "lib/base/hash_map.h"
 #include "lib/base/text.h"
+#include "reporter/profile_info.h"
 #include "reporter/sequence_counts.h"
 #include "viewer/open/open_firefox.h"
 #include "viewer/open/opened_json.h"
@@ -150,6 +151,16 @@ static int list_frames(struct speedscope *file)
 	return err;
 }
 
+/* The length of the first of several facts: the next one has a known key. Other texts may have semicolons. */
+static size_t fact_length(const char *facts)
+{
+	const char *end = facts;
+
+	while ((end = strstr(end, "; ")) && !profile_info_key(end + 2))
+		end += 2;
+	return end ? (size_t)(end - facts) : strlen(facts);
+}
+
 /* The agent's own files have in their name what pprof has as comments: "host: box; kernel: Linux 6.12". */
 static int read_name(struct json_reader *reader)
 {
@@ -160,7 +171,7 @@ static int read_name(struct json_reader *reader)
 		return *name ? json_reader_add_fact(reader, "name", name) : 0;
 	while (*name && !err) {
 		char fact[FACT_MAX_BYTES];
-		size_t length = strcspn(name, ";");
+		size_t length = fact_length(name);
 
 		snprintf(fact, sizeof(fact), "%.*s", (int)length, name);
 		colon = strstr(fact, ": ");

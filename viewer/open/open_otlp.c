@@ -71,6 +71,8 @@ struct otlp_reader {
 	uint64_t unit;
 	/* The type of the current profile's values. */
 	uint32_t type;
+	/* By index of the attribute: its comments were read. */
+	bool *has_comments;
 };
 
 /* --- values --- */
@@ -489,6 +491,42 @@ static bool is_of_other_origin(const struct otlp_reader *reader, const profile_m
 	return false;
 }
 
+static int add_comment(struct otlp_reader *reader,
+		       const Opentelemetry__Proto__Common__V1__AnyValue *value)
+{
+	const char *comment = value_of(reader, value).text;
+
+	return *comment ? profile_facts_add_comment(&reader->opened->facts, comment) : 0;
+}
+
+/* Reads the comments, which all profiles of a request may share. */
+static int read_comments(struct otlp_reader *reader, const profile_message *profile)
+{
+	const dictionary_message *dictionary = reader->dictionary;
+	int err = 0;
+
+	for (size_t i = 0; i < profile->n_attribute_indices && !err; i++) {
+		int32_t index = profile->attribute_indices[i];
+		const Opentelemetry__Proto__Common__V1__AnyValue *value;
+		struct opened_value unused;
+
+		if (strcmp(attribute_at(reader, index, &unused), "pprof.profile.comment") ||
+		    reader->has_comments[index])
+			continue;
+		reader->has_comments[index] = true;
+		value = dictionary->attribute_table[index]->value;
+		if (!value ||
+		    value->value_case !=
+			    OPENTELEMETRY__PROTO__COMMON__V1__ANY_VALUE__VALUE_ARRAY_VALUE) {
+			err = add_comment(reader, value);
+			continue;
+		}
+		for (size_t j = 0; j < value->array_value->n_values && !err; j++)
+			err = add_comment(reader, value->array_value->values[j]);
+	}
+	return err;
+}
+
 static int read_profile(struct otlp_reader *reader, const struct opened_identity *resource,
 			const profile_message *profile)
 {
@@ -503,6 +541,8 @@ static int read_profile(struct otlp_reader *reader, const struct opened_identity
 	/* Samples of other machines are all of one type. */
 	if (!err && !reader->opened->max_samples)
 		err = read_type(reader, profile);
+	if (!err && !reader->opened->max_samples)
+		err = read_comments(reader, profile);
 	for (size_t i = 0; i < profile->n_samples && !err; i++)
 		err = read_sample(reader, resource, profile, profile->samples[i]);
 	return err;
@@ -556,7 +596,9 @@ static int read_request(struct otlp_reader *reader, const request_message *reque
 		err = read_traits(reader);
 	reader->traces = calloc(TRACE_SETS * (reader->dictionary->n_stack_table + 1),
 				sizeof(*reader->traces));
-	if (!reader->traces)
+	reader->has_comments =
+		calloc(reader->dictionary->n_attribute_table + 1, sizeof(*reader->has_comments));
+	if (!reader->traces || !reader->has_comments)
 		return -ENOMEM;
 	for (size_t i = 0; i < request->n_resource_profiles && !err; i++)
 		err = read_resource_profiles(reader, request->resource_profiles[i]);
@@ -576,6 +618,7 @@ static void otlp_reader_deinit(struct otlp_reader *reader)
 		if (reader->traces[i])
 			trace_unref(reader->traces[i]);
 	free(reader->traces);
+	free(reader->has_comments);
 	opened_mapping_deinit(&reader->nowhere);
 	opened_names_deinit(&reader->names);
 	opened_stack_deinit(&reader->stack);

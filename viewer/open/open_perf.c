@@ -335,6 +335,9 @@ static int read_line(struct perf_reader *reader, char *line)
 	err = finish_sample(reader);
 	if (err || !*line)
 		return err;
+	/* Its header stands between lines without words. */
+	if (*line == '#' && !line[strspn(line, "#= ")])
+		return 0;
 	if (*line == '#')
 		return profile_facts_add_comment(&reader->opened->facts,
 						 line + 1 + strspn(line + 1, "# "));

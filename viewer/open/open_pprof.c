@@ -147,12 +147,37 @@ static int push_location(struct pprof_reader *reader, const Pprof__Location *loc
 	return err;
 }
 
-static int push_stack(struct pprof_reader *reader, const Pprof__Sample *sample)
+/*
+ * True for a location that only names the process, above its stack: one that the agent made (-with-processes), or pprof
+ * (-tagroot comm). The samples have the name as a label.
+ */
+static bool is_process(const struct pprof_reader *reader, uint64_t id, const char *comm)
 {
+	const Pprof__Location *location;
+	const Pprof__Function *function;
+	uint64_t index;
+
+	if (!comm || !hash_map_find(&reader->locations, id, &index))
+		return false;
+	location = reader->profile->location[index];
+	if (location->mapping_id || location->address || location->n_line != 1 ||
+	    location->line[0]->line ||
+	    !hash_map_find(&reader->functions, location->line[0]->function_id, &index))
+		return false;
+	function = reader->profile->function[index];
+	return !*opened_names_text(&reader->names, function->filename) &&
+	       !strcmp(opened_names_text(&reader->names, function->name),
+		       *comm ? comm : "[unknown]");
+}
+
+static int push_stack(struct pprof_reader *reader, const Pprof__Sample *sample, const char *comm)
+{
+	size_t count = sample->n_location_id;
 	int err = 0;
 
-	for (size_t i = 0;
-	     i < sample->n_location_id && !err && !opened_stack_is_full(&reader->stack); i++) {
+	if (count && is_process(reader, sample->location_id[count - 1], comm))
+		count--;
+	for (size_t i = 0; i < count && !err && !opened_stack_is_full(&reader->stack); i++) {
 		uint64_t index;
 
 		if (hash_map_find(&reader->locations, sample->location_id[i], &index))
@@ -224,11 +249,24 @@ static void read_label(struct pprof_reader *reader, const Pprof__Label *label,
 					 opened_names_text(&reader->names, label->num_unit));
 }
 
+/* The name of the process; NULL: it has none. */
+static const char *comm_of(const struct pprof_reader *reader, const Pprof__Sample *sample)
+{
+	const char *key = sample_attributes[SAMPLE_COMM].pprof;
+
+	for (size_t i = 0; i < sample->n_label; i++)
+		if (!strcmp(opened_names_text(&reader->names, (uint64_t)sample->label[i]->key),
+			    key))
+			return opened_names_text(&reader->names, (uint64_t)sample->label[i]->str);
+	return NULL;
+}
+
 static int read_sample(struct pprof_reader *reader, const Pprof__Sample *sample)
 {
 	struct sample identity = opened_sample_unknown();
-	int err = push_stack(reader, sample);
+	int err;
 
+	err = push_stack(reader, sample, comm_of(reader, sample));
 	if (err)
 		return err;
 	opened_labels_clear(&reader->labels);

@@ -68,15 +68,13 @@ bool json_has_fraction(const struct json_index *index, uint32_t array)
 int json_reader_set_type(struct json_reader *reader, const char *type, const char *unit,
 			 bool has_fractions)
 {
-	char with_decimals[256];
+	int err = opened_samples_add_type(reader->opened, type, unit,
+					  has_fractions ? FRACTION_DECIMALS : 0, &reader->type);
 
-	reader->scale = 1;
-	snprintf(with_decimals, sizeof(with_decimals), "%s", unit);
-	if (has_fractions) {
-		reader->scale = pow(10, FRACTION_DECIMALS);
-		snprintf(with_decimals, sizeof(with_decimals), "1/%.0f %s", reader->scale, unit);
-	}
-	return profile_facts_add_type(&reader->opened->facts, type, with_decimals, &reader->type);
+	if (!err)
+		reader->scale =
+			(double)value_type_scale(&reader->opened->facts.types[reader->type]);
+	return err;
 }
 
 int json_reader_push(struct json_reader *reader, const struct json_function *function)

@@ -142,10 +142,29 @@ static uint64_t add_saturated(uint64_t sum, uint64_t value)
 	return value > UINT64_MAX - sum ? UINT64_MAX : sum + value;
 }
 
+static uint64_t magnitude_of(int64_t value)
+{
+	return value < 0 ? -(uint64_t)value : (uint64_t)value;
+}
+
+static int refuse_values(void)
+{
+	return fail(-E2BIG, "the sum of its values has more than 63 bits");
+}
+
+/* Sums of the page are of 63 bits and a sign. Counts of samples have a lower limit. */
+static int add_to_totals(struct opened_samples *opened, uint32_t type, uint64_t magnitude)
+{
+	uint64_t *total = &opened->type_totals[type];
+
+	opened->total = add_saturated(opened->total, magnitude);
+	*total = add_saturated(*total, magnitude);
+	return *total > INT64_MAX && !opened->max_samples ? refuse_values() : 0;
+}
+
 int opened_samples_add(struct opened_samples *opened, uint64_t time_ns, int64_t value)
 {
 	const struct sample_entry *entry;
-	uint64_t magnitude = value < 0 ? -(uint64_t)value : (uint64_t)value;
 	const struct opened_moment moment = {
 		.time_ns = time_ns,
 		.value = value,
@@ -163,9 +182,9 @@ int opened_samples_add(struct opened_samples *opened, uint64_t time_ns, int64_t 
 	if (!opened->moments.count || time_ns > opened->last_ns)
 		opened->last_ns = time_ns;
 	entry = sample_table_at(opened->table.blocks.items, opened->current);
-	opened->total = add_saturated(opened->total, magnitude);
-	opened->type_totals[entry->sample.origin] =
-		add_saturated(opened->type_totals[entry->sample.origin], magnitude);
+	err = add_to_totals(opened, entry->sample.origin, magnitude_of(value));
+	if (err)
+		return err;
 	if (opened->max_samples && opened->total > opened->max_samples)
 		return fail(-E2BIG, "it has more than %llu samples",
 			    (unsigned long long)opened->max_samples);
@@ -202,6 +221,56 @@ int opened_samples_put(struct opened_samples *opened, const struct sample *sampl
 	typed.origin = (uint8_t)type;
 	err = opened_samples_begin(opened, &typed);
 	return err ? err : opened_samples_add(opened, time_ns, value);
+}
+
+/* Stores the values of type @index with more decimals. */
+static int add_decimals(struct opened_samples *opened, uint32_t index, uint8_t decimals)
+{
+	struct value_type *type = &opened->facts.types[index];
+	int64_t factor = 1;
+	uint64_t added = 0;
+
+	for (; type->decimals < decimals; type->decimals++)
+		factor *= 10;
+	for (size_t i = 0; i < opened->moments.count; i++) {
+		struct opened_moment *moment = &opened->moments.items[i];
+		const struct sample_entry *entry =
+			sample_table_at(opened->table.blocks.items, moment->sample);
+		uint64_t before = magnitude_of(moment->value);
+
+		if (entry->sample.origin != index)
+			continue;
+		if (__builtin_mul_overflow(moment->value, factor, &moment->value))
+			return refuse_values();
+		added = add_saturated(added, magnitude_of(moment->value) - before);
+	}
+	return add_to_totals(opened, index, added);
+}
+
+int opened_samples_add_type(struct opened_samples *opened, const char *type, const char *unit,
+			    uint8_t decimals, uint32_t *index)
+{
+	struct profile_facts *facts = &opened->facts;
+	struct value_type wanted = { .unit = (char *)unit, .decimals = decimals };
+	struct text_builder text = { 0 };
+	uint32_t i = 0;
+	int err = 0;
+
+	while (i < facts->type_count &&
+	       (strcmp(facts->types[i].type, type) || strcmp(facts->types[i].unit, unit)))
+		i++;
+	if (i == facts->type_count) {
+		value_type_append_unit(&text, &wanted);
+		err = text.failed ?
+			      -ENOMEM :
+			      profile_facts_add_type(facts, type, text_builder_text(&text), &i);
+		text_builder_deinit(&text);
+	} else if (facts->types[i].decimals < decimals) {
+		err = add_decimals(opened, i, decimals);
+	}
+	if (!err)
+		*index = i;
+	return err;
 }
 
 void opened_samples_set_rate(struct opened_samples *opened)

@@ -130,6 +130,13 @@ struct sample opened_sample_unknown(void);
 int opened_samples_put(struct opened_samples *opened, const struct sample *sample, uint32_t type,
 		       uint64_t time_ns, int64_t value);
 
+/**
+ * The index of the type, which is added if it is new: with at least @decimals, also for the values that were added before. -ENOMEM;
+ * -E2BIG with a text for users.
+ */
+int opened_samples_add_type(struct opened_samples *opened, const char *type, const char *unit,
+			    uint8_t decimals, uint32_t *index);
+
 /** Sets samples_per_second by the period, if that is one of time. */
 void opened_samples_set_rate(struct opened_samples *opened);
 

@@ -8,7 +8,7 @@
 
 #include <stddef.h>
 
-/** 0, or -EOPNOTSUPP with a text for users that names the version. Damaged bytes are left to the reader. */
+/** 0, -ENOMEM, or -EOPNOTSUPP with a text for users that names the version. Damaged bytes are left to the reader. */
 int otlp_version_check(const void *bytes, size_t count);
 
 #endif

@@ -40,7 +40,7 @@ static void look_at_scopes(const struct java_layout *layout, struct fuzz_memory 
 			   const struct java_blob *blob, uint64_t address)
 {
 	struct java_scopes scopes;
-	uint32_t line = 1;
+	struct java_lines lines = { .line = 1 };
 	java_text text;
 
 	if (java_scopes_read(layout, &memory->memory, blob, (uint32_t)(address - blob->code_start),
@@ -48,9 +48,9 @@ static void look_at_scopes(const struct java_layout *layout, struct fuzz_memory 
 		return;
 	if (!scopes.count || scopes.count > JAVA_MAX_SCOPES)
 		abort();
-	if (!java_line_of(layout, &memory->memory, scopes.scopes[0].method,
-			  (uint32_t)scopes.scopes[0].bci & UINT16_MAX, &line) &&
-	    (!line || line > UINT16_MAX))
+	if (!java_lines_of(layout, &memory->memory, scopes.scopes[0].method,
+			   (uint32_t)scopes.scopes[0].bci & UINT16_MAX, &lines) &&
+	    (!lines.line || lines.line > UINT16_MAX || lines.start_line > UINT16_MAX))
 		abort();
 	if (!java_source_file(layout, &memory->memory, scopes.scopes[0].method, text))
 		check_text(text);

@@ -34,15 +34,20 @@ static void make_method(const uint8_t *table, size_t size)
 	memcpy(vm.bytes + TABLE_AT, table, size);
 }
 
-/* The line of @bci; 0: there is none. */
-static uint32_t line_of(uint32_t bci)
+/* The lines of @bci; 0: there is none. */
+static struct java_lines lines_of(uint32_t bci)
 {
 	const struct java_layout layout = made_code_layout();
-	uint32_t line = 0;
-	int err = java_line_of(&layout, &vm.memory, MADE_VM_BASE + METHOD_AT, bci, &line);
+	struct java_lines lines = { 0 };
+	int err = java_lines_of(&layout, &vm.memory, MADE_VM_BASE + METHOD_AT, bci, &lines);
 
 	assert_true(!err || err == -ENOENT);
-	return line;
+	return lines;
+}
+
+static uint32_t line_of(uint32_t bci)
+{
+	return lines_of(bci).line;
 }
 
 /* Line 10 at 0, 12 at 4, 300 at 20, 11 at 22. The last two entries use an escape. */
@@ -60,6 +65,24 @@ static void a_line_goes_on_to_the_next_entry(void **state)
 	make_method(table, sizeof(table));
 	for (size_t i = 0; i < sizeof(expected) / sizeof(expected[0]); i++)
 		assert_int_equal(line_of(expected[i].bci), expected[i].line);
+}
+
+static void a_method_begins_with_the_line_of_its_first_bytecode(void **state)
+{
+	/* Line 9 at 0, 8 at 0, 7 at 3; and 7 at 1. */
+	static const uint8_t two[] = { 0xff, 0, 18, 0xff, 0, 1, 0xff, 6, 1, 0 };
+	static const uint8_t later[] = { 1 << 3 | 7, 0 };
+
+	(void)state;
+	make_method(table, sizeof(table));
+	assert_int_equal(lines_of(0).start_line, 10);
+	assert_int_equal(lines_of(20).start_line, 10);
+	make_method(two, sizeof(two));
+	assert_int_equal(lines_of(5).line, 7);
+	assert_int_equal(lines_of(5).start_line, 9);
+	make_method(later, sizeof(later));
+	assert_int_equal(lines_of(4).line, 7);
+	assert_int_equal(lines_of(4).start_line, 0);
 }
 
 static void before_the_first_entry_there_is_no_line(void **state)
@@ -98,15 +121,15 @@ static void methods_without_lines_have_none(void **state)
 static void forged_sizes_are_refused(void **state)
 {
 	const struct java_layout layout = made_code_layout();
-	uint32_t line;
+	struct java_lines lines;
 
 	(void)state;
 	make_method(table, sizeof(table));
 	made_vm_put(&vm, CONST_METHOD_AT + 24, (48 + CODE_BYTES) / 8, 4);
-	assert_int_equal(java_line_of(&layout, &vm.memory, MADE_VM_BASE + METHOD_AT, 0, &line),
+	assert_int_equal(java_lines_of(&layout, &vm.memory, MADE_VM_BASE + METHOD_AT, 0, &lines),
 			 -EBADMSG);
 	made_vm_put(&vm, CONST_METHOD_AT + 24, UINT32_MAX, 4);
-	assert_int_equal(java_line_of(&layout, &vm.memory, MADE_VM_BASE + METHOD_AT, 0, &line),
+	assert_int_equal(java_lines_of(&layout, &vm.memory, MADE_VM_BASE + METHOD_AT, 0, &lines),
 			 -E2BIG);
 	/* A table without an end, and invalid numbers. */
 	make_method(table, sizeof(table));
@@ -139,6 +162,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_line_goes_on_to_the_next_entry),
+		cmocka_unit_test(a_method_begins_with_the_line_of_its_first_bytecode),
 		cmocka_unit_test(before_the_first_entry_there_is_no_line),
 		cmocka_unit_test(of_entries_that_go_back_the_nearest_one_counts),
 		cmocka_unit_test(methods_without_lines_have_none),

@@ -148,20 +148,21 @@ static void check_inlined(struct check *check, const struct java_scope *callee,
 			  const struct java_scope *caller)
 {
 	struct remote_memory *memory = &check->java.memory.memory;
+	struct java_lines lines;
 	java_text name, file;
-	uint32_t line;
 
 	assert_int_equal(java_method_name(&check->layout, memory, callee->method, false, name), 0);
 	if (strcmp(name, "JavaTarget.divide") != 0)
 		return;
-	assert_int_equal(java_line_of(&check->layout, memory, caller->method, (uint32_t)caller->bci,
-				      &line),
+	assert_int_equal(java_lines_of(&check->layout, memory, caller->method,
+				       (uint32_t)caller->bci, &lines),
 			 0);
-	assert_true(source_has(line, " divide("));
-	assert_int_equal(java_line_of(&check->layout, memory, callee->method,
-				      callee->bci > 0 ? (uint32_t)callee->bci : 0, &line),
+	assert_true(source_has(lines.line, " divide("));
+	assert_int_equal(java_lines_of(&check->layout, memory, callee->method,
+				       callee->bci > 0 ? (uint32_t)callee->bci : 0, &lines),
 			 0);
-	assert_true(source_has(line, "a / b"));
+	assert_true(source_has(lines.line, "a / b"));
+	assert_true(source_has(lines.start_line, "a / b"));
 	assert_int_equal(java_source_file(&check->layout, memory, callee->method, file), 0);
 	assert_string_equal(file, "JavaTarget.java");
 	check->inlined_count++;
@@ -198,15 +199,15 @@ static void check_scopes(struct check *check, const struct java_blob *blob, uint
 		check->described_count += step == 1 && is_described(check, blob, at);
 		for (uint32_t i = 0; i < scopes.count; i++) {
 			const struct java_scope *scope = &scopes.scopes[i];
-			uint32_t line;
+			struct java_lines lines;
 			int err;
 
 			assert_in_range(scope->bci + 1, 0, UINT16_MAX + 1);
 			assert_int_equal(java_method_name(&check->layout, memory, scope->method,
 							  false, name),
 					 0);
-			err = java_line_of(&check->layout, memory, scope->method,
-					   scope->bci > 0 ? (uint32_t)scope->bci : 0, &line);
+			err = java_lines_of(&check->layout, memory, scope->method,
+					    scope->bci > 0 ? (uint32_t)scope->bci : 0, &lines);
 			/* Methods that the runtime generates have no lines. */
 			assert_true(err == 0 || err == -ENOENT);
 			if (i + 1 < scopes.count)

@@ -88,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memory.data = data + 3;
 	memory.size = size - 3;
-	perl_names_init(&names, perl_layout_of(data[0] & 1 ? 32 : 40));
+	perl_names_init(&names, perl_layout_of(data[0] & 1 ? 32 : 40), data[0] & 2);
 	/* The sixth is of another file, and the last one has a glob. */
 	for (uint32_t i = 0; i < 7; i++) {
 		uint32_t code = i < 5 ? i : PERL_CODE_SUB;

@@ -28,6 +28,10 @@ enum {
 	FILE_NAME = 0x2000,
 	FILE_NAME_BYTES = 2 * PERL_FILE_BYTES,
 	NAME_LIST = 0x2800,
+	VALUES = 0x2900,
+	START = 0x2a00,
+	OTHER_FILE = 0x2b00,
+	FILE_GLOB = 0x2c00,
 	END = 0x3000,
 	HAS_AUX = 0x2000000,
 	LINE = 12,
@@ -106,7 +110,7 @@ static void set_up_version(struct fake *fake, unsigned int minor)
 	put_name(fake, NAME, "total", 0);
 	put_name(fake, PACKAGE, "Shop::Cart", 0);
 	put_file(fake, "/srv/shop/lib/Shop/Cart.pm");
-	perl_names_init(&fake->names, perl_layout_of(minor));
+	perl_names_init(&fake->names, perl_layout_of(minor), false);
 }
 
 static int set_up(void **state)
@@ -394,6 +398,111 @@ static void a_name_that_changes_while_it_is_read_is_not_used(void **state)
 	}
 }
 
+/* The number of the op that begins a statement. */
+static uint64_t nextstate(const struct fake *fake)
+{
+	return (uint64_t)fake->names.layout->enter - 3;
+}
+
+/* The sub's first op: a statement. */
+static void put_start(struct fake *fake, uint64_t op, uint64_t line, uint64_t file)
+{
+	put(fake, BODY + PERL_CV_START, START);
+	put(fake, START + 32, line << 32 | op);
+	put(fake, START + 48, file);
+}
+
+/* The first line of the sub, by its own address or by that of its glob. */
+static uint32_t start_line(struct fake *fake, bool has_glob)
+{
+	struct interpreted_frame frame;
+	uint64_t words[3];
+
+	perl_names_deinit(&fake->names);
+	perl_names_init(&fake->names, fake->names.layout, fake->names.has_file_globs);
+	if (has_glob)
+		make_glob_words(fake, words);
+	else
+		make_words(fake, words);
+	fake->object = 0;
+	assert_int_equal(symbolize(fake, words, &frame), 0);
+	assert_string_equal(frame.function, "Shop::Cart::total");
+	assert_int_equal(frame.line, LINE);
+	return frame.start_line;
+}
+
+static void a_sub_begins_with_its_first_statement(void **state)
+{
+	struct fake *fake = *state;
+	struct interpreted_frame frame;
+	uint64_t words[3];
+
+	assert_int_equal(start_line(fake, false), 0);
+	put_start(fake, nextstate(fake), 9, FILE_NAME);
+	assert_int_equal(start_line(fake, false), 9);
+	/* A known name has it, too. */
+	make_words(fake, words);
+	assert_int_equal(symbolize(fake, words, &frame), 0);
+	assert_int_equal(frame.start_line, 9);
+	put_start(fake, nextstate(fake) + 1, 9, FILE_NAME);
+	assert_int_equal(start_line(fake, false), 0);
+	/* It is behind the line of the frame. */
+	put_start(fake, nextstate(fake), LINE + 1, FILE_NAME);
+	assert_int_equal(start_line(fake, false), 0);
+	/* A statement with a copy of the file's name, and one in another file. */
+	put_start(fake, nextstate(fake), 9, OTHER_FILE);
+	strcpy((char *)fake->bytes + OTHER_FILE, "/srv/shop/lib/Shop/Cart.pm");
+	assert_int_equal(start_line(fake, false), 9);
+	strcpy((char *)fake->bytes + OTHER_FILE, "/srv/shop/lib/Shop/Cart.pl");
+	assert_int_equal(start_line(fake, false), 0);
+}
+
+static void a_glob_has_the_sub_that_is_its_own(void **state)
+{
+	struct fake *fake = *state;
+
+	put_start(fake, nextstate(fake), 9, FILE_NAME);
+	put(fake, GLOB + 16, VALUES);
+	/* As for closures. */
+	assert_int_equal(start_line(fake, true), 0);
+	put(fake, VALUES + 16, SUB);
+	assert_int_equal(start_line(fake, true), 9);
+	/* It came from another glob. */
+	put(fake, BODY + PERL_CV_GLOB, GLOB + 8);
+	assert_int_equal(start_line(fake, true), 0);
+	put(fake, BODY + PERL_CV_GLOB, GLOB);
+	/* It is written in C. */
+	put(fake, BODY + 88, 8ULL << 32);
+	assert_int_equal(start_line(fake, true), 0);
+}
+
+static void the_file_of_a_statement_may_be_in_a_glob(void **state)
+{
+	struct fake *fake = *state;
+
+	fake->names.has_file_globs = true;
+	put_start(fake, nextstate(fake), 9, FILE_GLOB);
+	put(fake, FILE_GLOB, FILE_GLOB + 0x40);
+	put(fake, FILE_GLOB + 0x40 + PERL_GLOB_NAME, FILE_NAME - PERL_GLOB_FILE);
+	assert_int_equal(start_line(fake, false), 9);
+}
+
+static void what_was_freed_has_no_first_line(void **state)
+{
+	struct fake *fake = *state;
+	struct interpreted_frame frame;
+	uint64_t words[3];
+
+	put_start(fake, nextstate(fake), 9, FILE_NAME);
+	assert_int_equal(start_line(fake, false), 9);
+	make_words(fake, words);
+	fake->object = 0;
+	put_name(fake, NAME, "other", 0);
+	assert_int_equal(symbolize(fake, words, &frame), 0);
+	assert_string_equal(frame.function, "Shop::Cart::total");
+	assert_int_equal(frame.start_line, 0);
+}
+
 static void hostile_memory_is_refused(void **state)
 {
 	struct fake *fake = *state;
@@ -437,6 +546,10 @@ int main(void)
 		TEST(a_long_file_name_is_not_known_by_its_fingerprint),
 		TEST(the_end_of_a_long_file_name_counts),
 		TEST(a_name_that_changes_while_it_is_read_is_not_used),
+		TEST(a_sub_begins_with_its_first_statement),
+		TEST(a_glob_has_the_sub_that_is_its_own),
+		TEST(the_file_of_a_statement_may_be_in_a_glob),
+		TEST(what_was_freed_has_no_first_line),
 		TEST(hostile_memory_is_refused),
 	};
 

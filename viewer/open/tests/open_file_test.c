@@ -80,6 +80,16 @@ static char *folded_of(const struct sample_snapshot *snapshot, struct symbol_loo
 	return text;
 }
 
+static char *pprof_with(struct fixture *f, const struct profile_info *info, size_t *bytes)
+{
+	char *text = NULL;
+	FILE *out = open_memstream(&text, bytes);
+
+	assert_int_equal(pprof_write(out, fixture_snapshot(f), info, &f->lookup), 0);
+	fclose(out);
+	return text;
+}
+
 static char *pprof_of(struct fixture *f, uint64_t start_ns, size_t *bytes)
 {
 	const struct profile_info info = {
@@ -87,17 +97,18 @@ static char *pprof_of(struct fixture *f, uint64_t start_ns, size_t *bytes)
 		.duration_ns = 5 * SECOND_NS,
 		.samples_per_second = 19,
 	};
-	char *text = NULL;
-	FILE *out = open_memstream(&text, bytes);
 
-	assert_int_equal(pprof_write(out, fixture_snapshot(f), &info, &f->lookup), 0);
-	fclose(out);
-	return text;
+	return pprof_with(f, &info, bytes);
 }
 
 static char *otlp_of(struct fixture *f, size_t *bytes)
 {
 	static const struct otlp_attribute host = { "host.name", "box" };
+	static const struct profile_info info = {
+		.host = "box",
+		.kernel = "6.1",
+		.samples_per_second = 19,
+	};
 	const struct otlp_window window = {
 		.end_ns = 5 * SECOND_NS,
 		.realtime_offset_ns = 1700000000 * SECOND_NS,
@@ -107,6 +118,7 @@ static char *otlp_of(struct fixture *f, size_t *bytes)
 		.lookup = &f->lookup,
 		.attributes = &host,
 		.attribute_count = 1,
+		.info = &info,
 	};
 	char *text = NULL;
 	FILE *out = open_memstream(&text, bytes);
@@ -206,6 +218,24 @@ static void pprof_reads_as_it_was_written(void **state)
 	free(folded);
 }
 
+static void a_process_above_its_stacks_is_no_function(void **state)
+{
+	static const struct profile_info info = { .with_processes = true };
+	struct fixture *f = *state;
+	size_t bytes, plain_bytes;
+	char *folded, *file;
+
+	fixture_report_all_kinds(f);
+	report_interpreted(f);
+	folded = folded_of(fixture_snapshot(f), &f->lookup, false);
+	free(pprof_of(f, 0, &plain_bytes));
+	file = pprof_with(f, &info, &bytes);
+	assert_true(bytes > plain_bytes);
+	assert_reads_as(file, bytes, false, folded);
+	free(file);
+	free(folded);
+}
+
 static int compare_texts(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
@@ -247,6 +277,10 @@ static void otlp_reads_as_it_was_written(void **state)
 	assert_string_equal(got, expected);
 	assert_string_equal(opened.host, "box");
 	assert_int_equal(opened.samples_per_second, 19);
+	/* Once, though there are several profiles. */
+	assert_int_equal(opened.facts.comment_count, 6);
+	assert_string_equal(opened.facts.comments[0], "host: box");
+	assert_string_equal(opened.facts.comments[1], "kernel: Linux 6.1");
 	opened_samples_deinit(&opened);
 	free(file);
 	free(got);
@@ -404,7 +438,7 @@ static void what_is_no_profile_is_refused(void **state)
 	assert_refused("{\"a\":", 5, "JSON is damaged at byte 5");
 	assert_refused("{\"traceEvents\":[]}", 18, "a trace of Chrome");
 	assert_refused("hello\n", 6, "none of the formats");
-	assert_refused("\n\n", 2, "none of the formats");
+	assert_refused("\n\n", 2, "an empty file");
 	assert_refused("a;b 1\nno number\n", 16, "line 2: no number at the end: no number");
 	assert_refused("a;b 1\na\0b 2\n", 12, "none of the formats");
 	memset(late, ';', sizeof(late));
@@ -509,6 +543,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(folded_stacks_read_as_they_were_written, setup,
+						fixture_teardown),
+		cmocka_unit_test_setup_teardown(a_process_above_its_stacks_is_no_function, setup,
 						fixture_teardown),
 		cmocka_unit_test_setup_teardown(pprof_reads_as_it_was_written, setup,
 						fixture_teardown),
