@@ -341,8 +341,11 @@ int code_pointers_add_starts(const struct elf_image *image, const struct fde_tab
 		if (fde->length > left)
 			break;
 		left -= fde->length;
-		if (image->machine != EM_X86_64 || may_lead_out(&map, window, start, end))
-			error = add_code(window, start, end, code, &starts);
+		code->searched_bytes += fde->length;
+		if (image->machine == EM_X86_64 && !may_lead_out(&map, window, start, end))
+			continue;
+		code->decoded_bytes += fde->length;
+		error = add_code(window, start, end, code, &starts);
 	}
 	return error ? error : bare_code_select_starts(code, &starts, &code->starts);
 }

@@ -256,6 +256,42 @@ static void short_jumps_to_code_nearby_are_found(void **state)
 	assert_int_equal(find_start(CODE + CODE_BYTES + 0x70, 15), CODE + CODE_BYTES - 1);
 }
 
+/* That is seen by the bytes, which are not decoded. */
+static void functions_that_lead_nowhere_are_skipped(void **state)
+{
+	enum { FUNCTION_BYTES = 0x100 };
+	/* Calls of itself, of the byte behind the code, and of the code. */
+	static const struct {
+		uint64_t target;
+		bool is_decoded;
+	} calls[] = {
+		{ BUILT_ADDRESS + ENTRY, false }, { CODE - 1, false },		{ CODE, true },
+		{ CODE + CODE_BYTES - 1, true },  { CODE + CODE_BYTES, false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
+		struct fde_record fde = { .start = ENTRY, .length = FUNCTION_BYTES };
+		struct fde_table table = { .base = BUILT_ADDRESS,
+					   .fdes = { .items = &fde, .count = 1 } };
+		struct bare_code bare = { .ranges = &range, .range_count = 1 };
+		uint32_t number = calls[i].target - (BUILT_ADDRESS + ENTRY + 0x80 + 5);
+		struct elf_image image;
+
+		build(EM_X86_64);
+		memset(builder.bytes + ENTRY, 0x90, FUNCTION_BYTES);
+		builder.bytes[ENTRY + 0x80] = 0xe8;
+		memcpy(builder.bytes + ENTRY + 0x81, &number, sizeof(number));
+		assert_int_equal(elf_image_init_memory(&image, builder.bytes, BUILT_BYTES), 0);
+		assert_int_equal(code_pointers_add_starts(&image, &table, &bare), 0);
+		assert_int_equal(bare.starts.count, calls[i].is_decoded);
+		assert_int_equal(bare.searched_bytes, FUNCTION_BYTES);
+		assert_int_equal(bare.decoded_bytes, calls[i].is_decoded ? FUNCTION_BYTES : 0);
+		address_vector_deinit(&bare.starts);
+		elf_image_deinit(&image);
+	}
+}
+
 /* The file is read in parts of 64 KB. */
 static void functions_are_read_in_parts(void **state)
 {
@@ -314,6 +350,7 @@ int main(void)
 		cmocka_unit_test(code_with_tables_shows_starts),
 		cmocka_unit_test(every_instruction_that_leads_to_code_is_found),
 		cmocka_unit_test(short_jumps_to_code_nearby_are_found),
+		cmocka_unit_test(functions_that_lead_nowhere_are_skipped),
 		cmocka_unit_test(functions_are_read_in_parts),
 		cmocka_unit_test(files_without_bare_code_have_none),
 	};
