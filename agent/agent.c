@@ -118,7 +118,7 @@ struct agent {
 	uint64_t start_ns;
 	uint64_t start_realtime_ns;
 	uint64_t end_ns;
-	/* End of the duration, counted from the start line; UINT64_MAX before that. */
+	/* End of the duration, counted from the start of sampling; UINT64_MAX: there is none. */
 	uint64_t deadline_ns;
 };
 
@@ -429,13 +429,14 @@ static void wait_before_sampling(struct agent *agent)
 			return;
 }
 
-/* Whether the wait of the start line is over; with a page it is shorter. */
+/* Whether the wait of the start line is over; with a page it is shorter. It is printed by the end of the duration. */
 static bool is_start_over(struct agent *agent, uint64_t now_ns)
 {
 	uint64_t wait_ns = options_have_page(agent->options) ? PAGE_LOAD_TIMEOUT_NS :
 							       LOAD_TIMEOUT_NS;
 
-	return agent->command || now_ns >= agent->start_ns + wait_ns || is_loaded(agent);
+	return agent->command || now_ns >= agent->start_ns + wait_ns ||
+	       now_ns >= agent->deadline_ns || is_loaded(agent);
 }
 
 /* Prints the start line when everything is loaded; returns the time of the next check. */
@@ -452,8 +453,6 @@ static uint64_t next_start_look(struct agent *agent, uint64_t now_ns)
 		  (unsigned long long)((now_ns - agent->start_ns) / NS_PER_MS));
 	start_line_log(agent->options, &agent->destinations,
 		       perf_sampler_cpu_count(agent->sampler));
-	if (agent->options->duration_ns)
-		agent->deadline_ns = now_ns + agent->options->duration_ns;
 	return UINT64_MAX;
 }
 
@@ -509,7 +508,8 @@ static int start_sampling(struct agent *agent)
 		return error;
 	agent->start_realtime_ns = clock_realtime_ns();
 	agent->start_ns = clock_monotonic_ns();
-	agent->deadline_ns = UINT64_MAX;
+	agent->deadline_ns = options->duration_ns ? agent->start_ns + options->duration_ns :
+						    UINT64_MAX;
 	probabilistic_tick(&agent->probabilistic, agent->start_ns);
 	return switch_sampling(agent);
 }
@@ -557,6 +557,8 @@ static int keep_time(struct agent *agent)
 			break;
 		now_ns = clock_monotonic_ns();
 	}
+	if (now_ns >= agent->deadline_ns)
+		next_start_look(agent, now_ns);
 	return 0;
 }
 

@@ -539,8 +539,7 @@ const struct option option_table[] = {
 		.brief = "tasks at and below this cgroup directory",
 		.value_name = "PATH",
 		.otherwise = "all",
-		.meaning =
-			"Profile the tasks at and below this directory of cgroup v2, or of a controller of v1.",
+		.meaning = "Profile the tasks at and below this directory of cgroup v2 or v1.",
 		.set = option_set_cgroup,
 	},
 	{

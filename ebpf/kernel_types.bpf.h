@@ -113,14 +113,30 @@ struct cgroup_subsys_state {
 	struct cgroup_subsys_state *parent;
 };
 
+struct cgroup_root {
+	int hierarchy_id;
+};
+
 struct cgroup {
 	struct cgroup_subsys_state self;
 	struct kernfs_node *kn;
+	struct cgroup_root *root;
 };
 
-/* One for each controller. */
+struct list_head {
+	struct list_head *next;
+};
+
+/* The states of a task: one for each controller, and a list with its cgroup in each hierarchy. */
 struct css_set {
 	struct cgroup_subsys_state *subsys[1];
+	struct list_head cgrp_links;
+};
+
+/* An element of cgrp_links. */
+struct cgrp_cset_link {
+	struct cgroup *cgrp;
+	struct list_head cgrp_link;
 };
 
 struct task_struct {

@@ -27,14 +27,45 @@ static __always_inline bool is_selected_by_pid(struct task_struct *leader, __u32
 /* Groups above that of a task that are looked at. */
 #define CGROUP_LEVELS_MAX 16
 
-static __always_inline bool is_below_cgroup_v1(struct task_struct *task)
+/* Hierarchies that are looked at: one for each controller of version 1, systemd's, and that of version 2. */
+#define CGROUP_HIERARCHIES_MAX 32
+
+/* The task's state for the controller. */
+static __always_inline struct cgroup_subsys_state *state_of_controller(struct css_set *groups)
 {
-	struct css_set *groups = BPF_CORE_READ(task, cgroups);
 	struct cgroup_subsys_state *state = NULL;
 	const void *slot = (const void *)groups + bpf_core_field_offset(struct css_set, subsys) +
 			   config.cgroup_controller * sizeof(void *);
 
 	bpf_probe_read_kernel(&state, sizeof(state), slot);
+	return state;
+}
+
+/* The state of the task's group in the hierarchy, which has no controller. */
+static __always_inline struct cgroup_subsys_state *state_of_hierarchy(struct css_set *groups)
+{
+	struct list_head *link = BPF_CORE_READ(groups, cgrp_links.next);
+	const void *end = (const void *)groups + bpf_core_field_offset(struct css_set, cgrp_links);
+
+	for (int i = 0; i < CGROUP_HIERARCHIES_MAX && link && link != end; i++) {
+		struct cgrp_cset_link *one =
+			(void *)link - bpf_core_field_offset(struct cgrp_cset_link, cgrp_link);
+		struct cgroup *group = BPF_CORE_READ(one, cgrp);
+
+		if (BPF_CORE_READ(group, root, hierarchy_id) == (int)config.cgroup_controller)
+			return (void *)group + bpf_core_field_offset(struct cgroup, self);
+		link = BPF_CORE_READ(link, next);
+	}
+	return NULL;
+}
+
+static __always_inline bool is_below_cgroup_v1(struct task_struct *task)
+{
+	struct css_set *groups = BPF_CORE_READ(task, cgroups);
+	struct cgroup_subsys_state *state = config.select_cgroup == SELECT_CGROUP_NAMED ?
+						    state_of_hierarchy(groups) :
+						    state_of_controller(groups);
+
 	for (int i = 0; i < CGROUP_LEVELS_MAX && state; i++) {
 		struct cgroup *group = BPF_CORE_READ(state, cgroup);
 
@@ -51,6 +82,7 @@ static __always_inline bool is_selected_by_cgroup(struct task_struct *task)
 	case SELECT_CGROUP_V2:
 		return bpf_current_task_under_cgroup(&selected_cgroup, 0) == 1;
 	case SELECT_CGROUP_V1:
+	case SELECT_CGROUP_NAMED:
 		return is_below_cgroup_v1(task);
 	default:
 		return true;

@@ -66,6 +66,7 @@ int main(int argc, char **argv)
 }
 """ % (DEPTH - 4, THREADS, DEPTH - 4)
 
+STACK_DELTAS = os.path.join(ROOT, "build", "stack_deltas")
 # Functions as V8's stacks have them, and as dumps have them.
 JAVASCRIPT_NAMES = {"": "(anonymous)", "map": "Array.prototype.map", "[nodejs.internal.kHybridDispatch]": "(anonymous)"}
 # A program for each language, which prints its stacks as its runtime has them, and waits in them.
@@ -196,8 +197,10 @@ def check_language(tap, language, command, adapt=lambda frame: frame):
     there may be those of the runtime's functions that wait. @adapt: a frame of the program as a dump has it.
     """
     name = "the stacks of %s are those that it prints itself" % language
+    in_time = "the dump of %s takes less than %d s" % (language, COMMAND_SECONDS)
     if not command:
         tap.skip(name, "there is no " + language)
+        tap.skip(in_time, "there is no " + language)
         return
     with Program(*command) as program:
         # The interpreter may be a child, in a root file system of its own.
@@ -205,13 +208,17 @@ def check_language(tap, language, command, adapt=lambda frame: frame):
         time.sleep(0.5)
         told = [[frame for frame in map(adapt, stack) if frame] for stack in told_stacks(program.output)]
         found, seconds = dump(pid)
+        tries = [seconds]
+        while min(tries) > COMMAND_SECONDS and len(tries) < TRIES:
+            tries.append(dump(pid)[1])
     threads = found[pid]["threads"]
     stacks = [[(frame["function"], frame["line"]) for frame in thread["frames"] if frame["language"] == language]
               for thread in threads]
     missing = [stack for stack in told if len(stack) < 5 or [one[-len(stack):] for one in stacks].count(stack) != 1]
     tap.ok(told and not missing, name, *(missing or told), *[stack for stack in stacks if stack][:4],
            *[thread["why"] for thread in threads if thread["why"]])
-    tap.note("%s: %d threads in %.2f s" % (language, len(threads), seconds))
+    tap.ok(min(tries) <= COMMAND_SECONDS, in_time, tries)
+    tap.note("%s: %d threads in %.2f s" % (language, len(threads), min(tries)))
 
 
 def target(name):
@@ -242,6 +249,21 @@ def check_languages(tap, directory):
     has_go = shutil.which("go") and not subprocess.run(
         ["go", "build", "-o", go, target("waits.go")], check=False, env={**os.environ, "GO111MODULE": "off"}).returncode
     check_language(tap, "go", [go] if has_go else None)
+
+
+def check_work(tap):
+    """What takes longest in a dump of Node.js: its machine code without tables, of which V8's builtins are made, is looked for
+    in all of its code. Most functions are seen to have nothing of it by their bytes alone.
+    """
+    counts = {}
+    for node in nodes.FINDER.at_hand(False).values():
+        text = subprocess.run([STACK_DELTAS, "-stats", *node.command()], stdout=subprocess.PIPE, text=True, check=True).stdout
+        counts[node.name] = tuple(map(int, re.search(r"(\d+) +bytes of code with tables .*: (\d+) decoded", text).groups()))
+    if not counts:
+        tap.skip("most code of Node.js is not decoded for its rows", "there is no Node.js")
+        return
+    tap.ok(all(searched > 10 << 20 and decoded < searched / 4 for searched, decoded in counts.values()),
+           "most code of Node.js is not decoded for its rows", counts)
 
 
 def check_uninterruptible(tap, directory):
@@ -364,6 +386,7 @@ def main():
         check_native(tap, build_c(directory, "-g", name="with-lines"), True)
         check_times(tap, path)
         check_languages(tap, directory)
+        check_work(tap)
         check_java(tap, directory)
         check_killed(tap, path)
         check_stopped(tap, path)

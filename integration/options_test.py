@@ -318,6 +318,52 @@ def make_cgroup():
     return None
 
 
+def remove_group(path):
+    """The last process that was in it may still end."""
+    for _ in range(100):
+        with contextlib.suppress(OSError):
+            os.rmdir(path)
+            break
+        time.sleep(0.05)
+
+
+def make_slow_cgroup():
+    """A group whose tasks get a tenth of a CPU; None where that cannot be."""
+    limits = {"/sys/fs/cgroup/cpu": ("cpu.cfs_quota_us", "10000"), "/sys/fs/cgroup": ("cpu.max", "10000 100000")}
+    for root, (name, limit) in limits.items():
+        path = os.path.join(root, "allframes-slow-%d" % os.getpid())
+        try:
+            os.mkdir(path)
+        except OSError:
+            continue
+        try:
+            with open(os.path.join(path, name), "w", encoding="ascii") as file:
+                file.write(limit)
+            return path
+        except OSError:
+            os.rmdir(path)
+    return None
+
+
+def check_duration(tap):
+    """An agent that gets hardly any CPU has its tables late, but samples for the duration and no longer."""
+    name, seconds, rate = "the duration begins with the sampling", 2, 199
+    group = make_slow_cgroup()
+    if not group:
+        tap.skip(name, "no cgroup can have a limit of CPU time")
+        return
+    try:
+        prefix = ["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', group]
+        with Program(TARGETS["calls"].path):
+            result = run_agent("-samples-per-second", rate, "-duration", "%ds" % seconds, prefix=prefix)
+    finally:
+        remove_group(group)
+    summary = re.search(r"^info: (\d+) samples \((\d+) % busy\), (\d+|none) lost", result.log, re.M)
+    samples, busy, lost = (int(text) if text.isdigit() else 0 for text in summary.groups()) if summary else (0, 100, 0)
+    found = (samples + lost) * 100 / busy / rate / len(online_cpus())
+    tap.ok(result.status == 0 and 0 < found < 1.5 * seconds and START_LINE.search(result.log), name, found, result.log)
+
+
 # An id that no container has, and a unit that no other test makes.
 CONTAINER = hashlib.sha256(b"%d" % os.getpid()).hexdigest()
 UNIT = "allframes-test-%d.service" % os.getpid()
@@ -325,11 +371,12 @@ UNIT = "allframes-test-%d.service" % os.getpid()
 
 @contextlib.contextmanager
 def made_cgroups():
-    """Groups for a process each: {options: path}. Those of a container and of a unit are in version 2, and once more, of other
-    names, in version 1 below a controller, where these are mounted.
+    """Groups for a process each: {options: path}. Those of a container and of a unit are in version 2, and once more each, of
+    other names, in version 1 below a controller and in systemd's own hierarchy, which has none, where these are mounted.
     """
     groups, made = {}, []
-    roots = {root: number for root, number in (("/sys/fs/cgroup", 2), ("/sys/fs/cgroup/unified", 2), ("/sys/fs/cgroup/pids", 1))
+    roots = {root: number for root, number in (("/sys/fs/cgroup", 2), ("/sys/fs/cgroup/unified", 2), ("/sys/fs/cgroup/pids", 1),
+                                                  ("/sys/fs/cgroup/systemd", 0))
              if os.path.exists(os.path.join(root, "cgroup.procs"))}
     for root, number in roots.items():
         container, unit = CONTAINER[number:] + CONTAINER[:number], "v%d-%s" % (number, UNIT)
@@ -369,11 +416,7 @@ def check_groups(tap):
                     tap.ok(result.status == 0 and {stack.comm for stack in result.stacks} == {"calls"},
                            "%s selects what is in %s" % (options[0], path), other.pid, result.log)
             finally:
-                for _ in range(100):
-                    with contextlib.suppress(OSError):
-                        os.rmdir(below)
-                        break
-                    time.sleep(0.05)
+                remove_group(below)
     both = run_agent("-unit", "no-such-unit-here", outputs=[])
     tap.ok(both.status == 2 and "no unit of this name runs" in both.log, "a unit that does not run is refused", both.log)
 
@@ -549,6 +592,7 @@ def main():
     check_selection(tap)
     check_groups(tap)
     check_user(tap)
+    check_duration(tap)
     check_threads(tap)
     check_probabilistic_share(tap)
     check_probabilistic_off(tap)

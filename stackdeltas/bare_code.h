@@ -42,6 +42,9 @@ struct bare_code {
 	struct address_vector starts;
 	/** The same of addresses that data contains (code_pointers.h). */
 	struct address_vector pointers;
+	/** Bytes of code with tables that were searched for starts, and of the functions that were decoded for it. */
+	uint64_t searched_bytes;
+	uint64_t decoded_bytes;
 };
 
 /**

@@ -5,8 +5,10 @@
 #include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "lib/base/cleanup.h"
+#include "lib/base/error.h"
 #include "lib/elf/elf_image.h"
 #include "lib/elf/elf_relocations.h"
 #include "lib/isa/x86_decode.h"
@@ -20,6 +22,30 @@ enum {
 	CHUNK_WORDS = 512,
 	ENTRY_BYTES = 64,
 	WINDOW_BYTES = 1 << 16,
+	INSTRUCTION_BYTES = X86_MAX_INSTRUCTION_BYTES,
+	/* From the opcode on. */
+	CALL_BYTES = 5,
+	LEA_BYTES = 6,
+	/* The opcode, ModRM, SIB and a displacement. */
+	OPERAND_MAX_BYTES = 7,
+	/* The most that a short jump leads away from its first byte. */
+	SHORT_JUMP_BYTES = 128 + INSTRUCTION_BYTES,
+	/* Size of the areas of a code_map, and the limit of their number. */
+	AREA_MIN_SHIFT = 6,
+	AREA_MIN_BYTES = 1 << AREA_MIN_SHIFT,
+	AREAS_MAX = 1 << 20,
+};
+
+/*
+ * Areas of addresses with bare code, a bit each. Most functions of a file have no number that leads to one. That is seen
+ * without decoding their instructions.
+ */
+struct code_map {
+	const struct bare_code *code;
+	uint64_t start;
+	uint64_t size;
+	uint32_t shift;
+	uint64_t *bits;
 };
 
 /* Adds those of @count @values that are in @code. */
@@ -107,12 +133,12 @@ struct window {
 	uint8_t bytes[WINDOW_BYTES];
 };
 
-/* Returns the bytes at @address, at least those of an instruction unless the segment ends; NULL if there are none. */
+/* Returns the bytes at @address, more than an instruction has unless the segment ends; NULL if there are none. */
 static const uint8_t *window_at(struct window *window, uint64_t address, size_t *size)
 {
 	uint64_t offset = address - window->address, available;
 
-	if (offset >= window->size || window->size - offset < X86_MAX_INSTRUCTION_BYTES) {
+	if (offset >= window->size || window->size - offset <= INSTRUCTION_BYTES) {
 		available = elf_image_bytes_at_address(window->image, address);
 		window->address = address;
 		window->size = available < WINDOW_BYTES ? available : WINDOW_BYTES;
@@ -122,6 +148,147 @@ static const uint8_t *window_at(struct window *window, uint64_t address, size_t 
 	}
 	*size = window->size - offset;
 	return *size ? window->bytes + offset : NULL;
+}
+
+static int code_map_init(struct code_map *map, const struct bare_code *code)
+{
+	const struct code_bytes *last = &code->ranges[code->range_count - 1];
+
+	*map = (struct code_map){
+		.code = code,
+		.start = code->ranges[0].address,
+		.shift = AREA_MIN_SHIFT,
+	};
+	map->size = last->address + last->size - map->start;
+	while (map->size >> map->shift >= AREAS_MAX)
+		map->shift++;
+	map->bits = calloc((map->size >> map->shift) / 64 + 1, sizeof(*map->bits));
+	if (!map->bits)
+		return -ENOMEM;
+	for (uint32_t i = 0; i < code->range_count; i++) {
+		uint64_t from = code->ranges[i].address - map->start;
+		uint64_t to = from + code->ranges[i].size - 1;
+
+		for (uint64_t area = from >> map->shift; area <= to >> map->shift; area++)
+			map->bits[area / 64] |= (uint64_t)1 << area % 64;
+	}
+	return 0;
+}
+
+static void code_map_deinit(struct code_map *map)
+{
+	free(map->bits);
+}
+
+static inline bool code_map_may_have(const struct code_map *map, uint64_t address)
+{
+	uint64_t offset = address - map->start, area = offset >> map->shift;
+
+	return offset < map->size && map->bits[area / 64] >> area % 64 & 1;
+}
+
+static bool code_map_has(const struct code_map *map, uint64_t address)
+{
+	return code_map_may_have(map, address) && bare_code_contains(map->code, address);
+}
+
+/* The numbers behind opcodes of x86-64 that lead to other code: those of add_code(). */
+enum number_kind {
+	NUMBER_NONE,
+	/* call, jmp: relative to the next instruction. */
+	NUMBER_OF_CALL,
+	/* lea: the same, behind a ModRM byte. */
+	NUMBER_OF_LEA,
+	/* mov, push: an address. */
+	NUMBER_IMMEDIATE,
+	/* movq: an address behind ModRM, SIB and a displacement. */
+	NUMBER_BEHIND_OPERAND,
+};
+
+static const uint8_t number_kinds[256] = {
+	[0x68] = NUMBER_IMMEDIATE,	    [0x8d] = NUMBER_OF_LEA,
+	[0xb8 ... 0xbf] = NUMBER_IMMEDIATE, [0xc7] = NUMBER_BEHIND_OPERAND,
+	[0xe8 ... 0xe9] = NUMBER_OF_CALL,
+};
+
+/* Whether the number at @bytes, added to @base, is an address in the map. */
+static bool number_leads_to(const struct code_map *map, const uint8_t *bytes, uint64_t base)
+{
+	int32_t number;
+
+	memcpy(&number, bytes, sizeof(number));
+	return code_map_has(map, base + number);
+}
+
+/* The same, if the byte at @bytes, which is at @address, is an opcode. */
+static bool opcode_leads_to(const struct code_map *map, const uint8_t *bytes, uint64_t address)
+{
+	switch (number_kinds[bytes[0]]) {
+	case NUMBER_OF_CALL:
+		return number_leads_to(map, bytes + 1, address + CALL_BYTES);
+	case NUMBER_OF_LEA:
+		return (bytes[1] & 0xc7) == 0x05 &&
+		       number_leads_to(map, bytes + 2, address + LEA_BYTES);
+	case NUMBER_IMMEDIATE:
+		return number_leads_to(map, bytes + 1, 0);
+	case NUMBER_BEHIND_OPERAND:
+		for (size_t i = 2; i <= OPERAND_MAX_BYTES; i++)
+			if (number_leads_to(map, bytes + i, 0))
+				return true;
+		return false;
+	default:
+		return false;
+	}
+}
+
+/*
+ * Whether an instruction with an opcode in the @size @bytes, which are at @address, may lead to an address in the map. Each
+ * byte is taken for an opcode. INSTRUCTION_BYTES more can be read.
+ */
+static bool may_lead_to(const struct code_map *map, const uint8_t *bytes, size_t size,
+			uint64_t address)
+{
+	for (size_t i = 0; i < size; i++)
+		if (number_kinds[bytes[i]] != NUMBER_NONE &&
+		    opcode_leads_to(map, bytes + i, address + i))
+			return true;
+	return false;
+}
+
+/* Whether code less than SHORT_JUMP_BYTES before @start or behind @end may be in the map. */
+static bool has_near(const struct code_map *map, uint64_t start, uint64_t end)
+{
+	for (uint64_t distance = 0; distance <= SHORT_JUMP_BYTES; distance += AREA_MIN_BYTES / 2)
+		if (code_map_may_have(map, start - distance) ||
+		    code_map_may_have(map, end + distance))
+			return true;
+	return code_map_may_have(map, start - SHORT_JUMP_BYTES) ||
+	       code_map_may_have(map, end + SHORT_JUMP_BYTES);
+}
+
+/* False if no instruction of x86-64 at [start, end) leads to code in the map. */
+static bool may_lead_out(const struct code_map *map, struct window *window, uint64_t start,
+			 uint64_t end)
+{
+	if (has_near(map, start, end))
+		return true;
+	/* The last instruction may go on behind the end. */
+	end += INSTRUCTION_BYTES;
+	while (start < end) {
+		size_t size;
+		const uint8_t *bytes = window_at(window, start, &size);
+
+		/* Near the end of the segment all is decoded. */
+		if (!bytes || size <= INSTRUCTION_BYTES)
+			return bytes;
+		size -= INSTRUCTION_BYTES;
+		if (size > end - start)
+			size = end - start;
+		if (may_lead_to(map, bytes, size, start))
+			return true;
+		start += size;
+	}
+	return false;
 }
 
 /* Adds what the code at [start, end) calls, jumps to or takes the address of. */
@@ -153,26 +320,33 @@ int code_pointers_add_starts(const struct elf_image *image, const struct fde_tab
 			     struct bare_code *code)
 {
 	_cleanup_(address_vector_deinit) struct address_vector starts = { 0 };
-	struct window *window;
+	_cleanup_(free_pointer) struct window *window = NULL;
+	_cleanup_(code_map_deinit) struct code_map map = { 0 };
 	uint64_t left = CODE_POINTERS_MAX_BYTES;
-	int error = 0;
+	int error;
 
 	if (!code->range_count)
 		return 0;
+	error = code_map_init(&map, code);
 	window = malloc(sizeof(*window));
-	if (!window)
-		return -ENOMEM;
-	*window = (struct window){ .image = image };
+	if (error || !window)
+		return fail(-ENOMEM, "no memory to look for calls of code without tables");
+	window->image = image;
+	window->address = 0;
+	window->size = 0;
 	for (size_t i = 0; !error && i < table->fdes.count; i++) {
 		const struct fde_record *fde = &table->fdes.items[i];
+		uint64_t start = table->base + fde->start, end = start + fde->length;
 
 		if (fde->length > left)
 			break;
 		left -= fde->length;
-		error = add_code(window, table->base + fde->start,
-				 table->base + fde->start + fde->length, code, &starts);
+		code->searched_bytes += fde->length;
+		if (image->machine == EM_X86_64 && !may_lead_out(&map, window, start, end))
+			continue;
+		code->decoded_bytes += fde->length;
+		error = add_code(window, start, end, code, &starts);
 	}
-	free(window);
 	return error ? error : bare_code_select_starts(code, &starts, &code->starts);
 }
 

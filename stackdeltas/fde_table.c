@@ -12,6 +12,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/error.h"
+#include "lib/base/radix_sort.h"
 #include "lib/elf/dwarf_constants.h"
 
 enum {
@@ -25,9 +26,6 @@ enum {
 	 * as part of each of them.
 	 */
 	CIE_MAX_BYTES = 1024,
-	RADIX_BITS = 11,
-	RADIX_BUCKETS = 1 << RADIX_BITS,
-	RADIX_PASSES = 3,
 };
 
 /* State of the pass over the FDEs. */
@@ -190,60 +188,24 @@ static bool is_sorted(const struct fde_record_vector *fdes)
 	return true;
 }
 
-/* Records are sorted by keys: the start in the high half, the index of the record in the low half. */
-static uint32_t radix_digit(uint64_t key, int pass)
-{
-	return key >> (32 + pass * RADIX_BITS) & (RADIX_BUCKETS - 1);
-}
-
-static void radix_pass(const uint64_t *from, uint64_t *to, size_t count, int pass,
-		       uint32_t *bucket_ends)
-{
-	uint32_t position = 0;
-
-	for (uint32_t i = 0; i < RADIX_BUCKETS; i++) {
-		uint32_t bucket_count = bucket_ends[i];
-
-		bucket_ends[i] = position;
-		position += bucket_count;
-	}
-	for (size_t i = 0; i < count; i++)
-		to[bucket_ends[radix_digit(from[i], pass)]++] = from[i];
-}
-
-/* The sort is stable, so FDEs with the same address stay in the order of the file. */
+/* FDEs with the same address stay in the order of the file. */
 static int sort_fdes(struct fde_record_vector *fdes)
 {
-	_cleanup_(free_pointer) uint32_t(*buckets)[RADIX_BUCKETS] = NULL;
 	_cleanup_(free_pointer) uint64_t *keys = NULL;
 	struct fde_record *sorted;
-	uint64_t *from, *to;
 
 	if (is_sorted(fdes))
 		return 0;
-	buckets = calloc(RADIX_PASSES, sizeof(*buckets));
-	keys = malloc(2 * fdes->count * sizeof(*keys));
+	keys = malloc(fdes->count * sizeof(*keys));
 	sorted = malloc(fdes->capacity * sizeof(*sorted));
-	if (!buckets || !keys || !sorted) {
+	for (size_t i = 0; keys && i < fdes->count; i++)
+		keys[i] = (uint64_t)fdes->items[i].start << 32 | i;
+	if (!keys || !sorted || radix_sort_upper_half(keys, fdes->count)) {
 		free(sorted);
 		return fail(-ENOMEM, "no memory to sort %zu FDEs", fdes->count);
 	}
-	from = keys;
-	to = keys + fdes->count;
-	for (size_t i = 0; i < fdes->count; i++) {
-		from[i] = (uint64_t)fdes->items[i].start << 32 | i;
-		for (int pass = 0; pass < RADIX_PASSES; pass++)
-			buckets[pass][radix_digit(from[i], pass)]++;
-	}
-	for (int pass = 0; pass < RADIX_PASSES; pass++) {
-		uint64_t *swap = from;
-
-		radix_pass(from, to, fdes->count, pass, buckets[pass]);
-		from = to;
-		to = swap;
-	}
 	for (size_t i = 0; i < fdes->count; i++)
-		sorted[i] = fdes->items[(uint32_t)from[i]];
+		sorted[i] = fdes->items[(uint32_t)keys[i]];
 	free(fdes->items);
 	fdes->items = sorted;
 	return 0;

@@ -702,6 +702,7 @@ int symbol_caches_create(const struct symbol_caches_options *options, struct sym
 	}
 	created->source.ops = &ops;
 	created->options = *options;
+	created->is_hurried = options->is_hurried;
 	init_locks(created);
 	lru_cache_init(&created->entries, sizeof(uint64_t), SYMBOL_CACHES_MAX_BINARIES, 0,
 		       release_entry, created);

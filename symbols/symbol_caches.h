@@ -31,6 +31,8 @@ struct symbol_caches_options {
 	struct symbol_cache_work_options work;
 	/** Limit of all symbol caches that are held open; others are made or found again. */
 	uint64_t file_bytes;
+	/** Somebody waits for the results from the start: as after symbol_caches_wait(). */
+	bool is_hurried;
 	/**
 	 * Called by a thread, with its lock held, when there is no DWARF for @binary. If it can be
 	 * fetched from elsewhere, call symbol_caches_retry() afterwards. May be NULL.

@@ -96,6 +96,7 @@ static int create_symbols(struct dump *dump)
 					      .demangles = true };
 	int error = symbol_caches_options_init(&caches, dump->options->cache_dir);
 
+	caches.is_hurried = true;
 	if (!error)
 		error = symbol_caches_create(&caches, &dump->caches);
 	if (error)
@@ -104,21 +105,48 @@ static int create_symbols(struct dump *dump)
 	return symbol_store_create(&names, &dump->symbols);
 }
 
+/*
+ * Begins to read the symbols of the largest file while rows are made: they take longest, and nearly all stacks have frames
+ * of it.
+ */
+static void begin_symbols(struct dump *dump)
+{
+	struct binary *largest = NULL;
+
+	for (size_t i = 0; i < dump->space.rows.count; i++) {
+		struct binary *binary =
+			address_space_binary(&dump->space, dump->space.rows.items[i].executable_id);
+
+		if (binary && (!largest || binary->key.size > largest->key.size))
+			largest = binary;
+	}
+	if (largest)
+		symbol_caches_want(dump->caches, largest, dump->pid, SYMBOL_DEPTH_SYMBOLS);
+}
+
+/* The CPUs that this process may use. */
+static uint32_t cpu_count(void)
+{
+	cpu_set_t set;
+
+	return sched_getaffinity(0, sizeof(set), &set) ? 1 : (uint32_t)CPU_COUNT(&set);
+}
+
 /* All that can be done while the process runs. */
 static int prepare(struct dump *dump)
 {
 	uint32_t languages = dump->options->tracers;
 	int error = process_space_read(dump->pid, languages, &dump->memory, &dump->space);
 
-	if (!error && languages)
-		error = space_runtimes_init(&dump->runtimes, &dump->space, &dump->memory.memory);
-	if (!error)
-		error = user_unwind_create(&dump->unwind);
 	if (!error)
 		error = create_symbols(dump);
-	if (!error)
-		address_space_prepare(&dump->space);
-	return error;
+	if (error)
+		return error;
+	begin_symbols(dump);
+	address_space_prepare(&dump->space, cpu_count());
+	if (languages)
+		error = space_runtimes_init(&dump->runtimes, &dump->space, &dump->memory.memory);
+	return error ? error : user_unwind_create(&dump->unwind);
 }
 
 /* --- while a thread stands still --- */

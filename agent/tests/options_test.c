@@ -323,6 +323,7 @@ static void a_letter_stands_for_an_option(void **state)
 static void a_misspelt_option_is_guessed(void **state)
 {
 	(void)state;
+	assert_refused("-pdi: unknown option; did you mean -pid?", "-pdi", "1", NULL);
 	assert_refused("-outptu: unknown option; did you mean -output?", "-outptu", "x", NULL);
 	assert_refused("--durration: unknown option; did you mean -duration?", "--durration=5s",
 		       NULL);

@@ -41,7 +41,7 @@ struct bpf_loader_options {
 	uint32_t comm_count;
 	/**
 	 * Only tasks below this cgroup: descriptor of its directory, borrowed; -1: all. For a group of version 1 the name of
-	 * its controller (lib/host/cgroup_tree.h); "" or NULL for version 2.
+	 * its controller or hierarchy (lib/host/cgroup_tree.h); "" or NULL for version 2.
 	 */
 	int cgroup_fd;
 	const char *cgroup_controller;

@@ -11,10 +11,17 @@
 #include <sys/stat.h>
 
 #include "ebpf/abi/config.h"
+#include "lib/base/cleanup.h"
 #include "lib/base/error.h"
+#include "lib/host/cgroup_tree.h"
 
 /* Generated; needs struct agent_config. */
 #include "build/ebpf/allframes.skel.h"
+
+enum {
+	/* Limit of the bytes of /proc/self/cgroup that are read; a line for each of some dozen hierarchies. */
+	CGROUPS_MAX_BYTES = 32 << 10,
+};
 
 /* Finds the number of a controller of cgroup version 1 among the kernel's types. */
 static int find_controller(const char *controller, uint32_t *number)
@@ -37,9 +44,21 @@ static int find_controller(const char *controller, uint32_t *number)
 	return err;
 }
 
+/* Finds the number of a hierarchy of cgroup version 1 that has no controllers. */
+static int find_hierarchy(const char *controller, uint32_t *number)
+{
+	_cleanup_(close_file) FILE *file = fopen("/proc/self/cgroup", "re");
+	char text[CGROUPS_MAX_BYTES];
+	size_t length = file ? fread(text, 1, sizeof(text) - 1, file) : 0;
+
+	text[length] = '\0';
+	return cgroup_find_hierarchy(text, controller, number);
+}
+
 static int configure_cgroup(struct agent_config *config, const struct bpf_loader_options *options)
 {
 	const char *controller = options->cgroup_controller;
+	bool is_named;
 	struct stat status;
 
 	if (options->cgroup_fd < 0)
@@ -47,9 +66,12 @@ static int configure_cgroup(struct agent_config *config, const struct bpf_loader
 	config->select_cgroup = SELECT_CGROUP_V2;
 	if (!controller || !*controller)
 		return 0;
-	config->select_cgroup = SELECT_CGROUP_V1;
-	if (find_controller(controller, &config->cgroup_controller))
-		return fail(-EOPNOTSUPP, "this kernel has no cgroup controller %s", controller);
+	is_named = cgroup_is_named(controller);
+	config->select_cgroup = is_named ? SELECT_CGROUP_NAMED : SELECT_CGROUP_V1;
+	if (is_named ? find_hierarchy(controller, &config->cgroup_controller) :
+		       find_controller(controller, &config->cgroup_controller))
+		return fail(-EOPNOTSUPP, "this kernel has no cgroup %s %s",
+			    is_named ? "hierarchy" : "controller", controller);
 	if (fstat(options->cgroup_fd, &status))
 		return fail_errno(-errno, "cannot stat the cgroup to profile");
 	config->cgroup_id = status.st_ino;

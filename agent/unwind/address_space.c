@@ -8,6 +8,8 @@
 #include <elf.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -16,6 +18,10 @@
 #include "interpreters/registry.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
+
+enum {
+	PREPARE_THREADS_MAX = 8,
+};
 
 int address_space_init(struct address_space *space, uint32_t languages)
 {
@@ -198,6 +204,30 @@ static int load_deltas(struct address_space *space, const struct binary *binary,
 	return err;
 }
 
+/* Makes the rows of a file; NULL on failure. */
+static struct stack_deltas *make_deltas(struct address_space *space, const struct binary *binary)
+{
+	struct stack_deltas *deltas = calloc(1, sizeof(*deltas));
+
+	if (deltas && load_deltas(space, binary, deltas)) {
+		free(deltas);
+		return NULL;
+	}
+	return deltas;
+}
+
+/* Takes over @deltas. NULL without memory, or if they are NULL. */
+static const struct stack_deltas *keep_deltas(struct address_space *space, uint64_t executable_id,
+					      struct stack_deltas *deltas)
+{
+	if (deltas && hash_map_set_pointer(&space->deltas, executable_id, deltas)) {
+		stack_deltas_deinit(deltas);
+		free(deltas);
+		return NULL;
+	}
+	return deltas;
+}
+
 static const struct stack_deltas *find_deltas(void *context, uint64_t executable_id)
 {
 	struct address_space *space = context;
@@ -206,22 +236,89 @@ static const struct stack_deltas *find_deltas(void *context, uint64_t executable
 
 	if (deltas || !binary)
 		return deltas;
-	deltas = calloc(1, sizeof(*deltas));
-	if (!deltas)
-		return NULL;
-	if (load_deltas(space, binary, deltas) ||
-	    hash_map_set_pointer(&space->deltas, executable_id, deltas)) {
-		stack_deltas_deinit(deltas);
-		free(deltas);
-		return NULL;
-	}
-	return deltas;
+	return keep_deltas(space, executable_id, make_deltas(space, binary));
 }
 
-void address_space_prepare(struct address_space *space)
+/* --- rows of many files --- */
+
+/* A file whose rows are to be made, and the rows. */
+struct file_rows {
+	const struct binary *binary;
+	struct stack_deltas *deltas;
+};
+
+VECTOR_DEFINE(file_rows_vector, struct file_rows)
+
+/* Files whose rows several threads make, each thread the next file. */
+struct preparation {
+	struct address_space *space;
+	struct file_rows_vector files;
+	atomic_size_t next;
+};
+
+static int compare_sizes(const void *left, const void *right)
 {
-	for (size_t i = 0; i < space->rows.count; i++)
-		(void)find_deltas(space, space->rows.items[i].executable_id);
+	const struct file_rows *a = left, *b = right;
+
+	return a->binary->key.size > b->binary->key.size ?
+		       -1 :
+		       a->binary->key.size < b->binary->key.size;
+}
+
+/* Lists each file without rows once, large ones first, so that no thread begins one of them when the others are done. */
+static int list_files(const struct address_space *space, struct file_rows_vector *files)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < space->rows.count && !err; i++) {
+		uint64_t id = space->rows.items[i].executable_id;
+		const struct binary *binary = address_space_binary(space, id);
+		bool is_listed = !binary || hash_map_find(&space->deltas, id, NULL);
+
+		for (size_t k = 0; k < files->count && !is_listed; k++)
+			is_listed = files->items[k].binary == binary;
+		if (!is_listed)
+			err = file_rows_vector_push(files, (struct file_rows){ .binary = binary });
+	}
+	if (files->count)
+		qsort(files->items, files->count, sizeof(*files->items), compare_sizes);
+	return err;
+}
+
+static void *run_preparation(void *argument)
+{
+	struct preparation *preparation = argument;
+	size_t i;
+
+	while ((i = atomic_fetch_add(&preparation->next, 1)) < preparation->files.count) {
+		struct file_rows *file = &preparation->files.items[i];
+
+		executable_runtime_probe(preparation->space->executables, file->binary);
+		file->deltas = make_deltas(preparation->space, file->binary);
+	}
+	return NULL;
+}
+
+void address_space_prepare(struct address_space *space, uint32_t thread_count)
+{
+	struct preparation preparation = { .space = space };
+	pthread_t threads[PREPARE_THREADS_MAX];
+	uint32_t count = 0;
+
+	/* Without memory, those that are listed. */
+	(void)list_files(space, &preparation.files);
+	/* This thread is one of them. */
+	while (count < PREPARE_THREADS_MAX && count + 1 < thread_count &&
+	       count + 1 < preparation.files.count &&
+	       !pthread_create(&threads[count], NULL, run_preparation, &preparation))
+		count++;
+	run_preparation(&preparation);
+	while (count)
+		pthread_join(threads[--count], NULL);
+	for (size_t i = 0; i < preparation.files.count; i++)
+		(void)keep_deltas(space, preparation.files.items[i].binary->executable_id,
+				  preparation.files.items[i].deltas);
+	file_rows_vector_deinit(&preparation.files);
 }
 
 struct user_tables address_space_tables(struct address_space *space)

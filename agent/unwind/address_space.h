@@ -71,8 +71,11 @@ struct space_mappings address_space_take_mappings(struct address_space *space);
 /** Frees what address_space_take_mappings() has returned for @space. */
 void address_space_release_mappings(struct address_space *space, struct space_mappings *mappings);
 
-/** Makes the rows of all files now, so that no unwind waits for them. Files that fail are tried again then. */
-void address_space_prepare(struct address_space *space);
+/**
+ * Looks for runtimes in all files and makes their rows now, in up to @thread_count threads, so that no unwind waits for them.
+ * Files that fail are tried again then.
+ */
+void address_space_prepare(struct address_space *space, uint32_t thread_count);
 
 /** The tables for unwinding; borrowed until a mapping is added. */
 struct user_tables address_space_tables(struct address_space *space);

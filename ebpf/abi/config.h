@@ -21,6 +21,8 @@ enum cgroup_selection {
 	SELECT_CGROUP_V2,
 	/** Only tasks below the cgroup with the id `cgroup_id` in the hierarchy of the controller `cgroup_controller`. */
 	SELECT_CGROUP_V1,
+	/** The same in the hierarchy with this number, which has no controller, as systemd's own. */
+	SELECT_CGROUP_NAMED,
 };
 
 struct agent_config {
@@ -46,7 +48,10 @@ struct agent_config {
 	/** Size of a kernel stack, and of the free part above the registers at its end. */
 	__u32 kernel_stack_bytes;
 	__u32 kernel_stack_padding_bytes;
-	/** SELECT_CGROUP_V1: the group's id, which is the inode number of its directory, and the number of its controller. */
+	/**
+	 * cgroups of version 1: the group's id, which is the inode number of its directory, and the number of its controller or
+	 * of its hierarchy.
+	 */
 	__u64 cgroup_id;
 	__u32 cgroup_controller;
 	__u32 user;

@@ -11,6 +11,8 @@ enum {
 	ERRORS_MAX = 3,
 	/* Characters of an abbreviation that stands for a name, and of one with errors. */
 	ABBREVIATION_MIN = 3,
+	/* In a text of so few characters one may be wrong, too, if it abbreviates nothing. */
+	SHORT_CHARACTERS = 3,
 	MISSPELT_ABBREVIATION_MIN = 5,
 	/* Ranks of names with errors are the numbers of these. */
 	RANK_ABBREVIATION = ERRORS_MAX + 1,
@@ -59,11 +61,13 @@ static uint32_t rank_of(const struct near_text *near, const char *candidate)
 	errors = count_errors(near->text, length, candidate, candidate_length);
 	if (errors <= most)
 		return errors;
-	if (length < ABBREVIATION_MIN || candidate_length < length)
+	if (length < ABBREVIATION_MIN)
 		return RANK_NONE;
-	if (!memcmp(candidate, near->text, length))
+	if (candidate_length >= length && !memcmp(candidate, near->text, length))
 		return RANK_ABBREVIATION;
-	if (length < MISSPELT_ABBREVIATION_MIN)
+	if (length == SHORT_CHARACTERS && errors == 1)
+		return RANK_MISSPELT_ABBREVIATION + errors;
+	if (length < MISSPELT_ABBREVIATION_MIN || candidate_length < length)
 		return RANK_NONE;
 	errors = count_errors(near->text, length, candidate, length);
 	return errors <= most ? RANK_MISSPELT_ABBREVIATION + errors : RANK_NONE;

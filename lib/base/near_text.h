@@ -20,8 +20,8 @@ void near_text_init(struct near_text *near, const char *text, size_t length);
 
 /**
  * Whether @candidate is nearer than all before it. Near are names with few errors, one in four characters; else those that
- * the text begins; else those that begin with it but for few errors. An error is a character that is added, missing or
- * replaced, or two that are swapped.
+ * the text begins; else those that begin with it but for few errors, and for a text of three characters those with one error.
+ * An error is a character that is added, missing or replaced, or two that are swapped.
  */
 bool near_text_improves(struct near_text *near, const char *candidate);
 

@@ -13,6 +13,7 @@
 
 #include "lib/base/cleanup.h"
 #include "lib/base/error.h"
+#include "lib/base/radix_sort.h"
 #include "lib/base/vector.h"
 #include "lib/elf/function_start.h"
 
@@ -215,6 +216,50 @@ static int compare_symbols(const void *left, const void *right)
 	return a->name < b->name ? -1 : a->name > b->name;
 }
 
+/* Sorts the symbols at one address, from @first on, and returns the index of the next one at another address. */
+static size_t sort_rivals(struct symbol_vector *symbols, size_t first)
+{
+	size_t end = first + 1;
+
+	while (end < symbols->count && symbols->items[end].address == symbols->items[first].address)
+		end++;
+	if (end - first > 1)
+		qsort(symbols->items + first, end - first, sizeof(*symbols->items),
+		      compare_symbols);
+	return end;
+}
+
+/* As qsort(), several times as fast. False without memory, or if the addresses span more than 32 bits. */
+static bool sort_by_address(struct symbol_vector *symbols)
+{
+	_cleanup_(free_pointer) struct elf_symbol *sorted = NULL;
+	_cleanup_(free_pointer) uint64_t *keys = NULL;
+	uint64_t least = UINT64_MAX, most = 0;
+
+	for (size_t i = 0; i < symbols->count; i++) {
+		uint64_t address = symbols->items[i].address;
+
+		least = address < least ? address : least;
+		most = address > most ? address : most;
+	}
+	if (most - least > UINT32_MAX)
+		return false;
+	keys = malloc(symbols->count * sizeof(*keys));
+	for (size_t i = 0; keys && i < symbols->count; i++)
+		keys[i] = (symbols->items[i].address - least) << 32 | i;
+	if (!keys || radix_sort_upper_half(keys, symbols->count))
+		return false;
+	sorted = malloc(symbols->count * sizeof(*sorted));
+	if (!sorted)
+		return false;
+	for (size_t i = 0; i < symbols->count; i++)
+		sorted[i] = symbols->items[(uint32_t)keys[i]];
+	memcpy(symbols->items, sorted, symbols->count * sizeof(*sorted));
+	for (size_t i = 0; i < symbols->count;)
+		i = sort_rivals(symbols, i);
+	return true;
+}
+
 /* Keeps one symbol per address, and no label inside a function. */
 static void remove_rivals(struct symbol_vector *symbols)
 {
@@ -304,8 +349,9 @@ int elf_symbols_init(struct elf_symbols *symbols, const struct elf_image *image)
 		symbol_vector_deinit(&collector.symbols);
 		return damaged ? damaged : fail(-ENOENT, "no function symbols");
 	}
-	qsort(collector.symbols.items, collector.symbols.count, sizeof(struct elf_symbol),
-	      compare_symbols);
+	if (!sort_by_address(&collector.symbols))
+		qsort(collector.symbols.items, collector.symbols.count, sizeof(struct elf_symbol),
+		      compare_symbols);
 	remove_rivals(&collector.symbols);
 	set_missing_sizes(&collector);
 	result.count = collector.symbols.count;

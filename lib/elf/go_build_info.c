@@ -51,8 +51,8 @@ static int search_words(struct word_search *words, uint64_t *found)
 	uint64_t first, word;
 
 	memcpy(&first, magic, sizeof(first));
-	while (word_search_next(words, found, &word) > 0) {
-		if (word == first && *found % ALIGNMENT == 0 && is_magic(words->image, *found))
+	while (word_search_next_masked(words, UINT64_MAX, first, found, &word) > 0) {
+		if (*found % ALIGNMENT == 0 && is_magic(words->image, *found))
 			return 0;
 	}
 	return fail(-ENOENT, "no build information of Go");

@@ -27,10 +27,15 @@ static uint32_t quantum_of(uint16_t machine)
 	return machine == EM_AARCH64 ? 4 : 1;
 }
 
-static int version_of(uint64_t word, uint16_t machine, enum go_table_version *version)
+uint32_t go_header_upper_half(uint16_t machine)
 {
 	/* Two bytes of 0, the quantum, the size of a pointer. */
-	if (word >> 32 != (quantum_of(machine) << 16 | POINTER_BYTES << 24))
+	return quantum_of(machine) << 16 | POINTER_BYTES << 24;
+}
+
+static int version_of(uint64_t word, uint16_t machine, enum go_table_version *version)
+{
+	if (word >> 32 != go_header_upper_half(machine))
 		return -ENOENT;
 	switch ((uint32_t)word) {
 	case MAGIC_1_2:

@@ -58,6 +58,9 @@ struct go_header {
 	struct go_part index;
 };
 
+/** The upper half of the first 8 bytes of every header in a file for @machine (EM_...). */
+uint32_t go_header_upper_half(uint16_t machine);
+
 /** True if the 8 bytes @word may be the start of a header in a file for @machine (EM_...). */
 bool go_header_is_magic(uint64_t word, uint16_t machine);
 

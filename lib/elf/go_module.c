@@ -147,12 +147,10 @@ static int search_words(struct search *search, struct word_search *words, struct
 	uint64_t address, word;
 	int more;
 
-	while ((more = word_search_next(words, &address, &word)) > 0) {
-		int err;
+	while ((more = word_search_next_masked(words, UINT64_MAX, search->header->address, &address,
+					       &word)) > 0) {
+		int err = try_module(search, address, module);
 
-		if (word != search->header->address)
-			continue;
-		err = try_module(search, address, module);
 		if (err != -ENOENT)
 			return err;
 	}

@@ -235,14 +235,17 @@ static int open_table(struct go_table *table, uint64_t address, uint64_t bytes)
 
 static int search_words(struct go_table *table, struct word_search *words)
 {
+	uint16_t machine = table->pages.image->machine;
+	uint64_t upper_half = (uint64_t)go_header_upper_half(machine) << 32;
 	uint32_t candidate_count = 0;
 	uint64_t address, word;
 	int more;
 
-	while ((more = word_search_next(words, &address, &word)) > 0) {
+	while ((more = word_search_next_masked(words, ~(uint64_t)UINT32_MAX, upper_half, &address,
+					       &word)) > 0) {
 		int err;
 
-		if (!go_header_is_magic(word, table->pages.image->machine))
+		if (!go_header_is_magic(word, machine))
 			continue;
 		if (++candidate_count > CANDIDATES_MAX)
 			return fail(-EBADMSG, "too many headers of Go's table");

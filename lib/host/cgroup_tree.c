@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +20,8 @@ enum {
 	MOUNTS_MAX = 32,
 };
 
+#define NAME_PREFIX "name="
+
 struct cgroup_mount {
 	char point[CGROUP_PATH_MAX_BYTES];
 	/* "" for version 2. */
@@ -32,10 +35,22 @@ struct cgroup_mounts {
 
 /* --- mounts --- */
 
-/*
- * A hierarchy with several controllers goes by the first. One without any, as systemd's, has no part in the kernel's
- * table of controllers.
- */
+/* A hierarchy without controllers, as systemd's, has a name. */
+static bool read_name(const char *options, char controller[CGROUP_CONTROLLER_MAX_BYTES])
+{
+	const char *at = options;
+
+	while (at && !text_starts_with(at, NAME_PREFIX)) {
+		at = strchr(at, ',');
+		at += at != NULL;
+	}
+	if (!at || strcspn(at, ",\n") >= CGROUP_CONTROLLER_MAX_BYTES)
+		return false;
+	snprintf(controller, CGROUP_CONTROLLER_MAX_BYTES, "%.*s", (int)strcspn(at, ",\n"), at);
+	return true;
+}
+
+/* A hierarchy with several controllers goes by the first, and one with a name and controllers by these. */
 static bool read_controller(const char *options, char controller[CGROUP_CONTROLLER_MAX_BYTES])
 {
 	static const char *const known[] = { "pids",	"memory",   "cpu",     "cpuacct",
@@ -57,7 +72,7 @@ static bool read_controller(const char *options, char controller[CGROUP_CONTROLL
 			at += at != NULL;
 		}
 	}
-	return false;
+	return read_name(options, controller);
 }
 
 /* A line of mountinfo: ids, device, root, mount point, options, optional fields, "-", type, source, options (proc(5)). */
@@ -137,6 +152,27 @@ int cgroup_locate(const char *mountinfo, const char *path, struct cgroup_locatio
 		return -ENOENT;
 	set_location(found, real, location);
 	return 0;
+}
+
+bool cgroup_is_named(const char *controller)
+{
+	return text_starts_with(controller, NAME_PREFIX);
+}
+
+int cgroup_find_hierarchy(const char *text, const char *controller, uint32_t *number)
+{
+	for (const char *line = text; line && *line; line = strchr(line, '\n')) {
+		char name[CGROUP_CONTROLLER_MAX_BYTES];
+		uint32_t found;
+
+		line += *line == '\n';
+		if (sscanf(line, "%" SCNu32 ":%31[^:\n]", &found, name) != 2 ||
+		    strcmp(name, controller))
+			continue;
+		*number = found;
+		return 0;
+	}
+	return -ENOENT;
 }
 
 /* --- the search --- */

@@ -6,11 +6,12 @@
 #ifndef LIB_HOST_CGROUP_TREE_H
 #define LIB_HOST_CGROUP_TREE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 enum {
 	CGROUP_PATH_MAX_BYTES = 4096,
-	/** Bytes of a controller's name with its NUL. */
+	/** Bytes of a controller's name, or of "name=" and a hierarchy's, with its NUL. */
 	CGROUP_CONTROLLER_MAX_BYTES = 32,
 	CGROUP_DEPTH_MAX = 16,
 	CGROUP_SEARCH_MAX = 100000,
@@ -18,15 +19,17 @@ enum {
 	CONTAINER_PREFIX_MIN = 4,
 };
 
-/** The name of a cgroup v1 controller as the kernel's types have it, or "" for cgroup v2. */
 struct cgroup_location {
 	char path[CGROUP_PATH_MAX_BYTES];
+	/**
+	 * The name of a cgroup v1 controller as the kernel's types have it; "name=systemd" for a hierarchy of version 1 without
+	 * any; "" for cgroup v2.
+	 */
 	char controller[CGROUP_CONTROLLER_MAX_BYTES];
 };
 
 /**
- * Sets @location to the directory @path, if that is below a mount of cgroup v2 or of a controller of version 1.
- * -ENOENT if it is not.
+ * Sets @location to the directory @path, if that is below a mount of cgroup v2 or v1. -ENOENT if it is not.
  */
 int cgroup_locate(const char *mountinfo, const char *path, struct cgroup_location *location);
 
@@ -38,5 +41,14 @@ int cgroup_find_container(const char *mountinfo, const char *id, struct cgroup_l
 
 /** Finds the group of this name, such as "nginx.service". -ENOENT; -EEXIST if there are two. */
 int cgroup_find_unit(const char *mountinfo, const char *unit, struct cgroup_location *location);
+
+/** Whether @controller, of a location, stands for a hierarchy that has a name and no controllers. */
+bool cgroup_is_named(const char *controller);
+
+/**
+ * Finds the number of a hierarchy with a name in @text, lines of /proc/PID/cgroup: "9:name=systemd:/user.slice". -ENOENT.
+ * @controller is that of a location.
+ */
+int cgroup_find_hierarchy(const char *text, const char *controller, uint32_t *number);
 
 #endif

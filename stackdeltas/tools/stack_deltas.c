@@ -141,6 +141,7 @@ static void print_totals(void)
 static int print_statistics(struct file *file)
 {
 	_cleanup_(stack_deltas_deinit) struct stack_deltas deltas = { 0 };
+	const struct bare_code *code = &file->input.code;
 	struct delta_statistics statistics;
 	struct hash128 key = unwind_input_key(&file->input);
 	int error = extract_deltas(&file->input, NULL, &deltas, &statistics);
@@ -152,6 +153,11 @@ static int print_statistics(struct file *file)
 	       file->path, file->input.eh_frame_bytes, statistics.cie_count, statistics.fde_count,
 	       statistics.empty_fde_count, deltas.row_count, deltas.rule_count, deltas.page_count,
 	       stack_deltas_cell_count(&deltas), key.high, key.low);
+	if (code->searched_bytes)
+		printf("  %8" PRIu64
+		       "  bytes of code with tables searched for calls of code without: "
+		       "%" PRIu64 " decoded\n",
+		       code->searched_bytes, code->decoded_bytes);
 	print_details(&statistics);
 	add_totals(&deltas, &statistics);
 	return 0;

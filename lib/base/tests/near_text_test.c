@@ -11,7 +11,8 @@
 
 static const char *const names[] = { "nginx",	   "node",	 "python3.11",
 				     "postgres",   "postmaster", "samples-per-second",
-				     "with-lines", NULL };
+				     "with-lines", "pid",	 "top",
+				     NULL };
 
 /* The name that @text means; "" if none. */
 static const char *nearest(const char *text)
@@ -51,6 +52,21 @@ static void a_name_may_be_abbreviated(void **state)
 	assert_string_equal(nearest("po"), "");
 }
 
+static void one_of_three_characters_may_be_wrong(void **state)
+{
+	(void)state;
+	assert_string_equal(nearest("pdi"), "pid");
+	assert_string_equal(nearest("pids"), "pid");
+	assert_string_equal(nearest("pip"), "pid");
+	assert_string_equal(nearest("tpo"), "top");
+	assert_string_equal(nearest("dpi"), "");
+	assert_string_equal(nearest("pd"), "");
+	assert_string_equal(nearest("tot"), "top");
+	/* An abbreviation is nearer than another name. */
+	assert_string_equal(nearest("pos"), "postgres");
+	assert_string_equal(nearest("nod"), "node");
+}
+
 static void an_abbreviation_may_have_errors(void **state)
 {
 	(void)state;
@@ -75,6 +91,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_character_in_four_may_be_wrong),
 		cmocka_unit_test(a_name_may_be_abbreviated),
+		cmocka_unit_test(one_of_three_characters_may_be_wrong),
 		cmocka_unit_test(an_abbreviation_may_have_errors),
 		cmocka_unit_test(long_texts_are_like_none),
 	};

@@ -368,6 +368,46 @@ static void of_several_at_one_address_the_global_function_stays(void **state)
 	elf_image_deinit(&image);
 }
 
+/* Within 4 GB they are sorted in another way than beyond. */
+static void functions_may_be_far_apart(void **state)
+{
+	static const uint64_t distances[] = { 0x1000, UINT32_MAX - 0x20ULL, UINT32_MAX - 0x10ULL,
+					      1ULL << 40 };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(distances) / sizeof(distances[0]); i++) {
+		uint64_t far = distances[i];
+		const struct row rows[] = {
+			{ "last", STB_GLOBAL, STT_FUNC, far + 0x20, 0x10, 0 },
+			{ "second", STB_GLOBAL, STT_FUNC, 0x10, 0x10, 0 },
+			{ "far-local", STB_LOCAL, STT_FUNC, far, 0x10, 0 },
+			{ "far", STB_GLOBAL, STT_FUNC, far, 0x10, 0 },
+			{ "first", STB_GLOBAL, STT_FUNC, 0, 0x10, 0 },
+		};
+		struct elf_symbols symbols;
+		struct elf_image image;
+		uint64_t code;
+
+		build(&image, rows, 5, SHT_SYMTAB, EM_X86_64, &code);
+		elf_image_deinit(&image);
+		*built_segment(&builder, 1) = (Elf64_Phdr){
+			.p_type = PT_LOAD,
+			.p_flags = PF_R | PF_X,
+			.p_vaddr = code + far,
+			.p_memsz = 0x1000,
+		};
+		assert_int_equal(elf_image_init_memory(&image, builder.bytes, BUILT_BYTES), 0);
+		assert_int_equal(elf_symbols_init(&symbols, &image), 0);
+		assert_int_equal(symbols.count, 4);
+		assert_string_equal(name_at(&symbols, &image, code), "first");
+		assert_string_equal(name_at(&symbols, &image, code + 0x1f), "second");
+		assert_string_equal(name_at(&symbols, &image, code + far), "far");
+		assert_string_equal(name_at(&symbols, &image, code + far + 0x20), "last");
+		elf_symbols_deinit(&symbols);
+		elf_image_deinit(&image);
+	}
+}
+
 static void mapping_symbols_of_arm64_name_nothing(void **state)
 {
 	static const struct row rows[] = {
@@ -481,6 +521,7 @@ int main(void)
 		cmocka_unit_test(the_innermost_function_is_found),
 		cmocka_unit_test(a_symbol_without_a_size_ends_at_the_next_function),
 		cmocka_unit_test(of_several_at_one_address_the_global_function_stays),
+		cmocka_unit_test(functions_may_be_far_apart),
 		cmocka_unit_test(mapping_symbols_of_arm64_name_nothing),
 		cmocka_unit_test(damaged_tables_are_bad),
 		cmocka_unit_test(a_table_of_a_terabyte_is_not_read_to_its_end),

@@ -69,6 +69,33 @@ static void words_that_are_aligned_in_memory_are_found(void **state)
 	expect_end(&search);
 }
 
+static void words_are_found_by_some_of_their_bits(void **state)
+{
+	struct elf_segment segment = { .type = PT_LOAD,
+				       .address = 0x1000 - BEFORE,
+				       .file_bytes = sizeof(file) };
+	struct word_search search;
+	uint64_t address, word;
+
+	(void)state;
+	image.segments = &segment;
+	image.segment_count = 1;
+	word_search_init(&search, &image, 0, UINT64_MAX);
+	/* In every chunk that is read, the first and the last word among them. */
+	for (uint64_t i = 0; i < WORDS; i += 64) {
+		assert_int_equal(word_search_next_masked(&search, 63, 0, &address, &word), 1);
+		assert_int_equal(word, i);
+		assert_int_equal(address, 0x1000 + i * 8);
+	}
+	assert_int_equal(word_search_next_masked(&search, 63, 0, &address, &word), 0);
+	word_search_deinit(&search);
+	word_search_init(&search, &image, 0, UINT64_MAX);
+	assert_int_equal(word_search_next_masked(&search, UINT64_MAX, WORDS - 1, &address, &word),
+			 1);
+	assert_int_equal(address, 0x1000 + (WORDS - 1) * 8);
+	expect_end(&search);
+}
+
 static void of_the_segments_asked_for_as_much_as_is_asked_for(void **state)
 {
 	struct elf_segment segments[] = {
@@ -136,6 +163,7 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup(name, set_up)
 	const struct CMUnitTest tests[] = {
 		TEST(words_that_are_aligned_in_memory_are_found),
+		TEST(words_are_found_by_some_of_their_bits),
 		TEST(of_the_segments_asked_for_as_much_as_is_asked_for),
 		TEST(what_the_file_has_not_is_left_out),
 		TEST(a_section_is_searched_by_itself),

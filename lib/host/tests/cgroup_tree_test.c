@@ -140,7 +140,9 @@ static void a_directory_belongs_to_the_mount_that_it_is_below(void **state)
 	/* The kernel has another name for it. */
 	assert_int_equal(locate(tree, "v1/blkio/deep", &location), 0);
 	assert_at(tree, &location, "v1/blkio/deep", "io");
-	assert_int_equal(locate(tree, "v1/systemd/system.slice", &location), -ENOENT);
+	/* It has no controller. */
+	assert_int_equal(locate(tree, "v1/systemd/system.slice", &location), 0);
+	assert_at(tree, &location, "v1/systemd/system.slice", "name=systemd");
 	assert_int_equal(locate(tree, "v1", &location), -ENOENT);
 	assert_int_equal(locate(tree, "mountinfo", &location), -ENOENT);
 	assert_int_equal(locate(tree, "nothing", &location), -ENOENT);
@@ -173,9 +175,33 @@ static void a_unit_is_found_by_its_name(void **state)
 	assert_int_equal(cgroup_find_unit(tree->mountinfo, "nginx.service", &location), 0);
 	assert_at(tree, &location, "v2/system.slice/nginx.service", "");
 	assert_int_equal(cgroup_find_unit(tree->mountinfo, "twice.service", &location), -EEXIST);
-	assert_int_equal(cgroup_find_unit(tree->mountinfo, "only-there.service", &location),
-			 -ENOENT);
+	/* In systemd's own hierarchy of version 1 only. */
+	assert_int_equal(cgroup_find_unit(tree->mountinfo, "only-there.service", &location), 0);
+	assert_at(tree, &location, "v1/systemd/system.slice/only-there.service", "name=systemd");
 	assert_int_equal(cgroup_find_unit(tree->mountinfo, "nginx", &location), -ENOENT);
+}
+
+static void a_named_hierarchy_has_a_number(void **state)
+{
+	static const char text[] = "12:pids:/user.slice\n"
+				   "3:cpu,cpuacct:/\n"
+				   "9:name=systemd:/user.slice/session-1.scope\n"
+				   "no number\n"
+				   "8:name=elogind:/\n"
+				   "0::/user.slice";
+	uint32_t number = 77;
+
+	(void)state;
+	assert_true(cgroup_is_named("name=systemd"));
+	assert_false(cgroup_is_named("memory"));
+	assert_false(cgroup_is_named(""));
+	assert_int_equal(cgroup_find_hierarchy(text, "name=system", &number), -ENOENT);
+	assert_int_equal(cgroup_find_hierarchy("", "name=systemd", &number), -ENOENT);
+	assert_int_equal(number, 77);
+	assert_int_equal(cgroup_find_hierarchy(text, "name=systemd", &number), 0);
+	assert_int_equal(number, 9);
+	assert_int_equal(cgroup_find_hierarchy(text, "name=elogind", &number), 0);
+	assert_int_equal(number, 8);
 }
 
 static void assert_named(const struct tree *tree, const char *name, const char *expected)
@@ -219,6 +245,7 @@ int main(void)
 		TEST(a_directory_belongs_to_the_mount_that_it_is_below),
 		TEST(a_container_is_found_by_its_id_or_the_start_of_it),
 		TEST(a_unit_is_found_by_its_name),
+		cmocka_unit_test(a_named_hierarchy_has_a_number),
 		TEST(names_are_those_in_the_files_of_the_engines),
 	};
 
