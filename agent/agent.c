@@ -491,7 +491,8 @@ static int switch_sampling(struct agent *agent)
 static void update_counters(const struct agent *agent)
 {
 	process_manager_note_delays(agent->processes);
-	if ((agent->destinations.viewer || agent->destinations.metrics) &&
+	if ((agent->destinations.viewer || agent->destinations.metrics ||
+	     agent->options->collector.metrics_interval_ns) &&
 	    bpf_metrics_update(bpf_loader_fds(agent->loader)))
 		log_debug("%s; the counters of page and metrics are old", error_text());
 }

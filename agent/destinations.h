@@ -30,6 +30,8 @@
 /* Owner: struct agent. A zeroed struct can be deinitialized. */
 struct destinations {
 	const struct options *options;
+	/* When the agent was started, ns since 1970. */
+	uint64_t start_ns;
 	struct sample_counter counter;
 	/* The page. */
 	struct viewer *viewer;

@@ -45,6 +45,11 @@ def parse(text):
     for line in text.splitlines():
         if line == "# EOF":
             continue
+        if line.startswith("# UNIT "):
+            _, _, family, unit = line.split()
+            if family not in families or not family.endswith("_" + unit):
+                raise ValueError(line)
+            continue
         if line.startswith("# HELP "):
             helped.add(line.split()[2])
         elif line.startswith("# TYPE "):

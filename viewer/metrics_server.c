@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "lib/model/metrics.h"
 #include "viewer/http_server.h"
 #include "viewer/listen_address.h"
 
@@ -23,7 +23,6 @@ enum {
 struct metrics_server {
 	struct metrics_server_options options;
 	struct access_token token;
-	uint64_t start_ns;
 	int fd;
 	uint16_t port;
 	char url[LISTEN_ADDRESS_TEXT_BYTES + 16];
@@ -60,7 +59,6 @@ int metrics_server_create(const struct metrics_server_options *options,
 	if (!made)
 		return fail(-ENOMEM, "no memory for the metrics");
 	made->options = *options;
-	made->start_ns = clock_realtime_ns();
 	made->fd = -1;
 	err = init(made);
 	if (err) {
@@ -99,22 +97,11 @@ static void set_text(struct api_answer *answer, unsigned int status, const char 
 static void answer_metrics(const struct metrics_server *server, bool is_open,
 			   struct api_answer *answer)
 {
+	_cleanup_(metric_table_deinit) struct metric_table table = { 0 };
 	struct text_builder text = { 0 };
-	struct metrics_snapshot metrics;
-	struct sample_totals samples = { 0 };
-	struct process_usage usage;
-	const struct metrics_text_input input = {
-		.metrics = &metrics,
-		.samples = &samples,
-		.usage = &usage,
-		.start_ns = server->start_ns,
-		.version = server->options.version,
-	};
 
-	server->options.read(server->options.context, &samples);
-	metrics_take_snapshot(&metrics);
-	process_usage_read(&usage);
-	metrics_text_append(&text, &input, is_open);
+	server->options.fill(server->options.context, &table);
+	metrics_text_append(&text, &table, is_open);
 	if (text.failed) {
 		text_builder_deinit(&text);
 		return;

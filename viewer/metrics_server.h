@@ -19,10 +19,10 @@ struct metrics_server_options {
 	const char *address;
 	/** NULL: no token; only loopback addresses are then accepted. */
 	const char *token_file;
-	const char *version;
+	/** The machine's name, which requests may use as host too. */
 	const char *host;
-	/** Fills *@samples with the sums so far, and brings the metrics up to date. Called by the server's thread. */
-	void (*read)(void *context, struct sample_totals *samples);
+	/** Fills the table, which is empty. Called by the server's thread. */
+	void (*fill)(void *context, struct metric_table *table);
 	void *context;
 };
 

@@ -18,19 +18,29 @@
 
 #include <cmocka.h>
 
-static void read_samples(void *context, struct sample_totals *samples)
+static void fill(void *context, struct metric_table *table)
 {
+	const struct sample_totals samples = { .samples = 42 };
+	const struct process_usage usage = { 0 };
+	struct metrics_snapshot metrics;
+	const struct metric_table_input input = {
+		.metrics = &metrics,
+		.samples = &samples,
+		.usage = &usage,
+		.version = "v1",
+	};
+
 	(void)context;
-	samples->samples = 42;
+	metrics_take_snapshot(&metrics);
+	metric_table_fill(table, &input);
 }
 
 static int create(const char *address, struct metrics_server **server)
 {
 	const struct metrics_server_options options = {
 		.address = address,
-		.version = "v1",
 		.host = "box",
-		.read = read_samples,
+		.fill = fill,
 	};
 
 	return metrics_server_create(&options, server);
