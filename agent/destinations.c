@@ -252,6 +252,15 @@ static int init_viewer(struct destinations *destinations, struct native_names *n
 	return 0;
 }
 
+static uint64_t metrics_age_ms(void *context)
+{
+	const struct destinations *destinations = context;
+	uint64_t updated_ns = __atomic_load_n(&destinations->updated_ns, __ATOMIC_RELAXED);
+	uint64_t now_ns = clock_monotonic_ns();
+
+	return now_ns > updated_ns ? (now_ns - updated_ns) / NS_PER_MS : 0;
+}
+
 static int init_metrics(struct destinations *destinations)
 {
 	const struct metrics_options *metrics = &destinations->options->metrics;
@@ -260,6 +269,7 @@ static int init_metrics(struct destinations *destinations)
 		.token_file = metrics->token_file,
 		.host = destinations->host.name,
 		.fill = fill_metrics,
+		.age_ms = metrics_age_ms,
 		.context = destinations,
 	};
 
@@ -426,6 +436,11 @@ void destinations_describe(const struct destinations *destinations, struct text_
 	if (destinations->metrics)
 		text_builder_format(text, "%s%s", between,
 				    metrics_server_url(destinations->metrics));
+}
+
+void destinations_note_update(struct destinations *destinations, uint64_t now_ns)
+{
+	__atomic_store_n(&destinations->updated_ns, now_ns, __ATOMIC_RELAXED);
 }
 
 int destinations_start(struct destinations *destinations)

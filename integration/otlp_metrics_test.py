@@ -53,9 +53,9 @@ def count_connections(address):
     return sum(row[2].endswith(":" + port) and row[3] == "01" for row in rows)
 
 
-def check_same(tap, before, received, after, kinds):
-    """What the collector has between two answers to Prometheus."""
-    series = {prometheus_key(one): one for one in received.metrics["series"]}
+def check_same(tap, before, series, after, kinds):
+    """The series that a collector has are those of Prometheus, with values between two answers to it."""
+    series = {prometheus_key(one): one for one in series}
     missing = [key for key in before if key not in series and key[0] not in PROMETHEUS_ALONE]
     more = [key for key in series if key not in before]
     tap.ok(len(series) > 80 and not missing and not more, "OTLP has the metrics that Prometheus has", *missing, *more)
@@ -77,7 +77,7 @@ def check_received(tap):
         received = collector.wait_for(lambda one: one.metrics["series"]
                                       and min(series["time_ns"] for series in one.metrics["series"]) > since)
         after = parse(get(agent, "/metrics")[2])[0]
-        check_same(tap, before, received, after, kinds)
+        check_same(tap, before, received.metrics["series"], after, kinds)
         tap.ok(count_connections(collector.address) == 1, "profiles and metrics go by one connection",
                count_connections(collector.address))
         result = agent.stop()

@@ -112,16 +112,19 @@ static void answer_metrics(const struct metrics_server *server, bool is_open,
 	answer->bytes = text.length;
 }
 
-static void answer_health(struct api_answer *answer)
+static void answer_health(const struct metrics_server *server, struct api_answer *answer)
 {
 	uint64_t sample_ms = metrics_read(METRIC_OLDEST_SAMPLE_AGE);
 	uint64_t event_ms = metrics_read(METRIC_OLDEST_EVENT_AGE);
-	char text[128];
+	uint64_t age_ms = server->options.age_ms(server->options.context);
+	char text[192];
 
-	snprintf(text, sizeof(text),
-		 "stalled: the oldest sample has waited %llu ms, the oldest event %llu ms\n",
-		 (unsigned long long)sample_ms, (unsigned long long)event_ms);
-	if (sample_ms >= STALLED_MS || event_ms >= STALLED_MS)
+	snprintf(
+		text, sizeof(text),
+		"stalled: the oldest sample has waited %llu ms, the oldest event %llu ms, as seen %llu ms ago\n",
+		(unsigned long long)sample_ms, (unsigned long long)event_ms,
+		(unsigned long long)age_ms);
+	if (sample_ms >= STALLED_MS || event_ms >= STALLED_MS || age_ms >= STALLED_MS)
 		set_text(answer, STATUS_UNAVAILABLE, text);
 	else
 		set_text(answer, STATUS_OK, "ok\n");
@@ -140,7 +143,7 @@ static void answer(void *context, const struct api_request *request, struct api_
 	else if (!strcmp(request->path, "metrics"))
 		answer_metrics(context, metrics_text_is_open(request->accept), answer);
 	else if (!strcmp(request->path, "healthz"))
-		answer_health(answer);
+		answer_health(context, answer);
 	else if (!strcmp(request->path, "readyz"))
 		set_text(answer, STATUS_OK, "ok\n");
 	else

@@ -3,7 +3,8 @@
  * Serves the agent's metrics to Prometheus (metrics_text.h), and its state to those that watch over it:
  *
  *	/metrics	the metrics
- *	/healthz	200: the agent works; 503: samples or process events have waited for a minute
+ *	/healthz	200: the agent works; 503: samples or process events have waited for a minute, or nobody has looked
+ *			at them for a minute
  *	/readyz		200: the agent samples
  *
  * Who may ask is as for the page; the last two need no token.
@@ -23,6 +24,8 @@ struct metrics_server_options {
 	const char *host;
 	/** Fills the table, which is empty. Called by the server's thread. */
 	void (*fill)(void *context, struct metric_table *table);
+	/** How long ago the metrics were brought up to date. Likewise. */
+	uint64_t (*age_ms)(void *context);
 	void *context;
 };
 

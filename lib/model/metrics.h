@@ -78,7 +78,12 @@
 	X(OTLP_METRIC_REQUESTS_DROPPED, SUM, "requests", "requests with metrics that waited too long or were refused") \
 	X(OTLP_POINTS_SENT, SUM, "points", "data points in the requests that the collector took") \
 	X(OTLP_POINTS_DROPPED, SUM, "points", "data points dropped on their way to the collector") \
-	X(OTLP_POINTS_REJECTED, SUM, "points", "data points that the collector rejected")
+	X(OTLP_POINTS_REJECTED, SUM, "points", "data points that the collector rejected") \
+	X(SAMPLES_WAITING, STATE, "samples", "records that wait for the work thread") \
+	X(EVENTS_WAITING, STATE, "events", "process events that wait for the sync thread") \
+	X(LOADS_WAITING, STATE, "requests", "requests to read a file or to attach to a runtime that wait for a load thread") \
+	X(NAMES_WAITING, STATE, "files", "files whose names or lines are still to be read") \
+	X(STALLED, SUM, "ms", "time in which the oldest sample or process event had waited for longer than a second")
 
 enum metric {
 	METRIC_FIRST_USER = COUNTER_COUNT,
