@@ -131,6 +131,10 @@ static void the_format_is_what_the_client_prefers(void **state)
 		{ "application/openmetrics-text;q=0", false },
 		{ "application/openmetrics-text;version=0.0.1", false },
 		{ "application/openmetrics-textual", false },
+		/* The best of several ranges counts. */
+		{ "application/openmetrics-text;q=0.9,text/plain;q=0.5,"
+		  "application/openmetrics-text;version=1.0.0;q=0.1,text/plain;q=0.2",
+		  true },
 		{ ";;,,;q=;version=,application/openmetrics-text;q=,", false },
 	};
 
