@@ -65,6 +65,8 @@ enum {
 
 #define TICK_NS NS_PER_SECOND
 #define NAMES_NS (NS_PER_SECOND / 5)
+/* It reads the counts of each CPU and /proc/stat. */
+#define SKIPPED_NS (10 * NS_PER_SECOND)
 /*
  * How long the start line waits for the processes that run already; less with a page, at which a user is
  * looking.
@@ -114,6 +116,8 @@ struct agent {
 	struct event_reader *reader;
 	struct probabilistic probabilistic;
 	struct tick_clock tick_clock;
+	/* When skipped ticks are counted next, for the metrics. */
+	uint64_t next_skipped_ns;
 	/* The time of sampling. */
 	uint64_t start_ns;
 	uint64_t start_realtime_ns;
@@ -486,13 +490,26 @@ static int switch_sampling(struct agent *agent)
 	return perf_sampler_enable(agent->sampler);
 }
 
-/* Updates the kernel's counters and the ages of the oldest waiting records for the page and the metrics. */
-static void update_counters(const struct agent *agent)
+/* Updates the kernel's counters, the ages of the oldest waiting records and the lengths of queues. */
+static void update_counters(struct agent *agent, uint64_t now_ns)
 {
+	const struct bpf_fds *fds = bpf_loader_fds(agent->loader);
+	bool has_metrics = agent->destinations.metrics ||
+			   agent->options->collector.metrics_interval_ns;
+	uint64_t names_waiting, changes;
+
 	process_manager_note_delays(agent->processes);
-	if ((agent->destinations.viewer || agent->destinations.metrics) &&
-	    bpf_metrics_update(bpf_loader_fds(agent->loader)))
+	native_names_progress(agent->names, &names_waiting, &changes);
+	metrics_set(METRIC_NAMES_WAITING, names_waiting);
+	if ((agent->destinations.viewer || has_metrics) && bpf_metrics_update(fds))
 		log_debug("%s; the counters of page and metrics are old", error_text());
+	destinations_note_update(&agent->destinations, now_ns);
+	if (!has_metrics || now_ns < agent->next_skipped_ns)
+		return;
+	agent->next_skipped_ns = now_ns + SKIPPED_NS;
+	if (tick_classes_note_skipped(fds, agent->sampler, &agent->tick_clock,
+				      agent->options->samples_per_second))
+		log_debug("%s; the count of skipped samples is old", error_text());
 }
 
 static int start_sampling(struct agent *agent)
@@ -503,6 +520,7 @@ static int start_sampling(struct agent *agent)
 	probabilistic_init(&agent->probabilistic, options->probabilistic_threshold,
 			   options->probabilistic_interval_ns,
 			   options->has_probabilistic_seed ? &options->probabilistic_seed : NULL);
+	destinations_note_update(&agent->destinations, clock_monotonic_ns());
 	error = destinations_start(&agent->destinations);
 	if (error)
 		return error;
@@ -534,7 +552,7 @@ static int keep_time(struct agent *agent)
 		if (now_ns >= next_tick_ns) {
 			if (perf_sampler_tick(agent->sampler))
 				log_warn("%s; trying again", error_text());
-			update_counters(agent);
+			update_counters(agent, now_ns);
 			if (agent->is_started)
 				progress_show(&agent->progress, now_ns);
 			next_tick_ns = now_ns + TICK_NS;

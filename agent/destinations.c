@@ -79,6 +79,27 @@ static void wait_for_symbols(void *context, const struct sample_snapshot *snapsh
 	native_names_wait_symbols(context);
 }
 
+/* For the thread of -metrics and the report thread. */
+static void fill_metrics(void *context, struct metric_table *table)
+{
+	const struct destinations *destinations = context;
+	struct metrics_snapshot metrics;
+	struct sample_totals samples;
+	struct process_usage usage;
+	const struct metric_table_input input = {
+		.metrics = &metrics,
+		.samples = &samples,
+		.usage = &usage,
+		.start_ns = destinations->start_ns,
+		.version = AGENT_VERSION,
+	};
+
+	sample_counter_read(&destinations->counter, &samples);
+	metrics_take_snapshot(&metrics);
+	process_usage_read(&usage);
+	metric_table_fill(table, &input);
+}
+
 static int init_collector(struct destinations *destinations, struct native_names *names)
 {
 	const struct collector_options *collector = &destinations->options->collector;
@@ -91,6 +112,10 @@ static int init_collector(struct destinations *destinations, struct native_names
 		.interval_ns = collector->interval_ns,
 		.jitter = collector->jitter,
 		.keeps_cpus = collector->with_cpu,
+		.metrics_interval_ns = collector->metrics_interval_ns,
+		.start_ns = destinations->start_ns,
+		.fill_metrics = fill_metrics,
+		.metrics_context = destinations,
 	};
 	int error;
 
@@ -227,11 +252,13 @@ static int init_viewer(struct destinations *destinations, struct native_names *n
 	return 0;
 }
 
-static void read_samples(void *context, struct sample_totals *samples)
+static uint64_t metrics_age_ms(void *context)
 {
-	struct destinations *destinations = context;
+	const struct destinations *destinations = context;
+	uint64_t updated_ns = __atomic_load_n(&destinations->updated_ns, __ATOMIC_RELAXED);
+	uint64_t now_ns = clock_monotonic_ns();
 
-	sample_counter_read(&destinations->counter, samples);
+	return now_ns > updated_ns ? (now_ns - updated_ns) / NS_PER_MS : 0;
 }
 
 static int init_metrics(struct destinations *destinations)
@@ -240,9 +267,9 @@ static int init_metrics(struct destinations *destinations)
 	const struct metrics_server_options options = {
 		.address = metrics->address,
 		.token_file = metrics->token_file,
-		.version = AGENT_VERSION,
 		.host = destinations->host.name,
-		.read = read_samples,
+		.fill = fill_metrics,
+		.age_ms = metrics_age_ms,
 		.context = destinations,
 	};
 
@@ -323,6 +350,7 @@ int destinations_init(struct destinations *destinations, const struct options *o
 
 	destinations->options = options;
 	destinations->stop = stop;
+	destinations->start_ns = clock_realtime_ns();
 	sample_counter_init(&destinations->counter);
 	sample_counter_init(&destinations->received);
 	host_identity_read(&destinations->host, "/");
@@ -408,6 +436,11 @@ void destinations_describe(const struct destinations *destinations, struct text_
 	if (destinations->metrics)
 		text_builder_format(text, "%s%s", between,
 				    metrics_server_url(destinations->metrics));
+}
+
+void destinations_note_update(struct destinations *destinations, uint64_t now_ns)
+{
+	__atomic_store_n(&destinations->updated_ns, now_ns, __ATOMIC_RELAXED);
 }
 
 int destinations_start(struct destinations *destinations)

@@ -30,6 +30,10 @@
 /* Owner: struct agent. A zeroed struct can be deinitialized. */
 struct destinations {
 	const struct options *options;
+	/* When the agent was started, ns since 1970. */
+	uint64_t start_ns;
+	/* Atomic: when the agent's thread brought the metrics up to date, CLOCK_MONOTONIC. */
+	uint64_t updated_ns;
 	struct sample_counter counter;
 	/* The page. */
 	struct viewer *viewer;
@@ -76,6 +80,9 @@ struct reporter *destinations_reporter(struct destinations *destinations);
 
 /** Appends the destinations for the start line: "a.folded, collector host:4317 (TLS)". */
 void destinations_describe(const struct destinations *destinations, struct text_builder *text);
+
+/** The agent's thread has brought the metrics up to date. */
+void destinations_note_update(struct destinations *destinations, uint64_t now_ns);
 
 /** To be called when sampling begins. */
 int destinations_start(struct destinations *destinations);

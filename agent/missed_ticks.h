@@ -35,6 +35,9 @@ int tick_clock_init(struct tick_clock *clock, const char *proc_root, uint32_t cp
 int tick_clock_start(struct tick_clock *clock);
 int tick_clock_stop(struct tick_clock *clock);
 
+/** Sets @totals[0 .. cpu_count - 1] to the times so far, the period that goes on included. Errors as tick_clock_stop(). */
+int tick_clock_read(const struct tick_clock *clock, struct cpu_times *totals);
+
 /** Takes a clock that is all zero. */
 void tick_clock_deinit(struct tick_clock *clock);
 
@@ -58,5 +61,15 @@ struct missed_ticks {
 /** Adds the missed ticks of a CPU to @missed. @times has its idle and stolen time. */
 void missed_ticks_add(struct missed_ticks *missed, const struct cpu_ticks *cpu,
 		      const struct cpu_times *times, uint32_t samples_per_second);
+
+/**
+ * A number of ticks that were skipped for certain so far, while sampling goes on. @cpu->ticks was read before the other
+ * counts, and @times after them.
+ */
+uint64_t missed_ticks_skipped_at_least(const struct cpu_ticks *cpu, const struct cpu_times *times,
+				       uint32_t samples_per_second);
+
+/** If more ticks were counted as @skipped before, takes the difference from the other classes: no count falls. */
+void missed_ticks_keep_skipped(struct missed_ticks *missed, uint64_t skipped);
 
 #endif

@@ -437,6 +437,20 @@ const struct option option_table[] = {
 		.offset = offsetof(struct options, metrics.token_file),
 	},
 	{
+		.name = "metrics-interval",
+		.group = OPTION_COLLECTOR,
+		.brief = "send own metrics to the collector this often",
+		.value_name = "D",
+		.meaning =
+			"Send the agent's own metrics to `-collection-agent` too, as OTLP, at this interval, 100ms to 24h. "
+			"They are not sent without it.",
+		.details = "See [Metrics](metrics.md).",
+		.set = option_set_duration,
+		.offset = offsetof(struct options, collector.metrics_interval_ns),
+		.minimum = 100 * NS_PER_MS,
+		.maximum = 24 * NS_PER_HOUR,
+	},
+	{
 		.name = "upload-symbols",
 		.group = OPTION_COLLECTOR,
 		.brief = "send symbols to a receiving agent, no samples",

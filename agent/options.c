@@ -189,8 +189,13 @@ static int check_receive(const struct receive_options *receive)
 	return 0;
 }
 
-static int check_metrics(const struct metrics_options *metrics)
+static int check_metrics(const struct options *options)
 {
+	const struct metrics_options *metrics = &options->metrics;
+
+	if (options->collector.metrics_interval_ns && !options->collector.address)
+		return fail(-EINVAL, "-metrics-interval: no metrics are sent without "
+				     "-collection-agent HOST:PORT");
 	return !metrics->address && metrics->token_file ?
 		       fail(-EINVAL, "-metrics-token-file: no metrics are served without -metrics "
 				     "ADDR:PORT") :
@@ -289,7 +294,7 @@ int options_parse(struct options *options, int argument_count, char *const *argu
 		if (!error)
 			error = check_receive(&parsed.receive);
 		if (!error)
-			error = check_metrics(&parsed.metrics);
+			error = check_metrics(&parsed);
 		if (!error)
 			error = check_diff(&parsed);
 		if (!error)

@@ -67,6 +67,8 @@ struct collector_options {
 	char *tls_key;
 	struct transport_headers headers;
 	uint64_t interval_ns;
+	/** Interval of the agent's metrics; 0: they are not sent. */
+	uint64_t metrics_interval_ns;
 	double jitter;
 	enum resource_grouping grouping;
 	bool with_cpu;

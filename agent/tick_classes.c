@@ -9,32 +9,89 @@
 #include "lib/base/error.h"
 #include "lib/model/metrics.h"
 
+/* Counts of all CPUs, indexed by CPU. */
+struct cpu_counts {
+	uint64_t *ticks;
+	uint64_t *runs;
+	uint64_t *idle_runs;
+	struct cpu_times *times;
+};
+
+static void cpu_counts_deinit(struct cpu_counts *counts)
+{
+	free(counts->ticks);
+	free(counts->runs);
+	free(counts->idle_runs);
+	free(counts->times);
+}
+
+/* In the order that missed_ticks_skipped_at_least() needs. Takes memory, which the caller frees after an error, too. */
+static int read_counts(struct cpu_counts *counts, const struct bpf_fds *fds,
+		       struct perf_sampler *sampler, const struct tick_clock *clock)
+{
+	uint32_t cpu_count = clock->cpu_count;
+	int err;
+
+	*counts = (struct cpu_counts){
+		.ticks = calloc(cpu_count, sizeof(*counts->ticks)),
+		.runs = calloc(cpu_count, sizeof(*counts->runs)),
+		.idle_runs = calloc(cpu_count, sizeof(*counts->idle_runs)),
+		.times = calloc(cpu_count, sizeof(*counts->times)),
+	};
+	if (!counts->ticks || !counts->runs || !counts->idle_runs || !counts->times)
+		return fail(-ENOMEM, "no memory for the ticks of %u CPUs", cpu_count);
+	perf_sampler_read_ticks(sampler, counts->ticks, cpu_count);
+	err = bpf_metrics_read_cpus(fds, COUNTER_RUNS, counts->runs);
+	if (!err)
+		err = bpf_metrics_read_cpus(fds, COUNTER_IDLE, counts->idle_runs);
+	return err;
+}
+
+static struct cpu_ticks ticks_of(const struct cpu_counts *counts, uint32_t cpu)
+{
+	return (struct cpu_ticks){ counts->ticks[cpu], counts->runs[cpu], counts->idle_runs[cpu] };
+}
+
 static int count_missed_ticks(const struct bpf_fds *fds, struct perf_sampler *sampler,
 			      const struct tick_clock *clock, uint32_t samples_per_second)
 {
-	uint32_t cpu_count = clock->cpu_count;
-	_cleanup_(free_pointer) uint64_t *ticks = calloc(cpu_count, sizeof(*ticks));
-	_cleanup_(free_pointer) uint64_t *runs = calloc(cpu_count, sizeof(*runs));
-	_cleanup_(free_pointer) uint64_t *idle_runs = calloc(cpu_count, sizeof(*idle_runs));
+	_cleanup_(cpu_counts_deinit) struct cpu_counts counts = { 0 };
 	struct missed_ticks missed = { 0 };
-	int err;
+	int err = read_counts(&counts, fds, sampler, clock);
 
-	if (!ticks || !runs || !idle_runs)
-		return fail(-ENOMEM, "no memory for the ticks of %u CPUs", cpu_count);
-	err = bpf_metrics_read_cpus(fds, COUNTER_RUNS, runs);
-	if (!err)
-		err = bpf_metrics_read_cpus(fds, COUNTER_IDLE, idle_runs);
 	if (err)
 		return err;
-	perf_sampler_read_ticks(sampler, ticks, cpu_count);
-	for (uint32_t cpu = 0; cpu < cpu_count; cpu++) {
-		const struct cpu_ticks cpu_ticks = { ticks[cpu], runs[cpu], idle_runs[cpu] };
+	for (uint32_t cpu = 0; cpu < clock->cpu_count; cpu++) {
+		const struct cpu_ticks cpu_ticks = ticks_of(&counts, cpu);
 
 		missed_ticks_add(&missed, &cpu_ticks, &clock->total[cpu], samples_per_second);
 	}
+	missed_ticks_keep_skipped(&missed, metrics_read(METRIC_SAMPLES_SKIPPED));
 	metrics_set(METRIC_IDLE_UNSEEN, missed.idle);
 	metrics_set(METRIC_TICKS_STOLEN, missed.stolen);
 	metrics_set(METRIC_SAMPLES_SKIPPED, missed.skipped);
+	return 0;
+}
+
+int tick_classes_note_skipped(const struct bpf_fds *fds, struct perf_sampler *sampler,
+			      const struct tick_clock *clock, uint32_t samples_per_second)
+{
+	_cleanup_(cpu_counts_deinit) struct cpu_counts counts = { 0 };
+	uint64_t skipped = 0;
+	int err = read_counts(&counts, fds, sampler, clock);
+
+	if (!err)
+		err = tick_clock_read(clock, counts.times);
+	if (err)
+		return err;
+	for (uint32_t cpu = 0; cpu < clock->cpu_count; cpu++) {
+		const struct cpu_ticks cpu_ticks = ticks_of(&counts, cpu);
+
+		skipped += missed_ticks_skipped_at_least(&cpu_ticks, &counts.times[cpu],
+							 samples_per_second);
+	}
+	if (skipped > metrics_read(METRIC_SAMPLES_SKIPPED))
+		metrics_set(METRIC_SAMPLES_SKIPPED, skipped);
 	return 0;
 }
 

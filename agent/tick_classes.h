@@ -21,6 +21,13 @@ int tick_classes_count(const struct bpf_fds *fds, struct perf_sampler *sampler,
 		       const struct tick_clock *clock, uint32_t samples_per_second);
 
 /**
+ * For metrics while sampling goes on: raises METRIC_SAMPLES_SKIPPED to the ticks that were skipped for certain so far. The
+ * rest of them, and ticks that idle CPUs delayed or a hypervisor took, are known at the end. 0 or -errno.
+ */
+int tick_classes_note_skipped(const struct bpf_fds *fds, struct perf_sampler *sampler,
+			      const struct tick_clock *clock, uint32_t samples_per_second);
+
+/**
  * Sets METRIC_SAMPLES_UNSENT and METRIC_SAMPLES_UNREAD from other metrics: the samples that were lost between a
  * run of the sampling program and the agent's queue. Both are 0 unless something has failed, such as the ring
  * thread.

@@ -178,7 +178,8 @@ static int send_chunk(struct transport *transport, const struct options *options
 		return fail(-ENOMEM, "there is no memory for it");
 	do {
 		wait_before(tries++);
-		transport->ops->send(transport, request, count, CHUNK_TIMEOUT_NS, &answer);
+		transport->ops->send(transport, SYMBOL_UPLOAD_METHOD, request, count,
+				     CHUNK_TIMEOUT_NS, &answer);
 	} while (tries < tries_of(answer.status));
 	if (answer.status == RPC_OK)
 		return 0;
@@ -237,7 +238,6 @@ int upload_symbols(const struct options *options)
 	int status = EXIT_STATUS_DONE;
 	int err;
 
-	transport_options.method = SYMBOL_UPLOAD_METHOD;
 	err = privileges_start_launcher(options);
 	if (!err)
 		err = privileges_drop(options, -1);

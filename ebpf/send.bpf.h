@@ -44,11 +44,21 @@ static __always_inline __u64 ring_flags(void)
 	return used > size / WAKE_UP_FRACTION ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
 }
 
+/* Counts the time since begin_record(); idle ticks end before that. In an NMI the clock may step back a little. */
+static __always_inline void count_time(__u64 begin_ns)
+{
+	__u64 now_ns = bpf_ktime_get_ns();
+
+	if (now_ns > begin_ns)
+		count_more(COUNTER_TIME, now_ns - begin_ns);
+}
+
 static __always_inline void send_record(struct unwind_state *state)
 {
 	/* Labels, if any, follow the words that finish_record() has counted. */
 	__u32 bytes = state->record_bytes + state->record.label_bytes;
 
+	count_time(state->record.time_ns);
 	if (bytes > sizeof(state->record_words))
 		return;
 	if (bpf_ringbuf_output(&samples, &state->record, bytes, ring_flags()))

@@ -266,6 +266,15 @@ def send_with_token(scene, command):
         scene.finish(command, run, status, "answer: ok" in collector.text(), SENT.search(run.text()))
 
 
+def send_metrics(scene, command):
+    collector, address = start_collector(scene, "build/collector", "-tls-cert cert.pem -tls-key key.pem -print")
+    with collector, scene.run(command, {"collector.example.com:4317": address}, "-duration 2s -pid %d %s" % (scene.pid, OFTEN),
+                              {"GRPC_DEFAULT_SSL_ROOTS_FILE_PATH": scene.path("ca.pem")}) as run:
+        status = run.end()
+        collector.stop()
+        scene.finish(command, run, status, "metrics; answer: ok" in collector.text(), SENT.search(run.text()))
+
+
 def collect(scene, command):
     """The collector, and the agent that sends to it: the command after @command."""
     collector, address = start_collector(scene, command)
@@ -485,6 +494,7 @@ COMMANDS = {
     "build/agent -diff before.pb.gz after.pb.gz -fail-above 5%": compare_files,
     "build/agent -metrics 127.0.0.1:9464": serve_metrics,
     "build/agent -collection-agent collector.example.com:4317 -header authorization=@/etc/token": send_with_token,
+    "build/agent -collection-agent collector.example.com:4317 -metrics-interval 30s": send_metrics,
     "build/collector -print -folded got.folded -report got.json -save requests/": collect,
     SEND_HERE: with_the_other_side,
     "build/collector -print x.otlp": read_otlp,

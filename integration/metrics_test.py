@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """-metrics: the text is what Prometheus takes, counters only grow and agree with the summary, and only those who may ask get it.
 
-promtool checks the text; in the long tier Prometheus itself scrapes the agent.
+promtool checks the text and the alert rules, and Prometheus itself scrapes the agent.
 """
 import http.client
 import json
+import math
 import os
 import re
 import subprocess
@@ -15,8 +16,10 @@ import time
 import urllib.parse
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import build_targets
+from build_targets import TARGETS
 from go_loads_test import Lacking, program_of
-from harness import HANG_SECONDS, IS_LONG, ROOT, Agent, Tap, need_root
+from harness import HANG_SECONDS, ROOT, Agent, Program, Tap, free_port, need_root
 
 TOKEN = "0123456789abcdefXYZ"
 OPEN_METRICS = "application/openmetrics-text;version=1.0.0"
@@ -44,6 +47,11 @@ def parse(text):
     values, families, helped = {}, {}, set()
     for line in text.splitlines():
         if line == "# EOF":
+            continue
+        if line.startswith("# UNIT "):
+            _, _, family, unit = line.split()
+            if family not in families or not family.endswith("_" + unit):
+                raise ValueError(line)
             continue
         if line.startswith("# HELP "):
             helped.add(line.split()[2])
@@ -85,23 +93,42 @@ def check_by_promtool(tap, agent):
     for name, command, text in (("the metrics", ["check", "metrics"], get(agent, "/metrics")[2]),
                                 ("the alert rules", ["check", "rules", os.path.join(ROOT, "docker/prometheus/alerts.yaml")], ""),
                                 ("the configuration", ["check", "config", "--syntax-only", os.path.join(
-                                    ROOT, "docker/prometheus/prometheus.yaml")], "")):
+                                    ROOT, "docker/prometheus/prometheus.yaml")], ""),
+                                ("what each alert fires for", ["test", "rules", os.path.join(
+                                    ROOT, "docker/tests/alerts_test.yaml")], "")):
         result = subprocess.run([promtool, *command], input=text, text=True, stdout=subprocess.PIPE,
                                 stderr=subprocess.STDOUT, check=False)
         tap.ok(result.returncode == 0, "promtool finds nothing in " + name, result.stdout)
 
 
+def count_ticks(values):
+    """The ticks of all classes."""
+    return sum(value for (name, _), value in values.items() if name == "allframes_ticks_total")
+
+
 def check_growth(tap, agent, first, counters):
     end = time.monotonic() + HANG_SECONDS
-    ticks = ("allframes_ticks_total", 'class="idle"')
     while True:
         last = parse(get(agent, "/metrics")[2])[0]
-        if last[ticks] > first[ticks] or time.monotonic() > end:
+        if count_ticks(last) > count_ticks(first) or time.monotonic() > end:
             break
         time.sleep(0.2)
     fallen = [key for key, value in first.items() if key[0] in counters and last[key] < value]
-    tap.ok(last[ticks] > first[ticks] and not fallen, "counters grow and never fall", fallen)
+    tap.ok(count_ticks(last) > count_ticks(first) and not fallen, "counters grow and never fall", fallen)
     return last
+
+
+def check_skipped(tap, agent):
+    """Ticks of which the kernel keeps the agent are counted while it runs; the count so far."""
+    skipped = ("allframes_ticks_total", 'class="lost_skipped"')
+    end = time.monotonic() + HANG_SECONDS
+    while True:
+        count = parse(get(agent, "/metrics")[2])[0][skipped]
+        if count or time.monotonic() > end:
+            break
+        time.sleep(0.2)
+    tap.ok(count > 0, "samples that the kernel skips are counted while the agent runs")
+    return count
 
 
 def check_health(tap, agent):
@@ -131,41 +158,63 @@ def check_token(tap):
                    status, agent.log_text())
 
 
-def check_scraped(tap):
+CONFIGURATION = """
+global: {scrape_interval: 500ms}
+rule_files: [%s]
+scrape_configs:
+- job_name: allframes
+  static_configs: [{targets: ['%s:%s']}]
+"""
+
+
+def check_scraped(tap, agent):
     """Prometheus scrapes the agent, and its queries find what the agent says."""
-    with tempfile.TemporaryDirectory() as folder, Agent("-metrics", "127.0.0.1:0") as agent:
-        agent.wait_started()
+    name = "Prometheus scrapes the agent, and all queries of the dashboard have values"
+    try:
+        program = program_of("bookworm-prometheus", "usr/bin/prometheus")
+    except Lacking as why:
+        tap.skip(name, why)
+        return
+    queries = [re.sub(r"\$__rate_interval|\$__range", "5s", target["expr"])
+               for panel in dashboard()["panels"] for target in panel["targets"]]
+    with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "prometheus.yml"), "w", encoding="utf-8") as file:
-            file.write("global: {scrape_interval: 1s}\nrule_files: [%s]\nscrape_configs:\n- job_name: allframes\n"
-                       "  static_configs: [{targets: ['%s:%s']}]\n"
-                       % (os.path.join(ROOT, "docker/prometheus/alerts.yaml"), *url_of(agent)))
-        with subprocess.Popen([program_of("bookworm-prometheus", "usr/bin/prometheus"), "--config.file=prometheus.yml", "--web.listen-address=127.0.0.1:9099"],
-                              cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
-            try:
-                queries = [re.sub(r"\$__rate_interval|\$__range", "10s", panel["targets"][0]["expr"])
-                           for panel in dashboard()["panels"] if panel.get("targets")]
-                missing = wait_for_values(queries)
-            finally:
-                server.kill()
-    tap.ok(not missing, "Prometheus scrapes the agent, and all queries of the dashboard have values", *missing)
+            file.write(CONFIGURATION % (os.path.join(ROOT, "docker/prometheus/alerts.yaml"), *url_of(agent)))
+        port = free_port()
+        with Program(program, "--config.file=prometheus.yml", "--web.listen-address=127.0.0.1:%d" % port, ready=False,
+                     cwd=folder, stderr=subprocess.DEVNULL):
+            missing = wait_for_values(port, queries)
+            targets = ask_prometheus(port, "/api/v1/targets") or {}
+            rules = ask_prometheus(port, "/api/v1/rules") or {}
+    tap.ok(len(queries) >= 20 and not missing, name, len(queries), *missing)
+    healths = [one["health"] for one in targets.get("activeTargets", [])]
+    tap.ok(healths == ["up"], "it finds no fault in the text", targets)
+    alerts = [rule for group in rules.get("groups", []) for rule in group["rules"]]
+    tap.ok(len(alerts) == 5 and all(rule["health"] in ("ok", "unknown") for rule in alerts), "it takes the alert rules", rules)
 
 
-def wait_for_values(queries):
-    """Those of @queries to Prometheus that have no value in time."""
+def wait_for_values(port, queries):
+    """Those of @queries to Prometheus that have no number in time."""
     end = time.monotonic() + HANG_SECONDS
     while queries and time.monotonic() < end:
-        queries = [query for query in queries if not ask_prometheus(query)]
-        time.sleep(1)
+        queries = [query for query in queries if not has_number(port, query)]
+        time.sleep(0.3)
     return queries
 
 
-def ask_prometheus(query):
+def has_number(port, query):
+    data = ask_prometheus(port, "/api/v1/query?query=" + urllib.parse.quote(query)) or {}
+    values = [float(one["value"][1]) for one in data.get("result", [])]
+    return bool(values) and all(map(math.isfinite, values))
+
+
+def ask_prometheus(port, path):
+    """What Prometheus answers; None if it does not, or not yet."""
     try:
-        connection = http.client.HTTPConnection("127.0.0.1", 9099, timeout=10)
-        connection.request("POST", "/api/v1/query", "query=" + urllib.parse.quote(query),
-                           {"Content-Type": "application/x-www-form-urlencoded"})
-        return json.loads(connection.getresponse().read())["data"]["result"]
-    except (OSError, KeyError, ValueError):
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        connection.request("GET", path)
+        return json.loads(connection.getresponse().read())["data"]
+    except (OSError, KeyError, ValueError, http.client.HTTPException):
         return None
 
 
@@ -177,17 +226,23 @@ def dashboard():
 def main():
     tap = Tap()
     need_root(tap, "the agent's metrics")
-    with Agent("-metrics", "127.0.0.1:0", "-samples-per-second", "97") as agent:
+    build_targets.build(["map_updates"])
+    with Program(TARGETS["map_updates"].path), \
+            Agent("-metrics", "127.0.0.1:0", "-samples-per-second", "997", "-log-level", "debug") as agent:
         tap.ok(agent.wait_started(), "the agent serves metrics", agent.log_text())
         first, counters = check_text(tap, agent)
         check_by_promtool(tap, agent)
         last = check_growth(tap, agent, first, counters)
         check_health(tap, agent)
-        samples = sum(agent.stop().stacks.values())
+        check_scraped(tap, agent)
+        skipped = check_skipped(tap, agent)
+        result = agent.stop()
+        samples = sum(result.stacks.values())
+    tap.ok(result.metrics["samples_skipped"] >= skipped, "the summary has no fewer of them", skipped, result.last_line)
+    per_sample = last["allframes_bpf_time_seconds_total", None] / last["allframes_bpf_samples_total", None]
+    tap.ok(1e-7 < per_sample < 1e-3, "a sample takes the kernel between 100 ns and 1 ms", per_sample)
     tap.ok(0 < last["allframes_ticks_total", 'class="busy"'] <= samples, "the folded file has no fewer samples than the metrics", samples)
     check_token(tap)
-    if IS_LONG:
-        check_scraped(tap)
     tap.finish()
 
 

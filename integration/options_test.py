@@ -83,7 +83,7 @@ WRONG_USAGE = [
     ["stray"],
 ]
 
-NAMES = """collection-agent disable-tls tls-ca tls-cert tls-key header reporter-interval
+NAMES = """collection-agent disable-tls tls-ca tls-cert tls-key header metrics metrics-token-file metrics-interval reporter-interval
     reporter-jitter resource-grouping with-cpu output viewer viewer-token-file retention history-memory receive receive-tls-cert
     receive-tls-key receive-token-file open doctor pid comm cgroup cpus samples-per-second
     duration probabilistic-threshold probabilistic-interval probabilistic-seed tags tracers

@@ -27,10 +27,13 @@ import urllib.request
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "receivers")]
 import build_targets
+import metrics_test
 import otelcol
 import otlp_collector
+import otlp_metrics_test
 from build_targets import TARGETS
-from harness import ROOT, Agent, Program, Tap, die_with_parent, free_port, need_root, run_agent
+from harness import (HANG_SECONDS, ROOT, Agent, Program, Tap, die_with_parent, free_port, need_root,
+                     run_agent)
 
 SHIPPED = os.path.join(ROOT, "docker", "collector.yaml")
 GATE = "--feature-gates=service.profilesSupport"
@@ -54,6 +57,7 @@ exporters:
   # Without a queue, so that its failures are failures of the agent's calls.
   otlp_http:
     profiles_endpoint: http://127.0.0.1:%(sink)d/
+    metrics_endpoint: http://127.0.0.1:%(sink)d/metrics
     encoding: json
     compression: none
     sending_queue: {enabled: false}
@@ -63,6 +67,7 @@ service:
   telemetry: {metrics: {level: none}}
   pipelines:
     profiles: {receivers: [otlp], exporters: [otlp_http, debug]}
+    metrics: {receivers: [otlp], exporters: [otlp_http]}
 """
 
 
@@ -70,13 +75,14 @@ class Sink:
     """Takes the Collector's JSON."""
 
     def __init__(self):
-        self.requests = []
+        self.requests, self.metrics = [], []
         sink = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_POST(self):  # pylint: disable=invalid-name
                 length = int(self.headers["Content-Length"])
-                sink.requests.append(json.loads(self.rfile.read(length)))
+                requests = sink.metrics if self.path == "/metrics" else sink.requests
+                requests.append(json.loads(self.rfile.read(length)))
                 self.send_response(200)
                 self.send_header("Content-Type", "application/json")
                 self.end_headers()
@@ -452,6 +458,52 @@ def check_log(tap, collector, requests, samples):
            (printed, lines), (requests, samples))
 
 
+def series_of(request):
+    """The series of a request with metrics, as build/collector reports them."""
+    for scope in (scope for resource in request["resourceMetrics"] for scope in resource["scopeMetrics"]):
+        for metric in scope["metrics"]:
+            data = metric.get("sum") or metric["gauge"]
+            kind = ("counter" if data.get("isMonotonic") else "up_down_counter") if "sum" in metric else "gauge"
+            if kind != "gauge" and data["aggregationTemporality"] != 2:
+                raise ValueError("no cumulative sum: %s" % metric)
+            for point in data["dataPoints"]:
+                yield {"name": metric["name"], "unit": metric["unit"], "kind": kind,
+                       "attributes": " ".join("%s=%s" % (one["key"], one["value"]["stringValue"])
+                                              for one in point.get("attributes", [])),
+                       "time_ns": int(point["timeUnixNano"]),
+                       "value": int(point["asInt"]) if "asInt" in point else point["asDouble"]}
+
+
+def wait_for_metrics(sink, since):
+    """The series of the first request that was made after @since."""
+    end = time.monotonic() + HANG_SECONDS
+    while time.monotonic() < end:
+        for request in list(sink.metrics):
+            series = list(series_of(request))
+            if series and series[0]["time_ns"] > since:
+                return series
+        time.sleep(0.1)
+    return []
+
+
+def check_metrics(tap, collector, sink):
+    """The Collector takes the agent's metrics, and they are those that Prometheus gets."""
+    with Agent("-collection-agent", "127.0.0.1:%d" % collector.grpc_port, "-disable-tls", "-samples-per-second", RATE,
+               "-metrics", "127.0.0.1:0", "-metrics-interval", "500ms", "-tags", "env:test") as agent:
+        agent.wait_started()
+        before, kinds = metrics_test.parse(metrics_test.get(agent, "/metrics")[2])
+        series = wait_for_metrics(sink, time.time_ns())
+        after = metrics_test.parse(metrics_test.get(agent, "/metrics")[2])[0]
+        result = agent.stop()
+    otlp_metrics_test.check_same(tap, before, series, after, kinds)
+    tap.ok(result.status == 0 and not TROUBLE.search(result.log), "the Collector takes every request with metrics", result.log)
+    resource = {one["key"]: one["value"].get("stringValue") for request in sink.metrics
+                for one in request["resourceMetrics"][0]["resource"]["attributes"]}
+    tap.ok(resource.get("service.name") == "allframes" and resource.get("host.name") == platform.node()
+           and resource.get("env") == "test", "the resource of the metrics is the agent", resource)
+    sink.take()
+
+
 def check_tls(tap, program, directory, sink):
     """TLS between two implementations of it, both ends with certificates."""
     with otlp_collector.Certificates() as certificates:
@@ -516,6 +568,7 @@ def main():
             totals = [check_run(tap, collector, sink, directory, grouping)
                       for grouping in ("container", "process", "service")]
             check_log(tap, collector, *map(sum, zip(*totals)))
+            check_metrics(tap, collector, sink)
         check_tls(tap, program, directory, sink)
         check_shipped(tap, program, directory)
     tap.finish()

@@ -26,8 +26,6 @@
 #include "reporter/grpc_library.h"
 #include "reporter/otlp_answer.h"
 
-#define EXPORT_METHOD "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"
-
 /* How long a stop waits for a cancelled call, or for the end of the queue. */
 #define CANCEL_TIMEOUT_NS (100 * NS_PER_MS)
 
@@ -108,11 +106,9 @@ static int read_headers(struct call_state *state, const struct transport_headers
 }
 
 /* Makes the call and publishes it for cancel(); false if all sending is cancelled. */
-static bool publish_call(struct grpc_transport *transport, struct call_state *state,
-			 uint64_t timeout_ns)
+static bool publish_call(struct grpc_transport *transport, const char *method,
+			 struct call_state *state, uint64_t timeout_ns)
 {
-	const char *method = transport->options->method ? transport->options->method :
-							  EXPORT_METHOD;
 	gpr_timespec timeout = gpr_time_from_nanos(
 		timeout_ns > INT64_MAX ? INT64_MAX : (int64_t)timeout_ns, GPR_TIMESPAN);
 	gpr_timespec deadline = gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC), timeout);
@@ -271,8 +267,9 @@ static void fail_locally(struct transport_answer *answer, enum rpc_status status
 	otlp_answer_set_message(answer, text);
 }
 
-static void grpc_transport_send(struct transport *base, const void *bytes, size_t byte_count,
-				uint64_t timeout_ns, struct transport_answer *answer)
+static void grpc_transport_send(struct transport *base, const char *method, const void *bytes,
+				size_t byte_count, uint64_t timeout_ns,
+				struct transport_answer *answer)
 {
 	struct grpc_transport *transport = (struct grpc_transport *)base;
 	_cleanup_(call_destroy) struct call_state *state = calloc(1, sizeof(*state));
@@ -289,7 +286,7 @@ static void grpc_transport_send(struct transport *base, const void *bytes, size_
 	if ((!transport->channel && open_channel(transport)) ||
 	    read_headers(state, transport->options->headers))
 		return fail_locally(answer, RPC_UNAVAILABLE, error_text());
-	if (!publish_call(transport, state, timeout_ns))
+	if (!publish_call(transport, method, state, timeout_ns))
 		return fail_locally(answer, RPC_CANCELLED, "cancelled");
 	slice = grpc_slice_from_copied_buffer(bytes, byte_count);
 	state->request = grpc_raw_byte_buffer_create(&slice, 1);
@@ -346,7 +343,7 @@ static int check_certificates(struct grpc_transport *transport)
 	if (error)
 		return error;
 	transport->options = &nowhere;
-	grpc_transport_send(&transport->base, "", 0, NS_PER_SECOND, &answer);
+	grpc_transport_send(&transport->base, OTLP_PROFILES_METHOD, "", 0, NS_PER_SECOND, &answer);
 	transport->options = options;
 	close_channel(transport);
 	if (!strcmp(answer.message, grpc_unusable_certificates))

@@ -18,8 +18,6 @@
 
 /** Borrowed for as long as the transport lives. */
 struct grpc_transport_options {
-	/** "/package.Service/Method"; NULL: ProfilesService/Export. */
-	const char *method;
 	/** `host:port`, `1.2.3.4:port` or `[::1]:port`. */
 	const char *address;
 	/** No TLS; the three paths are then unused. */

@@ -58,7 +58,7 @@ int otlp_answer_read_response(struct transport_answer *answer, const void *bytes
 		return fail(-EBADMSG, "answer is no ExportProfilesServiceResponse");
 	partial = response->partial_success;
 	if (partial) {
-		answer->rejected_profiles =
+		answer->rejected_count =
 			partial->rejected_profiles > 0 ? partial->rejected_profiles : 0;
 		otlp_answer_set_message(answer, partial->error_message);
 	}

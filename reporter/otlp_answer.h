@@ -18,7 +18,7 @@ enum { OTLP_ANSWER_MAX_BYTES = 64 << 10 };
 void otlp_answer_set_message(struct transport_answer *answer, const char *text);
 
 /**
- * Reads an ExportProfilesServiceResponse into @answer's rejected_profiles (at least 0) and message.
+ * Reads an ExportProfilesServiceResponse, or an ExportMetricsServiceResponse, which has the same fields, into @answer's rejected_count (at least 0) and message.
  * -EBADMSG if it is not one; the fields are untouched then.
  */
 int otlp_answer_read_response(struct transport_answer *answer, const void *bytes, size_t count);

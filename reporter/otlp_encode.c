@@ -14,6 +14,7 @@
 #include "build/proto/otlp_profiles.pb-c.h"
 #include "lib/base/clock.h"
 #include "lib/base/hash128.h"
+#include "reporter/otlp_arena.h"
 
 #define MESSAGE(name) Opentelemetry__Proto__Profiles__V1development__##name
 #define DESCRIPTOR(name) (&opentelemetry__proto__profiles__v1development__##name##__descriptor)
@@ -36,89 +37,12 @@
 #define ArrayValueMessage COMMON(ArrayValue)
 #define InstrumentationScopeMessage COMMON(InstrumentationScope)
 
-/* --- memory of the messages --- */
-
-enum { BLOCK_BYTES = 1 << 16, ALIGNMENT = 16 };
-
-struct block {
-	struct block *next;
-	size_t used;
-	size_t capacity;
-	_Alignas(ALIGNMENT) unsigned char bytes[];
-};
-
-struct arena {
-	struct block *blocks;
-	/* After one failed allocation, all fail. */
-	bool failed;
-};
-
-static void arena_deinit(struct arena *arena)
-{
-	while (arena->blocks) {
-		struct block *next = arena->blocks->next;
-
-		free(arena->blocks);
-		arena->blocks = next;
-	}
-}
-
-/* Zeroed memory; NULL after a failure. */
-static void *arena_take(struct arena *arena, size_t bytes)
-{
-	struct block *block = arena->blocks;
-	size_t capacity = bytes > BLOCK_BYTES ? bytes : BLOCK_BYTES;
-	void *taken;
-
-	bytes = (bytes + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
-	if (arena->failed)
-		return NULL;
-	if (!block || bytes > block->capacity - block->used) {
-		capacity = (capacity + ALIGNMENT - 1) & ~(size_t)(ALIGNMENT - 1);
-		block = calloc(1, sizeof(*block) + capacity);
-		if (!block) {
-			arena->failed = true;
-			return NULL;
-		}
-		block->capacity = capacity;
-		block->next = arena->blocks;
-		arena->blocks = block;
-	}
-	taken = block->bytes + block->used;
-	block->used += bytes;
-	return taken;
-}
-
-/* @count empty messages, and an array of pointers to them as the generated code needs it. */
-static void *new_messages(struct arena *arena, const ProtobufCMessageDescriptor *descriptor,
-			  size_t count)
-{
-	void **messages = arena_take(arena, (count + 1) * sizeof(*messages));
-	size_t bytes = descriptor->sizeof_message;
-	char *memory = arena_take(arena, count * bytes);
-
-	if (!messages || !memory)
-		return NULL;
-	for (size_t i = 0; i < count; i++) {
-		messages[i] = memory + i * bytes;
-		protobuf_c_message_init(descriptor, messages[i]);
-	}
-	return messages;
-}
-
-static void *new_message(struct arena *arena, const ProtobufCMessageDescriptor *descriptor)
-{
-	void **messages = new_messages(arena, descriptor, 1);
-
-	return messages ? messages[0] : NULL;
-}
-
 /* --- state of an encoding --- */
 
 struct encoder {
 	const struct otlp_draft *draft;
 	const struct otlp_dictionary *dictionary;
-	struct arena arena;
+	struct otlp_arena arena;
 };
 
 static uint32_t index_of(const struct encoder *encoder, enum otlp_table table, uint32_t id)
@@ -135,7 +59,7 @@ static char *string_of(const struct encoder *encoder, uint32_t id)
 static int32_t *new_indexes(struct encoder *encoder, enum otlp_table table, const uint32_t *ids,
 			    size_t *count)
 {
-	int32_t *indexes = arena_take(&encoder->arena, *count * sizeof(*indexes));
+	int32_t *indexes = otlp_arena_take(&encoder->arena, *count * sizeof(*indexes));
 
 	if (!indexes)
 		*count = 0;
@@ -190,7 +114,7 @@ static void fill_value(struct encoder *encoder, const struct otlp_attribute_entr
 static AnyValueMessage *new_value(struct encoder *encoder,
 				  const struct otlp_attribute_entry *attribute)
 {
-	AnyValueMessage *value = new_message(&encoder->arena, COMMON_DESCRIPTOR(any_value));
+	AnyValueMessage *value = otlp_arena_new_one(&encoder->arena, COMMON_DESCRIPTOR(any_value));
 
 	if (value)
 		fill_value(encoder, attribute, value);
@@ -208,7 +132,7 @@ static void *new_table(struct encoder *encoder, enum otlp_table table,
 		       size_t *count)
 {
 	const struct number_vector *used = &encoder->dictionary->tables[table].used;
-	void *messages = new_messages(&encoder->arena, descriptor, used->count + 1);
+	void *messages = otlp_arena_new(&encoder->arena, descriptor, used->count + 1);
 
 	*ids = used->items;
 	*count = messages ? used->count + 1 : 0;
@@ -218,7 +142,7 @@ static void *new_table(struct encoder *encoder, enum otlp_table table,
 static void add_strings(struct encoder *encoder, ProfilesDictionaryMessage *tables)
 {
 	const struct number_vector *used = &encoder->dictionary->tables[OTLP_STRINGS].used;
-	char **strings = arena_take(&encoder->arena, (used->count + 1) * sizeof(*strings));
+	char **strings = otlp_arena_take(&encoder->arena, (used->count + 1) * sizeof(*strings));
 
 	if (!strings)
 		return;
@@ -288,7 +212,7 @@ static void add_lines(struct encoder *encoder, const struct otlp_location_entry 
 {
 	if (!entry->line_count)
 		return;
-	location->lines = new_messages(&encoder->arena, DESCRIPTOR(line), entry->line_count);
+	location->lines = otlp_arena_new(&encoder->arena, DESCRIPTOR(line), entry->line_count);
 	location->n_lines = location->lines ? entry->line_count : 0;
 	for (size_t i = 0; i < location->n_lines; i++) {
 		const uint32_t *line = entry->lines + i * OTLP_LINE_WORDS;
@@ -338,7 +262,7 @@ static void add_stacks(struct encoder *encoder, ProfilesDictionaryMessage *table
 static ProfilesDictionaryMessage *new_dictionary(struct encoder *encoder)
 {
 	ProfilesDictionaryMessage *tables =
-		new_message(&encoder->arena, DESCRIPTOR(profiles_dictionary));
+		otlp_arena_new_one(&encoder->arena, DESCRIPTOR(profiles_dictionary));
 
 	if (!tables)
 		return NULL;
@@ -349,7 +273,7 @@ static ProfilesDictionaryMessage *new_dictionary(struct encoder *encoder)
 	add_locations(encoder, tables);
 	add_stacks(encoder, tables);
 	/* The link table has only its zero value, with empty ids: our samples have no trace. */
-	tables->link_table = new_messages(&encoder->arena, DESCRIPTOR(link), 1);
+	tables->link_table = otlp_arena_new(&encoder->arena, DESCRIPTOR(link), 1);
 	tables->n_link_table = tables->link_table ? 1 : 0;
 	return tables;
 }
@@ -362,7 +286,7 @@ static void add_samples(struct encoder *encoder, const struct otlp_draft_profile
 	const struct otlp_draft *draft = encoder->draft;
 	const struct otlp_draft_sample *samples = draft->samples.items + from->first_sample;
 
-	profile->samples = new_messages(&encoder->arena, DESCRIPTOR(sample), from->sample_count);
+	profile->samples = otlp_arena_new(&encoder->arena, DESCRIPTOR(sample), from->sample_count);
 	profile->n_samples = profile->samples ? from->sample_count : 0;
 	for (size_t i = 0; i < profile->n_samples; i++) {
 		SampleMessage *sample = profile->samples[i];
@@ -384,7 +308,7 @@ static void add_samples(struct encoder *encoder, const struct otlp_draft_profile
 
 static ValueTypeMessage *new_type(struct encoder *encoder, uint32_t type, uint32_t unit)
 {
-	ValueTypeMessage *value_type = new_message(&encoder->arena, DESCRIPTOR(value_type));
+	ValueTypeMessage *value_type = otlp_arena_new_one(&encoder->arena, DESCRIPTOR(value_type));
 
 	if (value_type) {
 		value_type->type_strindex = (int32_t)index_of(encoder, OTLP_STRINGS, type);
@@ -396,7 +320,7 @@ static ValueTypeMessage *new_type(struct encoder *encoder, uint32_t type, uint32
 /* Random, so that ids are unique over all hosts. */
 static void fill_profile_id(struct encoder *encoder, ProfileMessage *profile)
 {
-	uint8_t *id = arena_take(&encoder->arena, OTLP_PROFILE_ID_BYTES);
+	uint8_t *id = otlp_arena_take(&encoder->arena, OTLP_PROFILE_ID_BYTES);
 	uint64_t numbers[3];
 	struct hash128 hash;
 
@@ -444,7 +368,7 @@ static void fill_profile(struct encoder *encoder, const struct otlp_draft_profil
 static InstrumentationScopeMessage *new_scope(struct encoder *encoder)
 {
 	InstrumentationScopeMessage *scope =
-		new_message(&encoder->arena, COMMON_DESCRIPTOR(instrumentation_scope));
+		otlp_arena_new_one(&encoder->arena, COMMON_DESCRIPTOR(instrumentation_scope));
 
 	if (scope) {
 		scope->name = OTLP_SCOPE_NAME;
@@ -458,11 +382,11 @@ static void add_resource(struct encoder *encoder, uint32_t index, ResourceProfil
 	const uint32_t *ids;
 	uint32_t count = otlp_resource_attributes(encoder->draft->attributes, index, &ids);
 
-	profiles->resource = new_message(&encoder->arena, RESOURCE_DESCRIPTOR);
+	profiles->resource = otlp_arena_new_one(&encoder->arena, RESOURCE_DESCRIPTOR);
 	if (!profiles->resource)
 		return;
 	profiles->resource->attributes =
-		new_messages(&encoder->arena, COMMON_DESCRIPTOR(key_value), count);
+		otlp_arena_new(&encoder->arena, COMMON_DESCRIPTOR(key_value), count);
 	profiles->resource->n_attributes = profiles->resource->attributes ? count : 0;
 	for (size_t i = 0; i < profiles->resource->n_attributes; i++) {
 		struct otlp_attribute_entry entry = otlp_attribute(encoder->dictionary, ids[i]);
@@ -501,13 +425,13 @@ static void fill_resource_profiles(struct encoder *encoder, const struct otlp_dr
 	ScopeProfilesMessage *scope;
 
 	add_resource(encoder, from->resource, profiles);
-	profiles->scope_profiles = new_messages(&encoder->arena, DESCRIPTOR(scope_profiles), 1);
+	profiles->scope_profiles = otlp_arena_new(&encoder->arena, DESCRIPTOR(scope_profiles), 1);
 	if (!profiles->scope_profiles)
 		return;
 	profiles->n_scope_profiles = 1;
 	scope = profiles->scope_profiles[0];
 	scope->scope = new_scope(encoder);
-	scope->profiles = new_messages(&encoder->arena, DESCRIPTOR(profile), count);
+	scope->profiles = otlp_arena_new(&encoder->arena, DESCRIPTOR(profile), count);
 	if (!scope->profiles)
 		return;
 	scope->n_profiles = count;
@@ -522,7 +446,7 @@ static void build_message(struct encoder *encoder, ProfilesDataMessage *data)
 	size_t count = count_resources(profiles), first = 0;
 
 	data->resource_profiles =
-		new_messages(&encoder->arena, DESCRIPTOR(resource_profiles), count);
+		otlp_arena_new(&encoder->arena, DESCRIPTOR(resource_profiles), count);
 	data->n_resource_profiles = data->resource_profiles ? count : 0;
 	for (size_t i = 0; i < data->n_resource_profiles; i++) {
 		size_t end = end_of_resource(profiles, first);
@@ -549,7 +473,7 @@ int otlp_encode(const struct otlp_draft *draft, struct otlp_request *request)
 	}
 	if (bytes)
 		protobuf_c_message_pack(&data.base, bytes);
-	arena_deinit(&encoder.arena);
+	otlp_arena_deinit(&encoder.arena);
 	if (!bytes)
 		return -ENOMEM;
 	*request = (struct otlp_request){

@@ -83,6 +83,7 @@ struct otlp_request {
 	/** malloc'ed; owned by the holder of the request. */
 	uint8_t *bytes;
 	size_t byte_count;
+	/** Samples, or data points of metrics. */
 	uint64_t sample_count;
 	/** How often it has been sent. */
 	uint32_t try_count;

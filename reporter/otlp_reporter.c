@@ -23,6 +23,7 @@ struct otlp_reporter {
 	struct otlp_reporter_config config;
 	struct sample_store *store;
 	struct otlp_sender sender;
+	struct metrics_reporter metrics;
 	uint64_t window_start_ns;
 	uint64_t next_tick_ns;
 	unsigned short random_state[3];
@@ -77,6 +78,28 @@ static void note_half_full(void *context)
 	pthread_mutex_unlock(&reporter->lock);
 }
 
+static int init_senders(struct otlp_reporter *reporter)
+{
+	const struct otlp_reporter_config *config = &reporter->config;
+	const struct metrics_reporter_config metrics = {
+		.sender = config->sender,
+		.otlp = config->otlp,
+		.interval_ns = config->metrics_interval_ns,
+		.jitter = config->jitter,
+		.start_ns = config->start_ns,
+		.fill = config->fill_metrics,
+		.context = config->metrics_context,
+	};
+	int error = otlp_sender_init(&reporter->sender, &config->sender);
+
+	if (error)
+		return error;
+	error = metrics_reporter_init(&reporter->metrics, &metrics);
+	if (error)
+		otlp_sender_deinit(&reporter->sender);
+	return error;
+}
+
 int otlp_reporter_create(const struct otlp_reporter_config *config, struct otlp_reporter **created)
 {
 	struct otlp_reporter *reporter = calloc(1, sizeof(*reporter));
@@ -94,7 +117,7 @@ int otlp_reporter_create(const struct otlp_reporter_config *config, struct otlp_
 	if (!reporter)
 		return fail(-ENOMEM, "no memory for the reporter");
 	reporter->config = *config;
-	error = otlp_sender_init(&reporter->sender, &config->sender);
+	error = init_senders(reporter);
 	if (error) {
 		free(reporter);
 		return error;
@@ -235,6 +258,17 @@ static bool take_half_full(struct otlp_reporter *reporter)
 	return is_half_full;
 }
 
+/* Makes a request with metrics if it is time for it. Returns the time of the next tick. */
+static uint64_t tick_metrics(struct otlp_reporter *reporter)
+{
+	uint64_t due_ns = reporter->metrics.next_tick_ns;
+	uint64_t next_ns = metrics_reporter_tick(&reporter->metrics);
+
+	if (next_ns != due_ns)
+		wake_threads(reporter);
+	return next_ns < reporter->next_tick_ns ? next_ns : reporter->next_tick_ns;
+}
+
 uint64_t otlp_reporter_tick(struct otlp_reporter *reporter)
 {
 	uint64_t time_ns = otlp_sender_now_ns(&reporter->sender);
@@ -245,12 +279,28 @@ uint64_t otlp_reporter_tick(struct otlp_reporter *reporter)
 				 "next");
 		reporter->next_tick_ns = time_ns + draw_interval_ns(reporter);
 	}
-	return reporter->next_tick_ns;
+	return tick_metrics(reporter);
 }
 
 uint64_t otlp_reporter_send(struct otlp_reporter *reporter)
 {
-	return otlp_sender_step(&reporter->sender);
+	uint64_t profiles_ns = otlp_sender_step(&reporter->sender);
+	uint64_t metrics_ns = otlp_sender_step(&reporter->metrics.sender);
+
+	return profiles_ns < metrics_ns ? profiles_ns : metrics_ns;
+}
+
+static bool is_sending_done(struct otlp_reporter *reporter)
+{
+	return otlp_sender_is_done(&reporter->sender) &&
+	       otlp_sender_is_done(&reporter->metrics.sender);
+}
+
+/* From now on nothing more is pushed. */
+static void drain_senders(struct otlp_reporter *reporter, uint64_t deadline_ns)
+{
+	otlp_sender_drain(&reporter->sender, deadline_ns);
+	otlp_sender_drain(&reporter->metrics.sender, deadline_ns);
 }
 
 static void *run_report_thread(void *argument)
@@ -273,7 +323,8 @@ static void *run_report_thread(void *argument)
 	deadline_ns = reporter->deadline_ns;
 	pthread_mutex_unlock(&reporter->lock);
 	collect(reporter, otlp_sender_now_ns(&reporter->sender));
-	otlp_sender_drain(&reporter->sender, deadline_ns);
+	metrics_reporter_send_now(&reporter->metrics);
+	drain_senders(reporter, deadline_ns);
 	wake_threads(reporter);
 	return NULL;
 }
@@ -283,7 +334,7 @@ static void *run_send_thread(void *argument)
 	struct otlp_reporter *reporter = argument;
 
 	pthread_setname_np(pthread_self(), "send");
-	while (!otlp_sender_is_done(&reporter->sender)) {
+	while (!is_sending_done(reporter)) {
 		uint64_t seen, next_ns;
 
 		pthread_mutex_lock(&reporter->lock);
@@ -296,7 +347,7 @@ static void *run_send_thread(void *argument)
 		pthread_mutex_lock(&reporter->lock);
 		pthread_cond_broadcast(&reporter->changed);
 		pthread_mutex_unlock(&reporter->lock);
-		if (!next_ns || otlp_sender_is_done(&reporter->sender))
+		if (!next_ns || is_sending_done(reporter))
 			continue;
 		pthread_mutex_lock(&reporter->lock);
 		while (reporter->change_count == seen && wait_for_change(reporter, next_ns))
@@ -315,6 +366,7 @@ int otlp_reporter_start(struct otlp_reporter *reporter)
 	int error;
 
 	begin_interval(reporter);
+	metrics_reporter_begin(&reporter->metrics);
 	error = pthread_create(&reporter->send_thread, NULL, run_send_thread, reporter);
 	if (error)
 		return fail_errno(-error, "cannot start the send thread");
@@ -354,7 +406,7 @@ void otlp_reporter_finish(struct otlp_reporter *reporter)
 	if (reporter->has_report_thread)
 		pthread_join(reporter->report_thread, NULL);
 	else
-		otlp_sender_drain(&reporter->sender, reporter->deadline_ns);
+		drain_senders(reporter, reporter->deadline_ns);
 	wake_threads(reporter);
 	reporter->has_report_thread = false;
 	count_rest(reporter);
@@ -375,6 +427,7 @@ void otlp_reporter_destroy(struct otlp_reporter *reporter)
 	}
 	if (reporter->store)
 		count_rest(reporter);
+	metrics_reporter_deinit(&reporter->metrics);
 	otlp_sender_deinit(&reporter->sender);
 	sample_store_destroy(reporter->store);
 	pthread_cond_destroy(&reporter->changed);

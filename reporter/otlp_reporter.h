@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Sends samples to a collector. It has its own sample store, which is emptied into requests every
- * interval, and a sender for the requests. There are two threads, so that a collector which does
+ * Sends samples to a collector, and the agent's metrics if that is wanted (metrics_reporter.h). It has its own sample
+ * store, which is emptied into requests every interval, and a sender for the requests. There are two threads, so that a collector which does
  * not answer delays an interval by the timeout of one call at most. Thread `report` empties the
  * store, builds requests, and waits for room in the queue while no call fails; thread `send` waits
  * for the network. Memory is limited by the store's limit, the sender's queue, and what one
@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "reporter/metrics_reporter.h"
 #include "reporter/otlp_profile.h"
 #include "reporter/otlp_sender.h"
 #include "reporter/reporter.h"
@@ -45,6 +46,13 @@ struct otlp_reporter_config {
 	 * OTLP_STORE_MAX_BYTES.
 	 */
 	size_t store_max_bytes;
+	/** Interval of the agent's metrics; 0: they are not sent. */
+	uint64_t metrics_interval_ns;
+	/** When the agent was started, ns since 1970. */
+	uint64_t start_ns;
+	/** The report thread calls it to fill the table, which is empty. */
+	void (*fill_metrics)(void *metrics_context, struct metric_table *table);
+	void *metrics_context;
 };
 
 struct otlp_reporter;

@@ -24,6 +24,46 @@ enum {
 #define LOSS_LOG_INTERVAL_NS (600 * NS_PER_SECOND)
 #define REFUSAL_LOG_INTERVAL_NS (3600 * NS_PER_SECOND)
 
+struct signal {
+	const char *method;
+	/** Words for the log: the contents of a request, and their items. */
+	const char *things;
+	const char *items;
+	enum metric requests_sent;
+	enum metric requests_dropped;
+	enum metric items_sent;
+	enum metric items_dropped;
+	enum metric rejected;
+};
+
+static const struct signal signals[] = {
+	[OTLP_PROFILES] = {
+		.method = OTLP_PROFILES_METHOD,
+		.things = "profiles",
+		.items = "samples",
+		.requests_sent = METRIC_OTLP_REQUESTS_SENT,
+		.requests_dropped = METRIC_OTLP_REQUESTS_DROPPED,
+		.items_sent = METRIC_OTLP_SAMPLES_SENT,
+		.items_dropped = METRIC_OTLP_SAMPLES_DROPPED,
+		.rejected = METRIC_OTLP_PROFILES_REJECTED,
+	},
+	[OTLP_METRICS] = {
+		.method = OTLP_METRICS_METHOD,
+		.things = "metrics",
+		.items = "data points",
+		.requests_sent = METRIC_OTLP_METRIC_REQUESTS_SENT,
+		.requests_dropped = METRIC_OTLP_METRIC_REQUESTS_DROPPED,
+		.items_sent = METRIC_OTLP_POINTS_SENT,
+		.items_dropped = METRIC_OTLP_POINTS_DROPPED,
+		.rejected = METRIC_OTLP_POINTS_REJECTED,
+	},
+};
+
+static const struct signal *signal_of(const struct otlp_sender *sender)
+{
+	return &signals[sender->config.signal];
+}
+
 uint64_t otlp_sender_now_ns(const struct otlp_sender *sender)
 {
 	return sender->config.now_ns ? sender->config.now_ns() : clock_monotonic_ns();
@@ -57,14 +97,19 @@ int otlp_sender_init(struct otlp_sender *sender, const struct otlp_sender_config
 	return 0;
 }
 
-/* Adds the requests that the queue has dropped to the metrics. */
-static void count_drops(struct otlp_sender *sender)
+/* Adds the requests that the queue has dropped to the metrics, and sets the queue's length there. */
+static void count_queue(struct otlp_sender *sender)
 {
 	struct request_queue *queue = &sender->queue;
 
-	metrics_add(METRIC_OTLP_REQUESTS_DROPPED,
+	metrics_add(signal_of(sender)->requests_dropped,
 		    queue->dropped_requests - sender->counted_requests);
-	metrics_add(METRIC_OTLP_SAMPLES_DROPPED, queue->dropped_samples - sender->counted_samples);
+	metrics_add(signal_of(sender)->items_dropped,
+		    queue->dropped_samples - sender->counted_samples);
+	if (sender->config.signal == OTLP_PROFILES) {
+		metrics_set(METRIC_OTLP_REQUESTS_WAITING, queue->count + queue->is_taken);
+		metrics_set(METRIC_OTLP_WAITING, queue->bytes);
+	}
 	sender->counted_requests = queue->dropped_requests;
 	sender->counted_samples = queue->dropped_samples;
 }
@@ -72,7 +117,7 @@ static void count_drops(struct otlp_sender *sender)
 void otlp_sender_deinit(struct otlp_sender *sender)
 {
 	request_queue_clear(&sender->queue);
-	count_drops(sender);
+	count_queue(sender);
 	request_queue_deinit(&sender->queue);
 	pthread_mutex_destroy(&sender->lock);
 }
@@ -84,14 +129,14 @@ void otlp_sender_push(struct otlp_sender *sender, struct otlp_request *request)
 	pthread_mutex_lock(&sender->lock);
 	dropped_before = sender->queue.dropped_requests;
 	request_queue_push(&sender->queue, request);
-	count_drops(sender);
+	count_queue(sender);
 	if (sender->queue.dropped_requests != dropped_before &&
 	    log_limit_allow(&sender->full_limit, otlp_sender_now_ns(sender), NULL))
-		log_warn(
-			"collector %s: more than %zu MiB of profiles wait; the oldest are dropped, "
-			"%" PRIu64 " samples so far",
-			sender->config.collector, sender->queue.max_bytes >> 20,
-			sender->queue.dropped_samples);
+		log_warn("collector %s: more than %zu MiB of %s wait; the oldest are dropped, "
+			 "%" PRIu64 " %s so far",
+			 sender->config.collector, sender->queue.max_bytes >> 20,
+			 signal_of(sender)->things, sender->queue.dropped_samples,
+			 signal_of(sender)->items);
 	pthread_mutex_unlock(&sender->lock);
 }
 
@@ -196,15 +241,16 @@ static void log_loss(struct otlp_sender *sender, const struct transport_answer *
 		log_warn("collector %s: %s; trying again until the stop", sender->config.collector,
 			 answer->message);
 	else
-		log_warn("collector %s: %s; trying again, up to %zu MiB of profiles wait",
-			 sender->config.collector, answer->message, sender->queue.max_bytes >> 20);
+		log_warn("collector %s: %s; trying again, up to %zu MiB of %s wait",
+			 sender->config.collector, answer->message, sender->queue.max_bytes >> 20,
+			 signal_of(sender)->things);
 }
 
 static void log_return(struct otlp_sender *sender)
 {
 	if (sender->is_loss_logged)
-		log_info("collector %s takes profiles again; %" PRIu32 " more requests wait",
-			 sender->config.collector, sender->queue.count);
+		log_info("collector %s takes %s again; %" PRIu32 " more requests wait",
+			 sender->config.collector, signal_of(sender)->things, sender->queue.count);
 	sender->is_loss_logged = false;
 }
 
@@ -213,15 +259,16 @@ static void log_partial_success(struct otlp_sender *sender, const struct transpo
 	char before[64];
 	uint64_t held_back;
 
-	if (!answer->rejected_profiles && !answer->message[0])
+	if (!answer->rejected_count && !answer->message[0])
 		return;
 	if (!log_limit_allow(&sender->partial_limit, otlp_sender_now_ns(sender), &held_back))
 		return;
 	held_back_text(held_back, before, sizeof(before));
-	if (answer->rejected_profiles)
-		log_warn("collector %s rejects %" PRId64 " profiles of a request: %s%s",
-			 sender->config.collector, answer->rejected_profiles, answer->message,
-			 before);
+	if (answer->rejected_count)
+		log_warn("collector %s rejects %" PRId64 " %s of a request: %s%s",
+			 sender->config.collector, answer->rejected_count,
+			 sender->config.signal == OTLP_PROFILES ? "profiles" : "data points",
+			 answer->message, before);
 	else
 		log_warn("collector %s warns: %s%s", sender->config.collector, answer->message,
 			 before);
@@ -236,8 +283,8 @@ static void log_refusal(struct otlp_sender *sender, const struct transport_answe
 	if (!log_limit_allow(&sender->refusal_limits[answer->status], otlp_sender_now_ns(sender),
 			     &held_back))
 		return;
-	log_warn("collector %s: %s; %" PRIu64 " samples are dropped%s", sender->config.collector,
-		 answer->message, request->sample_count,
+	log_warn("collector %s: %s; %" PRIu64 " %s are dropped%s", sender->config.collector,
+		 answer->message, request->sample_count, signal_of(sender)->items,
 		 held_back_text(held_back, before, sizeof(before)));
 }
 
@@ -274,14 +321,15 @@ static void handle_answer(struct otlp_sender *sender, struct otlp_request *reque
 	sender->failure_count = 0;
 	sender->retry_at_ns = 0;
 	if (answer->status == RPC_OK) {
-		metrics_add(METRIC_OTLP_REQUESTS_SENT, 1);
-		metrics_add(METRIC_OTLP_SAMPLES_SENT, request->sample_count);
-		metrics_add(METRIC_OTLP_PROFILES_REJECTED, answer->rejected_profiles);
+		metrics_add(signal_of(sender)->requests_sent, 1);
+		metrics_add(signal_of(sender)->items_sent, request->sample_count);
+		metrics_add(signal_of(sender)->rejected, answer->rejected_count);
+		metrics_add(METRIC_OTLP_SENT, request->byte_count);
 		log_partial_success(sender, answer);
 		log_return(sender);
 	} else {
-		metrics_add(METRIC_OTLP_REQUESTS_DROPPED, 1);
-		metrics_add(METRIC_OTLP_SAMPLES_DROPPED, request->sample_count);
+		metrics_add(signal_of(sender)->requests_dropped, 1);
+		metrics_add(signal_of(sender)->items_dropped, request->sample_count);
 		log_refusal(sender, answer, request);
 	}
 	request_queue_release(&sender->queue, request);
@@ -297,9 +345,11 @@ static void send_request(struct otlp_sender *sender, struct otlp_request *reques
 	if (request->try_count++)
 		metrics_add(METRIC_OTLP_RETRIES, 1);
 	pthread_mutex_unlock(&sender->lock);
-	transport->ops->send(transport, request->bytes, request->byte_count, timeout_ns, &answer);
+	transport->ops->send(transport, signal_of(sender)->method, request->bytes,
+			     request->byte_count, timeout_ns, &answer);
 	pthread_mutex_lock(&sender->lock);
 	handle_answer(sender, request, &answer);
+	count_queue(sender);
 }
 
 /*
@@ -312,12 +362,12 @@ static void give_up(struct otlp_sender *sender)
 	if (!sender->queue.count)
 		return;
 	request_queue_clear(&sender->queue);
-	count_drops(sender);
+	count_queue(sender);
 	if (sender->is_loss_logged)
 		return;
-	log_warn("collector %s: %s; %" PRIu64 " samples are dropped", sender->config.collector,
+	log_warn("collector %s: %s; %" PRIu64 " %s are dropped", sender->config.collector,
 		 sender->loss[0] ? sender->loss : "no answer until the stop",
-		 sender->queue.dropped_samples - dropped_before);
+		 sender->queue.dropped_samples - dropped_before, signal_of(sender)->items);
 }
 
 static uint64_t step(struct otlp_sender *sender)

@@ -26,9 +26,16 @@ enum {
 	RPC_STATUS_COUNT = RPC_UNAUTHENTICATED + 1,
 };
 
+/** The contents of requests: they decide the method, and the metrics that count the requests. */
+enum otlp_signal {
+	OTLP_PROFILES,
+	OTLP_METRICS,
+};
+
 /** Pointers are borrowed. */
 struct otlp_sender_config {
 	struct transport *transport;
+	enum otlp_signal signal;
 	/** The collector's name in the log: `host:port`. */
 	const char *collector;
 	uint64_t call_timeout_ns;

@@ -12,6 +12,10 @@
 
 enum { TRANSPORT_MESSAGE_BYTES = 256 };
 
+#define OTLP_PROFILES_METHOD                                                                       \
+	"/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"
+#define OTLP_METRICS_METHOD "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export"
+
 /** Canonical gRPC status codes (grpc.io/docs/guides/status-codes). */
 enum rpc_status {
 	RPC_OK = 0,
@@ -37,8 +41,8 @@ struct transport_answer {
 	enum rpc_status status;
 	/** RetryInfo: how long to wait before the next try; UINT64_MAX if there was none. */
 	uint64_t retry_delay_ns;
-	/** Rejected profiles of a partial success; 0 if there was none, or only a warning. */
-	int64_t rejected_profiles;
+	/** Rejected profiles or data points of a partial success; 0 if there was none, or only a warning. */
+	int64_t rejected_count;
 	/** The status's or the partial success's text, cleaned for a log line; "" if there is none. */
 	char message[TRANSPORT_MESSAGE_BYTES];
 };
@@ -47,12 +51,11 @@ struct transport;
 
 struct transport_ops {
 	/**
-	 * Sends one request (an ExportProfilesServiceRequest, unless the transport is for another
-	 * method) and waits at most @timeout_ns for the answer. Always fills *@answer: local
-	 * failures become a status too.
+	 * Sends one request of @method, "/package.Service/Method", and waits at most @timeout_ns for the
+	 * answer. Always fills *@answer: local failures become a status too.
 	 */
-	void (*send)(struct transport *transport, const void *bytes, size_t byte_count,
-		     uint64_t timeout_ns, struct transport_answer *answer);
+	void (*send)(struct transport *transport, const char *method, const void *bytes,
+		     size_t byte_count, uint64_t timeout_ns, struct transport_answer *answer);
 	/**
 	 * Ends a waiting send at once with RPC_CANCELLED, and all later sends too. Any thread may
 	 * call it.

@@ -7,8 +7,8 @@
 #include <string.h>
 
 #include "lib/base/cleanup.h"
-#include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "lib/model/metrics.h"
 #include "viewer/http_server.h"
 #include "viewer/listen_address.h"
 
@@ -23,7 +23,6 @@ enum {
 struct metrics_server {
 	struct metrics_server_options options;
 	struct access_token token;
-	uint64_t start_ns;
 	int fd;
 	uint16_t port;
 	char url[LISTEN_ADDRESS_TEXT_BYTES + 16];
@@ -60,7 +59,6 @@ int metrics_server_create(const struct metrics_server_options *options,
 	if (!made)
 		return fail(-ENOMEM, "no memory for the metrics");
 	made->options = *options;
-	made->start_ns = clock_realtime_ns();
 	made->fd = -1;
 	err = init(made);
 	if (err) {
@@ -99,22 +97,11 @@ static void set_text(struct api_answer *answer, unsigned int status, const char 
 static void answer_metrics(const struct metrics_server *server, bool is_open,
 			   struct api_answer *answer)
 {
+	_cleanup_(metric_table_deinit) struct metric_table table = { 0 };
 	struct text_builder text = { 0 };
-	struct metrics_snapshot metrics;
-	struct sample_totals samples = { 0 };
-	struct process_usage usage;
-	const struct metrics_text_input input = {
-		.metrics = &metrics,
-		.samples = &samples,
-		.usage = &usage,
-		.start_ns = server->start_ns,
-		.version = server->options.version,
-	};
 
-	server->options.read(server->options.context, &samples);
-	metrics_take_snapshot(&metrics);
-	process_usage_read(&usage);
-	metrics_text_append(&text, &input, is_open);
+	server->options.fill(server->options.context, &table);
+	metrics_text_append(&text, &table, is_open);
 	if (text.failed) {
 		text_builder_deinit(&text);
 		return;
@@ -125,16 +112,19 @@ static void answer_metrics(const struct metrics_server *server, bool is_open,
 	answer->bytes = text.length;
 }
 
-static void answer_health(struct api_answer *answer)
+static void answer_health(const struct metrics_server *server, struct api_answer *answer)
 {
 	uint64_t sample_ms = metrics_read(METRIC_OLDEST_SAMPLE_AGE);
 	uint64_t event_ms = metrics_read(METRIC_OLDEST_EVENT_AGE);
-	char text[128];
+	uint64_t age_ms = server->options.age_ms(server->options.context);
+	char text[192];
 
-	snprintf(text, sizeof(text),
-		 "stalled: the oldest sample has waited %llu ms, the oldest event %llu ms\n",
-		 (unsigned long long)sample_ms, (unsigned long long)event_ms);
-	if (sample_ms >= STALLED_MS || event_ms >= STALLED_MS)
+	snprintf(
+		text, sizeof(text),
+		"stalled: the oldest sample has waited %llu ms, the oldest event %llu ms, as seen %llu ms ago\n",
+		(unsigned long long)sample_ms, (unsigned long long)event_ms,
+		(unsigned long long)age_ms);
+	if (sample_ms >= STALLED_MS || event_ms >= STALLED_MS || age_ms >= STALLED_MS)
 		set_text(answer, STATUS_UNAVAILABLE, text);
 	else
 		set_text(answer, STATUS_OK, "ok\n");
@@ -153,7 +143,7 @@ static void answer(void *context, const struct api_request *request, struct api_
 	else if (!strcmp(request->path, "metrics"))
 		answer_metrics(context, metrics_text_is_open(request->accept), answer);
 	else if (!strcmp(request->path, "healthz"))
-		answer_health(answer);
+		answer_health(context, answer);
 	else if (!strcmp(request->path, "readyz"))
 		set_text(answer, STATUS_OK, "ok\n");
 	else

@@ -3,7 +3,8 @@
  * Serves the agent's metrics to Prometheus (metrics_text.h), and its state to those that watch over it:
  *
  *	/metrics	the metrics
- *	/healthz	200: the agent works; 503: samples or process events have waited for a minute
+ *	/healthz	200: the agent works; 503: samples or process events have waited for a minute, or nobody has looked
+ *			at them for a minute
  *	/readyz		200: the agent samples
  *
  * Who may ask is as for the page; the last two need no token.
@@ -19,10 +20,12 @@ struct metrics_server_options {
 	const char *address;
 	/** NULL: no token; only loopback addresses are then accepted. */
 	const char *token_file;
-	const char *version;
+	/** The machine's name, which requests may use as host too. */
 	const char *host;
-	/** Fills *@samples with the sums so far, and brings the metrics up to date. Called by the server's thread. */
-	void (*read)(void *context, struct sample_totals *samples);
+	/** Fills the table, which is empty. Called by the server's thread. */
+	void (*fill)(void *context, struct metric_table *table);
+	/** How long ago the metrics were brought up to date. Likewise. */
+	uint64_t (*age_ms)(void *context);
 	void *context;
 };
 

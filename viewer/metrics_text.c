@@ -1,186 +1,163 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "viewer/metrics_text.h"
 
-#include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <unistd.h>
+#include <strings.h>
 
-#include "lib/base/cleanup.h"
-#include "lib/base/clock.h"
-#include "lib/model/trace.h"
-#include "reporter/summary.h"
+#include "lib/base/text.h"
 
-enum { NAME_BYTES = 96 };
+/* Room for a unit behind the name. */
+enum { NAME_BYTES = METRIC_FAMILY_NAME_BYTES + 16 };
 
-#define US_PER_SECOND 1e6
+/* --- names --- */
 
-struct writer {
-	struct text_builder *text;
-	bool is_open;
-};
-
-/* Writes the lines before the values of @name; the name of a counter is without "_total". */
-static void describe(const struct writer *writer, const char *name, bool is_counter,
-		     const char *meaning)
+/* The ending of names for a unit; "" if names do not have it. */
+static const char *unit_word(const char *unit)
 {
-	/* In OpenMetrics a family of counters has the name without the ending. */
-	const char *ending = is_counter && !writer->is_open ? "_total" : "";
-
-	text_builder_format(writer->text, "# HELP %s%s %c%s\n# TYPE %s%s %s\n", name, ending,
-			    meaning[0] >= 'a' && meaning[0] <= 'z' ? meaning[0] - 'a' + 'A' :
-								     meaning[0],
-			    meaning + 1, name, ending, is_counter ? "counter" : "gauge");
+	if (!strcmp(unit, "s"))
+		return "seconds";
+	return !strcmp(unit, "By") ? "bytes" : "";
 }
 
-static void put_count(const struct writer *writer, const char *name, const char *label,
-		      const char *value, uint64_t count)
+/* Writes the name without "_total". */
+static void make_name(const struct metric_family *family, char name[NAME_BYTES])
 {
-	text_builder_format(writer->text, "%s_total{%s=\"%s\"} %" PRIu64 "\n", name, label, value,
-			    count);
-}
+	const char *unit = unit_word(family->unit);
 
-static void put_number(const struct writer *writer, const char *name, bool is_counter,
-		       const char *meaning, double number)
-{
-	describe(writer, name, is_counter, meaning);
-	text_builder_format(writer->text, "%s%s %.17g\n", name, is_counter ? "_total" : "", number);
-}
-
-static void put_metric(const struct writer *writer, const struct metric_description *description,
-		       uint64_t value)
-{
-	bool is_time = !strcmp(description->unit, "ms");
-	char name[NAME_BYTES];
-
-	snprintf(name, sizeof(name), "allframes_%s%s", description->name,
-		 is_time ? "_seconds" : "");
-	if (is_time) {
-		put_number(writer, name, !description->is_state, description->meaning,
-			   (double)value / 1000);
+	if (family->prometheus_name) {
+		snprintf(name, NAME_BYTES, "%s", family->prometheus_name);
 		return;
 	}
-	describe(writer, name, !description->is_state, description->meaning);
-	text_builder_format(writer->text, "%s%s %" PRIu64 "\n", name,
-			    description->is_state ? "" : "_total", value);
+	snprintf(name, NAME_BYTES, "%s%s%s", family->name, *unit ? "_" : "", unit);
+	for (char *at = name; *at; at++)
+		if (*at == '.')
+			*at = '_';
 }
 
-static void put_unwind_errors(const struct writer *writer, const struct metrics_snapshot *metrics)
-{
-	static const char name[] = "allframes_unwind_errors";
+/* --- text --- */
 
-	describe(writer, name, true,
-		 "unwinds that ended before the thread's first function, by reason");
-	for (int error = UNWIND_OK + 1; error < UNWIND_ERROR_COUNT; error++)
-		put_count(writer, name, "error", unwind_error_name(error),
-			  metrics->values[COUNTER_ERRORS + error]);
+/* Appends text with what the formats escape: a backslash, a line end, and a quotation mark if @has_quotes. */
+static void append_escaped(struct text_builder *text, const char *from, bool has_quotes)
+{
+	struct text_builder clean = { 0 };
+
+	/* It is valid UTF-8 without line ends then. */
+	text_builder_append_name(&clean, from);
+	for (const char *at = text_builder_text(&clean); *at; at++) {
+		if (*at == '\\' || (*at == '"' && has_quotes))
+			text_builder_append(text, "\\");
+		text_builder_append_bytes(text, at, 1);
+	}
+	text->failed |= clean.failed;
+	text_builder_deinit(&clean);
 }
 
-/* Each tick of the sampling clock is in exactly one class; some are known only when the agent ends. */
-static void put_ticks(const struct writer *writer, const struct run_summary *summary)
+static void append_family(struct text_builder *text, const struct metric_family *family,
+			  const char *name, bool is_open)
 {
-	static const char name[] = "allframes_ticks";
+	const char *unit = unit_word(family->unit);
+	bool is_counter = family->kind == FAMILY_COUNTER;
+	/* In OpenMetrics a family of counters has the name without the ending. */
+	const char *ending = is_counter && !is_open ? "_total" : "";
+	char first = family->meaning[0];
 
-	describe(writer, name, true, "ticks of the sampling clock on all CPUs, by class");
-	put_count(writer, name, "class", "busy", summary->samples.samples);
-	put_count(writer, name, "class", "idle", summary->idle);
-	put_count(writer, name, "class", "unselected", summary->unselected);
-	put_count(writer, name, "class", "stolen", summary->stolen);
-	put_count(writer, name, "class", "lost_ring_full", summary->lost_ring_full);
-	put_count(writer, name, "class", "lost_skipped", summary->lost_skipped);
-	put_count(writer, name, "class", "lost_dropped", summary->lost_dropped);
+	if (first >= 'a' && first <= 'z')
+		first = (char)(first - 'a' + 'A');
+	text_builder_format(text, "# HELP %s%s %c", name, ending, first);
+	append_escaped(text, family->meaning + 1, is_open);
+	text_builder_format(text, "\n# TYPE %s%s %s\n", name, ending,
+			    is_counter ? "counter" : "gauge");
+	if (is_open && *unit)
+		text_builder_format(text, "# UNIT %s %s\n", name, unit);
 }
 
-static void put_stacks(const struct writer *writer, const struct sample_totals *samples)
+static void append_row(struct text_builder *text, const struct metric_row *row, const char *name,
+		       bool is_counter)
 {
-	static const char name[] = "allframes_stacks";
-	uint64_t errors = 0;
-
-	for (int error = 0; error < UNWIND_ERROR_COUNT; error++)
-		errors += samples->errors[error];
-	describe(writer, name, true, "stacks of busy samples, by quality; one may be in no class");
-	put_count(writer, name, "quality", "complete", samples->complete);
-	put_count(writer, name, "quality", "guess", samples->guesses);
-	put_count(writer, name, "quality", "error", errors);
+	text_builder_format(text, "%s%s", name, is_counter ? "_total" : "");
+	for (uint32_t i = 0; i < row->label_count; i++) {
+		text_builder_format(text, "%s%s=\"", i ? "," : "{", row->labels[i].key);
+		append_escaped(text, row->labels[i].value, true);
+		text_builder_append(text, "\"");
+	}
+	text_builder_append(text, row->label_count ? "} " : " ");
+	if (row->is_fraction)
+		text_builder_format(text, "%.17g\n", row->fraction);
+	else
+		text_builder_format(text, "%" PRIu64 "\n", row->number);
 }
 
-static void put_usage(const struct writer *writer, const struct process_usage *usage,
-		      double start_seconds)
+void metrics_text_append(struct text_builder *text, const struct metric_table *table, bool is_open)
 {
-	put_number(writer, "process_cpu_seconds", true, "CPU time of the agent",
-		   usage->cpu_seconds);
-	put_number(writer, "process_resident_memory_bytes", false, "resident memory of the agent",
-		   (double)usage->resident_bytes);
-	put_number(writer, "process_virtual_memory_bytes", false, "virtual memory of the agent",
-		   (double)usage->virtual_bytes);
-	put_number(writer, "process_open_fds", false, "open file descriptors of the agent",
-		   (double)usage->open_fds);
-	put_number(writer, "process_max_fds", false, "limit of open file descriptors",
-		   (double)usage->max_fds);
-	put_number(writer, "process_start_time_seconds", false,
-		   "when the agent was started, in seconds since 1970", start_seconds);
-}
+	for (size_t i = 0; i < table->families.count; i++) {
+		const struct metric_family *family = &table->families.items[i];
+		char name[NAME_BYTES];
 
-void metrics_text_append(struct text_builder *text, const struct metrics_text_input *input,
-			 bool is_open)
-{
-	const struct writer writer = { text, is_open };
-	struct run_summary summary;
-
-	run_summary_collect(&summary, input->samples, input->metrics);
-	describe(&writer, "allframes_build_info", false, "version of the agent");
-	text_builder_format(text, "allframes_build_info{version=\"%s\"} 1\n", input->version);
-	put_ticks(&writer, &summary);
-	put_stacks(&writer, input->samples);
-	put_unwind_errors(&writer, input->metrics);
-	for (enum metric metric = 0; metric < METRIC_COUNT; metric++)
-		if (metric < (enum metric)COUNTER_ERRORS || metric >= METRIC_FIRST_USER)
-			put_metric(&writer, metric_describe(metric),
-				   input->metrics->values[metric]);
-	put_usage(&writer, input->usage, (double)input->start_ns / NS_PER_SECOND);
+		make_name(family, name);
+		append_family(text, family, name, is_open);
+		for (size_t j = 0; j < family->row_count; j++)
+			append_row(text, &table->rows.items[family->first_row + j], name,
+				   family->kind == FAMILY_COUNTER);
+	}
 	if (is_open)
 		text_builder_append(text, "# EOF\n");
+	text->failed |= table->failed;
+}
+
+/* --- the header Accept --- */
+
+/* A range of types such as "text/plain;version=0.0.4;q=0.5". */
+struct media_range {
+	char type[64];
+	char version[16];
+	double quality;
+};
+
+/* Reads "name=value" from @start to @end. */
+static void read_parameter(struct media_range *range, const char *start, const char *end)
+{
+	text_trim(&start, &end);
+	if (end - start >= 2 && !strncasecmp(start, "q=", 2))
+		range->quality = strtod(start + 2, NULL);
+	else if (end - start >= 8 && !strncasecmp(start, "version=", 8))
+		snprintf(range->version, sizeof(range->version), "%.*s", (int)(end - start - 8),
+			 start + 8);
+}
+
+/* Reads the range at @accept, and returns the start of the next one. */
+static const char *read_range(const char *accept, struct media_range *range)
+{
+	const char *end = accept + strcspn(accept, ",");
+	const char *next = accept + strcspn(accept, ";,");
+	const char *start = accept, *stop = next;
+
+	*range = (struct media_range){ .quality = 1 };
+	text_trim(&start, &stop);
+	snprintf(range->type, sizeof(range->type), "%.*s", (int)(stop - start), start);
+	while (next < end) {
+		start = next + 1;
+		next = start + strcspn(start, ";,");
+		read_parameter(range, start, next);
+	}
+	return *end ? end + 1 : end;
 }
 
 bool metrics_text_is_open(const char *accept)
 {
-	return accept && strstr(accept, "application/openmetrics-text");
-}
+	double open = 0, plain = 0;
 
-/* --- usage --- */
+	while (accept && *accept) {
+		struct media_range range;
 
-static uint64_t count_fds(void)
-{
-	DIR *folder = opendir("/proc/self/fd");
-	uint64_t count = 0;
-
-	while (folder && readdir(folder))
-		count++;
-	if (folder)
-		closedir(folder);
-	/* ".", ".." and the folder's own. */
-	return count > 3 ? count - 3 : 0;
-}
-
-void process_usage_read(struct process_usage *usage)
-{
-	_cleanup_(close_file) FILE *file = fopen("/proc/self/statm", "re");
-	unsigned long long virtual_pages = 0, resident_pages = 0;
-	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-	struct rlimit limit = { 0 };
-	struct rusage used;
-
-	*usage = (struct process_usage){ .open_fds = count_fds() };
-	if (!getrusage(RUSAGE_SELF, &used))
-		usage->cpu_seconds =
-			(double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
-			(double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec) / US_PER_SECOND;
-	if (file && fscanf(file, "%llu %llu", &virtual_pages, &resident_pages) == 2) {
-		usage->virtual_bytes = virtual_pages * page;
-		usage->resident_bytes = resident_pages * page;
+		accept = read_range(accept, &range);
+		if (!strcasecmp(range.type, "application/openmetrics-text") &&
+		    (!*range.version || !strcmp(range.version, "1.0.0")) && range.quality > open)
+			open = range.quality;
+		else if (!strcasecmp(range.type, "text/plain") && range.quality > plain)
+			plain = range.quality;
 	}
-	if (!getrlimit(RLIMIT_NOFILE, &limit))
-		usage->max_fds = limit.rlim_cur;
+	return open > 0 && open >= plain;
 }

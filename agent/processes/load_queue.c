@@ -163,3 +163,13 @@ bool load_queue_take_any(struct load_queue *queue, struct load_request *request)
 	pthread_mutex_unlock(&queue->lock);
 	return is_taken;
 }
+
+size_t load_queue_count(struct load_queue *queue)
+{
+	size_t count;
+
+	pthread_mutex_lock(&queue->lock);
+	count = queue->count;
+	pthread_mutex_unlock(&queue->lock);
+	return count;
+}

@@ -88,4 +88,7 @@ void load_queue_close(struct load_queue *queue);
 /** Takes out any request; false if there is none. */
 bool load_queue_take_any(struct load_queue *queue, struct load_request *request);
 
+/** Number of requests in the queue. */
+size_t load_queue_count(struct load_queue *queue);
+
 #endif

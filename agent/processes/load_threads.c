@@ -380,6 +380,11 @@ static void close_remote_queue(struct load_threads *threads)
 		drop_remote(threads, &request, bytes);
 }
 
+size_t load_threads_waiting(struct load_threads *threads)
+{
+	return load_queue_count(&threads->loads) + bounded_queue_count(&threads->remote_loads);
+}
+
 void load_threads_stop(struct load_threads *threads)
 {
 	struct load_request load;

@@ -93,6 +93,9 @@ void load_threads_request_attach(struct load_threads *threads, struct attach_req
 void load_threads_request_names(struct load_threads *threads, uint32_t pid,
 				const struct process_identity *identity);
 
+/** Any thread. Number of requests that wait for a thread. */
+size_t load_threads_waiting(struct load_threads *threads);
+
 /**
  * Drops queued requests and ends the threads except load_remote. That one gives up work of more than a second
  * and then idles, so that files that other processes hold can be read until load_threads_deinit().

@@ -44,6 +44,8 @@ enum {
 };
 
 #define POLL_NS (2 * NS_PER_MS)
+/* A queue whose oldest record waits longer is stalled. */
+#define STALLED_NS (1 * NS_PER_SECOND)
 
 struct process_manager {
 	struct process_manager_config config;
@@ -62,6 +64,8 @@ struct process_manager {
 	pthread_t work_thread;
 	bool has_sync_thread;
 	bool has_work_thread;
+	/** The last call of process_manager_note_delays(); 0: there was none. */
+	uint64_t noted_ns;
 	/** Owned; used by the sync thread once it runs. */
 	struct task_snapshot *tasks;
 	uint32_t task_count;
@@ -552,16 +556,30 @@ int process_manager_flush(struct process_manager *manager, uint64_t timeout_ns)
 	return poll_until(manager, timeout_ns, is_flushed, sample_loop_count(&manager->samples));
 }
 
-void process_manager_note_delays(const struct process_manager *manager)
+static void note_queues(struct process_manager *manager)
+{
+	metrics_set(METRIC_SAMPLES_WAITING, bounded_queue_count(&manager->samples.queue));
+	metrics_set(METRIC_EVENTS_WAITING, bounded_queue_count(&manager->events));
+	metrics_set(METRIC_LOADS_WAITING, load_threads_waiting(&manager->loaders));
+}
+
+void process_manager_note_delays(struct process_manager *manager)
 {
 	uint64_t now_ns = clock_monotonic_ns();
+	uint64_t sample_ns = queue_delay_age(&manager->samples.delay, now_ns);
+	uint64_t event_ns = queue_delay_age(&manager->event_delay, now_ns);
+	uint64_t oldest_ns = sample_ns > event_ns ? sample_ns : event_ns;
 	uint32_t pids[HANGING_PROCESSES_MAX];
 
 	metrics_set(METRIC_PROCESSES_HANGING, hanging_processes_list(now_ns, pids));
-	metrics_set(METRIC_OLDEST_SAMPLE_AGE,
-		    queue_delay_age(&manager->samples.delay, now_ns) / NS_PER_MS);
-	metrics_set(METRIC_OLDEST_EVENT_AGE,
-		    queue_delay_age(&manager->event_delay, now_ns) / NS_PER_MS);
+	metrics_set(METRIC_OLDEST_SAMPLE_AGE, sample_ns / NS_PER_MS);
+	metrics_set(METRIC_OLDEST_EVENT_AGE, event_ns / NS_PER_MS);
+	if (manager->noted_ns)
+		metrics_add(METRIC_STALLED,
+			    queue_delay_stalled(oldest_ns, STALLED_NS, manager->noted_ns, now_ns) /
+				    NS_PER_MS);
+	manager->noted_ns = now_ns;
+	note_queues(manager);
 }
 
 void process_manager_list_runtimes(const struct process_manager *manager,

@@ -108,10 +108,10 @@ int process_manager_flush(struct process_manager *manager, uint64_t timeout_ns);
 
 /**
  * Sets METRIC_PROCESSES_HANGING, METRIC_OLDEST_SAMPLE_AGE and METRIC_OLDEST_EVENT_AGE: how far the work and the
- * sync thread are behind. Samples that wait for their process, for a bounded time, do not count. Between create
- * and destroy.
+ * sync thread are behind; METRIC_STALLED; and the lengths of the queues. Samples that wait for their process, for a
+ * bounded time, do not count as old. Between create and destroy, by one thread.
  */
-void process_manager_note_delays(const struct process_manager *manager);
+void process_manager_note_delays(struct process_manager *manager);
 
 /**
  * Any thread. A host process of runtimes was lost while it read memory or files of process @pid (0: of none;

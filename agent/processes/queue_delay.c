@@ -31,3 +31,11 @@ uint64_t queue_delay_age(const struct queue_delay *delay, uint64_t now_ns)
 		oldest_ns = queued_ns;
 	return oldest_ns && now_ns > oldest_ns ? now_ns - oldest_ns : 0;
 }
+
+uint64_t queue_delay_stalled(uint64_t age_ns, uint64_t limit_ns, uint64_t since_ns, uint64_t now_ns)
+{
+	uint64_t over_ns = age_ns > limit_ns ? age_ns - limit_ns : 0;
+	uint64_t span_ns = now_ns > since_ns ? now_ns - since_ns : 0;
+
+	return over_ns < span_ns ? over_ns : span_ns;
+}

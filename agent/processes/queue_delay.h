@@ -32,4 +32,11 @@ void queue_delay_end(struct queue_delay *delay);
 /** The age in ns; 0 if nothing waits. For any thread. */
 uint64_t queue_delay_age(const struct queue_delay *delay, uint64_t now_ns);
 
+/**
+ * The part of the time from @since_ns to @now_ns in which a record that is @age_ns old now had waited for longer than
+ * @limit_ns.
+ */
+uint64_t queue_delay_stalled(uint64_t age_ns, uint64_t limit_ns, uint64_t since_ns,
+			     uint64_t now_ns);
+
 #endif

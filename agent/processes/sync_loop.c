@@ -627,7 +627,7 @@ static void note_memory(struct sync_loop *loop)
 	uint64_t used_bytes, budget_bytes;
 
 	writer->ops->memory(writer, &used_bytes, &budget_bytes);
-	metrics_set(METRIC_MAP_BYTES, used_bytes);
+	metrics_set(METRIC_MAP_MEMORY, used_bytes);
 	log_debug("tables of %llu processes and %llu executables in %llu bytes of maps",
 		  (unsigned long long)metrics_read(METRIC_PROCESSES),
 		  (unsigned long long)metrics_read(METRIC_EXECUTABLES),

@@ -66,6 +66,50 @@ static void a_tick_that_went_while_the_hypervisor_had_the_cpu_is_not_skipped(voi
 	assert_split(split(1000, 300, 0, 5, 1), 500, 100, 100);
 }
 
+static uint64_t at_least(uint64_t ticks, uint64_t runs, uint64_t idle_runs, uint64_t idle_seconds,
+			 uint64_t stolen_seconds)
+{
+	const struct cpu_ticks cpu = { .ticks = ticks, .runs = runs, .idle_runs = idle_runs };
+	const struct cpu_times times = { idle_seconds * NS_PER_SECOND,
+					 stolen_seconds * NS_PER_SECOND };
+
+	return missed_ticks_skipped_at_least(&cpu, &times, RATE);
+}
+
+static void while_sampling_goes_on_only_ticks_that_nothing_else_explains_are_skipped(void **state)
+{
+	/* 20 ms and one tick each, for idle and stolen time. */
+	const uint64_t margin = 2 * (20 / (1000 / RATE) + 1);
+
+	(void)state;
+	assert_int_equal(at_least(1000, 1000, 800, 8, 0), 0);
+	assert_int_equal(at_least(1000, 1000 - margin, 800, 8, 0), 0);
+	assert_int_equal(at_least(1000, 900, 800, 8, 0), 100 - margin);
+	assert_int_equal(at_least(1000, 150, 0, 8, 0), 50 - margin);
+	assert_int_equal(at_least(1000, 200, 0, 5, 3), 0);
+	assert_int_equal(at_least(1000, 1002, 0, 8, 0), 0);
+	/* It never exceeds what the end says of the same counts. */
+	for (uint64_t runs = 0; runs <= 1000; runs += 50)
+		for (uint64_t idle = 0; idle <= runs; idle += 50)
+			assert_true(at_least(1000, runs, idle, 4, 1) <=
+				    split(1000, runs, idle, 4, 1).skipped);
+}
+
+static void ticks_that_were_counted_as_skipped_stay_that(void **state)
+{
+	struct missed_ticks missed = { .idle = 5, .stolen = 3, .skipped = 10 };
+
+	(void)state;
+	missed_ticks_keep_skipped(&missed, 9);
+	assert_split(missed, 5, 3, 10);
+	missed_ticks_keep_skipped(&missed, 13);
+	assert_split(missed, 2, 3, 13);
+	missed_ticks_keep_skipped(&missed, 17);
+	assert_split(missed, 0, 1, 17);
+	missed_ticks_keep_skipped(&missed, 100);
+	assert_split(missed, 0, 0, 18);
+}
+
 static void assert_times(const struct cpu_times *times, uint64_t idle, uint64_t stolen)
 {
 	uint64_t clock_tick_ns = NS_PER_SECOND / (uint64_t)sysconf(_SC_CLK_TCK);
@@ -77,6 +121,7 @@ static void assert_times(const struct cpu_times *times, uint64_t idle, uint64_t 
 static void the_clock_counts_time_between_start_and_stop_only(void **state)
 {
 	char folder[] = "/tmp/missed_ticks_test_XXXXXX";
+	struct cpu_times totals[3];
 	struct tick_clock clock;
 
 	(void)state;
@@ -89,6 +134,11 @@ static void the_clock_counts_time_between_start_and_stop_only(void **state)
 	assert_int_equal(tick_clock_stop(&clock), 0);
 	write_fake_file(folder, "stat", "cpu0 0 0 0 500 0 0 0 50\ncpu2 0 0 0 800 0 0 0 80\n");
 	assert_int_equal(tick_clock_start(&clock), 0);
+	write_fake_file(folder, "stat", "cpu0 0 0 0 550 0 0 0 52\ncpu2 0 0 0 810 0 0 0 80\n");
+	assert_int_equal(tick_clock_read(&clock, totals), 0);
+	assert_times(&totals[0], 150, 12);
+	assert_times(&totals[1], 0, 0);
+	assert_times(&totals[2], 10, 0);
 	write_fake_file(folder, "stat", "cpu0 0 0 0 600 0 0 0 60\ncpu2 0 0 0 900 0 0 0 90\n");
 	assert_int_equal(tick_clock_stop(&clock), 0);
 	/* A second stop adds nothing. */
@@ -108,6 +158,9 @@ int main(void)
 		cmocka_unit_test(a_tick_missing_on_a_cpu_whose_idle_ticks_came_was_skipped),
 		cmocka_unit_test(a_tick_that_went_while_the_hypervisor_had_the_cpu_is_not_skipped),
 		cmocka_unit_test(counts_that_do_not_fit_never_make_more_than_is_missing),
+		cmocka_unit_test(
+			while_sampling_goes_on_only_ticks_that_nothing_else_explains_are_skipped),
+		cmocka_unit_test(ticks_that_were_counted_as_skipped_stay_that),
 		cmocka_unit_test(the_clock_counts_time_between_start_and_stop_only),
 	};
 

@@ -28,7 +28,8 @@
 	X(PROCESS_EVENTS_LOST, "events", "process events lost because their ring was full")        \
 	X(TORN_ENTRIES, "entries", "process entries that changed while they were read")            \
 	X(TAIL_CALL_FAILED, "calls", "tail calls that did not happen")                             \
-	X(UNFOLLOWED, "processes", "children of the command that there was no room to follow")
+	X(UNFOLLOWED, "processes", "children of the command that there was no room to follow")     \
+	X(TIME, "ns", "time from the begin of a sample to the end of its unwind, in the kernel")
 
 /* clang-format off */
 enum counter {

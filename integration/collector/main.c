@@ -32,7 +32,7 @@ static const char help[] =
 	"usage: collector [OPTION...]\n"
 	"       collector [OPTION...] FILE...\n"
 	"\n"
-	"Takes OTLP profiles over gRPC, or reads them from files that hold one request each\n"
+	"Takes OTLP profiles and metrics over gRPC, or reads profiles from files that hold one request each\n"
 	"(-output x.otlp of the agent, or -save), checks them by every rule that some receiver\n"
 	"insists on, and shows what came. Options take one dash or two.\n"
 	"\n"
@@ -50,6 +50,7 @@ static const char help[] =
 	"                         ok, late=2s, status=N[:TEXT], retry-info=D[:N],\n"
 	"                         partial=N[:TEXT], hang, reset, garbage, each with *TIMES behind\n"
 	"                         it; or random:SEED:PERCENT for faults in some of them\n"
+	"  -metrics-answers SCHEDULE   how to answer metrics; likewise, default ok\n"
 	"  -rules                 print the rules and end\n"
 	"  -help                  this text\n"
 	"\n"
@@ -66,6 +67,7 @@ struct options {
 	const char *save_path;
 	const char *names_path;
 	const char *answers;
+	const char *metrics_answers;
 	bool prints;
 };
 
@@ -73,6 +75,7 @@ struct collector {
 	struct options options;
 	struct received received;
 	struct answers answers;
+	struct answers metrics_answers;
 	struct location_names names;
 	uint64_t saved;
 	int err;
@@ -182,7 +185,7 @@ static void take_incoming(struct collector *collector, const struct incoming *in
 	struct request_entry entry;
 	int err = received_add(&collector->received, incoming, &findings, &entry);
 
-	if (!err && collector->options.save_path && incoming->is_readable)
+	if (!err && collector->options.save_path && incoming->is_readable && !incoming->is_metrics)
 		err = save_request(collector, incoming->bytes);
 	if (err && !collector->err)
 		collector->err = err == -ENOMEM ? fail(err, "no memory for a request") : err;
@@ -198,10 +201,12 @@ static struct answer take_message(void *context, const struct server_message *me
 		.wire_bytes = message->bytes.count,
 		.is_gzip = message->is_gzip,
 		.time_ns = clock_realtime_ns(),
-		.answer = answers_next(&collector->answers),
+		.is_metrics = message->is_metrics,
 	};
 	int err = 0;
 
+	incoming.answer = answers_next(message->is_metrics ? &collector->metrics_answers :
+							     &collector->answers);
 	if (message->is_gzip) {
 		err = gunzip(message->bytes, RECEIVE_MAX_BYTES, &unpacked, &incoming.raw_bytes);
 		incoming.bytes = (struct span){ unpacked, err ? 0 : incoming.raw_bytes };
@@ -237,7 +242,7 @@ static void take_method(void *context, struct span method)
 {
 	struct collector *collector = context;
 
-	if (!span_is(method, EXPORT_METHOD))
+	if (!span_is(method, EXPORT_METHOD) && !span_is(method, METRICS_METHOD))
 		findings_add(&collector->received.findings, RULE_METHOD, "%.*s", (int)method.count,
 			     (const char *)method.bytes);
 }
@@ -357,6 +362,7 @@ enum option_number {
 	OPTION_SAVE,
 	OPTION_NAMES,
 	OPTION_ANSWERS,
+	OPTION_METRICS_ANSWERS,
 	OPTION_RULES,
 	OPTION_HELP,
 };
@@ -372,6 +378,7 @@ static const struct option long_options[] = {
 	{ "save", required_argument, NULL, OPTION_SAVE },
 	{ "names", required_argument, NULL, OPTION_NAMES },
 	{ "answers", required_argument, NULL, OPTION_ANSWERS },
+	{ "metrics-answers", required_argument, NULL, OPTION_METRICS_ANSWERS },
 	{ "rules", no_argument, NULL, OPTION_RULES },
 	{ "help", no_argument, NULL, OPTION_HELP },
 	{ NULL, 0, NULL, 0 },
@@ -390,6 +397,7 @@ static void parse_options(int count, char **words, struct options *options)
 		[OPTION_SAVE] = &options->save_path,
 		[OPTION_NAMES] = &options->names_path,
 		[OPTION_ANSWERS] = &options->answers,
+		[OPTION_METRICS_ANSWERS] = &options->metrics_answers,
 	};
 	int option;
 
@@ -420,6 +428,7 @@ static void release(struct collector *collector)
 {
 	received_deinit(&collector->received);
 	answers_deinit(&collector->answers);
+	answers_deinit(&collector->metrics_answers);
 	location_names_deinit(&collector->names);
 	free((char *)collector->options.server.certificate);
 	free((char *)collector->options.server.key);
@@ -430,13 +439,17 @@ int main(int count, char **words)
 {
 	struct sigaction action = { .sa_handler = handle_signal };
 	struct collector collector = {
-		.options = { .server.listen = "127.0.0.1:4317", .answers = "" },
+		.options = { .server.listen = "127.0.0.1:4317",
+			     .answers = "",
+			     .metrics_answers = "" },
 	};
 	bool is_broken;
 	int err;
 
 	parse_options(count, words, &collector.options);
 	err = answers_init(&collector.answers, collector.options.answers);
+	if (!err)
+		err = answers_init(&collector.metrics_answers, collector.options.metrics_answers);
 	if (err) {
 		fprintf(stderr, "collector: %s\n", error_text());
 		release(&collector);

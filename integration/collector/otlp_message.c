@@ -170,6 +170,13 @@ static struct key_value decode_key_value(struct decoder *decoder, struct span by
 	return key_value;
 }
 
+struct key_value key_value_decode(struct span bytes, struct findings *findings)
+{
+	struct decoder decoder = { .findings = findings };
+
+	return decode_key_value(&decoder, bytes, 0);
+}
+
 /* Decodes the attributes, field @wanted, of a resource or a scope. */
 static void decode_attributes(struct decoder *decoder, struct wire_reader *reader,
 			      unsigned int wanted, struct span *name, struct range *attributes)

@@ -181,6 +181,9 @@ struct otlp_message {
 int otlp_message_decode(struct otlp_message *message, struct span bytes, struct findings *findings);
 void otlp_message_deinit(struct otlp_message *message);
 
+/** Decodes a KeyValue, as in resources, scopes and data points; malformed parts are reported in @findings. */
+struct key_value key_value_decode(struct span bytes, struct findings *findings);
+
 /** Text @index of the string table; empty if there is none. */
 struct span otlp_message_string(const struct otlp_message *message, int32_t index);
 

@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <time.h>
 
+#include "integration/collector/value_text.h"
 #include "lib/base/clock.h"
 
 static void print_clean(FILE *out, const struct text_builder *text)
@@ -106,6 +107,14 @@ void print_request(FILE *out, const char *source, const struct incoming *incomin
 
 	if (localtime_r(&seconds, &parts))
 		strftime(time_text, sizeof(time_text), "%H:%M:%S", &parts);
+	if (incoming->is_metrics) {
+		fprintf(out, "%s %s: %zu bytes%s, %zu raw: metrics; answer: %s\n", time_text,
+			source, entry->wire_bytes, incoming->is_gzip ? "" : " plain",
+			entry->raw_bytes, entry->answer);
+		print_findings(out, findings);
+		fflush(out);
+		return;
+	}
 	fprintf(out,
 		"%s %s: %zu bytes%s, %zu raw: %" PRIu64 " samples, %" PRIu64 " profiles (%" PRIu64
 		" repeated), %" PRIu64 " resources; answer: %s\n",

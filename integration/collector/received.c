@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "integration/collector/check_profiles.h"
+#include "integration/collector/value_text.h"
 #include "lib/base/hash128.h"
 
 void received_deinit(struct received *received)
@@ -22,30 +23,7 @@ void received_deinit(struct received *received)
 	hash_map_deinit(&received->attribute_indices);
 	request_entry_vector_deinit(&received->log);
 	attribute_use_vector_deinit(&received->attributes);
-}
-
-void append_value_text(struct text_builder *text, const struct any_value *value)
-{
-	double number;
-
-	switch (value->kind) {
-	case VALUE_STRING:
-		text_builder_append_bytes(text, (const char *)value->bytes.bytes,
-					  value->bytes.count);
-		break;
-	case VALUE_BOOL:
-		text_builder_append(text, value->number ? "true" : "false");
-		break;
-	case VALUE_INT:
-		text_builder_format(text, "%" PRId64, (int64_t)value->number);
-		break;
-	case VALUE_DOUBLE:
-		memcpy(&number, &value->number, sizeof(number));
-		text_builder_format(text, "%g", number);
-		break;
-	default:
-		text_builder_format(text, "(%zu bytes)", value->bytes.count);
-	}
+	received_metrics_deinit(&received->metrics);
 }
 
 static void cut_text(char *to, const void *bytes, size_t count)
@@ -309,10 +287,15 @@ int received_add(struct received *received, const struct incoming *incoming,
 	else if (!incoming->is_readable)
 		findings_add(findings, RULE_GZIP, "%zu bytes cannot be decompressed",
 			     incoming->wire_bytes);
-	if (incoming->is_readable)
+	if (incoming->is_readable && incoming->is_metrics)
+		err = received_metrics_add(&received->metrics, incoming->bytes, incoming->time_ns,
+					   entry->is_taken, findings);
+	else if (incoming->is_readable)
 		err = add_message(received, incoming, findings, entry);
 	entry->broken_rules = findings_count(findings);
 	findings_merge(&received->findings, findings);
+	if (incoming->is_metrics)
+		return err;
 	received->requests++;
 	received->wire_bytes += incoming->wire_bytes;
 	received->raw_bytes += incoming->raw_bytes;
@@ -322,22 +305,6 @@ int received_add(struct received *received, const struct incoming *incoming,
 }
 
 /* --- the report --- */
-
-/* Writes a JSON string: invalid UTF-8 and control characters become `?`. */
-static void write_text(FILE *out, const char *text)
-{
-	struct text_builder clean = { 0 };
-
-	text_builder_append_name(&clean, text);
-	fputc('"', out);
-	for (const char *at = text_builder_text(&clean); *at; at++) {
-		if (*at == '"' || *at == '\\')
-			fputc('\\', out);
-		fputc(*at, out);
-	}
-	fputc('"', out);
-	text_builder_deinit(&clean);
-}
 
 static void write_rules(const struct findings *findings, FILE *out)
 {
@@ -349,9 +316,9 @@ static void write_rules(const struct findings *findings, FILE *out)
 			continue;
 		fprintf(out, "%s\n\"%d\": {\"count\": %" PRIu64 ", \"rule\": ", comma, rule,
 			findings->rules[rule].count);
-		write_text(out, rule_text(rule));
+		write_json_text(out, rule_text(rule));
 		fprintf(out, ", \"example\": ");
-		write_text(out, findings->rules[rule].example);
+		write_json_text(out, findings->rules[rule].example);
 		fputc('}', out);
 		comma = ",";
 	}
@@ -365,11 +332,11 @@ static void write_attributes(const struct received *received, FILE *out)
 		const struct attribute_use *use = &received->attributes.items[i];
 
 		fprintf(out, "%s\n{\"owner\": \"%s\", \"key\": ", i ? "," : "", use->owner);
-		write_text(out, use->key);
+		write_json_text(out, use->key);
 		fprintf(out, ", \"count\": %" PRIu64 ", \"values\": [", use->count);
 		for (uint32_t j = 0; j < use->value_count; j++) {
 			fprintf(out, j ? ", " : "");
-			write_text(out, use->values[j]);
+			write_json_text(out, use->values[j]);
 		}
 		fprintf(out, "]}");
 	}
@@ -391,7 +358,7 @@ static void write_requests(const struct received *received, FILE *out)
 			i ? "," : "", entry->time_ns, entry->wire_bytes, entry->raw_bytes,
 			entry->hash, entry->resources, entry->profiles, entry->repeated_profiles,
 			entry->samples, entry->broken_rules, entry->is_taken ? "true" : "false");
-		write_text(out, entry->answer);
+		write_json_text(out, entry->answer);
 		fputc('}', out);
 	}
 	fprintf(out, "]\n");
@@ -417,6 +384,7 @@ void received_write_report(const struct received *received, FILE *out)
 		received->folded.stacks.count, received->first_time_ns, received->last_time_ns);
 	write_rules(&received->findings, out);
 	write_attributes(received, out);
+	received_metrics_write_report(&received->metrics, out);
 	write_requests(received, out);
 	fprintf(out, "}\n");
 }

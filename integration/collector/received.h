@@ -8,6 +8,7 @@
 #define INTEGRATION_COLLECTOR_RECEIVED_H
 
 #include "integration/collector/answers.h"
+#include "integration/collector/received_metrics.h"
 #include "integration/collector/stack_texts.h"
 
 enum {
@@ -30,6 +31,8 @@ struct incoming {
 	size_t wire_bytes;
 	bool is_gzip;
 	bool is_readable;
+	/** An ExportMetricsServiceRequest. */
+	bool is_metrics;
 	/** CLOCK_REALTIME. */
 	uint64_t time_ns;
 	struct answer answer;
@@ -95,6 +98,8 @@ struct received {
 	struct request_entry_vector log;
 	struct attribute_use_vector attributes;
 	struct hash_map attribute_indices;
+	/** Requests with metrics are counted here alone. */
+	struct received_metrics metrics;
 	/** Borrowed; NULL: none. */
 	const struct location_names *names;
 };
@@ -110,8 +115,5 @@ int received_add_header(struct received *received, struct span key, struct span 
 
 /** Writes everything as one JSON object. */
 void received_write_report(const struct received *received, FILE *out);
-
-/** Appends the value as text, as in the report and with -print. */
-void append_value_text(struct text_builder *text, const struct any_value *value);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * integration/collector/ is a gRPC server for OTLP profiles that trusts nothing: it checks an
+ * integration/collector/ is a gRPC server for OTLP profiles and metrics that trusts nothing: it checks an
  * agent's requests by every rule that some receiver insists on, and reports the broken ones. It
  * shares no code with reporter/, which it checks, and decodes messages by the wire format alone.
  *
@@ -16,7 +16,7 @@
 /** X(number, name, text) */
 #define RULE_TABLE(X)                                                                              \
 	/* the call */                                                                             \
-	X(1, RULE_METHOD, "the method is ProfilesService/Export of v1development")                 \
+	X(1, RULE_METHOD, "the method is ProfilesService/Export or MetricsService/Export")         \
 	X(2, RULE_GZIP, "the request is compressed by gzip")                                       \
 	X(3, RULE_REQUEST_BYTES, "a request has less than 3.5 MiB uncompressed")                   \
 	X(4, RULE_RECEIVE_LIMIT, "a request fits the 4 MiB that collectors take by default")       \
@@ -65,7 +65,17 @@
 	X(43, RULE_VALUES, "on-CPU samples have times and no values; others as many as times")     \
 	X(44, RULE_TIMES, "every time lies inside [time_unix_nano, + duration_nano]")              \
 	X(45, RULE_INTERVAL, "the interval of a profile is set, and not in the future")            \
-	X(46, RULE_SAMPLES_ONCE, "no two samples of a profile have the same stack and attributes")
+	X(46, RULE_SAMPLES_ONCE, "no two samples of a profile have the same stack and attributes") \
+	/* metrics */                                                                              \
+	X(47, RULE_METRIC_NAME, "a metric has a name as instruments have it, once in a request")   \
+	X(48, RULE_METRIC_UNIT, "a metric has a unit of printable ASCII, and a description")       \
+	X(49, RULE_METRIC_DATA, "a metric is a gauge or a sum, with points")                       \
+	X(50, RULE_SUM, "a sum is cumulative, and its points start at or before their time")       \
+	X(51, RULE_POINT, "a point has a finite number, and a time that is not in the future")     \
+	X(52, RULE_POINTS_ONCE, "no two points of a metric have the same attributes")              \
+	X(53, RULE_FALLS, "a monotonic sum is at least 0, and never falls without a new start")    \
+	X(54, RULE_ORDER, "points of a series come in the order of their times")                   \
+	X(55, RULE_KEEPS_KIND, "a metric keeps its kind and its unit")
 
 enum rule {
 	RULE_NONE,

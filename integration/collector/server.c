@@ -232,9 +232,15 @@ static void give_answer(struct call *call)
 	}
 }
 
+static bool is_method(const struct call *call, const char *method)
+{
+	return grpc_slice_eq(call->details.method, grpc_slice_from_static_string(method));
+}
+
 static void take_message(struct call *call)
 {
 	struct server *server = call->server;
+	bool is_metrics = is_method(call, METRICS_METHOD);
 	grpc_byte_buffer_reader reader;
 	grpc_slice slice;
 	char *peer;
@@ -243,7 +249,7 @@ static void take_message(struct call *call)
 		send_status(call, GRPC_STATUS_INTERNAL, "no message");
 		return;
 	}
-	if (!grpc_slice_eq(call->details.method, grpc_slice_from_static_string(EXPORT_METHOD))) {
+	if (!is_metrics && !is_method(call, EXPORT_METHOD)) {
 		send_status(call, GRPC_STATUS_UNIMPLEMENTED, "unknown method");
 		return;
 	}
@@ -258,6 +264,7 @@ static void take_message(struct call *call)
 		&(struct server_message){
 			.bytes = span_of(&slice),
 			.is_gzip = call->payload->data.raw.compression == GRPC_COMPRESS_GZIP,
+			.is_metrics = is_metrics,
 			.peer = peer,
 		});
 	gpr_free(peer);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The gRPC server on the C core: accepts calls of one method, passes their messages to a handler,
+ * The gRPC server on the C core: accepts calls of two methods, passes their messages to a handler,
  * and answers as the handler says. It has one thread and one completion queue, and blocks only in
  * server_step().
  *
@@ -15,11 +15,14 @@
 #include "integration/collector/wire_reader.h"
 
 #define EXPORT_METHOD "/opentelemetry.proto.collector.profiles.v1development.ProfilesService/Export"
+#define METRICS_METHOD "/opentelemetry.proto.collector.metrics.v1.MetricsService/Export"
 
 /** A received message. Borrowed for the call. */
 struct server_message {
 	struct span bytes;
 	bool is_gzip;
+	/** It came by METRICS_METHOD. */
+	bool is_metrics;
 	/** In gRPC's form: "ipv4:127.0.0.1:38212". */
 	const char *peer;
 };

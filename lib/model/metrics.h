@@ -46,7 +46,7 @@
 	X(EXECUTABLES, STATE, "files", "executables known now") \
 	X(EXECUTABLES_LOADED, SUM, "files", "executables whose unwind rows were loaded") \
 	X(EXECUTABLES_FAILED, SUM, "files", "executables whose unwind rows could not be made") \
-	X(MAP_BYTES, STATE, "bytes", "bytes of slabs in use by tables of processes and executables") \
+	X(MAP_MEMORY, STATE, "bytes", "memory of BPF maps in use by tables of processes and executables") \
 	X(EXECUTABLES_EVICTED, SUM, "files", "executables unloaded for lack of map memory") \
 	X(INTERPRETERS_REFUSED, SUM, "files", "runtimes of a version or make that is not known") \
 	X(INTERPRETERS_ATTACHED, STATE, "runtimes", "runtimes in processes attached to now") \
@@ -65,12 +65,25 @@
 	X(FILES_GONE, SUM, "files", "files that were gone before their names or lines were read") \
 	X(SYMBOL_CACHES_DROPPED, SUM, "files", "symbol caches without a name dropped for lack of room") \
 	X(DEBUG_FILES_FETCHED, SUM, "files", "debug files that debuginfod's client brought") \
-	X(OTLP_REQUESTS_SENT, SUM, "requests", "requests that the collector took") \
+	X(OTLP_REQUESTS_SENT, SUM, "requests", "requests with samples that the collector took") \
 	X(OTLP_SAMPLES_SENT, SUM, "samples", "samples in the requests that the collector took") \
-	X(OTLP_REQUESTS_DROPPED, SUM, "requests", "requests that waited too long or were refused") \
+	X(OTLP_REQUESTS_DROPPED, SUM, "requests", "requests with samples that waited too long or were refused") \
 	X(OTLP_SAMPLES_DROPPED, SUM, "samples", "samples dropped on their way to the collector") \
+	X(OTLP_SENT, SUM, "bytes", "bytes of the requests that the collector took, before compression") \
 	X(OTLP_RETRIES, SUM, "calls", "calls to the collector made because one had failed") \
-	X(OTLP_PROFILES_REJECTED, SUM, "profiles", "profiles that the collector rejected")
+	X(OTLP_PROFILES_REJECTED, SUM, "profiles", "profiles that the collector rejected") \
+	X(OTLP_REQUESTS_WAITING, STATE, "requests", "requests with samples that wait to be sent") \
+	X(OTLP_WAITING, STATE, "bytes", "bytes of the requests with samples that wait to be sent") \
+	X(OTLP_METRIC_REQUESTS_SENT, SUM, "requests", "requests with metrics that the collector took") \
+	X(OTLP_METRIC_REQUESTS_DROPPED, SUM, "requests", "requests with metrics that waited too long or were refused") \
+	X(OTLP_POINTS_SENT, SUM, "points", "data points in the requests that the collector took") \
+	X(OTLP_POINTS_DROPPED, SUM, "points", "data points dropped on their way to the collector") \
+	X(OTLP_POINTS_REJECTED, SUM, "points", "data points that the collector rejected") \
+	X(SAMPLES_WAITING, STATE, "samples", "records that wait for the work thread") \
+	X(EVENTS_WAITING, STATE, "events", "process events that wait for the sync thread") \
+	X(LOADS_WAITING, STATE, "requests", "requests to read a file or to attach to a runtime that wait for a load thread") \
+	X(NAMES_WAITING, STATE, "files", "files whose names or lines are still to be read") \
+	X(STALLED, SUM, "ms", "time in which the oldest sample or process event had waited for longer than a second")
 
 enum metric {
 	METRIC_FIRST_USER = COUNTER_COUNT,

@@ -14,7 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct transport_answer answer = { 0 };
 
 	otlp_answer_read_response(&answer, data, size);
-	assert(answer.rejected_profiles >= 0);
+	assert(answer.rejected_count >= 0);
 	assert(memchr(answer.message, '\0', sizeof(answer.message)));
 	otlp_answer_read_retry_delay(data, size);
 	return 0;

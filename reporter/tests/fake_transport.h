@@ -12,7 +12,7 @@
 #include "lib/base/clock.h"
 #include "reporter/transport.h"
 
-enum { FAKE_KEPT_BYTES = 8192 };
+enum { FAKE_KEPT_BYTES = 64 << 10 };
 
 static uint64_t fake_time_ns;
 
@@ -27,7 +27,8 @@ struct fake_transport {
 	struct transport_answer answer;
 	/** Called in each send, if set; may change the answer and the time. */
 	void (*on_send)(struct fake_transport *transport, uint64_t timeout_ns);
-	/** The bytes of the last call. */
+	/** The method and the bytes of the last call. */
+	const char *method;
 	uint8_t bytes[FAKE_KEPT_BYTES];
 	size_t byte_count;
 	uint64_t timeout_ns;
@@ -35,12 +36,14 @@ struct fake_transport {
 	uint32_t cancel_count;
 };
 
-static inline void fake_send(struct transport *base, const void *bytes, size_t byte_count,
-			     uint64_t timeout_ns, struct transport_answer *answer)
+static inline void fake_send(struct transport *base, const char *method, const void *bytes,
+			     size_t byte_count, uint64_t timeout_ns,
+			     struct transport_answer *answer)
 {
 	struct fake_transport *transport = (struct fake_transport *)base;
 
 	transport->call_count++;
+	transport->method = method;
 	transport->byte_count = byte_count;
 	transport->timeout_ns = timeout_ns;
 	memcpy(transport->bytes, bytes,

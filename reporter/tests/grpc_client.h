@@ -75,7 +75,7 @@ static inline struct transport_answer send_within(struct client *client, const v
 	struct transport_answer answer;
 
 	memset(&answer, 0x5a, sizeof(answer));
-	transport->ops->send(transport, bytes, count, timeout_ns, &answer);
+	transport->ops->send(transport, OTLP_PROFILES_METHOD, bytes, count, timeout_ns, &answer);
 	return answer;
 }
 

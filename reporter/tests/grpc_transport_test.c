@@ -109,7 +109,7 @@ static void a_partial_success_is_read(void **state)
 	server->behaviour.response_bytes = 9;
 	answer = send_one(client);
 	assert_answer(&answer, RPC_OK, "low");
-	assert_int_equal(answer.rejected_profiles, 3);
+	assert_int_equal(answer.rejected_count, 3);
 	client_destroy(client);
 	server_stop(server);
 }
@@ -125,7 +125,7 @@ static void what_is_no_answer_is_said_to_be_none(void **state)
 	server->behaviour.response_bytes = 13;
 	answer = send_one(client);
 	assert_answer(&answer, RPC_OK, "cannot be understood");
-	assert_int_equal(answer.rejected_profiles, 0);
+	assert_int_equal(answer.rejected_count, 0);
 	server->behaviour.response = NULL;
 	answer = send_one(client);
 	assert_true(answer.status != RPC_OK || strstr(answer.message, "no answer"));
@@ -160,7 +160,7 @@ static void a_packed_answer_is_read_and_a_bomb_is_none(void **state)
 		pack("\x0a\x07\x08\x03\x12\x03low", 9, packed, sizeof(packed));
 	answer = send_one(client);
 	assert_answer(&answer, RPC_OK, "low");
-	assert_int_equal(answer.rejected_profiles, 3);
+	assert_int_equal(answer.rejected_count, 3);
 	server->behaviour.response_bytes = pack(zeros, sizeof(zeros), packed, sizeof(packed));
 	answer = send_one(client);
 	assert_answer(&answer, RPC_OK, "cannot be understood");
@@ -304,7 +304,7 @@ static void a_name_that_is_none_is_said_to_be_so(void **state)
 
 	(void)state;
 	assert_int_equal(grpc_transport_create(&options, &transport), 0);
-	grpc_transport_base(transport)->ops->send(grpc_transport_base(transport), "", 0,
+	grpc_transport_base(transport)->ops->send(grpc_transport_base(transport), METHOD, "", 0,
 						  20 * NS_PER_SECOND, &answer);
 	grpc_transport_destroy(transport);
 	/* If no name server answers, nobody can tell that the name does not exist. */

@@ -26,7 +26,7 @@ static void an_empty_response_says_that_all_was_taken(void **state)
 	struct transport_answer answer = read_response("", 0, 0);
 
 	(void)state;
-	assert_int_equal(answer.rejected_profiles, 0);
+	assert_int_equal(answer.rejected_count, 0);
 	assert_string_equal(answer.message, "");
 }
 
@@ -35,7 +35,7 @@ static void a_partial_success_has_a_number_and_a_text(void **state)
 	struct transport_answer answer = read_response("\x0a\x07\x08\x03\x12\x03low", 9, 0);
 
 	(void)state;
-	assert_int_equal(answer.rejected_profiles, 3);
+	assert_int_equal(answer.rejected_count, 3);
 	assert_string_equal(answer.message, "low");
 }
 
@@ -45,7 +45,7 @@ static void a_number_below_0_counts_as_none(void **state)
 		read_response("\x0a\x0b\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", 13, 0);
 
 	(void)state;
-	assert_int_equal(answer.rejected_profiles, 0);
+	assert_int_equal(answer.rejected_count, 0);
 }
 
 static void what_is_no_response_is_refused(void **state)
@@ -151,7 +151,7 @@ static void what_is_written_is_read(void **state)
 	count = otlp_answer_write_response(3, "not these", bytes, sizeof(bytes));
 	assert_in_range(count, 1, sizeof(bytes));
 	assert_int_equal(otlp_answer_read_response(&answer, bytes, count), 0);
-	assert_int_equal(answer.rejected_profiles, 3);
+	assert_int_equal(answer.rejected_count, 3);
 	assert_string_equal(answer.message, "not these");
 	assert_int_equal(otlp_answer_write_response(3, "not these", bytes, count - 1), 0);
 	/* An empty message is a valid answer. */

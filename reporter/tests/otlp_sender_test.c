@@ -211,7 +211,7 @@ static void a_partial_success_is_logged_and_not_tried_again(void **state)
 	char *log;
 
 	fake_answer(&f->transport, RPC_OK, "too old");
-	f->transport.answer.rejected_profiles = 3;
+	f->transport.answer.rejected_count = 3;
 	for (int i = 0; i < 5; i++) {
 		push(f, "request");
 		otlp_sender_step(&f->sender);

@@ -18,19 +18,38 @@
 
 #include <cmocka.h>
 
-static void read_samples(void *context, struct sample_totals *samples)
+static void fill(void *context, struct metric_table *table)
+{
+	const struct sample_totals samples = { .samples = 42 };
+	const struct process_usage usage = { 0 };
+	struct metrics_snapshot metrics;
+	const struct metric_table_input input = {
+		.metrics = &metrics,
+		.samples = &samples,
+		.usage = &usage,
+		.version = "v1",
+	};
+
+	(void)context;
+	metrics_take_snapshot(&metrics);
+	metric_table_fill(table, &input);
+}
+
+static uint64_t age_ms;
+
+static uint64_t read_age(void *context)
 {
 	(void)context;
-	samples->samples = 42;
+	return age_ms;
 }
 
 static int create(const char *address, struct metrics_server **server)
 {
 	const struct metrics_server_options options = {
 		.address = address,
-		.version = "v1",
 		.host = "box",
-		.read = read_samples,
+		.fill = fill,
+		.age_ms = read_age,
 	};
 
 	return metrics_server_create(&options, server);
@@ -75,8 +94,17 @@ static void an_agent_that_stalls_is_not_healthy(void **state)
 	ask(server, "/metrics", answer);
 	assert_non_null(strstr(answer, "\nallframes_oldest_event_age_seconds 61\n"));
 	assert_non_null(strstr(answer, "\nallframes_ticks_total{class=\"busy\"} 42\n"));
-	metrics_server_destroy(server);
+	/* Old numbers say nothing. */
 	metrics_reset();
+	age_ms = 59000;
+	ask(server, "/healthz", answer);
+	assert_non_null(strstr(answer, " 200 "));
+	age_ms = 61000;
+	ask(server, "/healthz", answer);
+	assert_non_null(strstr(answer, " 503 "));
+	assert_non_null(strstr(answer, "as seen 61000 ms ago"));
+	age_ms = 0;
+	metrics_server_destroy(server);
 }
 
 static void others_than_this_machine_need_a_token(void **state)

@@ -133,6 +133,7 @@ static void it_is_bounded_and_in_order_when_full(void **state)
 	for (uint64_t i = 0; i < LOAD_QUEUE_MAX; i++)
 		push(queue, i + 1, (i * 7919) % 10007, false);
 	assert_int_equal(load_queue_push(queue, &request), -ENOSPC);
+	assert_int_equal(load_queue_count(queue), LOAD_QUEUE_MAX);
 	assert_true(load_queue_raise(queue, 4711));
 	assert_int_equal(pop(queue, true), 4711);
 	for (uint32_t i = 0; i < 100; i++) {

@@ -362,12 +362,16 @@ static void what_waits_has_an_age_until_it_is_done(void **state)
 	pid_t pid = start_sleep();
 
 	assert_true(waits_for_nothing(fixture, 0));
+	assert_int_equal(metrics_read(METRIC_SAMPLES_WAITING), 0);
 	/* Before the start nobody takes them out. */
 	sample(fixture, 1, 1, EXECUTABLE_ID_ANONYMOUS);
 	assert_true(wait_for(fixture, has_aged_sample, 20));
 	assert_int_equal(age(fixture, METRIC_OLDEST_EVENT_AGE), 0);
+	assert_int_equal(metrics_read(METRIC_SAMPLES_WAITING), 1);
+	assert_int_equal(metrics_read(METRIC_EVENTS_WAITING), 0);
 	send_process_event(fixture, PROCESS_EVENT_UNKNOWN_PROCESS, pid, 1);
 	assert_true(wait_for(fixture, has_aged_event, 20));
+	assert_int_equal(metrics_read(METRIC_EVENTS_WAITING), 1);
 	assert_int_equal(process_manager_start(fixture->manager, NULL, 0), 0);
 	assert_true(wait_for(fixture, waits_for_nothing, 0));
 	end_process(pid);

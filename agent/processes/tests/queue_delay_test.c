@@ -95,9 +95,21 @@ static void a_thread_that_takes_nothing_is_behind_what_its_queue_dropped(void **
 	bounded_queue_deinit(&queue);
 }
 
+static void a_stall_is_the_time_beyond_the_limit(void **state)
+{
+	(void)state;
+	assert_int_equal(queue_delay_stalled(0, 1000, 5000, 6000), 0);
+	assert_int_equal(queue_delay_stalled(1000, 1000, 5000, 6000), 0);
+	assert_int_equal(queue_delay_stalled(1300, 1000, 5000, 6000), 300);
+	/* It was stalled at the last look already: only the time since then is new. */
+	assert_int_equal(queue_delay_stalled(90000, 1000, 5000, 6000), 1000);
+	assert_int_equal(queue_delay_stalled(90000, 1000, 6000, 5000), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_stall_is_the_time_beyond_the_limit),
 		cmocka_unit_test(the_oldest_counts_in_the_queue_or_at_hand),
 		cmocka_unit_test(a_thread_that_takes_nothing_is_behind_what_its_queue_dropped),
 		cmocka_unit_test(something_younger_than_the_queue_does_not_hide_it),

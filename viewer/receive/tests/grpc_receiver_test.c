@@ -177,7 +177,7 @@ static void a_warning_comes_back_with_success(void **state)
 
 	(void)state;
 	assert_answer(&answer, RPC_OK, "two are left out");
-	assert_int_equal(answer.rejected_profiles, 2);
+	assert_int_equal(answer.rejected_count, 2);
 	client_destroy(client);
 	grpc_receiver_destroy(receiver);
 }
