@@ -75,6 +75,8 @@ struct stack_names {
 	struct hash_map lists;
 	struct text_builder text;
 	struct number_vector scratch;
+	/** Ids in the order of names: of functions, and of code locations. New ones are sorted in when ranks are asked for. */
+	struct number_vector sorted[2];
 	size_t bytes;
 	size_t max_bytes;
 	uint64_t generation;
@@ -89,6 +91,12 @@ void stack_names_deinit(struct stack_names *names);
 
 /** Drops the lists of traces that have no other user, because the history has dropped them. */
 void stack_names_tidy(struct stack_names *names);
+
+/** Drops all lists and names. */
+void stack_names_empty(struct stack_names *names);
+
+/** The approximate memory. */
+size_t stack_names_bytes(const struct stack_names *names);
 
 /** False if the cache has to be emptied: @generation has changed, or the cache is too large. */
 bool stack_names_are_current(const struct stack_names *names, uint64_t generation);
@@ -131,6 +139,6 @@ static inline const struct function_identity *stack_names_function(const struct 
  * The position of each function, or @with_lines of each code location, in the order of names;
  * indexed by id. The caller frees it; NULL without memory.
  */
-uint32_t *stack_names_rank(const struct stack_names *names, bool with_lines);
+uint32_t *stack_names_rank(struct stack_names *names, bool with_lines);
 
 #endif
