@@ -89,11 +89,12 @@ struct entry_key {
 	uint32_t other;
 };
 
-static int leaf_kind(struct facets *facets, const struct sample *key, uint32_t *kind)
+static int leaf_kind(struct facets *facets, uint32_t id, uint32_t *kind)
 {
 	struct stack_names *names = &facets->question->api->names;
+	const struct sample *key = history_view_key(&facets->question->view, id);
 	struct location_list list;
-	int err = stack_names_list(names, key->trace, &list);
+	int err = stack_names_list_of_key(names, id, key->trace, &list);
 
 	*kind = TEXT_KIND_COUNT;
 	if (!err && list.count)
@@ -203,7 +204,7 @@ static int count_keys(struct facets *facets)
 		err = count_group(facets, i, question->misses[i]);
 		if (err || question->misses[i] & ~own_selectors[FACET_KINDS])
 			continue;
-		err = leaf_kind(facets, history_view_key(&question->view, i), &kind);
+		err = leaf_kind(facets, i, &kind);
 		if (!err)
 			facets->kinds[kind] += facets->counts[i];
 	}

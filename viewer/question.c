@@ -160,7 +160,7 @@ static bool list_has_function(const struct question *question, enum selector sel
 }
 
 /* Evaluates the selectors that depend on the names in the key's stack. */
-static int misses_by_stack(struct question *question, const struct sample *key,
+static int misses_by_stack(struct question *question, uint32_t id, const struct sample *key,
 			   unsigned int *misses)
 {
 	const struct selection *selection = &question->selection;
@@ -174,7 +174,7 @@ static int misses_by_stack(struct question *question, const struct sample *key,
 
 	if (!by_kind && !by_function && !by_begin)
 		return 0;
-	err = stack_names_list(&question->api->names, key->trace, &list);
+	err = stack_names_list_of_key(&question->api->names, id, key->trace, &list);
 	if (err)
 		return err;
 	if (list.count)
@@ -199,7 +199,7 @@ static int key_misses(struct question *question, uint32_t id, unsigned int *miss
 		return 0;
 	key = history_view_key(&question->view, id);
 	*misses = selection_misses(&question->selection, key);
-	err = misses_by_stack(question, key, misses);
+	err = misses_by_stack(question, id, key, misses);
 	if (!err)
 		question->misses[id] = (uint16_t)*misses;
 	return err;
@@ -307,11 +307,12 @@ static int push_level(struct asked_stack *stack, struct stack_names *names, stru
 }
 
 static int add_stack(struct asked_stacks *asked, struct question *question,
-		     struct stack_groups *groups, const struct sample *key, enum root_level root)
+		     struct stack_groups *groups, uint32_t id, enum root_level root)
 {
+	const struct sample *key = history_view_key(&question->view, id);
 	struct asked_stack stack = { 0 };
 	struct stack_names *names = &question->api->names;
-	int err = stack_names_list(names, key->trace, &stack.list);
+	int err = stack_names_list_of_key(names, id, key->trace, &stack.list);
 
 	if (!err)
 		err = transforms_learn(&asked->transforms, names, &stack.list);
@@ -403,7 +404,7 @@ static int merge_key(struct asked_stacks *asked, struct question *question,
 	int err = find_stack(groups, &stack_key, &added.stack);
 
 	if (!err && added.stack == asked->stacks.count)
-		err = add_stack(asked, question, groups, key, root);
+		err = add_stack(asked, question, groups, merged->id, root);
 	if (err)
 		return err;
 	asked->stacks.items[added.stack].count += merged->count;

@@ -230,6 +230,7 @@ void stack_names_empty(struct stack_names *names)
 		free(cached);
 	}
 	hash_map_deinit(&names->lists);
+	cached_list_vector_deinit(&names->lists_of_keys);
 	hash_map_deinit(&names->location_ids);
 	hash_map_deinit(&names->position_ids);
 	hash_map_deinit(&names->function_ids);
@@ -261,6 +262,7 @@ void stack_names_deinit(struct stack_names *names)
 static void drop_list(struct stack_names *names, struct cached_list *cached)
 {
 	hash_map_remove(&names->lists, (uintptr_t)cached->trace, NULL);
+	names->lists_of_keys.count = 0;
 	names->bytes -= list_bytes(cached);
 	trace_unref(cached->trace);
 	free(cached);
@@ -285,7 +287,8 @@ void stack_names_tidy(struct stack_names *names)
 
 size_t stack_names_bytes(const struct stack_names *names)
 {
-	return names->bytes + names->ids.expansions.capacity * sizeof(uint32_t) +
+	return names->bytes + names->lists_of_keys.capacity * sizeof(struct cached_list *) +
+	       names->ids.expansions.capacity * sizeof(uint32_t) +
 	       names->ids.native_frames.count * ENTRY_BYTES;
 }
 
@@ -336,15 +339,43 @@ static int cache_list(struct stack_names *names, struct trace *trace, struct cac
 	return 0;
 }
 
+static int find_list(struct stack_names *names, struct trace *trace, struct cached_list **cached)
+{
+	*cached = hash_map_get_pointer(&names->lists, (uintptr_t)trace);
+	return *cached ? 0 : cache_list(names, trace, cached);
+}
+
 int stack_names_list(struct stack_names *names, struct trace *trace, struct location_list *list)
 {
-	struct cached_list *cached = hash_map_get_pointer(&names->lists, (uintptr_t)trace);
-	int err = cached ? 0 : cache_list(names, trace, &cached);
+	struct cached_list *cached;
+	int err = find_list(names, trace, &cached);
 
 	if (!err)
 		*list = (struct location_list){ .locations = cached->locations,
 						.count = cached->count };
 	return err;
+}
+
+int stack_names_list_of_key(struct stack_names *names, uint32_t key, struct trace *trace,
+			    struct location_list *list)
+{
+	struct cached_list_vector *known = &names->lists_of_keys;
+	struct cached_list *cached;
+	int err = 0;
+
+	while (known->count <= key && !err)
+		err = cached_list_vector_push(known, NULL);
+	if (err)
+		return err;
+	cached = known->items[key];
+	/* The key may be another one's now. A list has its trace, so no other trace has that address. */
+	if (!cached || cached->trace != trace)
+		err = find_list(names, trace, &cached);
+	if (err)
+		return err;
+	known->items[key] = cached;
+	*list = (struct location_list){ .locations = cached->locations, .count = cached->count };
+	return 0;
 }
 
 /* --- order --- */

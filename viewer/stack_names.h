@@ -56,6 +56,7 @@ enum { STACK_NAMES_QUESTION_MAX = 2 };
 
 struct cached_list;
 
+
 VECTOR_DEFINE(cached_list_vector, struct cached_list *)
 
 struct stack_names {
@@ -73,6 +74,8 @@ struct stack_names {
 	struct hash_map position_ids;
 	struct hash_map location_ids;
 	struct hash_map lists;
+	/** By key of the history: the list that it had last. Empty after a list was freed. */
+	struct cached_list_vector lists_of_keys;
 	struct text_builder text;
 	struct number_vector scratch;
 	/** Ids in the order of names: of functions, and of code locations. New ones are sorted in when ranks are asked for. */
@@ -109,6 +112,10 @@ void stack_names_begin(struct stack_names *names, uint64_t generation);
 
 /** The list of @trace, borrowed until the next begin. -ENOMEM. */
 int stack_names_list(struct stack_names *names, struct trace *trace, struct location_list *list);
+
+/** The same for the trace of @key of the history, which is found faster from the second time on. */
+int stack_names_list_of_key(struct stack_names *names, uint32_t key, struct trace *trace,
+			    struct location_list *list);
 
 /** The id of a string. -ENOMEM. */
 int stack_names_intern(struct stack_names *names, const char *text, uint32_t *id);
