@@ -393,9 +393,15 @@ def check_more(page):
 
 @control("a range that is gone")
 def check_gone(page):
-    page.browser.evaluate("location.hash = '#from=%d&to=%d'" % (page.epoch - 60000, page.epoch - 50000))
-    said = page.browser.wait("document.querySelector('#content .empty')?.innerText.startsWith('Samples are kept from')")
-    return bool(said), page.browser.text("#content")
+    missing = []
+    for tab in ("flame", "processes", "top", "tree", "sandwich&of=main", "quality"):
+        page.browser.evaluate("location.hash = '#tab=%s&from=%d&to=%d'" % (tab, page.epoch - 60000, page.epoch - 50000))
+        if not page.browser.wait("document.querySelector('#content').getAttribute('aria-labelledby') === 'tab-%s' && document"
+                                 ".querySelector('#content .empty')?.innerText.startsWith('Samples are kept from')"
+                                 % tab.partition("&")[0]):
+            missing.append((tab, page.browser.text("#content")))
+    page.browser.evaluate("location.hash = '#tab=flame'")
+    return not missing, missing
 
 
 @control("keys in the graph")

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # long
+# alone: the workers need as much of the CPUs after the restart as before
 """What changed since the deploy: workers in Python are restarted with a slower tax(), and the page's comparison of the time before
 and after has that as the first row. Prints TAP.
 """

@@ -11,6 +11,8 @@
 #include "reporter/sequence_counts.h"
 #include "reporter/stack_text.h"
 
+struct recent_frame;
+
 /** Initialize with zeros and set the first three fields. */
 struct stack_ids {
 	/** May be NULL. */
@@ -23,6 +25,8 @@ struct stack_ids {
 	 */
 	struct hash_map native_frames;
 	struct number_vector expansions;
+	/** A cache in front of the map, which is too large for those of a CPU; NULL until it is needed. */
+	struct recent_frame *recent_frames;
 };
 
 void stack_ids_deinit(struct stack_ids *ids);

@@ -20,8 +20,23 @@
 #include "viewer/question.h"
 
 enum {
+	/* Limit of the lists of an opened file's stacks. */
 	NAMES_MAX_BYTES = 64 << 20,
+	/* The part of a live history's memory that the lists of its stacks may take; in a small history they may take more. */
+	NAMES_PART = 2,
+	NAMES_LEAST_BYTES = 16 << 20,
+	/* So many calls of api_tidy() without a question free all lists. */
+	TIDIES_WITHOUT_QUESTION = 6,
 };
+
+static size_t names_limit(const struct api_config *config)
+{
+	size_t bytes = history_max_bytes(config->history) / NAMES_PART;
+
+	if (!config->is_live)
+		return NAMES_MAX_BYTES;
+	return bytes > NAMES_LEAST_BYTES ? bytes : NAMES_LEAST_BYTES;
+}
 
 int api_create(const struct api_config *config, struct api **api)
 {
@@ -30,7 +45,7 @@ int api_create(const struct api_config *config, struct api **api)
 	if (!made)
 		return -ENOMEM;
 	made->config = *config;
-	stack_names_init(&made->names, config->lookup, NAMES_MAX_BYTES);
+	stack_names_init(&made->names, config->lookup, names_limit(config));
 	debug_packages_init(&made->packages, config->proc_root, config->judge);
 	*api = made;
 	return 0;
@@ -185,11 +200,17 @@ static unsigned int status_of(int err)
 	}
 }
 
-static void write_json(struct api_answer *answer, json_t *object)
+/* @text, which the answer frees, may be NULL. */
+static void write_body(struct api_answer *answer, char *text)
 {
 	answer->content_type = "application/json";
-	answer->body = object ? json_dumps(object, JSON_COMPACT) : NULL;
-	answer->bytes = answer->body ? strlen(answer->body) : 0;
+	answer->body = text;
+	answer->bytes = text ? strlen(text) : 0;
+}
+
+static void write_json(struct api_answer *answer, json_t *object)
+{
+	write_body(answer, object ? json_dumps(object, JSON_COMPACT) : NULL);
 	json_decref(object);
 }
 
@@ -242,6 +263,17 @@ static void begin_names(struct api *api)
 	stack_names_begin(&api->names, generation);
 }
 
+/* The lists of stacks share the memory of a live history. */
+static void reserve_names(struct api *api)
+{
+	size_t bytes = stack_names_bytes(&api->names);
+	size_t most = history_max_bytes(api->config.history) / NAMES_PART;
+
+	/* One question may take more, which the next one does not find any more. */
+	if (api->config.is_live)
+		history_reserve(api->config.history, bytes < most ? bytes : most);
+}
+
 static int ask_of_samples(struct api *api, const struct api_request *request,
 			  struct api_answer *answer, json_t *object)
 {
@@ -250,18 +282,28 @@ static int ask_of_samples(struct api *api, const struct api_request *request,
 
 	if (request->is_post)
 		return fail(-EPERM, "that is asked for by GET");
+	api->idle_tidies = 0;
 	begin_names(api);
 	err = question_init(&question, api, request);
 	if (err)
 		return err;
 	err = ask(&question, answer, object);
+	if (!err && !answer->body) {
+		write_body(answer, question_text(&question, object));
+		err = answer->body ? 0 : -ENOMEM;
+	}
 	question_deinit(&question);
+	reserve_names(api);
 	return err;
 }
 
 void api_tidy(struct api *api)
 {
-	stack_names_tidy(&api->names);
+	if (api->config.is_live && ++api->idle_tidies > TIDIES_WITHOUT_QUESTION)
+		stack_names_empty(&api->names);
+	else
+		stack_names_tidy(&api->names);
+	reserve_names(api);
 }
 
 void api_answer(struct api *api, const struct api_request *request, struct api_answer *answer)

@@ -118,7 +118,10 @@ struct api;
 int api_create(const struct api_config *config, struct api **api);
 void api_destroy(struct api *api);
 
-/** Frees what the history no longer has. Call it regularly, also while there are no requests. */
+/**
+ * Frees what the history no longer has, and after some calls without a request all that was made to answer. Call it every ten
+ * seconds or so, also while there are no requests.
+ */
 void api_tidy(struct api *api);
 
 /** Fills *@answer for any request. */

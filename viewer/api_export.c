@@ -406,7 +406,7 @@ static int write_page(struct question *question, const struct sample_snapshot *s
 	json_object_set_new(answer, "top", top);
 	if (!err)
 		err = top_json(question, PAGE_FUNCTIONS, top);
-	text = err ? NULL : json_dumps(answer, JSON_COMPACT);
+	text = err ? NULL : question_text(question, answer);
 	json_decref(answer);
 	if (!text)
 		return err ? err : -ENOMEM;

@@ -37,9 +37,33 @@ enum facet_kind {
 	FACET_COUNT,
 };
 
+/* Keys of the history that differ in their stacks only, as far as the lists are concerned. */
+struct facet_group {
+	/* One of the keys. */
+	uint32_t key;
+	unsigned int misses;
+	uint64_t count;
+};
+
+VECTOR_DEFINE(facet_group_vector, struct facet_group)
+
+/* Equal strings and processes of a history are the same pointers. No padding. */
+struct group_key {
+	uint64_t process;
+	uint64_t process_comm;
+	uint64_t thread_comm;
+	uint32_t pid;
+	uint32_t tid;
+	uint64_t misses;
+};
+
 struct facets {
 	struct question *question;
 	struct facet lists[FACET_COUNT];
+	struct facet_group_vector groups;
+	struct hash_map group_indexes;
+	/* Samples by the kind of their leaf; TEXT_KIND_COUNT: without a frame. */
+	uint64_t kinds[TEXT_KIND_COUNT + 1];
 	/* Samples by key id, limited to the selected CPUs. */
 	uint64_t *counts;
 	uint64_t *cpus;
@@ -65,11 +89,12 @@ struct entry_key {
 	uint32_t other;
 };
 
-static int leaf_kind(struct facets *facets, const struct sample *key, uint32_t *kind)
+static int leaf_kind(struct facets *facets, uint32_t id, uint32_t *kind)
 {
 	struct stack_names *names = &facets->question->api->names;
+	const struct sample *key = history_view_key(&facets->question->view, id);
 	struct location_list list;
-	int err = stack_names_list(names, key->trace, &list);
+	int err = stack_names_list_of_key(names, id, key->trace, &list);
 
 	*kind = TEXT_KIND_COUNT;
 	if (!err && list.count)
@@ -102,39 +127,23 @@ static bool is_listed(enum facet_kind list, const struct sample *key)
 	       (list != FACET_THREADS || sample_has_thread(key));
 }
 
-static int add_key(struct facets *facets, enum facet_kind list, uint32_t number, uint64_t count)
+static int add_group(struct facets *facets, enum facet_kind list, const struct facet_group *group)
 {
-	const struct sample *key = history_view_key(&facets->question->view, number);
+	const struct sample *key = history_view_key(&facets->question->view, group->key);
 	struct facet *facet = &facets->lists[list];
 	struct entry_key entry = { .number = key->pid };
 	const char *text;
-	uint32_t kind;
-	int err;
 
 	if (!is_listed(list, key))
 		return 0;
-	if (list == FACET_PROCESSES || list == FACET_THREADS)
-		entry.host_hash = hash64_bytes(sample_host(key), strlen(sample_host(key)));
-	switch (list) {
-	case FACET_PROCESSES:
-		entry.text = (uintptr_t)key->process_comm;
-		break;
-	case FACET_THREADS:
-		entry.text = (uintptr_t)key->thread_comm;
-		entry.other = key->tid;
-		break;
-	case FACET_CONTAINERS:
-	case FACET_HOSTS:
+	if (list == FACET_CONTAINERS || list == FACET_HOSTS) {
 		text = list == FACET_HOSTS ? sample_host(key) : sample_container(key);
-		return add_entry(facet, text, strlen(text) + 1, number, count);
-	default:
-		err = leaf_kind(facets, key, &kind);
-		/* A stack without a frame has no kind. */
-		if (err || kind == TEXT_KIND_COUNT)
-			return err;
-		return add_entry(facet, &kind, sizeof(kind), kind, count);
+		return add_entry(facet, text, strlen(text) + 1, group->key, group->count);
 	}
-	return add_entry(facet, &entry, sizeof(entry), number, count);
+	entry.host_hash = hash64_bytes(sample_host(key), strlen(sample_host(key)));
+	entry.text = (uintptr_t)(list == FACET_THREADS ? key->thread_comm : key->process_comm);
+	entry.other = list == FACET_THREADS ? key->tid : 0;
+	return add_entry(facet, &entry, sizeof(entry), group->key, group->count);
 }
 
 static int count_samples(struct facets *facets)
@@ -155,20 +164,69 @@ static int count_samples(struct facets *facets)
 	return more;
 }
 
-static int add_keys(struct facets *facets)
+static int count_group(struct facets *facets, uint32_t id, unsigned int misses)
+{
+	const struct sample *key = history_view_key(&facets->question->view, id);
+	const struct group_key group_key = {
+		.process = (uintptr_t)key->process,
+		.process_comm = (uintptr_t)key->process_comm,
+		.thread_comm = (uintptr_t)key->thread_comm,
+		.pid = key->pid,
+		.tid = key->tid,
+		.misses = misses,
+	};
+	uint64_t index = facets->groups.count;
+	int err;
+
+	if (hash_map_find_bytes(&facets->group_indexes, &group_key, sizeof(group_key), &index)) {
+		facets->groups.items[index].count += facets->counts[id];
+		return 0;
+	}
+	err = hash_map_set_bytes(&facets->group_indexes, &group_key, sizeof(group_key), index);
+	return err ? err :
+		     facet_group_vector_push(&facets->groups,
+					     (struct facet_group){ .key = id,
+								   .misses = misses,
+								   .count = facets->counts[id] });
+}
+
+/* Counts the keys by kind, and by what else the lists have of them. */
+static int count_keys(struct facets *facets)
 {
 	const struct question *question = facets->question;
+	uint32_t kind;
 	int err = 0;
 
 	for (uint32_t i = 0; i < question->view.key_count && !err; i++) {
 		if (!facets->counts[i])
 			continue;
-		for (enum facet_kind list = 0; list < FACET_COUNT && !err; list++) {
-			/* misses[i] is known since the key was counted. */
-			if (!(question->misses[i] & ~own_selectors[list]))
-				err = add_key(facets, list, i, facets->counts[i]);
-		}
+		/* misses[i] is known since the key was counted. */
+		err = count_group(facets, i, question->misses[i]);
+		if (err || question->misses[i] & ~own_selectors[FACET_KINDS])
+			continue;
+		err = leaf_kind(facets, i, &kind);
+		if (!err)
+			facets->kinds[kind] += facets->counts[i];
 	}
+	return err;
+}
+
+static int fill_lists(struct facets *facets)
+{
+	int err = count_keys(facets);
+
+	for (size_t i = 0; i < facets->groups.count && !err; i++) {
+		const struct facet_group *group = &facets->groups.items[i];
+
+		for (enum facet_kind list = 0; list < FACET_COUNT && !err; list++)
+			if (list != FACET_KINDS && !(group->misses & ~own_selectors[list]))
+				err = add_group(facets, list, group);
+	}
+	/* A stack without a frame has no kind. */
+	for (uint32_t kind = 0; kind < TEXT_KIND_COUNT && !err; kind++)
+		if (facets->kinds[kind])
+			err = add_entry(&facets->lists[FACET_KINDS], &kind, sizeof(kind), kind,
+					facets->kinds[kind]);
 	return err;
 }
 
@@ -265,6 +323,8 @@ static void facets_deinit(struct facets *facets)
 		facet_entry_vector_deinit(&facets->lists[list].entries);
 		hash_map_deinit(&facets->lists[list].indexes);
 	}
+	facet_group_vector_deinit(&facets->groups);
+	hash_map_deinit(&facets->group_indexes);
 	free(facets->counts);
 	free(facets->cpus);
 }
@@ -279,7 +339,7 @@ int answer_facets(struct question *question, json_t *object)
 	int err = facets.counts && facets.cpus ? count_samples(&facets) : -ENOMEM;
 
 	if (!err)
-		err = add_keys(&facets);
+		err = fill_lists(&facets);
 	if (err)
 		return err;
 	put_list(&facets, FACET_PROCESSES, "processes", object);

@@ -203,8 +203,7 @@ static int search_samples(struct search *search, uint64_t max_nodes, json_t *obj
 	put_value(question, object, "matched", matched);
 	put_processes(search, object);
 	stack_set_finish(&search->hits);
-	return stack_set_put_tree(&search->hits, &asked, question, max_nodes, "all", object,
-				  "hits");
+	return stack_set_put_tree(&search->hits, &asked, question, max_nodes, "all", "hits");
 }
 
 int answer_search(struct question *question, json_t *object)

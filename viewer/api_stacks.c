@@ -35,7 +35,7 @@ int flame_json(struct question *question, size_t max_nodes, json_t *object)
 	if (question->selection.has_base)
 		put_value(question, object, "base_total", asked.base_total);
 	put_number(object, "zoom", steps);
-	return stack_set_put_tree(&set, &asked, question, max_nodes, "all", object, "tree");
+	return stack_set_put_tree(&set, &asked, question, max_nodes, "all", "tree");
 }
 
 int answer_flame(struct question *question, json_t *object)
@@ -152,10 +152,10 @@ static int put_sandwich(struct question *question, struct sandwich *sandwich, js
 	stack_set_finish(&sandwich->callees);
 	stack_set_finish(&sandwich->callers);
 	err = stack_set_put_tree(&sandwich->callees, &asked, question, max_nodes, sandwich->name,
-				 object, "callees");
+				 "callees");
 	return err ? err :
 		     stack_set_put_tree(&sandwich->callers, &asked, question, max_nodes,
-					sandwich->name, object, "callers");
+					sandwich->name, "callers");
 }
 
 int answer_sandwich(struct question *question, json_t *object)

@@ -1,102 +1,125 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stacks are sorted by rank. Each stack then shares its first frames with the previous one, and
- * nodes come in the wanted order. The complete tree can have many times the wanted number of nodes,
- * so it is never built. Instead it is traversed: first to find the weights of its nodes, then to count
- * those that just miss being heavy enough, and at last to keep as many nodes as are wanted.
+ * Most nodes of the complete tree are in chains: each is the only callee of the one above it, and has the same total. So the tree is
+ * a list of chains, of which there are at most two for each stack, however deep the stacks are. The stacks are read from the last one
+ * of their order to the first. A chain is complete when a stack does not have it any more, so each comes after its callees and the
+ * list backwards is the depth-first order of the tree. The list is read to find the weights of the nodes, then to count those that
+ * just miss being heavy enough, and at last to make as many nodes as are wanted.
  */
 #include "viewer/flame_tree.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "lib/base/cleanup.h"
 #include "reporter/sequence_counts.h"
 
-static int compare_stacks(const void *a, const void *b, void *context)
-{
-	const struct flame_stack *first = a, *second = b;
-	const uint32_t *ranks = context;
+/* --- chains --- */
 
-	for (size_t i = 0; i < first->length && i < second->length; i++) {
-		uint32_t one = ranks[first->ids[i]], other = ranks[second->ids[i]];
-
-		if (one != other)
-			return one < other ? -1 : 1;
-	}
-	return (first->length > second->length) - (first->length < second->length);
-}
-
-/* --- visiting the nodes --- */
-
-/* Visits the nodes of the tree in the order of the sorted stacks. */
-struct traversal {
-	/* The nodes from the root to the end of the last stack, with the counts so far. */
-	struct flame_node_vector path;
-	/* Called for a node on the way down, and on the way back when its counts are complete. */
-	int (*enter)(struct traversal *traversal, const struct flame_node *node);
-	int (*leave)(struct traversal *traversal, const struct flame_node *node);
-	struct node_weights *weights;
-	struct tree_builder *builder;
+/* The nodes of depth @first to @last of a stack; the root has depth 0, and a chain of its own. */
+struct chain {
+	uint32_t stack;
+	uint32_t first;
+	uint32_t last;
+	/* Samples of the last node; the others have none of their own. */
+	uint64_t self;
+	uint64_t base_self;
+	/* The total of each of its nodes. */
+	uint64_t total;
+	uint64_t base_total;
 };
 
-static int enter_node(struct traversal *traversal, uint32_t id)
-{
-	struct flame_node node = { .id = id };
-	int err = flame_node_vector_push(&traversal->path, node);
+VECTOR_DEFINE(chain_vector, struct chain)
 
-	return err || !traversal->enter ? err : traversal->enter(traversal, &node);
+struct chains {
+	/* Complete chains. */
+	struct chain_vector list;
+	/* The chains from the root to the end of the last stack. */
+	struct chain_vector path;
+};
+
+static void chains_deinit(struct chains *chains)
+{
+	chain_vector_deinit(&chains->list);
+	chain_vector_deinit(&chains->path);
 }
 
-/* Leaves nodes until @left remain. */
-static int leave_nodes(struct traversal *traversal, size_t left)
+static int complete_chain(struct chains *chains, const struct chain *chain)
 {
-	struct flame_node *nodes = traversal->path.items;
+	if (chains->path.count) {
+		struct chain *caller = &chains->path.items[chains->path.count - 1];
+
+		caller->total += chain->total;
+		caller->base_total += chain->base_total;
+	}
+	return chain_vector_push(&chains->list, *chain);
+}
+
+/* Completes the nodes below @depth. */
+static int leave_nodes(struct chains *chains, uint32_t depth)
+{
+	struct chain_vector *path = &chains->path;
 	int err = 0;
 
-	while (traversal->path.count > left && !err) {
-		struct flame_node *node = &nodes[--traversal->path.count];
+	while (path->count && path->items[path->count - 1].last > depth && !err) {
+		struct chain chain = path->items[path->count - 1];
 
-		node->total += node->self;
-		node->base_total += node->base_self;
-		if (traversal->path.count) {
-			node[-1].total += node->total;
-			node[-1].base_total += node->base_total;
+		if (chain.first > depth) {
+			path->count--;
+		} else {
+			/* Its first nodes have other callees, too. */
+			path->items[path->count - 1] = (struct chain){ .stack = chain.stack,
+								       .first = chain.first,
+								       .last = depth };
+			chain.first = depth + 1;
 		}
-		err = traversal->leave(traversal, node);
+		err = complete_chain(chains, &chain);
 	}
 	return err;
 }
 
-static int traverse_stack(struct traversal *traversal, const struct flame_stack *stack)
+static int enter_stack(struct chains *chains, const struct flame_stack *stack, uint32_t index)
 {
-	struct flame_node *end;
-	size_t common = 0;
-	int err;
+	struct chain *end = &chains->path.items[chains->path.count - 1];
+	struct chain chain = { .stack = index,
+			       .first = end->last + 1,
+			       .last = (uint32_t)stack->length,
+			       .self = stack->count,
+			       .base_self = stack->base_count,
+			       .total = stack->count,
+			       .base_total = stack->base_count };
 
-	while (common + 1 < traversal->path.count && common < stack->length &&
-	       traversal->path.items[common + 1].id == stack->ids[common])
-		common++;
-	err = leave_nodes(traversal, common + 1);
-	for (size_t i = common; i < stack->length && !err; i++)
-		err = enter_node(traversal, stack->ids[i]);
-	if (err)
-		return err;
-	end = &traversal->path.items[traversal->path.count - 1];
+	if (stack->length > end->last)
+		return chain_vector_push(&chains->path, chain);
 	end->self += stack->count;
 	end->base_self += stack->base_count;
+	end->total += stack->count;
+	end->base_total += stack->base_count;
 	return 0;
 }
 
-static int traverse_stacks(struct traversal *traversal, const struct flame_stack_vector *stacks)
+static int find_chains(struct chains *chains, const struct flame_stack_vector *stacks,
+		       const struct stack_order *order)
 {
-	int err = enter_node(traversal, FLAME_ROOT_ID);
+	uint32_t shared = 0;
+	struct chain root;
+	int err = chain_vector_push(&chains->path, (struct chain){ 0 });
 
-	for (size_t i = 0; i < stacks->count && !err; i++)
-		err = traverse_stack(traversal, &stacks->items[i]);
+	for (size_t i = order->count; i-- > 0 && !err;) {
+		uint32_t stack = order->stacks[i];
+
+		err = leave_nodes(chains, shared);
+		if (!err)
+			err = enter_stack(chains, &stacks->items[stack], stack);
+		shared = order->shared[i];
+	}
 	if (!err)
-		err = leave_nodes(traversal, 0);
-	flame_node_vector_deinit(&traversal->path);
-	return err;
+		err = leave_nodes(chains, 0);
+	if (err)
+		return err;
+	root = chains->path.items[0];
+	chains->path.count = 0;
+	return complete_chain(chains, &root);
 }
 
 /* --- the weight that a node needs --- */
@@ -115,20 +138,33 @@ struct node_weights {
 	struct weight_vector ties;
 };
 
-static uint64_t weight(const struct flame_node *node)
+static uint64_t weight(const struct chain *chain)
 {
-	return node->total + node->base_total;
+	return chain->total + chain->base_total;
 }
 
-static int note_weight(struct traversal *traversal, const struct flame_node *node)
+static size_t node_count(const struct chain *chain)
 {
-	struct node_weights *weights = traversal->weights;
+	return chain->last - chain->first + 1;
+}
 
-	weights->nodes++;
-	if (weight(node) >= SMALL_WEIGHTS)
-		return weight_vector_push(&weights->large, weight(node));
-	weights->small[weight(node)]++;
-	return 0;
+static int note_weights(struct node_weights *weights, const struct chain_vector *chains)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < chains->count && !err; i++) {
+		const struct chain *chain = &chains->items[i];
+		size_t count = node_count(chain);
+
+		weights->nodes += count;
+		if (weight(chain) < SMALL_WEIGHTS) {
+			weights->small[weight(chain)] += count;
+			continue;
+		}
+		while (count-- > 0 && !err)
+			err = weight_vector_push(&weights->large, weight(chain));
+	}
+	return err;
 }
 
 static int compare_weights(const void *a, const void *b)
@@ -161,18 +197,26 @@ static void find_least(struct node_weights *weights, size_t max_nodes, uint64_t 
 	}
 }
 
-static int note_tie(struct traversal *traversal, const struct flame_node *node)
+/* Counts the nodes of the least weight at each depth: first where chains begin and end, then their sums. */
+static int note_ties(struct node_weights *weights, const struct chain_vector *chains)
 {
-	struct weight_vector *ties = &traversal->weights->ties;
-	size_t depth = traversal->path.count;
+	struct weight_vector *ties = &weights->ties;
 	int err = 0;
 
-	if (weight(node) != traversal->weights->least)
-		return 0;
-	while (ties->count <= depth && !err)
-		err = weight_vector_push(ties, 0);
-	if (!err)
-		ties->items[depth]++;
+	for (size_t i = 0; i < chains->count && !err; i++) {
+		const struct chain *chain = &chains->items[i];
+
+		if (weight(chain) != weights->least)
+			continue;
+		while (ties->count <= (size_t)chain->last + 1 && !err)
+			err = weight_vector_push(ties, 0);
+		if (err)
+			return err;
+		ties->items[chain->first]++;
+		ties->items[chain->last + 1]--;
+	}
+	for (size_t depth = 1; depth < ties->count; depth++)
+		ties->items[depth] += ties->items[depth - 1];
 	return err;
 }
 
@@ -198,110 +242,111 @@ static struct tie_limit limit_ties(const struct node_weights *weights, uint64_t 
 
 struct tree_builder {
 	struct flame_tree *tree;
-	/* Indexes in the tree of the nodes on the path. */
+	const struct flame_stack_vector *stacks;
+	/* Indexes in the tree of the nodes from the root to the last one that was kept. */
 	struct number_vector indexes;
 	bool prunes;
 	uint64_t least;
 	struct tie_limit ties;
 };
 
-static int add_node(struct traversal *traversal, const struct flame_node *node)
+static bool is_kept(struct tree_builder *builder, const struct chain *chain, uint32_t depth)
 {
-	struct tree_builder *builder = traversal->builder;
+	struct tie_limit *ties = &builder->ties;
+
+	if (!builder->prunes || !depth || weight(chain) > builder->least)
+		return true;
+	if (weight(chain) < builder->least || depth > ties->depth)
+		return false;
+	if (depth < ties->depth)
+		return true;
+	if (!ties->left)
+		return false;
+	ties->left--;
+	return true;
+}
+
+static int add_node(struct tree_builder *builder, const struct chain *chain, uint32_t depth)
+{
 	struct number_vector *indexes = &builder->indexes;
-	struct flame_node added = *node;
+	bool is_last = depth == chain->last;
+	struct flame_node node = {
+		.parent = depth ? indexes->items[depth - 1] : 0,
+		.id = depth ? builder->stacks->items[chain->stack].ids[depth - 1] : FLAME_ROOT_ID,
+		.self = is_last ? chain->self : 0,
+		.total = chain->total,
+		.base_self = is_last ? chain->base_self : 0,
+		.base_total = chain->base_total,
+	};
 	int err = number_vector_push(indexes, (uint32_t)builder->tree->nodes.count);
 
-	if (indexes->count > 1)
-		added.parent = indexes->items[indexes->count - 2];
-	return err ? err : flame_node_vector_push(&builder->tree->nodes, added);
+	return err ? err : flame_node_vector_push(&builder->tree->nodes, node);
 }
 
-/* @traversal has left @node, so the nodes on its path are as many as those above the node. */
-static bool is_pruned(struct traversal *traversal, const struct flame_node *node)
+/* Adds the nodes of the chain down to the first one that is left out, with which all of its callees are. */
+static int add_chain(struct tree_builder *builder, const struct chain *chain)
 {
-	struct tree_builder *builder = traversal->builder;
-	struct tie_limit *ties = &builder->ties;
-	size_t depth = traversal->path.count;
+	struct number_vector *indexes = &builder->indexes;
+	struct flame_tree *tree = builder->tree;
+	uint64_t pruned;
+	int err = 0;
 
-	if (!builder->prunes || !depth || weight(node) > builder->least)
-		return false;
-	if (weight(node) < builder->least || depth > ties->depth)
-		return true;
-	if (depth < ties->depth)
-		return false;
-	if (!ties->left)
-		return true;
-	ties->left--;
-	return false;
-}
-
-/* With a node all of its callees are pruned, so it is the last one in the tree then. */
-static int keep_or_prune(struct traversal *traversal, const struct flame_node *node)
-{
-	struct tree_builder *builder = traversal->builder;
-	uint32_t index = builder->indexes.items[--builder->indexes.count];
-	struct flame_node *added = &builder->tree->nodes.items[index];
-	uint32_t parent = added->parent;
-	uint64_t pruned = added->pruned;
-
-	if (is_pruned(traversal, node)) {
-		builder->tree->nodes.count = index;
-		builder->tree->nodes.items[parent].pruned += pruned + 1;
-		builder->tree->pruned_nodes++;
-		builder->tree->pruned_samples += node->self;
-		return 0;
-	}
-	*added = *node;
-	added->parent = parent;
-	added->pruned = pruned;
+	if (indexes->count > chain->first)
+		indexes->count = chain->first;
+	/* Else a node above the chain was left out. */
+	if (indexes->count == chain->first)
+		while (indexes->count <= chain->last && !err &&
+		       is_kept(builder, chain, (uint32_t)indexes->count))
+			err = add_node(builder, chain, (uint32_t)indexes->count);
+	if (err || indexes->count > chain->last)
+		return err;
+	pruned = chain->last + 1 - (indexes->count > chain->first ? indexes->count : chain->first);
+	tree->nodes.items[indexes->items[indexes->count - 1]].pruned += pruned;
+	tree->pruned_nodes += pruned;
+	tree->pruned_samples += chain->self;
 	return 0;
 }
 
-static int build_tree(struct flame_tree *tree, const struct flame_stack_vector *stacks,
+static int build_tree(struct tree_builder *builder, const struct chain_vector *chains,
 		      size_t max_nodes)
 {
 	struct node_weights weights = { 0 };
-	struct tree_builder builder = { .tree = tree };
-	struct traversal weighing = { .leave = note_weight, .weights = &weights };
-	struct traversal building = { .enter = add_node,
-				      .leave = keep_or_prune,
-				      .builder = &builder };
-	struct traversal finding_ties = { .leave = note_tie, .weights = &weights };
-	int err = traverse_stacks(&weighing, stacks);
 	uint64_t above = 0;
+	int err = note_weights(&weights, chains);
 
-	builder.prunes = weights.nodes > max_nodes;
-	if (!err && builder.prunes) {
+	builder->prunes = weights.nodes > max_nodes;
+	if (!err && builder->prunes) {
 		find_least(&weights, max_nodes, &above);
-		builder.least = weights.least;
-		err = traverse_stacks(&finding_ties, stacks);
-		builder.ties = limit_ties(&weights, max_nodes - above);
+		builder->least = weights.least;
+		err = note_ties(&weights, chains);
+		builder->ties = limit_ties(&weights, max_nodes - above);
 	}
 	weight_vector_deinit(&weights.large);
 	weight_vector_deinit(&weights.ties);
-	if (!err)
-		err = traverse_stacks(&building, stacks);
-	number_vector_deinit(&builder.indexes);
+	for (size_t i = chains->count; i-- > 0 && !err;)
+		err = add_chain(builder, &chains->items[i]);
+	number_vector_deinit(&builder->indexes);
 	return err;
 }
 
-int flame_tree_init(struct flame_tree *tree, struct flame_stack_vector *stacks,
+int flame_tree_init(struct flame_tree *tree, const struct flame_stack_vector *stacks,
 		    const uint32_t *ranks, size_t max_nodes)
 {
+	_cleanup_(stack_order_deinit) struct stack_order order = { 0 };
+	_cleanup_(chains_deinit) struct chains chains = { 0 };
 	struct flame_tree made = { 0 };
-	int err;
+	struct tree_builder builder = { .tree = &made, .stacks = stacks };
+	int err = stack_order_init(&order, stacks, ranks);
 
-	if (stacks->count)
-		qsort_r(stacks->items, stacks->count, sizeof(stacks->items[0]), compare_stacks,
-			(void *)ranks);
-	err = build_tree(&made, stacks, max_nodes);
-	if (err) {
+	if (!err)
+		err = find_chains(&chains, stacks, &order);
+	if (!err)
+		err = build_tree(&builder, &chains.list, max_nodes);
+	if (err)
 		flame_tree_deinit(&made);
-		return err;
-	}
-	*tree = made;
-	return 0;
+	else
+		*tree = made;
+	return err;
 }
 
 void flame_tree_deinit(struct flame_tree *tree)

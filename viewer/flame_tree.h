@@ -9,20 +9,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/vector.h"
+#include "viewer/stack_order.h"
 
 #define FLAME_ROOT_ID UINT32_MAX
-
-/** A stack as borrowed ids of its frames, outermost first. */
-struct flame_stack {
-	const uint32_t *ids;
-	size_t length;
-	/** Samples, and samples of the base set that they are compared with. */
-	uint64_t count;
-	uint64_t base_count;
-};
-
-VECTOR_DEFINE(flame_stack_vector, struct flame_stack)
 
 struct flame_node {
 	/** Index of the parent node; 0 for the root too. */
@@ -49,11 +38,11 @@ struct flame_tree {
 };
 
 /**
- * Makes the tree of @stacks, which it sorts; @ranks has each id's position in the order. If
+ * Makes the tree of @stacks; @ranks has each id's position in the order, and no two have the same. If
  * there are more than @max_nodes nodes, those with the fewest samples are left out, of equal ones
  * the deepest; their samples still count in the totals of their callers. -ENOMEM.
  */
-int flame_tree_init(struct flame_tree *tree, struct flame_stack_vector *stacks,
+int flame_tree_init(struct flame_tree *tree, const struct flame_stack_vector *stacks,
 		    const uint32_t *ranks, size_t max_nodes);
 void flame_tree_deinit(struct flame_tree *tree);
 

@@ -72,6 +72,8 @@ struct history {
 	/* Oldest first; new samples go into the last. */
 	struct history_chunk_vector chunks;
 	size_t chunk_bytes;
+	/* Memory that others need (history_reserve()). */
+	size_t reserved_bytes;
 	uint64_t last_in_chunk_ns;
 	/* Memory of the keys when the newest chunk was started. */
 	size_t keys_before_chunk;
@@ -174,7 +176,8 @@ static void drop_old(struct history *history)
 	while (history->chunks.count > 1 &&
 	       history->chunks.items[0].greatest_ns < oldest_kept(history))
 		drop_oldest_chunk(history);
-	while (history->chunks.count && used_bytes(history) > history->options.max_bytes) {
+	while (history->chunks.count &&
+	       used_bytes(history) + history->reserved_bytes > history->options.max_bytes) {
 		history->dropped += history->chunks.items[0].samples;
 		drop_oldest_chunk(history);
 	}
@@ -274,7 +277,7 @@ static int add(struct history *history, const struct sample_event *event)
 	uint32_t key;
 	int err;
 
-	if (used_bytes(history) > max_bytes + max_bytes / EXCESS_DIVISOR)
+	if (used_bytes(history) + history->reserved_bytes > max_bytes + max_bytes / EXCESS_DIVISOR)
 		return -E2BIG;
 	/* CPUs have their own column. */
 	sample.cpu = SAMPLE_NO_NUMBER;
@@ -378,6 +381,19 @@ void history_facts(struct history *history, struct history_facts *facts)
 		facts->first_ns = least > oldest_kept(history) ? least : oldest_kept(history);
 		facts->last_ns = history->newest_ns;
 	}
+	pthread_mutex_unlock(&history->lock);
+}
+
+size_t history_max_bytes(const struct history *history)
+{
+	return history->options.max_bytes;
+}
+
+void history_reserve(struct history *history, size_t bytes)
+{
+	pthread_mutex_lock(&history->lock);
+	history->reserved_bytes = bytes;
+	drop_old(history);
 	pthread_mutex_unlock(&history->lock);
 }
 

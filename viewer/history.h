@@ -68,6 +68,10 @@ struct history_facts {
 
 void history_facts(struct history *history, struct history_facts *facts);
 
+/** The limit of the memory, and how much of it others need for what they make of the samples: old samples are dropped for it. */
+size_t history_max_bytes(const struct history *history);
+void history_reserve(struct history *history, size_t bytes);
+
 /**
  * A snapshot of a history; nothing is dropped until it is closed. One at a time, for one thread.
  */

@@ -114,8 +114,28 @@ void question_deinit(struct question *question)
 	history_view_close(&question->view);
 	selection_deinit(&question->selection);
 	free(question->misses);
+	text_builder_deinit(&question->members);
 	if (lookup && lookup->ops->rest)
 		lookup->ops->rest(lookup);
+}
+
+char *question_text(const struct question *question, const json_t *object)
+{
+	const struct text_builder *members = &question->members;
+	char *text = json_dumps(object, JSON_COMPACT), *longer;
+	size_t length = text ? strlen(text) - 1 : 0;
+
+	if (!text || (!members->length && !members->failed))
+		return text;
+	longer = members->failed ? NULL : realloc(text, length + members->length + 2);
+	if (!longer) {
+		free(text);
+		return NULL;
+	}
+	/* Before the brace at the end. */
+	memcpy(longer + length, members->text, members->length);
+	memcpy(longer + length + members->length, "}", 2);
+	return longer;
 }
 
 void question_seek(struct question *question, uint64_t from_ms, uint64_t to_ms)
@@ -140,7 +160,7 @@ static bool list_has_function(const struct question *question, enum selector sel
 }
 
 /* Evaluates the selectors that depend on the names in the key's stack. */
-static int misses_by_stack(struct question *question, const struct sample *key,
+static int misses_by_stack(struct question *question, uint32_t id, const struct sample *key,
 			   unsigned int *misses)
 {
 	const struct selection *selection = &question->selection;
@@ -154,7 +174,7 @@ static int misses_by_stack(struct question *question, const struct sample *key,
 
 	if (!by_kind && !by_function && !by_begin)
 		return 0;
-	err = stack_names_list(&question->api->names, key->trace, &list);
+	err = stack_names_list_of_key(&question->api->names, id, key->trace, &list);
 	if (err)
 		return err;
 	if (list.count)
@@ -179,7 +199,7 @@ static int key_misses(struct question *question, uint32_t id, unsigned int *miss
 		return 0;
 	key = history_view_key(&question->view, id);
 	*misses = selection_misses(&question->selection, key);
-	err = misses_by_stack(question, key, misses);
+	err = misses_by_stack(question, id, key, misses);
 	if (!err)
 		question->misses[id] = (uint16_t)*misses;
 	return err;
@@ -265,24 +285,43 @@ struct stack_groups {
 	struct stack_key_vector keys;
 	uint32_t *slots;
 	size_t mask;
+	/* The locations of the levels above the stacks, by the pointers to the names of processes and of threads. */
+	struct hash_map processes;
+	struct hash_map threads;
 };
 
-static int add_stack(struct asked_stacks *asked, struct question *question,
-		     const struct sample *key, enum root_level root)
+/* stack_names_level() for each name once. */
+static int push_level(struct asked_stack *stack, struct stack_names *names, struct hash_map *levels,
+		      enum text_kind kind, const char *name)
 {
+	uint32_t *location = &stack->levels[stack->level_count++];
+	uint64_t known;
+	int err;
+
+	if (hash_map_find(levels, (uintptr_t)name, &known)) {
+		*location = (uint32_t)known;
+		return 0;
+	}
+	err = stack_names_level(names, kind, name, location);
+	return err ? err : hash_map_set(levels, (uintptr_t)name, *location);
+}
+
+static int add_stack(struct asked_stacks *asked, struct question *question,
+		     struct stack_groups *groups, uint32_t id, enum root_level root)
+{
+	const struct sample *key = history_view_key(&question->view, id);
 	struct asked_stack stack = { 0 };
 	struct stack_names *names = &question->api->names;
-	int err = stack_names_list(names, key->trace, &stack.list);
+	int err = stack_names_list_of_key(names, id, key->trace, &stack.list);
 
 	if (!err)
 		err = transforms_learn(&asked->transforms, names, &stack.list);
 	/* Samples of profiles may have neither a process nor a thread. */
 	if (!err && root >= ROOT_PROCESS && sample_has_process(key))
-		err = stack_names_level(names, TEXT_PROCESS, key->process_comm,
-					&stack.levels[stack.level_count++]);
+		err = push_level(&stack, names, &groups->processes, TEXT_PROCESS,
+				 key->process_comm);
 	if (!err && root >= ROOT_THREAD && sample_has_thread(key))
-		err = stack_names_level(names, TEXT_THREAD, key->thread_comm,
-					&stack.levels[stack.level_count++]);
+		err = push_level(&stack, names, &groups->threads, TEXT_THREAD, key->thread_comm);
 	return err ? err : asked_stack_vector_push(&asked->stacks, stack);
 }
 
@@ -302,6 +341,8 @@ static int stack_groups_init(struct stack_groups *groups, uint32_t key_count)
 static void stack_groups_deinit(struct stack_groups *groups)
 {
 	stack_key_vector_deinit(&groups->keys);
+	hash_map_deinit(&groups->processes);
+	hash_map_deinit(&groups->threads);
 	free(groups->slots);
 }
 
@@ -363,7 +404,7 @@ static int merge_key(struct asked_stacks *asked, struct question *question,
 	int err = find_stack(groups, &stack_key, &added.stack);
 
 	if (!err && added.stack == asked->stacks.count)
-		err = add_stack(asked, question, key, root);
+		err = add_stack(asked, question, groups, merged->id, root);
 	if (err)
 		return err;
 	asked->stacks.items[added.stack].count += merged->count;

@@ -21,6 +21,8 @@ struct api {
 	struct debug_packages packages;
 	/** history_facts.drops when the names were tidied. */
 	uint64_t tidied_drops;
+	/** How often the names were tidied since the last question. */
+	unsigned int idle_tidies;
 };
 
 struct question {
@@ -39,11 +41,16 @@ struct question {
 	/** The range of samples in milliseconds: the oldest, and the end after the newest. */
 	uint64_t first_ms;
 	uint64_t end_ms;
+	/** Further members of the answer as text, each after a comma: trees, whose numbers would be ten times as large as JSON values. */
+	struct text_builder members;
 };
 
 int question_init(struct question *question, struct api *api, const struct api_request *request);
 /** Also closes what was opened to find names. */
 void question_deinit(struct question *question);
+
+/** The text of @object with the question's further members. The caller frees it; NULL without memory. */
+char *question_text(const struct question *question, const json_t *object);
 
 /** Restarts reading, with the samples from @from_ms until before @to_ms. */
 void question_seek(struct question *question, uint64_t from_ms, uint64_t to_ms);

@@ -218,7 +218,7 @@ static size_t list_bytes(const struct cached_list *cached)
 	return sizeof(*cached) + cached->count * sizeof(uint32_t) + ENTRY_BYTES;
 }
 
-static void forget(struct stack_names *names)
+void stack_names_empty(struct stack_names *names)
 {
 	size_t cursor = 0;
 	uint64_t value;
@@ -230,12 +230,15 @@ static void forget(struct stack_names *names)
 		free(cached);
 	}
 	hash_map_deinit(&names->lists);
+	cached_list_vector_deinit(&names->lists_of_keys);
 	hash_map_deinit(&names->location_ids);
 	hash_map_deinit(&names->position_ids);
 	hash_map_deinit(&names->function_ids);
 	stack_location_vector_deinit(&names->locations);
 	function_vector_deinit(&names->functions);
 	number_vector_deinit(&names->first_locations);
+	number_vector_deinit(&names->sorted[false]);
+	number_vector_deinit(&names->sorted[true]);
 	byte_pool_deinit(&names->strings);
 	stack_ids_deinit(&names->ids);
 	names->bytes = 0;
@@ -251,7 +254,7 @@ void stack_names_init(struct stack_names *names, struct symbol_lookup *lookup, s
 
 void stack_names_deinit(struct stack_names *names)
 {
-	forget(names);
+	stack_names_empty(names);
 	text_builder_deinit(&names->text);
 	number_vector_deinit(&names->scratch);
 }
@@ -259,6 +262,7 @@ void stack_names_deinit(struct stack_names *names)
 static void drop_list(struct stack_names *names, struct cached_list *cached)
 {
 	hash_map_remove(&names->lists, (uintptr_t)cached->trace, NULL);
+	names->lists_of_keys.count = 0;
 	names->bytes -= list_bytes(cached);
 	trace_unref(cached->trace);
 	free(cached);
@@ -281,18 +285,22 @@ void stack_names_tidy(struct stack_names *names)
 		drop_list(names, unused[i]);
 }
 
+size_t stack_names_bytes(const struct stack_names *names)
+{
+	return names->bytes + names->lists_of_keys.capacity * sizeof(struct cached_list *) +
+	       names->ids.expansions.capacity * sizeof(uint32_t) +
+	       names->ids.native_frames.count * ENTRY_BYTES;
+}
+
 bool stack_names_are_current(const struct stack_names *names, uint64_t generation)
 {
-	size_t bytes = names->bytes + names->ids.expansions.capacity * sizeof(uint32_t) +
-		       names->ids.native_frames.count * ENTRY_BYTES;
-
-	return generation == names->generation && bytes <= names->max_bytes;
+	return generation == names->generation && stack_names_bytes(names) <= names->max_bytes;
 }
 
 void stack_names_begin(struct stack_names *names, uint64_t generation)
 {
 	if (!stack_names_are_current(names, generation))
-		forget(names);
+		stack_names_empty(names);
 	else
 		stack_names_tidy(names);
 	names->generation = generation;
@@ -331,15 +339,43 @@ static int cache_list(struct stack_names *names, struct trace *trace, struct cac
 	return 0;
 }
 
+static int find_list(struct stack_names *names, struct trace *trace, struct cached_list **cached)
+{
+	*cached = hash_map_get_pointer(&names->lists, (uintptr_t)trace);
+	return *cached ? 0 : cache_list(names, trace, cached);
+}
+
 int stack_names_list(struct stack_names *names, struct trace *trace, struct location_list *list)
 {
-	struct cached_list *cached = hash_map_get_pointer(&names->lists, (uintptr_t)trace);
-	int err = cached ? 0 : cache_list(names, trace, &cached);
+	struct cached_list *cached;
+	int err = find_list(names, trace, &cached);
 
 	if (!err)
 		*list = (struct location_list){ .locations = cached->locations,
 						.count = cached->count };
 	return err;
+}
+
+int stack_names_list_of_key(struct stack_names *names, uint32_t key, struct trace *trace,
+			    struct location_list *list)
+{
+	struct cached_list_vector *known = &names->lists_of_keys;
+	struct cached_list *cached;
+	int err = 0;
+
+	while (known->count <= key && !err)
+		err = cached_list_vector_push(known, NULL);
+	if (err)
+		return err;
+	cached = known->items[key];
+	/* The key may be another one's now. A list has its trace, so no other trace has that address. */
+	if (!cached || cached->trace != trace)
+		err = find_list(names, trace, &cached);
+	if (err)
+		return err;
+	known->items[key] = cached;
+	*list = (struct location_list){ .locations = cached->locations, .count = cached->count };
+	return 0;
 }
 
 /* --- order --- */
@@ -374,24 +410,45 @@ static int compare_ids(const void *a, const void *b, void *context)
 		return difference;
 	if (first.line != second.line)
 		return first.line < second.line ? -1 : 1;
-	return (first.column > second.column) - (first.column < second.column);
+	if (first.column != second.column)
+		return first.column < second.column ? -1 : 1;
+	/* So that the order of two ids never changes. */
+	return (one > other) - (one < other);
 }
 
-uint32_t *stack_names_rank(const struct stack_names *names, bool with_lines)
+/* Sorts ids up to @count into @sorted, which has the lower ones. */
+static int sort_new_ids(struct number_vector *sorted, size_t count, struct order *order)
+{
+	size_t known = sorted->count, added = count - known, at = count;
+	_cleanup_(free_pointer) uint32_t *ids = calloc(added + 1, sizeof(*ids));
+
+	if (!ids || (count && number_vector_reserve(sorted, count)))
+		return -ENOMEM;
+	for (size_t i = 0; i < added; i++)
+		ids[i] = (uint32_t)(known + i);
+	qsort_r(ids, added, sizeof(*ids), compare_ids, order);
+	while (added) {
+		bool is_known = known &&
+				compare_ids(&sorted->items[known - 1], &ids[added - 1], order) > 0;
+
+		sorted->items[--at] = is_known ? sorted->items[--known] : ids[--added];
+	}
+	sorted->count = count;
+	return 0;
+}
+
+uint32_t *stack_names_rank(struct stack_names *names, bool with_lines)
 {
 	size_t count = with_lines ? names->locations.count : names->functions.count;
-	_cleanup_(free_pointer) uint32_t *sorted = calloc(count + 1, sizeof(*sorted));
-	uint32_t *ranks = calloc(count + 1, sizeof(*ranks));
+	struct number_vector *sorted = &names->sorted[with_lines];
 	struct order order = { .names = names, .with_lines = with_lines };
+	uint32_t *ranks = calloc(count + 1, sizeof(*ranks));
 
-	if (!sorted || !ranks) {
+	if (!ranks || sort_new_ids(sorted, count, &order)) {
 		free(ranks);
 		return NULL;
 	}
 	for (uint32_t i = 0; i < count; i++)
-		sorted[i] = i;
-	qsort_r(sorted, count, sizeof(*sorted), compare_ids, &order);
-	for (uint32_t i = 0; i < count; i++)
-		ranks[sorted[i]] = i;
+		ranks[sorted->items[i]] = i;
 	return ranks;
 }

@@ -56,6 +56,7 @@ enum { STACK_NAMES_QUESTION_MAX = 2 };
 
 struct cached_list;
 
+
 VECTOR_DEFINE(cached_list_vector, struct cached_list *)
 
 struct stack_names {
@@ -73,8 +74,12 @@ struct stack_names {
 	struct hash_map position_ids;
 	struct hash_map location_ids;
 	struct hash_map lists;
+	/** By key of the history: the list that it had last. Empty after a list was freed. */
+	struct cached_list_vector lists_of_keys;
 	struct text_builder text;
 	struct number_vector scratch;
+	/** Ids in the order of names: of functions, and of code locations. New ones are sorted in when ranks are asked for. */
+	struct number_vector sorted[2];
 	size_t bytes;
 	size_t max_bytes;
 	uint64_t generation;
@@ -90,6 +95,12 @@ void stack_names_deinit(struct stack_names *names);
 /** Drops the lists of traces that have no other user, because the history has dropped them. */
 void stack_names_tidy(struct stack_names *names);
 
+/** Drops all lists and names. */
+void stack_names_empty(struct stack_names *names);
+
+/** The approximate memory. */
+size_t stack_names_bytes(const struct stack_names *names);
+
 /** False if the cache has to be emptied: @generation has changed, or the cache is too large. */
 bool stack_names_are_current(const struct stack_names *names, uint64_t generation);
 
@@ -101,6 +112,10 @@ void stack_names_begin(struct stack_names *names, uint64_t generation);
 
 /** The list of @trace, borrowed until the next begin. -ENOMEM. */
 int stack_names_list(struct stack_names *names, struct trace *trace, struct location_list *list);
+
+/** The same for the trace of @key of the history, which is found faster from the second time on. */
+int stack_names_list_of_key(struct stack_names *names, uint32_t key, struct trace *trace,
+			    struct location_list *list);
 
 /** The id of a string. -ENOMEM. */
 int stack_names_intern(struct stack_names *names, const char *text, uint32_t *id);
@@ -131,6 +146,6 @@ static inline const struct function_identity *stack_names_function(const struct 
  * The position of each function, or @with_lines of each code location, in the order of names;
  * indexed by id. The caller frees it; NULL without memory.
  */
-uint32_t *stack_names_rank(const struct stack_names *names, bool with_lines);
+uint32_t *stack_names_rank(struct stack_names *names, bool with_lines);
 
 #endif

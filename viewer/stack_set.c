@@ -126,13 +126,25 @@ struct tree_writer {
 	struct shown_strings files;
 	struct shown_ids ids;
 	struct shown_units units;
-	json_t *columns[COLUMN_COUNT];
+	/* The numbers of each, with a comma after each. */
+	struct text_builder columns[COLUMN_COUNT];
 	json_t *z;
 };
 
 static void put(struct tree_writer *writer, enum column column, json_int_t value)
 {
-	json_array_append_new(writer->columns[column], json_integer(value));
+	char text[24], *start = text + sizeof(text);
+	uint64_t left = value < 0 ? -(uint64_t)value : (uint64_t)value;
+
+	*--start = ',';
+	do {
+		*--start = (char)('0' + left % 10);
+		left /= 10;
+	} while (left);
+	if (value < 0)
+		*--start = '-';
+	text_builder_append_bytes(&writer->columns[column], start,
+				  (size_t)(text + sizeof(text) - start));
 }
 
 static void put_function(struct tree_writer *writer, const struct flame_node *node)
@@ -173,7 +185,13 @@ static void put_root(struct tree_writer *writer)
 
 static void put_sum(struct tree_writer *writer, enum column column, uint64_t sum)
 {
-	json_array_append_new(writer->columns[column], value_json(writer->question, sum));
+	const struct value_type *type = question_type(writer->question);
+
+	if (type->decimals)
+		text_builder_format(&writer->columns[column], "%.17g,",
+				    (double)(int64_t)sum / (double)value_type_scale(type));
+	else
+		put(writer, column, (json_int_t)sum);
 }
 
 /* @root has the totals for the shares of the tree. */
@@ -201,8 +219,40 @@ static json_t *kinds_json(void)
 	return array;
 }
 
-static json_t *tree_json(const struct question *question, const struct asked_stacks *asked,
-			 const struct flame_tree *tree, const char *name)
+/* Appends a member with the column's numbers. */
+static void append_column(struct text_builder *text, const struct tree_writer *writer,
+			  enum column column)
+{
+	const struct text_builder *numbers = &writer->columns[column];
+
+	text_builder_format(text, ",\"%s\":[", column_names[column]);
+	text_builder_append_bytes(text, text_builder_text(numbers),
+				  numbers->length ? numbers->length - 1 : 0);
+	text_builder_append(text, "]");
+	text->failed |= numbers->failed;
+}
+
+/* Appends the tree, of which @object has all but the columns. */
+static void append_tree(struct text_builder *text, const struct tree_writer *writer,
+			const json_t *object, const char *key)
+{
+	_cleanup_(free_pointer) char *members = json_dumps(object, JSON_COMPACT);
+
+	text->failed |= !members;
+	if (!members)
+		return;
+	text_builder_format(text, ",\"%s\":", key);
+	/* Without the brace at the end. */
+	text_builder_append_bytes(text, members, strlen(members) - 1);
+	for (enum column column = 0; column < COLUMN_COUNT; column++)
+		if (column == COLUMN_UNIT ? writer->units.array != NULL :
+					    writer->z || column < COLUMN_BASE_SELF)
+			append_column(text, writer, column);
+	text_builder_append(text, "}");
+}
+
+static int write_tree(struct question *question, const struct asked_stacks *asked,
+		      const struct flame_tree *tree, const char *name, const char *key)
 {
 	struct tree_writer writer = {
 		.question = question,
@@ -217,8 +267,6 @@ static json_t *tree_json(const struct question *question, const struct asked_sta
 	};
 	json_t *object = json_object();
 
-	for (int i = 0; i < COLUMN_COUNT; i++)
-		writer.columns[i] = json_array();
 	for (size_t i = 0; i < tree->nodes.count; i++) {
 		if (i)
 			put_function(&writer, &tree->nodes.items[i]);
@@ -232,22 +280,19 @@ static json_t *tree_json(const struct question *question, const struct asked_sta
 	json_object_set_new(object, "kinds", kinds_json());
 	if (writer.units.array)
 		json_object_set_new(object, "units", writer.units.array);
-	for (int i = 0; i < COLUMN_COUNT; i++) {
-		if (i == COLUMN_UNIT ? writer.units.array != NULL :
-				       writer.z || i < COLUMN_BASE_SELF)
-			json_object_set_new(object, column_names[i], writer.columns[i]);
-		else
-			json_decref(writer.columns[i]);
-	}
 	if (writer.z)
 		json_object_set_new(object, "z", writer.z);
 	put_number(object, "pruned_nodes", tree->pruned_nodes);
 	put_value(question, object, "pruned_samples", tree->pruned_samples);
+	append_tree(&question->members, &writer, object, key);
+	json_decref(object);
+	for (int i = 0; i < COLUMN_COUNT; i++)
+		text_builder_deinit(&writer.columns[i]);
 	hash_map_deinit(&writer.strings.indexes);
 	hash_map_deinit(&writer.files.indexes);
 	hash_map_deinit(&writer.ids.indexes);
 	shown_units_deinit(&writer.units);
-	return object;
+	return question->members.failed ? -ENOMEM : 0;
 }
 
 /* --- stacks as ids of their frames --- */
@@ -346,8 +391,8 @@ static int add_callers(const struct stack_set *set, struct flame_tree *tree)
 }
 
 int stack_set_put_tree(struct stack_set *set, const struct asked_stacks *asked,
-		       const struct question *question, size_t max_nodes, const char *name,
-		       json_t *object, const char *key)
+		       struct question *question, size_t max_nodes, const char *name,
+		       const char *key)
 {
 	_cleanup_(flame_tree_deinit) struct flame_tree tree = { 0 };
 	_cleanup_(free_pointer)
@@ -356,7 +401,5 @@ int stack_set_put_tree(struct stack_set *set, const struct asked_stacks *asked,
 
 	if (!err)
 		err = add_callers(set, &tree);
-	if (!err)
-		json_object_set_new(object, key, tree_json(question, asked, &tree, name));
-	return err;
+	return err ? err : write_tree(question, asked, &tree, name, key);
 }

@@ -50,11 +50,11 @@ int stack_set_push_from(struct stack_set *set, const struct asked_stacks *asked,
 void stack_set_finish(struct stack_set *set);
 
 /**
- * Sets @key of @object to the tree of all stacks, which are finished; @name is that of its outermost
+ * Adds the tree of all stacks, which are finished, to the answer as @key; @name is that of its outermost
  * node. -ENOMEM.
  */
 int stack_set_put_tree(struct stack_set *set, const struct asked_stacks *asked,
-		       const struct question *question, size_t max_nodes, const char *name,
-		       json_t *object, const char *key);
+		       struct question *question, size_t max_nodes, const char *name,
+		       const char *key);
 
 #endif

@@ -135,8 +135,8 @@ static int set(struct hash_map *map, const struct wanted_key *wanted, uint64_t v
 			err = grow(map);
 			if (err)
 				return err;
+			slot = find_slot(map, wanted);
 		}
-		slot = find_slot(map, wanted);
 		err = copy_key(slot, wanted);
 		if (err)
 			return err;

@@ -507,6 +507,57 @@ static void the_status_says_what_is_held_up(void **state)
 	api_destroy(delayed.api);
 }
 
+static void lists_of_stacks_are_in_the_memory_of_the_history_and_go_when_nobody_asks(void **state)
+{
+	enum { MAX_BYTES = 1 << 20, STACKS = 10000, TIDIES = 10 };
+	const struct history_options options = { .retention_ns = 3600 * SECOND_NS,
+						 .max_bytes = MAX_BYTES };
+	struct asked asked = { .history = history_create(&options) };
+	const struct api_config config = { .history = asked.history,
+					   .version = "v1",
+					   .host = "box",
+					   .kernel = "6.1",
+					   .source = "this machine",
+					   .is_live = true,
+					   .epoch_monotonic_ns = EPOCH_NS };
+	struct trace *trace = make_trace("main;last");
+	struct history_facts full, shared;
+
+	(void)state;
+	assert_int_equal(api_create(&config, &asked.api), 0);
+	for (uint32_t i = 0; i < STACKS; i++) {
+		char stack[32];
+
+		snprintf(stack, sizeof(stack), "main;f%u", i);
+		report_many(&asked, stack, &(struct told){ .pid = 1 }, 1);
+	}
+	report_trace(asked.history, trace, &(struct told){ .pid = 1, .time_ns = EPOCH_NS + MS_NS });
+	history_facts(asked.history, &full);
+	assert_int_equal(trace->references, 2);
+	ask_number(&asked, "flame", "total");
+	assert_int_equal(trace->references, 3);
+	history_facts(asked.history, &shared);
+	assert_true(shared.bytes < full.bytes && shared.samples < full.samples);
+	/* They fit now, and nothing more is dropped for them. */
+	assert_int_equal(ask_number(&asked, "flame", "total"), shared.samples);
+	assert_int_equal(ask_number(&asked, "flame", "total"), shared.samples);
+	for (int i = 0; i < TIDIES; i++)
+		api_tidy(asked.api);
+	assert_int_equal(trace->references, 2);
+	/* The history may use all of the memory again. */
+	for (uint32_t i = 0; i < STACKS; i++) {
+		char stack[32];
+
+		snprintf(stack, sizeof(stack), "main;g%u", i);
+		report_many(&asked, stack, &(struct told){ .pid = 1 }, 1);
+	}
+	history_facts(asked.history, &shared);
+	assert_in_range(shared.bytes, MAX_BYTES * 15 / 16, MAX_BYTES);
+	api_destroy(asked.api);
+	history_destroy(asked.history);
+	trace_unref(trace);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -529,6 +580,8 @@ int main(void)
 		TEST(names_may_be_any_bytes),
 		TEST(the_status_says_what_is_held_up),
 		TEST(a_pause_is_asked_for_by_post),
+		cmocka_unit_test(
+			lists_of_stacks_are_in_the_memory_of_the_history_and_go_when_nobody_asks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

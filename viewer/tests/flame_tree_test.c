@@ -172,6 +172,169 @@ static void no_stack_is_a_root_alone(void **state)
 	assert_tree(&laid, 10, "all 0/0\n");
 }
 
+/* --- random stacks, against sums over each of them --- */
+
+enum {
+	RANDOM_STACKS = 400,
+	RANDOM_DEPTH = 40,
+	RANDOM_IDS = 700,
+};
+
+struct random_stacks {
+	uint32_t ids[RANDOM_STACKS][RANDOM_DEPTH];
+	uint32_t ranks[RANDOM_IDS];
+	struct flame_stack stacks[RANDOM_STACKS];
+};
+
+/* Stacks that follow a common one for a while; at depth 3 there are more callees than fit into a byte. */
+static void make_random(struct random_stacks *made)
+{
+	for (uint32_t i = 0; i < RANDOM_IDS; i++)
+		made->ranks[i] = (i * 263 + 5) % RANDOM_IDS;
+	for (size_t i = 0; i < RANDOM_STACKS; i++) {
+		size_t length = (size_t)rand() % (RANDOM_DEPTH + 1);
+		const uint32_t *model = made->ids[i ? (size_t)rand() % i : 0];
+		size_t same = (size_t)rand() % (RANDOM_DEPTH + 1);
+
+		for (size_t depth = 0; depth < length; depth++)
+			made->ids[i][depth] =
+				depth < same ? model[depth] :
+					       (uint32_t)rand() % (depth == 3 ? RANDOM_IDS : 3);
+		made->stacks[i] = (struct flame_stack){ .ids = made->ids[i],
+							.length = length,
+							.count = (uint64_t)rand() % 4,
+							.base_count = (uint64_t)rand() % 3 };
+	}
+	made->stacks[7].count = 5000;
+}
+
+static bool begins_with(const struct flame_stack *stack, const uint32_t *path, size_t length)
+{
+	return stack->length >= length && !memcmp(stack->ids, path, length * sizeof(*path));
+}
+
+/* The node that @path should be. */
+static struct flame_node sum_node(const struct random_stacks *made, const uint32_t *path,
+				  size_t length)
+{
+	struct flame_node node = { 0 };
+
+	for (size_t i = 0; i < RANDOM_STACKS; i++) {
+		const struct flame_stack *stack = &made->stacks[i];
+		bool is_end = stack->length == length;
+
+		if (!begins_with(stack, path, length))
+			continue;
+		node.total += stack->count;
+		node.base_total += stack->base_count;
+		node.self += is_end ? stack->count : 0;
+		node.base_self += is_end ? stack->base_count : 0;
+	}
+	return node;
+}
+
+/* All nodes but the root; of those of each weight, there are by_weight[]. */
+static size_t count_nodes(const struct random_stacks *made, size_t *by_weight)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < RANDOM_STACKS; i++) {
+		const struct flame_stack *stack = &made->stacks[i];
+
+		for (size_t length = 1; length <= stack->length; length++) {
+			struct flame_node node;
+			bool is_known = false;
+
+			for (size_t j = 0; j < i && !is_known; j++)
+				is_known = begins_with(&made->stacks[j], stack->ids, length);
+			if (is_known)
+				continue;
+			node = sum_node(made, stack->ids, length);
+			by_weight[node.total + node.base_total]++;
+			count++;
+		}
+	}
+	return count;
+}
+
+/* Writes the ids from below the root to node @index, and returns how many there are. */
+static size_t path_of(const struct flame_tree *tree, size_t index, uint32_t *path)
+{
+	size_t length = 0;
+
+	for (size_t at = index; at; at = tree->nodes.items[at].parent)
+		length++;
+	for (size_t at = index, depth = length; at; at = tree->nodes.items[at].parent)
+		path[--depth] = tree->nodes.items[at].id;
+	return length;
+}
+
+static void assert_random_tree(const struct random_stacks *made, size_t max_nodes, size_t all_nodes,
+			       const size_t *by_weight, size_t weights)
+{
+	const struct flame_stack_vector stacks = { .items = (struct flame_stack *)made->stacks,
+						   .count = RANDOM_STACKS };
+	size_t *kept = calloc(weights, sizeof(*kept)), lighter = 0;
+	uint64_t self = 0, pruned = 0;
+	struct flame_tree tree;
+
+	assert_int_equal(flame_tree_init(&tree, &stacks, made->ranks, max_nodes), 0);
+	assert_int_equal(tree.nodes.count, all_nodes + 1 < max_nodes ? all_nodes + 1 : max_nodes);
+	for (size_t i = 0; i < tree.nodes.count; i++) {
+		const struct flame_node *node = &tree.nodes.items[i];
+		uint32_t path[RANDOM_DEPTH], before[RANDOM_DEPTH];
+		size_t length = path_of(&tree, i, path), same = 0, length_before;
+		const struct flame_node sums = sum_node(made, path, length);
+
+		assert_int_equal(node->self, sums.self);
+		assert_int_equal(node->total, sums.total);
+		assert_int_equal(node->base_self, sums.base_self);
+		assert_int_equal(node->base_total, sums.base_total);
+		self += node->self;
+		pruned += node->pruned;
+		if (!i)
+			continue;
+		kept[node->total + node->base_total]++;
+		/* In order, each once. */
+		length_before = path_of(&tree, i - 1, before);
+		while (same < length_before && same < length && before[same] == path[same])
+			same++;
+		assert_true(same < length);
+		assert_true(same == length_before ||
+			    made->ranks[before[same]] < made->ranks[path[same]]);
+	}
+	/* Where some of a weight are left out, all lighter ones are, and no heavier one. */
+	for (size_t i = weights; i-- > 0;) {
+		assert_true(!lighter || !kept[i]);
+		lighter += by_weight[i] - kept[i];
+	}
+	assert_int_equal(tree.pruned_nodes, all_nodes + 1 - tree.nodes.count);
+	assert_int_equal(pruned, tree.pruned_nodes);
+	assert_int_equal(self + tree.pruned_samples, tree.nodes.items[0].total);
+	flame_tree_deinit(&tree);
+	free(kept);
+}
+
+static void the_trees_of_random_stacks_have_their_sums(void **state)
+{
+	static struct random_stacks made;
+
+	(void)state;
+	srand(45);
+	for (int turn = 0; turn < 4; turn++) {
+		size_t weights = 5000 + RANDOM_STACKS * 8, all_nodes;
+		size_t *by_weight = calloc(weights, sizeof(*by_weight));
+
+		make_random(&made);
+		all_nodes = count_nodes(&made, by_weight);
+		assert_random_tree(&made, SIZE_MAX, all_nodes, by_weight, weights);
+		assert_random_tree(&made, all_nodes + 1, all_nodes, by_weight, weights);
+		for (size_t max_nodes = 1; max_nodes < all_nodes; max_nodes = 2 * max_nodes + 1)
+			assert_random_tree(&made, max_nodes, all_nodes, by_weight, weights);
+		free(by_weight);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -180,6 +343,7 @@ int main(void)
 		cmocka_unit_test(what_is_left_out_is_counted),
 		cmocka_unit_test(what_is_compared_with_is_added_up_as_well),
 		cmocka_unit_test(no_stack_is_a_root_alone),
+		cmocka_unit_test(the_trees_of_random_stacks_have_their_sums),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -296,6 +296,34 @@ static void while_it_is_looked_at_nothing_goes(void **state)
 	history_destroy(history);
 }
 
+static void what_others_need_is_taken_from_the_oldest_samples(void **state)
+{
+	enum { MAX_BYTES = 1 << 20 };
+	struct history *history = make_history(3600 * SECOND_NS, MAX_BYTES);
+	struct history_facts full, reserved;
+
+	(void)state;
+	assert_int_equal(history_max_bytes(history), MAX_BYTES);
+	for (uint32_t i = 0; i < 10000; i++) {
+		char stack[32];
+
+		snprintf(stack, sizeof(stack), "main;f%u", i);
+		report_stack(history, stack, &(struct told){ .pid = 1, .time_ns = SECOND_NS + i });
+	}
+	history_facts(history, &full);
+	assert_in_range(full.bytes, MAX_BYTES / 2, MAX_BYTES);
+	history_reserve(history, MAX_BYTES / 2);
+	history_facts(history, &reserved);
+	assert_true(reserved.bytes <= MAX_BYTES / 2);
+	assert_in_range(reserved.samples, 1, full.samples - 1);
+	assert_true(reserved.first_ns > full.first_ns && reserved.last_ns == full.last_ns);
+	assert_int_equal(reserved.dropped - full.dropped, full.samples - reserved.samples);
+	report_stack(history, "main", &(struct told){ .pid = 1, .time_ns = 2 * SECOND_NS });
+	history_facts(history, &reserved);
+	assert_true(reserved.bytes <= MAX_BYTES / 2);
+	history_destroy(history);
+}
+
 static void a_paused_history_takes_nothing(void **state)
 {
 	struct history *history = make_history(10 * SECOND_NS, 0);
@@ -377,6 +405,7 @@ int main(void)
 		cmocka_unit_test(the_oldest_go_where_there_is_no_room),
 		cmocka_unit_test(processes_and_binaries_count_once_and_go_with_their_samples),
 		cmocka_unit_test(while_it_is_looked_at_nothing_goes),
+		cmocka_unit_test(what_others_need_is_taken_from_the_oldest_samples),
 		cmocka_unit_test(a_paused_history_takes_nothing),
 		cmocka_unit_test(equal_parts_are_the_same_pointers),
 		cmocka_unit_test(one_thread_reads_while_another_writes),

@@ -197,6 +197,52 @@ static void traces_that_have_gone_are_let_go(void **state)
 	trace_unref(other);
 }
 
+static void assert_leaf_of_key(struct stack_names *names, uint32_t key, struct trace *trace,
+			       const char *leaf)
+{
+	struct location_list list;
+
+	assert_int_equal(stack_names_list_of_key(names, key, trace, &list), 0);
+	assert_int_equal(list.count, 2);
+	assert_string_equal(stack_names_text(names,
+					     stack_names_function(names, list.locations[1])->name),
+			    leaf);
+}
+
+static void a_key_has_the_list_of_the_trace_that_it_has_now(void **state)
+{
+	enum { TURNS = 50 };
+	struct trace *one = make_trace("main;one"), *other = make_trace("main;other");
+	struct stack_names names;
+
+	(void)state;
+	stack_names_init(&names, NULL, MAX_BYTES);
+	stack_names_begin(&names, 1);
+	assert_leaf_of_key(&names, 7, one, "one");
+	assert_leaf_of_key(&names, 3, other, "other");
+	assert_leaf_of_key(&names, 7, one, "one");
+	assert_leaf_of_key(&names, 7, other, "other");
+	assert_leaf_of_key(&names, 3, one, "one");
+	trace_unref(one);
+	/* Traces come and go, at addresses that are used again. */
+	for (int i = 0; i < TURNS; i++) {
+		char stack[32], leaf[16];
+
+		snprintf(leaf, sizeof(leaf), "f%d", i);
+		snprintf(stack, sizeof(stack), "main;%s", leaf);
+		stack_names_tidy(&names);
+		one = make_trace(stack);
+		assert_leaf_of_key(&names, 3, one, leaf);
+		assert_leaf_of_key(&names, 7, other, "other");
+		trace_unref(one);
+	}
+	stack_names_empty(&names);
+	assert_int_equal(other->references, 1);
+	assert_leaf_of_key(&names, 7, other, "other");
+	stack_names_deinit(&names);
+	trace_unref(other);
+}
+
 static void ranks_are_in_the_order_of_names(void **state)
 {
 	struct trace *trace = make_trace("b:2;a:1;b:1;c:1");
@@ -229,6 +275,7 @@ int main(void)
 		cmocka_unit_test(what_is_kept_is_bounded),
 		cmocka_unit_test(what_one_question_takes_is_bounded),
 		cmocka_unit_test(traces_that_have_gone_are_let_go),
+		cmocka_unit_test(a_key_has_the_list_of_the_trace_that_it_has_now),
 		cmocka_unit_test(ranks_are_in_the_order_of_names),
 	};
 

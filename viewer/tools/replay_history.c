@@ -1,29 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * build/replay_history [HISTORY_MIB]
+ * build/replay_history [HISTORY_MIB [CPUS SECONDS STACKS]]
  *
  * Fills the page's history as a machine of 64 busy CPUs does in half an hour at 19 Hz: 2.2 million samples with 200,000 distinct
  * stacks of 30 frames in 40 processes. A call graph of 4,000 functions is walked by a fixed seed, and most samples are of few stacks.
  * Then it asks what a page asks, and prints the CPU time of each answer and the memory, as "NAME NUMBER" lines
- * (integration/viewer_replay_test.py).
+ * (integration/viewer_replay_test.py). A machine of another size goes on: each second new samples come, as many old ones expire,
+ * and an open page asks again for all that it shows ("refresh").
  *
  * Exit status: 0, 1 for what failed.
  */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
+#include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "viewer/api.h"
+#include "viewer/http_server.h"
+#include "viewer/listen_address.h"
 
 enum {
-	CPUS = 64,
 	HZ = 19,
-	SECONDS = 1800,
-	SAMPLES = CPUS * HZ * SECONDS,
-	STACKS = 200000,
 	DEPTH = 30,
 	FUNCTIONS = 4000,
 	FUNCTION_BYTES = 256,
@@ -35,7 +36,16 @@ enum {
 	MEBIBYTE = 1 << 20,
 	/* Answers of each kind, of which the slowest counts. */
 	TURNS = 5,
+	REFRESHES = 60,
 };
+
+/* The machine. */
+static uint32_t cpus = 64, seconds = 1800, stacks = 200000;
+
+static uint32_t sample_count(void)
+{
+	return cpus * HZ * seconds;
+}
 
 static void check(int error, const char *action)
 {
@@ -98,54 +108,65 @@ struct replay {
 	struct binary *binaries[BINARIES];
 	struct process_info *processes[PROCESSES];
 	char comms[PROCESSES][16];
-	/* Distinct, each with a reference until the replay is over. */
+	/* Distinct, each with a reference as long as it is reported. */
 	struct trace **traces;
+	struct hash_map seen;
 };
 
-static void make_traces(struct replay *replay)
+/* A trace that was not there yet. */
+static struct trace *make_new_trace(struct replay *replay, uint32_t process)
 {
-	struct hash_map seen = { 0 };
 	uint64_t found;
 
-	replay->traces = calloc(STACKS, sizeof(struct trace *));
-	for (uint32_t i = 0; i < STACKS;) {
-		struct trace *trace = make_trace(replay->binaries, i % PROCESSES);
+	for (;;) {
+		struct trace *trace = make_trace(replay->binaries, process);
 
 		if (!trace)
 			check(-1, "no memory for a trace");
-		if (hash_map_find_bytes(&seen, &trace->hash, sizeof(trace->hash), &found)) {
-			trace_unref(trace);
-			continue;
+		if (!hash_map_find_bytes(&replay->seen, &trace->hash, sizeof(trace->hash),
+					 &found)) {
+			check(hash_map_set_bytes(&replay->seen, &trace->hash, sizeof(trace->hash),
+						 1),
+			      "hash map");
+			return trace;
 		}
-		check(hash_map_set_bytes(&seen, &trace->hash, sizeof(trace->hash), i), "hash map");
-		replay->traces[i++] = trace;
+		trace_unref(trace);
 	}
-	hash_map_deinit(&seen);
+}
+
+static void make_traces(struct replay *replay)
+{
+	replay->traces = calloc(stacks, sizeof(struct trace *));
+	for (uint32_t i = 0; i < stacks; i++)
+		replay->traces[i] = make_new_trace(replay, i % PROCESSES);
 }
 
 /* Each stack once, evenly over the time; of the others most samples. */
 static uint32_t pick_stack(uint32_t sample)
 {
-	uint64_t few = random_number() % STACKS, fewer = random_number() % STACKS;
+	uint64_t few = random_number() % stacks, fewer = random_number() % stacks;
+	uint32_t each = sample_count() / stacks;
 
-	if (sample % (SAMPLES / STACKS) == 0)
-		return sample / (SAMPLES / STACKS) % STACKS;
-	return (uint32_t)(few * fewer / STACKS * (random_number() % STACKS) / STACKS);
+	if (sample % each == 0)
+		return sample / each % stacks;
+	return (uint32_t)(few * fewer / stacks * (random_number() % stacks) / stacks);
 }
 
-static void report_samples(struct replay *replay)
+/* Samples from number @from until before @to. After the first half hour each stack comes new where it came first. */
+static void report_samples(struct replay *replay, uint32_t from, uint32_t to)
 {
 	struct reporter *reporter = history_reporter(replay->history);
+	uint32_t each = sample_count() / stacks;
 
-	for (uint32_t i = 0; i < SAMPLES; i++) {
+	for (uint32_t i = from; i < to; i++) {
 		uint32_t stack = pick_stack(i), process = stack % PROCESSES;
 		const struct sample_event event = {
 			.sample.trace = replay->traces[stack],
-			.time_ns = NS_PER_SECOND + (uint64_t)(i / CPUS) * (NS_PER_SECOND / HZ) +
-				   i % CPUS * 1000,
+			.time_ns = NS_PER_SECOND + (uint64_t)(i / cpus) * (NS_PER_SECOND / HZ) +
+				   i % cpus * 1000,
 			.sample.pid = 1000 + process,
 			.sample.tid = 1000 + process,
-			.sample.cpu = i % CPUS,
+			.sample.cpu = i % cpus,
 			.sample.process_comm = replay->comms[process],
 			.sample.thread_comm = replay->comms[process],
 			.sample.process = replay->processes[process],
@@ -153,12 +174,16 @@ static void report_samples(struct replay *replay)
 		};
 
 		reporter->ops->report(reporter, &event);
+		if (i < sample_count() || i % each)
+			continue;
+		trace_unref(replay->traces[stack]);
+		replay->traces[stack] = make_new_trace(replay, process);
 	}
 }
 
 static void replay_init(struct replay *replay, size_t max_bytes)
 {
-	const struct history_options options = { .retention_ns = 2ULL * SECONDS * NS_PER_SECOND,
+	const struct history_options options = { .retention_ns = (uint64_t)seconds * NS_PER_SECOND,
 						 .max_bytes = max_bytes };
 
 	replay->history = history_create(&options);
@@ -182,15 +207,17 @@ static void replay_init(struct replay *replay, size_t max_bytes)
 /* From here on only the history has the stacks. */
 static void release_traces(struct replay *replay)
 {
-	for (uint32_t i = 0; i < STACKS; i++)
+	for (uint32_t i = 0; replay->traces && i < stacks; i++)
 		trace_unref(replay->traces[i]);
 	free(replay->traces);
 	replay->traces = NULL;
+	hash_map_deinit(&replay->seen);
 }
 
 static void replay_deinit(struct replay *replay)
 {
 	history_destroy(replay->history);
+	release_traces(replay);
 	for (uint32_t i = 0; i < PROCESSES; i++)
 		process_info_unref(replay->processes[i]);
 	for (uint32_t i = 0; i < BINARIES; i++)
@@ -259,6 +286,113 @@ static void make_zoom(struct api *api, int steps, char *question, size_t bytes)
 	free(answer.body);
 }
 
+static int compare_ms(const void *a, const void *b)
+{
+	double one = *(const double *)a, other = *(const double *)b;
+
+	return (one > other) - (one < other);
+}
+
+/* --- an open page --- */
+
+/* The questions of each round (viewer/page/src/rounds.js). */
+static const char *const round_questions[] = {
+	"status",
+	"flame?max_nodes=10000&root=process",
+	"timeline?buckets=480",
+	"heatmap?rows=19&columns=1120",
+	"facets",
+};
+
+enum { ROUND_QUESTIONS = sizeof(round_questions) / sizeof(round_questions[0]) };
+
+static void answer_page(void *context, const struct api_request *request, struct api_answer *answer)
+{
+	api_answer(context, request, answer);
+}
+
+static struct http_server *serve(struct api *api, struct listen_address *address)
+{
+	struct http_server_options options = {
+		.site = { .name = "viewer",
+			  .prefix = "/api/",
+			  .answer = answer_page,
+			  .context = api },
+	};
+	struct http_server *server;
+
+	options.fd = listen_address_open_option("-viewer", "127.0.0.1:0", false, address);
+	options.port = listen_address_port(address);
+	check(options.fd < 0 ? options.fd : 0, "cannot listen");
+	check(http_server_start(&options, &server), "cannot serve");
+	return server;
+}
+
+/* Asks the server as a browser does, and returns the milliseconds of CPU time that it says it has taken since its start. */
+static double ask_server(const struct listen_address *address, const char *question)
+{
+	static const char header[] = "X-Allframes-CPU-us: ";
+	static char text[MEBIBYTE];
+	_cleanup_(close_fd) int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	char host[LISTEN_ADDRESS_TEXT_BYTES];
+	ssize_t length, count;
+	const char *found;
+
+	listen_address_text(address, host);
+	if (fd < 0 || connect(fd, (const struct sockaddr *)&address->socket, address->bytes))
+		check(-1, "cannot connect");
+	length = snprintf(text, sizeof(text),
+			  "GET /api/%s HTTP/1.1\r\nHost: %s\r\nAccept-Encoding: gzip\r\n"
+			  "Connection: close\r\n\r\n",
+			  question, host);
+	if (write(fd, text, (size_t)length) != length)
+		check(-1, "cannot ask");
+	for (length = 0; length < (ssize_t)sizeof(text) - 1; length += count) {
+		count = read(fd, text + length, sizeof(text) - 1 - (size_t)length);
+		if (count <= 0)
+			break;
+	}
+	text[length] = '\0';
+	found = strstr(text, header);
+	if (strncmp(text, "HTTP/1.1 200", 12) || !found)
+		check(-1, text);
+	return (double)strtoull(found + strlen(header), NULL, 10) / 1000;
+}
+
+/*
+ * The median and the slowest round, and the mean of each of its questions, which includes that the one before was compressed and
+ * sent.
+ */
+static void refresh(struct replay *replay, struct api *api)
+{
+	double rounds[REFRESHES] = { 0 }, parts[ROUND_QUESTIONS] = { 0 };
+	struct listen_address address = { 0 };
+	struct http_server *server = serve(api, &address);
+
+	for (uint32_t i = 0; i < REFRESHES; i++) {
+		uint32_t first = sample_count() + i * cpus * HZ;
+		double start_ms = ask_server(&address, "status"), before_ms = start_ms;
+
+		report_samples(replay, first, first + cpus * HZ);
+		for (uint32_t q = 0; q < ROUND_QUESTIONS; q++) {
+			double ms = ask_server(&address, round_questions[q]);
+
+			parts[q] += (ms - before_ms) / REFRESHES;
+			before_ms = ms;
+		}
+		rounds[i] = before_ms - start_ms;
+	}
+	http_server_stop(server);
+	for (uint32_t q = 0; q < ROUND_QUESTIONS; q++)
+		printf("refresh_%.*s_ms %.1f\n", (int)strcspn(round_questions[q], "?"),
+		       round_questions[q], parts[q]);
+	qsort(rounds, REFRESHES, sizeof(rounds[0]), compare_ms);
+	printf("refresh_ms %.1f\nrefresh_slowest_ms %.1f\n", rounds[REFRESHES / 2],
+	       rounds[REFRESHES - 1]);
+}
+
+/* --- all of it --- */
+
 static uint64_t anonymous_kib(void)
 {
 	FILE *file = fopen("/proc/self/status", "re");
@@ -285,7 +419,7 @@ static void ask_all(struct replay *replay)
 		.kernel = "6.1",
 		.source = "this machine",
 		.samples_per_second = HZ,
-		.cpu_count = CPUS,
+		.cpu_count = cpus,
 		.epoch_monotonic_ns = NS_PER_SECOND,
 	};
 	char zoom[4096];
@@ -302,6 +436,8 @@ static void ask_all(struct replay *replay)
 	measure(api, "by_binary", "flame?max_nodes=10000&frames=binary", TURNS);
 	measure(api, "recursion", "flame?max_nodes=10000&fold=recursion", TURNS);
 	printf("rss_anon_mib %.1f\n", (double)anonymous_kib() / 1024);
+	if (replay->traces)
+		refresh(replay, api);
 	api_destroy(api);
 }
 
@@ -311,11 +447,19 @@ int main(int argc, char **argv)
 	struct replay replay = { 0 };
 	struct history_facts facts;
 
+	if (argc > 4) {
+		cpus = (uint32_t)strtoul(argv[2], NULL, 10);
+		seconds = (uint32_t)strtoul(argv[3], NULL, 10);
+		stacks = (uint32_t)strtoul(argv[4], NULL, 10);
+	}
+	if (!cpus || !seconds || !stacks || stacks > sample_count())
+		check(-1, "there is no such machine");
 	replay_init(&replay, mebibytes * MEBIBYTE);
-	report_samples(&replay);
-	release_traces(&replay);
+	report_samples(&replay, 0, sample_count());
+	if (argc <= 4)
+		release_traces(&replay);
 	history_facts(replay.history, &facts);
-	printf("samples %lu\nkept %lu\nhistory_mib %.1f\n", (unsigned long)SAMPLES,
+	printf("samples %lu\nkept %lu\nhistory_mib %.1f\n", (unsigned long)sample_count(),
 	       (unsigned long)facts.samples, (double)facts.bytes / MEBIBYTE);
 	ask_all(&replay);
 	replay_deinit(&replay);

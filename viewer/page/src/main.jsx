@@ -255,6 +255,9 @@ function processOf(tree, node, isInverted) {
 	return '';
 }
 
+/** Values of a difference can add up to 0: then there are rows. */
+const isEmpty = (answer) => !(answer.total ?? answer.samples) && !answer.base_total && !answer.rows?.length;
+
 /** Why there is nothing: a link may be of a time that the history has no more. */
 function Nothing({ status, range }) {
 	const isGone = range && range[0] < status.first_ms;
@@ -275,11 +278,14 @@ function Content({ view, answers, status, range, tree, zoom, hit, isDark, slots,
 	if (view.tab === 'sandwich') {
 		const isOfThis = answers.sandwich
 			&& new URLSearchParams(answers.sandwich.query).get('of') === view.of;
-		return <Sandwich key={view.of} answer={isOfThis ? answer : null} name={view.of} {...shared} />;
+		return isOfThis && isEmpty(answer) ? <Nothing status={status} range={range} />
+			: <Sandwich key={view.of} answer={isOfThis ? answer : null} name={view.of} {...shared} />;
 	}
 	const { error } = answers[name] ?? {};
 	if ((!answer && !error) || status?.samples === 0)
 		return <p class="empty">Waiting for the first samples…</p>;
+	if (!error && isEmpty(answer))
+		return <Nothing status={status} range={range} />;
 	if (view.tab === 'top') {
 		return <TopTable answer={answer} error={error} rate={status.has_times ? status.samples_per_second : 0} sort={view.sort} onSort={(sort) => change({ sort })}
 			named={view.named} onNamed={(named) => change({ named }, true)}
@@ -294,8 +300,6 @@ function Content({ view, answers, status, range, tree, zoom, hit, isDark, slots,
 	}
 	if (view.tab === 'quality')
 		return <Quality answer={answer} isKnown={knowsComplete(status)} />;
-	if (!answer.total && !tree.allBase)
-		return <Nothing status={status} range={range} />;
 	const onZoom = (path) => change({ zoom: path.length ? JSON.stringify(path) : '' });
 	if (view.tab === 'tree') {
 		return <CallTree key={view.inverted} tree={tree} zoom={splitZoom(zoom).path} onZoom={onZoom}
