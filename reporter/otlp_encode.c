@@ -71,12 +71,13 @@ static int32_t *new_indexes(struct encoder *encoder, enum otlp_table table, cons
 static ArrayValueMessage *new_array(struct encoder *encoder,
 				    const struct otlp_attribute_entry *attribute)
 {
-	ArrayValueMessage *array = new_message(&encoder->arena, COMMON_DESCRIPTOR(array_value));
+	ArrayValueMessage *array =
+		otlp_arena_new_one(&encoder->arena, COMMON_DESCRIPTOR(array_value));
 
 	if (!array)
 		return NULL;
-	array->values =
-		new_messages(&encoder->arena, COMMON_DESCRIPTOR(any_value), attribute->text_count);
+	array->values = otlp_arena_new(&encoder->arena, COMMON_DESCRIPTOR(any_value),
+				       attribute->text_count);
 	array->n_values = array->values ? attribute->text_count : 0;
 	for (size_t i = 0; i < array->n_values; i++) {
 		array->values[i]->value_case = COMMON_VALUE(STRING);
