@@ -108,16 +108,16 @@ def answer_id(page, name):
                 if index >= 0 and tree["names"][text] == name)
 
 
-def check_deep(page, recording, width):
+def check_deep(page, recording, size):
     """A link to the end of a recursion, by names only."""
     deepest = max((path for path, _ in recording.stacks), key=len)[:DEEP_STEPS]
     samples = recording.sums(deepest)[deepest][1]
-    page.open("#" + urllib.parse.urlencode({"zoom": json.dumps(deepest)}))
+    page.open("#" + urllib.parse.urlencode({"zoom": json.dumps(deepest)}), **size)
     page.tap.ok(page.shows(samples) and page.browser.text(".flame .bar b") == deepest[-1]
                 and page.browser.wait("document.querySelector('.flame canvas').dataset.zoom === '%d'" % DEEP_STEPS),
                 "a link leads through %d frames" % DEEP_STEPS, words(page), samples)
-    page.shot("busy-deep-%d" % width)
-    page.open()
+    page.shot("busy-deep-%d" % size["width"])
+    page.open(**size)
 
 
 def search_line(page):
@@ -166,7 +166,8 @@ def check_search(page, recording, width):
 
 def check_page(page, recording, width, height, is_dark):
     page.tap.note("at %d pixels, %s" % (width, "dark" if is_dark else "light"))
-    page.open(width=width, height=height, is_dark=is_dark)
+    size = {"width": width, "height": height, "is_dark": is_dark}
+    page.open(**size)
     page.tap.ok(page.shows(recording.total), "the root has all samples", words(page))
     head = page.browser.text("header")
     page.tap.ok(not page.browser.evaluate("document.querySelector('.times, select[aria-label=Times]')")
@@ -176,6 +177,6 @@ def check_page(page, recording, width, height, is_dark):
     page.shot("busy-" + name)
     check_zoom(page, recording, width)
     check_search(page, recording, width)
-    check_deep(page, recording, width)
+    check_deep(page, recording, size)
     wide = page.browser.evaluate("document.documentElement.scrollWidth")
     page.tap.ok(wide <= width, "nothing sticks out", wide)

@@ -230,6 +230,11 @@ def check_choices(page, sums):
     words = browser.wait("(words => words.includes('of the view') && words)(document.querySelector('.flame .bar').innerText)")
     tap.ok(words and name in words and share + " of the view" in words, "a zoomed frame has its share of all, and of the view",
            browser.text(".flame .bar"), share)
+    browser.key("ArrowUp")
+    browser.key("ArrowUp")
+    tap.ok(browser.wait("document.querySelector('.flame .bar b').innerText === 'all'")
+           and "of the view" not in browser.text(".flame .bar"), "a caller of it is not a part of the view",
+           browser.text(".flame .bar"))
 
 
 def check_page(page, sums, width, height, is_dark):

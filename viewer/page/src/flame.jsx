@@ -29,7 +29,7 @@ function wordsOf(tree, i, zoomed) {
 	const source = fileOf(tree, i) + positionText(tree.line?.[i], tree.column?.[i]);
 	const words = [
 		`${amount(tree.total[i])}, ${percent(tree.total[i], tree.allTotal)}`
-			+ (zoomed > 0 && i !== zoomed ? ` of all, ${percent(tree.total[i], tree.total[zoomed])} of the view; ` : '; ')
+			+ (zoomed > 0 && i > zoomed ? ` of all, ${percent(tree.total[i], tree.total[zoomed])} of the view; ` : '; ')
 			+ `self ${value(tree.self[i])}, ${percent(tree.self[i], tree.allTotal)}`,
 	];
 	if (tree.isComparison) {
