@@ -69,10 +69,10 @@ enum {
 #define SKIPPED_NS (10 * NS_PER_SECOND)
 /*
  * How long the start line waits for the processes that run already; less with a page, at which a user is
- * looking.
+ * looking, and with a duration, which has begun.
  */
 #define LOAD_TIMEOUT_NS (10 * NS_PER_SECOND)
-#define PAGE_LOAD_TIMEOUT_NS (1500 * NS_PER_MS)
+#define SHORT_LOAD_TIMEOUT_NS (1500 * NS_PER_MS)
 #define START_LOOK_NS (20 * NS_PER_MS)
 /* How long sampling waits for them. */
 #define FIRST_LOAD_NS (2 * NS_PER_SECOND)
@@ -433,11 +433,13 @@ static void wait_before_sampling(struct agent *agent)
 			return;
 }
 
-/* Whether the wait of the start line is over; with a page it is shorter. It is printed by the end of the duration. */
+/* Whether the wait of the start line is over. It is printed by the end of the duration. */
 static bool is_start_over(struct agent *agent, uint64_t now_ns)
 {
-	uint64_t wait_ns = options_have_page(agent->options) ? PAGE_LOAD_TIMEOUT_NS :
-							       LOAD_TIMEOUT_NS;
+	const struct options *options = agent->options;
+	uint64_t wait_ns = options_have_page(options) || options->duration_ns ?
+				   SHORT_LOAD_TIMEOUT_NS :
+				   LOAD_TIMEOUT_NS;
 
 	return agent->command || now_ns >= agent->start_ns + wait_ns ||
 	       now_ns >= agent->deadline_ns || is_loaded(agent);
