@@ -56,7 +56,6 @@ enum { STACK_NAMES_QUESTION_MAX = 2 };
 
 struct cached_list;
 
-
 VECTOR_DEFINE(cached_list_vector, struct cached_list *)
 
 struct stack_names {
