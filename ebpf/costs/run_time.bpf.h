@@ -32,6 +32,9 @@ static __always_inline int switch_task(struct task_struct *from, struct task_str
 
 	if (!cpu || !cpu->accounted_ns)
 		return 0;
+	/* Some switches from process 1 were seen not to reach the program; the time since then is mostly that of @from. */
+	if (cpu->current_row != first_row(cpu) + COST_ROW_UNFITTED)
+		enter_row(cpu, from, is_typed);
 	row = account(number, cpu, bpf_ktime_get_ns());
 	if (row)
 		note_end(row, from, is_typed);
