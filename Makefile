@@ -60,7 +60,7 @@ ARM64_PACKAGES := libssl-dev libxxhash-dev liblzma-dev libzstd-dev libdeflate-de
 # Has the number of them in its name, so that an older cache gets the rest.
 ARM64_FETCHED := $(ARM64_LIBRARIES)/.fetched-$(words $(ARM64_PACKAGES))
 # Its own kernel programs go before those of this machine; of gRPC there are only headers, this machine's.
-ARM64_SKELETON := build/arm64/include/build/ebpf/allframes.skel.h
+ARM64_SKELETON := build/arm64/include/build/ebpf/allframes.skel.h build/arm64/include/build/ebpf/costs.skel.h
 FLAGS_arm64 := $(CFLAGS) -iquote build/arm64/include -idirafter /usr/include $(foreach p,$(ARM64_PACKAGES),-isystem $(ARM64_LIBRARIES)/$(p)/usr/include \
 	-isystem $(ARM64_LIBRARIES)/$(p)/usr/include/aarch64-linux-gnu)
 # libcrypto.a warns of what it could load; nothing of that is used.
@@ -158,24 +158,26 @@ BPF_SOURCES := $(wildcard ebpf/*.bpf.c ebpf/*.bpf.h ebpf/*/*.bpf.c ebpf/*/*.bpf.
 BPF_CFLAGS := -g -O2 -target bpf -mcpu=v3 -std=gnu11 -Wall -Wextra -Wno-unused-parameter -Werror -I. \
 	-I/usr/include/$(ARCH)-linux-gnu -D__TARGET_ARCH_$(BPF_ARCH) $(PREFIX_MAP)
 
-# All kernel programs are one object: ebpf/allframes.bpf.c includes the others. Those of arm64 are for a
-# test, which shows them to this kernel's verifier.
-build/ebpf/allframes.bpf.o: bpf_flags := $(BPF_CFLAGS)
-build/ebpf/allframes_arm64.bpf.o: bpf_flags := $(filter-out -D__TARGET_ARCH_%,$(BPF_CFLAGS)) -D__TARGET_ARCH_arm64
-build/ebpf/%.bpf.o: ebpf/allframes.bpf.c $(BPF_SOURCES)
+# The kernel programs are two objects: ebpf/allframes.bpf.c, which includes those that sample, and ebpf/costs/costs.bpf.c
+# for -accounting. Those of arm64 are also for a test, which shows them to this kernel's verifier.
+BPF_OBJECTS := allframes costs
+bpf_source = $(if $(filter costs%,$(1)),ebpf/costs/costs.bpf.c,ebpf/allframes.bpf.c)
+$(BPF_OBJECTS:%=build/ebpf/%.bpf.o): bpf_flags := $(BPF_CFLAGS)
+$(BPF_OBJECTS:%=build/ebpf/%_arm64.bpf.o): bpf_flags := $(filter-out -D__TARGET_ARCH_%,$(BPF_CFLAGS)) -D__TARGET_ARCH_arm64
+build/ebpf/%.bpf.o: $(BPF_SOURCES)
 	$(call say,BPF,$@)
 	@mkdir -p $(@D)
-	$(Q)$(CLANG) $(bpf_flags) -c $< -o $@.tmp
+	$(Q)$(CLANG) $(bpf_flags) -c $(call bpf_source,$*) -o $@.tmp
 	$(Q)llvm-strip -g $@.tmp && mv $@.tmp $@
 
 build/ebpf/%.skel.h: build/ebpf/%.bpf.o
 	$(call say,SKEL,$@)
 	$(Q)$(BPFTOOL) gen skeleton $< name $* > $@.tmp && mv $@.tmp $@
 
-$(ARM64_SKELETON): build/ebpf/allframes_arm64.bpf.o
+build/arm64/include/build/ebpf/%.skel.h: build/ebpf/%_arm64.bpf.o
 	$(call say,SKEL,$@)
 	@mkdir -p $(@D)
-	$(Q)$(BPFTOOL) gen skeleton $< name allframes > $@.tmp && mv $@.tmp $@
+	$(Q)$(BPFTOOL) gen skeleton $< name $* > $@.tmp && mv $@.tmp $@
 
 build/version.h: FORCE
 	$(call keep,#define AGENT_VERSION "$(VERSION)")
@@ -189,7 +191,7 @@ build/system_calls.h:
 
 # Order-only: the first build needs them before any object, later ones know by -MMD who includes them.
 GENERATED := $(PROTO_HEADERS) $(LISTED_INCLUDES) build/version.h build/system_calls.h
-SKELETON := $(if $(wildcard ebpf/allframes.bpf.c),build/ebpf/allframes.skel.h)
+SKELETON := $(BPF_OBJECTS:%=build/ebpf/%.skel.h)
 USES_SKELETON := $(wildcard agent/tracing/*.c agent/tracing/*/*.c)
 
 # --- libraries ---
@@ -227,7 +229,7 @@ build/$(1)/%_test.o: %_test.c build/$(1)/flags | $$(GENERATED)
 	@mkdir -p $$(@D)
 	$$(Q)$$(CC_$(1)) $$(CPPFLAGS_ALL) $$(CFLAGS_ALL) $$(FLAGS_$(1)) $$(FLAGS_of_test) -MMD -MP -c $$< -o $$@
 $$(USES_SKELETON:%.c=build/$(1)/%.o): | $$(SKELETON)
-build/$(1)/agent/tracing/tests/verifier_test.o: | $$(SKELETON) build/ebpf/allframes_arm64.skel.h
+build/$(1)/agent/tracing/tests/verifier_test.o: | $$(SKELETON) $(BPF_OBJECTS:%=build/ebpf/%_arm64.skel.h)
 build/$(1)/viewer/flame_page.o: viewer/assets/export.html
 build/$(1)/viewer/flame_svg.o: viewer/flame_svg.js
 build/$(1)/viewer/assets.o: $$(wildcard viewer/assets/*)

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "agent/accounting.h"
 #include "agent/command.h"
 #include "agent/command_language.h"
 #include "agent/deferred_unwinder.h"
@@ -106,6 +107,8 @@ struct agent {
 	struct bpf_maps *maps;
 	struct side_band *side_band;
 	struct perf_sampler *sampler;
+	/* NULL without -accounting. */
+	struct accounting *accounting;
 	struct kernel_symbols *kernel_symbols;
 	struct delta_cache *delta_cache;
 	struct deferred_unwinder *deferred_unwinder;
@@ -145,6 +148,8 @@ static void agent_deinit(struct agent *agent)
 	bpf_loader_destroy(agent->loader);
 	close_fd(&agent->cgroup_fd);
 	destinations_deinit(&agent->destinations);
+	/* The page asks for costs until here. */
+	accounting_destroy(agent->accounting);
 	native_names_destroy(agent->names);
 	/* Binaries may hold files until here. */
 	file_hosts_destroy(agent->files);
@@ -519,6 +524,12 @@ static int start_sampling(struct agent *agent)
 	const struct options *options = agent->options;
 	int error;
 
+	if (options->accounting) {
+		error = accounting_create(bpf_loader_config(agent->loader), &agent->accounting);
+		if (error)
+			return error;
+		agent->destinations.accounting = agent->accounting;
+	}
 	probabilistic_init(&agent->probabilistic, options->probabilistic_threshold,
 			   options->probabilistic_interval_ns,
 			   options->has_probabilistic_seed ? &options->probabilistic_seed : NULL);
@@ -562,6 +573,7 @@ static int keep_time(struct agent *agent)
 		/* This runs often, so that names are made before the files of ended programs are closed. */
 		if (now_ns >= next_names_ns) {
 			native_names_tick(agent->names);
+			accounting_tick(agent->accounting, now_ns);
 			next_names_ns = now_ns + NAMES_NS;
 		}
 		heap_trim(now_ns, &next_trim_ns);
@@ -601,6 +613,7 @@ static int sample(struct agent *agent)
 	if (!error)
 		error = stop_sampling(agent);
 	agent->end_ns = clock_monotonic_ns();
+	accounting_finish(agent->accounting);
 	return error;
 }
 
@@ -628,6 +641,7 @@ static int print_diagnosis(struct agent *agent)
 	metrics_take_snapshot(&metrics);
 	run_summary_collect(&summary, &agent->destinations.counter.totals, &metrics);
 	doctor_append_kernel(&text, bpf_loader_features(agent->loader));
+	accounting_append_check(bpf_loader_config(agent->loader), &text);
 	doctor_append_sampling(&text, &summary);
 	process_manager_list_runtimes(agent->processes, doctor_take_runtime,
 				      agent->destinations.doctor);
@@ -685,6 +699,7 @@ static int report(struct agent *agent)
 	append_summary(agent, &quality);
 	period.subject = text_builder_text(&subject);
 	period.quality = text_builder_text(&quality);
+	period.costs = accounting_table(agent->accounting);
 	destinations_begin_stop(&agent->destinations, agent->end_ns + SEND_TIMEOUT_NS);
 	if (agent->destinations.samples || agent->destinations.doctor)
 		native_names_wait(agent->names, agent->end_ns + NAMES_TIMEOUT_NS);

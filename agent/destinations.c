@@ -188,6 +188,18 @@ static void read_totals(void *context, uint32_t type, struct api_totals *totals)
 			      &totals->names_generation);
 }
 
+static bool read_costs(void *context,
+		       void (*take)(void *taker, const struct process_costs *process), void *taker,
+		       uint32_t *sources)
+{
+	struct destinations *destinations = context;
+
+	if (!destinations->accounting)
+		return false;
+	accounting_read(destinations->accounting, take, taker, sources);
+	return true;
+}
+
 static void append_numbers(struct text_builder *text, const char *option, const uint32_t *numbers,
 			   uint32_t count)
 {
@@ -225,6 +237,7 @@ static int init_viewer(struct destinations *destinations, struct native_names *n
 		.api = {
 			.lookup = native_names_shown(names),
 			.read_totals = read_totals,
+			.read_costs = read_costs,
 			.context = destinations,
 			.version = AGENT_VERSION,
 			.host = destinations->host.name,
@@ -516,6 +529,7 @@ static int write_outputs(struct destinations *destinations, const struct samplin
 		.info = {
 			.subject = period->subject,
 			.quality = period->quality,
+			.costs = period->costs,
 			.duration_ns = period->duration_ns,
 			.samples_per_second = destinations->options->samples_per_second,
 		},

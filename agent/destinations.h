@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/utsname.h>
 
+#include "agent/accounting.h"
 #include "agent/doctor.h"
 #include "agent/native_names.h"
 #include "agent/options.h"
@@ -17,6 +18,7 @@
 #include "lib/base/text_builder.h"
 #include "lib/host/host_identity.h"
 #include "lib/model/symbol_lookup.h"
+#include "reporter/cost_table.h"
 #include "reporter/grpc_transport.h"
 #include "reporter/otlp_reporter.h"
 #include "reporter/output_files.h"
@@ -44,6 +46,8 @@ struct destinations {
 	/* The live view of the terminal, which stops the run by `stop`. */
 	struct top *top;
 	struct stop_signal *stop;
+	/* Costs of processes, for the page; NULL if they are not counted. Borrowed, set before destinations_start(). */
+	struct accounting *accounting;
 	/* Findings of -doctor. */
 	struct doctor *doctor;
 	/* History of the page or of -doctor; NULL if there is neither. */
@@ -102,6 +106,8 @@ struct sampling_period {
 	/** For the report: what was sampled, and the line about the quality of the samples. */
 	const char *subject;
 	const char *quality;
+	/** For the report: what processes have cost; NULL without -accounting. */
+	const struct cost_table *costs;
 };
 
 /**

@@ -285,6 +285,18 @@ const struct option option_table[] = {
 		.set = option_set_report,
 	},
 	{
+		.name = "accounting",
+		.group = OPTION_DESTINATION,
+		.brief = "count what each process costs",
+		.meaning =
+			"Count what each process and each cgroup costs, and print it in the report (`-report`): run time to the "
+			"nanosecond, softirqs, pages read and written, hardware counters.",
+		.details =
+			"All processes are counted, whatever is selected. See [What processes cost](accounting.md).",
+		.set = option_set_switch,
+		.offset = offsetof(struct options, accounting),
+	},
+	{
 		.name = "top",
 		.group = OPTION_DESTINATION,
 		.brief = "show processes and functions live, here",

@@ -123,6 +123,8 @@ static const char *useless_option(const struct options *options)
 		return "-viewer";
 	if (options->top)
 		return "-top";
+	if (options->accounting)
+		return "-accounting";
 	if (options->collector.address && !options->upload_count)
 		return "-collection-agent";
 	if (options->receive.address)
@@ -217,6 +219,10 @@ static void choose_report(struct options *options)
 {
 	bool is_terminal = isatty(STDOUT_FILENO);
 
+	/* Costs are shown there. */
+	if (options->accounting && !options->report)
+		options->report = options->command && !is_terminal ? REPORT_TO_ERROR :
+								     REPORT_TO_OUTPUT;
 	if (options->report || has_other_destination(options) || options->viewer.address ||
 	    options->receive.address || options->open_count || options->upload_count ||
 	    options->diff_count || options->dump_count)

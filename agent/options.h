@@ -191,6 +191,8 @@ struct options {
 	uint32_t tracers;
 	bool fold_runtime_frames;
 	bool with_signatures;
+	/** Counts what each process costs. */
+	bool accounting;
 	/** Adds lines to folded stacks and the stack table. */
 	bool with_lines;
 	/** Adds the names of processes to the stacks of pprof. */

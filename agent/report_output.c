@@ -70,7 +70,7 @@ int report_output_print(enum report_stream stream, const struct function_counts 
 
 	if (contents->is_json)
 		error = report_json_write(out, counts, snapshot, &contents->profile,
-					  contents->info.type);
+					  contents->info.type, contents->info.costs);
 	else
 		error = print_text(out, counts, &contents->info);
 	return !error && (fflush(out) || ferror(out)) ? -EIO : error;

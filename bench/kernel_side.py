@@ -23,14 +23,14 @@ TURN_RUNS_MIN = 100
 BASE_RATE, EMPTY_RATE = 4973, 4951
 
 
-def _programs():
+def programs():
     return {one["id"]: one for one in harness.list_bpf("prog")}
 
 
-def _number_of(name, pid):
+def number_of(name, pid):
     """The id of the one program @name of process @pid."""
     mine = harness.bpf_objects_of(pid)
-    found = [number for number, one in _programs().items()
+    found = [number for number, one in programs().items()
              if ("prog", number) in mine and one.get("name") == name]
     assert len(found) == 1, "%d programs called %s" % (len(found), name)
     return found[0]
@@ -38,16 +38,16 @@ def _number_of(name, pid):
 
 def _measure_all(numbers, seconds):
     """(ns, runs) of each of the programs with ids @numbers, for some time."""
-    first = _programs()
+    first = programs()
     time.sleep(seconds)
-    last = _programs()
+    last = programs()
     return [tuple(last[number].get(key, 0) - first[number].get(key, 0)
                   for key in ("run_time_ns", "run_cnt")) for number in numbers]
 
 
 def _measure(name, pid):
     """(ns, runs) of some seconds of the one program @name of process @pid."""
-    return _measure_all([_number_of(name, pid)], SECONDS)[0]
+    return _measure_all([number_of(name, pid)], SECONDS)[0]
 
 
 def agent_ns(command):
@@ -129,9 +129,9 @@ def frame_unwind(name, depths):
                  for program in programs[:2]]
         bases = [stack.enter_context(_base_unwind("base_user", program.pid, BASE_RATE))
                  for program in programs[2:]]
-        numbers = [_number_of("sample_entry", agent.pid),
-                   *(_number_of("base_empty", tick.pid) for tick in ticks),
-                   *(_number_of("base_user", base.pid) for base in bases)]
+        numbers = [number_of("sample_entry", agent.pid),
+                   *(number_of("base_empty", tick.pid) for tick in ticks),
+                   *(number_of("base_user", base.pid) for base in bases)]
         with contextlib.ExitStack() as quiet_stack:
             for program in programs:
                 quiet_stack.enter_context(undisturbed(program))
@@ -182,9 +182,9 @@ def kernel_unwind():
             _base_unwind("base_kernel", system.pid, BASE_RATE) as base, \
             _base_unwind("base_empty", system.pid, EMPTY_RATE) as empty, \
             _base_unwind("base_empty", user.pid, EMPTY_RATE) as empty_user:
-        numbers = [_number_of("sample_entry", agent.pid), _number_of("base_kernel", base.pid),
-                   _number_of("base_empty", empty.pid),
-                   _number_of("base_empty", empty_user.pid)]
+        numbers = [number_of("sample_entry", agent.pid), number_of("base_kernel", base.pid),
+                   number_of("base_empty", empty.pid),
+                   number_of("base_empty", empty_user.pid)]
         with undisturbed(user), undisturbed(system):
             turns = [_kernel_turns(user, system, numbers) for _ in range(TURNS)]
         os.kill(user.pid, signal.SIGCONT)

@@ -13,6 +13,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import cost_side
 import go_side
 import harm_side
 import java_side
@@ -259,6 +260,14 @@ def bench_page(table):
     table.limit("the same: RssAnon at most", live.rss_anon_mb, 150, "MB")
 
 
+def bench_costs(table):
+    """What -accounting costs at a switch of tasks."""
+    figures = cost_side.figures(median_of)
+    table.limit("-accounting: BPF time per switch of tasks, without counters", figures.program_ns, 150, "ns")
+    table.note("the same: a switch between two processes, and how much longer it takes",
+               "%.0f ns, %.0f ns" % (figures.switch_ns, figures.added_ns))
+
+
 PARTS = {
     "unwinds": bench_unwinds,
     "python": bench_python,
@@ -271,6 +280,7 @@ PARTS = {
     "samples": bench_samples,
     "churn": bench_churn,
     "harm": bench_harm,
+    "costs": bench_costs,
     "execs": bench_execs,
     "mix": bench_mix,
     "start": bench_start,

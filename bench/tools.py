@@ -39,7 +39,7 @@ def build_all():
         _run(*C, *flags, "-o", path("hops" + suffix), "hops.c", "-L" + OUTPUT,
              "-Wl,-rpath,$ORIGIN", *["-lhop%d%s" % (i, suffix) for i in range(OBJECTS)])
     _run(*C, *WITHOUT, "-DDIFFERENT", "-o", path("depth_different"), "depth.c")
-    for name in "paths", "churn", "map_files", "execs":
+    for name in "paths", "churn", "map_files", "execs", "switches":
         _run(*C, *WITHOUT, "-o", path(name), name + ".c")
     messages = ["otlp_profiles", "otlp_common", "otlp_resource"]
     _run("gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-I..", "-I../build", "-I../build/proto", "-o",

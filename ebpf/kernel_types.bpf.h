@@ -131,6 +131,8 @@ struct list_head {
 struct css_set {
 	struct cgroup_subsys_state *subsys[1];
 	struct list_head cgrp_links;
+	/* The group of version 2. */
+	struct cgroup *dfl_cgrp;
 };
 
 /* An element of cgrp_links. */
@@ -144,6 +146,8 @@ struct task_struct {
 	unsigned int flags;
 	unsigned int in_execve : 1;
 	struct mm_struct *mm;
+	/* Not 0 from the moment on at which the task is about to run for the last time. */
+	int exit_state;
 	int pid;
 	int tgid;
 	struct task_struct *real_parent;
@@ -156,6 +160,24 @@ struct task_struct {
 	struct uprobe_task *utask;
 	struct css_set *cgroups;
 	struct thread_struct thread;
+};
+
+struct inode {
+	long long i_size;
+};
+
+struct address_space {
+	struct inode *host;
+};
+
+/*
+ * Fields of a large folio: a word of its second page that refers to the first one, and the number of its pages, which had another
+ * name in older kernels.
+ */
+struct folio {
+	unsigned long _head_1;
+	unsigned int _nr_pages;
+	unsigned int _folio_nr_pages;
 };
 
 /* user_worker exists since 6.4. */

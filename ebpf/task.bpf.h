@@ -6,8 +6,11 @@
 #ifndef EBPF_TASK_BPF_H
 #define EBPF_TASK_BPF_H
 
+#include "ebpf/abi/config.h"
+#include "ebpf/helpers.bpf.h"
 #include "ebpf/kernel_types.bpf.h"
-#include "ebpf/maps.bpf.h"
+
+extern const volatile struct agent_config config;
 
 /*
  * Reads a field of @task, which is current_task() or a task that it points to. Where the kernel has typed

@@ -80,6 +80,9 @@ WRONG_USAGE = [
     ["-tracers", "cobol"],
     ["-with-lines=perhaps"],
     ["-with-goroutine-id=perhaps"],
+    ["-accounting=perhaps"],
+    ["-doctor", "-accounting"],
+    ["-open", "/etc/passwd", "-accounting"],
     ["stray"],
 ]
 
@@ -87,7 +90,7 @@ NAMES = """collection-agent disable-tls tls-ca tls-cert tls-key header metrics m
     reporter-jitter resource-grouping with-cpu output viewer viewer-token-file retention history-memory receive receive-tls-cert
     receive-tls-key receive-token-file open doctor pid comm cgroup cpus samples-per-second
     duration probabilistic-threshold probabilistic-interval probabilistic-seed tags tracers
-    fold-runtime-frames with-lines with-processes with-goroutine-id max-map-memory cache-dir log-level version
+    accounting fold-runtime-frames with-lines with-processes with-goroutine-id max-map-memory cache-dir log-level version
     help""".split()
 
 

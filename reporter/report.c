@@ -9,6 +9,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "reporter/call_tree.h"
+#include "reporter/cost_report.h"
 
 enum {
 	PROCESSES_MAX = 8,
@@ -608,11 +609,13 @@ int report_append(const struct function_counts *counts, const struct report_info
 			err = put_functions(&page);
 		if (!err && !has_negative(counts))
 			err = put_calls(&page);
-		if (*info->quality)
-			text_builder_append(text, "\n");
 	}
+	if (!err && info->costs)
+		err = cost_report_append(info->costs, info->columns, info->has_colours, text);
 	if (err)
 		return err;
+	if (*info->quality && (counts->stacks.sequences.count || info->costs))
+		text_builder_append(text, "\n");
 	if (*info->quality)
 		put_wrapped(&page, info->quality);
 	return text->failed ? -ENOMEM : 0;

@@ -11,6 +11,7 @@
 
 #include "lib/base/text_builder.h"
 #include "lib/model/profile_facts.h"
+#include "reporter/cost_table.h"
 #include "reporter/function_counts.h"
 
 enum {
@@ -27,6 +28,8 @@ struct report_info {
 	const char *quality;
 	/** The type of the counted values of an opened profile. NULL: the agent's samples. Borrowed. */
 	const struct value_type *type;
+	/** Costs of processes; NULL: they were not counted. Borrowed. */
+	const struct cost_table *costs;
 	uint64_t duration_ns;
 	uint32_t samples_per_second;
 	/** From REPORT_COLUMNS_MIN to REPORT_COLUMNS_MAX. */

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "lib/base/json_text.h"
+#include "reporter/cost_report.h"
 #include "reporter/stack_text.h"
 
 struct json_report {
@@ -163,7 +164,7 @@ static int put_lists(struct json_report *report)
 
 int report_json_write(FILE *out, const struct function_counts *counts,
 		      const struct sample_snapshot *snapshot, const struct profile_info *info,
-		      const struct value_type *type)
+		      const struct value_type *type, const struct cost_table *costs)
 {
 	struct json_report report = { .out = out, .counts = counts, .type = type };
 	int err;
@@ -177,6 +178,10 @@ int report_json_write(FILE *out, const struct function_counts *counts,
 	profile_info_describe_all(info, snapshot, put_fact, &report);
 	fputs("]", out);
 	err = put_lists(&report);
+	if (!err && costs) {
+		fputs(",\n\"costs\":", out);
+		err = cost_report_write_json(out, costs);
+	}
 	fputs("}\n", out);
 	return err || !report.failed ? err : -ENOMEM;
 }

@@ -63,7 +63,7 @@ check_gcc_analyzer() {
 # shellcheck disable=SC2086
 check_bpf_for() {
 	${CLANG:-clang} $BPF_CFLAGS -U__TARGET_ARCH_x86 -U__TARGET_ARCH_arm64 "-D__TARGET_ARCH_$1" \
-		-c ebpf/allframes.bpf.c -o "$scratch/$1.bpf.o" || return
+		-c "$2" -o "$scratch/$1.bpf.o" || return
 	# Their type information does not know it, and kernels refuse all of that then.
 	if llvm-readelf -S "$scratch/$1.bpf.o" | grep -F .rodata.cst; then
 		echo "constants are in a section of their own: put them into .rodata" >&2
@@ -83,8 +83,10 @@ check "boundaries, licences, names, sizes" scripts/check_boundaries.py
 check "format (make format mends it)" check_format
 check "words" scripts/check_words.py
 check "scripts" check_scripts
-check "kernel programs for x86-64" check_bpf_for x86
-check "kernel programs for arm64" check_bpf_for arm64
+check "kernel programs for x86-64" check_bpf_for x86 ebpf/allframes.bpf.c
+check "kernel programs for arm64" check_bpf_for arm64 ebpf/allframes.bpf.c
+check "kernel programs of -accounting for x86-64" check_bpf_for x86 ebpf/costs/costs.bpf.c
+check "kernel programs of -accounting for arm64" check_bpf_for arm64 ebpf/costs/costs.bpf.c
 check "hardening of the agent" scripts/check_hardening.py build/agent build/obj/liblib.a
 check "gcc -fanalyzer" check_gcc_analyzer
 check "clang-tidy" check_clang_tidy

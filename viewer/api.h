@@ -16,6 +16,7 @@
 #include "viewer/history.h"
 
 struct path_judge;
+struct process_costs;
 
 /** Facts about the agent, apart from its samples. */
 struct api_totals {
@@ -51,6 +52,13 @@ struct api_config {
 	struct symbol_lookup *lookup;
 	/** Fills *@totals, which is zeroed, for samples with values of @type. May be NULL. */
 	void (*read_totals)(void *context, uint32_t type, struct api_totals *totals);
+	/**
+	 * Hands the costs of each process to @take, and sets *@sources (enum cost_source); false if costs are not counted. May
+	 * be NULL, too.
+	 */
+	bool (*read_costs)(void *context,
+			   void (*take)(void *taker, const struct process_costs *process),
+			   void *taker, uint32_t *sources);
 	void *context;
 	const char *version;
 	const char *host;

@@ -428,7 +428,7 @@ static int write_report(struct question *question, const struct sample_snapshot 
 		return err;
 	make_info(question, &made);
 	return report_json_write(out, &counts, made.info.facts ? NULL : snapshot, &made.info,
-				 made.info.facts ? question_type(question) : NULL);
+				 made.info.facts ? question_type(question) : NULL, NULL);
 }
 
 /* In a file, names of functions are those for people, and not those of the linker. */

@@ -10,8 +10,10 @@
 #include <string.h>
 
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "viewer/api_time.h"
+#include "viewer/process_costs.h"
 #include "viewer/process_rows.h"
 
 enum {
@@ -32,11 +34,23 @@ enum number_column {
 	NUMBER_SAMPLES,
 	NUMBER_QUALITY,
 	NUMBER_PROCESSES,
+	NUMBER_FIRST_COST,
+	NUMBER_CPU_TIME = NUMBER_FIRST_COST,
+	NUMBER_SOFTIRQS,
+	NUMBER_PAGE_READS,
+	NUMBER_PAGE_WRITES,
 	COLUMN_COUNT,
 };
 
 static const char *const number_names[COLUMN_COUNT - ROW_COLUMN_COUNT] = {
-	"cpus", "share", "samples", "quality", "processes",
+	"cpus",	    "share",	"samples",    "quality",     "processes",
+	"cpu_time", "softirqs", "page_reads", "page_writes",
+};
+
+/* The source of a column of costs, by its position among them; 0: every machine counts it. */
+static const uint32_t cost_sources[COLUMN_COUNT - NUMBER_FIRST_COST] = {
+	[NUMBER_PAGE_READS - NUMBER_FIRST_COST] = COST_PAGE_READS,
+	[NUMBER_PAGE_WRITES - NUMBER_FIRST_COST] = COST_PAGE_WRITES,
 };
 
 /* Sums of a row. */
@@ -60,6 +74,8 @@ struct table {
 	struct number_filter filters[NUMBER_FILTERS_MAX];
 	size_t filter_count;
 	uint64_t total;
+	/* Costs of the whole run. Only rows that are one process have any. */
+	struct process_costs_by_pid costs;
 	/* The time of "now": its start, and its length. */
 	uint64_t now_from_ms;
 	uint64_t now_ms;
@@ -74,6 +90,7 @@ static void table_deinit(struct table *table)
 	process_rows_deinit(&table->rows);
 	row_counts_vector_deinit(&table->counts);
 	number_vector_deinit(&table->order);
+	process_costs_deinit(&table->costs);
 }
 
 /* --- the request --- */
@@ -195,12 +212,43 @@ static double ratio(uint64_t part, uint64_t whole)
 	return whole ? (double)(int64_t)part / (double)(int64_t)whole : 0;
 }
 
+/* The costs of a row; NULL if they are not known. Those of other machines are not. */
+static const struct costs_sum *costs_of(const struct table *table, uint32_t index)
+{
+	const struct process_row *row = &table->rows.items.items[index];
+	char text[ROW_TEXT_BYTES];
+
+	if (!table->costs.is_counted || table->rows.grouping != ROWS_BY_PROCESS ||
+	    *row_column_text(table->rows.question, row->key, ROW_HOST, text))
+		return NULL;
+	return process_costs_find(&table->costs, row->key->pid);
+}
+
+/* CPU time is in seconds. */
+static double cost_of(const struct costs_sum *costs, int column)
+{
+	if (!costs)
+		return 0;
+	switch (column) {
+	case NUMBER_CPU_TIME:
+		return (double)costs->run_time_ns / NS_PER_SECOND;
+	case NUMBER_SOFTIRQS:
+		return (double)costs_sum_softirqs(costs);
+	case NUMBER_PAGE_READS:
+		return (double)costs->page_reads;
+	default:
+		return (double)costs->page_writes;
+	}
+}
+
 /* The number as the page shows it: shares and qualities are percent. */
 static double number_of(const struct table *table, uint32_t index, int column)
 {
 	const struct api_config *config = &table->rows.question->api->config;
 	const struct row_counts *counts = &table->counts.items[index];
 
+	if (column >= NUMBER_FIRST_COST)
+		return cost_of(costs_of(table, index), column);
 	switch (column) {
 	case NUMBER_CPUS:
 		return ratio(counts->now * MS_PER_SECOND,
@@ -371,6 +419,35 @@ static void put_numbers(const struct table *table, const struct process_row *row
 		put_number(object, "cpu", row->cpu);
 }
 
+static bool is_counted(const struct table *table, int column)
+{
+	uint32_t source = cost_sources[column - NUMBER_FIRST_COST];
+
+	return table->costs.is_counted && table->rows.grouping == ROWS_BY_PROCESS &&
+	       (!source || table->costs.sources & source);
+}
+
+static void put_costs(const struct table *table, uint32_t index, json_t *object)
+{
+	const struct costs_sum *costs = costs_of(table, index);
+
+	for (int column = NUMBER_FIRST_COST; costs && column < COLUMN_COUNT; column++)
+		if (is_counted(table, column))
+			json_object_set_new(object, number_names[column - ROW_COLUMN_COUNT],
+					    json_real(cost_of(costs, column)));
+}
+
+static json_t *cost_columns_json(const struct table *table)
+{
+	json_t *names = json_array();
+
+	for (int column = NUMBER_FIRST_COST; column < COLUMN_COUNT; column++)
+		if (is_counted(table, column))
+			json_array_append_new(names,
+					      json_string(number_names[column - ROW_COLUMN_COUNT]));
+	return names;
+}
+
 static json_t *row_json(const struct table *table, uint32_t index, const uint64_t *times,
 			size_t bucket_count)
 {
@@ -391,6 +468,7 @@ static json_t *row_json(const struct table *table, uint32_t index, const uint64_
 	put_value(question, object, "samples", counts->samples);
 	put_value(question, object, "complete", counts->complete);
 	put_value(question, object, "now", counts->now);
+	put_costs(table, index, object);
 	for (size_t i = 0; i < bucket_count; i++)
 		json_array_append_new(array, value_json(question, times[i]));
 	json_object_set_new(object, "counts", array);
@@ -410,6 +488,7 @@ static void put_rows(const struct table *table, const struct row_times *times, s
 	put_number(object, "step_ms", times->step_ms);
 	json_object_set_new(object, "has_command_lines",
 			    json_boolean(table->rows.question->api->config.shows_command_lines));
+	json_object_set_new(object, "costs", cost_columns_json(table));
 	for (size_t i = 0; i < shown; i++)
 		json_array_append_new(array, row_json(table, table->order.items[i],
 						      &times->counts[i * times->bucket_count],
@@ -436,6 +515,8 @@ int answer_processes(struct question *question, json_t *object)
 		time_buckets(question, buckets, &times.from_ms, &times.to_ms, &times.step_ms);
 	set_now(&table, question, times.from_ms);
 	err = count_rows(&table, question);
+	if (!err)
+		err = process_costs_read(&table.costs, &question->api->config);
 	if (!err)
 		err = sort_rows(&table);
 	if (err)

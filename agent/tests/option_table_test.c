@@ -364,6 +364,24 @@ static void the_switches_of_interpreted_frames_are_off_by_default(void **state)
 	options_deinit(&options);
 }
 
+static void costs_come_with_a_report(void **state)
+{
+	struct options options = parse("-viewer=127.0.0.1:7000", NULL);
+
+	(void)state;
+	assert_false(options.accounting);
+	assert_int_equal(options.report, REPORT_NONE);
+	options_deinit(&options);
+	options = parse("-viewer=127.0.0.1:7000", "-accounting", NULL);
+	assert_true(options.accounting);
+	assert_int_equal(options.report, REPORT_TO_OUTPUT);
+	options_deinit(&options);
+	options = parse("-accounting", "-duration=3s", "-json", "-report", NULL);
+	assert_int_equal(options.report, REPORT_TO_OUTPUT);
+	assert_true(options.json);
+	options_deinit(&options);
+}
+
 static void map_memory_is_rounded_down_to_slabs(void **state)
 {
 	struct options options = parse("-max-map-memory=3M", NULL);
@@ -426,6 +444,7 @@ int main(void)
 		option_test(wrong_tags_are_refused),
 		option_test(tracers_are_native_all_or_languages),
 		option_test(the_switches_of_interpreted_frames_are_off_by_default),
+		option_test(costs_come_with_a_report),
 		option_test(map_memory_is_rounded_down_to_slabs),
 		option_test(a_cache_directory_is_a_path),
 		option_test(log_levels_have_names),

@@ -4,7 +4,6 @@
 #include <bpf/bpf.h>
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>
-#include <ctype.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include <unistd.h>
 
 #include "agent/tracing/bpf_selection.h"
+#include "agent/tracing/cpu_list.h"
 #include "agent/tracing/kernel_check.h"
 #include "ebpf/abi/config.h"
 #include "ebpf/abi/origins.h"
@@ -315,23 +315,6 @@ static int find_pid_namespace(struct pid_namespace *result)
 	return 0;
 }
 
-/*
- * One more than the highest number of a CPU that there can ever be: numbers may be missing, and then
- * counting does not tell. The file has ranges in order, such as 0-3,8-15.
- */
-static int count_cpu_numbers(void)
-{
-	_cleanup_(close_file) FILE *file = fopen("/sys/devices/system/cpu/possible", "re");
-	char text[256] = "", *last;
-
-	if (!file || !fgets(text, sizeof(text), file) || !strchr(text, '\n'))
-		return libbpf_num_possible_cpus();
-	last = text + strlen(text) - 1;
-	while (last > text && isdigit((unsigned char)last[-1]))
-		last--;
-	return isdigit((unsigned char)*last) ? atoi(last) + 1 : libbpf_num_possible_cpus();
-}
-
 /* Sets everything that must be configured before loading. */
 static int configure(struct allframes *skeleton, const struct bpf_loader_options *options,
 		     const struct pid_namespace *namespace, const struct feature_set *features)
@@ -341,12 +324,11 @@ static int configure(struct allframes *skeleton, const struct bpf_loader_options
 		(uint64_t)options->samples_per_second * options->cpu_count * RING_BYTES_PER_SAMPLE;
 	uint64_t process_events_bytes = (uint64_t)options->cpu_count * PROCESS_EVENT_BYTES_PER_CPU;
 	uint64_t slab_count = options->map_memory_bytes / SLAB_BYTES;
-	int cpu_number_count = count_cpu_numbers();
+	int cpu_number_count = cpu_list_count_numbers();
 	int err;
 
 	if (cpu_number_count < 0)
-		return fail_errno(cpu_number_count, "cannot read the number of possible CPUs");
-
+		return cpu_number_count;
 	if (slab_count < 1)
 		slab_count = 1;
 	if (slab_count > SLAB_MAX_COUNT)
@@ -710,6 +692,11 @@ const char *bpf_loader_features(const struct bpf_loader *loader)
 const struct bpf_fds *bpf_loader_fds(const struct bpf_loader *loader)
 {
 	return &loader->fds;
+}
+
+const struct agent_config *bpf_loader_config(const struct bpf_loader *loader)
+{
+	return (const struct agent_config *)&loader->skeletons[ORIGIN_CLOCK]->rodata->config;
 }
 
 int bpf_loader_open_task_iterator(struct bpf_loader *loader)

@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "ebpf/abi/config.h"
 #include "ebpf/abi/origins.h"
 #include "ebpf/abi/process.h"
 
@@ -98,6 +99,9 @@ const char *bpf_loader_features(const struct bpf_loader *loader);
 
 /** Valid until the loader is destroyed. */
 const struct bpf_fds *bpf_loader_fds(const struct bpf_loader *loader);
+
+/** The configuration that the programs were loaded with. Valid until the loader is destroyed. */
+const struct agent_config *bpf_loader_config(const struct bpf_loader *loader);
 
 /**
  * A new descriptor whose read(2) yields one struct task_snapshot after the other, one per process

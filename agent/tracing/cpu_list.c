@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/tracing/cpu_list.h"
 
+#include <bpf/libbpf.h>
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "lib/base/cleanup.h"
@@ -91,6 +94,24 @@ int cpu_list_read_online(struct cpu_list *list)
 	if (count < 0)
 		return fail_errno(-errno, "%s", path);
 	return cpu_list_parse(text, list);
+}
+
+/* The file has ranges in order, such as 0-3,8-15. */
+int cpu_list_count_numbers(void)
+{
+	_cleanup_(close_file) FILE *file = fopen("/sys/devices/system/cpu/possible", "re");
+	char text[256] = "", *last;
+	int count;
+
+	if (file && fgets(text, sizeof(text), file) && strchr(text, '\n')) {
+		last = text + strlen(text) - 1;
+		while (last > text && isdigit((unsigned char)last[-1]))
+			last--;
+		if (isdigit((unsigned char)*last))
+			return atoi(last) + 1;
+	}
+	count = libbpf_num_possible_cpus();
+	return count < 0 ? fail_errno(count, "cannot read the number of possible CPUs") : count;
 }
 
 void cpu_list_deinit(struct cpu_list *list)

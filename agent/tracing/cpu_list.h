@@ -21,6 +21,12 @@ int cpu_list_parse(const char *text, struct cpu_list *list);
 
 /** The CPUs that are online now, from /sys/devices/system/cpu/online. */
 int cpu_list_read_online(struct cpu_list *list);
+
+/**
+ * One more than the highest number of a CPU that there can ever be: numbers may be missing, and then counting does not
+ * tell. -errno.
+ */
+int cpu_list_count_numbers(void);
 void cpu_list_deinit(struct cpu_list *list);
 
 bool cpu_list_contains(const struct cpu_list *list, uint32_t cpu);

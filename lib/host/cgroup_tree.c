@@ -289,3 +289,46 @@ int cgroup_find_unit(const char *mountinfo, const char *unit, struct cgroup_loca
 
 	return search_mounts(mountinfo, &search, location);
 }
+
+/* Reads the path of the process's group of version 2 without the line's end; false if it has none. */
+static bool read_process_path(const char *proc_root, pid_t pid, char path[CGROUP_PATH_MAX_BYTES])
+{
+	static const char start[] = "0::";
+	_cleanup_(close_file) FILE *file = NULL;
+	char name[CGROUP_PATH_MAX_BYTES], line[LINE_BYTES];
+
+	snprintf(name, sizeof(name), "%s/%d/cgroup", proc_root, (int)pid);
+	file = fopen(name, "re");
+	while (file && fgets(line, sizeof(line), file)) {
+		size_t length = strcspn(line, "\n");
+
+		if (strncmp(line, start, strlen(start)) != 0)
+			continue;
+		line[length] = '\0';
+		if (length - strlen(start) >= CGROUP_PATH_MAX_BYTES)
+			return false;
+		strcpy(path, line + strlen(start));
+		return true;
+	}
+	return false;
+}
+
+int cgroup_path_of_process(const char *mountinfo, const char *proc_root, pid_t pid, uint64_t id,
+			   char path[CGROUP_PATH_MAX_BYTES])
+{
+	_cleanup_(free_pointer) struct cgroup_mounts *mounts = malloc(sizeof(*mounts));
+	char found[CGROUP_PATH_MAX_BYTES], directory[2 * CGROUP_PATH_MAX_BYTES];
+	struct stat status;
+
+	if (!mounts)
+		return -ENOMEM;
+	read_mounts(mountinfo, mounts);
+	if (!mounts->count || *mounts->items[0].controller ||
+	    !read_process_path(proc_root, pid, found))
+		return -ENOENT;
+	snprintf(directory, sizeof(directory), "%s%s", mounts->items[0].point, found);
+	if (stat(directory, &status) || status.st_ino != id)
+		return -ENOENT;
+	strcpy(path, found);
+	return 0;
+}

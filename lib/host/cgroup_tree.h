@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum {
 	CGROUP_PATH_MAX_BYTES = 4096,
@@ -38,6 +39,13 @@ int cgroup_locate(const char *mountinfo, const char *path, struct cgroup_locatio
  * -EEXIST if there are two such containers.
  */
 int cgroup_find_container(const char *mountinfo, const char *id, struct cgroup_location *location);
+
+/**
+ * Sets @path to that of the group of version 2 with the id @id (the inode number of its directory), in which the process @pid is:
+ * "/system.slice/nginx.service". -ENOENT if the process is gone or in another group. @proc_root is "/proc" or a test's folder.
+ */
+int cgroup_path_of_process(const char *mountinfo, const char *proc_root, pid_t pid, uint64_t id,
+			   char path[CGROUP_PATH_MAX_BYTES]);
 
 /** Finds the group of this name, such as "nginx.service". -ENOENT; -EEXIST if there are two. */
 int cgroup_find_unit(const char *mountinfo, const char *unit, struct cgroup_location *location);

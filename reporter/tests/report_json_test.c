@@ -52,7 +52,7 @@ static void values_of_either_sign_are_exact_in_json(void **state)
 
 	assert_non_null(out);
 	count_values(*state, &counts);
-	assert_int_equal(report_json_write(out, &counts, NULL, &info, &type), 0);
+	assert_int_equal(report_json_write(out, &counts, NULL, &info, &type, NULL), 0);
 	fclose(out);
 	assert_string_equal(
 		text,
@@ -103,7 +103,7 @@ static void a_run_has_processes_functions_and_its_quality(void **state)
 	snapshot = fixture_snapshot(f);
 	function_counts_init(&counts, &f->lookup);
 	assert_int_equal(function_counts_add(&counts, &snapshot->samples[0].sample, 1), 0);
-	assert_int_equal(report_json_write(out, &counts, snapshot, &info, NULL), 0);
+	assert_int_equal(report_json_write(out, &counts, snapshot, &info, NULL, NULL), 0);
 	fclose(out);
 	assert_non_null(strstr(text, "{\"type\":\"samples\",\"unit\":\"count\",\"value\":1,"));
 	assert_non_null(strstr(text, "[\"quality\",\""));

@@ -11,6 +11,7 @@ with its libraries and qemu_target.c. Kernels are taken from the mirror of this 
 by an apt of our own below ~/.cache/allframes, and kept there. Prints TAP.
 """
 import gzip
+import json
 import os
 import pathlib
 import re
@@ -58,6 +59,10 @@ LEAST_SAMPLES = 200
 # The same of the command's child, whose first samples come before its unwind rows are loaded.
 COMMAND_TICKS = 300
 LEAST_COMMAND_SAMPLES = 60
+# Pages of a file that are read one by one while costs are counted.
+READ_PAGES = 2000
+# More than busybox has.
+MAPPED_PAGES = 600
 # Programs of busybox are /proc/self/exe first.
 COMMAND_COMMS = {"agent", "sh", "exe", "busybox", "calls", "awk", "sleep"}
 # Functions of the C library that the target calls, and which end its chains.
@@ -104,9 +109,29 @@ exit 7' >/tmp/log 2>&1
 echo "GUEST command status $?"
 sed "s/^/GUEST log /" /tmp/log
 sed "s/^/GUEST command /" /tmp/command.folded
+# The costs of a program that runs all the time, and of reads of a file.
+run_time() { awk '{ print $1 }' /proc/$1/schedstat; }
+/calls calls &
+target=$!
+first=$(run_time $target)
+/agent -accounting -report -json >/tmp/costs 2>/tmp/log &
+agent=$!
+while ! grep -q "^info: sampling " /tmp/log && kill -0 $agent; do sleep 0.2; done
+second=$(run_time $target)
+dd if=/agent of=/dev/null bs=4096 count=%(pages)d 2>/dev/null
+sleep 6
+third=$(run_time $target)
+kill -INT $agent
+wait $agent
+echo "GUEST costs status $?"
+echo "GUEST times $target $first $second $third $(run_time $target)"
+kill -KILL $target
+sed "s/^/GUEST log /" /tmp/log
+sed "s/^/GUEST json /" /tmp/costs
 echo "GUEST done"
 poweroff -f
-""" % {"modes": " ".join(MODES), "rate": RATE, "ticks": TARGET_TICKS, "command_ticks": COMMAND_TICKS}
+""" % {"modes": " ".join(MODES), "rate": RATE, "ticks": TARGET_TICKS, "command_ticks": COMMAND_TICKS,
+       "pages": READ_PAGES}
 
 
 class Tap:
@@ -280,6 +305,7 @@ def judge(tap, suite, lines):
     for mode in MODES:
         judge_mode(tap, suite, mode, lines, logs)
     judge_command(tap, suite, lines, logs)
+    judge_costs(tap, suite, lines, logs)
 
 
 def judge_command(tap, suite, lines, logs):
@@ -291,6 +317,28 @@ def judge_command(tap, suite, lines, logs):
                 and is_allowed(stack.split(";")[1:], CALLS))
     tap.result("command status 7" in lines and count >= LEAST_COMMAND_SAMPLES and comms <= COMMAND_COMMS,
                f"{suite}: a command is sampled with what it starts", [f"{count} samples", str(comms)] + logs[-10:])
+
+
+def judge_costs(tap, suite, lines, logs):
+    """What -accounting counts is what the kernel counts, also where functions are probed for it."""
+    try:
+        costs = json.loads("\n".join(line.removeprefix("json ") for line in lines if line.startswith("json ")))["costs"]
+        times = next(line for line in lines if line.startswith("times ")).split()[1:]
+    except (ValueError, KeyError, StopIteration) as error:
+        tap.result(False, f"{suite}: costs are counted", [repr(error)] + logs[-10:])
+        return
+    target, first, second, third, last = map(int, times)
+    counted = [row["process_run_time"] for row in costs["processes"] if row["pid"] == target]
+    tap.result(len(counted) == 1 and (third - second) * 0.99 <= counted[0] <= (last - first) * 1.01,
+               f"{suite}: the run time of a program is that of the kernel", [str(times), str(counted)])
+    wall = sum(cpu["wall_ns"] for cpu in costs["cpus"])
+    busy = sum(row["process_run_time"] for row in [costs["idle"], costs["unfitted"], *costs["processes"]])
+    tap.result(len(costs["cpus"]) == 2 and abs(wall - busy) < wall / 200, f"{suite}: all times are the time of the CPUs",
+               [f"{busy} of {wall}"])
+    reads = [row.get("page_cache_reads") for row in costs["processes"] if row["comm"] in ("dd", "busybox", "exe")]
+    # Where functions are probed, pages of the program that it unmaps count, too.
+    tap.result(any(count and READ_PAGES <= count < READ_PAGES + MAPPED_PAGES for count in reads),
+               f"{suite}: pages read are counted", [str(reads)] + logs[-10:])
 
 
 def judge_mode(tap, suite, mode, lines, logs):

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "reporter/cost_table.h"
 #include "viewer/tests/asking.h"
 
 /* Three programs: two workers of a server, a shell that started one of them, and a compiler elsewhere. */
@@ -344,6 +345,78 @@ static void lanes_say_what_each_cpu_ran(void **state)
 	json_decref(answer);
 }
 
+/* The first worker, which was started again under the same pid, and the shell, which is known by no cost. */
+static bool read_costs(void *context,
+		       void (*take)(void *taker, const struct process_costs *process), void *taker,
+		       uint32_t *sources)
+{
+	const struct process_costs costs[] = {
+		{ .key = { 5, 1, 1 },
+		  .sum = { .run_time_ns = 2 * SECOND_NS, .page_reads = 7, .softirqs = { 1, 2 } } },
+		{ .key = { 5, 3, 3 }, .sum = { .run_time_ns = 4 * SECOND_NS, .page_reads = 1 } },
+		{ .key = { 6, 1, 1 }, .sum = { .run_time_ns = SECOND_NS / 2, .page_reads = 8 } },
+		{ .key = { 7, 9, 0 }, .sum = { .run_time_ns = 9 * SECOND_NS } },
+	};
+
+	(void)context;
+	for (size_t i = 0; i < sizeof(costs) / sizeof(costs[0]); i++)
+		take(taker, &costs[i]);
+	*sources = COST_PAGE_READS;
+	return true;
+}
+
+static int set_up_with_costs(void **state)
+{
+	struct api_config config;
+	struct asked *asked;
+	int err = set_up(state);
+
+	if (err)
+		return err;
+	asked = *state;
+	config = (struct api_config){ .history = asked->history,
+				      .version = "v1",
+				      .host = "box",
+				      .kernel = "",
+				      .source = "",
+				      .samples_per_second = 99,
+				      .read_costs = read_costs,
+				      .epoch_monotonic_ns = EPOCH_NS };
+	api_destroy(asked->api);
+	return api_create(&config, &asked->api);
+}
+
+static void processes_have_the_costs_of_the_whole_run(void **state)
+{
+	const struct asked *asked = *state;
+	json_t *answer, *row;
+
+	record(asked);
+	answer = ask_json(asked, "processes?sort=cpu_time");
+	/* This machine does not count pages written. */
+	assert_int_equal(json_array_size(json_object_get(answer, "costs")), 3);
+	row = row_of(answer, 0);
+	assert_int_equal(json_integer_value(json_object_get(row, "pid")), 3);
+	assert_true(json_real_value(json_object_get(row, "cpu_time")) == 4.0);
+	row = row_of(answer, 1);
+	assert_int_equal(json_integer_value(json_object_get(row, "pid")), 1);
+	assert_true(json_real_value(json_object_get(row, "cpu_time")) == 2.5);
+	assert_true(json_real_value(json_object_get(row, "page_reads")) == 15);
+	assert_true(json_real_value(json_object_get(row, "softirqs")) == 3);
+	assert_null(json_object_get(row, "page_writes"));
+	row = row_of(answer, 2);
+	assert_string_equal(text_of(row, "name"), "sh");
+	assert_null(json_object_get(row, "cpu_time"));
+	json_decref(answer);
+	assert_names(asked, "processes?with=cpu_time:>3&sort=cpu_time", "name", "server");
+	assert_names(asked, "processes?sort=page_reads", "name", "server server sh");
+	/* Processes in groups have no costs. */
+	answer = ask_json(asked, "processes?group=name");
+	assert_int_equal(json_array_size(json_object_get(answer, "costs")), 0);
+	assert_null(json_object_get(row_of(answer, 0), "cpu_time"));
+	json_decref(answer);
+}
+
 static int set_up_without_command_lines(void **state)
 {
 	struct api_config config;
@@ -393,6 +466,8 @@ int main(void)
 		TEST(lanes_say_what_each_cpu_ran),
 		cmocka_unit_test_setup_teardown(command_lines_are_shown_only_where_they_may_be,
 						set_up_without_command_lines, tear_down),
+		cmocka_unit_test_setup_teardown(processes_have_the_costs_of_the_whole_run,
+						set_up_with_costs, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

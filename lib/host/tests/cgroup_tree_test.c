@@ -204,6 +204,29 @@ static void a_named_hierarchy_has_a_number(void **state)
 	assert_int_equal(number, 8);
 }
 
+static void the_path_of_a_process_is_that_of_its_group(void **state)
+{
+	const struct tree *tree = *state;
+	char path[CGROUP_PATH_MAX_BYTES] = "untouched", directory[512];
+	struct stat status;
+
+	put(tree, "proc/12/cgroup", "4:memory:/docker\n0::/system.slice/nginx.service\n");
+	snprintf(directory, sizeof(directory), "%s/v2/system.slice/nginx.service", tree->root);
+	assert_int_equal(stat(directory, &status), 0);
+	snprintf(directory, sizeof(directory), "%s/proc", tree->root);
+	/* It has moved since. */
+	assert_int_equal(cgroup_path_of_process(tree->mountinfo, directory, 12, status.st_ino + 1,
+						path),
+			 -ENOENT);
+	assert_int_equal(cgroup_path_of_process(tree->mountinfo, directory, 13, status.st_ino,
+						path),
+			 -ENOENT);
+	assert_string_equal(path, "untouched");
+	assert_int_equal(
+		cgroup_path_of_process(tree->mountinfo, directory, 12, status.st_ino, path), 0);
+	assert_string_equal(path, "/system.slice/nginx.service");
+}
+
 static void assert_named(const struct tree *tree, const char *name, const char *expected)
 {
 	char id[CONTAINER_ID_MAX_BYTES];
@@ -246,6 +269,7 @@ int main(void)
 		TEST(a_container_is_found_by_its_id_or_the_start_of_it),
 		TEST(a_unit_is_found_by_its_name),
 		cmocka_unit_test(a_named_hierarchy_has_a_number),
+		TEST(the_path_of_a_process_is_that_of_its_group),
 		TEST(names_are_those_in_the_files_of_the_engines),
 	};
 

@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "agent/accounting.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "agent/tracing/cost_reader.h"
+#include "lib/base/clock.h"
+#include "lib/base/error.h"
+#include "lib/base/log.h"
+#include "lib/host/cgroup_tree.h"
+
+#define READ_INTERVAL_NS NS_PER_SECOND
+
+enum {
+	/* Lookups of a cgroup's path, each with another process. */
+	LOOKUPS_MAX = 16,
+};
+
+struct accounting {
+	struct cost_reader *reader;
+	/* Guards the table. */
+	pthread_mutex_t lock;
+	struct cost_table table;
+	uint64_t next_read_ns;
+	/* The first failure is logged. */
+	bool has_failed;
+};
+
+/* Costs that only some machines can count, and why others cannot. */
+static const struct {
+	uint32_t source;
+	const char *name;
+	const char *reason;
+} optional_costs[] = {
+	{ COST_PAGE_READS, "pages read",
+	  "the kernel has neither the tracepoint mm_filemap_get_pages nor probes of functions" },
+	{ COST_PAGE_WRITES, "pages written",
+	  "the kernel has no tracepoint writeback_dirty_folio or writeback_dirty_page" },
+	{ COST_FIRST_COUNTER << COST_CYCLES, "CPU cycles",
+	  "there is no hardware counter for them" },
+	{ COST_FIRST_COUNTER << COST_REFERENCE_CYCLES, "reference cycles",
+	  "there is no hardware counter for them" },
+	{ COST_FIRST_COUNTER << COST_INSTRUCTIONS, "instructions",
+	  "there is no hardware counter for them" },
+	{ COST_FIRST_COUNTER << COST_CACHE_MISSES, "cache misses",
+	  "there is no hardware counter for them" },
+};
+
+enum {
+	OPTIONAL_COUNT = sizeof(optional_costs) / sizeof(optional_costs[0]),
+};
+
+static void log_missing(uint32_t sources)
+{
+	for (size_t i = 0; i < OPTIONAL_COUNT; i++)
+		if (!(sources & optional_costs[i].source))
+			log_info("-accounting does not count %s: %s", optional_costs[i].name,
+				 optional_costs[i].reason);
+}
+
+void accounting_append_check(const struct agent_config *config, struct text_builder *text)
+{
+	const struct cost_reader_options options = { .config = config };
+	struct cost_reader *reader;
+	uint32_t sources;
+
+	text_builder_append(text, "\nCosts of processes (-accounting)\n");
+	if (cost_reader_create(&options, &reader)) {
+		text_builder_format(text, "  bad   %s\n", error_text());
+		return;
+	}
+	sources = cost_reader_sources(reader);
+	cost_reader_destroy(reader);
+	text_builder_append(text, "  ok    run time, softirqs\n");
+	for (size_t i = 0; i < OPTIONAL_COUNT; i++) {
+		if (sources & optional_costs[i].source)
+			text_builder_format(text, "  ok    %s\n", optional_costs[i].name);
+		else
+			text_builder_format(text, "  none  %s: %s\n", optional_costs[i].name,
+					    optional_costs[i].reason);
+	}
+}
+
+int accounting_create(const struct agent_config *config, struct accounting **out)
+{
+	const struct cost_reader_options options = { .config = config };
+	struct accounting *accounting = calloc(1, sizeof(*accounting));
+	int err;
+
+	if (!accounting)
+		return -ENOMEM;
+	err = cost_reader_create(&options, &accounting->reader);
+	if (err) {
+		free(accounting);
+		return err;
+	}
+	pthread_mutex_init(&accounting->lock, NULL);
+	cost_table_init(&accounting->table, cost_reader_sources(accounting->reader));
+	accounting->next_read_ns = clock_monotonic_ns() + READ_INTERVAL_NS;
+	log_missing(accounting->table.sources);
+	*out = accounting;
+	return 0;
+}
+
+void accounting_destroy(struct accounting *accounting)
+{
+	if (!accounting)
+		return;
+	cost_reader_destroy(accounting->reader);
+	cost_table_deinit(&accounting->table);
+	pthread_mutex_destroy(&accounting->lock);
+	free(accounting);
+}
+
+/* Logs the first failure; the others are mostly the same one. */
+static void note_failure(struct accounting *accounting, int err)
+{
+	if (!err || accounting->has_failed)
+		return;
+	accounting->has_failed = true;
+	log_warn("%s; the costs of processes have a gap",
+		 err == -ENOMEM ? "-accounting: no memory" : error_text());
+}
+
+/* The path is read while a process of the group is alive. */
+static void find_path(struct accounting *accounting, const struct cost_row *row)
+{
+	struct cgroup_costs *cgroup = cost_table_cgroup(&accounting->table, row->cgroup_id);
+	char path[CGROUP_PATH_MAX_BYTES];
+
+	if (!cgroup || cgroup->path || cgroup->lookup_count >= LOOKUPS_MAX || !row->key.pid ||
+	    row->flags & COST_ENDED)
+		return;
+	cgroup->lookup_count++;
+	if (!cgroup_path_of_process("/proc/self/mountinfo", "/proc", (pid_t)row->key.pid,
+				    row->cgroup_id, path))
+		cgroup->path = strdup(path);
+}
+
+static void take_row(void *context, uint32_t cpu, const struct cost_row *row, bool is_idle)
+{
+	struct accounting *accounting = context;
+	int err;
+
+	pthread_mutex_lock(&accounting->lock);
+	err = cost_table_add(&accounting->table, cpu, row, is_idle);
+	pthread_mutex_unlock(&accounting->lock);
+	note_failure(accounting, err);
+	if (!err && !is_idle)
+		find_path(accounting, row);
+}
+
+static void take_time(void *context, uint32_t cpu, uint64_t wall_ns)
+{
+	struct accounting *accounting = context;
+
+	note_failure(accounting, cost_table_add_time(&accounting->table, cpu, wall_ns));
+}
+
+static void read_costs(struct accounting *accounting)
+{
+	const struct cost_sink sink = {
+		.take_row = take_row,
+		.take_time = take_time,
+		.context = accounting,
+	};
+
+	note_failure(accounting, cost_reader_read(accounting->reader, &sink));
+}
+
+void accounting_tick(struct accounting *accounting, uint64_t now_ns)
+{
+	if (!accounting || !accounting->reader ||
+	    (now_ns < accounting->next_read_ns && !cost_reader_is_filling(accounting->reader)))
+		return;
+	read_costs(accounting);
+	accounting->next_read_ns = now_ns + READ_INTERVAL_NS;
+}
+
+void accounting_finish(struct accounting *accounting)
+{
+	if (!accounting)
+		return;
+	read_costs(accounting);
+	cost_reader_destroy(accounting->reader);
+	accounting->reader = NULL;
+}
+
+void accounting_read(struct accounting *accounting,
+		     void (*take)(void *taker, const struct process_costs *process), void *taker,
+		     uint32_t *sources)
+{
+	const struct cost_table *table = &accounting->table;
+
+	pthread_mutex_lock(&accounting->lock);
+	for (size_t i = 0; i < table->processes.count; i++)
+		take(taker, &table->processes.items[i]);
+	pthread_mutex_unlock(&accounting->lock);
+	*sources = table->sources;
+}
+
+const struct cost_table *accounting_table(const struct accounting *accounting)
+{
+	return accounting ? &accounting->table : NULL;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * -accounting: reads once a second, and sooner where many processes come and go, what processes cost
+ * (agent/tracing/cost_reader.h), and adds it up (reporter/cost_table.h). Owner: the main thread; accounting_read() is also for the
+ * page's.
+ */
+#ifndef AGENT_ACCOUNTING_H
+#define AGENT_ACCOUNTING_H
+
+#include <stdint.h>
+
+#include "ebpf/abi/config.h"
+#include "lib/base/text_builder.h"
+#include "reporter/cost_table.h"
+
+struct accounting;
+
+/**
+ * Begins to count. @config: that of the kernel programs, borrowed during the call. What this machine cannot count is logged once.
+ * Errors as of cost_reader_create().
+ */
+int accounting_create(const struct agent_config *config, struct accounting **accounting);
+/**
+ * Appends lines for -doctor: what -accounting can count here and what it cannot. The kernel programs are loaded for that, and unloaded
+ * again. @config as above.
+ */
+void accounting_append_check(const struct agent_config *config, struct text_builder *text);
+
+/** This and the following functions take NULL, and then do nothing. */
+void accounting_destroy(struct accounting *accounting);
+
+/** To be called several times a second. */
+void accounting_tick(struct accounting *accounting, uint64_t now_ns);
+
+/** Counts up to now, and then no more. */
+void accounting_finish(struct accounting *accounting);
+
+/**
+ * Hands the costs of each process to @take, and sets *@sources (enum cost_source). Any thread may call it, as long as @accounting is
+ * there. @take must not take long.
+ */
+void accounting_read(struct accounting *accounting,
+		     void (*take)(void *taker, const struct process_costs *process), void *taker,
+		     uint32_t *sources);
+
+/** Everything counted until now; NULL if @accounting is NULL. */
+const struct cost_table *accounting_table(const struct accounting *accounting);
+
+#endif

@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What -accounting costs at a switch of tasks: by the kernel's statistics of its program, and by the speed of two processes that do
+nothing but switch.
+"""
+import collections
+import os
+import subprocess
+
+from tools import bench_cpu, path
+import harness
+import kernel_side
+
+SECONDS = 1.0
+
+Figures = collections.namedtuple("Figures", "program_ns switch_ns added_ns")
+
+
+def _switch_ns():
+    """The time of a switch between two processes on the bench's CPU, with all that they do for it."""
+    output = subprocess.run([path("switches"), str(SECONDS)], stdout=subprocess.PIPE, text=True, check=True,
+                            preexec_fn=lambda: os.sched_setaffinity(0, [bench_cpu()])).stdout
+    switches, time_ns = map(float, output.split())
+    return time_ns / switches
+
+
+def _with_accounting():
+    """The kernel's time of the program for a switch, and _switch_ns(), while costs are counted."""
+    with harness.Agent("-accounting", "-report", "-samples-per-second", "1", outputs=[]) as agent:
+        if not agent.wait_started():
+            raise RuntimeError(agent.log_text())
+        number = kernel_side.number_of("cost_switch", agent.pid)
+        before = kernel_side.programs()[number]
+        switch_ns = _switch_ns()
+        after = kernel_side.programs()[number]
+        agent.stop()
+    runs = after["run_cnt"] - before["run_cnt"]
+    return (after["run_time_ns"] - before["run_time_ns"]) / runs, switch_ns
+
+
+def figures(median_of):
+    """The median of some rounds, with and without -accounting in turn."""
+    rounds = []
+
+    def measure():
+        without_ns = _switch_ns()
+        program_ns, with_ns = _with_accounting()
+        rounds.append((program_ns, without_ns, with_ns - without_ns))
+        return program_ns
+
+    program_ns = median_of(measure)
+    middle = sorted(rounds, key=lambda one: one[2])[len(rounds) // 2]
+    return Figures(program_ns, middle[1], middle[2])

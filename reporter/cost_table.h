@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/**
+ * The costs of each process, each cgroup and each CPU since the start of the run: the sums of the rows that the kernel side
+ * counts (ebpf/abi/costs.h).
+ *
+ * A process is one from its fork to its end, with its threads; a pid that is used again is another one. The table is bounded:
+ * when it is full, the ended processes with the least run time go, and are counted with their costs in `dropped`. So the
+ * run times of processes, `dropped`, `unfitted` and `idle` are together the time of all CPUs. Not thread-safe.
+ */
+#ifndef REPORTER_COST_TABLE_H
+#define REPORTER_COST_TABLE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "ebpf/abi/costs.h"
+#include "lib/base/hash_map.h"
+#include "lib/base/vector.h"
+
+enum {
+	COST_TABLE_MAX_PROCESSES = 16384,
+	COST_TABLE_MAX_CGROUPS = 4096,
+};
+
+struct costs_sum {
+	uint64_t run_time_ns;
+	/** How often a CPU switched to it from another process. */
+	uint64_t run_count;
+	uint64_t page_reads;
+	uint64_t page_writes;
+	uint64_t softirqs[COST_SOFTIRQ_COUNT];
+	struct cost_counter counters[COST_COUNTER_COUNT];
+};
+
+struct process_costs {
+	struct cost_key key;
+	uint64_t cgroup_id;
+	/** The last name of its leader. */
+	char comm[COMM_BYTES];
+	bool is_kernel_thread;
+	bool has_ended;
+	struct costs_sum sum;
+};
+
+struct cgroup_costs {
+	uint64_t id;
+	/** Path in the hierarchy of version 2; NULL: unknown. Owned. */
+	char *path;
+	/** How often the path was looked up. */
+	uint32_t lookup_count;
+	struct costs_sum sum;
+};
+
+struct cpu_costs {
+	/** The time that was accounted, and its parts. */
+	uint64_t wall_ns;
+	uint64_t idle_ns;
+	uint64_t busy_ns;
+};
+
+VECTOR_DEFINE(process_costs_vector, struct process_costs)
+VECTOR_DEFINE(cgroup_costs_vector, struct cgroup_costs)
+VECTOR_DEFINE(cpu_costs_vector, struct cpu_costs)
+
+struct cost_table {
+	struct process_costs_vector processes;
+	/** Indexes of `processes` by struct cost_key. */
+	struct hash_map process_indexes;
+	struct cgroup_costs_vector cgroups;
+	/** Indexes of `cgroups` by id. */
+	struct hash_map cgroup_indexes;
+	/** By number; CPUs that were never online have no time. */
+	struct cpu_costs_vector cpus;
+	/** The idle tasks of all CPUs: softirqs that interrupted them, too. */
+	struct costs_sum idle;
+	/** Processes for which the kernel side's tables had no room. */
+	struct costs_sum unfitted;
+	/** Processes that this table had no room for any more. */
+	struct costs_sum dropped;
+	uint64_t dropped_count;
+	/** Costs of all rows, those of the idle tasks too: the host's sums. */
+	struct costs_sum host;
+	/** The costs that this machine counts, as bits of enum cost_source; the other sums are 0. */
+	uint32_t sources;
+	/** The limit of processes; COST_TABLE_MAX_PROCESSES, or less in tests. */
+	size_t max_processes;
+};
+
+/** @sources: enum cost_source. */
+void cost_table_init(struct cost_table *table, uint32_t sources);
+void cost_table_deinit(struct cost_table *table);
+
+/** Adds a row of the kernel side. 0 or -ENOMEM, and then the row is in no sum. */
+int cost_table_add(struct cost_table *table, uint32_t cpu, const struct cost_row *row,
+		   bool is_idle);
+
+/** The costs of the cgroup with this id; NULL if there is none, or no room for it. */
+struct cgroup_costs *cost_table_cgroup(struct cost_table *table, uint64_t id);
+
+/** Adds the time that rows of @cpu cover. 0 or -ENOMEM. */
+int cost_table_add_time(struct cost_table *table, uint32_t cpu, uint64_t wall_ns);
+
+/** The names of softirqs by their vectors: "HI", "TIMER" ... as /proc/softirqs has them. */
+extern const char *const cost_softirq_names[COST_SOFTIRQ_COUNT];
+
+void costs_sum_add(struct costs_sum *to, const struct costs_sum *from);
+
+/** All softirqs of @sum. */
+uint64_t costs_sum_softirqs(const struct costs_sum *sum);
+
+/** The count of counter @index for the whole run time, estimated from the part in which the kernel counted. */
+uint64_t costs_sum_counter(const struct costs_sum *sum, uint32_t index);
+
+/**
+ * The average frequency, in Hz, of the CPUs while they ran what @sum is of: its cycles over its reference cycles, times the
+ * frequency of reference cycles, which is that of all busy time. 0 where one of the two is not counted.
+ */
+double cost_table_frequency(const struct cost_table *table, const struct costs_sum *sum);
+
+#endif
