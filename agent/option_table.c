@@ -735,7 +735,7 @@ const struct option option_table[] = {
 	{
 		.name = "with-processes",
 		.group = OPTION_STACKS,
-		.brief = "names of processes on top of the stacks in pprof",
+		.brief = "names of processes on top of stacks in pprof",
 		.meaning = "Put the name of the process on top of each stack in pprof files.",
 		.details =
 			"Graphs of a whole host begin with its processes then, as folded stacks always do. pprof has the name as "

@@ -223,6 +223,11 @@ def print_report(scene, command):
         scene.done(command, run, "the selected processes: ", FUNCTION, "calls (%d)" % scene.pid)
 
 
+def print_costs(scene, command):
+    with scene.run(command, {"30s": "2s"}, "-pid %d %s" % (scene.pid, OFTEN)) as run:
+        scene.done(command, run, "CPU time", "softirqs", FUNCTION)
+
+
 def watch(scene, command):
     """The live view needs a terminal, and says so where there is none."""
     with scene.run(command) as run:
@@ -484,6 +489,7 @@ COMMANDS = {
     "build/agent -doctor": doctor,
     "build/agent -- make -j4": profile_command,
     "build/agent -report -duration 30s": print_report,
+    "build/agent -accounting -duration 30s": print_costs,
     "build/agent -top": watch,
     "build/agent -dump 1234": dump_stacks,
     "build/agent -pid 1234 -duration 10s -output profile.pb.gz -output profile.html": record_files,

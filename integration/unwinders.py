@@ -24,6 +24,7 @@ CHILD = "ours ends in the child of a clone, where gdb finds no caller either"
 ENTRY = "ours ends at a file's entry point, where eu-stack gives up"
 NO_INFO = "ours ends or guesses where eu-stack goes on by frame pointers"
 AS_GDB = "ours goes on as gdb does"
+NOT_A_FRAME = "ours goes on as gdb does, which takes one more word for a frame"
 ONLY_OURS = "only ours goes on, without a guess to a file's entry point"
 # Our unwind ends at its limit.
 TOO_DEEP = "deeper than %d frames" % DEEPEST
@@ -187,6 +188,9 @@ def classify(ours, theirs, gdb, without_information):
         return NO_INFO
     if common_length(ours.pcs, gdb()) > same:
         return AS_GDB
+    rest = [pc for pc in gdb() if pc in ours.pcs]
+    if same == len(theirs.pcs) and rest == ours.pcs and len(gdb()) <= len(rest) + 2:
+        return NOT_A_FRAME
     if (same == len(theirs.pcs) and gdb() == theirs.pcs + [0] and not ours.guesses
             and not ours.error and is_entry(ours.locations[-1])):
         return ONLY_OURS

@@ -17,6 +17,8 @@
 #include "lib/base/error.h"
 #include "lib/base/hash128.h"
 #include "lib/base/lru_cache.h"
+#include "lib/base/text.h"
+#include "lib/host/loaded_program.h"
 #include "lib/model/metrics.h"
 #include "lib/model/trace.h"
 
@@ -316,6 +318,21 @@ static const struct label_set *read_labels(struct trace_handler *handler,
 		       NULL;
 }
 
+/* Where a dynamic loader runs the program, the kernel's names are the loader's. The program's own is shown instead of them. */
+static void replace_loader_names(const struct process_info *info, char process_comm[COMM_BYTES],
+				 char thread_comm[COMM_BYTES])
+{
+	const char *slash = info ? strrchr(info->executable_path, '/') : NULL;
+	char name[COMM_BYTES] = "";
+
+	if (!is_dynamic_loader(process_comm) || !slash || is_dynamic_loader(slash + 1))
+		return;
+	memcpy(name, slash + 1, text_cut_length(slash + 1, strlen(slash + 1), COMM_BYTES - 1));
+	if (!strcmp(thread_comm, process_comm))
+		memcpy(thread_comm, name, sizeof(name));
+	memcpy(process_comm, name, sizeof(name));
+}
+
 static void report(struct trace_handler *handler, const struct trace_record *record,
 		   const struct process_view *view, struct trace *trace, bool is_new,
 		   bool was_known)
@@ -341,6 +358,7 @@ static void report(struct trace_handler *handler, const struct trace_record *rec
 	thread_comm[COMM_BYTES - 1] = '\0';
 	memcpy(process_comm, record->process_comm, COMM_BYTES);
 	process_comm[COMM_BYTES - 1] = '\0';
+	replace_loader_names(view->info, process_comm, thread_comm);
 	handler->config.reporter->ops->report(handler->config.reporter, &event);
 }
 

@@ -30,6 +30,29 @@ static void a_sample_is_reported_with_its_binary_and_its_names(void **state)
 	process_table_remove(&fixture->table, process);
 }
 
+static void a_program_that_a_loader_runs_has_its_own_name(void **state)
+{
+	static const char loader[COMM_BYTES] = "ld-linux-x86-64";
+	struct fixture *fixture = *state;
+	struct process *process = add_process(fixture, 1);
+	struct record record = make_record(1, 2000);
+
+	push_native(&record, 0x4000, fixture->ls->id);
+	memcpy(record.head.process_comm, loader, COMM_BYTES);
+	handle(fixture, &record);
+	assert_string_equal(fixture->reporter.process_comm, loader);
+	process_table_set_info(&fixture->table, process,
+			       process_info_create(&(struct process_info){
+				       .executable_path = "/opt/a-longer-name-than-others" }));
+	handle(fixture, &record);
+	assert_string_equal(fixture->reporter.process_comm, "a-longer-name-t");
+	assert_string_equal(fixture->reporter.thread_comm, "thread");
+	memcpy(record.head.comm, loader, COMM_BYTES);
+	handle(fixture, &record);
+	assert_string_equal(fixture->reporter.thread_comm, "a-longer-name-t");
+	process_table_remove(&fixture->table, process);
+}
+
 static void the_same_stack_is_converted_once(void **state)
 {
 	struct fixture *fixture = *state;
@@ -304,6 +327,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(code_without_rows_is_noted),
 		TEST(a_sample_is_reported_with_its_binary_and_its_names),
+		TEST(a_program_that_a_loader_runs_has_its_own_name),
 		TEST(the_same_stack_is_converted_once),
 		TEST(labels_are_the_samples_and_not_the_traces),
 		TEST(a_new_program_or_a_lost_mapping_makes_the_cache_forget),
