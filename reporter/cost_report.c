@@ -8,7 +8,6 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/json_text.h"
-#include "lib/base/text.h"
 
 enum {
 	PROCESSES_MAX = 10,
@@ -91,7 +90,7 @@ struct page {
 	/* The columns of counts that are shown. */
 	const struct column *shown[COLUMN_COUNT];
 	uint32_t shown_count;
-	/* Of all CPUs. */
+	/* The sum over all CPUs. */
 	uint64_t wall_ns;
 };
 
@@ -110,19 +109,6 @@ static void select_columns(struct page *page)
 	}
 }
 
-static void put_fitted(struct page *page, const char *name, size_t room)
-{
-	size_t length = strlen(name);
-
-	if (text_columns(name) > room) {
-		length = text_length_in_columns(name, room > 2 ? room - 2 : 0);
-		text_builder_append_bytes(page->text, name, length);
-		text_builder_append(page->text, "..");
-		return;
-	}
-	text_builder_append_bytes(page->text, name, length);
-}
-
 static size_t name_room(const struct page *page)
 {
 	return page->columns - SHARE_COLUMNS - TIME_COLUMNS - 3 - COUNT_COLUMNS * page->shown_count;
@@ -135,7 +121,7 @@ static void put_title(struct page *page, const char *subject)
 	for (uint32_t i = 0; i < page->shown_count; i++)
 		text_builder_format(page->text, "%*s", COUNT_COLUMNS, page->shown[i]->title);
 	text_builder_append(page->text, "   ");
-	put_fitted(page, subject, name_room(page));
+	text_builder_append_fitted(page->text, subject, name_room(page));
 	text_builder_append(page->text, page->has_colours ? COLOUR_OFF "\n" : "\n");
 }
 
@@ -172,7 +158,7 @@ static void put_line(struct page *page, const struct costs_sum *sum, const char 
 		text_builder_format(page->text, "%*s", COUNT_COLUMNS, count);
 	}
 	text_builder_append(page->text, "   ");
-	put_fitted(page, name, needed < room ? room - needed : 1);
+	text_builder_append_fitted(page->text, name, needed < room ? room - needed : 1);
 	text_builder_format(page->text, "%s\n", ending);
 }
 

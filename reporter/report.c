@@ -125,20 +125,8 @@ static void init_columns(struct page *page)
 /* Appends @text in at most @columns columns, cut with dots, and padded if @is_padded. */
 static void put_fitted(struct page *page, const char *text, size_t columns, bool is_padded)
 {
-	static const char dots[] = "..";
-	size_t needed = text_columns(text);
-
-	if (needed > columns) {
-		size_t room = columns > strlen(dots) ? columns - strlen(dots) : 0;
-		size_t length = text_length_in_columns(text, room);
-
-		text_builder_append_bytes(page->text, text, length);
-		for (size_t i = 0; i < strlen(dots) && room + i < columns; i++)
-			text_builder_append(page->text, ".");
-		return;
-	}
-	text_builder_append(page->text, text);
-	for (; is_padded && needed < columns; needed++)
+	text_builder_append_fitted(page->text, text, columns);
+	for (size_t needed = text_columns(text); is_padded && needed < columns; needed++)
 		text_builder_append(page->text, " ");
 }
 

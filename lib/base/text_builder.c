@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "lib/base/text.h"
 #include "lib/base/vector.h"
 
 void text_builder_deinit(struct text_builder *builder)
@@ -177,4 +178,18 @@ void text_builder_append_name(struct text_builder *builder, const char *name)
 		at += bytes ? bytes : 1;
 	}
 	text_builder_append_bytes(builder, (const char *)plain, at - plain);
+}
+
+void text_builder_append_fitted(struct text_builder *builder, const char *text, size_t columns)
+{
+	static const char dots[] = "..";
+	size_t room = columns > strlen(dots) ? columns - strlen(dots) : 0;
+
+	if (text_columns(text) <= columns) {
+		text_builder_append(builder, text);
+		return;
+	}
+	text_builder_append_bytes(builder, text, text_length_in_columns(text, room));
+	for (size_t i = 0; i < strlen(dots) && room + i < columns; i++)
+		text_builder_append(builder, ".");
 }

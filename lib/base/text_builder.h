@@ -40,4 +40,7 @@ void text_builder_format(struct text_builder *builder, const char *format, ...)
  */
 void text_builder_append_name(struct text_builder *builder, const char *name);
 
+/** Appends @text, valid UTF-8 without control characters, in at most @columns columns of a terminal; it is cut with two dots. */
+void text_builder_append_fitted(struct text_builder *builder, const char *text, size_t columns);
+
 #endif

@@ -110,6 +110,20 @@ static void bytes_that_are_no_utf8_become_question_marks(void **state)
 	assert_name("\xe2\x28\xa1", "?(?");
 }
 
+static void a_text_that_is_too_wide_ends_in_dots(void **state)
+{
+	static const char *const fitted[] = { "", ".", "..", "a..", "abcd" };
+
+	(void)state;
+	for (size_t columns = 0; columns < sizeof(fitted) / sizeof(fitted[0]); columns++) {
+		struct text_builder builder = { 0 };
+
+		text_builder_append_fitted(&builder, "abcd", columns);
+		assert_string_equal(text_builder_text(&builder), fitted[columns]);
+		text_builder_deinit(&builder);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -119,6 +133,7 @@ int main(void)
 		cmocka_unit_test(plain_and_foreign_names_stay),
 		cmocka_unit_test(line_ends_become_spaces_and_controls_question_marks),
 		cmocka_unit_test(bytes_that_are_no_utf8_become_question_marks),
+		cmocka_unit_test(a_text_that_is_too_wide_ends_in_dots),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
