@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reporter/metrics_reporter.h"
 
-#include <stdlib.h>
-
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
@@ -34,14 +32,12 @@ void metrics_reporter_deinit(struct metrics_reporter *reporter)
 
 static void set_next_tick(struct metrics_reporter *reporter, uint64_t now_ns)
 {
-	double part = 2 * erand48(reporter->random_state) - 1;
-	double interval_ns = (double)reporter->config.interval_ns;
+	uint64_t interval_ns = reporter->config.interval_ns;
 
 	reporter->next_tick_ns =
-		reporter->config.interval_ns ?
-			now_ns + (uint64_t)(interval_ns +
-					    interval_ns * reporter->config.jitter * part) :
-			UINT64_MAX;
+		interval_ns ? now_ns + random_interval_ns(reporter->random_state, interval_ns,
+							  reporter->config.jitter) :
+			      UINT64_MAX;
 }
 
 void metrics_reporter_begin(struct metrics_reporter *reporter)

@@ -47,19 +47,16 @@ struct otlp_reporter {
 	bool is_rest_counted;
 };
 
-/* Draws the length of the next interval. */
-static uint64_t draw_interval_ns(struct otlp_reporter *reporter)
+static uint64_t next_interval_ns(struct otlp_reporter *reporter)
 {
-	double part = 2 * erand48(reporter->random_state) - 1;
-	double interval_ns = (double)reporter->config.interval_ns;
-
-	return (uint64_t)(interval_ns + interval_ns * reporter->config.jitter * part);
+	return random_interval_ns(reporter->random_state, reporter->config.interval_ns,
+				  reporter->config.jitter);
 }
 
 static void begin_interval(struct otlp_reporter *reporter)
 {
 	reporter->window_start_ns = otlp_sender_now_ns(&reporter->sender);
-	reporter->next_tick_ns = reporter->window_start_ns + draw_interval_ns(reporter);
+	reporter->next_tick_ns = reporter->window_start_ns + next_interval_ns(reporter);
 }
 
 static void init_locks(struct otlp_reporter *reporter)
@@ -277,7 +274,7 @@ uint64_t otlp_reporter_tick(struct otlp_reporter *reporter)
 		if (collect(reporter, time_ns))
 			log_warn("no memory to send the samples of this interval; they go with the "
 				 "next");
-		reporter->next_tick_ns = time_ns + draw_interval_ns(reporter);
+		reporter->next_tick_ns = time_ns + next_interval_ns(reporter);
 	}
 	return tick_metrics(reporter);
 }
