@@ -4,35 +4,32 @@
 
 #include <string.h>
 
-#define FIELDS(variable, name, ...)                                                                \
-	static const struct wire_field variable##_fields[] = { __VA_ARGS__, { 0, 0, 0, NULL } };   \
-	static const struct wire_message variable = { name, variable##_fields }
-
-FIELDS(request_type, "ExportMetricsServiceRequest",
-       { 1, WIRE_MESSAGE, WIRE_REPEATED, "resource_metrics" });
-FIELDS(resource_metrics_type, "ResourceMetrics", { 1, WIRE_MESSAGE, 0, "resource" },
-       { 2, WIRE_MESSAGE, WIRE_REPEATED, "scope_metrics" }, { 3, WIRE_STRING, 0, "schema_url" });
-FIELDS(scope_metrics_type, "ScopeMetrics", { 1, WIRE_MESSAGE, 0, "scope" },
-       { 2, WIRE_MESSAGE, WIRE_REPEATED, "metrics" }, { 3, WIRE_STRING, 0, "schema_url" });
-FIELDS(resource_type, "Resource", { 1, WIRE_MESSAGE, WIRE_REPEATED, "attributes" },
-       { 2, WIRE_UINT32, 0, "dropped_attributes_count" });
-FIELDS(scope_type, "InstrumentationScope", { 1, WIRE_STRING, 0, "name" },
-       { 2, WIRE_STRING, 0, "version" }, { 3, WIRE_MESSAGE, WIRE_REPEATED, "attributes" },
-       { 4, WIRE_UINT32, 0, "dropped_attributes_count" });
-FIELDS(metric_type, "Metric", { 1, WIRE_STRING, 0, "name" }, { 2, WIRE_STRING, 0, "description" },
-       { 3, WIRE_STRING, 0, "unit" }, { 5, WIRE_MESSAGE, WIRE_PRESENCE, "gauge" },
-       { 7, WIRE_MESSAGE, WIRE_PRESENCE, "sum" }, { 9, WIRE_MESSAGE, WIRE_PRESENCE, "histogram" },
-       { 10, WIRE_MESSAGE, WIRE_PRESENCE, "exponential_histogram" },
-       { 11, WIRE_MESSAGE, WIRE_PRESENCE, "summary" },
-       { 12, WIRE_MESSAGE, WIRE_REPEATED, "metadata" });
-FIELDS(gauge_type, "Gauge", { 1, WIRE_MESSAGE, WIRE_REPEATED, "data_points" });
-FIELDS(sum_type, "Sum", { 1, WIRE_MESSAGE, WIRE_REPEATED, "data_points" },
-       { 2, WIRE_INT32, 0, "aggregation_temporality" }, { 3, WIRE_BOOL, 0, "is_monotonic" });
-FIELDS(point_type, "NumberDataPoint", { 2, WIRE_FIXED64, 0, "start_time_unix_nano" },
-       { 3, WIRE_FIXED64, 0, "time_unix_nano" }, { 4, WIRE_DOUBLE, WIRE_PRESENCE, "as_double" },
-       { 5, WIRE_MESSAGE, WIRE_REPEATED, "exemplars" },
-       { 6, WIRE_FIXED64, WIRE_PRESENCE, "as_int" },
-       { 7, WIRE_MESSAGE, WIRE_REPEATED, "attributes" }, { 8, WIRE_UINT32, 0, "flags" });
+static WIRE_TYPE(request_type, "ExportMetricsServiceRequest",
+		 { 1, WIRE_MESSAGE, WIRE_REPEATED, "resource_metrics" });
+static WIRE_TYPE(resource_metrics_type, "ResourceMetrics", { 1, WIRE_MESSAGE, 0, "resource" },
+		 { 2, WIRE_MESSAGE, WIRE_REPEATED, "scope_metrics" },
+		 { 3, WIRE_STRING, 0, "schema_url" });
+static WIRE_TYPE(scope_metrics_type, "ScopeMetrics", { 1, WIRE_MESSAGE, 0, "scope" },
+		 { 2, WIRE_MESSAGE, WIRE_REPEATED, "metrics" },
+		 { 3, WIRE_STRING, 0, "schema_url" });
+static WIRE_TYPE(metric_type, "Metric", { 1, WIRE_STRING, 0, "name" },
+		 { 2, WIRE_STRING, 0, "description" }, { 3, WIRE_STRING, 0, "unit" },
+		 { 5, WIRE_MESSAGE, WIRE_PRESENCE, "gauge" },
+		 { 7, WIRE_MESSAGE, WIRE_PRESENCE, "sum" },
+		 { 9, WIRE_MESSAGE, WIRE_PRESENCE, "histogram" },
+		 { 10, WIRE_MESSAGE, WIRE_PRESENCE, "exponential_histogram" },
+		 { 11, WIRE_MESSAGE, WIRE_PRESENCE, "summary" },
+		 { 12, WIRE_MESSAGE, WIRE_REPEATED, "metadata" });
+static WIRE_TYPE(gauge_type, "Gauge", { 1, WIRE_MESSAGE, WIRE_REPEATED, "data_points" });
+static WIRE_TYPE(sum_type, "Sum", { 1, WIRE_MESSAGE, WIRE_REPEATED, "data_points" },
+		 { 2, WIRE_INT32, 0, "aggregation_temporality" },
+		 { 3, WIRE_BOOL, 0, "is_monotonic" });
+static WIRE_TYPE(point_type, "NumberDataPoint", { 2, WIRE_FIXED64, 0, "start_time_unix_nano" },
+		 { 3, WIRE_FIXED64, 0, "time_unix_nano" },
+		 { 4, WIRE_DOUBLE, WIRE_PRESENCE, "as_double" },
+		 { 5, WIRE_MESSAGE, WIRE_REPEATED, "exemplars" },
+		 { 6, WIRE_FIXED64, WIRE_PRESENCE, "as_int" },
+		 { 7, WIRE_MESSAGE, WIRE_REPEATED, "attributes" }, { 8, WIRE_UINT32, 0, "flags" });
 
 struct decoder {
 	struct metrics_message *message;
@@ -151,7 +148,7 @@ static void decode_metric(struct decoder *decoder, struct span bytes)
 
 static void decode_scope(struct decoder *decoder, struct span bytes, struct metrics_scope *scope)
 {
-	struct wire_reader reader = read_message(decoder, &scope_type, bytes);
+	struct wire_reader reader = read_message(decoder, &otlp_scope_type, bytes);
 	struct wire_value value;
 
 	scope->has_scope = true;
@@ -184,7 +181,7 @@ static void decode_scope_metrics(struct decoder *decoder, struct span bytes)
 static void decode_resource(struct decoder *decoder, struct span bytes,
 			    struct metrics_resource *resource)
 {
-	struct wire_reader reader = read_message(decoder, &resource_type, bytes);
+	struct wire_reader reader = read_message(decoder, &otlp_resource_type, bytes);
 	struct key_value_vector *key_values = &decoder->message->key_values;
 	struct wire_value value;
 

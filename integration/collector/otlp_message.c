@@ -16,67 +16,72 @@ struct decoder {
 	int err;
 };
 
-#define FIELDS(variable, name, ...)                                                                \
-	static const struct wire_field variable##_fields[] = { __VA_ARGS__, { 0, 0, 0, NULL } };   \
-	static const struct wire_message variable = { name, variable##_fields }
-
-FIELDS(request_type, "ExportProfilesServiceRequest",
-       { 1, WIRE_MESSAGE, WIRE_REPEATED, "resource_profiles" },
-       { 2, WIRE_MESSAGE, 0, "dictionary" });
-FIELDS(resource_profiles_type, "ResourceProfiles", { 1, WIRE_MESSAGE, 0, "resource" },
-       { 2, WIRE_MESSAGE, WIRE_REPEATED, "scope_profiles" }, { 3, WIRE_STRING, 0, "schema_url" });
-FIELDS(scope_profiles_type, "ScopeProfiles", { 1, WIRE_MESSAGE, 0, "scope" },
-       { 2, WIRE_MESSAGE, WIRE_REPEATED, "profiles" }, { 3, WIRE_STRING, 0, "schema_url" });
-FIELDS(resource_type, "Resource", { 1, WIRE_MESSAGE, WIRE_REPEATED, "attributes" },
-       { 2, WIRE_UINT32, 0, "dropped_attributes_count" });
-FIELDS(scope_type, "InstrumentationScope", { 1, WIRE_STRING, 0, "name" },
-       { 2, WIRE_STRING, 0, "version" }, { 3, WIRE_MESSAGE, WIRE_REPEATED, "attributes" },
-       { 4, WIRE_UINT32, 0, "dropped_attributes_count" });
-FIELDS(profile_type, "Profile", { 1, WIRE_MESSAGE, 0, "sample_type" },
-       { 2, WIRE_MESSAGE, WIRE_REPEATED, "samples" }, { 3, WIRE_FIXED64, 0, "time_unix_nano" },
-       { 4, WIRE_UINT64, 0, "duration_nano" }, { 5, WIRE_MESSAGE, 0, "period_type" },
-       { 6, WIRE_INT64, 0, "period" }, { 7, WIRE_BYTES, 0, "profile_id" },
-       { 8, WIRE_UINT32, 0, "dropped_attributes_count" },
-       { 9, WIRE_STRING, 0, "original_payload_format" }, { 10, WIRE_BYTES, 0, "original_payload" },
-       { 11, WIRE_INT32_LIST, 0, "attribute_indices" });
-FIELDS(sample_type, "Sample", { 1, WIRE_INT32, 0, "stack_index" },
-       { 2, WIRE_INT32_LIST, 0, "attribute_indices" }, { 3, WIRE_INT32, 0, "link_index" },
-       { 4, WIRE_INT64_LIST, 0, "values" }, { 5, WIRE_FIXED64_LIST, 0, "timestamps_unix_nano" });
-FIELDS(value_type_type, "ValueType", { 1, WIRE_INT32, 0, "type_strindex" },
-       { 2, WIRE_INT32, 0, "unit_strindex" });
-FIELDS(dictionary_type, "ProfilesDictionary", { 1, WIRE_MESSAGE, WIRE_REPEATED, "mapping_table" },
-       { 2, WIRE_MESSAGE, WIRE_REPEATED, "location_table" },
-       { 3, WIRE_MESSAGE, WIRE_REPEATED, "function_table" },
-       { 4, WIRE_MESSAGE, WIRE_REPEATED, "link_table" },
-       { 5, WIRE_STRING, WIRE_REPEATED, "string_table" },
-       { 6, WIRE_MESSAGE, WIRE_REPEATED, "attribute_table" },
-       { 7, WIRE_MESSAGE, WIRE_REPEATED, "stack_table" });
-FIELDS(mapping_type, "Mapping", { 1, WIRE_UINT64, 0, "memory_start" },
-       { 2, WIRE_UINT64, 0, "memory_limit" }, { 3, WIRE_UINT64, 0, "file_offset" },
-       { 4, WIRE_INT32, 0, "filename_strindex" }, { 5, WIRE_INT32_LIST, 0, "attribute_indices" });
-FIELDS(location_type, "Location", { 1, WIRE_INT32, 0, "mapping_index" },
-       { 2, WIRE_UINT64, 0, "address" }, { 3, WIRE_MESSAGE, WIRE_REPEATED, "lines" },
-       { 4, WIRE_INT32_LIST, 0, "attribute_indices" });
-FIELDS(line_type, "Line", { 1, WIRE_INT32, 0, "function_index" }, { 2, WIRE_INT64, 0, "line" },
-       { 3, WIRE_INT64, 0, "column" });
-FIELDS(function_type, "Function", { 1, WIRE_INT32, 0, "name_strindex" },
-       { 2, WIRE_INT32, 0, "system_name_strindex" }, { 3, WIRE_INT32, 0, "filename_strindex" },
-       { 4, WIRE_INT64, 0, "start_line" });
-FIELDS(link_type, "Link", { 1, WIRE_BYTES, 0, "trace_id" }, { 2, WIRE_BYTES, 0, "span_id" });
-FIELDS(stack_type, "Stack", { 1, WIRE_INT32_LIST, 0, "location_indices" });
-FIELDS(attribute_type, "KeyValueAndUnit", { 1, WIRE_INT32, 0, "key_strindex" },
-       { 2, WIRE_MESSAGE, 0, "value" }, { 3, WIRE_INT32, 0, "unit_strindex" });
-FIELDS(key_value_type, "KeyValue", { 1, WIRE_STRING, 0, "key" }, { 2, WIRE_MESSAGE, 0, "value" },
-       { 3, WIRE_INT32, 0, "key_strindex" });
-FIELDS(any_value_type, "AnyValue", { 1, WIRE_STRING, WIRE_PRESENCE, "string_value" },
-       { 2, WIRE_BOOL, WIRE_PRESENCE, "bool_value" }, { 3, WIRE_INT64, WIRE_PRESENCE, "int_value" },
-       { 4, WIRE_DOUBLE, WIRE_PRESENCE, "double_value" },
-       { 5, WIRE_MESSAGE, WIRE_PRESENCE, "array_value" },
-       { 6, WIRE_MESSAGE, WIRE_PRESENCE, "kvlist_value" },
-       { 7, WIRE_BYTES, WIRE_PRESENCE, "bytes_value" },
-       { 8, WIRE_INT32, WIRE_PRESENCE, "string_value_strindex" });
-FIELDS(array_type, "ArrayValue", { 1, WIRE_MESSAGE, WIRE_REPEATED, "values" });
-FIELDS(map_type, "KeyValueList", { 1, WIRE_MESSAGE, WIRE_REPEATED, "values" });
+static WIRE_TYPE(request_type, "ExportProfilesServiceRequest",
+		 { 1, WIRE_MESSAGE, WIRE_REPEATED, "resource_profiles" },
+		 { 2, WIRE_MESSAGE, 0, "dictionary" });
+static WIRE_TYPE(resource_profiles_type, "ResourceProfiles", { 1, WIRE_MESSAGE, 0, "resource" },
+		 { 2, WIRE_MESSAGE, WIRE_REPEATED, "scope_profiles" },
+		 { 3, WIRE_STRING, 0, "schema_url" });
+static WIRE_TYPE(scope_profiles_type, "ScopeProfiles", { 1, WIRE_MESSAGE, 0, "scope" },
+		 { 2, WIRE_MESSAGE, WIRE_REPEATED, "profiles" },
+		 { 3, WIRE_STRING, 0, "schema_url" });
+WIRE_TYPE(otlp_resource_type, "Resource", { 1, WIRE_MESSAGE, WIRE_REPEATED, "attributes" },
+	  { 2, WIRE_UINT32, 0, "dropped_attributes_count" });
+WIRE_TYPE(otlp_scope_type, "InstrumentationScope", { 1, WIRE_STRING, 0, "name" },
+	  { 2, WIRE_STRING, 0, "version" }, { 3, WIRE_MESSAGE, WIRE_REPEATED, "attributes" },
+	  { 4, WIRE_UINT32, 0, "dropped_attributes_count" });
+static WIRE_TYPE(profile_type, "Profile", { 1, WIRE_MESSAGE, 0, "sample_type" },
+		 { 2, WIRE_MESSAGE, WIRE_REPEATED, "samples" },
+		 { 3, WIRE_FIXED64, 0, "time_unix_nano" }, { 4, WIRE_UINT64, 0, "duration_nano" },
+		 { 5, WIRE_MESSAGE, 0, "period_type" }, { 6, WIRE_INT64, 0, "period" },
+		 { 7, WIRE_BYTES, 0, "profile_id" },
+		 { 8, WIRE_UINT32, 0, "dropped_attributes_count" },
+		 { 9, WIRE_STRING, 0, "original_payload_format" },
+		 { 10, WIRE_BYTES, 0, "original_payload" },
+		 { 11, WIRE_INT32_LIST, 0, "attribute_indices" });
+static WIRE_TYPE(sample_type, "Sample", { 1, WIRE_INT32, 0, "stack_index" },
+		 { 2, WIRE_INT32_LIST, 0, "attribute_indices" }, { 3, WIRE_INT32, 0, "link_index" },
+		 { 4, WIRE_INT64_LIST, 0, "values" },
+		 { 5, WIRE_FIXED64_LIST, 0, "timestamps_unix_nano" });
+static WIRE_TYPE(value_type_type, "ValueType", { 1, WIRE_INT32, 0, "type_strindex" },
+		 { 2, WIRE_INT32, 0, "unit_strindex" });
+static WIRE_TYPE(dictionary_type, "ProfilesDictionary",
+		 { 1, WIRE_MESSAGE, WIRE_REPEATED, "mapping_table" },
+		 { 2, WIRE_MESSAGE, WIRE_REPEATED, "location_table" },
+		 { 3, WIRE_MESSAGE, WIRE_REPEATED, "function_table" },
+		 { 4, WIRE_MESSAGE, WIRE_REPEATED, "link_table" },
+		 { 5, WIRE_STRING, WIRE_REPEATED, "string_table" },
+		 { 6, WIRE_MESSAGE, WIRE_REPEATED, "attribute_table" },
+		 { 7, WIRE_MESSAGE, WIRE_REPEATED, "stack_table" });
+static WIRE_TYPE(mapping_type, "Mapping", { 1, WIRE_UINT64, 0, "memory_start" },
+		 { 2, WIRE_UINT64, 0, "memory_limit" }, { 3, WIRE_UINT64, 0, "file_offset" },
+		 { 4, WIRE_INT32, 0, "filename_strindex" },
+		 { 5, WIRE_INT32_LIST, 0, "attribute_indices" });
+static WIRE_TYPE(location_type, "Location", { 1, WIRE_INT32, 0, "mapping_index" },
+		 { 2, WIRE_UINT64, 0, "address" }, { 3, WIRE_MESSAGE, WIRE_REPEATED, "lines" },
+		 { 4, WIRE_INT32_LIST, 0, "attribute_indices" });
+static WIRE_TYPE(line_type, "Line", { 1, WIRE_INT32, 0, "function_index" },
+		 { 2, WIRE_INT64, 0, "line" }, { 3, WIRE_INT64, 0, "column" });
+static WIRE_TYPE(function_type, "Function", { 1, WIRE_INT32, 0, "name_strindex" },
+		 { 2, WIRE_INT32, 0, "system_name_strindex" },
+		 { 3, WIRE_INT32, 0, "filename_strindex" }, { 4, WIRE_INT64, 0, "start_line" });
+static WIRE_TYPE(link_type, "Link", { 1, WIRE_BYTES, 0, "trace_id" },
+		 { 2, WIRE_BYTES, 0, "span_id" });
+static WIRE_TYPE(stack_type, "Stack", { 1, WIRE_INT32_LIST, 0, "location_indices" });
+static WIRE_TYPE(attribute_type, "KeyValueAndUnit", { 1, WIRE_INT32, 0, "key_strindex" },
+		 { 2, WIRE_MESSAGE, 0, "value" }, { 3, WIRE_INT32, 0, "unit_strindex" });
+static WIRE_TYPE(key_value_type, "KeyValue", { 1, WIRE_STRING, 0, "key" },
+		 { 2, WIRE_MESSAGE, 0, "value" }, { 3, WIRE_INT32, 0, "key_strindex" });
+static WIRE_TYPE(any_value_type, "AnyValue", { 1, WIRE_STRING, WIRE_PRESENCE, "string_value" },
+		 { 2, WIRE_BOOL, WIRE_PRESENCE, "bool_value" },
+		 { 3, WIRE_INT64, WIRE_PRESENCE, "int_value" },
+		 { 4, WIRE_DOUBLE, WIRE_PRESENCE, "double_value" },
+		 { 5, WIRE_MESSAGE, WIRE_PRESENCE, "array_value" },
+		 { 6, WIRE_MESSAGE, WIRE_PRESENCE, "kvlist_value" },
+		 { 7, WIRE_BYTES, WIRE_PRESENCE, "bytes_value" },
+		 { 8, WIRE_INT32, WIRE_PRESENCE, "string_value_strindex" });
+static WIRE_TYPE(array_type, "ArrayValue", { 1, WIRE_MESSAGE, WIRE_REPEATED, "values" });
+static WIRE_TYPE(map_type, "KeyValueList", { 1, WIRE_MESSAGE, WIRE_REPEATED, "values" });
 
 /* The first failure ends the decoding of the message in all the loops below. */
 #define next_field(decoder, reader, value) (!(decoder)->err && wire_reader_next((reader), (value)))
@@ -296,7 +301,8 @@ static void decode_scope_profiles(struct decoder *decoder, struct span bytes)
 
 	while (next_field(decoder, &reader, &value)) {
 		if (value.number == 1) {
-			struct wire_reader inner = read_message(decoder, &scope_type, value.span);
+			struct wire_reader inner =
+				read_message(decoder, &otlp_scope_type, value.span);
 
 			scope.has_scope = true;
 			decode_attributes(decoder, &inner, 3, &scope.name, &scope.attributes);
@@ -319,7 +325,7 @@ static void decode_resource_profiles(struct decoder *decoder, struct span bytes)
 	while (next_field(decoder, &reader, &value)) {
 		if (value.number == 1) {
 			struct wire_reader inner =
-				read_message(decoder, &resource_type, value.span);
+				read_message(decoder, &otlp_resource_type, value.span);
 
 			resource.has_resource = true;
 			resource.bytes = value.span;

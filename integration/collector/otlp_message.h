@@ -194,4 +194,8 @@ const struct otlp_attribute_entry *otlp_message_attribute(const struct otlp_mess
 bool span_equal(struct span a, struct span b);
 bool span_is(struct span text, const char *string);
 
+/** Message types that requests of all kinds have. */
+extern const struct wire_message otlp_resource_type;
+extern const struct wire_message otlp_scope_type;
+
 #endif

@@ -4,6 +4,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "lib/base/json_text.h"
+
 void append_value_text(struct text_builder *text, const struct any_value *value)
 {
 	double number;
@@ -33,12 +35,6 @@ void write_json_text(FILE *out, const char *text)
 	struct text_builder clean = { 0 };
 
 	text_builder_append_name(&clean, text);
-	fputc('"', out);
-	for (const char *at = text_builder_text(&clean); *at; at++) {
-		if (*at == '"' || *at == '\\')
-			fputc('\\', out);
-		fputc(*at, out);
-	}
-	fputc('"', out);
+	json_text_write(out, text_builder_text(&clean));
 	text_builder_deinit(&clean);
 }

@@ -56,6 +56,12 @@ struct wire_message {
 	const struct wire_field *fields;
 };
 
+/** Defines the message type @variable with the fields that follow; `static` may stand before it. */
+#define WIRE_TYPE(variable, type_name, ...)                                                        \
+	const struct wire_message variable = {                                                     \
+		type_name, (const struct wire_field[]){ __VA_ARGS__, { 0, 0, 0, NULL } }           \
+	}
+
 /** Borrows everything. Owner: the reading thread. */
 struct wire_reader {
 	struct span left;
