@@ -237,6 +237,18 @@ static void select_programs(struct costs *skeleton, bool is_raw)
 	bpf_program__set_autoattach(skeleton->progs.cost_tick, false);
 }
 
+/* Loads and attaches the programs that were selected; then they count. Destroys @skeleton after an error, also after @err. */
+static int start(struct costs *skeleton, int err)
+{
+	if (!err)
+		err = costs__load(skeleton);
+	if (!err)
+		err = costs__attach(skeleton);
+	if (err)
+		costs__destroy(skeleton);
+	return err;
+}
+
 /* Opens, loads and attaches the programs for typed or raw tracepoints; in the end @skeleton counts. */
 static int load(const struct cost_reader_options *options, uint32_t cpu_count, uint32_t counters,
 		bool is_raw, struct costs **out)
@@ -247,15 +259,9 @@ static int load(const struct cost_reader_options *options, uint32_t cpu_count, u
 	if (!skeleton)
 		return fail_errno(-errno, "cannot open the programs of -accounting");
 	select_programs(skeleton, is_raw);
-	err = configure(skeleton, options, cpu_count, counters);
-	if (!err)
-		err = costs__load(skeleton);
-	if (!err)
-		err = costs__attach(skeleton);
-	if (err) {
-		costs__destroy(skeleton);
+	err = start(skeleton, configure(skeleton, options, cpu_count, counters));
+	if (err)
 		return fail_errno(err, "cannot load the programs of -accounting");
-	}
 	*out = skeleton;
 	return 0;
 }
@@ -294,15 +300,7 @@ static struct costs *load_alone(const struct cost_reader *reader, size_t offset)
 		if (!err)
 			err = bpf_map__reuse_fd(map, bpf_map__fd(shared));
 	}
-	if (!err)
-		err = costs__load(skeleton);
-	if (!err)
-		err = costs__attach(skeleton);
-	if (err) {
-		costs__destroy(skeleton);
-		return NULL;
-	}
-	return skeleton;
+	return start(skeleton, err) ? NULL : skeleton;
 }
 
 static void load_page_programs(struct cost_reader *reader)
