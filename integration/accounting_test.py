@@ -83,7 +83,7 @@ def softirqs():
 
 
 def idle_seconds():
-    """Of all CPUs."""
+    """The idle time of all CPUs."""
     with open("/proc/stat", encoding="ascii") as file:
         fields = file.readline().split()
     return (int(fields[4]) + int(fields[5])) / os.sysconf("SC_CLK_TCK")

@@ -88,7 +88,7 @@ static void while_sampling_goes_on_only_ticks_that_nothing_else_explains_are_ski
 	assert_int_equal(at_least(1000, 150, 0, 8, 0), 50 - margin);
 	assert_int_equal(at_least(1000, 200, 0, 5, 3), 0);
 	assert_int_equal(at_least(1000, 1002, 0, 8, 0), 0);
-	/* It never exceeds what the end says of the same counts. */
+	/* The count so far is never greater than the final one, which the same counts give. */
 	for (uint64_t runs = 0; runs <= 1000; runs += 50)
 		for (uint64_t idle = 0; idle <= runs; idle += 50)
 			assert_true(at_least(1000, runs, idle, 4, 1) <=
