@@ -192,10 +192,11 @@ static const void **sorted(const void *items, size_t count, size_t bytes,
 {
 	const void **order = calloc(count + 1, sizeof(*order));
 
-	for (size_t i = 0; order && i < count; i++)
+	if (!order)
+		return NULL;
+	for (size_t i = 0; i < count; i++)
 		order[i] = (const char *)items + i * bytes;
-	if (order)
-		qsort(order, count, sizeof(*order), compare);
+	qsort(order, count, sizeof(*order), compare);
 	return order;
 }
 

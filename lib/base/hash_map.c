@@ -127,24 +127,29 @@ static int copy_key(struct hash_map_slot *slot, const struct wanted_key *wanted)
 
 static int set(struct hash_map *map, const struct wanted_key *wanted, uint64_t value)
 {
-	struct hash_map_slot *slot = map->capacity ? find_slot(map, wanted) : NULL;
+	struct hash_map_slot *slot = NULL;
 	int err;
 
-	if (!slot || !slot->hash) {
-		if (map->count + 1 > map->capacity / 4 * 3) {
-			err = grow(map);
-			if (err)
-				return err;
-			slot = find_slot(map, wanted);
+	if (map->capacity) {
+		slot = find_slot(map, wanted);
+		if (slot->hash) {
+			slot->value = value;
+			return 0;
 		}
-		err = copy_key(slot, wanted);
+	}
+	if (!slot || map->count + 1 > map->capacity / 4 * 3) {
+		err = grow(map);
 		if (err)
 			return err;
-		slot->hash = wanted->hash;
-		slot->key_bytes = wanted->key_bytes;
-		map->count++;
+		slot = find_slot(map, wanted);
 	}
+	err = copy_key(slot, wanted);
+	if (err)
+		return err;
+	slot->hash = wanted->hash;
+	slot->key_bytes = wanted->key_bytes;
 	slot->value = value;
+	map->count++;
 	return 0;
 }
 
