@@ -128,17 +128,16 @@ static void put_title(struct page *page, const char *subject)
 /* A count in at most seven columns: 9999, 12.3k, 4.5M. */
 static void format_count(char text[16], uint64_t count)
 {
-	static const char units[] = "kMGTPE";
-	double value = (double)count;
-	int unit = -1;
+	const char *unit = "kMGTPE";
+	double value = (double)count / 1000;
 
 	if (count < 100000) {
 		snprintf(text, 16, "%" PRIu64, count);
 		return;
 	}
-	for (; value >= 999.95 && units[unit + 1]; unit++)
+	for (; value >= 999.95 && unit[1]; unit++)
 		value /= 1000;
-	snprintf(text, 16, "%.1f%c", value, units[unit]);
+	snprintf(text, 16, "%.1f%c", value, *unit);
 }
 
 /* A line of a table. @ending, which may be "", is kept when the name is cut. */

@@ -2,10 +2,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # The checks that need no run: format, boundaries, licences, static analysis, kernel programs for
 # the other machine. Called by `make check`, which sets CLANG, CPPFLAGS and BPF_CFLAGS.
-#
-# gcc's analyzer: without -Wanalyzer-malloc-leak and -use-of-uninitialized-value, since version 12 is
-# often wrong about scope guards there; the tests run under LeakSanitizer, and every build has
-# -Wmaybe-uninitialized.
 set -u
 cd "$(dirname "$0")/.." || exit 1
 scratch=$(mktemp -d)
@@ -46,18 +42,13 @@ analysed_sources() {
 		grep -zv -e '/tests/' -e '/fuzz/'
 }
 
-# shellcheck disable=SC2086,SC2016 # flags are lists of words; $@ is the inner shell's
 check_clang_tidy() {
-	analysed_sources | grep -zv '^lib/base/error\.c$' | xargs -0 -P"$jobs" -n4 sh -c '
-		clang-tidy --quiet "$@" -- $CPPFLAGS -std=gnu11 \
-			-include scripts/analyzer_hints.h 2>/dev/null' sh
+	analysed_sources | grep -zv '^lib/base/error\.c$' |
+		xargs -0 -P"$jobs" -n1 scripts/analyse_source.sh clang-tidy
 }
 
-# shellcheck disable=SC2086
 check_gcc_analyzer() {
-	analysed_sources | xargs -0 -P"$jobs" -n1 gcc -std=gnu11 $CPPFLAGS -O2 -Wall -Wextra \
-		-Werror -fanalyzer -Wno-analyzer-malloc-leak \
-		-Wno-analyzer-use-of-uninitialized-value -c -o /dev/null
+	analysed_sources | xargs -0 -P"$jobs" -n1 scripts/analyse_source.sh gcc
 }
 
 # shellcheck disable=SC2086

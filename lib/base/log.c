@@ -142,7 +142,7 @@ void log_write(enum log_level level, const char *format, ...)
 	bytes += text_bytes;
 	if (bytes >= sizeof(line)) {
 		bytes = sizeof(line) - 1;
-		memcpy(line + bytes - strlen(cut_mark), cut_mark, strlen(cut_mark));
+		strcpy(line + bytes - strlen(cut_mark), cut_mark);
 	}
 	mask_controls(line + start, bytes - start);
 	columns = terminal_columns();

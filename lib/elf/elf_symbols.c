@@ -229,7 +229,7 @@ static size_t sort_rivals(struct symbol_vector *symbols, size_t first)
 	return end;
 }
 
-/* As qsort(), several times as fast. False without memory, or if the addresses span more than 32 bits. */
+/* As qsort(), several times as fast. False without symbols, without memory, or if the addresses span more than 32 bits. */
 static bool sort_by_address(struct symbol_vector *symbols)
 {
 	_cleanup_(free_pointer) struct elf_symbol *sorted = NULL;
@@ -242,7 +242,7 @@ static bool sort_by_address(struct symbol_vector *symbols)
 		least = address < least ? address : least;
 		most = address > most ? address : most;
 	}
-	if (most - least > UINT32_MAX)
+	if (!symbols->count || most - least > UINT32_MAX)
 		return false;
 	keys = malloc(symbols->count * sizeof(*keys));
 	for (size_t i = 0; keys && i < symbols->count; i++)
