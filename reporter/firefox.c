@@ -472,7 +472,7 @@ static void write_categories(struct firefox_writer *writer)
 					      "darkgrey", "red" };
 
 	fputs("\"categories\":[", writer->out);
-	for (uint8_t i = 0; i < TEXT_KIND_COUNT; i++) {
+	for (int i = 0; i < TEXT_KIND_COUNT; i++) {
 		bool is_grey = i == TEXT_PROCESS || i == TEXT_THREAD;
 		const char *color = i == TEXT_KERNEL ?
 					    "orange" :
@@ -497,6 +497,7 @@ static void write_fact(void *context, const char *key, const char *value)
 	putc('}', writer->out);
 }
 
+/* Comes first: Perfetto knows the format by the text {"meta" at the start of a file. */
 static void write_meta(struct firefox_writer *writer)
 {
 	const struct profile_info *info = writer->info;
