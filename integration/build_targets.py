@@ -131,6 +131,7 @@ TARGETS = {target.name: target for target in [
     _c("page_faults", "page_faults"),
     _c("hanging_file", "hanging_file"),
     _c("map_updates", "map_updates"),
+    _c("cost_target", "cost_target"),
     _c("held_memory", "held_memory", "-pthread"),
     _c("contexts", "contexts"),
     _c("contexts_static", "contexts", "-static"),

@@ -263,7 +263,7 @@ def check_comparison(page, taken):
     page.open("#tab=processes&group=name", width=browser.evaluate("innerWidth"))
     rows_are(page, len({sample.process.comm for sample in taken}))
     browser.evaluate("[...document.querySelectorAll('.processes tbody tr')].find(row =>"
-                     "row.cells[0].innerText === 'nginx').querySelector('.row-actions button').click()")
+                     "row.cells[0].innerText === 'nginx').querySelector('.row-actions [title^=Compare]').click()")
     click_button(page, "postgres", ".processes tbody")
     is_asked = hash_has(page, "base_comm=nginx") and hash_has(page, "comm=postgres") and hash_has(page, "root=none")
     browser.key("1")

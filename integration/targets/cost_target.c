@@ -14,7 +14,6 @@
  *	send COUNT	datagrams over the loopback device
  *	write PAGES, read PAGES		in the file that is the third argument
  */
-#define _GNU_SOURCE
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>

@@ -18,6 +18,14 @@ const NOT_SAME = 'several';
 /** Mean CPUs of the last seconds; the agent's rate and the time are known. */
 const cpusNow = (row, answer, rate) => row.now * 1000 / (rate * answer.now_ms);
 
+/** What -accounting counts, since the agent started: samples are of the chosen time, costs of the whole run. */
+const COSTS = [
+	{ name: 'cpu_time', title: 'CPU time', text: (seconds) => `${seconds.toFixed(3)} s` },
+	{ name: 'softirqs', title: 'Softirqs', text: count },
+	{ name: 'page_reads', title: 'Pages read', text: count },
+	{ name: 'page_writes', title: 'Pages written', text: count },
+];
+
 /**
  * The columns: name; title; isNumber; has(row): whether there is anything in it; text(row); facet: the filter that a click sets,
  * and its value. Without a text a cell is made by Cell().
@@ -33,6 +41,7 @@ const COLUMNS = [
 	{ name: 'share', title: 'Share', isNumber: true },
 	{ name: 'samples', title: 'Samples', isNumber: true },
 	{ name: 'quality', title: 'Complete', isNumber: true },
+	...COSTS.map(({ name, title }) => ({ name, title, isNumber: true })),
 	{ name: 'user', title: 'User', facet: ['user', (row) => row.user] },
 	{ name: 'unit', title: 'Unit', facet: ['unit', (row) => row.unit], canLack: true },
 	{ name: 'container', title: 'Container', facet: ['container', (row) => row.container], canLack: true },
@@ -40,7 +49,8 @@ const COLUMNS = [
 	{ name: 'parent', title: 'Parent', facet: ['parent', (row) => row.parent_pid] },
 	{ name: 'command_line', title: 'Command line' },
 ];
-const NUMBERS = ['processes', 'cpus', 'share', 'samples', 'quality'];
+const COST_NAMES = COSTS.map(({ name }) => name);
+const NUMBERS = ['processes', 'cpus', 'share', 'samples', 'quality', ...COST_NAMES];
 
 /** The columns that have something to say about these rows, that of the group first. */
 function columnsOf(answer, group, filters, status, hasHosts) {
@@ -48,6 +58,8 @@ function columnsOf(answer, group, filters, status, hasHosts) {
 	const isShown = ({ name }) => {
 		if (name === group)
 			return true;
+		if (COST_NAMES.includes(name))
+			return answer.costs.includes(name);
 		switch (name) {
 		case 'thread':
 		case 'cpu':
@@ -118,8 +130,18 @@ function textOf(row, { name, canLack }, own) {
 	return String(text) || (canLack ? 'none' : '');
 }
 
+/** A cost of a process. One that has ended long ago, or is of another machine, has none. */
+function Cost({ number, text }) {
+	return number === undefined
+		? <td class="number faint">–</td>
+		: <td class="number" title="Since the agent started">{text(number)}</td>;
+}
+
 function Cell({ row, column, answer, rate, own, view, colour, onToggle, isActive, onFocus }) {
 	const { name, facet, isNumber } = column;
+	const cost = COSTS.find((each) => each.name === name);
+	if (cost)
+		return <Cost number={row[name]} text={cost.text} />;
 	switch (name) {
 	case 'cpus':
 		return <td class="number">{cpusNow(row, answer, rate).toFixed(2)}</td>;
@@ -191,7 +213,7 @@ function More({ answer, onMore }) {
 	);
 }
 
-const NOTHING = { rows: [], rows_total: 0, total: 0 };
+const NOTHING = { rows: [], rows_total: 0, total: 0, costs: [] };
 
 /** "-NAME" is the other way round. */
 const readOrder = (order) => (order.startsWith('-') ? [order.slice(1), true] : [order, false]);
@@ -218,6 +240,8 @@ export function Processes({ answer: given, error, view, status, hasHosts, isKnow
 	const onCompare = (value) => change(view[base].includes(value)
 		? { [base]: view[base].filter((other) => other !== value) }
 		: { [base]: [...view[base], value], root: 'none', zoom: '' });
+	const onGraph = (row) => change({ tab: 'flame', [facet[0]]: [String(facet[1](row))], zoom: '',
+		host: SINGLE.includes(view.group) && hasHosts ? [row.host] : view.host });
 	const onThreads = (row) => change({ group: 'thread', pid: [String(row.pid)], host: hasHosts ? [row.host] : view.host });
 	return (
 		<section class="pane" aria-label="Processes">
@@ -270,6 +294,10 @@ export function Processes({ answer: given, error, view, status, hasHosts, isKnow
 								))}
 								<td>
 									<span class="row-actions">
+										{(facet[1](row) ?? '') !== '' && (
+											<button class="plain" tabIndex={-1} title="Flame graph of this row"
+												onClick={() => onGraph(row)}>graph</button>
+										)}
 										{view.group === 'process' && row.pid !== undefined && (
 											<button class="plain" tabIndex={-1} title={`Threads of ${row.name} ${row.pid}`}
 												onClick={() => onThreads(row)}>threads</button>
