@@ -147,7 +147,6 @@ static void check_user_names(void)
 	user_names_deinit(&names);
 }
 
-
 static void check_loaded_program(const char *text, size_t size)
 {
 	char name[LOADED_PROGRAM_MAX_BYTES];
