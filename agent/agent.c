@@ -370,6 +370,7 @@ static int start_processes(struct agent *agent)
 		.delta_cache = agent->delta_cache,
 		.kernel_symbols = agent->kernel_symbols,
 		.probe = agent->options->tracers ? languages_probe : NULL,
+		.copies_stacks = languages_copy_stacks,
 		.languages = agent->options->tracers |
 			     (agent->options->with_signatures ? LANGUAGES_WITH_SIGNATURES : 0),
 		.runtime_found = runtime_found,

@@ -243,6 +243,13 @@ static __always_inline bool is_child(const struct unwind_state *state,
 	       !state->registers[RESULT_REGISTER];
 }
 
+/* True in the first function of a coroutine whose stack is copied away and back. */
+static __always_inline bool is_copied_start(const struct unwind_state *state,
+					    const struct unwind_rule *rule)
+{
+	return (rule->flags & RULE_COPIES_STACKS) && state->frames_are_used_up;
+}
+
 /*
  * True if there is no caller: stacks that programs make for themselves begin with a return address
  * of 0 and, as the ABIs ask for, a frame pointer of 0. A 0 alone is also found where a frame is being
@@ -289,6 +296,11 @@ static __always_inline enum unwind_error native_step(struct unwind_state *state)
 			return UNWIND_OK;
 		if (error && is_unmapped_call(state))
 			return step_unmapped_call(state);
+		/* Above a coroutine that runs nothing of its language yet, or no more, is what another one has left. */
+		if (error == UNWIND_NO_MAPPING && state->is_above_copied) {
+			state->at_end = 1;
+			return UNWIND_OK;
+		}
 		if (error == UNWIND_NO_MAPPING)
 			state->unknown_address = address;
 		if (error)
@@ -316,7 +328,7 @@ static __always_inline enum unwind_error native_step(struct unwind_state *state)
 	}
 	if (!FRAME_POINTER_TELLS_SP && !state->sp_known && needs_sp(rule))
 		return ask_for_guess(state, UNWIND_NO_INFO);
-	if (rule->cfa == CFA_END || is_child(state, rule)) {
+	if (rule->cfa == CFA_END || is_child(state, rule) || is_copied_start(state, rule)) {
 		state->at_end = 1;
 		return UNWIND_OK;
 	}
@@ -329,6 +341,7 @@ static __always_inline enum unwind_error native_step(struct unwind_state *state)
 		return error;
 	if (rule->flags & RULE_LOOP)
 		state->pending_fp = state->fp_known ? state->fp : 0;
+	state->is_above_copied = rule->flags & RULE_COPIES_STACKS;
 	error = restore_caller(state, rule, cfa);
 	if (!error && is_stack_start(state, rule))
 		wait_at_stack_start(state);

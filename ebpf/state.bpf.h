@@ -103,6 +103,10 @@ struct unwind_state {
 	__u32 asked_for_code;
 	/** enum frame_kind of the language whose step runs where a stack ends (WAIT_STACK), or 0; that language sets it. */
 	__u32 stack_language;
+	/** The language whose frames were added last has no more of them in this thread, or in this coroutine. */
+	__u32 frames_are_used_up;
+	/** The frame was stepped to from code that copies stacks (RULE_COPIES_STACKS). */
+	__u32 is_above_copied;
 	/** Number of guessed callers in the unwind so far: frames may be missing there. */
 	__u32 guess_count;
 	/** Search for the caller of a regular expression's code (regex_code.bpf.h): number of words left to read. */
@@ -191,6 +195,8 @@ static __always_inline void state_begin(struct unwind_state *state)
 	state->runtime_cell = 0;
 	state->language = FRAME_NONE;
 	state->stack_language = FRAME_NONE;
+	state->frames_are_used_up = 0;
+	state->is_above_copied = 0;
 	/* No runtime is asked for code at address 0. */
 	state->declined_pc = 0;
 	state->declined_rows = RUNTIMES_MAX;

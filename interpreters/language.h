@@ -180,6 +180,11 @@ struct language_ops {
 	 */
 	void (*describe)(const struct elf_image *image, struct program_facts *facts);
 	/**
+	 * True for a library that makes coroutines for the language by copying pieces of the stack away and back: its rows
+	 * get RULE_COPIES_STACKS. Called once for each executable; it takes some us. NULL: there is none.
+	 */
+	bool (*copies_stacks)(const struct elf_image *image);
+	/**
 	 * -EAGAIN: the runtime has not initialized itself yet, retry later; -EOPNOTSUPP: the memory does not
 	 * match the file, or the C library is unknown; -ESRCH, -EFAULT, -ENOMEM.
 	 */

@@ -61,6 +61,17 @@ int languages_probe(uint32_t selected, const struct elf_image *image, const char
 	return -ENOENT;
 }
 
+bool languages_copy_stacks(uint32_t selected, const struct elf_image *image)
+{
+	for (uint32_t i = 0; i < LANGUAGE_COUNT; i++) {
+		const struct language_ops *ops = languages[i]->ops;
+
+		if (selected & 1U << i && ops->copies_stacks && ops->copies_stacks(image))
+			return true;
+	}
+	return false;
+}
+
 bool languages_describe(const struct elf_image *image, struct program_facts *facts)
 {
 	*facts = (struct program_facts){ 0 };

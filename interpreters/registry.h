@@ -21,6 +21,9 @@ const struct language *language_by_name(const char *name);
 int languages_probe(uint32_t selected, const struct elf_image *image, const char *path,
 		    struct runtime_file **file);
 
+/** Whether @image is a library for one of the languages in @selected that copies stacks (language_ops.copies_stacks). */
+bool languages_copy_stacks(uint32_t selected, const struct elf_image *image);
+
 /** Collects the facts about @image from all languages (language_ops.describe); false if there are none. */
 bool languages_describe(const struct elf_image *image, struct program_facts *facts);
 

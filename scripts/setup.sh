@@ -42,6 +42,7 @@ test_packages='
 libcmocka-dev:cmocka.h
 python3:python3
 python3-yaml:python:yaml
+python3-greenlet:python:greenlet
 protobuf-compiler:protoc
 binutils:readelf
 elfutils:eu-stack

@@ -112,8 +112,9 @@ void rule_text(const struct unwind_rule *rule, uint16_t machine, char text[RULE_
 		snprintf(rbx, sizeof(rbx), " rbx=undefined");
 	else if (rule->rbx_slot)
 		snprintf(rbx, sizeof(rbx), " rbx=cfa%+d", -8 * rule->rbx_slot);
-	snprintf(text, RULE_TEXT_MAX_BYTES, "cfa=%s ra=%s fp=%s%s%s%s%s", cfa, ra, fp, rbx,
+	snprintf(text, RULE_TEXT_MAX_BYTES, "cfa=%s ra=%s fp=%s%s%s%s%s%s", cfa, ra, fp, rbx,
 		 rule->flags & RULE_SWITCHES_STACK ? " other stack" : "",
 		 rule->flags & RULE_GUESS ? " guess" : "",
-		 rule->flags & RULE_ENDS_IN_CHILD ? " end in child" : "");
+		 rule->flags & RULE_ENDS_IN_CHILD ? " end in child" : "",
+		 rule->flags & RULE_COPIES_STACKS ? " copies stacks" : "");
 }

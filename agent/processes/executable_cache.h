@@ -59,6 +59,8 @@ struct executable_cache_config {
 	/** Detects whether a file is a language runtime (interpreters/registry.h); NULL: no languages. */
 	int (*probe)(uint32_t languages, const struct elf_image *image, const char *path,
 		     struct runtime_file **file);
+	/** Detects a library whose rows get RULE_COPIES_STACKS (interpreters/registry.h). NULL with `probe`. */
+	bool (*copies_stacks)(uint32_t languages, const struct elf_image *image);
 	uint32_t languages;
 	/** Reports that a file is a runtime of the language with index @language. Load threads. May be NULL. */
 	void (*runtime_found)(void *context, uint32_t language);
@@ -133,6 +135,8 @@ struct executable {
 	bool is_resting;
 	/** Fields of executable_runtime. runtime_file is set once, and may be read without the lock. */
 	bool is_probed;
+	/** Its rows get RULE_COPIES_STACKS. */
+	bool copies_stacks;
 	/** Atomic: it was logged that the runtime cannot be attached to. */
 	bool is_refusal_logged;
 	const struct runtime_file *runtime_file;

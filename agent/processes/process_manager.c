@@ -266,6 +266,7 @@ static int init_parts(struct process_manager *manager)
 		.delta_cache = config->delta_cache,
 		.cache_rows = config->user_unwinder,
 		.probe = config->probe,
+		.copies_stacks = config->copies_stacks,
 		.languages = config->languages,
 		.runtime_found = runtime_found,
 		.request_load = request_load,

@@ -54,6 +54,8 @@ struct process_manager_config {
 	 */
 	int (*probe)(uint32_t languages, const struct elf_image *image, const char *path,
 		     struct runtime_file **file);
+	/** Detects libraries that copy stacks (languages_copy_stacks()). NULL with `probe`. Called by the load threads. */
+	bool (*copies_stacks)(uint32_t languages, const struct elf_image *image);
 	uint32_t languages;
 	/** Reports that a file is a runtime of the language with index @language. Load threads. May be NULL. */
 	void (*runtime_found)(void *context, uint32_t language);

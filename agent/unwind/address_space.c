@@ -27,6 +27,7 @@ int address_space_init(struct address_space *space, uint32_t languages)
 {
 	const struct executable_cache_config config = {
 		.probe = languages_probe,
+		.copies_stacks = languages_copy_stacks,
 		.languages = languages,
 	};
 	struct address_space created = { 0 };

@@ -112,8 +112,11 @@ static __always_inline enum unwind_error python_begin(struct unwind_state *state
 /* Ends the frames of the pending frame, which has no more, and releases it. */
 static __always_inline enum unwind_error python_leave(struct unwind_state *state)
 {
-	state->python.in_frames = 0;
-	state->python.tried = 0;
+	struct python_unwind *unwind = &state->python;
+
+	unwind->in_frames = 0;
+	unwind->tried = 0;
+	state->frames_are_used_up = !unwind->is_lost && !unwind->frame;
 	/* The count of words is read again, since the verifier loses the bound of a value that was just set. */
 	barrier();
 	return release_frame(state);

@@ -225,6 +225,7 @@ static void detach(struct runtime *process)
 
 static const struct language_ops ops = {
 	.probe = probe,
+	.copies_stacks = python_copies_stacks,
 	.release = release,
 	.attach = attach,
 	.symbolize = symbolize,

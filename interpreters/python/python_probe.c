@@ -283,3 +283,18 @@ void python_file_release(struct python_file *file)
 {
 	free(file);
 }
+
+bool python_copies_stacks(const struct elf_image *image)
+{
+	/* The functions by which an interpreter loads greenlet 1 and later, 0.4, and 0.4 with Python 2: stripped files have them. */
+	static const char *const names[] = { "PyInit__greenlet", "PyInit_greenlet",
+					     "initgreenlet" };
+	struct prober prober = { .image = image };
+
+	if (elf_dynamic_init(&prober.dynamic, image))
+		return false;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (find_address(&prober, names[i]))
+			return true;
+	return false;
+}

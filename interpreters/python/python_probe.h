@@ -49,4 +49,7 @@ int python_probe(const struct language *language, const struct elf_image *image,
 		 struct python_file **file);
 void python_file_release(struct python_file *file);
 
+/** As language_ops.copies_stacks: true for greenlet. */
+bool python_copies_stacks(const struct elf_image *image);
+
 #endif

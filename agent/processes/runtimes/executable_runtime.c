@@ -68,7 +68,7 @@ const char *executable_runtime_refusal(const struct executable *executable)
 }
 
 static int probe(const struct executable_cache *cache, const struct binary *binary,
-		 struct runtime_file **file)
+		 struct runtime_file **file, bool *copies_stacks)
 {
 	_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 };
 	_cleanup_(binary_file_return) struct borrowed_file from = binary_file_borrow(binary);
@@ -76,6 +76,8 @@ static int probe(const struct executable_cache *cache, const struct binary *bina
 
 	if (err)
 		return err;
+	*copies_stacks = cache->config.copies_stacks &&
+			 cache->config.copies_stacks(cache->config.languages, &image);
 	err = cache->config.probe(cache->config.languages, &image, binary->path, file);
 	if (err == -EOPNOTSUPP)
 		executable_runtime_log_refused(binary->path, "");
@@ -121,24 +123,26 @@ static void forget_probe(struct executable_cache *cache, uint64_t executable_id)
 
 void executable_runtime_probe(struct executable_cache *cache, const struct binary *binary)
 {
-	struct runtime_file *file;
 	struct executable *executable;
-
+	bool copies_stacks = false;
+	struct runtime_file *file;
 	int err;
 
 	if (!begin_probe(cache, binary->executable_id))
 		return;
-	err = probe(cache, binary, &file);
+	err = probe(cache, binary, &file, &copies_stacks);
 	/* The file is gone, but may come back. */
 	if (err == -ESTALE)
 		forget_probe(cache, binary->executable_id);
-	if (err && err != -EOPNOTSUPP)
+	if (err && err != -EOPNOTSUPP && !copies_stacks)
 		return;
 	pthread_mutex_lock(&cache->lock);
 	executable = executable_cache_by_id(cache, binary->executable_id);
-	if (executable && err) {
+	if (executable)
+		executable->copies_stacks = copies_stacks;
+	if (executable && err == -EOPNOTSUPP) {
 		executable_runtime_note_refused(executable);
-	} else if (executable) {
+	} else if (executable && !err) {
 		__atomic_store_n(&executable->runtime_file, file, __ATOMIC_RELEASE);
 		__atomic_add_fetch(&cache->runtime_count, 1, __ATOMIC_RELEASE);
 	}
@@ -180,14 +184,30 @@ bool executable_runtime_has_ranges(struct executable_cache *cache, const struct 
 	return copy_ranges(cache, binary->executable_id, ranges, &language);
 }
 
+static bool copies_stacks(struct executable_cache *cache, uint64_t executable_id)
+{
+	struct executable *executable;
+	bool copies;
+
+	pthread_mutex_lock(&cache->lock);
+	executable = executable_cache_by_id(cache, executable_id);
+	copies = executable && executable->copies_stacks;
+	pthread_mutex_unlock(&cache->lock);
+	return copies;
+}
+
 void executable_runtime_flag(struct executable_cache *cache, const struct binary *binary,
 			     struct stack_deltas *deltas)
 {
+	static const struct code_range all = { 0, UINT64_MAX };
 	struct code_range ranges[LOOP_RANGES_MAX];
 	uint8_t language = 0;
 	uint32_t count;
 
 	executable_runtime_probe(cache, binary);
+	if (copies_stacks(cache, binary->executable_id) &&
+	    stack_deltas_flag_ranges(deltas, &all, 1, RULE_COPIES_STACKS, 0))
+		executable_runtime_log_refused(binary->path, "");
 	count = copy_ranges(cache, binary->executable_id, ranges, &language);
 	if (count && stack_deltas_flag_ranges(deltas, ranges, count, RULE_LOOP, language))
 		executable_runtime_log_refused(binary->path, "");

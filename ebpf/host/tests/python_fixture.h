@@ -17,6 +17,8 @@ enum {
 	RULE_C,
 	RULE_OF_LOOP,
 	RULE_LOOP_ENTRY,
+	/* A library that makes coroutines by copying pieces of the stack. */
+	RULE_GREENLET,
 	RULE_COUNT,
 	C_WORDS = 4,
 	LOOP_WORDS = 16,
@@ -215,7 +217,7 @@ static inline char letter_of(const uint64_t *words)
 		return (char)('0' + (address - python_code_at(0)) / 0x200);
 	case FRAME_NATIVE:
 		return words[1] == EXECUTABLE_ID_ANONYMOUS ? 'J' :
-							     "ECLL"[(address - TEXT_ADDRESS) / 16];
+							     "ECLLG"[(address - TEXT_ADDRESS) / 16];
 	default:
 		return frame_flags(words[0]) >= UNWIND_INTERPRETER_THREAD ? '!' : 'X';
 	}
@@ -241,13 +243,16 @@ static inline int setup(void **state)
 		[RULE_C] = { .cfa = CFA_SP, .cfa_offset = 8 * C_WORDS },
 		[RULE_OF_LOOP] = { .cfa = CFA_SP, .cfa_offset = 8 * LOOP_WORDS },
 		[RULE_LOOP_ENTRY] = { .cfa = CFA_SP, .cfa_offset = 8 },
+		[RULE_GREENLET] = { .cfa = CFA_SP, .cfa_offset = 8 * C_WORDS },
 	};
 	int err = world_setup((void **)&python->world);
 
 	for (int i = RULE_C; i < RULE_COUNT; i++) {
 		rules[i].ra = SAVED_AT_CFA;
 		rules[i].ra_offset = -8;
-		rules[i].flags = i == RULE_C ? 0 : RULE_LOOP;
+		rules[i].flags = i == RULE_C	    ? 0 :
+				 i == RULE_GREENLET ? RULE_COPIES_STACKS :
+						      RULE_LOOP;
 	}
 	world_publish_rules(python->world, rules, RULE_COUNT);
 	python->world->user[1] = (struct region){ HEAP_START, sizeof(python->heap), python->heap };

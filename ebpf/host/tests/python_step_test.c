@@ -47,6 +47,44 @@ static void a_current_frame_leads_through_the_loops(void **state)
 	assert_int_equal(python->world->trace.pcs[0], code_at(RULE_C));
 }
 
+static void a_copied_stack_begins_where_the_frames_are_used_up(void **state)
+{
+	struct python *python = *state;
+	uint32_t outer, inner;
+	uint64_t frame;
+
+	use_chain(python, PYTHON_CURRENT_FRAME);
+	add_native(python, RULE_GREENLET);
+	inner = add_native(python, RULE_OF_LOOP);
+	add_native(python, RULE_GREENLET);
+	outer = add_native(python, RULE_OF_LOOP);
+	add_native(python, RULE_GREENLET);
+	add_native(python, RULE_C);
+	add_native(python, RULE_OF_LOOP);
+	add_native(python, RULE_END);
+	frame = add_frame(python, 2, add_loop_frame(python, outer, 0));
+	frame = add_loop_frame(python, inner, frame);
+	set_current(python, add_frames(python, 0, 1, frame));
+	assert_string_equal(unwind_text(python), "G01LG2LG");
+	assert_int_equal(python->world->trace.error, UNWIND_OK);
+}
+
+static void above_a_copied_stack_may_be_anything(void **state)
+{
+	struct python *python = *state;
+	uint32_t above;
+
+	use_chain(python, PYTHON_CURRENT_FRAME);
+	add_native(python, RULE_C);
+	add_native(python, RULE_GREENLET);
+	above = add_native(python, RULE_END);
+	set_current(python, 0);
+	assert_string_equal(unwind_text(python), "CGE");
+	python->world->stack[above - 1] = HEAP_START;
+	assert_string_equal(unwind_text(python), "CG");
+	assert_int_equal(python->world->trace.error, UNWIND_OK);
+}
+
 static void without_the_process_s_table_loops_are_native(void **state)
 {
 	struct python *python = *state;
@@ -546,6 +584,8 @@ int main(void)
 		python_test(the_name_s_hash_is_part_of_the_fingerprint),
 		python_test(data_that_is_nonsense_ends_the_python_frames),
 		python_test(many_frames_come_whole),
+		python_test(a_copied_stack_begins_where_the_frames_are_used_up),
+		python_test(above_a_copied_stack_may_be_anything),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

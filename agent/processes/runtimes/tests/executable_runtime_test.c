@@ -17,7 +17,20 @@ struct fixture {
 	struct fake_proc root;
 	struct executable_cache *cache;
 	struct delta_cache *delta_cache;
+	/* Of the last file that was counted: its addresses, and how many of them have RULE_COPIES_STACKS. */
+	uint32_t addresses;
+	uint32_t copying;
 };
+
+static bool copies;
+
+/* As languages_copy_stacks(). */
+static bool copies_stacks(uint32_t languages, const struct elf_image *image)
+{
+	(void)languages;
+	(void)image;
+	return copies;
+}
 
 static void make_cache(struct fixture *fixture, bool has_languages)
 {
@@ -26,6 +39,7 @@ static void make_cache(struct fixture *fixture, bool has_languages)
 		.delta_cache = fixture->delta_cache,
 		.cache_rows = true,
 		.probe = has_languages ? fake_probe : NULL,
+		.copies_stacks = copies_stacks,
 	};
 
 	executable_cache_destroy(fixture->cache);
@@ -89,13 +103,17 @@ static uint32_t count_flagged(struct fixture *fixture, const char *path, uint32_
 	deltas = executable_rows_borrow(fixture->cache, executable->id, &kept);
 	assert_non_null(deltas);
 	*wrong = 0;
+	fixture->copying = fixture->addresses = 0;
 	for (uint64_t i = 0; i < (uint64_t)deltas->page_count * UNWIND_PAGE_BYTES; i++) {
 		uint64_t address = deltas->text_start + i;
 		bool is_in = address >= range->start && address < range->end;
-		bool has_flag = stack_deltas_lookup(deltas, address)->flags & RULE_LOOP;
+		uint8_t flags = stack_deltas_lookup(deltas, address)->flags;
+		bool has_flag = flags & RULE_LOOP;
 
 		count += has_flag;
 		*wrong += has_flag != is_in;
+		fixture->copying += !!(flags & RULE_COPIES_STACKS);
+		fixture->addresses++;
 	}
 	executable_rows_return(fixture->cache, kept);
 	executable_unref(fixture->cache, executable);
@@ -120,6 +138,20 @@ static void rows_of_the_loop_are_flagged_and_no_others(void **state)
 	assert_int_equal(count_flagged(fixture, "/bin/ls", &wrong), 1000);
 	assert_int_equal(wrong, 0);
 	assert_int_equal(count_flagged(fixture, "/bin/cat", &wrong), 0);
+}
+
+static void a_library_that_copies_stacks_is_flagged_as_a_whole(void **state)
+{
+	struct fixture *fixture = *state;
+	uint32_t wrong;
+
+	copies = true;
+	count_flagged(fixture, "/bin/cat", &wrong);
+	copies = false;
+	assert_int_equal(fixture->copying, fixture->addresses);
+	set_range(fixture, "/bin/ls");
+	assert_int_equal(count_flagged(fixture, "/bin/ls", &wrong), 1000);
+	assert_int_equal(fixture->copying, 0);
 }
 
 static void the_disk_cache_knows_nothing_of_it(void **state)
@@ -194,6 +226,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(rows_of_the_loop_are_flagged_and_no_others),
+		TEST(a_library_that_copies_stacks_is_flagged_as_a_whole),
 		TEST(the_disk_cache_knows_nothing_of_it),
 		TEST(a_file_is_probed_once_and_flagged_every_time),
 		TEST(a_version_that_is_not_known_is_told_once_and_leaves_native_rows),
