@@ -180,7 +180,7 @@ struct language_ops {
 	 */
 	void (*describe)(const struct elf_image *image, struct program_facts *facts);
 	/**
-	 * True for a library that makes coroutines for the language by copying pieces of the stack away and back: its rows
+	 * True for a library that makes coroutines for the language by copying parts of the stack away and back: its rows
 	 * get RULE_COPIES_STACKS. Called once for each executable; it takes some us. NULL: there is none.
 	 */
 	bool (*copies_stacks)(const struct elf_image *image);

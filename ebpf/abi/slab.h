@@ -188,7 +188,7 @@ enum rule_flag {
 	/** Code that runs interpreted functions (abi/runtime.h). */
 	RULE_LOOP = 1 << 3,
 	/**
-	 * Code of a library that makes coroutines by copying pieces of the stack away and back (greenlet). Where a
+	 * Code of a library that makes coroutines by copying parts of the stack away and back (greenlet). Where a
 	 * language's frames are used up, this frame is the outermost one of a coroutine: what lies above is another one's.
 	 */
 	RULE_COPIES_STACKS = 1 << 4,

@@ -17,7 +17,7 @@ enum {
 	RULE_C,
 	RULE_OF_LOOP,
 	RULE_LOOP_ENTRY,
-	/* A library that makes coroutines by copying pieces of the stack. */
+	/* A library that makes coroutines by copying parts of the stack. */
 	RULE_GREENLET,
 	RULE_COUNT,
 	C_WORDS = 4,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Coroutines of greenlet. They are started from different depths of the stack, and left from within their own functions: pieces
+"""Coroutines of greenlet. They are started from different depths of the stack, and left from within their own functions: parts
 of the stack are copied away and back.
 """
 import greenlet

@@ -17,7 +17,7 @@ struct fixture {
 	struct fake_proc root;
 	struct executable_cache *cache;
 	struct delta_cache *delta_cache;
-	/* Of the last file that was counted: its addresses, and how many of them have RULE_COPIES_STACKS. */
+	/* The addresses of the last file that was counted, and how many of them have RULE_COPIES_STACKS. */
 	uint32_t addresses;
 	uint32_t copying;
 };
