@@ -131,10 +131,13 @@ class Programs(unittest.TestCase):
             test = test_programs.script_test(path)
             path.write_text("#!/bin/sh\n# alone: it measures memory\n", encoding="utf-8")
             alone = test_programs.script_test(path)
+            path.write_text("#!/bin/sh\n# apart: it keeps agents waiting\n", encoding="utf-8")
+            apart = test_programs.script_test(path)
             path.write_text("#!/bin/sh\n# waits: for a server\n", encoding="utf-8")
             waiting = test_programs.script_test(path)
         self.assertEqual((test.limit_s, test.is_long, test.is_alone), (77, True, False))
-        self.assertTrue(alone.is_alone and not alone.is_waiting)
+        self.assertTrue(alone.is_alone and not alone.is_waiting and not alone.is_apart)
+        self.assertTrue(apart.is_apart and not apart.is_alone and not apart.is_waiting)
         self.assertTrue(waiting.is_waiting and not waiting.is_alone)
 
     def test_in_the_long_tier_all_have_more_time(self):
