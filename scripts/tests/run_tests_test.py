@@ -208,6 +208,13 @@ if [ "$n" -lt %d ]; then echo "not ok 1 - it is quick"; %s exit 1; fi; echo "ok 
         counts, _, _ = self.run_scripts(*[self.FAILING % (1, "")] * 3)
         self.assertEqual(counts, (3, 1, 0))
 
+    def test_a_script_that_others_disturb_waits_until_they_have_ended(self):
+        counts, printed, _ = self.run_scripts(
+            '# apart: it looks for the other\n[ -e "${0%/*}/ended" ] || printf "not "; echo "ok 1 - it has ended"',
+            'sleep 1; touch "${0%/*}/ended"; echo ok 1 - other')
+        self.assertEqual(counts, (2, 0, 0))
+        self.assertNotIn("unsteady:", printed)
+
     def test_six_failures_are_not_tried_again(self):
         counts, printed, _ = self.run_scripts(*[self.FAILING % (1, "")] * 6)
         self.assertEqual(counts, (0, 6, 0))
