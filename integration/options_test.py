@@ -412,13 +412,14 @@ def check_groups(tap):
             below = os.path.join(path, "below")
             os.mkdir(below)
             try:
-                with Program(TARGETS["calls"].path) as chosen, Program(TARGETS["alloca"].path) as other:
+                with Program(TARGETS["calls"].path) as chosen, Program(TARGETS["alloca"].path) as other, \
+                        stopped([chosen.pid, other.pid]):
                     with open(os.path.join(below, "cgroup.procs"), "w", encoding="ascii") as file:
                         file.write(str(chosen.pid))
                     # A busy machine may give it nothing for a second.
                     with Agent("-samples-per-second", 199, *options) as agent:
                         if agent.wait_started():
-                            run_for([chosen.pid], 0.3)
+                            run_for([chosen.pid, other.pid], 0.3)
                         result = agent.stop()
                         tap.ok(result.status == 0 and {stack.comm for stack in result.stacks} == {"calls"},
                                "%s selects what is in %s" % (options[0], path), other.pid, result.log)
