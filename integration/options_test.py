@@ -536,7 +536,7 @@ def check_probabilistic_off(tap):
     """While it is off, no program runs: the kernel's own count of runs stands still."""
     for seed in range(200):
         with Agent("-probabilistic-threshold", 1, "-probabilistic-interval", "1h",
-                   "-probabilistic-seed", seed, "-samples-per-second", 999) as agent:
+                   "-probabilistic-seed", seed, "-samples-per-second", 999, "-pid", os.getpid()) as agent:
             if not agent.wait_started():
                 tap.ok(False, "off costs no BPF run", agent.log_text())
                 return
@@ -553,7 +553,7 @@ def check_probabilistic_off(tap):
 
 def check_probabilistic_on(tap):
     """The count by which the check above judges does count."""
-    with busy_cpus(len(online_cpus())), Agent("-samples-per-second", 999) as agent:
+    with busy_cpus(len(online_cpus())) as one, Agent("-samples-per-second", 999, *one[:2]) as agent:
         agent.wait_started()
         runs = count_runs(agent.pid, 1)
     tap.ok(runs and runs >= 500 * len(online_cpus()), "on, the program runs at each tick", runs)
