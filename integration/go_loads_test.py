@@ -28,7 +28,7 @@ from harness import (IS_LONG, ROOT, ProcessGroups, Program, StackEnds, Tap, free
 
 SECONDS = 30 if IS_LONG else 2
 RATE = 997
-ROUNDS_MAX = 4
+ROUNDS_MAX = 10
 SAMPLES = 30 * 200 if IS_LONG else 1000
 COMPLETE_PERCENT, COMPLETE_FAULT = 99.5, 0.02
 # Programs of a second, of which some samples come before the agent knows them or has attached.

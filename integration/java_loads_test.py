@@ -27,7 +27,7 @@ from java_chains import JavaFrame, split
 from java_test import NAMELESS
 from python_test import is_in_clone
 
-SECONDS = 30 if IS_LONG else 3
+SECONDS = 30 if IS_LONG else 6
 SAMPLES = 500
 # Eight compilers at once, which are interpreted at first.
 READY_SECONDS = 300
