@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import build_targets
 from harness import OUTPUT, Agent, Program, Tap, need_root
 from pprof_reader import Profile
-from sampled import WAIT_SECONDS, sample, sample_run, wait_cpu
+from sampled import WAIT_SECONDS, paced, sample, sample_run, wait_cpu
 
 RATE = 499
 LEAST_SAMPLES = 100
@@ -137,7 +137,8 @@ def check_renamed_while_sampled(tap, path):
         program.process.send_signal(signal.SIGUSR1)
         wait_renamed(program.pid)
         # The agent looks at the file every second or so.
-        wait_cpu([program.pid], 3)
+        with paced([program.pid]):
+            wait_cpu([program.pid], 0.8)
         found = leaves(agent.stop(seconds=WAIT_SECONDS).stacks)
     os.unlink("/tmp/perf-%d.map" % program.pid)
     tap.ok(found.get("first_name with spaces_[j]", 0) >= LEAST_SAMPLES

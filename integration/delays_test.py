@@ -74,7 +74,7 @@ def check_held(page, agent, thread, key, kind):
     with contextlib.ExitStack() as stack:
         with held(agent.pid, thread):
             # News of a process, and samples of it.
-            stack.enter_context(Program(TARGETS["calls"].path))
+            stack.enter_context(paced([stack.enter_context(Program(TARGETS["calls"].path)).pid]))
             delay = wait_delay(page, key, lambda delay: delay > OLD_MS)
             later = wait_delay(page, key, lambda delay_now: delay_now > delay)
             page.tap.ok(OLD_MS < delay < later, "the status says how old what waits for %s is" % thread, delay, later)

@@ -26,13 +26,14 @@ import fetch_go_programs
 from harness import (IS_LONG, ROOT, ProcessGroups, Program, StackEnds, Tap, free_port, need_root,
                      run_agent, share)
 
-SECONDS = 30 if IS_LONG else 5
+SECONDS = 30 if IS_LONG else 2
 RATE = 997
-ROUNDS_MAX = 4
+ROUNDS_MAX = 10
 SAMPLES = 30 * 200 if IS_LONG else 1000
 COMPLETE_PERCENT, COMPLETE_FAULT = 99.5, 0.02
 # Programs of a second, of which some samples come before the agent knows them or has attached.
 SHORT_LIVED = ["compile", "gofmt"]
+SHORT_LIVED_SECONDS = 30 if IS_LONG else 5
 SHORT_LIVED_PERCENT, SHORT_LIVED_FAULT = 95, 0.2
 READY_SECONDS = 60
 SHOWN_REASONS = 12
@@ -238,7 +239,8 @@ def test(tap, run, name):
     try:
         with LOADS[name]() as (selection, client):
             for _ in range(ROUNDS_MAX):
-                result = run_agent("-samples-per-second", RATE, "-duration", "%ds" % SECONDS,
+                seconds = SHORT_LIVED_SECONDS if name in SHORT_LIVED else SECONDS
+                result = run_agent("-samples-per-second", RATE, "-duration", "%ds" % seconds,
                                    *selection, is_timed=True)
                 if result.status != 0:
                     raise RuntimeError("the agent failed: " + result.log)

@@ -31,7 +31,7 @@ Location = collections.namedtuple("Location", "type mapping lines")
 def go_environment():
     environment = {**os.environ, "GOTOOLCHAIN": "local", "GO111MODULE": "on", "GOENV": "off",
                    "GOFLAGS": "-mod=mod", "CGO_ENABLED": "0",
-                   "GOCACHE": os.path.join(OUTPUT, "go", "cache")}
+                   "GOCACHE": str(fetch_gos.BUILD_CACHE)}
     environment.pop("GOROOT", None)
     return environment
 

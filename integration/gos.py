@@ -86,7 +86,7 @@ class Go(Runtime):
         self.version, self.minor = found[1], int(found[2])
         self.name = "go" + self.version
         self.folder = os.path.join(OUTPUT, goarch, self.version)
-        self.environment["GOCACHE"] = os.path.join(OUTPUT, "cache")
+        self.environment["GOCACHE"] = str(fetch_gos.BUILD_CACHE)
 
     def command(self, *arguments):
         return [self._go, *arguments]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# alone: agents of other tests would warn of the files that do not answer
+# apart: agents of other tests would warn of the files that do not answer
 """Programs whose files lie on a FUSE file system: while it answers, their stacks are whole and have names, and the agent
 itself has none of the files open. When it takes requests and does not answer any more, other programs are sampled
 and named as before, no thread of the agent hangs, and it ends when it is told to, by SIGTERM and by SIGKILL, leaving nothing
@@ -22,7 +22,7 @@ import build_targets
 from build_targets import TARGETS
 from harness import HANG_SECONDS, Agent, Program, Tap, need_root
 from process_states import children, state, stuck_threads, wait_for
-from sampled import is_alive, wait_cpu
+from sampled import is_alive, paced, run_for, stopped
 
 RATE = 197
 CPU_SECONDS = 1
@@ -111,9 +111,9 @@ def open_below(pid, folder):
 
 
 def check_answering(tap, served):
-    with Agent(*options(served.pids())) as agent:
+    with stopped(served.pids()), Agent(*options(served.pids())) as agent:
         started = agent.wait_started()
-        wait_cpu(served.pids(), CPU_SECONDS)
+        run_for(served.pids(), CPU_SECONDS)
         opened = open_below(agent.pid, served.folder)
         hosts = children(agent.pid)
         held = [path for pid in hosts for path in open_below(pid, served.folder)]
@@ -133,13 +133,14 @@ def hangs(agent, count):
                                            re.M)) >= count)
 
 
-def check_hanging(tap, served, native):
+def check_hanging(tap, served):
     served.server.process.send_signal(signal.SIGUSR1)
-    with Agent(*options([*served.pids(), native.pid])) as agent:
+    with Program(TARGETS["calls"].path) as native, stopped([native.pid]), paced(served.pids()), \
+            Agent(*options([*served.pids(), native.pid])) as agent:
         # The program and the perf map: each costs one process.
         noticed = agent.wait_started() and hangs(agent, 2)
         tap.ok(noticed, "files that do not answer are noticed", agent.log_text())
-        wait_cpu([native.pid], CPU_SECONDS)
+        run_for([native.pid], CPU_SECONDS)
         tap.ok(not stuck_threads(agent.pid), "no thread of the agent hangs", stuck_threads(agent.pid))
         hosts = children(agent.pid)
         result = agent.stop(signal.SIGTERM)
@@ -156,7 +157,7 @@ def check_hanging(tap, served, native):
 
 
 def check_kill(tap, served):
-    with Agent(*options(served.pids())) as agent:
+    with paced(served.pids()), Agent(*options(served.pids())) as agent:
         noticed = agent.wait_started() and wait_for(lambda: any(state(pid) == "D" for pid in children(agent.pid)))
         hosts = children(agent.pid)
         agent.process.kill()
@@ -176,9 +177,9 @@ def main():
             tempfile.TemporaryDirectory(prefix="allframes-hanging-files-", dir="/var/tmp") as elsewhere:
         need_fuse(tap, directory)
         served = Served(directory, elsewhere)
-        with Program(TARGETS["calls"].path) as native, served.running():
+        with served.running():
             check_answering(tap, served)
-            hosts = check_hanging(tap, served, native)
+            hosts = check_hanging(tap, served)
             hosts += check_kill(tap, served)
         tap.ok(wait_for(lambda: all(state(pid) == "gone" for pid in hosts)), "all is gone when the server is", hosts)
     tap.finish()

@@ -20,7 +20,7 @@ import build_targets
 from build_targets import TARGETS
 from harness import HANG_SECONDS, Agent, Program, Tap, need_root
 from process_states import stuck_threads, wait_for
-from sampled import wait_cpu
+from sampled import paced, run_for, stopped, wait_cpu
 from viewer_pages import Api
 
 RATE = 197
@@ -134,11 +134,12 @@ def part_named(stacks, comm, name):
 def check_others(tap, programs):
     hanging, sound, native = programs
     pids = ",".join(str(program.pid) for program in programs)
-    with Agent("-pid", pids, "-samples-per-second", RATE, "-viewer", "127.0.0.1:0") as agent:
+    with paced([hanging.pid]), stopped([sound.pid, native.pid]), \
+            Agent("-pid", pids, "-samples-per-second", RATE, "-viewer", "127.0.0.1:0") as agent:
         tap.ok(agent.wait_started() and hangs(agent, hanging), "memory that does not answer is noticed",
                agent.log_text())
         before = switches_of_second_thread(hanging)
-        wait_cpu([sound.pid, native.pid], CPU_SECONDS)
+        run_for([sound.pid, native.pid], CPU_SECONDS)
         tap.ok(switches_of_second_thread(hanging) > before + 2, "other threads of that program go on", before)
         tap.ok(not stuck_threads(agent.pid), "no thread of the agent hangs", stuck_threads(agent.pid))
         shown = Api(re.search(r"http://[0-9.:]+", agent.log_text())[0]).stacks()
@@ -163,9 +164,10 @@ def check_others(tap, programs):
 def check_held(tap, directory):
     with holding_program(directory) as (holding, server), \
             Agent("-samples-per-second", RATE, "-log-level", "debug", "-viewer", "127.0.0.1:0") as agent:
-        tap.ok(agent.wait_started() and hangs(agent, holding), "a lock that is held is noticed", agent.log_text())
-        with Program(TARGETS["calls"].path) as native:
-            wait_cpu([native.pid], CPU_SECONDS)
+        with paced([holding.pid]):
+            tap.ok(agent.wait_started() and hangs(agent, holding), "a lock that is held is noticed", agent.log_text())
+            with Program(TARGETS["calls"].path) as native:
+                wait_cpu([native.pid], CPU_SECONDS)
         server.process.kill()
         tap.ok(wait_for(lambda: "process %d: its memory answers again" % holding.pid in agent.log_text()),
                "that it is free again is noticed", agent.log_text())
@@ -183,7 +185,7 @@ def check_held(tap, directory):
 def check_held_end(tap, directory):
     for number, status in ((signal.SIGTERM, 0), (signal.SIGKILL, -signal.SIGKILL)):
         # Without a page the agent waits for this program before it starts.
-        with holding_program(directory) as (holding, _), \
+        with holding_program(directory) as (holding, _), paced([holding.pid]), \
                 Agent("-samples-per-second", RATE, "-viewer", "127.0.0.1:0") as agent:
             noticed = agent.wait_started() and hangs(agent, holding)
             agent.process.send_signal(number)
@@ -217,7 +219,7 @@ def main():
         with python(SOUND) as sound, Program(TARGETS["calls"].path) as native, \
                 hanging_program(directory) as hanging:
             check_others(tap, (hanging, sound, native))
-        with hanging_program(directory) as hanging:
+        with hanging_program(directory) as hanging, paced([hanging.pid]):
             check_kill(tap, hanging)
         check_held(tap, directory)
         check_held_end(tap, directory)

@@ -412,13 +412,14 @@ def check_groups(tap):
             below = os.path.join(path, "below")
             os.mkdir(below)
             try:
-                with Program(TARGETS["calls"].path) as chosen, Program(TARGETS["alloca"].path) as other:
+                with Program(TARGETS["calls"].path) as chosen, Program(TARGETS["alloca"].path) as other, \
+                        stopped([chosen.pid, other.pid]):
                     with open(os.path.join(below, "cgroup.procs"), "w", encoding="ascii") as file:
                         file.write(str(chosen.pid))
                     # A busy machine may give it nothing for a second.
                     with Agent("-samples-per-second", 199, *options) as agent:
                         if agent.wait_started():
-                            run_for([chosen.pid], 0.3)
+                            run_for([chosen.pid, other.pid], 0.3)
                         result = agent.stop()
                         tap.ok(result.status == 0 and {stack.comm for stack in result.stacks} == {"calls"},
                                "%s selects what is in %s" % (options[0], path), other.pid, result.log)
@@ -535,7 +536,7 @@ def check_probabilistic_off(tap):
     """While it is off, no program runs: the kernel's own count of runs stands still."""
     for seed in range(200):
         with Agent("-probabilistic-threshold", 1, "-probabilistic-interval", "1h",
-                   "-probabilistic-seed", seed, "-samples-per-second", 999) as agent:
+                   "-probabilistic-seed", seed, "-samples-per-second", 999, "-pid", os.getpid()) as agent:
             if not agent.wait_started():
                 tap.ok(False, "off costs no BPF run", agent.log_text())
                 return
@@ -552,7 +553,7 @@ def check_probabilistic_off(tap):
 
 def check_probabilistic_on(tap):
     """The count by which the check above judges does count."""
-    with busy_cpus(len(online_cpus())), Agent("-samples-per-second", 999) as agent:
+    with busy_cpus(len(online_cpus())) as one, Agent("-samples-per-second", 999, *one[:2]) as agent:
         agent.wait_started()
         runs = count_runs(agent.pid, 1)
     tap.ok(runs and runs >= 500 * len(online_cpus()), "on, the program runs at each tick", runs)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# alone: the memory of the agent depends on what other programs start
+# apart: the memory of the agent depends on what other programs start
 # time limit: 900 s
 """What attaching to a Python takes, in CPU time and memory: of many that start at once, and of many
 that are there when the agent starts. All of them have Python frames then.

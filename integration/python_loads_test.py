@@ -7,7 +7,7 @@ Python frames in them: each frame of the interpreter's loop has its own.
 
 And programs that embed Python, a Python without symbols, and a version that the agent does not
 know. A load says in its docstring what it `needs:`, and with `native:` how many per cent of its
-samples may come from threads in which no Python runs.
+samples may come from threads in which no Python runs. The short tier has the loads in turn over the last three Pythons.
 usage: python_loads_test.py [PYTHON|LOAD|others...]
 """
 import collections
@@ -26,12 +26,13 @@ import bad_events
 import pythons
 from attached_samples import ATTACHED_RATE, sample_attached, stacks_by_comm
 from harness import IS_LONG, Program, StackEnds, Tap, need_root, share
-from judge import FLAGGED, Judge
+from judge import CPU_SECONDS, FLAGGED, Judge
 from python_chains import PythonFrame, Target, is_loop, parse_frame, read_head, split
 from python_targets_test import has_needs
 from python_test import case_of, is_in_clone
 
-SECONDS = 30 if IS_LONG else 4
+# In the short tier a load is stopped when it has used CPU_SECONDS, and has so long for it on a busy machine.
+SECONDS = 30
 # Samples a second, and how many a load has at least on a machine that is busy with other things.
 RATES = {97: 30, ATTACHED_RATE: 200} if IS_LONG else {ATTACHED_RATE: 200}
 # A compile of all modules that a package of PyPI imports, without what others have left compiled.
@@ -73,10 +74,10 @@ def start(*command, **more):
 
 def sample(programs, seconds, rate=ATTACHED_RATE, is_known=True):
     """Stacks of @programs, stopped ones, by comm, and the agent's result. They run when it has
-    attached to them, or after some time if it will not.
+    attached to them, or after some time if it will not, and in the short tier no longer than their samples take.
     """
     result = sample_attached(programs, seconds, "-with-lines", rate=rate, is_known=is_known,
-                             stays_stopped=True)
+                             stays_stopped=True, cpu_seconds=CPU_SECONDS)
     return stacks_by_comm(result.stacks), result
 
 
@@ -131,13 +132,16 @@ def judge_complete(tap, run, name, stacks, times, ends, version, samples=RATES[A
     tap.note("%s: %s" % (name, text))
 
 
+def load_names():
+    """The names of all loads."""
+    return sorted(os.path.basename(path)[:-len(".py")] for path in glob.glob(pythons.LOADS + "/*.py"))
+
+
 def test_loads(tap, run, python, names):
-    """All loads that @python can run (@names, if any), side by side."""
+    """Those of the loads @names that @python can run, side by side."""
     loads, programs = [], []
-    for path in sorted(glob.glob(pythons.LOADS + "/*.py")):
-        load = Load(path)
-        if names and load.name not in names:
-            continue
+    for name in names:
+        load = Load(os.path.join(pythons.LOADS, name + ".py"))
         if has_needs(python.load_command, load.needs):
             loads.append(load)
         else:
@@ -182,7 +186,7 @@ def test_stripped(tap, python):
     """What has no symbols shows the same stacks."""
     with tempfile.TemporaryDirectory() as directory:
         stripped = changed_python(python, directory, "stripped", strip)
-        Judge(tap, "python_loads_test", SECONDS, "-with-lines").run([
+        Judge(tap, "python_loads_test", SECONDS, "-with-lines", cpu_seconds=CPU_SECONDS).run([
             case_of(stripped, Target(os.path.join(pythons.TARGETS, name + ".py"), stripped.version))
             for name in STRIPPED_TARGETS])
 
@@ -216,7 +220,7 @@ def test_unknown_version(tap, run, python):
     with tempfile.TemporaryDirectory() as directory:
         forged = changed_python(python, directory, "unknown version", forge_version)
         with start(*forged.target("calls")) as first, start(*forged.target("calls")) as second:
-            by_comm, result = sample([first, second], 3, is_known=False)
+            by_comm, result = sample([first, second], SECONDS if CPU_SECONDS else 3, is_known=False)
     stacks = by_comm["py-calls"]
     ends = StackEnds(forged.directories)
     total = sum(stacks.values())
@@ -278,11 +282,13 @@ def main():
     every = pythons.at_hand(IS_LONG or len(sys.argv) > 1)
     shared = [python for python in every.values() if library_of(python) and python.root == "/"]
     wanted = [word for word in sys.argv[1:] if word in every]
-    names = [word for word in sys.argv[1:] if word not in every and word != OTHERS]
+    names = [word for word in sys.argv[1:] if word not in every and word != OTHERS] or load_names()
     run = bad_events.Run("python_loads_test")
     if sys.argv[1:] != [OTHERS]:
-        for name in wanted or (list(every) if IS_LONG else list(every)[-3:]):
-            test_loads(tap, run, every[name], names)
+        chosen = wanted or (list(every) if IS_LONG else list(every)[-3:])
+        is_slice = not IS_LONG and not sys.argv[1:]
+        for number, name in enumerate(chosen):
+            test_loads(tap, run, every[name], names[number::len(chosen)] if is_slice else names)
     if not sys.argv[1:] or OTHERS in sys.argv[1:]:
         test_others(tap, run, shared)
     run.finish(tap)

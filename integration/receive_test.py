@@ -28,6 +28,8 @@ from sampled import sample_run, signal_all
 from viewer_pages import Api, count_with
 
 RATE = 199
+# CPU time of a program whose samples are to be refused: more than an interval between two reports.
+REFUSED_SECONDS = 0.6
 ADDRESSES = re.compile(r" to (http://\S+) with what is sent to (\S+) \((TLS|plain text)\)")
 IDLE_CONNECTIONS = 1000
 CONNECTIONS_AT_ONCE = 100
@@ -109,8 +111,8 @@ def check_machines(tap, receiver, directory):
     calls = TARGETS["calls"].path
     with Program(calls) as one, Program(TARGETS["syscalls"].path) as two:
         sent = {"web-1": send(receiver.address, "web-1", [one, two], "-disable-tls", "-symbolize",
-                              "full", seconds=3),
-                "web-2": send(receiver.address, "web-2", [one, two], "-disable-tls", seconds=2)}
+                              "full", seconds=2),
+                "web-2": send(receiver.address, "web-2", [one, two], "-disable-tls")}
     totals = {host: sum(result.stacks.values()) for host, result in sent.items()}
     for host, result in sent.items():
         got = receiver.wait_for(host, totals[host])
@@ -254,7 +256,7 @@ def check_token(tap, certificates):
                 ("a wrong token", [*tls, "-header", "authorization=Bearer wrong"],
                  "the token is missing or wrong"),
                 ("no TLS", [*bearer, "-disable-tls"], "")):
-            result = send(receiver.address, "unsafe", [program], *options)
+            result = send(receiver.address, "unsafe", [program], *options, seconds=REFUSED_SECONDS)
             lines = sending_warnings(result.log)
             tap.ok(not receiver.hosts().get("unsafe") and lines and words in lines[0],
                    "with %s nothing comes, and the sender says why" % name, receiver.hosts(),
@@ -265,7 +267,7 @@ def check_token(tap, certificates):
         stranger = certificates.make("stranger", ca="other")
         for source, target in zip(stranger, files):
             shutil.copy(source, target)
-        result = send(receiver.address, "late", [program], *tls, *bearer)
+        result = send(receiver.address, "late", [program], *tls, *bearer, seconds=REFUSED_SECONDS)
         tap.ok(not receiver.hosts().get("late") and sending_warnings(result.log),
                "a certificate that changes on disk is the one of the next connection",
                receiver.hosts(), result.log[-1500:])

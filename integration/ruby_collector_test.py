@@ -18,6 +18,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import rubies
 import ruby_stack_test
 from harness import HANG_SECONDS, IS_LONG, Program, Tap, need_root, run_agent
+from runtimes import newest_or_all
 
 SECONDS = 20 if IS_LONG else 2
 SAMPLES_PER_SECOND = 2000
@@ -140,6 +141,7 @@ def main():
         tap.skip("Ruby's garbage collector", "no Ruby is at hand: scripts/fetch_rubies.py")
     for ruby in chosen.runtimes or chosen.every.values():
         check_shares(tap, ruby)
+    for ruby in chosen.runtimes or newest_or_all(chosen.every.values(), IS_LONG):
         check_compacting(tap, ruby)
         check_other_thread(tap, ruby)
     tap.finish()

@@ -13,6 +13,7 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import rubies
 from harness import HANG_SECONDS, IS_LONG, Program, Tap, need_root, run_agent
+from runtimes import newest_or_all
 from ruby_stack_test import bare, parse_frame, wrong_natives
 
 SECONDS = 20 if IS_LONG else 4
@@ -102,8 +103,9 @@ def main():
     if not chosen.every:
         tap.skip("Ruby's fibers", "no Ruby is at hand: scripts/fetch_rubies.py")
     for ruby in chosen.runtimes or chosen.every.values():
-        for mode in HEADS:
-            check(tap, ruby, mode)
+        check(tap, ruby, "run")
+    for ruby in chosen.runtimes or newest_or_all(chosen.every.values(), IS_LONG):
+        check(tap, ruby, "threads")
     tap.finish()
 
 

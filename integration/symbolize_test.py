@@ -9,6 +9,7 @@ import collections
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -100,8 +101,12 @@ class Running:
         self.programs = []
 
     def start(self, name, source, *command, **more):
+        """Starts a program, which is stopped until an agent samples it."""
         self.sources[name] = source
         self.programs.append(Program(*command, **more))
+        # Past what it does to say that it is ready.
+        wait_cpu([self.programs[-1].pid], 0.02)
+        self.programs[-1].process.send_signal(signal.SIGSTOP)
 
     def start_all(self):
         path = os.path.join(self.directory, "inl_cxx")

@@ -14,7 +14,7 @@ import time
 import build_targets
 from build_targets import TARGETS
 from harness import AGENT, HANG_SECONDS, Program, Tap, children_of, need_root, parse_folded
-from sampled import run_for, stopped
+from sampled import paced, run_for, stopped
 from tmux import Tmux, has_tmux
 
 SIZES = (80, 24), (200, 60)
@@ -272,12 +272,14 @@ def main():
         check_report(tap, columns, lines)
     check_default(tap)
     with Program(TARGETS[TARGET].path) as program:
-        for columns, lines in SIZES:
-            check_keys(tap, columns, lines, program)
+        with paced([program.pid]):
+            for columns, lines in SIZES:
+                check_keys(tap, columns, lines, program)
         check_sums(tap, program)
-        check_resize(tap, program)
-        check_crash(tap, program)
-        check_stop(tap, program)
+        with paced([program.pid]):
+            check_resize(tap, program)
+            check_crash(tap, program)
+            check_stop(tap, program)
     tap.finish()
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The page of a busy host's recording (busy_host.py), whose flame graph has sixty times more frames than the page draws:
 zooms and searches, drawn at random, against sums over the exported folded stacks, and their gestures in a headless
-Chromium. The long tier has all sizes and colours. Prints TAP; screenshots are left in build/integration/viewer/.
+Chromium. The long tier has more of them, and all sizes and colours. Prints TAP; screenshots are left in build/integration/viewer/.
 """
 import collections
 import os
@@ -19,8 +19,8 @@ from harness import IS_LONG, Agent, Tap
 from viewer_busy_page import check_page
 from viewer_pages import Api, Page, name_of, wait_for_file
 
-ZOOMS = 50
-WORDS = 40
+ZOOMS = 50 if IS_LONG else 25
+WORDS = 40 if IS_LONG else 20
 EXPRESSIONS = ["^(m|re)?(alloc|ad)", r"_\d{3}\b", r"^std::|handle.*\(int\)$", "[xyz]+_?wait", r"\.(get|lock)$",
                "^ep_poll$", "(commit|parse){1,2}[^_]", r"^\w+#\w+$", "query|scan|^search$", "a.b.c"]
 MAX_NODES = 10000

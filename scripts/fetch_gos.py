@@ -19,6 +19,8 @@ import subprocess
 import sys
 
 DIRECTORY = pathlib.Path.home() / ".cache/allframes/go"
+# Compiled packages, for all clones: Go finds them by the content of the sources, the version and the flags.
+BUILD_CACHE = pathlib.Path.home() / ".cache/allframes/go-build"
 # One for each layout of the tables, and for each way in which the runtime shows inlined functions.
 VERSIONS = ["1.11.13", "1.12.17", "1.13.15", "1.15.15", "1.16.15", "1.17.13", "1.18.10", "1.19.13",
             "1.20.14", "1.21.13", "1.22.12", "1.23.12", "1.24.0", "1.25.14", "1.26.11", "1.27.4"]

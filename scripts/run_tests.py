@@ -5,7 +5,8 @@
     run_tests.py [--long] [--only TEXT | --one NAME | --part PART] [PROGRAM...]
 
 PROGRAM are built unit tests; scripts are found (test_programs.py). Tests run side by side, those that
-need the machine for themselves at the end, one after the other. --long sets ALLFRAMES_LONG=1 for all
+need the machine for themselves at the end, one after the other; before them those that only unit tests may run
+beside, when all other scripts have ended. --long sets ALLFRAMES_LONG=1 for all
 and runs the parts of the long tier that have not passed yet for this tree (long_parts.py), or the one
 of --part.
 
@@ -62,14 +63,20 @@ class Runner:
 
     def start(self, test):
         """The future Outcome of @test."""
-        pool = self._waiting_pool if test.is_waiting else self._pool
+        pool = self._waiting_pool if test.is_waiting or test.is_apart else self._pool
         return pool.submit(test_programs.run_test, test, self._environment, self._long_tier)
 
     def run(self, tests):
         """Outcomes of @tests as they come: first of those that may run side by side."""
-        runs = [self.start(test) for test in tests if not test.is_alone]
-        for finished in concurrent.futures.as_completed(runs):
-            yield finished.result()
+        runs = {self.start(test): test for test in tests if not test.is_alone and not test.is_apart}
+        apart = [test for test in tests if test.is_apart]
+        while runs or apart:
+            if all(test.is_unit for test in runs.values()):
+                runs |= {self.start(test): test for test in apart}
+                apart = []
+            for finished in concurrent.futures.wait(runs, return_when=concurrent.futures.FIRST_COMPLETED).done:
+                del runs[finished]
+                yield finished.result()
         for test in tests:
             if test.is_alone:
                 yield self.start(test).result()

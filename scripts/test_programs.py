@@ -7,6 +7,7 @@ FOLDER/tests/NAME_test.py or .sh, or integration/NAME_test.py or .sh. All print 
     # long                    it belongs to the long tier only, as do scripts in a folder called long
     # time limit: 900 s       after this time it counts as hanging
     # alone: REASON           nothing may run beside it
+    # apart: REASON           no other script may run beside it, only unit tests, which start no agent
     # waits: REASON           it needs a CPU for little of its time: one such script runs beside the others
 """
 
@@ -33,6 +34,7 @@ SKIP = re.compile(r"#\s*skip\b", re.IGNORECASE)
 TIME_LIMIT = re.compile(r"^#\s*time limit:\s*(\d+)\s*s\s*$")
 LONG = re.compile(r"^#\s*long\s*$")
 ALONE = re.compile(r"^#\s*alone:\s*\S")
+APART = re.compile(r"^#\s*apart:\s*\S")
 WAITS = re.compile(r"^#\s*waits:\s*\S")
 
 # A failure that is never tried again; a test marks it by the line `# final: WHY`.
@@ -48,6 +50,7 @@ class Test:
     limit_s: int
     is_long: bool = False
     is_alone: bool = False
+    is_apart: bool = False
     is_waiting: bool = False
     is_unit: bool = False
 
@@ -109,7 +112,8 @@ def script_test(path):
     limits = [int(match.group(1)) for line in head if (match := TIME_LIMIT.match(line))]
     return Test(name, [str(path)], limits[0] if limits else SCRIPT_LIMIT_S,
                 is_long="long" in path.parts or any(map(LONG.match, head)),
-                is_alone=any(map(ALONE.match, head)), is_waiting=any(map(WAITS.match, head)))
+                is_alone=any(map(ALONE.match, head)), is_apart=any(map(APART.match, head)),
+                is_waiting=any(map(WAITS.match, head)))
 
 
 def find_scripts():

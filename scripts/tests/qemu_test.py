@@ -113,11 +113,15 @@ sed "s/^/GUEST command /" /tmp/command.folded
 run_time() { awk '{ print $1 }' /proc/$1/schedstat; }
 /calls calls &
 target=$!
+while [ $(ticks $target) -lt 20 ]; do sleep 0.2; done
+# Stopped until it is counted, so that the agent gets ready the sooner.
+kill -STOP $target
 first=$(run_time $target)
 /agent -accounting -report -json >/tmp/costs 2>/tmp/log &
 agent=$!
 while ! grep -q "^info: sampling " /tmp/log && kill -0 $agent; do sleep 0.2; done
 second=$(run_time $target)
+kill -CONT $target
 dd if=/agent of=/dev/null bs=4096 count=%(pages)d 2>/dev/null
 sleep 6
 third=$(run_time $target)

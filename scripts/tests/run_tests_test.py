@@ -131,10 +131,13 @@ class Programs(unittest.TestCase):
             test = test_programs.script_test(path)
             path.write_text("#!/bin/sh\n# alone: it measures memory\n", encoding="utf-8")
             alone = test_programs.script_test(path)
+            path.write_text("#!/bin/sh\n# apart: it keeps agents waiting\n", encoding="utf-8")
+            apart = test_programs.script_test(path)
             path.write_text("#!/bin/sh\n# waits: for a server\n", encoding="utf-8")
             waiting = test_programs.script_test(path)
         self.assertEqual((test.limit_s, test.is_long, test.is_alone), (77, True, False))
-        self.assertTrue(alone.is_alone and not alone.is_waiting)
+        self.assertTrue(alone.is_alone and not alone.is_waiting and not alone.is_apart)
+        self.assertTrue(apart.is_apart and not apart.is_alone and not apart.is_waiting)
         self.assertTrue(waiting.is_waiting and not waiting.is_alone)
 
     def test_in_the_long_tier_all_have_more_time(self):
@@ -204,6 +207,13 @@ if [ "$n" -lt %d ]; then echo "not ok 1 - it is quick"; %s exit 1; fi; echo "ok 
     def test_three_unsteady_tests_fail_the_run(self):
         counts, _, _ = self.run_scripts(*[self.FAILING % (1, "")] * 3)
         self.assertEqual(counts, (3, 1, 0))
+
+    def test_a_script_that_others_disturb_waits_until_they_have_ended(self):
+        counts, printed, _ = self.run_scripts(
+            '# apart: it looks for the other\n[ -e "${0%/*}/ended" ] || printf "not "; echo "ok 1 - it has ended"',
+            'sleep 1; touch "${0%/*}/ended"; echo ok 1 - other')
+        self.assertEqual(counts, (2, 0, 0))
+        self.assertNotIn("unsteady:", printed)
 
     def test_six_failures_are_not_tried_again(self):
         counts, printed, _ = self.run_scripts(*[self.FAILING % (1, "")] * 6)

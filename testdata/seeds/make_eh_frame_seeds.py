@@ -67,6 +67,15 @@ deref:
     .cfi_escape 0x16, 16, 2, 0x77, 0
     .zero 8
     .cfi_endproc
+constants:
+    .cfi_startproc
+    .cfi_escape 0x0f, 0x2d, 0x77, 8, 0x08, 8, 0x22, 0x09, 0xf8, 0x1c, 0x0a, 8, 0, 0x22, 0x0b, 8, 0, 0x22
+    .cfi_escape 0x0c, 8, 0, 0, 0, 0x22, 0x0d, 8, 0, 0, 0, 0x22, 0x0e, 8, 0, 0, 0, 0, 0, 0, 0, 0x22
+    .cfi_escape 0x10, 8, 0x22, 0x11, 8, 0x22, 0x96
+    .zero 8
+    .cfi_escape 0x0f, 8, 0x77, 8, 0x71, 0, 0x38, 0x1e, 0x22, 6
+    .zero 8
+    .cfi_endproc
 restore_rt:
     .cfi_startproc
     .cfi_signal_frame
@@ -141,6 +150,10 @@ def main():
                          (COMMON + X86_ONLY).replace("70000", "300"),
                          {"FP": "rbp", "SP": "rsp", "LR": "rip"}, "short.so")
         (SEEDS / "elf").write_bytes(b"\2" + short)
+        debug = assemble(folder, ["gcc", "-shared", "-nostdlib", "-Wl,-z,noseparate-code"],
+                         ".cfi_sections .debug_frame\n" + (COMMON + X86_ONLY).replace("70000", "300"),
+                         {"FP": "rbp", "SP": "rsp", "LR": "rip"}, "debug.so")
+        (SEEDS / "debug_frame").write_bytes(b"\2" + debug)
         stripped = bytearray(short)
         stripped[40:48] = bytes(8)
         stripped[60:64] = bytes(4)
