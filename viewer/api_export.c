@@ -44,13 +44,19 @@ enum {
 VECTOR_DEFINE(stored_sample_vector, struct stored_sample)
 VECTOR_DEFINE(trace_vector, struct trace *)
 
+/* As traces_equal() compares. No padding. */
+struct trace_key {
+	struct hash128 hash;
+	uint64_t executables_hash;
+};
+
 struct export_content {
 	/* Maps key and CPU to an index in stored. */
 	struct hash_map indexes;
 	struct stored_sample_vector stored;
-	/* The stacks of the stored samples, and a map to them from struct stack_identity. */
+	/* The stacks of the stored samples, and a map to them from struct trace_key. */
 	struct trace_vector traces;
-	struct hash_map traces_by_identity;
+	struct hash_map known_traces;
 	size_t traces_bytes;
 	/* Times of the first stored sample, of the second, ...; NULL if times are not wanted. */
 	uint64_t *times;
@@ -62,7 +68,7 @@ struct export_content {
 static void content_deinit(struct export_content *content)
 {
 	hash_map_deinit(&content->indexes);
-	hash_map_deinit(&content->traces_by_identity);
+	hash_map_deinit(&content->known_traces);
 	for (size_t i = 0; i < content->traces.count; i++)
 		trace_unref(content->traces.items[i]);
 	trace_vector_deinit(&content->traces);
@@ -71,12 +77,10 @@ static void content_deinit(struct export_content *content)
 	free(content->values);
 }
 
-static int make_trace(const struct question *question, uint32_t key,
-		      const struct stack_identity *identity, struct export_content *content,
-		      struct trace **made)
+static int add_trace(struct export_content *content, struct trace *trace,
+		     const struct trace_key *key)
 {
-	struct trace *trace = history_key_trace(&question->view.keys, key);
-	int err = trace ? trace_vector_push(&content->traces, trace) : -ENOMEM;
+	int err = trace_vector_push(&content->traces, trace_ref(trace));
 
 	if (err) {
 		trace_unref(trace);
@@ -87,22 +91,29 @@ static int make_trace(const struct question *question, uint32_t key,
 		return fail(-EINVAL,
 			    "the stacks take more than %d MiB: choose a shorter time or a filter",
 			    EXPORT_STACKS_MAX_BYTES >> 20);
-	*made = trace;
-	return hash_map_set_bytes(&content->traces_by_identity, identity, sizeof(*identity),
-				  (uintptr_t)trace);
+	return hash_map_set_bytes(&content->known_traces, key, sizeof(*key), (uintptr_t)trace);
 }
 
 /* The trace of a key's stack, which @content owns. Equal stacks have the same one. */
-static int find_trace(const struct question *question, uint32_t key, struct export_content *content,
-		      struct trace **trace)
+static int find_trace(const struct question *question, uint32_t id, struct export_content *content,
+		      struct trace **found)
 {
-	struct stack_identity identity = history_key_identity(&question->view.keys, key);
+	struct trace *trace = history_key_trace(&question->view.keys, id);
+	struct trace_key key;
 	uint64_t known;
+	int err = 0;
 
-	if (!hash_map_find_bytes(&content->traces_by_identity, &identity, sizeof(identity), &known))
-		return make_trace(question, key, &identity, content, trace);
-	*trace = (struct trace *)(uintptr_t)known;
-	return 0;
+	if (!trace)
+		return -ENOMEM;
+	key = (struct trace_key){ trace->hash, trace->executables_hash };
+	if (hash_map_find_bytes(&content->known_traces, &key, sizeof(key), &known)) {
+		*found = (struct trace *)(uintptr_t)known;
+	} else {
+		*found = trace;
+		err = add_trace(content, trace, &key);
+	}
+	trace_unref(trace);
+	return err;
 }
 
 static int store_sample(struct question *question, const struct history_sample *sample,

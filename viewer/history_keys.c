@@ -15,10 +15,8 @@
 #include "reporter/packed_numbers.h"
 
 enum {
-	/* The packed number of a key's context and its flags. */
-	CONTEXT_MAX_BYTES = 4,
+	/* So that the packed number of a key's context and its flags has 4 bytes at most. */
 	CONTEXT_LIMIT = 1 << 26,
-	TAIL_MAX_BYTES = STACK_PART_BYTES - CONTEXT_MAX_BYTES,
 	/* An address with 2 bits in groups of 7, and the id of a shape. */
 	FRAME_MAX_BYTES = (SHAPE_ADDRESS_BITS + 2 + 6) / 7 + PACKED_32_MAX_BYTES,
 	IS_COMPLETE = 1,
@@ -29,16 +27,16 @@ enum {
 };
 
 _Static_assert((int)FRAME_MAX_BYTES <= (int)STACK_PART_BYTES, "a part holds a frame");
-_Static_assert(sizeof(struct stack_identity) == sizeof(uint32_t) + TAIL_MAX_BYTES,
-	       "an identity is all of a stack's last part");
+_Static_assert(sizeof(struct stack_identity) >= sizeof(struct stack_part_value),
+	       "an identity has a caller and the frames of a key");
 
 #define ADDRESS_MASK ((UINT64_C(1) << SHAPE_ADDRESS_BITS) - 1)
 #define NO_SHAPE UINT32_MAX
 
 /* The key of a trace in a context. All zero if there is none. */
 struct recent_key {
+	/* With the hash of the executables. */
 	struct hash128 hash;
-	uint64_t executables_hash;
 	/* The context with its flags, plus 1. */
 	uint32_t context;
 	uint32_t id;
@@ -62,7 +60,7 @@ int history_keys_init(struct history_keys *keys)
 		.no_trace = trace_create(NULL, 0, false, false),
 	};
 	/* The tables have no limit of their own: the history drops the oldest samples. */
-	sample_table_init(&keys->contexts, SIZE_MAX, false);
+	sample_table_init(&keys->contexts, SIZE_MAX);
 	frame_shapes_init(&keys->shapes);
 	stack_parts_init(&keys->callers);
 	stack_parts_init(&keys->keys);
@@ -212,7 +210,8 @@ static int push_frame(struct packed_stack *stack, const struct frame *frame)
 	return 0;
 }
 
-static int push_frames(struct packed_stack *stack, const struct trace *trace)
+/* Leaves at most @tail_max_bytes in the content. */
+static int push_frames(struct packed_stack *stack, const struct trace *trace, size_t tail_max_bytes)
 {
 	int err = 0;
 
@@ -221,8 +220,7 @@ static int push_frames(struct packed_stack *stack, const struct trace *trace)
 
 		err = push_frame(stack, &frame);
 	}
-	/* The rule is the same for all contexts, so that equal stacks have equal identities. */
-	if (!err && stack->length > TAIL_MAX_BYTES)
+	if (!err && stack->length > tail_max_bytes)
 		err = complete_part(stack);
 	return err;
 }
@@ -246,14 +244,13 @@ static int add_key(struct history_keys *keys, const struct trace *trace, uint32_
 {
 	struct packed_stack stack = { .keys = keys, .shape = NO_SHAPE };
 	struct stack_part_value key = { 0 };
-	uint8_t *end;
+	uint8_t *tail = packed_put(key.content, context);
 	int err = reserve_freed(keys);
 
 	if (!err)
-		err = push_frames(&stack, trace);
+		err = push_frames(&stack, trace, (size_t)(key.content + STACK_PART_BYTES - tail));
 	if (!err) {
-		end = packed_put(key.content, context);
-		memcpy(end, stack.value.content, stack.length);
+		memcpy(tail, stack.value.content, stack.length);
 		key.caller = stack.value.caller;
 		err = stack_parts_add(&keys->keys, &key, id, is_new);
 	}
@@ -268,10 +265,10 @@ static uint32_t trace_flags(const struct trace *trace)
 	       (trace->is_kernel_thread ? IS_KERNEL_THREAD : 0);
 }
 
-static bool is_recent(const struct recent_key *recent, const struct trace *trace, uint32_t context)
+static struct hash128 trace_hash(const struct trace *trace)
 {
-	return recent->context == context + 1 && hash128_equal(recent->hash, trace->hash) &&
-	       recent->executables_hash == trace->executables_hash;
+	return (struct hash128){ .high = trace->hash.high ^ trace->executables_hash,
+				 .low = trace->hash.low };
 }
 
 /* The slot of the cache; NULL without memory. */
@@ -294,15 +291,15 @@ static int find_key(struct history_keys *keys, const struct trace *trace, uint32
 	int err;
 
 	*is_new = false;
-	if (recent && is_recent(recent, trace, context)) {
+	if (recent && recent->context == context + 1 &&
+	    hash128_equal(recent->hash, trace_hash(trace))) {
 		*id = recent->id;
 		stack_part_at(keys->keys.pool.blocks.items, *id)->uses++;
 		return 0;
 	}
 	err = add_key(keys, trace, context, id, is_new);
 	if (!err && recent)
-		*recent = (struct recent_key){ .hash = trace->hash,
-					       .executables_hash = trace->executables_hash,
+		*recent = (struct recent_key){ .hash = trace_hash(trace),
 					       .context = context + 1,
 					       .id = *id };
 	return err;
@@ -418,12 +415,11 @@ struct stack_identity history_key_identity(const struct history_keys_snapshot *s
 					   uint32_t id)
 {
 	const struct stack_part_value *value = key_value(snapshot, id);
-	struct stack_identity identity;
+	struct stack_identity identity = { .words = { value->caller } };
 	const uint8_t *tail;
 
 	key_context(value, &tail);
-	memcpy(identity.words, &value->caller, sizeof(value->caller));
-	memcpy((uint8_t *)identity.words + sizeof(value->caller), tail, TAIL_MAX_BYTES);
+	memcpy(&identity.words[1], tail, (size_t)(value->content + STACK_PART_BYTES - tail));
 	return identity;
 }
 

@@ -76,9 +76,12 @@ int history_keys_snapshot_init(struct history_keys_snapshot *snapshot,
 			       const struct history_keys *keys);
 void history_keys_snapshot_deinit(struct history_keys_snapshot *snapshot);
 
-/** Identifies the frames of a stack, among the keys that exist at one time. */
+/**
+ * Identifies the frames of a stack, among the keys that exist at one time. Equal stacks of different contexts mostly have the same
+ * identity, and stacks that differ never do.
+ */
 struct stack_identity {
-	uint64_t words[2];
+	uint64_t words[3];
 };
 
 /** The stack of a key, as struct trace has it. */

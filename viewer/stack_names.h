@@ -106,7 +106,7 @@ size_t stack_names_bytes(const struct stack_names *names);
 void stack_names_begin(struct stack_names *names, uint64_t generation);
 
 /**
- * The list of the stack of @key, for which stack_names_tidy() was called with @view. Equal stacks have the same list. Borrowed until the next
+ * The list of the stack of @key, for which stack_names_tidy() was called with @view. Equal stacks mostly have the same list. Borrowed until the next
  * begin. -ENOMEM; -EINVAL: the lists are too large.
  */
 int stack_names_list(struct stack_names *names, const struct history_view *view, uint32_t key,

@@ -69,11 +69,7 @@ static void link_part(const struct stack_parts *parts, uint32_t id)
 static void unlink_part(struct stack_parts *parts, uint32_t id)
 {
 	const struct stack_part *part = stack_part_at(parts->pool.blocks.items, id);
-	uint64_t hash = value_hash(&part->value);
-	uint32_t *link = bucket_of(parts, hash);
-
-	if (parts->recent[hash % STACK_PARTS_RECENT].link == id + 1)
-		parts->recent[hash % STACK_PARTS_RECENT].link = 0;
+	uint32_t *link = bucket_of(parts, value_hash(&part->value));
 
 	while (*link != id + 1)
 		link = &stack_part_at(parts->pool.blocks.items, *link - 1)->next;
@@ -142,30 +138,16 @@ static bool link_leads_to(const struct stack_parts *parts, uint32_t link,
 		       sizeof(*value));
 }
 
-static uint32_t find_in_bucket(const struct stack_parts *parts,
-			       const struct stack_part_value *value, uint64_t hash)
+static bool find(const struct stack_parts *parts, const struct stack_part_value *value,
+		 uint32_t *id)
 {
-	uint32_t link = parts->bucket_count ? *bucket_of(parts, hash) : 0;
+	uint32_t link = parts->bucket_count ? *bucket_of(parts, value_hash(value)) : 0;
 
 	while (link && !link_leads_to(parts, link, value))
 		link = stack_part_at(parts->pool.blocks.items, link - 1)->next;
+	if (link)
+		*id = link - 1;
 	return link;
-}
-
-static bool find(struct stack_parts *parts, const struct stack_part_value *value, uint32_t *id)
-{
-	uint64_t hash = value_hash(value);
-	size_t slot = hash % STACK_PARTS_RECENT;
-	uint32_t half = (uint32_t)(hash >> 32), link = parts->recent[slot].link;
-
-	if (!link || parts->recent[slot].hash != half || !link_leads_to(parts, link, value))
-		link = find_in_bucket(parts, value, hash);
-	if (!link)
-		return false;
-	parts->recent[slot].hash = half;
-	parts->recent[slot].link = link;
-	*id = link - 1;
-	return true;
 }
 
 /* --- parts --- */

@@ -16,7 +16,6 @@
 
 enum {
 	STACK_PART_BYTES = 16,
-	STACK_PARTS_RECENT = 1024,
 };
 
 /** A caller's id plus 1, or this. */
@@ -45,11 +44,6 @@ struct stack_parts {
 	/** A hash table with chains, which grows and shrinks by one bucket at a time (linear hashing, Litwin 1980). */
 	struct stack_bucket_vector buckets;
 	uint32_t bucket_count;
-	/** By hash: half of the hash, and the id of the part that was found last, plus 1. The callers of most stacks are here. */
-	struct {
-		uint32_t hash;
-		uint32_t link;
-	} recent[STACK_PARTS_RECENT];
 	size_t buckets_bytes;
 };
 
