@@ -15,10 +15,10 @@
 
 enum {
 	/* Room in the newest chunk, divided for keys of two or three bytes and times of three. */
-	KEYS_MAX_BYTES = 24 << 10,
-	TIMES_MAX_BYTES = 28 << 10,
-	CPUS_MAX_BYTES = 12 << 10,
-	VALUES_MAX_BYTES = 48 << 10,
+	KEYS_MAX_BYTES = 12 << 10,
+	TIMES_MAX_BYTES = 14 << 10,
+	CPUS_MAX_BYTES = 6 << 10,
+	VALUES_MAX_BYTES = 24 << 10,
 	CHUNK_MAX_BYTES = KEYS_MAX_BYTES + TIMES_MAX_BYTES + CPUS_MAX_BYTES,
 	/* Dropping happens in steps: fractions of the retention, and of the memory for new keys. */
 	CHUNKS_PER_RETENTION = 60,
