@@ -376,7 +376,7 @@ const struct option option_table[] = {
 			"Limit of the memory for the page's samples and their stacks, 8M to 16384M.",
 		.details =
 			"If it is full, the oldest samples are dropped, and the page says from when on there are samples. "
-			"A sample takes some 6 bytes, and a distinct stack of 30 frames 650.",
+			"A sample takes some 6 bytes, and a distinct stack 60 to 90: stacks share their callers.",
 		.set = option_set_size,
 		.offset = offsetof(struct options, viewer.history_bytes),
 		.minimum = 8ULL << 20,

@@ -62,6 +62,46 @@ while True:
     base.execute("delete from words")
 """
 
+CPP_SOURCES = 8
+CPP_SOURCE = r"""
+#include <algorithm>
+#include <functional>
+#include <iostream>
+#include <map>
+#include <memory>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+template <int N> struct item_%(n)d { std::string name; std::map<std::string, std::vector<int>> values; item_%(n)d<N - 1> next; };
+template <> struct item_%(n)d<0> { std::string name; };
+std::string run_%(n)d(const std::string &text)
+{
+	static const std::regex pattern("([a-z]+)=([0-9]+)");
+	std::unordered_map<std::string, std::variant<int, std::string>> found;
+	std::smatch match;
+	std::string rest = text;
+	while (std::regex_search(rest, match, pattern)) {
+		found[match[1]] = std::stoi(match[2]);
+		rest = match.suffix();
+	}
+	std::vector<std::pair<std::string, int>> sorted;
+	for (auto &[key, value] : found)
+		std::visit([&](auto &&v) {
+			if constexpr (std::is_same_v<std::decay_t<decltype(v)>, int>)
+				sorted.emplace_back(key, v + %(n)d);
+		}, value);
+	std::sort(sorted.begin(), sorted.end(), [](auto &a, auto &b) { return a.second < b.second; });
+	std::ostringstream out;
+	item_%(n)d<12> items;
+	for (auto &[key, value] : sorted)
+		out << key << value << items.name;
+	return out.str();
+}
+"""
+
 FOREVER = 'while :; do %s; done'
 
 
@@ -88,14 +128,14 @@ def mix_commands(directory):
 
 
 class Mix(ProcessGroups):
-    """All programs of the mix; they end with the context."""
+    """All programs of the mix but those in @without; they end with the context."""
 
-    def __init__(self, directory):
+    def __init__(self, directory, without=()):
         super().__init__()
         write_sources(directory)
         self.names = []
         for name, command in mix_commands(directory):
-            if shutil.which(name):
+            if shutil.which(name) and name not in without:
                 self._start(name, command)
         self._start("sqlite", [sys.executable, "-c", DATA_BASE])
         for name in build_targets.build(PROGRAMS):
@@ -104,3 +144,17 @@ class Mix(ProcessGroups):
     def _start(self, name, command):
         self.names.append(name)
         self.start(command)
+
+
+class CppBuild(ProcessGroups):
+    """Two jobs that compile C++ sources with templates of the standard library."""
+
+    def __init__(self, directory):
+        super().__init__()
+        for n in range(CPP_SOURCES):
+            with open(os.path.join(directory, "file_%d.cc" % n), "w", encoding="ascii") as file:
+                file.write(CPP_SOURCE % {"n": n})
+        for job in range(2):
+            compile_all = ('for file in "%s"/file_*.cc; do g++ -O2 -c "$file" -o "%s/out_%d.o"; done'
+                           % (directory, directory, job))
+            self.start(["sh", "-c", FOREVER % compile_all])

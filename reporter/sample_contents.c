@@ -62,7 +62,7 @@ struct sample_contents *sample_contents_create(const struct sample_store_options
 	if (!contents)
 		return NULL;
 	contents->options = *options;
-	sample_table_init(&contents->table, options->max_bytes, false);
+	sample_table_init(&contents->table, options->max_bytes);
 	return contents;
 }
 

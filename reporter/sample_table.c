@@ -114,22 +114,11 @@ static const struct interner_ops text_ops = { text_hash, text_equal, text_bytes,
 static const struct interner_ops label_ops = { labels_hash, labels_equal, labels_bytes, labels_keep,
 					       free };
 
-enum {
-	/*
-	 * Memory besides the binary itself: the map's entry, and malloc's overhead for its two
-	 * blocks.
-	 */
-	BINARY_ENTRY_BYTES = 80,
-};
-
 /* --- the table --- */
 
-void sample_table_init(struct sample_table *table, size_t max_bytes, bool counts_binaries)
+void sample_table_init(struct sample_table *table, size_t max_bytes)
 {
-	*table = (struct sample_table){
-		.max_bytes = max_bytes,
-		.counts_binaries = counts_binaries,
-	};
+	*table = (struct sample_table){ .max_bytes = max_bytes };
 	interner_init(&table->traces, &trace_ops);
 	interner_init(&table->processes, &process_ops);
 	interner_init(&table->strings, &text_ops);
@@ -143,7 +132,6 @@ void sample_table_freeze(struct sample_table *table)
 	sample_block_vector_deinit(&table->blocks);
 	table->used = 0;
 	id_index_deinit(&table->index);
-	hash_map_deinit(&table->binaries);
 	interner_freeze(&table->traces);
 	interner_freeze(&table->processes);
 	interner_freeze(&table->strings);
@@ -227,78 +215,10 @@ static void drop_part(struct sample_table *table, struct interner *interner, con
 		table->bytes -= interner_remove(interner, interned);
 }
 
-static size_t binary_cost(const struct binary *binary)
-{
-	return binary_bytes(binary) + BINARY_ENTRY_BYTES;
-}
-
-static void uncount_binaries(struct sample_table *table, const struct trace *trace, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++) {
-		const struct binary *binary = trace_binaries(trace)[i];
-		uint64_t users = 0;
-
-		hash_map_find(&table->binaries, (uintptr_t)binary, &users);
-		if (users > 1) {
-			/* The key exists, so this needs no memory. */
-			(void)hash_map_set(&table->binaries, (uintptr_t)binary, users - 1);
-			continue;
-		}
-		hash_map_remove(&table->binaries, (uintptr_t)binary, NULL);
-		table->bytes -= binary_cost(binary);
-	}
-}
-
-/* Counts the binaries of a new trace; on failure none of them is counted. */
-static int count_binaries(struct sample_table *table, const struct trace *trace)
-{
-	for (uint32_t i = 0; i < trace->binary_count; i++) {
-		const struct binary *binary = trace_binaries(trace)[i];
-		uint64_t users = 0;
-		bool is_known = hash_map_find(&table->binaries, (uintptr_t)binary, &users);
-
-		if (hash_map_set(&table->binaries, (uintptr_t)binary, users + 1)) {
-			uncount_binaries(table, trace, i);
-			return -ENOMEM;
-		}
-		if (!is_known)
-			table->bytes += binary_cost(binary);
-	}
-	return 0;
-}
-
-static int intern_trace(struct sample_table *table, struct trace *trace, struct trace **interned)
-{
-	size_t bytes = table->bytes;
-	int err = intern(table, &table->traces, trace, (void **)interned);
-
-	if (err || !table->counts_binaries || table->bytes == bytes)
-		return err;
-	err = count_binaries(table, *interned);
-	if (err) {
-		drop_part(table, &table->traces, *interned);
-		*interned = NULL;
-	}
-	return err;
-}
-
-static void drop_trace(struct sample_table *table, struct trace *interned)
-{
-	size_t bytes = table->bytes;
-
-	if (!interned)
-		return;
-	trace_ref(interned);
-	drop_part(table, &table->traces, interned);
-	if (table->counts_binaries && table->bytes != bytes)
-		uncount_binaries(table, interned, interned->binary_count);
-	trace_unref(interned);
-}
-
 /* Drops the parts of @sample; some may be missing. */
 static void drop_parts(struct sample_table *table, const struct sample *sample)
 {
-	drop_trace(table, sample->trace);
+	drop_part(table, &table->traces, sample->trace);
 	drop_part(table, &table->processes, sample->process);
 	drop_part(table, &table->labels, sample->labels);
 	for (uint32_t i = 0; i < SAMPLE_ATTRIBUTE_COUNT; i++)
@@ -325,7 +245,7 @@ static int intern_attribute(struct sample_table *table, const struct sample *sam
 static int intern_parts(struct sample_table *table, const struct sample *sample,
 			struct sample *interned)
 {
-	int err = intern_trace(table, sample->trace, &interned->trace);
+	int err = intern(table, &table->traces, sample->trace, (void **)&interned->trace);
 
 	if (!err)
 		err = intern(table, &table->processes, sample->process,

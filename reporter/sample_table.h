@@ -8,7 +8,6 @@
 #ifndef REPORTER_SAMPLE_TABLE_H
 #define REPORTER_SAMPLE_TABLE_H
 
-#include "lib/base/hash_map.h"
 #include "lib/base/vector.h"
 #include "lib/model/sample.h"
 #include "reporter/free_ids.h"
@@ -40,16 +39,12 @@ struct sample_table {
 	struct interner processes;
 	struct interner strings;
 	struct interner labels;
-	/** If set, binaries maps a binary's address to the number of traces that have it. */
-	bool counts_binaries;
-	struct hash_map binaries;
 	/** The approximate memory of the table, and its limit, which the user may change. */
 	size_t bytes;
 	size_t max_bytes;
 };
 
-/** With @counts_binaries, the binaries of the traces count as memory of the table, too. */
-void sample_table_init(struct sample_table *table, size_t max_bytes, bool counts_binaries);
+void sample_table_init(struct sample_table *table, size_t max_bytes);
 void sample_table_deinit(struct sample_table *table);
 
 /**

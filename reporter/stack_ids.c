@@ -97,23 +97,38 @@ static int push_native_frame(struct stack_ids *ids, const struct frame *frame,
 	return err;
 }
 
+static int push_frame(struct stack_ids *ids, const struct frame *frame, struct number_vector *stack)
+{
+	if (frame_carries_name(frame))
+		return expand_frame(ids, frame, stack);
+	if (!ids->recent_frames)
+		ids->recent_frames = calloc(1 << RECENT_FRAMES_BITS, sizeof(struct recent_frame));
+	return ids->recent_frames ? push_native_frame(ids, frame, stack) : -ENOMEM;
+}
+
 int stack_ids_append(struct stack_ids *ids, const struct trace *trace, struct number_vector *stack)
 {
 	int err = 0;
 
-	if (!ids->recent_frames)
-		ids->recent_frames = calloc(1 << RECENT_FRAMES_BITS, sizeof(struct recent_frame));
-	if (!ids->recent_frames)
-		return -ENOMEM;
 	for (uint32_t i = trace->frame_count; i-- > 0 && !err;) {
 		struct frame frame;
 
-		if (!trace_shown_frame(trace, i, ids->lookup, &frame))
-			continue;
-		if (!frame_carries_name(&frame))
-			err = push_native_frame(ids, &frame, stack);
-		else
-			err = expand_frame(ids, &frame, stack);
+		if (trace_shown_frame(trace, i, ids->lookup, &frame))
+			err = push_frame(ids, &frame, stack);
+	}
+	return err;
+}
+
+int stack_ids_append_frames(struct stack_ids *ids, const struct frame *frames, size_t count,
+			    struct number_vector *stack)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < count && !err; i++) {
+		struct frame frame = frames[i];
+
+		if (frame_is_shown(&frame, i + 1 < count ? &frames[i + 1] : NULL, ids->lookup))
+			err = push_frame(ids, &frame, stack);
 	}
 	return err;
 }

@@ -34,4 +34,8 @@ void stack_ids_deinit(struct stack_ids *ids);
 /** Appends the ids of @trace to @stack, outermost first. -ENOMEM. */
 int stack_ids_append(struct stack_ids *ids, const struct trace *trace, struct number_vector *stack);
 
+/** The same for @count frames, outermost first. */
+int stack_ids_append_frames(struct stack_ids *ids, const struct frame *frames, size_t count,
+			    struct number_vector *stack);
+
 #endif

@@ -65,24 +65,30 @@ static uint32_t traits_of(const struct frame *frame, struct symbol_lookup *looku
 	return lookup->ops->traits(lookup, frame->binary, frame_lookup_address(frame));
 }
 
-bool trace_shown_frame(const struct trace *trace, uint32_t index, struct symbol_lookup *lookup,
-		       struct frame *frame)
+bool frame_is_shown(struct frame *frame, const struct frame *callee, struct symbol_lookup *lookup)
 {
-	struct frame callee;
 	uint32_t traits;
 
-	*frame = trace_frame(trace, index);
 	if (!lookup || !lookup->ops->traits)
 		return true;
 	traits = traits_of(frame, lookup);
 	if (!(traits & (FUNCTION_IS_GENERATED | FUNCTION_BEGINS_GENERATED)))
 		return true;
-	if (index) {
-		callee = trace_frame(trace, index - 1);
-		if (traits_of(&callee, lookup) & FUNCTION_SHOWS_GENERATED)
-			frame->flags |= FRAME_SHOWS_GENERATED;
-	}
+	if (callee && traits_of(callee, lookup) & FUNCTION_SHOWS_GENERATED)
+		frame->flags |= FRAME_SHOWS_GENERATED;
 	return !(traits & FUNCTION_IS_GENERATED) || frame->flags & FRAME_SHOWS_GENERATED;
+}
+
+bool trace_shown_frame(const struct trace *trace, uint32_t index, struct symbol_lookup *lookup,
+		       struct frame *frame)
+{
+	struct frame callee;
+
+	*frame = trace_frame(trace, index);
+	if (!index)
+		return frame_is_shown(frame, NULL, lookup);
+	callee = trace_frame(trace, index - 1);
+	return frame_is_shown(frame, &callee, lookup);
 }
 
 static bool is_inlined_name(const struct frame *frame)

@@ -68,10 +68,13 @@ uint32_t name_frame(const struct frame *frame, struct symbol_lookup *lookup,
 		    struct named_frame *names);
 
 /**
- * Like trace_frame(), but sets FRAME_SHOWS_GENERATED if it applies. False if the frame is not shown
- * because a compiler generated its function, such as a wrapper in Go. runtime.Callers() leaves
- * these out too, unless a panic came from them.
+ * Sets FRAME_SHOWS_GENERATED in @frame if it applies; @callee is the next frame towards the leaf, or NULL. False if the
+ * frame is not shown because a compiler generated its function, such as a wrapper in Go. runtime.Callers() leaves these out
+ * too, unless a panic came from them.
  */
+bool frame_is_shown(struct frame *frame, const struct frame *callee, struct symbol_lookup *lookup);
+
+/** Like trace_frame(), with frame_is_shown(). */
 bool trace_shown_frame(const struct trace *trace, uint32_t index, struct symbol_lookup *lookup,
 		       struct frame *frame);
 

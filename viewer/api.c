@@ -250,19 +250,6 @@ static int ask(struct question *question, struct api_answer *answer, json_t *obj
 	return fail(-ENOENT, "there is no such question");
 }
 
-/* Only stacks that the history has dropped are to be tidied, which takes a look at each. */
-static void begin_names(struct api *api)
-{
-	uint64_t generation = read_totals(api, 0).names_generation;
-	struct history_facts facts;
-
-	history_facts(api->config.history, &facts);
-	if (facts.drops == api->tidied_drops && stack_names_are_current(&api->names, generation))
-		return;
-	api->tidied_drops = facts.drops;
-	stack_names_begin(&api->names, generation);
-}
-
 /* The lists of stacks share the memory of a live history. */
 static void reserve_names(struct api *api)
 {
@@ -283,7 +270,7 @@ static int ask_of_samples(struct api *api, const struct api_request *request,
 	if (request->is_post)
 		return fail(-EPERM, "that is asked for by GET");
 	api->idle_tidies = 0;
-	begin_names(api);
+	stack_names_begin(&api->names, read_totals(api, 0).names_generation);
 	err = question_init(&question, api, request);
 	if (err)
 		return err;
@@ -297,12 +284,23 @@ static int ask_of_samples(struct api *api, const struct api_request *request,
 	return err;
 }
 
+/* Without memory, the lists stay for now. */
+static void tidy_names(struct api *api)
+{
+	struct history_view view;
+
+	if (history_view_open(api->config.history, &view))
+		return;
+	stack_names_tidy(&api->names, &view);
+	history_view_close(&view);
+}
+
 void api_tidy(struct api *api)
 {
 	if (api->config.is_live && ++api->idle_tidies > TIDIES_WITHOUT_QUESTION)
 		stack_names_empty(&api->names);
 	else
-		stack_names_tidy(&api->names);
+		tidy_names(api);
 	reserve_names(api);
 }
 

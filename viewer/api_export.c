@@ -32,7 +32,8 @@ enum {
 	EXPORT_DISTINCT_MAX = 512 << 10,
 	EXPORT_TIMES_MAX = 2 << 20,
 	EXPORT_MAX_BYTES = 256 << 20,
-	/* Memory limit of the lists for folded stacks. */
+	/* Memory limit of the stacks, and of the lists for folded stacks. */
+	EXPORT_STACKS_MAX_BYTES = 128 << 20,
 	EXPORT_LISTS_MAX_BYTES = 128 << 20,
 	/* Limit of the exported page; a live page shows fewer nodes. */
 	PAGE_NODES = 20000,
@@ -41,11 +42,22 @@ enum {
 };
 
 VECTOR_DEFINE(stored_sample_vector, struct stored_sample)
+VECTOR_DEFINE(trace_vector, struct trace *)
+
+/* As traces_equal() compares. No padding. */
+struct trace_key {
+	struct hash128 hash;
+	uint64_t executables_hash;
+};
 
 struct export_content {
 	/* Maps key and CPU to an index in stored. */
 	struct hash_map indexes;
 	struct stored_sample_vector stored;
+	/* The stacks of the stored samples, and a map to them from struct trace_key. */
+	struct trace_vector traces;
+	struct hash_map known_traces;
+	size_t traces_bytes;
 	/* Times of the first stored sample, of the second, ...; NULL if times are not wanted. */
 	uint64_t *times;
 	/* The value at each time; NULL if each sample counts as one. */
@@ -56,18 +68,64 @@ struct export_content {
 static void content_deinit(struct export_content *content)
 {
 	hash_map_deinit(&content->indexes);
+	hash_map_deinit(&content->known_traces);
+	for (size_t i = 0; i < content->traces.count; i++)
+		trace_unref(content->traces.items[i]);
+	trace_vector_deinit(&content->traces);
 	stored_sample_vector_deinit(&content->stored);
 	free(content->times);
 	free(content->values);
 }
 
-static struct stored_sample stored_sample(const struct question *question,
-					  const struct history_sample *sample)
+static int add_trace(struct export_content *content, struct trace *trace,
+		     const struct trace_key *key)
+{
+	int err = trace_vector_push(&content->traces, trace_ref(trace));
+
+	if (err) {
+		trace_unref(trace);
+		return err;
+	}
+	content->traces_bytes += trace->bytes;
+	if (content->traces_bytes > EXPORT_STACKS_MAX_BYTES)
+		return fail(-EINVAL,
+			    "the stacks take more than %d MiB: choose a shorter time or a filter",
+			    EXPORT_STACKS_MAX_BYTES >> 20);
+	return hash_map_set_bytes(&content->known_traces, key, sizeof(*key), (uintptr_t)trace);
+}
+
+/* The trace of a key's stack, which @content owns. Equal stacks have the same one. */
+static int find_trace(const struct question *question, uint32_t id, struct export_content *content,
+		      struct trace **found)
+{
+	struct trace *trace = history_key_trace(&question->view.keys, id);
+	struct trace_key key;
+	uint64_t known;
+	int err = 0;
+
+	if (!trace)
+		return -ENOMEM;
+	key = (struct trace_key){ trace->hash, trace->executables_hash };
+	if (hash_map_find_bytes(&content->known_traces, &key, sizeof(key), &known)) {
+		*found = (struct trace *)(uintptr_t)known;
+	} else {
+		*found = trace;
+		err = add_trace(content, trace, &key);
+	}
+	trace_unref(trace);
+	return err;
+}
+
+static int store_sample(struct question *question, const struct history_sample *sample,
+			struct export_content *content)
 {
 	struct stored_sample stored = { .sample = *history_view_key(&question->view, sample->key) };
+	int err = find_trace(question, sample->key, content, &stored.sample.trace);
 
+	if (err)
+		return err;
 	stored.sample.cpu = sample->cpu;
-	return stored;
+	return stored_sample_vector_push(&content->stored, stored);
 }
 
 static uint64_t sample_key(const struct history_sample *sample)
@@ -87,7 +145,7 @@ static int count_sample(struct question *question, const struct history_sample *
 			return fail(-EINVAL,
 				    "more than %d different samples at once: choose a shorter time",
 				    EXPORT_DISTINCT_MAX);
-		err = stored_sample_vector_push(&content->stored, stored_sample(question, sample));
+		err = store_sample(question, sample, content);
 		if (!err)
 			err = hash_map_set(&content->indexes, sample_key(sample), index);
 		if (err)

@@ -92,9 +92,8 @@ struct entry_key {
 static int leaf_kind(struct facets *facets, uint32_t id, uint32_t *kind)
 {
 	struct stack_names *names = &facets->question->api->names;
-	const struct sample *key = history_view_key(&facets->question->view, id);
 	struct location_list list;
-	int err = stack_names_list_of_key(names, id, key->trace, &list);
+	int err = stack_names_list(names, &facets->question->view, id, &list);
 
 	*kind = TEXT_KIND_COUNT;
 	if (!err && list.count)

@@ -182,7 +182,7 @@ static int count_sample(struct table *table, const struct history_sample *sample
 		return err;
 	counts = &table->counts.items[index];
 	counts->samples += (uint64_t)sample->value;
-	if (history_view_key(&question->view, sample->key)->trace->is_complete)
+	if (history_key_is_complete(&question->view.keys, sample->key))
 		counts->complete += (uint64_t)sample->value;
 	if (ms >= table->now_from_ms && ms < table->now_from_ms + table->now_ms)
 		counts->now += (uint64_t)sample->value;

@@ -15,10 +15,10 @@
 
 enum {
 	/* Room in the newest chunk, divided for keys of two or three bytes and times of three. */
-	KEYS_MAX_BYTES = 24 << 10,
-	TIMES_MAX_BYTES = 28 << 10,
-	CPUS_MAX_BYTES = 12 << 10,
-	VALUES_MAX_BYTES = 48 << 10,
+	KEYS_MAX_BYTES = 12 << 10,
+	TIMES_MAX_BYTES = 14 << 10,
+	CPUS_MAX_BYTES = 6 << 10,
+	VALUES_MAX_BYTES = 24 << 10,
 	CHUNK_MAX_BYTES = KEYS_MAX_BYTES + TIMES_MAX_BYTES + CPUS_MAX_BYTES,
 	/* Dropping happens in steps: fractions of the retention, and of the memory for new keys. */
 	CHUNKS_PER_RETENTION = 60,
@@ -68,20 +68,19 @@ struct history {
 	/* Guarded by the lock: */
 	bool is_paused;
 	bool has_view;
-	struct sample_table keys;
+	struct history_keys keys;
 	/* Oldest first; new samples go into the last. */
 	struct history_chunk_vector chunks;
 	size_t chunk_bytes;
 	/* Memory that others need (history_reserve()). */
 	size_t reserved_bytes;
 	uint64_t last_in_chunk_ns;
-	/* Memory of the keys when the newest chunk was started. */
-	size_t keys_before_chunk;
+	/* The number of keys that had been made when the newest chunk was started. */
+	uint64_t keys_before_chunk;
 	uint64_t newest_ns;
 	uint64_t samples;
 	uint64_t dropped;
 	uint64_t changes;
-	uint64_t drops;
 };
 
 /* --- columns --- */
@@ -147,10 +146,9 @@ static void drop_oldest_chunk(struct history *history)
 	const uint8_t *keys = column_data(&chunk, KEYS);
 
 	for (uint32_t i = 0; i < chunk.samples; i++)
-		sample_table_remove(&history->keys, (uint32_t)packed_get(&keys));
+		history_keys_remove(&history->keys, (uint32_t)packed_get(&keys));
 	history->samples -= chunk.samples;
 	history->changes++;
-	history->drops++;
 	history->chunk_bytes -= chunk.capacity;
 	history_chunk_vector_remove(&history->chunks, 0);
 	free(chunk.data);
@@ -158,7 +156,7 @@ static void drop_oldest_chunk(struct history *history)
 
 static size_t used_bytes(const struct history *history)
 {
-	return history->chunk_bytes + history->keys.bytes;
+	return history->chunk_bytes + history_keys_bytes(&history->keys);
 }
 
 /* Samples from this time on are kept. */
@@ -224,8 +222,18 @@ static int begin_chunk(struct history *history, uint64_t time_ns)
 	}
 	history->chunk_bytes += chunk.capacity;
 	history->last_in_chunk_ns = time_ns;
-	history->keys_before_chunk = history->keys.bytes;
+	history->keys_before_chunk = history->keys.made;
 	return 0;
+}
+
+/* The memory of the keys that came with the newest chunk, on average. Old keys may have gone meanwhile. */
+static uint64_t new_keys_bytes(const struct history *history)
+{
+	uint64_t count = history->keys.keys.pool.count;
+
+	return count ? (history->keys.made - history->keys_before_chunk) *
+			       history_keys_bytes(&history->keys) / count :
+		       0;
 }
 
 static bool is_full(const struct history *history, const struct chunk *chunk, uint64_t time_ns)
@@ -235,10 +243,8 @@ static bool is_full(const struct history *history, const struct chunk *chunk, ui
 
 	if (!has_room(chunk))
 		return true;
-	return chunk->samples &&
-	       (age_ns > options->retention_ns / CHUNKS_PER_RETENTION ||
-		history->keys.bytes >
-			history->keys_before_chunk + options->max_bytes / CHUNKS_PER_BUDGET);
+	return chunk->samples && (age_ns > options->retention_ns / CHUNKS_PER_RETENTION ||
+				  new_keys_bytes(history) > options->max_bytes / CHUNKS_PER_BUDGET);
 }
 
 static int reserve_sample(struct history *history, uint64_t time_ns)
@@ -273,18 +279,15 @@ static void write_sample(struct history *history, uint32_t key, const struct sam
 static int add(struct history *history, const struct sample_event *event)
 {
 	size_t max_bytes = history->options.max_bytes;
-	struct sample sample = event->sample;
 	uint32_t key;
 	int err;
 
 	if (used_bytes(history) + history->reserved_bytes > max_bytes + max_bytes / EXCESS_DIVISOR)
 		return -E2BIG;
-	/* CPUs have their own column. */
-	sample.cpu = SAMPLE_NO_NUMBER;
 	/* Reserved first, so that no key is added without a sample. */
 	err = reserve_sample(history, event->time_ns);
 	if (!err)
-		err = sample_table_add(&history->keys, &sample, &key);
+		err = history_keys_add(&history->keys, &event->sample, &key);
 	if (err)
 		return err;
 	write_sample(history, key, event);
@@ -325,8 +328,10 @@ struct history *history_create(const struct history_options *options)
 	history->options = *options;
 	if (!history->options.max_bytes)
 		history->options.max_bytes = HISTORY_DEFAULT_MAX_BYTES;
-	/* The table has no limit of its own: the history drops the oldest samples. */
-	sample_table_init(&history->keys, SIZE_MAX, true);
+	if (history_keys_init(&history->keys)) {
+		history_destroy(history);
+		return NULL;
+	}
 	return history;
 }
 
@@ -337,7 +342,7 @@ void history_destroy(struct history *history)
 	for (size_t i = 0; i < history->chunks.count; i++)
 		free(history->chunks.items[i].data);
 	history_chunk_vector_deinit(&history->chunks);
-	sample_table_deinit(&history->keys);
+	history_keys_deinit(&history->keys);
 	pthread_mutex_destroy(&history->lock);
 	free(history);
 }
@@ -373,7 +378,6 @@ void history_facts(struct history *history, struct history_facts *facts)
 		.dropped = history->dropped,
 		.bytes = used_bytes(history),
 		.changes = history->changes,
-		.drops = history->drops,
 	};
 	if (history->samples) {
 		uint64_t least = history->chunks.items[0].least_ns;
@@ -411,22 +415,23 @@ static int copy_newest(struct chunk *chunk)
 
 static int fill_view(struct history *history, struct history_view *view)
 {
-	size_t chunks = history->chunks.count, blocks = history->keys.blocks.count;
+	size_t chunks = history->chunks.count;
 
 	view->chunks = calloc(chunks + 1, sizeof(*view->chunks));
-	view->blocks = calloc(blocks + 1, sizeof(struct sample_entry *));
-	if (!view->chunks || !view->blocks)
+	if (!view->chunks || history_keys_snapshot_init(&view->keys, &history->keys))
 		return -ENOMEM;
 	if (chunks)
 		memcpy(view->chunks, history->chunks.items, chunks * sizeof(*view->chunks));
-	if (blocks)
-		memcpy(view->blocks, history->keys.blocks.items,
-		       blocks * sizeof(struct sample_entry *));
 	if (chunks && copy_newest(&view->chunks[chunks - 1]))
 		return -ENOMEM;
+	if (history_keys_take_freed(&history->keys, &view->freed)) {
+		if (chunks)
+			free(view->chunks[chunks - 1].data);
+		return -ENOMEM;
+	}
 	view->history = history;
 	view->chunk_count = chunks;
-	view->key_count = history->keys.used;
+	view->key_count = view->keys.limit;
 	view->first_ns = oldest_kept(history);
 	return 0;
 }
@@ -458,7 +463,8 @@ void history_view_close(struct history_view *view)
 	if (view->chunk_count)
 		free(view->chunks[view->chunk_count - 1].data);
 	free(view->chunks);
-	free(view->blocks);
+	history_keys_snapshot_deinit(&view->keys);
+	key_bits_vector_deinit(&view->freed);
 	*view = (struct history_view){ 0 };
 }
 
@@ -479,11 +485,11 @@ static bool enter_chunk(struct history_view *view)
 		if (!chunk->samples || chunk->greatest_ns < view->from_ns ||
 		    chunk->least_ns >= view->to_ns)
 			continue;
-		view->keys = column_data(chunk, KEYS);
-		view->times = column_data(chunk, TIMES);
-		view->cpus = column_data(chunk, CPUS);
-		view->values = view->history->options.keeps_values ? column_data(chunk, VALUES) :
-								     NULL;
+		view->next_key = column_data(chunk, KEYS);
+		view->next_time = column_data(chunk, TIMES);
+		view->next_cpu = column_data(chunk, CPUS);
+		view->next_value =
+			view->history->options.keeps_values ? column_data(chunk, VALUES) : NULL;
 		view->samples_left = chunk->samples;
 		view->time_ns = chunk->base_ns;
 		return true;
@@ -496,14 +502,14 @@ bool history_view_next(struct history_view *view, struct history_sample *sample)
 	do {
 		while (view->samples_left) {
 			view->samples_left--;
-			view->time_ns += unpacked_difference(packed_get(&view->times));
+			view->time_ns += unpacked_difference(packed_get(&view->next_time));
 			sample->time_ns = view->time_ns;
-			sample->key = (uint32_t)packed_get(&view->keys);
-			sample->cpu = (uint32_t)packed_get(&view->cpus);
+			sample->key = (uint32_t)packed_get(&view->next_key);
+			sample->cpu = (uint32_t)packed_get(&view->next_cpu);
 			sample->value = 1;
-			if (view->values)
+			if (view->next_value)
 				sample->value =
-					(int64_t)unpacked_difference(packed_get(&view->values));
+					(int64_t)unpacked_difference(packed_get(&view->next_value));
 			if (sample->time_ns >= view->from_ns && sample->time_ns < view->to_ns)
 				return true;
 		}

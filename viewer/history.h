@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * The recent samples in memory, for the page: columns of the ids of their keys, the times since
- * the previous sample, and the CPUs, packed into about six bytes a sample. It is a struct reporter,
+ * the previous sample, and the CPUs, packed into about six bytes a sample. Keys are stored once (viewer/history_keys.h). It is a struct reporter,
  * which the work thread fills; the viewer's thread reads it through views. One lock is held to add
  * a sample, and to drop the oldest, a few thousand at once.
  */
@@ -13,7 +13,7 @@
 #include <stdint.h>
 
 #include "reporter/reporter.h"
-#include "reporter/sample_table.h"
+#include "viewer/history_keys.h"
 
 enum {
 	HISTORY_DEFAULT_MAX_BYTES = 68 << 20,
@@ -62,8 +62,6 @@ struct history_facts {
 	size_t bytes;
 	/** Incremented for every sample that is added or dropped. */
 	uint64_t changes;
-	/** Incremented when samples are dropped: stacks may be gone with them. */
-	uint64_t drops;
 };
 
 void history_facts(struct history *history, struct history_facts *facts);
@@ -79,8 +77,14 @@ struct history_view {
 	struct history *history;
 	struct chunk *chunks;
 	size_t chunk_count;
-	struct sample_entry **blocks;
+	struct history_keys_snapshot keys;
+	/** Ids of keys are below this. */
 	uint32_t key_count;
+	/**
+	 * A bit for each key that was freed between the view before this one and this one, even if its id is in
+	 * use again.
+	 */
+	struct key_bits_vector freed;
 	/** Samples before this time are skipped: they are too old already. */
 	uint64_t first_ns;
 	/** The time range that is read; to_ns is excluded. */
@@ -88,11 +92,11 @@ struct history_view {
 	uint64_t to_ns;
 	size_t next_chunk;
 	/** Read positions in the columns of the current chunk. */
-	const uint8_t *keys;
-	const uint8_t *times;
-	const uint8_t *cpus;
+	const uint8_t *next_key;
+	const uint8_t *next_time;
+	const uint8_t *next_cpu;
 	/** NULL if each sample counts as one. */
-	const uint8_t *values;
+	const uint8_t *next_value;
 	uint32_t samples_left;
 	uint64_t time_ns;
 };
@@ -117,14 +121,12 @@ void history_view_seek(struct history_view *view, uint64_t from_ns, uint64_t to_
 bool history_view_next(struct history_view *view, struct history_sample *sample);
 
 /**
- * The sample fields of a key that the view returned, without a CPU; NULL for a free id. Valid
- * while the view is open.
+ * The sample fields of a key that the view returned, without a CPU, and with a trace that has no frames. Equal fields of keys are
+ * the same pointers. Valid while the view is open; the same goes for what the other functions return.
  */
 static inline const struct sample *history_view_key(const struct history_view *view, uint32_t id)
 {
-	const struct sample *sample = &sample_table_at(view->blocks, id)->sample;
-
-	return sample->trace ? sample : NULL;
+	return history_key_sample(&view->keys, id);
 }
 
 #endif

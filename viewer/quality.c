@@ -14,6 +14,7 @@ void quality_deinit(struct quality *quality)
 	hash_map_deinit(&quality->process_indexes);
 	hash_map_deinit(&quality->binary_indexes);
 	hash_map_deinit(&quality->is_named);
+	key_stack_deinit(&quality->stack);
 	free(quality->counts);
 }
 
@@ -96,7 +97,7 @@ static int frame_is_named(struct quality *quality, const struct frame *frame, bo
 /* The samples of one key while they are added to the rows. */
 struct counted_stack {
 	const struct sample *key;
-	const struct trace *trace;
+	bool is_complete;
 	struct process_quality *process;
 	/*
 	 * The row, from 1, of the previous frame's binary (towards the leaf), whose caller was
@@ -129,7 +130,7 @@ static int count_binary(struct quality *quality, struct counted_stack *stack,
 	row->counted = stack->serial;
 	row->key = stack->key;
 	row->samples += stack->count;
-	row->complete += stack->trace->is_complete ? stack->count : 0;
+	row->complete += stack->is_complete ? stack->count : 0;
 	return 0;
 }
 
@@ -164,28 +165,29 @@ static int count_frame(struct quality *quality, const struct frame *frame,
 
 static int count_key(struct quality *quality, uint32_t id, uint64_t count)
 {
-	const struct sample *key = history_view_key(&quality->question->view, id);
+	const struct history_view *view = &quality->question->view;
+	const struct sample *key = history_view_key(view, id);
+	const struct stack_frame_vector *frames = &quality->stack.frames;
 	struct counted_stack stack = {
 		.key = key,
-		.trace = key->trace,
+		.is_complete = history_key_is_complete(&view->keys, id),
 		.count = count,
 		.serial = (uint64_t)id + 1,
 	};
 	int err = find_process(quality, key, &stack.process);
 
+	if (!err)
+		err = history_key_stack(&view->keys, id, &quality->stack);
 	if (err)
 		return err;
 	quality->samples += count;
 	stack.process->samples += count;
-	quality->complete += key->trace->is_complete ? count : 0;
-	stack.process->complete += key->trace->is_complete ? count : 0;
-	if (key->trace->has_guess)
+	quality->complete += stack.is_complete ? count : 0;
+	stack.process->complete += stack.is_complete ? count : 0;
+	if (quality->stack.has_guess)
 		stack.process->reasons[REASON_GUESS] += count;
-	for (uint32_t i = 0; i < key->trace->frame_count && !err; i++) {
-		struct frame frame = trace_frame(key->trace, i);
-
-		err = count_frame(quality, &frame, &stack);
-	}
+	for (size_t i = frames->count; i-- > 0 && !err;)
+		err = count_frame(quality, &frames->items[i], &stack);
 	return err;
 }
 

@@ -55,6 +55,8 @@ struct quality {
 	/* Whether a native frame has a name, by binary and address. */
 	struct hash_map is_named;
 	uint64_t *counts;
+	/* The stack that is being counted. */
+	struct key_stack stack;
 };
 
 /**

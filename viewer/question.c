@@ -92,6 +92,7 @@ int question_init(struct question *question, struct api *api, const struct api_r
 	if (!err)
 		err = history_view_open(api->config.history, &question->view);
 	if (!err) {
+		stack_names_tidy(&api->names, &question->view);
 		question->misses = unknown_misses(question);
 		err = question->misses ? 0 : -ENOMEM;
 	}
@@ -160,8 +161,7 @@ static bool list_has_function(const struct question *question, enum selector sel
 }
 
 /* Evaluates the selectors that depend on the names in the key's stack. */
-static int misses_by_stack(struct question *question, uint32_t id, const struct sample *key,
-			   unsigned int *misses)
+static int misses_by_stack(struct question *question, uint32_t id, unsigned int *misses)
 {
 	const struct selection *selection = &question->selection;
 	const struct stack_names *names = &question->api->names;
@@ -174,7 +174,7 @@ static int misses_by_stack(struct question *question, uint32_t id, const struct 
 
 	if (!by_kind && !by_function && !by_begin)
 		return 0;
-	err = stack_names_list_of_key(&question->api->names, id, key->trace, &list);
+	err = stack_names_list(&question->api->names, &question->view, id, &list);
 	if (err)
 		return err;
 	if (list.count)
@@ -191,15 +191,13 @@ static int misses_by_stack(struct question *question, uint32_t id, const struct 
 
 static int key_misses(struct question *question, uint32_t id, unsigned int *misses)
 {
-	const struct sample *key;
 	int err;
 
 	*misses = question->misses[id];
 	if (*misses != MISSES_UNKNOWN)
 		return 0;
-	key = history_view_key(&question->view, id);
-	*misses = selection_misses(&question->selection, key);
-	err = misses_by_stack(question, id, key, misses);
+	*misses = selection_misses(&question->selection, history_view_key(&question->view, id));
+	err = misses_by_stack(question, id, misses);
 	if (!err)
 		question->misses[id] = (uint16_t)*misses;
 	return err;
@@ -271,9 +269,9 @@ static int parse_root(const struct api_request *request, enum root_level *root)
 	return 0;
 }
 
-/* Stacks with equal keys are one stack. Equal texts are the same pointers. No padding. */
+/* Stacks with equal keys are one stack. Equal lists and texts are the same pointers. No padding. */
 struct stack_key {
-	uint64_t trace;
+	uint64_t list;
 	uint64_t process_comm;
 	uint64_t thread_comm;
 };
@@ -307,15 +305,13 @@ static int push_level(struct asked_stack *stack, struct stack_names *names, stru
 }
 
 static int add_stack(struct asked_stacks *asked, struct question *question,
-		     struct stack_groups *groups, uint32_t id, enum root_level root)
+		     struct stack_groups *groups, const struct sample *key,
+		     const struct location_list *list, enum root_level root)
 {
-	const struct sample *key = history_view_key(&question->view, id);
-	struct asked_stack stack = { 0 };
+	struct asked_stack stack = { .list = *list };
 	struct stack_names *names = &question->api->names;
-	int err = stack_names_list_of_key(names, id, key->trace, &stack.list);
+	int err = transforms_learn(&asked->transforms, names, &stack.list);
 
-	if (!err)
-		err = transforms_learn(&asked->transforms, names, &stack.list);
 	/* Samples of profiles may have neither a process nor a thread. */
 	if (!err && root >= ROOT_PROCESS && sample_has_process(key))
 		err = push_level(&stack, names, &groups->processes, TEXT_PROCESS,
@@ -395,16 +391,20 @@ static int merge_key(struct asked_stacks *asked, struct question *question,
 {
 	const struct sample *key = history_view_key(&question->view, merged->id);
 	bool by_process = root >= ROOT_PROCESS || transforms_fold(&asked->transforms, FOLD_UNNAMED);
-	const struct stack_key stack_key = {
-		.trace = (uintptr_t)key->trace,
+	struct stack_key stack_key = {
 		.process_comm = by_process ? (uintptr_t)key->process_comm : 0,
 		.thread_comm = root >= ROOT_THREAD ? (uintptr_t)key->thread_comm : 0,
 	};
 	struct asked_key added = *merged;
-	int err = find_stack(groups, &stack_key, &added.stack);
+	struct location_list list;
+	int err = stack_names_list(&question->api->names, &question->view, merged->id, &list);
 
+	if (err)
+		return err;
+	stack_key.list = (uintptr_t)list.locations;
+	err = find_stack(groups, &stack_key, &added.stack);
 	if (!err && added.stack == asked->stacks.count)
-		err = add_stack(asked, question, groups, merged->id, root);
+		err = add_stack(asked, question, groups, key, &list, root);
 	if (err)
 		return err;
 	asked->stacks.items[added.stack].count += merged->count;

@@ -19,8 +19,6 @@ struct api {
 	struct api_config config;
 	struct stack_names names;
 	struct debug_packages packages;
-	/** history_facts.drops when the names were tidied. */
-	uint64_t tidied_drops;
 	/** How often the names were tidied since the last question. */
 	unsigned int idle_tidies;
 };

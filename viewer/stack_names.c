@@ -16,9 +16,10 @@ enum {
 
 _Static_assert(sizeof(struct function_identity) == 12, "struct function_identity has no padding");
 
-/* References the trace, so that the trace's address identifies it. */
 struct cached_list {
-	struct trace *trace;
+	struct stack_identity stack;
+	/* The number of keys that have it. */
+	uint32_t keys;
 	uint32_t count;
 	uint32_t locations[];
 };
@@ -218,17 +219,30 @@ static size_t list_bytes(const struct cached_list *cached)
 	return sizeof(*cached) + cached->count * sizeof(uint32_t) + ENTRY_BYTES;
 }
 
+static uint64_t identity_hash(const struct stack_identity *stack)
+{
+	return hash64_bytes(stack, sizeof(*stack));
+}
+
+/* Removes the use of a key. */
+static void drop_list(struct stack_names *names, struct cached_list *cached)
+{
+	uint64_t hash = identity_hash(&cached->stack);
+
+	if (--cached->keys)
+		return;
+	/* A list is not in the map if another one has its hash. */
+	if (hash_map_get_pointer(&names->lists, hash) == cached)
+		hash_map_remove(&names->lists, hash, NULL);
+	names->bytes -= list_bytes(cached);
+	free(cached);
+}
+
 void stack_names_empty(struct stack_names *names)
 {
-	size_t cursor = 0;
-	uint64_t value;
-
-	while (hash_map_next(&names->lists, &cursor, NULL, &value)) {
-		struct cached_list *cached = (struct cached_list *)(uintptr_t)value;
-
-		trace_unref(cached->trace);
-		free(cached);
-	}
+	for (size_t i = 0; i < names->lists_of_keys.count; i++)
+		if (names->lists_of_keys.items[i])
+			drop_list(names, names->lists_of_keys.items[i]);
 	hash_map_deinit(&names->lists);
 	cached_list_vector_deinit(&names->lists_of_keys);
 	hash_map_deinit(&names->location_ids);
@@ -257,32 +271,23 @@ void stack_names_deinit(struct stack_names *names)
 	stack_names_empty(names);
 	text_builder_deinit(&names->text);
 	number_vector_deinit(&names->scratch);
+	key_stack_deinit(&names->stack);
 }
 
-static void drop_list(struct stack_names *names, struct cached_list *cached)
+void stack_names_tidy(struct stack_names *names, const struct history_view *view)
 {
-	hash_map_remove(&names->lists, (uintptr_t)cached->trace, NULL);
-	names->lists_of_keys.count = 0;
-	names->bytes -= list_bytes(cached);
-	trace_unref(cached->trace);
-	free(cached);
-}
+	struct cached_list_vector *lists = &names->lists_of_keys;
 
-void stack_names_tidy(struct stack_names *names)
-{
-	size_t cursor = 0, count = 0, capacity = names->lists.count;
-	_cleanup_(free_pointer) struct cached_list **unused = calloc(capacity + 1, sizeof(*unused));
-	uint64_t value;
+	for (size_t word = 0; word < view->freed.count; word++) {
+		for (uint64_t bits = view->freed.items[word]; bits; bits &= bits - 1) {
+			size_t key = word * 64 + (size_t)__builtin_ctzll(bits);
 
-	/* Without memory, the lists stay for now. */
-	while (unused && hash_map_next(&names->lists, &cursor, NULL, &value)) {
-		struct cached_list *cached = (struct cached_list *)(uintptr_t)value;
-
-		if (__atomic_load_n(&cached->trace->references, __ATOMIC_RELAXED) == 1)
-			unused[count++] = cached;
+			if (key >= lists->count || !lists->items[key])
+				continue;
+			drop_list(names, lists->items[key]);
+			lists->items[key] = NULL;
+		}
 	}
-	for (size_t i = 0; i < count; i++)
-		drop_list(names, unused[i]);
 }
 
 size_t stack_names_bytes(const struct stack_names *names)
@@ -292,27 +297,24 @@ size_t stack_names_bytes(const struct stack_names *names)
 	       names->ids.native_frames.count * ENTRY_BYTES;
 }
 
-bool stack_names_are_current(const struct stack_names *names, uint64_t generation)
-{
-	return generation == names->generation && stack_names_bytes(names) <= names->max_bytes;
-}
-
 void stack_names_begin(struct stack_names *names, uint64_t generation)
 {
-	if (!stack_names_are_current(names, generation))
+	if (generation != names->generation || stack_names_bytes(names) > names->max_bytes)
 		stack_names_empty(names);
-	else
-		stack_names_tidy(names);
 	names->generation = generation;
 }
 
-static int cache_list(struct stack_names *names, struct trace *trace, struct cached_list **cached)
+static int make_list(struct stack_names *names, const struct history_view *view, uint32_t key,
+		     struct cached_list **made)
 {
+	struct cached_list *cached;
 	size_t bytes;
-	int err;
+	int err = history_key_stack(&view->keys, key, &names->stack);
 
 	names->scratch.count = 0;
-	err = stack_ids_append(&names->ids, trace, &names->scratch);
+	if (!err)
+		err = stack_ids_append_frames(&names->ids, names->stack.frames.items,
+					      names->stack.frames.count, &names->scratch);
 	if (err)
 		return err;
 	bytes = names->scratch.count * sizeof(uint32_t);
@@ -323,41 +325,44 @@ static int cache_list(struct stack_names *names, struct trace *trace, struct cac
 		return fail(-EINVAL,
 			    "these stacks are too large to be shown at once: choose a shorter "
 			    "time or a filter");
-	*cached = malloc(sizeof(**cached) + bytes);
-	if (!*cached)
+	cached = malloc(sizeof(*cached) + bytes);
+	if (!cached)
 		return -ENOMEM;
-	(*cached)->count = (uint32_t)names->scratch.count;
+	*cached = (struct cached_list){ .count = (uint32_t)names->scratch.count };
 	if (bytes)
-		memcpy((*cached)->locations, names->scratch.items, bytes);
-	err = hash_map_set(&names->lists, (uintptr_t)trace, (uintptr_t)*cached);
+		memcpy(cached->locations, names->scratch.items, bytes);
+	*made = cached;
+	return 0;
+}
+
+/* Finds the list of an equal stack, or makes one. */
+static int find_list(struct stack_names *names, const struct history_view *view, uint32_t key,
+		     struct cached_list **cached)
+{
+	struct stack_identity stack = history_key_identity(&view->keys, key);
+	uint64_t hash = identity_hash(&stack);
+	struct cached_list *found = hash_map_get_pointer(&names->lists, hash);
+	int err;
+
+	if (found && !memcmp(&found->stack, &stack, sizeof(stack))) {
+		*cached = found;
+		return 0;
+	}
+	err = make_list(names, view, key, cached);
+	if (err)
+		return err;
+	(*cached)->stack = stack;
+	err = found ? 0 : hash_map_set_pointer(&names->lists, hash, *cached);
 	if (err) {
 		free(*cached);
 		return err;
 	}
-	(*cached)->trace = trace_ref(trace);
 	names->bytes += list_bytes(*cached);
 	return 0;
 }
 
-static int find_list(struct stack_names *names, struct trace *trace, struct cached_list **cached)
-{
-	*cached = hash_map_get_pointer(&names->lists, (uintptr_t)trace);
-	return *cached ? 0 : cache_list(names, trace, cached);
-}
-
-int stack_names_list(struct stack_names *names, struct trace *trace, struct location_list *list)
-{
-	struct cached_list *cached;
-	int err = find_list(names, trace, &cached);
-
-	if (!err)
-		*list = (struct location_list){ .locations = cached->locations,
-						.count = cached->count };
-	return err;
-}
-
-int stack_names_list_of_key(struct stack_names *names, uint32_t key, struct trace *trace,
-			    struct location_list *list)
+int stack_names_list(struct stack_names *names, const struct history_view *view, uint32_t key,
+		     struct location_list *list)
 {
 	struct cached_list_vector *known = &names->lists_of_keys;
 	struct cached_list *cached;
@@ -368,12 +373,13 @@ int stack_names_list_of_key(struct stack_names *names, uint32_t key, struct trac
 	if (err)
 		return err;
 	cached = known->items[key];
-	/* The key may be another one's now. A list has its trace, so no other trace has that address. */
-	if (!cached || cached->trace != trace)
-		err = find_list(names, trace, &cached);
-	if (err)
-		return err;
-	known->items[key] = cached;
+	if (!cached) {
+		err = find_list(names, view, key, &cached);
+		if (err)
+			return err;
+		cached->keys++;
+		known->items[key] = cached;
+	}
 	*list = (struct location_list){ .locations = cached->locations, .count = cached->count };
 	return 0;
 }

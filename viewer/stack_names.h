@@ -13,6 +13,7 @@
 
 #include "reporter/byte_pool.h"
 #include "reporter/stack_ids.h"
+#include "viewer/history.h"
 
 /** Flags in addition to those of enum text_flag. */
 enum {
@@ -66,15 +67,16 @@ struct stack_names {
 	struct number_vector first_locations;
 	struct stack_location_vector locations;
 	/**
-	 * Maps from struct function_identity, from positions, from code locations, and from traces to a struct
-	 * cached_list.
+	 * Maps from struct function_identity, from positions, from code locations, and from hashes of struct stack_identity to a
+	 * struct cached_list.
 	 */
 	struct hash_map function_ids;
 	struct hash_map position_ids;
 	struct hash_map location_ids;
 	struct hash_map lists;
-	/** By key of the history: the list that it had last. Empty after a list was freed. */
+	/** By key of the history: its list, or NULL. */
 	struct cached_list_vector lists_of_keys;
+	struct key_stack stack;
 	struct text_builder text;
 	struct number_vector scratch;
 	/** Ids in the order of names: of functions, and of code locations. New ones are sorted in when ranks are asked for. */
@@ -91,8 +93,8 @@ struct stack_names {
 void stack_names_init(struct stack_names *names, struct symbol_lookup *lookup, size_t max_bytes);
 void stack_names_deinit(struct stack_names *names);
 
-/** Drops the lists of traces that have no other user, because the history has dropped them. */
-void stack_names_tidy(struct stack_names *names);
+/** Drops the lists of the keys that were freed since the view before this one. To be called for each view of the history. */
+void stack_names_tidy(struct stack_names *names, const struct history_view *view);
 
 /** Drops all lists and names. */
 void stack_names_empty(struct stack_names *names);
@@ -100,21 +102,15 @@ void stack_names_empty(struct stack_names *names);
 /** The approximate memory. */
 size_t stack_names_bytes(const struct stack_names *names);
 
-/** False if the cache has to be emptied: @generation has changed, or the cache is too large. */
-bool stack_names_are_current(const struct stack_names *names, uint64_t generation);
-
-/**
- * Call it before each request, unless they are current and no trace has lost its other users. Tidies, and empties the cache if @generation has changed or the
- * cache is too large.
- */
+/** Call it before each request. Empties the cache if @generation has changed or it is too large. */
 void stack_names_begin(struct stack_names *names, uint64_t generation);
 
-/** The list of @trace, borrowed until the next begin. -ENOMEM. */
-int stack_names_list(struct stack_names *names, struct trace *trace, struct location_list *list);
-
-/** The same for the trace of @key of the history, which is found faster from the second time on. */
-int stack_names_list_of_key(struct stack_names *names, uint32_t key, struct trace *trace,
-			    struct location_list *list);
+/**
+ * The list of the stack of @key, for which stack_names_tidy() was called with @view. Equal stacks mostly have the same list. Borrowed until the next
+ * begin. -ENOMEM; -EINVAL: the lists are too large.
+ */
+int stack_names_list(struct stack_names *names, const struct history_view *view, uint32_t key,
+		     struct location_list *list);
 
 /** The id of a string. -ENOMEM. */
 int stack_names_intern(struct stack_names *names, const char *text, uint32_t *id);

@@ -22,6 +22,18 @@ void top_model_deinit(struct top_model *model)
 	top_row_vector_deinit(&model->rows);
 }
 
+static int count_key(const struct history_view *view, uint32_t key, uint64_t count,
+		     struct function_counts *counts)
+{
+	struct sample sample = *history_view_key(view, key);
+	int err;
+
+	sample.trace = history_key_trace(&view->keys, key);
+	err = sample.trace ? function_counts_add(counts, &sample, count) : -ENOMEM;
+	trace_unref(sample.trace);
+	return err;
+}
+
 static bool is_counted(const struct top_model *model, const struct sample *sample)
 {
 	return model->list == TOP_PROCESSES || !model->has_process || sample->pid == model->pid;
@@ -41,10 +53,8 @@ static int count_view(const struct top_model *model, struct history_view *view,
 	while (history_view_next(view, &sample))
 		sums[sample.key]++;
 	for (uint32_t key = 0; key < view->key_count && !err; key++) {
-		const struct sample *counted = sums[key] ? history_view_key(view, key) : NULL;
-
-		if (counted && is_counted(model, counted))
-			err = function_counts_add(counts, counted, sums[key]);
+		if (sums[key] && is_counted(model, history_view_key(view, key)))
+			err = count_key(view, key, sums[key], counts);
 	}
 	return err;
 }

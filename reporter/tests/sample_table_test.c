@@ -46,7 +46,7 @@ static void equal_parts_are_one_pointer(void **state)
 	uint32_t numbers[2];
 
 	(void)state;
-	sample_table_init(&table, SIZE_MAX, false);
+	sample_table_init(&table, SIZE_MAX);
 	for (uint32_t i = 0; i < 2; i++)
 		numbers[i] = add(&table,
 				 &(struct sample){ traces[i], infos[i], &labels[i], names[i],
@@ -81,7 +81,7 @@ static void a_number_is_used_again_after_its_last_use(void **state)
 	size_t bytes;
 
 	(void)state;
-	sample_table_init(&table, SIZE_MAX, false);
+	sample_table_init(&table, SIZE_MAX);
 	number = add(&table, &sample, true);
 	bytes = table.bytes;
 	assert_int_equal(add(&table, &sample, false), number);
@@ -106,11 +106,11 @@ static void over_the_limit_nothing_changes(void **state)
 	size_t needed;
 
 	(void)state;
-	sample_table_init(&table, SIZE_MAX, false);
+	sample_table_init(&table, SIZE_MAX);
 	add(&table, &sample, true);
 	needed = table.bytes;
 	sample_table_deinit(&table);
-	sample_table_init(&table, 0, false);
+	sample_table_init(&table, 0);
 	for (; table.max_bytes < needed; table.max_bytes++) {
 		assert_int_equal(sample_table_add(&table, &sample, &number), -E2BIG);
 		assert_int_equal(table.bytes, 0);
@@ -144,7 +144,7 @@ static void after_a_failed_allocation_nothing_has_changed(void **state)
 	size_t bytes;
 
 	(void)state;
-	sample_table_init(&table, SIZE_MAX, true);
+	sample_table_init(&table, SIZE_MAX);
 	/* The number is free, and its memory has been counted. */
 	sample_table_remove(&table, add(&table, &sample, true));
 	bytes = table.bytes;
@@ -165,53 +165,6 @@ static void after_a_failed_allocation_nothing_has_changed(void **state)
 	process_info_unref(info);
 }
 
-static struct trace *make_trace_of(struct binary *binary, uint64_t address)
-{
-	const struct frame frame = { .kind = FRAME_NATIVE, .binary = binary, .address = address };
-
-	return trace_create(&frame, 1, true, false);
-}
-
-static void a_binary_counts_once_while_a_trace_has_it(void **state)
-{
-	struct binary *binary = binary_create(&(struct binary){ .path = "/opt/prog", .fd = -1 });
-	struct trace *traces[] = { make_trace_of(binary, 1), make_trace_of(binary, 2) };
-	struct sample_table table, without;
-	size_t binary_cost;
-
-	(void)state;
-	sample_table_init(&table, SIZE_MAX, true);
-	sample_table_init(&without, SIZE_MAX, false);
-	for (uint32_t round = 0; round < 2; round++) {
-		uint32_t numbers[2];
-
-		for (uint32_t i = 0; i < 2; i++) {
-			const struct sample sample = { traces[i], .process_comm = "p",
-						       .thread_comm = "t" };
-
-			numbers[i] = add(&table, &sample, true);
-			assert_int_equal(add(&without, &sample, true), numbers[i]);
-			/* The second trace adds nothing for the binary. */
-			if (i)
-				assert_int_equal(table.bytes - without.bytes, binary_cost);
-			binary_cost = table.bytes - without.bytes;
-			assert_true(binary_cost > binary_bytes(binary));
-		}
-		sample_table_remove(&table, numbers[round]);
-		sample_table_remove(&without, numbers[round]);
-		assert_int_equal(table.bytes - without.bytes, binary_cost);
-		sample_table_remove(&table, numbers[!round]);
-		sample_table_remove(&without, numbers[!round]);
-		assert_int_equal(table.bytes, without.bytes);
-		assert_int_equal(table.binaries.count, 0);
-	}
-	sample_table_deinit(&table);
-	sample_table_deinit(&without);
-	trace_unref(traces[0]);
-	trace_unref(traces[1]);
-	binary_unref(binary);
-}
-
 static void many_samples_come_and_go(void **state)
 {
 	enum { COUNT = 200000 };
@@ -221,7 +174,7 @@ static void many_samples_come_and_go(void **state)
 	struct sample_table table;
 
 	(void)state;
-	sample_table_init(&table, SIZE_MAX, false);
+	sample_table_init(&table, SIZE_MAX);
 	/* Enough samples that halves of some hashes are equal. */
 	for (sample.tid = 0; sample.tid < COUNT; sample.tid++)
 		assert_int_equal(add(&table, &sample, true), sample.tid);
@@ -244,7 +197,6 @@ int main(void)
 		cmocka_unit_test(a_number_is_used_again_after_its_last_use),
 		cmocka_unit_test(over_the_limit_nothing_changes),
 		cmocka_unit_test(after_a_failed_allocation_nothing_has_changed),
-		cmocka_unit_test(a_binary_counts_once_while_a_trace_has_it),
 		cmocka_unit_test(many_samples_come_and_go),
 	};
 

@@ -94,7 +94,7 @@ static int refuse_size(const struct opened_samples *opened)
 void opened_samples_init(struct opened_samples *opened)
 {
 	if (!opened->has_table)
-		sample_table_init(&opened->table, max_bytes(opened), false);
+		sample_table_init(&opened->table, max_bytes(opened));
 	opened->has_table = true;
 }
 

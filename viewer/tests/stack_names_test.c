@@ -44,16 +44,91 @@ static const char *name_at(const struct stack_names *names, const struct locatio
 	return stack_names_text(names, stack_names_function(names, list->locations[index])->name);
 }
 
+/* Stacks in a history, and the view by which they are read. */
+struct stacks {
+	struct history *history;
+	struct history_view view;
+	uint64_t now_ns;
+};
+
+static void stacks_init(struct stacks *stacks)
+{
+	/* Samples expire at once when a later one comes. */
+	const struct history_options options = { .retention_ns = 60 };
+
+	*stacks = (struct stacks){ .history = history_create(&options), .now_ns = 1000 };
+	assert_non_null(stacks->history);
+	assert_int_equal(history_view_open(stacks->history, &stacks->view), 0);
+}
+
+static void stacks_deinit(struct stacks *stacks)
+{
+	history_view_close(&stacks->view);
+	history_destroy(stacks->history);
+}
+
+/* Replaces the view. */
+static void stacks_look(struct stacks *stacks, struct stack_names *names)
+{
+	history_view_close(&stacks->view);
+	assert_int_equal(history_view_open(stacks->history, &stacks->view), 0);
+	stack_names_tidy(names, &stacks->view);
+}
+
+/* Adds a sample with @trace and looks at it; returns its key. */
+static uint32_t add_trace(struct stacks *stacks, struct stack_names *names, struct trace *trace,
+			  uint32_t tid)
+{
+	struct history_sample sample = { .key = UINT32_MAX };
+
+	report_trace(stacks->history, trace,
+		     &(struct told){ .pid = 1, .tid = tid, .time_ns = stacks->now_ns });
+	stacks_look(stacks, names);
+	while (history_view_next(&stacks->view, &sample))
+		;
+	assert_int_not_equal(sample.key, UINT32_MAX);
+	return sample.key;
+}
+
+static uint32_t add_stack(struct stacks *stacks, struct stack_names *names, const char *stack,
+			  uint32_t tid)
+{
+	struct trace *trace = make_trace(stack);
+	uint32_t key = add_trace(stacks, names, trace, tid);
+
+	trace_unref(trace);
+	return key;
+}
+
+/* Drops all samples that were added before, except for those of the latest chunk. */
+static void expire(struct stacks *stacks, struct stack_names *names)
+{
+	for (int i = 0; i < 2; i++) {
+		stacks->now_ns += 1000;
+		add_stack(stacks, names, "later", 0);
+	}
+}
+
+static struct location_list list_of(const struct stacks *stacks, struct stack_names *names,
+				    uint32_t key)
+{
+	struct location_list list;
+
+	assert_int_equal(stack_names_list(names, &stacks->view, key, &list), 0);
+	return list;
+}
+
 static void stacks_are_lists_of_functions_root_first(void **state)
 {
-	struct trace *trace = make_trace("main:3;work:5;!3");
 	struct stack_names names;
 	struct location_list list;
+	struct stacks stacks;
 
 	(void)state;
 	stack_names_init(&names, NULL, MAX_BYTES);
+	stacks_init(&stacks);
 	stack_names_begin(&names, 1);
-	assert_int_equal(stack_names_list(&names, trace, &list), 0);
+	list = list_of(&stacks, &names, add_stack(&stacks, &names, "main:3;work:5;!3", 1));
 	assert_int_equal(list.count, 3);
 	assert_string_equal(name_at(&names, &list, 0), "main");
 	assert_string_equal(name_at(&names, &list, 1), "work");
@@ -62,28 +137,28 @@ static void stacks_are_lists_of_functions_root_first(void **state)
 	assert_int_equal(stack_names_function(&names, list.locations[1])->kind, TEXT_PYTHON);
 	assert_int_equal(stack_names_function(&names, list.locations[2])->kind, TEXT_ERROR);
 	stack_names_deinit(&names);
-	trace_unref(trace);
+	stacks_deinit(&stacks);
 }
 
 static void lines_of_a_function_are_locations_of_one_function(void **state)
 {
-	struct trace *one = make_trace("main:3"), *other = make_trace("main:4");
 	struct location_list first, second;
 	struct stack_names names;
+	struct stacks stacks;
 	uint32_t first_location;
 
 	(void)state;
 	stack_names_init(&names, NULL, MAX_BYTES);
+	stacks_init(&stacks);
 	stack_names_begin(&names, 1);
-	assert_int_equal(stack_names_list(&names, one, &first), 0);
+	first = list_of(&stacks, &names, add_stack(&stacks, &names, "main:3", 1));
 	first_location = first.locations[0];
-	assert_int_equal(stack_names_list(&names, other, &second), 0);
+	second = list_of(&stacks, &names, add_stack(&stacks, &names, "main:4", 1));
 	assert_int_not_equal(first_location, second.locations[0]);
 	assert_int_equal(names.locations.items[first_location].function,
 			 names.locations.items[second.locations[0]].function);
 	stack_names_deinit(&names);
-	trace_unref(one);
-	trace_unref(other);
+	stacks_deinit(&stacks);
 }
 
 static void better_names_are_asked_for_and_others_kept(void **state)
@@ -94,166 +169,165 @@ static void better_names_are_asked_for_and_others_kept(void **state)
 	struct trace *trace = trace_create(&frame, 1, true, false);
 	struct stack_names names;
 	struct location_list list;
+	struct stacks stacks;
+	uint32_t key;
 
 	(void)state;
 	stack_names_init(&names, &changing.lookup, MAX_BYTES);
+	stacks_init(&stacks);
 	stack_names_begin(&names, 1);
-	assert_int_equal(stack_names_list(&names, trace, &list), 0);
+	key = add_trace(&stacks, &names, trace, 1);
+	list = list_of(&stacks, &names, key);
 	assert_string_equal(name_at(&names, &list, 0), "before");
 	changing.name = "after";
 	stack_names_begin(&names, 1);
-	assert_int_equal(stack_names_list(&names, trace, &list), 0);
+	list = list_of(&stacks, &names, key);
 	assert_string_equal(name_at(&names, &list, 0), "before");
 	assert_int_equal(changing.calls, 1);
 	stack_names_begin(&names, 2);
-	assert_int_equal(stack_names_list(&names, trace, &list), 0);
+	list = list_of(&stacks, &names, key);
 	assert_string_equal(name_at(&names, &list, 0), "after");
 	assert_int_equal(changing.calls, 2);
 	stack_names_deinit(&names);
+	stacks_deinit(&stacks);
 	trace_unref(trace);
 	binary_unref(binary);
 }
 
 static void what_is_kept_is_bounded(void **state)
 {
-	enum { TRACES = 5000 };
-	static struct trace *traces[TRACES];
+	enum { STACKS = 5000, LIMIT_BYTES = 128 << 10 };
 	struct stack_names names;
 	struct location_list list;
+	struct stacks stacks;
 	size_t most = 0;
 
 	(void)state;
-	stack_names_init(&names, NULL, 64 << 10);
-	for (int i = 0; i < TRACES; i++) {
+	stack_names_init(&names, NULL, LIMIT_BYTES);
+	stacks_init(&stacks);
+	for (int i = 0; i < STACKS; i++) {
 		char stack[64];
+		uint32_t key;
 
 		snprintf(stack, sizeof(stack), "main;function_%d", i);
-		traces[i] = make_trace(stack);
+		key = add_stack(&stacks, &names, stack, 1);
 		stack_names_begin(&names, 1);
-		assert_int_equal(stack_names_list(&names, traces[i], &list), 0);
+		list = list_of(&stacks, &names, key);
 		assert_string_equal(name_at(&names, &list, 1), stack + strlen("main;"));
-		most = names.bytes > most ? names.bytes : most;
+		most = stack_names_bytes(&names) > most ? stack_names_bytes(&names) : most;
 	}
-	assert_true(most > 32 << 10);
-	assert_true(most < 80 << 10);
+	assert_true(most > LIMIT_BYTES / 2);
+	assert_true(most < LIMIT_BYTES / 4 * 5);
 	stack_names_deinit(&names);
-	for (int i = 0; i < TRACES; i++)
-		trace_unref(traces[i]);
+	stacks_deinit(&stacks);
 }
 
 static void what_one_question_takes_is_bounded(void **state)
 {
-	enum { TRACES = 64, FRAMES = 60, LIST_BYTES = FRAMES * sizeof(uint32_t) };
-	static struct trace *traces[TRACES];
-	struct text_builder stack = { 0 };
+	enum { STACKS = 64, FRAMES = 60, LIST_BYTES = FRAMES * sizeof(uint32_t) };
 	struct stack_names names;
-	struct location_list list;
+	struct stacks stacks;
 	int refused = 0;
 
 	(void)state;
-	for (int i = 0; i < FRAMES; i++)
-		text_builder_format(&stack, "%smain", i ? ";" : "");
-	stack_names_init(&names, NULL, 4 * LIST_BYTES);
+	stack_names_init(&names, NULL, 8 << 10);
+	stacks_init(&stacks);
 	stack_names_begin(&names, 1);
-	for (int i = 0; i < TRACES; i++) {
+	for (int i = 0; i < STACKS; i++) {
+		struct text_builder stack = { 0 };
+		struct location_list list;
+		uint32_t key;
 		int err;
 
-		traces[i] = make_trace(text_builder_text(&stack));
-		err = stack_names_list(&names, traces[i], &list);
+		/* The same few names in other orders. */
+		for (int j = 0; j < FRAMES; j++)
+			text_builder_format(&stack, "%s%s", j ? ";" : "",
+					    j == i % FRAMES ? "f" : "g");
+		key = add_stack(&stacks, &names, text_builder_text(&stack), 1);
+		err = stack_names_list(&names, &stacks.view, key, &list);
 		assert_true(!err || err == -EINVAL);
 		refused += !!err;
+		text_builder_deinit(&stack);
 	}
-	assert_true(refused > TRACES - 4 * STACK_NAMES_QUESTION_MAX);
-	assert_true(refused < TRACES - STACK_NAMES_QUESTION_MAX);
-	assert_true(names.bytes <= STACK_NAMES_QUESTION_MAX * names.max_bytes + 4 * LIST_BYTES);
+	assert_in_range(refused, 1, STACKS - 20);
+	assert_true(names.bytes <= STACK_NAMES_QUESTION_MAX * names.max_bytes + 2 * LIST_BYTES);
 	stack_names_deinit(&names);
-	text_builder_deinit(&stack);
-	for (int i = 0; i < TRACES; i++)
-		trace_unref(traces[i]);
+	stacks_deinit(&stacks);
 }
 
-static void traces_that_have_gone_are_let_go(void **state)
+static void lists_of_stacks_that_have_expired_are_dropped(void **state)
 {
-	struct trace *one = make_trace("main;one"), *other = make_trace("main;other");
 	struct stack_names names;
-	struct location_list list;
-	size_t bytes;
+	struct stacks stacks;
+	uint32_t first, second;
 
 	(void)state;
 	stack_names_init(&names, NULL, MAX_BYTES);
+	stacks_init(&stacks);
 	stack_names_begin(&names, 1);
-	assert_int_equal(stack_names_list(&names, one, &list), 0);
-	bytes = names.bytes;
-	assert_int_equal(stack_names_list(&names, other, &list), 0);
-	assert_true(names.bytes > bytes);
-	stack_names_tidy(&names);
+	first = add_stack(&stacks, &names, "main;one", 1);
+	/* An equal stack of another thread has the same list. */
+	second = add_stack(&stacks, &names, "main;one", 2);
+	assert_int_not_equal(first, second);
+	assert_ptr_equal(list_of(&stacks, &names, first).locations,
+			 list_of(&stacks, &names, second).locations);
+	list_of(&stacks, &names, add_stack(&stacks, &names, "main;other", 1));
 	assert_int_equal(names.lists.count, 2);
-	trace_unref(one);
-	stack_names_tidy(&names);
-	assert_int_equal(names.lists.count, 1);
-	assert_int_equal(other->references, 2);
+	expire(&stacks, &names);
+	assert_int_equal(names.lists.count, 0);
 	stack_names_deinit(&names);
-	assert_int_equal(other->references, 1);
-	trace_unref(other);
+	stacks_deinit(&stacks);
 }
 
-static void assert_leaf_of_key(struct stack_names *names, uint32_t key, struct trace *trace,
-			       const char *leaf)
+/* Ids of keys and of the parts of stacks are used again. */
+static void a_key_has_the_list_of_the_stack_that_it_has_now(void **state)
 {
-	struct location_list list;
-
-	assert_int_equal(stack_names_list_of_key(names, key, trace, &list), 0);
-	assert_int_equal(list.count, 2);
-	assert_string_equal(stack_names_text(names,
-					     stack_names_function(names, list.locations[1])->name),
-			    leaf);
-}
-
-static void a_key_has_the_list_of_the_trace_that_it_has_now(void **state)
-{
-	enum { TURNS = 50 };
-	struct trace *one = make_trace("main;one"), *other = make_trace("main;other");
+	enum { TURNS = 200, STACKS = 8 };
 	struct stack_names names;
+	struct stacks stacks;
+	uint32_t most = 0;
 
 	(void)state;
+	srand(4);
 	stack_names_init(&names, NULL, MAX_BYTES);
+	stacks_init(&stacks);
 	stack_names_begin(&names, 1);
-	assert_leaf_of_key(&names, 7, one, "one");
-	assert_leaf_of_key(&names, 3, other, "other");
-	assert_leaf_of_key(&names, 7, one, "one");
-	assert_leaf_of_key(&names, 7, other, "other");
-	assert_leaf_of_key(&names, 3, one, "one");
-	trace_unref(one);
-	/* Traces come and go, at addresses that are used again. */
 	for (int i = 0; i < TURNS; i++) {
-		char stack[32], leaf[16];
+		for (int j = 0; j < STACKS; j++) {
+			struct location_list list;
+			char stack[160], leaf[16];
+			uint32_t key;
 
-		snprintf(leaf, sizeof(leaf), "f%d", i);
-		snprintf(stack, sizeof(stack), "main;%s", leaf);
-		stack_names_tidy(&names);
-		one = make_trace(stack);
-		assert_leaf_of_key(&names, 3, one, leaf);
-		assert_leaf_of_key(&names, 7, other, "other");
-		trace_unref(one);
+			snprintf(leaf, sizeof(leaf), "f%d", rand() % 50);
+			/* Deep enough to have parts above that of the key. */
+			snprintf(stack, sizeof(stack), "m%d;a;b;c;d;e;f;g;h;%s", rand() % 50, leaf);
+			key = add_stack(&stacks, &names, stack, (uint32_t)(j + 1));
+			list = list_of(&stacks, &names, key);
+			assert_int_equal(list.count, 10);
+			assert_string_equal(name_at(&names, &list, 9), leaf);
+			assert_memory_equal(name_at(&names, &list, 0), stack, strcspn(stack, ";"));
+			most = key > most ? key : most;
+		}
+		stacks.now_ns += 1000;
 	}
-	stack_names_empty(&names);
-	assert_int_equal(other->references, 1);
-	assert_leaf_of_key(&names, 7, other, "other");
+	assert_true(most < TURNS);
+	assert_true(names.lists.count <= 3 * STACKS);
 	stack_names_deinit(&names);
-	trace_unref(other);
+	stacks_deinit(&stacks);
 }
 
 static void ranks_are_in_the_order_of_names(void **state)
 {
-	struct trace *trace = make_trace("b:2;a:1;b:1;c:1");
 	struct stack_names names;
 	struct location_list list;
+	struct stacks stacks;
 	uint32_t *ranks, location;
 
 	(void)state;
 	stack_names_init(&names, NULL, MAX_BYTES);
+	stacks_init(&stacks);
 	stack_names_begin(&names, 1);
-	assert_int_equal(stack_names_list(&names, trace, &list), 0);
+	list = list_of(&stacks, &names, add_stack(&stacks, &names, "b:2;a:1;b:1;c:1", 1));
 	assert_int_equal(stack_names_level(&names, TEXT_PROCESS, "aa", &location), 0);
 	ranks = stack_names_rank(&names, true);
 	assert_non_null(ranks);
@@ -263,7 +337,7 @@ static void ranks_are_in_the_order_of_names(void **state)
 	assert_true(ranks[list.locations[0]] < ranks[list.locations[3]]);
 	free(ranks);
 	stack_names_deinit(&names);
-	trace_unref(trace);
+	stacks_deinit(&stacks);
 }
 
 int main(void)
@@ -274,8 +348,8 @@ int main(void)
 		cmocka_unit_test(better_names_are_asked_for_and_others_kept),
 		cmocka_unit_test(what_is_kept_is_bounded),
 		cmocka_unit_test(what_one_question_takes_is_bounded),
-		cmocka_unit_test(traces_that_have_gone_are_let_go),
-		cmocka_unit_test(a_key_has_the_list_of_the_trace_that_it_has_now),
+		cmocka_unit_test(lists_of_stacks_that_have_expired_are_dropped),
+		cmocka_unit_test(a_key_has_the_list_of_the_stack_that_it_has_now),
 		cmocka_unit_test(ranks_are_in_the_order_of_names),
 	};
 
