@@ -79,6 +79,7 @@ struct history {
 	size_t keys_before_chunk;
 	uint64_t newest_ns;
 	uint64_t samples;
+	uint64_t weight;
 	uint64_t dropped;
 	uint64_t changes;
 	uint64_t drops;
@@ -139,16 +140,31 @@ static void move_columns(struct chunk *chunk, uint8_t *data)
 	chunk->capacity = start;
 }
 
+static bool is_weight(const struct history *history, const struct sample *sample)
+{
+	return history->options.weight && sample->origin == history->options.weight;
+}
+
 /* --- dropping samples --- */
 
 static void drop_oldest_chunk(struct history *history)
 {
 	struct chunk chunk = history->chunks.items[0];
-	const uint8_t *keys = column_data(&chunk, KEYS);
+	const uint8_t *keys = column_data(&chunk, KEYS), *values = column_data(&chunk, VALUES);
 
-	for (uint32_t i = 0; i < chunk.samples; i++)
-		sample_table_remove(&history->keys, (uint32_t)packed_get(&keys));
-	history->samples -= chunk.samples;
+	for (uint32_t i = 0; i < chunk.samples; i++) {
+		uint32_t key = (uint32_t)packed_get(&keys);
+
+		uint64_t value = history->options.keeps_values ?
+					 unpacked_difference(packed_get(&values)) :
+					 1;
+
+		if (is_weight(history, &sample_table_at(history->keys.blocks.items, key)->sample))
+			history->weight -= value;
+		else
+			history->samples--;
+		sample_table_remove(&history->keys, key);
+	}
 	history->changes++;
 	history->drops++;
 	history->chunk_bytes -= chunk.capacity;
@@ -288,7 +304,10 @@ static int add(struct history *history, const struct sample_event *event)
 	if (err)
 		return err;
 	write_sample(history, key, event);
-	history->samples++;
+	if (is_weight(history, &sample))
+		history->weight += event->value;
+	else
+		history->samples++;
 	history->changes++;
 	drop_old(history);
 	return 0;
@@ -370,12 +389,13 @@ void history_facts(struct history *history, struct history_facts *facts)
 	pthread_mutex_lock(&history->lock);
 	*facts = (struct history_facts){
 		.samples = history->samples,
+		.weight = history->weight,
 		.dropped = history->dropped,
 		.bytes = used_bytes(history),
 		.changes = history->changes,
 		.drops = history->drops,
 	};
-	if (history->samples) {
+	if (history->chunks.count && history->chunks.items[0].samples) {
 		uint64_t least = history->chunks.items[0].least_ns;
 
 		facts->first_ns = least > oldest_kept(history) ? least : oldest_kept(history);
