@@ -266,6 +266,12 @@ static int reserve_sample(struct history *history, uint64_t time_ns)
 	return begin_chunk(history, time_ns);
 }
 
+/* Beside a weight, samples of the clock count as one. */
+static uint64_t value_of(const struct history *history, const struct sample_event *event)
+{
+	return history->options.weight && !is_weight(history, &event->sample) ? 1 : event->value;
+}
+
 static void write_sample(struct history *history, uint32_t key, const struct sample_event *event)
 {
 	struct chunk *chunk = newest_chunk(history);
@@ -275,7 +281,7 @@ static void write_sample(struct history *history, uint32_t key, const struct sam
 	append(chunk, TIMES, packed_difference(time_ns - history->last_in_chunk_ns));
 	append(chunk, CPUS, event->sample.cpu);
 	if (history->options.keeps_values)
-		append(chunk, VALUES, packed_difference(event->value));
+		append(chunk, VALUES, packed_difference(value_of(history, event)));
 	chunk->samples++;
 	if (time_ns < chunk->least_ns)
 		chunk->least_ns = time_ns;

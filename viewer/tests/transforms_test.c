@@ -67,10 +67,11 @@ static struct binary *binary_at(const char *path)
 	while (binaries[i] && strcmp(binaries[i]->path, path))
 		i++;
 	if (!binaries[i])
-		binaries[i] = binary_create(&(struct binary){ .fd = -1,
-							      .executable_id = EXECUTABLE_ID_FIRST + (uint64_t)i,
-							      .file_id.bytes[0] = (uint8_t)(i + 1),
-							      .path = (char *)path });
+		binaries[i] = binary_create(
+			&(struct binary){ .fd = -1,
+					  .executable_id = EXECUTABLE_ID_FIRST + (uint64_t)i,
+					  .file_id.bytes[0] = (uint8_t)(i + 1),
+					  .path = (char *)path });
 	return binaries[i];
 }
 
