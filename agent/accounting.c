@@ -89,21 +89,25 @@ void accounting_append_check(const struct agent_config *config, struct text_buil
 	}
 }
 
+static const char *reason_of(uint32_t source)
+{
+	for (size_t i = 0; i < OPTIONAL_COUNT; i++)
+		if (optional_costs[i].source == source)
+			return optional_costs[i].reason;
+	return "the kernel does not count it";
+}
+
 /* Refuses a weight that this machine cannot count. */
 static int check_weight(uint32_t sources, uint8_t weight)
 {
 	uint32_t source = weight_source(weight);
-	const char *reason = "the kernel does not count it";
 
 	if (!source || sources & source)
 		return 0;
-	for (size_t i = 0; i < OPTIONAL_COUNT; i++)
-		if (optional_costs[i].source == source)
-			reason = optional_costs[i].reason;
 	return fail(-EINVAL,
 		    "-weight %s: cannot be counted on this machine: %s; give another one, such as "
 		    "run-time",
-		    sample_origins[weight].name, reason);
+		    sample_origins[weight].name, reason_of(source));
 }
 
 int accounting_create(const struct agent_config *config, struct sample_weigher *weigher,

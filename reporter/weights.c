@@ -27,10 +27,10 @@ enum {
 
 bool weight_find(const char *name, uint8_t *weight)
 {
-	for (uint8_t i = 0; i < WEIGHT_COUNT; i++) {
+	for (size_t i = 0; i < WEIGHT_COUNT; i++) {
 		if (strcmp(weights[i].name, name))
 			continue;
-		*weight = ORIGIN_COUNT + i;
+		*weight = (uint8_t)(ORIGIN_COUNT + i);
 		return true;
 	}
 	return false;
