@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
+# alone: other programs must not fill the table of costs, or take the CPUs for whole seconds
 # time limit: 300 s
 """What -weight shares out: of each process the values in pprof (read by `go tool pprof` too), in OTLP, in folded stacks and in the report
 add up to its row in the table of costs, exactly; page faults, runs and run times lie on the functions that a program had them in. Without
