@@ -11,6 +11,8 @@
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/host/cgroup_tree.h"
+#include "lib/model/origins.h"
+#include "reporter/weights.h"
 
 #define READ_INTERVAL_NS NS_PER_SECOND
 
@@ -24,9 +26,12 @@ struct accounting {
 	/* Guards the table. */
 	pthread_mutex_t lock;
 	struct cost_table table;
+	/* Gets the costs; NULL without -weight. */
+	struct sample_weigher *weigher;
 	uint64_t next_read_ns;
 	/* The first failure is logged. */
 	bool has_failed;
+	bool has_weight_failed;
 };
 
 /* Costs that only some machines can count, and why others cannot. */
@@ -84,23 +89,54 @@ void accounting_append_check(const struct agent_config *config, struct text_buil
 	}
 }
 
-int accounting_create(const struct agent_config *config, struct accounting **out)
+static const char *reason_of(uint32_t source)
 {
-	const struct cost_reader_options options = { .config = config };
+	for (size_t i = 0; i < OPTIONAL_COUNT; i++)
+		if (optional_costs[i].source == source)
+			return optional_costs[i].reason;
+	return "the kernel does not count it";
+}
+
+/* Refuses a weight that this machine cannot count. */
+static int check_weight(uint32_t sources, uint8_t weight)
+{
+	uint32_t source = weight_source(weight);
+
+	if (!source || sources & source)
+		return 0;
+	return fail(-EINVAL,
+		    "-weight %s: cannot be counted on this machine: %s; give another one, such as "
+		    "run-time",
+		    sample_origins[weight].name, reason_of(source));
+}
+
+int accounting_create(const struct agent_config *config, struct sample_weigher *weigher,
+		      struct accounting **out)
+{
+	const struct cost_reader_options options = {
+		.config = config,
+		.with_page_faults = weigher && sample_weigher_weight(weigher) == WEIGHT_PAGE_FAULTS,
+	};
 	struct accounting *accounting = calloc(1, sizeof(*accounting));
+	uint32_t sources;
 	int err;
 
 	if (!accounting)
 		return -ENOMEM;
 	err = cost_reader_create(&options, &accounting->reader);
+	sources = err ? 0 : cost_reader_sources(accounting->reader);
+	if (!err && weigher)
+		err = check_weight(sources, sample_weigher_weight(weigher));
 	if (err) {
+		cost_reader_destroy(accounting->reader);
 		free(accounting);
 		return err;
 	}
 	pthread_mutex_init(&accounting->lock, NULL);
-	cost_table_init(&accounting->table, cost_reader_sources(accounting->reader));
+	cost_table_init(&accounting->table, sources);
+	accounting->weigher = weigher;
 	accounting->next_read_ns = clock_monotonic_ns() + READ_INTERVAL_NS;
-	log_missing(accounting->table.sources);
+	log_missing(sources);
 	*out = accounting;
 	return 0;
 }
@@ -160,6 +196,45 @@ static void take_time(void *context, uint32_t cpu, uint64_t wall_ns)
 	note_failure(accounting, cost_table_add_time(&accounting->table, cpu, wall_ns));
 }
 
+/* Hands what the process has cost since the last time to the weigher. */
+static int weigh(struct sample_weigher *weigher, struct process_costs *process)
+{
+	uint64_t sum = weight_count(sample_weigher_weight(weigher), &process->sum);
+	struct weighed_cost cost = {
+		.key = process->key,
+		.count = (int64_t)(sum - process->weighed),
+		.has_ended = process->has_ended,
+	};
+
+	if (!cost.count && process->is_weighed && process->has_ended == process->is_end_weighed)
+		return 0;
+	memcpy(cost.comm, process->comm, sizeof(cost.comm));
+	process->weighed = sum;
+	process->is_weighed = true;
+	process->is_end_weighed = process->has_ended;
+	return sample_weigher_add(weigher, &cost);
+}
+
+/* The interval has ended at @end_ns. */
+static void weigh_all(struct accounting *accounting, uint64_t end_ns)
+{
+	struct process_costs_vector *processes = &accounting->table.processes;
+	int result = 0, err;
+
+	pthread_mutex_lock(&accounting->lock);
+	for (size_t i = 0; i < processes->count; i++) {
+		err = weigh(accounting->weigher, &processes->items[i]);
+		result = result ? result : err;
+	}
+	pthread_mutex_unlock(&accounting->lock);
+	err = sample_weigher_end_interval(accounting->weigher, end_ns);
+	result = result ? result : err;
+	if (result && !accounting->has_weight_failed)
+		log_warn("-weight: %s; a part of the costs is not in the samples",
+			 strerror(-result));
+	accounting->has_weight_failed |= result;
+}
+
 static void read_costs(struct accounting *accounting)
 {
 	const struct cost_sink sink = {
@@ -167,14 +242,18 @@ static void read_costs(struct accounting *accounting)
 		.take_time = take_time,
 		.context = accounting,
 	};
+	uint64_t now_ns = clock_monotonic_ns();
 
 	note_failure(accounting, cost_reader_read(accounting->reader, &sink));
+	if (accounting->weigher)
+		weigh_all(accounting, now_ns);
 }
 
 void accounting_tick(struct accounting *accounting, uint64_t now_ns)
 {
 	if (!accounting || !accounting->reader ||
-	    (now_ns < accounting->next_read_ns && !cost_reader_is_filling(accounting->reader)))
+	    (now_ns < accounting->next_read_ns && !accounting->weigher &&
+	     !cost_reader_is_filling(accounting->reader)))
 		return;
 	read_costs(accounting);
 	accounting->next_read_ns = now_ns + READ_INTERVAL_NS;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * -accounting: reads once a second, and sooner where many processes come and go, what processes cost
- * (agent/tracing/cost_reader.h), and adds it up (reporter/cost_table.h). Owner: the main thread; accounting_read() is also for the
+ * (agent/tracing/cost_reader.h), and adds it up (reporter/cost_table.h). With -weight it does so at every call, and the costs are
+ * shared out over samples (reporter/sample_weigher.h). Owner: the main thread; accounting_read() is also for the
  * page's.
  */
 #ifndef AGENT_ACCOUNTING_H
@@ -12,14 +13,17 @@
 #include "ebpf/abi/config.h"
 #include "lib/base/text_builder.h"
 #include "reporter/cost_table.h"
+#include "reporter/sample_weigher.h"
 
 struct accounting;
 
 /**
  * Begins to count. @config: that of the kernel programs, borrowed during the call. What this machine cannot count is logged once.
- * Errors as of cost_reader_create().
+ * @weigher, borrowed, gets the costs; NULL without -weight. -EINVAL if the machine cannot count its weight; other errors as of
+ * cost_reader_create().
  */
-int accounting_create(const struct agent_config *config, struct accounting **accounting);
+int accounting_create(const struct agent_config *config, struct sample_weigher *weigher,
+		      struct accounting **accounting);
 /**
  * Appends lines for -doctor: what -accounting can count here and what it cannot. The kernel programs are loaded for that, and unloaded
  * again. @config as above.

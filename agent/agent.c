@@ -526,7 +526,8 @@ static int start_sampling(struct agent *agent)
 	int error;
 
 	if (options->accounting) {
-		error = accounting_create(bpf_loader_config(agent->loader), &agent->accounting);
+		error = accounting_create(bpf_loader_config(agent->loader),
+					  agent->destinations.weigher, &agent->accounting);
 		if (error)
 			return error;
 		agent->destinations.accounting = agent->accounting;
@@ -626,6 +627,7 @@ static void finish_sampling(struct agent *agent)
 	if (process_manager_flush(agent->processes, FLUSH_TIMEOUT_NS))
 		log_debug("samples: %s", error_text());
 	process_manager_stop(agent->processes);
+	destinations_weigh_rest(&agent->destinations);
 	if (tick_classes_count(bpf_loader_fds(agent->loader), agent->sampler, &agent->tick_clock,
 			       agent->options->samples_per_second))
 		log_warn("%s; the summary lacks the kernel's counters", error_text());

@@ -25,6 +25,9 @@ enum {
 	HOST_ATTRIBUTE_COUNT = 4,
 };
 
+/* Deferred samples of programs whose files are large come later than that, and get a weight of a later interval. */
+#define WEIGHT_DELAY_NS (2 * NS_PER_SECOND)
+
 /* Makes the resource attributes of all samples; a tag with the same key overrides one. */
 static int make_attributes(struct destinations *destinations)
 {
@@ -60,6 +63,37 @@ static int make_attributes(struct destinations *destinations)
 		.with_command_lines = options->with_command_lines,
 	};
 	return 0;
+}
+
+/* Adds a destination that takes samples and their weights. */
+static void add_weighed(struct destinations *destinations, struct reporter *reporter)
+{
+	sample_counter_add(&destinations->counter, reporter);
+	if (destinations->weigher)
+		sample_weigher_add_next(destinations->weigher, reporter);
+}
+
+static int init_weigher(struct destinations *destinations)
+{
+	const struct options *options = destinations->options;
+	const struct sample_weigher_options weigher_options = {
+		.weight = options->weight,
+		.delay_ns = WEIGHT_DELAY_NS,
+		.has_all_processes = !options_are_selective(options) && !options->command &&
+				     !options->cpu_count,
+	};
+
+	destinations->weigher = sample_weigher_create(&weigher_options);
+	return destinations->weigher ? 0 : fail(-ENOMEM, "no memory for -weight");
+}
+
+void destinations_weigh_rest(struct destinations *destinations)
+{
+	int error = destinations->weigher ? sample_weigher_finish(destinations->weigher) : 0;
+
+	if (error)
+		log_warn("-weight: %s; a part of the costs is not in the samples",
+			 strerror(-error));
 }
 
 /* Files that may never answer are not read, so their frames have no names. */
@@ -136,7 +170,7 @@ static int init_collector(struct destinations *destinations, struct native_names
 	error = otlp_reporter_create(&config, &destinations->otlp);
 	if (error)
 		return error;
-	sample_counter_add(&destinations->counter, otlp_reporter_door(destinations->otlp));
+	add_weighed(destinations, otlp_reporter_door(destinations->otlp));
 	return 0;
 }
 
@@ -158,7 +192,7 @@ static int init_outputs(struct destinations *destinations)
 	destinations->samples = sample_store_create(&store_options);
 	if (!destinations->samples)
 		return fail(-ENOMEM, "no memory for the sample store");
-	sample_counter_add(&destinations->counter, sample_store_reporter(destinations->samples));
+	add_weighed(destinations, sample_store_reporter(destinations->samples));
 	return 0;
 }
 
@@ -233,7 +267,9 @@ static int init_viewer(struct destinations *destinations, struct native_names *n
 		.address = options->viewer.address,
 		.token_file = options->viewer.token_file,
 		.history = { .retention_ns = options->viewer.retention_ns,
-			     .max_bytes = options->viewer.history_bytes },
+			     .max_bytes = options->viewer.history_bytes,
+			     .keeps_values = options->weight,
+			     .weight = options->weight },
 		.api = {
 			.lookup = native_names_shown(names),
 			.read_totals = read_totals,
@@ -245,6 +281,8 @@ static int init_viewer(struct destinations *destinations, struct native_names *n
 			.selection = describe_selection(options, &destinations->selection),
 			.source = "this machine",
 			.is_live = true,
+			.weight = options->weight,
+			.shows_weight = options_show_weight(options),
 			.exports_command_lines = options->with_command_lines,
 			.samples_per_second = options->samples_per_second,
 			.cpu_count = (uint32_t)sysconf(_SC_NPROCESSORS_ONLN),
@@ -261,7 +299,7 @@ static int init_viewer(struct destinations *destinations, struct native_names *n
 	if (!options->viewer.address && viewer_port(destinations->viewer) != VIEWER_DEFAULT_PORT)
 		log_taken_port("/proc", VIEWER_DEFAULT_PORT, viewer_port(destinations->viewer));
 	destinations->history = viewer_history(destinations->viewer);
-	sample_counter_add(&destinations->counter, history_reporter(destinations->history));
+	add_weighed(destinations, history_reporter(destinations->history));
 	return 0;
 }
 
@@ -373,6 +411,8 @@ int destinations_init(struct destinations *destinations, const struct options *o
 	if (native_names_reporter(names))
 		sample_counter_add(&destinations->counter, native_names_reporter(names));
 	error = make_attributes(destinations);
+	if (!error && options->weight)
+		error = init_weigher(destinations);
 	if (!error && options_have_page(options))
 		error = init_viewer(destinations, names);
 	if (!error && options->receive.address)
@@ -387,6 +427,10 @@ int destinations_init(struct destinations *destinations, const struct options *o
 		error = init_outputs(destinations);
 	if (!error && options->collector.address)
 		error = init_collector(destinations, names);
+	/* After the destinations, so that each has a sample before its weight. */
+	if (!error && destinations->weigher)
+		sample_counter_add(&destinations->counter,
+				   sample_weigher_reporter(destinations->weigher));
 	return error;
 }
 
@@ -402,6 +446,7 @@ void destinations_deinit(struct destinations *destinations)
 	grpc_transport_destroy(destinations->transport);
 	free(destinations->attributes);
 	sample_store_destroy(destinations->samples);
+	sample_weigher_destroy(destinations->weigher);
 	output_files_deinit(&destinations->outputs);
 	text_builder_deinit(&destinations->selection);
 }
@@ -523,6 +568,8 @@ static int write_outputs(struct destinations *destinations, const struct samplin
 		.kernel = destinations->kernel.release,
 		.version = AGENT_VERSION,
 		.selection = describe_selection(destinations->options, &selection),
+		.weight = destinations->options->weight,
+		.shows_weight = options_show_weight(destinations->options),
 		.with_processes = destinations->options->with_processes,
 	};
 	const struct report_contents report = {
@@ -530,6 +577,7 @@ static int write_outputs(struct destinations *destinations, const struct samplin
 			.subject = period->subject,
 			.quality = period->quality,
 			.costs = period->costs,
+			.type = profile_info_shown_type(&info),
 			.duration_ns = period->duration_ns,
 			.samples_per_second = destinations->options->samples_per_second,
 		},

@@ -24,6 +24,7 @@
 #include "reporter/output_files.h"
 #include "reporter/sample_store.h"
 #include "reporter/sample_totals.h"
+#include "reporter/sample_weigher.h"
 #include "symbols/go_symbols.h"
 #include "viewer/metrics_server.h"
 #include "viewer/receive/receiver.h"
@@ -46,6 +47,8 @@ struct destinations {
 	/* The live view of the terminal, which stops the run by `stop`. */
 	struct top *top;
 	struct stop_signal *stop;
+	/* Shares out costs over samples; NULL without -weight. */
+	struct sample_weigher *weigher;
 	/* Costs of processes, for the page; NULL if they are not counted. Borrowed, set before destinations_start(). */
 	struct accounting *accounting;
 	/* Findings of -doctor. */
@@ -87,6 +90,9 @@ void destinations_describe(const struct destinations *destinations, struct text_
 
 /** The agent's thread has brought the metrics up to date. */
 void destinations_note_update(struct destinations *destinations, uint64_t now_ns);
+
+/** Shares out the costs that are left over samples. All samples and costs were reported. */
+void destinations_weigh_rest(struct destinations *destinations);
 
 /** To be called when sampling begins. */
 int destinations_start(struct destinations *destinations);

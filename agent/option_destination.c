@@ -5,7 +5,9 @@
 #include <string.h>
 
 #include "agent/option_values.h"
+#include "lib/base/cleanup.h"
 #include "reporter/output_files.h"
+#include "reporter/weights.h"
 
 enum {
 	OUTPUT_MAX_COUNT = 16,
@@ -72,4 +74,14 @@ int option_set_report(struct options *options, const struct setting *setting)
 	if (!error)
 		options->report = flag ? REPORT_TO_OUTPUT : REPORT_NONE;
 	return error;
+}
+
+int option_set_weight(struct options *options, const struct setting *setting)
+{
+	_cleanup_(text_builder_deinit) struct text_builder names = { 0 };
+
+	if (weight_find(setting->text, &options->weight))
+		return 0;
+	weights_append_names(&names);
+	return option_refuse(setting, "give %s", text_builder_text(&names));
 }

@@ -10,6 +10,7 @@
 
 int option_set_output(struct options *options, const struct setting *setting);
 int option_set_report(struct options *options, const struct setting *setting);
+int option_set_weight(struct options *options, const struct setting *setting);
 int option_set_open(struct options *options, const struct setting *setting);
 int option_set_diff(struct options *options, const struct setting *setting);
 int option_set_upload(struct options *options, const struct setting *setting);

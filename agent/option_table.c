@@ -297,6 +297,18 @@ const struct option option_table[] = {
 		.offset = offsetof(struct options, accounting),
 	},
 	{
+		.name = "weight",
+		.group = OPTION_DESTINATION,
+		.brief = "share these costs out over the samples",
+		.value_name = "COST",
+		.meaning =
+			"Share out what each process costs over its samples: `run-time`, `runs`, `softirqs`, `page-reads`, "
+			"`page-writes`, `page-faults`, `cycles`, `instructions` or `cache-misses`. pprof and OTLP have it beside the "
+			"samples; outputs with one value show it, or the samples with `-type samples`.",
+		.details = "It turns `-accounting` on. See [Weights](accounting.md#weights).",
+		.set = option_set_weight,
+	},
+	{
 		.name = "top",
 		.group = OPTION_DESTINATION,
 		.brief = "show processes and functions live, here",
@@ -489,12 +501,12 @@ const struct option option_table[] = {
 	{
 		.name = "type",
 		.group = OPTION_DESTINATION,
-		.brief = "-open, -diff: the values to show",
+		.brief = "-open, -diff, -weight: the values to show",
 		.value_name = "TYPE",
-		.otherwise = "as the file has it",
+		.otherwise = "as the file has it; with `-weight` the weight",
 		.meaning =
 			"The values of an opened profile that are shown first, reported or compared, such as `inuse_space`, or with "
-			"their unit `weight/bytes`.",
+			"their unit `weight/bytes`. With `-weight`, `samples` shows samples.",
 		.set = option_set_path,
 		.offset = offsetof(struct options, value_type),
 	},

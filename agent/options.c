@@ -13,6 +13,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "lib/model/origins.h"
 
 enum {
 	SAMPLES_PER_SECOND = 19,
@@ -123,6 +124,8 @@ static const char *useless_option(const struct options *options)
 		return "-viewer";
 	if (options->top)
 		return "-top";
+	if (options->weight)
+		return "-weight";
 	if (options->accounting)
 		return "-accounting";
 	if (options->collector.address && !options->upload_count)
@@ -166,9 +169,38 @@ static int check_purpose(const struct options *options)
 				     "-collection-agent HOST:PORT");
 	if (options->json && !options->dump_count && !options->report)
 		return fail(-EINVAL, "-json: it is for -report and -dump; leave it out");
-	if (options->value_type && !options->open_count && !options->diff_count)
-		return fail(-EINVAL, "-type: it is for -open and -diff; leave it out");
+	if (options->value_type && !options->open_count && !options->diff_count && !options->weight)
+		return fail(-EINVAL, "-type: it is for -open, -diff and -weight; leave it out");
 	return useless ? fail(-EINVAL, "%s; leave out %s", purpose_of(options), useless) : 0;
+}
+
+static bool names_type(const char *name, const char *type, const char *unit)
+{
+	size_t length = strlen(type);
+
+	return !strncmp(name, type, length) &&
+	       (!name[length] || (name[length] == '/' && !strcmp(name + length + 1, unit)));
+}
+
+static bool names_origin(const char *name, uint8_t origin)
+{
+	return names_type(name, sample_origins[origin].type, sample_origins[origin].unit);
+}
+
+bool options_show_weight(const struct options *options)
+{
+	return options->weight &&
+	       !(options->value_type && names_origin(options->value_type, ORIGIN_CLOCK));
+}
+
+static int check_weight(const struct options *options)
+{
+	if (!options->weight || !options->value_type ||
+	    names_origin(options->value_type, ORIGIN_CLOCK) ||
+	    names_origin(options->value_type, options->weight))
+		return 0;
+	return fail(-EINVAL, "-type %.*s: with -weight there are samples and %s; give one of them",
+		    SHOWN_VALUE_BYTES, options->value_type, sample_origins[options->weight].type);
 }
 
 static int check_diff(const struct options *options)
@@ -219,6 +251,7 @@ static void choose_report(struct options *options)
 {
 	bool is_terminal = isatty(STDOUT_FILENO);
 
+	options->accounting |= options->weight != 0;
 	/* Costs are shown there. */
 	if (options->accounting && !options->report)
 		options->report = options->command && !is_terminal ? REPORT_TO_ERROR :
@@ -303,6 +336,8 @@ int options_parse(struct options *options, int argument_count, char *const *argu
 			error = check_metrics(&parsed);
 		if (!error)
 			error = check_diff(&parsed);
+		if (!error)
+			error = check_weight(&parsed);
 		if (!error)
 			error = check_command(&parsed);
 		if (error)

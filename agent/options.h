@@ -126,7 +126,10 @@ struct options {
 	char **opens;
 	uint32_t open_count;
 
-	/** The type of values of opened profiles that is shown first, as "type" or "type/unit"; NULL: the profile's. Owned. */
+	/**
+	 * The type of values that is shown first, as "type" or "type/unit", of opened profiles and with a weight; NULL: the
+	 * profile's, and the weight. Owned.
+	 */
 	char *value_type;
 
 	/** Two profiles to compare instead of sampling, and the growth of a function that fails: 0.05 is 5 %. */
@@ -193,6 +196,8 @@ struct options {
 	bool with_signatures;
 	/** Counts what each process costs. */
 	bool accounting;
+	/** The costs that are shared out over samples (enum sample_weight); 0: none are. */
+	uint8_t weight;
 	/** Adds lines to folded stacks and the stack table. */
 	bool with_lines;
 	/** Adds the names of processes to the stacks of pprof. */
@@ -218,6 +223,9 @@ void options_deinit(struct options *options);
 
 /** Whether some processes are selected, other than by a command. */
 bool options_are_selective(const struct options *options);
+
+/** Whether outputs with one value show the weight. */
+bool options_show_weight(const struct options *options);
 
 /** Whether the page is shown: if it was requested, or if there is nothing else to do with the samples. */
 bool options_have_page(const struct options *options);

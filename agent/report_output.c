@@ -32,7 +32,8 @@ static bool has_colours(int fd)
 	return isatty(fd) && terminal && strcmp(terminal, "dumb") && !(off && *off);
 }
 
-static int count_functions(const struct sample_snapshot *snapshot, struct function_counts *counts)
+static int count_functions(const struct sample_snapshot *snapshot, uint8_t origin,
+			   struct function_counts *counts)
 {
 	int error = 0;
 
@@ -40,8 +41,9 @@ static int count_functions(const struct sample_snapshot *snapshot, struct functi
 		const struct stored_sample *stored = &snapshot->samples[i];
 
 		/* Counts of different origins cannot be added. */
-		if (stored->sample.origin == ORIGIN_CLOCK)
-			error = function_counts_add(counts, &stored->sample, stored->count);
+		if (stored->sample.origin == origin)
+			error = function_counts_add(counts, &stored->sample,
+						    stored_sample_count(stored));
 	}
 	return error;
 }
@@ -83,7 +85,7 @@ int report_output_write(enum report_stream stream, const struct sample_snapshot 
 	int error;
 
 	function_counts_init(&counts, lookup);
-	error = count_functions(snapshot, &counts);
+	error = count_functions(snapshot, profile_info_shown_origin(&contents->profile), &counts);
 	if (!error)
 		error = report_output_print(stream, &counts, snapshot, contents);
 	if (error)

@@ -82,6 +82,9 @@ WRONG_USAGE = [
     ["-with-goroutine-id=perhaps"],
     ["-accounting=perhaps"],
     ["-doctor", "-accounting"],
+    ["-weight", "joules"],
+    ["-weight", "runs", "-type", "run-time"],
+    ["-open", "/etc/passwd", "-weight", "runs"],
     ["-open", "/etc/passwd", "-accounting"],
     ["stray"],
 ]
@@ -90,7 +93,7 @@ NAMES = """collection-agent disable-tls tls-ca tls-cert tls-key header metrics m
     reporter-jitter resource-grouping with-cpu output viewer viewer-token-file retention history-memory receive receive-tls-cert
     receive-tls-key receive-token-file open doctor pid comm cgroup cpus samples-per-second
     duration probabilistic-threshold probabilistic-interval probabilistic-seed tags tracers
-    accounting fold-runtime-frames with-lines with-processes with-goroutine-id max-map-memory cache-dir log-level version
+    accounting weight fold-runtime-frames with-lines with-processes with-goroutine-id max-map-memory cache-dir log-level version
     help""".split()
 
 

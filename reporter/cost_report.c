@@ -55,6 +55,11 @@ static uint64_t misses_of(const struct costs_sum *sum)
 	return costs_sum_counter(sum, COST_CACHE_MISSES);
 }
 
+static uint64_t faults_of(const struct costs_sum *sum)
+{
+	return costs_sum_counter(sum, COST_PAGE_FAULTS);
+}
+
 /* A column of counts. `source` is 0 if every machine counts it. */
 static const struct column {
 	const char *title;
@@ -68,14 +73,14 @@ static const struct column {
 	{ "cycles", COST_FIRST_COUNTER << COST_CYCLES, cycles_of },
 	{ "instr.", COST_FIRST_COUNTER << COST_INSTRUCTIONS, instructions_of },
 	{ "misses", COST_FIRST_COUNTER << COST_CACHE_MISSES, misses_of },
+	{ "faults", COST_FIRST_COUNTER << COST_PAGE_FAULTS, faults_of },
 };
 
-/* Kepler's names, by enum cost_counter_index. */
+/* By enum cost_counter_index. Kepler has no name for page faults. */
 static const char *const counter_keys[COST_COUNTER_COUNT] = {
-	[COST_CYCLES] = "cpu_cycles",
-	[COST_REFERENCE_CYCLES] = "cpu_ref_cycles",
-	[COST_INSTRUCTIONS] = "cpu_instr",
-	[COST_CACHE_MISSES] = "cache_miss",
+	[COST_CYCLES] = "cpu_cycles",	    [COST_REFERENCE_CYCLES] = "cpu_ref_cycles",
+	[COST_INSTRUCTIONS] = "cpu_instr",  [COST_CACHE_MISSES] = "cache_miss",
+	[COST_PAGE_FAULTS] = "page_faults",
 };
 
 enum {

@@ -40,6 +40,10 @@ struct process_costs {
 	char comm[COMM_BYTES];
 	bool is_kernel_thread;
 	bool has_ended;
+	/** For -weight: whether the process and its end were handed over to be shared out, and how much was of its costs. */
+	bool is_weighed;
+	bool is_end_weighed;
+	uint64_t weighed;
 	struct costs_sum sum;
 };
 

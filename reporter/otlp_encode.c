@@ -480,7 +480,7 @@ int otlp_encode(const struct otlp_draft *draft, struct otlp_request *request)
 	*request = (struct otlp_request){
 		.bytes = bytes,
 		.byte_count = byte_count,
-		.sample_count = draft->times.count,
+		.sample_count = draft->times.count - draft->weight_count,
 	};
 	return 0;
 }

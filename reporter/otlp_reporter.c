@@ -221,7 +221,8 @@ static int collect(struct otlp_reporter *reporter, uint64_t end_ns)
 	error = otlp_build_requests(&snapshot, &window, reporter->config.otlp, hand_over, &handed);
 	if (error) {
 		for (size_t i = 0; i < snapshot.count; i++)
-			sample_count += snapshot.samples[i].count;
+			if (!origin_is_weight(snapshot.samples[i].sample.origin))
+				sample_count += snapshot.samples[i].count;
 		metrics_add(METRIC_OTLP_SAMPLES_DROPPED, sample_count - handed.sample_count);
 		log_warn("%s; %llu samples are dropped",
 			 error == -ETIMEDOUT ? "the stop came before everything was sent" :

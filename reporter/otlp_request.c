@@ -66,7 +66,7 @@ void otlp_draft_init(struct otlp_draft *draft, struct otlp_dictionary *dictionar
 	};
 	if (options->facts)
 		add_types_of_facts(draft);
-	for (uint32_t i = 0; !options->facts && i < ORIGIN_COUNT; i++)
+	for (uint32_t i = 0; !options->facts && i < SAMPLE_ORIGIN_COUNT; i++)
 		draft->types[i] = (struct otlp_draft_types){
 			.type = otlp_add_string(dictionary, sample_origins[i].type),
 			.unit = otlp_add_string(dictionary, sample_origins[i].unit),
@@ -196,6 +196,8 @@ static int append_sample(struct otlp_draft *draft, const struct otlp_draft_sampl
 		return err;
 	memcpy(draft->times.items + draft->times.count, sample->times, time_count * TIME_BYTES);
 	draft->times.count += time_count;
+	if (!draft->options->facts && origin_is_weight(sample->origin))
+		draft->weight_count += time_count;
 	if (sample->values) {
 		memcpy(draft->values.items + draft->values.count, sample->values,
 		       time_count * sizeof(*sample->values));
@@ -254,6 +256,7 @@ int otlp_draft_finish(struct otlp_draft *draft, struct otlp_request *request)
 	draft->samples.count = 0;
 	draft->times.count = 0;
 	draft->values.count = 0;
+	draft->weight_count = 0;
 	draft->bytes = 0;
 	return err;
 }

@@ -86,6 +86,8 @@ struct otlp_draft {
 	struct otlp_draft_sample_vector samples;
 	struct otlp_time_vector times;
 	struct otlp_time_vector values;
+	/** Times of samples of a weight, which are no further samples. */
+	size_t weight_count;
 	/** Upper bound of the bytes of everything but the dictionary and the references to it. */
 	size_t bytes;
 };

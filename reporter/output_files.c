@@ -223,9 +223,11 @@ static int write_otlp(struct output_job *job, FILE *out)
 
 static int make_counts(struct output_job *job)
 {
-	int err = job->has_counts ? 0 :
-				    stack_counts_init(&job->counts, job->snapshot, job->lookup,
-						      job->files->with_lines, SIZE_MAX);
+	int err = job->has_counts ?
+			  0 :
+			  stack_counts_init_of(&job->counts, job->snapshot,
+					       profile_info_shown_origin(job->info), job->lookup,
+					       job->files->with_lines, SIZE_MAX);
 
 	job->has_counts = !err;
 	return err;

@@ -37,9 +37,9 @@ enum {
 	LABEL_ENTRIES_MAX = OWN_LABELS + PROFILE_LABELS_MAX + 1,
 };
 
-/* An origin has a count, and a period or value of what it counts. An opened profile has types. */
+/* An origin has a count, and a period or value of what it counts; a weight has a value. An opened profile has types. */
 enum {
-	ORIGIN_COLUMNS_MAX = 2 * ORIGIN_COUNT,
+	ORIGIN_COLUMNS_MAX = 2 * SAMPLE_ORIGIN_COUNT,
 	COLUMNS_MAX = ORIGIN_COLUMNS_MAX > PROFILE_TYPES_MAX ? ORIGIN_COLUMNS_MAX :
 							       PROFILE_TYPES_MAX,
 };
@@ -58,6 +58,8 @@ struct pprof_writer {
 	bool has_processes;
 	/* The value columns, and the index of each origin's first column. */
 	uint32_t first_columns[ORIGIN_COUNT];
+	/* The column of the weight; 0: there is none. */
+	uint32_t weight_column;
 	uint32_t column_count;
 	/* Their ids count from 1. Borrowed from the snapshot, in which equal sets are the same pointer. */
 	struct label_set_vector label_sets;
@@ -116,13 +118,15 @@ static int add_value(struct pprof_writer *writer, const struct stored_sample *sa
 
 static void merge_sample(struct pprof_writer *writer, const struct stored_sample *sample)
 {
+	bool is_weight = origin_is_weight(sample->sample.origin);
+
 	writer->sequence.count = 0;
 	for (uint32_t i = 0; i < SAMPLE_ATTRIBUTE_COUNT; i++)
 		push_number(writer, attribute_number(writer, &sample->sample, i));
 	push_number(writer, add_labels(writer, sample->sample.labels));
 	push_number(writer, sample->sample.trace->mark);
-	/* All values of an opened profile's sample are in one row. */
-	push_number(writer, writer->facts ? 0 : sample->sample.origin);
+	/* All values of an opened profile's sample are in one row, and so is a sample's weight. */
+	push_number(writer, writer->facts || is_weight ? ORIGIN_CLOCK : sample->sample.origin);
 	for (uint32_t i = 0; i < sample->sample.trace->frame_count;) {
 		struct shown_location shown;
 
@@ -137,7 +141,8 @@ static void merge_sample(struct pprof_writer *writer, const struct stored_sample
 		writer->tables.err = add_value(writer, sample);
 	else if (!writer->tables.err)
 		writer->tables.err = sequence_counts_add(&writer->samples, &writer->sequence,
-							 sample->count, sample->value_sum);
+							 is_weight ? 0 : sample->count,
+							 sample->value_sum);
 }
 
 struct label_list {
@@ -247,6 +252,8 @@ static void fill_values(const struct pprof_writer *writer, const struct counted_
 		value[1] = (int64_t)counted->value;
 	else if (*sample_origins[origin].period_type)
 		value[1] = (int64_t)(counted->count * period_ns);
+	if (origin == ORIGIN_CLOCK && writer->weight_column)
+		values[writer->weight_column] = (int64_t)counted->value;
 }
 
 static void write_sample(struct pprof_writer *writer, const struct counted_sequence *counted,
@@ -324,12 +331,12 @@ static void add_column(struct pprof_writer *writer, const char *type, const char
 
 /*
  * Adds the columns of each origin that has samples, and of the clock. An origin with values has two
- * columns: its name for the count, and its type for the sum of the values.
+ * columns: its name for the count, and its type for the sum of the values. The weight has one.
  */
 static void add_columns(struct pprof_writer *writer, const struct sample_snapshot *snapshot,
-			Pprof__ValueType types[COLUMNS_MAX])
+			uint8_t weight, Pprof__ValueType types[COLUMNS_MAX])
 {
-	bool is_there[ORIGIN_COUNT] = { [ORIGIN_CLOCK] = true };
+	bool is_there[SAMPLE_ORIGIN_COUNT] = { [ORIGIN_CLOCK] = true };
 
 	for (size_t i = 0; i < snapshot->count; i++)
 		is_there[snapshot->samples[i].sample.origin] = true;
@@ -345,6 +352,11 @@ static void add_columns(struct pprof_writer *writer, const struct sample_snapsho
 		if (!origin->has_values && *origin->period_type)
 			add_column(writer, origin->period_type, origin->period_unit, types);
 	}
+	if (!weight)
+		return;
+	/* The last column, which tools show first. */
+	writer->weight_column = writer->column_count;
+	add_column(writer, sample_origins[weight].type, sample_origins[weight].unit, types);
 }
 
 static void add_columns_of_facts(struct pprof_writer *writer, Pprof__ValueType types[COLUMNS_MAX])
@@ -404,7 +416,7 @@ static void write_header(struct pprof_writer *writer, const struct sample_snapsh
 	if (writer->facts)
 		add_columns_of_facts(writer, types);
 	else
-		add_columns(writer, snapshot, types);
+		add_columns(writer, snapshot, info->weight, types);
 	for (uint32_t i = 0; i < writer->column_count; i++)
 		pointers[i] = &types[i];
 	profile.n_sample_type = writer->column_count;

@@ -2,7 +2,7 @@
 /**
  * Profiles for pprof (https://github.com/google/pprof, proto/profile.proto), compressed by gzip.
  *
- * Sample types are samples/count and cpu/nanoseconds, or those of the opened profile; labels are comm, pid, thread, tid, goroutine
+ * Sample types are samples/count and cpu/nanoseconds, with -weight its own, or those of the opened profile; labels are comm, pid, thread, tid, goroutine
  * (its id), virtual_thread ("true" for a virtual thread of Java; thread and tid are then its
  * carrier's), and those that the program has set (Go's pprof.Do()) under their own keys. If a
  * program's key is equal to one of ours, or to `label.` (once or more) followed by one, it is

@@ -7,6 +7,14 @@
 #include <time.h>
 
 #include "lib/base/clock.h"
+#include "lib/model/origins.h"
+
+const struct value_type *profile_info_shown_type(const struct profile_info *info)
+{
+	if (info->facts)
+		return &info->facts->types[info->facts->shown_type];
+	return info->shows_weight ? sample_weight_type(info->weight) : NULL;
+}
 
 /* Appends the time as RFC 3339 has it. */
 static void append_time(struct text_builder *text, uint64_t time_ns)
@@ -30,6 +38,9 @@ static void append_quality(struct text_builder *text, const struct sample_snapsh
 	uint64_t samples = 0, complete = 0;
 
 	for (size_t i = 0; i < snapshot->count; i++) {
+		/* A weight is no further sample. */
+		if (origin_is_weight(snapshot->samples[i].sample.origin))
+			continue;
 		samples += snapshot->samples[i].count;
 		if (snapshot->samples[i].sample.trace->is_complete)
 			complete += snapshot->samples[i].count;

@@ -33,9 +33,22 @@ struct profile_info {
 	 * of its type, and value_sum its value. NULL: the samples are the agent's.
 	 */
 	const struct profile_facts *facts;
+	/** The weight that the samples have beside their count (enum sample_weight); 0: none. */
+	uint8_t weight;
+	/** Outputs with one value show the weight. */
+	bool shows_weight;
 	/** In pprof the outermost frame of each stack is the name of its process. */
 	bool with_processes;
 };
+
+/** The origin of the agent's samples that outputs with one value show. */
+static inline uint8_t profile_info_shown_origin(const struct profile_info *info)
+{
+	return info->shows_weight ? info->weight : ORIGIN_CLOCK;
+}
+
+/** The type of the values that outputs with one value show; NULL: samples of the agent. */
+const struct value_type *profile_info_shown_type(const struct profile_info *info);
 
 /** A fact for people, such as "host" and "box". */
 typedef void profile_info_line(void *context, const char *key, const char *value);

@@ -184,7 +184,8 @@ uint64_t sample_contents_count(const struct sample_contents *contents)
 	uint64_t count = 0;
 
 	for (uint32_t i = 0; i < contents->table.used; i++)
-		count += entry_at(contents, i)->uses;
+		if (!origin_is_weight(entry_at(contents, i)->sample.origin))
+			count += entry_at(contents, i)->uses;
 	return count;
 }
 

@@ -20,7 +20,7 @@ int sample_contents_add(struct sample_contents *contents, const struct sample_ev
 /** True if half of the memory limit is used. */
 bool sample_contents_are_half_full(const struct sample_contents *contents);
 
-/** The number of samples added. Not valid once the contents are finished. */
+/** The number of samples added, without those of a weight. Not valid once the contents are finished. */
 uint64_t sample_contents_count(const struct sample_contents *contents);
 
 /**

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "lib/model/metrics.h"
+#include "lib/model/origins.h"
 #include "lib/model/process_info.h"
 #include "reporter/reporter.h"
 
@@ -58,6 +59,12 @@ struct stored_sample {
 	const uint64_t *values;
 };
 
+/** Its count where all samples are of one origin: the number of its samples, or of a weight the sum of the values. */
+static inline uint64_t stored_sample_count(const struct stored_sample *stored)
+{
+	return origin_is_weight(stored->sample.origin) ? stored->value_sum : stored->count;
+}
+
 struct sample_store;
 struct sample_contents;
 
@@ -68,7 +75,7 @@ void sample_store_destroy(struct sample_store *store);
 /** The reporter that takes samples; borrowed from @store. */
 struct reporter *sample_store_reporter(struct sample_store *store);
 
-/** The number of samples in the store. */
+/** The number of samples in the store, without those of a weight. */
 uint64_t sample_store_count(struct sample_store *store);
 
 /** The contents of a store at one moment. Owner: the thread that took it. */

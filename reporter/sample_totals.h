@@ -11,7 +11,7 @@
 
 #include "reporter/reporter.h"
 
-enum { SAMPLE_COUNTER_MAX_NEXT = 5 };
+enum { SAMPLE_COUNTER_MAX_NEXT = 6 };
 
 struct sample_totals {
 	uint64_t samples;

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "lib/model/origins.h"
 #include "reporter/stack_ids.h"
 #include "reporter/stack_text.h"
 
@@ -78,6 +79,7 @@ static int push_comm(struct merge *merge, const char *comm)
 
 static int merge_sample(struct merge *merge, const struct stored_sample *sample)
 {
+	uint64_t count = stored_sample_count(sample);
 	int err = 0;
 
 	merge->stack.count = 0;
@@ -88,8 +90,8 @@ static int merge_sample(struct merge *merge, const struct stored_sample *sample)
 		err = stack_ids_append(&merge->ids, sample->sample.trace, &merge->stack);
 	if (err)
 		return err;
-	merge->counts->total += sample->count;
-	return sequence_counts_add(&merge->counts->stacks, &merge->stack, sample->count, 0);
+	merge->counts->total += count;
+	return sequence_counts_add(&merge->counts->stacks, &merge->stack, count, 0);
 }
 
 static int compare_stacks(const void *a, const void *b, void *context)
@@ -113,6 +115,13 @@ static int compare_stacks(const void *a, const void *b, void *context)
 int stack_counts_init(struct stack_counts *counts, const struct sample_snapshot *snapshot,
 		      struct symbol_lookup *lookup, bool with_lines, size_t max_bytes)
 {
+	return stack_counts_init_of(counts, snapshot, ORIGIN_CLOCK, lookup, with_lines, max_bytes);
+}
+
+int stack_counts_init_of(struct stack_counts *counts, const struct sample_snapshot *snapshot,
+			 uint8_t origin, struct symbol_lookup *lookup, bool with_lines,
+			 size_t max_bytes)
+{
 	struct stack_counts fresh = { 0 };
 	struct merge merge = {
 		.counts = &fresh,
@@ -123,7 +132,7 @@ int stack_counts_init(struct stack_counts *counts, const struct sample_snapshot 
 
 	for (size_t i = 0; i < snapshot->count && !err; i++) {
 		/* Counts of different origins cannot be added. */
-		if (snapshot->samples[i].sample.origin != ORIGIN_CLOCK)
+		if (snapshot->samples[i].sample.origin != origin)
 			continue;
 		err = merge_sample(&merge, &snapshot->samples[i]);
 		if (!err && fresh.stacks.numbers.count > max_bytes / sizeof(uint32_t))

@@ -42,6 +42,10 @@ struct stack_counts {
  */
 int stack_counts_init(struct stack_counts *counts, const struct sample_snapshot *snapshot,
 		      struct symbol_lookup *lookup, bool with_lines, size_t max_bytes);
+/** The same of the samples of @origin. A weight's samples count as much as their values. */
+int stack_counts_init_of(struct stack_counts *counts, const struct sample_snapshot *snapshot,
+			 uint8_t origin, struct symbol_lookup *lookup, bool with_lines,
+			 size_t max_bytes);
 void stack_counts_deinit(struct stack_counts *counts);
 
 /** Writes the text of @stack, without a line end; errors stay in @out (ferror()). */

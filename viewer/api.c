@@ -7,6 +7,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "lib/model/origins.h"
 #include "reporter/stack_text.h"
 #include "viewer/api_export.h"
 #include "viewer/api_facets.h"
@@ -45,6 +46,15 @@ int api_create(const struct api_config *config, struct api **api)
 	if (!made)
 		return -ENOMEM;
 	made->config = *config;
+	if (config->weight) {
+		made->weight_types[0] = (struct value_type){ .type = "samples", .unit = "count" };
+		made->weight_types[1] = *sample_weight_type(config->weight);
+		made->weight_facts = (struct profile_facts){
+			.types = made->weight_types,
+			.type_count = 2,
+			.shown_type = config->shows_weight,
+		};
+	}
 	stack_names_init(&made->names, config->lookup, names_limit(config));
 	debug_packages_init(&made->packages, config->proc_root, config->judge);
 	*api = made;
@@ -106,7 +116,7 @@ static json_t *kinds_json(void)
 
 static json_t *types_json(const struct question *question)
 {
-	const struct profile_facts *facts = question->api->config.facts;
+	const struct profile_facts *facts = api_types(question->api);
 	json_t *types = json_array();
 
 	if (!facts)
@@ -139,6 +149,7 @@ static int answer_status(struct question *question, json_t *object)
 	const struct api_config *config = &question->api->config;
 	struct api_totals totals = read_totals(question->api, question->type);
 	bool is_paused = history_is_paused(config->history);
+	bool is_weight = !config->facts && question_has_values(question);
 	struct history_facts facts;
 
 	history_facts(config->history, &facts);
@@ -155,10 +166,14 @@ static int answer_status(struct question *question, json_t *object)
 	put_number(object, "epoch_ms", config->epoch_realtime_ns / NS_PER_MS);
 	put_number(object, "now_ms", question_now_ms(question));
 	put_number(object, "first_ms", question->first_ms);
-	put_number(object, "samples_per_second", config->samples_per_second);
+	/* Values that are no samples come at no rate. */
+	put_number(object, "samples_per_second", is_weight ? 0 : config->samples_per_second);
 	put_number(object, "cpu_count", config->cpu_count);
 	put_number(object, "retention_ms", config->retention_ns / NS_PER_MS);
-	put_value(question, object, "samples", config->facts ? totals.samples : facts.samples);
+	if (config->facts)
+		put_value(question, object, "samples", totals.samples);
+	else
+		put_number(object, "samples", is_weight ? facts.weight : facts.samples);
 	json_object_set_new(object, "types", types_json(question));
 	put_type(question, object);
 	json_object_set_new(object, "parts", parts_json(question));

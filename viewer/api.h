@@ -86,6 +86,12 @@ struct api_config {
 	 */
 	const struct profile_facts *facts;
 	/**
+	 * The weight that the agent's samples have beside their count (enum sample_weight), and whether its values are shown first.
+	 * 0: there is none.
+	 */
+	uint8_t weight;
+	bool shows_weight;
+	/**
 	 * Where processes are found, in whose roots the package databases are, and where these may be read. NULL: the samples' files are
 	 * not this machine's.
 	 */

@@ -10,6 +10,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "lib/model/origins.h"
 #include "reporter/autofdo.h"
 #include "reporter/firefox.h"
 #include "reporter/folded.h"
@@ -133,6 +134,12 @@ static uint64_t sample_key(const struct history_sample *sample)
 	return (uint64_t)sample->key << CPU_BITS | sample->cpu;
 }
 
+/* Samples of the agent have values if their origin has. */
+static bool has_value(const struct question *question, const struct stored_sample *stored)
+{
+	return question->api->config.facts || sample_origins[stored->sample.origin].has_values;
+}
+
 static int count_sample(struct question *question, const struct history_sample *sample,
 			struct export_content *content)
 {
@@ -152,7 +159,8 @@ static int count_sample(struct question *question, const struct history_sample *
 			return err;
 	}
 	content->stored.items[index].count++;
-	content->stored.items[index].value_sum += (uint64_t)sample->value;
+	if (has_value(question, &content->stored.items[index]))
+		content->stored.items[index].value_sum += (uint64_t)sample->value;
 	return 0;
 }
 
@@ -206,15 +214,15 @@ static int collect_times(struct question *question, bool keeps_cpus, struct expo
 		return fail(-EINVAL, "more than %d samples with their times: choose a shorter time",
 			    EXPORT_TIMES_MAX);
 	content->times = next = calloc(content->samples + 1, sizeof(*content->times));
-	if (question->api->config.facts)
+	if (api_types(question->api))
 		content->values = calloc(content->samples + 1, sizeof(*content->values));
-	if (!next || (question->api->config.facts && !content->values))
+	if (!next || (api_types(question->api) && !content->values))
 		return -ENOMEM;
 	for (size_t i = 0; i < content->stored.count; i++) {
 		struct stored_sample *stored = &content->stored.items[i];
 
 		stored->times_ns = next;
-		if (content->values)
+		if (content->values && has_value(question, stored))
 			stored->values = content->values + (next - content->times);
 		next += stored->count;
 		stored->count = 0;
@@ -351,6 +359,8 @@ static void make_info(const struct question *question, struct export_info *made)
 		.kernel = config->kernel,
 		.version = config->version,
 		.selection = text_builder_text(&made->selection),
+		.weight = config->weight,
+		.shows_weight = !config->facts && question->type,
 		.with_processes = processes && !strcmp(processes, "1"),
 	};
 	if (!config->facts)
@@ -457,7 +467,7 @@ static int write_page(struct question *question, const struct sample_snapshot *s
 
 	(void)snapshot;
 	put_text(answer, "host", question->api->config.host);
-	if (question->api->config.facts)
+	if (question_has_values(question))
 		put_type(question, answer);
 	err = flame_json(question, PAGE_NODES, answer);
 	json_object_set_new(answer, "about", about_json(question));
@@ -485,8 +495,10 @@ static int write_report(struct question *question, const struct sample_snapshot 
 	if (err)
 		return err;
 	make_info(question, &made);
-	return report_json_write(out, &counts, made.info.facts ? NULL : snapshot, &made.info,
-				 made.info.facts ? question_type(question) : NULL, NULL);
+	return report_json_write(out, &counts, question_has_values(question) ? NULL : snapshot,
+				 &made.info,
+				 question_has_values(question) ? question_type(question) : NULL,
+				 NULL);
 }
 
 /* In a file, names of functions are those for people, and not those of the linker. */
@@ -540,22 +552,26 @@ static const struct format {
 	bool has_types;
 	/* Counts are values of the selected type. */
 	bool counts_values;
+	/* Samples of the agent are written without their weight. */
+	bool has_no_weight;
 } formats[] = {
 	{ "pprof", "pb.gz", "application/octet-stream", write_pprof, true, false, false, true,
-	  false },
-	{ "folded", "folded", "text/plain; charset=utf-8", write_folded, true, false, false, false,
-	  true },
-	{ "otlp", "otlp", "application/octet-stream", write_otlp, true, true, true, true, false },
-	{ "html", "html", "text/html; charset=utf-8", write_page, false, false, false, false,
-	  false },
-	{ "svg", "svg", "image/svg+xml", write_svg, true, false, false, false, true },
-	{ "speedscope", "speedscope.json", "application/json", write_speedscope, true, false, true,
 	  false, false },
-	{ "firefox", "firefox.json", "application/json", write_firefox, true, false, true, false,
+	{ "folded", "folded", "text/plain; charset=utf-8", write_folded, true, false, false, false,
+	  true, false },
+	{ "otlp", "otlp", "application/octet-stream", write_otlp, true, true, true, true, false,
 	  false },
-	{ "report", "json", "application/json", write_report, true, false, false, false, true },
-	{ "autofdo", "afdo.txt", "text/plain; charset=utf-8", write_autofdo, true, false, false,
+	{ "html", "html", "text/html; charset=utf-8", write_page, false, false, false, false, false,
+	  false },
+	{ "svg", "svg", "image/svg+xml", write_svg, true, false, false, false, true, false },
+	{ "speedscope", "speedscope.json", "application/json", write_speedscope, true, false, true,
+	  false, false, true },
+	{ "firefox", "firefox.json", "application/json", write_firefox, true, false, true, false,
 	  false, true },
+	{ "report", "json", "application/json", write_report, true, false, false, false, true,
+	  false },
+	{ "autofdo", "afdo.txt", "text/plain; charset=utf-8", write_autofdo, true, false, false,
+	  false, true, true },
 };
 
 enum { FORMAT_COUNT = sizeof(formats) / sizeof(formats[0]) };
@@ -652,9 +668,11 @@ int answer_export(struct question *question, struct api_answer *answer)
 			-EINVAL,
 			"format is pprof, folded, otlp, html, svg, speedscope, firefox, report or autofdo");
 	question->all_types = format->has_types;
+	if (format->has_no_weight && !question->api->config.facts)
+		question->type = 0;
 	if (format->has_samples)
 		err = collect(question, format->has_cpus, format->has_times, &content);
-	if (question->api->config.facts && format->counts_values)
+	if (question_has_values(question) && format->counts_values)
 		count_values(&content);
 	snapshot.samples = content.stored.items;
 	snapshot.count = content.stored.count;

@@ -140,6 +140,18 @@ static void put_fact(void *context, const char *key, const char *value)
 	putc(']', out);
 }
 
+/* The page takes the values for samples if there is no type. */
+static void put_type(FILE *out, const struct value_type *type)
+{
+	if (!type)
+		return;
+	fputs(",\"type\":{\"type\":", out);
+	json_text_write(out, type->type);
+	fputs(",\"unit\":", out);
+	json_text_write(out, type->unit);
+	putc('}', out);
+}
+
 /* --- the table of functions --- */
 
 struct function_row {
@@ -232,7 +244,9 @@ int flame_page_write(FILE *out, const struct stack_counts *counts,
 	behind = begin_page(out);
 	if (!behind)
 		return -EINVAL;
-	fprintf(out, "{\"total\":%" PRIu64 ",\"tree\":{", counts->total);
+	fprintf(out, "{\"total\":%" PRIu64, counts->total);
+	put_type(out, profile_info_shown_type(info));
+	fputs(",\"tree\":{", out);
 	put_names(out, counts);
 	put_columns(out, counts, &tree);
 	/* The first entry has no comma before it. */

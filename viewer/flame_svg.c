@@ -235,7 +235,7 @@ int flame_svg_write(FILE *out, const struct stack_counts *counts,
 	struct svg_writer writer = {
 		.out = out,
 		.counts = counts,
-		.type = info->facts ? &info->facts->types[info->facts->shown_type] : NULL,
+		.type = profile_info_shown_type(info),
 	};
 	int err = counts_tree_init(&writer.tree, counts, MAX_NODES);
 

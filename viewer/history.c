@@ -79,6 +79,7 @@ struct history {
 	uint64_t keys_before_chunk;
 	uint64_t newest_ns;
 	uint64_t samples;
+	uint64_t weight;
 	uint64_t dropped;
 	uint64_t changes;
 };
@@ -138,16 +139,31 @@ static void move_columns(struct chunk *chunk, uint8_t *data)
 	chunk->capacity = start;
 }
 
+static bool is_weight(const struct history *history, const struct sample *sample)
+{
+	return history->options.weight && sample->origin == history->options.weight;
+}
+
 /* --- dropping samples --- */
 
 static void drop_oldest_chunk(struct history *history)
 {
 	struct chunk chunk = history->chunks.items[0];
-	const uint8_t *keys = column_data(&chunk, KEYS);
+	const uint8_t *keys = column_data(&chunk, KEYS), *values = column_data(&chunk, VALUES);
 
-	for (uint32_t i = 0; i < chunk.samples; i++)
-		history_keys_remove(&history->keys, (uint32_t)packed_get(&keys));
-	history->samples -= chunk.samples;
+	for (uint32_t i = 0; i < chunk.samples; i++) {
+		uint32_t key = (uint32_t)packed_get(&keys);
+		uint64_t value = history->options.keeps_values ?
+					 unpacked_difference(packed_get(&values)) :
+					 1;
+
+		if (history->options.weight &&
+		    is_weight(history, history_keys_sample(&history->keys, key)))
+			history->weight -= value;
+		else
+			history->samples--;
+		history_keys_remove(&history->keys, key);
+	}
 	history->changes++;
 	history->chunk_bytes -= chunk.capacity;
 	history_chunk_vector_remove(&history->chunks, 0);
@@ -256,6 +272,12 @@ static int reserve_sample(struct history *history, uint64_t time_ns)
 	return begin_chunk(history, time_ns);
 }
 
+/* Beside a weight, samples of the clock count as one. */
+static uint64_t value_of(const struct history *history, const struct sample_event *event)
+{
+	return history->options.weight && !is_weight(history, &event->sample) ? 1 : event->value;
+}
+
 static void write_sample(struct history *history, uint32_t key, const struct sample_event *event)
 {
 	struct chunk *chunk = newest_chunk(history);
@@ -265,7 +287,7 @@ static void write_sample(struct history *history, uint32_t key, const struct sam
 	append(chunk, TIMES, packed_difference(time_ns - history->last_in_chunk_ns));
 	append(chunk, CPUS, event->sample.cpu);
 	if (history->options.keeps_values)
-		append(chunk, VALUES, packed_difference(event->value));
+		append(chunk, VALUES, packed_difference(value_of(history, event)));
 	chunk->samples++;
 	if (time_ns < chunk->least_ns)
 		chunk->least_ns = time_ns;
@@ -291,7 +313,10 @@ static int add(struct history *history, const struct sample_event *event)
 	if (err)
 		return err;
 	write_sample(history, key, event);
-	history->samples++;
+	if (is_weight(history, &sample))
+		history->weight += event->value;
+	else
+		history->samples++;
 	history->changes++;
 	drop_old(history);
 	return 0;
@@ -375,11 +400,12 @@ void history_facts(struct history *history, struct history_facts *facts)
 	pthread_mutex_lock(&history->lock);
 	*facts = (struct history_facts){
 		.samples = history->samples,
+		.weight = history->weight,
 		.dropped = history->dropped,
 		.bytes = used_bytes(history),
 		.changes = history->changes,
 	};
-	if (history->samples) {
+	if (history->chunks.count && history->chunks.items[0].samples) {
 		uint64_t least = history->chunks.items[0].least_ns;
 
 		facts->first_ns = least > oldest_kept(history) ? least : oldest_kept(history);

@@ -37,6 +37,8 @@ struct history_options {
 	 * and each counts as one.
 	 */
 	bool keeps_values;
+	/** An origin whose samples are no further ones, so that their values are added up instead: a weight's; 0: there is none. */
+	uint8_t weight;
 };
 
 struct history;
@@ -54,6 +56,8 @@ bool history_is_paused(struct history *history);
 
 struct history_facts {
 	uint64_t samples;
+	/** The sum of the weight's values. */
+	uint64_t weight;
 	/** CLOCK_MONOTONIC; 0 without samples. */
 	uint64_t first_ns;
 	uint64_t last_ns;

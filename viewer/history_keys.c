@@ -404,6 +404,16 @@ const struct sample *history_key_sample(const struct history_keys_snapshot *snap
 	return &sample_table_at(snapshot->contexts, context >> FLAG_BITS)->sample;
 }
 
+const struct sample *history_keys_sample(const struct history_keys *keys, uint32_t id)
+{
+	const struct history_keys_snapshot snapshot = {
+		.keys = keys->keys.pool.blocks.items,
+		.contexts = keys->contexts.blocks.items,
+	};
+
+	return history_key_sample(&snapshot, id);
+}
+
 bool history_key_is_complete(const struct history_keys_snapshot *snapshot, uint32_t id)
 {
 	const uint8_t *tail;

@@ -54,6 +54,9 @@ int history_keys_add(struct history_keys *keys, const struct sample *sample, uin
 /** Removes a use, and the key with its last use. */
 void history_keys_remove(struct history_keys *keys, uint32_t id);
 
+/** The fields of a key, without a CPU and with a trace that has no frames. Valid until keys are added or removed. */
+const struct sample *history_keys_sample(const struct history_keys *keys, uint32_t id);
+
 /** Moves the bits of the freed keys to @freed, an empty vector that the caller frees. -ENOMEM: the bits stay. */
 int history_keys_take_freed(struct history_keys *keys, struct key_bits_vector *freed);
 

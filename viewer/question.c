@@ -49,23 +49,44 @@ uint64_t question_now_ms(const struct question *question)
 		       question->end_ms;
 }
 
+const struct profile_facts *api_types(const struct api *api)
+{
+	if (api->config.facts)
+		return api->config.facts;
+	return api->config.weight ? &api->weight_facts : NULL;
+}
+
+uint8_t question_origin(const struct question *question)
+{
+	const struct api_config *config = &question->api->config;
+
+	if (config->facts)
+		return (uint8_t)question->type;
+	return question->type ? config->weight : ORIGIN_CLOCK;
+}
+
+bool question_has_values(const struct question *question)
+{
+	return question->api->config.facts || question->type;
+}
+
 const struct value_type *question_type(const struct question *question)
 {
 	static const struct value_type samples = { .type = "samples", .unit = "count" };
-	const struct profile_facts *facts = question->api->config.facts;
+	const struct profile_facts *types = api_types(question->api);
 
-	return facts ? &facts->types[question->type] : &samples;
+	return types ? &types->types[question->type] : &samples;
 }
 
 static int choose_type(struct question *question)
 {
-	const struct profile_facts *facts = question->api->config.facts;
+	const struct profile_facts *types = api_types(question->api);
 	const char *wanted = request_parameter(question->request, "type");
 
-	if (!facts)
+	if (!types)
 		return 0;
-	question->type = facts->shown_type;
-	if (wanted && *wanted && profile_facts_find_type(facts, wanted, &question->type))
+	question->type = types->shown_type;
+	if (wanted && *wanted && profile_facts_find_type(types, wanted, &question->type))
 		return fail(-EINVAL, "the profile has no such type of values");
 	return 0;
 }
@@ -206,8 +227,8 @@ static int key_misses(struct question *question, uint32_t id, unsigned int *miss
 /* False if the sample has a value of another type. */
 static bool has_type(const struct question *question, const struct history_sample *sample)
 {
-	return question->all_types || !question->api->config.facts ||
-	       history_view_key(&question->view, sample->key)->origin == question->type;
+	return question->all_types || !api_types(question->api) ||
+	       history_view_key(&question->view, sample->key)->origin == question_origin(question);
 }
 
 int question_next(struct question *question, struct history_sample *sample, unsigned int *misses)

@@ -17,6 +17,9 @@
 
 struct api {
 	struct api_config config;
+	/** The types of values of the agent's samples, if they have a weight: samples, and the weight. Owns nothing. */
+	struct value_type weight_types[2];
+	struct profile_facts weight_facts;
 	struct stack_names names;
 	struct debug_packages packages;
 	/** How often the names were tidied since the last question. */
@@ -125,6 +128,15 @@ uint32_t asked_id(const struct asked_stacks *asked, const struct question *quest
 /** The function of an asked_id(), with the line if there are lines. */
 struct stack_location asked_location(const struct asked_stacks *asked,
 				     const struct stack_names *names, uint32_t id);
+
+/** The types of values: those of an opened profile or of weighed samples. NULL: each sample counts as one. */
+const struct profile_facts *api_types(const struct api *api);
+
+/** The origin of the samples that have values of the selected type. */
+uint8_t question_origin(const struct question *question);
+
+/** Whether values of the selected type are no samples of the agent. */
+bool question_has_values(const struct question *question);
 
 /** The selected type, "samples" in "count" if the samples are the agent's. */
 const struct value_type *question_type(const struct question *question);

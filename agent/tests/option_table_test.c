@@ -9,6 +9,7 @@
 #include "ebpf/abi/config.h"
 #include "interpreters/registry.h"
 #include "lib/base/clock.h"
+#include "lib/model/origins.h"
 
 static void outputs_add_up(void **state)
 {
@@ -382,6 +383,31 @@ static void costs_come_with_a_report(void **state)
 	options_deinit(&options);
 }
 
+static void a_weight_turns_costs_on(void **state)
+{
+	struct options options = parse("-viewer=127.0.0.1:7000", "-weight=runs", NULL);
+
+	(void)state;
+	assert_true(options.accounting);
+	assert_int_equal(options.weight, WEIGHT_RUNS);
+	assert_true(options_show_weight(&options));
+	options_deinit(&options);
+	options = parse("-weight=run-time", "-type=run-time/nanoseconds", NULL);
+	assert_true(options_show_weight(&options));
+	options_deinit(&options);
+	options = parse("-weight=run-time", "-type=samples", NULL);
+	assert_int_equal(options.weight, WEIGHT_RUN_TIME);
+	assert_false(options_show_weight(&options));
+	options_deinit(&options);
+	options = parse("-accounting", NULL);
+	assert_int_equal(options.weight, 0);
+	assert_false(options_show_weight(&options));
+	options_deinit(&options);
+	assert_refused("run-time, runs, ", "-weight", "joules", NULL);
+	assert_refused("there are samples and runs", "-weight", "runs", "-type", "run", NULL);
+	assert_refused("leave out -weight", "-open", "x.pb.gz", "-weight", "runs", NULL);
+}
+
 static void map_memory_is_rounded_down_to_slabs(void **state)
 {
 	struct options options = parse("-max-map-memory=3M", NULL);
@@ -445,6 +471,7 @@ int main(void)
 		option_test(tracers_are_native_all_or_languages),
 		option_test(the_switches_of_interpreted_frames_are_off_by_default),
 		option_test(costs_come_with_a_report),
+		option_test(a_weight_turns_costs_on),
 		option_test(map_memory_is_rounded_down_to_slabs),
 		option_test(a_cache_directory_is_a_path),
 		option_test(log_levels_have_names),

@@ -466,7 +466,7 @@ static void a_file_is_reported_in_the_values_that_are_chosen(void **state)
 	assert_refused("leave out -viewer", "-open=a.pb.gz", "-report", "-viewer=127.0.0.1:0",
 		       NULL);
 	assert_refused("-json: it is for -report and -dump", "-json", NULL);
-	assert_refused("-type: it is for -open and -diff", "-type=cpu", NULL);
+	assert_refused("-type: it is for -open, -diff and -weight", "-type=cpu", NULL);
 }
 
 static void an_option_has_one_text_for_its_default(void **state)

@@ -87,6 +87,7 @@ static const struct perf_event_attr own_events[COST_COUNTER_COUNT] = {
 				    .config = PERF_COUNT_HW_REF_CPU_CYCLES },
 	[COST_INSTRUCTIONS] = { .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_INSTRUCTIONS },
 	[COST_CACHE_MISSES] = { .type = PERF_TYPE_HARDWARE, .config = PERF_COUNT_HW_CACHE_MISSES },
+	[COST_PAGE_FAULTS] = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_PAGE_FAULTS },
 };
 
 /* --- counters --- */
@@ -347,6 +348,8 @@ static int init(struct cost_reader *reader, const struct cost_reader_options *op
 	int cpu_count = cpu_list_count_numbers(), err;
 	void *pages;
 
+	if (!options->events && !options->with_page_faults)
+		counters &= ~(1U << COST_PAGE_FAULTS);
 	if (cpu_count < 0)
 		return cpu_count;
 	reader->cpu_count = (uint32_t)cpu_count;

@@ -26,6 +26,8 @@ struct cost_reader_options {
 	 * misses): for tests on machines that have no such counters. NULL: the CPU's own. Borrowed during the call.
 	 */
 	const struct perf_event_attr *events;
+	/** Page faults are counted, too. */
+	bool with_page_faults;
 	/** The raw tracepoints are used even if the kernel has others, for tests. */
 	bool is_raw;
 };

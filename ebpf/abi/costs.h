@@ -33,15 +33,16 @@ enum {
 	/** Vectors of softirqs, of include/linux/interrupt.h: HI, TIMER ... RCU. */
 	COST_SOFTIRQ_COUNT = 10,
 	/** Counters of perf events. */
-	COST_COUNTER_COUNT = 4,
+	COST_COUNTER_COUNT = 5,
 };
 
-/** The counters, if they are the CPU's own. */
+/** The counters: those of the CPU, and the kernel's count of page faults, which only -weight page-faults wants. */
 enum cost_counter_index {
 	COST_CYCLES,
 	COST_REFERENCE_CYCLES,
 	COST_INSTRUCTIONS,
 	COST_CACHE_MISSES,
+	COST_PAGE_FAULTS,
 };
 
 /** Costs that only some machines count. Run time and softirqs are always counted. */
@@ -99,7 +100,7 @@ struct cost_row {
 	struct cost_counter counters[COST_COUNTER_COUNT];
 };
 
-_Static_assert(sizeof(struct cost_row) == 192, "struct cost_row is ABI");
+_Static_assert(sizeof(struct cost_row) == 208, "struct cost_row is ABI");
 
 struct cost_bucket {
 	__u16 rows[COST_BUCKET_ENTRIES];
@@ -130,7 +131,7 @@ struct cost_cpu {
 	__u32 current_row;
 	__u32 reserved;
 	struct cost_event_value events[COST_COUNTER_COUNT];
-	__u64 padding[5];
+	__u64 padding[2];
 };
 
 _Static_assert(sizeof(struct cost_cpu) == 192, "struct cost_cpu fills whole cache lines");

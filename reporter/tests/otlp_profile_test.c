@@ -282,6 +282,42 @@ static void samples_that_read_the_same_are_one_with_times_in_order(void **state)
 	requests_free(requests);
 }
 
+static void a_weight_is_a_profile_of_its_own_and_no_further_sample(void **state)
+{
+	struct samples *s = *state;
+	const uint64_t values[] = { 7, 8, 9 };
+	struct requests *requests = calloc(1, sizeof(*requests));
+	struct stored_sample *weighed;
+	struct sample_snapshot snapshot;
+	const Profile *profile;
+	const Data *data;
+
+	add(s, TRACE(native_frame(s->fixture.prog, 0x1000, 0)), 1, 2, 4);
+	weighed = add(s, TRACE(native_frame(s->fixture.prog, 0x1000, 0)), 1, 2, 3);
+	weighed->sample.origin = WEIGHT_RUNS;
+	weighed->values = values;
+	weighed->value_sum = 24;
+	snapshot = (struct sample_snapshot){ .samples = s->vector.items, .count = s->vector.count };
+	assert_int_equal(
+		otlp_build_requests(&snapshot, &window, &s->options, take_request, requests), 0);
+	data = only(requests);
+	assert_int_equal(requests->items[0].sample_count, 4);
+	assert_int_equal(data->n_resource_profiles, 1);
+	assert_int_equal(data->resource_profiles[0]->scope_profiles[0]->n_profiles, 2);
+	profile = data->resource_profiles[0]->scope_profiles[0]->profiles[0];
+	assert_int_equal(profile->samples[0]->n_values, 0);
+	profile = data->resource_profiles[0]->scope_profiles[0]->profiles[1];
+	assert_string_equal(string_at(data->dictionary, profile->sample_type->type_strindex),
+			    "runs");
+	assert_string_equal(string_at(data->dictionary, profile->period_type->type_strindex),
+			    "cpu-clock");
+	assert_int_equal(profile->samples[0]->n_timestamps_unix_nano, 3);
+	assert_int_equal(profile->samples[0]->n_values, 3);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(profile->samples[0]->values[i], values[i]);
+	requests_free(requests);
+}
+
 static void samples_without_times_are_refused(void **state)
 {
 	struct samples *s = *state;
@@ -399,6 +435,7 @@ int main(void)
 		TEST(times_are_of_the_wall_clock_in_whole_milliseconds),
 		TEST(the_bounds_hold_the_window_and_late_samples),
 		TEST(samples_that_read_the_same_are_one_with_times_in_order),
+		TEST(a_weight_is_a_profile_of_its_own_and_no_further_sample),
 		TEST(samples_without_times_are_refused),
 		TEST(no_request_is_larger_than_allowed),
 		TEST(a_sample_with_too_many_times_goes_on_in_the_next_request),

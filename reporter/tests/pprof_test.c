@@ -27,13 +27,18 @@ static const struct profile_info info = {
 	.tag_count = 2,
 };
 
+/* The weight of the test's samples; 0: none. */
+static uint8_t weight;
+
 /* The profile of all reported samples; the caller frees it. */
 static char *write_file(struct fixture *f, size_t *bytes)
 {
+	struct profile_info weighed = info;
 	char *file = NULL;
 	FILE *out = open_memstream(&file, bytes);
 
-	assert_int_equal(pprof_write(out, fixture_snapshot(f), &info, &f->lookup), 0);
+	weighed.weight = weight;
+	assert_int_equal(pprof_write(out, fixture_snapshot(f), &weighed, &f->lookup), 0);
 	fclose(out);
 	return file;
 }
@@ -482,6 +487,50 @@ static void a_sample_of_a_virtual_thread_says_so(void **state)
 	pprof__profile__free_unpacked(profile, NULL);
 }
 
+static void report_weight(struct fixture *f, struct frame frame, uint64_t value)
+{
+	struct reporter *reporter = sample_store_reporter(f->store);
+	const struct sample_event event = {
+		.sample.trace = trace_create(&frame, 1, true, false),
+		.sample.pid = 10,
+		.sample.tid = 11,
+		.sample.process_comm = "prog",
+		.sample.thread_comm = "thread",
+		.sample.origin = WEIGHT_RUNS,
+		.value = value,
+	};
+
+	reporter->ops->report(reporter, &event);
+	trace_unref(event.sample.trace);
+}
+
+static void a_weight_is_in_the_row_of_its_samples(void **state)
+{
+	struct fixture *f = *state;
+	struct frame sampled = native_frame(f->prog, 0x1000, 0);
+	struct frame other = native_frame(f->prog, 0x2000, 0);
+	Pprof__Profile *profile;
+
+	REPORT(f, "prog", 10, 5, sampled);
+	report_weight(f, sampled, 100);
+	report_weight(f, sampled, 23);
+	report_weight(f, other, 4);
+	weight = WEIGHT_RUNS;
+	profile = decode_file(f);
+	weight = 0;
+	assert_int_equal(profile->n_sample_type, 3);
+	assert_string_equal(string_of(profile, profile->sample_type[2]->type), "runs");
+	assert_string_equal(string_of(profile, profile->sample_type[2]->unit), "count");
+	assert_int_equal(profile->n_sample, 2);
+	assert_int_equal(profile->sample[0]->value[0], 5);
+	assert_int_equal(profile->sample[0]->value[1], 5 * profile->period);
+	assert_int_equal(profile->sample[0]->value[2], 123);
+	assert_int_equal(profile->sample[1]->value[0], 0);
+	assert_int_equal(profile->sample[1]->value[1], 0);
+	assert_int_equal(profile->sample[1]->value[2], 4);
+	pprof__profile__free_unpacked(profile, NULL);
+}
+
 static void a_profile_without_samples_is_one(void **state)
 {
 	Pprof__Profile *profile = decode_file(*state);
@@ -572,6 +621,7 @@ int main(void)
 		TEST(a_programs_labels_stand_beside_ours),
 		TEST(an_approximate_frame_is_the_location_that_the_exact_one_is),
 		TEST(a_sample_of_a_virtual_thread_says_so),
+		TEST(a_weight_is_in_the_row_of_its_samples),
 		TEST(a_profile_without_samples_is_one),
 		TEST(go_tool_pprof_reads_it),
 	};

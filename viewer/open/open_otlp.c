@@ -483,7 +483,7 @@ static bool is_of_other_origin(const struct otlp_reader *reader, const profile_m
 {
 	const value_type_message *type = profile->sample_type;
 
-	for (uint32_t i = ORIGIN_CLOCK + 1; type && i < ORIGIN_COUNT; i++)
+	for (uint32_t i = ORIGIN_CLOCK + 1; type && i < SAMPLE_ORIGIN_COUNT; i++)
 		if (has_unit(reader, type, sample_origins[i].unit) &&
 		    !strcmp(opened_names_text(&reader->names, (uint64_t)type->type_strindex),
 			    sample_origins[i].type))

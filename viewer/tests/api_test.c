@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "lib/model/languages.h"
+#include "lib/model/origins.h"
 #include "viewer/tests/asking.h"
 
 static void the_time_line_and_the_heat_map_have_all_samples(void **state)
@@ -241,6 +242,78 @@ static void exports_are_what_outputs_write(void **state)
 	assert_non_null(strstr(answer.body, "\"names\":["));
 	assert_non_null(strstr(answer.body, "\"one\""));
 	free(answer.body);
+}
+
+static struct asked ask_weighed(bool shows_weight)
+{
+	const struct history_options options = {
+		.retention_ns = 3600 * SECOND_NS,
+		.keeps_values = true,
+		.weight = WEIGHT_RUN_TIME,
+	};
+	struct asked asked = { .history = history_create(&options) };
+	const struct api_config config = {
+		.history = asked.history,
+		.version = "v1",
+		.host = "box",
+		.kernel = "6.1",
+		.source = "this machine",
+		.samples_per_second = 99,
+		.weight = WEIGHT_RUN_TIME,
+		.shows_weight = shows_weight,
+	};
+
+	assert_int_equal(api_create(&config, &asked.api), 0);
+	report_many(&asked, "main;b", &(struct told){ .comm = "one", .pid = 1 }, 3);
+	report_many(
+		&asked, "main;b",
+		&(struct told){ .comm = "one", .pid = 1, .origin = WEIGHT_RUN_TIME, .value = 500 },
+		3);
+	return asked;
+}
+
+static void check_export(const struct asked *asked, const char *question, const char *wanted)
+{
+	struct api_answer answer;
+
+	ask(asked, question, false, &answer);
+	if (!memmem(answer.body, answer.bytes, wanted, strlen(wanted)))
+		print_error("%s: no %s in %.2000s\n", question, wanted, answer.body);
+	assert_non_null(memmem(answer.body, answer.bytes, wanted, strlen(wanted)));
+	free(answer.body);
+}
+
+static void samples_and_their_weight_are_two_types(void **state)
+{
+	struct asked asked = ask_weighed(true);
+	json_t *status;
+
+	(void)state;
+	status = ask_json(&asked, "status");
+	assert_int_equal(json_array_size(json_object_get(status, "types")), 2);
+	assert_string_equal(
+		json_string_value(json_object_get(json_object_get(status, "type"), "type")),
+		"run-time");
+	assert_int_equal(number(status, "samples"), 1500);
+	assert_int_equal(number(status, "samples_per_second"), 0);
+	json_decref(status);
+	assert_int_equal(ask_number(&asked, "status?type=samples", "samples"), 3);
+	assert_int_equal(ask_number(&asked, "status?type=samples", "samples_per_second"), 99);
+	assert_int_equal(ask_number(&asked, "flame", "total"), 1500);
+	assert_int_equal(ask_number(&asked, "flame?type=run-time/nanoseconds", "total"), 1500);
+	assert_int_equal(ask_number(&asked, "flame?type=samples", "total"), 3);
+	check_export(&asked, "export?format=folded", "one;main;b 1500\n");
+	check_export(&asked, "export?format=folded&type=samples", "one;main;b 3\n");
+	check_export(&asked, "export?format=report", "\"value\":1500");
+	check_export(&asked, "export?format=svg", "1500 nanoseconds");
+	check_export(&asked, "export?format=html", "\"type\":{\"type\":\"run-time\"");
+	/* It has no room for a value of each. */
+	check_export(&asked, "export?format=speedscope", "\"unit\":\"none\"");
+	check_export(&asked, "export?format=otlp", "run-time");
+	tear_down((void **)&(struct asked *){ &asked });
+	asked = ask_weighed(false);
+	assert_int_equal(ask_number(&asked, "flame", "total"), 3);
+	tear_down((void **)&(struct asked *){ &asked });
 }
 
 static void an_exported_page_is_what_is_shown(void **state)
@@ -563,6 +636,7 @@ int main(void)
 		TEST(quality_blames_the_binary_whose_caller_was_not_found),
 		TEST(quality_says_which_language_a_process_has),
 		TEST(exports_are_what_outputs_write),
+		cmocka_unit_test(samples_and_their_weight_are_two_types),
 		TEST(an_exported_page_is_what_is_shown),
 		TEST(a_busy_cpu_is_level_on_the_time_line),
 		TEST(the_scales_of_times_do_not_change_with_filters),

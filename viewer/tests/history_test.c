@@ -9,6 +9,7 @@
 #include <cmocka.h>
 #include <pthread.h>
 
+#include "lib/model/origins.h"
 #include "viewer/tests/samples.h"
 
 #define SECOND_NS 1000000000ULL
@@ -194,6 +195,47 @@ static void the_oldest_go_where_there_is_no_room(void **state)
 	assert_int_equal(facts.samples + facts.dropped, 50000);
 	assert_true(facts.samples > 100);
 	assert_int_equal(count_samples(history, 0, UINT64_MAX), facts.samples);
+	history_destroy(history);
+}
+
+static void the_sum_of_a_weight_is_that_of_what_is_kept(void **state)
+{
+	const struct history_options options = {
+		.retention_ns = HISTORY_WITHOUT_END,
+		.max_bytes = 1 << 20,
+		.keeps_values = true,
+		.weight = WEIGHT_RUNS,
+	};
+	struct history *history = history_create(&options);
+	uint64_t samples = 0, weight = 0;
+	struct history_sample sample;
+	struct history_facts facts;
+	struct history_view view;
+
+	(void)state;
+	for (uint32_t i = 0; i < 50000; i++) {
+		struct told told = { .pid = 1, .time_ns = SECOND_NS + i * 1000000ULL };
+		char stack[32];
+
+		snprintf(stack, sizeof(stack), "main;f%u", i);
+		report_stack(history, stack, &told);
+		told.origin = WEIGHT_RUNS;
+		told.value = 7 * (uint64_t)i;
+		report_stack(history, stack, &told);
+	}
+	history_facts(history, &facts);
+	assert_int_equal(history_view_open(history, &view), 0);
+	while (history_view_next(&view, &sample)) {
+		if (history_view_key(&view, sample.key)->origin == WEIGHT_RUNS)
+			weight += (uint64_t)sample.value;
+		else
+			samples += (uint64_t)sample.value;
+	}
+	history_view_close(&view);
+	assert_true(facts.dropped > 1000);
+	assert_true(samples > 100);
+	assert_int_equal(facts.samples, samples);
+	assert_int_equal(facts.weight, weight);
 	history_destroy(history);
 }
 
@@ -413,6 +455,7 @@ int main(void)
 		cmocka_unit_test(a_range_of_times_has_its_samples),
 		cmocka_unit_test(what_is_too_old_goes_with_all_that_it_needed),
 		cmocka_unit_test(the_oldest_go_where_there_is_no_room),
+		cmocka_unit_test(the_sum_of_a_weight_is_that_of_what_is_kept),
 		cmocka_unit_test(processes_and_binaries_count_once_and_go_with_their_samples),
 		cmocka_unit_test(while_it_is_looked_at_nothing_goes),
 		cmocka_unit_test(what_others_need_is_taken_from_the_oldest_samples),

@@ -24,6 +24,9 @@ struct told {
 	uint32_t tid;
 	uint32_t cpu;
 	uint64_t time_ns;
+	/* A weight, and its value. */
+	uint8_t origin;
+	uint64_t value;
 };
 
 /**
@@ -84,6 +87,8 @@ static inline void report_trace(struct history *history, struct trace *trace,
 	const struct sample_event event = {
 		.sample.trace = trace,
 		.time_ns = told->time_ns,
+		.value = told->value,
+		.sample.origin = told->origin,
 		.sample.pid = told->pid,
 		.sample.tid = told->tid,
 		.sample.cpu = told->cpu,

@@ -19,7 +19,7 @@ enum {
 	CPUS_MAX = 1024,
 };
 
-/* The events of the tests, in place of the CPU's own. The last one there is not. */
+/* The events of the tests, in place of the CPU's own. The last two there are not. */
 enum {
 	PAGE_FAULTS,
 	CONTEXT_SWITCHES,
@@ -31,6 +31,7 @@ static const struct perf_event_attr software_events[COST_COUNTER_COUNT] = {
 	[CONTEXT_SWITCHES] = { .type = PERF_TYPE_SOFTWARE,
 			       .config = PERF_COUNT_SW_CONTEXT_SWITCHES },
 	[TASK_CLOCK] = { .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_CPU_CLOCK },
+	{ .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_MAX },
 	{ .type = PERF_TYPE_SOFTWARE, .config = PERF_COUNT_SW_MAX },
 };
 

@@ -28,10 +28,13 @@ const fullText = (status) => (status.is_live
 	? `History full: keeps the last ${duration(status.now_ms - status.first_ms)}`
 	: `${count(status.dropped)} samples do not fit`);
 
+/** A weight has no rate. */
+const rateText = ({ samples_per_second: rate, cpu_count: cpus }) => `${rate ? `${rate} Hz × ` : ''}${cpus} CPUs`;
+
 function Facts({ status }) {
 	const { totals } = status;
 	const facts = [
-		status.is_live ? `${status.samples_per_second} Hz × ${status.cpu_count} CPUs` : status.source,
+		status.is_live ? rateText(status) : status.source,
 		amount(status.samples),
 	];
 	if (knowsComplete(status))

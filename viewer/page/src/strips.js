@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Draws the time line and the heat map, and turns points of them into times.
 
-import { count } from './format.js';
+import { amount } from './format.js';
 
 function prepare(canvas, width, height) {
 	const scale = window.devicePixelRatio || 1;
@@ -34,7 +34,7 @@ export function timelineAxis(timeline, rate, cpus = 0) {
 	const perCpu = rate ? rate * timeline.step_ms / 1000 : 1;
 	const most = timeline.all.reduce((a, b) => Math.max(a, b), Math.max(1, cpus * perCpu));
 	const top = rate ? roundUp(most / perCpu) : most;
-	const text = rate ? `${+top.toPrecision(3)} CPU${top === 1 ? '' : 's'}` : `${count(most)} samples`;
+	const text = rate ? `${+top.toPrecision(3)} CPU${top === 1 ? '' : 's'}` : amount(most);
 	return { top, samples: top * perCpu, text };
 }
 
