@@ -112,11 +112,8 @@ static __always_inline enum unwind_error python_begin(struct unwind_state *state
 /* Ends the frames of the pending frame, which has no more, and releases it. */
 static __always_inline enum unwind_error python_leave(struct unwind_state *state)
 {
-	struct python_unwind *unwind = &state->python;
-
-	unwind->in_frames = 0;
-	unwind->tried = 0;
-	state->frames_are_used_up = !unwind->is_lost && !unwind->frame;
+	state->python.in_frames = 0;
+	state->python.tried = 0;
 	/* The count of words is read again, since the verifier loses the bound of a value that was just set. */
 	barrier();
 	return release_frame(state);
@@ -443,6 +440,7 @@ static __always_inline enum unwind_error python_frame(struct unwind_state *state
 		return python_break(state);
 	offset = frame + process->frame_start - unwind->frames.start;
 	unwind->frame = python_word(unwind, offset + process->frame_previous);
+	state->frames_are_used_up = !unwind->frame;
 	if (process->frame_owner != PYTHON_NO_OFFSET)
 		owner = python_byte(unwind, offset + process->frame_owner);
 	if (owner >= PYTHON_OWNER_LOOP)
