@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/energy.h"
 #include "agent/tracing/cost_reader.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
@@ -21,6 +22,8 @@ enum {
 
 struct accounting {
 	struct cost_reader *reader;
+	/* NULL where no energy is known. */
+	struct energy *energy;
 	/* Guards the table. */
 	pthread_mutex_t lock;
 	struct cost_table table;
@@ -53,12 +56,36 @@ enum {
 	OPTIONAL_COUNT = sizeof(optional_costs) / sizeof(optional_costs[0]),
 };
 
+#define NO_ENERGY "the CPUs show no RAPL zones (/sys/class/powercap); -energy-file estimates it"
+
 static void log_missing(uint32_t sources)
 {
 	for (size_t i = 0; i < OPTIONAL_COUNT; i++)
 		if (!(sources & optional_costs[i].source))
 			log_info("-accounting does not count %s: %s", optional_costs[i].name,
 				 optional_costs[i].reason);
+	if (!(sources & COST_ANY_ENERGY))
+		log_info("-accounting does not count energy: %s", NO_ENERGY);
+}
+
+static void append_energy(struct text_builder *text, bool has_cycles)
+{
+	struct energy *energy;
+	uint32_t sources;
+
+	if (energy_create("/sys", NULL, &energy)) {
+		text_builder_format(text, "  bad   energy: %s\n", error_text());
+		return;
+	}
+	sources = energy_sources(energy);
+	energy_destroy(energy);
+	for (int i = 0; i < ENERGY_KIND_COUNT; i++)
+		if (sources & COST_FIRST_ENERGY << i)
+			text_builder_format(text, "  ok    energy of %s, shared out by %s\n",
+					    energy_kind_names[i],
+					    has_cycles ? "cycles" : "run time");
+	if (!sources)
+		text_builder_format(text, "  none  energy: %s\n", NO_ENERGY);
 }
 
 void accounting_append_check(const struct agent_config *config, struct text_builder *text)
@@ -82,9 +109,26 @@ void accounting_append_check(const struct agent_config *config, struct text_buil
 			text_builder_format(text, "  none  %s: %s\n", optional_costs[i].name,
 					    optional_costs[i].reason);
 	}
+	append_energy(text, cost_table_shares_by_cycles(sources));
 }
 
-int accounting_create(const struct agent_config *config, struct accounting **out)
+/* Energy that is not known is no error. */
+static int begin_energy(struct accounting *accounting, const char *power_file)
+{
+	int err = energy_create("/sys", power_file, &accounting->energy);
+
+	if (err)
+		return err;
+	if (!energy_sources(accounting->energy)) {
+		energy_destroy(accounting->energy);
+		accounting->energy = NULL;
+		return 0;
+	}
+	return energy_list_zones(accounting->energy, &accounting->table.zones);
+}
+
+int accounting_create(const struct agent_config *config, const char *power_file,
+		      struct accounting **out)
 {
 	const struct cost_reader_options options = { .config = config };
 	struct accounting *accounting = calloc(1, sizeof(*accounting));
@@ -99,6 +143,13 @@ int accounting_create(const struct agent_config *config, struct accounting **out
 	}
 	pthread_mutex_init(&accounting->lock, NULL);
 	cost_table_init(&accounting->table, cost_reader_sources(accounting->reader));
+	err = begin_energy(accounting, power_file);
+	if (err) {
+		accounting_destroy(accounting);
+		return err;
+	}
+	if (accounting->energy)
+		accounting->table.sources |= energy_sources(accounting->energy);
 	accounting->next_read_ns = clock_monotonic_ns() + READ_INTERVAL_NS;
 	log_missing(accounting->table.sources);
 	*out = accounting;
@@ -110,6 +161,7 @@ void accounting_destroy(struct accounting *accounting)
 	if (!accounting)
 		return;
 	cost_reader_destroy(accounting->reader);
+	energy_destroy(accounting->energy);
 	cost_table_deinit(&accounting->table);
 	pthread_mutex_destroy(&accounting->lock);
 	free(accounting);
@@ -148,6 +200,9 @@ static void take_row(void *context, uint32_t cpu, const struct cost_row *row, bo
 	pthread_mutex_lock(&accounting->lock);
 	err = cost_table_add(&accounting->table, cpu, row, is_idle);
 	pthread_mutex_unlock(&accounting->lock);
+	if (!err && accounting->energy)
+		err = energy_take_row(accounting->energy, cpu, row, is_idle,
+				      cost_table_shares_by_cycles(accounting->table.sources));
 	note_failure(accounting, err);
 	if (!err && !is_idle)
 		find_path(accounting, row);
@@ -160,6 +215,39 @@ static void take_time(void *context, uint32_t cpu, uint64_t wall_ns)
 	note_failure(accounting, cost_table_add_time(&accounting->table, cpu, wall_ns));
 }
 
+static void take_share(void *context, const struct cost_key *key, uint64_t cgroup_id,
+		       const double joules[ENERGY_KIND_COUNT])
+{
+	struct accounting *accounting = context;
+
+	cost_table_add_energy(&accounting->table, key, cgroup_id, joules);
+}
+
+static void take_idle_energy(void *context, const double joules[ENERGY_KIND_COUNT])
+{
+	struct accounting *accounting = context;
+
+	cost_table_add_idle_energy(&accounting->table, joules);
+}
+
+static void share_energy(struct accounting *accounting)
+{
+	const struct energy_sink sink = {
+		.take_share = take_share,
+		.take_idle = take_idle_energy,
+		.context = accounting,
+	};
+	int err;
+
+	if (!accounting->energy)
+		return;
+	pthread_mutex_lock(&accounting->lock);
+	energy_share(accounting->energy, &sink);
+	err = energy_list_zones(accounting->energy, &accounting->table.zones);
+	pthread_mutex_unlock(&accounting->lock);
+	note_failure(accounting, err);
+}
+
 static void read_costs(struct accounting *accounting)
 {
 	const struct cost_sink sink = {
@@ -168,7 +256,11 @@ static void read_costs(struct accounting *accounting)
 		.context = accounting,
 	};
 
+	/* The first thing that the reader does is to end the interval on all CPUs. */
+	if (accounting->energy)
+		energy_read(accounting->energy, clock_monotonic_ns());
 	note_failure(accounting, cost_reader_read(accounting->reader, &sink));
+	share_energy(accounting);
 }
 
 void accounting_tick(struct accounting *accounting, uint64_t now_ns)

@@ -16,10 +16,11 @@
 struct accounting;
 
 /**
- * Begins to count. @config: that of the kernel programs, borrowed during the call. What this machine cannot count is logged once.
- * Errors as of cost_reader_create().
+ * Begins to count. @config: that of the kernel programs, borrowed during the call. @power_file: the value of -energy-file or NULL;
+ * borrowed. What this machine cannot count is logged once. Errors as of cost_reader_create() and energy_create().
  */
-int accounting_create(const struct agent_config *config, struct accounting **accounting);
+int accounting_create(const struct agent_config *config, const char *power_file,
+		      struct accounting **accounting);
 /**
  * Appends lines for -doctor: what -accounting can count here and what it cannot. The kernel programs are loaded for that, and unloaded
  * again. @config as above.

@@ -525,7 +525,8 @@ static int start_sampling(struct agent *agent)
 	int error;
 
 	if (options->accounting) {
-		error = accounting_create(bpf_loader_config(agent->loader), &agent->accounting);
+		error = accounting_create(bpf_loader_config(agent->loader), options->energy_file,
+					  &agent->accounting);
 		if (error)
 			return error;
 		agent->destinations.accounting = agent->accounting;

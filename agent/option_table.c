@@ -297,6 +297,20 @@ const struct option option_table[] = {
 		.offset = offsetof(struct options, accounting),
 	},
 	{
+		.name = "energy-file",
+		.group = OPTION_DESTINATION,
+		.brief = "-accounting: watts of a machine without RAPL",
+		.value_name = "FILE",
+		.otherwise = "energy is counted where the CPUs measure it",
+		.meaning =
+			"With `-accounting`, estimate energy where the CPUs do not measure it (RAPL): the watts of this machine, "
+			"idle and with all CPUs at work.",
+		.details =
+			"The file has two lines such as `idle 40` and `full 180`. See [Energy](accounting.md#energy).",
+		.set = option_set_path,
+		.offset = offsetof(struct options, energy_file),
+	},
+	{
 		.name = "top",
 		.group = OPTION_DESTINATION,
 		.brief = "show processes and functions live, here",

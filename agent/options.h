@@ -193,6 +193,8 @@ struct options {
 	bool with_signatures;
 	/** Counts what each process costs. */
 	bool accounting;
+	/** The file with the machine's watts; NULL: there is none. */
+	char *energy_file;
 	/** Adds lines to folded stacks and the stack table. */
 	bool with_lines;
 	/** Adds the names of processes to the stacks of pprof. */

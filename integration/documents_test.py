@@ -228,6 +228,14 @@ def print_costs(scene, command):
         scene.done(command, run, "CPU time", "softirqs", FUNCTION)
 
 
+def estimate_energy(scene, command):
+    with tempfile.NamedTemporaryFile("w") as file:
+        file.write("idle 40\nfull 180\n")
+        file.flush()
+        with scene.run(command, {"30s": "2s", "watts.txt": file.name}, "-pid %d %s" % (scene.pid, OFTEN)) as run:
+            scene.done(command, run, "CPU time", "joules", "shared out by", FUNCTION)
+
+
 def watch(scene, command):
     """The live view needs a terminal, and says so where there is none."""
     with scene.run(command) as run:
@@ -490,6 +498,7 @@ COMMANDS = {
     "build/agent -- make -j4": profile_command,
     "build/agent -report -duration 30s": print_report,
     "build/agent -accounting -duration 30s": print_costs,
+    "build/agent -accounting -energy-file watts.txt -duration 30s": estimate_energy,
     "build/agent -top": watch,
     "build/agent -dump 1234": dump_stacks,
     "build/agent -pid 1234 -duration 10s -output profile.pb.gz -output profile.html": record_files,
