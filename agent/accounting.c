@@ -12,8 +12,11 @@
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/host/cgroup_tree.h"
+#include "reporter/cost_metrics.h"
 
 #define READ_INTERVAL_NS NS_PER_SECOND
+/* How often it is decided which processes have metrics of their own. */
+#define CHOOSE_INTERVAL_NS (5 * NS_PER_SECOND)
 
 enum {
 	/* Lookups of a cgroup's path, each with another process. */
@@ -24,9 +27,11 @@ struct accounting {
 	struct cost_reader *reader;
 	/* NULL where no energy is known. */
 	struct energy *energy;
-	/* Guards the table. */
+	/* Guards the table and the metrics. */
 	pthread_mutex_t lock;
 	struct cost_table table;
+	struct cost_metrics metrics;
+	uint64_t next_choice_ns;
 	uint64_t next_read_ns;
 	/* The first failure is logged. */
 	bool has_failed;
@@ -163,6 +168,7 @@ void accounting_destroy(struct accounting *accounting)
 	cost_reader_destroy(accounting->reader);
 	energy_destroy(accounting->energy);
 	cost_table_deinit(&accounting->table);
+	cost_metrics_deinit(&accounting->metrics);
 	pthread_mutex_destroy(&accounting->lock);
 	free(accounting);
 }
@@ -199,6 +205,8 @@ static void take_row(void *context, uint32_t cpu, const struct cost_row *row, bo
 
 	pthread_mutex_lock(&accounting->lock);
 	err = cost_table_add(&accounting->table, cpu, row, is_idle);
+	if (!err)
+		cost_metrics_add(&accounting->metrics, row, is_idle);
 	pthread_mutex_unlock(&accounting->lock);
 	if (!err && accounting->energy)
 		err = energy_take_row(accounting->energy, cpu, row, is_idle,
@@ -221,6 +229,7 @@ static void take_share(void *context, const struct cost_key *key, uint64_t cgrou
 	struct accounting *accounting = context;
 
 	cost_table_add_energy(&accounting->table, key, cgroup_id, joules);
+	cost_metrics_add_energy(&accounting->metrics, key, cgroup_id, joules);
 }
 
 static void take_idle_energy(void *context, const double joules[ENERGY_KIND_COUNT])
@@ -228,6 +237,7 @@ static void take_idle_energy(void *context, const double joules[ENERGY_KIND_COUN
 	struct accounting *accounting = context;
 
 	cost_table_add_idle_energy(&accounting->table, joules);
+	cost_metrics_add_idle_energy(&accounting->metrics, joules);
 }
 
 static void share_energy(struct accounting *accounting)
@@ -263,6 +273,19 @@ static void read_costs(struct accounting *accounting)
 	share_energy(accounting);
 }
 
+static void choose_metrics(struct accounting *accounting, uint64_t now_ns)
+{
+	int err;
+
+	if (now_ns < accounting->next_choice_ns)
+		return;
+	accounting->next_choice_ns = now_ns + CHOOSE_INTERVAL_NS;
+	pthread_mutex_lock(&accounting->lock);
+	err = cost_metrics_choose(&accounting->metrics, &accounting->table, clock_realtime_ns());
+	pthread_mutex_unlock(&accounting->lock);
+	note_failure(accounting, err);
+}
+
 void accounting_tick(struct accounting *accounting, uint64_t now_ns)
 {
 	if (!accounting || !accounting->reader ||
@@ -270,6 +293,7 @@ void accounting_tick(struct accounting *accounting, uint64_t now_ns)
 		return;
 	read_costs(accounting);
 	accounting->next_read_ns = now_ns + READ_INTERVAL_NS;
+	choose_metrics(accounting, now_ns);
 }
 
 void accounting_finish(struct accounting *accounting)
@@ -292,6 +316,15 @@ void accounting_read(struct accounting *accounting,
 		take(taker, &table->processes.items[i]);
 	pthread_mutex_unlock(&accounting->lock);
 	*sources = table->sources;
+}
+
+void accounting_put_metrics(struct accounting *accounting, struct metric_table *to)
+{
+	if (!accounting)
+		return;
+	pthread_mutex_lock(&accounting->lock);
+	cost_metrics_put(&accounting->metrics, accounting->table.sources, to);
+	pthread_mutex_unlock(&accounting->lock);
 }
 
 const struct cost_table *accounting_table(const struct accounting *accounting)

@@ -12,6 +12,7 @@
 #include "ebpf/abi/config.h"
 #include "lib/base/text_builder.h"
 #include "reporter/cost_table.h"
+#include "reporter/metric_table.h"
 
 struct accounting;
 
@@ -43,6 +44,9 @@ void accounting_finish(struct accounting *accounting);
 void accounting_read(struct accounting *accounting,
 		     void (*take)(void *taker, const struct process_costs *process), void *taker,
 		     uint32_t *sources);
+
+/** Appends the metrics of costs to @to. Any thread may call it, as long as @accounting is there. */
+void accounting_put_metrics(struct accounting *accounting, struct metric_table *to);
 
 /** Everything counted until now; NULL if @accounting is NULL. */
 const struct cost_table *accounting_table(const struct accounting *accounting);

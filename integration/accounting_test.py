@@ -16,7 +16,8 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import IS_LONG, OUTPUT, ROOT, Agent, Tap, bpf_objects_of, die_with_parent, list_bpf, need_root
+from accounting_target import build_target
+from harness import IS_LONG, Agent, Tap, bpf_objects_of, die_with_parent, list_bpf, need_root
 
 # In the long tier a minute of 20,000 processes.
 SHORT_COUNT = 10000 if IS_LONG else 1500
@@ -37,13 +38,6 @@ REPEATS = 5
 TABLE_PROCESSES = 16384
 TABLE_KB = 12 << 10
 NS = 1e9
-
-
-def build_target():
-    path = os.path.join(OUTPUT, "cost_target")
-    os.makedirs(OUTPUT, exist_ok=True)
-    subprocess.run(["gcc", "-O1", "-pthread", "-o", path, os.path.join(ROOT, "integration/targets/cost_target.c")], check=True)
-    return path
 
 
 class Run:

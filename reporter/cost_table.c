@@ -53,7 +53,7 @@ void costs_sum_add(struct costs_sum *to, const struct costs_sum *from)
 		to->joules[i] += from->joules[i];
 }
 
-static void row_sum(const struct cost_row *row, struct costs_sum *sum)
+void costs_sum_of_row(const struct cost_row *row, struct costs_sum *sum)
 {
 	*sum = (struct costs_sum){
 		.run_time_ns = row->run_time_ns,
@@ -185,7 +185,7 @@ int cost_table_add(struct cost_table *table, uint32_t cpu, const struct cost_row
 	struct costs_sum sum;
 	int err;
 
-	row_sum(row, &sum);
+	costs_sum_of_row(row, &sum);
 	err = find_cpu(table, cpu, &costs_of_cpu);
 	if (err)
 		return err;
@@ -201,8 +201,11 @@ int cost_table_add(struct cost_table *table, uint32_t cpu, const struct cost_row
 		if (err)
 			return err;
 		update_process(process, row, &sum);
-		if (cgroup)
+		process->recent.run_time_ns += sum.run_time_ns;
+		if (cgroup) {
 			costs_sum_add(&cgroup->sum, &sum);
+			cgroup->recent.run_time_ns += sum.run_time_ns;
+		}
 	}
 	if (!is_idle)
 		costs_of_cpu->busy_ns += sum.run_time_ns;

@@ -53,6 +53,13 @@ struct energy_zone {
 	uint64_t gap_count;
 };
 
+/** For the choice of what is shown (cost_metrics.h), which halves it each round. */
+struct recent_use {
+	uint64_t run_time_ns;
+	/** The rounds that it has seen. */
+	uint32_t round_count;
+};
+
 struct process_costs {
 	struct cost_key key;
 	uint64_t cgroup_id;
@@ -60,6 +67,7 @@ struct process_costs {
 	char comm[COMM_BYTES];
 	bool is_kernel_thread;
 	bool has_ended;
+	struct recent_use recent;
 	struct costs_sum sum;
 };
 
@@ -69,6 +77,7 @@ struct cgroup_costs {
 	char *path;
 	/** How often the path was looked up. */
 	uint32_t lookup_count;
+	struct recent_use recent;
 	struct costs_sum sum;
 };
 
@@ -133,6 +142,7 @@ void cost_table_add_idle_energy(struct cost_table *table, const double joules[EN
 /** The names of softirqs by their vectors: "HI", "TIMER" ... as /proc/softirqs has them. */
 extern const char *const cost_softirq_names[COST_SOFTIRQ_COUNT];
 
+void costs_sum_of_row(const struct cost_row *row, struct costs_sum *sum);
 void costs_sum_add(struct costs_sum *to, const struct costs_sum *from);
 
 /** All softirqs of @sum. */
