@@ -90,7 +90,7 @@ def check_sums(tap, agent):
     first, begin = read_costs(agent), time.monotonic()
     time.sleep(8)
     last, seconds = read_costs(agent), time.monotonic() - begin
-    # What a series had that is not shown any more, or not yet, is not known here.
+    # A series that is shown in only one of the two does not count.
     grown = sum(value - first.get(key, value) for key, value in last.items() if key[0] == TIME)
     cpus = os.sysconf("SC_NPROCESSORS_ONLN")
     tap.ok(abs(grown - seconds * cpus) < 1.5 * cpus, "all rows grow by the time of all CPUs", grown, seconds * cpus)

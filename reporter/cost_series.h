@@ -54,7 +54,7 @@ struct cost_series {
 /** A consumer that may be shown. */
 struct cost_candidate {
 	struct cost_series_key key;
-	/** What it cost lately. */
+	/** Its cost of the last rounds. */
 	uint64_t score;
 	/** It has ended: it may stay, but does not become shown. */
 	bool has_ended;

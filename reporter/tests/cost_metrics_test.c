@@ -134,7 +134,7 @@ static void processes_and_cgroups_have_rows_with_labels(void **state)
 	assert_true(row->fraction == 0.3);
 	assert_string_equal(label_of(row, "pid"), "");
 	assert_string_equal(family_of(f, "allframes.process.cpu.time")->unit, "s");
-	/* What this machine does not count is absent. */
+	/* Costs that this machine does not count are absent. */
 	assert_null(family_of(f, "allframes.process.page_cache.writes"));
 	assert_null(family_of(f, "allframes.process.cycles"));
 	f->costs.sources = 0;
