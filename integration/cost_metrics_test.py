@@ -5,6 +5,7 @@
 """Costs of processes as metrics (-accounting with -metrics and -metrics-interval): rows for the processes and cgroups that use most, one
 for all others and one for idle CPUs. Thousands of short-lived processes make no series, no value falls, and memory does not grow.
 """
+import json
 import os
 import re
 import subprocess
@@ -26,7 +27,9 @@ SHORT_COUNT = 20000 if IS_LONG else 3000
 ROWS_MAX = 50 + 2
 TIME = "allframes_process_cpu_time_seconds_total"
 PREFIXES = ("allframes_process_", "allframes_cgroup_")
-MEMORY_KB = 6 << 10
+MEMORY_KB = 8 << 10
+# The table of costs is full after so many processes (reporter/cost_table.h): from then on memory does not grow.
+TABLE_PROCESSES = 16384
 
 
 def labels_of(text):
@@ -79,26 +82,43 @@ def check_churn(tap, agent, target):
     tap.never(fallen, "no value falls while processes come and go", *fallen[:10])
     tap.never(widest > ROWS_MAX, "there are %d rows at most" % ROWS_MAX, widest)
     comms = [labels_of(labels).get("comm") for labels in seen]
-    tap.ok('"cost_target"' not in comms or comms.count('"cost_target"') == 1, "short-lived processes make no series", *seen)
+    # The program that starts them may have one.
+    tap.ok(comms.count('"cost_target"') <= 1, "short-lived processes make no series", *seen)
     tap.ok(len(seen) < 3 * ROWS_MAX, "few series come and go", len(seen), *seen)
     tap.ok(memory[1] - memory[0] < MEMORY_KB, "memory is flat: %d KB, and after %d processes %d KB" % (
         memory[0], SHORT_COUNT, memory[1]))
 
 
-def check_sums(tap, agent):
-    """The growth of all rows together is the time of all CPUs. The agent reads once a second."""
-    first, begin = read_costs(agent), time.monotonic()
-    time.sleep(8)
-    last, seconds = read_costs(agent), time.monotonic() - begin
-    # A series that is shown in only one of the two does not count.
-    grown = sum(value - first.get(key, value) for key, value in last.items() if key[0] == TIME)
-    cpus = os.sysconf("SC_NPROCESSORS_ONLN")
-    tap.ok(abs(grown - seconds * cpus) < 1.5 * cpus, "all rows grow by the time of all CPUs", grown, seconds * cpus)
-    zones = sum(value for (name, labels), value in last.items()
-                if name == "allframes_process_energy_joules_total" and labels_of(labels)["zone"] == '"package"')
-    of_cgroups = sum(value for (name, labels), value in last.items()
-                     if name == "allframes_cgroup_energy_joules_total" and labels_of(labels)["zone"] == '"package"')
-    return zones, of_cgroups
+def package_joules(values, family):
+    return sum(value for (name, labels), value in values.items()
+               if name == family and labels_of(labels)["zone"] == '"package"')
+
+
+def check_energy(tap, agent, folder):
+    """The package uses 50 J, which are shared out with the next reading."""
+    write(folder, "intel-rapl:0", "energy_uj", "%d\n" % 30_000_000)
+    end = time.monotonic() + HANG_SECONDS
+    while True:
+        values = read_costs(agent)
+        sums = [package_joules(values, prefix + "energy_joules_total") for prefix in PREFIXES]
+        # A series that ends meanwhile takes its few joules along.
+        is_good = all(49 < one < 50 + 1e-5 for one in sums)
+        if is_good or time.monotonic() > end:
+            break
+        time.sleep(0.2)
+    tap.ok(is_good, "joules of all rows are those of the zone", *sums)
+
+
+def check_sent(tap, received, costs, pid):
+    """A collector has the last value of each series that there was: together they are the time of all CPUs."""
+    series = [one for one in received.metrics["series"] if one["name"] == "allframes.process.cpu.time"]
+    tap.ok(received.status == 0 and any("pid=%d" % pid in one["attributes"].split() for one in series)
+           and any("pid=other" in one["attributes"].split() for one in series), "a collector gets them too, and none falls",
+           received.broken(), series[:5])
+    seconds = costs["host"]["process_run_time"] / 1e9
+    for name in ("process", "cgroup"):
+        sent = sum(one["value"] for one in received.metrics["series"] if one["name"] == "allframes.%s.cpu.time" % name)
+        tap.ok(abs(sent - seconds) < seconds / 100, "the rows of each %s are together the time of all CPUs" % name, sent, seconds)
 
 
 def check_text(tap, agent, pid):
@@ -109,7 +129,7 @@ def check_text(tap, agent, pid):
     row = [labels_of(labels) for name, labels in values if name == TIME and labels_of(labels).get("pid") == '"%d"' % pid]
     tap.ok(len(row) == 1 and row[0]["comm"] == '"sh"' and row[0].get("cgroup"), "a row has pid, name and cgroup", row)
     open_text = get(agent, "/metrics", Accept=OPEN_METRICS)[2]
-    tap.ok("# UNIT allframes_process_energy_joules joules\n" in open_text and parse(open_text)[0].keys() == values.keys(),
+    tap.ok("# UNIT allframes_process_energy_joules joules\n" in open_text and {name for name, _ in parse(open_text)[0]} == {name for name, _ in values},
            "units as of OpenMetrics", open_text[:2000])
     try:
         promtool = program_of("bookworm-prometheus", "usr/bin/promtool")
@@ -128,6 +148,9 @@ def main():
     with tempfile.TemporaryDirectory() as folder, Program(*SPIN, ready=False) as spinner, Program(*SPIN, ready=False) as other, \
             Collector() as collector:
         make_tree(folder)
+        for one in (spinner, other):
+            # So that they are among those that use most, whatever else there is.
+            os.setpriority(os.PRIO_PROCESS, one.process.pid, -15)
         with Agent("-accounting", "-report", "-json", "-metrics", "127.0.0.1:0", "-collection-agent", collector.address, "-disable-tls",
                    "-metrics-interval", "500ms", outputs=[], prefix=[*MOUNTED, folder]) as agent:
             if not tap.ok(agent.wait_started(), "the agent serves metrics", agent.log_text()):
@@ -136,14 +159,13 @@ def main():
             tap.ok(all(shown), "programs that compute have rows", read_costs(agent))
             before, begin = value_of(read_costs(agent), spinner.process.pid), run_seconds(spinner.process.pid)
             check_text(tap, agent, spinner.process.pid)
+            if IS_LONG:
+                subprocess.run([target, "true", str(TABLE_PROCESSES)], stdout=subprocess.DEVNULL, check=True)
             check_churn(tap, agent, target)
             grown = value_of(read_costs(agent), spinner.process.pid) - before
             ran = run_seconds(spinner.process.pid) - begin
-            tap.ok(abs(grown - ran) < 1.5, "a row grows by the run time of its process", grown, ran)
-            write(folder, "intel-rapl:0", "energy_uj", "%d\n" % 30_000_000)
-            zones, of_cgroups = check_sums(tap, agent)
-            # A series that ends in these seconds takes its few joules along.
-            tap.ok(49.5 < zones < 50 + 1e-5 and 49.5 < of_cgroups < 50 + 1e-5, "joules of all rows are those of the zone", zones, of_cgroups)
+            tap.ok(abs(grown - ran) < 2.5, "a row grows by the run time of its process", grown, ran)
+            check_energy(tap, agent, folder)
             spinner.process.kill()
             ended = value_of(read_costs(agent), spinner.process.pid)
             time.sleep(2)
@@ -151,10 +173,7 @@ def main():
             result = agent.stop()
         received = collector.stop()
     tap.ok(result.status == 0, "the agent ends", result.log)
-    series = [one for one in received.metrics["series"] if one["name"] == "allframes.process.cpu.time"]
-    tap.ok(received.status == 0 and any("pid=%d" % other.process.pid in one["attributes"].split() for one in series)
-           and any("pid=other" in one["attributes"].split() for one in series), "a collector gets them too, and none falls",
-           received.broken(), series[:5])
+    check_sent(tap, received, json.loads(result.output)["costs"], other.process.pid)
     tap.finish()
 
 

@@ -81,11 +81,14 @@ static int show(struct cost_series_set *set, const struct cost_candidate *candid
 	struct cost_series *series = find_labels(set, labels);
 
 	if (!series) {
+		if (set->begun_count >= COST_SERIES_BEGIN_MAX)
+			return 0;
 		series = make_room(set);
 		if (!series)
 			return -ENOMEM;
 		*series = (struct cost_series){ .start_ns = now_ns };
 		memcpy(series->labels, labels, sizeof(series->labels));
+		set->begun_count++;
 	}
 	/* Its consumer has ended, and its labels are used again. */
 	hide(set, series);
@@ -155,6 +158,7 @@ int cost_series_choose(struct cost_series_set *set, struct cost_candidate *candi
 	int result = 0;
 
 	set->round++;
+	set->begun_count -= set->begun_count > 0;
 	for (size_t i = 0; i < count; i++)
 		weigh(set, &candidates[i]);
 	if (count)

@@ -25,6 +25,8 @@ enum {
 	/** Series that are shown at a time, without `others`. */
 	COST_SERIES_SHOWN = 50,
 	COST_SERIES_KNOWN = 200,
+	/** Series that begin at once; from then on one more each round. So a database gets no more than that, whatever comes and goes. */
+	COST_SERIES_BEGIN_MAX = 100,
 	COST_LABELS = 4,
 	COST_SERIES_KEY_BYTES = 16,
 	/** A label is cut to so many bytes. */
@@ -73,6 +75,8 @@ struct cost_series_set {
 	struct hash_map shown;
 	struct costs_sum others;
 	uint64_t round;
+	/** Series that began lately, less one for each round. */
+	uint32_t begun_count;
 };
 
 /** All bytes zero is an empty set. */
@@ -90,8 +94,9 @@ typedef void (*cost_describe_fn)(void *context, const struct cost_candidate *can
 				 char labels[COST_LABELS][COST_LABEL_BYTES]);
 
 /**
- * Ends a round: shows the @count candidates with the greatest scores, of which one that is shown already counts twice. Sorts @candidates.
- * A series ends if its consumer is no candidate. @now_ns: since 1970. -ENOMEM, and then fewer are shown.
+ * Ends a round: shows the @count candidates with the greatest scores, as far as new series may begin. The score of one that is
+ * shown already counts twice. A series ends if its consumer is no candidate. Sorts @candidates. @now_ns: since 1970. -ENOMEM, and
+ * then fewer are shown.
  */
 int cost_series_choose(struct cost_series_set *set, struct cost_candidate *candidates, size_t count,
 		       cost_describe_fn describe, void *context, uint64_t now_ns);

@@ -184,6 +184,29 @@ static void labels_that_come_again_go_on(void **state)
 	cost_series_set_deinit(&set);
 }
 
+static void no_more_series_begin_than_a_database_bears(void **state)
+{
+	enum { ROUNDS = 500 };
+	struct cost_series_set set = { 0 };
+	size_t begun = 0;
+
+	(void)state;
+	for (uint32_t round = 0; round < ROUNDS; round++) {
+		struct cost_candidate candidates[COST_SERIES_SHOWN];
+
+		for (uint32_t i = 0; i < COST_SERIES_SHOWN; i++)
+			candidates[i] = candidate(round * COST_SERIES_SHOWN + i, 100);
+		choose(&set, candidates, COST_SERIES_SHOWN);
+		for (size_t i = 0; i < set.series.count; i++)
+			begun += set.series.items[i].start_ns == now_ns;
+		use(&set, round * COST_SERIES_SHOWN, 1);
+	}
+	assert_int_equal(begun, COST_SERIES_BEGIN_MAX + ROUNDS - 1);
+	/* The others count where no series may begin. */
+	assert_true(set.others.run_time_ns > 0);
+	cost_series_set_deinit(&set);
+}
+
 /* Consumers come and go at random; every round each value is compared with the one before. */
 static void no_series_ever_falls_and_nothing_is_lost(void **state)
 {
@@ -239,6 +262,7 @@ int main(void)
 		cmocka_unit_test(new_and_ended_ones_do_not_become_shown),
 		cmocka_unit_test(an_ended_one_stays_until_its_values_are_read),
 		cmocka_unit_test(labels_that_come_again_go_on),
+		cmocka_unit_test(no_more_series_begin_than_a_database_bears),
 		cmocka_unit_test(no_series_ever_falls_and_nothing_is_lost),
 	};
 
