@@ -6,15 +6,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/energy.h"
 #include "agent/tracing/cost_reader.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/host/cgroup_tree.h"
 #include "lib/model/origins.h"
+#include "reporter/cost_metrics.h"
 #include "reporter/weights.h"
 
 #define READ_INTERVAL_NS NS_PER_SECOND
+/* How often it is decided which processes have metrics of their own. */
+#define CHOOSE_INTERVAL_NS (5 * NS_PER_SECOND)
 
 enum {
 	/* Lookups of a cgroup's path, each with another process. */
@@ -23,11 +27,15 @@ enum {
 
 struct accounting {
 	struct cost_reader *reader;
-	/* Guards the table. */
+	/* NULL where no energy is known. */
+	struct energy *energy;
+	/* Guards the table and the metrics. */
 	pthread_mutex_t lock;
 	struct cost_table table;
 	/* Gets the costs; NULL without -weight. */
 	struct sample_weigher *weigher;
+	struct cost_metrics metrics;
+	uint64_t next_choice_ns;
 	uint64_t next_read_ns;
 	/* The first failure is logged. */
 	bool has_failed;
@@ -58,12 +66,36 @@ enum {
 	OPTIONAL_COUNT = sizeof(optional_costs) / sizeof(optional_costs[0]),
 };
 
+#define NO_ENERGY "the CPUs show no RAPL zones (/sys/class/powercap); -energy-file estimates it"
+
 static void log_missing(uint32_t sources)
 {
 	for (size_t i = 0; i < OPTIONAL_COUNT; i++)
 		if (!(sources & optional_costs[i].source))
 			log_info("-accounting does not count %s: %s", optional_costs[i].name,
 				 optional_costs[i].reason);
+	if (!(sources & COST_ANY_ENERGY))
+		log_info("-accounting does not count energy: %s", NO_ENERGY);
+}
+
+static void append_energy(struct text_builder *text, bool has_cycles)
+{
+	struct energy *energy;
+	uint32_t sources;
+
+	if (energy_create("/sys", NULL, &energy)) {
+		text_builder_format(text, "  bad   energy: %s\n", error_text());
+		return;
+	}
+	sources = energy_sources(energy);
+	energy_destroy(energy);
+	for (int i = 0; i < ENERGY_KIND_COUNT; i++)
+		if (sources & COST_FIRST_ENERGY << i)
+			text_builder_format(text, "  ok    energy of %s, shared out by %s\n",
+					    energy_kind_names[i],
+					    has_cycles ? "cycles" : "run time");
+	if (!sources)
+		text_builder_format(text, "  none  energy: %s\n", NO_ENERGY);
 }
 
 void accounting_append_check(const struct agent_config *config, struct text_builder *text)
@@ -87,6 +119,23 @@ void accounting_append_check(const struct agent_config *config, struct text_buil
 			text_builder_format(text, "  none  %s: %s\n", optional_costs[i].name,
 					    optional_costs[i].reason);
 	}
+	append_energy(text, cost_table_shares_by_cycles(sources));
+}
+
+/* Energy that is not known is no error. */
+static int begin_energy(struct accounting *accounting, const char *power_file)
+{
+	int err = energy_create("/sys", power_file, &accounting->energy);
+
+	if (err)
+		return err;
+	if (!energy_sources(accounting->energy)) {
+		energy_destroy(accounting->energy);
+		accounting->energy = NULL;
+		return 0;
+	}
+	accounting->table.sources |= energy_sources(accounting->energy);
+	return energy_list_zones(accounting->energy, &accounting->table.zones);
 }
 
 static const char *reason_of(uint32_t source)
@@ -94,6 +143,8 @@ static const char *reason_of(uint32_t source)
 	for (size_t i = 0; i < OPTIONAL_COUNT; i++)
 		if (optional_costs[i].source == source)
 			return optional_costs[i].reason;
+	if (source == COST_ANY_ENERGY)
+		return NO_ENERGY;
 	return "the kernel does not count it";
 }
 
@@ -110,33 +161,33 @@ static int check_weight(uint32_t sources, uint8_t weight)
 		    sample_origins[weight].name, reason_of(source));
 }
 
-int accounting_create(const struct agent_config *config, struct sample_weigher *weigher,
-		      struct accounting **out)
+int accounting_create(const struct agent_config *config, const char *power_file,
+		      struct sample_weigher *weigher, struct accounting **out)
 {
 	const struct cost_reader_options options = {
 		.config = config,
 		.with_page_faults = weigher && sample_weigher_weight(weigher) == WEIGHT_PAGE_FAULTS,
 	};
 	struct accounting *accounting = calloc(1, sizeof(*accounting));
-	uint32_t sources;
 	int err;
 
 	if (!accounting)
 		return -ENOMEM;
+	pthread_mutex_init(&accounting->lock, NULL);
+	accounting->weigher = weigher;
 	err = cost_reader_create(&options, &accounting->reader);
-	sources = err ? 0 : cost_reader_sources(accounting->reader);
+	if (!err) {
+		cost_table_init(&accounting->table, cost_reader_sources(accounting->reader));
+		err = begin_energy(accounting, power_file);
+	}
 	if (!err && weigher)
-		err = check_weight(sources, sample_weigher_weight(weigher));
+		err = check_weight(accounting->table.sources, sample_weigher_weight(weigher));
 	if (err) {
-		cost_reader_destroy(accounting->reader);
-		free(accounting);
+		accounting_destroy(accounting);
 		return err;
 	}
-	pthread_mutex_init(&accounting->lock, NULL);
-	cost_table_init(&accounting->table, sources);
-	accounting->weigher = weigher;
 	accounting->next_read_ns = clock_monotonic_ns() + READ_INTERVAL_NS;
-	log_missing(sources);
+	log_missing(accounting->table.sources);
 	*out = accounting;
 	return 0;
 }
@@ -146,7 +197,9 @@ void accounting_destroy(struct accounting *accounting)
 	if (!accounting)
 		return;
 	cost_reader_destroy(accounting->reader);
+	energy_destroy(accounting->energy);
 	cost_table_deinit(&accounting->table);
+	cost_metrics_deinit(&accounting->metrics);
 	pthread_mutex_destroy(&accounting->lock);
 	free(accounting);
 }
@@ -183,7 +236,12 @@ static void take_row(void *context, uint32_t cpu, const struct cost_row *row, bo
 
 	pthread_mutex_lock(&accounting->lock);
 	err = cost_table_add(&accounting->table, cpu, row, is_idle);
+	if (!err)
+		cost_metrics_add(&accounting->metrics, row, is_idle);
 	pthread_mutex_unlock(&accounting->lock);
+	if (!err && accounting->energy)
+		err = energy_take_row(accounting->energy, cpu, row, is_idle,
+				      cost_table_shares_by_cycles(accounting->table.sources));
 	note_failure(accounting, err);
 	if (!err && !is_idle)
 		find_path(accounting, row);
@@ -235,6 +293,41 @@ static void weigh_all(struct accounting *accounting, uint64_t end_ns)
 	accounting->has_weight_failed |= result;
 }
 
+static void take_share(void *context, const struct cost_key *key, uint64_t cgroup_id,
+		       const double joules[ENERGY_KIND_COUNT])
+{
+	struct accounting *accounting = context;
+
+	cost_table_add_energy(&accounting->table, key, cgroup_id, joules);
+	cost_metrics_add_energy(&accounting->metrics, key, cgroup_id, joules);
+}
+
+static void take_idle_energy(void *context, const double joules[ENERGY_KIND_COUNT])
+{
+	struct accounting *accounting = context;
+
+	cost_table_add_idle_energy(&accounting->table, joules);
+	cost_metrics_add_idle_energy(&accounting->metrics, joules);
+}
+
+static void share_energy(struct accounting *accounting)
+{
+	const struct energy_sink sink = {
+		.take_share = take_share,
+		.take_idle = take_idle_energy,
+		.context = accounting,
+	};
+	int err;
+
+	if (!accounting->energy)
+		return;
+	pthread_mutex_lock(&accounting->lock);
+	energy_share(accounting->energy, &sink);
+	err = energy_list_zones(accounting->energy, &accounting->table.zones);
+	pthread_mutex_unlock(&accounting->lock);
+	note_failure(accounting, err);
+}
+
 static void read_costs(struct accounting *accounting)
 {
 	const struct cost_sink sink = {
@@ -244,9 +337,26 @@ static void read_costs(struct accounting *accounting)
 	};
 	uint64_t now_ns = clock_monotonic_ns();
 
+	/* The first thing that the reader does is to end the interval on all CPUs. */
+	if (accounting->energy)
+		energy_read(accounting->energy, now_ns);
 	note_failure(accounting, cost_reader_read(accounting->reader, &sink));
+	share_energy(accounting);
 	if (accounting->weigher)
 		weigh_all(accounting, now_ns);
+}
+
+static void choose_metrics(struct accounting *accounting, uint64_t now_ns)
+{
+	int err;
+
+	if (now_ns < accounting->next_choice_ns)
+		return;
+	accounting->next_choice_ns = now_ns + CHOOSE_INTERVAL_NS;
+	pthread_mutex_lock(&accounting->lock);
+	err = cost_metrics_choose(&accounting->metrics, &accounting->table, clock_realtime_ns());
+	pthread_mutex_unlock(&accounting->lock);
+	note_failure(accounting, err);
 }
 
 void accounting_tick(struct accounting *accounting, uint64_t now_ns)
@@ -257,6 +367,7 @@ void accounting_tick(struct accounting *accounting, uint64_t now_ns)
 		return;
 	read_costs(accounting);
 	accounting->next_read_ns = now_ns + READ_INTERVAL_NS;
+	choose_metrics(accounting, now_ns);
 }
 
 void accounting_finish(struct accounting *accounting)
@@ -279,6 +390,15 @@ void accounting_read(struct accounting *accounting,
 		take(taker, &table->processes.items[i]);
 	pthread_mutex_unlock(&accounting->lock);
 	*sources = table->sources;
+}
+
+void accounting_put_metrics(struct accounting *accounting, struct metric_table *to)
+{
+	if (!accounting)
+		return;
+	pthread_mutex_lock(&accounting->lock);
+	cost_metrics_put(&accounting->metrics, accounting->table.sources, to);
+	pthread_mutex_unlock(&accounting->lock);
 }
 
 const struct cost_table *accounting_table(const struct accounting *accounting)

@@ -13,17 +13,18 @@
 #include "ebpf/abi/config.h"
 #include "lib/base/text_builder.h"
 #include "reporter/cost_table.h"
+#include "reporter/metric_table.h"
 #include "reporter/sample_weigher.h"
 
 struct accounting;
 
 /**
- * Begins to count. @config: that of the kernel programs, borrowed during the call. What this machine cannot count is logged once.
- * @weigher, borrowed, gets the costs; NULL without -weight. -EINVAL if the machine cannot count its weight; other errors as of
- * cost_reader_create().
+ * Begins to count. @config: that of the kernel programs, borrowed during the call. @power_file: the value of -energy-file or NULL;
+ * borrowed. @weigher, borrowed, gets the costs; NULL without -weight. What this machine cannot count is logged once. -EINVAL if it
+ * cannot count the weight; other errors as of cost_reader_create() and energy_create().
  */
-int accounting_create(const struct agent_config *config, struct sample_weigher *weigher,
-		      struct accounting **accounting);
+int accounting_create(const struct agent_config *config, const char *power_file,
+		      struct sample_weigher *weigher, struct accounting **accounting);
 /**
  * Appends lines for -doctor: what -accounting can count here and what it cannot. The kernel programs are loaded for that, and unloaded
  * again. @config as above.
@@ -46,6 +47,9 @@ void accounting_finish(struct accounting *accounting);
 void accounting_read(struct accounting *accounting,
 		     void (*take)(void *taker, const struct process_costs *process), void *taker,
 		     uint32_t *sources);
+
+/** Appends the metrics of costs to @to. Any thread may call it, as long as @accounting is there. */
+void accounting_put_metrics(struct accounting *accounting, struct metric_table *to);
 
 /** Everything counted until now; NULL if @accounting is NULL. */
 const struct cost_table *accounting_table(const struct accounting *accounting);

@@ -526,7 +526,7 @@ static int start_sampling(struct agent *agent)
 	int error;
 
 	if (options->accounting) {
-		error = accounting_create(bpf_loader_config(agent->loader),
+		error = accounting_create(bpf_loader_config(agent->loader), options->energy_file,
 					  agent->destinations.weigher, &agent->accounting);
 		if (error)
 			return error;

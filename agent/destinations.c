@@ -132,6 +132,7 @@ static void fill_metrics(void *context, struct metric_table *table)
 	metrics_take_snapshot(&metrics);
 	process_usage_read(&usage);
 	metric_table_fill(table, &input);
+	accounting_put_metrics(destinations->accounting, table);
 }
 
 static int init_collector(struct destinations *destinations, struct native_names *names)

@@ -303,10 +303,24 @@ const struct option option_table[] = {
 		.value_name = "COST",
 		.meaning =
 			"Share out what each process costs over its samples: `run-time`, `runs`, `softirqs`, `page-reads`, "
-			"`page-writes`, `page-faults`, `cycles`, `instructions` or `cache-misses`. pprof and OTLP have it beside the "
+			"`page-writes`, `page-faults`, `cycles`, `instructions`, `cache-misses` or `joules`. pprof and OTLP have it beside the "
 			"samples; outputs with one value show it, or the samples with `-type samples`.",
 		.details = "It turns `-accounting` on. See [Weights](accounting.md#weights).",
 		.set = option_set_weight,
+	},
+	{
+		.name = "energy-file",
+		.group = OPTION_DESTINATION,
+		.brief = "-accounting: watts of a machine without RAPL",
+		.value_name = "FILE",
+		.otherwise = "energy is counted where the CPUs measure it",
+		.meaning =
+			"With `-accounting`, estimate energy where the CPUs do not measure it (RAPL): the watts of this machine, "
+			"idle and with all CPUs at work.",
+		.details =
+			"The file has two lines such as `idle 40` and `full 180`. See [Energy](accounting.md#energy).",
+		.set = option_set_path,
+		.offset = offsetof(struct options, energy_file),
 	},
 	{
 		.name = "top",

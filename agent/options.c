@@ -203,6 +203,13 @@ static int check_weight(const struct options *options)
 		    SHOWN_VALUE_BYTES, options->value_type, sample_origins[options->weight].type);
 }
 
+static int check_energy(const struct options *options)
+{
+	return options->energy_file && !options->accounting ?
+		       fail(-EINVAL, "-energy-file: no costs are counted without -accounting") :
+		       0;
+}
+
 static int check_diff(const struct options *options)
 {
 	if (options->diff_count == 1)
@@ -335,6 +342,8 @@ int options_parse(struct options *options, int argument_count, char *const *argu
 		if (!error)
 			error = check_metrics(&parsed);
 		if (!error)
+			error = check_energy(&parsed);
+		if (!error)
 			error = check_diff(&parsed);
 		if (!error)
 			error = check_weight(&parsed);
@@ -396,6 +405,7 @@ void options_deinit(struct options *options)
 	free(options->cpus);
 	options_free_tags(options);
 	free(options->cache_dir);
+	free(options->energy_file);
 	*options = (struct options){ 0 };
 }
 

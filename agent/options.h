@@ -198,6 +198,8 @@ struct options {
 	bool accounting;
 	/** The costs that are shared out over samples (enum sample_weight); 0: none are. */
 	uint8_t weight;
+	/** The file with the machine's watts; NULL: there is none. */
+	char *energy_file;
 	/** Adds lines to folded stacks and the stack table. */
 	bool with_lines;
 	/** Adds the names of processes to the stacks of pprof. */

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The baselines of the agent's unwinder: the kernel's own unwind of frame pointers, and a program that
- * does nothing.
+ * does nothing. Such a program for task switches shows what the kernel's statistics take themselves.
  *
- * enter: the perf event; leave: returns; reads: its buffer; bound: the kernel's 127 frames
+ * enter: the perf event, or the tracepoint; leave: returns; reads: its buffer; bound: the kernel's 127 frames
  */
 #include <linux/bpf.h>
 
@@ -66,6 +66,13 @@ int base_kernel(void *ctx)
 
 SEC("perf_event")
 int base_empty(void *ctx)
+{
+	(void)ctx;
+	return 0;
+}
+
+SEC("tp_btf/sched_switch")
+int base_switch(void *ctx)
 {
 	(void)ctx;
 	return 0;

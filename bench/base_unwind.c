@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /*
  * `base_unwind OBJECT PROGRAM PID RATE`: runs one program of base_unwind.bpf.c at each clock event of
- * a process until standard input ends, then prints how many frames its unwinds had in the mean.
+ * a process until standard input ends, then prints how many frames its unwinds had in the mean. `base_unwind OBJECT PROGRAM` runs one at
+ * its tracepoint instead.
  */
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
@@ -46,6 +47,18 @@ static struct bpf_object *load(const char *path, const char *wanted)
 	return object;
 }
 
+/* Runs @program until the process ends or is detached. */
+static void attach(struct bpf_program *program, char **target)
+{
+	if (!target) {
+		if (libbpf_get_error(bpf_program__attach(program)))
+			die("attach");
+	} else if (ioctl(open_event(atoi(target[0]), strtoull(target[1], NULL, 10)),
+			 PERF_EVENT_IOC_SET_BPF, bpf_program__fd(program))) {
+		die("PERF_EVENT_IOC_SET_BPF");
+	}
+}
+
 int main(int argc, char **argv)
 {
 	struct bpf_object *object;
@@ -55,26 +68,22 @@ int main(int argc, char **argv)
 	} count = { 1, 0 };
 	unsigned int zero = 0;
 	char byte;
-	int event;
 
-	if (argc != 5) {
-		fprintf(stderr, "usage: base_unwind OBJECT PROGRAM PID RATE\n");
+	if (argc != 3 && argc != 5) {
+		fprintf(stderr, "usage: base_unwind OBJECT PROGRAM [PID RATE]\n");
 		return 2;
 	}
 	object = load(argv[1], argv[2]);
 	program = bpf_object__find_program_by_name(object, argv[2]);
 	if (!program)
 		die(argv[2]);
-	event = open_event(atoi(argv[3]), strtoull(argv[4], NULL, 10));
-	if (ioctl(event, PERF_EVENT_IOC_SET_BPF, bpf_program__fd(program)))
-		die("PERF_EVENT_IOC_SET_BPF");
+	attach(program, argc == 5 ? argv + 3 : NULL);
 	printf("ready\n");
 	fflush(stdout);
 	while (read(0, &byte, 1) > 0)
 		;
 	bpf_map_lookup_elem(bpf_object__find_map_fd_by_name(object, "counts"), &zero, &count);
 	printf("%.1f\n", (double)count.frames / (double)count.unwinds);
-	close(event);
 	bpf_object__close(object);
 	return 0;
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What -accounting costs at a switch of tasks: by the kernel's statistics of its program, and by the speed of two processes that do
-nothing but switch.
+"""What -accounting costs at a switch of tasks: by the kernel's statistics of its program, less those of a program that does nothing, and by
+the speed of two processes that do nothing but switch.
 """
 import collections
 import os
@@ -12,7 +12,7 @@ import kernel_side
 
 SECONDS = 1.0
 
-Figures = collections.namedtuple("Figures", "program_ns switch_ns added_ns")
+Figures = collections.namedtuple("Figures", "program_ns empty_ns switch_ns added_ns")
 
 
 def _switch_ns():
@@ -23,30 +23,43 @@ def _switch_ns():
     return time_ns / switches
 
 
+def _measure(name, pid):
+    """The kernel's time of a run of the program @name of process @pid, and _switch_ns() meanwhile."""
+    number = kernel_side.number_of(name, pid)
+    before = kernel_side.programs()[number]
+    switch_ns = _switch_ns()
+    after = kernel_side.programs()[number]
+    runs = after["run_cnt"] - before["run_cnt"]
+    return (after["run_time_ns"] - before["run_time_ns"]) / runs, switch_ns
+
+
+def _empty_ns():
+    """The time of a program that does nothing: that of the statistics themselves, which read the clock twice."""
+    with kernel_side.base_program("base_switch") as base:
+        return _measure("base_switch", base.pid)[0]
+
+
 def _with_accounting():
     """The kernel's time of the program for a switch, and _switch_ns(), while costs are counted."""
     with harness.Agent("-accounting", "-report", "-samples-per-second", "1", outputs=[]) as agent:
         if not agent.wait_started():
             raise RuntimeError(agent.log_text())
-        number = kernel_side.number_of("cost_switch", agent.pid)
-        before = kernel_side.programs()[number]
-        switch_ns = _switch_ns()
-        after = kernel_side.programs()[number]
+        figures_ns = _measure("cost_switch", agent.pid)
         agent.stop()
-    runs = after["run_cnt"] - before["run_cnt"]
-    return (after["run_time_ns"] - before["run_time_ns"]) / runs, switch_ns
+    return figures_ns
 
 
 def figures(median_of):
-    """The median of some rounds, with and without -accounting in turn."""
+    """The median of some rounds: with -accounting, without, and with a program that does nothing, in turn."""
     rounds = []
 
     def measure():
         without_ns = _switch_ns()
         program_ns, with_ns = _with_accounting()
-        rounds.append((program_ns, without_ns, with_ns - without_ns))
-        return program_ns
+        empty_ns = _empty_ns()
+        rounds.append((empty_ns, without_ns, with_ns - without_ns))
+        return program_ns - empty_ns
 
     program_ns = median_of(measure)
     middle = sorted(rounds, key=lambda one: one[2])[len(rounds) // 2]
-    return Figures(program_ns, middle[1], middle[2])
+    return Figures(program_ns, middle[0], middle[1], middle[2])

@@ -70,10 +70,11 @@ def _check(result, command):
 
 
 @contextlib.contextmanager
-def _base_unwind(program_name, pid, rate):
-    """The process that runs a program of base_unwind.bpf.c at each clock event of process @pid."""
-    base = subprocess.Popen([path("base_unwind"), path("base_unwind.bpf.o"), program_name, str(pid),
-                             str(rate)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+def base_program(program_name, *target):
+    """The process that runs a program of base_unwind.bpf.c: at each clock event of a process, for the pid and the rate in @target, or at
+    its tracepoint.
+    """
+    base = subprocess.Popen([path("base_unwind"), path("base_unwind.bpf.o"), program_name, *map(str, target)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         assert base.stdout.readline() == "ready\n"
         yield base
@@ -125,9 +126,9 @@ def frame_unwind(name, depths):
     with contextlib.ExitStack() as stack:
         programs = [stack.enter_context(start_alone(command)) for command in ours + theirs]
         agent = stack.enter_context(_agent_of(programs[:2]))
-        ticks = [stack.enter_context(_base_unwind("base_empty", program.pid, EMPTY_RATE))
+        ticks = [stack.enter_context(base_program("base_empty", program.pid, EMPTY_RATE))
                  for program in programs[:2]]
-        bases = [stack.enter_context(_base_unwind("base_user", program.pid, BASE_RATE))
+        bases = [stack.enter_context(base_program("base_user", program.pid, BASE_RATE))
                  for program in programs[2:]]
         numbers = [number_of("sample_entry", agent.pid),
                    *(number_of("base_empty", tick.pid) for tick in ticks),
@@ -179,9 +180,9 @@ def kernel_unwind():
     """
     with start_alone(["depth", 1]) as user, start_alone(["depth", 1, "read"]) as system, \
             _agent_of([user, system]) as agent, \
-            _base_unwind("base_kernel", system.pid, BASE_RATE) as base, \
-            _base_unwind("base_empty", system.pid, EMPTY_RATE) as empty, \
-            _base_unwind("base_empty", user.pid, EMPTY_RATE) as empty_user:
+            base_program("base_kernel", system.pid, BASE_RATE) as base, \
+            base_program("base_empty", system.pid, EMPTY_RATE) as empty, \
+            base_program("base_empty", user.pid, EMPTY_RATE) as empty_user:
         numbers = [number_of("sample_entry", agent.pid), number_of("base_kernel", base.pid),
                    number_of("base_empty", empty.pid),
                    number_of("base_empty", empty_user.pid)]

@@ -234,6 +234,14 @@ def share_out_costs(scene, command):
         scene.finish(command, run, status, "nanoseconds of run-time" in run.text(), b"run-time" in gzip.decompress(scene.read("host.pb.gz")))
 
 
+def estimate_energy(scene, command):
+    with tempfile.NamedTemporaryFile("w") as file:
+        file.write("idle 40\nfull 180\n")
+        file.flush()
+        with scene.run(command, {"30s": "2s", "watts.txt": file.name}, "-pid %d %s" % (scene.pid, OFTEN)) as run:
+            scene.done(command, run, "CPU time", "joules", "shared out by", FUNCTION)
+
+
 def watch(scene, command):
     """The live view needs a terminal, and says so where there is none."""
     with scene.run(command) as run:
@@ -497,6 +505,7 @@ COMMANDS = {
     "build/agent -report -duration 30s": print_report,
     "build/agent -accounting -duration 30s": print_costs,
     "build/agent -weight run-time -duration 30s -output host.pb.gz": share_out_costs,
+    "build/agent -accounting -energy-file watts.txt -duration 30s": estimate_energy,
     "build/agent -top": watch,
     "build/agent -dump 1234": dump_stacks,
     "build/agent -pid 1234 -duration 10s -output profile.pb.gz -output profile.html": record_files,

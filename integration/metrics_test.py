@@ -23,7 +23,8 @@ from harness import HANG_SECONDS, ROOT, Agent, Program, Tap, free_port, need_roo
 
 TOKEN = "0123456789abcdefXYZ"
 OPEN_METRICS = "application/openmetrics-text;version=1.0.0"
-SAMPLE = re.compile(r'(?P<name>[a-z_]+)(?:\{(?P<labels>[a-z_]+="[^"\\]*")\})? (?P<value>[0-9.e+-]+)')
+LABEL = r'[a-z_]+="(?:[^"\\]|\\[\\"n])*"'
+SAMPLE = re.compile(r'(?P<name>[a-z_]+)(?:\{(?P<labels>%s(?:,%s)*)\})? (?P<value>[0-9.e+-]+)' % (LABEL, LABEL))
 
 
 def url_of(agent):

@@ -81,8 +81,9 @@ WRONG_USAGE = [
     ["-with-lines=perhaps"],
     ["-with-goroutine-id=perhaps"],
     ["-accounting=perhaps"],
+    ["-energy-file", "/dev/null"],
     ["-doctor", "-accounting"],
-    ["-weight", "joules"],
+    ["-weight", "watts"],
     ["-weight", "runs", "-type", "run-time"],
     ["-open", "/etc/passwd", "-weight", "runs"],
     ["-open", "/etc/passwd", "-accounting"],
@@ -93,7 +94,7 @@ NAMES = """collection-agent disable-tls tls-ca tls-cert tls-key header metrics m
     reporter-jitter resource-grouping with-cpu output viewer viewer-token-file retention history-memory receive receive-tls-cert
     receive-tls-key receive-token-file open doctor pid comm cgroup cpus samples-per-second
     duration probabilistic-threshold probabilistic-interval probabilistic-seed tags tracers
-    accounting weight fold-runtime-frames with-lines with-processes with-goroutine-id max-map-memory cache-dir log-level version
+    accounting weight energy-file fold-runtime-frames with-lines with-processes with-goroutine-id max-map-memory cache-dir log-level version
     help""".split()
 
 

@@ -253,9 +253,28 @@ def check_off(tap):
         shutil.rmtree(directory)
 
 
+def check_joules(tap):
+    """Energy by RAPL, or as a file estimates it."""
+    with tempfile.TemporaryDirectory() as directory, \
+            Program(sys.executable, "-c", "print('ready', flush=True)\nwhile True: pass") as program:
+        path, watts = os.path.join(directory, "all.pb.gz"), os.path.join(directory, "watts.txt")
+        with open(watts, "w", encoding="ascii") as file:
+            file.write("idle 40\nfull 180\n")
+        with Agent("-weight", "joules", "-energy-file", watts, "-report", "-json", outputs=[path]) as agent:
+            agent.wait_started()
+            time.sleep(3)
+            report = json.loads(agent.stop().output)
+        profile = Profile(path)
+        row = next((row for row in report["costs"]["processes"] if row["pid"] == program.pid), {})
+        joules = sum(row.get("joules", {}).get(kind, 0) for kind in ("package", "dram", "host"))
+        found = sum(sample.values[2] for sample in profile.samples if sample.labels["pid"] == program.pid)
+        tap.ok(profile.sample_types[2] == ("joules", "microjoules") and joules > 10 and abs(found - 1e6 * joules) < 1000,
+               "the energy of a process is in its samples", found, row, profile.sample_types)
+
+
 def check_refused(tap):
-    result = run_agent("-weight", "joules", outputs=[])
-    tap.ok(result.status == 2 and re.fullmatch(r"error: -weight joules: give run-time, .* or cache-misses\n", result.log),
+    result = run_agent("-weight", "watts", outputs=[])
+    tap.ok(result.status == 2 and re.fullmatch(r"error: -weight watts: give run-time, .* or joules\n", result.log),
            "a weight that there is not is refused", result.status, result.log)
     with Agent("-accounting", "-report", "-json", "-duration", "100ms", outputs=[]) as agent:
         agent.process.wait()
@@ -281,6 +300,7 @@ def main():
         run.remove()
     check_samples_shown(tap)
     check_off(tap)
+    check_joules(tap)
     check_refused(tap)
     tap.finish()
 

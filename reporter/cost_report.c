@@ -60,12 +60,13 @@ static uint64_t faults_of(const struct costs_sum *sum)
 	return costs_sum_counter(sum, COST_PAGE_FAULTS);
 }
 
-/* A column of counts. `source` is 0 if every machine counts it. */
+/* A column of counts, or of joules without `count`. `source`: one of these bits; 0 if every machine counts it. */
 static const struct column {
 	const char *title;
 	uint32_t source;
 	uint64_t (*count)(const struct costs_sum *sum);
 } count_columns[] = {
+	{ "joules", COST_ANY_ENERGY, NULL },
 	{ "runs", 0, runs_of },
 	{ "softirqs", 0, costs_sum_softirqs },
 	{ "reads", COST_PAGE_READS, reads_of },
@@ -145,6 +146,14 @@ static void format_count(char text[16], uint64_t count)
 	snprintf(text, 16, "%.1f%c", value, *unit);
 }
 
+static void format_joules(char text[16], double joules)
+{
+	if (joules < 99999.95)
+		snprintf(text, 16, "%.1f", joules);
+	else
+		format_count(text, (uint64_t)joules);
+}
+
 /* A line of a table. @ending, which may be "", is kept when the name is cut. */
 static void put_line(struct page *page, const struct costs_sum *sum, const char *name,
 		     const char *ending)
@@ -158,7 +167,10 @@ static void put_line(struct page *page, const struct costs_sum *sum, const char 
 	for (uint32_t i = 0; i < page->shown_count; i++) {
 		char count[16];
 
-		format_count(count, page->shown[i]->count(sum));
+		if (page->shown[i]->count)
+			format_count(count, page->shown[i]->count(sum));
+		else
+			format_joules(count, costs_sum_joules(sum));
 		text_builder_format(page->text, "%*s", COUNT_COLUMNS, count);
 	}
 	text_builder_append(page->text, "   ");
@@ -305,6 +317,30 @@ static int put_cgroups(struct page *page)
 	return 0;
 }
 
+/* Where the column of joules comes from. */
+static void put_energy(struct page *page)
+{
+	const struct cost_table *table = page->table;
+	bool is_estimated = table->sources & COST_FIRST_ENERGY << ENERGY_HOST;
+	struct text_builder line = { 0 };
+
+	if (!(table->sources & COST_ANY_ENERGY))
+		return;
+	text_builder_append(&line, "energy");
+	for (int i = 0; i < ENERGY_KIND_COUNT; i++)
+		if (table->sources & COST_FIRST_ENERGY << i)
+			text_builder_format(&line, ", %s %.1f J", energy_kind_names[i],
+					    table->host.joules[i]);
+	text_builder_format(&line, "; %s, shared out by %s",
+			    is_estimated ? "estimated (-energy-file)" : "measured by the CPUs",
+			    cost_table_shares_by_cycles(table->sources) ? "cycles" : "run time");
+	text_builder_append(page->text, "\n ");
+	text_builder_append_fitted(page->text, text_builder_text(&line), page->columns - 1);
+	text_builder_append(page->text, "\n");
+	page->text->failed |= line.failed;
+	text_builder_deinit(&line);
+}
+
 int cost_report_append(const struct cost_table *table, uint32_t columns, bool has_colours,
 		       struct text_builder *text)
 {
@@ -320,10 +356,28 @@ int cost_report_append(const struct cost_table *table, uint32_t columns, bool ha
 		page.wall_ns += table->cpus.items[i].wall_ns;
 	select_columns(&page);
 	err = put_processes(&page);
-	return err ? err : put_cgroups(&page);
+	if (!err)
+		err = put_cgroups(&page);
+	put_energy(&page);
+	return err;
 }
 
 /* --- JSON, with the names that Kepler has given to the numbers --- */
+
+static void write_joules(FILE *out, const struct cost_table *table, const struct costs_sum *sum)
+{
+	const char *separator = ",\"joules\":{";
+
+	if (!(table->sources & COST_ANY_ENERGY))
+		return;
+	for (int i = 0; i < ENERGY_KIND_COUNT; i++) {
+		if (!(table->sources & COST_FIRST_ENERGY << i))
+			continue;
+		fprintf(out, "%s\"%s\":%.9f", separator, energy_kind_names[i], sum->joules[i]);
+		separator = ",";
+	}
+	fputs("}", out);
+}
 
 static void write_sum(FILE *out, const struct cost_table *table, const struct costs_sum *sum)
 {
@@ -348,6 +402,7 @@ static void write_sum(FILE *out, const struct cost_table *table, const struct co
 				costs_sum_counter(sum, i));
 	if (frequency > 0)
 		fprintf(out, ",\"average_frequency\":%.0f", frequency);
+	write_joules(out, table, sum);
 }
 
 static void write_text(FILE *out, const char *key, const struct text_builder *text)
@@ -414,6 +469,24 @@ static void write_cpus(FILE *out, const struct cost_table *table)
 	fputs("]", out);
 }
 
+static void write_energy(FILE *out, const struct cost_table *table)
+{
+	if (!(table->sources & COST_ANY_ENERGY))
+		return;
+	fprintf(out, ",\n\"energy\":{\"source\":\"%s\",\"shared_by\":\"%s\",\"zones\":[",
+		table->sources & COST_FIRST_ENERGY << ENERGY_HOST ? "file" : "rapl",
+		cost_table_shares_by_cycles(table->sources) ? "cycles" : "run_time");
+	for (size_t i = 0; i < table->zones.count; i++) {
+		const struct energy_zone *zone = &table->zones.items[i];
+
+		fputs(i ? ",{\"name\":" : "{\"name\":", out);
+		json_text_write(out, zone->name);
+		fprintf(out, ",\"kind\":\"%s\",\"joules\":%.9f,\"gaps\":%" PRIu64 "}",
+			energy_kind_names[zone->kind], zone->joules, zone->gap_count);
+	}
+	fputs("]}", out);
+}
+
 static void write_rest(FILE *out, const struct cost_table *table, const char *key,
 		       const struct costs_sum *sum)
 {
@@ -446,6 +519,7 @@ int cost_report_write_json(FILE *out, const struct cost_table *table)
 	fprintf(out, ",\n\"dropped_processes\":%" PRIu64, table->dropped_count);
 	write_rest(out, table, "dropped", &table->dropped);
 	write_rest(out, table, "host", &table->host);
+	write_energy(out, table);
 	fputs("}", out);
 	free(processes);
 	free(cgroups);

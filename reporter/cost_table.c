@@ -32,6 +32,7 @@ void cost_table_deinit(struct cost_table *table)
 	process_costs_vector_deinit(&table->processes);
 	cgroup_costs_vector_deinit(&table->cgroups);
 	cpu_costs_vector_deinit(&table->cpus);
+	energy_zone_vector_deinit(&table->zones);
 	hash_map_deinit(&table->process_indexes);
 	hash_map_deinit(&table->cgroup_indexes);
 }
@@ -48,9 +49,11 @@ void costs_sum_add(struct costs_sum *to, const struct costs_sum *from)
 		to->counters[i].count += from->counters[i].count;
 		to->counters[i].counted_ns += from->counters[i].counted_ns;
 	}
+	for (int i = 0; i < ENERGY_KIND_COUNT; i++)
+		to->joules[i] += from->joules[i];
 }
 
-static void row_sum(const struct cost_row *row, struct costs_sum *sum)
+void costs_sum_of_row(const struct cost_row *row, struct costs_sum *sum)
 {
 	*sum = (struct costs_sum){
 		.run_time_ns = row->run_time_ns,
@@ -182,7 +185,7 @@ int cost_table_add(struct cost_table *table, uint32_t cpu, const struct cost_row
 	struct costs_sum sum;
 	int err;
 
-	row_sum(row, &sum);
+	costs_sum_of_row(row, &sum);
 	err = find_cpu(table, cpu, &costs_of_cpu);
 	if (err)
 		return err;
@@ -198,8 +201,11 @@ int cost_table_add(struct cost_table *table, uint32_t cpu, const struct cost_row
 		if (err)
 			return err;
 		update_process(process, row, &sum);
-		if (cgroup)
+		process->recent.run_time_ns += sum.run_time_ns;
+		if (cgroup) {
 			costs_sum_add(&cgroup->sum, &sum);
+			cgroup->recent.run_time_ns += sum.run_time_ns;
+		}
 	}
 	if (!is_idle)
 		costs_of_cpu->busy_ns += sum.run_time_ns;
@@ -215,6 +221,47 @@ int cost_table_add_time(struct cost_table *table, uint32_t cpu, uint64_t wall_ns
 	if (!err)
 		found->wall_ns += wall_ns;
 	return err;
+}
+
+void cost_table_add_energy(struct cost_table *table, const struct cost_key *key, uint64_t cgroup_id,
+			   const double joules[ENERGY_KIND_COUNT])
+{
+	struct cgroup_costs *cgroup = key->id ? cost_table_cgroup(table, cgroup_id) : NULL;
+	struct costs_sum *sum = key->id ? &table->dropped : &table->unfitted;
+	struct costs_sum added = { 0 };
+	uint64_t index;
+
+	memcpy(added.joules, joules, sizeof(added.joules));
+	/* A process may have been dropped since its row came. */
+	if (key->id && hash_map_find_bytes(&table->process_indexes, key, sizeof(*key), &index))
+		sum = &table->processes.items[index].sum;
+	costs_sum_add(sum, &added);
+	if (cgroup)
+		costs_sum_add(&cgroup->sum, &added);
+	costs_sum_add(&table->host, &added);
+}
+
+void cost_table_add_idle_energy(struct cost_table *table, const double joules[ENERGY_KIND_COUNT])
+{
+	struct costs_sum added = { 0 };
+
+	memcpy(added.joules, joules, sizeof(added.joules));
+	costs_sum_add(&table->idle, &added);
+	costs_sum_add(&table->host, &added);
+}
+
+bool cost_table_shares_by_cycles(uint32_t sources)
+{
+	return sources & COST_FIRST_COUNTER << COST_CYCLES;
+}
+
+double costs_sum_joules(const struct costs_sum *sum)
+{
+	double cpus = sum->joules[ENERGY_PACKAGE];
+
+	if (cpus <= 0)
+		cpus = sum->joules[ENERGY_CORE] + sum->joules[ENERGY_UNCORE];
+	return cpus + sum->joules[ENERGY_DRAM] + sum->joules[ENERGY_HOST];
 }
 
 uint64_t costs_sum_softirqs(const struct costs_sum *sum)

@@ -17,10 +17,19 @@
 #include "ebpf/abi/costs.h"
 #include "lib/base/hash_map.h"
 #include "lib/base/vector.h"
+#include "lib/model/energy.h"
 
 enum {
 	COST_TABLE_MAX_PROCESSES = 16384,
 	COST_TABLE_MAX_CGROUPS = 4096,
+	ENERGY_ZONE_NAME_BYTES = 136,
+};
+
+/** The sources that user space adds to enum cost_source. */
+enum {
+	/** The first of ENERGY_KIND_COUNT bits. */
+	COST_FIRST_ENERGY = 1 << 16,
+	COST_ANY_ENERGY = ((1 << ENERGY_KIND_COUNT) - 1) * COST_FIRST_ENERGY,
 };
 
 struct costs_sum {
@@ -31,6 +40,24 @@ struct costs_sum {
 	uint64_t page_writes;
 	uint64_t softirqs[COST_SOFTIRQ_COUNT];
 	struct cost_counter counters[COST_COUNTER_COUNT];
+	/** By enum energy_kind. */
+	double joules[ENERGY_KIND_COUNT];
+};
+
+/** A zone of energy and what it has counted. The sums of its kind over all rows and idle are the same. */
+struct energy_zone {
+	char name[ENERGY_ZONE_NAME_BYTES];
+	enum energy_kind kind;
+	double joules;
+	/** How often it could not be read. */
+	uint64_t gap_count;
+};
+
+/** For the choice of what is shown (cost_metrics.h), which halves it each round. */
+struct recent_use {
+	uint64_t run_time_ns;
+	/** The rounds that it has seen. */
+	uint32_t round_count;
 };
 
 struct process_costs {
@@ -44,6 +71,7 @@ struct process_costs {
 	bool is_weighed;
 	bool is_end_weighed;
 	uint64_t weighed;
+	struct recent_use recent;
 	struct costs_sum sum;
 };
 
@@ -53,6 +81,7 @@ struct cgroup_costs {
 	char *path;
 	/** How often the path was looked up. */
 	uint32_t lookup_count;
+	struct recent_use recent;
 	struct costs_sum sum;
 };
 
@@ -66,6 +95,7 @@ struct cpu_costs {
 VECTOR_DEFINE(process_costs_vector, struct process_costs)
 VECTOR_DEFINE(cgroup_costs_vector, struct cgroup_costs)
 VECTOR_DEFINE(cpu_costs_vector, struct cpu_costs)
+VECTOR_DEFINE(energy_zone_vector, struct energy_zone)
 
 struct cost_table {
 	struct process_costs_vector processes;
@@ -76,7 +106,8 @@ struct cost_table {
 	struct hash_map cgroup_indexes;
 	/** By number; CPUs that were never online have no time. */
 	struct cpu_costs_vector cpus;
-	/** The idle tasks of all CPUs: softirqs that interrupted them, too. */
+	struct energy_zone_vector zones;
+	/** The idle tasks of all CPUs: softirqs that interrupted them, too, and energy that is not shared out. */
 	struct costs_sum idle;
 	/** Processes for which the kernel side's tables had no room. */
 	struct costs_sum unfitted;
@@ -85,13 +116,13 @@ struct cost_table {
 	uint64_t dropped_count;
 	/** Costs of all rows, those of the idle tasks too: the host's sums. */
 	struct costs_sum host;
-	/** The costs that this machine counts, as bits of enum cost_source; the other sums are 0. */
+	/** The costs that this machine counts, as bits of enum cost_source and those above; the other sums are 0. */
 	uint32_t sources;
 	/** The limit of processes; COST_TABLE_MAX_PROCESSES, or less in tests. */
 	size_t max_processes;
 };
 
-/** @sources: enum cost_source. */
+/** @sources: enum cost_source, and the bits above. */
 void cost_table_init(struct cost_table *table, uint32_t sources);
 void cost_table_deinit(struct cost_table *table);
 
@@ -105,13 +136,27 @@ struct cgroup_costs *cost_table_cgroup(struct cost_table *table, uint64_t id);
 /** Adds the time that rows of @cpu cover. 0 or -ENOMEM. */
 int cost_table_add_time(struct cost_table *table, uint32_t cpu, uint64_t wall_ns);
 
+/** Adds joules, by enum energy_kind, to a process and its cgroup: to those that do not fit if @key is all 0. */
+void cost_table_add_energy(struct cost_table *table, const struct cost_key *key, uint64_t cgroup_id,
+			   const double joules[ENERGY_KIND_COUNT]);
+
+/** Adds joules that are not shared out. */
+void cost_table_add_idle_energy(struct cost_table *table, const double joules[ENERGY_KIND_COUNT]);
+
 /** The names of softirqs by their vectors: "HI", "TIMER" ... as /proc/softirqs has them. */
 extern const char *const cost_softirq_names[COST_SOFTIRQ_COUNT];
 
+void costs_sum_of_row(const struct cost_row *row, struct costs_sum *sum);
 void costs_sum_add(struct costs_sum *to, const struct costs_sum *from);
 
 /** All softirqs of @sum. */
 uint64_t costs_sum_softirqs(const struct costs_sum *sum);
+
+/** The energy in all: that of packages, or of their parts where packages are not measured, of memory, and what is estimated. */
+double costs_sum_joules(const struct costs_sum *sum);
+
+/** Whether energy is shared out by cycles, and not by run time. @sources as of the table. */
+bool cost_table_shares_by_cycles(uint32_t sources);
 
 /** The count of counter @index for the whole run time, estimated from the part in which the kernel counted. */
 uint64_t costs_sum_counter(const struct costs_sum *sum, uint32_t index);

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "lib/base/clock.h"
@@ -53,8 +54,7 @@ const char *metric_table_unit(const char *unit)
 	return index < UNIT_COUNT ? units[index].ucum : NULL;
 }
 
-/* Rows that are added next belong to the family. */
-static void begin(struct metric_table *table, const struct metric_family *family)
+void metric_table_begin(struct metric_table *table, const struct metric_family *family)
 {
 	struct metric_family begun = *family;
 
@@ -63,7 +63,7 @@ static void begin(struct metric_table *table, const struct metric_family *family
 	table->failed |= metric_family_vector_push(&table->families, begun) != 0;
 }
 
-static void put(struct metric_table *table, const struct metric_row *row)
+void metric_table_put(struct metric_table *table, const struct metric_row *row)
 {
 	if (table->failed)
 		return;
@@ -71,21 +71,33 @@ static void put(struct metric_table *table, const struct metric_row *row)
 	table->families.items[table->families.count - 1].row_count += !table->failed;
 }
 
+const char *metric_table_copy(struct metric_table *table, const char *text)
+{
+	char *copy = table->failed ? NULL : strdup(text);
+
+	if (copy && !metric_text_vector_push(&table->texts, copy))
+		return copy;
+	free(copy);
+	table->failed = true;
+	return "";
+}
+
 static void put_number(struct metric_table *table, uint64_t number)
 {
-	put(table, &(struct metric_row){ .number = number });
+	metric_table_put(table, &(struct metric_row){ .number = number });
 }
 
 static void put_fraction(struct metric_table *table, double fraction)
 {
-	put(table, &(struct metric_row){ .is_fraction = true, .fraction = fraction });
+	metric_table_put(table, &(struct metric_row){ .is_fraction = true, .fraction = fraction });
 }
 
 static void put_labelled(struct metric_table *table, const char *key, const char *value,
 			 uint64_t number)
 {
-	put(table, &(struct metric_row){
-			   .labels = { { key, value } }, .label_count = 1, .number = number });
+	metric_table_put(table, &(struct metric_row){ .labels = { { key, value } },
+						      .label_count = 1,
+						      .number = number });
 }
 
 /* Each tick of the sampling clock is in exactly one class; some are known only when the agent ends. */
@@ -97,7 +109,7 @@ static void put_ticks(struct metric_table *table, const struct run_summary *summ
 		.meaning = "ticks of the sampling clock on all CPUs, by class",
 	};
 
-	begin(table, &family);
+	metric_table_begin(table, &family);
 	put_labelled(table, "class", "busy", summary->samples.samples);
 	put_labelled(table, "class", "idle", summary->idle);
 	put_labelled(table, "class", "unselected", summary->unselected);
@@ -118,7 +130,7 @@ static void put_stacks(struct metric_table *table, const struct sample_totals *s
 
 	for (int error = 0; error < UNWIND_ERROR_COUNT; error++)
 		errors += samples->errors[error];
-	begin(table, &family);
+	metric_table_begin(table, &family);
 	put_labelled(table, "quality", "complete", samples->complete);
 	put_labelled(table, "quality", "guess", samples->guesses);
 	put_labelled(table, "quality", "error", errors);
@@ -132,7 +144,7 @@ static void put_unwind_errors(struct metric_table *table, const struct metrics_s
 		.meaning = "unwinds that ended before the thread's first function, by reason",
 	};
 
-	begin(table, &family);
+	metric_table_begin(table, &family);
 	for (int error = UNWIND_OK + 1; error < UNWIND_ERROR_COUNT; error++)
 		put_labelled(table, "error", unwind_error_name(error),
 			     metrics->values[COUNTER_ERRORS + error]);
@@ -155,7 +167,7 @@ static void put_metric(struct metric_table *table, enum metric metric, uint64_t 
 	family.unit = units[unit].ucum;
 	family.kind = kind_of(description, units[unit].divisor > 0);
 	snprintf(family.name, sizeof(family.name), "allframes.%s", description->name);
-	begin(table, &family);
+	metric_table_begin(table, &family);
 	if (units[unit].divisor > 0)
 		put_fraction(table, (double)value / units[unit].divisor);
 	else
@@ -179,7 +191,7 @@ static void put_build(struct metric_table *table, const char *version)
 		.kind = FAMILY_GAUGE,
 	};
 
-	begin(table, &family);
+	metric_table_begin(table, &family);
 	put_labelled(table, "version", version, 1);
 }
 
@@ -224,16 +236,16 @@ static void put_usage(struct metric_table *table, const struct process_usage *us
 		  usage->max_fds },
 	};
 
-	begin(table, &cpu_time);
+	metric_table_begin(table, &cpu_time);
 	put_fraction(table, usage->cpu_seconds);
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct metric_family family = rows[i].family;
 
 		family.kind = FAMILY_UP_DOWN_COUNTER;
-		begin(table, &family);
+		metric_table_begin(table, &family);
 		put_number(table, rows[i].value);
 	}
-	begin(table, &start_time);
+	metric_table_begin(table, &start_time);
 	put_fraction(table, start_seconds);
 }
 
@@ -254,5 +266,8 @@ void metric_table_deinit(struct metric_table *table)
 {
 	metric_family_vector_deinit(&table->families);
 	metric_row_vector_deinit(&table->rows);
+	for (size_t i = 0; i < table->texts.count; i++)
+		free(table->texts.items[i]);
+	metric_text_vector_deinit(&table->texts);
 	*table = (struct metric_table){ 0 };
 }

@@ -8,8 +8,8 @@
  * what is counted (unitsofmeasure.org). Prometheus's names are made from them: "allframes_oldest_sample_age_seconds"
  * (opentelemetry.io/docs/specs/otel/compatibility/prometheus_and_openmetrics).
  *
- * Metrics of processes, or of anything else that comes and goes, are families whose rows have labels: a put_*()
- * function in metric_table.c. Such rows must be limited: the largest of them, and one with the sum of the rest.
+ * Metrics of processes, or of anything else that comes and goes, are families whose rows have labels (cost_metrics.h). Such
+ * rows must be limited: the largest of them, and one with the sum of the rest.
  */
 #ifndef REPORTER_METRIC_TABLE_H
 #define REPORTER_METRIC_TABLE_H
@@ -59,6 +59,8 @@ struct metric_label {
 struct metric_row {
 	struct metric_label labels[METRIC_LABELS_MAX];
 	uint32_t label_count;
+	/** When its sum began at 0, ns since 1970; 0: when the agent was started. */
+	uint64_t start_ns;
 	bool is_fraction;
 	/** The value: @fraction if is_fraction. */
 	uint64_t number;
@@ -67,11 +69,14 @@ struct metric_row {
 
 VECTOR_DEFINE(metric_family_vector, struct metric_family)
 VECTOR_DEFINE(metric_row_vector, struct metric_row)
+VECTOR_DEFINE(metric_text_vector, char *)
 
 /** Owner: the thread that fills it. All bytes zero is an empty table. */
 struct metric_table {
 	struct metric_family_vector families;
 	struct metric_row_vector rows;
+	/** Copies that the table owns. */
+	struct metric_text_vector texts;
 	/** No memory for a part of it. */
 	bool failed;
 };
@@ -86,6 +91,12 @@ struct metric_table_input {
 };
 
 void metric_table_fill(struct metric_table *table, const struct metric_table_input *input);
+
+/** Begins a family: rows that are added next belong to it. */
+void metric_table_begin(struct metric_table *table, const struct metric_family *family);
+void metric_table_put(struct metric_table *table, const struct metric_row *row);
+/** A copy of @text for labels, which the table owns; "" without memory. */
+const char *metric_table_copy(struct metric_table *table, const char *text);
 
 void metric_table_deinit(struct metric_table *table);
 

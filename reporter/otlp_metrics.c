@@ -150,10 +150,18 @@ static ResourceMessage *new_resource(struct encoder *encoder)
 
 /* --- metrics --- */
 
+/* The clock may have been set back since the row began. */
+static uint64_t start_of(const struct otlp_metrics_times *times, const struct metric_row *row)
+{
+	uint64_t start = row->start_ns ? row->start_ns : times->start;
+
+	return start < times->now ? start : times->now;
+}
+
 static void fill_point(struct encoder *encoder, const struct metric_row *row, bool is_sum,
 		       PointMessage *point)
 {
-	point->start_time_unix_nano = is_sum ? encoder->times->start : 0;
+	point->start_time_unix_nano = is_sum ? start_of(encoder->times, row) : 0;
 	point->time_unix_nano = encoder->times->now;
 	if (row->is_fraction) {
 		point->value_case = POINT_VALUE(AS_DOUBLE);

@@ -437,7 +437,7 @@ struct sample_weigher *sample_weigher_create(const struct sample_weigher_options
 	if (!weigher->options.max_processes)
 		weigher->options.max_processes = MAX_PROCESSES;
 	pthread_mutex_init(&weigher->lock, NULL);
-	sample_table_init(&weigher->table, TABLE_MAX_BYTES, false);
+	sample_table_init(&weigher->table, TABLE_MAX_BYTES);
 	weigher->no_sample = make_no_sample();
 	if (!weigher->no_sample ||
 	    cost_interval_vector_push(&weigher->intervals, (struct cost_interval){ 0 })) {

@@ -39,18 +39,20 @@ enum number_column {
 	NUMBER_SOFTIRQS,
 	NUMBER_PAGE_READS,
 	NUMBER_PAGE_WRITES,
+	NUMBER_JOULES,
 	COLUMN_COUNT,
 };
 
 static const char *const number_names[COLUMN_COUNT - ROW_COLUMN_COUNT] = {
 	"cpus",	    "share",	"samples",    "quality",     "processes",
-	"cpu_time", "softirqs", "page_reads", "page_writes",
+	"cpu_time", "softirqs", "page_reads", "page_writes", "joules",
 };
 
-/* The source of a column of costs, by its position among them; 0: every machine counts it. */
+/* The sources of a column of costs, one of which is enough, by its position among them; 0: every machine counts it. */
 static const uint32_t cost_sources[COLUMN_COUNT - NUMBER_FIRST_COST] = {
 	[NUMBER_PAGE_READS - NUMBER_FIRST_COST] = COST_PAGE_READS,
 	[NUMBER_PAGE_WRITES - NUMBER_FIRST_COST] = COST_PAGE_WRITES,
+	[NUMBER_JOULES - NUMBER_FIRST_COST] = COST_ANY_ENERGY,
 };
 
 /* Sums of a row. */
@@ -236,8 +238,10 @@ static double cost_of(const struct costs_sum *costs, int column)
 		return (double)costs_sum_softirqs(costs);
 	case NUMBER_PAGE_READS:
 		return (double)costs->page_reads;
-	default:
+	case NUMBER_PAGE_WRITES:
 		return (double)costs->page_writes;
+	default:
+		return costs_sum_joules(costs);
 	}
 }
 
@@ -448,6 +452,21 @@ static json_t *cost_columns_json(const struct table *table)
 	return names;
 }
 
+/* How the column of joules is made. */
+static void put_energy(const struct table *table, json_t *object)
+{
+	bool is_estimated = table->costs.sources & COST_FIRST_ENERGY << ENERGY_HOST;
+	bool by_cycles = cost_table_shares_by_cycles(table->costs.sources);
+	json_t *energy;
+
+	if (!is_counted(table, NUMBER_JOULES))
+		return;
+	energy = json_object();
+	json_object_set_new(energy, "source", json_string(is_estimated ? "file" : "rapl"));
+	json_object_set_new(energy, "shared_by", json_string(by_cycles ? "cycles" : "run_time"));
+	json_object_set_new(object, "energy", energy);
+}
+
 static json_t *row_json(const struct table *table, uint32_t index, const uint64_t *times,
 			size_t bucket_count)
 {
@@ -489,6 +508,7 @@ static void put_rows(const struct table *table, const struct row_times *times, s
 	json_object_set_new(object, "has_command_lines",
 			    json_boolean(table->rows.question->api->config.shows_command_lines));
 	json_object_set_new(object, "costs", cost_columns_json(table));
+	put_energy(table, object);
 	for (size_t i = 0; i < shown; i++)
 		json_array_append_new(array, row_json(table, table->order.items[i],
 						      &times->counts[i * times->bucket_count],

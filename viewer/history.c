@@ -313,7 +313,7 @@ static int add(struct history *history, const struct sample_event *event)
 	if (err)
 		return err;
 	write_sample(history, key, event);
-	if (is_weight(history, &sample))
+	if (is_weight(history, &event->sample))
 		history->weight += event->value;
 	else
 		history->samples++;

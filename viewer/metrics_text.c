@@ -19,6 +19,8 @@ static const char *unit_word(const char *unit)
 {
 	if (!strcmp(unit, "s"))
 		return "seconds";
+	if (!strcmp(unit, "J"))
+		return "joules";
 	return !strcmp(unit, "By") ? "bytes" : "";
 }
 

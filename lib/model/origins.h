@@ -34,7 +34,8 @@
 	X(INSTRUCTIONS, "instructions", "count", COST_FIRST_COUNTER << COST_INSTRUCTIONS,          \
 	  costs_sum_counter(sum, COST_INSTRUCTIONS))                                               \
 	X(CACHE_MISSES, "cache-misses", "count", COST_FIRST_COUNTER << COST_CACHE_MISSES,          \
-	  costs_sum_counter(sum, COST_CACHE_MISSES))
+	  costs_sum_counter(sum, COST_CACHE_MISSES))                                               \
+	X(JOULES, "joules", "microjoules", COST_ANY_ENERGY, (uint64_t)(costs_sum_joules(sum) * 1e6))
 
 /** Numbers that follow those of enum origin. */
 enum sample_weight {

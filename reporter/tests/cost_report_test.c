@@ -118,6 +118,90 @@ static void what_is_not_shown_is_in_one_line(void **state)
 	cost_table_deinit(&table);
 }
 
+/* Joules that the process 34 used, and idle ones. */
+static void add_energy(struct cost_table *table)
+{
+	const struct cost_key key = { .start_time_ns = 34 * NS_PER_MS, .id = 34, .pid = 34 };
+	const double joules[ENERGY_KIND_COUNT] = {
+		[ENERGY_PACKAGE] = 12.5, [ENERGY_CORE] = 10, [ENERGY_DRAM] = 0.25
+	};
+	const double idle[ENERGY_KIND_COUNT] = { [ENERGY_PACKAGE] = 7, [ENERGY_DRAM] = 1 };
+	const struct energy_zone zone = {
+		.name = "package-0", .kind = ENERGY_PACKAGE, .joules = 19.5, .gap_count = 2
+	};
+
+	cost_table_add_energy(table, &key, 1, joules);
+	cost_table_add_idle_energy(table, idle);
+	assert_int_equal(energy_zone_vector_push(&table->zones, zone), 0);
+}
+
+static void energy_has_a_column_and_where_it_comes_from(void **state)
+{
+	struct cost_table table;
+	char *text;
+
+	(void)state;
+	fill(&table, COST_FIRST_ENERGY << ENERGY_PACKAGE | COST_FIRST_ENERGY << ENERGY_CORE |
+			     COST_FIRST_ENERGY << ENERGY_DRAM);
+	add_energy(&table);
+	text = as_text(&table, REPORT_COLUMNS);
+	/* Cores are a part of the package. */
+	assert_non_null(
+		strstr(text, "  40.0%     0.400 s     12.8        2       11   busy (34)\n"));
+	assert_non_null(strstr(text, "  50.0%     0.500 s      8.0        0        0   idle\n"));
+	assert_non_null(strstr(text,
+			       "\n energy, package 19.5 J, core 10.0 J, dram 1.2 J; measured by "
+			       "the CPUs, shared out by run time\n"));
+	free(text);
+	table.sources = COST_FIRST_ENERGY << ENERGY_HOST | COST_FIRST_COUNTER << COST_CYCLES;
+	text = as_text(&table, REPORT_COLUMNS);
+	assert_non_null(strstr(text, "; estimated (-energy-file), shared out by cycles\n"));
+	free(text);
+	table.sources = 0;
+	text = as_text(&table, REPORT_COLUMNS);
+	assert_null(strstr(text, "joules"));
+	assert_null(strstr(text, "energy"));
+	free(text);
+	cost_table_deinit(&table);
+}
+
+static char *as_json(const struct cost_table *table)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	assert_int_equal(cost_report_write_json(out, table), 0);
+	fclose(out);
+	return text;
+}
+
+static void json_has_energy_by_kind_and_zone(void **state)
+{
+	struct cost_table table;
+	char *text;
+
+	(void)state;
+	fill(&table, COST_FIRST_ENERGY << ENERGY_PACKAGE | COST_FIRST_ENERGY << ENERGY_DRAM);
+	text = as_json(&table);
+	assert_non_null(strstr(text, "\"joules\":{\"package\":0.000000000,\"dram\":0.000000000}"));
+	free(text);
+	add_energy(&table);
+	text = as_json(&table);
+	assert_non_null(strstr(text, "\"joules\":{\"package\":12.500000000,\"dram\":0.250000000}"));
+	assert_non_null(strstr(text,
+			       ",\n\"energy\":{\"source\":\"rapl\",\"shared_by\":\"run_time\","
+			       "\"zones\":[{\"name\":\"package-0\",\"kind\":\"package\","
+			       "\"joules\":19.500000000,\"gaps\":2}]}}"));
+	free(text);
+	table.sources = 0;
+	text = as_json(&table);
+	assert_null(strstr(text, "joules"));
+	assert_null(strstr(text, "energy"));
+	free(text);
+	cost_table_deinit(&table);
+}
+
 static void json_has_all_and_the_names_of_kepler(void **state)
 {
 	const char *const parts[] = {
@@ -153,6 +237,8 @@ int main(void)
 		cmocka_unit_test(what_the_machine_does_not_count_is_absent),
 		cmocka_unit_test(no_line_is_wider_than_asked_for_and_names_have_room),
 		cmocka_unit_test(what_is_not_shown_is_in_one_line),
+		cmocka_unit_test(energy_has_a_column_and_where_it_comes_from),
+		cmocka_unit_test(json_has_energy_by_kind_and_zone),
 		cmocka_unit_test(json_has_all_and_the_names_of_kepler),
 	};
 

@@ -353,7 +353,10 @@ static bool read_costs(void *context,
 	const struct process_costs costs[] = {
 		{ .key = { 5, 1, 1 },
 		  .sum = { .run_time_ns = 2 * SECOND_NS, .page_reads = 7, .softirqs = { 1, 2 } } },
-		{ .key = { 5, 3, 3 }, .sum = { .run_time_ns = 4 * SECOND_NS, .page_reads = 1 } },
+		{ .key = { 5, 3, 3 },
+		  .sum = { .run_time_ns = 4 * SECOND_NS,
+			   .page_reads = 1,
+			   .joules = { [ENERGY_PACKAGE] = 5, [ENERGY_DRAM] = 0.5 } } },
 		{ .key = { 6, 1, 1 }, .sum = { .run_time_ns = SECOND_NS / 2, .page_reads = 8 } },
 		{ .key = { 7, 9, 0 }, .sum = { .run_time_ns = 9 * SECOND_NS } },
 	};
@@ -361,7 +364,7 @@ static bool read_costs(void *context,
 	(void)context;
 	for (size_t i = 0; i < sizeof(costs) / sizeof(costs[0]); i++)
 		take(taker, &costs[i]);
-	*sources = COST_PAGE_READS;
+	*sources = COST_PAGE_READS | COST_FIRST_ENERGY << ENERGY_PACKAGE;
 	return true;
 }
 
@@ -394,10 +397,13 @@ static void processes_have_the_costs_of_the_whole_run(void **state)
 	record(asked);
 	answer = ask_json(asked, "processes?sort=cpu_time");
 	/* This machine does not count pages written. */
-	assert_int_equal(json_array_size(json_object_get(answer, "costs")), 3);
+	assert_int_equal(json_array_size(json_object_get(answer, "costs")), 4);
+	assert_string_equal(text_of(json_object_get(answer, "energy"), "source"), "rapl");
+	assert_string_equal(text_of(json_object_get(answer, "energy"), "shared_by"), "run_time");
 	row = row_of(answer, 0);
 	assert_int_equal(json_integer_value(json_object_get(row, "pid")), 3);
 	assert_true(json_real_value(json_object_get(row, "cpu_time")) == 4.0);
+	assert_true(json_real_value(json_object_get(row, "joules")) == 5.5);
 	row = row_of(answer, 1);
 	assert_int_equal(json_integer_value(json_object_get(row, "pid")), 1);
 	assert_true(json_real_value(json_object_get(row, "cpu_time")) == 2.5);
@@ -414,6 +420,7 @@ static void processes_have_the_costs_of_the_whole_run(void **state)
 	answer = ask_json(asked, "processes?group=name");
 	assert_int_equal(json_array_size(json_object_get(answer, "costs")), 0);
 	assert_null(json_object_get(row_of(answer, 0), "cpu_time"));
+	assert_null(json_object_get(answer, "energy"));
 	json_decref(answer);
 }
 
