@@ -205,7 +205,7 @@ static int check_weight(const struct options *options)
 
 static int check_energy(const struct options *options)
 {
-	return options->energy_file && !options->accounting ?
+	return options->energy_file && !options->accounting && !options->weight ?
 		       fail(-EINVAL, "-energy-file: no costs are counted without -accounting") :
 		       0;
 }

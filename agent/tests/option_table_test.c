@@ -403,7 +403,7 @@ static void a_weight_turns_costs_on(void **state)
 	assert_int_equal(options.weight, 0);
 	assert_false(options_show_weight(&options));
 	options_deinit(&options);
-	assert_refused("run-time, runs, ", "-weight", "joules", NULL);
+	assert_refused("run-time, runs, ", "-weight", "watts", NULL);
 	assert_refused("there are samples and runs", "-weight", "runs", "-type", "run", NULL);
 	assert_refused("leave out -weight", "-open", "x.pb.gz", "-weight", "runs", NULL);
 }
