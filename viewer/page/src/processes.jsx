@@ -24,6 +24,7 @@ const COSTS = [
 	{ name: 'softirqs', title: 'Softirqs', text: count },
 	{ name: 'page_reads', title: 'Pages read', text: count },
 	{ name: 'page_writes', title: 'Pages written', text: count },
+	{ name: 'joules', title: 'Joules', text: (joules) => joules.toFixed(1) },
 ];
 
 /**
