@@ -23,7 +23,7 @@ from metrics_test import LABEL, OPEN_METRICS, get, parse
 from otlp_collector import Collector
 
 # In the long tier a minute of 20,000 processes.
-SHORT_COUNT = 20000 if IS_LONG else 3000
+SHORT_COUNT = 20000 if IS_LONG else 800
 # The limit of reporter/cost_series.h, with the rows for others and for idle CPUs.
 ROWS_MAX = 50 + 2
 TIME = "allframes_process_cpu_time_seconds_total"
