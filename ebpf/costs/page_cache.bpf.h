@@ -3,7 +3,7 @@
  * cost_reads, cost_reads_raw, cost_mark_folio, cost_mark_page, cost_probe_folio, cost_probe_page,
  * cost_writes, cost_writes_raw, cost_page_writes, cost_page_writes_raw
  * enter: one of them for each direction, the first that the kernel has; user space chooses. Reads: the tracepoint
- *        mm_filemap_get_pages (Linux 6.13), else folio_mark_accessed() or mark_page_accessed() by fentry or kprobe. Writes: the
+ *        mm_filemap_get_pages (Linux 6.12), else folio_mark_accessed() or mark_page_accessed() by fentry or kprobe. Writes: the
  *        tracepoint writeback_dirty_folio, before Linux 5.18 writeback_dirty_page
  * leave: by return
  * reads: the folio, the file's size

@@ -42,7 +42,7 @@ static int read_line(const char *path, char *line, size_t bytes)
 
 static int read_number(const char *path, uint64_t *number)
 {
-	char line[NUMBER_BYTES], *end;
+	char line[NUMBER_BYTES] = "", *end;
 	uint64_t value;
 	int err = read_line(path, line, sizeof(line));
 
