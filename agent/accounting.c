@@ -60,13 +60,21 @@ static const struct {
 	  "there is no hardware counter for them" },
 	{ COST_FIRST_COUNTER << COST_CACHE_MISSES, "cache misses",
 	  "there is no hardware counter for them" },
+	{ COST_ANY_ENERGY, "energy",
+	  "the CPUs show no RAPL zones (/sys/class/powercap); -energy-file estimates it" },
 };
 
 enum {
 	OPTIONAL_COUNT = sizeof(optional_costs) / sizeof(optional_costs[0]),
 };
 
-#define NO_ENERGY "the CPUs show no RAPL zones (/sys/class/powercap); -energy-file estimates it"
+static const char *reason_of(uint32_t source)
+{
+	for (size_t i = 0; i < OPTIONAL_COUNT; i++)
+		if (optional_costs[i].source == source)
+			return optional_costs[i].reason;
+	return "the kernel does not count it";
+}
 
 static void log_missing(uint32_t sources)
 {
@@ -74,8 +82,6 @@ static void log_missing(uint32_t sources)
 		if (!(sources & optional_costs[i].source))
 			log_info("-accounting does not count %s: %s", optional_costs[i].name,
 				 optional_costs[i].reason);
-	if (!(sources & COST_ANY_ENERGY))
-		log_info("-accounting does not count energy: %s", NO_ENERGY);
 }
 
 static void append_energy(struct text_builder *text, bool has_cycles)
@@ -95,7 +101,7 @@ static void append_energy(struct text_builder *text, bool has_cycles)
 					    energy_kind_names[i],
 					    has_cycles ? "cycles" : "run time");
 	if (!sources)
-		text_builder_format(text, "  none  energy: %s\n", NO_ENERGY);
+		text_builder_format(text, "  none  energy: %s\n", reason_of(COST_ANY_ENERGY));
 }
 
 void accounting_append_check(const struct agent_config *config, struct text_builder *text)
@@ -113,6 +119,9 @@ void accounting_append_check(const struct agent_config *config, struct text_buil
 	cost_reader_destroy(reader);
 	text_builder_append(text, "  ok    run time, softirqs\n");
 	for (size_t i = 0; i < OPTIONAL_COUNT; i++) {
+		/* Its kinds have lines of their own. */
+		if (optional_costs[i].source == COST_ANY_ENERGY)
+			continue;
 		if (sources & optional_costs[i].source)
 			text_builder_format(text, "  ok    %s\n", optional_costs[i].name);
 		else
@@ -138,27 +147,15 @@ static int begin_energy(struct accounting *accounting, const char *power_file)
 	return energy_list_zones(accounting->energy, &accounting->table.zones);
 }
 
-static const char *reason_of(uint32_t source)
-{
-	for (size_t i = 0; i < OPTIONAL_COUNT; i++)
-		if (optional_costs[i].source == source)
-			return optional_costs[i].reason;
-	if (source == COST_ANY_ENERGY)
-		return NO_ENERGY;
-	return "the kernel does not count it";
-}
-
 /* Refuses a weight that this machine cannot count. */
 static int check_weight(uint32_t sources, uint8_t weight)
 {
-	uint32_t source = weight_source(weight);
-
-	if (!source || sources & source)
+	if (weight_is_counted(weight, sources))
 		return 0;
 	return fail(-EINVAL,
 		    "-weight %s: cannot be counted on this machine: %s; give another one, such as "
 		    "run-time",
-		    sample_origins[weight].name, reason_of(source));
+		    sample_origins[weight].name, reason_of(weight_source(weight)));
 }
 
 int accounting_create(const struct agent_config *config, const char *power_file,

@@ -174,17 +174,9 @@ static int check_purpose(const struct options *options)
 	return useless ? fail(-EINVAL, "%s; leave out %s", purpose_of(options), useless) : 0;
 }
 
-static bool names_type(const char *name, const char *type, const char *unit)
-{
-	size_t length = strlen(type);
-
-	return !strncmp(name, type, length) &&
-	       (!name[length] || (name[length] == '/' && !strcmp(name + length + 1, unit)));
-}
-
 static bool names_origin(const char *name, uint8_t origin)
 {
-	return names_type(name, sample_origins[origin].type, sample_origins[origin].unit);
+	return value_type_is_called(sample_origins[origin].type, sample_origins[origin].unit, name);
 }
 
 bool options_show_weight(const struct options *options)

@@ -8,7 +8,6 @@ real-time priority; the time of each CPU; softirqs; pages read and written. Of t
 import collections
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -18,7 +17,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import build_targets
 from build_targets import TARGETS
-from harness import IS_LONG, Agent, Tap, bpf_objects_of, die_with_parent, list_bpf, need_root
+from harness import IS_LONG, Agent, Tap, bpf_objects_of, die_with_parent, list_bpf, need_root, rss_anon_bytes
 
 # In the long tier a minute of 20,000 processes.
 SHORT_COUNT = 10000 if IS_LONG else 1500
@@ -82,11 +81,6 @@ def idle_seconds():
     with open("/proc/stat", encoding="ascii") as file:
         fields = file.readline().split()
     return (int(fields[4]) + int(fields[5])) / os.sysconf("SC_CLK_TCK")
-
-
-def memory_kb(pid):
-    with open("/proc/%d/status" % pid, encoding="ascii") as file:
-        return int(re.search(r"^RssAnon:\s*(\d+)", file.read(), re.M).group(1))
 
 
 def check_run_time(tap, run, processes, gone):
@@ -182,9 +176,9 @@ def main():
                 *REPEATED * REPEATS, ("fork", 100), ("write", FILE_PAGES, path), ("read", FILE_PAGES, path),
                 ("spawn", SHORT_COUNT))]
             spinner = subprocess.Popen([target, "spin", "100000"], preexec_fn=die_with_parent)
-            memory = [memory_kb(agent.pid)]
+            memory = [rss_anon_bytes(agent.pid) >> 10]
             runs.append(Run(target, "true", SHORT_COUNT))
-            memory.append(memory_kb(agent.pid))
+            memory.append(rss_anon_bytes(agent.pid) >> 10)
             spinner_time = os.path.join("/proc", str(spinner.pid), "schedstat")
             with open(spinner_time, encoding="ascii") as file:
                 least_ns = int(file.read().split()[0])

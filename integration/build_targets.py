@@ -132,6 +132,7 @@ TARGETS = {target.name: target for target in [
     _c("hanging_file", "hanging_file"),
     _c("map_updates", "map_updates"),
     _c("cost_target", "cost_target"),
+    _c("weight_target", "weight_target", "-O1"),
     _c("held_memory", "held_memory", "-pthread"),
     _c("contexts", "contexts"),
     _c("contexts_static", "contexts", "-static"),

@@ -18,7 +18,7 @@ import build_targets
 from build_targets import TARGETS
 from energy_test import MOUNTED, SPIN, make_tree, write
 from go_loads_test import Lacking, program_of
-from harness import HANG_SECONDS, IS_LONG, Agent, Program, Tap, need_root
+from harness import HANG_SECONDS, IS_LONG, Agent, Program, Tap, need_root, rss_anon_bytes, run_seconds
 from metrics_test import LABEL, OPEN_METRICS, get, parse
 from otlp_collector import Collector
 
@@ -55,21 +55,11 @@ def wait_for_row(agent, pid):
     return value_of(read_costs(agent), pid) is not None
 
 
-def memory_kb(pid):
-    with open("/proc/%d/status" % pid, encoding="ascii") as file:
-        return int(re.search(r"^RssAnon:\s*(\d+)", file.read(), re.M).group(1))
-
-
-def run_seconds(pid):
-    with open("/proc/%d/schedstat" % pid, encoding="ascii") as file:
-        return int(file.read().split()[0]) / 1e9
-
-
 def check_churn(tap, agent, target):
     """Scrapes while processes come and go. Returns all label sets that were seen."""
     last, seen, fallen, widest = {}, set(), [], 0
     with subprocess.Popen([target, "true", str(SHORT_COUNT)], stdout=subprocess.DEVNULL) as churn:
-        memory, scrapes = [memory_kb(agent.pid)], 0
+        memory, scrapes = [rss_anon_bytes(agent.pid) >> 10], 0
         while churn.poll() is None or scrapes < 5:
             values = read_costs(agent)
             scrapes += 1
@@ -79,7 +69,7 @@ def check_churn(tap, agent, target):
             seen |= {labels for name, labels in values if name == TIME}
             widest = max(widest, sum(name == TIME for name, _ in values))
             time.sleep(0.3)
-        memory.append(memory_kb(agent.pid))
+        memory.append(rss_anon_bytes(agent.pid) >> 10)
     tap.never(fallen, "no value falls while processes come and go", *fallen[:10])
     tap.never(widest > ROWS_MAX, "there are %d rows at most" % ROWS_MAX, widest)
     comms = [labels_of(labels).get("comm") for labels in seen]

@@ -611,6 +611,12 @@ def children_of(pid):
         return []
 
 
+def run_seconds(pid):
+    """The time for which the main thread of a process had a CPU."""
+    with open("/proc/%d/schedstat" % pid, encoding="ascii") as file:
+        return int(file.read().split()[0]) / 1e9
+
+
 def cpu_seconds(pid):
     """User and system time of a process, threads included; children not."""
     with open("/proc/%d/stat" % pid, encoding="utf-8", errors="surrogateescape") as file:

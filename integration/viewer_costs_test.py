@@ -13,7 +13,7 @@ import browser as browsers
 import build_targets
 from browser import Browser
 from build_targets import TARGETS
-from harness import HANG_SECONDS, Agent, Program, Tap, need_root
+from harness import HANG_SECONDS, Agent, Program, Tap, need_root, run_seconds
 from sampled import stopped
 from viewer_controls import asks, click_button, hash_has
 from viewer_pages import Page, wait_for_page
@@ -23,11 +23,6 @@ MIN_SAMPLES = 100
 TOLERANCE = 0.02
 NAME = "cost_target"
 ROWS = "[...document.querySelectorAll('.processes tbody tr')]"
-
-
-def seconds_run(pid):
-    with open("/proc/%d/schedstat" % pid, encoding="ascii") as file:
-        return int(file.read().split()[0]) / 1e9
 
 
 def wait_for_rows(page, pids):
@@ -103,7 +98,7 @@ def check(tap, browser, programs, watts):
             tap.ok(wait_for_rows(page, pids), "both programs are sampled")
             with stopped(pids):
                 rows = costs_of(page, pids)
-                ran = {pid: seconds_run(pid) for pid in pids}
+                ran = {pid: run_seconds(pid) for pid in pids}
                 tap.ok(all(abs(rows.get(pid, {}).get("cpu_time", 0) - ran[pid]) <= TOLERANCE * ran[pid] for pid in pids),
                        "the CPU time of each is what the kernel says", rows, ran)
                 if len(rows) == len(pids):

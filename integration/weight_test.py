@@ -17,7 +17,9 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import OUTPUT, ROOT, Agent, Program, Tap, need_root, run_agent
+import build_targets
+from build_targets import TARGETS
+from harness import Agent, Program, Tap, need_root, run_agent
 from otlp_collector import Collector, read_requests
 from otlp_resolved import resolved_lines
 from pprof_reader import Profile
@@ -37,14 +39,6 @@ CASES = {
     "runs": ("runs", "count", ("runs", RUNS)),
     "run-time": ("process_run_time", "nanoseconds", ("time", PART_MS)),
 }
-
-
-def build_target():
-    path = os.path.join(OUTPUT, "weight_target")
-    os.makedirs(OUTPUT, exist_ok=True)
-    subprocess.run(["gcc", "-O1", "-fno-optimize-sibling-calls", "-o", path,
-                    os.path.join(ROOT, "integration/targets/weight_target.c")], check=True)
-    return path
 
 
 class Run:
@@ -290,7 +284,8 @@ def check_refused(tap):
 def main():
     tap = Tap()
     need_root(tap, "the sums of weighed samples are the costs")
-    target = build_target()
+    build_targets.build(["weight_target"])
+    target = TARGETS["weight_target"].path
     for weight in CASES:
         run = Run(target, weight)
         check_sums(tap, run)

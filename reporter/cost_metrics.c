@@ -8,6 +8,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/text.h"
 #include "lib/host/control_group.h"
+#include "reporter/weights.h"
 
 enum cost_label {
 	LABEL_PID,
@@ -204,74 +205,40 @@ int cost_metrics_choose(struct cost_metrics *metrics, struct cost_table *table, 
 
 /* --- families --- */
 
-/* A number of a family, or a fraction if `fraction` is there. */
 struct family {
 	const char *name;
 	const char *unit;
 	const char *meaning;
-	/* The bit of what is counted; 0: every machine counts it. */
-	uint32_t source;
-	uint64_t (*number)(const struct costs_sum *costs);
-	double (*fraction)(const struct costs_sum *costs);
+	/* enum sample_weight; or NO_WEIGHT: reference cycles. */
+	uint8_t cost;
 };
 
-static double seconds_of(const struct costs_sum *costs)
-{
-	return (double)costs->run_time_ns / NS_PER_SECOND;
-}
-
-static uint64_t runs_of(const struct costs_sum *costs)
-{
-	return costs->run_count;
-}
-
-static uint64_t reads_of(const struct costs_sum *costs)
-{
-	return costs->page_reads;
-}
-
-static uint64_t writes_of(const struct costs_sum *costs)
-{
-	return costs->page_writes;
-}
-
-static uint64_t cycles_of(const struct costs_sum *costs)
-{
-	return costs->counters[COST_CYCLES].count;
-}
-
-static uint64_t reference_cycles_of(const struct costs_sum *costs)
-{
-	return costs->counters[COST_REFERENCE_CYCLES].count;
-}
-
-static uint64_t instructions_of(const struct costs_sum *costs)
-{
-	return costs->counters[COST_INSTRUCTIONS].count;
-}
-
-static uint64_t misses_of(const struct costs_sum *costs)
-{
-	return costs->counters[COST_CACHE_MISSES].count;
-}
-
-#define COUNTER(index) (COST_FIRST_COUNTER << (index))
+enum { NO_WEIGHT = 0 };
 
 static const struct family families[] = {
-	{ "cpu.time", "s", "CPU time", 0, NULL, seconds_of },
-	{ "runs", "{run}", "switches of a CPU to it from another process", 0, runs_of, NULL },
-	{ "softirqs", "{softirq}", "softirqs that interrupted it", 0, costs_sum_softirqs, NULL },
+	{ "cpu.time", "s", "CPU time", WEIGHT_RUN_TIME },
+	{ "runs", "{run}", "switches of a CPU to it from another process", WEIGHT_RUNS },
+	{ "softirqs", "{softirq}", "softirqs that interrupted it", WEIGHT_SOFTIRQS },
 	{ "page_cache.reads", "{page}", "pages of files read through the page cache",
-	  COST_PAGE_READS, reads_of, NULL },
-	{ "page_cache.writes", "{page}", "pages of files made dirty", COST_PAGE_WRITES, writes_of,
-	  NULL },
-	{ "cycles", "{cycle}", "CPU cycles", COUNTER(COST_CYCLES), cycles_of, NULL },
-	{ "reference_cycles", "{cycle}", "reference cycles of the CPU",
-	  COUNTER(COST_REFERENCE_CYCLES), reference_cycles_of, NULL },
-	{ "instructions", "{instruction}", "instructions", COUNTER(COST_INSTRUCTIONS),
-	  instructions_of, NULL },
-	{ "cache_misses", "{miss}", "cache misses", COUNTER(COST_CACHE_MISSES), misses_of, NULL },
+	  WEIGHT_PAGE_READS },
+	{ "page_cache.writes", "{page}", "pages of files made dirty", WEIGHT_PAGE_WRITES },
+	{ "cycles", "{cycle}", "CPU cycles", WEIGHT_CYCLES },
+	{ "reference_cycles", "{cycle}", "reference cycles of the CPU", NO_WEIGHT },
+	{ "instructions", "{instruction}", "instructions", WEIGHT_INSTRUCTIONS },
+	{ "cache_misses", "{miss}", "cache misses", WEIGHT_CACHE_MISSES },
 };
+
+static bool is_counted(const struct family *family, uint32_t sources)
+{
+	return family->cost == NO_WEIGHT ? sources & COST_FIRST_COUNTER << COST_REFERENCE_CYCLES :
+					   weight_is_counted(family->cost, sources);
+}
+
+static uint64_t number_of(const struct family *family, const struct costs_sum *costs)
+{
+	return family->cost == NO_WEIGHT ? costs_sum_counter(costs, COST_REFERENCE_CYCLES) :
+					   weight_count(family->cost, costs);
+}
 
 /* The rows of a kind of consumers, with labels that the table owns. */
 struct rows {
@@ -321,11 +288,11 @@ static struct metric_row summary_row(const struct rows *rows, const char *name)
 static void put_value(const struct rows *rows, const struct family *family, struct metric_row row,
 		      const struct costs_sum *costs)
 {
-	row.is_fraction = family->fraction;
-	if (family->fraction)
-		row.fraction = family->fraction(costs);
+	row.is_fraction = family->cost == WEIGHT_RUN_TIME;
+	if (row.is_fraction)
+		row.fraction = (double)costs->run_time_ns / NS_PER_SECOND;
 	else
-		row.number = family->number(costs);
+		row.number = number_of(family, costs);
 	metric_table_put(rows->table, &row);
 }
 
@@ -363,7 +330,7 @@ static void put_families(struct rows *rows, uint32_t sources)
 	for (size_t i = 0; i < sizeof(families) / sizeof(families[0]); i++) {
 		const struct family *family = &families[i];
 
-		if (family->source && !(sources & family->source))
+		if (!is_counted(family, sources))
 			continue;
 		begin_family(rows, family->name, family->unit, family->meaning);
 		for (size_t j = 0; j < rows->count; j++)

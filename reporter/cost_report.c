@@ -8,6 +8,7 @@
 
 #include "lib/base/clock.h"
 #include "lib/base/json_text.h"
+#include "reporter/weights.h"
 
 enum {
 	PROCESSES_MAX = 10,
@@ -25,56 +26,16 @@ enum {
 
 /* --- what is shown --- */
 
-static uint64_t runs_of(const struct costs_sum *sum)
-{
-	return sum->run_count;
-}
-
-static uint64_t reads_of(const struct costs_sum *sum)
-{
-	return sum->page_reads;
-}
-
-static uint64_t writes_of(const struct costs_sum *sum)
-{
-	return sum->page_writes;
-}
-
-static uint64_t cycles_of(const struct costs_sum *sum)
-{
-	return costs_sum_counter(sum, COST_CYCLES);
-}
-
-static uint64_t instructions_of(const struct costs_sum *sum)
-{
-	return costs_sum_counter(sum, COST_INSTRUCTIONS);
-}
-
-static uint64_t misses_of(const struct costs_sum *sum)
-{
-	return costs_sum_counter(sum, COST_CACHE_MISSES);
-}
-
-static uint64_t faults_of(const struct costs_sum *sum)
-{
-	return costs_sum_counter(sum, COST_PAGE_FAULTS);
-}
-
-/* A column of counts, or of joules without `count`. `source`: one of these bits; 0 if every machine counts it. */
+/* A column of a cost (enum sample_weight). */
 static const struct column {
 	const char *title;
-	uint32_t source;
-	uint64_t (*count)(const struct costs_sum *sum);
+	uint8_t cost;
 } count_columns[] = {
-	{ "joules", COST_ANY_ENERGY, NULL },
-	{ "runs", 0, runs_of },
-	{ "softirqs", 0, costs_sum_softirqs },
-	{ "reads", COST_PAGE_READS, reads_of },
-	{ "writes", COST_PAGE_WRITES, writes_of },
-	{ "cycles", COST_FIRST_COUNTER << COST_CYCLES, cycles_of },
-	{ "instr.", COST_FIRST_COUNTER << COST_INSTRUCTIONS, instructions_of },
-	{ "misses", COST_FIRST_COUNTER << COST_CACHE_MISSES, misses_of },
-	{ "faults", COST_FIRST_COUNTER << COST_PAGE_FAULTS, faults_of },
+	{ "joules", WEIGHT_JOULES },	   { "runs", WEIGHT_RUNS },
+	{ "softirqs", WEIGHT_SOFTIRQS },   { "reads", WEIGHT_PAGE_READS },
+	{ "writes", WEIGHT_PAGE_WRITES },  { "cycles", WEIGHT_CYCLES },
+	{ "instr.", WEIGHT_INSTRUCTIONS }, { "misses", WEIGHT_CACHE_MISSES },
+	{ "faults", WEIGHT_PAGE_FAULTS },
 };
 
 /* By enum cost_counter_index. Kepler has no name for page faults. */
@@ -107,7 +68,7 @@ static void select_columns(struct page *page)
 	for (size_t i = 0; i < COLUMN_COUNT; i++) {
 		const struct column *column = &count_columns[i];
 
-		if (column->source && !(page->table->sources & column->source))
+		if (!weight_is_counted(column->cost, page->table->sources))
 			continue;
 		used += COUNT_COLUMNS;
 		if (used <= page->columns)
@@ -167,10 +128,10 @@ static void put_line(struct page *page, const struct costs_sum *sum, const char 
 	for (uint32_t i = 0; i < page->shown_count; i++) {
 		char count[16];
 
-		if (page->shown[i]->count)
-			format_count(count, page->shown[i]->count(sum));
-		else
+		if (page->shown[i]->cost == WEIGHT_JOULES)
 			format_joules(count, costs_sum_joules(sum));
+		else
+			format_count(count, weight_count(page->shown[i]->cost, sum));
 		text_builder_format(page->text, "%*s", COUNT_COLUMNS, count);
 	}
 	text_builder_append(page->text, "   ");

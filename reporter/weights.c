@@ -51,6 +51,13 @@ uint32_t weight_source(uint8_t weight)
 	return weights[weight - ORIGIN_COUNT].source;
 }
 
+bool weight_is_counted(uint8_t weight, uint32_t sources)
+{
+	uint32_t source = weight_source(weight);
+
+	return !source || sources & source;
+}
+
 uint64_t weight_count(uint8_t weight, const struct costs_sum *sum)
 {
 	return weights[weight - ORIGIN_COUNT].count(sum);

@@ -299,7 +299,7 @@ static int ask_of_samples(struct api *api, const struct api_request *request,
 	return err;
 }
 
-/* Without memory, the lists stay for now. */
+/* The lists stay as they are if there is no memory. */
 static void tidy_names(struct api *api)
 {
 	struct history_view view;

@@ -12,6 +12,7 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
+#include "reporter/weights.h"
 #include "viewer/api_time.h"
 #include "viewer/process_costs.h"
 #include "viewer/process_rows.h"
@@ -48,11 +49,9 @@ static const char *const number_names[COLUMN_COUNT - ROW_COLUMN_COUNT] = {
 	"cpu_time", "softirqs", "page_reads", "page_writes", "joules",
 };
 
-/* The sources of a column of costs, one of which is enough, by its position among them; 0: every machine counts it. */
-static const uint32_t cost_sources[COLUMN_COUNT - NUMBER_FIRST_COST] = {
-	[NUMBER_PAGE_READS - NUMBER_FIRST_COST] = COST_PAGE_READS,
-	[NUMBER_PAGE_WRITES - NUMBER_FIRST_COST] = COST_PAGE_WRITES,
-	[NUMBER_JOULES - NUMBER_FIRST_COST] = COST_ANY_ENERGY,
+/* The costs (enum sample_weight) of these columns, by their position among them. */
+static const uint8_t column_costs[COLUMN_COUNT - NUMBER_FIRST_COST] = {
+	WEIGHT_RUN_TIME, WEIGHT_SOFTIRQS, WEIGHT_PAGE_READS, WEIGHT_PAGE_WRITES, WEIGHT_JOULES,
 };
 
 /* Sums of a row. */
@@ -234,14 +233,10 @@ static double cost_of(const struct costs_sum *costs, int column)
 	switch (column) {
 	case NUMBER_CPU_TIME:
 		return (double)costs->run_time_ns / NS_PER_SECOND;
-	case NUMBER_SOFTIRQS:
-		return (double)costs_sum_softirqs(costs);
-	case NUMBER_PAGE_READS:
-		return (double)costs->page_reads;
-	case NUMBER_PAGE_WRITES:
-		return (double)costs->page_writes;
-	default:
+	case NUMBER_JOULES:
 		return costs_sum_joules(costs);
+	default:
+		return (double)weight_count(column_costs[column - NUMBER_FIRST_COST], costs);
 	}
 }
 
@@ -425,10 +420,8 @@ static void put_numbers(const struct table *table, const struct process_row *row
 
 static bool is_counted(const struct table *table, int column)
 {
-	uint32_t source = cost_sources[column - NUMBER_FIRST_COST];
-
 	return table->costs.is_counted && table->rows.grouping == ROWS_BY_PROCESS &&
-	       (!source || table->costs.sources & source);
+	       weight_is_counted(column_costs[column - NUMBER_FIRST_COST], table->costs.sources);
 }
 
 static void put_costs(const struct table *table, uint32_t index, json_t *object)

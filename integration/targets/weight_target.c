@@ -7,7 +7,6 @@
  *	runs COUNT	give_way() computes and sleeps so often, then only_compute() computes as long
  *	time MS		first_part() computes for so long, then second_part() for three times as long
  */
-#define _GNU_SOURCE
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -139,18 +139,18 @@ int profile_facts_add_part(struct profile_facts *facts, const char *name, uint64
 	return 0;
 }
 
-static bool is_called(const struct value_type *type, const char *name)
+bool value_type_is_called(const char *type, const char *unit, const char *name)
 {
-	size_t length = strlen(type->type);
+	size_t length = strlen(type);
 
-	return !strncmp(name, type->type, length) &&
-	       (!name[length] || (name[length] == '/' && !strcmp(name + length + 1, type->unit)));
+	return !strncmp(name, type, length) &&
+	       (!name[length] || (name[length] == '/' && !strcmp(name + length + 1, unit)));
 }
 
 int profile_facts_find_type(const struct profile_facts *facts, const char *name, uint32_t *index)
 {
 	for (uint32_t i = 0; i < facts->type_count; i++) {
-		if (is_called(&facts->types[i], name)) {
+		if (value_type_is_called(facts->types[i].type, facts->types[i].unit, name)) {
 			*index = i;
 			return 0;
 		}

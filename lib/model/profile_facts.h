@@ -81,9 +81,10 @@ int profile_facts_add_comment(struct profile_facts *facts, const char *comment);
 int profile_facts_add_part(struct profile_facts *facts, const char *name, uint64_t first_ns,
 			   uint64_t last_ns);
 
-/**
- * The index of the type that a user calls @name, which is "type" or "type/unit", or -ENOENT.
- */
+/** Whether a user calls the type @type in @unit @name, which is "type" or "type/unit". */
+bool value_type_is_called(const char *type, const char *unit, const char *name);
+
+/** The index of the type that a user calls @name, or -ENOENT. */
 int profile_facts_find_type(const struct profile_facts *facts, const char *name, uint32_t *index);
 
 /** 10^decimals. */

@@ -151,64 +151,54 @@ void executable_runtime_probe(struct executable_cache *cache, const struct binar
 		executable_runtime_release(file);
 }
 
-/*
- * Copies the ranges, since the record may be removed at any time; returns their number. *@language gets the
- * kind of frames that is stepped without rules; 0: none.
- */
-static uint32_t copy_ranges(struct executable_cache *cache, uint64_t executable_id,
-			    struct code_range *ranges, uint8_t *language)
+/* Flags for the rows of an executable. */
+struct row_flags {
+	bool copies_stacks;
+	struct code_range ranges[LOOP_RANGES_MAX];
+	uint32_t range_count;
+	/* The kind of frames that is stepped without rules; 0: none. */
+	uint8_t language;
+};
+
+/* A copy, since the record may be removed at any time. */
+static struct row_flags copy_flags(struct executable_cache *cache, uint64_t executable_id)
 {
 	const struct runtime_file *file = NULL;
+	struct row_flags flags = { 0 };
 	struct executable *executable;
-	uint32_t count = 0;
 
 	pthread_mutex_lock(&cache->lock);
 	executable = executable_cache_by_id(cache, executable_id);
-	if (executable)
+	if (executable) {
+		flags.copies_stacks = executable->copies_stacks;
 		file = executable_runtime(executable);
+	}
 	if (file) {
-		count = file->range_count;
-		memcpy(ranges, file->ranges, count * sizeof(*ranges));
+		flags.range_count = file->range_count;
+		memcpy(flags.ranges, file->ranges, file->range_count * sizeof(*file->ranges));
 		if (file->steps_without_rules)
-			*language = file->language->id->kind;
+			flags.language = file->language->id->kind;
 	}
 	pthread_mutex_unlock(&cache->lock);
-	return count;
+	return flags;
 }
 
 bool executable_runtime_has_ranges(struct executable_cache *cache, const struct binary *binary)
 {
-	struct code_range ranges[LOOP_RANGES_MAX];
-	uint8_t language;
-
-	return copy_ranges(cache, binary->executable_id, ranges, &language);
-}
-
-static bool copies_stacks(struct executable_cache *cache, uint64_t executable_id)
-{
-	struct executable *executable;
-	bool copies;
-
-	pthread_mutex_lock(&cache->lock);
-	executable = executable_cache_by_id(cache, executable_id);
-	copies = executable && executable->copies_stacks;
-	pthread_mutex_unlock(&cache->lock);
-	return copies;
+	return copy_flags(cache, binary->executable_id).range_count;
 }
 
 void executable_runtime_flag(struct executable_cache *cache, const struct binary *binary,
 			     struct stack_deltas *deltas)
 {
 	static const struct code_range all = { 0, UINT64_MAX };
-	struct code_range ranges[LOOP_RANGES_MAX];
-	uint8_t language = 0;
-	uint32_t count;
+	struct row_flags flags;
 
 	executable_runtime_probe(cache, binary);
-	if (copies_stacks(cache, binary->executable_id) &&
-	    stack_deltas_flag_ranges(deltas, &all, 1, RULE_COPIES_STACKS, 0))
+	flags = copy_flags(cache, binary->executable_id);
+	if (flags.copies_stacks && stack_deltas_flag_ranges(deltas, &all, 1, RULE_COPIES_STACKS, 0))
 		executable_runtime_log_refused(binary->path, "");
-	count = copy_ranges(cache, binary->executable_id, ranges, &language);
-	if (count && stack_deltas_flag_ranges(deltas, ranges, count, RULE_LOOP, language))
+	if (flags.range_count && stack_deltas_flag_ranges(deltas, flags.ranges, flags.range_count,
+							  RULE_LOOP, flags.language))
 		executable_runtime_log_refused(binary->path, "");
 }
