@@ -35,6 +35,8 @@ struct accounting {
 	/* Gets the costs; NULL without -weight. */
 	struct sample_weigher *weigher;
 	struct cost_metrics metrics;
+	/* The costs that this machine does not count, and why. */
+	struct text_builder missing;
 	uint64_t next_choice_ns;
 	uint64_t next_read_ns;
 	/* The first failure is logged. */
@@ -76,12 +78,24 @@ static const char *reason_of(uint32_t source)
 	return "the kernel does not count it";
 }
 
-static void log_missing(uint32_t sources)
+/* Appends what is not counted: "cycles, instructions: REASON; energy: REASON". */
+static void append_missing(struct text_builder *text, uint32_t sources)
 {
-	for (size_t i = 0; i < OPTIONAL_COUNT; i++)
-		if (!(sources & optional_costs[i].source))
-			log_info("-accounting does not count %s: %s", optional_costs[i].name,
-				 optional_costs[i].reason);
+	const char *reason = "";
+
+	for (size_t i = 0; i < OPTIONAL_COUNT; i++) {
+		if (sources & optional_costs[i].source)
+			continue;
+		if (!*reason)
+			text_builder_append(text, optional_costs[i].name);
+		else if (!strcmp(reason, optional_costs[i].reason))
+			text_builder_format(text, ", %s", optional_costs[i].name);
+		else
+			text_builder_format(text, ": %s; %s", reason, optional_costs[i].name);
+		reason = optional_costs[i].reason;
+	}
+	if (*reason)
+		text_builder_format(text, ": %s", reason);
 }
 
 static void append_energy(struct text_builder *text, bool has_cycles)
@@ -184,7 +198,9 @@ int accounting_create(const struct agent_config *config, const char *power_file,
 		return err;
 	}
 	accounting->next_read_ns = clock_monotonic_ns() + READ_INTERVAL_NS;
-	log_missing(accounting->table.sources);
+	append_missing(&accounting->missing, accounting->table.sources);
+	if (accounting->missing.length)
+		log_info("-accounting does not count %s", text_builder_text(&accounting->missing));
 	*out = accounting;
 	return 0;
 }
@@ -197,6 +213,7 @@ void accounting_destroy(struct accounting *accounting)
 	energy_destroy(accounting->energy);
 	cost_table_deinit(&accounting->table);
 	cost_metrics_deinit(&accounting->metrics);
+	text_builder_deinit(&accounting->missing);
 	pthread_mutex_destroy(&accounting->lock);
 	free(accounting);
 }
@@ -378,15 +395,16 @@ void accounting_finish(struct accounting *accounting)
 
 void accounting_read(struct accounting *accounting,
 		     void (*take)(void *taker, const struct process_costs *process), void *taker,
-		     uint32_t *sources)
+		     struct cost_facts *facts)
 {
 	const struct cost_table *table = &accounting->table;
 
 	pthread_mutex_lock(&accounting->lock);
 	for (size_t i = 0; i < table->processes.count; i++)
 		take(taker, &table->processes.items[i]);
+	*facts = cost_table_facts(table);
+	facts->missing = text_builder_text(&accounting->missing);
 	pthread_mutex_unlock(&accounting->lock);
-	*sources = table->sources;
 }
 
 void accounting_put_metrics(struct accounting *accounting, struct metric_table *to)

@@ -41,12 +41,12 @@ void accounting_tick(struct accounting *accounting, uint64_t now_ns);
 void accounting_finish(struct accounting *accounting);
 
 /**
- * Hands the costs of each process to @take, and sets *@sources (enum cost_source). Any thread may call it, as long as @accounting is
+ * Hands the costs of each process to @take, and fills *@facts. Any thread may call it, as long as @accounting is
  * there. @take must not take long.
  */
 void accounting_read(struct accounting *accounting,
 		     void (*take)(void *taker, const struct process_costs *process), void *taker,
-		     uint32_t *sources);
+		     struct cost_facts *facts);
 
 /** Appends the metrics of costs to @to. Any thread may call it, as long as @accounting is there. */
 void accounting_put_metrics(struct accounting *accounting, struct metric_table *to);

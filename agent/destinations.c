@@ -225,13 +225,13 @@ static void read_totals(void *context, uint32_t type, struct api_totals *totals)
 
 static bool read_costs(void *context,
 		       void (*take)(void *taker, const struct process_costs *process), void *taker,
-		       uint32_t *sources)
+		       struct cost_facts *facts)
 {
 	struct destinations *destinations = context;
 
 	if (!destinations->accounting)
 		return false;
-	accounting_read(destinations->accounting, take, taker, sources);
+	accounting_read(destinations->accounting, take, taker, facts);
 	return true;
 }
 

@@ -6,13 +6,12 @@ import collections
 import os
 import subprocess
 
-from tools import bench_cpu, path
-import harness
+from tools import ROOT, bench_cpu, path
 import kernel_side
 
 SECONDS = 1.0
 
-Figures = collections.namedtuple("Figures", "program_ns empty_ns switch_ns added_ns")
+Figures = collections.namedtuple("Figures", "program_ns counters_ns empty_ns switch_ns added_ns")
 
 
 def _switch_ns():
@@ -39,27 +38,25 @@ def _empty_ns():
         return _measure("base_switch", base.pid)[0]
 
 
-def _with_accounting():
-    """The kernel's time of the program for a switch, and _switch_ns(), while costs are counted."""
-    with harness.Agent("-accounting", "-report", "-samples-per-second", "1", outputs=[]) as agent:
-        if not agent.wait_started():
-            raise RuntimeError(agent.log_text())
-        figures_ns = _measure("cost_switch", agent.pid)
-        agent.stop()
-    return figures_ns
+def _with_counters(count):
+    """The kernel's time of the program for a switch, and _switch_ns(), while costs and @count software events are counted."""
+    with subprocess.Popen([os.path.join(ROOT, "build", "count_costs"), str(count)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as counting:
+        assert counting.stdout.readline() == "ready\n"
+        return _measure("cost_switch", counting.pid)
 
 
 def figures(median_of):
-    """The median of some rounds: with -accounting, without, and with a program that does nothing, in turn."""
+    """The medians of some rounds: without -accounting, with it, with four counters, and with a program that does nothing, in turn."""
     rounds = []
 
     def measure():
         without_ns = _switch_ns()
-        program_ns, with_ns = _with_accounting()
+        program_ns, with_ns = _with_counters(0)
+        counters_ns, _ = _with_counters(4)
         empty_ns = _empty_ns()
-        rounds.append((empty_ns, without_ns, with_ns - without_ns))
+        rounds.append((empty_ns, without_ns, with_ns - without_ns, counters_ns - empty_ns))
         return program_ns - empty_ns
 
     program_ns = median_of(measure)
-    middle = sorted(rounds, key=lambda one: one[2])[len(rounds) // 2]
-    return Figures(program_ns, middle[0], middle[1], middle[2])
+    empty_ns, switch_ns, added_ns, _ = sorted(rounds, key=lambda one: one[2])[len(rounds) // 2]
+    return Figures(program_ns, sorted(one[3] for one in rounds)[len(rounds) // 2], empty_ns, switch_ns, added_ns)

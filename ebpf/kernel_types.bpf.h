@@ -163,6 +163,7 @@ struct task_struct {
 };
 
 struct inode {
+	unsigned long i_ino;
 	long long i_size;
 };
 

@@ -8,6 +8,7 @@ real-time priority; the time of each CPU; softirqs; pages read and written. Of t
 import collections
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -137,7 +138,7 @@ def check_files(tap, costs, runs, log):
         if key in row:
             tap.ok(abs(row[key] - FILE_PAGES) <= FILE_PAGES / 100, "%s are counted" % text, row)
         else:
-            tap.ok("does not count %s: " % text in log, "%s cannot be counted, and the log says so" % text, log)
+            tap.ok(re.search("does not count .*%s.*: " % text, log), "%s cannot be counted, and the log says so" % text, log)
 
 
 def check_counters(tap, costs, log):
@@ -145,7 +146,7 @@ def check_counters(tap, costs, log):
     if "cpu_cycles" in costs["host"]:
         tap.ok(costs["host"]["cpu_cycles"] > 0, "cycles are counted", costs["host"])
     else:
-        tap.ok("-accounting does not count CPU cycles: " in log and "average_frequency" not in costs["host"],
+        tap.ok(re.search("-accounting does not count .*CPU cycles.*: ", log) and "average_frequency" not in costs["host"],
                "without hardware counters the log says so", log)
 
 

@@ -3,6 +3,7 @@
 """What processes cost (-accounting), in the table of processes on the viewer's page: beside what the kernel says that two
 programs took, in a headless Chromium on a live profile of them.
 """
+import json
 import os
 import sys
 import tempfile
@@ -76,6 +77,9 @@ def check_page(page, rows):
     titles = {"page_reads": "Pages read", "page_writes": "Pages written"}
     tap.ok(all((title in shown) == (name in row) for name, title in titles.items()),
            "and pages where this kernel tells them", sorted(shown), sorted(row))
+    missing = page.api.get("processes", comm=NAME).get("not_counted")
+    tap.ok(not missing or browser.wait("document.body.innerText.includes(%s)" % json.dumps("Not counted on this machine: %s." % missing)),
+           "and says what this machine cannot count", missing)
     page.shot("processes-costs")
     limit = (rows[0]["cpu_time"] + rows[1]["cpu_time"]) / 2
     browser.type("input[aria-label='Only rows by CPU time']", ">%.3f" % limit)

@@ -343,7 +343,8 @@ static void write_joules(FILE *out, const struct cost_table *table, const struct
 static void write_sum(FILE *out, const struct cost_table *table, const struct costs_sum *sum)
 {
 	const uint32_t pages = table->sources & (COST_PAGE_READS | COST_PAGE_WRITES);
-	double frequency = cost_table_frequency(table, sum);
+	const struct cost_facts facts = cost_table_facts(table);
+	double frequency = costs_sum_frequency(sum, &facts);
 
 	fprintf(out, "\"process_run_time\":%" PRIu64 ",\"runs\":%" PRIu64 ",\"vec_nr\":{",
 		sum->run_time_ns, sum->run_count);

@@ -283,18 +283,25 @@ uint64_t costs_sum_counter(const struct costs_sum *sum, uint32_t index)
 			  (double)counter->counted_ns);
 }
 
-double cost_table_frequency(const struct cost_table *table, const struct costs_sum *sum)
+struct cost_facts cost_table_facts(const struct cost_table *table)
 {
 	const uint32_t needed = COST_FIRST_COUNTER << COST_CYCLES |
 				COST_FIRST_COUNTER << COST_REFERENCE_CYCLES;
 	const struct cost_counter *of_host = &table->host.counters[COST_REFERENCE_CYCLES];
 	const struct cost_counter *of_idle = &table->idle.counters[COST_REFERENCE_CYCLES];
-	double cycles = (double)costs_sum_counter(sum, COST_CYCLES);
-	double reference_cycles = (double)costs_sum_counter(sum, COST_REFERENCE_CYCLES);
 	double busy_seconds = (double)(of_host->counted_ns - of_idle->counted_ns) / NS_PER_SECOND;
+	struct cost_facts facts = { .sources = table->sources };
 
 	/* An idle CPU mostly stands still and counts nothing. */
-	if ((table->sources & needed) != needed || reference_cycles <= 0 || busy_seconds <= 0)
-		return 0;
-	return cycles / reference_cycles * (double)(of_host->count - of_idle->count) / busy_seconds;
+	if ((table->sources & needed) == needed && busy_seconds > 0)
+		facts.reference_hz = (double)(of_host->count - of_idle->count) / busy_seconds;
+	return facts;
+}
+
+double costs_sum_frequency(const struct costs_sum *sum, const struct cost_facts *facts)
+{
+	double cycles = (double)costs_sum_counter(sum, COST_CYCLES);
+	double reference_cycles = (double)costs_sum_counter(sum, COST_REFERENCE_CYCLES);
+
+	return reference_cycles > 0 ? cycles / reference_cycles * facts->reference_hz : 0;
 }

@@ -161,10 +161,22 @@ bool cost_table_shares_by_cycles(uint32_t sources);
 /** The count of counter @index for the whole run time, estimated from the part in which the kernel counted. */
 uint64_t costs_sum_counter(const struct costs_sum *sum, uint32_t index);
 
+/** What is the same for all processes of a table. */
+struct cost_facts {
+	/** As of the table. */
+	uint32_t sources;
+	/** The frequency of reference cycles in Hz, from all busy time; 0 where they or cycles are not counted. */
+	double reference_hz;
+	/** What the machine does not count, and why, for users. Borrowed. NULL where the table does not know. */
+	const char *missing;
+};
+
+struct cost_facts cost_table_facts(const struct cost_table *table);
+
 /**
  * The average frequency, in Hz, of the CPUs while they ran what @sum is of: its cycles over its reference cycles, times the
- * frequency of reference cycles, which is that of all busy time. 0 where one of the two is not counted.
+ * frequency of reference cycles. 0 if one of them is.
  */
-double cost_table_frequency(const struct cost_table *table, const struct costs_sum *sum);
+double costs_sum_frequency(const struct costs_sum *sum, const struct cost_facts *facts);
 
 #endif

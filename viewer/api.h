@@ -16,6 +16,7 @@
 #include "viewer/history.h"
 
 struct path_judge;
+struct cost_facts;
 struct process_costs;
 
 /** Facts about the agent, apart from its samples. */
@@ -53,12 +54,11 @@ struct api_config {
 	/** Fills *@totals, which is zeroed, for samples with values of @type. May be NULL. */
 	void (*read_totals)(void *context, uint32_t type, struct api_totals *totals);
 	/**
-	 * Hands the costs of each process to @take, and sets *@sources (enum cost_source); false if costs are not counted. May
-	 * be NULL, too.
+	 * Hands the costs of each process to @take, and fills *@facts; false if costs are not counted. May be NULL, too.
 	 */
 	bool (*read_costs)(void *context,
 			   void (*take)(void *taker, const struct process_costs *process),
-			   void *taker, uint32_t *sources);
+			   void *taker, struct cost_facts *facts);
 	void *context;
 	const char *version;
 	const char *host;

@@ -40,18 +40,34 @@ enum number_column {
 	NUMBER_SOFTIRQS,
 	NUMBER_PAGE_READS,
 	NUMBER_PAGE_WRITES,
+	NUMBER_PAGE_FAULTS,
+	NUMBER_CYCLES,
+	NUMBER_INSTRUCTIONS,
+	NUMBER_CACHE_MISSES,
+	NUMBER_FREQUENCY,
 	NUMBER_JOULES,
 	COLUMN_COUNT,
 };
 
 static const char *const number_names[COLUMN_COUNT - ROW_COLUMN_COUNT] = {
-	"cpus",	    "share",	"samples",    "quality",     "processes",
-	"cpu_time", "softirqs", "page_reads", "page_writes", "joules",
+	"cpus",	    "share",	    "samples",	    "quality",	   "processes",
+	"cpu_time", "softirqs",	    "page_reads",   "page_writes", "page_faults",
+	"cycles",   "instructions", "cache_misses", "frequency",   "joules",
 };
 
 /* The costs (enum sample_weight) of these columns, by their position among them. */
 static const uint8_t column_costs[COLUMN_COUNT - NUMBER_FIRST_COST] = {
-	WEIGHT_RUN_TIME, WEIGHT_SOFTIRQS, WEIGHT_PAGE_READS, WEIGHT_PAGE_WRITES, WEIGHT_JOULES,
+	WEIGHT_RUN_TIME,
+	WEIGHT_SOFTIRQS,
+	WEIGHT_PAGE_READS,
+	WEIGHT_PAGE_WRITES,
+	WEIGHT_PAGE_FAULTS,
+	WEIGHT_CYCLES,
+	WEIGHT_INSTRUCTIONS,
+	WEIGHT_CACHE_MISSES,
+	/* The frequency is none. */
+	0,
+	WEIGHT_JOULES,
 };
 
 /* Sums of a row. */
@@ -225,14 +241,16 @@ static const struct costs_sum *costs_of(const struct table *table, uint32_t inde
 	return process_costs_find(&table->costs, row->key->pid);
 }
 
-/* CPU time is in seconds. */
-static double cost_of(const struct costs_sum *costs, int column)
+/* CPU time is in seconds, the frequency in Hz. */
+static double cost_of(const struct table *table, const struct costs_sum *costs, int column)
 {
 	if (!costs)
 		return 0;
 	switch (column) {
 	case NUMBER_CPU_TIME:
 		return (double)costs->run_time_ns / NS_PER_SECOND;
+	case NUMBER_FREQUENCY:
+		return costs_sum_frequency(costs, &table->costs.facts);
 	case NUMBER_JOULES:
 		return costs_sum_joules(costs);
 	default:
@@ -247,7 +265,7 @@ static double number_of(const struct table *table, uint32_t index, int column)
 	const struct row_counts *counts = &table->counts.items[index];
 
 	if (column >= NUMBER_FIRST_COST)
-		return cost_of(costs_of(table, index), column);
+		return cost_of(table, costs_of(table, index), column);
 	switch (column) {
 	case NUMBER_CPUS:
 		return ratio(counts->now * MS_PER_SECOND,
@@ -420,8 +438,13 @@ static void put_numbers(const struct table *table, const struct process_row *row
 
 static bool is_counted(const struct table *table, int column)
 {
-	return table->costs.is_counted && table->rows.grouping == ROWS_BY_PROCESS &&
-	       weight_is_counted(column_costs[column - NUMBER_FIRST_COST], table->costs.sources);
+	const struct cost_facts *facts = &table->costs.facts;
+
+	if (!table->costs.is_counted || table->rows.grouping != ROWS_BY_PROCESS)
+		return false;
+	if (column == NUMBER_FREQUENCY)
+		return facts->reference_hz > 0;
+	return weight_is_counted(column_costs[column - NUMBER_FIRST_COST], facts->sources);
 }
 
 static void put_costs(const struct table *table, uint32_t index, json_t *object)
@@ -431,7 +454,7 @@ static void put_costs(const struct table *table, uint32_t index, json_t *object)
 	for (int column = NUMBER_FIRST_COST; costs && column < COLUMN_COUNT; column++)
 		if (is_counted(table, column))
 			json_object_set_new(object, number_names[column - ROW_COLUMN_COUNT],
-					    json_real(cost_of(costs, column)));
+					    json_real(cost_of(table, costs, column)));
 }
 
 static json_t *cost_columns_json(const struct table *table)
@@ -448,8 +471,8 @@ static json_t *cost_columns_json(const struct table *table)
 /* How the column of joules is made. */
 static void put_energy(const struct table *table, json_t *object)
 {
-	bool is_estimated = table->costs.sources & COST_FIRST_ENERGY << ENERGY_HOST;
-	bool by_cycles = cost_table_shares_by_cycles(table->costs.sources);
+	bool is_estimated = table->costs.facts.sources & COST_FIRST_ENERGY << ENERGY_HOST;
+	bool by_cycles = cost_table_shares_by_cycles(table->costs.facts.sources);
 	json_t *energy;
 
 	if (!is_counted(table, NUMBER_JOULES))
@@ -502,6 +525,8 @@ static void put_rows(const struct table *table, const struct row_times *times, s
 			    json_boolean(table->rows.question->api->config.shows_command_lines));
 	json_object_set_new(object, "costs", cost_columns_json(table));
 	put_energy(table, object);
+	if (table->costs.is_counted && table->costs.facts.missing)
+		json_object_set_new(object, "not_counted", json_string(table->costs.facts.missing));
 	for (size_t i = 0; i < shown; i++)
 		json_array_append_new(array, row_json(table, table->order.items[i],
 						      &times->counts[i * times->bucket_count],

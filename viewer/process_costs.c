@@ -22,8 +22,7 @@ int process_costs_read(struct process_costs_by_pid *costs, const struct api_conf
 {
 	if (!config->read_costs)
 		return 0;
-	costs->is_counted =
-		config->read_costs(config->context, take_process, costs, &costs->sources);
+	costs->is_counted = config->read_costs(config->context, take_process, costs, &costs->facts);
 	return costs->has_failed ? -ENOMEM : 0;
 }
 

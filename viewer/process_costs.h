@@ -12,8 +12,7 @@ VECTOR_DEFINE(costs_sum_vector, struct costs_sum)
 
 /** All bytes zero: costs are not counted. */
 struct process_costs_by_pid {
-	/** Bits of enum cost_source. */
-	uint32_t sources;
+	struct cost_facts facts;
 	bool is_counted;
 	/** Indexes of `sums` by pid. */
 	struct hash_map indexes;

@@ -209,6 +209,7 @@ static int configure(struct costs *skeleton, const struct cost_reader_options *o
 		.row_count = row_count,
 		.bucket_count = row_count / 2,
 		.counters = counters,
+		.shared_counters = options->with_event_times ? counters : 0,
 	};
 	err = bpf_map__set_max_entries(skeleton->maps.cost_cpus, cpu_count);
 	if (!err)
@@ -440,6 +441,17 @@ static void wait_for_programs(void)
 		nanosleep(&pause, NULL);
 }
 
+/* @row, its counters counted for @parts of their times. */
+static struct cost_row in_parts(const struct cost_row *row, const uint16_t *parts)
+{
+	struct cost_row result = *row;
+
+	for (int i = 0; i < COST_COUNTER_COUNT; i++)
+		result.counters[i].counted_ns =
+			result.counters[i].counted_ns * parts[i] / COST_WHOLE;
+	return result;
+}
+
 /* Hands the rows of the finished table of @cpu to @sink. */
 static void take_rows(const struct cost_reader *reader, uint32_t number,
 		      const struct cost_row *rows, const struct cost_sink *sink)
@@ -451,11 +463,13 @@ static void take_rows(const struct cost_reader *reader, uint32_t number,
 	if (row_count > reader->row_count)
 		row_count = reader->row_count;
 	for (uint32_t i = 0; i < row_count; i++) {
+		const struct cost_row row = in_parts(&rows[i], cpu->counted_parts);
+
 		/* The idle task was the last one before the CPU went offline, and that time is none of its own. */
 		if (i == COST_ROW_IDLE && !reader->was_online[number])
-			wall_ns -= rows[i].run_time_ns;
-		else if (rows[i].run_count || rows[i].run_time_ns)
-			sink->take_row(sink->context, number, &rows[i], i == COST_ROW_IDLE);
+			wall_ns -= row.run_time_ns;
+		else if (row.run_count || row.run_time_ns)
+			sink->take_row(sink->context, number, &row, i == COST_ROW_IDLE);
 	}
 	sink->take_time(sink->context, number, wall_ns);
 }

@@ -28,6 +28,8 @@ struct cost_reader_options {
 	const struct perf_event_attr *events;
 	/** Page faults are counted, too. */
 	bool with_page_faults;
+	/** The times of events are read at each switch, as where more events are wanted than there are counters, for tests. */
+	bool with_event_times;
 	/** The raw tracepoints are used even if the kernel has others, for tests. */
 	bool is_raw;
 };

@@ -34,6 +34,8 @@ enum {
 	COST_SOFTIRQ_COUNT = 10,
 	/** Counters of perf events. */
 	COST_COUNTER_COUNT = 5,
+	/** Parts of the time, in `counted_parts`: all of it. */
+	COST_WHOLE = 1024,
 };
 
 /** The counters: those of the CPU, and the kernel's count of page faults, which only -weight page-faults wants. */
@@ -62,7 +64,10 @@ enum cost_flag {
 /** A counter of a perf event, for the time in which a process ran. */
 struct cost_counter {
 	__u64 count;
-	/** The part of the run time in which the kernel counted; it is less where more events were wanted than there are counters. */
+	/**
+	 * The part of the run time in which the kernel counted; it is less where more events were wanted than there are counters. To be
+	 * multiplied by the CPU's `counted_parts`.
+	 */
 	__u64 counted_ns;
 };
 
@@ -93,7 +98,7 @@ struct cost_row {
 	/** The entry of the index that refers to this row: COST_BUCKET_ENTRIES * bucket + entry. */
 	__u32 index;
 	__u32 softirqs[COST_SOFTIRQ_COUNT];
-	/** The last read of the page cache: a hash of its file and its last page, and the page from which on it went on. */
+	/** The last read of the page cache: a hash of its inode number and its last page, and the page from which on it went on. */
 	__u32 read_signature;
 	__u32 read_page;
 	__u32 reserved;
@@ -106,7 +111,7 @@ struct cost_bucket {
 	__u16 rows[COST_BUCKET_ENTRIES];
 };
 
-/** A perf event's count and times when it was last read. */
+/** A perf event's count when it was last read, and its times at the last tick. */
 struct cost_event_value {
 	__u64 count;
 	__u64 enabled_ns;
@@ -129,9 +134,16 @@ struct cost_cpu {
 	__u32 row_count;
 	/** The row of the running task, counted over all tables. */
 	__u32 current_row;
-	__u32 reserved;
+	/**
+	 * Bit i: the kernel counted event i for a part of the time only, since more were wanted than there are counters. Found before
+	 * the last tick, when `events` has the times of the last switch; and since then.
+	 */
+	__u16 shared_counters;
+	__u16 found_shared;
 	struct cost_event_value events[COST_COUNTER_COUNT];
-	__u64 padding[2];
+	/** The part of `counted_ns` in which the kernel did count, for all rows of the finished table; COST_WHOLE: all. */
+	__u16 counted_parts[COST_COUNTER_COUNT];
+	__u16 padding[3];
 };
 
 _Static_assert(sizeof(struct cost_cpu) == 192, "struct cost_cpu fills whole cache lines");
@@ -143,7 +155,8 @@ struct cost_config {
 	__u32 bucket_count;
 	/** Bit i: there is counter i. Its events are in the array `cost_events`, at COST_COUNTER_COUNT * CPU + i. */
 	__u32 counters;
-	__u32 reserved;
+	/** Bit i: `shared_counters` always has the bit, for tests. */
+	__u32 shared_counters;
 };
 
 #endif

@@ -76,52 +76,90 @@ static __always_inline struct cost_row *current_row(void)
 	return cpu && cpu->accounted_ns ? cost_row_at(cpu->current_row) : NULL;
 }
 
-/* The part of @run_time_ns in which an event counted. */
-static __always_inline __u64 counted_time(__u64 run_time_ns, __u64 enabled_ns, __u64 running_ns)
+/* @value, as far as an event counted: it was enabled and running for these times since it was read last. */
+static __always_inline __u64 counted_part(__u64 value, __u64 enabled_ns, __u64 running_ns)
 {
-	/* A product of two times overflows from 4 s on. */
-	enum { SCALE = 1024 };
-
 	if (running_ns >= enabled_ns)
-		return run_time_ns;
-	return run_time_ns * (running_ns * SCALE / enabled_ns) / SCALE;
+		return value;
+	/* A product of two times overflows from 4 s on. */
+	return value * (running_ns * COST_WHOLE / enabled_ns) / COST_WHOLE;
 }
 
-/* Adds to @row what the events have counted since they were read last. @row may be NULL, for a first reading. */
+/* What an event has counted until @now_count, of which the kernel counted @counted_ns. */
+static __always_inline void add_count(struct cost_counter *counter, struct cost_event_value *last,
+				      __u64 now_count, __u64 counted_ns)
+{
+	/* The event of a CPU that was offline is opened again, and begins with 0. */
+	if (counter && now_count >= last->count) {
+		counter->count += now_count - last->count;
+		counter->counted_ns += counted_ns;
+	}
+	last->count = now_count;
+}
+
+/*
+ * Reads the count of event @i, with the times for which the kernel counted it, and adds it to @row. @row may be NULL, for a first
+ * reading.
+ */
+static __always_inline void add_counter_with_times(__u32 key, struct cost_cpu *cpu, __u32 i,
+						   struct cost_row *row, __u64 run_time_ns)
+{
+	struct cost_event_value *last = &cpu->events[i];
+	struct bpf_perf_event_value now = {};
+	__u64 enabled_ns, running_ns;
+	bool is_shared = cpu->shared_counters & 1U << i;
+
+	if (bpf_perf_event_read_value(&cost_events, key, &now, sizeof(now)))
+		return;
+	enabled_ns = now.enabled - last->enabled_ns;
+	running_ns = now.running - last->running_ns;
+	if (now.enabled < last->enabled_ns)
+		running_ns = enabled_ns = 0;
+	if (running_ns < enabled_ns)
+		cpu->found_shared |= 1U << i;
+	/* The times of an event that is not shared were read at the last tick: they are those of all rows. */
+	cpu->counted_parts[i] = is_shared ? COST_WHOLE :
+					    counted_part(COST_WHOLE, enabled_ns, running_ns);
+	add_count(row ? &row->counters[i] : NULL, last, now.counter,
+		  is_shared ? counted_part(run_time_ns, enabled_ns, running_ns) : run_time_ns);
+	last->enabled_ns = now.enabled;
+	last->running_ns = now.running;
+}
+
+/*
+ * Adds to @row what the events have counted since they were read last. The times for which the kernel counted take the clock to read, so
+ * they are read at a switch only if they differed before the last tick.
+ */
 static __always_inline void add_counters(__u32 number, struct cost_cpu *cpu, struct cost_row *row,
-					 __u64 run_time_ns)
+					 __u64 run_time_ns, bool is_tick)
 {
 	for (__u32 i = 0; i < COST_COUNTER_COUNT; i++) {
-		struct cost_event_value *last = &cpu->events[i];
-		struct bpf_perf_event_value now = {};
+		__u32 key = number * COST_COUNTER_COUNT + i;
+		__s64 now_count;
 
 		if (!(cost_config.counters & 1U << i))
 			continue;
-		/* The event of a CPU that was offline is opened again. */
-		if (bpf_perf_event_read_value(&cost_events, number * COST_COUNTER_COUNT + i, &now,
-					      sizeof(now)))
+		if (is_tick || cpu->shared_counters & 1U << i) {
+			add_counter_with_times(key, cpu, i, row, run_time_ns);
 			continue;
-		if (row && now.enabled > last->enabled_ns && now.counter >= last->count) {
-			row->counters[i].count += now.counter - last->count;
-			row->counters[i].counted_ns += counted_time(run_time_ns,
-								    now.enabled - last->enabled_ns,
-								    now.running - last->running_ns);
 		}
-		last->count = now.counter;
-		last->enabled_ns = now.enabled;
-		last->running_ns = now.running;
+		now_count = bpf_perf_event_read(&cost_events, key);
+		if (now_count >= 0)
+			add_count(row ? &row->counters[i] : NULL, &cpu->events[i], now_count,
+				  run_time_ns);
 	}
 }
 
 /* Adds the time up to @now_ns, and the counters, to the row of the running task. */
-static __always_inline struct cost_row *account(__u32 number, struct cost_cpu *cpu, __u64 now_ns)
+static __always_inline struct cost_row *account(__u32 number, struct cost_cpu *cpu, __u64 now_ns,
+						bool is_tick)
 {
 	struct cost_row *row = cost_row_at(cpu->current_row);
 	__u64 run_time_ns = now_ns - cpu->accounted_ns;
 
 	if (row)
 		row->run_time_ns += run_time_ns;
-	add_counters(number, cpu, row, run_time_ns);
+	add_counters(number, cpu, row, run_time_ns, is_tick);
 	cpu->accounted_ns = now_ns;
 	return row;
 }

@@ -34,13 +34,13 @@ static __always_inline int count_reads(struct address_space *mapping, __u64 firs
 
 	if (!row)
 		return 0;
-	signature = (((__u64)mapping ^ last) * multiplier) >> 32;
+	file = COST_READ(is_typed, mapping, host);
+	signature = ((COST_READ(is_typed, file, i_ino) ^ last) * multiplier) >> 32;
 	goes_on = row->read_signature == signature && (__u32)first > row->read_page;
 	row->read_signature = signature;
 	row->read_page = first;
 	if (goes_on)
 		return 0;
-	file = COST_READ(is_typed, mapping, host);
 	bytes = COST_READ(is_typed, file, i_size);
 	/* Reads may ask for more than there is. */
 	if (bytes > 0 && last > (__u64)(bytes - 1) >> FILE_PAGE_SHIFT)

@@ -35,7 +35,11 @@ static __always_inline int switch_task(struct task_struct *from, struct task_str
 	/* Some switches from process 1 were seen not to reach the program; the time since then is mostly that of @from. */
 	if (cpu->current_row != first_row(cpu) + COST_ROW_UNFITTED)
 		enter_row(cpu, from, is_typed);
-	row = account(number, cpu, bpf_ktime_get_ns());
+	/* Between threads of a process nothing changes. */
+	if (COST_READ(is_typed, from, group_leader) == COST_READ(is_typed, to, group_leader))
+		row = cost_row_at(cpu->current_row);
+	else
+		row = account(number, cpu, bpf_ktime_get_ns(), false);
 	if (row)
 		note_end(row, from, is_typed);
 	enter_row(cpu, to, is_typed);
@@ -75,14 +79,17 @@ int cost_tick(void *ctx)
 	if (!cpu)
 		return 0;
 	if (cpu->accounted_ns) {
-		account(number, cpu, now_ns);
+		account(number, cpu, now_ns, true);
 		cpu->finished_row_count = cpu->row_count;
+		cpu->shared_counters = cpu->found_shared | cost_config.shared_counters;
 	} else {
-		add_counters(number, cpu, NULL, 0);
+		add_counters(number, cpu, NULL, 0, true);
+		cpu->shared_counters = cost_config.shared_counters;
 		cpu->table = number * COST_TABLES_PER_CPU;
 		cpu->begin_ns = now_ns;
 		cpu->finished_row_count = 0;
 	}
+	cpu->found_shared = 0;
 	cpu->finished_begin_ns = cpu->begin_ns;
 	cpu->finished_end_ns = now_ns;
 	cpu->finished_table = cpu->table;

@@ -348,7 +348,7 @@ static void lanes_say_what_each_cpu_ran(void **state)
 /* The first worker, which was started again under the same pid, and the shell, which is known by no cost. */
 static bool read_costs(void *context,
 		       void (*take)(void *taker, const struct process_costs *process), void *taker,
-		       uint32_t *sources)
+		       struct cost_facts *facts)
 {
 	const struct process_costs costs[] = {
 		{ .key = { 5, 1, 1 },
@@ -356,6 +356,9 @@ static bool read_costs(void *context,
 		{ .key = { 5, 3, 3 },
 		  .sum = { .run_time_ns = 4 * SECOND_NS,
 			   .page_reads = 1,
+			   .counters = { [COST_CYCLES] = { 9000, 4 * SECOND_NS },
+					 [COST_REFERENCE_CYCLES] = { 6000, 4 * SECOND_NS },
+					 [COST_INSTRUCTIONS] = { 50, 1 * SECOND_NS } },
 			   .joules = { [ENERGY_PACKAGE] = 5, [ENERGY_DRAM] = 0.5 } } },
 		{ .key = { 6, 1, 1 }, .sum = { .run_time_ns = SECOND_NS / 2, .page_reads = 8 } },
 		{ .key = { 7, 9, 0 }, .sum = { .run_time_ns = 9 * SECOND_NS } },
@@ -364,7 +367,14 @@ static bool read_costs(void *context,
 	(void)context;
 	for (size_t i = 0; i < sizeof(costs) / sizeof(costs[0]); i++)
 		take(taker, &costs[i]);
-	*sources = COST_PAGE_READS | COST_FIRST_ENERGY << ENERGY_PACKAGE;
+	*facts = (struct cost_facts){
+		.sources = COST_PAGE_READS | COST_FIRST_ENERGY << ENERGY_PACKAGE |
+			   COST_FIRST_COUNTER << COST_CYCLES |
+			   COST_FIRST_COUNTER << COST_REFERENCE_CYCLES |
+			   COST_FIRST_COUNTER << COST_INSTRUCTIONS,
+		.reference_hz = 2e9,
+		.missing = "pages written: why",
+	};
 	return true;
 }
 
@@ -396,14 +406,20 @@ static void processes_have_the_costs_of_the_whole_run(void **state)
 
 	record(asked);
 	answer = ask_json(asked, "processes?sort=cpu_time");
-	/* This machine does not count pages written. */
-	assert_int_equal(json_array_size(json_object_get(answer, "costs")), 4);
+	/* This machine counts no pages written and no cache misses. */
+	assert_int_equal(json_array_size(json_object_get(answer, "costs")), 7);
+	assert_string_equal(text_of(answer, "not_counted"), "pages written: why");
 	assert_string_equal(text_of(json_object_get(answer, "energy"), "source"), "rapl");
-	assert_string_equal(text_of(json_object_get(answer, "energy"), "shared_by"), "run_time");
+	assert_string_equal(text_of(json_object_get(answer, "energy"), "shared_by"), "cycles");
 	row = row_of(answer, 0);
 	assert_int_equal(json_integer_value(json_object_get(row, "pid")), 3);
 	assert_true(json_real_value(json_object_get(row, "cpu_time")) == 4.0);
 	assert_true(json_real_value(json_object_get(row, "joules")) == 5.5);
+	assert_true(json_real_value(json_object_get(row, "cycles")) == 9000);
+	/* The kernel counted them for a quarter of the time. */
+	assert_true(json_real_value(json_object_get(row, "instructions")) == 200);
+	assert_true(json_real_value(json_object_get(row, "frequency")) == 3e9);
+	assert_null(json_object_get(row, "cache_misses"));
 	row = row_of(answer, 1);
 	assert_int_equal(json_integer_value(json_object_get(row, "pid")), 1);
 	assert_true(json_real_value(json_object_get(row, "cpu_time")) == 2.5);

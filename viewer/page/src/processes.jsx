@@ -24,6 +24,11 @@ const COSTS = [
 	{ name: 'softirqs', title: 'Softirqs', text: count },
 	{ name: 'page_reads', title: 'Pages read', text: count },
 	{ name: 'page_writes', title: 'Pages written', text: count },
+	{ name: 'page_faults', title: 'Page faults', text: count },
+	{ name: 'cycles', title: 'Cycles', text: count },
+	{ name: 'instructions', title: 'Instructions', text: count },
+	{ name: 'cache_misses', title: 'Cache misses', text: count },
+	{ name: 'frequency', title: 'Frequency', text: (hz) => `${(hz / 1e9).toFixed(2)} GHz` },
 	{ name: 'joules', title: 'Joules', text: (joules) => joules.toFixed(1) },
 ];
 
@@ -259,6 +264,9 @@ export function Processes({ answer: given, error, view, status, hasHosts, isKnow
 					{error ?? `${count(answer.rows_total)} rows, ${amount(answer.total)}`}
 				</span>
 			</div>
+			{answer.costs.length > 0 && answer.not_counted && (
+				<p class="faint note">Not counted on this machine: {answer.not_counted}.</p>
+			)}
 			{view.lanes && lanes && <Lanes answer={lanes} status={status} slots={slots} rows={answer.rows} isDark={isDark} />}
 			<div class="tablebox" tabIndex={0} role="region" aria-label="Table of processes">
 				<table class="processes">
