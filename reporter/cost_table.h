@@ -161,13 +161,13 @@ bool cost_table_shares_by_cycles(uint32_t sources);
 /** The count of counter @index for the whole run time, estimated from the part in which the kernel counted. */
 uint64_t costs_sum_counter(const struct costs_sum *sum, uint32_t index);
 
-/** What is the same for all processes of a table. */
+/** Facts of a table that are the same for all of its processes. */
 struct cost_facts {
 	/** As of the table. */
 	uint32_t sources;
 	/** The frequency of reference cycles in Hz, from all busy time; 0 where they or cycles are not counted. */
 	double reference_hz;
-	/** What the machine does not count, and why, for users. Borrowed. NULL where the table does not know. */
+	/** Costs that the machine does not count, and why, for users. Borrowed. NULL where the table does not know. */
 	const char *missing;
 };
 

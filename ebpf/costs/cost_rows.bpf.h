@@ -85,7 +85,7 @@ static __always_inline __u64 counted_part(__u64 value, __u64 enabled_ns, __u64 r
 	return value * (running_ns * COST_WHOLE / enabled_ns) / COST_WHOLE;
 }
 
-/* What an event has counted until @now_count, of which the kernel counted @counted_ns. */
+/* Adds the count of an event until @now_count, of which the kernel counted @counted_ns. */
 static __always_inline void add_count(struct cost_counter *counter, struct cost_event_value *last,
 				      __u64 now_count, __u64 counted_ns)
 {
