@@ -328,6 +328,10 @@ static __always_inline enum unwind_error native_step(struct unwind_state *state)
 	}
 	if (!FRAME_POINTER_TELLS_SP && !state->sp_known && needs_sp(rule))
 		return ask_for_guess(state, UNWIND_NO_INFO);
+	if (rule->cfa == CFA_END && rule->flags & RULE_BEGINS_STACK) {
+		wait_at_stack_start(state);
+		return UNWIND_OK;
+	}
 	if (rule->cfa == CFA_END || is_child(state, rule) || is_copied_start(state, rule)) {
 		state->at_end = 1;
 		return UNWIND_OK;

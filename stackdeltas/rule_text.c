@@ -91,7 +91,8 @@ void rule_text(const struct unwind_rule *rule, uint16_t machine, char text[RULE_
 		snprintf(text, RULE_TEXT_MAX_BYTES, "none");
 		return;
 	case CFA_END:
-		snprintf(text, RULE_TEXT_MAX_BYTES, "end");
+		snprintf(text, RULE_TEXT_MAX_BYTES,
+			 rule->flags & RULE_BEGINS_STACK ? "begin of a stack" : "end");
 		return;
 	case CFA_SIGNAL:
 		snprintf(text, RULE_TEXT_MAX_BYTES, "signal");

@@ -20,7 +20,7 @@
 	X(18, JAVA, java, "jvm", OWN_CODE, ".java .kt .scala .clj .groovy") \
 	X(19, JAVASCRIPT, javascript, "v8js", OWN_CODE, ".js .mjs .cjs .ts") \
 	X(20, RUBY, ruby, "ruby", LOOP_WITH_STACKS, ".rb") \
-	X(21, PHP, php, "php", LOOP_WITH_CODE, ".php") \
+	X(21, PHP, php, "php", LOOP_WITH_STACKS, ".php") \
 	X(22, PERL, perl, "perl", LOOP, ".pl .pm .t")
 /* clang-format on */
 

@@ -74,6 +74,10 @@ enum {
 	PHP_STRING_BYTES = 24,
 	/** In a zend_class_entry. */
 	PHP_CLASS_NAME = 8,
+	/** In a zend_fiber_context: its stack, which begins with its lowest address and its size. */
+	PHP_FIBER_STACK = 32,
+	/** From the zend_fiber_context of a zend_fiber on: the context that has resumed it. */
+	PHP_FIBER_RESUMER = 104,
 	/** In a zend_op; size of a zend_op. */
 	PHP_OPCODE_EXTENDED = 20,
 	PHP_OPCODE_LINE = 24,
@@ -122,7 +126,9 @@ struct php_process {
 	__u8 generator_fake;
 	/** Bytes that generated code subtracts from the stack pointer of execute_ex() when it is entered. */
 	__u8 code_bytes;
-	__u8 reserved[12];
+	/** EG(main_fiber_context) minus `current`; EG(current_fiber_context) follows. 0 before 8.1, which has no fibers. */
+	__u16 fibers;
+	__u8 reserved[10];
 	/** Size of the frame of execute_ex(), from its stack pointer up to its caller's. */
 	__u16 frame_bytes;
 };

@@ -192,6 +192,8 @@ enum rule_flag {
 	 * language's frames are used up, this frame is the outermost one of a coroutine: what lies above is another one's.
 	 */
 	RULE_COPIES_STACKS = 1 << 4,
+	/** With CFA_END: a stack begins here that the program has made. A language may know from where the program came to it. */
+	RULE_BEGINS_STACK = 1 << 5,
 };
 
 enum {

@@ -60,6 +60,8 @@ struct php_unwind {
 	/** Addresses of the next execute_data, and of the innermost one; 0: that is not the first loop's. */
 	__u64 next;
 	__u64 first;
+	/** The context of the fiber whose stack is unwound; 0: that of the innermost frames. */
+	__u64 fiber;
 	/** Word 2 of the innermost frame, if is_in_code is set; 0: unknown. */
 	__u64 code_word;
 	struct php_process process;

@@ -15,6 +15,9 @@
  * A generator that delegates (yield from) is in the list as a placeholder, which leads to all generators between it and the
  * one that runs. One that delegates to an iterator has an execute_data that no execute_ex() runs.
  *
+ * A fiber has a native stack of its own. Where it begins, the unwind goes on with that of what has resumed it (php_leave_stack());
+ * the list goes on there by itself.
+ *
  * Code that the JIT has generated runs in the frame of execute_ex(), which is shown instead (php_leave_code()).
  *
  * No pointer of the process is trusted: memory that cannot be read ends the frames with an error frame, and the number of
@@ -50,6 +53,13 @@ enum {
 	 */
 	PHP_CODE_WORDS = 4,
 	PHP_EXIT_BYTES = 0x100,
+	/*
+	 * Zend/asm/jump_x86_64_sysv_elf_gas.S: what a context that waits has on its stack, from its saved stack pointer on: rbx, rbp, a
+	 * return address; and all of it.
+	 */
+	PHP_SAVED_RBX = 0x30,
+	PHP_SAVED_RBP = 0x38,
+	PHP_SAVED_BYTES = 0x48,
 	/* In an execute_data: prev_execute_data. */
 	PHP_FRAME_PREVIOUS = 48,
 	/* DWARF numbers of the registers in which VM code has the execute_data and the instruction: r14, r15; x27, x28. */
@@ -246,7 +256,10 @@ static __always_inline enum unwind_error php_begin(struct unwind_state *state)
 	    read_word(unwind->process.current, &unwind->next))
 		return UNWIND_INTERPRETER_THREAD;
 	unwind->first = unwind->next;
+	unwind->fiber = 0;
 	unwind->is_lost = 0;
+	if (unwind->process.fibers)
+		state->stack_language = FRAME_PHP;
 	return UNWIND_OK;
 }
 
@@ -649,11 +662,62 @@ static __always_inline enum unwind_error php_leave_code(struct unwind_state *sta
 	return UNWIND_OK;
 }
 
+/* Reads the context of the fiber on whose stack @sp is; 0: it is on none, or the main program's stack. */
+static __always_inline __u64 php_fiber_at(const struct php_unwind *unwind, __u64 sp)
+{
+	__u64 fiber = unwind->fiber, main = 0, current = 0, stack = 0, start = 0, bytes = 0;
+
+	if (read_word_pair(unwind->process.current + unwind->process.fibers, &main, &current))
+		return 0;
+	if (!fiber)
+		fiber = current;
+	if (!fiber || fiber == main || read_word(fiber + PHP_FIBER_STACK, &stack) ||
+	    read_word_pair(stack, &start, &bytes))
+		return 0;
+	return sp - start <= bytes ? fiber : 0;
+}
+
+/* Steps from the outermost frame of a fiber's stack to what has resumed it, if any: that waits in zend_fiber_switch_context(). */
+static __always_inline enum unwind_error php_leave_stack(struct unwind_state *state)
+{
+	struct php_unwind *unwind = &state->php;
+	__u64 fiber, resumer = 0, sp = 0, fp = 0, return_address = 0;
+
+	state->language = FRAME_NONE;
+	/* No loop is on this stack: the fiber runs a function in C. */
+	if (!state->stack_language) {
+		if (php_begin(state))
+			return UNWIND_OK;
+		unwind->is_first = 0;
+		unwind->is_innermost = 0;
+	}
+	if (unwind->is_lost || !state->stack_language)
+		return UNWIND_OK;
+	fiber = php_fiber_at(unwind, state->sp);
+	/* A fiber that is about to suspend has none any more. */
+	if (!fiber || read_word(fiber + PHP_FIBER_RESUMER, &resumer) || !resumer)
+		return UNWIND_OK;
+	state->at_end = 0;
+	if (state->stack_switch_count++ >= STACK_SWITCHES_MAX)
+		return UNWIND_NO_PROGRESS;
+	if (read_word(resumer, &sp) || read_word_pair(sp + PHP_SAVED_RBP, &fp, &return_address))
+		return UNWIND_STACK_SWITCH;
+	unwind->fiber = resumer;
+	state_go_on(state, code_address(return_address), sp + PHP_SAVED_BYTES,
+		    FRAME_RETURN_ADDRESS);
+	state->fp = fp;
+	state->fp_known = 1;
+	state->rbx_location = sp + PHP_SAVED_RBX;
+	return UNWIND_OK;
+}
+
 /** Takes one step while state->language is FRAME_PHP. */
 static __always_inline enum unwind_error php_step(struct unwind_state *state)
 {
 	struct php_unwind *unwind = &state->php;
 
+	if (state->wait == WAIT_STACK)
+		return php_leave_stack(state);
 	if (state->wait == WAIT_CODE)
 		return php_leave_code(state);
 	if (unwind->cell != state->language_cell || !unwind->in_frames)

@@ -29,6 +29,7 @@ static const struct php_layout layouts[] = {
 		.generator_values = 144,
 		.generator_parent = 152,
 		.generator_fake = 184,
+		.fibers = 1664,
 		.code_bytes = 16,
 		.trace_bytes = 88,
 		.exit_bytes = 32,
@@ -46,6 +47,7 @@ static const struct php_layout layouts[] = {
 		.generator_values = 144,
 		.generator_parent = 152,
 		.generator_fake = 184,
+		.fibers = 1736,
 		.trace_bytes = 104,
 		.exit_bytes = 48,
 	},
@@ -62,6 +64,7 @@ static const struct php_layout layouts[] = {
 		.generator_values = 144,
 		.generator_parent = 152,
 		.generator_fake = 184,
+		.fibers = 1760,
 	},
 };
 

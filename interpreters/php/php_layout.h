@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Offsets in the structs of each known version of PHP. They come from offsetof() in a program that was compiled with
- * Zend/zend_compile.h, zend_globals.h and zend_generators.h of each version (7.4.33, 8.2.32, 8.4.27, 8.5.7). Offsets
+ * Zend/zend_compile.h, zend_globals.h, zend_generators.h and zend_fibers.h of each version (7.4.33, 8.2.32, 8.4.27, 8.5.7). Offsets
  * that are equal in all versions are in ebpf/abi/php.h.
  */
 #ifndef INTERPRETERS_PHP_PHP_LAYOUT_H
@@ -31,6 +31,8 @@ struct php_layout {
 	uint16_t generator_values;
 	uint16_t generator_parent;
 	uint16_t generator_fake;
+	/** zend_executor_globals: main_fiber_context, which current_fiber_context follows; 0 before 8.1, which has no fibers */
+	uint16_t fibers;
 	/** php_process.code_bytes: ZEND_VM_HYBRID_JIT_RED_ZONE_SIZE, or HYBRID_SPAD of zend_jit_x86.dasc. */
 	uint8_t code_bytes;
 	/** Sizes of zend_jit_trace_info and zend_jit_trace_exit_info (zend_jit_internal.h); 0: unknown, or without a JIT. */

@@ -113,7 +113,7 @@ static int add_rows(struct analysis *analysis, const struct code_flow *flow)
 				     flow->regions.regions.items[entered->region].is_trusted;
 		}
 		if (is_stack_start(&flow->marks, offset, function))
-			rule = (struct unwind_rule){ .cfa = CFA_END };
+			rule = (struct unwind_rule){ .cfa = CFA_END, .flags = RULE_BEGINS_STACK };
 		else if (marks[offset] & CODE_MARK_INSTRUCTION)
 			rule = rule_at(flow, offset, function, is_trusted);
 		else if (!(marks[offset] & (CODE_MARK_VISITED | CODE_MARK_PADDING)) ||

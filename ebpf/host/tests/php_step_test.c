@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0
 /*
  * PHP's frames between native ones: execute_data, functions and generators on a heap, laid by hand. Traces become text, leaf
- * first: digits are PHP functions by their number, letters from a on C functions, C is native code, L the loop, E the thread's
- * entry, ! missing frames.
+ * first: digits are PHP functions by their number, letters from a on C functions, C is native code, L the loop, B the beginning of
+ * a fiber's stack, E the thread's entry, ! missing frames.
  */
 #include <stdio.h>
 
@@ -19,6 +19,7 @@ enum {
 	RULE_RESUMED,
 	RULE_PREPARING,
 	RULE_RELEASING,
+	RULE_STACK_START,
 	RULE_COUNT,
 	C_WORDS = 4,
 	LOOP_WORDS = 16,
@@ -35,12 +36,20 @@ enum {
 	IN_C = 32,
 	LEFT_ADDRESS = TEXT_ADDRESS + RULE_OF_LOOP * 16 + 4,
 	FIRST_LINE = 100,
+	/* Words of a fiber's stack; where what has resumed it waits, and the words that are saved there. */
+	FIBER_WORDS = 40,
+	WAITING_WORD = 64,
+	SAVED_WORDS = 9,
+	FIBERS = 0x40,
 };
 
 #define HEAP_START 0x7f0000000000ULL
 #define CODE_START 0x7f1200000000ULL
 #define CURRENT HEAP_START
 #define BEFORE_EXCEPTION (HEAP_START + 8)
+#define MAIN_FIBER (HEAP_START + 0x100)
+#define FIBER (HEAP_START + 0x200)
+#define FIBER_STACK (HEAP_START + 0x300)
 
 struct php {
 	struct world *world;
@@ -121,7 +130,9 @@ static uint64_t put_frame(struct php *php, uint32_t index, uint32_t number, uint
 
 static void put_runtime(struct php *php)
 {
-	const struct runtime_row row = { EXECUTABLE_ID, FRAME_PHP | RUNTIME_HAS_CODE, DATA_CELL };
+	const struct runtime_row row = { EXECUTABLE_ID,
+					 FRAME_PHP | RUNTIME_HAS_CODE | RUNTIME_HAS_STACKS,
+					 DATA_CELL };
 	const uint32_t at = TEXT_ADDRESS;
 
 	php->process = (struct php_process){
@@ -141,6 +152,7 @@ static void put_runtime(struct php *php)
 		.generator_parent = 152,
 		.generator_fake = 184,
 		.frame_bytes = 8 * LOOP_WORDS,
+		.fibers = FIBERS,
 	};
 	world_put(php->world, RUNTIME_CELL, &row, sizeof(row));
 	world_put(php->world, DATA_CELL, &php->process, sizeof(php->process));
@@ -158,6 +170,7 @@ static int setup(void **state)
 		[RULE_RESUMED] = CALL_RULE(8 * C_WORDS),
 		[RULE_PREPARING] = CALL_RULE(8 * C_WORDS),
 		[RULE_RELEASING] = CALL_RULE(8 * C_WORDS),
+		[RULE_STACK_START] = { .cfa = CFA_END, .flags = RULE_BEGINS_STACK },
 	};
 	struct php *php = calloc(1, sizeof(*php));
 	void *world;
@@ -229,6 +242,8 @@ static char text_of(const uint64_t *word)
 			return 'L';
 		case RULE_END:
 			return 'E';
+		case RULE_STACK_START:
+			return 'B';
 		default:
 			return 'C';
 		}
@@ -774,10 +789,86 @@ static void code_that_no_loop_has_entered_is_declined(void **state)
 	assert_null(strchr(unwind_text(php), '1'));
 }
 
+/* Ends a fiber's stack, which the loop of 2 has started by the function a. */
+static void add_resumer(struct php *php)
+{
+	add(php, RULE_STACK_START);
+	put(php, CURRENT + FIBERS, MAIN_FIBER);
+	put(php, CURRENT + FIBERS + 8, FIBER);
+	put(php, FIBER + PHP_FIBER_STACK, FIBER_STACK);
+	put(php, FIBER + PHP_FIBER_RESUMER, MAIN_FIBER);
+	put(php, FIBER_STACK, stack_address(0));
+	put(php, FIBER_STACK + 8, 8 * FIBER_WORDS);
+	put(php, MAIN_FIBER, stack_address(WAITING_WORD));
+	php->next_word = WAITING_WORD + SAVED_WORDS;
+	add(php, RULE_C);
+	add(php, RULE_OF_LOOP);
+	add(php, RULE_END);
+	put_frame(php, 2, 2, 0, CALL_TOP);
+	put_frame(php, 1, IN_C, frame_at(2), 0);
+}
+
+static void a_fiber_goes_on_with_what_has_resumed_it(void **state)
+{
+	struct php *php = *state;
+
+	add(php, RULE_OF_LOOP);
+	add(php, RULE_C);
+	add_resumer(php);
+	put(php, CURRENT, put_frame(php, 0, 0, frame_at(1), CALL_TOP));
+	assert_string_equal(unwind_text(php), "0LCBCa2LE");
+	assert_int_equal(php->world->trace.error, UNWIND_OK);
+	/* About to suspend: nothing has resumed it any more. */
+	put(php, FIBER + PHP_FIBER_RESUMER, 0);
+	assert_string_equal(unwind_text(php), "0LCB");
+	assert_int_equal(php->world->trace.error, UNWIND_OK);
+	/* Another stack than the fiber's. */
+	put(php, FIBER + PHP_FIBER_RESUMER, MAIN_FIBER);
+	put(php, FIBER_STACK, stack_address(WAITING_WORD));
+	assert_string_equal(unwind_text(php), "0LCB");
+	/* The main program is no fiber. */
+	put(php, CURRENT + FIBERS + 8, MAIN_FIBER);
+	assert_string_equal(unwind_text(php), "0LCB");
+}
+
+static void a_fiber_of_a_function_in_c_has_no_loop(void **state)
+{
+	struct php *php = *state;
+
+	add(php, RULE_C);
+	add_resumer(php);
+	put(php, CURRENT, put_frame(php, 0, IN_C + 1, frame_at(1), 0));
+	assert_string_equal(unwind_text(php), "CBCba2LE");
+	assert_int_equal(php->world->trace.error, UNWIND_OK);
+}
+
+static void a_fiber_s_saved_stack_pointer_may_lie(void **state)
+{
+	struct php *php = *state;
+
+	add(php, RULE_OF_LOOP);
+	add_resumer(php);
+	put(php, CURRENT, put_frame(php, 0, 0, frame_at(1), CALL_TOP));
+	put(php, MAIN_FIBER, 0x1000);
+	assert_string_equal(unwind_text(php), "0LB!");
+	assert_int_equal(php->world->trace.error, UNWIND_STACK_SWITCH);
+	/* A fiber that has resumed itself. */
+	put(php, FIBER + PHP_FIBER_RESUMER, FIBER);
+	put(php, FIBER, stack_address(0) - 8 * SAVED_WORDS);
+	assert_int_not_equal(strlen(unwind_text(php)), 0);
+	assert_int_not_equal(php->world->trace.error, UNWIND_OK);
+}
+
 int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_fiber_goes_on_with_what_has_resumed_it, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_fiber_of_a_function_in_c_has_no_loop, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_fiber_s_saved_stack_pointer_may_lie, setup,
+						teardown),
 		TEST(each_loop_has_frames_up_to_the_first_that_c_called),
 		TEST(fingerprints_are_those_of_functions),
 		TEST(without_its_register_the_innermost_line_is_approximate),
