@@ -542,9 +542,10 @@ static void test_stacks_begin_at_code_that_stops_the_program(void **state)
 	ANALYSE_X86(&rows, MAKES_STACK, 0x55, 0xff, 0xe3, 0xbf, 3, 0, 0, 0, 0xe8, 0, 1, 0, 0, 0x0f,
 		    0x0b, 0x90, 0x50, 0x58, 0xc3);
 	expect(EM_X86_64, &rows, 26, "cfa=sp+8 ra=cfa-8 fp=same");
-	for (size_t i = 27; i < 42; i++)
+	for (size_t i = 27; i < 42; i++) {
 		assert_int_equal(rule_at(&rows, i)->cfa, CFA_END);
-	assert_int_equal(rule_at(&rows, i)->flags, RULE_BEGINS_STACK);
+		assert_int_equal(rule_at(&rows, i)->flags, RULE_BEGINS_STACK);
+	}
 	assert_int_not_equal(rule_at(&rows, 43)->cfa, CFA_END);
 	/* The call returns to code that goes on. */
 	ANALYSE_X86(&rows, MAKES_STACK, 0x55, 0xff, 0xe3, 0xbf, 3, 0, 0, 0, 0xe8, 0, 1, 0, 0, 0x5d,
