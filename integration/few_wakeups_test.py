@@ -86,7 +86,7 @@ Work = collections.namedtuple("Work", "name count wakeups records record_bytes e
 WORKS = (Work("name", 20000, 0.002, 0, 0, 0), Work("map", 20000, 0.05, 1, 88, 0), Work("protect", 20000, 0.05, 0.5, 44, 0),
          Work("thread", 5000, 0.02, 2, 80, 0), Work("fork", 1500, 0.1, 2, 80, 0), Work("spawn", 600, 0.2, 6, 600, 2))
 # Records and events of other programs, which start now and then, for each second.
-OTHERS = {"side_band_records": 40, "side_band_read_bytes": 5000, "process_events_received": 10}
+OTHERS = {"side_band_records": 200, "side_band_read_bytes": 25000, "process_events_received": 50}
 # Until the agent has read the rings.
 READ_SECONDS = 0.3
 
