@@ -1,13 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What others lose by the agent beside them: the speed of works that the kernel tells it of, CPU time of a build, and
-what short-lived programs cost.
+"""What others lose by the agent beside them: the speed of works that the kernel tells it of, and what short-lived
+programs cost. Builds are in build_side.py.
 """
 import collections
-import os
-import resource
 import statistics
 import subprocess
-import tempfile
 import time
 
 from tools import path
@@ -20,10 +17,6 @@ WORKS = {"name": 0.95, "thread": 0.95, "fork": 0.95, "spawn": 0.95, "mmap": 0.75
 SETTLE_SECONDS = 1
 WORK_ROUNDS = 11
 WORK_SECONDS = 0.8
-
-BUILD_FILES = 500
-WARM_FILES = 100
-BUILD_PAIRS = 15
 
 EXEC_RATE = 719
 EXEC_SECONDS = 15
@@ -56,44 +49,6 @@ def left_speeds(rate):
         for work in WORKS:
             ratios[work].append(speeds[True][work] / speeds[False][work])
     return {work: statistics.median(values) for work, values in ratios.items()}
-
-
-def _build(directory, file_count):
-    """CPU seconds of compiling so many files there, one after the other."""
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    files = ["file%d.c" % i for i in range(file_count)]
-    subprocess.run(["sh", "-c", 'for file; do gcc -O1 -c $file -o /dev/null || exit 1; done', "build", *files],
-                   cwd=directory, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-
-
-def build_cost_percent(rate):
-    """How much more CPU time the build of small files takes with the agent, the agent's counted in: the median of
-    pairs.
-    """
-    costs = []
-    with tempfile.TemporaryDirectory(prefix="allframes-build-") as directory:
-        for i in range(BUILD_FILES):
-            with open(os.path.join(directory, "file%d.c" % i), "w", encoding="ascii") as file:
-                file.write("int function_%d(int x) { return x * %d; }\n" % (i, i))
-        for i in range(BUILD_PAIRS):
-            seconds = {}
-            for with_agent in (bool(i % 2), not i % 2):
-                if not with_agent:
-                    seconds[False] = _build(directory, BUILD_FILES)
-                    continue
-                with harness.Agent("-samples-per-second", rate) as agent:
-                    agent.wait_started()
-                    # Names of the compiler's files are made once for each run of the agent.
-                    _build(directory, WARM_FILES)
-                    time.sleep(SETTLE_SECONDS)
-                    before = user_side.user_and_system(agent.pid)[1]
-                    seconds[True] = _build(directory, BUILD_FILES)
-                    seconds[True] += user_side.user_and_system(agent.pid)[1] - before
-                    agent.stop()
-            costs.append(100 * (seconds[True] / seconds[False] - 1))
-    return statistics.median(costs)
 
 
 def _process_events_ns(agent):

@@ -46,6 +46,7 @@ def build_all():
          path("otlp_bytes"), "otlp_bytes.c", *["../build/proto/%s.pb-c.c" % name for name in messages],
          "-lprotobuf-c", "-lz")
     _run(*C, *WITHOUT, "-pthread", "-o", path("works"), "works.c")
+    _run(*C, *WITHOUT, "-o", path("side_band"), "side_band.c")
     _run("gcc", "-std=gnu11", "-D_GNU_SOURCE", "-O2", "-o", path("base_unwind"), "base_unwind.c",
          "-lbpf", "-lelf", "-lz")
     _run("clang", "-g", "-O2", "-target", "bpf", "-mcpu=v3",

@@ -34,17 +34,16 @@ static __always_inline struct exit_stack *exit_stack_get(void)
 	return bpf_map_lookup_elem(&exit_stacks, &key);
 }
 
-/** Copies the stack of @task, the current task, which ends; not of processes that are not unwound yet. */
-static __always_inline void save_exit_stack(struct task_struct *task)
+/** Copies the stack of @task, the current_task(), which ends; not of a process without an entry, which is not unwound yet. */
+static __always_inline void save_exit_stack(struct task_struct *task, bool has_entry)
 {
 	struct exit_stack *saved = exit_stack_get();
-	__u32 pid = task_process_number(task);
 	__u64 words[WINDOW_WORDS], sp;
 
 	if (!saved)
 		return;
 	saved->thread = 0;
-	if (!BPF_CORE_READ(task, mm) || !bpf_map_lookup_elem(&processes, &pid) ||
+	if (!has_entry || !TASK_READ(task, mm) ||
 	    bpf_probe_read_kernel(&sp, sizeof(sp), task_saved_registers(task) + 8 * SAVED_SP) ||
 	    bpf_probe_read_user(words, sizeof(words), (const void *)sp))
 		return;

@@ -28,8 +28,7 @@ static __always_inline void begin_record(struct unwind_state *state, struct task
 	record->value = value;
 	record->pid = pid;
 	record->tid = current_thread_number(task);
-	record->identity.start_time_ns = TASK_READ(leader, start_time);
-	record->identity.exec_id = TASK_READ(leader, self_exec_id);
+	record->identity = current_identity(leader);
 	record->cpu = bpf_get_smp_processor_id();
 	record->word_count = 0;
 	record->label_bytes = 0;

@@ -100,6 +100,17 @@ static __always_inline struct process_identity leader_identity(struct task_struc
 	return identity;
 }
 
+/* leader_identity() of the leader of current_task(). */
+static __always_inline struct process_identity current_identity(struct task_struct *leader)
+{
+	struct process_identity identity = {
+		.start_time_ns = TASK_READ(leader, start_time),
+		.exec_id = TASK_READ(leader, self_exec_id),
+	};
+
+	return identity;
+}
+
 /*
  * True if the process of @task, whose leader is @leader, is a fork of @parent without an exec of its own, and
  * @parent still runs the same program. Every exec opens its program's file again, so two processes with the same

@@ -7,7 +7,7 @@
 
 #include "ebpf/abi/slab.h"
 
-enum { RULE_TEXT_MAX_BYTES = 240 };
+enum { RULE_TEXT_MAX_BYTES = 256 };
 
 /**
  * Writes @rule as in "cfa=sp+16 ra=cfa-8 fp=cfa-16"; registers by DWARF number except sp and fp,

@@ -229,7 +229,10 @@ int side_band_create(struct side_band **out)
 		.sample_id_all = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
-		/* Without mmap_data, only executable mappings are reported. */
+		/*
+		 * Without mmap_data, only executable mappings are reported. The kernel adds records of tasks that begin
+		 * and end, whether they are wanted or not.
+		 */
 		.mmap = 1,
 		.mmap2 = 1,
 		.ksymbol = 1,
@@ -317,14 +320,19 @@ static uint32_t drain_ring(struct side_band *side_band, struct perf_ring *ring,
 {
 	uint64_t end = perf_ring_end(ring);
 	const struct perf_event_header *record;
+	uint64_t record_count = 0, bytes = 0;
 	uint32_t count = 0;
 
 	/* Records of an earlier round may have been handled already. */
 	side_band->last.size = 0;
 	while ((record = perf_ring_next(ring, end, &side_band->scratch))) {
+		record_count++;
+		bytes += record->size;
 		count += take_record(side_band, record, handler);
 		perf_ring_advance(ring, record);
 	}
+	metrics_add(METRIC_SIDE_BAND_RECORDS, record_count);
+	metrics_add(METRIC_SIDE_BAND_READ, bytes);
 	return count + hand_out_repeated(&side_band->last, handler);
 }
 

@@ -6,8 +6,8 @@
  * include/uapi/linux/perf_event.h, with sample_id_all and PERF_SAMPLE_TIME: the last 8 bytes of every record
  * are its time.
  *
- * Owned by the ring thread once an event reader has it. Counts events in METRIC_SIDE_BAND_EVENTS, and lost ones
- * in METRIC_SIDE_BAND_LOST.
+ * Owned by the ring thread once an event reader has it. Counts what the kernel writes in METRIC_SIDE_BAND_RECORDS and
+ * METRIC_SIDE_BAND_READ, events in METRIC_SIDE_BAND_EVENTS, and lost ones in METRIC_SIDE_BAND_LOST.
  */
 #ifndef AGENT_TRACING_SIDE_BAND_H
 #define AGENT_TRACING_SIDE_BAND_H

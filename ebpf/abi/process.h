@@ -87,7 +87,7 @@ enum process_event_type {
 	/** A sample hit an address outside the process's known mappings. */
 	PROCESS_EVENT_UNKNOWN_ADDRESS = 2,
 	PROCESS_EVENT_EXEC = 3,
-	/** The last thread of the process is gone. */
+	/** The last thread of the process is gone. Not sent for a fork without an exec of its own that was not sampled. */
 	PROCESS_EVENT_EXIT = 4,
 };
 

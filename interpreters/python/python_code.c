@@ -361,7 +361,7 @@ static int get_code(struct python_code_cache *cache, struct remote_memory *memor
 		    struct code_key *key, const struct python_code **code)
 {
 	const struct python_code *found = key->object ? object_cache_get(&cache->codes, key) : NULL;
-	struct python_code *made;
+	struct python_code *made = NULL;
 	size_t bytes = 0;
 	int err;
 

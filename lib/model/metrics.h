@@ -36,7 +36,9 @@
 	X(TRACE_CACHE_HITS, SUM, "samples", "samples whose trace was in the cache") \
 	X(TRACES_CONVERTED, SUM, "traces", "raw traces converted") \
 	X(PROCESS_EVENTS_RECEIVED, SUM, "events", "process events read") \
-	X(SIDE_BAND_EVENTS, SUM, "events", "mapping records read") \
+	X(SIDE_BAND_RECORDS, SUM, "events", "records in the side-band's rings") \
+	X(SIDE_BAND_READ, SUM, "bytes", "bytes of the records in the side-band's rings") \
+	X(SIDE_BAND_EVENTS, SUM, "events", "mapping records read, of equal ones in a row the first and the last") \
 	X(SIDE_BAND_LOST, SUM, "events", "side-band records that the kernel reported lost") \
 	X(MAPPINGS_REPLACED, SUM, "events", "mapping records with another file at the addresses of an earlier one") \
 	X(PROCESSES, STATE, "processes", "processes known now") \

@@ -5,6 +5,7 @@
  */
 #include "agent/tracing/event_reader.h"
 
+#include <bpf/bpf.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -95,8 +96,8 @@ static int set_up(void **state)
 	return 0;
 }
 
-/* In the test itself and not in set_up(), since it may skip. */
-static struct session *start(void **state)
+/* In the test itself and not in set_up(), since it may skip. Nothing is sampled. */
+static struct session *start_without_samples(void **state)
 {
 	struct session *session = *state;
 	struct bpf_loader_options options = live_options();
@@ -112,6 +113,13 @@ static struct session *start(void **state)
 					     &handler, &session->reader),
 			 0);
 	assert_int_equal(event_reader_start(session->reader), 0);
+	return session;
+}
+
+static struct session *start(void **state)
+{
+	struct session *session = start_without_samples(state);
+
 	assert_int_equal(perf_sampler_enable(session->sampler), 0);
 	return session;
 }
@@ -195,6 +203,47 @@ static void exec_and_exit_are_told_at_once(void **state)
 	assert_true(find(session, KIND_PROCESS_EVENT, (uint32_t)child, PROCESS_EVENT_EXEC) >= 0);
 	assert_true(find(session, KIND_PROCESS_EVENT, (uint32_t)child, PROCESS_EVENT_EXIT) >
 		    find(session, KIND_PROCESS_EVENT, (uint32_t)child, PROCESS_EVENT_EXEC));
+}
+
+/* A child that ends when @end_pipe is closed. */
+static pid_t waiting_child(const int end_pipe[2])
+{
+	pid_t child = fork();
+	char byte;
+
+	if (child)
+		return child;
+	close(end_pipe[1]);
+	(void)!read(end_pipe[0], &byte, 1);
+	_exit(0);
+}
+
+/* User space knows a fork that runs its parent's program only if it was sampled. */
+static void the_end_of_a_fork_is_an_event_only_if_user_space_may_know_it(void **state)
+{
+	struct session *session = start_without_samples(state);
+	const struct bpf_fds *fds = bpf_loader_fds(session->loader);
+	const struct process_entry entry = { 0 };
+	const struct notified notified = { 0 };
+	pid_t unknown, published, reported;
+	int end_pipe[2];
+
+	assert_int_equal(pipe(end_pipe), 0);
+	unknown = waiting_child(end_pipe);
+	published = waiting_child(end_pipe);
+	reported = waiting_child(end_pipe);
+	assert_int_equal(bpf_map_update_elem(fds->processes, &published, &entry, BPF_ANY), 0);
+	assert_int_equal(bpf_map_update_elem(fds->notified, &reported, &notified, BPF_ANY), 0);
+	close(end_pipe[0]);
+	close(end_pipe[1]);
+	waitpid(unknown, NULL, 0);
+	waitpid(published, NULL, 0);
+	waitpid(reported, NULL, 0);
+	stop(session);
+	assert_true(find(session, KIND_PROCESS_EVENT, (uint32_t)published, PROCESS_EVENT_EXIT) >=
+		    0);
+	assert_true(find(session, KIND_PROCESS_EVENT, (uint32_t)reported, PROCESS_EVENT_EXIT) >= 0);
+	assert_int_equal(find(session, KIND_PROCESS_EVENT, (uint32_t)unknown, 0), -1);
 }
 
 /* Makes an executable mapping every few milliseconds, and computes in between. */
@@ -362,6 +411,7 @@ int main(void)
 		cmocka_unit_test(records_of_an_unknown_origin_are_told),
 		LIVE_TEST(a_busy_process_is_seen_by_samples_and_a_process_event),
 		LIVE_TEST(exec_and_exit_are_told_at_once),
+		LIVE_TEST(the_end_of_a_fork_is_an_event_only_if_user_space_may_know_it),
 		LIVE_TEST(a_mapping_is_handed_out_before_the_samples_taken_after_it),
 		LIVE_TEST(without_a_thread_a_drain_hands_out_all),
 	};
