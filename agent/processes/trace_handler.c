@@ -25,7 +25,7 @@
 enum {
 	/* Limit of executables whose rows one unwind may use. */
 	LENT_ROWS_MAX = 256,
-	/* About 6 MB if every sample has a whole stack copy; 12 MB if they are forks' with 3,000 frames. */
+	/* About 14 MB if every sample has the largest stack copy; 12 MB if they are forks' with 3,000 frames. */
 	DEFERRED_SAMPLES_MAX = 256,
 	/* Limits of waiting samples whose unwind is to be continued, of all processes and of one. */
 	RESUMED_SAMPLES_MAX = DEFERRED_SAMPLES_MAX / 2,
