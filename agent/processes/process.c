@@ -28,10 +28,31 @@ struct mapping_table *mapping_table_create(const struct mapping_row *rows, uint3
 
 	if (!table)
 		return NULL;
-	table->references = 1;
-	table->count = count;
+	*table = (struct mapping_table){ .references = 1, .count = count };
 	if (bytes)
 		memcpy(table->rows, rows, bytes);
+	return table;
+}
+
+struct mapping_table *mapping_table_create_read(const struct mapping_row *rows,
+						const struct mapped_file *files, uint32_t count,
+						uint64_t read_end_ns)
+{
+	size_t row_bytes = count * sizeof(*rows), file_bytes = count * sizeof(*files);
+	struct mapping_table *table = malloc(sizeof(*table) + row_bytes + file_bytes);
+
+	if (!table)
+		return NULL;
+	*table = (struct mapping_table){
+		.references = 1,
+		.count = count,
+		.read_end_ns = read_end_ns,
+		.files = (const struct mapped_file *)(table->rows + count),
+	};
+	if (count) {
+		memcpy(table->rows, rows, row_bytes);
+		memcpy(table->rows + count, files, file_bytes);
+	}
 	return table;
 }
 
@@ -317,6 +338,24 @@ static uint32_t first_row_above(const struct mapping_table *table, uint64_t addr
 	return low;
 }
 
+/*
+ * Whether the row was read from the maps after the mapping of @range had been made, and is that very mapping. The file was opened
+ * after the maps were read, so its content is not older.
+ */
+static bool is_row_of(const struct mapping_table *table, uint32_t row,
+		      const struct mapped_range *range)
+{
+	const struct mapped_file *file = &range->file;
+
+	if (range->time_ns >= table->read_end_ns || !table->files || !file->inode)
+		return false;
+	return file->inode == table->files[row].inode &&
+	       file->device_major == table->files[row].device_major &&
+	       file->device_minor == table->files[row].device_minor &&
+	       file->origin == table->files[row].origin && range->start <= table->rows[row].start &&
+	       range->end >= table->rows[row].start;
+}
+
 /* Marks files of @table in @range as stale from the range's time on; returns whether there are any. */
 static bool mark_stale(struct process *process, const struct mapping_table *table,
 		       const struct mapped_range *range, uint64_t until_ns)
@@ -327,7 +366,7 @@ static bool mark_stale(struct process *process, const struct mapping_table *tabl
 	for (uint32_t i = first_row_above(table, range->start);
 	     i < table->count && table->rows[i].start < range->end; i++) {
 		stale.executable_id = table->rows[i].executable_id;
-		if (stale.executable_id < EXECUTABLE_ID_FIRST)
+		if (stale.executable_id < EXECUTABLE_ID_FIRST || is_row_of(table, i, range))
 			continue;
 		has_any = true;
 		if (range->time_ns < until_ns)
@@ -492,19 +531,26 @@ static enum mapping_news note_mapping(struct process *process, const struct mapp
 	return replaces ? MAPPING_REPLACED : MAPPING_ADDED;
 }
 
-enum mapping_news process_table_note_mapping(struct process_table *table, uint32_t pid,
-					     uint64_t start, uint64_t length, uint64_t time_ns)
+enum mapping_news process_table_note_mapping(struct process_table *table,
+					     const struct side_band_event *mapping)
 {
+	const uint64_t start = mapping->start, end = start + mapping->length;
 	const struct mapped_range range = {
 		.start = start,
-		.end = start + length < start ? UINT64_MAX : start + length,
-		.time_ns = time_ns,
+		.end = end < start ? UINT64_MAX : end,
+		.time_ns = mapping->time_ns,
+		.file = {
+			.inode = mapping->inode,
+			.device_major = mapping->device_major,
+			.device_minor = mapping->device_minor,
+			.origin = start - mapping->offset,
+		},
 	};
 	enum mapping_news news = MAPPING_KNOWN;
 	struct process *process;
 
 	pthread_mutex_lock(&table->lock);
-	process = hash_map_get_pointer(&table->processes, pid);
+	process = hash_map_get_pointer(&table->processes, mapping->pid);
 	if (process)
 		news = note_mapping(process, &range);
 	pthread_mutex_unlock(&table->lock);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Samples of processes that are not known yet, in the trace handler. */
+#include "agent/processes/tests/mapping_news.h"
 #include "agent/processes/tests/trace_handler_fixture.h"
 
 static struct deferred_sample make_first(uint64_t exec_id, uint64_t time_ns)
@@ -160,7 +161,7 @@ static void a_deferred_sample_waits_for_rows_and_for_mappings_on_their_way(void 
 	assert_int_equal(fixture->unwind_count, 1);
 	assert_int_equal(fixture->reporter.count, 0);
 	load_rows(fixture);
-	process_table_note_mapping(&fixture->table, 7, 0x8000, 0x1000, 3000);
+	note_mapping(&fixture->table, 7, 0x8000, 0x1000, 3000);
 	trace_handler_tick(fixture->handler, now_ns);
 	assert_int_equal(fixture->unwind_count, 1);
 	sync_rows(fixture, process, 0x1000, false, 3500);
