@@ -73,6 +73,33 @@ bool mapping_table_equal(const struct mapping_table *a, const struct mapping_tab
 	return a && a->count == b->count && !memcmp(a->rows, b->rows, a->count * sizeof(*a->rows));
 }
 
+struct mapping_table *mapping_table_intersect(const struct mapping_table *a,
+					      const struct mapping_table *b)
+{
+	struct mapping_table *both = calloc(1, sizeof(*both) + a->count * sizeof(*both->rows));
+	uint32_t k = 0;
+
+	if (!both)
+		return NULL;
+	both->references = 1;
+	for (uint32_t i = 0; i < a->count; i++) {
+		struct mapping_row row = a->rows[i];
+
+		while (k < b->count && b->rows[k].end <= row.start)
+			k++;
+		if (k == b->count)
+			break;
+		/* Where a row of one is in several parts in the other, the first is enough. */
+		if (b->rows[k].start >= row.end || b->rows[k].executable_id != row.executable_id ||
+		    b->rows[k].bias != row.bias)
+			continue;
+		row.start = row.start > b->rows[k].start ? row.start : b->rows[k].start;
+		row.end = row.end < b->rows[k].end ? row.end : b->rows[k].end;
+		both->rows[both->count++] = row;
+	}
+	return both;
+}
+
 bool mapping_table_loses(const struct mapping_table *before, const struct mapping_table *after)
 {
 	uint32_t k = 0;
@@ -131,6 +158,7 @@ static void process_free(struct process *process)
 	mapping_table_unref(process->table);
 	mapping_table_unref(process->next_table);
 	mapping_table_unref(process->previous_table);
+	mapping_table_unref(process->lasting_table);
 	mapping_table_unref(process->parent_table);
 	runtime_set_unref(process->runtimes);
 	process_info_unref(process->info);
@@ -414,9 +442,22 @@ void process_table_note_parent_rows(struct process_table *table, struct process 
 	pthread_mutex_unlock(&table->lock);
 }
 
+/* The rows that last over the sync that loses some; NULL if there are none. Only the sync thread changes the tables. */
+static struct mapping_table *find_lasting(const struct process *process, uint64_t now_ns)
+{
+	const struct mapping_table *before = process->table, *after = process->next_table;
+
+	/* Samples from before the last loss may still wait. */
+	if (process->lost_ns && now_ns < process->lost_ns + STALE_MEMORY_NS)
+		before = process->lasting_table;
+	return before && after ? mapping_table_intersect(before, after) : NULL;
+}
+
 void process_table_finish_sync(struct process_table *table, struct process *process,
 			       enum process_state state, bool lost_rows, uint64_t now_ns)
 {
+	struct mapping_table *lasting = lost_rows ? find_lasting(process, now_ns) : NULL;
+
 	pthread_mutex_lock(&table->lock);
 	process->state = state;
 	process->synced_ns = now_ns;
@@ -433,6 +474,8 @@ void process_table_finish_sync(struct process_table *table, struct process *proc
 	if (lost_rows) {
 		process->generation = ++table->last_generation;
 		process->lost_ns = now_ns;
+		mapping_table_unref(process->lasting_table);
+		process->lasting_table = lasting;
 	}
 	for (uint32_t i = 0; i < process->stale_count; i++)
 		if (closes_with_this_sync(process, &process->stale[i]))
@@ -584,6 +627,7 @@ bool process_table_view(struct process_table *table, uint32_t pid,
 			const struct process_identity *identity, uint64_t time_ns,
 			struct process_view *view)
 {
+	struct mapping_table *rows;
 	struct process *process;
 
 	view->process = NULL;
@@ -619,8 +663,9 @@ bool process_table_view(struct process_table *table, uint32_t pid,
 	view->generation = process->generation;
 	view->runtimes = runtime_set_ref(process->runtimes);
 	view->info = process->info;
-	if (process->table)
-		view->rows = mapping_table_ref(process->table);
+	rows = view->has_lost_rows ? process->lasting_table : process->table;
+	if (rows)
+		view->rows = mapping_table_ref(rows);
 	for (uint32_t i = 0; i < process->stale_count; i++)
 		if (process->stale[i].from_ns <= time_ns && time_ns <= process->stale[i].until_ns)
 			view->stale[view->stale_count++] = process->stale[i];

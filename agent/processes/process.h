@@ -66,6 +66,10 @@ void mapping_table_unref(struct mapping_table *table);
 /** Whether both have the same rows; false if @a is NULL. */
 bool mapping_table_equal(const struct mapping_table *a, const struct mapping_table *b);
 
+/** The parts of rows that both have, made anew; NULL without memory. */
+struct mapping_table *mapping_table_intersect(const struct mapping_table *a,
+					      const struct mapping_table *b);
+
 /** Whether an address that a row of @before (or NULL) covers has no row or a different one in @after. */
 bool mapping_table_loses(const struct mapping_table *before, const struct mapping_table *after);
 
@@ -193,8 +197,12 @@ struct process {
 	uint64_t ended_ns;
 	/** Part of the key of cached traces: a new number whenever a mapping is removed or changed. */
 	uint64_t generation;
-	/** End of the last reading that found a mapping removed or changed. */
+	/**
+	 * End of the last reading that found a mapping removed or changed, and the rows that no reading since then or in the
+	 * seconds before has found so.
+	 */
 	uint64_t lost_ns;
+	struct mapping_table *lasting_table;
 	uint64_t last_sample_ns;
 	uint64_t synced_ns;
 	uint32_t references;
@@ -327,8 +335,8 @@ struct process_view {
 	uint64_t synced_ns;
 	bool is_outdated;
 	/**
-	 * A mapping was, or may have been, removed or changed since the sample was taken, so the rows may
-	 * differ from those at that time.
+	 * A mapping was, or may have been, removed or changed since the sample was taken. The rows are those that were there all
+	 * the time, if any.
 	 */
 	bool has_lost_rows;
 	bool is_settled;

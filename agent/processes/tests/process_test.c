@@ -313,6 +313,55 @@ static void too_many_stale_executables_make_everything_stale(void **state)
 	deinit_with(&table, process);
 }
 
+static void samples_from_before_a_loss_see_the_rows_that_last(void **state)
+{
+	const struct mapping_row first[] = {
+		{ .start = 0x1000, .end = 0x3000, .executable_id = ID(1) },
+		{ .start = 0x4000, .end = 0x5000, .executable_id = ID(2) },
+		{ .start = 0x6000, .end = 0x7000, .executable_id = ID(3) },
+		{ .start = 0x8000, .end = 0x9000, .executable_id = ID(4) },
+	};
+	const struct mapping_row second[] = {
+		{ .start = 0x2000, .end = 0x4000, .executable_id = ID(1) },
+		{ .start = 0x4000, .end = 0x5000, .executable_id = ID(2), .bias = 0x1000 },
+		{ .start = 0x6000, .end = 0x7000, .executable_id = ID(5) },
+		{ .start = 0x8000, .end = 0x9000, .executable_id = ID(4) },
+	};
+	struct process_identity identity = identity_of(100, 1);
+	struct process_table table;
+	struct process_view view;
+	struct process *process;
+
+	(void)state;
+	process_table_init(&table);
+	process = add(&table, 7, 100, 1, 1000);
+	sync_rows(&table, process, 1000, 1001, mapping_table_create(first, 4), false);
+	sync_rows(&table, process, 2000, 2001, mapping_table_create(second, 4), true);
+	process_table_view(&table, 7, &identity, 1500, &view);
+	assert_true(view.has_lost_rows);
+	assert_int_equal(view.rows->count, 2);
+	assert_int_equal(view.rows->rows[0].start, 0x2000);
+	assert_int_equal(view.rows->rows[0].end, 0x3000);
+	assert_int_equal(view.rows->rows[1].executable_id, ID(4));
+	process_view_release(&table, &view);
+	process_table_view(&table, 7, &identity, 2001, &view);
+	assert_false(view.has_lost_rows);
+	assert_int_equal(view.rows->count, 4);
+	process_view_release(&table, &view);
+	/* Rows that were lost and are back have not lasted. */
+	sync_rows(&table, process, 3000, 3001, mapping_table_create(first, 4), true);
+	process_table_view(&table, 7, &identity, 1500, &view);
+	assert_int_equal(view.rows->count, 2);
+	process_view_release(&table, &view);
+	/* Samples are handled within seconds. */
+	sync_rows(&table, process, 20 * NS_PER_SECOND, 20 * NS_PER_SECOND,
+		  mapping_table_create(first + 1, 3), true);
+	process_table_view(&table, 7, &identity, 19 * NS_PER_SECOND, &view);
+	assert_int_equal(view.rows->count, 3);
+	process_view_release(&table, &view);
+	deinit_with(&table, process);
+}
+
 static void the_generation_changes_only_when_rows_are_lost(void **state)
 {
 	struct process_table table;
@@ -466,6 +515,7 @@ int main(void)
 		cmocka_unit_test(what_is_mapped_over_twice_stays_stale_until_it_is_read_again),
 		cmocka_unit_test(news_of_a_mapping_that_was_read_already_needs_no_sync),
 		cmocka_unit_test(too_many_stale_executables_make_everything_stale),
+		cmocka_unit_test(samples_from_before_a_loss_see_the_rows_that_last),
 		cmocka_unit_test(the_generation_changes_only_when_rows_are_lost),
 		cmocka_unit_test(rows_are_settled_unless_another_program_was_heard_of),
 		cmocka_unit_test(what_is_added_after_its_successor_was_heard_of_is_superseded),
