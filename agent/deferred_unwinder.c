@@ -18,13 +18,27 @@ struct deferred_unwinder {
 	uint64_t stack_start;
 };
 
+/* Whether one of the @size bytes at @offset is in a page that is not in the copy. */
+static bool is_missing(const struct deferred_unwinder *deferred, uint64_t offset, size_t size)
+{
+	uint64_t in_page = deferred->stack_start % DEFERRED_PAGE_BYTES;
+	uint64_t first = (in_page + offset) / DEFERRED_PAGE_BYTES;
+	uint64_t last = (in_page + offset + size - 1) / DEFERRED_PAGE_BYTES;
+
+	for (uint64_t page = first; page <= last; page++)
+		if (deferred->sample->missing_pages >> page & 1)
+			return true;
+	return false;
+}
+
 static int read_stack_copy(void *context, uint64_t address, void *bytes, size_t size)
 {
 	const struct deferred_unwinder *deferred = context;
 	uint64_t offset = address - deferred->stack_start,
 		 stack_bytes = deferred->sample->stack_bytes;
 
-	if (offset >= stack_bytes || size > stack_bytes - offset)
+	if (!size || offset >= stack_bytes || size > stack_bytes - offset ||
+	    is_missing(deferred, offset, size))
 		return -EFAULT;
 	memcpy(bytes, deferred->sample->stack + offset, size);
 	return 0;

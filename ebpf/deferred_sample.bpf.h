@@ -9,12 +9,14 @@
 #include "ebpf/maps.bpf.h"
 #include "ebpf/safe_reads.bpf.h"
 #include "ebpf/state.bpf.h"
+#include "ebpf/task.bpf.h"
 
 enum {
-	STACK_CHUNK_BYTES = 256,
-	STACK_CHUNK_MIN_BYTES = 8,
-	/* Whole chunks, and the attempts with smaller and smaller parts of one. */
-	STACK_READS_MAX = DEFERRED_STACK_MAX_BYTES / STACK_CHUNK_BYTES + 10,
+	/* A chunk begins at a multiple of its size, so it is in one page. */
+	STACK_CHUNK_BYTES = 128,
+	STACK_CHUNKS_MAX = DEFERRED_STACK_MAX_BYTES / STACK_CHUNK_BYTES,
+	/* Bytes behind the end of a stack that are copied too. */
+	BEHIND_STACK_BYTES = 256,
 };
 
 /** Adds the registers to the record, which has the frames so far already. */
@@ -24,6 +26,8 @@ static __always_inline void begin_deferred_sample(struct unwind_state *state)
 		state->first.registers[i] = i < REGISTER_COUNT ? state->registers[i] : 0;
 	state->first.stack_bytes = 0;
 	state->first.below_bytes = 0;
+	state->first.missing_pages = 0;
+	state->first.reserved = 0;
 	state->first.unknown = 0;
 	state->first.frame_flags = state->frame_flags;
 	state->record_bytes = __builtin_offsetof(struct deferred_sample, stack);
@@ -38,7 +42,8 @@ static __always_inline bool may_be_resumed(const struct unwind_state *state)
 	return state->record.type == RECORD_TRACE &&
 	       (state->error == UNWIND_NOT_LOADED || state->error == UNWIND_NO_MAPPING) &&
 	       state->sp_known && !state->runtime_cell &&
-	       state->record.word_count >= RESUMED_FRAME_WORDS &&
+	       (state->error == UNWIND_NO_MAPPING ||
+		state->record.word_count >= RESUMED_FRAME_WORDS) &&
 	       state->record.word_count <= DEFERRED_MAX_WORDS - RESUMED_FRAME_WORDS &&
 	       !(state->record.flags & RECORD_PARENT_ENTRY);
 }
@@ -81,49 +86,62 @@ static __always_inline void begin_resumed_sample(struct unwind_state *state)
 	count(COUNTER_RESUMED);
 }
 
-/** Adds the part of the stack just below state->sp; false if it cannot be read. */
-static __always_inline bool add_stack_below(struct unwind_state *state)
+/*
+ * Limit of the copy from @start on, at most @max_bytes. A main thread's stack ends where the kernel put the arguments. Other
+ * threads' stacks end below their thread pointers in most C libraries. On another stack that distance is negative or large.
+ */
+static __always_inline __u32 stack_copy_limit(__u64 start, __u32 max_bytes)
 {
-	__u64 below[DEFERRED_BELOW_BYTES / 8];
+	struct task_struct *task = current_task();
+	__u64 end = TASK_READ(task, pid) == TASK_READ(task, tgid) ?
+			    BPF_CORE_READ(task, mm, start_stack) :
+			    read_thread_pointer();
+	__u64 bytes = end - start;
 
-	if (bpf_probe_read_user(below, sizeof(below), (const void *)(state->sp - sizeof(below))))
+	return bytes < max_bytes - BEHIND_STACK_BYTES ? bytes + BEHIND_STACK_BYTES : max_bytes;
+}
+
+static __always_inline void begin_stack_copy(struct unwind_state *state, __u32 max_bytes)
+{
+	__u64 start = (state->sp - DEFERRED_BELOW_BYTES) & ~(STACK_CHUNK_BYTES - 1ULL);
+
+	state->first.below_bytes = state->sp - start;
+	state->copy_start = start;
+	state->copied_bytes = 0;
+	state->copy_bytes = stack_copy_limit(start, max_bytes);
+}
+
+/*
+ * Adds the next chunk of the stack around state->sp; false if there is no more. It is read to the BPF stack first (see
+ * safe_reads.bpf.h). A page that is not there is left out: large frames have pages that nobody has used yet. All counts are
+ * in the state, where the verifier does not know their values; else it would follow every combination.
+ */
+static __always_inline bool add_stack_chunk(struct unwind_state *state)
+{
+	__u64 chunk[STACK_CHUNK_BYTES / 8];
+	__u32 copied = state->copied_bytes;
+	__u64 address = state->copy_start + copied;
+	__u64 *destination = (__u64 *)state->first.stack + copied / 8;
+
+	if (copied >= state->copy_bytes || copied > DEFERRED_STACK_MAX_BYTES - STACK_CHUNK_BYTES)
 		return false;
-	__builtin_memcpy(state->first.stack, below, sizeof(below));
-	state->first.below_bytes = sizeof(below);
-	state->first.stack_bytes = sizeof(below);
+	if (bpf_probe_read_user(chunk, sizeof(chunk), (const void *)address)) {
+		__u64 page = address / DEFERRED_PAGE_BYTES;
+
+		state->first.missing_pages |=
+			1 << ((page - state->copy_start / DEFERRED_PAGE_BYTES) % 32);
+		state->copied_bytes =
+			copied + DEFERRED_PAGE_BYTES - (__u32)address % DEFERRED_PAGE_BYTES;
+		return true;
+	}
+	__builtin_memcpy(destination, chunk, sizeof(chunk));
+	state->copied_bytes = copied + STACK_CHUNK_BYTES;
+	state->first.stack_bytes = copied + STACK_CHUNK_BYTES;
 	return true;
 }
 
-/**
- * Adds the stack around state->sp, as far as it can be read. It is read to the BPF stack first (see
- * safe_reads.bpf.h), in chunks that become smaller once a read fails, since a stack rarely ends at the
- * end of a chunk. Both counts are in the state, where the verifier does not know their values; else it
- * would follow every combination.
- */
-static __always_inline void add_stack_copy(struct unwind_state *state)
+static __always_inline void end_stack_copy(struct unwind_state *state)
 {
-	__u64 chunk[STACK_CHUNK_BYTES / 8];
-	__u64 start = state->sp;
-
-	if (add_stack_below(state))
-		start -= DEFERRED_BELOW_BYTES;
-	state->chunk_bytes = STACK_CHUNK_BYTES;
-	for (int i = 0; i < STACK_READS_MAX; i++) {
-		__u32 copied = state->first.stack_bytes, chunk_bytes = state->chunk_bytes;
-		__u64 *destination = (__u64 *)state->first.stack + copied / 8;
-
-		if (copied > DEFERRED_STACK_MAX_BYTES - STACK_CHUNK_BYTES)
-			break;
-		if (chunk_bytes < STACK_CHUNK_MIN_BYTES || chunk_bytes > STACK_CHUNK_BYTES)
-			break;
-		if (bpf_probe_read_user(chunk, chunk_bytes, (const void *)(start + copied))) {
-			state->chunk_bytes = chunk_bytes / 2;
-			continue;
-		}
-		/* The part that was not read is overwritten by the next chunk, or cut off. */
-		__builtin_memcpy(destination, chunk, sizeof(chunk));
-		state->first.stack_bytes = copied + chunk_bytes;
-	}
 	state->record_bytes =
 		__builtin_offsetof(struct deferred_sample, stack) + state->first.stack_bytes;
 }

@@ -75,6 +75,7 @@ struct file;
 struct mm_struct {
 	unsigned long exec_vm;
 	unsigned long start_code;
+	unsigned long start_stack;
 	struct file *exe_file;
 };
 

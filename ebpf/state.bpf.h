@@ -156,8 +156,10 @@ struct unwind_state {
 
 	/** Size of the record, to be sent. */
 	__u32 record_bytes;
-	/** Size of the next read of the stack for a deferred sample. */
-	__u32 chunk_bytes;
+	/** The copy of the stack for a deferred sample: its limit, how far it is, and the address of its first byte. */
+	__u32 copy_bytes;
+	__u32 copied_bytes;
+	__u64 copy_start;
 	/** The record for the ring. */
 	union {
 		struct trace_record record;

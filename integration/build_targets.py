@@ -150,6 +150,7 @@ TARGETS = {target.name: target for target in [
        needs=["libcallee.so"]),
     _c("deep", "deep"),
     _c("jit", "jit"),
+    _c("jit_module", "jit", "-DMODULE"),
     _c("threads", "threads"),
     _c("threads_static", "threads", "-static"),
     _c("thread_loop", "thread_loop"),

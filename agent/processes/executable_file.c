@@ -69,6 +69,9 @@ int executable_file_identify(int fd, struct binary *binary, struct program_facts
 	err = elf_image_init_fd(&image, fd);
 	if (err)
 		return err;
+	/* Its runtime maps its code, such as wasmtime does with modules that were compiled before (.cwasm). */
+	if (!image.segment_count)
+		return fail(-EOPNOTSUPP, "the ELF file has no segments");
 	err = file_id_of_file(fd, &found.file_id);
 	if (err)
 		return err;

@@ -20,8 +20,8 @@ struct delta_cache;
 /**
  * Reads the headers of @fd: fills *@binary except executable_id, fd and path, and *@segments with the program
  * headers alone (freed by elf_image_deinit()). If the file has facts about itself, *@facts is filled and the
- * binary points to it. -EOPNOTSUPP if it is no ELF file for this kind of machine, -EBADMSG if it is damaged, or
- * an error of the file system.
+ * binary points to it. -EOPNOTSUPP if it is no ELF file for this kind of machine, or has no segments;
+ * -EBADMSG if it is damaged, or an error of the file system.
  */
 int executable_file_identify(int fd, struct binary *binary, struct program_facts *facts,
 			     struct elf_image *segments);

@@ -28,10 +28,31 @@ struct mapping_table *mapping_table_create(const struct mapping_row *rows, uint3
 
 	if (!table)
 		return NULL;
-	table->references = 1;
-	table->count = count;
+	*table = (struct mapping_table){ .references = 1, .count = count };
 	if (bytes)
 		memcpy(table->rows, rows, bytes);
+	return table;
+}
+
+struct mapping_table *mapping_table_create_read(const struct mapping_row *rows,
+						const struct mapped_file *files, uint32_t count,
+						uint64_t read_end_ns)
+{
+	size_t row_bytes = count * sizeof(*rows), file_bytes = count * sizeof(*files);
+	struct mapping_table *table = malloc(sizeof(*table) + row_bytes + file_bytes);
+
+	if (!table)
+		return NULL;
+	*table = (struct mapping_table){
+		.references = 1,
+		.count = count,
+		.read_end_ns = read_end_ns,
+		.files = (const struct mapped_file *)(table->rows + count),
+	};
+	if (count) {
+		memcpy(table->rows, rows, row_bytes);
+		memcpy(table->rows + count, files, file_bytes);
+	}
 	return table;
 }
 
@@ -50,6 +71,33 @@ void mapping_table_unref(struct mapping_table *table)
 bool mapping_table_equal(const struct mapping_table *a, const struct mapping_table *b)
 {
 	return a && a->count == b->count && !memcmp(a->rows, b->rows, a->count * sizeof(*a->rows));
+}
+
+struct mapping_table *mapping_table_intersect(const struct mapping_table *a,
+					      const struct mapping_table *b)
+{
+	struct mapping_table *both = calloc(1, sizeof(*both) + a->count * sizeof(*both->rows));
+	uint32_t k = 0;
+
+	if (!both)
+		return NULL;
+	both->references = 1;
+	for (uint32_t i = 0; i < a->count; i++) {
+		struct mapping_row row = a->rows[i];
+
+		while (k < b->count && b->rows[k].end <= row.start)
+			k++;
+		if (k == b->count)
+			break;
+		/* Where a row of one is in several parts in the other, the first is enough. */
+		if (b->rows[k].start >= row.end || b->rows[k].executable_id != row.executable_id ||
+		    b->rows[k].bias != row.bias)
+			continue;
+		row.start = row.start > b->rows[k].start ? row.start : b->rows[k].start;
+		row.end = row.end < b->rows[k].end ? row.end : b->rows[k].end;
+		both->rows[both->count++] = row;
+	}
+	return both;
 }
 
 bool mapping_table_loses(const struct mapping_table *before, const struct mapping_table *after)
@@ -110,6 +158,7 @@ static void process_free(struct process *process)
 	mapping_table_unref(process->table);
 	mapping_table_unref(process->next_table);
 	mapping_table_unref(process->previous_table);
+	mapping_table_unref(process->lasting_table);
 	mapping_table_unref(process->parent_table);
 	runtime_set_unref(process->runtimes);
 	process_info_unref(process->info);
@@ -317,6 +366,24 @@ static uint32_t first_row_above(const struct mapping_table *table, uint64_t addr
 	return low;
 }
 
+/*
+ * Whether the row was read from the maps after the mapping of @range had been made, and is that very mapping. The file was opened
+ * after the maps were read, so its content is not older.
+ */
+static bool is_row_of(const struct mapping_table *table, uint32_t row,
+		      const struct mapped_range *range)
+{
+	const struct mapped_file *file = &range->file;
+
+	if (range->time_ns >= table->read_end_ns || !table->files || !file->inode)
+		return false;
+	return file->inode == table->files[row].inode &&
+	       file->device_major == table->files[row].device_major &&
+	       file->device_minor == table->files[row].device_minor &&
+	       file->origin == table->files[row].origin && range->start <= table->rows[row].start &&
+	       range->end >= table->rows[row].start;
+}
+
 /* Marks files of @table in @range as stale from the range's time on; returns whether there are any. */
 static bool mark_stale(struct process *process, const struct mapping_table *table,
 		       const struct mapped_range *range, uint64_t until_ns)
@@ -327,7 +394,7 @@ static bool mark_stale(struct process *process, const struct mapping_table *tabl
 	for (uint32_t i = first_row_above(table, range->start);
 	     i < table->count && table->rows[i].start < range->end; i++) {
 		stale.executable_id = table->rows[i].executable_id;
-		if (stale.executable_id < EXECUTABLE_ID_FIRST)
+		if (stale.executable_id < EXECUTABLE_ID_FIRST || is_row_of(table, i, range))
 			continue;
 		has_any = true;
 		if (range->time_ns < until_ns)
@@ -375,9 +442,22 @@ void process_table_note_parent_rows(struct process_table *table, struct process 
 	pthread_mutex_unlock(&table->lock);
 }
 
+/* The rows that last over the sync that loses some; NULL if there are none. Only the sync thread changes the tables. */
+static struct mapping_table *find_lasting(const struct process *process, uint64_t now_ns)
+{
+	const struct mapping_table *before = process->table, *after = process->next_table;
+
+	/* Samples from before the last loss may still wait. */
+	if (process->lost_ns && now_ns < process->lost_ns + STALE_MEMORY_NS)
+		before = process->lasting_table;
+	return before && after ? mapping_table_intersect(before, after) : NULL;
+}
+
 void process_table_finish_sync(struct process_table *table, struct process *process,
 			       enum process_state state, bool lost_rows, uint64_t now_ns)
 {
+	struct mapping_table *lasting = lost_rows ? find_lasting(process, now_ns) : NULL;
+
 	pthread_mutex_lock(&table->lock);
 	process->state = state;
 	process->synced_ns = now_ns;
@@ -394,6 +474,8 @@ void process_table_finish_sync(struct process_table *table, struct process *proc
 	if (lost_rows) {
 		process->generation = ++table->last_generation;
 		process->lost_ns = now_ns;
+		mapping_table_unref(process->lasting_table);
+		process->lasting_table = lasting;
 	}
 	for (uint32_t i = 0; i < process->stale_count; i++)
 		if (closes_with_this_sync(process, &process->stale[i]))
@@ -492,19 +574,26 @@ static enum mapping_news note_mapping(struct process *process, const struct mapp
 	return replaces ? MAPPING_REPLACED : MAPPING_ADDED;
 }
 
-enum mapping_news process_table_note_mapping(struct process_table *table, uint32_t pid,
-					     uint64_t start, uint64_t length, uint64_t time_ns)
+enum mapping_news process_table_note_mapping(struct process_table *table,
+					     const struct side_band_event *mapping)
 {
+	const uint64_t start = mapping->start, end = start + mapping->length;
 	const struct mapped_range range = {
 		.start = start,
-		.end = start + length < start ? UINT64_MAX : start + length,
-		.time_ns = time_ns,
+		.end = end < start ? UINT64_MAX : end,
+		.time_ns = mapping->time_ns,
+		.file = {
+			.inode = mapping->inode,
+			.device_major = mapping->device_major,
+			.device_minor = mapping->device_minor,
+			.origin = start - mapping->offset,
+		},
 	};
 	enum mapping_news news = MAPPING_KNOWN;
 	struct process *process;
 
 	pthread_mutex_lock(&table->lock);
-	process = hash_map_get_pointer(&table->processes, pid);
+	process = hash_map_get_pointer(&table->processes, mapping->pid);
 	if (process)
 		news = note_mapping(process, &range);
 	pthread_mutex_unlock(&table->lock);
@@ -538,6 +627,7 @@ bool process_table_view(struct process_table *table, uint32_t pid,
 			const struct process_identity *identity, uint64_t time_ns,
 			struct process_view *view)
 {
+	struct mapping_table *rows;
 	struct process *process;
 
 	view->process = NULL;
@@ -573,8 +663,9 @@ bool process_table_view(struct process_table *table, uint32_t pid,
 	view->generation = process->generation;
 	view->runtimes = runtime_set_ref(process->runtimes);
 	view->info = process->info;
-	if (process->table)
-		view->rows = mapping_table_ref(process->table);
+	rows = view->has_lost_rows ? process->lasting_table : process->table;
+	if (rows)
+		view->rows = mapping_table_ref(rows);
 	for (uint32_t i = 0; i < process->stale_count; i++)
 		if (process->stale[i].from_ns <= time_ns && time_ns <= process->stale[i].until_ns)
 			view->stale[view->stale_count++] = process->stale[i];

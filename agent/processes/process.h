@@ -19,6 +19,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/hash_map.h"
 #include "lib/base/lru_cache.h"
+#include "lib/model/events.h"
 #include "lib/model/process_info.h"
 
 struct executable;
@@ -32,6 +33,14 @@ enum {
 	PROCESS_MAX_RECENT = 8,
 };
 
+/** The file of a mapping, and the address that its first byte has in the process. */
+struct mapped_file {
+	uint64_t inode;
+	uint32_t device_major;
+	uint32_t device_minor;
+	uint64_t origin;
+};
+
 /**
  * The rows of a process as the kernel side has them. A fork shares its parent's. Immutable, shared by reference
  * count (atomic).
@@ -39,16 +48,27 @@ enum {
 struct mapping_table {
 	unsigned int references;
 	uint32_t count;
+	/** End of the reading of the maps that the rows are made of, and the file of each row; 0 and NULL if not known. */
+	uint64_t read_end_ns;
+	const struct mapped_file *files;
 	struct mapping_row rows[];
 };
 
 /** NULL without memory. */
 struct mapping_table *mapping_table_create(const struct mapping_row *rows, uint32_t count);
+/** The same for rows of maps whose reading ended at @read_end_ns; one of @files for each row. */
+struct mapping_table *mapping_table_create_read(const struct mapping_row *rows,
+						const struct mapped_file *files, uint32_t count,
+						uint64_t read_end_ns);
 struct mapping_table *mapping_table_ref(struct mapping_table *table);
 void mapping_table_unref(struct mapping_table *table);
 
 /** Whether both have the same rows; false if @a is NULL. */
 bool mapping_table_equal(const struct mapping_table *a, const struct mapping_table *b);
+
+/** The parts of rows that both have, made anew; NULL without memory. */
+struct mapping_table *mapping_table_intersect(const struct mapping_table *a,
+					      const struct mapping_table *b);
 
 /** Whether an address that a row of @before (or NULL) covers has no row or a different one in @after. */
 bool mapping_table_loses(const struct mapping_table *before, const struct mapping_table *after);
@@ -94,6 +114,7 @@ struct mapped_range {
 	uint64_t start;
 	uint64_t end;
 	uint64_t time_ns;
+	struct mapped_file file;
 };
 
 enum process_state {
@@ -176,8 +197,12 @@ struct process {
 	uint64_t ended_ns;
 	/** Part of the key of cached traces: a new number whenever a mapping is removed or changed. */
 	uint64_t generation;
-	/** End of the last reading that found a mapping removed or changed. */
+	/**
+	 * End of the last reading that found a mapping removed or changed, and the rows that no reading since then or in the
+	 * seconds before has found so.
+	 */
 	uint64_t lost_ns;
+	struct mapping_table *lasting_table;
 	uint64_t last_sample_ns;
 	uint64_t synced_ns;
 	uint32_t references;
@@ -286,9 +311,9 @@ enum mapping_news {
 	MAPPING_REPLACED,
 };
 
-/** Ring. Notes that an executable mapping was made in @pid. */
-enum mapping_news process_table_note_mapping(struct process_table *table, uint32_t pid,
-					     uint64_t start, uint64_t length, uint64_t time_ns);
+/** Ring. Notes that an executable mapping was made in @pid: a SIDE_BAND_MAPPING. */
+enum mapping_news process_table_note_mapping(struct process_table *table,
+					     const struct side_band_event *mapping);
 
 /**
  * Ring. Notes that the program with @identity runs in @pid now. Earlier programs there are superseded, even if
@@ -310,8 +335,8 @@ struct process_view {
 	uint64_t synced_ns;
 	bool is_outdated;
 	/**
-	 * A mapping was, or may have been, removed or changed since the sample was taken, so the rows may
-	 * differ from those at that time.
+	 * A mapping was, or may have been, removed or changed since the sample was taken. The rows are those that were there all
+	 * the time, if any.
 	 */
 	bool has_lost_rows;
 	bool is_settled;

@@ -131,8 +131,7 @@ static void take_mapping(struct process_news *news, const struct side_band_event
 	};
 
 	/* An unknown process is read as a whole when it is needed. */
-	switch (process_table_note_mapping(news->table, mapping->pid, mapping->start,
-					   mapping->length, mapping->time_ns)) {
+	switch (process_table_note_mapping(news->table, mapping)) {
 	case MAPPING_KNOWN:
 		return;
 	case MAPPING_REPLACED:

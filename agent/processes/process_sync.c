@@ -45,6 +45,7 @@ enum {
 
 VECTOR_DEFINE(mapping_vector, struct process_mapping)
 VECTOR_DEFINE(row_vector, struct mapping_row)
+VECTOR_DEFINE(file_vector, struct mapped_file)
 
 void process_sync_init(struct process_sync *sync)
 {
@@ -234,16 +235,27 @@ static bool continues(const struct mapping_row *row, const struct process_mappin
 	       row->bias == row_bias(mapping);
 }
 
+static struct mapped_file file_of(const struct process_mapping *mapping)
+{
+	return (struct mapped_file){
+		.inode = mapping->inode,
+		.device_major = mapping->device_major,
+		.device_minor = mapping->device_minor,
+		.origin = mapping->start - mapping->offset,
+	};
+}
+
 /*
  * Neighbours of one file become one row. Over the limit, anonymous memory is left out first, which cannot be
  * unwound anyway, then the highest rows.
  */
 static struct mapping_table *make_rows(const struct process_mapping *mappings, uint32_t count,
-				       bool without_anonymous)
+				       uint64_t read_end_ns, bool without_anonymous)
 {
 	_cleanup_(row_vector_deinit) struct row_vector rows = { 0 };
+	_cleanup_(file_vector_deinit) struct file_vector files = { 0 };
 
-	if (row_vector_reserve(&rows, count + 1))
+	if (row_vector_reserve(&rows, count + 1) || file_vector_reserve(&files, count + 1))
 		return NULL;
 	for (uint32_t i = 0; i < count; i++) {
 		const struct process_mapping *mapping = &mappings[i];
@@ -261,12 +273,13 @@ static struct mapping_table *make_rows(const struct process_mapping *mappings, u
 					       .bias = row_bias(mapping),
 					       .executable_id = mapping->executable_id,
 				       });
+		file_vector_push(&files, file_of(mapping));
 	}
 	if (rows.count > PROCESS_MAX_MAPPINGS && !without_anonymous)
-		return make_rows(mappings, count, true);
+		return make_rows(mappings, count, read_end_ns, true);
 	if (rows.count > PROCESS_MAX_MAPPINGS)
 		rows.count = PROCESS_MAX_MAPPINGS;
-	return mapping_table_create(rows.items, rows.count);
+	return mapping_table_create_read(rows.items, files.items, rows.count, read_end_ns);
 }
 
 /* --- publishing --- */
@@ -459,7 +472,7 @@ static bool replay_rows(struct process_sync *sync, struct process *process)
 	for (uint32_t i = 0; i < count; i++)
 		if (!mappings[i].executable_id)
 			keep_known(sync, process, &mappings[i]);
-	rows = make_rows(mappings, count, false);
+	rows = make_rows(mappings, count, 0, false);
 	if (!rows) {
 		release_mappings(sync, mappings, count);
 		return false;
@@ -537,13 +550,14 @@ int process_sync_run(struct process_sync *sync, struct process *process,
 	struct proc_first_read first;
 	struct mapping_vector built = { 0 };
 	struct known_mappings known;
-	uint64_t begin_cpu_ns = cpu_ns(sync);
+	uint64_t begin_cpu_ns = cpu_ns(sync), read_end_ns;
 	int err;
 
 	metrics_add(METRIC_PROCESS_SYNCS, 1);
 	*has_changed = false;
 	process_table_begin_sync(sync->table, process, clock_monotonic_ns());
 	err = read_maps(sync, process, &maps, &first);
+	read_end_ns = clock_monotonic_ns();
 	if (err == -ESRCH)
 		return sync_gone(sync, process);
 	if (err)
@@ -554,7 +568,7 @@ int process_sync_run(struct process_sync *sync, struct process *process,
 		model = parent;
 	known = (struct known_mappings){ process, touched, model->mappings, model->mapping_count };
 	err = build_mappings(sync, process, &maps, &known, &built);
-	rows = err ? NULL : make_rows(built.items, built.count, false);
+	rows = err ? NULL : make_rows(built.items, built.count, read_end_ns, false);
 	if (!rows) {
 		release_mappings(sync, built.items, built.count);
 		return sync_failed(sync, process, err ? err : -ENOMEM);
@@ -602,7 +616,7 @@ void process_sync_identified(struct process_sync *sync, struct process *process,
 	if (mapping_set_bias(mapping))
 		return;
 	attachments_update(&sync->attachments, process, clock_monotonic_ns());
-	rows = make_rows(process->mappings, process->mapping_count, false);
+	rows = make_rows(process->mappings, process->mapping_count, 0, false);
 	if (rows)
 		replace_rows(sync, process, rows, PROCESS_SYNCED);
 }

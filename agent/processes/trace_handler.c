@@ -25,7 +25,7 @@
 enum {
 	/* Limit of executables whose rows one unwind may use. */
 	LENT_ROWS_MAX = 256,
-	/* About 6 MB if every sample has a whole stack copy; 12 MB if they are forks' with 3,000 frames. */
+	/* About 14 MB if every sample has the largest stack copy; 12 MB if they are forks' with 3,000 frames. */
 	DEFERRED_SAMPLES_MAX = 256,
 	/* Limits of waiting samples whose unwind is to be continued, of all processes and of one. */
 	RESUMED_SAMPLES_MAX = DEFERRED_SAMPLES_MAX / 2,
@@ -463,7 +463,7 @@ static uint32_t unwind_deferred(struct trace_handler *handler, const struct defe
 
 	if (sample->record.flags & RECORD_KERNEL_THREAD)
 		return count;
-	if (view->has_lost_rows) {
+	if (view->has_lost_rows && (!view->rows || !view->rows->count)) {
 		handler->words[count] = replaced_word();
 		return count + 1;
 	}
@@ -485,6 +485,11 @@ static uint32_t unwind_deferred(struct trace_handler *handler, const struct defe
 			handler->words[before] = replaced_word();
 			return before + 1;
 		}
+		/* A mapping that the process has no more, or has only since. */
+		if (view->has_lost_rows && !reached_end && count > before &&
+		    frame_kind(handler->words[count - 1]) == FRAME_ERROR &&
+		    frame_flags(handler->words[count - 1]) == UNWIND_NO_MAPPING)
+			handler->words[count - 1] = replaced_word();
 		if (reached_end)
 			*flags |= RECORD_REACHED_END;
 		return count;

@@ -159,6 +159,27 @@ static void the_end_of_the_stack_copy_ends_the_unwind(void **state)
 	assert_int_equal(frame_flags(words[4]), UNWIND_STACK_UNREADABLE);
 }
 
+static void a_page_that_is_missing_in_the_copy_is_not_read(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t stack[2 * DEFERRED_PAGE_BYTES / 8] = { BIAS + TEXT_START + 0x20 };
+	uint64_t words[TRACE_MAX_WORDS];
+	bool reached_end;
+
+	stack[1] = BIAS + TEXT_START + 0x90;
+	fixture->sample->missing_pages = 1 << 1;
+	assert_int_equal(unwind(fixture, BIAS + TEXT_START + 0x10, stack,
+				2 * DEFERRED_PAGE_BYTES / 8, words, &reached_end),
+			 6);
+	assert_true(reached_end);
+	fixture->sample->missing_pages = 1 << 0;
+	assert_int_equal(unwind(fixture, BIAS + TEXT_START + 0x10, stack,
+				2 * DEFERRED_PAGE_BYTES / 8, words, &reached_end),
+			 3);
+	assert_false(reached_end);
+	assert_int_equal(frame_flags(words[2]), UNWIND_STACK_UNREADABLE);
+}
+
 static void a_register_that_was_taken_from_below_the_stack_is_read(void **state)
 {
 	struct fixture *fixture = *state;
@@ -214,6 +235,8 @@ int main(void)
 						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(the_end_of_the_stack_copy_ends_the_unwind, set_up,
 						tear_down),
+		cmocka_unit_test_setup_teardown(a_page_that_is_missing_in_the_copy_is_not_read,
+						set_up, tear_down),
 		cmocka_unit_test_setup_teardown(
 			a_register_that_was_taken_from_below_the_stack_is_read, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(an_executable_that_is_not_loaded_ends_the_unwind,

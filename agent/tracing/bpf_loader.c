@@ -108,10 +108,18 @@ struct unwinder_pair {
 	size_t chain;
 };
 
-/* The native one, which is loaded with everything else, and then those of the rows of LANGUAGES. */
+/* The first ones are loaded with everything else. Then there are those of the rows of LANGUAGES. */
+enum {
+	PAIR_STOP,
+	PAIR_NATIVE,
+	PAIR_FIRST_LANGUAGE,
+};
+
 static const struct unwinder_pair unwinder_pairs[] = {
-	{ UNWINDER_NATIVE, offsetof(struct allframes, progs.native_unwind),
-	  offsetof(struct allframes, progs.native_unwind_chain) },
+	[PAIR_STOP] = { UNWINDER_STOP, offsetof(struct allframes, progs.unwind_stop),
+			offsetof(struct allframes, progs.unwind_stop_chain) },
+	[PAIR_NATIVE] = { UNWINDER_NATIVE, offsetof(struct allframes, progs.native_unwind),
+			  offsetof(struct allframes, progs.native_unwind_chain) },
 #define X(kind, NAME, name, type, frames, files)                                                   \
 	{ UNWINDER_##NAME, offsetof(struct allframes, progs.name##_unwind),                        \
 	  offsetof(struct allframes, progs.name##_unwind_chain) },
@@ -359,13 +367,13 @@ static int configure(struct allframes *skeleton, const struct bpf_loader_options
 	for (size_t i = 0; i < sizeof(unwinder_pairs) / sizeof(unwinder_pairs[0]) && !err; i++) {
 		const struct unwinder_pair *pair = &unwinder_pairs[i];
 
-		bool is_native = pair->unwinder == UNWINDER_NATIVE;
+		bool is_needed = i < PAIR_FIRST_LANGUAGE;
 
 		err = bpf_program__set_autoload(pair_program(skeleton, pair, true),
-						is_native && features->has_loop);
+						is_needed && features->has_loop);
 		if (!err)
 			err = bpf_program__set_autoload(pair_program(skeleton, pair, false),
-							is_native && !features->has_loop);
+							is_needed && !features->has_loop);
 	}
 	/* The other origins' entries make tail calls to unwinders of their own. */
 	for (uint32_t i = ORIGIN_CLOCK + 1; i < ORIGIN_COUNT && !err; i++)
@@ -450,11 +458,14 @@ static int set_unwinder(const struct allframes *skeleton, uint32_t unwinder,
 static int fill_unwinders(const struct bpf_loader *loader, const struct allframes *skeleton)
 {
 	const struct bpf_program *native =
-		pair_program(skeleton, &unwinder_pairs[0], loader->features->has_loop);
-	int err = set_unwinder(skeleton, UNWINDER_STOP, skeleton->progs.unwind_stop);
+		pair_program(skeleton, &unwinder_pairs[PAIR_NATIVE], loader->features->has_loop);
+	int err = set_unwinder(skeleton, UNWINDER_STOP,
+			       pair_program(skeleton, &unwinder_pairs[PAIR_STOP],
+					    loader->features->has_loop));
 
 	/* The native unwinder replaces the languages' until those are loaded. */
-	for (size_t i = 0; i < sizeof(unwinder_pairs) / sizeof(unwinder_pairs[0]) && !err; i++)
+	for (size_t i = PAIR_NATIVE; i < sizeof(unwinder_pairs) / sizeof(unwinder_pairs[0]) && !err;
+	     i++)
 		err = set_unwinder(skeleton, unwinder_pairs[i].unwinder, native);
 	return err;
 }
@@ -519,7 +530,7 @@ static int load_language(const struct bpf_loader *loader, enum origin origin,
 
 int bpf_loader_load_language(struct bpf_loader *loader, uint32_t language)
 {
-	const struct unwinder_pair *pair = &unwinder_pairs[1 + language];
+	const struct unwinder_pair *pair = &unwinder_pairs[PAIR_FIRST_LANGUAGE + language];
 	int first_err = 0;
 
 	for (uint32_t origin = 0; origin < ORIGIN_COUNT; origin++) {
@@ -537,8 +548,8 @@ static int configure_origin(const struct bpf_loader *loader, enum origin origin,
 	const struct allframes *clock = loader->skeletons[ORIGIN_CLOCK];
 	const struct bpf_program *needed[] = {
 		program_at(skeleton, origin_programs[origin].entry),
-		pair_program(skeleton, &unwinder_pairs[0], loader->features->has_loop),
-		skeleton->progs.unwind_stop,
+		pair_program(skeleton, &unwinder_pairs[PAIR_NATIVE], loader->features->has_loop),
+		pair_program(skeleton, &unwinder_pairs[PAIR_STOP], loader->features->has_loop),
 	};
 	struct bpf_program *program;
 	int err = 0;

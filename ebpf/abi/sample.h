@@ -27,13 +27,17 @@ enum {
 	USER_FRAMES_MAX = 3584,
 	/** Words of the longest trace: kernel frames, native user frames, one error frame. */
 	TRACE_MAX_WORDS = KERNEL_FRAMES_MAX + 2 * USER_FRAMES_MAX + 1,
-	DEFERRED_STACK_MAX_BYTES = 16384,
+	/** Limit of the copy of a stack, and the limit where the kernel has no bpf_loop(). */
+	DEFERRED_STACK_MAX_BYTES = 49152,
+	DEFERRED_CHAIN_STACK_BYTES = 16384,
+	/** Parts of the copy that are there or not, at multiples of this size in the process. */
+	DEFERRED_PAGE_BYTES = 4096,
 	/** Words of kernel frames, and of user frames of an unwind that user space continues. */
 	DEFERRED_MAX_WORDS = KERNEL_FRAMES_MAX + 2 * 256,
 	/** Words of the native frame whose rows were missing. */
 	RESUMED_FRAME_WORDS = 2,
 	/**
-	 * Size of the part of the stack copy below sp. A function that is about to return has restored
+	 * Least size of the part of the stack copy below sp. A function that is about to return has restored
 	 * registers from there, and its unwind rules still refer to it. It is x86-64's red zone, in which
 	 * no signal handler writes.
 	 */
@@ -137,16 +141,22 @@ struct deferred_sample {
 	__u64 words[DEFERRED_MAX_WORDS];
 	/** By DWARF number: x86-64 0..15 and the pc at 16; arm64 0..30, sp at 31, pc at 32. */
 	__u64 registers[REGISTER_COUNT_MAX];
-	/** Size of the stack copy; size of its part below sp: DEFERRED_BELOW_BYTES, or 0 if that could not be read. */
+	/** Size of the stack copy; size of its part below sp. */
 	__u32 stack_bytes;
 	__u16 below_bytes;
 	/** enum deferred_unknown; enum frame_flag of the next frame. */
 	__u8 unknown;
 	__u8 frame_flags;
+	/**
+	 * A bit for each page of the copy that could not be read, the lowest for that of the copy's first byte. Such bytes of
+	 * the copy mean nothing.
+	 */
+	__u32 missing_pages;
+	__u32 reserved;
 	__u8 stack[DEFERRED_STACK_MAX_BYTES];
 };
 
-_Static_assert(sizeof(struct deferred_sample) == 88 + 640 * 8 + 33 * 8 + 8 + 16384,
+_Static_assert(sizeof(struct deferred_sample) == 88 + 640 * 8 + 33 * 8 + 16 + 49152,
 	       "struct deferred_sample is ABI");
 
 /** Room for any record. */

@@ -3,11 +3,13 @@
  * Code in anonymous memory that keeps frame pointers, as JIT compilers make it: jit_outer calls
  * jit_inner, which calls leaf(). The caller of the leaf is known; the callers above it are guessed.
  * At the first and last instructions of a function its own frame does not exist yet, or no longer.
+ * With MODULE the memory is a private mapping of an ELF file without segments, as those that wasmtime compiles ahead of time.
  *
  * chain: START main_\[\?\] ANON_GUESS ANON > leaf
  * chain: START main_\[\?\] ANON
  * chain: START main
  */
+#include <elf.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -30,13 +32,39 @@ static unsigned char *put_function(unsigned char *start, const void *callee)
 	return start + 64;
 }
 
+#ifdef MODULE
+static unsigned char *map_code(void)
+{
+	const Elf64_Ehdr header = {
+		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+			     EV_CURRENT },
+		.e_type = ET_REL,
+		.e_machine = EM_X86_64,
+		.e_version = EV_CURRENT,
+		.e_ehsize = sizeof(header),
+	};
+	char path[] = "/tmp/allframes-module-XXXXXX";
+	int fd = mkstemp(path);
+
+	if (fd < 0 || unlink(path) || write(fd, &header, sizeof(header)) != sizeof(header) ||
+	    ftruncate(fd, 2 * 4096))
+		abort();
+	return mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE, fd, 4096);
+}
+#else
+static unsigned char *map_code(void)
+{
+	return mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+		    0);
+}
+#endif
+
 int main(void)
 {
 	volatile unsigned long sink = 0;
 	unsigned char *inner, *outer;
 
-	inner = mmap(NULL, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS,
-		     -1, 0);
+	inner = map_code();
 	if (inner == MAP_FAILED)
 		abort();
 	outer = put_function(inner, (const void *)leaf);

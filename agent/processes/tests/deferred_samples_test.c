@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Samples of processes that are not known yet, in the trace handler. */
+#include "agent/processes/tests/mapping_news.h"
 #include "agent/processes/tests/trace_handler_fixture.h"
 
 static struct deferred_sample make_first(uint64_t exec_id, uint64_t time_ns)
@@ -160,7 +161,7 @@ static void a_deferred_sample_waits_for_rows_and_for_mappings_on_their_way(void 
 	assert_int_equal(fixture->unwind_count, 1);
 	assert_int_equal(fixture->reporter.count, 0);
 	load_rows(fixture);
-	process_table_note_mapping(&fixture->table, 7, 0x8000, 0x1000, 3000);
+	note_mapping(&fixture->table, 7, 0x8000, 0x1000, 3000);
 	trace_handler_tick(fixture->handler, now_ns);
 	assert_int_equal(fixture->unwind_count, 1);
 	sync_rows(fixture, process, 0x1000, false, 3500);
@@ -295,11 +296,55 @@ static void an_unwind_does_not_go_on_with_rows_of_a_later_time(void **state)
 	sync_rows(fixture, process, 0x1000, false, 2500);
 	take_first(fixture, &sample);
 	/* The reading of its maps began before the sample and ended after it. */
-	sync_rows(fixture, process, 0x1000, true, 4500);
+	sync_rows(fixture, process, 0x9000, true, 4500);
 	time_passes(fixture, 5000);
 	trace_handler_tick(fixture->handler, 6000);
 	assert_replaced(fixture);
 	process_table_remove(&fixture->table, process);
+}
+
+/* Handles a sample from before the program of @fixture unmapped one of two libraries. */
+static void take_before_loss(struct fixture *fixture)
+{
+	const struct mapping_row rows[] = {
+		{ .start = 0x1000, .end = 0x2000, .executable_id = fixture->ls->id },
+		{ .start = 0x5000, .end = 0x6000, .executable_id = fixture->ls->id + 1 },
+	};
+	struct deferred_sample sample = make_resumed(fixture, 4000);
+	struct process *process = add_process(fixture, 1);
+
+	make_handler(fixture, &fixture->unwinder);
+	load_rows(fixture);
+	process_table_begin_sync(&fixture->table, process, 2500);
+	process_table_prepare_rows(&fixture->table, process, mapping_table_create(rows, 2));
+	process_table_finish_sync(&fixture->table, process, PROCESS_SYNCED, false, 2500);
+	take_first(fixture, &sample);
+	sync_rows(fixture, process, 0x1000, true, 4500);
+	time_passes(fixture, 5000);
+	trace_handler_tick(fixture->handler, 6000);
+	process_table_remove(&fixture->table, process);
+}
+
+static void an_unwind_needs_only_the_mappings_that_were_there_all_the_time(void **state)
+{
+	struct fixture *fixture = *state;
+
+	take_before_loss(fixture);
+	assert_int_equal(fixture->rows_seen, 1);
+	assert_int_equal(fixture->reporter.count, 1);
+	assert_true(fixture->reporter.last->is_complete);
+	assert_int_equal(fixture->reporter.last->frame_count, 3);
+}
+
+static void an_unwind_ends_at_a_mapping_that_is_gone(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fixture->unwind_error = UNWIND_NO_MAPPING;
+	take_before_loss(fixture);
+	assert_int_equal(fixture->reporter.count, 1);
+	assert_int_equal(fixture->reporter.last->frame_count, 4);
+	assert_int_equal(trace_frame(fixture->reporter.last, 3).error, UNWIND_REPLACED);
 }
 
 static void an_unwind_does_not_go_on_with_another_frame(void **state)
@@ -385,6 +430,8 @@ int main(void)
 		TEST(when_too_many_wait_the_rest_goes_on_at_once),
 		TEST(an_unwind_goes_on_behind_the_frames_that_it_has),
 		TEST(an_unwind_does_not_go_on_with_rows_of_a_later_time),
+		TEST(an_unwind_needs_only_the_mappings_that_were_there_all_the_time),
+		TEST(an_unwind_ends_at_a_mapping_that_is_gone),
 		TEST(an_unwind_does_not_go_on_with_another_frame),
 		TEST(an_unwind_at_an_unknown_address_waits_until_the_maps_are_read_again),
 		TEST(one_process_leaves_room_for_the_unwinds_of_others),

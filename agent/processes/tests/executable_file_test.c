@@ -51,6 +51,28 @@ static void identify(const Elf64_Phdr segments[SEGMENTS], struct binary *binary)
 	close(fd);
 }
 
+static void a_file_without_segments_is_code_of_a_runtime(void **state)
+{
+	const Elf64_Ehdr header = {
+		.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB,
+			     EV_CURRENT },
+		.e_type = ET_REL,
+		.e_machine = EM_X86_64,
+		.e_version = EV_CURRENT,
+		.e_ehsize = sizeof(header),
+	};
+	struct program_facts facts;
+	struct elf_image image;
+	struct binary binary;
+	int fd = memfd_create("executable_file_test", 0);
+
+	(void)state;
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, &header, sizeof(header)), sizeof(header));
+	assert_int_equal(executable_file_identify(fd, &binary, &facts, &image), -EOPNOTSUPP);
+	close(fd);
+}
+
 static Elf64_Phdr segment(uint32_t flags, uint64_t address, uint64_t offset, uint64_t bytes)
 {
 	return (Elf64_Phdr){ .p_type = PT_LOAD,
@@ -123,6 +145,7 @@ static void segments_may_come_in_any_order(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_file_without_segments_is_code_of_a_runtime),
 		cmocka_unit_test(text_reaches_over_all_executable_segments),
 		cmocka_unit_test(what_rows_cost_is_limited),
 		cmocka_unit_test(segments_may_come_in_any_order),

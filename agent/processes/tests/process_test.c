@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "agent/processes/process.h"
+#include "agent/processes/tests/mapping_news.h"
 #include "ebpf/abi/frame.h"
 
 #define ID(n) ((uint64_t)(n) << EXECUTABLE_SLOT_BITS)
@@ -145,12 +146,9 @@ static void what_is_mapped_over_is_stale_until_the_next_table(void **state)
 
 	(void)state;
 	process = init_with_row(&table);
-	assert_int_equal(process_table_note_mapping(&table, 7, 0x1800, 0x1000, 2000),
-			 MAPPING_REPLACED);
-	assert_int_equal(process_table_note_mapping(&table, 7, 0x8000, 0x1000, 2000),
-			 MAPPING_ADDED);
-	assert_int_equal(process_table_note_mapping(&table, 8, 0x1800, 0x1000, 2000),
-			 MAPPING_KNOWN);
+	assert_int_equal(note_mapping(&table, 7, 0x1800, 0x1000, 2000), MAPPING_REPLACED);
+	assert_int_equal(note_mapping(&table, 7, 0x8000, 0x1000, 2000), MAPPING_ADDED);
+	assert_int_equal(note_mapping(&table, 8, 0x1800, 0x1000, 2000), MAPPING_KNOWN);
 	assert_false(is_stale_at(&table, 1999, ID(1)));
 	assert_true(is_stale_at(&table, 2000, ID(1)));
 	assert_false(is_stale_at(&table, 2000, ID(2)));
@@ -168,8 +166,8 @@ static void what_is_mapped_elsewhere_makes_nothing_stale(void **state)
 
 	(void)state;
 	process = init_with_row(&table);
-	process_table_note_mapping(&table, 7, 0x2000, 0x1000, 2000);
-	process_table_note_mapping(&table, 7, 0, 0x1000, 2000);
+	note_mapping(&table, 7, 0x2000, 0x1000, 2000);
+	note_mapping(&table, 7, 0, 0x1000, 2000);
 	assert_false(is_stale_at(&table, 2000, ID(1)));
 	deinit_with(&table, process);
 }
@@ -184,7 +182,7 @@ static void a_mapping_during_a_sync_makes_the_new_rows_stale(void **state)
 	process = add(&table, 7, 100, 1, 1000);
 	process_table_begin_sync(&table, process, 1000);
 	/* Between the reading of the maps and the rows being made known. */
-	process_table_note_mapping(&table, 7, 0x1000, 0x1000, 1005);
+	note_mapping(&table, 7, 0x1000, 0x1000, 1005);
 	process_table_prepare_rows(&table, process, one_row(0x1000, 0x2000, ID(1)));
 	process_table_finish_sync(&table, process, PROCESS_SYNCED, false, 1010);
 	assert_true(is_stale_at(&table, 1020, ID(1)));
@@ -192,6 +190,52 @@ static void a_mapping_during_a_sync_makes_the_new_rows_stale(void **state)
 	assert_true(is_stale_at(&table, 1040, ID(1)));
 	assert_false(is_stale_at(&table, 1041, ID(1)));
 	deinit_with(&table, process);
+}
+
+/* The loader maps a library while the maps are read, which have it already. */
+static void a_mapping_that_was_read_is_not_mapped_over(void **state)
+{
+	const struct mapping_row row = { .start = 0x2000, .end = 0x3000, .executable_id = ID(1) };
+	const struct mapped_file file = { .inode = 5, .device_major = 8, .origin = 0x1000 };
+	const struct side_band_event mapping = {
+		.type = SIDE_BAND_MAPPING,
+		.time_ns = 1005,
+		.pid = 7,
+		.device_major = 8,
+		.start = 0x2000,
+		.length = 0x1000,
+		.offset = 0x1000,
+		.inode = 5,
+		.path = "",
+	};
+	struct side_band_event others[] = { mapping, mapping, mapping, mapping };
+	struct process_table table;
+	struct process *process;
+
+	(void)state;
+	others[0].inode = 6;
+	others[1].device_minor = 1;
+	others[2].offset = 0x2000;
+	/* The maps had been read by then. */
+	others[3].time_ns = 1008;
+	for (int when = 0; when < 2; when++)
+		for (int i = -1; i < 4; i++) {
+			const struct side_band_event *event = i < 0 ? &mapping : &others[i];
+
+			process_table_init(&table);
+			process = add(&table, 7, 100, 1, 1000);
+			process_table_begin_sync(&table, process, 1000);
+			if (!when)
+				process_table_note_mapping(&table, event);
+			process_table_prepare_rows(&table, process,
+						   mapping_table_create_read(&row, &file, 1, 1008));
+			process_table_finish_sync(&table, process, PROCESS_SYNCED, false, 1010);
+			if (when)
+				assert_int_equal(process_table_note_mapping(&table, event),
+						 i < 0 ? MAPPING_ADDED : MAPPING_REPLACED);
+			assert_int_equal(is_stale_at(&table, 1020, ID(1)), i >= 0);
+			deinit_with(&table, process);
+		}
 }
 
 /* A library that is loaded and unloaded by turns with another one, while the maps are read. */
@@ -202,11 +246,11 @@ static void what_is_mapped_over_twice_stays_stale_until_it_is_read_again(void **
 
 	(void)state;
 	process = init_with_row(&table);
-	process_table_note_mapping(&table, 7, 0x1000, 0x1000, 2000);
+	note_mapping(&table, 7, 0x1000, 0x1000, 2000);
 	process_table_begin_sync(&table, process, 2100);
 	/* The first file is back when the maps are read, so that no row has changed, and goes again. */
-	process_table_note_mapping(&table, 7, 0x1000, 0x1000, 2110);
-	process_table_note_mapping(&table, 7, 0x1000, 0x1000, 2120);
+	note_mapping(&table, 7, 0x1000, 0x1000, 2110);
+	note_mapping(&table, 7, 0x1000, 0x1000, 2120);
 	process_table_finish_sync(&table, process, PROCESS_SYNCED, false, 2130);
 	assert_true(is_stale_at(&table, 2130, ID(1)));
 	assert_true(is_stale_at(&table, 2140, ID(1)));
@@ -225,12 +269,11 @@ static void news_of_a_mapping_that_was_read_already_needs_no_sync(void **state)
 	process_table_init(&table);
 	process = add(&table, 7, 100, 1, 1000);
 	sync_rows(&table, process, 1000, 1010, one_row(0x1000, 0x2000, ID(1)), false);
-	assert_int_equal(process_table_note_mapping(&table, 7, 0x1000, 0x1000, 990), MAPPING_KNOWN);
+	assert_int_equal(note_mapping(&table, 7, 0x1000, 0x1000, 990), MAPPING_KNOWN);
 	assert_false(is_stale_at(&table, 1020, ID(1)));
 	/* Another file was replaced: its frames are stale, those of the new file are not. */
 	sync_rows(&table, process, 2000, 2010, one_row(0x1000, 0x2000, ID(2)), true);
-	assert_int_equal(process_table_note_mapping(&table, 7, 0x1000, 0x1000, 1990),
-			 MAPPING_REPLACED);
+	assert_int_equal(note_mapping(&table, 7, 0x1000, 0x1000, 1990), MAPPING_REPLACED);
 	assert_true(is_stale_at(&table, 1995, ID(1)));
 	assert_true(is_stale_at(&table, 2009, ID(1)));
 	assert_false(is_stale_at(&table, 2011, ID(1)));
@@ -253,20 +296,69 @@ static void too_many_stale_executables_make_everything_stale(void **state)
 						.executable_id = ID(i + 1) };
 	sync_rows(&table, process, 1000, 1001, mapping_table_create(rows, PROCESS_MAX_STALE + 1),
 		  false);
-	process_table_note_mapping(&table, 7, 0, 0x1000 * (PROCESS_MAX_STALE + 1), 2000);
+	note_mapping(&table, 7, 0, 0x1000 * (PROCESS_MAX_STALE + 1), 2000);
 	assert_true(is_stale_at(&table, 2000, ID(999)));
 	assert_false(is_stale_at(&table, 1999, ID(999)));
 	sync_rows(&table, process, 2100, 2200, NULL, false);
 	assert_false(is_stale_at(&table, 2201, ID(1)));
 	/* Each may have been mapped over again since the reading. */
-	process_table_note_mapping(&table, 7, 0, 0x1000, 3000);
+	note_mapping(&table, 7, 0, 0x1000, 3000);
 	process_table_begin_sync(&table, process, 3100);
-	process_table_note_mapping(&table, 7, 0, 0x1000 * (PROCESS_MAX_STALE + 1), 3110);
+	note_mapping(&table, 7, 0, 0x1000 * (PROCESS_MAX_STALE + 1), 3110);
 	process_table_finish_sync(&table, process, PROCESS_SYNCED, false, 3120);
 	assert_true(is_stale_at(&table, 3105, ID(1)));
 	assert_true(is_stale_at(&table, 3130, ID(PROCESS_MAX_STALE + 1)));
 	sync_rows(&table, process, 3200, 3210, NULL, false);
 	assert_false(is_stale_at(&table, 3211, ID(1)));
+	deinit_with(&table, process);
+}
+
+static void samples_from_before_a_loss_see_the_rows_that_last(void **state)
+{
+	const struct mapping_row first[] = {
+		{ .start = 0x1000, .end = 0x3000, .executable_id = ID(1) },
+		{ .start = 0x4000, .end = 0x5000, .executable_id = ID(2) },
+		{ .start = 0x6000, .end = 0x7000, .executable_id = ID(3) },
+		{ .start = 0x8000, .end = 0x9000, .executable_id = ID(4) },
+	};
+	const struct mapping_row second[] = {
+		{ .start = 0x2000, .end = 0x4000, .executable_id = ID(1) },
+		{ .start = 0x4000, .end = 0x5000, .executable_id = ID(2), .bias = 0x1000 },
+		{ .start = 0x6000, .end = 0x7000, .executable_id = ID(5) },
+		{ .start = 0x8000, .end = 0x9000, .executable_id = ID(4) },
+	};
+	struct process_identity identity = identity_of(100, 1);
+	struct process_table table;
+	struct process_view view;
+	struct process *process;
+
+	(void)state;
+	process_table_init(&table);
+	process = add(&table, 7, 100, 1, 1000);
+	sync_rows(&table, process, 1000, 1001, mapping_table_create(first, 4), false);
+	sync_rows(&table, process, 2000, 2001, mapping_table_create(second, 4), true);
+	process_table_view(&table, 7, &identity, 1500, &view);
+	assert_true(view.has_lost_rows);
+	assert_int_equal(view.rows->count, 2);
+	assert_int_equal(view.rows->rows[0].start, 0x2000);
+	assert_int_equal(view.rows->rows[0].end, 0x3000);
+	assert_int_equal(view.rows->rows[1].executable_id, ID(4));
+	process_view_release(&table, &view);
+	process_table_view(&table, 7, &identity, 2001, &view);
+	assert_false(view.has_lost_rows);
+	assert_int_equal(view.rows->count, 4);
+	process_view_release(&table, &view);
+	/* Rows that were lost and are back have not lasted. */
+	sync_rows(&table, process, 3000, 3001, mapping_table_create(first, 4), true);
+	process_table_view(&table, 7, &identity, 1500, &view);
+	assert_int_equal(view.rows->count, 2);
+	process_view_release(&table, &view);
+	/* Samples are handled within seconds. */
+	sync_rows(&table, process, 20 * NS_PER_SECOND, 20 * NS_PER_SECOND,
+		  mapping_table_create(first + 1, 3), true);
+	process_table_view(&table, 7, &identity, 19 * NS_PER_SECOND, &view);
+	assert_int_equal(view.rows->count, 3);
+	process_view_release(&table, &view);
 	deinit_with(&table, process);
 }
 
@@ -419,9 +511,11 @@ int main(void)
 		cmocka_unit_test(what_is_mapped_over_is_stale_until_the_next_table),
 		cmocka_unit_test(what_is_mapped_elsewhere_makes_nothing_stale),
 		cmocka_unit_test(a_mapping_during_a_sync_makes_the_new_rows_stale),
+		cmocka_unit_test(a_mapping_that_was_read_is_not_mapped_over),
 		cmocka_unit_test(what_is_mapped_over_twice_stays_stale_until_it_is_read_again),
 		cmocka_unit_test(news_of_a_mapping_that_was_read_already_needs_no_sync),
 		cmocka_unit_test(too_many_stale_executables_make_everything_stale),
+		cmocka_unit_test(samples_from_before_a_loss_see_the_rows_that_last),
 		cmocka_unit_test(the_generation_changes_only_when_rows_are_lost),
 		cmocka_unit_test(rows_are_settled_unless_another_program_was_heard_of),
 		cmocka_unit_test(what_is_added_after_its_successor_was_heard_of_is_superseded),

@@ -28,6 +28,8 @@ struct fixture {
 	uint32_t unwind_count;
 	uint32_t rows_seen;
 	bool had_deltas;
+	/* If not 0, the error that it finds behind the frame. */
+	uint8_t unwind_error;
 };
 
 static inline void request_load(void *context, uint64_t executable_id, bool is_remote)
@@ -54,6 +56,10 @@ static inline uint32_t unwind(struct user_unwinder *unwinder, const struct defer
 	words[0] = frame_word(FRAME_NATIVE, 0, sample->registers[16]);
 	words[1] = tables->rows[0].executable_id;
 	words[2] = frame_word(FRAME_ERROR, UNWIND_NOT_LOADED, 0);
+	if (fixture->unwind_error) {
+		words[2] = frame_word(FRAME_ERROR, fixture->unwind_error, 0);
+		return 3;
+	}
 	*reached_end = fixture->had_deltas;
 	return fixture->had_deltas ? 2 : 3;
 }

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/processes/tests/mapping_news.h"
 #include "agent/processes/tests/trace_handler_fixture.h"
 
 static void a_sample_is_reported_with_its_binary_and_its_names(void **state)
@@ -163,7 +164,7 @@ static void frames_of_a_replaced_library_are_cut_off(void **state)
 	const struct trace *trace;
 
 	sync_rows(fixture, process, 0x1000, false, 1000);
-	process_table_note_mapping(&fixture->table, 7, 0x1000, 0x1000, 1900);
+	note_mapping(&fixture->table, 7, 0x1000, 0x1000, 1900);
 	push_native(&record, 0x9000, EXECUTABLE_ID_UPROBES);
 	push_native(&record, 0x4000, fixture->ls->id);
 	push_native(&record, 0x9000, EXECUTABLE_ID_UPROBES);

@@ -47,7 +47,7 @@ static const char *const unwinders[] = { "native_unwind", "unwind_stop",
 #undef X
 };
 
-static const char *const chains[] = { "native_unwind_chain",
+static const char *const chains[] = { "native_unwind_chain", "unwind_stop_chain",
 #define X(kind, NAME, name, type, frames, files) #name "_unwind_chain",
 				      LANGUAGES(X)
 #undef X

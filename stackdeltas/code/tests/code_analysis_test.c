@@ -78,6 +78,34 @@ static void test_rbx_may_be_saved_in_an_aligned_frame(void **state)
 	expect(EM_X86_64, &rows, 31, "cfa=sp+8 ra=cfa-8 fp=same");
 }
 
+static void test_instructions_that_only_assembly_has_are_read(void **state)
+{
+	struct rows rows;
+
+	(void)state;
+	/* libjpeg-turbo: push rbx; add r15b,cl; add r9b,cl; pop rbx; ret */
+	ANALYSE_X86(&rows, 0x53, 0x44, 0, 0xf9, 0x44, 0, 0xc9, 0x5b, 0xc3);
+	expect(EM_X86_64, &rows, 4, "cfa=sp+16 ra=cfa-8 fp=same rbx=cfa-16");
+	assert_int_equal(rows.statistics.believed_bytes, 9);
+	/* dav1d: lea 16(rip),rdx; movslq (rdx,rcx,4),rcx; add rdx,rcx; jmp *rcx */
+	ANALYSE_X86(&rows, 0x48, 0x8d, 0x15, 16, 0, 0, 0, 0x48, 0x63, 0x0c, 0x8a, 0x48, 1, 0xd1,
+		    0xff, 0xe1);
+	expect(EM_X86_64, &rows, 14, "cfa=sp+8 ra=cfa-8 fp=same");
+	assert_int_equal(rows.statistics.believed_bytes, 16);
+	/*
+	 * libjpeg-turbo: push rbx; push rbp; push r12; lea -0x80(rsp),rdi; mov rsp,rbp; sub $256,rsp; and $-32,rsp;
+	 * mov rbp,(rsp); mov rsp,rbp; 30: xor eax,eax; mov rbp,rsp; pop rsp; pop r12; pop rbp; pop rbx; ret
+	 */
+	ANALYSE_X86(&rows, 0x53, 0x55, 0x41, 0x54, 0x48, 0x8d, 0x7c, 0x24, 0x80, 0x48, 0x89, 0xe5,
+		    0x48, 0x81, 0xec, 0, 1, 0, 0, 0x48, 0x83, 0xe4, 0xe0, 0x48, 0x89, 0x2c, 0x24,
+		    0x48, 0x89, 0xe5, 0x31, 0xc0, 0x48, 0x89, 0xec, 0x5c, 0x41, 0x5c, 0x5d, 0x5b,
+		    0xc3);
+	expect(EM_X86_64, &rows, 23, "cfa=fp+32 ra=cfa-8 fp=cfa-24 rbx=cfa-16");
+	expect(EM_X86_64, &rows, 30, "cfa=r5+160 ra=cfa-8 fp=cfa-24 rbx=cfa-16");
+	expect(EM_X86_64, &rows, 36, "cfa=sp+32 ra=cfa-8 fp=cfa-24 rbx=cfa-16");
+	expect(EM_X86_64, &rows, 39, "cfa=sp+16 ra=cfa-8 fp=same rbx=cfa-16");
+}
+
 static void test_the_register_that_leads_to_the_caller_stands_beside_others(void **state)
 {
 	struct rows rows;
@@ -581,6 +609,7 @@ int main(void)
 		cmocka_unit_test(test_frame_pointers_survive_a_stack_of_unknown_size),
 		cmocka_unit_test(test_the_cfa_may_be_stored_in_an_aligned_frame),
 		cmocka_unit_test(test_rbx_may_be_saved_in_an_aligned_frame),
+		cmocka_unit_test(test_instructions_that_only_assembly_has_are_read),
 		cmocka_unit_test(test_the_register_that_leads_to_the_caller_stands_beside_others),
 		cmocka_unit_test(test_behind_a_change_of_stacks_the_return_is_looked_for),
 		cmocka_unit_test(test_a_return_from_the_middle_of_a_frame_is_not_believed),
