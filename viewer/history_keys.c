@@ -25,6 +25,7 @@ enum {
 	FLAG_BITS = 2,
 	RECENT_KEYS = 1024,
 	RECENT_STACKS = 8,
+	RECENT_CONTEXTS = 16,
 	RECENT_FRAMES = 64,
 	KEYS_PER_WORD = 64,
 	CONTEXT_MAX_BYTES = 4,
@@ -71,6 +72,8 @@ struct recent_stack {
 struct recent_keys {
 	struct recent_key keys[RECENT_KEYS];
 	struct recent_stack stacks[RECENT_STACKS];
+	/* By the thread: the id of its last context, plus 1. */
+	uint32_t contexts[RECENT_CONTEXTS];
 };
 
 void history_keys_deinit(struct history_keys *keys)
@@ -204,11 +207,13 @@ struct packed_stack {
 	uint8_t frames[CALLER_MAX_BYTES];
 	uint32_t length;
 	uint32_t max_length;
+	bool has_shapes;
 };
 
 static void packed_stack_drop(struct packed_stack *stack)
 {
-	drop_shapes(stack->keys, stack->frames, stack->frames + stack->length);
+	if (stack->has_shapes)
+		drop_shapes(stack->keys, stack->frames, stack->frames + stack->length);
 	drop_callers(stack->keys, stack->caller);
 }
 
@@ -219,6 +224,7 @@ static void begin_part(struct packed_stack *stack, uint32_t caller)
 
 	stack->caller = caller;
 	stack->length = 0;
+	stack->has_shapes = false;
 	stack->max_length = CALLER_MAX_BYTES - (uint32_t)(packed_put(link, caller) - link);
 }
 
@@ -292,6 +298,7 @@ static int push_frame(struct packed_stack *stack, const struct trace *trace, uin
 	}
 	memcpy(stack->frames + stack->length, bytes, (size_t)(end - bytes));
 	stack->length += (uint32_t)(end - bytes);
+	stack->has_shapes |= is_added;
 	return 0;
 }
 
@@ -396,9 +403,6 @@ static int add_key(struct history_keys *keys, const struct trace *trace, uint32_
 	}
 	if (err || !*is_new)
 		packed_stack_drop(&stack);
-	/* Its parts may be gone. */
-	if (err)
-		recent->count = 0;
 	return err;
 }
 
@@ -431,13 +435,10 @@ static int prepare_recent(struct history_keys *keys)
 static int find_key(struct history_keys *keys, const struct trace *trace, uint32_t context,
 		    uint32_t *id, bool *is_new)
 {
-	struct recent_key *recent;
-	int err = prepare_recent(keys);
+	struct recent_key *recent = &keys->recent->keys[(trace->hash.low + context) % RECENT_KEYS];
+	int err;
 
 	*is_new = false;
-	if (err)
-		return err;
-	recent = &keys->recent->keys[(trace->hash.low + context) % RECENT_KEYS];
 	if (recent->context == context + 1 && hash128_equal(recent->hash, trace_hash(trace))) {
 		*id = recent->id;
 		return stack_parts_use(&keys->keys, *id);
@@ -450,16 +451,36 @@ static int find_key(struct history_keys *keys, const struct trace *trace, uint32
 	return err;
 }
 
+/* Adds a use of the context with these fields. */
+static int add_context(struct history_keys *keys, const struct sample *fields, uint32_t *context)
+{
+	uint32_t *recent = &keys->recent->contexts[fields->tid % RECENT_CONTEXTS];
+	int err;
+
+	if (*recent &&
+	    sample_equal(&sample_table_at(keys->contexts.blocks.items, *recent - 1)->sample,
+			 fields)) {
+		*context = *recent - 1;
+		sample_table_use(&keys->contexts, *context);
+		return 0;
+	}
+	err = sample_table_add(&keys->contexts, fields, context);
+	if (!err)
+		*recent = *context + 1;
+	return err;
+}
+
 int history_keys_add(struct history_keys *keys, const struct sample *sample, uint32_t *id)
 {
 	struct sample fields = *sample;
+	int err = prepare_recent(keys);
 	uint32_t context;
 	bool is_new;
-	int err;
 
 	fields.trace = keys->no_trace;
 	fields.cpu = SAMPLE_NO_NUMBER;
-	err = sample_table_add(&keys->contexts, &fields, &context);
+	if (!err)
+		err = add_context(keys, &fields, &context);
 	if (err)
 		return err;
 	err = context < CONTEXT_LIMIT ?
@@ -469,6 +490,9 @@ int history_keys_add(struct history_keys *keys, const struct sample *sample, uin
 	keys->made += !err && is_new;
 	if (err || !is_new)
 		sample_table_remove(&keys->contexts, context);
+	/* The context may be gone. */
+	if (err)
+		keys->recent_is_stale = true;
 	return err;
 }
 

@@ -184,7 +184,8 @@ static void report_samples(struct replay *replay, uint32_t from, uint32_t to)
 static void replay_init(struct replay *replay, size_t max_bytes)
 {
 	const struct history_options options = { .retention_ns = (uint64_t)seconds * NS_PER_SECOND,
-						 .max_bytes = max_bytes };
+						 .max_bytes = max_bytes,
+						 .time_unit_ns = 1000 };
 
 	replay->history = history_create(&options);
 	if (!replay->history)
