@@ -31,6 +31,8 @@ TOKEN = "a-token-of-thirty-two-letters-0123"
 SETTLE_SECONDS = 10
 COST_SECONDS = 20
 MAX_CORE_PERCENT = 2
+# While nobody looks. That samples are added to the history costs less: viewer_replay_test has the time of each.
+MAX_IDLE_PERCENT = 0.1
 MAX_MB = 150
 
 
@@ -366,6 +368,13 @@ def check_cost(tap):
         tap.ok(asked >= 2 and percent < MAX_CORE_PERCENT, "the agent takes less than %d %% of a core with the"
                " page open" % MAX_CORE_PERCENT, percent, viewer, asked)
         tap.ok(memory < MAX_MB, "and less than %d MB" % MAX_MB, memory)
+        browser.open("about:blank")
+        browser.wait("location.href === 'about:blank'")
+        before = thread_seconds(agent.pid, "viewer")
+        browser.wait("false", seconds=COST_SECONDS)
+        idle = 100 * (thread_seconds(agent.pid, "viewer") - before) / COST_SECONDS
+        tap.note("while nobody looks, the page's thread takes %.3f %% of a core" % idle)
+        tap.ok(idle < MAX_IDLE_PERCENT, "while nobody looks, it takes less than %g %%" % MAX_IDLE_PERCENT, idle)
 
 
 def main():

@@ -188,6 +188,18 @@ static void assert_is_empty(const struct history_keys *keys)
 	assert_int_equal(frame_shapes_bytes(&keys->shapes), 0);
 }
 
+/* Whatever was added before them. */
+static void assert_equal_samples_have_its_key(struct history_keys *keys, const struct added *added)
+{
+	uint32_t id;
+
+	if (!added->sample.trace)
+		return;
+	assert_int_equal(history_keys_add(keys, &added->sample, &id), 0);
+	assert_int_equal(id, added->id);
+	history_keys_remove(keys, id);
+}
+
 /* Samples come and go in any order, and each is what it was when it was added. */
 static void what_is_read_equals_what_was_added(void **state)
 {
@@ -211,6 +223,8 @@ static void what_is_read_equals_what_was_added(void **state)
 			one->sample.labels = &one->labels;
 		assert_int_equal(history_keys_add(&keys, &one->sample, &one->id), 0);
 		assert_key_has(&keys, one->id, &one->sample);
+		for (int i = 0; i < 8; i++)
+			assert_equal_samples_have_its_key(&keys, &added[rand() % HELD]);
 	}
 	for (int i = 0; i < HELD; i++) {
 		assert_key_has(&keys, added[i].id, &added[i].sample);
