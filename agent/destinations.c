@@ -25,6 +25,9 @@ enum {
 	HOST_ATTRIBUTE_COUNT = 4,
 };
 
+/* The timers that take samples are less exact. */
+#define TIME_UNIT_NS 1000
+
 /* Deferred samples of programs whose files are large come later than that, and get a weight of a later interval. */
 #define WEIGHT_DELAY_NS (2 * NS_PER_SECOND)
 
@@ -269,6 +272,7 @@ static int init_viewer(struct destinations *destinations, struct native_names *n
 		.token_file = options->viewer.token_file,
 		.history = { .retention_ns = options->viewer.retention_ns,
 			     .max_bytes = options->viewer.history_bytes,
+			     .time_unit_ns = TIME_UNIT_NS,
 			     .keeps_values = options->weight,
 			     .weight = options->weight },
 		.api = {

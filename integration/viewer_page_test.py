@@ -31,6 +31,8 @@ TOKEN = "a-token-of-thirty-two-letters-0123"
 SETTLE_SECONDS = 10
 COST_SECONDS = 20
 MAX_CORE_PERCENT = 2
+# While nobody looks. That samples are added to the history costs less: viewer_replay_test has the time of each.
+MAX_IDLE_PERCENT = 0.1
 MAX_MB = 150
 
 
@@ -183,7 +185,7 @@ def check_times(page):
     column = max(range(answer["columns"]), key=lambda i: sum(
         answer["counts"][i * answer["rows"]:(i + 1) * answer["rows"]]))
     x = (column + 0.5) / answer["columns"]
-    browser.drag(".strip:nth-of-type(2) canvas", (x, 0.79), (x, 0.21))
+    browser.drag(".strip canvas[aria-label^='Heat map']", (x, 0.79), (x, 0.21))
     browser.wait("location.hash.includes('from=')")
     span = page.chosen()
     start = answer["from"] + 1000 * column * answer.get("seconds_per_column", 1)
@@ -265,9 +267,11 @@ def check_rest(page):
     answer = page.api.get("quality")
     rows = browser.evaluate("[...document.querySelectorAll('.quality table')].map(table =>"
                             "table.tBodies[0].rows.length)")
-    listed = {row["pid"] for row in answer["processes"]}
+    # On a busy machine others have so many processes that these are not among the first.
+    pids = set(page.pids.values())
+    listed = {row["pid"] for row in page.api.get("quality", pid=sorted(pids))["processes"]}
     tap.ok(rows == [len(answer["processes"]), len(answer["binaries"])]
-           and listed >= set(page.pids.values()),
+           and listed == pids,
            "the page of quality lists processes and binaries", rows, sorted(listed))
     page.shot("quality")
     browser.key("?")
@@ -293,14 +297,16 @@ def check_sizes(page):
         for is_dark in (False, True):
             for tab in ("flame", "processes", "top", "quality", "sandwich&of=" + NATIVE_MIDDLE):
                 page.open("#tab=" + tab, width=width, height=height, is_dark=is_dark)
-                page.browser.wait("document.querySelectorAll('.strip').length === 2"
-                                  " && document.querySelector('.facet')")
+                page.tap.ok(page.browser.wait("document.querySelectorAll('.strip').length === 2"
+                                              " && document.querySelector('.facet')"),
+                            "%s, %d pixels: time line, heat map and filters are there" % (tab.partition("&")[0], width))
                 name = "%s-%d-%s" % (tab.partition("&")[0], width, "dark" if is_dark else "light")
                 page.shot(name)
                 wide = page.browser.evaluate("document.documentElement.scrollWidth")
                 page.tap.ok(wide <= width, "%s fits its width" % name, wide)
                 columns = int(query_of(page, "heatmap")["columns"][0])
-                strip = page.browser.box(".strip:nth-of-type(2) canvas")[2]
+                # A legend may be above it.
+                strip = page.browser.box(".strip canvas[aria-label^='Heat map']")[2]
                 page.tap.ok(strip / 2 < columns <= strip, "%s: a column of the heat map has a pixel"
                             % name, columns, strip)
     page.open()
@@ -362,6 +368,13 @@ def check_cost(tap):
         tap.ok(asked >= 2 and percent < MAX_CORE_PERCENT, "the agent takes less than %d %% of a core with the"
                " page open" % MAX_CORE_PERCENT, percent, viewer, asked)
         tap.ok(memory < MAX_MB, "and less than %d MB" % MAX_MB, memory)
+        browser.open("about:blank")
+        browser.wait("location.href === 'about:blank'")
+        before = thread_seconds(agent.pid, "viewer")
+        browser.wait("false", seconds=COST_SECONDS)
+        idle = 100 * (thread_seconds(agent.pid, "viewer") - before) / COST_SECONDS
+        tap.note("while nobody looks, the page's thread takes %.3f %% of a core" % idle)
+        tap.ok(idle < MAX_IDLE_PERCENT, "while nobody looks, it takes less than %g %%" % MAX_IDLE_PERCENT, idle)
 
 
 def main():

@@ -290,9 +290,14 @@ int sample_table_add(struct sample_table *table, const struct sample *sample, ui
 
 	if (err)
 		return err;
-	sample_table_at(table->blocks.items, found)->uses++;
+	sample_table_use(table, found);
 	*id = found;
 	return 0;
+}
+
+void sample_table_use(struct sample_table *table, uint32_t id)
+{
+	sample_table_at(table->blocks.items, id)->uses++;
 }
 
 void sample_table_remove(struct sample_table *table, uint32_t id)

@@ -53,6 +53,9 @@ void sample_table_deinit(struct sample_table *table);
  */
 int sample_table_add(struct sample_table *table, const struct sample *sample, uint32_t *id);
 
+/** Adds a use of the sample with @id. */
+void sample_table_use(struct sample_table *table, uint32_t id);
+
 /** Removes a use, and the sample with its last use. */
 void sample_table_remove(struct sample_table *table, uint32_t id);
 

@@ -144,7 +144,7 @@ static bool entry_fits(const void *context, uint32_t id, const void *key)
 
 void frame_shapes_init(struct frame_shapes *shapes)
 {
-	*shapes = (struct frame_shapes){ .pool.slot_bytes = sizeof(struct frame_shape) };
+	*shapes = (struct frame_shapes){ 0 };
 	interner_init(&shapes->strings, &string_ops);
 }
 
@@ -175,7 +175,7 @@ static int make_shape(struct frame_shapes *shapes, const struct frame *frame, ui
 		.flags = frame->flags,
 		.error = frame->error,
 	};
-	int err = slot_pool_reserve(&shapes->pool);
+	int err = slot_pool_reserve(&shapes->pool, sizeof(shape));
 
 	if (!err)
 		err = id_index_reserve(&shapes->index);
@@ -190,7 +190,7 @@ static int make_shape(struct frame_shapes *shapes, const struct frame *frame, ui
 		drop_string(shapes, shape.file);
 		return err;
 	}
-	*id = slot_pool_take(&shapes->pool);
+	*id = slot_pool_take(&shapes->pool, sizeof(shape));
 	shapes->parts_bytes += ID_INDEX_ENTRY_BYTES;
 	*frame_shape_at(shapes->pool.blocks.items, *id) = shape;
 	id_index_add(&shapes->index, hash, *id);

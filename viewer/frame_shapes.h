@@ -60,7 +60,7 @@ static inline size_t frame_shapes_bytes(const struct frame_shapes *shapes)
 /** @id has a shape. */
 static inline struct frame_shape *frame_shape_at(struct slot_block *const *blocks, uint32_t id)
 {
-	return slot_at(blocks, sizeof(struct frame_shape), id);
+	return slot_at(blocks, id);
 }
 
 /** Whether @frame has the shape. */

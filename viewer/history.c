@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Samples are stored in chunks of three columns; new ones are added to the newest chunk. A full
+ * Samples are stored in chunks of columns; new ones are added to the newest chunk. A full
  * chunk never changes, so a view copies only the newest. While there is a view, no chunk and no key
  * is dropped.
  */
@@ -14,12 +14,11 @@
 #include "reporter/packed_numbers.h"
 
 enum {
-	/* Room in the newest chunk, divided for keys of two or three bytes and times of three. */
-	KEYS_MAX_BYTES = 12 << 10,
-	TIMES_MAX_BYTES = 14 << 10,
-	CPUS_MAX_BYTES = 6 << 10,
+	/* Room in the newest chunk, divided for keys and times of two or three bytes. */
+	KEYS_MAX_BYTES = 14 << 10,
+	TIMES_MAX_BYTES = 16 << 10,
 	VALUES_MAX_BYTES = 24 << 10,
-	CHUNK_MAX_BYTES = KEYS_MAX_BYTES + TIMES_MAX_BYTES + CPUS_MAX_BYTES,
+	CHUNK_MAX_BYTES = KEYS_MAX_BYTES + TIMES_MAX_BYTES,
 	/* Dropping happens in steps: fractions of the retention, and of the memory for new keys. */
 	CHUNKS_PER_RETENTION = 60,
 	CHUNKS_PER_BUDGET = 32,
@@ -39,9 +38,8 @@ struct column {
 
 enum {
 	KEYS,
-	/* Differences to the previous sample, in ns. */
+	/* Differences to the previous sample, in units of time; in the lower bits the CPU plus 1, or 0 where there is none. */
 	TIMES,
-	CPUS,
 	/* Values with their signs; empty if each sample counts as one. */
 	VALUES,
 	COLUMN_COUNT,
@@ -53,6 +51,8 @@ struct chunk {
 	struct column columns[COLUMN_COUNT];
 	uint32_t capacity;
 	uint32_t samples;
+	/* The lower bits of a time that have its CPU. */
+	unsigned int cpu_bits;
 	/* The time before the first sample, to which its difference refers. */
 	uint64_t base_ns;
 	uint64_t least_ns;
@@ -75,6 +75,8 @@ struct history {
 	/* Memory that others need (history_reserve()). */
 	size_t reserved_bytes;
 	uint64_t last_in_chunk_ns;
+	/* The bits that the CPUs of the newest chunk need. */
+	unsigned int cpu_bits;
 	/* The number of keys that had been made when the newest chunk was started. */
 	uint64_t keys_before_chunk;
 	uint64_t newest_ns;
@@ -165,7 +167,7 @@ static void drop_oldest_chunk(struct history *history)
 		history_keys_remove(&history->keys, key);
 	}
 	history->changes++;
-	history->chunk_bytes -= chunk.capacity;
+	history->chunk_bytes -= sizeof(chunk) + chunk.capacity;
 	history_chunk_vector_remove(&history->chunks, 0);
 	free(chunk.data);
 }
@@ -214,7 +216,7 @@ static void seal(struct history *history)
 	chunk->data = vector_shrink(chunk->data, chunk->capacity);
 }
 
-static int begin_chunk(struct history *history, uint64_t time_ns)
+static int begin_chunk(struct history *history, uint64_t time_ns, unsigned int cpu_bits)
 {
 	uint32_t values_bytes = history->options.keeps_values ? VALUES_MAX_BYTES : 0;
 	struct chunk chunk = {
@@ -222,11 +224,10 @@ static int begin_chunk(struct history *history, uint64_t time_ns)
 		.columns = {
 			[KEYS] = { .max_bytes = KEYS_MAX_BYTES },
 			[TIMES] = { .start = KEYS_MAX_BYTES, .max_bytes = TIMES_MAX_BYTES },
-			[CPUS] = { .start = KEYS_MAX_BYTES + TIMES_MAX_BYTES,
-				   .max_bytes = CPUS_MAX_BYTES },
 			[VALUES] = { .start = CHUNK_MAX_BYTES, .max_bytes = values_bytes },
 		},
 		.capacity = CHUNK_MAX_BYTES + values_bytes,
+		.cpu_bits = cpu_bits,
 		.base_ns = time_ns,
 		.least_ns = UINT64_MAX,
 	};
@@ -236,7 +237,7 @@ static int begin_chunk(struct history *history, uint64_t time_ns)
 		free(chunk.data);
 		return err;
 	}
-	history->chunk_bytes += chunk.capacity;
+	history->chunk_bytes += sizeof(chunk) + chunk.capacity;
 	history->last_in_chunk_ns = time_ns;
 	history->keys_before_chunk = history->keys.made;
 	return 0;
@@ -252,24 +253,63 @@ static uint64_t new_keys_bytes(const struct history *history)
 		       0;
 }
 
-static bool is_full(const struct history *history, const struct chunk *chunk, uint64_t time_ns)
+/* @time_ns as it is stored. */
+static uint64_t stored_time(const struct history *history, uint64_t time_ns)
+{
+	return time_ns - time_ns % history->options.time_unit_ns;
+}
+
+/* The time since the previous sample, as it is stored. */
+static uint64_t time_difference(const struct history *history, uint64_t time_ns)
+{
+	uint32_t unit_ns = history->options.time_unit_ns;
+
+	return packed_difference(time_ns / unit_ns - history->last_in_chunk_ns / unit_ns);
+}
+
+static bool is_full(const struct history *history, const struct chunk *chunk, uint64_t time_ns,
+		    unsigned int cpu_bits)
 {
 	const struct history_options *options = &history->options;
 	uint64_t age_ns = time_ns > chunk->base_ns ? time_ns - chunk->base_ns : 0;
 
 	if (!has_room(chunk))
 		return true;
+	/* The CPU and the time must fit into a number. */
+	if (chunk->cpu_bits < cpu_bits ||
+	    time_difference(history, time_ns) > UINT64_MAX >> chunk->cpu_bits)
+		return true;
 	return chunk->samples && (age_ns > options->retention_ns / CHUNKS_PER_RETENTION ||
 				  new_keys_bytes(history) > options->max_bytes / CHUNKS_PER_BUDGET);
 }
 
-static int reserve_sample(struct history *history, uint64_t time_ns)
+/* One more, so that it is 0 where there is none. */
+static uint32_t stored_cpu(const struct sample *sample)
 {
-	if (history->chunks.count && !is_full(history, newest_chunk(history), time_ns))
-		return 0;
-	if (history->chunks.count)
-		seal(history);
-	return begin_chunk(history, time_ns);
+	return sample->cpu + 1;
+}
+
+_Static_assert(SAMPLE_NO_NUMBER + 1U == 0, "stored_cpu() of no CPU is 0");
+
+static int reserve_sample(struct history *history, const struct sample_event *event)
+{
+	uint64_t time_ns = stored_time(history, event->time_ns);
+	unsigned int bits = 0, most_bits;
+	int err = 0;
+
+	while ((uint64_t)stored_cpu(&event->sample) >> bits)
+		bits++;
+	most_bits = bits > history->cpu_bits ? bits : history->cpu_bits;
+	if (!history->chunks.count || is_full(history, newest_chunk(history), time_ns, bits)) {
+		if (history->chunks.count)
+			seal(history);
+		/* It will have the CPUs of the last chunk, most likely. */
+		err = begin_chunk(history, time_ns, most_bits);
+		most_bits = bits;
+	}
+	if (!err)
+		history->cpu_bits = most_bits;
+	return err;
 }
 
 /* Beside a weight, samples of the clock count as one. */
@@ -281,11 +321,11 @@ static uint64_t value_of(const struct history *history, const struct sample_even
 static void write_sample(struct history *history, uint32_t key, const struct sample_event *event)
 {
 	struct chunk *chunk = newest_chunk(history);
-	uint64_t time_ns = event->time_ns;
+	uint64_t time_ns = stored_time(history, event->time_ns);
 
 	append(chunk, KEYS, key);
-	append(chunk, TIMES, packed_difference(time_ns - history->last_in_chunk_ns));
-	append(chunk, CPUS, event->sample.cpu);
+	append(chunk, TIMES,
+	       time_difference(history, time_ns) << chunk->cpu_bits | stored_cpu(&event->sample));
 	if (history->options.keeps_values)
 		append(chunk, VALUES, packed_difference(value_of(history, event)));
 	chunk->samples++;
@@ -307,7 +347,7 @@ static int add(struct history *history, const struct sample_event *event)
 	if (used_bytes(history) + history->reserved_bytes > max_bytes + max_bytes / EXCESS_DIVISOR)
 		return -E2BIG;
 	/* Reserved first, so that no key is added without a sample. */
-	err = reserve_sample(history, event->time_ns);
+	err = reserve_sample(history, event);
 	if (!err)
 		err = history_keys_add(&history->keys, &event->sample, &key);
 	if (err)
@@ -353,6 +393,8 @@ struct history *history_create(const struct history_options *options)
 	history->options = *options;
 	if (!history->options.max_bytes)
 		history->options.max_bytes = HISTORY_DEFAULT_MAX_BYTES;
+	if (!history->options.time_unit_ns)
+		history->options.time_unit_ns = 1;
 	if (history_keys_init(&history->keys)) {
 		history_destroy(history);
 		return NULL;
@@ -513,10 +555,10 @@ static bool enter_chunk(struct history_view *view)
 			continue;
 		view->next_key = column_data(chunk, KEYS);
 		view->next_time = column_data(chunk, TIMES);
-		view->next_cpu = column_data(chunk, CPUS);
 		view->next_value =
 			view->history->options.keeps_values ? column_data(chunk, VALUES) : NULL;
 		view->samples_left = chunk->samples;
+		view->cpu_bits = chunk->cpu_bits;
 		view->time_ns = chunk->base_ns;
 		return true;
 	}
@@ -525,13 +567,17 @@ static bool enter_chunk(struct history_view *view)
 
 bool history_view_next(struct history_view *view, struct history_sample *sample)
 {
+	uint64_t unit_ns = view->history->options.time_unit_ns, number;
+
 	do {
 		while (view->samples_left) {
 			view->samples_left--;
-			view->time_ns += unpacked_difference(packed_get(&view->next_time));
+			number = packed_get(&view->next_time);
+			view->time_ns += unpacked_difference(number >> view->cpu_bits) * unit_ns;
 			sample->time_ns = view->time_ns;
 			sample->key = (uint32_t)packed_get(&view->next_key);
-			sample->cpu = (uint32_t)packed_get(&view->next_cpu);
+			sample->cpu =
+				(uint32_t)(number & ((UINT64_C(1) << view->cpu_bits) - 1)) - 1;
 			sample->value = 1;
 			if (view->next_value)
 				sample->value =

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * The recent samples in memory, for the page: columns of the ids of their keys, the times since
- * the previous sample, and the CPUs, packed into about six bytes a sample. Keys are stored once (viewer/history_keys.h). It is a struct reporter,
+ * The recent samples in memory, for the page: columns of the ids of their keys, and of the times since
+ * the previous sample with the CPUs, packed into four or five bytes a sample. Keys are stored once (viewer/history_keys.h). It is a struct reporter,
  * which the work thread fills; the viewer's thread reads it through views. One lock is held to add
  * a sample, and to drop the oldest, a few thousand at once.
  */
@@ -37,6 +37,8 @@ struct history_options {
 	 * and each counts as one.
 	 */
 	bool keeps_values;
+	/** Times are rounded down to a multiple of this; 0: they are exact. */
+	uint32_t time_unit_ns;
 	/** An origin whose samples are no further ones, so that their values are added up instead: a weight's; 0: there is none. */
 	uint8_t weight;
 };
@@ -98,10 +100,10 @@ struct history_view {
 	/** Read positions in the columns of the current chunk. */
 	const uint8_t *next_key;
 	const uint8_t *next_time;
-	const uint8_t *next_cpu;
 	/** NULL if each sample counts as one. */
 	const uint8_t *next_value;
 	uint32_t samples_left;
+	unsigned int cpu_bits;
 	uint64_t time_ns;
 };
 

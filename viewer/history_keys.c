@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The content of a part is a list of frames, the outermost first, padded with zeros. A frame is a packed number: one more than
- * twice the lower bits of its address, so that no frame starts with a zero, and one more if the id of its shape follows. Otherwise
- * its shape is that of the frame before it, which may be in the part above. A part has as many frames as it
- * holds, so equal callers are the same parts. A key has its context before the last frames.
+ * A part has the link to its caller, which is the id of the part above plus 1, or 0 for the outermost, and then frames, the outermost
+ * first. All are packed numbers. That of a frame is one more than twice the lower bits of its address, so that no frame starts with a
+ * zero, and one more if the id of its shape follows. Otherwise its shape is that of the frame before it, which may be in the part
+ * above. A part has as many frames as it holds, so equal callers are the same parts. A key has its context between the link and the
+ * last frames.
  */
 #include "viewer/history_keys.h"
 
@@ -23,14 +24,25 @@ enum {
 	IS_KERNEL_THREAD = 2,
 	FLAG_BITS = 2,
 	RECENT_KEYS = 1024,
+	RECENT_STACKS = 8,
+	RECENT_CONTEXTS = 16,
+	RECENT_FRAMES = 64,
 	KEYS_PER_WORD = 64,
+	CONTEXT_MAX_BYTES = 4,
+	/* A part with its link. Longer ones are less of them, shorter ones are shared by more stacks. */
+	CALLER_MAX_BYTES = 18,
+	NO_CALLER = 0,
 };
 
-_Static_assert((int)FRAME_MAX_BYTES <= (int)STACK_PART_BYTES, "a part holds a frame");
-_Static_assert(sizeof(struct stack_identity) >= sizeof(struct stack_part_value),
+_Static_assert((int)TRACE_ADDRESS_BITS == (int)SHAPE_ADDRESS_BITS,
+	       "the rest of an address is in both shapes");
+_Static_assert((int)FRAME_MAX_BYTES + (int)PACKED_32_MAX_BYTES <= (int)CALLER_MAX_BYTES,
+	       "a part holds a frame");
+_Static_assert((int)CALLER_MAX_BYTES + (int)CONTEXT_MAX_BYTES <= (int)STACK_PART_MAX_BYTES,
+	       "a key holds the last part of a stack and its context");
+_Static_assert(sizeof(struct stack_identity) >= sizeof(uint64_t) + CALLER_MAX_BYTES,
 	       "an identity has a caller and the frames of a key");
 
-#define ADDRESS_MASK ((UINT64_C(1) << SHAPE_ADDRESS_BITS) - 1)
 #define NO_SHAPE UINT32_MAX
 
 /* The key of a trace in a context. All zero if there is none. */
@@ -40,6 +52,28 @@ struct recent_key {
 	/* The context with its flags, plus 1. */
 	uint32_t context;
 	uint32_t id;
+};
+
+struct recent_frame {
+	/* The lower bits. */
+	uint64_t address;
+	uint32_t shape;
+	/* The link of the part that the frame is in. */
+	uint32_t caller;
+};
+
+/* The outermost frames of the last stack of a context, as they were packed. */
+struct recent_stack {
+	uint32_t count;
+	struct recent_frame frames[RECENT_FRAMES];
+};
+
+/* All zero: nothing is known. */
+struct recent_keys {
+	struct recent_key keys[RECENT_KEYS];
+	struct recent_stack stacks[RECENT_STACKS];
+	/* By the thread: the id of its last context, plus 1. */
+	uint32_t contexts[RECENT_CONTEXTS];
 };
 
 void history_keys_deinit(struct history_keys *keys)
@@ -62,8 +96,6 @@ int history_keys_init(struct history_keys *keys)
 	/* The tables have no limit of their own: the history drops the oldest samples. */
 	sample_table_init(&keys->contexts, SIZE_MAX);
 	frame_shapes_init(&keys->shapes);
-	stack_parts_init(&keys->callers);
-	stack_parts_init(&keys->keys);
 	if (keys->no_trace)
 		return 0;
 	history_keys_deinit(keys);
@@ -74,8 +106,7 @@ size_t history_keys_bytes(const struct history_keys *keys)
 {
 	return keys->contexts.bytes + frame_shapes_bytes(&keys->shapes) +
 	       stack_parts_bytes(&keys->callers) + stack_parts_bytes(&keys->keys) +
-	       (keys->recent ? RECENT_KEYS * sizeof(struct recent_key) : 0) +
-	       keys->freed.capacity * sizeof(uint64_t);
+	       (keys->recent ? sizeof(*keys->recent) : 0) + keys->freed.capacity * sizeof(uint64_t);
 }
 
 /* --- contents --- */
@@ -110,14 +141,22 @@ static void drop_shapes(struct history_keys *keys, const uint8_t *at, const uint
 
 /* --- removing keys --- */
 
+/* Reads a packed number of 32 bits. */
+static uint32_t next_number(const uint8_t **at)
+{
+	return (uint32_t)packed_get(at);
+}
+
 /* Removes a use of the part that the link @caller leads to, and of those above it. */
 static void drop_callers(struct history_keys *keys, uint32_t caller)
 {
 	struct stack_part_value value;
 
-	while (caller && stack_parts_remove(&keys->callers, caller - 1, &value)) {
-		drop_shapes(keys, value.content, value.content + STACK_PART_BYTES);
-		caller = value.caller;
+	while (caller != NO_CALLER && stack_parts_remove(&keys->callers, caller - 1, &value)) {
+		const uint8_t *at = value.bytes;
+
+		caller = next_number(&at);
+		drop_shapes(keys, at, value.bytes + value.length);
 	}
 }
 
@@ -131,97 +170,206 @@ static void mark_freed(struct history_keys *keys, uint32_t id)
 void history_keys_remove(struct history_keys *keys, uint32_t id)
 {
 	struct stack_part_value value;
-	const uint8_t *at = value.content;
-	uint32_t context;
+	const uint8_t *at = value.bytes;
+	uint32_t caller, context;
 
 	if (!stack_parts_remove(&keys->keys, id, &value))
 		return;
-	context = (uint32_t)packed_get(&at);
-	drop_shapes(keys, at, value.content + STACK_PART_BYTES);
-	drop_callers(keys, value.caller);
+	caller = next_number(&at);
+	context = next_number(&at);
+	drop_shapes(keys, at, value.bytes + value.length);
+	drop_callers(keys, caller);
 	sample_table_remove(&keys->contexts, context >> FLAG_BITS);
 	mark_freed(keys, id);
 }
 
 /* --- adding keys --- */
 
-/* A stack that is being packed. It has a use of its caller, and of each shape in its content. */
+/* The lower bits of the address of frame @index. */
+static uint64_t address_in_trace(const struct trace *trace, uint32_t index)
+{
+	return trace_packed_frame(trace, index) >> (64 - TRACE_ADDRESS_BITS);
+}
+
+static uint32_t shape_in_trace(const struct trace *trace, uint32_t index)
+{
+	return trace_packed_frame(trace, index) & ((1U << (64 - TRACE_ADDRESS_BITS)) - 1);
+}
+
+/* A stack that is being packed. It has a use of its caller, and of each shape in its frames. */
 struct packed_stack {
 	struct history_keys *keys;
-	struct stack_part_value value;
-	uint32_t length;
+	uint32_t caller;
+	/* The id of the last frame's shape, and what it is in the trace. */
 	uint32_t shape;
+	uint32_t trace_shape;
+	/* Frames below the caller. */
+	uint8_t frames[CALLER_MAX_BYTES];
+	uint32_t length;
+	uint32_t max_length;
+	bool has_shapes;
 };
 
 static void packed_stack_drop(struct packed_stack *stack)
 {
-	drop_shapes(stack->keys, stack->value.content, stack->value.content + stack->length);
-	drop_callers(stack->keys, stack->value.caller);
+	if (stack->has_shapes)
+		drop_shapes(stack->keys, stack->frames, stack->frames + stack->length);
+	drop_callers(stack->keys, stack->caller);
 }
 
-/* Adds the content as a part, which becomes the caller of what follows. */
+/* The next frames are below the part that the link @caller leads to. */
+static void begin_part(struct packed_stack *stack, uint32_t caller)
+{
+	uint8_t link[PACKED_32_MAX_BYTES];
+
+	stack->caller = caller;
+	stack->length = 0;
+	stack->has_shapes = false;
+	stack->max_length = CALLER_MAX_BYTES - (uint32_t)(packed_put(link, caller) - link);
+}
+
+/* Puts the caller, @context unless it is NULL, and the frames into *@value. */
+static void write_value(const struct packed_stack *stack, const uint32_t *context,
+			struct stack_part_value *value)
+{
+	uint8_t *end = packed_put(value->bytes, stack->caller);
+
+	if (context)
+		end = packed_put(end, *context);
+	memcpy(end, stack->frames, stack->length);
+	value->length = (uint8_t)(end + stack->length - value->bytes);
+}
+
+/* Adds the frames as a part, which becomes the caller of what follows. */
 static int complete_part(struct packed_stack *stack)
 {
+	struct stack_part_value value = { 0 };
 	uint32_t id;
 	bool is_new;
-	int err = stack_parts_add(&stack->keys->callers, &stack->value, &id, &is_new);
+	int err;
 
+	write_value(stack, NULL, &value);
+	err = stack_parts_add(&stack->keys->callers, &value, &id, &is_new);
 	if (err)
 		return err;
 	/* A known part has uses of its own of what is above and in it. */
 	if (!is_new)
 		packed_stack_drop(stack);
-	stack->value = (struct stack_part_value){ .caller = id + 1 };
-	stack->length = 0;
+	begin_part(stack, id + 1);
 	return 0;
 }
 
-/* Finds the frame's shape; *@is_added if it is not that of the frame before. */
-static int add_shape(struct packed_stack *stack, const struct frame *frame, bool *is_added)
+/* Finds the shape of frame @index; *@is_added if it is not that of the frame before. */
+static int add_shape(struct packed_stack *stack, const struct trace *trace, uint32_t index,
+		     bool *is_added)
 {
 	struct frame_shapes *shapes = &stack->keys->shapes;
+	uint32_t trace_shape = shape_in_trace(trace, index);
+	struct frame frame;
 
+	*is_added = false;
+	if (trace_shape == stack->trace_shape)
+		return 0;
+	frame = trace_frame(trace, index);
+	stack->trace_shape = trace_shape;
 	*is_added =
 		stack->shape == NO_SHAPE ||
-		!frame_shape_fits(frame_shape_at(shapes->pool.blocks.items, stack->shape), frame);
-	return *is_added ? frame_shapes_add(shapes, frame, &stack->shape) : 0;
+		!frame_shape_fits(frame_shape_at(shapes->pool.blocks.items, stack->shape), &frame);
+	return *is_added ? frame_shapes_add(shapes, &frame, &stack->shape) : 0;
 }
 
-static int push_frame(struct packed_stack *stack, const struct frame *frame)
+static int push_frame(struct packed_stack *stack, const struct trace *trace, uint32_t index)
 {
 	uint8_t bytes[FRAME_MAX_BYTES], *end;
 	bool is_added;
-	int err = add_shape(stack, frame, &is_added);
+	int err = add_shape(stack, trace, index, &is_added);
 
 	if (err)
 		return err;
-	end = packed_put(bytes, ((frame->address & ADDRESS_MASK) << 1 | is_added) + 1);
+	end = packed_put(bytes, (address_in_trace(trace, index) << 1 | is_added) + 1);
 	if (is_added)
 		end = packed_put(end, stack->shape);
-	if (stack->length + (size_t)(end - bytes) > STACK_PART_BYTES)
+	if (stack->length + (size_t)(end - bytes) > stack->max_length)
 		err = complete_part(stack);
 	if (err) {
 		if (is_added)
 			frame_shapes_remove(&stack->keys->shapes, stack->shape);
 		return err;
 	}
-	memcpy(stack->value.content + stack->length, bytes, (size_t)(end - bytes));
+	memcpy(stack->frames + stack->length, bytes, (size_t)(end - bytes));
 	stack->length += (uint32_t)(end - bytes);
+	stack->has_shapes |= is_added;
 	return 0;
 }
 
-/* Leaves at most @tail_max_bytes in the content. */
-static int push_frames(struct packed_stack *stack, const struct trace *trace, size_t tail_max_bytes)
+static bool has_shape(const struct history_keys *keys, const struct trace *trace, uint32_t index,
+		      uint32_t shape)
 {
-	int err = 0;
+	struct frame frame = trace_frame(trace, index);
 
-	for (uint32_t i = trace->frame_count; i-- > 0 && !err;) {
-		struct frame frame = trace_frame(trace, i);
+	return frame_shape_fits(frame_shape_at(keys->shapes.pool.blocks.items, shape), &frame);
+}
 
-		err = push_frame(stack, &frame);
+/* The number of outermost frames of @trace that are those of @recent and fill whole parts. */
+static uint32_t known_frames(const struct history_keys *keys, const struct recent_stack *recent,
+			     const struct trace *trace)
+{
+	const struct recent_frame *frames = recent->frames;
+	uint32_t known = 0, trace_shape = NO_SHAPE, shape = NO_SHAPE;
+
+	for (uint32_t i = 0; i < recent->count && i < trace->frame_count; i++) {
+		uint32_t index = trace->frame_count - 1 - i;
+
+		if (frames[i].address != address_in_trace(trace, index))
+			break;
+		if ((frames[i].shape != shape || shape_in_trace(trace, index) != trace_shape) &&
+		    !has_shape(keys, trace, index, frames[i].shape))
+			break;
+		shape = frames[i].shape;
+		trace_shape = shape_in_trace(trace, index);
+		/* The frame begins a part, here and there. */
+		if (i && frames[i].caller != frames[i - 1].caller)
+			known = i;
 	}
-	if (!err && stack->length > tail_max_bytes)
-		err = complete_part(stack);
+	return known;
+}
+
+/* Begins below the parts of @recent that @trace has too. *@count is the number of frames in them. */
+static int begin_stack(struct packed_stack *stack, const struct recent_stack *recent,
+		       const struct trace *trace, uint32_t *count)
+{
+	uint32_t known = known_frames(stack->keys, recent, trace);
+	uint32_t caller = known ? recent->frames[known].caller : NO_CALLER;
+	int err = known ? stack_parts_use(&stack->keys->callers, caller - 1) : 0;
+
+	if (err)
+		return err;
+	begin_part(stack, caller);
+	stack->shape = known ? recent->frames[known - 1].shape : NO_SHAPE;
+	stack->trace_shape = known ? shape_in_trace(trace, trace->frame_count - known) : NO_SHAPE;
+	*count = known;
+	return 0;
+}
+
+/* Packs the frames, and remembers them in *@recent. */
+static int push_frames(struct packed_stack *stack, const struct trace *trace,
+		       struct recent_stack *recent)
+{
+	uint32_t count = trace->frame_count, i;
+	int err = begin_stack(stack, recent, trace, &i);
+
+	for (; i < count && !err; i++) {
+		uint32_t index = count - 1 - i;
+
+		err = push_frame(stack, trace, index);
+		if (i < RECENT_FRAMES)
+			recent->frames[i] = (struct recent_frame){
+				.address = address_in_trace(trace, index),
+				.shape = stack->shape,
+				.caller = stack->caller,
+			};
+	}
+	recent->count = err ? 0 : count < RECENT_FRAMES ? count : RECENT_FRAMES;
 	return err;
 }
 
@@ -242,16 +390,15 @@ static int reserve_freed(struct history_keys *keys)
 static int add_key(struct history_keys *keys, const struct trace *trace, uint32_t context,
 		   uint32_t *id, bool *is_new)
 {
-	struct packed_stack stack = { .keys = keys, .shape = NO_SHAPE };
+	struct recent_stack *recent = &keys->recent->stacks[(context >> FLAG_BITS) % RECENT_STACKS];
+	struct packed_stack stack = { .keys = keys };
 	struct stack_part_value key = { 0 };
-	uint8_t *tail = packed_put(key.content, context);
 	int err = reserve_freed(keys);
 
 	if (!err)
-		err = push_frames(&stack, trace, (size_t)(key.content + STACK_PART_BYTES - tail));
+		err = push_frames(&stack, trace, recent);
 	if (!err) {
-		memcpy(tail, stack.value.content, stack.length);
-		key.caller = stack.value.caller;
+		write_value(&stack, &context, &key);
 		err = stack_parts_add(&keys->keys, &key, id, is_new);
 	}
 	if (err || !*is_new)
@@ -271,50 +418,69 @@ static struct hash128 trace_hash(const struct trace *trace)
 				 .low = trace->hash.low };
 }
 
-/* The slot of the cache; NULL without memory. */
-static struct recent_key *recent_slot(struct history_keys *keys, const struct trace *trace,
-				      uint32_t context)
+/* Makes the cache ready. -ENOMEM. */
+static int prepare_recent(struct history_keys *keys)
 {
 	if (!keys->recent)
-		keys->recent = calloc(RECENT_KEYS, sizeof(*keys->recent));
+		keys->recent = calloc(1, sizeof(*keys->recent));
+	if (!keys->recent)
+		return -ENOMEM;
 	/* Keys were freed, and some may be here. The cache is soon full again. */
-	if (keys->recent && keys->recent_is_stale)
-		memset(keys->recent, 0, RECENT_KEYS * sizeof(*keys->recent));
+	if (keys->recent_is_stale)
+		memset(keys->recent, 0, sizeof(*keys->recent));
 	keys->recent_is_stale = false;
-	return keys->recent ? &keys->recent[(trace->hash.low + context) % RECENT_KEYS] : NULL;
+	return 0;
 }
 
 static int find_key(struct history_keys *keys, const struct trace *trace, uint32_t context,
 		    uint32_t *id, bool *is_new)
 {
-	struct recent_key *recent = recent_slot(keys, trace, context);
+	struct recent_key *recent = &keys->recent->keys[(trace->hash.low + context) % RECENT_KEYS];
 	int err;
 
 	*is_new = false;
-	if (recent && recent->context == context + 1 &&
-	    hash128_equal(recent->hash, trace_hash(trace))) {
+	if (recent->context == context + 1 && hash128_equal(recent->hash, trace_hash(trace))) {
 		*id = recent->id;
-		stack_part_at(keys->keys.pool.blocks.items, *id)->uses++;
-		return 0;
+		return stack_parts_use(&keys->keys, *id);
 	}
 	err = add_key(keys, trace, context, id, is_new);
-	if (!err && recent)
+	if (!err)
 		*recent = (struct recent_key){ .hash = trace_hash(trace),
 					       .context = context + 1,
 					       .id = *id };
 	return err;
 }
 
+/* Adds a use of the context with these fields. */
+static int add_context(struct history_keys *keys, const struct sample *fields, uint32_t *context)
+{
+	uint32_t *recent = &keys->recent->contexts[fields->tid % RECENT_CONTEXTS];
+	int err;
+
+	if (*recent &&
+	    sample_equal(&sample_table_at(keys->contexts.blocks.items, *recent - 1)->sample,
+			 fields)) {
+		*context = *recent - 1;
+		sample_table_use(&keys->contexts, *context);
+		return 0;
+	}
+	err = sample_table_add(&keys->contexts, fields, context);
+	if (!err)
+		*recent = *context + 1;
+	return err;
+}
+
 int history_keys_add(struct history_keys *keys, const struct sample *sample, uint32_t *id)
 {
 	struct sample fields = *sample;
+	int err = prepare_recent(keys);
 	uint32_t context;
 	bool is_new;
-	int err;
 
 	fields.trace = keys->no_trace;
 	fields.cpu = SAMPLE_NO_NUMBER;
-	err = sample_table_add(&keys->contexts, &fields, &context);
+	if (!err)
+		err = add_context(keys, &fields, &context);
 	if (err)
 		return err;
 	err = context < CONTEXT_LIMIT ?
@@ -324,6 +490,9 @@ int history_keys_add(struct history_keys *keys, const struct sample *sample, uin
 	keys->made += !err && is_new;
 	if (err || !is_new)
 		sample_table_remove(&keys->contexts, context);
+	/* The context may be gone. */
+	if (err)
+		keys->recent_is_stale = true;
 	return err;
 }
 
@@ -380,28 +549,35 @@ void history_keys_snapshot_deinit(struct history_keys_snapshot *snapshot)
 void key_stack_deinit(struct key_stack *stack)
 {
 	stack_frame_vector_deinit(&stack->frames);
-	stack_part_value_vector_deinit(&stack->parts);
+	number_vector_deinit(&stack->parts);
 }
 
-static const struct stack_part_value *key_value(const struct history_keys_snapshot *snapshot,
-						uint32_t id)
-{
-	return &stack_part_at(snapshot->keys, id)->value;
-}
+/* A key, unpacked but for its frames. */
+struct read_key {
+	uint32_t caller;
+	uint32_t context;
+	uint8_t flags;
+	const uint8_t *frames;
+	const uint8_t *end;
+};
 
-/* The context of a key with its flags; *@tail is set to the frames behind it. */
-static uint32_t key_context(const struct stack_part_value *value, const uint8_t **tail)
+static struct read_key read_key(const struct history_keys_snapshot *snapshot, uint32_t id)
 {
-	*tail = value->content;
-	return (uint32_t)packed_get(tail);
+	struct read_key key;
+	const uint8_t *at = stack_part_read(snapshot->keys, id, &key.end);
+	uint32_t context;
+
+	key.caller = next_number(&at);
+	context = next_number(&at);
+	key.context = context >> FLAG_BITS;
+	key.flags = context & (IS_COMPLETE | IS_KERNEL_THREAD);
+	key.frames = at;
+	return key;
 }
 
 const struct sample *history_key_sample(const struct history_keys_snapshot *snapshot, uint32_t id)
 {
-	const uint8_t *tail;
-	uint32_t context = key_context(key_value(snapshot, id), &tail);
-
-	return &sample_table_at(snapshot->contexts, context >> FLAG_BITS)->sample;
+	return &sample_table_at(snapshot->contexts, read_key(snapshot, id).context)->sample;
 }
 
 const struct sample *history_keys_sample(const struct history_keys *keys, uint32_t id)
@@ -416,20 +592,18 @@ const struct sample *history_keys_sample(const struct history_keys *keys, uint32
 
 bool history_key_is_complete(const struct history_keys_snapshot *snapshot, uint32_t id)
 {
-	const uint8_t *tail;
-
-	return key_context(key_value(snapshot, id), &tail) & IS_COMPLETE;
+	return read_key(snapshot, id).flags & IS_COMPLETE;
 }
 
 struct stack_identity history_key_identity(const struct history_keys_snapshot *snapshot,
 					   uint32_t id)
 {
-	const struct stack_part_value *value = key_value(snapshot, id);
-	struct stack_identity identity = { .words = { value->caller } };
-	const uint8_t *tail;
+	struct read_key key = read_key(snapshot, id);
+	struct stack_identity identity = { .words = { key.caller } };
+	size_t bytes = (size_t)(key.end - key.frames);
 
-	key_context(value, &tail);
-	memcpy(&identity.words[1], tail, (size_t)(value->content + STACK_PART_BYTES - tail));
+	/* A slot can have a zero more than the key. */
+	memcpy(&identity.words[1], key.frames, bytes < CALLER_MAX_BYTES ? bytes : CALLER_MAX_BYTES);
 	return identity;
 }
 
@@ -460,38 +634,38 @@ static int unpack_frames(struct unpacking *unpacking, const uint8_t *at, const u
 /* Unpacks the parts from the outermost one to the one that the link @caller leads to. */
 static int unpack_callers(struct unpacking *unpacking, uint32_t caller)
 {
-	struct stack_part_value_vector *parts = &unpacking->stack->parts;
+	struct slot_block *const *blocks = unpacking->snapshot->callers;
+	struct number_vector *parts = &unpacking->stack->parts;
+	const uint8_t *at, *end;
 	int err = 0;
 
 	parts->count = 0;
-	while (caller && !err) {
-		const struct stack_part_value *value =
-			&stack_part_at(unpacking->snapshot->callers, caller - 1)->value;
-
-		err = stack_part_value_vector_push(parts, value);
-		caller = value->caller;
+	while (caller != NO_CALLER && !err) {
+		err = number_vector_push(parts, caller - 1);
+		at = stack_part_read(blocks, caller - 1, &end);
+		caller = next_number(&at);
 	}
-	for (size_t i = parts->count; i-- > 0 && !err;)
-		err = unpack_frames(unpacking, parts->items[i]->content,
-				    parts->items[i]->content + STACK_PART_BYTES);
+	for (size_t i = parts->count; i-- > 0 && !err;) {
+		at = stack_part_read(blocks, parts->items[i], &end);
+		next_number(&at);
+		err = unpack_frames(unpacking, at, end);
+	}
 	return err;
 }
 
 int history_key_stack(const struct history_keys_snapshot *snapshot, uint32_t id,
 		      struct key_stack *stack)
 {
-	const struct stack_part_value *value = key_value(snapshot, id);
 	struct unpacking unpacking = { .snapshot = snapshot, .stack = stack, .shape = NO_SHAPE };
-	const uint8_t *tail;
-	uint32_t context = key_context(value, &tail);
+	struct read_key key = read_key(snapshot, id);
 	int err;
 
 	stack->frames.count = 0;
-	stack->is_complete = context & IS_COMPLETE;
-	stack->is_kernel_thread = context & IS_KERNEL_THREAD;
+	stack->is_complete = key.flags & IS_COMPLETE;
+	stack->is_kernel_thread = key.flags & IS_KERNEL_THREAD;
 	stack->has_guess = false;
-	err = unpack_callers(&unpacking, value->caller);
-	return err ? err : unpack_frames(&unpacking, tail, value->content + STACK_PART_BYTES);
+	err = unpack_callers(&unpacking, key.caller);
+	return err ? err : unpack_frames(&unpacking, key.frames, key.end);
 }
 
 struct trace *history_key_trace(const struct history_keys_snapshot *snapshot, uint32_t id)

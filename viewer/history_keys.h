@@ -2,8 +2,8 @@
 /**
  * Keys of samples: all that distinguishes them but their times and CPUs, each stored once, with dense ids and use
  * counts. The fields of a sample without its stack are stored once for all of its stacks (a context). A stack is a
- * chain of parts (viewer/stack_parts.h), each of a few frames, and stacks share the parts of their callers. The
- * frames around the leaf are in the key itself.
+ * chain of parts (viewer/stack_parts.h), each of a few frames and the id of the part above it, its caller, and stacks
+ * share the parts of their callers. The frames around the leaf are in the key itself.
  *
  * Not thread-safe, but keys may be read through a snapshot while others are added.
  */
@@ -12,14 +12,14 @@
 
 #include "lib/base/vector.h"
 #include "reporter/sample_table.h"
+#include "reporter/sequence_counts.h"
 #include "viewer/frame_shapes.h"
 #include "viewer/stack_parts.h"
 
-struct recent_key;
+struct recent_keys;
 
 VECTOR_DEFINE(stack_frame_vector, struct frame)
 VECTOR_DEFINE(key_bits_vector, uint64_t)
-VECTOR_DEFINE(stack_part_value_vector, const struct stack_part_value *)
 
 struct history_keys {
 	struct sample_table contexts;
@@ -31,7 +31,7 @@ struct history_keys {
 	/** The number of keys that were ever made. */
 	uint64_t made;
 	/** A cache in front of the tables. NULL until it is needed. */
-	struct recent_key *recent;
+	struct recent_keys *recent;
 	bool recent_is_stale;
 	/** A bit for each key that was freed since history_keys_take_freed(), even if its id is in use again. */
 	struct key_bits_vector freed;
@@ -80,11 +80,11 @@ int history_keys_snapshot_init(struct history_keys_snapshot *snapshot,
 void history_keys_snapshot_deinit(struct history_keys_snapshot *snapshot);
 
 /**
- * Identifies the frames of a stack, among the keys that exist at one time. Equal stacks of different contexts mostly have the same
- * identity, and stacks that differ never do.
+ * Identifies the frames of a stack, among the keys that exist at one time. Equal stacks have the same identity whatever their contexts,
+ * and stacks that differ never do.
  */
 struct stack_identity {
-	uint64_t words[3];
+	uint64_t words[4];
 };
 
 /** The stack of a key, as struct trace has it. */
@@ -94,8 +94,8 @@ struct key_stack {
 	bool is_complete;
 	bool is_kernel_thread;
 	bool has_guess;
-	/** Memory for the next stack. */
-	struct stack_part_value_vector parts;
+	/** Memory for the next stack: ids of its parts. */
+	struct number_vector parts;
 };
 
 void key_stack_deinit(struct key_stack *stack);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Parts of stacks, each stored once, with ids and use counts. A part is a few bytes of content and the id of
- * the part above it, its caller, so stacks with the same callers share them. A new part uses its caller. Parts
- * do not move, and the memory of those that are gone is used again or freed. Not thread-safe, but parts may be read while others are added.
+ * Parts of stacks: short strings of bytes, each stored once, with ids and use counts. A part takes as many bytes as it has, and some
+ * seven more. Parts do not move, and the memory of those that are gone is used again or freed. Not thread-safe, but parts may be read
+ * while others are added.
  */
 #ifndef VIEWER_STACK_PARTS_H
 #define VIEWER_STACK_PARTS_H
@@ -11,68 +11,78 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "lib/base/vector.h"
+#include "lib/base/hash_map.h"
 #include "viewer/slot_pool.h"
 
 enum {
-	STACK_PART_BYTES = 16,
+	STACK_PART_MAX_BYTES = 31,
+	/** Approximate memory of a count in `more_uses`. */
+	MORE_USES_BYTES = 64,
 };
 
-/** A caller's id plus 1, or this. */
-#define STACK_PART_NO_CALLER 0
-
-/** Parts with equal values are one part. No padding. */
+/**
+ * The bytes behind the length are zeros. A part is read from a slot that may have one more, so its bytes must not depend on zeros at
+ * their end.
+ */
 struct stack_part_value {
-	/** The id of the part above, plus 1; STACK_PART_NO_CALLER for the outermost. */
-	uint32_t caller;
-	uint8_t content[STACK_PART_BYTES];
+	uint8_t bytes[STACK_PART_MAX_BYTES];
+	uint8_t length;
 };
 
+/** A part in its slot. */
 struct stack_part {
-	/** The id of the next part in the bucket, plus 1. */
-	uint32_t next;
-	uint32_t uses;
-	struct stack_part_value value;
+	/** The number of uses, modulo 256. */
+	uint8_t uses;
+	uint8_t bytes[];
 };
-
-_Static_assert(sizeof(struct stack_part) == 28, "there may be millions");
-
-VECTOR_DEFINE(stack_bucket_vector, uint32_t *)
 
 struct stack_parts {
 	struct slot_pool pool;
-	/** A hash table with chains, which grows and shrinks by one bucket at a time (linear hashing, Litwin 1980). */
-	struct stack_bucket_vector buckets;
-	uint32_t bucket_count;
-	size_t buckets_bytes;
+	/** Maps ids to their uses, divided by 256, where there are so many. */
+	struct hash_map more_uses;
+	/**
+	 * A hash table with open addressing. An entry has the id of a part in its lower bits, as many as needed, and the upper bits of its
+	 * hash in the others.
+	 */
+	uint32_t *entries;
+	size_t capacity;
+	/** Entries that are not empty. Those of parts that are gone count too. */
+	size_t filled;
+	unsigned int id_bits;
 };
 
-void stack_parts_init(struct stack_parts *parts);
+/** All bytes zero is an empty table. */
 void stack_parts_deinit(struct stack_parts *parts);
 
 /**
- * Adds a use of the part that is equal to @value. If it is new, *@is_new is set, and it has taken over one use of its caller. -ENOMEM,
- * -E2BIG: too many parts. Nothing has changed then.
+ * Adds a use of the part that is equal to @value. *@is_new is set if there was none. -ENOMEM, -E2BIG: too many parts. Nothing has
+ * changed then.
  */
 int stack_parts_add(struct stack_parts *parts, const struct stack_part_value *value, uint32_t *id,
 		    bool *is_new);
 
-/**
- * Removes a use. True if it was the last one: then the part is gone, *@value is what it was, and its use of the caller is the
- * user's to remove.
- */
+/** Adds a use of a part. -ENOMEM. */
+int stack_parts_use(struct stack_parts *parts, uint32_t id);
+
+/** Removes a use. True if it was the last one: then the part is gone, and *@value is what it was. */
 bool stack_parts_remove(struct stack_parts *parts, uint32_t id, struct stack_part_value *value);
 
 /** Allocated memory. */
 static inline size_t stack_parts_bytes(const struct stack_parts *parts)
 {
-	return parts->pool.bytes + parts->buckets_bytes;
+	return parts->pool.bytes + parts->capacity * sizeof(parts->entries[0]) +
+	       parts->more_uses.count * MORE_USES_BYTES;
 }
 
-/** @id has a part. */
-static inline struct stack_part *stack_part_at(struct slot_block *const *blocks, uint32_t id)
+/** The bytes of the part with @id. *@end is set to where they end; zeros may be before it. */
+static inline const uint8_t *stack_part_read(struct slot_block *const *blocks, uint32_t id,
+					     const uint8_t **end)
 {
-	return slot_at(blocks, sizeof(struct stack_part), id);
+	const struct slot_block *block = slot_block_of(blocks, id);
+	const struct stack_part *part = slot_at(blocks, id);
+
+	*end = (const uint8_t *)part + block->slot_bytes;
+	return part->bytes;
 }
 
 #endif

@@ -15,7 +15,6 @@
 enum {
 	/* How many of the latest binaries and shapes are searched for the next frame's. */
 	NEIGHBOURS_SEARCHED = 16,
-	ADDRESS_BITS = 48,
 };
 
 #define SHAPE_NONE UINT32_MAX
@@ -223,7 +222,7 @@ static bool shapes_equal(const struct frame *a, const struct frame *b)
 	return a->kind == b->kind && a->flags == b->flags && a->binary == b->binary &&
 	       a->error == b->error && a->line == b->line && a->column == b->column &&
 	       a->start_line == b->start_line &&
-	       a->address >> ADDRESS_BITS == b->address >> ADDRESS_BITS &&
+	       a->address >> TRACE_ADDRESS_BITS == b->address >> TRACE_ADDRESS_BITS &&
 	       strings_equal(a->function, b->function) && strings_equal(a->file, b->file);
 }
 
@@ -315,7 +314,8 @@ static void fill_trace(struct trace *trace, const struct trace_parts *parts)
 	uint32_t binary_count = 0;
 
 	for (uint32_t i = 0; i < parts->frame_count; i++)
-		packed[i] = parts->frames[i].address << (64 - ADDRESS_BITS) | parts->shapes[i];
+		packed[i] = parts->frames[i].address << (64 - TRACE_ADDRESS_BITS) |
+			    parts->shapes[i];
 	for (uint32_t i = 0; i < parts->shape_count; i++) {
 		const struct frame *frame = &parts->frames[parts->shape_frames[i]];
 
@@ -325,7 +325,7 @@ static void fill_trace(struct trace *trace, const struct trace_parts *parts)
 			.start_line = frame->start_line,
 			.binary =
 				number_binary(trace_binaries(trace), &binary_count, frame->binary),
-			.address_top = frame->address >> ADDRESS_BITS,
+			.address_top = frame->address >> TRACE_ADDRESS_BITS,
 			.kind = frame->kind,
 			.flags = frame->flags,
 		};
@@ -416,13 +416,13 @@ static const char *string_at(const struct trace *trace, uint32_t offset)
 
 struct frame trace_frame(const struct trace *trace, uint32_t index)
 {
-	uint64_t packed = packed_frames(trace)[index];
+	uint64_t packed = trace_packed_frame(trace, index);
 	const struct frame_shape *shape = &trace_shapes(trace)[(uint16_t)packed];
 	struct frame frame = {
 		.kind = shape->kind,
 		.flags = shape->flags,
-		.address = packed >> (64 - ADDRESS_BITS) | (uint64_t)shape->address_top
-								   << ADDRESS_BITS,
+		.address = packed >> (64 - TRACE_ADDRESS_BITS) | (uint64_t)shape->address_top
+									 << TRACE_ADDRESS_BITS,
 		.function = string_at(trace, shape->function),
 		.file = string_at(trace, shape->file),
 	};

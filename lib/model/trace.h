@@ -113,6 +113,17 @@ void trace_unref(struct trace *trace);
  */
 struct frame trace_frame(const struct trace *trace, uint32_t index);
 
+enum { TRACE_ADDRESS_BITS = 48 };
+
+/**
+ * The lower TRACE_ADDRESS_BITS of the address of frame @index in the upper bits, and its shape in the lower ones. Frames of one trace with
+ * equal shapes differ in nothing else.
+ */
+static inline uint64_t trace_packed_frame(const struct trace *trace, uint32_t index)
+{
+	return ((const uint64_t *)(trace + 1))[index];
+}
+
 /** The trace's binaries, binary_count of them, borrowed; one may occur twice. */
 struct binary **trace_binaries(const struct trace *trace);
 

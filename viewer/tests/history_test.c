@@ -94,6 +94,73 @@ static void samples_come_out_as_they_went_in(void **state)
 	history_destroy(history);
 }
 
+static uint64_t random_64(void)
+{
+	return (uint64_t)rand() << 62 ^ (uint64_t)rand() << 31 ^ (uint64_t)rand();
+}
+
+/* Small steps in both directions mostly, and some to anywhere. */
+static uint64_t next_random_time(uint64_t time_ns)
+{
+	return rand() % 50 ? time_ns + (uint64_t)(rand() % 3000000) - 1000000 :
+			     random_64() >> rand() % 64;
+}
+
+/* Also profiles without CPUs, and numbers of CPUs that no machine has. */
+static uint32_t random_cpu(void)
+{
+	static const uint32_t cpus[] = { 0, 1, 2, 63, 127, 128, 5000, UINT32_MAX - 1, UINT32_MAX };
+
+	return rand() % 20 ? (uint32_t)rand() % 4 : cpus[rand() % 9];
+}
+
+static void times_and_cpus_of_all_sizes_come_out(uint32_t time_unit_ns)
+{
+	enum { SAMPLES = 20000 };
+	static uint64_t times[SAMPLES];
+	static uint32_t cpus[SAMPLES];
+	const struct history_options options = { .retention_ns = HISTORY_WITHOUT_END,
+						 .time_unit_ns = time_unit_ns };
+	struct history *history = history_create(&options);
+	uint64_t time_ns = SECOND_NS, unit_ns = time_unit_ns ? time_unit_ns : 1;
+	struct history_sample sample;
+	struct history_view view;
+
+	assert_non_null(history);
+	srand(13);
+	for (uint32_t i = 0; i < SAMPLES; i++) {
+		time_ns = next_random_time(time_ns);
+		times[i] = time_ns - time_ns % unit_ns;
+		cpus[i] = random_cpu();
+		report_stack(history, "main",
+			     &(struct told){ .pid = 1, .cpu = cpus[i], .time_ns = time_ns });
+	}
+	assert_int_equal(history_view_open(history, &view), 0);
+	for (uint32_t i = 0; i < SAMPLES; i++) {
+		/* Seeking to UINT64_MAX leaves that time out. */
+		if (times[i] == UINT64_MAX)
+			continue;
+		assert_true(history_view_next(&view, &sample));
+		assert_true(sample.time_ns == times[i]);
+		assert_int_equal(sample.cpu, cpus[i]);
+	}
+	assert_false(history_view_next(&view, &sample));
+	history_view_close(&view);
+	history_destroy(history);
+}
+
+static void exact_times_and_cpus_of_all_sizes_come_out(void **state)
+{
+	(void)state;
+	times_and_cpus_of_all_sizes_come_out(0);
+}
+
+static void rounded_times_and_cpus_of_all_sizes_come_out(void **state)
+{
+	(void)state;
+	times_and_cpus_of_all_sizes_come_out(1000);
+}
+
 /*
  * Samples as from a real machine: two CPUs, 99 samples a second each, and a few hundred stacks that
  * recur.
@@ -101,7 +168,9 @@ static void samples_come_out_as_they_went_in(void **state)
 static void a_sample_takes_a_few_bytes(void **state)
 {
 	enum { STACKS = 300, SAMPLES = 300000 };
-	struct history *history = make_history(HISTORY_WITHOUT_END, 0);
+	const struct history_options options = { .retention_ns = HISTORY_WITHOUT_END,
+						 .time_unit_ns = 1000 };
+	struct history *history = history_create(&options);
 	struct history_facts first, last;
 	double bytes;
 
@@ -123,7 +192,7 @@ static void a_sample_takes_a_few_bytes(void **state)
 	history_facts(history, &last);
 	bytes = (double)(last.bytes - first.bytes) / SAMPLES;
 	print_message("%.1f bytes per sample\n", bytes);
-	assert_true(bytes < 10);
+	assert_true(bytes < 6);
 	assert_int_equal(last.samples, STACKS + SAMPLES);
 	history_destroy(history);
 }
@@ -451,6 +520,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(samples_come_out_as_they_went_in),
+		cmocka_unit_test(exact_times_and_cpus_of_all_sizes_come_out),
+		cmocka_unit_test(rounded_times_and_cpus_of_all_sizes_come_out),
 		cmocka_unit_test(a_sample_takes_a_few_bytes),
 		cmocka_unit_test(a_range_of_times_has_its_samples),
 		cmocka_unit_test(what_is_too_old_goes_with_all_that_it_needed),

@@ -184,7 +184,8 @@ static void report_samples(struct replay *replay, uint32_t from, uint32_t to)
 static void replay_init(struct replay *replay, size_t max_bytes)
 {
 	const struct history_options options = { .retention_ns = (uint64_t)seconds * NS_PER_SECOND,
-						 .max_bytes = max_bytes };
+						 .max_bytes = max_bytes,
+						 .time_unit_ns = 1000 };
 
 	replay->history = history_create(&options);
 	if (!replay->history)
@@ -446,6 +447,7 @@ int main(int argc, char **argv)
 	size_t mebibytes = argc > 1 ? strtoul(argv[1], NULL, 10) : 0;
 	struct replay replay = { 0 };
 	struct history_facts facts;
+	uint64_t start_ns;
 
 	if (argc > 4) {
 		cpus = (uint32_t)strtoul(argv[2], NULL, 10);
@@ -455,7 +457,9 @@ int main(int argc, char **argv)
 	if (!cpus || !seconds || !stacks || stacks > sample_count())
 		check(-1, "there is no such machine");
 	replay_init(&replay, mebibytes * MEBIBYTE);
+	start_ns = clock_thread_cpu_ns();
 	report_samples(&replay, 0, sample_count());
+	printf("add_us %.2f\n", (double)(clock_thread_cpu_ns() - start_ns) / 1000 / sample_count());
 	if (argc <= 4)
 		release_traces(&replay);
 	history_facts(replay.history, &facts);
