@@ -27,14 +27,14 @@ enum {
 	EXIT_USAGE = 2,
 	/* The tables of the largest files, and the rows that are made of them. */
 	MEMORY_MAX_BYTES = 1 << 30,
-	/* Nice value of the sync thread, which waits for the first channel. */
-	PRIORITY = -10,
+	/* Nice values of the sync thread, which waits for the first channel, and of the others at first. */
+	URGENT_PRIORITY = -10,
+	PATIENT_PRIORITY = 0,
 };
 
 /* State of one thread. */
 struct server {
 	int socket;
-	bool is_urgent;
 	struct urgent_thread urgency;
 	/* The file that is parsed. */
 	int fd;
@@ -279,8 +279,10 @@ static int serve_one(struct server *server)
 		return (int)size;
 	if ((size_t)size <= sizeof(*question) || ((char *)&received)[size - 1] || fds.count != 1)
 		return -EBADMSG;
-	if (server->is_urgent)
+	if (question->is_urgent)
 		urgent_thread_tick(&server->urgency);
+	else
+		urgent_thread_rest(&server->urgency);
 	server->fd = take_fd(fds.fds[0]);
 	__atomic_store_n(&seed, question->seed, __ATOMIC_RELEASE);
 	pthread_once(&seed_once, set_seed);
@@ -332,8 +334,12 @@ static void serve(struct server *server)
 
 static void *run_patient(void *argument)
 {
+	struct server *server = argument;
+
 	pthread_setname_np(pthread_self(), "parse_rows");
-	serve(argument);
+	urgent_thread_init(&server->urgency, PATIENT_PRIORITY);
+	urgent_thread_rest(&server->urgency);
+	serve(server);
 	return NULL;
 }
 
@@ -343,8 +349,7 @@ static void raise_priority(struct server *server)
 	const struct rlimit limit = { .rlim_cur = 1, .rlim_max = 1 };
 
 	(void)setrlimit(RLIMIT_RTPRIO, &limit);
-	urgent_thread_init(&server->urgency, PRIORITY);
-	server->is_urgent = true;
+	urgent_thread_init(&server->urgency, URGENT_PRIORITY);
 }
 
 static int confine(void)
@@ -365,12 +370,13 @@ static void run(void)
 		_exit(EXIT_USAGE);
 	for (int i = 0; i < ELF_CHANNEL_COUNT; i++)
 		servers[i].socket = sockets[i];
+	/* Threads that start later do not inherit it. */
+	raise_priority(&servers[ELF_URGENT]);
 	if (confine())
 		_exit(EXIT_USAGE);
 	for (int i = ELF_FIRST_PATIENT; i < ELF_CHANNEL_COUNT; i++)
 		if (pthread_create(&thread, NULL, run_patient, &servers[i]))
 			_exit(EXIT_USAGE);
-	raise_priority(&servers[ELF_URGENT]);
 	serve(&servers[ELF_URGENT]);
 }
 

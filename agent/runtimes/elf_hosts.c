@@ -7,20 +7,20 @@
 
 #include <elf.h>
 #include <errno.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "agent/runtimes/elf_answers.h"
 #include "agent/runtimes/elf_protocol.h"
 #include "agent/runtimes/host_pool.h"
-#include "interpreters/registry.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/model/metrics.h"
-#include "stackdeltas/delta_builder.h"
 
 enum {
 	/* Limit of what a request may ask for: paths of debug files, and keys. */
@@ -259,12 +259,20 @@ static void set_nice(struct elf_host *host, int channel, int nice)
 		setpriority(PRIO_PROCESS, tid, nice);
 }
 
+static bool is_realtime(void)
+{
+	int policy = sched_getscheduler(0);
+
+	return policy >= 0 && (policy & ~SCHED_RESET_ON_FORK) == SCHED_RR;
+}
+
 static int ask(struct elf_hosts *hosts, struct elf_host *host, struct request *request, uid_t uid)
 {
 	int channel = take_channel(host, request->is_urgent), err;
 
 	if (channel != ELF_URGENT)
 		set_nice(host, channel, getpriority(PRIO_PROCESS, 0));
+	request->question.is_urgent = is_realtime();
 	__atomic_store_n(&host->uids[channel], uid, __ATOMIC_RELAXED);
 	__atomic_store_n(&host->is_busy[channel], true, __ATOMIC_RELEASE);
 	err = ask_host(hosts, host, channel, request);
@@ -319,63 +327,12 @@ static int run(struct elf_home *home, struct request *request)
 
 /* --- identities --- */
 
-/* The keys are texts of the languages' own, which are not freed. */
-static const char *fact_key(const char *key)
-{
-	static const char *const keys[] = {
-		"process.executable.build_id.go", "process.runtime.name",
-		"process.runtime.version",	  "allframes.go.module.path",
-		"allframes.go.module.version",
-	};
-
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
-		if (!strcmp(keys[i], key))
-			return keys[i];
-	return NULL;
-}
-
-static void unpack_facts(struct elf_identity *identity, struct program_facts *facts)
-{
-	*facts = (struct program_facts){ .languages = identity->languages };
-	for (uint32_t i = 0; i < identity->fact_count; i++) {
-		struct elf_fact *packed = &identity->facts[i];
-		const char *key;
-
-		packed->key[sizeof(packed->key) - 1] = '\0';
-		packed->text[sizeof(packed->text) - 1] = '\0';
-		key = fact_key(packed->key);
-		if (key)
-			program_facts_add(facts, key, packed->text, packed->is_of_binary);
-	}
-}
-
-static bool is_sound(const struct elf_identity *identity, ssize_t size)
-{
-	if (size < (ssize_t)offsetof(struct elf_identity, segments) ||
-	    identity->segment_count > ELF_MAX_SEGMENTS ||
-	    size != (ssize_t)(offsetof(struct elf_identity, segments) +
-			      identity->segment_count * sizeof(identity->segments[0])) ||
-	    identity->build_id_bytes > BUILD_ID_MAX_BYTES ||
-	    identity->fact_count > PROGRAM_FACTS_MAX ||
-	    (identity->machine != EM_X86_64 && identity->machine != EM_AARCH64))
-		return false;
-	for (uint32_t i = 0; i < identity->segment_count; i++) {
-		const struct elf_segment *segment = &identity->segments[i];
-
-		if (segment->offset + segment->file_bytes < segment->offset ||
-		    segment->address + segment->memory_bytes < segment->address)
-			return false;
-	}
-	return true;
-}
-
 static int receive_identity(struct request *request, int socket)
 {
 	struct elf_identity *identity = request->result;
+	ssize_t size = message_receive(socket, identity, sizeof(*identity), NULL);
 
-	return is_sound(identity, message_receive(socket, identity, sizeof(*identity), NULL)) ?
-		       0 :
-		       ended_error();
+	return size < 0 || elf_identity_check(identity, (size_t)size) ? ended_error() : 0;
 }
 
 static int hosts_identify(struct elf_home *home, int fd, struct binary *binary,
@@ -390,45 +347,12 @@ static int hosts_identify(struct elf_home *home, int fd, struct binary *binary,
 		.receive = receive_identity,
 		.result = &identity,
 	};
-	struct elf_segment *copy;
 	int err = run(home, &request);
 
-	if (err)
-		return err;
-	copy = calloc(identity.segment_count + 1, sizeof(*copy));
-	if (!copy)
-		return fail(-ENOMEM, "no memory for the segments of a file");
-	memcpy(copy, identity.segments, identity.segment_count * sizeof(*copy));
-	*segments = (struct elf_image){
-		.fd = -1,
-		.machine = (uint16_t)identity.machine,
-		.size = identity.size,
-		.segments = copy,
-		.segment_count = identity.segment_count,
-	};
-	*binary = (struct binary){
-		.fd = -1,
-		.file_id = identity.file_id,
-		.build_id_bytes = identity.build_id_bytes,
-		.memory_start = identity.memory_start,
-		.memory_limit = identity.memory_limit,
-		.file_offset = identity.file_offset,
-	};
-	memcpy(binary->build_id, identity.build_id, sizeof(binary->build_id));
-	if (identity.has_facts) {
-		unpack_facts(&identity, facts);
-		binary->facts = facts;
-	}
-	return 0;
+	return err ? err : elf_identity_unpack(&identity, binary, facts, segments);
 }
 
 /* --- rows --- */
-
-static int receive_array(int socket, void *array, size_t bytes)
-{
-	return !array ? fail(-ENOMEM, "no memory for the rows of a file") :
-			message_receive_all(socket, array, bytes);
-}
 
 /* All that was announced is read, or else the process is of no use any more. */
 static int receive_rows(struct request *request, int socket)
@@ -436,28 +360,19 @@ static int receive_rows(struct request *request, int socket)
 	_cleanup_(stack_deltas_deinit) struct stack_deltas deltas = { 0 };
 	const struct elf_answer *answer = &request->answer;
 	struct load_result *result = request->result;
-	size_t page_bytes, row_bytes, rule_bytes;
+	int err;
 
 	result->lacks_code = answer->lacks_code;
 	if (answer->is_cached)
 		return result->deltas.rows ? 0 : ended_error();
-	if (!answer->page_count || answer->page_count > UNWIND_MAX_PAGES || !answer->row_count ||
-	    answer->row_count > DELTA_BUILDER_MAX_ROWS || !answer->rule_count ||
-	    answer->rule_count > UNWIND_MAX_RULES)
-		return ended_error();
-	deltas.text_start = answer->text_start;
-	deltas.page_count = answer->page_count;
-	deltas.row_count = answer->row_count;
-	deltas.rule_count = answer->rule_count;
-	page_bytes = ((size_t)deltas.page_count + 1) * sizeof(*deltas.page_index);
-	row_bytes = stack_deltas_row_bytes(deltas.row_count);
-	rule_bytes = deltas.rule_count * sizeof(*deltas.rules);
-	deltas.page_index = malloc(page_bytes);
-	deltas.rows = malloc(row_bytes);
-	deltas.rules = malloc(rule_bytes);
-	if (receive_array(socket, deltas.page_index, page_bytes) ||
-	    receive_array(socket, deltas.rows, row_bytes) ||
-	    receive_array(socket, deltas.rules, rule_bytes) || stack_deltas_check(&deltas))
+	err = elf_rows_prepare(answer, &deltas);
+	/* Without memory the rows stay in the socket, so that it cannot be used any more either. */
+	if (err ||
+	    message_receive_all(socket, deltas.page_index,
+				((size_t)deltas.page_count + 1) * sizeof(*deltas.page_index)) ||
+	    message_receive_all(socket, deltas.rows, stack_deltas_row_bytes(deltas.row_count)) ||
+	    message_receive_all(socket, deltas.rules, deltas.rule_count * sizeof(*deltas.rules)) ||
+	    stack_deltas_check(&deltas))
 		return ended_error();
 	result->deltas = deltas;
 	memset(&deltas, 0, sizeof(deltas));
@@ -495,55 +410,14 @@ static int hosts_load(struct elf_home *home, int fd, const struct load_helper *h
 
 /* --- runtimes --- */
 
-static bool is_sound_runtime(const struct elf_runtime *found, uint32_t languages)
-{
-	uint64_t last = 0;
-
-	if (found->language >= LANGUAGE_COUNT || !(languages & 1U << found->language) ||
-	    found->range_count > LOOP_RANGES_MAX || found->data_bytes > sizeof(found->data) ||
-	    found->data_bytes % CELL_BYTES || (found->attaches_at_once && !found->data_bytes) ||
-	    !memchr(found->version, '\0', sizeof(found->version)))
-		return false;
-	for (uint32_t i = 0; i < found->range_count; i++) {
-		if (found->ranges[i].start < last || found->ranges[i].end < found->ranges[i].start)
-			return false;
-		last = found->ranges[i].end;
-	}
-	return true;
-}
-
 static int receive_runtime(struct request *request, int socket)
 {
 	struct elf_runtime *found = request->result;
 
 	return message_receive_all(socket, found, sizeof(*found)) ||
-			       !is_sound_runtime(found, request->question.languages) ?
+			       elf_runtime_check(found, request->question.languages) ?
 		       ended_error() :
 		       0;
-}
-
-/* A copy, with the data behind it. NULL without memory. */
-static struct runtime_file *unpack_runtime(const struct elf_runtime *found)
-{
-	struct runtime_file *file = calloc(1, sizeof(*file) + CELL_BYTES + found->data_bytes);
-	char *data = (char *)file + (sizeof(*file) + CELL_BYTES - 1) / CELL_BYTES * CELL_BYTES;
-
-	if (!file)
-		return NULL;
-	*file = (struct runtime_file){
-		.language = language_at(found->language),
-		.range_count = found->range_count,
-		.steps_without_rules = found->steps_without_rules,
-		.attaches_at_once = found->attaches_at_once,
-		.with_signatures = found->with_signatures,
-		.is_copy = true,
-		.data_bytes = found->data_bytes,
-		.data = data,
-	};
-	memcpy(file->version, found->version, sizeof(file->version));
-	memcpy(file->ranges, found->ranges, sizeof(file->ranges));
-	memcpy(data, found->data, found->data_bytes);
-	return file;
 }
 
 static int hosts_probe(struct elf_home *home, int fd, const char *path, uint32_t languages,
@@ -560,10 +434,7 @@ static int hosts_probe(struct elf_home *home, int fd, const char *path, uint32_t
 	int err = run(home, &request);
 
 	*copies_stacks = err != -EAGAIN && err != -ECANCELED && request.answer.copies_stacks;
-	if (err)
-		return err;
-	*file = unpack_runtime(&found);
-	return *file ? 0 : fail(-ENOMEM, "no memory for a runtime");
+	return err ? err : elf_runtime_unpack(&found, file);
 }
 
 /* --- all --- */

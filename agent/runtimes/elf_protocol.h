@@ -55,6 +55,9 @@ struct elf_question {
 	uint64_t max_code_bytes;
 	uint32_t may_search;
 	uint32_t has_cache;
+	/** The thread that asks has real-time priority. */
+	uint32_t is_urgent;
+	uint32_t reserved;
 	/** Seed of the keys. */
 	uint64_t seed;
 };
