@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interpreters/registry.h"
 #include "lib/base/error.h"
 #include "stackdeltas/delta_builder.h"
 
@@ -143,7 +142,8 @@ int elf_runtime_check(const struct elf_runtime *found, uint32_t languages)
 	return 0;
 }
 
-int elf_runtime_unpack(const struct elf_runtime *found, struct runtime_file **file)
+int elf_runtime_unpack(const struct elf_runtime *found, const struct language *language,
+		       struct runtime_file **file)
 {
 	const size_t head_bytes = (sizeof(**file) + CELL_BYTES - 1) / CELL_BYTES * CELL_BYTES;
 	struct runtime_file *made = calloc(1, head_bytes + found->data_bytes);
@@ -151,7 +151,7 @@ int elf_runtime_unpack(const struct elf_runtime *found, struct runtime_file **fi
 	if (!made)
 		return fail(-ENOMEM, "no memory for a runtime");
 	*made = (struct runtime_file){
-		.language = language_at(found->language),
+		.language = language,
 		.range_count = found->range_count,
 		.steps_without_rules = found->steps_without_rules,
 		.attaches_at_once = found->attaches_at_once,

@@ -25,7 +25,8 @@ int elf_rows_prepare(const struct elf_answer *answer, struct stack_deltas *delta
 /** @languages is the set of languages that was asked for. */
 int elf_runtime_check(const struct elf_runtime *found, uint32_t languages);
 
-/** A copy (runtime_file.is_copy) of what was checked, which free() frees. */
-int elf_runtime_unpack(const struct elf_runtime *found, struct runtime_file **file);
+/** A copy (runtime_file.is_copy) of what was checked, which free() frees. @language is the language with its index. */
+int elf_runtime_unpack(const struct elf_runtime *found, const struct language *language,
+		       struct runtime_file **file);
 
 #endif

@@ -16,6 +16,7 @@
 #include "agent/runtimes/elf_answers.h"
 #include "agent/runtimes/elf_protocol.h"
 #include "agent/runtimes/host_pool.h"
+#include "interpreters/registry.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
@@ -434,7 +435,7 @@ static int hosts_probe(struct elf_home *home, int fd, const char *path, uint32_t
 	int err = run(home, &request);
 
 	*copies_stacks = err != -EAGAIN && err != -ECANCELED && request.answer.copies_stacks;
-	return err ? err : elf_runtime_unpack(&found, file);
+	return err ? err : elf_runtime_unpack(&found, language_at(found.language), file);
 }
 
 /* --- all --- */

@@ -12,7 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "interpreters/registry.h"
 #include "lib/base/byte_reader.h"
 
 enum {
@@ -95,14 +94,16 @@ static void check_runtime(struct byte_reader *reader)
 		.attaches_at_once = 1,
 		.data_bytes = 32,
 	};
-	uint32_t languages = byte_reader_u32(reader) & LANGUAGES_ALL;
+	uint32_t languages = byte_reader_u32(reader) & ((1U << LANGUAGE_COUNT) - 1);
+	const struct language language = { 0 };
 	struct runtime_file *file;
 
 	patch(reader, &found, sizeof(found));
 	if (elf_runtime_check(&found, languages))
 		return;
-	assert(!elf_runtime_unpack(&found, &file));
-	assert(file->is_copy && file->language && strlen(file->version) < sizeof(file->version));
+	assert(!elf_runtime_unpack(&found, &language, &file));
+	assert(file->is_copy && file->language == &language &&
+	       strlen(file->version) < sizeof(file->version));
 	assert(!memcmp(file->data, found.data, file->data_bytes));
 	free(file);
 }
