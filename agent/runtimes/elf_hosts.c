@@ -36,7 +36,7 @@ enum {
 #define HANG_NS (5 * NS_PER_SECOND)
 #define ANSWER_MAX_NS (60 * NS_PER_SECOND)
 #define URGENT_HANG_NS NS_PER_SECOND
-#define HURRIED_NS (NS_PER_SECOND / 2)
+#define HURRIED_NS (100 * NS_PER_MS)
 
 struct elf_host {
 	struct pooled_host pooled;
