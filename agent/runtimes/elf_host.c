@@ -103,21 +103,52 @@ static int find_cached(void *context, struct hash128 key, struct stack_deltas *d
 
 /* --- questions --- */
 
-/*
- * Sends @answer, and the result unless @err. An error means that the socket failed. The file is closed before, so that its
- * file system can be unmounted when the agent has closed it.
- */
-static int finish(struct server *server, struct elf_answer *answer, int err, const void *result,
-		  size_t size)
+/* A part of a result. */
+struct part {
+	const void *bytes;
+	size_t size;
+};
+
+/* Puts what fits into the packet with the answer's head; the size of all, or 0. */
+static size_t pack_parts(const struct part *parts, int count, char *packet, size_t at)
 {
+	size_t size = at;
+
+	for (int i = 0; i < count; i++)
+		size += parts[i].size;
+	if (size > MESSAGE_MAX_BYTES)
+		return 0;
+	for (int i = 0; i < count; i++) {
+		memcpy(packet + at, parts[i].bytes, parts[i].size);
+		at += parts[i].size;
+	}
+	return size;
+}
+
+/*
+ * Sends @answer, and the parts of the result unless @err. An error means that the socket failed. The file is closed before,
+ * so that its file system can be unmounted when the agent has closed it.
+ */
+static int finish(struct server *server, struct elf_answer *answer, int err,
+		  const struct part *parts, int count)
+{
+	char packet[MESSAGE_MAX_BYTES];
+	size_t head_bytes, size;
+
 	close(server->fd);
 	answer->kind = ELF_ANSWER_DONE;
 	answer->err = err;
 	if (err)
 		snprintf(answer->text, ELF_ERROR_BYTES, "%s", error_text());
-	err = message_send(server->socket, answer,
-			   offsetof(struct elf_answer, text) + strlen(answer->text) + 1, NULL, 0);
-	return err || answer->err ? err : message_send_all(server->socket, result, size);
+	if (err)
+		count = 0;
+	head_bytes = offsetof(struct elf_answer, text) + strlen(answer->text) + 1;
+	memcpy(packet, answer, head_bytes);
+	size = pack_parts(parts, count, packet, head_bytes);
+	err = message_send(server->socket, packet, size ? size : head_bytes, NULL, 0);
+	for (int i = 0; i < count && !size && !err; i++)
+		err = message_send_all(server->socket, parts[i].bytes, parts[i].size);
+	return err;
 }
 
 static void pack_facts(const struct program_facts *facts, struct elf_identity *identity)
@@ -166,25 +197,26 @@ static int do_identify(struct server *server)
 	struct elf_answer answer = { 0 };
 	struct elf_identity identity = { 0 };
 	int err = identify(server->fd, &identity);
+	struct part part;
 
 	/* Segments that the file does not have are not sent. */
-	return finish(server, &answer, err, &identity,
-		      offsetof(struct elf_identity, segments) +
-			      identity.segment_count * sizeof(identity.segments[0]));
+	part = (struct part){ &identity,
+			      offsetof(struct elf_identity, segments) +
+				      identity.segment_count * sizeof(identity.segments[0]) };
+	return finish(server, &answer, err, &part, 1);
 }
 
 static int send_rows(struct server *server, struct elf_answer *answer,
 		     const struct stack_deltas *deltas)
 {
-	int err = finish(server, answer, 0, deltas->page_index,
-			 ((size_t)deltas->page_count + 1) * sizeof(*deltas->page_index));
+	const struct part parts[] = {
+		{ deltas->page_index,
+		  ((size_t)deltas->page_count + 1) * sizeof(*deltas->page_index) },
+		{ deltas->rows, stack_deltas_row_bytes(deltas->row_count) },
+		{ deltas->rules, deltas->rule_count * sizeof(*deltas->rules) },
+	};
 
-	if (!err)
-		err = message_send_all(server->socket, deltas->rows,
-				       stack_deltas_row_bytes(deltas->row_count));
-	return err ? err :
-		     message_send_all(server->socket, deltas->rules,
-				      deltas->rule_count * sizeof(*deltas->rules));
+	return finish(server, answer, 0, parts, sizeof(parts) / sizeof(parts[0]));
 }
 
 static int do_load(struct server *server, const struct elf_question *question, const char *path)
@@ -254,6 +286,7 @@ static int do_probe(struct server *server, const struct elf_question *question, 
 	_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 };
 	struct elf_answer answer = { 0 };
 	struct elf_runtime found = { 0 };
+	const struct part part = { &found, sizeof(found) };
 	struct runtime_file *file;
 	int err = elf_image_init_fd(&image, server->fd);
 
@@ -265,7 +298,7 @@ static int do_probe(struct server *server, const struct elf_question *question, 
 		err = pack_runtime(file, &found);
 		file->language->ops->release(file);
 	}
-	return finish(server, &answer, err, &found, sizeof(found));
+	return finish(server, &answer, err, &part, 1);
 }
 
 static int serve_one(struct server *server)

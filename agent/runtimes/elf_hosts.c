@@ -73,6 +73,10 @@ struct request {
 	/* Rows that were found by the last key. */
 	struct load_result *cached;
 	struct elf_answer answer;
+	/* The packet with the answer, and the part of it behind the text: a small result. */
+	char packet[MESSAGE_MAX_BYTES];
+	const char *rest;
+	size_t rest_bytes;
 	/* Takes the result; called with the socket. */
 	int (*receive)(struct request *request, int socket);
 	void *result;
@@ -195,16 +199,27 @@ static int wait_for_answer(struct elf_hosts *hosts, const struct elf_host *host,
 		.is_hurried = &hosts->pool.is_stopped,
 		.hurried_ns = HURRIED_NS,
 	};
-	struct elf_answer *answer = &request->answer;
-	ssize_t size;
+	const size_t head_bytes = offsetof(struct elf_answer, text);
 	int err = host_process_wait(&host->pooled.process, channel, &patience, NULL);
+	size_t text_bytes;
+	const char *end;
+	ssize_t size;
 
 	if (err)
 		return err;
-	size = message_receive(host->pooled.process.channels[channel].socket, answer,
-			       sizeof(*answer), NULL);
-	if (size <= (ssize_t)offsetof(struct elf_answer, text) || ((char *)answer)[size - 1])
+	size = message_receive(host->pooled.process.channels[channel].socket, request->packet,
+			       sizeof(request->packet), NULL);
+	if (size <= (ssize_t)head_bytes)
 		return ended_error();
+	text_bytes = (size_t)size - head_bytes;
+	if (text_bytes > sizeof(request->answer.text))
+		text_bytes = sizeof(request->answer.text);
+	end = memchr(request->packet + head_bytes, '\0', text_bytes);
+	if (!end)
+		return ended_error();
+	memcpy(&request->answer, request->packet, (size_t)(end + 1 - request->packet));
+	request->rest = end + 1;
+	request->rest_bytes = (size_t)(request->packet + size - request->rest);
 	return 0;
 }
 
@@ -326,14 +341,30 @@ static int run(struct elf_home *home, struct request *request)
 	return err == -EHOSTDOWN ? ask_again(hosts, request, uid) : err;
 }
 
+/* Takes a part of the result, from the answer's packet or from those that follow it. */
+static int take_part(struct request *request, int socket, void *bytes, size_t size)
+{
+	if (!request->rest_bytes)
+		return message_receive_all(socket, bytes, size);
+	if (request->rest_bytes < size)
+		return -EBADMSG;
+	memcpy(bytes, request->rest, size);
+	request->rest += size;
+	request->rest_bytes -= size;
+	return 0;
+}
+
 /* --- identities --- */
 
 static int receive_identity(struct request *request, int socket)
 {
 	struct elf_identity *identity = request->result;
-	ssize_t size = message_receive(socket, identity, sizeof(*identity), NULL);
+	size_t size = request->rest_bytes;
 
-	return size < 0 || elf_identity_check(identity, (size_t)size) ? ended_error() : 0;
+	return !size || size > sizeof(*identity) || take_part(request, socket, identity, size) ||
+			       elf_identity_check(identity, size) ?
+		       ended_error() :
+		       0;
 }
 
 static int hosts_identify(struct elf_home *home, int fd, struct binary *binary,
@@ -369,10 +400,10 @@ static int receive_rows(struct request *request, int socket)
 	err = elf_rows_prepare(answer, &deltas);
 	/* Without memory the rows stay in the socket, so that it cannot be used any more either. */
 	if (err ||
-	    message_receive_all(socket, deltas.page_index,
-				((size_t)deltas.page_count + 1) * sizeof(*deltas.page_index)) ||
-	    message_receive_all(socket, deltas.rows, stack_deltas_row_bytes(deltas.row_count)) ||
-	    message_receive_all(socket, deltas.rules, deltas.rule_count * sizeof(*deltas.rules)) ||
+	    take_part(request, socket, deltas.page_index,
+		      ((size_t)deltas.page_count + 1) * sizeof(*deltas.page_index)) ||
+	    take_part(request, socket, deltas.rows, stack_deltas_row_bytes(deltas.row_count)) ||
+	    take_part(request, socket, deltas.rules, deltas.rule_count * sizeof(*deltas.rules)) ||
 	    stack_deltas_check(&deltas))
 		return ended_error();
 	result->deltas = deltas;
@@ -415,7 +446,7 @@ static int receive_runtime(struct request *request, int socket)
 {
 	struct elf_runtime *found = request->result;
 
-	return message_receive_all(socket, found, sizeof(*found)) ||
+	return take_part(request, socket, found, sizeof(*found)) ||
 			       elf_runtime_check(found, request->question.languages) ?
 		       ended_error() :
 		       0;

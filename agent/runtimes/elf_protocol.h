@@ -8,7 +8,8 @@
  *		> struct elf_reply, and the file's descriptor if there is one
  *		< ELF_ANSWER_KEY		rows may be stored with this key
  *		> struct elf_reply
- *	< ELF_ANSWER_DONE, and the result (message_send_all()) if there is no error
+ *	< ELF_ANSWER_DONE, and, if there is no error, the result: in the same packet if that has room, or else each of its parts
+ *	  by message_send_all()
  */
 #ifndef AGENT_RUNTIMES_ELF_PROTOCOL_H
 #define AGENT_RUNTIMES_ELF_PROTOCOL_H

@@ -25,6 +25,7 @@
 #include "agent/runtimes/tests/live_hosts.h"
 #include "interpreters/registry.h"
 #include "lib/base/clock.h"
+#include "lib/base/message_socket.h"
 
 enum {
 	CODE_OFFSET = 0x1000,
@@ -168,20 +169,17 @@ static int find_stored(void *context, struct hash128 key, struct stack_deltas *d
 
 static const struct load_limits no_limits = { UINT64_MAX, UINT64_MAX };
 
-static void rows_are_those_that_are_made_here(void **state)
+static void check_rows(struct fixture *fixture, int fd)
 {
-	struct fixture *fixture = *state;
 	const struct load_helper helper = { .load_cached = find_stored, .context = fixture };
 	struct load_result result, own;
 	struct hash128 key;
 
-	assert_int_equal(executable_file_load(fixture->fd, &helper, &no_limits, &own), 0);
+	assert_int_equal(executable_file_load(fd, &helper, &no_limits, &own), 0);
 	key = fixture->key;
-	assert_int_equal(fixture->home->ops->load(fixture->home, fixture->fd, &helper, &no_limits,
-						  &result),
+	assert_int_equal(fixture->home->ops->load(fixture->home, fd, &helper, &no_limits, &result),
 			 0);
 	/* The process has this one's seed. */
-	assert_int_equal(fixture->key_count, 2);
 	assert_true(hash128_equal(fixture->key, key));
 	assert_true(result.is_new);
 	assert_true(hash128_equal(result.key, key));
@@ -197,6 +195,23 @@ static void rows_are_those_that_are_made_here(void **state)
 			    own.deltas.rule_count * sizeof(*own.deltas.rules));
 	stack_deltas_deinit(&result.deltas);
 	stack_deltas_deinit(&own.deltas);
+}
+
+/* The rows of the second file do not fit into the answer's packet. */
+static void rows_are_those_that_are_made_here(void **state)
+{
+	struct fixture *fixture = *state;
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	struct load_result own;
+
+	assert_true(fd >= 0);
+	check_rows(fixture, fixture->fd);
+	assert_int_equal(fixture->key_count, 2);
+	check_rows(fixture, fd);
+	assert_int_equal(executable_file_load(fd, NULL, &no_limits, &own), 0);
+	assert_true(stack_deltas_row_bytes(own.deltas.row_count) > MESSAGE_MAX_BYTES);
+	stack_deltas_deinit(&own.deltas);
+	close(fd);
 }
 
 static void rows_that_are_stored_are_not_made(void **state)
