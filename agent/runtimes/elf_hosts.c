@@ -455,7 +455,7 @@ static int receive_runtime(struct request *request, int socket)
 static int hosts_probe(struct elf_home *home, int fd, const char *path, uint32_t languages,
 		       struct runtime_file **file, bool *copies_stacks)
 {
-	struct elf_runtime found;
+	struct elf_runtime found = { 0 };
 	struct request request = {
 		.question = { .kind = ELF_QUESTION_PROBE, .languages = languages },
 		.path = path,
