@@ -404,13 +404,13 @@ fuzz:
 	$(build) fuzzers
 	$(Q)scripts/run_fuzzers.py --seconds $(FUZZ_SECONDS) $(FUZZERS)
 
-# All fuzzers for so many hours of CPU time together. Their corpora are kept, and merged afterwards.
+# All fuzzers for so many hours of CPU time together, in as many runs as it takes.
 FUZZ_HOURS ?= 8
-FUZZ_CORPORA ?= $(HOME)/.cache/allframes/corpora
+FUZZ_FOLDER ?= $(HOME)/.cache/allframes/fuzz
 fuzz-long:
 	$(Q)scripts/setup.sh build fuzz
 	$(build) fuzzers
-	$(Q)scripts/run_fuzzers.py --hours $(FUZZ_HOURS) --corpora $(FUZZ_CORPORA) $(FUZZERS)
+	$(Q)scripts/fuzz_long.py --hours $(FUZZ_HOURS) --folder $(FUZZ_FOLDER) $(FUZZERS)
 
 # An agent for a debugger, with sanitizers.
 debug:

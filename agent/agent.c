@@ -29,6 +29,7 @@
 #include "agent/processes/kernel_symbols.h"
 #include "agent/processes/process_manager.h"
 #include "agent/progress.h"
+#include "agent/runtimes/elf_hosts.h"
 #include "agent/runtimes/file_hosts.h"
 #include "agent/runtimes/proc_hosts.h"
 #include "agent/runtimes/runtime_hosts.h"
@@ -115,6 +116,7 @@ struct agent {
 	struct runtime_hosts *runtimes;
 	struct file_hosts *files;
 	struct proc_hosts *proc;
+	struct elf_hosts *parsers;
 	struct process_manager *processes;
 	struct event_reader *reader;
 	struct probabilistic probabilistic;
@@ -140,6 +142,7 @@ static void agent_deinit(struct agent *agent)
 	deferred_unwinder_destroy(agent->deferred_unwinder);
 	runtime_hosts_destroy(agent->runtimes);
 	proc_hosts_destroy(agent->proc);
+	elf_hosts_destroy(agent->parsers);
 	delta_cache_destroy(agent->delta_cache);
 	kernel_symbols_destroy(agent->kernel_symbols);
 	perf_sampler_destroy(agent->sampler);
@@ -282,7 +285,10 @@ static int init_proc_hosts(struct agent *agent)
 {
 	const struct proc_hosts_options options = { .proc_root = "/proc" };
 
-	return proc_hosts_create(&options, &agent->proc);
+	const struct elf_hosts_options elf_options = { 0 };
+	int error = proc_hosts_create(&options, &agent->proc);
+
+	return error ? error : elf_hosts_create(&elf_options, &agent->parsers);
 }
 
 /* Only called once there are processes, since these request runtimes and files. */
@@ -393,6 +399,7 @@ static int start_processes(struct agent *agent)
 		return error;
 	config.home = runtime_hosts_home(agent->runtimes);
 	config.files = file_hosts_home(agent->files);
+	config.parser = elf_hosts_home(agent->parsers);
 	config.reads = proc_hosts_home(agent->proc, PROC_SYNC);
 	config.load_reads = proc_hosts_home(agent->proc, PROC_LOAD);
 	error = process_manager_create(&config, &agent->processes);

@@ -10,6 +10,7 @@
 #include "agent/option_help.h"
 #include "agent/options.h"
 #include "agent/process_setup.h"
+#include "agent/runtimes/elf_host.h"
 #include "agent/runtimes/file_host.h"
 #include "agent/runtimes/proc_host.h"
 #include "agent/runtimes/runtime_host.h"
@@ -64,6 +65,7 @@ int main(int argument_count, char **arguments)
 	symbol_cache_maker_enter(argument_count, arguments);
 	runtime_host_enter(argument_count, arguments);
 	file_host_enter(argument_count, arguments);
+	elf_host_enter(argument_count, arguments);
 	proc_host_enter(argument_count, arguments);
 	error = options_parse(&options, argument_count, arguments);
 	if (error) {

@@ -24,6 +24,7 @@
 #include <termios.h>
 #include <unistd.h>
 
+#include "agent/runtimes/elf_protocol.h"
 #include "agent/runtimes/file_protocol.h"
 #include "agent/runtimes/host_protocol.h"
 #include "agent/runtimes/proc_protocol.h"
@@ -63,10 +64,11 @@ int privileges_start_launcher(const struct options *options)
 			{ OWN_PROGRAM, "runtimes", HOST_ARGUMENT, false, false },
 			{ OWN_PROGRAM, "files", FILE_HOST_ARGUMENT, false, false },
 			{ OWN_PROGRAM, "proc", PROC_HOST_ARGUMENT, false, false },
+			{ OWN_PROGRAM, "parse", ELF_HOST_ARGUMENT, false, false },
 			{ OWN_PROGRAM, "make-symbols", SYMBOL_CACHE_MAKER_ARGUMENT, false, false },
 			{ DEBUGINFOD_PROGRAM, DEBUGINFOD_PROGRAM, DEBUGINFOD_KIND, true, true },
 		},
-		.rule_count = 5,
+		.rule_count = 6,
 	};
 
 	list_folder(&lists, FOLDER_SCRATCH, SCRATCH_FOLDER);

@@ -29,9 +29,11 @@ NOBODY = 65534
 NEVER = {"fork", "run", "write_file", "write_memory", "rename", "write_process", "trace", "signal", "unshare", "namespace", "mount", "user", "key", "module",
          "rings", "code"}
 NEVER_IN_HOSTS = NEVER | {"socket", "bpf", "perf"}
+# Calls that fail in those that cannot read memory of other processes, whatever they can open; and in those that open nothing.
+NO_MEMORY = NEVER_IN_HOSTS | {"read_process", "read_memory", "seek_memory"}
+NO_FILES = NEVER_IN_HOSTS | {"open_memory"}
 # Host processes by name, and what fails in them beside that.
-HOSTS = {"runtimes": NEVER_IN_HOSTS, "files": NEVER_IN_HOSTS | {"read_process"},
-         "proc": NEVER_IN_HOSTS | {"read_process"}}
+HOSTS = {"runtimes": NO_FILES, "files": NO_MEMORY, "proc": NO_MEMORY, "parse": NO_MEMORY | NO_FILES}
 
 
 def capability_numbers():
@@ -123,7 +125,8 @@ def check_control(tap):
     with contextlib.suppress(FileNotFoundError):
         os.unlink("/tmp/allframes-intruder")
     possible = {call for call, results in found.items() if max(results) >= 0}
-    tap.ok({"socket", "fork", "write_file", "write_memory", "read_process", "code", "user"} <= possible,
+    tap.ok({"socket", "fork", "write_file", "write_memory", "read_process", "open_memory", "read_memory", "seek_memory", "code",
+            "user"} <= possible,
            "a process that is not confined can do these things", found)
 
 
@@ -158,7 +161,10 @@ def check_sampling(tap, directory):
         check_launcher(tap, hosts["launcher"], directory)
         check_calls(tap, "the agent", agent.pid, NEVER | {"read_process"})
         for name, refused in HOSTS.items():
-            check_calls(tap, name, hosts[name], refused)
+            found = check_calls(tap, name, hosts[name], refused)
+            if "open_memory" not in refused:
+                tap.ok(found["open_memory"] and min(found["open_memory"]) >= 0, "%s: what it cannot read it can open" % name,
+                       found["open_memory"])
         result = agent.stop()
     os.unlink("/tmp/perf-%d.map" % program.pid)
     tap.ok(result.status == 0 and "going on without" not in result.log, "the agent has gone on", result.log[-2000:])

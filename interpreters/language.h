@@ -56,6 +56,14 @@ struct runtime_file {
 	bool attaches_at_once;
 	/** Where a language overloads methods, their names include the types of arguments and result. */
 	bool with_signatures;
+	/**
+	 * Another process has probed the file, and this is all that is known of it: the language's own fields are missing,
+	 * so neither attach nor release is called for it. free() frees it, with the data.
+	 */
+	bool is_copy;
+	/** In a copy with attaches_at_once: the data for the kernel side, the same in each process. */
+	uint32_t data_bytes;
+	const void *data;
 };
 
 /** A file that the process has mapped. Borrowed. */

@@ -4,7 +4,6 @@
 
     run_fuzzers.py --seconds N [build/fuzz/FOLDER/fuzz/NAME_fuzz...]
     run_fuzzers.py --runs N [build/fuzz/FOLDER/fuzz/NAME_fuzz...]
-    run_fuzzers.py --hours N --corpora DIRECTORY [build/fuzz/FOLDER/fuzz/NAME_fuzz...]
 
 Without a program it runs those of all FOLDER/fuzz/NAME_fuzz.c, which must have been built. The
 output is TAP, with what was covered as comments.
@@ -12,9 +11,8 @@ output is TAP, with what was covered as comments.
 A fuzzer starts from the files in testdata/seeds/NAME/, if there are any. With --seconds it starts
 from the inputs of earlier runs, too (build/fuzz/FOLDER/fuzz/NAME_fuzz.corpus), and keeps new ones
 there. With --runs it executes N inputs from a fixed start of its random numbers, twice as many in each further
-round, and keeps none: neither the machine's speed nor an earlier run decides what it covers. With --hours
-all together get so much CPU time, start from DIRECTORY/NAME_fuzz, keep new inputs there, and at last drop those
-that add nothing to the others. A fuzzer that fails does not stop the others.
+round, and keeps none: neither the machine's speed nor an earlier run decides what it covers. Runs of hours are
+scripts/fuzz_long.py's.
 
 The code of a fuzzer is FOLDER/NAME.c, or what a line `covers: FILE.c FILE.c` in the fuzzer's source
 says. As many run side by side as there are CPUs. One that has not covered enough runs again, from
@@ -120,31 +118,6 @@ def fuzz_until_covered(program, seconds, runs):
         return fuzz_rounds(program, corpus, seconds, runs)
 
 
-def fuzz_long(program, seconds, corpora):
-    """Runs fuzzer @program once, from its corpus in the folder @corpora, which it extends and merges: (is clean, the end of
-    its output, coverage; None if it is not clean)."""
-    corpus = corpora / program.name
-    corpus.mkdir(parents=True, exist_ok=True)
-    is_clean, output = fuzz(program, corpus, [f"-max_total_time={seconds}"])
-    lines = coverage(program) if is_clean else None
-    merge(program, corpus)
-    return is_clean, output, lines
-
-
-def merge(program, corpus):
-    """Leaves the inputs in @corpus that cover something that the others do not."""
-    with tempfile.TemporaryDirectory(dir=corpus.parent, prefix=f".{corpus.name}-") as directory:
-        merged = pathlib.Path(directory) / "merged"
-        merged.mkdir()
-        environment = dict(os.environ, LLVM_PROFILE_FILE=os.devnull)
-        result = subprocess.run([ROOT / program, "-merge=1", f"-timeout={INPUT_LIMIT_S}",
-                                 f"-rss_limit_mb={MEMORY_LIMIT_MB}", f"-artifact_prefix={directory}/", merged, corpus],
-                                env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
-        if result.returncode == 0 and any(merged.iterdir()):
-            corpus.rename(pathlib.Path(directory) / "old")
-            merged.rename(corpus)
-
-
 def fuzz_rounds(program, corpus, seconds, runs):
     for number in range(1, ROUNDS_MAX + 1):
         limits = [f"-max_total_time={seconds}"] if runs is None else [f"-runs={runs << (number - 1)}", f"-seed={number}"]
@@ -187,23 +160,14 @@ def main():
     limit = parser.add_mutually_exclusive_group(required=True)
     limit.add_argument("--seconds", type=int)
     limit.add_argument("--runs", type=int)
-    limit.add_argument("--hours", type=float)
-    parser.add_argument("--corpora", type=pathlib.Path)
     parser.add_argument("programs", nargs="*", type=pathlib.PurePath)
     arguments = parser.parse_args()
     programs = arguments.programs or find_programs()
-    if arguments.hours and not arguments.corpora:
-        parser.error("--hours needs --corpora")
-
-    def run(program):
-        if not arguments.hours:
-            return fuzz_until_covered(program, arguments.seconds, arguments.runs)
-        return fuzz_long(program, max(1, int(arguments.hours * 3600 / len(programs))), arguments.corpora)
 
     print(f"1..{len(programs)}", flush=True)
     all_good = True
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        fuzzed = {pool.submit(run, program): program for program in programs}
+        fuzzed = {pool.submit(fuzz_until_covered, program, arguments.seconds, arguments.runs): program for program in programs}
         for number, finished in enumerate(concurrent.futures.as_completed(fuzzed), 1):
             all_good &= report(number, fuzzed[finished], *finished.result())
     return 0 if all_good else 1

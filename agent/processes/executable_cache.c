@@ -11,9 +11,10 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/processes/executable_file.h"
 #include "agent/processes/executable_rows.h"
 #include "agent/processes/runtimes/executable_runtime.h"
+#include "agent/runtimes/elf_home.h"
+#include "agent/runtimes/executable_file.h"
 #include "ebpf/abi/frame.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
@@ -375,13 +376,18 @@ static void give_file(struct executable_cache *cache, struct executable *executa
 		executable_rows_bring_back(cache, executable->id);
 }
 
-static int identify(int fd, struct held_file *held, struct binary *binary,
-		    struct program_facts *facts, struct elf_image *segments)
+static int identify(const struct executable_cache *cache, int fd, struct held_file *held,
+		    struct binary *binary, struct program_facts *facts, struct elf_image *segments)
 {
+	struct elf_home *parser = cache->config.parser;
 	_cleanup_(close_fd) int copy = -1;
 	int err = held ? held->ops->copy(held, &copy) : 0;
 
-	return err ? err : executable_file_identify(held ? copy : fd, binary, facts, segments);
+	if (err)
+		return err;
+	fd = held ? copy : fd;
+	return parser ? parser->ops->identify(parser, fd, binary, facts, segments) :
+			executable_file_identify(fd, binary, facts, segments);
 }
 
 int executable_cache_open(struct executable_cache *cache, int fd, const struct file_key *key,
@@ -406,7 +412,7 @@ int executable_cache_open(struct executable_cache *cache, int fd, const struct f
 	created->references = 1;
 	created->pid = pid;
 	created->is_remote = held;
-	err = identify(fd, held, &values, &facts, &created->segments);
+	err = identify(cache, fd, held, &values, &facts, &created->segments);
 	if (err == -EBADMSG || err == -E2BIG) {
 		executable_log_damaged(path, err);
 		values = (struct binary){ .fd = -1 };

@@ -30,6 +30,7 @@
 #include "lib/model/stack_deltas.h"
 
 struct delta_cache;
+struct elf_home;
 struct runtime_file;
 struct remote_memory;
 
@@ -54,9 +55,11 @@ struct executable_cache_config {
 	struct map_writer *writer;
 	/** Borrowed; may be NULL. */
 	struct delta_cache *delta_cache;
+	/** Borrowed; parses the files. NULL: they are parsed here, with the two functions below. */
+	struct elf_home *parser;
 	/** Keep rows in memory after they were published (executable_rows_borrow()). */
 	bool cache_rows;
-	/** Detects whether a file is a language runtime (interpreters/registry.h); NULL: no languages. */
+	/** Detects whether a file is a language runtime (interpreters/registry.h). NULL: no languages, whoever parses. */
 	int (*probe)(uint32_t languages, const struct elf_image *image, const char *path,
 		     struct runtime_file **file);
 	/** Detects a library whose rows get RULE_COPIES_STACKS (interpreters/registry.h). NULL with `probe`. */

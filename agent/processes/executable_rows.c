@@ -9,15 +9,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "agent/processes/executable_file.h"
 #include "agent/processes/load_queue.h"
+#include "agent/processes/local_devices.h"
 #include "agent/processes/runtimes/executable_runtime.h"
+#include "agent/runtimes/elf_home.h"
+#include "agent/runtimes/executable_file.h"
 #include "ebpf/abi/frame.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
 #include "lib/host/binary_file.h"
 #include "lib/model/metrics.h"
+#include "stackdeltas/delta_cache.h"
 
 enum {
 	/** Limits of rows kept in memory for unwinding deferred samples (cache_rows). */
@@ -258,6 +261,16 @@ static void set_state(struct executable_cache *cache, struct executable *executa
 
 /* --- load threads: from a request to rows that wait to be published --- */
 
+/* The origin of a file, by which its separate debug file is looked for. */
+struct executable_origin {
+	/* NULL: debug files are not looked for. */
+	const char *proc_root;
+	/* A process that maps the file or did so; 0: none. */
+	pid_t pid;
+	/* Path in that process's own root. */
+	const char *path;
+};
+
 /* Returns the binary of @executable_id with one reference; NULL if it is forgotten. */
 static struct binary *file_to_load(struct executable_cache *cache, uint64_t executable_id,
 				   bool *is_damaged, bool *is_code_wanted,
@@ -296,11 +309,54 @@ static void hand_in(struct executable_cache *cache, struct loaded_rows *loaded)
 	cache->config.loaded(cache->config.context);
 }
 
+struct device_judge {
+	struct local_devices devices;
+	const char *proc_root;
+};
+
+static bool is_local(void *context, pid_t pid, uint32_t major, uint32_t minor)
+{
+	struct device_judge *judge = context;
+
+	return local_devices_contain(&judge->devices, judge->proc_root, pid, major, minor,
+				     clock_monotonic_ns());
+}
+
+static int load_cached(void *context, struct hash128 key, struct stack_deltas *deltas)
+{
+	return delta_cache_load(context, key, deltas);
+}
+
 static int read_rows(struct executable_cache *cache, int fd, const struct executable_origin *origin,
 		     const struct load_limits *limits, struct loaded_rows *loaded)
 {
-	return executable_file_load(fd, origin, cache->config.delta_cache, limits, &loaded->deltas,
-				    &loaded->lacks_code);
+	struct elf_home *parser = cache->config.parser;
+	struct device_judge judge = { .proc_root = origin->proc_root };
+	const struct debug_file_search search = {
+		.proc_root = origin->proc_root,
+		.pid = origin->pid,
+		.path = origin->path,
+		.judge = { .may_read = is_local, .context = &judge },
+	};
+	const struct load_helper helper = {
+		.search = origin->proc_root ? &search : NULL,
+		.load_cached = cache->config.delta_cache ? load_cached : NULL,
+		.context = cache->config.delta_cache,
+	};
+	struct load_result result;
+	int err;
+
+	local_devices_init(&judge.devices);
+	err = parser ? parser->ops->load(parser, fd, &helper, limits, &result) :
+		       executable_file_load(fd, &helper, limits, &result);
+	local_devices_deinit(&judge.devices);
+	if (err)
+		return err;
+	if (result.is_new)
+		(void)delta_cache_store(cache->config.delta_cache, result.key, &result.deltas);
+	loaded->deltas = result.deltas;
+	loaded->lacks_code = result.lacks_code;
+	return 0;
 }
 
 /*

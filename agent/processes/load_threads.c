@@ -145,6 +145,8 @@ static void hurry_load(struct load_threads *threads)
 	/* This affects `load` alone: on Linux, nice is per thread. */
 	if (tid && !__atomic_exchange_n(&threads->is_hurried, true, __ATOMIC_ACQ_REL))
 		setpriority(PRIO_PROCESS, tid, NORMAL_PRIORITY);
+	if (threads->parser)
+		threads->parser->ops->hurry(threads->parser);
 }
 
 static void *run_load(void *context)

@@ -24,6 +24,7 @@
 #include "agent/processes/load_queue.h"
 #include "agent/processes/perf_maps.h"
 #include "agent/processes/runtimes/attachments.h"
+#include "agent/runtimes/elf_home.h"
 #include "agent/runtimes/file_home.h"
 #include "ebpf/abi/process.h"
 #include "lib/base/bounded_queue.h"
@@ -46,6 +47,8 @@ struct load_threads {
 	struct runtime_home *home;
 	/** The home that opens files that may never answer; NULL: they are not opened. */
 	struct file_home *files;
+	/** The home that parses executables; NULL: these threads do. */
+	struct elf_home *parser;
 	/** The answer to a request: an executable with a reference, or NULL. Called by any thread. */
 	void (*identified)(void *context, const struct file_request *request,
 			   struct executable *executable);

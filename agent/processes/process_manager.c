@@ -264,6 +264,7 @@ static int init_parts(struct process_manager *manager)
 		.proc_root = config->proc_root,
 		.writer = config->writer,
 		.delta_cache = config->delta_cache,
+		.parser = config->parser,
 		.cache_rows = config->user_unwinder,
 		.probe = config->probe,
 		.copies_stacks = config->copies_stacks,
@@ -323,6 +324,7 @@ static int init_parts(struct process_manager *manager)
 	manager->loaders.proc_root = config->proc_root;
 	manager->loaders.home = config->home;
 	manager->loaders.files = config->files;
+	manager->loaders.parser = config->parser;
 	manager->loaders.identified = file_identified;
 	manager->loaders.attached = runtime_attached;
 	manager->loaders.context = manager;
@@ -601,6 +603,8 @@ void process_manager_stop(struct process_manager *manager)
 		manager->loaders.home->ops->stop_attaching(manager->loaders.home);
 	if (manager->loaders.files)
 		manager->loaders.files->ops->stop(manager->loaders.files);
+	if (manager->config.parser)
+		manager->config.parser->ops->stop(manager->config.parser);
 	if (manager->events.ring)
 		bounded_queue_close(&manager->events);
 	sample_loop_stop(&manager->samples);

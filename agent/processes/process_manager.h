@@ -63,6 +63,8 @@ struct process_manager_config {
 	bool (*is_selected)(void *context, uint32_t pid, bool is_new);
 	/** For both functions. */
 	void *context;
+	/** The home that parses executables; NULL: the threads here do. Borrowed. */
+	struct elf_home *parser;
 	/** The home that attaches to runtimes and reads memory; NULL: neither is done. */
 	struct runtime_home *home;
 	/** The home that reads files that may never answer; NULL: they are not read. */

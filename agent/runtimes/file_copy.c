@@ -2,9 +2,11 @@
 /* The file is hostile, and may change while it is copied. Parsers reject a malformed copy. */
 #include "agent/runtimes/file_copy.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -18,6 +20,14 @@ enum {
 	/* Bytes at each end that are always copied, since the file id is made from them. */
 	ENDS_BYTES = 4096,
 	HOLES_MAX = 64,
+	/* Limit of the names of all sections. */
+	NAMES_MAX_BYTES = 4 << 20,
+};
+
+/* The file that is copied. */
+struct source {
+	struct splice_reader *reader;
+	int fd;
 };
 
 struct hole {
@@ -65,14 +75,10 @@ static void join_holes(struct holes *holes)
 	holes->count = count;
 }
 
-static void find_holes(int fd, uint64_t size, struct holes *holes)
+static void add_holes(const struct elf_image *image, uint64_t size, struct holes *holes)
 {
-	_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 };
-
-	if (size < 2 * ENDS_BYTES || elf_image_init_fd(&image, fd))
-		return;
-	for (uint32_t i = 0; i < image.section_count && holes->count < HOLES_MAX; i++) {
-		const struct elf_section *section = &image.sections[i];
+	for (uint32_t i = 0; i < image->section_count && holes->count < HOLES_MAX; i++) {
+		const struct elf_section *section = &image->sections[i];
 		struct hole hole = { .start = section->offset, .end = size - ENDS_BYTES };
 
 		if (!is_left_out(section) || section->offset >= size)
@@ -88,7 +94,8 @@ static void find_holes(int fd, uint64_t size, struct holes *holes)
 }
 
 /* Copies a range. *@end is where the copy ended: before @limit if the file was truncated. */
-static int copy_range(int from, int to, uint64_t offset, uint64_t limit, uint64_t *end)
+static int copy_range(const struct source *from, int to, uint64_t offset, uint64_t limit,
+		      uint64_t *end)
 {
 	_cleanup_(free_pointer) char *bytes = malloc(CHUNK_BYTES);
 
@@ -96,14 +103,12 @@ static int copy_range(int from, int to, uint64_t offset, uint64_t limit, uint64_
 		return fail(-ENOMEM, "no memory to copy a file");
 	while (offset < limit) {
 		uint64_t left = limit - offset;
-		ssize_t count =
-			pread(from, bytes, left < CHUNK_BYTES ? left : CHUNK_BYTES, (off_t)offset);
+		ssize_t count = splice_reader_read(from->reader, from->fd, bytes,
+						   left < CHUNK_BYTES ? left : CHUNK_BYTES, offset);
 		int err;
 
-		if (count < 0 && errno == EINTR)
-			continue;
 		if (count < 0)
-			return fail_errno(-errno, "cannot read a file to copy it");
+			return fail_errno((int)count, "cannot read a file to copy it");
 		if (!count)
 			break;
 		err = sealed_file_write(to, bytes, (size_t)count, offset);
@@ -115,8 +120,51 @@ static int copy_range(int from, int to, uint64_t offset, uint64_t limit, uint64_
 	return 0;
 }
 
+/* Copies what the headers of an ELF file need: the table of sections, and their names. */
+static int copy_tables(const struct source *from, int to, uint64_t size)
+{
+	Elf64_Shdr names;
+	Elf64_Ehdr header;
+	uint64_t table_bytes, end;
+	int err = copy_range(from, to, 0, ENDS_BYTES, &end);
+
+	if (err || splice_reader_read(from->reader, from->fd, &header, sizeof(header), 0) !=
+			   sizeof(header))
+		return -EBADMSG;
+	table_bytes = (uint64_t)header.e_shnum * sizeof(names);
+	if (memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_shentsize != sizeof(names) ||
+	    header.e_shstrndx >= header.e_shnum || header.e_shoff > size ||
+	    table_bytes > size - header.e_shoff ||
+	    splice_reader_read(from->reader, from->fd, &names, sizeof(names),
+			       header.e_shoff + header.e_shstrndx * sizeof(names)) !=
+		    sizeof(names) ||
+	    names.sh_offset > size || names.sh_size > size - names.sh_offset ||
+	    names.sh_size > NAMES_MAX_BYTES)
+		return -EBADMSG;
+	err = copy_range(from, to, header.e_shoff, header.e_shoff + table_bytes, &end);
+	return err ? err :
+		     copy_range(from, to, names.sh_offset, names.sh_offset + names.sh_size, &end);
+}
+
+/* Reads the headers in the copy, which so far has nothing else; nobody else can change it. */
+static void find_holes(const struct source *from, int to, uint64_t size, struct holes *holes)
+{
+	_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 };
+	void *mapped;
+
+	if (size < 2 * ENDS_BYTES || copy_tables(from, to, size) || ftruncate(to, (off_t)size))
+		return;
+	mapped = mmap(NULL, size, PROT_READ, MAP_SHARED, to, 0);
+	if (mapped == MAP_FAILED)
+		return;
+	if (!elf_image_init_memory(&image, mapped, size))
+		add_holes(&image, size, holes);
+	munmap(mapped, size);
+}
+
 /* Copies the file without its holes. *@end is the size of the copy. */
-static int copy_all(int from, int to, uint64_t size, const struct holes *holes, uint64_t *end)
+static int copy_all(const struct source *from, int to, uint64_t size, const struct holes *holes,
+		    uint64_t *end)
 {
 	uint64_t offset = 0;
 
@@ -131,8 +179,9 @@ static int copy_all(int from, int to, uint64_t size, const struct holes *holes, 
 	return 0;
 }
 
-int file_copy_create(int fd, int *copy)
+int file_copy_create(struct splice_reader *reader, int fd, int *copy)
 {
+	const struct source from = { reader, fd };
 	_cleanup_(close_fd) int made = -1;
 	struct holes holes = { .count = 0 };
 	uint64_t size, end = 0;
@@ -142,13 +191,14 @@ int file_copy_create(int fd, int *copy)
 	if (fstat(fd, &status))
 		return fail_errno(-errno, "cannot stat a file to copy it");
 	size = (uint64_t)status.st_size;
-	find_holes(fd, size, &holes);
+	err = sealed_file_create("copy", &made);
+	if (err)
+		return err;
+	find_holes(&from, made, size, &holes);
 	if (size - holes.bytes > FILE_COPY_MAX_BYTES)
 		return fail(-EFBIG, "more than %d MiB on a file system that may not answer",
 			    FILE_COPY_MAX_BYTES >> 20);
-	err = sealed_file_create("copy", &made);
-	if (!err)
-		err = copy_all(fd, made, size, &holes, &end);
+	err = copy_all(&from, made, size, &holes, &end);
 	if (!err)
 		err = sealed_file_seal(made, end);
 	if (!err)

@@ -5,6 +5,8 @@
 
 #include <stdint.h>
 
+#include "lib/base/splice_reader.h"
+
 enum {
 	FILE_COPY_MAX_BYTES = 256 << 20,
 };
@@ -14,6 +16,6 @@ enum {
  * unwind tables; the copy has zeroes there, which take no memory. -EFBIG if more than FILE_COPY_MAX_BYTES are
  * left, or an error of pread() and the like.
  */
-int file_copy_create(int fd, int *copy);
+int file_copy_create(struct splice_reader *reader, int fd, int *copy);
 
 #endif

@@ -42,7 +42,7 @@ struct received {
 	char path[FILE_PATH_MAX_BYTES];
 };
 
-static int copy(const struct host *host, const struct file_question *question, int *fd)
+static int copy(struct host *host, const struct file_question *question, int *fd)
 {
 	return file_room_copy(&host->room, question->file_id, fd);
 }
@@ -108,7 +108,7 @@ static int serve_one(struct host *host)
 }
 
 /* Allows the calls for opening files and copying them to memory. */
-static int filter_calls(int socket)
+static int filter_calls(const struct host *host)
 {
 	const uint32_t no_writing = O_WRONLY | O_RDWR | O_CREAT | O_TRUNC;
 	const struct call_rule rules[] = {
@@ -116,6 +116,11 @@ static int filter_calls(int socket)
 		  .kind = CALL_ALLOWED_WITHOUT,
 		  .argument = 2,
 		  .value = no_writing },
+		/* In place of pread() and lseek(), by which memory of others could be read (lib/base/splice_reader.h). */
+		{ .call = SYS_splice,
+		  .kind = CALL_ALLOWED_EQUAL,
+		  .argument = 2,
+		  .value = (uint32_t)host->room.reader.to },
 		/* For copies in memory: no file is open for writing. */
 		{ .call = SYS_pwrite64 },
 		{ .call = SYS_ftruncate },
@@ -135,16 +140,19 @@ static int filter_calls(int socket)
 		{ .call = SYS_getdents64 },
 	};
 
-	return host_entry_filter_calls(socket, rules, sizeof(rules) / sizeof(rules[0]));
+	return host_entry_filter_calls(host->socket, rules, sizeof(rules) / sizeof(rules[0]));
 }
 
-static int confine(int socket)
+static int confine(struct host *host)
 {
-	int err = confinement_limit_memory(MEMORY_MAX_BYTES, UINT64_MAX);
+	int err = file_room_prepare(&host->room);
+
+	if (!err)
+		err = confinement_limit_memory(MEMORY_MAX_BYTES, UINT64_MAX);
 
 	if (!err)
 		err = confinement_drop_privileges(CAPABILITIES);
-	return err ? err : filter_calls(socket);
+	return err ? err : filter_calls(host);
 }
 
 /* Serves requests until the agent has ended; nothing is freed then. */
@@ -154,7 +162,7 @@ static void run(void)
 	int err = host_entry_begin("files", &host.socket, 1, NULL);
 
 	/* The program was most likely started by hand. */
-	if (err || confine(host.socket))
+	if (err || confine(&host))
 		_exit(EXIT_USAGE);
 	err = host_entry_ready(host.socket);
 	while (!err)

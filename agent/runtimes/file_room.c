@@ -18,6 +18,9 @@ void file_room_deinit(struct file_room *room)
 	while (hash_map_next(&room->files, &cursor, NULL, &fd))
 		close((int)fd);
 	hash_map_deinit(&room->files);
+	if (room->has_reader)
+		splice_reader_deinit(&room->reader);
+	room->has_reader = false;
 }
 
 int file_room_open(struct file_room *room, uint64_t id, uint32_t pid,
@@ -45,16 +48,32 @@ void file_room_close(struct file_room *room, uint64_t id)
 		close((int)fd);
 }
 
-int file_room_copy(const struct file_room *room, uint64_t id, int *fd)
+/* Makes the reader, with the first file that is read. */
+static int open_reader(struct file_room *room)
+{
+	int err = room->has_reader ? 0 : splice_reader_init(&room->reader);
+
+	room->has_reader |= !err;
+	return err;
+}
+
+int file_room_prepare(struct file_room *room)
+{
+	return open_reader(room);
+}
+
+int file_room_copy(struct file_room *room, uint64_t id, int *fd)
 {
 	uint64_t held;
+	int err;
 
 	if (!hash_map_find(&room->files, id, &held))
 		return fail(-ENOENT, "the file is not open");
-	return file_copy_create((int)held, fd);
+	err = open_reader(room);
+	return err ? err : file_copy_create(&room->reader, (int)held, fd);
 }
 
-int file_room_read(const struct file_room *room, const struct code_file *file, uint64_t offset,
+int file_room_read(struct file_room *room, const struct code_file *file, uint64_t offset,
 		   void *bytes, uint32_t size, struct file_key *key, uint32_t *count)
 {
 	_cleanup_(close_fd) int fd = -1;
@@ -65,11 +84,14 @@ int file_room_read(const struct file_room *room, const struct code_file *file, u
 				  perf_map_open(room->proc_root, (pid_t)file->pid, file->since_ns,
 						&fd, &opened);
 
+	if (!err)
+		err = open_reader(room);
 	if (err)
 		return err;
-	result = pread(fd, bytes, size, (off_t)offset);
+	result = splice_reader_read(&room->reader, fd, bytes, size, offset);
 	if (result < 0)
-		return fail_errno(-errno, "cannot read the code file of process %u", file->pid);
+		return fail_errno((int)result, "cannot read the code file of process %u",
+				  file->pid);
 	*key = opened;
 	*count = (uint32_t)result;
 	return 0;

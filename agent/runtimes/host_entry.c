@@ -68,8 +68,6 @@ int host_entry_filter_calls(int socket, const struct call_rule *own, size_t coun
 		{ .call = SYS_sendmsg, .kind = CALL_ALLOWED_EQUAL, .value = (uint32_t)socket },
 		{ .call = SYS_recvmsg, .kind = CALL_ALLOWED_EQUAL, .value = (uint32_t)socket },
 		{ .call = SYS_read },
-		{ .call = SYS_pread64 },
-		{ .call = SYS_lseek },
 		{ .call = SYS_close },
 		{ .call = SYS_fstat },
 		{ .call = SYS_mmap,

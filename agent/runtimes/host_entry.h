@@ -18,7 +18,7 @@ enum {
 	 * channel's socket and the descriptors that this kind is handed.
 	 */
 	HOST_SOCKET = 3,
-	HOST_CHANNELS_MAX = 2,
+	HOST_CHANNELS_MAX = 4,
 };
 
 struct host_hello {
@@ -48,7 +48,7 @@ struct host_handed {
 int host_entry_begin(const char *name, int *sockets, int channel_count, struct host_handed *handed);
 
 /**
- * Filters the calling thread's system calls: it may read open files, use memory and communicate by @socket, and
+ * Filters the calling thread's system calls: it may read open files from their start, use memory and communicate by @socket, and
  * make the calls that the @count rules in @own allow. Errors as of confinement_filter_calls().
  */
 int host_entry_filter_calls(int socket, const struct call_rule *own, size_t count);

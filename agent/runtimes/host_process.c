@@ -280,12 +280,12 @@ int host_process_start(struct host_process *process, const struct host_kind *kin
 		       const char *program, int handed_fd, const bool *is_cancelled)
 {
 	char *arguments[] = { (char *)kind->name, (char *)kind->argument, NULL };
-	int theirs[HOST_CHANNELS_MAX] = { -1, -1 };
+	int theirs[HOST_CHANNELS_MAX];
 	int err;
 
 	*process = (struct host_process){ .child.pid_fd = -1, .kind = kind };
 	for (int i = 0; i < HOST_CHANNELS_MAX; i++)
-		process->channels[i].socket = -1;
+		theirs[i] = process->channels[i].socket = -1;
 	err = make_channels(process, theirs);
 	if (!err)
 		err = child_process_start(program, arguments, theirs[0], HOST_SOCKET,

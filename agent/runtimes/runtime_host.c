@@ -381,6 +381,8 @@ static int filter_calls(int socket)
 {
 	const struct call_rule rules[] = {
 		{ .call = SYS_process_vm_readv },
+		{ .call = SYS_pread64 },
+		{ .call = SYS_lseek },
 		/* Some C libraries use it for fstat(). */
 		{ .call = SYS_newfstatat,
 		  .kind = CALL_ALLOWED_EQUAL,

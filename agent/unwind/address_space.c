@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "agent/processes/executable_file.h"
 #include "agent/processes/runtimes/executable_runtime.h"
+#include "agent/runtimes/executable_file.h"
 #include "interpreters/registry.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
@@ -194,8 +194,11 @@ static int load_deltas(struct address_space *space, const struct binary *binary,
 		       struct stack_deltas *deltas)
 {
 	const struct load_limits all = { UINT64_MAX, UINT64_MAX };
-	int err = executable_file_load(binary->fd, NULL, NULL, &all, deltas, NULL);
+	struct load_result loaded;
+	int err = executable_file_load(binary->fd, NULL, &all, &loaded);
 
+	if (!err)
+		*deltas = loaded.deltas;
 	if (err && err != -ENOENT)
 		log_warn("%s: %s", binary->path, error_text());
 	if (err == -EBADMSG || err == -E2BIG || err == -ENOENT || err == -EOPNOTSUPP)

@@ -31,12 +31,26 @@ enum {
 	TEXT_BYTES = 64,
 	ARGUMENTS = 6,
 	NO_FILE = 99,
-	/* Stands for the pid of the intruder, which is another process for the thread. */
+	/* Stand for what is known when the call is made: the pid of the intruder, which is another process for the thread... */
 	OUR_PID = 0x7ffffff0,
+	/* ... its memory, as a file that the thread has opened, and an address in it ... */
+	MEMORY_FILE,
+	OUR_ADDRESS,
+	/* ... a pipe that the thread's process writes to, and an address of the thread's own for a result. */
+	OWN_PIPE,
+	OWN_ADDRESS,
+	READ_BYTES = 8,
 };
 
 /* The memory of the intruder, as a file. */
 static char our_memory[TEXT_BYTES];
+
+/* The bytes at OUR_ADDRESS. */
+static const char our_secret[READ_BYTES] = "a secret";
+
+/* The file MEMORY_FILE in the thread, and the pipe OWN_PIPE. */
+static long memory_file = NO_FILE;
+static long own_pipe = NO_FILE;
 
 /* A text is handed over by its address. */
 struct call {
@@ -58,6 +72,21 @@ static const struct call calls[] = {
 	{ "write_memory", SYS_openat, our_memory, 1, { (unsigned)AT_FDCWD, 0, O_RDWR } },
 	{ "rename", SYS_rename, "/tmp/allframes-intruder", 0, { 0, 0 } },
 	{ "read_process", SYS_process_vm_readv, NULL, 0, { OUR_PID } },
+	{ "open_memory", SYS_openat, our_memory, 1, { (unsigned)AT_FDCWD, 0, O_RDONLY } },
+	/* From its start, where nothing is, and then elsewhere. */
+	{ "read_memory", SYS_read, NULL, 0, { MEMORY_FILE, OWN_ADDRESS, READ_BYTES } },
+	{ "read_memory",
+	  SYS_pread64,
+	  NULL,
+	  0,
+	  { MEMORY_FILE, OWN_ADDRESS, READ_BYTES, OUR_ADDRESS } },
+	{ "read_memory", SYS_preadv, NULL, 0, { MEMORY_FILE, 0, 0, OUR_ADDRESS } },
+	{ "read_memory", SYS_mmap, NULL, 0, { 0, 4096, PROT_READ, MAP_PRIVATE, MEMORY_FILE } },
+	{ "read_memory", SYS_sendfile, NULL, 0, { OWN_PIPE, MEMORY_FILE, 0, READ_BYTES } },
+	{ "read_memory", SYS_splice, NULL, 0, { MEMORY_FILE, 0, OWN_PIPE, 0, READ_BYTES } },
+	{ "seek_memory", SYS_lseek, NULL, 0, { MEMORY_FILE, OUR_ADDRESS, SEEK_SET } },
+	{ "read_memory", SYS_read, NULL, 0, { MEMORY_FILE, OWN_ADDRESS, READ_BYTES } },
+	{ "close_memory", SYS_close, NULL, 0, { MEMORY_FILE } },
 	{ "write_process", SYS_process_vm_writev, NULL, 0, { OUR_PID } },
 	{ "trace", SYS_ptrace, NULL, 0, { PTRACE_TRACEME } },
 	{ "signal", SYS_kill, NULL, 0, { 1, 0 } },
@@ -99,6 +128,52 @@ static int put_text(pid_t tid, unsigned long address, const char *text)
 	return 0;
 }
 
+/* The end of a pipe to which process @pid writes. */
+static void find_pipe(int pid)
+{
+	char path[300], link[64];
+	struct dirent *entry;
+	DIR *files;
+
+	snprintf(path, sizeof(path), "/proc/%d/fdinfo", pid);
+	files = opendir(path);
+	while (files && (entry = readdir(files))) {
+		int flags = 0;
+		ssize_t size;
+		FILE *info;
+
+		snprintf(path, sizeof(path), "/proc/%d/fd/%s", pid, entry->d_name);
+		size = readlink(path, link, sizeof(link));
+		snprintf(path, sizeof(path), "/proc/%d/fdinfo/%s", pid, entry->d_name);
+		info = size > 5 && !strncmp(link, "pipe:", 5) ? fopen(path, "re") : NULL;
+		if (info && fscanf(info, "pos: %*d flags: %o", &flags) == 1 &&
+		    (flags & O_ACCMODE) == O_WRONLY)
+			own_pipe = atoi(entry->d_name);
+		if (info)
+			fclose(info);
+	}
+	if (files)
+		closedir(files);
+}
+
+static unsigned long value_of(unsigned long argument, unsigned long own_address)
+{
+	switch (argument) {
+	case OUR_PID:
+		return (unsigned long)getpid();
+	case MEMORY_FILE:
+		return (unsigned long)memory_file;
+	case OUR_ADDRESS:
+		return (unsigned long)our_secret;
+	case OWN_PIPE:
+		return (unsigned long)own_pipe;
+	case OWN_ADDRESS:
+		return own_address;
+	default:
+		return argument;
+	}
+}
+
 /* The thread has stopped behind an instruction syscall, and executes it again. */
 static int inject(pid_t tid, const struct user_regs_struct *stopped, const struct call *call)
 {
@@ -106,9 +181,8 @@ static int inject(pid_t tid, const struct user_regs_struct *stopped, const struc
 	struct user_regs_struct registers = *stopped;
 	unsigned long arguments[ARGUMENTS];
 
-	memcpy(arguments, call->arguments, sizeof(arguments));
-	if (arguments[0] == OUR_PID)
-		arguments[0] = (unsigned long)getpid();
+	for (int i = 0; i < ARGUMENTS; i++)
+		arguments[i] = value_of(call->arguments[i], text);
 	if (call->text) {
 		arguments[call->text_argument] = text;
 		if (put_text(tid, text, call->text))
@@ -129,6 +203,8 @@ static int inject(pid_t tid, const struct user_regs_struct *stopped, const struc
 	    ptrace(PTRACE_GETREGS, tid, NULL, &registers))
 		return -1;
 	printf("%d %s %ld\n", tid, call->name, (long)registers.rax);
+	if (!strcmp(call->name, "open_memory"))
+		memory_file = (long)registers.rax < 0 ? NO_FILE : (long)registers.rax;
 	return 0;
 }
 
@@ -172,6 +248,7 @@ int main(int argc, char **argv)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	snprintf(our_memory, sizeof(our_memory), "/proc/%d/mem", (int)getpid());
 	snprintf(path, sizeof(path), "/proc/%d/task", atoi(argv[1]));
+	find_pipe(atoi(argv[1]));
 	tasks = opendir(path);
 	while (tasks && (entry = readdir(tasks)))
 		if (entry->d_name[0] != '.' && intrude(atoi(entry->d_name)))

@@ -37,6 +37,12 @@ void hash128_seed_content(uint64_t number)
 	has_content_seed = true;
 }
 
+uint64_t hash128_content_seed(void)
+{
+	pthread_once(&seed_once, draw_seeds);
+	return content_seed;
+}
+
 static struct hash128 of_xxh(XXH128_hash_t hash)
 {
 	return (struct hash128){ .high = hash.high64, .low = hash.low64 };

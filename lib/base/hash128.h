@@ -32,6 +32,9 @@ struct hash128 hash128_content(const void *bytes, size_t count);
 /** Sets the seed of hash128_content(). To be called once, before other threads start. */
 void hash128_seed_content(uint64_t seed);
 
+/** The seed of hash128_content(), for another process that is to make the same hashes. */
+uint64_t hash128_content_seed(void);
+
 /** Draws a random seed. Never waits. */
 uint64_t hash128_draw_seed(void);
 

@@ -140,15 +140,35 @@ static bool is_of_owner(int file_fd, int fd)
 	       (file_fd >= 0 && !fstat(file_fd, &file) && file.st_uid == debug.st_uid);
 }
 
-/* Opens the file at @path below a root, if it is a debug file of @target. */
-static int try_path(const struct judged_root *root, const char *path,
-		    const struct debug_target *target, bool is_by_link, int *fd)
+/* A root in which files are looked up. */
+struct searched_root {
+	const struct debug_file_search *search;
+	enum debug_file_root kind;
+	struct judged_root judged;
+};
+
+/* Opens the regular file at @path, if its owner may say what belongs to @file_fd. */
+static int open_below(const struct searched_root *root, const char *path, int file_fd, int *fd)
 {
 	_cleanup_(close_fd) int opened = -1;
 	struct file_key key;
 
-	if (judged_path_open(root, path, &opened, &key) ||
-	    !is_of_owner(target->image->fd, opened) || !belongs(target, opened, is_by_link))
+	if (root->search->open)
+		return root->search->open(root->search->open_context, root->kind, path, fd);
+	if (judged_path_open(&root->judged, path, &opened, &key) || !is_of_owner(file_fd, opened))
+		return -ENOENT;
+	*fd = take_fd(opened);
+	return 0;
+}
+
+/* Opens the file at @path below a root, if it is a debug file of @target. */
+static int try_path(const struct searched_root *root, const char *path,
+		    const struct debug_target *target, bool is_by_link, int *fd)
+{
+	_cleanup_(close_fd) int opened = -1;
+
+	if (open_below(root, path, target->image->fd, &opened) ||
+	    !belongs(target, opened, is_by_link))
 		return -ENOENT;
 	*fd = take_fd(opened);
 	return 0;
@@ -162,7 +182,8 @@ static const char *put_digits(const uint8_t *bytes, uint32_t count, char *text)
 	return text;
 }
 
-static int try_build_id(const struct judged_root *root, const struct debug_target *target, int *fd)
+static int try_build_id(const struct searched_root *root, const struct debug_target *target,
+			int *fd)
 {
 	char digits[2 * BUILD_ID_MAX_BYTES + 1] = "";
 	char path[sizeof(debug_folder) + 32 + sizeof(digits)];
@@ -175,22 +196,19 @@ static int try_build_id(const struct judged_root *root, const struct debug_targe
 	return try_path(root, path, target, false, fd);
 }
 
-static int try_fetched(const struct debug_file_search *search, const struct debug_target *target,
-		       int *fd)
+static int try_fetched(const struct searched_root *root, const struct debug_target *target, int *fd)
 {
-	_cleanup_(close_fd) int root_fd = open(search->fetched, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	const struct judged_root root = { root_fd, getpid(), &search->judge };
 	char digits[2 * BUILD_ID_MAX_BYTES + 1] = "";
 	char path[sizeof(digits) + 32];
 
-	if (root_fd < 0 || !target->build_id_bytes)
+	if (!target->build_id_bytes)
 		return -ENOENT;
 	snprintf(path, sizeof(path), "%s/debuginfo",
 		 put_digits(target->build_id, target->build_id_bytes, digits));
-	return try_path(&root, path, target, false, fd);
+	return try_path(root, path, target, false, fd);
 }
 
-static int try_links(const struct judged_root *root, const char *file_path,
+static int try_links(const struct searched_root *root, const char *file_path,
 		     const struct debug_target *target, int *fd)
 {
 	/* Prefix and suffix of the file's folder. */
@@ -239,15 +257,56 @@ static int get_root(const struct debug_file_search *search, pid_t pid, int *fd)
 	return 0;
 }
 
-static int try_root(const struct debug_file_search *search, pid_t pid,
+/* The process of a root. Links in the folder of fetched files are followed as our own process would. */
+static pid_t pid_of(const struct debug_file_search *search, enum debug_file_root root)
+{
+	switch (root) {
+	case DEBUG_ROOT_HOST:
+		return DEBUG_FILE_HOST_PID;
+	case DEBUG_ROOT_PROCESS:
+		return search->pid;
+	default:
+		return getpid();
+	}
+}
+
+/* Opens a root as *@fd, which the caller owns; -1 if that is another process's to do. */
+static int enter_root(const struct debug_file_search *search, enum debug_file_root kind, int *fd,
+		      struct searched_root *root)
+{
+	int root_fd = -1;
+
+	*root = (struct searched_root){ .search = search, .kind = kind };
+	if (search->open)
+		return 0;
+	root->judged = (struct judged_root){ .pid = pid_of(search, kind), .judge = &search->judge };
+	if (kind == DEBUG_ROOT_PROCESS && (!search->pid || search->pid == DEBUG_FILE_HOST_PID))
+		return -ENOENT;
+	if (kind != DEBUG_ROOT_FETCHED) {
+		int err = get_root(search, root->judged.pid, &root_fd);
+
+		if (err)
+			return err;
+	} else if (search->fetched) {
+		root_fd = open(search->fetched, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	}
+	if (root_fd < 0)
+		return -ENOENT;
+	root->judged.fd = root_fd;
+	*fd = root_fd;
+	return 0;
+}
+
+static int try_root(const struct debug_file_search *search, enum debug_file_root kind,
 		    const struct debug_target *target, int *fd)
 {
 	_cleanup_(close_fd) int root_fd = -1;
-	struct judged_root root = { .pid = pid, .judge = &search->judge };
+	struct searched_root root;
 
-	if (get_root(search, pid, &root_fd))
+	if (enter_root(search, kind, &root_fd, &root))
 		return -ENOENT;
-	root.fd = root_fd;
+	if (kind == DEBUG_ROOT_FETCHED)
+		return try_fetched(&root, target, fd);
 	if (!try_build_id(&root, target, fd))
 		return 0;
 	return try_links(&root, search->path, target, fd);
@@ -263,29 +322,21 @@ int debug_file_open(const struct debug_file_search *search, const struct elf_ima
 	if (!target.build_id_bytes && !target.link[0])
 		return fail(-ENOENT, "neither a build id nor a debug link");
 	/* The result is used for every process that has the file, so the host's root is searched first. */
-	if (!try_root(search, DEBUG_FILE_HOST_PID, &target, fd))
-		return 0;
-	if (search->pid && search->pid != DEBUG_FILE_HOST_PID &&
-	    !try_root(search, search->pid, &target, fd))
-		return 0;
-	if (search->fetched && !try_fetched(search, &target, fd))
-		return 0;
+	for (int root = 0; root < DEBUG_ROOT_COUNT; root++)
+		if (!try_root(search, root, &target, fd))
+			return 0;
 	return fail(-ENOENT, "no debug file that belongs");
 }
 
-static int try_root_path(const struct debug_file_search *search, pid_t pid, const char *path,
-			 int file_fd, int *fd)
+int debug_file_open_below(const struct debug_file_search *search, enum debug_file_root root,
+			  const char *path, int file_fd, int *fd)
 {
-	_cleanup_(close_fd) int root_fd = -1, opened = -1;
-	struct judged_root root = { .pid = pid, .judge = &search->judge };
-	struct file_key key;
+	_cleanup_(close_fd) int root_fd = -1;
+	struct searched_root searched;
 
-	if (get_root(search, pid, &root_fd))
-		return -ENOENT;
-	root.fd = root_fd;
-	if (judged_path_open(&root, path, &opened, &key) || !is_of_owner(file_fd, opened))
-		return -ENOENT;
-	*fd = take_fd(opened);
+	if (enter_root(search, root, &root_fd, &searched) ||
+	    open_below(&searched, path, file_fd, fd))
+		return fail(-ENOENT, "no regular file at a debug file's path");
 	return 0;
 }
 
@@ -294,10 +345,7 @@ int debug_file_open_path(const struct debug_file_search *search, const char *pat
 {
 	if (path[0] != '/')
 		return fail(-EINVAL, "a debug file's path without a folder");
-	if (!try_root_path(search, DEBUG_FILE_HOST_PID, path, file_fd, fd))
+	if (!debug_file_open_below(search, DEBUG_ROOT_HOST, path, file_fd, fd))
 		return 0;
-	if (search->pid && search->pid != DEBUG_FILE_HOST_PID &&
-	    !try_root_path(search, search->pid, path, file_fd, fd))
-		return 0;
-	return fail(-ENOENT, "no regular file at a debug file's path");
+	return debug_file_open_below(search, DEBUG_ROOT_PROCESS, path, file_fd, fd);
 }

@@ -33,8 +33,23 @@ enum {
 	DEBUG_FILE_HOST_PID = 1,
 };
 
+enum debug_file_root {
+	DEBUG_ROOT_HOST,
+	/** The root of process debug_file_search.pid. */
+	DEBUG_ROOT_PROCESS,
+	/** The folder of fetched files. */
+	DEBUG_ROOT_FETCHED,
+	DEBUG_ROOT_COUNT,
+};
+
 /** Where to look. Strings are borrowed. */
 struct debug_file_search {
+	/**
+	 * NULL, or it opens files as debug_file_open_below() does, for a process that can open none (open_context is its
+	 * first argument). Of the other fields only path is used then.
+	 */
+	int (*open)(void *context, enum debug_file_root root, const char *path, int *fd);
+	void *open_context;
 	/** "/proc", or a test's folder. */
 	const char *proc_root;
 	/** A process that has mapped the file; 0 if there is none any more. */
@@ -60,6 +75,13 @@ int debug_file_open_root(const struct debug_file_search *search, pid_t pid, int 
  * Opens the debug file of @image; the caller owns *@fd. -ENOENT if none is proven to belong to it.
  */
 int debug_file_open(const struct debug_file_search *search, const struct elf_image *image, int *fd);
+
+/**
+ * Opens the regular file at @path below @root, whatever is in it, for a search that another process makes with
+ * debug_file_search.open. The file's owner must be root, the agent's user or the owner of @file_fd. The caller owns *@fd. -ENOENT.
+ */
+int debug_file_open_below(const struct debug_file_search *search, enum debug_file_root root,
+			  const char *path, int file_fd, int *fd);
 
 /**
  * Opens the regular file at @path, an absolute path in the debug data of @file_fd (of a .dwo file or dwz's

@@ -56,6 +56,7 @@
 	X(RUNTIME_HOSTS_LOST, SUM, "processes", "processes that held runtimes, and hang or have ended") \
 	X(FILE_HOSTS_LOST, SUM, "processes", "processes that read files, and hang or have ended") \
 	X(PROC_HOSTS_LOST, SUM, "processes", "processes that read maps, and hang or have ended") \
+	X(ELF_HOSTS_LOST, SUM, "processes", "processes that parsed executables, and hang or have ended") \
 	X(FRAMES_NAMED, SUM, "frames", "interpreted frames named, once per converted trace") \
 	X(FRAMES_UNNAMED, SUM, "frames", "interpreted frames whose function was gone or unreadable") \
 	X(STACKS_REPLACED, SUM, "stacks", "stacks cut off since another file had been mapped meanwhile") \

@@ -108,13 +108,20 @@ static int attach_here(const struct attach_request *request, const struct runtim
 		.modules = request->modules,
 		.module_count = request->module_count,
 	};
-	struct runtime *process;
-	int err = file->language->ops->attach(file, &target, &process);
+	const struct runtime copy = {
+		.language = file->language,
+		.data_bytes = file->data_bytes,
+		.data = file->data,
+	};
+	struct runtime *process = NULL;
+	int err = file->is_copy ? 0 : file->language->ops->attach(file, &target, &process);
 
 	if (err)
 		return err;
-	*runtime = process_runtime_create_local(request->executable->id, request->pid, process);
-	file->language->ops->detach(process);
+	*runtime = process_runtime_create_local(request->executable->id, request->pid,
+						process ? process : &copy);
+	if (process)
+		file->language->ops->detach(process);
 	return *runtime ? 0 : fail(-ENOMEM, "no memory for a runtime");
 }
 

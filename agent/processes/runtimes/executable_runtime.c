@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/runtimes/elf_home.h"
 #include "interpreters/language.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
@@ -17,7 +18,9 @@
 
 void executable_runtime_release(const struct runtime_file *file)
 {
-	if (file)
+	if (file && file->is_copy)
+		free((void *)file);
+	else if (file)
 		file->language->ops->release((struct runtime_file *)file);
 }
 
@@ -67,18 +70,32 @@ const char *executable_runtime_refusal(const struct executable *executable)
 	return __atomic_load_n(&executable->refusal, __ATOMIC_ACQUIRE);
 }
 
-static int probe(const struct executable_cache *cache, const struct binary *binary,
-		 struct runtime_file **file, bool *copies_stacks)
+/* Parses the file here. */
+static int probe_file(const struct executable_cache *cache, int fd, const char *path,
+		      struct runtime_file **file, bool *copies_stacks)
 {
 	_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 };
-	_cleanup_(binary_file_return) struct borrowed_file from = binary_file_borrow(binary);
-	int err = from.fd < 0 ? -ESTALE : elf_image_init_fd(&image, from.fd);
+	int err = elf_image_init_fd(&image, fd);
 
 	if (err)
 		return err;
 	*copies_stacks = cache->config.copies_stacks &&
 			 cache->config.copies_stacks(cache->config.languages, &image);
-	err = cache->config.probe(cache->config.languages, &image, binary->path, file);
+	return cache->config.probe(cache->config.languages, &image, path, file);
+}
+
+static int probe(const struct executable_cache *cache, const struct binary *binary,
+		 struct runtime_file **file, bool *copies_stacks)
+{
+	_cleanup_(binary_file_return) struct borrowed_file from = binary_file_borrow(binary);
+	struct elf_home *parser = cache->config.parser;
+	int err;
+
+	if (from.fd < 0)
+		return -ESTALE;
+	err = parser ? parser->ops->probe(parser, from.fd, binary->path, cache->config.languages,
+					  file, copies_stacks) :
+		       probe_file(cache, from.fd, binary->path, file, copies_stacks);
 	if (err == -EOPNOTSUPP)
 		executable_runtime_log_refused(binary->path, "");
 	else if (err && err != -ENOENT)
@@ -131,8 +148,8 @@ void executable_runtime_probe(struct executable_cache *cache, const struct binar
 	if (!begin_probe(cache, binary->executable_id))
 		return;
 	err = probe(cache, binary, &file, &copies_stacks);
-	/* The file is gone, but may come back. */
-	if (err == -ESTALE)
+	/* The file is gone, but may come back; or it could not be parsed now. */
+	if (err == -ESTALE || err == -EAGAIN)
 		forget_probe(cache, binary->executable_id);
 	if (err && err != -EOPNOTSUPP && !copies_stacks)
 		return;

@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "agent/runtimes/elf_host.h"
 #include "agent/runtimes/file_host.h"
 #include "agent/runtimes/proc_host.h"
 #include "agent/runtimes/runtime_host.h"
@@ -413,6 +414,7 @@ void unit_tests_enter(int argc, char **argv)
 {
 	runtime_host_enter(argc, argv);
 	file_host_enter(argc, argv);
+	elf_host_enter(argc, argv);
 	proc_host_enter(argc, argv);
 }
 

@@ -15,9 +15,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -78,9 +80,13 @@ static bool is_refused(long result)
 
 static bool try_other_calls(int fd)
 {
-	char *arguments[] = { NULL };
+	char *arguments[] = { NULL }, byte;
+	const struct iovec own = { &byte, 1 };
 
-	return is_refused(socket(AF_UNIX, SOCK_STREAM, 0)) && is_refused(kill(getpid(), 0)) &&
+	return is_refused(process_vm_readv(getppid(), &own, 1, &own, 1, 0)) &&
+	       is_refused(ptrace(PTRACE_ATTACH, getppid(), NULL, NULL)) &&
+	       is_refused(syscall(SYS_renameat2, fd, "a", fd, "b", 0)) &&
+	       is_refused(socket(AF_UNIX, SOCK_STREAM, 0)) && is_refused(kill(getpid(), 0)) &&
 	       is_refused(execve("/bin/true", arguments, arguments)) &&
 	       is_refused(syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0)) &&
 	       is_refused(syscall(SYS_setuid, 0)) && is_refused(unlinkat(fd, "file", 0)) &&

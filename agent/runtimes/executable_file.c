@@ -3,7 +3,7 @@
  * Reading executable files. All parsing is in lib/ and stackdeltas/, which bound what they read; this file
  * combines them.
  */
-#include "agent/processes/executable_file.h"
+#include "agent/runtimes/executable_file.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -11,16 +11,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "agent/processes/local_devices.h"
 #include "interpreters/registry.h"
 #include "lib/base/cleanup.h"
-#include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/sealed_file.h"
-#include "lib/elf/debug_file.h"
 #include "lib/elf/elf_notes.h"
 #include "lib/host/file_id.h"
-#include "stackdeltas/delta_cache.h"
+#include "stackdeltas/extract_deltas.h"
 #include "stackdeltas/unwind_input.h"
 
 static int copy_segments(const struct elf_image *image, struct elf_image *segments)
@@ -88,35 +85,6 @@ int executable_file_identify(int fd, struct binary *binary, struct program_facts
 	return 0;
 }
 
-struct device_judge {
-	struct local_devices devices;
-	const char *proc_root;
-};
-
-static bool is_local(void *context, pid_t pid, uint32_t major, uint32_t minor)
-{
-	struct device_judge *judge = context;
-
-	return local_devices_contain(&judge->devices, judge->proc_root, pid, major, minor,
-				     clock_monotonic_ns());
-}
-
-static void add_debug_file(const struct elf_image *image, const struct executable_origin *origin,
-			   struct unwind_input *input)
-{
-	struct device_judge judge = { .proc_root = origin->proc_root };
-	const struct debug_file_search search = {
-		.proc_root = origin->proc_root,
-		.pid = origin->pid,
-		.path = origin->path,
-		.judge = { .may_read = is_local, .context = &judge },
-	};
-
-	local_devices_init(&judge.devices);
-	unwind_input_add_debug_file(input, image, &search);
-	local_devices_deinit(&judge.devices);
-}
-
 static uint64_t code_bytes(const struct unwind_input *input)
 {
 	uint64_t bytes = 0;
@@ -126,21 +94,23 @@ static uint64_t code_bytes(const struct unwind_input *input)
 	return bytes;
 }
 
-/* Loads the deltas from the disk cache, whatever their size; -ENOENT. */
-static int load_cached(struct delta_cache *cache, const struct unwind_input *input,
-		       struct stack_deltas *deltas)
+/* Looks for stored deltas, which Go's files never have. -ENOENT: there are none, and new ones may be stored. */
+static int load_cached(const struct load_helper *helper, const struct unwind_input *input,
+		       struct load_result *result)
 {
-	return cache && !input->go ? delta_cache_load(cache, unwind_input_key(input), deltas) :
-				     -ENOENT;
+	if (!helper || !helper->load_cached || input->go)
+		return -ENOENT;
+	result->key = unwind_input_key(input);
+	result->is_new = helper->load_cached(helper->context, result->key, &result->deltas);
+	return result->is_new ? -ENOENT : 0;
 }
 
-int executable_file_load(int fd, const struct executable_origin *origin, struct delta_cache *cache,
-			 const struct load_limits *limits, struct stack_deltas *deltas,
-			 bool *lacks_code)
+int executable_file_load(int fd, const struct load_helper *helper, const struct load_limits *limits,
+			 struct load_result *result)
 {
 	_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 };
 	_cleanup_(unwind_input_deinit) struct unwind_input input = { 0 };
-	bool is_left;
+	struct load_result found = { 0 };
 	int err;
 
 	err = elf_image_init_fd(&image, fd);
@@ -149,18 +119,20 @@ int executable_file_load(int fd, const struct executable_origin *origin, struct 
 	err = unwind_input_read(&image, &input);
 	if (err)
 		return err;
-	if (input.is_bare && origin && origin->proc_root)
-		add_debug_file(&image, origin, &input);
-	is_left = code_bytes(&input) > limits->max_code_bytes && load_cached(cache, &input, deltas);
-	if (code_bytes(&input) > limits->max_code_bytes && !is_left)
-		return 0;
-	if (is_left)
+	if (helper && helper->search)
+		unwind_input_add_debug_file(&input, &image, helper->search);
+	err = load_cached(helper, &input, &found);
+	if (err && code_bytes(&input) > limits->max_code_bytes) {
+		found.lacks_code = true;
 		unwind_input_leave_code(&input);
-	if (unwind_input_work(&input) > limits->max_work_bytes)
+		err = load_cached(helper, &input, &found);
+	}
+	if (err && unwind_input_work(&input) > limits->max_work_bytes)
 		return fail(-EAGAIN, "the file needs more work than a sample is worth now");
-	err = delta_cache_get(cache, &input, deltas);
-	if (!err && lacks_code)
-		*lacks_code = is_left;
+	if (err)
+		err = extract_deltas(&input, NULL, &found.deltas, NULL);
+	if (!err)
+		*result = found;
 	return err;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reading of executable files, with ELF files made here. */
-#include "agent/processes/executable_file.h"
+#include "agent/runtimes/executable_file.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -103,11 +103,12 @@ static int load(uint64_t max_work_bytes, uint64_t max_code_bytes, bool *lacks_co
 {
 	const struct load_limits limits = { max_work_bytes, max_code_bytes };
 	int fd = open("/bin/ls", O_RDONLY | O_CLOEXEC);
-	struct stack_deltas deltas = { 0 };
-	int err = executable_file_load(fd, NULL, NULL, &limits, &deltas, lacks_code);
+	struct load_result result = { .lacks_code = *lacks_code };
+	int err = executable_file_load(fd, NULL, &limits, &result);
 
 	assert_true(fd >= 0);
-	stack_deltas_deinit(&deltas);
+	*lacks_code = result.lacks_code;
+	stack_deltas_deinit(&result.deltas);
 	close(fd);
 	return err;
 }
