@@ -27,7 +27,7 @@ struct go_code;
 
 enum {
 	/** A part of every key: increment it whenever the same bytes would result in other rows. */
-	EXTRACTOR_VERSION = 11,
+	EXTRACTOR_VERSION = 12,
 	UNWIND_INPUT_MAX_SEGMENTS = 16,
 	UNWIND_INPUT_MAX_STUBS = 4,
 	/** Limit of .eh_frame: some 16 million rows; the largest programs have a tenth. */
