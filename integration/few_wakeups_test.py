@@ -85,7 +85,7 @@ int main(int argc, char **argv)
 Work = collections.namedtuple("Work", "name count wakeups records record_bytes events")
 WORKS = (Work("name", 20000, 0.002, 0, 0, 0), Work("map", 20000, 0.05, 1, 88, 0), Work("protect", 20000, 0.05, 0.5, 44, 0),
          Work("thread", 5000, 0.02, 2, 80, 0), Work("fork", 1500, 0.1, 2, 80, 0), Work("spawn", 600, 0.2, 6, 600, 2))
-# What other programs may add, for each work and for each second: less than one more record or event of each work is.
+# Room for the records and events of other programs, for each work and for each second. It hides no record more of each work.
 OTHERS = {"side_band_records": (0.3, 200), "side_band_read_bytes": (30, 25000), "process_events_received": (0.1, 50)}
 # Until the agent has read the rings.
 READ_SECONDS = 0.3
