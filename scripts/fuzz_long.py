@@ -128,9 +128,9 @@ def fuzz_slice(fuzzer, seconds):
     if status and not new and not is_stopped.is_set():
         raise RuntimeError(f"{fuzzer.name} ended with status {status}, without an input:\n{output[-2000:]}")
     for path in new:
-        # A run that is stopped has no time to judge by, and a real time-out comes again.
-        is_lost = is_stopped.is_set() and path.name.startswith("timeout-")
-        if path.name.startswith("slow-unit-") or is_lost or (not is_stopped.is_set() and passes(fuzzer, path)):
+        is_sound = path.name.startswith("slow-unit-") or passes(fuzzer, path)
+        # A run that was stopped has not judged it. A real time-out comes again.
+        if is_sound or (is_stopped.is_set() and path.name.startswith("timeout-")):
             path.unlink()
         else:
             found += 1
