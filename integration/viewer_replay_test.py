@@ -16,11 +16,11 @@ from harness import ROOT, Tap
 SAMPLES = 64 * 19 * 1800
 DEFAULT_MEBIBYTES = 128
 FIRST_MS, NEXT_MS = 2000, 300
-# So that 64 busy CPUs at 19 Hz take less than 0.1 % of a CPU for each of them while nobody looks.
-MAX_ADD_US = 2
 # 138,000 samples: CPUs, seconds, and distinct stacks, of which a build of C++ has some 12,000.
 REFRESHED = (4, 1816, 40000)
 REFRESH_MS = 100
+# Samples are added while nobody looks, too: these CPUs may take 0.1 % of one for that.
+MAX_ADD_US = 0.001 * 1e6 / (REFRESHED[0] * 19)
 
 
 def replay(mebibytes, *machine):
@@ -39,7 +39,6 @@ def main():
         tap.note(", ".join("%s %g" % pair for pair in found.items()))
         tap.ok(found["history_mib"] <= mebibytes, "its memory is within the limit", found["history_mib"])
         tap.ok((found["kept"] == SAMPLES) == is_whole, "it has all samples where there is room", found["kept"])
-        tap.ok(found["add_us"] < MAX_ADD_US, "a sample is added in less than %g us" % MAX_ADD_US, found["add_us"])
         # Times are promised for the limit that users have.
         if mebibytes != DEFAULT_MEBIBYTES:
             continue
@@ -49,6 +48,7 @@ def main():
     found, errors = replay(128, *REFRESHED)
     if tap.ok(found.get("kept") == REFRESHED[0] * 19 * REFRESHED[1], "a history of half an hour is full", errors):
         tap.note(", ".join("%s %g" % pair for pair in found.items()))
+        tap.ok(found["add_us"] < MAX_ADD_US, "a sample is added in less than %.1f us" % MAX_ADD_US, found["add_us"])
         tap.ok(found["refresh_ms"] < REFRESH_MS, "an open page takes less than %d ms each time" % REFRESH_MS,
                found["refresh_ms"])
     tap.finish()
