@@ -105,6 +105,8 @@ struct php_process {
 	struct php_code_range end;
 	/** zend_objects_store_del(), by which generated code releases a closure when its execute_data has been popped. */
 	struct php_code_range releasing;
+	/** zend_fiber_switch_context(), which changes stacks. */
+	struct php_code_range switching;
 	/** Code in which the innermost execute_data belongs to an execute_ex() yet to be called. {0, 0} ends the list. */
 	struct php_code_range entering[PHP_ENTERING_MAX];
 	/** Code in which the innermost execute_data, if it is a generator's, is left from an execute_ex() that has returned. */
@@ -128,7 +130,7 @@ struct php_process {
 	__u8 code_bytes;
 	/** EG(main_fiber_context) minus `current`; EG(current_fiber_context) follows. 0 before 8.1, which has no fibers. */
 	__u16 fibers;
-	__u8 reserved[10];
+	__u8 reserved[2];
 	/** Size of the frame of execute_ex(), from its stack pointer up to its caller's. */
 	__u16 frame_bytes;
 };

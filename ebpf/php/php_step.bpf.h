@@ -677,6 +677,19 @@ static __always_inline __u64 php_fiber_at(const struct php_unwind *unwind, __u64
 	return sp - start <= bytes ? fiber : 0;
 }
 
+/*
+ * True if the leaf changes stacks, or has begun a fiber: the function at a fiber's beginning is the leaf. The stack pointer that is
+ * saved for the resumer may be an old one then.
+ */
+static __always_inline bool php_is_switching(const struct unwind_state *state)
+{
+	const struct php_code_range *switching = &state->php.process.switching;
+
+	return state->record.word_count <= state->record.kernel_word_count + 4 ||
+	       php_is_within(state->registers[PC_REGISTER] - state->php.process.bias,
+			     switching->start, switching->end);
+}
+
 /* Steps from the outermost frame of a fiber's stack to what has resumed it, if any: that waits in zend_fiber_switch_context(). */
 static __always_inline enum unwind_error php_leave_stack(struct unwind_state *state)
 {
@@ -684,14 +697,11 @@ static __always_inline enum unwind_error php_leave_stack(struct unwind_state *st
 	__u64 fiber, resumer = 0, sp = 0, fp = 0, return_address = 0;
 
 	state->language = FRAME_NONE;
-	/* No loop is on this stack: the fiber runs a function in C. */
-	if (!state->stack_language) {
-		if (php_begin(state))
-			return UNWIND_OK;
-		unwind->is_first = 0;
-		unwind->is_innermost = 0;
-	}
-	if (unwind->is_lost || !state->stack_language)
+	/* No loop is on this stack: the fiber runs a function in C, or calls its first one. */
+	if (!state->stack_language && php_begin(state))
+		return UNWIND_OK;
+	if (unwind->is_lost || !state->stack_language ||
+	    (!unwind->fiber && php_is_switching(state)))
 		return UNWIND_OK;
 	fiber = php_fiber_at(unwind, state->sp);
 	/* A fiber that is about to suspend has none any more. */

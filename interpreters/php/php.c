@@ -94,7 +94,8 @@ static void describe(const struct php_file *file, uint64_t bias, uint64_t global
 	process->generator_parent = (uint8_t)layout->generator_parent;
 	process->generator_fake = (uint8_t)layout->generator_fake;
 	process->code_bytes = layout->code_bytes;
-	if (layout->fibers)
+	process->switching = file->code.switching;
+	if (layout->fibers && file->code.switching.end)
 		process->fibers = layout->fibers - layout->current;
 	php_names_describe(layout, process);
 }

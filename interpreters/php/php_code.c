@@ -434,19 +434,30 @@ static int look_at_entering_functions(struct finder *finder)
 	return err;
 }
 
+/* The range of the function at @address; {0, 0}: it is not found. */
+static struct php_code_range range_of(const struct finder *finder, uint64_t address)
+{
+	struct code_range range = { 0 };
+
+	if (!address || find_function(finder, address, &range))
+		return (struct php_code_range){ 0 };
+	return (struct php_code_range){ (uint32_t)range.start, (uint32_t)range.end };
+}
+
 int php_code_find(const struct elf_image *image, const struct php_symbols *symbols,
 		  struct php_code *code)
 {
 	struct finder finder = { .image = image, .symbols = symbols, .code = code };
-	struct code_range releasing = { 0 };
 	int err;
 
 	*code = (struct php_code){ 0 };
 	err = function_table_init(&finder.table, image);
 	/* Without it some samples of generated code have an error frame. */
-	if (!err && !find_function(&finder, symbols->releasing, &releasing))
-		code->releasing = (struct php_code_range){ (uint32_t)releasing.start,
-							   (uint32_t)releasing.end };
+	if (!err)
+		code->releasing = range_of(&finder, symbols->releasing);
+	/* Without it the stacks of fibers end where they begin. */
+	if (!err)
+		code->switching = range_of(&finder, symbols->switching);
 	if (!err)
 		err = look_at_loop(&finder);
 	if (!err)

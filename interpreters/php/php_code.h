@@ -38,6 +38,8 @@ struct php_symbols {
 	uint64_t resume;
 	/** zend_objects_store_del() */
 	uint64_t releasing;
+	/** zend_fiber_switch_context(); 0 before 8.1 */
+	uint64_t switching;
 	/** The offset of EG(current_execute_data). */
 	uint16_t current;
 	/** The slots of these symbols in a library. */
@@ -51,6 +53,7 @@ struct php_code {
 	struct php_code_range end;
 	uint16_t frame_bytes;
 	struct php_code_range releasing;
+	struct php_code_range switching;
 	struct php_code_range entering[PHP_ENTERING_MAX];
 	struct php_code_range resumed[PHP_RESUMED_MAX];
 	struct php_code_range preparing[PHP_PREPARING_MAX];

@@ -181,6 +181,7 @@ static int find_code(const struct prober *prober, struct php_file *file)
 			     find_address(prober, "zend_execute") },
 		.resume = find_address(prober, "zend_generator_resume"),
 		.releasing = find_address(prober, "zend_objects_store_del"),
+		.switching = find_address(prober, "zend_fiber_switch_context"),
 		.current = file->layout->current,
 	};
 	int err = 0;

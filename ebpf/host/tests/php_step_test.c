@@ -20,6 +20,7 @@ enum {
 	RULE_PREPARING,
 	RULE_RELEASING,
 	RULE_STACK_START,
+	RULE_SWITCHING,
 	RULE_COUNT,
 	C_WORDS = 4,
 	LOOP_WORDS = 16,
@@ -152,6 +153,7 @@ static void put_runtime(struct php *php)
 		.generator_parent = 152,
 		.generator_fake = 184,
 		.frame_bytes = 8 * LOOP_WORDS,
+		.switching = { at + RULE_SWITCHING * 16, at + RULE_SWITCHING * 16 + 16 },
 		.fibers = FIBERS,
 	};
 	world_put(php->world, RUNTIME_CELL, &row, sizeof(row));
@@ -170,6 +172,7 @@ static int setup(void **state)
 		[RULE_RESUMED] = CALL_RULE(8 * C_WORDS),
 		[RULE_PREPARING] = CALL_RULE(8 * C_WORDS),
 		[RULE_RELEASING] = CALL_RULE(8 * C_WORDS),
+		[RULE_SWITCHING] = CALL_RULE(8 * C_WORDS),
 		[RULE_STACK_START] = { .cfa = CFA_END, .flags = RULE_BEGINS_STACK },
 	};
 	struct php *php = calloc(1, sizeof(*php));
@@ -836,9 +839,44 @@ static void a_fiber_of_a_function_in_c_has_no_loop(void **state)
 	struct php *php = *state;
 
 	add(php, RULE_C);
+	add(php, RULE_C);
 	add_resumer(php);
 	put(php, CURRENT, put_frame(php, 0, IN_C + 1, frame_at(1), 0));
-	assert_string_equal(unwind_text(php), "CBCba2LE");
+	assert_string_equal(unwind_text(php), "CCBCba2LE");
+	assert_int_equal(php->world->trace.error, UNWIND_OK);
+}
+
+static void a_loop_that_a_fiber_has_not_called_yet_has_no_frame(void **state)
+{
+	struct php *php = *state;
+
+	add(php, RULE_ENTERING);
+	add(php, RULE_C);
+	add_resumer(php);
+	put(php, CURRENT, put_frame(php, 0, 0, frame_at(1), CALL_TOP));
+	assert_string_equal(unwind_text(php), "CCBCa2LE");
+}
+
+static void a_fiber_that_begins_does_not_go_on(void **state)
+{
+	struct php *php = *state;
+
+	add(php, RULE_C);
+	add_resumer(php);
+	put(php, CURRENT, frame_at(1));
+	assert_string_equal(unwind_text(php), "CB");
+	assert_int_equal(php->world->trace.error, UNWIND_OK);
+}
+
+static void a_fiber_that_changes_stacks_does_not_go_on(void **state)
+{
+	struct php *php = *state;
+
+	add(php, RULE_SWITCHING);
+	add(php, RULE_OF_LOOP);
+	add_resumer(php);
+	put(php, CURRENT, put_frame(php, 0, 0, frame_at(1), CALL_TOP));
+	assert_string_equal(unwind_text(php), "C0LB");
 	assert_int_equal(php->world->trace.error, UNWIND_OK);
 }
 
@@ -847,10 +885,11 @@ static void a_fiber_s_saved_stack_pointer_may_lie(void **state)
 	struct php *php = *state;
 
 	add(php, RULE_OF_LOOP);
+	add(php, RULE_C);
 	add_resumer(php);
 	put(php, CURRENT, put_frame(php, 0, 0, frame_at(1), CALL_TOP));
 	put(php, MAIN_FIBER, 0x1000);
-	assert_string_equal(unwind_text(php), "0LB!");
+	assert_string_equal(unwind_text(php), "0LCB!");
 	assert_int_equal(php->world->trace.error, UNWIND_STACK_SWITCH);
 	/* A fiber that has resumed itself. */
 	put(php, FIBER + PHP_FIBER_RESUMER, FIBER);
@@ -866,6 +905,12 @@ int main(void)
 		cmocka_unit_test_setup_teardown(a_fiber_goes_on_with_what_has_resumed_it, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(a_fiber_of_a_function_in_c_has_no_loop, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_loop_that_a_fiber_has_not_called_yet_has_no_frame,
+						setup, teardown),
+		cmocka_unit_test_setup_teardown(a_fiber_that_begins_does_not_go_on, setup,
+						teardown),
+		cmocka_unit_test_setup_teardown(a_fiber_that_changes_stacks_does_not_go_on, setup,
 						teardown),
 		cmocka_unit_test_setup_teardown(a_fiber_s_saved_stack_pointer_may_lie, setup,
 						teardown),
