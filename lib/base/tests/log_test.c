@@ -73,22 +73,21 @@ static void capture_on_terminal(unsigned short columns, const char *text)
 {
 	struct winsize size = { .ws_row = 24, .ws_col = columns };
 	int saved = dup(STDERR_FILENO), master, slave;
-	ssize_t bytes;
 	size_t kept = 0;
+	char byte;
 
 	assert_int_equal(openpty(&master, &slave, NULL, NULL, &size), 0);
 	dup2(slave, STDERR_FILENO);
 	log_write(LOG_INFO, "%s", text);
 	dup2(saved, STDERR_FILENO);
-	bytes = read(master, captured, sizeof(captured) - 1);
-	for (ssize_t i = 0; i < bytes; i++) {
-		if (captured[i] != '\r')
-			captured[kept++] = captured[i];
-	}
-	captured[kept] = '\0';
 	close(saved);
-	close(master);
 	close(slave);
+	/* The kernel hands the text over in parts, and then says that the other side is closed. */
+	while (read(master, &byte, 1) == 1)
+		if (byte != '\r' && kept < sizeof(captured) - 1)
+			captured[kept++] = byte;
+	captured[kept] = '\0';
+	close(master);
 }
 
 static void lines_are_broken_between_words_on_a_terminal(void **state)
