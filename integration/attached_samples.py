@@ -17,6 +17,9 @@ ATTACHED_RATE = 997
 # On a busy machine, until the agent has started, attached, and ended.
 AGENT_MAX_SECONDS = 120
 
+# The file of targets/jit.c, which has no segments.
+MODULE = "/tmp/allframes-module-"
+
 
 def shorten(frames):
     """@frames as text, repeated ones once with their number."""
@@ -33,9 +36,10 @@ def stacks_by_comm(stacks):
 
 
 def _files_of(pid):
-    """The paths of the files whose code a process has mapped."""
+    """The paths of the files with unwind rows whose code a process has mapped."""
     with open("/proc/%d/maps" % pid, encoding="utf-8", errors="surrogateescape") as file:
-        return set(re.findall(r"^\S+ ..x. \S+ \S+ \d+ +(/.*)$", file.read(), re.M))
+        paths = re.findall(r"^\S+ ..x. \S+ \S+ \d+ +(/.*)$", file.read(), re.M)
+    return {path for path in paths if not path.startswith(MODULE)}
 
 
 def _wait_published(agent, pids, is_known):
