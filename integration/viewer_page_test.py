@@ -208,7 +208,7 @@ def check_times(page):
            and "base: {:,} samples".format(answer["base_total"]) in words,
            "two ranges are compared", words, query)
     browser.key("3")
-    tap.ok(browser.wait("document.querySelectorAll('table.top thead th').length === 9"),
+    tap.ok(browser.wait("document.querySelectorAll('table.top thead th').length === 11"),
            "the table compares them too")
     page.shot("comparison-top")
     browser.evaluate("document.querySelector('table.top .function button').click()")
