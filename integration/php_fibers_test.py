@@ -24,7 +24,7 @@ TARGET = os.path.join(phps.TARGETS, "fibers.php")
 SHORT_MODES = ["plain", "tracing"]
 START, RESUME = "Fiber::start", "Fiber::resume"
 CLOSURE = "{closure}"
-# Of all(): to the end of each chain. `deep` is called directly first.
+# The functions behind all(), to the end of each chain.
 CHAINS = [
     ("resumed", RESUME, CLOSURE, "inner", "work"),
     ("nested", START, CLOSURE, START, CLOSURE, "array_map", "inner", "work"),

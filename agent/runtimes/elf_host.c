@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -376,15 +375,6 @@ static void *run_patient(void *argument)
 	return NULL;
 }
 
-/* Without capabilities, only this limit allows it to return to real-time priority. */
-static void raise_priority(struct server *server)
-{
-	const struct rlimit limit = { .rlim_cur = 1, .rlim_max = 1 };
-
-	(void)setrlimit(RLIMIT_RTPRIO, &limit);
-	urgent_thread_init(&server->urgency, URGENT_PRIORITY);
-}
-
 static int confine(void)
 {
 	int err = confinement_limit_memory(MEMORY_MAX_BYTES, UINT64_MAX);
@@ -404,7 +394,7 @@ static void run(void)
 	for (int i = 0; i < ELF_CHANNEL_COUNT; i++)
 		servers[i].socket = sockets[i];
 	/* Threads that start later do not inherit it. */
-	raise_priority(&servers[ELF_URGENT]);
+	host_entry_raise_priority(&servers[ELF_URGENT].urgency, URGENT_PRIORITY);
 	if (confine())
 		_exit(EXIT_USAGE);
 	for (int i = ELF_FIRST_PATIENT; i < ELF_CHANNEL_COUNT; i++)

@@ -107,6 +107,14 @@ int host_entry_filter_calls(int socket, const struct call_rule *own, size_t coun
 	return confinement_filter_calls(rules, count + common_count);
 }
 
+void host_entry_raise_priority(struct urgent_thread *thread, int nice)
+{
+	const struct rlimit limit = { .rlim_cur = 1, .rlim_max = 1 };
+
+	(void)setrlimit(RLIMIT_RTPRIO, &limit);
+	urgent_thread_init(thread, nice);
+}
+
 int host_entry_ready(int socket)
 {
 	const struct host_ready ready = { .tid = gettid() };

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "lib/base/confinement.h"
+#include "lib/base/urgent_thread.h"
 
 enum {
 	/**
@@ -52,6 +53,12 @@ int host_entry_begin(const char *name, int *sockets, int channel_count, struct h
  * make the calls that the @count rules in @own allow. Errors as of confinement_filter_calls().
  */
 int host_entry_filter_calls(int socket, const struct call_rule *own, size_t count);
+
+/**
+ * Raises the calling thread's priority, as urgent_thread_init() does, and allows the process to return to real-time priority when
+ * it has no capabilities any more.
+ */
+void host_entry_raise_priority(struct urgent_thread *thread, int nice);
 
 /** Reports that the calling thread serves @socket. Errors as of message_send(). */
 int host_entry_ready(int socket);

@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <sys/vfs.h>
@@ -318,16 +317,6 @@ static void *run_loading(void *argument)
 	return NULL;
 }
 
-/* Without capabilities, only this limit allows it to return to real-time priority. */
-static void raise_priority(struct server *server)
-{
-	const struct rlimit limit = { .rlim_cur = 1, .rlim_max = 1 };
-
-	(void)setrlimit(RLIMIT_RTPRIO, &limit);
-	urgent_thread_init(&server->urgency, PRIORITY);
-	server->is_urgent = true;
-}
-
 static int confine(void)
 {
 	int err = confinement_limit_memory(MEMORY_MAX_BYTES, UINT64_MAX);
@@ -350,7 +339,8 @@ static void run(void)
 		servers[i].socket = sockets[i];
 		servers[i].shared = (struct proc_shared *)handed.shared + i;
 	}
-	raise_priority(&servers[PROC_SYNC]);
+	host_entry_raise_priority(&servers[PROC_SYNC].urgency, PRIORITY);
+	servers[PROC_SYNC].is_urgent = true;
 	if (confine() || pthread_create(&thread, NULL, run_loading, &servers[PROC_LOAD]))
 		_exit(EXIT_USAGE);
 	serve(&servers[PROC_SYNC]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The host is this program, started again (runtime_hosts_test.c). What it says of a file is compared with what is read here. */
+/* The host is this program, started again (runtime_hosts_test.c). Its answers about a file are compared with direct reads. */
 #include "agent/runtimes/elf_hosts.h"
 
 #include <elf.h>
