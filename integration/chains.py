@@ -10,6 +10,7 @@ Names in capitals stand for the parts of the C library.
 `kernel: N` says that at least N per cent of the samples must find the CPU in the kernel;
 `forks: yes` that the target makes processes, whose first samples come before they are known.
 """
+import functools
 import re
 import subprocess
 
@@ -122,6 +123,7 @@ class Symbols:
     _LINE = re.compile(r"^([0-9a-f]+) (?:([0-9a-f]+) )?([tTwWiu]) (\S+)$")
 
     def __init__(self, path):
+        self._path = path
         self._functions = []
         for line in _output_of("nm", "-S", path).splitlines():
             match = self._LINE.match(line)
@@ -129,16 +131,25 @@ class Symbols:
                 self._functions.append((int(match[1], 16), int(match[2], 16), match[4]))
         for start, end in plt_ranges(path):
             self._functions.append((start, end - start, "@plt"))
-        # Linkers leave the table in .eh_frame_hdr out of static programs, of which musl's functions have no FDE.
-        self._has_table = "GNU_EH_FRAME" in _output_of("readelf", "-lW", path)
-        self._described = [(int(match[1], 16), int(match[2], 16)) for match in re.finditer(
-            r" FDE .* pc=([0-9a-f]+)\.\.([0-9a-f]+)$", _output_of("readelf", "--debug-dump=frames", path), re.M)]
-        self.has_starts = self._has_table or bool(self._described)
         # crt1.o gives _start no size in some versions of glibc.
         entry = re.search(r"Entry point address:\s+0x([0-9a-f]+)",
                           _output_of("readelf", "-hW", path))
         if entry and int(entry[1], 16):
             self._functions.append((int(entry[1], 16), 0x30, "_start"))
+
+    @functools.cached_property
+    def _has_table(self):
+        # Linkers leave the table in .eh_frame_hdr out of static programs, of which musl's functions have no FDE.
+        return "GNU_EH_FRAME" in _output_of("readelf", "-lW", self._path)
+
+    @functools.cached_property
+    def _described(self):
+        return [(int(match[1], 16), int(match[2], 16)) for match in re.finditer(
+            r" FDE .* pc=([0-9a-f]+)\.\.([0-9a-f]+)$", _output_of("readelf", "--debug-dump=frames", self._path), re.M)]
+
+    @property
+    def has_starts(self):
+        return self._has_table or bool(self._described)
 
     def name(self, address):
         """The function at @address; None if there is none."""
