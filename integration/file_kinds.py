@@ -31,11 +31,12 @@ class Kind:
     """One program. @change: functions that get the path of the linked file, and change it or lay
     others beside it; the twin keeps the symbols. @start: of (path, directory) to a Program.
     @may_guess: frames may be flagged as guesses. @macros replace parts of the source's chains.
-    @file_name: what the agent calls the file, which is its name if it has one.
+    @file_name: what the agent calls the file, which is its name if it has one. @is_long: others of the short
+    tier differ from it in less than their kind.
     """
 
     def __init__(self, name, source, command=None, flags=(), change=(), start=None, macros=None,
-                 may_guess=False, file_name=None):
+                 may_guess=False, file_name=None, is_long=False):
         assert len(name) <= 15, "the name must fit into a comm"
         self.name = name
         self.source = os.path.join(SOURCES, source)
@@ -45,6 +46,7 @@ class Kind:
         self.macros = macros or {}
         self.may_guess = may_guess
         self.file_name = file_name or name
+        self.is_long = is_long
         self._start = start or start_plainly
 
     @property
@@ -247,65 +249,65 @@ MUSL_MACROS = {"START": "MUSL_START", "JOIN": "MUSL_JOIN", "THREAD": "MUSL_THREA
 KINDS = [
     # C libraries and linkers
     kind("musl", command=MUSL, macros=MUSL_MACROS),
-    kind("musl_static", "-static", command=MUSL, macros=MUSL_MACROS),
-    kind("musl_stat_pie", "-static", "-pie", "-fPIE", command=MUSL, macros=MUSL_MACROS),
+    kind("musl_static", "-static", command=MUSL, macros=MUSL_MACROS, is_long=True),
+    kind("musl_stat_pie", "-static", "-pie", "-fPIE", command=MUSL, macros=MUSL_MACROS, is_long=True),
     kind("musl_signals", source="signals.c", command=MUSL, macros=MUSL_MACROS),
     kind("musl_static_sig", "-static", source="signals.c", command=MUSL,
-         macros=dict(MUSL_MACROS, RESTORE="MUSL_STATIC_RESTORE")),
+         macros=dict(MUSL_MACROS, RESTORE="MUSL_STATIC_RESTORE"), is_long=True),
     kind("musl_threads", "-static", source="threads.c", command=MUSL, macros=MUSL_MACROS),
     kind("musl_stripped", "-static", command=MUSL, macros=MUSL_MACROS, change=[strip]),
-    kind("lld", "-fuse-ld=lld", command=CLANG),
+    kind("lld", "-fuse-ld=lld", command=CLANG, is_long=True),
     kind("lld_no_pie", "-fuse-ld=lld", "-no-pie", command=CLANG, change=[strip]),
     kind("lld_rosegment", "-fuse-ld=lld", "-Wl,--no-rosegment", command=CLANG),
     kind("gold", "-fuse-ld=gold"),
     # addresses in memory and offsets in the file
     kind("prelinked", "-pie", "-Wl,-Ttext-segment=0x30000000"),
     kind("one_segment", "-Wl,-z,noseparate-code", change=[strip]),
-    kind("code_segment", "-Wl,-z,separate-code", change=[strip]),
+    kind("code_segment", "-Wl,-z,separate-code", change=[strip], is_long=True),
     kind("big_pages", "-Wl,-z,max-page-size=0x200000"),
     kind("far_segments", "-no-pie", "-Wl,--section-start=far_one=0x4000000",
          "-Wl,--section-start=far_two=0x10000000", source="segments.c"),
     kind("far_segm_strip", "-no-pie", "-Wl,--section-start=far_one=0x4000000",
-         "-Wl,--section-start=far_two=0x10000000", source="segments.c", change=[strip]),
+         "-Wl,--section-start=far_two=0x10000000", source="segments.c", change=[strip], is_long=True),
     kind("packed_relocs", "-Wl,-z,pack-relative-relocs"),
     kind("gigabytes", change=[open_hole]),
-    kind("gigabytes_strip", "-no-pie", change=[strip, open_hole]),
+    kind("gigabytes_strip", "-no-pie", change=[strip, open_hole], is_long=True),
     kind("no_sections", "-static-pie", change=[strip, remove_section_headers]),
     kind("text_twice", source="text_twice.c"),
     # files without a name
     kind("unlinked", start=start_and_unlink),
-    kind("unlinked_strip", change=[strip], start=start_and_unlink),
+    kind("unlinked_strip", change=[strip], start=start_and_unlink, is_long=True),
     kind("replaced", start=start_and_replace),
-    kind("replaced_static", "-static", change=[strip], start=start_and_replace),
+    kind("replaced_static", "-static", change=[strip], start=start_and_replace, is_long=True),
     kind("memory_file", start=start_from_memory),
     kind("memory_static", "-static", change=[strip], start=start_from_memory,
-         file_name="memfd:memory_static"),
+         file_name="memfd:memory_static", is_long=True),
     kind("memory_library", "-shared", "-fPIC", "-Wl,-Bsymbolic-functions",
          start=start_with_library, macros={"START": "START main"}),
     # where the unwind information is
     kind("debug_frame", *DEBUG_TABLES),
     kind("debug_zlib", *DEBUG_TABLES, change=[compress_debug("zlib")]),
-    kind("debug_zlib_gnu", *DEBUG_TABLES, change=[compress_debug("zlib-gnu")]),
+    kind("debug_zlib_gnu", *DEBUG_TABLES, change=[compress_debug("zlib-gnu")], is_long=True),
     kind("debug_zstd", *DEBUG_TABLES, change=[compress_debug("zstd")]),
     kind("debug_link", *DEBUG_TABLES, MUCH_CODE, change=[link_debug_beside]),
     kind("debug_folder", *DEBUG_TABLES, MUCH_CODE, change=[link_debug_below]),
     kind("debug_build_id", *DEBUG_TABLES, MUCH_CODE, "-static", "-Wl,--build-id",
          change=[debug_by_build_id], start=start_in_own_root),
     kind("mini_debug", *DEBUG_TABLES, MUCH_CODE, change=[mini_debug]),
-    kind("debug_dwarf4", *DEBUG_TABLES, "-gdwarf-4", "-no-pie"),
+    kind("debug_dwarf4", *DEBUG_TABLES, "-gdwarf-4", "-no-pie", is_long=True),
     kind("debug_dwarf64", *DEBUG_TABLES, "-gdwarf64"),
-    kind("debug_clang", *DEBUG_TABLES, command=CLANG),
+    kind("debug_clang", *DEBUG_TABLES, command=CLANG, is_long=True),
     # no unwind information
     kind("no_tables", *NO_TABLES, may_guess=True),
-    kind("no_tables_fp", *NO_TABLES, *WITH_FRAME_POINTER, may_guess=True),
-    kind("no_tables_O0", *NO_TABLES, *WITH_FRAME_POINTER, "-O0", may_guess=True),
+    kind("no_tables_fp", *NO_TABLES, *WITH_FRAME_POINTER, may_guess=True, is_long=True),
+    kind("no_tables_O0", *NO_TABLES, *WITH_FRAME_POINTER, "-O0", may_guess=True, is_long=True),
     kind("no_tables_strip", *NO_TABLES, change=[strip], may_guess=True),
     kind("no_eh_frame", *WITH_FRAME_POINTER, change=[drop_eh_frame], may_guess=True),
     kind("no_eh_frame_st", "-static", *WITH_FRAME_POINTER, change=[drop_eh_frame],
-         may_guess=True),
+         may_guess=True, is_long=True),
     kind("bare_assembly", source="bare_assembly.s", may_guess=True),
     # other languages
-    kind("cxx_lld", "-fuse-ld=lld", source="exceptions.cpp", command=["clang++", "-O2"]),
+    kind("cxx_lld", "-fuse-ld=lld", source="exceptions.cpp", command=["clang++", "-O2"], is_long=True),
     kind("cxx_stripped", source="exceptions.cpp", command=CXX, change=[strip]),
     kind("rust_stripped", source="closures.rs", command=RUST, change=[strip]),
 ]
