@@ -5,6 +5,7 @@
 least once or counted as dropped; a retry has the bytes of the first try; the agent goes on, and ends
 in time.
 """
+import concurrent.futures
 import os
 import signal
 import sys
@@ -17,8 +18,11 @@ from harness import HANG_SECONDS, IS_LONG, STOP_SECONDS, Agent, Program, Tap, ne
 from otlp_collector import Collector, free_address, sending_warnings
 from sampled import paced
 
-# The program is paced.
-RATE = 499
+# The program is paced: it runs once in so many seconds, less than the intervals between requests.
+RATE = 997
+PERIOD_SECONDS = 0.25
+# Runs that wait most of the time.
+AT_ONCE = 4
 
 
 def options(program, address, interval="500ms"):
@@ -64,20 +68,14 @@ def check_outcome(tap, outcome, name):
            outcome.received.broken())
 
 
-def check_random_faults(tap, program):
-    for seed in range(1, 13 if IS_LONG else 2):
-        outcome = Outcome(program, "random:%d:50" % seed, 20 if IS_LONG else 6, "300ms")
-        name = "faults in half of the requests, seed %d" % seed
-        check_outcome(tap, outcome, name)
-        answers = {entry["answer"] for entry in outcome.requests}
-        tap.ok(len(answers) > 2 and outcome.received.samples_all > outcome.received.samples_once,
-               "there were faults and retries: " + name, answers, outcome)
-        tap.note("%s: %s" % (name, sorted(answers)))
+def check_random_faults(tap, outcome, name):
+    answers = {entry["answer"] for entry in outcome.requests}
+    tap.ok(len(answers) > 2 and outcome.received.samples_all > outcome.received.samples_once,
+           "there were faults and retries: " + name, answers, outcome)
+    tap.note("%s: %s" % (name, sorted(answers)))
 
 
-def check_retries(tap, program):
-    outcome = Outcome(program, "status=14:try again*2", 3)
-    check_outcome(tap, outcome, "unavailable at first")
+def check_unavailable(tap, outcome, _):
     hashes = [entry["hash"] for entry in outcome.requests]
     tap.ok(len(hashes) > 3 and len(set(hashes[:3])) == 1,
            "a retry has the bytes of the first try, before newer ones", hashes)
@@ -91,51 +89,61 @@ def check_retries(tap, program):
            *sending_warnings(outcome.log))
     tap.ok("takes profiles again" in outcome.log, "and one that it does again")
 
-    outcome = Outcome(program, "retry-info=1500ms", 3)
-    check_outcome(tap, outcome, "RESOURCE_EXHAUSTED with RetryInfo")
+
+def check_retry_info(tap, outcome, _):
     times = [entry["time_ns"] for entry in outcome.requests]
     tap.ok(len(times) > 1 and outcome.requests[0]["hash"] == outcome.requests[1]["hash"]
            and times[1] - times[0] >= 1.5e9 and not outcome.dropped, "RetryInfo is honoured",
            times, outcome)
 
 
-def check_no_retries(tap, program):
-    for answer, text in (("status=8:no room", "no room"), ("status=3:not wanted", "not wanted"),
-                         ("status=12:unknown", "unknown")):
-        outcome = Outcome(program, answer, 1)
-        check_outcome(tap, outcome, answer)
-        hashes = [entry["hash"] for entry in outcome.requests]
-        tap.ok(len(set(hashes)) == len(hashes) and outcome.dropped == outcome.requests[0]["samples"],
-               "it is not tried again, and counted: " + answer, hashes, outcome)
-        lines = sending_warnings(outcome.log)
-        tap.ok(len(lines) == 1 and text in lines[0], "one line says so: " + answer, *lines)
-    outcome = Outcome(program, "garbage", 1)
-    check_outcome(tap, outcome, "garbage")
+def check_no_retry(tap, outcome, answer):
+    hashes = [entry["hash"] for entry in outcome.requests]
+    tap.ok(len(set(hashes)) == len(hashes) and outcome.dropped == outcome.requests[0]["samples"],
+           "it is not tried again, and counted: " + answer, hashes, outcome)
+    lines = sending_warnings(outcome.log)
+    tap.ok(len(lines) == 1 and answer.partition(":")[2] in lines[0], "one line says so: " + answer, *lines)
+
+
+def check_garbage(tap, outcome, _):
     lines = sending_warnings(outcome.log)
     tap.ok(not outcome.metrics["otlp_retries"] and not outcome.dropped and len(lines) == 1,
            "an answer that cannot be read is a success, by its status, and one line tells",
            outcome)
 
 
-def check_partial_success(tap, program):
-    outcome = Outcome(program, "partial=2:too long,partial=0:a hint", 2)
-    check_outcome(tap, outcome, "partial success")
+def check_partial_success(tap, outcome, _):
     hashes = [entry["hash"] for entry in outcome.requests]
     tap.ok(len(set(hashes)) == len(hashes) and not outcome.metrics["otlp_retries"],
            "a partial success is never tried again", hashes)
     tap.ok(outcome.metrics["otlp_profiles_rejected"] == 2, "what was rejected is counted")
     tap.ok(any("rejects 2 profiles" in line and "too long" in line
                for line in sending_warnings(outcome.log)), "and logged", *sending_warnings(outcome.log))
-    outcome = Outcome(program, "partial=0:a hint", 1)
+
+
+def check_hint(tap, outcome, _):
     tap.ok(any("a hint" in line for line in sending_warnings(outcome.log)), "a warning is logged",
            *sending_warnings(outcome.log))
 
 
-def check_late_and_reset(tap, program):
-    outcome = Outcome(program, "late=1s,reset,late=500ms,reset", 4)
-    check_outcome(tap, outcome, "late answers and resets")
+def check_late_and_reset(tap, outcome, _):
     tap.ok(not outcome.dropped and outcome.received.samples_once == outcome.total,
            "nothing is lost by late answers and resets", outcome)
+
+
+# A name, what the collector answers, the seconds of the run and the interval between reports if it is not half a second.
+RUNS = [(check_random_faults, "faults in half of the requests, seed %d" % seed, "random:%d:50" % seed,
+         20 if IS_LONG else 6, "300ms") for seed in range(1, 13 if IS_LONG else 2)] + [
+    (check_unavailable, "unavailable at first", "status=14:try again*2", 3),
+    (check_retry_info, "RESOURCE_EXHAUSTED with RetryInfo", "retry-info=1500ms", 3),
+    (check_no_retry, "status=8:no room", "status=8:no room", 1),
+    (check_no_retry, "status=3:not wanted", "status=3:not wanted", 1),
+    (check_no_retry, "status=12:unknown", "status=12:unknown", 1),
+    (check_garbage, "garbage", "garbage", 1),
+    (check_partial_success, "partial success", "partial=2:too long,partial=0:a hint", 2),
+    (check_hint, "a hint", "partial=0:a hint", 1),
+    (check_late_and_reset, "late answers and resets", "late=1s,reset,late=500ms,reset", 4),
+]
 
 
 def check_absent(tap, program):
@@ -203,15 +211,16 @@ def main():
     if not build_targets.build(["calls"]):
         tap.skip("OTLP with faults", "a compiler is missing")
         tap.finish()
-    with Program(TARGETS["calls"].path) as program, paced([program.pid]):
-        check_random_faults(tap, program)
-        check_retries(tap, program)
-        check_no_retries(tap, program)
-        check_partial_success(tap, program)
-        check_late_and_reset(tap, program)
+    with Program(TARGETS["calls"].path) as program, paced([program.pid], PERIOD_SECONDS), \
+            concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        outcomes = [pool.submit(Outcome, program, *arguments) for _, _, *arguments in RUNS]
         check_absent(tap, program)
         check_hanging(tap, program)
         check_flush(tap, program)
+        for (check, name, *_), future in zip(RUNS, outcomes):
+            outcome = future.result()
+            check_outcome(tap, outcome, name)
+            check(tap, outcome, name)
     tap.finish()
 
 

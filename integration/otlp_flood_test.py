@@ -16,10 +16,11 @@ import build_targets
 from build_targets import TARGETS
 from flooding_collector import FloodingCollector
 from harness import HANG_SECONDS, STOP_SECONDS, Agent, FinishedResult, Program, Tap, need_root
-from sampled import wait_cpu
+from sampled import paced, wait_cpu
 
 RATE = 97
-CPU_SECONDS = 0.5
+# CPU time of the program, which is paced.
+CPU_SECONDS = 0.2
 # Not read: what the agent writes is stuck then, its answers to the frames first.
 CASES = [("PING", "deaf"), ("SETTINGS", "deaf"), ("PING",), ("SETTINGS",), ("PING-answers",)]
 SUMMARY = re.compile(r"info: \d+ samples? \(.* sent no samples, dropped (\d+) samples on the way")
@@ -47,7 +48,8 @@ def main():
     if not build_targets.build(["calls"]):
         tap.skip("collectors that flood", "a compiler is missing")
         tap.finish()
-    with Program(TARGETS["calls"].path) as program, concurrent.futures.ThreadPoolExecutor(len(CASES)) as pool:
+    with Program(TARGETS["calls"].path) as program, paced([program.pid]), \
+            concurrent.futures.ThreadPoolExecutor(len(CASES)) as pool:
         runs = [pool.submit(run, program.pid, case) for case in CASES]
         for case, future in zip(CASES, runs):
             name = "a collector that floods %s%s" % (case[0], " and reads nothing" if case[1:] else "")

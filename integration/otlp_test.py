@@ -7,6 +7,7 @@ the grouping wants them; headers, tags and CPUs come along.
 import contextlib
 import os
 import re
+import signal
 import sys
 import tempfile
 import time
@@ -16,18 +17,18 @@ import build_targets
 from build_targets import TARGETS
 from harness import Agent, Program, Tap, need_root
 from otlp_collector import Collector, read_requests, without_comm
-from sampled import run_for, sample_run, stopped
+from sampled import paced, sample_run, signal_all, wait_cpu
 
 PROGRAMS = ["calls", "threads", "syscalls", "exceptions"]
-RATE = 97
+RATE = 499
 
 
 class Run:
-    """One run of the agent over the processes @pids against a collector that answers well, until each
-    had @seconds of CPU time. With an environment, that names the collector too.
+    """One run of the agent over the processes @pids, which are paced, against a collector that answers well, until
+    each had @seconds of CPU time; they are stopped afterwards. With an environment, that names the collector too.
     """
 
-    def __init__(self, pids, *options, seconds=0.5, environment=None):
+    def __init__(self, pids, *options, seconds=0.1, environment=None):
         with Collector() as collector, tempfile.TemporaryDirectory() as directory:
             otlp = os.path.join(directory, "all.otlp")
             folded = os.path.join(directory, "all.folded")
@@ -36,14 +37,17 @@ class Run:
                 where = []
                 environment = {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://" + collector.address,
                                **environment}
-            with stopped(pids), Agent(
+            signal_all(pids, signal.SIGSTOP)
+            with Agent(
                     *where, "-samples-per-second", RATE, "-reporter-interval", "1s", "-reporter-jitter", "0",
                     "-pid", ",".join(map(str, pids)), "-log-level", "debug", *options,
                     outputs=[folded, otlp], environment=environment) as agent:
                 agent.folded_path = folded
                 agent.wait_started()
                 start = time.monotonic()
-                run_for(pids, seconds)
+                with paced(pids):
+                    wait_cpu(pids, seconds)
+                signal_all(pids, signal.SIGSTOP)
                 self.seconds = time.monotonic() - start
                 self.result = agent.stop()
                 self.stacks = self.result.stacks if os.path.exists(folded) else None
@@ -83,7 +87,7 @@ def check_run(tap, run, name):
 
 
 def check_stacks(tap, pids):
-    run = Run(pids, seconds=2)
+    run = Run(pids, seconds=0.5)
     if not check_run(tap, run, "by container, as it is by default"):
         return
     tap.ok(run.seconds - 2 <= run.received.requests <= run.seconds + 2, "a request for each interval",
@@ -226,7 +230,7 @@ def check_containers(tap):
 def check_compression(tap):
     """And that the rule which asks for it can be broken by an agent."""
     with Collector() as collector, Program(TARGETS["calls"].path) as program:
-        result = sample_run([program.pid], RATE, 0.5, "-collection-agent", collector.address, "-disable-tls",
+        result = sample_run([program.pid], RATE, 0.1, "-collection-agent", collector.address, "-disable-tls",
                             environment={"OTEL_EXPORTER_OTLP_COMPRESSION": "none"})
         received = collector.stop()
     tap.ok(result.status == 0 and set(received.broken_rules) == {"2"}
@@ -243,9 +247,11 @@ def main():
         tap.finish()
     programs = [Program(TARGETS[name].path) for name in PROGRAMS if name != "threads"]
     try:
-        check_stacks(tap, [program.pid for program in programs])
-        # Beside them.
-        check_service_name(tap)
+        pids = [program.pid for program in programs]
+        check_stacks(tap, pids)
+        with paced(pids):
+            # Beside them.
+            check_service_name(tap)
     finally:
         for program in programs:
             program.__exit__()

@@ -64,14 +64,14 @@ def stopped(pids):
 
 
 @contextlib.contextmanager
-def paced(pids):
-    """The processes run for a fifth of the time, where a test needs some samples of them and takes long: the rest of the CPU
-    is for others.
+def paced(pids, period_seconds=PERIOD_SECONDS):
+    """The processes run for a fifth of the time, or RUN_SECONDS of each @period_seconds, where a test needs some samples
+    of them and takes long: the rest of the CPU is for others.
     """
     end = threading.Event()
 
     def run():
-        while not end.wait(PERIOD_SECONDS - RUN_SECONDS):
+        while not end.wait(period_seconds - RUN_SECONDS):
             signal_all(pids, signal.SIGCONT)
             end.wait(RUN_SECONDS)
             signal_all(pids, signal.SIGSTOP)
