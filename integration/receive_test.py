@@ -6,6 +6,7 @@ TLS and a token, after a restart, and beside clients that mean no good; names co
 sends. Prints TAP.
 """
 import collections
+import concurrent.futures
 import contextlib
 import os
 import re
@@ -24,12 +25,13 @@ from build_targets import TARGETS
 from harness import HANG_SECONDS, OUTPUT, STOP_SECONDS, Agent, Program, Tap, need_root, run_agent
 from otlp_collector import Certificates, sending_warnings
 from protobuf_wire import field
-from sampled import sample_run, signal_all
+from sampled import paced, sample_run, signal_all
 from viewer_pages import Api, count_with
 
-RATE = 199
-# CPU time of a program whose samples are to be refused: more than an interval between two reports.
-REFUSED_SECONDS = 0.6
+RATE = 997
+LEAST_SAMPLES = 200
+# CPU time of a program, for more than LEAST_SAMPLES of it; of one that gets its names: several intervals between reports.
+CPU_SECONDS, NAMED_SECONDS = 0.3, 1
 ADDRESSES = re.compile(r" to (http://\S+) with what is sent to (\S+) \((TLS|plain text)\)")
 IDLE_CONNECTIONS = 1000
 CONNECTIONS_AT_ONCE = 100
@@ -96,7 +98,7 @@ def sender_options(address, host, *more):
             "-reporter-jitter", "0", "-with-cpu", *more]
 
 
-def send(address, host, programs, *more, seconds=1):
+def send(address, host, programs, *more, seconds=CPU_SECONDS):
     """A run that sends what each of @programs does in @seconds of CPU time: its result, with the folded
     stacks of the same samples. The programs are stopped afterwards.
     """
@@ -111,13 +113,13 @@ def check_machines(tap, receiver, directory):
     calls = TARGETS["calls"].path
     with Program(calls) as one, Program(TARGETS["syscalls"].path) as two:
         sent = {"web-1": send(receiver.address, "web-1", [one, two], "-disable-tls", "-symbolize",
-                              "full", seconds=2),
+                              "full", seconds=NAMED_SECONDS),
                 "web-2": send(receiver.address, "web-2", [one, two], "-disable-tls")}
     totals = {host: sum(result.stacks.values()) for host, result in sent.items()}
     for host, result in sent.items():
         got = receiver.wait_for(host, totals[host])
         stacks = receiver.api.stacks(host=host)
-        tap.ok(result.status == 0 and got == totals[host] == sum(stacks.values()) > RATE
+        tap.ok(result.status == 0 and got == totals[host] == sum(stacks.values()) > LEAST_SAMPLES
                and not sending_warnings(result.log), "all samples of %s are there" % host, got,
                totals[host], result.log[-1500:])
         by_comm = [collections.Counter(), collections.Counter()]
@@ -167,21 +169,21 @@ def check_restart(tap):
     """The receiver is killed and comes back: what was sent meanwhile comes then."""
     with contextlib.closing(socket.create_server(("127.0.0.1", 0))) as probe:
         address = "127.0.0.1:%d" % probe.getsockname()[1]
-    with Program(TARGETS["calls"].path) as program, \
+    with Program(TARGETS["calls"].path) as program, paced([program.pid]), \
             Agent("-pid", program.pid, "-samples-per-second", RATE,
                   *sender_options(address, "web-3", "-disable-tls")) as sender:
         tap.ok(sender.wait_started(), "a sender whose receiver is not there yet starts",
                sender.log_text())
         with receiving(tap, "-receive", address) as receiver:
-            tap.ok(receiver.wait_for("web-3", RATE) >= RATE, "its samples come",
+            tap.ok(receiver.wait_for("web-3", LEAST_SAMPLES) >= LEAST_SAMPLES, "its samples come",
                    sender.log_text())
             receiver.agent.process.kill()
             receiver.agent.process.wait()
         time.sleep(1)
         with receiving(tap, "-receive", address) as receiver:
-            before = receiver.wait_for("web-3", RATE)
+            before = receiver.wait_for("web-3", LEAST_SAMPLES)
             result = sender.stop(signal.SIGTERM)
-            tap.ok(before >= RATE and result.status == 0,
+            tap.ok(before >= LEAST_SAMPLES and result.status == 0,
                    "and so they do when it was killed and is there again", before,
                    result.log[-1500:])
 
@@ -256,7 +258,7 @@ def check_token(tap, certificates):
                 ("a wrong token", [*tls, "-header", "authorization=Bearer wrong"],
                  "the token is missing or wrong"),
                 ("no TLS", [*bearer, "-disable-tls"], "")):
-            result = send(receiver.address, "unsafe", [program], *options, seconds=REFUSED_SECONDS)
+            result = send(receiver.address, "unsafe", [program], *options)
             lines = sending_warnings(result.log)
             tap.ok(not receiver.hosts().get("unsafe") and lines and words in lines[0],
                    "with %s nothing comes, and the sender says why" % name, receiver.hosts(),
@@ -267,7 +269,7 @@ def check_token(tap, certificates):
         stranger = certificates.make("stranger", ca="other")
         for source, target in zip(stranger, files):
             shutil.copy(source, target)
-        result = send(receiver.address, "late", [program], *tls, *bearer, seconds=REFUSED_SECONDS)
+        result = send(receiver.address, "late", [program], *tls, *bearer)
         tap.ok(not receiver.hosts().get("late") and sending_warnings(result.log),
                "a certificate that changes on disk is the one of the next connection",
                receiver.hosts(), result.log[-1500:])
@@ -293,9 +295,9 @@ def named_parts(receiver, host):
     return parts
 
 
-def check_uploads(tap, directory, readable):
+def check_uploads(tap, directory, readable, meanwhile):
     """Native functions of other machines get their names from files of theirs that somebody uploads. Anybody can
-    read what is in @readable: nobody can in a clone that lies in /root.
+    read what is in @readable: nobody can in a clone that lies in /root. @meanwhile is called while an upload waits.
     """
     calls, stripped = TARGETS["calls"], TARGETS["calls_stripped"]
     damaged = os.path.join(directory, "damaged")
@@ -346,7 +348,8 @@ def check_uploads(tap, directory, readable):
             answer = ask(receiver, call(request, UPLOAD_METHOD))
             tap.ok(re.search(rb"grpc-status\x013", answer) and receiver.agent.process.poll() is None,
                    "%s is refused" % name, answer[-300:])
-        check_busy(tap, receiver, calls.path)
+        with busy_slots(tap, receiver, calls.path):
+            meanwhile()
 
 
 def upload_request(number, size):
@@ -354,14 +357,18 @@ def upload_request(number, size):
     return b"\x09" + number.to_bytes(8, "little") + field(2, b"abc") + field(4, size) + field(6, b"x")
 
 
-def check_busy(tap, receiver, path):
-    """Who comes when all slots are taken waits until one rests."""
+@contextlib.contextmanager
+def busy_slots(tap, receiver, path):
+    """Who comes when all slots are taken waits until one rests: for half a minute, in which other checks are done."""
     for number in range(1, 5):
         answer = ask(receiver, call(upload_request(number, 1000), UPLOAD_METHOD))
         tap.ok(re.search(rb"grpc-status\x010", answer), "upload %d begins" % number, answer[-300:])
     answer = ask(receiver, call(upload_request(5, 1000), UPLOAD_METHOD))
     tap.ok(b"others upload symbols now" in answer, "there are four slots", answer[-300:])
-    result = upload(receiver.address, path)
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(upload, receiver.address, path)
+        yield
+        result = waiting.result()
     tap.ok(result.status == 0 and 15 < result.seconds < 90,
            "who comes meanwhile waits, and is served", result.seconds, result.log)
 
@@ -440,17 +447,20 @@ def check_bad_clients(tap, receiver):
     # Memory that was in use before is not their cost.
     before = receiver.memory()
     cpu_before = receiver.cpu_seconds()
-    for name, request, words in (
-            ("a message that is none", call(b"\xff" * 1000), b"it is no OTLP profile"),
-            ("another method", call(b"", "/a.b/C"), b"only profiles and symbols are taken here"),
-            ("a message of 4 GB", call(b"x" * 100, length=0xffffffff), b""),
-            ("a call without a message", PREFACE + frame(FRAME_SETTINGS, 0, 0, b"") + call(
-                b"")[len(PREFACE) + 9:].split(b"\0\0\0\0\0")[0], b""),
-            ("a header of 16 kB", call(b"", headers={"x-%d" % i: "y" * 127 for i in range(
-                200)}), b""),
-            ("no HTTP/2", b"GET / HTTP/1.1\r\n\r\n", b""),
-            ("random bytes", os.urandom(65536), b"")):
-        answer = ask(receiver, request, 2)
+    requests = (
+        ("a message that is none", call(b"\xff" * 1000), b"it is no OTLP profile"),
+        ("another method", call(b"", "/a.b/C"), b"only profiles and symbols are taken here"),
+        ("a message of 4 GB", call(b"x" * 100, length=0xffffffff), b""),
+        ("a call without a message", PREFACE + frame(FRAME_SETTINGS, 0, 0, b"") + call(
+            b"")[len(PREFACE) + 9:].split(b"\0\0\0\0\0")[0], b""),
+        ("a header of 16 kB", call(b"", headers={"x-%d" % i: "y" * 127 for i in range(
+            200)}), b""),
+        ("no HTTP/2", b"GET / HTTP/1.1\r\n\r\n", b""),
+        ("random bytes", os.urandom(65536), b""))
+    # Side by side: some of them get no answer.
+    with concurrent.futures.ThreadPoolExecutor(len(requests)) as pool:
+        answers = list(pool.map(lambda one: ask(receiver, one[1], 2), requests))
+    for (name, _, words), answer in zip(requests, answers):
         tap.ok(words in answer and receiver.agent.process.poll() is None, "%s is refused" % name,
                answer[-300:])
     with contextlib.ExitStack() as stack:
@@ -494,13 +504,15 @@ def main():
                and result.stop_seconds < STOP_SECONDS,
                "it ends in order, and does not wait for who has not said all", result.stop_seconds,
                result.status, *sending_warnings(result.log))
+    def check_others():
+        check_restart(tap)
+        with Certificates() as certificates:
+            certificates.other_ca()
+            check_token(tap, certificates)
+
     with tempfile.TemporaryDirectory(prefix="allframes-uploads-") as readable:
         os.chmod(readable, 0o755)
-        check_uploads(tap, directory, readable)
-    check_restart(tap)
-    with Certificates() as certificates:
-        certificates.other_ca()
-        check_token(tap, certificates)
+        check_uploads(tap, directory, readable, check_others)
     tap.finish()
 
 
