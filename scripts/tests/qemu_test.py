@@ -76,9 +76,14 @@ mount -t devtmpfs none /dev 2>/dev/null
 mount -t tmpfs none /tmp
 ip link set lo up
 echo "GUEST kernel $(uname -r)"
-# One agent for all targets, since the kernel takes long to verify its programs. The targets are
-# stopped meanwhile, when they are past their start.
+# The file system of the initramfs is tmpfs, whose reads not every kernel tells.
+mkdir /ramfs
+mount -t ramfs ramfs /ramfs
+head -c $((4096 * %(pages)d)) /agent >/ramfs/file
+# One agent for all targets, and for the costs of the first one and of reads of a file, since the kernel takes long
+# to verify its programs. The targets are stopped meanwhile, when they are past their start.
 ticks() { awk '{ print $14 + $15 }' /proc/$1/stat; }
+run_time() { awk '{ print $1 }' /proc/$1/schedstat; }
 pids=
 for mode in %(modes)s; do
 	ln /target /$mode
@@ -86,21 +91,28 @@ for mode in %(modes)s; do
 	while [ $(ticks $!) -lt 20 ]; do sleep 0.2; done
 	kill -STOP $!
 	pids="$pids $!"
+	target=${target:-$!}
 done
+first=$(run_time $target)
 /agent -pid $(echo $pids | tr " " ,) -samples-per-second %(rate)d -log-level debug \\
-	-output /tmp/out.folded >/tmp/log 2>&1 &
+	-output /tmp/out.folded -accounting -report -json >/tmp/costs 2>/tmp/log &
 agent=$!
 while ! grep -q "^info: sampling " /tmp/log && kill -0 $agent; do sleep 0.2; done
+second=$(run_time $target)
 kill -CONT $pids
+dd if=/ramfs/file of=/dev/null bs=4096 count=%(pages)d 2>/dev/null
 for pid in $pids; do
 	while [ $(ticks $pid) -lt %(ticks)d ] && kill -0 $agent; do sleep 0.2; done
 done
+third=$(run_time $target)
 kill -INT $agent
 wait $agent
 echo "GUEST status $?"
+echo "GUEST times $target $first $second $third $(run_time $target)"
 kill -KILL $pids
 sed "s/^/GUEST log /" /tmp/log
 sed "s/^/GUEST stack /" /tmp/out.folded
+sed "s/^/GUEST json /" /tmp/costs
 # A command, whose child is followed by the kernel side.
 /agent -samples-per-second %(rate)d -output /tmp/command.folded -- sh -c '/calls calls &
 while [ $(awk "{ print \\$14 + \\$15 }" /proc/$!/stat) -lt %(command_ticks)d ]; do sleep 0.2; done
@@ -109,33 +121,6 @@ exit 7' >/tmp/log 2>&1
 echo "GUEST command status $?"
 sed "s/^/GUEST log /" /tmp/log
 sed "s/^/GUEST command /" /tmp/command.folded
-# The costs of a program that runs all the time, and of reads of a file.
-# The file system of the initramfs is tmpfs, whose reads not every kernel tells.
-mkdir /ramfs
-mount -t ramfs ramfs /ramfs
-head -c $((4096 * %(pages)d)) /agent >/ramfs/file
-run_time() { awk '{ print $1 }' /proc/$1/schedstat; }
-/calls calls &
-target=$!
-while [ $(ticks $target) -lt 20 ]; do sleep 0.2; done
-# Stopped until it is counted, so that the agent gets ready the sooner.
-kill -STOP $target
-first=$(run_time $target)
-/agent -accounting -report -json >/tmp/costs 2>/tmp/log &
-agent=$!
-while ! grep -q "^info: sampling " /tmp/log && kill -0 $agent; do sleep 0.2; done
-second=$(run_time $target)
-kill -CONT $target
-dd if=/ramfs/file of=/dev/null bs=4096 count=%(pages)d 2>/dev/null
-sleep 6
-third=$(run_time $target)
-kill -INT $agent
-wait $agent
-echo "GUEST costs status $?"
-echo "GUEST times $target $first $second $third $(run_time $target)"
-kill -KILL $target
-sed "s/^/GUEST log /" /tmp/log
-sed "s/^/GUEST json /" /tmp/costs
 echo "GUEST done"
 poweroff -f
 """ % {"modes": " ".join(MODES), "rate": RATE, "ticks": TARGET_TICKS, "command_ticks": COMMAND_TICKS,
