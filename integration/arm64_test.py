@@ -42,6 +42,7 @@ VARIANTS = {
     "O0": ["-O0"],
     "Os": ["-Os", "-fstack-protector-all"],
 }
+WANTED_VARIANTS = VARIANTS if IS_LONG else ["", "pac-leaf", "no-fp"]
 
 # The parts of the C library, as arm64 has them.
 LIBRARY = {
@@ -169,7 +170,7 @@ def main():
         for name in names:
             if arguments and os.path.splitext(name)[0] not in arguments:
                 continue
-            for variant in VARIANTS:
+            for variant in WANTED_VARIANTS:
                 check_program(tap, name, variant, stops, directory)
     tap.finish()
 

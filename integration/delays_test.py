@@ -15,13 +15,13 @@ import browser as browsers
 import build_targets
 from browser import Browser
 from build_targets import TARGETS
-from harness import HANG_SECONDS, Agent, Program, Tap, need_root
+from harness import HANG_SECONDS, IS_LONG, Agent, Program, Tap, need_root
 from held_thread import held
 from process_states import children, wait_for
 from sampled import paced
 from viewer_pages import Page, targets, wait_for_page
 
-SIZES = ((1280, 800), (390, 844))
+SIZES = ((1280, 800), (390, 844)) if IS_LONG else ((390, 844),)
 # From which on the page shows a line, and beyond.
 SHOWN_MS = 1000
 OLD_MS = 2000
@@ -88,7 +88,7 @@ def check_held(page, agent, thread, key, kind):
 
 def check_hanging(tap, browser):
     # An agent of this program alone: else its host is asked about others.
-    with Program(sys.executable, "-c", CHANGING) as python, \
+    with Program(sys.executable, "-c", CHANGING) as python, paced([python.pid]), \
             Agent("-pid", python.pid, "-viewer", "127.0.0.1:0", "-samples-per-second", 199, outputs=[]) as agent:
         page = Page(tap, browser, wait_for_page(agent), {})
         host = wait_for(lambda: find_host(agent.pid))

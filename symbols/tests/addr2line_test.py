@@ -64,16 +64,16 @@ LLD_SECTIONS = "-ffunction-sections -fuse-ld=lld -Wl,--gc-sections -Wl,--icf=all
 # unit without .debug_aranges, which Clang writes when it is told to.
 PROGRAMS = {
     "gcc -O2 C": ["gcc -g -O2 calls.c -o {program} -lm"],
-    "g++ -O0 DWARF 4": ["g++ -g -gdwarf-4 -O0 shop.cpp -o {program}"],
     "g++ -O2 DWARF 5": ["g++ -g -gdwarf-5 -O2 shop.cpp -o {program}"],
     "clang++ -O2 DWARF 5": ["clang++ -g -gdwarf-aranges -gdwarf-5 -O2 shop.cpp -o {program}",
                             CLANG_TWIN + "-O2"],
     "rustc -O3": ["rustc -g -C opt-level=3 words.rs -o {program}"],
     "g++ -O2 DWARF 4 dwz": ["g++ -g -gdwarf-4 -O2 shop.cpp -o {program}", "dwz {program}"],
     "g++ -O2 split DWARF 5": ["g++ -g -gdwarf-5 -gsplit-dwarf -O2 shop.cpp -o {program}", GCC_TWIN],
-    "g++ -O3 DWARF 5 gz": ["g++ -g -gdwarf-5 -gz -O3 shop.cpp -o {program}"],
 }
 LONG_PROGRAMS = {
+    "g++ -O0 DWARF 4": ["g++ -g -gdwarf-4 -O0 shop.cpp -o {program}"],
+    "g++ -O3 DWARF 5 gz": ["g++ -g -gdwarf-5 -gz -O3 shop.cpp -o {program}"],
     "gcc -O0 C DWARF 2": ["gcc -g -gdwarf-2 -gstrict-dwarf -O0 calls.c -o {program} -lm"],
     "gcc -O3 C DWARF 3": ["gcc -g -gdwarf-3 -gstrict-dwarf -O3 calls.c -o {program} -lm"],
     "clang -O2 C": ["clang -g -gdwarf-aranges -O2 calls.c -o {program} -lm"],
