@@ -12,7 +12,8 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-sys.path.insert(0, os.path.join(ROOT, "integration"))
+sys.path[:0] = [os.path.join(ROOT, folder) for folder in ("integration", "scripts")]
+import fetch_gos
 from harness import Tap
 
 SYMBOLS = os.path.join(ROOT, "build/symbols")
@@ -236,8 +237,7 @@ def check_go(tap, folder):
     source, program = os.path.join(folder, "main.go"), os.path.join(folder, "of_go")
     with open(source, "w", encoding="utf-8") as file:
         file.write("package main\n\nfunc main() {\n\tprintln(1)\n}\n")
-    environment = dict(os.environ, CGO_ENABLED="0", GO111MODULE="off", GOFLAGS="",
-                       GOCACHE=os.path.join(folder, "go-cache"))
+    environment = dict(os.environ, CGO_ENABLED="0", GO111MODULE="off", GOFLAGS="", GOCACHE=str(fetch_gos.BUILD_CACHE))
     whole = program + ".whole"
     for path, flags in (whole, ""), (program, "-s -w"):
         subprocess.run([go, "build", "-ldflags=" + flags, "-o", path, source], check=True, env=environment,
