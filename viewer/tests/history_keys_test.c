@@ -203,14 +203,15 @@ static void assert_equal_samples_have_its_key(struct history_keys *keys, const s
 /* Samples come and go in any order, and each is what it was when it was added. */
 static void what_is_read_equals_what_was_added(void **state)
 {
-	enum { HELD = 300, TURNS = 20000 };
+	enum { HELD = 300 };
+	int turns = getenv("ALLFRAMES_LONG") ? 20000 : 6000;
 	static struct added added[HELD];
 	struct history_keys keys;
 
 	(void)state;
 	srand(11);
 	assert_int_equal(history_keys_init(&keys), 0);
-	for (int turn = 0; turn < TURNS; turn++) {
+	for (int turn = 0; turn < turns; turn++) {
 		struct added *one = &added[rand() % HELD];
 
 		if (one->sample.trace) {
@@ -320,7 +321,8 @@ static void stacks_share_their_callers(void **state)
 /* As for a day in which stacks come and go: memory is that of the stacks that are there. */
 static void memory_is_flat_while_stacks_come_and_go(void **state)
 {
-	enum { HELD = 2000, TURNS = 100000 };
+	enum { HELD = 2000 };
+	uint32_t turns = getenv("ALLFRAMES_LONG") ? 100000 : 40000;
 	static uint32_t ids[HELD];
 	struct history_keys keys;
 	size_t least = SIZE_MAX, most = 0;
@@ -328,7 +330,7 @@ static void memory_is_flat_while_stacks_come_and_go(void **state)
 	(void)state;
 	srand(5);
 	assert_int_equal(history_keys_init(&keys), 0);
-	for (uint32_t i = 0; i < TURNS; i++) {
+	for (uint32_t i = 0; i < turns; i++) {
 		char stack[64];
 
 		snprintf(stack, sizeof(stack), "main;x%u;y%u;f%u:%u", skewed(1000), skewed(1000), i,
@@ -337,7 +339,7 @@ static void memory_is_flat_while_stacks_come_and_go(void **state)
 			history_keys_remove(&keys, ids[i % HELD]);
 		ids[i % HELD] = add_stack(&keys, stack, 1);
 		/* The tables of their strings and shapes grow by doubling in the beginning. */
-		if (i < TURNS / 4 || i % 100)
+		if (i < turns / 4 || i % 100)
 			continue;
 		least = history_keys_bytes(&keys) < least ? history_keys_bytes(&keys) : least;
 		most = history_keys_bytes(&keys) > most ? history_keys_bytes(&keys) : most;
