@@ -16,16 +16,17 @@ import build_targets
 from build_targets import TARGETS
 from harness import HANG_SECONDS, Agent, Program, Tap, need_root
 from otlp_collector import Collector
-from sampled import run_for, stopped
+from sampled import paced, stopped, wait_cpu
 from viewer_pages import Api, wait_for_page
 
-RATE = 197
-# Long enough for names to be made.
-CPU_SECONDS = 2
+RATE = 997
+# CPU time of each program; they are paced, so that names are made meanwhile.
+CPU_SECONDS = 0.4
 # Functions of the target.
 FUNCTIONS = ("main", "outer", "middle")
-COMM = "moved_calls"
-OPTIONS = ("-samples-per-second", RATE, "-comm", COMM)
+# Each on a file system of its own.
+PROGRAMS = {"moved_calls": "a program", "deleted_calls": "a program that was deleted"}
+OPTIONS = ("-samples-per-second", RATE, "-comm", ",".join(PROGRAMS))
 
 
 @contextlib.contextmanager
@@ -50,58 +51,61 @@ def unmount(path):
     return None
 
 
-def has_names(stacks):
+def has_names(stacks, programs=1):
     """Whether nearly all of @stacks, texts with their counts, have names only, and most have the functions of the target.
 
-    It spends up to a tenth of its time in outer() itself, so not every stack has all of them.
+    It spends up to a tenth of its time in outer() itself, so not every stack has all of them. @programs: that they are of.
     """
     total = sum(stacks.values())
     named = sum(count for stack, count in stacks.items() if "main" in str(stack) and "+0x" not in str(stack))
     whole = sum(count for stack, count in stacks.items() if all(name in str(stack) for name in FUNCTIONS))
-    return named > 0.9 * total > 0 and whole > 0.5 * total
+    return total - named < 0.1 * total / programs and total - whole < 0.5 * total / programs
 
 
-def run_program(path, agents, is_deleted):
-    """Runs the program at @path to its end, sampled by all @agents."""
-    with Program(path) as program, stopped([program.pid]):
-        if is_deleted:
-            os.unlink(path)
-        for agent in agents:
-            agent.wait_started()
-        run_for([program.pid], CPU_SECONDS)
+def run_programs(mounts, agents):
+    """Runs the programs to their end, sampled by all @agents."""
+    paths = {comm: shutil.copy(TARGETS["calls"].path, os.path.join(mount, comm)) for comm, mount in mounts.items()}
+    with contextlib.ExitStack() as stack:
+        pids = [stack.enter_context(Program(path)).pid for path in paths.values()]
+        with stopped(pids):
+            os.unlink(paths["deleted_calls"])
+            for agent in agents:
+                agent.wait_started()
+        with paced(pids):
+            wait_cpu(pids, CPU_SECONDS)
 
 
-def check(tap, mount, is_deleted):
-    what = "a program that was deleted" if is_deleted else "a program"
-    path = os.path.join(mount, COMM)
-    shutil.copy(TARGETS["calls"].path, path)
+def check(tap, mounts):
     with Collector() as collector, Agent(*OPTIONS, "-viewer", "127.0.0.1:0", outputs=[]) as page, \
             Agent(*OPTIONS) as output, \
             Agent(*OPTIONS, "-collection-agent", collector.address, "-disable-tls", "-symbolize",
                   "full", outputs=[]) as sender:
-        run_program(path, (page, output, sender), is_deleted)
-        seconds = unmount(mount)
-        tap.ok(seconds is not None, what + ": its file system can be unmounted")
-        tap.note("after %s s" % seconds)
-        shown = Api(wait_for_page(page)).stacks(comm=COMM)
-        tap.ok(has_names(shown), what + ": its functions have names on the page", shown.most_common(5))
+        run_programs(mounts, (page, output, sender))
+        for comm, what in PROGRAMS.items():
+            seconds = unmount(mounts[comm])
+            tap.ok(seconds is not None, what + ": its file system can be unmounted")
+            tap.note("after %s s" % seconds)
+        api = Api(wait_for_page(page))
         result = output.stop()
-        tap.ok(result.status == 0 and has_names(result.stacks), what + ": its functions have names in outputs",
-               result.stacks.most_common(5), result.log)
+        for comm, what in PROGRAMS.items():
+            shown = api.stacks(comm=comm)
+            tap.ok(has_names(shown), what + ": its functions have names on the page", shown.most_common(5))
+            stacks = {stack: count for stack, count in result.stacks.items() if stack.comm == comm}
+            tap.ok(result.status == 0 and has_names(stacks), what + ": its functions have names in outputs",
+                   *list(stacks.items())[:5], result.log)
         sent = sender.stop()
         received = collector.stop()
-        tap.ok(sent.status == 0 and has_names(received.stacks),
-               what + ": its functions have names at the collector", received.stacks.most_common(5), sent.log)
+        tap.ok(sent.status == 0 and has_names(received.stacks, len(PROGRAMS)),
+               "their functions have names at the collector", received.stacks.most_common(5), sent.log)
 
 
 def main():
     tap = Tap()
     need_root(tap, "file systems to be unmounted")
     build_targets.build(["calls"])
-    for is_deleted in (False, True):
-        with tempfile.TemporaryDirectory(prefix="allframes-unmounted-") as directory, \
-                mounted(os.path.join(directory, "mount")) as mount:
-            check(tap, mount, is_deleted)
+    with contextlib.ExitStack() as stack:
+        directory = stack.enter_context(tempfile.TemporaryDirectory(prefix="allframes-unmounted-"))
+        check(tap, {comm: stack.enter_context(mounted(os.path.join(directory, comm))) for comm in PROGRAMS})
     tap.finish()
 
 
