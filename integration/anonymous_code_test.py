@@ -21,10 +21,10 @@ from harness import OUTPUT, Agent, Program, Tap, need_root
 from pprof_reader import Profile
 from sampled import WAIT_SECONDS, paced, sample, sample_run, wait_cpu
 
-RATE = 499
+RATE = 997
 LEAST_SAMPLES = 100
 # CPU time of a program in which it gets more than LEAST_SAMPLES of them.
-CPU_SECONDS = 0.5
+CPU_SECONDS = 0.25
 # CPU time of an agent that samples programs whose perf maps are hostile, its start included.
 HOSTILE_CPU_SECONDS = 10
 NODE_SCRIPT = """
@@ -94,7 +94,7 @@ def check_moved_before(tap):
     with Program(build("copied_text")) as program:
         program.process.send_signal(signal.SIGUSR1)
         answer = program.process.stdout.readline()
-        stacks = sample([program.pid], RATE, 2 * CPU_SECONDS)
+        stacks = sample([program.pid], RATE, 4 * CPU_SECONDS)
     total = sum(stacks.values())
     whole = sum(count for stack, count in stacks.items() if not stack.errors
                 and re.search(r";main(;outer(;inner)?)?$", ";".join(("", *stack.user_frames))))
@@ -232,7 +232,7 @@ def check_node(tap):
         outputs = [os.path.join(directory, "out." + kind) for kind in ("pb.gz", "folded", "otlp")]
         with Program("node", "--perf-basic-prof", script, cwd=directory) as program:
             # Else the agent knows V8's code by itself.
-            result = sample_run([program.pid], RATE, 2, "-tracers", "native", outputs=outputs)
+            result = sample_run([program.pid], RATE, 1, "-tracers", "native", outputs=outputs)
         os.unlink("/tmp/perf-%d.map" % program.pid)
         with open(outputs[1], encoding="utf-8") as file:
             folded = file.read()

@@ -45,7 +45,7 @@ TOKEN_BYTES = 16
 SENT = re.compile(r"; sent [1-9]\d* samples in \d+ requests$", re.M)
 # A function of the program under profile, and the rate with which it is seen on a busy machine, too.
 FUNCTION = "leaf_plain"
-OFTEN = "-samples-per-second 199"
+OFTEN = "-samples-per-second 997"
 
 
 def read(path):
@@ -193,8 +193,8 @@ def fetch(url):
 # --- how commands are run: functions of the scene and the command ---
 
 def make_run(scene, command):
-    """Its steps, but for the compilation."""
-    with scene.run(command, {"make": "make -n"}, directory=ROOT) as run:
+    """Its steps, but for the compilation and what another make would say of it."""
+    with scene.run(command, {"make": "make -n"}, "MAKE=:", directory=ROOT) as run:
         scene.done("make run", run, "scripts/setup.sh build\n", "scripts/run.sh\n")
     with scene.run("scripts/run.sh", directory=ROOT) as run:
         html = fetch(run.page())
@@ -206,7 +206,7 @@ def make_run(scene, command):
 
 
 def record_files(scene, command):
-    with scene.run(command, {"1234": scene.pid, "10s": "2s"}, OFTEN) as run:
+    with scene.run(command, {"1234": scene.pid, "10s": "1s"}, OFTEN) as run:
         status = run.end()
         scene.finish(command, run, status, FUNCTION.encode() in gzip.decompress(scene.read("profile.pb.gz")),
                      FUNCTION.encode() in scene.read("profile.html"))
@@ -219,17 +219,17 @@ def profile_command(scene, command):
 
 
 def print_report(scene, command):
-    with scene.run(command, {"30s": "2s"}, "-pid %d %s" % (scene.pid, OFTEN)) as run:
+    with scene.run(command, {"30s": "1s"}, "-pid %d %s" % (scene.pid, OFTEN)) as run:
         scene.done(command, run, "the selected processes: ", FUNCTION, "calls (%d)" % scene.pid)
 
 
 def print_costs(scene, command):
-    with scene.run(command, {"30s": "2s"}, "-pid %d %s" % (scene.pid, OFTEN)) as run:
+    with scene.run(command, {"30s": "1s"}, "-pid %d %s" % (scene.pid, OFTEN)) as run:
         scene.done(command, run, "CPU time", "softirqs", FUNCTION)
 
 
 def share_out_costs(scene, command):
-    with scene.run(command, {"30s": "2s"}, "-pid %d %s" % (scene.pid, OFTEN)) as run:
+    with scene.run(command, {"30s": "1s"}, "-pid %d %s" % (scene.pid, OFTEN)) as run:
         status = run.end()
         scene.finish(command, run, status, "nanoseconds of run-time" in run.text(), b"run-time" in gzip.decompress(scene.read("host.pb.gz")))
 
@@ -238,7 +238,7 @@ def estimate_energy(scene, command):
     with tempfile.NamedTemporaryFile("w") as file:
         file.write("idle 40\nfull 180\n")
         file.flush()
-        with scene.run(command, {"30s": "2s", "watts.txt": file.name}, "-pid %d %s" % (scene.pid, OFTEN)) as run:
+        with scene.run(command, {"30s": "1s", "watts.txt": file.name}, "-pid %d %s" % (scene.pid, OFTEN)) as run:
             scene.done(command, run, "CPU time", "joules", "shared out by", FUNCTION)
 
 
@@ -278,7 +278,7 @@ def send_with_token(scene, command):
     collector, address = start_collector(scene, "build/collector", "-tls-cert cert.pem -tls-key key.pem -print")
     with collector, scene.run(
             command, {"collector.example.com:4317": address, "/etc/token": scene.path("bearer-of-all")},
-            "-duration 2s -pid %d %s" % (scene.pid, OFTEN),
+            "-duration 1s -pid %d %s" % (scene.pid, OFTEN),
             {"GRPC_DEFAULT_SSL_ROOTS_FILE_PATH": scene.path("ca.pem")}) as run:
         status = run.end()
         collector.stop()
@@ -287,7 +287,7 @@ def send_with_token(scene, command):
 
 def send_metrics(scene, command):
     collector, address = start_collector(scene, "build/collector", "-tls-cert cert.pem -tls-key key.pem -print")
-    with collector, scene.run(command, {"collector.example.com:4317": address}, "-duration 2s -pid %d %s" % (scene.pid, OFTEN),
+    with collector, scene.run(command, {"collector.example.com:4317": address}, "-duration 1s -pid %d %s" % (scene.pid, OFTEN),
                               {"GRPC_DEFAULT_SSL_ROOTS_FILE_PATH": scene.path("ca.pem")}) as run:
         status = run.end()
         collector.stop()
@@ -297,7 +297,7 @@ def send_metrics(scene, command):
 def collect(scene, command):
     """The collector, and the agent that sends to it: the command after @command."""
     collector, address = start_collector(scene, command)
-    with collector, scene.run(SEND_HERE, {"127.0.0.1:4317": address}, "-duration 2s -pid %d %s" % (scene.pid, OFTEN)) as run:
+    with collector, scene.run(SEND_HERE, {"127.0.0.1:4317": address}, "-duration 1s -pid %d %s" % (scene.pid, OFTEN)) as run:
         scene.done(SEND_HERE, run, SENT.search)
         status = collector.stop()
         files = os.listdir(scene.path("requests"))
@@ -376,7 +376,7 @@ def receive(scene, command):
         if not scene.tap.ok(found, "it receives with TLS", run.text()):
             return
         here = {"HOST:4317": "127.0.0.1:" + found[2]}
-        with scene.run(SEND, here, "-duration 2s -tags host.name:web-1 -pid %d %s" % (scene.pid, OFTEN)) as sender:
+        with scene.run(SEND, here, "-duration 1s -tags host.name:web-1 -pid %d %s" % (scene.pid, OFTEN)) as sender:
             scene.done(SEND, sender, SENT.search)
         with scene.run(UPLOAD, here) as sender:
             scene.done(UPLOAD, sender, "its symbols are sent")

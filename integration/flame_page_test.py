@@ -17,9 +17,9 @@ from harness import OUTPUT, Tap, need_root, parse_folded
 from sampled import sample_run
 from viewer_pages import KNOWN_FUNCTIONS, Geometry, targets
 
-RATE = 199
+RATE = 997
 # Of each program.
-CPU_SECONDS = 1
+CPU_SECONDS = 0.2
 SHOTS = os.path.join(OUTPUT, "viewer")
 # The mark behind a name in folded stacks; the page has the kind and flags instead.
 MARK = re.compile(r"_\[[kij?~]\]$")

@@ -17,7 +17,7 @@ import chains
 from build_targets import TARGETS
 from harness import IS_LONG, Agent, Program, Tap, cpu_seconds, need_root
 
-SECONDS = 60 if IS_LONG else 5
+SECONDS = 60 if IS_LONG else 3
 RATE = 97
 RSS_MAX_MB = 150
 # CPU time of the agent, per second. Each of the programs may cost a quarter.

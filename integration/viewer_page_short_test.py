@@ -10,7 +10,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import browser as browsers
 from harness import HANG_SECONDS, Tap, cpu_seconds, need_root
-from sampled import stopped
+from sampled import paced, stopped
 from viewer_pages import (check_process_filter, check_quiet, check_range, check_search, check_zoom, live_page,
                           stop_recording, unit_of, wait_for_samples)
 
@@ -86,7 +86,8 @@ def main():
     # A hurry is for the long tier: what runs this one may be busy.
     with live_page(tap, ["native", "python"], HANG_SECONDS, is_of_targets=True) as (page, _):
         tap.ok(wait_for_samples(page), "its functions come by name")
-        check_cpus_now(page)
+        with paced(page.pids.values()):
+            check_cpus_now(page)
         stop_recording(page)
         with stopped(page.pids.values()):
             for width, height in SIZES:
