@@ -12,6 +12,7 @@ import os
 import random
 import re
 import shutil
+import signal
 import struct
 import sys
 import tempfile
@@ -25,7 +26,7 @@ from build_targets import TARGETS
 from harness import HANG_SECONDS, IS_LONG, Agent, Program, Tap, need_root
 from sampled import stopped, wait_cpu
 
-SECONDS = 60 if IS_LONG else 5
+SECONDS = 60 if IS_LONG else 3
 # At least, of files and of the CPU time of a whole program.
 SHAKEN = SECONDS / 4
 CPU_SECONDS = 0.4
@@ -276,14 +277,18 @@ def main():
         paths = write_copies(directory)
         programs = []
         try:
+            ready = []
             for path in paths.values():
                 programs.append(Program("nice", "-n", "10", path, ready=False))
-            ready = [program for program in programs if program.wait_ready()]
+                ready += [path] if programs[-1].wait_ready() else []
+                # Until the agent samples: so many would keep the others from getting ready.
+                programs[-1].process.send_signal(signal.SIGSTOP)
             whole = Program(TARGETS["alloca"].path)
             programs.append(whole)
             tap.ok(len(ready) == len(paths), "all damaged programs run", len(ready), len(paths))
+            pids = [program.pid for program in programs]
             with Agent("-samples-per-second", RATE) as agent:
-                with stopped([program.pid for program in programs]):
+                with stopped(pids):
                     agent.wait_started()
                 begin = time.monotonic()
                 shaker = Shaker(directory)
@@ -294,7 +299,8 @@ def main():
                     rss = peak_rss_mb(agent.pid)
                 finally:
                     shaker.stop()
-                result = agent.stop()
+                with stopped(pids):
+                    result = agent.stop()
                 seconds = time.monotonic() - begin
                 stacks = result.stacks
         finally:
