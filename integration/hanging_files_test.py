@@ -158,7 +158,11 @@ def check_hanging(tap, served):
 
 def check_kill(tap, served):
     with paced(served.pids()), Agent(*options(served.pids())) as agent:
-        noticed = agent.wait_started() and wait_for(lambda: any(state(pid) == "D" for pid in children(agent.pid)))
+        def stuck():
+            return {pid for pid in children(agent.pid) if state(pid) == "D"}
+
+        # A process may be in that state for a moment in any case.
+        noticed = agent.wait_started() and wait_for(lambda: stuck() and not time.sleep(0.2) and stuck())
         hosts = children(agent.pid)
         agent.process.kill()
         start = time.monotonic()

@@ -35,6 +35,6 @@ def stuck_threads(pid):
 def wait_for(condition):
     """Waits until @condition() is true; its last result."""
     end = time.monotonic() + HANG_SECONDS
-    while not condition() and time.monotonic() < end:
+    while not (result := condition()) and time.monotonic() < end:
         time.sleep(0.05)
-    return condition()
+    return result
