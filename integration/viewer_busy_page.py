@@ -126,7 +126,7 @@ def search_line(page):
 
 def check_search(page, recording, width):
     tap, browser = page.tap, page.browser
-    matched = sum(count for path, count in recording.stacks if any(WORD in name.lower() for name in path))
+    matched = recording.matched(WORD).total()
     browser.evaluate("document.activeElement.blur()")
     browser.key("/")
     browser.type(".tools input[type=search]", WORD)
@@ -157,8 +157,7 @@ def check_search(page, recording, width):
     tap.ok(all("400" in error for error in browser.errors), "the console has nothing else", *browser.errors[:5])
     browser.errors.clear()
     browser.type(".tools input[type=search]", "/^%s_/" % WORD)
-    matched = sum(count for path, count in recording.stacks
-                  if any(re.match(WORD + "_", name, re.I) for name in path))
+    matched = recording.matched("^%s_" % WORD).total()
     tap.ok(browser.wait("document.querySelector('.found-line')?.innerText.includes('%s samples match')"
                         % "{:,}".format(matched)), "an expression is searched for", search_line(page), matched)
     page.clear()

@@ -19,8 +19,8 @@ from harness import IS_LONG, Agent, Tap
 from viewer_busy_page import check_page
 from viewer_pages import Api, Page, name_of, wait_for_file
 
-ZOOMS = 50 if IS_LONG else 25
-WORDS = 40 if IS_LONG else 20
+ZOOMS = 50 if IS_LONG else 12
+WORDS = 40 if IS_LONG else 10
 EXPRESSIONS = ["^(m|re)?(alloc|ad)", r"_\d{3}\b", r"^std::|handle.*\(int\)$", "[xyz]+_?wait", r"\.(get|lock)$",
                "^ep_poll$", "(commit|parse){1,2}[^_]", r"^\w+#\w+$", "query|scan|^search$", "a.b.c"]
 MAX_NODES = 10000
@@ -42,6 +42,16 @@ class Recording:
             self._by_process[path[0]].append((path, count))
         self.total = sum(count for _, count in self.stacks)
         self.names = sorted({name for path, _ in self.stacks for name in path})
+
+    def matched(self, expression):
+        """Samples by process that have a name in which @expression is, in letters of either case."""
+        pattern = re.compile(expression, re.I | re.A)
+        found = {name for name in self.names if pattern.search(name)}
+        counts = collections.Counter()
+        for path, count in self.stacks:
+            if not found.isdisjoint(path):
+                counts[path[0]] += count
+        return counts
 
     def sums(self, path):
         """{path: [self, total]} of all that starts with @path, and of the beginnings of @path."""
@@ -134,12 +144,7 @@ def check_searches(tap, api, recording, source):
     wrong, sums = [], []
     for word in words:
         answer = api.get("search", text=word)
-        pattern = re.compile(word[1:-1] if re.fullmatch("/.+/", word) else re.escape(word), re.I | re.A)
-        found = {name for name in recording.names if pattern.search(name)}
-        expected = collections.Counter()
-        for path, count in recording.stacks:
-            if not found.isdisjoint(path):
-                expected[path[0]] += count
+        expected = recording.matched(word[1:-1] if re.fullmatch("/.+/", word) else re.escape(word))
         counted = {row["comm"]: row["matched"] for row in answer["processes"]}
         if (answer["total"], answer["matched"], counted) != (recording.total, expected.total(), dict(expected)):
             wrong.append((word, answer["matched"], expected.total(), counted, dict(expected)))
