@@ -532,7 +532,7 @@ static void check_slice(void)
 {
 	static const char *const files[] = {
 		"/bin/ls",
-		"/bin/bash",
+		"/usr/bin/python3.11",
 		"/lib/x86_64-linux-gnu/libc.so.6",
 		"/usr/lib/x86_64-linux-gnu/libstdc++.so.6",
 		"/usr/lib/x86_64-linux-gnu/libcrypto.so.3",
