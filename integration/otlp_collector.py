@@ -23,11 +23,12 @@ def warnings(log):
     return [line for line in log.splitlines() if line.startswith(("warn: ", "error: "))]
 
 
-# Warnings that say nothing about sending: names of local outputs that came too late, files of other programs on this
-# machine, and a selection that selects nobody.
+# Warnings that say nothing about sending: names of local outputs that came too late, files and memory of other programs on
+# this machine, and a selection that selects nobody.
 _NOT_OF_SENDING = re.compile("the stop came before the debug data|its programs show native frames only|"
                              "no unwind rows|its stacks will be cut|its mappings are not loaded|"
-                             "process event queue overflowed|no process has this name now")
+                             "process event queue overflowed|no process has this name now|"
+                             "its memory or a file of it does not answer")
 
 
 def sending_warnings(log):
