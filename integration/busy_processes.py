@@ -3,6 +3,7 @@
 users, containers, parents and command lines. Half-way shop's workers are restarted with a version whose tax() takes longer.
 """
 import collections
+import itertools
 import random
 import struct
 
@@ -70,12 +71,12 @@ def samples():
     period = 1_000_000_000 // RATE
     for second in range(SECONDS):
         alive = [process for process in PROCESSES if process.from_s <= second < process.to_s]
-        weights = [process.weight for process in alive]
+        weights = list(itertools.accumulate(process.weight for process in alive))
         for tick in range(RATE):
             for cpu in range(CPUS):
                 if source.random() > BUSY:
                     continue
-                process = source.choices(alive, weights)[0]
+                process = source.choices(alive, cum_weights=weights)[0]
                 thread = source.randrange(process.threads)
                 known = "shop new" if process.pid >= 2000 and process.comm == "shop" else process.comm
                 yield Taken(process, thread, cpu, tuple(source.choice(stacks[known])),

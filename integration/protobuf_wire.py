@@ -15,6 +15,7 @@ def _varint(data, at):
             return value, at
 
 
+@functools.lru_cache(1 << 16)
 def _encode_varint(number):
     number &= (1 << 64) - 1
     data = bytearray()
