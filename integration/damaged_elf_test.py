@@ -29,7 +29,7 @@ from sampled import stopped, wait_cpu
 SECONDS = 60 if IS_LONG else 3
 # At least, of files and of the CPU time of a whole program.
 SHAKEN = SECONDS / 4
-CPU_SECONDS = 0.4
+CPU_SECONDS = 0.8
 RATE = 997
 RANDOM_COPIES = 60 if IS_LONG else 16
 HUGE = 1 << 63

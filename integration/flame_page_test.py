@@ -17,9 +17,9 @@ from harness import OUTPUT, Tap, need_root, parse_folded
 from sampled import sample_run
 from viewer_pages import KNOWN_FUNCTIONS, Geometry, targets
 
-RATE = 997
+RATE = 199
 # Of each program.
-CPU_SECONDS = 0.2
+CPU_SECONDS = 1
 SHOTS = os.path.join(OUTPUT, "viewer")
 # The mark behind a name in folded stacks; the page has the kind and flags instead.
 MARK = re.compile(r"_\[[kij?~]\]$")
