@@ -22,7 +22,7 @@ FORK_SECONDS = 20 if IS_LONG else 0.5
 # A little more than the samples of one target take.
 CPU_SECONDS = None if IS_LONG else 0.22
 # More than elsewhere, since these programs need next to no memory.
-AT_ONCE = 24
+AT_ONCE = 12 if IS_LONG else 24
 
 
 class Verdict(judge.Verdict):
