@@ -19,7 +19,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import build_targets
 from harness import OUTPUT, Agent, Program, Tap, need_root
 from pprof_reader import Profile
-from sampled import WAIT_SECONDS, paced, sample, sample_run, wait_cpu
+from sampled import WAIT_SECONDS, paced, sample_run, wait_cpu
 
 RATE = 997
 LEAST_SAMPLES = 100
@@ -43,6 +43,18 @@ def build(name):
     source = os.path.join(build_targets.SOURCES, name + ".c")
     subprocess.run([*build_targets.C, "-o", path, source], check=True)
     return path
+
+
+def sample(pids, seconds=CPU_SECONDS):
+    """The stacks of programs that are paced: what the agent has to read of them takes time, not samples."""
+    with paced(pids), Agent("-samples-per-second", RATE, "-pid", ",".join(map(str, pids))) as agent:
+        if not agent.wait_started():
+            raise RuntimeError(agent.log_text())
+        wait_cpu(pids, seconds)
+        result = agent.stop(seconds=WAIT_SECONDS)
+        if result.status != 0:
+            raise RuntimeError(result.log)
+        return result.stacks
 
 
 def leaves(stacks):
@@ -94,7 +106,7 @@ def check_moved_before(tap):
     with Program(build("copied_text")) as program:
         program.process.send_signal(signal.SIGUSR1)
         answer = program.process.stdout.readline()
-        stacks = sample([program.pid], RATE, 4 * CPU_SECONDS)
+        stacks = sample([program.pid], 2 * CPU_SECONDS)
     total = sum(stacks.values())
     whole = sum(count for stack, count in stacks.items() if not stack.errors
                 and re.search(r";main(;outer(;inner)?)?$", ";".join(("", *stack.user_frames))))
@@ -115,10 +127,10 @@ def wait_renamed(pid):
 
 def check_perf_map(tap, path):
     with Program(path) as program:
-        first = leaves(sample([program.pid], RATE, CPU_SECONDS))
+        first = leaves(sample([program.pid]))
         program.process.send_signal(signal.SIGUSR1)
         wait_renamed(program.pid)
-        second = leaves(sample([program.pid], RATE, CPU_SECONDS))
+        second = leaves(sample([program.pid]))
     os.unlink("/tmp/perf-%d.map" % program.pid)
     tap.ok(first.get("first_name with spaces_[j]", 0) >= LEAST_SAMPLES
            and not any("second_name" in name for name in first),
@@ -161,7 +173,7 @@ def check_namespaces(tap, path):
             children = "/proc/%d/task/%d/children" % (outer.pid, outer.pid)
             with open(children, encoding="ascii") as file:
                 pid = int(file.read().split()[0])
-            found = leaves(sample([pid], RATE, CPU_SECONDS))
+            found = leaves(sample([pid]))
         finally:
             outer.kill()
     tap.ok(found.get("first_name with spaces_[j]", 0) >= LEAST_SAMPLES, name, found)
@@ -206,7 +218,7 @@ def check_hostile(tap, program_path):
         for kind, pid in zip(kinds, pids):
             maps.append(write_hostile(kind, pid, directory))
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
-        stacks = sample(pids, RATE, CPU_SECONDS)
+        stacks = sample(pids)
         after = resource.getrusage(resource.RUSAGE_CHILDREN)
         for path in maps:
             os.unlink(path)

@@ -28,7 +28,7 @@ def warnings(log):
 _NOT_OF_SENDING = re.compile("the stop came before the debug data|its programs show native frames only|"
                              "no unwind rows|its stacks will be cut|its mappings are not loaded|"
                              "process event queue overflowed|no process has this name now|"
-                             "its memory or a file of it does not answer")
+                             "its memory( or a file of it)? does not answer")
 
 
 def sending_warnings(log):

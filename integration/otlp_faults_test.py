@@ -20,7 +20,7 @@ from sampled import paced
 
 # The program is paced: it runs once in so many seconds, less than the intervals between requests.
 RATE = 997
-PERIOD_SECONDS = 0.25
+PERIOD_SECONDS = 0.2
 # Runs that wait most of the time.
 AT_ONCE = 4
 
@@ -136,12 +136,12 @@ RUNS = [(check_random_faults, "faults in half of the requests, seed %d" % seed, 
          20 if IS_LONG else 6, "300ms") for seed in range(1, 13 if IS_LONG else 2)] + [
     (check_unavailable, "unavailable at first", "status=14:try again*2", 3),
     (check_retry_info, "RESOURCE_EXHAUSTED with RetryInfo", "retry-info=1500ms", 3),
-    (check_no_retry, "status=8:no room", "status=8:no room", 1),
-    (check_no_retry, "status=3:not wanted", "status=3:not wanted", 1),
-    (check_no_retry, "status=12:unknown", "status=12:unknown", 1),
-    (check_garbage, "garbage", "garbage", 1),
+    (check_no_retry, "status=8:no room", "status=8:no room", 2),
+    (check_no_retry, "status=3:not wanted", "status=3:not wanted", 2),
+    (check_no_retry, "status=12:unknown", "status=12:unknown", 2),
+    (check_garbage, "garbage", "garbage", 2),
     (check_partial_success, "partial success", "partial=2:too long,partial=0:a hint", 2),
-    (check_hint, "a hint", "partial=0:a hint", 1),
+    (check_hint, "a hint", "partial=0:a hint", 2),
     (check_late_and_reset, "late answers and resets", "late=1s,reset,late=500ms,reset", 4),
 ]
 
