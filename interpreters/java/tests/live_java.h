@@ -29,7 +29,11 @@
 #define LIVE_JAVA_CLASS "JavaTarget"
 #endif
 
-enum { LIVE_JAVA_MAX_OPTIONS = 12 };
+enum {
+	LIVE_JAVA_MAX_OPTIONS = 12,
+	/** For check_javas(). */
+	LIVE_JAVA_ALL = -1,
+};
 
 struct live_java {
 	pid_t pid;
@@ -107,13 +111,15 @@ static inline bool is_other_name(const char *path)
 }
 
 /**
- * Calls @check with each JVM of the machine, and in the long tier also with those of scripts/fetch_javas.py. Skips the
- * test if there is none, or no compiler. Returns the number of failures.
+ * Calls @check with each JVM of the machine, and in the long tier also with those of scripts/fetch_javas.py. Unless @one
+ * is LIVE_JAVA_ALL the short tier takes only one JVM, the one of this index modulo their number. Skips the test if
+ * there is none, or no compiler. Returns the number of failures.
  */
 static inline uint32_t check_javas(bool (*check)(const char *path, const void *context),
-				   const void *context)
+				   const void *context, int one)
 {
 	uint32_t failed = 0;
+	size_t count = 0;
 	glob_t found;
 
 	find_javas(&found);
@@ -123,8 +129,15 @@ static inline uint32_t check_javas(bool (*check)(const char *path, const void *c
 		skip();
 	}
 	for (size_t i = 0; i < found.gl_pathc; i++)
-		if (!is_other_name(found.gl_pathv[i]))
+		count += !is_other_name(found.gl_pathv[i]);
+	for (size_t i = 0, index = 0; i < found.gl_pathc; i++) {
+		if (is_other_name(found.gl_pathv[i]))
+			continue;
+		if (one == LIVE_JAVA_ALL || getenv("ALLFRAMES_LONG") ||
+		    index == (size_t)one % count)
 			failed += !check(found.gl_pathv[i], context);
+		index++;
+	}
 	globfree(&found);
 	return failed;
 }

@@ -2,7 +2,7 @@
 """Runs under any Python from 2.7 on: prints what it knows of many code objects, then waits.
 
 One line for a code object: `code ID NAME FILE LINES`, names as hexadecimal UTF-8, lines as
-`line*count` for the instruction offsets 0, 1, 2, ... (bytes), as PyCode_Addr2Line() has them. Then
+`line*count` for the instruction offsets 0, 1, 2, ... (bytes), as PyCode_Addr2Line() has them, or nothing. Then
 `chain LINE LINE LINE`, where inner(), middle() and this module are while they wait for stdin.
 """
 
@@ -12,8 +12,11 @@ import sys
 
 MODULES = ["argparse", "inspect", "threading", "subprocess", "pickle"]
 LONG_MODULES = ["dis", "json.decoder", "tokenize", "textwrap", "traceback", "collections", "difflib"]
+# In the short tier only one of so many code objects of modules tells its lines.
+WITH_LINES = 4
 if os.environ.get("ALLFRAMES_LONG"):
     MODULES += LONG_MODULES
+    WITH_LINES = 1
 MANY_LINES = 12000
 LARGE_CODE_BYTES = 20000
 
@@ -49,8 +52,10 @@ def ranges_of(code):
         for start, end, line in code.co_lines():
             yield line or 0, end - start
     else:
-        for offset in range(size):
-            yield max(addr2line(code, offset), 0), 1
+        # Instructions of 3.6 and later have two bytes.
+        step = 2 if sys.version_info >= (3, 6) else 1
+        for offset in range(0, size, step):
+            yield max(addr2line(code, offset), 0), step
 
 
 def lines_of(code):
@@ -63,10 +68,10 @@ def lines_of(code):
     return " ".join("%d*%d" % (line, count) for line, count in runs)
 
 
-def report(code):
+def report(code, has_lines=True):
     kept.append(code)
     name = getattr(code, "co_qualname", code.co_name)
-    print("code %d %s %s %s" % (id(code), as_hex(name), as_hex(code.co_filename), lines_of(code)))
+    print("code %d %s %s %s" % (id(code), as_hex(name), as_hex(code.co_filename), lines_of(code) if has_lines else ""))
 
 
 def special_codes():
@@ -91,7 +96,7 @@ def main():
         path = module.__file__.replace(".pyc", ".py")
         with open(path, "rb") as source:
             for code in codes_of(compile(source.read(), path, "exec")):
-                report(code)
+                report(code, len(kept) % WITH_LINES == 0)
     for source in special_codes():
         try:
             module_code = compile(source.encode("utf-8"), "special\xe9", "exec")
