@@ -190,8 +190,8 @@ VARIANTS = [plain, stripped, optimized_not_at_all, position_independent, without
             externally_linked_without_section_headers, externally_linked, externally_linked_pie, linked_by_lld,
             with_packed_relocations, shared_library, plugin, arm64,
             arm64_pie_stripped]
-# Another standard library, for what position_independent and arm64 ask one by one.
-LONG_VARIANTS = [arm64_pie_stripped]
+# Two ways together of which others try each by itself.
+LONG_VARIANTS = [without_section_headers, externally_linked_without_section_headers, externally_linked_pie, arm64_pie_stripped]
 # The short tier: the machine's Go in all other ways, these in one each.
 SHORT = {"1.16.15": [stripped], "1.18.10": [externally_linked_pie], "1.24.0": [position_independent]}
 
