@@ -98,16 +98,20 @@ class _Names:
         self._tables = tables
         self._is_without_native_lines = is_without_native_lines
         self._strings = [text.decode("utf-8", "surrogateescape") for text in tables[5]]
-        self._stacks, self._frames_of = {}, {}
+        self._stacks, self._frames_of, self._attributes = {}, {}, {}
 
     def attributes(self, data):
-        found = {}
-        for index in numbers(data, 2):
+        """The attributes of a sample."""
+        return dict(map(self._attribute, numbers(data, 2)))
+
+    def _attribute(self, index):
+        """Key and value; most samples share them."""
+        if index not in self._attributes:
             attribute = message(self._tables[6][index], key=1, value=2)
             value = message(attribute.value or b"", text=1, truth=2, number=3)
-            found[self._strings[attribute.key]] = (value.text.decode() if value.text
-                                                   else value.number or value.truth)
-        return found
+            self._attributes[index] = (self._strings[attribute.key], value.text.decode() if value.text
+                                       else value.number or value.truth)
+        return self._attributes[index]
 
     def stack(self, index):
         """The frames of a stack, root first, as _plain() has them."""

@@ -78,8 +78,11 @@ def read_lives(file, difference):
 def judge(samples, lives):
     """Counts of samples: all, those with serials, with those whose life is known; and what is wrong."""
     counts, wrong = collections.Counter(), []
+    # Many samples share a stack.
+    serials_of = {frames: {int(one or other) for frame in frames for one, other in SERIAL.findall(frame)}
+                  for frames in {frames for _, frames in samples}}
     for at, frames in samples:
-        serials = {int(one or other) for frame in frames for one, other in SERIAL.findall(frame)}
+        serials = serials_of[frames]
         counts["all"] += 1
         counts["named"] += bool(serials)
         # The last ones were never freed.
