@@ -5,42 +5,39 @@ a pprof file has it.
 
 usage: java_virtual_test.py [JDK]
 """
+import collections
+import contextlib
 import os
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import javas
-from harness import Agent, Program, Tap, need_root
+from attached_samples import sample_attached
+from harness import Program, Tap, need_root
 from pprof_reader import Profile
-from sampled import wait_cpu
 
-# Of CPU time of the JVM.
-CPU_SECONDS = 1
-RATE = 797
+# Each JVM is stopped when it has used the CPU time, and on a busy machine after SECONDS_MAX.
+SECONDS_MAX, CPU_SECONDS = 60, 0.6
+RATE = 1597
 SAMPLES = 200
 MODES = ["plain", "int"]
 OWN = "Virtual.lambda$main$0"
 
 
-def samples_of(program, directory):
-    """The samples of a pprof file."""
-    path = os.path.join(directory, "all.pb.gz")
-    with Agent("-samples-per-second", RATE, "-log-level", "debug", "-pid", program.pid,
-               outputs=[path]) as agent:
-        if not agent.wait_started():
-            raise RuntimeError("the agent failed: " + agent.log_text())
-        agent.wait_attached({program.pid})
-        wait_cpu([program.pid], CPU_SECONDS)
-        if agent.stop().status:
-            raise RuntimeError("the agent failed: " + agent.log_text())
-    return Profile(path).samples
+def samples_of(programs):
+    """The samples of a pprof file, by process."""
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "all.pb.gz")
+        sample_attached(programs, SECONDS_MAX, "-output", path, rate=RATE, cpu_seconds=CPU_SECONDS)
+        samples = collections.defaultdict(list)
+        for sample in Profile(path).samples:
+            samples[sample.labels["pid"]].append(sample)
+    return samples
 
 
-def test_mode(tap, java, mode, target):
+def test_mode(tap, java, mode, samples):
     name = "%s, %s" % (java, mode)
-    with Program(*java.target(target, mode)) as program, tempfile.TemporaryDirectory() as directory:
-        samples = samples_of(program, directory)
     virtual = [sample for sample in samples if OWN in sample.frames]
     count = sum(sample.values[0] for sample in virtual)
     silent = [sample for sample in virtual if sample.labels.get("virtual_thread") != "true"]
@@ -61,8 +58,11 @@ def main():
     if "Virtual" not in targets or java.version < targets["Virtual"].release:
         tap.skip("virtual threads", "there is no JDK that has them")
         tap.finish()
-    for mode in MODES:
-        test_mode(tap, java, mode, targets["Virtual"])
+    with contextlib.ExitStack() as running:
+        programs = [running.enter_context(Program(*java.target(targets["Virtual"], mode))) for mode in MODES]
+        samples = samples_of(programs)
+    for mode, program in zip(MODES, programs):
+        test_mode(tap, java, mode, samples[program.pid])
     tap.finish()
 
 
