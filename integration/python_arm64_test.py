@@ -26,7 +26,7 @@ from pythons import fetch_pythons
 
 CORES = 5 if IS_LONG else 1
 ROOTS = list(fetch_pythons.ROOTS_ARM64) if IS_LONG else ["bookworm-arm64"]
-TARGETS = ["c_between", "generators", "threads"] + ["calls", "coroutines", "exceptions"] * IS_LONG
+TARGETS = ["c_between", "threads"] + ["calls", "coroutines", "exceptions", "generators"] * IS_LONG
 SECONDS = (0.2, 2)
 
 

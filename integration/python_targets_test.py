@@ -106,12 +106,15 @@ def main():
     every = pythons.at_hand(IS_LONG)
     wanted = [every[name] for name in every if not sys.argv[1:] or name in sys.argv[1:]]
     names = [name for name in sys.argv[1:] if name not in every]
-    if not IS_LONG and not sys.argv[1:]:
+    is_slice = not IS_LONG and not sys.argv[1:]
+    if is_slice:
         wanted, names = wanted[-2:], pythons.SHORT_TARGETS
-    for python in wanted:
+    for number, python in enumerate(wanted):
+        # The short tier has the targets in turn over the Pythons.
+        own_names = names[number::len(wanted)] if is_slice else names
         for path in sorted(glob.glob(pythons.TARGETS + "/*.py")):
             name = os.path.basename(path)[:-len(".py")]
-            if name == "target" or names and name not in names:
+            if name == "target" or own_names and name not in own_names:
                 continue
             target = Target(path, python.version)
             if target.observe == "no":
