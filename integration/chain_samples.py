@@ -2,13 +2,17 @@
 """Samples of a program whose chains of calls are known from another run of it."""
 import collections
 
-from harness import HANG_SECONDS, Program, run_agent
+from harness import Program
+from sampled import sample_run, wait_cpu
+
+# JITs have compiled most of the program after that.
+WARM_CPU_SECONDS = 0.5
 
 
 def profile_program(program, seconds, rate):
-    """The result of an agent that samples @program, @rate times a second."""
-    return run_agent("-pid", program.pid, "-duration", "%ds" % seconds, "-samples-per-second", rate, "-with-lines",
-                     seconds=HANG_SECONDS)
+    """The result of an agent that samples @program, @rate times a second, for @seconds of its CPU time."""
+    wait_cpu([program.pid], WARM_CPU_SECONDS)
+    return sample_run([program.pid], rate, seconds, "-with-lines")
 
 
 def profile(command, seconds, rate):

@@ -19,8 +19,8 @@ import perls
 from chain_samples import judge_chains, profile
 from harness import HANG_SECONDS, IS_LONG, Tap, need_root
 
-SECONDS = 20 if IS_LONG else 2
-SAMPLES_PER_SECOND = 2000
+SECONDS = 10 if IS_LONG else 1
+SAMPLES_PER_SECOND = 4000
 TARGET = os.path.join(perls.TARGETS, "chains.pl")
 LOOP = "Perl_runops_standard"
 MAIN = "(main)"

@@ -18,8 +18,8 @@ from chain_samples import profile
 from harness import IS_LONG, Tap, need_root
 from php_stack_test import NAMELESS, WORK_SHARE, parse_frame
 
-SECONDS = 20 if IS_LONG else 3
-SAMPLES_PER_SECOND = 1000
+SECONDS = 5 if IS_LONG else 0.75
+SAMPLES_PER_SECOND = 4000
 TARGET = os.path.join(phps.TARGETS, "fibers.php")
 SHORT_MODES = ["plain", "tracing"]
 START, RESUME = "Fiber::start", "Fiber::resume"

@@ -22,8 +22,8 @@ from chain_samples import profile, profile_program
 from harness import HANG_SECONDS, IS_LONG, OUTPUT, Program, Tap, free_port, need_root
 from php_stack_test import TARGET, judge
 
-SECONDS = 20 if IS_LONG else 3
-SAMPLES_PER_SECOND = 1000
+SECONDS = 5 if IS_LONG else 0.75
+SAMPLES_PER_SECOND = 4000
 EMBED = os.path.join(phps.TARGETS, "embed.c")
 APACHE_CONFIGURATION = os.path.join(phps.TARGETS, "apache.conf")
 # Apache runs code of PHP for a limited time otherwise.

@@ -21,8 +21,8 @@ import phps
 from chain_samples import judge_chains, profile
 from harness import HANG_SECONDS, IS_LONG, Tap, need_root
 
-SECONDS = 20 if IS_LONG else 2
-SAMPLES_PER_SECOND = 2000
+SECONDS = 10 if IS_LONG else 1
+SAMPLES_PER_SECOND = 4000
 TARGET = os.path.join(phps.TARGETS, "chains.php")
 IN_C = "<internal>"
 LOOP = "execute_ex"

@@ -17,11 +17,12 @@ import sys
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import rubies
 import ruby_stack_test
-from harness import HANG_SECONDS, IS_LONG, Program, Tap, need_root, run_agent
+from chain_samples import profile_program
+from harness import IS_LONG, Program, Tap, need_root
 from runtimes import newest_or_all
 
-SECONDS = 20 if IS_LONG else 2
-SAMPLES_PER_SECOND = 2000
+SECONDS = 10 if IS_LONG else 1
+SAMPLES_PER_SECOND = 4000
 TARGET = os.path.join(rubies.TARGETS, "collector.rb")
 MARK = re.compile(r"\[GC (marking|sweeping|compacting)\]")
 # How far the share of the samples with a mark may be from what the runtime's clock says, beside what chance does to it: the
@@ -49,8 +50,7 @@ def profile(ruby, mode):
     target = Target(ruby, mode)
     with target.program:
         before = target.times()
-        result = run_agent("-pid", target.program.pid, "-duration", "%ds" % SECONDS, "-samples-per-second",
-                           SAMPLES_PER_SECOND, "-with-lines", seconds=HANG_SECONDS)
+        result = profile_program(target.program, SECONDS, SAMPLES_PER_SECOND)
         after = target.times()
     spent = [last - first for first, last in zip(before, after)]
     return result, [seconds / spent[0] for seconds in spent[1:]]

@@ -12,12 +12,13 @@ import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import rubies
-from harness import HANG_SECONDS, IS_LONG, Program, Tap, need_root, run_agent
+from chain_samples import profile
+from harness import IS_LONG, Tap, need_root
 from runtimes import newest_or_all
 from ruby_stack_test import bare, parse_frame, wrong_natives
 
-SECONDS = 20 if IS_LONG else 4
-SAMPLES_PER_SECOND = 1000
+SECONDS = 5 if IS_LONG else 1
+SAMPLES_PER_SECOND = 4000
 TARGET = os.path.join(rubies.TARGETS, "fibers.rb")
 HEADS = {"run": ("<main>", "loop", "block in <main>"), "threads": ("block in <main>", "loop", "block (2 levels) in <main>")}
 # Of all(): to the end of each chain.
@@ -79,9 +80,7 @@ def judge(stacks, mode):
 
 def check(tap, ruby, mode):
     name = "%s %s: " % (ruby, mode)
-    with Program(*ruby.command(TARGET, mode)) as program:
-        result = run_agent("-pid", program.pid, "-duration", "%ds" % SECONDS, "-samples-per-second", SAMPLES_PER_SECOND,
-                           "-with-lines", seconds=HANG_SECONDS)
+    result = profile(ruby.command(TARGET, mode), SECONDS, SAMPLES_PER_SECOND)
     counts, wrong, chains = judge(result.stacks, mode)
     ends = [counts[chain] for chain in chains]
     tap.note("%s%d samples, %s at ends, %d with errors, %d about to yield" % (

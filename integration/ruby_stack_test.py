@@ -20,8 +20,8 @@ import rubies
 from chain_samples import judge_chains, profile
 from harness import HANG_SECONDS, IS_LONG, Tap, need_root
 
-SECONDS = 20 if IS_LONG else 2
-SAMPLES_PER_SECOND = 2000
+SECONDS = 10 if IS_LONG else 1
+SAMPLES_PER_SECOND = 4000
 TARGET = os.path.join(rubies.TARGETS, "chains.rb")
 C_FILE = "<cfunc>"
 # The least share of samples that come to the end of their chain.
