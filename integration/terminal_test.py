@@ -139,7 +139,7 @@ def check_sums(tap, program):
 def check_default(tap):
     """On a terminal a run that ends by itself is reported, and elsewhere it is not."""
     with Program(TARGETS[TARGET].path) as program, paced([program.pid]):
-        with Tmux(command("-pid", program.pid, "-duration", "2s"), 80, 24) as terminal:
+        with Tmux(command("-pid", program.pid, "-F", 997, "-duration", "2s"), 80, 24) as terminal:
             progress = terminal.wait_text(r"\d of 2 s, \d+ samples; Ctrl-C stops")
             status = terminal.wait_status()
             text = terminal.screen(with_history=True)
@@ -147,8 +147,8 @@ def check_default(tap):
                "a run on a terminal is reported", text)
         tap.ok(progress and "Ctrl-C stops" not in text.split("the selected processes")[1],
                "its progress is shown meanwhile, and removed", text)
-        plain = subprocess.run([AGENT, "-pid", str(program.pid), "-duration", "1s", "-report"], stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True, check=False)
+        plain = subprocess.run([AGENT, "-pid", str(program.pid), "-F", "997", "-duration", "1s", "-report"],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
         tap.ok(plain.returncode == 0 and "\x1b" not in plain.stdout and "heaviest calls" in plain.stdout
                and not too_wide(plain.stdout, 100), "elsewhere a report has 100 columns and no colours", plain)
 
