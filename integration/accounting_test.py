@@ -21,7 +21,7 @@ from build_targets import TARGETS
 from harness import IS_LONG, Agent, Tap, bpf_objects_of, die_with_parent, list_bpf, need_root, rss_anon_bytes
 
 # In the long tier a minute of 20,000 processes.
-SHORT_COUNT = 10000 if IS_LONG else 1500
+SHORT_COUNT = 10000 if IS_LONG else 1000
 DATAGRAMS = 20000
 FILE_PAGES = 4096
 # The kernel tells a parent the time of a process a moment before it ends. The process may wait for a CPU in between, and then finds
@@ -33,7 +33,7 @@ SHORT = ("spawn", "true")
 UNTIMED = ("write", "read")
 # Short runs that are repeated: a hypervisor that takes the CPU for some milliseconds spoils one, since the kernel does not count these for
 # the program.
-REPEATED = (("spin", 1000), ("sleep", 100), ("migrate", 100), ("threads", 4), ("realtime", 100), ("send", DATAGRAMS))
+REPEATED = (("spin", 300), ("sleep", 100), ("migrate", 100), ("threads", 3), ("realtime", 100), ("send", DATAGRAMS))
 REPEATS = 5
 # The table of costs is bounded, and full after so many processes (reporter/cost_table.h).
 TABLE_PROCESSES = 16384

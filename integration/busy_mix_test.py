@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 # alone: it loads the machine on purpose, and no sample may be lost
-"""A busy machine at 99 Hz, for 10 s and in the long tier for 30 s: a compiler over 200 files, openssl,
+"""A busy machine at 99 Hz, for 6 s and in the long tier for 30 s: a compiler over 200 files, openssl,
 gzip, a data base, tar, C++ with exceptions and lambdas, Rust, static programs.
 
 User stacks are complete once their process is known, all but as many as sound agents have, and in the long
@@ -21,7 +21,7 @@ from busy_mix import PROGRAMS, Mix
 from harness import IS_LONG, Agent, StackEnds, Tap, need_root, online_cpus, share
 from judge import FLAGGED
 
-SECONDS = 30 if IS_LONG else 10
+SECONDS = 30 if IS_LONG else 6
 RATE = 99
 COMPLETE_PERCENT = 99 if IS_LONG else 0
 COMPLETE_FAULT = 0.05

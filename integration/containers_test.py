@@ -22,7 +22,7 @@ from sampled import WAIT_SECONDS, sample, wait_cpu
 
 RATE = 997
 # CPU time that a target has while it is sampled.
-CPU_SECONDS = 0.5
+CPU_SECONDS = 0.3
 LEAST_SAMPLES = 200
 ROUNDS_MAX = 8
 FUNNY_NAMES = "a b", "new\nline", "semi;colon", "x (deleted)", "käse"
@@ -232,7 +232,7 @@ def check_fork(tap):
     with Program(TARGETS["fork_child"].path):
         # On a busy machine one run may be too short.
         for _ in range(ROUNDS_MAX):
-            result = run_agent("-samples-per-second", RATE, "-duration", "2s", "-comm", "fork_child")
+            result = run_agent("-samples-per-second", RATE, "-duration", "1s", "-comm", "fork_child")
             if result.status != 0:
                 raise RuntimeError("the agent failed: " + result.log)
             stacks += result.stacks

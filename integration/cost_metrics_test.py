@@ -8,6 +8,7 @@ for all others and one for idle CPUs. Thousands of short-lived processes make no
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,7 @@ from go_loads_test import Lacking, program_of
 from harness import HANG_SECONDS, IS_LONG, Agent, Program, Tap, need_root, rss_anon_bytes, run_seconds
 from metrics_test import LABEL, OPEN_METRICS, get, parse
 from otlp_collector import Collector
+from sampled import paced, run_for, signal_all, stopped
 
 # In the long tier a minute of 20,000 processes.
 SHORT_COUNT = 20000 if IS_LONG else 800
@@ -28,6 +30,8 @@ SHORT_COUNT = 20000 if IS_LONG else 800
 ROWS_MAX = 50 + 2
 TIME = "allframes_process_cpu_time_seconds_total"
 PREFIXES = ("allframes_process_", "allframes_cgroup_")
+# A time after which the costs have been read again (READ_INTERVAL_NS in agent/accounting.c).
+REREAD_SECONDS = 1.5
 MEMORY_KB = 8 << 10
 # The table of costs is full after so many processes (reporter/cost_table.h): from then on memory does not grow.
 TABLE_PROCESSES = 16384
@@ -53,6 +57,15 @@ def wait_for_row(agent, pid):
     while value_of(read_costs(agent), pid) is None and time.monotonic() < end:
         time.sleep(0.2)
     return value_of(read_costs(agent), pid) is not None
+
+
+def value_at_rest(agent, pid):
+    """The value of the row of @pid, which is stopped, once the costs have been read again."""
+    last, value = None, value_of(read_costs(agent), pid)
+    while value != last:
+        time.sleep(REREAD_SECONDS)
+        last, value = value, value_of(read_costs(agent), pid)
+    return value
 
 
 def check_churn(tap, agent, target):
@@ -142,30 +155,35 @@ def main():
         make_tree(folder)
         for one in (spinner, other):
             # So that they are among those that use most, whatever else there is.
-            os.setpriority(os.PRIO_PROCESS, one.process.pid, -15)
-        with Agent("-accounting", "-report", "-json", "-metrics", "127.0.0.1:0", "-collection-agent", collector.address, "-disable-tls",
-                   "-metrics-interval", "500ms", outputs=[], prefix=[*MOUNTED, folder]) as agent:
+            os.setpriority(os.PRIO_PROCESS, one.pid, -15)
+        with stopped([spinner.pid, other.pid]), Agent(
+                "-accounting", "-report", "-json", "-metrics", "127.0.0.1:0", "-collection-agent", collector.address, "-disable-tls",
+                "-metrics-interval", "500ms", outputs=[], prefix=[*MOUNTED, folder]) as agent:
             if not tap.ok(agent.wait_started(), "the agent serves metrics", agent.log_text()):
                 tap.finish()
-            shown = [wait_for_row(agent, one.process.pid) for one in (spinner, other)]
+            # Rows are chosen every few seconds.
+            with paced([spinner.pid, other.pid]):
+                shown = [wait_for_row(agent, one.pid) for one in (spinner, other)]
+            signal_all([spinner.pid, other.pid], signal.SIGSTOP)
             tap.ok(all(shown), "programs that compute have rows", read_costs(agent))
-            before, begin = value_of(read_costs(agent), spinner.process.pid), run_seconds(spinner.process.pid)
-            check_text(tap, agent, spinner.process.pid)
+            check_text(tap, agent, spinner.pid)
+            before, begin = value_at_rest(agent, spinner.pid), run_seconds(spinner.pid)
             if IS_LONG:
                 subprocess.run([target, "true", str(TABLE_PROCESSES)], stdout=subprocess.DEVNULL, check=True)
-            check_churn(tap, agent, target)
-            grown = value_of(read_costs(agent), spinner.process.pid) - before
-            ran = run_seconds(spinner.process.pid) - begin
-            tap.ok(abs(grown - ran) < 2.5, "a row grows by the run time of its process", grown, ran)
+            with paced([spinner.pid]):
+                check_churn(tap, agent, target)
+            run_for([spinner.pid], 1)
+            grown, ran = value_at_rest(agent, spinner.pid) - before, run_seconds(spinner.pid) - begin
+            tap.ok(abs(grown - ran) < 0.5, "a row grows by the run time of its process", grown, ran)
             check_energy(tap, agent, folder)
             spinner.process.kill()
-            ended = value_of(read_costs(agent), spinner.process.pid)
+            ended = value_of(read_costs(agent), spinner.pid)
             time.sleep(2)
-            tap.ok((value_of(read_costs(agent), spinner.process.pid) or 0) >= ended, "the row of a process that has ended stays for a while")
+            tap.ok((value_of(read_costs(agent), spinner.pid) or 0) >= ended, "the row of a process that has ended stays for a while")
             result = agent.stop()
         received = collector.stop()
     tap.ok(result.status == 0, "the agent ends", result.log)
-    check_sent(tap, received, json.loads(result.output)["costs"], other.process.pid)
+    check_sent(tap, received, json.loads(result.output)["costs"], other.pid)
     tap.finish()
 
 

@@ -21,7 +21,7 @@ from sampled import run_for, stopped
 
 SOURCE = os.path.join(ROOT, "integration", "targets", "inlined.cpp")
 RATE = 197
-CPU_SECONDS = 0.5
+CPU_SECONDS = 0.25
 
 
 def run(*command):

@@ -109,7 +109,7 @@ def check_whole(tap, directory):
             command = go.build(gos.find_targets(["calls"])["calls"], "plain")
             known["Go"] = start(*command, ready=False).pid
         pids = [unknown.pid, stripped.pid, lua.pid, *known.values()]
-        result = ask_doctor(pids)
+        result = ask_doctor(pids, "-duration", "3s", "-samples-per-second", 97)
     text = result.output
     tap.ok(result.status == 0, "the doctor ends well", result.status, result.log)
     tap.ok("Kernel and privileges\n  ok " in text and "the kernel programs load with" in text,
@@ -144,7 +144,7 @@ def check_one_process(tap):
     path = build_targets.TARGETS["calls"].path
     with Program(path) as one, Program(path) as other:
         with stopped([other.pid]):
-            result = ask_doctor([one.pid], "-duration", "2s")
+            result = ask_doctor([one.pid], "-duration", "1s")
     tap.ok(result.status == 0 and row_of(result.output, one.pid)
            and not row_of(result.output, other.pid), "-pid: of that process alone",
            result.log, result.output)
@@ -165,7 +165,7 @@ def check_without(tap, directory):
            "and what else is in the way", *things, result.output)
     # Without this one the agent starts.
     without = ["setpriv", "--bounding-set=-sys_ptrace", "--inh-caps=-sys_ptrace"]
-    result = run_agent("-doctor", "-duration", "1s", outputs=[], prefix=without)
+    result = run_agent("-doctor", "-duration", "300ms", "-pid", os.getpid(), outputs=[], prefix=without)
     tap.ok(re.search(r"^  bad   CAP_SYS_PTRACE is missing: .*names", result.output, re.M)
            and "  ok    CAP_BPF\n" in result.output, "a capability that is missing is told of",
            result.status, result.output)

@@ -11,7 +11,8 @@ import tempfile
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import HANG_SECONDS, Agent, Program, Tap, need_root, run_agent
+from harness import HANG_SECONDS, IS_LONG, Agent, Program, Tap, need_root, run_agent
+from sampled import paced
 
 RANGE_UJ = 262143328850
 # The joules of the zones in a run, and when they begin to count: the package's counter wraps around.
@@ -26,6 +27,8 @@ MOUNTED = ["unshare", "--mount", "sh", "-c",
             'mount -t tmpfs none /sys/class && mkdir /sys/class/powercap && mount --bind "$0" /sys/class/powercap && exec "$@"']
 
 
+# All processes are counted, whatever is selected: an agent that samples hardly anything reads fewer files.
+SELECTED = ["-pid", os.getpid()]
 # A program that computes and nothing else.
 SPIN = ["sh", "-c", "while :; do :; done"]
 
@@ -82,9 +85,10 @@ def check_shared_by_time(tap, costs, kind, spinning):
 
 
 def check_tree(tap):
-    with tempfile.TemporaryDirectory() as folder, Program(*SPIN, ready=False) as one, Program(*SPIN, ready=False) as other:
+    with tempfile.TemporaryDirectory() as folder, Program(*SPIN, ready=False) as one, Program(*SPIN, ready=False) as other, \
+            paced([one.pid, other.pid]):
         make_tree(folder)
-        with Agent("-accounting", "-report", "-json", outputs=[], prefix=[*MOUNTED, folder]) as agent:
+        with Agent("-accounting", *SELECTED, "-report", "-json", outputs=[], prefix=[*MOUNTED, folder]) as agent:
             if not tap.ok(agent.wait_started(), "the agent starts", agent.log_text()):
                 return
             count(folder)
@@ -110,7 +114,7 @@ def check_damaged(tap):
     with tempfile.TemporaryDirectory() as folder:
         make_tree(folder)
         write(folder, "intel-rapl:0:1", "energy_uj", "-1\n")
-        with Agent("-accounting", "-report", "-json", outputs=[], prefix=[*MOUNTED, folder]) as agent:
+        with Agent("-accounting", *SELECTED, "-report", "-json", outputs=[], prefix=[*MOUNTED, folder]) as agent:
             if not tap.ok(agent.wait_started(), "the agent starts with a damaged zone", agent.log_text()):
                 return
             write(folder, "intel-rapl:0", "energy_uj", "%d\n" % (RANGE_UJ - 10_000_000))
@@ -132,11 +136,11 @@ def check_damaged(tap):
 
 def check_file(tap):
     with tempfile.NamedTemporaryFile("w", suffix=".watts") as file, Program(*SPIN, ready=False) as one, \
-            Program(*SPIN, ready=False) as other:
+            Program(*SPIN, ready=False) as other, paced([one.pid, other.pid]):
         file.write("# measured at the wall\nidle 40\nfull 180\n")
         file.flush()
         with tempfile.TemporaryDirectory() as folder:
-            result = run_agent("-accounting", "-energy-file", file.name, "-report", "-json", "-duration", "3s", outputs=[],
+            result = run_agent("-accounting", *SELECTED, "-energy-file", file.name, "-report", "-json", "-duration", "2s", outputs=[],
                                prefix=[*MOUNTED, folder])
     costs = costs_of(result)
     wall = sum(cpu["wall_ns"] for cpu in costs["cpus"]) / 1e9
@@ -153,16 +157,17 @@ def check_file(tap):
 
 def check_neither(tap):
     with tempfile.TemporaryDirectory() as folder:
-        result = run_agent("-accounting", "-report", "-json", "-duration", "1s", outputs=[], prefix=[*MOUNTED, folder])
-        diagnosis = run_agent("-doctor", "-duration", "1s", outputs=[], prefix=[*MOUNTED, folder])
+        result = run_agent("-accounting", *SELECTED, "-report", "-json", "-duration", "300ms", outputs=[], prefix=[*MOUNTED, folder])
+        diagnosis = run_agent("-doctor", *SELECTED, "-duration", "300ms", outputs=[], prefix=[*MOUNTED, folder])
         make_tree(folder)
-        with_zones = run_agent("-doctor", "-duration", "1s", outputs=[], prefix=[*MOUNTED, folder])
+        with_zones = run_agent("-doctor", *SELECTED, "-duration", "300ms", outputs=[], prefix=[*MOUNTED, folder])
     tap.ok(len(re.findall("-accounting does not count .*energy: ", result.log)) == 1 and "joules" not in result.output
            and "energy" not in costs_of(result), "with neither it is absent, and the log says so once", result.log)
     tap.ok(re.search(r"^  none  energy: .*-energy-file", diagnosis.output, re.M), "and -doctor", diagnosis.output)
     tap.ok(all(re.search(r"^  ok    energy of %s, shared out by" % kind, with_zones.output, re.M) for kind in ("package", "core", "dram"))
            and "none  energy" not in with_zones.output, "-doctor lists the kinds that are measured", with_zones.output)
-    for text in ("", "idle 50\nfull 20\n", "idle x\nfull 20\n"):
+    # The unit tests of the parser have more.
+    for text in ("", "idle 50\nfull 20\n", "idle x\nfull 20\n")[1 - IS_LONG:2 + IS_LONG]:
         with tempfile.NamedTemporaryFile("w", suffix=".watts") as file:
             file.write(text)
             file.flush()

@@ -20,7 +20,7 @@ from otlp_resolved import resolved_lines
 from pprof_reader import Profile
 from runtimes import newest_or_all
 
-SECONDS_MAX, CPU_SECONDS, READY_SECONDS = 120, 2, 60
+SECONDS_MAX, CPU_SECONDS, READY_SECONDS = 120, 1, 60
 PERL_TARGET = os.path.join(perls.TARGETS, "chains.pl")
 JAVA_TARGET = "Calls"
 # In a location of OTLP as resolved_lines() has it: a function, its file, its first line, and a line.
@@ -68,11 +68,11 @@ def java_first_lines():
     """The lines of the first bytecodes of the target's methods, those of one name together."""
     wanted = {}
     javap = javas.compiler(8).path("javap")
-    for path in glob.glob(os.path.join(javas.CLASSES, JAVA_TARGET + "*.class")):
+    paths = glob.glob(os.path.join(javas.CLASSES, JAVA_TARGET + "*.class"))
+    text = subprocess.run([javap, "-l", "-p", *paths], check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True).stdout
+    for path, part in zip(paths, text.split("Compiled from ")[1:], strict=True):
         one = os.path.basename(path)[:-len(".class")]
-        text = subprocess.run([javap, "-l", "-p", path], check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              text=True).stdout
-        for method, line in _METHOD.findall(text):
+        for method, line in _METHOD.findall(part):
             method = {one: "<init>", "static {}": "<clinit>"}.get(method, method)
             wanted.setdefault("%s.%s" % (one, method), set()).add(int(line))
     return wanted

@@ -28,7 +28,7 @@ USER = 65534
 PYTHON = "/usr/bin/python3"
 ERROR = "[error: memory does not answer]"
 # Seconds of CPU time of the other programs after the hang, and what part of their samples must have names at least.
-CPU_SECONDS = 1
+CPU_SECONDS = 0.5
 NAMED_PART = 0.5
 STOP_SECONDS = 5
 
@@ -171,7 +171,7 @@ def check_held(tap, directory):
         server.process.kill()
         tap.ok(wait_for(lambda: "process %d: its memory answers again" % holding.pid in agent.log_text()),
                "that it is free again is noticed", agent.log_text())
-        wait_cpu([holding.pid], 2 * CPU_SECONDS)
+        wait_cpu([holding.pid], 4 * CPU_SECONDS)
         tap.ok(not stuck_threads(agent.pid), "no thread of the agent is left behind", stuck_threads(agent.pid))
         result = agent.stop(signal.SIGTERM)
         stacks = result.stacks

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# alone: it measures the memory of an agent, which grows with the files of all that runs
+# apart: the memory of the agent grows with the files of all that runs
 # time limit: 900 s
 """Memory comes back: thousands of processes of hundreds of different programs come and go under a
 running agent, and afterwards it has the memory, the map bytes and the descriptors that it had

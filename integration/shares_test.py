@@ -16,9 +16,10 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import build_targets
 from build_targets import TARGETS
 from harness import Agent, Program, Tap, cpu_seconds, need_root
+from sampled import stopped
 
-SECONDS = 10
-RATE = 199
+SECONDS = 5
+RATE = 399
 NICE = {"calls": 0, "alloca": 5, "recursion": 10, "syscalls": 3, "page_faults": 3, "threads": 2}
 
 # Busy for a fifth of the time.
@@ -43,17 +44,18 @@ def main():
     programs["python"] = Program(sys.executable, "-c", SLEEPER)
     try:
         # By pid: other programs of these names may be running.
-        pids = ",".join(str(program.pid) for program in programs.values())
-        with Agent("-pid", pids, "-samples-per-second", RATE, "-duration",
-                   "%ds" % SECONDS) as agent:
-            agent.wait_started()
-            before = {name: cpu_seconds(program.pid) for name, program in programs.items()}
+        pids = [program.pid for program in programs.values()]
+        with Agent("-pid", ",".join(map(str, pids)), "-samples-per-second", RATE) as agent:
+            with stopped(pids):
+                agent.wait_started()
+                before = {name: cpu_seconds(program.pid) for name, program in programs.items()}
             time.sleep(SECONDS)
-            after = {name: cpu_seconds(program.pid) for name, program in programs.items()}
-            comms = {name: open("/proc/%d/comm" % program.pid).read().strip()
-                     for name, program in programs.items()}
-            result = agent.wait()
-            stacks = result.stacks
+            with stopped(pids):
+                after = {name: cpu_seconds(program.pid) for name, program in programs.items()}
+                comms = {name: open("/proc/%d/comm" % program.pid).read().strip()
+                         for name, program in programs.items()}
+                result = agent.stop()
+                stacks = result.stacks
     finally:
         for program in programs.values():
             program.__exit__()

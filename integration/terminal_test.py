@@ -13,7 +13,7 @@ import time
 
 import build_targets
 from build_targets import TARGETS
-from harness import AGENT, HANG_SECONDS, Program, Tap, children_of, need_root, parse_folded
+from harness import AGENT, HANG_SECONDS, IS_LONG, Program, Tap, children_of, need_root, parse_folded
 from sampled import paced, run_for, stopped
 from tmux import Tmux, has_tmux
 
@@ -138,8 +138,8 @@ def check_sums(tap, program):
 
 def check_default(tap):
     """On a terminal a run that ends by itself is reported, and elsewhere it is not."""
-    with Program(TARGETS[TARGET].path) as program:
-        with Tmux(command("-pid", program.pid, "-duration", "2s"), 80, 24) as terminal:
+    with Program(TARGETS[TARGET].path) as program, paced([program.pid]):
+        with Tmux(command("-pid", program.pid, "-F", 997, "-duration", "2s"), 80, 24) as terminal:
             progress = terminal.wait_text(r"\d of 2 s, \d+ samples; Ctrl-C stops")
             status = terminal.wait_status()
             text = terminal.screen(with_history=True)
@@ -147,8 +147,8 @@ def check_default(tap):
                "a run on a terminal is reported", text)
         tap.ok(progress and "Ctrl-C stops" not in text.split("the selected processes")[1],
                "its progress is shown meanwhile, and removed", text)
-        plain = subprocess.run([AGENT, "-pid", str(program.pid), "-duration", "1s", "-report"], stdout=subprocess.PIPE,
-                               stderr=subprocess.PIPE, text=True, check=False)
+        plain = subprocess.run([AGENT, "-pid", str(program.pid), "-F", "997", "-duration", "1s", "-report"],
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False)
         tap.ok(plain.returncode == 0 and "\x1b" not in plain.stdout and "heaviest calls" in plain.stdout
                and not too_wide(plain.stdout, 100), "elsewhere a report has 100 columns and no colours", plain)
 
@@ -233,7 +233,7 @@ def check_resize(tap, program):
 
 
 def check_crash(tap, program):
-    for number in signal.SIGKILL, signal.SIGSEGV:
+    for number in (signal.SIGKILL, signal.SIGSEGV)[:1 + IS_LONG]:
         with Tmux(command("-top", "-pid", program.pid), 80, 24) as terminal:
             started = terminal.wait_text(TARGET)
             os.kill(agent_of(terminal), number)
@@ -273,7 +273,7 @@ def main():
     check_default(tap)
     with Program(TARGETS[TARGET].path) as program:
         with paced([program.pid]):
-            for columns, lines in SIZES:
+            for columns, lines in SIZES[:1 + IS_LONG]:
                 check_keys(tap, columns, lines, program)
         check_sums(tap, program)
         with paced([program.pid]):

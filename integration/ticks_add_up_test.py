@@ -28,7 +28,7 @@ BUSY_TARGET = "recursion"
 # Of each CPU, before a run is ended.
 TICKS = 300
 # With the ring's 4 MiB no room is left for so many samples.
-RING_TICKS = 1500
+RING_TICKS = 800
 SUMMARY = re.compile(
     r"^info: (?P<busy>no|\d+) samples? \((?P<busy_percent>\d+) % busy\), "
     r"(?:none lost|(?P<lost>\d+) lost \([\d.]+ %: (?:ring full (?P<ring_full>\d+))?(?:, )?"

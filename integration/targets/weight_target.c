@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { PAGE = 4096, BATCHES = 200, BATCH_US = 5000, SLICE_US = 1000, PAUSE_US = 700000 };
+enum { PAGE = 4096, BATCHES = 200, BATCH_US = 2500, SLICE_US = 1000, PAUSE_US = 700000 };
 
 static uint64_t cpu_us(void)
 {
