@@ -8,6 +8,7 @@ columns, in pprof and in OTLP.
 usage: javascript_lines_test.py [NODE|MODE...]
 """
 import collections
+import contextlib
 import json
 import os
 import re
@@ -21,7 +22,7 @@ from attached_samples import sample_attached
 from harness import HANG_SECONDS, IS_LONG, Program, Tap, need_root
 from javascript_stack_test import WITHOUT_MAGLEV_POSITIONS
 from javascript_test import MODES, options_of
-from line_shares import CPU_SECONDS, RATE, SAMPLES, SECONDS_MAX, SHARE_POINTS, costs
+from line_shares import SAMPLES, SECONDS_MAX, SHARE_POINTS, costs
 from otlp_resolved import resolved_lines
 from pprof_reader import Profile
 from runtimes import newest_or_all
@@ -29,21 +30,19 @@ from runtimes import newest_or_all
 TARGET = os.path.join(nodes.TARGETS, "lines", "loops.js")
 SHORT_MODES = ["plain", "interpreted"]
 APPROXIMATE_PERCENT = 1
+# Of each program, so that it has 6,000 samples.
+RATE, CPU_SECONDS = 4999, 1.2
 
 COLUMNS_TARGET = os.path.join(nodes.TARGETS, "lines", "columns.js")
-COLUMNS_CPU_SECONDS = 2
 COLUMNS_SAMPLES = 1000
 # A location of OTLP as resolved_lines() has it: function, file, first line of the function, line and column.
 _LOCATION = re.compile(r"'([^']*)' '' '([^']*)' (\d+):(\d+):(\d+)")
 
 
-def test_lines(tap, node, mode):
-    """The shares of one version in one mode."""
-    name = "%s, %s: lines have their shares" % (node, mode)
-    with Program(*node.command(*options_of(mode, node.version[0]), TARGET)) as program:
-        result = sample_attached([program], SECONDS_MAX, "-with-lines", rate=RATE, cpu_seconds=CPU_SECONDS)
+def check_lines(tap, name, stacks):
+    """The shares of lines."""
     found, approximate = collections.Counter(), 0
-    for stack, count in result.stacks.items():
+    for stack, count in stacks.items():
         frame = next((frame for frame in reversed(stack.user_frames) if TARGET in frame), "")
         match = re.search(r"^loops \(%s:(\d+)\)" % re.escape(TARGET), frame)
         if match:
@@ -52,8 +51,8 @@ def test_lines(tap, node, mode):
     total = found.total()
     wrong = ["line %d: %.1f %%, not %.1f %%" % (line, 100 * found[line] / max(total, 1), cost)
              for line, cost in costs(TARGET, r"i < (?:(\d+) \* )?n;").items() if abs(100 * found[line] / max(total, 1) - cost) > SHARE_POINTS]
-    tap.ok(total >= SAMPLES and not wrong and 100 * approximate <= APPROXIMATE_PERCENT * total, name,
-           "%d samples, %d approximate" % (total, approximate), *wrong)
+    tap.ok(total >= SAMPLES and not wrong and 100 * approximate <= APPROXIMATE_PERCENT * total,
+           name + ": lines have their shares", "%d samples, %d approximate" % (total, approximate), *wrong)
 
 
 def reference_of(node, options):
@@ -108,23 +107,34 @@ def otlp_chains(path):
     return chains
 
 
-def test_columns(tap, node, mode):
-    """The callers' positions in one version and mode are all those, and only those, that V8 has."""
-    options = options_of(mode, node.version[0])
-    reference = reference_of(node, options)
-    with tempfile.TemporaryDirectory(prefix="allframes-columns-") as directory:
+def check_columns(tap, name, chains, reference):
+    """The callers' positions are all those, and only those, that V8 has."""
+    chains.pop(None, None)
+    wrong = {chain: count for chain, count in chains.items() if chain not in reference}
+    missing = reference - set(chains)
+    tap.ok(chains.total() >= COLUMNS_SAMPLES and not wrong and not missing, name,
+           "%d samples, %d wrong" % (chains.total(), sum(wrong.values())), *list(wrong)[:3], "missing:", *list(missing)[:3])
+
+
+def test(tap, node, mode):
+    """Both programs in one version and mode."""
+    name, options = "%s, %s" % (node, mode), options_of(mode, node.version[0])
+    # Maglev does not know there that leaf() is inlined.
+    has_columns = node.version != WITHOUT_MAGLEV_POSITIONS or mode not in ("plain", "maglev")
+    with tempfile.TemporaryDirectory(prefix="allframes-columns-") as directory, contextlib.ExitStack() as running:
         pprof, otlp = os.path.join(directory, "columns.pb.gz"), os.path.join(directory, "columns.otlp")
-        with Program(*node.command(*options, COLUMNS_TARGET)) as program:
-            sample_attached([program], SECONDS_MAX, "-output", pprof, "-output", otlp, cpu_seconds=COLUMNS_CPU_SECONDS)
-        check_start_lines(tap, "%s, %s" % (node, mode), pprof)
-        for name, chains in ("pprof", pprof_chains(pprof)), ("OTLP", otlp_chains(otlp)):
-            chains.pop(None, None)
-            wrong = {chain: count for chain, count in chains.items() if chain not in reference}
-            missing = reference - set(chains)
-            tap.ok(chains.total() >= COLUMNS_SAMPLES and not wrong and not missing,
-                   "%s, %s: calls have V8's columns in %s" % (node, mode, name),
-                   "%d samples, %d wrong" % (chains.total(), sum(wrong.values())), *list(wrong)[:3], "missing:",
-                   *list(missing)[:3])
+        programs = [running.enter_context(Program(*node.command(*options, path), ready=False))
+                    for path in [TARGET] + [COLUMNS_TARGET] * has_columns]
+        if not all(program.wait_ready() for program in programs):
+            raise RuntimeError(name + ": a program did not get ready")
+        result = sample_attached(programs, SECONDS_MAX, "-with-lines", "-output", pprof, "-output", otlp, rate=RATE,
+                                 stays_stopped=True, cpu_seconds=CPU_SECONDS)
+        check_lines(tap, name, result.stacks)
+        if has_columns:
+            reference = reference_of(node, options)
+            check_start_lines(tap, name, pprof)
+            check_columns(tap, name + ": calls have V8's columns in pprof", pprof_chains(pprof), reference)
+            check_columns(tap, name + ": calls have V8's columns in OTLP", otlp_chains(otlp), reference)
 
 
 def main():
@@ -134,10 +144,7 @@ def main():
     for node in chosen.runtimes or newest_or_all(chosen.every.values(), IS_LONG):
         for mode in modes:
             if node.version[0] >= MODES[mode][1]:
-                test_lines(tap, node, mode)
-                # Maglev does not know there that leaf() is inlined.
-                if node.version != WITHOUT_MAGLEV_POSITIONS or mode not in ("plain", "maglev"):
-                    test_columns(tap, node, mode)
+                test(tap, node, mode)
     tap.finish()
 
 
