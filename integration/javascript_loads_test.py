@@ -114,13 +114,15 @@ def test_load(tap, run, node, load):
     """One load, and V8's profile of it."""
     name = "%s in %s" % (load, node)
     with tempfile.TemporaryDirectory() as directory:
+        end = os.path.join(directory, "end")
         with Program(*node.command("--cpu-prof", "--cpu-prof-dir", directory, "--cpu-prof-interval", "2000",
-                                   os.path.join(LOADS, load + ".js"), WARM_SECONDS + SECONDS + 10),
+                                   os.path.join(LOADS, load + ".js"), end),
                      seconds=READY_SECONDS, preexec_fn=stay_on_cpu, env={**os.environ, "NODE_PATH": str(nodes.PACKAGES)}) as program:
             time.sleep(WARM_SECONDS)
             first = time.monotonic()
             result = sample_attached([program], SECONDS, "-with-lines")
             last = time.monotonic()
+            open(end, "x", encoding="ascii").close()
             program.process.wait(READY_SECONDS)
         profiles = glob.glob(directory + "/*.cpuprofile")
         theirs = self_time_of_v8(profiles[0], first, last) if len(profiles) == 1 else collections.Counter()
