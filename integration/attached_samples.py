@@ -43,8 +43,8 @@ def _files_of(pid):
 
 
 def _wait_published(agent, pids, is_known):
-    """Waits until the kernel side has the runtimes of @pids, or if not @is_known the unwind rows of the files
-    that they have mapped. What it does not know in time shows.
+    """Waits until the kernel side has the runtimes of @pids with the unwind rows of their files, or if not @is_known
+    the unwind rows of the files that they have mapped. What it does not know in time shows.
     """
     wanted = set()
     for pid in pids:
@@ -52,8 +52,9 @@ def _wait_published(agent, pids, is_known):
             path + ": unwind rows published" for path in _files_of(pid)}
     end = time.monotonic() + AGENT_MAX_SECONDS
     while time.monotonic() < end:
-        if agent.has_languages() and wanted <= {
-                line.removeprefix("debug: ") for line in agent.log_text().splitlines()}:
+        lines = {line.removeprefix("debug: ") for line in agent.log_text().splitlines()}
+        runtimes = re.findall(r"^process \d+: attached to (.*) in \d+ us$", "\n".join(lines), re.M) if is_known else []
+        if agent.has_languages() and wanted | {path + ": unwind rows published" for path in runtimes} <= lines:
             return
         time.sleep(0.05)
 

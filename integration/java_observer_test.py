@@ -13,18 +13,23 @@ stacks are whole, and both of their parts are told of.
 usage: java_observer_test.py [JDK|MODE|TARGET...]
 """
 import collections
+import contextlib
 import os
+import signal
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import bad_events
 import javas
-from attached_samples import sample_attached
+from attached_samples import sample_attached, stacks_by_comm
 from harness import IS_LONG, Program, Tap, need_root
 from java_chains import LANGUAGES, JavaFrame, split, text_of
+from judge import groups_of
 from java_targets_test import SHOWING_ALL, read_frame, without_number
 
-SECONDS = 6 if IS_LONG else 3
+SECONDS = 6 if IS_LONG else 30
+# In the short tier a target is stopped when it has used so much.
+CPU_SECONDS = None if IS_LONG else 1
 READY_SECONDS = 120
 ROUNDS_MAX = 5
 SAMPLES = 100
@@ -35,7 +40,7 @@ MODES = ["int", "exact", "c1", "comp"]
 # Whose methods call Target.spin() in the same ways again and again.
 TARGETS = ["Calls", "Exceptions", "Hidden", "Jni", "Kotlin", "Monitors", "Names", "Recursion",
            "Reflection", "Scala", "Streams"]
-SHORT_TARGETS = ["Calls", "Reflection", "Scala", "Streams"]
+SHORT_TARGETS, SHORT_INTERPRETED, SHORT_OTHERS = ["Calls", "Reflection", "Scala", "Streams"], ["Exceptions"], ["Recursion"]
 LEAF = "Target.spin"
 # Samples that the next instruction's record describes.
 MISPLACED = "misplaced"
@@ -120,32 +125,51 @@ class Comparison:
             notes.append("told: " + text_of([JavaFrame(*frame) for frame in nearest])[-1500:])
         tap.ok(self.total >= SAMPLES and not self._wrong
                and len(self._seen) >= min(SEEN_MIN, len(self._told)),
-               "stacks of %s are as the JVM says" % name, *notes, text)
+               name, *notes, text)
         tap.note("%s: %s" % (name, text))
 
 
-def test(tap, run, java, mode, target):
-    """One target."""
-    name = "%s in %s, %s" % (target.name, java, mode)
-    path = os.path.join(javas.OUTPUT, "told-%s-%s-%s" % (java, mode, target.name))
-    try:
-        command = java.target(target, mode, *SHOWING_ALL, "-Dallframes.tell=" + path)
-    except javas.Lacking as lack:
-        tap.skip("stacks of %s are as the JVM says" % name, lack)
-        return
-    comparison = Comparison(is_described=mode == "exact")
+def name_of(java, mode, target):
+    return "stacks of %s in %s, %s, are as the JVM says" % (target.name, java, mode)
+
+
+class Case:
+    """One target, which is started anew for each round. Raises javas.Lacking where it cannot run."""
+
+    def __init__(self, java, mode, target):
+        self.name = name_of(java, mode, target)
+        self.comm = target.comm
+        self.forks = False
+        self.comparison = Comparison(is_described=mode == "exact")
+        self._path = os.path.join(javas.OUTPUT, "told-%s-%s-%s" % (java, mode, target.name))
+        self._command = java.target(target, mode, *SHOWING_ALL, "-Dallframes.tell=" + self._path)
+
+    def start(self):
+        """The Program, stopped when it has told its stacks, so that the next one gets ready as well."""
+        program = Program(*self._command, seconds=READY_SECONDS)
+        os.kill(program.pid, signal.SIGSTOP)
+        self.comparison.tell(read_told(self._path))
+        os.unlink(self._path)
+        return program
+
+
+def test(tap, run, cases):
+    """Targets of different names, side by side."""
     for _ in range(ROUNDS_MAX):
         # Each time anew: in some runs, with all instructions described, C2 keeps no lines of LEAF's loop.
-        with Program(*command, seconds=READY_SECONDS) as program:
-            comparison.tell(read_told(path))
-            os.unlink(path)
-            for stack, count in sample_attached([program], SECONDS, "-with-lines").stacks.items():
-                comparison.add(stack, count)
-        if comparison.total >= SAMPLES:
+        lacking = [case for case in cases if case.comparison.total < SAMPLES]
+        if not lacking:
             break
-    comparison.judge(tap, name)
-    if comparison.is_described:
-        run.add(MISPLACED, comparison.misplaced, comparison.total, MISPLACED_FAULT)
+        with contextlib.ExitStack() as running:
+            programs = [running.enter_context(case.start()) for case in lacking]
+            by_comm = stacks_by_comm(sample_attached(programs, SECONDS, "-with-lines", cpu_seconds=CPU_SECONDS).stacks)
+        for case in lacking:
+            for stack, count in by_comm[case.comm].items():
+                case.comparison.add(stack, count)
+    for case in cases:
+        case.comparison.judge(tap, case.name)
+        if case.comparison.is_described:
+            run.add(MISPLACED, case.comparison.misplaced, case.comparison.total, MISPLACED_FAULT)
 
 
 def plan(arguments):
@@ -156,8 +180,8 @@ def plan(arguments):
     if IS_LONG:
         return [(java, mode, TARGETS) for java in every.values() for mode in MODES]
     *others, newest = every.values()
-    return [(newest, "int", SHORT_TARGETS[:1]), (newest, "exact", SHORT_TARGETS)] + [
-        (java, "exact", SHORT_TARGETS[:1]) for java in others]
+    return [(newest, "exact", SHORT_TARGETS), (newest, "int", SHORT_INTERPRETED)] + [
+        (java, "exact", SHORT_OTHERS) for java in others]
 
 
 def main():
@@ -169,10 +193,14 @@ def main():
     todo = plan(sys.argv[1:])
     run = bad_events.Run("java_observer_test")
     targets = {target.name: target for target in javas.build()}
-    for java, mode, names in todo:
-        for name in names:
-            if name in targets:
-                test(tap, run, java, mode, targets[name])
+    cases = []
+    for java, mode, name in [(java, mode, name) for java, mode, names in todo for name in names if name in targets]:
+        try:
+            cases.append(Case(java, mode, targets[name]))
+        except javas.Lacking as lack:
+            tap.skip(name_of(java, mode, targets[name]), lack)
+    for group in groups_of(cases):
+        test(tap, run, group)
     run.finish(tap, is_whole=not sys.argv[1:])
     tap.finish()
 

@@ -66,7 +66,6 @@ MODES = {
 }
 # First versions of modes for which the JVM's options do not say it.
 MODES_FROM = {"client": 9, "cds-dynamic": 13}
-SHORT_MODES = ["plain", "int", "exact"]
 # In other modes than these, what interests is the JVM, and a few targets do.
 LANGUAGE_MODES = ["plain", "int", "c1", "c2", "comp", "exact"]
 SHORT_TARGETS = ["Calls", "Exceptions", "Garbage", "Inlined", "Reflection"]

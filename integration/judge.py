@@ -14,13 +14,15 @@ import signal
 import time
 
 import bad_events
-from attached_samples import sample_attached, shorten, stacks_by_comm
+from attached_samples import ATTACHED_RATE, sample_attached, shorten, stacks_by_comm
 from harness import HANG_SECONDS, IS_LONG, Program, share
 
 SAMPLES_PER_TARGET = 200
 # CPU time of a target in one round: enough for the samples that are wanted of it, and of all where there are few.
-CPU_SECONDS = None if IS_LONG else 0.5
-CPU_SECONDS_OF_MANY = None if IS_LONG else 0.3
+CPU_SECONDS = None if IS_LONG else 0.3
+CPU_SECONDS_OF_MANY = None if IS_LONG else 0.2
+# Samples a second of CPU time.
+RATE = 1997
 AT_ONCE = 6
 # On a machine that is busy with other things the targets get little of it.
 ROUNDS_MAX = 8
@@ -211,10 +213,16 @@ class Case:
 
 
 def groups_of(cases, at_once=AT_ONCE):
-    """@cases in groups that run side by side: those that make processes alone."""
-    plain = [case for case in cases if not case.forks]
-    groups = [plain[first:first + at_once] for first in range(0, len(plain), at_once)]
-    return groups + [[case] for case in cases if case.forks]
+    """@cases in groups that run side by side, of programs with different names: those that make processes alone."""
+    groups = []
+    for case in cases:
+        fitting = [group for group in groups if not case.forks and not group[0].forks and len(group) < at_once
+                   and case.comm not in {other.comm for other in group}]
+        if fitting:
+            fitting[0].append(case)
+        else:
+            groups.append([case])
+    return groups
 
 
 class Judge:
@@ -253,14 +261,15 @@ class Judge:
     def _sample(self, group):
         """Samples the programs of @group until all verdicts are settled."""
         lacking = group
+        # A target that forks spends its time in processes that are gone.
+        cpu_seconds = None if group[0].forks else self._cpu_seconds
         for _ in range(ROUNDS_MAX):
             result = sample_attached(
                 [case.program for case in lacking], self._fork_seconds if lacking[0].forks else self._seconds,
                 *self._options,
                 selection=["-comm", lacking[0].comm] if lacking[0].forks else None,
-                is_known=self._is_known, stays_stopped=True,
-                # A target that forks spends its time in processes that are gone.
-                cpu_seconds=None if lacking[0].forks else self._cpu_seconds)
+                rate=RATE if cpu_seconds else ATTACHED_RATE, is_known=self._is_known, stays_stopped=True,
+                cpu_seconds=cpu_seconds)
             for line in result.log.splitlines():
                 if line.startswith("warn: "):
                     self._tap.note(line)

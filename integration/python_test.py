@@ -24,6 +24,9 @@ from python_targets_test import lack_of
 SECONDS = 12 if IS_LONG else 6
 # All targets that make no processes run side by side.
 AT_ONCE = 40
+# In the short tier the newest Pythons have a slice of all targets, the others those that depend most on how frames hang together.
+NEWEST = 2
+OLD_TARGETS = ["alternating", "calls", "coroutines", "names", "threads"]
 # A debug build that starts among twenty others.
 READY_SECONDS = 120
 # Of two functions that take the same time.
@@ -241,12 +244,12 @@ def main():
     tap = Tap()
     need_root(tap, "stacks of Python")
     chosen = pythons.chosen(sys.argv[1:], IS_LONG)
-    names = chosen.names
-    if not IS_LONG and not sys.argv[1:]:
-        names = pythons.SHORT_TARGETS
+    is_slice = not IS_LONG and not sys.argv[1:]
+    newest = list(chosen.every)[-NEWEST:]
     the_judge = judge.Judge(tap, "python_test", SECONDS, "-with-lines", at_once=AT_ONCE, cpu_seconds=judge.CPU_SECONDS_OF_MANY)
     for python in chosen.runtimes or chosen.every.values():
-        the_judge.run(cases_in(tap, python, names))
+        names = pythons.SHORT_TARGETS if python.name in newest else OLD_TARGETS
+        the_judge.run(cases_in(tap, python, names if is_slice else chosen.names))
     the_judge.finish(is_whole=not sys.argv[1:])
     tap.finish()
 

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Functions that call each other in many ways, over and over. A function names, on the line where it calls another
 // one, that function: the test reads it there. So callbacks stand on the line of the call that they are passed to.
+// The argument is the name of the process.
 //
 // depth: descend=200
 'use strict';
 const fs = require('fs');
 
-process.title = 'chains';
+process.title = process.argv[2] || 'chains';
 
 function spin(count) {
   let sum = 0;
