@@ -1,6 +1,5 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-# alone: it loads the machine
 # time limit: 7200 s
 """Real loads in Python: the stacks are complete, judged from their frames, and so are the
 Python frames in them: each frame of the interpreter's loop has its own.
