@@ -389,6 +389,8 @@ void accounting_finish(struct accounting *accounting)
 	if (!accounting)
 		return;
 	read_costs(accounting);
+	log_debug("-accounting: %llu switches between processes did not reach the programs",
+		  (unsigned long long)cost_reader_missed_switches(accounting->reader));
 	cost_reader_destroy(accounting->reader);
 	accounting->reader = NULL;
 }

@@ -551,6 +551,7 @@ static int start_sampling(struct agent *agent)
 	agent->deadline_ns = options->duration_ns ? agent->start_ns + options->duration_ns :
 						    UINT64_MAX;
 	probabilistic_tick(&agent->probabilistic, agent->start_ns);
+	log_debug("sampling begins");
 	return switch_sampling(agent);
 }
 

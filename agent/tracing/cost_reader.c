@@ -422,6 +422,15 @@ uint32_t cost_reader_sources(const struct cost_reader *reader)
 	return reader->sources;
 }
 
+uint64_t cost_reader_missed_switches(const struct cost_reader *reader)
+{
+	uint64_t count = 0;
+
+	for (uint32_t cpu = 0; cpu < reader->cpu_count; cpu++)
+		count += __atomic_load_n(&reader->cpus[cpu].missed_switches, __ATOMIC_RELAXED);
+	return count;
+}
+
 bool cost_reader_is_filling(const struct cost_reader *reader)
 {
 	for (uint32_t cpu = 0; cpu < reader->cpu_count; cpu++)

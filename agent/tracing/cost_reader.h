@@ -54,6 +54,12 @@ void cost_reader_destroy(struct cost_reader *reader);
 /** The costs that this machine counts, as bits of enum cost_source. */
 uint32_t cost_reader_sources(const struct cost_reader *reader);
 
+/**
+ * How often a switch between processes did not reach the programs: then up to one switch, and the time of a task that was soon to
+ * sleep, counts for the task that came.
+ */
+uint64_t cost_reader_missed_switches(const struct cost_reader *reader);
+
 /** Whether a table is so full that it should be read soon. Takes no system call. */
 bool cost_reader_is_filling(const struct cost_reader *reader);
 

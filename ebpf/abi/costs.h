@@ -143,7 +143,9 @@ struct cost_cpu {
 	struct cost_event_value events[COST_COUNTER_COUNT];
 	/** The part of `counted_ns` in which the kernel did count, for all rows of the finished table; COST_WHOLE: all. */
 	__u16 counted_parts[COST_COUNTER_COUNT];
-	__u16 padding[3];
+	__u16 padding;
+	/** Switches that the tracepoint did not show: the task that went was not the one that had come. */
+	__u32 missed_switches;
 };
 
 _Static_assert(sizeof(struct cost_cpu) == 192, "struct cost_cpu fills whole cache lines");
