@@ -293,6 +293,15 @@ class Agent:
             time.sleep(0.02)
         return False
 
+    def wait_logged(self, text, count=1):
+        """Waits until @text is @count times in the log; False if it does not come."""
+        end = time.monotonic() + HANG_SECONDS
+        while self.log_text().count(text) < count:
+            if time.monotonic() > end or self.process.poll() is not None:
+                return False
+            time.sleep(0.005)
+        return True
+
     def wait_attached(self, pids, seconds=HANG_SECONDS):
         """Waits until the runtimes of @pids are attached to and their languages loaded, or that time is over; needs
         -log-level debug. Returns the CPU time that it took in microseconds, by pid.

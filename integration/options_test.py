@@ -23,7 +23,7 @@ from build_targets import TARGETS
 from harness import (AGENT, IS_LONG, START_LINE, STOP_SECONDS, Agent, Program, Tap, bpf_objects, bpf_objects_of,
                      bpf_objects_without_owner, cpu_seconds, list_bpf, need_root, online_cpus,
                      parse_folded, run_agent)
-from sampled import paced, run_for, stopped, wait_cpu
+from sampled import paced, run_at_most, run_for, stopped, wait_cpu
 
 WRONG_USAGE = [
     ["-no-such-option"],
@@ -327,40 +327,54 @@ def remove_group(path):
         time.sleep(0.05)
 
 
-def make_slow_cgroup():
-    """A group whose tasks get a tenth of a CPU; None where that cannot be."""
-    limits = {"/sys/fs/cgroup/cpu": ("cpu.cfs_quota_us", "10000"), "/sys/fs/cgroup": ("cpu.max", "10000 100000")}
-    for root, (name, limit) in limits.items():
-        path = os.path.join(root, "allframes-slow-%d" % os.getpid())
-        try:
-            os.mkdir(path)
-        except OSError:
-            continue
-        try:
-            with open(os.path.join(path, name), "w", encoding="ascii") as file:
-                file.write(limit)
-            return path
-        except OSError:
-            os.rmdir(path)
-    return None
+class SlowGroup:
+    """A cgroup whose tasks get a tenth of a CPU; its path is None where that cannot be."""
+
+    def __init__(self):
+        self.path = None
+        for root, name, slow, free in (("/sys/fs/cgroup/cpu", "cpu.cfs_quota_us", "10000", "-1"),
+                                       ("/sys/fs/cgroup", "cpu.max", "10000 100000", "max 100000")):
+            path = os.path.join(root, "allframes-slow-%d" % os.getpid())
+            try:
+                os.mkdir(path)
+            except OSError:
+                continue
+            self._limit, self._free = os.path.join(path, name), free
+            try:
+                self._set(slow)
+                self.path = path
+                return
+            except OSError:
+                os.rmdir(path)
+
+    def _set(self, limit):
+        with open(self._limit, "w", encoding="ascii") as file:
+            file.write(limit)
+
+    def free(self):
+        """Its tasks get all the CPU time that there is."""
+        self._set(self._free)
 
 
 def check_duration(tap):
-    """An agent that gets hardly any CPU has its tables late, but samples for the duration and no longer."""
+    """An agent that gets hardly any CPU has its tables late, but samples for the duration and no longer. It gets the CPU back when
+    the duration is over, since it stops late without it.
+    """
     name, seconds, rate = "the duration begins with the sampling", 2, 199
-    group = make_slow_cgroup()
-    if not group:
+    group = SlowGroup()
+    if not group.path:
         tap.skip(name, "no cgroup can have a limit of CPU time")
         return
     try:
-        prefix = ["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', group]
+        prefix = ["sh", "-c", 'echo $$ >"$0/cgroup.procs" && exec "$@"', group.path]
         with Program(TARGETS["calls"].path) as program, stopped([program.pid]), \
-                Agent("-samples-per-second", rate, "-duration", "%ds" % seconds, prefix=prefix) as agent:
-            agent.wait_started()
-            run_for([program.pid], seconds)
+                Agent("-samples-per-second", rate, "-duration", "%ds" % seconds, "-log-level", "debug", prefix=prefix) as agent:
+            agent.wait_logged("sampling begins")
+            run_at_most([program.pid], seconds, seconds)
+            group.free()
             result = agent.wait()
     finally:
-        remove_group(group)
+        remove_group(group.path)
     summary = re.search(r"^info: (\d+) samples \((\d+) % busy\), (\d+|none) lost", result.log, re.M)
     samples, busy, lost = (int(text) if text.isdigit() else 0 for text in summary.groups()) if summary else (0, 100, 0)
     found = (samples + lost) * 100 / busy / rate / len(online_cpus())

@@ -8,10 +8,9 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from harness import HANG_SECONDS, Agent, Program, Tap, need_root
+from harness import Agent, Program, Tap, need_root
 
 RATE = 197
 SMALL_COUNT = 5
@@ -81,16 +80,6 @@ def write_functions(directory):
         file.write(data * FUNCTIONS)
 
 
-def wait_for(agent, text, count=1):
-    """Waits until @text is @count times in the log; False if it does not come."""
-    end = time.monotonic() + HANG_SECONDS
-    while agent.log_text().count(text) < count:
-        if time.monotonic() > end or agent.process.poll() is not None:
-            return False
-        time.sleep(0.005)
-    return True
-
-
 def check(tap, directory):
     write_functions(directory)
     large = build(directory, "large", (".c", BUSY), (".s", LARGE))
@@ -103,11 +92,11 @@ def check(tap, directory):
         agent.wait_started()
         try:
             programs.append(Program(large))
-            begun = wait_for(agent, large + ": making unwind rows", 2)
+            begun = agent.wait_logged(large + ": making unwind rows", 2)
             programs += [Program(small) for small in smalls]
-            ended = begun and wait_for(agent, large + ": unwind rows published", 2)
+            ended = begun and agent.wait_logged(large + ": unwind rows published", 2)
             for small in smalls:
-                wait_for(agent, small + ": unwind rows published")
+                agent.wait_logged(small + ": unwind rows published")
         finally:
             for program in programs:
                 program.__exit__()
