@@ -47,14 +47,7 @@ def build(name):
 
 def sample(pids, seconds=CPU_SECONDS):
     """The stacks of programs that are paced: what the agent has to read of them takes time, not samples."""
-    with paced(pids), Agent("-samples-per-second", RATE, "-pid", ",".join(map(str, pids))) as agent:
-        if not agent.wait_started():
-            raise RuntimeError(agent.log_text())
-        wait_cpu(pids, seconds)
-        result = agent.stop(seconds=WAIT_SECONDS)
-        if result.status != 0:
-            raise RuntimeError(result.log)
-        return result.stacks
+    return sample_run(pids, RATE, seconds, is_paced=True).stacks
 
 
 def leaves(stacks):

@@ -17,8 +17,8 @@ ATTACHED_RATE = 997
 # On a busy machine, until the agent has started, attached, and ended.
 AGENT_MAX_SECONDS = 120
 
-# The file of targets/jit.c, which has no segments.
-MODULE = "/tmp/allframes-module-"
+# Where e_phnum is, of 2 bytes.
+_PROGRAM_HEADER_COUNT = 56
 
 
 def shorten(frames):
@@ -35,11 +35,21 @@ def stacks_by_comm(stacks):
     return found
 
 
+def _has_segments(path):
+    """Whether the file at @path, an ELF file of 64 bits, has program headers; so it has if it was deleted."""
+    try:
+        with open(path, "rb") as file:
+            header = file.read(_PROGRAM_HEADER_COUNT + 2)
+    except FileNotFoundError:
+        return True
+    return any(header[_PROGRAM_HEADER_COUNT:])
+
+
 def _files_of(pid):
     """The paths of the files with unwind rows whose code a process has mapped."""
     with open("/proc/%d/maps" % pid, encoding="utf-8", errors="surrogateescape") as file:
         paths = re.findall(r"^\S+ ..x. \S+ \S+ \d+ +(/.*)$", file.read(), re.M)
-    return {path for path in paths if not path.startswith(MODULE)}
+    return {path for path in paths if _has_segments(path)}
 
 
 def _wait_published(agent, pids, is_known):

@@ -167,7 +167,7 @@ def check_neither(tap):
     tap.ok(all(re.search(r"^  ok    energy of %s, shared out by" % kind, with_zones.output, re.M) for kind in ("package", "core", "dram"))
            and "none  energy" not in with_zones.output, "-doctor lists the kinds that are measured", with_zones.output)
     # The unit tests of the parser have more.
-    for text in ("", "idle 50\nfull 20\n", "idle x\nfull 20\n")[1 - IS_LONG:2 + IS_LONG]:
+    for text in ("idle 50\nfull 20\n", *(("", "idle x\nfull 20\n") if IS_LONG else ())):
         with tempfile.NamedTemporaryFile("w", suffix=".watts") as file:
             file.write(text)
             file.flush()

@@ -4,10 +4,8 @@
 """Functions of Perl and Java have their first lines in pprof and OTLP: the lines of their first statements, as the source and
 javap have them. Prints TAP.
 """
-import glob
 import os
 import re
-import subprocess
 import sys
 import tempfile
 
@@ -67,14 +65,8 @@ def perl_first_lines():
 def java_first_lines():
     """The lines of the first bytecodes of the target's methods, those of one name together."""
     wanted = {}
-    javap = javas.compiler(8).path("javap")
-    paths = glob.glob(os.path.join(javas.CLASSES, JAVA_TARGET + "*.class"))
-    text = subprocess.run([javap, "-l", "-p", *paths], check=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True).stdout
-    for path, part in zip(paths, text.split("Compiled from ")[1:], strict=True):
-        one = os.path.basename(path)[:-len(".class")]
-        for method, line in _METHOD.findall(part):
-            method = {one: "<init>", "static {}": "<clinit>"}.get(method, method)
-            wanted.setdefault("%s.%s" % (one, method), set()).add(int(line))
+    for method, line in javas.disassembled(JAVA_TARGET, "-l", _METHOD):
+        wanted.setdefault(method, set()).add(int(line))
     return wanted
 
 

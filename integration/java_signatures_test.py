@@ -5,10 +5,8 @@
 usage: java_signatures_test.py [JDK|MODE|TARGET...]
 """
 import contextlib
-import glob
 import os
 import re
-import subprocess
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -29,18 +27,10 @@ _METHOD = re.compile(r"^  (?:.* )?([\w.$<>]+|static \{\})(?:\(.*)?;\n    descrip
 def methods_of(target):
     """The methods of @target's classes, as the agent calls them: class.method, types and result."""
     found = set()
-    javap = javas.compiler(8).path("javap")
-    paths = glob.glob(os.path.join(javas.CLASSES, target.name + "*.class"))
-    text = subprocess.run([javap, "-s", "-p", *paths], check=True, stdin=subprocess.DEVNULL,
-                          stdout=subprocess.PIPE, text=True).stdout
-    # Each class begins with the name of its source.
-    for path, text in zip(paths, text.split("Compiled from ")[1:], strict=True):
-        one = os.path.basename(path)[:-len(".class")]
-        for method, types in _METHOD.findall(text):
-            if types.startswith("("):
-                method = {one: "<init>", "static {}": "<clinit>"}.get(method, method)
-                # A semicolon ends a frame in folded files.
-                found.add("%s.%s%s" % (one, method, types.replace(";", ":")))
+    for method, types in javas.disassembled(target.name, "-s", _METHOD):
+        if types.startswith("("):
+            # A semicolon ends a frame in folded files.
+            found.add(method + types.replace(";", ":"))
     return found
 
 

@@ -225,6 +225,21 @@ def compiler(release):
     return next((java for java in of_machine().values() if java.version >= release), None)
 
 
+def disassembled(name, option, method):
+    """What javap tells with @option of the classes of the target @name, one by one: class.method, as the JVM calls it, and a
+    value, for each match of @method, whose groups are the method as in Java's source and that value.
+    """
+    paths = glob.glob(os.path.join(CLASSES, name + "*.class"))
+    text = subprocess.run([compiler(8).path("javap"), option, "-p", *paths], check=True, stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, text=True).stdout
+    # Each class begins with the name of its source.
+    for path, part in zip(paths, text.split("Compiled from ")[1:], strict=True):
+        one = os.path.basename(path)[:-len(".class")]
+        special = {one: "<init>", "static {}": "<clinit>"}
+        for found, value in method.findall(part):
+            yield "%s.%s" % (one, special.get(found, found)), value
+
+
 def find_targets(names=()):
     """All targets, or @names, by name."""
     paths = sorted(path for suffix in java_chains.LANGUAGES

@@ -506,8 +506,8 @@ def check_selection(tap):
 
 
 def check_threads(tap):
-    """A program with threads, beside others that keep all CPUs busy. The runs of the sampling program are counted as in
-    check_probabilistic_off(), which shows that this count works.
+    """A program with threads, beside others that keep all CPUs busy, has all its samples. That the runs of the sampling
+    program are counted is what check_probabilistic_off() relies on.
     """
     rate = 999
     with busy_cpus(len(online_cpus())) as others, Program(TARGETS["threads"].path) as program, \

@@ -21,7 +21,6 @@ SECONDS = 5 if IS_LONG else 1
 SAMPLES_PER_SECOND = 4000
 TARGET = os.path.join(rubies.TARGETS, "fibers.rb")
 HEADS = {"run": ("<main>", "loop", "block in <main>"), "threads": ("block in <main>", "loop", "block (2 levels) in <main>")}
-# Of all(): to the end of each chain.
 CHAINS = [
     ("resumed", "work"),
     ("resumed", "resume", "block in resumed", "inner", "work"),

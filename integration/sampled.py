@@ -103,16 +103,20 @@ def sample(pids, rate, seconds, **more):
     return sample_run(pids, rate, seconds, **more).stacks
 
 
-def sample_run(pids, rate, seconds, *options, **more):
+def sample_run(pids, rate, seconds, *options, is_paced=False, **more):
     """The agent's result of such a run. It must have started and ended well. The processes are stopped
     until the agent samples, so that it gets ready the sooner, and each one again when it has had its
-    time, so that the others get theirs.
+    time, so that the others get theirs; or all are paced if @is_paced.
     """
     with stopped(pids), Agent("-samples-per-second", rate, "-pid", ",".join(map(str, pids)), *options,
                               **more) as agent:
         if not agent.wait_started(WAIT_SECONDS):
             raise RuntimeError("the agent did not start: " + agent.log_text())
-        run_for(pids, seconds)
+        if is_paced:
+            with paced(pids):
+                wait_cpu(pids, seconds)
+        else:
+            run_for(pids, seconds)
         result = agent.stop(seconds=WAIT_SECONDS)
         if result.status != 0:
             raise RuntimeError("the agent failed: " + result.log)

@@ -389,7 +389,7 @@ static bool unwind_java(const char *path, const void *context)
 
 static void unwind_all(const char *const *options)
 {
-	assert_int_equal(check_javas(unwind_java, options, LIVE_JAVA_ALL), 0);
+	assert_int_equal(check_javas(unwind_java, options), 0);
 }
 
 static void unwinds_reach_main_by_calls_that_the_source_allows(void **state)

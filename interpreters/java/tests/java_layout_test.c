@@ -214,7 +214,7 @@ static bool check_neighbours(const char *path, const void *context)
 static void neighbours_of_versions_at_hand_are_read_from_the_same_tables(void **state)
 {
 	(void)state;
-	assert_int_equal(check_javas(check_neighbours, NULL, LIVE_JAVA_ALL), 0);
+	assert_int_equal(check_javas(check_neighbours, NULL), 0);
 }
 
 int main(void)

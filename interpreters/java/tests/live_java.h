@@ -31,7 +31,7 @@
 
 enum {
 	LIVE_JAVA_MAX_OPTIONS = 12,
-	/** For check_javas(). */
+	/** For check_some_javas(). */
 	LIVE_JAVA_ALL = -1,
 };
 
@@ -115,8 +115,8 @@ static inline bool is_other_name(const char *path)
  * is LIVE_JAVA_ALL the short tier takes only one JVM, the one of this index modulo their number. Skips the test if
  * there is none, or no compiler. Returns the number of failures.
  */
-static inline uint32_t check_javas(bool (*check)(const char *path, const void *context),
-				   const void *context, int one)
+static inline uint32_t check_some_javas(bool (*check)(const char *path, const void *context),
+					const void *context, int one)
 {
 	uint32_t failed = 0;
 	size_t count = 0;
@@ -140,6 +140,13 @@ static inline uint32_t check_javas(bool (*check)(const char *path, const void *c
 	}
 	globfree(&found);
 	return failed;
+}
+
+/** check_some_javas() with all of them. */
+static inline uint32_t check_javas(bool (*check)(const char *path, const void *context),
+				   const void *context)
+{
+	return check_some_javas(check, context, LIVE_JAVA_ALL);
 }
 
 /** Starts the target; @options end with NULL. */
