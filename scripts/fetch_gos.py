@@ -8,7 +8,8 @@ A VERSION is as 1.22.12; without one, all that the tests use, or with --short wh
 tier do: if these cannot be had, it says so, and the tests do with the machine's. They are modules (golang.org/toolchain),
 which the machine's go downloads and verifies. Below ~/.cache/allframes/go there will be a folder
 for each, to be used as GOROOT: the modules have no executable files before 1.21, so these are copies,
-and the rest are links into the cache of modules. What is there already stays.
+and the rest are links into the cache of modules. What is there already stays. Also, the machine's go
+compiles `go tool pprof`, which it does when that is first used and which tests would wait for.
 """
 import json
 import os
@@ -96,7 +97,15 @@ def fetch_short():
         print("fetch_gos.py: no other toolchains than this machine's are tested: %s" % error)
 
 
+def compile_pprof():
+    go = machines_go()
+    if go:
+        subprocess.run([go, "tool", "pprof", "-h"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, check=False)
+
+
 if __name__ == "__main__":
+    compile_pprof()
     if sys.argv[1:] == ["--short"]:
         fetch_short()
     else:

@@ -52,7 +52,7 @@
 #include "symbols/symbol_store.h"
 
 enum {
-	BURST_STEPS = 3000,
+	BURST_STEPS = 1000,
 	/* C++ that takes longer runs to its end, or ends a burst that began in it. */
 	SKIPPED_MAX = 300,
 	RUN_MIN_US = 200,
