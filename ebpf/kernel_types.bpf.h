@@ -142,10 +142,17 @@ struct cgrp_cset_link {
 	struct list_head cgrp_link;
 };
 
+/* Time that a task has run, in all and when it was picked last; tasks of real-time classes have only the former. */
+struct sched_entity {
+	__u64 sum_exec_runtime;
+	__u64 prev_sum_exec_runtime;
+};
+
 struct task_struct {
 	void *stack;
 	unsigned int flags;
 	unsigned int in_execve : 1;
+	struct sched_entity se;
 	struct mm_struct *mm;
 	/* Not 0 from the moment on at which the task is about to run for the last time. */
 	int exit_state;

@@ -55,8 +55,8 @@ void cost_reader_destroy(struct cost_reader *reader);
 uint32_t cost_reader_sources(const struct cost_reader *reader);
 
 /**
- * How often a switch between processes did not reach the programs: then up to one switch, and the time of a task that was soon to
- * sleep, counts for the task that came.
+ * How often a switch between processes did not reach the programs: then what the counters counted for the task that went counts for the
+ * one that came, and that one's time may be wrong by a tick.
  */
 uint64_t cost_reader_missed_switches(const struct cost_reader *reader);
 

@@ -87,7 +87,7 @@ struct cost_row {
 	__u64 cgroup_id;
 	/** Name of the leader. */
 	char comm[COMM_BYTES];
-	/** CLOCK_MONOTONIC, including the time of interrupts. */
+	/** CLOCK_MONOTONIC, including the time of interrupts and what a hypervisor took. */
 	__u64 run_time_ns;
 	__u64 page_reads;
 	__u64 page_writes;

@@ -23,25 +23,44 @@ static __always_inline void note_end(struct cost_row *row, struct task_struct *t
 		row->flags |= COST_ENDED;
 }
 
+/*
+ * Makes the row of @task, which runs, the current one. If it is not, switches since then did not reach the program: threads of
+ * process 1 of Firecracker's kernel 6.18 go to sleep without the tracepoint. @task has the time since it was picked, and what the
+ * counters have counted; the task that has gone, the time before.
+ */
+static __always_inline void note_running(struct cost_cpu *cpu, struct task_struct *task,
+					 bool is_typed)
+{
+	__u32 entered = cpu->current_row;
+	struct cost_row *row = cost_row_at(entered);
+	__u64 time_ns, own_ns;
+
+	if (entered == first_row(cpu) + COST_ROW_UNFITTED)
+		return;
+	enter_row(cpu, task, is_typed);
+	if (cpu->current_row == entered)
+		return;
+	cpu->missed_switches++;
+	time_ns = bpf_ktime_get_ns() - cpu->accounted_ns;
+	own_ns = COST_READ(is_typed, task, se.sum_exec_runtime) -
+		 COST_READ(is_typed, task, se.prev_sum_exec_runtime);
+	/* The idle task's time is not counted there. */
+	if (!row || own_ns > time_ns || !COST_READ(is_typed, task, tgid))
+		return;
+	row->run_time_ns += time_ns - own_ns;
+	cpu->accounted_ns += time_ns - own_ns;
+}
+
 static __always_inline int switch_task(struct task_struct *from, struct task_struct *to,
 				       bool is_typed)
 {
 	__u32 number = bpf_get_smp_processor_id();
 	struct cost_cpu *cpu = cost_cpu_at(number);
 	struct cost_row *row;
-	__u32 entered;
 
 	if (!cpu || !cpu->accounted_ns)
 		return 0;
-	/*
-	 * Firecracker's kernel 6.18 has threads, all of process 1, whose switches to sleep do not reach the tracepoint. What was counted
-	 * since then is mostly of @from.
-	 */
-	entered = cpu->current_row;
-	if (entered != first_row(cpu) + COST_ROW_UNFITTED) {
-		enter_row(cpu, from, is_typed);
-		cpu->missed_switches += cpu->current_row != entered;
-	}
+	note_running(cpu, from, is_typed);
 	/* Between threads of a process nothing changes. */
 	if (COST_READ(is_typed, from, group_leader) == COST_READ(is_typed, to, group_leader))
 		row = cost_row_at(cpu->current_row);
@@ -81,10 +100,14 @@ int cost_tick(void *ctx)
 {
 	__u32 number = bpf_get_smp_processor_id();
 	struct cost_cpu *cpu = cost_cpu_at(number);
-	__u64 now_ns = bpf_ktime_get_ns();
+	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
+	__u64 now_ns;
 
 	if (!cpu)
 		return 0;
+	if (cpu->accounted_ns)
+		note_running(cpu, task, false);
+	now_ns = bpf_ktime_get_ns();
 	if (cpu->accounted_ns) {
 		account(number, cpu, now_ns, true);
 		cpu->finished_row_count = cpu->row_count;
@@ -103,7 +126,7 @@ int cost_tick(void *ctx)
 	cpu->begin_ns = cpu->accounted_ns = now_ns;
 	cpu->table ^= 1;
 	begin_table(cpu);
-	enter_row(cpu, (struct task_struct *)bpf_get_current_task(), false);
+	enter_row(cpu, task, false);
 	return 0;
 }
 
