@@ -4,7 +4,8 @@
 """What other programs do hardly wakes the agent: they name their threads, start threads, processes and programs, and map
 code, thousands of times, and the agent's threads wait on, read no maps and make few system calls meanwhile. Nor does the
 kernel write more for the agent than it must: records of mapped code, with which come short ones of each new and ended thread, events of
-programs, and nothing of names. Speed is bench's business; wake-ups, reads and records can be counted on any machine.
+programs, and nothing of names. Of programs that end without a sample the agent opens nothing. Speed is bench's business; wake-ups,
+reads, records and opens can be counted on any machine.
 """
 import collections
 import os
@@ -87,6 +88,8 @@ WORKS = (Work("name", 20000, 0.002, 0, 0, 0), Work("map", 20000, 0.05, 1, 88, 0)
          Work("thread", 5000, 0.02, 2, 80, 0), Work("fork", 1500, 0.1, 2, 80, 0), Work("spawn", 600, 0.2, 6, 600, 2))
 # Room for the records and events of other programs, for each work and for each second. It hides no record more of each work.
 OTHERS = {"side_band_records": (0.3, 200), "side_band_read_bytes": (30, 25000), "process_events_received": (0.1, 50)}
+# Files that the agent opens for each program without a sample, and for others in a second: a few samples, and what runs in /proc.
+OPENS_EACH, OWN_OPENS = 0.02, 100
 # Until the agent has read the rings.
 READ_SECONDS = 0.3
 
@@ -124,6 +127,30 @@ def check_written(tap, work, seconds, news):
             work.name, work.count, news[name], name.replace("_", " "), least, most), news)
 
 
+def check_opens(tap, directory, program):
+    """Counts the files that the agent and its processes open while programs start and end."""
+    trace, count = os.path.join(directory, "trace"), 600
+
+    def opens():
+        with open(trace, encoding="utf-8") as file:
+            return [line for line in file if " openat(" in line]
+
+    with Agent("-samples-per-second", 1,
+               prefix=["strace", "-D", "-f", "-qq", "-e", "trace=open,openat,openat2", "-o", trace]) as agent:
+        agent.wait_started()
+        subprocess.run([program, "spawn", str(count // 4)], check=True)
+        time.sleep(1)
+        before, begin = len(opens()), time.monotonic()
+        subprocess.run([program, "spawn", str(count)], check=True)
+        time.sleep(READ_SECONDS)
+        seconds = time.monotonic() - begin
+        new = opens()[before:]
+        agent.stop()
+    allowed = OPENS_EACH * count + OWN_OPENS * (seconds + READ_SECONDS)
+    tap.ok(before and len(new) <= allowed, "%d programs in %.2f s: %d files are opened, %d are allowed" % (count, seconds, len(new), allowed),
+           "".join(new[:40]))
+
+
 def main():
     tap = Tap()
     need_root(tap, "the agent's wake-ups")
@@ -153,6 +180,7 @@ def main():
                 new = written(agent)
                 check_written(tap, work, seconds, {name: new[name] - old[name] for name in new})
             agent.stop()
+        check_opens(tap, directory, program)
     return tap.finish()
 
 

@@ -68,6 +68,7 @@ qemu-system-arm:qemu-system-aarch64
 busybox-static:busybox
 tmux:tmux
 iputils-ping:ping
+strace:strace
 sudo:sudo
 groff-base:groff
 chromium:chromium'
