@@ -620,6 +620,12 @@ def children_of(pid):
         return []
 
 
+def stolen_seconds():
+    """The time of all CPUs that the hypervisor gave to others. It is in the costs of processes, and not in the kernel's times of them."""
+    with open("/proc/stat", encoding="ascii") as file:
+        return int(file.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
+
+
 def run_seconds(pid):
     """The time for which the main thread of a process had a CPU."""
     with open("/proc/%d/schedstat" % pid, encoding="ascii") as file:

@@ -7,14 +7,17 @@ import os
 import sys
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import bad_events
 from harness import Program, Tap, need_root
 from sampled import sample
 
 PYTHON = "/usr/bin/python3"
 PROGRAM = os.path.join(os.path.dirname(os.path.abspath(__file__)), "targets/python/greenlets.py")
-RATE = 499
+RATE = 997
 CPU_SECONDS = 2
-MIN_SAMPLES = 300
+MIN_SAMPLES = 600
+# While stacks are copied, there may be none; a greenlet whose stacks have no end had 1 to 21 % of errors.
+FAULT_RATE = 0.01
 OWN = ("task", "recurse", "task_inner", "after_switch", "burn", "start", "<module>")
 CHAIN = ["task"] + ["recurse"] * 6 + ["task_inner"]
 
@@ -35,7 +38,9 @@ def main():
     wrong = {" ".join(functions(stack)): count for stack, count in burning.items() if functions(stack) not in chains}
     tap.ok(not wrong, "their functions are their own, and nobody else's", wrong)
     broken = {str(stack): count for stack, count in stacks.items() if stack.errors or stack.has_guess}
-    tap.ok(not broken, "all stacks are whole", broken)
+    run = bad_events.Run("python_greenlets_test")
+    run.check(tap, "all stacks are whole", "not whole", sum(broken.values()), sum(stacks.values()), FAULT_RATE, broken)
+    run.finish(tap)
     others = {str(stack): count for stack, count in burning.items() if any("Py_BytesMain" in frame or "_start" in frame
                                                                          for frame in stack.frames)}
     tap.ok(not others, "and end where a coroutine begins", others)

@@ -14,7 +14,7 @@ import browser as browsers
 import build_targets
 from browser import Browser
 from build_targets import TARGETS
-from harness import HANG_SECONDS, Agent, Program, Tap, need_root, run_seconds
+from harness import HANG_SECONDS, Agent, Program, Tap, need_root, run_seconds, stolen_seconds
 from sampled import stopped
 from viewer_controls import asks, click_button, hash_has
 from viewer_pages import Page, wait_for_page
@@ -97,13 +97,16 @@ def check(tap, browser, programs, watts):
         if not tap.ok(url, "the agent starts", agent.log_text()):
             return
         page = Page(tap, browser, url, {})
+        stolen_before = stolen_seconds()
         with Program(*programs[0], ready=False) as one, Program(*programs[1], ready=False) as other:
             pids = [one.process.pid, other.process.pid]
             tap.ok(wait_for_rows(page, pids), "both programs are sampled")
             with stopped(pids):
                 rows = costs_of(page, pids)
                 ran = {pid: run_seconds(pid) for pid in pids}
-                tap.ok(all(abs(rows.get(pid, {}).get("cpu_time", 0) - ran[pid]) <= TOLERANCE * ran[pid] for pid in pids),
+                stolen = stolen_seconds() - stolen_before
+                tap.ok(all(-TOLERANCE * ran[pid] <= rows.get(pid, {}).get("cpu_time", 0) - ran[pid] <= TOLERANCE * ran[pid] + stolen
+                           for pid in pids),
                        "the CPU time of each is what the kernel says", rows, ran)
                 if len(rows) == len(pids):
                     check_page(page, sorted(rows.values(), key=lambda row: -row["cpu_time"]))
