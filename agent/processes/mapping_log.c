@@ -361,17 +361,18 @@ int mapping_log_list(struct mapping_log *log, const struct logged_program *progr
 	return err;
 }
 
-bool mapping_log_may_have(struct mapping_log *log, uint32_t pid, uint64_t since_ns)
+uint64_t mapping_log_first_since(struct mapping_log *log, uint32_t pid, uint64_t since_ns)
 {
 	const struct logged_mapping *mapping;
-	bool may_have;
-	uint64_t number;
+	uint64_t number, first_ns;
 
 	pthread_mutex_lock(&log->lock);
-	may_have = since_ns <= log->lost_until_ns;
+	first_ns = since_ns <= log->lost_until_ns ? since_ns : UINT64_MAX;
 	number = *bucket_of(log, pid);
-	for (; !may_have && (mapping = mapping_at(log, number)); number = mapping->previous)
-		may_have = mapping->pid == pid && mapping->time_ns >= since_ns;
+	for (; (mapping = mapping_at(log, number)); number = mapping->previous)
+		if (mapping->pid == pid && mapping->time_ns >= since_ns &&
+		    mapping->time_ns < first_ns)
+			first_ns = mapping->time_ns;
 	pthread_mutex_unlock(&log->lock);
-	return may_have;
+	return first_ns;
 }

@@ -107,7 +107,7 @@ uint64_t mapping_log_heard_until(struct mapping_log *log);
 int mapping_log_list(struct mapping_log *log, const struct logged_program *program,
 		     struct proc_maps *maps);
 
-/** Sync. False if the process @pid has certainly mapped nothing since @since_ns. */
-bool mapping_log_may_have(struct mapping_log *log, uint32_t pid, uint64_t since_ns);
+/** Sync. Until when the process @pid has certainly mapped nothing since @since_ns; UINT64_MAX: it has mapped nothing so far. */
+uint64_t mapping_log_first_since(struct mapping_log *log, uint32_t pid, uint64_t since_ns);
 
 #endif

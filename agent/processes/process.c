@@ -434,11 +434,12 @@ void process_table_prepare_rows(struct process_table *table, struct process *pro
 }
 
 void process_table_note_parent_rows(struct process_table *table, struct process *process,
-				    struct mapping_table *rows)
+				    struct mapping_table *rows, uint64_t until_ns)
 {
 	assert(!process->parent_table);
 	pthread_mutex_lock(&table->lock);
 	process->parent_table = mapping_table_ref(rows);
+	process->parent_until_ns = until_ns;
 	pthread_mutex_unlock(&table->lock);
 }
 
@@ -664,6 +665,10 @@ bool process_table_view(struct process_table *table, uint32_t pid,
 	view->runtimes = runtime_set_ref(process->runtimes);
 	view->info = process->info;
 	rows = view->has_lost_rows ? process->lasting_table : process->table;
+	if (view->has_parent_rows && time_ns >= process->parent_until_ns) {
+		view->has_parent_rows = false;
+		rows = NULL;
+	}
 	if (rows)
 		view->rows = mapping_table_ref(rows);
 	for (uint32_t i = 0; i < process->stale_count; i++)

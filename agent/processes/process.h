@@ -179,8 +179,9 @@ struct process {
 	 */
 	uint32_t parent_pid;
 	bool is_fork;
-	/** It, or a fork of it, was sampled. */
+	/** It, or a fork of it, was sampled; and the time of its own first sample, 0: none. */
 	bool is_sampled;
+	uint64_t first_sample_ns;
 	/** Time at which it was found to be gone; 0: not yet. is_final: nothing more will be learned of it. */
 	uint64_t gone_ns;
 	bool is_final;
@@ -211,8 +212,9 @@ struct process {
 	/** The table that the kernel side has, NULL until synced, and the time at which it was read. */
 	struct mapping_table *table;
 	uint64_t table_read_ns;
-	/** The parent's table, if this fork had the same mappings when it was first read; otherwise NULL. */
+	/** The parent's table, if this fork had the same mappings until parent_until_ns; otherwise NULL. */
 	struct mapping_table *parent_table;
+	uint64_t parent_until_ns;
 	/** The rows are certain to be this program's, not those of a later one. */
 	bool is_settled;
 	/** Another program is known to have started in its pid. */
@@ -280,9 +282,9 @@ void process_table_begin_sync(struct process_table *table, struct process *proce
 			      uint64_t now_ns);
 void process_table_prepare_rows(struct process_table *table, struct process *process,
 				struct mapping_table *rows);
-/** To be called before the first prepare: @process, a fork, has the rows of its parent. */
+/** To be called once at most, before the prepare: @process, a fork, has the rows of its parent, until it maps files at @until_ns. */
 void process_table_note_parent_rows(struct process_table *table, struct process *process,
-				    struct mapping_table *rows);
+				    struct mapping_table *rows, uint64_t until_ns);
 void process_table_finish_sync(struct process_table *table, struct process *process,
 			       enum process_state state, bool lost_rows, uint64_t now_ns);
 void process_table_fail_sync(struct process_table *table, struct process *process,

@@ -416,26 +416,30 @@ static void replace_rows(struct process_sync *sync, struct process *process,
 	process_table_finish_sync(sync->table, process, state, lost_rows, clock_monotonic_ns());
 }
 
-/* Whether a fork has made no mappings of its own. */
-static bool is_like_parent(struct process_sync *sync, const struct process *process)
+/* Until when a fork has made no mappings of its own; UINT64_MAX: it has made none so far. */
+static uint64_t like_parent_until(struct process_sync *sync, const struct process *process)
 {
-	return !mapping_log_may_have(sync->mapping_log, process->pid,
-				     process->identity.start_time_ns);
+	return mapping_log_first_since(sync->mapping_log, process->pid,
+				       process->identity.start_time_ns);
 }
 
-/* The process's own maps cannot be read (any more): gives a fork the rows of its parent, if that is certain. */
+/*
+ * The process's own maps cannot be read (any more): gives a fork the rows of its parent, if that is certain. What most forks map first
+ * is the program that they execute, and then they are sampled as forks no more.
+ */
 static bool inherit_rows(struct process_sync *sync, struct process *process)
 {
 	const struct process *parent = process_table_fork_parent(sync->table, process);
 	const struct attribute_sources sources = process_sync_sources(sync);
+	uint64_t until_ns = like_parent_until(sync, process);
 
-	if (!parent || !is_like_parent(sync, process))
+	if (!parent || process->first_sample_ns >= until_ns)
 		return false;
 	process_attributes_inherit(sync->table, process, parent, &sources, NULL);
-	if (process->state == PROCESS_NEW) {
+	if (process->state == PROCESS_NEW)
 		attachments_lend(&sync->attachments, process, parent);
-		process_table_note_parent_rows(sync->table, process, parent->table);
-	}
+	if (!process->parent_table)
+		process_table_note_parent_rows(sync->table, process, parent->table, until_ns);
 	process_table_prepare_rows(sync->table, process, mapping_table_ref(parent->table));
 	return true;
 }
@@ -564,7 +568,7 @@ int process_sync_run(struct process_sync *sync, struct process *process,
 		return sync_failed(sync, process, err);
 	if (process->state == PROCESS_NEW)
 		parent = process_table_fork_parent(sync->table, process);
-	if (parent && is_like_parent(sync, process))
+	if (parent && like_parent_until(sync, process) == UINT64_MAX)
 		model = parent;
 	known = (struct known_mappings){ process, touched, model->mappings, model->mapping_count };
 	err = build_mappings(sync, process, &maps, &known, &built);
@@ -582,7 +586,7 @@ int process_sync_run(struct process_sync *sync, struct process *process,
 	if (model != process && mapping_table_equal(model->table, rows)) {
 		mapping_table_unref(rows);
 		rows = mapping_table_ref(model->table);
-		process_table_note_parent_rows(sync->table, process, rows);
+		process_table_note_parent_rows(sync->table, process, rows, UINT64_MAX);
 	}
 	attachments_update(&sync->attachments, process, clock_monotonic_ns());
 	replace_rows(sync, process, rows, PROCESS_SYNCED);

@@ -262,6 +262,8 @@ static void handle_process_event(struct sync_loop *loop, const struct process_ev
 		return;
 	if (process_event->type != PROCESS_EVENT_EXEC) {
 		process->is_sampled = true;
+		if (!process->first_sample_ns)
+			process->first_sample_ns = process_event->time_ns;
 		process->parent_pid = process_event->parent_pid;
 		process->is_fork = process_event->is_fork;
 		keep_parent(loop, process);

@@ -63,7 +63,7 @@ static void a_fork_is_unwound_with_the_table_of_its_parent_if_it_has_the_same(vo
 	assert_int_equal(fixture->reporter.count, 0);
 	rows = mapping_table_create(&row, 1);
 	process_table_begin_sync(&fixture->table, process, 4500);
-	process_table_note_parent_rows(&fixture->table, process, rows);
+	process_table_note_parent_rows(&fixture->table, process, rows, UINT64_MAX);
 	process_table_prepare_rows(&fixture->table, process, rows);
 	process_table_finish_sync(&fixture->table, process, PROCESS_SYNCED, false, 5000);
 	trace_handler_tick(fixture->handler, 6000);
@@ -86,7 +86,7 @@ static void a_fork_with_other_rows_than_its_parent_is_not_believed(void **state)
 	struct mapping_table *parents = mapping_table_create(&row, 1);
 
 	take_fork(fixture);
-	process_table_note_parent_rows(&fixture->table, process, parents);
+	process_table_note_parent_rows(&fixture->table, process, parents, UINT64_MAX);
 	mapping_table_unref(parents);
 	sync_rows(fixture, process, 0x9000, false, 5000);
 	trace_handler_tick(fixture->handler, 6000);

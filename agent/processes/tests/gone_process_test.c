@@ -288,10 +288,41 @@ static void a_fork_that_mapped_something_does_not_have_the_rows_of_its_parent(vo
 
 	log_mapping(fixture, 9, fork_ns + 1, 0x1000, "//anon");
 	gone = add_fork(fixture, 9, fork_ns, 7);
+	gone->first_sample_ns = fork_ns + 2;
 	assert_int_equal(process_sync_run(&fixture->sync, gone, &nothing_touched, &has_changed),
 			 -ESRCH);
 	assert_int_equal(gone->state, PROCESS_UNREADABLE);
 	drop(fixture, gone);
+	drop(fixture, child);
+	drop(fixture, parent);
+}
+
+static void
+a_fork_has_the_rows_of_its_parent_until_it_maps_the_program_that_it_executes(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *parent = add(fixture, 7, 100, 1);
+	struct process_view view;
+	struct process *child;
+	uint64_t fork_ns;
+	bool has_changed;
+
+	make_process(fixture, 7, "/bin/ls");
+	sync_process(fixture, parent);
+	fork_ns = clock_monotonic_ns();
+	log_mapping(fixture, 8, fork_ns + 20, 0x1000, "/bin/cat");
+	child = add_fork(fixture, 8, fork_ns, 7);
+	child->first_sample_ns = fork_ns + 10;
+	assert_int_equal(process_sync_run(&fixture->sync, child, &nothing_touched, &has_changed),
+			 -ESRCH);
+	assert_true(process_table_view(&fixture->table, 8, &child->identity, fork_ns + 19, &view));
+	assert_true(view.has_parent_rows);
+	assert_ptr_equal(view.rows, parent->table);
+	process_view_release(&fixture->table, &view);
+	assert_true(process_table_view(&fixture->table, 8, &child->identity, fork_ns + 20, &view));
+	assert_false(view.has_parent_rows);
+	assert_null(view.rows);
+	process_view_release(&fixture->table, &view);
 	drop(fixture, child);
 	drop(fixture, parent);
 }
@@ -311,6 +342,7 @@ int main(void)
 		TEST(a_fork_that_is_gone_has_the_rows_of_its_parent),
 		TEST(a_fork_that_lives_is_told_of_as_its_parent_is),
 		TEST(a_fork_that_mapped_something_does_not_have_the_rows_of_its_parent),
+		TEST(a_fork_has_the_rows_of_its_parent_until_it_maps_the_program_that_it_executes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -176,20 +176,22 @@ static void a_fork_has_its_parents_until_then_and_its_own(void **state)
 		     "700000-701000:100000 23 /lib/child.so\n");
 }
 
-static void a_fork_may_have_mapped_what_is_in_the_log_or_lost(void **state)
+static void a_fork_has_mapped_nothing_until_the_first_in_the_log_or_lost(void **state)
 {
 	struct fixture *fixture = *state;
 	const struct side_band_event loss = { .type = SIDE_BAND_LOST, .time_ns = at(fixture, 10) };
 
 	add(fixture, 2, 9, 0x400000, 0x402000, 10, "/bin/sh");
-	assert_false(mapping_log_may_have(&fixture->log, 9, at(fixture, 3)));
-	assert_true(mapping_log_may_have(&fixture->log, 9, at(fixture, 2)));
-	assert_false(mapping_log_may_have(&fixture->log, 8, at(fixture, 2)));
+	assert_true(mapping_log_first_since(&fixture->log, 9, at(fixture, 3)) == UINT64_MAX);
+	assert_true(mapping_log_first_since(&fixture->log, 9, at(fixture, 1)) == at(fixture, 2));
+	assert_true(mapping_log_first_since(&fixture->log, 9, at(fixture, 2)) == at(fixture, 2));
+	assert_true(mapping_log_first_since(&fixture->log, 8, at(fixture, 2)) == UINT64_MAX);
 	/* It was made before the log was. */
-	assert_true(mapping_log_may_have(&fixture->log, 8, fixture->start_ns - NS_PER_SECOND));
+	assert_true(mapping_log_first_since(&fixture->log, 8, fixture->start_ns - NS_PER_SECOND) <
+		    UINT64_MAX);
 	mapping_log_add(&fixture->log, &loss);
-	assert_true(mapping_log_may_have(&fixture->log, 8, at(fixture, 9)));
-	assert_false(mapping_log_may_have(&fixture->log, 8, at(fixture, 11)));
+	assert_true(mapping_log_first_since(&fixture->log, 8, at(fixture, 9)) < UINT64_MAX);
+	assert_true(mapping_log_first_since(&fixture->log, 8, at(fixture, 11)) == UINT64_MAX);
 }
 
 static void what_is_not_all_there_is_not_listed(void **state)
@@ -223,7 +225,7 @@ static void the_oldest_go_first(void **state)
 	add(fixture, 29999, 8, 0x400000, 0x402000, 20, "/bin/ls");
 	assert_lists_nothing(fixture, &old);
 	assert_lists(fixture, &young, "400000-402000:100000 20 /bin/ls\n");
-	assert_true(mapping_log_may_have(&fixture->log, 7, at(fixture, 3)));
+	assert_true(mapping_log_first_since(&fixture->log, 7, at(fixture, 3)) < UINT64_MAX);
 	/* Endless new paths cost what is known, and no memory. */
 	for (uint32_t i = 0; i < MAPPING_LOG_MAX_PATHS; i++) {
 		snprintf(path, sizeof(path), "/tmp/%u", i);
@@ -243,7 +245,7 @@ static void a_loss_is_of_all_that_was_read_before(void **state)
 	add(fixture, 8, 7, 0x400000, 0x402000, 10, "/bin/sh");
 	mapping_log_add(&fixture->log, &loss);
 	assert_lists_nothing(fixture, &program);
-	assert_true(mapping_log_may_have(&fixture->log, 7, at(fixture, 8)));
+	assert_true(mapping_log_first_since(&fixture->log, 7, at(fixture, 8)) < UINT64_MAX);
 	/* An overwritten mapping may be later than those that stay. */
 	add(fixture, 500, 7, 0x400000, 0x402000, 10, "/bin/sh");
 	add(fixture, 300, 7, 0x400000, 0x402000, 10, "/bin/sh");
@@ -290,7 +292,7 @@ int main(void)
 		TEST(where_different_files_lay_is_nothing),
 		TEST(the_order_of_cpus_does_not_matter),
 		TEST(a_fork_has_its_parents_until_then_and_its_own),
-		TEST(a_fork_may_have_mapped_what_is_in_the_log_or_lost),
+		TEST(a_fork_has_mapped_nothing_until_the_first_in_the_log_or_lost),
 		TEST(what_is_not_all_there_is_not_listed),
 		TEST(the_oldest_go_first),
 		TEST(a_loss_is_of_all_that_was_read_before),
