@@ -633,7 +633,8 @@ void process_sync_doubt(struct process_sync *sync, struct process *process)
 	if (process->state != PROCESS_SYNCED)
 		return;
 	if (!inherit_rows(sync, process)) {
-		state = PROCESS_UNREADABLE;
+		state = process->is_sampled && !process->is_final ? PROCESS_NEW :
+								    PROCESS_UNREADABLE;
 		none = mapping_table_create(NULL, 0);
 		if (none)
 			process_table_prepare_rows(sync->table, process, none);

@@ -90,7 +90,8 @@ void process_sync_identified(struct process_sync *sync, struct process *process,
 
 /**
  * The maps that were read for @process may have been those of the next program in the same pid. Gives it the
- * rows of its parent if it is a fork, otherwise none.
+ * rows of its parent if it is a fork, otherwise none; then it is new again if it was sampled, and the next sync makes its rows from the
+ * side-band.
  */
 void process_sync_doubt(struct process_sync *sync, struct process *process);
 

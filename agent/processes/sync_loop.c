@@ -161,8 +161,10 @@ static void end_older(struct sync_loop *loop, struct process *process, uint64_t 
 		return;
 	process_sync_end(&loop->sync, older, now_ns);
 	process_sync_retire(&loop->sync, older);
-	if (older->read_ns && !older->is_settled && now_ns - older->read_ns < DOUBT_NS)
+	if (older->read_ns && !older->is_settled && now_ns - older->read_ns < DOUBT_NS) {
 		process_sync_doubt(&loop->sync, older);
+		schedule(loop, process->pid, SYNC_OLDER, now_ns);
+	}
 	while (older->older && count < OLDER_MAX_COUNT) {
 		older = older->older;
 		count++;

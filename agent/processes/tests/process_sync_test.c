@@ -151,6 +151,14 @@ static void rows_read_too_late_are_withdrawn(void **state)
 	assert_int_equal(process->table->count, 0);
 	assert_int_equal(process->state, PROCESS_UNREADABLE);
 	drop(fixture, process);
+	/* Its samples wait for rows from the side-band. */
+	process = add(fixture, 7, 200, 1);
+	process->is_sampled = true;
+	sync_process(fixture, process);
+	process_sync_doubt(&fixture->sync, process);
+	assert_int_equal(process->table->count, 0);
+	assert_int_equal(process->state, PROCESS_NEW);
+	drop(fixture, process);
 }
 
 static void a_file_on_a_foreign_file_system_is_left_to_another_thread(void **state)
