@@ -44,6 +44,7 @@ static bool find_program(struct process_sync *sync, const struct process *proces
 		.code_address = parent->code_address,
 		.fork_pid = process->pid,
 		.fork_ns = process->identity.start_time_ns,
+		.fork_until_ns = process->first_sample_ns ? process->first_sample_ns : UINT64_MAX,
 	};
 	return true;
 }

@@ -216,7 +216,7 @@ static bool gather_program(const struct mapping_log *log, const struct logged_pr
 {
 	if (!program->fork_pid)
 		return gather(log, program->pid, program->start_ns, UINT64_MAX, found);
-	return gather(log, program->fork_pid, program->fork_ns, UINT64_MAX, found) &&
+	return gather(log, program->fork_pid, program->fork_ns, program->fork_until_ns, found) &&
 	       gather(log, program->pid, program->start_ns, program->fork_ns, found);
 }
 

@@ -79,9 +79,13 @@ struct logged_program {
 	uint64_t exec_ns;
 	/** An address in the code of the program's file. */
 	uint64_t code_address;
-	/** A fork of the process that is meant instead, and the time at which it was made; 0: none. */
+	/**
+	 * A fork of the process that is meant instead, and the time at which it was made; 0: none. What it maps after fork_until_ns is left
+	 * out: mostly that is the program that it executes.
+	 */
 	uint32_t fork_pid;
 	uint64_t fork_ns;
+	uint64_t fork_until_ns;
 };
 
 /** 0 or -ENOMEM. */
@@ -99,7 +103,7 @@ uint64_t mapping_log_heard_until(struct mapping_log *log);
 
 /**
  * Sync. Lists all mappings that @program made, including those that it unmapped, as far as they hold for its
- * whole life. A range in which different files were mapped in turn is left out, so that no stack is continued
+ * whole life, or a fork until fork_until_ns. A range in which different files were mapped in turn is left out, so that no stack is continued
  * there. Mappings of later programs in the same pid are included. They can be confused with this program's only
  * where both had mappings, and such ranges are left out. -ENOENT if the log does not have all of them (any
  * more), -ENOMEM. The caller deinits @maps.

@@ -166,10 +166,12 @@ static void a_fork_has_its_parents_until_then_and_its_own(void **state)
 
 	program.fork_pid = 9;
 	program.fork_ns = at(fixture, 5);
+	program.fork_until_ns = at(fixture, 8);
 	add(fixture, 2, 7, 0x400000, 0x402000, 10, "/bin/sh");
 	add(fixture, 4, 7, 0x500000, 0x501000, 21, "/lib/libc.so");
 	add(fixture, 6, 7, 0x600000, 0x601000, 22, "/lib/parent.so");
 	add(fixture, 7, 9, 0x700000, 0x701000, 23, "/lib/child.so");
+	add(fixture, 9, 9, 0x400000, 0x402000, 24, "/bin/executed");
 	assert_lists(fixture, &program,
 		     "400000-402000:100000 10 /bin/sh\n"
 		     "500000-501000:100000 21 /lib/libc.so\n"
