@@ -233,6 +233,9 @@ static void end_process(struct sync_loop *loop, const struct process_event *proc
 	if (!process->gone_ns || process_event->time_ns < process->gone_ns)
 		process->gone_ns = process_event->time_ns;
 	process_sync_end(&loop->sync, process, now_ns);
+	/* There is nothing more to wait for. */
+	if (process->state == PROCESS_NEW)
+		schedule(loop, process->pid, SYNC_UNKNOWN_PROCESS, now_ns);
 }
 
 /* Keeps the parent of a fork, whose rows the fork shares. */
