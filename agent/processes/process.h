@@ -182,6 +182,8 @@ struct process {
 	/** It, or a fork of it, was sampled; and the time of its own first sample, 0: none. */
 	bool is_sampled;
 	uint64_t first_sample_ns;
+	/** `info` may be of the next program in its pid. */
+	bool has_doubtful_info;
 	/** Time at which it was found to be gone; 0: not yet. is_final: nothing more will be learned of it. */
 	uint64_t gone_ns;
 	bool is_final;

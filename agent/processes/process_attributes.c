@@ -19,6 +19,12 @@ static void set_info(struct process_table *table, struct process *process,
 
 	if (info)
 		process_table_set_info(table, process, info);
+	process->has_doubtful_info = false;
+}
+
+static bool has_info(const struct process *process)
+{
+	return process->info && !process->has_doubtful_info;
 }
 
 /* Adds the facts from the executable's file. @values borrows its texts; @attributes is the list. */
@@ -166,7 +172,7 @@ void process_attributes_replay(struct process_table *table, struct process *proc
 	while (i < maps->count &&
 	       !(maps->rows[i].start <= code_address && code_address < maps->rows[i].end))
 		i++;
-	if (process->info || i == maps->count)
+	if (has_info(process) || i == maps->count)
 		return;
 	values.executable_path = maps->rows[i].path;
 	if (parent && parent->info) {
@@ -186,7 +192,8 @@ void process_attributes_identified(struct process_table *table, struct process *
 	struct attribute attributes[PROGRAM_FACTS_MAX];
 	struct process_info values;
 
-	if (!mapping->is_program || !process->info || process->info->attribute_count)
+	if (!mapping->is_program || !process->info || process->info->attribute_count ||
+	    process->older_info)
 		return;
 	values = *process->info;
 	add_program(&values, attributes, mapping);
@@ -202,7 +209,7 @@ void process_attributes_inherit(struct process_table *table, struct process *pro
 	struct process_info values;
 	struct origin_texts texts;
 
-	if (process->info || !parent->info)
+	if (has_info(process) || !parent->info)
 		return;
 	values = *parent->info;
 	values.pid = process->pid;

@@ -632,6 +632,7 @@ void process_sync_doubt(struct process_sync *sync, struct process *process)
 
 	if (process->state != PROCESS_SYNCED)
 		return;
+	process->has_doubtful_info = process->info && !process->older_info;
 	if (!inherit_rows(sync, process)) {
 		state = process->is_sampled && !process->is_final ? PROCESS_NEW :
 								    PROCESS_UNREADABLE;

@@ -126,6 +126,29 @@ static void another_process_of_its_pid_is_not_taken_for_it(void **state)
 	drop(fixture, process);
 }
 
+static void a_program_whose_maps_were_read_too_late_is_told_of_by_the_side_band(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *process = add_gone(fixture, clock_monotonic_ns());
+	bool has_changed;
+
+	/* The next program in its pid. */
+	make_process(fixture, 7, "/bin/cat");
+	fake_proc_link(&fixture->proc, 7, "exe", "/bin/cat");
+	process->is_sampled = true;
+	sync_process(fixture, process);
+	assert_string_equal(process->info->executable_path, "/bin/cat");
+	process_sync_doubt(&fixture->sync, process);
+	process_table_end(&fixture->table, process, clock_monotonic_ns());
+	assert_int_equal(process_sync_run(&fixture->sync, process, &nothing_touched, &has_changed),
+			 -ESRCH);
+	assert_int_equal(process->state, PROCESS_SYNCED);
+	assert_int_equal(process->table->count, 1);
+	assert_int_equal(process->table->rows[0].start, 0x400000);
+	assert_string_equal(process->info->executable_path, "/bin/ls");
+	drop(fixture, process);
+}
+
 static void files_that_changed_since_are_not_taken(void **state)
 {
 	struct fixture *fixture = *state;
@@ -297,8 +320,7 @@ static void a_fork_that_mapped_something_does_not_have_the_rows_of_its_parent(vo
 	drop(fixture, parent);
 }
 
-static void
-a_fork_has_the_rows_of_its_parent_until_it_maps_the_program_that_it_executes(void **state)
+static void a_fork_has_the_rows_of_its_parent_until_it_maps_a_file(void **state)
 {
 	struct fixture *fixture = *state;
 	struct process *parent = add(fixture, 7, 100, 1);
@@ -336,13 +358,14 @@ int main(void)
 		TEST(what_is_gone_has_the_rows_that_the_side_band_told_of),
 		TEST(what_happened_to_it_is_waited_for),
 		TEST(another_process_of_its_pid_is_not_taken_for_it),
+		TEST(a_program_whose_maps_were_read_too_late_is_told_of_by_the_side_band),
 		TEST(files_that_changed_since_are_not_taken),
 		TEST(a_file_that_is_open_is_not_looked_for_again),
 		TEST(what_was_read_before_it_was_gone_is_completed),
 		TEST(a_fork_that_is_gone_has_the_rows_of_its_parent),
 		TEST(a_fork_that_lives_is_told_of_as_its_parent_is),
 		TEST(a_fork_that_mapped_something_does_not_have_the_rows_of_its_parent),
-		TEST(a_fork_has_the_rows_of_its_parent_until_it_maps_the_program_that_it_executes),
+		TEST(a_fork_has_the_rows_of_its_parent_until_it_maps_a_file),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
