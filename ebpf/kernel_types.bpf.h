@@ -152,7 +152,6 @@ struct task_struct {
 	void *stack;
 	unsigned int flags;
 	unsigned int in_execve : 1;
-	struct sched_entity se;
 	struct mm_struct *mm;
 	/* Not 0 from the moment on at which the task is about to run for the last time. */
 	int exit_state;
@@ -167,6 +166,7 @@ struct task_struct {
 	struct signal_struct *signal;
 	struct uprobe_task *utask;
 	struct css_set *cgroups;
+	struct sched_entity se;
 	struct thread_struct thread;
 };
 

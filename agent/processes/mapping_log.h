@@ -103,10 +103,10 @@ uint64_t mapping_log_heard_until(struct mapping_log *log);
 
 /**
  * Sync. Lists all mappings that @program made, including those that it unmapped, as far as they hold for its
- * whole life, or a fork until fork_until_ns. A range in which different files were mapped in turn is left out, so that no stack is continued
- * there. Mappings of later programs in the same pid are included. They can be confused with this program's only
- * where both had mappings, and such ranges are left out. -ENOENT if the log does not have all of them (any
- * more), -ENOMEM. The caller deinits @maps.
+ * whole life, or for that of a fork until fork_until_ns. A range in which different files were mapped in turn is
+ * left out, so that no stack is continued there. Mappings of later programs in the same pid are included. They
+ * can be confused with this program's only where both had mappings, and such ranges are left out. -ENOENT if the
+ * log does not have all of them (any more), -ENOMEM. The caller deinits @maps.
  */
 int mapping_log_list(struct mapping_log *log, const struct logged_program *program,
 		     struct proc_maps *maps);

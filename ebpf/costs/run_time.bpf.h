@@ -101,14 +101,13 @@ int cost_tick(void *ctx)
 	__u32 number = bpf_get_smp_processor_id();
 	struct cost_cpu *cpu = cost_cpu_at(number);
 	struct task_struct *task = (struct task_struct *)bpf_get_current_task();
-	__u64 now_ns;
+	__u64 now_ns = bpf_ktime_get_ns();
 
 	if (!cpu)
 		return 0;
-	if (cpu->accounted_ns)
-		note_running(cpu, task, false);
-	now_ns = bpf_ktime_get_ns();
 	if (cpu->accounted_ns) {
+		note_running(cpu, task, false);
+		now_ns = bpf_ktime_get_ns();
 		account(number, cpu, now_ns, true);
 		cpu->finished_row_count = cpu->row_count;
 		cpu->shared_counters = cpu->found_shared | cost_config.shared_counters;
