@@ -18,7 +18,7 @@ import time
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import build_targets
 from build_targets import TARGETS
-from harness import IS_LONG, Agent, Tap, bpf_objects_of, die_with_parent, list_bpf, need_root, rss_anon_bytes, stolen_seconds
+from harness import IS_LONG, Agent, Tap, bpf_objects_of, die_with_parent, host_seconds, list_bpf, need_root, rss_anon_bytes, stolen_seconds
 
 # In the long tier a minute of 20,000 processes.
 SHORT_COUNT = 10000 if IS_LONG else 1000
@@ -79,9 +79,7 @@ def softirqs():
 
 def idle_seconds():
     """The idle time of all CPUs."""
-    with open("/proc/stat", encoding="ascii") as file:
-        fields = file.readline().split()
-    return (int(fields[4]) + int(fields[5])) / os.sysconf("SC_CLK_TCK")
+    return host_seconds("idle", "iowait")
 
 
 def check_run_time(tap, run, processes, gone):

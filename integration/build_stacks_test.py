@@ -16,7 +16,7 @@ import tempfile
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import bad_events
-from harness import IS_LONG, Agent, StackEnds, Tap, die_with_parent, need_root, share
+from harness import IS_LONG, Agent, StackEnds, Tap, die_with_parent, need_root, path_without_ccache, share
 from judge import FLAGGED
 
 FILES = 300 if IS_LONG else 60
@@ -80,17 +80,11 @@ def profile_build(directory):
     with Agent("-samples-per-second", RATE, is_timed=True) as agent:
         if not agent.wait_started():
             raise RuntimeError("the agent did not start: " + agent.log_text())
-        build = subprocess.run(["make", "-s", "-j%d" % JOBS], cwd=directory, text=True, env=without_ccache(),
+        build = subprocess.run(["make", "-s", "-j%d" % JOBS], cwd=directory, text=True, env={**os.environ, "PATH": path_without_ccache()},
                                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                stderr=subprocess.PIPE, check=False, preexec_fn=die_with_parent)
         result = agent.stop()
         return build, result, result.stacks if result.status == 0 else {}
-
-
-def without_ccache():
-    """The environment, in which `cc` is a compiler."""
-    folders = os.environ["PATH"].split(":")
-    return {**os.environ, "PATH": ":".join(folder for folder in folders if "ccache" not in folder)}
 
 
 def check_complete(tap, stacks, times):

@@ -133,7 +133,7 @@ def check_opens(tap, directory, program):
 
     def opens():
         with open(trace, encoding="utf-8") as file:
-            return [line for line in file if " openat(" in line]
+            return [line for line in file if re.search(r" open(at2?)?\(", line)]
 
     with Agent("-samples-per-second", 1,
                prefix=["strace", "-D", "-f", "-qq", "-e", "trace=open,openat,openat2", "-o", trace]) as agent:

@@ -284,22 +284,18 @@ class Agent:
 
     def wait_started(self, seconds=HANG_SECONDS):
         """Waits for the start line; False if the agent ended or nothing came in time."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            if START_LINE.search(self.log_text()):
-                return True
-            if self.process.poll() is not None:
-                return False
-            time.sleep(0.02)
-        return False
+        return self._wait_log(START_LINE.search, seconds, 0.02)
 
     def wait_logged(self, text, count=1):
         """Waits until @text is @count times in the log; False if it does not come."""
-        end = time.monotonic() + HANG_SECONDS
-        while self.log_text().count(text) < count:
+        return self._wait_log(lambda log: log.count(text) >= count, HANG_SECONDS, 0.005)
+
+    def _wait_log(self, is_there, seconds, pause_seconds):
+        end = time.monotonic() + seconds
+        while not is_there(self.log_text()):
             if time.monotonic() > end or self.process.poll() is not None:
                 return False
-            time.sleep(0.005)
+            time.sleep(pause_seconds)
         return True
 
     def wait_attached(self, pids, seconds=HANG_SECONDS):
@@ -620,10 +616,21 @@ def children_of(pid):
         return []
 
 
+def path_without_ccache():
+    """The PATH, in which `gcc` is a compiler: ccache starts none for what it has compiled before."""
+    return ":".join(folder for folder in os.environ["PATH"].split(":") if "ccache" not in folder)
+
+
+def host_seconds(*kinds):
+    """The time of all CPUs of these kinds: those of /proc/stat."""
+    with open("/proc/stat", encoding="ascii") as file:
+        ticks = dict(zip(("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"), map(int, file.readline().split()[1:])))
+    return sum(ticks[kind] for kind in kinds) / os.sysconf("SC_CLK_TCK")
+
+
 def stolen_seconds():
     """The time of all CPUs that the hypervisor gave to others. It is in the costs of processes, and not in the kernel's times of them."""
-    with open("/proc/stat", encoding="ascii") as file:
-        return int(file.readline().split()[8]) / os.sysconf("SC_CLK_TCK")
+    return host_seconds("steal")
 
 
 def run_seconds(pid):

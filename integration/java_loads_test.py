@@ -32,9 +32,9 @@ SECONDS = 30 if IS_LONG else 6
 SAMPLES = 500
 # Eight compilers at once, which are interpreted at first.
 READY_SECONDS = 300
-# CPU time after which most of what is compiled is ready. Code that is replaced meanwhile may be freed before the agent names it, and then
+# After which most of what is compiled is ready. Code that is replaced meanwhile may be freed before the agent names it, and then
 # all stacks of that moment have a method without a name.
-WARM_SECONDS = 40 if IS_LONG else 10
+WARM_CPU_SECONDS = 40 if IS_LONG else 10
 COMPLETE_PERCENT = 99.5 if IS_LONG else 0
 COMPLETE_FAULT = 0.02
 WITH_METHODS, WITHOUT_METHODS = "not whole, with methods", "not whole, without methods"
@@ -135,7 +135,7 @@ def test_load(tap, run, java, mode, load):
         tap.skip("%s: the stacks are complete" % name, lack)
         return
     with program:
-        wait_cpu([program.pid], WARM_SECONDS)
+        wait_cpu([program.pid], WARM_CPU_SECONDS)
         result = sample_attached([program], SECONDS, "-with-lines")
     judge_complete(tap, run, name, result, StackEnds(java.directories))
 

@@ -431,9 +431,12 @@ static bool inherit_rows(struct process_sync *sync, struct process *process)
 {
 	const struct process *parent = process_table_fork_parent(sync->table, process);
 	const struct attribute_sources sources = process_sync_sources(sync);
-	uint64_t until_ns = like_parent_until(sync, process);
+	uint64_t until_ns;
 
-	if (!parent || process->first_sample_ns >= until_ns)
+	if (!parent)
+		return false;
+	until_ns = like_parent_until(sync, process);
+	if (process->first_sample_ns >= until_ns)
 		return false;
 	process_attributes_inherit(sync->table, process, parent, &sources, NULL);
 	if (process->state == PROCESS_NEW)

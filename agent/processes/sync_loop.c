@@ -163,7 +163,8 @@ static void end_older(struct sync_loop *loop, struct process *process, uint64_t 
 	process_sync_retire(&loop->sync, older);
 	if (older->read_ns && !older->is_settled && now_ns - older->read_ns < DOUBT_NS) {
 		process_sync_doubt(&loop->sync, older);
-		schedule(loop, process->pid, SYNC_OLDER, now_ns);
+		if (older->state == PROCESS_NEW)
+			schedule(loop, process->pid, SYNC_OLDER, now_ns);
 	}
 	while (older->older && count < OLDER_MAX_COUNT) {
 		older = older->older;
@@ -235,7 +236,7 @@ static void end_process(struct sync_loop *loop, const struct process_event *proc
 	process_sync_end(&loop->sync, process, now_ns);
 	/* There is nothing more to wait for. */
 	if (process->state == PROCESS_NEW)
-		schedule(loop, process->pid, SYNC_UNKNOWN_PROCESS, now_ns);
+		schedule(loop, process->pid, SYNC_MAPPINGS, now_ns);
 }
 
 /* Keeps the parent of a fork, whose rows the fork shares. */

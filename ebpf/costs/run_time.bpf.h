@@ -32,7 +32,7 @@ static __always_inline void note_running(struct cost_cpu *cpu, struct task_struc
 					 bool is_typed)
 {
 	__u32 entered = cpu->current_row;
-	struct cost_row *row = cost_row_at(entered);
+	struct cost_row *row;
 	__u64 time_ns, own_ns;
 
 	if (entered == first_row(cpu) + COST_ROW_UNFITTED)
@@ -41,6 +41,7 @@ static __always_inline void note_running(struct cost_cpu *cpu, struct task_struc
 	if (cpu->current_row == entered)
 		return;
 	cpu->missed_switches++;
+	row = cost_row_at(entered);
 	time_ns = bpf_ktime_get_ns() - cpu->accounted_ns;
 	own_ns = COST_READ(is_typed, task, se.sum_exec_runtime) -
 		 COST_READ(is_typed, task, se.prev_sum_exec_runtime);
