@@ -189,7 +189,8 @@ static void *run_load_small(void *context)
 		if (request.attach) {
 			attach(threads, request.attach);
 			load_queue_attach_done(&threads->loads);
-		} else if (!executable_load_quick(threads->executables, request.executable_id)) {
+		} else if (!executable_load_quick(threads->executables, request.executable_id) &&
+			   !executable_put_off(threads->executables, request.executable_id)) {
 			/* A sample may have requested it meanwhile. */
 			executable_load_size_up(threads->executables, &request);
 			request.is_heavy = true;
