@@ -21,6 +21,8 @@ enum {
 	 */
 	MINI_PACKED_MAX_BYTES = 32 << 20,
 	MINI_MAX_BYTES = 256 << 20,
+	/* Limit of the names of a small file. */
+	SMALL_NAMES_MAX_BYTES = 32 << 20,
 };
 
 /* True for an error that affects more than its own source of data. */
@@ -147,4 +149,15 @@ int make_symbol_cache(const struct elf_image *image, const struct debug_file_sea
 			 !elf_image_init_fd(&debug, fd);
 
 	return make_symbol_cache_of(image, has_debug ? &debug : NULL, depth, writer);
+}
+
+int make_small_symbol_cache(const struct elf_image *image, const struct elf_image *debug,
+			    struct hash128 key, int fd)
+{
+	_cleanup_(symbol_cache_writer_deinit) struct symbol_cache_writer writer = {
+		.strings.max_bytes = SMALL_NAMES_MAX_BYTES,
+	};
+	int err = make_symbol_cache_of(image, debug, SYMBOL_DEPTH_SYMBOLS, &writer);
+
+	return err ? err : symbol_cache_writer_finish(&writer, key, fd);
 }

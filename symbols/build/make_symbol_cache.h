@@ -7,6 +7,7 @@
 #ifndef SYMBOLS_BUILD_MAKE_SYMBOL_CACHE_H
 #define SYMBOLS_BUILD_MAKE_SYMBOL_CACHE_H
 
+#include "lib/base/hash128.h"
 #include "lib/elf/debug_file.h"
 #include "symbols/cache/symbol_cache_writer.h"
 
@@ -26,5 +27,12 @@ int make_symbol_cache(const struct elf_image *image, const struct debug_file_sea
 /** Like make_symbol_cache(), for a debug file that was found before: @debug may be NULL. */
 int make_symbol_cache_of(const struct elf_image *image, const struct elf_image *debug,
 			 enum symbol_depth depth, struct symbol_cache_writer *writer);
+
+/**
+ * Writes a symbol cache with the symbols of a small file to @fd, which is empty. @debug may be NULL. -E2BIG: its names are many, and
+ * are made by symbol_cache_maker_run(); -ENOMEM, or an error of write().
+ */
+int make_small_symbol_cache(const struct elf_image *image, const struct elf_image *debug,
+			    struct hash128 key, int fd);
 
 #endif
