@@ -136,8 +136,9 @@ static int create_caches(const struct options *options, struct native_names *nam
 	if (error)
 		return error;
 	cache_options.work.judge = names->judge;
-	cache_options.work.small =
-		(struct small_symbol_cache_maker){ make_small_cache, names->parser };
+	if (names->parser)
+		cache_options.work.small =
+			(struct small_symbol_cache_maker){ make_small_cache, names->parser };
 	if (fetches) {
 		cache_options.work.fetched = names->fetched;
 		cache_options.no_dwarf = fetch_debug_file;
@@ -234,7 +235,8 @@ bool native_names_destroy(struct native_names *names)
 {
 	if (!names)
 		return true;
-	names->parser->ops->stop_symbols(names->parser);
+	if (names->parser)
+		names->parser->ops->stop_symbols(names->parser);
 	symbol_store_destroy(names->local);
 	symbol_store_destroy(names->shown);
 	symbol_store_destroy(names->sent);
