@@ -11,6 +11,7 @@
 #include "lib/elf/elf_symbols.h"
 #include "lib/host/decompress.h"
 #include "symbols/build/go_functions.h"
+#include "symbols/build/perl_functions.h"
 #include "symbols/dwarf/dwarf_problem.h"
 #include "symbols/dwarf/dwarf_symbols.h"
 
@@ -31,9 +32,13 @@ static bool is_fatal(int err)
 	return err == -ENOMEM || err == -E2BIG;
 }
 
-/* Adds symbols of @image; they count only where symbols with a lower @order have nothing. */
+/*
+ * Adds symbols of @image; they count only where symbols with a lower @order have nothing. *@boot is the boot function of a module of
+ * Perl, if there is one.
+ */
 static int add_symbols(const struct elf_image *image, uint32_t order,
-		       struct interval_vector *intervals, struct string_table *strings)
+		       struct interval_vector *intervals, struct string_table *strings,
+		       struct code_range *boot)
 {
 	_cleanup_(elf_symbols_deinit) struct elf_symbols symbols = { 0 };
 	int err = elf_symbols_init(&symbols, image);
@@ -51,6 +56,8 @@ static int add_symbols(const struct elf_image *image, uint32_t order,
 
 		if (elf_symbols_name(&symbols, image, symbol, name, sizeof(name)))
 			continue;
+		if (symbol->is_dynamic && perl_functions_is_boot(name))
+			*boot = (struct code_range){ interval.start, interval.end };
 		err = string_table_add(strings, name, strlen(name), &interval.value);
 		if (err)
 			return err;
@@ -67,13 +74,14 @@ static int add_mini_symbols(const struct elf_image *image, uint32_t order,
 	_cleanup_(elf_bytes_deinit) struct elf_bytes packed = { 0 };
 	_cleanup_(elf_image_deinit) struct elf_image mini = { .fd = -1 };
 	_cleanup_(free_pointer) void *bytes = NULL;
+	struct code_range none;
 	size_t size;
 
 	if (!section || elf_image_load_section(image, section, MINI_PACKED_MAX_BYTES, &packed) ||
 	    decompress_xz(packed.data, packed.size, MINI_MAX_BYTES, &bytes, &size) ||
 	    elf_image_init_memory(&mini, bytes, size))
 		return 0;
-	return add_symbols(&mini, order, intervals, strings);
+	return add_symbols(&mini, order, intervals, strings, &none);
 }
 
 /* Finds the start and end of the executable segments. */
@@ -106,17 +114,21 @@ static int add_all_symbols(const struct elf_image *image, const struct elf_image
 			   struct symbol_cache_writer *writer)
 {
 	_cleanup_(interval_vector_deinit) struct interval_vector intervals = { 0 };
+	struct code_range boot = { 0 };
 	int err = 0;
 
 	if (!debug)
 		err = go_functions_add(image, &intervals, &writer->strings);
 	/* The file's own symbols take precedence, because a debug file has no dynamic ones. */
 	if (debug)
-		err = add_symbols(debug, 0, &intervals, &writer->strings);
+		err = add_symbols(debug, 0, &intervals, &writer->strings, &boot);
 	if (!err)
 		err = add_mini_symbols(image, ELF_SYMBOLS_MAX, &intervals, &writer->strings);
 	if (!err)
-		err = add_symbols(image, 2 * ELF_SYMBOLS_MAX, &intervals, &writer->strings);
+		err = add_symbols(image, 2 * ELF_SYMBOLS_MAX, &intervals, &writer->strings, &boot);
+	if (!err && boot.end && !debug)
+		err = perl_functions_add(image, boot, 3 * ELF_SYMBOLS_MAX, &intervals,
+					 &writer->strings);
 	return err ? err :
 		     symbol_cache_writer_add_intervals(writer, SYMBOL_DATA_SYMBOLS, &intervals);
 }

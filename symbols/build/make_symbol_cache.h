@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Collects all knowledge about a file's code into a symbol cache: its own symbols, those of
- * .gnu_debugdata, those of its separate debug file, Go's table of a stripped program, and the DWARF
- * of the file or else of its debug file.
+ * .gnu_debugdata, those of its separate debug file, Go's table of a stripped program, the subs of a stripped module of Perl,
+ * and the DWARF of the file or else of its debug file.
  */
 #ifndef SYMBOLS_BUILD_MAKE_SYMBOL_CACHE_H
 #define SYMBOLS_BUILD_MAKE_SYMBOL_CACHE_H
