@@ -63,7 +63,7 @@ static bool has_local_symbols(const struct elf_image *image)
 
 /* --- what the module imports --- */
 
-/* Which of the imports has the name at @offset; its number and 1, or 0. */
+/* The number of the import with the name at @offset, from 1 on; 0: it is another name. */
 static uint64_t import_at(const struct elf_image *image, const struct elf_dynamic *dynamic,
 			  uint32_t offset)
 {

@@ -125,7 +125,7 @@ static void more_than_four_names_are_cut(void **state)
 	expect("A::a/b/B::c/d/...\n");
 }
 
-/* What a register had before a jump is not what it has behind it. */
+/* Code behind a jump is reached from elsewhere, with other values in its registers. */
 static void nothing_is_known_behind_a_jump(void **state)
 {
 	(void)state;
