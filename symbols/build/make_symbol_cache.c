@@ -22,6 +22,8 @@ enum {
 	 */
 	MINI_PACKED_MAX_BYTES = 32 << 20,
 	MINI_MAX_BYTES = 256 << 20,
+	/* Larger string tables are not read as a whole. */
+	STRINGS_MAX_BYTES = 16 << 20,
 	/* Limit of the names of a small file. */
 	SMALL_NAMES_MAX_BYTES = 32 << 20,
 };
@@ -45,6 +47,7 @@ static int add_symbols(const struct elf_image *image, uint32_t order,
 
 	if (err)
 		return is_fatal(err) ? err : 0;
+	elf_symbols_load_names(&symbols, image, STRINGS_MAX_BYTES);
 	for (uint32_t i = 0; i < symbols.count; i++) {
 		const struct elf_symbol *symbol = &symbols.symbols[i];
 		char name[ELF_SYMBOL_NAME_MAX_BYTES];
