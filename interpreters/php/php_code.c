@@ -88,8 +88,9 @@ static bool is_init(const struct finder *finder, const struct x86_code *code)
 
 static bool is_store(const struct finder *finder, const struct x86_code *code)
 {
+	/* With threads the operand has a register with the thread's memory and one with the offset of the globals. */
 	return code->x86.kind == X86_STORE && code->x86.base != X86_RSP &&
-	       code->x86.base != X86_NO_REGISTER &&
+	       !code->x86.is_pc_relative &&
 	       code->x86.displacement == finder->symbols->current;
 }
 

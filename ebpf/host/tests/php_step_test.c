@@ -51,6 +51,9 @@ enum {
 #define MAIN_FIBER (HEAP_START + 0x100)
 #define FIBER (HEAP_START + 0x200)
 #define FIBER_STACK (HEAP_START + 0x300)
+/* Two threads, whose memory is at a word of theirs. Its beginning is the list's. */
+#define THREAD_POINTER(number) (HEAP_START + 0x400 + (number) * 0x100ULL)
+#define THREAD_MEMORY(number) (THREAD_POINTER(number) + 0x40)
 
 struct php {
 	struct world *world;
@@ -792,6 +795,71 @@ static void code_that_no_loop_has_entered_is_declined(void **state)
 	assert_null(strchr(unwind_text(php), '1'));
 }
 
+static void put_threads(struct php *php)
+{
+	php->process.thread = (struct thread_local_path){ .offsets = { 16 }, .depth = 1 };
+	php->process.current = 0;
+	php->process.before_exception = 8;
+	world_put(php->world, DATA_CELL, &php->process, sizeof(php->process));
+	for (int i = 0; i < 2; i++)
+		put(php, THREAD_POINTER(i) + 16, THREAD_MEMORY(i));
+}
+
+static void with_threads_each_has_a_list_of_its_own(void **state)
+{
+	struct php *php = *state;
+
+	add_two_loops(php);
+	put_threads(php);
+	put(php, THREAD_MEMORY(0), frame_at(0));
+	put(php, THREAD_MEMORY(1), put_frame(php, 4, 4, frame_at(2), CALL_TOP));
+	set_vm(php, 0, 0);
+	php->world->start.thread_pointer = THREAD_POINTER(0);
+	assert_string_equal(unwind_text(php), "01LCa2LCE");
+	php->world->start.thread_pointer = THREAD_POINTER(1);
+	assert_string_equal(unwind_text(php), "4LCa2LCE");
+	/* An instruction that threw an exception is the thread's own, too. */
+	put(php, frame_at(4), 0);
+	put(php, THREAD_MEMORY(0) + 8, opcodes_of(4));
+	put(php, THREAD_MEMORY(1) + 8, opcodes_of(4) + 6 * PHP_OPCODE_BYTES);
+	unwind_text(php);
+	assert_int_equal(position_of(php, 0), FIRST_LINE + 7);
+}
+
+static void a_thread_without_globals_has_no_frames(void **state)
+{
+	struct php *php = *state;
+
+	add_two_loops(php);
+	put_threads(php);
+	/* Not even if the address without the thread's memory could be read. */
+	php->process.current = CURRENT;
+	world_put(php->world, DATA_CELL, &php->process, sizeof(php->process));
+	put(php, THREAD_POINTER(0) + 16, 0);
+	php->world->start.thread_pointer = THREAD_POINTER(0);
+	assert_string_equal(unwind_text(php), "!LCLCE");
+	assert_int_equal(php->world->trace.interpreter_error, UNWIND_INTERPRETER_THREAD);
+}
+
+static void generated_code_has_the_list_of_its_thread(void **state)
+{
+	struct php *php = *state;
+
+	add_generated_again(php, 0);
+	put_threads(php);
+	put(php, THREAD_MEMORY(0), frame_at(0));
+	put(php, THREAD_MEMORY(1), put_frame(php, 4, 4, 0, CALL_TOP));
+	php->world->start.thread_pointer = THREAD_POINTER(0);
+	assert_string_equal(unwind_text(php), "1LCE");
+	/* Another thread's list does not have the execute_data that is in the register. */
+	php->world->start.thread_pointer = THREAD_POINTER(1);
+	assert_null(strchr(unwind_text(php), '1'));
+	assert_null(strchr(php->traced, '4'));
+	put(php, THREAD_POINTER(0) + 16, 0);
+	php->world->start.thread_pointer = THREAD_POINTER(0);
+	assert_null(strchr(unwind_text(php), '1'));
+}
+
 /* Ends a fiber's stack, which the loop of 2 has started by the function a. */
 static void add_resumer(struct php *php)
 {
@@ -938,6 +1006,9 @@ int main(void)
 		TEST(what_generated_code_has_called_comes_before),
 		TEST(a_loop_that_releases_its_closure_has_no_frame),
 		TEST(code_that_no_loop_has_entered_is_declined),
+		TEST(with_threads_each_has_a_list_of_its_own),
+		TEST(a_thread_without_globals_has_no_frames),
+		TEST(generated_code_has_the_list_of_its_thread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
