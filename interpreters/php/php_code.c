@@ -86,12 +86,20 @@ static bool is_init(const struct finder *finder, const struct x86_code *code)
 	return target && (target == finder->symbols->init[0] || target == finder->symbols->init[1]);
 }
 
+/*
+ * A library has the address of the globals in a register. With threads one has the thread's memory, and maybe another one the offset
+ * of the globals. Code of a program names the variable.
+ */
 static bool is_store(const struct finder *finder, const struct x86_code *code)
 {
-	/* With threads the operand has a register with the thread's memory and one with the offset of the globals. */
-	return code->x86.kind == X86_STORE && code->x86.base != X86_RSP &&
-	       !code->x86.is_pc_relative &&
-	       code->x86.displacement == finder->symbols->current;
+	const struct php_symbols *symbols = finder->symbols;
+
+	if (code->x86.kind != X86_STORE)
+		return false;
+	if (code->x86.is_pc_relative)
+		return symbols->globals && code->next + (uint64_t)code->x86.displacement ==
+						   symbols->globals + symbols->current;
+	return code->x86.base != X86_RSP && code->x86.displacement == symbols->current;
 }
 
 static bool is_halt(const struct finder *finder, const struct x86_code *code)

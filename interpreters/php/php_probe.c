@@ -87,7 +87,10 @@ static int find_version(const struct prober *prober, struct php_file *file)
 	file->layout = php_layout_of((uint16_t)PHP_ENGINE_VERSION(major, minor));
 	if (!file->layout)
 		return fail(-EOPNOTSUPP, "PHP with Zend Engine %u.%u", major, minor);
-	snprintf(file->file.version, sizeof(file->file.version), "PHP %s", file->layout->version);
+	if (!find_address(prober, "executor_globals"))
+		file->thread_memory = find_address(prober, "tsrm_get_ls_cache");
+	snprintf(file->file.version, sizeof(file->file.version), "PHP %s%s", file->layout->version,
+		 file->thread_memory ? " with threads" : "");
 	return 0;
 }
 
@@ -103,20 +106,28 @@ static int check_kind(const struct prober *prober, const struct php_file *file)
 	return 0;
 }
 
-/* True if the function @name has an instruction with @opcode and an operand in memory, @offset bytes behind a register. */
+/*
+ * True if the function @name has an instruction with @opcode and an operand in memory: @offset bytes behind a register, or behind
+ * the variable at @variable, if it is not 0.
+ */
 static bool has_operand(const struct prober *prober, const char *name, uint8_t opcode,
-			uint16_t offset)
+			uint64_t variable, uint16_t offset)
 {
 	_cleanup_(x86_code_deinit) struct x86_code code = { 0 };
 	struct x86_operands operands;
 	int err = x86_code_init_head(&code, prober->image, find_address(prober, name), HEAD_BYTES);
 
-	while (!err && x86_code_next(&code))
-		if (x86_decode_operands(x86_code_bytes(&code), code.x86.length, &operands) &&
-		    operands.map == MAP_ONE_BYTE && operands.opcode == opcode &&
-		    operands.is_memory && !operands.is_pc_relative &&
-		    operands.displacement == offset)
+	while (!err && x86_code_next(&code)) {
+		if (!x86_decode_operands(x86_code_bytes(&code), code.x86.length, &operands) ||
+		    operands.map != MAP_ONE_BYTE || operands.opcode != opcode ||
+		    !operands.is_memory)
+			continue;
+		if (operands.is_pc_relative ?
+			    variable && code.next + (uint64_t)operands.displacement ==
+						variable + offset :
+			    operands.displacement == offset)
 			return true;
+	}
 	return false;
 }
 
@@ -128,8 +139,9 @@ static int check_layout(const struct prober *prober, const struct php_layout *la
 {
 	enum { COMPARE = 0x83, LOAD = 0x8b };
 
-	if (!has_operand(prober, "zend_get_executed_filename_ex", LOAD, layout->file) ||
-	    !has_operand(prober, "zend_is_executing", COMPARE, layout->current))
+	if (!has_operand(prober, "zend_get_executed_filename_ex", LOAD, 0, layout->file) ||
+	    !has_operand(prober, "zend_is_executing", COMPARE,
+			 find_address(prober, "executor_globals"), layout->current))
 		return fail(-EOPNOTSUPP, "PHP %s with structs that are not known", layout->version);
 	return 0;
 }
@@ -177,15 +189,16 @@ static int find_code(const struct prober *prober, struct php_file *file)
 		.resume = find_address(prober, "zend_generator_resume"),
 		.releasing = find_address(prober, "zend_objects_store_del"),
 		.switching = find_address(prober, "zend_fiber_switch_context"),
+		.globals = find_address(prober, "executor_globals"),
 		.current = file->layout->current,
 	};
 	int err = 0;
 
 	if (!symbols.execute_pointer)
 		err = fail(-EOPNOTSUPP, "%s without zend_execute_ex", file->file.version);
-	file->globals = find_imported(prober, &slots,
-				      file->thread_memory ? "executor_globals_offset" :
-							    "executor_globals");
+	file->globals =
+		find_imported(prober, &slots,
+			      file->thread_memory ? "executor_globals_offset" : "executor_globals");
 	if (!err && !file->globals)
 		err = fail(-EOPNOTSUPP, "%s without executor_globals", file->file.version);
 	if (!err)
@@ -209,8 +222,6 @@ static int fill(const struct prober *prober, struct php_file *file)
 		return err ? err : -EOPNOTSUPP;
 	if (prober->image->machine != EM_X86_64)
 		return fail(-EOPNOTSUPP, "%s for another machine than x86-64", file->file.version);
-	if (!find_address(prober, "executor_globals"))
-		file->thread_memory = find_address(prober, "tsrm_get_ls_cache");
 	err = check_kind(prober, file);
 	if (!err)
 		err = check_layout(prober, file->layout);

@@ -52,7 +52,7 @@ enum {
 #define FIBER (HEAP_START + 0x200)
 #define FIBER_STACK (HEAP_START + 0x300)
 /* Two threads, whose memory is at a word of theirs. Its beginning is the list's. */
-#define THREAD_POINTER(number) (HEAP_START + 0x400 + (number) * 0x100ULL)
+#define THREAD_POINTER(number) (HEAP_START + 0x400 + (number)*0x100ULL)
 #define THREAD_MEMORY(number) (THREAD_POINTER(number) + 0x40)
 
 struct php {
