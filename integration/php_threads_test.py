@@ -50,7 +50,7 @@ def is_beginning(names, chain):
     return len(names) - common <= MAX_EXTRA and names[-1] != "work"
 
 
-def place_of(stack):
+def thread_of(stack):
     """The number of the thread with @stack, or WITHOUT; None: it is another thread."""
     for frame in stack.user_frames:
         match = IN_THREAD.match(frame)
@@ -61,12 +61,12 @@ def place_of(stack):
     return None
 
 
-def why_wrong(place, texts, frames):
+def why_wrong(thread, texts, frames):
     """Why a stack without errors is wrong; None."""
     names = tuple(frame.name for frame in frames)
-    if not isinstance(place, int):
+    if not isinstance(thread, int):
         return "frames of PHP" if names else None
-    chains = chains_of(place)
+    chains = chains_of(thread)
     if names and names not in chains and not any(is_beginning(names, chain) for chain in chains):
         return "no such stack"
     return wrong_natives(texts)
@@ -76,24 +76,24 @@ def judge(tap, name, stacks, has_jit):
     """Checks that each thread has the frames of its own."""
     counts, wrong, errors = collections.Counter(), collections.Counter(), collections.Counter()
     for stack, count in stacks.items():
-        texts, place = stack.user_frames, place_of(stack)
+        texts, thread = stack.user_frames, thread_of(stack)
         frames = tuple(frame for frame in map(parse_frame, texts) if frame)
         counts["all"] += count
-        counts[place] += count
+        counts[thread] += count
         if stack.errors:
             errors[";".join(texts)] += count
             continue
-        why = why_wrong(place, texts, frames)
+        why = why_wrong(thread, texts, frames)
         if why:
             wrong["%s: %s" % (why, ";".join(texts))] += count
-        if isinstance(place, int) and tuple(frame.name for frame in frames) in chains_of(place):
-            counts["%d to its end" % place] += count
+        if isinstance(thread, int) and tuple(frame.name for frame in frames) in chains_of(thread):
+            counts["%d to its end" % thread] += count
         counts["approximate"] += count * any(text.endswith(APPROXIMATE) for text in texts)
     tap.note("%s%s, errors %d" % (name, dict(counts), errors.total()))
     tap.ok(counts["all"] >= SECONDS * SAMPLES_PER_SECOND / 10, name + "there are samples")
     tap.never(wrong, name + "every thread has its own functions", *["%d %s" % (count, text) for text, count in
                                                                     wrong.most_common(SHOWN_WRONG)])
-    tap.ok(all(counts["%d to its end" % place] >= WORK_SHARE * counts[place] > 0 for place in range(THREADS)),
+    tap.ok(all(counts["%d to its end" % thread] >= WORK_SHARE * counts[thread] > 0 for thread in range(THREADS)),
            name + "chains are there to their end in every thread")
     tap.ok(counts[WITHOUT], name + "the thread without PHP is there")
     tap.ok(errors.total() <= ERRORS + has_jit * JIT_ERROR_SHARE * counts["all"], name + "no frames are missing",
