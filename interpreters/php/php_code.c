@@ -109,6 +109,16 @@ static bool is_halt(const struct finder *finder, const struct x86_code *code)
 		x86_code_relative(code, true, 0x8d) == finder->halt_op);
 }
 
+/* True if the current instruction calls through zend_execute_ex: through a register that has the pointer, or as code of a program does. */
+static bool is_loop_call(const struct finder *finder, const struct x86_code *code)
+{
+	if (code->x86.kind != X86_CALL_INDIRECT)
+		return false;
+	return finder->call_distance < CALL_MAX_DISTANCE ||
+	       (code->x86.is_pc_relative && code->next + (uint64_t)code->x86.displacement ==
+						    finder->symbols->execute_pointer);
+}
+
 static uint8_t classify(const struct x86_code *code, void *context)
 {
 	struct finder *finder = context;
@@ -120,7 +130,7 @@ static uint8_t classify(const struct x86_code *code, void *context)
 		flags |= IS_HALT;
 	if (is_init(finder, code))
 		flags |= IS_INIT;
-	if (code->x86.kind == X86_CALL_INDIRECT && finder->call_distance < CALL_MAX_DISTANCE)
+	if (is_loop_call(finder, code))
 		flags |= IS_LOOP_CALL;
 	finder->call_distance = is_pointer_read(finder, code) ? 0 : finder->call_distance + 1;
 	return flags;
