@@ -122,10 +122,10 @@ def main():
     tap = Tap()
     need_root(tap, "PHP with threads")
     chosen = phps.chosen(sys.argv[1:], IS_LONG)
-    built = [php for php in chosen.runtimes or chosen.every.values() if isinstance(php, phps.BuiltPhp)]
-    if not built:
+    threaded = [php for php in chosen.runtimes or chosen.every.values() if php.has_threads]
+    if not threaded:
         tap.skip("PHP with threads", "no PHP with threads is at hand: scripts/fetch_phps.py")
-    for php in built:
+    for php in threaded:
         for mode in chosen.modes or phps.MODES:
             check(tap, php, mode)
     tap.finish()

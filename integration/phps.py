@@ -22,6 +22,7 @@ JIT_VERSION = (8, 0)
 
 class Php(Runtime):
     """One interpreter, in a root file system: that of a suite, or the one @root with programs of the suite."""
+    has_threads = False
 
     def __init__(self, suite, root=None):
         # The folders of this machine that it sees at the same paths.
@@ -73,10 +74,11 @@ class Php(Runtime):
 
 
 class BuiltPhp(Php):
-    """One with threads (ZTS), in the folder of its source."""
+    """One that was built here, in the folder of its source."""
 
     def __init__(self, name):
-        suite = fetch_phps.BUILT[name]
+        suite, wanted = fetch_phps.BUILT[name]
+        self.has_threads = "--enable-zts" in wanted
         super().__init__(suite, name)
         self.name = "%s-%s" % (name, self.program)
 

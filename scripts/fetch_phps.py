@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Brings the PHPs that the tests run: root file systems with those of Debian's suites, made by unpacking packages, without
-running any of their scripts; and one with threads (ZTS), which Debian has not, built from a source package (some minutes).
+running any of their scripts; and two built from a source package (some minutes each), one of them with threads (ZTS), which
+Debian has not.
 
 usage: fetch_phps.py [--short|ROOT...]
 
@@ -24,12 +25,12 @@ SHORT_SUITES = ["bookworm", "trixie"]
 LIBRARY_ROOTS = {suite + "-library": suite for suite in ROOTS}
 # Roots with the programs of real loads (integration/php_loads_test.py): their suites.
 LOAD_ROOTS = {"bookworm-loads": "bookworm", "trixie-loads": "trixie"}
-# Names of built ones, with the suite. They have libphp as well.
-BUILT = {"bookworm-zts": "bookworm"}
-# The compiler's options are those of PHP's images on Docker Hub.
-CONFIGURE = ["sh", "configure", "--disable-all", "--enable-zts", "--enable-opcache", "--enable-embed", "--disable-cgi",
-             "--disable-phpdbg", "CFLAGS=-fstack-protector-strong -fpic -fpie -O2", "LDFLAGS=-Wl,-O1 -pie"]
-BUILT_FILES = ["sapi/cli/php", "libs/libphp.so", "modules/opcache.so"]
+# Names of built ones, with the suite and what is asked for. With threads there is libphp as well.
+BUILT = {"bookworm-nts": ("bookworm", []), "bookworm-zts": ("bookworm", ["--enable-zts", "--enable-embed"])}
+# The compiler's options are those of PHP's images on Docker Hub. Code of these programs names variables, and Debian's does not.
+CONFIGURE = ["sh", "configure", "--disable-all", "--enable-opcache", "--disable-cgi", "--disable-phpdbg",
+             "CFLAGS=-fstack-protector-strong -fpic -fpie -O2", "LDFLAGS=-Wl,-O1 -pie"]
+STRIP = ["find", "sapi/cli/php", "modules", "libs", "-type", "f", "-perm", "/1", "-exec", "strip", "{}", "+"]
 LOAD_EXTENSIONS = ["fpm", "mbstring", "opcache", "xml"]
 LOAD_PACKAGES = ["dokuwiki", "nginx", "php-parser", "phpunit"]
 # Servers look their users up. A package's script would make these files.
@@ -73,9 +74,10 @@ def fetch(name):
 def build(name):
     """The folder with the PHP @name, built in the folder of its source if it is not there. It runs from there."""
     directory = DIRECTORY / name
+    suite, wanted = BUILT[name]
     if not directory.exists():
-        fetch_packages.build(directory, BUILT[name], ROOTS[BUILT[name]], [
-            CONFIGURE, ["nice", "-n", "19", "make", "-j2"], ["strip", *BUILT_FILES],
+        fetch_packages.build(directory, suite, ROOTS[suite], [
+            [*CONFIGURE, *wanted], ["nice", "-n", "19", "make", "-j2"], STRIP,
             ["find", ".", "-name", "*.o", "-delete"]])
     return directory
 

@@ -13,7 +13,7 @@
 /* The beginning of a sapi_module_struct: its name. */
 extern const char *php_embed_module[];
 int php_embed_init(int argc, char **argv);
-void *ts_resource_ex(int *id);
+void *ts_resource_ex(int id, void *thread);
 int php_request_startup(void);
 int zend_eval_string(const char *text, void *value, const char *name);
 void zend_stream_init_filename(void *handle, const char *name);
@@ -28,7 +28,7 @@ static void run(int number)
 	char text[64];
 
 	snprintf(text, sizeof(text), "$thread = %d;", number);
-	if (!ts_resource_ex(NULL) || php_request_startup())
+	if (!ts_resource_ex(0, NULL) || php_request_startup())
 		exit(1);
 	zend_eval_string(text, NULL, "threads");
 	zend_stream_init_filename(handle, file);
