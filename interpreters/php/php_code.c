@@ -115,8 +115,8 @@ static bool is_loop_call(const struct finder *finder, const struct x86_code *cod
 	if (code->x86.kind != X86_CALL_INDIRECT)
 		return false;
 	return finder->call_distance < CALL_MAX_DISTANCE ||
-	       (code->x86.is_pc_relative && code->next + (uint64_t)code->x86.displacement ==
-						    finder->symbols->execute_pointer);
+	       (code->x86.is_pc_relative &&
+		code->next + (uint64_t)code->x86.displacement == finder->symbols->execute_pointer);
 }
 
 static uint8_t classify(const struct x86_code *code, void *context)

@@ -147,7 +147,13 @@ static void libraries_of_the_long_tier_are_known(void **state)
 	probe_file("experimental-library", "usr/lib/libphp8.5.so", "PHP 8.5");
 }
 
-/* A program and a library, with the options of PHP's images on Docker Hub. */
+/* With the options of PHP's images on Docker Hub. */
+static void a_program_that_names_the_globals_is_known(void **state)
+{
+	(void)state;
+	probe_file("bookworm-nts", "sapi/cli/php", "PHP 8.2");
+}
+
 static void php_with_threads_is_known(void **state)
 {
 	(void)state;
@@ -252,6 +258,7 @@ int main(void)
 		cmocka_unit_test(php_8_5_is_known),
 		cmocka_unit_test(libraries_are_known),
 		cmocka_unit_test(libraries_of_the_long_tier_are_known),
+		cmocka_unit_test(a_program_that_names_the_globals_is_known),
 		cmocka_unit_test(php_with_threads_is_known),
 		cmocka_unit_test(other_files_are_no_php),
 		cmocka_unit_test(what_is_not_as_in_the_version_is_refused),
