@@ -101,7 +101,8 @@ static int check_kind(const struct prober *prober, const struct php_file *file)
 
 	if (!php_code_has_bytes(prober->image, find_address(prober, "zend_vm_kind"), move_to_eax,
 				sizeof(move_to_eax)))
-		return fail(-EOPNOTSUPP, "%s with a VM of another kind than HYBRID",
+		return fail(-EOPNOTSUPP,
+			    "%s with a VM of another kind than HYBRID, as Clang builds it",
 			    file->file.version);
 	return 0;
 }
