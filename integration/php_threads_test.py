@@ -20,8 +20,8 @@ import tempfile
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import phps
 from chain_samples import profile
-from harness import IS_LONG, OUTPUT, Tap, need_root
-from php_stack_test import APPROXIMATE, JIT_ERROR_SHARE, WORK_SHARE, parse_frame, wrong_natives
+from harness import OUTPUT, Tap, need_root
+from php_stack_test import APPROXIMATE, INTERPRETED_ERROR_SHARE, JIT_ERROR_SHARE, WORK_SHARE, parse_frame, wrong_natives
 
 SECONDS = 5
 SAMPLES_PER_SECOND = 4000
@@ -31,7 +31,8 @@ THREADS = 4
 # In the thread without PHP, and in one whose number this is.
 WITHOUT = "without_php"
 IN_THREAD = re.compile(r"in_thread_(\d)\b")
-# Errors that are no more than so many are an accident.
+# Errors beside a share of the samples: a generator's execute_data is not linked yet (interpreters/php/NOTES.md), in 5 of 121,000
+# samples of a build without the JIT.
 ERRORS = 2
 # The limit of functions in C that the engine adds between the lines of the target.
 MAX_EXTRA = 1
@@ -96,7 +97,8 @@ def judge(tap, name, stacks, has_jit):
     tap.ok(all(counts["%d to its end" % thread] >= WORK_SHARE * counts[thread] > 0 for thread in range(THREADS)),
            name + "chains are there to their end in every thread")
     tap.ok(counts[WITHOUT], name + "the thread without PHP is there")
-    tap.ok(errors.total() <= ERRORS + has_jit * JIT_ERROR_SHARE * counts["all"], name + "no frames are missing",
+    share = JIT_ERROR_SHARE if has_jit else INTERPRETED_ERROR_SHARE
+    tap.ok(errors.total() <= ERRORS + share * counts["all"], name + "no frames are missing",
            *["%d %s" % (count, text) for text, count in errors.most_common(SHOWN_WRONG)])
 
 
@@ -121,7 +123,8 @@ def check(tap, php, mode):
 def main():
     tap = Tap()
     need_root(tap, "PHP with threads")
-    chosen = phps.chosen(sys.argv[1:], IS_LONG)
+    # The short tier has none of them.
+    chosen = phps.chosen(sys.argv[1:], True)
     threaded = [php for php in chosen.runtimes or chosen.every.values() if php.has_threads]
     if not threaded:
         tap.skip("PHP with threads", "no PHP with threads is at hand: scripts/fetch_phps.py")
