@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The PHPs at hand: what scripts/fetch_phps.py brought."""
+"""The PHPs at hand: what scripts/fetch_phps.py brought and built."""
 import glob
 import os
 import re
@@ -22,6 +22,7 @@ JIT_VERSION = (8, 0)
 
 class Php(Runtime):
     """One interpreter, in a root file system: that of a suite, or the one @root with programs of the suite."""
+    has_threads = False
 
     def __init__(self, suite, root=None):
         # The folders of this machine that it sees at the same paths.
@@ -43,13 +44,15 @@ class Php(Runtime):
         """@command in the root file system."""
         return pythons.enter(self.root, self.shared, *command)
 
+    def extensions(self):
+        """The files of opcache. From 8.5 on it is built in."""
+        return [path[len(self.root):] for path in glob.glob(self.root + "/usr/lib/php/*/opcache.so")]
+
     def settings(self, mode, *settings):
         """The settings of one of MODES, and @settings."""
         settings = list(settings)
         if mode != "plain":
-            # From 8.5 on it is built in.
-            extensions = glob.glob(self.root + "/usr/lib/php/*/opcache.so")
-            settings += ["zend_extension=" + path[len(self.root):] for path in extensions]
+            settings += ["zend_extension=" + path for path in self.extensions()]
             settings += ["opcache.enable_cli=1"]
             settings += (["opcache.jit_buffer_size=64M", "opcache.jit=" + mode] if mode in JIT_MODES
                          else ["opcache.jit_buffer_size=0"])
@@ -70,6 +73,31 @@ class Php(Runtime):
         return pythons.directories_of(self.root, "/usr/bin/" + self.program)
 
 
+class BuiltPhp(Php):
+    """One that was built here, in the folder of its source."""
+
+    def __init__(self, name):
+        suite, wanted = fetch_phps.BUILT[name]
+        self.has_threads = "--enable-zts" in wanted
+        super().__init__(suite, name)
+        self.name = "%s-%s" % (name, self.program)
+
+    def mode_command(self, mode, *arguments):
+        return [self.root + "/sapi/cli/php", *self.options(mode), *arguments]
+
+    def extensions(self):
+        return glob.glob(self.root + "/modules/opcache.so")
+
+    @property
+    def directories(self):
+        return [self.root]
+
+
+def _built():
+    return {php.name: php for php in (BuiltPhp(name) for name in fetch_phps.BUILT
+                                      if (fetch_phps.DIRECTORY / name).exists())}
+
+
 def _fetched(suites=tuple(fetch_phps.ROOTS)):
     return {php.name: php for php in map(Php, filter(
         lambda suite: (fetch_phps.DIRECTORY / suite).exists(), suites))}
@@ -85,7 +113,7 @@ def _with_library(suites=tuple(fetch_phps.ROOTS)):
                                       if (fetch_phps.DIRECTORY / (suite + "-library")).exists())}
 
 
-FINDER = Finder(dict, _fetched, lambda _, fetched: fetched(tuple(fetch_phps.SHORT_SUITES)), r".*-php\d.*", MODES)
+FINDER = Finder(_built, _fetched, lambda _, fetched: fetched(tuple(fetch_phps.SHORT_SUITES)), r".*-php\d.*", MODES)
 at_hand, chosen = FINDER.at_hand, FINDER.chosen
 # PHPs in roots with the programs of real loads.
 LOADS_FINDER = Finder(dict, _with_loads, lambda *_: {}, r".*-php\d.*", MODES)

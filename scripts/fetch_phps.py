@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Brings the PHPs that the tests run: root file systems with those of Debian's suites, made by unpacking packages, without
-running any of their scripts.
+running any of their scripts; and two built from a source package (some minutes each), one of them with threads (ZTS), which
+Debian has not.
 
 usage: fetch_phps.py [--short|ROOT...]
 
-Below ~/.cache/allframes/phps there will be a folder for each ROOT, a suite or one of LOAD_ROOTS and LIBRARY_ROOTS (all without one, or with
---short what the short tier runs: if these cannot be had, it says so, and the tests do without). What is there already stays.
+Below ~/.cache/allframes/phps there will be a folder for each ROOT, a suite or one of LOAD_ROOTS, LIBRARY_ROOTS and BUILT (all without one, or
+with --short what the short tier runs: if these cannot be had, it says so, and the tests do without). What is there already stays.
 """
 import os
 import pathlib
@@ -24,6 +25,12 @@ SHORT_SUITES = ["bookworm", "trixie"]
 LIBRARY_ROOTS = {suite + "-library": suite for suite in ROOTS}
 # Roots with the programs of real loads (integration/php_loads_test.py): their suites.
 LOAD_ROOTS = {"bookworm-loads": "bookworm", "trixie-loads": "trixie"}
+# Names of built ones, with the suite and what is asked for. With threads there is libphp as well.
+BUILT = {"bookworm-nts": ("bookworm", []), "bookworm-zts": ("bookworm", ["--enable-zts", "--enable-embed"])}
+# The compiler's options are those of PHP's images on Docker Hub. Code of these programs names variables, and Debian's does not.
+CONFIGURE = ["sh", "configure", "--disable-all", "--enable-opcache", "--disable-cgi", "--disable-phpdbg",
+             "CFLAGS=-fstack-protector-strong -fpic -fpie -O2", "LDFLAGS=-Wl,-O1 -pie"]
+STRIP = ["find", "sapi/cli/php", "modules", "libs", "-type", "f", "-perm", "/1", "-exec", "strip", "{}", "+"]
 LOAD_EXTENSIONS = ["fpm", "mbstring", "opcache", "xml"]
 LOAD_PACKAGES = ["dokuwiki", "nginx", "php-parser", "phpunit"]
 # Servers look their users up. A package's script would make these files.
@@ -64,6 +71,17 @@ def fetch(name):
     return root
 
 
+def build(name):
+    """The folder with the PHP @name, built in the folder of its source if it is not there. It runs from there."""
+    directory = DIRECTORY / name
+    suite, wanted = BUILT[name]
+    if not directory.exists():
+        fetch_packages.build(directory, suite, ROOTS[suite], [
+            [*CONFIGURE, *wanted], ["nice", "-n", "19", "make", "-j2"], STRIP,
+            ["find", ".", "-name", "*.o", "-delete"]])
+    return directory
+
+
 def fetch_short():
     """Fetches SHORT_SUITES and their libraries, if that is possible."""
     try:
@@ -78,5 +96,5 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["--short"]:
         fetch_short()
     else:
-        for wanted in sys.argv[1:] or [*ROOTS, *LIBRARY_ROOTS, *LOAD_ROOTS]:
-            print(fetch(wanted))
+        for wanted in sys.argv[1:] or [*ROOTS, *LIBRARY_ROOTS, *LOAD_ROOTS, *BUILT]:
+            print(build(wanted) if wanted in BUILT else fetch(wanted))

@@ -95,11 +95,16 @@ struct php_code_range {
 };
 
 struct php_process {
-	/** Addresses of EG(current_execute_data) and EG(opline_before_exception) in the process. */
+	/**
+	 * Addresses of EG(current_execute_data) and EG(opline_before_exception) in the process. With threads (ZTS) their offsets
+	 * from the thread's memory, to which `thread` leads.
+	 */
 	__u64 current;
 	__u64 before_exception;
 	/** An address in the process minus this is an ELF virtual address of the runtime. */
 	__u64 bias;
+	/** The path to what tsrm_get_ls_cache() returns; depth 0: a build without threads. */
+	struct thread_local_path thread;
 
 	/** The end of execute_ex(), from the instruction on that begins to restore its registers. */
 	struct php_code_range end;
@@ -135,7 +140,7 @@ struct php_process {
 	__u16 frame_bytes;
 };
 
-_Static_assert(sizeof(struct php_process) == 672, "struct php_process is 42 cells");
+_Static_assert(sizeof(struct php_process) == 688, "struct php_process is 43 cells");
 
 /** Address of the first part (@part 0) or the last part of a string. @length is more than PHP_TEXT_BYTES. */
 static inline __u64 php_text_part(__u64 string, __u64 length, int part)

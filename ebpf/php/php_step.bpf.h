@@ -239,6 +239,22 @@ static __always_inline bool php_ends_group(const struct unwind_state *state, __u
 	       !php_is_delegating(state);
 }
 
+/* Loads the data of the process, with the addresses of the thread's globals. False if the thread has none. */
+static __always_inline bool php_read_process(struct unwind_state *state)
+{
+	struct php_process *process = &state->php.process;
+	__u64 memory;
+
+	if (!read_cells(process, state->language_cell, PHP_PROCESS_CELLS))
+		return false;
+	if (!process->thread.depth)
+		return true;
+	memory = follow_thread_path(state->thread_pointer, &process->thread);
+	process->current += memory;
+	process->before_exception += memory;
+	return memory;
+}
+
 /* Loads the data of the process, and the beginning of the list. */
 static __always_inline enum unwind_error php_begin(struct unwind_state *state)
 {
@@ -252,8 +268,7 @@ static __always_inline enum unwind_error php_begin(struct unwind_state *state)
 	unwind->generator_count = 0;
 	for (int i = 0; i < PHP_KNOWN_FUNCTIONS; i++)
 		unwind->known[i].address = 0;
-	if (!read_cells(&unwind->process, state->language_cell, PHP_PROCESS_CELLS) ||
-	    read_word(unwind->process.current, &unwind->next))
+	if (!php_read_process(state) || read_word(unwind->process.current, &unwind->next))
 		return UNWIND_INTERPRETER_THREAD;
 	unwind->first = unwind->next;
 	unwind->fiber = 0;
@@ -645,12 +660,11 @@ static __always_inline __u64 php_code_word(const struct unwind_state *state, __u
 static __always_inline enum unwind_error php_leave_code(struct unwind_state *state)
 {
 	struct php_unwind *unwind = &state->php;
-	bool is_innermost = unwind->cell != state->language_cell;
+	bool is_innermost = unwind->cell != state->language_cell, is_read;
 	__u64 sp;
 
-	if (is_innermost && !read_cells(&unwind->process, state->language_cell, PHP_PROCESS_CELLS))
-		return UNWIND_INTERPRETER_THREAD;
-	sp = php_has_frame_register(state) ? php_loop_sp(state) : 0;
+	is_read = !is_innermost || php_read_process(state);
+	sp = is_read && php_has_frame_register(state) ? php_loop_sp(state) : 0;
 	if (!sp) {
 		decline_code(state);
 		return UNWIND_OK;

@@ -2,6 +2,7 @@
 /* Attaching compares the version in memory with the file's. The probe has found everything else. */
 #include "interpreters/php/php.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "interpreters/php/php_jit.h"
 #include "interpreters/php/php_names.h"
 #include "interpreters/php/php_probe.h"
+#include "interpreters/thread_local.h"
 #include "lib/base/error.h"
 
 struct php_attached {
@@ -57,7 +59,10 @@ static int check_version(const struct php_file *file, const struct attach_target
 	return err;
 }
 
-/* Finds the struct executor_globals. A program that uses it by its name has a copy of it, which the library uses as well. */
+/*
+ * Finds the struct executor_globals; with threads, the variable that has its offset. A program that uses it by its name has a copy
+ * of it, which the library uses as well.
+ */
 static int find_globals(const struct php_file *file, const struct attach_target *target,
 			uint64_t *globals)
 {
@@ -71,6 +76,29 @@ static int find_globals(const struct php_file *file, const struct attach_target 
 		err = fail(-EAGAIN, "%s is not linked yet", file->file.version);
 	if (!err)
 		*globals = found;
+	return err;
+}
+
+/*
+ * Finds what each thread has: the struct executor_globals is @*globals bytes behind the memory at @path. The offset is there
+ * once the key of that memory is.
+ */
+static int find_thread(const struct php_file *file, const struct attach_target *target,
+		       uint64_t *globals, struct thread_local_path *path)
+{
+	uint64_t offset;
+	int err;
+
+	if (!file->thread_memory)
+		return 0;
+	err = remote_memory_read(target->memory, *globals, &offset, sizeof(offset));
+	if (!err && !offset)
+		err = fail(-EAGAIN, "%s has not started yet", file->file.version);
+	if (!err)
+		err = thread_local_path_of_call(target, EM_X86_64,
+						target->bias + file->thread_memory, 0, path);
+	if (!err)
+		*globals = offset;
 	return err;
 }
 
@@ -105,11 +133,14 @@ static int attach(const struct runtime_file *probed, const struct attach_target 
 {
 	const struct php_file *file = (const struct php_file *)probed;
 	struct php_attached *made;
+	struct thread_local_path thread = { 0 };
 	uint64_t globals;
 	int err = check_version(file, target);
 
 	if (!err)
 		err = find_globals(file, target, &globals);
+	if (!err)
+		err = find_thread(file, target, &globals, &thread);
 	if (err)
 		return err;
 	made = calloc(1, sizeof(*made));
@@ -117,6 +148,7 @@ static int attach(const struct runtime_file *probed, const struct attach_target 
 		return -ENOMEM;
 	made->process.language = &php_language;
 	describe(file, target->bias, globals, &made->data);
+	made->data.thread = thread;
 	made->process.data_bytes = sizeof(made->data);
 	made->process.data = &made->data;
 	php_names_init(&made->names, file->layout, &made->data);

@@ -86,11 +86,20 @@ static bool is_init(const struct finder *finder, const struct x86_code *code)
 	return target && (target == finder->symbols->init[0] || target == finder->symbols->init[1]);
 }
 
+/*
+ * A library has the address of the globals in a register. With threads one has the thread's memory, and maybe another one the offset
+ * of the globals. Code of a program names the variable.
+ */
 static bool is_store(const struct finder *finder, const struct x86_code *code)
 {
-	return code->x86.kind == X86_STORE && code->x86.base != X86_RSP &&
-	       code->x86.base != X86_NO_REGISTER &&
-	       code->x86.displacement == finder->symbols->current;
+	const struct php_symbols *symbols = finder->symbols;
+
+	if (code->x86.kind != X86_STORE)
+		return false;
+	if (code->x86.is_pc_relative)
+		return symbols->globals && code->next + (uint64_t)code->x86.displacement ==
+						   symbols->globals + symbols->current;
+	return code->x86.base != X86_RSP && code->x86.displacement == symbols->current;
 }
 
 static bool is_halt(const struct finder *finder, const struct x86_code *code)
@@ -98,6 +107,16 @@ static bool is_halt(const struct finder *finder, const struct x86_code *code)
 	return code->address == finder->halt_label ||
 	       (finder->halt_op && code->x86.length == LEA_R15_BYTES && code->x86.reg == X86_R15 &&
 		x86_code_relative(code, true, 0x8d) == finder->halt_op);
+}
+
+/* True if the current instruction calls through zend_execute_ex: through a register that has the pointer, or as code of a program does. */
+static bool is_loop_call(const struct finder *finder, const struct x86_code *code)
+{
+	if (code->x86.kind != X86_CALL_INDIRECT)
+		return false;
+	return finder->call_distance < CALL_MAX_DISTANCE ||
+	       (code->x86.is_pc_relative &&
+		code->next + (uint64_t)code->x86.displacement == finder->symbols->execute_pointer);
 }
 
 static uint8_t classify(const struct x86_code *code, void *context)
@@ -111,7 +130,7 @@ static uint8_t classify(const struct x86_code *code, void *context)
 		flags |= IS_HALT;
 	if (is_init(finder, code))
 		flags |= IS_INIT;
-	if (code->x86.kind == X86_CALL_INDIRECT && finder->call_distance < CALL_MAX_DISTANCE)
+	if (is_loop_call(finder, code))
 		flags |= IS_LOOP_CALL;
 	finder->call_distance = is_pointer_read(finder, code) ? 0 : finder->call_distance + 1;
 	return flags;

@@ -40,7 +40,8 @@ struct php_symbols {
 	uint64_t releasing;
 	/** zend_fiber_switch_context(); 0 before 8.1 */
 	uint64_t switching;
-	/** The offset of EG(current_execute_data). */
+	/** The struct executor_globals, which code of a program names; with threads 0. The offset of EG(current_execute_data). */
+	uint64_t globals;
 	uint16_t current;
 	/** The slots of these symbols in a library. */
 	struct import_slots slots;

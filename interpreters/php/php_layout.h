@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Offsets in the structs of each known version of PHP. They come from offsetof() in a program that was compiled with
- * Zend/zend_compile.h, zend_globals.h, zend_generators.h and zend_fibers.h of each version (7.4.33, 8.2.32, 8.4.27, 8.5.7). Offsets
- * that are equal in all versions are in ebpf/abi/php.h.
+ * Zend/zend_compile.h, zend_globals.h, zend_generators.h and zend_fibers.h of each version (7.4.33, 8.2.32, 8.4.27, 8.5.7), with
+ * threads (ZTS) and without, which have the same. Offsets that are equal in all versions are in ebpf/abi/php.h.
  */
 #ifndef INTERPRETERS_PHP_PHP_LAYOUT_H
 #define INTERPRETERS_PHP_PHP_LAYOUT_H

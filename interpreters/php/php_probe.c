@@ -11,13 +11,14 @@
 #include "lib/base/cleanup.h"
 #include "lib/base/error.h"
 #include "lib/elf/elf_dynamic.h"
+#include "lib/isa/x86_opcode.h"
 
 enum {
 	/** Limit of the read-only data that is searched for the version. */
 	DATA_MAX_BYTES = 64 << 20,
 	/** ZEND_VM_KIND_HYBRID */
 	KIND_HYBRID = 4,
-	HEAD_BYTES = 48,
+	HEAD_BYTES = 96,
 };
 
 static const char version_start[] = "Zend Engine v";
@@ -86,7 +87,10 @@ static int find_version(const struct prober *prober, struct php_file *file)
 	file->layout = php_layout_of((uint16_t)PHP_ENGINE_VERSION(major, minor));
 	if (!file->layout)
 		return fail(-EOPNOTSUPP, "PHP with Zend Engine %u.%u", major, minor);
-	snprintf(file->file.version, sizeof(file->file.version), "PHP %s", file->layout->version);
+	if (!find_address(prober, "executor_globals"))
+		file->thread_memory = find_address(prober, "tsrm_get_ls_cache");
+	snprintf(file->file.version, sizeof(file->file.version), "PHP %s%s", file->layout->version,
+		 file->thread_memory ? " with threads" : "");
 	return 0;
 }
 
@@ -97,25 +101,32 @@ static int check_kind(const struct prober *prober, const struct php_file *file)
 
 	if (!php_code_has_bytes(prober->image, find_address(prober, "zend_vm_kind"), move_to_eax,
 				sizeof(move_to_eax)))
-		return fail(-EOPNOTSUPP, "%s with a VM of another kind than HYBRID",
+		return fail(-EOPNOTSUPP,
+			    "%s with a VM of another kind than HYBRID, as Clang builds it",
 			    file->file.version);
 	return 0;
 }
 
-/* True if the function @name has an instruction with @opcode, a base register and the displacement @offset. */
+/*
+ * True if the function @name has an instruction with @opcode and an operand in memory: @offset bytes behind a register, or behind
+ * the variable at @variable, if it is not 0.
+ */
 static bool has_operand(const struct prober *prober, const char *name, uint8_t opcode,
-			uint8_t extension, uint16_t offset)
+			uint64_t variable, uint16_t offset)
 {
-	for (uint8_t base = 0; base < 8; base++) {
-		const uint8_t bytes[] = { opcode,
-					  (uint8_t)(0x80 | extension << 3 | base),
-					  (uint8_t)offset,
-					  (uint8_t)(offset >> 8),
-					  0,
-					  0 };
+	_cleanup_(x86_code_deinit) struct x86_code code = { 0 };
+	struct x86_operands operands;
+	int err = x86_code_init_head(&code, prober->image, find_address(prober, name), HEAD_BYTES);
 
-		if (php_code_has_bytes(prober->image, find_address(prober, name), bytes,
-				       sizeof(bytes)))
+	while (!err && x86_code_next(&code)) {
+		if (!x86_decode_operands(x86_code_bytes(&code), code.x86.length, &operands) ||
+		    operands.map != MAP_ONE_BYTE || operands.opcode != opcode ||
+		    !operands.is_memory)
+			continue;
+		if (operands.is_pc_relative ?
+			    variable && code.next + (uint64_t)operands.displacement ==
+						variable + offset :
+			    operands.displacement == offset)
 			return true;
 	}
 	return false;
@@ -127,14 +138,11 @@ static bool has_operand(const struct prober *prober, const char *name, uint8_t o
  */
 static int check_layout(const struct prober *prober, const struct php_layout *layout)
 {
-	enum { COMPARE = 0x83, COMPARE_EXTENSION = 7, LOAD = 0x8b };
-	bool has_file = false;
+	enum { COMPARE = 0x83, LOAD = 0x8b };
 
-	for (uint8_t reg = 0; reg < 8 && !has_file; reg++)
-		has_file = has_operand(prober, "zend_get_executed_filename_ex", LOAD, reg,
-				       layout->file);
-	if (!has_file ||
-	    !has_operand(prober, "zend_is_executing", COMPARE, COMPARE_EXTENSION, layout->current))
+	if (!has_operand(prober, "zend_get_executed_filename_ex", LOAD, 0, layout->file) ||
+	    !has_operand(prober, "zend_is_executing", COMPARE,
+			 find_address(prober, "executor_globals"), layout->current))
 		return fail(-EOPNOTSUPP, "PHP %s with structs that are not known", layout->version);
 	return 0;
 }
@@ -182,13 +190,18 @@ static int find_code(const struct prober *prober, struct php_file *file)
 		.resume = find_address(prober, "zend_generator_resume"),
 		.releasing = find_address(prober, "zend_objects_store_del"),
 		.switching = find_address(prober, "zend_fiber_switch_context"),
+		.globals = find_address(prober, "executor_globals"),
 		.current = file->layout->current,
 	};
 	int err = 0;
 
 	if (!symbols.execute_pointer)
 		err = fail(-EOPNOTSUPP, "%s without zend_execute_ex", file->file.version);
-	file->globals = find_imported(prober, &slots, "executor_globals");
+	file->globals =
+		find_imported(prober, &slots,
+			      file->thread_memory ? "executor_globals_offset" : "executor_globals");
+	if (!err && !file->globals)
+		err = fail(-EOPNOTSUPP, "%s without executor_globals", file->file.version);
 	if (!err)
 		err = import_slots_find(&slots, prober->image, &prober->dynamic);
 	symbols.slots = slots;
@@ -210,8 +223,6 @@ static int fill(const struct prober *prober, struct php_file *file)
 		return err ? err : -EOPNOTSUPP;
 	if (prober->image->machine != EM_X86_64)
 		return fail(-EOPNOTSUPP, "%s for another machine than x86-64", file->file.version);
-	if (!find_address(prober, "executor_globals"))
-		return fail(-EOPNOTSUPP, "%s with threads (ZTS)", file->file.version);
 	err = check_kind(prober, file);
 	if (!err)
 		err = check_layout(prober, file->layout);

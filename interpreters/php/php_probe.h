@@ -24,10 +24,12 @@ struct php_file {
 	char version_text[PHP_VERSION_TEXT_BYTES];
 	/** A variable with a pointer to the same text in the process. */
 	uint64_t version_pointer;
-	/** Address of the struct executor_globals. */
+	/** Address of the struct executor_globals; with threads (ZTS) of the variable with its offset in a thread's memory. */
 	uint64_t globals;
-	/** In a library the slot with its address, since a program may have a copy that is used instead; else 0. */
+	/** In a library the slot with that address, since a program may have a copy that is used instead; else 0. */
 	uint64_t globals_slot;
+	/** With threads the function that returns a thread's memory; else 0. */
+	uint64_t thread_memory;
 	struct php_code code;
 };
 

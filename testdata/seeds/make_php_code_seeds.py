@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Writes seeds for php_code_fuzz: a file with the functions that are looked at and the table of them, of the shapes that
-compilers give them; with a cold part of execute_ex() and without.
+compilers give them; with a cold part of execute_ex() and without, and one whose code names the variables.
 """
 import pathlib
 import struct
@@ -12,8 +12,6 @@ INIT_FUNCTION, INIT_CODE, CALL, EXECUTE, RESUME, HANDLER, LOOP, COLD = (
 POINTER, HALT_OP, CURRENT, TABLE, BYTES = 0x800, 0x820, 488, 0x600, 0x900
 FUNCTIONS = [(INIT_FUNCTION, 32), (INIT_CODE, 32), (CALL, 64), (EXECUTE, 64), (RESUME, 64), (HANDLER, 64), (LOOP, 128),
              (COLD, 32)]
-# mov %rax,488(%rbx)
-STORE = b"\x48\x89\x83" + struct.pack("<I", CURRENT)
 NOP, RETURN, DISPATCH = b"\x90", b"\xc3", b"\x41\xff\x27"
 
 
@@ -27,9 +25,10 @@ def headers():
 class Code:
     """Bytes that are put one behind the other."""
 
-    def __init__(self, memory, at):
+    def __init__(self, memory, at, is_named=False):
         self.memory = memory
         self.at = at
+        self.is_named = is_named
 
     def put(self, *parts):
         for part in parts:
@@ -43,29 +42,39 @@ class Code:
     def call(self, target):
         return self.relative(b"\xe8", target)
 
-    # lea zend_execute_ex(%rip),%rax; call *(%rax)
+    # mov %rax,488(%rbx); mov %rax,executor_globals+488(%rip)
+    def store(self):
+        return self.relative(b"\x48\x89\x05", POINTER + CURRENT) if self.is_named else self.put(
+            b"\x48\x89\x83" + struct.pack("<I", CURRENT))
+
+    # lea zend_execute_ex(%rip),%rax; call *(%rax); call *zend_execute_ex(%rip)
     def call_loop(self):
+        if self.is_named:
+            return self.relative(b"\xff\x15", POINTER)
         return self.relative(b"\x48\x8d\x05", POINTER).put(b"\xff\x10")
 
 
-def seed(is_cold):
+def seed(is_cold, is_named):
+    def code(at):
+        return Code(memory, at, is_named)
+
     memory = bytearray(BYTES)
     memory[0:len(headers())] = headers()
-    Code(memory, INIT_FUNCTION).put(NOP, STORE, NOP, RETURN)
-    Code(memory, INIT_CODE).put(STORE, RETURN)
-    Code(memory, CALL).call(INIT_FUNCTION).put(NOP).call_loop().put(RETURN)
-    Code(memory, EXECUTE).put(STORE).call_loop().put(RETURN)
-    Code(memory, RESUME).put(STORE, NOP).call_loop().put(NOP, STORE, RETURN)
+    code(INIT_FUNCTION).put(NOP).store().put(NOP, RETURN)
+    code(INIT_CODE).store().put(RETURN)
+    code(CALL).call(INIT_FUNCTION).put(NOP).call_loop().put(RETURN)
+    code(EXECUTE).store().call_loop().put(RETURN)
+    code(RESUME).store().put(NOP).call_loop().put(NOP).store().put(RETURN)
     # Has the loop return, behind a call, or goes on.
-    Code(memory, HANDLER).put(b"\x74\x01", RETURN, STORE).call(INIT_CODE).relative(b"\x4c\x8d\x3d", HALT_OP).put(RETURN)
-    loop = Code(memory, LOOP)
+    code(HANDLER).put(b"\x74\x01", RETURN).store().call(INIT_CODE).relative(b"\x4c\x8d\x3d", HALT_OP).put(RETURN)
+    loop = code(LOOP)
     end = LOOP + 0x40
     loop.relative(b"\x48\x8d\x05", end).relative(b"\x48\x89\x05", HALT_OP)
-    loop.put(STORE).call(HANDLER)
+    loop.store().call(HANDLER)
     loop.relative(b"\x0f\x84", COLD + 1 if is_cold else end).relative(b"\xe9", end)
     loop.put(DISPATCH)
-    Code(memory, end).put(b"\x48\x83\xc4\x08", b"\x5b", RETURN)
-    Code(memory, COLD).put(NOP).call(HANDLER).relative(b"\xe9", end)
+    code(end).put(b"\x48\x83\xc4\x08", b"\x5b", RETURN)
+    code(COLD).put(NOP).call(HANDLER).relative(b"\xe9", end)
     Code(memory, TABLE).put(bytes([1, 0x1b, 3, 0x3b]), struct.pack("<iI", 0, len(FUNCTIONS)))
     for i, (start, size) in enumerate(FUNCTIONS):
         description = TABLE + 0x80 + 16 * i
@@ -76,8 +85,8 @@ def seed(is_cold):
 
 def main():
     SEEDS.mkdir(exist_ok=True)
-    for is_cold in (True, False):
-        (SEEDS / ("cold" if is_cold else "whole")).write_bytes(seed(is_cold))
+    for name in ("cold", "whole", "named"):
+        (SEEDS / name).write_bytes(seed(name == "cold", name == "named"))
 
 
 if __name__ == "__main__":

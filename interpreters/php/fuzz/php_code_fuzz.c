@@ -39,6 +39,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		.init = { addresses[2], addresses[3] },
 		.calling = { addresses[4], addresses[5] },
 		.resume = addresses[6],
+		.globals = addresses[1],
 		.current = addresses[7],
 	};
 	if (!php_code_find(&image, &symbols, &code)) {

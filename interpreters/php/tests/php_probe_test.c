@@ -27,7 +27,7 @@ static int open_file(const char *suite, const char *name)
 	char path[512];
 	int fd;
 
-	snprintf(path, sizeof(path), "%s/.cache/allframes/phps/%s/usr/%s",
+	snprintf(path, sizeof(path), "%s/.cache/allframes/phps/%s/%s",
 		 getenv("HOME") ? getenv("HOME") : "", suite, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0) {
@@ -100,6 +100,7 @@ static void probe_file(const char *suite, const char *name, const char *version)
 	assert_int_equal(elf_image_init_fd(&image, fd), 0);
 	assert_int_equal(php_probe(&php_language, &image, &file), 0);
 	assert_string_equal(file->file.version, version);
+	assert_int_equal(strstr(version, "threads") != NULL, file->thread_memory != 0);
 	check_file(&image, file);
 	/* A library finds its globals by a slot. */
 	assert_int_equal(strstr(name, ".so") != NULL, file->globals_slot != 0);
@@ -109,41 +110,55 @@ static void probe_file(const char *suite, const char *name, const char *version)
 static void php_8_2_is_known(void **state)
 {
 	(void)state;
-	probe_file("bookworm", "bin/php8.2", "PHP 8.2");
+	probe_file("bookworm", "usr/bin/php8.2", "PHP 8.2");
 }
 
 static void php_8_4_is_known(void **state)
 {
 	(void)state;
-	probe_file("trixie", "bin/php8.4", "PHP 8.4");
+	probe_file("trixie", "usr/bin/php8.4", "PHP 8.4");
 }
 
 static void php_7_4_is_known(void **state)
 {
 	(void)state;
-	probe_file("bullseye", "bin/php7.4", "PHP 7.4");
+	probe_file("bullseye", "usr/bin/php7.4", "PHP 7.4");
 }
 
 static void php_8_5_is_known(void **state)
 {
 	(void)state;
-	probe_file("experimental", "bin/php8.5", "PHP 8.5");
+	probe_file("experimental", "usr/bin/php8.5", "PHP 8.5");
 }
 
 static void libraries_are_known(void **state)
 {
 	(void)state;
-	probe_file("bookworm-library", "lib/libphp8.2.so", "PHP 8.2");
-	probe_file("bookworm-library", "lib/apache2/modules/libphp8.2.so", "PHP 8.2");
-	probe_file("trixie-library", "lib/libphp8.4.so", "PHP 8.4");
-	probe_file("trixie-library", "lib/apache2/modules/libphp8.4.so", "PHP 8.4");
+	probe_file("bookworm-library", "usr/lib/libphp8.2.so", "PHP 8.2");
+	probe_file("bookworm-library", "usr/lib/apache2/modules/libphp8.2.so", "PHP 8.2");
+	probe_file("trixie-library", "usr/lib/libphp8.4.so", "PHP 8.4");
+	probe_file("trixie-library", "usr/lib/apache2/modules/libphp8.4.so", "PHP 8.4");
 }
 
 static void libraries_of_the_long_tier_are_known(void **state)
 {
 	(void)state;
-	probe_file("bullseye-library", "lib/libphp7.4.so", "PHP 7.4");
-	probe_file("experimental-library", "lib/libphp8.5.so", "PHP 8.5");
+	probe_file("bullseye-library", "usr/lib/libphp7.4.so", "PHP 7.4");
+	probe_file("experimental-library", "usr/lib/libphp8.5.so", "PHP 8.5");
+}
+
+/* With the options of PHP's images on Docker Hub. */
+static void a_program_that_names_the_globals_is_known(void **state)
+{
+	(void)state;
+	probe_file("bookworm-nts", "sapi/cli/php", "PHP 8.2");
+}
+
+static void php_with_threads_is_known(void **state)
+{
+	(void)state;
+	probe_file("bookworm-zts", "sapi/cli/php", "PHP 8.2 with threads");
+	probe_file("bookworm-zts", "libs/libphp.so", "PHP 8.2 with threads");
 }
 
 static void other_files_are_no_php(void **state)
@@ -174,7 +189,7 @@ static void what_is_not_as_in_the_version_is_refused(void **state)
 	static const uint8_t kind[] = { 0xb8, 4, 0, 0, 0, 0xc3 };
 	static const uint8_t current[] = { 0x48, 0x83, 0xb8, 0xe8, 0x01, 0, 0, 0, 0x0f };
 	static const uint8_t version[] = "Zend Engine v4.4";
-	_cleanup_(close_fd) int fd = open_file("trixie", "bin/php8.4");
+	_cleanup_(close_fd) int fd = open_file("trixie", "usr/bin/php8.4");
 	_cleanup_(free_pointer) uint8_t *bytes = NULL;
 	off_t size = lseek(fd, 0, SEEK_END);
 	uint8_t *found;
@@ -202,7 +217,7 @@ static void what_is_not_as_in_the_version_is_refused(void **state)
 /* Overwrites one part of the loop after the other. */
 static void code_of_another_shape_is_refused(void **state)
 {
-	_cleanup_(close_fd) int fd = open_file("trixie", "bin/php8.4");
+	_cleanup_(close_fd) int fd = open_file("trixie", "usr/bin/php8.4");
 	_cleanup_(elf_image_deinit) struct elf_image image = { 0 }, changed = { 0 };
 	_cleanup_(free_pointer) uint8_t *bytes = NULL;
 	struct php_file *file = NULL, *other = NULL;
@@ -243,6 +258,8 @@ int main(void)
 		cmocka_unit_test(php_8_5_is_known),
 		cmocka_unit_test(libraries_are_known),
 		cmocka_unit_test(libraries_of_the_long_tier_are_known),
+		cmocka_unit_test(a_program_that_names_the_globals_is_known),
+		cmocka_unit_test(php_with_threads_is_known),
 		cmocka_unit_test(other_files_are_no_php),
 		cmocka_unit_test(what_is_not_as_in_the_version_is_refused),
 		cmocka_unit_test(code_of_another_shape_is_refused),
