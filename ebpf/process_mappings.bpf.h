@@ -48,10 +48,13 @@ static __always_inline void load_executable(struct cached_mapping *mapping)
 
 	mapping->page_count = 0;
 	mapping->error = UNWIND_ANONYMOUS;
+	mapping->rows_id = mapping->executable_id;
 	if (mapping->executable_id < EXECUTABLE_ID_FIRST)
 		return;
+	if (mapping->executable_id & EXECUTABLE_ID_COPY)
+		mapping->executable_id = EXECUTABLE_ID_ANONYMOUS;
 	mapping->error = UNWIND_NOT_LOADED;
-	header_cell = executable_header_cell(mapping->executable_id);
+	header_cell = executable_header_cell(mapping->rows_id);
 	if (!header_cell)
 		return;
 	mapping->error = UNWIND_BAD_TABLE;

@@ -13,6 +13,7 @@
 #define EBPF_STATE_BPF_H
 
 #include "build/ebpf/language_states.h"
+#include "ebpf/abi/code_copy.h"
 #include "ebpf/abi/runtime.h"
 #include "ebpf/abi/sample.h"
 #include "ebpf/abi/slab.h"
@@ -26,6 +27,8 @@ enum {
 	MAPPING_CACHE_COUNT = 8,
 	RULE_CACHE_SHIFT = 8,
 	RULE_CACHE_COUNT = 1 << RULE_CACHE_SHIFT,
+	/** Results of comparisons with copies of code, cached during an unwind; a power of two. */
+	COMPARED_PAGE_COUNT = 8,
 	RECORD_HEADER_WORDS = sizeof(struct trace_record) / 8,
 };
 
@@ -111,6 +114,16 @@ struct unwind_state {
 	__u32 guess_count;
 	/** Search for the caller of a regular expression's code (regex_code.bpf.h): number of words left to read. */
 	__u32 regex_words_left;
+	/**
+	 * Comparison of anonymous code with its copy (code_copy.bpf.h): number of pages left to read; the address of the page that is
+	 * compared; the hash so far; the struct code_check. Then the results: addresses of pages and an enum compared_code.
+	 */
+	__u32 compare_pages_left;
+	__u32 compare_reserved;
+	__u64 compare_page;
+	__u64 compare_sum;
+	struct code_check compare_check;
+	__u64 compared_pages[COMPARED_PAGE_COUNT];
 	struct cached_mapping mappings[MAPPING_CACHE_COUNT];
 	struct cached_rule rules[RULE_CACHE_COUNT];
 
@@ -190,6 +203,9 @@ static __always_inline void state_begin(struct unwind_state *state)
 	state->next_mapping = 0;
 	state->asked_for_code = 0;
 	state->guess_count = 0;
+	state->compare_pages_left = 0;
+	for (int i = 0; i < COMPARED_PAGE_COUNT; i++)
+		state->compared_pages[i] = 0;
 	for (int i = 0; i < MAPPING_CACHE_COUNT; i++)
 		state->mappings[i].size_bytes = 0;
 	state->uprobe_task = 0;

@@ -129,6 +129,10 @@ static int add_rows(struct analysis *analysis, const struct code_flow *flow)
 		       !code_marks_is_leader(&flow->marks, next))
 			next++;
 		count_bytes(&analysis->statistics, next - offset, &rule);
+		if (function && analysis->handler->function)
+			analysis->handler->function(analysis->handler->context,
+						    chunk->address + offset, chunk->address + next,
+						    chunk->address + function->offset);
 	}
 	return error;
 }

@@ -81,6 +81,11 @@ struct code_row_handler {
 	 * known. Rules with equal meaning have equal bytes. A negative result ends the analysis.
 	 */
 	int (*row)(void *context, uint64_t address, const struct unwind_rule *rule);
+	/**
+	 * Optional. The rules in [@start, @end), which is not empty and part of one range, were found on paths from
+	 * @function, the address of a function's start. Not called for code that no path reaches.
+	 */
+	void (*function)(void *context, uint64_t start, uint64_t end, uint64_t function);
 };
 
 /**

@@ -52,7 +52,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t code_bytes;
 	struct byte_reader reader;
 	struct expectation expectation = { .next = BASE };
-	const struct code_row_handler handler = { &expectation, check_row };
+	const struct code_row_handler handler = { .context = &expectation, .row = check_row };
 	uint64_t last = 0;
 	uint8_t first;
 
