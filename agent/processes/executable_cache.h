@@ -232,6 +232,13 @@ uint64_t executable_cache_next_close(const struct executable_cache *cache);
 int executable_mapping_bias(const struct executable *executable, uint64_t start, uint64_t end,
 			    uint64_t offset, uint64_t *bias);
 
+/**
+ * Any thread. Takes an id for rows that belong to no record, with @flag in it, and gives it back when they are retired. -ENOSPC
+ * when all slots are in use.
+ */
+int executable_cache_take_id(struct executable_cache *cache, uint64_t flag, uint64_t *id);
+void executable_cache_give_id(struct executable_cache *cache, uint64_t id);
+
 /** Any thread. The binary with a new reference; NULL if the id is forgotten. */
 struct binary *executable_cache_binary(struct executable_cache *cache, uint64_t executable_id);
 

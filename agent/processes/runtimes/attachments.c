@@ -589,6 +589,21 @@ uint32_t attachments_list(const struct process *process,
 	return count;
 }
 
+bool attachments_may_have_code(const struct process *process)
+{
+	const struct process_attachments *list = process->attachments;
+
+	for (uint32_t i = 0; list && i < list->count; i++) {
+		const struct attachment *attachment = &list->items[i];
+		const struct runtime_file *file = executable_runtime(attachment->executable);
+
+		if ((attachment->runtime || attachment->state != ATTACHMENT_REFUSED) &&
+		    runtime_flags_of(file->language->id->frames) & RUNTIME_HAS_CODE)
+			return true;
+	}
+	return false;
+}
+
 uint64_t attachments_map_bytes(const struct published_runtime *list, uint32_t count)
 {
 	uint64_t bytes = count ? RUNTIMES_MAX * sizeof(struct runtime_row) : 0;

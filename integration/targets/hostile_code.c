@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does to its own code in anonymous memory what a profiler would rather not see. The argument says what:
+ *
+ *	rewrite	other code all the time, of another size
+ *	unmap	each piece of code is in a mapping of its own, which is unmapped after a moment
+ *	fault	behind the code is a page that nobody fills, so that a read of it never ends (userfaultfd(2))
+ *	fork	children with the parent's code, which they change
+ */
+#include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "target.h"
+
+enum { CODE_BYTES = 1 << 18, PAGE_BYTES = 4096, CALLS = 200 };
+
+FRAME void leaf(void)
+{
+	work(1000);
+}
+
+static unsigned char *map_code(void)
+{
+	void *memory = mmap(NULL, CODE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
+			    MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		abort();
+	return memory;
+}
+
+/* sub $BYTES,%rsp; call *%rdi; add $BYTES,%rsp; ret, behind @turn nops; and much other code behind it. */
+static void write_code(unsigned char *code, unsigned int turn)
+{
+	unsigned int frame_bytes = 8 + 16 * (turn % 64);
+
+	memset(code, 0x90, turn % 512);
+	code += turn % 512;
+	memcpy(code, (unsigned char[]){ 0x48, 0x81, 0xec }, 3);
+	memcpy(code + 3, &frame_bytes, 4);
+	memcpy(code + 7, (unsigned char[]){ 0xff, 0xd7, 0x48, 0x81, 0xc4 }, 5);
+	memcpy(code + 12, &frame_bytes, 4);
+	code[16] = 0xc3;
+}
+
+FRAME void run(unsigned char *code)
+{
+	for (int i = 0; i < CALLS; i++)
+		((void (*)(void (*)(void)))code)(leaf);
+}
+
+static void rewrite_for_ever(void)
+{
+	unsigned char *code = map_code();
+
+	for (unsigned int turn = 0;; turn++) {
+		for (unsigned int i = 1024; i < CODE_BYTES; i++)
+			code[i] = (unsigned char)(i * 167 + turn);
+		write_code(code, turn);
+		run(code);
+	}
+}
+
+static void unmap_for_ever(void)
+{
+	for (unsigned int turn = 0;; turn++) {
+		unsigned char *code = map_code();
+
+		write_code(code, turn);
+		run(code);
+		munmap(code, CODE_BYTES);
+	}
+}
+
+static void fault_for_ever(void)
+{
+	int fd = (int)syscall(SYS_userfaultfd, O_CLOEXEC);
+	struct uffdio_api api = { .api = UFFD_API };
+	unsigned char *code = map_code();
+	struct uffdio_register range = {
+		.range = { (unsigned long)code + PAGE_BYTES, CODE_BYTES - PAGE_BYTES },
+		.mode = UFFDIO_REGISTER_MODE_MISSING,
+	};
+
+	madvise(code, CODE_BYTES, MADV_NOHUGEPAGE);
+	write_code(code, 0);
+	if (fd < 0 || ioctl(fd, UFFDIO_API, &api) || ioctl(fd, UFFDIO_REGISTER, &range)) {
+		/* Without the right to do that there is nothing to see. */
+		puts("no userfaultfd");
+		fflush(stdout);
+		exit(0);
+	}
+	target_ready();
+	for (;;)
+		run(code);
+}
+
+static void fork_for_ever(void)
+{
+	unsigned char *code = map_code();
+
+	for (unsigned int turn = 0;; turn++) {
+		pid_t child;
+
+		write_code(code, turn);
+		run(code);
+		child = fork();
+		if (child < 0)
+			abort();
+		if (!child) {
+			for (unsigned int i = 0; i < 20; i++) {
+				write_code(code, turn + i);
+				run(code);
+			}
+			_exit(0);
+		}
+		waitpid(child, NULL, 0);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	const char *kind = argc > 1 ? argv[1] : "rewrite";
+
+	if (strcmp(kind, "fault") != 0)
+		target_ready();
+	if (!strcmp(kind, "rewrite"))
+		rewrite_for_ever();
+	if (!strcmp(kind, "unmap"))
+		unmap_for_ever();
+	if (!strcmp(kind, "fault"))
+		fault_for_ever();
+	fork_for_ever();
+}
