@@ -466,7 +466,10 @@ struct process *code_copies_answer(struct code_copies *copies, struct code_copy_
 			  (unsigned long long)answer->start, strerror(-answer->err));
 	else if (!answer->is_unchanged)
 		is_added = take_copy(copies, process, answer, now_ns);
-	if (!is_added)
+	/* Nothing is wrong with the process. */
+	if (answer->err == -EAGAIN)
+		list->next_ns = now_ns + CODE_COPY_PAUSE_MIN_NS;
+	else if (!is_added)
 		pause_longer(list, now_ns);
 	stack_deltas_deinit(&answer->deltas);
 	retire_unreferenced(copies);

@@ -20,6 +20,7 @@ enum {
 	/* Behind the first instruction, so that the call is two pages of 256 bytes away. */
 	PADDING_BYTES = 700,
 	WORK_ROUNDS = 3000,
+	CALLS = 50,
 };
 
 static unsigned char *code;
@@ -47,18 +48,14 @@ FRAME void through_small(void)
 	NO_TAIL_CALL();
 }
 
-/* Leaves such return addresses in the stack below. */
-FRAME void fill_stack(void)
-{
-	void *volatile words[3 * LARGE_BYTES / 8];
-
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		words[i] = inside_small;
-}
-
 FRAME void through_large(void)
 {
-	fill_stack();
+	void *volatile *sp;
+
+	/* Leaves such return addresses below the stack pointer, from the slot of the call's own one on. */
+	__asm__ volatile("mov %%rsp,%0" : "=r"(sp));
+	for (int i = 1; i <= LARGE_BYTES / 8 + 8; i++)
+		sp[-i] = inside_small;
 	((void (*)(void (*)(void)))code)(leaf_large);
 	NO_TAIL_CALL();
 }
@@ -88,20 +85,18 @@ static unsigned long cpu_ms(void)
 	return time.tv_sec * 1000 + time.tv_nsec / 1000000;
 }
 
-static void run_small(unsigned long until_ms)
+static void run_small(int count)
 {
 	write_code(SMALL_BYTES);
-	do
+	for (int i = 0; i < count; i++)
 		through_small();
-	while (cpu_ms() < until_ms);
 }
 
-static void run_large(unsigned long until_ms)
+static void run_large(int count)
 {
 	write_code(LARGE_BYTES);
-	do
+	for (int i = 0; i < count; i++)
 		through_large();
-	while (cpu_ms() < until_ms);
 }
 
 int main(void)
@@ -116,11 +111,14 @@ int main(void)
 	for (;;) {
 		unsigned long now_ms = cpu_ms();
 
-		run_small(now_ms + 100);
-		run_large(now_ms + 200);
-		while (cpu_ms() < now_ms + 400) {
-			run_small(0);
-			run_large(0);
-		}
+		while (cpu_ms() < now_ms + 100)
+			run_small(CALLS);
+		while (cpu_ms() < now_ms + 200)
+			run_large(CALLS);
+		while (cpu_ms() < now_ms + 400)
+			for (int i = 0; i < CALLS; i++) {
+				run_small(1);
+				run_large(1);
+			}
 	}
 }

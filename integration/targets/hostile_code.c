@@ -4,7 +4,7 @@
  *
  *	rewrite	other code all the time, of another size
  *	unmap	each piece of code is in a mapping of its own, which is unmapped after a moment
- *	fault	behind the code is a page that nobody fills, so that a read of it never ends (userfaultfd(2))
+ *	fault	behind the code, in its mapping, are pages that nobody fills, so that a read of them never ends (userfaultfd(2))
  *	fork	children with the parent's code, which they change
  */
 #include <fcntl.h>
@@ -18,7 +18,7 @@
 
 #include "target.h"
 
-enum { CODE_BYTES = 1 << 18, PAGE_BYTES = 4096, CALLS = 200 };
+enum { CODE_BYTES = 1 << 18, CALLS = 200 };
 
 FRAME void leaf(void)
 {
@@ -84,7 +84,7 @@ static void fault_for_ever(void)
 	struct uffdio_api api = { .api = UFFD_API };
 	unsigned char *code = map_code();
 	struct uffdio_register range = {
-		.range = { (unsigned long)code + PAGE_BYTES, CODE_BYTES - PAGE_BYTES },
+		.range = { (unsigned long)code, CODE_BYTES },
 		.mode = UFFDIO_REGISTER_MODE_MISSING,
 	};
 

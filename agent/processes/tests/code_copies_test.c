@@ -1,0 +1,527 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "agent/processes/tests/fakes.h"
+
+#include <elf.h>
+
+#include "agent/processes/code_copies.h"
+#include "agent/processes/runtimes/attachments.h"
+#include "ebpf/abi/frame.h"
+#include "stackdeltas/copied_code.h"
+
+enum { WINDOW = COPIED_CODE_MAX_BYTES, PID = 7, MAPPINGS_MAX = 32 };
+
+#define BASE 0x7f0000000000ULL
+#define FILE_ID (5ULL << 16 | 3)
+
+struct fixture {
+	struct fake_writer writer;
+	struct process_table table;
+	struct code_copies copies;
+	struct code_copy_request *asked;
+	uint32_t asked_count;
+	uint64_t now_ns;
+	struct process_mapping mappings[MAPPINGS_MAX];
+	uint32_t mapping_count;
+	struct process *process;
+};
+
+static void keep_request(void *context, struct code_copy_request *request)
+{
+	struct fixture *fixture = context;
+
+	free(fixture->asked);
+	fixture->asked = request;
+	fixture->asked_count++;
+}
+
+static struct process *add_process(struct fixture *fixture, uint32_t pid)
+{
+	const struct process_identity identity = { .start_time_ns = pid, .exec_id = 1 };
+	struct process *process =
+		process_table_add(&fixture->table, pid, &identity, fixture->now_ns);
+
+	process->is_published = true;
+	process->mappings = fixture->mappings;
+	return process;
+}
+
+static void remove_process(struct fixture *fixture, struct process *process)
+{
+	code_copies_release(&fixture->copies, process);
+	process->mappings = NULL;
+	process_table_remove(&fixture->table, process);
+}
+
+static void map_anonymous(struct fixture *fixture, uint64_t start, uint64_t end)
+{
+	assert_true(fixture->mapping_count < MAPPINGS_MAX);
+	fixture->mappings[fixture->mapping_count++] = (struct process_mapping){
+		.start = start,
+		.end = end,
+		.executable_id = EXECUTABLE_ID_ANONYMOUS,
+	};
+	fixture->process->mapping_count = fixture->mapping_count;
+}
+
+static int set_up(void **state)
+{
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+	const struct executable_cache_config config = { .writer = &fixture->writer.writer };
+
+	fake_writer_init(&fixture->writer);
+	fixture->writer.budget_bytes = 64 << 20;
+	process_table_init(&fixture->table);
+	fixture->now_ns = 1000 * NS_PER_SECOND;
+	fixture->copies = (struct code_copies){
+		.table = &fixture->table,
+		.writer = &fixture->writer.writer,
+		.request = keep_request,
+		.context = fixture,
+	};
+	assert_int_equal(executable_cache_create(&config, &fixture->copies.executables), 0);
+	fixture->process = add_process(fixture, PID);
+	*state = fixture;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *fixture = *state;
+
+	remove_process(fixture, fixture->process);
+	code_copies_deinit(&fixture->copies);
+	assert_int_equal(fixture->writer.executable_count, 0);
+	assert_int_equal(fixture->copies.map_bytes, 0);
+	executable_cache_destroy(fixture->copies.executables);
+	process_table_deinit(&fixture->table);
+	free(fixture->asked);
+	free(fixture);
+	return 0;
+}
+
+/* Whether a hit leads to a request. */
+static bool wants(struct fixture *fixture, uint64_t address, bool is_changed)
+{
+	uint32_t before = fixture->asked_count;
+
+	code_copies_want(&fixture->copies, fixture->process, address, is_changed, fixture->now_ns);
+	return fixture->asked_count > before;
+}
+
+/* Answers the last request, with content of which @content is a part; returns whether the process is published again. */
+static bool answer(struct fixture *fixture, int err, uint64_t content)
+{
+	struct code_copy_answer answer = code_copy_request_refuse(fixture->asked, err);
+	static uint8_t code[WINDOW];
+
+	answer.content = (struct hash128){ 1, content };
+	answer.is_unchanged = hash128_equal(answer.content, fixture->asked->known);
+	if (!err && !answer.is_unchanged)
+		assert_int_equal(copied_code_analyse(EM_X86_64, answer.start, code, answer.bytes,
+						     &answer.deltas),
+				 0);
+	return code_copies_answer(&fixture->copies, &answer, fixture->now_ns);
+}
+
+static void pass(struct fixture *fixture, uint64_t time_ns)
+{
+	fixture->now_ns += time_ns;
+}
+
+/* Copies the window of @address. */
+static void copy(struct fixture *fixture, uint64_t address)
+{
+	pass(fixture, NS_PER_SECOND);
+	assert_true(wants(fixture, address, false));
+	assert_true(answer(fixture, 0, 1));
+}
+
+/* The rows of the process on the kernel side, made of @rows; the test's array is valid until the next call. */
+static const struct mapping_row *rows_of(const struct fixture *fixture,
+					 const struct mapping_row *rows, uint32_t *count)
+{
+	static struct mapping_row made[64];
+	struct mapping_table *table = mapping_table_create(rows, *count);
+	struct mapping_row *with_copies = code_copies_rows(fixture->process, table, count);
+
+	mapping_table_unref(table);
+	if (!with_copies)
+		return NULL;
+	assert_true(*count <= 64);
+	memcpy(made, with_copies, *count * sizeof(*made));
+	free(with_copies);
+	return made;
+}
+
+static void assert_row(const struct mapping_row *row, uint64_t start, uint64_t end, bool is_copy)
+{
+	assert_int_equal(row->start, start);
+	assert_int_equal(row->end, end);
+	assert_int_equal(row->bias, 0);
+	assert_int_equal(row->executable_id & EXECUTABLE_ID_COPY, is_copy ? EXECUTABLE_ID_COPY : 0);
+	if (!is_copy)
+		assert_int_equal(row->executable_id, EXECUTABLE_ID_ANONYMOUS);
+}
+
+static void a_window_is_within_one_mapping_and_the_limit(void **state)
+{
+	struct fixture *fixture = *state;
+
+	map_anonymous(fixture, BASE + 0x3000, BASE + 0x5000);
+	map_anonymous(fixture, BASE + 0x5000, BASE + 3 * WINDOW);
+	assert_true(wants(fixture, BASE + 0x4fff, false));
+	assert_int_equal(fixture->asked->start, BASE + 0x3000);
+	assert_int_equal(fixture->asked->bytes, 0x2000);
+	assert_true(answer(fixture, 0, 1));
+	pass(fixture, NS_PER_SECOND);
+	assert_true(wants(fixture, BASE + 0x5000, false));
+	assert_int_equal(fixture->asked->start, BASE + 0x5000);
+	assert_int_equal(fixture->asked->bytes, WINDOW - 0x5000);
+	assert_true(answer(fixture, 0, 1));
+	pass(fixture, NS_PER_SECOND);
+	assert_true(wants(fixture, BASE + WINDOW + 5, false));
+	assert_int_equal(fixture->asked->start, BASE + WINDOW);
+	assert_int_equal(fixture->asked->bytes, WINDOW);
+}
+
+static void only_anonymous_code_is_copied(void **state)
+{
+	struct fixture *fixture = *state;
+
+	map_anonymous(fixture, BASE, BASE + 4096);
+	assert_false(wants(fixture, BASE + 4096, false));
+	fixture->mappings[0].inode = 5;
+	assert_false(wants(fixture, BASE, false));
+	fixture->mappings[0].inode = 0;
+	/* It may be the text of a file, which is being found out. */
+	fixture->mappings[0].look_count = 1;
+	assert_false(wants(fixture, BASE, false));
+	fixture->mappings[0].look_count = 0;
+	fixture->mappings[0].executable_id = FILE_ID;
+	assert_false(wants(fixture, BASE, false));
+	fixture->mappings[0].executable_id = EXECUTABLE_ID_ANONYMOUS;
+	fixture->process->hanging_until_ns = fixture->now_ns + 1;
+	assert_false(wants(fixture, BASE, false));
+	fixture->process->hanging_until_ns = 0;
+	fixture->process->is_published = false;
+	assert_false(wants(fixture, BASE, false));
+	fixture->process->is_published = true;
+	assert_true(wants(fixture, BASE, false));
+}
+
+static void the_id_is_in_the_rows_once_the_copys_rows_are_published(void **state)
+{
+	const struct mapping_row rows[] = {
+		{ BASE - 8192, BASE - 4096, 77, FILE_ID },
+		{ BASE, BASE + 4 * WINDOW, 0, EXECUTABLE_ID_ANONYMOUS },
+	};
+	struct fixture *fixture = *state;
+	const struct mapping_row *made;
+	uint32_t count = 2;
+
+	map_anonymous(fixture, BASE, BASE + 4 * WINDOW);
+	assert_true(wants(fixture, BASE + WINDOW, false));
+	assert_null(rows_of(fixture, rows, &count));
+	assert_true(answer(fixture, 0, 1));
+	copy(fixture, BASE + 3 * WINDOW);
+	made = rows_of(fixture, rows, &count);
+	assert_int_equal(count, 5);
+	assert_memory_equal(&made[0], &rows[0], sizeof(rows[0]));
+	assert_row(&made[1], BASE, BASE + WINDOW, false);
+	assert_row(&made[2], BASE + WINDOW, BASE + 2 * WINDOW, true);
+	assert_row(&made[3], BASE + 2 * WINDOW, BASE + 3 * WINDOW, false);
+	assert_row(&made[4], BASE + 3 * WINDOW, BASE + 4 * WINDOW, true);
+	assert_true(fake_has_executable(&fixture->writer, made[2].executable_id));
+	assert_true(fake_has_executable(&fixture->writer, made[4].executable_id));
+	assert_int_not_equal(made[2].executable_id, made[4].executable_id);
+}
+
+static void a_copy_is_cut_to_what_is_still_anonymous(void **state)
+{
+	/* A file was mapped into the window, and the rest is two mappings with a gap. */
+	const struct mapping_row rows[] = {
+		{ BASE, BASE + 4096, 0, EXECUTABLE_ID_ANONYMOUS },
+		{ BASE + 4096, BASE + 8192, 77, FILE_ID },
+		{ BASE + 3 * 4096, BASE + 2 * WINDOW, 0, EXECUTABLE_ID_ANONYMOUS },
+	};
+	struct fixture *fixture = *state;
+	const struct mapping_row *made;
+	uint32_t count = 3;
+
+	map_anonymous(fixture, BASE, BASE + 2 * WINDOW);
+	copy(fixture, BASE);
+	made = rows_of(fixture, rows, &count);
+	assert_int_equal(count, 4);
+	assert_row(&made[0], BASE, BASE + 4096, true);
+	assert_memory_equal(&made[1], &rows[1], sizeof(rows[1]));
+	assert_row(&made[2], BASE + 3 * 4096, BASE + WINDOW, true);
+	assert_row(&made[3], BASE + WINDOW, BASE + 2 * WINDOW, false);
+}
+
+static void a_table_without_room_has_no_copies(void **state)
+{
+	struct fixture *fixture = *state;
+	struct mapping_row *rows = calloc(PROCESS_MAX_MAPPINGS, sizeof(*rows));
+	struct mapping_table *table;
+	uint32_t count = PROCESS_MAX_MAPPINGS;
+
+	map_anonymous(fixture, BASE, BASE + 2 * WINDOW);
+	copy(fixture, BASE);
+	for (uint32_t i = 0; i < count; i++)
+		rows[i] = (struct mapping_row){ BASE + i * 2ULL * WINDOW,
+						BASE + (i + 1) * 2ULL * WINDOW, 0,
+						EXECUTABLE_ID_ANONYMOUS };
+	table = mapping_table_create(rows, count);
+	assert_null(code_copies_rows(fixture->process, table, &count));
+	mapping_table_unref(table);
+	free(rows);
+}
+
+static void a_failed_read_keeps_the_copy_and_lengthens_the_pause(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t id, pause_ns = CODE_COPY_PAUSE_MIN_NS;
+
+	map_anonymous(fixture, BASE, BASE + 4096);
+	copy(fixture, BASE);
+	id = fixture->process->copies->items[0]->id;
+	pass(fixture, NS_PER_SECOND);
+	for (int i = 0; i < 12; i++) {
+		assert_true(wants(fixture, BASE, true));
+		/* One request at a time. */
+		assert_false(wants(fixture, BASE, true));
+		assert_false(answer(fixture, -EFAULT, 0));
+		pass(fixture, pause_ns - 1);
+		assert_false(wants(fixture, BASE, true));
+		pass(fixture, 1);
+		pause_ns *= 2;
+		if (pause_ns > CODE_COPY_PAUSE_MAX_NS)
+			pause_ns = CODE_COPY_PAUSE_MAX_NS;
+	}
+	assert_int_equal(pause_ns, CODE_COPY_PAUSE_MAX_NS);
+	assert_int_equal(fixture->process->copies->count, 1);
+	assert_int_equal(fixture->process->copies->items[0]->id, id);
+	assert_true(fake_has_executable(&fixture->writer, id));
+}
+
+static void code_that_changed_is_copied_again_after_ever_longer_pauses(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t id, changes = 0;
+
+	map_anonymous(fixture, BASE, BASE + 4096);
+	copy(fixture, BASE);
+	for (int i = 0; i < 3000; i++) {
+		pass(fixture, 100 * NS_PER_MS);
+		id = fixture->process->copies->items[0]->id;
+		if (!wants(fixture, BASE, true))
+			continue;
+		assert_true(answer(fixture, 0, 2 + i));
+		assert_int_equal(fixture->process->copies->count, 1);
+		assert_int_not_equal(fixture->process->copies->items[0]->id, id);
+		assert_false(fake_has_executable(&fixture->writer, id));
+		changes++;
+	}
+	/* In five minutes: nine until the pause is 30 s. */
+	assert_in_range(changes, 15, 21);
+	assert_int_equal(fixture->writer.executable_count, 1);
+}
+
+static void code_that_is_as_before_keeps_its_copy(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t id;
+
+	map_anonymous(fixture, BASE, BASE + 4096);
+	copy(fixture, BASE);
+	id = fixture->process->copies->items[0]->id;
+	pass(fixture, NS_PER_SECOND);
+	/* The analysis has no row there: a copy would be the same. */
+	assert_false(wants(fixture, BASE, false));
+	assert_true(wants(fixture, BASE, true));
+	assert_false(answer(fixture, 0, 1));
+	assert_int_equal(fixture->process->copies->items[0]->id, id);
+}
+
+static void a_mapping_that_has_grown_gets_one_copy(void **state)
+{
+	struct fixture *fixture = *state;
+
+	map_anonymous(fixture, BASE, BASE + 4096);
+	copy(fixture, BASE);
+	fixture->mappings[0].end = BASE + 16 * 4096;
+	copy(fixture, BASE + 8 * 4096);
+	assert_int_equal(fixture->process->copies->count, 1);
+	assert_int_equal(fixture->process->copies->items[0]->start, BASE);
+	assert_int_equal(fixture->process->copies->items[0]->end, BASE + 16 * 4096);
+	assert_int_equal(fixture->writer.executable_count, 1);
+}
+
+static void a_full_process_gives_up_only_what_it_does_not_use(void **state)
+{
+	struct fixture *fixture = *state;
+	uint64_t first;
+
+	map_anonymous(fixture, BASE, BASE + 100ULL * WINDOW);
+	for (uint64_t i = 0; i < CODE_COPIES_OF_PROCESS_MAX; i++) {
+		pass(fixture, 100 * NS_PER_MS);
+		assert_true(wants(fixture, BASE + i * WINDOW, false));
+		assert_true(answer(fixture, 0, 1));
+	}
+	first = fixture->process->copies->items[0]->id;
+	pass(fixture, NS_PER_SECOND);
+	assert_false(wants(fixture, BASE + 90ULL * WINDOW, false));
+	/* The first one is used, the second one is not. */
+	pass(fixture, CODE_COPY_IN_USE_NS);
+	fixture->writer.executables[0].was_used = true;
+	copy(fixture, BASE + 90ULL * WINDOW);
+	assert_int_equal(fixture->process->copies->count, CODE_COPIES_OF_PROCESS_MAX);
+	assert_int_equal(fixture->process->copies->items[0]->id, first);
+	assert_int_equal(fixture->process->copies->items[1]->start, BASE + 2 * WINDOW);
+	assert_int_equal(fixture->writer.executable_count, CODE_COPIES_OF_PROCESS_MAX);
+}
+
+static void all_processes_together_have_a_limit(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *own = fixture->process, *others[10];
+	uint32_t count = 0;
+
+	map_anonymous(fixture, BASE, BASE + 100ULL * WINDOW);
+	for (uint32_t i = 0; i < 10; i++) {
+		fixture->process = others[i] = add_process(fixture, 100 + i);
+		fixture->process->mapping_count = fixture->mapping_count;
+		for (uint64_t k = 0; k < CODE_COPIES_OF_PROCESS_MAX; k++) {
+			pass(fixture, 30 * NS_PER_MS);
+			if (wants(fixture, BASE + k * WINDOW, false)) {
+				assert_true(answer(fixture, 0, 1));
+				count++;
+			}
+		}
+	}
+	assert_int_equal(count, CODE_COPIES_MAX);
+	assert_int_equal(fixture->writer.executable_count, CODE_COPIES_MAX);
+	/* Unused for long, they go, and their processes notice. */
+	pass(fixture, CODE_COPY_KEEP_NS + NS_PER_SECOND);
+	code_copies_tick(&fixture->copies, fixture->now_ns);
+	assert_int_equal(fixture->writer.executable_count, 0);
+	copy(fixture, BASE);
+	assert_int_equal(fixture->process->copies->count, 1);
+	for (uint32_t i = 0; i < 10; i++)
+		remove_process(fixture, others[i]);
+	fixture->process = own;
+	assert_int_equal(fixture->writer.executable_count, 0);
+}
+
+static void rows_of_files_do_not_go_for_copies(void **state)
+{
+	struct fixture *fixture = *state;
+
+	map_anonymous(fixture, BASE, BASE + 100ULL * WINDOW);
+	fixture->writer.budget_bytes = 4096;
+	assert_true(wants(fixture, BASE, false));
+	assert_false(answer(fixture, 0, 1));
+	assert_int_equal(fixture->writer.executable_count, 0);
+	assert_int_equal(fixture->process->copies->count, 0);
+}
+
+static void a_fork_shares_the_copies_of_its_parent(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *child = add_process(fixture, 8);
+	uint64_t id;
+
+	map_anonymous(fixture, BASE, BASE + 4096);
+	child->mapping_count = fixture->mapping_count;
+	copy(fixture, BASE);
+	id = fixture->process->copies->items[0]->id;
+	code_copies_inherit(&fixture->copies, child, fixture->process);
+	code_copies_release(&fixture->copies, fixture->process);
+	assert_int_equal(child->copies->items[0]->id, id);
+	assert_true(fake_has_executable(&fixture->writer, id));
+	remove_process(fixture, child);
+	assert_false(fake_has_executable(&fixture->writer, id));
+}
+
+static void copies_go_with_their_memory(void **state)
+{
+	struct fixture *fixture = *state;
+
+	map_anonymous(fixture, BASE, BASE + 4096);
+	map_anonymous(fixture, BASE + WINDOW, BASE + WINDOW + 4096);
+	copy(fixture, BASE);
+	copy(fixture, BASE + WINDOW);
+	code_copies_update(&fixture->copies, fixture->process);
+	assert_int_equal(fixture->process->copies->count, 2);
+	fixture->mappings[0].executable_id = FILE_ID;
+	code_copies_update(&fixture->copies, fixture->process);
+	assert_int_equal(fixture->process->copies->count, 1);
+	assert_int_equal(fixture->process->copies->items[0]->start, BASE + WINDOW);
+	assert_int_equal(fixture->writer.executable_count, 1);
+}
+
+static void a_runtime_that_makes_code_has_no_copies(void **state)
+{
+	struct fixture *fixture = *state;
+	struct language language = { .id = &language_ids[LANGUAGE_INDEX_JAVA] };
+	struct runtime_file file = { .language = &language };
+	struct executable executable = { .runtime_file = &file };
+	struct process_attachments attachments = {
+		.count = 1,
+		.items = { { .state = ATTACHMENT_ASKED, .executable = &executable } },
+	};
+
+	map_anonymous(fixture, BASE, BASE + 4096);
+	copy(fixture, BASE);
+	pass(fixture, NS_PER_SECOND);
+	fixture->process->attachments = &attachments;
+	assert_false(wants(fixture, BASE, true));
+	code_copies_update(&fixture->copies, fixture->process);
+	assert_int_equal(fixture->writer.executable_count, 0);
+	/* It is refused for good, or its functions run in a loop. */
+	attachments.items[0].state = ATTACHMENT_REFUSED;
+	assert_true(wants(fixture, BASE, true));
+	attachments.items[0].state = ATTACHMENT_ASKED;
+	assert_false(answer(fixture, 0, 1));
+	pass(fixture, CODE_COPY_PAUSE_MAX_NS);
+	language.id = &language_ids[LANGUAGE_INDEX_PYTHON];
+	assert_true(wants(fixture, BASE, true));
+	fixture->process->attachments = NULL;
+}
+
+static void an_answer_for_a_process_that_ended_is_dropped(void **state)
+{
+	struct fixture *fixture = *state;
+
+	map_anonymous(fixture, BASE, BASE + 4096);
+	assert_true(wants(fixture, BASE, false));
+	code_copies_release(&fixture->copies, fixture->process);
+	assert_false(answer(fixture, 0, 1));
+	assert_int_equal(fixture->writer.executable_count, 0);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		TEST(a_window_is_within_one_mapping_and_the_limit),
+		TEST(only_anonymous_code_is_copied),
+		TEST(the_id_is_in_the_rows_once_the_copys_rows_are_published),
+		TEST(a_copy_is_cut_to_what_is_still_anonymous),
+		TEST(a_table_without_room_has_no_copies),
+		TEST(a_failed_read_keeps_the_copy_and_lengthens_the_pause),
+		TEST(code_that_changed_is_copied_again_after_ever_longer_pauses),
+		TEST(code_that_is_as_before_keeps_its_copy),
+		TEST(a_mapping_that_has_grown_gets_one_copy),
+		TEST(a_full_process_gives_up_only_what_it_does_not_use),
+		TEST(all_processes_together_have_a_limit),
+		TEST(rows_of_files_do_not_go_for_copies),
+		TEST(a_fork_shares_the_copies_of_its_parent),
+		TEST(copies_go_with_their_memory),
+		TEST(a_runtime_that_makes_code_has_no_copies),
+		TEST(an_answer_for_a_process_that_ended_is_dropped),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
