@@ -317,11 +317,14 @@ static __always_inline enum unwind_error native_step(struct unwind_state *state,
 			   mapping->executable_id);
 	if (error)
 		return error;
-	error = find_rule(state, mapping, address, &rule);
+	if (!uses_copies && mapping->executable_id == EXECUTABLE_ID_ANONYMOUS)
+		error = UNWIND_ANONYMOUS;
+	else
+		error = find_rule(state, mapping, address, &rule);
 	if (!error && rule->cfa == CFA_NONE)
 		error = UNWIND_NO_INFO;
-	if (mapping->executable_id == EXECUTABLE_ID_ANONYMOUS &&
-	    (error || !uses_copies || !is_code_as_copied(state, address)))
+	if (uses_copies && mapping->executable_id == EXECUTABLE_ID_ANONYMOUS &&
+	    (error || !is_code_as_copied(state, address)))
 		error = UNWIND_ANONYMOUS;
 	if (error == UNWIND_NO_INFO && is_signal_return(state->pc))
 		return restore_interrupted(state);
