@@ -113,15 +113,15 @@ def check_moved_before(tap):
            answer, "%d of %d samples" % (whole, total), {str(stack): stacks[stack] for stack in stacks})
 
 
-# Stacks of code_in_place below main: what goes through one function goes to its own leaf.
-IN_PLACE = r"^(run_(small|large);)?(%s)?$" % "|".join([
+# Stacks of rewritten_code below main: what goes through one function goes to its own leaf.
+REWRITTEN = r"^(run_(small|large);)?(%s)?$" % "|".join([
     r"write_code.*", r".*clock_gettime.*", r"through_small(;(note_caller|{anon}(;leaf_small)?))?",
     r"through_large(;{anon}(;leaf_large)?)?"]).replace("{anon}", r"\[anonymous\]\+0x[0-9a-f]+(_\[j\])?")
 
 
-def check_written_in_place(tap):
+def check_rewritten(tap):
     """Rows of a copy of the one function would lead to a wrong stack of the other one."""
-    with Program(build("code_in_place")) as program:
+    with Program(build("rewritten_code")) as program:
         result = sample_run([program.pid], WRITTEN_RATE, WRITTEN_SECONDS)
     wrong, reasons, by_leaf = {}, {}, {"leaf_small": 0, "leaf_large": 0}
     for stack, count in result.stacks.items():
@@ -131,7 +131,7 @@ def check_written_in_place(tap):
                 reasons[reason] = reasons.get(reason, 0) + count
         elif "[?]" not in path:
             below_main = re.search(r"(?:^|;)main(?:;(.*))?$", path)
-            if not below_main or not re.search(IN_PLACE, below_main[1] or ""):
+            if not below_main or not re.search(REWRITTEN, below_main[1] or ""):
                 wrong[path] = wrong.get(path, 0) + count
             if stack.user_frames[-1] in by_leaf:
                 by_leaf[stack.user_frames[-1]] += count
@@ -324,7 +324,7 @@ def main():
     check_copied_text(tap)
     check_moved_before(tap)
     if platform.machine() == "x86_64":
-        check_written_in_place(tap)
+        check_rewritten(tap)
         check_hostile_code(tap)
     path = build("run_time_code")
     check_perf_map(tap, path)

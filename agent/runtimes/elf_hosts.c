@@ -474,7 +474,7 @@ static int hosts_analyse_copy(struct elf_home *home, int fd, uid_t uid, uint64_t
 			.code_bytes = size,
 			.seed = hash128_content_seed(),
 		},
-		.path = "",
+		.path = "a copy of code",
 		.fd = fd,
 		.receive = receive_copy,
 		.result = &found,

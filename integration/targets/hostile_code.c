@@ -3,7 +3,7 @@
  * Does to its own code in anonymous memory what a profiler would rather not see. The argument says what:
  *
  *	rewrite	other code all the time, of another size
- *	unmap	each piece of code is in a mapping of its own, which is unmapped after a moment
+ *	unmap	the code is each time in a mapping of its own, which is unmapped after a moment
  *	fault	behind the code, in its mapping, are pages that nobody fills, so that a read of them never ends (userfaultfd(2))
  *	fork	children with the parent's code, which they change
  */

@@ -401,7 +401,7 @@ static void all_processes_together_have_a_limit(void **state)
 	}
 	assert_int_equal(count, CODE_COPIES_MAX);
 	assert_int_equal(fixture->writer.executable_count, CODE_COPIES_MAX);
-	/* Unused for long, they go, and their processes notice. */
+	/* Unused for long, they go, and their processes drop them. */
 	pass(fixture, CODE_COPY_KEEP_NS + NS_PER_SECOND);
 	code_copies_tick(&fixture->copies, fixture->now_ns);
 	assert_int_equal(fixture->writer.executable_count, 0);

@@ -189,7 +189,7 @@ static void a_change_between_counts_near_the_start_and_near_the_frame(void **sta
 	assert_anonymous(copied, 20);
 	assert_anonymous(copied, 17);
 	assert_unwound(copied, 16);
-	/* Of a long function not all is compared. */
+	/* Not all of a long function is compared. */
 	assert_unwound(copied, 21);
 }
 
