@@ -6,8 +6,8 @@
  * does not exist yet, or no longer.
  * With MODULE the memory is a private mapping of an ELF file without segments, as those that wasmtime compiles ahead of time.
  *
- * chain: START main(_\[\?\])? ANON_OR_GUESS ANON > leaf
- * chain: START main(_\[\?\])? ANON
+ * chain: START main(|_\[\?\]) ANON_OR_GUESS ANON > leaf
+ * chain: START main(|_\[\?\]) ANON
  * chain: START main
  */
 #include <elf.h>
