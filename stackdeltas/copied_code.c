@@ -125,6 +125,7 @@ static int analyse(struct copy *copy, uint16_t machine, const uint8_t *bytes, si
 		.machine = machine,
 		.ranges = &range,
 		.range_count = 1,
+		.needs_exits = true,
 	};
 	const struct code_row_handler handler = {
 		.context = copy,

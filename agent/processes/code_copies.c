@@ -271,18 +271,42 @@ static const struct code_copy *find_copy(const struct process_copies *list, uint
 	return NULL;
 }
 
-/* Sets the window of @address: a part of its mapping, between multiples of the greatest size. */
+/* Finds the anonymous code around @address: its mapping and those that adjoin it, since the kernel splits and joins these. */
+static bool find_code(const struct process *process, uint64_t address, uint64_t *start,
+		      uint64_t *end)
+{
+	uint64_t first = 0, last = 0;
+
+	for (uint32_t i = 0; i < process->mapping_count; i++) {
+		const struct process_mapping *mapping = &process->mappings[i];
+
+		if (!is_anonymous_code(mapping))
+			continue;
+		if (mapping->start != last && last > address)
+			break;
+		if (mapping->start != last)
+			first = mapping->start;
+		last = mapping->end;
+	}
+	*start = first;
+	*end = last;
+	return address >= first && address < last;
+}
+
+/* Sets the range of the window of @address. */
 static bool find_window(const struct process *process, uint64_t address,
 			struct code_copy_request *request)
 {
-	const struct process_mapping *mapping = find_mapping(process, address, address + 1);
-	uint64_t start = address / COPIED_CODE_MAX_BYTES * COPIED_CODE_MAX_BYTES;
-	uint64_t end = start + COPIED_CODE_MAX_BYTES;
+	uint64_t start = address / CODE_WINDOW_BYTES * CODE_WINDOW_BYTES;
+	uint64_t end = start + CODE_WINDOW_BYTES, first, last;
 
-	if (!mapping)
+	if (!find_code(process, address, &first, &last))
 		return false;
-	request->start = mapping->start > start ? mapping->start : start;
-	request->bytes = (mapping->end < end ? mapping->end : end) - request->start;
+	if (start < first)
+		start = first;
+	request->lead_bytes = start - first < CODE_LEAD_BYTES ? start - first : CODE_LEAD_BYTES;
+	request->start = start - request->lead_bytes;
+	request->bytes = (last < end ? last : end) - request->start;
 	return copied_code_is_range(request->start, request->bytes);
 }
 
@@ -337,7 +361,8 @@ void code_copies_want(struct code_copies *copies, struct process *process, uint6
 		return;
 	if (now_ns > list->next_ns + list->pause_ns + CALM_NS)
 		list->pause_ns = 0;
-	if (copy && copy->start == window.start && copy->end == window.start + window.bytes)
+	if (copy && copy->start == window.start + window.lead_bytes &&
+	    copy->end == window.start + window.bytes)
 		window.known = copy->content;
 	if (!copy && !make_room(copies, list, now_ns)) {
 		list->next_ns = now_ns + ROOM_PAUSE_NS;
@@ -370,8 +395,8 @@ static void pause_for_cost(struct process_copies *list, uint64_t cost_ns, uint64
 
 	if (pause_ns < COPY_PAUSE_NS)
 		pause_ns = COPY_PAUSE_NS;
-	list->next_ns =
-		now_ns + (pause_ns < CODE_COPY_PAUSE_MAX_NS ? pause_ns : CODE_COPY_PAUSE_MAX_NS);
+	/* It may have waited for a CPU most of the time. */
+	list->next_ns = now_ns + (pause_ns < NS_PER_SECOND ? pause_ns : NS_PER_SECOND);
 }
 
 /* Publishes the rows. Where there is no room for them, only other copies go, and no rows of files. */
@@ -401,7 +426,7 @@ static struct code_copy *add_copy(struct code_copies *copies, const struct code_
 		return NULL;
 	*copy = (struct code_copy){
 		.references = 1,
-		.start = answer->start,
+		.start = answer->start + answer->lead_bytes,
 		.end = answer->start + answer->bytes,
 		.content = answer->content,
 		.map_bytes = (uint64_t)stack_deltas_cell_count(&answer->deltas) * CELL_BYTES,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
  * Copies of anonymous code, for its rows on the kernel side (ebpf/abi/code_copy.h): code that a process has made at run time, and
- * that keeps no frame pointer. A sample that has no caller for such a frame asks for a copy of the window around it, a part of one
- * mapping. A load thread makes the copy and its rows (code_copy_request.h). Then the rows are published, and the
+ * that keeps no frame pointer. A sample that has no caller for such a frame asks for a copy of the window around it. A load
+ * thread makes the copy and its rows (code_copy_request.h). Then the rows are published, and the
  * process again, with the copy's id in its mapping table. User space never sees that id: frames stay frames of anonymous memory.
  *
  * The kernel side compares the code with the copy in each frame. So a copy that is out of date does no harm, and stays until a sample
@@ -29,7 +29,13 @@
 #include "lib/model/map_writer.h"
 
 enum {
-	/** Limits of copies, which have 256 KiB of code each at most. */
+	/**
+	 * Windows begin at multiples of this size, or where the memory does. What precedes a window is analysed too, since a
+	 * function may begin there; from its middle on it may look like another one.
+	 */
+	CODE_WINDOW_BYTES = 240 << 10,
+	CODE_LEAD_BYTES = 16 << 10,
+	/** Limits of copies. */
 	CODE_COPIES_OF_PROCESS_MAX = 16,
 	CODE_COPIES_MAX = 128,
 	/** Their rows take at most this fraction of the map memory. */
@@ -49,6 +55,7 @@ struct code_copy {
 	uint32_t references;
 	/** With EXECUTABLE_ID_COPY; 0: it is retired. */
 	uint64_t id;
+	/** The window. */
 	uint64_t start;
 	uint64_t end;
 	struct hash128 content;

@@ -114,6 +114,7 @@ struct code_copy_answer code_copy_request_refuse(const struct code_copy_request 
 		.identity = request->identity,
 		.start = request->start,
 		.bytes = request->bytes,
+		.lead_bytes = request->lead_bytes,
 		.err = err,
 	};
 }

@@ -19,9 +19,10 @@
 struct code_copy_request {
 	uint32_t pid;
 	struct process_identity identity;
-	/** A range that copied_code_is_range() allows. */
+	/** A range that copied_code_is_range() allows. Rows of its first lead_bytes bytes are not wanted. */
 	uint64_t start;
 	uint64_t bytes;
+	uint64_t lead_bytes;
 	/** The content of an earlier copy of the range; zeroes: there is none. It is not analysed again. */
 	struct hash128 known;
 };
@@ -32,6 +33,7 @@ struct code_copy_answer {
 	struct process_identity identity;
 	uint64_t start;
 	uint64_t bytes;
+	uint64_t lead_bytes;
 	/**
 	 * 0; -ETIME: reading took too long; -EAGAIN: not now; -ESRCH, -EFAULT, -EHOSTDOWN and others of
 	 * runtime_home_ops.read() and elf_home_ops.analyse_copy().

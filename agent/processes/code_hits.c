@@ -2,11 +2,11 @@
 /* Windows that share a slot are passed on more often, but not more than the limit. */
 #include "agent/processes/code_hits.h"
 
-#include "stackdeltas/copied_code.h"
+#include "agent/processes/code_copies.h"
 
 static uint64_t key_of(uint32_t pid, uint64_t address, bool is_changed)
 {
-	uint64_t key = (uint64_t)pid * 0x9e3779b97f4a7c15ULL ^ address / COPIED_CODE_MAX_BYTES;
+	uint64_t key = (uint64_t)pid * 0x9e3779b97f4a7c15ULL ^ address / CODE_WINDOW_BYTES;
 
 	/* Never 0, the key of an empty slot. */
 	return key << 2 | (uint64_t)is_changed << 1 | 1;

@@ -59,7 +59,8 @@ static int add_row(struct analysis *analysis, uint64_t address, const struct unw
 
 /* Returns the rule of the instruction at @offset of @function, in a region that is trusted or not. */
 static struct unwind_rule rule_at(const struct code_flow *flow, uint32_t offset,
-				  const struct code_function *function, bool is_trusted)
+				  const struct code_function *function, bool is_trusted,
+				  bool needs_exits)
 {
 	struct unwind_rule rule = flow->rules.rules.items[flow->rule_ids[offset]];
 
@@ -68,7 +69,8 @@ static struct unwind_rule rule_at(const struct code_flow *flow, uint32_t offset,
 		return rule;
 	if (!function || (!function->is_known && !code_function_is_believed(function)))
 		return (struct unwind_rule){ .cfa = CFA_NONE };
-	if (!is_trusted || !code_function_is_believed(function))
+	if (!is_trusted || !code_function_is_believed(function) ||
+	    (needs_exits && !function->has_good_exit))
 		rule.flags |= RULE_GUESS;
 	return rule;
 }
@@ -115,7 +117,8 @@ static int add_rows(struct analysis *analysis, const struct code_flow *flow)
 		if (is_stack_start(&flow->marks, offset, function))
 			rule = (struct unwind_rule){ .cfa = CFA_END, .flags = RULE_BEGINS_STACK };
 		else if (marks[offset] & CODE_MARK_INSTRUCTION)
-			rule = rule_at(flow, offset, function, is_trusted);
+			rule = rule_at(flow, offset, function, is_trusted,
+				       analysis->input->needs_exits);
 		else if (!(marks[offset] & (CODE_MARK_VISITED | CODE_MARK_PADDING)) ||
 			 !analysis->has_row)
 			rule = (struct unwind_rule){ .cfa = CFA_NONE };

@@ -49,6 +49,11 @@ struct code_analysis_input {
 	const uint64_t *pointers;
 	size_t pointer_count;
 	/**
+	 * A function is verified only if an exit confirms it, even if its start is known: among the code may be other bytes,
+	 * which look like calls.
+	 */
+	bool needs_exits;
+	/**
 	 * Code that HotSpot has generated: every call returns, or is followed by an instruction that stops, and
 	 * rbx is not callee-saved.
 	 */

@@ -53,6 +53,8 @@ static void a_function_has_the_rules_of_its_instructions(void **state)
 
 	(void)state;
 	put_function(16, 104, 20);
+	/* No instructions of x86-64. */
+	memset(code + 4096, 0x06, SIZE - 4096);
 	assert_int_equal(analyse(&deltas), 0);
 	assert_int_equal(deltas.text_start, ADDRESS);
 	assert_int_equal(deltas.page_count, SIZE / UNWIND_PAGE_BYTES);
@@ -87,6 +89,21 @@ static void what_is_not_certain_is_left_out(void **state)
 	stack_deltas_deinit(&deltas);
 }
 
+static void a_function_that_only_looks_called_is_not_certain(void **state)
+{
+	/* call, to a loop without an exit: inc %eax; jmp */
+	static const uint8_t call[] = { 0xe8, 0x1b, 0x01, 0x00, 0x00, 0xc3 };
+	static const uint8_t loop[] = { 0xff, 0xc0, 0xeb, 0xfc };
+	struct stack_deltas deltas;
+
+	(void)state;
+	memcpy(code + 512, call, sizeof(call));
+	memcpy(code + 512 + 5 + 0x11b, loop, sizeof(loop));
+	assert_int_equal(analyse(&deltas), 0);
+	assert_int_equal(stack_deltas_lookup(&deltas, ADDRESS + 512 + 5 + 0x11b)->cfa, CFA_NONE);
+	stack_deltas_deinit(&deltas);
+}
+
 /* Whether the checks of page @page differ between @before and the code as it is now. */
 static bool differs(const struct stack_deltas *before, uint32_t page)
 {
@@ -108,7 +125,8 @@ static void a_page_depends_on_the_starts_of_its_functions(void **state)
 	put_function(512 - 7, 104, 600);
 	put_function(1280, 40, 20);
 	assert_int_equal(analyse(&deltas), 0);
-	for (uint32_t page = 0; page < deltas.page_count; page++)
+	/* Padding belongs to the function before it. */
+	for (uint32_t page = 0; page < 6; page++)
 		assert_int_equal(deltas.checks[page].pages_before,
 				 page == 2 || page == 3 || page == 4 ? page - 1 : 0);
 	/* Another size of the frame. */
@@ -162,6 +180,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(a_function_has_the_rules_of_its_instructions, setup),
 		cmocka_unit_test_setup(what_is_not_certain_is_left_out, setup),
+		cmocka_unit_test_setup(a_function_that_only_looks_called_is_not_certain, setup),
 		cmocka_unit_test_setup(a_page_depends_on_the_starts_of_its_functions, setup),
 		cmocka_unit_test_setup(
 			a_page_with_code_before_the_start_of_its_function_has_no_fingerprint,

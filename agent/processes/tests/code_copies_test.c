@@ -8,9 +8,10 @@
 #include "ebpf/abi/frame.h"
 #include "stackdeltas/copied_code.h"
 
-enum { WINDOW = COPIED_CODE_MAX_BYTES, PID = 7, MAPPINGS_MAX = 32 };
+enum { WINDOW = CODE_WINDOW_BYTES, PID = 7, MAPPINGS_MAX = 32 };
 
-#define BASE 0x7f0000000000ULL
+/* The start of a window. */
+#define BASE (0x7f0000000000ULL / WINDOW * WINDOW)
 #define FILE_ID (5ULL << 16 | 3)
 
 struct fixture {
@@ -112,7 +113,7 @@ static bool wants(struct fixture *fixture, uint64_t address, bool is_changed)
 static bool answer(struct fixture *fixture, int err, uint64_t content)
 {
 	struct code_copy_answer answer = code_copy_request_refuse(fixture->asked, err);
-	static uint8_t code[WINDOW];
+	static uint8_t code[COPIED_CODE_MAX_BYTES];
 
 	answer.content = (struct hash128){ 1, content };
 	answer.is_unchanged = hash128_equal(answer.content, fixture->asked->known);
@@ -163,25 +164,37 @@ static void assert_row(const struct mapping_row *row, uint64_t start, uint64_t e
 		assert_int_equal(row->executable_id, EXECUTABLE_ID_ANONYMOUS);
 }
 
-static void a_window_is_within_one_mapping_and_the_limit(void **state)
+static void a_window_has_code_in_front_of_it_analysed_too(void **state)
 {
 	struct fixture *fixture = *state;
 
+	map_anonymous(fixture, BASE - 4096, BASE + 0x1000);
 	map_anonymous(fixture, BASE + 0x3000, BASE + 0x5000);
 	map_anonymous(fixture, BASE + 0x5000, BASE + 3 * WINDOW);
+	map_anonymous(fixture, BASE + 4 * WINDOW, BASE + 5 * WINDOW);
 	assert_true(wants(fixture, BASE + 0x4fff, false));
+	/* Two mappings, and nothing in front of them. */
 	assert_int_equal(fixture->asked->start, BASE + 0x3000);
-	assert_int_equal(fixture->asked->bytes, 0x2000);
+	assert_int_equal(fixture->asked->bytes, WINDOW - 0x3000);
+	assert_int_equal(fixture->asked->lead_bytes, 0);
 	assert_true(answer(fixture, 0, 1));
 	pass(fixture, NS_PER_SECOND);
-	assert_true(wants(fixture, BASE + 0x5000, false));
-	assert_int_equal(fixture->asked->start, BASE + 0x5000);
-	assert_int_equal(fixture->asked->bytes, WINDOW - 0x5000);
+	assert_true(wants(fixture, BASE + 2 * WINDOW - 1, false));
+	assert_int_equal(fixture->asked->start, BASE + WINDOW - CODE_LEAD_BYTES);
+	assert_int_equal(fixture->asked->bytes, COPIED_CODE_MAX_BYTES);
+	assert_int_equal(fixture->asked->lead_bytes, CODE_LEAD_BYTES);
+	assert_true(answer(fixture, 0, 1));
+	assert_int_equal(fixture->process->copies->items[1]->start, BASE + WINDOW);
+	assert_int_equal(fixture->process->copies->items[1]->end, BASE + 2 * WINDOW);
+	pass(fixture, NS_PER_SECOND);
+	assert_true(wants(fixture, BASE, false));
+	assert_int_equal(fixture->asked->start, BASE - 4096);
+	assert_int_equal(fixture->asked->bytes, 8192);
+	assert_int_equal(fixture->asked->lead_bytes, 4096);
 	assert_true(answer(fixture, 0, 1));
 	pass(fixture, NS_PER_SECOND);
-	assert_true(wants(fixture, BASE + WINDOW + 5, false));
-	assert_int_equal(fixture->asked->start, BASE + WINDOW);
-	assert_int_equal(fixture->asked->bytes, WINDOW);
+	assert_true(wants(fixture, BASE + 5 * WINDOW - 1, false));
+	assert_int_equal(fixture->asked->start, BASE + 4 * WINDOW);
 }
 
 static void only_anonymous_code_is_copied(void **state)
@@ -505,7 +518,7 @@ static void an_answer_for_a_process_that_ended_is_dropped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_window_is_within_one_mapping_and_the_limit),
+		TEST(a_window_has_code_in_front_of_it_analysed_too),
 		TEST(only_anonymous_code_is_copied),
 		TEST(the_id_is_in_the_rows_once_the_copys_rows_are_published),
 		TEST(a_copy_is_cut_to_what_is_still_anonymous),

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "stackdeltas/copied_code.h"
+#include "agent/processes/code_copies.h"
 
 #define ADDRESS 0x7f0000000000ULL
 
@@ -21,7 +21,7 @@ static void a_window_is_passed_on_once_in_a_while(void **state)
 	assert_false(code_hits_take(&hits, 7, ADDRESS + 100, false, now_ns + 1));
 	assert_true(code_hits_take(&hits, 7, ADDRESS + 100, true, now_ns + 1));
 	assert_true(code_hits_take(&hits, 8, ADDRESS, false, now_ns + 1));
-	assert_true(code_hits_take(&hits, 7, ADDRESS + COPIED_CODE_MAX_BYTES, false, now_ns + 1));
+	assert_true(code_hits_take(&hits, 7, ADDRESS + CODE_WINDOW_BYTES, false, now_ns + 1));
 	now_ns += CODE_HITS_PERIOD_NS;
 	assert_true(code_hits_take(&hits, 7, ADDRESS, false, now_ns));
 }
