@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR Apache-2.0 */
 /**
  * Compares anonymous code with user space's copy of it, whose rows are used only if both are equal (abi/code_copy.h). Code that
- * cannot be read counts as different. A page is compared in steps of the unwind, each of which reads one page of memory. The
- * result is cached for the unwind, which other frames of the page need too.
+ * cannot be read counts as different. The code is compared in steps of the unwind, each of which reads one page of memory. The
+ * result is cached for the unwind, which other frames of the same functions need too.
  *
  * Only unwinders with bpf_loop() use copies: the verifier follows each frame of a chain separately.
  */
@@ -14,86 +14,110 @@
 #include "ebpf/tables.bpf.h"
 
 enum {
-	CODE_PAGE_WORDS = UNWIND_PAGE_BYTES / 8,
+	/** Number of bytes that are read at once: the stack of the BPF programs is small. */
+	COMPARED_BYTES = 64,
+	COMPARED_WORDS = COMPARED_BYTES / 8,
+	COMPARED_COUNT_SHIFT = 2,
 };
 
-/** Result for a page, in the lowest bits of unwind_state.compared_pages, which are 0 in its address. */
+/** Result of a comparison, in the lowest bits of unwind_state.compared, which are 0 in its key. */
 enum compared_code {
 	CODE_DIFFERS = 1,
 	CODE_IS_EQUAL = 2,
+	CODE_RESULT_MASK = 3,
 };
 
-static __always_inline __u64 code_page_of(__u64 address)
+_Static_assert(CODE_CHECK_PAGES << COMPARED_COUNT_SHIFT <= UNWIND_PAGE_BYTES,
+	       "the number of pages fits below the address of a page");
+
+/* The element of unwind_state.compared for a key: the address of the first page, and their number. */
+static __always_inline __u32 compared_index(__u64 key)
 {
-	return address & ~(UNWIND_PAGE_BYTES - 1ULL);
+	return (key * 0x9e3779b97f4a7c15ULL >> 32) % COMPARED_COUNT;
 }
 
-/* The element of unwind_state.compared_pages for a page. */
-static __always_inline __u32 compared_index(__u64 page)
+/* Sets *@check to that of the page of @address, in @mapping; false if it has no rows of a copy. */
+static __always_inline bool find_code_check(const struct cached_mapping *mapping, __u64 address,
+					    struct code_check *check)
 {
-	return (page >> UNWIND_PAGE_SHIFT) % COMPARED_PAGE_COUNT;
+	__u64 number = (address - mapping->text_start) >> UNWIND_PAGE_SHIFT;
+	const struct cell *cell;
+
+	if (number >= mapping->page_count)
+		return false;
+	cell = cell_at(mapping->page_index_cell + unwind_index_cells(mapping->page_count) +
+		       (__u32)number / 2);
+	if (!cell)
+		return false;
+	__builtin_memcpy(check, &cell->words[number & 1], sizeof(*check));
+	return check->fingerprint && code_check_page_count(check) <= CODE_CHECK_PAGES;
 }
 
-/** True if the code at @address was compared in this unwind, and equals the copy. */
-static __always_inline bool is_code_as_copied(const struct unwind_state *state, __u64 address)
-{
-	__u64 page = code_page_of(address);
-
-	return state->compared_pages[compared_index(page)] == (page | CODE_IS_EQUAL);
-}
-
-/** If @mapping has a copy of the code at @address that was not compared yet: begins that and returns true. */
+/**
+ * Sets state->code_is_as_copied for the code at @address, in @mapping. If it has to be compared first, begins that and returns
+ * true. More than COMPARED_PAGES_MAX pages are not read in an unwind.
+ */
 static __always_inline bool compare_code_begin(struct unwind_state *state,
 					       const struct cached_mapping *mapping, __u64 address)
 {
-	__u64 page = code_page_of(address);
-	__u32 number = (address - mapping->text_start) >> UNWIND_PAGE_SHIFT;
-	const struct cell *cell;
+	struct code_check check;
+	__u64 first, key, known;
+	__u32 count;
 
-	if ((address - mapping->text_start) >> UNWIND_PAGE_SHIFT >= mapping->page_count ||
-	    code_page_of(state->compared_pages[compared_index(page)]) == page)
+	state->code_is_as_copied = 0;
+	if (!find_code_check(mapping, address, &check))
 		return false;
-	cell = cell_at(mapping->page_index_cell + unwind_index_cells(mapping->page_count) +
-		       number / 2);
-	if (!cell)
+	count = code_check_page_count(&check);
+	first = (address & ~(UNWIND_PAGE_BYTES - 1ULL)) -
+		(__u64)check.pages_before * UNWIND_PAGE_BYTES;
+	key = first | (count - 1) << COMPARED_COUNT_SHIFT;
+	known = state->compared[compared_index(key)];
+	if (known & CODE_RESULT_MASK && (known & ~(__u64)CODE_RESULT_MASK) == key) {
+		state->code_is_as_copied = (known & CODE_RESULT_MASK) == CODE_IS_EQUAL;
 		return false;
-	__builtin_memcpy(&state->compare_check, &cell->words[number & 1],
-			 sizeof(state->compare_check));
-	state->compare_page = page;
+	}
+	if (count > state->compare_budget)
+		return false;
+	state->compare_budget -= count;
+	state->compare_pages_left = count;
+	state->compare_fingerprint = check.fingerprint;
+	state->compare_address = first;
+	state->compare_key = key;
 	state->compare_sum = 0;
-	state->compare_pages_left = code_check_page_count(&state->compare_check);
 	return true;
 }
 
-static __always_inline void compare_code_end(struct unwind_state *state, bool is_equal)
+static __always_inline void compare_code_end(struct unwind_state *state, enum compared_code result)
 {
-	__u64 page = state->compare_page;
-
 	state->compare_pages_left = 0;
-	state->compared_pages[compared_index(page)] = page |
-						      (is_equal ? CODE_IS_EQUAL : CODE_DIFFERS);
-	if (!is_equal)
-		state->record.flags |= RECORD_CODE_CHANGED;
+	state->compared[compared_index(state->compare_key)] = state->compare_key | result;
 }
 
 /** Reads one more page of the comparison, while state->compare_pages_left is set. */
 static __always_inline void compare_code_step(struct unwind_state *state)
 {
-	const struct code_check *check = &state->compare_check;
-	__u32 index = code_check_page_count(check) - state->compare_pages_left;
-	__u64 address =
-		state->compare_page - (__u64)code_check_distance(check, index) * UNWIND_PAGE_BYTES;
-	__u64 words[CODE_PAGE_WORDS], sum = state->compare_sum;
+	__u64 words[COMPARED_WORDS], address = state->compare_address, sum = state->compare_sum;
 
-	if (bpf_probe_read_user(words, sizeof(words), (const void *)address)) {
-		compare_code_end(state, false);
+	for (int part = 0; part < UNWIND_PAGE_BYTES / COMPARED_BYTES; part++) {
+		/* It may have been unmapped, or be on its way from a disk: another copy would be of no use now. */
+		if (bpf_probe_read_user(words, sizeof(words), (const void *)address)) {
+			compare_code_end(state, CODE_DIFFERS);
+			return;
+		}
+		for (int i = 0; i < COMPARED_WORDS; i++)
+			sum = fingerprint_mix(sum, words[i]);
+		address += COMPARED_BYTES;
+	}
+	state->compare_address = address;
+	state->compare_sum = sum;
+	if (--state->compare_pages_left)
+		return;
+	if (fingerprint_end(sum) == state->compare_fingerprint) {
+		compare_code_end(state, CODE_IS_EQUAL);
 		return;
 	}
-	for (int i = 0; i < CODE_PAGE_WORDS; i++)
-		sum = fingerprint_mix(sum, words[i]);
-	state->compare_sum = sum;
-	if (!--state->compare_pages_left)
-		compare_code_end(state, fingerprint_end(sum) == check->fingerprint);
+	compare_code_end(state, CODE_DIFFERS);
+	state->record.flags |= RECORD_CODE_CHANGED;
 }
 
 #endif

@@ -324,7 +324,7 @@ static __always_inline enum unwind_error native_step(struct unwind_state *state,
 	if (!error && rule->cfa == CFA_NONE)
 		error = UNWIND_NO_INFO;
 	if (uses_copies && mapping->executable_id == EXECUTABLE_ID_ANONYMOUS &&
-	    (error || !is_code_as_copied(state, address)))
+	    (error || !state->code_is_as_copied))
 		error = UNWIND_ANONYMOUS;
 	if (error == UNWIND_NO_INFO && is_signal_return(state->pc))
 		return restore_interrupted(state);
@@ -359,6 +359,10 @@ static __always_inline enum unwind_error native_step(struct unwind_state *state,
 		state->pending_fp = state->fp_known ? state->fp : 0;
 	state->is_above_copied = rule->flags & RULE_COPIES_STACKS;
 	error = restore_caller(state, rule, cfa);
+	/* Code that anybody may have written does not end a stack. */
+	if (uses_copies && !error && !state->pc &&
+	    mapping->executable_id == EXECUTABLE_ID_ANONYMOUS)
+		return UNWIND_ANONYMOUS;
 	if (!error && is_stack_start(state, rule))
 		wait_at_stack_start(state);
 	if (!error && rule->flags & RULE_LOOP && state->runtime_cell)

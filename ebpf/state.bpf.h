@@ -28,7 +28,9 @@ enum {
 	RULE_CACHE_SHIFT = 8,
 	RULE_CACHE_COUNT = 1 << RULE_CACHE_SHIFT,
 	/** Results of comparisons with copies of code, cached during an unwind; a power of two. */
-	COMPARED_PAGE_COUNT = 8,
+	COMPARED_COUNT = 8,
+	/** Limit of the pages that are compared in an unwind. */
+	COMPARED_PAGES_MAX = 256,
 	RECORD_HEADER_WORDS = sizeof(struct trace_record) / 8,
 };
 
@@ -115,15 +117,19 @@ struct unwind_state {
 	/** Search for the caller of a regular expression's code (regex_code.bpf.h): number of words left to read. */
 	__u32 regex_words_left;
 	/**
-	 * Comparison of anonymous code with its copy (code_copy.bpf.h): number of pages left to read; the address of the page that is
-	 * compared; the hash so far; the struct code_check. Then the results: addresses of pages and an enum compared_code.
+	 * Comparison of anonymous code with its copy (code_copy.bpf.h): number of pages left to read, and of those that this
+	 * unwind may begin to read; the fingerprint of the copy; whether the code of this frame is that of the copy; the next address
+	 * to read; the hash so far; the code that is compared, as in `compared`. Then the results: the address of the first page, the
+	 * number of pages, and an enum compared_code.
 	 */
 	__u32 compare_pages_left;
-	__u32 compare_reserved;
-	__u64 compare_page;
+	__u32 compare_budget;
+	__u32 compare_fingerprint;
+	__u32 code_is_as_copied;
+	__u64 compare_address;
 	__u64 compare_sum;
-	struct code_check compare_check;
-	__u64 compared_pages[COMPARED_PAGE_COUNT];
+	__u64 compare_key;
+	__u64 compared[COMPARED_COUNT];
 	struct cached_mapping mappings[MAPPING_CACHE_COUNT];
 	struct cached_rule rules[RULE_CACHE_COUNT];
 
@@ -204,8 +210,9 @@ static __always_inline void state_begin(struct unwind_state *state)
 	state->asked_for_code = 0;
 	state->guess_count = 0;
 	state->compare_pages_left = 0;
-	for (int i = 0; i < COMPARED_PAGE_COUNT; i++)
-		state->compared_pages[i] = 0;
+	state->compare_budget = COMPARED_PAGES_MAX;
+	for (int i = 0; i < COMPARED_COUNT; i++)
+		state->compared[i] = 0;
 	for (int i = 0; i < MAPPING_CACHE_COUNT; i++)
 		state->mappings[i].size_bytes = 0;
 	state->uprobe_task = 0;

@@ -26,9 +26,9 @@ enum {
 struct copy {
 	uint64_t address;
 	struct delta_builder builder;
-	/* The first page on which the rows of each page depend, and whether they depend on one behind it, too. */
+	/* The first and the last page on which the rows of each page depend. */
 	uint32_t first_pages[PAGES_MAX];
-	bool is_out_of_order[PAGES_MAX];
+	uint32_t last_pages[PAGES_MAX];
 };
 
 bool copied_code_is_range(uint64_t address, uint64_t size)
@@ -73,30 +73,27 @@ static uint32_t page_of(const struct copy *copy, uint64_t address)
 	return (uint32_t)((address - copy->address) / UNWIND_PAGE_BYTES);
 }
 
-/* A path may lead from a function to code in front of it. A check does not cover later pages. */
-static void note_function(void *context, uint64_t start, uint64_t end, uint64_t function)
+static void note_extent(void *context, uint64_t start, uint64_t end, uint64_t low, uint64_t high)
 {
 	struct copy *copy = context;
-	uint32_t first = page_of(copy, function);
+	uint32_t first = page_of(copy, low), last = page_of(copy, high - 1);
 
-	for (uint32_t page = page_of(copy, start); page <= page_of(copy, end - 1); page++)
-		if (first > page)
-			copy->is_out_of_order[page] = true;
-		else if (first < copy->first_pages[page])
+	for (uint32_t page = page_of(copy, start); page <= page_of(copy, end - 1); page++) {
+		if (first < copy->first_pages[page])
 			copy->first_pages[page] = first;
+		if (last > copy->last_pages[page])
+			copy->last_pages[page] = last;
+	}
 }
 
-static uint32_t fingerprint(const uint8_t *bytes, uint32_t page, const struct code_check *check)
+static uint32_t fingerprint(const uint8_t *bytes, uint32_t first, uint32_t last)
 {
 	uint64_t sum = 0, word;
 
-	for (uint32_t i = 0; i < code_check_page_count(check); i++) {
-		uint32_t from = (page - code_check_distance(check, i)) * UNWIND_PAGE_BYTES;
-
-		for (uint32_t at = from; at < from + UNWIND_PAGE_BYTES; at += sizeof(word)) {
-			memcpy(&word, bytes + at, sizeof(word));
-			sum = fingerprint_mix(sum, word);
-		}
+	for (uint32_t at = first * UNWIND_PAGE_BYTES; at < (last + 1) * UNWIND_PAGE_BYTES;
+	     at += sizeof(word)) {
+		memcpy(&word, bytes + at, sizeof(word));
+		sum = fingerprint_mix(sum, word);
 	}
 	return fingerprint_end(sum);
 }
@@ -107,12 +104,15 @@ static int make_checks(const struct copy *copy, const uint8_t *bytes, struct sta
 	if (!deltas->checks)
 		return fail(-ENOMEM, "no memory for the checks of a copy of code");
 	for (uint32_t page = 0; page < deltas->page_count; page++) {
-		struct code_check *check = &deltas->checks[page];
+		uint32_t first = copy->first_pages[page], last = copy->last_pages[page];
 
-		check->pages_before = page - copy->first_pages[page];
-		/* No code has the fingerprint 0. */
-		check->fingerprint = copy->is_out_of_order[page] ? 0 :
-								   fingerprint(bytes, page, check);
+		/* Without a fingerprint its rows are not used. */
+		if (last - first < CODE_CHECK_PAGES)
+			deltas->checks[page] = (struct code_check){
+				.fingerprint = fingerprint(bytes, first, last),
+				.pages_before = page - first,
+				.pages_after = last - page,
+			};
 	}
 	return 0;
 }
@@ -130,7 +130,7 @@ static int analyse(struct copy *copy, uint16_t machine, const uint8_t *bytes, si
 	const struct code_row_handler handler = {
 		.context = copy,
 		.row = add_row,
-		.function = note_function,
+		.extent = note_extent,
 	};
 	int err = delta_builder_init(&copy->builder, copy->address, copy->address + size,
 				     size / BYTES_PER_ROW);
@@ -155,7 +155,7 @@ int copied_code_analyse(uint16_t machine, uint64_t address, const uint8_t *bytes
 		return fail(-ENOMEM, "no memory for a copy of code");
 	copy->address = address;
 	for (uint32_t page = 0; page < PAGES_MAX; page++)
-		copy->first_pages[page] = page;
+		copy->first_pages[page] = copy->last_pages[page] = page;
 	err = analyse(copy, machine, bytes, size, &made);
 	delta_builder_deinit(&copy->builder);
 	if (!err)

@@ -8,9 +8,9 @@
  * copy: behind the page index there is a struct code_check for each page. If they differ, the frame is one of anonymous
  * code without rows, and the record has RECORD_CODE_CHANGED.
  *
- * The rows of a page depend on the code from the starts of its functions on, which may be in pages before it. The fingerprint
- * is over these pages and the page itself, in ascending order, or, if they are more than CODE_CHECK_PAGES, over the
- * first and the last of them.
+ * The rows of a page depend on all the code of the functions that have code in it, which may be in pages before it and behind it:
+ * paths come to a page from both sides. So the fingerprint is over all these pages, in ascending order. If they are more than
+ * CODE_CHECK_PAGES, it is 0, and the page has no rows: no code has the fingerprint 0.
  */
 #ifndef EBPF_ABI_CODE_COPY_H
 #define EBPF_ABI_CODE_COPY_H
@@ -20,14 +20,15 @@
 #include "ebpf/abi/fingerprint.h"
 
 enum {
-	CODE_CHECK_PAGES = 8,
-	CODE_CHECK_FIRST_PAGES = CODE_CHECK_PAGES / 2,
+	CODE_CHECK_PAGES = 64,
 };
 
 struct code_check {
+	/** 0: the rows of the page are not used. */
 	__u32 fingerprint;
-	/** Number of pages in front of this one on which its rows depend. */
-	__u32 pages_before;
+	/** Number of pages in front of this one, and behind it, that the fingerprint is over, too. */
+	__u16 pages_before;
+	__u16 pages_after;
 };
 
 _Static_assert(sizeof(struct code_check) == 8, "two struct code_check are a cell");
@@ -35,15 +36,7 @@ _Static_assert(sizeof(struct code_check) == 8, "two struct code_check are a cell
 /** Number of pages that the fingerprint of @check is over. */
 static inline __u32 code_check_page_count(const struct code_check *check)
 {
-	return check->pages_before < CODE_CHECK_PAGES ? check->pages_before + 1 : CODE_CHECK_PAGES;
-}
-
-/** The @index-th of these pages, as its distance in pages in front of the page. */
-static inline __u32 code_check_distance(const struct code_check *check, __u32 index)
-{
-	if (index < CODE_CHECK_FIRST_PAGES || check->pages_before < CODE_CHECK_PAGES)
-		return check->pages_before - index;
-	return CODE_CHECK_PAGES - 1 - index;
+	return (__u32)check->pages_before + 1 + check->pages_after;
 }
 
 /** Cells of the checks of @page_count pages. */

@@ -103,9 +103,14 @@ int stack_deltas_check(const struct stack_deltas *deltas)
 		    rule->fp >= SAVED_KIND_COUNT)
 			return fail(-EBADMSG, "stack deltas: rule %u is of no known kind", i);
 	}
-	for (uint32_t page = 0; deltas->checks && page < deltas->page_count; page++)
-		if (deltas->checks[page].pages_before > page)
-			return fail(-EBADMSG, "stack deltas: page %u depends on code before it",
+	for (uint32_t page = 0; deltas->checks && page < deltas->page_count; page++) {
+		const struct code_check *check = &deltas->checks[page];
+
+		if (check->pages_before > page || check->pages_after >= deltas->page_count - page ||
+		    code_check_page_count(check) > CODE_CHECK_PAGES)
+			return fail(-EBADMSG,
+				    "stack deltas: page %u depends on code that was not copied",
 				    page);
+	}
 	return 0;
 }

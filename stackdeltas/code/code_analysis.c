@@ -94,12 +94,28 @@ static void count_bytes(struct code_analysis_statistics *statistics, uint32_t co
 		statistics->believed_bytes += count;
 }
 
+static void note_extent(const struct analysis *analysis, const struct code_flow *flow,
+			uint32_t start, uint32_t end, const struct code_function *owner)
+{
+	const struct code_row_handler *handler = analysis->handler;
+	const struct code_function *extent;
+	uint64_t address = flow->chunk->address;
+
+	if (!owner || !handler->extent)
+		return;
+	extent = code_flow_extent(flow, owner);
+	handler->extent(handler->context, address + start, address + end, address + extent->low,
+			address + extent->high);
+}
+
 static int add_rows(struct analysis *analysis, const struct code_flow *flow)
 {
 	const struct code_chunk *chunk = flow->chunk;
 	const uint8_t *marks = flow->marks.marks;
-	const struct code_function *function = NULL;
+	/* The function at the offset, and the one from which the rule comes. */
+	const struct code_function *function = NULL, *owner = NULL;
 	struct unwind_rule rule = { .cfa = CFA_NONE };
+	bool needs_exits = analysis->input->needs_exits;
 	bool is_trusted = false, begins_stack;
 	uint32_t block = 0, next;
 	uint8_t rest;
@@ -117,11 +133,14 @@ static int add_rows(struct analysis *analysis, const struct code_flow *flow)
 		if (is_stack_start(&flow->marks, offset, function))
 			rule = (struct unwind_rule){ .cfa = CFA_END, .flags = RULE_BEGINS_STACK };
 		else if (marks[offset] & CODE_MARK_INSTRUCTION)
-			rule = rule_at(flow, offset, function, is_trusted,
-				       analysis->input->needs_exits);
-		else if (!(marks[offset] & (CODE_MARK_VISITED | CODE_MARK_PADDING)) ||
-			 !analysis->has_row)
+			rule = rule_at(flow, offset, function, is_trusted, needs_exits);
+		else if (!(marks[offset] & CODE_MARK_VISITED) &&
+			 (needs_exits || !(marks[offset] & CODE_MARK_PADDING)))
 			rule = (struct unwind_rule){ .cfa = CFA_NONE };
+		else if (!analysis->has_row)
+			rule = (struct unwind_rule){ .cfa = CFA_NONE };
+		if (marks[offset] & CODE_MARK_INSTRUCTION || rule.cfa == CFA_NONE)
+			owner = rule.cfa == CFA_NONE ? NULL : function;
 		error = add_row(analysis, chunk->address + offset, &rule);
 		/* The other bytes of an instruction have no rule of their own. */
 		rest = marks[offset] & CODE_MARK_INSTRUCTION ? CODE_MARK_VISITED : marks[offset];
@@ -132,10 +151,7 @@ static int add_rows(struct analysis *analysis, const struct code_flow *flow)
 		       !code_marks_is_leader(&flow->marks, next))
 			next++;
 		count_bytes(&analysis->statistics, next - offset, &rule);
-		if (function && analysis->handler->function)
-			analysis->handler->function(analysis->handler->context,
-						    chunk->address + offset, chunk->address + next,
-						    chunk->address + function->offset);
+		note_extent(analysis, flow, offset, next, owner);
 	}
 	return error;
 }

@@ -50,7 +50,7 @@ struct code_analysis_input {
 	size_t pointer_count;
 	/**
 	 * A function is verified only if an exit confirms it, even if its start is known: among the code may be other bytes,
-	 * which look like calls.
+	 * which look like calls. Padding has no rules.
 	 */
 	bool needs_exits;
 	/**
@@ -87,10 +87,10 @@ struct code_row_handler {
 	 */
 	int (*row)(void *context, uint64_t address, const struct unwind_rule *rule);
 	/**
-	 * Optional. The rules in [@start, @end), which is not empty and part of one range, were found on paths from
-	 * @function, the address of a function's start. Not called for code that no path reaches.
+	 * Optional. The rules in [@start, @end), which is not empty and part of one range, depend on the code in [@low, @high).
+	 * Not called for code without a rule.
 	 */
-	void (*function)(void *context, uint64_t start, uint64_t end, uint64_t function);
+	void (*extent)(void *context, uint64_t start, uint64_t end, uint64_t low, uint64_t high);
 };
 
 /**

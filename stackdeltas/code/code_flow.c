@@ -55,6 +55,50 @@ struct walk {
 	uint32_t taken;
 };
 
+/* Returns the first function of the group, and shortens the way there. */
+static uint32_t group_of(struct code_function *functions, uint32_t function)
+{
+	while (functions[function].group != function) {
+		functions[function].group = functions[functions[function].group].group;
+		function = functions[function].group;
+	}
+	return function;
+}
+
+const struct code_function *code_flow_extent(const struct code_flow *flow,
+					     const struct code_function *function)
+{
+	struct code_function *functions = flow->functions.items;
+
+	return &functions[group_of(functions, function - functions)];
+}
+
+/* Notes that a path of @function goes through [@low, @high). */
+static void extend(struct code_flow *flow, uint32_t function, uint32_t low, uint32_t high)
+{
+	struct code_function *functions = flow->functions.items;
+	struct code_function *group = &functions[group_of(functions, function)];
+
+	if (low < group->low)
+		group->low = low;
+	if (high > group->high)
+		group->high = high;
+}
+
+/* Notes that paths of two functions meet. */
+static void join(struct code_flow *flow, uint32_t a, uint32_t b)
+{
+	struct code_function *functions = flow->functions.items;
+	uint32_t first = group_of(functions, a), second = group_of(functions, b);
+	uint32_t group = first < second ? first : second;
+	uint32_t other = first < second ? second : first;
+
+	if (group == other)
+		return;
+	functions[other].group = group;
+	extend(flow, group, functions[other].low, functions[other].high);
+}
+
 static void queue_block(struct code_flow *flow, uint32_t index, enum edge edge)
 {
 	struct code_block *block = &flow->blocks[index];
@@ -179,6 +223,7 @@ static void reach_block(struct code_flow *flow, const struct walk *walk, uint32_
 		queue_block(flow, index, edge);
 		return;
 	}
+	join(flow, walk->function, block->function);
 	change = code_hotspot_merge(flow->chunk, &block->state, &walk->state);
 	if (change < 0 && edge == EDGE_RETURN) {
 		note_noreturn(flow, walk);
@@ -472,6 +517,7 @@ static void walk_block(struct code_flow *flow, uint32_t index)
 			return;
 		}
 		mark_instruction(flow, walk.offset, step.length, rule_id);
+		extend(flow, walk.function, walk.offset, walk.offset + step.length);
 		note_taken(flow, &walk, step.length);
 		if (!follow(flow, &walk, &step) || flow->error)
 			return;
@@ -547,7 +593,13 @@ static void walk_function(struct code_flow *flow, uint32_t offset, bool is_known
 {
 	uint32_t index = code_marks_rank(&flow->marks, offset);
 	struct code_block *block = &flow->blocks[index];
-	struct code_function function = { .offset = offset, .is_known = is_known };
+	struct code_function function = {
+		.offset = offset,
+		.group = flow->functions.count,
+		.low = offset,
+		.high = offset,
+		.is_known = is_known,
+	};
 
 	if (flow->error || block->function != CODE_NO_FUNCTION)
 		return;

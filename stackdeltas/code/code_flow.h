@@ -41,6 +41,11 @@ struct code_block {
 
 struct code_function {
 	uint32_t offset;
+	/** Index of an earlier function with which it shares code, or its own one (code_flow_extent()). */
+	uint32_t group;
+	/** The code that paths of the group's functions go through; of the group's first function only. */
+	uint32_t low;
+	uint32_t high;
 	/** The start was given or is called, and was not only found behind the end of another function. */
 	bool is_known;
 	bool is_distrusted;
@@ -85,6 +90,13 @@ struct code_flow {
 int code_flow_init(struct code_flow *flow, const struct code_chunk *chunk,
 		   const struct code_hints *hints);
 void code_flow_deinit(struct code_flow *flow);
+
+/**
+ * Returns the function whose low and high enclose all code on which the rules of @function depend: its own, and that of functions
+ * with paths that meet its paths.
+ */
+const struct code_function *code_flow_extent(const struct code_flow *flow,
+					     const struct code_function *function);
 
 /** True if the function is verified: all its paths agree, and an exit or a known start confirms them. */
 static inline bool code_function_is_believed(const struct code_function *function)

@@ -10,7 +10,7 @@
 
 #include <cmocka.h>
 
-enum { ADDRESS = 0x7f0000, SIZE = 8192 };
+enum { ADDRESS = 0x7f0000, SIZE = 20480 };
 
 static uint8_t code[SIZE];
 
@@ -116,7 +116,37 @@ static bool differs(const struct stack_deltas *before, uint32_t page)
 	return differs;
 }
 
-static void a_page_depends_on_the_starts_of_its_functions(void **state)
+/* Copies @bytes to the code at @at and returns the offset behind them. */
+static size_t put(size_t at, const uint8_t *bytes, size_t size)
+{
+	memcpy(code + at, bytes, size);
+	return at + size;
+}
+
+/* A jump or a call from @at to @target; returns the offset behind it. */
+static size_t put_branch(size_t at, uint8_t opcode, size_t target)
+{
+	int32_t distance = (int32_t)target - (int32_t)(at + 5);
+
+	code[at] = opcode;
+	memcpy(code + at + 1, &distance, sizeof(distance));
+	return at + 5;
+}
+
+static size_t put_jump(size_t at, size_t target)
+{
+	return put_branch(at, 0xe9, target);
+}
+
+static void assert_extent(const struct stack_deltas *deltas, uint32_t page, uint32_t first,
+			  uint32_t last)
+{
+	assert_int_not_equal(deltas->checks[page].fingerprint, 0);
+	assert_int_equal(deltas->checks[page].pages_before, page - first);
+	assert_int_equal(deltas->checks[page].pages_after, last - page);
+}
+
+static void a_page_depends_on_all_code_of_its_functions(void **state)
 {
 	struct stack_deltas deltas;
 
@@ -125,10 +155,9 @@ static void a_page_depends_on_the_starts_of_its_functions(void **state)
 	put_function(512 - 7, 104, 600);
 	put_function(1280, 40, 20);
 	assert_int_equal(analyse(&deltas), 0);
-	/* Padding belongs to the function before it. */
 	for (uint32_t page = 0; page < 6; page++)
-		assert_int_equal(deltas.checks[page].pages_before,
-				 page == 2 || page == 3 || page == 4 ? page - 1 : 0);
+		assert_extent(&deltas, page, page >= 1 && page <= 4 ? 1 : page,
+			      page >= 1 && page <= 4 ? 4 : page);
 	/* Another size of the frame. */
 	code[512 - 4] ^= 16;
 	code[512 - 7 + 7 + 600 + 5] ^= 16;
@@ -137,24 +166,99 @@ static void a_page_depends_on_the_starts_of_its_functions(void **state)
 	stack_deltas_deinit(&deltas);
 }
 
-static void a_page_with_code_before_the_start_of_its_function_has_no_fingerprint(void **state)
+static const uint8_t begin[] = { 0x48, 0x83, 0xec, 0x68, 0xff, 0xd7 };
+static const uint8_t push[] = { 0x48, 0x83, 0xec, 0x20 };
+static const uint8_t end[] = { 0x48, 0x81, 0xc4, 0x88, 0x00, 0x00, 0x00, 0xc3 };
+
+static void a_path_may_come_from_a_later_page(void **state)
 {
 	struct stack_deltas deltas;
-	/* sub $104,%rsp; call *%rdi; jmp, to code that is in an earlier page: add $104,%rsp; ret */
-	static const uint8_t start[] = { 0x48, 0x83, 0xec, 0x68, 0xff, 0xd7 };
-	static const uint8_t end[] = { 0x48, 0x83, 0xc4, 0x68, 0xc3 };
-	int32_t distance = 100 - (1000 + (int32_t)sizeof(start) + 5);
 
 	(void)state;
-	memcpy(code + 100, end, sizeof(end));
-	memcpy(code + 1000, start, sizeof(start));
-	code[1000 + sizeof(start)] = 0xe9;
-	memcpy(code + 1000 + sizeof(start) + 1, &distance, sizeof(distance));
+	/* sub $104,%rsp; call *%rdi; jmp, to page 7: sub $32,%rsp; jmp, to page 2: call *%rdi; add $136,%rsp; ret */
+	put_jump(put(16, begin, sizeof(begin)), 7 * 256 + 10);
+	put_jump(put(7 * 256 + 10, push, sizeof(push)), 2 * 256 + 10);
+	put(put(2 * 256 + 10, begin + 4, 2), end, sizeof(end));
 	assert_int_equal(analyse(&deltas), 0);
-	if (stack_deltas_lookup(&deltas, ADDRESS + 100)->cfa != CFA_NONE)
-		assert_int_equal(deltas.checks[0].fingerprint, 0);
-	assert_int_not_equal(deltas.checks[3].fingerprint, 0);
+	assert_int_equal(stack_deltas_lookup(&deltas, ADDRESS + 2 * 256 + 10)->cfa_offset, 144);
+	for (uint32_t page = 0; page < 3; page += 2)
+		assert_extent(&deltas, page, 0, 7);
+	code[7 * 256 + 13] ^= 16;
+	code[2 * 256 + 15] ^= 16;
+	assert_true(differs(&deltas, 2));
 	stack_deltas_deinit(&deltas);
+}
+
+static void a_path_may_come_from_code_before_the_start(void **state)
+{
+	static const uint8_t leave[] = { 0x48, 0x83, 0xc4, 0x68, 0xc3 };
+	struct stack_deltas deltas;
+
+	(void)state;
+	/* sub $104,%rsp; call *%rdi; jmp, to code that is in an earlier page: call *%rdi; add $104,%rsp; ret */
+	put(put(4 * 256 + 10, begin + 4, 2), leave, sizeof(leave));
+	put_jump(put(10 * 256, begin, sizeof(begin)), 4 * 256 + 10);
+	/* Its start is known, since it is called. */
+	code[put_branch(13 * 256, 0xe8, 10 * 256)] = 0xc3;
+	assert_int_equal(analyse(&deltas), 0);
+	assert_int_equal(stack_deltas_lookup(&deltas, ADDRESS + 4 * 256 + 10)->cfa_offset, 112);
+	assert_extent(&deltas, 4, 4, 10);
+	assert_extent(&deltas, 10, 4, 10);
+	stack_deltas_deinit(&deltas);
+}
+
+static void functions_that_share_code_depend_on_each_other(void **state)
+{
+	static const uint8_t leave[] = { 0x48, 0x83, 0xc4, 0x68, 0xc3 };
+	struct stack_deltas deltas;
+
+	(void)state;
+	/* Two functions with the same end: sub $104,%rsp; call *%rdi; jmp, to: call *%rdi; add $104,%rsp; ret */
+	put_jump(put(3 * 256, begin, sizeof(begin)), 9 * 256);
+	put_jump(put(14 * 256, begin, sizeof(begin)), 9 * 256);
+	put(put(9 * 256, begin + 4, 2), leave, sizeof(leave));
+	assert_int_equal(analyse(&deltas), 0);
+	assert_int_equal(stack_deltas_lookup(&deltas, ADDRESS + 9 * 256)->cfa_offset, 112);
+	for (uint32_t page = 0; page < deltas.page_count; page++)
+		if (page == 3 || page == 9 || page == 14)
+			assert_extent(&deltas, page, 3, 14);
+		else
+			assert_extent(&deltas, page, page, page);
+	stack_deltas_deinit(&deltas);
+}
+
+static void padding_has_no_rule(void **state)
+{
+	struct stack_deltas deltas;
+	size_t last;
+
+	(void)state;
+	last = 16 + put_function(16, 104, 20);
+	memset(code + last, 0x90, 600);
+	put_function(last + 600, 104, 20);
+	assert_int_equal(analyse(&deltas), 0);
+	assert_int_equal(stack_deltas_lookup(&deltas, ADDRESS + last - 1)->cfa, CFA_SP);
+	/* Padding may be part of another function, if the end in front of it is not there any more. */
+	for (size_t at = last; at < last + 592; at++)
+		assert_int_equal(stack_deltas_lookup(&deltas, ADDRESS + at)->cfa, CFA_NONE);
+	stack_deltas_deinit(&deltas);
+}
+
+static void a_function_that_is_too_long_has_no_fingerprint(void **state)
+{
+	struct stack_deltas deltas;
+
+	(void)state;
+	/* In pages 1 to 64, and in pages 1 to 65. */
+	for (uint32_t pages = CODE_CHECK_PAGES; pages <= CODE_CHECK_PAGES + 1; pages++) {
+		put_function(256, 104, pages * 256 - 17);
+		assert_int_equal(analyse(&deltas), 0);
+		for (uint32_t page = 1; page <= pages; page++)
+			assert_int_equal(deltas.checks[page].fingerprint != 0,
+					 pages == CODE_CHECK_PAGES);
+		assert_int_not_equal(deltas.checks[pages + 1].fingerprint, 0);
+		stack_deltas_deinit(&deltas);
+	}
 }
 
 static void only_whole_units_within_the_limit_are_copied(void **state)
@@ -181,10 +285,12 @@ int main(void)
 		cmocka_unit_test_setup(a_function_has_the_rules_of_its_instructions, setup),
 		cmocka_unit_test_setup(what_is_not_certain_is_left_out, setup),
 		cmocka_unit_test_setup(a_function_that_only_looks_called_is_not_certain, setup),
-		cmocka_unit_test_setup(a_page_depends_on_the_starts_of_its_functions, setup),
-		cmocka_unit_test_setup(
-			a_page_with_code_before_the_start_of_its_function_has_no_fingerprint,
-			setup),
+		cmocka_unit_test_setup(a_page_depends_on_all_code_of_its_functions, setup),
+		cmocka_unit_test_setup(a_path_may_come_from_a_later_page, setup),
+		cmocka_unit_test_setup(a_path_may_come_from_code_before_the_start, setup),
+		cmocka_unit_test_setup(functions_that_share_code_depend_on_each_other, setup),
+		cmocka_unit_test_setup(padding_has_no_rule, setup),
+		cmocka_unit_test_setup(a_function_that_is_too_long_has_no_fingerprint, setup),
 		cmocka_unit_test_setup(only_whole_units_within_the_limit_are_copied, setup),
 	};
 

@@ -264,7 +264,10 @@ static void checks_of_a_copy_are_behind_its_page_index(void **state)
 		files = stack_deltas_cell_count(&deltas);
 		deltas.checks = calloc(page_count, sizeof(*deltas.checks));
 		for (uint32_t page = 0; page < page_count; page++)
-			deltas.checks[page] = (struct code_check){ 100 + page, page / 2 };
+			deltas.checks[page] = (struct code_check){
+				.fingerprint = 100 + page,
+				.pages_before = (uint16_t)(page / 2),
+			};
 		assert_int_equal(stack_deltas_check(&deltas), 0);
 		assert_int_equal(stack_deltas_cell_count(&deltas), files + (page_count + 1) / 2);
 		assert_int_equal(
@@ -282,6 +285,12 @@ static void checks_of_a_copy_are_behind_its_page_index(void **state)
 		}
 		/* A page depends on none in front of the first one. */
 		deltas.checks[2].pages_before = 3;
+		assert_int_equal(stack_deltas_check(&deltas), -EBADMSG);
+		deltas.checks[2].pages_before = 2;
+		deltas.checks[2].pages_after = (uint16_t)(page_count - 3);
+		assert_int_equal(stack_deltas_check(&deltas), 0);
+		/* And on none behind the last one. */
+		deltas.checks[2].pages_after++;
 		assert_int_equal(stack_deltas_check(&deltas), -EBADMSG);
 		stack_deltas_deinit(&deltas);
 		fixture->writer->ops->retire_executable(fixture->writer, id);

@@ -5,7 +5,7 @@
 #include "ebpf/abi/code_copy.h"
 
 enum {
-	PAGE_COUNT = 24,
+	PAGE_COUNT = 70,
 	HEADER_CELL = 100,
 	INDEX_CELL = 200,
 	FRAME_BYTES = 48,
@@ -32,23 +32,24 @@ struct copied {
 static uint32_t fingerprint_of_page(const struct copied *copied, uint32_t page)
 {
 	const struct code_check *check = &copied->checks[page];
-	uint32_t first = page - check->pages_before;
 	uint64_t sum = 0, word;
 
-	/* By hand, in other words than those of code_check_distance(). */
-	for (uint32_t i = first; i <= page; i++) {
-		if (i >= first + CODE_CHECK_FIRST_PAGES && i + CODE_CHECK_FIRST_PAGES <= page)
-			continue;
+	for (uint32_t i = page - check->pages_before; i <= page + check->pages_after; i++)
 		for (uint32_t at = 0; at < UNWIND_PAGE_BYTES; at += sizeof(word)) {
 			memcpy(&word, copied->code + i * UNWIND_PAGE_BYTES + at, sizeof(word));
 			sum = fingerprint_mix(sum, word);
 		}
-	}
 	return fingerprint_end(sum);
 }
 
-/* All pages have the frame's rule, and depend on the code from @first on. */
-static void publish_copy(struct copied *copied, uint32_t first, uint32_t rule)
+static void put_checks(struct copied *copied)
+{
+	world_put(copied->world, INDEX_CELL + unwind_index_cells(PAGE_COUNT), copied->checks,
+		  sizeof(copied->checks));
+}
+
+/* All pages have the frame's rule. Functions are @function_pages long, one behind the other. */
+static void publish_copy(struct copied *copied, uint32_t function_pages, uint32_t rule)
 {
 	struct tables tables = {
 		.rules = rules,
@@ -63,11 +64,15 @@ static void publish_copy(struct copied *copied, uint32_t first, uint32_t rule)
 	tables_add(&tables, 0, rule);
 	world_publish(copied->world, COPY_ID, &tables);
 	for (uint32_t page = 0; page < PAGE_COUNT; page++) {
-		copied->checks[page].pages_before = page > first ? page - first : 0;
+		uint32_t first = page - page % function_pages, last = first + function_pages - 1;
+
+		if (last >= PAGE_COUNT)
+			last = PAGE_COUNT - 1;
+		copied->checks[page].pages_before = page - first;
+		copied->checks[page].pages_after = last - page;
 		copied->checks[page].fingerprint = fingerprint_of_page(copied, page);
 	}
-	world_put(copied->world, INDEX_CELL + unwind_index_cells(PAGE_COUNT), copied->checks,
-		  sizeof(copied->checks));
+	put_checks(copied);
 }
 
 static void publish_caller(struct world *world)
@@ -143,19 +148,18 @@ static void code_that_equals_its_copy_is_unwound(void **state)
 {
 	struct copied *copied = *state;
 
-	publish_copy(copied, PAGE_COUNT, RULE_FRAME);
-	for (uint32_t page = 0; page < PAGE_COUNT; page++)
-		assert_unwound(copied, page);
-	publish_copy(copied, 0, RULE_FRAME);
-	for (uint32_t page = 0; page < PAGE_COUNT; page++)
-		assert_unwound(copied, page);
+	for (uint32_t pages = 1; pages <= CODE_CHECK_PAGES; pages += 9) {
+		publish_copy(copied, pages, RULE_FRAME);
+		for (uint32_t page = 0; page < PAGE_COUNT; page++)
+			assert_unwound(copied, page);
+	}
 }
 
 static void code_that_has_changed_is_code_without_rows(void **state)
 {
 	struct copied *copied = *state;
 
-	publish_copy(copied, PAGE_COUNT, RULE_FRAME);
+	publish_copy(copied, 1, RULE_FRAME);
 	for (uint32_t at = 0; at < UNWIND_PAGE_BYTES; at++) {
 		copied->code[5 * UNWIND_PAGE_BYTES + at] ^= 1;
 		assert_anonymous(copied, 5);
@@ -166,45 +170,41 @@ static void code_that_has_changed_is_code_without_rows(void **state)
 	assert_unwound(copied, 5);
 }
 
-static void a_change_at_the_start_of_a_function_counts_in_all_of_it(void **state)
+static void a_change_anywhere_in_a_function_counts_in_all_of_it(void **state)
 {
 	struct copied *copied = *state;
 
-	publish_copy(copied, 2, RULE_FRAME);
-	copied->code[2 * UNWIND_PAGE_BYTES + 3] ^= 1;
-	for (uint32_t page = 2; page < PAGE_COUNT; page++)
-		assert_anonymous(copied, page);
-	assert_unwound(copied, 1);
+	publish_copy(copied, 60, RULE_FRAME);
+	for (uint32_t changed = 0; changed < 60; changed++) {
+		copied->code[changed * UNWIND_PAGE_BYTES + 3] ^= 1;
+		for (uint32_t page = 0; page < 60; page += 7)
+			assert_anonymous(copied, page);
+		assert_unwound(copied, 60);
+		copied->code[changed * UNWIND_PAGE_BYTES + 3] ^= 1;
+	}
 }
 
-static void a_change_between_counts_near_the_start_and_near_the_frame(void **state)
+static void a_function_that_is_too_long_to_be_compared_is_code_without_rows(void **state)
 {
 	struct copied *copied = *state;
 
-	publish_copy(copied, 0, RULE_FRAME);
-	copied->code[3 * UNWIND_PAGE_BYTES] ^= 1;
-	assert_anonymous(copied, 20);
-	copied->code[3 * UNWIND_PAGE_BYTES] ^= 1;
-	copied->code[17 * UNWIND_PAGE_BYTES] ^= 1;
-	assert_anonymous(copied, 20);
-	assert_anonymous(copied, 17);
-	assert_unwound(copied, 16);
-	/* Not all of a long function is compared. */
-	assert_unwound(copied, 21);
+	publish_copy(copied, CODE_CHECK_PAGES + 1, RULE_FRAME);
+	assert_anonymous(copied, 0);
+	assert_anonymous(copied, CODE_CHECK_PAGES);
+	assert_unwound(copied, CODE_CHECK_PAGES + 1);
 }
 
 static void code_that_cannot_be_read_is_code_without_rows(void **state)
 {
 	struct copied *copied = *state;
 
-	publish_copy(copied, PAGE_COUNT, RULE_FRAME);
+	publish_copy(copied, 1, RULE_FRAME);
 	copied->world->user[1].size = 0;
 	assert_anonymous(copied, 5);
 	/* Not even if it has the fingerprint that none has. */
 	for (uint32_t page = 0; page < PAGE_COUNT; page++)
 		copied->checks[page].fingerprint = 0;
-	world_put(copied->world, INDEX_CELL + unwind_index_cells(PAGE_COUNT), copied->checks,
-		  sizeof(copied->checks));
+	put_checks(copied);
 	assert_anonymous(copied, 5);
 }
 
@@ -212,10 +212,9 @@ static void a_page_without_a_fingerprint_never_fits(void **state)
 {
 	struct copied *copied = *state;
 
-	publish_copy(copied, PAGE_COUNT, RULE_FRAME);
+	publish_copy(copied, 1, RULE_FRAME);
 	copied->checks[5].fingerprint = 0;
-	world_put(copied->world, INDEX_CELL + unwind_index_cells(PAGE_COUNT), copied->checks,
-		  sizeof(copied->checks));
+	put_checks(copied);
 	assert_anonymous(copied, 5);
 }
 
@@ -223,7 +222,7 @@ static void code_that_the_copy_has_no_row_for_is_anonymous(void **state)
 {
 	struct copied *copied = *state;
 
-	publish_copy(copied, PAGE_COUNT, RULE_NONE);
+	publish_copy(copied, 1, RULE_NONE);
 	assert_anonymous(copied, 5);
 }
 
@@ -231,24 +230,58 @@ static void a_copy_that_is_retired_is_anonymous_code(void **state)
 {
 	struct copied *copied = *state;
 
-	publish_copy(copied, PAGE_COUNT, RULE_FRAME);
+	publish_copy(copied, 1, RULE_FRAME);
 	copied->world->descriptors[EXECUTABLE_ID & 0xffff].word = 0;
 	assert_anonymous(copied, 5);
+}
+
+static void a_return_address_of_0_does_not_end_a_stack_as_complete(void **state)
+{
+	struct copied *copied = *state;
+
+	publish_copy(copied, 1, RULE_FRAME);
+	copied->world->stack[FRAME_BYTES / 8 - 1] = 0;
+	world_set_registers(copied->world, CODE_START + 100, stack_address(0), 0);
+	world_unwind(copied->world);
+	assert_int_equal(copied->world->trace.error, UNWIND_ANONYMOUS);
+	assert_int_equal(copied->world->trace.word_count, 2 + 1);
+}
+
+/* Fills the stack with @depth frames that return to pages @first, @first + @distance ..., @count in turn. */
+static void fill_stack(struct copied *copied, uint32_t depth, uint32_t first, uint32_t distance,
+		       uint32_t count)
+{
+	uint32_t word = FRAME_BYTES / 8;
+
+	for (uint32_t i = 0; i < depth; i++)
+		copied->world->stack[i * word + word - 1] =
+			CODE_START + (first + i % count * distance) * UNWIND_PAGE_BYTES + 64;
+	copied->world->stack[depth * word + word - 1] = TEXT_START + 16;
 }
 
 static void a_deep_recursion_in_a_copy_is_unwound(void **state)
 {
 	struct copied *copied = *state;
-	uint32_t depth = 600, word = FRAME_BYTES / 8;
+	uint32_t depth = 600;
 
-	publish_copy(copied, 0, RULE_FRAME);
-	/* Callers in three pages in turn, which are compared once. */
-	for (uint32_t i = 0; i < depth; i++)
-		copied->world->stack[i * word + word - 1] =
-			CODE_START + (5 + i % 3) * UNWIND_PAGE_BYTES + 64;
-	copied->world->stack[depth * word + word - 1] = TEXT_START + 16;
+	/* All are in one function, which is compared once. */
+	publish_copy(copied, 60, RULE_FRAME);
+	fill_stack(copied, depth, 5, 1, 50);
 	unwind_from(copied, 5);
 	assert_end(copied->world, depth + 2);
+}
+
+static void not_more_than_a_budget_is_compared_in_an_unwind(void **state)
+{
+	struct copied *copied = *state;
+	uint32_t depth = 600;
+
+	/* More functions than the cache of results has room for, and each is 6 pages long. */
+	publish_copy(copied, 6, RULE_FRAME);
+	fill_stack(copied, depth, 0, 6, 11);
+	unwind_from(copied, 60);
+	assert_int_equal(copied->world->trace.error, UNWIND_ANONYMOUS);
+	assert_in_range(copied->world->trace.word_count / 2, 11, depth - 1);
 }
 
 int main(void)
@@ -257,13 +290,15 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		test(code_that_equals_its_copy_is_unwound),
 		test(code_that_has_changed_is_code_without_rows),
-		test(a_change_at_the_start_of_a_function_counts_in_all_of_it),
-		test(a_change_between_counts_near_the_start_and_near_the_frame),
+		test(a_change_anywhere_in_a_function_counts_in_all_of_it),
+		test(a_function_that_is_too_long_to_be_compared_is_code_without_rows),
 		test(code_that_cannot_be_read_is_code_without_rows),
 		test(a_page_without_a_fingerprint_never_fits),
 		test(code_that_the_copy_has_no_row_for_is_anonymous),
 		test(a_copy_that_is_retired_is_anonymous_code),
+		test(a_return_address_of_0_does_not_end_a_stack_as_complete),
 		test(a_deep_recursion_in_a_copy_is_unwound),
+		test(not_more_than_a_budget_is_compared_in_an_unwind),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
