@@ -163,7 +163,7 @@ def check_hostile_code(tap):
            "programs with hostile code cost the agent little, and it ends well", "%.1f s" % seconds, result.log[-2000:])
     stacks = {stack: count for stack, count in result.stacks.items() if stack.comm == "hostile_code"}
     wrong = {";".join(stack.user_frames): count for stack, count in stacks.items()
-             if not stack.errors and "[anonymous]" in str(stack)
+             if not stack.errors and ("[anonymous]" in str(stack) or ";decoy;decoy" in str(stack))
              and not re.search(r";run;\[anonymous\][^;]*(;leaf)?$", ";".join(stack.user_frames))
              and "[?]" not in str(stack)}
     # final: as above

@@ -11,8 +11,10 @@
  * A fork shares the copies of its parent. A process with a runtime that generates code has none, since that language's own
  * unwinder knows the code, nor while it is attached to.
  *
- * Numbers are bounded, of each process and of all. For a new copy the one that was not used for longest goes, if that
- * was for seconds; else the new one is not made.
+ * Numbers are bounded, of each process and of all, and so is the time that copies take: one is made at a time, and a pause
+ * follows that is a multiple of what it took, for its process and for all. For a new copy the one that was not used for longest
+ * goes, if that was for seconds; else the new one is not made. A window whose copy has no rows that can be used, or
+ * whose copy no sample used, is not copied again for a while.
  *
  * Owned by the sync thread.
  */
@@ -30,23 +32,32 @@
 
 enum {
 	/**
-	 * Windows begin at multiples of this size, or where the memory does. What precedes a window is analysed too, since a
-	 * function may begin there; from its middle on it may look like another one.
+	 * Windows begin at multiples of this size, or where the memory does. What is in front of a window and behind it is analysed
+	 * too, since functions may begin and end there; from its middle on a function may look like another one. It is as much
+	 * as a function may have that the kernel side compares (CODE_CHECK_PAGES).
 	 */
-	CODE_WINDOW_BYTES = 240 << 10,
-	CODE_LEAD_BYTES = 16 << 10,
+	CODE_WINDOW_BYTES = 224 << 10,
+	CODE_MARGIN_BYTES = CODE_CHECK_PAGES * UNWIND_PAGE_BYTES,
 	/** Limits of copies. */
 	CODE_COPIES_OF_PROCESS_MAX = 16,
 	CODE_COPIES_MAX = 128,
 	/** Their rows take at most this fraction of the map memory. */
 	CODE_COPIES_SHARE = 8,
+	/** Pauses after a copy, for its process and for all, as multiples of the time that it took. */
+	CODE_COPY_PROCESS_PAUSE = 32,
+	CODE_COPY_PAUSE = 8,
+	/** Windows of a process that are remembered as not worth a copy. */
+	CODE_BARREN_MAX = 8,
 };
+
+/** Such windows are not copied for this time. */
+#define CODE_BARREN_NS (60 * NS_PER_SECOND)
 
 /** A copy is kept for this time without a sample, and for the other one if a new one needs its room. */
 #define CODE_COPY_KEEP_NS (60 * NS_PER_SECOND)
 #define CODE_COPY_IN_USE_NS (5 * NS_PER_SECOND)
 
-/** Limits of the pause after a copy that replaced another one, or failed. */
+/** Limits of the pause after a copy that replaced another one, failed, or was of no use. */
 #define CODE_COPY_PAUSE_MIN_NS (100 * NS_PER_MS)
 #define CODE_COPY_PAUSE_MAX_NS (30 * NS_PER_SECOND)
 
@@ -61,6 +72,8 @@ struct code_copy {
 	struct hash128 content;
 	uint64_t map_bytes;
 	uint64_t used_ns;
+	/** A sample has used it. */
+	bool was_used;
 };
 
 /** The copies of one process. */
@@ -73,6 +86,13 @@ struct process_copies {
 	/** Nothing is copied before this time. The pause doubles. */
 	uint64_t next_ns;
 	uint64_t pause_ns;
+	/** Windows that are not worth a copy, until until_ns; the next one replaces barren[next_barren]. */
+	struct {
+		uint64_t start;
+		uint64_t end;
+		uint64_t until_ns;
+	} barren[CODE_BARREN_MAX];
+	uint32_t next_barren;
 };
 
 struct code_copies {
@@ -91,6 +111,9 @@ struct code_copies {
 	struct code_copy *all[CODE_COPIES_MAX];
 	uint32_t count;
 	uint64_t map_bytes;
+	/** As in struct process_copies, for all processes. */
+	uint64_t asked_until_ns;
+	uint64_t next_ns;
 };
 
 /** The first five fields are the caller's, the others zero. All processes were released. */
@@ -100,8 +123,8 @@ void code_copies_deinit(struct code_copies *copies);
  * A sample of @process has no caller for the anonymous code at @address. @is_changed: the code differs from its copy
  * (RECORD_CODE_CHANGED).
  */
-void code_copies_want(struct code_copies *copies, struct process *process, uint64_t address,
-		      bool is_changed, uint64_t now_ns);
+void code_copies_note_hit(struct code_copies *copies, struct process *process, uint64_t address,
+			  bool is_changed, uint64_t now_ns);
 
 /** Takes over the deltas. Returns the process if it must be published again; else NULL. */
 struct process *code_copies_answer(struct code_copies *copies, struct code_copy_answer *answer,
@@ -127,7 +150,10 @@ struct mapping_row *code_copies_rows(const struct process *process,
 /** Releases the copies of a process. */
 void code_copies_release(struct code_copies *copies, struct process *process);
 
-/** Every second or so: notes which copies samples use, and retires those that none has used for long. */
+/**
+ * Every second or so: notes which copies samples use, and retires those that none has used for long; when map memory is nearly
+ * used up, for seconds, so that they go before rows of files.
+ */
 void code_copies_tick(struct code_copies *copies, uint64_t now_ns);
 
 #endif

@@ -115,6 +115,7 @@ struct code_copy_answer code_copy_request_refuse(const struct code_copy_request 
 		.start = request->start,
 		.bytes = request->bytes,
 		.lead_bytes = request->lead_bytes,
+		.tail_bytes = request->tail_bytes,
 		.err = err,
 	};
 }

@@ -19,10 +19,11 @@
 struct code_copy_request {
 	uint32_t pid;
 	struct process_identity identity;
-	/** A range that copied_code_is_range() allows. Rows of its first lead_bytes bytes are not wanted. */
+	/** A range that copied_code_is_range() allows. Rows of its first lead_bytes and its last tail_bytes bytes are not wanted. */
 	uint64_t start;
 	uint64_t bytes;
 	uint64_t lead_bytes;
+	uint64_t tail_bytes;
 	/** The content of an earlier copy of the range; zeroes: there is none. It is not analysed again. */
 	struct hash128 known;
 };
@@ -34,6 +35,7 @@ struct code_copy_answer {
 	uint64_t start;
 	uint64_t bytes;
 	uint64_t lead_bytes;
+	uint64_t tail_bytes;
 	/**
 	 * 0; -ETIME: reading took too long; -EAGAIN: not now; -ESRCH, -EFAULT, -EHOSTDOWN and others of
 	 * runtime_home_ops.read() and elf_home_ops.analyse_copy().

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Windows that share a slot are passed on more often, but not more than the limit. */
+/* Windows that share a slot are passed on more often, but not more than the limit. Processes that share a slot share its limit. */
 #include "agent/processes/code_hits.h"
+
+#include <string.h>
 
 #include "agent/processes/code_copies.h"
 
@@ -23,10 +25,13 @@ bool code_hits_take(struct code_hits *hits, uint32_t pid, uint64_t address, bool
 	if (now_ns - hits->period_start_ns >= CODE_HITS_PERIOD_NS) {
 		hits->period_start_ns = now_ns;
 		hits->count = 0;
+		memset(hits->counts, 0, sizeof(hits->counts));
 	}
-	if (hits->count == CODE_HITS_MAX)
+	if (hits->count == CODE_HITS_MAX ||
+	    hits->counts[pid % CODE_HITS_PROCESSES] == CODE_HITS_OF_PROCESS_MAX)
 		return false;
 	hits->count++;
+	hits->counts[pid % CODE_HITS_PROCESSES]++;
 	hits->last[slot].key = key;
 	hits->last[slot].time_ns = now_ns;
 	return true;

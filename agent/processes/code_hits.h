@@ -16,8 +16,10 @@
 enum {
 	/** A power of two. */
 	CODE_HITS_REMEMBERED = 64,
-	/** Limit of the hits that are passed on in each CODE_HITS_PERIOD_NS. */
+	/** Limits of the hits that are passed on in each CODE_HITS_PERIOD_NS, of all processes and of one. */
 	CODE_HITS_MAX = 32,
+	CODE_HITS_OF_PROCESS_MAX = 4,
+	CODE_HITS_PROCESSES = 64,
 };
 
 #define CODE_HITS_PERIOD_NS (100 * NS_PER_MS)
@@ -31,10 +33,12 @@ struct code_hits {
 	} last[CODE_HITS_REMEMBERED];
 	uint64_t period_start_ns;
 	uint32_t count;
+	/** Number of hits in this period, by the pid modulo CODE_HITS_PROCESSES. */
+	uint8_t counts[CODE_HITS_PROCESSES];
 };
 
 /**
- * Whether to pass on a hit in process @pid at @address; @is_changed as in code_copies_want(). The same window is passed
+ * Whether to pass on a hit in process @pid at @address; @is_changed as in code_copies_note_hit(). The same window is passed
  * on once in a CODE_HITS_PERIOD_NS.
  */
 bool code_hits_take(struct code_hits *hits, uint32_t pid, uint64_t address, bool is_changed,

@@ -287,7 +287,7 @@ struct executable *executable_cache_find(struct executable_cache *cache, const s
 }
 
 /* Sets the id and *@slot; -ENOSPC when all slots are in use. */
-static int take_id_locked(struct executable_cache *cache, uint64_t *id, uint32_t *slot)
+static int reserve_id_locked(struct executable_cache *cache, uint64_t *id, uint32_t *slot)
 {
 	if (cache->free_slots.count)
 		*slot = cache->free_slots.items[--cache->free_slots.count];
@@ -303,27 +303,27 @@ static int take_id_locked(struct executable_cache *cache, uint64_t *id, uint32_t
 static int take_slot(struct executable_cache *cache, struct executable *executable)
 {
 	uint32_t slot = 0;
-	int err = take_id_locked(cache, &executable->id, &slot);
+	int err = reserve_id_locked(cache, &executable->id, &slot);
 
 	if (!err)
 		cache->slots[slot] = executable;
 	return err;
 }
 
-int executable_cache_take_id(struct executable_cache *cache, uint64_t flag, uint64_t *id)
+int executable_cache_reserve_id(struct executable_cache *cache, uint64_t flag, uint64_t *id)
 {
 	uint32_t slot = 0;
 	int err;
 
 	pthread_mutex_lock(&cache->lock);
-	err = take_id_locked(cache, id, &slot);
+	err = reserve_id_locked(cache, id, &slot);
 	pthread_mutex_unlock(&cache->lock);
 	if (!err)
 		*id |= flag;
 	return err;
 }
 
-void executable_cache_give_id(struct executable_cache *cache, uint64_t id)
+void executable_cache_release_id(struct executable_cache *cache, uint64_t id)
 {
 	pthread_mutex_lock(&cache->lock);
 	/* Without memory the slot, one of 65,536, is not reused. */

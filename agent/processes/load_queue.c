@@ -74,7 +74,7 @@ static size_t find_next(const struct load_queue *queue, bool only_small)
 
 	for (size_t i = 0; i < queue->count; i++) {
 		if ((only_small && !load_request_is_small(&queue->requests[i])) ||
-		    (queue->is_attaching && reads_memory(&queue->requests[i])))
+		    (queue->is_reading_memory && reads_memory(&queue->requests[i])))
 			continue;
 		if (best == queue->count ||
 		    goes_before(&queue->requests[i], &queue->requests[best]))
@@ -122,7 +122,7 @@ bool load_queue_raise(struct load_queue *queue, uint64_t executable_id)
 static void take_out(struct load_queue *queue, size_t index, struct load_request *request)
 {
 	*request = queue->requests[index];
-	queue->is_attaching |= reads_memory(request);
+	queue->is_reading_memory |= reads_memory(request);
 	queue->requests[index] = queue->requests[--queue->count];
 }
 
@@ -145,7 +145,7 @@ int load_queue_pop(struct load_queue *queue, bool only_small, struct load_reques
 void load_queue_attach_done(struct load_queue *queue)
 {
 	pthread_mutex_lock(&queue->lock);
-	queue->is_attaching = false;
+	queue->is_reading_memory = false;
 	pthread_cond_broadcast(&queue->filled);
 	pthread_mutex_unlock(&queue->lock);
 }

@@ -57,7 +57,7 @@ struct load_queue {
 	 * A thread attaches to a runtime, or copies code. The other one makes rows meanwhile, however long that process keeps
 	 * the first waiting.
 	 */
-	bool is_attaching;
+	bool is_reading_memory;
 	bool is_closed;
 };
 

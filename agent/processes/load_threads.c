@@ -366,8 +366,8 @@ void load_threads_request_attach(struct load_threads *threads, struct attach_req
 
 void load_threads_request_copy(struct load_threads *threads, struct code_copy_request *copy)
 {
-	/* Samples lack all frames behind that code. */
-	const struct load_request local = { .copy = copy, .is_wanted = true };
+	/* Not wanted as rows of files are: a process decides how often its code is copied. */
+	const struct load_request local = { .copy = copy };
 
 	push_load(threads, &local);
 }

@@ -328,7 +328,7 @@ static int init_parts(struct process_manager *manager)
 		.kernel_symbols = config->kernel_symbols,
 		.user_unwinder = config->user_unwinder,
 		.fold_runtime_frames = config->fold_runtime_frames,
-		.code_hit = config->home ? code_hit : NULL,
+		.code_hit = config->home && config->copies_code ? code_hit : NULL,
 		.context = manager,
 	};
 	struct process_sync sync = {
@@ -340,7 +340,7 @@ static int init_parts(struct process_manager *manager)
 		.reads = config->reads,
 		.request_file = request_file,
 		.request_attach = request_attach,
-		.copies.request = config->home ? request_copy : NULL,
+		.copies.request = config->home && config->copies_code ? request_copy : NULL,
 		.context = manager,
 	};
 	int err;

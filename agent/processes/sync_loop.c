@@ -449,8 +449,8 @@ void sync_loop_handle(struct sync_loop *loop, const struct sync_event *event, ui
 		process = process_table_find(loop->sync.table, event->code_hit.pid,
 					     &event->code_hit.identity);
 		if (process)
-			code_copies_want(&loop->sync.copies, process, event->code_hit.address,
-					 event->code_hit.is_changed, now_ns);
+			code_copies_note_hit(&loop->sync.copies, process, event->code_hit.address,
+					     event->code_hit.is_changed, now_ns);
 		break;
 	case EVENT_CODE_COPIED:
 		handle_copied(loop, event->copied, now_ns);

@@ -457,8 +457,10 @@ static int receive_copy(struct request *request, int socket)
 {
 	const struct elf_question *question = &request->question;
 
+	/* A row has an address of its own. */
 	if (request->answer.text_start != question->code_address ||
-	    request->answer.page_count != question->code_bytes / UNWIND_PAGE_BYTES)
+	    request->answer.page_count != question->code_bytes / UNWIND_PAGE_BYTES ||
+	    request->answer.row_count > question->code_bytes)
 		return ended_error();
 	return receive_deltas(request, socket, true, request->result);
 }

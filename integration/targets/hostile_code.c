@@ -18,11 +18,30 @@
 
 #include "target.h"
 
-enum { CODE_BYTES = 1 << 18, CALLS = 200 };
+enum {
+	CODE_BYTES = 1 << 18,
+	CALLS = 200,
+	FRAME_MIN_BYTES = 8,
+	FRAME_SIZES = 64,
+	FRAME_MAX_BYTES = FRAME_MIN_BYTES + 16 * (FRAME_SIZES - 1),
+};
+
+static void *inside_decoy;
 
 FRAME void leaf(void)
 {
 	work(1000);
+}
+
+FRAME void note_caller(void)
+{
+	inside_decoy = __builtin_return_address(0);
+}
+
+FRAME void decoy(void)
+{
+	note_caller();
+	NO_TAIL_CALL();
 }
 
 static unsigned char *map_code(void)
@@ -38,7 +57,7 @@ static unsigned char *map_code(void)
 /* sub $BYTES,%rsp; call *%rdi; add $BYTES,%rsp; ret, behind @turn nops; and much other code behind it. */
 static void write_code(unsigned char *code, unsigned int turn)
 {
-	unsigned int frame_bytes = 8 + 16 * (turn % 64);
+	unsigned int frame_bytes = FRAME_MIN_BYTES + 16 * (turn % FRAME_SIZES);
 
 	memset(code, 0x90, turn % 512);
 	code += turn % 512;
@@ -49,10 +68,17 @@ static void write_code(unsigned char *code, unsigned int turn)
 	code[16] = 0xc3;
 }
 
+/* The frames are filled with return addresses, so that rows of other code lead to a stack that looks right, with decoy() in it. */
 FRAME void run(unsigned char *code)
 {
-	for (int i = 0; i < CALLS; i++)
+	void *volatile *sp;
+
+	__asm__ volatile("mov %%rsp,%0" : "=r"(sp));
+	for (int i = 0; i < CALLS; i++) {
+		for (int word = 1; word <= FRAME_MAX_BYTES / 8 + 8; word++)
+			sp[-word] = inside_decoy;
 		((void (*)(void (*)(void)))code)(leaf);
+	}
 }
 
 static void rewrite_for_ever(void)
@@ -128,6 +154,7 @@ int main(int argc, char **argv)
 {
 	const char *kind = argc > 1 ? argv[1] : "rewrite";
 
+	decoy();
 	if (strcmp(kind, "fault") != 0)
 		target_ready();
 	if (!strcmp(kind, "rewrite"))

@@ -4,8 +4,8 @@
 #include <elf.h>
 
 #include "agent/processes/code_copies.h"
-#include "agent/processes/runtimes/attachments.h"
 #include "ebpf/abi/frame.h"
+#include "interpreters/language.h"
 #include "stackdeltas/copied_code.h"
 
 enum { WINDOW = CODE_WINDOW_BYTES, PID = 7, MAPPINGS_MAX = 32 };
@@ -105,15 +105,46 @@ static bool wants(struct fixture *fixture, uint64_t address, bool is_changed)
 {
 	uint32_t before = fixture->asked_count;
 
-	code_copies_want(&fixture->copies, fixture->process, address, is_changed, fixture->now_ns);
+	code_copies_note_hit(&fixture->copies, fixture->process, address, is_changed,
+			     fixture->now_ns);
 	return fixture->asked_count > before;
+}
+
+/* sub $8,%rsp; call *%rdi; add $8,%rsp; ret */
+static const uint8_t function[] = {
+	0x48, 0x83, 0xec, 0x08, 0xff, 0xd7, 0x48, 0x83, 0xc4, 0x08, 0xc3
+};
+
+/* Code with a function in each window. */
+static const uint8_t *code_with_functions(void)
+{
+	static uint8_t code[COPIED_CODE_MAX_BYTES];
+
+	memset(code, 0xcc, sizeof(code));
+	for (size_t at = 0; at < sizeof(code); at += 4096)
+		memcpy(code + at, function, sizeof(function));
+	return code;
+}
+
+/* Answers the last request with @code, which took @cost_ns. */
+static bool answer_code(struct fixture *fixture, const uint8_t *code, uint64_t content,
+			uint64_t cost_ns)
+{
+	struct code_copy_answer answer = code_copy_request_refuse(fixture->asked, 0);
+
+	answer.content = (struct hash128){ 1, content };
+	answer.cost_ns = cost_ns;
+	assert_int_equal(copied_code_analyse(EM_X86_64, answer.start, code, answer.bytes,
+					     &answer.deltas),
+			 0);
+	return code_copies_answer(&fixture->copies, &answer, fixture->now_ns);
 }
 
 /* Answers the last request, with content of which @content is a part; returns whether the process is published again. */
 static bool answer(struct fixture *fixture, int err, uint64_t content)
 {
 	struct code_copy_answer answer = code_copy_request_refuse(fixture->asked, err);
-	static uint8_t code[COPIED_CODE_MAX_BYTES];
+	const uint8_t *code = code_with_functions();
 
 	answer.content = (struct hash128){ 1, content };
 	answer.is_unchanged = hash128_equal(answer.content, fixture->asked->known);
@@ -164,7 +195,7 @@ static void assert_row(const struct mapping_row *row, uint64_t start, uint64_t e
 		assert_int_equal(row->executable_id, EXECUTABLE_ID_ANONYMOUS);
 }
 
-static void a_window_has_code_in_front_of_it_analysed_too(void **state)
+static void a_window_has_code_around_it_analysed_too(void **state)
 {
 	struct fixture *fixture = *state;
 
@@ -175,14 +206,16 @@ static void a_window_has_code_in_front_of_it_analysed_too(void **state)
 	assert_true(wants(fixture, BASE + 0x4fff, false));
 	/* Two mappings, and nothing in front of them. */
 	assert_int_equal(fixture->asked->start, BASE + 0x3000);
-	assert_int_equal(fixture->asked->bytes, WINDOW - 0x3000);
+	assert_int_equal(fixture->asked->bytes, WINDOW - 0x3000 + CODE_MARGIN_BYTES);
 	assert_int_equal(fixture->asked->lead_bytes, 0);
+	assert_int_equal(fixture->asked->tail_bytes, CODE_MARGIN_BYTES);
 	assert_true(answer(fixture, 0, 1));
 	pass(fixture, NS_PER_SECOND);
 	assert_true(wants(fixture, BASE + 2 * WINDOW - 1, false));
-	assert_int_equal(fixture->asked->start, BASE + WINDOW - CODE_LEAD_BYTES);
+	assert_int_equal(fixture->asked->start, BASE + WINDOW - CODE_MARGIN_BYTES);
 	assert_int_equal(fixture->asked->bytes, COPIED_CODE_MAX_BYTES);
-	assert_int_equal(fixture->asked->lead_bytes, CODE_LEAD_BYTES);
+	assert_int_equal(fixture->asked->lead_bytes, CODE_MARGIN_BYTES);
+	assert_int_equal(fixture->asked->tail_bytes, CODE_MARGIN_BYTES);
 	assert_true(answer(fixture, 0, 1));
 	assert_int_equal(fixture->process->copies->items[1]->start, BASE + WINDOW);
 	assert_int_equal(fixture->process->copies->items[1]->end, BASE + 2 * WINDOW);
@@ -191,6 +224,7 @@ static void a_window_has_code_in_front_of_it_analysed_too(void **state)
 	assert_int_equal(fixture->asked->start, BASE - 4096);
 	assert_int_equal(fixture->asked->bytes, 8192);
 	assert_int_equal(fixture->asked->lead_bytes, 4096);
+	assert_int_equal(fixture->asked->tail_bytes, 0);
 	assert_true(answer(fixture, 0, 1));
 	pass(fixture, NS_PER_SECOND);
 	assert_true(wants(fixture, BASE + 5 * WINDOW - 1, false));
@@ -414,6 +448,9 @@ static void all_processes_together_have_a_limit(void **state)
 	}
 	assert_int_equal(count, CODE_COPIES_MAX);
 	assert_int_equal(fixture->writer.executable_count, CODE_COPIES_MAX);
+	for (uint32_t i = 0; i < fixture->writer.executable_count; i++)
+		fixture->writer.executables[i].was_used = true;
+	code_copies_tick(&fixture->copies, fixture->now_ns);
 	/* Unused for long, they go, and their processes drop them. */
 	pass(fixture, CODE_COPY_KEEP_NS + NS_PER_SECOND);
 	code_copies_tick(&fixture->copies, fixture->now_ns);
@@ -473,33 +510,215 @@ static void copies_go_with_their_memory(void **state)
 	assert_int_equal(fixture->writer.executable_count, 1);
 }
 
+static void map_file(struct fixture *fixture, struct executable *executable)
+{
+	fixture->mappings[fixture->mapping_count++] = (struct process_mapping){
+		.start = BASE + 8 * WINDOW,
+		.end = BASE + 9 * WINDOW,
+		.executable_id = FILE_ID,
+		.executable = executable,
+		.inode = 5,
+	};
+	fixture->process->mapping_count = fixture->mapping_count;
+}
+
 static void a_runtime_that_makes_code_has_no_copies(void **state)
 {
 	struct fixture *fixture = *state;
 	struct language language = { .id = &language_ids[LANGUAGE_INDEX_JAVA] };
-	struct runtime_file file = { .language = &language };
-	struct executable executable = { .runtime_file = &file };
-	struct process_attachments attachments = {
-		.count = 1,
-		.items = { { .state = ATTACHMENT_ASKED, .executable = &executable } },
-	};
+	const struct runtime_file file = { .language = &language };
+	char path[] = "/usr/lib/library.so";
+	struct binary binary = { .path = path };
+	struct executable executable = { .binary = &binary };
 
 	map_anonymous(fixture, BASE, BASE + 4096);
+	map_file(fixture, &executable);
 	copy(fixture, BASE);
 	pass(fixture, NS_PER_SECOND);
-	fixture->process->attachments = &attachments;
+	/* Whether it is attached to or not. */
+	executable.runtime_file = &file;
 	assert_false(wants(fixture, BASE, true));
 	code_copies_update(&fixture->copies, fixture->process);
 	assert_int_equal(fixture->writer.executable_count, 0);
-	/* It is refused for good, or its functions run in a loop. */
-	attachments.items[0].state = ATTACHMENT_REFUSED;
+	executable.runtime_file = NULL;
 	assert_true(wants(fixture, BASE, true));
-	attachments.items[0].state = ATTACHMENT_ASKED;
+	/* It is found meanwhile. */
+	executable.runtime_file = &file;
 	assert_false(answer(fixture, 0, 1));
 	pass(fixture, CODE_COPY_PAUSE_MAX_NS);
+	/* Its functions run in a loop. */
 	language.id = &language_ids[LANGUAGE_INDEX_PYTHON];
 	assert_true(wants(fixture, BASE, true));
-	fixture->process->attachments = NULL;
+}
+
+static void a_runtime_that_is_not_supported_has_no_copies(void **state)
+{
+	static const char *const paths[] = {
+		"/usr/lib/erlang/erts-13.1.5/bin/beam.smp",
+		"/usr/bin/node",
+		"/usr/lib/libluajit-5.1.so.2",
+		"/usr/lib/jvm/java-17/lib/server/libjvm.so",
+	};
+	struct fixture *fixture = *state;
+	char path[64], refusal[] = "an unknown version";
+	struct binary binary = { .path = path };
+	struct executable executable = { .binary = &binary };
+
+	map_anonymous(fixture, BASE, BASE + 4096);
+	map_file(fixture, &executable);
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+		snprintf(path, sizeof(path), "%s", paths[i]);
+		assert_false(wants(fixture, BASE, false));
+	}
+	snprintf(path, sizeof(path), "/usr/bin/program");
+	executable.refusal = refusal;
+	assert_false(wants(fixture, BASE, false));
+	executable.refusal = NULL;
+	assert_true(wants(fixture, BASE, false));
+}
+
+static void nothing_is_copied_before_all_files_were_probed(void **state)
+{
+	const struct mapping_row rows[] = { { BASE + 8 * WINDOW, BASE + 9 * WINDOW, 0, FILE_ID } };
+	struct fixture *fixture = *state;
+	struct executable_cache *cache = fixture->copies.executables;
+	struct executable executable = { .id = FILE_ID, .is_load_requested = true };
+
+	map_anonymous(fixture, BASE, BASE + 4096);
+	fixture->process->table = mapping_table_create(rows, 1);
+	cache->slots[FILE_ID & (EXECUTABLE_SLOT_COUNT - 1)] = &executable;
+	cache->loading_count = 1;
+	assert_false(wants(fixture, BASE, false));
+	/* Rows are still being made of it. */
+	executable.is_probe_done = true;
+	assert_true(wants(fixture, BASE, false));
+	assert_true(answer(fixture, 0, 1));
+	pass(fixture, NS_PER_SECOND);
+	cache->loading_count = 0;
+	/* A file that is still to be opened. */
+	fixture->mappings[0].is_requested = true;
+	assert_false(wants(fixture, BASE, true));
+	fixture->mappings[0].is_requested = false;
+	assert_true(wants(fixture, BASE, true));
+	cache->slots[FILE_ID & (EXECUTABLE_SLOT_COUNT - 1)] = NULL;
+}
+
+static void a_copy_without_rows_is_not_made_again_for_a_while(void **state)
+{
+	static const uint8_t nothing[COPIED_CODE_MAX_BYTES];
+	struct fixture *fixture = *state;
+
+	map_anonymous(fixture, BASE, BASE + 4 * WINDOW);
+	assert_true(wants(fixture, BASE, false));
+	assert_false(answer_code(fixture, nothing, 1, 0));
+	assert_int_equal(fixture->writer.executable_count, 0);
+	pass(fixture, CODE_COPY_PAUSE_MIN_NS - 1);
+	assert_false(wants(fixture, BASE + WINDOW, false));
+	pass(fixture, 1);
+	assert_false(wants(fixture, BASE + 4096, false));
+	assert_true(wants(fixture, BASE + WINDOW, false));
+	assert_false(answer_code(fixture, nothing, 1, 0));
+	pass(fixture, 2 * CODE_COPY_PAUSE_MIN_NS - 1);
+	assert_false(wants(fixture, BASE + 2 * WINDOW, false));
+	pass(fixture, CODE_BARREN_NS);
+	copy(fixture, BASE);
+}
+
+static void rows_around_the_window_are_of_no_use(void **state)
+{
+	static uint8_t code[COPIED_CODE_MAX_BYTES];
+	struct fixture *fixture = *state;
+
+	map_anonymous(fixture, BASE, BASE + 3 * WINDOW);
+	memcpy(code + CODE_MARGIN_BYTES - 64, function, sizeof(function));
+	memcpy(code + COPIED_CODE_MAX_BYTES - CODE_MARGIN_BYTES, function, sizeof(function));
+	assert_true(wants(fixture, BASE + WINDOW, false));
+	assert_false(answer_code(fixture, code, 1, 0));
+	memcpy(code + CODE_MARGIN_BYTES + 64, function, sizeof(function));
+	pass(fixture, CODE_BARREN_NS);
+	assert_true(wants(fixture, BASE + WINDOW, false));
+	assert_true(answer_code(fixture, code, 1, 0));
+}
+
+static void a_copy_that_nobody_used_is_not_made_again_for_a_while(void **state)
+{
+	struct fixture *fixture = *state;
+
+	map_anonymous(fixture, BASE, BASE + 2 * WINDOW);
+	copy(fixture, BASE);
+	copy(fixture, BASE + WINDOW);
+	fixture->writer.executables[1].was_used = true;
+	code_copies_tick(&fixture->copies, fixture->now_ns);
+	pass(fixture, CODE_COPY_KEEP_NS + NS_PER_SECOND);
+	code_copies_tick(&fixture->copies, fixture->now_ns);
+	assert_int_equal(fixture->writer.executable_count, 0);
+	assert_false(wants(fixture, BASE, false));
+	pass(fixture, CODE_COPY_PAUSE_MIN_NS);
+	assert_false(wants(fixture, BASE, false));
+	assert_true(wants(fixture, BASE + WINDOW, false));
+	assert_true(answer(fixture, 0, 1));
+	pass(fixture, CODE_BARREN_NS);
+	assert_true(wants(fixture, BASE, false));
+}
+
+static void pauses_are_as_long_as_copies_took_time(void **state)
+{
+	const uint64_t cost_ns = 100 * NS_PER_MS;
+	struct fixture *fixture = *state;
+	struct process *own = fixture->process, *other = add_process(fixture, 8);
+
+	map_anonymous(fixture, BASE, BASE + 4 * WINDOW);
+	other->mapping_count = fixture->mapping_count;
+	assert_true(wants(fixture, BASE, false));
+	/* One at a time. */
+	fixture->process = other;
+	assert_false(wants(fixture, BASE, false));
+	fixture->process = own;
+	assert_true(answer_code(fixture, code_with_functions(), 1, cost_ns));
+	pass(fixture, cost_ns * CODE_COPY_PAUSE - 1);
+	fixture->process = other;
+	assert_false(wants(fixture, BASE, false));
+	pass(fixture, 1);
+	assert_true(wants(fixture, BASE, false));
+	assert_false(answer(fixture, -EAGAIN, 0));
+	fixture->process = own;
+	pass(fixture, cost_ns * (CODE_COPY_PROCESS_PAUSE - CODE_COPY_PAUSE) - 1);
+	assert_false(wants(fixture, BASE + WINDOW, false));
+	pass(fixture, 1);
+	assert_true(wants(fixture, BASE + WINDOW, false));
+	remove_process(fixture, other);
+}
+
+static void a_lost_answer_does_not_stop_the_others_for_long(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process *own = fixture->process, *other = add_process(fixture, 8);
+
+	map_anonymous(fixture, BASE, BASE + 4096);
+	other->mapping_count = fixture->mapping_count;
+	assert_true(wants(fixture, BASE, false));
+	pass(fixture, 10 * NS_PER_SECOND);
+	assert_false(wants(fixture, BASE, false));
+	fixture->process = other;
+	assert_true(wants(fixture, BASE, false));
+	fixture->process = own;
+	remove_process(fixture, other);
+}
+
+static void idle_copies_go_before_rows_of_files(void **state)
+{
+	struct fixture *fixture = *state;
+
+	map_anonymous(fixture, BASE, BASE + 2 * WINDOW);
+	copy(fixture, BASE);
+	copy(fixture, BASE + WINDOW);
+	pass(fixture, CODE_COPY_IN_USE_NS + 1);
+	fixture->writer.executables[1].was_used = true;
+	code_copies_tick(&fixture->copies, fixture->now_ns);
+	assert_int_equal(fixture->writer.executable_count, 2);
+	fixture->writer.budget_bytes = fixture->writer.used_bytes + 1;
+	code_copies_tick(&fixture->copies, fixture->now_ns);
+	assert_int_equal(fixture->writer.executable_count, 1);
 }
 
 static void an_answer_for_a_process_that_ended_is_dropped(void **state)
@@ -518,7 +737,7 @@ static void an_answer_for_a_process_that_ended_is_dropped(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(a_window_has_code_in_front_of_it_analysed_too),
+		TEST(a_window_has_code_around_it_analysed_too),
 		TEST(only_anonymous_code_is_copied),
 		TEST(the_id_is_in_the_rows_once_the_copys_rows_are_published),
 		TEST(a_copy_is_cut_to_what_is_still_anonymous),
@@ -533,6 +752,14 @@ int main(void)
 		TEST(a_fork_shares_the_copies_of_its_parent),
 		TEST(copies_go_with_their_memory),
 		TEST(a_runtime_that_makes_code_has_no_copies),
+		TEST(a_runtime_that_is_not_supported_has_no_copies),
+		TEST(nothing_is_copied_before_all_files_were_probed),
+		TEST(a_copy_without_rows_is_not_made_again_for_a_while),
+		TEST(rows_around_the_window_are_of_no_use),
+		TEST(a_copy_that_nobody_used_is_not_made_again_for_a_while),
+		TEST(pauses_are_as_long_as_copies_took_time),
+		TEST(a_lost_answer_does_not_stop_the_others_for_long),
+		TEST(idle_copies_go_before_rows_of_files),
 		TEST(an_answer_for_a_process_that_ended_is_dropped),
 	};
 

@@ -38,11 +38,26 @@ static void all_together_have_a_limit(void **state)
 	assert_int_equal(count, 10 * CODE_HITS_MAX);
 }
 
+static void a_process_has_a_share(void **state)
+{
+	struct code_hits hits = { 0 };
+	uint64_t address = ADDRESS;
+	uint32_t count = 0;
+
+	(void)state;
+	for (int i = 0; i < 100; i++, address += CODE_WINDOW_BYTES)
+		count += code_hits_take(&hits, 7, address, false, NS_PER_SECOND);
+	assert_int_equal(count, CODE_HITS_OF_PROCESS_MAX);
+	assert_true(code_hits_take(&hits, 8, ADDRESS, false, NS_PER_SECOND));
+	assert_true(code_hits_take(&hits, 7, address, false, NS_PER_SECOND + CODE_HITS_PERIOD_NS));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_window_is_passed_on_once_in_a_while),
 		cmocka_unit_test(all_together_have_a_limit),
+		cmocka_unit_test(a_process_has_a_share),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

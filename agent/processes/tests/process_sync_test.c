@@ -9,6 +9,7 @@
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 
+#include "agent/processes/executable_rows.h"
 #include "agent/processes/mapping_identity.h"
 #include "ebpf/abi/frame.h"
 #include "lib/base/clock.h"
@@ -486,7 +487,9 @@ static void a_copy_of_code_is_in_the_published_rows_alone(void **state)
 		.bytes = 0x2000,
 		.content = { 1, 1 },
 	};
-	static const uint8_t code[0x2000];
+	/* sub $8,%rsp; call *%rdi; add $8,%rsp; ret */
+	static const uint8_t code[0x2000] = { 0x48, 0x83, 0xec, 0x08, 0xff, 0xd7,
+					      0x48, 0x83, 0xc4, 0x08, 0xc3 };
 	struct fake_entry entry;
 	struct process *changed;
 
@@ -494,7 +497,9 @@ static void a_copy_of_code_is_in_the_published_rows_alone(void **state)
 	make_process(fixture, 7, "/bin/ls");
 	add_anonymous(fixture, 7, "/bin/ls", 0x700000, 0x704000);
 	sync_process(fixture, process);
-	code_copies_want(&sync->copies, process, 0x700100, false, clock_monotonic_ns());
+	/* Nothing is copied while a file may turn out to be a runtime. */
+	executable_load_dropped(sync->executables, process->table->rows[0].executable_id);
+	code_copies_note_hit(&sync->copies, process, 0x700100, false, clock_monotonic_ns());
 	assert_int_equal(copied_code_analyse(EM_X86_64, answer.start, code, answer.bytes,
 					     &answer.deltas),
 			 0);
