@@ -113,9 +113,9 @@ def check_moved_before(tap):
            answer, "%d of %d samples" % (whole, total), {str(stack): stacks[stack] for stack in stacks})
 
 
-# Stacks of rewritten_code below main: what goes through one function goes to its own leaf.
+# Stacks of rewritten_code below main: what goes through one function goes to its own leaf. Its PLT has no names.
 REWRITTEN = r"^(run_(small|large);)?(%s)?$" % "|".join([
-    r"write_code.*", r".*clock_gettime.*", r"through_small(;(note_caller|{anon}(;leaf_small)?))?",
+    r"write_code.*", r".*clock_gettime.*", r"rewritten_code\+0x[0-9a-f]+", r"through_small(;(note_caller|{anon}(;leaf_small)?))?",
     r"through_large(;{anon}(;leaf_large)?)?"]).replace("{anon}", r"\[anonymous\]\+0x[0-9a-f]+(_\[j\])?")
 
 
