@@ -17,20 +17,12 @@ enum {
 	/** Number of bytes that are read at once: the stack of the BPF programs is small. */
 	COMPARED_BYTES = 64,
 	COMPARED_WORDS = COMPARED_BYTES / 8,
-	COMPARED_COUNT_SHIFT = 2,
 };
 
-/** Result of a comparison, in the lowest bits of unwind_state.compared, which are 0 in its key. */
-enum compared_code {
-	CODE_DIFFERS = 1,
-	CODE_IS_EQUAL = 2,
-	CODE_RESULT_MASK = 3,
-};
-
-_Static_assert(CODE_CHECK_PAGES << COMPARED_COUNT_SHIFT <= UNWIND_PAGE_BYTES,
+_Static_assert(CODE_CHECK_PAGES < 1 << UNWIND_PAGE_SHIFT,
 	       "the number of pages fits below the address of a page");
 
-/* The element of unwind_state.compared for a key: the address of the first page, and their number. */
+/* The element of unwind_state.compared for a key. */
 static __always_inline __u32 compared_index(__u64 key)
 {
 	return (key * 0x9e3779b97f4a7c15ULL >> 32) % COMPARED_COUNT;
@@ -61,7 +53,8 @@ static __always_inline bool compare_code_begin(struct unwind_state *state,
 					       const struct cached_mapping *mapping, __u64 address)
 {
 	struct code_check check;
-	__u64 first, key, known;
+	const struct compared_code *known;
+	__u64 first, key;
 	__u32 count;
 
 	state->code_is_as_copied = 0;
@@ -70,10 +63,11 @@ static __always_inline bool compare_code_begin(struct unwind_state *state,
 	count = code_check_page_count(&check);
 	first = (address & ~(UNWIND_PAGE_BYTES - 1ULL)) -
 		(__u64)check.pages_before * UNWIND_PAGE_BYTES;
-	key = first | (count - 1) << COMPARED_COUNT_SHIFT;
-	known = state->compared[compared_index(key)];
-	if (known & CODE_RESULT_MASK && (known & ~(__u64)CODE_RESULT_MASK) == key) {
-		state->code_is_as_copied = (known & CODE_RESULT_MASK) == CODE_IS_EQUAL;
+	key = first | count;
+	known = &state->compared[compared_index(key)];
+	/* Neighbouring copies may have the same code at their border, and be of different times. */
+	if (known->key == key && known->fingerprint == check.fingerprint) {
+		state->code_is_as_copied = known->is_equal;
 		return false;
 	}
 	if (count > state->compare_budget)
@@ -87,10 +81,14 @@ static __always_inline bool compare_code_begin(struct unwind_state *state,
 	return true;
 }
 
-static __always_inline void compare_code_end(struct unwind_state *state, enum compared_code result)
+static __always_inline void compare_code_end(struct unwind_state *state, bool is_equal)
 {
+	struct compared_code *known = &state->compared[compared_index(state->compare_key)];
+
 	state->compare_pages_left = 0;
-	state->compared[compared_index(state->compare_key)] = state->compare_key | result;
+	known->key = state->compare_key;
+	known->fingerprint = state->compare_fingerprint;
+	known->is_equal = is_equal;
 }
 
 /** Reads one more page of the comparison, while state->compare_pages_left is set. */
@@ -101,7 +99,7 @@ static __always_inline void compare_code_step(struct unwind_state *state)
 	for (int part = 0; part < UNWIND_PAGE_BYTES / COMPARED_BYTES; part++) {
 		/* It may have been unmapped, or be on its way from a disk: another copy would be of no use now. */
 		if (bpf_probe_read_user(words, sizeof(words), (const void *)address)) {
-			compare_code_end(state, CODE_DIFFERS);
+			compare_code_end(state, false);
 			return;
 		}
 		for (int i = 0; i < COMPARED_WORDS; i++)
@@ -113,10 +111,10 @@ static __always_inline void compare_code_step(struct unwind_state *state)
 	if (--state->compare_pages_left)
 		return;
 	if (fingerprint_end(sum) == state->compare_fingerprint) {
-		compare_code_end(state, CODE_IS_EQUAL);
+		compare_code_end(state, true);
 		return;
 	}
-	compare_code_end(state, CODE_DIFFERS);
+	compare_code_end(state, false);
 	state->record.flags |= RECORD_CODE_CHANGED;
 }
 

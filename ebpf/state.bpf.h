@@ -56,6 +56,15 @@ enum rbx_location {
 	RBX_IN_REGISTER = 1,
 };
 
+/** Result of a comparison of code with its copy. */
+struct compared_code {
+	/** The address of the first page of code, and the number of pages. */
+	__u64 key;
+	/** That of the copy; 0: unused. */
+	__u32 fingerprint;
+	__u32 is_equal;
+};
+
 struct unwind_state {
 	/** Registers of the frame that the next step leaves. */
 	__u64 pc;
@@ -119,8 +128,7 @@ struct unwind_state {
 	/**
 	 * Comparison of anonymous code with its copy (code_copy.bpf.h): number of pages left to read, and of those that this
 	 * unwind may begin to read; the fingerprint of the copy; whether the code of this frame is that of the copy; the next address
-	 * to read; the hash so far; the code that is compared, as in `compared`. Then the results: the address of the first page, the
-	 * number of pages, and an enum compared_code.
+	 * to read; the hash so far; the code that is compared, as in struct compared_code. Then the results.
 	 */
 	__u32 compare_pages_left;
 	__u32 compare_budget;
@@ -129,7 +137,7 @@ struct unwind_state {
 	__u64 compare_address;
 	__u64 compare_sum;
 	__u64 compare_key;
-	__u64 compared[COMPARED_COUNT];
+	struct compared_code compared[COMPARED_COUNT];
 	struct cached_mapping mappings[MAPPING_CACHE_COUNT];
 	struct cached_rule rules[RULE_CACHE_COUNT];
 
@@ -212,7 +220,7 @@ static __always_inline void state_begin(struct unwind_state *state)
 	state->compare_pages_left = 0;
 	state->compare_budget = COMPARED_PAGES_MAX;
 	for (int i = 0; i < COMPARED_COUNT; i++)
-		state->compared[i] = 0;
+		state->compared[i].fingerprint = 0;
 	for (int i = 0; i < MAPPING_CACHE_COUNT; i++)
 		state->mappings[i].size_bytes = 0;
 	state->uprobe_task = 0;

@@ -247,6 +247,40 @@ static void a_return_address_of_0_does_not_end_a_stack_as_complete(void **state)
 	assert_int_equal(copied->world->trace.word_count, 2 + 1);
 }
 
+static void copies_of_the_same_code_are_told_apart(void **state)
+{
+	const struct mapping_row rows[] = {
+		{ CODE_START, CODE_START + 40 * UNWIND_PAGE_BYTES, CODE_START - TEXT_ADDRESS,
+		  COPY_ID },
+		{ CODE_START + 40 * UNWIND_PAGE_BYTES, CODE_START + PAGE_COUNT * UNWIND_PAGE_BYTES,
+		  CODE_START - TEXT_ADDRESS, COPY_ID + 2 },
+	};
+	struct copied *copied = *state;
+	struct tables tables = {
+		.rules = rules,
+		.rule_count = 3,
+		.page_count = PAGE_COUNT,
+		.header_cell = 4100,
+		.page_index_cell = 4200,
+		.row_cell = 4500,
+		.rule_cell = 5000,
+	};
+
+	/* A function is in both parts. The second copy is of other code. */
+	publish_copy(copied, 60, RULE_FRAME);
+	world_set_mappings(copied->world, 10, rows, 2);
+	tables_add(&tables, 0, RULE_END);
+	world_publish(copied->world, COPY_ID + 2, &tables);
+	for (uint32_t page = 0; page < PAGE_COUNT; page++)
+		copied->checks[page].fingerprint ^= 1;
+	world_put(copied->world, 4200 + unwind_index_cells(PAGE_COUNT), copied->checks,
+		  sizeof(copied->checks));
+	copied->world->stack[FRAME_BYTES / 8 - 1] = CODE_START + 50 * UNWIND_PAGE_BYTES;
+	unwind_from(copied, 5);
+	assert_int_equal(copied->world->trace.error, UNWIND_ANONYMOUS);
+	assert_int_equal(copied->world->trace.word_count, 2 * 2 + 1);
+}
+
 /* Fills the stack with @depth frames that return to pages @first, @first + @distance ..., @count in turn. */
 static void fill_stack(struct copied *copied, uint32_t depth, uint32_t first, uint32_t distance,
 		       uint32_t count)
@@ -297,6 +331,7 @@ int main(void)
 		test(code_that_the_copy_has_no_row_for_is_anonymous),
 		test(a_copy_that_is_retired_is_anonymous_code),
 		test(a_return_address_of_0_does_not_end_a_stack_as_complete),
+		test(copies_of_the_same_code_are_told_apart),
 		test(a_deep_recursion_in_a_copy_is_unwound),
 		test(not_more_than_a_budget_is_compared_in_an_unwind),
 	};
