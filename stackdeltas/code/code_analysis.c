@@ -104,6 +104,9 @@ static void note_extent(const struct analysis *analysis, const struct code_flow 
 	if (!owner || !handler->extent)
 		return;
 	extent = code_flow_extent(flow, owner);
+	/* The rule is another function's, in code that is in two functions. */
+	if (extent->low == extent->high)
+		return;
 	handler->extent(handler->context, address + start, address + end, address + extent->low,
 			address + extent->high);
 }
@@ -130,6 +133,8 @@ static int add_rows(struct analysis *analysis, const struct code_flow *flow)
 			is_trusted = is_reached &&
 				     flow->regions.regions.items[entered->region].is_trusted;
 		}
+		if (flow->owners && marks[offset] & CODE_MARK_INSTRUCTION)
+			function = &flow->functions.items[flow->owners[offset]];
 		if (is_stack_start(&flow->marks, offset, function))
 			rule = (struct unwind_rule){ .cfa = CFA_END, .flags = RULE_BEGINS_STACK };
 		else if (marks[offset] & CODE_MARK_INSTRUCTION)
@@ -248,6 +253,7 @@ static int visit_range(struct analysis *analysis, const struct code_bytes *range
 			.step = input->machine == EM_X86_64 ? x86_step : arm64_step,
 			.address = address,
 			.bytes = range->bytes + (address - range->address),
+			.needs_exits = input->needs_exits,
 			.is_hotspot = input->is_hotspot,
 			.is_thrown_to = input->is_thrown_to && address == range->address,
 			.frame_bytes = address == range->address ? input->frame_bytes : 0,

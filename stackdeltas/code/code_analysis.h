@@ -50,7 +50,7 @@ struct code_analysis_input {
 	size_t pointer_count;
 	/**
 	 * A function is verified only if an exit confirms it, even if its start is known: among the code may be other bytes,
-	 * which look like calls. Padding has no rules.
+	 * which look like calls. Evidence against a function counts wherever it is, and padding has no rules.
 	 */
 	bool needs_exits;
 	/**

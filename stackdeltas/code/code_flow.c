@@ -454,12 +454,17 @@ static bool follow(struct code_flow *flow, struct walk *walk, const struct code_
 	}
 }
 
-static void mark_instruction(struct code_flow *flow, uint32_t offset, uint32_t length,
-			     uint16_t rule_id)
+static void mark_instruction(struct code_flow *flow, uint32_t function, uint32_t offset,
+			     uint32_t length, uint16_t rule_id)
 {
 	uint8_t *marks = flow->marks.marks + offset;
 
 	flow->rule_ids[offset] = rule_id;
+	if (flow->owners) {
+		if (marks[0] & CODE_MARK_INSTRUCTION)
+			join(flow, function, flow->owners[offset]);
+		flow->owners[offset] = function;
+	}
 	marks[0] |= CODE_MARK_INSTRUCTION;
 	for (uint32_t i = 0; i < length; i++)
 		marks[i] |= CODE_MARK_VISITED;
@@ -516,7 +521,7 @@ static void walk_block(struct code_flow *flow, uint32_t index)
 			distrust(flow, walk.function);
 			return;
 		}
-		mark_instruction(flow, walk.offset, step.length, rule_id);
+		mark_instruction(flow, walk.function, walk.offset, step.length, rule_id);
 		extend(flow, walk.function, walk.offset, walk.offset + step.length);
 		note_taken(flow, &walk, step.length);
 		if (!follow(flow, &walk, &step) || flow->error)
@@ -643,14 +648,15 @@ static void walk_all(struct code_flow *flow, uint64_t entry)
 
 /*
  * Evidence behind calls that do not return is no evidence against a function that has a good exit
- * elsewhere.
+ * elsewhere, unless that may be one of other code.
  */
 static void settle_doubts(struct code_flow *flow)
 {
 	for (size_t i = 0; i < flow->doubts.count; i++) {
 		const struct code_doubt *doubt = &flow->doubts.items[i];
 
-		if (!flow->functions.items[doubt->function].has_good_exit ||
+		if (flow->chunk->needs_exits ||
+		    !flow->functions.items[doubt->function].has_good_exit ||
 		    (code_regions_is_trusted(&flow->regions, doubt->region) &&
 		     code_regions_is_trusted(&flow->regions, doubt->other_region)))
 			distrust(flow, doubt->function);
@@ -715,7 +721,10 @@ int code_flow_init(struct code_flow *flow, const struct code_chunk *chunk,
 		code_marks_clear_leaders(&flow->marks, chunk);
 	flow->blocks = calloc(flow->marks.leader_count + 1, sizeof(*flow->blocks));
 	flow->rule_ids = calloc(chunk->size, sizeof(*flow->rule_ids));
-	if (!flow->blocks || !flow->rule_ids || code_rules_init(&flow->rules))
+	if (chunk->needs_exits)
+		flow->owners = calloc(chunk->size, sizeof(*flow->owners));
+	if (!flow->blocks || !flow->rule_ids || (chunk->needs_exits && !flow->owners) ||
+	    code_rules_init(&flow->rules))
 		return fail(-ENOMEM, "no memory to analyse %u bytes of code", chunk->size);
 	for (uint32_t i = 0; i < flow->marks.leader_count; i++)
 		flow->blocks[i] = (struct code_block){ .function = CODE_NO_FUNCTION };
@@ -731,6 +740,7 @@ void code_flow_deinit(struct code_flow *flow)
 {
 	free(flow->blocks);
 	free(flow->rule_ids);
+	free(flow->owners);
 	code_marks_deinit(&flow->marks);
 	code_rules_deinit(&flow->rules);
 	code_function_vector_deinit(&flow->functions);

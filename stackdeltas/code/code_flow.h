@@ -78,6 +78,11 @@ struct code_flow {
 	struct code_block *blocks;
 	/** Index in rules for each byte that starts an instruction. */
 	uint16_t *rule_ids;
+	/**
+	 * The function of the path to which the rule belongs, for each byte that starts an instruction; NULL unless the
+	 * chunk needs exits. Where data is among the code, a path through it may come into the middle of another function's block.
+	 */
+	uint32_t *owners;
 	struct code_rules rules;
 	struct code_function_vector functions;
 	struct code_doubt_vector doubts;

@@ -227,6 +227,50 @@ static void functions_that_share_code_depend_on_each_other(void **state)
 	stack_deltas_deinit(&deltas);
 }
 
+static void data_in_front_of_a_function_does_not_change_its_rules(void **state)
+{
+	struct stack_deltas deltas;
+	size_t start;
+
+	(void)state;
+	/* The data is the beginning of mov $IMMEDIATE,%rax, whose rest is the first instruction of the function. */
+	start = 16 + put_function(16, 104, 20);
+	start = put(start, (uint8_t[]){ 0x48, 0xb8, 0x00 }, 3);
+	put_function(start, 104, 20);
+	code[put_branch(4096, 0xe8, start)] = 0xc3;
+	assert_int_equal(analyse(&deltas), 0);
+	assert_int_equal(stack_deltas_lookup(&deltas, ADDRESS + start)->cfa_offset, 8);
+	for (size_t at = start + 7; at < start + 7 + 20; at++) {
+		const struct unwind_rule *rule = stack_deltas_lookup(&deltas, ADDRESS + at);
+
+		assert_true(rule->cfa == CFA_NONE || rule->cfa_offset == 112);
+	}
+	assert_int_equal(stack_deltas_lookup(&deltas, ADDRESS + start + 7 + 22)->cfa_offset, 112);
+	stack_deltas_deinit(&deltas);
+}
+
+static void any_doubt_about_a_function_counts(void **state)
+{
+	/* je, to the ret in front of it; mov $IMMEDIATE,%rax, whose rest is the first instruction of the function */
+	static const uint8_t data[] = { 0x74, 0xfd, 0x48, 0xb8, 0x00 };
+	struct stack_deltas deltas;
+	size_t start;
+
+	(void)state;
+	start = 16 + put_function(16, 104, 20);
+	start = put(start, data, sizeof(data));
+	put_function(start, 104, 25);
+	/* What it calls is elsewhere, and may not return. */
+	memcpy(code + start + 7 + 20, (uint8_t[]){ 0xe8, 0x00, 0x00, 0x00, 0x10, 0x90, 0x90 }, 7);
+	assert_int_equal(analyse(&deltas), 0);
+	for (size_t at = start + 7; at < start + 7 + 27; at++) {
+		const struct unwind_rule *rule = stack_deltas_lookup(&deltas, ADDRESS + at);
+
+		assert_true(rule->cfa == CFA_NONE || rule->cfa_offset == 112);
+	}
+	stack_deltas_deinit(&deltas);
+}
+
 static void padding_has_no_rule(void **state)
 {
 	struct stack_deltas deltas;
@@ -289,6 +333,9 @@ int main(void)
 		cmocka_unit_test_setup(a_path_may_come_from_a_later_page, setup),
 		cmocka_unit_test_setup(a_path_may_come_from_code_before_the_start, setup),
 		cmocka_unit_test_setup(functions_that_share_code_depend_on_each_other, setup),
+		cmocka_unit_test_setup(data_in_front_of_a_function_does_not_change_its_rules,
+				       setup),
+		cmocka_unit_test_setup(any_doubt_about_a_function_counts, setup),
 		cmocka_unit_test_setup(padding_has_no_rule, setup),
 		cmocka_unit_test_setup(a_function_that_is_too_long_has_no_fingerprint, setup),
 		cmocka_unit_test_setup(only_whole_units_within_the_limit_are_copied, setup),
