@@ -60,7 +60,7 @@ enum rbx_location {
 struct compared_code {
 	/** The address of the first page of code, and the number of pages. */
 	__u64 key;
-	/** That of the copy; 0: unused. */
+	/** The copy's fingerprint; 0: unused. */
 	__u32 fingerprint;
 	__u32 is_equal;
 };

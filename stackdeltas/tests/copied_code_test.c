@@ -260,7 +260,7 @@ static void any_doubt_about_a_function_counts(void **state)
 	start = 16 + put_function(16, 104, 20);
 	start = put(start, data, sizeof(data));
 	put_function(start, 104, 25);
-	/* What it calls is elsewhere, and may not return. */
+	/* The callee is elsewhere, and may not return. */
 	memcpy(code + start + 7 + 20, (uint8_t[]){ 0xe8, 0x00, 0x00, 0x00, 0x10, 0x90, 0x90 }, 7);
 	assert_int_equal(analyse(&deltas), 0);
 	for (size_t at = start + 7; at < start + 7 + 27; at++) {
