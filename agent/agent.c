@@ -142,7 +142,6 @@ static void agent_deinit(struct agent *agent)
 	deferred_unwinder_destroy(agent->deferred_unwinder);
 	runtime_hosts_destroy(agent->runtimes);
 	proc_hosts_destroy(agent->proc);
-	elf_hosts_destroy(agent->parsers);
 	delta_cache_destroy(agent->delta_cache);
 	kernel_symbols_destroy(agent->kernel_symbols);
 	perf_sampler_destroy(agent->sampler);
@@ -153,7 +152,9 @@ static void agent_deinit(struct agent *agent)
 	destinations_deinit(&agent->destinations);
 	/* The page asks for costs until here. */
 	accounting_destroy(agent->accounting);
-	native_names_destroy(agent->names);
+	/* A thread that is left uses it until the program ends. */
+	if (native_names_destroy(agent->names))
+		elf_hosts_destroy(agent->parsers);
 	/* Binaries may hold files until here. */
 	file_hosts_destroy(agent->files);
 	if (agent->has_stop)
@@ -199,7 +200,8 @@ static int init_seed(const struct options *options)
 
 static int init_names(struct agent *agent)
 {
-	return cache_error(native_names_create(agent->options, &agent->names));
+	return cache_error(
+		native_names_create(agent->options, elf_hosts_home(agent->parsers), &agent->names));
 }
 
 static int init_destinations(struct agent *agent)
@@ -750,8 +752,8 @@ int agent_run(const struct options *options, struct command *command)
 		.cgroup_fd = -1,
 	};
 	static int (*const steps[])(struct agent * agent) = {
-		init_names,	  init_destinations, open_cgroup,     init_proc_hosts,
-		init_kernel_side, init_user_side,    start_processes,
+		init_proc_hosts,  init_names,	  init_destinations, open_cgroup,
+		init_kernel_side, init_user_side, start_processes,
 	};
 	int error;
 

@@ -11,6 +11,7 @@
 
 #include "agent/new_binaries.h"
 #include "agent/processes/local_devices.h"
+#include "agent/runtimes/elf_home.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
@@ -31,6 +32,7 @@ enum {
 #define NO_WAIT_NS (20 * NS_PER_SECOND)
 #define FETCH_TIMEOUT_NS (300 * NS_PER_SECOND)
 struct native_names {
+	struct elf_home *parser;
 	/* NULL: no names are wanted. */
 	struct symbol_caches *caches;
 	/* Binaries that need symbol caches; zeroed without them. */
@@ -115,6 +117,14 @@ static int create_debuginfod(struct native_names *names)
 	return debuginfod_create(&options, &names->debuginfod);
 }
 
+static int make_small_cache(void *context, const struct symbol_cache_maker_files *files,
+			    struct hash128 key)
+{
+	struct elf_home *parser = context;
+
+	return parser->ops->make_symbols(parser, files, key);
+}
+
 static int create_caches(const struct options *options, struct native_names *names)
 {
 	struct symbol_caches_options cache_options;
@@ -126,6 +136,9 @@ static int create_caches(const struct options *options, struct native_names *nam
 	if (error)
 		return error;
 	cache_options.work.judge = names->judge;
+	if (names->parser)
+		cache_options.work.small =
+			(struct small_symbol_cache_maker){ make_small_cache, names->parser };
 	if (fetches) {
 		cache_options.work.fetched = names->fetched;
 		cache_options.no_dwarf = fetch_debug_file;
@@ -197,13 +210,15 @@ const struct path_judge *native_names_judge(const struct native_names *names)
 	return &names->judge;
 }
 
-int native_names_create(const struct options *options, struct native_names **names)
+int native_names_create(const struct options *options, struct elf_home *parser,
+			struct native_names **names)
 {
 	struct native_names *created = calloc(1, sizeof(*created));
 	int error;
 
 	if (!created)
 		return fail(-ENOMEM, "no memory for names");
+	created->parser = parser;
 	local_devices_init(&created->devices);
 	pthread_mutex_init(&created->devices_lock, NULL);
 	created->judge = (struct path_judge){ .may_read = is_local, .context = created };
@@ -216,10 +231,12 @@ int native_names_create(const struct options *options, struct native_names **nam
 	return 0;
 }
 
-void native_names_destroy(struct native_names *names)
+bool native_names_destroy(struct native_names *names)
 {
 	if (!names)
-		return;
+		return true;
+	if (names->parser)
+		names->parser->ops->stop_symbols(names->parser);
 	symbol_store_destroy(names->local);
 	symbol_store_destroy(names->shown);
 	symbol_store_destroy(names->sent);
@@ -229,11 +246,12 @@ void native_names_destroy(struct native_names *names)
 	debuginfod_stop(names->debuginfod);
 	/* An abandoned thread may still use the devices and request debug files. */
 	if (!symbol_caches_destroy(names->caches))
-		return;
+		return false;
 	debuginfod_destroy(names->debuginfod);
 	local_devices_deinit(&names->devices);
 	pthread_mutex_destroy(&names->devices_lock);
 	free(names);
+	return true;
 }
 
 struct uploaded_symbol_caches *native_names_uploaded(struct native_names *names)

@@ -7,23 +7,29 @@
 #ifndef AGENT_NATIVE_NAMES_H
 #define AGENT_NATIVE_NAMES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "agent/options.h"
 #include "lib/model/symbol_lookup.h"
 #include "reporter/reporter.h"
 
+struct elf_home;
 struct path_judge;
 struct uploaded_symbol_caches;
 
 /** Owner: struct agent. */
 struct native_names;
 
-/** -EPERM and other errors of file_cache_create(), if there is a cache directory. */
-int native_names_create(const struct options *options, struct native_names **names);
+/**
+ * The symbols of small files are read by @parser, which is borrowed; NULL: here, as in tests. -EPERM and other errors of file_cache_create(), if there is a cache
+ * directory.
+ */
+int native_names_create(const struct options *options, struct elf_home *parser,
+			struct native_names **names);
 
-/** Takes NULL. Work that hangs in a file is abandoned. */
-void native_names_destroy(struct native_names *names);
+/** Takes NULL. False: work that hangs in a file is abandoned, and may still use the parser. */
+bool native_names_destroy(struct native_names *names);
 
 /** Judges which files may be read by their paths when no process runs them any more. Borrowed. Any thread. */
 const struct path_judge *native_names_judge(const struct native_names *names);

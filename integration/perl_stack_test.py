@@ -38,6 +38,9 @@ FROM_PERL = {"Chains::everything", "Chains::outer", "Chains::inner", "Chains::re
              "Chains::lists", "Chains::magic", "Chains::deep_die", "Chains::sub_in_pattern"}
 # A block that List::Util::first() calls, and the sub that is called for what it gave.
 BLOCK, FROM_RESULT = "Chains::__ANON__", "Object::__ANON__"
+# Its function in C: by the sub's name in a stripped module, else by the compiler's. Such names are no frames of Perl.
+FIRST = ("List::Util::first", "XS_List__Util_first")
+PACKAGES_IN_C = ("List::Util::", "Cwd::")
 # At least so many of the samples come to the end of their chain.
 WORK_SHARE = 0.3
 NAMELESS = "[perl: no name]"
@@ -62,6 +65,8 @@ def same_file(file):
 def parse_frame(text):
     """The Frame that @text is; None for a native one."""
     match = _FRAME.fullmatch(text)
+    if text.startswith(PACKAGES_IN_C):
+        return None
     if text == NAMELESS:
         return Frame(text, None, 0)
     if not match:
@@ -153,12 +158,15 @@ def check_known(tap, perl, mode):
     result = profile(perl.mode_command(mode, TARGET, "run"), SECONDS, SAMPLES_PER_SECOND)
     counts, wrong, missing = judge_chains(result.stacks, Known(read_chains(output)), parse_frame, wrong_natives, {
         "work": lambda texts, frames: any(frame.name == "Chains::work" for frame in frames),
+        "first": lambda texts, frames: any(text in FIRST and following == LOOP
+                                           for text, following in zip(texts, texts[1:])),
         "nameless": lambda texts, frames: any(frame.name == NAMELESS for frame in frames)})
     tap.note("%s%s" % (name, dict(counts)))
     tap.ok(counts["all"] >= SECONDS * SAMPLES_PER_SECOND / 10, name + "there are samples", result.log)
     tap.never(wrong, name + "every stack is one that Perl has", *["%d %s" % (count, text) for text, count in
                                                                   wrong.most_common(SHOWN_WRONG)])
     tap.ok(counts["work"] >= WORK_SHARE * counts["all"], name + "chains are there to their end", dict(counts))
+    tap.ok(counts["first"], name + "first() has its name, and calls its block", dict(counts))
     tap.ok(counts["nameless"] <= NAMELESS_SHARE * counts["all"], name + "few frames have no name", dict(counts))
     tap.ok(counts["errors"] <= ERROR_SHARE * counts["all"], name + "few frames are missing", *missing[:SHOWN_WRONG])
 

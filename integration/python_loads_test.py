@@ -11,6 +11,7 @@ usage: python_loads_test.py [PYTHON|LOAD|others...]
 """
 import collections
 import glob
+import json
 import os
 import re
 import shutil
@@ -24,7 +25,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import bad_events
 import pythons
 from attached_samples import ATTACHED_RATE, sample_attached, stacks_by_comm
-from harness import IS_LONG, Program, StackEnds, Tap, need_root, share
+from harness import AGENT, IS_LONG, Program, StackEnds, Tap, need_root, share
 from judge import CPU_SECONDS, FLAGGED, Judge
 from python_chains import PythonFrame, Target, is_loop, parse_frame, read_head, split
 from python_targets_test import has_needs
@@ -235,6 +236,18 @@ def test_unknown_version(tap, run, python):
            "%s has one line in the log" % forged, result.log)
 
 
+# A program of its own with all of Python in it.
+LINKED = r"""
+#include <Python.h>
+int main(int count, char **words)
+{
+	FILE *file = fopen(words[1], "r");
+
+	Py_Initialize();
+	return !file || PyRun_SimpleFile(file, words[1]);
+}
+"""
+
 # Name, path in bookworm's root or on the machine, arguments; {} is a target.
 EMBEDDING = [
     ("gdb", "/usr/bin/gdb", ["-nx", "-batch", "-x", "{}"]),
@@ -265,12 +278,56 @@ def test_embedding(tap, run):
         tap.ok(found[True] > 0.9 * found.total(), "%s runs outer > inner > spin" % name, found)
 
 
-def test_others(tap, run, shared):
-    """What is not about loads; of Pythons those that are @shared."""
+def sysconfig_of(python):
+    text = subprocess.run(python.command("-c", "import json, sysconfig; print(json.dumps(sysconfig.get_config_vars()))"),
+                          stdout=subprocess.PIPE, text=True, check=True).stdout
+    return json.loads(text)
+
+
+def archive_of(python):
+    """The library that programs are linked with; it need not be there."""
+    variables = sysconfig_of(python)
+    return os.path.join(variables["LIBPL"], variables["LIBRARY"])
+
+
+def link(python, directory):
+    """The path of a stripped program with @python in it, which exports nothing of it."""
+    variables = sysconfig_of(python)
+    source, program = os.path.join(directory, "linked.c"), os.path.join(directory, "linked")
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(LINKED)
+    subprocess.run(["cc", "-s", "-no-pie", "-I" + variables["INCLUDEPY"], source, archive_of(python), "-o", program,
+                    *variables["LIBS"].split(), *variables["SYSLIBS"].split()], check=True)
+    return program
+
+
+def test_linked(tap, python):
+    """Who has hidden Python's symbols is told so, and has native frames."""
+    name = "Python %d.%d that a program hides" % python.version
+    with tempfile.TemporaryDirectory() as directory:
+        with start(link(python, directory), os.path.join(pythons.TARGETS, "embedded.py"),
+                   env={**os.environ, "PYTHONHOME": sysconfig_of(python)["prefix"]}) as running:
+            by_comm, result = sample([running], SECONDS if CPU_SECONDS else 3, is_known=False)
+            doctor = subprocess.run([AGENT, "-doctor", "-duration", "2s", "-pid", str(running.pid)], stdout=subprocess.PIPE,
+                                    text=True, check=False).stdout
+    said = "linked: CPython, of which it exports no symbols; "
+    tap.ok(result.log.count(said + "its programs show native frames only") == 1, name + ": one line of the log says so", result.log)
+    tap.ok(said + "native frames only" in doctor, name + ": -doctor says so", doctor)
+    whole = [stack for stack in by_comm["py-embedded"] if not stack.errors and not any(map(parse_frame, stack.frames))]
+    tap.ok(whole, name + ": there are native frames", result.log)
+
+
+def test_others(tap, run, every, shared):
+    """What is not about loads; of Pythons those that are @shared, and of @every those that programs are linked with."""
     for python in shared if IS_LONG else shared[-1:]:
         test_stripped(tap, python)
     for python in [python for python in shared if python.version >= (3, 11)][-1:]:
         test_unknown_version(tap, run, python)
+    linked = [python for python in every if python.name.startswith("pyenv") and os.path.exists(archive_of(python))]
+    if not linked:
+        tap.skip("Python that a program hides", "there is no libpython.a")
+    for python in linked if IS_LONG else linked[-1:]:
+        test_linked(tap, python)
     if IS_LONG:
         test_embedding(tap, run)
 
@@ -289,7 +346,7 @@ def main():
         for number, name in enumerate(chosen):
             test_loads(tap, run, every[name], names[number::len(chosen)] if is_slice else names)
     if not sys.argv[1:] or OTHERS in sys.argv[1:]:
-        test_others(tap, run, shared)
+        test_others(tap, run, list(every.values()), shared)
     run.finish(tap)
     tap.finish()
 

@@ -13,7 +13,7 @@
 
 enum {
 	/* Increment this whenever the same bytes would give different symbol caches. */
-	MAKER_VERSION = 5,
+	MAKER_VERSION = 6,
 	CHUNK_BYTES = 256 << 10,
 	/* Limit of a section's name for the key, since many sections may share one long name. */
 	SECTION_NAME_MAX_BYTES = 256,

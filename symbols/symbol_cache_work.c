@@ -28,8 +28,6 @@ enum {
 	 */
 	SYMBOLS_HERE_MAX_BYTES = 4 << 20,
 	MINI_HERE_MAX_BYTES = 512 << 10,
-	/* Limit of the names that are made. */
-	NAMES_HERE_MAX_BYTES = 32 << 20,
 };
 
 /* Other files' symbols wait for this. The million symbols of the largest programs take a second. */
@@ -184,39 +182,43 @@ static bool is_small(const struct symbol_cache_work *work)
 	       (work->debug.fd < 0 || symbol_bytes(&work->debug) <= SYMBOLS_HERE_MAX_BYTES);
 }
 
-static int make_symbols(const struct symbol_cache_work *work, int fd)
+static int make_small(const struct symbol_cache_work *work,
+		      const struct symbol_cache_maker_files *files)
 {
-	_cleanup_(symbol_cache_writer_deinit) struct symbol_cache_writer writer = {
-		.strings.max_bytes = NAMES_HERE_MAX_BYTES,
-	};
-	int err = make_symbol_cache_of(&work->image, work->debug.fd >= 0 ? &work->debug : NULL,
-				       SYMBOL_DEPTH_SYMBOLS, &writer);
+	const struct small_symbol_cache_maker *maker = &work->options->small;
 
-	return err ? err : symbol_cache_writer_finish(&writer, work->key, fd);
+	if (maker->make)
+		return maker->make(maker->context, files, work->key);
+	return make_small_symbol_cache(&work->image, work->debug.fd >= 0 ? &work->debug : NULL,
+				       work->key, files->output);
 }
 
-static int make(struct symbol_cache_work *work, bool is_unnamed, int fd)
+static int write_cache(struct symbol_cache_work *work, bool is_unnamed, int fd)
 {
 	const struct symbol_cache_maker_files files = {
 		.elf = work->file.fd, .debug = work->debug.fd, .output = fd, .binary = work->binary
 	};
 	struct symbol_cache_maker_limits limits = work->options->limits;
-	struct mapped_symbol_cache *mapped;
-	struct symbol_cache_key after;
-	int err = -E2BIG;
 
+	if (is_small(work) && !make_small(work, &files))
+		return 0;
+	/* A small file may have names that are much larger than the file; and who makes small ones may have no time. */
+	if (ftruncate(fd, 0))
+		return fail_errno(-errno, "symbol cache");
 	if (work->depth == SYMBOL_DEPTH_SYMBOLS && limits.cpu_ns > SYMBOLS_CPU_NS)
 		limits.cpu_ns = SYMBOLS_CPU_NS;
 	if (is_unnamed && limits.output_bytes > work->options->unnamed_bytes)
 		limits.output_bytes = work->options->unnamed_bytes;
-	if (is_small(work))
-		err = make_symbols(work, fd);
-	/* A small file may have names that are much larger than the file. */
-	if (err == -E2BIG)
-		err = symbol_cache_maker_run(&files,
-					     work->options->proc_root ? &work->search : NULL,
-					     work->depth, work->key, &limits,
-					     &work->process_cpu_ns);
+	return symbol_cache_maker_run(&files, work->options->proc_root ? &work->search : NULL,
+				      work->depth, work->key, &limits, &work->process_cpu_ns);
+}
+
+static int make(struct symbol_cache_work *work, bool is_unnamed, int fd)
+{
+	struct mapped_symbol_cache *mapped;
+	struct symbol_cache_key after;
+	int err = write_cache(work, is_unnamed, fd);
+
 	if (!err)
 		err = mapped_symbol_cache_create(fd, work->key, false, &mapped);
 	if (err)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /**
- * Makes the symbol caches of one file, or finds it in the cache. Symbols are read here, by readers
- * with limits; DWARF, and symbols in great number, are read by symbol_cache_maker_run().
+ * Makes the symbol caches of one file, or finds it in the cache. DWARF, and symbols in great number, are read by
+ * symbol_cache_maker_run(), which starts a process for each file.
  */
 #ifndef SYMBOLS_SYMBOL_CACHE_WORK_H
 #define SYMBOLS_SYMBOL_CACHE_WORK_H
@@ -12,6 +12,17 @@
 #include "symbols/cache/mapped_symbol_cache.h"
 #include "symbols/symbol_cache_key.h"
 
+/** Makes the symbol caches of files that have few symbols. */
+struct small_symbol_cache_maker {
+	/**
+	 * As make_small_symbol_cache(). Any error: symbol_cache_maker_run() makes it, what was written is thrown away. Any thread. NULL: it is made by
+	 * the caller itself.
+	 */
+	int (*make)(void *context, const struct symbol_cache_maker_files *files,
+		    struct hash128 key);
+	void *context;
+};
+
 struct symbol_cache_work_options {
 	/** "/proc", or a directory of a test. */
 	const char *proc_root;
@@ -20,6 +31,7 @@ struct symbol_cache_work_options {
 	/** Limit of one unnamed symbol cache. */
 	uint64_t unnamed_bytes;
 	struct symbol_cache_maker_limits limits;
+	struct small_symbol_cache_maker small;
 	/** As in struct debug_file_search. */
 	const char *fetched;
 	struct path_judge judge;

@@ -59,6 +59,8 @@ struct executable_cache_config {
 	struct elf_home *parser;
 	/** Keep rows in memory after they were published (executable_rows_borrow()). */
 	bool cache_rows;
+	/** For so long rows of files that nobody sampled are made whatever that costs: while the agent starts. */
+	uint64_t starting_ns;
 	/** Detects whether a file is a language runtime (interpreters/registry.h). NULL: no languages, whoever parses. */
 	int (*probe)(uint32_t languages, const struct elf_image *image, const char *path,
 		     struct runtime_file **file);
@@ -132,8 +134,9 @@ struct executable {
 	/** Size of its rows in the maps. */
 	uint64_t map_bytes;
 	uint64_t last_used_ns;
-	/** Rows are not loaded again before this time. */
+	/** Rows are not loaded again before this time; or only for a sample or a runtime. */
 	uint64_t retry_ns;
+	uint64_t put_off_until_ns;
 	/** Its rows were unloaded because no process mapped it. They are loaded again with the next process. */
 	bool is_resting;
 	/** Fields of executable_runtime. runtime_file is set once, and may be read without the lock. */
@@ -171,6 +174,9 @@ struct executable_cache {
 	/** Fields of executable_rows: number of loads in progress, rows to be published, rows kept in memory. */
 	uint32_t loading_count;
 	struct loaded_vector loaded;
+	/** The work on files that nobody sampled that may be done now, in bytes of .eh_frame, at spare_ns. */
+	uint64_t spare_bytes;
+	uint64_t spare_ns;
 	struct lru_cache cached_rows;
 	uint64_t next_age_ns;
 	/** Atomic: number of files found to be runtimes, and how many of them the sync thread has handled. */

@@ -33,6 +33,14 @@ enum {
 	/** A load is quick if it takes no longer than this many bytes of .eh_frame, some 10 ms. */
 	QUICK_WORK_BYTES = 3 << 20,
 	/**
+	 * Of files that nobody sampled so much is done in a second, and at most so much at once (some 20 ms). A large program that starts
+	 * maps some hundred libraries, and runs code of a few.
+	 */
+	SPARE_BYTES_PER_SECOND = 256 << 10,
+	SPARE_MAX_BYTES = 512 << 10,
+	/** Added for each file, whatever its size. */
+	FILE_WORK_BYTES = 16 << 10,
+	/**
 	 * Bytes of code without tables that are analysed at once; more is analysed only when it was sampled
 	 * often, since most programs that start are never sampled again.
 	 */
@@ -44,6 +52,9 @@ enum {
 
 /** Pause before another try to make rows after a lack of memory or the like. */
 #define RETRY_NS (10 * NS_PER_SECOND)
+
+/** Pause before rows that were put off are made for a process all the same, if there is time by then. */
+#define PUT_OFF_NS (10 * NS_PER_SECOND)
 
 /** Pause before rows are requested again whose file was closed because nobody ran it. */
 #define STALE_RETRY_NS (100 * NS_PER_MS)
@@ -79,6 +90,8 @@ void executable_rows_init(struct executable_cache *cache)
 {
 	lru_cache_init(&cache->cached_rows, sizeof(uint64_t), CACHED_ROWS_MAX_COUNT,
 		       CACHED_ROWS_MAX_BYTES, release_cached, NULL);
+	cache->spare_bytes = SPARE_MAX_BYTES;
+	cache->spare_ns = clock_monotonic_ns() + cache->config.starting_ns;
 }
 
 void executable_rows_deinit(struct executable_cache *cache)
@@ -119,7 +132,9 @@ static void request_load(struct executable_cache *cache, uint64_t executable_id,
 	if (executable && !executable->is_load_requested &&
 	    (executable->state == EXECUTABLE_UNLOADED ||
 	     (reason == LOAD_TO_KEEP && !executable->is_too_large_to_keep)) &&
-	    clock_monotonic_ns() >= executable->retry_ns) {
+	    clock_monotonic_ns() >= executable->retry_ns &&
+	    (executable->is_wanted || executable->is_needed ||
+	     clock_monotonic_ns() >= executable->put_off_until_ns)) {
 		executable->is_load_requested = true;
 		if (executable->state == EXECUTABLE_UNLOADED) {
 			executable->state = EXECUTABLE_LOADING;
@@ -294,6 +309,23 @@ static struct binary *file_to_load(struct executable_cache *cache, uint64_t exec
 	return binary;
 }
 
+/* Approximate size of .eh_frame, by its search table; without one there may only be code. */
+static uint64_t table_bytes(const struct executable *executable)
+{
+	const struct elf_image *image = &executable->segments;
+	uint64_t code_bytes = 0;
+
+	for (uint32_t i = 0; i < image->segment_count; i++) {
+		const struct elf_segment *segment = &image->segments[i];
+
+		if (segment->type == PT_GNU_EH_FRAME && segment->file_bytes)
+			return segment->file_bytes / FDE_ENTRY_BYTES * FDE_BYTES;
+		if (segment->type == PT_LOAD && segment->flags & PF_X)
+			code_bytes += segment->file_bytes;
+	}
+	return code_bytes;
+}
+
 /* Passes loaded rows to the sync thread. */
 static void hand_in(struct executable_cache *cache, struct loaded_rows *loaded)
 {
@@ -368,12 +400,46 @@ static int make_rows(struct executable_cache *cache, const struct binary *binary
 		     struct loaded_rows *loaded)
 {
 	const struct load_limits all = { limits->max_work_bytes, UINT64_MAX };
-	int err = read_rows(cache, fd, origin, limits, loaded);
+	int err;
 
+	log_debug("%s: making unwind rows", binary->path);
+	err = read_rows(cache, fd, origin, limits, loaded);
 	if (err || !loaded->lacks_code || !executable_runtime_has_ranges(cache, binary))
 		return err;
 	stack_deltas_deinit(&loaded->deltas);
 	return read_rows(cache, fd, origin, &all, loaded);
+}
+
+/* Adds what the time since the last call has brought. To be called with the lock held. */
+static void save_up(struct executable_cache *cache, uint64_t now_ns)
+{
+	uint64_t ms = (now_ns - cache->spare_ns) / NS_PER_MS;
+
+	cache->spare_ns += ms * NS_PER_MS;
+	cache->spare_bytes += ms * SPARE_BYTES_PER_SECOND / 1000;
+	if (cache->spare_bytes > SPARE_MAX_BYTES)
+		cache->spare_bytes = SPARE_MAX_BYTES;
+}
+
+/* False if the rows are for no sample and no runtime, and there is no time to spare for them. */
+static bool spend(struct executable_cache *cache, uint64_t executable_id)
+{
+	uint64_t now_ns = clock_monotonic_ns(), bytes;
+	const struct executable *executable;
+	bool is_possible = true;
+
+	pthread_mutex_lock(&cache->lock);
+	executable = executable_cache_by_id(cache, executable_id);
+	if (executable && !executable->is_wanted && !executable->is_needed &&
+	    now_ns >= cache->spare_ns) {
+		save_up(cache, now_ns);
+		bytes = table_bytes(executable) + FILE_WORK_BYTES;
+		is_possible = bytes <= cache->spare_bytes;
+		if (is_possible)
+			cache->spare_bytes -= bytes;
+	}
+	pthread_mutex_unlock(&cache->lock);
+	return is_possible;
 }
 
 /* False if it would take more than @max_work_bytes. */
@@ -391,7 +457,6 @@ static bool load(struct executable_cache *cache, uint64_t executable_id, uint64_
 		return true;
 	if (is_code_wanted)
 		limits.max_code_bytes = UINT64_MAX;
-	log_debug("%s: making unwind rows", binary->path);
 	/* A file with damaged headers was logged already. */
 	origin.path = binary->path;
 	from = binary_file_borrow(binary);
@@ -400,7 +465,9 @@ static bool load(struct executable_cache *cache, uint64_t executable_id, uint64_
 	} else if (!is_damaged) {
 		/* Before the rows, which may take long: an unwinder that is wanted is loaded meanwhile. */
 		executable_runtime_probe(cache, binary);
-		loaded.err = make_rows(cache, binary, from.fd, &origin, &limits, &loaded);
+		loaded.err = max_work_bytes != UINT64_MAX && !spend(cache, executable_id) ?
+				     -EAGAIN :
+				     make_rows(cache, binary, from.fd, &origin, &limits, &loaded);
 	}
 	if (!loaded.err && from.fd >= 0 && !binary_file_is_valid(&from)) {
 		stack_deltas_deinit(&loaded.deltas);
@@ -437,7 +504,7 @@ bool executable_load_quick(struct executable_cache *cache, uint64_t executable_i
 }
 
 /* Puts the load off; false if it was requested. */
-static bool put_off(struct executable_cache *cache, uint64_t executable_id)
+static bool put_off_unwanted(struct executable_cache *cache, uint64_t executable_id)
 {
 	struct executable *executable;
 	bool is_put_off = true;
@@ -447,8 +514,10 @@ static bool put_off(struct executable_cache *cache, uint64_t executable_id)
 	if (executable) {
 		is_put_off = !executable->is_wanted && !executable->is_needed &&
 			     executable->state == EXECUTABLE_LOADING;
-		if (is_put_off)
+		if (is_put_off) {
 			set_state(cache, executable, EXECUTABLE_UNLOADED);
+			executable->put_off_until_ns = clock_monotonic_ns() + PUT_OFF_NS;
+		}
 	}
 	pthread_mutex_unlock(&cache->lock);
 	return is_put_off;
@@ -472,23 +541,6 @@ static bool is_runtime(struct executable_cache *cache, uint64_t executable_id)
 	return is_one;
 }
 
-/* Approximate size of .eh_frame, by its search table; without one there may only be code. */
-static uint64_t table_bytes(const struct executable *executable)
-{
-	const struct elf_image *image = &executable->segments;
-	uint64_t code_bytes = 0;
-
-	for (uint32_t i = 0; i < image->segment_count; i++) {
-		const struct elf_segment *segment = &image->segments[i];
-
-		if (segment->type == PT_GNU_EH_FRAME && segment->file_bytes)
-			return segment->file_bytes / FDE_ENTRY_BYTES * FDE_BYTES;
-		if (segment->type == PT_LOAD && segment->flags & PF_X)
-			code_bytes += segment->file_bytes;
-	}
-	return code_bytes;
-}
-
 void executable_load_size_up(struct executable_cache *cache, struct load_request *request)
 {
 	struct executable *executable;
@@ -501,15 +553,20 @@ void executable_load_size_up(struct executable_cache *cache, struct load_request
 	pthread_mutex_unlock(&cache->lock);
 }
 
+bool executable_put_off(struct executable_cache *cache, uint64_t executable_id)
+{
+	if (is_runtime(cache, executable_id) || !put_off_unwanted(cache, executable_id))
+		return false;
+	/* The number of loads decreased, for which callers may wait. */
+	cache->config.loaded(cache->config.context);
+	return true;
+}
+
 void executable_load_unwanted(struct executable_cache *cache, uint64_t executable_id)
 {
-	if (executable_load_quick(cache, executable_id))
-		return;
-	if (is_runtime(cache, executable_id) || !put_off(cache, executable_id))
+	if (!executable_load_quick(cache, executable_id) &&
+	    !executable_put_off(cache, executable_id))
 		(void)load(cache, executable_id, UINT64_MAX);
-	else
-		/* The number of loads decreased, for which callers may wait. */
-		cache->config.loaded(cache->config.context);
 }
 
 void executable_load_dropped(struct executable_cache *cache, uint64_t executable_id)

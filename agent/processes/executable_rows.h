@@ -27,16 +27,18 @@ void executable_rows_deinit(struct executable_cache *cache);
 void executable_load(struct executable_cache *cache, uint64_t executable_id);
 
 /**
- * As executable_load(), if it takes some milliseconds at most. False if it would take longer; then nothing was
- * done.
+ * As executable_load(), if it takes some milliseconds at most; for a file that no sample asked for, if there is time to
+ * spare for such files. False if it would take longer; then nothing was done.
  */
 bool executable_load_quick(struct executable_cache *cache, uint64_t executable_id);
 
 /**
- * As executable_load(), for a file that no sample asked for. A load that takes longer than some milliseconds is
- * put off until a sample asks for it, unless the file is a runtime, or is mapped with one
- * (executable_rows_need()).
+ * Puts a load that no sample asked for off until a sample asks for it, or a process maps the file some seconds later. False: it must be
+ * made, since the file is a runtime, or is mapped with one (executable_rows_need()), or a sample asked for it meanwhile.
  */
+bool executable_put_off(struct executable_cache *cache, uint64_t executable_id);
+
+/** As executable_load(), for a file that no sample asked for; it is put off if it is not quick, and may be. */
 void executable_load_unwanted(struct executable_cache *cache, uint64_t executable_id);
 
 /**

@@ -215,7 +215,8 @@ static void *run_load_small(void *context)
 		if (request.is_wanted)
 			urgent_thread_tick(&urgency);
 		if (!run_memory_request(threads, &request) &&
-		    !executable_load_quick(threads->executables, request.executable_id)) {
+		    !executable_load_quick(threads->executables, request.executable_id) &&
+		    !executable_put_off(threads->executables, request.executable_id)) {
 			/* A sample may have requested it meanwhile. */
 			executable_load_size_up(threads->executables, &request);
 			request.is_heavy = true;

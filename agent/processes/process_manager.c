@@ -44,6 +44,8 @@ enum {
 };
 
 #define POLL_NS (2 * NS_PER_MS)
+/* By then the tables of all that ran at the start are made, also on a busy machine. */
+#define STARTING_NS (20 * NS_PER_SECOND)
 /* A queue whose oldest record waits longer is stalled. */
 #define STALLED_NS (1 * NS_PER_SECOND)
 
@@ -306,6 +308,7 @@ static int init_parts(struct process_manager *manager)
 		.delta_cache = config->delta_cache,
 		.parser = config->parser,
 		.cache_rows = config->user_unwinder,
+		.starting_ns = STARTING_NS,
 		.probe = config->probe,
 		.copies_stacks = config->copies_stacks,
 		.languages = config->languages,

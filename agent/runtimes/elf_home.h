@@ -12,6 +12,7 @@
 
 #include "agent/runtimes/executable_file.h"
 #include "interpreters/language.h"
+#include "symbols/build/symbol_cache_maker.h"
 
 struct elf_home;
 
@@ -41,10 +42,18 @@ struct elf_home_ops {
 	 */
 	int (*analyse_copy)(struct elf_home *home, int fd, uid_t uid, uint64_t address,
 			    uint64_t size, struct stack_deltas *deltas);
+	/**
+	 * As make_small_symbol_cache() for files->elf and files->debug (-1: none), into files->output. Goes on after stop(), until
+	 * stop_symbols().
+	 */
+	int (*make_symbols)(struct elf_home *home, const struct symbol_cache_maker_files *files,
+			    struct hash128 key);
 	/** Somebody waits for all that is parsed now: it gets normal priority. */
 	void (*hurry)(struct elf_home *home);
-	/** From now on nothing is parsed, and no call waits for longer than a moment. */
+	/** From now on nothing else but symbols is parsed, and no other call waits for longer than a moment. */
 	void (*stop)(struct elf_home *home);
+	/** The same for symbols. */
+	void (*stop_symbols)(struct elf_home *home);
 };
 
 struct elf_home {

@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * It has no capability and can open nothing. All that it may do is to read files that it was handed, to compute, and to answer.
+ * It has no capability and can open nothing. All that it may do is to read files that it was handed, to compute, to write symbols to
+ * files in memory that it was handed, and to answer.
  */
 #include "agent/runtimes/elf_host.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,11 +25,14 @@
 #include "lib/base/confinement.h"
 #include "lib/base/error.h"
 #include "lib/base/urgent_thread.h"
+#include "symbols/build/make_symbol_cache.h"
 
 enum {
 	EXIT_USAGE = 2,
 	/* The tables of the largest files, and the rows that are made of them. */
 	MEMORY_MAX_BYTES = 1 << 30,
+	/* Some for each channel. */
+	FILES_MAX = 64,
 	/* Nice values of the sync thread, which waits for the first channel, and of the others at first. */
 	URGENT_PRIORITY = -10,
 	PATIENT_PRIORITY = 0,
@@ -312,6 +319,39 @@ static int do_probe(struct server *server, const struct elf_question *question, 
 	return finish(server, &answer, err, &part, 1);
 }
 
+static int make_symbols(const struct server *server, const int *others, int count,
+			struct hash128 key)
+{
+	_cleanup_(elf_image_deinit) struct elf_image image = { .fd = -1 }, debug = { .fd = -1 };
+	int err = elf_image_init_fd(&image, server->fd);
+	/* Without a readable debug file there are the file's own symbols. */
+	bool has_debug = count == 2 && !elf_image_init_fd(&debug, others[1]);
+
+	return err ? err :
+		     make_small_symbol_cache(&image, has_debug ? &debug : NULL, key, others[0]);
+}
+
+static int do_symbols(struct server *server, const struct elf_question *question,
+		      struct message_fds *fds)
+{
+	struct elf_answer answer = { 0 };
+	struct stat status;
+	int err = make_symbols(server, fds->fds + 1, fds->count - 1, question->key);
+
+	if (!err && fstat(fds->fds[1], &status))
+		err = fail_errno(-errno, "a symbol cache");
+	if (!err)
+		answer.symbol_bytes = (uint64_t)status.st_size;
+	/* Before the answer, as the file itself. */
+	message_fds_deinit(fds);
+	return finish(server, &answer, err, NULL, 0);
+}
+
+static bool has_files(const struct elf_question *question, int count)
+{
+	return question->kind == ELF_QUESTION_SYMBOLS ? count == 2 || count == 3 : count == 1;
+}
+
 static int serve_one(struct server *server)
 {
 	_cleanup_(message_fds_deinit) struct message_fds fds = { 0 };
@@ -321,7 +361,8 @@ static int serve_one(struct server *server)
 
 	if (size < 0)
 		return (int)size;
-	if ((size_t)size <= sizeof(*question) || ((char *)&received)[size - 1] || fds.count != 1)
+	if ((size_t)size <= sizeof(*question) || ((char *)&received)[size - 1] ||
+	    !has_files(question, fds.count))
 		return -EBADMSG;
 	if (question->is_urgent)
 		urgent_thread_tick(&server->urgency);
@@ -339,6 +380,8 @@ static int serve_one(struct server *server)
 		return do_probe(server, question, received.path);
 	case ELF_QUESTION_COPY:
 		return do_copy(server, question);
+	case ELF_QUESTION_SYMBOLS:
+		return do_symbols(server, question, &fds);
 	default:
 		return -EBADMSG;
 	}
@@ -346,11 +389,12 @@ static int serve_one(struct server *server)
 
 /* --- the threads --- */
 
-/* Files are passed open. */
+/* Files are passed open; only a file in memory, for symbols, can be written. */
 static int filter_calls(int socket)
 {
 	const struct call_rule rules[] = {
 		{ .call = SYS_pread64 },
+		{ .call = SYS_pwrite64 },
 		/* Some C libraries use it for fstat(). */
 		{ .call = SYS_newfstatat,
 		  .kind = CALL_ALLOWED_EQUAL,
@@ -393,6 +437,13 @@ static int confine(void)
 {
 	int err = confinement_limit_memory(MEMORY_MAX_BYTES, UINT64_MAX);
 
+	/* A file that grows further is an error, and does not end the process. */
+	signal(SIGXFSZ, SIG_IGN);
+	if (!err)
+		err = confinement_limit(RLIMIT_FSIZE, ELF_SYMBOL_CACHE_MAX_BYTES);
+	/* Files in memory that are kept take memory. */
+	if (!err)
+		err = confinement_limit(RLIMIT_NOFILE, FILES_MAX);
 	return err ? err : confinement_drop_privileges(0);
 }
 

@@ -11,7 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "agent/runtimes/elf_answers.h"
 #include "agent/runtimes/elf_protocol.h"
@@ -21,6 +23,7 @@
 #include "lib/base/clock.h"
 #include "lib/base/error.h"
 #include "lib/base/log.h"
+#include "lib/base/sealed_file.h"
 #include "lib/model/metrics.h"
 #include "stackdeltas/copied_code.h"
 
@@ -52,6 +55,8 @@ struct elf_hosts {
 	struct host_pool pool;
 	/* One request at a time is made again, so that few are under way with the one that ends the process. */
 	pthread_mutex_t again;
+	/* Atomic: nothing but symbols is parsed any more. */
+	bool is_stopped;
 };
 
 static const struct host_kind elf_host_kind = {
@@ -67,7 +72,8 @@ static const struct host_kind elf_host_kind = {
 struct request {
 	struct elf_question question;
 	const char *path;
-	int fd;
+	int fds[ELF_QUESTION_FDS_MAX];
+	int fd_count;
 	bool is_urgent;
 	/* ELF_QUESTION_LOAD; NULL: none. */
 	const struct load_helper *helper;
@@ -143,7 +149,7 @@ static int open_debug_file(const struct request *request, int *fd)
 
 	if (!search || request->answer.root >= DEBUG_ROOT_COUNT ||
 	    debug_file_open_below(search, (enum debug_file_root)request->answer.root,
-				  request->answer.text, request->fd, &opened) ||
+				  request->answer.text, request->fds[0], &opened) ||
 	    !is_elf(opened))
 		return -ENOENT;
 	*fd = take_fd(opened);
@@ -185,8 +191,8 @@ static int send_question(const struct request *request, int socket)
 		return fail(-ENAMETOOLONG, "a file's path of %zu bytes", path_bytes);
 	memcpy(packet, &request->question, sizeof(request->question));
 	memcpy(packet + sizeof(request->question), request->path, path_bytes);
-	return message_send(socket, packet, sizeof(request->question) + path_bytes, &request->fd,
-			    1) ?
+	return message_send(socket, packet, sizeof(request->question) + path_bytes, request->fds,
+			    request->fd_count) ?
 		       ended_error() :
 		       0;
 }
@@ -197,7 +203,9 @@ static int wait_for_answer(struct elf_hosts *hosts, const struct elf_host *host,
 	const struct host_patience patience = {
 		.max_ns = request->is_urgent ? HANG_NS : ANSWER_MAX_NS,
 		.hang_ns = request->is_urgent ? URGENT_HANG_NS : HANG_NS,
-		.is_hurried = &hosts->pool.is_stopped,
+		.is_hurried = request->question.kind == ELF_QUESTION_SYMBOLS ?
+				      &hosts->pool.is_stopped :
+				      &hosts->is_stopped,
 		.hurried_ns = HURRIED_NS,
 	};
 	const size_t head_bytes = offsetof(struct elf_answer, text);
@@ -336,14 +344,18 @@ static uid_t owner_of(int fd)
 static int run_for(struct elf_home *home, struct request *request, uid_t uid)
 {
 	struct elf_hosts *hosts = (struct elf_hosts *)home;
-	int err = ask_once(hosts, request, uid);
+	int err;
 
+	if (request->question.kind != ELF_QUESTION_SYMBOLS &&
+	    __atomic_load_n(&hosts->is_stopped, __ATOMIC_ACQUIRE))
+		return fail(-ECANCELED, "the agent stops");
+	err = ask_once(hosts, request, uid);
 	return err == -EHOSTDOWN ? ask_again(hosts, request, uid) : err;
 }
 
 static int run(struct elf_home *home, struct request *request)
 {
-	return run_for(home, request, owner_of(request->fd));
+	return run_for(home, request, owner_of(request->fds[0]));
 }
 
 /* Takes a part of the result, from the answer's packet or from those that follow it. */
@@ -379,7 +391,8 @@ static int hosts_identify(struct elf_home *home, int fd, struct binary *binary,
 	struct request request = {
 		.question = { .kind = ELF_QUESTION_IDENTIFY },
 		.path = "",
-		.fd = fd,
+		.fds = { fd },
+		.fd_count = 1,
 		.is_urgent = true,
 		.receive = receive_identity,
 		.result = &identity,
@@ -437,7 +450,8 @@ static int hosts_load(struct elf_home *home, int fd, const struct load_helper *h
 			.seed = hash128_content_seed(),
 		},
 		.path = helper && helper->search && helper->search->path ? helper->search->path : "",
-		.fd = fd,
+		.fds = { fd },
+		.fd_count = 1,
 		.helper = helper,
 		.cached = &found,
 		.receive = receive_rows,
@@ -477,7 +491,8 @@ static int hosts_analyse_copy(struct elf_home *home, int fd, uid_t uid, uint64_t
 			.seed = hash128_content_seed(),
 		},
 		.path = "a copy of code",
-		.fd = fd,
+		.fds = { fd },
+		.fd_count = 1,
 		.receive = receive_copy,
 		.result = &found,
 	};
@@ -512,7 +527,8 @@ static int hosts_probe(struct elf_home *home, int fd, const char *path, uint32_t
 	struct request request = {
 		.question = { .kind = ELF_QUESTION_PROBE, .languages = languages },
 		.path = path,
-		.fd = fd,
+		.fds = { fd },
+		.fd_count = 1,
 		.receive = receive_runtime,
 		.result = &found,
 	};
@@ -520,6 +536,54 @@ static int hosts_probe(struct elf_home *home, int fd, const char *path, uint32_t
 
 	*copies_stacks = err != -EAGAIN && err != -ECANCELED && request.answer.copies_stacks;
 	return err ? err : elf_runtime_unpack(&found, language_at(found.language), file);
+}
+
+/* --- symbols --- */
+
+static int receive_symbols(struct request *request, int socket)
+{
+	(void)socket;
+	return request->answer.symbol_bytes > ELF_SYMBOL_CACHE_MAX_BYTES ? ended_error() : 0;
+}
+
+/*
+ * Copies the symbols out of the file in memory: who parses may keep that, and change it later, and symbol caches are mapped. Who reads
+ * them checks them.
+ */
+static int take_symbols(int memory, uint64_t bytes, int output)
+{
+	off_t offset = 0;
+
+	while ((uint64_t)offset < bytes) {
+		ssize_t copied = sendfile(output, memory, &offset, bytes - (uint64_t)offset);
+
+		if (copied <= 0)
+			return fail_errno(copied ? -errno : -EIO, "symbol cache");
+	}
+	return 0;
+}
+
+static int hosts_make_symbols(struct elf_home *home, const struct symbol_cache_maker_files *files,
+			      struct hash128 key)
+{
+	_cleanup_(close_fd) int memory = -1;
+	struct request request = {
+		.question = { .kind = ELF_QUESTION_SYMBOLS,
+			      .key = key,
+			      .seed = hash128_content_seed() },
+		.path = files->binary ? files->binary->path : "",
+		.receive = receive_symbols,
+	};
+	int err = sealed_file_create("symbols", &memory);
+
+	if (err)
+		return err;
+	request.fds[request.fd_count++] = files->elf;
+	request.fds[request.fd_count++] = memory;
+	if (files->debug >= 0)
+		request.fds[request.fd_count++] = files->debug;
+	err = run(home, &request);
+	return err ? err : take_symbols(memory, request.answer.symbol_bytes, files->output);
 }
 
 /* --- all --- */
@@ -541,6 +605,11 @@ static void hosts_hurry(struct elf_home *home)
 
 static void hosts_stop(struct elf_home *home)
 {
+	__atomic_store_n(&((struct elf_hosts *)home)->is_stopped, true, __ATOMIC_RELEASE);
+}
+
+static void hosts_stop_symbols(struct elf_home *home)
+{
 	host_pool_stop(&((struct elf_hosts *)home)->pool);
 }
 
@@ -551,8 +620,10 @@ int elf_hosts_create(const struct elf_hosts_options *options, struct elf_hosts *
 		.load = hosts_load,
 		.probe = hosts_probe,
 		.analyse_copy = hosts_analyse_copy,
+		.make_symbols = hosts_make_symbols,
 		.hurry = hosts_hurry,
 		.stop = hosts_stop,
+		.stop_symbols = hosts_stop_symbols,
 	};
 	const struct host_pool_options pool_options = {
 		.kind = &elf_host_kind,

@@ -3,7 +3,7 @@
  * The messages between the agent and a process that parses executables for it (elf_host.h). Both sides are of the same
  * build. Each of the sockets has one request at a time:
  *
- *	> struct elf_question, the path with its NUL, and the file's descriptor
+ *	> struct elf_question, the path with its NUL, and the file's descriptor (and others, see elf_question_kind)
  *		< ELF_ANSWER_OPEN and a path	a debug file may be there
  *		> struct elf_reply, and the file's descriptor if there is one
  *		< ELF_ANSWER_KEY		rows may be stored with this key
@@ -31,6 +31,9 @@ enum {
 	ELF_URGENT,
 	ELF_FIRST_PATIENT,
 	ELF_CHANNEL_COUNT = 4,
+	ELF_QUESTION_FDS_MAX = 3,
+	/** Limit of what is written for one file. More is made by a process for that file. */
+	ELF_SYMBOL_CACHE_MAX_BYTES = 8 << 20,
 	ELF_ERROR_BYTES = 256,
 	/** Limit of a language's data in struct elf_runtime. */
 	ELF_RUNTIME_DATA_BYTES = 4096,
@@ -46,6 +49,8 @@ enum elf_question_kind {
 	ELF_QUESTION_PROBE,
 	/** The file is a copy of code. The result is that of ELF_QUESTION_LOAD, and the checks of the pages. */
 	ELF_QUESTION_COPY,
+	/** Two or three descriptors: of the file, of where its symbol cache is written, and of its debug file if there is one. */
+	ELF_QUESTION_SYMBOLS,
 };
 
 struct elf_question {
@@ -66,6 +71,8 @@ struct elf_question {
 	uint32_t reserved;
 	/** Seed of the keys. */
 	uint64_t seed;
+	/** ELF_QUESTION_SYMBOLS: the key of the symbol cache. */
+	struct hash128 key;
 };
 
 enum elf_answer_kind {
@@ -92,6 +99,8 @@ struct elf_answer {
 	/** ELF_ANSWER_DONE of ELF_QUESTION_PROBE, also with an error. */
 	uint32_t copies_stacks;
 	uint32_t reserved;
+	/** ELF_ANSWER_DONE of ELF_QUESTION_SYMBOLS: bytes that were written. */
+	uint64_t symbol_bytes;
 	/** ELF_ANSWER_KEY */
 	struct hash128 key;
 	/** The path, or the text of the error; ends in a NUL. */

@@ -24,6 +24,7 @@
 #include "lib/base/message_socket.h"
 #include "lib/base/urgent_thread.h"
 #include "lib/host/mapped_file.h"
+#include "lib/host/mapping_query.h"
 #include "lib/host/proc_info.h"
 
 enum {
@@ -291,6 +292,10 @@ static int filter_calls(int socket)
 #ifdef SYS_readlink
 		{ .call = SYS_readlink },
 #endif
+		{ .call = SYS_ioctl,
+		  .kind = CALL_ALLOWED_EQUAL,
+		  .argument = 1,
+		  .value = MAPPING_QUERY_CALL },
 		/* For its own thread only. */
 		{ .call = SYS_sched_setscheduler, .kind = CALL_ALLOWED_EQUAL },
 	};

@@ -40,7 +40,7 @@ static void nothing_is_asked_if_nobody_wants_names(void **state)
 	uint64_t pending, changes;
 
 	(void)state;
-	assert_int_equal(native_names_create(&options, &names), 0);
+	assert_int_equal(native_names_create(&options, NULL, &names), 0);
 	assert_null(native_names_reporter(names));
 	native_names_tick(names);
 	native_names_wait_symbols(names);
@@ -58,7 +58,7 @@ static void names_are_asked_for_of_the_binaries_of_new_traces(void **state)
 
 	(void)state;
 	metrics_reset();
-	assert_int_equal(native_names_create(&options, &names), 0);
+	assert_int_equal(native_names_create(&options, NULL, &names), 0);
 	reporter = native_names_reporter(names);
 	assert_non_null(reporter);
 	report(reporter, 1001, true);
@@ -77,7 +77,7 @@ static void who_waits_for_symbols_has_all_that_was_reported_before(void **state)
 
 	(void)state;
 	metrics_reset();
-	assert_int_equal(native_names_create(&options, &names), 0);
+	assert_int_equal(native_names_create(&options, NULL, &names), 0);
 	report(native_names_reporter(names), 1001, true);
 	/* A second and a half at most each time. */
 	for (int i = 0; i < 40 && !metrics_read(METRIC_FILES_GONE); i++)

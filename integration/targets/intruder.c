@@ -174,6 +174,19 @@ static unsigned long value_of(unsigned long argument, unsigned long own_address)
 	}
 }
 
+/* Executes one instruction; signals that come before it, as when the child of the call "fork" ends, are thrown away. */
+static int step(pid_t tid)
+{
+	int status;
+
+	do {
+		if (ptrace(PTRACE_SINGLESTEP, tid, NULL, NULL))
+			return -1;
+		status = wait_stop(tid);
+	} while (status >= 0 && WSTOPSIG(status) != SIGTRAP);
+	return status < 0 ? -1 : 0;
+}
+
 /* The thread has stopped behind an instruction syscall, and executes it again. */
 static int inject(pid_t tid, const struct user_regs_struct *stopped, const struct call *call)
 {
@@ -198,8 +211,7 @@ static int inject(pid_t tid, const struct user_regs_struct *stopped, const struc
 	registers.r10 = arguments[3];
 	registers.r8 = arguments[4];
 	registers.r9 = arguments[5];
-	if (ptrace(PTRACE_SETREGS, tid, NULL, &registers) ||
-	    ptrace(PTRACE_SINGLESTEP, tid, NULL, NULL) || wait_stop(tid) < 0 ||
+	if (ptrace(PTRACE_SETREGS, tid, NULL, &registers) || step(tid) ||
 	    ptrace(PTRACE_GETREGS, tid, NULL, &registers))
 		return -1;
 	printf("%d %s %ld\n", tid, call->name, (long)registers.rax);

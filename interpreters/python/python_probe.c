@@ -21,6 +21,9 @@ enum {
 	HEX_MAJOR_MINOR_SHIFT = 16,
 	/* mov n(%rip),%reg of 8 bytes, without more prefixes than REX. */
 	LOAD_BYTES = 7,
+	/* The texts of a program with CPython have some hundred kilobytes; larger ones than the second are not searched. */
+	TEXTS_MIN_BYTES = 128 << 10,
+	TEXTS_MAX_BYTES = 16 << 20,
 };
 
 struct prober {
@@ -257,6 +260,32 @@ static int fill(const struct prober *prober, struct python_file *file)
 	return find_code(prober, &loop, file);
 }
 
+/*
+ * Whether CPython is in the file though it exports nothing of it: a program that Python is linked into for itself alone. Two texts of
+ * CPython tell, whose first letters stand apart, so that this program is not taken for one.
+ */
+static bool has_hidden_python(const struct elf_image *image)
+{
+	static const struct {
+		char first;
+		const char *rest;
+	} marks[] = { { 'P', "YTHONHASHSEED" }, { 'F', "atal Python error: " } };
+	const struct elf_section *section = elf_image_find_section(image, ".rodata");
+	_cleanup_(elf_bytes_deinit) struct elf_bytes texts = { 0 };
+
+	if (!section || section->size < TEXTS_MIN_BYTES ||
+	    elf_image_load_section(image, section, TEXTS_MAX_BYTES, &texts))
+		return false;
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+		const uint8_t *found =
+			memmem(texts.data, texts.size, marks[i].rest, strlen(marks[i].rest));
+
+		if (!found || found == texts.data || found[-1] != marks[i].first)
+			return false;
+	}
+	return true;
+}
+
 int python_probe(const struct language *language, const struct elf_image *image,
 		 struct python_file **file)
 {
@@ -267,7 +296,9 @@ int python_probe(const struct language *language, const struct elf_image *image,
 
 	/* A file with damaged tables is not reported here. */
 	if (elf_dynamic_init(&prober.dynamic, image) || find_loop(&prober, &loop))
-		return -ENOENT;
+		return has_hidden_python(image) ?
+			       fail(-EOPNOTSUPP, "CPython, of which it exports no symbols") :
+			       -ENOENT;
 	made = calloc(1, sizeof(*made));
 	if (!made)
 		return -ENOMEM;

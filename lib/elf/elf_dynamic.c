@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * All tables are hostile. They are read from the file a word at a time, and chains have a limit.
+ * All tables are hostile. Hash tables are read from the file a word at a time, and chains have a limit.
  */
 #include "lib/elf/elf_dynamic.h"
 
@@ -10,43 +10,83 @@
 
 #include "lib/base/error.h"
 
-enum { NAME_MAX_BYTES = 256, BLOOM_WORD_BITS = 64 };
+enum {
+	NAME_MAX_BYTES = 256,
+	BLOOM_WORD_BITS = 64,
+	/* Libraries have some 30. */
+	ENTRIES_AT_ONCE = 32,
+};
+
+static void take_entry(const Elf64_Dyn *entry, struct elf_dynamic *found)
+{
+	uint64_t value = entry->d_un.d_val;
+
+	switch (entry->d_tag) {
+	case DT_SYMTAB:
+		found->symbols = value;
+		break;
+	case DT_STRTAB:
+		found->strings = value;
+		break;
+	case DT_STRSZ:
+		found->strings_bytes = value;
+		break;
+	case DT_GNU_HASH:
+		found->gnu_hash = value;
+		break;
+	case DT_HASH:
+		found->hash = value;
+		break;
+	case DT_JMPREL:
+		found->slots = value;
+		break;
+	case DT_PLTRELSZ:
+		found->slots_bytes = value;
+		break;
+	case DT_RELA:
+		found->relocations = value;
+		break;
+	case DT_RELASZ:
+		found->relocations_bytes = value;
+		break;
+	}
+}
+
+/* Reads some entries from entry @first on. *@is_last: the end of the section is among them. */
+static int take_entries(const struct elf_image *image, const struct elf_segment *segment,
+			uint64_t first, uint64_t count, struct elf_dynamic *found, bool *is_last)
+{
+	Elf64_Dyn entries[ENTRIES_AT_ONCE];
+	int err = elf_image_read(image, segment->offset + first * sizeof(entries[0]), entries,
+				 count * sizeof(entries[0]));
+
+	for (uint64_t i = 0; !err && i < count && !*is_last; i++) {
+		*is_last = entries[i].d_tag == DT_NULL;
+		take_entry(&entries[i], found);
+	}
+	return err;
+}
 
 int elf_dynamic_init(struct elf_dynamic *dynamic, const struct elf_image *image)
 {
 	const struct elf_segment *segment = elf_image_find_segment(image, PT_DYNAMIC);
 	struct elf_dynamic found = { 0 };
+	bool is_last = false;
+	uint64_t count;
 
 	if (!segment)
 		return -ENOENT;
-	for (uint64_t i = 0;
-	     i < segment->file_bytes / sizeof(Elf64_Dyn) && i < ELF_DYNAMIC_MAX_ENTRIES; i++) {
-		Elf64_Dyn entry;
-		int err = elf_image_read(image, segment->offset + i * sizeof(entry), &entry,
-					 sizeof(entry));
+	count = segment->file_bytes / sizeof(Elf64_Dyn);
+	if (count > ELF_DYNAMIC_MAX_ENTRIES)
+		count = ELF_DYNAMIC_MAX_ENTRIES;
+	for (uint64_t i = 0; i < count && !is_last; i += ENTRIES_AT_ONCE) {
+		uint64_t left = count - i;
+		int err = take_entries(image, segment, i,
+				       left < ENTRIES_AT_ONCE ? left : ENTRIES_AT_ONCE, &found,
+				       &is_last);
 
 		if (err)
 			return err;
-		if (entry.d_tag == DT_NULL)
-			break;
-		if (entry.d_tag == DT_SYMTAB)
-			found.symbols = entry.d_un.d_ptr;
-		else if (entry.d_tag == DT_STRTAB)
-			found.strings = entry.d_un.d_ptr;
-		else if (entry.d_tag == DT_STRSZ)
-			found.strings_bytes = entry.d_un.d_val;
-		else if (entry.d_tag == DT_GNU_HASH)
-			found.gnu_hash = entry.d_un.d_ptr;
-		else if (entry.d_tag == DT_HASH)
-			found.hash = entry.d_un.d_ptr;
-		else if (entry.d_tag == DT_JMPREL)
-			found.slots = entry.d_un.d_ptr;
-		else if (entry.d_tag == DT_PLTRELSZ)
-			found.slots_bytes = entry.d_un.d_val;
-		else if (entry.d_tag == DT_RELA)
-			found.relocations = entry.d_un.d_ptr;
-		else if (entry.d_tag == DT_RELASZ)
-			found.relocations_bytes = entry.d_un.d_val;
 	}
 	if (!found.symbols || !found.strings || (!found.gnu_hash && !found.hash))
 		return -ENOENT;

@@ -363,8 +363,31 @@ int elf_symbols_init(struct elf_symbols *symbols, const struct elf_image *image)
 
 void elf_symbols_deinit(struct elf_symbols *symbols)
 {
+	for (size_t i = 0; i < sizeof(symbols->names) / sizeof(symbols->names[0]); i++)
+		elf_bytes_deinit(&symbols->names[i].bytes);
 	free(symbols->symbols);
 	*symbols = (struct elf_symbols){ 0 };
+}
+
+void elf_symbols_load_names(struct elf_symbols *symbols, const struct elf_image *image,
+			    uint64_t limit)
+{
+	for (size_t i = 0; i < sizeof(symbols->names) / sizeof(symbols->names[0]); i++) {
+		struct elf_string_table *table = &symbols->names[i];
+
+		if (elf_image_load_range(image, table->offset, table->size, limit, &table->bytes))
+			table->bytes = (struct elf_bytes){ 0 };
+	}
+}
+
+/* Reads a part of a string table that lies in it. */
+static int read_text(const struct elf_string_table *table, const struct elf_image *image,
+		     uint64_t offset, char *text, size_t bytes)
+{
+	if (!table->bytes.data)
+		return elf_image_read(image, table->offset + offset, text, bytes);
+	memcpy(text, table->bytes.data + offset, bytes);
+	return 0;
 }
 
 const struct elf_symbol *elf_symbols_lookup(const struct elf_symbols *symbols, uint64_t address)
@@ -404,8 +427,7 @@ int elf_symbols_name(const struct elf_symbols *symbols, const struct elf_image *
 	while (!end && length < limit) {
 		size_t chunk = limit - length < NAME_CHUNK_BYTES ? limit - length :
 								   NAME_CHUNK_BYTES;
-		int err = elf_image_read(image, table->offset + symbol->name + length,
-					 text + length, chunk);
+		int err = read_text(table, image, symbol->name + length, text + length, chunk);
 
 		if (err)
 			return err;

@@ -35,6 +35,8 @@ struct elf_symbol {
 struct elf_string_table {
 	uint64_t offset;
 	uint64_t size;
+	/** Its contents, owned. Without data names are read from the file one by one. */
+	struct elf_bytes bytes;
 };
 
 /** Read-only after init. */
@@ -52,6 +54,13 @@ struct elf_symbols {
  */
 int elf_symbols_init(struct elf_symbols *symbols, const struct elf_image *image);
 void elf_symbols_deinit(struct elf_symbols *symbols);
+
+/**
+ * Reads the string tables as a whole, for who wants most of the names; those of more than @limit bytes, and those that cannot be read,
+ * stay in the file.
+ */
+void elf_symbols_load_names(struct elf_symbols *symbols, const struct elf_image *image,
+			    uint64_t limit);
 
 /**
  * Whether a function is entered at @symbol of @image. It is not at an assembler label, nor at a cold part

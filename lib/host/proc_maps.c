@@ -16,6 +16,7 @@
 #include "lib/base/error.h"
 #include "lib/base/vector.h"
 #include "lib/host/line_reader.h"
+#include "lib/host/mapping_query.h"
 #include "lib/host/proc_info.h"
 
 VECTOR_DEFINE(mapping_vector, struct proc_mapping)
@@ -24,6 +25,8 @@ VECTOR_DEFINE(char_vector, char)
 /* While the maps are built, a row's path is its offset in paths, since the block may move. */
 struct maps_builder {
 	enum proc_maps_filter filter;
+	/* The rows come from a text, in which line ends of paths are escaped. */
+	bool is_text;
 	struct mapping_vector rows;
 	struct char_vector paths;
 	/* Offset of the last path, since neighbouring rows mostly have the same file. */
@@ -162,7 +165,8 @@ static int add_path(struct maps_builder *builder, const char *text, size_t lengt
 		return fail(-ENOMEM, "no memory for the paths of mappings");
 	path = paths->items + offset;
 	memcpy(path, text, length);
-	length = unescape(path, length);
+	if (builder->is_text)
+		length = unescape(path, length);
 	if (length > mark_bytes && path[0] == '/' &&
 	    !memcmp(path + length - mark_bytes, mark, mark_bytes)) {
 		length -= mark_bytes;
@@ -266,7 +270,8 @@ static int add_line(void *context, const char *line, size_t length)
 int proc_maps_parse(struct proc_maps *maps, const char *text, size_t size,
 		    enum proc_maps_filter filter)
 {
-	_cleanup_(maps_builder_deinit) struct maps_builder builder = { .filter = filter };
+	_cleanup_(maps_builder_deinit) struct maps_builder builder = { .filter = filter,
+								       .is_text = true };
 	int err;
 
 	err = lines_of_text(text, size, add_line, &builder);
@@ -281,24 +286,67 @@ struct maps_reading {
 };
 
 /* -ESRCH: the file has no line, which means that this task has no memory. */
+static int read_text(int fd, struct maps_builder *builder)
+{
+	int err;
+
+	builder->is_text = true;
+	err = lines_of_fd(fd, PROC_MAPS_MAX_TEXT_BYTES, add_line, builder);
+	if (err == -E2BIG)
+		builder->is_truncated = true;
+	else if (err)
+		return err;
+	return builder->last_end ? 0 : -ESRCH;
+}
+
+/* Asks for the rows of code only. -EOPNOTSUPP: the text is needed. */
+static int query_rows(int fd, struct maps_builder *builder)
+{
+	struct proc_mapping row;
+	char path[PATH_MAX];
+	int err;
+
+	while (!builder->is_truncated) {
+		err = mapping_query_code(fd, builder->last_end, &row, path);
+		/* A process without any code is just being made. */
+		if (err == -ENOENT && builder->rows.count)
+			return 0;
+		if (err)
+			return err == -ENOENT ? -EOPNOTSUPP : err;
+		if (row.start >= row.end || row.end <= builder->last_end)
+			return -EOPNOTSUPP;
+		/* Its neighbours are in the text only. */
+		if (builder->filter == PROC_MAPS_CODE && is_anonymous(&row, path, strlen(path)))
+			return -EOPNOTSUPP;
+		builder->last_end = row.end;
+		err = add_row(builder, &row, path, strlen(path));
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
 static int read_file(void *context, pid_t tid, const char *path)
 {
 	const struct maps_reading *reading = context;
-	_cleanup_(maps_builder_deinit) struct maps_builder builder = { .filter = reading->filter };
+	_cleanup_(maps_builder_deinit) struct maps_builder asked = { .filter = reading->filter };
+	_cleanup_(maps_builder_deinit) struct maps_builder read = { .filter = reading->filter };
 	_cleanup_(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-	int err;
+	struct maps_builder *builder = &asked;
+	int err = -EOPNOTSUPP;
 
 	(void)tid;
 	if (fd < 0)
 		return errno == ENOENT || errno == ESRCH ? -ESRCH : fail_errno(-errno, "%s", path);
-	err = lines_of_fd(fd, PROC_MAPS_MAX_TEXT_BYTES, add_line, &builder);
-	if (err == -E2BIG)
-		builder.is_truncated = true;
-	else if (err)
+	if (reading->filter != PROC_MAPS_ALL)
+		err = query_rows(fd, &asked);
+	if (err == -EOPNOTSUPP) {
+		builder = &read;
+		err = read_text(fd, &read);
+	}
+	if (err)
 		return err;
-	if (!builder.last_end)
-		return -ESRCH;
-	finish(&builder, reading->maps);
+	finish(builder, reading->maps);
 	return 0;
 }
 

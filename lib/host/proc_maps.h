@@ -64,7 +64,8 @@ int proc_maps_parse(struct proc_maps *maps, const char *text, size_t size,
 		    enum proc_maps_filter filter);
 
 /**
- * Reads the mappings of @pid below @proc_root ("/proc"), through another thread's task/TID/maps once the leader
+ * Reads the mappings of @pid below @proc_root ("/proc"); where only code is wanted, it asks the kernel for the single mappings instead,
+ * if it can (mapping_query.h), and the [vsyscall] page is then missing. Through another thread's task/TID/maps once the leader
  * has exited. -ESRCH if the process is gone or has no memory (zombie, kernel thread); -EACCES and other errors
  * of the kernel.
  */

@@ -86,6 +86,33 @@ static void what_is_mapped_with_a_runtime_is_not_put_off(void **state)
 	executable_unref(fixture->cache, executable);
 }
 
+static void without_time_to_spare_only_samples_and_runtimes_have_rows_made(void **state)
+{
+	struct fixture *fixture = *state;
+	struct executable *unsampled = open_path(fixture, "/bin/ls");
+	struct executable *next = open_path(fixture, "/bin/cat");
+
+	fixture->cache->spare_bytes = 0;
+	fixture->cache->spare_ns = clock_monotonic_ns();
+	assert_false(executable_load_quick(fixture->cache, unsampled->id));
+	assert_true(executable_put_off(fixture->cache, unsampled->id));
+	fixture->requested_count = 0;
+	executable_rows_bring_back(fixture->cache, unsampled->id);
+	assert_int_equal(fixture->requested_count, 0);
+	executable_rows_want(fixture->cache, unsampled->id);
+	assert_int_equal(fixture->requested_count, 1);
+	assert_true(executable_load_quick(fixture->cache, unsampled->id));
+	/* Time brings more. */
+	fixture->cache->spare_ns -= 10 * NS_PER_SECOND;
+	assert_true(executable_load_quick(fixture->cache, next->id));
+	executable_rows_publish(fixture->cache, clock_monotonic_ns());
+	assert_true(fake_has_executable(&fixture->writer, unsampled->id));
+	assert_true(fake_has_executable(&fixture->writer, next->id));
+	assert_true(fixture->cache->spare_bytes < 512 << 10);
+	executable_unref(fixture->cache, next);
+	executable_unref(fixture->cache, unsampled);
+}
+
 static void code_that_was_left_out_is_analysed_when_samples_came_to_it_often(void **state)
 {
 	struct fixture *fixture = *state;
@@ -119,6 +146,7 @@ int main(void)
 		TEST(what_a_sample_asked_for_goes_before_others),
 		TEST(what_takes_long_is_put_off_until_a_sample_asks),
 		TEST(what_is_mapped_with_a_runtime_is_not_put_off),
+		TEST(without_time_to_spare_only_samples_and_runtimes_have_rows_made),
 		TEST(code_that_was_left_out_is_analysed_when_samples_came_to_it_often),
 	};
 

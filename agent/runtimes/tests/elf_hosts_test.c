@@ -26,6 +26,7 @@
 #include "interpreters/registry.h"
 #include "lib/base/clock.h"
 #include "lib/base/message_socket.h"
+#include "symbols/build/make_symbol_cache.h"
 
 enum {
 	CODE_OFFSET = 0x1000,
@@ -484,6 +485,104 @@ static void a_process_that_hangs_is_abandoned(void **state)
 	assert_int_equal(identify(fixture, fixture->fd), 0);
 }
 
+static int make_symbols(const struct fixture *fixture, int elf, int debug, int output)
+{
+	const struct symbol_cache_maker_files files = { .elf = elf,
+							.debug = debug,
+							.output = output };
+	const struct hash128 key = { 1, 2 };
+
+	return fixture->home->ops->make_symbols(fixture->home, &files, key);
+}
+
+static size_t read_whole(int fd, char **bytes)
+{
+	struct stat status;
+
+	assert_int_equal(fstat(fd, &status), 0);
+	*bytes = malloc((size_t)status.st_size + 1);
+	assert_int_equal(pread(fd, *bytes, (size_t)status.st_size, 0), status.st_size);
+	return (size_t)status.st_size;
+}
+
+static void symbols_are_those_that_are_made_here(void **state)
+{
+	const struct fixture *fixture = *state;
+	const struct hash128 key = { 1, 2 };
+	int made = memfd_create("made", 0), own = memfd_create("own", 0);
+	struct elf_image image;
+	char *bytes, *own_bytes;
+	size_t size;
+	/* This program has a symbol table. */
+	int elf = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	assert_int_equal(elf_image_init_fd(&image, elf), 0);
+	assert_int_equal(make_small_symbol_cache(&image, NULL, key, own), 0);
+	assert_int_equal(make_symbols(fixture, elf, -1, made), 0);
+	size = read_whole(made, &bytes);
+	assert_true(size > 4096);
+	assert_int_equal(read_whole(own, &own_bytes), size);
+	assert_memory_equal(bytes, own_bytes, size);
+	free(bytes);
+	/* As a debug file it gives a file without symbols its own. */
+	assert_int_equal(ftruncate(made, 0), 0);
+	assert_int_equal(make_symbols(fixture, fixture->fd, elf, made), 0);
+	assert_true(read_whole(made, &bytes) > 4096);
+	free(bytes);
+	free(own_bytes);
+	elf_image_deinit(&image);
+	close(elf);
+	close(made);
+	close(own);
+}
+
+/* Symbols whose names are longer than what may be written for one file. */
+static int open_many_names(void)
+{
+	static const char command[] =
+		"awk 'BEGIN { for (i = 0; i < 12000; i++) { n = sprintf(\"s%0900d\", i); "
+		"printf \".globl %s\\n.type %s,@function\\n.size %s,1\\n%s: nop\\n\", n, n, n, n } }' | "
+		"cc -nostdlib -shared -x assembler -o /tmp/elf_hosts_names.so -";
+	int fd;
+
+	if (system(command))
+		skip();
+	fd = open("/tmp/elf_hosts_names.so", O_RDONLY | O_CLOEXEC);
+	unlink("/tmp/elf_hosts_names.so");
+	return fd;
+}
+
+static void symbols_are_limited_and_damage_told(void **state)
+{
+	const struct fixture *fixture = *state;
+	int output = memfd_create("output", 0), damaged = memfd_create("damaged", 0),
+	    large = open_many_names();
+	struct stat status;
+
+	assert_int_equal(make_symbols(fixture, large, -1, output), -EFBIG);
+	assert_int_equal(pwrite(damaged, "not an ELF file", 15, 0), 15);
+	assert_true(make_symbols(fixture, damaged, -1, output) < 0);
+	assert_int_equal(fstat(output, &status), 0);
+	assert_int_equal(status.st_size, 0);
+	/* Neither has ended the process, and a damaged debug file is no hindrance. */
+	assert_int_equal(make_symbols(fixture, fixture->fd, damaged, output), 0);
+	close(large);
+	close(damaged);
+	close(output);
+}
+
+static void symbols_are_made_until_their_own_stop(void **state)
+{
+	const struct fixture *fixture = *state;
+	int output = memfd_create("output", 0);
+
+	fixture->home->ops->stop(fixture->home);
+	assert_int_equal(make_symbols(fixture, fixture->fd, -1, output), 0);
+	fixture->home->ops->stop_symbols(fixture->home);
+	assert_int_equal(make_symbols(fixture, fixture->fd, -1, output), -ECANCELED);
+	close(output);
+}
+
 static void nothing_is_parsed_after_the_stop(void **state)
 {
 	const struct fixture *fixture = *state;
@@ -510,6 +609,9 @@ int main(void)
 		TEST(a_process_that_has_ended_is_replaced),
 		TEST(a_file_that_ends_every_process_counts_as_damaged),
 		TEST(a_process_that_hangs_is_abandoned),
+		TEST(symbols_are_those_that_are_made_here),
+		TEST(symbols_are_limited_and_damage_told),
+		TEST(symbols_are_made_until_their_own_stop),
 		TEST(nothing_is_parsed_after_the_stop),
 	};
 

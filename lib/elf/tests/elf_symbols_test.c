@@ -490,6 +490,38 @@ static void a_table_of_a_terabyte_is_not_read_to_its_end(void **state)
 	close(fd);
 }
 
+static void names_from_memory_are_those_from_the_file(void **state)
+{
+	struct elf_symbols from_file, from_memory;
+	char name[ELF_SYMBOL_NAME_MAX_BYTES], other[ELF_SYMBOL_NAME_MAX_BYTES];
+	struct elf_image image;
+	int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+
+	(void)state;
+	assert_int_equal(elf_image_init_fd(&image, fd), 0);
+	assert_int_equal(elf_symbols_init(&from_file, &image), 0);
+	assert_int_equal(elf_symbols_init(&from_memory, &image), 0);
+	elf_symbols_load_names(&from_memory, &image, 1);
+	assert_null(from_memory.names[0].bytes.data);
+	elf_symbols_load_names(&from_memory, &image, UINT32_MAX);
+	assert_non_null(from_memory.names[0].bytes.data);
+	assert_int_equal(from_file.count, from_memory.count);
+	for (uint32_t i = 0; i < from_file.count; i++) {
+		int err = elf_symbols_name(&from_file, &image, &from_file.symbols[i], name,
+					   sizeof(name));
+
+		assert_int_equal(elf_symbols_name(&from_memory, &image, &from_memory.symbols[i],
+						  other, sizeof(other)),
+				 err);
+		if (!err)
+			assert_string_equal(name, other);
+	}
+	elf_symbols_deinit(&from_file);
+	elf_symbols_deinit(&from_memory);
+	elf_image_deinit(&image);
+	close(fd);
+}
+
 static void long_names_are_cut_to_fit(void **state)
 {
 	struct row row = { "", STB_GLOBAL, STT_FUNC, 0, 16, 0 };
@@ -525,6 +557,7 @@ int main(void)
 		cmocka_unit_test(mapping_symbols_of_arm64_name_nothing),
 		cmocka_unit_test(damaged_tables_are_bad),
 		cmocka_unit_test(a_table_of_a_terabyte_is_not_read_to_its_end),
+		cmocka_unit_test(names_from_memory_are_those_from_the_file),
 		cmocka_unit_test(long_names_are_cut_to_fit),
 	};
 

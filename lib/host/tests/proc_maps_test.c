@@ -203,6 +203,53 @@ static void the_kernels_own_text_is_read(void **state)
 	remove_folder(folder);
 }
 
+static void code_that_is_asked_for_is_as_in_the_text(void **state)
+{
+	char folder[] = "/tmp/proc_maps_test_XXXXXX", path[PATH_MAX];
+	struct proc_maps code, all;
+	void *mapped;
+	int fd, asked = 0;
+
+	(void)state;
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/odd\nand\\012", folder);
+	fd = open(path, O_RDWR | O_CREAT, 0644);
+	assert_true(fd >= 0);
+	assert_int_equal(ftruncate(fd, 8192), 0);
+	mapped = mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE, fd, 4096);
+	assert_true(mapped != MAP_FAILED);
+	unlink(path);
+	/* Sanitizers map no code without a file. */
+	assert_int_equal(proc_maps_read(&code, "/proc", getpid(), PROC_MAPS_CODE), 0);
+	assert_int_equal(proc_maps_read(&all, "/proc", getpid(), PROC_MAPS_ALL), 0);
+	for (uint32_t i = 0; i < all.count; i++) {
+		const struct proc_mapping *row = &all.rows[i], *found;
+
+		if (!(row->protection & PROT_EXEC) || !strcmp(row->path, "[vsyscall]"))
+			continue;
+		found = find_mapping(&code, row->start);
+		assert_non_null(found);
+		assert_int_equal(found->start, row->start);
+		assert_int_equal(found->end, row->end);
+		assert_int_equal(found->offset, row->offset);
+		assert_int_equal(found->inode, row->inode);
+		assert_int_equal(found->device_major, row->device_major);
+		assert_int_equal(found->device_minor, row->device_minor);
+		assert_int_equal(found->protection, row->protection);
+		assert_int_equal(found->is_deleted, row->is_deleted);
+		if (row->start != (uintptr_t)mapped)
+			assert_string_equal(found->path, row->path);
+		asked++;
+	}
+	assert_true(asked > 2);
+	assert_true(find_mapping(&code, (uintptr_t)mapped)->is_deleted);
+	proc_maps_deinit(&code);
+	proc_maps_deinit(&all);
+	munmap(mapped, 4096);
+	close(fd);
+	remove_folder(folder);
+}
+
 static void a_process_whose_leader_has_exited_has_maps(void **state)
 {
 	pid_t pid = start_without_leader();
@@ -263,6 +310,7 @@ int main(void)
 		cmocka_unit_test(rows_never_overlap),
 		cmocka_unit_test(too_many_rows_are_left_out),
 		cmocka_unit_test(the_kernels_own_text_is_read),
+		cmocka_unit_test(code_that_is_asked_for_is_as_in_the_text),
 		cmocka_unit_test(a_process_whose_leader_has_exited_has_maps),
 		cmocka_unit_test(a_process_without_memory_is_gone),
 		cmocka_unit_test(another_root_can_stand_for_proc),
