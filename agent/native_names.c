@@ -118,11 +118,11 @@ static int create_debuginfod(struct native_names *names)
 }
 
 static int make_small_cache(void *context, const struct symbol_cache_maker_files *files,
-			    struct hash128 key)
+			    struct hash128 key, uint64_t *cpu_ns)
 {
 	struct elf_home *parser = context;
 
-	return parser->ops->make_symbols(parser, files, key);
+	return parser->ops->make_symbols(parser, files, key, cpu_ns);
 }
 
 static int create_caches(const struct options *options, struct native_names *names)

@@ -163,6 +163,7 @@ def large_figures():
                    "--screenshot=" + os.path.join(directory, "page.png"), "about:blank"]
         with harness.Agent("-samples-per-second", RATE, outputs=[folded]) as agent:
             agent.wait_started()
+            # Longer than the agent counts as just started.
             time.sleep(25)
             before = _cpu_seconds(agent.pid)
             subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True,

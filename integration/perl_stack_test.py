@@ -65,11 +65,9 @@ def same_file(file):
 def parse_frame(text):
     """The Frame that @text is; None for a native one."""
     match = _FRAME.fullmatch(text)
-    if text.startswith(PACKAGES_IN_C):
-        return None
     if text == NAMELESS:
         return Frame(text, None, 0)
-    if not match:
+    if not match or (match["bare"] and text.startswith(PACKAGES_IN_C)):
         return None
     return Frame(match["name"] or match["bare"], same_file(match["file"] or ""), int(match["line"] or 0))
 

@@ -2,9 +2,13 @@
 #include "interpreters/registry.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "interpreters/languages.h"
+#include "lib/base/error.h"
+
+enum { REFUSAL_BYTES = 256 };
 
 #define X(kind, NAME, name, type, frames, files) extern const struct language name##_language;
 LANGUAGES(X)
@@ -47,6 +51,8 @@ const struct language *language_by_name(const char *name)
 int languages_probe(uint32_t selected, const struct elf_image *image, const char *path,
 		    struct runtime_file **file)
 {
+	char refusal[REFUSAL_BYTES] = "";
+
 	for (uint32_t i = 0; i < LANGUAGE_COUNT; i++) {
 		int err;
 
@@ -55,10 +61,13 @@ int languages_probe(uint32_t selected, const struct elf_image *image, const char
 		err = languages[i]->ops->probe(image, path, file);
 		if (!err)
 			(*file)->with_signatures = selected & LANGUAGES_WITH_SIGNATURES;
-		if (err != -ENOENT)
+		/* Another language in the file may be one that is known. */
+		if (err == -EOPNOTSUPP && !refusal[0])
+			snprintf(refusal, sizeof(refusal), "%s", error_text());
+		else if (err != -ENOENT && err != -EOPNOTSUPP)
 			return err;
 	}
-	return -ENOENT;
+	return refusal[0] ? fail(-EOPNOTSUPP, "%s", refusal) : -ENOENT;
 }
 
 bool languages_copy_stacks(uint32_t selected, const struct elf_image *image)

@@ -182,13 +182,12 @@ static bool is_small(const struct symbol_cache_work *work)
 	       (work->debug.fd < 0 || symbol_bytes(&work->debug) <= SYMBOLS_HERE_MAX_BYTES);
 }
 
-static int make_small(const struct symbol_cache_work *work,
-		      const struct symbol_cache_maker_files *files)
+static int make_small(struct symbol_cache_work *work, const struct symbol_cache_maker_files *files)
 {
 	const struct small_symbol_cache_maker *maker = &work->options->small;
 
 	if (maker->make)
-		return maker->make(maker->context, files, work->key);
+		return maker->make(maker->context, files, work->key, &work->process_cpu_ns);
 	return make_small_symbol_cache(&work->image, work->debug.fd >= 0 ? &work->debug : NULL,
 				       work->key, files->output);
 }
@@ -200,8 +199,10 @@ static int write_cache(struct symbol_cache_work *work, bool is_unnamed, int fd)
 	};
 	struct symbol_cache_maker_limits limits = work->options->limits;
 
-	if (is_small(work) && !make_small(work, &files))
-		return 0;
+	int err = is_small(work) ? make_small(work, &files) : -E2BIG;
+
+	if (!err || err == -ECANCELED)
+		return err;
 	/* A small file may have names that are much larger than the file; and who makes small ones may have no time. */
 	if (ftruncate(fd, 0))
 		return fail_errno(-errno, "symbol cache");

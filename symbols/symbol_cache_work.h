@@ -15,11 +15,11 @@
 /** Makes the symbol caches of files that have few symbols. */
 struct small_symbol_cache_maker {
 	/**
-	 * As make_small_symbol_cache(). Any error: symbol_cache_maker_run() makes it, what was written is thrown away. Any thread. NULL: it is made by
+	 * As make_small_symbol_cache(), and adds the CPU time that it took elsewhere to *@cpu_ns. -ECANCELED: nothing is made any more. Any other error: symbol_cache_maker_run() makes it, what was written is thrown away. Any thread. NULL: it is made by
 	 * the caller itself.
 	 */
-	int (*make)(void *context, const struct symbol_cache_maker_files *files,
-		    struct hash128 key);
+	int (*make)(void *context, const struct symbol_cache_maker_files *files, struct hash128 key,
+		    uint64_t *cpu_ns);
 	void *context;
 };
 

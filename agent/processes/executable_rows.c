@@ -424,16 +424,20 @@ static void save_up(struct executable_cache *cache, uint64_t now_ns)
 /* False if the rows are for no sample and no runtime, and there is no time to spare for them. */
 static bool spend(struct executable_cache *cache, uint64_t executable_id)
 {
-	uint64_t now_ns = clock_monotonic_ns(), bytes;
 	const struct executable *executable;
+	uint64_t now_ns, bytes;
 	bool is_possible = true;
 
 	pthread_mutex_lock(&cache->lock);
+	now_ns = clock_monotonic_ns();
 	executable = executable_cache_by_id(cache, executable_id);
 	if (executable && !executable->is_wanted && !executable->is_needed &&
-	    now_ns >= cache->spare_ns) {
+	    !executable->runtime_file && now_ns >= cache->spare_ns) {
 		save_up(cache, now_ns);
 		bytes = table_bytes(executable) + FILE_WORK_BYTES;
+		/* All of it pays for one file of any size. */
+		if (bytes > SPARE_MAX_BYTES)
+			bytes = SPARE_MAX_BYTES;
 		is_possible = bytes <= cache->spare_bytes;
 		if (is_possible)
 			cache->spare_bytes -= bytes;

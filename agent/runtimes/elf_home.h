@@ -43,11 +43,11 @@ struct elf_home_ops {
 	int (*analyse_copy)(struct elf_home *home, int fd, uid_t uid, uint64_t address,
 			    uint64_t size, struct stack_deltas *deltas);
 	/**
-	 * As make_small_symbol_cache() for files->elf and files->debug (-1: none), into files->output. Goes on after stop(), until
-	 * stop_symbols().
+	 * As make_small_symbol_cache() for files->elf and files->debug (-1: none), into files->output; adds the CPU time that it took to
+	 * *@cpu_ns. Goes on after stop(), until stop_symbols().
 	 */
 	int (*make_symbols)(struct elf_home *home, const struct symbol_cache_maker_files *files,
-			    struct hash128 key);
+			    struct hash128 key, uint64_t *cpu_ns);
 	/** Somebody waits for all that is parsed now: it gets normal priority. */
 	void (*hurry)(struct elf_home *home);
 	/** From now on nothing else but symbols is parsed, and no other call waits for longer than a moment. */

@@ -22,6 +22,7 @@
 #include "agent/runtimes/host_entry.h"
 #include "interpreters/registry.h"
 #include "lib/base/cleanup.h"
+#include "lib/base/clock.h"
 #include "lib/base/confinement.h"
 #include "lib/base/error.h"
 #include "lib/base/urgent_thread.h"
@@ -334,6 +335,7 @@ static int make_symbols(const struct server *server, const int *others, int coun
 static int do_symbols(struct server *server, const struct elf_question *question,
 		      struct message_fds *fds)
 {
+	uint64_t start_ns = clock_thread_cpu_ns();
 	struct elf_answer answer = { 0 };
 	struct stat status;
 	int err = make_symbols(server, fds->fds + 1, fds->count - 1, question->key);
@@ -342,6 +344,7 @@ static int do_symbols(struct server *server, const struct elf_question *question
 		err = fail_errno(-errno, "a symbol cache");
 	if (!err)
 		answer.symbol_bytes = (uint64_t)status.st_size;
+	answer.cpu_ns = clock_thread_cpu_ns() - start_ns;
 	/* Before the answer, as the file itself. */
 	message_fds_deinit(fds);
 	return finish(server, &answer, err, NULL, 0);
@@ -389,7 +392,7 @@ static int serve_one(struct server *server)
 
 /* --- the threads --- */
 
-/* Files are passed open; only a file in memory, for symbols, can be written. */
+/* Files are passed open, and all but the one in memory, for symbols, cannot be written. */
 static int filter_calls(int socket)
 {
 	const struct call_rule rules[] = {
@@ -441,7 +444,6 @@ static int confine(void)
 	signal(SIGXFSZ, SIG_IGN);
 	if (!err)
 		err = confinement_limit(RLIMIT_FSIZE, ELF_SYMBOL_CACHE_MAX_BYTES);
-	/* Files in memory that are kept take memory. */
 	if (!err)
 		err = confinement_limit(RLIMIT_NOFILE, FILES_MAX);
 	return err ? err : confinement_drop_privileges(0);
@@ -462,7 +464,7 @@ static void run(void)
 	host_entry_raise_priority(&servers[ELF_URGENT].urgency, URGENT_PRIORITY);
 	if (confine())
 		_exit(EXIT_USAGE);
-	for (int i = ELF_FIRST_PATIENT; i < ELF_CHANNEL_COUNT; i++)
+	for (int i = ELF_SYMBOLS; i < ELF_CHANNEL_COUNT; i++)
 		if (pthread_create(&thread, NULL, run_patient, &servers[i]))
 			_exit(EXIT_USAGE);
 	serve(&servers[ELF_URGENT]);

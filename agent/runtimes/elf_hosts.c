@@ -197,15 +197,19 @@ static int send_question(const struct request *request, int socket)
 		       0;
 }
 
+static const bool *stop_of(const struct elf_hosts *hosts, const struct request *request)
+{
+	return request->question.kind == ELF_QUESTION_SYMBOLS ? &hosts->pool.is_stopped :
+								&hosts->is_stopped;
+}
+
 static int wait_for_answer(struct elf_hosts *hosts, const struct elf_host *host, int channel,
 			   struct request *request)
 {
 	const struct host_patience patience = {
 		.max_ns = request->is_urgent ? HANG_NS : ANSWER_MAX_NS,
 		.hang_ns = request->is_urgent ? URGENT_HANG_NS : HANG_NS,
-		.is_hurried = request->question.kind == ELF_QUESTION_SYMBOLS ?
-				      &hosts->pool.is_stopped :
-				      &hosts->is_stopped,
+		.is_hurried = stop_of(hosts, request),
 		.hurried_ns = HURRIED_NS,
 	};
 	const size_t head_bytes = offsetof(struct elf_answer, text);
@@ -232,6 +236,12 @@ static int wait_for_answer(struct elf_hosts *hosts, const struct elf_host *host,
 	return 0;
 }
 
+/* Nothing is asked any more once requests of this kind were told not to wait. */
+static bool is_stopped_for(const struct elf_hosts *hosts, const struct request *request)
+{
+	return __atomic_load_n(stop_of(hosts, request), __ATOMIC_ACQUIRE);
+}
+
 /* Errors of files; codes that have another meaning here are replaced. */
 static int file_error(int err)
 {
@@ -248,6 +258,9 @@ static int ask_host(struct elf_hosts *hosts, const struct elf_host *host, int ch
 
 	if (pooled_host_is_lost(&host->pooled))
 		return ended_error();
+	/* The answer to a request that did not wait for it may come yet. */
+	if (is_stopped_for(hosts, request))
+		return fail(-ECANCELED, "the agent stops");
 	err = send_question(request, socket);
 	for (int i = 0; !err && i < ASKS_MAX; i++) {
 		err = wait_for_answer(hosts, host, channel, request);
@@ -265,14 +278,18 @@ static int ask_host(struct elf_hosts *hosts, const struct elf_host *host, int ch
 	return request->receive(request, socket);
 }
 
-/* Locks a channel: the urgent one, or one that is free. */
-static int take_channel(struct elf_host *host, bool is_urgent)
+/* Locks a channel: the one for the request, or one that is free. */
+static int take_channel(struct elf_host *host, const struct request *request)
 {
-	for (int i = ELF_FIRST_PATIENT; !is_urgent && i < ELF_CHANNEL_COUNT; i++)
+	int channel = request->is_urgent			     ? ELF_URGENT :
+		      request->question.kind == ELF_QUESTION_SYMBOLS ? ELF_SYMBOLS :
+								       ELF_FIRST_PATIENT;
+
+	for (int i = channel; channel == ELF_FIRST_PATIENT && i < ELF_CHANNEL_COUNT; i++)
 		if (!pthread_mutex_trylock(&host->pooled.asking[i]))
 			return i;
-	pthread_mutex_lock(&host->pooled.asking[is_urgent ? ELF_URGENT : ELF_FIRST_PATIENT]);
-	return is_urgent ? ELF_URGENT : ELF_FIRST_PATIENT;
+	pthread_mutex_lock(&host->pooled.asking[channel]);
+	return channel;
 }
 
 /* Gives the other side the nice value @nice. With a lock, or to hurry. */
@@ -293,7 +310,7 @@ static bool is_realtime(void)
 
 static int ask(struct elf_hosts *hosts, struct elf_host *host, struct request *request, uid_t uid)
 {
-	int channel = take_channel(host, request->is_urgent), err;
+	int channel = take_channel(host, request), err;
 
 	if (channel != ELF_URGENT)
 		set_nice(host, channel, getpriority(PRIO_PROCESS, 0));
@@ -301,7 +318,7 @@ static int ask(struct elf_hosts *hosts, struct elf_host *host, struct request *r
 	__atomic_store_n(&host->uids[channel], uid, __ATOMIC_RELAXED);
 	__atomic_store_n(&host->is_busy[channel], true, __ATOMIC_RELEASE);
 	err = ask_host(hosts, host, channel, request);
-	if (err == -EHOSTDOWN || err == -ECANCELED)
+	if (err == -EHOSTDOWN)
 		lose(hosts, host, request, uid);
 	__atomic_store_n(&host->is_busy[channel], false, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&host->pooled.asking[channel]);
@@ -344,12 +361,8 @@ static uid_t owner_of(int fd)
 static int run_for(struct elf_home *home, struct request *request, uid_t uid)
 {
 	struct elf_hosts *hosts = (struct elf_hosts *)home;
-	int err;
+	int err = ask_once(hosts, request, uid);
 
-	if (request->question.kind != ELF_QUESTION_SYMBOLS &&
-	    __atomic_load_n(&hosts->is_stopped, __ATOMIC_ACQUIRE))
-		return fail(-ECANCELED, "the agent stops");
-	err = ask_once(hosts, request, uid);
 	return err == -EHOSTDOWN ? ask_again(hosts, request, uid) : err;
 }
 
@@ -554,6 +567,9 @@ static int take_symbols(int memory, uint64_t bytes, int output)
 {
 	off_t offset = 0;
 
+	if (lseek(output, 0, SEEK_SET))
+		return fail_errno(-errno, "symbol cache");
+
 	while ((uint64_t)offset < bytes) {
 		ssize_t copied = sendfile(output, memory, &offset, bytes - (uint64_t)offset);
 
@@ -564,9 +580,10 @@ static int take_symbols(int memory, uint64_t bytes, int output)
 }
 
 static int hosts_make_symbols(struct elf_home *home, const struct symbol_cache_maker_files *files,
-			      struct hash128 key)
+			      struct hash128 key, uint64_t *cpu_ns)
 {
 	_cleanup_(close_fd) int memory = -1;
+	uint64_t start_ns = clock_monotonic_ns(), wall_ns;
 	struct request request = {
 		.question = { .kind = ELF_QUESTION_SYMBOLS,
 			      .key = key,
@@ -583,7 +600,14 @@ static int hosts_make_symbols(struct elf_home *home, const struct symbol_cache_m
 	if (files->debug >= 0)
 		request.fds[request.fd_count++] = files->debug;
 	err = run(home, &request);
-	return err ? err : take_symbols(memory, request.answer.symbol_bytes, files->output);
+	/* It may say less than it took, but not more than there was. */
+	wall_ns = clock_monotonic_ns() - start_ns;
+	*cpu_ns += err || request.answer.cpu_ns > wall_ns ? wall_ns : request.answer.cpu_ns;
+	if (!err)
+		err = take_symbols(memory, request.answer.symbol_bytes, files->output);
+	/* Whoever keeps it keeps no memory. */
+	sealed_file_drop(memory);
+	return err;
 }
 
 /* --- all --- */

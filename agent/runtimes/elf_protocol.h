@@ -27,10 +27,11 @@
 #define ELF_HOST_ARGUMENT "-parse-executables"
 
 enum {
-	/** One for identifying files at once, and one for each thread that may parse for long. */
+	/** One for identifying files at once, one for symbols, and one for each thread that may parse for long. */
 	ELF_URGENT,
+	ELF_SYMBOLS,
 	ELF_FIRST_PATIENT,
-	ELF_CHANNEL_COUNT = 4,
+	ELF_CHANNEL_COUNT = 5,
 	ELF_QUESTION_FDS_MAX = 3,
 	/** Limit of what is written for one file. More is made by a process for that file. */
 	ELF_SYMBOL_CACHE_MAX_BYTES = 8 << 20,
@@ -99,8 +100,9 @@ struct elf_answer {
 	/** ELF_ANSWER_DONE of ELF_QUESTION_PROBE, also with an error. */
 	uint32_t copies_stacks;
 	uint32_t reserved;
-	/** ELF_ANSWER_DONE of ELF_QUESTION_SYMBOLS: bytes that were written. */
+	/** ELF_ANSWER_DONE of ELF_QUESTION_SYMBOLS: bytes that were written, and the CPU time of the thread. */
 	uint64_t symbol_bytes;
+	uint64_t cpu_ns;
 	/** ELF_ANSWER_KEY */
 	struct hash128 key;
 	/** The path, or the text of the error; ends in a NUL. */

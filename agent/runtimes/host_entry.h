@@ -19,7 +19,7 @@ enum {
 	 * channel's socket and the descriptors that this kind is handed.
 	 */
 	HOST_SOCKET = 3,
-	HOST_CHANNELS_MAX = 4,
+	HOST_CHANNELS_MAX = 5,
 };
 
 struct host_hello {

@@ -273,7 +273,8 @@ static bool has_hidden_python(const struct elf_image *image)
 	const struct elf_section *section = elf_image_find_section(image, ".rodata");
 	_cleanup_(elf_bytes_deinit) struct elf_bytes texts = { 0 };
 
-	if (!section || section->size < TEXTS_MIN_BYTES ||
+	/* Only of programs, since what is read is large. */
+	if (!image->entry || !section || section->size < TEXTS_MIN_BYTES ||
 	    elf_image_load_section(image, section, TEXTS_MAX_BYTES, &texts))
 		return false;
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "lib/base/error.h"
+#include "lib/base/log.h"
 
 enum { SEALS = F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL };
 
@@ -36,6 +37,12 @@ int sealed_file_seal(int fd, uint64_t size)
 	return ftruncate(fd, (off_t)size) || fcntl(fd, F_ADD_SEALS, SEALS) ?
 		       fail_errno(-errno, "cannot seal a file in memory") :
 		       0;
+}
+
+void sealed_file_drop(int fd)
+{
+	if (fcntl(fd, F_ADD_SEALS, F_SEAL_GROW) || ftruncate(fd, 0))
+		log_debug("a file in memory cannot be emptied: %m");
 }
 
 bool sealed_file_is_one(int fd)

@@ -16,6 +16,9 @@ int sealed_file_write(int fd, const void *bytes, size_t size, uint64_t offset);
 /** Sets the file's size and seals it. Errors as of ftruncate(2) and fcntl(2). */
 int sealed_file_seal(int fd, uint64_t size);
 
+/** Frees the contents of a file that is not sealed, and nobody can write to it again. */
+void sealed_file_drop(int fd);
+
 /** Whether @fd is a sealed file in memory. */
 bool sealed_file_is_one(int fd);
 

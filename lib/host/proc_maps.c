@@ -313,7 +313,8 @@ static int query_rows(int fd, struct maps_builder *builder)
 			return 0;
 		if (err)
 			return err == -ENOENT ? -EOPNOTSUPP : err;
-		if (row.start >= row.end || row.end <= builder->last_end)
+		/* It has changed since the one below was asked for. */
+		if (row.start >= row.end || row.start < builder->last_end)
 			return -EOPNOTSUPP;
 		/* Its neighbours are in the text only. */
 		if (builder->filter == PROC_MAPS_CODE && is_anonymous(&row, path, strlen(path)))

@@ -25,7 +25,7 @@ enum {
 	/* Larger string tables are not read as a whole. */
 	STRINGS_MAX_BYTES = 16 << 20,
 	/* Limit of the names of a small file. */
-	SMALL_NAMES_MAX_BYTES = 32 << 20,
+	SMALL_NAMES_MAX_BYTES = 8 << 20,
 };
 
 /* True for an error that affects more than its own source of data. */

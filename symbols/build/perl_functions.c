@@ -20,7 +20,8 @@
 
 enum {
 	BOOT_MAX_BYTES = 1 << 20,
-	SUBS_MAX = 1 << 14,
+	/* Calls that register a sub; the largest modules of Debian have 230. */
+	CALLS_MAX = 1 << 12,
 	IMPORTS_MAX_BYTES = 8 << 20,
 	NAME_MAX_BYTES = 256,
 	/* Subs of one function that are named. */
@@ -126,7 +127,7 @@ static int add_sub(const struct elf_image *image, const uint64_t *registers, int
 {
 	const struct sub sub = { registers[function], registers[name], (uint32_t)subs->count };
 
-	if (!sub.name || subs->count == SUBS_MAX || !is_function(image, sub.function))
+	if (!sub.name || !is_function(image, sub.function))
 		return -ENOENT;
 	return sub_vector_push(subs, sub) ? fail(-ENOMEM, "no memory for subs of Perl") : 0;
 }
@@ -154,12 +155,13 @@ static int find_subs(const struct elf_image *image, const struct import_slots *s
 {
 	_cleanup_(x86_code_deinit) struct x86_code code = { 0 };
 	uint64_t registers[REGISTERS] = { 0 };
-	int err = x86_code_init(&code, image, boot, BOOT_MAX_BYTES);
+	int err = x86_code_init(&code, image, boot, BOOT_MAX_BYTES), calls = 0;
 
-	while (!err && x86_code_next(&code)) {
+	while (!err && calls < CALLS_MAX && x86_code_next(&code)) {
 		uint64_t target = import_slots_target(slots, &code);
 
 		if (target && target <= IMPORT_COUNT) {
+			calls++;
 			err = add_sub(image, registers, X86_RSI, X86_RDX, subs);
 			if (err == -ENOENT)
 				err = add_sub(image, registers, X86_RDI, X86_RSI, subs);
@@ -185,17 +187,16 @@ static int compare_subs(const void *left, const void *right)
 /* Reads the name at @address; false if it is not one. */
 static bool read_name(const struct elf_image *image, uint64_t address, char name[NAME_MAX_BYTES])
 {
-	size_t length;
+	uint64_t bytes = elf_image_bytes_at_address(image, address);
+	size_t length = 0;
 
-	for (length = 0; length < NAME_MAX_BYTES; length++) {
-		if (elf_image_read_address(image, address + length, &name[length], 1))
-			return false;
-		if (!name[length])
-			break;
-		if (name[length] <= ' ' || name[length] > '~')
-			return false;
-	}
-	return length && length < NAME_MAX_BYTES;
+	if (bytes > NAME_MAX_BYTES)
+		bytes = NAME_MAX_BYTES;
+	if (!bytes || elf_image_read_address(image, address, name, bytes))
+		return false;
+	while (length < bytes && name[length] > ' ' && name[length] <= '~')
+		length++;
+	return length && length < bytes && !name[length];
 }
 
 /* The part of @name behind the package, if it is the one of @first. */
@@ -268,7 +269,9 @@ int perl_functions_add(const struct elf_image *image, struct code_range boot, ui
 	struct import_slots slots = { 0 };
 	int err;
 
-	if (image->machine != EM_X86_64 || has_local_symbols(image) || find_imports(image, &slots))
+	/* Functions are looked up in its table. */
+	if (image->machine != EM_X86_64 || !elf_image_find_segment(image, PT_GNU_EH_FRAME) ||
+	    has_local_symbols(image) || find_imports(image, &slots))
 		return 0;
 	err = find_subs(image, &slots, boot, &subs);
 	if (err || !subs.count)

@@ -57,6 +57,8 @@ static void what_takes_long_is_put_off_until_a_sample_asks(void **state)
 	struct fixture *fixture = *state;
 	struct executable *executable = open_large(fixture);
 
+	/* The agent starts, so there is time to spare. */
+	fixture->cache->spare_ns = UINT64_MAX;
 	assert_false(executable_load_quick(fixture->cache, executable->id));
 	executable_load_unwanted(fixture->cache, executable->id);
 	executable_rows_publish(fixture->cache, clock_monotonic_ns());
@@ -89,9 +91,10 @@ static void what_is_mapped_with_a_runtime_is_not_put_off(void **state)
 static void without_time_to_spare_only_samples_and_runtimes_have_rows_made(void **state)
 {
 	struct fixture *fixture = *state;
-	struct executable *unsampled = open_path(fixture, "/bin/ls");
+	struct executable *unsampled = open_path(fixture, "/bin/bash");
 	struct executable *next = open_path(fixture, "/bin/cat");
 
+	/* There is enough after a third of a second. */
 	fixture->cache->spare_bytes = 0;
 	fixture->cache->spare_ns = clock_monotonic_ns();
 	assert_false(executable_load_quick(fixture->cache, unsampled->id));

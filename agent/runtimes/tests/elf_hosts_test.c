@@ -22,6 +22,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/runtimes/elf_protocol.h"
 #include "agent/runtimes/tests/live_hosts.h"
 #include "interpreters/registry.h"
 #include "lib/base/clock.h"
@@ -428,7 +429,7 @@ static void it_has_no_capabilities_and_no_descriptors_but_its_own(void **state)
 	}
 	closedir(folder);
 	/* One for each channel. */
-	assert_int_equal(sockets, 4);
+	assert_int_equal(sockets, ELF_CHANNEL_COUNT);
 }
 
 static void a_process_that_has_ended_is_replaced(void **state)
@@ -491,49 +492,63 @@ static int make_symbols(const struct fixture *fixture, int elf, int debug, int o
 							.debug = debug,
 							.output = output };
 	const struct hash128 key = { 1, 2 };
+	uint64_t cpu_ns = 0;
+	int err = fixture->home->ops->make_symbols(fixture->home, &files, key, &cpu_ns);
 
-	return fixture->home->ops->make_symbols(fixture->home, &files, key);
+	assert_true(cpu_ns > 0);
+	return err;
 }
 
-static size_t read_whole(int fd, char **bytes)
+static void assert_same(int one, int other)
 {
-	struct stat status;
+	struct stat status, others;
+	char *bytes, *other_bytes;
 
-	assert_int_equal(fstat(fd, &status), 0);
-	*bytes = malloc((size_t)status.st_size + 1);
-	assert_int_equal(pread(fd, *bytes, (size_t)status.st_size, 0), status.st_size);
-	return (size_t)status.st_size;
+	assert_int_equal(fstat(one, &status), 0);
+	assert_int_equal(fstat(other, &others), 0);
+	assert_true(status.st_size > 4096);
+	assert_int_equal(status.st_size, others.st_size);
+	bytes = malloc((size_t)status.st_size);
+	other_bytes = malloc((size_t)status.st_size);
+	assert_int_equal(pread(one, bytes, (size_t)status.st_size, 0), status.st_size);
+	assert_int_equal(pread(other, other_bytes, (size_t)status.st_size, 0), status.st_size);
+	assert_memory_equal(bytes, other_bytes, (size_t)status.st_size);
+	free(bytes);
+	free(other_bytes);
+}
+
+/* Compares the symbols of @elf, with those of @debug unless that is -1. */
+static void compare_symbols(const struct fixture *fixture, int elf, int debug)
+{
+	const struct hash128 key = { 1, 2 };
+	int made = memfd_create("made", 0), own = memfd_create("own", 0);
+	struct elf_image image, debug_image;
+
+	assert_int_equal(elf_image_init_fd(&image, elf), 0);
+	if (debug >= 0)
+		assert_int_equal(elf_image_init_fd(&debug_image, debug), 0);
+	assert_int_equal(
+		make_small_symbol_cache(&image, debug >= 0 ? &debug_image : NULL, key, own), 0);
+	/* It is written at the start, wherever somebody was before. */
+	lseek(made, 100, SEEK_SET);
+	assert_int_equal(make_symbols(fixture, elf, debug, made), 0);
+	assert_same(made, own);
+	elf_image_deinit(&image);
+	if (debug >= 0)
+		elf_image_deinit(&debug_image);
+	close(made);
+	close(own);
 }
 
 static void symbols_are_those_that_are_made_here(void **state)
 {
 	const struct fixture *fixture = *state;
-	const struct hash128 key = { 1, 2 };
-	int made = memfd_create("made", 0), own = memfd_create("own", 0);
-	struct elf_image image;
-	char *bytes, *own_bytes;
-	size_t size;
 	/* This program has a symbol table. */
 	int elf = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 
-	assert_int_equal(elf_image_init_fd(&image, elf), 0);
-	assert_int_equal(make_small_symbol_cache(&image, NULL, key, own), 0);
-	assert_int_equal(make_symbols(fixture, elf, -1, made), 0);
-	size = read_whole(made, &bytes);
-	assert_true(size > 4096);
-	assert_int_equal(read_whole(own, &own_bytes), size);
-	assert_memory_equal(bytes, own_bytes, size);
-	free(bytes);
-	/* As a debug file it gives a file without symbols its own. */
-	assert_int_equal(ftruncate(made, 0), 0);
-	assert_int_equal(make_symbols(fixture, fixture->fd, elf, made), 0);
-	assert_true(read_whole(made, &bytes) > 4096);
-	free(bytes);
-	free(own_bytes);
-	elf_image_deinit(&image);
+	compare_symbols(fixture, elf, -1);
+	compare_symbols(fixture, fixture->fd, elf);
 	close(elf);
-	close(made);
-	close(own);
 }
 
 /* Symbols whose names are longer than what may be written for one file. */
@@ -542,13 +557,17 @@ static int open_many_names(void)
 	static const char command[] =
 		"awk 'BEGIN { for (i = 0; i < 12000; i++) { n = sprintf(\"s%0900d\", i); "
 		"printf \".globl %s\\n.type %s,@function\\n.size %s,1\\n%s: nop\\n\", n, n, n, n } }' | "
-		"cc -nostdlib -shared -x assembler -o /tmp/elf_hosts_names.so -";
-	int fd;
+		"cc -nostdlib -shared -x assembler - -o ";
+	char path[] = "/tmp/elf_hosts_test.XXXXXX", with_path[512];
+	int fd = mkstemp(path);
 
-	if (system(command))
+	assert_true(fd >= 0);
+	close(fd);
+	snprintf(with_path, sizeof(with_path), "%s%s", command, path);
+	if (system(with_path))
 		skip();
-	fd = open("/tmp/elf_hosts_names.so", O_RDONLY | O_CLOEXEC);
-	unlink("/tmp/elf_hosts_names.so");
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	unlink(path);
 	return fd;
 }
 
@@ -559,7 +578,7 @@ static void symbols_are_limited_and_damage_told(void **state)
 	    large = open_many_names();
 	struct stat status;
 
-	assert_int_equal(make_symbols(fixture, large, -1, output), -EFBIG);
+	assert_int_equal(make_symbols(fixture, large, -1, output), -E2BIG);
 	assert_int_equal(pwrite(damaged, "not an ELF file", 15, 0), 15);
 	assert_true(make_symbols(fixture, damaged, -1, output) < 0);
 	assert_int_equal(fstat(output, &status), 0);

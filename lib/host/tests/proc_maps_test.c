@@ -209,6 +209,7 @@ static void code_that_is_asked_for_is_as_in_the_text(void **state)
 	struct proc_maps code, all;
 	void *mapped;
 	int fd, asked = 0;
+	bool is_text = false;
 
 	(void)state;
 	assert_non_null(mkdtemp(folder));
@@ -237,12 +238,17 @@ static void code_that_is_asked_for_is_as_in_the_text(void **state)
 		assert_int_equal(found->device_minor, row->device_minor);
 		assert_int_equal(found->protection, row->protection);
 		assert_int_equal(found->is_deleted, row->is_deleted);
-		if (row->start != (uintptr_t)mapped)
+		if (row->start == (uintptr_t)mapped)
+			is_text = !strcmp(found->path, row->path);
+		else
 			assert_string_equal(found->path, row->path);
 		asked++;
 	}
 	assert_true(asked > 2);
 	assert_true(find_mapping(&code, (uintptr_t)mapped)->is_deleted);
+	/* Only the text has escaped a line end, and what looks like an escaped one. */
+	if (!is_text)
+		assert_string_equal(find_mapping(&code, (uintptr_t)mapped)->path, path);
 	proc_maps_deinit(&code);
 	proc_maps_deinit(&all);
 	munmap(mapped, 4096);

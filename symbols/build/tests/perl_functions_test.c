@@ -17,7 +17,7 @@
 
 #include "lib/elf/elf_symbols.h"
 
-#define FILE_PATH "/tmp/perl_functions_test.so"
+static char path[] = "/tmp/perl_functions_test.XXXXXX";
 
 /* Functions that differ, so that none is folded into another. */
 #define FUNCTIONS                                                                                   \
@@ -34,12 +34,12 @@ static void compile(const char *source, const char *options)
 {
 	char command[4096];
 
+#ifndef __x86_64__
+	skip();
+#endif
 	snprintf(command, sizeof(command),
-		 "cat > /tmp/perl_functions_test.c <<'END'\n%s\nEND\n"
-		 "cc -w -O2 -shared -fPIC %s -o " FILE_PATH " /tmp/perl_functions_test.c",
-		 source, options);
+		 "cc -w -O2 -shared -fPIC %s -x c -o %s - <<'END'\n%s\nEND", options, path, source);
 	assert_int_equal(system(command), 0);
-	unlink("/tmp/perl_functions_test.c");
 }
 
 static struct code_range find_boot(const struct elf_image *image)
@@ -68,7 +68,7 @@ static void expect(const char *expected)
 	struct elf_image image;
 	char text[512] = "";
 	size_t used = 0;
-	int fd = open(FILE_PATH, O_RDONLY | O_CLOEXEC);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
 
 	assert_int_equal(elf_image_init_fd(&image, fd), 0);
 	assert_int_equal(perl_functions_add(&image, find_boot(&image), 7, &intervals, &strings), 0);
@@ -83,7 +83,6 @@ static void expect(const char *expected)
 	string_table_deinit(&strings);
 	elf_image_deinit(&image);
 	close(fd);
-	unlink(FILE_PATH);
 }
 
 static const char threaded[] = FUNCTIONS DEFFILE FLAGS
@@ -133,7 +132,7 @@ static void nothing_is_known_behind_a_jump(void **state)
 		"void boot_A(void *perl) { __asm__ volatile(\"lea name(%rip), %rsi\\n"
 		"lea first(%rip), %rdx\\njmp 2f\\n1: call Perl_newXS_deffile@plt\\n2: ret\\n"
 		".pushsection .rodata\\nname: .string \\\"A::wrong\\\"\\n.popsection\");"
-		"Perl_newXS_deffile(perl, called(1) ? \"A::x\" : \"A::y\", last); sum(perl, first); }",
+		"sum(perl, first); last(perl, first); }",
 		"-s");
 	expect("");
 }
@@ -157,6 +156,22 @@ static void what_is_no_name_and_no_function_is_left_out(void **state)
 	expect("");
 }
 
+static int make_path(void **state)
+{
+	int fd = mkstemp(path);
+
+	(void)state;
+	if (fd >= 0)
+		close(fd);
+	return fd < 0;
+}
+
+static int remove_path(void **state)
+{
+	(void)state;
+	return unlink(path);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -168,5 +183,5 @@ int main(void)
 		cmocka_unit_test(what_is_no_name_and_no_function_is_left_out),
 	};
 
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	return cmocka_run_group_tests(tests, make_path, remove_path);
 }
