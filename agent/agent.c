@@ -386,6 +386,7 @@ static int start_processes(struct agent *agent)
 		.context = agent,
 		.samples_per_second = agent->options->samples_per_second,
 		.fold_runtime_frames = agent->options->fold_runtime_frames,
+		.copies_code = bpf_loader_uses_code_copies(agent->loader),
 	};
 	_cleanup_(free_pointer) struct task_snapshot *tasks = NULL;
 	struct event_handler handler;

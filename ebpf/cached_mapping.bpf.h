@@ -11,7 +11,10 @@ struct cached_mapping {
 	/** 0 in an unused entry. */
 	__u64 size_bytes;
 	__u64 bias;
+	/** EXECUTABLE_ID_ANONYMOUS for a copy of anonymous code too. */
 	__u64 executable_id;
+	/** The executable or copy whose rows the fields below are of. */
+	__u64 rows_id;
 	/** Address of the first page of text in the process. */
 	__u64 text_start;
 	/** 0 if the executable has no rows, or none that are loaded. */

@@ -37,7 +37,9 @@ static __always_inline bool is_function_start(struct unwind_state *state)
 	__u32 last = state->last_mapping % MAPPING_CACHE_COUNT;
 	const struct unwind_rule *rule;
 
-	return !find_rule(state, &state->mappings[last], state->pc, &rule) && rule->cfa == CFA_SP &&
+	/* Rows of a copy of anonymous code count only after a comparison, and this code cannot be read. */
+	return state->mappings[last].executable_id != EXECUTABLE_ID_ANONYMOUS &&
+	       !find_rule(state, &state->mappings[last], state->pc, &rule) && rule->cfa == CFA_SP &&
 	       rule->cfa_offset == RETURN_ADDRESS_BYTES;
 }
 
@@ -122,7 +124,9 @@ static __always_inline bool is_caller_fp(struct unwind_state *state,
 {
 	__u32 last = state->last_mapping % MAPPING_CACHE_COUNT;
 
-	return !caller->fp || caller->fp > caller->frame || state->mappings[last].page_count;
+	return !caller->fp || caller->fp > caller->frame ||
+	       (state->mappings[last].page_count &&
+		state->mappings[last].executable_id != EXECUTABLE_ID_ANONYMOUS);
 }
 
 /**

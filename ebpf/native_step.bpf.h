@@ -12,6 +12,7 @@
 #define EBPF_NATIVE_STEP_BPF_H
 
 #include "ebpf/architecture.bpf.h"
+#include "ebpf/code_copy.bpf.h"
 #include "ebpf/guess_caller.bpf.h"
 #include "ebpf/jit_entry.bpf.h"
 #include "ebpf/languages.bpf.h"
@@ -273,10 +274,12 @@ static __always_inline enum unwind_error ask_for_guess(struct unwind_state *stat
 /**
  * Appends the frame of state->pc and steps to its caller. Then the state is the caller's, or
  * state->at_end is set, or state->guess_for is set, and guess_caller() must be called. If
+ * state->compare_pages_left is set, no frame was added yet: compare_code_step() must be called. If
  * state->language is set, that language's step comes next, for one of the four tasks in
- * languages.bpf.h. On errors the unwind must end; the frame was added if its file is known.
+ * languages.bpf.h. On errors the unwind must end; the frame was added if its file is known. @uses_copies, a constant: rows of
+ * copies of anonymous code are used.
  */
-static __always_inline enum unwind_error native_step(struct unwind_state *state)
+static __always_inline enum unwind_error native_step(struct unwind_state *state, bool uses_copies)
 {
 	__u64 address = state->pc - (state->frame_flags & FRAME_RETURN_ADDRESS), sp = state->sp;
 	__u64 cfa = 0;
@@ -306,14 +309,23 @@ static __always_inline enum unwind_error native_step(struct unwind_state *state)
 		if (error)
 			return error;
 	}
+	if (uses_copies && mapping->executable_id == EXECUTABLE_ID_ANONYMOUS &&
+	    compare_code_begin(state, mapping, address))
+		return UNWIND_OK;
 	error = push_frame(state,
 			   frame_word(FRAME_NATIVE, state->frame_flags, state->pc - mapping->bias),
 			   mapping->executable_id);
 	if (error)
 		return error;
-	error = find_rule(state, mapping, address, &rule);
+	if (!uses_copies && mapping->executable_id == EXECUTABLE_ID_ANONYMOUS)
+		error = UNWIND_ANONYMOUS;
+	else
+		error = find_rule(state, mapping, address, &rule);
 	if (!error && rule->cfa == CFA_NONE)
 		error = UNWIND_NO_INFO;
+	if (uses_copies && mapping->executable_id == EXECUTABLE_ID_ANONYMOUS &&
+	    (error || !state->code_is_as_copied))
+		error = UNWIND_ANONYMOUS;
 	if (error == UNWIND_NO_INFO && is_signal_return(state->pc))
 		return restore_interrupted(state);
 	if (error == UNWIND_NO_INFO || error == UNWIND_ANONYMOUS)
@@ -347,6 +359,10 @@ static __always_inline enum unwind_error native_step(struct unwind_state *state)
 		state->pending_fp = state->fp_known ? state->fp : 0;
 	state->is_above_copied = rule->flags & RULE_COPIES_STACKS;
 	error = restore_caller(state, rule, cfa);
+	/* Code that anybody may have written does not end a stack. */
+	if (uses_copies && !error && !state->pc &&
+	    mapping->executable_id == EXECUTABLE_ID_ANONYMOUS)
+		return UNWIND_ANONYMOUS;
 	if (!error && is_stack_start(state, rule))
 		wait_at_stack_start(state);
 	if (!error && rule->flags & RULE_LOOP && state->runtime_cell)
@@ -359,21 +375,25 @@ static __always_inline enum unwind_error native_step_of_chain(struct unwind_stat
 {
 	if (!CHAINS_UNWIND_OWN_CODE)
 		decline_code_of_all(state);
-	return native_step(state);
+	return native_step(state, false);
 }
 
-/** A step with bpf_loop(): native_step(), or one step of a guess or a search that an earlier step has asked for. */
+/** A step with bpf_loop(): native_step(), or one step of a comparison, a guess or a search that an earlier step has asked for. */
 static __always_inline enum unwind_error native_step_or_guess(struct unwind_state *state)
 {
 	enum unwind_error error = UNWIND_OK;
 	bool was_in_loop_search = state->jit_words_left;
 
+	if (state->compare_pages_left) {
+		compare_code_step(state);
+		return UNWIND_OK;
+	}
 	if (was_in_loop_search) {
 		jit_entry_step(state);
 	} else if (state->regex_words_left) {
 		regex_code_step(state);
 	} else if (!state->guess_for) {
-		error = native_step(state);
+		error = native_step(state, true);
 		if (error == UNWIND_NO_MAPPING && find_new_code(state, state->unknown_address))
 			return UNWIND_OK;
 		if (state->guess_for)

@@ -48,6 +48,7 @@ static __always_inline bool find_new_code(struct unwind_state *state, __u64 addr
 	mapping->size_bytes = code.end - code.start;
 	mapping->bias = 0;
 	mapping->executable_id = EXECUTABLE_ID_ANONYMOUS;
+	mapping->rows_id = EXECUTABLE_ID_ANONYMOUS;
 	mapping->page_count = 0;
 	mapping->error = UNWIND_ANONYMOUS;
 	state->next_mapping++;

@@ -40,6 +40,14 @@ static __always_inline enum unwind_error search_mappings(struct unwind_state *st
 	return UNWIND_OK;
 }
 
+/* The id of frames with rows of @rows_id. A branch would have the verifier follow each frame of a chain twice. */
+static __always_inline __u64 executable_id_of_rows(__u64 rows_id)
+{
+	__u64 copy_mask = -(rows_id >> 63);
+
+	return (rows_id & ~copy_mask) | (EXECUTABLE_ID_ANONYMOUS & copy_mask);
+}
+
 /* Sets the fields of @mapping that come from its executable. */
 static __always_inline void load_executable(struct cached_mapping *mapping)
 {
@@ -48,10 +56,12 @@ static __always_inline void load_executable(struct cached_mapping *mapping)
 
 	mapping->page_count = 0;
 	mapping->error = UNWIND_ANONYMOUS;
+	mapping->rows_id = mapping->executable_id;
 	if (mapping->executable_id < EXECUTABLE_ID_FIRST)
 		return;
+	mapping->executable_id = executable_id_of_rows(mapping->rows_id);
 	mapping->error = UNWIND_NOT_LOADED;
-	header_cell = executable_header_cell(mapping->executable_id);
+	header_cell = executable_header_cell(mapping->rows_id);
 	if (!header_cell)
 		return;
 	mapping->error = UNWIND_BAD_TABLE;

@@ -120,7 +120,7 @@ static __always_inline enum unwind_error find_rule(struct unwind_state *state,
 						   const struct cached_mapping *mapping,
 						   __u64 address, const struct unwind_rule **rule)
 {
-	__u64 offset = address - mapping->text_start, executable_id = mapping->executable_id;
+	__u64 offset = address - mapping->text_start, executable_id = mapping->rows_id;
 	struct cached_rule *cached;
 	enum unwind_error error;
 

@@ -13,6 +13,7 @@
 #define EBPF_STATE_BPF_H
 
 #include "build/ebpf/language_states.h"
+#include "ebpf/abi/code_copy.h"
 #include "ebpf/abi/runtime.h"
 #include "ebpf/abi/sample.h"
 #include "ebpf/abi/slab.h"
@@ -26,6 +27,10 @@ enum {
 	MAPPING_CACHE_COUNT = 8,
 	RULE_CACHE_SHIFT = 8,
 	RULE_CACHE_COUNT = 1 << RULE_CACHE_SHIFT,
+	/** Results of comparisons with copies of code, cached during an unwind; a power of two. */
+	COMPARED_COUNT = 8,
+	/** Limit of the pages that are compared in an unwind. */
+	COMPARED_PAGES_MAX = 256,
 	RECORD_HEADER_WORDS = sizeof(struct trace_record) / 8,
 };
 
@@ -49,6 +54,15 @@ enum rbx_location {
 	RBX_NOWHERE = 0,
 	/** The value is in unwind_state.registers. */
 	RBX_IN_REGISTER = 1,
+};
+
+/** Result of a comparison of code with its copy. */
+struct compared_code {
+	/** The address of the first page of code, and the number of pages. */
+	__u64 key;
+	/** The copy's fingerprint; 0: unused. */
+	__u32 fingerprint;
+	__u32 is_equal;
 };
 
 struct unwind_state {
@@ -111,6 +125,19 @@ struct unwind_state {
 	__u32 guess_count;
 	/** Search for the caller of a regular expression's code (regex_code.bpf.h): number of words left to read. */
 	__u32 regex_words_left;
+	/**
+	 * Comparison of anonymous code with its copy (code_copy.bpf.h): number of pages left to read, and of those that this
+	 * unwind may begin to read; the fingerprint of the copy; whether the code of this frame is that of the copy; the next address
+	 * to read; the hash so far; the code that is compared, as in struct compared_code. Then the results.
+	 */
+	__u32 compare_pages_left;
+	__u32 compare_budget;
+	__u32 compare_fingerprint;
+	__u32 code_is_as_copied;
+	__u64 compare_address;
+	__u64 compare_sum;
+	__u64 compare_key;
+	struct compared_code compared[COMPARED_COUNT];
 	struct cached_mapping mappings[MAPPING_CACHE_COUNT];
 	struct cached_rule rules[RULE_CACHE_COUNT];
 
@@ -190,6 +217,10 @@ static __always_inline void state_begin(struct unwind_state *state)
 	state->next_mapping = 0;
 	state->asked_for_code = 0;
 	state->guess_count = 0;
+	state->compare_pages_left = 0;
+	state->compare_budget = COMPARED_PAGES_MAX;
+	for (int i = 0; i < COMPARED_COUNT; i++)
+		state->compared[i].fingerprint = 0;
 	for (int i = 0; i < MAPPING_CACHE_COUNT; i++)
 		state->mappings[i].size_bytes = 0;
 	state->uprobe_task = 0;

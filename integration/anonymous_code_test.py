@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # waits: for agents and what they read anew
 """Code in anonymous memory: text that a program has copied there out of its file, and code that a
-program makes while it runs, whose names are in a perf map.
+program makes while it runs, whose names are in a perf map, and which is unwound by a copy of it.
 """
 import contextlib
 import os
+import platform
 import re
 import resource
 import shutil
@@ -25,6 +26,10 @@ RATE = 997
 LEAST_SAMPLES = 100
 # CPU time of a program in which it gets more than LEAST_SAMPLES of them.
 CPU_SECONDS = 0.25
+# Of code that is written over other code: the rate, and the CPU time of the program.
+WRITTEN_RATE = 4999
+WRITTEN_SECONDS = 2
+HOSTILE_CODE_SECONDS = 1.5
 # CPU time of an agent that samples programs whose perf maps are hostile, its start included.
 HOSTILE_CPU_SECONDS = 10
 NODE_SCRIPT = """
@@ -106,6 +111,67 @@ def check_moved_before(tap):
     tap.ok(answer == b"copied\n" and total >= LEAST_SAMPLES and whole >= 0.6 * total,
            "text that was in anonymous memory before the agent came is unwound and named as the file's",
            answer, "%d of %d samples" % (whole, total), {str(stack): stacks[stack] for stack in stacks})
+
+
+# Stacks of rewritten_code below main: what goes through one function goes to its own leaf. Its PLT has no names.
+REWRITTEN = r"^(run_(small|large);)?(%s)?$" % "|".join([
+    r"write_code.*", r".*clock_gettime.*", r"rewritten_code\+0x[0-9a-f]+", r"through_small(;(note_caller|{anon}(;leaf_small)?))?",
+    r"through_large(;{anon}(;leaf_large)?)?"]).replace("{anon}", r"\[anonymous\]\+0x[0-9a-f]+(_\[j\])?")
+
+
+def check_rewritten(tap):
+    """Rows of a copy of the one function would lead to a wrong stack of the other one."""
+    with Program(build("rewritten_code")) as program:
+        result = sample_run([program.pid], WRITTEN_RATE, WRITTEN_SECONDS)
+    wrong, reasons, by_leaf = {}, {}, {"leaf_small": 0, "leaf_large": 0}
+    for stack, count in result.stacks.items():
+        path = ";".join(stack.user_frames)
+        if stack.errors:
+            for reason in stack.errors:
+                reasons[reason] = reasons.get(reason, 0) + count
+        elif "[?]" not in path:
+            below_main = re.search(r"(?:^|;)main(?:;(.*))?$", path)
+            if not below_main or not re.search(REWRITTEN, below_main[1] or ""):
+                wrong[path] = wrong.get(path, 0) + count
+            if stack.user_frames[-1] in by_leaf:
+                by_leaf[stack.user_frames[-1]] += count
+    # final: a stack is right, or it says that it is not known
+    tap.never(wrong, "no stack of code that is written over other code is wrong", wrong)
+    tap.never([reason for reason in reasons if "anonymous executable memory" not in reason],
+              "code that differs from its copy is code without rows", reasons)
+    tap.ok(sum(by_leaf.values()) >= LEAST_SAMPLES, "code without frame pointers is unwound", by_leaf, reasons)
+
+
+def check_hostile_code(tap):
+    """Programs that change, unmap and copy their code all the time, and one whose memory never answers."""
+    path, kinds = build("hostile_code"), ("rewrite", "unmap", "fork", "fault")
+    with contextlib.ExitStack() as programs:
+        running = {}
+        for kind in kinds:
+            try:
+                running[kind] = programs.enter_context(Program(path, kind))
+            except RuntimeError:
+                # Not everybody may use userfaultfd(2).
+                assert kind == "fault"
+        quiet = programs.enter_context(Program(build("jit")))
+        pids = [program.pid for program in [*running.values(), quiet]]
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        result = sample_run(pids, RATE, HOSTILE_CODE_SECONDS)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    tap.ok(result.status == 0 and seconds < HOSTILE_CPU_SECONDS,
+           "programs with hostile code cost the agent little, and it ends well", "%.1f s" % seconds, result.log[-2000:])
+    stacks = {stack: count for stack, count in result.stacks.items() if stack.comm == "hostile_code"}
+    wrong = {";".join(stack.user_frames): count for stack, count in stacks.items()
+             if not stack.errors and ("[anonymous]" in str(stack) or ";decoy;decoy" in str(stack))
+             and not re.search(r";run;\[anonymous\][^;]*(;leaf)?$", ";".join(stack.user_frames))
+             and "[?]" not in str(stack)}
+    # final: as above
+    tap.never(wrong, "hostile code has no stack that looks right and is not", wrong)
+    whole = sum(count for stack, count in result.stacks.items()
+                if stack.comm == "jit" and not stack.errors and "[?]" not in str(stack))
+    tap.ok(whole >= LEAST_SAMPLES // 2, "other programs' code is unwound meanwhile",
+           {str(stack): count for stack, count in result.stacks.items() if stack.comm == "jit"})
 
 
 def wait_renamed(pid):
@@ -257,6 +323,9 @@ def main():
     need_root(tap, "code in anonymous memory")
     check_copied_text(tap)
     check_moved_before(tap)
+    if platform.machine() == "x86_64":
+        check_rewritten(tap)
+        check_hostile_code(tap)
     path = build("run_time_code")
     check_perf_map(tap, path)
     check_renamed_while_sampled(tap, path)

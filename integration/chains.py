@@ -56,7 +56,7 @@ MACROS = {
 _FRAME_MACROS = {
     "ANY": "[^;]+",
     "ANON": r"\[anonymous\]\+0x[0-9a-f]+_\[j\]",
-    "ANON_GUESS": r"\[anonymous\]\+0x[0-9a-f]+_\[\?\]",
+    "ANON_OR_GUESS": r"\[anonymous\]\+0x[0-9a-f]+_\[[j?]\]",
     "LIBRARY": _LIBC,
     "LOADER": r"(?:ld-linux-[^;]+|_dl_\w+|do_lookup_x|check_match|strcmp)",
 }

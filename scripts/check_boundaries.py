@@ -156,7 +156,7 @@ def check_cycles(includes):
 # The unwinder's sources, which are part of the kernel programs and, by ebpf/host, of the agent.
 # Of languages, all headers are but those of labels.
 ON_BOTH_SIDES = re.compile(r"ebpf/(abi|host)/|ebpf/(\w+)/\2_(?!labels)\w+\.bpf\.h$|"
-                           r"ebpf/(architecture|cached_mapping|guess_caller|helpers|jit_entry|kernel_types|languages|native_step|"
+                           r"ebpf/(architecture|cached_mapping|code_copy|guess_caller|helpers|jit_entry|kernel_types|languages|native_step|"
                            r"new_code|process_mappings|read_window|regex_code|rule_lookup|safe_reads|signal_trampoline|state|tables|"
                            r"uprobes)\.bpf\.h$")
 

@@ -68,7 +68,7 @@ int code_rows_init(struct code_rows *rows, const struct code_analysis_input *inp
 		   struct delta_builder *builder, struct code_analysis_statistics *statistics)
 {
 	struct collector collector = { .rows = rows, .builder = builder, .input = input };
-	const struct code_row_handler handler = { &collector, take_row };
+	const struct code_row_handler handler = { .context = &collector, .row = take_row };
 	int error;
 
 	memset(rows, 0, sizeof(*rows));

@@ -286,20 +286,49 @@ struct executable *executable_cache_find(struct executable_cache *cache, const s
 	return executable;
 }
 
+/* Sets the id and *@slot; -ENOSPC when all slots are in use. */
+static int reserve_id_locked(struct executable_cache *cache, uint64_t *id, uint32_t *slot)
+{
+	if (cache->free_slots.count)
+		*slot = cache->free_slots.items[--cache->free_slots.count];
+	else if (cache->used_slots < EXECUTABLE_SLOT_COUNT)
+		*slot = cache->used_slots++;
+	else
+		return fail(-ENOSPC, "more than %d executables", EXECUTABLE_SLOT_COUNT);
+	*id = ++cache->last_generation << EXECUTABLE_SLOT_BITS | *slot;
+	return 0;
+}
+
 /* Assigns a slot and the id; -ENOSPC when all slots are in use. */
 static int take_slot(struct executable_cache *cache, struct executable *executable)
 {
-	uint32_t slot;
+	uint32_t slot = 0;
+	int err = reserve_id_locked(cache, &executable->id, &slot);
 
-	if (cache->free_slots.count)
-		slot = cache->free_slots.items[--cache->free_slots.count];
-	else if (cache->used_slots < EXECUTABLE_SLOT_COUNT)
-		slot = cache->used_slots++;
-	else
-		return fail(-ENOSPC, "more than %d executables", EXECUTABLE_SLOT_COUNT);
-	executable->id = ++cache->last_generation << EXECUTABLE_SLOT_BITS | slot;
-	cache->slots[slot] = executable;
-	return 0;
+	if (!err)
+		cache->slots[slot] = executable;
+	return err;
+}
+
+int executable_cache_reserve_id(struct executable_cache *cache, uint64_t flag, uint64_t *id)
+{
+	uint32_t slot = 0;
+	int err;
+
+	pthread_mutex_lock(&cache->lock);
+	err = reserve_id_locked(cache, id, &slot);
+	pthread_mutex_unlock(&cache->lock);
+	if (!err)
+		*id |= flag;
+	return err;
+}
+
+void executable_cache_release_id(struct executable_cache *cache, uint64_t id)
+{
+	pthread_mutex_lock(&cache->lock);
+	/* Without memory the slot, one of 65,536, is not reused. */
+	slot_vector_push(&cache->free_slots, id & (EXECUTABLE_SLOT_COUNT - 1));
+	pthread_mutex_unlock(&cache->lock);
 }
 
 /*

@@ -141,6 +141,8 @@ struct executable {
 	bool is_resting;
 	/** Fields of executable_runtime. runtime_file is set once, and may be read without the lock. */
 	bool is_probed;
+	/** The probe has ended. */
+	bool is_probe_done;
 	/** Its rows get RULE_COPIES_STACKS. */
 	bool copies_stacks;
 	/** Atomic: it was logged that the runtime cannot be attached to. */
@@ -237,6 +239,13 @@ uint64_t executable_cache_next_close(const struct executable_cache *cache);
 /** The bias of a mapping of the file; -ENOENT if no segment of it is there. */
 int executable_mapping_bias(const struct executable *executable, uint64_t start, uint64_t end,
 			    uint64_t offset, uint64_t *bias);
+
+/**
+ * Any thread. Takes an id for rows that belong to no record, with @flag in it, and gives it back when they are retired. -ENOSPC
+ * when all slots are in use.
+ */
+int executable_cache_reserve_id(struct executable_cache *cache, uint64_t flag, uint64_t *id);
+void executable_cache_release_id(struct executable_cache *cache, uint64_t id);
 
 /** Any thread. The binary with a new reference; NULL if the id is forgotten. */
 struct binary *executable_cache_binary(struct executable_cache *cache, uint64_t executable_id);

@@ -39,9 +39,15 @@ void load_queue_deinit(struct load_queue *queue)
 	queue->requests = NULL;
 }
 
+/* Whether the request reads memory of a process, which may delay that. */
+static bool reads_memory(const struct load_request *request)
+{
+	return request->attach || request->copy;
+}
+
 bool load_request_is_small(const struct load_request *request)
 {
-	return request->attach || (!request->is_heavy && request->bytes <= LOAD_SMALL_BYTES);
+	return reads_memory(request) || (!request->is_heavy && request->bytes <= LOAD_SMALL_BYTES);
 }
 
 /* Rank of a request; the lowest is next. */
@@ -68,7 +74,7 @@ static size_t find_next(const struct load_queue *queue, bool only_small)
 
 	for (size_t i = 0; i < queue->count; i++) {
 		if ((only_small && !load_request_is_small(&queue->requests[i])) ||
-		    (queue->is_attaching && queue->requests[i].attach))
+		    (queue->is_reading_memory && reads_memory(&queue->requests[i])))
 			continue;
 		if (best == queue->count ||
 		    goes_before(&queue->requests[i], &queue->requests[best]))
@@ -104,7 +110,7 @@ bool load_queue_raise(struct load_queue *queue, uint64_t executable_id)
 	for (size_t i = 0; i < queue->count && !is_found; i++) {
 		struct load_request *request = &queue->requests[i];
 
-		if (request->attach || request->executable_id != executable_id)
+		if (reads_memory(request) || request->executable_id != executable_id)
 			continue;
 		request->is_wanted = true;
 		is_found = true;
@@ -116,7 +122,7 @@ bool load_queue_raise(struct load_queue *queue, uint64_t executable_id)
 static void take_out(struct load_queue *queue, size_t index, struct load_request *request)
 {
 	*request = queue->requests[index];
-	queue->is_attaching |= request->attach != NULL;
+	queue->is_reading_memory |= reads_memory(request);
 	queue->requests[index] = queue->requests[--queue->count];
 }
 
@@ -139,7 +145,7 @@ int load_queue_pop(struct load_queue *queue, bool only_small, struct load_reques
 void load_queue_attach_done(struct load_queue *queue)
 {
 	pthread_mutex_lock(&queue->lock);
-	queue->is_attaching = false;
+	queue->is_reading_memory = false;
 	pthread_cond_broadcast(&queue->filled);
 	pthread_mutex_unlock(&queue->lock);
 }

@@ -7,7 +7,7 @@
  *	small thread	then smaller requests come before larger ones
  *	other thread	large requests that a sample waits for, then small ones, then the rest
  *
- * Only one thread at a time attaches to runtimes. Of equal requests the older one goes first. Bounded; any
+ * Only one thread at a time attaches to runtimes or copies code. Of equal requests the older one goes first. Bounded; any
  * number of threads push and raise.
  */
 #ifndef AGENT_PROCESSES_LOAD_QUEUE_H
@@ -19,6 +19,7 @@
 #include <stdint.h>
 
 struct attach_request;
+struct code_copy_request;
 
 enum {
 	LOAD_QUEUE_MAX = 1 << 14,
@@ -28,10 +29,11 @@ enum {
 
 struct load_request {
 	/**
-	 * Not NULL: the request is to attach to a runtime, and is small. NULL: it is to make the rows of
-	 * executable_id.
+	 * Not NULL: the request is to attach to a runtime, or to copy code, and is small. Both NULL: it is to make the rows
+	 * of executable_id.
 	 */
 	struct attach_request *attach;
+	struct code_copy_request *copy;
 	uint64_t executable_id;
 	/** Approximate size of the file's tables. */
 	uint64_t bytes;
@@ -52,10 +54,10 @@ struct load_queue {
 	size_t count;
 	uint64_t last_order;
 	/**
-	 * A thread attaches to a runtime. The other one makes rows meanwhile, however long that process keeps
+	 * A thread attaches to a runtime, or copies code. The other one makes rows meanwhile, however long that process keeps
 	 * the first waiting.
 	 */
-	bool is_attaching;
+	bool is_reading_memory;
 	bool is_closed;
 };
 
@@ -79,7 +81,7 @@ bool load_queue_raise(struct load_queue *queue, uint64_t executable_id);
  */
 int load_queue_pop(struct load_queue *queue, bool only_small, struct load_request *request);
 
-/** A thread has finished the attach request that it popped. */
+/** A thread has finished the request to attach or to copy code that it popped. */
 void load_queue_attach_done(struct load_queue *queue);
 
 /** Wakes all readers. They get the rest of the queue, and then -EPIPE. Pushes fail from now on. */

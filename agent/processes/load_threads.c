@@ -6,6 +6,7 @@
 #include <inttypes.h>
 #include <limits.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <unistd.h>
@@ -74,12 +75,41 @@ static void attach(struct load_threads *threads, struct attach_request *request)
 	answer_attach(threads, request, err, runtime);
 }
 
+static void copy_code(struct load_threads *threads, struct code_copy_request *request)
+{
+	struct code_copy_answer answer;
+
+	code_copy_request_run(request, threads->proc_root, threads->home, threads->parser, &answer);
+	free(request);
+	threads->copied(threads->context, &answer);
+}
+
 static void drop_load(struct load_threads *threads, const struct load_request *request)
 {
-	if (request->attach)
+	struct code_copy_answer answer;
+
+	if (request->copy) {
+		answer = code_copy_request_refuse(request->copy, -EAGAIN);
+		free(request->copy);
+		threads->copied(threads->context, &answer);
+	} else if (request->attach) {
 		answer_attach(threads, request->attach, -EAGAIN, NULL);
-	else
+	} else {
 		executable_load_dropped(threads->executables, request->executable_id);
+	}
+}
+
+/* Runs a request that reads memory of a process; false if it is another one. */
+static bool run_memory_request(struct load_threads *threads, const struct load_request *request)
+{
+	if (request->attach)
+		attach(threads, request->attach);
+	else if (request->copy)
+		copy_code(threads, request->copy);
+	else
+		return false;
+	load_queue_attach_done(&threads->loads);
+	return true;
 }
 
 static void push_load(struct load_threads *threads, const struct load_request *request)
@@ -162,14 +192,12 @@ static void *run_load(void *context)
 			hurry_load(threads);
 		else if (__atomic_exchange_n(&threads->is_hurried, false, __ATOMIC_ACQ_REL))
 			setpriority(PRIO_PROCESS, gettid(), LOW_PRIORITY);
-		if (request.attach) {
-			attach(threads, request.attach);
-			load_queue_attach_done(&threads->loads);
-		} else if (request.is_wanted) {
+		if (run_memory_request(threads, &request))
+			continue;
+		if (request.is_wanted)
 			executable_load(threads->executables, request.executable_id);
-		} else {
+		else
 			executable_load_unwanted(threads->executables, request.executable_id);
-		}
 	}
 	return NULL;
 }
@@ -186,11 +214,9 @@ static void *run_load_small(void *context)
 	while (!load_queue_pop(&threads->loads, true, &request)) {
 		if (request.is_wanted)
 			urgent_thread_tick(&urgency);
-		if (request.attach) {
-			attach(threads, request.attach);
-			load_queue_attach_done(&threads->loads);
-		} else if (!executable_load_quick(threads->executables, request.executable_id) &&
-			   !executable_put_off(threads->executables, request.executable_id)) {
+		if (!run_memory_request(threads, &request) &&
+		    !executable_load_quick(threads->executables, request.executable_id) &&
+		    !executable_put_off(threads->executables, request.executable_id)) {
 			/* A sample may have requested it meanwhile. */
 			executable_load_size_up(threads->executables, &request);
 			request.is_heavy = true;
@@ -337,6 +363,14 @@ void load_threads_request_attach(struct load_threads *threads, struct attach_req
 	request.attach = attach;
 	if (bounded_queue_push(&threads->remote_loads, &request, PATHLESS_BYTES))
 		drop_remote(threads, &request, PATHLESS_BYTES);
+}
+
+void load_threads_request_copy(struct load_threads *threads, struct code_copy_request *copy)
+{
+	/* Not wanted as rows of files are: a process decides how often its code is copied. */
+	const struct load_request local = { .copy = copy };
+
+	push_load(threads, &local);
 }
 
 void load_threads_request_names(struct load_threads *threads, uint32_t pid,

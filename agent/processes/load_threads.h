@@ -20,6 +20,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "agent/processes/code_copy_request.h"
 #include "agent/processes/executable_cache.h"
 #include "agent/processes/load_queue.h"
 #include "agent/processes/perf_maps.h"
@@ -54,6 +55,8 @@ struct load_threads {
 			   struct executable *executable);
 	/** The answer to a request to attach. Called by any thread. */
 	void (*attached)(void *context, const struct attach_answer *answer);
+	/** The answer to a request to copy code, whose deltas are the receiver's. Called by any thread. */
+	void (*copied)(void *context, const struct code_copy_answer *answer);
 	void *context;
 
 	/** Atomic: `load` has normal priority. */
@@ -72,7 +75,7 @@ struct load_threads {
 	sem_t may_end;
 };
 
-/** The first eight fields are the caller's. -ENOMEM. */
+/** The first nine fields are the caller's. -ENOMEM. */
 int load_threads_init(struct load_threads *threads);
 /** To be called after load_threads_stop(). Ends load_remote, and with it the processes that read files. */
 void load_threads_deinit(struct load_threads *threads);
@@ -91,6 +94,9 @@ void load_threads_request_file(struct load_threads *threads, const struct file_r
 
 /** Any thread. Requests to attach to a runtime; takes over @request. */
 void load_threads_request_attach(struct load_threads *threads, struct attach_request *request);
+
+/** Any thread. Requests a copy of code; takes over @request, which is on the heap. */
+void load_threads_request_copy(struct load_threads *threads, struct code_copy_request *request);
 
 /** Any thread. Requests a read of a process's perf map and jitdump file (perf_maps_read()). */
 void load_threads_request_names(struct load_threads *threads, uint32_t pid,

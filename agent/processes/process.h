@@ -24,6 +24,7 @@
 
 struct executable;
 struct process_attachments;
+struct process_copies;
 struct runtime_set;
 
 #define PROCESS_GRACE_NS (5 * NS_PER_SECOND)
@@ -168,6 +169,8 @@ struct process {
 	uint64_t rearm_delay_ns;
 	/** Attachments of the runtimes that it has mapped (attachments.h); NULL: none. */
 	struct process_attachments *attachments;
+	/** Copies of its anonymous code (code_copies.h); NULL: none. */
+	struct process_copies *copies;
 	/** The previous program in the same pid. */
 	struct process *older;
 	/** Time of its exec event and an address in the program's code; 0 without a process event. */

@@ -91,6 +91,10 @@ static void drop_event(void *context, void *record, size_t bytes)
 		executable_unref(manager->executables, event->identified.executable);
 	if (event->type == EVENT_ATTACHED)
 		process_runtime_unref(event->attached.runtime);
+	if (event->type == EVENT_CODE_COPIED) {
+		stack_deltas_deinit(&event->copied->deltas);
+		free(event->copied);
+	}
 	__atomic_store_n(&manager->has_lost_events, true, __ATOMIC_RELEASE);
 }
 
@@ -139,6 +143,35 @@ static void runtime_attached(void *context, const struct attach_answer *answer)
 	push_event(context, &event);
 }
 
+/* Without memory the copy is lost, and requested again later. */
+static void code_copied(void *context, const struct code_copy_answer *answer)
+{
+	struct sync_event event = { .type = EVENT_CODE_COPIED, .copied = malloc(sizeof(*answer)) };
+	struct stack_deltas deltas = answer->deltas;
+
+	if (!event.copied) {
+		stack_deltas_deinit(&deltas);
+		return;
+	}
+	*event.copied = *answer;
+	push_event(context, &event);
+}
+
+static void code_hit(void *context, const struct trace_record *record, uint64_t address)
+{
+	struct sync_event event = {
+		.type = EVENT_CODE_HIT,
+		.code_hit = {
+			.pid = record->pid,
+			.identity = record->identity,
+			.address = address,
+			.is_changed = record->flags & RECORD_CODE_CHANGED,
+		},
+	};
+
+	push_event(context, &event);
+}
+
 void process_manager_runtimes_lost(struct process_manager *manager, uint32_t pid)
 {
 	struct sync_event event = { .type = EVENT_RUNTIMES_LOST, .lost_pid = pid };
@@ -158,6 +191,13 @@ static void request_attach(void *context, struct attach_request *request)
 	struct process_manager *manager = context;
 
 	load_threads_request_attach(&manager->loaders, request);
+}
+
+static void request_copy(void *context, struct code_copy_request *request)
+{
+	struct process_manager *manager = context;
+
+	load_threads_request_copy(&manager->loaders, request);
 }
 
 static void request_load(void *context, uint64_t executable_id, bool is_remote)
@@ -291,6 +331,8 @@ static int init_parts(struct process_manager *manager)
 		.kernel_symbols = config->kernel_symbols,
 		.user_unwinder = config->user_unwinder,
 		.fold_runtime_frames = config->fold_runtime_frames,
+		.code_hit = config->home && config->copies_code ? code_hit : NULL,
+		.context = manager,
 	};
 	struct process_sync sync = {
 		.writer = config->writer,
@@ -301,6 +343,7 @@ static int init_parts(struct process_manager *manager)
 		.reads = config->reads,
 		.request_file = request_file,
 		.request_attach = request_attach,
+		.copies.request = config->home && config->copies_code ? request_copy : NULL,
 		.context = manager,
 	};
 	int err;
@@ -330,6 +373,7 @@ static int init_parts(struct process_manager *manager)
 	manager->loaders.parser = config->parser;
 	manager->loaders.identified = file_identified;
 	manager->loaders.attached = runtime_attached;
+	manager->loaders.copied = code_copied;
 	manager->loaders.context = manager;
 	err = load_threads_init(&manager->loaders);
 	if (err)

@@ -76,6 +76,8 @@ struct process_manager_config {
 	uint32_t samples_per_second;
 	/** Leaves out frames of a runtime's own code (frame_converter.h). */
 	bool fold_runtime_frames;
+	/** Copies anonymous code (code_copies.h), whose rows the kernel side uses. With @home only. */
+	bool copies_code;
 };
 
 /** Starts no thread yet. -ENOMEM. */

@@ -62,11 +62,19 @@ void process_sync_init(struct process_sync *sync)
 		.request = sync->request_attach,
 		.context = sync->context,
 	};
+	sync->copies = (struct code_copies){
+		.table = sync->table,
+		.executables = sync->executables,
+		.writer = sync->writer,
+		.request = sync->copies.request,
+		.context = sync->context,
+	};
 }
 
 void process_sync_deinit(struct process_sync *sync)
 {
 	attachments_deinit(&sync->attachments);
+	code_copies_deinit(&sync->copies);
 	local_devices_deinit(&sync->devices);
 	user_names_deinit(&sync->users);
 }
@@ -361,27 +369,31 @@ static bool is_better_unpublished(struct process_sync *sync, const struct proces
 }
 
 static void publish(struct process_sync *sync, struct process *process,
-		    const struct mapping_table *rows)
+		    const struct mapping_table *table)
 {
 	struct map_writer *writer = sync->writer;
 	struct published_runtime runtimes[RUNTIMES_MAX];
-	uint32_t runtime_count = attachments_list(process, runtimes);
-	uint64_t bytes =
-		rows->count * sizeof(*rows->rows) + attachments_map_bytes(runtimes, runtime_count);
-	uint64_t now_ns = clock_monotonic_ns();
+	uint32_t runtime_count = attachments_list(process, runtimes), count = table->count;
+	_cleanup_(free_pointer) struct mapping_row *with_copies = NULL;
+	const struct mapping_row *rows = table->rows;
+	uint64_t now_ns = clock_monotonic_ns(), bytes;
 	int err, tries = 0;
 
 	/* A past program gets no more samples, and would replace its successor's entry. */
 	if (process != process_table_current(sync->table, process->pid) || process->ended_ns ||
-	    is_better_unpublished(sync, process, rows, now_ns))
+	    is_better_unpublished(sync, process, table, now_ns))
 		return;
-	for (uint32_t i = 0; runtime_count && i < rows->count; i++)
-		executable_rows_need(sync->executables, rows->rows[i].executable_id);
+	for (uint32_t i = 0; runtime_count && i < count; i++)
+		executable_rows_need(sync->executables, rows[i].executable_id);
+	code_copies_update(&sync->copies, process);
+	with_copies = code_copies_rows(process, table, &count);
+	if (with_copies)
+		rows = with_copies;
+	bytes = count * sizeof(*rows) + attachments_map_bytes(runtimes, runtime_count);
 	limit_tables(sync, process, bytes);
 	do {
-		err = writer->ops->publish_process(writer, process->pid, &process->identity,
-						   rows->rows, rows->count, runtimes,
-						   runtime_count);
+		err = writer->ops->publish_process(writer, process->pid, &process->identity, rows,
+						   count, runtimes, runtime_count);
 	} while (tries++ < PUBLISH_MAX_TRIES &&
 		 ((err == -ENOSPC && (executable_rows_make_room(sync->executables, bytes, now_ns) ||
 				      make_table_room(sync, process, bytes))) ||
@@ -584,8 +596,10 @@ int process_sync_run(struct process_sync *sync, struct process *process,
 		process_attributes_inherit(sync->table, process, parent, &sources, &first);
 	process_attributes_read(sync->table, process, &sources, &first, &maps, built.items);
 	set_mappings(sync, process, built.items, built.count);
-	if (parent)
+	if (parent) {
 		attachments_inherit(&sync->attachments, process, parent);
+		code_copies_inherit(&sync->copies, process, parent);
+	}
 	if (model != process && mapping_table_equal(model->table, rows)) {
 		mapping_table_unref(rows);
 		rows = mapping_table_ref(model->table);
@@ -665,6 +679,7 @@ void process_sync_end(struct process_sync *sync, struct process *process, uint64
 {
 	process_table_end(sync->table, process, now_ns);
 	note_left(sync, process, now_ns);
+	code_copies_release(&sync->copies, process);
 }
 
 void process_sync_retire(struct process_sync *sync, struct process *process)
@@ -681,5 +696,6 @@ void process_sync_release(struct process_sync *sync, struct process *process)
 {
 	process_sync_retire(sync, process);
 	attachments_release(&sync->attachments, process);
+	code_copies_release(&sync->copies, process);
 	set_mappings(sync, process, NULL, 0);
 }

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "agent/processes/code_copies.h"
 #include "agent/processes/executable_cache.h"
 #include "agent/processes/gone_process.h"
 #include "agent/processes/local_devices.h"
@@ -52,6 +53,8 @@ struct process_sync {
 	struct user_names users;
 	struct gone_files gone_files;
 	struct attachments attachments;
+	/** Its first three fields and `context` are set by process_sync_init(), `request` is the caller's. */
+	struct code_copies copies;
 	/** Size of the rows of all processes on the kernel side. */
 	uint64_t published_bytes;
 };

@@ -398,6 +398,15 @@ static void handle_attached(struct sync_loop *loop, const struct attach_answer *
 		log_debug("process %u: runtime published", answer->pid);
 }
 
+static void handle_copied(struct sync_loop *loop, struct code_copy_answer *answer, uint64_t now_ns)
+{
+	struct process *process = code_copies_answer(&loop->sync.copies, answer, now_ns);
+
+	free(answer);
+	if (process)
+		process_sync_republish(&loop->sync, process);
+}
+
 void sync_loop_handle(struct sync_loop *loop, const struct sync_event *event, uint64_t now_ns)
 {
 	struct process *process;
@@ -435,6 +444,16 @@ void sync_loop_handle(struct sync_loop *loop, const struct sync_event *event, ui
 		break;
 	case EVENT_FILES_LOST:
 		look_for_lost_files(loop, now_ns);
+		break;
+	case EVENT_CODE_HIT:
+		process = process_table_find(loop->sync.table, event->code_hit.pid,
+					     &event->code_hit.identity);
+		if (process)
+			code_copies_note_hit(&loop->sync.copies, process, event->code_hit.address,
+					     event->code_hit.is_changed, now_ns);
+		break;
+	case EVENT_CODE_COPIED:
+		handle_copied(loop, event->copied, now_ns);
 		break;
 	}
 }
@@ -655,6 +674,7 @@ void sync_loop_tick(struct sync_loop *loop, uint64_t now_ns)
 	adjust_pauses(loop, now_ns);
 	expire(loop, now_ns);
 	executable_cache_expire(loop->sync.executables, now_ns);
+	code_copies_tick(&loop->sync.copies, now_ns);
 	if (now_ns < loop->next_wait_ns)
 		return;
 	loop->next_wait_ns = now_ns + WAIT_RETIRED_NS;

@@ -9,6 +9,7 @@
  *	unknown address		synced; while that finds nothing new, asked for ever more rarely
  *	exit			if it was sampled it stays for a while, for samples still on their way
  *	runtimes lost		they are attached to again, but those of the process that did not answer
+ *	code hit		it is copied, so that it gets rows (code_copies.h)
  *	files lost		processes that have some mapped are synced, by which they are opened again
  *	events lost		every process is synced, every process event armed again
  *
@@ -55,6 +56,10 @@ enum sync_event_type {
 	EVENT_RUNTIMES_LOST,
 	/** Files that other processes held were lost. */
 	EVENT_FILES_LOST,
+	/** A sample hit anonymous code without rows. */
+	EVENT_CODE_HIT,
+	/** A load thread copied code, or could not. */
+	EVENT_CODE_COPIED,
 };
 
 struct sync_event {
@@ -79,6 +84,15 @@ struct sync_event {
 			struct executable *executable;
 		} identified;
 		struct attach_answer attached;
+		struct {
+			uint32_t pid;
+			struct process_identity identity;
+			uint64_t address;
+			/** The code differs from its copy. */
+			bool is_changed;
+		} code_hit;
+		/** On the heap; freed with its deltas when it is handled. */
+		struct code_copy_answer *copied;
 		/** The process that was read when the runtimes were lost; 0: none. */
 		uint32_t lost_pid;
 	};

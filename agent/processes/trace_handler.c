@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "agent/processes/code_hits.h"
 #include "agent/processes/executable_rows.h"
 #include "agent/processes/frame_converter.h"
 #include "agent/processes/kernel_symbols.h"
@@ -59,6 +60,8 @@ struct stack_shape {
 	uint64_t lacking_executable_id;
 	/* The stack has frames in anonymous code. */
 	bool has_anonymous;
+	/* The address of the first of them whose caller had to be guessed, or was not found; 0: none. */
+	uint64_t lacking_code;
 };
 
 /*
@@ -104,6 +107,7 @@ struct trace_handler {
 		struct cached_rows *cached;
 	} lent[LENT_ROWS_MAX];
 	uint32_t lent_count;
+	struct code_hits code_hits;
 };
 
 /* --- deferred samples that wait --- */
@@ -217,10 +221,27 @@ uint32_t trace_handler_waiting_count(const struct trace_handler *handler)
 	return handler->deferred.count;
 }
 
+static bool frame_is_error(uint64_t word, enum unwind_error error)
+{
+	return frame_kind(word) == FRAME_ERROR && frame_flags(word) == error;
+}
+
+/* The address of the instruction of a frame of anonymous code; 0 for any other frame. */
+static uint64_t anonymous_address(const uint64_t *words, uint32_t word)
+{
+	if (frame_kind(words[word]) != FRAME_NATIVE || words[word + 1] != EXECUTABLE_ID_ANONYMOUS)
+		return 0;
+	return frame_address(words[word]) -
+	       ((frame_flags(words[word]) & FRAME_RETURN_ADDRESS) != 0);
+}
+
 /* -EBADMSG if the words are not whole frames of known kinds. */
 static int look_at(const uint64_t *words, uint32_t count, const struct process_view *view,
 		   struct stack_shape *shape)
 {
+	/* The address of the last frame if it is one of anonymous code. */
+	uint64_t last_code = 0;
+
 	*shape = (struct stack_shape){ .trusted_words = count };
 	for (uint32_t i = 0; i < count;) {
 		uint32_t length = frame_word_count(words[i]);
@@ -228,6 +249,11 @@ static int look_at(const uint64_t *words, uint32_t count, const struct process_v
 
 		if (!length || length > count - i)
 			return -EBADMSG;
+		if (!shape->lacking_code &&
+		    (kind == FRAME_NATIVE ? frame_flags(words[i]) & FRAME_GUESS :
+					    frame_is_error(words[i], UNWIND_ANONYMOUS)))
+			shape->lacking_code = last_code;
+		last_code = anonymous_address(words, i);
 		if (kind == FRAME_NATIVE) {
 			if (frame_flags(words[i]) & FRAME_GUESS)
 				shape->lacking_executable_id = shape->last_executable_id;
@@ -405,6 +431,10 @@ static void handle_stack(struct trace_handler *handler, const struct trace_recor
 	}
 	if (shape.lacking_executable_id)
 		executable_rows_note_lack(handler->config.executables, shape.lacking_executable_id);
+	if (shape.lacking_code && handler->config.code_hit &&
+	    code_hits_take(&handler->code_hits, record->pid, shape.lacking_code,
+			   record->flags & RECORD_CODE_CHANGED, handler->now_ns))
+		handler->config.code_hit(handler->config.context, record, shape.lacking_code);
 	if (shape.has_anonymous && handler->config.perf_maps)
 		names_state = perf_maps_ask(handler->config.perf_maps, record->pid,
 					    &record->identity, handler->now_ns);

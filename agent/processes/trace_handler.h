@@ -45,6 +45,12 @@ struct trace_handler_config {
 	struct kernel_symbols *kernel_symbols;
 	struct user_unwinder *user_unwinder;
 	struct perf_maps *perf_maps;
+	/**
+	 * Reports that the stack of @record has no certain caller for the anonymous code at @address (code_copies.h), at a
+	 * bounded rate.
+	 */
+	void (*code_hit)(void *context, const struct trace_record *record, uint64_t address);
+	void *context;
 	bool fold_runtime_frames;
 };
 

@@ -99,7 +99,7 @@ int elf_identity_unpack(const struct elf_identity *identity, struct binary *bina
 
 /* --- rows --- */
 
-int elf_rows_prepare(const struct elf_answer *answer, struct stack_deltas *deltas)
+int elf_rows_prepare(const struct elf_answer *answer, bool has_checks, struct stack_deltas *deltas)
 {
 	struct stack_deltas made = {
 		.text_start = answer->text_start,
@@ -115,7 +115,9 @@ int elf_rows_prepare(const struct elf_answer *answer, struct stack_deltas *delta
 	made.page_index = calloc((size_t)made.page_count + 1, sizeof(*made.page_index));
 	made.rows = calloc(1, stack_deltas_row_bytes(made.row_count));
 	made.rules = calloc(made.rule_count, sizeof(*made.rules));
-	if (!made.page_index || !made.rows || !made.rules) {
+	if (has_checks)
+		made.checks = calloc(made.page_count, sizeof(*made.checks));
+	if (!made.page_index || !made.rows || !made.rules || (has_checks && !made.checks)) {
 		stack_deltas_deinit(&made);
 		return fail(-ENOMEM, "no memory for the rows of a file");
 	}

@@ -19,8 +19,11 @@ int elf_identity_check(const struct elf_identity *identity, size_t size);
 int elf_identity_unpack(const struct elf_identity *identity, struct binary *binary,
 			struct program_facts *facts, struct elf_image *segments);
 
-/** Allocates the arrays that @answer announces; the caller fills them, and then calls stack_deltas_check(). */
-int elf_rows_prepare(const struct elf_answer *answer, struct stack_deltas *deltas);
+/**
+ * Allocates the arrays that @answer announces, with @has_checks also those of a copy of code; the caller fills them, and then
+ * calls stack_deltas_check().
+ */
+int elf_rows_prepare(const struct elf_answer *answer, bool has_checks, struct stack_deltas *deltas);
 
 /** @languages is the set of languages that was asked for. */
 int elf_runtime_check(const struct elf_runtime *found, uint32_t languages);

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "agent/runtimes/executable_file.h"
 #include "interpreters/language.h"
@@ -35,6 +36,12 @@ struct elf_home_ops {
 	 */
 	int (*probe)(struct elf_home *home, int fd, const char *path, uint32_t languages,
 		     struct runtime_file **file, bool *copies_stacks);
+	/**
+	 * As executable_file_analyse_copy(). @uid: the user who gets the blame if that ends the processes. *@deltas is for
+	 * exactly the pages of the range.
+	 */
+	int (*analyse_copy)(struct elf_home *home, int fd, uid_t uid, uint64_t address,
+			    uint64_t size, struct stack_deltas *deltas);
 	/**
 	 * As make_small_symbol_cache() for files->elf and files->debug (-1: none), into files->output; adds the CPU time that it took to
 	 * *@cpu_ns. Goes on after stop(), until stop_symbols().

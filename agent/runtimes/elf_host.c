@@ -221,9 +221,15 @@ static int send_rows(struct server *server, struct elf_answer *answer,
 		  ((size_t)deltas->page_count + 1) * sizeof(*deltas->page_index) },
 		{ deltas->rows, stack_deltas_row_bytes(deltas->row_count) },
 		{ deltas->rules, deltas->rule_count * sizeof(*deltas->rules) },
+		{ deltas->checks, deltas->page_count * sizeof(*deltas->checks) },
 	};
+	const int count = sizeof(parts) / sizeof(parts[0]);
 
-	return finish(server, answer, 0, parts, sizeof(parts) / sizeof(parts[0]));
+	answer->text_start = deltas->text_start;
+	answer->page_count = deltas->page_count;
+	answer->row_count = deltas->row_count;
+	answer->rule_count = deltas->rule_count;
+	return finish(server, answer, 0, parts, deltas->checks ? count : count - 1);
 }
 
 static int do_load(struct server *server, const struct elf_question *question, const char *path)
@@ -249,13 +255,19 @@ static int do_load(struct server *server, const struct elf_question *question, c
 	answer.is_cached = server->is_cached;
 	if (err || server->is_cached)
 		return finish(server, &answer, err, NULL, 0);
-	answer.text_start = result.deltas.text_start;
-	answer.page_count = result.deltas.page_count;
-	answer.row_count = result.deltas.row_count;
-	answer.rule_count = result.deltas.rule_count;
 	err = send_rows(server, &answer, &result.deltas);
 	stack_deltas_deinit(&result.deltas);
 	return err;
+}
+
+static int do_copy(struct server *server, const struct elf_question *question)
+{
+	_cleanup_(stack_deltas_deinit) struct stack_deltas deltas = { 0 };
+	struct elf_answer answer = { 0 };
+	int err = executable_file_analyse_copy(server->fd, question->code_address,
+					       question->code_bytes, &deltas);
+
+	return err ? finish(server, &answer, err, NULL, 0) : send_rows(server, &answer, &deltas);
 }
 
 /* Attaches now, where that needs the file alone. */
@@ -369,6 +381,8 @@ static int serve_one(struct server *server)
 		return do_load(server, question, received.path);
 	case ELF_QUESTION_PROBE:
 		return do_probe(server, question, received.path);
+	case ELF_QUESTION_COPY:
+		return do_copy(server, question);
 	case ELF_QUESTION_SYMBOLS:
 		return do_symbols(server, question, &fds);
 	default:

@@ -25,6 +25,7 @@
 #include "lib/base/log.h"
 #include "lib/base/sealed_file.h"
 #include "lib/model/metrics.h"
+#include "stackdeltas/copied_code.h"
 
 enum {
 	/* Limit of what a request may ask for: paths of debug files, and keys. */
@@ -357,13 +358,17 @@ static uid_t owner_of(int fd)
 	return fstat(fd, &status) || !status.st_nlink ? (uid_t)NAMELESS_UID : status.st_uid;
 }
 
-static int run(struct elf_home *home, struct request *request)
+static int run_for(struct elf_home *home, struct request *request, uid_t uid)
 {
 	struct elf_hosts *hosts = (struct elf_hosts *)home;
-	uid_t uid = owner_of(request->fds[0]);
 	int err = ask_once(hosts, request, uid);
 
 	return err == -EHOSTDOWN ? ask_again(hosts, request, uid) : err;
+}
+
+static int run(struct elf_home *home, struct request *request)
+{
+	return run_for(home, request, owner_of(request->fds[0]));
 }
 
 /* Takes a part of the result, from the answer's packet or from those that follow it. */
@@ -413,28 +418,35 @@ static int hosts_identify(struct elf_home *home, int fd, struct binary *binary,
 /* --- rows --- */
 
 /* All that was announced is read, or else the process is of no use any more. */
-static int receive_rows(struct request *request, int socket)
+static int receive_deltas(struct request *request, int socket, bool has_checks,
+			  struct stack_deltas *result)
 {
 	_cleanup_(stack_deltas_deinit) struct stack_deltas deltas = { 0 };
-	const struct elf_answer *answer = &request->answer;
-	struct load_result *result = request->result;
-	int err;
-
-	result->lacks_code = answer->lacks_code;
-	if (answer->is_cached)
-		return result->deltas.rows ? 0 : ended_error();
-	err = elf_rows_prepare(answer, &deltas);
 	/* Without memory the rows stay in the socket, so that it cannot be used any more either. */
+	int err = elf_rows_prepare(&request->answer, has_checks, &deltas);
+
 	if (err ||
 	    take_part(request, socket, deltas.page_index,
 		      ((size_t)deltas.page_count + 1) * sizeof(*deltas.page_index)) ||
 	    take_part(request, socket, deltas.rows, stack_deltas_row_bytes(deltas.row_count)) ||
 	    take_part(request, socket, deltas.rules, deltas.rule_count * sizeof(*deltas.rules)) ||
+	    (has_checks && take_part(request, socket, deltas.checks,
+				     deltas.page_count * sizeof(*deltas.checks))) ||
 	    stack_deltas_check(&deltas))
 		return ended_error();
-	result->deltas = deltas;
+	*result = deltas;
 	memset(&deltas, 0, sizeof(deltas));
 	return 0;
+}
+
+static int receive_rows(struct request *request, int socket)
+{
+	struct load_result *result = request->result;
+
+	result->lacks_code = request->answer.lacks_code;
+	if (request->answer.is_cached)
+		return result->deltas.rows ? 0 : ended_error();
+	return receive_deltas(request, socket, false, &result->deltas);
 }
 
 static int hosts_load(struct elf_home *home, int fd, const struct load_helper *helper,
@@ -464,6 +476,48 @@ static int hosts_load(struct elf_home *home, int fd, const struct load_helper *h
 		stack_deltas_deinit(&found.deltas);
 	else
 		*result = found;
+	return err;
+}
+
+/* The range is the one that was asked for, whatever the answer says. */
+static int receive_copy(struct request *request, int socket)
+{
+	const struct elf_question *question = &request->question;
+
+	/* A row has an address of its own. */
+	if (request->answer.text_start != question->code_address ||
+	    request->answer.page_count != question->code_bytes / UNWIND_PAGE_BYTES ||
+	    request->answer.row_count > question->code_bytes)
+		return ended_error();
+	return receive_deltas(request, socket, true, request->result);
+}
+
+static int hosts_analyse_copy(struct elf_home *home, int fd, uid_t uid, uint64_t address,
+			      uint64_t size, struct stack_deltas *deltas)
+{
+	struct stack_deltas found = { 0 };
+	struct request request = {
+		.question = {
+			.kind = ELF_QUESTION_COPY,
+			.code_address = address,
+			.code_bytes = size,
+			.seed = hash128_content_seed(),
+		},
+		.path = "a copy of code",
+		.fds = { fd },
+		.fd_count = 1,
+		.receive = receive_copy,
+		.result = &found,
+	};
+	int err = copied_code_is_range(address, size) ?
+			  run_for(home, &request, uid) :
+			  fail(-EINVAL, "%llu bytes of code at %#llx", (unsigned long long)size,
+			       (unsigned long long)address);
+
+	if (err)
+		stack_deltas_deinit(&found);
+	else
+		*deltas = found;
 	return err;
 }
 
@@ -589,6 +643,7 @@ int elf_hosts_create(const struct elf_hosts_options *options, struct elf_hosts *
 		.identify = hosts_identify,
 		.load = hosts_load,
 		.probe = hosts_probe,
+		.analyse_copy = hosts_analyse_copy,
 		.make_symbols = hosts_make_symbols,
 		.hurry = hosts_hurry,
 		.stop = hosts_stop,

@@ -48,6 +48,8 @@ enum elf_question_kind {
 	ELF_QUESTION_LOAD,
 	/** The result is a struct elf_runtime. */
 	ELF_QUESTION_PROBE,
+	/** The file is a copy of code. The result is that of ELF_QUESTION_LOAD, and the checks of the pages. */
+	ELF_QUESTION_COPY,
 	/** Two or three descriptors: of the file, of where its symbol cache is written, and of its debug file if there is one. */
 	ELF_QUESTION_SYMBOLS,
 };
@@ -60,6 +62,9 @@ struct elf_question {
 	/** ELF_QUESTION_LOAD */
 	uint64_t max_work_bytes;
 	uint64_t max_code_bytes;
+	/** ELF_QUESTION_COPY: the code's address and size. */
+	uint64_t code_address;
+	uint64_t code_bytes;
 	uint32_t may_search;
 	uint32_t has_cache;
 	/** The thread that asks has real-time priority. */
@@ -84,7 +89,7 @@ struct elf_answer {
 	int32_t err;
 	/** ELF_ANSWER_OPEN: enum debug_file_root, and a path below it. */
 	uint32_t root;
-	/** ELF_ANSWER_DONE of ELF_QUESTION_LOAD. */
+	/** ELF_ANSWER_DONE of ELF_QUESTION_LOAD and ELF_QUESTION_COPY. */
 	uint32_t page_count;
 	uint32_t row_count;
 	uint32_t rule_count;

@@ -14,11 +14,21 @@
 #include "interpreters/registry.h"
 #include "lib/base/cleanup.h"
 #include "lib/base/error.h"
+#include "lib/base/read_exactly.h"
 #include "lib/base/sealed_file.h"
 #include "lib/elf/elf_notes.h"
 #include "lib/host/file_id.h"
+#include "stackdeltas/copied_code.h"
 #include "stackdeltas/extract_deltas.h"
 #include "stackdeltas/unwind_input.h"
+
+enum {
+#ifdef __aarch64__
+	OWN_MACHINE = EM_AARCH64,
+#else
+	OWN_MACHINE = EM_X86_64,
+#endif
+};
 
 static int copy_segments(const struct elf_image *image, struct elf_image *segments)
 {
@@ -134,6 +144,22 @@ int executable_file_load(int fd, const struct load_helper *helper, const struct 
 	if (!err)
 		*result = found;
 	return err;
+}
+
+int executable_file_analyse_copy(int fd, uint64_t address, uint64_t size,
+				 struct stack_deltas *deltas)
+{
+	_cleanup_(free_pointer) uint8_t *bytes = NULL;
+	int err;
+
+	if (!copied_code_is_range(address, size))
+		return fail(-EINVAL, "%llu bytes of code at %#llx", (unsigned long long)size,
+			    (unsigned long long)address);
+	bytes = malloc(size);
+	if (!bytes)
+		return fail(-ENOMEM, "no memory for %llu bytes of code", (unsigned long long)size);
+	err = read_exactly(fd, 0, bytes, size);
+	return err ? err : copied_code_analyse(OWN_MACHINE, address, bytes, size, deltas);
 }
 
 int executable_file_empty_deltas(struct stack_deltas *deltas)

@@ -64,6 +64,14 @@ struct load_result {
 int executable_file_load(int fd, const struct load_helper *helper, const struct load_limits *limits,
 			 struct load_result *result);
 
+/**
+ * Makes the rows of the copy of code in @fd, which has @size bytes and was copied from @address of a process
+ * (stackdeltas/copied_code.h). The caller deinits @deltas. -EINVAL for a range that no copy has; -EBADMSG if the file is
+ * shorter; -E2BIG, -ENOMEM.
+ */
+int executable_file_analyse_copy(int fd, uint64_t address, uint64_t size,
+				 struct stack_deltas *deltas);
+
 /** Makes deltas without rules for any address, for files without usable tables. 0 or -ENOMEM. */
 int executable_file_empty_deltas(struct stack_deltas *deltas);
 

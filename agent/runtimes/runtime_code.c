@@ -53,7 +53,7 @@ static int add_chunk(struct delta_builder *builder, uint16_t machine,
 		.is_thrown_to = code->is_thrown_to,
 		.frame_bytes = code->frame_bytes,
 	};
-	const struct code_row_handler handler = { builder, add_row };
+	const struct code_row_handler handler = { .context = builder, .row = add_row };
 
 	if (code->is_flat)
 		return add_flat(builder, machine, code->address);

@@ -68,10 +68,23 @@ static int set_up(void **state)
 	struct fixture *fixture = calloc(1, sizeof(*fixture));
 
 	fixture->sample = calloc(1, sizeof(*fixture->sample));
-	fixture->first =
-		(struct stack_deltas){ TEXT_START, 1, 4, 4, first_index, &first_rows, first_rules };
-	fixture->large = (struct stack_deltas){ TEXT_START, LARGE_PAGE_COUNT, 1,	  1,
-						NULL,	    &large_rows,      first_rules };
+	fixture->first = (struct stack_deltas){
+		.text_start = TEXT_START,
+		.page_count = 1,
+		.row_count = 4,
+		.rule_count = 4,
+		.page_index = first_index,
+		.rows = &first_rows,
+		.rules = first_rules,
+	};
+	fixture->large = (struct stack_deltas){
+		.text_start = TEXT_START,
+		.page_count = LARGE_PAGE_COUNT,
+		.row_count = 1,
+		.rule_count = 1,
+		.rows = &large_rows,
+		.rules = first_rules,
+	};
 	fixture->large.page_index = malloc((LARGE_PAGE_COUNT + 1) * sizeof(uint32_t));
 	for (uint32_t i = 0; i <= LARGE_PAGE_COUNT; i++)
 		fixture->large.page_index[i] = i > 0;

@@ -695,6 +695,11 @@ void bpf_loader_stop_origins(struct bpf_loader *loader)
 	}
 }
 
+bool bpf_loader_uses_code_copies(const struct bpf_loader *loader)
+{
+	return loader->features->has_loop;
+}
+
 const char *bpf_loader_features(const struct bpf_loader *loader)
 {
 	return loader->features->text;

@@ -97,6 +97,9 @@ void bpf_loader_stop_origins(struct bpf_loader *loader);
 /** The used kernel features, as text for users. */
 const char *bpf_loader_features(const struct bpf_loader *loader);
 
+/** Whether the unwinders use rows of copies of anonymous code (ebpf/code_copy.bpf.h). */
+bool bpf_loader_uses_code_copies(const struct bpf_loader *loader);
+
 /** Valid until the loader is destroyed. */
 const struct bpf_fds *bpf_loader_fds(const struct bpf_loader *loader);
 

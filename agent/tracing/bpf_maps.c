@@ -73,7 +73,7 @@ static struct executable_descriptor *descriptor_of(struct bpf_maps *maps, uint64
 	return &maps->descriptors[executable_id & (EXECUTABLE_SLOT_COUNT - 1)];
 }
 
-/* Header, rules, rows, page index. */
+/* Header, rules, rows, page index, and the checks of a copy. */
 static void fill_executable(void *context, struct cell *cells, struct cell_run run)
 {
 	const struct stack_deltas *deltas = context;
@@ -96,6 +96,9 @@ static void fill_executable(void *context, struct cell *cells, struct cell_run r
 	memcpy(cells + row_cell, deltas->rows, row_bytes);
 	memcpy(cells + index_cell, deltas->page_index,
 	       ((size_t)deltas->page_count + 1) * sizeof(*deltas->page_index));
+	if (deltas->checks)
+		memcpy(cells + index_cell + unwind_index_cells(deltas->page_count), deltas->checks,
+		       deltas->page_count * sizeof(*deltas->checks));
 }
 
 static int publish_executable(struct map_writer *writer, uint64_t executable_id,

@@ -33,7 +33,8 @@
  *
  * An executable id names one loaded file for the life of the agent and is never used again:
  * bits 15..0 are its slot in the executables map, bits 63..16 a generation that starts at 1. Ids
- * below EXECUTABLE_ID_FIRST name a kind of memory instead of a file (enum special_executable).
+ * below EXECUTABLE_ID_FIRST name a kind of memory instead of a file (enum special_executable). An id with
+ * EXECUTABLE_ID_COPY names a copy of anonymous code (abi/code_copy.h). Mapping tables have such ids, frames never.
  */
 #ifndef EBPF_ABI_FRAME_H
 #define EBPF_ABI_FRAME_H
@@ -83,6 +84,8 @@ enum {
 	EXECUTABLE_SLOT_BITS = 16,
 	EXECUTABLE_SLOT_COUNT = 1 << EXECUTABLE_SLOT_BITS,
 };
+
+#define EXECUTABLE_ID_COPY (1ULL << 63)
 
 #define FRAME_ADDRESS_MASK ((1ULL << FRAME_ADDRESS_BITS) - 1)
 

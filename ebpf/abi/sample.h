@@ -76,6 +76,8 @@ enum record_flag {
 	RECORD_PARENT_ENTRY = 1 << 4,
 	/** With RECORD_DEFERRED: the unwind has begun, and stopped because rows or mappings were missing. */
 	RECORD_RESUMED = 1 << 5,
+	/** The code of an anonymous frame differs from user space's copy of it (abi/code_copy.h). */
+	RECORD_CODE_CHANGED = 1 << 6,
 };
 
 /** Values that are not known where user space continues the unwind. */

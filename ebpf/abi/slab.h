@@ -16,6 +16,8 @@
  *	rows             offsets in the page, __u8, sixteen to a cell; in the cells right behind them
  *	                 rule ids, __u16, eight to a cell: 3 bytes a row
  *	rules            struct unwind_rule, one cell each
+ *	code checks      struct code_check, two to a cell, in the cells right behind the page index of a
+ *	                 copy of anonymous code (abi/code_copy.h)
  *
  * A row is valid from its address up to the next row's. The row for an address is the last one at or
  * below it: search the page's rows; if all are above, it is the row just before the page's first.
@@ -84,6 +86,12 @@ static inline __u32 unwind_offset_cells(__u32 row_count)
 static inline __u32 unwind_rule_id_cells(__u32 row_count)
 {
 	return row_count / (CELL_BYTES / 2) + (row_count % (CELL_BYTES / 2) != 0);
+}
+
+/** Cells of the page index of @page_count pages. */
+static inline __u32 unwind_index_cells(__u32 page_count)
+{
+	return page_count / 4 + 1;
 }
 
 struct unwind_header {

@@ -69,6 +69,7 @@ static void set_start(struct unwind_state *state, const struct emulated_start *s
 	/* Its kernel frames, if any, are added by the caller. */
 	state->record.kernel_word_count = 0;
 	state->record.word_count = 0;
+	state->record.flags = 0;
 	memcpy(state->registers, start->registers, sizeof(state->registers));
 	state->mapping_cell = start->mapping_cell;
 	state->mapping_count = start->mapping_count;

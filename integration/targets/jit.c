@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Code in anonymous memory that keeps frame pointers, as JIT compilers make it: jit_outer calls
- * jit_inner, which calls leaf(). The caller of the leaf is known; the callers above it are guessed.
- * At the first and last instructions of a function its own frame does not exist yet, or no longer.
+ * jit_inner, which calls leaf(). The caller of the leaf is known; the callers above it are guessed, until the agent has
+ * a copy of the code, which it makes of anonymous memory only. At the first and last instructions of a function its own frame
+ * does not exist yet, or no longer.
  * With MODULE the memory is a private mapping of an ELF file without segments, as those that wasmtime compiles ahead of time.
  *
- * chain: START main_\[\?\] ANON_GUESS ANON > leaf
- * chain: START main_\[\?\] ANON
+ * chain: START main(|_\[\?\]) ANON_OR_GUESS ANON > leaf
+ * chain: START main(|_\[\?\]) ANON
  * chain: START main
  */
 #include <elf.h>

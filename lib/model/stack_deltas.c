@@ -11,8 +11,6 @@
 
 #include "lib/base/error.h"
 
-enum { WORDS_PER_CELL = CELL_BYTES / sizeof(uint32_t) };
-
 void stack_deltas_deinit(struct stack_deltas *deltas)
 {
 	if (!deltas)
@@ -20,6 +18,7 @@ void stack_deltas_deinit(struct stack_deltas *deltas)
 	free(deltas->page_index);
 	free(deltas->rows);
 	free(deltas->rules);
+	free(deltas->checks);
 	memset(deltas, 0, sizeof(*deltas));
 }
 
@@ -47,14 +46,10 @@ const struct unwind_rule *stack_deltas_lookup(const struct stack_deltas *deltas,
 	return &deltas->rules[stack_deltas_rule_ids(deltas)[low - 1]];
 }
 
-static uint32_t word_cells(uint32_t word_count)
-{
-	return word_count / WORDS_PER_CELL + (word_count % WORDS_PER_CELL != 0);
-}
-
 uint32_t stack_deltas_cell_count(const struct stack_deltas *deltas)
 {
-	return sizeof(struct unwind_header) / CELL_BYTES + word_cells(deltas->page_count + 1) +
+	return sizeof(struct unwind_header) / CELL_BYTES + unwind_index_cells(deltas->page_count) +
+	       (deltas->checks ? code_check_cells(deltas->page_count) : 0) +
 	       unwind_offset_cells(deltas->row_count) + unwind_rule_id_cells(deltas->row_count) +
 	       deltas->rule_count;
 }
@@ -107,6 +102,15 @@ int stack_deltas_check(const struct stack_deltas *deltas)
 		if (rule->cfa >= CFA_KIND_COUNT || rule->ra >= SAVED_KIND_COUNT ||
 		    rule->fp >= SAVED_KIND_COUNT)
 			return fail(-EBADMSG, "stack deltas: rule %u is of no known kind", i);
+	}
+	for (uint32_t page = 0; deltas->checks && page < deltas->page_count; page++) {
+		const struct code_check *check = &deltas->checks[page];
+
+		if (check->pages_before > page || check->pages_after >= deltas->page_count - page ||
+		    code_check_page_count(check) > CODE_CHECK_PAGES)
+			return fail(-EBADMSG,
+				    "stack deltas: page %u depends on code that was not copied",
+				    page);
 	}
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "ebpf/abi/code_copy.h"
 #include "ebpf/abi/slab.h"
 
 /** Read-only once built. All arrays are owned; stack_deltas_deinit() frees them. */
@@ -23,6 +24,8 @@ struct stack_deltas {
 	/** Rows as in the slabs: whole cells of offsets, then whole cells of rule ids. */
 	void *rows;
 	struct unwind_rule *rules;
+	/** One for each page of a copy of anonymous code; NULL for a file. */
+	struct code_check *checks;
 };
 
 /** The offset of each row in its page. */

@@ -59,7 +59,8 @@ static int add_row(struct analysis *analysis, uint64_t address, const struct unw
 
 /* Returns the rule of the instruction at @offset of @function, in a region that is trusted or not. */
 static struct unwind_rule rule_at(const struct code_flow *flow, uint32_t offset,
-				  const struct code_function *function, bool is_trusted)
+				  const struct code_function *function, bool is_trusted,
+				  bool needs_exits)
 {
 	struct unwind_rule rule = flow->rules.rules.items[flow->rule_ids[offset]];
 
@@ -68,7 +69,8 @@ static struct unwind_rule rule_at(const struct code_flow *flow, uint32_t offset,
 		return rule;
 	if (!function || (!function->is_known && !code_function_is_believed(function)))
 		return (struct unwind_rule){ .cfa = CFA_NONE };
-	if (!is_trusted || !code_function_is_believed(function))
+	if (!is_trusted || !code_function_is_believed(function) ||
+	    (needs_exits && !function->has_good_exit))
 		rule.flags |= RULE_GUESS;
 	return rule;
 }
@@ -92,12 +94,31 @@ static void count_bytes(struct code_analysis_statistics *statistics, uint32_t co
 		statistics->believed_bytes += count;
 }
 
+static void note_extent(const struct analysis *analysis, const struct code_flow *flow,
+			uint32_t start, uint32_t end, const struct code_function *owner)
+{
+	const struct code_row_handler *handler = analysis->handler;
+	const struct code_function *extent;
+	uint64_t address = flow->chunk->address;
+
+	if (!owner || !handler->extent)
+		return;
+	extent = code_flow_extent(flow, owner);
+	/* The rule is another function's, in code that is in two functions. */
+	if (extent->low == extent->high)
+		return;
+	handler->extent(handler->context, address + start, address + end, address + extent->low,
+			address + extent->high);
+}
+
 static int add_rows(struct analysis *analysis, const struct code_flow *flow)
 {
 	const struct code_chunk *chunk = flow->chunk;
 	const uint8_t *marks = flow->marks.marks;
-	const struct code_function *function = NULL;
+	/* The function at the offset, and the one from which the rule comes. */
+	const struct code_function *function = NULL, *owner = NULL;
 	struct unwind_rule rule = { .cfa = CFA_NONE };
+	bool needs_exits = analysis->input->needs_exits;
 	bool is_trusted = false, begins_stack;
 	uint32_t block = 0, next;
 	uint8_t rest;
@@ -112,13 +133,19 @@ static int add_rows(struct analysis *analysis, const struct code_flow *flow)
 			is_trusted = is_reached &&
 				     flow->regions.regions.items[entered->region].is_trusted;
 		}
+		if (flow->owners && marks[offset] & CODE_MARK_INSTRUCTION)
+			function = &flow->functions.items[flow->owners[offset]];
 		if (is_stack_start(&flow->marks, offset, function))
 			rule = (struct unwind_rule){ .cfa = CFA_END, .flags = RULE_BEGINS_STACK };
 		else if (marks[offset] & CODE_MARK_INSTRUCTION)
-			rule = rule_at(flow, offset, function, is_trusted);
-		else if (!(marks[offset] & (CODE_MARK_VISITED | CODE_MARK_PADDING)) ||
-			 !analysis->has_row)
+			rule = rule_at(flow, offset, function, is_trusted, needs_exits);
+		else if (!(marks[offset] & CODE_MARK_VISITED) &&
+			 (needs_exits || !(marks[offset] & CODE_MARK_PADDING)))
 			rule = (struct unwind_rule){ .cfa = CFA_NONE };
+		else if (!analysis->has_row)
+			rule = (struct unwind_rule){ .cfa = CFA_NONE };
+		if (marks[offset] & CODE_MARK_INSTRUCTION || rule.cfa == CFA_NONE)
+			owner = rule.cfa == CFA_NONE ? NULL : function;
 		error = add_row(analysis, chunk->address + offset, &rule);
 		/* The other bytes of an instruction have no rule of their own. */
 		rest = marks[offset] & CODE_MARK_INSTRUCTION ? CODE_MARK_VISITED : marks[offset];
@@ -129,6 +156,7 @@ static int add_rows(struct analysis *analysis, const struct code_flow *flow)
 		       !code_marks_is_leader(&flow->marks, next))
 			next++;
 		count_bytes(&analysis->statistics, next - offset, &rule);
+		note_extent(analysis, flow, offset, next, owner);
 	}
 	return error;
 }
@@ -225,6 +253,7 @@ static int visit_range(struct analysis *analysis, const struct code_bytes *range
 			.step = input->machine == EM_X86_64 ? x86_step : arm64_step,
 			.address = address,
 			.bytes = range->bytes + (address - range->address),
+			.needs_exits = input->needs_exits,
 			.is_hotspot = input->is_hotspot,
 			.is_thrown_to = input->is_thrown_to && address == range->address,
 			.frame_bytes = address == range->address ? input->frame_bytes : 0,

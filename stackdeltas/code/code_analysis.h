@@ -49,6 +49,11 @@ struct code_analysis_input {
 	const uint64_t *pointers;
 	size_t pointer_count;
 	/**
+	 * A function is verified only if an exit confirms it, even if its start is known: among the code may be other bytes,
+	 * which look like calls. Evidence against a function counts wherever it is, and padding has no rules.
+	 */
+	bool needs_exits;
+	/**
 	 * Code that HotSpot has generated: every call returns, or is followed by an instruction that stops, and
 	 * rbx is not callee-saved.
 	 */
@@ -81,6 +86,11 @@ struct code_row_handler {
 	 * known. Rules with equal meaning have equal bytes. A negative result ends the analysis.
 	 */
 	int (*row)(void *context, uint64_t address, const struct unwind_rule *rule);
+	/**
+	 * Optional. The rules in [@start, @end), which is not empty and part of one range, depend on the code in [@low, @high).
+	 * Not called for code without a rule.
+	 */
+	void (*extent)(void *context, uint64_t start, uint64_t end, uint64_t low, uint64_t high);
 };
 
 /**

@@ -55,6 +55,50 @@ struct walk {
 	uint32_t taken;
 };
 
+/* Returns the first function of the group, and shortens the way there. */
+static uint32_t group_of(struct code_function *functions, uint32_t function)
+{
+	while (functions[function].group != function) {
+		functions[function].group = functions[functions[function].group].group;
+		function = functions[function].group;
+	}
+	return function;
+}
+
+const struct code_function *code_flow_extent(const struct code_flow *flow,
+					     const struct code_function *function)
+{
+	struct code_function *functions = flow->functions.items;
+
+	return &functions[group_of(functions, function - functions)];
+}
+
+/* Notes that a path of @function goes through [@low, @high). */
+static void extend(struct code_flow *flow, uint32_t function, uint32_t low, uint32_t high)
+{
+	struct code_function *functions = flow->functions.items;
+	struct code_function *group = &functions[group_of(functions, function)];
+
+	if (low < group->low)
+		group->low = low;
+	if (high > group->high)
+		group->high = high;
+}
+
+/* Notes that paths of two functions meet. */
+static void join(struct code_flow *flow, uint32_t a, uint32_t b)
+{
+	struct code_function *functions = flow->functions.items;
+	uint32_t first = group_of(functions, a), second = group_of(functions, b);
+	uint32_t group = first < second ? first : second;
+	uint32_t other = first < second ? second : first;
+
+	if (group == other)
+		return;
+	functions[other].group = group;
+	extend(flow, group, functions[other].low, functions[other].high);
+}
+
 static void queue_block(struct code_flow *flow, uint32_t index, enum edge edge)
 {
 	struct code_block *block = &flow->blocks[index];
@@ -179,6 +223,7 @@ static void reach_block(struct code_flow *flow, const struct walk *walk, uint32_
 		queue_block(flow, index, edge);
 		return;
 	}
+	join(flow, walk->function, block->function);
 	change = code_hotspot_merge(flow->chunk, &block->state, &walk->state);
 	if (change < 0 && edge == EDGE_RETURN) {
 		note_noreturn(flow, walk);
@@ -409,12 +454,17 @@ static bool follow(struct code_flow *flow, struct walk *walk, const struct code_
 	}
 }
 
-static void mark_instruction(struct code_flow *flow, uint32_t offset, uint32_t length,
-			     uint16_t rule_id)
+static void mark_instruction(struct code_flow *flow, uint32_t function, uint32_t offset,
+			     uint32_t length, uint16_t rule_id)
 {
 	uint8_t *marks = flow->marks.marks + offset;
 
 	flow->rule_ids[offset] = rule_id;
+	if (flow->owners) {
+		if (marks[0] & CODE_MARK_INSTRUCTION)
+			join(flow, function, flow->owners[offset]);
+		flow->owners[offset] = function;
+	}
 	marks[0] |= CODE_MARK_INSTRUCTION;
 	for (uint32_t i = 0; i < length; i++)
 		marks[i] |= CODE_MARK_VISITED;
@@ -471,7 +521,8 @@ static void walk_block(struct code_flow *flow, uint32_t index)
 			distrust(flow, walk.function);
 			return;
 		}
-		mark_instruction(flow, walk.offset, step.length, rule_id);
+		mark_instruction(flow, walk.function, walk.offset, step.length, rule_id);
+		extend(flow, walk.function, walk.offset, walk.offset + step.length);
 		note_taken(flow, &walk, step.length);
 		if (!follow(flow, &walk, &step) || flow->error)
 			return;
@@ -547,7 +598,13 @@ static void walk_function(struct code_flow *flow, uint32_t offset, bool is_known
 {
 	uint32_t index = code_marks_rank(&flow->marks, offset);
 	struct code_block *block = &flow->blocks[index];
-	struct code_function function = { .offset = offset, .is_known = is_known };
+	struct code_function function = {
+		.offset = offset,
+		.group = flow->functions.count,
+		.low = offset,
+		.high = offset,
+		.is_known = is_known,
+	};
 
 	if (flow->error || block->function != CODE_NO_FUNCTION)
 		return;
@@ -591,14 +648,15 @@ static void walk_all(struct code_flow *flow, uint64_t entry)
 
 /*
  * Evidence behind calls that do not return is no evidence against a function that has a good exit
- * elsewhere.
+ * elsewhere, unless that may be one of other code.
  */
 static void settle_doubts(struct code_flow *flow)
 {
 	for (size_t i = 0; i < flow->doubts.count; i++) {
 		const struct code_doubt *doubt = &flow->doubts.items[i];
 
-		if (!flow->functions.items[doubt->function].has_good_exit ||
+		if (flow->chunk->needs_exits ||
+		    !flow->functions.items[doubt->function].has_good_exit ||
 		    (code_regions_is_trusted(&flow->regions, doubt->region) &&
 		     code_regions_is_trusted(&flow->regions, doubt->other_region)))
 			distrust(flow, doubt->function);
@@ -663,7 +721,10 @@ int code_flow_init(struct code_flow *flow, const struct code_chunk *chunk,
 		code_marks_clear_leaders(&flow->marks, chunk);
 	flow->blocks = calloc(flow->marks.leader_count + 1, sizeof(*flow->blocks));
 	flow->rule_ids = calloc(chunk->size, sizeof(*flow->rule_ids));
-	if (!flow->blocks || !flow->rule_ids || code_rules_init(&flow->rules))
+	if (chunk->needs_exits)
+		flow->owners = calloc(chunk->size, sizeof(*flow->owners));
+	if (!flow->blocks || !flow->rule_ids || (chunk->needs_exits && !flow->owners) ||
+	    code_rules_init(&flow->rules))
 		return fail(-ENOMEM, "no memory to analyse %u bytes of code", chunk->size);
 	for (uint32_t i = 0; i < flow->marks.leader_count; i++)
 		flow->blocks[i] = (struct code_block){ .function = CODE_NO_FUNCTION };
@@ -679,6 +740,7 @@ void code_flow_deinit(struct code_flow *flow)
 {
 	free(flow->blocks);
 	free(flow->rule_ids);
+	free(flow->owners);
 	code_marks_deinit(&flow->marks);
 	code_rules_deinit(&flow->rules);
 	code_function_vector_deinit(&flow->functions);

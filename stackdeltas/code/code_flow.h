@@ -41,6 +41,11 @@ struct code_block {
 
 struct code_function {
 	uint32_t offset;
+	/** Index of an earlier function with which it shares code, or its own one (code_flow_extent()). */
+	uint32_t group;
+	/** The code that paths of the group's functions go through; of the group's first function only. */
+	uint32_t low;
+	uint32_t high;
 	/** The start was given or is called, and was not only found behind the end of another function. */
 	bool is_known;
 	bool is_distrusted;
@@ -73,6 +78,11 @@ struct code_flow {
 	struct code_block *blocks;
 	/** Index in rules for each byte that starts an instruction. */
 	uint16_t *rule_ids;
+	/**
+	 * The function of the path to which the rule belongs, for each byte that starts an instruction; NULL unless the
+	 * chunk needs exits. Where data is among the code, a path through it may come into the middle of another function's block.
+	 */
+	uint32_t *owners;
 	struct code_rules rules;
 	struct code_function_vector functions;
 	struct code_doubt_vector doubts;
@@ -85,6 +95,13 @@ struct code_flow {
 int code_flow_init(struct code_flow *flow, const struct code_chunk *chunk,
 		   const struct code_hints *hints);
 void code_flow_deinit(struct code_flow *flow);
+
+/**
+ * Returns the function whose low and high enclose all code on which the rules of @function depend: its own, and that of functions
+ * with paths that meet its paths.
+ */
+const struct code_function *code_flow_extent(const struct code_flow *flow,
+					     const struct code_function *function);
 
 /** True if the function is verified: all its paths agree, and an exit or a known start confirms them. */
 static inline bool code_function_is_believed(const struct code_function *function)

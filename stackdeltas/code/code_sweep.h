@@ -46,6 +46,7 @@ struct code_chunk {
 	const uint8_t *bytes;
 	uint32_t size;
 	/** As in code_analysis_input. */
+	bool needs_exits;
 	bool is_hotspot;
 	bool is_thrown_to;
 	uint32_t frame_bytes;

@@ -409,7 +409,7 @@ static uint64_t now_ns(void)
 
 static void analyse(struct file *file, const struct address_list *starts, struct figures *figures)
 {
-	const struct code_row_handler handler = { file, keep_row };
+	const struct code_row_handler handler = { .context = file, .row = keep_row };
 	const struct code_analysis_input input = {
 		.machine = file->numbers->machine,
 		.entry = file->entry,

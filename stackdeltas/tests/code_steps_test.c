@@ -100,7 +100,7 @@ static void read_module(struct module *module, uint64_t offset)
 	Elf *elf = module->elf = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL);
 	const Elf64_Ehdr *header = elf ? elf64_getehdr(elf) : NULL;
 	const Elf64_Phdr *segments = header ? elf64_getphdr(elf) : NULL;
-	const struct code_row_handler handler = { &module->rows, keep_row };
+	const struct code_row_handler handler = { .context = &module->rows, .row = keep_row };
 	struct code_analysis_input input = { .machine = EM_X86_64, .ranges = module->ranges };
 	Elf_Scn *section = NULL;
 

@@ -11,6 +11,7 @@
 
 #include "agent/processes/runtimes/attach_pace.h"
 #include "agent/processes/runtimes/executable_runtime.h"
+#include "agent/processes/runtimes/unsupported_runtime.h"
 #include "lib/base/clock.h"
 #include "lib/model/metrics.h"
 
@@ -587,6 +588,36 @@ uint32_t attachments_list(const struct process *process,
 		};
 	}
 	return count;
+}
+
+/* Whether programs with this file may have code that a language's unwinder knows, or none does. */
+static bool makes_code(const struct executable *executable)
+{
+	const struct runtime_file *file = executable_runtime(executable);
+
+	if (file)
+		return runtime_flags_of(file->language->id->frames) & RUNTIME_HAS_CODE;
+	if (executable_runtime_refusal(executable))
+		return true;
+	if (!executable->binary)
+		return false;
+	/* With -tracers the JVM may not be looked for. */
+	return unsupported_runtime_name(executable->binary->path) ||
+	       !strcmp(binary_name(executable->binary), "libjvm.so");
+}
+
+bool attachments_may_have_code(const struct process *process)
+{
+	const struct executable *last = NULL;
+
+	for (uint32_t i = 0; i < process->mapping_count; i++) {
+		const struct executable *executable = process->mappings[i].executable;
+
+		if (executable && executable != last && makes_code(executable))
+			return true;
+		last = executable;
+	}
+	return false;
 }
 
 uint64_t attachments_map_bytes(const struct published_runtime *list, uint32_t count)

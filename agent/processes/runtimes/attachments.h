@@ -138,6 +138,12 @@ uint32_t attachments_list(const struct process *process,
 /** Whether @process has an attached runtime of @executable. */
 bool attachments_have(const struct process *process, const struct executable *executable);
 
+/**
+ * Whether @process has mapped a runtime that generates code, attached to or not, supported or not, as far as its files were
+ * probed.
+ */
+bool attachments_may_have_code(const struct process *process);
+
 /** Bytes of map memory that @list takes. */
 uint64_t attachments_map_bytes(const struct published_runtime *list, uint32_t count);
 

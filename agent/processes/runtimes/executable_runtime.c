@@ -127,34 +127,46 @@ static bool begin_probe(struct executable_cache *cache, uint64_t executable_id)
 	return is_first;
 }
 
-static void forget_probe(struct executable_cache *cache, uint64_t executable_id)
+/* Notes that a probe has ended, with @err. */
+static void end_probe(struct executable_cache *cache, uint64_t executable_id, int err)
 {
 	struct executable *executable;
 
 	pthread_mutex_lock(&cache->lock);
 	executable = executable_cache_by_id(cache, executable_id);
-	if (executable)
+	/* The file is gone, but may come back; or it could not be parsed now. */
+	if (executable && (err == -ESTALE || err == -EAGAIN))
 		executable->is_probed = false;
+	else if (executable)
+		executable->is_probe_done = true;
 	pthread_mutex_unlock(&cache->lock);
 }
 
-void executable_runtime_probe(struct executable_cache *cache, const struct binary *binary)
+bool executable_runtime_is_pending(struct executable_cache *cache, const struct mapping_row *rows,
+				   uint32_t count)
+{
+	bool is_pending = false;
+
+	pthread_mutex_lock(&cache->lock);
+	for (uint32_t i = 0; cache->loading_count && !is_pending && i < count; i++) {
+		const struct executable *executable =
+			executable_cache_by_id(cache, rows[i].executable_id);
+
+		is_pending = executable && executable->is_load_requested &&
+			     !executable->is_probe_done;
+	}
+	pthread_mutex_unlock(&cache->lock);
+	return is_pending;
+}
+
+/* Notes what a probe of the file with this id has found. */
+static void note_found(struct executable_cache *cache, uint64_t executable_id, int err,
+		       struct runtime_file *file, bool copies_stacks)
 {
 	struct executable *executable;
-	bool copies_stacks = false;
-	struct runtime_file *file;
-	int err;
 
-	if (!begin_probe(cache, binary->executable_id))
-		return;
-	err = probe(cache, binary, &file, &copies_stacks);
-	/* The file is gone, but may come back; or it could not be parsed now. */
-	if (err == -ESTALE || err == -EAGAIN)
-		forget_probe(cache, binary->executable_id);
-	if (err && err != -EOPNOTSUPP && !copies_stacks)
-		return;
 	pthread_mutex_lock(&cache->lock);
-	executable = executable_cache_by_id(cache, binary->executable_id);
+	executable = executable_cache_by_id(cache, executable_id);
 	if (executable)
 		executable->copies_stacks = copies_stacks;
 	if (executable && err == -EOPNOTSUPP) {
@@ -166,6 +178,20 @@ void executable_runtime_probe(struct executable_cache *cache, const struct binar
 	pthread_mutex_unlock(&cache->lock);
 	if (!executable && !err)
 		executable_runtime_release(file);
+}
+
+void executable_runtime_probe(struct executable_cache *cache, const struct binary *binary)
+{
+	bool copies_stacks = false;
+	struct runtime_file *file = NULL;
+	int err;
+
+	if (!begin_probe(cache, binary->executable_id))
+		return;
+	err = probe(cache, binary, &file, &copies_stacks);
+	if (!err || err == -EOPNOTSUPP || copies_stacks)
+		note_found(cache, binary->executable_id, err, file, copies_stacks);
+	end_probe(cache, binary->executable_id, err);
 }
 
 /* Flags for the rows of an executable. */

@@ -31,6 +31,10 @@ bool executable_runtime_has_ranges(struct executable_cache *cache, const struct 
 /** Any thread. The runtime that was found; NULL: no runtime, or not probed yet. Lives as long as the record. */
 const struct runtime_file *executable_runtime(const struct executable *executable);
 
+/** Any thread. Whether one of @rows is of a file that is to be probed, so that it may still turn out to be a runtime. */
+bool executable_runtime_is_pending(struct executable_cache *cache, const struct mapping_row *rows,
+				   uint32_t count);
+
 /** Any thread. Whether there are runtimes that the sync thread has not handled. */
 bool executable_runtime_has_news(const struct executable_cache *cache);
 /** Any thread: the number of runtimes found so far. Sync: notes that so many have been handled. */

@@ -186,6 +186,33 @@ static void one_thread_at_a_time_attaches(void **state)
 	load_queue_attach_done(queue);
 }
 
+static void copies_of_code_wait_while_a_thread_attaches(void **state)
+{
+	const struct load_request attach = { .attach = (struct attach_request *)state };
+	const struct load_request copy = {
+		.copy = (struct code_copy_request *)state,
+		.is_wanted = true,
+	};
+	struct load_queue *queue = *state;
+	struct load_request request;
+
+	assert_true(load_request_is_small(&copy));
+	assert_int_equal(load_queue_push(queue, &copy), 0);
+	/* It has no executable. */
+	assert_false(load_queue_raise(queue, 0));
+	assert_int_equal(load_queue_pop(queue, true, &request), 0);
+	assert_non_null(request.copy);
+	assert_int_equal(load_queue_push(queue, &attach), 0);
+	assert_int_equal(load_queue_push(queue, &copy), 0);
+	push(queue, 1, SMALL, false);
+	assert_int_equal(pop(queue, false), 1);
+	load_queue_attach_done(queue);
+	assert_int_equal(load_queue_pop(queue, false, &request), 0);
+	load_queue_attach_done(queue);
+	assert_int_equal(load_queue_pop(queue, true, &request), 0);
+	load_queue_attach_done(queue);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -200,6 +227,8 @@ int main(void)
 			runtimes_are_small_and_what_turned_out_to_be_heavy_is_not, set_up,
 			tear_down),
 		cmocka_unit_test_setup_teardown(one_thread_at_a_time_attaches, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(copies_of_code_wait_while_a_thread_attaches, set_up,
+						tear_down),
 		cmocka_unit_test_setup_teardown(it_is_bounded_and_in_order_when_full, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(who_waits_for_a_small_one_is_woken_by_it, set_up,

@@ -124,6 +124,17 @@ static inline void map_line(struct fixture *fixture, uint32_t pid, char *text, u
 	fake_proc_link(&fixture->proc, pid, link, path);
 }
 
+/* The process of make_process() with anonymous code at [@start, @end), too. */
+static inline void add_anonymous(struct fixture *fixture, uint32_t pid, const char *path,
+				 uint64_t start, uint64_t end)
+{
+	char text[4096] = "";
+
+	map_line(fixture, pid, text, 0x400000, 0x401000, 0, path);
+	sprintf(text + strlen(text), "%lx-%lx rwxp 00000000 00:00 0 \n", start, end);
+	fake_proc_write(&fixture->proc, pid, "maps", text);
+}
+
 /* A made-up process of one file mapped at 0x400000, on a local file system. */
 static inline void make_process(struct fixture *fixture, uint32_t pid, const char *path)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "agent/processes/tests/process_sync_fixture.h"
 
+#include <elf.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -8,10 +9,12 @@
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
 
+#include "agent/processes/executable_rows.h"
 #include "agent/processes/mapping_identity.h"
 #include "ebpf/abi/frame.h"
 #include "lib/base/clock.h"
 #include "lib/host/tests/proc_fixture.h"
+#include "stackdeltas/copied_code.h"
 
 static void neighbours_of_one_file_are_one_row(void **state)
 {
@@ -466,11 +469,73 @@ static void a_file_is_found_by_its_path_in_the_root_of_a_thread_that_lives(void 
 	assert_int_equal(mapping_open_by_path(&fixture->sync, 7, &row, &fd, &key), -ENOENT);
 }
 
+static void keep_copy_request(void *context, struct code_copy_request *request)
+{
+	(void)context;
+	free(request);
+}
+
+static void a_copy_of_code_is_in_the_published_rows_alone(void **state)
+{
+	struct fixture *fixture = *state;
+	struct process_sync *sync = &fixture->sync;
+	struct process *process = add(fixture, 7, 1000, 1);
+	struct code_copy_answer answer = {
+		.pid = 7,
+		.identity = process->identity,
+		.start = 0x700000,
+		.bytes = 0x2000,
+		.content = { 1, 1 },
+	};
+	/* sub $8,%rsp; call *%rdi; add $8,%rsp; ret */
+	static const uint8_t code[0x2000] = { 0x48, 0x83, 0xec, 0x08, 0xff, 0xd7,
+					      0x48, 0x83, 0xc4, 0x08, 0xc3 };
+	struct fake_entry entry;
+	struct process *changed;
+
+	sync->copies.request = keep_copy_request;
+	make_process(fixture, 7, "/bin/ls");
+	add_anonymous(fixture, 7, "/bin/ls", 0x700000, 0x704000);
+	sync_process(fixture, process);
+	/* Nothing is copied while a file may turn out to be a runtime. */
+	executable_load_dropped(sync->executables, process->table->rows[0].executable_id);
+	code_copies_note_hit(&sync->copies, process, 0x700100, false, clock_monotonic_ns());
+	assert_int_equal(copied_code_analyse(EM_X86_64, answer.start, code, answer.bytes,
+					     &answer.deltas),
+			 0);
+	changed = code_copies_answer(&sync->copies, &answer, clock_monotonic_ns());
+	assert_ptr_equal(changed, process);
+	process_sync_republish(sync, process);
+	assert_true(fake_published(&fixture->writer, 7, &entry));
+	assert_int_equal(entry.count, 3);
+	assert_int_equal(entry.rows[1].start, 0x700000);
+	assert_int_equal(entry.rows[1].end, 0x702000);
+	assert_true(entry.rows[1].executable_id & EXECUTABLE_ID_COPY);
+	assert_true(fake_has_executable(&fixture->writer, entry.rows[1].executable_id));
+	assert_int_equal(entry.rows[2].executable_id, EXECUTABLE_ID_ANONYMOUS);
+	/* In user space it is anonymous memory as before, and a sync finds no change. */
+	assert_int_equal(process->table->count, 2);
+	assert_int_equal(process->table->rows[1].executable_id, EXECUTABLE_ID_ANONYMOUS);
+	assert_false(sync_process(fixture, process));
+	assert_int_equal(process->copies->count, 1);
+	/* A touched range is read again, and the copy stays. */
+	assert_int_equal(process_sync_run(sync, process,
+					  &(struct address_range){ 0x700000, 0x704000 },
+					  &(bool){ false }),
+			 0);
+	assert_int_equal(process->copies->count, 1);
+	process_sync_end(sync, process, clock_monotonic_ns());
+	assert_null(process->copies);
+	assert_false(fake_has_executable(&fixture->writer, entry.rows[1].executable_id));
+	drop(fixture, process);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(a_copy_of_code_is_in_the_published_rows_alone),
 		TEST(neighbours_of_one_file_are_one_row),
 		TEST(special_mappings_have_special_ids),
 		TEST(nothing_is_published_again_when_nothing_changed),

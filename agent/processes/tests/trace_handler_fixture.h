@@ -23,6 +23,10 @@ struct fixture {
 	struct executable *ls;
 	struct trace_handler *handler;
 	uint64_t requested;
+	/** Reports of anonymous code. */
+	uint32_t code_hit_count;
+	uint64_t code_hit_address;
+	uint8_t code_hit_flags;
 	/* The user unwinder below. */
 	struct user_unwinder unwinder;
 	uint32_t unwind_count;
@@ -38,6 +42,15 @@ static inline void request_load(void *context, uint64_t executable_id, bool is_r
 
 	(void)is_remote;
 	fixture->requested = executable_id;
+}
+
+static inline void note_code_hit(void *context, const struct trace_record *record, uint64_t address)
+{
+	struct fixture *fixture = context;
+
+	fixture->code_hit_count++;
+	fixture->code_hit_address = address;
+	fixture->code_hit_flags = record->flags;
 }
 
 /* Finds one frame in the first row, and the end, or that there are no rows. */
@@ -73,6 +86,8 @@ static inline void make_handler(struct fixture *fixture, struct user_unwinder *u
 		.executables = fixture->executables,
 		.reporter = &fixture->reporter.reporter,
 		.user_unwinder = unwinder,
+		.code_hit = note_code_hit,
+		.context = fixture,
 	};
 
 	trace_handler_destroy(fixture->handler);

@@ -323,10 +323,67 @@ static void code_without_rows_is_noted(void **state)
 	assert_int_equal(fixture->ls->lack_count, 2);
 }
 
+/* Handles a record with frames of anonymous code, the last of which has no caller. */
+static void handle_code(struct fixture *fixture, uint64_t address, uint8_t flags, bool is_guess)
+{
+	struct record record = make_record(1, 2000);
+
+	push_native(&record, 0x7f0000100000, EXECUTABLE_ID_ANONYMOUS);
+	push_native(&record, address, EXECUTABLE_ID_ANONYMOUS);
+	record.words[2] = frame_word(FRAME_NATIVE, FRAME_RETURN_ADDRESS, address);
+	if (is_guess) {
+		push_native(&record, 0x4000, fixture->ls->id);
+		record.words[4] =
+			frame_word(FRAME_NATIVE, FRAME_RETURN_ADDRESS | FRAME_GUESS, 0x4000);
+	} else {
+		push_error(&record, UNWIND_ANONYMOUS);
+	}
+	record.head.flags |= flags;
+	handle(fixture, &record);
+}
+
+static void anonymous_code_without_a_certain_caller_is_passed_on(void **state)
+{
+	struct fixture *fixture = *state;
+	struct record record = make_record(1, 2000);
+
+	push_native(&record, 0x7f0000000000, EXECUTABLE_ID_ANONYMOUS);
+	push_native(&record, 0x4000, fixture->ls->id);
+	handle(fixture, &record);
+	assert_int_equal(fixture->code_hit_count, 0);
+	handle_code(fixture, 0x7f0000000000, 0, false);
+	assert_int_equal(fixture->code_hit_count, 1);
+	assert_int_equal(fixture->code_hit_address, 0x7f0000000000 - 1);
+	assert_false(fixture->code_hit_flags & RECORD_CODE_CHANGED);
+	/* Once in a while. */
+	handle_code(fixture, 0x7f0000000000, 0, false);
+	assert_int_equal(fixture->code_hit_count, 1);
+	handle_code(fixture, 0x7f0000000000, RECORD_CODE_CHANGED, false);
+	assert_int_equal(fixture->code_hit_count, 2);
+	assert_true(fixture->code_hit_flags & RECORD_CODE_CHANGED);
+	handle_code(fixture, 0x7f0000200000, 0, true);
+	assert_int_equal(fixture->code_hit_count, 3);
+	assert_int_equal(fixture->code_hit_address, 0x7f0000200000 - 1);
+}
+
+static void other_errors_are_no_fault_of_anonymous_code(void **state)
+{
+	struct fixture *fixture = *state;
+	struct record record = make_record(1, 2000);
+
+	push_native(&record, 0x7f0000000000, EXECUTABLE_ID_ANONYMOUS);
+	push_native(&record, 0x4000, fixture->ls->id);
+	push_error(&record, UNWIND_ANONYMOUS);
+	handle(fixture, &record);
+	assert_int_equal(fixture->code_hit_count, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(code_without_rows_is_noted),
+		TEST(anonymous_code_without_a_certain_caller_is_passed_on),
+		TEST(other_errors_are_no_fault_of_anonymous_code),
 		TEST(a_sample_is_reported_with_its_binary_and_its_names),
 		TEST(a_program_that_a_loader_runs_has_its_own_name),
 		TEST(the_same_stack_is_converted_once),

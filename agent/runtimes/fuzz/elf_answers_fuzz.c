@@ -74,7 +74,7 @@ static void check_rows(struct byte_reader *reader)
 
 	patch(reader, &answer, offsetof(struct elf_answer, text));
 	if (answer.page_count > ROWS_MAX || answer.row_count > ROWS_MAX ||
-	    elf_rows_prepare(&answer, &deltas))
+	    elf_rows_prepare(&answer, answer.lacks_code, &deltas))
 		return;
 	patch(reader, deltas.page_index,
 	      ((size_t)deltas.page_count + 1) * sizeof(*deltas.page_index));

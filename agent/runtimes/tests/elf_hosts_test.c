@@ -82,6 +82,65 @@ static int identify(const struct fixture *fixture, int fd)
 	return err;
 }
 
+/* A function at the start of a page in a file of @size bytes. */
+static int make_code(const void *code, size_t code_bytes, uint64_t size)
+{
+	int fd = memfd_create("code", MFD_CLOEXEC);
+
+	assert_int_equal(ftruncate(fd, (off_t)size), 0);
+	assert_int_equal(pwrite(fd, code, code_bytes, 4096), code_bytes);
+	return fd;
+}
+
+static void assert_same_deltas(const struct stack_deltas *one, const struct stack_deltas *other)
+{
+	assert_int_equal(one->text_start, other->text_start);
+	assert_int_equal(one->page_count, other->page_count);
+	assert_int_equal(one->row_count, other->row_count);
+	assert_int_equal(one->rule_count, other->rule_count);
+	assert_memory_equal(one->rows, other->rows, stack_deltas_row_bytes(one->row_count));
+	assert_memory_equal(one->page_index, other->page_index,
+			    (one->page_count + 1) * sizeof(*one->page_index));
+	assert_memory_equal(one->checks, other->checks, one->page_count * sizeof(*one->checks));
+}
+
+static void a_copy_of_code_is_analysed_as_here(void **state)
+{
+	const struct fixture *fixture = *state;
+	struct stack_deltas deltas, own;
+	int fd;
+
+	/* Small results are one packet, large ones are not. */
+	for (uint64_t size = 8192; size <= 256 << 10; size *= 32) {
+		/* sub $40,%rsp; call *%rdi; add $40,%rsp; ret */
+		fd = make_code("\x48\x83\xec\x28\xff\xd7\x48\x83\xc4\x28\xc3", 11, size);
+		assert_int_equal(executable_file_analyse_copy(fd, 0x7f0000, size, &own), 0);
+		assert_int_equal(fixture->home->ops->analyse_copy(fixture->home, fd, 1000, 0x7f0000,
+								  size, &deltas),
+				 0);
+		assert_same_deltas(&deltas, &own);
+		stack_deltas_deinit(&deltas);
+		stack_deltas_deinit(&own);
+		close(fd);
+	}
+}
+
+static void a_copy_has_a_sound_range(void **state)
+{
+	const struct fixture *fixture = *state;
+	struct elf_home *home = fixture->home;
+	struct stack_deltas deltas;
+	int fd = make_code("\xc3", 1, 8192);
+
+	assert_int_equal(home->ops->analyse_copy(home, fd, 1000, 0x7f0001, 8192, &deltas), -EINVAL);
+	assert_int_equal(home->ops->analyse_copy(home, fd, 1000, 0x7f0000, 8191, &deltas), -EINVAL);
+	assert_int_equal(home->ops->analyse_copy(home, fd, 1000, 0x7f0000, 0, &deltas), -EINVAL);
+	/* The file is shorter than the range. */
+	assert_int_equal(home->ops->analyse_copy(home, fd, 1000, 0x7f0000, 16384, &deltas),
+			 -EBADMSG);
+	close(fd);
+}
+
 static void a_file_is_identified_as_here(void **state)
 {
 	const struct fixture *fixture = *state;
@@ -558,6 +617,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(a_file_is_identified_as_here),
+		TEST(a_copy_of_code_is_analysed_as_here),
+		TEST(a_copy_has_a_sound_range),
 		TEST(a_program_states_facts_and_its_runtime_is_found),
 		TEST(rows_are_those_that_are_made_here),
 		TEST(rows_that_are_stored_are_not_made),

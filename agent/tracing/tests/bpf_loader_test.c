@@ -97,6 +97,17 @@ static void languages_come_later_and_share_the_maps(void **state)
 	bpf_loader_destroy(loader);
 }
 
+static void code_is_copied_where_unwinders_have_a_loop(void **state)
+{
+	struct bpf_loader_options options = live_options();
+	struct bpf_loader *loader = live_loader(&options);
+	bool has_chain = strstr(bpf_loader_features(loader), "without bpf_loop");
+
+	(void)state;
+	assert_int_equal(bpf_loader_uses_code_copies(loader), !has_chain);
+	bpf_loader_destroy(loader);
+}
+
 static void a_selection_that_cannot_be_is_refused(void **state)
 {
 	static const uint32_t pids[SELECTED_PIDS_MAX + 1] = { 1, 2, 3 };
@@ -210,6 +221,7 @@ int main(void)
 		cmocka_unit_test(the_map_budget_is_rounded_to_slabs),
 		cmocka_unit_test(two_agents_load_side_by_side),
 		cmocka_unit_test(languages_come_later_and_share_the_maps),
+		cmocka_unit_test(code_is_copied_where_unwinders_have_a_loop),
 		cmocka_unit_test(a_selection_that_cannot_be_is_refused),
 		cmocka_unit_test(what_is_missing_is_told_apart),
 		cmocka_unit_test(pids_are_those_of_the_agents_own_namespace),

@@ -250,6 +250,53 @@ static void a_published_table_is_found_as_in_user_space(void **state)
 	stack_deltas_deinit(&deltas);
 }
 
+static void checks_of_a_copy_are_behind_its_page_index(void **state)
+{
+	struct fixture *fixture = live(state);
+	uint64_t id = executable_id(1, 5) | EXECUTABLE_ID_COPY;
+	struct unwind_header header;
+	struct cell cells[2];
+	uint32_t first, files;
+
+	for (uint32_t page_count = 5; page_count < 9; page_count++, id += 1ULL << 16) {
+		struct stack_deltas deltas = make_deltas(page_count, 3);
+
+		files = stack_deltas_cell_count(&deltas);
+		deltas.checks = calloc(page_count, sizeof(*deltas.checks));
+		for (uint32_t page = 0; page < page_count; page++)
+			deltas.checks[page] = (struct code_check){
+				.fingerprint = 100 + page,
+				.pages_before = (uint16_t)(page / 2),
+			};
+		assert_int_equal(stack_deltas_check(&deltas), 0);
+		assert_int_equal(stack_deltas_cell_count(&deltas), files + (page_count + 1) / 2);
+		assert_int_equal(
+			fixture->writer->ops->publish_executable(fixture->writer, id, &deltas), 0);
+		first = read_descriptor(fixture, id).word & ((1u << DESCRIPTOR_CELL_BITS) - 1);
+		cells[0] = read_cell(fixture, first);
+		cells[1] = read_cell(fixture, first + 1);
+		memcpy(&header, cells, sizeof(header));
+		assert_int_equal(read_word(fixture, header.page_index_cell, page_count),
+				 deltas.row_count);
+		first = header.page_index_cell + unwind_index_cells(page_count);
+		for (uint32_t page = 0; page < page_count; page++) {
+			assert_int_equal(read_word(fixture, first, 2 * page), 100 + page);
+			assert_int_equal(read_word(fixture, first, 2 * page + 1), page / 2);
+		}
+		/* A page depends on none in front of the first one. */
+		deltas.checks[2].pages_before = 3;
+		assert_int_equal(stack_deltas_check(&deltas), -EBADMSG);
+		deltas.checks[2].pages_before = 2;
+		deltas.checks[2].pages_after = (uint16_t)(page_count - 3);
+		assert_int_equal(stack_deltas_check(&deltas), 0);
+		/* And on none behind the last one. */
+		deltas.checks[2].pages_after++;
+		assert_int_equal(stack_deltas_check(&deltas), -EBADMSG);
+		stack_deltas_deinit(&deltas);
+		fixture->writer->ops->retire_executable(fixture->writer, id);
+	}
+}
+
 static void a_table_may_cross_slabs(void **state)
 {
 	struct fixture *fixture = live(state);
@@ -522,6 +569,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		LIVE_TEST(a_published_table_is_found_as_in_user_space),
+		LIVE_TEST(checks_of_a_copy_are_behind_its_page_index),
 		LIVE_TEST(a_table_may_cross_slabs),
 		LIVE_TEST(slabs_go_when_they_are_empty_and_come_again),
 		LIVE_TEST(over_the_budget_is_refused_until_something_was_retired),

@@ -43,6 +43,15 @@ static int check_row(void *context, uint64_t address, const struct unwind_rule *
 	return 0;
 }
 
+static void check_extent(void *context, uint64_t start, uint64_t end, uint64_t low, uint64_t high)
+{
+	const struct expectation *expectation = context;
+
+	if (start < BASE || start >= end || end > expectation->end || low < BASE || low >= high ||
+	    high > expectation->end)
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct code_analysis_statistics statistics;
@@ -52,7 +61,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t code_bytes;
 	struct byte_reader reader;
 	struct expectation expectation = { .next = BASE };
-	const struct code_row_handler handler = { &expectation, check_row };
+	const struct code_row_handler handler = { .context = &expectation,
+						  .row = check_row,
+						  .extent = check_extent };
 	uint64_t last = 0;
 	uint8_t first;
 
@@ -61,6 +72,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	input.machine = first & 1 ? EM_AARCH64 : EM_X86_64;
 	input.is_hotspot = first & 2;
 	input.is_thrown_to = first & 4;
+	input.needs_exits = first & 64;
 	input.frame_bytes = first & 8 ? first << (first >> 4) : 0;
 	input.start_count = byte_reader_u8(&reader) % MAX_STARTS;
 	input.entry = BASE + 2 * byte_reader_u8(&reader);

@@ -32,7 +32,7 @@ static inline int keep_row(void *context, uint64_t address, const struct unwind_
 /** Analyses @input, whose first range is at BASE. */
 static inline void analyse_input(const struct code_analysis_input *input, struct rows *rows)
 {
-	const struct code_row_handler handler = { rows, keep_row };
+	const struct code_row_handler handler = { .context = rows, .row = keep_row };
 
 	memset(rows, 0, sizeof(*rows));
 	assert_int_equal(code_analysis_run(input, &handler, &rows->statistics), 0);

@@ -526,7 +526,7 @@ static void test_what_has_more_branches_than_code_is_left_out(void **state)
 static void test_other_machines_are_refused(void **state)
 {
 	const struct code_analysis_input input = { .machine = EM_RISCV };
-	const struct code_row_handler handler = { NULL, keep_row };
+	const struct code_row_handler handler = { .context = NULL, .row = keep_row };
 
 	(void)state;
 	assert_int_equal(code_analysis_run(&input, &handler, NULL), -EOPNOTSUPP);
@@ -549,7 +549,7 @@ static void test_the_handler_can_end_the_analysis(void **state)
 		.ranges = &range,
 		.range_count = 1,
 	};
-	const struct code_row_handler handler = { NULL, refuse_row };
+	const struct code_row_handler handler = { .context = NULL, .row = refuse_row };
 
 	(void)state;
 	assert_int_equal(code_analysis_run(&input, &handler, NULL), -E2BIG);

@@ -44,7 +44,7 @@ static void analyse(const uint8_t *bytes, size_t size, size_t second, bool is_ho
 		.start_count = second ? 2 : 1,
 		.is_hotspot = is_hotspot,
 	};
-	const struct code_row_handler handler = { rows, keep_row };
+	const struct code_row_handler handler = { .context = rows, .row = keep_row };
 
 	memset(rows, 0, sizeof(*rows));
 	assert_int_equal(code_analysis_run(&input, &handler, NULL), 0);
@@ -66,7 +66,7 @@ static void analyse_entered_on(uint16_t machine, const uint8_t *bytes, size_t si
 		.is_thrown_to = is_thrown_to,
 		.frame_bytes = frame_bytes,
 	};
-	const struct code_row_handler handler = { rows, keep_row };
+	const struct code_row_handler handler = { .context = rows, .row = keep_row };
 
 	memset(rows, 0, sizeof(*rows));
 	assert_int_equal(code_analysis_run(&input, &handler, NULL), 0);

@@ -222,9 +222,24 @@ static void ranges_that_make_no_sense_cost_no_rows(void **state)
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
+static void a_file_is_pending_until_its_probe_has_ended(void **state)
+{
+	struct fixture *fixture = *state;
+	struct executable *executable = open_path(fixture, "/bin/cat");
+	const struct mapping_row row = { 0x1000, 0x2000, 0, executable->id };
+
+	assert_true(executable_runtime_is_pending(fixture->cache, &row, 1));
+	executable_runtime_probe(fixture->cache, executable->binary);
+	/* Its rows are still to be made. */
+	assert_true(executable_rows_are_loading(fixture->cache, executable->id));
+	assert_false(executable_runtime_is_pending(fixture->cache, &row, 1));
+	executable_unref(fixture->cache, executable);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		TEST(a_file_is_pending_until_its_probe_has_ended),
 		TEST(rows_of_the_loop_are_flagged_and_no_others),
 		TEST(a_library_that_copies_stacks_is_flagged_as_a_whole),
 		TEST(the_disk_cache_knows_nothing_of_it),
