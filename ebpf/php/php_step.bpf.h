@@ -297,9 +297,10 @@ static __always_inline enum unwind_error php_lose(struct unwind_state *state)
 /* Returns the first word of the native frame of the runtime's file that was added last, the pending frame's callee; 0: none. */
 static __always_inline __u64 php_callee(const struct unwind_state *state)
 {
-	__u32 index = state->record.word_count;
-	__u64 word;
+	__u64 index = state->record.word_count, word;
 
+	/* The verifier of Linux 5.10 needs the check and the access to be of one register. */
+	barrier_var(index);
 	if (index < 2 || index > TRACE_MAX_WORDS)
 		return 0;
 	word = state->record_words[RECORD_HEADER_WORDS + index - 2];
@@ -354,10 +355,14 @@ static __always_inline bool php_register_has_left(const struct unwind_state *sta
 static __always_inline bool php_leaf_is_in(const struct unwind_state *state,
 					   const struct php_code_range *ranges, int count)
 {
-	__u32 index = state->record.kernel_word_count + 2;
+	__u64 index;
 
 	if (php_is_in_one(ranges, count, state->registers[PC_REGISTER] - state->php.process.bias))
 		return true;
+	index = *(const volatile __u32 *)&state->record.kernel_word_count;
+	index += 2;
+	/* The verifier of Linux 5.10 needs the check and the access to be of one register. */
+	barrier_var(index);
 	if (index + 2 > state->record.word_count || index > TRACE_MAX_WORDS - 2 ||
 	    state->record_words[RECORD_HEADER_WORDS + index + 1] != state->pending_words[1])
 		return false;
