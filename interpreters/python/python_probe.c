@@ -260,31 +260,33 @@ static int fill(const struct prober *prober, struct python_file *file)
 	return find_code(prober, &loop, file);
 }
 
-/*
- * Whether CPython is in the file though it exports nothing of it: a program that Python is linked into for itself alone. Two texts of
- * CPython tell, whose first letters stand apart, so that this program is not taken for one.
- */
-static bool has_hidden_python(const struct elf_image *image)
+bool python_has_texts(const void *texts, size_t bytes)
 {
+	/* The first letters stand apart, so that this program is not taken for one. */
 	static const struct {
 		char first;
 		const char *rest;
 	} marks[] = { { 'P', "YTHONHASHSEED" }, { 'F', "atal Python error: " } };
+
+	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
+		const char *found = memmem(texts, bytes, marks[i].rest, strlen(marks[i].rest));
+
+		if (!found || found == texts || found[-1] != marks[i].first)
+			return false;
+	}
+	return true;
+}
+
+/* Whether CPython is in the file though it exports nothing of it: a program that Python is linked into for itself alone. */
+static bool has_hidden_python(const struct elf_image *image)
+{
 	const struct elf_section *section = elf_image_find_section(image, ".rodata");
 	_cleanup_(elf_bytes_deinit) struct elf_bytes texts = { 0 };
 
 	/* Only of programs, since what is read is large. */
-	if (!image->entry || !section || section->size < TEXTS_MIN_BYTES ||
-	    elf_image_load_section(image, section, TEXTS_MAX_BYTES, &texts))
-		return false;
-	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
-		const uint8_t *found =
-			memmem(texts.data, texts.size, marks[i].rest, strlen(marks[i].rest));
-
-		if (!found || found == texts.data || found[-1] != marks[i].first)
-			return false;
-	}
-	return true;
+	return image->entry && section && section->size >= TEXTS_MIN_BYTES &&
+	       !elf_image_load_section(image, section, TEXTS_MAX_BYTES, &texts) &&
+	       python_has_texts(texts.data, texts.size);
 }
 
 int python_probe(const struct language *language, const struct elf_image *image,

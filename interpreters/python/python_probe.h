@@ -49,6 +49,9 @@ int python_probe(const struct language *language, const struct elf_image *image,
 		 struct python_file **file);
 void python_file_release(struct python_file *file);
 
+/** Whether the read-only data of a program has two texts that every CPython has. */
+bool python_has_texts(const void *texts, size_t bytes);
+
 /** As language_ops.copies_stacks: true for greenlet. */
 bool python_copies_stacks(const struct elf_image *image);
 

@@ -31,6 +31,8 @@ def main():
         "number_3_13_arm64": seed(GNU_HASH | ARM64, NO_LIST, 0x030d00f0),
         "no_runtime": seed(GNU_HASH, NO_RUNTIME, 0x030d00f0),
         "no_version": seed(GNU_HASH, NO_VERSION | NO_GET_VERSION, 0),
+        "texts": b"\0PYTHONHASHSEED\0Fatal Python error: ",
+        "texts_cut": b"YTHONHASHSEED\0PYTHONHASHSEED\0atal Python error: ",
         "number_unknown": seed(GNU_HASH, 0, 0x03200000),
     }
     SEEDS.mkdir(exist_ok=True)

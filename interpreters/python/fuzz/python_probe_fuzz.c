@@ -2,7 +2,8 @@
 /*
  * Files with all or some of CPython's exports, any version, and damage: nothing crashes or takes long, and a file that
  * is accepted has a known version and sorted ranges of code. Byte 0 chooses the machine and the kind of hash table,
- * bytes 1 and 2 the exports. Then come the version as a number and as text, the code that refers to it, and damage.
+ * bytes 1 and 2 the exports. Then come the version as a number and as text, the code that refers to it, and damage. All of it is
+ * searched for the texts of CPython, too.
  */
 #include "interpreters/python/python_probe.h"
 
@@ -22,6 +23,7 @@ enum {
 	GIVEN_BYTES = 16,
 	LOOP_AT = 512,
 	LOOP_BYTES = 512,
+	TEXTS_BYTES = 34,
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -105,6 +107,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const void *text;
 	int err;
 
+	/* The two texts of CPython do not fit into less. */
+	if (python_has_texts(data, size) && size < TEXTS_BYTES)
+		abort();
 	byte_reader_init(&reader, data, size);
 	choice = byte_reader_u8(&reader);
 	exported = byte_reader_u16(&reader);

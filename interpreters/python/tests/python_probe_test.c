@@ -156,6 +156,26 @@ static void where_there_is_a_runtime_it_is_not_looked_for(void **state)
 	assert_int_equal(first_interpreter(EM_X86_64, code, sizeof(code), true), 0);
 }
 
+static bool has_texts(const char *texts, size_t bytes)
+{
+	return python_has_texts(texts, bytes);
+}
+
+static void both_texts_of_python_are_wanted(void **state)
+{
+	static const char both[] = "PYTHONHASHSEED\0%sFatal Python error: %s",
+			  one[] = "a PYTHONHASHSEED\0Python error: ",
+			  without_first[] = "YTHONHASHSEED\0Fatal Python error: ";
+
+	(void)state;
+	assert_true(has_texts(both, sizeof(both)));
+	assert_false(has_texts(both, 20));
+	assert_false(has_texts(one, sizeof(one)));
+	/* As it is in a program that searches for it. */
+	assert_false(has_texts(without_first, sizeof(without_first)));
+	assert_false(has_texts("", 0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -163,6 +183,7 @@ int main(void)
 		cmocka_unit_test(other_code_of_x86_is_not_taken_for_it),
 		cmocka_unit_test(the_load_of_arm64_is_found),
 		cmocka_unit_test(where_there_is_a_runtime_it_is_not_looked_for),
+		cmocka_unit_test(both_texts_of_python_are_wanted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
