@@ -513,15 +513,15 @@ static int publish(struct code_copies *copies, uint64_t id, const struct stack_d
 	return err;
 }
 
-/* Makes the copy of the answer, with the list's reference. -ENOSPC: there is no room now. */
-static int add_copy(struct code_copies *copies, const struct code_copy_answer *answer,
-		    uint64_t now_ns, struct code_copy **added)
+/* Makes the copy of the answer, with the list's reference. NULL and *@err; -ENOSPC: there is no room now. */
+static struct code_copy *add_copy(struct code_copies *copies, const struct code_copy_answer *answer,
+				  uint64_t now_ns, int *err)
 {
 	struct code_copy *copy = calloc(1, sizeof(*copy));
-	int err;
 
+	*err = -ENOMEM;
 	if (!copy)
-		return -ENOMEM;
+		return NULL;
 	*copy = (struct code_copy){
 		.references = 1,
 		.start = window_start(answer),
@@ -530,21 +530,20 @@ static int add_copy(struct code_copies *copies, const struct code_copy_answer *a
 		.map_bytes = (uint64_t)stack_deltas_cell_count(&answer->deltas) * CELL_BYTES,
 		.used_ns = now_ns,
 	};
-	err = executable_cache_reserve_id(copies->executables, EXECUTABLE_ID_COPY, &copy->id);
-	if (err) {
+	*err = executable_cache_reserve_id(copies->executables, EXECUTABLE_ID_COPY, &copy->id);
+	if (*err) {
 		free(copy);
-		return err;
+		return NULL;
 	}
-	err = publish(copies, copy->id, &answer->deltas, copy->map_bytes, now_ns);
-	if (err) {
+	*err = publish(copies, copy->id, &answer->deltas, copy->map_bytes, now_ns);
+	if (*err) {
 		executable_cache_release_id(copies->executables, copy->id);
 		free(copy);
-		return err;
+		return NULL;
 	}
 	copies->map_bytes += copy->map_bytes;
 	copies->all[copies->count++] = copy;
-	*added = copy;
-	return 0;
+	return copy;
 }
 
 /*
@@ -555,7 +554,7 @@ static int take_copy(struct code_copies *copies, struct process *process,
 		     const struct code_copy_answer *answer, uint64_t now_ns)
 {
 	struct process_copies *list = process->copies;
-	struct code_copy *copy = NULL;
+	struct code_copy *copy;
 	bool is_replaced;
 	int err;
 
@@ -568,8 +567,8 @@ static int take_copy(struct code_copies *copies, struct process *process,
 	/* Other processes may have taken the room meanwhile. */
 	if (copies->count == CODE_COPIES_MAX && !retire_oldest(copies, now_ns))
 		return -ENOSPC;
-	err = add_copy(copies, answer, now_ns, &copy);
-	if (err)
+	copy = add_copy(copies, answer, now_ns, &err);
+	if (!copy)
 		return err;
 	drop_retired(list, now_ns);
 	is_replaced = remove_range(list, copy->start, copy->end);
